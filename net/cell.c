@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cell.c: composite words of the model language.  A cell is only a way to
+ * write many lines: nothing after this file knows that it exists.  They are
+ * written so that little is left in the loop over the steps (design 1c). */
+#include "net/graph.h"
+
+#include <string.h>
+
+struct cell {
+    const char *in;
+    int hidden, kernel, order, steps, rank, out, stride, norm;
+};
+
+#define FIELD(f) offsetof(struct cell, f)
+
+static const struct ctt_opt lstm_opts[] = {
+    { "in", CTT_STRING, FIELD(in), NULL, "input node" },
+    { "hidden", CTT_INT, FIELD(hidden), NULL, "channels", 1, 1 << 16 },
+    { .name = NULL }
+};
+static const struct ctt_opt convlstm_opts[] = {
+    { "in", CTT_STRING, FIELD(in), NULL, "input node" },
+    { "hidden", CTT_INT, FIELD(hidden), NULL, "channels", 1, 1 << 16 },
+    { "kernel", CTT_INT, FIELD(kernel), "3", "odd window", 1, 31 },
+    { .name = NULL }
+};
+static const struct ctt_opt convttlstm_opts[] = {
+    { "in", CTT_STRING, FIELD(in), NULL, "input node" },
+    { "hidden", CTT_INT, FIELD(hidden), NULL, "channels", 1, 1 << 16 },
+    { "kernel", CTT_INT, FIELD(kernel), "3", "odd window", 1, 31 },
+    { "order", CTT_INT, FIELD(order), "3", "tensor-train cores", 1, 16 },
+    { "steps", CTT_INT, FIELD(steps), "3", "past states used", 1, 16 },
+    { "rank", CTT_INT, FIELD(rank), "8", "tensor-train rank", 1, 4096 },
+    { .name = NULL }
+};
+static const struct ctt_opt resblock_opts[] = {
+    { "in", CTT_STRING, FIELD(in), NULL, "input node" },
+    { "out", CTT_INT, FIELD(out), NULL, "channels", 1, 1 << 16 },
+    { "kernel", CTT_INT, FIELD(kernel), "3", "odd window", 1, 31 },
+    { "stride", CTT_INT, FIELD(stride), "1", "of the first conv", 1, 99 },
+    { "norm", CTT_INT, FIELD(norm), "1", "batch norm after each conv", 0, 1 },
+    { .name = NULL }
+};
+
+#define ADD(...) CTT_TRY(ctt_graph_add(g, __VA_ARGS__))
+
+/* A conv over rows and columns that keeps the size. */
+static int conv(struct ctt_graph *g, const char *name, const char *in,
+                const char *plus, int out, int k, int bias)
+{
+    return ctt_graph_add(g, "conv %s in=%s%s%s out=%d kernel=1,%d,%d "
+                         "pad=0,%d,%d bias=%d", name, in, plus ? " plus=" : "",
+                         plus ? plus : "", out, k, k, k / 2, k / 2, bias);
+}
+
+/* Gates and state update, the same for every cell; NAME.z exists. */
+static int update(struct ctt_graph *g, const char *name, const struct cell *c)
+{
+    int rc = 0;
+
+    ADD("state %s.c1 of=%s.c like=%s.z c=%d", name, name, name, c->hidden);
+    ADD("lstm %s in=%s.z,%s.c1", name, name, name);
+    ADD("cell %s.c in=%s", name, name);
+out:
+    return rc;
+}
+
+/* (Shi et al. 2015, without peepholes.)  What the input adds to the gates is
+ * free; only what the old hidden state adds is in the loop. */
+static int convlstm(struct ctt_graph *g, const char *name, const struct cell *c)
+{
+    char zx[2 * CTT_NAME], z[2 * CTT_NAME], h1[2 * CTT_NAME];
+    int rc = 0;
+
+    snprintf(zx, sizeof(zx), "%s.zx", name);
+    snprintf(z, sizeof(z), "%s.z", name);
+    snprintf(h1, sizeof(h1), "%s.h1", name);
+    CTT_TRY(conv(g, zx, c->in, NULL, 4 * c->hidden, c->kernel, 1));
+    ADD("state %s of=%s like=%s c=%d", h1, name, zx, c->hidden);
+    CTT_TRY(conv(g, z, h1, zx, 4 * c->hidden, c->kernel, 0));
+    CTT_TRY(update(g, name, c));
+out:
+    return rc;
+}
+
+/* (Hochreiter and Schmidhuber 1997; Gers 2000): a ConvLSTM of 1x1. */
+static int lstm(struct ctt_graph *g, const char *name, const struct cell *c)
+{
+    struct cell one = *c;
+
+    one.kernel = 1;
+    return convlstm(g, name, &one);
+}
+
+/* Core l of the train reads its slices of q, the convs of the states that were
+ * delayed by order-l .. steps-l steps, and what the cores before it made. */
+static int core(struct ctt_graph *g, const char *name, const struct cell *c,
+                int l)
+{
+    char list[CTT_MAX_IN * 2 * CTT_NAME] = "", p[2 * CTT_NAME];
+    char a[2 * CTT_NAME], old[2 * CTT_NAME];
+    int rc = 0, lags = c->steps - c->order + 1;
+
+    for (int i = 0, d = c->order - l; i < lags; i++, d++) {
+        int from = (l * lags + i) * c->rank;
+        size_t n = strlen(list);
+        ADD("slice %s.s%d_%d in=%s.q%d from=%d to=%d", name, l, d, name, d,
+            from, from + c->rank);
+        snprintf(list + n, sizeof(list) - n, "%s%s.s%d_%d", n ? "," : "",
+                 name, l, d);
+    }
+    snprintf(a, sizeof(a), "%s.a%d", name, l);
+    snprintf(p, sizeof(p), "%s.%c%d", name, l ? 'p' : 'a', l);
+    snprintf(old, sizeof(old), "%s.a%d", name, l - 1);
+    ADD("add %s in=%s bias=1", p, list);
+    if (l > 0)
+        CTT_TRY(conv(g, a, old, p, c->rank, c->kernel, 1));
+out:
+    return rc;
+}
+
+/* (Su et al. 2020.)  The convs of one state for all cores and lags are one
+ * conv q, made when the state is made; its biases are added where a delayed
+ * slice is used, since before the first step a state is zero and has none. */
+static int convttlstm(struct ctt_graph *g, const char *name,
+                      const struct cell *c)
+{
+    char zx[2 * CTT_NAME], z[2 * CTT_NAME], q[2 * CTT_NAME];
+    char a[2 * CTT_NAME];
+    int rc = 0, lags = c->steps - c->order + 1, wide = c->order * lags * c->rank;
+
+    CTT_CHECK(lags >= 1 && lags <= CTT_MAX_IN, CTT_EINVAL,
+              "%s: order %d with %d steps", name, c->order, c->steps);
+    snprintf(zx, sizeof(zx), "%s.zx", name);
+    snprintf(z, sizeof(z), "%s.z", name);
+    snprintf(q, sizeof(q), "%s.q", name);
+    snprintf(a, sizeof(a), "%s.a%d", name, c->order - 1);
+    CTT_TRY(conv(g, zx, c->in, NULL, 4 * c->hidden, c->kernel, 1));
+    for (int d = 1; d <= c->steps; d++)
+        ADD("state %s%d of=%s like=%s c=%d delay=%d", q, d, q, zx, wide, d);
+    for (int l = 0; l < c->order; l++)
+        CTT_TRY(core(g, name, c, l));
+    CTT_TRY(conv(g, z, a, zx, 4 * c->hidden, c->kernel, 0));
+    CTT_TRY(update(g, name, c));
+    CTT_TRY(conv(g, q, name, NULL, wide, c->kernel, 0));
+out:
+    return rc;
+}
+
+static int block_conv(struct ctt_graph *g, const char *name, char step,
+                      const char *in, const struct cell *c, int stride)
+{
+    int rc = 0, k = c->kernel;
+
+    ADD("conv %s.%c in=%s out=%d kernel=1,%d,%d stride=1,%d,%d pad=0,%d,%d "
+        "bias=%d", name, step, in, c->out, k, k, stride, stride, k / 2, k / 2,
+        !c->norm);
+    if (c->norm)
+        ADD("norm %s.%cn in=%s.%c kind=batch", name, step, name, step);
+out:
+    return rc;
+}
+
+/* (He et al. 2016): two convs and a shortcut, which is a 1x1 conv where the
+ * shape changes. */
+static int resblock(struct ctt_graph *g, const char *name, const struct cell *c)
+{
+    int from = ctt_graph_find(g, c->in), rc = 0, same;
+    const char *n = c->norm ? "n" : "";
+    char in[2 * CTT_NAME];
+
+    CTT_CHECK(from >= 0, CTT_EFORMAT, "%s: no node '%s' before it", name,
+              c->in);
+    same = c->stride == 1 && g->node[from].out.c == c->out;
+    CTT_TRY(block_conv(g, name, '1', c->in, c, c->stride));
+    ADD("act %s.r in=%s.1%s kind=relu", name, name, n);
+    snprintf(in, sizeof(in), "%s.r", name);
+    CTT_TRY(block_conv(g, name, '2', in, c, 1));
+    if (!same)
+        ADD("conv %s.s in=%s out=%d kernel=1 stride=1,%d,%d bias=%d", name,
+            c->in, c->out, c->stride, c->stride, 1);
+    ADD("add %s.a in=%s.2%s,%s%s", name, name, n, same ? c->in : name,
+        same ? "" : ".s");
+    ADD("act %s in=%s.a kind=relu", name, name);
+out:
+    return rc;
+}
+
+static const struct {
+    const char *word;
+    const struct ctt_opt *opts;
+    int (*expand)(struct ctt_graph *, const char *, const struct cell *);
+} cells[] = {
+    { "lstm", lstm_opts, lstm },
+    { "convlstm", convlstm_opts, convlstm },
+    { "convttlstm", convttlstm_opts, convttlstm },
+    { "resblock", resblock_opts, resblock },
+};
+
+static int find(const char *word)
+{
+    for (size_t i = 0; i < CTT_LEN(cells); i++)
+        if (strcmp(cells[i].word, word) == 0)
+            return (int)i;
+    return -1;
+}
+
+int ctt_cell_known(const char *word)
+{
+    return find(word) >= 0;
+}
+
+const char *ctt_cell_word(int i, const struct ctt_opt **opts)
+{
+    if (i < 0 || i >= (int)CTT_LEN(cells))
+        return NULL;
+    *opts = cells[i].opts;
+    return cells[i].word;
+}
+
+int ctt_cell_expand(struct ctt_graph *g, const char *word, const char *name,
+                    int argc, char **argv)
+{
+    struct cell c = { .in = NULL };
+    uint64_t seen = 0;
+    int rc = 0, i = find(word);
+
+    CTT_CHECK(i >= 0, CTT_EINVAL, "no cell '%s'", word);
+    CTT_CHECK(strlen(name) + 8 < CTT_NAME, CTT_EFORMAT, "'%s': name too long",
+              name);
+    CTT_TRY(ctt_opt_defaults(cells[i].opts, &c));
+    for (int a = 0; a < argc; a++) {
+        rc = ctt_opt_word(cells[i].opts, &c, argv[a], &seen);
+        if (rc < 0)
+            CTT_TRY(ctt_error(rc, "%s: %s", name, ctt_errmsg()));
+    }
+    rc = ctt_opt_missing(cells[i].opts, seen);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "%s: %s", name, ctt_errmsg()));
+    CTT_CHECK(c.kernel % 2 == 1 || strcmp(word, "lstm") == 0, CTT_EINVAL,
+              "%s: the kernel %d is even", name, c.kernel);
+    CTT_CHECK(c.in, CTT_EFORMAT, "%s: 'in' must be given", name);
+    CTT_TRY(cells[i].expand(g, name, &c));
+out:
+    return rc;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * file.h: a model with its numbers, and the HDF5 file it lives in
+ * (doc/format.md). */
+#ifndef CTT_FILE_H
+#define CTT_FILE_H
+
+#include "net/graph.h"
+
+/* A named array of the /train section. */
+struct ctt_array {
+    char    name[CTT_NAME];
+    int     size;       /* bytes an element: 1 (u8), 4 (f32), 8 (i64) */
+    int64_t count;
+    void   *data;
+};
+
+/* What a trainer needs to go on as if it had never stopped.  Only libtrain
+ * knows what the arrays mean. */
+struct ctt_state {
+    char             *settings;    /* text: one name=value a line */
+    struct ctt_array *array;
+    int               count, room;
+};
+
+struct ctt_model {
+    struct ctt_graph *g;
+    char            **label;
+    int               labels;
+    float            *w;       /* flat block of g->weights floats */
+    uint8_t          *keep;    /* g->weights bytes, 0 where a weight is pruned
+                                  and must stay 0; NULL: nothing is pruned */
+    char             *history; /* text, a line a stage: how it was made */
+    struct ctt_state *train;   /* NULL: none */
+};
+
+/* A sealed graph (taken over, also on failure) with zero weights. */
+int  ctt_model_new(struct ctt_graph *g, struct ctt_model **out);
+void ctt_model_free(struct ctt_model **m);
+int  ctt_model_copy(const struct ctt_model *m, struct ctt_model **out);
+int  ctt_model_labels(struct ctt_model *m, char *const *label, int labels);
+
+/* Numbers that are stored: all parameters, less those pruned. */
+int64_t ctt_model_params(const struct ctt_model *m);
+
+/* with_train: read the /train section too, if there is one. */
+int  ctt_model_load(const char *path, int with_train, struct ctt_model **out);
+
+/* Written beside and renamed: path is the old file or the new one, whole. */
+int  ctt_model_save(const char *path, const struct ctt_model *m);
+
+/* What is stored for each weight, for reports. */
+struct ctt_stored {
+    char    name[CTT_NAME + 8];     /* node.w */
+    char    positions[12], values[12], bytes[12];    /* words of the format */
+    int64_t params, kept, size;     /* numbers, not pruned, bytes on disk */
+};
+int  ctt_model_stored(const char *path, struct ctt_stored **out, int *count,
+                      int64_t *file_bytes);
+
+/* The /train section in memory. */
+int  ctt_state_new(struct ctt_state **out);
+void ctt_state_free(struct ctt_state **s);
+int  ctt_state_add(struct ctt_state *s, const char *name, int size,
+                   int64_t count, const void *data);     /* copies */
+const struct ctt_array *ctt_state_find(const struct ctt_state *s,
+                                       const char *name);
+
+#endif

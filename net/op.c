@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * op.c: for each primitive, its attributes. */
+#include "net/op.h"
+
+#define FIELD(f) offsetof(union ctt_attr, f)
+#define END { .name = NULL }
+#define MANY (1 << 20)
+
+static const char *const act_kinds[] = { "relu", "sigmoid", "tanh", NULL };
+static const char *const pool_kinds[] = { "max", "avg", NULL };
+static const char *const norm_kinds[] = { "batch", "layer", NULL };
+static const char *const loss_kinds[] = { "xent", "mse", NULL };
+static const char *const fits[] = { "crop", "stretch", "pad", NULL };
+static const char *const colours[] = { "rgb", "bgr", "gray", NULL };
+
+static const struct ctt_opt input_attr[] = {
+    { "d", CTT_INT, FIELD(input.d), "1", "depth", 1, MANY },
+    { "h", CTT_INT, FIELD(input.h), "1", "height", 1, MANY },
+    { "w", CTT_INT, FIELD(input.w), "1", "width", 1, MANY },
+    { "c", CTT_INT, FIELD(input.c), NULL, "channels", 1, MANY },
+    { "fps", CTT_FLOAT, FIELD(input.fps), "0", "frames a second; 0: as they "
+      "come", 0, 1000 },
+    { "mean", CTT_FLOAT3, FIELD(input.mean), "0", "subtracted from values in "
+      "0..1", -1000, 1000 },
+    { "std", CTT_FLOAT3, FIELD(input.std), "1", "then divided by", 1e-6,
+      1e6 },
+    { "scale", CTT_FLOAT, FIELD(input.scale), "1", "fit=crop: size of the "
+      "frame before the crop", 1, 4 },
+    { "fit", CTT_CHOICE, FIELD(input.fit), "crop", "how frames of other "
+      "shapes are fitted", .choices = fits },
+    { "colour", CTT_CHOICE, FIELD(input.colour), "rgb", "order of channels",
+      .choices = colours }, END
+};
+static const struct ctt_opt state_attr[] = {
+    { "of", CTT_STRING, FIELD(state.of), NULL, "node to delay" },
+    { "like", CTT_STRING, FIELD(state.like), "", "node of the same size, if "
+      "that node comes later" },
+    { "c", CTT_INT, FIELD(state.c), "0", "channels, if that node comes later",
+      0, MANY },
+    { "delay", CTT_INT, FIELD(state.delay), "1", "steps", 1, 1000 }, END
+};
+static const struct ctt_opt reshape_attr[] = {
+    { "d", CTT_INT, FIELD(reshape.d), "1", "depth; 0: what remains", 0, MANY },
+    { "h", CTT_INT, FIELD(reshape.h), "1", "height; 0: what remains", 0,
+      MANY },
+    { "w", CTT_INT, FIELD(reshape.w), "1", "width; 0: what remains", 0, MANY },
+    { "c", CTT_INT, FIELD(reshape.c), "0", "channels; 0: what remains", 0,
+      MANY }, END
+};
+static const struct ctt_opt window_attr[] = {
+    { "steps", CTT_INT, FIELD(window.steps), NULL, "values taken, the last "
+      "one at the step asked", 1, 4096 },
+    { "every", CTT_INT, FIELD(window.every), "1", "steps between them", 1,
+      1000 }, END
+};
+static const struct ctt_opt conv_attr[] = {
+    { "out", CTT_INT, FIELD(conv.out), NULL, "channels", 1, MANY },
+    { "kernel", CTT_INT3, FIELD(conv.kernel), "1", "depth,height,width of the "
+      "window", 1, 4096 },
+    { "stride", CTT_INT3, FIELD(conv.stride), "1", "stride", 1, 99 },
+    { "pad", CTT_INT3, FIELD(conv.pad), "0", "zero padding", 0, 99 },
+    { "bias", CTT_INT, FIELD(conv.bias), "1", "add a bias", 0, 1 }, END
+};
+#define deconv_attr conv_attr
+static const struct ctt_opt pool_attr[] = {
+    { "kind", CTT_CHOICE, FIELD(pool.kind), NULL, "function",
+      .choices = pool_kinds },
+    { "kernel", CTT_INT3, FIELD(pool.kernel), "0", "window; 0: all there is",
+      0, MANY },
+    { "stride", CTT_INT3, FIELD(pool.stride), "0", "stride; 0: the window", 0,
+      MANY },
+    { "pad", CTT_INT3, FIELD(pool.pad), "0", "padding, never the value", 0,
+      99 }, END
+};
+static const struct ctt_opt norm_attr[] = {
+    { "kind", CTT_CHOICE, FIELD(norm.kind), NULL, "batch: of a channel over "
+      "everything; layer: of a pixel over its channels",
+      .choices = norm_kinds },
+    { "eps", CTT_FLOAT, FIELD(norm.eps), "1e-5", "added to the variance",
+      1e-12, 1 },
+    { "momentum", CTT_FLOAT, FIELD(norm.momentum), "0.1", "of the running "
+      "statistics (batch)", 0, 1 }, END
+};
+static const struct ctt_opt act_attr[] = {
+    { "kind", CTT_CHOICE, FIELD(act.kind), NULL, "function",
+      .choices = act_kinds }, END
+};
+static const struct ctt_opt add_attr[] = {
+    { "bias", CTT_INT, FIELD(add.bias), "0", "add a bias", 0, 1 }, END
+};
+static const struct ctt_opt slice_attr[] = {
+    { "from", CTT_INT, FIELD(slice.from), "0", "first channel", 0, MANY },
+    { "to", CTT_INT, FIELD(slice.to), NULL, "end channel", 1, MANY }, END
+};
+static const struct ctt_opt dropout_attr[] = {
+    { "rate", CTT_FLOAT, FIELD(dropout.rate), "0.5", "share set to zero", 0,
+      0.99 }, END
+};
+static const struct ctt_opt loss_attr[] = {
+    { "kind", CTT_CHOICE, FIELD(loss.kind), NULL, "function",
+      .choices = loss_kinds },
+    { "smooth", CTT_FLOAT, FIELD(loss.smooth), "0", "label smoothing", 0,
+      0.9 }, END
+};
+static const struct ctt_opt none[] = { END };
+#define cell_attr   none
+#define mul_attr    none
+#define concat_attr none
+#define lstm_attr   none
+
+const struct ctt_op ctt_ops[CTT_NOPS] = {
+#define OP(E, s, lo, hi, k) \
+    [CTT_OP_##E] = { #s, s##_attr, lo, hi, ctt_shape_##s },
+#include "net/ops.def"
+#undef OP
+};

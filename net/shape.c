@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * shape.c: for each primitive, its shape rule. */
+#include "net/op.h"
+
+static const struct ctt_tensor *in(const struct ctt_graph *g,
+                                   const struct ctt_node *n, int i)
+{
+    return &g->node[n->in[i]].out;
+}
+
+static int same_rows(const struct ctt_tensor *a, const struct ctt_tensor *b)
+{
+    return a->d == b->d && a->h == b->h && a->w == b->w;
+}
+
+static struct ctt_tensor image(int64_t d, int64_t h, int64_t w, int64_t c)
+{
+    return (struct ctt_tensor){ .n = 1, .d = d, .h = h, .w = w, .c = c,
+                                .ld = c };
+}
+
+static struct ctt_tensor vector(int64_t c)
+{
+    return image(1, 1, 1, c);
+}
+
+/* The shape of an input, as a tensor of its own. */
+static struct ctt_tensor like(const struct ctt_tensor *x)
+{
+    return image(x->d, x->h, x->w, x->c);
+}
+
+int ctt_shape_input(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_input *a = &n->attr.input;
+
+    (void)g;
+    n->out = image(a->d, a->h, a->w, a->c);
+    return 0;
+}
+
+/* A node that comes later has no shape yet: like and c say it, and
+ * ctt_graph_seal() compares the two. */
+int ctt_shape_state(const struct ctt_graph *g, struct ctt_node *n)
+{
+    int of = ctt_graph_find(g, n->attr.state.of), from, rc = 0;
+
+    if (of >= 0) {
+        n->out = like(&g->node[of].out);
+        return 0;
+    }
+    CTT_CHECK(n->attr.state.like && n->attr.state.c > 0, CTT_EFORMAT,
+              "%s: '%s' comes later, so like= and c= must say its shape",
+              n->name, n->attr.state.of);
+    from = ctt_graph_find(g, n->attr.state.like);
+    CTT_CHECK(from >= 0, CTT_EFORMAT, "%s: no node '%s'", n->name,
+              n->attr.state.like);
+    n->out = like(&g->node[from].out);
+    n->out.c = n->out.ld = n->attr.state.c;
+out:
+    return rc;
+}
+
+int ctt_shape_cell(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_node *of = &g->node[n->in[0]];
+    int rc = 0;
+
+    CTT_CHECK(of->op == CTT_OP_LSTM && of->cell < 0, CTT_EFORMAT,
+              "%s: '%s' is not an lstm without a cell node", n->name,
+              of->name);
+    n->out = like(&of->out);
+out:
+    return rc;
+}
+
+int ctt_shape_slice(const struct ctt_graph *g, struct ctt_node *n)
+{
+    int from = n->attr.slice.from, to = n->attr.slice.to, rc = 0;
+
+    n->out = *in(g, n, 0);
+    CTT_CHECK(from < to && to <= n->out.c, CTT_EINVAL,
+              "%s: no channels %d to %d in %lld", n->name, from, to,
+              (long long)n->out.c);
+    n->out.c = to - from;    /* a view: ld stays */
+out:
+    return rc;
+}
+
+int ctt_shape_reshape(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *x = in(g, n, 0);
+    int *a[] = { &n->attr.reshape.d, &n->attr.reshape.h, &n->attr.reshape.w,
+                 &n->attr.reshape.c };
+    int *rest = NULL, rc = 0;
+    int64_t v = 1, all = ctt_volume(x);
+
+    CTT_CHECK(x->ld == x->c, CTT_EUNSUP, "%s: cannot reshape a slice",
+              n->name);
+    for (size_t i = 0; i < CTT_LEN(a); i++) {
+        CTT_CHECK(*a[i] || !rest, CTT_EINVAL, "%s: two sizes are 0", n->name);
+        if (*a[i] == 0)
+            rest = a[i];
+        else if ((v *= *a[i]) > all)
+            break;
+    }
+    if (rest && v <= all)
+        *rest = (int)(all / v);
+    CTT_CHECK(v <= all && v * (rest ? *rest : 1) == all, CTT_EINVAL,
+              "%s: the sizes do not multiply to %lld", n->name,
+              (long long)all);
+    n->out = image(*a[0], *a[1], *a[2], *a[3]);
+out:
+    return rc;
+}
+
+/* The values of some steps become the depth of a volume, oldest first. */
+int ctt_shape_window(const struct ctt_graph *g, struct ctt_node *n)
+{
+    int rc = 0;
+
+    CTT_CHECK(g->clip >= 0 && n->in[0] < g->clip, CTT_EINVAL,
+              "%s: a window stands after 'clip' and looks before it", n->name);
+    CTT_CHECK(in(g, n, 0)->d == 1, CTT_EINVAL,
+              "%s: the input has a depth already", n->name);
+    n->out = like(in(g, n, 0));
+    n->out.d = n->attr.window.steps;
+out:
+    return rc;
+}
+
+/* One number for three axes means rows and columns only where there is no
+ * depth: that axis gets `alone`. */
+static void flat(int v[3], int64_t d, int alone)
+{
+    if (d == 1 && v[0] == v[1] && v[1] == v[2])
+        v[0] = alone;
+}
+
+/* out = (in + 2 pad - kernel) / stride + 1 on each axis. */
+static int slide(const struct ctt_node *n, const struct ctt_tensor *x,
+                 const int k[3], const int s[3], const int p[3],
+                 int64_t out[3])
+{
+    const int64_t size[3] = { x->d, x->h, x->w };
+    int rc = 0;
+
+    for (int i = 0; i < 3; i++) {
+        int64_t room = size[i] + 2 * p[i] - k[i];
+        CTT_CHECK(room >= 0, CTT_EINVAL,
+                  "%s: kernel %d is larger than the padded input %lld", n->name,
+                  k[i], (long long)(size[i] + 2 * p[i]));
+        out[i] = room / s[i] + 1;
+    }
+out:
+    return rc;
+}
+
+static void conv_weights(struct ctt_node *n, int64_t in_c)
+{
+    const int *k = n->attr.conv.kernel;
+
+    n->w[0] = (struct ctt_tensor){ .n = n->attr.conv.out, .d = k[0],
+        .h = k[1], .w = k[2], .c = in_c, .ld = in_c };
+    n->w[1] = vector(n->attr.conv.out);
+    n->nw = 1 + n->attr.conv.bias;
+}
+
+static void flat_conv(struct ctt_node *n, int64_t d)
+{
+    flat(n->attr.conv.kernel, d, 1);
+    flat(n->attr.conv.stride, d, 1);
+    flat(n->attr.conv.pad, d, 0);
+}
+
+int ctt_shape_conv(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *x = in(g, n, 0), *y;
+    int64_t o[3];
+    int rc = 0;
+
+    flat_conv(n, x->d);
+    CTT_TRY(slide(n, x, n->attr.conv.kernel, n->attr.conv.stride,
+                  n->attr.conv.pad, o));
+    n->out = image(o[0], o[1], o[2], n->attr.conv.out);
+    CTT_CHECK(n->nin == 1 + n->plus, CTT_EINVAL,
+              "%s: a conv has one input; another is given by plus=", n->name);
+    if (n->plus) {
+        y = in(g, n, 1);
+        CTT_CHECK(same_rows(y, &n->out) && y->c == n->out.c, CTT_EINVAL,
+                  "%s: plus=%s is not of its shape", n->name,
+                  g->node[n->in[1]].name);
+    }
+    conv_weights(n, x->c);
+out:
+    return rc;
+}
+
+int ctt_shape_deconv(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *x = in(g, n, 0);
+    const int *k = n->attr.conv.kernel, *s = n->attr.conv.stride;
+    const int *p = n->attr.conv.pad;
+    const int64_t size[3] = { x->d, x->h, x->w };
+    int64_t o[3];
+    int rc = 0;
+
+    flat_conv(n, x->d);
+    for (int i = 0; i < 3; i++) {
+        o[i] = (size[i] - 1) * s[i] - 2 * p[i] + k[i];
+        CTT_CHECK(o[i] > 0, CTT_EINVAL, "%s: padding %d leaves nothing",
+                  n->name, p[i]);
+    }
+    n->out = image(o[0], o[1], o[2], n->attr.conv.out);
+    conv_weights(n, x->c);
+out:
+    return rc;
+}
+
+int ctt_shape_pool(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *x = in(g, n, 0);
+    const int64_t size[3] = { x->d, x->h, x->w };
+    int *k = n->attr.pool.kernel, *s = n->attr.pool.stride;
+    int *p = n->attr.pool.pad, rc = 0;
+    int64_t o[3];
+
+    if (k[1])
+        flat(k, x->d, 1);
+    if (s[1])
+        flat(s, x->d, 1);
+    flat(p, x->d, 0);
+    for (int i = 0; i < 3; i++) {
+        k[i] = k[i] ? k[i] : (int)size[i];
+        s[i] = s[i] ? s[i] : k[i];
+        CTT_CHECK(p[i] < k[i], CTT_EINVAL,
+                  "%s: padding %d is not smaller than the kernel %d", n->name,
+                  p[i], k[i]);
+    }
+    CTT_TRY(slide(n, x, k, s, p, o));
+    n->out = image(o[0], o[1], o[2], x->c);
+out:
+    return rc;
+}
+
+int ctt_shape_norm(const struct ctt_graph *g, struct ctt_node *n)
+{
+    n->out = like(in(g, n, 0));
+    n->nw = n->attr.norm.kind == CTT_NORM_BATCH ? 4 : 2;
+    for (int k = 0; k < n->nw; k++)
+        n->w[k] = vector(n->out.c);
+    n->fixed = n->nw == 4 ? 0xc : 0;    /* running mean and variance */
+    return 0;
+}
+
+int ctt_shape_act(const struct ctt_graph *g, struct ctt_node *n)
+{
+    n->out = like(in(g, n, 0));
+    return 0;
+}
+
+int ctt_shape_dropout(const struct ctt_graph *g, struct ctt_node *n)
+{
+    return ctt_shape_act(g, n);
+}
+
+static int all_alike(const struct ctt_graph *g, struct ctt_node *n)
+{
+    int rc = 0;
+
+    for (int i = 1; i < n->nin; i++)
+        CTT_CHECK(same_rows(in(g, n, 0), in(g, n, i)) &&
+                  in(g, n, 0)->c == in(g, n, i)->c, CTT_EINVAL,
+                  "%s: the inputs differ in shape", n->name);
+    n->out = like(in(g, n, 0));
+out:
+    return rc;
+}
+
+int ctt_shape_add(const struct ctt_graph *g, struct ctt_node *n)
+{
+    n->w[0] = vector(in(g, n, 0)->c);
+    n->nw = n->attr.add.bias;
+    return all_alike(g, n);
+}
+
+int ctt_shape_mul(const struct ctt_graph *g, struct ctt_node *n)
+{
+    return all_alike(g, n);
+}
+
+int ctt_shape_concat(const struct ctt_graph *g, struct ctt_node *n)
+{
+    int rc = 0;
+
+    n->out = like(in(g, n, 0));
+    for (int i = 1; i < n->nin; i++) {
+        CTT_CHECK(same_rows(&n->out, in(g, n, i)), CTT_EINVAL,
+                  "%s: the inputs differ in size", n->name);
+        n->out.c += in(g, n, i)->c;
+    }
+    n->out.ld = n->out.c;
+out:
+    return rc;
+}
+
+/* In: gates i,f,o,g (4H channels) and the old cell state (H).  Out: the hidden
+ * state; a cell node names the new cell state. */
+int ctt_shape_lstm(const struct ctt_graph *g, struct ctt_node *n)
+{
+    int rc = 0;
+
+    CTT_CHECK(same_rows(in(g, n, 0), in(g, n, 1)) &&
+              in(g, n, 0)->c == 4 * in(g, n, 1)->c, CTT_EINVAL,
+              "%s: the gates must have four times the cell's channels",
+              n->name);
+    n->out = like(in(g, n, 1));
+out:
+    return rc;
+}
+
+/* xent: the target is a class number and a weight; mse: values. */
+int ctt_shape_loss(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *x = in(g, n, 0), *t = in(g, n, 1);
+    int64_t c = n->attr.loss.kind == CTT_LOSS_XENT ? 2 : x->c;
+    int rc = 0;
+
+    CTT_CHECK(same_rows(x, t) && t->c == c, CTT_EINVAL,
+              "%s: the target must have %lld channels and the answer's size",
+              n->name, (long long)c);
+    n->out = like(x);
+    n->out.c = n->out.ld = 1;
+out:
+    return rc;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * text.c: the text form of a model: one node a line; '#' starts a comment; the
+ * line 'clip' ends the part that runs every step. */
+#include "net/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TEXT = 1 << 20 };
+
+static int next_line(const char **p, char *line, size_t size)
+{
+    size_t len = strcspn(*p, "\n"), use = strcspn(*p, "#\r\n");
+
+    if (use >= size)
+        return ctt_error(CTT_EFORMAT, "line too long");
+    memcpy(line, *p, use);
+    line[use] = '\0';
+    *p += len + ((*p)[len] == '\n');
+    return 0;
+}
+
+int ctt_net_parse(const char *text, struct ctt_graph **out)
+{
+    struct ctt_graph *g = NULL;
+    char line[CTT_MAX_LINE];
+    int rc = 0, row = 0;
+
+    CTT_TRY(ctt_graph_new(&g));
+    while (*text) {
+        row++;
+        CTT_TRY(next_line(&text, line, sizeof(line)));
+        if (strspn(line, " \t") < strlen(line))
+            CTT_TRY(ctt_graph_add(g, "%s", line));
+    }
+    row = 0;
+    CTT_TRY(ctt_graph_seal(g));
+    *out = g;
+    return 0;
+out:
+    if (row && rc != CTT_ENOMEM)
+        rc = ctt_error(rc, "line %d: %s", row, ctt_errmsg());
+    ctt_graph_free(&g);
+    return rc;
+}
+
+static void print_node(const struct ctt_graph *g, const struct ctt_node *n,
+                       FILE *f)
+{
+    fprintf(f, "%s %s", ctt_ops[n->op].name, n->name);
+    for (int j = 0; j < n->nin - n->plus; j++)
+        fprintf(f, "%s%s", j ? "," : " in=", g->node[n->in[j]].name);
+    if (n->plus)
+        fprintf(f, " plus=%s", g->node[n->in[n->nin - 1]].name);
+    ctt_opt_print(ctt_ops[n->op].attr, &n->attr, f);
+    fprintf(f, "\n");
+}
+
+char *ctt_net_print(const struct ctt_graph *g)
+{
+    char *s = NULL, *copy = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&s, &size);
+
+    if (!f)
+        goto out;
+    for (int i = 0; i < g->count; i++) {
+        if (i == g->clip)
+            fprintf(f, "clip\n");
+        print_node(g, &g->node[i], f);
+    }
+    if (fclose(f) == 0)
+        copy = ctt_strdup(s);
+out:
+    if (!copy)
+        ctt_error(CTT_ENOMEM, "out of memory: the text of a model");
+    free(s);
+    return copy;
+}
+
+int ctt_net_read(const char *path, char **text)
+{
+    FILE *f = fopen(path, "rb");
+    char *s = NULL;
+    size_t n;
+    int rc = 0;
+
+    CTT_CHECK(f, CTT_EIO, "%s: cannot open it", path);
+    s = ctt_calloc(MAX_TEXT + 2, 1);
+    CTT_TRY(s ? 0 : CTT_ENOMEM);
+    n = fread(s, 1, MAX_TEXT + 1, f);
+    CTT_CHECK(!ferror(f), CTT_EIO, "%s: cannot read it", path);
+    CTT_CHECK(n <= MAX_TEXT, CTT_EFORMAT, "%s: larger than 1 MiB", path);
+    CTT_CHECK(strlen(s) == n, CTT_EFORMAT, "%s: not a text", path);
+    *text = s;
+    s = NULL;
+out:
+    ctt_free(s);
+    if (f)
+        fclose(f);
+    return rc;
+}

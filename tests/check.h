@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * check.h: what every test program shares: a table of cases for CUnit, and
+ * comparisons that print the numbers. */
+#ifndef CTT_CHECK_H
+#define CTT_CHECK_H
+
+#include "net/ctt.h"
+
+#include <CUnit/Basic.h>
+
+enum { CTT_SKIP = 77 };    /* automake's "could not run here" */
+
+/* Runs the suites and returns what main returns. */
+int ctt_check_main(CU_SuiteInfo *suites);
+
+/* Deterministic numbers in -1..1 from the formula the devices share. */
+void ctt_check_fill(float *x, int64_t n, uint64_t key);
+
+/* One failure per array, naming the worst element. */
+#define CHECK_CLOSE(a, b, n, tol) \
+    CU_assertImplementation(ctt_check_close(a, b, n, tol, __FILE__, __LINE__), \
+                            __LINE__, #a " close to " #b, __FILE__, "", CU_FALSE)
+int ctt_check_close(const float *a, const float *b, int64_t n, double tol,
+                    const char *file, int line);
+
+#define CHECK_OK(expr)                                                  \
+    do {                                                                \
+        int rc_ = (expr);                                               \
+        if (rc_ < 0)                                                    \
+            printf("\n    %s: %s", #expr, ctt_errmsg());                \
+        CU_ASSERT_FATAL(rc_ >= 0);                                      \
+    } while (0)
+
+#endif
