@@ -39,10 +39,20 @@ void ctt_model_free(struct ctt_model **m);
 int  ctt_model_copy(const struct ctt_model *m, struct ctt_model **out);
 int  ctt_model_labels(struct ctt_model *m, char *const *label, int labels);
 
+/* The k-th weight of a node: its name in files ("w", "b", "gamma", ...), or
+ * NULL; its full name ("c1.w"); and its shape as a file has it, which returns
+ * the number of dimensions: (out, kd, kh, kw, in) or one. */
+enum { CTT_WEIGHT_NAME = CTT_NAME + 8 };
+const char *ctt_weight_name(const struct ctt_node *n, int k);
+void ctt_weight_title(const struct ctt_node *n, int k,
+                      char title[CTT_WEIGHT_NAME]);
+int  ctt_weight_shape(const struct ctt_node *n, int k, int64_t dim[5]);
+
 /* Numbers that are stored: all parameters, less those pruned. */
 int64_t ctt_model_params(const struct ctt_model *m);
 
-/* with_train: read the /train section too, if there is one. */
+/* with_train: read the /train section too, if there is one.  Every error names
+ * the file. */
 int  ctt_model_load(const char *path, int with_train, struct ctt_model **out);
 
 /* Written beside and renamed: path is the old file or the new one, whole. */
@@ -50,18 +60,21 @@ int  ctt_model_save(const char *path, const struct ctt_model *m);
 
 /* What is stored for each weight, for reports. */
 struct ctt_stored {
-    char    name[CTT_NAME + 8];     /* node.w */
+    char    name[CTT_WEIGHT_NAME];  /* node.w */
     char    positions[12], values[12], bytes[12];    /* words of the format */
     int64_t params, kept, size;     /* numbers, not pruned, bytes on disk */
 };
+
+/* Reads and checks the whole file; the caller frees *out with ctt_free. */
 int  ctt_model_stored(const char *path, struct ctt_stored **out, int *count,
                       int64_t *file_bytes);
 
-/* The /train section in memory. */
+/* The /train section in memory; settings may be NULL.  add copies data; NULL
+ * makes zeros. */
 int  ctt_state_new(struct ctt_state **out);
 void ctt_state_free(struct ctt_state **s);
 int  ctt_state_add(struct ctt_state *s, const char *name, int size,
-                   int64_t count, const void *data);     /* copies */
+                   int64_t count, const void *data);
 const struct ctt_array *ctt_state_find(const struct ctt_state *s,
                                        const char *name);
 

@@ -199,7 +199,9 @@ static int too_large(const struct ctt_tensor *t)
 
 static int check_size(const struct ctt_node *n)
 {
-    int large = too_large(&n->out);
+    const struct ctt_tensor *y = &n->out;
+    int large = too_large(y) || y->d > CTT_MAX_SIZE || y->h > CTT_MAX_SIZE ||
+                y->w > CTT_MAX_SIZE || y->c > CTT_MAX_SIZE;
 
     for (int k = 0; k < n->nw; k++)
         large |= too_large(&n->w[k]);

@@ -16,6 +16,7 @@ enum ctt_opcode {
 
 enum { CTT_MAX_IN = 8, CTT_MAX_W = 4, CTT_NAME = 48 };
 enum { CTT_MAX_NODES = 1 << 16, CTT_MAX_LINE = 2048 };
+enum { CTT_MAX_SIZE = 1 << 20 };    /* of any axis of a value */
 #define CTT_MAX_VOLUME (INT64_C(1) << 40)    /* of a tensor, a block */
 
 /* Values of choice attributes; the words stand in op.c. */
@@ -44,7 +45,8 @@ union ctt_attr {
     struct { int kind, kernel[3], stride[3], pad[3]; } pool;
     struct { int kind; float eps, momentum; } norm;
     struct { int kind; } act;
-    struct { int bias; } add;    /* adds a number a channel as well */
+    struct { int bias, minus; } add;    /* a number a channel is added as
+                                           well; in[1..] are subtracted */
     struct { int from, to; } slice;
     struct { float rate; } dropout;
     struct { int kind; float smooth; } loss;

@@ -4,7 +4,7 @@
 
 #define FIELD(f) offsetof(union ctt_attr, f)
 #define END { .name = NULL }
-#define MANY (1 << 20)
+#define MANY CTT_MAX_SIZE
 
 static const char *const act_kinds[] = { "relu", "sigmoid", "tanh", NULL };
 static const char *const pool_kinds[] = { "max", "avg", NULL };
@@ -86,7 +86,9 @@ static const struct ctt_opt act_attr[] = {
       .choices = act_kinds }, END
 };
 static const struct ctt_opt add_attr[] = {
-    { "bias", CTT_INT, FIELD(add.bias), "0", "add a bias", 0, 1 }, END
+    { "bias", CTT_INT, FIELD(add.bias), "0", "add a bias", 0, 1 },
+    { "minus", CTT_INT, FIELD(add.minus), "0", "subtract all inputs but the "
+      "first", 0, 1 }, END
 };
 static const struct ctt_opt slice_attr[] = {
     { "from", CTT_INT, FIELD(slice.from), "0", "first channel", 0, MANY },

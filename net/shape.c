@@ -43,8 +43,11 @@ int ctt_shape_input(const struct ctt_graph *g, struct ctt_node *n)
  * ctt_graph_seal() compares the two. */
 int ctt_shape_state(const struct ctt_graph *g, struct ctt_node *n)
 {
-    int of = ctt_graph_find(g, n->attr.state.of), from, rc = 0;
+    int of, from, rc = 0;
 
+    CTT_CHECK(n->attr.state.of, CTT_EFORMAT, "%s: 'of' must be given",
+              n->name);
+    of = ctt_graph_find(g, n->attr.state.of);
     if (of >= 0) {
         n->out = like(&g->node[of].out);
         return 0;
@@ -104,6 +107,8 @@ int ctt_shape_reshape(const struct ctt_graph *g, struct ctt_node *n)
         else if ((v *= *a[i]) > all)
             break;
     }
+    CTT_CHECK(!rest || all / v <= CTT_MAX_SIZE, CTT_EINVAL,
+              "%s: what remains is larger than %d", n->name, CTT_MAX_SIZE);
     if (rest && v <= all)
         *rest = (int)(all / v);
     CTT_CHECK(v <= all && v * (rest ? *rest : 1) == all, CTT_EINVAL,

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench_model.c: a whole model, trained and streamed, against the sgemm rate
+ * of the same run; only the model's own multiplications count. */
+#include "device/run.h"
+#include "infer/infer.h"
+#include "libtrain/exec.h"
+#include "net/file.h"
+#include "net/random.h"
+
+#include <sys/resource.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct cfg {
+    int         batch, steps, threads, repeat, profile;
+    const char *device;
+};
+
+#define FIELD(f) offsetof(struct cfg, f)
+static const struct ctt_opt opts[] = {
+    { "batch", CTT_INT, FIELD(batch), "16", "clips a training step", 1, 4096 },
+    { "steps", CTT_INT, FIELD(steps), "42", "frames a clip", 1, 4096 },
+    { "threads", CTT_INT, FIELD(threads), "0", "0: all", 0, 1024 },
+    { "repeat", CTT_INT, FIELD(repeat), "5", "the best of so many", 1, 1000 },
+    { "profile", CTT_FLAG, FIELD(profile), "0", "a line a node" },
+    { "device", CTT_STRING, FIELD(device), "cpu", "device" },
+    { .name = NULL }
+};
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void fill(float *x, int64_t n, uint64_t key, float scale)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = scale * ((float)ctt_random(key, (uint64_t)i) * 0x1p-31f - 1);
+}
+
+/* Multiplications forward of a window, and backward: twice that, less the
+ * gradient of the frames, which nobody wants. */
+static double operations(const struct ctt_graph *g, const struct cfg *c,
+                         int train)
+{
+    double sum = 0;
+
+    for (int i = 0; i < g->count; i++) {
+        double runs = i < g->clip ? (double)c->steps * c->batch : 2 * c->batch;
+        double one = 2 * (double)ctt_node_macs(g, i) * runs;
+        int first = g->node[i].nin &&
+                    g->node[g->node[i].in[0]].op == CTT_OP_INPUT;
+        sum += one * (train ? first ? 2 : 3 : 1);
+    }
+    return sum;
+}
+
+static void print_profile(const struct ctt_graph *g, const struct cfg *c,
+                          struct ctt_profile (*p)[CTT_PASSES], int rounds)
+{
+    printf("%-16s %-8s %9s %7s %9s %7s\n", "node", "op", "fwd ms", "GF/s",
+           "bwd ms", "GF/s");
+    for (int i = 0; i < g->count; i++) {
+        double f = p[i][CTT_FWD].seconds / rounds;
+        double b = p[i][CTT_BWD].seconds / rounds;
+        double runs = i < g->clip ? (double)c->steps * c->batch : 2 * c->batch;
+        double ops = 2 * (double)ctt_node_macs(g, i) * runs;
+        if (f + b < 1e-6)
+            continue;
+        printf("%-16s %-8s %9.3f %7.0f %9.3f %7.0f\n", g->node[i].name,
+               ctt_ops[g->node[i].op].name, f * 1e3, ops / f * 1e-9, b * 1e3,
+               2 * ops / b * 1e-9);
+    }
+}
+
+static int step(struct ctt_exec *x, const struct cfg *c)
+{
+    const struct ctt_graph *g = x->r->g;
+    int last = ctt_graph_output(g), asks = g->clip < g->count ? 2 * c->batch
+                                                              : 0;
+    int64_t n = ctt_volume(&g->node[last].out);
+    int rc = 0;
+
+    for (int a = 0; a < asks; a++)
+        x->r->ask[a] = (struct ctt_ask){ a / 2, a % 2 ? c->steps - 1
+                                                      : c->steps / 3 };
+    CTT_TRY(ctt_exec_forward(x, c->steps, asks));
+    CTT_TRY(ctt_exec_clear(x, c->steps, asks));
+    fill(ctt_exec_grad(x, last, asks ? 0 : c->steps - 1),
+         n * (asks ? asks : c->batch), 5, 1e-3f);
+    CTT_TRY(ctt_exec_backward(x, c->steps, asks));
+out:
+    return rc;
+}
+
+static int train(const struct ctt_graph *g, const float *w,
+                 struct ctt_dev *dev, const struct cfg *c, double rate)
+{
+    struct ctt_profile (*p)[CTT_PASSES] = NULL;
+    struct ctt_exec *x = NULL;
+    double best = 1e30, ops = operations(g, c, 1), t;
+    int rc = 0, in = ctt_graph_input(g);
+
+    CTT_TRY(ctt_exec_open(g, dev, w, c->batch, c->steps, 2 * c->batch, &x));
+    for (int t0 = 0; t0 < c->steps; t0++)
+        fill(ctt_run_value(x->r, in, t0),
+             ctt_volume(&g->node[in].out) * c->batch, (uint64_t)t0, 1);
+    CTT_TRY(step(x, c));    /* prepares */
+    for (int i = 0; i < c->repeat; i++) {
+        x->r->stamp++;      /* as after an optimizer's step */
+        t = now();
+        CTT_TRY(step(x, c));
+        t = now() - t;
+        best = t < best ? t : best;
+    }
+    printf("training    %9.1f ms  %6.0f clips/s  %6.0f GFLOP/s  %5.1f%% of "
+           "sgemm\n", best * 1e3, c->batch / best, ops / best * 1e-9,
+           100 * ops / best * 1e-9 / rate);
+    if (!c->profile)
+        goto out;
+    p = ctt_calloc((size_t)g->count, sizeof(*p));
+    CTT_TRY(p ? 0 : CTT_ENOMEM);
+    ctt_dev_profile(dev, g, p);
+    for (int i = 0; i < c->repeat; i++)
+        CTT_TRY(step(x, c));
+    ctt_dev_profile(dev, g, NULL);
+    print_profile(g, c, p, c->repeat);
+out:
+    ctt_exec_close(&x);
+    ctt_free(p);
+    return rc;
+}
+
+/* Frames in pieces of `chunk`; the answer is read after each piece. */
+static int stream(struct ctt_infer *m, const struct cfg *c, int chunk,
+                  double ops, double rate)
+{
+    const struct ctt_infer_input *in = ctt_infer_wants(m);
+    size_t frame = (size_t)in->h * (size_t)in->w * (size_t)in->c;
+    float *x = ctt_calloc(frame * (size_t)chunk, sizeof(float));
+    float *probs = ctt_calloc((size_t)ctt_infer_classes(m), sizeof(float));
+    struct ctt_session *s = NULL;
+    double best = 1e30;
+    int rc = x && probs ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_session_open(m, &s));
+    fill(x, (int64_t)frame * chunk, 9, 1);
+    for (int i = 0; i < 20 * c->repeat; i++) {
+        double t = now();
+        CTT_TRY(ctt_session_push_float(s, x, chunk));
+        CTT_TRY(ctt_session_read(s, probs));
+        t = now() - t;
+        if (i > 2 && t < best)
+            best = t;
+    }
+    printf("stream x%-3d %9.3f ms/frame             %6.0f GFLOP/s  %5.1f%% of "
+           "sgemm\n", chunk, best / chunk * 1e3, ops * chunk / best * 1e-9,
+           100 * ops * chunk / best * 1e-9 / rate);
+out:
+    ctt_session_close(&s);
+    ctt_free(x);
+    ctt_free(probs);
+    return rc;
+}
+
+static int infer(const char *path, const struct ctt_graph *g,
+                 const struct cfg *c, double rate)
+{
+    struct ctt_infer *m = NULL;
+    double t = now(), ops = 0;
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++)
+        ops += 2 * (double)ctt_node_macs(g, i);
+    CTT_TRY(ctt_infer_open(path, c->device, c->threads, &m));
+    printf("open        %9.1f ms\n", (now() - t) * 1e3);
+    CTT_TRY(stream(m, c, 1, ops, rate));
+    CTT_TRY(stream(m, c, 8, ops, rate));
+    CTT_TRY(stream(m, c, 32, ops, rate));
+out:
+    ctt_infer_close(&m);
+    return rc;
+}
+
+static int load(const char *path, struct ctt_model **m)
+{
+    struct ctt_graph *g = NULL;
+    char *text = NULL;
+    size_t n = strlen(path);
+    int rc = 0;
+
+    if (n < 4 || strcmp(path + n - 4, ".net") != 0)
+        return ctt_model_load(path, 0, m);
+    CTT_TRY(ctt_net_read(path, &text));
+    CTT_TRY(ctt_net_parse(text, &g));
+    CTT_TRY(ctt_model_new(g, m));
+    fill((*m)->w, (*m)->g->weights, 3, 0.05f);
+out:
+    ctt_free(text);
+    return rc;
+}
+
+static int bench(const char *path, const struct cfg *c)
+{
+    char temp[] = "/tmp/bench_modelXXXXXX";
+    struct ctt_model *m = NULL;
+    struct ctt_dev *dev = NULL;
+    double rate;
+    int fd = mkstemp(temp), rc = 0;
+
+    CTT_CHECK(fd >= 0, CTT_EIO, "%s: cannot make it", temp);
+    CTT_TRY(load(path, &m));
+    CTT_TRY(ctt_model_save(temp, m));
+    CTT_TRY(ctt_dev_open(c->device, c->threads, &dev));
+    rate = ctt_dev_sgemm_rate(dev);
+    printf("%s: sgemm %.0f GFLOP/s on %d threads\n", path, rate,
+           ctt_dev_threads(dev));
+    CTT_TRY(infer(temp, m->g, c, rate));
+    CTT_TRY(train(m->g, m->w, dev, c, rate));
+out:
+    if (fd >= 0) {
+        close(fd);
+        unlink(temp);
+    }
+    ctt_dev_close(&dev);
+    ctt_model_free(&m);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct cfg c = { 0 };
+    int done, rc, at;
+
+    at = ctt_opt_main(opts, "bench_model [options] MODEL...", &c, argc, argv,
+                      &done);
+    if (done)
+        return 0;
+    if (at < 0 || at >= argc) {
+        fprintf(stderr, "bench_model: %s\n",
+                at < 0 ? ctt_errmsg() : "no model given");
+        return 2;
+    }
+    for (rc = 0; at < argc && rc >= 0; at++)
+        rc = bench(argv[at], &c);
+    if (rc < 0)
+        fprintf(stderr, "bench_model: %s\n", ctt_errmsg());
+    return rc < 0;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench_ops.c: how fast kernels are: forward, gradient of the input, gradient
+ * of the weights, forward with weights that have changed; GFLOP/s and the share of the sgemm rate of the same run.
+ * Usage: bench_ops [DEVICE [THREADS [WORD]]]; WORD: only lines that hold it. */
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct { int n; const char *a, *b, *op; } rows[] = {
+    { 40, "c=3 h=48 w=48", NULL, "conv y in=a out=32 kernel=5 stride=2 "
+      "pad=2" },
+    { 40, "c=32 h=24 w=24", NULL, "conv y in=a out=64 kernel=3 stride=2 "
+      "pad=1" },
+    { 40, "c=64 h=6 w=6", NULL, "conv y in=a out=256 kernel=3 pad=1" },
+    { 40, "c=64 h=12 w=12", NULL, "conv y in=a out=24 kernel=3 pad=1" },
+    { 16, "c=64 h=12 w=12", "c=256 h=12 w=12", "conv y in=a plus=b out=256 "
+      "kernel=3 pad=1" },
+    { 16, "c=64 h=12 w=12", "c=256 h=12 w=12", "conv y in=a plus=b out=256 "
+      "kernel=5 pad=2" },
+    { 16, "c=64 h=12 w=12", NULL, "conv y in=a out=24 kernel=3 pad=1" },
+    { 16, "c=8 h=12 w=12", "c=8 h=12 w=12", "conv y in=a plus=b out=8 "
+      "kernel=3 pad=1" },
+    { 16, "c=8 h=12 w=12", "c=256 h=12 w=12", "conv y in=a plus=b out=256 "
+      "kernel=3 pad=1" },
+    { 16, "c=128", "c=512", "conv y in=a plus=b out=512" },
+    { 64, "c=9216", NULL, "conv y in=a out=12" },
+    { 16, "c=16 d=16 h=12 w=12", NULL, "conv y in=a out=32 kernel=3 pad=1" },
+    { 1, "c=3 h=48 w=48", NULL, "conv y in=a out=32 kernel=5 stride=2 pad=2" },
+    { 1, "c=32 h=24 w=24", NULL, "conv y in=a out=64 kernel=3 stride=2 "
+      "pad=1" },
+    { 1, "c=64 h=12 w=12", "c=256 h=12 w=12", "conv y in=a plus=b out=256 "
+      "kernel=3 pad=1" },
+    { 1, "c=64 h=12 w=12", "c=256 h=12 w=12", "conv y in=a plus=b out=256 "
+      "kernel=5 pad=2" },
+    { 1, "c=64 h=12 w=12", NULL, "conv y in=a out=24 kernel=3 pad=1" },
+    { 1, "c=8 h=12 w=12", NULL, "conv y in=a out=8 kernel=3 pad=1" },
+    { 1, "c=64", NULL, "conv y in=a out=12" },
+    { 16, "c=256 h=12 w=12", "c=64 h=12 w=12", "lstm y in=a,b" },
+    { 1, "c=256 h=12 w=12", "c=64 h=12 w=12", "lstm y in=a,b" },
+    { 40, "c=64 h=12 w=12", NULL, "act y in=a kind=relu" },
+    { 40, "c=64 h=12 w=12", NULL, "act y in=a kind=tanh" },
+    { 40, "c=64 h=12 w=12", NULL, "norm y in=a kind=batch" },
+    { 40, "c=64 h=12 w=12", NULL, "norm y in=a kind=layer" },
+    { 40, "c=64 h=12 w=12", NULL, "pool y in=a kind=max kernel=2" },
+    { 40, "c=64 h=12 w=12", NULL, "pool y in=a kind=avg kernel=2" },
+    { 40, "c=64 h=12 w=12", "c=64 h=12 w=12", "add y in=a,b" },
+    { 40, "c=64 h=12 w=12", "c=64 h=12 w=12", "concat y in=a,b" },
+    { 40, "c=64 h=12 w=12", NULL, "dropout y in=a rate=0.5" },
+};
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Small numbers, not zero. */
+static int fill(const struct ctt_tensor *shape, int64_t n,
+                struct ctt_tensor *t)
+{
+    float *p;
+
+    *t = *shape;
+    t->n = n;
+    t->ld = t->c;
+    t->data = p = ctt_calloc((size_t)ctt_volume(t), sizeof(float));
+    for (int64_t i = 0; p && i < ctt_volume(t); i++)
+        p[i] = (float)(i * 7 % 31) * 0.01f + 0.01f;
+    return p ? 0 : CTT_ENOMEM;
+}
+
+static int open_call(struct ctt_graph *g, int n, struct ctt_call *c)
+{
+    const struct ctt_node *y = &g->node[g->count - 1];
+    int rc = 0;
+
+    c->node = y;
+    c->train = 1;
+    c->stamp = 1;
+    for (int k = 0; k < y->nin; k++) {
+        CTT_TRY(fill(&g->node[y->in[k]].out, n, &c->in[k]));
+        CTT_TRY(fill(&g->node[y->in[k]].out, n, &c->din[k]));
+    }
+    for (int k = 0; k < y->nw; k++) {
+        CTT_TRY(fill(&y->w[k], y->w[k].n, &c->w[k]));
+        CTT_TRY(fill(&y->w[k], y->w[k].n, &c->dw[k]));
+    }
+    CTT_TRY(fill(&y->out, n, &c->out));
+    CTT_TRY(fill(&y->out, n, &c->dout));
+    if (y->op == CTT_OP_LSTM) {
+        CTT_TRY(fill(&y->out, n, &c->also));
+        CTT_TRY(fill(&y->out, n, &c->dalso));
+    }
+out:
+    return rc;
+}
+
+static void close_call(struct ctt_call *c)
+{
+    struct ctt_tensor *t[] = { c->in, c->din, c->w, c->dw };
+
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < (i < 2 ? CTT_MAX_IN : CTT_MAX_W); k++)
+            ctt_free(t[i][k].data);
+    ctt_free(c->out.data);
+    ctt_free(c->dout.data);
+    ctt_free(c->also.data);
+    ctt_free(c->dalso.data);
+}
+
+/* Best seconds of a call.  fresh: with new weights each time. */
+static int time_call(struct ctt_dev *d, struct ctt_call c, enum ctt_pass pass,
+                     int fresh, double *best, char *impl)
+{
+    void *cache = NULL;
+    double t, end = now() + 0.25;
+    int rc = 0;
+
+    c.cache = &cache;
+    *best = 1e9;
+    for (int i = 0; i < 3 || now() < end; i++) {
+        c.stamp += (uint64_t)fresh;
+        t = now();
+        CTT_TRY(ctt_dev_run(d, &c, pass));
+        t = now() - t;
+        *best = t < *best ? t : *best;
+    }
+    snprintf(impl, 80, "%s", ctt_dev_impl(d, cache, pass));
+out:
+    ctt_dev_forget(d, &cache);
+    return rc;
+}
+
+static int run_row(struct ctt_dev *d, size_t i, double ceiling)
+{
+    static const char *const what[] = { "forward", "din", "dw",
+                                        "new weights" };
+    struct ctt_graph *g = NULL;
+    struct ctt_call c = { .node = NULL }, part;
+    double t, flop;
+    char impl[80];
+    int rc = 0;
+
+    CTT_TRY(ctt_graph_new(&g));
+    CTT_TRY(ctt_graph_add(g, "input a %s", rows[i].a));
+    if (rows[i].b)
+        CTT_TRY(ctt_graph_add(g, "input b %s", rows[i].b));
+    CTT_TRY(ctt_graph_add(g, "%s", rows[i].op));
+    CTT_TRY(open_call(g, rows[i].n, &c));
+    flop = 2e-9 * (double)ctt_node_macs(g, g->count - 1) * rows[i].n;
+    printf("%d x %s: %s\n", rows[i].n, rows[i].a, rows[i].op);
+    for (int k = 0; k < 4; k++) {
+        part = c;
+        if (k == 1)
+            memset(part.dw, 0, sizeof(part.dw));
+        if (k == 2)
+            memset(part.din, 0, sizeof(part.din));
+        if ((k == 2 && c.node->nw == 0) || (k == 3 && flop == 0))
+            break;
+        CTT_TRY(time_call(d, part, k % 3 ? CTT_BWD : CTT_FWD, k == 3, &t,
+                          impl));
+        printf("    %-12s %9.4f ms", what[k], t * 1e3);
+        if (flop > 0)
+            printf(" %7.1f GFLOP/s %4.0f%%  %s\n", flop / t,
+                   100 * flop / t / ceiling, impl);
+        else
+            printf(" %7.2f ns an element of the result\n",
+                   t * 1e9 / (double)ctt_volume(&c.out));
+    }
+out:
+    close_call(&c);
+    ctt_graph_free(&g);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct ctt_dev *d = NULL;
+    double ceiling;
+    int rc = 0;
+
+    CTT_TRY(ctt_dev_open(argc > 1 ? argv[1] : ctt_dev_names[0],
+                         argc > 2 ? atoi(argv[2]) : 0, &d));
+    ceiling = ctt_dev_sgemm_rate(d);
+    printf("%s, %d threads: sgemm %.1f GFLOP/s\n",
+           argc > 1 ? argv[1] : ctt_dev_names[0], ctt_dev_threads(d), ceiling);
+    for (size_t i = 0; i < CTT_LEN(rows); i++)
+        if (argc < 4 || strstr(rows[i].op, argv[3]))
+            CTT_TRY(run_row(d, i, ceiling));
+out:
+    if (rc < 0)
+        fprintf(stderr, "bench_ops: %s\n", ctt_errmsg());
+    ctt_dev_close(&d);
+    return rc < 0;
+}

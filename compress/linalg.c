@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * linalg.c: the one file that knows LAPACK: singular values. */
+#include "compress/compress.h"
+
+#include <lapacke.h>
+
+#include <limits.h>
+#include <math.h>
+
+/* LAPACK counts columns first, and read so a is its transpose, which is
+ * v diag(s) u': u and v only change places and nothing is copied. */
+int ctt_svd(int m, int n, double *a, double *u, double *s, double *vt)
+{
+    int k = m < n ? m : n, rc = 0, info;
+    double best = 0, *work = NULL;
+    int *iwork = NULL;
+
+    CTT_CHECK(m > 0 && n > 0, CTT_EINVAL, "no singular values of %d x %d", m,
+              n);
+    for (int64_t i = 0; i < (int64_t)m * n; i++)
+        CTT_CHECK(isfinite(a[i]), CTT_ENAN,
+                  "no singular values: a number is not finite");
+    iwork = ctt_calloc(8 * (size_t)k, sizeof(*iwork));
+    CTT_TRY(iwork ? 0 : CTT_ENOMEM);
+    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', n, m, a, n, s, vt, n, u,
+                               k, &best, -1, iwork);
+    CTT_CHECK(info == 0 && best < INT_MAX, CTT_EUNSUP,
+              "no singular values of %d x %d: too large", m, n);
+    work = ctt_calloc((size_t)best, sizeof(*work));
+    CTT_TRY(work ? 0 : CTT_ENOMEM);
+    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', n, m, a, n, s, vt, n, u,
+                               k, work, (int)best, iwork);
+    CTT_CHECK(info == 0, CTT_EUNSUP,
+              "the singular values of %d x %d did not converge", m, n);
+out:
+    ctt_free(work);
+    ctt_free(iwork);
+    return rc;
+}

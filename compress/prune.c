@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * prune.c: which numbers of the weights become zero and stay so. */
+#include "compress/compress.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One number: its score and its place in the flat block. */
+struct item {
+    double  score;
+    int64_t at;
+};
+
+/* A weight: its items from `first`, how many were pruned before, and how many
+ * must stay. */
+struct layer {
+    int64_t at, count, first, gone, stay;
+};
+
+struct list {
+    struct layer *layer;
+    int           layers;
+    struct item  *item;
+    int64_t       items, gone, stay;
+};
+
+static int by_score(const void *pa, const void *pb)
+{
+    const struct item *a = pa, *b = pb;
+
+    if (a->score != b->score)
+        return a->score < b->score ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static int prunable(const struct ctt_node *n, const char *except)
+{
+    return (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV) &&
+           !ctt_name_matches(except, n->name);
+}
+
+static int pruned(const struct ctt_model *m, int64_t at)
+{
+    return m->keep && !m->keep[at];
+}
+
+double ctt_pruned(const struct ctt_model *m, const char *except)
+{
+    int64_t all = 0, gone = 0;
+
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        if (!prunable(n, except))
+            continue;
+        all += ctt_volume(&n->w[0]);
+        for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
+            gone += pruned(m, n->at[0] + k);
+    }
+    return all ? (double)gone / (double)all : 0;
+}
+
+double ctt_prune_cubic(double s0, double s1, int round, int rounds)
+{
+    double left = 1 - (double)round / rounds;
+
+    return s1 + (s0 - s1) * left * left * left;
+}
+
+/* ---- the list ---- */
+
+static void add_layer(const struct ctt_model *m, const struct ctt_prune *o,
+                      const struct ctt_node *n, struct list *l)
+{
+    struct layer *y = &l->layer[l->layers++];
+
+    *y = (struct layer){ .at = n->at[0], .count = ctt_volume(&n->w[0]),
+                         .first = l->items };
+    for (int64_t k = 0; k < y->count; k++) {
+        double x = m->w[y->at + k];
+        int is_gone = pruned(m, y->at + k);
+        /* Pruned before comes first, so that it is pruned again. */
+        l->item[l->items++] = (struct item){ is_gone ? -1 : x * x,
+                                             y->at + k };
+        y->gone += is_gone;
+    }
+    y->stay = (int64_t)ceil((double)o->floor * (double)y->count);
+    if (y->stay < 1)
+        y->stay = 1;
+    if (y->stay > y->count - y->gone)
+        y->stay = y->count - y->gone;
+    l->gone += y->gone;
+    l->stay += y->stay;
+    qsort(l->item + y->first, (size_t)y->count, sizeof(*l->item), by_score);
+}
+
+static int make_list(const struct ctt_model *m, const struct ctt_prune *o,
+                     struct list *l)
+{
+    int64_t all = 0;
+    int count = 0, rc = 0;
+
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        if (!prunable(n, o->except))
+            continue;
+        all += ctt_volume(&n->w[0]);
+        count++;
+        for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
+            CTT_CHECK(isfinite(m->w[n->at[0] + k]), CTT_ENAN,
+                      "%s: a weight is not finite", n->name);
+    }
+    CTT_CHECK(count > 0, CTT_EINVAL, "the model has no weight to prune");
+    l->layer = ctt_calloc((size_t)count, sizeof(*l->layer));
+    l->item = ctt_calloc((size_t)all, sizeof(*l->item));
+    CTT_TRY(l->layer && l->item ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < m->g->count; i++)
+        if (prunable(&m->g->node[i], o->except))
+            add_layer(m, o, &m->g->node[i], l);
+out:
+    return rc;
+}
+
+/* ---- scores that can be compared over all layers ---- */
+
+static void lamp(struct item *item, int64_t n)
+{
+    double sum = 0;
+
+    for (int64_t k = n - 1; k >= 0; k--) {
+        sum += item[k].score;
+        if (sum > 0)
+            item[k].score /= sum;
+    }
+}
+
+static void magnitude(struct item *item, int64_t n)
+{
+    double sum = 0;
+
+    for (int64_t k = 0; k < n; k++)
+        sum += item[k].score;
+    for (int64_t k = 0; k < n && sum > 0; k++)
+        item[k].score *= (double)n / sum;
+}
+
+static void (*const scores[])(struct item *, int64_t) = {
+    [CTT_SCORE_LAMP] = lamp, [CTT_SCORE_MAGNITUDE] = magnitude,
+};
+
+static void compare_all(struct list *l, int score)
+{
+    for (int i = 0; i < l->layers; i++) {
+        struct layer *y = &l->layer[i];
+        struct item *item = l->item + y->first;
+
+        scores[score](item + y->gone, y->count - y->gone);
+        for (int64_t k = y->count - y->stay; k < y->count; k++)
+            item[k].score = HUGE_VAL;
+    }
+    qsort(l->item, (size_t)l->items, sizeof(*l->item), by_score);
+}
+
+/* ---- pruning ---- */
+
+static void zero(struct ctt_model *m, const struct item *item, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++) {
+        m->w[item[k].at] = 0;
+        m->keep[item[k].at] = 0;
+    }
+}
+
+static int64_t wanted(double share, int64_t count, int64_t gone, int64_t stay)
+{
+    int64_t n = (int64_t)llround(share * (double)count);
+
+    n = n > count - stay ? count - stay : n;
+    return n < gone ? gone : n;
+}
+
+int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share)
+{
+    struct list l = { NULL };
+    int rc = 0;
+
+    CTT_TRY(make_list(m, o, &l));
+    if (!m->keep) {
+        m->keep = ctt_calloc((size_t)m->g->weights, 1);
+        CTT_TRY(m->keep ? 0 : CTT_ENOMEM);
+        memset(m->keep, 1, (size_t)m->g->weights);
+    }
+    if (o->scope == CTT_PRUNE_GLOBAL) {
+        compare_all(&l, o->score);
+        zero(m, l.item, wanted(share, l.items, l.gone, l.stay));
+    }
+    for (int i = 0; i < l.layers && o->scope == CTT_PRUNE_LAYER; i++) {
+        const struct layer *y = &l.layer[i];
+        zero(m, l.item + y->first, wanted(share, y->count, y->gone, y->stay));
+    }
+out:
+    ctt_free(l.layer);
+    ctt_free(l.item);
+    return rc;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * act.c: activations, and dropout, which is one with a random slope. */
+#include "device/cpu/cpu.h"
+
+#define ROWS(word)                                                        \
+    static void word##_row(const float *x, float *y, int64_t n)           \
+    {                                                                     \
+        SIMD for (int64_t j = 0; j < n; j++)                              \
+            y[j] = ctt_##word(x[j]);                                      \
+    }                                                                     \
+    static void word##_back(const float *y, const float *dy, float *dx,   \
+                            int64_t n, int add)                        \
+    {                                                                     \
+        if (!add) {         /* what was there may be NaN */               \
+            SIMD for (int64_t j = 0; j < n; j++)                          \
+                dx[j] = ctt_##word##_bwd(y[j], dy[j]);                    \
+            return;                                                       \
+        }                                                                 \
+        SIMD for (int64_t j = 0; j < n; j++)                              \
+            dx[j] += ctt_##word##_bwd(y[j], dy[j]);                       \
+    }
+CTT_ACTS(ROWS)
+#undef ROWS
+
+static const struct {
+    void (*row)(const float *x, float *y, int64_t n);
+    void (*back)(const float *y, const float *dy, float *dx, int64_t n,
+                 int add);
+} acts[] = {
+#define ROWS(word) { word##_row, word##_back },
+    CTT_ACTS(ROWS)
+#undef ROWS
+};
+
+void K(act_row)(int act, float *y, int64_t n)
+{
+    if (act)
+        acts[act - 1].row(y, y, n);
+}
+
+int K(act_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
+    int kind = c->node->attr.act.kind;
+
+    PARALLEL(d, 2 * s.total)
+    for (int64_t r = 0; r < s.rows; r++)
+        acts[kind].row(ctt_at(s, &c->in[0], r), ctt_at(s, &c->out, r),
+                       ctt_len(s, r));
+    return 0;
+}
+
+int K(act_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_span s = ctt_span(&c->out, &c->dout, &c->din[0]);
+    int kind = c->node->attr.act.kind;
+
+    if (!c->din[0].data)
+        return 0;
+    PARALLEL(d, s.total)
+    for (int64_t r = 0; r < s.rows; r++)
+        acts[kind].back(ctt_at(s, &c->out, r), ctt_at(s, &c->dout, r),
+                        ctt_at(s, &c->din[0], r), ctt_len(s, r),
+                        c->add & 1);
+    return 0;
+}
+
+/* y (+)= x times the mask, which is made again from the key each time. */
+static void drop_row(const struct ctt_call *c, uint64_t at, const float *x,
+                     float *y, int64_t n, int add)
+{
+    float rate = c->node->attr.dropout.rate, keep = 1 / (1 - rate);
+    float v[CTT_PIECE];
+
+    if (!c->train || rate == 0) {
+        if (x != y)
+            ctt_put(y, x, n, add);
+        return;
+    }
+    for (int64_t j = 0; j < n; j += CTT_PIECE) {
+        int64_t len = ctt_piece(n, j);
+        SIMD for (int64_t i = 0; i < len; i++)
+            v[i] = x[j + i] * ctt_drop(c->key, at + (uint64_t)(j + i), rate,
+                                       keep);
+        ctt_put(y + j, v, len, add);
+    }
+}
+
+static int drop(struct ctt_dev *d, const struct ctt_call *c,
+                const struct ctt_tensor *x, const struct ctt_tensor *y,
+                int add)
+{
+    struct ctt_span s = ctt_span(y, x, x);
+
+    PARALLEL(d, (c->train ? 8 : 1) * s.total)
+    for (int64_t r = 0; r < s.rows; r++)
+        drop_row(c, (uint64_t)(r * s.cols), ctt_at(s, x, r), ctt_at(s, y, r),
+                 ctt_len(s, r), add);
+    return 0;
+}
+
+int K(dropout_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    return drop(d, c, &c->in[0], &c->out, 0);
+}
+
+int K(dropout_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    return c->din[0].data ? drop(d, c, &c->dout, &c->din[0], c->add & 1) : 0;
+}

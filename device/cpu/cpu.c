@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cpu.c: the device "cpu": our kernels for the best instruction set that the
+ * processor has, and oneDNN in the place of some of them. */
+#include "device/cpu/cpu.h"
+#ifdef HAVE_ONEDNN
+#include "device/cpu/onednn.h"
+#endif
+
+static int anywhere(void)
+{
+    return 1;
+}
+
+#if defined(__x86_64__)
+static int has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static int has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+const struct ctt_isa ctt_isas[] = {
+#if defined(__x86_64__)
+    { "avx512", &ctt_avx512_kernels, has_avx512 },
+    { "avx2", &ctt_avx2_kernels, has_avx2 },
+#endif
+    { NULL, &ctt_ref_kernels, anywhere },
+};
+
+static int cpu_open(struct ctt_dev *d)
+{
+    int i = 0;
+
+    while (!ctt_isas[i].supported())
+        i++;
+    memcpy(d->kernel, ctt_isas[i].kernels, sizeof(d->kernel));
+    memcpy(d->plain, ctt_isas[i].kernels, sizeof(d->plain));
+#ifdef HAVE_ONEDNN
+    return ctt_onednn_open(d);
+#else
+    return 0;
+#endif
+}
+
+const struct ctt_dev_kind ctt_dev_cpu = {
+    .name = "cpu",
+    .open = cpu_open,
+#ifdef HAVE_ONEDNN
+    .close = ctt_onednn_close,
+    .forget = ctt_onednn_forget,
+    .impl = ctt_onednn_impl,
+    .sgemm = ctt_onednn_sgemm,
+#else
+    .sgemm = ctt_plain_sgemm,
+#endif
+};

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cpu.h: how the plain C kernels are named and how they walk a tensor.
+ *
+ * The files of the kernels are compiled once as they are, for the device
+ * "ref", and once more for each instruction set by isa_*.c, which set CTT_ISA
+ * and include them: one text, as many tables.  All static names therefore
+ * differ between these files. */
+#ifndef CTT_CPU_H
+#define CTT_CPU_H
+
+#include "device/dev.h"
+#include "device/ewise.h"
+
+#include <string.h>
+
+#ifndef CTT_ISA
+#define CTT_ISA ref
+#endif
+
+#define CTT_JOIN(isa, s) ctt_##isa##_##s
+#define CTT_JOIN2(isa, s) CTT_JOIN(isa, s)
+#define K(s) CTT_JOIN2(CTT_ISA, s)
+
+#define IF_KERNEL_0(...)
+#define IF_KERNEL_1(...) __VA_ARGS__
+#define OP(E, s, lo, hi, k) IF_KERNEL_##k(ctt_kernel K(s##_fwd), K(s##_bwd);)
+#include "net/ops.def"
+#undef OP
+
+extern const ctt_kernels ctt_ref_kernels, ctt_avx2_kernels,
+                         ctt_avx512_kernels;
+
+/* The instruction sets built in, best first; the last has no name and runs
+ * everywhere. */
+struct ctt_isa {
+    const char        *name;
+    const ctt_kernels *kernels;
+    int              (*supported)(void);
+};
+extern const struct ctt_isa ctt_isas[];
+
+/* Two n x n matrices, as a layer on n single pixels. */
+int ctt_plain_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
+                    float *y);
+
+/* Loops over rows that threads share, and loops over channels that vector
+ * instructions do.  Both only where the results are independent, so that no
+ * result depends on the number of threads. */
+#define CTT_PRAGMA(x) _Pragma(#x)
+#define PARALLEL(d, work) \
+    CTT_PRAGMA(omp parallel for schedule(static) \
+               num_threads(ctt_dev_team(d, (double)(work))))
+#define SIMD _Pragma("omp simd")
+
+static inline float *ctt_row(const struct ctt_tensor *t, int64_t r)
+{
+    return (float *)t->data + r * t->ld;
+}
+
+/* An act applied in place to n numbers; act is ctt_act_kind + 1, 0 none. */
+void K(act_row)(int act, float *y, int64_t n);
+
+/* The rows that an elementwise loop walks: those of the tensors or, where none
+ * of them is a view, long pieces of their memory. */
+struct ctt_span { int64_t rows, cols, total; int dense; };
+
+static inline struct ctt_span ctt_span(const struct ctt_tensor *y,
+                                       const struct ctt_tensor *a,
+                                       const struct ctt_tensor *b)
+{
+    struct ctt_span s = { ctt_rows(y), y->c, ctt_volume(y), 0 };
+
+    s.dense = y->ld == y->c && a->ld == a->c && b->ld == b->c;
+    if (s.dense) {
+        s.cols = 4096;
+        s.rows = (s.total + s.cols - 1) / s.cols;
+    }
+    return s;
+}
+
+static inline int64_t ctt_len(struct ctt_span s, int64_t r)
+{
+    int64_t left = s.total - r * s.cols;
+
+    return left < s.cols ? left : s.cols;
+}
+
+static inline float *ctt_at(struct ctt_span s, const struct ctt_tensor *t,
+                            int64_t r)
+{
+    return (float *)t->data + r * (s.dense ? s.cols : t->ld);
+}
+
+/* Values of a piece of a row before they are written, and writing them: y (+)=
+ * v.  So loops that compute need not ask where the results go. */
+enum { CTT_PIECE = 64 };
+
+static inline int64_t ctt_piece(int64_t n, int64_t from)
+{
+    return n - from < (int64_t)CTT_PIECE ? n - from : (int64_t)CTT_PIECE;
+}
+
+static inline void ctt_put(float *y, const float *v, int64_t n, int add)
+{
+    if (!add) {
+        memcpy(y, v, (size_t)n * sizeof(float));
+        return;
+    }
+    SIMD for (int64_t j = 0; j < n; j++)
+        y[j] += v[j];
+}
+
+/* Sums over rows are made in this many chunks side by side, then in order: so
+ * they do not depend on the number of threads.  The first row of chunk k. */
+enum { CTT_CHUNKS = 32 };
+
+static inline int64_t ctt_chunk(int64_t rows, int k)
+{
+    return rows * k / CTT_CHUNKS;
+}
+
+/* y (+)= x of the same shape. */
+void K(copy)(struct ctt_dev *d, const struct ctt_tensor *x,
+             const struct ctt_tensor *y, int add);
+
+/* db[j] += the sum of dy[j] over all rows. */
+int K(bias_bwd)(struct ctt_dev *d, const struct ctt_tensor *dy, float *db);
+
+/* db[j] += the sum of the n numbers part[k][j], k = 0 .. CTT_CHUNKS - 1. */
+static inline void ctt_join(const float *part, int64_t stride, int64_t n,
+                            float *db)
+{
+    for (int64_t j = 0; j < n; j++) {
+        double sum = 0;
+        for (int k = 0; k < CTT_CHUNKS; k++)
+            sum += (double)part[k * stride + j];
+        db[j] += (float)sum;
+    }
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fold.h: a convolution in as few axes as it needs. */
+#ifndef CTT_FOLD_H
+#define CTT_FOLD_H
+
+#include "device/device.h"
+
+/* What a primitive computes: both conv and deconv are a convolution from the
+ * large tensor (n, large[], ic channels) to the small one (n, small[], oc),
+ * forward, back to the large, or its weights. */
+enum ctt_conv_way { CTT_TO_SMALL, CTT_TO_LARGE, CTT_TO_WEIGHTS };
+
+/* Numbers that tell plans apart.  The memory of the weights: oc, ic and the
+ * last kernel axis lie step_* floats apart. */
+struct ctt_fold {
+    enum ctt_conv_way way;
+    int               axes;    /* 2 or 3, the last ones are used */
+    int64_t           n, ic, oc, large[3], small[3], kernel[3], stride[3],
+                      pad[3];
+    int64_t           step_oc, step_ic, step_tap;
+};
+
+/* The way `way` of call c, from its node and its tensors. */
+struct ctt_fold ctt_fold(const struct ctt_call *c, enum ctt_conv_way way);
+
+/* Multiplications. */
+double ctt_fold_work(const struct ctt_fold *f);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * isa.h: the texts of all plain kernels, to be compiled once more for the
+ * instruction set CTT_ISA that the including file has set. */
+#ifndef CTT_ISA_H
+#define CTT_ISA_H
+
+#include "device/cpu/act.c"
+#include "device/cpu/conv.c"
+#include "device/cpu/direct.c"
+#include "device/cpu/direct_dw.c"
+#include "device/cpu/loss.c"
+#include "device/cpu/lstm.c"
+#include "device/cpu/move.c"
+#include "device/cpu/norm.c"
+#include "device/cpu/pool.c"
+#include "device/cpu/tables.c"
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * loss.c: cross entropy and squared error, one number a row. */
+#include "device/cpu/cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What the target row (class, weight) asks for; a row of weight 0 counts
+ * nothing, whatever stands in it.  0 if the class does not exist. */
+static int target(const float *t, int64_t classes, float *weight,
+                  int64_t *label)
+{
+    *weight = t[1];
+    *label = 0;
+    if (t[1] == 0)
+        return 1;
+    if (!(t[0] >= 0 && t[0] < (float)classes))
+        return 0;
+    *label = (int64_t)t[0];
+    return 1;
+}
+
+static float largest(const float *z, int64_t n)
+{
+    float top = z[0];
+
+    for (int64_t j = 1; j < n; j++)
+        top = z[j] > top || z[j] != z[j] ? z[j] : top;
+    return top;
+}
+
+/* -sum q log softmax(z), where q is 1 - smooth at the label plus smooth / n
+ * everywhere: log sum exp z - (1 - smooth) z[label] - smooth * mean z. */
+static float xent(const float *z, int64_t n, int64_t label, float smooth)
+{
+    float top = largest(z, n), sum = 0, all = 0;
+
+    for (int64_t j = 0; j < n; j++) {
+        sum += ctt_exp(z[j] - top);
+        all += z[j] - top;
+    }
+    return logf(sum) - (1 - smooth) * (z[label] - top) -
+           smooth * all / (float)n;
+}
+
+static void xent_back(const float *z, int64_t n, int64_t label, float smooth,
+                      float scale, float *dz, int add)
+{
+    float top = largest(z, n), sum = 0;
+
+    for (int64_t j = 0; j < n; j++)
+        sum += ctt_exp(z[j] - top);
+    for (int64_t j = 0; j < n; j++) {
+        float q = smooth / (float)n + (j == label ? 1 - smooth : 0);
+        float g = scale * (ctt_exp(z[j] - top) / sum - q);
+        dz[j] = add ? dz[j] + g : g;
+    }
+}
+
+static int xent_rows(const struct ctt_call *c, int back)
+{
+    int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c, label;
+    float smooth = c->node->attr.loss.smooth, weight;
+    int rc = 0, add = c->add & 1;
+
+    for (int64_t r = 0; r < rows; r++) {
+        const float *z = ctt_row(&c->in[0], r), *t = ctt_row(&c->in[1], r);
+        CTT_CHECK(target(t, n, &weight, &label), CTT_EINVAL,
+                  "%s: row %lld: no class %g among %lld", c->node->name,
+                  (long long)r, (double)t[0], (long long)n);
+        if (!back)
+            *ctt_row(&c->out, r) =
+                weight == 0 ? 0 : weight * xent(z, n, label, smooth);
+        else if (weight != 0)
+            xent_back(z, n, label, smooth, weight * *ctt_row(&c->dout, r),
+                      ctt_row(&c->din[0], r), add);
+        else if (!add)
+            memset(ctt_row(&c->din[0], r), 0, (size_t)n * sizeof(float));
+    }
+out:
+    return rc;
+}
+
+static int mse_rows(const struct ctt_call *c, int back)
+{
+    int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
+
+    for (int64_t r = 0; r < rows; r++) {
+        const float *z = ctt_row(&c->in[0], r), *t = ctt_row(&c->in[1], r);
+        float sum = 0;
+        if (back) {
+            float *dz = ctt_row(&c->din[0], r);
+            float scale = 2 * *ctt_row(&c->dout, r) / (float)n;
+            SIMD for (int64_t j = 0; j < n; j++)
+                dz[j] = scale * (z[j] - t[j]) + (c->add & 1 ? dz[j] : 0);
+            continue;
+        }
+        for (int64_t j = 0; j < n; j++)
+            sum += (z[j] - t[j]) * (z[j] - t[j]);
+        *ctt_row(&c->out, r) = sum / (float)n;
+    }
+    return 0;
+}
+
+static int (*const losses[])(const struct ctt_call *c, int back) = {
+    [CTT_LOSS_XENT] = xent_rows, [CTT_LOSS_MSE] = mse_rows,
+};
+
+int K(loss_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    (void)d;
+    return losses[c->node->attr.loss.kind](c, 0);
+}
+
+int K(loss_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    (void)d;
+    return c->din[0].data ? losses[c->node->attr.loss.kind](c, 1) : 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * lstm.c: the gates of an LSTM cell and its two states, in one pass. */
+#include "device/cpu/cpu.h"
+
+int K(lstm_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t rows = ctt_rows(&c->out), H = c->out.c;
+
+    PARALLEL(d, 8 * rows * H)
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t at = 0; at < H; at += CTT_PIECE) {
+            const float *z = ctt_row(&c->in[0], r) + at;
+            const float *old = ctt_row(&c->in[1], r) + at;
+            float *h = ctt_row(&c->out, r) + at, cell[CTT_PIECE];
+            int64_t n = ctt_piece(H, at);
+            SIMD for (int64_t j = 0; j < n; j++)
+                ctt_lstm_fwd((struct ctt_lstm){ z[j], z[H + j], z[2 * H + j],
+                                                z[3 * H + j] },
+                             old[j], &h[j], &cell[j]);
+            if (c->also.data)
+                ctt_put(ctt_row(&c->also, r) + at, cell, n, 0);
+        }
+    return 0;
+}
+
+/* The gradients of up to CTT_PIECE channels of a row. */
+struct back { float z[4][CTT_PIECE], old[CTT_PIECE]; };
+
+static void back(const struct ctt_call *c, int64_t r, int64_t at, int64_t n,
+                 struct back *b)
+{
+    static const float zeros[CTT_PIECE];
+    int64_t H = c->out.c;
+    const float *z = ctt_row(&c->in[0], r) + at;
+    const float *old = ctt_row(&c->in[1], r) + at;
+    const float *dh = c->dout.data ? ctt_row(&c->dout, r) + at : zeros;
+    const float *dc = c->dalso.data ? ctt_row(&c->dalso, r) + at : zeros;
+
+    SIMD for (int64_t j = 0; j < n; j++) {
+        struct ctt_lstm g = { z[j], z[H + j], z[2 * H + j], z[3 * H + j] };
+        g = ctt_lstm_bwd(g, old[j], dh[j], dc[j], &b->old[j]);
+        b->z[0][j] = g.i;
+        b->z[1][j] = g.f;
+        b->z[2][j] = g.o;
+        b->z[3][j] = g.g;
+    }
+}
+
+/* Either gradient of the two results may be absent, and either of the two
+ * wanted. */
+int K(lstm_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t rows = ctt_rows(&c->out), H = c->out.c;
+
+    PARALLEL(d, 12 * rows * H)
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t at = 0; at < H; at += CTT_PIECE) {
+            struct back b;
+            int64_t n = ctt_piece(H, at);
+            back(c, r, at, n, &b);
+            for (int k = 0; k < 4 && c->din[0].data; k++)
+                ctt_put(ctt_row(&c->din[0], r) + k * H + at, b.z[k], n,
+                        c->add & 1);
+            if (c->din[1].data)
+                ctt_put(ctt_row(&c->din[1], r) + at, b.old, n,
+                        c->add >> 1 & 1);
+        }
+    return 0;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * move.c: ops that only move, add or multiply values. */
+#include "device/cpu/cpu.h"
+
+#include <string.h>
+
+/* y (+)= x, n channels from channel yc of y and xc of x. */
+static void copy_cols(struct ctt_dev *d, const struct ctt_tensor *y,
+                      int64_t yc, const struct ctt_tensor *x, int64_t xc,
+                      int64_t n, int add)
+{
+    int64_t rows = ctt_rows(y);
+
+    PARALLEL(d, rows * n)
+    for (int64_t r = 0; r < rows; r++) {
+        float *py = ctt_row(y, r) + yc;
+        const float *px = ctt_row(x, r) + xc;
+        ctt_put(py, px, n, add);
+    }
+}
+
+int K(add_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
+    const float *bias = c->w[0].data;
+    float sign = c->node->attr.add.minus ? -1 : 1;
+    int views = bias != NULL;
+
+    for (int k = 1; k < c->node->nin; k++)
+        views |= c->in[k].ld != c->in[k].c;
+    if (views)
+        s = (struct ctt_span){ ctt_rows(&c->out), c->out.c, s.total, 0 };
+    PARALLEL(d, c->node->nin * s.total)
+    for (int64_t r = 0; r < s.rows; r++) {
+        const float *a = ctt_at(s, &c->in[0], r);
+        float *y = ctt_at(s, &c->out, r);
+        int64_t n = ctt_len(s, r);
+        if (c->node->nin == 1 && a != y)
+            ctt_put(y, a, n, 0);
+        for (int k = 1; k < c->node->nin; k++, a = y) {
+            const float *b = ctt_at(s, &c->in[k], r);
+            SIMD for (int64_t j = 0; j < n; j++)
+                y[j] = a[j] + sign * b[j];
+        }
+        if (bias)
+            ctt_put(y, bias, n, 1);
+        K(act_row)(c->act, y, n);
+    }
+    return 0;
+}
+
+void K(copy)(struct ctt_dev *d, const struct ctt_tensor *x,
+             const struct ctt_tensor *y, int add)
+{
+    struct ctt_span s = ctt_span(y, x, x);
+
+    PARALLEL(d, s.total)
+    for (int64_t r = 0; r < s.rows; r++)
+        ctt_put(ctt_at(s, y, r), ctt_at(s, x, r), ctt_len(s, r), add);
+}
+
+/* y (+)= -x of the same shape. */
+static void negate(struct ctt_dev *d, const struct ctt_tensor *x,
+                   const struct ctt_tensor *y, int add)
+{
+    struct ctt_span s = ctt_span(y, x, x);
+
+    PARALLEL(d, s.total)
+    for (int64_t r = 0; r < s.rows; r++) {
+        float *py = ctt_at(s, y, r);
+        const float *px = ctt_at(s, x, r);
+        int64_t n = ctt_len(s, r);
+        if (!add)
+            memset(py, 0, (size_t)n * sizeof(float));
+        SIMD for (int64_t j = 0; j < n; j++)
+            py[j] -= px[j];
+    }
+}
+
+int K(add_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int rc = 0;
+
+    for (int k = 0; k < c->node->nin; k++)
+        if (c->din[k].data)
+            (k > 0 && c->node->attr.add.minus ? negate : K(copy))
+                (d, &c->dout, &c->din[k], c->add >> k & 1);
+    if (c->dw[0].data)
+        CTT_TRY(K(bias_bwd)(d, &c->dout, c->dw[0].data));
+out:
+    return rc;
+}
+
+int K(mul_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[1]);
+
+    PARALLEL(d, s.total)
+    for (int64_t r = 0; r < s.rows; r++) {
+        const float *a = ctt_at(s, &c->in[0], r);
+        const float *b = ctt_at(s, &c->in[1], r);
+        float *y = ctt_at(s, &c->out, r);
+        int64_t n = ctt_len(s, r);
+        SIMD for (int64_t j = 0; j < n; j++)
+            y[j] = a[j] * b[j];
+    }
+    return 0;
+}
+
+/* din[k] (+)= dout times the other input. */
+static void mul_back(struct ctt_dev *d, const struct ctt_call *c, int k)
+{
+    struct ctt_span s = ctt_span(&c->din[k], &c->dout, &c->in[1 - k]);
+
+    PARALLEL(d, s.total)
+    for (int64_t r = 0; r < s.rows; r++) {
+        const float *dy = ctt_at(s, &c->dout, r);
+        const float *b = ctt_at(s, &c->in[1 - k], r);
+        float *dx = ctt_at(s, &c->din[k], r), v[CTT_PIECE];
+        int64_t n = ctt_len(s, r);
+        for (int64_t j = 0; j < n; j += CTT_PIECE) {
+            int64_t len = ctt_piece(n, j);
+            SIMD for (int64_t i = 0; i < len; i++)
+                v[i] = dy[j + i] * b[j + i];
+            ctt_put(dx + j, v, len, c->add >> k & 1);
+        }
+    }
+}
+
+int K(mul_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    for (int k = 0; k < 2; k++)
+        if (c->din[k].data)
+            mul_back(d, c, k);
+    return 0;
+}
+
+int K(concat_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t at = 0;
+
+    for (int k = 0; k < c->node->nin; at += c->in[k++].c)
+        copy_cols(d, &c->out, at, &c->in[k], 0, c->in[k].c, 0);
+    return 0;
+}
+
+int K(concat_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t at = 0;
+
+    for (int k = 0; k < c->node->nin; at += c->in[k++].c)
+        if (c->din[k].data)
+            copy_cols(d, &c->din[k], 0, &c->dout, at, c->in[k].c,
+                      c->add >> k & 1);
+    return 0;
+}
+
+/* The rows of one sample at the step that slot j of ask a shows, or NULL
+ * before the first step there is. */
+static float *window_step(const struct ctt_call *c, const struct ctt_tensor *t,
+                          int64_t a, int64_t j)
+{
+    int64_t late = (c->out.d - 1 - j) * c->node->attr.window.every;
+    int64_t step = c->ask[a].step - late, area = t->h * t->w;
+
+    if (step < c->oldest)
+        return NULL;
+    return (float *)t->data + step * c->stride +
+           c->ask[a].sample * area * t->ld;
+}
+
+int K(window_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t area = c->out.h * c->out.w, n = c->out.c, depth = c->out.d;
+
+    PARALLEL(d, ctt_volume(&c->out))
+    for (int64_t k = 0; k < c->out.n * depth; k++) {
+        const float *x = window_step(c, &c->in[0], k / depth, k % depth);
+        for (int64_t r = 0; r < area; r++) {
+            float *y = ctt_row(&c->out, k * area + r);
+            if (x)
+                memcpy(y, x + r * c->in[0].ld, (size_t)n * sizeof(float));
+            else
+                memset(y, 0, (size_t)n * sizeof(float));
+        }
+    }
+    return 0;
+}
+
+/* Asks may look at the same step, so threads share the pixels, not the asks. */
+int K(window_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t area = c->out.h * c->out.w, n = c->out.c, depth = c->out.d;
+
+    if (!c->din[0].data)
+        return 0;
+    PARALLEL(d, ctt_volume(&c->out))
+    for (int64_t r = 0; r < area; r++)
+        for (int64_t k = 0; k < c->out.n * depth; k++) {
+            float *dx = window_step(c, &c->din[0], k / depth, k % depth);
+            const float *dy = ctt_row(&c->dout, k * area + r);
+            if (!dx)
+                continue;
+            dx += r * c->din[0].ld;
+            ctt_put(dx, dy, n, 1);
+        }
+    return 0;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * norm.c: batch and layer normalisation (Ioffe and Szegedy 2015; Ba and others
+ * 2016): y = gamma (x - mean) / sqrt(var + eps) + beta.  Variances are divided
+ * by the count, the running ones too. */
+#include "device/cpu/cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Sums of x - shift and of its square over all rows; the first row as the
+ * shift keeps the difference of the two from cancelling.  sum: 2 n numbers. */
+static void moments(struct ctt_dev *d, const struct ctt_tensor *x, float *part,
+                    float *sum)
+{
+    int64_t n = x->c, rows = ctt_rows(x);
+    const float *shift = ctt_row(x, 0);
+
+    memset(part, 0, (size_t)(CTT_CHUNKS * 2 * n) * sizeof(float));
+    PARALLEL(d, 2 * rows * n)
+    for (int k = 0; k < CTT_CHUNKS; k++) {
+        float *a = part + k * 2 * n, *b = a + n;
+        for (int64_t r = ctt_chunk(rows, k); r < ctt_chunk(rows, k + 1); r++) {
+            const float *p = ctt_row(x, r);
+            SIMD for (int64_t j = 0; j < n; j++) {
+                float v = p[j] - shift[j];
+                a[j] += v;
+                b[j] += v * v;
+            }
+        }
+    }
+    memset(sum, 0, (size_t)(2 * n) * sizeof(float));
+    ctt_join(part, 2 * n, 2 * n, sum);
+}
+
+/* What normalises: mean[n] and one over the deviation, inv[n], those of this
+ * call when training, else the running ones.  learn: moves these on. */
+static void batch_stats(struct ctt_dev *d, const struct ctt_call *c,
+                        int learn, float *part, float *mean, float *inv)
+{
+    const struct ctt_tensor *x = &c->in[0];
+    float *run_mean = c->w[2].data, *run_var = c->w[3].data;
+    float eps = c->node->attr.norm.eps, a = c->node->attr.norm.momentum;
+    double rows = (double)ctt_rows(x);
+
+    if (c->train)
+        moments(d, x, part, mean);    /* inv follows mean */
+    for (int64_t j = 0; j < x->c && c->train; j++) {
+        double m = (double)mean[j] / rows, v = (double)inv[j] / rows - m * m;
+        mean[j] = (float)(m + (double)ctt_row(x, 0)[j]);
+        inv[j] = v < 0 ? 0 : (float)v;
+        if (learn) {
+            run_mean[j] += a * (mean[j] - run_mean[j]);
+            run_var[j] += a * (inv[j] - run_var[j]);
+        }
+    }
+    for (int64_t j = 0; j < x->c; j++) {
+        if (!c->train) {
+            mean[j] = run_mean[j];
+            inv[j] = run_var[j];
+        }
+        inv[j] = 1 / sqrtf(inv[j] + eps);
+    }
+}
+
+static int batch_fwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t n = c->out.c, rows = ctt_rows(&c->out);
+    const float *gamma = c->w[0].data, *beta = c->w[1].data;
+    float *part = ctt_dev_scratch(d, (size_t)((2 * CTT_CHUNKS + 2) * n) *
+                                     sizeof(float));
+    float *mean, *inv;
+
+    if (!part)
+        return CTT_ENOMEM;
+    mean = part + 2 * CTT_CHUNKS * n;
+    inv = mean + n;
+    batch_stats(d, c, 1, part, mean, inv);
+    for (int64_t j = 0; j < n; j++) {    /* y = scale x + offset */
+        part[j] = gamma[j] * inv[j];
+        part[n + j] = beta[j] - mean[j] * part[j];
+    }
+    PARALLEL(d, rows * n)
+    for (int64_t r = 0; r < rows; r++) {
+        const float *x = ctt_row(&c->in[0], r);
+        float *y = ctt_row(&c->out, r);
+        SIMD for (int64_t j = 0; j < n; j++)
+            y[j] = x[j] * part[j] + part[n + j];
+        K(act_row)(c->act, y, n);
+    }
+    return 0;
+}
+
+/* part (2 n numbers a chunk): sums of dy and of dy times the normalised x, for
+ * which mean[r * step] and inv[r * step] are of row r, or, with step 0, have
+ * a number for each channel. */
+static void sums(struct ctt_dev *d, const struct ctt_call *c,
+                 const float *mean, const float *inv, int step, float *part)
+{
+    int64_t n = c->out.c, rows = ctt_rows(&c->out);
+
+    memset(part, 0, (size_t)(CTT_CHUNKS * 2 * n) * sizeof(float));
+    PARALLEL(d, 2 * rows * n)
+    for (int k = 0; k < CTT_CHUNKS; k++) {
+        float *a = part + k * 2 * n, *b = a + n;
+        for (int64_t r = ctt_chunk(rows, k); r < ctt_chunk(rows, k + 1); r++) {
+            const float *x = ctt_row(&c->in[0], r);
+            const float *dy = ctt_row(&c->dout, r);
+            if (step) {
+                float m = mean[r], s = inv[r];
+                SIMD for (int64_t j = 0; j < n; j++) {
+                    a[j] += dy[j];
+                    b[j] += dy[j] * ((x[j] - m) * s);
+                }
+                continue;
+            }
+            SIMD for (int64_t j = 0; j < n; j++) {
+                a[j] += dy[j];
+                b[j] += dy[j] * ((x[j] - mean[j]) * inv[j]);
+            }
+        }
+    }
+}
+
+/* dx = gamma inv (dy - mean dy - xhat mean(dy xhat)), the two means only where
+ * x made the statistics; as dx = p dy + q x + o. */
+static void batch_din(struct ctt_dev *d, const struct ctt_call *c,
+                      const float *p, const float *q, const float *o)
+{
+    int64_t n = c->out.c, rows = ctt_rows(&c->out);
+
+    PARALLEL(d, rows * n)
+    for (int64_t r = 0; r < rows; r++) {
+        const float *x = ctt_row(&c->in[0], r), *dy = ctt_row(&c->dout, r);
+        float *dx = ctt_row(&c->din[0], r), v[CTT_PIECE];
+        for (int64_t at = 0; at < n; at += CTT_PIECE) {
+            int64_t len = ctt_piece(n, at);
+            SIMD for (int64_t j = 0; j < len; j++)
+                v[j] = p[at + j] * dy[at + j] + q[at + j] * x[at + j] +
+                       o[at + j];
+            ctt_put(dx + at, v, len, c->add & 1);
+        }
+    }
+}
+
+static int batch_bwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t n = c->out.c;
+    float rows = (float)ctt_rows(&c->out);
+    const float *gamma = c->w[0].data;
+    float *part = ctt_dev_scratch(d, (size_t)((2 * CTT_CHUNKS + 7) * n) *
+                                     sizeof(float));
+    float *mean, *inv, *sum, *p, *q, *o;
+
+    if (!part)
+        return CTT_ENOMEM;
+    mean = part + 2 * CTT_CHUNKS * n;
+    inv = mean + n;
+    sum = inv + n;
+    p = sum + 2 * n;
+    q = p + n;
+    o = q + n;
+    batch_stats(d, c, 0, part, mean, inv);
+    memset(sum, 0, (size_t)(2 * n) * sizeof(float));
+    if (c->train || c->dw[0].data || c->dw[1].data) {
+        sums(d, c, mean, inv, 0, part);
+        ctt_join(part, 2 * n, 2 * n, sum);
+    }
+    for (int64_t j = 0; j < n; j++) {
+        p[j] = gamma[j] * inv[j];
+        q[j] = c->train ? -p[j] * inv[j] * sum[n + j] / rows : 0;
+        o[j] = -q[j] * mean[j] - (c->train ? p[j] * sum[j] / rows : 0);
+    }
+    if (c->din[0].data)
+        batch_din(d, c, p, q, o);
+    for (int64_t j = 0; j < n && c->dw[0].data; j++)
+        ((float *)c->dw[0].data)[j] += sum[n + j];
+    for (int64_t j = 0; j < n && c->dw[1].data; j++)
+        ((float *)c->dw[1].data)[j] += sum[j];
+    return 0;
+}
+
+static void row_stats(const float *x, int64_t n, float eps, float *mean,
+                      float *inv)
+{
+    float a = 0, b = 0;
+
+    CTT_PRAGMA(omp simd reduction(+ : a, b))
+    for (int64_t j = 0; j < n; j++) {
+        float v = x[j] - x[0];
+        a += v;
+        b += v * v;
+    }
+    a /= (float)n;
+    b = b / (float)n - a * a;
+    *mean = a + x[0];
+    *inv = 1 / sqrtf((b < 0 ? 0 : b) + eps);
+}
+
+static int layer_fwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t n = c->out.c, rows = ctt_rows(&c->out);
+    const float *gamma = c->w[0].data, *beta = c->w[1].data;
+    float eps = c->node->attr.norm.eps;
+
+    PARALLEL(d, 3 * rows * n)
+    for (int64_t r = 0; r < rows; r++) {
+        const float *x = ctt_row(&c->in[0], r);
+        float *y = ctt_row(&c->out, r), mean, inv;
+        row_stats(x, n, eps, &mean, &inv);
+        SIMD for (int64_t j = 0; j < n; j++)
+            y[j] = (x[j] - mean) * inv * gamma[j] + beta[j];
+        K(act_row)(c->act, y, n);
+    }
+    return 0;
+}
+
+static void layer_row(const struct ctt_call *c, int64_t r, float mean,
+                      float inv)
+{
+    const float *x = ctt_row(&c->in[0], r), *dy = ctt_row(&c->dout, r);
+    const float *gamma = c->w[0].data;
+    float *dx = ctt_row(&c->din[0], r), a = 0, b = 0, v[CTT_PIECE];
+    int64_t n = c->out.c;
+
+    CTT_PRAGMA(omp simd reduction(+ : a, b))
+    for (int64_t j = 0; j < n; j++) {
+        a += gamma[j] * dy[j];
+        b += gamma[j] * dy[j] * ((x[j] - mean) * inv);
+    }
+    a /= (float)n;
+    b /= (float)n;
+    for (int64_t at = 0; at < n; at += CTT_PIECE) {
+        int64_t len = ctt_piece(n, at);
+        SIMD for (int64_t j = 0; j < len; j++)
+            v[j] = inv * (gamma[at + j] * dy[at + j] - a -
+                          (x[at + j] - mean) * inv * b);
+        ctt_put(dx + at, v, len, c->add & 1);
+    }
+}
+
+static int layer_bwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t n = c->out.c, rows = ctt_rows(&c->out);
+    float eps = c->node->attr.norm.eps;
+    float *part = ctt_dev_scratch(d, (size_t)(2 * CTT_CHUNKS * n + 2 * rows) *
+                                     sizeof(float));
+    float *mean, *inv;
+
+    if (!part)
+        return CTT_ENOMEM;
+    mean = part + 2 * CTT_CHUNKS * n;
+    inv = mean + rows;
+    PARALLEL(d, 4 * rows * n)
+    for (int64_t r = 0; r < rows; r++) {
+        row_stats(ctt_row(&c->in[0], r), n, eps, &mean[r], &inv[r]);
+        if (c->din[0].data)
+            layer_row(c, r, mean[r], inv[r]);
+    }
+    if (!c->dw[0].data && !c->dw[1].data)
+        return 0;
+    sums(d, c, mean, inv, 1, part);
+    if (c->dw[0].data)
+        ctt_join(part + n, 2 * n, n, c->dw[0].data);
+    if (c->dw[1].data)
+        ctt_join(part, 2 * n, n, c->dw[1].data);
+    return 0;
+}
+
+static ctt_kernel *const norms[][CTT_PASSES] = {
+    [CTT_NORM_BATCH] = { batch_fwd, batch_bwd },
+    [CTT_NORM_LAYER] = { layer_fwd, layer_bwd },
+};
+
+int K(norm_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    return norms[c->node->attr.norm.kind][CTT_FWD](d, c);
+}
+
+int K(norm_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    return norms[c->node->attr.norm.kind][CTT_BWD](d, c);
+}
+
+int K(bias_bwd)(struct ctt_dev *d, const struct ctt_tensor *dy, float *db)
+{
+    int64_t n = dy->c, rows = ctt_rows(dy);
+    float *part = ctt_dev_scratch(d, (size_t)(CTT_CHUNKS * n) * sizeof(float));
+
+    if (!part)
+        return CTT_ENOMEM;
+    memset(part, 0, (size_t)(CTT_CHUNKS * n) * sizeof(float));
+    PARALLEL(d, rows * n)
+    for (int k = 0; k < CTT_CHUNKS; k++)
+        for (int64_t r = ctt_chunk(rows, k); r < ctt_chunk(rows, k + 1); r++)
+            ctt_put(part + k * n, ctt_row(dy, r), n, 1);
+    ctt_join(part, n, n, db);
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tables.c: the kernels of one instruction set, from ops.def. */
+#include "device/cpu/cpu.h"
+
+#define IF_ENTRY_0(E, f)
+#define IF_ENTRY_1(E, f) [CTT_OP_##E] = f,
+
+const ctt_kernels K(kernels) = {
+    {
+#define OP(E, s, lo, hi, k) IF_ENTRY_##k(E, K(s##_fwd))
+#include "net/ops.def"
+#undef OP
+    },
+    {
+#define OP(E, s, lo, hi, k) IF_ENTRY_##k(E, K(s##_bwd))
+#include "net/ops.def"
+#undef OP
+    },
+};

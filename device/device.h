@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device.h: what a machine can do.  A kernel is one function for one op on one
+ * device; a table holds one kernel an op and pass; kernels are called in one
+ * place, ctt_dev_run(). */
+#ifndef CTT_DEVICE_H
+#define CTT_DEVICE_H
+
+#include "net/graph.h"
+
+/* Who wants the clip part: the answer after step `step` of sample `sample`. */
+struct ctt_ask { int sample, step; };
+
+/* What a kernel gets.  A NULL data pointer means absent or not wanted.
+ *
+ * Forward writes out (and also).  Backward reads dout (and dalso), and for
+ * each din[k] with data: adds to it if bit k of add is set, else writes all of
+ * it; it always ADDS to dw.  A call may want only din, or only dw.  dout may be
+ * changed by backward.  out and in[0] (dout and din[0]) of an act or dropout
+ * may be the same memory; then add is 0.
+ *
+ * A window's in[0] holds the values of all steps: data points at step 0 and
+ * step s lies `stride` floats from it; steps before `oldest` (<= 0) read as
+ * zero (forward) or take no gradient; a window always adds to its din. */
+struct ctt_call {
+    const struct ctt_node *node;
+    struct ctt_tensor in[CTT_MAX_IN], out, also, w[CTT_MAX_W];
+    struct ctt_tensor din[CTT_MAX_IN], dout, dalso, dw[CTT_MAX_W];
+    unsigned  add;
+    int       act;      /* conv, deconv, norm, add: an act applied to out
+                           forward: ctt_act_kind + 1, or 0 */
+    int       train;    /* batch statistics and dropout, or not */
+    uint64_t  key;      /* of counter-based randomness: seed, step, node */
+    uint64_t  stamp;    /* changes when the weights do: packed weights are
+                           remade then */
+    const struct ctt_ask *ask;    /* window: out.n of them */
+    int64_t   stride;
+    int       oldest;
+    void    **cache;    /* this call's own place for what the device prepares;
+                           starts NULL, freed by ctt_dev_forget() */
+};
+
+enum ctt_pass { CTT_FWD, CTT_BWD, CTT_PASSES };
+
+struct ctt_dev;
+typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
+
+/* The names of the devices built in, best first, NULL-terminated: "cpu" (oneDNN
+ * and our own kernels) and "ref" (plain C). */
+extern const char *const ctt_dev_names[];
+
+/* name: one of them; threads: 0 for all processors. */
+int  ctt_dev_open(const char *name, int threads, struct ctt_dev **out);
+void ctt_dev_close(struct ctt_dev **d);
+int  ctt_dev_threads(const struct ctt_dev *d);
+
+int  ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
+                 enum ctt_pass pass);
+void ctt_dev_forget(struct ctt_dev *d, void **cache);
+
+/* Hooks in ctt_dev_run.  blame: while on, each forward result (backward: each
+ * gradient written) is searched for NaN and Inf and the run fails with
+ * CTT_ENAN naming the first node.  profile: seconds and calls by node index
+ * and pass are summed; NULL turns it off. */
+struct ctt_profile { double seconds; int64_t calls; };
+void ctt_dev_blame(struct ctt_dev *d, int on);
+void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
+                     struct ctt_profile (*sum)[CTT_PASSES]);
+
+/* The implementation a prepared call runs on ("brgconv:avx512_core", "plain"):
+ * for the plan and for the test that none of oneDNN's is called ref. */
+const char *ctt_dev_impl(const struct ctt_dev *d, void *cache,
+                         enum ctt_pass pass);
+
+/* Sgemm rate of this device in GFLOP/s, 1024^3, best of a few: the ceiling
+ * that the benchmarks state their share of. */
+double ctt_dev_sgemm_rate(struct ctt_dev *d);
+
+#endif

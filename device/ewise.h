@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ewise.h: every scalar formula, once.  The C compiler makes the CPU loops of
+ * it and nvcc the kernels, so the two devices cannot disagree on a formula.
+ * No branches and no library calls, so that loops over them are vectorised.
+ * Plain C11 that is also C++: no restrict, no designated initialisers. */
+#ifndef CTT_EWISE_H
+#define CTT_EWISE_H
+
+#include "net/random.h"
+
+#include <string.h>
+
+#ifdef __CUDACC__
+#define CTT_FN static __host__ __device__ __forceinline__
+#else
+#define CTT_FN static inline __attribute__((always_inline))
+#endif
+
+CTT_FN uint32_t ctt_bits(float x)
+{
+    uint32_t u;
+
+    memcpy(&u, &x, sizeof(u));
+    return u;
+}
+
+CTT_FN float ctt_from_bits(uint32_t u)
+{
+    float x;
+
+    memcpy(&x, &u, sizeof(x));
+    return x;
+}
+
+/* yes ? a : b by masks: compilers make branches of a longer chain of choices,
+ * and then no vectors. */
+CTT_FN float ctt_choose(int yes, float a, float b)
+{
+    uint32_t m = 0u - (uint32_t)yes;
+
+    return ctt_from_bits((ctt_bits(a) & m) | (ctt_bits(b) & ~m));
+}
+
+/* exp(x), relative error below 1.2e-7: x = n ln 2 + r, a polynomial in r, and
+ * 2^n put into the exponent.  Adding 1.5 * 2^23 rounds to an integer that
+ * stands in the low bits.  (Reduction and coefficients: Moshier, Cephes,
+ * 1989.)  Outside -87..87 the value stays that of the bound; a NaN
+ * passes through. */
+CTT_FN float ctt_exp(float x)
+{
+    float t, r, p;
+    uint32_t power;
+
+    x = ctt_choose(x < -87.0f, -87.0f, x);
+    x = ctt_choose(x > 87.0f, 87.0f, x);
+    t = x * 1.44269504f + 12582912.0f;
+    power = (ctt_bits(t) + 127u) << 23;
+    t -= 12582912.0f;
+    r = x - t * 0.693359375f + t * 2.12194440e-4f;
+    p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    return p * ctt_from_bits(power);
+}
+
+CTT_FN float ctt_relu(float x)    { return x < 0 ? 0 : x; }
+CTT_FN float ctt_sigmoid(float x) { return 1.0f / (1.0f + ctt_exp(-x)); }
+
+/* By exp, and near 0, where that would cancel, by a polynomial (Moshier). */
+CTT_FN float ctt_tanh(float x)
+{
+    float s = x * x, e = ctt_exp(-2.0f * x), p = -5.70498872745e-3f;
+
+    p = p * s + 2.06390887954e-2f;
+    p = p * s - 5.37397155531e-2f;
+    p = p * s + 1.33314422036e-1f;
+    p = p * s - 3.33332819422e-1f;
+    p = p * s * x + x;
+    e = (1.0f - e) / (1.0f + e);
+    return ctt_choose(s < 0.390625f, p, e);
+}
+
+/* Gradients in terms of the output y, so that the input need not be kept. */
+CTT_FN float ctt_relu_bwd(float y, float dy)    { return y > 0 ? dy : 0; }
+CTT_FN float ctt_sigmoid_bwd(float y, float dy) { return dy * y * (1 - y); }
+CTT_FN float ctt_tanh_bwd(float y, float dy)    { return dy * (1 - y * y); }
+
+/* Activations in the order of ctt_act_kind.  List column: word. */
+#define CTT_ACTS(X) X(relu) X(sigmoid) X(tanh)
+
+/* One channel of an LSTM cell.  z holds the gates i, f, o, g before their
+ * nonlinearities. */
+struct ctt_lstm { float i, f, o, g; };
+
+CTT_FN void ctt_lstm_fwd(struct ctt_lstm z, float c_old, float *h, float *c)
+{
+    float i = ctt_sigmoid(z.i), f = ctt_sigmoid(z.f), o = ctt_sigmoid(z.o);
+
+    *c = f * c_old + i * ctt_tanh(z.g);
+    *h = o * ctt_tanh(*c);
+}
+
+CTT_FN struct ctt_lstm ctt_lstm_bwd(struct ctt_lstm z, float c_old, float dh,
+                                    float dc, float *dc_old)
+{
+    float i = ctt_sigmoid(z.i), f = ctt_sigmoid(z.f), o = ctt_sigmoid(z.o);
+    float g = ctt_tanh(z.g), t = ctt_tanh(f * c_old + i * g);
+    struct ctt_lstm dz;
+
+    dc += dh * o * (1 - t * t);
+    dz.i = ctt_sigmoid_bwd(i, dc * g);
+    dz.f = ctt_sigmoid_bwd(f, dc * c_old);
+    dz.o = ctt_sigmoid_bwd(o, dh * t);
+    dz.g = ctt_tanh_bwd(g, dc * i);
+    *dc_old = dc * f;
+    return dz;
+}
+
+/* Dropout: what element i of a call is multiplied with; keep = 1 / (1 - rate).
+ * The top 24 bits make a number in 0..1 that is exact in a float. */
+CTT_FN float ctt_drop(uint64_t key, uint64_t i, float rate, float keep)
+{
+    float u = (float)(int32_t)(ctt_random(key, i) >> 8) * (1.0f / 16777216);
+
+    return u < rate ? 0 : keep;
+}
+
+#endif

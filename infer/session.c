@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session.c: a loaded model, and streams of frames that run through it. */
+#include "device/run.h"
+#include "infer/fuse.h"
+#include "infer/infer.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_STEPS = 8, DIGITS = 12 };
+
+/* Values of more floats than this are kept for fewer steps. */
+static const int64_t ample = INT64_C(1) << 22;
+
+struct ctt_infer {
+    struct ctt_model      *model;
+    char                  *device;
+    int                    threads;
+    int                    input, output, classes;
+    char                 (*number)[DIGITS];    /* names of nameless classes */
+    struct ctt_infer_input wants;
+};
+
+struct ctt_session {
+    const struct ctt_infer *m;
+    struct ctt_dev         *dev;
+    struct ctt_run         *run;
+    float                   mul[3], add[3];    /* a byte into a float */
+};
+
+_Static_assert((int)CTT_INFER_CROP == CTT_FIT_CROP &&
+               (int)CTT_INFER_STRETCH == CTT_FIT_STRETCH &&
+               (int)CTT_INFER_PAD == CTT_FIT_PAD &&
+               (int)CTT_INFER_RGB == CTT_RGB &&
+               (int)CTT_INFER_BGR == CTT_BGR &&
+               (int)CTT_INFER_GRAY == CTT_GRAY, "infer.h repeats graph.h");
+
+const char *ctt_infer_error(void)
+{
+    return ctt_errmsg();
+}
+
+/* ---- the model ---- */
+
+static void look_at_input(struct ctt_infer *m)
+{
+    const struct ctt_input *a = &m->model->g->node[m->input].attr.input;
+    struct ctt_infer_input *w = &m->wants;
+
+    *w = (struct ctt_infer_input){ .h = a->h, .w = a->w, .c = a->c,
+        .fps = a->fps, .scale = a->scale,
+        .fit = (enum ctt_infer_fit)a->fit,
+        .colour = (enum ctt_infer_colour)a->colour };
+    memcpy(w->mean, a->mean, sizeof(w->mean));
+    memcpy(w->std, a->std, sizeof(w->std));
+}
+
+/* One stream of pictures in, one number a class out. */
+static int check(const char *path, struct ctt_infer *m)
+{
+    const struct ctt_graph *g = m->model->g;
+    const struct ctt_node *in, *out = &g->node[ctt_graph_output(g)];
+    int inputs = 0, rc = 0;
+
+    for (int i = 0; i < g->count; i++)
+        inputs += g->node[i].op == CTT_OP_INPUT;
+    CTT_CHECK(inputs == 1, CTT_EUNSUP, "%s: has %d inputs; a session feeds one",
+              path, inputs);
+    m->input = ctt_graph_input(g);
+    m->output = ctt_graph_output(g);
+    in = &g->node[m->input];
+    CTT_CHECK(in->out.d == 1 && in->out.c <= 3 && m->input < g->clip,
+              CTT_EUNSUP, "%s: input %s does not take a picture a step", path,
+              in->name);
+    CTT_CHECK(ctt_rows(&out->out) == 1, CTT_EUNSUP,
+              "%s: answer %s is not one number a class", path, out->name);
+    m->classes = (int)out->out.c;
+    CTT_CHECK(m->model->labels == 0 || m->model->labels == m->classes,
+              CTT_EFORMAT, "%s: %d labels for %d classes", path,
+              m->model->labels, m->classes);
+    look_at_input(m);
+out:
+    return rc;
+}
+
+static int check_device(const char *name)
+{
+    int known = 0, rc = 0;
+
+    for (int i = 0; ctt_dev_names[i]; i++)
+        known |= strcmp(ctt_dev_names[i], name) == 0;
+    CTT_CHECK(known, CTT_EINVAL, "no device '%s' is built in", name);
+out:
+    return rc;
+}
+
+int ctt_infer_open(const char *path, const char *device, int threads,
+                   struct ctt_infer **out)
+{
+    struct ctt_infer *m = ctt_calloc(1, sizeof(*m));
+    int rc = m ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(check_device(device));
+    CTT_CHECK(threads >= 0, CTT_EINVAL, "%d threads", threads);
+    m->device = ctt_strdup(device);
+    m->threads = threads;
+    CTT_TRY(m->device ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_model_load(path, 0, &m->model));
+    CTT_TRY(check(path, m));
+    m->number = ctt_calloc((size_t)m->classes, sizeof(*m->number));
+    CTT_TRY(m->number ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < m->classes; i++)
+        snprintf(m->number[i], sizeof(m->number[i]), "%d", i);
+    CTT_TRY(ctt_fuse(m->model));
+    *out = m;
+    m = NULL;
+out:
+    ctt_infer_close(&m);
+    return rc;
+}
+
+void ctt_infer_close(struct ctt_infer **m)
+{
+    if (!*m)
+        return;
+    ctt_model_free(&(*m)->model);
+    ctt_free((*m)->device);
+    ctt_free((*m)->number);
+    ctt_free(*m);
+    *m = NULL;
+}
+
+const struct ctt_infer_input *ctt_infer_wants(const struct ctt_infer *m)
+{
+    return &m->wants;
+}
+
+int ctt_infer_classes(const struct ctt_infer *m)
+{
+    return m->classes;
+}
+
+const char *ctt_infer_class(const struct ctt_infer *m, int i)
+{
+    if (i < 0 || i >= m->classes)
+        return NULL;
+    return m->model->labels ? m->model->label[i] : m->number[i];
+}
+
+/* ---- a session ---- */
+
+/* Room for some steps, so that several run at once and history moves seldom;
+ * for fewer where values are large. */
+static int open_run(struct ctt_session *s)
+{
+    const struct ctt_model *model = s->m->model;
+    int64_t largest = 1;
+    int room = MOST_STEPS;
+
+    for (int i = 0; i < model->g->clip; i++)
+        if (ctt_volume(&model->g->node[i].out) > largest)
+            largest = ctt_volume(&model->g->node[i].out);
+    while (room > 1 && room * largest > ample)
+        room /= 2;
+    return ctt_run_open(model->g, s->dev, model->w, 1, room, 1, 0, &s->run);
+}
+
+int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
+{
+    struct ctt_session *s = ctt_calloc(1, sizeof(*s));
+    int rc = s ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    s->m = m;
+    for (int k = 0; k < 3; k++) {
+        s->mul[k] = 1 / (255 * m->wants.std[k]);
+        s->add[k] = -m->wants.mean[k] / m->wants.std[k];
+    }
+    CTT_TRY(ctt_dev_open(m->device, m->threads, &s->dev));
+    CTT_TRY(open_run(s));
+    *out = s;
+    s = NULL;
+out:
+    ctt_session_close(&s);
+    return rc;
+}
+
+void ctt_session_close(struct ctt_session **s)
+{
+    if (!*s)
+        return;
+    ctt_run_close(&(*s)->run);
+    ctt_dev_close(&(*s)->dev);
+    ctt_free(*s);
+    *s = NULL;
+}
+
+void ctt_session_reset(struct ctt_session *s)
+{
+    ctt_run_reset(s->run);
+}
+
+int64_t ctt_session_frames(const struct ctt_session *s)
+{
+    return s->run->past + s->run->cursor;
+}
+
+static void bytes_in(const struct ctt_session *s, const void *from,
+                     int64_t count, float *to)
+{
+    int c = s->m->wants.c;
+    const uint8_t *p = from;
+
+    for (int64_t i = 0; i < count; i += c)
+        for (int k = 0; k < c; k++)
+            to[i + k] = (float)p[i + k] * s->mul[k] + s->add[k];
+}
+
+static void floats_in(const struct ctt_session *s, const void *from,
+                      int64_t count, float *to)
+{
+    (void)s;
+    memcpy(to, from, (size_t)count * sizeof(float));
+}
+
+static int push(struct ctt_session *s, const void *frames, size_t size,
+                int count,
+                void (*in)(const struct ctt_session *, const void *, int64_t,
+                           float *))
+{
+    const struct ctt_infer_input *w = &s->m->wants;
+    int64_t frame = (int64_t)w->h * w->w * w->c;
+    int rc = 0, some;
+
+    CTT_CHECK(frames && count > 0, CTT_EINVAL, "push: %d frames", count);
+    for (int i = 0; i < count; i += some) {
+        some = count - i < s->run->room ? count - i : s->run->room;
+        CTT_TRY(ctt_run_make_room(s->run, some));
+        in(s, (const char *)frames + (size_t)(i * frame) * size, some * frame,
+           ctt_run_value(s->run, s->m->input, s->run->cursor));
+        CTT_TRY(ctt_run_steps(s->run, some));
+    }
+out:
+    return rc;
+}
+
+int ctt_session_push(struct ctt_session *s, const uint8_t *frames, int count)
+{
+    return push(s, frames, 1, count, bytes_in);
+}
+
+int ctt_session_push_float(struct ctt_session *s, const float *frames,
+                           int count)
+{
+    return push(s, frames, sizeof(float), count, floats_in);
+}
+
+static void softmax(const float *z, int n, float *p)
+{
+    float top = z[0];
+    double sum = 0;
+
+    for (int i = 1; i < n; i++)
+        top = z[i] > top ? z[i] : top;
+    for (int i = 0; i < n; i++)
+        sum += exp((double)z[i] - (double)top);
+    for (int i = 0; i < n; i++)
+        p[i] = (float)(exp((double)z[i] - (double)top) / sum);
+}
+
+int ctt_session_read(struct ctt_session *s, float *probs)
+{
+    struct ctt_run *r = s->run;
+    int rc = 0;
+
+    CTT_CHECK(ctt_session_frames(s) > 0, CTT_EINVAL,
+              "read: no frame has been pushed");
+    if (r->g->clip < r->g->count) {
+        r->ask[0] = (struct ctt_ask){ 0, r->cursor - 1 };
+        CTT_TRY(ctt_run_clip(r, 1));
+    }
+    softmax(ctt_run_value(r, s->m->output, r->cursor - 1), s->m->classes,
+            probs);
+out:
+    return rc;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * data.c: a set of clips: listed, each read once to learn its length and
+ * whether it is sound, and kept decoded as far as memory is given. */
+#include "libtrain/data.h"
+
+#include <string.h>
+#include <time.h>
+
+static pthread_mutex_t hdf5 = PTHREAD_MUTEX_INITIALIZER;
+
+void ctt_data_lock(void)
+{
+    pthread_mutex_lock(&hdf5);
+}
+
+void ctt_data_unlock(void)
+{
+    pthread_mutex_unlock(&hdf5);
+}
+
+double ctt_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int64_t bytes_of(const struct ctt_frames *f)
+{
+    return (int64_t)f->count * f->h * f->w * f->c;
+}
+
+static int read_item(struct ctt_data *d, int item, struct ctt_frames *f)
+{
+    int rc;
+
+    if (!d->pack)
+        return ctt_frames_load(d->list->item[item].path, &d->in,
+                               d->max_frames, f);
+    ctt_data_lock();
+    rc = ctt_pack_read(d->pack, item, f);
+    ctt_data_unlock();
+    if (rc >= 0 && d->max_frames && f->count > d->max_frames)
+        f->count = d->max_frames;
+    return rc;
+}
+
+int ctt_data_frames(struct ctt_data *d, int i, struct ctt_frames *f, int *own)
+{
+    const struct ctt_clip *c = &d->clip[i];
+    int rc = 0;
+
+    *own = !c->f.data;
+    if (c->f.data) {
+        *f = c->f;
+        return 0;
+    }
+    rc = read_item(d, c->item, f);
+    if (rc >= 0 && f->count != c->length) {
+        int found = f->count;
+        ctt_frames_free(f);
+        rc = ctt_error(CTT_EFORMAT, "%s: had %d frames, now %d",
+                       d->list->item[c->item].path, c->length, found);
+    }
+    return rc;
+}
+
+/* ---- the first look at each clip ---- */
+
+struct scan {
+    struct ctt_data *d;
+    char           **why;      /* of each item: what is wrong with it */
+    int              next, done, rc, stop, alive;
+    pthread_mutex_t  lock;
+    pthread_cond_t   news;
+};
+
+/* Whether the frames may stay in memory. */
+static int take_room(struct scan *s, const struct ctt_frames *f)
+{
+    int64_t n = bytes_of(f);
+    int yes;
+
+    pthread_mutex_lock(&s->lock);
+    yes = n <= s->d->room;
+    if (yes)
+        s->d->room -= n;
+    pthread_mutex_unlock(&s->lock);
+    return yes;
+}
+
+static int look_at(struct scan *s, int i)
+{
+    struct ctt_data *d = s->d;
+    struct ctt_clip *c = &d->clip[i];
+    const struct ctt_item *item = &d->list->item[i];
+    struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
+    int rc = 0;
+
+    c->item = i;
+    c->label = item->label;
+    CTT_CHECK(item->label >= 0, CTT_EFORMAT, "%s: has no known class",
+              item->path);
+    CTT_TRY(read_item(d, i, &f));
+    CTT_CHECK(f.count >= d->min_frames, CTT_EFORMAT,
+              "%s: too short: %d frames", item->path, f.count);
+    c->length = f.count;
+    if (take_room(s, &f)) {
+        c->f = f;
+        f.data = NULL;
+    }
+out:
+    ctt_frames_free(&f);
+    return rc;
+}
+
+/* A clip that cannot be read is skipped; running out of memory is no fault of
+ * the clip. */
+static void note(struct scan *s, int i, int rc)
+{
+    if (rc < 0 && rc != CTT_ENOMEM && !s->d->strict) {
+        s->why[i] = ctt_strdup(ctt_errmsg());
+        rc = s->why[i] ? 0 : CTT_ENOMEM;
+    }
+    pthread_mutex_lock(&s->lock);
+    if (rc < 0 && s->rc >= 0) {
+        s->rc = rc;
+        ctt_free(s->why[i]);
+        s->why[i] = rc == CTT_ENOMEM ? NULL : ctt_strdup(ctt_errmsg());
+        s->next = s->d->list->count;
+    }
+    s->done++;
+    pthread_cond_signal(&s->news);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void *scan_worker(void *arg)
+{
+    struct scan *s = arg;
+
+    for (;;) {
+        int i;
+
+        pthread_mutex_lock(&s->lock);
+        i = s->stop || s->next >= s->d->list->count ? -1 : s->next++;
+        if (i < 0) {
+            s->alive--;
+            pthread_cond_signal(&s->news);
+        }
+        pthread_mutex_unlock(&s->lock);
+        if (i < 0)
+            return NULL;
+        note(s, i, look_at(s, i));
+    }
+}
+
+/* Tells how far it is until all workers have left. */
+static void watch(struct scan *s, const struct ctt_events *ev)
+{
+    int stop = 0;
+
+    pthread_mutex_lock(&s->lock);
+    while (s->alive) {
+        int done = s->done;
+
+        s->stop |= stop;
+        pthread_mutex_unlock(&s->lock);
+        if (ev && ev->scan)
+            ev->scan(ev->arg, done, s->d->list->count);
+        stop = ev && ev->stop && ev->stop(ev->arg);
+        pthread_mutex_lock(&s->lock);
+        while (s->alive && s->done == done)
+            pthread_cond_wait(&s->news, &s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Moves the good clips together and tells of the others, in order. */
+static void keep_good(struct scan *s, const struct ctt_events *ev)
+{
+    struct ctt_data *d = s->d;
+
+    for (int i = 0; i < d->list->count; i++) {
+        if (s->why[i]) {
+            d->skipped++;
+            if (ev && ev->clip)
+                ev->clip(ev->arg, s->why[i]);
+            continue;
+        }
+        if (d->clips != i) {
+            d->clip[d->clips] = d->clip[i];
+            d->clip[i].f.data = NULL;
+        }
+        if (d->clip[d->clips].length > d->longest)
+            d->longest = d->clip[d->clips].length;
+        d->clips++;
+    }
+}
+
+/* The message of a worker is this thread's now. */
+static int failure(const struct scan *s)
+{
+    for (int i = 0; i < s->d->list->count; i++)
+        if (s->why[i])
+            ctt_error(s->rc, "%s", s->why[i]);
+    return s->rc == CTT_ENOMEM ? ctt_error(s->rc, "out of memory: clips")
+                               : s->rc;
+}
+
+static void run_workers(struct scan *s, const struct ctt_events *ev)
+{
+    pthread_t id[256];
+    int n = 0, want = s->d->workers;
+
+    s->alive = 0;
+    for (; n < want && n < (int)CTT_LEN(id); n++) {
+        pthread_mutex_lock(&s->lock);
+        s->alive++;
+        pthread_mutex_unlock(&s->lock);
+        if (pthread_create(&id[n], NULL, scan_worker, s) == 0)
+            continue;
+        pthread_mutex_lock(&s->lock);
+        s->alive--;
+        pthread_mutex_unlock(&s->lock);
+        break;
+    }
+    if (n == 0) {
+        s->alive = 1;
+        scan_worker(s);
+    }
+    watch(s, ev);
+    while (n > 0)
+        pthread_join(id[--n], NULL);
+}
+
+static int scan(struct ctt_data *d, const struct ctt_events *ev)
+{
+    struct scan s = { .d = d };
+    int rc = 0;
+
+    pthread_mutex_init(&s.lock, NULL);
+    pthread_cond_init(&s.news, NULL);
+    s.why = ctt_calloc((size_t)d->list->count + 1, sizeof(*s.why));
+    d->clip = ctt_calloc((size_t)d->list->count + 1, sizeof(*d->clip));
+    CTT_TRY(s.why && d->clip ? 0 : CTT_ENOMEM);
+    run_workers(&s, ev);
+    if (s.rc < 0)
+        CTT_TRY(failure(&s));
+    CTT_CHECK(!s.stop, CTT_EINVAL, "stopped while reading the clips");
+    keep_good(&s, ev);
+out:
+    for (int i = 0; s.why && i < d->list->count; i++)
+        ctt_free(s.why[i]);
+    ctt_free(s.why);
+    pthread_cond_destroy(&s.news);
+    pthread_mutex_destroy(&s.lock);
+    return rc;
+}
+
+/* ---- the set ---- */
+
+static int fits(const char *path, const struct ctt_input *a,
+                const struct ctt_input *b)
+{
+    int aw, ah, bw, bh, rc = 0;
+
+    ctt_frame_size(a, &aw, &ah);
+    ctt_frame_size(b, &bw, &bh);
+    CTT_CHECK(aw == bw && ah == bh && a->c == b->c && a->fps == b->fps &&
+              a->colour == b->colour && a->fit == b->fit, CTT_EINVAL,
+              "%s: packed as %dx%dx%d at %g frames a second, the model wants "
+              "%dx%dx%d at %g", path, aw, ah, a->c, (double)a->fps, bw, bh,
+              b->c, (double)b->fps);
+out:
+    return rc;
+}
+
+/* A pack knows its classes by its own numbers; the model's names must be the
+ * same. */
+static int same_labels(const char *path, const struct ctt_list *l,
+                       char *const *known, int nknown)
+{
+    int rc = 0;
+
+    if (!known)
+        return 0;
+    CTT_CHECK(l->labels == nknown, CTT_EINVAL,
+              "%s: has %d classes, the model %d", path, l->labels, nknown);
+    for (int i = 0; i < nknown; i++)
+        CTT_CHECK(strcmp(l->label[i], known[i]) == 0, CTT_EINVAL,
+                  "%s: class %d is '%s', the model's is '%s'", path, i,
+                  l->label[i], known[i]);
+out:
+    return rc;
+}
+
+static int open_list(struct ctt_data *d, const char *path, const char *split,
+                     char *const *known, int nknown, const char *subset)
+{
+    int rc = 0;
+
+    if (ctt_pack_is(path)) {
+        CTT_CHECK(!subset, CTT_EINVAL, "%s: a pack has its classes already",
+                  path);
+        CTT_TRY(ctt_pack_open(path, &d->pack));
+        d->list = ctt_pack_list(d->pack);
+        CTT_TRY(fits(path, ctt_pack_input(d->pack), &d->in));
+        CTT_TRY(same_labels(path, d->list, known, nknown));
+    } else {
+        CTT_TRY(ctt_list_open(path, split, known, nknown, subset, &d->own));
+        d->list = d->own;
+    }
+out:
+    return rc;
+}
+
+int ctt_data_open(const char *path, const char *split,
+                  const struct ctt_input *in, char *const *known, int nknown,
+                  const struct ctt_train_cfg *cfg,
+                  const struct ctt_events *ev, struct ctt_data **out)
+{
+    struct ctt_data *d = ctt_calloc(1, sizeof(*d));
+    int rc = d ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_CHECK(in->d == 1, CTT_EUNSUP, "the model's input is %d frames deep",
+              in->d);
+    d->in = *in;
+    d->workers = cfg->workers;
+    d->strict = cfg->strict;
+    d->min_frames = cfg->min_frames;
+    d->max_frames = cfg->max_frames;
+    d->room = (int64_t)cfg->cache << 20;
+    ctt_frame_size(in, &d->stored_w, &d->stored_h);
+    CTT_TRY(open_list(d, path, split, known, nknown, cfg->classes));
+    CTT_TRY(scan(d, ev));
+    CTT_CHECK(d->clips, CTT_EFORMAT, "%s: no usable clip in %d", path,
+              d->list->count);
+    *out = d;
+    return 0;
+out:
+    ctt_data_close(&d);
+    return rc;
+}
+
+void ctt_data_close(struct ctt_data **d)
+{
+    struct ctt_data *x = *d;
+
+    if (!x)
+        return;
+    for (int i = 0; x->clip && i < x->list->count; i++)
+        ctt_frames_free(&x->clip[i].f);
+    ctt_free(x->clip);
+    ctt_list_free(&x->own);
+    ctt_pack_close(&x->pack);
+    ctt_free(x);
+    *d = NULL;
+}
+
+int ctt_data_clips(const struct ctt_data *d)
+{
+    return d->clips;
+}
+
+int ctt_data_skipped(const struct ctt_data *d)
+{
+    return d->skipped;
+}
+
+char *const *ctt_data_labels(const struct ctt_data *d, int *count)
+{
+    *count = d->list->labels;
+    return d->list->label;
+}
+
+int ctt_data_same(const struct ctt_data *a, const struct ctt_data *b)
+{
+    if (a->clips != b->clips)
+        return 0;
+    for (int i = 0; i < a->clips; i++)
+        if (strcmp(a->list->item[a->clip[i].item].path,
+                   b->list->item[b->clip[i].item].path) != 0)
+            return 0;
+    return 1;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * data.h: clips in memory, which of them make a batch, and the threads that
+ * bring batches ahead of the training. */
+#ifndef CTT_DATA_H
+#define CTT_DATA_H
+
+#include "libtrain/train.h"
+#include "net/random.h"
+
+#include <pthread.h>
+
+/* ---- chance: everything random has a counter of its own ---- */
+
+/* A key for thing b of whatever key a stands for. */
+static inline uint64_t ctt_key(uint64_t a, uint64_t b)
+{
+    return (uint64_t)ctt_random(a, 2 * b) << 32 | ctt_random(a, 2 * b + 1);
+}
+
+/* Uniform in [0, 1). */
+static inline float ctt_uniform(uint64_t key, uint64_t i)
+{
+    return (float)(ctt_random(key, i) >> 8) * 0x1p-24f;
+}
+
+enum { CTT_KEY_INIT = 1, CTT_KEY_ORDER, CTT_KEY_IMAGE, CTT_KEY_OBSERVE,
+       CTT_KEY_DROPOUT };
+
+/* ---- data.c ---- */
+
+struct ctt_clip {
+    int item, label, length;     /* item: its index in the list */
+    struct ctt_frames f;         /* data NULL: not kept in memory */
+};
+
+struct ctt_data {
+    struct ctt_list       *own;  /* a list from disk, or */
+    struct ctt_pack       *pack;
+    const struct ctt_list *list; /* of either */
+    struct ctt_input       in;
+    int                    stored_w, stored_h;
+    struct ctt_clip       *clip;
+    int                    clips, skipped, longest;
+    int                    workers, max_frames, min_frames, strict;
+    int64_t                room; /* bytes that may still be kept in memory */
+};
+
+/* Decodes clip i or points at what is in memory; *own: f must be freed. */
+int ctt_data_frames(struct ctt_data *d, int i, struct ctt_frames *f, int *own);
+
+/* HDF5 knows one caller at a time: whoever reads a pack or writes a model
+ * while workers may read holds this. */
+void ctt_data_lock(void);
+void ctt_data_unlock(void);
+
+/* ---- bucket.c ---- */
+
+enum { CTT_MAX_BUCKETS = 64 };
+
+struct ctt_buckets {
+    int    count, bound[CTT_MAX_BUCKETS];    /* longest clip of each, rising */
+    double before, after;    /* share of padding: in one bucket, in these */
+};
+
+/* Starts with one bucket and makes again and again the cut that saves the most
+ * padding.  text: how many, or "auto": while a cut saves 2% of the frames and
+ * leaves a batch of n on both sides. */
+int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
+                     struct ctt_buckets *out);
+
+/* The batches of an epoch. */
+struct ctt_order {
+    int  n, batches;
+    int *steps;      /* [batches]: length they are padded to */
+    int *clip;       /* [batches][n]: -1: empty */
+    int *work;
+};
+
+int  ctt_order_new(const struct ctt_data *d, int n, struct ctt_order **out);
+void ctt_order_free(struct ctt_order **p);
+
+/* Shuffled: what is left of a bucket moves on to the next longer one; the last
+ * batch is filled with clips a second time.  So every clip is seen.  Not
+ * shuffled (for tests): in order of length, the rest empty. */
+void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
+                   int shuffle, uint64_t key, struct ctt_order *p);
+
+/* ---- load.c ---- */
+
+/* Changes that a model should not mind; key 0: none. */
+struct ctt_augment {
+    int      jitter, flip;
+    float    brightness, contrast;
+    uint64_t key;
+};
+
+struct ctt_batch {
+    const float *x;         /* [steps][n][h, w, c] */
+    int          steps, n;
+    const int   *clip;      /* [n] of the data, -1: empty */
+    const int   *length;    /* [n] frames, 0: empty or could not be read */
+    const char  *bad;       /* what could not be read, or NULL */
+};
+
+struct ctt_loader;
+
+/* Batches of n clips of at most room frames. */
+int  ctt_loader_open(struct ctt_data *d, int n, int room,
+                     struct ctt_loader **out);
+void ctt_loader_close(struct ctt_loader **l);
+
+/* Begins to load the batches of a plan from `first`.  The plan must stay. */
+void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
+                      const struct ctt_augment *a, int first);
+
+/* 1 and the next batch, valid until ctt_loader_done(); 0 after the last.
+ * seconds: time spent waiting is added. */
+int  ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b,
+                     double *seconds);
+void ctt_loader_done(struct ctt_loader *l);
+
+/* Seconds of a clock that never goes back. */
+double ctt_seconds(void);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * state.c: checkpoints: the model's file with a /train section. */
+#include "libtrain/state.h"
+
+#include <string.h>
+
+enum { VERSION = 1, WORDS = 8, REALS = 8, TEXT = 1 << 14 };
+
+/* Settings that may be different when training goes on: they change where
+ * things lie, how fast they go or when it ends. */
+static const char *const free_rows[] = {
+    "out", "data", "val", "classes", "init", "epochs", "max-steps",
+    "time-limit", "workers", "cache", "strict", "val-every", "val-batch",
+    "early-stop", "checkpoint", "checkpoint-every", "resume", "threads",
+    "device", "log-csv", "log-json",
+};
+
+static int is_free(const char *line)
+{
+    size_t n = strcspn(line, "=");
+
+    for (size_t i = 0; i < CTT_LEN(free_rows); i++)
+        if (strlen(free_rows[i]) == n && !strncmp(free_rows[i], line, n))
+            return 1;
+    return 0;
+}
+
+int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out)
+{
+    char *text = ctt_calloc(TEXT, 1);
+    FILE *f = NULL;
+    int rc = text ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    f = fmemopen(text, TEXT - 1, "w");
+    CTT_CHECK(f, CTT_ENOMEM, "out of memory: settings");
+    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++) {
+        struct ctt_opt one[2] = { *o };
+        long at = ftell(f);
+        ctt_opt_print(one, cfg, f);
+        if (ftell(f) > at)
+            fputc('\n', f);
+    }
+    CTT_CHECK(fflush(f) == 0, CTT_EINVAL, "the settings are too long");
+    *out = text;
+    text = NULL;
+out:
+    if (f)
+        fclose(f);
+    ctt_free(text);
+    return rc;
+}
+
+static int has_line(const char *text, const char *line, size_t n)
+{
+    for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+        if (strcspn(text, "\n") == n && memcmp(text, line, n) == 0)
+            return 1;
+    return 0;
+}
+
+/* Lines of text that are not in dflt and matter, in the place of dflt. */
+static void leave_changed(const char *text, char *dflt)
+{
+    char *kept = dflt + strlen(dflt) + 1, *to = kept;
+
+    for (const char *s = text; *s; s += *s == '\n') {
+        size_t n = strcspn(s, "\n");
+        if (!is_free(s + 1) && !has_line(dflt, s, n)) {
+            memcpy(to, s, n);
+            to += n;
+        }
+        s += n;
+    }
+    *to = '\0';
+    memmove(dflt, kept, (size_t)(to - kept) + 1);
+}
+
+int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out)
+{
+    struct ctt_train_cfg plain = { .data = NULL };
+    char *now = NULL, *dflt = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_opt_defaults(ctt_train_opts, &plain));
+    CTT_TRY(ctt_settings_print(cfg, &now));
+    CTT_TRY(ctt_settings_print(&plain, &dflt));
+    CTT_CHECK(strlen(now) + strlen(dflt) + 2 < TEXT, CTT_EINVAL,
+              "the settings are too long");
+    leave_changed(now, dflt);
+    *out = dflt;
+    dflt = NULL;
+out:
+    ctt_free(now);
+    ctt_free(dflt);
+    return rc;
+}
+
+/* Each of the old lines must be among the new ones; names the first that is
+ * not. */
+static int compare(const char *was, const char *now)
+{
+    int rc = 0;
+
+    for (const char *s = was; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+        int n = (int)strcspn(s, "\n"), skip = *s == ' ';
+        CTT_CHECK(has_line(now, s, (size_t)n) || is_free(s + skip),
+                  CTT_EINVAL, "the checkpoint was made with --%.*s", n - skip,
+                  s + skip);
+    }
+out:
+    return rc;
+}
+
+/* ---- the place as numbers ---- */
+
+static void to_words(const struct ctt_place *p, const struct ctt_data *d,
+                     const struct ctt_optim *o, int64_t w[WORDS])
+{
+    const int64_t v[WORDS] = { VERSION, p->step, p->epoch, p->batch,
+                               p->best_epoch, o->t, d->clips, o->weights };
+
+    memcpy(w, v, sizeof(v));
+}
+
+static void to_reals(const struct ctt_place *p, double r[REALS])
+{
+    const double v[REALS] = { p->sums.loss, p->sums.weight, p->sums.right,
+        p->sums.clips, p->val_loss, p->val_top1, p->val_top5 };
+
+    memcpy(r, v, sizeof(v));
+}
+
+static int fill(struct ctt_state *s, const struct ctt_data *d,
+                const struct ctt_optim *o, const struct ctt_place *p,
+                const float *best)
+{
+    int64_t words[WORDS];
+    double reals[REALS];
+    int rc = 0;
+
+    to_words(p, d, o, words);
+    to_reals(p, reals);
+    CTT_TRY(ctt_state_add(s, "place", 8, WORDS, words));
+    CTT_TRY(ctt_state_add(s, "sums", 8, REALS, reals));
+    CTT_TRY(ctt_state_add(s, "m", 4, o->weights, o->m));
+    if (o->v)
+        CTT_TRY(ctt_state_add(s, "v", 4, o->weights, o->v));
+    if (best && p->best_epoch)
+        CTT_TRY(ctt_state_add(s, "best", 4, o->weights, best));
+out:
+    return rc;
+}
+
+int ctt_checkpoint_save(const char *path, struct ctt_model *m,
+                        const struct ctt_train_cfg *cfg,
+                        const struct ctt_data *d, const struct ctt_optim *o,
+                        const struct ctt_place *p, const float *best)
+{
+    struct ctt_state *s = NULL, *old = m->train;
+    int rc = 0;
+
+    CTT_TRY(ctt_state_new(&s));
+    CTT_TRY(ctt_settings_print(cfg, &s->settings));
+    CTT_TRY(fill(s, d, o, p, best));
+    m->train = s;
+    ctt_data_lock();
+    rc = ctt_model_save(path, m);
+    ctt_data_unlock();
+    m->train = old;
+out:
+    ctt_state_free(&s);
+    return rc;
+}
+
+static int get(const struct ctt_state *s, const char *name, int size,
+               int64_t count, void *out)
+{
+    const struct ctt_array *a = ctt_state_find(s, name);
+    int rc = 0;
+
+    CTT_CHECK(a && a->size == size && a->count == count, CTT_EFORMAT,
+              "the checkpoint has no usable '%s'", name);
+    memcpy(out, a->data, (size_t)size * (size_t)count);
+out:
+    return rc;
+}
+
+static int load_numbers(const struct ctt_state *s, const struct ctt_data *d,
+                        struct ctt_optim *o, struct ctt_place *p, float *best)
+{
+    int64_t w[WORDS];
+    double r[REALS];
+    int rc = 0;
+
+    CTT_TRY(get(s, "place", 8, WORDS, w));
+    CTT_TRY(get(s, "sums", 8, REALS, r));
+    CTT_CHECK(w[0] == VERSION, CTT_EFORMAT, "the checkpoint is of version %lld",
+              (long long)w[0]);
+    CTT_CHECK(w[6] == d->clips, CTT_EINVAL,
+              "the checkpoint was made with %lld clips, the data has %d",
+              (long long)w[6], d->clips);
+    CTT_CHECK(w[1] >= 0 && w[2] >= 0 && w[3] >= 0 && w[5] >= 0, CTT_EFORMAT,
+              "the checkpoint's step is negative");
+    *p = (struct ctt_place){ .step = w[1], .epoch = w[2], .batch = w[3],
+        .best_epoch = w[4], .sums = { r[0], r[1], r[2], r[3] },
+        .val_loss = r[4], .val_top1 = r[5], .val_top5 = r[6] };
+    o->t = w[5];
+    CTT_TRY(get(s, "m", 4, o->weights, o->m));
+    if (o->v)
+        CTT_TRY(get(s, "v", 4, o->weights, o->v));
+    if (best && p->best_epoch)
+        CTT_TRY(get(s, "best", 4, o->weights, best));
+out:
+    return rc;
+}
+
+int ctt_checkpoint_load(const struct ctt_model *m,
+                        const struct ctt_train_cfg *cfg,
+                        const struct ctt_data *d, struct ctt_optim *o,
+                        struct ctt_place *p, float *best)
+{
+    char *now = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_settings_print(cfg, &now));
+    CTT_TRY(compare(m->train->settings ? m->train->settings : "", now));
+    CTT_TRY(load_numbers(m->train, d, o, p, best));
+out:
+    ctt_free(now);
+    return rc;
+}

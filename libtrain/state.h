@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * state.h: where training stands, in memory and in the file. */
+#ifndef CTT_STATE_H
+#define CTT_STATE_H
+
+#include "libtrain/optim.h"
+#include "libtrain/step.h"
+
+/* All a checkpoint needs besides weights and moments. */
+struct ctt_place {
+    int64_t step, epoch, batch;    /* done: steps, epochs, batches of this */
+    int64_t best_epoch;            /* from 1; 0: none */
+    struct ctt_sums sums;          /* of this epoch */
+    double  val_loss, val_top1, val_top5;    /* of the best */
+};
+
+/* The settings, one name=value a line; the caller frees it. */
+int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out);
+
+/* " name=value" of each that is not the default and shapes the model. */
+int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out);
+
+/* Writes m with all that is needed to go on to path.  best: the best weights so
+ * far, or NULL. */
+int ctt_checkpoint_save(const char *path, struct ctt_model *m,
+                        const struct ctt_train_cfg *cfg,
+                        const struct ctt_data *d, const struct ctt_optim *o,
+                        const struct ctt_place *p, const float *best);
+
+/* Takes it from m->train.  Settings that would make another model of it must
+ * be the same, and so must the number of clips. */
+int ctt_checkpoint_load(const struct ctt_model *m,
+                        const struct ctt_train_cfg *cfg,
+                        const struct ctt_data *d, struct ctt_optim *o,
+                        struct ctt_place *p, float *best);
+
+/* log.c: a row an epoch, as CSV and as a JSON object a line. */
+struct ctt_log;
+/* more: add to what is there.  Paths may be NULL. */
+int ctt_log_open(const char *csv, const char *json, int more,
+                 struct ctt_log **out);
+int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e);
+int ctt_log_close(struct ctt_log **l);
+
+#endif

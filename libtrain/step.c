@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step.c: one training step up to the gradient. */
+#include "libtrain/step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- when a clip is asked ---- */
+
+static int one_is_all(const struct ctt_asks *a)
+{
+    return a->points == 1 && !a->point[0].frames && a->point[0].ratio == 1;
+}
+
+int ctt_asks_parse(const struct ctt_train_cfg *cfg, struct ctt_asks *out)
+{
+    struct ctt_asks a = { 0 };
+    const char *s = cfg->observe ? cfg->observe : "1";
+    int rc = 0, end = 0;
+
+    if (strncmp(s, "uniform:", 8) == 0) {
+        a.random = 1;
+        CTT_CHECK(sscanf(s, "uniform:%lf-%lf%n", &a.lo, &a.hi, &end) == 2 &&
+                  !s[end] && a.lo > 0 && a.lo <= a.hi && a.hi <= 1,
+                  CTT_EINVAL, "observe: bad value '%s' (uniform:0.1-1)", s);
+    } else {
+        rc = ctt_points_parse(s, a.point, &a.points);
+        if (rc < 0)
+            CTT_TRY(ctt_error(rc, "observe: %s", ctt_errmsg()));
+        if (one_is_all(&a))
+            a.points = 0;
+    }
+    a.frames = cfg->frame_loss != CTT_FRAME_NONE ? cfg->frame_asks : 0;
+    a.total = a.random + a.points + a.frames + 1;
+    *out = a;
+out:
+    return rc;
+}
+
+/* Weight at the share x of the clip.  Linear: Ma and others 2016; exponential:
+ * Jain and others 2016, there in seconds, here over the clip. */
+static float frame_weight(int kind, double x)
+{
+    switch (kind) {
+    case CTT_FRAME_LINEAR: return (float)x;
+    case CTT_FRAME_EXP:    return (float)exp(4 * x - 4);
+    default:               return 1;
+    }
+}
+
+void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,
+                   int length, uint64_t key, struct ctt_want *want)
+{
+    struct ctt_point p = { 1, 0 };
+    int n = 0;
+
+    if (a->random) {
+        p.ratio = a->lo + (a->hi - a->lo) * (double)ctt_uniform(key, 0);
+        want[n++] = (struct ctt_want){ ctt_point_step(&p, length),
+                                       cfg->observe_weight };
+    }
+    for (int i = 0; i < a->points; i++)
+        want[n++] = (struct ctt_want){ ctt_point_step(&a->point[i], length),
+                                       cfg->observe_weight };
+    for (int i = 1; i <= a->frames; i++) {
+        p.ratio = (double)i / a->frames;
+        want[n++] = (struct ctt_want){ ctt_point_step(&p, length),
+            frame_weight(cfg->frame_loss, p.ratio) };
+    }
+    want[n] = (struct ctt_want){ length - 1, cfg->full_weight };
+}
+
+/* ---- the training graph ---- */
+
+int ctt_answer_classes(const struct ctt_graph *g)
+{
+    return (int)g->node[ctt_graph_output(g)].out.c;
+}
+
+int ctt_answer_check(const struct ctt_graph *g)
+{
+    const struct ctt_node *n = &g->node[ctt_graph_output(g)];
+    int rc = 0;
+
+    CTT_CHECK(n->out.d * n->out.h * n->out.w == 1, CTT_EUNSUP,
+              "%s: the answer is %lldx%lldx%lld; a class needs 1x1x1", n->name,
+              (long long)n->out.d, (long long)n->out.h, (long long)n->out.w);
+out:
+    return rc;
+}
+
+/* The model's own text with two more lines: its weights keep their places. */
+static int training_graph(const struct ctt_graph *model, float smooth,
+                          struct ctt_graph **out)
+{
+    const char *answer = model->node[ctt_graph_output(model)].name;
+    char *text = ctt_net_print(model), *more = NULL;
+    size_t room;
+    int rc = text ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_answer_check(model));
+    room = strlen(text) + 256;
+    more = ctt_calloc(room, 1);
+    CTT_TRY(more ? 0 : CTT_ENOMEM);
+    snprintf(more, room, "%s%sinput train.target c=2\n"
+             "loss train.loss in=%s,train.target kind=xent smooth=%.9g\n", text,
+             text[0] && text[strlen(text) - 1] != '\n' ? "\n" : "", answer,
+             (double)smooth);
+    CTT_TRY(ctt_net_parse(more, out));
+out:
+    ctt_free(text);
+    ctt_free(more);
+    return rc;
+}
+
+int ctt_step_open(const struct ctt_graph *model, const float *w,
+                  const struct ctt_train_cfg *cfg, struct ctt_dev *dev, int n,
+                  int room, struct ctt_step **out)
+{
+    struct ctt_step *s = ctt_calloc(1, sizeof(*s));
+    int rc = s ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    s->cfg = cfg;
+    CTT_TRY(ctt_asks_parse(cfg, &s->asks));
+    s->want = ctt_calloc((size_t)s->asks.total, sizeof(*s->want));
+    CTT_TRY(s->want ? 0 : CTT_ENOMEM);
+    CTT_TRY(training_graph(model, cfg->label_smooth, &s->g));
+    CTT_CHECK(s->g->weights == model->weights, CTT_EFORMAT,
+              "the training graph has %lld weights, the model %lld",
+              (long long)s->g->weights, (long long)model->weights);
+    s->input = ctt_graph_input(s->g);
+    s->loss = s->g->count - 1;
+    s->target = s->loss - 1;
+    s->answer = s->g->node[s->loss].in[0];
+    CTT_TRY(ctt_exec_open(s->g, dev, w, n, room, n * s->asks.total, &s->x));
+    *out = s;
+    return 0;
+out:
+    ctt_step_close(&s);
+    return rc;
+}
+
+void ctt_step_close(struct ctt_step **s)
+{
+    if (!*s)
+        return;
+    ctt_exec_close(&(*s)->x);
+    ctt_graph_free(&(*s)->g);
+    ctt_free((*s)->want);
+    ctt_free(*s);
+    *s = NULL;
+}
+
+/* ---- a step ---- */
+
+static int has_clip(const struct ctt_step *s)
+{
+    return s->g->clip < s->g->count;
+}
+
+/* Rows of the answer: one an ask, or one for each step and sample. */
+static int64_t rows_of(const struct ctt_step *s, const struct ctt_batch *b)
+{
+    return (int64_t)b->n * (has_clip(s) ? s->asks.total : b->steps);
+}
+
+static int64_t row_of(const struct ctt_step *s, const struct ctt_batch *b,
+                      int sample, int k, int step)
+{
+    return has_clip(s) ? (int64_t)sample * s->asks.total + k
+                       : (int64_t)step * b->n + sample;
+}
+
+static float *row_at(const struct ctt_step *s, int node, int64_t row)
+{
+    return ctt_run_value(s->x->r, node, 0) + row * s->x->r->slot[node].ld;
+}
+
+static void write_frames(const struct ctt_step *s, const struct ctt_batch *b)
+{
+    size_t frame = (size_t)ctt_volume(&s->g->node[s->input].out);
+
+    memcpy(ctt_run_value(s->x->r, s->input, 0), b->x,
+           (size_t)b->steps * (size_t)b->n * frame * sizeof(float));
+}
+
+/* Fills the asks and their targets; returns the sum of the weights. */
+static double write_asks(struct ctt_step *s, const struct ctt_data *d,
+                         const struct ctt_batch *b, uint64_t key)
+{
+    double sum = 0;
+
+    memset(row_at(s, s->target, 0), 0,
+           (size_t)rows_of(s, b) * 2 * sizeof(float));
+    for (int j = 0; j < b->n; j++) {
+        const struct ctt_clip *c = b->clip[j] < 0 ? NULL
+                                                  : &d->clip[b->clip[j]];
+        int length = b->length[j];
+
+        ctt_asks_make(&s->asks, s->cfg, length ? length : 1,
+                      c ? ctt_key(key, (uint64_t)c->item) : 0, s->want);
+        for (int k = 0; k < s->asks.total; k++) {
+            float *t = row_at(s, s->target,
+                              row_of(s, b, j, k, s->want[k].step));
+            if (has_clip(s))
+                s->x->r->ask[j * s->asks.total + k] =
+                    (struct ctt_ask){ j, s->want[k].step };
+            if (!length)
+                continue;
+            t[0] = (float)c->label;
+            t[1] += s->want[k].weight;
+            sum += (double)s->want[k].weight;
+        }
+    }
+    return sum;
+}
+
+static int is_largest(const float *z, int n, int label)
+{
+    for (int j = 0; j < n; j++)
+        if (j != label && !(z[j] < z[label] ||
+                            (z[j] == z[label] && j > label)))
+            return 0;
+    return 1;
+}
+
+static void count_right(const struct ctt_step *s, const struct ctt_data *d,
+                        const struct ctt_batch *b, struct ctt_sums *sums)
+{
+    int classes = (int)s->g->node[s->answer].out.c;
+
+    for (int j = 0; j < b->n; j++) {
+        int64_t row = row_of(s, b, j, s->asks.total - 1, b->length[j] - 1);
+        if (!b->length[j])
+            continue;
+        sums->clips++;
+        sums->right += is_largest(row_at(s, s->answer, row), classes,
+                                  d->clip[b->clip[j]].label);
+    }
+}
+
+static int forward(struct ctt_step *s, const struct ctt_batch *b)
+{
+    int asks = has_clip(s) ? b->n * s->asks.total : 0;
+
+    return ctt_exec_forward(s->x, b->steps, asks);
+}
+
+static int backward(struct ctt_step *s, const struct ctt_batch *b,
+                    double weight)
+{
+    int asks = has_clip(s) ? b->n * s->asks.total : 0;
+    float seed = weight > 0 ? (float)(1 / weight) : 0, *g;
+    int64_t rows = rows_of(s, b);
+
+    ctt_exec_clear(s->x, b->steps, asks);
+    g = ctt_exec_grad(s->x, s->loss, 0);
+    for (int64_t i = 0; i < rows; i++)
+        g[i * s->x->r->slot[s->loss].ld] = seed;
+    return ctt_exec_backward(s->x, b->steps, asks);
+}
+
+static double total_loss(const struct ctt_step *s, const struct ctt_batch *b)
+{
+    int64_t rows = rows_of(s, b);
+    double sum = 0;
+
+    for (int64_t i = 0; i < rows; i++)
+        sum += (double)*row_at(s, s->loss, i);
+    return sum;
+}
+
+int ctt_step_blame(struct ctt_step *s, const struct ctt_batch *b)
+{
+    int rc;
+
+    ctt_dev_blame(s->x->r->dev, 1);
+    rc = forward(s, b);
+    if (rc >= 0)
+        rc = backward(s, b, 1);
+    ctt_dev_blame(s->x->r->dev, 0);
+    if (rc < 0)
+        return rc;
+    return ctt_error(CTT_ENAN, "%s: the sum of the loss is not finite",
+                     s->g->node[s->loss].name);
+}
+
+int ctt_step_run(struct ctt_step *s, const struct ctt_data *d,
+                 const struct ctt_batch *b, uint64_t key, uint64_t observe,
+                 struct ctt_sums *sums)
+{
+    double weight, loss;
+    int rc = 0;
+
+    s->x->r->key = key;
+    s->x->r->stamp++;
+    write_frames(s, b);
+    weight = write_asks(s, d, b, observe);
+    CTT_TRY(forward(s, b));
+    loss = total_loss(s, b);
+    if (!isfinite(loss))
+        CTT_TRY(ctt_step_blame(s, b));
+    count_right(s, d, b, sums);
+    sums->loss += loss;
+    sums->weight += weight;
+    CTT_TRY(backward(s, b, weight));
+out:
+    return rc;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * update.h: the formulas of the optimizers, for one weight.  Plain C11 that is
+ * also C++ and CUDA, so that every device updates by the same text. */
+#ifndef CTT_UPDATE_H
+#define CTT_UPDATE_H
+
+#include <math.h>
+
+#ifndef CTT_FN
+#ifdef __CUDACC__
+#define CTT_FN static __host__ __device__ __forceinline__
+#else
+#define CTT_FN static inline
+#endif
+#endif
+
+/* w: the weight, g: its gradient (clipped, masked), m, v: its moments. */
+
+/* Gradient descent with momentum (Polyak 1964); decay as an L2 penalty. */
+struct ctt_sgd { float lr, momentum, decay; };
+
+CTT_FN float ctt_sgd_step(struct ctt_sgd s, float w, float g, float *m)
+{
+    *m = s.momentum * *m + (g + s.decay * w);
+    return w - s.lr * *m;
+}
+
+/* Adam (Kingma and Ba 2015): c1, c2 = 1 / (1 - beta^t) undo the bias of moments
+ * that start at zero.  l2 is a penalty in the gradient; decay pulls the weight
+ * itself (AdamW, Loshchilov and Hutter 2019). */
+struct ctt_adam { float lr, b1, b2, eps, c1, c2, l2, decay; };
+
+CTT_FN float ctt_adam_step(struct ctt_adam s, float w, float g, float *m,
+                           float *v)
+{
+    g += s.l2 * w;
+    *m = s.b1 * *m + (1 - s.b1) * g;
+    *v = s.b2 * *v + (1 - s.b2) * g * g;
+    w -= s.lr * s.decay * w;
+    return w - s.lr * (*m * s.c1) / (sqrtf(*v * s.c2) + s.eps);
+}
+
+#endif

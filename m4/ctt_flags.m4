@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# CTT_FLAGS: WARN, FLOAT and SANITIZE, the flags every file is compiled with.
+AC_DEFUN([CTT_FLAGS],
+  [AC_ARG_ENABLE([werror],
+    [AS_HELP_STRING([--enable-werror], [make every warning an error])])
+  AC_ARG_ENABLE([sanitize],
+    [AS_HELP_STRING([--enable-sanitize],
+      [find bad memory accesses and undefined behaviour at run time])])
+  WARN="-Wall -Wextra -Wshadow -Wmissing-prototypes"
+  WARN="$WARN -Wno-missing-field-initializers"
+  AS_IF([test "x$enable_werror" = xyes], [WARN="$WARN -Werror"])
+  # Contraction would give other bits in each instruction set; errno of sqrtf
+  # is what keeps it from being one instruction, and traps are what keeps a
+  # choice between two numbers from being vectorised.
+  FLOAT="-ffp-contract=off -fno-math-errno -fno-trapping-math"
+  SANITIZE= ctt_sanitize=no
+  AS_IF([test "x$enable_sanitize" = xyes],
+    [ctt_sanitize="address, undefined"
+    SANITIZE="-fsanitize=address,undefined"
+    SANITIZE="$SANITIZE -fno-sanitize-recover=undefined"
+    SANITIZE="$SANITIZE -fno-omit-frame-pointer"])
+  AM_CONDITIONAL([SANITIZERS], [test "x$enable_sanitize" = xyes])
+  AC_SUBST([WARN])
+  AC_SUBST([FLOAT])
+  AC_SUBST([SANITIZE])])

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * file_read.c: a model from its file, which is not believed: every size is
+ * checked against the text of the net before it is used. */
+#include "net/h5.h"
+#include "net/pack.h"
+#include "net/store.h"
+#include "net/zip.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Errors of other modules do not know which file it is. */
+#define IN_FILE(expr)                                                   \
+    do {                                                                \
+        rc = (expr);                                                    \
+        if (rc < 0) {                                                   \
+            rc = ctt_error(rc, "%s: %s", ctt_h5_path(f), ctt_errmsg()); \
+            goto out;                                                   \
+        }                                                               \
+    } while (0)
+
+/* ---- texts ---- */
+
+/* A compressed text, or *text = NULL where there is none and that is legal. */
+static int read_text(struct ctt_h5 *f, const char *name, int must,
+                     int64_t most, char **text, int64_t *n)
+{
+    struct ctt_h5_shape s;
+    uint8_t *zip = NULL;
+    int rc = 0;
+
+    if (!must && !ctt_h5_has(f, name))
+        return 0;
+    CTT_TRY(ctt_h5_shape(f, name, &s));
+    CTT_CHECK(s.rank == 1 && s.size == 1, CTT_EFORMAT,
+              "%s: %s is not a row of bytes", ctt_h5_path(f), name);
+    zip = ctt_calloc((size_t)s.dim[0], 1);
+    IN_FILE(zip ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_h5_read(f, name, &s, zip));
+    rc = ctt_gunzip(zip, s.dim[0], most, text, n);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s: %s: %s", ctt_h5_path(f), name, ctt_errmsg());
+out:
+    ctt_free(zip);
+    return rc;
+}
+
+/* As read_text, and there is no 0 within. */
+static int read_string(struct ctt_h5 *f, const char *name, int must,
+                       int64_t most, char **text)
+{
+    int64_t n = 0;
+    int rc = 0;
+
+    CTT_TRY(read_text(f, name, must, most, text, &n));
+    if (*text && (int64_t)strlen(*text) != n) {
+        ctt_free(*text);
+        *text = NULL;
+        rc = ctt_error(CTT_EFORMAT, "%s: %s is not a text", ctt_h5_path(f),
+                       name);
+    }
+out:
+    return rc;
+}
+
+static int read_net(struct ctt_h5 *f, struct ctt_graph **out)
+{
+    char *text = NULL;
+    int rc = 0;
+
+    CTT_TRY(read_string(f, "net", 1, CTT_STORE_NET, &text));
+    rc = ctt_net_parse(text, out);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s: net: %s", ctt_h5_path(f), ctt_errmsg());
+out:
+    ctt_free(text);
+    return rc;
+}
+
+static int read_labels(struct ctt_h5 *f, struct ctt_model *m)
+{
+    char *text = NULL, **label = NULL;
+    int64_t n = 0;
+    int rc = 0, labels = 0;
+
+    CTT_TRY(read_text(f, "labels", 0, CTT_STORE_TEXT, &text, &n));
+    if (!text)
+        goto out;
+    CTT_CHECK(n > 0 && text[n - 1] == '\0', CTT_EFORMAT,
+              "%s: the last label does not end", ctt_h5_path(f));
+    for (int64_t i = 0; i < n; i++)
+        labels += text[i] == '\0';
+    label = ctt_calloc((size_t)labels, sizeof(*label));
+    IN_FILE(label ? 0 : CTT_ENOMEM);
+    label[0] = text;
+    for (int k = 1; k < labels; k++)
+        label[k] = label[k - 1] + strlen(label[k - 1]) + 1;
+    IN_FILE(ctt_model_labels(m, label, labels));
+out:
+    ctt_free(label);
+    ctt_free(text);
+    return rc;
+}
+
+/* ---- attributes ---- */
+
+/* "0.12" < "1.2"; 0 if either is not such a version. */
+static int newer(const char *a, const char *b)
+{
+    int major[2], minor[2];
+    char more;
+
+    if (sscanf(a, "%5d.%5d%c", &major[0], &minor[0], &more) != 2 ||
+        sscanf(b, "%5d.%5d%c", &major[1], &minor[1], &more) != 2)
+        return strcmp(a, b) != 0;
+    return major[0] != major[1] ? major[0] > major[1] : minor[0] > minor[1];
+}
+
+static int read_attrs(struct ctt_h5 *f)
+{
+    char format[CTT_H5_TEXT], least[CTT_H5_TEXT];
+    int rc = 0, version;
+
+    CTT_TRY(ctt_h5_get_text(f, "format", format));
+    CTT_CHECK(strcmp(format, CTT_STORE_FORMAT) == 0, CTT_EFORMAT,
+              "%s: not a model file (format '%s')", ctt_h5_path(f), format);
+    CTT_TRY(ctt_h5_get_int(f, "version", &version));
+    CTT_TRY(ctt_h5_get_text(f, "least_reader", least));
+    CTT_CHECK(version >= 1, CTT_EFORMAT, "%s: no version %d", ctt_h5_path(f),
+              version);
+    CTT_CHECK(!newer(least, CTT_VERSION), CTT_EUNSUP,
+              "%s: needs convtt >= %s (this is %s)", ctt_h5_path(f), least,
+              CTT_VERSION);
+out:
+    return rc;
+}
+
+/* ---- weights ---- */
+
+/* What the loop over the weights needs. */
+struct job {
+    struct ctt_h5    *f;
+    struct ctt_model *m;
+    uint8_t          *packed;    /* NULL: plain datasets */
+    int64_t           at, size;  /* in packed */
+};
+
+static int check_crc(struct ctt_h5 *f, const struct ctt_entry *e, uint32_t crc)
+{
+    if (crc == e->crc)
+        return 0;
+    return ctt_error(CTT_EFORMAT, "%s: weight '%s' is damaged (CRC-32 %08"
+                     PRIx32 ", not %08" PRIx32 ")", ctt_h5_path(f), e->s.name,
+                     crc, e->crc);
+}
+
+static int read_plain(struct job *j, const struct ctt_node *n, int k,
+                      const struct ctt_entry *e)
+{
+    struct ctt_h5_shape s = { .size = 4 };
+    char name[CTT_WEIGHT_NAME + 2] = "w/";
+    float *w = j->m->w + n->at[k];
+    int rc = 0;
+
+    s.rank = ctt_weight_shape(n, k, s.dim);
+    strcpy(name + 2, e->s.name);
+    CTT_CHECK(strcmp(e->s.positions, "all") == 0 &&
+              strcmp(e->s.values, "f32") == 0 &&
+              strcmp(e->s.bytes, "raw") == 0 && e->s.kept == e->s.params &&
+              e->s.size == 4 * e->s.params, CTT_EFORMAT,
+              "%s: weight '%s' is encoded, but there is no 'packed'",
+              ctt_h5_path(j->f), e->s.name);
+    CTT_TRY(ctt_h5_read(j->f, name, &s, w));
+    CTT_TRY(check_crc(j->f, e, ctt_crc32(0, w, 4, e->s.params)));
+out:
+    return rc;
+}
+
+static int read_packed(struct job *j, const struct ctt_node *n, int k,
+                       const struct ctt_entry *e)
+{
+    const struct ctt_coding how = { e->s.positions, e->s.values, e->s.bytes };
+    const uint8_t *in = j->packed + j->at;
+    int rc = 0;
+
+    CTT_CHECK(e->s.size <= j->size - j->at, CTT_EFORMAT,
+              "%s: weight '%s' ends behind 'packed'", ctt_h5_path(j->f),
+              e->s.name);
+    CTT_TRY(check_crc(j->f, e, ctt_crc32(0, in, 1, e->s.size)));
+    rc = ctt_decode(&how, in, e->s.size, e->s.params, e->s.kept,
+                    j->m->w + n->at[k], j->m->keep + n->at[k]);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "%s: weight '%s': %s", ctt_h5_path(j->f),
+                          e->s.name, ctt_errmsg()));
+    j->at += e->s.size;
+out:
+    return rc;
+}
+
+/* Where nothing is pruned there is no keep. */
+static void drop_keep(struct ctt_model *m, const struct ctt_entry *e, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (e[i].s.kept < e[i].s.params)
+            return;
+    ctt_free(m->keep);
+    m->keep = NULL;
+}
+
+static int open_packed(struct job *j)
+{
+    struct ctt_h5 *f = j->f;
+    struct ctt_h5_shape s;
+    int rc = 0;
+
+    CTT_TRY(ctt_h5_shape(f, "packed", &s));
+    CTT_CHECK(s.rank == 1 && s.size == 1, CTT_EFORMAT,
+              "%s: packed is not a row of bytes", ctt_h5_path(f));
+    j->size = s.dim[0];
+    j->packed = ctt_calloc((size_t)j->size, 1);
+    IN_FILE(j->packed ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_h5_read(f, "packed", &s, j->packed));
+    j->m->keep = ctt_calloc((size_t)j->m->g->weights, 1);
+    IN_FILE(j->m->keep ? 0 : CTT_ENOMEM);
+    memset(j->m->keep, 1, (size_t)j->m->g->weights);
+out:
+    return rc;
+}
+
+static int read_weights(struct ctt_h5 *f, struct ctt_model *m,
+                        const struct ctt_entry *e, int count)
+{
+    struct job j = { .f = f, .m = m };
+    int rc = 0, at = 0, packed = ctt_h5_has(f, "packed");
+
+    if (packed)
+        CTT_TRY(open_packed(&j));
+    for (int i = 0; i < m->g->count; i++)
+        for (int k = 0; k < m->g->node[i].nw; k++, at++)
+            CTT_TRY((packed ? read_packed : read_plain)
+                    (&j, &m->g->node[i], k, &e[at]));
+    CTT_CHECK(j.at == j.size, CTT_EFORMAT,
+              "%s: 'packed' has bytes of no weight", ctt_h5_path(f));
+    if (packed)
+        drop_keep(m, e, count);
+out:
+    ctt_free(j.packed);
+    return rc;
+}
+
+/* ---- the training state ---- */
+
+static int read_array(struct ctt_h5 *f, const struct ctt_array *a,
+                      uint32_t crc, struct ctt_state *t)
+{
+    const struct ctt_h5_shape s = { .size = a->size, .rank = 1,
+                                    .dim = { a->count } };
+    char name[CTT_NAME + 8];
+    void *data;
+    int rc = 0;
+
+    snprintf(name, sizeof(name), "train/%s", a->name);
+    CTT_CHECK(a->count <= ctt_h5_bytes(f) / a->size, CTT_EFORMAT,
+              "%s: %s is larger than the file", ctt_h5_path(f), name);
+    IN_FILE(ctt_state_add(t, a->name, a->size, a->count, NULL));
+    data = t->array[t->count - 1].data;
+    CTT_TRY(ctt_h5_read(f, name, &s, data));
+    CTT_CHECK(ctt_crc32(0, data, a->size, a->count) == crc, CTT_EFORMAT,
+              "%s: %s is damaged (CRC-32)", ctt_h5_path(f), name);
+out:
+    return rc;
+}
+
+static int read_train(struct ctt_h5 *f, struct ctt_state **out)
+{
+    struct ctt_state *t = NULL;
+    struct ctt_array a;
+    char *text = NULL, *p;
+    uint32_t crc;
+    int rc = 0;
+
+    if (!ctt_h5_has(f, "train"))
+        return 0;
+    IN_FILE(ctt_state_new(&t));
+    CTT_TRY(read_string(f, "train/settings", 0, CTT_STORE_TEXT,
+                        &t->settings));
+    CTT_TRY(read_string(f, "train/index", 1, CTT_STORE_TEXT, &text));
+    p = text;
+    while ((rc = ctt_index_parse_array(&p, &a, &crc)) > 0)
+        CTT_TRY(read_array(f, &a, crc, t));
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "%s: train/index: %s", ctt_h5_path(f),
+                          ctt_errmsg()));
+    *out = t;
+    t = NULL;
+out:
+    ctt_state_free(&t);
+    ctt_free(text);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+static int read_index(struct ctt_h5 *f, const struct ctt_graph *g,
+                      struct ctt_entry **out, int *count)
+{
+    char *text = NULL;
+    int rc = 0;
+
+    CTT_TRY(read_string(f, "index", 1, CTT_STORE_TEXT, &text));
+    IN_FILE(ctt_index_parse(text, g, out, count));
+out:
+    ctt_free(text);
+    return rc;
+}
+
+/* The net and its index; *e is the caller's to free. */
+static int read_head(struct ctt_h5 *f, struct ctt_model **out,
+                     struct ctt_entry **e, int *count)
+{
+    struct ctt_graph *g = NULL;
+    int rc = 0;
+
+    CTT_TRY(read_attrs(f));
+    CTT_TRY(read_net(f, &g));
+    CTT_CHECK(g->weights <= ctt_store_most(ctt_h5_bytes(f)), CTT_EFORMAT,
+              "%s: the net has %" PRId64 " weights, more than a file of %"
+              PRId64 " bytes holds", ctt_h5_path(f), g->weights,
+              ctt_h5_bytes(f));
+    CTT_TRY(read_index(f, g, e, count));
+    rc = ctt_model_new(g, out);
+    g = NULL;
+    if (rc < 0)
+        rc = ctt_error(rc, "%s: %s", ctt_h5_path(f), ctt_errmsg());
+out:
+    ctt_graph_free(&g);
+    return rc;
+}
+
+static int load(struct ctt_h5 *f, int with_train, struct ctt_model **out,
+                struct ctt_entry **entries, int *count)
+{
+    struct ctt_model *m = NULL;
+    struct ctt_entry *e = NULL;
+    int rc = 0, n = 0;
+
+    CTT_TRY(read_head(f, &m, &e, &n));
+    CTT_TRY(read_weights(f, m, e, n));
+    CTT_TRY(read_labels(f, m));
+    CTT_TRY(read_string(f, "history", 0, CTT_STORE_TEXT, &m->history));
+    if (with_train)
+        CTT_TRY(read_train(f, &m->train));
+    *out = m;
+    *entries = e;
+    *count = n;
+    m = NULL;
+    e = NULL;
+out:
+    ctt_free(e);
+    ctt_model_free(&m);
+    return rc;
+}
+
+int ctt_model_load(const char *path, int with_train, struct ctt_model **out)
+{
+    struct ctt_h5 *f = NULL;
+    struct ctt_entry *e = NULL;
+    int rc = 0, n = 0;
+
+    CTT_TRY(ctt_h5_open(path, &f));
+    CTT_TRY(load(f, with_train, out, &e, &n));
+out:
+    ctt_free(e);
+    ctt_h5_close(&f);
+    return rc;
+}
+
+int ctt_model_stored(const char *path, struct ctt_stored **out, int *count,
+                     int64_t *file_bytes)
+{
+    struct ctt_h5 *f = NULL;
+    struct ctt_model *m = NULL;
+    struct ctt_stored *s = NULL;
+    struct ctt_entry *e = NULL;
+    int rc = 0, n = 0;
+
+    CTT_TRY(ctt_h5_open(path, &f));
+    CTT_TRY(load(f, 0, &m, &e, &n));
+    s = ctt_calloc((size_t)n, sizeof(*s));
+    IN_FILE(s ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < n; i++)
+        s[i] = e[i].s;
+    *file_bytes = ctt_h5_bytes(f);
+    *count = n;
+    *out = s;
+out:
+    ctt_free(e);
+    ctt_model_free(&m);
+    ctt_h5_close(&f);
+    return rc;
+}

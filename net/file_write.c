@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * file_write.c: a model into its file, which is written beside and renamed. */
+#include "net/h5.h"
+#include "net/pack.h"
+#include "net/store.h"
+#include "net/zip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- what will be in the file ---- */
+
+/* A row of bytes that grows as it is appended to. */
+struct buffer {
+    uint8_t *p;
+    int64_t  size, room;
+};
+
+static int append(struct buffer *b, const void *p, int64_t n)
+{
+    void *q;
+
+    if (b->size + n > b->room) {
+        int64_t room = 2 * (b->size + n) + 4096;
+        q = ctt_realloc(b->p, (size_t)room);
+        if (!q)
+            return CTT_ENOMEM;
+        b->p = q;
+        b->room = room;
+    }
+    memcpy(b->p + b->size, p, (size_t)n);
+    b->size += n;
+    return 0;
+}
+
+/* A dataset to be written; own is freed with the list. */
+struct item {
+    char                name[CTT_WEIGHT_NAME + 8];
+    struct ctt_h5_shape shape;
+    const void         *data;
+    void               *own;
+};
+
+/* All is made before HDF5 begins, which then needs no memory that could be
+ * refused. */
+struct job {
+    const char             *path;
+    const struct ctt_model *m;
+    struct item            *item;
+    int                     count, room;
+    int64_t                 bytes;
+    int                     pruned;
+    struct buffer           index, packed, train;
+};
+
+static void free_job(struct job *j)
+{
+    for (int i = 0; i < j->count; i++)
+        ctt_free(j->item[i].own);
+    ctt_free(j->item);
+    ctt_free(j->index.p);
+    ctt_free(j->packed.p);
+    ctt_free(j->train.p);
+}
+
+static int add(struct job *j, const char *name,
+               const struct ctt_h5_shape *shape, const void *data, void *own)
+{
+    struct item *it;
+    int64_t n = shape->size;
+
+    if (j->count == j->room) {
+        int room = 2 * j->room + 64;
+        void *p = ctt_realloc(j->item, (size_t)room * sizeof(*j->item));
+        if (!p)
+            return CTT_ENOMEM;
+        j->item = p;
+        j->room = room;
+    }
+    for (int i = 0; i < shape->rank; i++)
+        n *= shape->dim[i];
+    j->bytes += n;
+    it = &j->item[j->count++];
+    *it = (struct item){ .shape = *shape, .data = data, .own = own };
+    snprintf(it->name, sizeof(it->name), "%s", name);
+    return 0;
+}
+
+static int add_row(struct job *j, const char *name, int size, int64_t count,
+                   const void *data, void *own)
+{
+    const struct ctt_h5_shape s = { .size = size, .rank = 1,
+                                    .dim = { count } };
+
+    return add(j, name, &s, data, own);
+}
+
+/* ---- texts ---- */
+
+static int add_text(struct job *j, const char *name, const void *text,
+                    int64_t n, int64_t most)
+{
+    uint8_t *zip = NULL;
+    int64_t size = 0;
+    int rc = 0;
+
+    CTT_CHECK(n <= most, CTT_EINVAL, "%s: %" PRId64 " bytes of text are more "
+              "than %" PRId64, name, n, most);
+    CTT_TRY(ctt_gzip(text ? text : "", n, &zip, &size));
+    CTT_TRY(add_row(j, name, 1, size, zip, zip));
+    zip = NULL;
+out:
+    ctt_free(zip);
+    return rc;
+}
+
+static int add_string(struct job *j, const char *name, const char *text,
+                      int64_t most)
+{
+    return text ? add_text(j, name, text, (int64_t)strlen(text), most) : 0;
+}
+
+static int add_net(struct job *j)
+{
+    char *text = ctt_net_print(j->m->g);
+    int rc = text ? add_string(j, "net", text, CTT_STORE_NET) : CTT_ENOMEM;
+
+    ctt_free(text);
+    return rc;
+}
+
+/* Each with the 0 that ends it. */
+static int add_labels(struct job *j)
+{
+    const struct ctt_model *m = j->m;
+    struct buffer b = { NULL };
+    int rc = 0;
+
+    if (m->labels == 0)
+        return 0;
+    for (int i = 0; i < m->labels; i++)
+        CTT_TRY(append(&b, m->label[i], (int64_t)strlen(m->label[i]) + 1));
+    CTT_TRY(add_text(j, "labels", b.p, b.size, CTT_STORE_TEXT));
+out:
+    ctt_free(b.p);
+    return rc;
+}
+
+/* ---- weights ---- */
+
+static int add_line(struct job *j, const struct ctt_node *n, int k,
+                    const struct ctt_coding *how, int64_t kept, int64_t size,
+                    uint32_t crc)
+{
+    struct ctt_entry e = { .s = { .kept = kept, .size = size }, .crc = crc };
+    char line[CTT_STORE_LINE];
+
+    ctt_weight_title(n, k, e.s.name);
+    strcpy(e.s.positions, how->positions);
+    strcpy(e.s.values, how->values);
+    strcpy(e.s.bytes, how->bytes);
+    return append(&j->index, line, ctt_index_print(n, k, &e, line));
+}
+
+/* A dataset that any HDF5 tool reads. */
+static int add_plain(struct job *j, const struct ctt_node *n, int k)
+{
+    static const struct ctt_coding plain = { "all", "f32", "raw" };
+    struct ctt_h5_shape s = { .size = 4 };
+    const float *w = j->m->w + n->at[k];
+    int64_t count = ctt_volume(&n->w[k]);
+    char name[CTT_WEIGHT_NAME + 2] = "w/";
+    int rc = 0;
+
+    s.rank = ctt_weight_shape(n, k, s.dim);
+    ctt_weight_title(n, k, name + 2);
+    CTT_TRY(add(j, name, &s, w, NULL));
+    CTT_TRY(add_line(j, n, k, &plain, count, 4 * count,
+                     ctt_crc32(0, w, 4, count)));
+out:
+    return rc;
+}
+
+static int add_packed(struct job *j, const struct ctt_node *n, int k)
+{
+    const uint8_t *keep = j->m->keep + n->at[k];
+    int64_t count = ctt_volume(&n->w[k]), kept = 0, size = 0;
+    struct ctt_coding how;
+    uint8_t *bytes = NULL;
+    int rc = 0;
+
+    for (int64_t i = 0; i < count; i++)
+        kept += keep[i] != 0;
+    CTT_TRY(ctt_encode_best(j->m->w + n->at[k], keep, count, &how, &bytes,
+                            &size));
+    CTT_TRY(append(&j->packed, bytes, size));
+    CTT_TRY(add_line(j, n, k, &how, kept, size, ctt_crc32(0, bytes, 1, size)));
+out:
+    ctt_free(bytes);
+    return rc;
+}
+
+/* Whether anything is pruned: params leaves the pruned ones out. */
+static int is_pruned(const struct ctt_model *m)
+{
+    int64_t all = 0;
+
+    for (int i = 0; m->keep && i < m->g->count; i++)
+        all += ctt_node_params(&m->g->node[i]);
+    return m->keep && ctt_model_params(m) < all;
+}
+
+static int add_weights(struct job *j)
+{
+    const struct ctt_graph *g = j->m->g;
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++)
+        for (int k = 0; k < g->node[i].nw; k++)
+            CTT_TRY((j->pruned ? add_packed : add_plain)(j, &g->node[i], k));
+    if (j->pruned)
+        CTT_TRY(add_row(j, "packed", 1, j->packed.size, j->packed.p, NULL));
+    CTT_TRY(add_text(j, "index", j->index.p, j->index.size, CTT_STORE_TEXT));
+out:
+    return rc;
+}
+
+/* ---- the training state ---- */
+
+static int add_train(struct job *j, const struct ctt_state *s)
+{
+    char name[CTT_NAME + 8], line[CTT_STORE_LINE];
+    int rc = 0;
+
+    CTT_TRY(add_string(j, "train/settings", s->settings, CTT_STORE_TEXT));
+    for (int i = 0; i < s->count; i++) {
+        const struct ctt_array *a = &s->array[i];
+        uint32_t crc = ctt_crc32(0, a->data, a->size, a->count);
+        snprintf(name, sizeof(name), "train/%s", a->name);
+        CTT_TRY(add_row(j, name, a->size, a->count, a->data, NULL));
+        CTT_TRY(append(&j->train, line, ctt_index_print_array(a, crc, line)));
+    }
+    CTT_TRY(add_text(j, "train/index", j->train.p, j->train.size,
+                     CTT_STORE_TEXT));
+out:
+    return rc;
+}
+
+/* ---- the file in memory ---- */
+
+static int put_all(struct job *j, struct ctt_h5 *f)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_h5_put_text(f, "format", CTT_STORE_FORMAT));
+    CTT_TRY(ctt_h5_put_int(f, "version", CTT_STORE_VERSION));
+    CTT_TRY(ctt_h5_put_text(f, "least_reader", CTT_STORE_LEAST));
+    CTT_TRY(ctt_h5_put_text(f, "made_by", "convtt " CTT_VERSION));
+    if (!j->pruned)
+        CTT_TRY(ctt_h5_group(f, "w", j->count));
+    if (j->m->train)
+        CTT_TRY(ctt_h5_group(f, "train", j->m->train->count + 2));
+    for (int i = 0; i < j->count; i++)
+        CTT_TRY(ctt_h5_write(f, j->item[i].name, &j->item[i].shape,
+                             j->item[i].data));
+out:
+    return rc;
+}
+
+static int make_image(struct job *j, uint8_t **out, int64_t *size)
+{
+    struct ctt_h5 *f = NULL;
+    int rc = 0;
+
+    j->pruned = is_pruned(j->m);
+    CTT_TRY(add_net(j));
+    CTT_TRY(add_labels(j));
+    CTT_TRY(add_string(j, "history", j->m->history, CTT_STORE_TEXT));
+    CTT_TRY(add_weights(j));
+    if (j->m->train)
+        CTT_TRY(add_train(j, j->m->train));
+    CTT_TRY(ctt_h5_new(j->path, j->bytes, j->count, &f));
+    CTT_TRY(put_all(j, f));
+    CTT_TRY(ctt_h5_image(f, out, size));
+out:
+    ctt_h5_close(&f);
+    return rc;
+}
+
+/* ---- onto the disk ---- */
+
+static int write_all(int fd, const uint8_t *p, int64_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, p, n < INT_MAX / 2 ? (size_t)n : INT_MAX / 2);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return -1;
+        p += done;
+        n -= done;
+    }
+    return 0;
+}
+
+/* So that the new name itself is on the disk.  A file system that cannot is no
+ * reason to fail: the file is whole under either name. */
+static void sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX] = ".";
+    int fd;
+
+    if (slash)
+        snprintf(folder, sizeof(folder), "%.*s",
+                 slash == path ? 1 : (int)(slash - path), path);
+    fd = open(folder, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+}
+
+/* A file that is replaced keeps its permissions. */
+static int put_file(const char *temp, const char *path, const uint8_t *p,
+                    int64_t n)
+{
+    struct stat old;
+    int fd, rc = 0, there = stat(path, &old) == 0;
+
+    CTT_CHECK(!there || S_ISREG(old.st_mode), CTT_EIO,
+              "%s: not a regular file", path);
+    unlink(temp);
+    fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    CTT_CHECK(fd >= 0, CTT_EIO, "%s: cannot write: %s", path, strerror(errno));
+    if (there && fchmod(fd, old.st_mode & 07777) < 0)
+        rc = ctt_error(CTT_EIO, "%s: cannot set permissions: %s", path,
+                       strerror(errno));
+    else if (write_all(fd, p, n) < 0 || fsync(fd) < 0)
+        rc = ctt_error(CTT_EIO, "%s: cannot write: %s", path, strerror(errno));
+    if (close(fd) < 0 && rc == 0)
+        rc = ctt_error(CTT_EIO, "%s: cannot write: %s", path, strerror(errno));
+    if (rc == 0 && rename(temp, path) < 0)
+        rc = ctt_error(CTT_EIO, "%s: cannot rename: %s", path,
+                       strerror(errno));
+    if (rc < 0)
+        unlink(temp);
+    else
+        sync_folder(path);
+out:
+    return rc;
+}
+
+/* Where a chain of links ends, if path is one: the file there is replaced, and
+ * the link stays. */
+static void follow(char path[PATH_MAX])
+{
+    char link[PATH_MAX];
+    ssize_t n;
+
+    for (int i = 0; i < 16; i++) {
+        char *tail = strrchr(path, '/');
+        n = readlink(path, link, sizeof(link));
+        if (n <= 0)
+            return;
+        tail = tail && link[0] != '/' ? tail + 1 : path;
+        if (n >= PATH_MAX - (tail - path))
+            return;
+        memcpy(tail, link, (size_t)n);
+        tail[n] = '\0';
+    }
+}
+
+static int replace(const char *path, const uint8_t *p, int64_t n)
+{
+    char real[PATH_MAX], temp[PATH_MAX + 32];
+    int rc = 0;
+
+    CTT_CHECK(strlen(path) < PATH_MAX, CTT_EINVAL, "%s: the path is too long",
+              path);
+    strcpy(real, path);
+    follow(real);
+    snprintf(temp, sizeof(temp), "%s.tmp%ld", real, (long)getpid());
+    CTT_TRY(put_file(temp, real, p, n));
+out:
+    return rc;
+}
+
+/* Errors of HDF5 begin with the path already. */
+int ctt_model_save(const char *path, const struct ctt_model *m)
+{
+    struct job j = { .path = path, .m = m };
+    uint8_t *image = NULL;
+    int64_t size = 0;
+    int rc = make_image(&j, &image, &size);
+
+    if (rc < 0 && strncmp(ctt_errmsg(), path, strlen(path)) != 0)
+        rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
+    CTT_TRY(rc);
+    CTT_TRY(replace(path, image, size));
+out:
+    free_job(&j);
+    ctt_free(image);
+    return rc;
+}

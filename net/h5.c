@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * h5.c: opening and making HDF5 files, and the attributes of the root. */
+#include "net/h5_in.h"
+#include "net/zip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Bytes by which a file in memory grows; more than what HDF5 adds to the data
+ * of any object of ours; what is read at once. */
+enum { STEP = 1 << 16, OBJECT = 1 << 10, PIECE = 1 << 16 };
+
+/* ---- errors ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct ctt_h5_quiet ctt_h5_enter(void)
+{
+    struct ctt_h5_quiet q = { NULL, NULL };
+
+    pthread_mutex_lock(&lock);
+    H5Eget_auto2(H5E_DEFAULT, &q.func, &q.data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return q;
+}
+
+int ctt_h5_leave(struct ctt_h5_quiet q, int rc)
+{
+    H5Eset_auto2(H5E_DEFAULT, q.func, q.data);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+static herr_t innermost(unsigned n, const H5E_error2_t *e, void *text)
+{
+    if (n == 0 && e->desc)
+        snprintf(text, 200, "%s", e->desc);
+    return 0;
+}
+
+int ctt_h5_failed(const struct ctt_h5 *f, const char *name)
+{
+    char why[200] = "no reason given";
+
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, why);
+    return ctt_error(CTT_EFORMAT, "%s: %s: HDF5: %s", f->path, name, why);
+}
+
+void ctt_h5_drop(herr_t (*close_it)(hid_t), hid_t id)
+{
+    if (id > 0)
+        close_it(id);
+}
+
+/* ---- files ---- */
+
+static int new_file(const char *path, struct ctt_h5 **out)
+{
+    struct ctt_h5 *f = ctt_calloc(1, sizeof(*f));
+    int rc = 0;
+
+    CTT_TRY(f ? 0 : CTT_ENOMEM);
+    f->file = -1;
+    f->path = ctt_strdup(path);
+    CTT_TRY(f->path ? 0 : CTT_ENOMEM);
+    *out = f;
+    return 0;
+out:
+    ctt_free(f);
+    return rc;
+}
+
+static void print_end(uint32_t crc, char end[CTT_H5_END])
+{
+    char text[CTT_H5_END + 1];
+
+    snprintf(text, sizeof(text), "convtt %08" PRIx32 "\n", crc);
+    memcpy(end, text, CTT_H5_END);
+}
+
+void ctt_h5_end(const uint8_t *p, int64_t n, char end[CTT_H5_END])
+{
+    print_end(ctt_crc32(0, p, 1, n), end);
+}
+
+/* As read, but less only at the end of the file. */
+static int64_t read_all(int fd, uint8_t *p, int64_t n)
+{
+    int64_t got = 0;
+
+    while (got < n) {
+        ssize_t k = read(fd, p + got, (size_t)(n - got));
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return -1;
+        if (k == 0)
+            break;
+        got += k;
+    }
+    return got;
+}
+
+static int is_hdf5(const uint8_t *p, int64_t n)
+{
+    static const uint8_t sign[] = { 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a,
+                                    '\n' };
+
+    return n > (int64_t)sizeof(sign) && memcmp(p, sign, sizeof(sign)) == 0;
+}
+
+/* The whole file is read once, PIECE bytes at a time. */
+static int check_bytes(const struct ctt_h5 *f, int fd)
+{
+    int64_t left = f->bytes - CTT_H5_END, n;
+    uint8_t *p = ctt_calloc(PIECE, 1);
+    char end[CTT_H5_END];
+    uint32_t crc = 0;
+    int rc = 0, first = 1;
+
+    CTT_TRY(p ? 0 : CTT_ENOMEM);
+    for (; left > 0; left -= n, first = 0) {
+        n = read_all(fd, p, left < PIECE ? left : PIECE);
+        CTT_CHECK(n > 0, CTT_EIO, "%s: cannot read it: %s", f->path,
+                  n < 0 ? strerror(errno) : "it became shorter");
+        CTT_CHECK(!first || is_hdf5(p, n), CTT_EFORMAT,
+                  "%s: not a model file (no HDF5 signature)", f->path);
+        crc = ctt_crc32(crc, p, 1, n);
+    }
+    print_end(crc, end);
+    CTT_CHECK(read_all(fd, p, CTT_H5_END) == CTT_H5_END &&
+              memcmp(p, end, CTT_H5_END - 9) == 0, CTT_EFORMAT,
+              "%s: cut short, or changed by another program", f->path);
+    CTT_CHECK(memcmp(p, end, CTT_H5_END) == 0, CTT_EFORMAT,
+              "%s: damaged (CRC-32)", f->path);
+out:
+    ctt_free(p);
+    return rc;
+}
+
+/* What there is to say about a file before HDF5 sees it. */
+static int look(struct ctt_h5 *f)
+{
+    struct stat st;
+    int rc = 0, fd = -1;
+
+    CTT_CHECK(stat(f->path, &st) == 0, CTT_EIO, "%s: %s", f->path,
+              strerror(errno));
+    CTT_CHECK(S_ISREG(st.st_mode), CTT_EIO, "%s: not a regular file", f->path);
+    CTT_CHECK(st.st_size > 0, CTT_EFORMAT, "%s: the file is empty", f->path);
+    CTT_CHECK(st.st_size > CTT_H5_END, CTT_EFORMAT, "%s: not a model file",
+              f->path);
+    fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    CTT_CHECK(fd >= 0, CTT_EIO, "%s: %s", f->path, strerror(errno));
+    f->bytes = st.st_size;
+    CTT_TRY(check_bytes(f, fd));
+out:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* Files are only ever replaced whole, so a reader needs no lock; on some file
+ * systems there is none to be had. */
+static int open_file(struct ctt_h5 *f)
+{
+    hid_t fapl = -1;
+    int rc = 0;
+
+    CTT_H5(f, "settings", fapl = H5Pcreate(H5P_FILE_ACCESS));
+    CTT_H5(f, "settings", H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG));
+#if H5_VERSION_GE(1, 10, 7)
+    CTT_H5(f, "settings", H5Pset_file_locking(fapl, 0, 1));
+#endif
+    f->file = H5Fopen(f->path, H5F_ACC_RDONLY, fapl);
+    CTT_H5(f, "file", f->file);
+out:
+    ctt_h5_drop(H5Pclose, fapl);
+    return rc;
+}
+
+int ctt_h5_open(const char *path, struct ctt_h5 **out)
+{
+    struct ctt_h5 *f = NULL;
+    struct ctt_h5_quiet q;
+    int rc = 0;
+
+    CTT_TRY(new_file(path, &f));
+    CTT_TRY(look(f));
+    q = ctt_h5_enter();
+    CTT_TRY(ctt_h5_leave(q, open_file(f)));
+    *out = f;
+    f = NULL;
+out:
+    ctt_h5_close(&f);
+    return rc;
+}
+
+/* ---- a file in memory ---- */
+
+/* HDF5 asks these for the memory of the file.  It gets what ctt_h5_new set
+ * aside, since a file that HDF5 could not close would stay in it for ever, and
+ * leaves it to us when it closes the file: only then is the image whole.
+ * (H5Fget_file_image of 1.10.8 gives one whose superblock fails its own
+ * checksum.) */
+static void *image_malloc(size_t size, H5FD_file_image_op_t op, void *file)
+{
+    struct ctt_h5 *f = file;
+
+    (void)op;
+    return size <= f->room ? f->image : NULL;
+}
+
+static void *image_realloc(void *p, size_t size, H5FD_file_image_op_t op,
+                           void *file)
+{
+    (void)p;
+    return image_malloc(size, op, file);
+}
+
+static herr_t image_free(void *p, H5FD_file_image_op_t op, void *file)
+{
+    (void)p;
+    (void)op;
+    (void)file;
+    return 0;
+}
+
+static void *same_file(void *file)
+{
+    return file;
+}
+
+static herr_t keep_file(void *file)
+{
+    (void)file;
+    return 0;
+}
+
+/* In memory, so that HDF5 never meets a full disk.  The form is that of HDF5
+ * 1.8, the oldest with small headers; no blocks of metadata are set aside, so
+ * little is lost between them. */
+static int make_file(struct ctt_h5 *f)
+{
+    H5FD_file_image_callbacks_t calls = {
+        .image_malloc = image_malloc, .image_realloc = image_realloc,
+        .image_free = image_free, .udata_copy = same_file,
+        .udata_free = keep_file, .udata = f,
+    };
+    hid_t fapl = -1, fcpl = -1;
+    int rc = 0;
+
+    CTT_H5(f, "settings", fapl = H5Pcreate(H5P_FILE_ACCESS));
+    CTT_H5(f, "settings", H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG));
+    CTT_H5(f, "settings", H5Pset_libver_bounds(fapl, H5F_LIBVER_V18,
+                                               H5F_LIBVER_V18));
+    CTT_H5(f, "settings", H5Pset_meta_block_size(fapl, 0));
+    CTT_H5(f, "settings", H5Pset_small_data_block_size(fapl, 0));
+    CTT_H5(f, "settings", H5Pset_fapl_core(fapl, STEP, 0));
+    CTT_H5(f, "settings", H5Pset_file_image_callbacks(fapl, &calls));
+    CTT_H5(f, "settings", fcpl = H5Pcreate(H5P_FILE_CREATE));
+    CTT_H5(f, "settings", H5Pset_obj_track_times(fcpl, 0));
+    f->file = H5Fcreate(f->path, H5F_ACC_TRUNC, fcpl, fapl);
+    CTT_H5(f, "file", f->file);
+out:
+    ctt_h5_drop(H5Pclose, fcpl);
+    ctt_h5_drop(H5Pclose, fapl);
+    return rc;
+}
+
+int ctt_h5_new(const char *path, int64_t bytes, int objects,
+               struct ctt_h5 **out)
+{
+    struct ctt_h5 *f = NULL;
+    struct ctt_h5_quiet q;
+    int rc = 0;
+
+    CTT_TRY(new_file(path, &f));
+    f->room = (size_t)bytes + (size_t)objects * OBJECT + 2 * STEP;
+    f->image = ctt_calloc(f->room, 1);
+    CTT_TRY(f->image ? 0 : CTT_ENOMEM);
+    q = ctt_h5_enter();
+    CTT_TRY(ctt_h5_leave(q, make_file(f)));
+    *out = f;
+    f = NULL;
+out:
+    ctt_h5_close(&f);
+    return rc;
+}
+
+void ctt_h5_close(struct ctt_h5 **f)
+{
+    struct ctt_h5_quiet q;
+
+    if (!*f)
+        return;
+    q = ctt_h5_enter();
+    ctt_h5_drop(H5Fclose, (*f)->file);
+    ctt_h5_leave(q, 0);
+    ctt_free((*f)->image);
+    ctt_free((*f)->path);
+    ctt_free(*f);
+    *f = NULL;
+}
+
+const char *ctt_h5_path(const struct ctt_h5 *f)
+{
+    return f->path;
+}
+
+int64_t ctt_h5_bytes(const struct ctt_h5 *f)
+{
+    return f->bytes;
+}
+
+/* The superblock (version 2) says at 28 where the file ends. */
+static int64_t end_of(const struct ctt_h5 *f)
+{
+    const uint8_t *p = f->image;
+    uint64_t end = 0;
+
+    for (int i = 0; f->room >= 48 && i < 8; i++)
+        end |= (uint64_t)p[28 + i] << 8 * i;
+    return end > 0 && end + CTT_H5_END <= f->room ? (int64_t)end : -1;
+}
+
+int ctt_h5_image(struct ctt_h5 *f, uint8_t **out, int64_t *size)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+    hid_t file = f->file;
+    int64_t n;
+    int rc = 0;
+
+    f->file = -1;
+    CTT_H5(f, "file", H5Fclose(file));
+    n = end_of(f);
+    CTT_CHECK(n > 0, CTT_EIO, "%s: HDF5 made no file of it", f->path);
+    ctt_h5_end(f->image, n, (char *)f->image + n);
+    *size = n + CTT_H5_END;
+    *out = f->image;
+    f->image = NULL;
+out:
+    return ctt_h5_leave(q, rc);
+}
+
+/* ---- attributes of the root ---- */
+
+/* One element of that class; *attr and *type are the caller's to close. */
+static int open_attr(struct ctt_h5 *f, const char *name, H5T_class_t class,
+                     hid_t *attr, hid_t *type)
+{
+    hid_t space = -1;
+    int rc = 0;
+
+    CTT_CHECK(H5Aexists(f->file, name) > 0, CTT_EFORMAT,
+              "%s: no attribute '%s'", f->path, name);
+    CTT_H5(f, name, *attr = H5Aopen(f->file, name, H5P_DEFAULT));
+    CTT_H5(f, name, *type = H5Aget_type(*attr));
+    CTT_H5(f, name, space = H5Aget_space(*attr));
+    CTT_CHECK(H5Tget_class(*type) == class &&
+              H5Sget_simple_extent_npoints(space) == 1, CTT_EFORMAT,
+              "%s: attribute '%s' is of a wrong type", f->path, name);
+out:
+    ctt_h5_drop(H5Sclose, space);
+    return rc;
+}
+
+static int get_text(struct ctt_h5 *f, const char *name, char *text)
+{
+    hid_t attr = -1, type = -1;
+    char s[CTT_H5_TEXT + 1] = "";
+    int rc = 0;
+
+    CTT_TRY(open_attr(f, name, H5T_STRING, &attr, &type));
+    CTT_CHECK(H5Tis_variable_str(type) == 0 &&
+              H5Tget_size(type) < CTT_H5_TEXT, CTT_EFORMAT,
+              "%s: attribute '%s' is not a text of fixed length under %d",
+              f->path, name, CTT_H5_TEXT);
+    CTT_H5(f, name, H5Aread(attr, type, s));
+    memcpy(text, s, CTT_H5_TEXT);
+out:
+    ctt_h5_drop(H5Tclose, type);
+    ctt_h5_drop(H5Aclose, attr);
+    return rc;
+}
+
+static int get_int(struct ctt_h5 *f, const char *name, int *out)
+{
+    hid_t attr = -1, type = -1;
+    int rc = 0, x = 0;
+
+    CTT_TRY(open_attr(f, name, H5T_INTEGER, &attr, &type));
+    CTT_H5(f, name, H5Aread(attr, H5T_NATIVE_INT, &x));
+    *out = x;
+out:
+    ctt_h5_drop(H5Tclose, type);
+    ctt_h5_drop(H5Aclose, attr);
+    return rc;
+}
+
+static int put_attr(struct ctt_h5 *f, const char *name, hid_t type,
+                    const void *data)
+{
+    hid_t space = -1, attr = -1;
+    int rc = 0;
+
+    CTT_H5(f, name, space = H5Screate(H5S_SCALAR));
+    attr = H5Acreate2(f->file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    CTT_H5(f, name, attr);
+    CTT_H5(f, name, H5Awrite(attr, type, data));
+out:
+    ctt_h5_drop(H5Aclose, attr);
+    ctt_h5_drop(H5Sclose, space);
+    return rc;
+}
+
+static int put_text(struct ctt_h5 *f, const char *name, const char *text)
+{
+    hid_t type = -1;
+    int rc = 0;
+
+    CTT_CHECK(strlen(text) < CTT_H5_TEXT - 1, CTT_EINVAL, "%s: '%s' is long",
+              f->path, name);
+    CTT_H5(f, name, type = H5Tcopy(H5T_C_S1));
+    CTT_H5(f, name, H5Tset_size(type, strlen(text) + 1));
+    CTT_TRY(put_attr(f, name, type, text));
+out:
+    ctt_h5_drop(H5Tclose, type);
+    return rc;
+}
+
+int ctt_h5_get_text(struct ctt_h5 *f, const char *name, char *text)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+
+    return ctt_h5_leave(q, get_text(f, name, text));
+}
+
+int ctt_h5_get_int(struct ctt_h5 *f, const char *name, int *out)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+
+    return ctt_h5_leave(q, get_int(f, name, out));
+}
+
+int ctt_h5_put_text(struct ctt_h5 *f, const char *name, const char *text)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+
+    return ctt_h5_leave(q, put_text(f, name, text));
+}
+
+int ctt_h5_put_int(struct ctt_h5 *f, const char *name, int x)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+    int32_t wide = x;
+
+    return ctt_h5_leave(q, put_attr(f, name, H5T_NATIVE_INT32, &wide));
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * h5_in.h: what h5.c and h5_set.c share; the only place of net/ that includes
+ * hdf5.h. */
+#ifndef CTT_H5_IN_H
+#define CTT_H5_IN_H
+
+#include "net/h5.h"
+
+#include <hdf5.h>
+
+/* image: what HDF5 has of a file that is made in memory. */
+struct ctt_h5 {
+    hid_t    file;
+    int64_t  bytes;
+    char    *path;
+    uint8_t *image;
+    size_t   room;
+};
+
+/* Between these two, HDF5 prints nothing and no other thread of ours is in it
+ * (a build of HDF5 need not be thread-safe).  leave returns rc. */
+struct ctt_h5_quiet {
+    H5E_auto2_t func;
+    void       *data;
+};
+struct ctt_h5_quiet ctt_h5_enter(void);
+int ctt_h5_leave(struct ctt_h5_quiet q, int rc);
+
+/* Records why HDF5 failed at the thing of that name. */
+int ctt_h5_failed(const struct ctt_h5 *f, const char *name);
+
+/* Closes what was opened; 0 and negative are nothing. */
+void ctt_h5_drop(herr_t (*close_it)(hid_t), hid_t id);
+
+/* The one wrapper of HDF5's calls: negative is an error, named after what was
+ * being read or written. */
+#define CTT_H5(f, name, expr) \
+    CTT_TRY((expr) < 0 ? ctt_h5_failed(f, name) : 0)
+
+#endif

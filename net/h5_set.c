@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * h5_set.c: datasets and groups. */
+#include "net/h5_in.h"
+
+#include <string.h>
+
+enum { COMPACT = 1024 };    /* bytes that stand in a dataset's header itself */
+
+struct type {
+    int         size;
+    H5T_class_t class;
+    hid_t       disk, native;
+};
+
+/* HDF5's types are numbers that exist only once it runs. */
+static int type_of(const struct ctt_h5 *f, const char *name, int size,
+                   struct type *out)
+{
+    const struct type types[] = {
+        { 1, H5T_INTEGER, H5T_STD_U8LE, H5T_NATIVE_UINT8 },
+        { 4, H5T_FLOAT, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT },
+        { 8, H5T_INTEGER, H5T_STD_I64LE, H5T_NATIVE_INT64 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(types); i++) {
+        if (types[i].size == size) {
+            *out = types[i];
+            return 0;
+        }
+    }
+    return ctt_error(CTT_EINVAL, "%s: %s: elements of %d bytes", f->path, name,
+                     size);
+}
+
+/* Whether each part of "w/c1.w" is a link to something in this file. */
+static int has(struct ctt_h5 *f, const char *name)
+{
+    char part[256];
+    size_t n = 0;
+    H5L_info_t info;
+
+    do {
+        n += strcspn(name + n, "/");
+        if (n >= sizeof(part))
+            return 0;
+        memcpy(part, name, n);
+        part[n] = '\0';
+        if (H5Lexists(f->file, part, H5P_DEFAULT) <= 0 ||
+            H5Lget_info(f->file, part, &info, H5P_DEFAULT) < 0 ||
+            info.type != H5L_TYPE_HARD)
+            return 0;
+    } while (name[n++] == '/');
+    return 1;
+}
+
+int ctt_h5_has(struct ctt_h5 *f, const char *name)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+
+    return ctt_h5_leave(q, has(f, name));
+}
+
+/* Stored in one piece in this very file: no chunks and filters, which can ask
+ * for any amount of memory, and nothing that lies in other files. */
+static int check_layout(struct ctt_h5 *f, const char *name, hid_t set)
+{
+    H5D_layout_t layout;
+    hid_t dcpl = -1;
+    int rc = 0;
+
+    CTT_H5(f, name, dcpl = H5Dget_create_plist(set));
+    CTT_H5(f, name, layout = H5Pget_layout(dcpl));
+    CTT_CHECK((layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) &&
+              H5Pget_external_count(dcpl) == 0, CTT_EFORMAT,
+              "%s: %s is not stored in one piece", f->path, name);
+out:
+    ctt_h5_drop(H5Pclose, dcpl);
+    return rc;
+}
+
+static int sizes(struct ctt_h5 *f, const char *name, hid_t set,
+                 struct ctt_h5_shape *s, H5T_class_t *class)
+{
+    hsize_t dim[CTT_H5_RANK], count = 1;
+    hid_t space = -1, type = -1;
+    int rc = 0, rank;
+
+    CTT_H5(f, name, space = H5Dget_space(set));
+    CTT_H5(f, name, type = H5Dget_type(set));
+    rank = H5Sget_simple_extent_ndims(space);
+    CTT_CHECK(rank >= 1 && rank <= CTT_H5_RANK &&
+              H5Sget_simple_extent_dims(space, dim, NULL) == rank, CTT_EFORMAT,
+              "%s: %s has %d dimensions", f->path, name, rank);
+    s->rank = rank;
+    for (int i = 0; i < rank; i++) {
+        CTT_CHECK(dim[i] == 0 || count <= (hsize_t)f->bytes / dim[i],
+                  CTT_EFORMAT, "%s: %s is larger than the file", f->path,
+                  name);
+        count *= dim[i];
+        s->dim[i] = (int64_t)dim[i];
+    }
+    *class = H5Tget_class(type);
+    s->size = (int)H5Tget_size(type);
+    CTT_CHECK(s->size >= 1 && s->size <= 8 &&
+              H5Dget_storage_size(set) == count * (hsize_t)s->size,
+              CTT_EFORMAT, "%s: %s is cut short", f->path, name);
+out:
+    ctt_h5_drop(H5Tclose, type);
+    ctt_h5_drop(H5Sclose, space);
+    return rc;
+}
+
+static int open_set(struct ctt_h5 *f, const char *name, hid_t *set,
+                    struct ctt_h5_shape *s, H5T_class_t *class)
+{
+    hid_t d = -1;
+    int rc = 0;
+
+    CTT_CHECK(has(f, name), CTT_EFORMAT, "%s: no dataset '%s'", f->path, name);
+    CTT_H5(f, name, d = H5Dopen2(f->file, name, H5P_DEFAULT));
+    CTT_TRY(check_layout(f, name, d));
+    CTT_TRY(sizes(f, name, d, s, class));
+    *set = d;
+    return 0;
+out:
+    ctt_h5_drop(H5Dclose, d);
+    return rc;
+}
+
+int ctt_h5_shape(struct ctt_h5 *f, const char *name, struct ctt_h5_shape *s)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+    struct ctt_h5_shape found = { 0 };
+    H5T_class_t class;
+    hid_t set = -1;
+    int rc = open_set(f, name, &set, &found, &class);
+
+    if (rc >= 0)
+        *s = found;
+    ctt_h5_drop(H5Dclose, set);
+    return ctt_h5_leave(q, rc);
+}
+
+static int same(const struct ctt_h5_shape *a, const struct ctt_h5_shape *b)
+{
+    if (a->rank != b->rank)
+        return 0;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dim[i] != b->dim[i])
+            return 0;
+    return 1;
+}
+
+static int64_t points(const struct ctt_h5_shape *s)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < s->rank; i++)
+        n *= s->dim[i];
+    return n;
+}
+
+static int read_set(struct ctt_h5 *f, const char *name,
+                    const struct ctt_h5_shape *s, void *data)
+{
+    struct ctt_h5_shape found = { 0 };
+    H5T_class_t class;
+    struct type t;
+    hid_t set = -1;
+    int rc = 0;
+
+    CTT_TRY(type_of(f, name, s->size, &t));
+    CTT_TRY(open_set(f, name, &set, &found, &class));
+    CTT_CHECK(same(s, &found), CTT_EFORMAT, "%s: %s is of another shape",
+              f->path, name);
+    CTT_CHECK(class == t.class, CTT_EFORMAT,
+              "%s: %s does not hold numbers of its kind", f->path, name);
+    if (points(s) > 0)
+        CTT_H5(f, name, H5Dread(set, t.native, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                                data));
+out:
+    ctt_h5_drop(H5Dclose, set);
+    return rc;
+}
+
+int ctt_h5_read(struct ctt_h5 *f, const char *name,
+                const struct ctt_h5_shape *s, void *data)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+
+    return ctt_h5_leave(q, read_set(f, name, s, data));
+}
+
+static int make_group(struct ctt_h5 *f, const char *name, int entries)
+{
+    unsigned n = entries < 8 ? 8 : entries < 65535 ? (unsigned)entries : 65535;
+    hid_t gcpl = -1, group = -1;
+    int rc = 0;
+
+    CTT_H5(f, name, gcpl = H5Pcreate(H5P_GROUP_CREATE));
+    CTT_H5(f, name, H5Pset_link_phase_change(gcpl, n, 0));
+    CTT_H5(f, name, H5Pset_obj_track_times(gcpl, 0));
+    group = H5Gcreate2(f->file, name, H5P_DEFAULT, gcpl, H5P_DEFAULT);
+    CTT_H5(f, name, group);
+out:
+    ctt_h5_drop(H5Gclose, group);
+    ctt_h5_drop(H5Pclose, gcpl);
+    return rc;
+}
+
+int ctt_h5_group(struct ctt_h5 *f, const char *name, int entries)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+
+    return ctt_h5_leave(q, make_group(f, name, entries));
+}
+
+/* No times: the same model gives the same bytes. */
+static int layout_for(struct ctt_h5 *f, const char *name, int64_t size,
+                      hid_t *dcpl)
+{
+    int rc = 0, small = size > 0 && size <= COMPACT;
+
+    CTT_H5(f, name, *dcpl = H5Pcreate(H5P_DATASET_CREATE));
+    CTT_H5(f, name, H5Pset_layout(*dcpl, small ? H5D_COMPACT
+                                               : H5D_CONTIGUOUS));
+    CTT_H5(f, name, H5Pset_alloc_time(*dcpl, H5D_ALLOC_TIME_EARLY));
+    CTT_H5(f, name, H5Pset_fill_time(*dcpl, H5D_FILL_TIME_NEVER));
+    CTT_H5(f, name, H5Pset_obj_track_times(*dcpl, 0));
+out:
+    return rc;
+}
+
+static int write_set(struct ctt_h5 *f, const char *name,
+                     const struct ctt_h5_shape *s, const void *data)
+{
+    hsize_t dim[CTT_H5_RANK];
+    hid_t space = -1, dcpl = -1, set = -1;
+    struct type t;
+    int rc = 0;
+
+    CTT_TRY(type_of(f, name, s->size, &t));
+    for (int i = 0; i < s->rank; i++)
+        dim[i] = (hsize_t)s->dim[i];
+    CTT_H5(f, name, space = H5Screate_simple(s->rank, dim, NULL));
+    CTT_TRY(layout_for(f, name, s->size * points(s), &dcpl));
+    set = H5Dcreate2(f->file, name, t.disk, space, H5P_DEFAULT, dcpl,
+                     H5P_DEFAULT);
+    CTT_H5(f, name, set);
+    if (points(s) > 0)
+        CTT_H5(f, name, H5Dwrite(set, t.native, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                                 data));
+out:
+    ctt_h5_drop(H5Dclose, set);
+    ctt_h5_drop(H5Pclose, dcpl);
+    ctt_h5_drop(H5Sclose, space);
+    return rc;
+}
+
+int ctt_h5_write(struct ctt_h5 *f, const char *name,
+                 const struct ctt_h5_shape *s, const void *data)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+
+    return ctt_h5_leave(q, write_set(f, name, s, data));
+}

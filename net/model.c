@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * model.c: a graph with its numbers, labels, history and training state in
+ * memory. */
+#include "net/file.h"
+
+#include <string.h>
+
+/* ---- the weights of an op ---- */
+
+/* These names are on disk: never change one. */
+static const char *const weight_names[CTT_NOPS][CTT_MAX_W] = {
+    [CTT_OP_CONV]   = { "w", "b" },
+    [CTT_OP_DECONV] = { "w", "b" },
+    [CTT_OP_NORM]   = { "gamma", "beta", "mean", "var" },
+    [CTT_OP_ADD]    = { "b" },
+};
+
+const char *ctt_weight_name(const struct ctt_node *n, int k)
+{
+    return k >= 0 && k < CTT_MAX_W ? weight_names[n->op][k] : NULL;
+}
+
+void ctt_weight_title(const struct ctt_node *n, int k,
+                      char title[CTT_WEIGHT_NAME])
+{
+    const char *name = ctt_weight_name(n, k);
+    size_t at = strlen(n->name);
+
+    memcpy(title, n->name, at);
+    title[at] = '.';
+    strcpy(title + at + 1, name ? name : "?");
+}
+
+int ctt_weight_shape(const struct ctt_node *n, int k, int64_t dim[5])
+{
+    const struct ctt_tensor *w = &n->w[k];
+    const int64_t all[5] = { w->n, w->d, w->h, w->w, w->c };
+    const char *name = ctt_weight_name(n, k);
+
+    if (name && strcmp(name, "w") == 0) {
+        memcpy(dim, all, sizeof(all));
+        return 5;
+    }
+    dim[0] = ctt_volume(w);
+    return 1;
+}
+
+/* ---- the model ---- */
+
+int ctt_model_new(struct ctt_graph *g, struct ctt_model **out)
+{
+    struct ctt_model *m = NULL;
+    int rc = 0;
+
+    CTT_CHECK(g->sealed, CTT_EINVAL, "the graph is not sealed");
+    m = ctt_calloc(1, sizeof(*m));
+    CTT_TRY(m ? 0 : CTT_ENOMEM);
+    m->w = ctt_calloc((size_t)g->weights, sizeof(*m->w));
+    CTT_TRY(m->w ? 0 : CTT_ENOMEM);
+    m->g = g;
+    *out = m;
+    return 0;
+out:
+    ctt_free(m);
+    ctt_graph_free(&g);
+    return rc;
+}
+
+static void free_labels(char **label, int labels)
+{
+    for (int i = 0; label && i < labels; i++)
+        ctt_free(label[i]);
+    ctt_free(label);
+}
+
+void ctt_model_free(struct ctt_model **m)
+{
+    if (!*m)
+        return;
+    ctt_graph_free(&(*m)->g);
+    free_labels((*m)->label, (*m)->labels);
+    ctt_state_free(&(*m)->train);
+    ctt_free((*m)->history);
+    ctt_free((*m)->keep);
+    ctt_free((*m)->w);
+    ctt_free(*m);
+    *m = NULL;
+}
+
+int ctt_model_labels(struct ctt_model *m, char *const *label, int labels)
+{
+    char **copy = NULL;
+    int rc = 0;
+
+    if (labels > 0) {
+        copy = ctt_calloc((size_t)labels, sizeof(*copy));
+        CTT_TRY(copy ? 0 : CTT_ENOMEM);
+    }
+    for (int i = 0; i < labels; i++)
+        CTT_TRY((copy[i] = ctt_strdup(label[i])) ? 0 : CTT_ENOMEM);
+    free_labels(m->label, m->labels);
+    m->label = copy;
+    m->labels = labels;
+    copy = NULL;
+out:
+    free_labels(copy, labels);
+    return rc;
+}
+
+/* By its text, which gives the same graph. */
+static int copy_graph(const struct ctt_graph *g, struct ctt_graph **out)
+{
+    char *text = ctt_net_print(g);
+    int rc = text ? ctt_net_parse(text, out) : CTT_ENOMEM;
+
+    ctt_free(text);
+    return rc;
+}
+
+static int copy_state(const struct ctt_state *s, struct ctt_state **out)
+{
+    struct ctt_state *copy = NULL;
+    int rc = 0;
+
+    if (!s)
+        return 0;
+    CTT_TRY(ctt_state_new(&copy));
+    if (s->settings)
+        CTT_TRY((copy->settings = ctt_strdup(s->settings)) ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < s->count; i++)
+        CTT_TRY(ctt_state_add(copy, s->array[i].name, s->array[i].size,
+                              s->array[i].count, s->array[i].data));
+    *out = copy;
+    copy = NULL;
+out:
+    ctt_state_free(&copy);
+    return rc;
+}
+
+int ctt_model_copy(const struct ctt_model *m, struct ctt_model **out)
+{
+    struct ctt_model *copy = NULL;
+    struct ctt_graph *g = NULL;
+    size_t n = (size_t)m->g->weights;
+    int rc = 0;
+
+    CTT_TRY(copy_graph(m->g, &g));
+    CTT_TRY(ctt_model_new(g, &copy));
+    memcpy(copy->w, m->w, n * sizeof(*m->w));
+    CTT_TRY(ctt_model_labels(copy, m->label, m->labels));
+    if (m->keep) {
+        CTT_TRY((copy->keep = ctt_calloc(n, 1)) ? 0 : CTT_ENOMEM);
+        memcpy(copy->keep, m->keep, n);
+    }
+    if (m->history)
+        CTT_TRY((copy->history = ctt_strdup(m->history)) ? 0 : CTT_ENOMEM);
+    CTT_TRY(copy_state(m->train, &copy->train));
+    *out = copy;
+    copy = NULL;
+out:
+    ctt_model_free(&copy);
+    return rc;
+}
+
+int64_t ctt_model_params(const struct ctt_model *m)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        sum += ctt_node_params(n);
+        for (int k = 0; m->keep && k < n->nw; k++)
+            for (int64_t j = 0; j < ctt_volume(&n->w[k]); j++)
+                sum -= !m->keep[n->at[k] + j];
+    }
+    return sum;
+}
+
+/* ---- the training state ---- */
+
+int ctt_state_new(struct ctt_state **out)
+{
+    struct ctt_state *s = ctt_calloc(1, sizeof(*s));
+
+    if (!s)
+        return CTT_ENOMEM;
+    *out = s;
+    return 0;
+}
+
+void ctt_state_free(struct ctt_state **s)
+{
+    if (!*s)
+        return;
+    for (int i = 0; i < (*s)->count; i++)
+        ctt_free((*s)->array[i].data);
+    ctt_free((*s)->array);
+    ctt_free((*s)->settings);
+    ctt_free(*s);
+    *s = NULL;
+}
+
+static int make_room(struct ctt_state *s)
+{
+    int room = s->room ? 2 * s->room : 8;
+    void *p;
+
+    if (s->count < s->room)
+        return 0;
+    p = ctt_realloc(s->array, (size_t)room * sizeof(*s->array));
+    if (!p)
+        return CTT_ENOMEM;
+    s->array = p;
+    s->room = room;
+    return 0;
+}
+
+/* The name becomes the name of a dataset. */
+static int check_array(const struct ctt_state *s, const char *name, int size,
+                       int64_t count)
+{
+    int rc = 0;
+
+    CTT_CHECK(name[0] && name[0] != '.' && strlen(name) < CTT_NAME &&
+              !strpbrk(name, "/ \t\r\n") && strcmp(name, "index") != 0 &&
+              strcmp(name, "settings") != 0, CTT_EINVAL,
+              "'%s' is no name of an array", name);
+    CTT_CHECK(!ctt_state_find(s, name), CTT_EINVAL, "array '%s' is there twice",
+              name);
+    CTT_CHECK((size == 1 || size == 4 || size == 8) && count >= 0 &&
+              count <= INT64_MAX / 16, CTT_EINVAL,
+              "array '%s': %lld elements of %d bytes", name, (long long)count,
+              size);
+out:
+    return rc;
+}
+
+int ctt_state_add(struct ctt_state *s, const char *name, int size,
+                  int64_t count, const void *data)
+{
+    struct ctt_array a = { .size = size, .count = count };
+    int rc = 0;
+
+    CTT_TRY(check_array(s, name, size, count));
+    CTT_TRY(make_room(s));
+    strcpy(a.name, name);
+    a.data = ctt_calloc((size_t)count, (size_t)size);
+    CTT_TRY(a.data ? 0 : CTT_ENOMEM);
+    if (data && count > 0)
+        memcpy(a.data, data, (size_t)count * (size_t)size);
+    s->array[s->count++] = a;
+out:
+    return rc;
+}
+
+const struct ctt_array *ctt_state_find(const struct ctt_state *s,
+                                       const char *name)
+{
+    for (int i = 0; i < s->count; i++)
+        if (strcmp(s->array[i].name, name) == 0)
+            return &s->array[i];
+    return NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * store.h: what file_write.c and file_read.c agree on (doc/format.md). */
+#ifndef CTT_STORE_H
+#define CTT_STORE_H
+
+#include "net/file.h"
+
+#define CTT_STORE_FORMAT "convtt"
+#define CTT_STORE_LEAST  "0.1"    /* the oldest convtt that reads these */
+
+enum {
+    CTT_STORE_VERSION = 1,
+    CTT_STORE_NET     = 1 << 20,  /* bytes of text, at most */
+    CTT_STORE_TEXT    = 1 << 24,  /* of any other one */
+    CTT_STORE_LINE    = 512,      /* of a line of an index */
+};
+
+/* Weights that a file of so many bytes may have: a pruned weight takes next to
+ * nothing, so without a limit some bytes could ask for all memory. */
+static inline int64_t ctt_store_most(int64_t bytes)
+{
+    return (INT64_C(1) << 24) + 4096 * bytes;
+}
+
+/* index.c: the texts /index and /train/index. */
+struct ctt_entry {
+    struct ctt_stored s;
+    uint32_t          crc;
+};
+
+/* The line of weight k of a node; returns its length. */
+int ctt_index_print(const struct ctt_node *n, int k, const struct ctt_entry *e,
+                    char line[CTT_STORE_LINE]);
+
+/* The text (which is cut up) must have one line for each weight of the net, in
+ * its order.  The caller frees *out. */
+int ctt_index_parse(char *text, const struct ctt_graph *g,
+                    struct ctt_entry **out, int *count);
+
+/* The same for an array of the training state, whose data is not touched.
+ * parse takes the next line off: 1, or 0 at the end. */
+int ctt_index_print_array(const struct ctt_array *a, uint32_t crc,
+                          char line[CTT_STORE_LINE]);
+int ctt_index_parse_array(char **text, struct ctt_array *a, uint32_t *crc);
+
+#endif

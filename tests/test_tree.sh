@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_tree.sh: the rules of doc/design.md that no compiler sees: who includes
+# whom, what is exported, how long things are, what lies in the tree.
+#
+# srcdir names the sources, the current directory is the build.  Each breach is
+# one line "file:line: rule"; the exit status is 1 if there is any.
+set -u
+build=$PWD
+cd "${srcdir:-.}" || exit 99
+top=$PWD
+CC=${CC:-cc} CXX=${CXX:-c++} NM=${NM:-nm}
+breaches=$(mktemp) || exit 99
+trap 'rm -f "$breaches"' EXIT
+
+# Reads breaches, one a line, and says which rule they break.
+refuse() { sed "s|\$|: $1|" | tee -a "$breaches"; }
+note() { echo "not looked at: $1"; }
+
+libs='net device video libtrain compress infer'
+folders="$libs tools tests bench"
+if [ -e .git ] && git ls-files > /dev/null 2>&1; then
+    list() { git ls-files -co --exclude-standard -- "$@"; }
+    in_git=yes
+else
+    list() { find "$@" -type f 2> /dev/null | sed 's|^\./||'; }
+    in_git=no
+fi
+files() {   # files REGEX FOLDER...: what is there of a kind
+    local kind=$1
+    shift
+    list "$@" | grep -E "$kind" | while read -r f; do
+        [ -e "$f" ] && echo "$f"
+    done
+}
+c_files=$(files '\.(c|h|def)$' $folders)
+headers=$(files '\.h$' $folders)
+scripts=$(files '(\.(sh|am|ac|m4)|(^|/)(quickstart|run))$' \
+          $folders m4 build-aux .ci quickstart autogen.sh configure.ac \
+          Makefile.am | grep -v -E 'm4/(lib|lt)[^/]*$')
+[ -n "$c_files" ] || { echo "no sources in $top"; exit 99; }
+
+# 1. Who may include whom.
+may_include() {
+    case $1 in
+    net)      echo 'net/' ;;
+    device)   echo 'net/|device/' ;;
+    video)    echo 'net/|video/' ;;
+    libtrain) echo 'net/|device/(device|run)\.h|video/|libtrain/' ;;
+    infer)    echo 'net/|device/(device|run)\.h|infer/' ;;
+    compress) echo 'net/|compress/|infer/infer\.h' ;;
+    tools)    echo 'net/|device/(device|run)\.h|video/video\.h|tools/|'\
+'libtrain/train\.h|compress/compress\.h|infer/infer\.h' ;;
+    *)        echo '' ;;
+    esac
+}
+for folder in $libs tools; do
+    c=$(echo "$c_files" | grep "^$folder/") || continue
+    grep -nE '^ *# *include *"' $c /dev/null |
+        grep -vE "include *\"($(may_include $folder))" |
+        refuse "$folder must not include this"
+done
+grep -noE '^ *# *include *"[^"]*"' $c_files | while IFS=: read -r f n text; do
+    header=${text#*\"}
+    [ -e "${header%\"}" ] || echo "$f:$n: ${header%\"}"
+done | refuse "no such file below the top of the tree"
+
+# 2. One or two files know an external library.
+while read -r name pattern; do
+    who=$(grep -lE "^ *# *include *<$pattern>" $c_files |
+          grep -vE '^(tests|bench)/')
+    [ "$(echo "$who" | grep -c .)" -le 2 ] ||
+        echo "$who" | refuse "$name is included by more than two files"
+done << 'END'
+HDF5     hdf5[^>]*
+zlib     zlib\.h
+oneDNN   (oneapi/dnnl/)?dnnl[^>]*
+BLAS     cblas[^>]*
+LAPACKE  lapack[^>]*
+FFmpeg   libavformat/[^>]*
+scaling  libswscale/[^>]*
+CUnit    CUnit/[^>]*
+END
+
+# 3. What a library must not do, and what nobody may.
+word='(^|[^a-z_])'
+lib_c=$(echo "$c_files" | grep -E "^(${libs// /|})/")
+ban() {     # ban REGEX RULE FILE...
+    local pattern=$1 rule=$2
+    shift 2
+    grep -nE "$pattern" "$@" | grep -vE '^[^:]*:[0-9]+:( \*|/\*)' |
+        cut -d: -f1,2 | refuse "$rule"
+}
+ban "$word(malloc|calloc|realloc|strdup|aligned_alloc) *\\(" \
+    'memory comes from net/base.c' $(echo "$lib_c" | grep -v '^net/base\.c$')
+# net/opt.c prints --help, for the programs.
+ban "$word((printf|puts|putchar|perror) *\\(|(stdout|stderr)([^a-z_]|\$))" \
+    'a library never prints' $(echo "$lib_c" | grep -v '^net/opt\.c$')
+ban "$word(exit|_exit|abort) *\\(" 'a library never exits' $lib_c
+ban "$word(strcat|sprintf|vsprintf|gets|strtok) *\\(" \
+    'has no bound or a hidden state' $(echo "$c_files" | grep -v '^tests/')
+ban '^typedef[[:space:]]+(struct|union|enum)[^(]*[{;]' \
+    'hides a structure behind a typedef' $c_files
+grep -nwE 'TO''DO|FIX''ME|X''XX' $c_files $scripts | cut -d: -f1,2 |
+    refuse 'a promise instead of code'
+grep -n $'\t' $(echo "$c_files" | grep -v '\.def$') | cut -d: -f1,2 |
+    refuse 'a tab'
+
+# 4. How it looks: length, width, licence and the sentence at the top.
+for f in $c_files; do
+    lines=$(wc -l < "$f")
+    [ "$lines" -le 800 ] || echo "$f:$lines"
+done | refuse "more than 800 lines"
+grep -nE '^.{81}' $c_files $(echo "$scripts" | grep -v '\.m4$') |
+    cut -d: -f1,2 | refuse "more than 80 columns"
+for f in $c_files $scripts; do
+    head -n 2 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' ||
+        echo "$f:1" | refuse "no SPDX line"
+done
+for f in $c_files; do
+    head -n 3 "$f" | grep -qF " * $(basename "$f"): " ||
+        echo "$f:2" | refuse "does not say at its top what it is"
+done
+if ctags --version 2> /dev/null | grep -q Universal; then
+    ctags -x --c-kinds=f --fields=+ne --languages=C --langmap=C:.c.h \
+        --_xformat='%{line} %{end} %{name} %{input}' $c_files |
+        awk '$2 - $1 >= 100 {print $4 ":" $1 ": " $3}' |
+        refuse "a function of more than 100 lines"
+else
+    note "length of functions (needs universal-ctags)"
+fi
+
+# 5. Every header compiles alone, as C11 and as C++17.
+alone() {   # alone HEADER COMPILER...
+    local header=$1
+    shift
+    printf '#include "%s"\n' "$header" |
+        "$@" -I. -fsyntax-only -Wall -fopenmp -fmax-errors=1 \
+            $HEADER_CFLAGS - 2>&1 |
+        grep -E 'error|warning' | head -n 1 |
+        refuse "$header does not compile alone: $*"
+}
+HEADER_CFLAGS=${HEADER_CFLAGS--D_POSIX_C_SOURCE=200809L \
+                              $(pkg-config --cflags hdf5 cunit)}
+have_cxx=yes
+echo 'int main() {}' | $CXX -std=c++17 -x c++ -fsyntax-only - 2> /dev/null ||
+    { have_cxx=no; note "headers as C++17 ($CXX does not compile)"; }
+have_cunit=yes
+echo '#include <CUnit/Basic.h>' |
+    $CC $HEADER_CFLAGS -x c -fsyntax-only - 2> /dev/null || have_cunit=no
+for h in $headers; do
+    # A header that includes a .c is the body of the files that include it.
+    grep -qE '^ *# *include *".*\.c"' "$h" && continue
+    case $h in
+    *_tmpl.h) continue ;;    # likewise: what includes it defines its words
+    tests/*)                 # read by C alone, with CUnit
+        [ $have_cunit = yes ] || continue
+        alone "$h" $CC -std=c11 -x c
+        continue ;;
+    esac
+    alone "$h" $CC -std=c11 -x c
+    [ $have_cxx = no ] || alone "$h" $CXX -std=c++17 -x c++
+done
+
+# 6. Every source is built and goes into the tarball.
+# (A program of one file is listed without its .c.)
+for f in $c_files $(files '\.net$' models) $(files '\.sh$' tests); do
+    name=${f//./\\.}
+    name=${name/%\\.c/(\\.c)?}
+    grep -qE "(^|[[:space:]])$name([[:space:]]|\$)" Makefile.am || echo "$f:1"
+done | refuse "is not in Makefile.am"
+
+# 7. Nothing binary in git.
+if [ $in_git = yes ]; then
+    list . | while read -r f; do
+        [ ! -s "$f" ] || grep -Iq . "$f" || echo "$f:1"
+    done | refuse "is binary"
+else
+    note "binary files (this is no git checkout)"
+fi
+
+# 8. What the built libraries export and what the programs contain.
+cd "$build" || exit 99
+defined() {
+    $NM -g --defined-only "$@" 2> /dev/null | awk 'NF == 3 {print $3}'
+}
+# What starts with __odr_asan or _sub_ is the sanitizer's.
+ours='^(ctt_|__odr_asan|_sub_[ID]_|$)'
+for a in .libs/libctt*.a; do
+    [ "$a" != .libs/libcttcheck.a ] || continue
+    [ -e "$a" ] || { note "exported names (nothing is built here)"; break; }
+    defined "$a" | grep -vE "$ours" | sort -u | sed "s|^|$a: |" |
+        refuse "is exported without ctt_"
+done
+so=.libs/libconvtt-infer.so
+if [ -e $so ]; then
+    defined -D $so | grep -vE "$ours" | sed "s|^|$so: |" |
+        refuse "is exported without ctt_"
+    ${READELF:-readelf} -d $so | grep NEEDED |
+        grep -E 'lib(av|sw|lapacke)' | sed "s|^|$so: |" |
+        refuse "serving needs no such library"
+else
+    note "names in libconvtt-infer (no shared library)"
+fi
+tool=convtt-infer
+[ ! -e .libs/$tool ] || tool=.libs/$tool
+if [ -e $tool ]; then
+    trainer=$(defined .libs/libctttrain.a .libs/libcttcompress.a | sort -u)
+    [ -n "$trainer" ] || { echo "no names in libctttrain.a"; exit 99; }
+    for f in $tool $([ ! -e $so ] || echo $so); do
+        comm -12 <(echo "$trainer") <(defined $f | sort -u) |
+            grep -vE '^__odr_asan' | sed "s|^|$f: |" |
+            refuse "serving contains a piece of the trainer"
+    done
+fi
+
+[ ! -s "$breaches" ] || { echo "$(wc -l < "$breaches") breaches"; exit 1; }
+echo "the tree keeps its rules"

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer_say.c: the lines and tables of convtt-infer. */
+#include "tools/infer_say.h"
+#include "tools/tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- answers ---- */
+
+static void json_string(const char *s)
+{
+    putchar('"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            printf("\\%c", *s);
+        else if ((unsigned char)*s < ' ')
+            printf("\\u%04x", (unsigned)(unsigned char)*s);
+        else
+            putchar(*s);
+    }
+    putchar('"');
+}
+
+static void json_answer(const struct ctt_said *a)
+{
+    printf("{\"file\":");
+    json_string(a->file);
+    printf(",\"frame\":%d", a->frame);
+    if (a->frames)
+        printf(",\"frames\":%d", a->frames);
+    if (a->seconds >= 0)
+        printf(",\"seconds\":%.3f", a->seconds);
+    if (a->label) {
+        printf(",\"label\":");
+        json_string(a->label);
+    }
+    printf(",\"top\":[");
+    for (int i = 0; i < a->top; i++) {
+        printf("%s{\"class\":", i ? "," : "");
+        json_string(a->name[a->order[i]]);
+        printf(",\"probability\":%.6f}", (double)a->probs[a->order[i]]);
+    }
+    printf("],\"ms\":%.3f}\n", a->ms);
+}
+
+static void plain_answer(const struct ctt_said *a)
+{
+    printf("%-20s %4d", a->id, a->frame);
+    if (a->frames)
+        printf("/%-4d", a->frames);
+    if (a->seconds >= 0)
+        printf(" %6.2f s", a->seconds);
+    for (int i = 0; i < a->top; i++)
+        printf("  %5.1f%% %s", 100 * (double)a->probs[a->order[i]],
+               a->name[a->order[i]]);
+    printf("\n");
+}
+
+void ctt_say_answer(const struct ctt_said *a, int json)
+{
+    if (json)
+        json_answer(a);
+    else
+        plain_answer(a);
+}
+
+/* ---- accuracy ---- */
+
+static void json_scores(const struct ctt_score *s, int scores)
+{
+    printf("{\"accuracy\":[");
+    for (int i = 0; i < scores; i++, s++)
+        printf("%s{\"seen\":%g,\"clips\":%d,\"top1\":%.4f,\"top5\":%.4f}",
+               i ? "," : "", s->seen, s->clips, (double)s->top1 / s->clips,
+               (double)s->top5 / s->clips);
+    printf("]}\n");
+}
+
+int ctt_say_scores(const struct ctt_score *s, int scores, int json)
+{
+    struct ctt_table table = { 0 };
+
+    if (!s[scores - 1].clips)
+        return 0;
+    if (json) {
+        json_scores(s, scores);
+        return 0;
+    }
+    ctt_table_row(&table, "seen\tclips\ttop-1\ttop-5");
+    for (int i = 0; i < scores; i++, s++)
+        ctt_table_row(&table, "%g%%\t%d\t%.1f%%\t%.1f%%", 100 * s->seen,
+                      s->clips, 100.0 * s->top1 / s->clips,
+                      100.0 * s->top5 / s->clips);
+    printf("\n");
+    return ctt_table_print(&table);
+}
+
+/* ---- times ---- */
+
+int ctt_times_add(struct ctt_times *t, double ms)
+{
+    if (t->count == t->room) {
+        int room = t->room ? 2 * t->room : 1024;
+        double *more = ctt_realloc(t->ms, (size_t)room * sizeof(*more));
+        if (!more)
+            return CTT_ENOMEM;
+        t->ms = more;
+        t->room = room;
+    }
+    t->ms[t->count++] = ms;
+    return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of sorted times: the first that so large a share of them does not exceed. */
+static double quantile(const struct ctt_times *t, double share)
+{
+    return t->ms[(int)ceil(share * t->count) - 1];
+}
+
+static void sort_and_say(struct ctt_table *table, const char *name,
+                         struct ctt_times *t, int json)
+{
+    double sum = 0;
+
+    if (!t->count)
+        return;
+    qsort(t->ms, (size_t)t->count, sizeof(*t->ms), by_size);
+    for (int i = 0; i < t->count; i++)
+        sum += t->ms[i];
+    if (json)
+        printf(",\"%s_ms\":{\"count\":%d,\"mean\":%.4f,\"p50\":%.4f,"
+               "\"p90\":%.4f,\"p99\":%.4f,\"max\":%.4f}", name, t->count,
+               sum / t->count, quantile(t, 0.5), quantile(t, 0.9),
+               quantile(t, 0.99), t->ms[t->count - 1]);
+    else
+        ctt_table_row(table, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", name,
+                      t->count, sum / t->count, quantile(t, 0.5),
+                      quantile(t, 0.9), quantile(t, 0.99),
+                      t->ms[t->count - 1]);
+}
+
+int ctt_say_times(double open_ms, struct ctt_times *frame,
+                  struct ctt_times *answer, int json)
+{
+    struct ctt_table table = { 0 };
+
+    if (json) {
+        printf("{\"open_ms\":%.3f", open_ms);
+        sort_and_say(NULL, "frame", frame, 1);
+        sort_and_say(NULL, "answer", answer, 1);
+        printf("}\n");
+        return 0;
+    }
+    ctt_table_row(&table, "ms\tcount\tmean\tp50\tp90\tp99\tmax");
+    ctt_table_row(&table, "open\t1\t%.3f", open_ms);
+    sort_and_say(&table, "frame", frame, 0);
+    sort_and_say(&table, "answer", answer, 0);
+    printf("\n");
+    return ctt_table_print(&table);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tool.c: error lines, progress, tables and signals of the programs. */
+#include "tools/tool.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *program = "convtt";
+static int shown;                    /* columns of the line on the terminal */
+static double last_line;             /* when it was written */
+static volatile sig_atomic_t stop;
+
+double ctt_tool_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void ctt_tool_start(const char *name)
+{
+    program = name;
+    last_line = ctt_tool_seconds();
+    setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+static void clear_line(void)
+{
+    if (shown)
+        fprintf(stderr, "\r%*s\r", shown, "");
+    shown = 0;
+}
+
+int ctt_tool_fail(int status)
+{
+    clear_line();
+    fprintf(stderr, "%s: %s\n", program, ctt_errmsg());
+    return status;
+}
+
+int ctt_tool_die(int status, const char *fmt, ...)
+{
+    va_list ap;
+
+    clear_line();
+    fprintf(stderr, "%s: ", program);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    return status;
+}
+
+void ctt_tool_warn(const char *fmt, ...)
+{
+    va_list ap;
+
+    clear_line();
+    fprintf(stderr, "%s: warning: ", program);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+void ctt_tool_progress(int last, const char *fmt, ...)
+{
+    int terminal = isatty(STDERR_FILENO), n;
+    double now = ctt_tool_seconds();
+    char line[512];
+    va_list ap;
+
+    if (!last && now - last_line < (terminal ? 0.1 : 10))
+        return;
+    last_line = now;
+    va_start(ap, fmt);
+    n = vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    n = n < (int)sizeof(line) ? n : (int)sizeof(line) - 1;
+    if (!terminal) {
+        fprintf(stderr, "%s\n", line);
+        return;
+    }
+    fprintf(stderr, "\r%s%*s%s", line, shown > n ? shown - n : 0, "",
+            last ? "\n" : "");
+    fflush(stderr);
+    shown = last ? 0 : n;
+}
+
+void ctt_tool_say(const char *fmt, ...)
+{
+    va_list ap;
+
+    clear_line();
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    putchar('\n');
+}
+
+/* ---- signals ---- */
+
+static void on_signal(int sig)
+{
+    stop = sig;
+}
+
+void ctt_tool_catch(void)
+{
+    struct sigaction a = { .sa_handler = on_signal };
+
+    a.sa_flags = (int)SA_RESETHAND;    /* the second one ends the program */
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+}
+
+int ctt_tool_stop(void)
+{
+    return stop;
+}
+
+/* ---- tables ---- */
+
+void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
+{
+    char line[1024], **more;
+    va_list ap;
+
+    if (t->rows == t->room) {
+        int room = t->room ? 2 * t->room : 32;
+        more = ctt_realloc(t->row, (size_t)room * sizeof(*more));
+        if (!more) {
+            t->rc = CTT_ENOMEM;
+            return;
+        }
+        t->row = more;
+        t->room = room;
+    }
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    t->row[t->rows] = ctt_strdup(line);
+    if (!t->row[t->rows])
+        t->rc = CTT_ENOMEM;
+    else
+        t->rows++;
+}
+
+enum { COLUMNS = 40 };
+
+struct column { int width, number; };
+
+static int cell_length(const char *s)
+{
+    return (int)strcspn(s, "\t");
+}
+
+static int is_number(const char *s)
+{
+    return isdigit((unsigned char)*s) || *s == '-' || *s == '+' || *s == '.';
+}
+
+/* How many characters a terminal shows: bytes that continue a UTF-8 character
+ * take no place. */
+static int shown_length(const char *s, int n)
+{
+    int k = 0;
+
+    for (int i = 0; i < n; i++)
+        k += ((unsigned char)s[i] & 0xC0) != 0x80;
+    return k;
+}
+
+static void measure(const struct ctt_table *t, struct column *col)
+{
+    for (int r = 0; r < t->rows; r++) {
+        const char *s = t->row[r];
+        for (int c = 0; c < COLUMNS; c++) {
+            int n = cell_length(s), k = shown_length(s, n);
+            if (k > col[c].width)
+                col[c].width = k;
+            if (r > 0 && n && !is_number(s))
+                col[c].number = 0;
+            if (!s[n])
+                break;
+            s += n + 1;
+        }
+    }
+}
+
+static void print_row(const char *s, const struct column *col)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        int n = cell_length(s), pad = col[c].width - shown_length(s, n);
+
+        printf("%s%*s%.*s", c ? "  " : "", col[c].number ? pad : 0, "", n, s);
+        if (!s[n])
+            break;
+        printf("%*s", col[c].number ? 0 : pad, "");
+        s += n + 1;
+    }
+    putchar('\n');
+}
+
+int ctt_table_print(struct ctt_table *t)
+{
+    struct column col[COLUMNS] = { { 0, 0 } };
+    int rc = t->rc;
+
+    for (int c = 1; c < COLUMNS; c++)
+        col[c].number = 1;
+    clear_line();
+    measure(t, col);
+    for (int r = 0; r < t->rows; r++)
+        print_row(t->row[r], col);
+    ctt_table_free(t);
+    return rc;
+}
+
+void ctt_table_free(struct ctt_table *t)
+{
+    for (int r = 0; r < t->rows; r++)
+        ctt_free(t->row[r]);
+    ctt_free(t->row);
+    memset(t, 0, sizeof(*t));
+}
+
+const char *ctt_tool_count(double n, char *buf, size_t size)
+{
+    static const struct { double unit; const char *word; } units[] = {
+        { 1e9, " G" }, { 1e6, " M" }, { 1e3, " k" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(units); i++) {
+        if (n >= units[i].unit) {
+            double x = n / units[i].unit;
+            int digits = x < 10 ? 2 : x < 100 ? 1 : 0;
+            snprintf(buf, size, "%.*f%s", digits, x, units[i].word);
+            return buf;
+        }
+    }
+    snprintf(buf, size, "%.0f", n);
+    return buf;
+}

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train.c: convtt-train: from a model text and clips to a trained model. */
+#include "libtrain/train.h"
+#include "tools/tool.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "convtt-train [OPTION...] MODEL.net -o OUT --data PATH\n"
+    "Trains the model of a text on labelled clips.  With --init and no text "
+    "the model\nof that file is trained on; with both, the text's weights "
+    "start from those of the\nsame name and shape.";
+
+/* ---- what is told meanwhile ---- */
+
+static void on_clip(void *arg, const char *what)
+{
+    (void)arg;
+    ctt_tool_warn("%s (skipped)", what);
+}
+
+static void on_say(void *arg, const char *line)
+{
+    (void)arg;
+    ctt_tool_say("%s", line);
+}
+
+static void on_scan(void *arg, int done, int clips)
+{
+    (void)arg;
+    ctt_tool_progress(0, "reading clips: %d of %d", done, clips);
+}
+
+static const char *clock_text(double s, char *buf, size_t size)
+{
+    int t = s > 0 ? (int)s : 0;
+
+    if (t >= 3600)
+        snprintf(buf, size, "%d:%02d:%02d", t / 3600, t / 60 % 60, t % 60);
+    else
+        snprintf(buf, size, "%d:%02d", t / 60, t % 60);
+    return buf;
+}
+
+static void on_progress(void *arg, const struct ctt_progress *p)
+{
+    char left[32];
+
+    (void)arg;
+    ctt_tool_progress(0, "epoch %d/%d %d/%d: loss %.3f, top-1 %.1f%%, %.1f "
+                      "clips/s, waiting %.0f%%, %s left", p->epoch, p->epochs,
+                      p->batch, p->batches, p->loss, 100 * p->top1,
+                      p->clips_a_second, 100 * p->wait,
+                      clock_text(p->left, left, sizeof(left)));
+}
+
+/* "25%" or "1 frame". */
+static const char *point_text(const struct ctt_point *p, char *buf, size_t size)
+{
+    if (p->frames)
+        snprintf(buf, size, "%d frame%s", p->frames, p->frames > 1 ? "s" : "");
+    else
+        snprintf(buf, size, "%g%%", 100 * p->ratio);
+    return buf;
+}
+
+static void on_epoch(void *arg, const struct ctt_epoch *e,
+                     const struct ctt_metrics *val)
+{
+    char line[512], point[32];
+    int n = snprintf(line, sizeof(line), "epoch %d/%d: loss %.3f, top-1 %.1f%%",
+                     e->p.epoch, e->p.epochs, e->p.loss, 100 * e->p.top1);
+
+    (void)arg;
+    if (val) {
+        n += snprintf(line + n, sizeof(line) - (size_t)n, "; tested:");
+        for (int k = 0; k < val->points && n < (int)sizeof(line) - 64; k++)
+            n += snprintf(line + n, sizeof(line) - (size_t)n,
+                          " %.1f%% at %s%s", 100 * ctt_metrics_top1(val, k),
+                          point_text(&val->point[k], point, sizeof(point)),
+                          k + 1 < val->points ? "," : "");
+        n += snprintf(line + n, sizeof(line) - (size_t)n, ", loss %.3f%s",
+                      e->val_loss, e->best ? " (best)" : "");
+    }
+    ctt_tool_say("%s; %.1f clips/s, %.0f s", line, e->p.clips_a_second,
+                 e->p.seconds);
+}
+
+static int on_stop(void *arg)
+{
+    (void)arg;
+    return ctt_tool_stop();
+}
+
+static const struct ctt_events events = {
+    .clip = on_clip, .say = on_say, .scan = on_scan, .progress = on_progress,
+    .epoch = on_epoch, .stop = on_stop,
+};
+
+/* ---- the model ---- */
+
+/* The text's last conv answers as many classes as the data has. */
+static int fit_answer(struct ctt_graph **g, int classes)
+{
+    const struct ctt_node *last = &(*g)->node[ctt_graph_output(*g)];
+    struct ctt_graph *fitted = NULL;
+    char *text = NULL, *more = NULL, *line, *out;
+    size_t room;
+    int rc = 0;
+
+    if (last->out.c == classes)
+        return 0;
+    CTT_CHECK(last->op == CTT_OP_CONV, CTT_EINVAL,
+              "%s: answers %lld classes, the data has %d", last->name,
+              (long long)last->out.c, classes);
+    text = ctt_net_print(*g);
+    CTT_TRY(text ? 0 : CTT_ENOMEM);
+    room = strlen(text) + 32;
+    more = ctt_calloc(room, 1);
+    CTT_TRY(more ? 0 : CTT_ENOMEM);
+    while (strlen(text) && text[strlen(text) - 1] == '\n')
+        text[strlen(text) - 1] = '\0';
+    line = strrchr(text, '\n');
+    out = strstr(line ? line : text, " out=");
+    CTT_CHECK(out, CTT_EFORMAT, "%s: has no out=", last->name);
+    snprintf(more, room, "%.*s out=%d%s\n", (int)(out - text), text, classes,
+             out + 5 + strspn(out + 5, "0123456789"));
+    CTT_TRY(ctt_net_parse(more, &fitted));
+    ctt_tool_say("%s: out=%lld is now %d, the number of classes", last->name,
+                 (long long)last->out.c, classes);
+    ctt_graph_free(g);
+    *g = fitted;
+out:
+    ctt_free(text);
+    ctt_free(more);
+    return rc;
+}
+
+static int read_text(const char *path, struct ctt_graph **out)
+{
+    char *text = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_net_read(path, &text));
+    rc = ctt_net_parse(text, out);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
+out:
+    ctt_free(text);
+    return rc;
+}
+
+static int same_shape(const struct ctt_tensor *a, const struct ctt_tensor *b)
+{
+    return a->n == b->n && a->d == b->d && a->h == b->h && a->w == b->w &&
+           a->c == b->c;
+}
+
+static int take_node(struct ctt_model *m, const struct ctt_node *to,
+                     const struct ctt_model *from, const struct ctt_node *n)
+{
+    int taken = 0;
+
+    for (int k = 0; k < to->nw && k < n->nw; k++) {
+        size_t count = (size_t)ctt_volume(&to->w[k]);
+        if (!same_shape(&to->w[k], &n->w[k]))
+            continue;
+        memcpy(m->w + to->at[k], from->w + n->at[k], count * sizeof(float));
+        if (from->keep)
+            memcpy(m->keep + to->at[k], from->keep + n->at[k], count);
+        taken++;
+    }
+    return taken;
+}
+
+/* Weights of the same name and shape, and what is pruned of them. */
+static int take_weights(struct ctt_model *m, const char *path)
+{
+    struct ctt_model *from = NULL;
+    int taken = 0, all = 0, rc = 0;
+
+    CTT_TRY(ctt_model_load(path, 0, &from));
+    if (from->keep && !m->keep) {
+        m->keep = ctt_calloc((size_t)m->g->weights, 1);
+        CTT_TRY(m->keep ? 0 : CTT_ENOMEM);
+        memset(m->keep, 1, (size_t)m->g->weights);
+    }
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        int j = ctt_graph_find(from->g, n->name);
+        all += n->nw;
+        if (j >= 0)
+            taken += take_node(m, n, from, &from->g->node[j]);
+    }
+    CTT_CHECK(taken, CTT_EINVAL, "%s: has no weight of the model's names and "
+              "shapes", path);
+    ctt_tool_say("%d of %d weights taken from %s", taken, all, path);
+out:
+    ctt_model_free(&from);
+    return rc;
+}
+
+/* ---- the run ---- */
+
+struct job {
+    struct ctt_train_cfg cfg;
+    const char       *text;         /* path of the model text, or NULL */
+    char              ckpt[4096];
+    int               own_ckpt;     /* nobody asked for it by name */
+    struct ctt_graph *g;            /* of the text, until it is a model */
+    struct ctt_model *m;
+    struct ctt_data  *data, *val;
+};
+
+static void input_of(const struct job *j, struct ctt_input *in)
+{
+    const struct ctt_graph *g = j->m ? j->m->g : j->g;
+
+    *in = g->node[ctt_graph_input(g)].attr.input;
+}
+
+static int open_data(struct job *j, const char *path, const char *split,
+                     struct ctt_data **out)
+{
+    struct ctt_input in;
+    char *const *known = j->m && j->m->labels ? j->m->label : NULL;
+
+    input_of(j, &in);
+    return ctt_data_open(path, split, &in, known, known ? j->m->labels : 0,
+                         &j->cfg, &events, out);
+}
+
+static void tell_data(const char *what, const struct ctt_data *d)
+{
+    int labels, skipped = ctt_data_skipped(d);
+
+    ctt_data_labels(d, &labels);
+    if (skipped)
+        ctt_tool_say("%s: %d clips of %d classes, %d bad clips skipped", what,
+                     ctt_data_clips(d), labels, skipped);
+    else
+        ctt_tool_say("%s: %d clips of %d classes", what, ctt_data_clips(d),
+                     labels);
+}
+
+/* The clips to test on: --val, or the other split of the data if there is
+ * one.  A list without splits is the same whatever is asked for. */
+static int open_val(struct job *j)
+{
+    int rc = 0;
+
+    if (j->cfg.val) {
+        CTT_TRY(open_data(j, j->cfg.val, j->cfg.val_split, &j->val));
+    } else if (open_data(j, j->cfg.data, j->cfg.val_split, &j->val) < 0) {
+        ctt_tool_say("no clips to test on: %s", ctt_errmsg());
+    } else if (ctt_data_same(j->data, j->val)) {
+        ctt_data_close(&j->val);
+        ctt_tool_say("no clips to test on: %s has no split '%s'", j->cfg.data,
+                     j->cfg.val_split);
+    }
+    if (j->val)
+        tell_data("test", j->val);
+out:
+    return rc;
+}
+
+/* What is on disk already: the checkpoint's model, or that of --init. */
+static int open_start(struct job *j)
+{
+    int rc = 0;
+
+    if (j->cfg.resume)
+        CTT_TRY(ctt_model_load(j->cfg.checkpoint, 1, &j->m));
+    else if (j->text)
+        CTT_TRY(read_text(j->text, &j->g));
+    else
+        CTT_TRY(ctt_model_load(j->cfg.init, 0, &j->m));
+    CTT_CHECK(!j->cfg.resume || j->m->train, CTT_EFORMAT,
+              "%s: is no checkpoint", j->cfg.checkpoint);
+out:
+    return rc;
+}
+
+/* A model of the text for the classes of the data. */
+static int make_model(struct job *j)
+{
+    char *const *labels;
+    struct ctt_graph *g;
+    int count, rc = 0;
+
+    if (j->m)
+        goto out;
+    labels = ctt_data_labels(j->data, &count);
+    CTT_TRY(fit_answer(&j->g, count));
+    g = j->g;
+    j->g = NULL;
+    CTT_TRY(ctt_model_new(g, &j->m));
+    CTT_TRY(ctt_model_labels(j->m, labels, count));
+    ctt_init_weights(j->m, (uint64_t)j->cfg.seed);
+    if (j->cfg.init)
+        CTT_TRY(take_weights(j->m, j->cfg.init));
+out:
+    return rc;
+}
+
+/* A rough word on size, so that nobody trains the wrong model. */
+static void tell_model(const struct job *j)
+{
+    const struct ctt_graph *g = j->m->g;
+    double step = 0, clip = 0;
+    char a[32], b[32], c[32];
+
+    for (int i = 0; i < g->count; i++)
+        *(i < g->clip ? &step : &clip) += (double)ctt_node_macs(g, i);
+    ctt_tool_say("model: %s parameters, %s multiplications a frame, %s an "
+                 "answer", ctt_tool_count((double)ctt_model_params(j->m), a,
+                 sizeof(a)), ctt_tool_count(step, b, sizeof(b)),
+                 ctt_tool_count(clip, c, sizeof(c)));
+}
+
+static void tell_points(const struct ctt_metrics *m)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char point[32], top5[32] = "";
+    int five = m->classes > 5;
+
+    ctt_table_row(&t, "observed\ttop-1\tloss%s", five ? "\ttop-5" : "");
+    for (int k = 0; k < m->points; k++) {
+        if (five)
+            snprintf(top5, sizeof(top5), "\t%.1f%%",
+                     100 * ctt_metrics_top5(m, k));
+        ctt_table_row(&t, "%s\t%.1f%%\t%.3f%s",
+                      point_text(&m->point[k], point, sizeof(point)),
+                      100 * ctt_metrics_top1(m, k), ctt_metrics_loss(m, k),
+                      top5);
+    }
+    ctt_table_print(&t);
+}
+
+/* Which classes were answered instead: the worst mistake of each. */
+static void tell_classes(const struct ctt_metrics *m, char *const *label)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+
+    ctt_table_row(&t, "class\tclips\tright\tmost often taken for");
+    for (int i = 0; i < m->classes; i++) {
+        const int64_t *row = m->confusion + (int64_t)i * m->classes;
+        int64_t clips = 0;
+        int worst = i ? 0 : 1;
+
+        for (int k = 0; k < m->classes; k++) {
+            clips += row[k];
+            if (k != i && row[k] > row[worst])
+                worst = k;
+        }
+        if (!clips)
+            continue;
+        if (m->classes > 1 && row[worst])
+            ctt_table_row(&t, "%s\t%lld\t%.0f%%\t%s (%lld)", label[i],
+                          (long long)clips, 100 * ctt_metrics_class(m, i),
+                          label[worst], (long long)row[worst]);
+        else
+            ctt_table_row(&t, "%s\t%lld\t%.0f%%\t", label[i],
+                          (long long)clips, 100 * ctt_metrics_class(m, i));
+    }
+    ctt_table_print(&t);
+}
+
+enum { CONFUSION = 20 };    /* classes: more make no readable matrix */
+
+static void tell_confusion(const struct ctt_metrics *m)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char line[1024];
+    int n = snprintf(line, sizeof(line), "class");
+
+    if (m->classes > CONFUSION)
+        return;
+    for (int k = 0; k < m->classes; k++)
+        n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%d", k);
+    ctt_table_row(&t, "%s", line);
+    for (int i = 0; i < m->classes; i++) {
+        n = snprintf(line, sizeof(line), "%d", i);
+        for (int k = 0; k < m->classes; k++)
+            n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%lld",
+                          (long long)m->confusion[i * m->classes + k]);
+        ctt_table_row(&t, "%s", line);
+    }
+    ctt_tool_say("confusion (row: class, column: answer):");
+    ctt_table_print(&t);
+}
+
+static int tell_result(struct job *j)
+{
+    struct ctt_metrics *m = NULL;
+    struct ctt_point p[CTT_MAX_POINTS];
+    int n, rc = 0;
+
+    CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
+                             p, &n));
+    CTT_TRY(ctt_evaluate(j->m, &j->cfg, j->val, p, n, &events, &m));
+    tell_points(m);
+    tell_classes(m, j->m->label);
+    tell_confusion(m);
+out:
+    ctt_metrics_free(&m);
+    return rc;
+}
+
+static int train(struct job *j, int *stopped)
+{
+    struct ctt_result r;
+    int rc = 0;
+
+    CTT_TRY(open_start(j));
+    CTT_TRY(open_data(j, j->cfg.data, j->cfg.split, &j->data));
+    CTT_TRY(make_model(j));
+    tell_data("training", j->data);
+    CTT_TRY(open_val(j));
+    tell_model(j);
+    CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &events, &r));
+    *stopped = r.stopped;
+    if (r.stopped) {
+        ctt_tool_say("stopped after step %lld; --resume goes on from %s",
+                     (long long)r.steps, j->cfg.checkpoint);
+        goto out;
+    }
+    ctt_tool_say("%lld steps in %.0f s: %.1f clips/s, %.1f%% of the time "
+                 "waiting for clips", (long long)r.steps, r.seconds,
+                 r.clips_a_second, 100 * r.wait);
+    if (j->val)
+        CTT_TRY(tell_result(j));
+    ctt_tool_say("%s written%s", j->cfg.out,
+                 j->val ? ": the best on the test clips" : "");
+    if (j->own_ckpt)
+        unlink(j->cfg.checkpoint);
+out:
+    return rc;
+}
+
+/* What the table of options cannot say. */
+static int complete(struct job *j, int argc, char **argv, int first)
+{
+    struct ctt_train_cfg *c = &j->cfg;
+    int rc = 0;
+
+    CTT_CHECK(argc - first <= 1, CTT_EINVAL, "one model text, not '%s' too",
+              argv[first + 1]);
+    j->text = first < argc ? argv[first] : NULL;
+    CTT_CHECK(j->text || c->init || c->resume, CTT_EINVAL,
+              "no model text given (see --help)");
+    CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
+    CTT_CHECK(c->data, CTT_EINVAL, "--data PATH must be given (see --help)");
+    if (!c->checkpoint) {
+        int n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.ckpt", c->out);
+        CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "-o: name too long");
+        c->checkpoint = j->ckpt;
+        j->own_ckpt = 1;
+    }
+out:
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct job j = { .text = NULL };
+    int done = 0, stopped = 0, rc;
+
+    ctt_tool_start("convtt-train");
+    rc = ctt_opt_main(ctt_train_opts, usage, &j.cfg, argc, argv, &done);
+    if (done && rc >= 0)
+        return 0;
+    if (rc < 0 || complete(&j, argc, argv, rc) < 0)
+        return ctt_tool_fail(CTT_EXIT_USAGE);
+    ctt_tool_catch();
+    rc = train(&j, &stopped);
+    if (rc < 0)
+        ctt_tool_fail(CTT_EXIT_FAIL);
+    ctt_data_close(&j.val);
+    ctt_data_close(&j.data);
+    ctt_model_free(&j.m);
+    ctt_graph_free(&j.g);
+    return rc < 0 || stopped ? CTT_EXIT_FAIL : 0;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * frame.c: frames as a model wants them: its rate, size, cut and colours. */
+#include "video/video.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of two frames the later one is nearer only if by this many seconds, so that
+ * times rounded to milliseconds make no odd picks. */
+#define TIE 0.002
+
+/* A frame of a clip that stays longer, in seconds, has a damaged time. */
+#define STILL_MAX 60
+
+static const int64_t LOAD_MAX = (int64_t)1 << 31;
+
+struct ctt_reader {
+    struct ctt_input  in;
+    struct ctt_video *v;
+    char             *path;
+    int               w, h;       /* of a stored frame */
+    int               every;      /* each frame, whatever its time */
+    int               started, ended;
+    double            now, next;  /* times of the frames; ended: of the end */
+    int64_t           k;          /* frames given so far */
+    uint8_t          *scaled;     /* the current frame, resized */
+    size_t            room;
+    uint8_t          *stored;     /* and cut */
+    int               ready;      /* stored holds the current frame */
+};
+
+void ctt_frame_size(const struct ctt_input *in, int *w, int *h)
+{
+    double scale = in->fit == CTT_FIT_CROP && in->scale > 1 ?
+                   (double)in->scale : 1;
+
+    *w = (int)lround(scale * in->w);
+    *h = (int)lround(scale * in->h);
+}
+
+static int check_input(const struct ctt_input *in)
+{
+    int c = in->colour == CTT_GRAY ? 1 : 3, rc = 0;
+    double scale = in->scale > 1 ? (double)in->scale : 1;
+
+    CTT_CHECK(in->c == c, CTT_EINVAL, "input: %d channels, but its colour has "
+              "%d", in->c, c);
+    CTT_CHECK(in->w > 0 && in->h > 0 && scale * in->w <= CTT_SIDE_MAX &&
+              scale * in->h <= CTT_SIDE_MAX, CTT_EINVAL,
+              "input: frames of %dx%d", in->w, in->h);
+    CTT_CHECK(in->fps >= 0 && in->fps <= 1000, CTT_EINVAL,
+              "input: %g frames a second", (double)in->fps);
+out:
+    return rc;
+}
+
+int ctt_reader_open(const char *path, const struct ctt_input *in,
+                    struct ctt_reader **out)
+{
+    struct ctt_reader *r = ctt_calloc(1, sizeof(*r));
+    int rc = r ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(check_input(in));
+    r->in = *in;
+    ctt_frame_size(in, &r->w, &r->h);
+    r->path = ctt_strdup(path);
+    r->stored = ctt_calloc((size_t)r->w * (size_t)r->h, (size_t)in->c);
+    CTT_TRY(r->path && r->stored ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_video_open(path, &r->v));
+    r->every = in->fps <= 0 || ctt_video_timeless(r->v);
+    *out = r;
+    r = NULL;
+out:
+    ctt_reader_close(&r);
+    return rc;
+}
+
+void ctt_reader_close(struct ctt_reader **r)
+{
+    if (!*r)
+        return;
+    ctt_video_close(&(*r)->v);
+    ctt_free((*r)->scaled);
+    ctt_free((*r)->stored);
+    ctt_free((*r)->path);
+    ctt_free(*r);
+    *r = NULL;
+}
+
+/* Where the stored frame lies on the resized picture, which is sw x sh; with
+ * fit=pad it reaches over the edges. */
+struct place {
+    int sw, sh, x, y;
+};
+
+static int64_t scaled(int64_t n, int64_t to, int64_t from)
+{
+    int64_t m = (2 * n * to + from) / (2 * from);
+
+    return m > 0 ? m : 1;
+}
+
+static int find_place(const struct ctt_reader *r, int w, int h,
+                      struct place *p)
+{
+    /* Whether the picture is flatter than the stored frame. */
+    int flat = (int64_t)w * r->h > (int64_t)h * r->w;
+    int64_t sw = r->w, sh = r->h;
+
+    if (r->in.fit != CTT_FIT_STRETCH) {
+        if (flat == (r->in.fit == CTT_FIT_CROP))
+            sw = scaled(w, r->h, h);
+        else
+            sh = scaled(h, r->w, w);
+    }
+    if (sw > 4 * CTT_SIDE_MAX || sh > 4 * CTT_SIDE_MAX)
+        return ctt_error(CTT_EFORMAT, "%s: %dx%d is too flat or too tall to "
+                         "be cut", r->path, w, h);
+    *p = (struct place){ (int)sw, (int)sh, (int)(sw - r->w) / 2,
+                         (int)(sh - r->h) / 2 };
+    return 0;
+}
+
+/* The resized picture as FFmpeg left it, to be turned while it is copied. */
+struct picture {
+    const uint8_t *data;
+    int            w, h, stride, c, turns;
+};
+
+/* Address of the pixel at (x, y) of the upright picture. */
+static const uint8_t *pixel(const struct picture *p, int x, int y)
+{
+    int px = x, py = y;
+
+    if (p->turns == 1) {
+        px = p->w - 1 - y;
+        py = x;
+    } else if (p->turns == 2) {
+        px = p->w - 1 - x;
+        py = p->h - 1 - y;
+    } else if (p->turns == 3) {
+        px = y;
+        py = p->h - 1 - x;
+    }
+    return p->data + (size_t)py * (size_t)p->stride + (size_t)px * p->c;
+}
+
+/* Copies w pixels of row y, from x on. */
+static void copy_row(const struct picture *p, int x, int y, int w,
+                     uint8_t *to)
+{
+    if (p->turns == 0) {
+        memcpy(to, pixel(p, x, y), (size_t)w * p->c);
+        return;
+    }
+    for (int i = 0; i < w; i++, to += p->c)
+        memcpy(to, pixel(p, x + i, y), (size_t)p->c);
+}
+
+static void cut(struct ctt_reader *r, const struct place *p,
+                const struct picture *from)
+{
+    int c = r->in.c, x0 = p->x < 0 ? -p->x : 0, y0 = p->y < 0 ? -p->y : 0;
+    int x1 = p->x + r->w > p->sw ? x0 + p->sw : r->w;
+    int y1 = p->y + r->h > p->sh ? y0 + p->sh : r->h;
+
+    memset(r->stored, 0, (size_t)r->w * r->h * c);
+    for (int y = y0; y < y1; y++)
+        copy_row(from, p->x + x0, p->y + y, x1 - x0,
+                 r->stored + ((size_t)y * r->w + x0) * c);
+}
+
+/* Brings the current frame to the stored size. */
+static int render(struct ctt_reader *r)
+{
+    struct picture from = { .c = r->in.c };
+    struct place p = { 0 };
+    int rc = 0, w, h, turned;
+    size_t size;
+
+    ctt_video_size(r->v, &w, &h, &from.turns);
+    turned = from.turns & 1;
+    CTT_TRY(find_place(r, turned ? h : w, turned ? w : h, &p));
+    from.w = turned ? p.sh : p.sw;
+    from.h = turned ? p.sw : p.sh;
+    from.stride = (int)ctt_align((int64_t)from.w * from.c, 64);
+    size = (size_t)from.stride * from.h + 64;
+    if (size > r->room) {
+        ctt_free(r->scaled);
+        r->room = 0;
+        r->scaled = ctt_calloc(size, 1);
+        CTT_TRY(r->scaled ? 0 : CTT_ENOMEM);
+        r->room = size;
+    }
+    from.data = r->scaled;
+    CTT_TRY(ctt_video_scale(r->v, from.w, from.h, r->in.colour, r->scaled,
+                            from.stride));
+    cut(r, &p, &from);
+    r->ready = 1;
+out:
+    return rc;
+}
+
+/* The frame ahead becomes the current one. */
+static int advance(struct ctt_reader *r)
+{
+    int rc;
+
+    ctt_video_step(r->v);
+    r->ready = 0;
+    r->now = r->next;
+    CTT_TRY(ctt_video_ahead(r->v, &r->next));
+    r->ended = rc == 0;
+out:
+    return rc;
+}
+
+static int start(struct ctt_reader *r)
+{
+    int rc;
+
+    CTT_TRY(ctt_video_ahead(r->v, &r->next));
+    CTT_TRY(advance(r));
+    r->started = 1;
+out:
+    return rc;
+}
+
+/* Makes the frame for the next output current: 1, or 0 if there is none. */
+static int seek(struct ctt_reader *r)
+{
+    double fps = (double)r->in.fps, t = r->every ? 0 : (double)r->k / fps;
+    int rc = 0;
+
+    if (!r->started)
+        CTT_TRY(start(r));
+    else if (r->every && r->ended)
+        return 0;
+    else if (r->every)
+        CTT_TRY(advance(r));
+    if (r->every)
+        return 1;
+    while (!r->ended && r->next - t < t - r->now - TIE)
+        CTT_TRY(advance(r));
+    return !r->ended || r->k == 0 || t + 0.5 / fps < r->next;
+out:
+    return rc;
+}
+
+int ctt_reader_next(struct ctt_reader *r, uint8_t *data)
+{
+    int rc;
+
+    CTT_TRY(seek(r));
+    if (rc == 0)
+        return 0;
+    if (!r->ready)
+        CTT_TRY(render(r));
+    memcpy(data, r->stored, (size_t)r->w * r->h * r->in.c);
+    r->k++;
+    rc = 1;
+out:
+    return rc;
+}
+
+/* Room for one more frame of size bytes. */
+static int reserve(struct ctt_frames *f, int *room, size_t size,
+                   const char *path)
+{
+    int more = *room ? 2 * *room : 32, most = (int)(LOAD_MAX / (int64_t)size);
+    uint8_t *data;
+    int rc = 0;
+
+    if (f->count < *room)
+        return 0;
+    more = more < most ? more : most;
+    CTT_CHECK(f->count < more, CTT_EFORMAT, "%s: longer than %d frames", path,
+              most);
+    data = ctt_realloc(f->data, (size_t)more * size);
+    CTT_TRY(data ? 0 : CTT_ENOMEM);
+    f->data = data;
+    *room = more;
+out:
+    return rc;
+}
+
+int ctt_frames_load(const char *path, const struct ctt_input *in, int max,
+                    struct ctt_frames *out)
+{
+    struct ctt_frames f = { 0 };
+    struct ctt_reader *r = NULL;
+    int rc, room = 0;
+    uint8_t *less;
+    size_t size;
+
+    CTT_TRY(ctt_reader_open(path, in, &r));
+    f.w = r->w;
+    f.h = r->h;
+    f.c = in->c;
+    size = (size_t)f.w * f.h * f.c;
+    do {
+        CTT_TRY(reserve(&f, &room, size, path));
+        CTT_TRY(ctt_reader_next(r, f.data + (size_t)f.count * size));
+        f.count += rc;
+        CTT_CHECK(in->fps <= 0 || r->next - r->now <= STILL_MAX, CTT_EFORMAT,
+                  "%s: no frame for %.0f seconds after frame %d", path,
+                  r->next - r->now, f.count - 1);
+    } while (rc > 0 && (max <= 0 || f.count < max));
+    f.fps = in->fps > 0 ? in->fps : ctt_video_fps(r->v);
+    less = ctt_realloc(f.data, (size_t)f.count * size);
+    f.data = less ? less : f.data;
+    *out = f;
+    f.data = NULL;
+    rc = 0;
+out:
+    ctt_reader_close(&r);
+    ctt_frames_free(&f);
+    return rc;
+}
+
+void ctt_frames_free(struct ctt_frames *f)
+{
+    ctt_free(f->data);
+    *f = (struct ctt_frames){ 0 };
+}
+
+void ctt_frame_float(const uint8_t *data, const struct ctt_input *in, int x,
+                     int y, int flip, float *out)
+{
+    float mul[3], add[3];
+    int w, h, c = in->c, step = flip ? -c : c;
+
+    ctt_frame_size(in, &w, &h);
+    for (int i = 0; i < c; i++) {
+        mul[i] = 1 / (255 * in->std[i]);
+        add[i] = -in->mean[i] / in->std[i];
+    }
+    for (int r = 0; r < in->h; r++) {
+        const uint8_t *p = data + ((size_t)(y + r) * w + x) * c;
+        if (flip)
+            p += (size_t)(in->w - 1) * c;
+        for (int i = 0; i < in->w; i++, p += step)
+            for (int k = 0; k < c; k++)
+                *out++ = (float)p[k] * mul[k] + add[k];
+    }
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * list.c: clips with labels, whatever the layout: which one it is, the labels'
+ * numbers, and subsets of classes. */
+#include "video/list.h"
+#include "video/disk.h"
+
+#include <string.h>
+
+enum { SUBSET_LIMIT = 1 << 22 };
+
+void ctt_split_spellings(const char *split, const char *out[CTT_SPELLINGS])
+{
+    static const char *const same[][CTT_SPELLINGS] = {
+        { "train", "training" },
+        { "validation", "valid", "val", "validate", "dev" },
+        { "test", "testing" },
+    };
+    const char *const *row = NULL;
+    int n = 0;
+
+    for (size_t i = 0; i < CTT_LEN(same); i++)
+        for (int j = 0; same[i][j]; j++)
+            if (strcmp(same[i][j], split) == 0)
+                row = same[i];
+    out[n++] = split;
+    for (int j = 0; row && row[j]; j++)
+        if (strcmp(row[j], split) != 0)
+            out[n++] = row[j];
+    out[n] = NULL;
+}
+
+int ctt_source_add(struct ctt_source *s, const char *dir, const char *file,
+                   int label)
+{
+    struct ctt_list *l = s->list;
+    struct ctt_item *more, *item;
+    int rc = 0;
+
+    more = ctt_grown(l->item, &l->room, l->count, sizeof(*more));
+    CTT_TRY(more ? 0 : CTT_ENOMEM);
+    l->item = more;
+    item = &l->item[l->count++];    /* from here on ctt_list_free frees it */
+    *item = (struct ctt_item){ .label = label };
+    item->path = ctt_path_join(dir, file);
+    CTT_TRY(item->path ? 0 : CTT_ENOMEM);
+    item->id = ctt_strdup(ctt_path_base(item->path));
+    CTT_TRY(item->id ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
+void ctt_list_free(struct ctt_list **l)
+{
+    if (!*l)
+        return;
+    for (int i = 0; i < (*l)->count; i++) {
+        ctt_free((*l)->item[i].path);
+        ctt_free((*l)->item[i].id);
+    }
+    for (int i = 0; i < (*l)->labels; i++)
+        ctt_free((*l)->label[i]);
+    ctt_free((*l)->item);
+    ctt_free((*l)->label);
+    ctt_free(*l);
+    *l = NULL;
+}
+
+static int ends_in(const char *path, const char *ending)
+{
+    return strcmp(ctt_path_ending(path), ending) == 0;
+}
+
+static int read_source(struct ctt_source *s)
+{
+    enum ctt_disk_kind kind = ctt_disk_kind(s->path);
+    int rc = 0;
+
+    CTT_CHECK(kind != CTT_DISK_NONE, CTT_EIO, "%s: no such file or folder",
+              s->path);
+    if (kind == CTT_DISK_FOLDER || ends_in(s->path, ".json")) {
+        CTT_TRY(ctt_source_json(s));
+        if (rc == 0)
+            CTT_TRY(ctt_source_class(s));
+    } else if (ctt_text_is_list(s->path)) {
+        CTT_TRY(ctt_source_text(s));
+    } else {
+        CTT_TRY(ctt_source_add(s, "", s->path, -1));
+    }
+    CTT_CHECK(s->list->count > 0, CTT_EFORMAT, "%s: no clips in it", s->path);
+out:
+    return rc;
+}
+
+/* The class that a line of the subset file means. */
+static int subset_class(const struct ctt_source *s, const char *word)
+{
+    char plain[512];
+    size_t n = 0;
+    int i = ctt_names_find(&s->names, word);
+
+    if (i >= 0)
+        return i;
+    for (const char *p = word; *p && n + 1 < sizeof(plain); p++)
+        if (*p != '[' && *p != ']')
+            plain[n++] = *p;
+    plain[n] = 0;
+    i = ctt_names_find(&s->names, plain);
+    if (i < 0 && ctt_text_number(word, &i) && i >= s->names.count)
+        i = -1;
+    return i;
+}
+
+/* Adds the names of the classes that the subset file names to keep. */
+static int read_subset(const struct ctt_source *s, const char *subset,
+                       struct ctt_names *keep)
+{
+    char *text = NULL, *at, *word;
+    int rc = 0, line = 0, i;
+    size_t size;
+
+    CTT_TRY(ctt_text_read(subset, SUBSET_LIMIT, &text, &size));
+    for (at = text; (word = ctt_text_line(&at, &line)) != NULL;) {
+        if (*word == 0 || *word == '#')
+            continue;
+        i = subset_class(s, word);
+        CTT_CHECK(i >= 0, CTT_EINVAL, "%s:%d: no class '%s' in %s", subset,
+                  line, word, s->path);
+        CTT_CHECK(ctt_names_find(keep, s->names.name[i]) < 0, CTT_EINVAL,
+                  "%s:%d: class '%s' stands there twice", subset, line, word);
+        CTT_TRY(ctt_names_add(keep, s->names.name[i]));
+    }
+    CTT_CHECK(keep->count > 0, CTT_EINVAL, "%s: no classes in it", subset);
+    rc = 0;
+out:
+    ctt_free(text);
+    return rc;
+}
+
+/* The names a model knows; each must be new, or numbers would be ambiguous. */
+static int take_known(char *const *known, int nknown, struct ctt_names *keep)
+{
+    int rc = 0;
+
+    for (int i = 0; i < nknown; i++) {
+        CTT_TRY(ctt_names_add(keep, known[i]));
+        CTT_CHECK(rc == i, CTT_EINVAL, "label '%s' stands there twice",
+                  known[i]);
+    }
+    rc = 0;
+out:
+    return rc;
+}
+
+/* Whether the names are but "0", "1", "2" ... */
+static int are_numbers(const struct ctt_names *n)
+{
+    int value;
+
+    for (int i = 0; i < n->count; i++)
+        if (!ctt_text_number(n->name[i], &value) || value != i)
+            return 0;
+    return 1;
+}
+
+/* The new number of each class of the data, or -1. */
+static int renumber(const struct ctt_source *s, const struct ctt_names *keep,
+                    int known, int subset, int *map)
+{
+    int missing = -1, largest = -1;
+
+    for (int i = 0; i < s->names.count; i++)
+        map[i] = ctt_names_find(keep, s->names.name[i]);
+    for (int i = 0; i < s->list->count; i++) {
+        int label = s->list->item[i].label;
+        if (label > largest)
+            largest = label;
+        if (label >= 0 && map[label] < 0)
+            missing = label;
+    }
+    if (missing < 0 || subset)
+        return 0;
+    /* Numbers mean the model's where one of the two has no names. */
+    if (known && s->numeric && largest < keep->count &&
+        (are_numbers(&s->names) || are_numbers(keep))) {
+        for (int i = 0; i < s->names.count; i++)
+            map[i] = i < keep->count ? i : -1;
+        return 0;
+    }
+    return ctt_error(CTT_EINVAL, "%s: class '%s' is none of the model's %d",
+                     s->path, s->names.name[missing], keep->count);
+}
+
+/* Drops the clips of classes that are not kept; unlabelled ones stay. */
+static void filter(struct ctt_list *l, const int *map)
+{
+    int n = 0;
+
+    for (int i = 0; i < l->count; i++) {
+        struct ctt_item *item = &l->item[i];
+        if (item->label >= 0 && map[item->label] < 0) {
+            ctt_free(item->path);
+            ctt_free(item->id);
+            continue;
+        }
+        if (item->label >= 0)
+            item->label = map[item->label];
+        l->item[n++] = *item;
+    }
+    l->count = n;
+}
+
+/* In training every class needs a clip. */
+static int check_classes(const struct ctt_source *s,
+                         const struct ctt_names *keep)
+{
+    int rc = 0, labelled = 0;
+    int *seen = ctt_calloc((size_t)keep->count + 1, sizeof(*seen));
+
+    CTT_TRY(seen ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < s->list->count; i++) {
+        if (s->list->item[i].label >= 0) {
+            seen[s->list->item[i].label] = 1;
+            labelled = 1;
+        }
+    }
+    for (int i = 0; i < keep->count && labelled; i++)
+        CTT_CHECK(seen[i], CTT_EFORMAT, "%s: no clip of class '%s'", s->path,
+                  keep->name[i]);
+out:
+    ctt_free(seen);
+    return rc;
+}
+
+/* Makes keep the list's labels. */
+static int finish(struct ctt_source *s, struct ctt_names *keep, int known,
+                  int subset)
+{
+    const char *same[CTT_SPELLINGS];
+    struct ctt_list *l = s->list;
+    int *map = ctt_calloc((size_t)s->names.count + 1, sizeof(*map));
+    int rc = map ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    l->all = l->count;
+    l->all_labels = s->names.count;
+    CTT_TRY(renumber(s, keep, known, subset, map));
+    filter(l, map);
+    CTT_CHECK(l->count > 0, CTT_EFORMAT, "%s: no clip of the classes asked "
+              "for", s->path);
+    ctt_split_spellings("train", same);
+    for (int i = 0; same[i] && !known; i++)
+        if (strcmp(same[i], s->split) == 0)
+            CTT_TRY(check_classes(s, keep));
+    l->label = keep->name;
+    l->labels = keep->count;
+    keep->name = NULL;
+    keep->count = 0;
+out:
+    ctt_free(map);
+    return rc;
+}
+
+int ctt_list_open(const char *path, const char *split, char *const *known,
+                  int nknown, const char *subset, struct ctt_list **out)
+{
+    struct ctt_source s = { .path = path, .split = split ? split : "train" };
+    struct ctt_names keep = { 0 }, chosen = { 0 };
+    int rc = 0;
+
+    s.list = ctt_calloc(1, sizeof(*s.list));
+    CTT_TRY(s.list ? 0 : CTT_ENOMEM);
+    CTT_TRY(read_source(&s));
+    if (subset)
+        CTT_TRY(read_subset(&s, subset, &chosen));
+    if (known)
+        CTT_TRY(take_known(known, nknown, &keep));
+    else
+        CTT_TRY(take_known(subset ? chosen.name : s.names.name,
+                           subset ? chosen.count : s.names.count, &keep));
+    for (int i = 0; known && i < chosen.count; i++)
+        CTT_CHECK(ctt_names_find(&keep, chosen.name[i]) >= 0, CTT_EINVAL,
+                  "%s: the model was not trained with class '%s'", subset,
+                  chosen.name[i]);
+    CTT_TRY(finish(&s, &keep, known != NULL, subset != NULL));
+    *out = s.list;
+    s.list = NULL;
+out:
+    ctt_names_clear(&keep);
+    ctt_names_clear(&chosen);
+    ctt_names_clear(&s.names);
+    ctt_list_free(&s.list);
+    return rc;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * list_class.c: clips that lie in a folder a class. */
+#include "video/list.h"
+#include "video/disk.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* What people leave between their clips. */
+static int is_no_clip(const char *name)
+{
+    static const char *const ending[] = { ".txt", ".json", ".csv", ".md",
+        ".xml", ".py", ".db", ".ini", ".zip", ".tar", ".gz" };
+
+    for (size_t i = 0; i < CTT_LEN(ending); i++)
+        if (strcasecmp(ctt_path_ending(name), ending[i]) == 0)
+            return 1;
+    return strcmp(name, "LICENSE") == 0 || strcmp(name, "README") == 0;
+}
+
+static int is_folder(const char *dir, const char *name, int *yes)
+{
+    char *path = ctt_path_join(dir, name);
+
+    if (!path)
+        return CTT_ENOMEM;
+    *yes = ctt_disk_kind(path) == CTT_DISK_FOLDER;
+    ctt_free(path);
+    return 0;
+}
+
+/* A folder's subfolders' names; files: how many clips lie between them. */
+static int read_classes(const char *dir, struct ctt_names *out, int *files)
+{
+    struct ctt_folder f = { 0 };
+    int rc = 0, yes;
+
+    *files = 0;
+    CTT_TRY(ctt_folder_read(dir, &f));
+    for (int i = 0; i < f.count; i++) {
+        CTT_TRY(is_folder(dir, f.name[i], &yes));
+        if (yes)
+            CTT_TRY(ctt_names_add(out, f.name[i]));
+        else
+            *files += !is_no_clip(f.name[i]);
+    }
+    rc = 0;
+out:
+    ctt_folder_clear(&f);
+    return rc;
+}
+
+/* Each file is a clip, and each folder too: one of pictures. */
+static int add_clips(struct ctt_source *s, const char *dir, int label)
+{
+    struct ctt_folder f = { 0 };
+    int rc;
+
+    CTT_TRY(ctt_folder_read(dir, &f));
+    for (int i = 0; i < f.count; i++)
+        if (!is_no_clip(f.name[i]))
+            CTT_TRY(ctt_source_add(s, dir, f.name[i], label));
+out:
+    ctt_folder_clear(&f);
+    return rc;
+}
+
+/* In training an empty class is a mistake; elsewhere it may be. */
+static int add_class(struct ctt_source *s, const char *dir, const char *name,
+                     int may_be_empty)
+{
+    char *path = ctt_path_join(dir, name);
+    int rc = path ? 0 : CTT_ENOMEM, before = s->list->count, label;
+
+    CTT_TRY(rc);
+    CTT_TRY(label = ctt_names_add(&s->names, name));
+    CTT_TRY(add_clips(s, path, label));
+    CTT_CHECK(may_be_empty || s->list->count > before, CTT_EFORMAT,
+              "%s: an empty folder", path);
+out:
+    ctt_free(path);
+    return rc;
+}
+
+/* The subfolder that is the split in one of its spellings, or NULL. */
+static const char *find_split(const struct ctt_names *n, const char *split)
+{
+    const char *same[CTT_SPELLINGS];
+
+    ctt_split_spellings(split, same);
+    for (int i = 0; same[i]; i++)
+        if (ctt_names_find(n, same[i]) >= 0)
+            return same[i];
+    return NULL;
+}
+
+/* The classes of all splits, so that each split numbers them alike. */
+static int all_classes(struct ctt_source *s, const struct ctt_names *top)
+{
+    static const char *const split[] = { "train", "validation", "test" };
+    struct ctt_names all = { 0 };
+    char *path = NULL;
+    int rc = 0, files;
+
+    for (size_t i = 0; i < CTT_LEN(split); i++) {
+        const char *name = find_split(top, split[i]);
+        if (!name)
+            continue;
+        path = ctt_path_join(s->path, name);
+        CTT_TRY(path ? 0 : CTT_ENOMEM);
+        CTT_TRY(read_classes(path, &all, &files));
+        ctt_free(path);
+        path = NULL;
+    }
+    ctt_sort_strings(all.name, all.count);
+    for (int i = 0; i < all.count; i++)
+        CTT_TRY(ctt_names_add(&s->names, all.name[i]));
+    rc = 0;
+out:
+    ctt_free(path);
+    ctt_names_clear(&all);
+    return rc;
+}
+
+static int add_classes(struct ctt_source *s, const char *dir, int train)
+{
+    struct ctt_names here = { 0 };
+    int rc, files;
+
+    CTT_TRY(read_classes(dir, &here, &files));
+    for (int i = 0; i < here.count; i++)
+        CTT_TRY(add_class(s, dir, here.name[i], !train));
+out:
+    ctt_names_clear(&here);
+    return rc;
+}
+
+static int add_split(struct ctt_source *s, const struct ctt_names *top,
+                     const char *name)
+{
+    char *path = ctt_path_join(s->path, name);
+    int rc = path ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(all_classes(s, top));
+    CTT_TRY(add_classes(s, path, strncmp(name, "train", 5) == 0));
+out:
+    ctt_free(path);
+    return rc;
+}
+
+int ctt_source_class(struct ctt_source *s)
+{
+    struct ctt_names top = { 0 };
+    const char *name;
+    int rc, files, train;
+
+    CTT_TRY(read_classes(s->path, &top, &files));
+    name = find_split(&top, s->split);
+    train = find_split(&top, "train") != NULL;
+    if (name) {
+        CTT_TRY(add_split(s, &top, name));
+    } else if (top.count == 0) {
+        CTT_TRY(add_clips(s, s->path, -1));
+    } else {
+        CTT_CHECK(!train && strncmp(s->split, "train", 5) == 0, CTT_EINVAL,
+                  "%s: no folder '%s' in it", s->path, s->split);
+        CTT_TRY(add_classes(s, s->path, 1));
+    }
+out:
+    ctt_names_clear(&top);
+    return rc;
+}

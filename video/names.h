@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * names.h: numbered names that are found by hashing, and growing arrays. */
+#ifndef CTT_NAMES_H
+#define CTT_NAMES_H
+
+#include "net/ctt.h"
+
+struct ctt_names {
+    char **name;       /* in the order in which they came */
+    int    count, room;
+    int   *slot;       /* open addressing: number + 1, or 0 */
+    int    slots;      /* a power of two */
+};
+
+/* The number of a name, or -1. */
+int  ctt_names_find(const struct ctt_names *n, const char *name);
+
+/* The number of a name, which is added if it is new. */
+int  ctt_names_add(struct ctt_names *n, const char *name);
+void ctt_names_clear(struct ctt_names *n);
+
+/* Room for one more than count elements: p, or what p became; NULL and p as it
+ * was if memory is out. */
+void *ctt_grown(void *p, int *room, int count, size_t size);
+
+#endif

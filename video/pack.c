@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pack.c: reads decoded clips from one file. */
+#include "video/packfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CLIPS_MAX = 1 << 26 };
+
+static const int64_t CLIP_MAX = (int64_t)1 << 31;    /* bytes */
+
+int ctt_pack_new(const char *path, struct ctt_pack **out)
+{
+    struct ctt_pack *p = ctt_calloc(1, sizeof(*p));
+    int rc = p ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    p->fd = -1;
+    p->path = ctt_strdup(path);
+    p->list = ctt_calloc(1, sizeof(*p->list));
+    CTT_TRY(p->path && p->list ? 0 : CTT_ENOMEM);
+    *out = p;
+    p = NULL;
+out:
+    ctt_pack_close(&p);
+    return rc;
+}
+
+void ctt_pack_close(struct ctt_pack **pack)
+{
+    struct ctt_pack *p = *pack;
+
+    if (!p)
+        return;
+    ctt_pack_abort(&p->out);
+    if (p->fd >= 0)
+        close(p->fd);
+    ctt_list_free(&p->list);
+    ctt_free(p->index);
+    ctt_free(p->path);
+    ctt_free(p);
+    *pack = NULL;
+}
+
+void ctt_pack_put(uint8_t *p, uint64_t x)
+{
+    for (int i = 0; i < 8; i++, x >>= 8)
+        p[i] = (uint8_t)x;
+}
+
+uint64_t ctt_pack_get(const uint8_t *p)
+{
+    uint64_t x = 0;
+
+    for (int i = 7; i >= 0; i--)
+        x = x << 8 | p[i];
+    return x;
+}
+
+/* Both steps can be undone, so that no two words lead to the same sum. */
+static uint64_t mix(uint64_t sum, uint64_t word)
+{
+    sum ^= word;
+    return (sum << 29 | sum >> 35) * 0x9e3779b97f4a7c15u;
+}
+
+uint64_t ctt_pack_sum(uint64_t sum, const void *data, size_t n)
+{
+    const uint8_t *p = data;
+    uint64_t lane[4] = { sum, 1, 2, 3 };
+
+    for (; n >= 32; p += 32, n -= 32)
+        for (int i = 0; i < 4; i++)
+            lane[i] = mix(lane[i], ctt_pack_get(p + 8 * i));
+    for (; n > 0; p++, n--)
+        lane[0] = mix(lane[0], *p);
+    for (int i = 1; i < 4; i++)
+        lane[0] = mix(lane[0], lane[i]);
+    return lane[0];
+}
+
+static int read_at(const struct ctt_pack *p, int64_t at, void *to,
+                   size_t size)
+{
+    uint8_t *byte = to;
+    int rc = 0;
+    ssize_t n;
+
+    while (size > 0) {
+        n = pread(p->fd, byte, size, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        CTT_CHECK(n > 0, CTT_EIO, "%s: %s", p->path,
+                  n < 0 ? strerror(errno) : "it became shorter");
+        byte += n;
+        at += n;
+        size -= (size_t)n;
+    }
+out:
+    return rc;
+}
+
+/* ---- the tail, and the parts it tells of ---- */
+
+struct part {
+    uint8_t *data;    /* with a 0 behind */
+    int64_t  at, size;
+};
+
+static int read_tail(const struct ctt_pack *p, int64_t size,
+                     struct part *part, uint64_t *check, uint64_t *sum)
+{
+    uint8_t tail[8 * CTT_PACK_TAIL];
+    int64_t end = size - (int64_t)sizeof(tail), left = end;
+    uint64_t version;
+    int rc = 0;
+
+    CTT_CHECK(end > 0, CTT_EFORMAT, "%s: not a pack", p->path);
+    CTT_TRY(read_at(p, end, tail, sizeof(tail)));
+    CTT_CHECK(memcmp(tail, CTT_PACK_MAGIC, 8) == 0, CTT_EFORMAT,
+              "%s: not a pack, or cut short", p->path);
+    version = ctt_pack_get(tail + 8);
+    CTT_CHECK(version == CTT_PACK_VERSION, CTT_EUNSUP,
+              "%s: a pack of version %llu; this program reads %d", p->path,
+              (unsigned long long)version, CTT_PACK_VERSION);
+    for (int i = 0; i < CTT_PACK_PARTS; i++) {
+        uint64_t at = ctt_pack_get(tail + 16 + 16 * i);
+        uint64_t n = ctt_pack_get(tail + 24 + 16 * i);
+        CTT_CHECK(n <= (uint64_t)left && at <= (uint64_t)end - n, CTT_EFORMAT,
+                  "%s: damaged in its tail", p->path);
+        part[i].at = (int64_t)at;
+        part[i].size = (int64_t)n;
+        left -= (int64_t)n;    /* they do not overlap */
+    }
+    *check = ctt_pack_get(tail + sizeof(tail) - 8);
+    *sum = ctt_pack_sum(0, tail, sizeof(tail) - 8);
+out:
+    return rc;
+}
+
+static int read_parts(const struct ctt_pack *p, int64_t size,
+                      struct part *part)
+{
+    uint64_t check = 0, sum = 0;
+    int rc;
+
+    CTT_TRY(read_tail(p, size, part, &check, &sum));
+    for (int i = 0; i < CTT_PACK_PARTS; i++) {
+        part[i].data = ctt_calloc((size_t)part[i].size + 1, 1);
+        CTT_TRY(part[i].data ? 0 : CTT_ENOMEM);
+        CTT_TRY(read_at(p, part[i].at, part[i].data, (size_t)part[i].size));
+        sum = ctt_pack_sum(sum, part[i].data, (size_t)part[i].size);
+    }
+    CTT_CHECK(sum == check, CTT_EFORMAT, "%s: its index is damaged", p->path);
+out:
+    return rc;
+}
+
+static int take_input(struct ctt_pack *p, char *text)
+{
+    const struct ctt_opt *tab = ctt_ops[CTT_OP_INPUT].attr;
+    union ctt_attr attr = { 0 };
+    char *word, *more = NULL;
+    uint64_t seen = 0;
+    int rc;
+
+    CTT_TRY(ctt_opt_defaults(tab, &attr));
+    for (word = strtok_r(text, " ", &more); word;
+         word = strtok_r(NULL, " ", &more))
+        CTT_TRY(ctt_opt_word(tab, &attr, word, &seen));
+    p->in = attr.input;
+    CTT_CHECK(p->in.w > 0 && p->in.w <= CTT_SIDE_MAX && p->in.h > 0 &&
+              p->in.h <= CTT_SIDE_MAX && (p->in.c == 1 || p->in.c == 3),
+              CTT_EFORMAT, "frames of %dx%dx%d", p->in.w, p->in.h, p->in.c);
+    ctt_frame_size(&p->in, &p->w, &p->h);
+out:
+    return rc < 0 ? ctt_error(rc, "%s: %s", p->path, ctt_errmsg()) : rc;
+}
+
+static int count_strings(const struct part *x)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < x->size; i++)
+        n += x->data[i] == 0;
+    return n <= CLIPS_MAX && (x->size == 0 || x->data[x->size - 1] == 0) ?
+           (int)n : -1;
+}
+
+static int take_labels(struct ctt_pack *p, const struct part *x)
+{
+    const char *s = (const char *)x->data;
+    struct ctt_list *l = p->list;
+    int n = count_strings(x), rc = 0;
+
+    CTT_CHECK(n >= 0, CTT_EFORMAT, "%s: bad class names", p->path);
+    l->label = ctt_calloc((size_t)n + 1, sizeof(*l->label));
+    CTT_TRY(l->label ? 0 : CTT_ENOMEM);
+    for (; l->labels < n; s += strlen(s) + 1) {
+        l->label[l->labels] = ctt_strdup(s);
+        CTT_TRY(l->label[l->labels] ? 0 : CTT_ENOMEM);
+        l->labels++;
+    }
+    l->all_labels = n;
+out:
+    return rc;
+}
+
+static int take_items(struct ctt_pack *p, const struct part *x)
+{
+    const char *s = (const char *)x->data;
+    struct ctt_list *l = p->list;
+    int n = count_strings(x), rc = 0;
+
+    CTT_CHECK(n > 0, CTT_EFORMAT, "%s: no clips in it", p->path);
+    l->item = ctt_calloc((size_t)n, sizeof(*l->item));
+    CTT_TRY(l->item ? 0 : CTT_ENOMEM);
+    l->room = n;
+    for (; l->count < n; s += strlen(s) + 1) {
+        struct ctt_item *item = &l->item[l->count++];
+        item->path = ctt_strdup(s);
+        item->id = ctt_strdup(s);
+        CTT_TRY(item->path && item->id ? 0 : CTT_ENOMEM);
+    }
+    l->all = n;
+out:
+    return rc;
+}
+
+/* Clip i's entry, checked against the file's size. */
+static int take_entry(struct ctt_pack *p, int i, int64_t size)
+{
+    const int64_t *x = p->index[i];
+    int64_t frame = (int64_t)p->h * p->w * p->in.c;
+    int rc = 0;
+
+    CTT_CHECK(x[CTT_PACK_LABEL] >= -1 &&
+              x[CTT_PACK_LABEL] < p->list->labels &&
+              x[CTT_PACK_FRAMES] > 0 &&
+              x[CTT_PACK_FRAMES] <= CLIP_MAX / frame &&
+              x[CTT_PACK_FRAMES] <= size / frame &&
+              x[CTT_PACK_AT] >= 0 &&
+              x[CTT_PACK_AT] <= size - x[CTT_PACK_FRAMES] * frame &&
+              x[CTT_PACK_FPS] >= 0 && x[CTT_PACK_FPS] < CLIP_MAX << 24,
+              CTT_EFORMAT, "%s: a bad index entry for clip '%s'", p->path,
+              p->list->item[i].id);
+    p->list->item[i].label = (int)x[CTT_PACK_LABEL];
+out:
+    return rc;
+}
+
+static int take_index(struct ctt_pack *p, const struct part *x, int64_t size)
+{
+    int n = p->list->count, rc = 0;
+
+    CTT_CHECK(x->size == (int64_t)n * (int64_t)sizeof(*p->index),
+              CTT_EFORMAT, "%s: %d clips, but an index of %lld bytes",
+              p->path, n, (long long)x->size);
+    p->index = ctt_calloc((size_t)n, sizeof(*p->index));
+    CTT_TRY(p->index ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < CTT_PACK_COLUMNS; j++)
+            p->index[i][j] = (int64_t)ctt_pack_get(
+                x->data + 8 * ((int64_t)i * CTT_PACK_COLUMNS + j));
+        CTT_TRY(take_entry(p, i, size));
+    }
+out:
+    return rc;
+}
+
+/* ---- files ---- */
+
+static int open_file(const char *path, int *fd, int64_t *size)
+{
+    struct stat st;
+    int rc = 0;
+
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    CTT_CHECK(*fd >= 0 && fstat(*fd, &st) == 0, CTT_EIO, "%s: %s", path,
+              strerror(errno));
+    CTT_CHECK(S_ISREG(st.st_mode), CTT_EIO, "%s: not a file", path);
+    *size = st.st_size;
+out:
+    return rc;
+}
+
+int ctt_pack_is(const char *path)
+{
+    static const uint8_t sign[8] = { 0x89, 'H', 'D', 'F', 13, 10, 26, 10 };
+    uint8_t start[8];
+    int64_t size;
+    int fd, is;
+
+    is = open_file(path, &fd, &size) == 0 && pread(fd, start, 8, 0) == 8 &&
+         memcmp(start, sign, 8) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+int ctt_pack_open(const char *path, struct ctt_pack **out)
+{
+    struct part part[CTT_PACK_PARTS] = { { 0 } };
+    struct ctt_pack *p = NULL;
+    int64_t size;
+    int rc;
+
+    CTT_TRY(ctt_pack_new(path, &p));
+    CTT_TRY(open_file(path, &p->fd, &size));
+    CTT_TRY(read_parts(p, size, part));
+    CTT_TRY(take_input(p, (char *)part[CTT_PACK_INPUT].data));
+    CTT_TRY(take_labels(p, &part[CTT_PACK_LABELS]));
+    CTT_TRY(take_items(p, &part[CTT_PACK_IDS]));
+    CTT_TRY(take_index(p, &part[CTT_PACK_INDEX], size));
+    *out = p;
+    p = NULL;
+out:
+    for (int i = 0; i < CTT_PACK_PARTS; i++)
+        ctt_free(part[i].data);
+    ctt_pack_close(&p);
+    return rc;
+}
+
+const struct ctt_list *ctt_pack_list(const struct ctt_pack *p)
+{
+    return p->list;
+}
+
+const struct ctt_input *ctt_pack_input(const struct ctt_pack *p)
+{
+    return &p->in;
+}
+
+int ctt_pack_length(const struct ctt_pack *p, int i)
+{
+    return (int)p->index[i][CTT_PACK_FRAMES];
+}
+
+int ctt_pack_read(const struct ctt_pack *p, int i, struct ctt_frames *out)
+{
+    const int64_t *x = p->index[i];
+    struct ctt_frames f = { .count = (int)x[CTT_PACK_FRAMES], .h = p->h,
+        .w = p->w, .c = p->in.c,
+        .fps = (float)((double)x[CTT_PACK_FPS] / CTT_PACK_FPS_UNIT) };
+    size_t size = (size_t)f.count * f.h * f.w * f.c;
+    int rc = 0;
+
+    f.data = ctt_calloc(size, 1);
+    CTT_TRY(f.data ? 0 : CTT_ENOMEM);
+    CTT_TRY(read_at(p, x[CTT_PACK_AT], f.data, size));
+    CTT_CHECK(ctt_pack_sum(0, f.data, size) == (uint64_t)x[CTT_PACK_SUM],
+              CTT_EFORMAT, "%s: clip '%s' is damaged", p->path,
+              p->list->item[i].id);
+    *out = f;
+    f.data = NULL;
+out:
+    ctt_frames_free(&f);
+    return rc;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pack_write.c: writes decoded clips into one HDF5 file. */
+#include "net/h5_in.h"
+#include "video/names.h"
+#include "video/packfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What HDF5 may need beside the data: at all, and for each clip. */
+enum { SLACK = 1 << 18, EACH = 1 << 11, INPUT_MAX = 512 };
+
+struct ctt_pack_out {
+    char   *path;       /* of the file beside */
+    int     fd;
+    hid_t   file;
+    int64_t size;       /* set aside for the file so far */
+};
+
+/* HDF5's answer, as an error that says which file; between ctt_h5_enter and
+ * ctt_h5_leave. */
+#define TRY_H5(o, expr) \
+    CTT_CHECK((expr) >= 0, CTT_EIO, "%s: HDF5 cannot write it", (o)->path)
+
+/* Makes the disk promise room for so many bytes more, since HDF5 cannot cope
+ * with one that is full: it fails again at exit.  Where a file system knows no
+ * promises there are none. */
+static int set_aside(struct ctt_pack_out *o, int64_t more)
+{
+    int e, rc = 0;
+
+    do {
+        e = posix_fallocate(o->fd, (off_t)o->size, (off_t)more);
+    } while (e == EINTR);
+    CTT_CHECK(e == 0 || e == EOPNOTSUPP || e == EINVAL || e == ENOSYS,
+              CTT_EIO, "%s: %s", o->path, strerror(e));
+    o->size += more;
+out:
+    return rc;
+}
+
+/* ---- the file ---- */
+
+/* Nothing in it says when it was made, so that the same clips give the same
+ * file. */
+static int create(struct ctt_pack_out *o)
+{
+    hid_t a = H5Pcreate(H5P_FILE_ACCESS), c = H5Pcreate(H5P_FILE_CREATE);
+    hid_t d = H5Pcreate(H5P_GROUP_CREATE), g = -1;
+    int rc = 0;
+
+    TRY_H5(o, a);
+    TRY_H5(o, c);
+    TRY_H5(o, d);
+    TRY_H5(o, H5Pset_obj_track_times(c, 0));
+    TRY_H5(o, H5Pset_obj_track_times(d, 0));
+    TRY_H5(o, H5Pset_libver_bounds(a, H5F_LIBVER_V18, H5F_LIBVER_V18));
+    TRY_H5(o, H5Pset_fclose_degree(a, H5F_CLOSE_STRONG));
+    TRY_H5(o, o->file = H5Fcreate(o->path, H5F_ACC_TRUNC, c, a));
+    CTT_TRY(set_aside(o, SLACK));
+    TRY_H5(o, g = H5Gcreate2(o->file, "clip", H5P_DEFAULT, d, H5P_DEFAULT));
+out:
+    ctt_h5_drop(H5Gclose, g);
+    ctt_h5_drop(H5Pclose, d);
+    ctt_h5_drop(H5Pclose, c);
+    ctt_h5_drop(H5Pclose, a);
+    return rc;
+}
+
+/* path: what the pack will be called. */
+static int open_out(const char *path, struct ctt_pack_out **out)
+{
+    struct ctt_pack_out *o = ctt_calloc(1, sizeof(*o));
+    size_t room = strlen(path) + sizeof(".part");
+    struct ctt_h5_quiet q;
+    int rc = o ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    o->file = o->fd = -1;
+    o->path = ctt_calloc(room, 1);
+    CTT_TRY(o->path ? 0 : CTT_ENOMEM);
+    snprintf(o->path, room, "%s.part", path);
+    o->fd = open(o->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    CTT_CHECK(o->fd >= 0, CTT_EIO, "%s: %s", o->path, strerror(errno));
+    CTT_TRY(set_aside(o, SLACK));
+    o->size = 0;    /* for H5Fcreate gives the room back */
+    q = ctt_h5_enter();
+    CTT_TRY(ctt_h5_leave(q, create(o)));
+    *out = o;
+    o = NULL;
+out:
+    ctt_pack_abort(&o);
+    return rc;
+}
+
+void ctt_pack_abort(struct ctt_pack_out **out)
+{
+    struct ctt_pack_out *o = *out;
+    struct ctt_h5_quiet q;
+
+    if (!o)
+        return;
+    if (o->file >= 0) {
+        q = ctt_h5_enter();
+        H5Fclose(o->file);
+        ctt_h5_leave(q, 0);
+    }
+    if (o->fd >= 0) {
+        close(o->fd);
+        unlink(o->path);
+    }
+    ctt_free(o->path);
+    ctt_free(o);
+    *out = NULL;
+}
+
+/* A whole dataset at once; *at: where it lies in the file. */
+static int write_data(struct ctt_pack_out *o, const char *name,
+                      hid_t file_type, hid_t type, int rank,
+                      const hsize_t *dim, const void *data, int64_t *at)
+{
+    hid_t s = H5Screate_simple(rank, dim, NULL), c = -1, d = -1;
+    haddr_t where = 0;
+    int rc = 0;
+
+    TRY_H5(o, s);
+    TRY_H5(o, c = H5Pcreate(H5P_DATASET_CREATE));
+    TRY_H5(o, H5Pset_obj_track_times(c, 0));
+    TRY_H5(o, d = H5Dcreate2(o->file, name, file_type, s, H5P_DEFAULT, c,
+                             H5P_DEFAULT));
+    if (dim[0]) {
+        TRY_H5(o, H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
+        where = H5Dget_offset(d);
+        TRY_H5(o, where == HADDR_UNDEF ? -1 : 0);
+    }
+    *at = (int64_t)where;
+out:
+    if (d >= 0 && H5Dclose(d) < 0 && rc >= 0)
+        rc = ctt_error(CTT_EIO, "%s: HDF5 cannot write it", o->path);
+    ctt_h5_drop(H5Pclose, c);
+    ctt_h5_drop(H5Sclose, s);
+    return rc;
+}
+
+static int put_bytes(struct ctt_pack_out *o, const char *name, int rank,
+                     const hsize_t *dim, const void *data, int64_t *at)
+{
+    struct ctt_h5_quiet q = ctt_h5_enter();
+
+    return ctt_h5_leave(q, write_data(o, name, H5T_STD_U8LE,
+                                      H5T_NATIVE_UINT8, rank, dim, data, at));
+}
+
+/* ---- clips ---- */
+
+int ctt_pack_create(const char *path, const struct ctt_input *in,
+                    char *const *label, int labels, struct ctt_pack **out)
+{
+    struct ctt_pack *p = NULL;
+    struct ctt_list *l;
+    int rc;
+
+    CTT_TRY(ctt_pack_new(path, &p));
+    p->in = *in;
+    ctt_frame_size(in, &p->w, &p->h);
+    l = p->list;
+    l->label = ctt_calloc((size_t)labels + 1, sizeof(*l->label));
+    CTT_TRY(l->label ? 0 : CTT_ENOMEM);
+    for (; l->labels < labels; l->labels++) {
+        l->label[l->labels] = ctt_strdup(label[l->labels]);
+        CTT_TRY(l->label[l->labels] ? 0 : CTT_ENOMEM);
+    }
+    CTT_TRY(open_out(path, &p->out));
+    *out = p;
+    p = NULL;
+out:
+    ctt_pack_close(&p);
+    return rc;
+}
+
+/* Room for another clip, of which nothing counts yet. */
+static int reserve(struct ctt_pack *p)
+{
+    struct ctt_list *l = p->list;
+    void *more = ctt_grown(p->index, &p->room, l->count, sizeof(*p->index));
+
+    if (!more)
+        return CTT_ENOMEM;
+    p->index = more;
+    more = ctt_grown(l->item, &l->room, l->count, sizeof(*l->item));
+    if (!more)
+        return CTT_ENOMEM;
+    l->item = more;
+    return 0;
+}
+
+static int check_clip(const struct ctt_pack *p, const char *id, int label,
+                      const struct ctt_frames *f)
+{
+    int rc = 0;
+
+    CTT_CHECK(f->count > 0 && f->w == p->w && f->h == p->h &&
+              f->c == p->in.c, CTT_EINVAL, "%s: clip '%s' of %dx%dx%d, not "
+              "%dx%dx%d", p->path, id, f->w, f->h, f->c, p->w, p->h, p->in.c);
+    CTT_CHECK(label >= -1 && label < p->list->labels, CTT_EINVAL,
+              "%s: clip '%s' has label %d of %d", p->path, id, label,
+              p->list->labels);
+out:
+    return rc;
+}
+
+int ctt_pack_add(struct ctt_pack *p, const char *id, int label,
+                 const struct ctt_frames *f)
+{
+    hsize_t dim[4] = { (hsize_t)f->count, (hsize_t)f->h, (hsize_t)f->w,
+                       (hsize_t)f->c };
+    size_t size = (size_t)f->count * f->h * f->w * f->c;
+    struct ctt_item item = { .label = label };
+    struct ctt_list *l = p->list;
+    char name[24];
+    int64_t at, *x;
+    int rc;
+
+    CTT_TRY(check_clip(p, id, label, f));
+    CTT_TRY(reserve(p));
+    item.path = ctt_strdup(id);
+    item.id = ctt_strdup(id);
+    CTT_TRY(item.path && item.id ? 0 : CTT_ENOMEM);
+    CTT_TRY(set_aside(p->out, (int64_t)size + EACH));
+    snprintf(name, sizeof(name), "clip/%d", l->count);
+    CTT_TRY(put_bytes(p->out, name, 4, dim, f->data, &at));
+    x = p->index[l->count];
+    x[CTT_PACK_LABEL] = label;
+    x[CTT_PACK_FRAMES] = f->count;
+    x[CTT_PACK_FPS] = llround((double)f->fps * CTT_PACK_FPS_UNIT);
+    x[CTT_PACK_SUM] = (int64_t)ctt_pack_sum(0, f->data, size);
+    x[CTT_PACK_AT] = at;
+    l->item[l->count++] = item;
+    item = (struct ctt_item){ 0 };
+out:
+    ctt_free(item.path);
+    ctt_free(item.id);
+    return rc;
+}
+
+/* ---- the parts beside the clips, and the tail ---- */
+
+/* A part as the bytes that the file has. */
+struct part {
+    uint8_t *data;
+    size_t   size;
+    int64_t  at;
+};
+
+static int input_part(const struct ctt_pack *p, struct part *x)
+{
+    union ctt_attr attr = { .input = p->in };
+    FILE *f = NULL;
+    int rc = 0, bad;
+
+    x->data = ctt_calloc(INPUT_MAX, 1);
+    CTT_TRY(x->data ? 0 : CTT_ENOMEM);
+    f = fmemopen(x->data, INPUT_MAX, "w");
+    CTT_CHECK(f, CTT_ENOMEM, "%s: %s", p->path, strerror(errno));
+    ctt_opt_print(ctt_ops[CTT_OP_INPUT].attr, &attr, f);
+    bad = fclose(f) != 0 || x->data[INPUT_MAX - 1] != 0;
+    CTT_CHECK(!bad, CTT_EINVAL, "%s: the input's settings are too long",
+              p->path);
+    x->size = strlen((char *)x->data);
+out:
+    return rc;
+}
+
+/* All labels, or all ids, one behind the other. */
+static int text_part(const struct ctt_list *l, int ids, struct part *x)
+{
+    int n = ids ? l->count : l->labels;
+    size_t room = 0;
+
+    for (int i = 0; i < n; i++)
+        room += strlen(ids ? l->item[i].id : l->label[i]) + 1;
+    x->data = ctt_calloc(room, 1);
+    if (!x->data)
+        return CTT_ENOMEM;
+    for (int i = 0; i < n; i++) {
+        const char *from = ids ? l->item[i].id : l->label[i];
+        memcpy(x->data + x->size, from, strlen(from) + 1);
+        x->size += strlen(from) + 1;
+    }
+    return 0;
+}
+
+static int index_part(const struct ctt_pack *p, struct part *x)
+{
+    x->data = ctt_calloc((size_t)p->list->count, sizeof(*p->index));
+    if (!x->data)
+        return CTT_ENOMEM;
+    for (int i = 0; i < p->list->count; i++)
+        for (int j = 0; j < CTT_PACK_COLUMNS; j++, x->size += 8)
+            ctt_pack_put(x->data + x->size, (uint64_t)p->index[i][j]);
+    return 0;
+}
+
+static int write_parts(const struct ctt_pack *p, struct part *x)
+{
+    static const char *const name[] = { "input", "labels", "ids", "index" };
+    struct ctt_h5_quiet q;
+    hsize_t dim[2];
+    int rc;
+
+    CTT_TRY(input_part(p, &x[CTT_PACK_INPUT]));
+    CTT_TRY(text_part(p->list, 0, &x[CTT_PACK_LABELS]));
+    CTT_TRY(text_part(p->list, 1, &x[CTT_PACK_IDS]));
+    CTT_TRY(index_part(p, &x[CTT_PACK_INDEX]));
+    for (int i = 0; i < CTT_PACK_PARTS; i++) {
+        CTT_TRY(set_aside(p->out, (int64_t)x[i].size + EACH));
+        dim[0] = x[i].size;
+        if (i != CTT_PACK_INDEX) {
+            CTT_TRY(put_bytes(p->out, name[i], 1, dim, x[i].data, &x[i].at));
+            continue;
+        }
+        dim[0] = (hsize_t)p->list->count;
+        dim[1] = CTT_PACK_COLUMNS;
+        q = ctt_h5_enter();
+        CTT_TRY(ctt_h5_leave(q, write_data(p->out, name[i], H5T_STD_I64LE,
+                                           H5T_STD_I64LE, 2, dim, x[i].data,
+                                           &x[i].at)));
+    }
+out:
+    return rc;
+}
+
+/* Closes HDF5's side of the file; *size: how long that is. */
+static int close_file(struct ctt_pack_out *o, hsize_t *size)
+{
+    int rc = 0;
+
+    TRY_H5(o, H5Fflush(o->file, H5F_SCOPE_GLOBAL));
+    TRY_H5(o, H5Fget_filesize(o->file, size));
+    TRY_H5(o, H5Fclose(o->file));
+    o->file = -1;
+out:
+    return rc;
+}
+
+/* The file becomes as long as HDF5's part of it, and then comes the tail. */
+static int write_tail(struct ctt_pack_out *o, hsize_t size,
+                      const struct part *x)
+{
+    uint8_t tail[8 * CTT_PACK_TAIL] = CTT_PACK_MAGIC;
+    uint64_t sum;
+    int rc = 0;
+
+    ctt_pack_put(tail + 8, CTT_PACK_VERSION);
+    for (int i = 0; i < CTT_PACK_PARTS; i++) {
+        ctt_pack_put(tail + 16 + 16 * i, (uint64_t)x[i].at);
+        ctt_pack_put(tail + 24 + 16 * i, (uint64_t)x[i].size);
+    }
+    sum = ctt_pack_sum(0, tail, sizeof(tail) - 8);
+    for (int i = 0; i < CTT_PACK_PARTS; i++)
+        sum = ctt_pack_sum(sum, x[i].data, x[i].size);
+    ctt_pack_put(tail + sizeof(tail) - 8, sum);
+    CTT_CHECK(ftruncate(o->fd, (off_t)size) == 0 &&
+              pwrite(o->fd, tail, sizeof(tail), (off_t)size) ==
+              (ssize_t)sizeof(tail), CTT_EIO, "%s: %s", o->path,
+              strerror(errno));
+out:
+    return rc;
+}
+
+/* The data must be on the disk before the name is. */
+static int rename_file(struct ctt_pack *p)
+{
+    struct ctt_pack_out *o = p->out;
+    int rc = 0;
+
+    CTT_CHECK(fsync(o->fd) == 0 && rename(o->path, p->path) == 0,
+              CTT_EIO, "%s: %s", p->path, strerror(errno));
+    close(o->fd);
+    o->fd = -1;    /* there is nothing to remove any more */
+out:
+    return rc;
+}
+
+int ctt_pack_finish(struct ctt_pack **pack)
+{
+    struct part part[CTT_PACK_PARTS] = { { 0 } };
+    struct ctt_pack *p = *pack;
+    struct ctt_h5_quiet q;
+    hsize_t size = 0;
+    int rc = 0;
+
+    CTT_CHECK(p->list->count > 0, CTT_EINVAL, "%s: no clips to pack",
+              p->path);
+    CTT_TRY(write_parts(p, part));
+    q = ctt_h5_enter();
+    CTT_TRY(ctt_h5_leave(q, close_file(p->out, &size)));
+    CTT_TRY(write_tail(p->out, size, part));
+    CTT_TRY(rename_file(p));
+out:
+    for (int i = 0; i < CTT_PACK_PARTS; i++)
+        ctt_free(part[i].data);
+    ctt_pack_close(pack);
+    return rc;
+}

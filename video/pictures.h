@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pictures.h: clips that are stored as folders of numbered pictures. */
+#ifndef CTT_PICTURES_H
+#define CTT_PICTURES_H
+
+#include "net/ctt.h"
+
+struct ctt_pictures {
+    char *pattern;         /* folder/img_%05d.jpg */
+    int   first, count;    /* count 0: no folder */
+};
+
+/* If path is a folder or "folder#first+count", finds its pictures: the files
+ * that are named like the first one but for their number, which must follow
+ * each other.  Any other path is left alone. */
+int  ctt_pictures_find(const char *path, struct ctt_pictures *out);
+void ctt_pictures_clear(struct ctt_pictures *p);
+
+/* What FFmpeg opens: file:pattern, or file:path if p is empty. */
+int  ctt_pictures_url(const struct ctt_pictures *p, const char *path,
+                      char **out);
+
+#endif
