@@ -25,6 +25,8 @@ struct ctt_dev {
     const struct ctt_dev_kind *kind;
     ctt_kernels                kernel;
     ctt_kernels                plain;    /* cpu: what oneDNN replaces */
+    ctt_kernels                inner;    /* cpu: what Winograd replaces */
+    const struct ctt_dev_kind *below;    /* whose caches inner makes */
     int                        threads;
     void                      *own;      /* of the kind */
     char                      *scratch;  /* for the length of a call */

@@ -127,7 +127,8 @@ static int convttlstm(struct ctt_graph *g, const char *name,
 {
     char zx[2 * CTT_NAME], z[2 * CTT_NAME], q[2 * CTT_NAME];
     char a[2 * CTT_NAME];
-    int rc = 0, lags = c->steps - c->order + 1, wide = c->order * lags * c->rank;
+    int rc = 0, lags = c->steps - c->order + 1;
+    int wide = c->order * lags * c->rank;
 
     CTT_CHECK(lags >= 1 && lags <= CTT_MAX_IN, CTT_EINVAL,
               "%s: order %d with %d steps", name, c->order, c->steps);

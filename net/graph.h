@@ -30,7 +30,7 @@ enum ctt_colour    { CTT_RGB, CTT_BGR, CTT_GRAY };
 /* What a model wants of its frames; video/ makes them so. */
 struct ctt_input {
     int   d, h, w, c;
-    float fps;           /* frames a second the clip is resampled to; 0: as is */
+    float fps;           /* frames a second it is resampled to; 0: as is */
     float mean[3], std[3];    /* of a channel, for values in 0..1 */
     float scale;         /* fit=crop: the frame covers scale * (w, h) first */
     int   fit, colour;

@@ -112,6 +112,19 @@ static int get_string(const struct ctt_opt *o, const char *s, void *out)
     return 0;
 }
 
+/* The fewest digits that read back as the same number. */
+static void print_float(float x, FILE *f)
+{
+    char s[32];
+
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(s, sizeof(s), "%.*g", digits, (double)x);
+        if (strtof(s, NULL) == x)
+            break;
+    }
+    fprintf(f, "%s", s);
+}
+
 static void put_int(const struct ctt_opt *o, const void *p, FILE *f)
 {
     (void)o;
@@ -125,14 +138,16 @@ static void put_three(const struct ctt_opt *o, const void *p, FILE *f)
 
     if (o->type == CTT_INT3)
         fprintf(f, "%d,%d,%d", i[0], i[1], i[2]);
-    else
-        fprintf(f, "%.9g,%.9g,%.9g", (double)x[0], (double)x[1], (double)x[2]);
+    for (int k = 0; k < 3 && o->type == CTT_FLOAT3; k++) {
+        fprintf(f, "%s", k ? "," : "");
+        print_float(x[k], f);
+    }
 }
 
 static void put_float(const struct ctt_opt *o, const void *p, FILE *f)
 {
     (void)o;
-    fprintf(f, "%.9g", (double)*(const float *)p);
+    print_float(*(const float *)p, f);
 }
 
 static void put_string(const struct ctt_opt *o, const void *p, FILE *f)

@@ -34,7 +34,9 @@ int ctt_check_close(const float *a, const float *b, int64_t n, double tol,
 
     for (int64_t i = 0; i < n; i++) {
         double e = fabs((double)a[i] - b[i]) / (1 + fabs((double)b[i]));
-        if (!(e <= worst)) {
+        if (isnan(e))
+            e = INFINITY;    /* a NaN is the worst there can be */
+        if (e > worst) {
             worst = e;
             at = i;
         }

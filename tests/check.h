@@ -17,9 +17,10 @@ int ctt_check_main(CU_SuiteInfo *suites);
 void ctt_check_fill(float *x, int64_t n, uint64_t key);
 
 /* One failure per array, naming the worst element. */
-#define CHECK_CLOSE(a, b, n, tol) \
-    CU_assertImplementation(ctt_check_close(a, b, n, tol, __FILE__, __LINE__), \
-                            __LINE__, #a " close to " #b, __FILE__, "", CU_FALSE)
+#define CHECK_CLOSE(a, b, n, tol)                                       \
+    CU_assertImplementation(                                            \
+        ctt_check_close(a, b, n, tol, __FILE__, __LINE__), __LINE__,    \
+        #a " close to " #b, __FILE__, "", CU_FALSE)
 int ctt_check_close(const float *a, const float *b, int64_t n, double tol,
                     const char *file, int line);
 

@@ -79,7 +79,7 @@ static void eight_clips_are_learnt(void)
         CHECK_OK(ctt_evaluate(m, &cfg, d, &end, 1, NULL, &v));
         CU_ASSERT_EQUAL(v->clips, 8);
         CU_ASSERT(ctt_metrics_top1(v, 0) == 1);
-        CU_ASSERT(m->history && strstr(m->history, "train steps="));
+        CU_ASSERT(m->history && strstr(m->history, "train clips=8"));
         ctt_metrics_free(&v);
         ctt_model_free(&m);
         ctt_data_close(&d);

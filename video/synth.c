@@ -98,7 +98,7 @@ static void pick_motion(struct ctt_rng *r, struct script *s)
 
     s->dist = ctt_rng_in(r, .3f, .5f);
     s->grow = ctt_rng_in(r, .7f, 1.1f);
-    s->turn = ctt_rng_in(r, 1.6f, 2.6f);
+    s->turn = ctt_rng_in(r, 2.2f, 3.2f);
     s->at_x = ctt_rng_below(r, 3) ? 0 : ctt_rng_in(r, -.5f, .5f);
     s->at_y = ctt_rng_below(r, 3) ? 0 : ctt_rng_in(r, -.5f, .5f);
     s->at_grow = ctt_rng_below(r, 3) ? 0 : ctt_rng_in(r, -.5f, .5f);
@@ -106,7 +106,7 @@ static void pick_motion(struct ctt_rng *r, struct script *s)
     s->cycles = 2 + (float)ctt_rng_below(r, 2);
     most = floorf((s->late - s->start) / 6);
     s->cycles = s->cycles < most ? s->cycles : most > 1 ? most : 1;
-    s->gap = ctt_rng_in(r, .5f, .9f);
+    s->gap = ctt_rng_in(r, .8f, 1.3f);
 }
 
 static void pick_thing(struct ctt_rng *r, struct script *s)

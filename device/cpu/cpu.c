@@ -2,6 +2,7 @@
  * cpu.c: the device "cpu": our kernels for the best instruction set that the
  * processor has, and oneDNN in the place of some of them. */
 #include "device/cpu/cpu.h"
+#include "device/cpu/wino_conv.h"
 #ifdef HAVE_ONEDNN
 #include "device/cpu/onednn.h"
 #endif
@@ -34,25 +35,10 @@ const struct ctt_isa ctt_isas[] = {
     { NULL, &ctt_ref_kernels, anywhere },
 };
 
-static int cpu_open(struct ctt_dev *d)
-{
-    int i = 0;
-
-    while (!ctt_isas[i].supported())
-        i++;
-    memcpy(d->kernel, ctt_isas[i].kernels, sizeof(d->kernel));
-    memcpy(d->plain, ctt_isas[i].kernels, sizeof(d->plain));
+/* Makes the kernels that stand below Winograd's. */
+static const struct ctt_dev_kind below = {
 #ifdef HAVE_ONEDNN
-    return ctt_onednn_open(d);
-#else
-    return 0;
-#endif
-}
-
-const struct ctt_dev_kind ctt_dev_cpu = {
-    .name = "cpu",
-    .open = cpu_open,
-#ifdef HAVE_ONEDNN
+    .open = ctt_onednn_open,
     .close = ctt_onednn_close,
     .forget = ctt_onednn_forget,
     .impl = ctt_onednn_impl,
@@ -60,4 +46,40 @@ const struct ctt_dev_kind ctt_dev_cpu = {
 #else
     .sgemm = ctt_plain_sgemm,
 #endif
+};
+
+static int cpu_open(struct ctt_dev *d)
+{
+    int i = 0, rc = 0;
+
+    while (!ctt_isas[i].supported())
+        i++;
+    memcpy(d->kernel, ctt_isas[i].kernels, sizeof(d->kernel));
+    memcpy(d->plain, ctt_isas[i].kernels, sizeof(d->plain));
+    if (below.open)
+        CTT_TRY(below.open(d));
+    ctt_wino_open(d, &below);
+out:
+    return rc;
+}
+
+static void cpu_close(struct ctt_dev *d)
+{
+    if (below.close)
+        below.close(d);
+}
+
+static int cpu_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
+                     float *c)
+{
+    return below.sgemm(d, n, a, b, c);
+}
+
+const struct ctt_dev_kind ctt_dev_cpu = {
+    .name = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .forget = ctt_wino_forget,
+    .impl = ctt_wino_impl,
+    .sgemm = cpu_sgemm,
 };

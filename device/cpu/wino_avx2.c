@@ -14,8 +14,9 @@ static int supported(void)
            __builtin_cpu_supports("fma");
 }
 
-const struct ctt_wino_isa ctt_wino_avx2 = { "wino:avx2", LANES, supported, conv,
-                                         grad };
+const struct ctt_wino_isa ctt_wino_avx2 = {
+    "wino:avx2", LANES, supported, conv, grad
+};
 #else
 #include "device/cpu/wino.h"
 
@@ -24,6 +25,7 @@ static int supported(void)
     return 0;
 }
 
-const struct ctt_wino_isa ctt_wino_avx2 = { "wino:avx2", 0, supported, NULL,
-                                         NULL };
+const struct ctt_wino_isa ctt_wino_avx2 = {
+    "wino:avx2", 0, supported, NULL, NULL
+};
 #endif

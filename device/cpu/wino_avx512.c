@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wino_avx512.c: the Winograd kernels for AVX512. */
 #if defined(__x86_64__)
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512")
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,fma")
+#pragma GCC target("prefer-vector-width=512")
 #pragma GCC optimize("fp-contract=fast")
 #define LANES 16
 #define ROWS 14
@@ -16,8 +17,9 @@ static int supported(void)
            __builtin_cpu_supports("avx512vl");
 }
 
-const struct ctt_wino_isa ctt_wino_avx512 = { "wino:avx512", LANES, supported, conv,
-                                         grad };
+const struct ctt_wino_isa ctt_wino_avx512 = {
+    "wino:avx512", LANES, supported, conv, grad
+};
 #else
 #include "device/cpu/wino.h"
 
@@ -26,6 +28,7 @@ static int supported(void)
     return 0;
 }
 
-const struct ctt_wino_isa ctt_wino_avx512 = { "wino:avx512", 0, supported, NULL,
-                                         NULL };
+const struct ctt_wino_isa ctt_wino_avx512 = {
+    "wino:avx512", 0, supported, NULL, NULL
+};
 #endif

@@ -7,8 +7,8 @@
 
 struct ctt_wino_plan {
     int64_t oh, ow, th, tw, tiles;    /* of the result: pixels, tiles */
-    int64_t c, cp, panels;    /* channels in, rounded up; panels of channels
-                                 out, each two registers wide */
+    int64_t c, cp, panels;    /* channels in, also rounded up; panels of
+                                 channels out, each two registers wide */
     int64_t block;            /* tiles that are worked on together */
     int     side, freqs;      /* 6, 36 or 8, 64 */
 };
@@ -16,9 +16,12 @@ struct ctt_wino_plan {
 static inline struct ctt_wino_plan
 ctt_wino_plan(const struct ctt_wino_shape *s, int lanes, int64_t block)
 {
-    struct ctt_wino_plan p = { .block = block, .side = s->r + 3,
-                               .c = s->c, .cp = ctt_align(s->c, lanes) };
+    struct ctt_wino_plan p;
 
+    p.c = s->c;
+    p.cp = ctt_align(s->c, lanes);
+    p.block = block;
+    p.side = s->r + 3;
     p.freqs = p.side * p.side;
     p.oh = s->h + 2 * s->pad_h - s->r + 1;
     p.ow = s->w + 2 * s->pad_w - s->r + 1;
