@@ -41,26 +41,46 @@ static void forget(struct work *t)
 
 /* ---- where to cut ---- */
 
-/* A mode of size 1 stays with the mode before it, or, if it is the first of
- * the window, with the next. */
+/* The modes of the window that are more than one number; returns how many. */
+static int wide_modes(const struct ctt_chain *c, int wide[3])
+{
+    int n = 0;
+
+    for (int m = 1; m < 4; m++)
+        if (c->dim[m] > 1)
+            wide[n++] = m;
+    return n;
+}
+
+/* Where each core but the first begins; returns how many.  A mode of size 1
+ * goes with one beside it.  Where the window is a point, a stride is cheapest
+ * on the side where the image is small. */
+static int cuts(const struct ctt_chain *c, int form, int deconv, int at[4])
+{
+    int wide[3], n = wide_modes(c, wide), k = 0;
+
+    if (n == 0) {
+        at[k++] = deconv ? 1 : 4;
+    } else if (form == CTT_TT_PAIR) {
+        at[k++] = n > 1 ? wide[n - 1] : c->dim[0] > c->dim[4] ? 1 : 4;
+    } else {
+        at[k++] = 1;
+        for (int i = 1; i < n && form == CTT_TT_TRAIN; i++)
+            at[k++] = wide[i];
+        at[k++] = 4;
+    }
+    return k;
+}
+
 static void first_cuts(struct ctt_chain *c, int form, int deconv)
 {
-    int n = 0, window = 0;
+    int at[4], n = cuts(c, form, deconv, at);
 
-    c->first[n++] = 0;
-    for (int m = 1; m < 4; m++) {
-        if (c->dim[m] == 1 || (window && form == CTT_TT_WINDOW))
-            continue;
-        c->first[n++] = window ? m : 1;
-        window = 1;
-    }
-    if (window)
-        c->first[n++] = 4;
-    else    /* a stride is cheapest where the image is small */
-        c->first[n++] = deconv ? 1 : 4;
-    c->first[n] = CTT_MODES;
-    c->cores = n;
-    c->rank[0] = c->rank[n] = 1;
+    for (int k = 0; k < n; k++)
+        c->first[k + 1] = at[k];
+    c->first[n + 1] = CTT_MODES;
+    c->cores = n + 1;
+    c->rank[0] = c->rank[n + 1] = 1;
 }
 
 static void drop_cut(struct ctt_chain *c, int k)

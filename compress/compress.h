@@ -79,7 +79,7 @@ int  ctt_report_json(const struct ctt_report *r, const char *path);
 
 /* ---- lowrank.c, chain.c ---- */
 
-enum ctt_tt_form { CTT_TT_TRAIN, CTT_TT_WINDOW };
+enum ctt_tt_form { CTT_TT_TRAIN, CTT_TT_WINDOW, CTT_TT_PAIR };
 
 struct ctt_lowrank {
     int         rank;      /* no rank is larger; 0: no limit */
@@ -91,8 +91,10 @@ struct ctt_lowrank {
 /* Factorises the convs and deconvs of a model as tensor trains (Oseledets
  * 2011; of convolutions, Garipov and others 2016), cut by truncated SVDs
  * between input channels, kernel depth, rows, columns and output channels
- * (form train) or between input channels, window and output channels (form
- * window, which is the form of Tucker-2, Kim and others 2016).  Each core is a
+ * (form train), or between input channels, window and output channels (form
+ * window, which is that of Tucker-2, Kim and others 2016), or in two, before
+ * the columns (form pair, which is that of Jaderberg and others 2014; less is
+ * lost at the same rank, and less is saved).  Each core is a
  * small conv: the chain NAME.t1, NAME.t2 .. NAME computes what NAME did, up to
  * the error.  Two cores that are no cheaper apart are left together; a weight
  * whose chain has not fewer parameters and multiplications is left as it was.
@@ -136,6 +138,12 @@ double ctt_pruned(const struct ctt_model *m, const char *except);
  * 2017): from s0 before the first, fast at first, to s1 after the last. */
 double ctt_prune_cubic(double s0, double s1, int round, int rounds);
 
+/* ---- round.c ---- */
+
+/* Rounds the conv and deconv weights to so many significant bits, 1..24 (24:
+ * as they are).  A zero stays zero. */
+void ctt_round(struct ctt_model *m, int bits);
+
 /* ---- recipe.c ---- */
 
 struct ctt_recipe {
@@ -144,6 +152,7 @@ struct ctt_recipe {
     float              share;      /* pruned in the end; 0: no such stage */
     int                rounds;
     int                epochs;     /* of retraining, all stages together */
+    int                bits;       /* as in ctt_round; 0 or 24: no such stage */
 };
 
 /* What a recipe asks of its caller; each may be NULL.  arg is theirs. */
@@ -157,9 +166,10 @@ struct ctt_recipe_calls {
     int (*time)(void *arg, const char *path, double *ms);
 };
 
-/* Epochs of retraining for stage `stage` of `stages` (from 0), out of epochs:
- * each stage has a share, the last one half of all. */
-int ctt_recipe_epochs(int epochs, int stage, int stages);
+/* Epochs of retraining after a stage, tensor trains or a round of pruning,
+ * counted from 0; they add up to o->epochs.  Tensor trains have a third, if
+ * pruning follows; the last round has half of what the rounds have. */
+int ctt_recipe_epochs(const struct ctt_recipe *o, int stage);
 
 /* Takes *m through the stages in order, replaces it by the result, and saves
  * that at path.  After each stage path.part is written, measured and removed.

@@ -14,7 +14,7 @@ struct walk {
     struct ctt_report             *r;
     char                          *part;    /* where stages are measured */
     double                         start;   /* share pruned before us */
-    int                            stage, stages;
+    int                            stage;
 };
 
 /* ---- one stage ---- */
@@ -87,8 +87,8 @@ static int do_lowrank(struct walk *k)
     ctt_model_free(k->m);
     *k->m = m;
     m = NULL;
-    CTT_TRY(finish(k, "tensor trains", ctt_recipe_epochs(
-        k->o->epochs, k->stage - 1, k->stages)));
+    CTT_TRY(finish(k, "tensor trains", ctt_recipe_epochs(k->o,
+                                                         k->stage - 1)));
 out:
     ctt_model_free(&m);
     return rc;
@@ -106,25 +106,55 @@ static int do_prune(struct walk *k, int round)
     snprintf(line, sizeof(line), "%s: %.2f%% of the weights are zero", name,
              100 * ctt_pruned(*k->m, o->prune.except));
     CTT_TRY(note(*k->m, line));
-    CTT_TRY(finish(k, name, ctt_recipe_epochs(o->epochs, k->stage - 1,
-                                              k->stages)));
+    CTT_TRY(finish(k, name, ctt_recipe_epochs(o, k->stage - 1)));
+out:
+    return rc;
+}
+
+static int do_round(struct walk *k)
+{
+    char line[64];
+    int rc = 0;
+
+    ctt_round(*k->m, k->o->bits);
+    snprintf(line, sizeof(line), "rounded: %d significant bits", k->o->bits);
+    CTT_TRY(note(*k->m, line));
+    CTT_TRY(finish(k, "rounded", 0));
 out:
     return rc;
 }
 
 /* ---- all ---- */
 
-/* Summed up and rounded, so that the sum is what was asked. */
-int ctt_recipe_epochs(int epochs, int stage, int stages)
-{
-    int each = stages > 1 ? epochs / 2 / (stages - 1) : 0;
-
-    return stage == stages - 1 ? epochs - each * (stages - 1) : each;
-}
-
 static int has_lowrank(const struct ctt_recipe *o)
 {
     return o->lowrank.rank > 0 || o->lowrank.tol > 0;
+}
+
+static int has_round(const struct ctt_recipe *o)
+{
+    return o->bits > 0 && o->bits < 24;
+}
+
+/* The share of the epochs that the stages before `stage` have. */
+static double before(const struct ctt_recipe *o, int stage)
+{
+    double trains = !has_lowrank(o) ? 0 : o->share > 0 ? 1.0 / 3 : 1;
+    int round = stage - has_lowrank(o);
+
+    if (stage <= 0)
+        return 0;
+    if (o->share == 0 || round >= o->rounds)
+        return 1;
+    if (round <= 0)
+        return trains;
+    return trains + (1 - trains) * 0.5 * round / (o->rounds - 1);
+}
+
+int ctt_recipe_epochs(const struct ctt_recipe *o, int stage)
+{
+    return (int)(o->epochs * before(o, stage + 1) + 0.5) -
+           (int)(o->epochs * before(o, stage) + 0.5);
 }
 
 /* A pattern that fits nothing is a mistake. */
@@ -156,8 +186,10 @@ static int check(const struct ctt_model *m, const struct ctt_recipe *o)
 {
     int rc = 0;
 
-    CTT_CHECK(has_lowrank(o) || o->share > 0, CTT_EINVAL,
+    CTT_CHECK(has_lowrank(o) || o->share > 0 || has_round(o), CTT_EINVAL,
               "nothing to do: neither tensor trains nor pruning are asked");
+    CTT_CHECK(o->bits >= 0 && o->bits <= 24, CTT_EINVAL,
+              "a float has no %d significant bits", o->bits);
     CTT_CHECK(o->share >= 0 && o->share < 1, CTT_EINVAL,
               "a share of %g cannot be pruned", (double)o->share);
     CTT_CHECK(o->share == 0 || o->rounds > 0, CTT_EINVAL,
@@ -181,13 +213,14 @@ int ctt_recipe_run(const struct ctt_recipe *o,
     k.part = ctt_calloc(size, 1);
     CTT_TRY(k.part ? 0 : CTT_ENOMEM);
     snprintf(k.part, size, "%s.part", path);
-    k.stages = has_lowrank(o) + (o->share > 0 ? o->rounds : 0);
     CTT_TRY(finish(&k, "as given", 0));
     if (has_lowrank(o))
         CTT_TRY(do_lowrank(&k));
     k.start = ctt_pruned(*m, o->prune.except);
     for (int i = 1; o->share > 0 && i <= o->rounds; i++)
         CTT_TRY(do_prune(&k, i));
+    if (has_round(o))
+        CTT_TRY(do_round(&k));
     CTT_TRY(ctt_model_save(path, *m));
     *out = k.r;
     k.r = NULL;

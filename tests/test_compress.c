@@ -115,12 +115,14 @@ static const char *const weights[] = {
     "input x h=1 w=9 c=12\nconv y in=x out=16 kernel=1,1,3\n",
 };
 
-static const char *const chains[][2] = {    /* train, window */
-    { "in|kh|kw|out", "in|kh kw|out" }, { "in|out", "in|out" },
-    { "in|kh|kw|out", "in|kh kw|out" },
-    { "in|kd|kh|kw|out", "in|kd kh kw|out" },
-    { "in|kh|kw|out", "in|kh kw|out" }, { "in|kd|out", "in|kd|out" },
-    { "in|kw|out", "in|kw|out" },
+static const char *const chains[][3] = {    /* train, window, pair */
+    { "in|kh|kw|out", "in|kh kw|out", "in kh|kw out" },
+    { "in|out", "in|out", "in|out" },
+    { "in|kh|kw|out", "in|kh kw|out", "in kh|kw out" },
+    { "in|kd|kh|kw|out", "in|kd kh kw|out", "in kd kh|kw out" },
+    { "in|kh|kw|out", "in|kh kw|out", "in kh|kw out" },
+    { "in|kd|out", "in|kd|out", "in kd|out" },
+    { "in|kw|out", "in|kw|out", "in kw|out" },
 };
 
 static void chain_ranks(size_t i, int form)
@@ -156,7 +158,7 @@ static void chain_ranks(size_t i, int form)
 static void test_ranks(void)
 {
     for (size_t i = 0; i < CTT_LEN(weights); i++)
-        for (int form = CTT_TT_TRAIN; form <= CTT_TT_WINDOW; form++)
+        for (int form = CTT_TT_TRAIN; form <= CTT_TT_PAIR; form++)
             chain_ranks(i, form);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
@@ -260,7 +262,7 @@ static void same_rest(const struct ctt_model *a, const struct ctt_model *b)
 static void test_exact(void)
 {
     for (size_t i = 0; i < CTT_LEN(models); i++)
-        for (int form = CTT_TT_TRAIN; form <= CTT_TT_WINDOW; form++) {
+        for (int form = CTT_TT_TRAIN; form <= CTT_TT_PAIR; form++) {
             struct ctt_model *m = small_model(models[i], 4), *c = NULL;
             struct ctt_lowrank o = { .tol = 1e-5f, .form = form };
             struct ctt_report *r = NULL;

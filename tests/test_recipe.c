@@ -4,6 +4,7 @@
 #include "tests/small.h"
 #include "compress/compress.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,15 +172,55 @@ static void test_cubic(void)
 
 static void test_epochs(void)
 {
-    for (int epochs = 0; epochs < 30; epochs++)
-        for (int stages = 1; stages < 6; stages++) {
-            int sum = 0;
-            for (int k = 0; k < stages; k++)
-                sum += ctt_recipe_epochs(epochs, k, stages);
-            CU_ASSERT_EQUAL(sum, epochs);
-            CU_ASSERT(2 * ctt_recipe_epochs(epochs, stages - 1, stages) >=
-                      epochs);
+    for (int k = 0; k < 30 * 2 * 6; k++) {
+        struct ctt_recipe o = { .lowrank = { .rank = k / 6 % 2 * 8 },
+                                .share = k % 6 ? 0.5f : 0,
+                                .rounds = k % 6, .epochs = k / 12 };
+        int stages = (o.lowrank.rank > 0) + o.rounds, sum = 0;
+
+        for (int i = 0; i < stages; i++) {
+            int e = ctt_recipe_epochs(&o, i);
+            CU_ASSERT(e >= 0);
+            sum += e;
         }
+        CU_ASSERT_EQUAL(sum, stages ? o.epochs : 0);
+        if (o.rounds > 1)
+            CU_ASSERT(ctt_recipe_epochs(&o, stages - 1) >= o.epochs / 3);
+    }
+}
+
+/* ---- rounding ---- */
+
+static void test_round(void)
+{
+    static const struct { float x; int bits; float y; } cases[] = {
+        { 1.0f, 1, 1.0f }, { 1.75f, 1, 2.0f }, { 1.5f, 1, 2.0f },
+        { 2.5f, 2, 2.0f }, { 3.5f, 2, 4.0f }, { -2.75f, 3, -3.0f },
+        { 0.1f, 24, 0.1f }, { 0.0f, 4, 0.0f },
+        { 1.00390625f, 8, 1.0f }, { 1.01171875f, 8, 1.015625f },
+    };
+    static const char text[] = "input x h=1 w=1 c=10\nconv y in=x out=1\n";
+    struct ctt_model *m = small_model(text, 1), *old = NULL;
+    const struct ctt_node *n = &m->g->node[1];
+
+    for (size_t i = 0; i < CTT_LEN(cases); i++) {
+        m->w[n->at[0]] = cases[i].x;
+        ctt_round(m, cases[i].bits);
+        CU_ASSERT_EQUAL(m->w[n->at[0]], cases[i].y);
+    }
+    m->w[n->at[0]] = FLT_MAX;
+    ctt_round(m, 3);
+    CU_ASSERT_EQUAL(m->w[n->at[0]], FLT_MAX);
+    ctt_model_free(&m);
+    m = small_model(net, 1);
+    CHECK_OK(ctt_model_copy(m, &old));
+    ctt_round(m, 8);
+    for (int64_t k = 0; k < m->g->weights; k++)
+        CU_ASSERT(fabs((double)m->w[k] - old->w[k]) <=
+                  fabs((double)old->w[k]) / 256);
+    CU_ASSERT_EQUAL(m->w[n->at[1]], old->w[n->at[1]]);    /* a bias */
+    ctt_model_free(&m);
+    ctt_model_free(&old);
 }
 
 /* ---- recipes ---- */
@@ -262,9 +303,12 @@ static void check_rows(const struct ctt_report *r, const struct ctt_model *m)
 
     CU_ASSERT(isnan(r->stage[0].before[0]));
     CU_ASSERT_DOUBLE_EQUAL(r->stage[0].after[2], 0.31, 1e-9);
-    CU_ASSERT_DOUBLE_EQUAL(last->before[0], 0.18, 1e-9);
-    CU_ASSERT_DOUBLE_EQUAL(last->after[0], 0.19, 1e-9);
-    CU_ASSERT_EQUAL(last->ms, 5);
+    CU_ASSERT_DOUBLE_EQUAL(last[-1].before[0], 0.18, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(last[-1].after[0], 0.19, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(last->before[0], 0.2, 1e-9);
+    CU_ASSERT_EQUAL(last->ms, 6);
+    CU_ASSERT(last->bytes < last[-1].bytes);
+    CU_ASSERT_EQUAL(last->params, last[-1].params);
     CU_ASSERT(last->bytes < r->stage[1].bytes);
     CU_ASSERT(r->stage[1].bytes < r->stage[0].bytes);
     CU_ASSERT(last->macs < r->stage[0].macs && last->live_macs < last->macs);
@@ -290,6 +334,8 @@ static void check_text(const struct ctt_report *r)
     while (ctt_report_stage_cells(r, rows, s, sizeof(s)))
         rows++;
     CU_ASSERT_EQUAL(rows, r->stages + 1);
+    CU_ASSERT(strstr(s, "rounded") == s);
+    CHECK_OK(ctt_report_stage_cells(r, r->stages - 1, s, sizeof(s)));
     CU_ASSERT(strstr(s, "pruned 3/3") == s);
     CU_ASSERT(strstr(s, "\t18.0/28.0/38.0\t19.0/29.0/39.0\t5.000") != NULL);
     for (rows = 0; ctt_report_weight_cells(r, rows, s, sizeof(s)); )
@@ -303,7 +349,7 @@ static void check_text(const struct ctt_report *r)
     }
     CU_ASSERT_EQUAL(depth, 0);
     CU_ASSERT(strstr(json, "\"top1_before_retraining\": null") != NULL);
-    CU_ASSERT(strstr(json, "\"ms_a_frame\": 5}") != NULL);
+    CU_ASSERT(strstr(json, "\"ms_a_frame\": 6}") != NULL);
     CU_ASSERT(strstr(json, "nan") == NULL);
     ctt_free(json);
     CU_ASSERT_EQUAL(ctt_report_json(r, in_folder("none/r.json")), CTT_EIO);
@@ -314,7 +360,7 @@ static void test_recipe(void)
     struct trainer t = { 0 };
     struct ctt_recipe_calls calls = { &t, retrain, accuracy, timed };
     struct ctt_recipe o = { .lowrank = { .rank = 4 }, .share = 0.6f,
-                            .rounds = 3, .epochs = 10 };
+                            .rounds = 3, .epochs = 10, .bits = 8 };
     struct ctt_model *m = small_model(net, 5), *back = NULL;
     struct ctt_report *r = NULL;
     const char *path = in_folder("m.h5");
@@ -324,8 +370,8 @@ static void test_recipe(void)
     CHECK_OK(ctt_recipe_run(&o, &calls, file, &m, &r));
     CU_ASSERT_EQUAL(t.epochs, 10);
     CU_ASSERT_EQUAL(t.stages, 4);
-    CU_ASSERT_EQUAL(r->stages, 5);
-    CU_ASSERT_EQUAL(r->stage[4].bytes, file_size(file));
+    CU_ASSERT_EQUAL(r->stages, 6);
+    CU_ASSERT_EQUAL(r->stage[5].bytes, file_size(file));
     CU_ASSERT_EQUAL(file_size(in_folder("m.h5.part")), -1);
     CHECK_OK(ctt_model_load(file, 0, &back));
     CU_ASSERT_EQUAL_FATAL(back->g->weights, m->g->weights);
@@ -334,6 +380,7 @@ static void test_recipe(void)
     CU_ASSERT_EQUAL(memcmp(back->keep, m->keep, (size_t)m->g->weights), 0);
     CU_ASSERT(strstr(back->history, "tensor trains: rank 4") != NULL);
     CU_ASSERT(strstr(back->history, "\npruned 3/3: 60.0") != NULL);
+    CU_ASSERT(strstr(back->history, "\nrounded: 8 ") != NULL);
     small_compare(m, back, 4, 0);
     check_rows(r, back);
     check_text(r);
@@ -375,6 +422,8 @@ static void test_errors(void)
         { { .rounds = 1 }, "e.h5", "nothing to do" },
         { { .share = 1, .rounds = 1 }, "e.h5", "a share of 1 " },
         { { .share = 0.5f }, "e.h5", "at least one round" },
+        { { .bits = 25 }, "e.h5", "nothing to do" },
+        { { .share = 0.5f, .rounds = 1, .bits = 25 }, "e.h5", "no 25 " },
         { { .share = 0.5f, .rounds = 1, .prune.except = "a,q" }, "e.h5",
           "no weight matches 'q'" },
         { { .lowrank = { .rank = 2, .except = "n" } }, "e.h5",
@@ -454,6 +503,7 @@ int main(void)
         { "ties", test_ties },
         { "cubic", test_cubic },
         { "epochs", test_epochs },
+        { "round", test_round },
         { "recipe", test_recipe },
         { "alone", test_alone },
         { "errors", test_errors },

@@ -37,7 +37,7 @@ c_files=$(files '\.(c|h|def)$' $folders)
 headers=$(files '\.h$' $folders)
 scripts=$(files '(\.(sh|am|ac|m4)|(^|/)(quickstart|run))$' \
           $folders m4 build-aux .ci quickstart autogen.sh configure.ac \
-          Makefile.am | grep -v -E 'm4/(lib|lt)[^/]*$')
+          Makefile.am | grep -v -E '^(m4/(lib|lt)|build-aux/ltmain)')
 [ -n "$c_files" ] || { echo "no sources in $top"; exit 99; }
 
 # 1. Who may include whom.

@@ -23,13 +23,13 @@ struct config {
     struct ctt_lowrank   lowrank;
     struct ctt_prune     prune;
     float                share;
-    int                  rounds, epochs;
+    int                  rounds, epochs, bits;
     const char          *out, *report;
 };
 
 #define FIELD(f) offsetof(struct config, f)
 
-static const char *const forms[] = { "train", "window", NULL };
+static const char *const forms[] = { "train", "window", "pair", NULL };
 static const char *const scopes[] = { "global", "layer", NULL };
 static const char *const scores[] = { "lamp", "magnitude", NULL };
 
@@ -55,11 +55,13 @@ static const struct ctt_opt own[] = {
       "train; 0: any", 0, 4096, .arg = "R" },
     { "tt-tol", CTT_FLOAT, FIELD(lowrank.tol), "0", "largest relative error "
       "of a weight; 0: any", 0, 0.9999, .arg = "E" },
-    { "tt-form", CTT_CHOICE, FIELD(lowrank.form), "train", "cores for rows "
-      "and columns of a kernel apart, or one for its window",
+    { "tt-form", CTT_CHOICE, FIELD(lowrank.form), "train", "cut at each "
+      "axis, around the window, or once, between rows and columns",
       .choices = forms, .arg = "FORM" },
     { "tt-except", CTT_STRING, FIELD(lowrank.except), "", "weights to leave "
       "whole", .arg = "PATTERNS" },
+    { "round", CTT_INT, FIELD(bits), "8", "significant bits of the weights in "
+      "the end; 24: all", 1, 24, .arg = "BITS" },
     { "retrain-epochs", CTT_INT, FIELD(epochs), "-1", "of retraining, all "
       "steps together; -1: 12 if there is data", -1, 100000, .arg = "N" },
 };
@@ -300,7 +302,7 @@ static int compress(struct job *j)
 {
     struct config *c = &j->c;
     struct ctt_recipe recipe = { c->lowrank, c->prune, c->share, c->rounds,
-                                 c->epochs };
+                                 c->epochs, c->bits };
     struct ctt_recipe_calls calls = { .arg = j, .time = measure };
     struct ctt_report *r = NULL;
     int rc = 0;
