@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# CTT_ONEDNN: fast convolutions; ONEDNN_CFLAGS, ONEDNN_LIBS, HAVE_ONEDNN.
-# Without it the kernels in plain C do the work, slowly.  Debian's 2.6 brings
-# no pkg-config file; API 3 lies wherever the user unpacked it.
+# CTT_ONEDNN: fast convolutions; ONEDNN_CFLAGS, ONEDNN_LIBS, ONEDNN_RPATH (for
+# libtool), HAVE_ONEDNN.  Without it our own kernels do the work.  Debian's 2.6
+# brings no pkg-config file; API 3 lies wherever the user unpacked it.
 AC_DEFUN([CTT_ONEDNN],
   [AC_ARG_WITH([onednn],
     [AS_HELP_STRING([--with-onednn=DIR|no],
       [oneDNN 2.6 or 3 below DIR (include, lib)])],
     [], [with_onednn=yes])
-  ONEDNN_CFLAGS= ONEDNN_LIBS= ctt_onednn=no
+  ONEDNN_CFLAGS= ONEDNN_LIBS= ONEDNN_RPATH= ctt_onednn=no
   AS_IF([test "x$with_onednn" != xno],
     [AS_IF([test "x$with_onednn" != xyes],
       [AS_IF([test ! -e "$with_onednn/include/dnnl.h"],
         [AC_MSG_ERROR([--with-onednn: no $with_onednn/include/dnnl.h])])
       ONEDNN_CFLAGS="-isystem $with_onednn/include"
-      ONEDNN_LIBS="-L$with_onednn/lib -Wl,-rpath,$with_onednn/lib"])
+      ONEDNN_LIBS="-L$with_onednn/lib"
+      ONEDNN_RPATH="-R $with_onednn/lib"])
     CTT_ONEDNN_TRY])
   AC_SUBST([ONEDNN_CFLAGS])
   AC_SUBST([ONEDNN_LIBS])
+  AC_SUBST([ONEDNN_RPATH])
   AM_CONDITIONAL([ONEDNN], [test "x$ctt_onednn" != xno &&
                             test "x$ctt_onednn" != xmissing])])
 
