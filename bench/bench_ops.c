@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_ops.c: how fast kernels are: forward, gradient of the input, gradient
- * of the weights, forward with weights that have changed; GFLOP/s and the share of the sgemm rate of the same run.
+ * of the weights, forward with weights that have changed; GFLOP/s and the
+ * share of the sgemm rate of the same run.
  * Usage: bench_ops [DEVICE [THREADS [WORD]]]; WORD: only lines that hold it. */
 #include "device/device.h"
 

@@ -25,7 +25,7 @@ struct ctt_stage_row {
     int64_t params;                    /* numbers that it holds */
     int64_t macs, clip_macs;           /* multiplications a frame, an answer */
     int64_t live_macs;                 /* a frame, by weights not pruned */
-    double  pruned;                    /* share of the prunable weights */
+    double  pruned;                    /* share of all conv weights */
     double  before[CTT_ACCURACIES];    /* top-1, 0..1, before retraining and */
     double  after[CTT_ACCURACIES];     /* after: 25%, 50%, 100% observed */
     double  ms;                        /* a frame */
@@ -85,6 +85,7 @@ struct ctt_lowrank {
     int         rank;      /* no rank is larger; 0: no limit */
     float       tol;       /* relative error a weight; 0: as the ranks give */
     int         form;      /* enum ctt_tt_form */
+    int         least;     /* weights of fewer numbers are left whole */
     const char *except;    /* patterns of names, with commas, or NULL */
 };
 
@@ -117,11 +118,12 @@ struct ctt_prune {
     int         scope, score;
     float       floor;     /* share of each weight that is never pruned; at
                               least one number always is kept */
+    int         least;     /* weights of fewer numbers are left alone */
     const char *except;    /* as in struct ctt_lowrank */
 };
 
 /* Prunes the conv and deconv weights (never biases) of m by magnitude (Han and
- * others 2015), so that `share` of all those that are not excepted are zero,
+ * others 2015), so that `share` of all those that are not left alone are zero,
  * to the nearest number: the smallest over all (scope global) or in each
  * weight by itself (scope layer).  What was pruned before stays pruned and
  * counts.  Over all, numbers are compared as |w| over the root mean square of
@@ -131,8 +133,8 @@ struct ctt_prune {
  * is as it was. */
 int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share);
 
-/* Share of the prunable weights that is pruned; except as in ctt_prune. */
-double ctt_pruned(const struct ctt_model *m, const char *except);
+/* Share of these weights that is pruned; o NULL: of all convs and deconvs. */
+double ctt_pruned(const struct ctt_model *m, const struct ctt_prune *o);
 
 /* The share to reach in round `round` of `rounds`, from 1 (Zhu and Gupta
  * 2017): from s0 before the first, fast at first, to s1 after the last. */

@@ -149,6 +149,11 @@ static int choose(const struct ctt_model *m, int i,
         snprintf(row->reason, CTT_REASON, "excepted");
         return 0;
     }
+    if (row->params < o->least) {
+        snprintf(row->reason, CTT_REASON, "has fewer than %d numbers",
+                 o->least);
+        return 0;
+    }
     if (!names_free(m->g, n, row))
         return 0;
     CTT_TRY(ctt_chain_new(m->g, i, m->w + n->at[0], o, &c));

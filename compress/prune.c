@@ -34,10 +34,12 @@ static int by_score(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-static int prunable(const struct ctt_node *n, const char *except)
+static int prunable(const struct ctt_node *n, const struct ctt_prune *o)
 {
-    return (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV) &&
-           !ctt_name_matches(except, n->name);
+    if (n->op != CTT_OP_CONV && n->op != CTT_OP_DECONV)
+        return 0;
+    return !o || (ctt_volume(&n->w[0]) >= o->least &&
+                  !ctt_name_matches(o->except, n->name));
 }
 
 static int pruned(const struct ctt_model *m, int64_t at)
@@ -45,13 +47,13 @@ static int pruned(const struct ctt_model *m, int64_t at)
     return m->keep && !m->keep[at];
 }
 
-double ctt_pruned(const struct ctt_model *m, const char *except)
+double ctt_pruned(const struct ctt_model *m, const struct ctt_prune *o)
 {
     int64_t all = 0, gone = 0;
 
     for (int i = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
-        if (!prunable(n, except))
+        if (!prunable(n, o))
             continue;
         all += ctt_volume(&n->w[0]);
         for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
@@ -102,7 +104,7 @@ static int make_list(const struct ctt_model *m, const struct ctt_prune *o,
 
     for (int i = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
-        if (!prunable(n, o->except))
+        if (!prunable(n, o))
             continue;
         all += ctt_volume(&n->w[0]);
         count++;
@@ -115,7 +117,7 @@ static int make_list(const struct ctt_model *m, const struct ctt_prune *o,
     l->item = ctt_calloc((size_t)all, sizeof(*l->item));
     CTT_TRY(l->layer && l->item ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->g->count; i++)
-        if (prunable(&m->g->node[i], o->except))
+        if (prunable(&m->g->node[i], o))
             add_layer(m, o, &m->g->node[i], l);
 out:
     return rc;

@@ -104,7 +104,7 @@ static int do_prune(struct walk *k, int round)
     CTT_TRY(ctt_prune(*k->m, &o->prune, share));
     snprintf(name, sizeof(name), "pruned %d/%d", round, o->rounds);
     snprintf(line, sizeof(line), "%s: %.2f%% of the weights are zero", name,
-             100 * ctt_pruned(*k->m, o->prune.except));
+             100 * ctt_pruned(*k->m, &o->prune));
     CTT_TRY(note(*k->m, line));
     CTT_TRY(finish(k, name, ctt_recipe_epochs(o, k->stage - 1)));
 out:
@@ -216,7 +216,7 @@ int ctt_recipe_run(const struct ctt_recipe *o,
     CTT_TRY(finish(&k, "as given", 0));
     if (has_lowrank(o))
         CTT_TRY(do_lowrank(&k));
-    k.start = ctt_pruned(*m, o->prune.except);
+    k.start = ctt_pruned(*m, &o->prune);
     for (int i = 1; o->share > 0 && i <= o->rounds; i++)
         CTT_TRY(do_prune(&k, i));
     if (has_round(o))

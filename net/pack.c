@@ -467,7 +467,7 @@ int ctt_decode(const struct ctt_coding *how, const uint8_t *in, int64_t size,
 {
     int64_t room, at, n = 0;
     uint8_t *raw = NULL;
-    int row[3], rc = 0;
+    int row[3] = { 0 }, rc = 0;
 
     CTT_TRY(find_all(how, row));
     CTT_CHECK(kept >= 0 && kept <= count && size >= 0, CTT_EFORMAT,

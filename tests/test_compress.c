@@ -328,7 +328,7 @@ static void reason(const char *text, int rank, const char *except,
                    const char *expected)
 {
     struct ctt_model *m = small_model(text, 6), *c = NULL;
-    struct ctt_lowrank o = { .rank = rank, .except = except };
+    struct ctt_lowrank o = { .rank = rank, .except = except, .least = 50 };
     struct ctt_report *r = NULL;
     char *before = ctt_net_print(m->g), *after;
 
@@ -355,6 +355,8 @@ static void test_reasons(void)
            "80 parameters");
     reason("input x h=8 w=8 c=16\nconv y in=x out=4 kernel=1,2,2 "
            "stride=1,8,8\n", 6, NULL, "a chain takes 272 parameters and");
+    reason("input x h=4 w=4 c=7\nconv y in=x out=7\n", 2, NULL,
+           "has fewer than 50 numbers");
     reason("input x h=4 w=4 c=64\nconv y in=x out=64\n", 2, "z,y", "excepted");
     reason("input x h=4 w=4 c=64\nconv a.b2 in=x out=64\n", 2, "a.*",
            "excepted");

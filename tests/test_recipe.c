@@ -114,7 +114,10 @@ static void test_layer(void)
     }
     o.floor = 0.5f;
     CHECK_OK(ctt_prune(m, &o, 0.9));
-    CU_ASSERT_DOUBLE_EQUAL(ctt_pruned(m, "h.z*"), 0.75, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_pruned(m, &o), 0.75, 1e-3);
+    o.least = 41;    /* y has 40 numbers */
+    CHECK_OK(ctt_prune(m, &o, 0.99));
+    CU_ASSERT_EQUAL(gone(m, &m->g->node[ctt_graph_find(m->g, "y")]), 30);
     ctt_model_free(&m);
     ctt_model_free(&old);
 }
@@ -213,6 +216,7 @@ static void test_round(void)
     CU_ASSERT_EQUAL(m->w[n->at[0]], FLT_MAX);
     ctt_model_free(&m);
     m = small_model(net, 1);
+    n = &m->g->node[1];
     CHECK_OK(ctt_model_copy(m, &old));
     ctt_round(m, 8);
     for (int64_t k = 0; k < m->g->weights; k++)

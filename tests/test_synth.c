@@ -150,7 +150,7 @@ static void set_remove(const char *dir, int n)
         "labels.json", "train.json", "validation.json", "test.json",
         "test-answers.csv", "20bn-something-something-v2"
     };
-    char path[256];
+    char path[4200];
 
     for (int i = 1; i <= n; i++) {
         snprintf(path, sizeof(path),

@@ -41,7 +41,7 @@ static const struct ctt_opt own[] = {
     { "prune", CTT_FLOAT, FIELD(share), "0", "share of the weights (of their "
       "cores, if factorised) that becomes zero; 0: none", 0, 0.9999,
       .arg = "SHARE" },
-    { "prune-rounds", CTT_INT, FIELD(rounds), "3", "times to prune and "
+    { "prune-rounds", CTT_INT, FIELD(rounds), "2", "times to prune and "
       "retrain", 1, 100, .arg = "N" },
     { "prune-scope", CTT_CHOICE, FIELD(prune.scope), "global", "the smallest "
       "of all weights, or of each", .choices = scopes, .arg = "SCOPE" },
@@ -49,6 +49,8 @@ static const struct ctt_opt own[] = {
       "different weights are compared", .choices = scores, .arg = "SCORE" },
     { "prune-keep", CTT_FLOAT, FIELD(prune.floor), "0.02", "share of each "
       "weight that is never pruned", 0, 1, .arg = "SHARE" },
+    { "prune-least", CTT_INT, FIELD(prune.least), "4096", "weights and cores "
+      "of fewer numbers stay whole", 0, 1 << 30, .arg = "N" },
     { "prune-except", CTT_STRING, FIELD(prune.except), "", "weights to leave "
       "alone", .arg = "PATTERNS" },
     { "tt-rank", CTT_INT, FIELD(lowrank.rank), "0", "largest rank of a tensor "
@@ -58,6 +60,8 @@ static const struct ctt_opt own[] = {
     { "tt-form", CTT_CHOICE, FIELD(lowrank.form), "train", "cut at each "
       "axis, around the window, or once, between rows and columns",
       .choices = forms, .arg = "FORM" },
+    { "tt-least", CTT_INT, FIELD(lowrank.least), "65536", "weights of fewer "
+      "numbers stay whole", 0, 1 << 30, .arg = "N" },
     { "tt-except", CTT_STRING, FIELD(lowrank.except), "", "weights to leave "
       "whole", .arg = "PATTERNS" },
     { "round", CTT_INT, FIELD(bits), "8", "significant bits of the weights in "
@@ -352,7 +356,7 @@ int main(int argc, char **argv)
     struct ctt_opt tab[CTT_OPT_MAX + 1];
     int done = 0, rc;
 
-    ctt_tool_start("convtt-compress");
+    ctt_tool_start("convtt-compress", argv);
     j.ev = (struct ctt_events){ .arg = &j, .clip = on_clip, .scan = on_scan,
         .progress = on_progress, .epoch = on_epoch, .stop = on_stop };
     rc = ctt_opt_defaults(ctt_train_opts, &j.c.train);

@@ -404,7 +404,7 @@ int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
 
-    ctt_tool_start("convtt-data");
+    ctt_tool_start("convtt-data", argv);
     for (size_t i = 0; i < CTT_LEN(commands); i++)
         if (strcmp(word, commands[i].word) == 0)
             return run(i, argc - 1, argv + 1);

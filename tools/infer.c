@@ -399,7 +399,7 @@ int main(int argc, char **argv)
     struct tool t = { .m = NULL };
     int first, done, status = 0;
 
-    ctt_tool_start("convtt-infer");
+    ctt_tool_start("convtt-infer", argv);
     first = ctt_opt_main(options, usage, &t.c, argc, argv, &done);
     if (first < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);

@@ -4,6 +4,7 @@
 #include "tools/tool.h"
 
 #include <math.h>
+#include <sys/resource.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -148,13 +149,22 @@ static void sort_and_say(struct ctt_table *table, const char *name,
                       t->ms[t->count - 1]);
 }
 
+/* The most memory this process has had, in MB. */
+static double peak_mb(void)
+{
+    struct rusage r;
+
+    return getrusage(RUSAGE_SELF, &r) == 0 ? (double)r.ru_maxrss / 1024 : 0;
+}
+
 int ctt_say_times(double open_ms, struct ctt_times *frame,
                   struct ctt_times *answer, int json)
 {
     struct ctt_table table = { 0 };
+    int rc = 0;
 
     if (json) {
-        printf("{\"open_ms\":%.3f", open_ms);
+        printf("{\"open_ms\":%.3f,\"peak_mb\":%.1f", open_ms, peak_mb());
         sort_and_say(NULL, "frame", frame, 1);
         sort_and_say(NULL, "answer", answer, 1);
         printf("}\n");
@@ -165,5 +175,8 @@ int ctt_say_times(double open_ms, struct ctt_times *frame,
     sort_and_say(&table, "frame", frame, 0);
     sort_and_say(&table, "answer", answer, 0);
     printf("\n");
-    return ctt_table_print(&table);
+    CTT_TRY(ctt_table_print(&table));
+    printf("memory, at most: %.1f MB\n", peak_mb());
+out:
+    return rc;
 }

@@ -251,7 +251,7 @@ int main(int argc, char **argv)
     struct ctt_info_cfg cfg;
     int first, done = 0;
 
-    ctt_tool_start("convtt-info");
+    ctt_tool_start("convtt-info", argv);
     memset(&cfg, 0, sizeof(cfg));
     first = ctt_opt_main(opts, usage, &cfg, argc, argv, &done);
     if (done && first >= 0)

@@ -7,8 +7,9 @@
 
 enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2 };
 
-/* Call first; name is the program's, for the error lines. */
-void ctt_tool_start(const char *name);
+/* Call first; name is the program's, for the error lines; argv is main's, with
+ * which the program may start itself again. */
+void ctt_tool_start(const char *name, char **argv);
 
 /* "name: message" of the last error on stderr; returns the exit status given.
  */

@@ -468,7 +468,7 @@ int main(int argc, char **argv)
     struct job j = { .text = NULL };
     int done = 0, stopped = 0, rc;
 
-    ctt_tool_start("convtt-train");
+    ctt_tool_start("convtt-train", argv);
     rc = ctt_opt_main(ctt_train_opts, usage, &j.cfg, argc, argv, &done);
     if (done && rc >= 0)
         return 0;

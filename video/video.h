@@ -122,7 +122,7 @@ void ctt_reader_close(struct ctt_reader **r);
 void ctt_frame_float(const uint8_t *data, const struct ctt_input *in, int x,
                      int y, int flip, float *out);
 
-/* ---- pack.c: decoded frames in one HDF5 file, read faster than decoded ---- */
+/* ---- pack.c: decoded frames in one HDF5 file, faster than decoding ---- */
 
 struct ctt_pack;
 /* For writing: made beside and renamed by finish; close before that removes

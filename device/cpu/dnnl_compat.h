@@ -58,7 +58,7 @@ static inline int pd_fwd(dnnl_primitive_desc_t *pd, dnnl_engine_t e, MD *x,
                          const dnnl_dim_t *p, dnnl_primitive_attr_t attr,
                          dnnl_prop_kind_t prop)
 {
-    static const dnnl_dims_t none;
+    static const dnnl_dims_t none = { 0 };
 
     return dnnl_convolution_forward_primitive_desc_create(
         pd, e, prop, dnnl_convolution_direct, *x, *w, b ? *b : NULL, *y, s,

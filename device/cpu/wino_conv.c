@@ -177,6 +177,8 @@ static int conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
     struct cache *k;
     int rc = 0;
 
+    if (!c->cache)
+        return d->plain[CTT_FWD][c->node->op](d, c);
     CTT_TRY(open_cache(d, c, &k));
     if (isa)
         CTT_TRY(forward(d, c, isa, &s, k));
@@ -196,6 +198,8 @@ static int conv_bwd(struct ctt_dev *d, const struct ctt_call *c)
     struct cache *k;
     int rc = 0;
 
+    if (!c->cache)
+        return d->plain[CTT_BWD][c->node->op](d, c);
     CTT_TRY(open_cache(d, c, &k));
     if (isa && c->din[0].data) {
         CTT_TRY(to_input(d, c, isa, &t, k));
