@@ -44,18 +44,17 @@ static void fill(float *x, int64_t n, uint64_t key, float scale)
 }
 
 /* Multiplications forward of a window, and backward: twice that, less the
- * gradient of the frames, which nobody wants. */
+ * gradients that lead to no weight and are not computed (need: as in struct
+ * ctt_exec), such as that of the frames. */
 static double operations(const struct ctt_graph *g, const struct cfg *c,
-                         int train)
+                         const char *need)
 {
     double sum = 0;
 
     for (int i = 0; i < g->count; i++) {
         double runs = i < g->clip ? (double)c->steps * c->batch : 2 * c->batch;
         double one = 2 * (double)ctt_node_macs(g, i) * runs;
-        int first = g->node[i].nin &&
-                    g->node[g->node[i].in[0]].op == CTT_OP_INPUT;
-        sum += one * (train ? first ? 2 : 3 : 1);
+        sum += one * (g->node[i].nin && !need[g->node[i].in[0]] ? 2 : 3);
     }
     return sum;
 }
@@ -103,10 +102,11 @@ static int train(const struct ctt_graph *g, const float *w,
 {
     struct ctt_profile (*p)[CTT_PASSES] = NULL;
     struct ctt_exec *x = NULL;
-    double best = 1e30, ops = operations(g, c, 1), t;
+    double best = 1e30, ops, t;
     int rc = 0, in = ctt_graph_input(g);
 
     CTT_TRY(ctt_exec_open(g, dev, w, c->batch, c->steps, 2 * c->batch, &x));
+    ops = operations(g, c, x->need);
     for (int t0 = 0; t0 < c->steps; t0++)
         fill(ctt_run_value(x->r, in, t0),
              ctt_volume(&g->node[in].out) * c->batch, (uint64_t)t0, 1);

@@ -87,6 +87,10 @@ struct ctt_lowrank {
     int         form;      /* enum ctt_tt_form */
     int         least;     /* weights of fewer numbers are left whole */
     const char *except;    /* patterns of names, with commas, or NULL */
+    float       harm;      /* weights that cost more top-1 than this, each
+                              factorised alone, are left whole */
+    const float *cost;     /* that, by node; NULL: not known */
+    int         only;      /* node + 1: nothing but this one; 0: all */
 };
 
 /* Factorises the convs and deconvs of a model as tensor trains (Oseledets

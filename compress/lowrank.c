@@ -145,8 +145,15 @@ static int choose(const struct ctt_model *m, int i,
     struct ctt_chain *c = NULL;
     int rc = 0;
 
+    if (o->only && o->only != i + 1)
+        return 0;
     if (ctt_name_matches(o->except, n->name)) {
         snprintf(row->reason, CTT_REASON, "excepted");
+        return 0;
+    }
+    if (o->cost && o->cost[i] > o->harm) {
+        snprintf(row->reason, CTT_REASON, "alone costs %.1f points of top-1",
+                 100 * (double)o->cost[i]);
         return 0;
     }
     if (row->params < o->least) {

@@ -71,13 +71,63 @@ out:
     return rc;
 }
 
+/* What it costs to factorise node i and nothing else, without retraining: the
+ * fall of top-1 on full clips.  0 if the node would stay whole anyway. */
+static int cost_alone(struct walk *k, int i, double as_given, float *cost)
+{
+    struct ctt_model **given = k->m, *m = NULL;
+    struct ctt_lowrank o = k->o->lowrank;
+    struct ctt_report *r = NULL;
+    double top1[CTT_ACCURACIES];
+    char name[CTT_NAME + 8];
+    int rc = 0;
+
+    o.only = i + 1;
+    CTT_TRY(ctt_report_new(*given, &r));
+    CTT_TRY(ctt_lowrank(*given, &o, r, &m));
+    *cost = 0;
+    if (m->g->count == (*given)->g->count)
+        goto out;
+    snprintf(name, sizeof(name), "%s alone", (*given)->g->node[i].name);
+    k->m = &m;
+    CTT_TRY(accuracy(k, name, top1));
+    *cost = (float)(as_given - top1[CTT_ACCURACIES - 1]);
+out:
+    k->m = given;
+    ctt_report_free(&r);
+    ctt_model_free(&m);
+    return rc;
+}
+
+/* By node.  Some weights bear no truncation at all: then retraining starts
+ * from nothing, and a model that is whole there is the better small one. */
+static int costs(struct walk *k, float *cost)
+{
+    const struct ctt_graph *g = (*k->m)->g;
+    double as_given = k->r->stage[0].after[CTT_ACCURACIES - 1];
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_CONV || g->node[i].op == CTT_OP_DECONV)
+            CTT_TRY(cost_alone(k, i, as_given, &cost[i]));
+out:
+    return rc;
+}
+
 static int do_lowrank(struct walk *k)
 {
-    const struct ctt_lowrank *o = &k->o->lowrank;
+    struct ctt_lowrank given = k->o->lowrank, *o = &given;
     struct ctt_model *m = NULL;
+    float *cost = NULL;
     int done = 0, rc = 0;
     char line[160];
 
+    if (k->calls->accuracy && o->harm > 0 && o->harm < 1) {
+        cost = ctt_calloc((size_t)(*k->m)->g->count, sizeof(*cost));
+        CTT_TRY(cost ? 0 : CTT_ENOMEM);
+        CTT_TRY(costs(k, cost));
+        o->cost = cost;
+    }
     CTT_TRY(ctt_lowrank(*k->m, o, k->r, &m));
     for (int i = 0; i < k->r->weights; i++)
         done += k->r->weight[i].cores > 1;
@@ -90,6 +140,7 @@ static int do_lowrank(struct walk *k)
     CTT_TRY(finish(k, "tensor trains", ctt_recipe_epochs(k->o,
                                                          k->stage - 1)));
 out:
+    ctt_free(cost);
     ctt_model_free(&m);
     return rc;
 }

@@ -27,6 +27,7 @@ int ctt_dev_open(const char *name, int threads, struct ctt_dev **out)
     struct ctt_dev *d = NULL;
     int rc = 0;
 
+    CTT_CHECK(name, CTT_EINVAL, "no device is named");
     CTT_CHECK(threads >= 0 && threads <= 4096, CTT_EINVAL,
               "device %s: %d threads", name, threads);
     d = ctt_calloc(1, sizeof(*d));

@@ -45,16 +45,17 @@ out:
 }
 
 /* Asked before, because a system that lends more than it has ends the program
- * later. */
+ * later.  The way back needs a gradient for each value. */
 static int check_memory(const struct ctt_run *r)
 {
     int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     int64_t floats = pages * (size / (int64_t)sizeof(float));
+    int64_t need = r->train ? 2 * r->values : r->values;
     int rc = 0;
 
-    CTT_CHECK(pages <= 0 || r->values <= floats, CTT_ENOMEM,
+    CTT_CHECK(pages <= 0 || need <= floats, CTT_ENOMEM,
               "%d samples of %d steps need %lld MB, more than this machine has",
-              r->n, r->room, (long long)(r->values >> 18));
+              r->n, r->room, (long long)(need >> 18));
 out:
     return rc;
 }

@@ -256,17 +256,22 @@ int ctt_session_push_float(struct ctt_session *s, const float *frames,
     return push(s, frames, sizeof(float), count, floats_in);
 }
 
-static void softmax(const float *z, int n, float *p)
+static int softmax(const float *z, int n, float *p)
 {
     float top = z[0];
     double sum = 0;
+    int rc = 0;
 
     for (int i = 1; i < n; i++)
         top = z[i] > top ? z[i] : top;
     for (int i = 0; i < n; i++)
         sum += exp((double)z[i] - (double)top);
+    CTT_CHECK(isfinite(sum), CTT_ENAN,
+              "read: the model's answer is not finite");
     for (int i = 0; i < n; i++)
         p[i] = (float)(exp((double)z[i] - (double)top) / sum);
+out:
+    return rc;
 }
 
 int ctt_session_read(struct ctt_session *s, float *probs)
@@ -274,14 +279,14 @@ int ctt_session_read(struct ctt_session *s, float *probs)
     struct ctt_run *r = s->run;
     int rc = 0;
 
-    CTT_CHECK(ctt_session_frames(s) > 0, CTT_EINVAL,
-              "read: no frame has been pushed");
+    /* A push that failed may have moved the window and run no step of it. */
+    CTT_CHECK(r->cursor > 0, CTT_EINVAL, "read: no frame has been pushed");
     if (r->g->clip < r->g->count) {
         r->ask[0] = (struct ctt_ask){ 0, r->cursor - 1 };
         CTT_TRY(ctt_run_clip(r, 1));
     }
-    softmax(ctt_run_value(r, s->m->output, r->cursor - 1), s->m->classes,
-            probs);
+    CTT_TRY(softmax(ctt_run_value(r, s->m->output, r->cursor - 1),
+                    s->m->classes, probs));
 out:
     return rc;
 }

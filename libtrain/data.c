@@ -6,18 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-static pthread_mutex_t hdf5 = PTHREAD_MUTEX_INITIALIZER;
-
-void ctt_data_lock(void)
-{
-    pthread_mutex_lock(&hdf5);
-}
-
-void ctt_data_unlock(void)
-{
-    pthread_mutex_unlock(&hdf5);
-}
-
 double ctt_seconds(void)
 {
     struct timespec t;
@@ -38,9 +26,7 @@ static int read_item(struct ctt_data *d, int item, struct ctt_frames *f)
     if (!d->pack)
         return ctt_frames_load(d->list->item[item].path, &d->in,
                                d->max_frames, f);
-    ctt_data_lock();
     rc = ctt_pack_read(d->pack, item, f);
-    ctt_data_unlock();
     if (rc >= 0 && d->max_frames && f->count > d->max_frames)
         f->count = d->max_frames;
     return rc;

@@ -48,11 +48,6 @@ struct ctt_data {
 /* Decodes clip i or points at what is in memory; *own: f must be freed. */
 int ctt_data_frames(struct ctt_data *d, int i, struct ctt_frames *f, int *own);
 
-/* HDF5 knows one caller at a time: whoever reads a pack or writes a model
- * while workers may read holds this. */
-void ctt_data_lock(void);
-void ctt_data_unlock(void);
-
 /* ---- bucket.c ---- */
 
 enum { CTT_MAX_BUCKETS = 64 };

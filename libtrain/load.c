@@ -17,7 +17,7 @@ struct place {
 
 struct ctt_loader {
     struct ctt_data    *d;
-    int                 n, room;
+    int                 n;
     int64_t             frame;      /* floats */
     const struct ctt_order *plan;
     struct ctt_augment  a;
@@ -179,7 +179,6 @@ int ctt_loader_open(struct ctt_data *d, int n, int room,
     pthread_cond_init(&l->news, NULL);
     l->d = d;
     l->n = n;
-    l->room = room;
     l->frame = (int64_t)d->in.h * d->in.w * d->in.c;
     for (int k = 0; k < RING; k++) {
         l->ring[k].x = ctt_calloc((size_t)(l->frame * n) * (size_t)room,
@@ -222,7 +221,7 @@ void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
                       const struct ctt_augment *a, int first)
 {
     pthread_mutex_lock(&l->lock);
-    l->plan = NULL;
+    l->next = INT64_MAX;    /* no more work; who is busy still reads the plan */
     while (l->busy)
         pthread_cond_wait(&l->news, &l->lock);
     l->plan = p;

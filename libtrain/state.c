@@ -7,7 +7,9 @@
 enum { VERSION = 1, WORDS = 8, REALS = 8, TEXT = 1 << 14 };
 
 /* Settings that may be different when training goes on: they change where
- * things lie, how fast they go or when it ends. */
+ * things lie, how fast they go or when it ends.  With other epochs the rate
+ * falls otherwise, with other threads or another device sums round otherwise:
+ * then it goes on, but not bit for bit. */
 static const char *const free_rows[] = {
     "out", "data", "val", "classes", "init", "epochs", "max-steps",
     "time-limit", "workers", "cache", "strict", "val-every", "val-batch",
@@ -41,7 +43,8 @@ int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out)
         if (ftell(f) > at)
             fputc('\n', f);
     }
-    CTT_CHECK(fflush(f) == 0, CTT_EINVAL, "the settings are too long");
+    CTT_CHECK(fflush(f) == 0 && !ferror(f), CTT_EINVAL,
+              "the settings are too long");
     *out = text;
     text = NULL;
 out:
@@ -164,9 +167,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
     CTT_TRY(ctt_settings_print(cfg, &s->settings));
     CTT_TRY(fill(s, d, o, p, best));
     m->train = s;
-    ctt_data_lock();
     rc = ctt_model_save(path, m);
-    ctt_data_unlock();
     m->train = old;
 out:
     ctt_state_free(&s);
@@ -200,10 +201,11 @@ static int load_numbers(const struct ctt_state *s, const struct ctt_data *d,
     CTT_CHECK(w[6] == d->clips, CTT_EINVAL,
               "the checkpoint was made with %lld clips, the data has %d",
               (long long)w[6], d->clips);
-    CTT_CHECK(w[1] >= 0 && w[2] >= 0 && w[3] >= 0 && w[5] >= 0, CTT_EFORMAT,
-              "the checkpoint's step is negative");
+    for (int i = 1; i <= 5; i++)
+        CTT_CHECK(w[i] >= 0, CTT_EFORMAT, "the checkpoint's step is negative");
+    /* without a test set there is nowhere to keep the best weights */
     *p = (struct ctt_place){ .step = w[1], .epoch = w[2], .batch = w[3],
-        .best_epoch = w[4], .sums = { r[0], r[1], r[2], r[3] },
+        .best_epoch = best ? w[4] : 0, .sums = { r[0], r[1], r[2], r[3] },
         .val_loss = r[4], .val_top1 = r[5], .val_top5 = r[6] };
     o->t = w[5];
     CTT_TRY(get(s, "m", 4, o->weights, o->m));

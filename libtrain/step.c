@@ -40,14 +40,14 @@ out:
 
 /* Weight at the share x of the clip.  Linear: Ma and others 2016; exponential:
  * Jain and others 2016, there in seconds, here over the clip. */
-static float frame_weight(int kind, double x)
-{
-    switch (kind) {
-    case CTT_FRAME_LINEAR: return (float)x;
-    case CTT_FRAME_EXP:    return (float)exp(4 * x - 4);
-    default:               return 1;
-    }
-}
+static double even(double x)    { return (void)x, 1; }
+static double linear(double x)  { return x; }
+static double rising(double x)  { return exp(4 * x - 4); }
+
+static double (*const frame_weights[])(double) = {
+    [CTT_FRAME_NONE] = even, [CTT_FRAME_ALL] = even,
+    [CTT_FRAME_LINEAR] = linear, [CTT_FRAME_EXP] = rising,
+};
 
 void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,
                    int length, uint64_t key, struct ctt_want *want)
@@ -66,7 +66,7 @@ void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,
     for (int i = 1; i <= a->frames; i++) {
         p.ratio = (double)i / a->frames;
         want[n++] = (struct ctt_want){ ctt_point_step(&p, length),
-            frame_weight(cfg->frame_loss, p.ratio) };
+            (float)frame_weights[cfg->frame_loss](p.ratio) };
     }
     want[n] = (struct ctt_want){ length - 1, cfg->full_weight };
 }

@@ -189,11 +189,8 @@ static int write_out(struct trainer *t, int keep)
 
     CTT_TRY(history(t, &now));
     t->m->history = now;
-    if (t->cfg->out) {
-        ctt_data_lock();
+    if (t->cfg->out)
         rc = ctt_model_save(t->cfg->out, t->m);
-        ctt_data_unlock();
-    }
     if (keep && rc >= 0) {
         ctt_free(old);
     } else {
@@ -215,7 +212,8 @@ static void report(const struct trainer *t, struct ctt_progress *p)
 {
     double seconds = ctt_seconds() - t->start;
     double done = (double)(t->at.step - t->first);
-    double left = (double)(t->steps - t->at.step);
+    int64_t most = t->cfg->max_steps, end = t->steps;
+    double left = (double)((most && most < end ? most : end) - t->at.step);
 
     *p = (struct ctt_progress){
         .epoch = (int)t->at.epoch + 1, .epochs = t->cfg->epochs,
@@ -372,9 +370,11 @@ out:
     return rc;
 }
 
+/* Only a test can end it. */
 static int patience_ends(const struct trainer *t)
 {
     return t->cfg->early_stop && t->at.best_epoch &&
+           t->at.epoch % t->cfg->val_every == 0 &&
            t->at.epoch - t->at.best_epoch >= t->cfg->early_stop;
 }
 

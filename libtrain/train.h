@@ -153,11 +153,11 @@ struct ctt_result {
 
 /* Trains m->w in place.  m->keep holds all the way.  With m->train (from a
  * checkpoint) it goes on there, bit for bit.  With val, m->w is in the end what
- * did best on it (full clips) and out, if cfg->out is set, has been written
- * each time it got better; without val it is the last.  cfg->checkpoint, if
- * set, is written every checkpoint_every steps (0: every epoch) and when
- * ev->stop says so.  A loss or gradient that is not finite is CTT_ENAN and
- * names the first node; the files keep their last good content. */
+ * did best on it (at the last of val_ratios) and out, if cfg->out is set, has
+ * been written each time it got better; without val it is the last.
+ * cfg->checkpoint, if set, is written every checkpoint_every steps (0: every
+ * epoch) and when ev->stop says so.  A loss or gradient that is not finite is
+ * CTT_ENAN and names the first node; the files keep their last good content. */
 int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val,
                const struct ctt_events *ev, struct ctt_result *out);

@@ -39,7 +39,9 @@ static int one_float(const struct ctt_opt *o, const char *s, char **end,
 {
     float x = strtof(s, end);
 
-    if (*end == s || !isfinite(x) || !in_range(o, x))
+    /* a limit written in the table may be no float: 0.99 is one above it */
+    if (*end == s || !isfinite(x) ||
+        !(in_range(o, x) || x == (float)o->min || x == (float)o->max))
         return CTT_EINVAL;
     *out = x;
     return 0;

@@ -57,6 +57,16 @@ const struct ctt_case ctt_cases[] = {
       "pad=1", 1 },
     { "c=24 h=12 w=12", NULL, "conv y in=a out=24 kernel=3 pad=1", 1 },
     { "c=8 h=12 w=12", NULL, "conv y in=a out=8 kernel=5 pad=2", 1 },
+    { "c=5 h=4 w=3", NULL, "conv y in=a out=4 kernel=1,3,1 pad=0,1,0", 0 },
+    { "c=5 h=4 w=3", NULL, "conv y in=a out=4 kernel=1,1,3 pad=0,0,1", 0 },
+    { "c=3 d=4 h=3 w=2", NULL, "conv y in=a out=4 kernel=3,1,1 pad=1,0,0", 0 },
+    { "c=3 d=2 h=5 w=3", NULL, "conv y in=a out=4 kernel=1,3,1 "
+      "stride=1,2,1", 0 },
+    { "c=3 d=2 h=3 w=4", NULL, "conv y in=a out=2 kernel=1,1,2", 0 },
+    { "c=3 d=3 h=2 w=3", NULL, "conv y in=a out=2 kernel=2,1,3", 0 },
+    { "c=4 h=3 w=2", NULL, "deconv y in=a out=3 kernel=1,3,1 "
+      "stride=1,2,1", 0 },
+    { "c=8 h=6 w=6", NULL, "conv y in=a out=8 kernel=1,3,1 pad=0,1,0", 1 },
     { "c=64", NULL, "conv y in=a out=12", 1 },
     { "c=64", "c=256", "conv y in=a plus=b out=256", 1 },
     { "c=16 d=6 h=6 w=6", NULL, "conv y in=a out=32 kernel=3 pad=1", 1 },

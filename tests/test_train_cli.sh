@@ -116,9 +116,19 @@ says 2 "no command 'x'" "$bin/convtt-data" x
 says 2 'takes one path' "$bin/convtt-data" list
 says 2 'no model given' "$bin/convtt-info"
 says 1 'nothere' "$bin/convtt-info" nothere
+mv clips/validation.json good.json
+echo '[' > clips/validation.json
+says 1 'validation.json:' "$bin/convtt-data" check clips
+says 1 'validation.json:' $train tiny.net -o a --data clips --max-steps 1
+mv good.json clips/validation.json
 echo 'no video' > clips/20bn-something-something-v2/1.webm
 says 1 '60 clips, 1 bad' "$bin/convtt-data" check clips
 says 1 '1.webm' $train tiny.net -o a --data clips --strict
+says 2 'size: 97 is not even' "$bin/convtt-data" synth odd --size 97
+says 1 'bad.net: ' "$bin/convtt-data" pack clips -o b.pack --model bad.net
+[ ! -w /dev/full ] ||
+    says 1 'output cannot be written' \
+        bash -c '"$1" --ops > /dev/full' - "$bin/convtt-info"
 for t in convtt-train convtt-data convtt-info; do
     says 0 '^Usage: ' "$bin/$t" --help
     says 0 '^convtt [0-9]' "$bin/$t" --version

@@ -62,6 +62,9 @@ static const struct ctt_opt own[] = {
       .choices = forms, .arg = "FORM" },
     { "tt-least", CTT_INT, FIELD(lowrank.least), "65536", "weights of fewer "
       "numbers stay whole", 0, 1 << 30, .arg = "N" },
+    { "tt-harm", CTT_FLOAT, FIELD(lowrank.harm), "0.75", "weights that, "
+      "factorised alone, cost more top-1 than this stay whole; 1: none (needs "
+      "--data)", 0.001, 1, .arg = "SHARE" },
     { "tt-except", CTT_STRING, FIELD(lowrank.except), "", "weights to leave "
       "whole", .arg = "PATTERNS" },
     { "round", CTT_INT, FIELD(bits), "8", "significant bits of the weights in "
@@ -321,9 +324,10 @@ static int compress(struct job *j)
     CTT_TRY(print_report(r));
     if (c->report)
         CTT_TRY(ctt_report_json(r, c->report));
-    ctt_tool_say("\n%s written: %.1f times smaller than %s as dense floats",
-                 c->out, (double)r->stage[0].bytes /
-                 (double)r->stage[r->stages - 1].bytes, j->path);
+    ctt_tool_say("\n%s written: %.1f times smaller than %s%s", c->out,
+                 (double)r->stage[0].bytes /
+                 (double)r->stage[r->stages - 1].bytes, j->path,
+                 r->stage[0].pruned > 0 ? "" : " as dense floats");
 out:
     ctt_report_free(&r);
     return rc;
@@ -375,5 +379,5 @@ int main(int argc, char **argv)
     ctt_data_close(&j.val);
     ctt_data_close(&j.data);
     ctt_model_free(&j.m);
-    return rc < 0 ? CTT_EXIT_FAIL : 0;
+    return ctt_tool_end(rc < 0 ? CTT_EXIT_FAIL : 0);
 }

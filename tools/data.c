@@ -16,9 +16,9 @@ struct cfg {
 #define FIELD(f) offsetof(struct cfg, f)
 
 static const struct ctt_opt synth_opts[] = {
-    { "clips", CTT_INT, FIELD(clips), "1200", "how many", 1, 1 << 20,
+    { "clips", CTT_INT, FIELD(clips), "1200", "how many", 1, 1000000,
       .arg = "N" },
-    { "size", CTT_INT, FIELD(size), "96", "width and height", 16, 1024,
+    { "size", CTT_INT, FIELD(size), "96", "width and height, even", 16, 1024,
       .arg = "PIXELS" },
     { "seed", CTT_INT, FIELD(seed), "1", "same seed, same pixels", 0,
       1000000000 },
@@ -83,21 +83,18 @@ static int read_model(const char *path, struct ctt_input *in,
 {
     struct ctt_graph *g = NULL;
     char *text = NULL;
-    int rc = ctt_net_read(path, &text);
+    int rc = 0;
 
-    if (rc >= 0)
-        rc = ctt_net_parse(text, &g);
-    if (rc < 0) {
-        if (ctt_model_load(path, 0, out) < 0) {
-            if (strstr(ctt_errmsg(), "not a model"))
-                CTT_TRY(rc);
-            CTT_TRY(CTT_EFORMAT);
-        }
+    if (!ctt_tool_is_net(path)) {
+        CTT_TRY(ctt_model_load(path, 0, out));
         *in = (*out)->g->node[ctt_graph_input((*out)->g)].attr.input;
-        rc = 0;
-    } else {
-        *in = g->node[ctt_graph_input(g)].attr.input;
+        goto out;
     }
+    CTT_TRY(ctt_net_read(path, &text));
+    rc = ctt_net_parse(text, &g);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "%s: %s", path, ctt_errmsg()));
+    *in = g->node[ctt_graph_input(g)].attr.input;
 out:
     ctt_free(text);
     ctt_graph_free(&g);
@@ -132,6 +129,7 @@ static int pack(const struct cfg *c, const char *path)
     struct ctt_input in;
     int bad = 0, rc = 0;
 
+    ctt_tool_catch();
     CTT_TRY(read_model(c->model, &in, &m));
     CTT_TRY(ctt_list_open(path, c->split, m && m->labels ? m->label : NULL,
                           m ? m->labels : 0, c->classes, &l));
@@ -172,7 +170,7 @@ static int same_list(const struct ctt_list *a, const struct ctt_list *b)
 }
 
 /* The splits at path, or the one that is asked for.  Data without splits gives
- * the same list for each name. */
+ * the same list for each name.  A split may be missing, but not unreadable. */
 static int open_parts(const struct cfg *c, const char *path,
                       struct part part[SPLITS], int *count)
 {
@@ -194,7 +192,7 @@ static int open_parts(const struct cfg *c, const char *path,
             ctt_list_free(&p->l);
         else if (rc >= 0)
             ++*count;
-        if (rc == CTT_ENOMEM)
+        if (rc < 0 && rc != CTT_EINVAL)
             goto out;
     }
     if (*count)
@@ -236,7 +234,7 @@ static void *check_worker(void *arg)
             return NULL;
         rc = ctt_frames_load(k->l->item[i].path, &in, 0, &f);
         ctt_frames_free(&f);
-        if (rc < 0)
+        if (rc < 0 && rc != CTT_ENOMEM)
             k->why[i] = ctt_strdup(ctt_errmsg());
         pthread_mutex_lock(&k->lock);
         k->done++;
@@ -269,7 +267,8 @@ static int check_list(const struct ctt_list *l, int workers, int *bad)
         ctt_tool_say("%s", k.why[i]);
         ++*bad;
     }
-    CTT_TRY(k.rc);
+    if (k.rc < 0)    /* the message is another thread's */
+        CTT_TRY(ctt_error(k.rc, "out of memory: clips"));
 out:
     for (int i = 0; k.why && i < l->count; i++)
         ctt_free(k.why[i]);
@@ -283,6 +282,7 @@ static int check(const struct cfg *c, const char *path)
     struct part part[SPLITS] = { { NULL, NULL } };
     int parts, bad = 0, all = 0, rc = 0;
 
+    ctt_tool_catch();
     CTT_TRY(open_parts(c, path, part, &parts));
     for (int i = 0; i < parts; i++) {
         CTT_TRY(check_list(part[i].l, c->workers, &bad));
@@ -395,9 +395,10 @@ static int run(size_t k, int argc, char **argv)
     if (argc - first != 1)
         return ctt_tool_die(CTT_EXIT_USAGE, "%s takes one path (see --help)",
                             commands[k].word);
-    ctt_tool_catch();
+    if (c.size % 2)
+        return ctt_tool_die(CTT_EXIT_USAGE, "--size: %d is not even", c.size);
     rc = commands[k].run(&c, argv[first]);
-    return rc < 0 ? ctt_tool_fail(CTT_EXIT_FAIL) : rc;
+    return rc < 0 ? ctt_tool_fail(CTT_EXIT_FAIL) : ctt_tool_end(rc);
 }
 
 int main(int argc, char **argv)

@@ -388,8 +388,6 @@ static int run_all(struct tool *t, char **path, int paths)
         ctt_tool_warn("%d of %d clips skipped", t->skipped,
                       t->read + t->skipped);
     CTT_CHECK(t->read > 0, CTT_EINVAL, "no clip could be read");
-    CTT_CHECK(fflush(stdout) == 0 && !ferror(stdout), CTT_EIO,
-              "standard output cannot be written");
 out:
     return rc;
 }
@@ -414,5 +412,5 @@ int main(int argc, char **argv)
         run_all(&t, argv + first + 1, argc - first - 1) < 0)
         status = ctt_tool_fail(CTT_EXIT_FAIL);
     close_tool(&t);
-    return status;
+    return ctt_tool_end(status);
 }

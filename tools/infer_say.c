@@ -10,16 +10,38 @@
 
 /* ---- answers ---- */
 
+/* Bytes of the UTF-8 character at s; 0: it is none. */
+static int utf8_length(const unsigned char *s)
+{
+    /* least and most of the second byte: no overlong form, no surrogate */
+    int low = *s == 0xe0 ? 0xa0 : *s == 0xf0 ? 0x90 : 0x80;
+    int high = *s == 0xed ? 0x9f : *s == 0xf4 ? 0x8f : 0xbf;
+    int n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3
+                      : *s < 0xf5 ? 4 : 0;
+
+    if (n > 1 && (s[1] < low || s[1] > high))
+        return 0;
+    for (int i = 2; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+/* The name of a file may be any bytes, but JSON is UTF-8: what is none becomes
+ * U+FFFD. */
 static void json_string(const char *s)
 {
     putchar('"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
+    for (int n; *s; s += n ? n : 1) {
+        n = utf8_length((const unsigned char *)s);
+        if (n == 0)
+            printf("\\ufffd");
+        else if (*s == '"' || *s == '\\')
             printf("\\%c", *s);
         else if ((unsigned char)*s < ' ')
             printf("\\u%04x", (unsigned)(unsigned char)*s);
         else
-            putchar(*s);
+            printf("%.*s", n, s);
     }
     putchar('"');
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 #define FIELD(f) offsetof(struct ctt_info_cfg, f)
 
 static const char usage[] =
@@ -149,21 +148,13 @@ out:
     return rc;
 }
 
-/* By its name: a model file, or a model's text, which has no numbers. */
-static int is_text(const char *path)
-{
-    size_t n = strlen(path);
-
-    return n > 4 && strcmp(path + n - 4, ".net") == 0;
-}
-
 static int load(const char *path, int with_train, struct ctt_model **m)
 {
     struct ctt_graph *g = NULL;
     char *text = NULL;
     int rc = 0;
 
-    if (!is_text(path))
+    if (!ctt_tool_is_net(path))
         return ctt_model_load(path, with_train, m);
     CTT_TRY(ctt_net_read(path, &text));
     rc = ctt_net_parse(text, &g);
@@ -188,12 +179,12 @@ static int tell_model(const char *path)
     tell_input(m->g);
     printf("parameters      %s\n", ctt_tool_count((double)ctt_model_params(m),
                                                   a, sizeof(a)));
-    if (!is_text(path))
+    if (!ctt_tool_is_net(path))
         printf("training state  %s\n", m->train ? "yes (--strip drops it)"
                                                 : "no");
     printf("\n%s\n", text);
     CTT_TRY(tell_nodes(m->g));
-    if (is_text(path))
+    if (ctt_tool_is_net(path))
         goto out;
     printf("\n");
     CTT_TRY(tell_stored(path));
@@ -260,7 +251,7 @@ int main(int argc, char **argv)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (cfg.ops) {
         tell_ops();
-        return 0;
+        return ctt_tool_end(0);
     }
     if (first == argc)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
@@ -268,5 +259,5 @@ int main(int argc, char **argv)
         return ctt_tool_die(CTT_EXIT_USAGE, "--strip and --net take one model");
     if (run(&cfg, argv + first, argc - first) < 0)
         return ctt_tool_fail(CTT_EXIT_FAIL);
-    return 0;
+    return ctt_tool_end(0);
 }

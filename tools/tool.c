@@ -72,6 +72,13 @@ int ctt_tool_die(int status, const char *fmt, ...)
     return status;
 }
 
+int ctt_tool_end(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    return ctt_tool_die(CTT_EXIT_FAIL, "standard output cannot be written");
+}
+
 void ctt_tool_warn(const char *fmt, ...)
 {
     va_list ap;
@@ -263,4 +270,11 @@ const char *ctt_tool_count(double n, char *buf, size_t size)
     }
     snprintf(buf, size, "%.0f", n);
     return buf;
+}
+
+int ctt_tool_is_net(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".net") == 0;
 }

@@ -17,6 +17,9 @@ int  ctt_tool_fail(int status);
 /* The same with a message of its own. */
 int  ctt_tool_die(int status, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* What main returns in the end: status, or a failure if not all of stdout could
+ * be written. */
+int  ctt_tool_end(int status);
 /* "name: warning: ..." on stderr. */
 void ctt_tool_warn(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
@@ -49,6 +52,9 @@ void ctt_table_free(struct ctt_table *t);
 
 /* "1.2 M", "340 k", "12": for parameters and multiplications. */
 const char *ctt_tool_count(double n, char *buf, size_t size);
+
+/* Whether path is that of a model's text, NAME.net, and not of a model file. */
+int ctt_tool_is_net(const char *path);
 
 /* Seconds of a clock that never goes back. */
 double ctt_tool_seconds(void);

@@ -246,16 +246,19 @@ static void tell_data(const char *what, const struct ctt_data *d)
 }
 
 /* The clips to test on: --val, or the other split of the data if there is
- * one.  A list without splits is the same whatever is asked for. */
+ * one, which alone may be missing: one that cannot be read is an error.  A
+ * list without splits is the same whatever is asked for. */
 static int open_val(struct job *j)
 {
-    int rc = 0;
+    const char *path = j->cfg.val ? j->cfg.val : j->cfg.data;
+    int rc = open_data(j, path, j->cfg.val_split, &j->val);
 
-    if (j->cfg.val) {
-        CTT_TRY(open_data(j, j->cfg.val, j->cfg.val_split, &j->val));
-    } else if (open_data(j, j->cfg.data, j->cfg.val_split, &j->val) < 0) {
+    if (rc != CTT_EINVAL || j->cfg.val)
+        CTT_TRY(rc);
+    if (rc < 0) {
+        rc = 0;
         ctt_tool_say("no clips to test on: %s", ctt_errmsg());
-    } else if (ctt_data_same(j->data, j->val)) {
+    } else if (!j->cfg.val && ctt_data_same(j->data, j->val)) {
         ctt_data_close(&j->val);
         ctt_tool_say("no clips to test on: %s has no split '%s'", j->cfg.data,
                      j->cfg.val_split);
@@ -482,5 +485,5 @@ int main(int argc, char **argv)
     ctt_data_close(&j.data);
     ctt_model_free(&j.m);
     ctt_graph_free(&j.g);
-    return rc < 0 || stopped ? CTT_EXIT_FAIL : 0;
+    return ctt_tool_end(rc < 0 || stopped ? CTT_EXIT_FAIL : 0);
 }

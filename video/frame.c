@@ -212,6 +212,9 @@ static int advance(struct ctt_reader *r)
     r->now = r->next;
     CTT_TRY(ctt_video_ahead(r->v, &r->next));
     r->ended = rc == 0;
+    CTT_CHECK(r->every || r->next - r->now <= STILL_MAX, CTT_EFORMAT,
+              "%s: no frame for %.0f seconds after frame %lld", r->path,
+              r->next - r->now, (long long)r->k);
 out:
     return rc;
 }
@@ -303,9 +306,6 @@ int ctt_frames_load(const char *path, const struct ctt_input *in, int max,
         CTT_TRY(reserve(&f, &room, size, path));
         CTT_TRY(ctt_reader_next(r, f.data + (size_t)f.count * size));
         f.count += rc;
-        CTT_CHECK(in->fps <= 0 || r->next - r->now <= STILL_MAX, CTT_EFORMAT,
-                  "%s: no frame for %.0f seconds after frame %d", path,
-                  r->next - r->now, f.count - 1);
     } while (rc > 0 && (max <= 0 || f.count < max));
     f.fps = in->fps > 0 ? in->fps : ctt_video_fps(r->v);
     less = ctt_realloc(f.data, (size_t)f.count * size);

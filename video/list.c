@@ -86,7 +86,7 @@ static int read_source(struct ctt_source *s)
     } else {
         CTT_TRY(ctt_source_add(s, "", s->path, -1));
     }
-    CTT_CHECK(s->list->count > 0, CTT_EFORMAT, "%s: no clips in it", s->path);
+    CTT_CHECK(s->list->count > 0, CTT_EINVAL, "%s: no clips in it", s->path);
 out:
     return rc;
 }
@@ -245,7 +245,7 @@ static int finish(struct ctt_source *s, struct ctt_names *keep, int known,
     l->all_labels = s->names.count;
     CTT_TRY(renumber(s, keep, known, subset, map));
     filter(l, map);
-    CTT_CHECK(l->count > 0, CTT_EFORMAT, "%s: no clip of the classes asked "
+    CTT_CHECK(l->count > 0, CTT_EINVAL, "%s: no clip of the classes asked "
               "for", s->path);
     ctt_split_spellings("train", same);
     for (int i = 0; same[i] && !known; i++)

@@ -45,7 +45,8 @@ struct ctt_list {
  * keep, a line each, numbered anew in that order, or NULL; with known, which
  * then are the subset's names, clips of other classes are left out.  The files
  * themselves are not opened here.  The order is that of the data, and sorted
- * in folders. */
+ * in folders.  A split that is not there or has no such clips is CTT_EINVAL,
+ * damaged lists are CTT_EFORMAT. */
 int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);
 void ctt_list_free(struct ctt_list **l);

@@ -11,6 +11,12 @@ static int idle(const struct ctt_fold *f, int i)
     return f->kernel[i] == 1 && f->stride[i] == 1 && f->pad[i] == 0;
 }
 
+/* An axis of one pixel, or of none any more. */
+static int single(const struct ctt_fold *f, int i)
+{
+    return idle(f, i) && f->large[i] == 1;
+}
+
 static void set(struct ctt_fold *f, int i, int64_t size)
 {
     f->large[i] = f->small[i] = size;
@@ -60,7 +66,7 @@ static void simplify(struct ctt_fold *f)
         f->n *= f->large[i];
         set(f, i, 1);
     }
-    if (idle(f, 2)) {
+    if (single(f, 0) && single(f, 1) && idle(f, 2)) {    /* one long line */
         set(f, 2, f->n * f->large[2]);
         f->n = 1;
     }

@@ -200,7 +200,7 @@ static inline vec finish(vec v, const struct ctt_wino_end *end,
     if (plus)
         v += load(plus);
     if (end->act == CTT_ACT_RELU + 1)
-        v = (vec)((mask)v & (mask)(v > 0));
+        v = (vec)((mask)v & ~(mask)(v < 0));    /* a NaN stays one */
     return v;
 }
 
