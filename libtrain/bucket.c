@@ -53,18 +53,28 @@ static void apply(struct ctt_buckets *b, const struct cut *c)
     b->count++;
 }
 
+int ctt_buckets_check(const char *text, int *most)
+{
+    char *end = NULL;
+    long n = !text || strcmp(text, "auto") == 0 ? CTT_MAX_BUCKETS
+                                                : strtol(text, &end, 10);
+
+    if ((end && (end == text || *end)) || n < 1 || n > CTT_MAX_BUCKETS)
+        return ctt_error(CTT_EINVAL, "buckets: bad value '%s' (auto or 1 to "
+                         "%d)", text, CTT_MAX_BUCKETS);
+    *most = (int)n;
+    return 0;
+}
+
 int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
                      struct ctt_buckets *out)
 {
     struct ctt_buckets b = { .count = 1, .bound = { d->longest } };
-    int is_auto = !text || strcmp(text, "auto") == 0, *below = NULL, rc = 0;
+    int is_auto = !text || strcmp(text, "auto") == 0, *below = NULL;
+    int most, rc = 0;
     int64_t all = (int64_t)d->longest * d->clips, padded = all, frames = 0;
-    char *end = NULL;
-    long most = is_auto ? CTT_MAX_BUCKETS : strtol(text, &end, 10);
 
-    CTT_CHECK(is_auto || (!*end && most >= 1 && most <= CTT_MAX_BUCKETS),
-              CTT_EINVAL, "buckets: bad value '%s' (auto or 1 to %d)", text,
-              CTT_MAX_BUCKETS);
+    CTT_TRY(ctt_buckets_check(text, &most));
     CTT_TRY(count_below(d, &below));
     for (int i = 0; i < d->clips; i++)
         frames += d->clip[i].length;

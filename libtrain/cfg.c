@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg.c: the table of the trainer's settings. */
-#include "libtrain/train.h"
+#include "libtrain/step.h"
+
+#include <string.h>
 
 #define FIELD(f) offsetof(struct ctt_train_cfg, f)
 #define MANY 1000000000
@@ -114,3 +116,31 @@ const struct ctt_opt ctt_train_opts[] = {
       .arg = "FILE" },
     { .name = NULL }
 };
+
+static int known_device(const char *name)
+{
+    for (int i = 0; name && ctt_dev_names[i]; i++)
+        if (strcmp(ctt_dev_names[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+int ctt_train_check(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_point point[CTT_MAX_POINTS];
+    struct ctt_asks asks;
+    int n, rc = 0;
+
+    CTT_TRY(ctt_asks_parse(cfg, &asks));
+    CTT_CHECK(cfg->full_weight > 0 || asks.frames ||
+              (cfg->observe_weight > 0 && asks.random + asks.points > 0),
+              CTT_EINVAL, "--full-weight=0 and --observe leave no loss");
+    rc = ctt_points_parse(cfg->val_ratios ? cfg->val_ratios : "1", point, &n);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "--val-ratios: %s", ctt_errmsg()));
+    CTT_TRY(ctt_buckets_check(cfg->buckets, &n));
+    CTT_CHECK(known_device(cfg->device), CTT_EINVAL, "--device: no choice '%s'",
+              cfg->device ? cfg->device : "");
+out:
+    return rc;
+}

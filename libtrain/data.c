@@ -301,6 +301,19 @@ out:
     return rc;
 }
 
+static void tell_subset(const struct ctt_data *d, const char *subset,
+                        const struct ctt_events *ev)
+{
+    char line[160];
+
+    if (!subset || !ev || !ev->say)
+        return;
+    snprintf(line, sizeof(line), "subset: %d of %d classes, %d of %d clips",
+             d->list->labels, d->list->all_labels, d->list->count,
+             d->list->all);
+    ev->say(ev->arg, line);
+}
+
 int ctt_data_open(const char *path, const char *split,
                   const struct ctt_input *in, char *const *known, int nknown,
                   const struct ctt_train_cfg *cfg,
@@ -320,6 +333,7 @@ int ctt_data_open(const char *path, const char *split,
     d->room = (int64_t)cfg->cache << 20;
     ctt_frame_size(in, &d->stored_w, &d->stored_h);
     CTT_TRY(open_list(d, path, split, known, nknown, cfg->classes));
+    tell_subset(d, cfg->classes, ev);
     CTT_TRY(scan(d, ev));
     CTT_CHECK(d->clips, CTT_EFORMAT, "%s: no usable clip in %d", path,
               d->list->count);

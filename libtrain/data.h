@@ -60,6 +60,9 @@ struct ctt_buckets {
 /* Starts with one bucket and makes again and again the cut that saves the most
  * padding.  text: how many, or "auto": while a cut saves 2% of the frames and
  * leaves a batch of n on both sides. */
+/* "auto" (or NULL) or a number: the most there may be. */
+int ctt_buckets_check(const char *text, int *most);
+
 int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
                      struct ctt_buckets *out);
 

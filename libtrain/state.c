@@ -2,6 +2,7 @@
  * state.c: checkpoints: the model's file with a /train section. */
 #include "libtrain/state.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { VERSION = 1, WORDS = 8, REALS = 8, TEXT = 1 << 14 };
@@ -155,6 +156,19 @@ out:
     return rc;
 }
 
+int ctt_weights_check(const struct ctt_model *m)
+{
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        for (int k = 0; k < n->nw; k++)
+            for (int64_t j = 0; j < ctt_volume(&n->w[k]); j++)
+                if (!isfinite(m->w[n->at[k] + j]))
+                    return ctt_error(CTT_ENAN, "%s: a weight is not finite; "
+                                     "not saved", n->name);
+    }
+    return 0;
+}
+
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_optim *o,
@@ -163,6 +177,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
     struct ctt_state *s = NULL, *old = m->train;
     int rc = 0;
 
+    CTT_TRY(ctt_weights_check(m));
     CTT_TRY(ctt_state_new(&s));
     CTT_TRY(ctt_settings_print(cfg, &s->settings));
     CTT_TRY(fill(s, d, o, p, best));

@@ -22,6 +22,9 @@ int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out);
 
 /* Writes m with all that is needed to go on to path.  best: the best weights so
  * far, or NULL. */
+/* A relu can hide a NaN from the loss; it must not get into a file. */
+int ctt_weights_check(const struct ctt_model *m);
+
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_optim *o,

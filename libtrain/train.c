@@ -187,6 +187,7 @@ static int write_out(struct trainer *t, int keep)
     char *old = t->m->history, *now = NULL;
     int rc = 0;
 
+    CTT_TRY(ctt_weights_check(t->m));
     CTT_TRY(history(t, &now));
     t->m->history = now;
     if (t->cfg->out)

@@ -32,6 +32,10 @@ struct ctt_train_cfg {
 
 extern const struct ctt_opt ctt_train_opts[];
 
+/* Finds what a range does not: lists of ratios, buckets, devices that cannot
+ * be, and weights that leave no loss. */
+int ctt_train_check(const struct ctt_train_cfg *cfg);
+
 /* ---- what happens meanwhile ---- */
 
 /* Counted over the epoch so far. */

@@ -205,6 +205,8 @@ static int check_size(const struct ctt_node *n)
 
     for (int k = 0; k < n->nw; k++)
         large |= too_large(&n->w[k]);
+    if (n->nw && !large)    /* multiplications must be countable as well */
+        large = (double)ctt_volume(y) * (double)taps(&n->w[0]) > 0x1p60;
     if (large)
         return ctt_error(CTT_EFORMAT, "%s: too large", n->name);
     return 0;

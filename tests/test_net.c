@@ -97,6 +97,8 @@ static void test_errors(void)
         { "input x c=4\nreshape y in=x c=0 h=0", "two sizes" },
         { "input x c=4\nslice s in=x to=2\nreshape y in=s c=2", "a slice" },
         { "input x h=1048576 w=1048576 c=1048576", "too large" },
+        { "input x h=1048576 w=1048576 c=1\n"
+          "conv y in=x out=1 kernel=1,4096,4096", "too large" },
         { "input x h=9 w=9 c=1\nconvlstm y in=x hidden=2 kernel=2", "even" },
         { "input x h=9 w=9 c=1\nconvttlstm y in=x hidden=2 order=3 steps=2",
           "order 3 with 2 steps" },

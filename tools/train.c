@@ -456,6 +456,7 @@ static int complete(struct job *j, int argc, char **argv, int first)
               "no model text given (see --help)");
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
     CTT_CHECK(c->data, CTT_EINVAL, "--data PATH must be given (see --help)");
+    CTT_TRY(ctt_train_check(c));
     if (!c->checkpoint) {
         int n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.ckpt", c->out);
         CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "-o: name too long");

@@ -67,7 +67,7 @@ static int new_cache(void **cache)
 }
 
 /* A call that sees ever new shapes keeps the plans of the last few. */
-enum { PLANS = 8 };
+enum { PLANS = 16 };
 
 static void add_plan(struct cache *k, struct ctt_plan *p)
 {
