@@ -397,13 +397,15 @@ static void tell_confusion(const struct ctt_metrics *m)
 
 static int tell_result(struct job *j)
 {
+    struct ctt_events ev = events;
     struct ctt_metrics *m = NULL;
     struct ctt_point p[CTT_MAX_POINTS];
     int n, rc = 0;
 
+    ev.stop = NULL;    /* the model is written: nothing could go on */
     CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
                              p, &n));
-    CTT_TRY(ctt_evaluate(j->m, &j->cfg, j->val, p, n, &events, &m));
+    CTT_TRY(ctt_evaluate(j->m, &j->cfg, j->val, p, n, &ev, &m));
     tell_points(m);
     tell_classes(m, j->m->label);
     tell_confusion(m);
