@@ -35,8 +35,8 @@ static const struct ctt_opt options[] = {
       .letter = 'k', .arg = "K" },
     { "json", CTT_FLAG, FIELD(json), "0", "a line of JSON an answer",
       .letter = 'j' },
-    { "split", CTT_STRING, FIELD(split), "validation", "which part of a data "
-      "set", .arg = "NAME" },
+    { "split", CTT_STRING, FIELD(split), "", "which part of a data set "
+      "[validation, or all if it has no parts]", .arg = "NAME" },
     { "classes", CTT_STRING, FIELD(classes), "", "a file that names the "
       "classes to keep", .arg = "FILE" },
     { "time", CTT_FLAG, FIELD(time), "0", "measure each frame", .letter = 't' },
@@ -255,13 +255,22 @@ static int run_item(struct tool *t, const struct ctt_item *item)
 
 /* ---- what there is to do ---- */
 
+static int open_list(struct tool *t, const char *path, const char *split,
+                     struct ctt_list **list)
+{
+    return ctt_list_open(path, split, t->label, t->classes, t->c.classes,
+                         list);
+}
+
 static int run_path(struct tool *t, const char *path)
 {
     struct ctt_list *list = NULL;
     int rc;
 
-    CTT_TRY(ctt_list_open(path, t->c.split, t->label, t->classes, t->c.classes,
-                          &list));
+    rc = open_list(t, path, t->c.split ? t->c.split : "validation", &list);
+    if (rc == CTT_EINVAL && !t->c.split)    /* a folder that has no splits */
+        rc = open_list(t, path, "train", &list);
+    CTT_TRY(rc);
     for (int i = 0; i < list->count; i++)
         CTT_TRY(run_item(t, &list->item[i]));
 out:
