@@ -105,6 +105,20 @@ out:
     return rc;
 }
 
+/* All clips of a batch need the memory of the longest there is. */
+static int blame_longest(const struct trainer *t, int rc)
+{
+    const struct ctt_data *d = t->data;
+
+    for (int i = 0; rc == CTT_ENOMEM && i < d->clips; i++)
+        if (d->clip[i].length == d->longest)
+            return ctt_error(rc, "%s (the longest clip, %s, has %d frames: "
+                             "--max-frames or a smaller --batch helps)",
+                             ctt_errmsg(), d->list->item[d->clip[i].item].id,
+                             d->longest);
+    return rc;
+}
+
 static int open_all(struct trainer *t)
 {
     const struct ctt_train_cfg *cfg = t->cfg;
@@ -119,8 +133,9 @@ static int open_all(struct trainer *t)
     if (t->val)
         CTT_TRY(open_val(t));
     CTT_TRY(restore(t));
-    CTT_TRY(ctt_step_open(t->m->g, t->m->w, cfg, t->dev, cfg->batch,
-                          t->data->longest, &t->step));
+    CTT_TRY(blame_longest(t, ctt_step_open(t->m->g, t->m->w, cfg, t->dev,
+                                           cfg->batch, t->data->longest,
+                                           &t->step)));
     CTT_TRY(ctt_loader_open(t->data, cfg->batch, t->data->longest,
                             &t->loader));
     CTT_TRY(ctt_log_open(cfg->log_csv, cfg->log_json, resumed, &t->log));
