@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int is_conv(const struct ctt_node *n)
 {
@@ -345,10 +346,13 @@ int ctt_report_json(const struct ctt_report *r, const char *path)
 {
     size_t size = strlen(path) + 8;
     char *beside = ctt_calloc(size, 1);
+    struct stat old;
     FILE *f = NULL;
     int rc = 0, bad;
 
     CTT_TRY(beside ? 0 : CTT_ENOMEM);
+    CTT_CHECK(stat(path, &old) < 0 || S_ISREG(old.st_mode), CTT_EIO,
+              "%s: not a regular file", path);
     snprintf(beside, size, "%s.part", path);
     f = fopen(beside, "w");
     CTT_CHECK(f, CTT_EIO, "%s: %s", path, strerror(errno));

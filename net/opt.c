@@ -314,6 +314,7 @@ static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
         CTT_CHECK(*at + 1 < argc, CTT_EINVAL, "%s needs a value", word);
         value = argv[++*at];
     }
+    CTT_CHECK(*value, CTT_EINVAL, "--%s: the value is empty", tab[i].name);
     rc = set(&tab[i], cfg, value);
     if (rc < 0)
         rc = ctt_error(rc, "--%s", ctt_errmsg());

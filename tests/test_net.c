@@ -260,6 +260,7 @@ static void test_options(void)
         { { "--kind", "c" }, "no choice 'c'" },
         { { "--x=1e999" }, "bad value" },
         { { "--f", "1,2" }, "bad value" },
+        { { "--s=" }, "--s: the value is empty" },
     };
     char *ok[] = { "t", "one", "-n4", "--flag", "--kind=b", "--x", "-2", "--",
                    "-two" };

@@ -346,6 +346,9 @@ static int complete(struct job *j, int argc, char **argv, int first)
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
     CTT_CHECK(c->share > 0 || c->lowrank.rank || c->lowrank.tol > 0,
               CTT_EINVAL, "nothing to do: give --prune, --tt-rank or --tt-tol");
+    CTT_CHECK(!ctt_tool_same_file(c->report, c->out) &&
+              !ctt_tool_same_file(c->report, argv[first]), CTT_EINVAL,
+              "--report=%s: is a model already", c->report);
     CTT_TRY(ctt_train_check(&c->train));
     CTT_CHECK(c->epochs <= 0 || c->train.data, CTT_EINVAL,
               "--retrain-epochs=%d needs --data", c->epochs);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -277,4 +278,15 @@ int ctt_tool_is_net(const char *path)
     size_t n = strlen(path);
 
     return n > 4 && strcmp(path + n - 4, ".net") == 0;
+}
+
+int ctt_tool_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    if (!a || !b)
+        return 0;
+    if (stat(a, &x) < 0 || stat(b, &y) < 0)
+        return strcmp(a, b) == 0;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }

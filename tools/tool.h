@@ -56,6 +56,9 @@ const char *ctt_tool_count(double n, char *buf, size_t size);
 /* Whether path is that of a model's text, NAME.net, and not of a model file. */
 int ctt_tool_is_net(const char *path);
 
+/* 1 if both are given and are the same file, or would be. */
+int  ctt_tool_same_file(const char *a, const char *b);
+
 /* Seconds of a clock that never goes back. */
 double ctt_tool_seconds(void);
 

@@ -270,6 +270,28 @@ out:
 }
 
 /* What is on disk already: the checkpoint's model, or that of --init. */
+/* A checkpoint goes on with its own model; another text is a mistake. */
+static int same_model(struct job *j)
+{
+    struct ctt_graph *g = NULL;
+    char *ours = NULL, *theirs = NULL;
+    int rc = 0;
+
+    CTT_TRY(read_text(j->text, &g));
+    CTT_TRY(fit_answer(&g, j->m->labels));
+    ours = ctt_net_print(g);
+    theirs = ctt_net_print(j->m->g);
+    CTT_TRY(ours && theirs ? 0 : CTT_ENOMEM);
+    CTT_CHECK(strcmp(ours, theirs) == 0, CTT_EINVAL,
+              "%s: the checkpoint is of another model than %s",
+              j->cfg.checkpoint, j->text);
+out:
+    ctt_graph_free(&g);
+    ctt_free(ours);
+    ctt_free(theirs);
+    return rc;
+}
+
 static int open_start(struct job *j)
 {
     int rc = 0;
@@ -282,6 +304,8 @@ static int open_start(struct job *j)
         CTT_TRY(ctt_model_load(j->cfg.init, 0, &j->m));
     CTT_CHECK(!j->cfg.resume || j->m->train, CTT_EFORMAT,
               "%s: is no checkpoint", j->cfg.checkpoint);
+    if (j->cfg.resume && j->text)
+        CTT_TRY(same_model(j));
 out:
     return rc;
 }
@@ -446,6 +470,22 @@ out:
 }
 
 /* What the table of options cannot say. */
+/* No output may be what is read, or another output. */
+static int check_files(const struct job *j)
+{
+    const struct ctt_train_cfg *c = &j->cfg;
+    const char *const file[] = { j->text, c->out, c->checkpoint, c->log_csv,
+                                 c->log_json };
+    int rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(file); i++)
+        for (size_t k = i + 1; k < CTT_LEN(file); k++)
+            CTT_CHECK(!ctt_tool_same_file(file[i], file[k]), CTT_EINVAL,
+                      "%s: given for two files", file[k]);
+out:
+    return rc;
+}
+
 static int complete(struct job *j, int argc, char **argv, int first)
 {
     struct ctt_train_cfg *c = &j->cfg;
@@ -465,6 +505,7 @@ static int complete(struct job *j, int argc, char **argv, int first)
         c->checkpoint = j->ckpt;
         j->own_ckpt = 1;
     }
+    CTT_TRY(check_files(j));
 out:
     return rc;
 }

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Larger pictures are taken for damaged headers: a frame is 96 MiB then. */
 enum { PIXELS_MAX = 1 << 26 };
@@ -147,6 +148,14 @@ out:
     return rc;
 }
 
+/* A pipe in a data set would be waited for without end. */
+static int is_clip(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) < 0 || S_ISREG(s.st_mode) || S_ISDIR(s.st_mode);
+}
+
 int ctt_video_open(const char *path, struct ctt_video **out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -154,6 +163,7 @@ int ctt_video_open(const char *path, struct ctt_video **out)
     int rc = v ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
+    CTT_CHECK(is_clip(path), CTT_EIO, "%s: neither a file nor a folder", path);
     pthread_once(&once, silence);
     v->path = ctt_strdup(path);
     CTT_TRY(v->path ? 0 : CTT_ENOMEM);

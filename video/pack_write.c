@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What HDF5 may need beside the data: at all, and for each clip. */
@@ -77,10 +78,13 @@ static int open_out(const char *path, struct ctt_pack_out **out)
     struct ctt_pack_out *o = ctt_calloc(1, sizeof(*o));
     size_t room = strlen(path) + sizeof(".part");
     struct ctt_h5_quiet q;
+    struct stat old;
     int rc = o ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     o->file = o->fd = -1;
+    CTT_CHECK(stat(path, &old) < 0 || S_ISREG(old.st_mode), CTT_EIO,
+              "%s: not a regular file", path);
     o->path = ctt_calloc(room, 1);
     CTT_TRY(o->path ? 0 : CTT_ENOMEM);
     snprintf(o->path, room, "%s.part", path);
