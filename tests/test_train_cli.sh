@@ -4,29 +4,8 @@
 # calls them: a run that is stopped by a signal and resumed, and what they say
 # to bad input.
 set -u
-bin=$PWD
-for t in convtt-data convtt-train convtt-info; do
-    [ -x "$bin/$t" ] || { echo "no $bin/$t"; exit 99; }
-done
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 99
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
-
-# says STATUS PATTERN COMMAND...: one line on stderr that matches, that status.
-says() {
-    local want=$1 pattern=$2
-    shift 2
-    "$@" > out 2> err < /dev/null
-    local got=$?
-    [ $got = "$want" ] || fail "$*: status $got, not $want: $(head -3 err)"
-    grep -qE "$pattern" err out ||
-        fail "$*: does not say '$pattern': $(cat err)"
-    if [ "$want" != 0 ] && [ "$(wc -l < err)" -gt 1 ]; then
-        fail "$*: more than one line: $(cat err)"
-    fi
-}
+tools="convtt-data convtt-train convtt-info"
+. "${srcdir:-.}/tests/cli.sh"
 
 cat > tiny.net << 'END'
 input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
@@ -38,12 +17,7 @@ conv y in=p out=12
 END
 
 # 1. Clips.
-"$bin/convtt-data" synth clips --clips 60 --size 24 --seed 2 > out 2> err || {
-    # An FFmpeg without the encoder cannot make clips.
-    grep -q 'no encoder' err && { cat err; exit 77; }
-    cat err
-    exit 1
-}
+make_clips
 says 0 '^all +36 +12 +12' "$bin/convtt-data" list clips
 says 0 '60 clips, 0 bad' "$bin/convtt-data" check clips
 says 0 'clips, 0 bad' "$bin/convtt-data" pack clips -o t.pack --model tiny.net

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# cli.sh: what the tests of the programs share; sourced from the build folder
+# after tools= names the programs.  Leaves the test in a folder of its own.
+bin=$PWD
+for t in $tools; do
+    [ -x "$bin/$t" ] || { echo "no $bin/$t"; exit 99; }
+done
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 99
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+# says STATUS PATTERN COMMAND...: one line on stderr that matches, that status.
+says() {
+    local want=$1 pattern=$2
+    shift 2
+    "$@" > out 2> err < /dev/null
+    local got=$?
+    [ $got = "$want" ] || fail "$*: status $got, not $want: $(head -3 err)"
+    grep -qE -- "$pattern" err out ||
+        fail "$*: does not say '$pattern': $(cat err)"
+    if [ "$want" != 0 ] && [ "$(wc -l < err)" -gt 1 ]; then
+        fail "$*: more than one line: $(cat err)"
+    fi
+}
+
+# Clips to work on, or the end of the test: an FFmpeg without the encoder cannot
+# make them.
+make_clips() {
+    "$bin/convtt-data" synth clips --clips 60 --size 24 --seed 2 \
+        > out 2> err && return
+    cat err
+    grep -q 'no encoder' err && exit 77
+    exit 1
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train_say.h: what convtt-train tells, meanwhile and at the end. */
+#ifndef CTT_TRAIN_SAY_H
+#define CTT_TRAIN_SAY_H
+
+#include "libtrain/train.h"
+
+/* Progress, epochs and bad clips; stops when a signal has come. */
+extern const struct ctt_events ctt_say_events;
+
+/* Tables: accuracy by share seen, by class, and the confusion matrix. */
+void ctt_say_metrics(const struct ctt_metrics *m, char *const *label);
+
+#endif
