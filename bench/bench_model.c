@@ -3,7 +3,7 @@
  * of the same run; only the model's own multiplications count. */
 #include "device/run.h"
 #include "infer/infer.h"
-#include "libtrain/exec.h"
+#include "libtrain/step.h"
 #include "net/file.h"
 #include "net/random.h"
 
@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 struct cfg {
-    int         batch, steps, threads, repeat, profile;
-    const char *device;
+    int         batch, steps, threads, repeat, profile, window;
+    int         no_lstm, no_pair, dw_each;
+    const char *device, *keep, *memory;
 };
 
 #define FIELD(f) offsetof(struct cfg, f)
@@ -26,6 +27,15 @@ static const struct ctt_opt opts[] = {
     { "repeat", CTT_INT, FIELD(repeat), "5", "the best of so many", 1, 1000 },
     { "profile", CTT_FLAG, FIELD(profile), "0", "a line a node" },
     { "device", CTT_STRING, FIELD(device), "cpu", "device" },
+    { "keep", CTT_STRING, FIELD(keep), "all", "as of convtt-train" },
+    { "window", CTT_INT, FIELD(window), "0", "as of convtt-train", 0, 4096 },
+    { "memory", CTT_STRING, FIELD(memory), "", "as of convtt-train" },
+    { "no-lstm", CTT_FLAG, FIELD(no_lstm), "0", "gates are not applied by the "
+      "conv that makes them" },
+    { "no-pair", CTT_FLAG, FIELD(no_pair), "0", "two convs of one sum are two "
+      "calls" },
+    { "dw-each", CTT_FLAG, FIELD(dw_each), "0", "in a loop, a weight gradient "
+      "a step, not a window" },
     { .name = NULL }
 };
 
@@ -44,17 +54,18 @@ static void fill(float *x, int64_t n, uint64_t key, float scale)
 }
 
 /* Multiplications forward of a window, and backward: twice that, less the
- * gradients that lead to no weight and are not computed (need: as in struct
- * ctt_exec), such as that of the frames. */
+ * gradients that lead to no weight and are not computed, such as that of the
+ * frames. */
 static double operations(const struct ctt_graph *g, const struct cfg *c,
-                         const char *need)
+                         const struct ctt_exec *x)
 {
     double sum = 0;
 
     for (int i = 0; i < g->count; i++) {
         double runs = i < g->clip ? (double)c->steps * c->batch : 2 * c->batch;
         double one = 2 * (double)ctt_node_macs(g, i) * runs;
-        sum += one * (g->node[i].nin && !need[g->node[i].in[0]] ? 2 : 3);
+        sum += one * (g->node[i].nin && !ctt_exec_needs(x, g->node[i].in[0])
+                      ? 2 : 3);
     }
     return sum;
 }
@@ -77,22 +88,68 @@ static void print_profile(const struct ctt_graph *g, const struct cfg *c,
     }
 }
 
-static int step(struct ctt_exec *x, const struct cfg *c)
+/* Frames, the gradient of what is asked: random. */
+static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     const struct ctt_graph *g = x->r->g;
-    int last = ctt_graph_output(g), asks = g->clip < g->count ? 2 * c->batch
-                                                              : 0;
+    int in = ctt_graph_input(g);
+
+    (void)arg;
+    for (int t = 0; t < p->steps; t++)
+        fill(ctt_run_value(x->r, in, t), x->r->slot[in].size,
+             (uint64_t)(p->first + t), 1);
+}
+
+static void seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    const struct ctt_job *job = arg;
+    const struct ctt_graph *g = x->r->g;
+    int last = ctt_graph_output(g);
     int64_t n = ctt_volume(&g->node[last].out);
+
+    if (p->asks)
+        fill(ctt_exec_grad(x, last, 0), n * p->asks, 5, 1e-3f);
+    else if (!job->asks && p->first + p->steps == job->steps)
+        fill(ctt_exec_grad(x, last, p->steps - 1), n * x->r->n, 5, 1e-3f);
+}
+
+static int step(struct ctt_exec *x, const struct cfg *c,
+                const struct ctt_ask *ask)
+{
+    const struct ctt_graph *g = x->r->g;
+    struct ctt_job job = { .steps = c->steps, .fed = c->steps, .ask = ask,
+                           .asks = g->clip < g->count ? 2 * c->batch : 0,
+                           .give = give, .seed = seed };
     int rc = 0;
 
-    for (int a = 0; a < asks; a++)
-        x->r->ask[a] = (struct ctt_ask){ a / 2, a % 2 ? c->steps - 1
-                                                      : c->steps / 3 };
-    CTT_TRY(ctt_exec_forward(x, c->steps, asks));
-    CTT_TRY(ctt_exec_clear(x, c->steps, asks));
-    fill(ctt_exec_grad(x, last, asks ? 0 : c->steps - 1),
-         n * (asks ? asks : c->batch), 5, 1e-3f);
-    CTT_TRY(ctt_exec_backward(x, c->steps, asks));
+    job.arg = &job;
+    CTT_TRY(ctt_exec_forward(x, &job));
+    CTT_TRY(ctt_exec_backward(x, &job));
+out:
+    return rc;
+}
+
+/* An exec with the plan and without the gains that the options say. */
+static int open_exec(const struct ctt_graph *g, const float *w,
+                     struct ctt_dev *dev, const struct cfg *c,
+                     struct ctt_exec **out)
+{
+    struct ctt_train_cfg cfg = { .keep = c->keep, .window = c->window,
+                                 .memory = c->memory };
+    struct ctt_memory_plan plan;
+    struct ctt_memory memory;
+    int rc = 0;
+
+    CTT_TRY(ctt_memory_parse(&cfg, &memory));
+    CTT_TRY(ctt_exec_open(g, dev, w, c->batch, c->steps, 2 * c->batch, &memory,
+                          out));
+    (*out)->r->plain = (c->no_lstm ? CTT_RUN_NO_LSTM : 0u) |
+                       (c->no_pair ? CTT_RUN_NO_PAIR : 0u) |
+                       (c->dw_each ? CTT_RUN_DW_EACH : 0u);
+    plan = ctt_exec_plan(*out);
+    printf("memory      %9.1f MB  %d of %d windows of %d steps kept\n",
+           (double)plan.bytes / 1048576, plan.kept, plan.windows,
+           plan.window);
 out:
     return rc;
 }
@@ -102,19 +159,21 @@ static int train(const struct ctt_graph *g, const float *w,
 {
     struct ctt_profile (*p)[CTT_PASSES] = NULL;
     struct ctt_exec *x = NULL;
+    struct ctt_ask *ask = ctt_calloc((size_t)c->batch * 2, sizeof(*ask));
     double best = 1e30, ops, t;
-    int rc = 0, in = ctt_graph_input(g);
+    int rc = ask ? 0 : CTT_ENOMEM;
 
-    CTT_TRY(ctt_exec_open(g, dev, w, c->batch, c->steps, 2 * c->batch, &x));
-    ops = operations(g, c, x->need);
-    for (int t0 = 0; t0 < c->steps; t0++)
-        fill(ctt_run_value(x->r, in, t0),
-             ctt_volume(&g->node[in].out) * c->batch, (uint64_t)t0, 1);
-    CTT_TRY(step(x, c));    /* prepares */
+    CTT_TRY(rc);
+    for (int a = 0; a < 2 * c->batch; a++)
+        ask[a] = (struct ctt_ask){ a / 2, a % 2 ? c->steps - 1
+                                                : c->steps / 3 };
+    CTT_TRY(open_exec(g, w, dev, c, &x));
+    ops = operations(g, c, x);
+    CTT_TRY(step(x, c, ask));    /* prepares */
     for (int i = 0; i < c->repeat; i++) {
         x->r->stamp++;      /* as after an optimizer's step */
         t = now();
-        CTT_TRY(step(x, c));
+        CTT_TRY(step(x, c, ask));
         t = now() - t;
         best = t < best ? t : best;
     }
@@ -127,13 +186,21 @@ static int train(const struct ctt_graph *g, const float *w,
     CTT_TRY(p ? 0 : CTT_ENOMEM);
     ctt_dev_profile(dev, g, p);
     for (int i = 0; i < c->repeat; i++)
-        CTT_TRY(step(x, c));
+        CTT_TRY(step(x, c, ask));
     ctt_dev_profile(dev, g, NULL);
     print_profile(g, c, p, c->repeat);
 out:
     ctt_exec_close(&x);
+    ctt_free(ask);
     ctt_free(p);
     return rc;
+}
+
+/* The answer: classes, or the next frame. */
+static int get_answer(struct ctt_infer *m, struct ctt_session *s, float *y)
+{
+    return ctt_infer_predicts(m) ? ctt_session_predict(s, 1, y)
+                                 : ctt_session_read(s, y);
 }
 
 /* Frames in pieces of `chunk`; the answer is read after each piece. */
@@ -143,10 +210,12 @@ static int stream(struct ctt_infer *m, const struct cfg *c, int chunk,
     const struct ctt_infer_input *in = ctt_infer_wants(m);
     size_t frame = (size_t)in->h * (size_t)in->w * (size_t)in->c;
     float *x = ctt_calloc(frame * (size_t)chunk, sizeof(float));
-    float *probs = ctt_calloc((size_t)ctt_infer_classes(m), sizeof(float));
+    float *y = ctt_calloc(ctt_infer_predicts(m)
+                          ? frame : (size_t)ctt_infer_classes(m),
+                          sizeof(float));
     struct ctt_session *s = NULL;
     double best = 1e30, ops = each[0] * chunk + each[1];
-    int rc = x && probs ? 0 : CTT_ENOMEM;
+    int rc = x && y ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     CTT_TRY(ctt_session_open(m, &s));
@@ -154,7 +223,7 @@ static int stream(struct ctt_infer *m, const struct cfg *c, int chunk,
     for (int i = 0; i < 20 * c->repeat; i++) {
         double t = now();
         CTT_TRY(ctt_session_push_float(s, x, chunk));
-        CTT_TRY(ctt_session_read(s, probs));
+        CTT_TRY(get_answer(m, s, y));
         t = now() - t;
         if (i > 2 && t < best)
             best = t;
@@ -165,7 +234,7 @@ static int stream(struct ctt_infer *m, const struct cfg *c, int chunk,
 out:
     ctt_session_close(&s);
     ctt_free(x);
-    ctt_free(probs);
+    ctt_free(y);
     return rc;
 }
 

@@ -29,6 +29,13 @@ static const struct { int n; const char *a, *b, *op; } rows[] = {
     { 16, "c=128", "c=512", "conv y in=a plus=b out=512" },
     { 64, "c=9216", NULL, "conv y in=a out=12" },
     { 16, "c=16 d=16 h=12 w=12", NULL, "conv y in=a out=32 kernel=3 pad=1" },
+    { 38, "c=48 h=64 w=64", NULL, "conv y in=a out=192 kernel=5 pad=2" },
+    { 2, "c=8 h=64 w=64", "c=192 h=64 w=64", "conv y in=a plus=b out=192 "
+      "kernel=5 pad=2" },
+    { 1, "c=56 h=64 w=64", NULL, "conv y in=a out=192 kernel=5 pad=2" },
+    { 1, "c=48 h=64 w=64", NULL, "conv y in=a out=24 kernel=5 pad=2" },
+    { 1, "c=8 h=64 w=64", "c=8 h=64 w=64", "conv y in=a plus=b out=8 "
+      "kernel=5 pad=2" },
     { 1, "c=3 h=48 w=48", NULL, "conv y in=a out=32 kernel=5 stride=2 pad=2" },
     { 1, "c=32 h=24 w=24", NULL, "conv y in=a out=64 kernel=3 stride=2 "
       "pad=1" },

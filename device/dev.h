@@ -15,6 +15,9 @@ struct ctt_dev_kind {
     void        (*close)(struct ctt_dev *d);
     void        (*forget)(void *cache);
     const char *(*impl)(const void *cache, enum ctt_pass pass);
+    /* 1 if the kernel of this conv takes its pair and lstm along; else, and if
+     * NULL, they are calls of their own. */
+    int         (*along)(struct ctt_dev *d, const struct ctt_call *c);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
 };
@@ -28,6 +31,7 @@ struct ctt_dev {
     ctt_kernels                inner;    /* cpu: what Winograd replaces */
     const struct ctt_dev_kind *below;    /* whose caches inner makes */
     int                        threads;
+    int                        deterministic;
     void                      *own;      /* of the kind */
     char                      *scratch;  /* for the length of a call */
     size_t                     room;

@@ -10,13 +10,36 @@
 /* Who wants the clip part: the answer after step `step` of sample `sample`. */
 struct ctt_ask { int sample, step; };
 
+/* What the kernel of a conv does besides, forward, so that its result need not
+ * be written and read again; NULL node: nothing.  pair: another conv of the
+ * same window, stride, padding and result whose sum (and bias, w[1].data not
+ * NULL) is added too; the conv's own plus input, which would be the pair's
+ * result, is absent then.  lstm: the result are gates; old is the old cell
+ * state, h and c the new states (c.data NULL: not wanted), and the result
+ * itself is written only if keep, otherwise it may hold anything.  Backward
+ * never has either.  Kernels get what they said they take (along() of
+ * device/dev.h); ctt_dev_run() splits what they do not. */
+struct ctt_also_conv {
+    const struct ctt_node *node;
+    struct ctt_tensor      in, w[2];
+    void                 **cache;
+};
+struct ctt_also_lstm {
+    const struct ctt_node *node;
+    struct ctt_tensor      old, h, c;
+    int                    keep;
+};
+
 /* What a kernel gets.  A NULL data pointer means absent or not wanted.
  *
  * Forward writes out (and also).  Backward reads dout (and dalso), and for
  * each din[k] with data: adds to it if bit k of add is set, else writes all of
  * it; it always ADDS to dw.  A call may want only din, or only dw.  dout may be
  * changed by backward.  out and in[0] (dout and din[0]) of an act or dropout
- * may be the same memory; then add is 0.
+ * may be the same memory; then add is 0.  So may out and the plus input of a
+ * conv (dout and din[1]; then there is nothing to do for din[1]).
+ *
+ * A mix whose in[1] has no data gives in[0].
  *
  * A window's in[0] holds the values of all steps: data points at step 0 and
  * step s lies `stride` floats from it; steps before `oldest` (<= 0) read as
@@ -33,6 +56,8 @@ struct ctt_call {
     uint64_t  stamp;    /* changes when the weights do: packed weights are
                            remade then */
     const struct ctt_ask *ask;    /* window: out.n of them */
+    struct ctt_also_conv  pair;   /* conv, forward: added to its result */
+    struct ctt_also_lstm  lstm;   /* conv, forward: applied to its result */
     int64_t   stride;
     int       oldest;
     void    **cache;    /* this call's own place for what the device prepares;
@@ -52,6 +77,13 @@ extern const char *const ctt_dev_names[];
 int  ctt_dev_open(const char *name, int threads, struct ctt_dev **out);
 void ctt_dev_close(struct ctt_dev **d);
 int  ctt_dev_threads(const struct ctt_dev *d);
+
+/* On: results do not depend on the number of threads, by a bit.  Which kernel
+ * does what is a fixed rule in any case, and the same call with the same
+ * threads gives the same bits; on "cpu" without this, sums of gradients over
+ * pixels are cut into as many parts as there are threads, and oneDNN's kernels
+ * promise nothing, so with it our own do what Winograd does not. */
+void ctt_dev_deterministic(struct ctt_dev *d, int on);
 
 int  ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
                  enum ctt_pass pass);

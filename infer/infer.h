@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer.h: says what a video shows while it runs, with a trained convtt model.
+ * infer.h: says what a video shows while it runs, or what comes next, with a
+ * trained convtt model.
  * The only header of libconvtt-infer; it needs no other.
  *
  * A model is loaded once and then only read: any number of sessions may use it,
@@ -43,8 +44,13 @@ void ctt_infer_close(struct ctt_infer **m);
 
 const struct ctt_infer_input *ctt_infer_wants(const struct ctt_infer *m);
 
-/* How many classes there are, and the name of one; a model without names has
- * numbers.  The name lives as long as the model; NULL: no such class. */
+/* 1 if the model's answer is not classes but the next frame: it is made each
+ * step in the shape of the input, and there are no names of classes. */
+int ctt_infer_predicts(const struct ctt_infer *m);
+
+/* How many classes there are (0 if the model predicts), and the name of one; a
+ * model without names has numbers.  The name lives as long as the model; NULL:
+ * no such class. */
 int         ctt_infer_classes(const struct ctt_infer *m);
 const char *ctt_infer_class(const struct ctt_infer *m, int i);
 
@@ -70,6 +76,13 @@ int64_t ctt_session_frames(const struct ctt_session *s);
 /* The probability of each class, ctt_infer_classes() of them, from all frames
  * pushed so far; at least one. */
 int  ctt_session_read(struct ctt_session *s, float *probs);
+
+/* The next `count` frames as predicted from all frames pushed so far, at least
+ * one: h x w x c floats each, (value in 0..1 - mean) / std, not clamped.  Each
+ * one but the last is pushed as if it had been seen.  Only the models that
+ * predict have this, and only the others have ctt_session_read.  On failure
+ * frames may hold a part. */
+int  ctt_session_predict(struct ctt_session *s, int count, float *frames);
 
 #ifdef __cplusplus
 }

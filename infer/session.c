@@ -17,6 +17,7 @@ struct ctt_infer {
     char                  *device;
     int                    threads;
     int                    input, output, classes;
+    int                    predicts;    /* the answer is a frame, no classes */
     char                 (*number)[DIGITS];    /* names of nameless classes */
     struct ctt_infer_input wants;
 };
@@ -55,11 +56,42 @@ static void look_at_input(struct ctt_infer *m)
     memcpy(w->std, a->std, sizeof(w->std));
 }
 
-/* One stream of pictures in, one number a class out. */
+/* Whether the answer can be the next frame: it is made each step, has the shape
+ * of a frame, and nobody has named classes. */
+static int is_frame(const struct ctt_model *m, const struct ctt_node *in,
+                    const struct ctt_node *out)
+{
+    const struct ctt_tensor *a = &in->out, *b = &out->out;
+
+    return m->g->clip == m->g->count && m->labels == 0 && a->d == b->d &&
+           a->h == b->h && a->w == b->w && a->c == b->c;
+}
+
+/* How many classes there are, if the answer is not the next frame. */
+static int check_answer(const char *path, struct ctt_infer *m)
+{
+    const struct ctt_node *node = m->model->g->node;
+    const struct ctt_node *out = &node[m->output];
+    int rc = 0;
+
+    m->predicts = is_frame(m->model, &node[m->input], out);
+    if (m->predicts)
+        goto out;
+    CTT_CHECK(ctt_rows(&out->out) == 1, CTT_EUNSUP, "%s: answer %s is neither "
+              "one number a class nor a frame as the input", path, out->name);
+    m->classes = (int)out->out.c;
+    CTT_CHECK(m->model->labels == 0 || m->model->labels == m->classes,
+              CTT_EFORMAT, "%s: %d labels for %d classes", path,
+              m->model->labels, m->classes);
+out:
+    return rc;
+}
+
+/* One stream of pictures in; one number a class, or a picture, out. */
 static int check(const char *path, struct ctt_infer *m)
 {
     const struct ctt_graph *g = m->model->g;
-    const struct ctt_node *in, *out = &g->node[ctt_graph_output(g)];
+    const struct ctt_node *in;
     int inputs = 0, rc = 0;
 
     for (int i = 0; i < g->count; i++)
@@ -72,12 +104,7 @@ static int check(const char *path, struct ctt_infer *m)
     CTT_CHECK(in->out.d == 1 && in->out.c <= 3 && m->input < g->clip,
               CTT_EUNSUP, "%s: input %s does not take a picture a step", path,
               in->name);
-    CTT_CHECK(ctt_rows(&out->out) == 1, CTT_EUNSUP,
-              "%s: answer %s is not one number a class", path, out->name);
-    m->classes = (int)out->out.c;
-    CTT_CHECK(m->model->labels == 0 || m->model->labels == m->classes,
-              CTT_EFORMAT, "%s: %d labels for %d classes", path,
-              m->model->labels, m->classes);
+    CTT_TRY(check_answer(path, m));
     look_at_input(m);
 out:
     return rc;
@@ -108,7 +135,7 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     CTT_TRY(m->device ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_model_load(path, 0, &m->model));
     CTT_TRY(check(path, m));
-    m->number = ctt_calloc((size_t)m->classes, sizeof(*m->number));
+    m->number = ctt_calloc((size_t)m->classes + 1, sizeof(*m->number));
     CTT_TRY(m->number ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->classes; i++)
         snprintf(m->number[i], sizeof(m->number[i]), "%d", i);
@@ -139,6 +166,11 @@ const struct ctt_infer_input *ctt_infer_wants(const struct ctt_infer *m)
 int ctt_infer_classes(const struct ctt_infer *m)
 {
     return m->classes;
+}
+
+int ctt_infer_predicts(const struct ctt_infer *m)
+{
+    return m->predicts;
 }
 
 const char *ctt_infer_class(const struct ctt_infer *m, int i)
@@ -279,6 +311,8 @@ int ctt_session_read(struct ctt_session *s, float *probs)
     struct ctt_run *r = s->run;
     int rc = 0;
 
+    CTT_CHECK(!s->m->predicts, CTT_EINVAL,
+              "read: this model has no classes, it predicts frames");
     /* A push that failed may have moved the window and run no step of it. */
     CTT_CHECK(r->cursor > 0, CTT_EINVAL, "read: no frame has been pushed");
     if (r->g->clip < r->g->count) {
@@ -287,6 +321,45 @@ int ctt_session_read(struct ctt_session *s, float *probs)
     }
     CTT_TRY(softmax(ctt_run_value(r, s->m->output, r->cursor - 1),
                     s->m->classes, probs));
+out:
+    return rc;
+}
+
+/* The answer after the last step; its pixels may be a part of wider ones. */
+static int take_frame(const struct ctt_session *s, float *frame)
+{
+    const struct ctt_run *r = s->run;
+    const struct ctt_tensor *t = &r->g->node[s->m->output].out;
+    const float *from = ctt_run_value(r, s->m->output, r->cursor - 1);
+    int64_t ld = r->slot[s->m->output].ld;
+    int rc = 0;
+
+    for (int64_t i = 0; i < ctt_rows(t); i++)
+        memcpy(frame + i * t->c, from + i * ld,
+               (size_t)t->c * sizeof(*frame));
+    for (int64_t i = 0; i < ctt_volume(t); i++)
+        CTT_CHECK(isfinite(frame[i]), CTT_ENAN,
+                  "predict: the model's answer is not finite");
+out:
+    return rc;
+}
+
+int ctt_session_predict(struct ctt_session *s, int count, float *frames)
+{
+    const struct ctt_infer_input *w = &s->m->wants;
+    int64_t size = (int64_t)w->h * w->w * w->c;
+    int rc = 0;
+
+    CTT_CHECK(s->m->predicts, CTT_EINVAL,
+              "predict: this model's answer is classes, not a frame");
+    CTT_CHECK(frames && count > 0, CTT_EINVAL, "predict: %d frames", count);
+    CTT_CHECK(s->run->cursor > 0, CTT_EINVAL,
+              "predict: no frame has been pushed");
+    for (int i = 0; i < count; i++) {
+        if (i > 0)
+            CTT_TRY(ctt_session_push_float(s, frames + (i - 1) * size, 1));
+        CTT_TRY(take_frame(s, frames + i * size));
+    }
 out:
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg.c: the table of the trainer's settings. */
-#include "libtrain/step.h"
+#include "libtrain/predict.h"
 
 #include <string.h>
 
@@ -8,15 +8,52 @@
 #define MANY 1000000000
 
 static const char *const optimizers[] = { "sgd", "adam", "adamw", NULL };
-static const char *const schedules[] = { "constant", "step", "cosine", NULL };
+static const char *const schedules[] = { "constant", "step", "cosine",
+                                          "sampled", NULL };
+static const char *const tasks[] = { "recognise", "predict", NULL };
+static const char *const losses[] = { "l1l2", "mse", NULL };
 static const char *const frame_losses[] = { "none", "all", "linear", "exp",
                                             NULL };
 
 const struct ctt_opt ctt_train_opts[] = {
     { "out", CTT_STRING, FIELD(out), "", "the trained model", .letter = 'o',
       .arg = "FILE" },
-    { "data", CTT_STRING, FIELD(data), "", "clips: a folder, a list or a pack",
-      .letter = 'd', .arg = "PATH" },
+    { "data", CTT_STRING, FIELD(data), "", "clips: a folder, a list or a pack; "
+      "mnist:DIR makes Moving-MNIST of the digits there", .letter = 'd',
+      .arg = "PATH" },
+    { "task", CTT_CHOICE, FIELD(task), "recognise", "say what a clip shows, or "
+      "predict its next frames", .choices = tasks, .arg = "TASK" },
+    { "input-frames", CTT_INT, FIELD(input_frames), "10", "predict: frames "
+      "seen", 1, 4096, .arg = "N" },
+    { "future-frames", CTT_INT, FIELD(future_frames), "10", "predict: frames "
+      "after them", 1, 4096, .arg = "N" },
+    { "loss", CTT_CHOICE, FIELD(loss), "l1l2", "predict: mean of |d| + d^2, or "
+      "of d^2, over all frames but the first", .choices = losses,
+      .arg = "KIND" },
+    { "sampling-start", CTT_STRING, FIELD(sampling_start), "auto", "predict: "
+      "when future frames begin to be the model's own answers by chance: an "
+      "epoch, auto: when the test loss stalls, or off",
+      .arg = "auto|off|EPOCH" },
+    { "sampling-patience", CTT_INT, FIELD(sampling_patience), "3", "tests "
+      "without a smaller loss until then", 1, 100000,
+      .arg = "TESTS" },
+    { "sampling-decay", CTT_FLOAT, FIELD(sampling_decay), "0.05", "by which "
+      "the share of true future frames falls an epoch from then on, down to "
+      "0", 0, 1e6, .arg = "SHARE" },
+    { "sequences", CTT_INT, FIELD(sequences), "10000", "mnist: sequences an "
+      "epoch", 1, MANY, .arg = "N" },
+    { "val-sequences", CTT_INT, FIELD(val_sequences), "3000", "mnist: "
+      "sequences to test on", 1, MANY, .arg = "N" },
+    { "digits", CTT_INT, FIELD(digits), "2", "mnist: digits a sequence", 1, 9,
+      .arg = "N" },
+    { "keep", CTT_STRING, FIELD(keep), "all", "windows of steps whose values "
+      "are kept for the way back, the others are computed again: all, a "
+      "number, or auto: as many as --memory allows", .arg = "N|all|auto" },
+    { "window", CTT_INT, FIELD(window), "0", "steps a window; 0: the clip, or "
+      "with --keep auto what suits", 0, 4096, .arg = "STEPS" },
+    { "memory", CTT_STRING, FIELD(memory), "", "with --keep auto: most memory "
+      "for values and gradients, such as 900M or 2G; not given: 3/4 of the "
+      "machine's", .arg = "SIZE" },
     { "split", CTT_STRING, FIELD(split), "train", "part of the data to train "
       "on", .arg = "NAME" },
     { "val", CTT_STRING, FIELD(val), "", "clips to test on after an epoch; "
@@ -29,10 +66,11 @@ const struct ctt_opt ctt_train_opts[] = {
       .arg = "FILE" },
     { "epochs", CTT_INT, FIELD(epochs), "20", "times through the data", 1,
       100000, .arg = "N" },
-    { "max-steps", CTT_INT, FIELD(max_steps), "0", "end after so many batches; "
-      "0: no", 0, MANY, .arg = "N" },
+    { "max-steps", CTT_INT, FIELD(max_steps), "0", "end, with the "
+      "schedule, after so many batches; 0: no", 0, MANY, .arg = "N" },
     { "time-limit", CTT_FLOAT, FIELD(time_limit), "0", "end after so many "
-      "minutes; 0: no", 0, 1e6, .arg = "MINUTES" },
+      "minutes, of which the schedule knows nothing; 0: no", 0, 1e6,
+      .arg = "MINUTES" },
     { "batch", CTT_INT, FIELD(batch), "16", "clips a step", 1, 4096,
       .letter = 'b', .arg = "N" },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "rule",
@@ -50,15 +88,16 @@ const struct ctt_opt ctt_train_opts[] = {
     { "clip-norm", CTT_FLOAT, FIELD(clip_norm), "1", "longest gradient; 0: "
       "any", 0, 1e9 },
     { "schedule", CTT_CHOICE, FIELD(schedule), "cosine", "of the learning "
-      "rate", .choices = schedules, .arg = "NAME" },
+      "rate; sampled: as step, from where sampling starts",
+      .choices = schedules, .arg = "NAME" },
     { "warmup", CTT_FLOAT, FIELD(warmup), "0.5", "epochs of rising rate", 0,
       1000, .arg = "EPOCHS" },
     { "lr-end", CTT_FLOAT, FIELD(lr_end), "0", "cosine: the last rate, as a "
       "share of --lr", 0, 1 },
-    { "step-epochs", CTT_INT, FIELD(step_epochs), "10", "step: epochs between "
-      "two falls", 1, 100000, .arg = "N" },
-    { "gamma", CTT_FLOAT, FIELD(gamma), "0.1", "step: factor of a fall", 0,
-      1 },
+    { "step-epochs", CTT_INT, FIELD(step_epochs), "10", "step, sampled: epochs "
+      "between two falls", 1, 100000, .arg = "N" },
+    { "gamma", CTT_FLOAT, FIELD(gamma), "0.1", "step, sampled: factor "
+      "of a fall", 0, 1 },
     { "label-smooth", CTT_FLOAT, FIELD(label_smooth), "0", "share of the "
       "target given to all classes", 0, 0.9 },
     { "observe", CTT_STRING, FIELD(observe), "uniform:0.1-1", "ratios of a "
@@ -125,7 +164,50 @@ static int known_device(const char *name)
     return 0;
 }
 
-int ctt_train_check(const struct ctt_train_cfg *cfg)
+/* Settings of one task; to give them for another is a mistake. */
+static const struct { const char *name; int task; } only[] = {
+    { "observe", CTT_RECOGNISE }, { "observe-weight", CTT_RECOGNISE },
+    { "full-weight", CTT_RECOGNISE }, { "frame-loss", CTT_RECOGNISE },
+    { "frame-asks", CTT_RECOGNISE }, { "label-smooth", CTT_RECOGNISE },
+    { "classes", CTT_RECOGNISE }, { "val-ratios", CTT_RECOGNISE },
+    { "buckets", CTT_RECOGNISE }, { "input-frames", CTT_PREDICT },
+    { "future-frames", CTT_PREDICT }, { "loss", CTT_PREDICT },
+    { "sampling-start", CTT_PREDICT }, { "sampling-patience", CTT_PREDICT },
+    { "sampling-decay", CTT_PREDICT },
+};
+
+/* Whether a setting has its default value. */
+static int same_value(const struct ctt_opt *o, const void *a, const void *b)
+{
+    const void *p = (const char *)a + o->off, *q = (const char *)b + o->off;
+    const char *s, *t;
+
+    if (o->type != CTT_STRING)    /* int and float; int3 is none of ours */
+        return memcmp(p, q, sizeof(int)) == 0;
+    s = *(char *const *)p;
+    t = *(char *const *)q;
+    return s == t || (s && t && strcmp(s, t) == 0);
+}
+
+static int check_task(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_train_cfg plain = { .data = NULL };
+    int rc = 0;
+
+    CTT_TRY(ctt_opt_defaults(ctt_train_opts, &plain));
+    for (size_t i = 0; i < CTT_LEN(only); i++) {
+        int k = ctt_opt_find(ctt_train_opts, only[i].name);
+        CTT_CHECK(k >= 0 && (cfg->task == only[i].task ||
+                  same_value(&ctt_train_opts[k], cfg, &plain)), CTT_EINVAL,
+                  "--%s is of --task=%s", only[i].name, tasks[only[i].task]);
+    }
+    CTT_CHECK(cfg->task == CTT_PREDICT || cfg->schedule != CTT_SAMPLED,
+              CTT_EINVAL, "--schedule=sampled is of --task=predict");
+out:
+    return rc;
+}
+
+static int check_recognise(const struct ctt_train_cfg *cfg)
 {
     struct ctt_point point[CTT_MAX_POINTS];
     struct ctt_asks asks;
@@ -139,6 +221,22 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "--val-ratios: %s", ctt_errmsg()));
     CTT_TRY(ctt_buckets_check(cfg->buckets, &n));
+out:
+    return rc;
+}
+
+static int (*const checks[])(const struct ctt_train_cfg *) = {
+    [CTT_RECOGNISE] = check_recognise, [CTT_PREDICT] = ctt_sampling_check,
+};
+
+int ctt_train_check(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_memory memory;
+    int rc = 0;
+
+    CTT_TRY(check_task(cfg));
+    CTT_TRY(checks[cfg->task](cfg));
+    CTT_TRY(ctt_memory_parse(cfg, &memory));
     CTT_CHECK(known_device(cfg->device), CTT_EINVAL, "--device: no choice '%s'",
               cfg->device ? cfg->device : "");
 out:

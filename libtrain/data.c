@@ -19,36 +19,56 @@ static int64_t bytes_of(const struct ctt_frames *f)
     return (int64_t)f->count * f->h * f->w * f->c;
 }
 
-static int read_item(struct ctt_data *d, int item, struct ctt_frames *f)
+/* At most max frames; 0: all. */
+static int read_item(struct ctt_data *d, int item, int max,
+                     struct ctt_frames *f)
 {
     int rc;
 
     if (!d->pack)
-        return ctt_frames_load(d->list->item[item].path, &d->in,
-                               d->max_frames, f);
+        return ctt_frames_load(d->list->item[item].path, &d->in, max, f);
     rc = ctt_pack_read(d->pack, item, f);
-    if (rc >= 0 && d->max_frames && f->count > d->max_frames)
-        f->count = d->max_frames;
+    if (rc >= 0 && max && f->count > max)
+        f->count = max;
     return rc;
 }
 
-int ctt_data_frames(struct ctt_data *d, int i, struct ctt_frames *f, int *own)
+/* Leaves count frames of f from start on. */
+static void cut(struct ctt_frames *f, int start, int count)
+{
+    size_t frame = (size_t)f->h * f->w * f->c;
+
+    memmove(f->data, f->data + (size_t)start * frame, (size_t)count * frame);
+    f->count = count;
+}
+
+int ctt_data_frames(struct ctt_data *d, int i, uint64_t key,
+                    struct ctt_frames *f, int *own)
 {
     const struct ctt_clip *c = &d->clip[i];
-    int rc = 0;
+    int start, end, rc;
 
     *own = !c->f.data;
+    if (d->mnist)
+        return ctt_sequence_draw(d, c, key, f);
+    start = d->steps ? ctt_sequence_start(c, key) : 0;
+    end = start + c->length;
     if (c->f.data) {
         *f = c->f;
+        f->data += (size_t)start * f->h * f->w * f->c;
+        f->count = c->length;
         return 0;
     }
-    rc = read_item(d, c->item, f);
-    if (rc >= 0 && f->count != c->length) {
+    rc = read_item(d, c->item, d->steps ? end : d->max_frames, f);
+    if (rc >= 0 && f->count != end) {
         int found = f->count;
         ctt_frames_free(f);
         rc = ctt_error(CTT_EFORMAT, "%s: had %d frames, now %d",
-                       d->list->item[c->item].path, c->length, found);
+                       d->list->item[c->item].path,
+                       d->steps ? c->whole : c->length, found);
     }
+    if (rc >= 0 && start)
+        cut(f, start, c->length);
     return rc;
 }
 
@@ -85,12 +105,14 @@ static int look_at(struct scan *s, int i)
     int rc = 0;
 
     c->item = i;
-    c->label = item->label;
-    CTT_CHECK(item->label >= 0, CTT_EFORMAT, "%s: has no known class",
-              item->path);
-    CTT_TRY(read_item(d, i, &f));
+    c->label = d->steps ? -1 : item->label;
+    CTT_CHECK(d->steps || item->label >= 0, CTT_EFORMAT,
+              "%s: has no known class", item->path);
+    CTT_TRY(read_item(d, i, d->max_frames, &f));
     CTT_CHECK(f.count >= d->min_frames, CTT_EFORMAT,
               "%s: too short: %d frames", item->path, f.count);
+    CTT_CHECK(f.count >= d->steps, CTT_EFORMAT, "%s: has %d frames, %d are "
+              "needed", item->path, f.count, d->steps);
     c->length = f.count;
     if (take_room(s, &f)) {
         c->f = f;
@@ -230,6 +252,7 @@ static int scan(struct ctt_data *d, const struct ctt_events *ev)
     s.why = ctt_calloc((size_t)d->list->count + 1, sizeof(*s.why));
     d->clip = ctt_calloc((size_t)d->list->count + 1, sizeof(*d->clip));
     CTT_TRY(s.why && d->clip ? 0 : CTT_ENOMEM);
+    d->held = d->list->count;
     run_workers(&s, ev);
     if (s.rc < 0)
         CTT_TRY(failure(&s));
@@ -253,11 +276,13 @@ static int fits(const char *path, const struct ctt_input *a,
 
     ctt_frame_size(a, &aw, &ah);
     ctt_frame_size(b, &bw, &bh);
-    CTT_CHECK(aw == bw && ah == bh && a->c == b->c && a->fps == b->fps &&
-              a->colour == b->colour && a->fit == b->fit, CTT_EINVAL,
-              "%s: packed as %dx%dx%d at %g frames a second, the model wants "
-              "%dx%dx%d at %g", path, aw, ah, a->c, (double)a->fps, bw, bh,
-              b->c, (double)b->fps);
+    CTT_CHECK(aw == bw && ah == bh && a->c == b->c && a->fps == b->fps,
+              CTT_EINVAL, "%s: packed as %dx%dx%d at %g frames a second, the "
+              "model wants %dx%dx%d at %g", path, aw, ah, a->c,
+              (double)a->fps, bw, bh, b->c, (double)b->fps);
+    CTT_CHECK(a->colour == b->colour && a->fit == b->fit, CTT_EINVAL,
+              "%s: packed with another colour= or fit= than the model's",
+              path);
 out:
     return rc;
 }
@@ -292,9 +317,11 @@ static int open_list(struct ctt_data *d, const char *path, const char *split,
         CTT_TRY(ctt_pack_open(path, &d->pack));
         d->list = ctt_pack_list(d->pack);
         CTT_TRY(fits(path, ctt_pack_input(d->pack), &d->in));
-        CTT_TRY(same_labels(path, d->list, known, nknown));
+        CTT_TRY(d->steps ? 0 : same_labels(path, d->list, known, nknown));
     } else {
-        CTT_TRY(ctt_list_open(path, split, known, nknown, subset, &d->own));
+        CTT_TRY(ctt_list_open(path, split, d->steps ? NULL : known,
+                              d->steps ? CTT_LABELS_ANY : nknown, subset,
+                              &d->own));
         d->list = d->own;
     }
 out:
@@ -314,11 +341,31 @@ static void tell_subset(const struct ctt_data *d, const char *subset,
     ev->say(ev->arg, line);
 }
 
+/* Lists and reads what is stored at path. */
+static int open_clips(struct ctt_data *d, const char *path, const char *split,
+                      char *const *known, int nknown,
+                      const struct ctt_train_cfg *cfg,
+                      const struct ctt_events *ev)
+{
+    int rc = 0;
+
+    CTT_TRY(open_list(d, path, split, known, nknown, cfg->classes));
+    tell_subset(d, cfg->classes, ev);
+    CTT_TRY(scan(d, ev));
+    CTT_CHECK(d->clips, CTT_EFORMAT, "%s: no usable clip in %d", path,
+              d->list->count);
+    if (d->steps)
+        CTT_TRY(ctt_sequences_cut(d));
+out:
+    return rc;
+}
+
 int ctt_data_open(const char *path, const char *split,
                   const struct ctt_input *in, char *const *known, int nknown,
                   const struct ctt_train_cfg *cfg,
                   const struct ctt_events *ev, struct ctt_data **out)
 {
+    const char *dir = ctt_mnist_path(path);
     struct ctt_data *d = ctt_calloc(1, sizeof(*d));
     int rc = d ? 0 : CTT_ENOMEM;
 
@@ -331,12 +378,13 @@ int ctt_data_open(const char *path, const char *split,
     d->min_frames = cfg->min_frames;
     d->max_frames = cfg->max_frames;
     d->room = (int64_t)cfg->cache << 20;
+    if (cfg->task == CTT_PREDICT)
+        d->steps = cfg->input_frames + cfg->future_frames;
     ctt_frame_size(in, &d->stored_w, &d->stored_h);
-    CTT_TRY(open_list(d, path, split, known, nknown, cfg->classes));
-    tell_subset(d, cfg->classes, ev);
-    CTT_TRY(scan(d, ev));
-    CTT_CHECK(d->clips, CTT_EFORMAT, "%s: no usable clip in %d", path,
-              d->list->count);
+    if (dir)
+        CTT_TRY(ctt_sequences_make(d, dir, split, cfg));
+    else
+        CTT_TRY(open_clips(d, path, split, known, nknown, cfg, ev));
     *out = d;
     return 0;
 out:
@@ -350,11 +398,13 @@ void ctt_data_close(struct ctt_data **d)
 
     if (!x)
         return;
-    for (int i = 0; x->clip && i < x->list->count; i++)
-        ctt_frames_free(&x->clip[i].f);
+    for (int i = 0; i < x->held; i++)
+        if (!x->clip[i].part)
+            ctt_frames_free(&x->clip[i].f);
     ctt_free(x->clip);
     ctt_list_free(&x->own);
     ctt_pack_close(&x->pack);
+    ctt_mnist_close(&x->mnist);
     ctt_free(x);
     *d = NULL;
 }

@@ -24,29 +24,62 @@ static inline float ctt_uniform(uint64_t key, uint64_t i)
 }
 
 enum { CTT_KEY_INIT = 1, CTT_KEY_ORDER, CTT_KEY_IMAGE, CTT_KEY_OBSERVE,
-       CTT_KEY_DROPOUT };
+       CTT_KEY_DROPOUT, CTT_KEY_TRUTH };
 
 /* ---- data.c ---- */
 
+/* To recognise, a clip of the data; to predict, a sequence of frames: of a clip
+ * of `whole` frames its part-th one, or the part-th one of mnist. */
 struct ctt_clip {
-    int item, label, length;     /* item: its index in the list */
-    struct ctt_frames f;         /* data NULL: not kept in memory */
+    int item, label, length;     /* item: its index in the list; label -1 in
+                                    prediction */
+    int part, whole;
+    struct ctt_frames f;         /* of the whole clip, owned by part 0; data
+                                    NULL: not kept in memory */
 };
 
 struct ctt_data {
     struct ctt_list       *own;  /* a list from disk, or */
     struct ctt_pack       *pack;
     const struct ctt_list *list; /* of either */
+    struct ctt_mnist      *mnist;    /* or sequences made of digits, whose
+                                        list has one item */
+    int64_t                first;    /* the split's first number there */
+    int                    digits;
+    int                    steps;    /* prediction: frames of each sequence;
+                                        0: clips as they are */
     struct ctt_input       in;
     int                    stored_w, stored_h;
     struct ctt_clip       *clip;
-    int                    clips, skipped, longest;
+    int                    clips, skipped, longest, held;
     int                    workers, max_frames, min_frames, strict;
     int64_t                room; /* bytes that may still be kept in memory */
 };
 
-/* Decodes clip i or points at what is in memory; *own: f must be freed. */
-int ctt_data_frames(struct ctt_data *d, int i, struct ctt_frames *f, int *own);
+/* Decodes clip i or points at what is in memory; *own: f must be freed.  A
+ * sequence begins where the key says, or with key 0 (tests) at part * steps;
+ * mnist's are others for each key. */
+int ctt_data_frames(struct ctt_data *d, int i, uint64_t key,
+                    struct ctt_frames *f, int *own);
+
+/* ---- sequence.c: what prediction is trained on ---- */
+
+/* The seed of mnist's sequences without a key, whatever --seed says. */
+enum { CTT_TEST_SEED = 1 };
+
+/* Of each clip of L frames max(1, L / steps) sequences. */
+int ctt_sequences_cut(struct ctt_data *d);
+/* dir: what stands behind "mnist:". */
+int ctt_sequences_make(struct ctt_data *d, const char *dir, const char *split,
+                       const struct ctt_train_cfg *cfg);
+
+/* The frame with which sequence c begins. */
+int ctt_sequence_start(const struct ctt_clip *c, uint64_t key);
+int ctt_sequence_draw(const struct ctt_data *d, const struct ctt_clip *c,
+                      uint64_t key, struct ctt_frames *f);
+
+/* The key of all that is drawn for clip c in an epoch's key. */
+uint64_t ctt_clip_key(const struct ctt_clip *c, uint64_t key);
 
 /* ---- bucket.c ---- */
 

@@ -1,91 +1,126 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec.c: the way back through a run. */
-#include "libtrain/exec.h"
+ * exec.c: a batch of clips forward and back through its windows. */
+#include "libtrain/way.h"
 
 #include <string.h>
 
-enum { WANT_DIN = 1, WANT_DW = 2 };
+/* ---- open ---- */
 
-static int learns(const struct ctt_node *n)
+static int floats(int64_t n, float **out)
 {
-    return (n->fixed & ((1u << n->nw) - 1)) != (1u << n->nw) - 1;
+    *out = ctt_calloc((size_t)n + 1, sizeof(float));
+    return *out ? 0 : CTT_ENOMEM;
 }
 
-/* Whether the gradient of a node's value leads to any weight. */
-static int leads(const struct ctt_exec *x, int node)
+/* After clip a window has few asks, and other ones than the clip. */
+static int check_norms(const struct ctt_graph *g)
 {
-    const struct ctt_node *n = &x->r->g->node[node];
+    int rc = 0;
 
-    if (learns(n) || x->need[node])
-        return 1;
-    if (n->op == CTT_OP_STATE)
-        return x->need[n->source];
-    for (int k = 0; k < n->nin; k++)
-        if (x->need[n->in[k]])
+    for (int i = g->clip; i < g->count; i++)
+        CTT_CHECK(g->node[i].op != CTT_OP_NORM ||
+                  g->node[i].attr.norm.kind != CTT_NORM_BATCH, CTT_EUNSUP,
+                  "%s: with several windows kind=batch after 'clip' would be "
+                  "the statistics of few answers; use one window",
+                  g->node[i].name);
+out:
+    return rc;
+}
+
+static int has_mix(const struct ctt_graph *g)
+{
+    for (int i = 0; i < g->clip; i++)
+        if (g->node[i].op == CTT_OP_MIX)
             return 1;
     return 0;
 }
 
-/* States lead back to later nodes, so until nothing changes. */
-static void find_needs(struct ctt_exec *x)
+static int new_way(const struct ctt_graph *g, int room, int asks,
+                   struct ctt_way **out)
 {
-    for (int changed = 1; changed; ) {
-        changed = 0;
-        for (int i = 0; i < x->r->g->count; i++) {
-            int need = leads(x, i);
-            changed |= need != x->need[i];
-            x->need[i] = (char)need;
-        }
-    }
+    struct ctt_way *y = ctt_calloc(1, sizeof(*y));
+    size_t count = (size_t)g->count;
+    int rc = y ? 0 : CTT_ENOMEM;
+
+    *out = y;
+    CTT_TRY(rc);
+    y->room = room;
+    y->asks = g->clip < g->count ? asks : 0;
+    y->mixes = has_mix(g);
+    y->need = ctt_calloc(count, 1);
+    y->sole = ctt_calloc(count, 1);
+    y->kept = ctt_calloc(count, 1);
+    CTT_TRY(y->need && y->sole && y->kept ? 0 : CTT_ENOMEM);
+    ctt_way_needs(g, y->need);
+    ctt_way_kept(g, y->need, y->kept);
+out:
+    return rc;
 }
 
-/* Whether the k-th input of a node is all that its memory holds, so that a
- * gradient written there leaves nothing unwritten. */
-static int covers(const struct ctt_run *r, const struct ctt_node *n, int k)
+/* A run for one window if that is what is wanted, or what fits; else one whose
+ * windows look back. */
+static int open_run(struct ctt_exec *x, const struct ctt_run *like,
+                    const struct ctt_memory *m)
 {
-    const struct ctt_slot *s = &r->slot[n->in[k]];
+    struct ctt_way *y = x->way;
+    int several = y->mixes || (m->window > 0 && m->window < y->room);
+    int rc;
 
-    return n->op != CTT_OP_WINDOW && s->delay == 0 &&
-           ctt_volume(&r->g->node[n->in[k]].out) ==
-           ctt_volume(&r->g->node[s->alias].out);
+    for (;; several = 1) {
+        rc = ctt_run_open_bare(like->g, like->dev, like->w, like->n, y->room,
+                               like->max_asks, y->kept, several, &x->r);
+        if (rc < 0)
+            break;
+        rc = ctt_way_plan(y, x->r, &(struct ctt_memory){
+            .window = several ? m->window : y->room, .keep = m->keep,
+            .bytes = m->bytes });
+        if (rc != CTT_ENOMEM || several || m->window > 0)
+            break;
+        ctt_run_close(&x->r);
+    }
+    return rc;
 }
 
-static int find_soles(struct ctt_exec *x)
+static int make_memory(struct ctt_exec *x)
 {
-    const struct ctt_run *r = x->r;
-    int *readers = ctt_calloc((size_t)r->g->count, sizeof(*readers));
+    struct ctt_way *y = x->way;
+    size_t parts = (size_t)y->plan.windows;
+    int rc = 0;
 
-    if (!readers)
-        return CTT_ENOMEM;
-    for (int i = 0; i < r->g->count; i++) {
-        const struct ctt_node *n = &r->g->node[i];
-        for (int k = 0; k < n->nin && !r->slot[i].skip; k++) {
-            int of = r->slot[n->in[k]].alias;
-            x->sole[of] = (char)(++readers[of] == 1 && covers(r, n, k));
-        }
-    }
-    /* the caller writes there too */
-    x->sole[r->slot[ctt_graph_output(r->g)].alias] = 0;
-    ctt_free(readers);
-    return 0;
+    CTT_TRY(ctt_run_fits(x->r, y->plan.bytes / (int64_t)sizeof(float)));
+    y->part = ctt_calloc(parts, sizeof(*y->part));
+    y->at = ctt_calloc(parts, sizeof(*y->at));
+    y->which = ctt_calloc((size_t)y->asks + 1, sizeof(*y->which));
+    CTT_TRY(y->part && y->at && y->which ? 0 : CTT_ENOMEM);
+    CTT_TRY(floats(x->r->g->weights, &x->dw));
+    CTT_TRY(floats(y->values, &y->value));
+    CTT_TRY(floats(y->passing, &y->pass));
+    CTT_TRY(floats(y->grads, &y->grad));
+    CTT_TRY(floats(y->stores * y->history, &y->store));
+    CTT_TRY(floats(y->history, &y->carry));
+    x->r->base[CTT_KEPT] = y->value;
+    x->r->base[CTT_PASSING] = y->pass;
+out:
+    return rc;
 }
 
 int ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
                   const float *w, int n, int room, int asks,
-                  struct ctt_exec **out)
+                  const struct ctt_memory *m, struct ctt_exec **out)
 {
+    static const struct ctt_memory one = { .keep = -1 };
+    struct ctt_run like = { .g = g, .dev = dev, .w = w, .n = n,
+                            .max_asks = asks };
     struct ctt_exec *x = ctt_calloc(1, sizeof(*x));
     int rc = x ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    CTT_TRY(ctt_run_open(g, dev, w, n, room, asks, 1, &x->r));
-    x->need = ctt_calloc((size_t)g->count, 1);
-    x->sole = ctt_calloc((size_t)g->count, 1);
-    x->dw = ctt_calloc((size_t)g->weights, sizeof(float));
-    x->grad = ctt_calloc((size_t)x->r->values, sizeof(float));
-    CTT_TRY(x->need && x->sole && x->dw && x->grad ? 0 : CTT_ENOMEM);
-    find_needs(x);
-    CTT_TRY(find_soles(x));
+    CTT_TRY(new_way(g, room, asks, &x->way));
+    CTT_TRY(open_run(x, &like, m ? m : &one));
+    if (x->way->plan.windows > 1)
+        CTT_TRY(check_norms(g));
+    CTT_TRY(ctt_way_soles(x->r, x->way->sole));
+    CTT_TRY(make_memory(x));
     *out = x;
     x = NULL;
 out:
@@ -95,158 +130,133 @@ out:
 
 void ctt_exec_close(struct ctt_exec **x)
 {
+    struct ctt_way *y;
+
     if (!*x)
         return;
+    y = (*x)->way;
     ctt_run_close(&(*x)->r);
-    ctt_free((*x)->need);
-    ctt_free((*x)->sole);
     ctt_free((*x)->dw);
-    ctt_free((*x)->grad);
+    if (y) {
+        ctt_free(y->need);
+        ctt_free(y->sole);
+        ctt_free(y->kept);
+        ctt_free(y->part);
+        ctt_free(y->which);
+        ctt_free(y->at);
+        ctt_free(y->value);
+        ctt_free(y->pass);
+        ctt_free(y->grad);
+        ctt_free(y->store);
+        ctt_free(y->carry);
+    }
+    ctt_free(y);
     ctt_free(*x);
     *x = NULL;
 }
 
-int ctt_exec_forward(struct ctt_exec *x, int steps, int asks)
+struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x)
 {
-    int rc = 0;
-
-    ctt_run_reset(x->r);
-    CTT_TRY(ctt_run_steps(x->r, steps));
-    if (asks > 0 && x->r->g->clip < x->r->g->count)
-        CTT_TRY(ctt_run_clip(x->r, asks));
-out:
-    return rc;
+    return x->way->plan;
 }
 
-float *ctt_exec_grad(const struct ctt_exec *x, int node, int step)
+/* ---- windows ---- */
+
+/* Lays out window k; its history is not there yet unless it was kept. */
+static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
-    return x->grad + (ctt_run_value(x->r, node, step) - x->r->val);
-}
+    const struct ctt_part *p = &x->way->part[k];
+    struct ctt_run *r = x->r;
 
-int ctt_exec_clear(struct ctt_exec *x, int steps, int asks)
-{
-    const struct ctt_graph *g = x->r->g;
-
-    memset(x->dw, 0, (size_t)g->weights * sizeof(float));
-    for (int i = 0; i < g->count; i++) {
-        const struct ctt_slot *s = &x->r->slot[i];
-        int64_t before = i < g->clip ? s->history * s->size : 0;
-        int64_t after = i < g->clip ? steps * s->size
-                                    : asks * ctt_volume(&g->node[i].out);
-
-        if (s->alias == i && x->need[i] && !x->sole[i])
-            memset(x->grad + s->at - before, 0,
-                   (size_t)(before + after) * sizeof(float));
-    }
-    return 0;
-}
-
-static void *gradient_of(const struct ctt_exec *x, const struct ctt_tensor *t)
-{
-    return x->grad + ((const float *)t->data - x->r->val);
-}
-
-/* Points dout, din and dw at where the gradients of a bound call lie.  An act
- * that has no memory of its own works in place. */
-static void bind_gradients(const struct ctt_exec *x, int node, int want,
-                           struct ctt_call *c)
-{
-    const struct ctt_run *r = x->r;
-    const struct ctt_node *n = c->node;
-
-    c->act = 0;
-    c->dout = c->out;
-    c->dout.data = gradient_of(x, &c->out);
-    c->dalso = c->also;
-    if (c->also.data)
-        c->dalso.data = gradient_of(x, &c->also);
-    for (int k = 0; k < n->nin; k++) {
-        c->din[k] = c->in[k];
-        c->din[k].data = want & WANT_DIN && x->need[n->in[k]]
-                       ? gradient_of(x, &c->in[k]) : NULL;
-        if (!r->slot[node].skip && !x->sole[r->slot[n->in[k]].alias])
-            c->add |= 1u << k;
-    }
-    for (int k = 0; k < n->nw && want & WANT_DW; k++) {
-        c->dw[k] = n->w[k];
-        c->dw[k].data = n->fixed >> k & 1 ? NULL : x->dw + n->at[k];
+    x->way->hand = k;
+    r->base[CTT_KEPT] = x->way->value + x->way->at[k];
+    ctt_run_place(r, p->steps, p->asks);
+    r->cursor = p->steps;    /* as if it had been run */
+    r->past = p->first;
+    r->fed = p->first >= job->fed;
+    r->asks = p->asks;
+    r->which = p->which;
+    for (int i = 0; i < p->asks; i++) {
+        r->ask[i] = job->ask[p->which[i]];
+        r->ask[i].step -= p->first;
     }
 }
 
-static int has_kernel(const struct ctt_exec *x, int node)
+/* Where the history at the start of window k is stored: of kept ones not for
+ * long. */
+static float *stored(const struct ctt_exec *x, int k)
 {
-    return !x->r->slot[node].skip || x->r->g->node[node].op == CTT_OP_ACT;
+    const struct ctt_way *y = x->way;
+    int64_t at = k < y->dropped ? k - 1 : y->stores - 1;
+
+    return y->store + at * y->history;
 }
 
-/* What there is to want of a node. */
-static int wants(const struct ctt_exec *x, int node)
+/* Runs window k, which has been entered, from its stored history. */
+static int run(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
-    const struct ctt_node *n = &x->r->g->node[node];
-    int want = learns(n) ? WANT_DW : 0;
-
-    for (int k = 0; k < n->nin; k++)
-        want |= x->need[n->in[k]] ? WANT_DIN : 0;
-    return has_kernel(x, node) ? want : 0;
-}
-
-static int run(struct ctt_exec *x, int node, int step, int steps, int want,
-               enum ctt_run_cache cache)
-{
-    struct ctt_call c;
+    const struct ctt_part *p = &x->way->part[k];
     int rc = 0;
 
-    want &= wants(x, node);
-    if (!want)
-        goto out;
-    ctt_run_bind(x->r, node, step, steps, &c);
-    bind_gradients(x, node, want, &c);
-    c.cache = &x->r->cache[node][cache];
-    CTT_TRY(ctt_dev_run(x->r->dev, &c, CTT_BWD));
+    ctt_run_load(x->r, k > 0 ? stored(x, k) : NULL);
+    x->r->cursor = 0;
+    if (job->give)
+        job->give(job->arg, x, p);
+    CTT_TRY(ctt_run_steps(x->r, p->steps));
+    if (p->asks > 0)
+        CTT_TRY(ctt_run_clip(x->r, p->asks));
 out:
     return rc;
 }
 
-/* One call for all steps, unless the node must be called for each. */
-static int run_free(struct ctt_exec *x, int node, int steps)
+int ctt_exec_forward(struct ctt_exec *x, const struct ctt_job *job)
 {
-    int each = ctt_run_single(&x->r->g->node[node]), rc = 0;
+    struct ctt_way *y = x->way;
+    int rc = 0;
 
-    for (int t = 0; t < (each ? steps : 1); t++)
-        CTT_TRY(run(x, node, t, each ? 1 : steps, WANT_DIN | WANT_DW,
-                    CTT_CACHE_BWD));
+    CTT_TRY(ctt_way_cut(y, x->r, job));
+    for (int k = 0; k < y->parts; k++) {
+        enter(x, job, k);
+        CTT_TRY(run(x, job, k));
+        if (job->take)
+            job->take(job->arg, x, &y->part[k]);
+        if (k + 1 < y->parts)
+            ctt_run_save(x->r, stored(x, k + 1));
+    }
 out:
     return rc;
 }
 
-/* The loop needs din only; dw follows once for all steps. */
-static int run_bound(struct ctt_exec *x, const int *node, int count, int steps)
+static int again(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
-    int rc = 0;
+    int rc;
 
-    for (int t = steps - 1; t >= 0; t--)
-        for (int j = count - 1; j >= 0; j--)
-            CTT_TRY(run(x, node[j], t, 1, WANT_DIN, CTT_CACHE_BWD));
-    for (int j = count - 1; j >= 0; j--)
-        CTT_TRY(run(x, node[j], 0, steps, WANT_DW, CTT_CACHE_DW));
-out:
+    x->r->again = 1;
+    rc = run(x, job, k);
+    x->r->again = 0;
     return rc;
 }
 
-int ctt_exec_backward(struct ctt_exec *x, int steps, int asks)
+int ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job)
 {
-    const struct ctt_schedule *s = x->r->s;
-    const struct ctt_graph *g = x->r->g;
+    struct ctt_way *y = x->way;
     int rc = 0;
 
-    for (int i = g->count - 1; i >= g->clip && asks > 0; i--)
-        CTT_TRY(run(x, i, 0, asks, WANT_DIN | WANT_DW, CTT_CACHE_BWD));
-    for (int k = s->comps - 1; k >= 0; k--) {
-        const int *node = s->order + s->first[k];
-        int count = s->first[k + 1] - s->first[k];
-        if (s->bound[k])
-            CTT_TRY(run_bound(x, node, count, steps));
-        else
-            CTT_TRY(run_free(x, *node, steps));
+    memset(x->dw, 0, (size_t)x->r->g->weights * sizeof(float));
+    for (int k = y->parts - 1; k >= 0; k--) {
+        enter(x, job, k);
+        if (k < y->dropped)
+            CTT_TRY(again(x, job, k));
+        ctt_way_clear(x);
+        y->seeding = 1;
+        if (job->seed)
+            job->seed(job->arg, x, &y->part[k]);
+        y->seeding = 0;
+        if (k + 1 < y->parts)
+            ctt_way_carry_in(x);
+        CTT_TRY(ctt_way_back(x));
+        if (k > 0)
+            ctt_way_carry_out(x);
     }
 out:
     return rc;

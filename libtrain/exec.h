@@ -1,39 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec.h: the way back through a run: gradients of values and weights. */
+ * exec.h: a batch of clips forward and back through a graph, window by window:
+ * gradients of values and weights.
+ *
+ * A clip's steps are cut into windows.  Values that the way back reads are kept
+ * for some windows and computed again for the others (Chen et al. 2016), which
+ * gives the same numbers bit for bit; gradients of values are held for one
+ * window only.  A window lies before `fed` or behind it. */
 #ifndef CTT_EXEC_H
 #define CTT_EXEC_H
 
 #include "device/run.h"
 
-struct ctt_exec {
-    struct ctt_run *r;        /* forward; its values are all kept */
-    float          *dw;       /* gradients of the flat block of weights */
-    float          *grad;     /* of values, laid out as the run's values; what
-                                 reaches the history is dropped */
-    char           *need;     /* of a node: its gradient leads to a weight */
-    char           *sole;     /* of a node with memory: exactly one reader, and
-                                 it may overwrite the gradient */
+/* What may be used for the way back. */
+struct ctt_memory {
+    int     window;    /* steps a window; 0: the clip (keep < -1: any) */
+    int     keep;      /* windows whose values stay: a number, or -1: all, or
+                          -2: what fits into bytes, recomputing the least */
+    int64_t bytes;     /* for values and gradients; 0: 3/4 of the machine's */
 };
 
-/* As ctt_run_open, with train = 1. */
+/* A window: steps first .. first + steps - 1 of the clip are the run's steps 0
+ * .. steps - 1, and asks which[0 .. asks - 1] of the job its asks 0 .. */
+struct ctt_part { int first, steps, asks; const int *which; };
+
+struct ctt_exec;
+
+/* A batch of clips.  give writes the inputs of a part to where ctt_run_value()
+ * and the asks' rows say; it is called again, for the same numbers, when a part
+ * is recomputed.  take looks at what came out, once a part, forwards.  seed
+ * writes (not adds) the gradient of the nodes that have one from outside to
+ * ctt_exec_grad(); it was cleared.  Each may be NULL. */
+struct ctt_job {
+    int                   steps;
+    int                   fed;    /* first step at which a mix may take its
+                                     second input; >= steps: none */
+    const struct ctt_ask *ask;    /* steps count from the clip's start */
+    int                   asks;
+    void                 *arg;
+    void (*give)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
+    void (*take)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
+    void (*seed)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
+};
+
+struct ctt_exec {
+    struct ctt_run *r;        /* forward, of the window at hand */
+    float          *dw;       /* gradients of the flat block of weights */
+    struct ctt_way *way;      /* exec.c's own */
+};
+
+/* n clips of at most room steps and asks asks.  m NULL: one window. */
 int  ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
                    const float *w, int n, int room, int asks,
-                   struct ctt_exec **out);
+                   const struct ctt_memory *m, struct ctt_exec **out);
 void ctt_exec_close(struct ctt_exec **x);
 
-/* Forward from the first step: resets, runs `steps` steps, then the clip part
- * for r->ask[0 .. asks - 1]; asks = 0: not at all.  The inputs have been
- * written to ctt_run_value(x->r, input, step). */
-int  ctt_exec_forward(struct ctt_exec *x, int steps, int asks);
+/* What was chosen: windows a clip of `room` steps has, how many are kept, steps
+ * of one, bytes of values and gradients. */
+struct ctt_memory_plan { int window, windows, kept; int64_t bytes; };
+struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x);
 
-/* Backward of that window.  First ctt_exec_clear() sets the gradients to zero
- * where they are added to (values' and weights'), then the caller writes the
- * gradient of the output node to ctt_exec_grad() for the steps (or asks) that
- * have one, then this adds to dw.  Free components go back as one batch; bound
- * nodes give din step by step and their weight gradient in one call after the
- * loop. */
-int    ctt_exec_clear(struct ctt_exec *x, int steps, int asks);
+/* Forward through all windows. */
+int  ctt_exec_forward(struct ctt_exec *x, const struct ctt_job *job);
+
+/* Back through the windows of the last ctt_exec_forward(): sets dw. */
+int  ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job);
+
+/* The gradient of a node's value at a step of the window (ask 0 after clip). */
 float *ctt_exec_grad(const struct ctt_exec *x, int node, int step);
-int    ctt_exec_backward(struct ctt_exec *x, int steps, int asks);
+
+/* 1 if that gradient is computed: it leads to a weight. */
+int    ctt_exec_needs(const struct ctt_exec *x, int node);
 
 #endif

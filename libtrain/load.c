@@ -36,11 +36,11 @@ struct ctt_loader {
 
 struct look { int x, y, flip; float gain, shift; };
 
-static struct look choose(const struct ctt_loader *l, int item)
+static struct look choose(const struct ctt_loader *l, int i)
 {
     const struct ctt_data *d = l->d;
     int w = d->stored_w - d->in.w, h = d->stored_h - d->in.h;
-    uint64_t key = ctt_key(l->a.key, (uint64_t)item);
+    uint64_t key = ctt_clip_key(&d->clip[i], l->a.key);
     struct look k = { w / 2, h / 2, 0, 1, 0 };
 
     if (!l->a.key)
@@ -96,8 +96,8 @@ static int load_clip(struct ctt_loader *l, int batch, int j, float *x,
 
     if (i < 0)
         goto empty;
-    k = choose(l, l->d->clip[i].item);
-    rc = ctt_data_frames(l->d, i, &f, &own);
+    k = choose(l, i);
+    rc = ctt_data_frames(l->d, i, l->a.key, &f, &own);
     if (rc < 0)
         goto empty;
     write_frames(l, &k, &f, steps, x);

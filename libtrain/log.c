@@ -6,27 +6,39 @@
 #include <math.h>
 #include <string.h>
 
-struct ctt_log { FILE *csv, *json; const char *csv_path, *json_path; };
+struct ctt_log {
+    FILE       *csv, *json;
+    const char *csv_path, *json_path;
+    int         task;    /* a bit */
+};
 
 enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL if it was measured */
 
-#define COLUMN(name, kind, field) { name, kind, \
+enum { RECOGNISE = 1 << CTT_RECOGNISE, PREDICT = 1 << CTT_PREDICT,
+       ANY = RECOGNISE | PREDICT };
+
+#define COLUMN(tasks, name, kind, field) { tasks, name, kind, \
     offsetof(struct ctt_epoch, field) }
 
-static const struct { const char *name; enum kind kind; size_t off; }
+static const struct { int tasks; const char *name; enum kind kind; size_t off; }
 columns[] = {
-    COLUMN("epoch", INT, p.epoch),
-    COLUMN("step", INT64, p.step),
-    COLUMN("lr", REAL, p.lr),
-    COLUMN("loss", REAL, p.loss),
-    COLUMN("top1", REAL, p.top1),
-    COLUMN("val_loss", TEST, val_loss),
-    COLUMN("val_top1", TEST, val_top1),
-    COLUMN("val_top5", TEST, val_top5),
-    COLUMN("best", INT, best),
-    COLUMN("clips_a_second", REAL, p.clips_a_second),
-    COLUMN("wait", REAL, p.wait),
-    COLUMN("seconds", REAL, p.seconds),
+    COLUMN(ANY, "epoch", INT, p.epoch),
+    COLUMN(ANY, "step", INT64, p.step),
+    COLUMN(ANY, "lr", REAL, p.lr),
+    COLUMN(PREDICT, "true_frames", REAL, p.truth),
+    COLUMN(ANY, "loss", REAL, p.loss),
+    COLUMN(RECOGNISE, "top1", REAL, p.top1),
+    COLUMN(ANY, "val_loss", TEST, val.loss),
+    COLUMN(RECOGNISE, "val_top1", TEST, val.top1),
+    COLUMN(RECOGNISE, "val_top5", TEST, val.top5),
+    COLUMN(PREDICT, "val_mse", TEST, val.mse),
+    COLUMN(PREDICT, "val_psnr", TEST, val.psnr),
+    COLUMN(PREDICT, "val_ssim", TEST, val.ssim),
+    COLUMN(PREDICT, "val_ssim_range2", TEST, val.ssim2),
+    COLUMN(ANY, "best", INT, best),
+    COLUMN(ANY, "clips_a_second", REAL, p.clips_a_second),
+    COLUMN(ANY, "wait", REAL, p.wait),
+    COLUMN(ANY, "seconds", REAL, p.seconds),
 };
 
 static int open_one(const char *path, int more, FILE **out)
@@ -43,21 +55,32 @@ out:
     return rc;
 }
 
-int ctt_log_open(const char *csv, const char *json, int more,
+static void head(const struct ctt_log *l)
+{
+    const char *comma = "";
+
+    for (size_t i = 0; i < CTT_LEN(columns); i++)
+        if (columns[i].tasks & l->task) {
+            fprintf(l->csv, "%s%s", comma, columns[i].name);
+            comma = ",";
+        }
+    fputc('\n', l->csv);
+}
+
+int ctt_log_open(const char *csv, const char *json, int task, int more,
                  struct ctt_log **out)
 {
     struct ctt_log *l = ctt_calloc(1, sizeof(*l));
     int rc = l ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
+    l->task = 1 << task;
     l->csv_path = csv;
     l->json_path = json;
     CTT_TRY(open_one(csv, more, &l->csv));
     CTT_TRY(open_one(json, more, &l->json));
     if (l->csv && fseek(l->csv, 0, SEEK_END) == 0 && ftell(l->csv) == 0)
-        for (size_t i = 0; i < CTT_LEN(columns); i++)
-            fprintf(l->csv, "%s%s", columns[i].name,
-                    i + 1 < CTT_LEN(columns) ? "," : "\n");
+        head(l);
     *out = l;
     l = NULL;
 out:
@@ -91,26 +114,33 @@ out:
 
 int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e)
 {
+    const char *comma = "";
     int rc = 0;
 
     for (size_t i = 0; i < CTT_LEN(columns); i++) {
         const void *p = (const char *)e + columns[i].off;
-        int last = i + 1 == CTT_LEN(columns);
 
+        if (!(columns[i].tasks & l->task))
+            continue;
         if (l->csv) {
+            fputs(comma, l->csv);
             put(l->csv, columns[i].kind, p, e->tested, "");
-            fputc(last ? '\n' : ',', l->csv);
         }
         if (l->json) {
-            fprintf(l->json, "%s\"%s\":", i ? "," : "{", columns[i].name);
+            fprintf(l->json, "%s\"%s\":", *comma ? "," : "{",
+                    columns[i].name);
             put(l->json, columns[i].kind, p, e->tested, "null");
-            fputs(last ? "}\n" : "", l->json);
         }
+        comma = ",";
     }
-    if (l->csv)
+    if (l->csv) {
+        fputc('\n', l->csv);
         CTT_TRY(flush(l->csv, l->csv_path));
-    if (l->json)
+    }
+    if (l->json) {
+        fputs("}\n", l->json);
         CTT_TRY(flush(l->json, l->json_path));
+    }
 out:
     return rc;
 }

@@ -4,45 +4,52 @@
 
 #include <math.h>
 
-/* Each gives the factor of cfg->lr; at: step since the warm-up, of `of`. */
-static double constant(const struct ctt_train_cfg *c, double at, double of,
-                       double epochs)
+/* at: step since the warm-up, of `of`; epochs: since the start; sampled: since
+ * sampling started, or 0. */
+struct when { double at, of, epochs, sampled; };
+
+/* Each gives the factor of cfg->lr. */
+static double constant(const struct ctt_train_cfg *c, const struct when *t)
 {
-    (void)c, (void)at, (void)of, (void)epochs;
+    (void)c, (void)t;
     return 1;
 }
 
-static double stairs(const struct ctt_train_cfg *c, double at, double of,
-                     double epochs)
+static double stairs(const struct ctt_train_cfg *c, const struct when *t)
 {
-    (void)at, (void)of;
-    return pow(c->gamma, floor(epochs / c->step_epochs));
+    return pow(c->gamma, floor(t->epochs / c->step_epochs));
 }
 
 /* Loshchilov and Hutter 2017, one period. */
-static double cosine(const struct ctt_train_cfg *c, double at, double of,
-                     double epochs)
+static double cosine(const struct ctt_train_cfg *c, const struct when *t)
 {
-    double x = of > 0 ? at / of : 1;
+    double x = t->of > 0 ? t->at / t->of : 1;
 
-    (void)epochs;
     x = x < 1 ? x : 1;
     return c->lr_end + (1 - c->lr_end) * 0.5 * (1 + cos(x * acos(-1.0)));
 }
 
-static double (*const schedules[])(const struct ctt_train_cfg *, double,
-                                   double, double) = {
+/* Su and others 2020. */
+static double sampled(const struct ctt_train_cfg *c, const struct when *t)
+{
+    return pow(c->gamma, floor(t->sampled / c->step_epochs));
+}
+
+static double (*const schedules[])(const struct ctt_train_cfg *,
+                                   const struct when *) = {
     [CTT_CONSTANT] = constant, [CTT_STEPS] = stairs, [CTT_COSINE] = cosine,
+    [CTT_SAMPLED] = sampled,
 };
 
 double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, int64_t total,
-              int64_t epoch)
+              int64_t epoch, int64_t start)
 {
     double warm = floor((double)cfg->warmup * (double)epoch);
     double s = (double)step, rise = s < warm ? (s + 1) / (warm + 1) : 1;
-    double at = s < warm ? 0 : s - warm;
+    struct when t = { s < warm ? 0 : s - warm, (double)total - warm,
+                      s / (double)epoch, 0 };
 
-    return (double)cfg->lr * rise *
-           schedules[cfg->schedule](cfg, at, (double)total - warm,
-                                    s / (double)epoch);
+    if (start >= 0 && step > start)
+        t.sampled = (s - (double)start) / (double)epoch;
+    return (double)cfg->lr * rise * schedules[cfg->schedule](cfg, &t);
 }

@@ -5,17 +5,19 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 1, WORDS = 8, REALS = 8, TEXT = 1 << 14 };
+enum { VERSION = 2, WORDS = 10, REALS = 12, TEXT = 1 << 14 };
 
 /* Settings that may be different when training goes on: they change where
- * things lie, how fast they go or when it ends.  With other epochs the rate
- * falls otherwise, with other threads or another device sums round otherwise:
- * then it goes on, but not bit for bit. */
+ * things lie, how fast they go or when it ends.  With other epochs or steps the
+ * rate falls otherwise; with other threads, windows or another device sums
+ * round otherwise; with other tests sampling starts otherwise: then it goes on,
+ * but not bit for bit. */
 static const char *const free_rows[] = {
     "out", "data", "val", "classes", "init", "epochs", "max-steps",
     "time-limit", "workers", "cache", "strict", "val-every", "val-batch",
     "early-stop", "checkpoint", "checkpoint-every", "resume", "threads",
-    "device", "log-csv", "log-json",
+    "device", "log-csv", "log-json", "val-sequences", "keep", "window",
+    "memory",
 };
 
 static int is_free(const char *line)
@@ -122,7 +124,8 @@ static void to_words(const struct ctt_place *p, const struct ctt_data *d,
                      const struct ctt_optim *o, int64_t w[WORDS])
 {
     const int64_t v[WORDS] = { VERSION, p->step, p->epoch, p->batch,
-                               p->best_epoch, o->t, d->clips, o->weights };
+                               p->best_epoch, o->t, d->clips, o->weights,
+                               p->sampling.start, p->sampling.stalled };
 
     memcpy(w, v, sizeof(v));
 }
@@ -130,7 +133,8 @@ static void to_words(const struct ctt_place *p, const struct ctt_data *d,
 static void to_reals(const struct ctt_place *p, double r[REALS])
 {
     const double v[REALS] = { p->sums.loss, p->sums.weight, p->sums.right,
-        p->sums.clips, p->val_loss, p->val_top1, p->val_top5 };
+        p->sums.clips, p->val.loss, p->val.top1, p->val.top5, p->val.mse,
+        p->val.psnr, p->val.ssim, p->val.ssim2, p->sampling.best };
 
     memcpy(r, v, sizeof(v));
 }
@@ -218,10 +222,13 @@ static int load_numbers(const struct ctt_state *s, const struct ctt_data *d,
               (long long)w[6], d->clips);
     for (int i = 1; i <= 5; i++)
         CTT_CHECK(w[i] >= 0, CTT_EFORMAT, "the checkpoint's step is negative");
+    CTT_CHECK(w[8] >= -1 && w[9] >= 0 && !isnan(r[11]), CTT_EFORMAT,
+              "the checkpoint's sampling is damaged");
     /* without a test set there is nowhere to keep the best weights */
     *p = (struct ctt_place){ .step = w[1], .epoch = w[2], .batch = w[3],
         .best_epoch = best ? w[4] : 0, .sums = { r[0], r[1], r[2], r[3] },
-        .val_loss = r[4], .val_top1 = r[5], .val_top5 = r[6] };
+        .val = { r[4], r[5], r[6], r[7], r[8], r[9], r[10] },
+        .sampling = { w[8], w[9], r[11] } };
     o->t = w[5];
     CTT_TRY(get(s, "m", 4, o->weights, o->m));
     if (o->v)

@@ -4,14 +4,15 @@
 #define CTT_STATE_H
 
 #include "libtrain/optim.h"
-#include "libtrain/step.h"
+#include "libtrain/predict.h"
 
 /* All a checkpoint needs besides weights and moments. */
 struct ctt_place {
     int64_t step, epoch, batch;    /* done: steps, epochs, batches of this */
     int64_t best_epoch;            /* from 1; 0: none */
     struct ctt_sums sums;          /* of this epoch */
-    double  val_loss, val_top1, val_top5;    /* of the best */
+    struct ctt_score val;          /* of the best */
+    struct ctt_sampling sampling;
 };
 
 /* The settings, one name=value a line; the caller frees it. */
@@ -20,11 +21,11 @@ int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out);
 /* " name=value" of each that is not the default and shapes the model. */
 int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out);
 
-/* Writes m with all that is needed to go on to path.  best: the best weights so
- * far, or NULL. */
 /* A relu can hide a NaN from the loss; it must not get into a file. */
 int ctt_weights_check(const struct ctt_model *m);
 
+/* Writes m with all that is needed to go on to path.  best: the best weights so
+ * far, or NULL. */
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_optim *o,
@@ -40,7 +41,7 @@ int ctt_checkpoint_load(const struct ctt_model *m,
 /* log.c: a row an epoch, as CSV and as a JSON object a line. */
 struct ctt_log;
 /* more: add to what is there.  Paths may be NULL. */
-int ctt_log_open(const char *csv, const char *json, int more,
+int ctt_log_open(const char *csv, const char *json, int task, int more,
                  struct ctt_log **out);
 int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e);
 int ctt_log_close(struct ctt_log **l);

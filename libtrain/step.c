@@ -120,13 +120,19 @@ int ctt_step_open(const struct ctt_graph *model, const float *w,
                   int room, struct ctt_step **out)
 {
     struct ctt_step *s = ctt_calloc(1, sizeof(*s));
+    struct ctt_memory m;
+    size_t goals;
     int rc = s ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     s->cfg = cfg;
+    CTT_TRY(ctt_memory_parse(cfg, &m));
     CTT_TRY(ctt_asks_parse(cfg, &s->asks));
+    goals = (size_t)n * (size_t)s->asks.total;
     s->want = ctt_calloc((size_t)s->asks.total, sizeof(*s->want));
-    CTT_TRY(s->want ? 0 : CTT_ENOMEM);
+    s->goal = ctt_calloc(goals, sizeof(*s->goal));
+    s->ask = ctt_calloc(goals, sizeof(*s->ask));
+    CTT_TRY(s->want && s->goal && s->ask ? 0 : CTT_ENOMEM);
     CTT_TRY(training_graph(model, cfg->label_smooth, &s->g));
     CTT_CHECK(s->g->weights == model->weights, CTT_EFORMAT,
               "the training graph has %lld weights, the model %lld",
@@ -135,7 +141,8 @@ int ctt_step_open(const struct ctt_graph *model, const float *w,
     s->loss = s->g->count - 1;
     s->target = s->loss - 1;
     s->answer = s->g->node[s->loss].in[0];
-    CTT_TRY(ctt_exec_open(s->g, dev, w, n, room, n * s->asks.total, &s->x));
+    CTT_TRY(ctt_exec_open(s->g, dev, w, n, room, n * s->asks.total, &m,
+                          &s->x));
     *out = s;
     return 0;
 out:
@@ -150,6 +157,8 @@ void ctt_step_close(struct ctt_step **s)
     ctt_exec_close(&(*s)->x);
     ctt_graph_free(&(*s)->g);
     ctt_free((*s)->want);
+    ctt_free((*s)->goal);
+    ctt_free((*s)->ask);
     ctt_free(*s);
     *s = NULL;
 }
@@ -161,17 +170,15 @@ static int has_clip(const struct ctt_step *s)
     return s->g->clip < s->g->count;
 }
 
-/* Rows of the answer: one an ask, or one for each step and sample. */
-static int64_t rows_of(const struct ctt_step *s, const struct ctt_batch *b)
+static int goals_of(const struct ctt_step *s)
 {
-    return (int64_t)b->n * (has_clip(s) ? s->asks.total : b->steps);
+    return s->batch->n * s->asks.total;
 }
 
-static int64_t row_of(const struct ctt_step *s, const struct ctt_batch *b,
-                      int sample, int k, int step)
+/* Rows of the answer in a part: one an ask, or one for each step and sample. */
+static int64_t rows_of(const struct ctt_step *s, const struct ctt_part *p)
 {
-    return has_clip(s) ? (int64_t)sample * s->asks.total + k
-                       : (int64_t)step * b->n + sample;
+    return has_clip(s) ? p->asks : (int64_t)p->steps * s->x->r->n;
 }
 
 static float *row_at(const struct ctt_step *s, int node, int64_t row)
@@ -179,22 +186,12 @@ static float *row_at(const struct ctt_step *s, int node, int64_t row)
     return ctt_run_value(s->x->r, node, 0) + row * s->x->r->slot[node].ld;
 }
 
-static void write_frames(const struct ctt_step *s, const struct ctt_batch *b)
-{
-    size_t frame = (size_t)ctt_volume(&s->g->node[s->input].out);
-
-    memcpy(ctt_run_value(s->x->r, s->input, 0), b->x,
-           (size_t)b->steps * (size_t)b->n * frame * sizeof(float));
-}
-
-/* Fills the asks and their targets; returns the sum of the weights. */
-static double write_asks(struct ctt_step *s, const struct ctt_data *d,
+/* Fills the goals; returns the sum of their weights. */
+static double make_goals(struct ctt_step *s, const struct ctt_data *d,
                          const struct ctt_batch *b, uint64_t key)
 {
     double sum = 0;
 
-    memset(row_at(s, s->target, 0), 0,
-           (size_t)rows_of(s, b) * 2 * sizeof(float));
     for (int j = 0; j < b->n; j++) {
         const struct ctt_clip *c = b->clip[j] < 0 ? NULL
                                                   : &d->clip[b->clip[j]];
@@ -203,19 +200,60 @@ static double write_asks(struct ctt_step *s, const struct ctt_data *d,
         ctt_asks_make(&s->asks, s->cfg, length ? length : 1,
                       c ? ctt_key(key, (uint64_t)c->item) : 0, s->want);
         for (int k = 0; k < s->asks.total; k++) {
-            float *t = row_at(s, s->target,
-                              row_of(s, b, j, k, s->want[k].step));
-            if (has_clip(s))
-                s->x->r->ask[j * s->asks.total + k] =
-                    (struct ctt_ask){ j, s->want[k].step };
-            if (!length)
-                continue;
-            t[0] = (float)c->label;
-            t[1] += s->want[k].weight;
-            sum += (double)s->want[k].weight;
+            int i = j * s->asks.total + k;
+            s->goal[i] = (struct ctt_goal){
+                j, s->want[k].step, length ? c->label : 0,
+                length ? s->want[k].weight : 0 };
+            s->ask[i] = (struct ctt_ask){ j, s->want[k].step };
+            sum += (double)s->goal[i].weight;
         }
     }
     return sum;
+}
+
+/* The goals of a part one after the other, and their rows in it. */
+struct each { int64_t row; const struct ctt_goal *goal; int i; };
+
+static int next(const struct ctt_step *s, const struct ctt_part *p,
+                struct each *e)
+{
+    if (has_clip(s)) {
+        if (e->i >= p->asks)
+            return 0;
+        e->row = e->i;
+        e->goal = &s->goal[p->which[e->i++]];
+        return 1;
+    }
+    while (e->i < goals_of(s)) {
+        const struct ctt_goal *g = &s->goal[e->i++];
+
+        if (g->step < p->first || g->step >= p->first + p->steps)
+            continue;
+        e->row = (int64_t)(g->step - p->first) * s->x->r->n + g->sample;
+        e->goal = g;
+        return 1;
+    }
+    return 0;
+}
+
+static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    const struct ctt_step *s = arg;
+    int64_t frame = ctt_volume(&s->g->node[s->input].out) * x->r->n;
+    struct each e = { 0 };
+
+    memcpy(ctt_run_value(x->r, s->input, 0),
+           s->batch->x + p->first * frame,
+           (size_t)(p->steps * frame) * sizeof(float));
+    memset(row_at(s, s->target, 0), 0,
+           (size_t)rows_of(s, p) * 2 * sizeof(float));
+    while (next(s, p, &e)) {
+        float *t = row_at(s, s->target, e.row);
+        if (e.goal->weight == 0)
+            continue;
+        t[0] = (float)e.goal->label;
+        t[1] += e.goal->weight;
+    }
 }
 
 static int is_largest(const float *z, int n, int label)
@@ -227,60 +265,54 @@ static int is_largest(const float *z, int n, int label)
     return 1;
 }
 
-static void count_right(const struct ctt_step *s, const struct ctt_data *d,
-                        const struct ctt_batch *b, struct ctt_sums *sums)
+/* Adds up the losses, and the clips whose last answer is right. */
+static void take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
+    struct ctt_step *s = arg;
     int classes = (int)s->g->node[s->answer].out.c;
+    struct each e = { 0 };
 
-    for (int j = 0; j < b->n; j++) {
-        int64_t row = row_of(s, b, j, s->asks.total - 1, b->length[j] - 1);
-        if (!b->length[j])
-            continue;
-        sums->clips++;
-        sums->right += is_largest(row_at(s, s->answer, row), classes,
-                                  d->clip[b->clip[j]].label);
-    }
+    (void)x;
+    for (int64_t i = 0; i < rows_of(s, p); i++)
+        s->sum += (double)*row_at(s, s->loss, i);
+    while (next(s, p, &e))
+        if ((e.goal - s->goal) % s->asks.total == s->asks.total - 1 &&
+            s->batch->length[e.goal->sample])
+            s->right += is_largest(row_at(s, s->answer, e.row), classes,
+                                   e.goal->label);
 }
 
-static int forward(struct ctt_step *s, const struct ctt_batch *b)
+static void seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
-    int asks = has_clip(s) ? b->n * s->asks.total : 0;
+    const struct ctt_step *s = arg;
+    float *g;
 
-    return ctt_exec_forward(s->x, b->steps, asks);
+    if (rows_of(s, p) == 0)
+        return;
+    g = ctt_exec_grad(x, s->loss, 0);
+    for (int64_t i = 0; i < rows_of(s, p); i++)
+        g[i * x->r->slot[s->loss].ld] = s->seed;
 }
 
-static int backward(struct ctt_step *s, const struct ctt_batch *b,
-                    double weight)
+static struct ctt_job job_of(struct ctt_step *s)
 {
-    int asks = has_clip(s) ? b->n * s->asks.total : 0;
-    float seed = weight > 0 ? (float)(1 / weight) : 0, *g;
-    int64_t rows = rows_of(s, b);
-
-    ctt_exec_clear(s->x, b->steps, asks);
-    g = ctt_exec_grad(s->x, s->loss, 0);
-    for (int64_t i = 0; i < rows; i++)
-        g[i * s->x->r->slot[s->loss].ld] = seed;
-    return ctt_exec_backward(s->x, b->steps, asks);
-}
-
-static double total_loss(const struct ctt_step *s, const struct ctt_batch *b)
-{
-    int64_t rows = rows_of(s, b);
-    double sum = 0;
-
-    for (int64_t i = 0; i < rows; i++)
-        sum += (double)*row_at(s, s->loss, i);
-    return sum;
+    return (struct ctt_job){ .steps = s->batch->steps, .fed = s->batch->steps,
+        .ask = s->ask, .asks = has_clip(s) ? goals_of(s) : 0, .arg = s,
+        .give = give, .take = take, .seed = seed };
 }
 
 int ctt_step_blame(struct ctt_step *s, const struct ctt_batch *b)
 {
+    struct ctt_job job;
     int rc;
 
+    s->batch = b;
+    s->seed = 1;
+    job = job_of(s);
     ctt_dev_blame(s->x->r->dev, 1);
-    rc = forward(s, b);
+    rc = ctt_exec_forward(s->x, &job);
     if (rc >= 0)
-        rc = backward(s, b, 1);
+        rc = ctt_exec_backward(s->x, &job);
     ctt_dev_blame(s->x->r->dev, 0);
     if (rc < 0)
         return rc;
@@ -292,21 +324,26 @@ int ctt_step_run(struct ctt_step *s, const struct ctt_data *d,
                  const struct ctt_batch *b, uint64_t key, uint64_t observe,
                  struct ctt_sums *sums)
 {
-    double weight, loss;
+    struct ctt_job job;
+    double weight;
     int rc = 0;
 
     s->x->r->key = key;
     s->x->r->stamp++;
-    write_frames(s, b);
-    weight = write_asks(s, d, b, observe);
-    CTT_TRY(forward(s, b));
-    loss = total_loss(s, b);
-    if (!isfinite(loss))
+    s->batch = b;
+    s->sum = s->right = 0;
+    weight = make_goals(s, d, b, observe);
+    s->seed = weight > 0 ? (float)(1 / weight) : 0;
+    job = job_of(s);
+    CTT_TRY(ctt_exec_forward(s->x, &job));
+    if (!isfinite(s->sum))
         CTT_TRY(ctt_step_blame(s, b));
-    count_right(s, d, b, sums);
-    sums->loss += loss;
+    for (int j = 0; j < b->n; j++)
+        sums->clips += b->length[j] > 0;
+    sums->right += s->right;
+    sums->loss += s->sum;
     sums->weight += weight;
-    CTT_TRY(backward(s, b, weight));
+    CTT_TRY(ctt_exec_backward(s->x, &job));
 out:
     return rc;
 }

@@ -19,6 +19,9 @@ struct ctt_asks {
 
 struct ctt_want { int step; float weight; };
 
+/* What is asked of a clip of the batch; weight 0: nothing, there is no clip. */
+struct ctt_goal { int sample, step, label; float weight; };
+
 int  ctt_asks_parse(const struct ctt_train_cfg *cfg, struct ctt_asks *out);
 /* want[total]; key decides the random ratio. */
 void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,
@@ -33,8 +36,16 @@ struct ctt_step {
     struct ctt_exec  *x;
     struct ctt_asks   asks;
     struct ctt_want  *want;      /* of one clip */
+    struct ctt_goal  *goal;      /* asks.total for each clip of the batch */
+    struct ctt_ask   *ask;       /* the same for the clip part */
+    const struct ctt_batch *batch;
+    double            sum, right;    /* losses so far; last asks right */
+    float             seed;          /* gradient of a loss */
     int input, answer, target, loss;
 };
+
+/* memory.c: what the settings say of the memory of the way back. */
+int  ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out);
 
 /* Batches of n clips of at most room frames; w: the model's weights, which
  * the steps read where they are. */

@@ -7,18 +7,21 @@
 
 enum why { GOES_ON, LIMIT, STOPPED };    /* why an epoch ended */
 
+static const struct ctt_task_kind *const tasks[] = {
+    [CTT_RECOGNISE] = &ctt_recogniser, [CTT_PREDICT] = &ctt_predictor,
+};
+
 struct trainer {
     struct ctt_model           *m;
     const struct ctt_train_cfg *cfg;
+    const struct ctt_task_kind      *task;
     struct ctt_data            *data, *val;
     const struct ctt_events    *ev;
     struct ctt_dev     *dev;
-    struct ctt_step    *step;
+    void               *step, *test;    /* the task's */
     struct ctt_optim   *optim;
-    struct ctt_eval    *eval;
-    struct ctt_metrics *metrics;
     struct ctt_loader  *loader;
-    struct ctt_order    *plan;
+    struct ctt_order   *plan;
     struct ctt_log     *log;
     struct ctt_buckets  buckets;
     struct ctt_place    at;
@@ -45,14 +48,12 @@ static int wants_stop(const struct trainer *t)
 
 static int check(const struct trainer *t)
 {
-    int rc = 0, classes = ctt_answer_classes(t->m->g);
     const struct ctt_data *sets[] = { t->data, t->val };
+    int rc = 0;
 
-    CTT_TRY(ctt_answer_check(t->m->g));
     for (size_t i = 0; i < CTT_LEN(sets); i++)
-        CTT_CHECK(!sets[i] || sets[i]->list->labels == classes, CTT_EINVAL,
-                  "the model answers %d classes, the data has %d", classes,
-                  sets[i]->list->labels);
+        if (sets[i])
+            CTT_TRY(t->task->check(t->m->g, t->cfg, sets[i]));
 out:
     return rc;
 }
@@ -64,6 +65,8 @@ static void tell_buckets(const struct trainer *t)
                      "bucket, %.1f%% in %d (up to", 100 * t->buckets.before,
                      100 * t->buckets.after, t->buckets.count);
 
+    if (t->buckets.before <= 0)
+        return;
     for (int k = 0; k < t->buckets.count && n < (int)sizeof(line) - 16; k++)
         n += snprintf(line + n, sizeof(line) - (size_t)n, "%s %d",
                       k ? "," : "", t->buckets.bound[k]);
@@ -71,17 +74,26 @@ static void tell_buckets(const struct trainer *t)
     say(t, line);
 }
 
+/* Where not all is kept, what that means. */
+static void tell_memory(const struct trainer *t)
+{
+    struct ctt_memory_plan p = ctt_exec_plan(t->task->exec(t->step));
+    char line[160];
+
+    if (p.kept >= p.windows)
+        return;
+    snprintf(line, sizeof(line), "memory: %lld MB for values and gradients; "
+             "%d of %d windows of %d steps are kept, the others computed again",
+             (long long)(p.bytes >> 20), p.kept, p.windows, p.window);
+    say(t, line);
+}
+
 static int open_val(struct trainer *t)
 {
-    struct ctt_point point[CTT_MAX_POINTS];
-    int points, rc = 0;
+    int rc = 0;
 
-    CTT_TRY(ctt_points_parse(t->cfg->val_ratios ? t->cfg->val_ratios : "1",
-                             point, &points));
-    CTT_TRY(ctt_eval_open(t->m->g, t->m->w, t->cfg, t->dev, t->val, point,
-                          points, &t->eval));
-    CTT_TRY(ctt_metrics_new(ctt_answer_classes(t->m->g), point, points,
-                            &t->metrics));
+    CTT_TRY(t->task->test_open(t->m->g, t->m->w, t->cfg, t->dev, t->val,
+                               &t->test));
     t->best = ctt_calloc((size_t)t->m->g->weights, sizeof(float));
     CTT_TRY(t->best ? 0 : CTT_ENOMEM);
 out:
@@ -112,10 +124,10 @@ static int blame_longest(const struct trainer *t, int rc)
 
     for (int i = 0; rc == CTT_ENOMEM && i < d->clips; i++)
         if (d->clip[i].length == d->longest)
-            return ctt_error(rc, "%s (the longest clip, %s, has %d frames: "
-                             "--max-frames or a smaller --batch helps)",
-                             ctt_errmsg(), d->list->item[d->clip[i].item].id,
-                             d->longest);
+            return ctt_error(rc, "%s (the longest clip, %s, has %d frames: %s "
+                             "or a smaller --batch helps)", ctt_errmsg(),
+                             d->list->item[d->clip[i].item].id, d->longest,
+                             t->task->saves);
     return rc;
 }
 
@@ -130,17 +142,23 @@ static int open_all(struct trainer *t)
     tell_buckets(t);
     CTT_TRY(ctt_order_new(t->data, cfg->batch, &t->plan));
     CTT_TRY(ctt_optim_open(t->m->g, cfg, t->m->keep, &t->optim));
+    ctt_sampling_begin(cfg, t->plan->batches, &t->at.sampling);
     if (t->val)
         CTT_TRY(open_val(t));
+    else if (t->task->feeds && ctt_sampling_waits(cfg))
+        say(t, "no clips to test on: scheduled sampling will not start");
     CTT_TRY(restore(t));
-    CTT_TRY(blame_longest(t, ctt_step_open(t->m->g, t->m->w, cfg, t->dev,
-                                           cfg->batch, t->data->longest,
-                                           &t->step)));
+    CTT_TRY(blame_longest(t, t->task->open(t->m->g, t->m->w, cfg, t->dev,
+                                           t->data, &t->step)));
+    tell_memory(t);
     CTT_TRY(ctt_loader_open(t->data, cfg->batch, t->data->longest,
                             &t->loader));
-    CTT_TRY(ctt_log_open(cfg->log_csv, cfg->log_json, resumed, &t->log));
+    CTT_TRY(ctt_log_open(cfg->log_csv, cfg->log_json, cfg->task, resumed,
+                         &t->log));
     t->seed = (uint64_t)cfg->seed;
     t->steps = (int64_t)cfg->epochs * t->plan->batches;
+    if (cfg->max_steps && cfg->max_steps < t->steps)
+        t->steps = cfg->max_steps;
     t->first = t->at.step;
     t->start = ctt_seconds();
     for (int64_t i = 0; t->m->keep && i < t->m->g->weights; i++)
@@ -153,9 +171,8 @@ out:
 static int close_all(struct trainer *t)
 {
     ctt_loader_close(&t->loader);
-    ctt_step_close(&t->step);
-    ctt_eval_close(&t->eval);
-    ctt_metrics_free(&t->metrics);
+    t->task->close(&t->step);
+    t->task->test_close(&t->test);
     ctt_optim_close(&t->optim);
     ctt_order_free(&t->plan);
     ctt_free(t->best);
@@ -173,11 +190,16 @@ static int checkpoint(struct trainer *t)
                                t->optim, &t->at, t->best);
 }
 
+static double score_of(const struct trainer *t, const struct ctt_score *s)
+{
+    return *(const double *)((const char *)s + t->task->score);
+}
+
 /* One line on how the model was made, behind what stands there. */
 static int history(const struct trainer *t, char **out)
 {
     const char *old = t->m->history ? t->m->history : "";
-    char *changed = NULL, *s = NULL, test[32] = "";
+    char *changed = NULL, *s = NULL, test[64] = "";
     size_t room;
     int rc = 0;
 
@@ -186,7 +208,8 @@ static int history(const struct trainer *t, char **out)
     s = ctt_calloc(room, 1);
     CTT_TRY(s ? 0 : CTT_ENOMEM);
     if (t->at.best_epoch)
-        snprintf(test, sizeof(test), " val_top1=%.4f", t->at.val_top1);
+        snprintf(test, sizeof(test), " %s=%.4f", t->task->word,
+                 score_of(t, &t->at.val));
     snprintf(s, room, "%strain clips=%d steps=%lld epochs=%d%s%s\n", old,
              t->data->clips, (long long)t->at.step, t->cfg->epochs, changed,
              test);
@@ -224,14 +247,22 @@ static double average(double sum, double of)
     return of > 0 ? sum / of : 0;
 }
 
+/* The chance of a true frame in the step to come. */
+static double truth(const struct trainer *t)
+{
+    return t->task->feeds ? ctt_sampling_truth(t->cfg, &t->at.sampling,
+                                               t->at.step, t->plan->batches)
+                          : 1;
+}
+
 static void report(const struct trainer *t, struct ctt_progress *p)
 {
     double seconds = ctt_seconds() - t->start;
     double done = (double)(t->at.step - t->first);
-    int64_t most = t->cfg->max_steps, end = t->steps;
-    double left = (double)((most && most < end ? most : end) - t->at.step);
+    double left = (double)(t->steps - t->at.step);
 
     *p = (struct ctt_progress){
+        .task = t->cfg->task, .truth = truth(t),
         .epoch = (int)t->at.epoch + 1, .epochs = t->cfg->epochs,
         .batch = (int)t->at.batch, .batches = t->plan->batches,
         .step = t->at.step, .steps = t->steps, .lr = t->lr,
@@ -245,33 +276,36 @@ static void report(const struct trainer *t, struct ctt_progress *p)
         p->left = 60 * (double)t->cfg->time_limit - seconds;
 }
 
-static int update(struct trainer *t, const struct ctt_batch *b)
+static int update(struct trainer *t, const struct ctt_turn *turn)
 {
-    double norm = ctt_optim_norm(t->optim, t->step->x->dw);
+    float *dw = t->task->exec(t->step)->dw;
+    double norm = ctt_optim_norm(t->optim, dw);
     int rc = 0;
 
     if (!isfinite(norm))
-        CTT_TRY(ctt_step_blame(t->step, b));
-    t->lr = ctt_lr(t->cfg, t->at.step, t->steps, t->plan->batches);
-    ctt_optim_step(t->optim, t->step->x->dw, norm, t->lr, t->m->w);
+        CTT_TRY(t->task->blame(t->step, turn));
+    t->lr = ctt_lr(t->cfg, t->at.step, t->steps, t->plan->batches,
+                   t->at.sampling.start);
+    ctt_optim_step(t->optim, dw, norm, t->lr, t->m->w);
 out:
     return rc;
 }
 
 static int train_batch(struct trainer *t, const struct ctt_batch *b)
 {
-    uint64_t epoch = (uint64_t)t->at.epoch;
-    uint64_t observe = ctt_key(ctt_key(t->seed, CTT_KEY_OBSERVE), epoch);
-    uint64_t key = ctt_key(ctt_key(t->seed, CTT_KEY_DROPOUT),
-                           (uint64_t)t->at.step);
+    const struct ctt_turn turn = {
+        .data = t->data, .batch = b, .seed = t->seed,
+        .epoch = (uint64_t)t->at.epoch, .step = (uint64_t)t->at.step,
+        .truth = truth(t),
+    };
     double clips = t->at.sums.clips;
     int rc;
 
     if (b->bad && t->ev && t->ev->clip)
         t->ev->clip(t->ev->arg, b->bad);
-    rc = ctt_step_run(t->step, t->data, b, key, observe, &t->at.sums);
+    rc = t->task->run(t->step, &turn, &t->at.sums);
     if (rc >= 0)
-        rc = update(t, b);
+        rc = update(t, &turn);
     if (rc < 0)
         return ctt_error(rc, "step %lld: %s", (long long)t->at.step + 1,
                          ctt_errmsg());
@@ -336,26 +370,34 @@ out:
     return rc < 0 ? rc : 0;
 }
 
+/* Whether the model is to see its own answers from now on. */
+static void sample(struct trainer *t, double loss)
+{
+    char line[128];
+
+    if (!t->task->feeds || !ctt_sampling_tested(t->cfg, loss, t->at.step,
+                                                &t->at.sampling))
+        return;
+    snprintf(line, sizeof(line), "no smaller test loss in %d tests: scheduled "
+             "sampling starts", t->cfg->sampling_patience);
+    say(t, line);
+}
+
 /* A test; 1 if it was stopped and counts nothing. */
 static int test(struct trainer *t, struct ctt_epoch *e)
 {
-    int last = t->metrics->points - 1, rc = 0;
+    int rc = 0;
 
-    CTT_TRY(ctt_eval_run(t->eval, t->ev, t->metrics));
+    CTT_TRY(t->task->test(t->test, t->ev, &e->val));
     if (rc == 1)
         goto out;
     e->tested = 1;
-    e->val_loss = ctt_metrics_loss(t->metrics, last);
-    e->val_top1 = ctt_metrics_top1(t->metrics, last);
-    e->val_top5 = ctt_metrics_top5(t->metrics, last);
-    e->best = !t->at.best_epoch || e->val_top1 > t->at.val_top1 ||
-              (e->val_top1 == t->at.val_top1 && e->val_loss < t->at.val_loss);
+    sample(t, e->val.loss);
+    e->best = !t->at.best_epoch || t->task->better(&e->val, &t->at.val);
     if (!e->best)
         goto out;
     t->at.best_epoch = t->at.epoch + 1;
-    t->at.val_loss = e->val_loss;
-    t->at.val_top1 = e->val_top1;
-    t->at.val_top5 = e->val_top5;
+    t->at.val = e->val;
     memcpy(t->best, t->m->w, (size_t)t->m->g->weights * sizeof(float));
     if (t->cfg->out)
         CTT_TRY(write_out(t, 0));
@@ -370,13 +412,14 @@ static int end_epoch(struct trainer *t, int last, struct ctt_result *result)
     int rc = 0;
 
     report(t, &e.p);
-    if (t->eval && (last || (t->at.epoch + 1) % t->cfg->val_every == 0))
+    if (t->test && (last || (t->at.epoch + 1) % t->cfg->val_every == 0))
         CTT_TRY(test(t, &e));
     if (rc == 1)
         goto out;
     CTT_TRY(ctt_log_row(t->log, &e));
     if (t->ev && t->ev->epoch)
-        t->ev->epoch(t->ev->arg, &e, e.tested ? t->metrics : NULL);
+        t->ev->epoch(t->ev->arg, &e,
+                     e.tested ? t->task->counts(t->test) : NULL);
     result->loss = e.p.loss;
     result->top1 = e.p.top1;
     t->at.epoch++;
@@ -423,9 +466,7 @@ out:
 static int finish(struct trainer *t, struct ctt_result *r)
 {
     r->best_epoch = (int)t->at.best_epoch;
-    r->val_loss = t->at.val_loss;
-    r->val_top1 = t->at.val_top1;
-    r->val_top5 = t->at.val_top5;
+    r->val = t->at.val;
     r->seconds = ctt_seconds() - t->start;
     r->clips_a_second = average(t->clips, t->train_seconds);
     r->wait = average(t->wait, t->train_seconds);
@@ -440,8 +481,8 @@ int ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
               struct ctt_data *train, struct ctt_data *val,
               const struct ctt_events *ev, struct ctt_result *out)
 {
-    struct trainer t = { .m = m, .cfg = cfg, .data = train, .val = val,
-                         .ev = ev };
+    struct trainer t = { .m = m, .cfg = cfg, .task = tasks[cfg->task],
+                         .data = train, .val = val, .ev = ev };
     struct ctt_result r = { 0 };
     int rc = 0, bad;
 

@@ -5,10 +5,12 @@
 #define CTT_TRAIN_H
 
 #include "net/file.h"
+#include "video/quality.h"
 #include "video/video.h"
 
 enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW };
-enum ctt_sched      { CTT_CONSTANT, CTT_STEPS, CTT_COSINE };
+enum ctt_sched      { CTT_CONSTANT, CTT_STEPS, CTT_COSINE, CTT_SAMPLED };
+enum ctt_task       { CTT_RECOGNISE, CTT_PREDICT };
 enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
                       CTT_FRAME_EXP };
 
@@ -26,6 +28,13 @@ struct ctt_train_cfg {
     float weight_decay, clip_norm, time_limit;
     const char *val_ratios;
     int   val_every, val_batch, early_stop, seed, threads;
+    int   task, input_frames, future_frames, loss;
+    const char *sampling_start;
+    int   sampling_patience;
+    float sampling_decay;
+    int   sequences, val_sequences, digits;
+    const char *keep, *memory;
+    int   window;
     const char *device, *init, *out, *checkpoint, *log_csv, *log_json;
     int   checkpoint_every, resume;
 };
@@ -40,20 +49,28 @@ int ctt_train_check(const struct ctt_train_cfg *cfg);
 
 /* Counted over the epoch so far. */
 struct ctt_progress {
+    int     task;
     int     epoch, epochs;            /* from 1 */
     int     batch, batches;           /* done in this epoch */
     int64_t step, steps;
     double  lr, loss, top1;           /* top1: full clips, 0..1 */
     double  clips_a_second, wait;     /* wait: share of time without data */
     double  seconds, left;            /* left: until the end, estimated */
+    double  truth;                    /* predict: share of the future frames
+                                         that are fed as they are */
 };
+
+/* What a test comes to.  Recognise: loss and shares of right answers, 0..1, of
+ * full clips.  Predict: loss over all frames but the first, and the quality of
+ * the future ones in mean. */
+struct ctt_score { double loss, top1, top5, mse, psnr, ssim, ssim2; };
 
 /* One row of the logs. */
 struct ctt_epoch {
     struct ctt_progress p;
-    int    tested;                    /* val_* are of this epoch */
+    int    tested;                    /* val is of this epoch */
     int    best;                      /* the best so far */
-    double val_loss, val_top1, val_top5;
+    struct ctt_score val;
 };
 
 struct ctt_metrics;
@@ -66,7 +83,7 @@ struct ctt_events {
     void (*scan)(void *arg, int done, int clips);  /* reading the clips */
     void (*progress)(void *arg, const struct ctt_progress *p);
     void (*epoch)(void *arg, const struct ctt_epoch *e,
-                  const struct ctt_metrics *val);
+                  const struct ctt_metrics *val);  /* recognise; or NULL */
     int  (*stop)(void *arg);                       /* 1: stop cleanly */
 };
 
@@ -78,7 +95,15 @@ struct ctt_data;
  * counts its frames, finds the bad ones, keeps the decoded frames of the first
  * cfg->cache MiB.  in: what the model wants of its frames.  known: the model's
  * labels, or NULL: they come from the data.  Bad clips are told to ev->clip and
- * left out, or with cfg->strict an error.  An empty set is an error. */
+ * left out, or with cfg->strict an error.  An empty set is an error.
+ *
+ * For the task predict labels do not matter.  A clip of L frames is max(1, L /
+ * T) sequences of T = input_frames + future_frames, which begin anywhere in
+ * training and at k * T in tests; one with fewer than T is bad.  "mnist:DIR"
+ * (video.h) is sequences of cfg->digits digits drawn on the fly, for a model of
+ * 64x64x1: cfg->sequences a training epoch, other ones each; the
+ * cfg->val_sequences of "validation" and "test" do not depend on cfg->seed.
+ * ctt_data_clips counts sequences. */
 int  ctt_data_open(const char *path, const char *split,
                    const struct ctt_input *in, char *const *known, int nknown,
                    const struct ctt_train_cfg *cfg,
@@ -138,6 +163,35 @@ int  ctt_evaluate(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                   int points, const struct ctt_events *ev,
                   struct ctt_metrics **out);
 
+/* ---- forecast.c ---- */
+
+/* Who guesses the coming frames: the model, or somebody who knows nothing: the
+ * last frame again, or linear motion (video/baseline.h). */
+enum ctt_guesser { CTT_MODEL, CTT_LAST_FRAME, CTT_LINEAR_MOTION,
+                   CTT_GUESSERS };
+
+/* Sums over the sequences, of frames 1 .. future after the `observed` ones. */
+struct ctt_forecast {
+    int     observed, future;
+    int64_t sequences;
+    double  loss;                              /* over all frames but the
+                                                  first */
+    struct ctt_quality *sum[CTT_GUESSERS];     /* [future]; zero: not asked */
+};
+
+int  ctt_forecast_new(int observed, int future, struct ctt_forecast **out);
+void ctt_forecast_free(struct ctt_forecast **f);
+void ctt_forecast_clear(struct ctt_forecast *f);
+/* The mean quality `ahead` frames after the last one seen; 0: of all. */
+struct ctt_quality ctt_forecast_at(const struct ctt_forecast *f,
+                                   enum ctt_guesser who, int ahead);
+
+/* Lets m and those who know nothing predict every sequence of d.  cfg gives
+ * input_frames, future_frames, loss, device, threads and val_batch. */
+int  ctt_forecast(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                  struct ctt_data *d, const struct ctt_events *ev,
+                  struct ctt_forecast **out);
+
 /* ---- init.c ---- */
 
 /* Fresh weights: He and others 2015 before a relu, Glorot and Bengio 2010
@@ -151,14 +205,15 @@ struct ctt_result {
     int64_t steps;
     double  loss, top1;           /* of the last training epoch */
     int     best_epoch;           /* 0: never validated */
-    double  val_loss, val_top1, val_top5;    /* of the best epoch, full clip */
+    struct ctt_score val;         /* of the best epoch */
     double  seconds, clips_a_second, wait;
 };
 
 /* Trains m->w in place.  m->keep holds all the way.  With m->train (from a
  * checkpoint) it goes on there, bit for bit.  With val, m->w is in the end what
- * did best on it (at the last of val_ratios) and out, if cfg->out is set, has
- * been written each time it got better; without val it is the last.
+ * did best on it (recognise: most right at the last of val_ratios; predict: the
+ * smallest MSE of future frames) and out, if cfg->out is set, has been written
+ * each time it got better; without val it is the last.
  * cfg->checkpoint, if set, is written every checkpoint_every steps (0: every
  * epoch) and when ev->stop says so.  A loss or gradient that is not finite is
  * CTT_ENAN and names the first node; the files keep their last good content. */

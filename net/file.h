@@ -58,6 +58,9 @@ int  ctt_model_load(const char *path, int with_train, struct ctt_model **out);
 /* Written beside and renamed: path is the old file or the new one, whole. */
 int  ctt_model_save(const char *path, const struct ctt_model *m);
 
+/* The same for any file of n bytes. */
+int  ctt_file_replace(const char *path, const uint8_t *p, int64_t n);
+
 /* What is stored for each weight, for reports. */
 struct ctt_stored {
     char    name[CTT_WEIGHT_NAME];  /* node.w */

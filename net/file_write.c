@@ -376,7 +376,7 @@ static void follow(char path[PATH_MAX])
     }
 }
 
-static int replace(const char *path, const uint8_t *p, int64_t n)
+int ctt_file_replace(const char *path, const uint8_t *p, int64_t n)
 {
     char real[PATH_MAX], temp[PATH_MAX + 32];
     int rc = 0;
@@ -402,7 +402,7 @@ int ctt_model_save(const char *path, const struct ctt_model *m)
     if (rc < 0 && strncmp(ctt_errmsg(), path, strlen(path)) != 0)
         rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
     CTT_TRY(rc);
-    CTT_TRY(replace(path, image, size));
+    CTT_TRY(ctt_file_replace(path, image, size));
 out:
     free_job(&j);
     ctt_free(image);

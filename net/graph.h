@@ -23,7 +23,7 @@ enum { CTT_MAX_SIZE = 1 << 20 };    /* of any axis of a value */
 enum ctt_act_kind  { CTT_ACT_RELU, CTT_ACT_SIGMOID, CTT_ACT_TANH };
 enum ctt_pool_kind { CTT_POOL_MAX, CTT_POOL_AVG };
 enum ctt_norm_kind { CTT_NORM_BATCH, CTT_NORM_LAYER };
-enum ctt_loss_kind { CTT_LOSS_XENT, CTT_LOSS_MSE };
+enum ctt_loss_kind { CTT_LOSS_XENT, CTT_LOSS_MSE, CTT_LOSS_L1L2 };
 enum ctt_fit       { CTT_FIT_CROP, CTT_FIT_STRETCH, CTT_FIT_PAD };
 enum ctt_colour    { CTT_RGB, CTT_BGR, CTT_GRAY };
 
@@ -134,12 +134,17 @@ const char *ctt_cell_word(int i, const struct ctt_opt **opts);
  * included, in an order in which each needs only earlier ones.  A free
  * component runs once for all steps of a window; a bound one step by step.
  * The nodes of component k are order[first[k]] .. order[first[k + 1] - 1], in
- * execution order.  (Tarjan 1972.)  Nodes after `clip` are not in it. */
+ * execution order.  (Tarjan 1972.)  Nodes after `clip` are not in it.
+ *
+ * fed = 0: for steps in which no mix takes its second input, so that edge is
+ * not followed: a model that feeds its answers back is one bound component
+ * while it predicts, and free and bound as ever while it observes. */
 struct ctt_schedule {
     int  comps;
     int *order, *first, *bound;
 };
-int  ctt_schedule_new(const struct ctt_graph *g, struct ctt_schedule **out);
+int  ctt_schedule_new(const struct ctt_graph *g, int fed,
+                      struct ctt_schedule **out);
 void ctt_schedule_free(struct ctt_schedule **s);
 
 #endif

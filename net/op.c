@@ -9,7 +9,7 @@
 static const char *const act_kinds[] = { "relu", "sigmoid", "tanh", NULL };
 static const char *const pool_kinds[] = { "max", "avg", NULL };
 static const char *const norm_kinds[] = { "batch", "layer", NULL };
-static const char *const loss_kinds[] = { "xent", "mse", NULL };
+static const char *const loss_kinds[] = { "xent", "mse", "l1l2", NULL };
 static const char *const fits[] = { "crop", "stretch", "pad", NULL };
 static const char *const colours[] = { "rgb", "bgr", "gray", NULL };
 
@@ -109,6 +109,7 @@ static const struct ctt_opt none[] = { END };
 #define mul_attr    none
 #define concat_attr none
 #define lstm_attr   none
+#define mix_attr    none
 
 const struct ctt_op ctt_ops[CTT_NOPS] = {
 #define OP(E, s, lo, hi, k) \

@@ -227,7 +227,7 @@ out:
 int ctt_opt_missing(const struct ctt_opt *tab, uint64_t seen)
 {
     for (int i = 0; tab[i].name; i++)
-        if (!tab[i].dflt && !(seen >> i & 1))
+        if (i < 64 && !tab[i].dflt && !(seen >> i & 1))
             return ctt_error(CTT_EINVAL, "'%s' must be given", tab[i].name);
     return 0;
 }
@@ -318,7 +318,7 @@ static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
     rc = set(&tab[i], cfg, value);
     if (rc < 0)
         rc = ctt_error(rc, "--%s", ctt_errmsg());
-    *seen |= UINT64_C(1) << i;
+    *seen |= i < 64 ? UINT64_C(1) << i : 0;
 out:
     return rc;
 }

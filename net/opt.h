@@ -26,7 +26,8 @@ struct ctt_opt {
     const char        *arg;       /* what help calls the value; NULL: VALUE */
 };
 
-enum { CTT_OPT_MAX = 64 };        /* rows in a table */
+enum { CTT_OPT_MAX = 96 };        /* rows in a table; those without a
+                                     default are among the first 64 */
 
 /* Strings point into the text they were given in, which must stay. */
 int  ctt_opt_defaults(const struct ctt_opt *tab, void *cfg);

@@ -7,6 +7,7 @@
 
 struct walk {
     const struct ctt_graph *g;
+    int                     fed;
     struct ctt_schedule    *s;
     int *index, *low, *stack, *path, *edge;    /* index 0: not seen yet */
     int  seen, depth, top, placed;
@@ -15,10 +16,12 @@ struct walk {
 
 /* The k-th node that node i needs, or -1.  A lstm and the cell node that names
  * its second result belong together through the cell's input. */
-static int needs(const struct ctt_graph *g, int i, int k)
+static int needs(const struct walk *w, int i, int k)
 {
-    const struct ctt_node *n = &g->node[i];
+    const struct ctt_node *n = &w->g->node[i];
 
+    if (n->op == CTT_OP_MIX && k > 0 && !w->fed)
+        k++;    /* what is fed back is not looked at */
     if (k < n->nin)
         return n->in[k];
     return k == n->nin && n->op == CTT_OP_STATE ? n->source : -1;
@@ -74,7 +77,7 @@ static void visit(struct walk *w, int root)
     enter(w, root);
     while (w->depth > 0) {
         int i = w->path[w->depth - 1];
-        int j = needs(w->g, i, w->edge[w->depth - 1]++);
+        int j = needs(w, i, w->edge[w->depth - 1]++);
         if (j < 0)
             leave(w);
         else if (!w->index[j])
@@ -90,9 +93,10 @@ static int ints(int n, int **out)
     return *out ? 0 : CTT_ENOMEM;
 }
 
-int ctt_schedule_new(const struct ctt_graph *g, struct ctt_schedule **out)
+int ctt_schedule_new(const struct ctt_graph *g, int fed,
+                     struct ctt_schedule **out)
 {
-    struct walk w = { .g = g };
+    struct walk w = { .g = g, .fed = fed };
     int rc = 0, n = g->clip;
 
     w.s = ctt_calloc(1, sizeof(*w.s));

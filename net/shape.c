@@ -324,7 +324,22 @@ out:
     return rc;
 }
 
-/* xent: the target is a class number and a weight; mse: values. */
+/* The third input says of each sample which of the first two it is. */
+int ctt_shape_mix(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *a = in(g, n, 0), *b = in(g, n, 1);
+    int rc = 0;
+
+    CTT_CHECK(same_rows(a, b) && a->c == b->c, CTT_EINVAL,
+              "%s: the first two inputs differ in shape", n->name);
+    CTT_CHECK(ctt_volume(in(g, n, 2)) == 1, CTT_EINVAL,
+              "%s: the third input must be one number", n->name);
+    n->out = like(a);
+out:
+    return rc;
+}
+
+/* xent: the target is a class number and a weight; mse, l1l2: values. */
 int ctt_shape_loss(const struct ctt_graph *g, struct ctt_node *n)
 {
     const struct ctt_tensor *x = in(g, n, 0), *t = in(g, n, 1);

@@ -79,7 +79,7 @@ static void check_graph(const struct ctt_graph *g)
     same_weights(g, again);
     second = ctt_net_print(again);
     FUZZ_CHECK(second && strcmp(text, second) == 0);
-    FUZZ_CHECK(ctt_schedule_new(g, &s) >= 0);
+    FUZZ_CHECK(ctt_schedule_new(g, 1, &s) >= 0);
     ctt_schedule_free(&s);
     ctt_graph_free(&again);
     ctt_free(text);

@@ -46,6 +46,16 @@ static const char fused[] = INPUT       /* all that a session leaves out */
     "norm o in=l kind=batch\n"          /* no conv before it: it stays */
     "conv y in=o out=3\n";
 
+static const char ahead[] = INPUT       /* the answer is the next frame */
+    "convttlstm l in=x hidden=4 kernel=3 order=2 steps=3 rank=2\n"
+    "conv o in=l out=3\n"
+    "act y in=o kind=sigmoid\n";
+
+static const char part[] = INPUT        /* ... or a part of wider pixels */
+    "convlstm l in=x hidden=4 kernel=3\n"
+    "conv o in=l out=5\n"
+    "slice y in=o from=1 to=4\n";
+
 static uint8_t bytes[LONG * FRAME];
 static float floats[LONG * FRAME];
 
@@ -106,25 +116,35 @@ static void softmax(const float *z, int n, float *p)
         p[i] = (float)(exp((double)z[i] - top) / sum);
 }
 
+static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    (void)arg;
+    memcpy(ctt_run_value(x->r, 0, 0), floats + p->first * FRAME,
+           sizeof(float) * (size_t)(p->steps * FRAME));
+}
+
 /* The probabilities after each frame, from one window over all frames. */
 static void expect(const char *path, const char *device, float *probs)
 {
     struct ctt_model *m = NULL;
     struct ctt_dev *dev = NULL;
     struct ctt_exec *x = NULL;
+    struct ctt_ask ask[LONG];
+    struct ctt_job job = { .steps = LONG, .fed = LONG, .ask = ask,
+                           .give = give };
     int y, classes, is_clip;
 
     CHECK_OK(ctt_model_load(path, 0, &m));
     CHECK_OK(ctt_dev_open(device, 1, &dev));
-    CHECK_OK(ctt_exec_open(m->g, dev, m->w, 1, LONG, LONG, &x));
+    CHECK_OK(ctt_exec_open(m->g, dev, m->w, 1, LONG, LONG, NULL, &x));
     y = ctt_graph_output(m->g);
     classes = (int)m->g->node[y].out.c;
     is_clip = m->g->clip < m->g->count;
+    job.asks = is_clip ? LONG : 0;
     x->r->train = 0;
-    memcpy(ctt_run_value(x->r, 0, 0), floats, sizeof(floats));
     for (int i = 0; i < LONG; i++)
-        x->r->ask[i] = (struct ctt_ask){ 0, i };
-    CHECK_OK(ctt_exec_forward(x, LONG, LONG));
+        ask[i] = (struct ctt_ask){ 0, i };
+    CHECK_OK(ctt_exec_forward(x, &job));
     for (int i = 0; i < LONG; i++)
         softmax(ctt_run_value(x->r, y, is_clip ? 0 : i) +
                 (is_clip ? i * classes : 0), classes, probs + i * classes);
@@ -194,6 +214,21 @@ struct stream {
     float probs[MOST_CLASSES];
 };
 
+/* probs: what comes first of a predicted frame. */
+static int answer(const struct ctt_infer *m, struct ctt_session *s,
+                  float *probs)
+{
+    float frames[2 * FRAME];
+    int rc;
+
+    if (!ctt_infer_predicts(m))
+        return ctt_session_read(s, probs);
+    rc = ctt_session_predict(s, 2, frames);
+    if (rc >= 0)
+        memcpy(probs, frames + FRAME, MOST_CLASSES * sizeof(*probs));
+    return rc;
+}
+
 static int feed(struct stream *a, struct ctt_session *s)
 {
     int rc = 0;
@@ -204,7 +239,7 @@ static int feed(struct stream *a, struct ctt_session *s)
                 ? ctt_session_push(s, bytes + i * FRAME, n)
                 : ctt_session_push_float(s, floats + i * FRAME, n));
     }
-    rc = ctt_session_read(s, a->probs);
+    rc = answer(a->m, s, a->probs);
 out:
     return rc;
 }
@@ -232,7 +267,7 @@ static struct ctt_infer *open_model(const char *text, const char *device)
 static void test_chunks(void)
 {
     static const int chunks[] = { 2, 3, 7, 8, 9, LONG };
-    static const char *const texts[] = { plain, clip };
+    static const char *const texts[] = { plain, clip, ahead };
 
     for (size_t k = 0; k < CTT_LEN(texts); k++) {
         struct ctt_infer *m = open_model(texts[k], "ref");
@@ -307,7 +342,7 @@ static void test_threads(void)
 
 static void test_reset(void)
 {
-    static const char *const texts[] = { plain, clip };
+    static const char *const texts[] = { plain, clip, ahead };
 
     for (size_t k = 0; k < CTT_LEN(texts); k++) {
         struct ctt_infer *m = open_model(texts[k], "ref");
@@ -324,6 +359,78 @@ static void test_reset(void)
         ctt_session_close(&s);
         ctt_infer_close(&m);
     }
+}
+
+/* ---- prediction ---- */
+
+enum { SEEN = 4, NEXT = LONG - SEEN };
+
+/* Step by step without a session: each answer is the next input. */
+static void expect_frames(const char *path, const char *device, float *frames)
+{
+    struct ctt_model *m = NULL;
+    struct ctt_dev *dev = NULL;
+    struct ctt_run *r = NULL;
+    int y;
+
+    CHECK_OK(ctt_model_load(path, 0, &m));
+    CHECK_OK(ctt_dev_open(device, 1, &dev));
+    CHECK_OK(ctt_run_open(m->g, dev, m->w, 1, LONG, 0, 0, &r));
+    y = ctt_graph_output(m->g);
+    for (int t = 0; t < LONG - 1; t++) {
+        const float *in = t < SEEN ? floats + t * FRAME
+                                   : frames + (t - SEEN) * FRAME;
+        CHECK_OK(ctt_run_make_room(r, 1));
+        memcpy(ctt_run_value(r, 0, t), in, sizeof(float) * FRAME);
+        CHECK_OK(ctt_run_steps(r, 1));
+        for (int i = 0; i < FRAME && t >= SEEN - 1; i++)
+            frames[(t - SEEN + 1) * FRAME + i] =
+                ctt_run_value(r, y, t)[i / C * r->slot[y].ld + i % C];
+    }
+    ctt_run_close(&r);
+    ctt_dev_close(&dev);
+    ctt_model_free(&m);
+}
+
+/* All at once, and one by one with the frames pushed by the caller. */
+static void check_predicts(const char *text, const char *device, double tol)
+{
+    static float want[NEXT * FRAME], got[NEXT * FRAME], one[FRAME];
+    const char *path = model_file(text, NULL, 0);
+    struct ctt_infer *m = NULL;
+    struct ctt_session *s = NULL;
+
+    expect_frames(path, device, want);
+    CHECK_OK(ctt_infer_open(path, device, 1, &m));
+    CU_ASSERT(ctt_infer_predicts(m));
+    CU_ASSERT_EQUAL(ctt_infer_classes(m), 0);
+    CU_ASSERT_PTR_NULL(ctt_infer_class(m, 0));
+    CHECK_OK(ctt_session_open(m, &s));
+    CHECK_OK(ctt_session_push_float(s, floats, SEEN));
+    CHECK_OK(ctt_session_predict(s, NEXT, got));
+    CU_ASSERT_EQUAL(ctt_session_frames(s), LONG - 1);
+    /* What is fed back makes a difference in rounding grow. */
+    CHECK_CLOSE(got, want, FRAME, tol);
+    CHECK_CLOSE(got, want, NEXT * FRAME, 100 * tol);
+    ctt_session_reset(s);
+    CHECK_OK(ctt_session_push_float(s, floats, SEEN));
+    for (int i = 0; i < NEXT; i++) {
+        if (i > 0)
+            CHECK_OK(ctt_session_push_float(s, one, 1));
+        CHECK_OK(ctt_session_predict(s, 1, one));
+        CU_ASSERT(memcmp(one, got + i * FRAME, sizeof(one)) == 0);
+    }
+    ctt_session_close(&s);
+    ctt_infer_close(&m);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+static void test_predict(void)
+{
+    check_predicts(ahead, "ref", 0);
+    check_predicts(part, "ref", 0);
+    check_predicts(ahead, "cpu", 1e-5);
+    check_predicts(part, "cpu", 1e-5);
 }
 
 /* ---- what the model says of itself ---- */
@@ -364,7 +471,8 @@ static void refused(int rc, int code, const char *message)
 static void test_refused_models(void)
 {
     static const struct { const char *text, *say; } bad[] = {
-        { INPUT "conv y in=x out=2\n", "answer y is not one number a class" },
+        { INPUT "conv y in=x out=2\n", "answer y is neither one number a "
+          "class nor a frame" },
         { INPUT "input z h=8 w=6 c=3\nadd a in=x,z\npool y in=a kind=avg\n",
           "has 2 inputs" },
         { "input x c=7\nconv y in=x out=2\n", "does not take a picture" },
@@ -429,9 +537,36 @@ static void test_refused_calls(void)
     refused(ctt_session_push(s, NULL, 1), CTT_EINVAL, "push");
     CHECK_OK(ctt_session_push(s, bytes, 1));
     CHECK_OK(ctt_session_read(s, probs));
+    refused(ctt_session_predict(s, 1, probs), CTT_EINVAL,
+            "answer is classes, not a frame");
+    CU_ASSERT(!ctt_infer_predicts(m));
     ctt_session_close(&s);
     ctt_session_close(&s);
     ctt_infer_close(&m);
+    ctt_infer_close(&m);
+}
+
+/* A frame with labels is none: there are three classes or it is refused. */
+static void test_refused_predictions(void)
+{
+    static const char *const label[] = { "a", "b", "c" };
+    static float frame[FRAME];
+    struct ctt_infer *m = NULL;
+    struct ctt_session *s = NULL;
+
+    refused(ctt_infer_open(model_file(ahead, label, 3), "ref", 1, &m),
+            CTT_EUNSUP, "answer y is neither");
+    m = open_model(ahead, "ref");
+    CHECK_OK(ctt_session_open(m, &s));
+    refused(ctt_session_predict(s, 1, frame), CTT_EINVAL, "no frame has been");
+    CHECK_OK(ctt_session_push(s, bytes, 1));
+    refused(ctt_session_predict(s, 0, frame), CTT_EINVAL, "0 frames");
+    refused(ctt_session_predict(s, 1, NULL), CTT_EINVAL, "1 frames");
+    refused(ctt_session_read(s, frame), CTT_EINVAL, "it predicts frames");
+    frame[7] = NAN;
+    CHECK_OK(ctt_session_push_float(s, frame, 1));
+    refused(ctt_session_predict(s, 1, frame), CTT_ENAN, "not finite");
+    ctt_session_close(&s);
     ctt_infer_close(&m);
 }
 
@@ -454,7 +589,7 @@ out:
 
 static void test_failing_allocations(void)
 {
-    static const char *const texts[] = { clip, fused };
+    static const char *const texts[] = { clip, fused, ahead };
 
     for (size_t i = 0; i < CTT_LEN(texts); i++) {
         const char *path = model_file(texts[i], NULL, 0);
@@ -472,7 +607,7 @@ static void test_failing_allocations(void)
 
 static void test_no_allocation(void)
 {
-    static const char *const texts[] = { plain, clip, fused };
+    static const char *const texts[] = { plain, clip, fused, ahead };
 
     for (size_t k = 0; k < CTT_LEN(texts); k++) {
         struct ctt_infer *m = open_model(texts[k], "cpu");
@@ -485,7 +620,7 @@ static void test_no_allocation(void)
             if (i == 2)
                 calls = ctt_alloc_calls();
             CHECK_OK(ctt_session_push(s, bytes + i * FRAME, 1));
-            CHECK_OK(ctt_session_read(s, probs));
+            CHECK_OK(answer(m, s, probs));
         }
         CU_ASSERT_EQUAL(ctt_alloc_calls(), calls);
         ctt_session_close(&s);
@@ -500,10 +635,12 @@ static CU_TestInfo tests[] = {
     { "interleaved", test_interleaved },
     { "threads", test_threads },
     { "reset", test_reset },
+    { "prediction", test_predict },
     { "model", test_model },
     { "refused models", test_refused_models },
     { "damaged files", test_damaged },
     { "refused calls", test_refused_calls },
+    { "refused predictions", test_refused_predictions },
     { "failing allocations", test_failing_allocations },
     { "no allocation in a step", test_no_allocation },
     CU_TEST_INFO_NULL

@@ -241,6 +241,80 @@ static void test_classes(void)
     refuse(clip_path("nothing"), "train", NULL, 0, NULL, "no such file");
 }
 
+/* KTH lies in a folder a class, or all in one; its persons are its splits. */
+static void test_persons(void)
+{
+    clip_folder("k");
+    clip_folder("k/boxing");
+    clip_folder("k/running");
+    touch("k/00sequences.txt");
+    touch("k/boxing/person01_boxing_d1_uncomp.avi");
+    touch("k/boxing/person17_boxing_d1_uncomp.avi");
+    touch("k/running/person16_running_d4_uncomp.avi");
+    touch("k/running/person25_running_d2_uncomp.avi");
+    expect(clip_path("k"), "train", NULL, 0, NULL, "boxing|running\n"
+           "boxing/person01_boxing_d1_uncomp.avi:0\n"
+           "running/person16_running_d4_uncomp.avi:1");
+    for (int i = 0; i < 3; i++)
+        expect(clip_path("k"), i == 0 ? "validation" : i == 1 ? "val" : "test",
+               NULL, 0, NULL, "boxing|running\n"
+               "boxing/person17_boxing_d1_uncomp.avi:0\n"
+               "running/person25_running_d2_uncomp.avi:1");
+    expect(clip_path("k/boxing"), "train", NULL, 0, NULL,
+           "\nboxing/person01_boxing_d1_uncomp.avi:-1");
+    expect(clip_path("k/boxing"), "test", NULL, 0, NULL,
+           "\nboxing/person17_boxing_d1_uncomp.avi:-1");
+    refuse(clip_path("k"), "other", NULL, 0, NULL, "no folder 'other' in it");
+    clip_folder("k/test");    /* a split of its own */
+    touch("k/test/person02_boxing_d1.avi");
+    expect(clip_path("k/test"), "train", NULL, 0, NULL,
+           "\ntest/person02_boxing_d1.avi:-1");
+    refuse(clip_path("k/test"), "test", NULL, 0, NULL,
+           "no clip of persons 17 to 25, who are 'test'");
+}
+
+/* Where one clip is called otherwise, it is not KTH, and has no splits. */
+static void test_no_persons(void)
+{
+    static const char *const name[] = { "person26_x.avi", "person00_x.avi",
+        "person1_x.avi", "person017_x.avi", "person17.avi", "y17_x.avi" };
+    struct ctt_list *l = NULL;
+    char file[64];
+
+    for (size_t i = 0; i < CTT_LEN(name); i++) {
+        snprintf(file, sizeof(file), "k%d", (int)i);
+        clip_folder(file);
+        snprintf(file, sizeof(file), "k%d/aperson17_x.avi", (int)i);
+        touch(file);
+        CHECK_OK(ctt_list_open(clip_path("k%d", (int)i), "test", NULL, 0, NULL,
+                               &l));
+        CU_ASSERT_EQUAL(l->count, 1);
+        ctt_list_free(&l);
+        refuse(clip_path("k%d", (int)i), "train", NULL, 0, NULL,
+               "no clip of persons 1 to 16, who are 'train'");
+        snprintf(file, sizeof(file), "k%d/%s", (int)i, name[i]);
+        touch(file);
+        CHECK_OK(ctt_list_open(clip_path("k%d", (int)i), "train", NULL, 0,
+                               NULL, &l));
+        CU_ASSERT_EQUAL(l->count, 2);
+        ctt_list_free(&l);
+    }
+}
+
+/* Who does not ask for labels may have classes without a clip. */
+static void test_no_labels(void)
+{
+    struct ctt_list *l = NULL;
+
+    clip_text("gap.txt", "x.mp4 0\ny.mp4 2\n");
+    refuse(clip_path("gap.txt"), "train", NULL, 0, NULL,
+           "no clip of class '1'");
+    CHECK_OK(ctt_list_open(clip_path("gap.txt"), "train", NULL,
+                           CTT_LABELS_ANY, NULL, &l));
+    CU_ASSERT_EQUAL(l->count, 2);
+    ctt_list_free(&l);
+}
+
 /* ---- text lists ---- */
 
 static void test_text(void)
@@ -451,6 +525,7 @@ static void test_memory(void)
     walk(clip_path("s1"), clip_path("subset"));
     walk(clip_path("s1"), NULL);
     walk(clip_path("c"), NULL);
+    walk(clip_path("k"), NULL);
     clip_text("u/classInd.txt", "1 Apply Makeup\n2 Archery\n");
     walk(clip_path("u/trainlist01.txt"), NULL);
     walk(clip_path("list1.csv"), NULL);
@@ -482,6 +557,8 @@ int main(void)
         { "Something-Something", test_ssv2 },
         { "its errors", test_ssv2_errors },
         { "folder a class", test_classes },
+        { "persons", test_persons }, { "other names", test_no_persons },
+        { "labels not asked for", test_no_labels },
         { "text", test_text }, { "its errors", test_text_errors },
         { "known labels", test_known }, { "class index", test_index },
         { "subset", test_subset }, { "memory", test_memory },

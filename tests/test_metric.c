@@ -130,20 +130,20 @@ static void rates_follow_the_schedule(void)
                                .step_epochs = 2, .lr_end = 0.1f };
 
     c.schedule = CTT_CONSTANT;
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 0, 100, 9), 0.05, 1e-7);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 4, 100, 9), 0.25, 1e-7);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 9, 100, 9), 0.5, 1e-7);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 99, 100, 9), 0.5, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 0, 100, 9, -1), 0.05, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 4, 100, 9, -1), 0.25, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 9, 100, 9, -1), 0.5, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 99, 100, 9, -1), 0.5, 1e-7);
     c.warmup = 0;
     c.schedule = CTT_STEPS;
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 19, 100, 10), 0.5, 1e-7);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 20, 100, 10), 0.05, 1e-7);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 40, 100, 10), 0.005, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 19, 100, 10, -1), 0.5, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 20, 100, 10, -1), 0.05, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 40, 100, 10, -1), 0.005, 1e-7);
     c.schedule = CTT_COSINE;
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 0, 100, 10), 0.5, 1e-7);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 50, 100, 10), 0.5 * 0.55, 1e-7);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 100, 100, 10), 0.05, 1e-7);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 130, 100, 10), 0.05, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 0, 100, 10, -1), 0.5, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 50, 100, 10, -1), 0.5 * 0.55, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 100, 100, 10, -1), 0.05, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 130, 100, 10, -1), 0.05, 1e-7);
 }
 
 /* ---- optimizers ---- */

@@ -130,7 +130,7 @@ static void test_out_of_memory(void)
         ctt_fail_alloc(k);
         rc = ctt_net_parse(good[0], &g);
         if (rc == 0)
-            rc = ctt_schedule_new(g, &s);
+            rc = ctt_schedule_new(g, 1, &s);
         if (rc == 0)
             rc = (text = ctt_net_print(g)) ? 0 : CTT_ENOMEM;
         ctt_fail_alloc(0);
@@ -220,7 +220,7 @@ static void test_schedule(void)
                            "concat d in=x,p\nconvlstm h in=d hidden=2\n"
                            "convttlstm q in=h hidden=2\n"
                            "conv y in=q out=1\n", &g));
-    CHECK_OK(ctt_schedule_new(g, &s));
+    CHECK_OK(ctt_schedule_new(g, 1, &s));
     loop = place(g, s, "h");
     other = place(g, s, "q");
     CU_ASSERT(s->bound[loop] && s->bound[other] && loop < other);
@@ -233,6 +233,32 @@ static void test_schedule(void)
     CU_ASSERT_EQUAL(place(g, s, "q.q"), other);
     CU_ASSERT(place(g, s, "y") > other && !s->bound[place(g, s, "y")]);
     CU_ASSERT_EQUAL(s->first[s->comps], g->count);
+    ctt_schedule_free(&s);
+    ctt_graph_free(&g);
+}
+
+/* An answer that is fed back makes one loop of all, but only for steps in
+ * which it is. */
+static void test_feedback(void)
+{
+    struct ctt_graph *g = NULL;
+    struct ctt_schedule *s = NULL;
+
+    CHECK_OK(ctt_net_parse("input f h=8 w=8 c=1\ninput m c=1\n"
+                           "state b of=y like=f c=1\nmix x in=f,b,m\n"
+                           "convlstm h in=x hidden=2 kernel=3\n"
+                           "conv y in=h out=1\n", &g));
+    CHECK_OK(ctt_schedule_new(g, 0, &s));
+    CU_ASSERT(!s->bound[place(g, s, "x")] && !s->bound[place(g, s, "h.zx")]);
+    CU_ASSERT(s->bound[place(g, s, "h")] && !s->bound[place(g, s, "y")]);
+    CU_ASSERT(place(g, s, "m") < place(g, s, "x"));
+    CU_ASSERT(place(g, s, "x") < place(g, s, "h.zx"));
+    ctt_schedule_free(&s);
+    CHECK_OK(ctt_schedule_new(g, 1, &s));
+    CU_ASSERT(s->bound[place(g, s, "x")]);
+    CU_ASSERT_EQUAL(place(g, s, "x"), place(g, s, "y"));
+    CU_ASSERT_EQUAL(place(g, s, "x"), place(g, s, "h.zx"));
+    CU_ASSERT_NOT_EQUAL(place(g, s, "f"), place(g, s, "x"));
     ctt_schedule_free(&s);
     ctt_graph_free(&g);
 }
@@ -286,6 +312,7 @@ static CU_TestInfo tests[] = {
     { "shapes", test_shapes },
     { "cell parameters", test_cell_params },
     { "schedule", test_schedule },
+    { "feedback", test_feedback },
     { "options", test_options },
     CU_TEST_INFO_NULL
 };

@@ -276,7 +276,7 @@ static void test_memory(void)
         failed += rc < 0;
     }
     CU_ASSERT_EQUAL(rc, 0);
-    CU_ASSERT_EQUAL(failed, 4);
+    CU_ASSERT_EQUAL(failed, 6);
     set_remove(dir, 1);
 }
 

@@ -77,7 +77,9 @@ static const struct ctt_opt own[] = {
 static const char *const not_ours[] = {
     "out", "init", "epochs", "max-steps", "time-limit", "checkpoint",
     "checkpoint-every", "resume", "early-stop", "val-ratios", "log-csv",
-    "log-json",
+    "log-json", "task", "input-frames", "future-frames", "loss", "sequences",
+    "val-sequences", "digits", "sampling-start", "sampling-patience",
+    "sampling-decay",
 };
 
 static int is_ours(const char *name)
@@ -147,7 +149,7 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
 
     if (val)
         snprintf(tested, sizeof(tested), "; tested: %.1f%%%s",
-                 100 * e->val_top1, e->best ? " (best)" : "");
+                 100 * e->val.top1, e->best ? " (best)" : "");
     ctt_tool_say("%s: epoch %d/%d: loss %.3f, top-1 %.1f%%%s; %.0f s",
                  j->stage, e->p.epoch, e->p.epochs, e->p.loss,
                  100 * e->p.top1, tested, e->p.seconds);

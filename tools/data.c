@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data.c: convtt-data: makes clips, packs them, checks them, counts them. */
 #include "net/file.h"
+#include "tools/data_mnist.h"
 #include "tools/tool.h"
 #include "video/video.h"
 
@@ -11,6 +12,7 @@
 struct cfg {
     int   clips, size, seed, workers, max_frames, strict;
     const char *out, *model, *split, *classes;
+    struct ctt_mnist_job mnist;
 };
 
 #define FIELD(f) offsetof(struct cfg, f)
@@ -24,6 +26,19 @@ static const struct ctt_opt synth_opts[] = {
       1000000000 },
     { "workers", CTT_INT, FIELD(workers), "2", "threads", 1, 256,
       .letter = 'j', .arg = "N" },
+    { .name = NULL }
+};
+static const struct ctt_opt mnist_opts[] = {
+    { "sequences", CTT_INT, FIELD(mnist.sequences), "10000", "how many", 1,
+      1 << 26, .letter = 'n', .arg = "N" },
+    { "frames", CTT_INT, FIELD(mnist.frames), "20", "of each", 1, 4096,
+      .arg = "T" },
+    { "digits", CTT_INT, FIELD(mnist.digits), "2", "in each", 1,
+      CTT_MNIST_DIGITS, .arg = "N" },
+    { "split", CTT_STRING, FIELD(mnist.split), "train", "train, validation or "
+      "test: each has sequences of its own", .arg = "NAME" },
+    { "seed", CTT_INT, FIELD(mnist.seed), "1", "same seed, same sequences", 0,
+      1000000000 },
     { .name = NULL }
 };
 static const struct ctt_opt pack_opts[] = {
@@ -73,6 +88,13 @@ static int synth(const struct cfg *c, const char *path)
                  CTT_SYNTH_CLASSES);
 out:
     return rc;
+}
+
+/* ---- mnist ---- */
+
+static int mnist(const struct cfg *c, const char *path)
+{
+    return ctt_mnist_pack(&c->mnist, path, c->out);
 }
 
 /* ---- pack ---- */
@@ -169,6 +191,15 @@ static int same_list(const struct ctt_list *a, const struct ctt_list *b)
     return 1;
 }
 
+static int has_list(const struct part *part, int count,
+                    const struct ctt_list *l)
+{
+    for (int i = 0; i < count; i++)
+        if (same_list(part[i].l, l))
+            return 1;
+    return 0;
+}
+
 /* The splits at path, or the one that is asked for.  Data without splits gives
  * the same list for each name.  A split may be missing, but not unreadable. */
 static int open_parts(const struct cfg *c, const char *path,
@@ -188,7 +219,7 @@ static int open_parts(const struct cfg *c, const char *path,
         struct part *p = &part[*count];
         p->name = splits[i];
         rc = ctt_list_open(path, splits[i], NULL, 0, c->classes, &p->l);
-        if (rc >= 0 && *count && same_list(part[0].l, p->l))
+        if (rc >= 0 && has_list(part, *count, p->l))
             ctt_list_free(&p->l);
         else if (rc >= 0)
             ++*count;
@@ -357,10 +388,16 @@ static const struct {
     const char *word, *usage, *help;
     const struct ctt_opt *opts;
     int (*run)(const struct cfg *c, const char *path);
+    int two;    /* paths, of which the second one is out */
 } commands[] = {
     { "synth", "convtt-data synth OUT [OPTION...]\nMakes labelled clips, as "
       "Something-Something V2 lies on disk.", "makes labelled clips",
       synth_opts, synth },
+    { "mnist", "convtt-data mnist IDX_DIR OUT.h5 [OPTION...]\nMakes "
+      "Moving-MNIST: grey sequences of 64x64, a pack without classes, of "
+      "the\ndigits in IDX_DIR/train-images-idx3-ubyte(.gz), or of IDX_DIR if "
+      "it is a file.", "makes sequences of moving digits", mnist_opts, mnist,
+      1 },
     { "pack", "convtt-data pack DATA -o OUT --model FILE [OPTION...]\nDecodes "
       "clips into one file that is read faster.", "decodes clips into one file",
       pack_opts, pack },
@@ -368,7 +405,9 @@ static const struct {
       "names the bad ones; the status is 1 if there are any.",
       "names bad clips", check_opts, check },
     { "list", "convtt-data list DATA [OPTION...]\nCounts the clips of each "
-      "class and split.", "counts clips", list_opts, list },
+      "class and split.\nA folder whose clips all have personNN_ in their "
+      "names has KTH's splits: persons\n01 to 16 train, 17 to 25 validation "
+      "and test.", "counts clips", list_opts, list },
 };
 
 static int help(void)
@@ -392,9 +431,13 @@ static int run(size_t k, int argc, char **argv)
         return 0;
     if (first < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
-    if (argc - first != 1)
-        return ctt_tool_die(CTT_EXIT_USAGE, "%s takes one path (see --help)",
+    if (argc - first != (commands[k].two ? 2 : 1))
+        return ctt_tool_die(CTT_EXIT_USAGE, commands[k].two
+                            ? "%s takes two paths (see --help)"
+                            : "%s takes one path (see --help)",
                             commands[k].word);
+    if (commands[k].two)
+        c.out = argv[first + 1];
     if (c.size % 2)
         return ctt_tool_die(CTT_EXIT_USAGE, "--size: %d is not even", c.size);
     rc = commands[k].run(&c, argv[first]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer.c: convtt-infer: what clips show, said while they run. */
 #include "infer/infer.h"
-#include "net/opt.h"
+#include "tools/infer_opt.h"
 #include "tools/infer_say.h"
 #include "tools/tool.h"
 #include "video/video.h"
@@ -9,48 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "convtt-infer [options] MODEL CLIP|LIST|FOLDER|- ...\n\n"
-    "Says what each clip shows after a share of it has been seen (--observe),\n"
-    "or as frames come in (--every).  '-' reads paths from standard input, a\n"
-    "line each.";
-
 enum { MOST_SHARES = 16, BATCH = 8 };
 
-struct config {
-    const char *split, *classes, *observe;
-    int every, top, json, time, strict, device, threads;
-};
-
-#define FIELD(f) offsetof(struct config, f)
-
-static const char *const devices[] = { "cpu", "ref", NULL };
-
-static const struct ctt_opt options[] = {
-    { "observe", CTT_STRING, FIELD(observe), "", "answer at these shares of "
-      "a clip [0.25,0.5,1]", .letter = 'o', .arg = "R,..." },
-    { "every", CTT_INT, FIELD(every), "0", "answer each N frames as they "
-      "come, and at the end", 0, 1 << 20, .letter = 'e', .arg = "N" },
-    { "top", CTT_INT, FIELD(top), "3", "how many classes to show", 1, 1 << 20,
-      .letter = 'k', .arg = "K" },
-    { "json", CTT_FLAG, FIELD(json), "0", "a line of JSON an answer",
-      .letter = 'j' },
-    { "split", CTT_STRING, FIELD(split), "", "which part of a data set "
-      "[validation, or all if it has no parts]", .arg = "NAME" },
-    { "classes", CTT_STRING, FIELD(classes), "", "a file that names the "
-      "classes to keep", .arg = "FILE" },
-    { "time", CTT_FLAG, FIELD(time), "0", "measure each frame", .letter = 't' },
-    { "strict", CTT_FLAG, FIELD(strict), "0", "stop at a clip that cannot be "
-      "read" },
-    { "device", CTT_CHOICE, FIELD(device), "cpu", "what computes",
-      .choices = devices },
-    { "threads", CTT_INT, FIELD(threads), "0", "0: all processors", 0, 4096,
-      .arg = "N" },
-    { .name = NULL }
-};
-
 struct tool {
-    struct config       c;
+    struct ctt_infer_set c;
     struct ctt_infer   *m;
     struct ctt_session *s;
     struct ctt_input    in;
@@ -64,11 +26,14 @@ struct tool {
     struct ctt_times    frame, answer;
     double              open_ms;
     int                 read, skipped;
+    struct ctt_predictor *ahead;       /* --predict */
 };
 
-/* A clip on its way through the session. */
+/* A clip on its way through the session: number i of the clips. */
 struct clip {
-    const struct ctt_item *item;
+    const struct ctt_clips *from;
+    const struct ctt_item  *item;
+    int                    i;
     int                    seen, total;    /* frames; total 0: not known */
     double                 fps, ms;        /* ms: computing so far */
 };
@@ -192,7 +157,7 @@ out:
 static int run_whole(struct tool *t, struct clip *c, int *bad)
 {
     struct ctt_frames f = { 0 };
-    int rc = ctt_frames_load(c->item->path, &t->in, 0, &f);
+    int rc = ctt_clips_load(c->from, c->i, 0, &f);
 
     *bad = rc < 0 && rc != CTT_ENOMEM;
     CTT_TRY(rc);
@@ -204,7 +169,7 @@ out:
 
 static int run_stream(struct tool *t, struct clip *c, int *bad)
 {
-    struct ctt_reader *r = NULL;
+    struct ctt_feed *r = NULL;
     uint8_t *data = NULL;
     int w, h, rc, answered = 0;
 
@@ -212,11 +177,11 @@ static int run_stream(struct tool *t, struct clip *c, int *bad)
     ctt_frame_size(&t->in, &w, &h);
     data = ctt_calloc((size_t)w * (size_t)h, (size_t)t->in.c);
     CTT_TRY(data ? 0 : CTT_ENOMEM);
-    rc = ctt_reader_open(c->item->path, &t->in, &r);
+    rc = ctt_feed_open(c->from, c->i, &r);
     *bad = rc < 0 && rc != CTT_ENOMEM;
     CTT_TRY(rc);
     for (;;) {
-        rc = ctt_reader_next(r, data);
+        rc = ctt_feed_next(r, data);
         *bad = rc < 0 && rc != CTT_ENOMEM;
         CTT_TRY(rc);
         if (rc == 0)
@@ -232,14 +197,15 @@ static int run_stream(struct tool *t, struct clip *c, int *bad)
     else
         CTT_TRY(answer(t, c, &t->score[0]));
 out:
-    ctt_reader_close(&r);
+    ctt_feed_close(&r);
     ctt_free(data);
     return rc;
 }
 
-static int run_item(struct tool *t, const struct ctt_item *item)
+static int run_item(struct tool *t, const struct ctt_clips *from, int i)
 {
-    struct clip c = { .item = item };
+    struct clip c = { .from = from, .i = i,
+                      .item = &ctt_clips_list(from)->item[i] };
     int bad = 0, rc;
 
     ctt_session_reset(t->s);
@@ -255,26 +221,30 @@ static int run_item(struct tool *t, const struct ctt_item *item)
 
 /* ---- what there is to do ---- */
 
-static int open_list(struct tool *t, const char *path, const char *split,
-                     struct ctt_list **list)
+static struct ctt_clips_cfg which_clips(const struct tool *t)
 {
-    return ctt_list_open(path, split, t->label, t->classes, t->c.classes,
-                         list);
+    struct ctt_clips_cfg c = { .split = t->c.split, .classes = t->c.classes,
+        .label = t->label, .labels = t->classes };
+
+    if (t->c.predict.count) {
+        c.sequences = t->c.predict.sequences;
+        c.digits = t->c.predict.digits;
+        c.seed = t->c.predict.seed;
+    }
+    return c;
 }
 
 static int run_path(struct tool *t, const char *path)
 {
-    struct ctt_list *list = NULL;
+    struct ctt_clips_cfg c = which_clips(t);
+    struct ctt_clips *clips = NULL;
     int rc;
 
-    rc = open_list(t, path, t->c.split ? t->c.split : "validation", &list);
-    if (rc == CTT_EINVAL && !t->c.split)    /* a folder that has no splits */
-        rc = open_list(t, path, "train", &list);
-    CTT_TRY(rc);
-    for (int i = 0; i < list->count; i++)
-        CTT_TRY(run_item(t, &list->item[i]));
+    CTT_TRY(ctt_clips_open(path, &c, &t->in, &clips));
+    for (int i = 0; i < ctt_clips_list(clips)->count; i++)
+        CTT_TRY(run_item(t, clips, i));
 out:
-    ctt_list_free(&list);
+    ctt_clips_close(&clips);
     return rc;
 }
 
@@ -291,6 +261,13 @@ static int run_operand(struct tool *t, const char *path)
     return 0;
 }
 
+/* What to do with an operand: at once, or to be run when all are known. */
+static int take_operand(struct tool *t, const char *path)
+{
+    return t->ahead ? ctt_predictor_add(t->ahead, path)
+                    : run_operand(t, path);
+}
+
 static int run_input(struct tool *t)
 {
     char line[8192];
@@ -303,7 +280,7 @@ static int run_input(struct tool *t)
                   sizeof(line) - 2);
         line[n] = '\0';
         if (n)
-            CTT_TRY(run_operand(t, line));
+            CTT_TRY(take_operand(t, line));
     }
     CTT_CHECK(!ferror(stdin), CTT_EIO, "standard input cannot be read");
 out:
@@ -354,14 +331,14 @@ static int open_model(struct tool *t, const char *path)
     double start = now_ms();
     int rc;
 
-    CTT_TRY(session(ctt_infer_open(path, devices[t->c.device], t->c.threads,
-                                   &t->m)));
+    CTT_TRY(session(ctt_infer_open(path, ctt_infer_devices[t->c.device],
+                                   t->c.threads, &t->m)));
     CTT_TRY(session(ctt_session_open(t->m, &t->s)));
     t->open_ms = now_ms() - start;
     look_at_model(t);
-    t->label = ctt_calloc((size_t)t->classes, sizeof(*t->label));
-    t->probs = ctt_calloc((size_t)t->classes, sizeof(*t->probs));
-    t->order = ctt_calloc((size_t)t->classes, sizeof(*t->order));
+    t->label = ctt_calloc((size_t)t->classes + 1, sizeof(*t->label));
+    t->probs = ctt_calloc((size_t)t->classes + 1, sizeof(*t->probs));
+    t->order = ctt_calloc((size_t)t->classes + 1, sizeof(*t->order));
     t->frames = ctt_calloc((size_t)BATCH * (size_t)t->in.w * (size_t)t->in.h,
                            (size_t)t->in.c * sizeof(*t->frames));
     CTT_TRY(t->label && t->probs && t->order && t->frames ? 0 : CTT_ENOMEM);
@@ -383,13 +360,22 @@ static void close_tool(struct tool *t)
     ctt_free(t->answer.ms);
 }
 
-static int run_all(struct tool *t, char **path, int paths)
+static int take_operands(struct tool *t, char **path, int paths)
 {
     int rc = 0;
 
     for (int i = 0; i < paths; i++)
         CTT_TRY(strcmp(path[i], "-") == 0 ? run_input(t)
-                                          : run_operand(t, path[i]));
+                                          : take_operand(t, path[i]));
+out:
+    return rc;
+}
+
+static int run_all(struct tool *t, char **path, int paths)
+{
+    int rc = 0;
+
+    CTT_TRY(take_operands(t, path, paths));
     CTT_TRY(ctt_say_scores(t->score, t->scores, t->c.json));
     if (t->c.time)
         CTT_TRY(ctt_say_times(t->open_ms, &t->frame, &t->answer, t->c.json));
@@ -401,13 +387,48 @@ out:
     return rc;
 }
 
+static int predict_all(struct tool *t, char **path, int paths)
+{
+    struct ctt_predict_with with = { .set = &t->c.predict, .session = t->s,
+        .in = &t->in, .which = which_clips(t),
+        .times = t->c.time ? &t->frame : NULL, .json = t->c.json,
+        .strict = t->c.strict };
+    int rc = 0;
+
+    ctt_tool_catch();
+    CTT_TRY(ctt_predictor_open(&with, &t->ahead));
+    CTT_TRY(take_operands(t, path, paths));
+    CTT_TRY(ctt_predictor_run(t->ahead));
+    if (t->c.time)
+        CTT_TRY(ctt_say_times(t->open_ms, &t->frame, &t->answer, t->c.json));
+out:
+    ctt_predictor_close(&t->ahead);
+    return rc;
+}
+
+/* A model does one of both. */
+static int run(struct tool *t, const char *model, char **path, int paths)
+{
+    int rc, predicts = ctt_infer_predicts(t->m);
+
+    CTT_CHECK(predicts || !t->c.predict.count, CTT_EINVAL,
+              "%s: does not predict frames, it says what a clip shows "
+              "(leave out --predict)", model);
+    CTT_CHECK(!predicts || t->c.predict.count, CTT_EINVAL,
+              "%s: predicts frames; say how many (--predict N)", model);
+    rc = (predicts ? predict_all : run_all)(t, path, paths);
+out:
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct tool t = { .m = NULL };
     int first, done, status = 0;
 
     ctt_tool_start("convtt-infer", argv);
-    first = ctt_opt_main(options, usage, &t.c, argc, argv, &done);
+    first = ctt_opt_main(ctt_infer_opts, ctt_infer_usage, &t.c, argc, argv,
+                         &done);
     if (first < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (done)
@@ -415,10 +436,10 @@ int main(int argc, char **argv)
     if (argc - first < 2)
         return ctt_tool_die(CTT_EXIT_USAGE, "a model and clips must be given "
                             "(see --help)");
-    if (set_shares(&t) < 0)
+    if (ctt_infer_check(&t.c) < 0 || set_shares(&t) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (open_model(&t, argv[first]) < 0 ||
-        run_all(&t, argv + first + 1, argc - first - 1) < 0)
+        run(&t, argv[first], argv + first + 1, argc - first - 1) < 0)
         status = ctt_tool_fail(CTT_EXIT_FAIL);
     close_tool(&t);
     return ctt_tool_end(status);

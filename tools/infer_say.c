@@ -120,6 +120,103 @@ int ctt_say_scores(const struct ctt_score *s, int scores, int json)
     return ctt_table_print(&table);
 }
 
+/* ---- predicted frames ---- */
+
+void ctt_ahead_add(struct ctt_ahead *to, const struct ctt_ahead *a)
+{
+    to->clips += a->clips;
+    to->mse += a->mse;
+    to->psnr += a->psnr;
+    to->ssim += a->ssim;
+    to->ssim2 += a->ssim2;
+    to->last += a->last;
+}
+
+static struct ctt_ahead mean(const struct ctt_ahead *a)
+{
+    double n = a->clips ? a->clips : 1;
+
+    return (struct ctt_ahead){ a->clips, a->mse / n, a->psnr / n, a->ssim / n,
+                               a->ssim2 / n, a->last / n };
+}
+
+struct ctt_ahead ctt_ahead_mean(const struct ctt_ahead *row, int rows, int i)
+{
+    struct ctt_ahead all = { 0 };
+
+    if (i < rows)
+        return mean(&row[i]);
+    for (int k = 0; k < rows; k++)
+        ctt_ahead_add(&all, &row[k]);
+    all = mean(&all);
+    if (all.clips)
+        all.clips = row[0].clips;    /* who knows more knows the first */
+    return all;
+}
+
+static void json_quality(const struct ctt_ahead *m)
+{
+    printf("\"mse\":%.9g,\"psnr\":%.6f,\"ssim_range1\":%.6f,"
+           "\"ssim_range2\":%.6f,\"last_frame_mse\":%.9g", m->mse, m->psnr,
+           m->ssim, m->ssim2, m->last);
+}
+
+void ctt_say_predicted(const struct ctt_predicted *p)
+{
+    struct ctt_ahead m = mean(&p->sum);
+
+    printf("{\"file\":");
+    json_string(p->file);
+    printf(",\"seen\":%d,\"predicted\":%d,\"measured\":%d", p->seen,
+           p->predicted, m.clips);
+    if (m.clips) {
+        printf(",");
+        json_quality(&m);
+    }
+    printf(",\"ms\":%.3f}\n", p->ms);
+}
+
+static void plain_ahead(struct ctt_table *t, const char *name,
+                        const struct ctt_ahead *m)
+{
+    ctt_table_row(t, "%s\t%d\t%.3f\t%.3f\t%.4f\t%.4f\t%.3f", name, m->clips,
+                  1e3 * m->mse, m->psnr, m->ssim, m->ssim2, 1e3 * m->last);
+}
+
+static void json_ahead(const char *name, const struct ctt_ahead *m)
+{
+    printf("{\"ahead\":%s,\"clips\":%d,", name, m->clips);
+    json_quality(m);
+    printf("}\n");
+}
+
+int ctt_say_ahead(const struct ctt_ahead *row, int rows, int seen, int json)
+{
+    struct ctt_table table = { 0 };
+    char name[16];
+
+    if (!row[0].clips) {
+        if (!json)
+            printf("nothing to measure: no clip has more than %d frames\n",
+                   seen);
+        return 0;
+    }
+    if (!json)
+        ctt_table_row(&table, "ahead\tclips\tMSE x1e3\tPSNR dB\tSSIM range 1"
+                      "\tSSIM range 2\tlast frame's MSE x1e3");
+    for (int i = 0; i <= rows; i++) {
+        struct ctt_ahead m = ctt_ahead_mean(row, rows, i);
+        snprintf(name, sizeof(name), json ? "\"mean\"" : "mean");
+        if (i < rows)
+            snprintf(name, sizeof(name), "%d", i + 1);
+        if (m.clips && json)
+            json_ahead(name, &m);
+        else if (m.clips)
+            plain_ahead(&table, name, &m);
+    }
+    return json ? 0 : ctt_table_print(&table);
+}
+
 /* ---- times ---- */
 
 int ctt_times_add(struct ctt_times *t, double ms)

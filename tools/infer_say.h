@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_say.h: what convtt-infer prints: answers, accuracy, times; as text or
- * as lines of JSON. */
+ * infer_say.h: what convtt-infer prints: answers, accuracy, predictions'
+ * quality, times; as text or as lines of JSON. */
 #ifndef CTT_INFER_SAY_H
 #define CTT_INFER_SAY_H
 
@@ -22,6 +22,27 @@ void ctt_say_answer(const struct ctt_said *a, int json);
  * of the first five, was right after a share of the clip. */
 struct ctt_score { double seen; int clips, top1, top5; };
 int  ctt_say_scores(const struct ctt_score *s, int scores, int json);
+
+/* Predicted frames, all so far ahead: sums over the clips that know the truth;
+ * last: mean squared error of the last frame seen, repeated. */
+struct ctt_ahead { int clips; double mse, psnr, ssim, ssim2, last; };
+void ctt_ahead_add(struct ctt_ahead *to, const struct ctt_ahead *a);
+
+/* Row i as means, or, i = rows, the mean over all rows' frames. */
+struct ctt_ahead ctt_ahead_mean(const struct ctt_ahead *row, int rows, int i);
+
+/* A clip; sum: over its frames with a known truth.  JSON only. */
+struct ctt_predicted {
+    const char      *file;
+    int              seen, predicted;
+    double           ms;
+    struct ctt_ahead sum;
+};
+void ctt_say_predicted(const struct ctt_predicted *p);
+
+/* A table, or a line of JSON a row and one for the mean.  seen: frames before
+ * the predicted ones. */
+int  ctt_say_ahead(const struct ctt_ahead *row, int rows, int seen, int json);
 
 /* Measured times; free ms with ctt_free.  Printing sorts them. */
 struct ctt_times { double *ms; int count, room; };

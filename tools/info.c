@@ -18,6 +18,8 @@ static const struct ctt_opt opts[] = {
     { "ops", CTT_FLAG, FIELD(ops), "0", "list the words of the model "
       "language" },
     { "net", CTT_FLAG, FIELD(net), "0", "print the model's text only" },
+    { "plan", CTT_FLAG, FIELD(plan), "0", "which kernel does each node on this "
+      "machine, and how long it takes" },
     { "strip", CTT_STRING, FIELD(strip), "", "write the model without what "
       "only its training needs", .arg = "OUT" },
     { "compare", CTT_FLAG, FIELD(compare), "0", "a table, of one model too" },
@@ -81,19 +83,30 @@ static void tell_ops(void)
 
 /* ---- one model ---- */
 
+/* "2.69 M (2687281)": the round number and the number. */
+static const char *exact(double n, char *buf, size_t size)
+{
+    size_t used;
+
+    ctt_tool_count(n, buf, size);
+    used = strlen(buf);
+    if (n >= 1000)
+        snprintf(buf + used, size - used, " (%.0f)", n);
+    return buf;
+}
+
 static void tell_input(const struct ctt_graph *g)
 {
     static const char *const colours[] = { "RGB", "BGR", "gray" };
     const struct ctt_input *in = &g->node[ctt_graph_input(g)].attr.input;
     double frame, answer;
-    char a[32], b[32];
+    char a[48], b[48];
 
     ctt_info_macs(g, &frame, &answer);
     printf("frames          %dx%d %s, %g a second\n", in->w, in->h,
            in->c == 1 ? colours[2] : colours[in->colour], (double)in->fps);
     printf("multiplications %s a frame, %s an answer\n",
-           ctt_tool_count(frame, a, sizeof(a)),
-           ctt_tool_count(answer, b, sizeof(b)));
+           exact(frame, a, sizeof(a)), exact(answer, b, sizeof(b)));
 }
 
 static int tell_nodes(const struct ctt_graph *g)
@@ -170,15 +183,15 @@ static int tell_model(const char *path)
 {
     struct ctt_model *m = NULL;
     char *text = NULL;
-    char a[32];
+    char a[48];
     int rc = 0;
 
     CTT_TRY(load(path, 1, &m));
     CTT_TRY((text = ctt_net_print(m->g)) ? 0 : CTT_ENOMEM);
     printf("model           %s\n", path);
     tell_input(m->g);
-    printf("parameters      %s\n", ctt_tool_count((double)ctt_model_params(m),
-                                                  a, sizeof(a)));
+    printf("parameters      %s\n", exact((double)ctt_model_params(m), a,
+                                         sizeof(a)));
     if (!ctt_tool_is_net(path))
         printf("training state  %s\n", m->train ? "yes (--strip drops it)"
                                                 : "no");
@@ -214,6 +227,18 @@ out:
     return rc;
 }
 
+static int tell_plan(const struct ctt_info_cfg *cfg, const char *path)
+{
+    struct ctt_model *m = NULL;
+    int rc = 0;
+
+    CTT_TRY(load(path, 0, &m));
+    CTT_TRY(ctt_info_plan(cfg, m));
+out:
+    ctt_model_free(&m);
+    return rc;
+}
+
 static int strip(const char *path, const char *out)
 {
     struct ctt_model *m = NULL;
@@ -232,6 +257,8 @@ static int run(const struct ctt_info_cfg *cfg, char **path, int count)
         return strip(path[0], cfg->strip);
     if (cfg->net)
         return tell_net(path[0]);
+    if (cfg->plan)
+        return tell_plan(cfg, path[0]);
     if (cfg->compare || cfg->data || count > 1)
         return ctt_info_compare(cfg, path, count);
     return tell_model(path[0]);
@@ -255,8 +282,9 @@ int main(int argc, char **argv)
     }
     if (first == argc)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
-    if (argc - first > 1 && (cfg.strip || cfg.net))
-        return ctt_tool_die(CTT_EXIT_USAGE, "--strip and --net take one model");
+    if (argc - first > 1 && (cfg.strip || cfg.net || cfg.plan))
+        return ctt_tool_die(CTT_EXIT_USAGE, "--strip, --net and --plan take "
+                            "one model");
     if (run(&cfg, argv + first, argc - first) < 0)
         return ctt_tool_fail(CTT_EXIT_FAIL);
     return ctt_tool_end(0);

@@ -3,10 +3,10 @@
 #ifndef CTT_INFO_H
 #define CTT_INFO_H
 
-#include "net/graph.h"
+#include "net/file.h"
 
 struct ctt_info_cfg {
-    int   ops, net, compare, threads, max_clips;
+    int   ops, net, plan, compare, threads, max_clips;
     const char *strip, *data, *split, *device;
 };
 
@@ -15,5 +15,8 @@ void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer);
 
 /* Prints a table with a row for each of count models. */
 int  ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count);
+
+/* Prints which kernel runs each node of a model, when, and how long. */
+int  ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m);
 
 #endif

@@ -10,9 +10,10 @@
 
 static const char usage[] =
     "convtt-train [OPTION...] MODEL.net -o OUT --data PATH\n"
-    "Trains the model of a text on labelled clips.  With --init and no text "
-    "the model\nof that file is trained on; with both, the text's weights "
-    "start from those of the\nsame name and shape.";
+    "Trains the model of a text on labelled clips, or with --task=predict on "
+    "any clips to\npredict their next frames.  With --init and no text the "
+    "model of that file is trained\non; with both, the text's weights start "
+    "from those of the same name and shape.";
 
 /* ---- the model ---- */
 
@@ -147,17 +148,39 @@ static int open_data(struct job *j, const char *path, const char *split,
                          &j->cfg, &ctt_say_events, out);
 }
 
-static void tell_data(const char *what, const struct ctt_data *d)
+/* What is different from task to task. */
+struct kind {
+    int  labels;    /* the model has names for what it answers */
+    void (*data)(const char *what, const struct ctt_data *d);
+    int  (*result)(struct job *j);
+};
+
+static const struct kind *kind_of(const struct job *j);
+
+static const char *skipped(const struct ctt_data *d, char *buf, size_t size)
 {
-    int labels, skipped = ctt_data_skipped(d);
+    buf[0] = '\0';
+    if (ctt_data_skipped(d))
+        snprintf(buf, size, ", %d bad clips skipped", ctt_data_skipped(d));
+    return buf;
+}
+
+static void tell_classes(const char *what, const struct ctt_data *d)
+{
+    char bad[48];
+    int labels;
 
     ctt_data_labels(d, &labels);
-    if (skipped)
-        ctt_tool_say("%s: %d clips of %d classes, %d bad clips skipped", what,
-                     ctt_data_clips(d), labels, skipped);
-    else
-        ctt_tool_say("%s: %d clips of %d classes", what, ctt_data_clips(d),
-                     labels);
+    ctt_tool_say("%s: %d clips of %d classes%s", what, ctt_data_clips(d),
+                 labels, skipped(d, bad, sizeof(bad)));
+}
+
+static void tell_sequences(const char *what, const struct ctt_data *d)
+{
+    char bad[48];
+
+    ctt_tool_say("%s: %d sequences%s", what, ctt_data_clips(d),
+                 skipped(d, bad, sizeof(bad)));
 }
 
 /* The clips to test on: --val, or the other split of the data if there is
@@ -179,12 +202,11 @@ static int open_val(struct job *j)
                      j->cfg.val_split);
     }
     if (j->val)
-        tell_data("test", j->val);
+        kind_of(j)->data("test", j->val);
 out:
     return rc;
 }
 
-/* What is on disk already: the checkpoint's model, or that of --init. */
 /* A checkpoint goes on with its own model; another text is a mistake. */
 static int same_model(struct job *j)
 {
@@ -193,7 +215,8 @@ static int same_model(struct job *j)
     int rc = 0;
 
     CTT_TRY(read_text(j->text, &g));
-    CTT_TRY(fit_answer(&g, j->m->labels));
+    if (kind_of(j)->labels)
+        CTT_TRY(fit_answer(&g, j->m->labels));
     ours = ctt_net_print(g);
     theirs = ctt_net_print(j->m->g);
     CTT_TRY(ours && theirs ? 0 : CTT_ENOMEM);
@@ -207,6 +230,7 @@ out:
     return rc;
 }
 
+/* What is on disk already: the checkpoint's model, or that of --init. */
 static int open_start(struct job *j)
 {
     int rc = 0;
@@ -225,21 +249,24 @@ out:
     return rc;
 }
 
-/* A model of the text for the classes of the data. */
+/* A model of the text, for the classes of the data if it has any. */
 static int make_model(struct job *j)
 {
-    char *const *labels;
+    char *const *labels = NULL;
     struct ctt_graph *g;
-    int count, rc = 0;
+    int count = 0, rc = 0;
 
     if (j->m)
         goto out;
-    labels = ctt_data_labels(j->data, &count);
-    CTT_TRY(fit_answer(&j->g, count));
+    if (kind_of(j)->labels) {
+        labels = ctt_data_labels(j->data, &count);
+        CTT_TRY(fit_answer(&j->g, count));
+    }
     g = j->g;
     j->g = NULL;
     CTT_TRY(ctt_model_new(g, &j->m));
-    CTT_TRY(ctt_model_labels(j->m, labels, count));
+    if (labels)
+        CTT_TRY(ctt_model_labels(j->m, labels, count));
     ctt_init_weights(j->m, (uint64_t)j->cfg.seed);
     if (j->cfg.init)
         CTT_TRY(take_weights(j->m, j->cfg.init));
@@ -252,24 +279,34 @@ static void tell_model(const struct job *j)
 {
     const struct ctt_graph *g = j->m->g;
     double step = 0, clip = 0;
-    char a[32], b[32], c[32];
+    char a[32], b[32], c[32], answer[64] = "";
 
     for (int i = 0; i < g->count; i++)
         *(i < g->clip ? &step : &clip) += (double)ctt_node_macs(g, i);
-    ctt_tool_say("model: %s parameters, %s multiplications a frame, %s an "
-                 "answer", ctt_tool_count((double)ctt_model_params(j->m), a,
-                 sizeof(a)), ctt_tool_count(step, b, sizeof(b)),
+    if (g->clip < g->count)
+        snprintf(answer, sizeof(answer), ", %s an answer",
                  ctt_tool_count(clip, c, sizeof(c)));
+    ctt_tool_say("model: %s parameters, %s multiplications a frame%s",
+                 ctt_tool_count((double)ctt_model_params(j->m), a, sizeof(a)),
+                 ctt_tool_count(step, b, sizeof(b)), answer);
 }
 
-static int tell_result(struct job *j)
+/* At the end; the model is written: nothing could go on after a stop. */
+static struct ctt_events no_stop(void)
 {
     struct ctt_events ev = ctt_say_events;
+
+    ev.stop = NULL;
+    return ev;
+}
+
+static int tell_accuracy(struct job *j)
+{
+    struct ctt_events ev = no_stop();
     struct ctt_metrics *m = NULL;
     struct ctt_point p[CTT_MAX_POINTS];
     int n, rc = 0;
 
-    ev.stop = NULL;    /* the model is written: nothing could go on */
     CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
                              p, &n));
     CTT_TRY(ctt_evaluate(j->m, &j->cfg, j->val, p, n, &ev, &m));
@@ -277,6 +314,29 @@ static int tell_result(struct job *j)
 out:
     ctt_metrics_free(&m);
     return rc;
+}
+
+static int tell_forecast(struct job *j)
+{
+    struct ctt_events ev = no_stop();
+    struct ctt_forecast *f = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_forecast(j->m, &j->cfg, j->val, &ev, &f));
+    ctt_say_forecast(f);
+out:
+    ctt_forecast_free(&f);
+    return rc;
+}
+
+static const struct kind kinds[] = {
+    [CTT_RECOGNISE] = { 1, tell_classes, tell_accuracy },
+    [CTT_PREDICT] = { 0, tell_sequences, tell_forecast },
+};
+
+static const struct kind *kind_of(const struct job *j)
+{
+    return &kinds[j->cfg.task];
 }
 
 static int train(struct job *j, int *stopped)
@@ -287,7 +347,7 @@ static int train(struct job *j, int *stopped)
     CTT_TRY(open_start(j));
     CTT_TRY(open_data(j, j->cfg.data, j->cfg.split, &j->data));
     CTT_TRY(make_model(j));
-    tell_data("training", j->data);
+    kind_of(j)->data("training", j->data);
     CTT_TRY(open_val(j));
     tell_model(j);
     CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ctt_say_events, &r));
@@ -301,7 +361,7 @@ static int train(struct job *j, int *stopped)
                  "waiting for clips", (long long)r.steps, r.seconds,
                  r.clips_a_second, 100 * r.wait);
     if (j->val)
-        CTT_TRY(tell_result(j));
+        CTT_TRY(kind_of(j)->result(j));
     ctt_tool_say("%s written%s", j->cfg.out,
                  j->val ? ": the best on the test clips" : "");
     if (j->own_ckpt)
@@ -310,7 +370,6 @@ out:
     return rc;
 }
 
-/* What the table of options cannot say. */
 /* No output may be what is read, or another output. */
 static int check_files(const struct job *j)
 {
@@ -327,6 +386,7 @@ out:
     return rc;
 }
 
+/* What the table of options cannot say. */
 static int complete(struct job *j, int argc, char **argv, int first)
 {
     struct ctt_train_cfg *c = &j->cfg;

@@ -37,15 +37,38 @@ static const char *clock_text(double s, char *buf, size_t size)
     return buf;
 }
 
+/* What stands between the loss and the speed. */
+static void put_top1(const struct ctt_progress *p, char *buf, size_t size)
+{
+    snprintf(buf, size, "loss %.3f, top-1 %.1f%%", p->loss, 100 * p->top1);
+}
+
+static void put_truth(const struct ctt_progress *p, char *buf, size_t size)
+{
+    int n = snprintf(buf, size, "loss %.5f", p->loss);
+
+    if (p->truth < 1)
+        snprintf(buf + n, size - (size_t)n, ", true frames %.1f%%",
+                 100 * p->truth);
+}
+
+static void (*const puts_of[])(const struct ctt_progress *, char *, size_t) = {
+    [CTT_RECOGNISE] = put_top1, [CTT_PREDICT] = put_truth,
+};
+
+static const char *const units[] = {
+    [CTT_RECOGNISE] = "clips", [CTT_PREDICT] = "sequences",
+};
+
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
-    char left[32];
+    char left[32], what[96];
 
     (void)arg;
-    ctt_tool_progress(0, "epoch %d/%d %d/%d: loss %.3f, top-1 %.1f%%, %.1f "
-                      "clips/s, waiting %.0f%%, %s left", p->epoch, p->epochs,
-                      p->batch, p->batches, p->loss, 100 * p->top1,
-                      p->clips_a_second, 100 * p->wait,
+    puts_of[p->task](p, what, sizeof(what));
+    ctt_tool_progress(0, "epoch %d/%d %d/%d: %s, %.1f %s/s, waiting %.0f%%, "
+                      "%s left", p->epoch, p->epochs, p->batch, p->batches,
+                      what, p->clips_a_second, units[p->task], 100 * p->wait,
                       clock_text(p->left, left, sizeof(left)));
 }
 
@@ -59,26 +82,46 @@ static const char *point_text(const struct ctt_point *p, char *buf, size_t size)
     return buf;
 }
 
+static void put_points(const struct ctt_epoch *e, const struct ctt_metrics *val,
+                       char *buf, size_t size)
+{
+    char point[32];
+    size_t n = 0;
+
+    for (int k = 0; val && k < val->points && n + 64 < size; k++)
+        n += (size_t)snprintf(buf + n, size - n, " %.1f%% at %s,",
+                              100 * ctt_metrics_top1(val, k),
+                              point_text(&val->point[k], point,
+                                         sizeof(point)));
+    snprintf(buf + n, size - n, " loss %.3f", e->val.loss);
+}
+
+static void put_quality(const struct ctt_epoch *e,
+                        const struct ctt_metrics *val, char *buf, size_t size)
+{
+    (void)val;
+    snprintf(buf, size, " MSE %.2fe-3, SSIM %.3f (range 2: %.3f), loss %.5f",
+             1e3 * e->val.mse, e->val.ssim, e->val.ssim2, e->val.loss);
+}
+
+static void (*const tests_of[])(const struct ctt_epoch *,
+                                const struct ctt_metrics *, char *, size_t) = {
+    [CTT_RECOGNISE] = put_points, [CTT_PREDICT] = put_quality,
+};
+
 static void on_epoch(void *arg, const struct ctt_epoch *e,
                      const struct ctt_metrics *val)
 {
-    char line[512], point[32];
-    int n = snprintf(line, sizeof(line), "epoch %d/%d: loss %.3f, top-1 %.1f%%",
-                     e->p.epoch, e->p.epochs, e->p.loss, 100 * e->p.top1);
+    char what[96], test[400] = "";
 
     (void)arg;
-    if (val) {
-        n += snprintf(line + n, sizeof(line) - (size_t)n, "; tested:");
-        for (int k = 0; k < val->points && n < (int)sizeof(line) - 64; k++)
-            n += snprintf(line + n, sizeof(line) - (size_t)n,
-                          " %.1f%% at %s%s", 100 * ctt_metrics_top1(val, k),
-                          point_text(&val->point[k], point, sizeof(point)),
-                          k + 1 < val->points ? "," : "");
-        n += snprintf(line + n, sizeof(line) - (size_t)n, ", loss %.3f%s",
-                      e->val_loss, e->best ? " (best)" : "");
-    }
-    ctt_tool_say("%s; %.1f clips/s, %.0f s", line, e->p.clips_a_second,
-                 e->p.seconds);
+    puts_of[e->p.task](&e->p, what, sizeof(what));
+    if (e->tested)
+        tests_of[e->p.task](e, val, test, sizeof(test));
+    ctt_tool_say("epoch %d/%d: %s%s%s%s; %.1f %s/s, %.0f s", e->p.epoch,
+                 e->p.epochs, what, e->tested ? "; tested:" : "", test,
+                 e->best ? " (best)" : "", e->p.clips_a_second,
+                 units[e->p.task], e->p.seconds);
 }
 
 static int on_stop(void *arg)
@@ -171,4 +214,37 @@ void ctt_say_metrics(const struct ctt_metrics *m, char *const *label)
     tell_points(m);
     tell_classes(m, label);
     tell_confusion(m);
+}
+
+static void tell_ahead(const struct ctt_forecast *f, int ahead,
+                       struct ctt_table *t)
+{
+    struct ctt_quality q[CTT_GUESSERS];
+    char name[16] = "mean";
+
+    for (int k = 0; k < CTT_GUESSERS; k++)
+        q[k] = ctt_forecast_at(f, (enum ctt_guesser)k, ahead);
+    if (ahead)
+        snprintf(name, sizeof(name), "%d", ahead);
+    ctt_table_row(t, "%s\t%.2f\t%.2f\t%.2f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f",
+                  name, 1e3 * q[CTT_MODEL].mse, 1e3 * q[CTT_LAST_FRAME].mse,
+                  1e3 * q[CTT_LINEAR_MOTION].mse, q[CTT_MODEL].ssim,
+                  q[CTT_LAST_FRAME].ssim, q[CTT_LINEAR_MOTION].ssim,
+                  q[CTT_MODEL].ssim2, q[CTT_MODEL].psnr);
+}
+
+void ctt_say_forecast(const struct ctt_forecast *f)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+
+    ctt_tool_say("%lld sequences, %d frames seen; MSE x1e3 and SSIM of the "
+                 "model, of the last frame again and of linear motion; SSIM "
+                 "for range 2 and PSNR of the model:",
+                 (long long)f->sequences, f->observed);
+    ctt_table_row(&t, "ahead\tMSE\tlast\tlinear\tSSIM\tlast\tlinear\t"
+                  "SSIM(2)\tPSNR");
+    for (int k = 1; k <= f->future; k++)
+        tell_ahead(f, k, &t);
+    tell_ahead(f, 0, &t);
+    ctt_table_print(&t);
 }

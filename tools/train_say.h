@@ -11,4 +11,8 @@ extern const struct ctt_events ctt_say_events;
 /* Tables: accuracy by share seen, by class, and the confusion matrix. */
 void ctt_say_metrics(const struct ctt_metrics *m, char *const *label);
 
+/* A table: how good the predictions are, frame by frame, beside those who know
+ * nothing. */
+void ctt_say_forecast(const struct ctt_forecast *f);
+
 #endif

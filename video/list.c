@@ -8,20 +8,26 @@
 
 enum { SUBSET_LIMIT = 1 << 22 };
 
+static const char *const spellings[][CTT_SPELLINGS] = {
+    { "train", "training" },
+    { "validation", "valid", "val", "validate", "dev" },
+    { "test", "testing" },
+};
+
+int ctt_split_number(const char *split)
+{
+    for (size_t i = 0; i < CTT_LEN(spellings); i++)
+        for (int j = 0; spellings[i][j]; j++)
+            if (strcmp(spellings[i][j], split) == 0)
+                return (int)i;
+    return -1;
+}
+
 void ctt_split_spellings(const char *split, const char *out[CTT_SPELLINGS])
 {
-    static const char *const same[][CTT_SPELLINGS] = {
-        { "train", "training" },
-        { "validation", "valid", "val", "validate", "dev" },
-        { "test", "testing" },
-    };
-    const char *const *row = NULL;
-    int n = 0;
+    int number = ctt_split_number(split), n = 0;
+    const char *const *row = number >= 0 ? spellings[number] : NULL;
 
-    for (size_t i = 0; i < CTT_LEN(same); i++)
-        for (int j = 0; same[i][j]; j++)
-            if (strcmp(same[i][j], split) == 0)
-                row = same[i];
     out[n++] = split;
     for (int j = 0; row && row[j]; j++)
         if (strcmp(row[j], split) != 0)
@@ -235,7 +241,6 @@ out:
 static int finish(struct ctt_source *s, struct ctt_names *keep, int known,
                   int subset)
 {
-    const char *same[CTT_SPELLINGS];
     struct ctt_list *l = s->list;
     int *map = ctt_calloc((size_t)s->names.count + 1, sizeof(*map));
     int rc = map ? 0 : CTT_ENOMEM;
@@ -247,10 +252,8 @@ static int finish(struct ctt_source *s, struct ctt_names *keep, int known,
     filter(l, map);
     CTT_CHECK(l->count > 0, CTT_EINVAL, "%s: no clip of the classes asked "
               "for", s->path);
-    ctt_split_spellings("train", same);
-    for (int i = 0; same[i] && !known; i++)
-        if (strcmp(same[i], s->split) == 0)
-            CTT_TRY(check_classes(s, keep));
+    if (!known && ctt_split_number(s->split) == 0)
+        CTT_TRY(check_classes(s, keep));
     l->label = keep->name;
     l->labels = keep->count;
     keep->name = NULL;
@@ -281,7 +284,8 @@ int ctt_list_open(const char *path, const char *split, char *const *known,
         CTT_CHECK(ctt_names_find(&keep, chosen.name[i]) >= 0, CTT_EINVAL,
                   "%s: the model was not trained with class '%s'", subset,
                   chosen.name[i]);
-    CTT_TRY(finish(&s, &keep, known != NULL, subset != NULL));
+    CTT_TRY(finish(&s, &keep, known || nknown == CTT_LABELS_ANY,
+                   subset != NULL));
     *out = s.list;
     s.list = NULL;
 out:

@@ -20,10 +20,12 @@ struct ctt_source {
 int ctt_source_add(struct ctt_source *s, const char *dir, const char *file,
                    int label);
 
-/* All spellings of a split's name, this one first; NULL ends them. */
+/* All spellings of a split's name, this one first; NULL ends them.  number: 0
+ * of "train", 1 of "validation", 2 of "test" and their spellings, else -1. */
 enum { CTT_SPELLINGS = 8 };
 void ctt_split_spellings(const char *split,
                          const char *out[CTT_SPELLINGS]);
+int  ctt_split_number(const char *split);
 
 /* list_json.c: Something-Something V2: 1, or 0 if path is something else. */
 int ctt_source_json(struct ctt_source *s);

@@ -6,6 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+/* Of KTH (Schuldt and others 2004): all persons, and those to train on when
+ * frames are predicted (Villegas and others 2017). */
+enum { PERSONS = 25, TRAINED = 16 };
+
 /* What people leave between their clips. */
 static int is_no_clip(const char *name)
 {
@@ -149,24 +153,72 @@ out:
     return rc;
 }
 
+/* The number in a name with personNN_ in it, as KTH's clips have, or 0. */
+static int person_of(const char *name)
+{
+    int n = 0;
+
+    for (const char *p = name; n == 0 && (p = strstr(p, "person")) != NULL;) {
+        p += 6;
+        if (p[0] >= '0' && p[0] <= '9' && p[1] >= '0' && p[1] <= '9' &&
+            p[2] == '_')
+            n = 10 * (p[0] - '0') + p[1] - '0';
+    }
+    return n;
+}
+
+/* Keeps the persons of the split: 1, or 0 and all clips if this is not KTH. */
+static int take_persons(struct ctt_source *s)
+{
+    int part = ctt_split_number(s->split), n = 0;
+    struct ctt_list *l = s->list;
+
+    for (int i = 0; i < l->count; i++) {
+        int person = person_of(l->item[i].id);
+        if (person < 1 || person > PERSONS || part < 0)
+            return 0;
+    }
+    for (int i = 0; i < l->count; i++) {
+        struct ctt_item *item = &l->item[i];
+        if ((person_of(item->id) > TRAINED) == (part > 0)) {
+            l->item[n++] = *item;
+            continue;
+        }
+        ctt_free(item->path);
+        ctt_free(item->id);
+    }
+    if (l->count > 0 && n == 0) {
+        l->count = 0;
+        return ctt_error(CTT_EINVAL, "%s: no clip of persons %d to %d, who are "
+                         "'%s'", s->path, part ? TRAINED + 1 : 1,
+                         part ? PERSONS : TRAINED, s->split);
+    }
+    l->count = n;
+    return n > 0;
+}
+
 int ctt_source_class(struct ctt_source *s)
 {
     struct ctt_names top = { 0 };
+    int rc, files, train = strncmp(s->split, "train", 5) == 0;
     const char *name;
-    int rc, files, train;
 
     CTT_TRY(read_classes(s->path, &top, &files));
     name = find_split(&top, s->split);
-    train = find_split(&top, "train") != NULL;
     if (name) {
         CTT_TRY(add_split(s, &top, name));
     } else if (top.count == 0) {
         CTT_TRY(add_clips(s, s->path, -1));
+        CTT_TRY(take_persons(s));
     } else {
-        CTT_CHECK(!train && strncmp(s->split, "train", 5) == 0, CTT_EINVAL,
+        CTT_CHECK(!find_split(&top, "train"), CTT_EINVAL,
                   "%s: no folder '%s' in it", s->path, s->split);
-        CTT_TRY(add_classes(s, s->path, 1));
+        CTT_TRY(add_classes(s, s->path, train));
+        CTT_TRY(take_persons(s));
+        CTT_CHECK(rc || train, CTT_EINVAL, "%s: no folder '%s' in it",
+                  s->path, s->split);
     }
+    rc = 0;
 out:
     ctt_names_clear(&top);
     return rc;

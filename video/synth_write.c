@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * synth_write.c: writes the made clips as Something-Something V2 lies on disk:
  * VP9 in WebM and the lists in JSON. */
+#include "video/save.h"
 #include "video/synth.h"
 
 #include <errno.h>
-#include <libavcodec/avcodec.h>
-#include <libavformat/avformat.h>
-#include <libavutil/opt.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,147 +14,20 @@
 
 enum { PATH_LEN = 4096, WORKERS = 256 };
 
-#define CTT_AV(expr, path)                                              \
-    do {                                                                \
-        int av_ = (expr);                                               \
-        CTT_CHECK(av_ >= 0, CTT_EIO, "%s: cannot write it: %s", path,   \
-                  av_err2str(av_));                                     \
-    } while (0)
-
 /* ---- one video ---- */
-
-struct writer {
-    const char      *path;
-    AVFormatContext *mux;
-    AVCodecContext  *enc;
-    AVFrame         *frame;
-    AVPacket        *packet;
-};
-
-static int writer_codec(struct writer *w, int size)
-{
-    const AVCodec *vp9 = avcodec_find_encoder_by_name("libvpx-vp9");
-    int rc = 0;
-
-    CTT_CHECK(vp9, CTT_EUNSUP, "%s: FFmpeg here has no encoder libvpx-vp9",
-              w->path);
-    w->enc = avcodec_alloc_context3(vp9);
-    CTT_CHECK(w->enc, CTT_ENOMEM, "%s: out of memory", w->path);
-    w->enc->width = w->enc->height = size;
-    w->enc->pix_fmt = AV_PIX_FMT_YUV420P;
-    w->enc->colorspace = AVCOL_SPC_SMPTE170M;
-    w->enc->color_range = AVCOL_RANGE_MPEG;
-    w->enc->time_base = (AVRational){ 1, CTT_SYNTH_FPS };
-    w->enc->framerate = (AVRational){ CTT_SYNTH_FPS, 1 };
-    w->enc->thread_count = 1;
-    w->enc->gop_size = CTT_SYNTH_MAX;
-    w->enc->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    CTT_AV(av_opt_set(w->enc->priv_data, "deadline", "realtime", 0), w->path);
-    CTT_AV(av_opt_set_int(w->enc->priv_data, "cpu-used", 8, 0), w->path);
-    CTT_AV(av_opt_set_int(w->enc->priv_data, "lag-in-frames", 0, 0), w->path);
-    CTT_AV(av_opt_set_int(w->enc->priv_data, "crf", 24, 0), w->path);
-    CTT_AV(avcodec_open2(w->enc, vp9, NULL), w->path);
-out:
-    return rc;
-}
-
-static int writer_open(struct writer *w, int size)
-{
-    AVStream *to;
-    int rc = 0;
-
-    CTT_TRY(writer_codec(w, size));
-    CTT_AV(avformat_alloc_output_context2(&w->mux, NULL, "webm", w->path),
-           w->path);
-    w->mux->flags |= AVFMT_FLAG_BITEXACT;
-    to = avformat_new_stream(w->mux, NULL);
-    w->frame = av_frame_alloc();
-    w->packet = av_packet_alloc();
-    CTT_CHECK(to && w->frame && w->packet, CTT_ENOMEM, "%s: out of memory",
-              w->path);
-    to->time_base = w->enc->time_base;
-    to->avg_frame_rate = w->enc->framerate;
-    CTT_AV(avcodec_parameters_from_context(to->codecpar, w->enc), w->path);
-    w->frame->width = w->frame->height = size;
-    w->frame->format = AV_PIX_FMT_YUV420P;
-    CTT_AV(av_frame_get_buffer(w->frame, 0), w->path);
-    CTT_AV(avio_open(&w->mux->pb, w->path, AVIO_FLAG_WRITE), w->path);
-    CTT_AV(avformat_write_header(w->mux, NULL), w->path);
-out:
-    return rc;
-}
-
-static void writer_close(struct writer *w)
-{
-    if (w->mux)
-        avio_closep(&w->mux->pb);
-    avformat_free_context(w->mux);
-    avcodec_free_context(&w->enc);
-    av_frame_free(&w->frame);
-    av_packet_free(&w->packet);
-}
-
-/* ITU-R BT.601 with 8 bits; chroma is the mean of four pixels. */
-static void to_yuv(const uint8_t *rgb, int size, AVFrame *f)
-{
-    int row = 3 * size;
-
-    for (int y = 0; y < size; y++)
-        for (int x = 0; x < size; x++) {
-            const uint8_t *p = rgb + y * row + 3 * x;
-            f->data[0][y * f->linesize[0] + x] = (uint8_t)
-                ((66 * p[0] + 129 * p[1] + 25 * p[2] + 128 + 4096) >> 8);
-        }
-    for (int y = 0; y < size; y += 2)
-        for (int x = 0; x < size; x += 2) {
-            const uint8_t *p = rgb + y * row + 3 * x;
-            int at = y / 2 * f->linesize[1] + x / 2, m[3];
-            for (int k = 0; k < 3; k++)
-                m[k] = p[k] + p[k + 3] + p[k + row] + p[k + row + 3];
-            f->data[1][at] = (uint8_t)((-38 * m[0] - 74 * m[1] + 112 * m[2] +
-                                        (128 << 10) + 512) >> 10);
-            f->data[2][at] = (uint8_t)((112 * m[0] - 94 * m[1] - 18 * m[2] +
-                                        (128 << 10) + 512) >> 10);
-        }
-}
-
-/* Gives the encoder a frame, or NULL for the end, and writes what comes. */
-static int writer_send(struct writer *w, const AVFrame *f)
-{
-    int rc = 0, got;
-
-    CTT_AV(avcodec_send_frame(w->enc, f), w->path);
-    while ((got = avcodec_receive_packet(w->enc, w->packet)) >= 0) {
-        w->packet->stream_index = 0;
-        w->packet->duration = 1;
-        av_packet_rescale_ts(w->packet, w->enc->time_base,
-                             w->mux->streams[0]->time_base);
-        CTT_AV(av_interleaved_write_frame(w->mux, w->packet), w->path);
-    }
-    if (got != AVERROR(EAGAIN) && got != AVERROR_EOF)
-        CTT_AV(got, w->path);
-out:
-    return rc;
-}
 
 static int video_write(const char *path, const struct ctt_frames *c)
 {
-    struct writer w = { .path = path };
+    struct ctt_saver *s = NULL;
     int rc = 0;
 
-    CTT_TRY(writer_open(&w, c->w));
-    for (int f = 0; f < c->count; f++) {
-        CTT_AV(av_frame_make_writable(w.frame), path);
-        to_yuv(c->data + (size_t)f * c->h * c->w * 3, c->w, w.frame);
-        w.frame->pts = f;
-        CTT_TRY(writer_send(&w, w.frame));
-    }
-    CTT_TRY(writer_send(&w, NULL));
-    CTT_AV(av_write_trailer(w.mux), path);
-    avio_flush(w.mux->pb);
-    CTT_AV(w.mux->pb->error, path);
+    CTT_TRY(ctt_saver_open(path, CTT_SAVE_QUICK, c->w, c->h, CTT_SYNTH_FPS,
+                           &s));
+    for (int f = 0; f < c->count; f++)
+        CTT_TRY(ctt_saver_frame(s, c->data + (size_t)f * c->h * c->w * 3));
+    CTT_TRY(ctt_saver_finish(&s));
 out:
-    writer_close(&w);
+    ctt_saver_close(&s);
     return rc;
 }
 
@@ -343,7 +214,6 @@ int ctt_synth_write(const struct ctt_synth *s, const char *dir,
     char path[PATH_LEN];
     int rc = 0;
 
-    av_log_set_level(AV_LOG_QUIET);    /* what fails is told by its code */
     pthread_mutex_init(&y.lock, NULL);
     CTT_CHECK(s->clips > 0 && s->clips <= 1000000, CTT_EINVAL,
               "%d clips: 1 to 1000000 can be made", s->clips);

@@ -30,6 +30,9 @@ struct ctt_list {
  *  - a folder a class: path/split/class/clip or path/class/clip, where the
  *    latter has no split but "train";
  *  - a folder of clips and nothing else (label -1);
+ *  - a folder like one of the last two, without splits, in which every clip's
+ *    name has personNN_ in it, 01 to 25: KTH (Schuldt and others 2004), of
+ *    which "train" is persons 01 to 16, "validation" and "test" 17 to 25;
  *  - a text list of lines "path label", "folder nframes label" or "folder
  *    offset nframes label", or just "path" (label -1), fields parted by space,
  *    tab, comma or semicolon and split at the last one, # comments; paths
@@ -41,12 +44,14 @@ struct ctt_list {
  * split: "train", "validation" or "test"; other spellings of the same (val,
  * valid, ...) are tried; NULL: "train".  known: the label names a model was
  * trained with, or NULL: then they come from the data, and in "train" one
- * without any clip is an error.  subset: a file of class names or numbers to
- * keep, a line each, numbered anew in that order, or NULL; with known, which
+ * without any clip is an error; nknown CTT_LABELS_ANY (and known NULL): nobody
+ * asks for labels, and that is none.  subset: a file of class names or numbers
+ * to keep, a line each, numbered anew in that order, or NULL; with known, which
  * then are the subset's names, clips of other classes are left out.  The files
  * themselves are not opened here.  The order is that of the data, and sorted
  * in folders.  A split that is not there or has no such clips is CTT_EINVAL,
  * damaged lists are CTT_EFORMAT. */
+enum { CTT_LABELS_ANY = -1 };
 int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);
 void ctt_list_free(struct ctt_list **l);
@@ -146,6 +151,43 @@ int  ctt_pack_length(const struct ctt_pack *p, int i);    /* frames */
  * error. */
 int  ctt_pack_read(const struct ctt_pack *p, int i, struct ctt_frames *out);
 void ctt_pack_close(struct ctt_pack **p);
+
+/* ---- mnist.c: Moving-MNIST, digits that bounce in a box ---- */
+
+/* The data of Srivastava and others (2015), made from the digits of LeCun and
+ * others (1998): 64x64 grey frames (a byte a pixel, black 0) on which digits of
+ * 28x28 move.  The corner of each is at (x, y) * 36, cut to whole pixels, x and
+ * y in [0, 1]: drawn there uniformly, with a direction drawn uniformly, it goes
+ * 0.1 a frame, also before the first one; beyond 0 or 1 it is put back there
+ * and that part of its direction turns.  Where digits overlap the brighter
+ * pixel counts.  The digits are those of the training images, in every split.
+ */
+enum { CTT_MNIST_SIDE = 64, CTT_MNIST_DIGITS = 9 /* most */ };
+struct ctt_mnist;
+
+/* What follows "mnist:" if path begins with it, as data and clips are called,
+ * else NULL. */
+const char *ctt_mnist_path(const char *path);
+
+/* Reads all images of a folder's train-images-idx3-ubyte, else of its
+ * t10k-images-idx3-ubyte, or of path itself if it is a file; each may be
+ * compressed by gzip, and then may end in .gz. */
+int  ctt_mnist_open(const char *path, struct ctt_mnist **out);
+void ctt_mnist_close(struct ctt_mnist **m);
+int  ctt_mnist_count(const struct ctt_mnist *m);           /* images */
+const char *ctt_mnist_file(const struct ctt_mnist *m);     /* what was read */
+
+/* The sequences of all splits have numbers of their own: the k-th one of
+ * "train" (its other spellings too) in some epoch from 0, "validation" or
+ * "test" is number *first + k, k < 2^30.  The two latter are the same in every
+ * epoch. */
+int  ctt_mnist_first(const char *split, int64_t epoch, int64_t *first);
+
+/* Draws sequence i of seed: out[frames][64][64].  The same seed and i give the
+ * same bytes in any thread and on any machine.  digits: 1 to CTT_MNIST_DIGITS.
+ */
+int  ctt_mnist_draw(const struct ctt_mnist *m, uint64_t seed, int64_t i,
+                    int digits, int frames, uint8_t *out);
 
 /* ---- synth.c: labelled clips made here, for the demo and the tests ---- */
 

@@ -32,7 +32,7 @@ static int sum_bwd(struct ctt_dev *d, const struct ctt_call *c, int up)
             .stride = n->attr.conv.stride, .pad = n->attr.conv.pad,
             .up = !up, .add = c->add & 1, .w = w->data,
             .step_x = taps * w->c, .step_tap = w->c, .step_y = 1 }));
-    if (n->plus && c->din[1].data)
+    if (n->plus && c->din[1].data && c->din[1].data != c->dout.data)
         K(copy)(d, &c->dout, &c->din[1], c->add >> 1 & 1);
     if (c->dw[0].data)
         CTT_TRY(K(direct_dw)(d, n, &c->dout, &c->in[0], up, c->dw[0].data));

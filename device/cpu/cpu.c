@@ -81,5 +81,6 @@ const struct ctt_dev_kind ctt_dev_cpu = {
     .close = cpu_close,
     .forget = ctt_wino_forget,
     .impl = ctt_wino_impl,
+    .along = ctt_wino_along,
     .sgemm = cpu_sgemm,
 };

@@ -10,6 +10,7 @@
 #include "device/cpu/direct_dw.c"
 #include "device/cpu/loss.c"
 #include "device/cpu/lstm.c"
+#include "device/cpu/mix.c"
 #include "device/cpu/move.c"
 #include "device/cpu/norm.c"
 #include "device/cpu/pool.c"

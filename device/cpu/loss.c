@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loss.c: cross entropy and squared error, one number a row. */
+ * loss.c: cross entropy, squared error and that plus the absolute error, one
+ * number a row. */
 #include "device/cpu/cpu.h"
 
 #include <math.h>
@@ -102,8 +103,30 @@ static int mse_rows(const struct ctt_call *c, int back)
     return 0;
 }
 
+/* Mean of |d| + d^2 over the channels (Su et al. 2020). */
+static int l1l2_rows(const struct ctt_call *c, int back)
+{
+    int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
+
+    for (int64_t r = 0; r < rows; r++) {
+        const float *z = ctt_row(&c->in[0], r), *t = ctt_row(&c->in[1], r);
+        float sum = 0, scale = back ? *ctt_row(&c->dout, r) / (float)n : 0;
+        for (int64_t j = 0; j < n && !back; j++)
+            sum += fabsf(z[j] - t[j]) + (z[j] - t[j]) * (z[j] - t[j]);
+        if (!back)
+            *ctt_row(&c->out, r) = sum / (float)n;
+        for (int64_t j = 0; j < n && back; j++) {
+            float e = z[j] - t[j], *dz = ctt_row(&c->din[0], r) + j;
+            float g = scale * (2 * e + (float)(e > 0) - (float)(e < 0));
+            *dz = g + (c->add & 1 ? *dz : 0);
+        }
+    }
+    return 0;
+}
+
 static int (*const losses[])(const struct ctt_call *c, int back) = {
     [CTT_LOSS_XENT] = xent_rows, [CTT_LOSS_MSE] = mse_rows,
+    [CTT_LOSS_L1L2] = l1l2_rows,
 };
 
 int K(loss_fwd)(struct ctt_dev *d, const struct ctt_call *c)

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Rows of so many channels, those of low-rank cells, get code of their own. */
+enum { NARROW = 8 };
+
 /* y (+)= x, n channels from channel yc of y and xc of x. */
 static void copy_cols(struct ctt_dev *d, const struct ctt_tensor *y,
                       int64_t yc, const struct ctt_tensor *x, int64_t xc,
@@ -19,33 +22,41 @@ static void copy_cols(struct ctt_dev *d, const struct ctt_tensor *y,
     }
 }
 
+/* One row of a sum of n channels. */
+static inline __attribute__((always_inline)) void
+sum_row(const struct ctt_call *c, struct ctt_span s, int64_t r, int64_t n)
+{
+    const float *a = ctt_at(s, &c->in[0], r), *bias = c->w[0].data;
+    float *y = ctt_at(s, &c->out, r);
+    float sign = c->node->attr.add.minus ? -1 : 1;
+
+    if (c->node->nin == 1 && a != y)
+        ctt_put(y, a, n, 0);
+    for (int k = 1; k < c->node->nin; k++, a = y) {
+        const float *b = ctt_at(s, &c->in[k], r);
+        SIMD for (int64_t j = 0; j < n; j++)
+            y[j] = a[j] + sign * b[j];
+    }
+    if (bias)
+        ctt_put(y, bias, n, 1);
+    K(act_row)(c->act, y, n);
+}
+
 int K(add_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
-    const float *bias = c->w[0].data;
-    float sign = c->node->attr.add.minus ? -1 : 1;
-    int views = bias != NULL;
+    int views = c->w[0].data != NULL;
 
     for (int k = 1; k < c->node->nin; k++)
         views |= c->in[k].ld != c->in[k].c;
     if (views)
         s = (struct ctt_span){ ctt_rows(&c->out), c->out.c, s.total, 0 };
     PARALLEL(d, c->node->nin * s.total)
-    for (int64_t r = 0; r < s.rows; r++) {
-        const float *a = ctt_at(s, &c->in[0], r);
-        float *y = ctt_at(s, &c->out, r);
-        int64_t n = ctt_len(s, r);
-        if (c->node->nin == 1 && a != y)
-            ctt_put(y, a, n, 0);
-        for (int k = 1; k < c->node->nin; k++, a = y) {
-            const float *b = ctt_at(s, &c->in[k], r);
-            SIMD for (int64_t j = 0; j < n; j++)
-                y[j] = a[j] + sign * b[j];
-        }
-        if (bias)
-            ctt_put(y, bias, n, 1);
-        K(act_row)(c->act, y, n);
-    }
+    for (int64_t r = 0; r < s.rows; r++)
+        if (s.cols == NARROW)    /* a number known here makes short code */
+            sum_row(c, s, r, NARROW);
+        else
+            sum_row(c, s, r, ctt_len(s, r));
     return 0;
 }
 
@@ -56,7 +67,10 @@ void K(copy)(struct ctt_dev *d, const struct ctt_tensor *x,
 
     PARALLEL(d, s.total)
     for (int64_t r = 0; r < s.rows; r++)
-        ctt_put(ctt_at(s, y, r), ctt_at(s, x, r), ctt_len(s, r), add);
+        if (s.cols == NARROW)
+            ctt_put(ctt_at(s, y, r), ctt_at(s, x, r), NARROW, add);
+        else
+            ctt_put(ctt_at(s, y, r), ctt_at(s, x, r), ctt_len(s, r), add);
 }
 
 /* y (+)= -x of the same shape. */

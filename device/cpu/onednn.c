@@ -232,7 +232,8 @@ static int run_move(struct ctt_dev *d, const struct ctt_call *c,
         m.y = &y;
     }
     if (p->key.plus && p->sums) {
-        CTT_TRY(copy(d, m.plus, m.y, 0));
+        if (m.plus->data != m.y->data)
+            CTT_TRY(copy(d, m.plus, m.y, 0));
     } else if (p->key.plus && is_view(m.plus)) {
         plus = dense(m.plus, scratch, r->plus);
         CTT_TRY(copy(d, m.plus, &plus, 0));
@@ -267,6 +268,7 @@ static int try_move(struct ctt_dev *d, const struct ctt_call *c,
     key.act = m.act;
     key.bias = m.bias && m.bias->data;
     key.plus = m.plus != NULL;
+    key.here = m.plus && m.plus->data == m.y->data;
     key.views = (is_view(m.x) ? small ? 1 : 2 : 0) |
                 (is_view(m.y) || m.add ? small ? 2 : 1 : 0) |
                 (m.plus && is_view(m.plus) ? 4 : 0);

@@ -226,8 +226,8 @@ int ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
     int rc = 0;
 
     /* plus as a second operand needs no copy; where that has no fast code, it
-     * is put into the result first. */
-    for (int sums = 0; sums <= key->plus; sums++) {
+     * is put into the result first, or lies there. */
+    for (int sums = key->here; sums <= key->plus; sums++) {
         struct making m = { .o = o, .f = &key->f, .key = key,
                             .nd = 2 + key->f.axes };
         m.stride = key->f.stride + 3 - key->f.axes;

@@ -8,10 +8,10 @@
 #include "device/dev.h"
 
 /* What a plan is found by.  views: bit 0 the large, 1 the small, 2 the added
- * tensor must be packed. */
+ * tensor must be packed.  here: the added tensor is the result. */
 struct ctt_plan_key {
     struct ctt_fold f;
-    int             act, bias, plus, views;
+    int             act, bias, plus, here, views;
 };
 
 /* Where things lie in the scratch of the device, in bytes. */

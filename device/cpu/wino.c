@@ -12,33 +12,6 @@
 #define CTT_THREAD 0
 #endif
 
-/* G of the points 0, 1, -1, 2, -2, infinity, and with 1/2, -1/2: a window's
- * coefficients to its frequencies.  The factors belong to the input and output
- * transforms of wino_tmpl.h. */
-static const float g6[6][3] = {
-    { 1 / 4.f, 0, 0 },
-    { -1 / 6.f, -1 / 6.f, -1 / 6.f },
-    { -1 / 6.f, 1 / 6.f, -1 / 6.f },
-    { 1 / 24.f, 1 / 12.f, 1 / 6.f },
-    { 1 / 24.f, -1 / 12.f, 1 / 6.f },
-    { 0, 0, 1 },
-};
-static const float g8[8][5] = {
-    { 1, 0, 0, 0, 0 },
-    { -2 / 9.f, -2 / 9.f, -2 / 9.f, -2 / 9.f, -2 / 9.f },
-    { -2 / 9.f, 2 / 9.f, -2 / 9.f, 2 / 9.f, -2 / 9.f },
-    { 1 / 90.f, 2 / 90.f, 4 / 90.f, 8 / 90.f, 16 / 90.f },
-    { 1 / 90.f, -2 / 90.f, 4 / 90.f, -8 / 90.f, 16 / 90.f },
-    { 4 / 45.f, 2 / 45.f, 1 / 45.f, 1 / 90.f, 1 / 180.f },
-    { 4 / 45.f, -2 / 45.f, 1 / 45.f, -1 / 90.f, 1 / 180.f },
-    { 0, 0, 0, 0, 1 },
-};
-
-static const float *g_row(int r, int i)
-{
-    return r == 3 ? g6[i] : g8[i];
-}
-
 const struct ctt_wino_isa *ctt_wino_best(void)
 {
     static const struct ctt_wino_isa *const all[] = { &ctt_wino_avx512,
@@ -85,32 +58,38 @@ struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
     return s;
 }
 
-/* A block's transformed input should stay in half a megabyte; it must not be
- * so large that threads have nothing to do. */
-static int64_t block_of(const struct ctt_wino_isa *i,
-                        const struct ctt_wino_shape *s, int threads,
-                        int64_t bytes)
+/* What a block works on should stay in half a megabyte, and the blocks should
+ * be shared evenly, a few large ones or, if there is little to do, many small
+ * ones. */
+enum { BYTES = 384 << 10, LEAST = 14, MOST = 112 };
+
+static int64_t block_of(int64_t tiles, int64_t floats, int parts)
 {
-    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
-    int64_t b = bytes / (p.freqs * p.cp * (int64_t)sizeof(float));
-    int64_t share = (p.tiles + threads - 1) / threads;
+    int64_t most = BYTES / (floats * (int64_t)sizeof(float)), blocks;
 
-    b = b < 14 ? 14 : b > 112 ? 112 : b / 14 * 14;
-    return b < share ? b : share < 4 ? 4 : share;
+    most = most < LEAST ? LEAST : most > MOST ? MOST : most;
+    blocks = (tiles + most - 1) / most;
+    if (tiles >= 4 * parts)
+        blocks = ctt_align(blocks, parts);
+    return (tiles + blocks - 1) / blocks;
 }
-
-enum { CONV_BYTES = 400 << 10, GRAD_BYTES = 800 << 10 };
 
 static int64_t conv_block(const struct ctt_wino_isa *i,
                           const struct ctt_wino_shape *s, int threads)
 {
-    return block_of(i, s, threads, CONV_BYTES);
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+    int64_t wide = p.kp < 2 * i->lanes ? p.kp : 2 * i->lanes;
+
+    return block_of(p.tiles, p.freqs * (p.cp + wide), threads);
 }
 
+/* Here what is worked on may be larger, since the sums do not stay anyway. */
 static int64_t grad_block(const struct ctt_wino_isa *i,
-                          const struct ctt_wino_shape *s, int threads)
+                          const struct ctt_wino_shape *s, int parts)
 {
-    return block_of(i, s, threads, GRAD_BYTES);
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+
+    return block_of(p.tiles, p.freqs * p.cp / 2, parts);
 }
 
 int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
@@ -118,7 +97,7 @@ int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
 
-    return p.panels * p.freqs * p.c * 2 * i->lanes;
+    return p.freqs * ctt_align(p.c, 2) * p.kp;
 }
 
 static int64_t conv_room(const struct ctt_wino_isa *i,
@@ -126,7 +105,8 @@ static int64_t conv_room(const struct ctt_wino_isa *i,
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
 
-    return ctt_align(p.freqs * block * (p.cp + 2 * i->lanes), 16);
+    return p.freqs * (ctt_wino_step(block * p.cp) +
+                      ctt_wino_step(block * 2 * i->lanes));
 }
 
 int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
@@ -147,150 +127,176 @@ static int64_t grad_room(const struct ctt_wino_isa *i,
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
 
-    return ctt_align(p.freqs * block * (p.cp + p.panels * 2 * i->lanes), 16);
+    return p.freqs * (ctt_wino_step(block * p.cp) +
+                      ctt_wino_step(block * p.kp));
 }
 
 int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
-                              const struct ctt_wino_shape *s, int threads)
+                              const struct ctt_wino_shape *s, int parts)
 {
-    int64_t block = grad_block(i, s, threads);
-
-    return (grad_sum(i, s) + grad_room(i, s, block)) * threads;
+    return (grad_sum(i, s) + grad_room(i, s, grad_block(i, s, parts))) * parts;
 }
 
-/* The r x r window from channel c to channel k of the convolution s, out of the
- * forward weights (out,r,r,in). */
-static void window(const struct ctt_wino_shape *s, const float *w, int turned,
-                   int64_t c, int64_t k, float out[25])
+/* A register's windows, [tap][lane], and their frequencies. */
+enum { LANES_MOST = 16 };
+struct windows { float win[25 * LANES_MOST], u[64 * LANES_MOST]; };
+
+/* One of two convs that are summed: its weights (out,r,r,in), and the first of
+ * its channels among those of both. */
+struct part {
+    const float *w;
+    int64_t      in, first;
+    int          turned;
+};
+
+/* Lane l of win: the window from channel c to that of column j + l, or zero. */
+static void read_windows(const struct ctt_wino_shape *s, const struct part *p,
+                         int lanes, int64_t c, int64_t j, float *win)
 {
     int taps = s->r * s->r;
-    int64_t in = turned ? s->k : s->c;
 
-    for (int t = 0; t < taps; t++)
-        out[t] = turned ? w[(c * taps + taps - 1 - t) * in + k]
-                        : w[(k * taps + t) * in + c];
+    for (int l = 0; l < lanes; l++) {
+        int64_t k = ctt_wino_channel(s, lanes, j + l), at, step;
+        at = p->turned ? (c * taps + taps - 1) * p->in + k
+                       : k * taps * p->in + c - p->first;
+        step = p->turned ? -p->in : p->in;
+        for (int t = 0; t < taps; t++)
+            win[t * lanes + l] = k < 0 ? 0 : p->w[at + t * step];
+    }
 }
 
-/* u[f], stride apart, = G window G^T. */
-static void forth(int r, const float win[25], float *u, int64_t stride)
+/* The weights of channel c in a panel of half a register: [freq][pair of
+ * channels][column][channel of the pair]. */
+static void put_half(const struct ctt_wino_shape *s,
+                     const struct ctt_wino_plan *p, int lanes, int64_t c,
+                     const float *u, float *to)
 {
-    int side = r + 3;
-    float half[8][5];
+    int64_t half = lanes / 2, slab = ctt_wino_slab(s, lanes, half);
 
-    for (int i = 0; i < side; i++)
-        for (int b = 0; b < r; b++) {
-            half[i][b] = 0;
-            for (int a = 0; a < r; a++)
-                half[i][b] += g_row(r, i)[a] * win[a * r + b];
-        }
-    for (int i = 0; i < side; i++)
-        for (int j = 0; j < side; j++) {
-            float sum = 0;
-            for (int b = 0; b < r; b++)
-                sum += half[i][b] * g_row(r, j)[b];
-            u[(i * side + j) * stride] = sum;
-        }
-}
-
-/* win = G^T u G: the gradient of a window from that of its frequencies. */
-static void back(int r, const float *u, int64_t stride, float win[25])
-{
-    int side = r + 3;
-    float half[5][8];
-
-    for (int a = 0; a < r; a++)
-        for (int j = 0; j < side; j++) {
-            half[a][j] = 0;
-            for (int i = 0; i < side; i++)
-                half[a][j] += g_row(r, i)[a] * u[(i * side + j) * stride];
-        }
-    for (int a = 0; a < r; a++)
-        for (int b = 0; b < r; b++) {
-            win[a * r + b] = 0;
-            for (int j = 0; j < side; j++)
-                win[a * r + b] += half[a][j] * g_row(r, j)[b];
+    to += c / 2 * lanes + c % 2;
+    for (int f = 0; f < p->freqs; f++)
+        for (int64_t k = 0; k < half; k++) {
+            to[f * slab + 2 * k] = u[f * lanes + k];
+            if (c == p->c - 1 && c % 2 == 0)
+                to[f * slab + 2 * k + 1] = 0;
         }
 }
 
 void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
-                   const float *w, int turned, int threads, float *u)
+                   const float *w, const float *w2, int turned, int threads,
+                   float *u)
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
-    int64_t wide = 2 * i->lanes;
+    int64_t panel = 2 * i->lanes;
+    struct part part[2] = { { w, turned ? s->k : s->c, 0, turned },
+                            { w2, s->c2, s->c, turned } };
 
 #pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
-    for (int64_t k = 0; k < p.panels * wide; k++) {
+    for (int64_t j = 0; j < p.kp; j += i->lanes) {
         for (int64_t c = 0; c < p.c; c++) {
-            float win[25] = { 0 };
-            if (k < s->k)
-                window(s, w, turned, c, k, win);
-            forth(s->r, win, u + (k / wide * p.freqs * p.c + c) * wide +
-                  k % wide, p.c * wide);
+            int64_t q = j / panel, width = ctt_wino_width(s, i->lanes, q);
+            float *to = u + q * p.freqs * p.c * panel;
+            struct windows x;
+            read_windows(s, &part[c >= s->c], i->lanes, c, j, x.win);
+            i->forth(s->r, x.win, x.u);
+            if (width < i->lanes)
+                put_half(s, &p, i->lanes, c, x.u, to);
+            for (int f = 0; f < p.freqs && width >= i->lanes; f++)
+                memcpy(to + (f * p.c + c) * width + j % panel,
+                       x.u + f * i->lanes,
+                       (size_t)i->lanes * sizeof(float));
         }
     }
 }
 
-void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
-                   const float *x, int64_t ldx, const float *u, float *y,
-                   int64_t ldy, const struct ctt_wino_end *end, int threads,
-                   float *scratch)
+/* 1 if the results are so many that none will be in a cache when it is read,
+ * and come in whole cache lines: they need not go through the caches. */
+static int is_far(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
+                  const struct ctt_wino_plan *p)
 {
-    int64_t block = conv_block(i, s, threads), room = conv_room(i, s, block);
-    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
+    enum { FAR = 24 << 20 };
+    int64_t line = 64 / (int64_t)sizeof(float);
+
+    return i->lanes == line && j->ldy % line == 0 && !j->end->plus &&
+           !j->end->add && !j->s->hidden && (uintptr_t)j->y % 64 == 0 &&
+           p->tiles * 16 * j->s->k * (int64_t)sizeof(float) > FAR;
+}
+
+void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
+                   int threads, float *scratch)
+{
+    struct ctt_wino_job job = *j;
+    int64_t block = conv_block(i, j->s, threads);
+    int64_t room = conv_room(i, j->s, block);
+    struct ctt_wino_plan p = ctt_wino_plan(j->s, i->lanes, block);
     int64_t blocks = (p.tiles + block - 1) / block;
     int groups = blocks >= threads ? 1 : (int)(threads / blocks);
 
     groups = groups > p.panels ? (int)p.panels : groups;
+    job.far = is_far(i, j, &p);
 #pragma omp parallel num_threads(threads)
     {
         float *mine = scratch + CTT_THREAD * room;
 #pragma omp for schedule(static)
         for (int64_t item = 0; item < blocks * groups; item++)
-            i->conv(s, (int)item, groups, block, x, ldx, u, y, ldy, end, mine);
+            i->conv(&job, (int)item, groups, block, mine);
     }
 }
 
-/* dw (k,r,r,c) += what the threads have summed, in their order. */
+/* The sums of n columns from j on and channel c of all parts, in their order,
+ * room apart. */
+static void add_parts(const struct ctt_wino_plan *p, const float *sum,
+                      int64_t room, int parts, int lanes, int64_t c, int64_t j,
+                      int64_t n, float *u)
+{
+    for (int f = 0; f < p->freqs; f++) {
+        const float *from = sum + (f * p->c + c) * p->kp + j;
+        memcpy(u + f * lanes, from, (size_t)n * sizeof(float));
+        for (int t = 1; t < parts; t++)
+            for (int64_t k = 0; k < n; k++)
+                u[f * lanes + k] += from[t * room + k];
+    }
+}
+
+/* dw (k,r,r,c) += the sums of all parts. */
 static void collect(const struct ctt_wino_isa *i,
-                    const struct ctt_wino_shape *s, float *sum, int64_t room,
-                    int threads, float *dw)
+                    const struct ctt_wino_shape *s, const float *sum,
+                    int64_t room, int parts, int threads, float *dw)
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
-    int64_t kp = p.panels * 2 * i->lanes, taps = s->r * s->r;
+    int64_t taps = s->r * s->r;
 
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t c = 0; c < p.c; c++) {
-        for (int f = 0; f < p.freqs; f++) {
-            float *to = sum + (f * p.c + c) * kp;
-            for (int t = 1; t < threads; t++)
-                for (int64_t k = 0; k < kp; k++)
-                    to[k] += to[t * room + k];
-        }
-        for (int64_t k = 0; k < s->k; k++) {
-            float win[25];
-            back(s->r, sum + c * kp + k, p.c * kp, win);
-            for (int64_t t = 0; t < taps; t++)
-                dw[(k * taps + t) * s->c + c] += win[t];
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
+    for (int64_t j = 0; j < p.kp; j += i->lanes) {
+        for (int64_t c = 0; c < p.c; c++) {
+            int64_t n = s->k - j < i->lanes ? s->k - j : i->lanes;
+            struct windows x = { .u = { 0 } };
+            add_parts(&p, sum, room, parts, i->lanes, c, j, n, x.u);
+            i->back(s->r, x.u, x.win);
+            for (int64_t k = 0; k < n; k++)
+                for (int64_t t = 0; t < taps; t++)
+                    dw[((j + k) * taps + t) * s->c + c] +=
+                        x.win[t * i->lanes + k];
         }
     }
 }
 
 void ctt_wino_grad(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
                    const float *x, int64_t ldx, const float *dy, int64_t lddy,
-                   float *dw, int threads, float *scratch)
+                   float *dw, int parts, int threads, float *scratch)
 {
-    int64_t block = grad_block(i, s, threads), sum = grad_sum(i, s);
+    int64_t block = grad_block(i, s, parts), sum = grad_sum(i, s);
     int64_t room = sum + grad_room(i, s, block);
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
 
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int t = 0; t < threads; t++) {
+    for (int t = 0; t < parts; t++) {
         float *mine = scratch + t * room;
-        int64_t to = p.tiles * (t + 1) / threads;
+        int64_t to = p.tiles * (t + 1) / parts;
         memset(mine, 0, (size_t)sum * sizeof(float));
-        for (int64_t at = p.tiles * t / threads; at < to; at += block)
+        for (int64_t at = p.tiles * t / parts; at < to; at += block)
             i->grad(s, at, at + block < to ? at + block : to, block, x, ldx,
                     dy, lddy, mine, mine + sum);
     }
-    collect(i, s, scratch, room, threads, dw);
+    collect(i, s, scratch, room, parts, threads, dw);
 }

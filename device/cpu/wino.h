@@ -5,22 +5,52 @@
  * Tiles of 4x4 results are computed in the transform domain, where a
  * convolution is one matrix product a frequency (36 or 64 of them) of tiles x
  * in and in x out: 4 and 6.25 times fewer multiplications than the direct sum.
- * Errors are 4e-6 to 2e-5 of the largest value. */
+ * Errors are 4e-6 to 2e-5 of the largest value.
+ *
+ * A second input with weights of its own costs its products only: both are
+ * summed before the one transform back.  Where the results are the gates of an
+ * LSTM cell, the cell is computed as they come out of that transform. */
 #ifndef CTT_WINO_H
 #define CTT_WINO_H
 
 #include "device/device.h"
 
-/* A convolution over n images of h x w pixels, c channels to k, window r x r,
- * zeros around: the result is (h + 2 pad - r + 1) high. */
-struct ctt_wino_shape { int64_t n, h, w, c, k; int r, pad_h, pad_w; };
+/* A convolution over n images of h x w pixels, c channels and those of a second
+ * input, c2 (0: there is none), to k, window r x r, zeros around: the result
+ * is (h + 2 pad - r + 1) high.  hidden: the k results are the gates of so many
+ * cells a pixel; 0: they are not gates. */
+struct ctt_wino_shape {
+    int64_t n, h, w, c, k;
+    int     r, pad_h, pad_w;
+    int64_t c2, hidden;
+};
 
-/* What is done with each result y: y = act(sum + bias + plus), or y += sum.
- * NULL and 0: not. */
+/* The cells' states: old is read, h and c are written (c may be NULL). */
+struct ctt_wino_cell {
+    const float *old;
+    float       *h, *c;
+    int64_t      ldold, ldh, ldc;
+};
+
+/* What is done with each result y: y = act(sum + bias + bias2 + plus), or y +=
+ * sum; then the cell reads it.  NULL and 0: not. */
 struct ctt_wino_end {
-    const float *bias, *plus;
+    const float *bias, *bias2, *plus;
     int64_t      ldplus;
     int          act, add;
+    const struct ctt_wino_cell *cell;
+};
+
+/* A forward pass.  y may be NULL if there is a cell, and may be end's plus. */
+struct ctt_wino_job {
+    const struct ctt_wino_shape *s;
+    const float                 *x[2], *u;
+    int64_t                      ldx[2];
+    float                       *y;
+    int64_t                      ldy;
+    const struct ctt_wino_end   *end;
+    int                          far;    /* set by ctt_wino_conv(): y does not
+                                            stay in any cache */
 };
 
 /* One instruction set's kernels; lanes: floats in a register. */
@@ -28,15 +58,18 @@ struct ctt_wino_isa {
     const char *name;
     int         lanes;
     int       (*supported)(void);
-    /* Runs item `item` of `items` of a forward pass in scratch. */
-    void (*conv)(const struct ctt_wino_shape *s, int item, int groups,
-                 int64_t tiles, const float *x, int64_t ldx, const float *u,
-                 float *y, int64_t ldy, const struct ctt_wino_end *end,
-                 float *scratch);
+    /* Runs item `item` of a forward pass in scratch: block item / groups, and
+     * of the panels of results the share item % groups. */
+    void (*conv)(const struct ctt_wino_job *j, int item, int groups,
+                 int64_t block, float *scratch);
     /* Adds the product of tiles first .. last - 1 to du, [freq][c][kp]. */
     void (*grad)(const struct ctt_wino_shape *s, int64_t first, int64_t last,
-                 int64_t tiles, const float *x, int64_t ldx, const float *dy,
+                 int64_t block, const float *x, int64_t ldx, const float *dy,
                  int64_t lddy, float *du, float *scratch);
+    /* Windows [tap][lane] to frequencies, [freq][lane], and, the gradient,
+     * back. */
+    void (*forth)(int r, const float *win, float *u);
+    void (*back)(int r, const float *u, float *win);
 };
 
 extern const struct ctt_wino_isa ctt_wino_avx2, ctt_wino_avx512;
@@ -54,28 +87,29 @@ struct ctt_wino_shape ctt_wino_fwd_shape(const struct ctt_node *n,
 struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
                                          const struct ctt_tensor *x);
 
-/* Floats of packed weights, and of scratch for `threads` threads. */
+/* Floats of packed weights, and of scratch for `threads` threads; parts: into
+ * how many sums the tiles of a gradient are cut. */
 int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
                         const struct ctt_wino_shape *s);
 int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
                          const struct ctt_wino_shape *s, int threads);
 int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
-                              const struct ctt_wino_shape *s, int threads);
+                              const struct ctt_wino_shape *s, int parts);
 
-/* w is (out,r,r,in) of the forward conv; turned: pack for the way back, where
- * s->c = out and s->k = in. */
+/* w is (out,r,r,in) of the forward conv, w2 of the one that reads the second
+ * input; turned: pack for the way back, where s->c = out and s->k = in. */
 void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
-                   const float *w, int turned, int threads, float *u);
+                   const float *w, const float *w2, int turned, int threads,
+                   float *u);
 
-void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
-                   const float *x, int64_t ldx, const float *u, float *y,
-                   int64_t ldy, const struct ctt_wino_end *end, int threads,
-                   float *scratch);
+/* No bit of the result depends on the number of threads. */
+void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
+                   int threads, float *scratch);
 
 /* dw, (k,r,r,c), += the gradient; s is the forward shape.  The sum's order
- * depends on the number of threads and on nothing else. */
+ * depends on the number of parts, not on the number of threads. */
 void ctt_wino_grad(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
                    const float *x, int64_t ldx, const float *dy, int64_t lddy,
-                   float *dw, int threads, float *scratch);
+                   float *dw, int parts, int threads, float *scratch);
 
 #endif

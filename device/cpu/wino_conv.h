@@ -9,6 +9,7 @@
 /* Puts itself before the conv and deconv kernels in d->kernel; below: the kind
  * that made those, whose forget and impl take the caches they made. */
 void ctt_wino_open(struct ctt_dev *d, const struct ctt_dev_kind *below);
+int  ctt_wino_along(struct ctt_dev *d, const struct ctt_call *c);
 void ctt_wino_forget(void *cache);
 const char *ctt_wino_impl(const void *cache, enum ctt_pass pass);
 

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench_predict.c: the 12-layer networks that predict the next frame
+ * (models/mnist-*.net): a frame, a training step, their memory, and what each
+ * idea gains.  Each row is a process of its own, so that its peak memory is
+ * its own; its share is of the sgemm rate in that process. */
+#include "device/dev.h"
+#include "device/run.h"
+#include "libtrain/optim.h"
+#include "libtrain/predict.h"
+#include "net/file.h"
+#include "net/random.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct cfg {
+    int         size, threads, repeat, batch, input, future, window, profile;
+    float       seconds;
+    const char *models, *rows, *keep, *memory;
+};
+
+#define FIELD(f) offsetof(struct cfg, f)
+static const struct ctt_opt opts[] = {
+    { "models", CTT_STRING, FIELD(models), "models", "folder of the texts",
+      .arg = "DIR" },
+    { "rows", CTT_STRING, FIELD(rows), "", "only those whose names begin with "
+      "one of these", .arg = "NAME,..." },
+    { "size", CTT_INT, FIELD(size), "0", "frames of so many rows and columns, "
+      "for a quick look; 0: as in the table", 0, 4096 },
+    { "threads", CTT_INT, FIELD(threads), "2", "0: all", 0, 1024 },
+    { "seconds", CTT_FLOAT, FIELD(seconds), "2", "of inference, a row", 0,
+      1e3 },
+    { "repeat", CTT_INT, FIELD(repeat), "2", "training steps a row, after one "
+      "that prepares", 1, 1000 },
+    { "batch", CTT_INT, FIELD(batch), "2", "sequences a training step", 1,
+      1024 },
+    { "input", CTT_INT, FIELD(input), "10", "frames seen", 1, 1000 },
+    { "future", CTT_INT, FIELD(future), "10", "frames after them", 1, 1000 },
+    { "keep", CTT_STRING, FIELD(keep), "", "as of convtt-train, for all rows; "
+      "not given: all, but auto for those named so", .arg = "N|all|auto" },
+    { "memory", CTT_STRING, FIELD(memory), "1G", "with --keep auto",
+      .arg = "SIZE" },
+    { "window", CTT_INT, FIELD(window), "0", "as of convtt-train", 0, 4096 },
+    { "profile", CTT_FLAG, FIELD(profile), "0", "time by kind of node" },
+    { .name = NULL }
+};
+
+/* ---- rows ---- */
+
+/* What a row does without, one by one. */
+enum {
+    NO_WINO  = 1,     /* oneDNN and direct sums */
+    NO_CORES = 2,     /* a conv for each core of a train */
+    NO_BATCH = 4,     /* free components step by step: all is fed back */
+    DW_EACH  = 8,     /* weight gradients step by step */
+    NO_PAIR  = 16,    /* the two convs of the gates one after the other */
+    NO_LSTM  = 32,    /* gates are written, then read by the lstm */
+    NO_IDEA  = 63
+};
+
+/* How often, and what the row is: a frame at a time, `input` frames at once,
+ * a training step shown true frames, or fed its own answers. */
+enum kind { ONE, SEE, TRUE, FED };
+static const char *const kinds[] = { "infer", "see", "train", "train-fed" };
+
+static const struct row {
+    const char *name, *model;
+    enum kind   kind;
+    int         size, channels, without, automatic;    /* --keep auto */
+} rows[] = {
+    { "infer-tt", "convttlstm", ONE, 64, 1 },
+    { "infer-lstm", "convlstm", ONE, 64, 1 },
+    { "infer-tt-128", "convttlstm", ONE, 128, 3 },
+    { "see-tt", "convttlstm", SEE, 64, 1 },
+    { "see-lstm", "convlstm", SEE, 64, 1 },
+    { "see-tt-128", "convttlstm", SEE, 128, 3 },
+    { "train-tt", "convttlstm", TRUE, 64, 1 },
+    { "train-tt-fed", "convttlstm", FED, 64, 1 },
+    { "train-tt-auto", "convttlstm", TRUE, 64, 1, 0, 1 },
+    { "train-tt-fed-auto", "convttlstm", FED, 64, 1, 0, 1 },
+    { "train-lstm", "convlstm", TRUE, 64, 1 },
+    { "train-lstm-fed", "convlstm", FED, 64, 1 },
+    { "train-lstm-auto", "convlstm", TRUE, 64, 1, 0, 1 },
+    { "gain-infer-0-none", "convttlstm", ONE, 64, 1, NO_IDEA },
+    { "gain-infer-1-winograd", "convttlstm", ONE, 64, 1, NO_IDEA - NO_WINO },
+    { "gain-infer-2-one-conv-for-cores", "convttlstm", ONE, 64, 1,
+      NO_PAIR | NO_LSTM },
+    { "gain-infer-3-both-convs-of-gates", "convttlstm", ONE, 64, 1, NO_LSTM },
+    { "gain-infer-4-gates-in-the-conv", "convttlstm", ONE, 64, 1, 0 },
+    { "gain-train-0-none", "convttlstm", TRUE, 64, 1, NO_IDEA },
+    { "gain-train-1-winograd", "convttlstm", TRUE, 64, 1, NO_IDEA - NO_WINO },
+    { "gain-train-2-one-conv-for-cores", "convttlstm", TRUE, 64, 1,
+      NO_BATCH | DW_EACH | NO_PAIR | NO_LSTM },
+    { "gain-train-3-one-batch", "convttlstm", TRUE, 64, 1,
+      DW_EACH | NO_PAIR | NO_LSTM },
+    { "gain-train-4-one-weight-gradient", "convttlstm", TRUE, 64, 1,
+      NO_PAIR | NO_LSTM },
+    { "gain-train-5-both-convs-of-gates", "convttlstm", TRUE, 64, 1, NO_LSTM },
+    { "gain-train-6-gates-in-the-conv", "convttlstm", TRUE, 64, 1, 0 },
+};
+
+/* ---- the model's text for a row ---- */
+
+/* A layer of Conv-TT-LSTM as its cell expands, but with a conv for each core
+ * (order = steps: each sees one past state). */
+static void print_cores(FILE *f, const char *n, const char *in, int hidden,
+                        int kernel, int order, int rank)
+{
+    char same[64];
+
+    snprintf(same, sizeof(same), "kernel=1,%d,%d pad=0,%d,%d", kernel, kernel,
+             kernel / 2, kernel / 2);
+    fprintf(f, "conv %s.zx in=%s out=%d %s\n", n, in, 4 * hidden, same);
+    for (int l = 0; l < order; l++) {
+        fprintf(f, "state %s.s%d of=%s.q%d like=%s.zx c=%d delay=%d\n"
+                "add %s.%c%d in=%s.s%d bias=1\n", n, l, n, l, n, rank,
+                order - l, n, l ? 'p' : 'a', l, n, l);
+        if (l > 0)
+            fprintf(f, "conv %s.a%d in=%s.a%d plus=%s.p%d out=%d %s\n", n, l,
+                    n, l - 1, n, l, rank, same);
+    }
+    fprintf(f, "conv %s.z in=%s.a%d plus=%s.zx out=%d %s bias=0\n"
+            "state %s.c1 of=%s.c like=%s.z c=%d\n"
+            "lstm %s in=%s.z,%s.c1\ncell %s.c in=%s\n", n, n, order - 1, n,
+            4 * hidden, same, n, n, n, hidden, n, n, n, n, n);
+    for (int l = 0; l < order; l++)
+        fprintf(f, "conv %s.q%d in=%s out=%d %s bias=0\n", n, l, n, rank, same);
+}
+
+/* The one conv in these texts is the last layer. */
+static void print_line(FILE *f, const struct row *r, int size, const char *line)
+{
+    char name[64], in[64];
+    int hidden, kernel, order, steps, rank;
+
+    if (sscanf(line, "input %63s", name) == 1)
+        fprintf(f, "input %s h=%d w=%d c=%d\n", name, size, size, r->channels);
+    else if (sscanf(line, "conv %63s in=%63s", name, in) == 2)
+        fprintf(f, "conv %s in=%s out=%d\n", name, in, r->channels);
+    else if (r->without & NO_CORES &&
+             sscanf(line, "convttlstm %63s in=%63s hidden=%d kernel=%d "
+                    "order=%d steps=%d rank=%d", name, in, &hidden, &kernel,
+                    &order, &steps, &rank) == 7)
+        print_cores(f, name, in, hidden, kernel, order, rank);
+    else
+        fprintf(f, "%s\n", line);
+}
+
+static int make_graph(const struct cfg *c, const struct row *r,
+                      struct ctt_graph **out)
+{
+    char path[1024], *text = NULL, *other = NULL;
+    size_t used = 0;
+    FILE *f = NULL;
+    int rc = 0;
+
+    snprintf(path, sizeof(path), "%s/mnist-%s.net", c->models, r->model);
+    CTT_TRY(ctt_net_read(path, &text));
+    f = open_memstream(&other, &used);
+    CTT_CHECK(f, CTT_ENOMEM, "out of memory");
+    for (char *s = text, *next; *s; s = next) {
+        next = s + strcspn(s, "\n");
+        if (*next)
+            *next++ = 0;
+        print_line(f, r, c->size ? c->size : r->size, s);
+    }
+    CTT_CHECK(fclose(f) == 0, CTT_ENOMEM, "out of memory");
+    CTT_TRY(ctt_net_parse(other, out));
+out:
+    ctt_free(text);
+    free(other);
+    return rc;
+}
+
+/* ---- a row at work ---- */
+
+struct work {
+    const struct cfg *c;
+    const struct row *r;
+    struct ctt_graph *g;
+    struct ctt_dev   *dev;
+    float            *w, *x;      /* weights; frames */
+    double            best;       /* ms a frame, or a training step */
+    struct ctt_memory_plan plan;
+};
+
+static void fill(float *x, int64_t n, uint64_t key, float from, float to)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = from + (to - from) * (float)ctt_random(key, (uint64_t)i) *
+                      0x1p-32f;
+}
+
+/* The kernels below Winograd's alone. */
+static void no_winograd(struct ctt_dev *d)
+{
+    memcpy(d->kernel, d->inner, sizeof(d->kernel));
+    d->kind = d->below;
+}
+
+static unsigned plain(const struct row *r)
+{
+    return (r->without & NO_LSTM ? CTT_RUN_NO_LSTM : 0) |
+           (r->without & NO_PAIR ? CTT_RUN_NO_PAIR : 0) |
+           (r->without & DW_EACH ? CTT_RUN_DW_EACH : 0);
+}
+
+static int64_t frame_floats(const struct work *k)
+{
+    return ctt_volume(&k->g->node[ctt_graph_input(k->g)].out);
+}
+
+static int work_open(const struct cfg *c, const struct row *r, struct work *k)
+{
+    int64_t frames = (int64_t)c->batch * (c->input + c->future);
+    int rc = 0;
+
+    *k = (struct work){ .c = c, .r = r, .best = 1e30 };
+    CTT_TRY(make_graph(c, r, &k->g));
+    CTT_TRY(ctt_dev_open("cpu", c->threads, &k->dev));
+    if (r->without & NO_WINO)
+        no_winograd(k->dev);
+    k->w = ctt_calloc((size_t)k->g->weights, sizeof(float));
+    k->x = ctt_calloc((size_t)(frames * frame_floats(k)), sizeof(float));
+    CTT_TRY(k->w && k->x ? 0 : CTT_ENOMEM);
+    fill(k->w, k->g->weights, 3, -0.05f, 0.05f);
+    fill(k->x, frames * frame_floats(k), 4, 0, 1);
+out:
+    return rc;
+}
+
+static void work_close(struct work *k)
+{
+    ctt_dev_close(&k->dev);
+    ctt_graph_free(&k->g);
+    ctt_free(k->w);
+    ctt_free(k->x);
+}
+
+/* Time by what nodes are named for: "h01.zx" is "zx", "h01.a2" is "a". */
+static void label(const struct ctt_node *n, char *out, size_t size)
+{
+    const char *dot = strchr(n->name, '.');
+    char part[CTT_NAME] = "";
+
+    if (dot && strncmp(n->name, "train", 5) != 0)
+        snprintf(part, sizeof(part), "%.*s",
+                 (int)strcspn(dot + 1, "0123456789"), dot + 1);
+    snprintf(out, size, "%s %s", ctt_ops[n->op].name, part);
+}
+
+static void print_profile(const struct ctt_graph *g,
+                          struct ctt_profile (*p)[CTT_PASSES])
+{
+    char name[CTT_NAME], other[CTT_NAME];
+
+    for (int i = 0; i < g->count; i++) {
+        double sum[CTT_PASSES] = { 0, 0 };
+        long long calls = 0;
+        int first = 1;
+        label(&g->node[i], name, sizeof(name));
+        for (int j = 0; j < g->count; j++) {
+            label(&g->node[j], other, sizeof(other));
+            if (strcmp(name, other) != 0)
+                continue;
+            first &= j >= i;
+            for (int k = 0; k < CTT_PASSES; k++)
+                sum[k] += p[j][k].seconds;
+            calls += p[j][CTT_FWD].calls + p[j][CTT_BWD].calls;
+        }
+        if (first && calls)
+            printf("    %-16s %9.2f ms forward %9.2f ms back %7lld calls\n",
+                   name, sum[CTT_FWD] * 1e3, sum[CTT_BWD] * 1e3, calls);
+    }
+}
+
+/* Once more, with the clock at each node. */
+static int profile(struct work *k, const struct ctt_graph *g,
+                   int (*once)(struct work *k, void *arg), void *arg)
+{
+    struct ctt_profile (*p)[CTT_PASSES] = NULL;
+    int rc = 0;
+
+    if (!k->c->profile)
+        goto out;
+    p = ctt_calloc((size_t)g->count, sizeof(*p));
+    CTT_TRY(p ? 0 : CTT_ENOMEM);
+    ctt_dev_profile(k->dev, g, p);
+    rc = once(k, arg);
+    ctt_dev_profile(k->dev, g, NULL);
+    CTT_TRY(rc);
+    print_profile(g, p);
+out:
+    ctt_free(p);
+    return rc;
+}
+
+/* The least time of so many runs, after one that prepares. */
+static int best_of(struct work *k, int (*once)(struct work *k, void *arg),
+                   void *arg, double seconds, int least)
+{
+    double end = ctt_seconds() + seconds, t;
+    int rc = 0;
+
+    CTT_TRY(once(k, arg));
+    for (int i = 0; i < least || ctt_seconds() < end; i++) {
+        t = ctt_seconds();
+        CTT_TRY(once(k, arg));
+        t = (ctt_seconds() - t) * 1e3;
+        k->best = t < k->best ? t : k->best;
+    }
+out:
+    return rc;
+}
+
+/* ---- inference ---- */
+
+static int frames_at_once(const struct work *k)
+{
+    return k->r->kind == SEE ? k->c->input : 1;
+}
+
+static int frame(struct work *k, void *arg)
+{
+    struct ctt_run *r = arg;
+    int in = ctt_graph_input(k->g), steps = frames_at_once(k), rc = 0;
+
+    CTT_TRY(ctt_run_make_room(r, steps));
+    memcpy(ctt_run_value(r, in, r->cursor), k->x,
+           (size_t)(steps * r->slot[in].size) * sizeof(float));
+    CTT_TRY(ctt_run_steps(r, steps));
+out:
+    return rc;
+}
+
+static int infer(struct work *k)
+{
+    struct ctt_run *r = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_run_open(k->g, k->dev, k->w, 1, frames_at_once(k), 0, 0, &r));
+    r->plain = plain(k->r);
+    CTT_TRY(best_of(k, frame, r, (double)k->c->seconds, 3));
+    CTT_TRY(profile(k, k->g, frame, r));
+    k->best /= frames_at_once(k);
+out:
+    ctt_run_close(&r);
+    return rc;
+}
+
+/* ---- training ---- */
+
+struct learner {
+    struct ctt_train_cfg  cfg;
+    struct ctt_predict   *s;
+    struct ctt_optim     *o;
+    struct ctt_batch      batch;
+    int                   clip[1024], length[1024];
+};
+
+static int step(struct work *k, void *arg)
+{
+    struct learner *l = arg;
+    struct ctt_turn turn = { .batch = &l->batch, .seed = 1,
+                             .truth = k->r->kind == TRUE };
+    struct ctt_sums sums = { 0 };
+    int rc = 0;
+
+    if (k->r->without & NO_BATCH)
+        turn.truth = 0;
+    CTT_TRY(ctt_predict_run(l->s, &turn, &sums));
+    ctt_optim_step(l->o, l->s->x->dw, ctt_optim_norm(l->o, l->s->x->dw),
+                   1e-5, k->w);
+out:
+    return rc;
+}
+
+static void learner_settings(const struct work *k, struct learner *l)
+{
+    const struct cfg *c = k->c;
+    const char *keep = c->keep ? c->keep : k->r->automatic ? "auto" : "all";
+
+    l->cfg.batch = c->batch;
+    l->cfg.optimizer = CTT_ADAM;
+    l->cfg.keep = keep;
+    l->cfg.window = c->window;
+    l->cfg.memory = strcmp(keep, "auto") == 0 ? c->memory : NULL;
+    l->cfg.input_frames = k->r->without & NO_BATCH ? 1 : c->input;
+    l->cfg.future_frames = c->input + c->future - l->cfg.input_frames;
+    l->batch = (struct ctt_batch){ .x = k->x, .steps = c->input + c->future,
+                                   .n = c->batch, .clip = l->clip,
+                                   .length = l->length };
+    for (int j = 0; j < c->batch; j++)
+        l->length[j] = c->input + c->future;
+}
+
+static int train(struct work *k)
+{
+    struct learner *l = ctt_calloc(1, sizeof(*l));
+    struct ctt_memory m;
+    int rc = l ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_opt_defaults(ctt_train_opts, &l->cfg));
+    learner_settings(k, l);
+    CTT_TRY(ctt_memory_parse(&l->cfg, &m));
+    CTT_TRY(ctt_predict_open(k->g, k->w, &l->cfg, k->dev, &m, &l->s));
+    CTT_TRY(ctt_optim_open(k->g, &l->cfg, NULL, &l->o));
+    l->s->x->r->plain = plain(k->r);
+    CTT_TRY(best_of(k, step, l, 0, k->c->repeat));
+    CTT_TRY(profile(k, l->s->g, step, l));
+    k->plan = ctt_exec_plan(l->s->x);
+out:
+    if (l) {
+        ctt_predict_close(&l->s);
+        ctt_optim_close(&l->o);
+    }
+    ctt_free(l);
+    return rc;
+}
+
+/* ---- a row told ---- */
+
+/* Backward counts twice the forward pass. */
+static void tell(const struct work *k, long megabytes)
+{
+    const struct row *r = k->r;
+    int size = k->c->size ? k->c->size : r->size, trains = r->kind >= TRUE;
+    double ops = 0, rate = ctt_dev_sgemm_rate(k->dev);
+
+    for (int i = 0; i < k->g->count; i++)
+        ops += 2 * (double)ctt_node_macs(k->g, i);
+    if (trains)
+        ops *= 3.0 * k->c->batch * (k->c->input + k->c->future - 1);
+    printf("convtt %s %s %dx%dx%d %s %.2f ms %ld MB %.0f GFLOP/s %.0f%% of "
+           "sgemm", kinds[r->kind], r->model, size, size, r->channels, r->name,
+           k->best, megabytes, ops / k->best * 1e-6,
+           ops / k->best * 1e-4 / rate);
+    if (trains)
+        printf(" windows %d of %d steps, %d kept, %lld MB planned",
+               k->plan.windows, k->plan.window, k->plan.kept,
+               (long long)k->plan.bytes >> 20);
+    printf("\n");
+}
+
+static int do_row(const struct cfg *c, const struct row *r)
+{
+    struct rusage use;
+    struct work k;
+    int rc = 0;
+
+    CTT_TRY(work_open(c, r, &k));
+    CTT_TRY(r->kind >= TRUE ? train(&k) : infer(&k));
+    getrusage(RUSAGE_SELF, &use);
+    tell(&k, use.ru_maxrss / 1024);
+out:
+    work_close(&k);
+    return rc;
+}
+
+/* In a process of its own, which this one, that never starts threads, forks. */
+static int row_apart(const struct cfg *c, const struct row *r)
+{
+    int status = 0;
+    pid_t child;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        int rc = do_row(c, r);
+        if (rc < 0)
+            fprintf(stderr, "bench_predict: %s: %s\n", r->name, ctt_errmsg());
+        fflush(stdout);
+        _exit(rc < 0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return 1;
+    return status != 0;
+}
+
+/* Whether a row's name begins with one of the list. */
+static int wanted(const char *list, const char *name)
+{
+    if (!list)
+        return 1;
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if (n && strncmp(list, name, n) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct cfg c = { 0 };
+    int at, done, failed = 0;
+
+    at = ctt_opt_main(opts, "bench_predict [options]", &c, argc, argv, &done);
+    if (done)
+        return 0;
+    if (at < 0 || at < argc) {
+        fprintf(stderr, "bench_predict: %s\n",
+                at < 0 ? ctt_errmsg() : "no arguments are taken");
+        return 2;
+    }
+    /* Waiting threads give way soon, as in the tools. */
+    if (!getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY")) {
+        setenv("GOMP_SPINCOUNT", "2000", 1);
+        execv("/proc/self/exe", argv);
+    }
+    for (size_t i = 0; i < CTT_LEN(rows); i++)
+        if (wanted(c.rows, rows[i].name))
+            failed |= row_apart(&c, &rows[i]);
+    return failed;
+}

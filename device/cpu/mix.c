@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mix.c: of each sample one input or another: a frame seen, or one fed back. */
+#include "device/cpu/cpu.h"
+
+#include <string.h>
+
+/* Which input sample i is: 0 or 1.  Without a second input it is the first. */
+static int taken(const struct ctt_call *c, int64_t i)
+{
+    return c->in[1].data && *ctt_row(&c->in[2], i) == 0;
+}
+
+int K(mix_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t rows = ctt_rows(&c->out), each = rows / c->out.n;
+
+    PARALLEL(d, ctt_volume(&c->out))
+    for (int64_t r = 0; r < rows; r++)
+        ctt_put(ctt_row(&c->out, r), ctt_row(&c->in[taken(c, r / each)], r),
+                c->out.c, 0);
+    return 0;
+}
+
+/* The gradient goes to the input taken, and nothing to the other one. */
+static void give(const struct ctt_call *c, int k, int64_t r, int mine)
+{
+    float *dx = ctt_row(&c->din[k], r);
+
+    if (mine)
+        ctt_put(dx, ctt_row(&c->dout, r), c->out.c, c->add >> k & 1);
+    else if (!(c->add >> k & 1))
+        memset(dx, 0, (size_t)c->out.c * sizeof(float));
+}
+
+int K(mix_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int64_t rows = ctt_rows(&c->out), each = rows / c->out.n;
+
+    for (int k = 0; k < 2; k++) {
+        if (!c->din[k].data)
+            continue;
+        PARALLEL(d, ctt_volume(&c->out))
+        for (int64_t r = 0; r < rows; r++)
+            give(c, k, r, taken(c, r / each) == k);
+    }
+    return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wino_window_tmpl.h: windows of weights to their frequencies and back, LANES
+ * of them at once.  Windows are [tap][LANES]. */
+
+/* G of the points 0, 1, -1, 2, -2, infinity, and with 1/2, -1/2: a window's
+ * coefficients to its frequencies.  The factors belong to the input and output
+ * transforms of wino_vec_tmpl.h. */
+static const float g6[6][5] = {
+    { 1 / 4.f, 0, 0 },
+    { -1 / 6.f, -1 / 6.f, -1 / 6.f },
+    { -1 / 6.f, 1 / 6.f, -1 / 6.f },
+    { 1 / 24.f, 1 / 12.f, 1 / 6.f },
+    { 1 / 24.f, -1 / 12.f, 1 / 6.f },
+    { 0, 0, 1 },
+};
+static const float g8[8][5] = {
+    { 1, 0, 0, 0, 0 },
+    { -2 / 9.f, -2 / 9.f, -2 / 9.f, -2 / 9.f, -2 / 9.f },
+    { -2 / 9.f, 2 / 9.f, -2 / 9.f, 2 / 9.f, -2 / 9.f },
+    { 1 / 90.f, 2 / 90.f, 4 / 90.f, 8 / 90.f, 16 / 90.f },
+    { 1 / 90.f, -2 / 90.f, 4 / 90.f, -8 / 90.f, 16 / 90.f },
+    { 4 / 45.f, 2 / 45.f, 1 / 45.f, 1 / 90.f, 1 / 180.f },
+    { 4 / 45.f, -2 / 45.f, 1 / 45.f, -1 / 90.f, 1 / 180.f },
+    { 0, 0, 0, 0, 1 },
+};
+
+/* u[freq][LANES] = G window G^T. */
+#define FORTH(name, g, r, side)                                           \
+static void name(const float *win, float *u)                              \
+{                                                                         \
+    vec part[side][r];                                                    \
+                                                                          \
+    for (int i = 0; i < side; i++)                                        \
+        UNROLL for (int b = 0; b < r; b++) {                              \
+            part[i][b] = g[i][0] * load(win + b * LANES);                 \
+            UNROLL for (int a = 1; a < r; a++)                            \
+                part[i][b] += g[i][a] * load(win + (a * r + b) * LANES);  \
+        }                                                                 \
+    for (int i = 0; i < side; i++)                                        \
+        UNROLL for (int j = 0; j < side; j++) {                           \
+            vec sum = part[i][0] * g[j][0];                               \
+            UNROLL for (int b = 1; b < r; b++)                            \
+                sum += part[i][b] * g[j][b];                              \
+            store(u + (i * side + j) * LANES, sum);                       \
+        }                                                                 \
+}
+FORTH(forth3, g6, 3, 6)
+FORTH(forth5, g8, 5, 8)
+
+static void forth(int r, const float *win, float *u)
+{
+    (r == 3 ? forth3 : forth5)(win, u);
+}
+
+/* window = G^T u G: the gradient of a window from that of its frequencies. */
+#define BACK(name, g, r, side)                                            \
+static void name(const float *u, float *win)                              \
+{                                                                         \
+    vec part[r][side];                                                    \
+                                                                          \
+    for (int j = 0; j < side; j++)                                        \
+        UNROLL for (int a = 0; a < r; a++) {                              \
+            part[a][j] = g[0][a] * load(u + j * LANES);                   \
+            UNROLL for (int i = 1; i < side; i++)                         \
+                part[a][j] += g[i][a] * load(u + (i * side + j) * LANES); \
+        }                                                                 \
+    for (int a = 0; a < r; a++)                                           \
+        UNROLL for (int b = 0; b < r; b++) {                              \
+            vec sum = part[a][0] * g[0][b];                               \
+            UNROLL for (int j = 1; j < side; j++)                         \
+                sum += part[a][j] * g[j][b];                              \
+            store(win + (a * r + b) * LANES, sum);                        \
+        }                                                                 \
+}
+BACK(back3, g6, 3, 6)
+BACK(back5, g8, 5, 8)
+
+static void back(int r, const float *u, float *win)
+{
+    (r == 3 ? back3 : back5)(u, win);
+}

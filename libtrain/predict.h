@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * predict.h: learning to predict the next frames, with the model's own answers
+ * fed back, and how well it does. */
+#ifndef CTT_PREDICT_H
+#define CTT_PREDICT_H
+
+#include "libtrain/task.h"
+
+/* ---- predict.c: a training step ---- */
+
+/* The model's answer can be its next input. */
+int ctt_predict_check(const struct ctt_graph *g);
+
+/* The model's own text, fed by a mix of the true frame and its last answer,
+ * with target and loss behind: its weights keep their places.  loss: a word of
+ * the loss op. */
+int ctt_predict_graph(const struct ctt_graph *model, const char *loss,
+                      struct ctt_graph **out);
+
+struct ctt_predict {
+    const struct ctt_train_cfg *cfg;
+    struct ctt_graph *g;
+    struct ctt_exec  *x;
+    int    frame, seen, target, loss;    /* nodes */
+    int    observed, frames;             /* frames: of a sequence */
+    float *truth;                        /* [frames - 1][n]: 1: true frame */
+    const struct ctt_batch *batch;       /* of the step at hand */
+    int64_t rows;                        /* of the loss, that count */
+    double  sum;
+};
+
+int  ctt_predict_open(const struct ctt_graph *model, const float *w,
+                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                      const struct ctt_memory *m, struct ctt_predict **out);
+void ctt_predict_close(struct ctt_predict **s);
+
+/* As run and blame of struct ctt_task_kind. */
+int  ctt_predict_run(struct ctt_predict *s, const struct ctt_turn *t,
+                     struct ctt_sums *sums);
+int  ctt_predict_blame(struct ctt_predict *s, const struct ctt_turn *t);
+
+/* ---- sample.c: scheduled sampling ---- */
+
+/* Of n sequences, which frames they are shown: truth[t * n + j] is 1 where j
+ * gets frame t itself, 0 where it gets what the model made of it; the first
+ * `observed` ones are always true.  Returns the first t with a 0, or frames. */
+int ctt_sample(const struct ctt_turn *t, int observed, int frames,
+               float *truth);
+
+/* Where scheduled sampling (Bengio and others 2015) stands: how many tests in
+ * a row were no better than the best, and the step it began at, or -1. */
+struct ctt_sampling { int64_t start, stalled; double best; };
+
+/* "auto", "off" or an epoch, which may be a fraction. */
+int ctt_sampling_check(const struct ctt_train_cfg *cfg);
+/* batches: an epoch's. */
+void ctt_sampling_begin(const struct ctt_train_cfg *cfg, int batches,
+                        struct ctt_sampling *s);
+/* 1: only a test can make it begin. */
+int ctt_sampling_waits(const struct ctt_train_cfg *cfg);
+/* After a test.  1: it begins with `step`, the next one. */
+int ctt_sampling_tested(const struct ctt_train_cfg *cfg, double loss,
+                        int64_t step, struct ctt_sampling *s);
+/* The chance of a true frame at a step. */
+double ctt_sampling_truth(const struct ctt_train_cfg *cfg,
+                          const struct ctt_sampling *s, int64_t step,
+                          int batches);
+
+/* ---- forecast.c ---- */
+
+struct ctt_forecaster;
+int  ctt_forecaster_open(const struct ctt_graph *g, const float *w,
+                         const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                         struct ctt_data *d, struct ctt_forecaster **out);
+void ctt_forecaster_close(struct ctt_forecaster **f);
+/* all: those who know nothing guess too.  1: ev->stop said so before the end.
+ */
+int  ctt_forecaster_run(struct ctt_forecaster *f, const struct ctt_events *ev,
+                        int all, struct ctt_forecast *out);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task.h: what the training loop asks of a task: a step's gradient, a test. */
+#ifndef CTT_TASK_H
+#define CTT_TASK_H
+
+#include "libtrain/step.h"
+
+/* One step's clips and chance. */
+struct ctt_turn {
+    const struct ctt_data  *data;
+    const struct ctt_batch *batch;
+    uint64_t seed, epoch, step;
+    double   truth;    /* chance of a true frame where one may be fed back */
+};
+
+struct ctt_task_kind {
+    int   feeds;       /* the model's own answers may be fed back */
+
+    /* Whether the model and a set of clips suit it. */
+    int  (*check)(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                  const struct ctt_data *d);
+
+    /* Steps of cfg->batch clips of d; w: the model's weights, which are read
+     * where they are. */
+    int  (*open)(const struct ctt_graph *g, const float *w,
+                 const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                 const struct ctt_data *d, void **out);
+    void (*close)(void **s);
+    struct ctt_exec *(*exec)(const void *s);
+
+    /* Leaves the gradient in the exec and adds to sums.  A loss that is not
+     * finite is CTT_ENAN, with the first node to blame. */
+    int  (*run)(void *s, const struct ctt_turn *t, struct ctt_sums *sums);
+    /* After a gradient that is not finite: finds the node; always an error. */
+    int  (*blame)(void *s, const struct ctt_turn *t);
+
+    /* Tests on d again and again, while w changes. */
+    int  (*test_open)(const struct ctt_graph *g, const float *w,
+                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                      struct ctt_data *d, void **out);
+    void (*test_close)(void **e);
+    /* 1: ev->stop said so before the end. */
+    int  (*test)(void *e, const struct ctt_events *ev, struct ctt_score *out);
+    const struct ctt_metrics *(*counts)(const void *e);
+
+    int  (*better)(const struct ctt_score *a, const struct ctt_score *b);
+    const char *saves;    /* the options that make a batch smaller */
+    /* What the history says of the best test. */
+    const char *word;
+    size_t      score;    /* where in struct ctt_score it stands */
+};
+
+/* recognise.c, predict.c */
+extern const struct ctt_task_kind ctt_recogniser, ctt_predictor;
+
+#endif

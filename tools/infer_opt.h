@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer_opt.h: the settings of convtt-infer. */
+#ifndef CTT_INFER_OPT_H
+#define CTT_INFER_OPT_H
+
+#include "net/opt.h"
+#include "tools/infer_predict.h"
+
+struct ctt_infer_set {
+    const char *split, *classes, *observe;
+    int every, top, json, time, strict, device, threads;
+    struct ctt_predict predict;
+};
+
+extern const struct ctt_opt    ctt_infer_opts[];
+extern const char              ctt_infer_usage[];
+extern const char *const       ctt_infer_devices[];    /* names of .device */
+
+/* Fails for settings that exclude each other. */
+int ctt_infer_check(const struct ctt_infer_set *c);
+
+#endif
