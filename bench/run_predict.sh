@@ -6,7 +6,7 @@
 #     run_predict.sh [PYTHON]
 # About 11 minutes with PyTorch, 4 without.  QUICK=1: small frames, to see that
 # it works.
-set -u
+set -u -o pipefail
 src=$(cd "$(dirname "$0")/.." && pwd)
 ours=${BENCH_PREDICT:-./bench/bench_predict}
 [ -x "$ours" ] || { echo "no $ours: make bench/bench_predict"; exit 1; }
@@ -15,20 +15,26 @@ python=${1:-}
     { echo "$python: no PyTorch"; exit 1; }
 lines=$(mktemp) || exit 1
 trap 'rm -f "$lines"' EXIT
+failed=0 missing=()
 
-convtt() { "$ours" --models "$src/models" --rows "$@" | tee -a "$lines"; }
+convtt() {
+    "$ours" --models "$src/models" --rows "$@" | tee -a "$lines" || failed=1
+}
 
 # torch MODEL "VARIANT..." OPTION...: one a process, so its memory is its own.
 # What is compiled needs some training steps before it stays as it is.
 torch() {
-    local model=$1 variants=$2 v repeat
+    local model=$1 variants=$2 v repeat before
     shift 2
     for v in $variants; do
         [ -n "$python" ] || continue
         case $v in compile*) repeat=3 ;; *) repeat=1 ;; esac
+        before=$(grep -c '^torch ' "$lines")
         "$python" "$src/bench/peers/predict.py" "$model" --threads 2 \
-            --variants "$v" --repeat $repeat --seconds 2 "$@" 2> /dev/null |
+            --variants "$v" --repeat $repeat --seconds 2 "$@" |
             tee -a "$lines"
+        [ "$(grep -c '^torch ' "$lines")" -gt "$before" ] ||
+            missing+=("$model $v $*")
     done
 }
 
@@ -65,8 +71,7 @@ $1 == "convtt" {
     if (!(name in best)) order[++rows] = name
     if (!(name in best) || $6 < best[name]) {
         best[name] = $6; mb[name] = $8; share[name] = $12
-        kind = $2
-        sub(/^see$/, "infer", kind)
+        kind = $2    # "see" has no peer, which sees a frame at a time
         sub(/-fed$/, "", kind)
         peer[name] = kind " " $3 " " $4; size[name] = $4
     }
@@ -83,3 +88,8 @@ END {
             there ? sprintf("%.2f", torch[p] / best[n]) : ""
     }
 }' "$lines"
+for v in ${missing[@]+"${missing[@]}"}; do
+    echo "no result of PyTorch: $v"
+done
+[ $failed = 0 ] || echo "bench_predict failed: rows are missing"
+exit $failed

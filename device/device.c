@@ -110,8 +110,7 @@ static int blame(const struct ctt_call *c, enum ctt_pass pass)
     int rc = 0;
 
     if (pass == CTT_FWD) {
-        CTT_CHECK(finite(&c->out) && finite(&c->also) &&
-                  finite(&c->lstm.h) && finite(&c->lstm.c), CTT_ENAN,
+        CTT_CHECK(finite(&c->out) && finite(&c->also), CTT_ENAN,
                   "%s: the result is not finite", name);
         goto out;
     }
@@ -126,7 +125,7 @@ out:
 }
 
 /* The pair of a conv as a call of its own, into the conv's result. */
-static int split_pair(struct ctt_dev *d, const struct ctt_call *c)
+static int run_pair(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_call p = { .node = c->pair.node, .out = c->out,
                           .stamp = c->stamp, .cache = c->pair.cache };
@@ -134,17 +133,17 @@ static int split_pair(struct ctt_dev *d, const struct ctt_call *c)
     p.in[0] = c->pair.in;
     p.w[0] = c->pair.w[0];
     p.w[1] = c->pair.w[1];
-    return d->kernel[CTT_FWD][CTT_OP_CONV](d, &p);
+    return ctt_dev_run(d, &p, CTT_FWD);
 }
 
-static int split_lstm(struct ctt_dev *d, const struct ctt_call *c)
+static int run_lstm(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_call l = { .node = c->lstm.node, .out = c->lstm.h,
                           .also = c->lstm.c };
 
     l.in[0] = c->out;
     l.in[1] = c->lstm.old;
-    return d->kernel[CTT_FWD][CTT_OP_LSTM](d, &l);
+    return ctt_dev_run(d, &l, CTT_FWD);
 }
 
 /* A conv with what goes along, one call after the other: what the pair makes
@@ -152,26 +151,21 @@ static int split_lstm(struct ctt_dev *d, const struct ctt_call *c)
 static int split(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_call one = *c;
-    struct ctt_node node;
     int rc = 0;
 
     one.pair.node = one.lstm.node = NULL;
     if (c->pair.node) {
-        CTT_TRY(split_pair(d, c));
-        node = *c->node;
-        node.nin = 2;
-        node.plus = 1;
-        one.node = &node;
+        CTT_TRY(run_pair(d, c));
         one.in[1] = c->out;
     }
-    CTT_TRY(d->kernel[CTT_FWD][CTT_OP_CONV](d, &one));
+    CTT_TRY(ctt_dev_run(d, &one, CTT_FWD));
     if (c->lstm.node)
-        CTT_TRY(split_lstm(d, c));
+        CTT_TRY(run_lstm(d, c));
 out:
     return rc;
 }
 
-/* While somebody is to blame, each result is looked at. */
+/* While somebody is to blame, each result is looked at by itself. */
 static int goes_along(struct ctt_dev *d, const struct ctt_call *c)
 {
     if (!c->pair.node && !c->lstm.node)
@@ -189,7 +183,7 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
     CTT_CHECK(kernel, CTT_EUNSUP, "%s: '%s' has no kernel", c->node->name,
               ctt_ops[c->node->op].name);
     if (!goes_along(d, c))
-        kernel = split;
+        return split(d, c);
     if (omp_get_max_threads() != d->threads)
         omp_set_num_threads(d->threads);    /* of this thread, for oneDNN */
     if (d->sum)

@@ -14,11 +14,12 @@ struct ctt_ask { int sample, step; };
  * be written and read again; NULL node: nothing.  pair: another conv of the
  * same window, stride, padding and result whose sum (and bias, w[1].data not
  * NULL) is added too; the conv's own plus input, which would be the pair's
- * result, is absent then.  lstm: the result are gates; old is the old cell
+ * result, has no data then.  lstm: the result are gates; old is the old cell
  * state, h and c the new states (c.data NULL: not wanted), and the result
  * itself is written only if keep, otherwise it may hold anything.  Backward
  * never has either.  Kernels get what they said they take (along() of
- * device/dev.h); ctt_dev_run() splits what they do not. */
+ * device/dev.h); what they do not ctt_dev_run() makes calls of their own, each
+ * with its own row of the profile. */
 struct ctt_also_conv {
     const struct ctt_node *node;
     struct ctt_tensor      in, w[2];

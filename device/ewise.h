@@ -41,6 +41,11 @@ CTT_FN float ctt_choose(int yes, float a, float b)
     return ctt_from_bits((ctt_bits(a) & m) | (ctt_bits(b) & ~m));
 }
 
+CTT_FN float ctt_abs(float x)
+{
+    return ctt_from_bits(ctt_bits(x) & 0x7fffffffu);
+}
+
 /* exp(x), relative error below 1.2e-7: x = n ln 2 + r, a polynomial in r, and
  * 2^n put into the exponent.  Adding 1.5 * 2^23 rounds to an integer that
  * stands in the low bits.  (Reduction and coefficients: Moshier, Cephes,
@@ -118,6 +123,15 @@ CTT_FN struct ctt_lstm ctt_lstm_bwd(struct ctt_lstm z, float c_old, float dh,
     dz.g = ctt_tanh_bwd(g, dc * i);
     *dc_old = dc * f;
     return dz;
+}
+
+/* What a difference weighs in a loss, and the slope of that. */
+CTT_FN float ctt_square(float e)     { return e * e; }
+CTT_FN float ctt_square_bwd(float e) { return 2 * e; }
+CTT_FN float ctt_l1l2(float e)       { return ctt_abs(e) + e * e; }
+CTT_FN float ctt_l1l2_bwd(float e)
+{
+    return 2 * e + (float)(e > 0) - (float)(e < 0);
 }
 
 /* Dropout: what element i of a call is multiplied with; keep = 1 / (1 - rate).

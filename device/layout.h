@@ -25,10 +25,4 @@ int  ctt_layout_along(struct ctt_run *r, const int *readers, const char *kept);
  * same memory. */
 int  ctt_layout_share(struct ctt_run *r);
 
-/* It keeps running statistics, and those of a call are of all its rows. */
-static inline int ctt_is_batch_norm(const struct ctt_node *n)
-{
-    return n->op == CTT_OP_NORM && n->attr.norm.kind == CTT_NORM_BATCH;
-}
-
 #endif

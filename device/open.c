@@ -63,14 +63,20 @@ out:
     return rc;
 }
 
+int ctt_run_mixes(const struct ctt_graph *g)
+{
+    for (int i = 0; i < g->clip; i++)
+        if (g->node[i].op == CTT_OP_MIX)
+            return 1;
+    return 0;
+}
+
 static int schedules(struct ctt_run *r)
 {
-    int mixes = 0, rc = 0;
+    int rc = 0;
 
-    for (int i = 0; i < r->g->clip; i++)
-        mixes |= r->g->node[i].op == CTT_OP_MIX;
     CTT_TRY(ctt_schedule_new(r->g, 0, &r->sched[0]));
-    if (mixes)
+    if (ctt_run_mixes(r->g))
         CTT_TRY(ctt_schedule_new(r->g, 1, &r->sched[1]));
 out:
     return rc;

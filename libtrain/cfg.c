@@ -11,7 +11,6 @@ static const char *const optimizers[] = { "sgd", "adam", "adamw", NULL };
 static const char *const schedules[] = { "constant", "step", "cosine",
                                           "sampled", NULL };
 static const char *const tasks[] = { "recognise", "predict", NULL };
-static const char *const losses[] = { "l1l2", "mse", NULL };
 static const char *const frame_losses[] = { "none", "all", "linear", "exp",
                                             NULL };
 
@@ -28,18 +27,19 @@ const struct ctt_opt ctt_train_opts[] = {
     { "future-frames", CTT_INT, FIELD(future_frames), "10", "predict: frames "
       "after them", 1, 4096, .arg = "N" },
     { "loss", CTT_CHOICE, FIELD(loss), "l1l2", "predict: mean of |d| + d^2, or "
-      "of d^2, over all frames but the first", .choices = losses,
+      "of d^2, over all frames but the first", .choices = ctt_predict_losses,
       .arg = "KIND" },
     { "sampling-start", CTT_STRING, FIELD(sampling_start), "auto", "predict: "
       "when future frames begin to be the model's own answers by chance: an "
       "epoch, auto: when the test loss stalls, or off",
       .arg = "auto|off|EPOCH" },
     { "sampling-patience", CTT_INT, FIELD(sampling_patience), "3", "tests "
-      "without a smaller loss until then", 1, 100000,
-      .arg = "TESTS" },
+      "without a smaller loss until then, and with --schedule=sampled so many "
+      "again until the rate falls (3 is ours, for short runs; Su and others "
+      "2020: 20)", 1, 100000, .arg = "TESTS" },
     { "sampling-decay", CTT_FLOAT, FIELD(sampling_decay), "0.05", "by which "
       "the share of true future frames falls an epoch from then on, down to "
-      "0", 0, 1e6, .arg = "SHARE" },
+      "0 (0.05 is ours; Su and others: 0.004)", 0, 1e6, .arg = "SHARE" },
     { "sequences", CTT_INT, FIELD(sequences), "10000", "mnist: sequences an "
       "epoch", 1, MANY, .arg = "N" },
     { "val-sequences", CTT_INT, FIELD(val_sequences), "3000", "mnist: "
@@ -49,8 +49,8 @@ const struct ctt_opt ctt_train_opts[] = {
     { "keep", CTT_STRING, FIELD(keep), "all", "windows of steps whose values "
       "are kept for the way back, the others are computed again: all, a "
       "number, or auto: as many as --memory allows", .arg = "N|all|auto" },
-    { "window", CTT_INT, FIELD(window), "0", "steps a window; 0: the clip, or "
-      "with --keep auto what suits", 0, 4096, .arg = "STEPS" },
+    { "window", CTT_INT, FIELD(window), "0", "steps a window; 0: the clip, in "
+      "prediction 4, with --keep auto what suits", 0, 4096, .arg = "STEPS" },
     { "memory", CTT_STRING, FIELD(memory), "", "with --keep auto: most memory "
       "for values and gradients, such as 900M or 2G; not given: 3/4 of the "
       "machine's", .arg = "SIZE" },
@@ -88,8 +88,10 @@ const struct ctt_opt ctt_train_opts[] = {
     { "clip-norm", CTT_FLOAT, FIELD(clip_norm), "1", "longest gradient; 0: "
       "any", 0, 1e9 },
     { "schedule", CTT_CHOICE, FIELD(schedule), "cosine", "of the learning "
-      "rate; sampled: as step, from where sampling starts",
-      .choices = schedules, .arg = "NAME" },
+      "rate; sampled: as step, but only once sampling has started and the "
+      "test loss stalls again (Su and others, with --optimizer=adam "
+      "--clip-norm=3 --step-epochs=5 --gamma=0.98)", .choices = schedules,
+      .arg = "NAME" },
     { "warmup", CTT_FLOAT, FIELD(warmup), "0.5", "epochs of rising rate", 0,
       1000, .arg = "EPOCHS" },
     { "lr-end", CTT_FLOAT, FIELD(lr_end), "0", "cosine: the last rate, as a "
@@ -147,6 +149,8 @@ const struct ctt_opt ctt_train_opts[] = {
     { "seed", CTT_INT, FIELD(seed), "1", "of everything random", 0, MANY },
     { "threads", CTT_INT, FIELD(threads), "0", "of the kernels; 0: all "
       "processors", 0, 4096, .letter = 't', .arg = "N" },
+    { "deterministic", CTT_FLAG, FIELD(deterministic), "0", "the same numbers "
+      "for any number of threads; slower" },
     { "device", CTT_STRING, FIELD(device), "cpu", "cpu, or ref: plain C",
       .arg = "NAME" },
     { "log-csv", CTT_STRING, FIELD(log_csv), "", "a row an epoch",
@@ -176,33 +180,85 @@ static const struct { const char *name; int task; } only[] = {
     { "sampling-decay", CTT_PREDICT },
 };
 
-/* Whether a setting has its default value. */
-static int same_value(const struct ctt_opt *o, const void *a, const void *b)
+/* Whether nobody asked for another value. */
+static int is_plain(const char *name, const struct ctt_train_cfg *cfg)
 {
-    const void *p = (const char *)a + o->off, *q = (const char *)b + o->off;
-    const char *s, *t;
+    int k = ctt_opt_find(ctt_train_opts, name);
 
-    if (o->type != CTT_STRING)    /* int and float; int3 is none of ours */
-        return memcmp(p, q, sizeof(int)) == 0;
-    s = *(char *const *)p;
-    t = *(char *const *)q;
-    return s == t || (s && t && strcmp(s, t) == 0);
+    return k >= 0 && ctt_opt_is_default(&ctt_train_opts[k], cfg);
 }
 
 static int check_task(const struct ctt_train_cfg *cfg)
 {
-    struct ctt_train_cfg plain = { .data = NULL };
     int rc = 0;
 
-    CTT_TRY(ctt_opt_defaults(ctt_train_opts, &plain));
-    for (size_t i = 0; i < CTT_LEN(only); i++) {
-        int k = ctt_opt_find(ctt_train_opts, only[i].name);
-        CTT_CHECK(k >= 0 && (cfg->task == only[i].task ||
-                  same_value(&ctt_train_opts[k], cfg, &plain)), CTT_EINVAL,
-                  "--%s is of --task=%s", only[i].name, tasks[only[i].task]);
-    }
+    for (size_t i = 0; i < CTT_LEN(only); i++)
+        CTT_CHECK(cfg->task == only[i].task || is_plain(only[i].name, cfg),
+                  CTT_EINVAL, "--%s is of --task=%s", only[i].name,
+                  tasks[only[i].task]);
     CTT_CHECK(cfg->task == CTT_PREDICT || cfg->schedule != CTT_SAMPLED,
               CTT_EINVAL, "--schedule=sampled is of --task=predict");
+out:
+    return rc;
+}
+
+static int has_tests_to_count(const struct ctt_train_cfg *cfg)
+{
+    return ctt_sampling_waits(cfg) || cfg->schedule == CTT_SAMPLED;
+}
+
+static int samples(const struct ctt_train_cfg *cfg)
+{
+    return !ctt_sampling_off(cfg);
+}
+
+static int draws_data(const struct ctt_train_cfg *cfg)
+{
+    return cfg->data && ctt_mnist_path(cfg->data);
+}
+
+static int draws(const struct ctt_train_cfg *cfg)
+{
+    return draws_data(cfg) || (cfg->val && ctt_mnist_path(cfg->val));
+}
+
+/* Settings that do nothing without another one. */
+static const struct {
+    const char *name;
+    int       (*used)(const struct ctt_train_cfg *cfg);
+    const char *with;
+} needs[] = {
+    { "sampling-patience", has_tests_to_count,
+      "--sampling-start=auto or --schedule=sampled" },
+    { "sampling-decay", samples, "--sampling-start=auto or an epoch" },
+    { "sequences", draws_data, "--data=mnist:DIR" },
+    { "val-sequences", draws, "mnist:DIR" },
+    { "digits", draws, "mnist:DIR" },
+};
+
+static int check_needs(const struct ctt_train_cfg *cfg)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(needs); i++)
+        CTT_CHECK(needs[i].used(cfg) || is_plain(needs[i].name, cfg),
+                  CTT_EINVAL, "--%s: goes with %s", needs[i].name,
+                  needs[i].with);
+out:
+    return rc;
+}
+
+static int check_predict(const struct ctt_train_cfg *cfg)
+{
+    int frames = cfg->input_frames + cfg->future_frames, rc = 0;
+
+    CTT_TRY(ctt_sampling_check(cfg));
+    CTT_CHECK(cfg->schedule != CTT_SAMPLED || samples(cfg), CTT_EINVAL,
+              "--schedule=sampled: goes with --sampling-start=auto or an "
+              "epoch");
+    CTT_CHECK(!cfg->max_frames || cfg->max_frames >= frames, CTT_EINVAL,
+              "--max-frames=%d: a sequence has %d frames", cfg->max_frames,
+              frames);
 out:
     return rc;
 }
@@ -226,7 +282,7 @@ out:
 }
 
 static int (*const checks[])(const struct ctt_train_cfg *) = {
-    [CTT_RECOGNISE] = check_recognise, [CTT_PREDICT] = ctt_sampling_check,
+    [CTT_RECOGNISE] = check_recognise, [CTT_PREDICT] = check_predict,
 };
 
 int ctt_train_check(const struct ctt_train_cfg *cfg)
@@ -236,6 +292,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
 
     CTT_TRY(check_task(cfg));
     CTT_TRY(checks[cfg->task](cfg));
+    CTT_TRY(check_needs(cfg));
     CTT_TRY(ctt_memory_parse(cfg, &memory));
     CTT_CHECK(known_device(cfg->device), CTT_EINVAL, "--device: no choice '%s'",
               cfg->device ? cfg->device : "");

@@ -269,43 +269,6 @@ out:
 
 /* ---- the set ---- */
 
-static int fits(const char *path, const struct ctt_input *a,
-                const struct ctt_input *b)
-{
-    int aw, ah, bw, bh, rc = 0;
-
-    ctt_frame_size(a, &aw, &ah);
-    ctt_frame_size(b, &bw, &bh);
-    CTT_CHECK(aw == bw && ah == bh && a->c == b->c && a->fps == b->fps,
-              CTT_EINVAL, "%s: packed as %dx%dx%d at %g frames a second, the "
-              "model wants %dx%dx%d at %g", path, aw, ah, a->c,
-              (double)a->fps, bw, bh, b->c, (double)b->fps);
-    CTT_CHECK(a->colour == b->colour && a->fit == b->fit, CTT_EINVAL,
-              "%s: packed with another colour= or fit= than the model's",
-              path);
-out:
-    return rc;
-}
-
-/* A pack knows its classes by its own numbers; the model's names must be the
- * same. */
-static int same_labels(const char *path, const struct ctt_list *l,
-                       char *const *known, int nknown)
-{
-    int rc = 0;
-
-    if (!known)
-        return 0;
-    CTT_CHECK(l->labels == nknown, CTT_EINVAL,
-              "%s: has %d classes, the model %d", path, l->labels, nknown);
-    for (int i = 0; i < nknown; i++)
-        CTT_CHECK(strcmp(l->label[i], known[i]) == 0, CTT_EINVAL,
-                  "%s: class %d is '%s', the model's is '%s'", path, i,
-                  l->label[i], known[i]);
-out:
-    return rc;
-}
-
 static int open_list(struct ctt_data *d, const char *path, const char *split,
                      char *const *known, int nknown, const char *subset)
 {
@@ -316,8 +279,9 @@ static int open_list(struct ctt_data *d, const char *path, const char *split,
                   path);
         CTT_TRY(ctt_pack_open(path, &d->pack));
         d->list = ctt_pack_list(d->pack);
-        CTT_TRY(fits(path, ctt_pack_input(d->pack), &d->in));
-        CTT_TRY(d->steps ? 0 : same_labels(path, d->list, known, nknown));
+        CTT_TRY(ctt_pack_fits(d->pack, &d->in));
+        if (known && !d->steps)
+            CTT_TRY(ctt_pack_same_labels(d->pack, known, nknown));
     } else {
         CTT_TRY(ctt_list_open(path, split, d->steps ? NULL : known,
                               d->steps ? CTT_LABELS_ANY : nknown, subset,

@@ -18,8 +18,7 @@ static int check_norms(const struct ctt_graph *g)
     int rc = 0;
 
     for (int i = g->clip; i < g->count; i++)
-        CTT_CHECK(g->node[i].op != CTT_OP_NORM ||
-                  g->node[i].attr.norm.kind != CTT_NORM_BATCH, CTT_EUNSUP,
+        CTT_CHECK(!ctt_is_batch_norm(&g->node[i]), CTT_EUNSUP,
                   "%s: with several windows kind=batch after 'clip' would be "
                   "the statistics of few answers; use one window",
                   g->node[i].name);
@@ -27,12 +26,12 @@ out:
     return rc;
 }
 
-static int has_mix(const struct ctt_graph *g)
+const char *ctt_exec_norm(const struct ctt_graph *g)
 {
-    for (int i = 0; i < g->clip; i++)
-        if (g->node[i].op == CTT_OP_MIX)
-            return 1;
-    return 0;
+    for (int i = 0; i < g->count; i++)
+        if (ctt_is_batch_norm(&g->node[i]))
+            return g->node[i].name;
+    return NULL;
 }
 
 static int new_way(const struct ctt_graph *g, int room, int asks,
@@ -46,7 +45,8 @@ static int new_way(const struct ctt_graph *g, int room, int asks,
     CTT_TRY(rc);
     y->room = room;
     y->asks = g->clip < g->count ? asks : 0;
-    y->mixes = has_mix(g);
+    y->mixes = ctt_run_mixes(g);
+    y->norm = ctt_exec_norm(g);
     y->need = ctt_calloc(count, 1);
     y->sole = ctt_calloc(count, 1);
     y->kept = ctt_calloc(count, 1);
@@ -74,7 +74,7 @@ static int open_run(struct ctt_exec *x, const struct ctt_run *like,
         rc = ctt_way_plan(y, x->r, &(struct ctt_memory){
             .window = several ? m->window : y->room, .keep = m->keep,
             .bytes = m->bytes });
-        if (rc != CTT_ENOMEM || several || m->window > 0)
+        if (rc != CTT_ENOMEM || several || m->window > 0 || y->norm)
             break;
         ctt_run_close(&x->r);
     }
@@ -108,7 +108,7 @@ int ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
                   const float *w, int n, int room, int asks,
                   const struct ctt_memory *m, struct ctt_exec **out)
 {
-    static const struct ctt_memory one = { .keep = -1 };
+    static const struct ctt_memory one = { .keep = CTT_KEEP_ALL };
     struct ctt_run like = { .g = g, .dev = dev, .w = w, .n = n,
                             .max_asks = asks };
     struct ctt_exec *x = ctt_calloc(1, sizeof(*x));
@@ -119,6 +119,7 @@ int ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
     CTT_TRY(open_run(x, &like, m ? m : &one));
     if (x->way->plan.windows > 1)
         CTT_TRY(check_norms(g));
+    x->way->plan.parts = x->way->norm && x->way->plan.window < room;
     CTT_TRY(ctt_way_soles(x->r, x->way->sole));
     CTT_TRY(make_memory(x));
     *out = x;
@@ -260,4 +261,26 @@ int ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job)
     }
 out:
     return rc;
+}
+
+static int forward_and_back(struct ctt_exec *x, const struct ctt_job *job)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_exec_forward(x, job));
+    CTT_TRY(ctt_exec_backward(x, job));
+out:
+    return rc;
+}
+
+int ctt_exec_blame(struct ctt_exec *x, const struct ctt_job *job, int loss)
+{
+    int rc;
+
+    ctt_dev_blame(x->r->dev, 1);
+    rc = forward_and_back(x, job);
+    ctt_dev_blame(x->r->dev, 0);
+    return rc < 0 ? rc
+                  : ctt_error(CTT_ENAN, "%s: the sum of the loss is not finite",
+                              x->r->g->node[loss].name);
 }

@@ -11,11 +11,14 @@
 
 #include "device/run.h"
 
+enum { CTT_KEEP_ALL = -1, CTT_KEEP_AUTO = -2 };
+
 /* What may be used for the way back. */
 struct ctt_memory {
-    int     window;    /* steps a window; 0: the clip (keep < -1: any) */
-    int     keep;      /* windows whose values stay: a number, or -1: all, or
-                          -2: what fits into bytes, recomputing the least */
+    int     window;    /* steps a window; 0: the clip (CTT_KEEP_AUTO: any, but
+                          the clip where a norm takes its statistics) */
+    int     keep;      /* windows whose values stay: a number, or all, or auto:
+                          what fits into bytes, recomputing the least */
     int64_t bytes;     /* for values and gradients; 0: 3/4 of the machine's */
 };
 
@@ -55,12 +58,20 @@ int  ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
 void ctt_exec_close(struct ctt_exec **x);
 
 /* What was chosen: windows a clip of `room` steps has, how many are kept, steps
- * of one, bytes of values and gradients. */
-struct ctt_memory_plan { int window, windows, kept; int64_t bytes; };
+ * of one, bytes of values and gradients.  parts: a norm takes the statistics of
+ * a window, not of the clip: another function. */
+struct ctt_memory_plan { int window, windows, kept, parts; int64_t bytes; };
 struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x);
+
+/* The first norm that takes the statistics of a whole clip, or NULL. */
+const char *ctt_exec_norm(const struct ctt_graph *g);
 
 /* Forward through all windows. */
 int  ctt_exec_forward(struct ctt_exec *x, const struct ctt_job *job);
+
+/* Forward and back once more, to find who made a loss or gradient that is not
+ * finite; if nobody did, the sum of that loss node: always an error. */
+int  ctt_exec_blame(struct ctt_exec *x, const struct ctt_job *job, int loss);
 
 /* Back through the windows of the last ctt_exec_forward(): sets dw. */
 int  ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job);

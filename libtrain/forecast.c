@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * forecast.c: how well a model predicts, frame by frame, beside those who know
  * nothing. */
+#include "device/ewise.h"
 #include "libtrain/predict.h"
 #include "video/baseline.h"
 
@@ -174,11 +175,11 @@ out:
     return rc;
 }
 
-/* As the loss op has it (device/cpu/loss.c), in double: what a d weighs. */
-static double both(double d)   { return fabs(d) + d * d; }
-static double square(double d) { return d * d; }
+/* In the order of ctt_predict_losses. */
+static float l1l2(float e) { return ctt_l1l2(e); }
+static float mse(float e)  { return ctt_square(e); }
 
-static double (*const losses[])(double) = { both, square };
+static float (*const losses[])(float) = { l1l2, mse };
 
 static double loss_of(const struct ctt_forecaster *f, const float *truth,
                       const float *guess)
@@ -186,8 +187,16 @@ static double loss_of(const struct ctt_forecaster *f, const float *truth,
     double sum = 0;
 
     for (int64_t i = 0; i < f->frame; i++)
-        sum += losses[f->loss]((double)guess[i] - (double)truth[i]);
+        sum += (double)losses[f->loss](guess[i] - truth[i]);
     return sum / (double)f->frame;
+}
+
+static int is_finite(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return 0;
+    return 1;
 }
 
 /* The picture of a frame; rounding may have left 0..1. */
@@ -226,6 +235,8 @@ static int rate_model(const struct ctt_forecaster *f, const struct ctt_batch *b,
         const float *truth = frame_of(f, b, t, j), *y = f->fed + j * f->frame;
         if (!b->length[j])
             continue;
+        CTT_CHECK(is_finite(y, f->frame), CTT_ENAN,
+                  "%s: the answer is not finite", f->g->node[f->answer].name);
         out->loss += loss_of(f, truth, y) / (f->frames - 1);
         if (ahead < 0)
             continue;
@@ -295,6 +306,8 @@ int ctt_forecaster_run(struct ctt_forecaster *f, const struct ctt_events *ev,
         if (ev && ev->stop && ev->stop(ev->arg))
             return 1;
     }
+    CTT_TRY(rc);
+    CTT_CHECK(out->sequences, CTT_EIO, "no test sequence could be read");
 out:
     return rc;
 }

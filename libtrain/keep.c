@@ -67,12 +67,29 @@ static int recomputed(const struct ctt_way *y, int window, int kept)
     return kept >= most_windows(y, window) || left < 0 ? 0 : left;
 }
 
+/* whole: only one window would do. */
+static int too_small(const struct ctt_way *y, const struct ctt_run *r,
+                     int whole, int64_t need, int64_t bytes)
+{
+    long long mb = (long long)(need >> 20) + 1;
+    long long most = (long long)(bytes >> 20);
+
+    if (whole)
+        return ctt_error(CTT_ENOMEM, "%d samples of %d steps need %lld MB in "
+                         "one window, because %s: kind=batch takes the "
+                         "statistics of the whole clip; %lld MB are allowed",
+                         r->n, y->room, mb, y->norm, most);
+    return ctt_error(CTT_ENOMEM, "%d samples of %d steps need at least %lld "
+                     "MB, %lld MB are allowed", r->n, y->room, mb, most);
+}
+
 static int choose(struct ctt_way *y, const struct ctt_run *r,
                   const struct ctt_memory *m)
 {
     int64_t bytes = m->bytes > 0 ? m->bytes : ctt_run_machine() / 4 * 12;
     int from = m->window > 0 && m->window < y->room ? m->window : y->room;
-    int to = m->window > 0 ? from : 1, least = y->room + 1;
+    int whole = y->norm && from == y->room;
+    int to = m->window > 0 || whole ? from : 1, least = y->room + 1;
     int window = 0, kept = 0, rc = 0;
     int64_t smallest = INT64_MAX;
 
@@ -86,9 +103,8 @@ static int choose(struct ctt_way *y, const struct ctt_run *r,
             kept = k;
         }
     }
-    CTT_CHECK(kept > 0, CTT_ENOMEM, "%d samples of %d steps need at least "
-              "%lld MB, %lld MB are allowed", r->n, y->room,
-              (long long)(smallest >> 20) + 1, (long long)(bytes >> 20));
+    if (kept == 0)
+        CTT_TRY(too_small(y, r, whole, smallest, bytes));
     sizes(y, r, window, kept);
 out:
     return rc;
@@ -100,9 +116,10 @@ int ctt_way_plan(struct ctt_way *y, const struct ctt_run *r,
     int window = m->window > 0 && m->window < y->room ? m->window : y->room;
 
     y->past = ctt_run_history(r);
-    if (m->keep < -1)
+    if (m->keep == CTT_KEEP_AUTO)
         return choose(y, r, m);
-    sizes(y, r, window, m->keep < 0 ? y->room : m->keep > 0 ? m->keep : 1);
+    sizes(y, r, window, m->keep == CTT_KEEP_ALL ? y->room
+                        : m->keep > 0 ? m->keep : 1);
     return 0;
 }
 

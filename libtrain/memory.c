@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory.c: what --keep, --window and --memory say of the way back. */
+ * memory.c: what --keep, --window and --memory say of the way back, and what
+ * came of it. */
 #include "libtrain/step.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +16,11 @@ static int parse_keep(const char *s, int *keep)
     int rc = 0;
 
     if (!*s || strcmp(s, "all") == 0) {
-        *keep = -1;
+        *keep = CTT_KEEP_ALL;
         goto out;
     }
     if (strcmp(s, "auto") == 0) {
-        *keep = -2;
+        *keep = CTT_KEEP_AUTO;
         goto out;
     }
     errno = 0;
@@ -30,7 +33,7 @@ out:
     return rc;
 }
 
-/* Megabytes need not be whole: 1.5G. */
+/* A number of bytes, or of a unit, which may be a part of one: 1.5G. */
 static int parse_bytes(const char *s, int64_t *bytes)
 {
     static const char units[] = "KMGT";
@@ -43,8 +46,7 @@ static int parse_bytes(const char *s, int64_t *bytes)
         goto out;
     n = strtod(s, &end);
     if (*end && (at = strchr(units, *end)) != NULL) {
-        for (; at >= units; at--)
-            unit *= 1024;
+        unit = ldexp(1, 10 * (int)(at - units + 1));
         end++;
     }
     CTT_CHECK(*s >= '0' && *s <= '9' && !*end && n * unit >= 1 &&
@@ -55,6 +57,10 @@ out:
     return rc;
 }
 
+/* Short windows hold fewer gradients and cost nothing; where a norm needs the
+ * statistics of the whole clip, predictor.c takes that. */
+enum { PREDICTING = 4 };
+
 int ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out)
 {
     struct ctt_memory m = { .window = cfg->window };
@@ -63,9 +69,29 @@ int ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out)
 
     CTT_TRY(parse_keep(cfg->keep ? cfg->keep : "", &m.keep));
     CTT_TRY(parse_bytes(size, &m.bytes));
-    CTT_CHECK(!*size || m.keep == -2, CTT_EINVAL,
+    CTT_CHECK(!*size || m.keep == CTT_KEEP_AUTO, CTT_EINVAL,
               "--memory: goes with --keep auto");
+    if (!m.window && m.keep != CTT_KEEP_AUTO && cfg->task == CTT_PREDICT)
+        m.window = PREDICTING;
+    CTT_CHECK(m.keep < 0 || m.window, CTT_EINVAL,
+              "--keep=%d: goes with --window", m.keep);
     *out = m;
 out:
     return rc;
+}
+
+int ctt_memory_auto(const struct ctt_train_cfg *cfg)
+{
+    return cfg->keep && strcmp(cfg->keep, "auto") == 0;
+}
+
+int ctt_memory_tell(const struct ctt_train_cfg *cfg,
+                    const struct ctt_memory_plan *p, char *line, size_t size)
+{
+    snprintf(line, size, "memory: %lld MB for values and gradients; %d of %d "
+             "windows of up to %d steps are kept%s%s",
+             (long long)(p->bytes >> 20), p->kept, p->windows, p->window,
+             p->kept < p->windows ? ", the others computed again" : "",
+             p->parts ? "; statistics of norms are then of a window" : "");
+    return ctt_memory_auto(cfg) || p->kept < p->windows || p->parts;
 }

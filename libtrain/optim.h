@@ -34,8 +34,9 @@ void ctt_optim_step(struct ctt_optim *o, const float *dw, double norm,
                     double lr, float *w);
 
 /* sched.c: the rate of a step (from 0), of `total` steps, `epoch` of them
- * through the data once; sampling starts at step `start`, or -1. */
+ * through the data once; --schedule=sampled begins to fall at the step `falls`,
+ * or -1. */
 double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, int64_t total,
-              int64_t epoch, int64_t start);
+              int64_t epoch, int64_t falls);
 
 #endif

@@ -20,9 +20,10 @@ int ctt_predict_check(const struct ctt_graph *g)
     CTT_CHECK(g->clip == g->count, CTT_EUNSUP, "%s: predicting needs an "
               "answer a frame; this model answers once a clip", n->name);
     CTT_CHECK(a->d == b->d && a->h == b->h && a->w == b->w && a->c == b->c,
-              CTT_EUNSUP, "%s: the answer is %lldx%lldx%lld; predicting needs "
-              "the input's %lldx%lldx%lld", n->name, (long long)b->h,
-              (long long)b->w, (long long)b->c, (long long)a->h,
+              CTT_EUNSUP, "%s: the answer is %lldx%lldx%lldx%lld; predicting "
+              "needs the input's %lldx%lldx%lldx%lld", n->name,
+              (long long)b->d, (long long)b->h, (long long)b->w,
+              (long long)b->c, (long long)a->d, (long long)a->h,
               (long long)a->w, (long long)a->c);
 out:
     return rc;
@@ -97,8 +98,7 @@ out:
 
 /* ---- opening ---- */
 
-/* The words of the loss op that --loss offers. */
-static const char *const losses[] = { "l1l2", "mse" };
+const char *const ctt_predict_losses[] = { "l1l2", "mse", NULL };
 
 static int find_nodes(struct ctt_predict *s, const struct ctt_graph *model)
 {
@@ -115,6 +115,20 @@ out:
     return rc;
 }
 
+/* The model is going to be fed its own answers, one step after the other. */
+static int check_norms(const struct ctt_predict *s)
+{
+    int rc = 0;
+
+    if (ctt_sampling_off(s->cfg))
+        goto out;
+    rc = ctt_run_check_norms(s->x->r, 1);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s or --sampling-start=off", ctt_errmsg());
+out:
+    return rc;
+}
+
 int ctt_predict_open(const struct ctt_graph *model, const float *w,
                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                      const struct ctt_memory *m, struct ctt_predict **out)
@@ -127,12 +141,13 @@ int ctt_predict_open(const struct ctt_graph *model, const float *w,
     s->observed = cfg->input_frames;
     s->frames = cfg->input_frames + cfg->future_frames;
     steps = s->frames - 1;
-    CTT_TRY(ctt_predict_graph(model, losses[cfg->loss], &s->g));
+    CTT_TRY(ctt_predict_graph(model, ctt_predict_losses[cfg->loss], &s->g));
     CTT_TRY(find_nodes(s, model));
     s->truth = ctt_calloc((size_t)steps * (size_t)cfg->batch,
                           sizeof(*s->truth));
     CTT_TRY(s->truth ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_exec_open(s->g, dev, w, cfg->batch, steps, 0, m, &s->x));
+    CTT_TRY(check_norms(s));
     *out = s;
     return 0;
 out:
@@ -236,17 +251,8 @@ static int begin(struct ctt_predict *s, const struct ctt_turn *t)
 int ctt_predict_blame(struct ctt_predict *s, const struct ctt_turn *t)
 {
     struct ctt_job job = job_of(s, begin(s, t));
-    int rc;
 
-    ctt_dev_blame(s->x->r->dev, 1);
-    rc = ctt_exec_forward(s->x, &job);
-    if (rc >= 0)
-        rc = ctt_exec_backward(s->x, &job);
-    ctt_dev_blame(s->x->r->dev, 0);
-    if (rc < 0)
-        return rc;
-    return ctt_error(CTT_ENAN, "%s: the sum of the loss is not finite",
-                     s->g->node[s->loss].name);
+    return ctt_exec_blame(s->x, &job, s->loss);
 }
 
 int ctt_predict_run(struct ctt_predict *s, const struct ctt_turn *t,

@@ -8,6 +8,9 @@
 
 /* ---- predict.c: a training step ---- */
 
+/* The words of the loss op that --loss offers. */
+extern const char *const ctt_predict_losses[];
+
 /* The model's answer can be its next input. */
 int ctt_predict_check(const struct ctt_graph *g);
 
@@ -47,9 +50,12 @@ int  ctt_predict_blame(struct ctt_predict *s, const struct ctt_turn *t);
 int ctt_sample(const struct ctt_turn *t, int observed, int frames,
                float *truth);
 
-/* Where scheduled sampling (Bengio and others 2015) stands: how many tests in
- * a row were no better than the best, and the step it began at, or -1. */
-struct ctt_sampling { int64_t start, stalled; double best; };
+/* Where scheduled sampling (Bengio and others 2015) stands.  As Su and others
+ * 2020 have it, it begins when the test loss has not been smaller than the best
+ * for `sampling_patience` tests in a row, and --schedule=sampled lets the rate
+ * fall when that happens once more.  Steps at which these begin, or -1; the
+ * tests in a row so far. */
+struct ctt_sampling { int64_t start, falls, stalled; double best; };
 
 /* "auto", "off" or an epoch, which may be a fraction. */
 int ctt_sampling_check(const struct ctt_train_cfg *cfg);
@@ -58,9 +64,14 @@ void ctt_sampling_begin(const struct ctt_train_cfg *cfg, int batches,
                         struct ctt_sampling *s);
 /* 1: only a test can make it begin. */
 int ctt_sampling_waits(const struct ctt_train_cfg *cfg);
-/* After a test.  1: it begins with `step`, the next one. */
+/* 1: never. */
+int ctt_sampling_off(const struct ctt_train_cfg *cfg);
+/* After a test.  1: something begins with `step`, the next one. */
 int ctt_sampling_tested(const struct ctt_train_cfg *cfg, double loss,
                         int64_t step, struct ctt_sampling *s);
+/* A line on what begins then.  0: nothing that the settings want. */
+int ctt_sampling_tell(const struct ctt_train_cfg *cfg,
+                      const struct ctt_sampling *s, char *line, size_t size);
 /* The chance of a true frame at a step. */
 double ctt_sampling_truth(const struct ctt_train_cfg *cfg,
                           const struct ctt_sampling *s, int64_t step,

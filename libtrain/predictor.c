@@ -18,6 +18,24 @@ out:
     return rc;
 }
 
+/* Short windows, unless a norm would see less than the clip. */
+static int memory_of(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                     struct ctt_memory *m)
+{
+    const char *norm = ctt_exec_norm(g);
+    int rc = 0;
+
+    CTT_TRY(ctt_memory_parse(cfg, m));
+    if (!norm || cfg->window)
+        goto out;
+    CTT_CHECK(m->keep < 0, CTT_EINVAL, "--keep=%d: goes with --window, because "
+              "%s: kind=batch takes the statistics of the whole clip", m->keep,
+              norm);
+    m->window = 0;
+out:
+    return rc;
+}
+
 static int open_step(const struct ctt_graph *g, const float *w,
                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                      const struct ctt_data *d, void **out)
@@ -27,7 +45,7 @@ static int open_step(const struct ctt_graph *g, const float *w,
     int rc = 0;
 
     (void)d;
-    CTT_TRY(ctt_memory_parse(cfg, &m));
+    CTT_TRY(memory_of(g, cfg, &m));
     CTT_TRY(ctt_predict_open(g, w, cfg, dev, &m, &s));
     *out = s;
 out:
@@ -122,8 +140,7 @@ static int test(void *e, const struct ctt_events *ev, struct ctt_score *out)
         tell(t, ev);
     q = ctt_forecast_at(t->sums, CTT_MODEL, 0);
     *out = (struct ctt_score){
-        .loss = t->sums->sequences ? t->sums->loss /
-                                     (double)t->sums->sequences : 0,
+        .loss = t->sums->loss / (double)t->sums->sequences,
         .mse = q.mse, .psnr = q.psnr, .ssim = q.ssim, .ssim2 = q.ssim2 };
     return 0;
 }
@@ -143,6 +160,6 @@ const struct ctt_task_kind ctt_predictor = {
     .feeds = 1, .check = check, .open = open_step, .close = close_step,
     .exec = exec, .run = run, .blame = blame, .test_open = open_test,
     .test_close = close_test, .test = test, .counts = counts,
-    .better = better, .saves = "--keep=auto", .word = "val_mse",
+    .better = better, .saves = "", .word = "val_mse",
     .score = offsetof(struct ctt_score, mse),
 };

@@ -122,6 +122,6 @@ const struct ctt_task_kind ctt_recogniser = {
     .check = check, .open = open_step, .close = close_step, .exec = exec,
     .run = run, .blame = blame, .test_open = open_test,
     .test_close = close_test, .test = test, .counts = counts,
-    .better = better, .saves = "--max-frames, --keep=auto", .word = "val_top1",
+    .better = better, .saves = "--max-frames, ", .word = "val_top1",
     .score = offsetof(struct ctt_score, top1),
 };

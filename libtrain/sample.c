@@ -4,6 +4,7 @@
 #include "libtrain/predict.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +60,7 @@ void ctt_sampling_begin(const struct ctt_train_cfg *cfg, int batches,
 {
     double epoch = epoch_of(start_of(cfg));
 
-    *s = (struct ctt_sampling){ .start = -1, .best = INFINITY };
+    *s = (struct ctt_sampling){ .start = -1, .falls = -1, .best = INFINITY };
     if (epoch >= 0)
         s->start = (int64_t)(epoch * batches);
 }
@@ -69,17 +70,34 @@ int ctt_sampling_waits(const struct ctt_train_cfg *cfg)
     return strcmp(start_of(cfg), "auto") == 0;
 }
 
+int ctt_sampling_off(const struct ctt_train_cfg *cfg)
+{
+    return strcmp(start_of(cfg), "off") == 0;
+}
+
 int ctt_sampling_tested(const struct ctt_train_cfg *cfg, double loss,
                         int64_t step, struct ctt_sampling *s)
 {
-    s->stalled = loss < s->best ? 0 : s->stalled + 1;
+    int waits = s->start < 0 ? ctt_sampling_waits(cfg)
+                             : s->falls < 0 && step > s->start;
+
+    s->stalled = waits && loss >= s->best ? s->stalled + 1 : 0;
     if (loss < s->best)
         s->best = loss;
-    if (s->start >= 0 || !ctt_sampling_waits(cfg) ||
-        s->stalled < cfg->sampling_patience)
+    if (!waits || s->stalled < cfg->sampling_patience)
         return 0;
-    s->start = step;
+    *(s->start < 0 ? &s->start : &s->falls) = step;
+    s->stalled = 0;
     return 1;
+}
+
+int ctt_sampling_tell(const struct ctt_train_cfg *cfg,
+                      const struct ctt_sampling *s, char *line, size_t size)
+{
+    snprintf(line, size, "no smaller test loss in %d tests: %s",
+             cfg->sampling_patience, s->falls < 0
+             ? "scheduled sampling starts" : "the rate begins to fall");
+    return s->falls < 0 || cfg->schedule == CTT_SAMPLED;
 }
 
 double ctt_sampling_truth(const struct ctt_train_cfg *cfg,

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-/* at: step since the warm-up, of `of`; epochs: since the start; sampled: since
- * sampling started, or 0. */
-struct when { double at, of, epochs, sampled; };
+/* at: step since the warm-up, of `of`; epochs: since the start; falls: since
+ * the rate began to fall, or 0. */
+struct when { double at, of, epochs, falls; };
 
 /* Each gives the factor of cfg->lr. */
 static double constant(const struct ctt_train_cfg *c, const struct when *t)
@@ -32,7 +32,7 @@ static double cosine(const struct ctt_train_cfg *c, const struct when *t)
 /* Su and others 2020. */
 static double sampled(const struct ctt_train_cfg *c, const struct when *t)
 {
-    return pow(c->gamma, floor(t->sampled / c->step_epochs));
+    return pow(c->gamma, floor(t->falls / c->step_epochs));
 }
 
 static double (*const schedules[])(const struct ctt_train_cfg *,
@@ -42,14 +42,14 @@ static double (*const schedules[])(const struct ctt_train_cfg *,
 };
 
 double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, int64_t total,
-              int64_t epoch, int64_t start)
+              int64_t epoch, int64_t falls)
 {
     double warm = floor((double)cfg->warmup * (double)epoch);
     double s = (double)step, rise = s < warm ? (s + 1) / (warm + 1) : 1;
     struct when t = { s < warm ? 0 : s - warm, (double)total - warm,
                       s / (double)epoch, 0 };
 
-    if (start >= 0 && step > start)
-        t.sampled = (s - (double)start) / (double)epoch;
+    if (falls >= 0 && step > falls)
+        t.falls = (s - (double)falls) / (double)epoch;
     return (double)cfg->lr * rise * schedules[cfg->schedule](cfg, &t);
 }

@@ -59,15 +59,12 @@ out:
 static int check(const struct ctt_data *d, const char *dir,
                  const struct ctt_train_cfg *cfg)
 {
-    const int side = CTT_MNIST_SIDE;
     int rc = 0;
 
     CTT_CHECK(d->steps, CTT_EINVAL, "mnist:%s: has no classes, it is for "
               "--task=predict", dir);
     CTT_CHECK(!cfg->classes, CTT_EINVAL, "mnist:%s: has no classes", dir);
-    CTT_CHECK(d->in.h == side && d->in.w == side && d->in.c == 1, CTT_EINVAL,
-              "mnist:%s: makes frames of %dx%dx1, the model wants %dx%dx%d",
-              dir, side, side, d->in.w, d->in.h, d->in.c);
+    CTT_TRY(ctt_mnist_fits(dir, &d->in));
 out:
     return rc;
 }
@@ -96,16 +93,27 @@ out:
     return rc;
 }
 
+/* Whether these are the sequences to train on, not those to test on: told by
+ * the settings that name both. */
+static int to_train(const char *dir, const char *split,
+                    const struct ctt_train_cfg *cfg)
+{
+    const char *data = cfg->data ? ctt_mnist_path(cfg->data) : dir;
+    const char *train = cfg->split ? cfg->split : "train";
+
+    return data && strcmp(data, dir) == 0 && strcmp(split, train) == 0;
+}
+
 int ctt_sequences_make(struct ctt_data *d, const char *dir, const char *split,
                        const struct ctt_train_cfg *cfg)
 {
     int n, rc;
 
     CTT_TRY(check(d, dir, cfg));
-    CTT_TRY(ctt_mnist_first(split, 0, &d->first));
+    CTT_TRY(ctt_mnist_first(split, &d->first));
     CTT_TRY(make_list(d, dir, split));
     CTT_TRY(ctt_mnist_open(dir, &d->mnist));
-    n = d->first ? cfg->val_sequences : cfg->sequences;
+    n = to_train(dir, split, cfg) ? cfg->sequences : cfg->val_sequences;
     d->clip = ctt_calloc((size_t)n, sizeof(*d->clip));
     CTT_TRY(d->clip ? 0 : CTT_ENOMEM);
     for (int i = 0; i < n; i++)
@@ -123,17 +131,6 @@ out:
 int ctt_sequence_draw(const struct ctt_data *d, const struct ctt_clip *c,
                       uint64_t key, struct ctt_frames *f)
 {
-    struct ctt_frames x = { NULL, d->steps, CTT_MNIST_SIDE, CTT_MNIST_SIDE, 1,
-                            0 };
-    int rc;
-
-    x.data = ctt_calloc((size_t)x.count * x.h, (size_t)x.w);
-    CTT_TRY(x.data ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_mnist_draw(d->mnist, key ? key : CTT_TEST_SEED,
-                           d->first + c->part, d->digits, x.count, x.data));
-    *f = x;
-    x.data = NULL;
-out:
-    ctt_frames_free(&x);
-    return rc;
+    return ctt_mnist_frames(d->mnist, key ? key : CTT_TEST_SEED,
+                            d->first + c->part, d->digits, d->steps, f);
 }

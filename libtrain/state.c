@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 2, WORDS = 10, REALS = 12, TEXT = 1 << 14 };
+enum { VERSION = 3, WORDS = 11, REALS = 12, TEXT = 1 << 14 };
 
 /* Settings that may be different when training goes on: they change where
  * things lie, how fast they go or when it ends.  With other epochs or steps the
@@ -102,6 +102,27 @@ out:
     return rc;
 }
 
+int ctt_history(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                const struct ctt_data *d, int64_t steps, const char *test,
+                char **out)
+{
+    const char *old = m->history ? m->history : "";
+    char *changed = NULL, *s = NULL;
+    size_t room;
+    int rc = 0;
+
+    CTT_TRY(ctt_settings_changed(cfg, &changed));
+    room = strlen(old) + strlen(changed) + strlen(test) + 128;
+    s = ctt_calloc(room, 1);
+    CTT_TRY(s ? 0 : CTT_ENOMEM);
+    snprintf(s, room, "%strain clips=%d steps=%lld epochs=%d%s%s\n", old,
+             d->clips, (long long)steps, cfg->epochs, changed, test);
+    *out = s;
+out:
+    ctt_free(changed);
+    return rc;
+}
+
 /* Each of the old lines must be among the new ones; names the first that is
  * not. */
 static int compare(const char *was, const char *now)
@@ -125,7 +146,8 @@ static void to_words(const struct ctt_place *p, const struct ctt_data *d,
 {
     const int64_t v[WORDS] = { VERSION, p->step, p->epoch, p->batch,
                                p->best_epoch, o->t, d->clips, o->weights,
-                               p->sampling.start, p->sampling.stalled };
+                               p->sampling.start, p->sampling.stalled,
+                               p->sampling.falls };
 
     memcpy(w, v, sizeof(v));
 }
@@ -206,6 +228,21 @@ out:
     return rc;
 }
 
+/* The first number, whatever follows it. */
+static int check_version(const struct ctt_state *s)
+{
+    const struct ctt_array *a = ctt_state_find(s, "place");
+    int64_t version = VERSION;
+    int rc = 0;
+
+    if (a && a->size == sizeof(version) && a->count > 0)
+        memcpy(&version, a->data, sizeof(version));
+    CTT_CHECK(version == VERSION, CTT_EFORMAT, "a checkpoint of another "
+              "version: %lld, not %d", (long long)version, VERSION);
+out:
+    return rc;
+}
+
 static int load_numbers(const struct ctt_state *s, const struct ctt_data *d,
                         struct ctt_optim *o, struct ctt_place *p, float *best)
 {
@@ -213,22 +250,22 @@ static int load_numbers(const struct ctt_state *s, const struct ctt_data *d,
     double r[REALS];
     int rc = 0;
 
+    CTT_TRY(check_version(s));
     CTT_TRY(get(s, "place", 8, WORDS, w));
     CTT_TRY(get(s, "sums", 8, REALS, r));
-    CTT_CHECK(w[0] == VERSION, CTT_EFORMAT, "the checkpoint is of version %lld",
-              (long long)w[0]);
     CTT_CHECK(w[6] == d->clips, CTT_EINVAL,
               "the checkpoint was made with %lld clips, the data has %d",
               (long long)w[6], d->clips);
     for (int i = 1; i <= 5; i++)
         CTT_CHECK(w[i] >= 0, CTT_EFORMAT, "the checkpoint's step is negative");
-    CTT_CHECK(w[8] >= -1 && w[9] >= 0 && !isnan(r[11]), CTT_EFORMAT,
-              "the checkpoint's sampling is damaged");
+    CTT_CHECK(w[8] >= -1 && w[9] >= 0 && w[10] >= -1 && !isnan(r[11]),
+              CTT_EFORMAT, "the checkpoint's sampling is damaged");
     /* without a test set there is nowhere to keep the best weights */
     *p = (struct ctt_place){ .step = w[1], .epoch = w[2], .batch = w[3],
         .best_epoch = best ? w[4] : 0, .sums = { r[0], r[1], r[2], r[3] },
         .val = { r[4], r[5], r[6], r[7], r[8], r[9], r[10] },
-        .sampling = { w[8], w[9], r[11] } };
+        .sampling = { .start = w[8], .stalled = w[9], .falls = w[10],
+                      .best = r[11] } };
     o->t = w[5];
     CTT_TRY(get(s, "m", 4, o->weights, o->m));
     if (o->v)

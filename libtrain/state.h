@@ -21,6 +21,12 @@ int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out);
 /* " name=value" of each that is not the default and shapes the model. */
 int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out);
 
+/* One line on how m was trained behind its history so far; test: how good it
+ * is, or "".  The caller frees it. */
+int ctt_history(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                const struct ctt_data *d, int64_t steps, const char *test,
+                char **out);
+
 /* A relu can hide a NaN from the loss; it must not get into a file. */
 int ctt_weights_check(const struct ctt_model *m);
 

@@ -304,20 +304,11 @@ static struct ctt_job job_of(struct ctt_step *s)
 int ctt_step_blame(struct ctt_step *s, const struct ctt_batch *b)
 {
     struct ctt_job job;
-    int rc;
 
     s->batch = b;
     s->seed = 1;
     job = job_of(s);
-    ctt_dev_blame(s->x->r->dev, 1);
-    rc = ctt_exec_forward(s->x, &job);
-    if (rc >= 0)
-        rc = ctt_exec_backward(s->x, &job);
-    ctt_dev_blame(s->x->r->dev, 0);
-    if (rc < 0)
-        return rc;
-    return ctt_error(CTT_ENAN, "%s: the sum of the loss is not finite",
-                     s->g->node[s->loss].name);
+    return ctt_exec_blame(s->x, &job, s->loss);
 }
 
 int ctt_step_run(struct ctt_step *s, const struct ctt_data *d,

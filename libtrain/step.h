@@ -46,6 +46,12 @@ struct ctt_step {
 
 /* memory.c: what the settings say of the memory of the way back. */
 int  ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out);
+/* --keep=auto */
+int  ctt_memory_auto(const struct ctt_train_cfg *cfg);
+/* A line on what was chosen.  1: it should be told, as auto chose it, or not
+ * all is kept, or a norm sees less than the clip. */
+int  ctt_memory_tell(const struct ctt_train_cfg *cfg,
+                     const struct ctt_memory_plan *p, char *line, size_t size);
 
 /* Batches of n clips of at most room frames; w: the model's weights, which
  * the steps read where they are. */

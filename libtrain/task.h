@@ -44,10 +44,10 @@ struct ctt_task_kind {
     const struct ctt_metrics *(*counts)(const void *e);
 
     int  (*better)(const struct ctt_score *a, const struct ctt_score *b);
-    const char *saves;    /* the options that make a batch smaller */
-    /* What the history says of the best test. */
-    const char *word;
-    size_t      score;    /* where in struct ctt_score it stands */
+    const char *saves;    /* options by which a batch takes less memory, with
+                             a comma behind each */
+    const char *word;     /* what the history calls the best test's score */
+    size_t      score;    /* where in struct ctt_score that stands */
 };
 
 /* recognise.c, predict.c */

@@ -28,7 +28,7 @@ struct trainer {
     float              *best;        /* weights that did best on val */
     uint64_t            seed;
     int64_t             steps;       /* until the end */
-    double              start, wait, lr;
+    double              start, wait;
     double              clips, train_seconds;    /* of this call */
     int64_t             first;       /* step this call began with */
 };
@@ -74,24 +74,35 @@ static void tell_buckets(const struct trainer *t)
     say(t, line);
 }
 
-/* Where not all is kept, what that means. */
 static void tell_memory(const struct trainer *t)
 {
     struct ctt_memory_plan p = ctt_exec_plan(t->task->exec(t->step));
-    char line[160];
+    char line[256];
 
-    if (p.kept >= p.windows)
-        return;
-    snprintf(line, sizeof(line), "memory: %lld MB for values and gradients; "
-             "%d of %d windows of %d steps are kept, the others computed again",
-             (long long)(p.bytes >> 20), p.kept, p.windows, p.window);
-    say(t, line);
+    if (ctt_memory_tell(t->cfg, &p, line, sizeof(line)))
+        say(t, line);
+}
+
+/* Without clips to test on. */
+static int no_val(const struct trainer *t)
+{
+    int rc = 0;
+
+    CTT_CHECK(!t->task->feeds || t->cfg->schedule != CTT_SAMPLED, CTT_EINVAL,
+              "--schedule=sampled: the rate falls when the test loss stalls, "
+              "and there are no clips to test on");
+    if (t->task->feeds && ctt_sampling_waits(t->cfg))
+        say(t, "no clips to test on: scheduled sampling will not start");
+out:
+    return rc;
 }
 
 static int open_val(struct trainer *t)
 {
     int rc = 0;
 
+    if (!t->val)
+        return no_val(t);
     CTT_TRY(t->task->test_open(t->m->g, t->m->w, t->cfg, t->dev, t->val,
                                &t->test));
     t->best = ctt_calloc((size_t)t->m->g->weights, sizeof(float));
@@ -124,10 +135,11 @@ static int blame_longest(const struct trainer *t, int rc)
 
     for (int i = 0; rc == CTT_ENOMEM && i < d->clips; i++)
         if (d->clip[i].length == d->longest)
-            return ctt_error(rc, "%s (the longest clip, %s, has %d frames: %s "
-                             "or a smaller --batch helps)", ctt_errmsg(),
+            return ctt_error(rc, "%s (the longest clip, %s, has %d frames: "
+                             "%s%s or a smaller --batch helps)", ctt_errmsg(),
                              d->list->item[d->clip[i].item].id, d->longest,
-                             t->task->saves);
+                             t->task->saves, ctt_memory_auto(t->cfg)
+                             ? "more --memory" : "--keep=auto");
     return rc;
 }
 
@@ -138,15 +150,13 @@ static int open_all(struct trainer *t)
 
     CTT_TRY(check(t));
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &t->dev));
+    ctt_dev_deterministic(t->dev, cfg->deterministic);
     CTT_TRY(ctt_buckets_find(t->data, cfg->batch, cfg->buckets, &t->buckets));
     tell_buckets(t);
     CTT_TRY(ctt_order_new(t->data, cfg->batch, &t->plan));
     CTT_TRY(ctt_optim_open(t->m->g, cfg, t->m->keep, &t->optim));
     ctt_sampling_begin(cfg, t->plan->batches, &t->at.sampling);
-    if (t->val)
-        CTT_TRY(open_val(t));
-    else if (t->task->feeds && ctt_sampling_waits(cfg))
-        say(t, "no clips to test on: scheduled sampling will not start");
+    CTT_TRY(open_val(t));
     CTT_TRY(restore(t));
     CTT_TRY(blame_longest(t, t->task->open(t->m->g, t->m->w, cfg, t->dev,
                                            t->data, &t->step)));
@@ -195,28 +205,15 @@ static double score_of(const struct trainer *t, const struct ctt_score *s)
     return *(const double *)((const char *)s + t->task->score);
 }
 
-/* One line on how the model was made, behind what stands there. */
+/* The line on how the model was made. */
 static int history(const struct trainer *t, char **out)
 {
-    const char *old = t->m->history ? t->m->history : "";
-    char *changed = NULL, *s = NULL, test[64] = "";
-    size_t room;
-    int rc = 0;
+    char test[64] = "";
 
-    CTT_TRY(ctt_settings_changed(t->cfg, &changed));
-    room = strlen(old) + strlen(changed) + 128;
-    s = ctt_calloc(room, 1);
-    CTT_TRY(s ? 0 : CTT_ENOMEM);
     if (t->at.best_epoch)
         snprintf(test, sizeof(test), " %s=%.4f", t->task->word,
                  score_of(t, &t->at.val));
-    snprintf(s, room, "%strain clips=%d steps=%lld epochs=%d%s%s\n", old,
-             t->data->clips, (long long)t->at.step, t->cfg->epochs, changed,
-             test);
-    *out = s;
-out:
-    ctt_free(changed);
-    return rc;
+    return ctt_history(t->m, t->cfg, t->data, t->at.step, test, out);
 }
 
 /* keep: m->history stays as it is written now. */
@@ -255,6 +252,13 @@ static double truth(const struct trainer *t)
                           : 1;
 }
 
+/* The rate of a step. */
+static double rate(const struct trainer *t, int64_t step)
+{
+    return ctt_lr(t->cfg, step, t->steps, t->plan->batches,
+                  t->at.sampling.falls);
+}
+
 static void report(const struct trainer *t, struct ctt_progress *p)
 {
     double seconds = ctt_seconds() - t->start;
@@ -265,7 +269,8 @@ static void report(const struct trainer *t, struct ctt_progress *p)
         .task = t->cfg->task, .truth = truth(t),
         .epoch = (int)t->at.epoch + 1, .epochs = t->cfg->epochs,
         .batch = (int)t->at.batch, .batches = t->plan->batches,
-        .step = t->at.step, .steps = t->steps, .lr = t->lr,
+        .step = t->at.step, .steps = t->steps,
+        .lr = t->at.step ? rate(t, t->at.step - 1) : 0,
         .loss = average(t->at.sums.loss, t->at.sums.weight),
         .top1 = average(t->at.sums.right, t->at.sums.clips),
         .clips_a_second = average(t->clips, t->train_seconds),
@@ -284,9 +289,7 @@ static int update(struct trainer *t, const struct ctt_turn *turn)
 
     if (!isfinite(norm))
         CTT_TRY(t->task->blame(t->step, turn));
-    t->lr = ctt_lr(t->cfg, t->at.step, t->steps, t->plan->batches,
-                   t->at.sampling.start);
-    ctt_optim_step(t->optim, dw, norm, t->lr, t->m->w);
+    ctt_optim_step(t->optim, dw, norm, rate(t, t->at.step), t->m->w);
 out:
     return rc;
 }
@@ -370,21 +373,20 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-/* Whether the model is to see its own answers from now on. */
-static void sample(struct trainer *t, double loss)
+/* Whether the model is to see its own answers from now on, and at which
+ * rate. */
+static void sample(struct trainer *t, double loss, int last)
 {
     char line[128];
 
-    if (!t->task->feeds || !ctt_sampling_tested(t->cfg, loss, t->at.step,
-                                                &t->at.sampling))
-        return;
-    snprintf(line, sizeof(line), "no smaller test loss in %d tests: scheduled "
-             "sampling starts", t->cfg->sampling_patience);
-    say(t, line);
+    if (t->task->feeds &&
+        ctt_sampling_tested(t->cfg, loss, t->at.step, &t->at.sampling) &&
+        ctt_sampling_tell(t->cfg, &t->at.sampling, line, sizeof(line)) && !last)
+        say(t, line);
 }
 
 /* A test; 1 if it was stopped and counts nothing. */
-static int test(struct trainer *t, struct ctt_epoch *e)
+static int test(struct trainer *t, int last, struct ctt_epoch *e)
 {
     int rc = 0;
 
@@ -392,7 +394,7 @@ static int test(struct trainer *t, struct ctt_epoch *e)
     if (rc == 1)
         goto out;
     e->tested = 1;
-    sample(t, e->val.loss);
+    sample(t, e->val.loss, last);
     e->best = !t->at.best_epoch || t->task->better(&e->val, &t->at.val);
     if (!e->best)
         goto out;
@@ -413,7 +415,7 @@ static int end_epoch(struct trainer *t, int last, struct ctt_result *result)
 
     report(t, &e.p);
     if (t->test && (last || (t->at.epoch + 1) % t->cfg->val_every == 0))
-        CTT_TRY(test(t, &e));
+        CTT_TRY(test(t, last, &e));
     if (rc == 1)
         goto out;
     CTT_TRY(ctt_log_row(t->log, &e));

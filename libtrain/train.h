@@ -34,7 +34,7 @@ struct ctt_train_cfg {
     float sampling_decay;
     int   sequences, val_sequences, digits;
     const char *keep, *memory;
-    int   window;
+    int   window, deterministic;
     const char *device, *init, *out, *checkpoint, *log_csv, *log_json;
     int   checkpoint_every, resume;
 };

@@ -12,6 +12,8 @@ struct ctt_way {
                           overwrite the gradient */
     char  *kept;       /* of a node: the way back reads its value */
     int    mixes;      /* windows begin at the first fed step too */
+    const char *norm;  /* one that takes the statistics of a whole clip, or
+                          NULL */
     int    room, asks;    /* at most */
     struct ctt_memory_plan plan;
 

@@ -223,7 +223,7 @@ int ctt_cell_expand(struct ctt_graph *g, const char *word, const char *name,
                     int argc, char **argv)
 {
     struct cell c = { .in = NULL };
-    uint64_t seen = 0;
+    struct ctt_opt_seen seen = { { 0 } };
     int rc = 0, i = find(word);
 
     CTT_CHECK(i >= 0, CTT_EINVAL, "no cell '%s'", word);
@@ -235,7 +235,7 @@ int ctt_cell_expand(struct ctt_graph *g, const char *word, const char *name,
         if (rc < 0)
             CTT_TRY(ctt_error(rc, "%s: %s", name, ctt_errmsg()));
     }
-    rc = ctt_opt_missing(cells[i].opts, seen);
+    rc = ctt_opt_missing(cells[i].opts, &seen);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: %s", name, ctt_errmsg()));
     CTT_CHECK(c.kernel % 2 == 1 || strcmp(word, "lstm") == 0, CTT_EINVAL,

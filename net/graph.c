@@ -149,7 +149,7 @@ out:
 
 /* in= and plus= name nodes; every other word is a row of the op's table. */
 static int set_word(const struct ctt_graph *g, struct ctt_node *n, char *word,
-                    uint64_t *seen)
+                    struct ctt_opt_seen *seen)
 {
     int rc = 0;
 
@@ -175,13 +175,13 @@ static int set_attrs(const struct ctt_graph *g, struct ctt_node *n, int argc,
                      char **argv)
 {
     const struct ctt_op *op = &ctt_ops[n->op];
-    uint64_t seen = 0;
+    struct ctt_opt_seen seen = { { 0 } };
     int rc = 0;
 
     CTT_TRY(ctt_opt_defaults(op->attr, &n->attr));
     for (int i = 0; i < argc; i++)
         CTT_TRY(set_word(g, n, argv[i], &seen));
-    rc = ctt_opt_missing(op->attr, seen);
+    rc = ctt_opt_missing(op->attr, &seen);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: %s", n->name, ctt_errmsg()));
     CTT_CHECK(n->nin >= op->min_in && n->nin <= op->max_in, CTT_EFORMAT,

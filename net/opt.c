@@ -166,14 +166,15 @@ static void put_choice(const struct ctt_opt *o, const void *p, FILE *f)
 static const struct {
     int (*get)(const struct ctt_opt *, const char *, void *);
     void (*put)(const struct ctt_opt *, const void *, FILE *);
+    size_t size;
 } types[] = {
-    [CTT_FLAG]   = { get_int, put_int },
-    [CTT_INT]    = { get_int, put_int },
-    [CTT_INT3]   = { get_three, put_three },
-    [CTT_FLOAT]  = { get_float, put_float },
-    [CTT_FLOAT3] = { get_three, put_three },
-    [CTT_STRING] = { get_string, put_string },
-    [CTT_CHOICE] = { get_choice, put_choice },
+    [CTT_FLAG]   = { get_int, put_int, sizeof(int) },
+    [CTT_INT]    = { get_int, put_int, sizeof(int) },
+    [CTT_INT3]   = { get_three, put_three, 3 * sizeof(int) },
+    [CTT_FLOAT]  = { get_float, put_float, sizeof(float) },
+    [CTT_FLOAT3] = { get_three, put_three, 3 * sizeof(float) },
+    [CTT_STRING] = { get_string, put_string, sizeof(char *) },
+    [CTT_CHOICE] = { get_choice, put_choice, sizeof(int) },
 };
 
 static int set(const struct ctt_opt *o, void *cfg, const char *value)
@@ -210,8 +211,27 @@ int ctt_opt_set(const struct ctt_opt *tab, void *cfg, const char *name,
     return set(&tab[i], cfg, value);
 }
 
+int ctt_opt_is_default(const struct ctt_opt *o, const void *cfg)
+{
+    union { int i[3]; float f[3]; const char *s; } plain = { { 0 } };
+    const char *p = (const char *)cfg + o->off, *s;
+
+    if (types[o->type].get(o, o->dflt, &plain) < 0)
+        return 0;
+    if (o->type != CTT_STRING)
+        return memcmp(p, &plain, types[o->type].size) == 0;
+    s = *(char *const *)p;
+    return s == plain.s || (s && plain.s && strcmp(s, plain.s) == 0);
+}
+
+static void note(int row, struct ctt_opt_seen *seen)
+{
+    if (row < CTT_OPT_MAX)
+        seen->row[row] = 1;
+}
+
 int ctt_opt_word(const struct ctt_opt *tab, void *cfg, char *word,
-                 uint64_t *seen)
+                 struct ctt_opt_seen *seen)
 {
     char *eq = strchr(word, '=');
     int rc = 0;
@@ -219,15 +239,15 @@ int ctt_opt_word(const struct ctt_opt *tab, void *cfg, char *word,
     CTT_CHECK(eq, CTT_EFORMAT, "'%s' is not key=value", word);
     *eq = '\0';
     CTT_TRY(ctt_opt_set(tab, cfg, word, eq + 1));
-    *seen |= UINT64_C(1) << ctt_opt_find(tab, word);
+    note(ctt_opt_find(tab, word), seen);
 out:
     return rc;
 }
 
-int ctt_opt_missing(const struct ctt_opt *tab, uint64_t seen)
+int ctt_opt_missing(const struct ctt_opt *tab, const struct ctt_opt_seen *seen)
 {
     for (int i = 0; tab[i].name; i++)
-        if (i < 64 && !tab[i].dflt && !(seen >> i & 1))
+        if (!tab[i].dflt && !(i < CTT_OPT_MAX && seen->row[i]))
             return ctt_error(CTT_EINVAL, "'%s' must be given", tab[i].name);
     return 0;
 }
@@ -300,7 +320,7 @@ static int row_of(const struct ctt_opt *tab, const char *word,
 
 /* Takes argv[*at] and, if it needs one, the value behind it. */
 static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
-                  int *at, uint64_t *seen)
+                  int *at, struct ctt_opt_seen *seen)
 {
     const char *word = argv[*at], *value;
     int i = row_of(tab, word, &value), rc = 0;
@@ -318,7 +338,7 @@ static int option(const struct ctt_opt *tab, void *cfg, int argc, char **argv,
     rc = set(&tab[i], cfg, value);
     if (rc < 0)
         rc = ctt_error(rc, "--%s", ctt_errmsg());
-    *seen |= i < 64 ? UINT64_C(1) << i : 0;
+    note(i, seen);
 out:
     return rc;
 }
@@ -339,7 +359,7 @@ int ctt_opt_main(const struct ctt_opt *tab, const char *usage, void *cfg,
                  int argc, char **argv, int *done)
 {
     int rc = 0, operands = 0, last = argc;
-    uint64_t seen = 0;
+    struct ctt_opt_seen seen = { { 0 } };
     char **word = ctt_calloc((size_t)argc + 1, sizeof(*word));
 
     *done = 0;
@@ -358,7 +378,7 @@ int ctt_opt_main(const struct ctt_opt *tab, const char *usage, void *cfg,
             CTT_TRY(option(tab, cfg, argc, argv, &i, &seen));
         }
     }
-    rc = ctt_opt_missing(tab, seen);
+    rc = ctt_opt_missing(tab, &seen);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "option --%s (see --help)", ctt_errmsg()));
     for (int i = 0; i < operands; i++)

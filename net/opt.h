@@ -26,21 +26,27 @@ struct ctt_opt {
     const char        *arg;       /* what help calls the value; NULL: VALUE */
 };
 
-enum { CTT_OPT_MAX = 96 };        /* rows in a table; those without a
-                                     default are among the first 64 */
+enum { CTT_OPT_MAX = 96 };        /* rows in a table */
+
+/* Which rows were given; starts as zeros. */
+struct ctt_opt_seen { char row[CTT_OPT_MAX]; };
 
 /* Strings point into the text they were given in, which must stay. */
 int  ctt_opt_defaults(const struct ctt_opt *tab, void *cfg);
 int  ctt_opt_set(const struct ctt_opt *tab, void *cfg, const char *name,
                  const char *value);
 
-/* Takes "name=value" (which it cuts in two); seen: bits of the rows given. */
+/* Takes "name=value" (which it cuts in two). */
 int  ctt_opt_word(const struct ctt_opt *tab, void *cfg, char *word,
-                  uint64_t *seen);
+                  struct ctt_opt_seen *seen);
 
 /* Fails for the first row without default that is not in seen. */
-int  ctt_opt_missing(const struct ctt_opt *tab, uint64_t seen);
+int  ctt_opt_missing(const struct ctt_opt *tab,
+                     const struct ctt_opt_seen *seen);
 int  ctt_opt_find(const struct ctt_opt *tab, const char *name);
+
+/* Whether the field of a row that has a default has that value. */
+int  ctt_opt_is_default(const struct ctt_opt *o, const void *cfg);
 
 /* " name=value" for each row, in the form that ctt_opt_set reads.  Rows whose
  * string is NULL are left out. */

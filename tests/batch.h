@@ -7,7 +7,8 @@
 #include "libtrain/step.h"
 #include "libtrain/way.h"
 
-enum { STEPS = 9, MOST = 1 << 14, ALL = -1, AUTO = -2 };
+enum { STEPS = 9, MOST = 1 << 14, ALL = CTT_KEEP_ALL,
+       AUTO = CTT_KEEP_AUTO };
 
 /* An input of one number is 0 or 1: it says what a mix takes. */
 struct batch_model {

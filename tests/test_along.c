@@ -78,8 +78,10 @@ static void along_open(struct along_rig *r, const struct along *a, int n,
     CHECK_OK(ctt_graph_add(r->g, "input b %s", a->b));
     CHECK_OK(ctt_graph_add(r->g, "conv p in=b out=%d %s",
                            (int)a->hidden * 4, a->pair));
-    CHECK_OK(ctt_graph_add(r->g, "conv z in=a %s out=%d %s", flags & PAIR ?
-                           "" : "plus=p", (int)a->hidden * 4, a->conv));
+    CHECK_OK(ctt_graph_add(r->g, "conv z in=a plus=p out=%d %s",
+                           (int)a->hidden * 4, a->conv));
+    CHECK_OK(ctt_graph_add(r->g, "state s of=l like=z c=%d", (int)a->hidden));
+    CHECK_OK(ctt_graph_add(r->g, "lstm l in=z,s"));
     p = &r->g->node[2];
     z = c->node = &r->g->node[3];
     c->stamp = 1;
@@ -101,7 +103,7 @@ static void along_open(struct along_rig *r, const struct along *a, int n,
         return;
     state = z->out;
     state.c = a->hidden;
-    c->lstm.node = z;    /* its kernel asks it nothing */
+    c->lstm.node = &r->g->node[5];
     c->lstm.keep = !!(flags & KEEP);
     c->lstm.old = values(r, state, n, view, 8);
     c->lstm.h = values(r, state, n, view, 9);
@@ -218,6 +220,33 @@ static void test_along_impl(void)
     ctt_dev_close(&d);
 }
 
+/* Where nothing goes along, each call has its own row and its own blame. */
+static void test_split(void)
+{
+    struct ctt_dev *d = open_dev("ref");
+    struct ctt_profile sum[6][CTT_PASSES] = { { { 0, 0 } } };
+    struct along_rig r;
+
+    along_open(&r, &alongs[1], 2, PAIR | LSTM);
+    ctt_dev_profile(d, r.g, sum);
+    CHECK_OK(ctt_dev_run(d, &r.call, CTT_FWD));
+    ctt_dev_profile(d, r.g, NULL);
+    for (int i = 0; i < r.g->count; i++)
+        CU_ASSERT_EQUAL(sum[i][CTT_FWD].calls, i == 2 || i == 3 || i == 5);
+    ctt_dev_blame(d, 1);
+    ((float *)r.call.lstm.old.data)[0] = NAN;
+    CU_ASSERT_EQUAL(ctt_dev_run(d, &r.call, CTT_FWD), CTT_ENAN);
+    CU_ASSERT(strncmp(ctt_errmsg(), "l: ", 3) == 0);
+    ((float *)r.call.in[0].data)[0] = NAN;
+    CU_ASSERT_EQUAL(ctt_dev_run(d, &r.call, CTT_FWD), CTT_ENAN);
+    CU_ASSERT(strncmp(ctt_errmsg(), "z: ", 3) == 0);
+    ((float *)r.call.pair.in.data)[0] = NAN;
+    CU_ASSERT_EQUAL(ctt_dev_run(d, &r.call, CTT_FWD), CTT_ENAN);
+    CU_ASSERT(strncmp(ctt_errmsg(), "p: ", 3) == 0);
+    along_close(&r, d);
+    ctt_dev_close(&d);
+}
+
 /* The way back through a plus input that lies in the result. */
 static void test_in_place(void)
 {
@@ -247,6 +276,7 @@ static CU_TestInfo tests[] = {
     { "what goes along", test_along },
     { "threads", test_along_threads },
     { "what went along", test_along_impl },
+    { "what did not go along", test_split },
     { "in place", test_in_place },
     CU_TEST_INFO_NULL
 };

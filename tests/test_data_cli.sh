@@ -49,7 +49,7 @@ says 0 '^training: 6 sequences' train tiny.net --data mnist:digits \
     --sequences 6 --val-sequences 2
 says 0 '^test: 2 sequences' train tiny.net --data mnist:digits \
     --sequences 6 --val-sequences 2
-says 1 'packed as 64x64x1 at 0 frames.*wants 32x32x1' train less.net \
+says 1 'packed as 64x64x1, the model wants 32x32x1' train less.net \
     --data a.h5
 says 1 'makes frames of 64x64x1, the model wants 32x32x1' train less.net \
     --data mnist:digits

@@ -57,7 +57,7 @@ static void motion_is_learnt(void)
 
 /* ---- going on ---- */
 
-struct watch { int64_t at; int now; double least; };
+struct watch { int64_t at; int now; double least; int falls, starts; };
 
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
@@ -67,21 +67,51 @@ static void on_progress(void *arg, const struct ctt_progress *p)
     w->least = p->truth < w->least ? p->truth : w->least;
 }
 
+static void on_say(void *arg, const char *line)
+{
+    struct watch *w = arg;
+
+    w->starts += strstr(line, "sampling starts") != NULL;
+    w->falls += strstr(line, "rate begins to fall") != NULL;
+}
+
 static int on_stop(void *arg)
 {
     return ((struct watch *)arg)->now;
 }
 
+/* Rows of two logs up to the columns that tell the time. */
+static int same_logs(const char *a, const char *b)
+{
+    FILE *f = fopen(a, "r"), *g = fopen(b, "r");
+    char s[512], t[512];
+    int rows = 0, same = 1;
+
+    CU_ASSERT_FATAL(f && g);
+    while (same && fgets(s, sizeof(s), f)) {
+        for (int k = 0; rows && k < 3; k++)    /* the last three */
+            *strrchr(s, ',') = '\0';
+        same = fgets(t, sizeof(t), g) && strncmp(s, t, strlen(s)) == 0;
+        rows++;
+    }
+    same &= !fgets(t, sizeof(t), g);
+    fclose(f);
+    fclose(g);
+    return same && rows == 6;
+}
+
 /* Stopped at a step and gone on with from the file. */
-static void check_resumed(const struct ctt_train_cfg *cfg, int at,
+static void check_resumed(struct ctt_train_cfg *cfg, int at,
                           const struct ctt_model *whole)
 {
-    struct watch w = { at, 0, 1 };
+    struct watch w = { at, 0, 1, 0, 0 };
     const struct ctt_events ev = { .arg = &w, .stop = on_stop,
                                    .progress = on_progress };
     struct ctt_model *m = dots_model(dot_net, 1);
     struct ctt_result r;
 
+    cfg->log_csv = clip_path("part.csv");
+    remove(cfg->log_csv);
     CHECK_OK(ctt_train(m, cfg, dots, dots_val, &ev, &r));
     CU_ASSERT(r.stopped && r.steps == at);
     ctt_model_free(&m);
@@ -90,35 +120,48 @@ static void check_resumed(const struct ctt_train_cfg *cfg, int at,
     CU_ASSERT(!r.stopped && r.steps == 25);
     CU_ASSERT(same_weights(m, whole));
     CU_ASSERT(strcmp(m->history, whole->history) == 0);
+    CU_ASSERT(same_logs(clip_path("whole.csv"), cfg->log_csv));
     ctt_model_free(&m);
 }
 
-/* Sampling that starts in the middle of an epoch, or by itself. */
+/* Sampling that starts in the middle of an epoch, or by itself; and where no
+ * test is better than the one before it, the rate falls too. */
 static void resumed_is_uninterrupted(void)
 {
-    static const int at[][2] = { { 3, 10 }, { 13, 22 } };
-    static const char *const starts[] = { "0.5", "auto" };
+    static const struct {
+        const char *start;
+        float lr;
+        int at[3], starts, falls;
+    } cases[] = {
+        { "0.5", 0.003f, { 3, 10 }, 0, 0 },
+        { "auto", 0.3f, { 13, 22 }, 1, 0 },    /* a test is worse */
+        { "auto", 1e-37f, { 10, 12, 17 }, 1, 1 },
+    };
 
-    for (size_t k = 0; k < CTT_LEN(starts); k++) {
-        struct watch w = { 0, 0, 1 };
-        const struct ctt_events ev = { .arg = &w, .progress = on_progress };
+    for (size_t k = 0; k < CTT_LEN(cases); k++) {
+        struct watch w = { 0, 0, 1, 0, 0 };
+        const struct ctt_events ev = { .arg = &w, .progress = on_progress,
+                                       .say = on_say };
         struct ctt_train_cfg cfg = dots_cfg();
         struct ctt_model *whole = dots_model(dot_net, 1);
         struct ctt_result r;
 
         dots_open();
-        cfg.sampling_start = starts[k];
+        cfg.sampling_start = cases[k].start;
         cfg.sampling_patience = 1;
         cfg.sampling_decay = 2;
         cfg.schedule = CTT_SAMPLED;
         cfg.step_epochs = 1;
         cfg.epochs = 5;
-        cfg.lr = k ? 0.3f : 0.003f;    /* so that a test is worse */
+        cfg.lr = cases[k].lr;
+        cfg.log_csv = clip_path("whole.csv");
         CHECK_OK(ctt_train(whole, &cfg, dots, dots_val, &ev, &r));
         CU_ASSERT(w.least < 0.5);
+        CU_ASSERT_EQUAL(w.starts, cases[k].starts);
+        CU_ASSERT(w.falls >= cases[k].falls);
         cfg.checkpoint = clip_path("ckpt");
-        for (size_t i = 0; i < CTT_LEN(at[k]); i++)
-            check_resumed(&cfg, at[k][i], whole);
+        for (int i = 0; i < 3 && cases[k].at[i]; i++)
+            check_resumed(&cfg, cases[k].at[i], whole);
         ctt_model_free(&whole);
     }
 }
@@ -188,6 +231,148 @@ static void settings_of_the_other_task_are_refused(void)
     CHECK_OK(ctt_train_check(&cfg));
     cfg.schedule = CTT_SAMPLED;
     CU_ASSERT_EQUAL(ctt_train_check(&cfg), CTT_EINVAL);
+}
+
+static void refused(const struct ctt_train_cfg *cfg, const char *says)
+{
+    CU_ASSERT_EQUAL(ctt_train_check(cfg), CTT_EINVAL);
+    if (strncmp(ctt_errmsg(), says, strlen(says)) != 0)
+        printf("\n    '%s', expected '%s'", ctt_errmsg(), says);
+    CU_ASSERT(strncmp(ctt_errmsg(), says, strlen(says)) == 0);
+}
+
+/* What nobody reads is a mistake too. */
+static void settings_that_do_nothing_are_refused(void)
+{
+    struct ctt_train_cfg cfg = dots_cfg();
+
+    cfg.sampling_patience++;    /* it starts at an epoch */
+    refused(&cfg, "--sampling-patience: goes with");
+    cfg.schedule = CTT_SAMPLED;
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.sampling_start = "off";
+    refused(&cfg, "--schedule=sampled: goes with");
+    cfg.schedule = CTT_COSINE;
+    cfg.sampling_patience--;
+    refused(&cfg, "--sampling-decay: goes with");
+    cfg = dots_cfg();
+    cfg.digits = 3;
+    refused(&cfg, "--digits: goes with mnist:DIR");
+    cfg.val = "mnist:there";
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.sequences++;
+    refused(&cfg, "--sequences: goes with --data=mnist:DIR");
+    cfg.data = "mnist:there";
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.max_frames = FRAMES;
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.max_frames--;
+    refused(&cfg, "--max-frames=6: a sequence has 7 frames");
+    cfg = dots_cfg();
+    cfg.keep = "2";
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg = clip_cfg();
+    cfg.keep = "2";
+    refused(&cfg, "--keep=2: goes with --window");
+    cfg.keep = "all";
+    cfg.val_sequences++;
+    refused(&cfg, "--val-sequences: goes with mnist:DIR");
+}
+
+/* The rate of --schedule=sampled waits for tests. */
+static void sampled_needs_tests(void)
+{
+    struct ctt_train_cfg cfg = dots_cfg();
+    struct ctt_model *m = dots_model(dot_net, 1);
+    struct ctt_result r;
+
+    dots_open();
+    cfg.schedule = CTT_SAMPLED;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, dots, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "no clips to test on") != NULL);
+    ctt_model_free(&m);
+}
+
+static void no_progress(void *arg, const struct ctt_progress *p)
+{
+    (void)p;
+    *(int *)arg = 1;
+}
+
+static int stop_then(void *arg)
+{
+    return *(int *)arg;
+}
+
+/* Another number in front, and another count, as an older program left. */
+static void older_checkpoints_are_named(void)
+{
+    struct ctt_train_cfg cfg = dots_cfg();
+    struct ctt_model *m = dots_model(dot_net, 1);
+    struct ctt_array *place = NULL;
+    struct ctt_result r;
+    int stop = 0;
+    const struct ctt_events ev = { .arg = &stop, .progress = no_progress,
+                                   .stop = stop_then };
+
+    dots_open();
+    cfg.checkpoint = clip_path("old.ckpt");
+    CHECK_OK(ctt_train(m, &cfg, dots, dots_val, &ev, &r));
+    ctt_model_free(&m);
+    CHECK_OK(ctt_model_load(cfg.checkpoint, 1, &m));
+    for (int i = 0; i < m->train->count; i++)
+        if (strcmp(m->train->array[i].name, "place") == 0)
+            place = &m->train->array[i];
+    CU_ASSERT_FATAL(place != NULL);
+    *(int64_t *)place->data = 2;
+    place->count--;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, dots, dots_val, NULL, &r), CTT_EFORMAT);
+    CU_ASSERT(strstr(ctt_errmsg(), "of another version: 2") != NULL);
+    ctt_model_free(&m);
+}
+
+/* Windows where a norm wants the whole clip: the plan and what it means. */
+static void watch_memory(void *arg, const char *line)
+{
+    if (strncmp(line, "memory: ", 8) == 0)
+        snprintf(arg, 256, "%s", line);
+}
+
+static void memory_is_told(void)
+{
+    static const char net[] =
+        "input x h=16 w=16 c=1 mean=0.1 std=0.5 colour=gray\n"
+        "conv e in=x out=3 kernel=3 pad=1\nnorm n in=e kind=batch\n"
+        "conv y in=n out=1\n";
+    static const struct { const char *keep; int window; const char *says; }
+    cases[] = {
+        { "all", 0, "" },
+        { "auto", 0, "2 of 2 windows of up to 6 steps are kept\n" },
+        { "all", 2, "4 of 4 windows of up to 2 steps are kept; statistics of "
+          "norms are then of a window\n" },
+        { "1", 2, "1 of 4 windows of up to 2 steps are kept, the others "
+          "computed again; statistics of norms are then of a window\n" },
+    };
+
+    dots_open();
+    for (size_t k = 0; k < CTT_LEN(cases); k++) {
+        struct ctt_train_cfg cfg = dots_cfg();
+        struct ctt_model *m = dots_model(net, 1);
+        char line[256] = "";
+        const struct ctt_events ev = { .arg = line, .say = watch_memory };
+        struct ctt_result r;
+
+        cfg.sampling_start = "off";
+        cfg.max_steps = 1;
+        cfg.keep = cases[k].keep;
+        cfg.window = cases[k].window;
+        CHECK_OK(ctt_train(m, &cfg, dots, NULL, &ev, &r));
+        if (*line)
+            strcat(line, "\n");
+        CU_ASSERT(!*cases[k].says == !*line &&
+                  strstr(line, cases[k].says) != NULL);
+        ctt_model_free(&m);
+    }
 }
 
 static void other_lengths_are_refused(void)
@@ -297,6 +482,11 @@ int main(void)
         { "cosine ends with --max-steps", cosine_ends_with_max_steps },
         { "settings of the other task are refused",
           settings_of_the_other_task_are_refused },
+        { "settings that do nothing are refused",
+          settings_that_do_nothing_are_refused },
+        { "--schedule=sampled needs tests", sampled_needs_tests },
+        { "older checkpoints are named", older_checkpoints_are_named },
+        { "memory is told", memory_is_told },
         { "other lengths are refused", other_lengths_are_refused },
         { "a step allocates nothing", a_step_allocates_nothing },
         { "allocations fail", allocations_fail },

@@ -180,7 +180,8 @@ static void check_auto(const struct batch_model *m)
         open_auto(m, bytes, 0, &r, &rc);
         if (rc < 0) {
             CU_ASSERT_EQUAL(rc, CTT_ENOMEM);
-            CU_ASSERT(strstr(ctt_errmsg(), "need at least") != NULL);
+            CU_ASSERT(strstr(ctt_errmsg(), m->batch ? "because"
+                                         : "need at least") != NULL);
             CU_ASSERT_EQUAL(again, STEPS);    /* nothing fitted so far */
             batch_close(&r);
             continue;
@@ -211,6 +212,36 @@ static void test_auto(void)
     CU_ASSERT_EQUAL(ctt_exec_plan(r.x).window, 2);
     CU_ASSERT_EQUAL(ctt_exec_plan(r.x).windows, 5);
     CU_ASSERT_EQUAL(ctt_exec_plan(r.x).kept, 5);
+    batch_close(&r);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* Norms of a whole clip: auto takes one window or none; other windows must be
+ * asked for, and are told. */
+static void test_auto_norms(void)
+{
+    const struct batch_model *m = &batch_models[FEEDBACK - 1];
+    struct batch r;
+    int64_t whole;
+    int rc;
+
+    CU_ASSERT_FATAL(m->batch);
+    open_auto(m, INT64_C(1) << 40, 0, &r, &rc);
+    CHECK_OK(rc);
+    whole = ctt_exec_plan(r.x).bytes;
+    CU_ASSERT(!ctt_exec_plan(r.x).parts);
+    batch_close(&r);
+    open_auto(m, whole - 1, 0, &r, &rc);
+    batch_refused(rc, CTT_ENOMEM, "b.");
+    batch_refused(rc, CTT_ENOMEM, "kind=batch takes the statistics of the "
+                  "whole clip; ");
+    batch_close(&r);
+    open_auto(m, whole - 1, 2, &r, &rc);
+    CHECK_OK(rc);
+    CU_ASSERT(ctt_exec_plan(r.x).parts && ctt_exec_plan(r.x).windows > 1);
+    batch_close(&r);
+    open_auto(m, 64, 2, &r, &rc);
+    batch_refused(rc, CTT_ENOMEM, "need at least");
     batch_close(&r);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
@@ -350,6 +381,29 @@ static void test_settings(void)
     }
 }
 
+/* Windows where nobody asked for any. */
+static void test_default_window(void)
+{
+    struct ctt_train_cfg cfg = { .keep = "2" };
+    struct ctt_memory m = { 0 };
+
+    batch_refused(ctt_memory_parse(&cfg, &m), CTT_EINVAL,
+                  "--keep=2: goes with --window");
+    cfg.task = CTT_PREDICT;
+    CHECK_OK(ctt_memory_parse(&cfg, &m));
+    CU_ASSERT(m.keep == 2 && m.window == 4);
+    cfg.keep = "all";
+    CHECK_OK(ctt_memory_parse(&cfg, &m));
+    CU_ASSERT_EQUAL(m.window, 4);
+    cfg.keep = "auto";
+    CHECK_OK(ctt_memory_parse(&cfg, &m));
+    CU_ASSERT_EQUAL(m.window, 0);
+    cfg.task = CTT_RECOGNISE;
+    cfg.keep = "all";
+    CHECK_OK(ctt_memory_parse(&cfg, &m));
+    CU_ASSERT_EQUAL(m.window, 0);
+}
+
 static CU_TestInfo tests[] = {
     { "recomputed is kept", test_recomputed },
     { "windows are one clip", test_windows },
@@ -357,10 +411,12 @@ static CU_TestInfo tests[] = {
     { "shorter clips", test_shorter },
     { "channels kept", test_channels },
     { "auto", test_auto },
+    { "auto and norms", test_auto_norms },
     { "no allocation", test_no_allocation },
     { "failing allocations", test_failing_allocations },
     { "refused", test_refused },
     { "settings", test_settings },
+    { "default window", test_default_window },
     CU_TEST_INFO_NULL
 };
 

@@ -305,6 +305,38 @@ static void test_options(void)
     }
 }
 
+/* Each of as many rows as there may be, if it has no default, must be given. */
+static void test_many_options(void)
+{
+    static struct ctt_opt tab[CTT_OPT_MAX + 1];
+    static char name[CTT_OPT_MAX][8];
+    int cfg[CTT_OPT_MAX], done;
+
+    for (int i = 0; i < CTT_OPT_MAX; i++) {
+        snprintf(name[i], sizeof(name[i]), "o%d", i);
+        tab[i] = (struct ctt_opt){ name[i], CTT_INT, (size_t)i * sizeof(int),
+                                   "7", "" };
+    }
+    for (int i = 0; i < CTT_OPT_MAX; i += 5) {
+        char word[16], *argv[] = { "t", word, NULL };
+        struct ctt_opt_seen seen = { { 0 } };
+
+        tab[i].dflt = NULL;
+        snprintf(word, sizeof(word), "--o%d=3", i);
+        CU_ASSERT_EQUAL(ctt_opt_main(tab, "t", cfg, 2, argv, &done), 2);
+        CU_ASSERT_EQUAL(cfg[i], 3);
+        CU_ASSERT(ctt_opt_main(tab, "t", cfg, 1, argv, &done) < 0);
+        CU_ASSERT(strstr(ctt_errmsg(), "must be given") != NULL);
+        CU_ASSERT(ctt_opt_missing(tab, &seen) < 0);
+        CHECK_OK(ctt_opt_word(tab, cfg, word + 2, &seen));
+        CHECK_OK(ctt_opt_missing(tab, &seen));
+        tab[i].dflt = "7";
+        CU_ASSERT(!ctt_opt_is_default(&tab[i], cfg));
+        cfg[i] = 7;
+        CU_ASSERT(ctt_opt_is_default(&tab[i], cfg));
+    }
+}
+
 static CU_TestInfo tests[] = {
     { "round trip", test_round_trip },
     { "errors", test_errors },
@@ -314,6 +346,7 @@ static CU_TestInfo tests[] = {
     { "schedule", test_schedule },
     { "feedback", test_feedback },
     { "options", test_options },
+    { "many options", test_many_options },
     CU_TEST_INFO_NULL
 };
 

@@ -6,6 +6,7 @@
 #include "net/h5.h"
 #include "tests/check.h"
 #include "tests/clip.h"
+#include "video/baseline.h"
 #include "video/quality.h"
 #include "video/save.h"
 #include "video/video.h"
@@ -36,6 +37,11 @@ static const char classifier[] =
     "conv y in=p out=3\n";
 static const char digits[] =
     "input x h=64 w=64 c=1 colour=gray\n"
+    "conv y in=x out=1 kernel=3 pad=1\n";
+
+/* The same for clips that are cut out of larger frames. */
+static const char scaled[] =
+    "input x h=64 w=64 c=1 colour=gray scale=1.25\n"
     "conv y in=x out=1 kernel=3 pad=1\n";
 
 static const char *model_file(const char *name, const char *text)
@@ -76,6 +82,7 @@ static void make_files(void)
     model_file("colour.ctt", in_colour);
     model_file("c.ctt", classifier);
     model_file("d.ctt", digits);
+    model_file("s.ctt", scaled);
 }
 
 /* ---- the program ---- */
@@ -283,16 +290,39 @@ static void test_video(void)
     }
 }
 
+/* Rates are fractions that any encoder takes. */
+static void test_rates(void)
+{
+    static const double fps[] = { 0.5, 23.976, 30000 / 1001.0, 119.88, 1000 };
+    struct ctt_saver *s = NULL;
+
+    for (size_t i = 0; i < CTT_LEN(fps) && ctt_saver_can("r.mp4"); i++) {
+        CHECK_OK(ctt_saver_open("r.mp4", CTT_SAVE_FINE, 32, 32, fps[i], &s));
+        ctt_saver_close(&s);
+    }
+    CU_ASSERT(ctt_saver_open("r.mp4", CTT_SAVE_FINE, 32, 32, 1e12, &s) < 0);
+    CU_ASSERT_PTR_NULL(s);
+}
+
 static void test_frames(void)
 {
+    static const char names[] = "long.mkv\0short.mkv";
     static float got[2 * NEXT * FRAME];
+    char name[sizeof(names)];
+    struct ctt_h5_shape text = { .size = 1, .rank = 1,
+                                 .dim = { sizeof(names) } };
     struct ctt_h5_shape s = { .size = 4, .rank = 5,
                               .dim = { 2, NEXT, H, W, 1 } };
     struct want *w = both();
     struct ctt_h5 *f = NULL;
+    int seen;
 
     CU_ASSERT_EQUAL(run(PREDICT "--frames f.h5 p.ctt long.mkv short.mkv"), 0);
     CHECK_OK(ctt_h5_open(clip_path("f.h5"), &f));
+    CHECK_OK(ctt_h5_get_int(f, "seen", &seen));
+    CU_ASSERT_EQUAL(seen, SEEN);
+    CHECK_OK(ctt_h5_read(f, "clips", &text, name));
+    CU_ASSERT(memcmp(name, names, sizeof(names)) == 0);
     CHECK_OK(ctt_h5_read(f, "prediction", &s, got));
     for (int k = 0; k < 2; k++)
         CHECK_CLOSE(got + k * NEXT * FRAME, w[k].guess, NEXT * FRAME, 1e-6);
@@ -311,7 +341,7 @@ static void test_frames(void)
 
 /* ---- numbers ---- */
 
-enum { MSE, PSNR, SSIM, SSIM2, LAST, NUMBERS };
+enum { MSE, PSNR, SSIM, SSIM2, LAST, LINEAR, NUMBERS };
 
 /* Of frame t ahead (t = NEXT: of all), the mean over the clips that have it. */
 static int numbers(const struct want *w, int t, double out[NUMBERS])
@@ -322,18 +352,24 @@ static int numbers(const struct want *w, int t, double out[NUMBERS])
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < NEXT && SEEN + i < w[k].f.count; i++) {
             const float *truth = w[k].truth + (SEEN + i) * FRAME;
-            struct ctt_quality q, last;
+            static float moved[FRAME];
+            struct ctt_quality q, last, linear;
 
             if (t < NEXT && i != t)
                 continue;
             CHECK_OK(ctt_quality(truth, w[k].guess + i * FRAME, H, W, 1, &q));
             CHECK_OK(ctt_quality(truth, w[k].truth + (SEEN - 1) * FRAME, H, W,
                                  1, &last));
+            CHECK_OK(ctt_baseline_linear(w[k].truth + (SEEN - 2) * FRAME,
+                                         w[k].truth + (SEEN - 1) * FRAME, H, W,
+                                         1, i + 1, moved));
+            CHECK_OK(ctt_quality(truth, moved, H, W, 1, &linear));
             out[MSE] += 1e3 * q.mse;
             out[PSNR] += q.psnr;
             out[SSIM] += q.ssim;
             out[SSIM2] += q.ssim2;
             out[LAST] += 1e3 * last.mse;
+            out[LINEAR] += 1e3 * linear.mse;
             n++;
         }
     for (int i = 0; i < NUMBERS; i++)
@@ -347,7 +383,8 @@ static void check_csv(char *csv)
     char *line = strtok(csv, "\n");
 
     CU_ASSERT_STRING_EQUAL(line, "ahead,clips,mse_x1000,psnr,ssim_range1,"
-                           "ssim_range2,last_frame_mse_x1000");
+                           "ssim_range2,last_frame_mse_x1000,"
+                           "linear_motion_mse_x1000");
     for (int t = 0; t <= NEXT; t++) {
         double want[NUMBERS], got[NUMBERS];
         int n = numbers(w, t, want), clips;
@@ -355,15 +392,28 @@ static void check_csv(char *csv)
 
         line = strtok(NULL, "\n");
         CU_ASSERT_FATAL(line != NULL);
-        CU_ASSERT_EQUAL(sscanf(line, "%7[^,],%d,%lf,%lf,%lf,%lf,%lf", name,
-                               &clips, &got[0], &got[1], &got[2], &got[3],
-                               &got[4]), 7);
+        CU_ASSERT_EQUAL(sscanf(line, "%7[^,],%d,%lf,%lf,%lf,%lf,%lf,%lf",
+                               name, &clips, &got[0], &got[1], &got[2],
+                               &got[3], &got[4], &got[5]), 8);
         CU_ASSERT_EQUAL(clips, t == NEXT ? 2 : n);
         CU_ASSERT(t == NEXT ? strcmp(name, "mean") == 0 : atoi(name) == t + 1);
         for (int i = 0; i < NUMBERS; i++)
             CU_ASSERT_DOUBLE_EQUAL(got[i], want[i], 1e-5 * fabs(want[i]));
     }
     CU_ASSERT_PTR_NULL(strtok(NULL, "\n"));
+}
+
+/* The three numbers after the name and the count of a row of the table. */
+static const char *row_start(const char *row)
+{
+    static char text[100];
+    char cell[3][24];
+
+    if (!row || sscanf(row, "%*s %*s %23s %23s %23s", cell[0], cell[1],
+                       cell[2]) != 3)
+        return "no such row";
+    snprintf(text, sizeof(text), "%s %s %s", cell[0], cell[1], cell[2]);
+    return text;
 }
 
 static void test_numbers(void)
@@ -376,8 +426,10 @@ static void test_numbers(void)
     csv = slurp("n.csv");
     check_csv(csv);
     ctt_free(csv);
-    snprintf(text, sizeof(text), "%.3f", want[MSE]);
-    CU_ASSERT(strstr(printed, text) && strstr(printed, "MSE x1e3") &&
+    snprintf(text, sizeof(text), "%.3f %.3f %.3f", want[MSE], want[LAST],
+             want[LINEAR]);
+    CU_ASSERT_STRING_EQUAL(row_start(strstr(printed, "\nmean")), text);
+    CU_ASSERT(strstr(printed, "MSE x1e3") &&
               strstr(printed, "SSIM range 2") && strstr(printed, "mean"));
     CU_ASSERT_EQUAL(run(PREDICT "--json --time p.ctt long.mkv short.mkv"), 0);
     snprintf(text, sizeof(text), "{\"ahead\":\"mean\",\"clips\":2,\"mse\":%.5f",
@@ -420,7 +472,7 @@ static void test_packs(void)
     csv = slurp("n.csv");
     check_csv(csv);
     ctt_free(csv);
-    says(run(PREDICT "d.ctt t.pack"), 1, "packed as 12x16x1 at 5 frames");
+    says(run(PREDICT "d.ctt t.pack"), 1, "packed as 12x16x1, the model wants");
     says(run(PREDICT "--split test p.ctt t.pack"), 1, "a pack has no parts");
     make_pack(3);
     CU_ASSERT_EQUAL(run("--observe 1 c.ctt t.pack"), 0);
@@ -446,6 +498,17 @@ static void test_input(void)
     ctt_free(csv);
 }
 
+/* Nobody asks for classes, also not for those without a clip. */
+static void test_classes(void)
+{
+    clip_folder("named");
+    clip_text("named/list", "../long.mkv 1\n../short.mkv 1\n");
+    clip_text("named/classInd.txt", "1 a\n2 b\n");
+    CU_ASSERT_EQUAL(run(PREDICT "--split train --csv n.csv p.ctt named/list"),
+                    0);
+    CU_ASSERT_STRING_EQUAL(complained, "");
+}
+
 static void test_mnist(void)
 {
     enum { IMAGES = 5, BYTES = 28 * 28, HEAD = 16 };
@@ -467,9 +530,13 @@ static void test_mnist(void)
     CU_ASSERT(strstr(first, "\nmean,2,") != NULL);
     CU_ASSERT_STRING_EQUAL(first, again);
     CU_ASSERT_STRING_NOT_EQUAL(first, other);
-    ctt_free(first);
     ctt_free(again);
     ctt_free(other);
+    CU_ASSERT_EQUAL(run(PREDICT "--sequences 2 --csv 2.csv s.ctt mnist:m"), 0);
+    again = slurp("2.csv");
+    CU_ASSERT_STRING_EQUAL(first, again);
+    ctt_free(first);
+    ctt_free(again);
     says(run("--predict 4096 --sequences 20000 --frames no.h5 d.ctt mnist:m"),
          1, "no.h5: 20000 clips need");
     says(run(PREDICT "p.ctt mnist:m"), 1, "makes frames of 64x64x1");
@@ -497,15 +564,73 @@ static void test_refused(void)
     says(run("p.ctt long.mkv"), 1, "p.ctt: predicts frames; say how many");
     says(run("--predict 4096 --input-frames 4096 --show 64 --strip no.png "
              "d.ctt long.mkv"), 1, "no.png: too large a picture");
-    says(run(PREDICT "--every 2 p.ctt long.mkv"), 2, "--predict goes with");
-    says(run("--strip no.png p.ctt long.mkv"), 2, "go with --predict");
     CU_ASSERT(!exists("no.png") && !exists("no.mp4") && !exists("no.h5") &&
               !exists("no.csv"));
     CU_ASSERT_EQUAL(run(PREDICT "--csv n.csv p.ctt bad.mkv long.mkv "
                         "short.mkv"), 0);
     CU_ASSERT(strstr(complained, "bad.mkv") &&
               strstr(complained, "1 of 3 clips skipped"));
-    says(run(PREDICT "--csv none/n.csv p.ctt long.mkv"), 1, "none/n.csv");
+}
+
+/* Options that would do nothing. */
+static void test_idle(void)
+{
+    static const struct { const char *args, *says; } idle[] = {
+        { PREDICT "--every 2 p.ctt long.mkv", "--every does not go with" },
+        { PREDICT "--observe 1 p.ctt long.mkv", "--observe does not go with" },
+        { PREDICT "--top 2 p.ctt long.mkv", "--top does not go with" },
+        { "--strip no.png c.ctt long.mkv", "--strip goes with --predict N" },
+        { "--input-frames 3 c.ctt long.mkv", "--input-frames goes with" },
+        { "--show 2 c.ctt long.mkv", "--show goes with" },
+        { PREDICT "--show 2 p.ctt long.mkv", "--show goes with --strip" },
+        { "--digits 3 c.ctt mnist:m", "--digits goes with --predict N" },
+        { PREDICT "--digits 3 p.ctt long.mkv", "and mnist:DIR" },
+        { PREDICT "--seed 3 p.ctt long.mkv", "--seed goes with" },
+        { PREDICT "--sequences 3 p.ctt long.mkv", "--sequences goes with" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(idle); i++)
+        says(run(idle[i].args), 2, idle[i].says);
+}
+
+/* No file is written over what is read, nor two into one; a folder that is not
+ * there shows before the work. */
+static void test_files(void)
+{
+    static const char *const twice[] = {
+        "--strip p.ctt p.ctt long.mkv", "--csv long.mkv p.ctt long.mkv",
+        "--csv ./n.csv --frames n.csv p.ctt long.mkv",
+        "--video v.mp4 --strip v.mp4 p.ctt long.mkv",
+    };
+    char args[300];
+
+    clip_text("n.csv", "");
+    for (size_t i = 0; i < CTT_LEN(twice); i++) {
+        snprintf(args, sizeof(args), PREDICT "%s", twice[i]);
+        says(run(args), 2, "given for two files");
+    }
+    clip_text("in", "long.mkv\n");
+    says(run(PREDICT "--frames long.mkv p.ctt -"), 1, "given for two files");
+    clip_text("in", "");
+    clip_text("list", "long.mkv\nshort.mkv\n");
+    says(run(PREDICT "--frames short.mkv p.ctt list"), 1,
+         "short.mkv: given for two files");
+    says(run(PREDICT "--csv none/n.csv p.ctt less.mkv"), 1,
+         "none/n.csv: cannot write it: No such file");
+    clip_folder("folder");
+    says(run(PREDICT "--csv folder p.ctt less.mkv"), 1, "is a folder");
+}
+
+/* Frames too small for SSIM are predicted all the same. */
+static void test_small(void)
+{
+    model_file("small.ctt", "input x h=6 w=8 c=1 colour=gray fps=5\n"
+               "conv y in=x out=1\n");
+    CU_ASSERT_EQUAL(run(PREDICT "--strip s.png small.ctt long.mkv"), 0);
+    CU_ASSERT(strstr(printed, "to measure: frames of 8x6 are too small")
+              != NULL);
+    says(run(PREDICT "--csv no.csv small.ctt long.mkv"), 1,
+         "no.csv: frames of 8x6 are too small");
 }
 
 /* An allocation that fails ends in one line. */
@@ -534,12 +659,17 @@ int main(void)
         { "strip", test_strip },
         { "colours", test_colours },
         { "video", test_video },
+        { "frame rates", test_rates },
         { "HDF5", test_frames },
         { "numbers", test_numbers },
         { "packs", test_packs },
         { "standard input", test_input },
+        { "classes", test_classes },
         { "Moving-MNIST", test_mnist },
         { "refused", test_refused },
+        { "options that do nothing", test_idle },
+        { "files given twice, or nowhere", test_files },
+        { "small frames", test_small },
         { "allocations that fail", test_memory },
         CU_TEST_INFO_NULL,
     };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_quality.c: MSE, PSNR and SSIM against a literal writing in double and
- * against numbers of scikit-image. */
+ * against numbers of scikit-image; what linear motion foresees. */
 #include "tests/check.h"
+#include "video/baseline.h"
 #include "video/quality.h"
 
 #include <math.h>
@@ -154,6 +155,55 @@ static void test_equal(void)
     CU_ASSERT_EQUAL(q.psnr, 100);
     CU_ASSERT_DOUBLE_EQUAL(q.ssim, 1, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(q.ssim2, 1, 1e-12);
+    for (int i = 0; i < 30 * 30; i++) {
+        truth[i] = 0.5f;
+        guess[i] = 0.500001f;
+    }
+    CHECK_OK(ctt_quality(truth, guess, 30, 30, 1, &q));
+    CU_ASSERT(q.mse > 0 && q.mse < 1e-11);
+    CU_ASSERT_EQUAL(q.psnr, 100);
+}
+
+/* ---- linear motion ---- */
+
+/* A square goes 2 down and 3 to the left a frame, till it is outside. */
+static float square(int t, int y, int x)
+{
+    y -= 9 + 2 * t;
+    x -= 16 - 3 * t;
+    return y >= 0 && y < 5 && x >= 0 && x < 5 ? 0.9f : 0.2f;
+}
+
+/* What has been found once is right for any time ahead. */
+static void test_motion(void)
+{
+    enum { H = 30, W = 29 };
+    static float before[H * W], last[H * W], want[H * W], got[H * W];
+    struct ctt_motion *m = NULL;
+
+    for (int i = 0; i < H * W; i++) {
+        before[i] = square(0, i / W, i % W);
+        last[i] = square(1, i / W, i % W);
+    }
+    CHECK_OK(ctt_motion_find(before, last, H, W, 1, &m));
+    for (int ahead = 12; ahead >= 0; ahead--) {
+        for (int i = 0; i < H * W; i++)
+            want[i] = square(1 + ahead, i / W, i % W);
+        ctt_motion_go_on(m, ahead, got);
+        CHECK_CLOSE(got, want, H * W, 0);
+        CHECK_OK(ctt_baseline_linear(before, last, H, W, 1, ahead, got));
+        CHECK_CLOSE(got, want, H * W, 0);
+    }
+    ctt_motion_free(&m);
+    CU_ASSERT_PTR_NULL(m);
+    for (long k = 1; k <= 3; k++) {
+        long live = ctt_live_blocks();
+        ctt_fail_alloc(k);
+        CU_ASSERT_EQUAL(ctt_motion_find(before, last, H, W, 1, &m),
+                        CTT_ENOMEM);
+        ctt_fail_alloc(0);
+        CU_ASSERT(!m && ctt_live_blocks() == live);
+    }
 }
 
 static void test_refused(void)
@@ -184,6 +234,7 @@ int main(void)
         { "a literal writing", test_literal },
         { "known numbers", test_known },
         { "equal pictures", test_equal },
+        { "linear motion", test_motion },
         { "refused", test_refused },
         { "no memory taken", test_memory },
         CU_TEST_INFO_NULL,

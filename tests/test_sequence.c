@@ -211,11 +211,15 @@ static void clips_too_short(void)
 
     other.w = 16;
     refuse(clip_path("a.h5"), "train", &other, &cfg, CTT_EINVAL,
-           "packed as 8x8x1 at 0 frames a second, the model wants 16x8x1");
+           "packed as 8x8x1, the model wants 16x8x1");
     other = small;
     other.fit = CTT_FIT_STRETCH;
     refuse(clip_path("a.h5"), "train", &other, &cfg, CTT_EINVAL,
-           "another colour= or fit=");
+           "packed with fit=crop, the model wants fit=stretch");
+    other = small;
+    other.fps = 12;
+    refuse(clip_path("a.h5"), "train", &other, &cfg, CTT_EINVAL,
+           "packed at 0 frames a second, the model wants 12");
     cfg.strict = 1;
     refuse(clip_path("a.h5"), "train", &small, &cfg, CTT_EFORMAT,
            "frames, 20 are needed");
@@ -362,10 +366,10 @@ static void digits_on_the_fly(void)
     CU_ASSERT_EQUAL(ctt_data_clips(val), 7);
     CU_ASSERT(!ctt_data_same(d, val) && !ctt_data_same(val, test));
     CU_ASSERT(ctt_data_same(val, val));
-    CHECK_OK(ctt_mnist_first("validation", 0, &v.first));
+    CHECK_OK(ctt_mnist_first("validation", &v.first));
     each_batch(val, 0, see_digits, &v);
     CU_ASSERT_EQUAL(v.count, 7);
-    CHECK_OK(ctt_mnist_first("test", 0, &v.first));
+    CHECK_OK(ctt_mnist_first("test", &v.first));
     each_batch(test, 0, see_digits, &v);
     CU_ASSERT_EQUAL(v.count, 14);
     ctt_data_close(&val);
@@ -374,6 +378,28 @@ static void digits_on_the_fly(void)
     d = open_data(path, "train", &grey, &cfg);
     each_batch(d, 77, see_digits, &c);
     CU_ASSERT(c.sum == a.sum);
+    ctt_data_close(&d);
+}
+
+/* How many there are is up to what they are for, whatever the split. */
+static void digits_by_purpose(void)
+{
+    struct ctt_train_cfg cfg = predict_cfg();
+    struct ctt_data *d;
+    char path[300];
+
+    snprintf(path, sizeof(path), "mnist:%s", clip_path("digits"));
+    cfg.split = "test";
+    d = open_data(path, "test", &grey, &cfg);
+    CU_ASSERT_EQUAL(ctt_data_clips(d), 10);
+    ctt_data_close(&d);
+    d = open_data(path, "train", &grey, &cfg);
+    CU_ASSERT_EQUAL(ctt_data_clips(d), 7);
+    ctt_data_close(&d);
+    cfg.split = "train";
+    cfg.data = "mnist:elsewhere";
+    d = open_data(path, "train", &grey, &cfg);
+    CU_ASSERT_EQUAL(ctt_data_clips(d), 7);
     ctt_data_close(&d);
 }
 
@@ -470,6 +496,7 @@ int main(void)
         { "clips too short", clips_too_short },
         { "any videos", any_videos },
         { "digits on the fly", digits_on_the_fly },
+        { "digits by purpose", digits_by_purpose },
         { "digits refused", digits_refused },
         { "allocations fail", allocations_fail },
         CU_TEST_INFO_NULL

@@ -68,8 +68,45 @@ says 0 'of [0-9]+ weights taken' "$bin/convtt-train" tiny.net \
 says 0 'y: out=12 is now 2' "$bin/convtt-train" tiny.net -o two.ctt \
     --data clips --classes <(printf 'Moving something up\n3\n') --max-steps 1
 
-# 3. Bad input: one line, the right status.
+# 3. Predicting the next frames of the same clips: whatever is kept, the same
+# model.
+cat > next.net << 'END'
+input x h=16 w=16 c=1 colour=gray fps=6 mean=0.45 std=0.25
+convlstm h in=x hidden=8 kernel=3
+conv y in=h out=1
+END
+cat > norm.net << 'END'
+input x h=16 w=16 c=1 colour=gray fps=6
+conv e in=x out=8 kernel=3 pad=1
+norm n in=e kind=batch
+conv y in=n out=1
+END
 train="$bin/convtt-train"
+next="$train --task predict --data clips --input-frames 4 --future-frames 3
+      --batch 4 --epochs 1 --max-steps 3 --threads 1"
+mnist="--data mnist:nothere"
+says 0 '^training: [0-9]+ sequences' $next next.net -o all.ctt --window 2
+says 0 'computed again' $next next.net -o none.ctt --window 2 --keep 0
+cmp -s all.ctt none.ctt || fail "what is computed again is another model"
+says 0 '^memory: [0-9]+ MB .* windows of up to 6 steps are kept$' \
+    $next next.net -o auto.ctt --keep auto
+says 0 '^memory: 0 MB .* computed again' $next next.net -o auto.ctt \
+    --keep auto --memory 1100K
+says 1 'need at least 1 MB' $next next.net -o a --keep auto --memory 10K
+says 1 'one window, because n: kind=batch' $next norm.net -o a --keep auto \
+    --memory 10K --sampling-start off
+says 1 'n: in a loop over time .*--sampling-start=off' $next norm.net -o a
+says 0 'of norms are then of a window' $next norm.net -o a --window 3 \
+    --sampling-start off
+says 1 'n: kind=batch takes' $next norm.net -o a --keep 1 --sampling-start off
+says 2 '--memory: goes with --keep auto' $next next.net -o a --memory 1G
+says 2 '--keep=1: goes with --window' $train tiny.net -o a --data clips --keep 1
+says 2 '--digits: goes with mnist:DIR' $next next.net -o a --digits 3
+says 1 'nothere' $next next.net -o a $mnist --digits 3
+says 2 '--max-frames=6: a sequence has 7 frames' $next next.net -o a \
+    --max-frames 6
+
+# 4. Bad input: one line, the right status.
 says 2 'unknown option .--epoch' $train tiny.net --epoch 3
 says 2 'epochs: bad value .x' $train tiny.net --epochs x
 says 2 'no model text' $train -o a --data clips

@@ -46,7 +46,7 @@ may_include() {
     net)      echo 'net/' ;;
     device)   echo 'net/|device/' ;;
     video)    echo 'net/|video/' ;;
-    libtrain) echo 'net/|device/(device|run)\.h|video/|libtrain/' ;;
+    libtrain) echo 'net/|device/(device|run|ewise)\.h|video/|libtrain/' ;;
     infer)    echo 'net/|device/(device|run)\.h|infer/' ;;
     compress) echo 'net/|compress/|infer/infer\.h' ;;
     tools)    echo 'net/|device/(device|run)\.h|tools/|'\

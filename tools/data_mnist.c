@@ -44,7 +44,7 @@ int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
     int rc = 0;
 
     ctt_tool_catch();
-    CTT_TRY(ctt_mnist_first(j->split, 0, &first));
+    CTT_TRY(ctt_mnist_first(j->split, &first));
     CTT_TRY(ctt_mnist_open(path, &m));
     CTT_CHECK(!ctt_tool_same_file(ctt_mnist_file(m), out), CTT_EINVAL,
               "%s: given for two files", out);

@@ -38,12 +38,6 @@ struct clip {
     double                 fps, ms;        /* ms: computing so far */
 };
 
-/* What failed was the session, whose library has its own last error. */
-static int session(int rc)
-{
-    return rc < 0 ? ctt_error(rc, "%s", ctt_infer_error()) : rc;
-}
-
 static double now_ms(void)
 {
     return 1e3 * ctt_tool_seconds();
@@ -98,7 +92,7 @@ static int answer(struct tool *t, struct clip *c, struct ctt_score *s)
     double start = now_ms(), ms;
     int rc = 0;
 
-    CTT_TRY(session(ctt_session_read(t->s, t->probs)));
+    CTT_TRY(ctt_infer_rc(ctt_session_read(t->s, t->probs)));
     ms = now_ms() - start;
     c->ms += ms;
     if (t->c.time)
@@ -119,10 +113,10 @@ static int push(struct tool *t, struct clip *c, const uint8_t *data, int frames)
 
     ctt_frame_size(&t->in, &w, &h);
     for (int i = 0; i < frames; i++)
-        ctt_frame_float(data + (size_t)i * (size_t)w * (size_t)h * t->in.c,
-                        &t->in, (w - t->in.w) / 2, (h - t->in.h) / 2, 0,
-                        t->frames + (size_t)i * t->in.w * t->in.h * t->in.c);
-    CTT_TRY(session(ctt_session_push_float(t->s, t->frames, frames)));
+        ctt_frame_middle(data + (size_t)i * (size_t)w * (size_t)h * t->in.c,
+                         w, h, &t->in, t->frames + (size_t)i * t->in.w *
+                         t->in.h * t->in.c);
+    CTT_TRY(ctt_infer_rc(ctt_session_push_float(t->s, t->frames, frames)));
     ms = now_ms() - start;
     c->ms += ms;
     c->seen += frames;
@@ -227,6 +221,7 @@ static struct ctt_clips_cfg which_clips(const struct tool *t)
         .label = t->label, .labels = t->classes };
 
     if (t->c.predict.count) {
+        c.labels = CTT_LABELS_ANY;
         c.sequences = t->c.predict.sequences;
         c.digits = t->c.predict.digits;
         c.seed = t->c.predict.seed;
@@ -331,9 +326,9 @@ static int open_model(struct tool *t, const char *path)
     double start = now_ms();
     int rc;
 
-    CTT_TRY(session(ctt_infer_open(path, ctt_infer_devices[t->c.device],
+    CTT_TRY(ctt_infer_rc(ctt_infer_open(path, ctt_infer_devices[t->c.device],
                                    t->c.threads, &t->m)));
-    CTT_TRY(session(ctt_session_open(t->m, &t->s)));
+    CTT_TRY(ctt_infer_rc(ctt_session_open(t->m, &t->s)));
     t->open_ms = now_ms() - start;
     look_at_model(t);
     t->label = ctt_calloc((size_t)t->classes + 1, sizeof(*t->label));
@@ -436,7 +431,8 @@ int main(int argc, char **argv)
     if (argc - first < 2)
         return ctt_tool_die(CTT_EXIT_USAGE, "a model and clips must be given "
                             "(see --help)");
-    if (ctt_infer_check(&t.c) < 0 || set_shares(&t) < 0)
+    if (ctt_infer_check(&t.c, argv + first, argc - first) < 0 ||
+        set_shares(&t) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (open_model(&t, argv[first]) < 0 ||
         run(&t, argv[first], argv + first + 1, argc - first - 1) < 0)

@@ -49,17 +49,15 @@ out:
 static int open_mnist(struct ctt_clips *o, const char *path,
                       const struct ctt_clips_cfg *c)
 {
-    const int side = CTT_MNIST_SIDE;
+    const char *dir = ctt_mnist_path(path);
     int rc = 0;
 
     CTT_CHECK(c->sequences > 0, CTT_EINVAL,
               "%s: has no classes, it is for --predict", path);
     CTT_CHECK(!c->classes, CTT_EINVAL, "%s: has no classes", path);
-    CTT_CHECK(o->in.h == side && o->in.w == side && o->in.c == 1, CTT_EINVAL,
-              "%s: makes frames of %dx%dx1, the model wants %dx%dx%d", path,
-              side, side, o->in.w, o->in.h, o->in.c);
-    CTT_TRY(ctt_mnist_first(c->split ? c->split : "test", 0, &o->first));
-    CTT_TRY(ctt_mnist_open(ctt_mnist_path(path), &o->mnist));
+    CTT_TRY(ctt_mnist_fits(dir, &o->in));
+    CTT_TRY(ctt_mnist_first(c->split ? c->split : "test", &o->first));
+    CTT_TRY(ctt_mnist_open(dir, &o->mnist));
     CTT_TRY(list_sequences(path, c->sequences, &o->own));
     o->digits = c->digits;
     o->seed = c->seed;
@@ -68,69 +66,7 @@ out:
     return rc;
 }
 
-static int draw(const struct ctt_clips *c, int i, int frames,
-                struct ctt_frames *out)
-{
-    struct ctt_frames f = { .count = frames, .h = c->in.h, .w = c->in.w,
-                            .c = 1 };
-    int rc;
-
-    f.data = ctt_calloc((size_t)frames * (size_t)f.h, (size_t)f.w);
-    CTT_TRY(f.data ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_mnist_draw(c->mnist, (uint64_t)c->seed, c->first + i,
-                           c->digits, frames, f.data));
-    *out = f;
-    f.data = NULL;
-out:
-    ctt_frames_free(&f);
-    return rc;
-}
-
-/* ---- packs ---- */
-
-static int fits(const char *path, const struct ctt_input *a,
-                const struct ctt_input *b)
-{
-    int aw, ah, bw, bh, rc = 0;
-
-    ctt_frame_size(a, &aw, &ah);
-    ctt_frame_size(b, &bw, &bh);
-    CTT_CHECK(aw == bw && ah == bh && a->c == b->c && a->fps == b->fps &&
-              a->colour == b->colour && a->fit == b->fit, CTT_EINVAL,
-              "%s: packed as %dx%dx%d at %g frames a second, the model wants "
-              "%dx%dx%d at %g", path, aw, ah, a->c, (double)a->fps, bw, bh,
-              b->c, (double)b->fps);
-out:
-    return rc;
-}
-
-/* A model without names calls its classes 0, 1 ... */
-static int is_number(const char *s, int i)
-{
-    char number[16];
-
-    snprintf(number, sizeof(number), "%d", i);
-    return strcmp(s, number) == 0;
-}
-
-/* A pack knows its classes by its own numbers, which must be the model's. */
-static int same_labels(const char *path, const struct ctt_list *l,
-                       const struct ctt_clips_cfg *c)
-{
-    int rc = 0;
-
-    if (!c->labels || !l->labels)
-        return 0;
-    CTT_CHECK(l->labels == c->labels, CTT_EINVAL,
-              "%s: has %d classes, the model %d", path, l->labels, c->labels);
-    for (int i = 0; i < l->labels; i++)
-        CTT_CHECK(strcmp(l->label[i], c->label[i]) == 0 ||
-                  is_number(c->label[i], i), CTT_EINVAL,
-                  "%s: class %d is '%s', the model's is '%s'", path, i,
-                  l->label[i], c->label[i]);
-out:
-    return rc;
-}
+/* ---- all kinds ---- */
 
 static int open_pack(struct ctt_clips *o, const char *path,
                      const struct ctt_clips_cfg *c)
@@ -143,19 +79,18 @@ static int open_pack(struct ctt_clips *o, const char *path,
               path);
     CTT_TRY(ctt_pack_open(path, &o->pack));
     o->list = ctt_pack_list(o->pack);
-    CTT_TRY(fits(path, ctt_pack_input(o->pack), &o->in));
-    CTT_TRY(same_labels(path, o->list, c));
+    CTT_TRY(ctt_pack_fits(o->pack, &o->in));
+    if (c->labels > 0)
+        CTT_TRY(ctt_pack_same_labels(o->pack, c->label, c->labels));
 out:
     return rc;
 }
 
-/* ---- all of them ---- */
-
 static int open_split(struct ctt_clips *o, const char *path, const char *split,
                       const struct ctt_clips_cfg *c)
 {
-    return ctt_list_open(path, split, c->labels ? c->label : NULL, c->labels,
-                         c->classes, &o->own);
+    return ctt_list_open(path, split, c->labels > 0 ? c->label : NULL,
+                         c->labels, c->classes, &o->own);
 }
 
 static int open_list(struct ctt_clips *o, const char *path,
@@ -212,7 +147,8 @@ int ctt_clips_load(const struct ctt_clips *c, int i, int max,
     int rc;
 
     if (c->mnist)
-        return draw(c, i, max, out);
+        return ctt_mnist_frames(c->mnist, (uint64_t)c->seed, c->first + i,
+                                c->digits, max, out);
     if (!c->pack)
         return ctt_frames_load(c->list->item[i].path, &c->in, max, out);
     rc = ctt_pack_read(c->pack, i, out);

@@ -6,7 +6,8 @@
 
 #include "video/video.h"
 
-/* Which clips.  label: the model's classes; labels 0: it has none. */
+/* Which clips.  label: the model's classes; labels CTT_LABELS_ANY: it has none
+ * and asks for none. */
 struct ctt_clips_cfg {
     const char  *split, *classes;
     char *const *label;

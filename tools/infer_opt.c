@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_opt.c: the settings of convtt-infer. */
 #include "tools/infer_opt.h"
+#include "tools/infer_files.h"
+
+#include <string.h>
 
 const char ctt_infer_usage[] =
     "convtt-infer [options] MODEL CLIP|LIST|FOLDER|PACK|mnist:DIR|- "
@@ -37,8 +40,8 @@ const struct ctt_opt ctt_infer_opts[] = {
       "as HDF5", .arg = "FILE" },
     { "csv", CTT_STRING, FIELD(predict.csv), "", "predict: the metrics as a "
       "table", .arg = "FILE" },
-    { "sequences", CTT_INT, FIELD(predict.sequences), "100", "mnist: how many",
-      1, 1000000, .arg = "N" },
+    { "sequences", CTT_INT, FIELD(predict.sequences), "100", "mnist: how many; "
+      "5000 are the published test", 1, 1000000, .arg = "N" },
     { "digits", CTT_INT, FIELD(predict.digits), "2", "mnist: digits a "
       "sequence", 1, CTT_MNIST_DIGITS, .arg = "N" },
     { "seed", CTT_INT, FIELD(predict.seed), "1", "mnist: same seed, same "
@@ -57,16 +60,59 @@ const struct ctt_opt ctt_infer_opts[] = {
     { .name = NULL }
 };
 
-int ctt_infer_check(const struct ctt_infer_set *c)
+/* What a setting is for; to give it for anything else is a mistake. */
+enum use { ANSWERS, PREDICTS, SHOWS, DRAWS, USES };
+
+static const char *const with[USES] = {
+    [ANSWERS] = "does not go with --predict",
+    [PREDICTS] = "goes with --predict N",
+    [SHOWS] = "goes with --strip and --video",
+    [DRAWS] = "goes with --predict N and mnist:DIR",
+};
+
+static const struct { const char *name; enum use use; } only[] = {
+    { "observe", ANSWERS }, { "every", ANSWERS }, { "top", ANSWERS },
+    { "input-frames", PREDICTS }, { "strip", PREDICTS },
+    { "video", PREDICTS }, { "frames", PREDICTS }, { "csv", PREDICTS },
+    { "show", SHOWS }, { "sequences", DRAWS }, { "digits", DRAWS },
+    { "seed", DRAWS },
+};
+
+/* "-" may name them too. */
+static int draws(char **path, int paths)
+{
+    for (int i = 0; i < paths; i++)
+        if (ctt_mnist_path(path[i]) || strcmp(path[i], "-") == 0)
+            return 1;
+    return 0;
+}
+
+static int check_uses(const struct ctt_infer_set *c, char **path, int paths)
 {
     const struct ctt_predict *p = &c->predict;
+    const int used[USES] = { [ANSWERS] = !p->count, [PREDICTS] = p->count > 0,
+        [SHOWS] = p->strip || p->video,
+        [DRAWS] = p->count && draws(path, paths) };
     int rc = 0;
 
-    CTT_CHECK(!p->count || (!c->observe && !c->every), CTT_EINVAL,
-              "--predict goes with neither --observe nor --every");
-    CTT_CHECK(p->count || !(p->strip || p->video || p->frames || p->csv),
-              CTT_EINVAL, "--strip, --video, --frames and --csv go with "
-              "--predict N");
+    for (size_t i = 0; i < CTT_LEN(only); i++) {
+        int k = ctt_opt_find(ctt_infer_opts, only[i].name);
+        CTT_CHECK(used[only[i].use] ||
+                  ctt_opt_is_default(&ctt_infer_opts[k], c), CTT_EINVAL,
+                  "--%s %s", only[i].name, with[only[i].use]);
+    }
+out:
+    return rc;
+}
+
+int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths)
+{
+    int rc;
+
+    CTT_TRY(check_uses(c, path + 1, paths - 1));
+    CTT_TRY(ctt_predict_apart(&c->predict));
+    for (int i = 0; i < paths; i++)
+        CTT_TRY(ctt_predict_spares(&c->predict, path[i]));
 out:
     return rc;
 }

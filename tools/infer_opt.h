@@ -16,7 +16,8 @@ extern const struct ctt_opt    ctt_infer_opts[];
 extern const char              ctt_infer_usage[];
 extern const char *const       ctt_infer_devices[];    /* names of .device */
 
-/* Fails for settings that exclude each other. */
-int ctt_infer_check(const struct ctt_infer_set *c);
+/* Fails for settings that exclude each other or would do nothing, and for a
+ * file to be written that is given twice.  path: the model and the operands. */
+int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths);
 
 #endif

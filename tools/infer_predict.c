@@ -4,8 +4,10 @@
 #include "tools/infer_predict.h"
 #include "net/file.h"
 #include "net/h5.h"
+#include "tools/infer_files.h"
 #include "tools/infer_show.h"
 #include "tools/tool.h"
+#include "video/baseline.h"
 #include "video/quality.h"
 
 #include <math.h>
@@ -23,23 +25,38 @@ struct ctt_predictor {
     size_t             size;       /* floats a frame */
     struct ctt_clips **source;
     int                sources, room, clips, done, skipped;
+    int                measures;   /* frames are large enough for that */
     float             *frame;      /* one, as the session has it */
+    float             *moved;      /* one, by linear motion */
     float             *truth;      /* of a clip, values in 0..1 */
     float             *guess;
     float             *all_truth, *all_guess;    /* of all clips */
+    const char       **name;       /* theirs */
     int                any_truth;
     struct ctt_show    show;
     struct ctt_ahead  *ahead;      /* a row a frame ahead */
     double             start;
 };
 
-/* What failed was the session, whose library has its own last error. */
-static int session(int rc)
+int ctt_infer_rc(int rc)
 {
     return rc < 0 ? ctt_error(rc, "%s", ctt_infer_error()) : rc;
 }
 
 /* ---- opening ---- */
+
+static int check_files(const struct ctt_predictor *p)
+{
+    int rc;
+
+    CTT_TRY(ctt_predict_can_write(p->w.set));
+    CTT_CHECK(p->measures || !p->w.set->csv, CTT_EINVAL,
+              "%s: frames of %dx%d are too small to be measured",
+              p->w.set->csv, p->w.in->w, p->w.in->h);
+    CTT_TRY(ctt_show_check(p->w.set->strip, p->w.set->video, &p->show));
+out:
+    return rc;
+}
 
 static int make_room(struct ctt_predictor *p)
 {
@@ -47,12 +64,13 @@ static int make_room(struct ctt_predictor *p)
     size_t ahead = (size_t)c->count, all = ahead + (size_t)c->seen;
 
     p->frame = ctt_calloc(p->size, sizeof(float));
+    p->moved = ctt_calloc(p->size, sizeof(float));
     p->truth = ctt_calloc(all * p->size, sizeof(float));
     p->guess = ctt_calloc(ahead * p->size, sizeof(float));
     p->ahead = ctt_calloc(ahead, sizeof(*p->ahead));
     p->show.clip = ctt_calloc((size_t)c->show, sizeof(*p->show.clip));
-    return p->frame && p->truth && p->guess && p->ahead && p->show.clip
-           ? 0 : CTT_ENOMEM;
+    return p->frame && p->moved && p->truth && p->guess && p->ahead &&
+           p->show.clip ? 0 : CTT_ENOMEM;
 }
 
 int ctt_predictor_open(const struct ctt_predict_with *w,
@@ -72,7 +90,8 @@ int ctt_predictor_open(const struct ctt_predict_with *w,
     p->show = (struct ctt_show){ .in = w->in, .seen = w->set->seen,
         .ahead = w->set->count, .clips = w->set->show,
         .fps = (double)w->in->fps };
-    CTT_TRY(ctt_show_check(w->set->strip, w->set->video, &p->show));
+    p->measures = w->in->h >= CTT_QUALITY_SIDE && w->in->w >= CTT_QUALITY_SIDE;
+    CTT_TRY(check_files(p));
     p->show.clips = 0;
     CTT_TRY(make_room(p));
     *out = p;
@@ -96,14 +115,29 @@ void ctt_predictor_close(struct ctt_predictor **predictor)
     }
     ctt_free(p->source);
     ctt_free(p->frame);
+    ctt_free(p->moved);
     ctt_free(p->truth);
     ctt_free(p->guess);
     ctt_free(p->all_truth);
     ctt_free(p->all_guess);
+    ctt_free(p->name);
     ctt_free(p->show.clip);
     ctt_free(p->ahead);
     ctt_free(p);
     *predictor = NULL;
+}
+
+/* What a list names is read too; the ids in a pack are no files. */
+static int spare_clips(const struct ctt_predictor *p, const char *path)
+{
+    const struct ctt_list *l = ctt_clips_list(p->source[p->sources]);
+    int rc;
+
+    CTT_TRY(ctt_predict_spares(p->w.set, path));
+    for (int i = 0; i < l->count && !ctt_pack_is(path); i++)
+        CTT_TRY(ctt_predict_spares(p->w.set, l->item[i].path));
+out:
+    return rc;
 }
 
 int ctt_predictor_add(struct ctt_predictor *p, const char *path)
@@ -119,6 +153,7 @@ int ctt_predictor_add(struct ctt_predictor *p, const char *path)
     }
     CTT_TRY(ctt_clips_open(path, &p->w.which, p->w.in,
                            &p->source[p->sources]));
+    rc = spare_clips(p, path);
     p->clips += ctt_clips_list(p->source[p->sources++])->count;
 out:
     return rc;
@@ -126,17 +161,12 @@ out:
 
 /* ---- one clip ---- */
 
-static float clamp(float v)
-{
-    return v < 0 ? 0 : v > 1 ? 1 : v;
-}
-
-/* Stored frame i of a clip, cut from its middle. */
+/* Stored frame i of a clip. */
 static void take(const struct ctt_frames *f, int i, const struct ctt_input *in,
                  float *to)
 {
-    ctt_frame_float(f->data + (size_t)i * f->w * f->h * f->c, in,
-                    (f->w - in->w) / 2, (f->h - in->h) / 2, 0, to);
+    ctt_frame_middle(f->data + (size_t)i * f->w * f->h * f->c, f->w, f->h, in,
+                     to);
 }
 
 static int time_taken(const struct ctt_predictor *p, double start)
@@ -145,30 +175,26 @@ static int time_taken(const struct ctt_predictor *p, double start)
                                       1e3 * (ctt_tool_seconds() - start)) : 0;
 }
 
-static int push(struct ctt_predictor *p)
-{
-    return session(ctt_session_push_float(p->w.session, p->frame, 1));
-}
-
 /* The session sees the first frames, then what it predicts itself. */
 static int foresee(struct ctt_predictor *p, const struct ctt_frames *f)
 {
     const struct ctt_predict *c = p->w.set;
     const float *mean = p->w.in->mean, *std = p->w.in->std;
+    struct ctt_session *s = p->w.session;
     int rc = 0;
 
-    ctt_session_reset(p->w.session);
+    ctt_session_reset(s);
     for (int i = 0; i < c->seen + c->count - 1; i++) {
         double start = ctt_tool_seconds();
         if (i < c->seen)
             take(f, i, p->w.in, p->frame);
-        CTT_TRY(push(p));
+        CTT_TRY(ctt_infer_rc(ctt_session_push_float(s, p->frame, 1)));
         if (i + 1 >= c->seen) {
             float *to = p->guess + (size_t)(i + 1 - c->seen) * p->size;
-            CTT_TRY(session(ctt_session_predict(p->w.session, 1, p->frame)));
+            CTT_TRY(ctt_infer_rc(ctt_session_predict(s, 1, p->frame)));
             for (size_t j = 0; j < p->size; j++) {
                 size_t k = j % (size_t)p->w.in->c;
-                to[j] = clamp(p->frame[j] * std[k] + mean[k]);
+                to[j] = ctt_unit(p->frame[j] * std[k] + mean[k]);
             }
         }
         CTT_TRY(time_taken(p, start));
@@ -177,15 +203,25 @@ out:
     return rc;
 }
 
-static double mean_square(const float *a, const float *b, size_t n)
+/* Frame t's numbers; m: how what was seen moves. */
+static int measure_one(const struct ctt_predictor *p, int t,
+                       const struct ctt_motion *m, struct ctt_ahead *out)
 {
-    double sum = 0;
+    const struct ctt_input *in = p->w.in;
+    const float *truth = p->truth + (size_t)t * p->size;
+    int seen = p->w.set->seen, rc = 0;
+    struct ctt_quality q;
 
-    for (size_t i = 0; i < n; i++) {
-        double e = (double)a[i] - (double)b[i];
-        sum += e * e;
-    }
-    return sum / (double)n;
+    CTT_TRY(ctt_quality(truth, p->guess + (size_t)(t - seen) * p->size, in->h,
+                        in->w, in->c, &q));
+    ctt_motion_go_on(m, t - seen + 1, p->moved);
+    *out = (struct ctt_ahead){ .clips = 1, .mse = q.mse, .psnr = q.psnr,
+        .ssim = q.ssim, .ssim2 = q.ssim2,
+        .last = ctt_mean_square(truth, p->truth + (size_t)(seen - 1) * p->size,
+                                (int64_t)p->size),
+        .linear = ctt_mean_square(truth, p->moved, (int64_t)p->size) };
+out:
+    return rc;
 }
 
 /* Adds to the rows, and to `all` of this clip. */
@@ -193,21 +229,21 @@ static int measure(struct ctt_predictor *p, int known, struct ctt_ahead *all)
 {
     int seen = p->w.set->seen, rc = 0;
     const float *last = p->truth + (size_t)(seen - 1) * p->size;
+    struct ctt_motion *m = NULL;
 
+    if (!p->measures || known == seen)
+        return 0;
+    CTT_TRY(ctt_motion_find(seen > 1 ? last - p->size : last, last, p->w.in->h,
+                            p->w.in->w, p->w.in->c, &m));
     for (int t = seen; t < known; t++) {
-        const float *truth = p->truth + (size_t)t * p->size;
-        struct ctt_quality q;
         struct ctt_ahead one;
 
-        CTT_TRY(ctt_quality(truth, p->guess + (size_t)(t - seen) * p->size,
-                            p->w.in->h, p->w.in->w, p->w.in->c, &q));
-        one = (struct ctt_ahead){ .clips = 1, .mse = q.mse, .psnr = q.psnr,
-            .ssim = q.ssim, .ssim2 = q.ssim2,
-            .last = mean_square(truth, last, p->size) };
+        CTT_TRY(measure_one(p, t, m, &one));
         ctt_ahead_add(&p->ahead[t - seen], &one);
         ctt_ahead_add(all, &one);
     }
 out:
+    ctt_motion_free(&m);
     return rc;
 }
 
@@ -216,7 +252,7 @@ static uint8_t *bytes(const float *x, size_t n)
     uint8_t *p = ctt_calloc(n, 1);
 
     for (size_t i = 0; p && i < n; i++)
-        p[i] = (uint8_t)lrintf(255 * clamp(x[i]));
+        p[i] = (uint8_t)lrintf(255 * x[i]);
     return p;
 }
 
@@ -239,7 +275,7 @@ out:
 }
 
 /* For --frames: what is not known is no number. */
-static void keep_all(struct ctt_predictor *p, int known)
+static void keep_all(struct ctt_predictor *p, const char *name, int known)
 {
     size_t n = (size_t)p->w.set->count * p->size;
     size_t there = (size_t)(known - p->w.set->seen) * p->size;
@@ -250,6 +286,7 @@ static void keep_all(struct ctt_predictor *p, int known)
            there * sizeof(float));
     for (size_t i = there; i < n; i++)
         truth[i] = NAN;
+    p->name[p->done] = name;
     p->any_truth |= there > 0;
 }
 
@@ -275,7 +312,7 @@ static int predict(struct ctt_predictor *p, const struct ctt_item *item,
     if (p->show.clips < p->w.set->show && (p->w.set->strip || p->w.set->video))
         CTT_TRY(keep_shown(p, f));
     if (p->w.set->frames)
-        keep_all(p, f->count);
+        keep_all(p, item->path, f->count);
     p->done++;
     if (p->w.json)
         ctt_say_predicted(&said);
@@ -302,8 +339,7 @@ static int run_clip(struct ctt_predictor *p, const struct ctt_clips *from,
     if (rc < 0 && rc != CTT_ENOMEM && !p->w.strict) {
         ctt_tool_warn("%s; skipped", ctt_errmsg());
         p->skipped++;
-        rc = 0;
-        goto out;
+        return 0;
     }
     CTT_TRY(rc);
     CTT_TRY(predict(p, &ctt_clips_list(from)->item[i], &f));
@@ -323,7 +359,7 @@ static int write_csv(const struct ctt_predictor *p)
 
     CTT_TRY(text ? 0 : CTT_ENOMEM);
     n += snprintf(text, room, "ahead,clips,mse_x1000,psnr,ssim_range1,"
-                  "ssim_range2,last_frame_mse_x1000\n");
+                  "ssim_range2,last_frame_mse_x1000,linear_motion_mse_x1000\n");
     for (int i = 0; i <= rows; i++) {
         struct ctt_ahead m = ctt_ahead_mean(p->ahead, rows, i);
         if (m.clips && i < rows)
@@ -332,8 +368,9 @@ static int write_csv(const struct ctt_predictor *p)
             n += snprintf(text + n, room - (size_t)n, "mean");
         if (m.clips)
             n += snprintf(text + n, room - (size_t)n,
-                          ",%d,%.9g,%.9g,%.9g,%.9g,%.9g\n", m.clips,
-                          1e3 * m.mse, m.psnr, m.ssim, m.ssim2, 1e3 * m.last);
+                          ",%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", m.clips,
+                          1e3 * m.mse, m.psnr, m.ssim, m.ssim2, 1e3 * m.last,
+                          1e3 * m.linear);
     }
     CTT_TRY(ctt_file_replace(p->w.set->csv, (const uint8_t *)text, n));
 out:
@@ -341,25 +378,50 @@ out:
     return rc;
 }
 
+/* The clips' names, each ended by a 0. */
+static int join_names(const struct ctt_predictor *p, char **out, int64_t *size)
+{
+    size_t n = 0;
+    char *text;
+
+    for (int i = 0; i < p->done; i++)
+        n += strlen(p->name[i]) + 1;
+    text = *out = ctt_calloc(n, 1);
+    if (!text)
+        return CTT_ENOMEM;
+    for (int i = 0; i < p->done; i++) {
+        strcpy(text, p->name[i]);
+        text += strlen(text) + 1;
+    }
+    *size = (int64_t)n;
+    return 0;
+}
+
 static int write_frames(const struct ctt_predictor *p)
 {
     const struct ctt_input *in = p->w.in;
     struct ctt_h5_shape s = { .size = sizeof(float), .rank = 5,
         .dim = { p->done, p->w.set->count, in->h, in->w, in->c } };
+    struct ctt_h5_shape text = { .size = 1, .rank = 1 };
     int64_t n = (int64_t)p->done * p->w.set->count * (int64_t)p->size, size;
     uint8_t *image = NULL;
     struct ctt_h5 *f = NULL;
-    int rc = 0;
+    char *names = NULL;
+    int rc;
 
-    CTT_TRY(ctt_h5_new(p->w.set->frames,
-                       n * (int64_t)sizeof(float) * (1 + p->any_truth), 2,
+    CTT_TRY(join_names(p, &names, &text.dim[0]));
+    CTT_TRY(ctt_h5_new(p->w.set->frames, text.dim[0] +
+                       n * (int64_t)sizeof(float) * (1 + p->any_truth), 3,
                        &f));
+    CTT_TRY(ctt_h5_put_int(f, "seen", p->w.set->seen));
+    CTT_TRY(ctt_h5_write(f, "clips", &text, names));
     CTT_TRY(ctt_h5_write(f, "prediction", &s, p->all_guess));
     if (p->any_truth)
         CTT_TRY(ctt_h5_write(f, "truth", &s, p->all_truth));
     CTT_TRY(ctt_h5_image(f, &image, &size));
     CTT_TRY(ctt_file_replace(p->w.set->frames, image, size));
 out:
+    ctt_free(names);
     ctt_free(image);
     ctt_h5_close(&f);
     return rc;
@@ -396,9 +458,22 @@ static int room_for_frames(struct ctt_predictor *p)
               need * 0x1p-20);
     p->all_truth = ctt_calloc((size_t)n * p->size, sizeof(float));
     p->all_guess = ctt_calloc((size_t)n * p->size, sizeof(float));
-    CTT_TRY(p->all_truth && p->all_guess ? 0 : CTT_ENOMEM);
+    p->name = ctt_calloc((size_t)p->clips, sizeof(*p->name));
+    CTT_TRY(p->all_truth && p->all_guess && p->name ? 0 : CTT_ENOMEM);
 out:
     return rc;
+}
+
+static int say(const struct ctt_predictor *p)
+{
+    char why[96];
+
+    snprintf(why, sizeof(why), "no clip has more than %d frames",
+             p->w.set->seen);
+    if (!p->measures)
+        snprintf(why, sizeof(why), "frames of %dx%d are too small",
+                 p->w.in->w, p->w.in->h);
+    return ctt_say_ahead(p->ahead, p->w.set->count, why, p->w.json);
 }
 
 int ctt_predictor_run(struct ctt_predictor *p)
@@ -415,9 +490,8 @@ int ctt_predictor_run(struct ctt_predictor *p)
             CTT_TRY(run_clip(p, p->source[k], i));
         }
     CTT_CHECK(p->done > 0, CTT_EINVAL, "no clip could be read");
+    CTT_TRY(say(p));
     CTT_TRY(write_files(p));
-    CTT_TRY(ctt_say_ahead(p->ahead, p->w.set->count, p->w.set->seen,
-                          p->w.json));
     if (p->skipped)
         ctt_tool_warn("%d of %d clips skipped", p->skipped, p->clips);
 out:

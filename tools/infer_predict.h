@@ -16,6 +16,10 @@ struct ctt_predict {
     const char *strip, *video, *frames, *csv;
 };
 
+/* rc; if it is an error, of a session, whose library has its own last error,
+ * that is the last one here too. */
+int ctt_infer_rc(int rc);
+
 /* What there is to work with; all of it stays the caller's.  times: of each
  * frame, or NULL.  strict: a clip that cannot be read is an error. */
 struct ctt_predict_with {
@@ -27,8 +31,9 @@ struct ctt_predict_with {
     int                       json, strict;
 };
 
-/* Add the operands, then run, which writes files and prints what was measured.
- * A clip of too few frames is an error, and then no file is written. */
+/* Add the operands, then run, which prints what was measured and then writes
+ * the files; that they can be written is seen to at open.  A clip of too few
+ * frames is an error, and then no file is written. */
 struct ctt_predictor;
 int  ctt_predictor_open(const struct ctt_predict_with *w,
                         struct ctt_predictor **out);

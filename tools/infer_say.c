@@ -130,6 +130,7 @@ void ctt_ahead_add(struct ctt_ahead *to, const struct ctt_ahead *a)
     to->ssim += a->ssim;
     to->ssim2 += a->ssim2;
     to->last += a->last;
+    to->linear += a->linear;
 }
 
 static struct ctt_ahead mean(const struct ctt_ahead *a)
@@ -137,7 +138,7 @@ static struct ctt_ahead mean(const struct ctt_ahead *a)
     double n = a->clips ? a->clips : 1;
 
     return (struct ctt_ahead){ a->clips, a->mse / n, a->psnr / n, a->ssim / n,
-                               a->ssim2 / n, a->last / n };
+                               a->ssim2 / n, a->last / n, a->linear / n };
 }
 
 struct ctt_ahead ctt_ahead_mean(const struct ctt_ahead *row, int rows, int i)
@@ -157,8 +158,9 @@ struct ctt_ahead ctt_ahead_mean(const struct ctt_ahead *row, int rows, int i)
 static void json_quality(const struct ctt_ahead *m)
 {
     printf("\"mse\":%.9g,\"psnr\":%.6f,\"ssim_range1\":%.6f,"
-           "\"ssim_range2\":%.6f,\"last_frame_mse\":%.9g", m->mse, m->psnr,
-           m->ssim, m->ssim2, m->last);
+           "\"ssim_range2\":%.6f,\"last_frame_mse\":%.9g,"
+           "\"linear_motion_mse\":%.9g", m->mse, m->psnr, m->ssim, m->ssim2,
+           m->last, m->linear);
 }
 
 void ctt_say_predicted(const struct ctt_predicted *p)
@@ -179,8 +181,9 @@ void ctt_say_predicted(const struct ctt_predicted *p)
 static void plain_ahead(struct ctt_table *t, const char *name,
                         const struct ctt_ahead *m)
 {
-    ctt_table_row(t, "%s\t%d\t%.3f\t%.3f\t%.4f\t%.4f\t%.3f", name, m->clips,
-                  1e3 * m->mse, m->psnr, m->ssim, m->ssim2, 1e3 * m->last);
+    ctt_table_row(t, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.4f\t%.4f", name,
+                  m->clips, 1e3 * m->mse, 1e3 * m->last, 1e3 * m->linear,
+                  m->psnr, m->ssim, m->ssim2);
 }
 
 static void json_ahead(const char *name, const struct ctt_ahead *m)
@@ -190,20 +193,23 @@ static void json_ahead(const char *name, const struct ctt_ahead *m)
     printf("}\n");
 }
 
-int ctt_say_ahead(const struct ctt_ahead *row, int rows, int seen, int json)
+int ctt_say_ahead(const struct ctt_ahead *row, int rows, const char *why,
+                  int json)
 {
     struct ctt_table table = { 0 };
     char name[16];
 
     if (!row[0].clips) {
         if (!json)
-            printf("nothing to measure: no clip has more than %d frames\n",
-                   seen);
+            printf("nothing to measure: %s\n", why);
         return 0;
     }
     if (!json)
-        ctt_table_row(&table, "ahead\tclips\tMSE x1e3\tPSNR dB\tSSIM range 1"
-                      "\tSSIM range 2\tlast frame's MSE x1e3");
+        printf("MSE x1e3 of the model, of the last frame again and of linear "
+               "motion; PSNR and SSIM\nof the model:\n");
+    if (!json)
+        ctt_table_row(&table, "ahead\tclips\tMSE x1e3\tlast\tlinear\tPSNR dB"
+                      "\tSSIM range 1\tSSIM range 2");
     for (int i = 0; i <= rows; i++) {
         struct ctt_ahead m = ctt_ahead_mean(row, rows, i);
         snprintf(name, sizeof(name), json ? "\"mean\"" : "mean");

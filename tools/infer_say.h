@@ -24,8 +24,9 @@ struct ctt_score { double seen; int clips, top1, top5; };
 int  ctt_say_scores(const struct ctt_score *s, int scores, int json);
 
 /* Predicted frames, all so far ahead: sums over the clips that know the truth;
- * last: mean squared error of the last frame seen, repeated. */
-struct ctt_ahead { int clips; double mse, psnr, ssim, ssim2, last; };
+ * last, linear: mean squared error of the last frame seen, repeated, and of
+ * linear motion (video/baseline.h). */
+struct ctt_ahead { int clips; double mse, psnr, ssim, ssim2, last, linear; };
 void ctt_ahead_add(struct ctt_ahead *to, const struct ctt_ahead *a);
 
 /* Row i as means, or, i = rows, the mean over all rows' frames. */
@@ -40,9 +41,10 @@ struct ctt_predicted {
 };
 void ctt_say_predicted(const struct ctt_predicted *p);
 
-/* A table, or a line of JSON a row and one for the mean.  seen: frames before
- * the predicted ones. */
-int  ctt_say_ahead(const struct ctt_ahead *row, int rows, int seen, int json);
+/* A table, or a line of JSON a row and one for the mean.  why: there might be
+ * none. */
+int  ctt_say_ahead(const struct ctt_ahead *row, int rows, const char *why,
+                   int json);
 
 /* Measured times; free ms with ctt_free.  Printing sorts them. */
 struct ctt_times { double *ms; int count, room; };

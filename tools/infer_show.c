@@ -129,8 +129,9 @@ int ctt_show_check(const char *strip, const char *video,
     CTT_CHECK(!video || !too_large(v, 2, v->clips), CTT_EINVAL,
               "%s: too large a picture: %d clips", video, v->clips);
     if (video)
-        CTT_TRY(ctt_saver_open(video, CTT_SAVE_FINE, v->in->w, v->in->h, 1,
-                               &to));
+        CTT_TRY(ctt_saver_open(video, CTT_SAVE_FINE, (int)side(2, v->in->w),
+                               (int)side(v->clips, v->in->h),
+                               v->fps > 0 ? v->fps : 1, &to));
 out:
     ctt_saver_close(&to);
     return rc;

@@ -51,9 +51,10 @@ out:
     return rc;
 }
 
-static const char *when(const struct ctt_schedule *s, const struct plan *p,
-                        int node)
+static const char *when(const struct plan *p, int node)
 {
+    const struct ctt_schedule *s = ctt_run_schedule(p->run);
+
     if (node >= p->g->clip)
         return "clip";
     for (int k = 0; k < s->comps; k++)
@@ -63,7 +64,18 @@ static const char *when(const struct ctt_schedule *s, const struct plan *p,
     return "";
 }
 
-static int tell(const struct plan *p, const struct ctt_schedule *s)
+/* Of what a call does: the conv that went along is no call of its own. */
+static double macs(const struct plan *p, int node)
+{
+    int pair = p->run->slot[node].pair;
+    double n = (double)ctt_node_macs(p->g, node);
+
+    if (pair >= 0 && !p->sum[pair][CTT_FWD].calls)
+        n += (double)ctt_node_macs(p->g, pair);
+    return n;
+}
+
+static int tell(const struct plan *p)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     double all = 0;
@@ -77,10 +89,10 @@ static int tell(const struct plan *p, const struct ctt_schedule *s)
             continue;    /* a name, or done by the kernel of another node */
         all += ms;
         ctt_table_row(&t, "%s\t%s\t%s\t%s\t%.3f\t%.1f", p->g->node[i].name,
-                      ctt_ops[p->g->node[i].op].name, when(s, p, i),
+                      ctt_ops[p->g->node[i].op].name, when(p, i),
                       ctt_dev_impl(p->dev, p->run->cache[i][CTT_CACHE_FWD],
                                    CTT_FWD),
-                      ms, (double)ctt_node_macs(p->g, i) / ms * 1e-6);
+                      ms, macs(p, i) / ms * 1e-6);
     }
     ctt_table_row(&t, "all\t\t\t\t%.3f\t", all);
     return ctt_table_print(&t);
@@ -89,21 +101,17 @@ static int tell(const struct plan *p, const struct ctt_schedule *s)
 int ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m)
 {
     struct plan p = { .g = m->g };
-    struct ctt_schedule *s = NULL;
     int rc = 0;
 
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &p.dev));
     CTT_TRY(ctt_run_open(m->g, p.dev, m->w, 1, 1, 1, 0, &p.run));
-    CTT_TRY(ctt_schedule_new(m->g, 0, &s));
     p.sum = ctt_calloc((size_t)m->g->count, sizeof(*p.sum));
     CTT_TRY(p.sum ? 0 : CTT_ENOMEM);
-    p.run->stamp = 1;
     CTT_TRY(measure(&p));
     printf("a frame at a time, %d thread%s\n\n", ctt_dev_threads(p.dev),
            ctt_dev_threads(p.dev) == 1 ? "" : "s");
-    CTT_TRY(tell(&p, s));
+    CTT_TRY(tell(&p));
 out:
-    ctt_schedule_free(&s);
     ctt_run_close(&p.run);
     ctt_dev_close(&p.dev);
     ctt_free(p.sum);

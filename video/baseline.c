@@ -7,20 +7,28 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 8, REACH = 6, FASTEST = 2 * REACH * REACH };
+enum { BLOCK = 8, REACH = 6, SIDE = 2 * REACH + 1, STEPS = SIDE * SIDE,
+       FASTEST = 2 * REACH * REACH };
 
 struct pictures { const float *prev, *last; int h, w, c; };
 
 struct block { int y, x, h, w; };
 
-struct motion { int dy, dx; };
+struct step { int dy, dx; };
+
+struct ctt_motion {
+    struct pictures p;
+    int             blocks;
+    struct step    *step;    /* of each block */
+    float          *bare;    /* the last picture without what moves */
+};
 
 static int within(int v, int n)
 {
     return v < 0 ? 0 : v < n ? v : n - 1;
 }
 
-static int speed(struct motion m)
+static int speed(struct step m)
 {
     return m.dy * m.dy + m.dx * m.dx;
 }
@@ -28,7 +36,7 @@ static int speed(struct motion m)
 /* How different the block is from what lay at -m, up to `most`; outside, the
  * picture goes on as at its border. */
 static double difference(const struct pictures *p, const struct block *b,
-                         struct motion m, double most)
+                         struct step m, double most)
 {
     double sum = 0;
 
@@ -44,25 +52,39 @@ static double difference(const struct pictures *p, const struct block *b,
     return sum;
 }
 
-static struct motion find(const struct pictures *p, const struct block *b)
+/* All steps that a block may have made, the slower the earlier. */
+static void list_steps(struct step to[STEPS])
 {
-    struct motion best = { 0, 0 }, m;
+    struct step m;
+    int n = 0;
+
+    for (int v = 0; v <= FASTEST; v++)
+        for (m.dy = -REACH; m.dy <= REACH; m.dy++)
+            for (m.dx = -REACH; m.dx <= REACH; m.dx++)
+                if (speed(m) == v)
+                    to[n++] = m;
+}
+
+/* The slowest of those that differ least. */
+static struct step find(const struct pictures *p, const struct block *b,
+                        const struct step list[STEPS])
+{
+    struct step best = list[0];
     double least = difference(p, b, best, INFINITY);
 
-    for (m.dy = -REACH; m.dy <= REACH; m.dy++)
-        for (m.dx = -REACH; m.dx <= REACH; m.dx++) {
-            double d = difference(p, b, m, least);
-            if (d < least || (d <= least && speed(m) < speed(best))) {
-                best = m;
-                least = d;
-            }
+    for (int i = 1; i < STEPS && least > 0; i++) {
+        double d = difference(p, b, list[i], least);
+        if (d < least) {
+            best = list[i];
+            least = d;
         }
+    }
     return best;
 }
 
 /* Paints the block where it will be; what leaves the picture is gone. */
 static void paint(const struct pictures *p, const struct block *b,
-                  struct motion m, int ahead, float *out)
+                  struct step m, int ahead, float *out)
 {
     for (int y = b->y; y < b->y + b->h; y++)
         for (int x = b->x; x < b->x + b->w; x++) {
@@ -91,7 +113,7 @@ static int block_of(const struct pictures *p, int y, int x)
 }
 
 /* The column of the nearest pixel of row y that lies in a still block, or x. */
-static int still(const struct pictures *p, const struct motion *m, int y, int x)
+static int still(const struct pictures *p, const struct step *m, int y, int x)
 {
     for (int d = 1; d < p->w; d++) {
         if (x - d >= 0 && !speed(m[block_of(p, y, x - d)]))
@@ -104,7 +126,7 @@ static int still(const struct pictures *p, const struct motion *m, int y, int x)
 
 /* Where a block has gone, what is beside it is thought to go on behind it. */
 static void uncover(const struct pictures *p, const struct block *b,
-                    const struct motion *m, float *out)
+                    const struct step *m, float *out)
 {
     for (int y = b->y; y < b->y + b->h; y++)
         for (int x = b->x; x < b->x + b->w; x++)
@@ -113,29 +135,72 @@ static void uncover(const struct pictures *p, const struct block *b,
                    (size_t)p->c * sizeof(float));
 }
 
+int ctt_motion_find(const float *prev, const float *last, int h, int w, int c,
+                    struct ctt_motion **out)
+{
+    struct ctt_motion *m = ctt_calloc(1, sizeof(*m));
+    size_t size = (size_t)h * (size_t)w * (size_t)c;
+    struct step list[STEPS];
+    struct block b;
+    int rc = m ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    m->p = (struct pictures){ prev, last, h, w, c };
+    m->blocks = (h + BLOCK - 1) / BLOCK * ((w + BLOCK - 1) / BLOCK);
+    m->step = ctt_calloc((size_t)m->blocks + 1, sizeof(*m->step));
+    m->bare = ctt_calloc(size + 1, sizeof(*m->bare));
+    CTT_TRY(m->step && m->bare ? 0 : CTT_ENOMEM);
+    list_steps(list);
+    for (int i = 0; i < m->blocks; i++) {
+        b = block_at(&m->p, i);
+        m->step[i] = find(&m->p, &b, list);
+    }
+    memcpy(m->bare, last, size * sizeof(*last));
+    for (int i = 0; i < m->blocks; i++) {
+        b = block_at(&m->p, i);
+        if (speed(m->step[i]))
+            uncover(&m->p, &b, m->step, m->bare);
+    }
+    *out = m;
+    m = NULL;
+out:
+    ctt_motion_free(&m);
+    return rc;
+}
+
+void ctt_motion_free(struct ctt_motion **m)
+{
+    if (!*m)
+        return;
+    ctt_free((*m)->step);
+    ctt_free((*m)->bare);
+    ctt_free(*m);
+    *m = NULL;
+}
+
+void ctt_motion_go_on(const struct ctt_motion *m, int ahead, float *out)
+{
+    const struct pictures *p = &m->p;
+
+    memcpy(out, m->bare, (size_t)p->h * (size_t)p->w * (size_t)p->c *
+           sizeof(*out));
+    for (int v = 1; v <= FASTEST; v++)    /* still blocks are there already */
+        for (int i = 0; i < m->blocks; i++) {
+            struct block b = block_at(p, i);
+            if (speed(m->step[i]) == v)
+                paint(p, &b, m->step[i], ahead, out);
+        }
+}
+
 int ctt_baseline_linear(const float *prev, const float *last, int h, int w,
                         int c, int ahead, float *out)
 {
-    const struct pictures p = { prev, last, h, w, c };
-    int count = (h + BLOCK - 1) / BLOCK * ((w + BLOCK - 1) / BLOCK), rc = 0;
-    struct motion *m = ctt_calloc((size_t)count + 1, sizeof(*m));
-    struct block b;
+    struct ctt_motion *m = NULL;
+    int rc;
 
-    CTT_TRY(m ? 0 : CTT_ENOMEM);
-    for (int i = 0; i < count; i++) {
-        b = block_at(&p, i);
-        m[i] = find(&p, &b);
-    }
-    memcpy(out, last, (size_t)h * (size_t)w * (size_t)c * sizeof(*out));
-    for (int v = 0; v <= FASTEST; v++)    /* still blocks are there already */
-        for (int i = 0; i < count; i++) {
-            b = block_at(&p, i);
-            if (!v && speed(m[i]))
-                uncover(&p, &b, m, out);
-            else if (v && speed(m[i]) == v)
-                paint(&p, &b, m[i], ahead, out);
-        }
+    CTT_TRY(ctt_motion_find(prev, last, h, w, c, &m));
+    ctt_motion_go_on(m, ahead, out);
 out:
-    ctt_free(m);
+    ctt_motion_free(&m);
     return rc;
 }

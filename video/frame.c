@@ -345,3 +345,13 @@ void ctt_frame_float(const uint8_t *data, const struct ctt_input *in, int x,
                 *out++ = (float)p[k] * mul[k] + add[k];
     }
 }
+
+void ctt_frame_middle(const uint8_t *data, int w, int h,
+                      const struct ctt_input *in, float *out)
+{
+    struct ctt_input cut = *in;
+
+    if (w == in->w && h == in->h)
+        cut.scale = 1;
+    ctt_frame_float(data, &cut, (w - in->w) / 2, (h - in->h) / 2, 0, out);
+}

@@ -119,12 +119,11 @@ out:
     return rc;
 }
 
-/* The file to be read: path, or one of the names in it that there may be. */
+/* The file to be read: path, or the training images in it. */
 static int find_file(const char *path, char **out)
 {
     static const char *const name[] = {
-        "train-images-idx3-ubyte", "train-images-idx3-ubyte.gz",
-        "t10k-images-idx3-ubyte", "t10k-images-idx3-ubyte.gz" };
+        "train-images-idx3-ubyte", "train-images-idx3-ubyte.gz" };
     enum ctt_disk_kind kind = ctt_disk_kind(path);
     char *file = NULL;
     int rc = 0;
@@ -139,8 +138,8 @@ static int find_file(const char *path, char **out)
         kind = ctt_disk_kind(file);
     }
     CTT_TRY(file ? 0 : CTT_ENOMEM);
-    CTT_CHECK(kind == CTT_DISK_FILE, CTT_EIO, "%s: no %s(.gz) in it", path,
-              name[0]);
+    CTT_CHECK(kind == CTT_DISK_FILE, CTT_EIO, "%s: no %s(.gz) in it (another "
+              "file of images can be named itself)", path, name[0]);
     *out = file;
     file = NULL;
 out:
@@ -200,19 +199,29 @@ static const int64_t ONE = (int64_t)1 << 40;
 enum { IMAGE, X, Y, WAY, SLOTS = 32, DIGITS = 16 };
 
 /* Number of the first sequence of a split; below 2^54, for DIGITS * SLOTS. */
-enum { EPOCH_BITS = 30, SPLIT_BITS = 48, EPOCHS_MAX = 1 << 18 };
+enum { SPLIT_BITS = 48 };
 
 struct mover { const uint8_t *image; int64_t at[2], step[2]; };
 
-int ctt_mnist_first(const char *split, int64_t epoch, int64_t *first)
+int ctt_mnist_first(const char *split, int64_t *first)
 {
     int part = ctt_split_number(split), rc = 0;
 
     CTT_CHECK(part >= 0, CTT_EINVAL, "mnist: no split '%s' (train, validation "
               "or test)", split);
-    CTT_CHECK(epoch >= 0 && epoch < EPOCHS_MAX, CTT_EINVAL,
-              "mnist: no epoch %lld", (long long)epoch);
-    *first = part ? (int64_t)part << SPLIT_BITS : epoch << EPOCH_BITS;
+    *first = (int64_t)part << SPLIT_BITS;
+out:
+    return rc;
+}
+
+int ctt_mnist_fits(const char *path, const struct ctt_input *in)
+{
+    const int side = CTT_MNIST_SIDE;
+    int rc = 0;
+
+    CTT_CHECK(in->h == side && in->w == side && in->c == 1, CTT_EINVAL,
+              "mnist:%s: makes frames of %dx%dx1, the model wants %dx%dx%d",
+              path, side, side, in->w, in->h, in->c);
 out:
     return rc;
 }
@@ -297,5 +306,22 @@ int ctt_mnist_draw(const struct ctt_mnist *m, uint64_t seed, int64_t i,
             paint(&d[k], out);
         }
 out:
+    return rc;
+}
+
+int ctt_mnist_frames(const struct ctt_mnist *m, uint64_t seed, int64_t i,
+                     int digits, int frames, struct ctt_frames *out)
+{
+    struct ctt_frames f = { .count = frames, .h = CTT_MNIST_SIDE,
+                            .w = CTT_MNIST_SIDE, .c = 1 };
+    int rc;
+
+    f.data = ctt_calloc((size_t)f.count * (size_t)f.h, (size_t)f.w);
+    CTT_TRY(f.data ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_mnist_draw(m, seed, i, digits, frames, f.data));
+    *out = f;
+    f.data = NULL;
+out:
+    ctt_frames_free(&f);
     return rc;
 }

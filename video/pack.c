@@ -164,7 +164,7 @@ static int take_input(struct ctt_pack *p, char *text)
     const struct ctt_opt *tab = ctt_ops[CTT_OP_INPUT].attr;
     union ctt_attr attr = { 0 };
     char *word, *more = NULL;
-    uint64_t seen = 0;
+    struct ctt_opt_seen seen = { { 0 } };
     int rc;
 
     CTT_TRY(ctt_opt_defaults(tab, &attr));
@@ -332,6 +332,61 @@ const struct ctt_list *ctt_pack_list(const struct ctt_pack *p)
 const struct ctt_input *ctt_pack_input(const struct ctt_pack *p)
 {
     return &p->in;
+}
+
+static const char *choice(const char *name, int value)
+{
+    const struct ctt_opt *tab = ctt_ops[CTT_OP_INPUT].attr;
+
+    return tab[ctt_opt_find(tab, name)].choices[value];
+}
+
+int ctt_pack_fits(const struct ctt_pack *p, const struct ctt_input *in)
+{
+    int w, h, rc = 0;
+
+    ctt_frame_size(in, &w, &h);
+    CTT_CHECK(p->w == w && p->h == h && p->in.c == in->c, CTT_EINVAL,
+              "%s: packed as %dx%dx%d, the model wants %dx%dx%d", p->path,
+              p->w, p->h, p->in.c, w, h, in->c);
+    CTT_CHECK(p->in.fps == in->fps, CTT_EINVAL, "%s: packed at %g frames a "
+              "second, the model wants %g", p->path, (double)p->in.fps,
+              (double)in->fps);
+    CTT_CHECK(p->in.fit == in->fit, CTT_EINVAL, "%s: packed with fit=%s, the "
+              "model wants fit=%s", p->path, choice("fit", p->in.fit),
+              choice("fit", in->fit));
+    CTT_CHECK(p->in.colour == in->colour, CTT_EINVAL, "%s: packed with "
+              "colour=%s, the model wants colour=%s", p->path,
+              choice("colour", p->in.colour), choice("colour", in->colour));
+out:
+    return rc;
+}
+
+static int is_number(const char *s, int i)
+{
+    char number[16];
+
+    snprintf(number, sizeof(number), "%d", i);
+    return strcmp(s, number) == 0;
+}
+
+int ctt_pack_same_labels(const struct ctt_pack *p, char *const *label,
+                         int labels)
+{
+    const struct ctt_list *l = p->list;
+    int rc = 0;
+
+    if (!l->labels)
+        return 0;
+    CTT_CHECK(l->labels == labels, CTT_EINVAL,
+              "%s: has %d classes, the model %d", p->path, l->labels, labels);
+    for (int i = 0; i < labels; i++)
+        CTT_CHECK(strcmp(l->label[i], label[i]) == 0 ||
+                  is_number(label[i], i), CTT_EINVAL,
+                  "%s: class %d is '%s', the model's is '%s'", p->path, i,
+                  l->label[i], label[i]);
+out:
+    return rc;
 }
 
 int ctt_pack_length(const struct ctt_pack *p, int i)

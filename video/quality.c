@@ -7,10 +7,10 @@
 
 /* SIDE: of the window of SSIM; STRIP: windows that are made side by side from
  * running sums, which then need no memory but the stack. */
-enum { SIDE = 7, STRIP = 58, COLUMNS = STRIP + SIDE - 1 };
+enum { SIDE = CTT_QUALITY_SIDE, STRIP = 58, COLUMNS = STRIP + SIDE - 1 };
 enum { X, Y, XX, YY, XY, SUMS };
 
-static const double equal_psnr = 100;    /* of equal pictures, in dB */
+static const double most_psnr = 100;    /* dB */
 
 /* One channel of two pictures. */
 struct pair {
@@ -18,17 +18,12 @@ struct pair {
     int          h, w, c;
 };
 
-static float clamp(float v)
-{
-    return v < 0 ? 0 : v > 1 ? 1 : v;
-}
-
-static double mean_square(const float *truth, const float *guess, int64_t n)
+double ctt_mean_square(const float *truth, const float *guess, int64_t n)
 {
     double sum = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        double e = (double)truth[i] - (double)clamp(guess[i]);
+        double e = (double)truth[i] - (double)ctt_unit(guess[i]);
         sum += e * e;
     }
     return sum / (double)n;
@@ -43,7 +38,7 @@ static void add_row(const struct pair *p, int row, int x, int columns,
 
     for (int i = 0; i < columns; i++) {
         double a = (double)truth[(int64_t)i * p->c];
-        double b = (double)clamp(guess[(int64_t)i * p->c]);
+        double b = (double)ctt_unit(guess[(int64_t)i * p->c]);
         sum[X][i] += sign * a;
         sum[Y][i] += sign * b;
         sum[XX][i] += sign * a * a;
@@ -102,7 +97,7 @@ int ctt_quality(const float *truth, const float *guess, int h, int w, int c,
     CTT_CHECK(h >= SIDE && w >= SIDE && c > 0, CTT_EINVAL,
               "quality: a picture of %dx%d, SSIM needs %dx%d", w, h, SIDE,
               SIDE);
-    mse = mean_square(truth, guess, (int64_t)h * w * c);
+    mse = ctt_mean_square(truth, guess, (int64_t)h * w * c);
     CTT_CHECK(isfinite(mse), CTT_ENAN,
               "quality: a picture holds what is no number");
     for (int k = 0; k < c; k++) {
@@ -112,7 +107,7 @@ int ctt_quality(const float *truth, const float *guess, int h, int w, int c,
     }
     windows = (double)c * (h - SIDE + 1) * (w - SIDE + 1);
     *out = (struct ctt_quality){
-        .mse = mse, .psnr = mse > 0 ? -10 * log10(mse) : equal_psnr,
+        .mse = mse, .psnr = fmin(-10 * log10(mse), most_psnr),
         .ssim = ssim[0] / windows, .ssim2 = ssim[1] / windows };
 out:
     return rc;

@@ -9,7 +9,8 @@
 #include <libavutil/opt.h>
 #include <string.h>
 
-enum { GROUP = 60, RATE_MAX = 1001000, SETTINGS = 4 };
+/* RATE_MAX: of the frame rate's fraction, for MPEG-4 has 16 bits for it. */
+enum { GROUP = 60, RATE_MAX = 65535, SETTINGS = 4 };
 
 #define CTT_AV(expr, path)                                              \
     do {                                                                \
@@ -86,6 +87,8 @@ static int set_codec(struct ctt_saver *s, enum ctt_save_kind kind, double fps)
     e->colorspace = AVCOL_SPC_SMPTE170M;
     e->color_range = AVCOL_RANGE_MPEG;
     e->framerate = av_d2q(fps, RATE_MAX);
+    CTT_CHECK(e->framerate.num > 0 && e->framerate.den > 0, CTT_EINVAL,
+              "%s: a video at %g frames a second", s->path, fps);
     e->time_base = av_inv_q(e->framerate);
     e->thread_count = 1;
     e->gop_size = GROUP;

@@ -127,6 +127,10 @@ void ctt_reader_close(struct ctt_reader **r);
  * flip, and writes (value / 255 - mean) / std, in->h x in->w x in->c. */
 void ctt_frame_float(const uint8_t *data, const struct ctt_input *in, int x,
                      int y, int flip, float *out);
+/* The same from the middle of a stored frame of w x h, which may also be the
+ * model's size already. */
+void ctt_frame_middle(const uint8_t *data, int w, int h,
+                      const struct ctt_input *in, float *out);
 
 /* ---- pack.c: decoded frames in one HDF5 file, faster than decoding ---- */
 
@@ -146,6 +150,12 @@ int  ctt_pack_open(const char *path, struct ctt_pack **out);
  * input settings its frames were made for. */
 const struct ctt_list  *ctt_pack_list(const struct ctt_pack *p);
 const struct ctt_input *ctt_pack_input(const struct ctt_pack *p);
+/* Fail, saying what differs, if the frames are not stored as a model of this
+ * input wants them; and if the classes are not the model's, where those of a
+ * model without names are called 0, 1 ...; a pack without any is of all. */
+int  ctt_pack_fits(const struct ctt_pack *p, const struct ctt_input *in);
+int  ctt_pack_same_labels(const struct ctt_pack *p, char *const *label,
+                          int labels);
 int  ctt_pack_length(const struct ctt_pack *p, int i);    /* frames */
 /* Clip i; several threads may read at once.  One whose bytes are damaged is an
  * error. */
@@ -169,25 +179,30 @@ struct ctt_mnist;
  * else NULL. */
 const char *ctt_mnist_path(const char *path);
 
-/* Reads all images of a folder's train-images-idx3-ubyte, else of its
- * t10k-images-idx3-ubyte, or of path itself if it is a file; each may be
- * compressed by gzip, and then may end in .gz. */
+/* Reads all images of a folder's train-images-idx3-ubyte, or of path itself if
+ * it is a file; it may be compressed by gzip, and then may end in .gz. */
 int  ctt_mnist_open(const char *path, struct ctt_mnist **out);
 void ctt_mnist_close(struct ctt_mnist **m);
 int  ctt_mnist_count(const struct ctt_mnist *m);           /* images */
 const char *ctt_mnist_file(const struct ctt_mnist *m);     /* what was read */
 
+/* Fails if these are not the frames that a model wants; path: what follows
+ * "mnist:". */
+int  ctt_mnist_fits(const char *path, const struct ctt_input *in);
+
 /* The sequences of all splits have numbers of their own: the k-th one of
- * "train" (its other spellings too) in some epoch from 0, "validation" or
- * "test" is number *first + k, k < 2^30.  The two latter are the same in every
- * epoch. */
-int  ctt_mnist_first(const char *split, int64_t epoch, int64_t *first);
+ * "train" (its other spellings too), "validation" or "test" is number *first +
+ * k, k < 2^48. */
+int  ctt_mnist_first(const char *split, int64_t *first);
 
 /* Draws sequence i of seed: out[frames][64][64].  The same seed and i give the
  * same bytes in any thread and on any machine.  digits: 1 to CTT_MNIST_DIGITS.
  */
 int  ctt_mnist_draw(const struct ctt_mnist *m, uint64_t seed, int64_t i,
                     int digits, int frames, uint8_t *out);
+/* The same as a clip; free it with ctt_frames_free. */
+int  ctt_mnist_frames(const struct ctt_mnist *m, uint64_t seed, int64_t i,
+                      int digits, int frames, struct ctt_frames *out);
 
 /* ---- synth.c: labelled clips made here, for the demo and the tests ---- */
 

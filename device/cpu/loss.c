@@ -82,6 +82,7 @@ out:
     return rc;
 }
 
+/* The mean of each row over the channels. */
 static int mse_rows(const struct ctt_call *c, int back)
 {
     int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
@@ -91,35 +92,38 @@ static int mse_rows(const struct ctt_call *c, int back)
         float sum = 0;
         if (back) {
             float *dz = ctt_row(&c->din[0], r);
-            float scale = 2 * *ctt_row(&c->dout, r) / (float)n;
+            float scale = *ctt_row(&c->dout, r) / (float)n;
             SIMD for (int64_t j = 0; j < n; j++)
-                dz[j] = scale * (z[j] - t[j]) + (c->add & 1 ? dz[j] : 0);
+                dz[j] = scale * ctt_square_bwd(z[j] - t[j]) +
+                        (c->add & 1 ? dz[j] : 0);
             continue;
         }
         for (int64_t j = 0; j < n; j++)
-            sum += (z[j] - t[j]) * (z[j] - t[j]);
+            sum += ctt_square(z[j] - t[j]);
         *ctt_row(&c->out, r) = sum / (float)n;
     }
     return 0;
 }
 
-/* Mean of |d| + d^2 over the channels (Su et al. 2020). */
+/* |d| + d^2 (Su et al. 2020). */
 static int l1l2_rows(const struct ctt_call *c, int back)
 {
     int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
 
     for (int64_t r = 0; r < rows; r++) {
         const float *z = ctt_row(&c->in[0], r), *t = ctt_row(&c->in[1], r);
-        float sum = 0, scale = back ? *ctt_row(&c->dout, r) / (float)n : 0;
-        for (int64_t j = 0; j < n && !back; j++)
-            sum += fabsf(z[j] - t[j]) + (z[j] - t[j]) * (z[j] - t[j]);
-        if (!back)
-            *ctt_row(&c->out, r) = sum / (float)n;
-        for (int64_t j = 0; j < n && back; j++) {
-            float e = z[j] - t[j], *dz = ctt_row(&c->din[0], r) + j;
-            float g = scale * (2 * e + (float)(e > 0) - (float)(e < 0));
-            *dz = g + (c->add & 1 ? *dz : 0);
+        float sum = 0;
+        if (back) {
+            float *dz = ctt_row(&c->din[0], r);
+            float scale = *ctt_row(&c->dout, r) / (float)n;
+            SIMD for (int64_t j = 0; j < n; j++)
+                dz[j] = scale * ctt_l1l2_bwd(z[j] - t[j]) +
+                        (c->add & 1 ? dz[j] : 0);
+            continue;
         }
+        for (int64_t j = 0; j < n; j++)
+            sum += ctt_l1l2(z[j] - t[j]);
+        *ctt_row(&c->out, r) = sum / (float)n;
     }
     return 0;
 }

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer_files.c: the files that a prediction writes, looked at before. */
+#include "tools/infer_files.h"
+#include "tools/tool.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILES = 4 };
+
+static void list_files(const struct ctt_predict *c, const char *file[FILES])
+{
+    file[0] = c->strip;
+    file[1] = c->video;
+    file[2] = c->frames;
+    file[3] = c->csv;
+}
+
+int ctt_predict_spares(const struct ctt_predict *c, const char *path)
+{
+    const char *file[FILES];
+    int rc = 0;
+
+    list_files(c, file);
+    for (int i = 0; i < FILES; i++)
+        CTT_CHECK(!ctt_tool_same_file(file[i], path), CTT_EINVAL,
+                  "%s: given for two files", file[i]);
+out:
+    return rc;
+}
+
+/* So that a slip in a name shows before the work and not after it. */
+static int can_write(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    char *folder = ctt_calloc(n + 2, 1);
+    struct stat st;
+    int rc = 0;
+
+    CTT_TRY(folder ? 0 : CTT_ENOMEM);
+    memcpy(folder, path, n);
+    folder[n] = '.';
+    CTT_CHECK(access(folder, W_OK | X_OK) == 0, CTT_EIO,
+              "%s: cannot write it: %s", path, strerror(errno));
+    CTT_CHECK(stat(path, &st) != 0 || !S_ISDIR(st.st_mode), CTT_EIO,
+              "%s: is a folder", path);
+out:
+    ctt_free(folder);
+    return rc;
+}
+
+int ctt_predict_can_write(const struct ctt_predict *c)
+{
+    const char *file[FILES];
+    int rc = 0;
+
+    list_files(c, file);
+    for (int i = 0; i < FILES; i++)
+        if (file[i])
+            CTT_TRY(can_write(file[i]));
+out:
+    return rc;
+}
+
+int ctt_predict_apart(const struct ctt_predict *c)
+{
+    const char *file[FILES];
+    int rc = 0;
+
+    list_files(c, file);
+    for (int i = 0; i < FILES; i++)
+        for (int k = i + 1; k < FILES; k++)
+            CTT_CHECK(!ctt_tool_same_file(file[i], file[k]), CTT_EINVAL,
+                      "%s: given for two files", file[k]);
+out:
+    return rc;
+}
