@@ -9,8 +9,9 @@
 
 enum { MOST_STEPS = 8, DIGITS = 12 };
 
-/* Values of more floats than this are kept for fewer steps. */
-static const int64_t ample = INT64_C(1) << 22;
+/* Values of more floats than this are kept for fewer steps: what leaves the
+ * caches costs more than a batch of steps gains. */
+static const int64_t ample = INT64_C(1) << 20;
 
 struct ctt_infer {
     struct ctt_model      *model;
