@@ -6,6 +6,7 @@
 
 #define FIELD(f) offsetof(struct ctt_train_cfg, f)
 #define MANY 1000000000
+#define SEQUENCES 10000000    /* each takes some bytes in a list */
 
 static const char *const optimizers[] = { "sgd", "adam", "adamw", NULL };
 static const char *const schedules[] = { "constant", "step", "cosine",
@@ -41,11 +42,11 @@ const struct ctt_opt ctt_train_opts[] = {
       "the share of true future frames falls an epoch from then on, down to "
       "0 (0.05 is ours; Su and others: 0.004)", 0, 1e6, .arg = "SHARE" },
     { "sequences", CTT_INT, FIELD(sequences), "10000", "mnist: sequences an "
-      "epoch", 1, MANY, .arg = "N" },
+      "epoch", 1, SEQUENCES, .arg = "N" },
     { "val-sequences", CTT_INT, FIELD(val_sequences), "3000", "mnist: "
-      "sequences to test on", 1, MANY, .arg = "N" },
-    { "digits", CTT_INT, FIELD(digits), "2", "mnist: digits a sequence", 1, 9,
-      .arg = "N" },
+      "sequences to test on", 1, SEQUENCES, .arg = "N" },
+    { "digits", CTT_INT, FIELD(digits), "2", "mnist: digits a sequence", 1,
+      CTT_MNIST_DIGITS, .arg = "N" },
     { "keep", CTT_STRING, FIELD(keep), "all", "windows of steps whose values "
       "are kept for the way back, the others are computed again: all, a "
       "number, or auto: as many as --memory allows", .arg = "N|all|auto" },

@@ -49,8 +49,13 @@ static int wants_stop(const struct trainer *t)
 static int check(const struct trainer *t)
 {
     const struct ctt_data *sets[] = { t->data, t->val };
-    int rc = 0;
+    const struct ctt_graph *g = t->m->g;
+    int inputs = 0, rc = 0;
 
+    for (int i = 0; i < g->count; i++)
+        inputs += g->node[i].op == CTT_OP_INPUT;
+    CTT_CHECK(inputs == 1, CTT_EUNSUP, "the model has %d inputs; clips feed "
+              "one", inputs);
     for (size_t i = 0; i < CTT_LEN(sets); i++)
         if (sets[i])
             CTT_TRY(t->task->check(t->m->g, t->cfg, sets[i]));

@@ -7,10 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int no_choice(const struct ctt_opt *o, const char *value)
+{
+    char all[256] = "";
+    size_t n = 0;
+
+    for (int i = 0; o->choices[i] && n < sizeof(all); i++)
+        n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", i ? ", " : "",
+                              o->choices[i]);
+    return ctt_error(CTT_EINVAL, "%s: no choice '%s' (%s)", o->name, value,
+                     all);
+}
+
 static int bad(const struct ctt_opt *o, const char *value)
 {
     if (o->choices)
-        return ctt_error(CTT_EINVAL, "%s: no choice '%s'", o->name, value);
+        return no_choice(o, value);
     if (o->min != 0 || o->max != 0)
         return ctt_error(CTT_EINVAL, "%s: bad value '%s' (%g to %g)", o->name,
                          value, o->min, o->max);

@@ -54,6 +54,16 @@ says 1 'packed as 64x64x1, the model wants 32x32x1' train less.net \
 says 1 'makes frames of 64x64x1, the model wants 32x32x1' train less.net \
     --data mnist:digits
 says 1 'ends after 3 of 5 images' train tiny.net --data mnist:short
+
+# What is read is never written to, whatever its name.
+sed 's/^conv o.*/input u c=1\n&/' tiny.net > two.net
+says 1 'has 2 inputs' train two.net --data a.h5
+cp a.h5 kept.h5
+for log in ./a.h5 digits/train-images-idx3-ubyte "$PWD/./m.ctt"; do
+    says 2 'given for two files' train tiny.net --data a.h5 \
+        --val mnist:digits --log-csv "$log"
+done
+cmp a.h5 kept.h5 || fail "a log took the place of the data"
 more='--future-frames 4 --strict'
 says 1 'seq0000: has 7 frames, 8 are needed' train tiny.net --data a.h5 \
     --workers 1

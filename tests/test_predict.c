@@ -618,7 +618,7 @@ static void test_files(void)
     says(run(PREDICT "--csv none/n.csv p.ctt less.mkv"), 1,
          "none/n.csv: cannot write it: No such file");
     clip_folder("folder");
-    says(run(PREDICT "--csv folder p.ctt less.mkv"), 1, "is a folder");
+    says(run(PREDICT "--csv folder p.ctt less.mkv"), 1, "not a regular");
 }
 
 /* Frames too small for SSIM are predicted all the same. */

@@ -307,6 +307,20 @@ out:
     return rc;
 }
 
+/* Retraining and its tests are those of recognition. */
+static int check_task(const struct job *j)
+{
+    const struct ctt_graph *g = j->m->g;
+    const struct ctt_tensor *y = &g->node[ctt_graph_output(g)].out;
+    int rc = 0;
+
+    CTT_CHECK(y->d * y->h * y->w == 1, CTT_EUNSUP, "%s: predicts frames; such "
+              "a model is compressed without --data and --val, which are for "
+              "classes", j->path);
+out:
+    return rc;
+}
+
 static int compress(struct job *j)
 {
     struct config *c = &j->c;
@@ -318,6 +332,7 @@ static int compress(struct job *j)
 
     CTT_TRY(ctt_model_load(j->path, 0, &j->m));
     if (c->train.data || c->train.val) {
+        CTT_TRY(check_task(j));
         CTT_TRY(open_clips(j));
         calls.accuracy = accuracy;
         calls.retrain = j->data ? retrain : NULL;

@@ -25,7 +25,7 @@ int ctt_predict_spares(const struct ctt_predict *c, const char *path)
 
     list_files(c, file);
     for (int i = 0; i < FILES; i++)
-        CTT_CHECK(!ctt_tool_same_file(file[i], path), CTT_EINVAL,
+        CTT_CHECK(!ctt_tool_reads(path, file[i]), CTT_EINVAL,
                   "%s: given for two files", file[i]);
 out:
     return rc;
@@ -45,8 +45,8 @@ static int can_write(const char *path)
     folder[n] = '.';
     CTT_CHECK(access(folder, W_OK | X_OK) == 0, CTT_EIO,
               "%s: cannot write it: %s", path, strerror(errno));
-    CTT_CHECK(stat(path, &st) != 0 || !S_ISDIR(st.st_mode), CTT_EIO,
-              "%s: is a folder", path);
+    CTT_CHECK(stat(path, &st) != 0 || S_ISREG(st.st_mode), CTT_EIO,
+              "%s: not a regular file", path);
 out:
     ctt_free(folder);
     return rc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tool.c: error lines, progress, tables and signals of the programs. */
 #include "tools/tool.h"
+#include "video/video.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -280,13 +281,58 @@ int ctt_tool_is_net(const char *path)
     return n > 4 && strcmp(path + n - 4, ".net") == 0;
 }
 
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The folder that a path lies in; 0 if there is none. */
+static int folder_of(const char *path, struct stat *out)
+{
+    size_t n = (size_t)(last_part(path) - path);
+    char *folder = ctt_calloc(n + 2, 1);
+    int there;
+
+    if (!folder)
+        return 0;
+    memcpy(folder, path, n);
+    folder[n] = '.';
+    there = stat(folder, out) == 0;
+    ctt_free(folder);
+    return there;
+}
+
+static int same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What is not there yet is known by its folder and name. */
 int ctt_tool_same_file(const char *a, const char *b)
 {
     struct stat x, y;
+    int here, there;
 
     if (!a || !b)
         return 0;
-    if (stat(a, &x) < 0 || stat(b, &y) < 0)
-        return strcmp(a, b) == 0;
-    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    here = stat(a, &x) == 0;
+    there = stat(b, &y) == 0;
+    if (here && there)
+        return same_inode(&x, &y);
+    return here == there && strcmp(last_part(a), last_part(b)) == 0 &&
+           folder_of(a, &x) && folder_of(b, &y) && same_inode(&x, &y);
+}
+
+int ctt_tool_reads(const char *data, const char *file)
+{
+    const char *dir = data ? ctt_mnist_path(data) : NULL;
+    struct stat x, y;
+
+    if (!file || !dir)
+        return ctt_tool_same_file(data, file);
+    return ctt_tool_same_file(dir, file) ||
+           (strstr(last_part(file), "-images-idx") && stat(dir, &x) == 0 &&
+            folder_of(file, &y) && same_inode(&x, &y));
 }

@@ -370,18 +370,26 @@ out:
     return rc;
 }
 
-/* No output may be what is read, or another output. */
+/* No output may be what is read, or another output; only the model may take
+ * the place of the one it starts from. */
 static int check_files(const struct job *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
-    const char *const file[] = { j->text, c->out, c->checkpoint, c->log_csv,
+    const char *const made[] = { c->out, c->checkpoint, c->log_csv,
                                  c->log_json };
+    const char *const read[] = { j->text, c->data, c->val, c->classes,
+                                 c->init };
     int rc = 0;
 
-    for (size_t i = 0; i < CTT_LEN(file); i++)
-        for (size_t k = i + 1; k < CTT_LEN(file); k++)
-            CTT_CHECK(!ctt_tool_same_file(file[i], file[k]), CTT_EINVAL,
-                      "%s: given for two files", file[k]);
+    for (size_t i = 0; i < CTT_LEN(made); i++) {
+        for (size_t k = i + 1; k < CTT_LEN(made); k++)
+            CTT_CHECK(!ctt_tool_same_file(made[i], made[k]), CTT_EINVAL,
+                      "%s: given for two files", made[k]);
+        for (size_t k = 0; k < CTT_LEN(read); k++)
+            CTT_CHECK((made[i] == c->out && read[k] == c->init) ||
+                      !ctt_tool_reads(read[k], made[i]), CTT_EINVAL,
+                      "%s: given for two files", made[i]);
+    }
 out:
     return rc;
 }

@@ -82,51 +82,32 @@ out:
     return rc;
 }
 
-/* The mean of each row over the channels. */
-static int mse_rows(const struct ctt_call *c, int back)
-{
-    int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
-
-    for (int64_t r = 0; r < rows; r++) {
-        const float *z = ctt_row(&c->in[0], r), *t = ctt_row(&c->in[1], r);
-        float sum = 0;
-        if (back) {
-            float *dz = ctt_row(&c->din[0], r);
-            float scale = *ctt_row(&c->dout, r) / (float)n;
-            SIMD for (int64_t j = 0; j < n; j++)
-                dz[j] = scale * ctt_square_bwd(z[j] - t[j]) +
-                        (c->add & 1 ? dz[j] : 0);
-            continue;
-        }
-        for (int64_t j = 0; j < n; j++)
-            sum += ctt_square(z[j] - t[j]);
-        *ctt_row(&c->out, r) = sum / (float)n;
-    }
-    return 0;
+/* The mean of f over a row's differences; bwd is f's slope. */
+#define MEAN_ROWS(name, f, bwd)                                           \
+static int name(const struct ctt_call *c, int back)                       \
+{                                                                         \
+    int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;                   \
+                                                                          \
+    for (int64_t r = 0; r < rows; r++) {                                  \
+        const float *z = ctt_row(&c->in[0], r);                           \
+        const float *t = ctt_row(&c->in[1], r);                           \
+        float sum = 0;                                                    \
+        if (back) {                                                       \
+            float *dz = ctt_row(&c->din[0], r);                           \
+            float scale = *ctt_row(&c->dout, r) / (float)n;               \
+            SIMD for (int64_t j = 0; j < n; j++)                          \
+                dz[j] = scale * bwd(z[j] - t[j]) +                        \
+                        (c->add & 1 ? dz[j] : 0);                         \
+            continue;                                                     \
+        }                                                                 \
+        for (int64_t j = 0; j < n; j++)                                   \
+            sum += f(z[j] - t[j]);                                        \
+        *ctt_row(&c->out, r) = sum / (float)n;                            \
+    }                                                                     \
+    return 0;                                                             \
 }
-
-/* |d| + d^2 (Su et al. 2020). */
-static int l1l2_rows(const struct ctt_call *c, int back)
-{
-    int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
-
-    for (int64_t r = 0; r < rows; r++) {
-        const float *z = ctt_row(&c->in[0], r), *t = ctt_row(&c->in[1], r);
-        float sum = 0;
-        if (back) {
-            float *dz = ctt_row(&c->din[0], r);
-            float scale = *ctt_row(&c->dout, r) / (float)n;
-            SIMD for (int64_t j = 0; j < n; j++)
-                dz[j] = scale * ctt_l1l2_bwd(z[j] - t[j]) +
-                        (c->add & 1 ? dz[j] : 0);
-            continue;
-        }
-        for (int64_t j = 0; j < n; j++)
-            sum += ctt_l1l2(z[j] - t[j]);
-        *ctt_row(&c->out, r) = sum / (float)n;
-    }
-    return 0;
-}
+MEAN_ROWS(mse_rows, ctt_square, ctt_square_bwd)
+MEAN_ROWS(l1l2_rows, ctt_l1l2, ctt_l1l2_bwd)    /* Su et al. 2020 */
 
 static int (*const losses[])(const struct ctt_call *c, int back) = {
     [CTT_LOSS_XENT] = xent_rows, [CTT_LOSS_MSE] = mse_rows,
