@@ -309,7 +309,7 @@ static void test_options(void)
 static void test_many_options(void)
 {
     static struct ctt_opt tab[CTT_OPT_MAX + 1];
-    static char name[CTT_OPT_MAX][8];
+    static char name[CTT_OPT_MAX][16];
     int cfg[CTT_OPT_MAX], done;
 
     for (int i = 0; i < CTT_OPT_MAX; i++) {
@@ -318,7 +318,7 @@ static void test_many_options(void)
                                    "7", "" };
     }
     for (int i = 0; i < CTT_OPT_MAX; i += 5) {
-        char word[16], *argv[] = { "t", word, NULL };
+        char word[32], *argv[] = { "t", word, NULL };
         struct ctt_opt_seen seen = { { 0 } };
 
         tab[i].dflt = NULL;
