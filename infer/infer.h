@@ -64,8 +64,8 @@ void ctt_session_close(struct ctt_session **s);
 void ctt_session_reset(struct ctt_session *s);
 
 /* The next frames, h x w x c each, one after the other: as bytes, or as floats
- * (byte / 255 - mean) / std.  Several at once are faster than one by one and
- * give the same. */
+ * (byte / 255 - mean) / std.  Several at once give the same as one by one, and
+ * with small models sooner. */
 int  ctt_session_push(struct ctt_session *s, const uint8_t *frames, int count);
 int  ctt_session_push_float(struct ctt_session *s, const float *frames,
                             int count);

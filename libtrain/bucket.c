@@ -3,6 +3,7 @@
  * short ones do not pay for long ones. */
 #include "libtrain/data.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,20 @@ int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
 out:
     ctt_free(below);
     return rc;
+}
+
+int ctt_buckets_tell(const struct ctt_buckets *b, char *line, size_t size)
+{
+    size_t n = (size_t)snprintf(line, size, "padding: %.1f%% of the frames in "
+                                "one bucket, %.1f%% in %d (up to",
+                                100 * b->before, 100 * b->after, b->count);
+
+    for (int k = 0; k < b->count && n + 16 < size; k++)
+        n += (size_t)snprintf(line + n, size - n, "%s %d", k ? "," : "",
+                              b->bound[k]);
+    if (n < size)
+        snprintf(line + n, size - n, " frames)");
+    return b->before > 0;
 }
 
 /* ---- the batches of an epoch ---- */

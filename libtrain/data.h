@@ -99,6 +99,9 @@ int ctt_buckets_check(const char *text, int *most);
 int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
                      struct ctt_buckets *out);
 
+/* A line about the padding; 0: there is none. */
+int ctt_buckets_tell(const struct ctt_buckets *b, char *line, size_t size);
+
 /* The batches of an epoch. */
 struct ctt_order {
     int  n, batches;

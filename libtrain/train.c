@@ -66,17 +66,9 @@ out:
 static void tell_buckets(const struct trainer *t)
 {
     char line[640];
-    int n = snprintf(line, sizeof(line), "padding: %.1f%% of the frames in one "
-                     "bucket, %.1f%% in %d (up to", 100 * t->buckets.before,
-                     100 * t->buckets.after, t->buckets.count);
 
-    if (t->buckets.before <= 0)
-        return;
-    for (int k = 0; k < t->buckets.count && n < (int)sizeof(line) - 16; k++)
-        n += snprintf(line + n, sizeof(line) - (size_t)n, "%s %d",
-                      k ? "," : "", t->buckets.bound[k]);
-    snprintf(line + n, sizeof(line) - (size_t)n, " frames)");
-    say(t, line);
+    if (ctt_buckets_tell(&t->buckets, line, sizeof(line)))
+        say(t, line);
 }
 
 static void tell_memory(const struct trainer *t)
