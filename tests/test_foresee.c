@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_foresee.c: training to predict as a whole: it learns, goes on where it
  * stopped, and says what is wrong. */
+#include "tests/allocs.h"
 #include "tests/dots.h"
 
 #include <math.h>
@@ -390,24 +391,12 @@ static void other_lengths_are_refused(void)
 
 /* ---- memory ---- */
 
-struct alloc_watch { long calls, worst; };
-
-static void watch_allocs(void *arg, const struct ctt_progress *p)
-{
-    struct alloc_watch *w = arg;
-    long now = ctt_alloc_calls();
-
-    if (p->epoch > 1 && p->batch > 1 && now - w->calls > w->worst)
-        w->worst = now - w->calls;
-    w->calls = now;
-}
-
 static void a_step_allocates_nothing(void)
 {
     static const char *const devices[] = { "ref", "cpu" };
 
     for (size_t k = 0; k < CTT_LEN(devices); k++) {
-        struct alloc_watch w = { 0, 0 };
+        struct alloc_watch w = { .after = 1 };
         const struct ctt_events ev = { .arg = &w, .progress = watch_allocs };
         struct ctt_train_cfg cfg = dots_cfg();
         struct ctt_model *m = dots_model(dot_net, 1);

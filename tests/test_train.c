@@ -2,6 +2,7 @@
  * test_train.c: training as a whole: it learns, it is the same every time, it
  * goes on where it stopped, and it says what went wrong. */
 #include "libtrain/state.h"
+#include "tests/allocs.h"
 #include "tests/check.h"
 #include "tests/toy.h"
 
@@ -466,25 +467,12 @@ static void logs_have_a_row_an_epoch(void)
 
 /* ---- memory ---- */
 
-struct alloc_watch { long calls, worst; };
-
-/* From the second epoch on every shape has been seen. */
-static void watch_allocs(void *arg, const struct ctt_progress *p)
-{
-    struct alloc_watch *w = arg;
-    long now = ctt_alloc_calls();
-
-    if (p->epoch > 2 && p->batch > 1 && now - w->calls > w->worst)
-        w->worst = now - w->calls;
-    w->calls = now;
-}
-
 static void a_step_allocates_nothing(void)
 {
     static const char *const devices[] = { "ref", "cpu" };
 
     for (size_t k = 0; k < CTT_LEN(devices); k++) {
-        struct alloc_watch w = { 0, 0 };
+        struct alloc_watch w = { .after = 2 };
         const struct ctt_events ev = { .arg = &w, .progress = watch_allocs };
         struct ctt_train_cfg cfg = short_run();
         struct ctt_model *m = NULL;
