@@ -88,7 +88,6 @@ static void print_profile(const struct ctt_graph *g, const struct cfg *c,
     }
 }
 
-/* Frames, the gradient of what is asked: random. */
 /* Frames that cost next to nothing to make: giving them is timed too. */
 static void frames(float *x, int64_t n, int step)
 {
@@ -96,40 +95,65 @@ static void frames(float *x, int64_t n, int step)
         x[i] = (float)((i * 37 + step * 101) & 255) * 0x1p-7f - 1;
 }
 
-static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+struct batch {
+    const struct ctt_job *job;
+    const struct ctt_ask *ask;
+    float *x, *dy;    /* frames of a clip, the gradient of what is asked */
+};
+
+static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     const struct ctt_graph *g = x->r->g;
+    const struct batch *b = arg;
     int in = ctt_graph_input(g);
 
-    (void)arg;
     for (int t = 0; t < p->steps; t++)
-        frames(ctt_run_value(x->r, in, t), x->r->slot[in].size,
+        frames(b->x + t * x->r->slot[in].size, x->r->slot[in].size,
                p->first + t);
+    return ctt_run_put(x->r, in, 0, b->x, p->steps * x->r->n *
+                       ctt_rows(&g->node[in].out));
 }
 
-static void seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
-    const struct ctt_job *job = arg;
-    const struct ctt_graph *g = x->r->g;
-    int last = ctt_graph_output(g);
-    int64_t n = ctt_volume(&g->node[last].out);
+    const struct batch *b = arg;
+    const struct ctt_tensor *y = &x->r->g->node[ctt_graph_output(x->r->g)].out;
+    int last = ctt_graph_output(x->r->g), rc = 0;
 
     if (p->asks)
-        fill(ctt_exec_grad(x, last, 0), n * p->asks, 5, 1e-3f);
-    else if (!job->asks && p->first + p->steps == job->steps)
-        fill(ctt_exec_grad(x, last, p->steps - 1), n * x->r->n, 5, 1e-3f);
+        CTT_TRY(ctt_exec_put_grad(x, last, 0, b->dy, p->asks * ctt_rows(y)));
+    else if (!b->job->asks && p->first + p->steps == b->job->steps)
+        CTT_TRY(ctt_exec_put_grad(x, last, p->steps - 1, b->dy,
+                                  x->r->n * ctt_rows(y)));
+out:
+    return rc;
 }
 
-static int step(struct ctt_exec *x, const struct cfg *c,
-                const struct ctt_ask *ask)
+/* Room for frames and gradients; b->ask is set. */
+static int new_batch(const struct ctt_graph *g, const struct cfg *c,
+                     struct batch *b)
+{
+    int64_t in = ctt_volume(&g->node[ctt_graph_input(g)].out) * c->steps;
+    int64_t out = ctt_volume(&g->node[ctt_graph_output(g)].out) * 2;
+
+    b->x = ctt_calloc((size_t)(in * c->batch), sizeof(float));
+    b->dy = ctt_calloc((size_t)(out * c->batch), sizeof(float));
+    if (!b->x || !b->dy)
+        return CTT_ENOMEM;
+    fill(b->dy, out * c->batch, 5, 1e-3f);
+    return 0;
+}
+
+static int step(struct ctt_exec *x, const struct cfg *c, struct batch *b)
 {
     const struct ctt_graph *g = x->r->g;
-    struct ctt_job job = { .steps = c->steps, .fed = c->steps, .ask = ask,
+    struct ctt_job job = { .steps = c->steps, .fed = c->steps, .ask = b->ask,
                            .asks = g->clip < g->count ? 2 * c->batch : 0,
                            .give = give, .seed = seed };
     int rc = 0;
 
-    job.arg = &job;
+    b->job = &job;
+    job.arg = b;
     CTT_TRY(ctt_exec_forward(x, &job));
     CTT_TRY(ctt_exec_backward(x, &job));
 out:
@@ -167,6 +191,7 @@ static int train(const struct ctt_graph *g, const float *w,
     struct ctt_profile (*p)[CTT_PASSES] = NULL;
     struct ctt_exec *x = NULL;
     struct ctt_ask *ask = ctt_calloc((size_t)c->batch * 2, sizeof(*ask));
+    struct batch b = { .ask = ask };
     double best = 1e30, ops, t;
     int rc = ask ? 0 : CTT_ENOMEM;
 
@@ -174,13 +199,14 @@ static int train(const struct ctt_graph *g, const float *w,
     for (int a = 0; a < 2 * c->batch; a++)
         ask[a] = (struct ctt_ask){ a / 2, a % 2 ? c->steps - 1
                                                 : c->steps / 3 };
+    CTT_TRY(new_batch(g, c, &b));
     CTT_TRY(open_exec(g, w, dev, c, &x));
     ops = operations(g, c, x);
-    CTT_TRY(step(x, c, ask));    /* prepares */
+    CTT_TRY(step(x, c, &b));    /* prepares */
     for (int i = 0; i < c->repeat; i++) {
         x->r->stamp++;      /* as after an optimizer's step */
         t = now();
-        CTT_TRY(step(x, c, ask));
+        CTT_TRY(step(x, c, &b));
         t = now() - t;
         best = t < best ? t : best;
     }
@@ -193,11 +219,13 @@ static int train(const struct ctt_graph *g, const float *w,
     CTT_TRY(p ? 0 : CTT_ENOMEM);
     ctt_dev_profile(dev, g, p);
     for (int i = 0; i < c->repeat; i++)
-        CTT_TRY(step(x, c, ask));
+        CTT_TRY(step(x, c, &b));
     ctt_dev_profile(dev, g, NULL);
     print_profile(g, c, p, c->repeat);
 out:
     ctt_exec_close(&x);
+    ctt_free(b.x);
+    ctt_free(b.dy);
     ctt_free(ask);
     ctt_free(p);
     return rc;

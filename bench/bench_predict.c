@@ -329,8 +329,8 @@ static int frame(struct work *k, void *arg)
     int in = ctt_graph_input(k->g), steps = frames_at_once(k), rc = 0;
 
     CTT_TRY(ctt_run_make_room(r, steps));
-    memcpy(ctt_run_value(r, in, r->cursor), k->x,
-           (size_t)(steps * r->slot[in].size) * sizeof(float));
+    CTT_TRY(ctt_run_put(r, in, r->cursor, k->x,
+                        steps * ctt_rows(&k->g->node[in].out)));
     CTT_TRY(ctt_run_steps(r, steps));
 out:
     return rc;
@@ -367,13 +367,14 @@ static int step(struct work *k, void *arg)
     struct ctt_turn turn = { .batch = &l->batch, .seed = 1,
                              .truth = k->r->kind == TRUE };
     struct ctt_sums sums = { 0 };
+    double norm;
     int rc = 0;
 
     if (k->r->without & NO_BATCH)
         turn.truth = 0;
     CTT_TRY(ctt_predict_run(l->s, &turn, &sums));
-    ctt_optim_step(l->o, l->s->x->dw, ctt_optim_norm(l->o, l->s->x->dw),
-                   1e-5, k->w);
+    CTT_TRY(ctt_optim_norm(l->o, l->s->x->dw, &norm));
+    CTT_TRY(ctt_optim_step(l->o, norm, 1, 1e-5));
 out:
     return rc;
 }
@@ -408,7 +409,7 @@ static int train(struct work *k)
     learner_settings(k, l);
     CTT_TRY(ctt_memory_parse(&l->cfg, &m));
     CTT_TRY(ctt_predict_open(k->g, k->w, &l->cfg, k->dev, &m, &l->s));
-    CTT_TRY(ctt_optim_open(k->g, &l->cfg, NULL, &l->o));
+    CTT_TRY(ctt_optim_open(k->g, &l->cfg, NULL, k->w, k->dev, &l->o));
     l->s->x->r->plain = plain(k->r);
     CTT_TRY(best_of(k, step, l, 0, k->c->repeat));
     CTT_TRY(profile(k, l->s->g, step, l));

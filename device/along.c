@@ -37,7 +37,7 @@ static void inside(struct look *l, int z)
 
     if ((!r->slides && !l->kept) || !forgets[r->g->node[p].op] ||
         r->slot[p].alias != p || r->slot[p].fused >= 0 ||
-        l->readers[p] != 1)
+        l->readers[p] != 1 || r->slot[p].type != r->slot[z].type)
         return;
     r->slot[p].alias = r->slot[z].alias;
     r->slot[z].inside = 1;
@@ -53,6 +53,13 @@ static int same_window(const struct ctt_node *a, const struct ctt_node *b)
                   sizeof(a->attr.conv.pad)) == 0;
 }
 
+/* What goes along is of floats. */
+static int is_wide(const struct ctt_run *r, int a, int b, int c)
+{
+    return r->slot[a].type == CTT_F32 && r->slot[b].type == CTT_F32 &&
+           r->slot[c].type == CTT_F32;
+}
+
 static void pair(struct look *l, int z)
 {
     struct ctt_run *r = l->r;
@@ -60,7 +67,8 @@ static void pair(struct look *l, int z)
     int p = n->in[1];
 
     if (of->op != CTT_OP_CONV || of->plus || r->slot[p].fused >= 0 ||
-        l->readers[p] != 1 || !same_window(n, of))
+        l->readers[p] != 1 || !same_window(n, of) ||
+        !is_wide(r, z, p, n->in[0]))
         return;
     r->slot[z].pair = p;
     r->slot[p].with = z;
@@ -87,6 +95,7 @@ static void gates(struct look *l, int lstm)
 
     if (lstm >= r->g->clip || r->g->node[z].op != CTT_OP_CONV ||
         r->slot[z].fused >= 0 || l->readers[z] != 1 ||
+        !is_wide(r, z, lstm, r->g->node[lstm].in[1]) ||
         !ready(l, z, lstm, 0) || !ready(l, z, lstm, 1))
         return;
     r->slot[z].lstm = lstm;

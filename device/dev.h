@@ -3,14 +3,55 @@
 #ifndef CTT_DEV_H
 #define CTT_DEV_H
 
-#include "device/device.h"
+#include "device/memory.h"
 
 typedef ctt_kernel *ctt_kernels[CTT_PASSES][CTT_NOPS];
 
+/* The functions of memory.h that differ from device to device; they are called
+ * with checked arguments.  Those of host memory are ctt_host_memory's; NULL:
+ * there is nothing to do (replay, wait, sync, pin, prefetch, lane). */
+struct ctt_dev_memory {
+    int     shared;
+    int     (*alloc)(struct ctt_dev *d, const char *what, int64_t bytes,
+                     void **out);
+    void    (*free)(struct ctt_dev *d, void *p);
+    int64_t (*room)(const struct ctt_dev *d);
+    int     (*clear)(struct ctt_dev *d, void *p, int64_t bytes);
+    int     (*copy)(struct ctt_dev *d, enum ctt_direction way,
+                    const void *from, void *to, int64_t bytes);
+    int     (*put)(struct ctt_dev *d, const float *from,
+                   const struct ctt_tensor *to);
+    int     (*get)(struct ctt_dev *d, const struct ctt_tensor *from,
+                   float *to);
+    int     (*cast)(struct ctt_dev *d, const float *from, enum ctt_dtype type,
+                    void *to, int64_t n);
+    int     (*sum)(struct ctt_dev *d, enum ctt_dtype type, const void *from,
+                   void *to, int64_t n);
+    int     (*square_sum)(struct ctt_dev *d, const struct ctt_flat *f,
+                          double *sum);
+    int     (*update)(struct ctt_dev *d, const struct ctt_flat *f,
+                      const struct ctt_rule *rule);
+    int     (*sync)(struct ctt_dev *d);
+    int     (*pin)(struct ctt_dev *d, void *p, int64_t bytes);
+    void    (*unpin)(struct ctt_dev *d, void *p);
+    int     (*prefetch)(struct ctt_dev *d, const float *from, int64_t n);
+    int     (*replay)(struct ctt_dev *d, void **place);
+    int     (*recorded)(struct ctt_dev *d, void **place, int rc);
+    void    (*drop)(struct ctt_dev *d, void *place);
+    void    (*lane)(struct ctt_dev *d, int lane);
+    int     (*wait)(struct ctt_dev *d, int lane, int other);
+};
+
+extern const struct ctt_dev_memory ctt_host_memory;
+
 /* What makes a device: each function may be NULL, where there is nothing to
- * do.  open fills d->kernel; sgemm multiplies two n x n matrices. */
+ * do.  open fills d->kernel; sgemm multiplies two n x n matrices (pointers into
+ * the device's memory).  wide: the kernels take floats only; ctt_dev_run()
+ * converts what has 16 bits. */
 struct ctt_dev_kind {
     const char *name;
+    const struct ctt_dev_memory *memory;
+    int         wide;
     int         (*open)(struct ctt_dev *d);
     void        (*close)(struct ctt_dev *d);
     void        (*forget)(void *cache);
@@ -24,6 +65,16 @@ struct ctt_dev_kind {
 
 extern const struct ctt_dev_kind ctt_dev_cpu, ctt_dev_ref;
 
+/* module.c: the kind of a device whose code is a module "convtt-NAME.so"; an
+ * error says where it was looked for. */
+int ctt_dev_module(const char *name, const struct ctt_dev_kind **out);
+
+/* widen.c: runs a kernel of floats on a call with numbers of 16 bits. */
+int ctt_widen(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
+              enum ctt_pass pass);
+/* 1 if a tensor of the call has numbers of 16 bits. */
+int ctt_is_narrow(const struct ctt_call *c);
+
 struct ctt_dev {
     const struct ctt_dev_kind *kind;
     ctt_kernels                kernel;
@@ -32,9 +83,12 @@ struct ctt_dev {
     const struct ctt_dev_kind *below;    /* whose caches inner makes */
     int                        threads;
     int                        deterministic;
+    int                        streams;      /* lanes there may be; 1 */
     void                      *own;      /* of the kind */
     char                      *scratch;  /* for the length of a call */
     size_t                     room;
+    char                      *wide;     /* widen.c's */
+    size_t                     wide_room;
     int                        blame;
     const struct ctt_graph    *g;        /* of the profile */
     struct ctt_profile       (*sum)[CTT_PASSES];

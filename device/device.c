@@ -2,17 +2,35 @@
  * device.c: the devices built in, and the one place where kernels are called:
  * there the profile and the search for NaN look on. */
 #include "device/dev.h"
+#include "net/half.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 #include <time.h>
 
+const char *const ctt_dev_names[] = { "cpu", "cuda", "ref", NULL };
+
+/* In their order; NULL: a module. */
 static const struct ctt_dev_kind *const kinds[] = {
-    &ctt_dev_cpu, &ctt_dev_ref,
+    &ctt_dev_cpu, NULL, &ctt_dev_ref,
 };
 
-const char *const ctt_dev_names[] = { "cpu", "ref", NULL };
+static int find_kind(const char *name, const struct ctt_dev_kind **out)
+{
+    int i = 0, rc = 0;
+
+    while (ctt_dev_names[i] && strcmp(ctt_dev_names[i], name) != 0)
+        i++;
+    CTT_CHECK(ctt_dev_names[i], CTT_EINVAL, "no device '%s' is built in",
+              name);
+    if (kinds[i])
+        *out = kinds[i];
+    else
+        CTT_TRY(ctt_dev_module(name, out));
+out:
+    return rc;
+}
 
 static double now(void)
 {
@@ -32,11 +50,9 @@ int ctt_dev_open(const char *name, int threads, struct ctt_dev **out)
               "device %s: %d threads", name, threads);
     d = ctt_calloc(1, sizeof(*d));
     CTT_CHECK(d, CTT_ENOMEM, "device %s: out of memory", name);
-    for (size_t i = 0; i < CTT_LEN(kinds); i++)
-        if (strcmp(kinds[i]->name, name) == 0)
-            d->kind = kinds[i];
-    CTT_CHECK(d->kind, CTT_EINVAL, "no device '%s' is built in", name);
+    CTT_TRY(find_kind(name, &d->kind));
     d->threads = threads ? threads : omp_get_num_procs();
+    d->streams = 1;
     CTT_TRY(d->kind->open(d));
     *out = d;
     d = NULL;
@@ -52,6 +68,7 @@ void ctt_dev_close(struct ctt_dev **d)
     if ((*d)->own && (*d)->kind->close)
         (*d)->kind->close(*d);
     ctt_free((*d)->scratch);
+    ctt_free((*d)->wide);
     ctt_free(*d);
     *d = NULL;
 }
@@ -64,6 +81,11 @@ int ctt_dev_threads(const struct ctt_dev *d)
 void ctt_dev_deterministic(struct ctt_dev *d, int on)
 {
     d->deterministic = on;
+}
+
+void ctt_dev_streams(struct ctt_dev *d, int streams)
+{
+    d->streams = streams;
 }
 
 void *ctt_dev_scratch(struct ctt_dev *d, size_t bytes)
@@ -92,34 +114,48 @@ const char *ctt_dev_impl(const struct ctt_dev *d, void *cache,
     return cache && d->kind->impl ? d->kind->impl(cache, pass) : "plain";
 }
 
-static int finite(const struct ctt_tensor *t)
+/* CTT_ENAN if a tensor of the device is not finite; the caller says which. */
+static int finite(struct ctt_dev *d, const struct ctt_tensor *t)
 {
-    const float *p = t->data;
+    int64_t n = t->data ? ctt_volume(t) : 0;
+    float *x = ctt_calloc((size_t)n + 1, sizeof(*x));
+    int rc = x ? 0 : CTT_ENOMEM;
 
-    for (int64_t r = 0; p && r < ctt_rows(t); r++, p += t->ld)
-        for (int64_t j = 0; j < t->c; j++)
-            if (!isfinite(p[j]))
-                return 0;
-    return 1;
+    CTT_TRY(rc);
+    if (n)
+        CTT_TRY(ctt_dev_get(d, t, x));
+    for (int64_t i = 0; i < n && rc == 0; i++)
+        rc = isfinite(x[i]) ? 0 : CTT_ENAN;
+out:
+    ctt_free(x);
+    return rc;
+}
+
+static int named(int rc, const struct ctt_call *c, const char *what, int k)
+{
+    if (rc != CTT_ENAN)
+        return rc;
+    return k < 0 ? ctt_error(rc, "%s: the %s is not finite", c->node->name,
+                             what)
+                 : ctt_error(rc, "%s: the gradient of %s %d is not finite",
+                             c->node->name, what, k);
 }
 
 /* Names what a call wrote that is not finite. */
-static int blame(const struct ctt_call *c, enum ctt_pass pass)
+static int blame(struct ctt_dev *d, const struct ctt_call *c,
+                 enum ctt_pass pass)
 {
-    const char *name = c->node->name;
     int rc = 0;
 
     if (pass == CTT_FWD) {
-        CTT_CHECK(finite(&c->out) && finite(&c->also), CTT_ENAN,
-                  "%s: the result is not finite", name);
+        CTT_TRY(named(finite(d, &c->out), c, "result", -1));
+        CTT_TRY(named(finite(d, &c->also), c, "result", -1));
         goto out;
     }
     for (int k = 0; k < c->node->nin && c->node->op != CTT_OP_WINDOW; k++)
-        CTT_CHECK(finite(&c->din[k]), CTT_ENAN,
-                  "%s: the gradient of input %d is not finite", name, k);
+        CTT_TRY(named(finite(d, &c->din[k]), c, "input", k));
     for (int k = 0; k < c->node->nw; k++)
-        CTT_CHECK(finite(&c->dw[k]), CTT_ENAN,
-                  "%s: the gradient of weight %d is not finite", name, k);
+        CTT_TRY(named(finite(d, &c->dw[k]), c, "weight", k));
 out:
     return rc;
 }
@@ -170,32 +206,52 @@ static int goes_along(struct ctt_dev *d, const struct ctt_call *c)
 {
     if (!c->pair.node && !c->lstm.node)
         return 1;
-    return !d->blame && d->kind->along && d->kind->along(d, c);
+    return !d->blame && d->kind->along &&
+           !(d->kind->wide && ctt_is_narrow(c)) && d->kind->along(d, c);
+}
+
+static int call(struct ctt_dev *d, const struct ctt_call *c,
+                enum ctt_pass pass)
+{
+    ctt_kernel *kernel = d->kernel[pass][c->node->op];
+
+    if (d->kind->wide && ctt_is_narrow(c))
+        return ctt_widen(d, kernel, c, pass);
+    return kernel(d, c);
+}
+
+/* With what the call takes, until its work is done. */
+static int call_timed(struct ctt_dev *d, const struct ctt_call *c,
+                      enum ctt_pass pass)
+{
+    struct ctt_profile *p = &d->sum[c->node - d->g->node][pass];
+    double start;
+    int rc = 0;
+
+    CTT_TRY(ctt_dev_sync(d));
+    start = now();
+    CTT_TRY(call(d, c, pass));
+    CTT_TRY(ctt_dev_sync(d));
+    p->seconds += now() - start;
+    p->calls++;
+out:
+    return rc;
 }
 
 int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
                 enum ctt_pass pass)
 {
-    ctt_kernel *kernel = d->kernel[pass][c->node->op];
-    double start = 0;
     int rc = 0;
 
-    CTT_CHECK(kernel, CTT_EUNSUP, "%s: '%s' has no kernel", c->node->name,
+    CTT_CHECK(d->kernel[pass][c->node->op], CTT_EUNSUP, "%s: '%s' has no kernel", c->node->name,
               ctt_ops[c->node->op].name);
     if (!goes_along(d, c))
         return split(d, c);
     if (omp_get_max_threads() != d->threads)
         omp_set_num_threads(d->threads);    /* of this thread, for oneDNN */
-    if (d->sum)
-        start = now();
-    CTT_TRY(kernel(d, c));
-    if (d->sum) {
-        struct ctt_profile *p = &d->sum[c->node - d->g->node][pass];
-        p->seconds += now() - start;
-        p->calls++;
-    }
+    CTT_TRY(d->sum ? call_timed(d, c, pass) : call(d, c, pass));
     if (d->blame)
-        CTT_TRY(blame(c, pass));
+        CTT_TRY(blame(d, c, pass));
 out:
     return rc;
 }
@@ -212,23 +268,49 @@ void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
     d->sum = sum;
 }
 
+enum { SIDE = 1024 };
+
+/* Two matrices and room for their product. */
+static int matrices(struct ctt_dev *d, float **out)
+{
+    const int64_t bytes = 2 * SIDE * SIDE * (int64_t)sizeof(float);
+    float *m = ctt_calloc((size_t)bytes, 1);
+    void *p = NULL;
+    int rc = m ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    for (int i = 0; i < 2 * SIDE * SIDE; i++)
+        m[i] = (float)(i % 7) - 3;
+    CTT_TRY(ctt_dev_alloc(d, "matrices", bytes / 2 * 3, &p));
+    *out = p;
+    CTT_TRY(ctt_dev_copy(d, CTT_TO_DEVICE, m, p, bytes));
+out:
+    ctt_free(m);
+    return rc;
+}
+
 double ctt_dev_sgemm_rate(struct ctt_dev *d)
 {
-    enum { N = 1024 };
-    float *m = ctt_calloc(3 * N * N, sizeof(float));
+    const double work = 2e-9 * SIDE * SIDE * SIDE;
+    float *m = NULL;
     double best = 0;
+    void *p;
+    int rc = matrices(d, &m);
 
-    for (int i = 0; m && i < 2 * N * N; i++)
-        m[i] = (float)(i % 7) - 3;
     omp_set_num_threads(d->threads);
-    for (int i = 0; m && i < 8; i++) {
-        double t = now();
-        if (d->kind->sgemm(d, N, m, m + N * N, m + 2 * N * N) < 0)
+    for (int i = 0; rc >= 0 && i < 8; i++) {
+        double t;
+
+        rc = ctt_dev_sync(d);
+        t = now();
+        if (rc < 0 || d->kind->sgemm(d, SIDE, m, m + SIDE * SIDE,
+                                     m + 2 * SIDE * SIDE) < 0 ||
+            ctt_dev_sync(d) < 0)
             break;
         t = now() - t;
-        if (2e-9 * N * N * N / t > best)
-            best = 2e-9 * N * N * N / t;
+        best = work / t > best ? work / t : best;
     }
-    ctt_free(m);
+    p = m;
+    ctt_dev_free(d, &p);
     return best;
 }

@@ -31,6 +31,17 @@ struct ctt_also_lstm {
     int                    keep;
 };
 
+/* Numbers that change from batch to batch, in the device's memory, so that work
+ * which is replayed (device/memory.h) sees those of the day: the key of a call
+ * is ctt_call_key(*key, node, which ? *which : at), the asks of a window are
+ * ask.  key NULL: there are none, the call's own hold. */
+struct ctt_live {
+    const uint64_t       *key;
+    uint64_t              node, at;
+    const int32_t        *which;
+    const struct ctt_ask *ask;
+};
+
 /* What a kernel gets.  A NULL data pointer means absent or not wanted.
  *
  * Forward writes out (and also).  Backward reads dout (and dalso), and for
@@ -42,8 +53,13 @@ struct ctt_also_lstm {
  *
  * A mix whose in[1] has no data gives in[0].
  *
+ * Values and their gradients may be of 16 bits, each tensor of its own type;
+ * sums are made in floats.  A weight is of 16 bits only where it is the kernel
+ * of a conv or deconv whose result is; dw is always floats.  in[k] and din[k]
+ * have one type, and so have out and dout.
+ *
  * A window's in[0] holds the values of all steps: data points at step 0 and
- * step s lies `stride` floats from it; steps before `oldest` (<= 0) read as
+ * step s lies `stride` numbers from it; steps before `oldest` (<= 0) read as
  * zero (forward) or take no gradient; a window always adds to its din. */
 struct ctt_call {
     const struct ctt_node *node;
@@ -54,9 +70,10 @@ struct ctt_call {
                            forward: ctt_act_kind + 1, or 0 */
     int       train;    /* batch statistics and dropout, or not */
     uint64_t  key;      /* of counter-based randomness: seed, step, node */
+    struct ctt_live live;
     uint64_t  stamp;    /* changes when the weights do: packed weights are
                            remade then */
-    const struct ctt_ask *ask;    /* window: out.n of them */
+    const struct ctt_ask *ask;    /* window: out.n of them, in host memory */
     struct ctt_also_conv  pair;   /* conv, forward: added to its result */
     struct ctt_also_lstm  lstm;   /* conv, forward: applied to its result */
     int64_t   stride;
@@ -70,8 +87,9 @@ enum ctt_pass { CTT_FWD, CTT_BWD, CTT_PASSES };
 struct ctt_dev;
 typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
 
-/* The names of the devices built in, best first, NULL-terminated: "cpu" (oneDNN
- * and our own kernels) and "ref" (plain C). */
+/* The names of the devices, best first, NULL-terminated: "cpu" (oneDNN and our
+ * own kernels), "cuda" (a GPU; its code is a module that is loaded when it is
+ * opened) and "ref" (plain C). */
 extern const char *const ctt_dev_names[];
 
 /* name: one of them; threads: 0 for all processors. */
@@ -85,6 +103,9 @@ int  ctt_dev_threads(const struct ctt_dev *d);
  * pixels are cut into as many parts as there are threads, and oneDNN's kernels
  * promise nothing, so with it our own do what Winograd does not. */
 void ctt_dev_deterministic(struct ctt_dev *d, int on);
+
+/* "cuda": how many nodes that do not need each other may run side by side. */
+void ctt_dev_streams(struct ctt_dev *d, int streams);
 
 int  ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
                  enum ctt_pass pass);

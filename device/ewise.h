@@ -10,12 +10,6 @@
 
 #include <string.h>
 
-#ifdef __CUDACC__
-#define CTT_FN static __host__ __device__ __forceinline__
-#else
-#define CTT_FN static inline __attribute__((always_inline))
-#endif
-
 CTT_FN uint32_t ctt_bits(float x)
 {
     uint32_t u;

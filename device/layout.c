@@ -2,10 +2,11 @@
  * layout.c: where the values of a graph lie: which nodes are only names of
  * other nodes' memory, and which steps stay. */
 #include "device/layout.h"
+#include "net/half.h"
 
 enum { DEEPEST = 1000 };
 
-static const int64_t most = INT64_C(1) << 44;    /* floats in a block */
+static const int64_t most = INT64_C(1) << 46;    /* bytes in a block */
 
 /* Kernels that apply an act to their result; none of them needs that result on
  * the way back. */
@@ -35,9 +36,16 @@ static void count_readers(const struct ctt_graph *g, int *readers)
     }
 }
 
-/* The node whose kernel may apply this act, or -1. */
-static int giver(const struct ctt_graph *g, const int *readers, int act)
+/* Names have the type of what they name. */
+static enum ctt_dtype type_of(const struct ctt_run *r, int node)
 {
+    return r->type ? r->type[node] : CTT_F32;
+}
+
+/* The node whose kernel may apply this act, or -1. */
+static int giver(const struct ctt_run *r, const int *readers, int act)
+{
+    const struct ctt_graph *g = r->g;
     int p = g->node[act].in[0];
 
     if (g->node[act].op != CTT_OP_ACT)
@@ -45,7 +53,8 @@ static int giver(const struct ctt_graph *g, const int *readers, int act)
     while (g->node[p].op == CTT_OP_RESHAPE && readers[p] == 1)
         p = g->node[p].in[0];
     if (!applies_act[g->node[p].op] || readers[p] != 1 ||
-        (p < g->clip) != (act < g->clip))
+        (p < g->clip) != (act < g->clip) ||
+        type_of(r, p) != type_of(r, act))
         return -1;
     return p;
 }
@@ -54,7 +63,7 @@ static void fuse(struct ctt_run *r, const int *readers)
 {
     for (int i = 0; i < r->g->count; i++) {
         struct ctt_slot *s = &r->slot[i];
-        int p = giver(r->g, readers, i);
+        int p = giver(r, readers, i);
 
         s->fused = -1;
         s->skip = no_kernel[r->g->node[i].op];
@@ -79,6 +88,7 @@ static int view(struct ctt_run *r, int node, int depth)
     s->alias = node;
     if (!is_name[n->op] && !(n->op == CTT_OP_ACT && s->skip)) {
         s->ld = n->out.c;
+        s->type = type_of(r, node);
         goto out;
     }
     s->alias = n->op == CTT_OP_STATE ? n->source : n->in[0];
@@ -89,6 +99,7 @@ static int view(struct ctt_run *r, int node, int depth)
     s->delay = of->delay + (n->op == CTT_OP_STATE ? n->attr.state.delay : 0);
     s->off = of->off + (n->op == CTT_OP_SLICE ? n->attr.slice.from : 0);
     s->ld = of->ld;
+    s->type = of->type;
     if (n->op == CTT_OP_RESHAPE && n->out.c != from->out.c) {
         CTT_CHECK(of->ld == from->out.c, CTT_EUNSUP,
                   "%s: cannot reshape a slice", n->name);
@@ -124,7 +135,7 @@ static void histories(struct ctt_run *r, int windows)
     }
 }
 
-/* Floats a step of a node with memory. */
+/* Numbers a step of a node with memory. */
 static int sizes(struct ctt_run *r)
 {
     int rc = 0;
@@ -135,7 +146,7 @@ static int sizes(struct ctt_run *r)
         struct ctt_slot *s = &r->slot[i];
 
         CTT_CHECK(ctt_volume(&n->out) <=
-                  most / copies / ((int64_t)s->history + r->room),
+                  most / 4 / copies / ((int64_t)s->history + r->room),
                   CTT_EINVAL, "%s: its values do not fit into memory", n->name);
         s->size = copies * ctt_volume(&n->out);
     }
@@ -145,13 +156,13 @@ out:
 
 /* ---- places ---- */
 
-int ctt_layout_take(int64_t *at, int64_t floats)
+int ctt_layout_take(int64_t *at, int64_t bytes)
 {
     int rc = 0;
 
-    CTT_CHECK(floats <= most - *at, CTT_EINVAL,
+    CTT_CHECK(bytes <= most - *at, CTT_EINVAL,
               "the model's values do not fit into memory");
-    *at += floats;
+    *at += bytes;
 out:
     return rc;
 }
@@ -164,24 +175,31 @@ void ctt_layout_follow(struct ctt_run *r)
         s->at = of->at;
         s->size = of->size;
         s->history = of->history;
+        s->type = of->type;
         s->block = of->block;
     }
 }
 
-/* Floats before step 0, so that this is at a multiple of 64 bytes. */
-static int64_t before(const struct ctt_run *r, int node)
+int64_t ctt_layout_before(const struct ctt_run *r, int node)
 {
     const struct ctt_slot *s = &r->slot[node];
 
-    return node < r->g->clip ? ctt_align(s->history * s->size, 16) : 0;
+    return node < r->g->clip ? ctt_align(s->history * s->size *
+                                         ctt_dtype_size(s->type), 64) : 0;
 }
 
-/* Floats a step, or an ask. */
+/* Bytes a step, or an ask. */
 static int64_t each(const struct ctt_run *r, int node)
 {
-    return ctt_align(node < r->g->clip ? r->slot[node].size
-                                       : ctt_volume(&r->g->node[node].out),
-                     16);
+    int64_t n = node < r->g->clip ? r->slot[node].size
+                                  : ctt_volume(&r->g->node[node].out);
+
+    return ctt_align(n * ctt_dtype_size(r->slot[node].type), 64);
+}
+
+int64_t ctt_layout_bytes(const struct ctt_run *r, int node, int steps)
+{
+    return each(r, node) * steps;
 }
 
 void ctt_run_place(struct ctt_run *r, int steps, int asks)
@@ -193,9 +211,9 @@ void ctt_run_place(struct ctt_run *r, int steps, int asks)
 
         if (s->alias != i)
             continue;
-        at[s->block] += before(r, i);
+        at[s->block] += ctt_layout_before(r, i);
         s->at = at[s->block];
-        at[s->block] += each(r, i) * (i < r->g->clip ? steps : asks);
+        at[s->block] += ctt_layout_bytes(r, i, i < r->g->clip ? steps : asks);
     }
     ctt_layout_follow(r);
 }
@@ -215,10 +233,10 @@ static int blocks(struct ctt_run *r, const char *kept)
 
         if (r->slot[i].alias != i)
             continue;
-        CTT_TRY(ctt_layout_take(&sum, before(r, i)));
-        CTT_TRY(ctt_layout_take(&sum, each(r, i) * (i < r->g->clip
+        CTT_TRY(ctt_layout_take(&sum, ctt_layout_before(r, i)));
+        CTT_TRY(ctt_layout_take(&sum, ctt_layout_bytes(r, i, i < r->g->clip
                                 ? r->room : r->max_asks)));
-        e->fixed += before(r, i);
+        e->fixed += ctt_layout_before(r, i);
         *(i < r->g->clip ? &e->step : &e->ask) += each(r, i);
     }
 out:

@@ -11,8 +11,16 @@
  * ctt_run_open_bare(); kept NULL: all. */
 int  ctt_run_layout(struct ctt_run *r, const char *kept, int windows);
 
-/* Moves *at on by so many floats; an error if a block gets too large. */
-int  ctt_layout_take(int64_t *at, int64_t floats);
+/* Moves *at on by so many bytes; an error if a block gets too large. */
+int  ctt_layout_take(int64_t *at, int64_t bytes);
+
+/* Bytes before step 0, so that this is at a multiple of 64, and of some steps
+ * (asks) of a node. */
+int64_t ctt_layout_before(const struct ctt_run *r, int node);
+int64_t ctt_layout_bytes(const struct ctt_run *r, int node, int steps);
+
+/* run.c: bytes of r->live. */
+int64_t ctt_run_live_bytes(const struct ctt_run *r);
 
 /* Gives a name the place of the node whose memory it is. */
 void ctt_layout_follow(struct ctt_run *r);

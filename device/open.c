@@ -3,8 +3,6 @@
  * memory. */
 #include "device/layout.h"
 
-#include <unistd.h>
-
 /* The clip part sees the step part through windows only. */
 static int check_clip(const struct ctt_graph *g)
 {
@@ -42,23 +40,15 @@ out:
     return rc;
 }
 
-int64_t ctt_run_machine(void)
-{
-    int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-
-    return pages <= 0 || size <= 0 ? INT64_C(1) << 56
-                                   : pages * (size / (int64_t)sizeof(float));
-}
-
 /* Asked before, because a system that lends more than it has ends the program
  * later. */
-int ctt_run_fits(const struct ctt_run *r, int64_t floats)
+int ctt_run_fits(const struct ctt_run *r, int64_t bytes)
 {
     int rc = 0;
 
-    CTT_CHECK(floats <= ctt_run_machine(), CTT_ENOMEM,
+    CTT_CHECK(bytes <= ctt_dev_room(r->dev), CTT_ENOMEM,
               "%d samples of %d steps need %lld MB, more than this machine has",
-              r->n, r->room, (long long)(floats >> 18));
+              r->n, r->room, (long long)(bytes >> 20));
 out:
     return rc;
 }
@@ -82,6 +72,17 @@ out:
     return rc;
 }
 
+/* Memory of the device. */
+static int take(struct ctt_run *r, const char *what, int64_t bytes, void *out)
+{
+    void *p = NULL;
+    int rc = ctt_dev_alloc(r->dev, what, bytes, &p);
+
+    if (rc >= 0)
+        *(void **)out = p;
+    return rc;
+}
+
 /* Where the running statistics of a batch norm go that must not move. */
 static int make_sink(struct ctt_run *r)
 {
@@ -90,9 +91,26 @@ static int make_sink(struct ctt_run *r)
     for (int i = 0; i < r->g->count; i++)
         if (ctt_is_batch_norm(&r->g->node[i]) && r->g->node[i].out.c > most)
             most = r->g->node[i].out.c;
-    if (most)
-        r->sink = ctt_calloc((size_t)most, sizeof(float));
-    return !most || r->sink ? 0 : CTT_ENOMEM;
+    return most && r->dev ? take(r, "statistics", most * (int64_t)sizeof(float),
+                                 &r->sink) : 0;
+}
+
+/* Where a device that cannot see the program finds what changes. */
+static int make_live(struct ctt_run *r)
+{
+    int64_t bytes = ctt_run_live_bytes(r);
+    int rc = 0;
+
+    if (!r->dev || ctt_dev_shared(r->dev))
+        goto out;
+    r->ashore = ctt_calloc((size_t)bytes, 1);
+    CTT_TRY(r->ashore ? 0 : CTT_ENOMEM);
+    CTT_TRY(take(r, "asks", bytes, &r->live));
+    if (r->slides)
+        r->place = ctt_calloc(2 * (size_t)r->room, sizeof(*r->place));
+    CTT_TRY(r->place || !r->slides ? 0 : CTT_ENOMEM);
+out:
+    return rc;
 }
 
 /* All but the memory of the values. */
@@ -112,9 +130,11 @@ static int prepare(struct ctt_run *r, const char *kept, int windows)
         CTT_TRY(ctt_run_check_norms(r, 0));
     CTT_TRY(ctt_run_layout(r, kept, windows));
     CTT_TRY(make_sink(r));
+    CTT_TRY(make_live(r));
     r->ask = ctt_calloc((size_t)r->max_asks + 1, sizeof(*r->ask));
     r->cache = ctt_calloc((size_t)g->count, sizeof(*r->cache));
     CTT_TRY(r->ask && r->cache ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_lanes_new(2 * g->count, &r->lanes));
 out:
     return rc;
 }
@@ -142,12 +162,14 @@ static int make(const struct ctt_graph *g, struct ctt_dev *dev,
 
 int ctt_run_open_bare(const struct ctt_graph *g, struct ctt_dev *dev,
                       const float *w, int n, int room, int asks,
-                      const char *kept, int windows, struct ctt_run **out)
+                      const char *kept, int windows,
+                      const enum ctt_dtype *type, struct ctt_run **out)
 {
     struct ctt_run *r = NULL;
     int rc = 0;
 
     CTT_TRY(make(g, dev, w, n, room, asks, 1, &r));
+    r->type = type;
     CTT_TRY(prepare(r, kept, windows));
     *out = r;
     r = NULL;
@@ -166,10 +188,9 @@ int ctt_run_open(const struct ctt_graph *g, struct ctt_dev *dev,
     CTT_TRY(make(g, dev, w, n, room, asks, train, &r));
     CTT_TRY(prepare(r, NULL, r->slides));
     if (train)
-        r->values = ctt_extent_floats(&r->extent[CTT_KEPT], room, asks);
+        r->values = ctt_extent_bytes(&r->extent[CTT_KEPT], room, asks);
     CTT_TRY(ctt_run_fits(r, r->values));
-    r->val = ctt_calloc((size_t)r->values, sizeof(float));
-    CTT_TRY(r->val ? 0 : CTT_ENOMEM);
+    CTT_TRY(take(r, "values", r->values, &r->val));
     for (int b = 0; b < CTT_BLOCKS; b++)
         r->base[b] = r->val;
     *out = r;
@@ -179,20 +200,32 @@ out:
     return rc;
 }
 
+static void give(struct ctt_dev *d, void *p)
+{
+    if (p)
+        ctt_dev_free(d, &p);
+}
+
 void ctt_run_close(struct ctt_run **r)
 {
     if (!*r)
         return;
-    for (int i = 0; (*r)->cache && i < (*r)->g->count; i++)
+    for (int i = 0; (*r)->dev && (*r)->cache && i < (*r)->g->count; i++)
         for (int k = 0; k < CTT_CACHES; k++)
             ctt_dev_forget((*r)->dev, &(*r)->cache[i][k]);
     for (int f = 0; f < 2; f++)
         ctt_schedule_free(&(*r)->sched[f]);
+    for (int i = 0; (*r)->place && i < 2 * (*r)->room; i++)
+        ctt_dev_drop((*r)->dev, &(*r)->place[i]);
+    ctt_free((*r)->place);
+    ctt_lanes_free(&(*r)->lanes);
     ctt_free((*r)->ask);
     ctt_free((*r)->cache);
     ctt_free((*r)->slot);
-    ctt_free((*r)->sink);
-    ctt_free((*r)->val);
+    give((*r)->dev, (*r)->sink);
+    give((*r)->dev, (*r)->val);
+    give((*r)->dev, (*r)->live);
+    ctt_free((*r)->ashore);
     ctt_free(*r);
     *r = NULL;
 }

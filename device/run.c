@@ -2,19 +2,27 @@
  * run.c: running a graph forward: free components once for all steps, bound
  * ones step by step, the clip part for those who ask. */
 #include "device/layout.h"
+#include "net/half.h"
+#include "net/random.h"
 
 #include <string.h>
 
-/* Floats of history that node i has memory for. */
-static int64_t old_floats(const struct ctt_run *r, int i)
+/* Bytes of a step's values. */
+static int64_t step_bytes(const struct ctt_slot *s)
+{
+    return s->size * ctt_dtype_size(s->type);
+}
+
+/* Bytes of history that node i has memory for. */
+static int64_t old_bytes(const struct ctt_run *r, int i)
 {
     const struct ctt_slot *s = &r->slot[i];
 
-    return s->alias == i ? s->history * s->size : 0;
+    return s->alias == i ? s->history * step_bytes(s) : 0;
 }
 
 /* Where the value lies that the node had at step 0. */
-static float *start(const struct ctt_run *r, int i)
+static char *start(const struct ctt_run *r, int i)
 {
     return r->base[r->slot[i].block] + r->slot[i].at;
 }
@@ -24,50 +32,75 @@ int64_t ctt_run_history(const struct ctt_run *r)
     int64_t sum = 0;
 
     for (int i = 0; i < r->g->clip; i++)
-        sum += old_floats(r, i);
+        sum += old_bytes(r, i);
     return sum;
 }
 
-void ctt_run_save(const struct ctt_run *r, float *to)
+int ctt_run_save(const struct ctt_run *r, char *to)
 {
+    int rc = 0;
+
     for (int i = 0; i < r->g->clip; i++) {
-        int64_t n = old_floats(r, i);
+        int64_t n = old_bytes(r, i);
 
         if (n)
-            memcpy(to, start(r, i) + r->cursor * r->slot[i].size - n,
-                   (size_t)n * sizeof(float));
+            CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, start(r, i) + r->cursor *
+                                 step_bytes(&r->slot[i]) - n, to, n));
         to += n;
     }
+out:
+    return rc;
 }
 
-void ctt_run_load(struct ctt_run *r, const float *from)
+int ctt_run_load(struct ctt_run *r, const char *from)
 {
+    int rc = 0;
+
     for (int i = 0; i < r->g->clip; i++) {
-        int64_t n = old_floats(r, i);
+        int64_t n = old_bytes(r, i);
 
         if (n && from)
-            memcpy(start(r, i) - n, from, (size_t)n * sizeof(float));
+            CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from, start(r, i) - n,
+                                 n));
         else if (n)
-            memset(start(r, i) - n, 0, (size_t)n * sizeof(float));
+            CTT_TRY(ctt_dev_clear(r->dev, start(r, i) - n, n));
         from = from ? from + n : NULL;
     }
+out:
+    return rc;
 }
 
 void ctt_run_reset(struct ctt_run *r)
 {
-    ctt_run_load(r, NULL);
+    ctt_run_load(r, NULL);    /* a failure is reported by what runs next */
     r->cursor = 0;
     r->past = 0;
     r->asks = 0;
 }
 
-float *ctt_run_value(const struct ctt_run *r, int node, int step)
+void *ctt_run_value(const struct ctt_run *r, int node, int step)
 {
     const struct ctt_slot *s = &r->slot[node];
 
     if (node >= r->g->clip)
         step = 0;
-    return start(r, node) + (step - s->delay) * s->size + s->off;
+    return start(r, node) + (step - s->delay) * step_bytes(s) +
+           s->off * ctt_dtype_size(s->type);
+}
+
+/* Towards the front, in pieces that do not overlap. */
+static int slide(struct ctt_run *r, int node, int64_t by)
+{
+    int64_t n = old_bytes(r, node);
+    char *to = start(r, node) - n;
+    int rc = 0;
+
+    for (int64_t i = 0, some; i < n; i += some) {
+        some = n - i < by ? n - i : by;
+        CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, to + i + by, to + i, some));
+    }
+out:
+    return rc;
 }
 
 int ctt_run_make_room(struct ctt_run *r, int steps)
@@ -80,27 +113,12 @@ int ctt_run_make_room(struct ctt_run *r, int steps)
         goto out;
     CTT_CHECK(r->slides, CTT_EINVAL, "%d steps are more than the window's %d",
               r->cursor + steps, r->room);
-    for (int i = 0; i < r->g->clip; i++) {
-        int64_t n = old_floats(r, i);
-
-        if (n)
-            memmove(start(r, i) - n,
-                    start(r, i) - n + r->cursor * r->slot[i].size,
-                    (size_t)n * sizeof(float));
-    }
+    for (int i = 0; i < r->g->clip; i++)
+        CTT_TRY(slide(r, i, r->cursor * step_bytes(&r->slot[i])));
     r->past += r->cursor;
     r->cursor = 0;
 out:
     return rc;
-}
-
-/* The finalizer of SplitMix64 (Steele, Lea and Flood 2014). */
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9E3779B97F4A7C15u;
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-    return x ^ x >> 31;
 }
 
 static struct ctt_tensor value(const struct ctt_run *r, int node, int step,
@@ -110,11 +128,75 @@ static struct ctt_tensor value(const struct ctt_run *r, int node, int step,
 
     t.n = 1;
     t.ld = r->slot[node].ld;
+    t.dtype = r->slot[node].type;
     t.data = ctt_run_value(r, node, step);
     if (node >= r->g->clip)    /* step is an ask */
-        t.data = (float *)t.data + step * ctt_rows(&t) * t.ld;
+        t.data = (char *)t.data +
+                 step * ctt_rows(&t) * t.ld * ctt_dtype_size(t.dtype);
     t.n = n;
     return t;
+}
+
+/* Rows of one pixel each. */
+static struct ctt_tensor rows_of(const struct ctt_run *r, int node, int step,
+                                 int64_t rows)
+{
+    struct ctt_tensor t = value(r, node, node < r->g->clip ? step : 0, rows);
+
+    t.d = t.h = t.w = 1;
+    return t;
+}
+
+int ctt_run_put(const struct ctt_run *r, int node, int step,
+                const float *from, int64_t rows)
+{
+    struct ctt_tensor t = rows_of(r, node, step, rows);
+
+    return ctt_dev_put(r->dev, from, &t);
+}
+
+int ctt_run_get(const struct ctt_run *r, int node, int step, int64_t rows,
+                float *to)
+{
+    struct ctt_tensor t = rows_of(r, node, step, rows);
+
+    return ctt_dev_get(r->dev, &t, to);
+}
+
+/* ---- what changes from batch to batch ---- */
+
+/* The key, then the asks, then their numbers. */
+static struct ctt_ask *live_asks(const struct ctt_run *r)
+{
+    return (struct ctt_ask *)(r->live + sizeof(uint64_t));
+}
+
+static int32_t *live_which(const struct ctt_run *r)
+{
+    return (int32_t *)(live_asks(r) + r->max_asks);
+}
+
+int64_t ctt_run_live_bytes(const struct ctt_run *r)
+{
+    return (int64_t)sizeof(uint64_t) + r->max_asks *
+           (int64_t)(sizeof(struct ctt_ask) + sizeof(int32_t));
+}
+
+int ctt_run_tell(struct ctt_run *r)
+{
+    char *p = r->ashore;
+    int32_t *which;
+
+    if (!p)
+        return 0;
+    memcpy(p, &r->key, sizeof(r->key));
+    p += sizeof(uint64_t);
+    memcpy(p, r->ask, (size_t)r->max_asks * sizeof(*r->ask));
+    which = (int32_t *)(p + (size_t)r->max_asks * sizeof(*r->ask));
+    for (int i = 0; i < r->max_asks; i++)
+        which[i] = r->which && i < r->asks ? r->which[i] : i;
+    return ctt_dev_copy(r->dev, CTT_TO_DEVICE, r->ashore, r->live,
+                        ctt_run_live_bytes(r));
 }
 
 /* A window is given all steps at once, and what it may look at. */
@@ -125,27 +207,43 @@ static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
 
     c->in[0] = value(r, from, 0, r->n);
     c->ask = r->ask + ask;
+    if (r->live)
+        c->live.ask = live_asks(r) + ask;
     c->stride = s->size;
     c->oldest = s->delay - s->history;
 }
 
+/* The kernel of a conv whose result has 16 bits is read from the copy. */
 static void bind_weights(const struct ctt_run *r, const struct ctt_node *n,
-                         struct ctt_tensor *w)
+                         enum ctt_dtype type, struct ctt_tensor *w)
 {
     for (int k = 0; k < n->nw; k++) {
         w[k] = n->w[k];
         w[k].data = (void *)(r->w + n->at[k]);
     }
+    if (n->nw > 0 && r->w16 && type != CTT_F32 &&
+        (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV)) {
+        w[0].data = (uint16_t *)r->w16 + n->at[0];
+        w[0].dtype = type;
+    }
 }
 
 /* Of the samples of a step, or of an ask. */
-static uint64_t key(const struct ctt_run *r, int node, int step)
+static void bind_chance(const struct ctt_run *r, int node, int step,
+                        struct ctt_call *c)
 {
+    int clip = node >= r->g->clip;
     uint64_t at = (uint64_t)(r->past + step);
 
-    if (node >= r->g->clip)
+    if (clip)
         at = (uint64_t)(r->which ? r->which[step] : step);
-    return mix(mix(r->key + (uint64_t)node) + at);
+    c->key = ctt_call_key(r->key, (uint64_t)node, at);
+    if (!r->live)
+        return;
+    c->live.key = (const uint64_t *)r->live;
+    c->live.node = (uint64_t)node;
+    c->live.at = at;
+    c->live.which = clip ? live_which(r) + step : NULL;
 }
 
 /* What differs from op to op. */
@@ -176,11 +274,11 @@ void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
     c->out = value(r, node, step, count);
     for (int k = 0; k < n->nin; k++)
         c->in[k] = value(r, n->in[k], step, count);
-    bind_weights(r, n, c->w);
+    bind_weights(r, n, c->out.dtype, c->w);
     bind_op(r, node, step, c);
     c->act = fused >= 0 ? r->g->node[fused].attr.act.kind + 1 : 0;
     c->train = r->train;
-    c->key = key(r, node, step);
+    bind_chance(r, node, step, c);
     c->stamp = r->stamp;
     c->cache = &r->cache[node][CTT_CACHE_FWD];
 }
@@ -216,7 +314,7 @@ static void bind_pair(const struct ctt_run *r, int node, int step,
     c->pair.node = n;
     c->pair.in = value(r, n->in[0], step, c->out.n);
     c->pair.cache = &r->cache[node][CTT_CACHE_FWD];
-    bind_weights(r, n, c->pair.w);
+    bind_weights(r, n, CTT_F32, c->pair.w);
 }
 
 static void bind_lstm(const struct ctt_run *r, int node, int step,
@@ -246,6 +344,30 @@ static void bind_along(const struct ctt_run *r, int node, int step, int single,
 
 /* ---- running ---- */
 
+static void touch_node(const struct ctt_run *r, const struct ctt_node *n,
+                       struct ctt_touch *t)
+{
+    for (int k = 0; n && k < n->nin; k++)
+        ctt_touch(t, ctt_run_memory(r, n->in[k], 0), 0);
+    if (n)
+        ctt_touch(t, ctt_run_memory(r, (int)(n - r->g->node), 0), 1);
+    if (n && n->op == CTT_OP_LSTM && n->cell >= 0)
+        ctt_touch(t, ctt_run_memory(r, n->cell, 0), 1);
+}
+
+/* A sliding run's nodes share memory, so they stay in order. */
+static int touch(struct ctt_run *r, const struct ctt_call *c)
+{
+    struct ctt_touch t = { .count = 0 };
+
+    if (r->slides)
+        return 0;
+    touch_node(r, c->node, &t);
+    touch_node(r, c->pair.node, &t);
+    touch_node(r, c->lstm.node, &t);
+    return ctt_lanes_call(r->lanes, r->dev, &t);
+}
+
 /* single: the whole run is of one step. */
 static int run(struct ctt_run *r, int node, int step, int steps, int single)
 {
@@ -258,6 +380,7 @@ static int run(struct ctt_run *r, int node, int step, int steps, int single)
     for (int t = 0; t < (each ? steps : 1); t++) {
         ctt_run_bind(r, node, step + t, each ? 1 : steps, &c);
         bind_along(r, node, step + t, single, &c);
+        CTT_TRY(touch(r, &c));
         CTT_TRY(ctt_dev_run(r->dev, &c, CTT_FWD));
     }
 out:
@@ -280,18 +403,51 @@ const struct ctt_schedule *ctt_run_schedule(const struct ctt_run *r)
     return r->sched[r->fed && r->sched[1]];
 }
 
-int ctt_run_steps(struct ctt_run *r, int steps)
+static int run_all(struct ctt_run *r, const struct ctt_schedule *s, int at,
+                   int steps)
 {
-    const struct ctt_schedule *s = ctt_run_schedule(r);
-    int at = r->cursor, rc = 0;
+    int rc = 0;
 
-    CTT_CHECK(steps > 0 && steps <= r->room - at, CTT_EINVAL,
-              "no room for %d steps after %d of %d", steps, at, r->room);
     for (int k = 0; k < s->comps; k++) {
         int once = s->bound[k] ? 1 : steps;
         for (int t = 0; t < steps; t += once)
             CTT_TRY(run_component(r, s, k, at + t, once, steps == 1));
     }
+out:
+    return rc;
+}
+
+static int run_in_lanes(struct ctt_run *r, int at, int steps)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_lanes_begin(r->lanes, r->dev));
+    rc = run_all(r, ctt_run_schedule(r), at, steps);
+    rc = ctt_lanes_end(r->lanes, r->dev, rc);
+out:
+    return rc;
+}
+
+static int one_step(void *run)
+{
+    struct ctt_run *r = run;
+
+    return run_in_lanes(r, r->cursor, 1);
+}
+
+int ctt_run_steps(struct ctt_run *r, int steps)
+{
+    int at = r->cursor, rc = 0;
+
+    CTT_CHECK(steps > 0 && steps <= r->room - at, CTT_EINVAL,
+              "no room for %d steps after %d of %d", steps, at, r->room);
+    if (r->val)
+        CTT_TRY(ctt_run_tell(r));
+    if (steps == 1 && r->place)    /* the same whenever it is as full */
+        CTT_TRY(ctt_dev_repeat(r->dev, &r->place[2 * at + (r->fed != 0)],
+                               one_step, r));
+    else
+        CTT_TRY(run_in_lanes(r, at, steps));
     r->cursor = at + steps;
 out:
     return rc;
@@ -310,8 +466,12 @@ int ctt_run_clip(struct ctt_run *r, int asks)
                   CTT_EINVAL, "no step %d of sample %d has been run",
                   r->ask[i].step, r->ask[i].sample);
     r->asks = asks;
-    for (int i = r->g->clip; i < r->g->count; i++)
-        CTT_TRY(run(r, i, 0, asks, 0));
+    if (r->val)
+        CTT_TRY(ctt_run_tell(r));
+    CTT_TRY(ctt_lanes_begin(r->lanes, r->dev));
+    for (int i = r->g->clip; i < r->g->count && rc >= 0; i++)
+        rc = run(r, i, 0, asks, 0);
+    rc = ctt_lanes_end(r->lanes, r->dev, rc);
 out:
     return rc;
 }

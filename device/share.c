@@ -2,6 +2,7 @@
  * share.c: nodes of a sliding run whose readers have run give their memory to
  * later ones. */
 #include "device/layout.h"
+#include "net/half.h"
 
 enum { SHARED_MOST = 4096 };
 
@@ -13,7 +14,7 @@ struct life {
 };
 
 /* A group of nodes that use the same memory one after the other. */
-struct shared { int64_t floats, at; int last; };
+struct shared { int64_t bytes, at; int last; };
 
 struct plan {
     struct ctt_run *r;
@@ -75,19 +76,19 @@ static int64_t room_of(const struct ctt_run *r, int node)
     const struct ctt_slot *s = &r->slot[node];
 
     if (node >= r->g->clip)
-        return ctt_align(s->size, 16);
-    return ctt_align(s->history * s->size, 16) +
-           ctt_align(r->room * s->size, 16);
+        return ctt_align(s->size * ctt_dtype_size(s->type), 64);
+    return ctt_layout_before(r, node) +
+           ctt_align(r->room * s->size * ctt_dtype_size(s->type), 64);
 }
 
 /* The free group that this node's memory fits best, or a new one. */
-static int group_for(struct plan *p, const struct life *l, int64_t floats)
+static int group_for(struct plan *p, const struct life *l, int64_t bytes)
 {
     int best = -1;
     int64_t waste = INT64_MAX;
 
     for (int k = 0; k < p->groups; k++) {
-        int64_t w = p->shared[k].floats - floats;
+        int64_t w = p->shared[k].bytes - bytes;
         w = w < 0 ? -w : w;
         if (p->shared[k].last < l->first && w < waste) {
             waste = w;
@@ -99,22 +100,22 @@ static int group_for(struct plan *p, const struct life *l, int64_t floats)
 
 static void share(struct plan *p, int node)
 {
-    int64_t floats = room_of(p->r, node);
+    int64_t bytes = room_of(p->r, node);
     int k;
 
     if (p->r->slot[node].alias != node || p->life[node].stays)
         return;
-    k = group_for(p, &p->life[node], floats);
+    k = group_for(p, &p->life[node], bytes);
     p->use[node] = k;
     p->shared[k].last = p->life[node].last;
-    if (floats > p->shared[k].floats)
-        p->shared[k].floats = floats;
+    if (bytes > p->shared[k].bytes)
+        p->shared[k].bytes = bytes;
 }
 
-static int take(struct ctt_run *r, int64_t floats, int64_t *at)
+static int take(struct ctt_run *r, int64_t bytes, int64_t *at)
 {
     *at = r->values;
-    return ctt_layout_take(&r->values, floats);
+    return ctt_layout_take(&r->values, bytes);
 }
 
 static int place(struct plan *p)
@@ -123,7 +124,7 @@ static int place(struct plan *p)
     int rc = 0;
 
     for (int k = 0; k < p->groups; k++)
-        CTT_TRY(take(r, p->shared[k].floats, &p->shared[k].at));
+        CTT_TRY(take(r, p->shared[k].bytes, &p->shared[k].at));
     for (int i = 0; i < r->g->count; i++) {
         struct ctt_slot *s = &r->slot[i];
 
@@ -134,7 +135,7 @@ static int place(struct plan *p)
         else
             CTT_TRY(take(r, room_of(r, i), &s->at));
         if (i < r->g->clip)    /* step 0 at a multiple of 64 bytes */
-            s->at += ctt_align(s->history * s->size, 16);
+            s->at += ctt_layout_before(r, i);
     }
     ctt_layout_follow(r);
 out:

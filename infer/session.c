@@ -27,6 +27,10 @@ struct ctt_session {
     const struct ctt_infer *m;
     struct ctt_dev         *dev;
     struct ctt_run         *run;
+    void                   *w;       /* weights, where the device has its own
+                                        memory */
+    float                  *numbers; /* frames on their way to the device, or
+                                        an answer from it */
     float                   mul[3], add[3];    /* a byte into a float */
 };
 
@@ -183,20 +187,37 @@ const char *ctt_infer_class(const struct ctt_infer *m, int i)
 
 /* ---- a session ---- */
 
+/* Numbers of a frame. */
+static int64_t frame_of(const struct ctt_session *s)
+{
+    const struct ctt_infer_input *w = &s->m->wants;
+
+    return (int64_t)w->h * w->w * w->c;
+}
+
 /* Room for some steps, so that several run at once and history moves seldom;
  * for fewer where values are large. */
 static int open_run(struct ctt_session *s)
 {
     const struct ctt_model *model = s->m->model;
-    int64_t largest = 1;
-    int room = MOST_STEPS;
+    int64_t largest = 1, most;
+    int room = MOST_STEPS, rc = 0;
+    const float *w;
 
     for (int i = 0; i < model->g->clip; i++)
         if (ctt_volume(&model->g->node[i].out) > largest)
             largest = ctt_volume(&model->g->node[i].out);
     while (room > 1 && room * largest > ample)
         room /= 2;
-    return ctt_run_open(model->g, s->dev, model->w, 1, room, 1, 0, &s->run);
+    CTT_TRY(ctt_dev_show(s->dev, "weights", model->w, model->g->weights,
+                         &s->w, &w));
+    CTT_TRY(ctt_run_open(model->g, s->dev, w, 1, room, 1, 0, &s->run));
+    most = room * frame_of(s);
+    most = most > s->m->classes ? most : s->m->classes;
+    s->numbers = ctt_calloc((size_t)most, sizeof(float));
+    CTT_TRY(s->numbers ? 0 : CTT_ENOMEM);
+out:
+    return rc;
 }
 
 int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
@@ -224,7 +245,10 @@ void ctt_session_close(struct ctt_session **s)
     if (!*s)
         return;
     ctt_run_close(&(*s)->run);
+    if ((*s)->w)
+        ctt_dev_free((*s)->dev, &(*s)->w);
     ctt_dev_close(&(*s)->dev);
+    ctt_free((*s)->numbers);
     ctt_free(*s);
     *s = NULL;
 }
@@ -262,8 +286,7 @@ static int push(struct ctt_session *s, const void *frames, size_t size,
                 void (*in)(const struct ctt_session *, const void *, int64_t,
                            float *))
 {
-    const struct ctt_infer_input *w = &s->m->wants;
-    int64_t frame = (int64_t)w->h * w->w * w->c;
+    int64_t frame = frame_of(s), rows = frame / s->m->wants.c;
     int rc = 0, some;
 
     CTT_CHECK(frames && count > 0, CTT_EINVAL, "push: %d frames", count);
@@ -271,7 +294,9 @@ static int push(struct ctt_session *s, const void *frames, size_t size,
         some = count - i < s->run->room ? count - i : s->run->room;
         CTT_TRY(ctt_run_make_room(s->run, some));
         in(s, (const char *)frames + (size_t)(i * frame) * size, some * frame,
-           ctt_run_value(s->run, s->m->input, s->run->cursor));
+           s->numbers);
+        CTT_TRY(ctt_run_put(s->run, s->m->input, s->run->cursor, s->numbers,
+                            some * rows));
         CTT_TRY(ctt_run_steps(s->run, some));
     }
 out:
@@ -320,8 +345,8 @@ int ctt_session_read(struct ctt_session *s, float *probs)
         r->ask[0] = (struct ctt_ask){ 0, r->cursor - 1 };
         CTT_TRY(ctt_run_clip(r, 1));
     }
-    CTT_TRY(softmax(ctt_run_value(r, s->m->output, r->cursor - 1),
-                    s->m->classes, probs));
+    CTT_TRY(ctt_run_get(r, s->m->output, r->cursor - 1, 1, s->numbers));
+    CTT_TRY(softmax(s->numbers, s->m->classes, probs));
 out:
     return rc;
 }
@@ -331,13 +356,9 @@ static int take_frame(const struct ctt_session *s, float *frame)
 {
     const struct ctt_run *r = s->run;
     const struct ctt_tensor *t = &r->g->node[s->m->output].out;
-    const float *from = ctt_run_value(r, s->m->output, r->cursor - 1);
-    int64_t ld = r->slot[s->m->output].ld;
     int rc = 0;
 
-    for (int64_t i = 0; i < ctt_rows(t); i++)
-        memcpy(frame + i * t->c, from + i * ld,
-               (size_t)t->c * sizeof(*frame));
+    CTT_TRY(ctt_run_get(r, s->m->output, r->cursor - 1, ctt_rows(t), frame));
     for (int64_t i = 0; i < ctt_volume(t); i++)
         CTT_CHECK(isfinite(frame[i]), CTT_ENAN,
                   "predict: the model's answer is not finite");
@@ -347,8 +368,7 @@ out:
 
 int ctt_session_predict(struct ctt_session *s, int count, float *frames)
 {
-    const struct ctt_infer_input *w = &s->m->wants;
-    int64_t size = (int64_t)w->h * w->w * w->c;
+    int64_t size = frame_of(s);
     int rc = 0;
 
     CTT_CHECK(s->m->predicts, CTT_EINVAL,

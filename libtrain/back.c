@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * back.c: the way back through one window. */
 #include "libtrain/way.h"
-
-#include <string.h>
+#include "net/half.h"
 
 /* ---- where gradients lie ---- */
 
 /* Laid out as the values of the window, those kept first. */
-static float *place_of(const struct ctt_exec *x, int node, const float *value)
+static char *place_of(const struct ctt_exec *x, int node, const void *value)
 {
     const struct ctt_run *r = x->r;
     const struct ctt_part *p = &x->way->part[x->way->hand];
     enum ctt_block b = r->slot[node].block;
     int64_t before = b == CTT_KEPT ? 0
-                   : ctt_extent_floats(&r->extent[CTT_KEPT], p->steps,
-                                       p->asks);
+                   : ctt_extent_bytes(&r->extent[CTT_KEPT], p->steps,
+                                      p->asks);
 
-    return x->way->grad + before + (value - r->base[b]);
+    return x->way->grad + before + ((const char *)value - r->base[b]);
 }
 
-static float *grad(const struct ctt_exec *x, int node, int step)
+static char *grad(const struct ctt_exec *x, int node, int step)
 {
     return place_of(x, node, ctt_run_value(x->r, node, step));
 }
@@ -29,74 +28,119 @@ int ctt_exec_needs(const struct ctt_exec *x, int node)
     return x->way->need[node];
 }
 
-/* Floats of history that a node has memory for, if it has a gradient. */
-static int64_t old_floats(const struct ctt_exec *x, int node)
+/* Numbers of history that a node has memory for, if it has a gradient. */
+static int64_t old_numbers(const struct ctt_exec *x, int node)
 {
     const struct ctt_slot *s = &x->r->slot[node];
 
     return s->alias == node && x->way->need[node] ? s->history * s->size : 0;
 }
 
-static void clear(const struct ctt_exec *x, int i)
+static int64_t old_bytes(const struct ctt_exec *x, int node)
+{
+    return old_numbers(x, node) * ctt_dtype_size(x->r->slot[node].type);
+}
+
+static int clear(const struct ctt_exec *x, int i)
 {
     const struct ctt_graph *g = x->r->g;
     const struct ctt_part *p = &x->way->part[x->way->hand];
     const struct ctt_slot *s = &x->r->slot[i];
-    int64_t before = i < g->clip ? old_floats(x, i) : 0;
+    int64_t before = i < g->clip ? old_bytes(x, i) : 0;
     int64_t after = i < g->clip ? p->steps * s->size
                                 : p->asks * ctt_volume(&g->node[i].out);
 
-    memset(grad(x, i, 0) - before, 0,
-           (size_t)(before + after) * sizeof(float));
+    return ctt_dev_clear(x->r->dev, grad(x, i, 0) - before,
+                         before + after * ctt_dtype_size(s->type));
 }
 
-void ctt_way_clear(struct ctt_exec *x)
+int ctt_way_clear(struct ctt_exec *x)
 {
+    int rc = 0;
+
     for (int i = 0; i < x->r->g->count; i++)
         if (x->r->slot[i].alias == i && x->way->need[i] && !x->way->sole[i])
-            clear(x, i);
+            CTT_TRY(clear(x, i));
+out:
+    return rc;
+}
+
+void *ctt_exec_grad(const struct ctt_exec *x, int node, int step)
+{
+    return grad(x, node, step);
+}
+
+static struct ctt_tensor rows_of(const struct ctt_exec *x, int node, int step,
+                                 int64_t rows)
+{
+    struct ctt_tensor t = { .n = rows, .d = 1, .h = 1, .w = 1 };
+
+    t.c = x->r->g->node[node].out.c;
+    t.ld = x->r->slot[node].ld;
+    t.dtype = x->r->slot[node].type;
+    t.data = grad(x, node, step);
+    return t;
 }
 
 /* Where the caller writes, nobody else may overwrite. */
-float *ctt_exec_grad(const struct ctt_exec *x, int node, int step)
+int ctt_exec_put_grad(const struct ctt_exec *x, int node, int step,
+                      const float *from, int64_t rows)
 {
-    int of = x->r->slot[node].alias;
+    struct ctt_tensor t = rows_of(x, node, step, rows);
+    int of = x->r->slot[node].alias, rc = 0;
 
     if (x->way->seeding && x->way->sole[of]) {
         x->way->sole[of] = 0;
-        clear(x, of);
+        x->way->soles++;
+        CTT_TRY(clear(x, of));
     }
-    return grad(x, node, step);
+    CTT_TRY(ctt_dev_put(x->r->dev, from, &t));
+out:
+    return rc;
+}
+
+int ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
+                      int64_t rows, float *to)
+{
+    struct ctt_tensor t = rows_of(x, node, step, rows);
+
+    return ctt_dev_get(x->r->dev, &t, to);
 }
 
 /* What reached the history of the window behind belongs to the last steps of
  * this one; if this one is shorter, to its history too. */
-void ctt_way_carry_in(struct ctt_exec *x)
+int ctt_way_carry_in(struct ctt_exec *x)
 {
-    const float *from = x->way->carry;
-    int steps = x->way->part[x->way->hand].steps;
+    const char *from = x->way->carry;
+    int steps = x->way->part[x->way->hand].steps, rc = 0;
 
     for (int i = 0; i < x->r->g->clip; i++) {
-        int64_t n = old_floats(x, i);
-        float *to = n ? grad(x, i, steps) - n : NULL;
-
-        for (int64_t j = 0; j < n; j++)
-            to[j] += from[j];
-        from += n;
-    }
-}
-
-void ctt_way_carry_out(struct ctt_exec *x)
-{
-    float *to = x->way->carry;
-
-    for (int i = 0; i < x->r->g->clip; i++) {
-        int64_t n = old_floats(x, i);
+        int64_t n = old_bytes(x, i);
 
         if (n)
-            memcpy(to, grad(x, i, 0) - n, (size_t)n * sizeof(float));
+            CTT_TRY(ctt_dev_sum(x->r->dev, x->r->slot[i].type, from,
+                                grad(x, i, steps) - n, old_numbers(x, i)));
+        from += n;
+    }
+out:
+    return rc;
+}
+
+int ctt_way_carry_out(struct ctt_exec *x)
+{
+    char *to = x->way->carry;
+    int rc = 0;
+
+    for (int i = 0; i < x->r->g->clip; i++) {
+        int64_t n = old_bytes(x, i);
+
+        if (n)
+            CTT_TRY(ctt_dev_copy(x->r->dev, CTT_WITHIN, grad(x, i, 0) - n, to,
+                                 n));
         to += n;
     }
+out:
+    return rc;
 }
 
 /* ---- calls ---- */
@@ -135,6 +179,25 @@ static int has_kernel(const struct ctt_run *r, int node)
     return !r->slot[node].skip || r->g->node[node].op == CTT_OP_ACT;
 }
 
+/* What a call's way back reads and writes: it may change its dout, and what it
+ * adds to it must not be added to by two at once. */
+static int touch(struct ctt_exec *x, int node)
+{
+    struct ctt_run *r = x->r;
+    const struct ctt_node *n = &r->g->node[node];
+    struct ctt_touch t = { .count = 0 };
+
+    ctt_touch(&t, ctt_run_memory(r, node, 0), 0);
+    ctt_touch(&t, ctt_run_memory(r, node, 1), 1);
+    if (n->op == CTT_OP_LSTM && n->cell >= 0)
+        ctt_touch(&t, ctt_run_memory(r, n->cell, 1), 1);
+    for (int k = 0; k < n->nin; k++) {
+        ctt_touch(&t, ctt_run_memory(r, n->in[k], 0), 0);
+        ctt_touch(&t, ctt_run_memory(r, n->in[k], 1), 1);
+    }
+    return ctt_lanes_call(r->lanes, r->dev, &t);
+}
+
 static int run(struct ctt_exec *x, int node, int step, int steps, int want,
                enum ctt_run_cache cache)
 {
@@ -147,6 +210,7 @@ static int run(struct ctt_exec *x, int node, int step, int steps, int want,
     ctt_run_bind(x->r, node, step, steps, &c);
     bind_gradients(x, node, want, &c);
     c.cache = &x->r->cache[node][cache];
+    CTT_TRY(touch(x, node));
     CTT_TRY(ctt_dev_run(x->r->dev, &c, CTT_BWD));
 out:
     return rc;
@@ -179,7 +243,7 @@ out:
     return rc;
 }
 
-int ctt_way_back(struct ctt_exec *x)
+static int back(struct ctt_exec *x)
 {
     const struct ctt_schedule *s = ctt_run_schedule(x->r);
     const struct ctt_part *p = &x->way->part[x->way->hand];
@@ -196,6 +260,16 @@ int ctt_way_back(struct ctt_exec *x)
         else
             CTT_TRY(run_free(x, *node, p->steps));
     }
+out:
+    return rc;
+}
+
+int ctt_way_back(struct ctt_exec *x)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_lanes_begin(x->r->lanes, x->r->dev));
+    rc = ctt_lanes_end(x->r->lanes, x->r->dev, back(x));
 out:
     return rc;
 }

@@ -12,6 +12,8 @@ static const char *const optimizers[] = { "sgd", "adam", "adamw", NULL };
 static const char *const schedules[] = { "constant", "step", "cosine",
                                           "sampled", NULL };
 static const char *const tasks[] = { "recognise", "predict", NULL };
+static const char *const amps[] = { "O0", "O1", "O2", NULL };
+static const char *const amp_types[] = { "fp16", "bf16", NULL };
 static const char *const frame_losses[] = { "none", "all", "linear", "exp",
                                             NULL };
 
@@ -55,6 +57,22 @@ const struct ctt_opt ctt_train_opts[] = {
     { "memory", CTT_STRING, FIELD(memory), "", "with --keep auto: most memory "
       "for values and gradients, such as 900M or 2G; not given: 3/4 of the "
       "machine's", .arg = "SIZE" },
+    { "amp", CTT_CHOICE, FIELD(amp), "O0", "mixed precision: O0: all fp32; O1: "
+      "by op, weights kept in fp32; O2: every value in 16 bits but losses",
+      .choices = amps, .arg = "LEVEL" },
+    { "amp-type", CTT_CHOICE, FIELD(amp_type), "fp16", "of the 16 bits",
+      .choices = amp_types, .arg = "TYPE" },
+    { "amp-allow", CTT_STRING, FIELD(amp_allow), "", "ops or nodes that have "
+      "16 bits as well, such as pool,n1; a node counts more than its op, and "
+      "of the same --amp-deny more than this", .arg = "LIST" },
+    { "amp-deny", CTT_STRING, FIELD(amp_deny), "", "ops or nodes that stay "
+      "fp32", .arg = "LIST" },
+    { "amp-plan", CTT_FLAG, FIELD(amp_plan), "0", "only say which values have "
+      "which type, and why; needs no data" },
+    { "loss-scale", CTT_STRING, FIELD(loss_scale), "", "factor of the loss, so "
+      "that small gradients are seen: a number, or dynamic: 2^24, halved when "
+      "one overflows (that step changes nothing), doubled after 2000 updates "
+      "[fp16: dynamic, bf16: 1]", .arg = "N|dynamic" },
     { "split", CTT_STRING, FIELD(split), "train", "part of the data to train "
       "on", .arg = "NAME" },
     { "val", CTT_STRING, FIELD(val), "", "clips to test on after an epoch; "
@@ -152,8 +170,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "processors", 0, 4096, .letter = 't', .arg = "N" },
     { "deterministic", CTT_FLAG, FIELD(deterministic), "0", "the same numbers "
       "for any number of threads; slower" },
-    { "device", CTT_STRING, FIELD(device), "cpu", "cpu, or ref: plain C",
-      .arg = "NAME" },
+    { "device", CTT_STRING, FIELD(device), "cpu", "cpu, cuda: a GPU, or ref: "
+      "plain C", .arg = "NAME" },
+    { "streams", CTT_INT, FIELD(streams), "1", "cuda: nodes that do not need "
+      "each other run side by side, at most so many", 1, 8, .arg = "N" },
     { "log-csv", CTT_STRING, FIELD(log_csv), "", "a row an epoch",
       .arg = "FILE" },
     { "log-json", CTT_STRING, FIELD(log_json), "", "a JSON object an epoch",
@@ -223,6 +243,16 @@ static int draws(const struct ctt_train_cfg *cfg)
     return draws_data(cfg) || (cfg->val && ctt_mnist_path(cfg->val));
 }
 
+static int mixes(const struct ctt_train_cfg *cfg)
+{
+    return cfg->amp != CTT_O0;
+}
+
+static int on_gpu(const struct ctt_train_cfg *cfg)
+{
+    return cfg->device && strcmp(cfg->device, "cuda") == 0;
+}
+
 /* Settings that do nothing without another one. */
 static const struct {
     const char *name;
@@ -235,6 +265,11 @@ static const struct {
     { "sequences", draws_data, "--data=mnist:DIR" },
     { "val-sequences", draws, "mnist:DIR" },
     { "digits", draws, "mnist:DIR" },
+    { "amp-type", mixes, "--amp=O1 or O2" },
+    { "amp-allow", mixes, "--amp=O1 or O2" },
+    { "amp-deny", mixes, "--amp=O1 or O2" },
+    { "loss-scale", mixes, "--amp=O1 or O2" },
+    { "streams", on_gpu, "--device=cuda" },
 };
 
 static int check_needs(const struct ctt_train_cfg *cfg)
@@ -289,12 +324,14 @@ static int (*const checks[])(const struct ctt_train_cfg *) = {
 int ctt_train_check(const struct ctt_train_cfg *cfg)
 {
     struct ctt_memory memory;
+    struct ctt_scale scale;
     int rc = 0;
 
     CTT_TRY(check_task(cfg));
     CTT_TRY(checks[cfg->task](cfg));
     CTT_TRY(check_needs(cfg));
     CTT_TRY(ctt_memory_parse(cfg, &memory));
+    CTT_TRY(ctt_scale_begin(cfg, &scale));
     CTT_CHECK(known_device(cfg->device), CTT_EINVAL, "--device: no choice '%s'",
               cfg->device ? cfg->device : "");
 out:

@@ -4,6 +4,7 @@
 #ifndef CTT_DATA_H
 #define CTT_DATA_H
 
+#include "device/memory.h"
 #include "libtrain/train.h"
 #include "net/random.h"
 
@@ -143,6 +144,11 @@ int  ctt_loader_open(struct ctt_data *d, int n, int room,
                      struct ctt_loader **out);
 void ctt_loader_close(struct ctt_loader **l);
 
+/* The frames go to this device, which may lock their memory (memory.h) until
+ * the loader is closed: a batch is then done with only after a call that waits
+ * for the device. */
+int  ctt_loader_pin(struct ctt_loader *l, struct ctt_dev *dev);
+
 /* Begins to load the batches of a plan from `first`.  The plan must stay. */
 void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
                       const struct ctt_augment *a, int first);
@@ -152,6 +158,10 @@ void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
 int  ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b,
                      double *seconds);
 void ctt_loader_done(struct ctt_loader *l);
+
+/* 1 and the batch behind the one at hand, if it is ready: its frames only, and
+ * ctt_loader_next() still is to come. */
+int  ctt_loader_peek(struct ctt_loader *l, struct ctt_batch *b);
 
 /* Seconds of a clock that never goes back. */
 double ctt_seconds(void);

@@ -2,14 +2,22 @@
  * exec.c: a batch of clips forward and back through its windows. */
 #include "libtrain/way.h"
 
-#include <string.h>
-
 /* ---- open ---- */
 
-static int floats(int64_t n, float **out)
+/* Memory of the device. */
+static int take(struct ctt_dev *d, const char *what, int64_t bytes, char **out)
 {
-    *out = ctt_calloc((size_t)n + 1, sizeof(float));
-    return *out ? 0 : CTT_ENOMEM;
+    void *p = NULL;
+    int rc = ctt_dev_alloc(d, what, bytes, &p);
+
+    if (rc >= 0)
+        *out = p;
+    return rc;
+}
+
+static void give_back(struct ctt_dev *d, void *p)
+{
+    ctt_dev_free(d, &p);
 }
 
 /* After clip a window has few asks, and other ones than the clip. */
@@ -68,7 +76,8 @@ static int open_run(struct ctt_exec *x, const struct ctt_run *like,
 
     for (;; several = 1) {
         rc = ctt_run_open_bare(like->g, like->dev, like->w, like->n, y->room,
-                               like->max_asks, y->kept, several, &x->r);
+                               like->max_asks, y->kept, several, m->type,
+                               &x->r);
         if (rc < 0)
             break;
         rc = ctt_way_plan(y, x->r, &(struct ctt_memory){
@@ -85,22 +94,62 @@ static int make_memory(struct ctt_exec *x)
 {
     struct ctt_way *y = x->way;
     size_t parts = (size_t)y->plan.windows;
+    struct ctt_dev *d = x->r->dev;
+    char *dw = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_run_fits(x->r, y->plan.bytes / (int64_t)sizeof(float)));
+    if (ctt_dev_shared(d))
+        CTT_TRY(ctt_run_fits(x->r, y->plan.bytes));
     y->part = ctt_calloc(parts, sizeof(*y->part));
     y->at = ctt_calloc(parts, sizeof(*y->at));
     y->which = ctt_calloc((size_t)y->asks + 1, sizeof(*y->which));
     CTT_TRY(y->part && y->at && y->which ? 0 : CTT_ENOMEM);
-    CTT_TRY(floats(x->r->g->weights, &x->dw));
-    CTT_TRY(floats(y->values, &y->value));
-    CTT_TRY(floats(y->passing, &y->pass));
-    CTT_TRY(floats(y->grads, &y->grad));
-    CTT_TRY(floats(y->stores * y->history, &y->store));
-    CTT_TRY(floats(y->history, &y->carry));
+    CTT_TRY(ctt_way_replays_new(x));
+    CTT_TRY(take(d, "gradients of weights",
+                 x->r->g->weights * (int64_t)sizeof(float), &dw));
+    x->dw = (float *)(void *)dw;
+    CTT_TRY(take(d, "values", y->values, &y->value));
+    CTT_TRY(take(d, "values", y->passing, &y->pass));
+    CTT_TRY(take(d, "gradients", y->grads, &y->grad));
+    CTT_TRY(take(d, "states", y->stores * y->history, &y->store));
+    CTT_TRY(take(d, "states", y->history, &y->carry));
     x->r->base[CTT_KEPT] = y->value;
     x->r->base[CTT_PASSING] = y->pass;
 out:
+    return rc;
+}
+
+/* All but the memory. */
+static int prepare(const struct ctt_run *like, int room,
+                   const struct ctt_memory *m, struct ctt_exec **out)
+{
+    static const struct ctt_memory one = { .keep = CTT_KEEP_ALL };
+    struct ctt_exec *x = ctt_calloc(1, sizeof(*x));
+    int rc = x ? 0 : CTT_ENOMEM;
+
+    *out = x;
+    CTT_TRY(rc);
+    CTT_TRY(new_way(like->g, room, like->max_asks, &x->way));
+    CTT_TRY(open_run(x, like, m ? m : &one));
+    if (x->way->plan.windows > 1)
+        CTT_TRY(check_norms(like->g));
+    x->way->plan.parts = x->way->norm && x->way->plan.window < room;
+out:
+    return rc;
+}
+
+int ctt_exec_bytes(const struct ctt_graph *g, struct ctt_dev *dev, int n,
+                   int room, int asks, const struct ctt_memory *m,
+                   int64_t *bytes)
+{
+    struct ctt_run like = { .g = g, .dev = dev, .n = n, .max_asks = asks };
+    struct ctt_exec *x = NULL;
+    int rc = 0;
+
+    CTT_TRY(prepare(&like, room, m, &x));
+    *bytes = x->way->plan.bytes;
+out:
+    ctt_exec_close(&x);
     return rc;
 }
 
@@ -108,18 +157,12 @@ int ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
                   const float *w, int n, int room, int asks,
                   const struct ctt_memory *m, struct ctt_exec **out)
 {
-    static const struct ctt_memory one = { .keep = CTT_KEEP_ALL };
     struct ctt_run like = { .g = g, .dev = dev, .w = w, .n = n,
                             .max_asks = asks };
-    struct ctt_exec *x = ctt_calloc(1, sizeof(*x));
-    int rc = x ? 0 : CTT_ENOMEM;
+    struct ctt_exec *x = NULL;
+    int rc = 0;
 
-    CTT_TRY(rc);
-    CTT_TRY(new_way(g, room, asks, &x->way));
-    CTT_TRY(open_run(x, &like, m ? m : &one));
-    if (x->way->plan.windows > 1)
-        CTT_TRY(check_norms(g));
-    x->way->plan.parts = x->way->norm && x->way->plan.window < room;
+    CTT_TRY(prepare(&like, room, m, &x));
     CTT_TRY(ctt_way_soles(x->r, x->way->sole));
     CTT_TRY(make_memory(x));
     *out = x;
@@ -129,29 +172,41 @@ out:
     return rc;
 }
 
+static void free_way(struct ctt_way *y)
+{
+    ctt_free(y->need);
+    ctt_free(y->sole);
+    ctt_free(y->kept);
+    ctt_free(y->part);
+    ctt_free(y->which);
+    ctt_free(y->at);
+    ctt_free(y);
+}
+
+/* What is the device's. */
+static void free_memory(struct ctt_exec *x)
+{
+    struct ctt_dev *d = x->r->dev;
+    struct ctt_way *y = x->way;
+
+    ctt_way_replays_free(x);
+    give_back(d, x->dw);
+    give_back(d, y->value);
+    give_back(d, y->pass);
+    give_back(d, y->grad);
+    give_back(d, y->store);
+    give_back(d, y->carry);
+}
+
 void ctt_exec_close(struct ctt_exec **x)
 {
-    struct ctt_way *y;
-
     if (!*x)
         return;
-    y = (*x)->way;
+    if ((*x)->r)
+        free_memory(*x);
     ctt_run_close(&(*x)->r);
-    ctt_free((*x)->dw);
-    if (y) {
-        ctt_free(y->need);
-        ctt_free(y->sole);
-        ctt_free(y->kept);
-        ctt_free(y->part);
-        ctt_free(y->which);
-        ctt_free(y->at);
-        ctt_free(y->value);
-        ctt_free(y->pass);
-        ctt_free(y->grad);
-        ctt_free(y->store);
-        ctt_free(y->carry);
-    }
-    ctt_free(y);
+    if ((*x)->way)
+        free_way((*x)->way);
     ctt_free(*x);
     *x = NULL;
 }
@@ -185,7 +240,7 @@ static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
 
 /* Where the history at the start of window k is stored: of kept ones not for
  * long. */
-static float *stored(const struct ctt_exec *x, int k)
+static char *stored(const struct ctt_exec *x, int k)
 {
     const struct ctt_way *y = x->way;
     int64_t at = k < y->dropped ? k - 1 : y->stores - 1;
@@ -193,19 +248,30 @@ static float *stored(const struct ctt_exec *x, int k)
     return y->store + at * y->history;
 }
 
-/* Runs window k, which has been entered, from its stored history. */
-static int run(struct ctt_exec *x, const struct ctt_job *job, int k)
+/* Forward through the window at hand from its stored history. */
+static int forward(struct ctt_exec *x)
 {
+    int k = x->way->hand, rc = 0;
     const struct ctt_part *p = &x->way->part[k];
-    int rc = 0;
 
-    ctt_run_load(x->r, k > 0 ? stored(x, k) : NULL);
+    CTT_TRY(ctt_run_load(x->r, k > 0 ? stored(x, k) : NULL));
     x->r->cursor = 0;
-    if (job->give)
-        job->give(job->arg, x, p);
     CTT_TRY(ctt_run_steps(x->r, p->steps));
     if (p->asks > 0)
         CTT_TRY(ctt_run_clip(x->r, p->asks));
+out:
+    return rc;
+}
+
+/* Runs window k, which has been entered. */
+static int run(struct ctt_exec *x, const struct ctt_job *job, int k)
+{
+    int rc = 0;
+
+    if (job->give)
+        CTT_TRY(job->give(job->arg, x, &x->way->part[k]));
+    CTT_TRY(ctt_run_tell(x->r));
+    CTT_TRY(ctt_way_replay(x, CTT_PHASE_FORWARD, forward));
 out:
     return rc;
 }
@@ -220,9 +286,9 @@ int ctt_exec_forward(struct ctt_exec *x, const struct ctt_job *job)
         enter(x, job, k);
         CTT_TRY(run(x, job, k));
         if (job->take)
-            job->take(job->arg, x, &y->part[k]);
+            CTT_TRY(job->take(job->arg, x, &y->part[k]));
         if (k + 1 < y->parts)
-            ctt_run_save(x->r, stored(x, k + 1));
+            CTT_TRY(ctt_run_save(x->r, stored(x, k + 1)));
     }
 out:
     return rc;
@@ -238,26 +304,46 @@ static int again(struct ctt_exec *x, const struct ctt_job *job, int k)
     return rc;
 }
 
+/* Back through the window at hand. */
+static int back(struct ctt_exec *x)
+{
+    const struct ctt_way *y = x->way;
+    int rc = 0;
+
+    if (y->hand + 1 < y->parts)
+        CTT_TRY(ctt_way_carry_in(x));
+    CTT_TRY(ctt_way_back(x));
+    if (y->hand > 0)
+        CTT_TRY(ctt_way_carry_out(x));
+out:
+    return rc;
+}
+
+static int seed(struct ctt_exec *x, const struct ctt_job *job, int k)
+{
+    int rc = 0;
+
+    x->way->seeding = 1;
+    if (job->seed)
+        rc = job->seed(job->arg, x, &x->way->part[k]);
+    x->way->seeding = 0;
+    return rc;
+}
+
 int ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job)
 {
     struct ctt_way *y = x->way;
     int rc = 0;
 
-    memset(x->dw, 0, (size_t)x->r->g->weights * sizeof(float));
+    CTT_TRY(ctt_dev_clear(x->r->dev, x->dw,
+                          x->r->g->weights * (int64_t)sizeof(float)));
     for (int k = y->parts - 1; k >= 0; k--) {
         enter(x, job, k);
         if (k < y->dropped)
             CTT_TRY(again(x, job, k));
-        ctt_way_clear(x);
-        y->seeding = 1;
-        if (job->seed)
-            job->seed(job->arg, x, &y->part[k]);
-        y->seeding = 0;
-        if (k + 1 < y->parts)
-            ctt_way_carry_in(x);
-        CTT_TRY(ctt_way_back(x));
-        if (k > 0)
-            ctt_way_carry_out(x);
+        CTT_TRY(ctt_way_replay(x, CTT_PHASE_CLEAR, ctt_way_clear));
+        CTT_TRY(seed(x, job, k));
+        CTT_TRY(ctt_way_replay(x, CTT_PHASE_BACK, back));
     }
 out:
     return rc;

@@ -13,13 +13,16 @@
 
 enum { CTT_KEEP_ALL = -1, CTT_KEEP_AUTO = -2 };
 
-/* What may be used for the way back. */
+/* What may be used for the way back, and how values are stored. */
 struct ctt_memory {
     int     window;    /* steps a window; 0: the clip (CTT_KEEP_AUTO: any, but
                           the clip where a norm takes its statistics) */
     int     keep;      /* windows whose values stay: a number, or all, or auto:
                           what fits into bytes, recomputing the least */
-    int64_t bytes;     /* for values and gradients; 0: 3/4 of the machine's */
+    int64_t bytes;     /* for values and gradients; 0: 3/4 of what the device
+                          has */
+    const enum ctt_dtype *type;    /* of a node's values and gradients, must
+                                      stay; NULL: floats */
 };
 
 /* A window: steps first .. first + steps - 1 of the clip are the run's steps 0
@@ -28,11 +31,11 @@ struct ctt_part { int first, steps, asks; const int *which; };
 
 struct ctt_exec;
 
-/* A batch of clips.  give writes the inputs of a part to where ctt_run_value()
- * and the asks' rows say; it is called again, for the same numbers, when a part
- * is recomputed.  take looks at what came out, once a part, forwards.  seed
- * writes (not adds) the gradient of the nodes that have one from outside to
- * ctt_exec_grad(); it was cleared.  Each may be NULL. */
+/* A batch of clips.  give hands over the inputs of a part by ctt_run_put(); it
+ * is called again, for the same numbers, when a part is recomputed.  take looks
+ * at what came out, once a part, forwards.  seed sets (not adds) the gradient
+ * of the nodes that have one from outside by ctt_exec_put_grad(); it was
+ * cleared.  Each may be NULL; an error ends the job. */
 struct ctt_job {
     int                   steps;
     int                   fed;    /* first step at which a mix may take its
@@ -40,14 +43,15 @@ struct ctt_job {
     const struct ctt_ask *ask;    /* steps count from the clip's start */
     int                   asks;
     void                 *arg;
-    void (*give)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
-    void (*take)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
-    void (*seed)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
+    int (*give)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
+    int (*take)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
+    int (*seed)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
 };
 
 struct ctt_exec {
     struct ctt_run *r;        /* forward, of the window at hand */
-    float          *dw;       /* gradients of the flat block of weights */
+    float          *dw;       /* gradients of the flat block of weights, in
+                                 the device's memory */
     struct ctt_way *way;      /* exec.c's own */
 };
 
@@ -63,6 +67,12 @@ void ctt_exec_close(struct ctt_exec **x);
 struct ctt_memory_plan { int window, windows, kept, parts; int64_t bytes; };
 struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x);
 
+/* Bytes of values and gradients that the same would take, of which none is
+ * taken; dev NULL: m->bytes must not be 0 with CTT_KEEP_AUTO. */
+int  ctt_exec_bytes(const struct ctt_graph *g, struct ctt_dev *dev, int n,
+                    int room, int asks, const struct ctt_memory *m,
+                    int64_t *bytes);
+
 /* The first norm that takes the statistics of a whole clip, or NULL. */
 const char *ctt_exec_norm(const struct ctt_graph *g);
 
@@ -76,8 +86,13 @@ int  ctt_exec_blame(struct ctt_exec *x, const struct ctt_job *job, int loss);
 /* Back through the windows of the last ctt_exec_forward(): sets dw. */
 int  ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job);
 
-/* The gradient of a node's value at a step of the window (ask 0 after clip). */
-float *ctt_exec_grad(const struct ctt_exec *x, int node, int step);
+/* The gradient of a node's value at a step of the window (ask 0 after clip), in
+ * the device's memory; and rows of it from the program, as of ctt_run_put(). */
+void *ctt_exec_grad(const struct ctt_exec *x, int node, int step);
+int   ctt_exec_put_grad(const struct ctt_exec *x, int node, int step,
+                        const float *from, int64_t rows);
+int   ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
+                        int64_t rows, float *to);
 
 /* 1 if that gradient is computed: it leads to a weight. */
 int    ctt_exec_needs(const struct ctt_exec *x, int node);

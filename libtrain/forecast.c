@@ -159,18 +159,13 @@ static int step(struct ctt_forecaster *f, const struct ctt_batch *b, int t)
 {
     const float *x = t < f->observed ? frame_of(f, b, t, 0) : f->fed;
     struct ctt_run *r = f->r;
-    struct ctt_tensor a = f->g->node[f->answer].out;
-    const float *y;
+    int64_t rows = ctt_rows(&f->g->node[f->input].out) * b->n;
     int rc = 0;
 
     CTT_TRY(ctt_run_make_room(r, 1));
-    memcpy(ctt_run_value(r, f->input, r->cursor), x,
-           (size_t)(b->n * f->frame) * sizeof(float));
+    CTT_TRY(ctt_run_put(r, f->input, r->cursor, x, rows));
     CTT_TRY(ctt_run_steps(r, 1));
-    y = ctt_run_value(r, f->answer, r->cursor - 1);
-    for (int64_t k = 0; k < ctt_rows(&a) * b->n; k++)
-        memcpy(f->fed + k * a.c, y + k * r->slot[f->answer].ld,
-               (size_t)a.c * sizeof(float));
+    CTT_TRY(ctt_run_get(r, f->answer, r->cursor - 1, rows, f->fed));
 out:
     return rc;
 }
@@ -319,10 +314,13 @@ int ctt_forecast(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
     struct ctt_forecaster *f = NULL;
     struct ctt_forecast *sums = NULL;
     struct ctt_dev *dev = NULL;
+    const float *w;
+    void *own = NULL;
     int rc = 0;
 
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &dev));
-    CTT_TRY(ctt_forecaster_open(m->g, m->w, cfg, dev, d, &f));
+    CTT_TRY(ctt_dev_show(dev, "weights", m->w, m->g->weights, &own, &w));
+    CTT_TRY(ctt_forecaster_open(m->g, w, cfg, dev, d, &f));
     CTT_TRY(ctt_forecast_new(cfg->input_frames, cfg->future_frames, &sums));
     CTT_TRY(ctt_forecaster_run(f, ev, 1, sums));
     CTT_CHECK(rc == 0, CTT_EINVAL, "stopped while evaluating");
@@ -331,6 +329,7 @@ int ctt_forecast(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
 out:
     ctt_forecast_free(&sums);
     ctt_forecaster_close(&f);
+    ctt_dev_free(dev, &own);
     ctt_dev_close(&dev);
     return rc;
 }

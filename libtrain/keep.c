@@ -14,8 +14,8 @@ static int most_windows(const struct ctt_way *y, int window)
     return cut + (y->room - cut + window - 1) / window;
 }
 
-/* Floats of some windows' kept values, wherever they are cut. */
-static int64_t kept_floats(const struct ctt_way *y, const struct ctt_run *r,
+/* Bytes of some windows' kept values, wherever they are cut. */
+static int64_t kept_bytes(const struct ctt_way *y, const struct ctt_run *r,
                            int window, int kept)
 {
     const struct ctt_extent *e = &r->extent[CTT_KEPT];
@@ -34,17 +34,16 @@ static int64_t sizes(struct ctt_way *y, const struct ctt_run *r, int window,
 
     kept = kept < windows ? kept : windows;
     y->history = windows > 1 ? y->past : 0;
-    y->values = kept_floats(y, r, window, kept);
-    y->passing = ctt_extent_floats(&r->extent[CTT_PASSING], window, y->asks);
-    y->grads = y->passing + ctt_extent_floats(&r->extent[CTT_KEPT], window,
-                                              y->asks);
+    y->values = kept_bytes(y, r, window, kept);
+    y->passing = ctt_extent_bytes(&r->extent[CTT_PASSING], window, y->asks);
+    y->grads = y->passing + ctt_extent_bytes(&r->extent[CTT_KEPT], window,
+                                             y->asks);
     y->stores = windows - kept > 1 ? windows - kept : 1;
     y->plan.window = window;
     y->plan.windows = windows;
     y->plan.kept = kept;
-    y->plan.bytes = (int64_t)sizeof(float) *
-                    (y->values + y->passing + y->grads +
-                     (y->stores + 1) * y->history);
+    y->plan.bytes = y->values + y->passing + y->grads +
+                    (y->stores + 1) * y->history;
     return y->plan.bytes;
 }
 
@@ -86,7 +85,7 @@ static int too_small(const struct ctt_way *y, const struct ctt_run *r,
 static int choose(struct ctt_way *y, const struct ctt_run *r,
                   const struct ctt_memory *m)
 {
-    int64_t bytes = m->bytes > 0 ? m->bytes : ctt_run_machine() / 4 * 12;
+    int64_t bytes = m->bytes > 0 ? m->bytes : ctt_dev_room(r->dev) / 4 * 3;
     int from = m->window > 0 && m->window < y->room ? m->window : y->room;
     int whole = y->norm && from == y->room;
     int to = m->window > 0 || whole ? from : 1, least = y->room + 1;
@@ -167,11 +166,11 @@ static void place(struct ctt_way *y, const struct ctt_run *r)
     int k = y->parts - 1;
 
     for (; k >= 0; k--) {
-        int64_t floats = ctt_extent_floats(&r->extent[CTT_KEPT],
-                                           y->part[k].steps, y->part[k].asks);
-        if (floats > end || y->parts - k > y->plan.kept)
+        int64_t bytes = ctt_extent_bytes(&r->extent[CTT_KEPT],
+                                         y->part[k].steps, y->part[k].asks);
+        if (bytes > end || y->parts - k > y->plan.kept)
             break;
-        end -= floats;
+        end -= bytes;
         y->at[k] = end;
     }
     y->dropped = k + 1;

@@ -12,6 +12,7 @@ struct place {
     float *x;
     int   *length;
     int    ready;          /* clips that are in */
+    int    pinned;
     char   bad[WHY];
 };
 
@@ -22,6 +23,8 @@ struct ctt_loader {
     const struct ctt_order *plan;
     struct ctt_augment  a;
     struct place        ring[RING];
+    int64_t             floats;     /* of a place */
+    struct ctt_dev     *dev;        /* that has pinned them, or NULL */
     int64_t             next;       /* clip of the plan to be loaded */
     int                 batch;      /* the caller has, or waits for */
     int                 busy, stop, rc;
@@ -180,9 +183,9 @@ int ctt_loader_open(struct ctt_data *d, int n, int room,
     l->d = d;
     l->n = n;
     l->frame = (int64_t)d->in.h * d->in.w * d->in.c;
+    l->floats = l->frame * n * room;
     for (int k = 0; k < RING; k++) {
-        l->ring[k].x = ctt_calloc((size_t)(l->frame * n) * (size_t)room,
-                                  sizeof(float));
+        l->ring[k].x = ctt_calloc((size_t)l->floats, sizeof(float));
         l->ring[k].length = ctt_calloc((size_t)n, sizeof(int));
         CTT_TRY(l->ring[k].x && l->ring[k].length ? 0 : CTT_ENOMEM);
     }
@@ -207,6 +210,8 @@ void ctt_loader_close(struct ctt_loader **p)
     while (l->workers > 0)
         pthread_join(l->id[--l->workers], NULL);
     for (int k = 0; k < RING; k++) {
+        if (l->ring[k].pinned)
+            ctt_dev_unpin(l->dev, l->ring[k].x);
         ctt_free(l->ring[k].x);
         ctt_free(l->ring[k].length);
     }
@@ -215,6 +220,20 @@ void ctt_loader_close(struct ctt_loader **p)
     pthread_mutex_destroy(&l->lock);
     ctt_free(l);
     *p = NULL;
+}
+
+int ctt_loader_pin(struct ctt_loader *l, struct ctt_dev *dev)
+{
+    int rc = 0;
+
+    l->dev = dev;
+    for (int k = 0; k < RING; k++) {
+        CTT_TRY(ctt_dev_pin(dev, l->ring[k].x,
+                            l->floats * (int64_t)sizeof(float)));
+        l->ring[k].pinned = 1;
+    }
+out:
+    return rc;
 }
 
 void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
@@ -267,4 +286,19 @@ void ctt_loader_done(struct ctt_loader *l)
     l->batch++;
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);
+}
+
+int ctt_loader_peek(struct ctt_loader *l, struct ctt_batch *b)
+{
+    int at = l->batch + 1, ready;
+
+    if (at >= l->plan->batches)
+        return 0;
+    pthread_mutex_lock(&l->lock);
+    ready = l->ring[at % RING].ready == l->n;
+    pthread_mutex_unlock(&l->lock);
+    if (ready)
+        *b = (struct ctt_batch){ .x = l->ring[at % RING].x,
+                                 .steps = l->plan->steps[at], .n = l->n };
+    return ready;
 }

@@ -9,18 +9,18 @@
 struct ctt_log {
     FILE       *csv, *json;
     const char *csv_path, *json_path;
-    int         task;    /* a bit */
+    int         kind;    /* bits: what the run is */
 };
 
 enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL if it was measured */
 
 enum { RECOGNISE = 1 << CTT_RECOGNISE, PREDICT = 1 << CTT_PREDICT,
-       ANY = RECOGNISE | PREDICT };
+       ANY = RECOGNISE | PREDICT, AMP = 1 << 4 };
 
-#define COLUMN(tasks, name, kind, field) { tasks, name, kind, \
+#define COLUMN(of, name, kind, field) { of, name, kind, \
     offsetof(struct ctt_epoch, field) }
 
-static const struct { int tasks; const char *name; enum kind kind; size_t off; }
+static const struct { int of; const char *name; enum kind kind; size_t off; }
 columns[] = {
     COLUMN(ANY, "epoch", INT, p.epoch),
     COLUMN(ANY, "step", INT64, p.step),
@@ -38,6 +38,8 @@ columns[] = {
     COLUMN(ANY, "best", INT, best),
     COLUMN(ANY, "clips_a_second", REAL, p.clips_a_second),
     COLUMN(ANY, "wait", REAL, p.wait),
+    COLUMN(AMP, "loss_scale", REAL, p.scale),
+    COLUMN(AMP, "skipped", INT64, p.skipped),
     COLUMN(ANY, "seconds", REAL, p.seconds),
 };
 
@@ -60,25 +62,25 @@ static void head(const struct ctt_log *l)
     const char *comma = "";
 
     for (size_t i = 0; i < CTT_LEN(columns); i++)
-        if (columns[i].tasks & l->task) {
+        if (columns[i].of & l->kind) {
             fprintf(l->csv, "%s%s", comma, columns[i].name);
             comma = ",";
         }
     fputc('\n', l->csv);
 }
 
-int ctt_log_open(const char *csv, const char *json, int task, int more,
+int ctt_log_open(const struct ctt_train_cfg *cfg, int more,
                  struct ctt_log **out)
 {
     struct ctt_log *l = ctt_calloc(1, sizeof(*l));
     int rc = l ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    l->task = 1 << task;
-    l->csv_path = csv;
-    l->json_path = json;
-    CTT_TRY(open_one(csv, more, &l->csv));
-    CTT_TRY(open_one(json, more, &l->json));
+    l->kind = 1 << cfg->task | (cfg->amp != CTT_O0 ? AMP : 0);
+    l->csv_path = cfg->log_csv;
+    l->json_path = cfg->log_json;
+    CTT_TRY(open_one(l->csv_path, more, &l->csv));
+    CTT_TRY(open_one(l->json_path, more, &l->json));
     if (l->csv && fseek(l->csv, 0, SEEK_END) == 0 && ftell(l->csv) == 0)
         head(l);
     *out = l;
@@ -120,7 +122,7 @@ int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e)
     for (size_t i = 0; i < CTT_LEN(columns); i++) {
         const void *p = (const char *)e + columns[i].off;
 
-        if (!(columns[i].tasks & l->task))
+        if (!(columns[i].of & l->kind))
             continue;
         if (l->csv) {
             fputs(comma, l->csv);

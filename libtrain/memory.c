@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory.c: what --keep, --window and --memory say of the way back, and what
- * came of it. */
-#include "libtrain/step.h"
+ * memory.c: what --keep, --window and --memory say of the way back, what came
+ * of it, and what else would fit. */
+#include "libtrain/task.h"
 
 #include <errno.h>
 #include <math.h>
@@ -94,4 +94,77 @@ int ctt_memory_tell(const struct ctt_train_cfg *cfg,
              p->kept < p->windows ? ", the others computed again" : "",
              p->parts ? "; statistics of norms are then of a window" : "");
     return ctt_memory_auto(cfg) || p->kept < p->windows || p->parts;
+}
+
+/* ---- what would fit ---- */
+
+struct trial {
+    const struct ctt_task_kind *task;
+    const struct ctt_graph     *model;
+    struct ctt_dev             *dev;
+    int                         longest;
+};
+
+/* Whether training with these settings would find the memory. */
+static int would_fit(const struct trial *t, const struct ctt_train_cfg *cfg)
+{
+    struct ctt_size size = t->task->size(cfg, t->longest);
+    struct ctt_amp_plan *plan = NULL;
+    struct ctt_graph *g = NULL;
+    struct ctt_memory m;
+    int64_t bytes = 0;
+    int rc = 0;
+
+    CTT_TRY(t->task->graph(t->model, cfg, &g));
+    CTT_TRY(ctt_amp_plan(g, cfg, &plan));
+    CTT_TRY(t->task->memory(t->model, cfg, &m));
+    m.type = ctt_amp_types(plan, cfg);
+    CTT_TRY(ctt_exec_bytes(g, t->dev, cfg->batch, size.steps,
+                           cfg->batch * size.asks, &m, &bytes));
+out:
+    ctt_amp_free(&plan);
+    ctt_graph_free(&g);
+    return rc >= 0 && bytes <= ctt_dev_room(t->dev);
+}
+
+static int smaller_batch(const struct trial *t, struct ctt_train_cfg *cfg)
+{
+    while (cfg->batch > 1) {
+        cfg->batch /= 2;
+        if (would_fit(t, cfg))
+            return cfg->batch;
+    }
+    return 0;
+}
+
+static void add(char *text, size_t size, const char *what)
+{
+    size_t n = strlen(text);
+
+    snprintf(text + n, size - n, "%s%s",
+             n ? ", " : "; by plan there would fit ", what);
+}
+
+void ctt_memory_advise(const struct ctt_task_kind *task,
+                       const struct ctt_graph *model,
+                       const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                       int longest, char *text, size_t size)
+{
+    struct trial t = { task, model, dev, longest };
+    struct ctt_train_cfg less = *cfg;
+    char batch[32];
+
+    text[0] = '\0';
+    if (smaller_batch(&t, &less)) {
+        snprintf(batch, sizeof(batch), "--batch=%d", less.batch);
+        add(text, size, batch);
+    }
+    less = *cfg;
+    less.keep = "auto";
+    if (!ctt_memory_auto(cfg) && would_fit(&t, &less))
+        add(text, size, "--keep=auto");
+    less = *cfg;
+    less.amp = CTT_O1;
+    if (cfg->amp == CTT_O0 && would_fit(&t, &less))
+        add(text, size, "--amp=O1");
 }

@@ -1,156 +1,212 @@
 /* SPDX-License-Identifier: Apache-2.0
- * optim.c: the optimizer: loops over the trained part of the flat block, with
- * the formulas of update.h. */
+ * optim.c: the optimizer: what is trained, in the device's memory, and the rule
+ * of each step. */
 #include "libtrain/optim.h"
-#include "libtrain/update.h"
+#include "libtrain/amp.h"
+#include "net/half.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { BLOCK = 4096,         /* of the norm's partial sums */
-       PAYS = 32 * BLOCK };  /* weights for which threads are started */
+enum { PIECE = 16 };    /* numbers that a byte of struct ctt_flat's how is of */
+
+/* ---- open ---- */
 
 /* Biases and norms are vectors: pulling them to zero regularises nothing. */
-static int decays(const struct ctt_node *n, int k)
+static enum ctt_how how_of(const struct ctt_node *n, int k)
 {
-    return k == 0 && (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV);
+    if (n->fixed >> k & 1)
+        return CTT_FIXED;
+    return k == 0 && (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV)
+           ? CTT_DECAYS : CTT_TRAINED;
 }
 
-static int trained(const struct ctt_node *n, int k)
+static int block(struct ctt_optim *o, const char *what, int64_t size,
+                 void **out)
 {
-    return !(n->fixed >> k & 1);
+    return ctt_dev_alloc(o->dev, what, (o->weights + PIECE) * size, out);
 }
 
-static int find_spans(const struct ctt_graph *g, struct ctt_optim *o)
+static int floats(struct ctt_optim *o, const char *what, float **out)
 {
-    int count = 0;
+    void *p = NULL;
+    int rc = block(o, what, sizeof(float), &p);
 
+    *out = p;
+    return rc;
+}
+
+/* Copies bytes of the program into a block of the device. */
+static int bytes(struct ctt_optim *o, const char *what, const void *from,
+                 int64_t n, const uint8_t **out)
+{
+    void *p = NULL;
+    int rc = block(o, what, 1, &p);
+
+    *out = p;
+    return rc < 0 ? rc : ctt_dev_copy(o->dev, CTT_TO_DEVICE, from, p, n);
+}
+
+static int find_trained(const struct ctt_graph *g, struct ctt_optim *o)
+{
+    uint8_t *how = ctt_calloc((size_t)(o->weights / PIECE) + 1, 1);
+    int rc = how ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
     for (int i = 0; i < g->count; i++)
-        count += g->node[i].nw;
-    o->span = ctt_calloc((size_t)count + 1, sizeof(*o->span));
-    if (!o->span)
-        return CTT_ENOMEM;
-    for (int i = 0; i < g->count; i++) {
-        const struct ctt_node *n = &g->node[i];
-        for (int k = 0; k < n->nw; k++) {
-            if (trained(n, k))
-                o->span[o->spans++] = (struct ctt_span){ n->at[k],
-                    ctt_volume(&n->w[k]), decays(n, k) };
-        }
+        for (int k = 0; k < g->node[i].nw; k++)
+            memset(how + g->node[i].at[k] / PIECE, how_of(&g->node[i], k),
+                   (size_t)(ctt_align(ctt_volume(&g->node[i].w[k]), PIECE) /
+                            PIECE));
+    CTT_TRY(bytes(o, "what is trained", how, o->weights / PIECE,
+                  &o->flat.how));
+out:
+    ctt_free(how);
+    return rc;
+}
+
+static int open_blocks(struct ctt_optim *o, const uint8_t *keep, float *w)
+{
+    int rc = 0;
+
+    o->host = o->flat.w = w;
+    if (!ctt_dev_shared(o->dev)) {
+        o->flat.w = NULL;
+        CTT_TRY(floats(o, "weights", &o->flat.w));
     }
-    return 0;
+    CTT_TRY(floats(o, "moments", &o->flat.m));
+    if (o->cfg->optimizer != CTT_SGD)
+        CTT_TRY(floats(o, "moments", &o->flat.v));
+    if (o->cfg->amp != CTT_O0)
+        CTT_TRY(block(o, "weights of 16 bits", ctt_dtype_size(o->type),
+                      &o->w16));
+    if (keep && ctt_dev_shared(o->dev))
+        o->flat.keep = keep;
+    else if (keep)
+        CTT_TRY(bytes(o, "the mask", keep, o->weights, &o->flat.keep));
+out:
+    return rc;
 }
 
 int ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
-                   const uint8_t *keep, struct ctt_optim **out)
+                   const uint8_t *keep, float *w, struct ctt_dev *dev,
+                   struct ctt_optim **out)
 {
     struct ctt_optim *o = ctt_calloc(1, sizeof(*o));
-    size_t n = (size_t)g->weights;
     int rc = o ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     o->cfg = cfg;
-    o->keep = keep;
-    o->weights = g->weights;
-    CTT_TRY(find_spans(g, o));
-    o->part = ctt_calloc(n / BLOCK + 1, sizeof(*o->part));
-    o->m = ctt_calloc(n, sizeof(*o->m));
-    if (cfg->optimizer != CTT_SGD)
-        o->v = ctt_calloc(n, sizeof(*o->v));
-    CTT_TRY(o->part && o->m && (o->v || cfg->optimizer == CTT_SGD) ? 0
-                                                                : CTT_ENOMEM);
+    o->dev = dev;
+    o->type = ctt_amp_type(cfg);
+    o->weights = o->flat.n = g->weights;
+    CTT_TRY(find_trained(g, o));
+    CTT_TRY(open_blocks(o, keep, w));
+    CTT_TRY(ctt_optim_push(o));
     *out = o;
-    return 0;
+    o = NULL;
 out:
     ctt_optim_close(&o);
     return rc;
 }
 
-void ctt_optim_close(struct ctt_optim **o)
+static void drop(struct ctt_optim *o, const void *p)
 {
-    if (!*o)
+    void *block = (void *)(uintptr_t)p;
+
+    if (p)
+        ctt_dev_free(o->dev, &block);
+}
+
+void ctt_optim_close(struct ctt_optim **p)
+{
+    struct ctt_optim *o = *p;
+
+    if (!o)
         return;
-    ctt_free((*o)->span);
-    ctt_free((*o)->part);
-    ctt_free((*o)->m);
-    ctt_free((*o)->v);
-    ctt_free(*o);
-    *o = NULL;
+    drop(o, o->flat.w == o->host ? NULL : o->flat.w);
+    drop(o, o->flat.m);
+    drop(o, o->flat.v);
+    drop(o, o->w16);
+    drop(o, o->flat.how);
+    drop(o, ctt_dev_shared(o->dev) ? NULL : o->flat.keep);
+    ctt_free(o);
+    *p = NULL;
 }
 
-static double square_sum(const struct ctt_optim *o, float *dw, int64_t from,
-                         int64_t to)
+/* ---- the weights ---- */
+
+static int cast(struct ctt_optim *o)
 {
-    double s = 0;
-
-    if (o->keep)
-        for (int64_t i = from; i < to; i++)
-            dw[i] = o->keep[i] ? dw[i] : 0;
-    for (int64_t i = from; i < to; i++)
-        s += (double)dw[i] * dw[i];
-    return s;
+    return o->w16 ? ctt_dev_cast(o->dev, o->flat.w, o->type, o->w16,
+                                 o->weights) : 0;
 }
 
-double ctt_optim_norm(struct ctt_optim *o, float *dw)
+int ctt_optim_push(struct ctt_optim *o)
+{
+    int rc = 0;
+
+    if (o->flat.w != o->host)
+        CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_DEVICE, o->host, o->flat.w,
+                             o->weights * (int64_t)sizeof(float)));
+    CTT_TRY(cast(o));
+out:
+    return rc;
+}
+
+int ctt_optim_pull(struct ctt_optim *o)
+{
+    if (o->flat.w == o->host)
+        return 0;
+    return ctt_dev_copy(o->dev, CTT_TO_HOST, o->flat.w, o->host,
+                        o->weights * (int64_t)sizeof(float));
+}
+
+/* ---- a step ---- */
+
+int ctt_optim_norm(struct ctt_optim *o, float *dw, double *norm)
 {
     double sum = 0;
+    int rc = 0;
 
-    for (int k = 0; k < o->spans; k++) {
-        int64_t at = o->span[k].at, n = o->span[k].count;
-        int64_t blocks = (n + BLOCK - 1) / BLOCK;
-
-        #pragma omp parallel for if (n > PAYS)
-        for (int64_t b = 0; b < blocks; b++) {
-            int64_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
-            o->part[b] = square_sum(o, dw, at + b * BLOCK, at + end);
-        }
-        for (int64_t b = 0; b < blocks; b++)
-            sum += o->part[b];
-    }
-    return sqrt(sum);
+    o->flat.dw = dw;
+    CTT_TRY(ctt_dev_square_sum(o->dev, &o->flat, &sum));
+    *norm = sqrt(sum);
+out:
+    return rc;
 }
 
-static void step_sgd(const struct ctt_optim *o, const struct ctt_span *p,
-                     const float *dw, float scale, double lr, float *w)
-{
-    struct ctt_sgd s = { .lr = (float)lr, .momentum = o->cfg->momentum,
-        .decay = p->decay ? o->cfg->weight_decay : 0 };
-
-    #pragma omp parallel for if (p->count > PAYS)
-    for (int64_t i = p->at; i < p->at + p->count; i++)
-        w[i] = ctt_sgd_step(s, w[i], scale * dw[i], &o->m[i]);
-}
-
-static void step_adam(const struct ctt_optim *o, const struct ctt_span *p,
-                      const float *dw, float scale, double lr, float *w)
+static struct ctt_rule rule_of(const struct ctt_optim *o, double lr)
 {
     const struct ctt_train_cfg *c = o->cfg;
-    float decay = p->decay ? c->weight_decay : 0;
     double t = (double)o->t;
-    struct ctt_adam s = {
-        .lr = (float)lr, .b1 = c->beta1, .b2 = c->beta2, .eps = c->eps,
-        .c1 = (float)(1 / (1 - pow(c->beta1, t))),
-        .c2 = (float)(1 / (1 - pow(c->beta2, t))),
-        .l2 = c->optimizer == CTT_ADAM ? decay : 0,
-        .decay = c->optimizer == CTT_ADAMW ? decay : 0,
-    };
 
-    #pragma omp parallel for if (p->count > PAYS)
-    for (int64_t i = p->at; i < p->at + p->count; i++)
-        w[i] = ctt_adam_step(s, w[i], scale * dw[i], &o->m[i], &o->v[i]);
+    return (struct ctt_rule){
+        .is_adam = c->optimizer != CTT_SGD,
+        .sgd = { .lr = (float)lr, .momentum = c->momentum,
+                 .decay = c->weight_decay },
+        .adam = {
+            .lr = (float)lr, .b1 = c->beta1, .b2 = c->beta2, .eps = c->eps,
+            .c1 = (float)(1 / (1 - pow((double)c->beta1, t))),
+            .c2 = (float)(1 / (1 - pow((double)c->beta2, t))),
+            .l2 = c->optimizer == CTT_ADAM ? c->weight_decay : 0,
+            .decay = c->optimizer == CTT_ADAMW ? c->weight_decay : 0,
+        },
+    };
 }
 
-static void (*const steps[])(const struct ctt_optim *, const struct ctt_span *,
-                             const float *, float, double, float *) = {
-    [CTT_SGD] = step_sgd, [CTT_ADAM] = step_adam, [CTT_ADAMW] = step_adam,
-};
-
-void ctt_optim_step(struct ctt_optim *o, const float *dw, double norm,
-                    double lr, float *w)
+int ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr)
 {
-    double limit = (double)o->cfg->clip_norm;
-    float scale = limit > 0 && norm > limit ? (float)(limit / norm) : 1;
+    double limit = (double)o->cfg->clip_norm, length = norm / scale;
+    struct ctt_rule rule;
+    int rc = 0;
 
     o->t++;
-    for (int k = 0; k < o->spans; k++)
-        steps[o->cfg->optimizer](o, &o->span[k], dw, scale, lr, w);
+    rule = rule_of(o, lr);
+    rule.scale = (float)((limit > 0 && length > limit ? limit / length : 1) /
+                         scale);
+    CTT_TRY(ctt_dev_update(o->dev, &o->flat, &rule));
+    CTT_TRY(cast(o));
+out:
+    return rc;
 }

@@ -4,34 +4,42 @@
 #ifndef CTT_OPTIM_H
 #define CTT_OPTIM_H
 
+#include "device/memory.h"
 #include "libtrain/train.h"
 
-/* A stretch of the block that is trained. */
-struct ctt_span { int64_t at, count; int decay; };
-
+/* The weights that are trained, in the device's memory: they are the masters,
+ * and always floats.  Where the program shares that memory they are the model's
+ * own array, else a copy, and push and pull keep the two alike. */
 struct ctt_optim {
     const struct ctt_train_cfg *cfg;
-    struct ctt_span *span;
-    int              spans;
+    struct ctt_dev  *dev;
+    struct ctt_flat  flat;     /* its dw is of the last ctt_optim_norm() */
+    float           *host;     /* the model's weights */
+    enum ctt_dtype   type;     /* of the copy in 16 bits, */
+    void            *w16;      /* or NULL: there is none */
     int64_t          weights, t;    /* t: updates so far */
-    const uint8_t   *keep;          /* the model's mask, or NULL */
-    float           *m, *v;         /* moments; v: NULL for sgd */
-    double          *part;          /* sums of the norm, a block each */
 };
 
-/* cfg and keep must stay. */
+/* w: the model's weights of g; keep: its mask, or NULL.  cfg, dev and w must
+ * stay. */
 int  ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
-                    const uint8_t *keep, struct ctt_optim **out);
+                    const uint8_t *keep, float *w, struct ctt_dev *dev,
+                    struct ctt_optim **out);
 void ctt_optim_close(struct ctt_optim **o);
 
-/* Sets the gradient of pruned weights to zero and returns the length of the
- * whole gradient; not finite if any of it is not.  The sum does not depend on
- * the number of threads. */
-double ctt_optim_norm(struct ctt_optim *o, float *dw);
+/* The model's weights have been changed: takes them over.  pull: gives back
+ * what they have become. */
+int  ctt_optim_push(struct ctt_optim *o);
+int  ctt_optim_pull(struct ctt_optim *o);
 
-/* One update with the gradient dw of that length, cut to cfg->clip_norm. */
-void ctt_optim_step(struct ctt_optim *o, const float *dw, double norm,
-                    double lr, float *w);
+/* Sets the gradient of pruned weights to zero and finds the length of the whole
+ * gradient, which lies in the device's memory; not finite if any of it is not.
+ * The sum does not depend on the number of threads. */
+int  ctt_optim_norm(struct ctt_optim *o, float *dw, double *norm);
+
+/* One update with the gradient of that length, which is the true one times
+ * `scale`: it is divided by it first and then cut to cfg->clip_norm. */
+int  ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr);
 
 /* sched.c: the rate of a step (from 0), of `total` steps, `epoch` of them
  * through the data once; --schedule=sampled begins to fall at the step `falls`,

@@ -129,6 +129,31 @@ out:
     return rc;
 }
 
+static size_t floats_of(const struct ctt_predict *s, int node)
+{
+    return (size_t)ctt_volume(&s->g->node[node].out);
+}
+
+/* The types are those that the settings want. */
+static int open_exec(struct ctt_predict *s, const float *w,
+                     struct ctt_dev *dev, const struct ctt_memory *m)
+{
+    struct ctt_memory all = { .keep = CTT_KEEP_ALL };
+    int n = s->cfg->batch, window, rc = 0;
+
+    if (m)
+        all = *m;
+    CTT_TRY(ctt_amp_plan(s->g, s->cfg, &s->amp));
+    all.type = ctt_amp_types(s->amp, s->cfg);
+    CTT_TRY(ctt_exec_open(s->g, dev, w, n, s->frames - 1, 0, &all, &s->x));
+    window = ctt_exec_plan(s->x).window;
+    s->row = ctt_calloc((size_t)window * (size_t)n,
+                        floats_of(s, s->loss) * sizeof(*s->row));
+    CTT_TRY(s->row ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
 int ctt_predict_open(const struct ctt_graph *model, const float *w,
                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                      const struct ctt_memory *m, struct ctt_predict **out)
@@ -138,6 +163,7 @@ int ctt_predict_open(const struct ctt_graph *model, const float *w,
 
     CTT_TRY(rc);
     s->cfg = cfg;
+    s->scale = 1;
     s->observed = cfg->input_frames;
     s->frames = cfg->input_frames + cfg->future_frames;
     steps = s->frames - 1;
@@ -146,7 +172,7 @@ int ctt_predict_open(const struct ctt_graph *model, const float *w,
     s->truth = ctt_calloc((size_t)steps * (size_t)cfg->batch,
                           sizeof(*s->truth));
     CTT_TRY(s->truth ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_exec_open(s->g, dev, w, cfg->batch, steps, 0, m, &s->x));
+    CTT_TRY(open_exec(s, w, dev, m));
     CTT_TRY(check_norms(s));
     *out = s;
     return 0;
@@ -160,61 +186,66 @@ void ctt_predict_close(struct ctt_predict **s)
     if (!*s)
         return;
     ctt_exec_close(&(*s)->x);
+    ctt_amp_free(&(*s)->amp);
     ctt_graph_free(&(*s)->g);
     ctt_free((*s)->truth);
+    ctt_free((*s)->row);
     ctt_free(*s);
     *s = NULL;
 }
 
 /* ---- a step ---- */
 
-/* Floats of a node's value of one sample: what lies together, as inputs and
- * losses are no views. */
-static size_t floats_of(const struct ctt_predict *s, int node)
+/* Pixels of a node in a part. */
+static int64_t rows_of(const struct ctt_predict *s, int node,
+                       const struct ctt_part *p)
 {
-    return (size_t)ctt_volume(&s->g->node[node].out);
+    return ctt_rows(&s->g->node[node].out) * s->batch->n * p->steps;
 }
 
-static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     const struct ctt_predict *s = arg;
-    size_t n = (size_t)s->batch->n, steps = (size_t)p->steps;
-    size_t frame = n * floats_of(s, s->frame), first = (size_t)p->first;
+    size_t n = (size_t)s->batch->n, first = (size_t)p->first;
+    size_t frame = n * floats_of(s, s->frame);
+    const float *from = s->batch->x + first * frame;
+    int rc = 0;
 
-    memcpy(ctt_run_value(x->r, s->frame, 0), s->batch->x + first * frame,
-           steps * frame * sizeof(float));
-    memcpy(ctt_run_value(x->r, s->target, 0),
-           s->batch->x + (first + 1) * frame, steps * frame * sizeof(float));
-    memcpy(ctt_run_value(x->r, s->seen, 0), s->truth + first * n,
-           steps * n * sizeof(float));
+    CTT_TRY(ctt_run_put(x->r, s->frame, 0, from, rows_of(s, s->frame, p)));
+    CTT_TRY(ctt_run_put(x->r, s->target, 0, from + frame,
+                        rows_of(s, s->target, p)));
+    CTT_TRY(ctt_run_put(x->r, s->seen, 0, s->truth + first * n,
+                        rows_of(s, s->seen, p)));
+out:
+    return rc;
 }
 
-static void take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     struct ctt_predict *s = arg;
-    size_t rows = floats_of(s, s->loss);
+    size_t floats = floats_of(s, s->loss);
+    const float *loss = s->row;
+    int rc = ctt_run_get(x->r, s->loss, 0, rows_of(s, s->loss, p), s->row);
 
-    for (int t = 0; t < p->steps; t++) {
-        const float *loss = ctt_run_value(x->r, s->loss, t);
-        for (int j = 0; j < s->batch->n; j++, loss += rows)
-            for (size_t i = 0; i < rows && s->batch->length[j]; i++)
-                s->sum += (double)loss[i];
-    }
+    for (int k = 0; rc >= 0 && k < p->steps * s->batch->n; k++, loss += floats)
+        for (size_t i = 0; i < floats && s->batch->length[k % s->batch->n];
+             i++)
+            s->sum += (double)loss[i];
+    return rc;
 }
 
 /* The mean over all that counts. */
-static void seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     const struct ctt_predict *s = arg;
-    size_t rows = floats_of(s, s->loss);
-    float one = s->rows ? (float)(1 / (double)s->rows) : 0;
+    size_t floats = floats_of(s, s->loss);
+    float one = s->rows ? (float)(s->scale / (double)s->rows) : 0;
+    float *g = s->row;
 
-    for (int t = 0; t < p->steps; t++) {
-        float *g = ctt_exec_grad(x, s->loss, t);
-        for (int j = 0; j < s->batch->n; j++, g += rows)
-            for (size_t i = 0; i < rows; i++)
-                g[i] = s->batch->length[j] ? one : 0;
-    }
+    for (int k = 0; k < p->steps * s->batch->n; k++, g += floats)
+        for (size_t i = 0; i < floats; i++)
+            g[i] = s->batch->length[k % s->batch->n] ? one : 0;
+    return ctt_exec_put_grad(x, s->loss, 0, s->row, rows_of(s, s->loss, p));
 }
 
 static struct ctt_job job_of(struct ctt_predict *s, int fed)
@@ -264,6 +295,8 @@ int ctt_predict_run(struct ctt_predict *s, const struct ctt_turn *t,
     CTT_TRY(check_batch(s, t->batch));
     job = job_of(s, begin(s, t));
     CTT_TRY(ctt_exec_forward(s->x, &job));
+    if (!isfinite(s->sum) && s->skips)
+        return 1;
     if (!isfinite(s->sum))
         CTT_TRY(ctt_predict_blame(s, t));
     for (int j = 0; j < t->batch->n; j++)

@@ -24,14 +24,20 @@ struct ctt_predict {
     const struct ctt_train_cfg *cfg;
     struct ctt_graph *g;
     struct ctt_exec  *x;
+    struct ctt_amp_plan *amp;
     int    frame, seen, target, loss;    /* nodes */
     int    observed, frames;             /* frames: of a sequence */
     float *truth;                        /* [frames - 1][n]: 1: true frame */
     const struct ctt_batch *batch;       /* of the step at hand */
     int64_t rows;                        /* of the loss, that count */
     double  sum;
+    double  scale;                       /* of the loss; 1 unless it is set */
+    int     skips;                       /* a loss may be other than finite */
+    float  *row;                         /* losses of a window, on their way */
 };
 
+/* w: the model's weights in the device's memory.  What m says of types does not
+ * count: they are the settings'. */
 int  ctt_predict_open(const struct ctt_graph *model, const float *w,
                       const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                       const struct ctt_memory *m, struct ctt_predict **out);
@@ -79,6 +85,7 @@ double ctt_sampling_truth(const struct ctt_train_cfg *cfg,
 
 /* ---- forecast.c ---- */
 
+/* As ctt_eval of step.h: in floats, with the masters. */
 struct ctt_forecaster;
 int  ctt_forecaster_open(const struct ctt_graph *g, const float *w,
                          const struct ctt_train_cfg *cfg, struct ctt_dev *dev,

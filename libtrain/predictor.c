@@ -18,6 +18,18 @@ out:
     return rc;
 }
 
+static int graph(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                 struct ctt_graph **out)
+{
+    return ctt_predict_graph(g, ctt_predict_losses[cfg->loss], out);
+}
+
+static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)
+{
+    (void)longest;
+    return (struct ctt_size){ cfg->input_frames + cfg->future_frames - 1, 0 };
+}
+
 /* Short windows, unless a norm would see less than the clip. */
 static int memory_of(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                      struct ctt_memory *m)
@@ -67,7 +79,11 @@ static struct ctt_exec *exec(const void *s)
 
 static int run(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
 {
-    return ctt_predict_run(s, t, sums);
+    struct ctt_predict *p = s;
+
+    p->scale = t->scale;
+    p->skips = t->skips;
+    return ctt_predict_run(p, t, sums);
 }
 
 static int blame(void *s, const struct ctt_turn *t)
@@ -157,8 +173,9 @@ static int better(const struct ctt_score *a, const struct ctt_score *b)
 }
 
 const struct ctt_task_kind ctt_predictor = {
-    .feeds = 1, .check = check, .open = open_step, .close = close_step,
-    .exec = exec, .run = run, .blame = blame, .test_open = open_test,
+    .feeds = 1, .check = check, .graph = graph, .size = size,
+    .memory = memory_of, .open = open_step, .close = close_step, .exec = exec,
+    .run = run, .blame = blame, .test_open = open_test,
     .test_close = close_test, .test = test, .counts = counts,
     .better = better, .saves = "", .word = "val_mse",
     .score = offsetof(struct ctt_score, mse),

@@ -16,6 +16,27 @@ out:
     return rc;
 }
 
+static int graph(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                 struct ctt_graph **out)
+{
+    return ctt_step_graph(g, cfg->label_smooth, out);
+}
+
+static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)
+{
+    struct ctt_asks asks = { .total = 0 };
+
+    ctt_asks_parse(cfg, &asks);
+    return (struct ctt_size){ longest, asks.total };
+}
+
+static int memory(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                  struct ctt_memory *m)
+{
+    (void)g;
+    return ctt_memory_parse(cfg, m);
+}
+
 static int open_step(const struct ctt_graph *g, const float *w,
                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                      const struct ctt_data *d, void **out)
@@ -41,11 +62,14 @@ static struct ctt_exec *exec(const void *s)
     return ((const struct ctt_step *)s)->x;
 }
 
-static int run(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
+static int run(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
 {
+    struct ctt_step *s = arg;
     uint64_t observe = ctt_key(ctt_key(t->seed, CTT_KEY_OBSERVE), t->epoch);
     uint64_t key = ctt_key(ctt_key(t->seed, CTT_KEY_DROPOUT), t->step);
 
+    s->scale = t->scale;
+    s->skips = t->skips;
     return ctt_step_run(s, t->data, t->batch, key, observe, sums);
 }
 
@@ -119,9 +143,10 @@ static int better(const struct ctt_score *a, const struct ctt_score *b)
 }
 
 const struct ctt_task_kind ctt_recogniser = {
-    .check = check, .open = open_step, .close = close_step, .exec = exec,
-    .run = run, .blame = blame, .test_open = open_test,
-    .test_close = close_test, .test = test, .counts = counts,
+    .check = check, .graph = graph, .size = size, .memory = memory,
+    .open = open_step, .close = close_step, .exec = exec, .run = run,
+    .blame = blame, .test_open = open_test, .test_close = close_test,
+    .test = test, .counts = counts,
     .better = better, .saves = "--max-frames, ", .word = "val_top1",
     .score = offsetof(struct ctt_score, top1),
 };

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 3, WORDS = 11, REALS = 12, TEXT = 1 << 14 };
+enum { VERSION = 4, WORDS = 14, REALS = 13, TEXT = 1 << 14 };
 
 /* Settings that may be different when training goes on: they change where
  * things lie, how fast they go or when it ends.  With other epochs or steps the
@@ -17,7 +17,7 @@ static const char *const free_rows[] = {
     "time-limit", "workers", "cache", "strict", "val-every", "val-batch",
     "early-stop", "checkpoint", "checkpoint-every", "resume", "threads",
     "device", "log-csv", "log-json", "val-sequences", "keep", "window",
-    "memory",
+    "memory", "streams", "amp-plan",
 };
 
 static int is_free(const char *line)
@@ -147,7 +147,8 @@ static void to_words(const struct ctt_place *p, const struct ctt_data *d,
     const int64_t v[WORDS] = { VERSION, p->step, p->epoch, p->batch,
                                p->best_epoch, o->t, d->clips, o->weights,
                                p->sampling.start, p->sampling.stalled,
-                               p->sampling.falls };
+                               p->sampling.falls, p->scale.clean,
+                               p->scale.skips, p->scale.skipped };
 
     memcpy(w, v, sizeof(v));
 }
@@ -156,9 +157,29 @@ static void to_reals(const struct ctt_place *p, double r[REALS])
 {
     const double v[REALS] = { p->sums.loss, p->sums.weight, p->sums.right,
         p->sums.clips, p->val.loss, p->val.top1, p->val.top5, p->val.mse,
-        p->val.psnr, p->val.ssim, p->val.ssim2, p->sampling.best };
+        p->val.psnr, p->val.ssim, p->val.ssim2, p->sampling.best,
+        p->scale.scale };
 
     memcpy(r, v, sizeof(v));
+}
+
+static int64_t size_of(const struct ctt_optim *o)
+{
+    return o->weights * (int64_t)sizeof(float);
+}
+
+static int add_moments(struct ctt_state *s, const struct ctt_optim *o,
+                       const char *name, const float *m)
+{
+    int rc = 0;
+
+    if (!m)
+        goto out;
+    CTT_TRY(ctt_state_add(s, name, 4, o->weights, NULL));
+    CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_HOST, m, s->array[s->count - 1].data,
+                         size_of(o)));
+out:
+    return rc;
 }
 
 static int fill(struct ctt_state *s, const struct ctt_data *d,
@@ -173,9 +194,8 @@ static int fill(struct ctt_state *s, const struct ctt_data *d,
     to_reals(p, reals);
     CTT_TRY(ctt_state_add(s, "place", 8, WORDS, words));
     CTT_TRY(ctt_state_add(s, "sums", 8, REALS, reals));
-    CTT_TRY(ctt_state_add(s, "m", 4, o->weights, o->m));
-    if (o->v)
-        CTT_TRY(ctt_state_add(s, "v", 4, o->weights, o->v));
+    CTT_TRY(add_moments(s, o, "m", o->flat.m));
+    CTT_TRY(add_moments(s, o, "v", o->flat.v));
     if (best && p->best_epoch)
         CTT_TRY(ctt_state_add(s, "best", 4, o->weights, best));
 out:
@@ -215,15 +235,40 @@ out:
     return rc;
 }
 
-static int get(const struct ctt_state *s, const char *name, int size,
-               int64_t count, void *out)
+static int find(const struct ctt_state *s, const char *name, int size,
+                int64_t count, const void **out)
 {
     const struct ctt_array *a = ctt_state_find(s, name);
     int rc = 0;
 
     CTT_CHECK(a && a->size == size && a->count == count, CTT_EFORMAT,
               "the checkpoint has no usable '%s'", name);
-    memcpy(out, a->data, (size_t)size * (size_t)count);
+    *out = a->data;
+out:
+    return rc;
+}
+
+static int get(const struct ctt_state *s, const char *name, int size,
+               int64_t count, void *out)
+{
+    const void *data = NULL;
+    int rc = find(s, name, size, count, &data);
+
+    if (rc >= 0)
+        memcpy(out, data, (size_t)size * (size_t)count);
+    return rc;
+}
+
+static int get_moments(const struct ctt_state *s, const struct ctt_optim *o,
+                       const char *name, float *m)
+{
+    const void *data = NULL;
+    int rc = 0;
+
+    if (!m)
+        goto out;
+    CTT_TRY(find(s, name, 4, o->weights, &data));
+    CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_DEVICE, data, m, size_of(o)));
 out:
     return rc;
 }
@@ -238,7 +283,8 @@ static int check_version(const struct ctt_state *s)
     if (a && a->size == sizeof(version) && a->count > 0)
         memcpy(&version, a->data, sizeof(version));
     CTT_CHECK(version == VERSION, CTT_EFORMAT, "a checkpoint of another "
-              "version: %lld, not %d", (long long)version, VERSION);
+              "version: %lld, not %d; --init goes on from its weights",
+              (long long)version, VERSION);
 out:
     return rc;
 }
@@ -260,16 +306,20 @@ static int load_numbers(const struct ctt_state *s, const struct ctt_data *d,
         CTT_CHECK(w[i] >= 0, CTT_EFORMAT, "the checkpoint's step is negative");
     CTT_CHECK(w[8] >= -1 && w[9] >= 0 && w[10] >= -1 && !isnan(r[11]),
               CTT_EFORMAT, "the checkpoint's sampling is damaged");
+    CTT_CHECK(w[11] >= 0 && w[12] >= 0 && w[13] >= 0 && r[12] >= 1 &&
+              isfinite(r[12]), CTT_EFORMAT,
+              "the checkpoint's loss scale is damaged");
     /* without a test set there is nowhere to keep the best weights */
     *p = (struct ctt_place){ .step = w[1], .epoch = w[2], .batch = w[3],
         .best_epoch = best ? w[4] : 0, .sums = { r[0], r[1], r[2], r[3] },
         .val = { r[4], r[5], r[6], r[7], r[8], r[9], r[10] },
         .sampling = { .start = w[8], .stalled = w[9], .falls = w[10],
-                      .best = r[11] } };
+                      .best = r[11] },
+        .scale = { .dynamic = p->scale.dynamic, .scale = r[12], .clean = w[11],
+                   .skips = w[12], .skipped = w[13] } };
     o->t = w[5];
-    CTT_TRY(get(s, "m", 4, o->weights, o->m));
-    if (o->v)
-        CTT_TRY(get(s, "v", 4, o->weights, o->v));
+    CTT_TRY(get_moments(s, o, "m", o->flat.m));
+    CTT_TRY(get_moments(s, o, "v", o->flat.v));
     if (best && p->best_epoch)
         CTT_TRY(get(s, "best", 4, o->weights, best));
 out:

@@ -3,6 +3,7 @@
 #ifndef CTT_STATE_H
 #define CTT_STATE_H
 
+#include "libtrain/amp.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict.h"
 
@@ -13,6 +14,7 @@ struct ctt_place {
     struct ctt_sums sums;          /* of this epoch */
     struct ctt_score val;          /* of the best */
     struct ctt_sampling sampling;
+    struct ctt_scale scale;
 };
 
 /* The settings, one name=value a line; the caller frees it. */
@@ -30,8 +32,8 @@ int ctt_history(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
 /* A relu can hide a NaN from the loss; it must not get into a file. */
 int ctt_weights_check(const struct ctt_model *m);
 
-/* Writes m with all that is needed to go on to path.  best: the best weights so
- * far, or NULL. */
+/* Writes m, whose weights are those of o (ctt_optim_pull), with all that is
+ * needed to go on to path.  best: the best weights so far, or NULL. */
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_optim *o,
@@ -46,8 +48,8 @@ int ctt_checkpoint_load(const struct ctt_model *m,
 
 /* log.c: a row an epoch, as CSV and as a JSON object a line. */
 struct ctt_log;
-/* more: add to what is there.  Paths may be NULL. */
-int ctt_log_open(const char *csv, const char *json, int task, int more,
+/* more: add to what is there.  The paths are the settings', or NULL. */
+int ctt_log_open(const struct ctt_train_cfg *cfg, int more,
                  struct ctt_log **out);
 int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e);
 int ctt_log_close(struct ctt_log **l);

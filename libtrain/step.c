@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { TARGET = 2 };    /* floats of a row of the target: label, weight */
+
 /* ---- when a clip is asked ---- */
 
 static int one_is_all(const struct ctt_asks *a)
@@ -90,9 +92,8 @@ out:
     return rc;
 }
 
-/* The model's own text with two more lines: its weights keep their places. */
-static int training_graph(const struct ctt_graph *model, float smooth,
-                          struct ctt_graph **out)
+int ctt_step_graph(const struct ctt_graph *model, float smooth,
+                   struct ctt_graph **out)
 {
     const char *answer = model->node[ctt_graph_output(model)].name;
     char *text = ctt_net_print(model), *more = NULL;
@@ -115,25 +116,36 @@ out:
     return rc;
 }
 
+static int take_memory(struct ctt_step *s, int n, int room)
+{
+    size_t goals = (size_t)n * (size_t)s->asks.total, rows = goals;
+    size_t classes = (size_t)s->g->node[s->answer].out.c;
+
+    if (s->g->clip == s->g->count)
+        rows = (size_t)n * (size_t)room;
+    s->want = ctt_calloc((size_t)s->asks.total, sizeof(*s->want));
+    s->goal = ctt_calloc(goals, sizeof(*s->goal));
+    s->ask = ctt_calloc(goals, sizeof(*s->ask));
+    s->row = ctt_calloc(rows, TARGET * sizeof(*s->row));
+    s->answers = ctt_calloc(rows, classes * sizeof(*s->answers));
+    return s->want && s->goal && s->ask && s->row && s->answers ? 0
+                                                                : CTT_ENOMEM;
+}
+
 int ctt_step_open(const struct ctt_graph *model, const float *w,
                   const struct ctt_train_cfg *cfg, struct ctt_dev *dev, int n,
                   int room, struct ctt_step **out)
 {
     struct ctt_step *s = ctt_calloc(1, sizeof(*s));
     struct ctt_memory m;
-    size_t goals;
     int rc = s ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     s->cfg = cfg;
+    s->scale = 1;
     CTT_TRY(ctt_memory_parse(cfg, &m));
     CTT_TRY(ctt_asks_parse(cfg, &s->asks));
-    goals = (size_t)n * (size_t)s->asks.total;
-    s->want = ctt_calloc((size_t)s->asks.total, sizeof(*s->want));
-    s->goal = ctt_calloc(goals, sizeof(*s->goal));
-    s->ask = ctt_calloc(goals, sizeof(*s->ask));
-    CTT_TRY(s->want && s->goal && s->ask ? 0 : CTT_ENOMEM);
-    CTT_TRY(training_graph(model, cfg->label_smooth, &s->g));
+    CTT_TRY(ctt_step_graph(model, cfg->label_smooth, &s->g));
     CTT_CHECK(s->g->weights == model->weights, CTT_EFORMAT,
               "the training graph has %lld weights, the model %lld",
               (long long)s->g->weights, (long long)model->weights);
@@ -141,6 +153,9 @@ int ctt_step_open(const struct ctt_graph *model, const float *w,
     s->loss = s->g->count - 1;
     s->target = s->loss - 1;
     s->answer = s->g->node[s->loss].in[0];
+    CTT_TRY(take_memory(s, n, room));
+    CTT_TRY(ctt_amp_plan(s->g, cfg, &s->amp));
+    m.type = ctt_amp_types(s->amp, cfg);
     CTT_TRY(ctt_exec_open(s->g, dev, w, n, room, n * s->asks.total, &m,
                           &s->x));
     *out = s;
@@ -155,7 +170,10 @@ void ctt_step_close(struct ctt_step **s)
     if (!*s)
         return;
     ctt_exec_close(&(*s)->x);
+    ctt_amp_free(&(*s)->amp);
     ctt_graph_free(&(*s)->g);
+    ctt_free((*s)->row);
+    ctt_free((*s)->answers);
     ctt_free((*s)->want);
     ctt_free((*s)->goal);
     ctt_free((*s)->ask);
@@ -179,11 +197,6 @@ static int goals_of(const struct ctt_step *s)
 static int64_t rows_of(const struct ctt_step *s, const struct ctt_part *p)
 {
     return has_clip(s) ? p->asks : (int64_t)p->steps * s->x->r->n;
-}
-
-static float *row_at(const struct ctt_step *s, int node, int64_t row)
-{
-    return ctt_run_value(s->x->r, node, 0) + row * s->x->r->slot[node].ld;
 }
 
 /* Fills the goals; returns the sum of their weights. */
@@ -236,24 +249,28 @@ static int next(const struct ctt_step *s, const struct ctt_part *p,
     return 0;
 }
 
-static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     const struct ctt_step *s = arg;
-    int64_t frame = ctt_volume(&s->g->node[s->input].out) * x->r->n;
+    const struct ctt_tensor *in = &s->g->node[s->input].out;
+    int64_t frame = ctt_volume(in) * x->r->n, rows = rows_of(s, p);
     struct each e = { 0 };
+    int rc = 0;
 
-    memcpy(ctt_run_value(x->r, s->input, 0),
-           s->batch->x + p->first * frame,
-           (size_t)(p->steps * frame) * sizeof(float));
-    memset(row_at(s, s->target, 0), 0,
-           (size_t)rows_of(s, p) * 2 * sizeof(float));
+    CTT_TRY(ctt_run_put(x->r, s->input, 0, s->batch->x + p->first * frame,
+                        p->steps * ctt_rows(in) * x->r->n));
+    memset(s->row, 0, (size_t)rows * TARGET * sizeof(*s->row));
     while (next(s, p, &e)) {
-        float *t = row_at(s, s->target, e.row);
+        float *t = s->row + e.row * TARGET;
         if (e.goal->weight == 0)
             continue;
         t[0] = (float)e.goal->label;
         t[1] += e.goal->weight;
     }
+    if (rows > 0)
+        CTT_TRY(ctt_run_put(x->r, s->target, 0, s->row, rows));
+out:
+    return rc;
 }
 
 static int is_largest(const float *z, int n, int label)
@@ -266,32 +283,37 @@ static int is_largest(const float *z, int n, int label)
 }
 
 /* Adds up the losses, and the clips whose last answer is right. */
-static void take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     struct ctt_step *s = arg;
     int classes = (int)s->g->node[s->answer].out.c;
+    int64_t rows = rows_of(s, p);
     struct each e = { 0 };
+    int rc = 0;
 
-    (void)x;
-    for (int64_t i = 0; i < rows_of(s, p); i++)
-        s->sum += (double)*row_at(s, s->loss, i);
+    if (rows == 0)
+        goto out;
+    CTT_TRY(ctt_run_get(x->r, s->loss, 0, rows, s->row));
+    CTT_TRY(ctt_run_get(x->r, s->answer, 0, rows, s->answers));
+    for (int64_t i = 0; i < rows; i++)
+        s->sum += (double)s->row[i];
     while (next(s, p, &e))
         if ((e.goal - s->goal) % s->asks.total == s->asks.total - 1 &&
             s->batch->length[e.goal->sample])
-            s->right += is_largest(row_at(s, s->answer, e.row), classes,
+            s->right += is_largest(s->answers + e.row * classes, classes,
                                    e.goal->label);
+out:
+    return rc;
 }
 
-static void seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     const struct ctt_step *s = arg;
-    float *g;
+    int64_t rows = rows_of(s, p);
 
-    if (rows_of(s, p) == 0)
-        return;
-    g = ctt_exec_grad(x, s->loss, 0);
-    for (int64_t i = 0; i < rows_of(s, p); i++)
-        g[i * x->r->slot[s->loss].ld] = s->seed;
+    for (int64_t i = 0; i < rows; i++)
+        s->row[i] = s->seed;
+    return rows ? ctt_exec_put_grad(x, s->loss, 0, s->row, rows) : 0;
 }
 
 static struct ctt_job job_of(struct ctt_step *s)
@@ -306,7 +328,6 @@ int ctt_step_blame(struct ctt_step *s, const struct ctt_batch *b)
     struct ctt_job job;
 
     s->batch = b;
-    s->seed = 1;
     job = job_of(s);
     return ctt_exec_blame(s->x, &job, s->loss);
 }
@@ -324,9 +345,11 @@ int ctt_step_run(struct ctt_step *s, const struct ctt_data *d,
     s->batch = b;
     s->sum = s->right = 0;
     weight = make_goals(s, d, b, observe);
-    s->seed = weight > 0 ? (float)(1 / weight) : 0;
+    s->seed = weight > 0 ? (float)(s->scale / weight) : 0;
     job = job_of(s);
     CTT_TRY(ctt_exec_forward(s->x, &job));
+    if (!isfinite(s->sum) && s->skips)
+        return 1;
     if (!isfinite(s->sum))
         CTT_TRY(ctt_step_blame(s, b));
     for (int j = 0; j < b->n; j++)

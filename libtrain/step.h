@@ -5,6 +5,7 @@
 #ifndef CTT_STEP_H
 #define CTT_STEP_H
 
+#include "libtrain/amp.h"
 #include "libtrain/data.h"
 #include "libtrain/exec.h"
 
@@ -34,12 +35,16 @@ struct ctt_step {
     const struct ctt_train_cfg *cfg;
     struct ctt_graph *g;         /* the model's with target and loss behind */
     struct ctt_exec  *x;
+    struct ctt_amp_plan *amp;
     struct ctt_asks   asks;
     struct ctt_want  *want;      /* of one clip */
     struct ctt_goal  *goal;      /* asks.total for each clip of the batch */
     struct ctt_ask   *ask;       /* the same for the clip part */
+    float            *row, *answers;    /* rows of a part, on their way */
     const struct ctt_batch *batch;
     double            sum, right;    /* losses so far; last asks right */
+    double            scale;         /* of the loss; 1 unless it is set */
+    int               skips;         /* a loss may be other than finite */
     float             seed;          /* gradient of a loss */
     int input, answer, target, loss;
 };
@@ -52,17 +57,31 @@ int  ctt_memory_auto(const struct ctt_train_cfg *cfg);
  * all is kept, or a norm sees less than the clip. */
 int  ctt_memory_tell(const struct ctt_train_cfg *cfg,
                      const struct ctt_memory_plan *p, char *line, size_t size);
+/* After CTT_ENOMEM: "; by plan there would fit --batch=4, --amp=O1" or "":
+ * which settings would take no more memory than the device has. */
+struct ctt_task_kind;
+void ctt_memory_advise(const struct ctt_task_kind *task,
+                       const struct ctt_graph *model,
+                       const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                       int longest, char *text, size_t size);
 
-/* Batches of n clips of at most room frames; w: the model's weights, which
- * the steps read where they are. */
+/* The model's own text with target and loss behind: its weights keep their
+ * places. */
+int  ctt_step_graph(const struct ctt_graph *model, float smooth,
+                    struct ctt_graph **out);
+
+/* Batches of n clips of at most room frames; w: the model's weights in the
+ * device's memory, which the steps read where they are.  Where settings ask for
+ * 16 bits x->r->w16 must be set before the first step. */
 int  ctt_step_open(const struct ctt_graph *model, const float *w,
                    const struct ctt_train_cfg *cfg, struct ctt_dev *dev, int n,
                    int room, struct ctt_step **out);
 void ctt_step_close(struct ctt_step **s);
 
-/* Leaves the gradient in s->x->dw and adds to sums.  key: of this step's
- * randomness; keys of clips are made of image and their number.  A loss that
- * is not finite is CTT_ENAN, with the first node to blame. */
+/* Leaves the gradient, times s->scale, in s->x->dw and adds to sums.  key: of
+ * this step's randomness; keys of clips are made of image and their number.  A
+ * loss that is not finite is CTT_ENAN, with the first node to blame; or with
+ * s->skips 1, and there is no gradient. */
 int  ctt_step_run(struct ctt_step *s, const struct ctt_data *d,
                   const struct ctt_batch *b, uint64_t key, uint64_t observe,
                   struct ctt_sums *sums);
@@ -74,7 +93,9 @@ int  ctt_step_blame(struct ctt_step *s, const struct ctt_batch *b);
 int  ctt_answer_check(const struct ctt_graph *g);
 int  ctt_answer_classes(const struct ctt_graph *g);
 
-/* eval.c: a model ready to be tested again and again, while w changes. */
+/* eval.c: a model ready to be tested again and again, while w changes.  Always
+ * in floats with the masters, whatever it is trained in: what is tested is what
+ * the file will hold and what others will run. */
 struct ctt_eval;
 int  ctt_eval_open(const struct ctt_graph *g, const float *w,
                    const struct ctt_train_cfg *cfg, struct ctt_dev *dev,

@@ -11,7 +11,12 @@ struct ctt_turn {
     const struct ctt_batch *batch;
     uint64_t seed, epoch, step;
     double   truth;    /* chance of a true frame where one may be fed back */
+    double   scale;    /* the loss counts so many times in the gradient */
+    int      skips;    /* a step whose loss is not finite may be left out */
 };
+
+/* Room for steps of a clip, and for asks of a clip. */
+struct ctt_size { int steps, asks; };
 
 struct ctt_task_kind {
     int   feeds;       /* the model's own answers may be fed back */
@@ -20,8 +25,17 @@ struct ctt_task_kind {
     int  (*check)(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                   const struct ctt_data *d);
 
-    /* Steps of cfg->batch clips of d; w: the model's weights, which are read
-     * where they are. */
+    /* The graph that is trained: the model's, its weights at their places, and
+     * more nodes. */
+    int  (*graph)(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                  struct ctt_graph **out);
+    /* What a batch of clips, the longest of them that long, needs. */
+    struct ctt_size (*size)(const struct ctt_train_cfg *cfg, int longest);
+    int  (*memory)(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                   struct ctt_memory *m);
+
+    /* Steps of cfg->batch clips of d; w: the model's weights in the device's
+     * memory, which are read where they are. */
     int  (*open)(const struct ctt_graph *g, const float *w,
                  const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                  const struct ctt_data *d, void **out);
@@ -29,12 +43,13 @@ struct ctt_task_kind {
     struct ctt_exec *(*exec)(const void *s);
 
     /* Leaves the gradient in the exec and adds to sums.  A loss that is not
-     * finite is CTT_ENAN, with the first node to blame. */
+     * finite is CTT_ENAN, with the first node to blame; or with t->skips 1, and
+     * nothing is left or added. */
     int  (*run)(void *s, const struct ctt_turn *t, struct ctt_sums *sums);
     /* After a gradient that is not finite: finds the node; always an error. */
     int  (*blame)(void *s, const struct ctt_turn *t);
 
-    /* Tests on d again and again, while w changes. */
+    /* Tests on d again and again, while w changes; w as of open. */
     int  (*test_open)(const struct ctt_graph *g, const float *w,
                       const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                       struct ctt_data *d, void **out);
@@ -50,7 +65,7 @@ struct ctt_task_kind {
     size_t      score;    /* where in struct ctt_score that stands */
 };
 
-/* recognise.c, predict.c */
+/* recognise.c, predictor.c */
 extern const struct ctt_task_kind ctt_recogniser, ctt_predictor;
 
 #endif

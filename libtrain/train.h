@@ -11,6 +11,7 @@
 enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW };
 enum ctt_sched      { CTT_CONSTANT, CTT_STEPS, CTT_COSINE, CTT_SAMPLED };
 enum ctt_task       { CTT_RECOGNISE, CTT_PREDICT };
+enum ctt_amp        { CTT_O0, CTT_O1, CTT_O2 };
 enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
                       CTT_FRAME_EXP };
 
@@ -34,15 +35,17 @@ struct ctt_train_cfg {
     float sampling_decay;
     int   sequences, val_sequences, digits;
     const char *keep, *memory;
-    int   window, deterministic;
+    int   window, deterministic, streams;
+    int   amp, amp_type, amp_plan;
+    const char *amp_allow, *amp_deny, *loss_scale;
     const char *device, *init, *out, *checkpoint, *log_csv, *log_json;
     int   checkpoint_every, resume;
 };
 
 extern const struct ctt_opt ctt_train_opts[];
 
-/* Finds what a range does not: lists of ratios, buckets, devices that cannot
- * be, and weights that leave no loss. */
+/* Finds what a range does not: lists of ratios, buckets, devices and loss
+ * scales that cannot be, and weights that leave no loss. */
 int ctt_train_check(const struct ctt_train_cfg *cfg);
 
 /* ---- what happens meanwhile ---- */
@@ -58,6 +61,9 @@ struct ctt_progress {
     double  seconds, left;            /* left: until the end, estimated */
     double  truth;                    /* predict: share of the future frames
                                          that are fed as they are */
+    int     amp;                      /* 1: mixed precision, which has */
+    double  scale;                    /* a loss scale and */
+    int64_t skipped;                  /* steps without an update, so far */
 };
 
 /* What a test comes to.  Recognise: loss and shares of right answers, 0..1, of
@@ -198,11 +204,29 @@ int  ctt_forecast(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
  * elsewhere, forget gates open (bias 1), norms the identity. */
 void ctt_init_weights(struct ctt_model *m, uint64_t seed);
 
+/* ---- amp.c ---- */
+
+/* The type of each node's values, and why. */
+enum { CTT_AMP_WHY = 96 };
+struct ctt_amp_plan {
+    enum ctt_dtype *type;
+    char          (*why)[CTT_AMP_WHY];
+};
+void ctt_amp_free(struct ctt_amp_plan **a);
+
 /* ---- train.c ---- */
+
+/* What --amp-plan tells: the graph that is trained, which is the model's with
+ * more nodes, and the types of its values.  The caller frees both. */
+int  ctt_train_plan(const struct ctt_graph *model,
+                    const struct ctt_train_cfg *cfg, struct ctt_graph **g,
+                    struct ctt_amp_plan **plan);
 
 struct ctt_result {
     int     epochs, stopped;      /* stopped: by the caller, before the end */
     int64_t steps;
+    int64_t skipped;              /* of them, without an update */
+    double  scale;                /* of the loss, at the end */
     double  loss, top1;           /* of the last training epoch */
     int     best_epoch;           /* 0: never validated */
     struct ctt_score val;         /* of the best epoch */
@@ -216,7 +240,10 @@ struct ctt_result {
  * each time it got better; without val it is the last.
  * cfg->checkpoint, if set, is written every checkpoint_every steps (0: every
  * epoch) and when ev->stop says so.  A loss or gradient that is not finite is
- * CTT_ENAN and names the first node; the files keep their last good content. */
+ * CTT_ENAN and names the first node; the files keep their last good content.
+ * With cfg->amp such a step counts but changes no weight and halves the loss
+ * scale (scale.c); only a scale under 1, or 20 such steps in a row, are
+ * CTT_ENAN. */
 int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val,
                const struct ctt_events *ev, struct ctt_result *out);

@@ -21,17 +21,19 @@ struct ctt_way {
     int             *which;    /* its asks in the order of its windows */
     int              parts, dropped, hand;
     int              seeding;    /* the caller writes gradients */
+    int              soles;      /* times that sole changed */
     int64_t         *at;       /* of a window's kept values */
 
-    int64_t past;      /* floats of all histories */
+    int64_t past;      /* bytes of all histories */
     int64_t stores;    /* histories that there is room for */
-    int64_t history, values, passing, grads;    /* sizes in floats */
-    float  *value;     /* kept values of windows, one after the other */
-    float  *pass;      /* the others of the window at hand */
-    float  *grad;      /* of its values: those kept, then the others */
-    float  *store;     /* histories at the start of the dropped windows but the
+    int64_t history, values, passing, grads;    /* sizes in bytes */
+    char   *value;     /* kept values of windows, one after the other */
+    char   *pass;      /* the others of the window at hand */
+    char   *grad;      /* of its values: those kept, then the others */
+    char   *store;     /* histories at the start of the dropped windows but the
                           first, and of the window at hand */
-    float  *carry;     /* gradients that reach the window before */
+    char   *carry;     /* gradients that reach the window before */
+    struct ctt_replays *replays;    /* exec.c's */
 };
 
 /* need.c: fills need, sole and kept.  sole knows names, so it needs the run;
@@ -56,9 +58,18 @@ int  ctt_way_cut(struct ctt_way *y, const struct ctt_run *r,
 /* back.c: the way back through the window at hand, whose values and whose
  * gradients from outside are there.  carry_in: what comes from the window
  * behind it; carry_out: to the one before. */
-void ctt_way_clear(struct ctt_exec *x);
-void ctt_way_carry_in(struct ctt_exec *x);
-void ctt_way_carry_out(struct ctt_exec *x);
+int  ctt_way_clear(struct ctt_exec *x);
+int  ctt_way_carry_in(struct ctt_exec *x);
+int  ctt_way_carry_out(struct ctt_exec *x);
 int  ctt_way_back(struct ctt_exec *x);
+
+/* replay.c: work on the window at hand, done by fn or started again as it was
+ * recorded when a window of the same place and form was worked on before. */
+struct ctt_replays;
+enum ctt_phase { CTT_PHASE_FORWARD, CTT_PHASE_CLEAR, CTT_PHASE_BACK };
+int  ctt_way_replay(struct ctt_exec *x, enum ctt_phase phase,
+                    int (*fn)(struct ctt_exec *x));
+int  ctt_way_replays_new(struct ctt_exec *x);
+void ctt_way_replays_free(struct ctt_exec *x);
 
 #endif

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# CTT_FLAGS: WARN, FLOAT and SANITIZE, the flags every file is compiled with.
+# CTT_FLAGS: WARN, FLOAT and SANITIZE, the flags every file is compiled with;
+# WARN_CXX: of C++, which knows no prototypes.
 AC_DEFUN([CTT_FLAGS],
   [AC_ARG_ENABLE([werror],
     [AS_HELP_STRING([--enable-werror], [make every warning an error])])
@@ -9,6 +10,7 @@ AC_DEFUN([CTT_FLAGS],
   WARN="-Wall -Wextra -Wshadow -Wmissing-prototypes"
   WARN="$WARN -Wno-missing-field-initializers"
   AS_IF([test "x$enable_werror" = xyes], [WARN="$WARN -Werror"])
+  WARN_CXX=`AS_ECHO(["$WARN"]) | sed 's/ -Wmissing-prototypes//'`
   # Contraction would give other bits in each instruction set; errno of sqrtf
   # is what keeps it from being one instruction, and traps are what keeps a
   # choice between two numbers from being vectorised.
@@ -21,5 +23,6 @@ AC_DEFUN([CTT_FLAGS],
     SANITIZE="$SANITIZE -fno-omit-frame-pointer"])
   AM_CONDITIONAL([SANITIZERS], [test "x$enable_sanitize" = xyes])
   AC_SUBST([WARN])
+  AC_SUBST([WARN_CXX])
   AC_SUBST([FLOAT])
   AC_SUBST([SANITIZE])])

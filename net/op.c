@@ -112,8 +112,8 @@ static const struct ctt_opt none[] = { END };
 #define mix_attr    none
 
 const struct ctt_op ctt_ops[CTT_NOPS] = {
-#define OP(E, s, lo, hi, k) \
-    [CTT_OP_##E] = { #s, s##_attr, lo, hi, ctt_shape_##s },
+#define OP(E, s, lo, hi, k, l) \
+    [CTT_OP_##E] = { #s, s##_attr, lo, hi, CTT_##l, ctt_shape_##s },
 #include "net/ops.def"
 #undef OP
 };

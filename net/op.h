@@ -7,7 +7,7 @@
 
 /* From the inputs' shapes and the attributes: out, w, nw, fixed.  May put
  * numbers in the place of attributes that mean "whatever fits". */
-#define OP(E, s, lo, hi, k) \
+#define OP(E, s, lo, hi, k, l) \
     int ctt_shape_##s(const struct ctt_graph *g, struct ctt_node *n);
 #include "net/ops.def"
 #undef OP

@@ -4,17 +4,14 @@
 #ifndef CTT_RANDOM_H
 #define CTT_RANDOM_H
 
+#include "net/fn.h"
+
 #include <stdint.h>
 
 /* Philox-2x32-10 (Salmon and others 2011): random bits for element i of a
  * stream, from a key made of what the stream belongs to.  A mask that is
  * recomputed is the same mask. */
-#ifdef __CUDACC__
-static __host__ __device__ __forceinline__
-#else
-static inline
-#endif
-uint32_t ctt_random(uint64_t key, uint64_t i)
+CTT_FN uint32_t ctt_random(uint64_t key, uint64_t i)
 {
     uint32_t k = (uint32_t)(key ^ key >> 32), x = (uint32_t)i;
     uint32_t y = (uint32_t)(i >> 32);
@@ -25,6 +22,21 @@ uint32_t ctt_random(uint64_t key, uint64_t i)
         y = (uint32_t)p;
     }
     return x;
+}
+
+/* The finalizer of SplitMix64 (Steele, Lea and Flood 2014). */
+CTT_FN uint64_t ctt_mix(uint64_t x)
+{
+    x += 0x9E3779B97F4A7C15u;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+/* The key of one node's call: of the run, the node's number, and when. */
+CTT_FN uint64_t ctt_call_key(uint64_t run, uint64_t node, uint64_t at)
+{
+    return ctt_mix(ctt_mix(run + node) + at);
 }
 
 #endif

@@ -97,54 +97,62 @@ const struct batch_model batch_models[BATCH_MODELS] = {
 
 void batch_input(const struct ctt_run *r, int node, int step, int clock)
 {
-    float *x = ctt_run_value(r, node, step);
+    static float x[MOST];
     int64_t n = r->slot[node].size;
 
     ctt_check_fill(x, n, 100 + (uint64_t)clock + 1000 * (uint64_t)node);
     for (int64_t i = 0; i < n && ctt_volume(&r->g->node[node].out) == 1; i++)
         x[i] = x[i] > 0.2f;
+    CHECK_OK(ctt_run_put(r, node, step, x, n / r->g->node[node].out.c));
 }
 
-static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     (void)arg;
     for (int i = 0; i < x->r->g->clip; i++)
         for (int t = 0; t < p->steps; t++)
             if (x->r->g->node[i].op == CTT_OP_INPUT)
                 batch_input(x->r, i, t, p->first + t);
+    return 0;
 }
 
-static void take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
+    static float y[MOST];
     struct batch *r = arg;
-    const float *y = ctt_run_value(x->r, r->out, 0);
+    int count = r->clip ? p->asks : p->steps;
 
     r->parts++;
-    for (int i = 0; i < (r->clip ? p->asks : p->steps); i++)
+    CHECK_OK(ctt_run_get(x->r, r->out, 0,
+                         count * r->one / r->g->node[r->out].out.c, y));
+    for (int i = 0; i < count; i++)
         memcpy(r->y + (r->clip ? p->which[i] : p->first + i) * r->one,
                y + i * r->one, (size_t)r->one * sizeof(float));
+    return 0;
 }
 
 /* What nobody reads on the way back may be anything. */
 static void poison(struct ctt_run *r, const struct ctt_part *p)
 {
-    int64_t n = ctt_extent_floats(&r->extent[CTT_PASSING], p->steps, p->asks);
+    int64_t n = ctt_extent_bytes(&r->extent[CTT_PASSING], p->steps, p->asks);
 
-    for (int64_t i = 0; i < n; i++)
-        r->base[CTT_PASSING][i] = NAN;
+    memset(r->base[CTT_PASSING], 0xff, (size_t)n);    /* NaN of all types */
 }
 
-static void seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
+    static float dy[MOST];
     const struct batch *r = arg;
     int count = r->clip ? p->asks : p->steps;
 
     if (r->poison)
         poison(x->r, p);
     for (int i = 0; i < count; i++)
-        memcpy(ctt_exec_grad(x, r->out, 0) + i * r->one,
+        memcpy(dy + i * r->one,
                r->coef + (r->clip ? p->which[i] : p->first + i) * r->one,
                (size_t)r->one * sizeof(float));
+    return ctt_exec_put_grad(x, r->out, 0, dy,
+                             count * r->one / r->g->node[r->out].out.c);
 }
 
 static void fill_weights(const struct ctt_graph *g, float *w)

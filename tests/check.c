@@ -20,6 +20,8 @@ int ctt_check_main(CU_SuiteInfo *suites)
     return failed != 0;
 }
 
+const char *const ctt_check_hosts[] = { "cpu", "ref", NULL };
+
 void ctt_check_fill(float *x, int64_t n, uint64_t key)
 {
     for (int64_t i = 0; i < n; i++)

@@ -10,6 +10,9 @@
 
 enum { CTT_SKIP = 77 };    /* automake's "could not run here" */
 
+/* The devices whose memory is the program's, as of ctt_dev_names. */
+extern const char *const ctt_check_hosts[];
+
 /* Runs the suites and returns what main returns. */
 int ctt_check_main(CU_SuiteInfo *suites);
 

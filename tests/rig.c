@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rig.c: calls of kernels for the tests. */
 #include "tests/rig.h"
+#include "net/half.h"
 #include "tests/check.h"
 
 #include <math.h>
@@ -81,7 +82,8 @@ const size_t ctt_case_count = CTT_LEN(ctt_cases);
 
 enum { GAP = 5, STEPS = 5, PAST = 2 };
 
-static const float marker = 777;    /* stands between the rows of a view */
+/* Stands between the rows of a view; all types have it. */
+static const float marker = 768;
 
 static void tensor(struct ctt_rig *r, const struct ctt_tensor *shape, int n,
                    int view, uint64_t key, struct ctt_tensor *t)
@@ -197,6 +199,55 @@ static void inputs(struct ctt_rig *r, const struct ctt_node *n, int samples,
             c->din[k].data = r->whole.din[k].data = NULL;
 }
 
+/* Gives a tensor memory of another type, all of it rounded. */
+static void narrow(struct ctt_rig *r, struct ctt_tensor *t, int view,
+                   enum ctt_dtype type)
+{
+    int64_t n = ctt_rows(t) * t->ld;
+    const float *from = t->data;
+    uint16_t *p;
+
+    if (!from)
+        return;
+    p = ctt_calloc((size_t)n + 1, sizeof(*p));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    r->block[r->blocks++] = p;
+    p += !!view;
+    for (int64_t i = 0; i < n; i++)
+        ctt_store(p, type, i, from[i]);
+    t->data = p;
+    t->dtype = type;
+}
+
+/* A window's inputs begin after the steps that are past. */
+static void narrow_input(struct ctt_rig *r, struct ctt_tensor *whole,
+                         struct ctt_tensor *t, int view, enum ctt_dtype type)
+{
+    const float *start = whole->data;
+    int64_t at = t->data ? (const float *)t->data - start : 0;
+
+    narrow(r, whole, view, type);
+    if (t->data)
+        t->data = (uint16_t *)whole->data + at;
+    t->dtype = type;
+}
+
+static void narrow_all(struct ctt_rig *r, int view, enum ctt_dtype type)
+{
+    struct ctt_call *c = &r->call;
+    struct ctt_tensor *t[] = { &c->out, &c->dout, &c->also, &c->dalso };
+    enum ctt_opcode op = c->node->op;
+
+    for (int k = 0; k < c->node->nin; k++) {
+        narrow_input(r, &r->whole.in[k], &c->in[k], view, type);
+        narrow_input(r, &r->whole.din[k], &c->din[k], view, type);
+    }
+    for (size_t i = 0; i < CTT_LEN(t); i++)
+        narrow(r, t[i], view, type);
+    if (op == CTT_OP_CONV || op == CTT_OP_DECONV)
+        narrow(r, &c->w[0], 0, type);
+}
+
 void ctt_rig_open(struct ctt_rig *r, const struct ctt_case *cs, int samples,
                   int flags, int act)
 {
@@ -237,7 +288,31 @@ void ctt_rig_open(struct ctt_rig *r, const struct ctt_case *cs, int samples,
     c->stamp = 1;
     c->add = flags & RIG_ADD || n->op == CTT_OP_WINDOW ? ~0u : 0;
     c->cache = &r->cache;
+    if (flags & (RIG_F16 | RIG_BF16))
+        narrow_all(r, view, flags & RIG_F16 ? CTT_F16 : CTT_BF16);
     ctt_rig_reset(r, flags);
+}
+
+static void copy(const struct ctt_tensor *from, const struct ctt_tensor *to)
+{
+    for (int64_t i = 0; from->data && i < ctt_rows(from); i++)
+        for (int64_t j = 0; j < from->c; j++)
+            ctt_store(to->data, to->dtype, i * to->ld + j,
+                      ctt_load(from->data, from->dtype, i * from->ld + j));
+}
+
+void ctt_rig_take(struct ctt_rig *r, const struct ctt_rig *from)
+{
+    const struct ctt_call *c = &from->call;
+
+    for (int k = 0; k < c->node->nin; k++)
+        copy(&from->whole.in[k], &r->whole.in[k]);
+    for (int k = 0; k < c->node->nw; k++)
+        copy(&c->w[k], &r->call.w[k]);
+    copy(&c->out, &r->call.out);
+    copy(&c->also, &r->call.also);
+    copy(&c->dout, &r->call.dout);
+    copy(&c->dalso, &r->call.dalso);
 }
 
 void ctt_rig_reset(struct ctt_rig *r, int flags)
@@ -246,8 +321,9 @@ void ctt_rig_reset(struct ctt_rig *r, int flags)
         struct ctt_tensor *t = &r->whole.din[k];
         for (int64_t i = 0; t->data && i < ctt_rows(t); i++)
             for (int64_t j = 0; j < t->c; j++)
-                ((float *)t->data)[i * t->ld + j] =
-                    flags & RIG_ADD ? (float)(i % 5) : r->call.add ? 0 : NAN;
+                ctt_store(t->data, t->dtype, i * t->ld + j,
+                          flags & RIG_ADD ? (float)(i % 5)
+                                          : r->call.add ? 0 : NAN);
     }
     for (int k = 0; k < r->call.node->nw; k++) {
         float *p = r->call.dw[k].data;
@@ -267,12 +343,12 @@ void ctt_rig_close(struct ctt_rig *r, struct ctt_dev *d)
 /* Largest number of a tensor's columns. */
 static double largest(const struct ctt_tensor *t)
 {
-    const float *p = t->data;
     double top = 0;
 
-    for (int64_t i = 0; p && i < ctt_rows(t); i++, p += t->ld)
+    for (int64_t i = 0; t->data && i < ctt_rows(t); i++)
         for (int64_t j = 0; j < t->c; j++)
-            top = fmax(top, fabs((double)p[j]));
+            top = fmax(top, fabs((double)ctt_load(t->data, t->dtype,
+                                                  i * t->ld + j)));
     return top;
 }
 
@@ -280,20 +356,20 @@ static double largest(const struct ctt_tensor *t)
 int ctt_rig_close_to(const struct ctt_tensor *a, const struct ctt_tensor *b,
                      double tol, const char *what, const struct ctt_case *c)
 {
-    const float *x = a->data, *y = b->data;
     double least = largest(b) * 0.3;
 
-    for (int64_t i = 0; x && i < ctt_rows(a); i++) {
-        for (int64_t j = 0; j < a->ld; j++, x++, y++) {
-            double e = fabs((double)*x - *y) /
-                       fmax(1 + fabs((double)*y), least);
+    for (int64_t i = 0; a->data && i < ctt_rows(a); i++) {
+        for (int64_t j = 0; j < a->ld; j++) {
+            double x = (double)ctt_load(a->data, a->dtype, i * a->ld + j);
+            double y = (double)ctt_load(b->data, b->dtype, i * b->ld + j);
+            double e = fabs(x - y) / fmax(1 + fabs(y), least);
             if (e <= (j < a->c ? tol : 0))
                 continue;
             if (i == ctt_rows(a) - 1 && j >= a->c)
                 break;    /* behind the last row */
             printf("\n    %s (%s): %s row %lld channel %lld: %.9g, expected "
                    "%.9g", c->op, c->a, what, (long long)i, (long long)j,
-                   (double)*x, (double)*y);
+                   x, y);
             return 0;
         }
     }

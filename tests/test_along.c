@@ -167,8 +167,8 @@ static void along_of(struct ctt_dev *d, struct ctt_dev *ref,
 
 static void test_along(void)
 {
-    for (int k = 0; ctt_dev_names[k]; k++) {
-        struct ctt_dev *d = open_dev(ctt_dev_names[k]);
+    for (int k = 0; ctt_check_hosts[k]; k++) {
+        struct ctt_dev *d = open_dev(ctt_check_hosts[k]);
         struct ctt_dev *ref = open_dev("ref");
         for (size_t i = 0; i < CTT_LEN(alongs); i++)
             for (int flags = 0; flags < 16; flags++)
@@ -255,8 +255,8 @@ static void test_in_place(void)
         "conv y in=a plus=b out=32 kernel=3 pad=1", 0
     };
 
-    for (int k = 0; ctt_dev_names[k]; k++) {
-        struct ctt_dev *d = open_dev(ctt_dev_names[k]);
+    for (int k = 0; ctt_check_hosts[k]; k++) {
+        struct ctt_dev *d = open_dev(ctt_check_hosts[k]);
         struct ctt_rig a, b;
         ctt_rig_open(&a, &conv, 2, RIG_DIN | RIG_DW, 0);
         ctt_rig_open(&b, &conv, 2, RIG_DIN | RIG_DW, 0);

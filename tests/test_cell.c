@@ -244,7 +244,7 @@ static void check_paper(struct rig *r)
 
 /* ---- ours ---- */
 
-static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     struct rig *r = arg;
     int in = ctt_graph_input(r->g);
@@ -253,9 +253,10 @@ static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     for (int t = 0; t < p->steps; t++)
         memcpy(ctt_run_value(x->r, in, t), r->in + (p->first + t) * n,
                (size_t)n * sizeof(float));
+    return 0;
 }
 
-static void take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     struct rig *r = arg;
     int64_t n = x->r->slot[r->cell].size;
@@ -263,16 +264,16 @@ static void take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     for (int t = 0; t < p->steps; t++)
         memcpy(r->got + (p->first + t) * n, ctt_run_value(x->r, r->cell, t),
                (size_t)n * sizeof(float));
+    return 0;
 }
 
-static void seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     struct rig *r = arg;
     int64_t n = x->r->slot[r->cell].size;
 
-    for (int t = 0; t < p->steps; t++)
-        memcpy(ctt_exec_grad(x, r->cell, t), r->coef + (p->first + t) * n,
-               (size_t)n * sizeof(float));
+    return ctt_exec_put_grad(x, r->cell, 0, r->coef + p->first * n,
+                             p->steps * n / x->r->slot[r->cell].ld);
 }
 
 /* 1e-5 of the largest number of what is compared; NaN is not near.  On "cpu"
@@ -359,9 +360,9 @@ static void check_cell(const struct cell *c)
         paper_sample(&r, b, 1);
     if (c->hidden < 8)
         check_paper(&r);
-    for (size_t d = 0; ctt_dev_names[d]; d++) {
-        check_device(&r, ctt_dev_names[d], NULL);
-        check_device(&r, ctt_dev_names[d], &windows);
+    for (size_t d = 0; ctt_check_hosts[d]; d++) {
+        check_device(&r, ctt_check_hosts[d], NULL);
+        check_device(&r, ctt_check_hosts[d], &windows);
     }
     rig_close(&r);
 }

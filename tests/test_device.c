@@ -32,8 +32,8 @@ static void test_open(void)
     CU_ASSERT(strstr(ctt_errmsg(), "abacus") != NULL);
     CU_ASSERT_EQUAL(ctt_dev_open("ref", -1, &d), CTT_EINVAL);
     CU_ASSERT_PTR_NULL(d);
-    for (int k = 0; ctt_dev_names[k]; k++) {
-        CHECK_OK(ctt_dev_open(ctt_dev_names[k], 0, &d));
+    for (int k = 0; ctt_check_hosts[k]; k++) {
+        CHECK_OK(ctt_dev_open(ctt_check_hosts[k], 0, &d));
         CU_ASSERT(ctt_dev_threads(d) >= 1);
         ctt_dev_close(&d);
         CU_ASSERT_PTR_NULL(d);
@@ -67,8 +67,8 @@ static void test_formulas(void)
 /* A planted NaN is found where it first shows, and the node is named. */
 static void test_blame(void)
 {
-    for (int k = 0; ctt_dev_names[k]; k++) {
-        struct ctt_dev *d = open_dev(ctt_dev_names[k]);
+    for (int k = 0; ctt_check_hosts[k]; k++) {
+        struct ctt_dev *d = open_dev(ctt_check_hosts[k]);
         struct ctt_rig r;
         ctt_rig_open(&r, &conv, 2, ALL, 0);
         ctt_dev_blame(d, 1);
@@ -90,8 +90,8 @@ static void test_blame(void)
 /* A call that sees more shapes than it keeps plans for. */
 static void test_many_shapes(void)
 {
-    for (int k = 0; ctt_dev_names[k]; k++) {
-        struct ctt_dev *d = open_dev(ctt_dev_names[k]);
+    for (int k = 0; ctt_check_hosts[k]; k++) {
+        struct ctt_dev *d = open_dev(ctt_check_hosts[k]);
         struct ctt_dev *ref = open_dev("ref");
         struct ctt_rig a, b;
         ctt_rig_open(&a, &conv, 20, ALL, 0);
@@ -147,8 +147,8 @@ static void test_no_kernel(void)
 /* New weights count once the stamp says so; new shapes may share a cache. */
 static void test_stamp(void)
 {
-    for (int k = 0; ctt_dev_names[k]; k++) {
-        struct ctt_dev *d = open_dev(ctt_dev_names[k]);
+    for (int k = 0; ctt_check_hosts[k]; k++) {
+        struct ctt_dev *d = open_dev(ctt_check_hosts[k]);
         struct ctt_dev *ref = open_dev("ref");
         struct ctt_rig a, b;
         ctt_rig_open(&a, &conv, 3, ALL, 0);
@@ -300,10 +300,10 @@ out:
 
 static void test_memory(void)
 {
-    for (int i = 0; ctt_dev_names[i]; i++) {
+    for (int i = 0; ctt_check_hosts[i]; i++) {
         long k = 1, live = ctt_live_blocks();
         int rc;
-        while ((rc = walk(ctt_dev_names[i], k)) < 0 && k < 1000) {
+        while ((rc = walk(ctt_check_hosts[i], k)) < 0 && k < 1000) {
             CU_ASSERT_EQUAL(rc, CTT_ENOMEM);
             CU_ASSERT_EQUAL(ctt_live_blocks(), live);
             k++;
@@ -314,8 +314,8 @@ static void test_memory(void)
 
 static void test_sgemm(void)
 {
-    for (int k = 0; ctt_dev_names[k]; k++) {
-        struct ctt_dev *d = open_dev(ctt_dev_names[k]);
+    for (int k = 0; ctt_check_hosts[k]; k++) {
+        struct ctt_dev *d = open_dev(ctt_check_hosts[k]);
         CU_ASSERT(ctt_dev_sgemm_rate(d) > 0);
         ctt_dev_close(&d);
     }

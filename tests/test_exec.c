@@ -185,14 +185,15 @@ static void fill_inputs(const struct ctt_run *r, int step, int steps, int from)
                            100 + (uint64_t)(from + t) + 1000 * (uint64_t)i);
 }
 
-static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     (void)arg;
     fill_inputs(x->r, 0, p->steps, p->first);
+    return 0;
 }
 
 /* Copies what belongs to a part between all of the clip and the window. */
-static void take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     const struct rig *r = arg;
     const float *y = ctt_run_value(x->r, r->out, 0);
@@ -201,18 +202,22 @@ static void take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     for (int i = 0; i < (r->clip ? p->asks : p->steps); i++)
         memcpy(r->y + (r->clip ? p->which[i] : p->first + i) * one,
                y + i * one, (size_t)one * sizeof(float));
+    return 0;
 }
 
-static void seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
+    static float dy[MOST];
     const struct rig *r = arg;
-    float *dy = ctt_exec_grad(x, r->out, 0);
     int64_t one = r->clip ? r->volume / r->m->asks : r->volume;
+    int count = r->clip ? p->asks : p->steps;
 
-    for (int i = 0; i < (r->clip ? p->asks : p->steps); i++)
+    for (int i = 0; i < count; i++)
         memcpy(dy + i * one,
                coef + (r->clip ? p->which[i] : p->first + i) * one,
                (size_t)one * sizeof(float));
+    return ctt_exec_put_grad(x, r->out, 0, dy,
+                             count * one / x->r->g->node[r->out].out.c);
 }
 
 /* Of a batch norm: a positive variance, and offsets that keep the relu behind
@@ -437,9 +442,9 @@ static void check_ways(const struct model *m, const char *device)
 
 static void test_ways(void)
 {
-    for (size_t d = 0; ctt_dev_names[d]; d++)
+    for (size_t d = 0; ctt_check_hosts[d]; d++)
         for (size_t i = 0; i < CTT_LEN(models); i++)
-            check_ways(&models[i], ctt_dev_names[d]);
+            check_ways(&models[i], ctt_check_hosts[d]);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
@@ -482,13 +487,14 @@ static void test_masks(void)
     CU_ASSERT_EQUAL(dropped, 2);
 }
 
-static void give_ones(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give_ones(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     float *in = ctt_run_value(x->r, 0, 0);
 
     (void)arg;
     for (int64_t i = 0; i < p->steps * x->r->slot[0].size; i++)
         in[i] = 1;
+    return 0;
 }
 
 /* Steps of one mask differ from each other. */
@@ -510,12 +516,12 @@ static void test_mask_of_step(void)
 
 static void test_no_allocation(void)
 {
-    for (size_t d = 0; ctt_dev_names[d]; d++)
+    for (size_t d = 0; ctt_check_hosts[d]; d++)
         for (size_t i = 0; i < CTT_LEN(models); i++) {
             long calls = 0;
             struct rig r;
 
-            CHECK_OK(rig_open(&r, &models[i], ctt_dev_names[d]));
+            CHECK_OK(rig_open(&r, &models[i], ctt_check_hosts[d]));
             for (int window = 0; window < 4; window++) {
                 if (window == 2)
                     calls = ctt_alloc_calls();
@@ -560,7 +566,8 @@ static void test_sharing(void)
 
     CHECK_OK(rig_open(&r, &deep, "ref"));
     CHECK_OK(ctt_run_open(r.g, r.dev, r.w, 1, STEPS, 0, 0, &run));
-    CU_ASSERT_EQUAL(run->values, 4 * STEPS * 16 * 16 * 4);
+    CU_ASSERT_EQUAL(run->values, 4 * STEPS * 16 * 16 * 4 *
+                    (int)sizeof(float));
     ctt_run_close(&run);
     rig_close(&r);
 }

@@ -116,11 +116,12 @@ static void softmax(const float *z, int n, float *p)
         p[i] = (float)(exp((double)z[i] - top) / sum);
 }
 
-static void give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     (void)arg;
     memcpy(ctt_run_value(x->r, 0, 0), floats + p->first * FRAME,
            sizeof(float) * (size_t)(p->steps * FRAME));
+    return 0;
 }
 
 /* The probabilities after each frame, from one window over all frames. */
@@ -146,7 +147,7 @@ static void expect(const char *path, const char *device, float *probs)
         ask[i] = (struct ctt_ask){ 0, i };
     CHECK_OK(ctt_exec_forward(x, &job));
     for (int i = 0; i < LONG; i++)
-        softmax(ctt_run_value(x->r, y, is_clip ? 0 : i) +
+        softmax((float *)ctt_run_value(x->r, y, is_clip ? 0 : i) +
                 (is_clip ? i * classes : 0), classes, probs + i * classes);
     ctt_exec_close(&x);
     ctt_dev_close(&dev);
@@ -385,7 +386,7 @@ static void expect_frames(const char *path, const char *device, float *frames)
         CHECK_OK(ctt_run_steps(r, 1));
         for (int i = 0; i < FRAME && t >= SEEN - 1; i++)
             frames[(t - SEEN + 1) * FRAME + i] =
-                ctt_run_value(r, y, t)[i / C * r->slot[y].ld + i % C];
+                ((float *)ctt_run_value(r, y, t))[i / C * r->slot[y].ld + i % C];
     }
     ctt_run_close(&r);
     ctt_dev_close(&dev);

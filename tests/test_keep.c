@@ -35,10 +35,10 @@ static void test_recomputed(void)
 {
     static const int window[] = { 1, 2, 3, 5, STEPS };
 
-    for (size_t d = 0; ctt_dev_names[d]; d++)
+    for (size_t d = 0; ctt_check_hosts[d]; d++)
         for (size_t i = 0; i < BATCH_MODELS; i++)
             for (size_t k = 0; k < CTT_LEN(window); k++)
-                check_keep(&batch_models[i], ctt_dev_names[d], window[k]);
+                check_keep(&batch_models[i], ctt_check_hosts[d], window[k]);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
@@ -66,13 +66,13 @@ static void test_windows(void)
 /* With all kept too, nothing that passes is read on the way back. */
 static void test_poison(void)
 {
-    for (size_t d = 0; ctt_dev_names[d]; d++)
+    for (size_t d = 0; ctt_check_hosts[d]; d++)
         for (size_t i = 0; i < BATCH_MODELS; i++) {
             struct batch clean, dirty;
 
-            CHECK_OK(batch_open(&clean, &batch_models[i], ctt_dev_names[d], 0,
+            CHECK_OK(batch_open(&clean, &batch_models[i], ctt_check_hosts[d], 0,
                                 ALL));
-            CHECK_OK(batch_open(&dirty, &batch_models[i], ctt_dev_names[d], 0,
+            CHECK_OK(batch_open(&dirty, &batch_models[i], ctt_check_hosts[d], 0,
                                 ALL));
             CU_ASSERT(dirty.x->r->extent[CTT_PASSING].step +
                       dirty.x->r->extent[CTT_PASSING].ask > 0);
@@ -128,10 +128,10 @@ static void test_channels(void)
 
     CHECK_OK(batch_open(&r, &m, "ref", 3, ALL));
     e = r.x->r->extent;
-    CU_ASSERT_EQUAL(e[CTT_KEPT].step, 2 * 64 * (1 + 6 * 32 + 3 * 8));
-    CU_ASSERT_EQUAL(e[CTT_PASSING].step, 2 * 64 * (24 + 1));
-    CU_ASSERT_EQUAL(e[CTT_KEPT].fixed, 2 * 64 * 32);    /* the cell state */
-    CU_ASSERT_EQUAL(e[CTT_PASSING].fixed, 2 * 64 * 3 * 24);
+    CU_ASSERT_EQUAL(e[CTT_KEPT].step, 4 * 2 * 64 * (1 + 6 * 32 + 3 * 8));
+    CU_ASSERT_EQUAL(e[CTT_PASSING].step, 4 * 2 * 64 * (24 + 1));
+    CU_ASSERT_EQUAL(e[CTT_KEPT].fixed, 4 * 2 * 64 * 32);    /* cell state */
+    CU_ASSERT_EQUAL(e[CTT_PASSING].fixed, 4 * 2 * 64 * 3 * 24);
     batch_close(&r);
 }
 
@@ -248,12 +248,13 @@ static void test_auto_norms(void)
 
 static void test_no_allocation(void)
 {
-    for (size_t d = 0; ctt_dev_names[d]; d++)
+    for (size_t d = 0; ctt_check_hosts[d]; d++)
         for (size_t i = 0; i < BATCH_MODELS; i++) {
             long calls = 0;
             struct batch r;
 
-            CHECK_OK(batch_open(&r, &batch_models[i], ctt_dev_names[d], 2, 2));
+            CHECK_OK(batch_open(&r, &batch_models[i], ctt_check_hosts[d], 2,
+                                2));
             for (int batch = 0; batch < 3; batch++) {
                 if (batch == 1)
                     calls = ctt_alloc_calls();

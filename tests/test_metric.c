@@ -187,15 +187,27 @@ static int node_of(const struct ctt_graph *g, int64_t i, int *k)
     return -1;
 }
 
+/* Random numbers; between the weights are zeros, as always. */
+static void fill(const struct ctt_graph *g, float *x, uint64_t key)
+{
+    int k;
+
+    ctt_check_fill(x, g->weights, key);
+    for (int64_t i = 0; i < g->weights; i++)
+        x[i] = node_of(g, i, &k) < 0 ? 0 : x[i];
+}
+
 static void compare(const struct ctt_graph *g, const struct ctt_train_cfg *c,
                     const uint8_t *keep, float *w, float *dw, double *ref)
 {
     int64_t n = g->weights;
     struct reference r = { ref, ref + n, ref + 2 * n };
     struct ctt_optim *o = NULL;
+    struct ctt_dev *dev = NULL;
 
-    CHECK_OK(ctt_optim_open(g, c, keep, &o));
-    ctt_check_fill(w, n, 3);
+    CHECK_OK(ctt_dev_open("ref", 2, &dev));
+    CHECK_OK(ctt_optim_open(g, c, keep, w, dev, &o));
+    fill(g, w, 3);
     for (int64_t i = 0; i < n; i++) {
         w[i] = keep[i] ? w[i] : 0;
         r.w[i] = (double)w[i];
@@ -205,14 +217,14 @@ static void compare(const struct ctt_graph *g, const struct ctt_train_cfg *c,
         double norm = 0, got, scale;
         int k;
 
-        ctt_check_fill(dw, n, (uint64_t)t + 100);
+        fill(g, dw, (uint64_t)t + 100);
         for (int64_t i = 0; i < n; i++) {
             int at = node_of(g, i, &k);
             if (at >= 0 && !(g->node[at].fixed >> k & 1) && keep[i])
                 norm += (double)dw[i] * dw[i];
         }
         norm = sqrt(norm);
-        got = ctt_optim_norm(o, dw);
+        CHECK_OK(ctt_optim_norm(o, dw, &got));
         CU_ASSERT_DOUBLE_EQUAL(got, norm, 1e-9 * norm);
         scale = norm > (double)c->clip_norm ? (double)c->clip_norm / norm : 1;
         for (int64_t i = 0; i < n; i++) {
@@ -221,13 +233,14 @@ static void compare(const struct ctt_graph *g, const struct ctt_train_cfg *c,
                 update(c, &r, i, (double)dw[i] * scale, t,
                        g->node[at].op == CTT_OP_CONV && k == 0);
         }
-        ctt_optim_step(o, dw, got, (double)c->lr, w);
+        CHECK_OK(ctt_optim_step(o, got, 1, (double)c->lr));
     }
     for (int64_t i = 0; i < n; i++) {
         CU_ASSERT_DOUBLE_EQUAL(w[i], r.w[i], 2e-6 * (1 + fabs(r.w[i])));
         CU_ASSERT(keep[i] || w[i] == 0);
     }
     ctt_optim_close(&o);
+    ctt_dev_close(&dev);
 }
 
 static void optimizers_are_the_formulas(void)
@@ -263,22 +276,31 @@ static void optimizers_are_the_formulas(void)
 static void norm_sees_what_is_not_finite(void)
 {
     struct ctt_train_cfg c = { .optimizer = CTT_SGD };
+    static const float bad[] = { INFINITY, NAN };
     struct ctt_graph *g = NULL;
     struct ctt_optim *o = NULL;
-    float *dw;
+    struct ctt_dev *dev = NULL;
+    double norm = 1;
+    float *w, *dw;
 
+    CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_net_parse(net, &g));
-    CHECK_OK(ctt_optim_open(g, &c, NULL, &o));
+    w = ctt_calloc((size_t)g->weights, sizeof(*w));
     dw = ctt_calloc((size_t)g->weights, sizeof(*dw));
-    CU_ASSERT_FATAL(dw != NULL);
-    CU_ASSERT(ctt_optim_norm(o, dw) == 0);
-    dw[g->node[1].at[0] + 7] = INFINITY;
-    CU_ASSERT(!isfinite(ctt_optim_norm(o, dw)));
-    dw[g->node[1].at[0] + 7] = NAN;
-    CU_ASSERT(!isfinite(ctt_optim_norm(o, dw)));
-    ctt_free(dw);
+    CU_ASSERT_FATAL(w && dw);
+    CHECK_OK(ctt_optim_open(g, &c, NULL, w, dev, &o));
+    CHECK_OK(ctt_optim_norm(o, dw, &norm));
+    CU_ASSERT(norm == 0);
+    for (size_t k = 0; k < CTT_LEN(bad); k++) {
+        dw[g->node[1].at[0] + 7] = bad[k];
+        CHECK_OK(ctt_optim_norm(o, dw, &norm));
+        CU_ASSERT(!isfinite(norm));
+    }
     ctt_optim_close(&o);
+    ctt_free(w);
+    ctt_free(dw);
     ctt_graph_free(&g);
+    ctt_dev_close(&dev);
 }
 
 static void allocations_fail(void)
@@ -286,9 +308,14 @@ static void allocations_fail(void)
     static const struct ctt_point p = { 1, 0 };
     struct ctt_train_cfg c = { .optimizer = CTT_ADAM };
     struct ctt_graph *g = NULL;
+    struct ctt_dev *dev = NULL;
+    float *w;
     long live;
 
+    CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_net_parse(net, &g));
+    w = ctt_calloc((size_t)g->weights, sizeof(*w));
+    CU_ASSERT_FATAL(w != NULL);
     live = ctt_live_blocks();
     for (long k = 1, done = 0; !done && k < 100; k++) {
         struct ctt_optim *o = NULL;
@@ -296,7 +323,7 @@ static void allocations_fail(void)
         int rc;
 
         ctt_fail_alloc(k);
-        rc = ctt_optim_open(g, &c, NULL, &o);
+        rc = ctt_optim_open(g, &c, NULL, w, dev, &o);
         if (rc >= 0)
             rc = ctt_metrics_new(4, &p, 1, &m);
         ctt_fail_alloc(0);
@@ -307,7 +334,9 @@ static void allocations_fail(void)
         CU_ASSERT_EQUAL(ctt_live_blocks(), live);
         CU_ASSERT(done || k < 99);
     }
+    ctt_free(w);
     ctt_graph_free(&g);
+    ctt_dev_close(&dev);
 }
 
 int main(void)

@@ -83,7 +83,7 @@ static void test_gradients(void)
 static void test_all_covered(void)
 {
     static const int kernel[] = {
-#define OP(E, s, lo, hi, k) k,
+#define OP(E, s, lo, hi, k, l) k,
 #include "net/ops.def"
 #undef OP
     };
@@ -171,11 +171,11 @@ static void compare_all(struct ctt_dev *d, const struct ctt_case *cs)
 
 static void test_devices(void)
 {
-    for (int k = 0; ctt_dev_names[k]; k++) {
+    for (int k = 0; ctt_check_hosts[k]; k++) {
         struct ctt_dev *d = NULL;
-        if (strcmp(ctt_dev_names[k], "ref") == 0)
+        if (strcmp(ctt_check_hosts[k], "ref") == 0)
             continue;
-        CHECK_OK(ctt_dev_open(ctt_dev_names[k], 2, &d));
+        CHECK_OK(ctt_dev_open(ctt_check_hosts[k], 2, &d));
         for (size_t i = 0; i < ctt_case_count; i++)
             compare_all(d, &ctt_cases[i]);
         ctt_dev_close(&d);
@@ -234,9 +234,9 @@ static void test_adjoint(void)
 {
     struct ctt_rig r;
 
-    for (int k = 0; ctt_dev_names[k]; k++) {
+    for (int k = 0; ctt_check_hosts[k]; k++) {
         struct ctt_dev *d = NULL;
-        CHECK_OK(ctt_dev_open(ctt_dev_names[k], 2, &d));
+        CHECK_OK(ctt_dev_open(ctt_check_hosts[k], 2, &d));
         for (size_t i = 0; i < ctt_case_count; i++) {
             double a, b, size;
             if (!strstr(ctt_cases[i].op, "conv ") || ctt_cases[i].b)
@@ -322,13 +322,13 @@ static void test_threads(void)
         { "c=24 h=20 w=20", NULL, "conv y in=a out=40 kernel=3 pad=1", 1 },
     };
 
-    for (int k = 0; ctt_dev_names[k]; k++) {
+    for (int k = 0; ctt_check_hosts[k]; k++) {
         struct ctt_dev *single = NULL;
-        CHECK_OK(ctt_dev_open(ctt_dev_names[k], 1, &single));
+        CHECK_OK(ctt_dev_open(ctt_check_hosts[k], 1, &single));
         ctt_dev_deterministic(single, 1);
         for (int threads = 2; threads <= 3; threads++) {
             struct ctt_dev *d = NULL;
-            CHECK_OK(ctt_dev_open(ctt_dev_names[k], threads, &d));
+            CHECK_OK(ctt_dev_open(ctt_check_hosts[k], threads, &d));
             CU_ASSERT_EQUAL(ctt_dev_threads(d), threads);
             ctt_dev_deterministic(d, 1);
             for (size_t i = 0; i < ctt_case_count; i++)

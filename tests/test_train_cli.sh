@@ -106,7 +106,34 @@ says 1 'nothere' $next next.net -o a $mnist --digits 3
 says 2 '--max-frames=6: a sequence has 7 frames' $next next.net -o a \
     --max-frames 6
 
-# 4. Bad input: one line, the right status.
+# 4. Mixed precision: the plan needs no data; a run says what its scale came to.
+says 0 '^h\.c +cell +fp32 +black list$' $train tiny.net --amp O1 --amp-plan
+says 0 '^h\.c +cell +bf16 +--amp=O2$' $train tiny.net --amp O2 \
+    --amp-type bf16 --amp-plan
+says 0 '^train.frame +input +fp16 +all readers' $train next.net --amp O1 \
+    --task predict --amp-plan
+says 0 '^e +conv +fp32 +--amp-deny$' $train tiny.net --amp O1 --amp-deny e \
+    --amp-plan
+says 0 '^e +conv +fp16 +white list$' $train --init whole.ctt --amp O1 \
+    --amp-plan -o plan.ctt
+[ ! -e plan.ctt ] || fail "--amp-plan has written a model"
+says 0 'loss scale 2\^[0-9]+, [0-9]+ steps? skipped$' $train tiny.net \
+    -o amp.ctt --data clips --max-steps 12 --batch 4 --amp O1 --log-csv amp.csv
+grep -q ',loss_scale,skipped,' amp.csv || fail "no loss scale in the log"
+says 0 'loss scale 1, 0 steps skipped$' $next next.net -o amp.ctt --amp O2 \
+    --amp-type bf16
+says 1 'loss scale of 1.09951e\+12 after 20 steps in a row' $train tiny.net \
+    -o a --data clips --batch 4 --amp O1 --loss-scale 1099511627776
+says 2 "--amp-deny: goes with --amp=O1 or O2" $train tiny.net --amp-deny e \
+    --amp-plan
+says 1 "--amp-deny: 'q' is no op and no node" $train tiny.net --amp O1 \
+    --amp-deny q --amp-plan
+says 1 "--amp-allow: 'h.c1' only names the memory of 'h.c'" $train tiny.net \
+    --amp O1 --amp-allow h.c1 --amp-plan
+says 2 '--streams: goes with --device=cuda' $train tiny.net -o a --data clips \
+    --streams 2
+
+# 5. Bad input: one line, the right status.
 says 2 'unknown option .--epoch' $train tiny.net --epoch 3
 says 2 'epochs: bad value .x' $train tiny.net --epochs x
 says 2 'no model text' $train -o a --data clips

@@ -15,7 +15,7 @@ const char ctt_infer_usage[] =
 
 #define FIELD(f) offsetof(struct ctt_infer_set, f)
 
-const char *const ctt_infer_devices[] = { "cpu", "ref", NULL };
+const char *const ctt_infer_devices[] = { "cpu", "cuda", "ref", NULL };
 
 const struct ctt_opt ctt_infer_opts[] = {
     { "observe", CTT_STRING, FIELD(observe), "", "answer at these shares of "

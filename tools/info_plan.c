@@ -15,19 +15,18 @@ struct plan {
     struct ctt_dev         *dev;
     struct ctt_run         *run;
     struct ctt_profile    (*sum)[CTT_PASSES];
+    float                  *noise;    /* a frame */
+    void                   *w;        /* the device's copy of the weights */
 };
 
 /* Frames of noise, one at a time as they come from a camera. */
 static int step(struct plan *p)
 {
     int in = ctt_graph_input(p->g), rc = 0;
-    int64_t n = ctt_volume(&p->g->node[in].out);
-    float *x;
 
     CTT_TRY(ctt_run_make_room(p->run, 1));
-    x = ctt_run_value(p->run, in, p->run->cursor);
-    for (int64_t i = 0; i < n; i++)
-        x[i] = (float)ctt_random(1, (uint64_t)i) * 0x1p-32f;
+    CTT_TRY(ctt_run_put(p->run, in, p->run->cursor, p->noise,
+                        ctt_rows(&p->g->node[in].out)));
     CTT_TRY(ctt_run_steps(p->run, 1));
     if (p->g->clip == p->g->count)
         goto out;
@@ -98,22 +97,41 @@ static int tell(const struct plan *p)
     return ctt_table_print(&t);
 }
 
+static int open_plan(struct plan *p, const struct ctt_info_cfg *cfg,
+                     const struct ctt_model *m)
+{
+    int64_t n = ctt_volume(&m->g->node[ctt_graph_input(m->g)].out);
+    const float *w;
+    int rc = 0;
+
+    CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &p->dev));
+    CTT_TRY(ctt_dev_show(p->dev, "weights", m->w, m->g->weights, &p->w, &w));
+    CTT_TRY(ctt_run_open(m->g, p->dev, w, 1, 1, 1, 0, &p->run));
+    p->sum = ctt_calloc((size_t)m->g->count, sizeof(*p->sum));
+    p->noise = ctt_calloc((size_t)n, sizeof(*p->noise));
+    CTT_TRY(p->sum && p->noise ? 0 : CTT_ENOMEM);
+    for (int64_t i = 0; i < n; i++)
+        p->noise[i] = (float)ctt_random(1, (uint64_t)i) * 0x1p-32f;
+out:
+    return rc;
+}
+
 int ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m)
 {
     struct plan p = { .g = m->g };
     int rc = 0;
 
-    CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &p.dev));
-    CTT_TRY(ctt_run_open(m->g, p.dev, m->w, 1, 1, 1, 0, &p.run));
-    p.sum = ctt_calloc((size_t)m->g->count, sizeof(*p.sum));
-    CTT_TRY(p.sum ? 0 : CTT_ENOMEM);
+    CTT_TRY(open_plan(&p, cfg, m));
     CTT_TRY(measure(&p));
     printf("a frame at a time, %d thread%s\n\n", ctt_dev_threads(p.dev),
            ctt_dev_threads(p.dev) == 1 ? "" : "s");
     CTT_TRY(tell(&p));
 out:
     ctt_run_close(&p.run);
+    if (p.w)
+        ctt_dev_free(p.dev, &p.w);
     ctt_dev_close(&p.dev);
     ctt_free(p.sum);
+    ctt_free(p.noise);
     return rc;
 }

@@ -342,6 +342,7 @@ static const struct kind *kind_of(const struct job *j)
 static int train(struct job *j, int *stopped)
 {
     struct ctt_result r;
+    char scale[96];
     int rc = 0;
 
     CTT_TRY(open_start(j));
@@ -358,8 +359,10 @@ static int train(struct job *j, int *stopped)
         goto out;
     }
     ctt_tool_say("%lld steps in %.0f s: %.1f clips/s, %.1f%% of the time "
-                 "waiting for clips", (long long)r.steps, r.seconds,
-                 r.clips_a_second, 100 * r.wait);
+                 "waiting for clips%s%s", (long long)r.steps, r.seconds,
+                 r.clips_a_second, 100 * r.wait, j->cfg.amp ? "; " : "",
+                 j->cfg.amp ? ctt_say_scale(r.scale, r.skipped, scale,
+                                            sizeof(scale)) : "");
     if (j->val)
         CTT_TRY(kind_of(j)->result(j));
     ctt_tool_say("%s written%s", j->cfg.out,
@@ -367,6 +370,22 @@ static int train(struct job *j, int *stopped)
     if (j->own_ckpt)
         unlink(j->cfg.checkpoint);
 out:
+    return rc;
+}
+
+/* --amp-plan: of the model as it is before the data has a say. */
+static int plan(struct job *j)
+{
+    struct ctt_amp_plan *p = NULL;
+    struct ctt_graph *g = NULL;
+    int rc = 0;
+
+    CTT_TRY(open_start(j));
+    CTT_TRY(ctt_train_plan(j->m ? j->m->g : j->g, &j->cfg, &g, &p));
+    ctt_say_plan(g, p);
+out:
+    ctt_amp_free(&p);
+    ctt_graph_free(&g);
     return rc;
 }
 
@@ -405,10 +424,14 @@ static int complete(struct job *j, int argc, char **argv, int first)
     j->text = first < argc ? argv[first] : NULL;
     CTT_CHECK(j->text || c->init || c->resume, CTT_EINVAL,
               "no model text given (see --help)");
-    CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
-    CTT_CHECK(c->data, CTT_EINVAL, "--data PATH must be given (see --help)");
+    CTT_CHECK(c->out || c->amp_plan, CTT_EINVAL,
+              "-o OUT must be given (see --help)");
+    CTT_CHECK(c->data || c->amp_plan, CTT_EINVAL,
+              "--data PATH must be given (see --help)");
     CTT_TRY(ctt_train_check(c));
-    if (!c->checkpoint) {
+    CTT_CHECK(c->checkpoint || c->out || !c->resume, CTT_EINVAL,
+              "--checkpoint FILE must be given (see --help)");
+    if (!c->checkpoint && c->out) {
         int n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.ckpt", c->out);
         CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "-o: name too long");
         c->checkpoint = j->ckpt;
@@ -431,7 +454,7 @@ int main(int argc, char **argv)
     if (rc < 0 || complete(&j, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     ctt_tool_catch();
-    rc = train(&j, &stopped);
+    rc = j.cfg.amp_plan ? plan(&j) : train(&j, &stopped);
     if (rc < 0)
         ctt_tool_fail(CTT_EXIT_FAIL);
     ctt_data_close(&j.val);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_say.c: the lines and tables of convtt-train. */
+#include "net/half.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,12 +62,39 @@ static const char *const units[] = {
     [CTT_RECOGNISE] = "clips", [CTT_PREDICT] = "sequences",
 };
 
+/* What mixed precision came to: the loss scale, as a power of two if it is one,
+ * and the steps that changed nothing. */
+const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
+                          size_t size)
+{
+    int exponent, n;
+
+    if (scale > 1 && frexp(scale, &exponent) == 0.5)
+        n = snprintf(buf, size, "loss scale 2^%d", exponent - 1);
+    else
+        n = snprintf(buf, size, "loss scale %g", scale);
+    snprintf(buf + n, size - (size_t)n, ", %lld step%s skipped",
+             (long long)skipped, skipped == 1 ? "" : "s");
+    return buf;
+}
+
+static void put_amp(const struct ctt_progress *p, char *buf, size_t size)
+{
+    char scale[96];
+    size_t n = strlen(buf);
+
+    if (p->amp)
+        snprintf(buf + n, size - n, ", %s",
+                 ctt_say_scale(p->scale, p->skipped, scale, sizeof(scale)));
+}
+
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
-    char left[32], what[96];
+    char left[32], what[192];
 
     (void)arg;
     puts_of[p->task](p, what, sizeof(what));
+    put_amp(p, what, sizeof(what));
     ctt_tool_progress(0, "epoch %d/%d %d/%d: %s, %.1f %s/s, waiting %.0f%%, "
                       "%s left", p->epoch, p->epochs, p->batch, p->batches,
                       what, p->clips_a_second, units[p->task], 100 * p->wait,
@@ -112,10 +141,11 @@ static void (*const tests_of[])(const struct ctt_epoch *,
 static void on_epoch(void *arg, const struct ctt_epoch *e,
                      const struct ctt_metrics *val)
 {
-    char what[96], test[400] = "";
+    char what[192], test[400] = "";
 
     (void)arg;
     puts_of[e->p.task](&e->p, what, sizeof(what));
+    put_amp(&e->p, what, sizeof(what));
     if (e->tested)
         tests_of[e->p.task](e, val, test, sizeof(test));
     ctt_tool_say("epoch %d/%d: %s%s%s%s; %.1f %s/s, %.0f s", e->p.epoch,
@@ -206,6 +236,18 @@ static void tell_confusion(const struct ctt_metrics *m)
         ctt_table_row(&t, "%s", line);
     }
     ctt_tool_say("confusion (row: class, column: answer):");
+    ctt_table_print(&t);
+}
+
+void ctt_say_plan(const struct ctt_graph *g, const struct ctt_amp_plan *p)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+
+    ctt_table_row(&t, "node\top\ttype\twhy");
+    for (int i = 0; i < g->count; i++)
+        ctt_table_row(&t, "%s\t%s\t%s\t%s", g->node[i].name,
+                      ctt_ops[g->node[i].op].name,
+                      ctt_dtype_word(p->type[i]), p->why[i]);
     ctt_table_print(&t);
 }
 

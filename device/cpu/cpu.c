@@ -15,7 +15,8 @@ static int anywhere(void)
 #if defined(__x86_64__)
 static int has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
 }
 
 static int has_avx512(void)
@@ -29,11 +30,20 @@ static int has_avx512(void)
 
 const struct ctt_isa ctt_isas[] = {
 #if defined(__x86_64__)
-    { "avx512", &ctt_avx512_kernels, has_avx512 },
-    { "avx2", &ctt_avx2_kernels, has_avx2 },
+    { "avx512", &ctt_avx512_kernels, &ctt_avx512_cast, has_avx512 },
+    { "avx2", &ctt_avx2_kernels, &ctt_avx2_cast, has_avx2 },
 #endif
-    { NULL, &ctt_ref_kernels, anywhere },
+    { NULL, &ctt_ref_kernels, &ctt_ref_cast, anywhere },
 };
+
+const struct ctt_isa *ctt_isa_best(void)
+{
+    const struct ctt_isa *i = ctt_isas;
+
+    while (!i->supported())
+        i++;
+    return i;
+}
 
 /* Makes the kernels that stand below Winograd's. */
 static const struct ctt_dev_kind below = {
@@ -50,12 +60,11 @@ static const struct ctt_dev_kind below = {
 
 static int cpu_open(struct ctt_dev *d)
 {
-    int i = 0, rc = 0;
+    const struct ctt_isa *i = ctt_isa_best();
+    int rc = 0;
 
-    while (!ctt_isas[i].supported())
-        i++;
-    memcpy(d->kernel, ctt_isas[i].kernels, sizeof(d->kernel));
-    memcpy(d->plain, ctt_isas[i].kernels, sizeof(d->plain));
+    memcpy(d->kernel, i->kernels, sizeof(d->kernel));
+    memcpy(d->plain, i->kernels, sizeof(d->plain));
     if (below.open)
         CTT_TRY(below.open(d));
     ctt_wino_open(d, &below);
@@ -77,6 +86,8 @@ static int cpu_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
 
 const struct ctt_dev_kind ctt_dev_cpu = {
     .name = "cpu",
+    .memory = &ctt_host_memory,
+    .wide = 1,
     .open = cpu_open,
     .close = cpu_close,
     .forget = ctt_wino_forget,

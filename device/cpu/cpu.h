@@ -8,6 +8,7 @@
 #ifndef CTT_CPU_H
 #define CTT_CPU_H
 
+#include "device/cpu/cast.h"
 #include "device/dev.h"
 #include "device/ewise.h"
 
@@ -23,7 +24,7 @@
 
 #define IF_KERNEL_0(...)
 #define IF_KERNEL_1(...) __VA_ARGS__
-#define OP(E, s, lo, hi, k) IF_KERNEL_##k(ctt_kernel K(s##_fwd), K(s##_bwd);)
+#define OP(E, s, lo, hi, k, l) IF_KERNEL_##k(ctt_kernel K(s##_fwd), K(s##_bwd);)
 #include "net/ops.def"
 #undef OP
 
@@ -33,11 +34,15 @@ extern const ctt_kernels ctt_ref_kernels, ctt_avx2_kernels,
 /* The instruction sets built in, best first; the last has no name and runs
  * everywhere. */
 struct ctt_isa {
-    const char        *name;
-    const ctt_kernels *kernels;
-    int              (*supported)(void);
+    const char            *name;
+    const ctt_kernels     *kernels;
+    const struct ctt_cast *cast;
+    int                  (*supported)(void);
 };
 extern const struct ctt_isa ctt_isas[];
+
+/* The best that this processor has. */
+const struct ctt_isa *ctt_isa_best(void);
 
 /* Two n x n matrices, as a layer on n single pixels. */
 int ctt_plain_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,

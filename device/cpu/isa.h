@@ -5,6 +5,7 @@
 #define CTT_ISA_H
 
 #include "device/cpu/act.c"
+#include "device/cpu/cast.c"
 #include "device/cpu/conv.c"
 #include "device/cpu/direct.c"
 #include "device/cpu/direct_dw.c"

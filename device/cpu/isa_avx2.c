@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * isa_avx2.c: the kernels of the plain files for AVX2 and FMA. */
 #if defined(__x86_64__)
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2,fma,f16c")
 #pragma GCC optimize("fp-contract=fast")
 #define CTT_ISA avx2
 #include "device/cpu/isa.h"

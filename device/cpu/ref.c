@@ -26,5 +26,6 @@ int ctt_plain_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
 }
 
 const struct ctt_dev_kind ctt_dev_ref = {
-    .name = "ref", .open = ref_open, .sgemm = ctt_plain_sgemm,
+    .name = "ref", .memory = &ctt_host_memory, .wide = 1, .open = ref_open,
+    .sgemm = ctt_plain_sgemm,
 };

@@ -7,12 +7,12 @@
 
 const ctt_kernels K(kernels) = {
     {
-#define OP(E, s, lo, hi, k) IF_ENTRY_##k(E, K(s##_fwd))
+#define OP(E, s, lo, hi, k, l) IF_ENTRY_##k(E, K(s##_fwd))
 #include "net/ops.def"
 #undef OP
     },
     {
-#define OP(E, s, lo, hi, k) IF_ENTRY_##k(E, K(s##_bwd))
+#define OP(E, s, lo, hi, k, l) IF_ENTRY_##k(E, K(s##_bwd))
 #include "net/ops.def"
 #undef OP
     },

@@ -4,15 +4,9 @@
 #ifndef CTT_UPDATE_H
 #define CTT_UPDATE_H
 
-#include <math.h>
+#include "net/fn.h"
 
-#ifndef CTT_FN
-#ifdef __CUDACC__
-#define CTT_FN static __host__ __device__ __forceinline__
-#else
-#define CTT_FN static inline
-#endif
-#endif
+#include <math.h>
 
 /* w: the weight, g: its gradient (clipped, masked), m, v: its moments. */
 
@@ -39,5 +33,15 @@ CTT_FN float ctt_adam_step(struct ctt_adam s, float w, float g, float *m,
     w -= s.lr * s.decay * w;
     return w - s.lr * (*m * s.c1) / (sqrtf(*v * s.c2) + s.eps);
 }
+
+/* The optimizer of a step: one of them, with the decay of weights that decay
+ * (others have none).  scale: what gradients are multiplied with first, which
+ * undoes a loss scale and cuts the norm. */
+struct ctt_rule {
+    int             is_adam;
+    struct ctt_sgd  sgd;
+    struct ctt_adam adam;
+    float           scale;
+};
 
 #endif

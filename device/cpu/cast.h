@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cast.h: numbers of one type into another in host memory.  Types are those of
+ * half.h with a point, and so is the rounding, by every instruction set; floats
+ * are copied.  Threads share long arrays.  x and y are not the same memory. */
+#ifndef CTT_CAST_H
+#define CTT_CAST_H
+
+#include "device/dev.h"
+
+/* n numbers in a row: y = x. */
+void ctt_cast_to(struct ctt_dev *d, const float *x, enum ctt_dtype type,
+                 void *y, int64_t n);
+void ctt_cast_from(struct ctt_dev *d, enum ctt_dtype type, const void *x,
+                   float *y, int64_t n);
+
+/* y += x, each sum made in floats and rounded once. */
+void ctt_cast_sum(struct ctt_dev *d, enum ctt_dtype type, const void *x,
+                  void *y, int64_t n);
+
+/* The rows of a tensor from and to dense floats; what lies between the rows of
+ * a view stays. */
+void ctt_cast_put(struct ctt_dev *d, const float *x,
+                  const struct ctt_tensor *y);
+void ctt_cast_get(struct ctt_dev *d, const struct ctt_tensor *x, float *y);
+
+/* What one thread does with n numbers, by an instruction set. */
+struct ctt_cast {
+    void (*to)(const float *x, enum ctt_dtype type, void *y, int64_t n);
+    void (*from)(enum ctt_dtype type, const void *x, float *y, int64_t n);
+    void (*sum)(enum ctt_dtype type, const void *x, void *y, int64_t n);
+};
+extern const struct ctt_cast ctt_ref_cast, ctt_avx2_cast, ctt_avx512_cast;
+
+/* That of a device: on "ref" plain C, else the best. */
+const struct ctt_cast *ctt_cast_of(const struct ctt_dev *d);
+
+#endif

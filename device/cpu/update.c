@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * update.c: the optimizer over a flat block in host memory: loops over the
+ * trained numbers, with the formulas of device/update.h. */
+#include "device/cpu/update.h"
+#include "device/dev.h"
+
+enum { PIECE = 16,         /* numbers that one byte of `how` is of */
+       BLOCK = 4096 };     /* of the norm's partial sums */
+
+/* Double sums of fixed blocks in their order: for any number of threads. */
+static double square_sum(const struct ctt_flat *f, int64_t from, int64_t to)
+{
+    double s = 0;
+
+    for (int64_t p = from; p < to; p += PIECE) {
+        float *dw = f->dw + p;
+
+        if (f->how[p / PIECE] == CTT_FIXED)
+            continue;
+        for (int i = 0; f->keep && i < PIECE; i++)
+            dw[i] = f->keep[p + i] ? dw[i] : 0;
+        for (int i = 0; i < PIECE; i++)
+            s += (double)dw[i] * dw[i];
+    }
+    return s;
+}
+
+int ctt_host_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
+                        double *sum)
+{
+    int64_t blocks = (f->n + BLOCK - 1) / BLOCK;
+    double *part = ctt_dev_scratch(d, (size_t)(blocks + 1) * sizeof(*part));
+    double all = 0;
+
+    if (!part)
+        return CTT_ENOMEM;
+    #pragma omp parallel for num_threads(ctt_dev_team(d, (double)f->n))
+    for (int64_t b = 0; b < blocks; b++) {
+        int64_t end = (b + 1) * BLOCK;
+        part[b] = square_sum(f, b * BLOCK, end < f->n ? end : f->n);
+    }
+    for (int64_t b = 0; b < blocks; b++)
+        all += part[b];
+    *sum = all;
+    return 0;
+}
+
+static void update_sgd(const struct ctt_flat *f, const struct ctt_rule *rule,
+                       int64_t at)
+{
+    float *w = f->w + at, *m = f->m + at;
+    const float *dw = f->dw + at;
+    struct ctt_sgd s = rule->sgd;
+
+    if (f->how[at / PIECE] != CTT_DECAYS)
+        s.decay = 0;
+    for (int i = 0; i < PIECE; i++)
+        w[i] = ctt_sgd_step(s, w[i], rule->scale * dw[i], &m[i]);
+}
+
+static void update_adam(const struct ctt_flat *f, const struct ctt_rule *rule,
+                        int64_t at)
+{
+    float *w = f->w + at, *m = f->m + at, *v = f->v + at;
+    const float *dw = f->dw + at;
+    struct ctt_adam s = rule->adam;
+
+    if (f->how[at / PIECE] != CTT_DECAYS)
+        s.l2 = s.decay = 0;
+    for (int i = 0; i < PIECE; i++)
+        w[i] = ctt_adam_step(s, w[i], rule->scale * dw[i], &m[i], &v[i]);
+}
+
+int ctt_host_update(struct ctt_dev *d, const struct ctt_flat *f,
+                    const struct ctt_rule *rule)
+{
+    #pragma omp parallel for num_threads(ctt_dev_team(d, 2 * (double)f->n))
+    for (int64_t p = 0; p < f->n; p += PIECE) {
+        if (f->how[p / PIECE] == CTT_FIXED)
+            continue;
+        (rule->is_adam ? update_adam : update_sgd)(f, rule, p);
+    }
+    return 0;
+}

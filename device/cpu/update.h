@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * update.h: the optimizer over a flat block in host memory, as struct
+ * ctt_dev_memory has it. */
+#ifndef CTT_CPU_UPDATE_H
+#define CTT_CPU_UPDATE_H
+
+#include "device/memory.h"
+
+int ctt_host_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
+                        double *sum);
+int ctt_host_update(struct ctt_dev *d, const struct ctt_flat *f,
+                    const struct ctt_rule *rule);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * host.c: the program's own memory as that of a device. */
+#include "device/cpu/cast.h"
+#include "device/cpu/update.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static int take(struct ctt_dev *d, const char *what, int64_t bytes, void **out)
+{
+    void *p = ctt_calloc((size_t)bytes, 1);
+    int rc = 0;
+
+    (void)d;
+    CTT_CHECK(p, CTT_ENOMEM, "%s: no memory for %lld MB", what,
+              (long long)(bytes >> 20) + 1);
+    *out = p;
+out:
+    return rc;
+}
+
+static void give(struct ctt_dev *d, void *p)
+{
+    (void)d;
+    ctt_free(p);
+}
+
+/* All that the machine has: a system lends more than is free. */
+static int64_t room(const struct ctt_dev *d)
+{
+    int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+    (void)d;
+    return pages <= 0 || size <= 0 ? INT64_C(1) << 58 : pages * size;
+}
+
+static int clear(struct ctt_dev *d, void *p, int64_t bytes)
+{
+    (void)d;
+    memset(p, 0, (size_t)bytes);
+    return 0;
+}
+
+static int copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
+                void *to, int64_t bytes)
+{
+    (void)d;
+    (void)way;
+    memcpy(to, from, (size_t)bytes);
+    return 0;
+}
+
+static int put(struct ctt_dev *d, const float *from,
+               const struct ctt_tensor *to)
+{
+    ctt_cast_put(d, from, to);
+    return 0;
+}
+
+static int get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
+{
+    ctt_cast_get(d, from, to);
+    return 0;
+}
+
+static int cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
+                void *to, int64_t n)
+{
+    ctt_cast_to(d, from, type, to, n);
+    return 0;
+}
+
+static int sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
+               void *to, int64_t n)
+{
+    ctt_cast_sum(d, type, from, to, n);
+    return 0;
+}
+
+const struct ctt_dev_memory ctt_host_memory = {
+    .shared = 1, .alloc = take, .free = give, .room = room, .clear = clear,
+    .copy = copy, .put = put, .get = get, .cast = cast, .sum = sum,
+    .square_sum = ctt_host_square_sum, .update = ctt_host_update,
+};

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * memory.c: the functions of memory.h: arguments are looked at here, the
+ * device does the rest. */
+#include "device/dev.h"
+
+static const struct ctt_dev_memory *of(const struct ctt_dev *d)
+{
+    return d->kind->memory;
+}
+
+int ctt_dev_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
+                  void **out)
+{
+    int rc = 0;
+
+    CTT_CHECK(bytes >= 0, CTT_EINVAL, "%s: %lld bytes", what,
+              (long long)bytes);
+    CTT_TRY(of(d)->alloc(d, what, bytes > 0 ? bytes : 1, out));
+out:
+    return rc;
+}
+
+void ctt_dev_free(struct ctt_dev *d, void **p)
+{
+    if (*p)
+        of(d)->free(d, *p);
+    *p = NULL;
+}
+
+int64_t ctt_dev_room(const struct ctt_dev *d)
+{
+    return of(d)->room(d);
+}
+
+int ctt_dev_shared(const struct ctt_dev *d)
+{
+    return of(d)->shared;
+}
+
+int ctt_dev_clear(struct ctt_dev *d, void *p, int64_t bytes)
+{
+    return bytes > 0 ? of(d)->clear(d, p, bytes) : 0;
+}
+
+int ctt_dev_copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
+                 void *to, int64_t bytes)
+{
+    return bytes > 0 ? of(d)->copy(d, way, from, to, bytes) : 0;
+}
+
+int ctt_dev_show(struct ctt_dev *d, const char *what, const float *x,
+                 int64_t n, void **own, const float **where)
+{
+    int64_t bytes = n * (int64_t)sizeof(*x);
+    void *p = NULL;
+    int rc = 0;
+
+    if (!ctt_dev_shared(d)) {
+        CTT_TRY(ctt_dev_alloc(d, what, bytes, &p));
+        CTT_TRY(ctt_dev_copy(d, CTT_TO_DEVICE, x, p, bytes));
+        *own = p;
+    }
+    *where = p ? p : x;
+    p = NULL;
+out:
+    if (p)
+        ctt_dev_free(d, &p);
+    return rc;
+}
+
+int ctt_dev_put(struct ctt_dev *d, const float *from,
+                const struct ctt_tensor *to)
+{
+    return ctt_volume(to) > 0 ? of(d)->put(d, from, to) : 0;
+}
+
+int ctt_dev_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
+{
+    return ctt_volume(from) > 0 ? of(d)->get(d, from, to) : 0;
+}
+
+int ctt_dev_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
+                 void *to, int64_t n)
+{
+    return n > 0 ? of(d)->cast(d, from, type, to, n) : 0;
+}
+
+int ctt_dev_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
+                void *to, int64_t n)
+{
+    return n > 0 ? of(d)->sum(d, type, from, to, n) : 0;
+}
+
+int ctt_dev_sync(struct ctt_dev *d)
+{
+    return of(d)->sync ? of(d)->sync(d) : 0;
+}
+
+int ctt_dev_pin(struct ctt_dev *d, void *p, int64_t bytes)
+{
+    return of(d)->pin && bytes > 0 ? of(d)->pin(d, p, bytes) : 0;
+}
+
+void ctt_dev_unpin(struct ctt_dev *d, void *p)
+{
+    if (of(d)->unpin && p)
+        of(d)->unpin(d, p);
+}
+
+int ctt_dev_prefetch(struct ctt_dev *d, const float *from, int64_t n)
+{
+    return of(d)->prefetch ? of(d)->prefetch(d, from, n) : 0;
+}
+
+/* While somebody looks at each call, nothing is recorded. */
+static int records(const struct ctt_dev *d)
+{
+    return of(d)->replay && !d->sum && !d->blame;
+}
+
+int ctt_dev_replay(struct ctt_dev *d, void **place)
+{
+    return records(d) ? of(d)->replay(d, place) : 0;
+}
+
+int ctt_dev_recorded(struct ctt_dev *d, void **place, int rc)
+{
+    return records(d) ? of(d)->recorded(d, place, rc) : rc;
+}
+
+int ctt_dev_repeat(struct ctt_dev *d, void **place, int (*work)(void *arg),
+                   void *arg)
+{
+    int rc = ctt_dev_replay(d, place);
+
+    if (rc == 0) {
+        rc = work(arg);
+        rc = ctt_dev_recorded(d, place, rc < 0 ? rc : 0);
+        if (rc == 1)
+            rc = work(arg);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+void ctt_dev_drop(struct ctt_dev *d, void **place)
+{
+    if (*place)
+        of(d)->drop(d, *place);
+    *place = NULL;
+}
+
+int ctt_dev_lanes(const struct ctt_dev *d)
+{
+    return of(d)->lane && !d->sum && !d->blame ? d->streams : 1;
+}
+
+void ctt_dev_lane(struct ctt_dev *d, int lane)
+{
+    if (of(d)->lane)
+        of(d)->lane(d, lane);
+}
+
+int ctt_dev_wait(struct ctt_dev *d, int lane, int other)
+{
+    return of(d)->wait && lane != other ? of(d)->wait(d, lane, other) : 0;
+}
+
+int ctt_dev_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
+                       double *sum)
+{
+    return of(d)->square_sum(d, f, sum);
+}
+
+int ctt_dev_update(struct ctt_dev *d, const struct ctt_flat *f,
+                   const struct ctt_rule *rule)
+{
+    return of(d)->update(d, f, rule);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * amp.c: which values have 16 bits: the lists of ops.def and of the settings
+ * over a graph, until nothing changes. */
+#include "libtrain/amp.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* What the settings say of a node; the greater goes before the less: a node's
+ * name before its op, and then "deny" before "allow". */
+enum rule { UNSAID, ALLOW_OP, DENY_OP, ALLOW_NODE, DENY_NODE };
+
+struct planner {
+    const struct ctt_graph     *g;
+    const struct ctt_train_cfg *cfg;
+    unsigned char              *rule;    /* of a node */
+    char                       *half;    /* of a node: 16 bits, so far */
+};
+
+enum ctt_dtype ctt_amp_type(const struct ctt_train_cfg *cfg)
+{
+    static const enum ctt_dtype types[] = { CTT_F16, CTT_BF16 };
+
+    return types[cfg->amp_type];
+}
+
+/* ---- what a graph says of a node ---- */
+
+static int only_names(enum ctt_opcode op)
+{
+    return op == CTT_OP_STATE || op == CTT_OP_SLICE || op == CTT_OP_RESHAPE;
+}
+
+/* The node whose memory a name stands for. */
+static int owner(const struct ctt_graph *g, int i)
+{
+    for (int k = 0; k < g->count && only_names(g->node[i].op); k++)
+        i = g->node[i].op == CTT_OP_STATE ? g->node[i].source
+                                          : g->node[i].in[0];
+    return i;
+}
+
+static int reads(const struct ctt_graph *g, int reader, int k, int i)
+{
+    const struct ctt_node *n = &g->node[reader];
+
+    return k < n->nin && !only_names(n->op) && owner(g, n->in[k]) == i;
+}
+
+/* Numbers that count one by one: the node that takes them, or -1. */
+static int taken_exactly(const struct ctt_graph *g, int i)
+{
+    if (g->node[i].op == CTT_OP_LOSS)
+        return i;
+    for (int j = 0; j < g->count && g->node[i].op == CTT_OP_INPUT; j++)
+        if ((g->node[j].op == CTT_OP_LOSS && reads(g, j, 1, i)) ||
+            (g->node[j].op == CTT_OP_MIX && reads(g, j, 2, i)))
+            return j;
+    return -1;
+}
+
+/* ---- the lists of the settings ---- */
+
+static int find_op(const char *word)
+{
+    for (int op = 0; op < CTT_NOPS; op++)
+        if (strcmp(ctt_ops[op].name, word) == 0)
+            return op;
+    return -1;
+}
+
+static void set(struct planner *p, int node, enum rule rule)
+{
+    if (p->rule[node] < rule)
+        p->rule[node] = (unsigned char)rule;
+}
+
+static int set_op(struct planner *p, const char *option, int op, int deny)
+{
+    int rc = 0;
+
+    CTT_CHECK(!only_names((enum ctt_opcode)op), CTT_EINVAL,
+              "--%s: '%s' only names the memory of another node", option,
+              ctt_ops[op].name);
+    CTT_CHECK(deny || op != CTT_OP_LOSS, CTT_EINVAL, "--%s: 'loss' stays fp32: "
+              "the loss scale is its gradient", option);
+    for (int i = 0; i < p->g->count; i++)
+        if ((int)p->g->node[i].op == op)
+            set(p, i, deny ? DENY_OP : ALLOW_OP);
+out:
+    return rc;
+}
+
+static int set_node(struct planner *p, const char *option, const char *name,
+                    int deny)
+{
+    int i = ctt_graph_find(p->g, name), rc = 0;
+
+    CTT_CHECK(i >= 0, CTT_EINVAL, "--%s: '%s' is no op and no node", option,
+              name);
+    CTT_CHECK(!only_names(p->g->node[i].op), CTT_EINVAL, "--%s: '%s' only "
+              "names the memory of '%s'", option, name,
+              p->g->node[owner(p->g, i)].name);
+    CTT_CHECK(deny || taken_exactly(p->g, i) < 0, CTT_EINVAL,
+              "--%s: '%s' stays fp32, because of %s", option, name,
+              p->g->node[taken_exactly(p->g, i)].name);
+    set(p, i, deny ? DENY_NODE : ALLOW_NODE);
+out:
+    return rc;
+}
+
+static int read_list(struct planner *p, const char *option, const char *list,
+                     int deny)
+{
+    char word[CTT_NAME];
+    int rc = 0;
+
+    for (const char *s = list ? list : ""; *s; s += *s == ',') {
+        size_t n = strcspn(s, ",");
+        int op;
+
+        CTT_CHECK(n > 0 && n < sizeof(word), CTT_EINVAL,
+                  "--%s: '%s' is no list of ops and nodes", option, list);
+        memcpy(word, s, n);
+        word[n] = '\0';
+        s += n;
+        op = find_op(word);
+        CTT_TRY(op >= 0 ? set_op(p, option, op, deny)
+                        : set_node(p, option, word, deny));
+    }
+out:
+    return rc;
+}
+
+/* ---- a node's type, from what is known of the others ---- */
+
+static void say(char *why, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(char *why, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, CTT_AMP_WHY, fmt, ap);
+    va_end(ap);
+}
+
+static const char *name(const struct planner *p, int i)
+{
+    return p->g->node[i].name;
+}
+
+static int white(const struct planner *p, int i, char *why)
+{
+    (void)p;
+    (void)i;
+    say(why, "white list");
+    return 1;
+}
+
+static int black(const struct planner *p, int i, char *why)
+{
+    (void)p;
+    (void)i;
+    say(why, "black list");
+    return 0;
+}
+
+/* What comes from outside is rounded if everybody would round it. */
+static int input(const struct planner *p, int i, char *why)
+{
+    for (int j = 0; j < p->g->count; j++)
+        for (int k = 0; k < p->g->node[j].nin && !p->half[j]; k++)
+            if (reads(p->g, j, k, i)) {
+                say(why, "read by %s", name(p, j));
+                return 0;
+            }
+    say(why, "all readers take it");
+    return 1;
+}
+
+static int grey(const struct planner *p, int i, char *why)
+{
+    const struct ctt_node *n = &p->g->node[i];
+    const char *more = n->op == CTT_OP_NORM ? "; statistics fp32" : "";
+    int values = n->op == CTT_OP_MIX ? 2 : n->nin;
+
+    if (n->op == CTT_OP_INPUT)
+        return input(p, i, why);
+    for (int k = 0; k < values; k++)
+        if (!p->half[n->in[k]]) {
+            say(why, "follows %s%s", name(p, n->in[k]), more);
+            return 0;
+        }
+    say(why, "follows %s%s", name(p, n->in[0]), more);
+    return 1;
+}
+
+static int (*const lists[])(const struct planner *, int, char *) = {
+    [CTT_WHITE] = white, [CTT_BLACK] = black, [CTT_GREY] = grey,
+};
+
+static int everything(const struct planner *p, int i, char *why)
+{
+    say(why, "--amp=O2%s", p->g->node[i].op == CTT_OP_NORM
+                           ? "; statistics fp32" : "");
+    return 1;
+}
+
+static int exactly(const struct planner *p, int i, int taker, char *why)
+{
+    if (taker == i)
+        say(why, "black list");
+    else
+        say(why, "counts in %s", name(p, taker));
+    return 0;
+}
+
+/* 1: 16 bits. */
+static int judge(const struct planner *p, int i, char *why)
+{
+    static const char *const words[] = {
+        [ALLOW_OP] = "--amp-allow", [ALLOW_NODE] = "--amp-allow",
+        [DENY_OP] = "--amp-deny", [DENY_NODE] = "--amp-deny",
+    };
+    int of = owner(p->g, i), taker = taken_exactly(p->g, i);
+
+    if (p->cfg->amp == CTT_O0) {
+        say(why, "--amp=O0");
+        return 0;
+    }
+    if (of != i) {
+        say(why, "memory of %s", name(p, of));
+        return p->half[of];
+    }
+    if (taker >= 0)
+        return exactly(p, i, taker, why);
+    if (p->rule[i]) {
+        say(why, "%s", words[p->rule[i]]);
+        return p->rule[i] == ALLOW_OP || p->rule[i] == ALLOW_NODE;
+    }
+    if (p->cfg->amp == CTT_O2)
+        return everything(p, i, why);
+    return lists[ctt_ops[p->g->node[i].op].list](p, i, why);
+}
+
+/* ---- the plan ---- */
+
+/* States lead back to later nodes, so all begin with 16 bits and lose them
+ * until nothing changes.  Why is as it was then: later they may be each other's
+ * reason. */
+static void settle(struct planner *p, struct ctt_amp_plan *a)
+{
+    memset(p->half, 1, (size_t)p->g->count);
+    for (int changed = 1; changed; ) {
+        changed = 0;
+        for (int i = 0; i < p->g->count; i++)
+            if (p->half[i] && !judge(p, i, a->why[i])) {
+                p->half[i] = 0;
+                changed = 1;
+            }
+    }
+    for (int i = 0; i < p->g->count; i++)
+        a->type[i] = p->half[i] ? ctt_amp_type(p->cfg) : CTT_F32;
+}
+
+static int new_plan(int count, struct ctt_amp_plan **out)
+{
+    struct ctt_amp_plan *a = ctt_calloc(1, sizeof(*a));
+    int rc = a ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    a->type = ctt_calloc((size_t)count, sizeof(*a->type));
+    a->why = ctt_calloc((size_t)count, sizeof(*a->why));
+    CTT_TRY(a->type && a->why ? 0 : CTT_ENOMEM);
+    *out = a;
+    a = NULL;
+out:
+    ctt_amp_free(&a);
+    return rc;
+}
+
+void ctt_amp_free(struct ctt_amp_plan **a)
+{
+    if (!*a)
+        return;
+    ctt_free((*a)->type);
+    ctt_free((*a)->why);
+    ctt_free(*a);
+    *a = NULL;
+}
+
+int ctt_amp_plan(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                 struct ctt_amp_plan **out)
+{
+    struct planner p = { .g = g, .cfg = cfg };
+    struct ctt_amp_plan *a = NULL;
+    int rc = 0;
+
+    p.rule = ctt_calloc((size_t)g->count, sizeof(*p.rule));
+    p.half = ctt_calloc((size_t)g->count, sizeof(*p.half));
+    CTT_TRY(p.rule && p.half ? 0 : CTT_ENOMEM);
+    CTT_TRY(read_list(&p, "amp-allow", cfg->amp_allow, 0));
+    CTT_TRY(read_list(&p, "amp-deny", cfg->amp_deny, 1));
+    CTT_TRY(new_plan(g->count, &a));
+    settle(&p, a);
+    *out = a;
+out:
+    ctt_free(p.rule);
+    ctt_free(p.half);
+    return rc;
+}
+
+const enum ctt_dtype *ctt_amp_types(const struct ctt_amp_plan *p,
+                                    const struct ctt_train_cfg *cfg)
+{
+    return cfg->amp == CTT_O0 ? NULL : p->type;
+}

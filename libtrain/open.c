@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * open.c: opens all that a run of training needs, and says what it found. */
+#include "libtrain/trainer.h"
+
+#include <string.h>
+
+void ctt_trainer_say(const struct ctt_trainer *t, const char *line)
+{
+    if (t->ev && t->ev->say)
+        t->ev->say(t->ev->arg, line);
+}
+
+static int check(const struct ctt_trainer *t)
+{
+    const struct ctt_data *sets[] = { t->data, t->val };
+    const struct ctt_graph *g = t->m->g;
+    int inputs = 0, rc = 0;
+
+    for (int i = 0; i < g->count; i++)
+        inputs += g->node[i].op == CTT_OP_INPUT;
+    CTT_CHECK(inputs == 1, CTT_EUNSUP, "the model has %d inputs; clips feed "
+              "one", inputs);
+    for (size_t i = 0; i < CTT_LEN(sets); i++)
+        if (sets[i])
+            CTT_TRY(t->task->check(t->m->g, t->cfg, sets[i]));
+out:
+    return rc;
+}
+
+static void tell_buckets(const struct ctt_trainer *t)
+{
+    char line[640];
+
+    if (ctt_buckets_tell(&t->buckets, line, sizeof(line)))
+        ctt_trainer_say(t, line);
+}
+
+static void tell_memory(const struct ctt_trainer *t)
+{
+    struct ctt_memory_plan p = ctt_exec_plan(t->task->exec(t->step));
+    char line[256];
+
+    if (ctt_memory_tell(t->cfg, &p, line, sizeof(line)))
+        ctt_trainer_say(t, line);
+}
+
+/* Without clips to test on. */
+static int no_val(const struct ctt_trainer *t)
+{
+    int rc = 0;
+
+    CTT_CHECK(!t->task->feeds || t->cfg->schedule != CTT_SAMPLED, CTT_EINVAL,
+              "--schedule=sampled: the rate falls when the test loss stalls, "
+              "and there are no clips to test on");
+    if (t->task->feeds && ctt_sampling_waits(t->cfg))
+        ctt_trainer_say(t, "no clips to test on: scheduled sampling will not "
+                        "start");
+out:
+    return rc;
+}
+
+static int open_val(struct ctt_trainer *t)
+{
+    int rc = 0;
+
+    if (!t->val)
+        return no_val(t);
+    CTT_TRY(t->task->test_open(t->m->g, t->optim->flat.w, t->cfg, t->dev,
+                               t->val, &t->test));
+    t->best = ctt_calloc((size_t)t->m->g->weights, sizeof(float));
+    CTT_TRY(t->best ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
+/* Goes on from a checkpoint, which has done its duty then. */
+static int restore(struct ctt_trainer *t)
+{
+    int rc = 0;
+
+    if (!t->m->train)
+        goto out;
+    CTT_TRY(ctt_checkpoint_load(t->m, t->cfg, t->data, t->optim, &t->at,
+                                t->best));
+    CTT_CHECK(t->at.batch <= t->plan->batches, CTT_EFORMAT,
+              "the checkpoint is at batch %lld of %d",
+              (long long)t->at.batch, t->plan->batches);
+    ctt_state_free(&t->m->train);
+out:
+    return rc;
+}
+
+/* All clips of a batch need the memory of the longest there is. */
+static int blame_longest(const struct ctt_trainer *t, int rc)
+{
+    const struct ctt_data *d = t->data;
+    char fits[128], said[256];
+
+    if (rc != CTT_ENOMEM)
+        return rc;
+    snprintf(said, sizeof(said), "%s", ctt_errmsg());
+    ctt_memory_advise(t->task, t->m->g, t->cfg, t->dev, d->longest, fits,
+                      sizeof(fits));
+    for (int i = 0; i < d->clips; i++)
+        if (d->clip[i].length == d->longest)
+            return ctt_error(rc, "%s (the longest clip, %s, has %d frames: "
+                             "%s%s or a smaller --batch helps%s)", said,
+                             d->list->item[d->clip[i].item].id, d->longest,
+                             t->task->saves, ctt_memory_auto(t->cfg)
+                             ? "more --memory" : "--keep=auto", fits);
+    return rc;
+}
+
+static int open_step(struct ctt_trainer *t)
+{
+    struct ctt_exec *x;
+    int rc = 0;
+
+    CTT_TRY(t->task->open(t->m->g, t->optim->flat.w, t->cfg, t->dev, t->data,
+                          &t->step));
+    x = t->task->exec(t->step);
+    x->r->w16 = t->optim->w16;
+out:
+    return blame_longest(t, rc);
+}
+
+static int open_loader(struct ctt_trainer *t)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_loader_open(t->data, t->cfg->batch, t->data->longest,
+                            &t->loader));
+    CTT_TRY(ctt_loader_pin(t->loader, t->dev));
+out:
+    return rc;
+}
+
+/* What is pruned is zero from the start. */
+static int open_optim(struct ctt_trainer *t)
+{
+    struct ctt_model *m = t->m;
+
+    for (int64_t i = 0; m->keep && i < m->g->weights; i++)
+        if (!m->keep[i])
+            m->w[i] = 0;
+    return ctt_optim_open(m->g, t->cfg, m->keep, m->w, t->dev, &t->optim);
+}
+
+int ctt_trainer_open(struct ctt_trainer *t)
+{
+    const struct ctt_train_cfg *cfg = t->cfg;
+    int rc = 0, resumed = t->m->train != NULL;
+
+    CTT_TRY(check(t));
+    CTT_TRY(ctt_scale_begin(cfg, &t->at.scale));
+    CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &t->dev));
+    ctt_dev_deterministic(t->dev, cfg->deterministic);
+    ctt_dev_streams(t->dev, cfg->streams);
+    CTT_TRY(ctt_buckets_find(t->data, cfg->batch, cfg->buckets, &t->buckets));
+    tell_buckets(t);
+    CTT_TRY(ctt_order_new(t->data, cfg->batch, &t->plan));
+    CTT_TRY(open_optim(t));
+    ctt_sampling_begin(cfg, t->plan->batches, &t->at.sampling);
+    CTT_TRY(open_val(t));
+    CTT_TRY(restore(t));
+    CTT_TRY(open_step(t));
+    tell_memory(t);
+    CTT_TRY(open_loader(t));
+    CTT_TRY(ctt_log_open(cfg, resumed, &t->log));
+    t->seed = (uint64_t)cfg->seed;
+    t->steps = (int64_t)cfg->epochs * t->plan->batches;
+    if (cfg->max_steps && cfg->max_steps < t->steps)
+        t->steps = cfg->max_steps;
+    t->first = t->at.step;
+    t->start = ctt_seconds();
+out:
+    return rc;
+}
+
+int ctt_trainer_close(struct ctt_trainer *t)
+{
+    ctt_loader_close(&t->loader);
+    t->task->close(&t->step);
+    t->task->test_close(&t->test);
+    ctt_optim_close(&t->optim);
+    ctt_order_free(&t->plan);
+    ctt_free(t->best);
+    ctt_dev_close(&t->dev);
+    return ctt_log_close(&t->log);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * scale.c: the loss scale: halved when a gradient overflows, doubled when none
+ * has for long. */
+#include "libtrain/amp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double start = 0x1p24, most = 0x1p40;
+
+/* bf16 has the range of floats, so that there is nothing to save. */
+static const char *word_of(const struct ctt_train_cfg *cfg)
+{
+    if (cfg->loss_scale)
+        return cfg->loss_scale;
+    return ctt_amp_type(cfg) == CTT_F16 ? "dynamic" : "1";
+}
+
+int ctt_scale_begin(const struct ctt_train_cfg *cfg, struct ctt_scale *s)
+{
+    const char *word = cfg->amp == CTT_O0 ? "1" : word_of(cfg);
+    struct ctt_scale made = { .scale = start };
+    char *end;
+    int rc = 0;
+
+    made.dynamic = strcmp(word, "dynamic") == 0;
+    if (!made.dynamic) {
+        made.scale = strtod(word, &end);
+        CTT_CHECK(*word >= '0' && *word <= '9' && !*end && made.scale >= 1 &&
+                  made.scale <= most, CTT_EINVAL, "--loss-scale: bad value "
+                  "'%s' (dynamic, or a number from 1)", word);
+    }
+    *s = made;
+out:
+    return rc;
+}
+
+enum ctt_verdict ctt_scale_after(struct ctt_scale *s, int finite)
+{
+    if (!finite) {
+        s->skips++;
+        s->skipped++;
+        s->clean = 0;
+        if (s->dynamic)
+            s->scale /= 2;
+        return s->scale < 1 || s->skips >= CTT_SCALE_SKIPS ? CTT_COLLAPSED
+                                                           : CTT_LEAVE;
+    }
+    s->skips = 0;
+    if (++s->clean >= CTT_SCALE_CLEAN && s->dynamic) {
+        s->clean = 0;
+        s->scale = s->scale < most ? 2 * s->scale : most;
+    }
+    return CTT_TAKE;
+}

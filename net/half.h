@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * half.h: numbers of 16 bits: IEEE half precision and bfloat16, rounded to the
+ * nearest, ties to even.  Too large a number becomes infinite; a NaN stays
+ * one.  Plain C11; arrays are converted by device/cpu/cast.c. */
+#ifndef CTT_HALF_H
+#define CTT_HALF_H
+
+#include "net/ctt.h"
+
+#include <string.h>
+
+/* Bytes of a number. */
+static inline int64_t ctt_dtype_size(enum ctt_dtype t)
+{
+    static const unsigned char size[] = {
+        [CTT_F32] = 4, [CTT_F16] = 2, [CTT_BF16] = 2, [CTT_I8] = 1,
+        [CTT_U8] = 1, [CTT_I32] = 4,
+    };
+
+    return size[t];
+}
+
+/* The word for a type, in options and plans. */
+static inline const char *ctt_dtype_word(enum ctt_dtype t)
+{
+    static const char *const word[] = {
+        [CTT_F32] = "fp32", [CTT_F16] = "fp16", [CTT_BF16] = "bf16",
+        [CTT_I8] = "int8", [CTT_U8] = "uint8", [CTT_I32] = "int32",
+    };
+
+    return word[t];
+}
+
+static inline uint16_t ctt_bf16_of(float x)
+{
+    uint32_t u;
+
+    memcpy(&u, &x, sizeof(u));
+    if ((u & 0x7fffffffu) > 0x7f800000u)
+        return (uint16_t)(u >> 16 | 0x40);    /* quiet */
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+}
+
+static inline float ctt_of_bf16(uint16_t h)
+{
+    uint32_t u = (uint32_t)h << 16;
+    float x;
+
+    memcpy(&x, &u, sizeof(x));
+    return x;
+}
+
+/* Small numbers are rounded by the addition of a number whose last place is
+ * the smallest half's. */
+static inline uint16_t ctt_f16_of(float x)
+{
+    uint32_t u, sign;
+    float a;
+
+    memcpy(&u, &x, sizeof(u));
+    sign = u >> 16 & 0x8000u;
+    u &= 0x7fffffffu;
+    if (u > 0x7f800000u)
+        return (uint16_t)(sign | 0x7e00u | (u >> 13 & 0x1ffu));
+    if (u >= 0x477ff000u)    /* 65520 and above */
+        return (uint16_t)(sign | 0x7c00u);
+    if (u < 0x38800000u) {   /* below 2^-14 */
+        memcpy(&a, &u, sizeof(a));
+        a += 0.5f;
+        memcpy(&u, &a, sizeof(u));
+        return (uint16_t)(sign | (u - 0x3f000000u));
+    }
+    u += 0xc8000000u + 0xfffu + (u >> 13 & 1);    /* exponent - 112 */
+    return (uint16_t)(sign | u >> 13);
+}
+
+static inline float ctt_of_f16(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, m = h & 0x7fffu, u;
+    float x;
+
+    if (m >= 0x7c00u) {
+        u = sign | 0x7f800000u | (m & 0x3ffu) << 13;
+        memcpy(&x, &u, sizeof(x));
+        return x;
+    }
+    if (m < 0x400u) {        /* a multiple of 2^-24 */
+        x = (float)m * 0x1p-24f;
+        return sign ? -x : x;
+    }
+    u = sign | ((m << 13) + 0x38000000u);
+    memcpy(&x, &u, sizeof(x));
+    return x;
+}
+
+/* Element i of an array of that type, which is one of a number with a point. */
+static inline float ctt_load(const void *p, enum ctt_dtype t, int64_t i)
+{
+    if (t == CTT_F32)
+        return ((const float *)p)[i];
+    return t == CTT_F16 ? ctt_of_f16(((const uint16_t *)p)[i])
+                        : ctt_of_bf16(((const uint16_t *)p)[i]);
+}
+
+static inline void ctt_store(void *p, enum ctt_dtype t, int64_t i, float x)
+{
+    if (t == CTT_F32)
+        ((float *)p)[i] = x;
+    else
+        ((uint16_t *)p)[i] = t == CTT_F16 ? ctt_f16_of(x) : ctt_bf16_of(x);
+}
+
+#endif
