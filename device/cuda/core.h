@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * core.h: what the files of the device itself share: lanes, memory, uploads,
+ * recorded work.  Kernels need cuda.h only. */
+#ifndef CTT_CORE_H
+#define CTT_CORE_H
+
+#include "device/cuda/cuda.h"
+
+extern const struct ctt_dev_kind ctt_dev_cuda;
+extern const struct ctt_dev_memory ctt_cuda_memory;
+
+/* Uploads go through two buffers of so many floats in turn, so that the host
+ * fills one while the other is under way. */
+enum { CTT_HALF = 1 << 20, CTT_PINS = 16 };
+struct ctt_half {
+    float      *host, *dev;
+    cudaEvent_t done;         /* nothing under way uses it any more */
+};
+
+struct ctt_core {
+    struct ctt_half half[2];
+    int             turn;
+    struct { const char *p; int64_t bytes; } pin[CTT_PINS];
+
+    /* The stretch uploaded beside other work: `count` floats of the program
+     * from `from` on, of which `left` have not been put yet; taken: nothing
+     * under way reads it. */
+    float       *ahead;
+    int64_t      room, count, left;
+    const float *from;
+    cudaEvent_t  taken;
+
+    double *sum, *host_sum;
+    int64_t moved;            /* how often scratch moved: recorded work that
+                                 used it is no longer right */
+};
+
+/* lane.c */
+int  ctt_lane_open(struct ctt_lane *l);
+void ctt_lane_close(struct ctt_lane *l);
+void ctt_cuda_set_lane(struct ctt_dev *d, int lane);
+int  ctt_cuda_wait(struct ctt_dev *d, int lane, int other);
+/* Lane 0 waits for all other lanes; for those in the recording, if one is
+ * being made. */
+int  ctt_cuda_join(struct ctt_cuda *u);
+
+/* upload.c */
+int  ctt_upload_open(struct ctt_core *k);
+void ctt_upload_close(struct ctt_core *k);
+int  ctt_cuda_upload(struct ctt_dev *d, const void *from, void *to,
+                     int64_t bytes);
+int  ctt_cuda_put(struct ctt_dev *d, const float *from,
+                  const struct ctt_tensor *to);
+int  ctt_cuda_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to);
+int  ctt_cuda_pin(struct ctt_dev *d, void *p, int64_t bytes);
+void ctt_cuda_unpin(struct ctt_dev *d, void *p);
+int  ctt_cuda_prefetch(struct ctt_dev *d, const float *from, int64_t n);
+
+/* memory.c: like the alloc of struct ctt_dev_memory, but not cleared and only a
+ * message if it fails. */
+int  ctt_cuda_malloc(const char *what, int64_t bytes, void **out);
+
+/* flat.c */
+int  ctt_cuda_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
+                   void *to, int64_t n);
+int  ctt_cuda_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
+                  void *to, int64_t n);
+int  ctt_cuda_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
+                         double *sum);
+int  ctt_cuda_update(struct ctt_dev *d, const struct ctt_flat *f,
+                     const struct ctt_rule *rule);
+
+/* replay.c */
+int  ctt_cuda_replay(struct ctt_dev *d, void **place);
+int  ctt_cuda_recorded(struct ctt_dev *d, void **place, int rc);
+void ctt_cuda_drop(struct ctt_dev *d, void *place);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cuda.c: a GPU as a device: opened, closed, and what it can do. */
+#include "device/cuda/core.h"
+
+#include <string.h>
+
+/* Of those that CUDA_VISIBLE_DEVICES leaves, the first. */
+static int find_gpu(struct ctt_cuda *u)
+{
+    cudaError_t e;
+    int count = 0, rc = 0;
+
+    e = cudaGetDeviceCount(&count);
+    CTT_CHECK(e == cudaSuccess, CTT_EUNSUP, "device cuda: no GPU: %s",
+              cudaGetErrorString(e));
+    CTT_CHECK(count > 0, CTT_EUNSUP, "device cuda: no GPU");
+    CTT_CUDA(NULL, cudaSetDevice(u->device));
+    CTT_CUDA(NULL, cudaGetDeviceProperties(&u->prop, u->device));
+    CTT_CHECK(u->prop.major >= 8, CTT_EUNSUP, "device cuda: %s has compute"
+              " capability %d.%d; 8.0 is the least", u->prop.name,
+              u->prop.major, u->prop.minor);
+out:
+    return rc;
+}
+
+static int open_memory(struct ctt_cuda *u)
+{
+    void *p;
+    int rc = 0;
+
+    CTT_CUDA(NULL, cudaStreamCreateWithFlags(&u->copy,
+                                             cudaStreamNonBlocking));
+    CTT_CUDA(NULL, cudaEventCreateWithFlags(&u->copied,
+                                            cudaEventDisableTiming));
+    CTT_TRY(ctt_upload_open(u->core));
+    CTT_TRY(ctt_cuda_malloc("sums", sizeof(double), &p));
+    u->core->sum = p;
+    CTT_CUDA(NULL, cudaMallocHost(&p, sizeof(double)));
+    u->core->host_sum = p;
+out:
+    return rc;
+}
+
+static int open_cuda(struct ctt_dev *d)
+{
+    struct ctt_cuda *u = ctt_calloc(1, sizeof(*u));
+    int rc = 0;
+
+    CTT_CHECK(u, CTT_ENOMEM, "device cuda: out of memory");
+    d->own = u;
+    u->core = ctt_calloc(1, sizeof(*u->core));
+    CTT_CHECK(u->core, CTT_ENOMEM, "device cuda: out of memory");
+    CTT_TRY(find_gpu(u));
+    CTT_TRY(open_memory(u));
+    CTT_CUBLAS(NULL, cublasLtCreate(&u->blas));
+    CTT_TRY(ctt_lane_open(&u->lane[0]));
+    u->lanes = 1;
+    memcpy(d->kernel, ctt_cuda_kernels, sizeof(d->kernel));
+    CTT_TRY(ctt_cudnn_open(d));
+out:
+    return rc;
+}
+
+/* Whatever open_cuda() got to. */
+static void close_cuda(struct ctt_dev *d)
+{
+    struct ctt_cuda *u = d->own;
+
+    if (u->copy)
+        cudaDeviceSynchronize();
+    for (int i = 0; i < u->lanes; i++)
+        ctt_lane_close(&u->lane[i]);
+    ctt_cublas_close(u);
+    if (u->blas)
+        cublasLtDestroy(u->blas);
+    if (u->core) {
+        ctt_upload_close(u->core);
+        cudaFree(u->core->sum);
+        cudaFreeHost(u->core->host_sum);
+    }
+    if (u->copied)
+        cudaEventDestroy(u->copied);
+    if (u->copy)
+        cudaStreamDestroy(u->copy);
+    ctt_free(u->core);
+    ctt_free(u);
+    d->own = NULL;
+}
+
+const struct ctt_dev_kind ctt_dev_cuda = {
+    .name = "cuda",
+    .memory = &ctt_cuda_memory,
+    .open = open_cuda,
+    .close = close_cuda,
+    .forget = ctt_cudnn_forget,
+    .impl = ctt_cudnn_impl,
+    .sgemm = ctt_cublas_sgemm,
+};

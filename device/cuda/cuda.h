@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cuda.h: an open GPU, for the C files of the module.  C calls the libraries;
+ * .cu files hold kernels and their launchers only (kernels.h). */
+#ifndef CTT_CUDA_H
+#define CTT_CUDA_H
+
+#include "device/dev.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+enum { CTT_CUDA_LANES = 8 };
+
+/* Work in order.  Scratch is the memory that a call of this lane works in; it
+ * grows while shapes are new and never while work is recorded. */
+struct ctt_lane {
+    cudaStream_t  stream;
+    cudnnHandle_t dnn;
+    cudaEvent_t   event;
+    char         *scratch;
+    size_t        room;
+};
+
+struct ctt_cuda {
+    int                   device;
+    struct cudaDeviceProp prop;
+    cublasLtHandle_t      blas;
+    struct ctt_product_plan *products;   /* blas.c's */
+    struct ctt_lane       lane[CTT_CUDA_LANES];
+    int                   lanes, at;     /* made; the one at hand */
+    cudaStream_t          copy;          /* uploads beside other work */
+    cudaEvent_t           copied;
+    int                   recording;
+    struct ctt_dnn_plan  *plans;         /* dnn.c's: what its calls share */
+    struct ctt_core      *core;          /* core.h */
+};
+
+static inline struct ctt_cuda *ctt_cuda_of(struct ctt_dev *d)
+{
+    return (struct ctt_cuda *)d->own;
+}
+
+static inline struct ctt_lane *ctt_cuda_lane(struct ctt_dev *d)
+{
+    struct ctt_cuda *u = ctt_cuda_of(d);
+
+    return &u->lane[u->at];
+}
+
+/* Each needs an int rc and a label out.  The message names the call and, where
+ * a node is at hand, the node and its shapes: `c` is a struct ctt_call * or
+ * NULL. */
+#define CTT_CUDA(c, expr)                                               \
+    do {                                                                \
+        cudaError_t e_ = (expr);                                        \
+        if (e_ != cudaSuccess) {                                        \
+            rc = ctt_cuda_error(c, #expr, e_);                          \
+            goto out;                                                   \
+        }                                                               \
+    } while (0)
+#define CTT_CUDNN(c, expr)                                              \
+    do {                                                                \
+        cudnnStatus_t e_ = (expr);                                      \
+        if (e_ != CUDNN_STATUS_SUCCESS) {                               \
+            rc = ctt_cudnn_error(c, #expr, e_);                         \
+            goto out;                                                   \
+        }                                                               \
+    } while (0)
+#define CTT_CUBLAS(c, expr)                                             \
+    do {                                                                \
+        cublasStatus_t e_ = (expr);                                     \
+        if (e_ != CUBLAS_STATUS_SUCCESS) {                              \
+            rc = ctt_cublas_error(c, #expr, e_);                        \
+            goto out;                                                   \
+        }                                                               \
+    } while (0)
+int ctt_cuda_error(const struct ctt_call *c, const char *what, cudaError_t e);
+int ctt_cudnn_error(const struct ctt_call *c, const char *what,
+                    cudnnStatus_t e);
+int ctt_cublas_error(const struct ctt_call *c, const char *what,
+                     cublasStatus_t e);
+
+/* At least so many bytes of this lane's scratch, 256-byte aligned, not cleared,
+ * valid until the lane's next call of this function.  CTT_ENOMEM with the
+ * line on what was asked and is free. */
+int ctt_cuda_scratch(struct ctt_dev *d, const struct ctt_call *c, size_t bytes,
+                     void **out);
+
+/* dnn.c: conv and deconv by cuDNN. */
+ctt_kernel ctt_cudnn_conv_fwd, ctt_cudnn_conv_bwd;
+int  ctt_cudnn_open(struct ctt_dev *d);     /* sets entries of d->kernel */
+void ctt_cudnn_forget(void *cache);
+const char *ctt_cudnn_impl(const void *cache, enum ctt_pass pass);
+
+/* blas.c: convs that are one matrix product (1x1, stride 1, no padding) by
+ * cuBLASLt: y = x w' (+ bias, + y), dx = dy w, dw += dy' x.  1: done, 0: not
+ * such a call, or no algorithm for it. */
+int  ctt_cublas_try(struct ctt_dev *d, const struct ctt_call *c,
+                    enum ctt_pass pass);
+void ctt_cublas_close(struct ctt_cuda *u);    /* frees u->products */
+int  ctt_cublas_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
+                      float *c);
+
+/* own.c: every other op, by the kernels of kernels.h. */
+extern const ctt_kernels ctt_cuda_kernels;
+
+#endif

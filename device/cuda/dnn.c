@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * dnn.c: conv and deconv by cuDNN.  What a call needs is prepared when its
+ * shape is seen first; plans are shared by all calls, since cuDNN compiles a
+ * fused one for a second.  cuDNN gets dense tensors of one type: views, and
+ * what is of another type, are copied into scratch.  Channels need no padding:
+ * engines take any number of them.
+ *
+ * pool and norm stay with our own kernels, because what cuDNN has is not what
+ * these ops are.  Its running variance of a batch norm is that of n - 1, and it
+ * has no engine for, say, 5 channels.  Its backward passes want what a call
+ * does not keep from the forward pass: mean and deviation, or which value was
+ * the largest; they write the gradients of weights, which are to be added.
+ * What matches, pools forward and the mean back, it would compile for a second
+ * each, to no gain: they only move memory.
+ */
+#include "device/cuda/cuda.h"
+#include "device/cuda/dnn_plan.h"
+#include "device/cuda/kernels.h"
+#include "net/half.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A call that sees ever new shapes keeps the plans of the last few. */
+enum { PLANS = 16 };
+
+/* What stands in a call's cache. */
+struct cache {
+    struct ctt_dnn_plan *plan[PLANS];    /* the last found first */
+    char                 impl[CTT_PASSES][96];
+};
+
+/* ---- plans ---- */
+
+static int new_cache(const struct ctt_call *c)
+{
+    struct cache *k = *c->cache ? *c->cache : ctt_calloc(1, sizeof(*k));
+
+    *c->cache = k;
+    return k ? 0 : ctt_error(CTT_ENOMEM, "%s: out of memory", c->node->name);
+}
+
+static void let_go(struct ctt_dnn_plan *p)
+{
+    struct ctt_dnn_plan **at;
+
+    if (!p || --p->users > 0)
+        return;
+    for (at = p->list; *at != p;)
+        at = &(*at)->next;
+    *at = p->next;
+    ctt_dnn_plan_free(&p);
+}
+
+static void keep(struct cache *k, struct ctt_dnn_plan *p)
+{
+    p->users++;
+    let_go(k->plan[PLANS - 1]);
+    memmove(k->plan + 1, k->plan, (PLANS - 1) * sizeof(*k->plan));
+    k->plan[0] = p;
+}
+
+/* From the call's plans, from those of other calls, or a new one. */
+static int find_plan(struct ctt_dev *d, const struct ctt_call *c,
+                     const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
+{
+    struct ctt_dnn_plan **list = &ctt_cuda_of(d)->plans, *p;
+    struct ctt_dnn_site site = { .handle = ctt_cuda_lane(d)->dnn };
+    struct cache *k = *c->cache;
+    int rc = 0;
+
+    for (int i = 0; i < PLANS && k->plan[i]; i++)
+        if (memcmp(&k->plan[i]->key, key, sizeof(*key)) == 0) {
+            *out = k->plan[i];
+            return 0;
+        }
+    for (p = *list; p; p = p->next)
+        if (memcmp(&p->key, key, sizeof(*key)) == 0)
+            break;
+    if (!p) {
+        CTT_CUDNN(c, ctt_dnn_plan_new(&site, key, &p));
+        p->list = list;
+        p->next = *list;
+        *list = p;
+    }
+    keep(k, p);
+    *out = p;
+out:
+    return rc;
+}
+
+/* Says which code a pass runs on. */
+static void note(const struct ctt_call *c, enum ctt_pass pass, int more,
+                 const char *impl)
+{
+    char *s = ((struct cache *)*c->cache)->impl[pass];
+    size_t n = more ? strlen(s) : 0;
+
+    snprintf(s + n, sizeof(((struct cache *)0)->impl[0]) - n, "%s%s",
+             n ? " " : "", impl);
+}
+
+/* ---- scratch ---- */
+
+/* A tensor of the call, and as cuDNN takes it: itself, or a dense one of the
+ * right type at `at` in scratch. */
+struct part {
+    struct ctt_tensor own, t;
+    size_t            at;
+    int               moved;
+};
+
+static size_t take(size_t *all, int64_t bytes)
+{
+    size_t at = *all;
+
+    *all += (size_t)ctt_align(bytes, 256);
+    return at;
+}
+
+static struct part part(const struct ctt_tensor *own, enum ctt_dtype type,
+                        int move, size_t *all)
+{
+    struct part p = { .own = *own, .t = *own };
+
+    p.moved = move || own->ld != own->c || own->dtype != type ||
+              (uintptr_t)own->data % 16 != 0;
+    if (!p.moved)
+        return p;
+    p.t.dtype = type;
+    p.t.ld = own->c;
+    p.at = take(all, ctt_volume(own) * ctt_dtype_size(type));
+    return p;
+}
+
+static int copy(struct ctt_dev *d, const struct ctt_call *c,
+                struct ctt_tensor from, struct ctt_tensor to, int add)
+{
+    int rc = 0;
+
+    CTT_CUDA(c, (cudaError_t)ctt_launch_copy(from, to, add,
+                                             ctt_cuda_lane(d)->stream));
+out:
+    return rc;
+}
+
+/* Gives the parts their memory; read: the first so many are filled. */
+static int settle(struct ctt_dev *d, const struct ctt_call *c, char *scratch,
+                  struct part *p, int count, int read)
+{
+    int rc = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (!p[i].moved)
+            continue;
+        p[i].t.data = scratch + p[i].at;
+        if (i < read)
+            CTT_TRY(copy(d, c, p[i].own, p[i].t, 0));
+    }
+out:
+    return rc;
+}
+
+/* ---- y = conv x or its adjoint ---- */
+
+struct move {
+    enum ctt_conv_way way;
+    enum ctt_dtype    type;          /* it is computed in */
+    struct ctt_tensor x, y, plus;    /* plus.data NULL: none */
+    float            *bias;          /* or NULL */
+    int               act, add;
+};
+
+/* With all that is done to the result if an engine can, else without. */
+static int choose(struct ctt_dev *d, const struct ctt_call *c,
+                  const struct move *m, struct ctt_dnn_plan **p)
+{
+    struct ctt_dnn_key key = ctt_dnn_key(c, m->way, m->type);
+    int rc = 0;
+
+    key.plus = m->plus.data != NULL;
+    key.bias = m->bias != NULL;
+    key.act = m->act;
+    key.deterministic = d->deterministic;
+    CTT_TRY(find_plan(d, c, &key, p));
+    if (!(*p)->exec && (key.plus || key.bias || key.act)) {
+        key.plus = key.bias = key.act = 0;
+        CTT_TRY(find_plan(d, c, &key, p));
+    }
+    CTT_CHECK((*p)->exec, CTT_EUNSUP,
+              "%s: cuDNN has no engine for this convolution in %s",
+              c->node->name, ctt_dtype_word(m->type));
+out:
+    return rc;
+}
+
+/* What the plan left undone. */
+static int finish(struct ctt_dev *d, const struct ctt_call *c,
+                  const struct move *m, const struct ctt_tensor *y)
+{
+    int rc = 0;
+
+    CTT_CUDA(c, (cudaError_t)ctt_launch_finish(*y, m->plus, m->bias, m->act,
+                                               m->y, ctt_cuda_lane(d)->stream));
+out:
+    return rc;
+}
+
+enum { X, W, PLUS, Y, PARTS };
+
+/* Cuts up the scratch.  A result that something is still done with must not
+ * take the place of what that needs. */
+static size_t cut(const struct ctt_call *c, const struct move *m,
+                  const struct ctt_dnn_plan *p, struct part part_of[PARTS],
+                  size_t *room)
+{
+    int later = m->add || (!p->key.plus && m->plus.data == m->y.data);
+    size_t all = 0;
+
+    part_of[X] = part(&m->x, m->type, 0, &all);
+    part_of[W] = part(&c->w[0], m->type, 0, &all);
+    part_of[PLUS] = (struct part){ .own = m->plus };
+    if (p->key.plus)
+        part_of[PLUS] = part(&m->plus, m->type, 0, &all);
+    part_of[Y] = part(&m->y, m->type, later, &all);
+    *room = take(&all, p->room);
+    return all;
+}
+
+static int run_move(struct ctt_dev *d, const struct ctt_call *c,
+                    enum ctt_pass pass, const struct move *m)
+{
+    int small = m->way == CTT_TO_SMALL, rc = 0;
+    struct part part_of[PARTS];
+    struct ctt_dnn_plan *p;
+    void *scratch = NULL, *data[CTT_DNN_UIDS] = { NULL };
+    size_t room, all;
+
+    CTT_TRY(choose(d, c, m, &p));
+    note(c, pass, 0, p->impl);
+    all = cut(c, m, p, part_of, &room);
+    if (all)
+        CTT_TRY(ctt_cuda_scratch(d, c, all, &scratch));
+    CTT_TRY(settle(d, c, scratch, part_of, PARTS, Y));
+    data[small ? CTT_DNN_LARGE : CTT_DNN_SMALL] = part_of[X].t.data;
+    data[small ? CTT_DNN_SMALL : CTT_DNN_LARGE] = part_of[Y].t.data;
+    data[CTT_DNN_KERNEL] = part_of[W].t.data;
+    data[CTT_DNN_PLUS] = part_of[PLUS].t.data;
+    data[CTT_DNN_BIAS] = m->bias;
+    CTT_CUDNN(c, ctt_dnn_plan_run(ctt_cuda_lane(d)->dnn, p, data,
+                                  (char *)scratch + room));
+    if ((m->plus.data && !p->key.plus) || (m->bias && !p->key.bias) ||
+        (m->act && !p->key.act))
+        CTT_TRY(finish(d, c, m, &part_of[Y].t));
+    else if (part_of[Y].moved)
+        CTT_TRY(copy(d, c, part_of[Y].t, m->y, m->add));
+out:
+    return rc;
+}
+
+/* ---- weights ---- */
+
+/* An engine's result has the type of the images; the sum over the calls is made
+ * in floats. */
+static int run_weights(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int up = c->node->op == CTT_OP_DECONV, rc = 0;
+    struct move m = { .way = CTT_TO_WEIGHTS, .type = c->dout.dtype };
+    struct part part_of[3];
+    struct ctt_dnn_plan *p;
+    void *scratch, *data[CTT_DNN_UIDS] = { NULL };
+    size_t all = 0, room;
+
+    CTT_TRY(choose(d, c, &m, &p));
+    note(c, CTT_BWD, c->din[0].data != NULL, p->impl);
+    part_of[0] = part(up ? &c->dout : &c->in[0], m.type, 0, &all);
+    part_of[1] = part(up ? &c->in[0] : &c->dout, m.type, 0, &all);
+    part_of[2] = part(&c->dw[0], m.type, 1, &all);
+    room = take(&all, p->room);
+    CTT_TRY(ctt_cuda_scratch(d, c, all, &scratch));
+    CTT_TRY(settle(d, c, scratch, part_of, 3, 2));
+    data[CTT_DNN_LARGE] = part_of[0].t.data;
+    data[CTT_DNN_SMALL] = part_of[1].t.data;
+    data[CTT_DNN_KERNEL] = part_of[2].t.data;
+    CTT_CUDNN(c, ctt_dnn_plan_run(ctt_cuda_lane(d)->dnn, p, data,
+                                  (char *)scratch + room));
+    CTT_TRY(copy(d, c, part_of[2].t, c->dw[0], 1));
+out:
+    return rc;
+}
+
+static int run_bias(struct ctt_dev *d, const struct ctt_call *c)
+{
+    void *scratch;
+    int rc = 0;
+
+    CTT_TRY(ctt_cuda_scratch(d, c, ctt_launch_bias_bwd_scratch(c->dout),
+                             &scratch));
+    CTT_CUDA(c, (cudaError_t)ctt_launch_bias_bwd(c->dout, c->dw[1].data,
+                                                 scratch,
+                                                 ctt_cuda_lane(d)->stream));
+out:
+    return rc;
+}
+
+/* ---- kernels ---- */
+
+int ctt_cudnn_conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int up = c->node->op == CTT_OP_DECONV, rc = 0;
+    struct move m = {
+        .way = up ? CTT_TO_LARGE : CTT_TO_SMALL, .type = c->out.dtype,
+        .x = c->in[0], .y = c->out, .bias = c->w[1].data, .act = c->act,
+    };
+
+    CTT_TRY(new_cache(c));
+    CTT_TRY(ctt_cublas_try(d, c, CTT_FWD));
+    if (rc) {
+        note(c, CTT_FWD, 0, "cublaslt");
+        return 0;
+    }
+    if (c->node->plus)
+        m.plus = c->in[1];
+    CTT_TRY(run_move(d, c, CTT_FWD, &m));
+out:
+    return rc;
+}
+
+int ctt_cudnn_conv_bwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int up = c->node->op == CTT_OP_DECONV, rc = 0;
+    struct move m = {
+        .way = up ? CTT_TO_SMALL : CTT_TO_LARGE, .type = c->dout.dtype,
+        .x = c->dout, .y = c->din[0], .add = c->add & 1,
+    };
+
+    CTT_TRY(new_cache(c));
+    CTT_TRY(ctt_cublas_try(d, c, CTT_BWD));
+    if (rc) {
+        note(c, CTT_BWD, 0, "cublaslt");
+        return 0;
+    }
+    if (c->din[0].data)
+        CTT_TRY(run_move(d, c, CTT_BWD, &m));
+    if (c->node->plus && c->din[1].data && c->din[1].data != c->dout.data)
+        CTT_TRY(copy(d, c, c->dout, c->din[1], c->add >> 1 & 1));
+    if (c->dw[0].data)
+        CTT_TRY(run_weights(d, c));
+    if (c->dw[1].data)
+        CTT_TRY(run_bias(d, c));
+out:
+    return rc;
+}
+
+/* ---- the device ---- */
+
+int ctt_cudnn_open(struct ctt_dev *d)
+{
+    static const enum ctt_opcode ops[] = { CTT_OP_CONV, CTT_OP_DECONV };
+
+    for (size_t i = 0; i < CTT_LEN(ops); i++) {
+        d->kernel[CTT_FWD][ops[i]] = ctt_cudnn_conv_fwd;
+        d->kernel[CTT_BWD][ops[i]] = ctt_cudnn_conv_bwd;
+    }
+    return 0;
+}
+
+void ctt_cudnn_forget(void *cache)
+{
+    struct cache *k = cache;
+
+    for (int i = 0; i < PLANS; i++)
+        let_go(k->plan[i]);
+    ctt_free(k);
+}
+
+const char *ctt_cudnn_impl(const void *cache, enum ctt_pass pass)
+{
+    const struct cache *k = cache;
+
+    return *k->impl[pass] ? k->impl[pass] : "own";
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * error.c: failures of CUDA, cuDNN and cuBLASLt as one line: the call, the node
+ * with its shapes, and what the library says. */
+#include "device/cuda/cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct line {
+    char   text[200];
+    size_t used;
+};
+
+static void add(struct line *l, const char *what, const struct ctt_tensor *t)
+{
+    int n;
+
+    if (!t->data || l->used >= sizeof(l->text))
+        return;
+    n = snprintf(l->text + l->used, sizeof(l->text) - l->used,
+                 "%s%s %dx%dx%dx%dx%d", l->used ? ", " : "", what, (int)t->n,
+                 (int)t->d, (int)t->h, (int)t->w, (int)t->c);
+    l->used += n > 0 ? (size_t)n : 0;
+}
+
+static void describe(struct line *l, const struct ctt_call *c)
+{
+    add(l, "in", &c->in[0]);
+    add(l, "in", &c->in[1]);
+    add(l, "kernel", &c->w[0]);
+    add(l, "out", &c->out);
+    add(l, "dout", &c->dout);
+}
+
+/* what: the text of a call, of which the function's name is shown. */
+static int fail(const struct ctt_call *c, const char *what, int code,
+                const char *why)
+{
+    struct line l = { .used = 0 };
+    int name = (int)strcspn(what, "("), first = (int)strcspn(why, "\n");
+
+    if (!c)
+        return ctt_error(code, "device cuda: %.*s: %.*s", name, what, first,
+                         why);
+    describe(&l, c);
+    return ctt_error(code, "%s: %.*s (%s): %.*s", c->node->name, name, what,
+                     l.text, first, why);
+}
+
+/* A failure that lasts is reported by every later call; one that does not must
+ * not be found by the next. */
+int ctt_cuda_error(const struct ctt_call *c, const char *what, cudaError_t e)
+{
+    cudaGetLastError();
+    return fail(c, what, e == cudaErrorMemoryAllocation ? CTT_ENOMEM : CTT_EIO,
+                cudaGetErrorString(e));
+}
+
+/* The library's own text, where it has one, says which attribute it was. */
+int ctt_cudnn_error(const struct ctt_call *c, const char *what,
+                    cudnnStatus_t e)
+{
+    char more[160] = "", why[240];
+
+    cudnnGetLastErrorString(more, sizeof(more));
+    snprintf(why, sizeof(why), "%s%s%s", cudnnGetErrorString(e),
+             *more ? ": " : "", more);
+    return fail(c, what,
+                e == CUDNN_STATUS_ALLOC_FAILED ? CTT_ENOMEM : CTT_EIO, why);
+}
+
+int ctt_cublas_error(const struct ctt_call *c, const char *what,
+                     cublasStatus_t e)
+{
+    return fail(c, what,
+                e == CUBLAS_STATUS_ALLOC_FAILED ? CTT_ENOMEM : CTT_EIO,
+                cublasLtGetStatusName(e));
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * flat.c: work on flat blocks: the optimizer and what goes with it. */
+#include "device/cuda/core.h"
+#include "device/cuda/kernels.h"
+
+int ctt_cuda_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
+                  void *to, int64_t n)
+{
+    int rc = 0;
+
+    CTT_CUDA(NULL, ctt_launch_cast(from, type, to, n,
+                                   ctt_cuda_lane(d)->stream));
+out:
+    return rc;
+}
+
+int ctt_cuda_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
+                 void *to, int64_t n)
+{
+    int rc = 0;
+
+    CTT_CUDA(NULL, ctt_launch_sum(type, from, to, n,
+                                  ctt_cuda_lane(d)->stream));
+out:
+    return rc;
+}
+
+int ctt_cuda_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
+                        double *sum)
+{
+    struct ctt_core *k = ctt_cuda_of(d)->core;
+    cudaStream_t s = ctt_cuda_lane(d)->stream;
+    void *scratch;
+    int rc = 0;
+
+    CTT_TRY(ctt_cuda_scratch(d, NULL, ctt_launch_square_sum_scratch(f->n),
+                             &scratch));
+    CTT_CUDA(NULL, ctt_launch_square_sum(*f, k->sum, scratch, s));
+    CTT_CUDA(NULL, cudaMemcpyAsync(k->host_sum, k->sum, sizeof(*k->sum),
+                                   cudaMemcpyDeviceToHost, s));
+    CTT_CUDA(NULL, cudaStreamSynchronize(s));
+    *sum = *k->host_sum;
+out:
+    return rc;
+}
+
+int ctt_cuda_update(struct ctt_dev *d, const struct ctt_flat *f,
+                    const struct ctt_rule *rule)
+{
+    int rc = 0;
+
+    CTT_CUDA(NULL, ctt_launch_update(*f, *rule, ctt_cuda_lane(d)->stream));
+out:
+    return rc;
+}

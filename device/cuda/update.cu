@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * update.cu: the optimizer over the flat block of weights, each of its steps
+ * one kernel: the sum of squares (and the mask), and the update. */
+#include "device/cuda/kernels.h"
+#include "device/cuda/num.cuh"
+
+/* A byte of `how` is of 16 numbers: four pieces. */
+enum { PIECE = 4, PIECES = 4 };
+
+CTT_GPU void load4(const float *p, int64_t i, float *x)
+{
+    channels<PIECE>(p, i * PIECE, x);
+}
+
+CTT_GPU void store4(float *p, int64_t i, const float *x)
+{
+    *(cells<float, PIECE> *)(p + i * PIECE) = narrowed<float, PIECE>(x);
+}
+
+/* 0 if none of them is pruned. */
+CTT_GPU int mask4(const uint8_t *keep, int64_t i, float *g)
+{
+    cells<uint8_t, PIECE> k = *(const cells<uint8_t, PIECE> *)(keep +
+                                                              i * PIECE);
+    int pruned = 0;
+
+    CTT_UNROLL
+    for (int j = 0; j < PIECE; j++) {
+        pruned |= !k.x[j];
+        g[j] = k.x[j] ? g[j] : 0;
+    }
+    return pruned;
+}
+
+/* The sum over a block's threads, in a fixed order, to the first of them. */
+CTT_GPU double over_block(double x, double *shared)
+{
+    int t = threadIdx.x;
+
+    shared[t] = x;
+    for (int o = CTT_THREADS / 2; o > 0; o /= 2) {
+        __syncthreads();
+        if (t < o)
+            shared[t] += shared[t + o];
+    }
+    return shared[0];
+}
+
+static __global__ void __launch_bounds__(CTT_THREADS)
+square_part(struct ctt_flat f, double *part)
+{
+    __shared__ double shared[CTT_THREADS];
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    double sum = 0;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+         i < f.n / PIECE; i += step) {
+        float g[PIECE];
+        if (f.how[i / PIECES] == CTT_FIXED)
+            continue;
+        load4(f.dw, i, g);
+        if (f.keep && mask4(f.keep, i, g))
+            store4(f.dw, i, g);
+        CTT_UNROLL
+        for (int j = 0; j < PIECE; j++)
+            sum += (double)g[j] * (double)g[j];
+    }
+    sum = over_block(sum, shared);
+    if (threadIdx.x == 0)
+        part[blockIdx.x] = sum;
+}
+
+static __global__ void __launch_bounds__(CTT_THREADS)
+square_join(const double *part, int parts, double *to)
+{
+    __shared__ double shared[CTT_THREADS];
+    double sum = 0;
+
+    for (int i = threadIdx.x; i < parts; i += CTT_THREADS)
+        sum += part[i];
+    sum = over_block(sum, shared);
+    if (threadIdx.x == 0)
+        *to = sum;
+}
+
+static int square_parts(int64_t n)
+{
+    unsigned blocks = ctt_blocks(n / PIECE);
+
+    return (int)(blocks < 1024 ? blocks : 1024);
+}
+
+int ctt_launch_square_sum(struct ctt_flat f, double *sum, void *scratch,
+                          void *stream)
+{
+    int parts = square_parts(f.n);
+
+    CTT_LAUNCH(square_part, (unsigned)parts, stream, f, (double *)scratch);
+    CTT_LAUNCH(square_join, 1, stream, (const double *)scratch, parts, sum);
+    return (int)cudaGetLastError();
+}
+
+size_t ctt_launch_square_sum_scratch(int64_t n)
+{
+    return (size_t)square_parts(n) * sizeof(double);
+}
+
+static __global__ void __launch_bounds__(CTT_THREADS)
+update_sgd(struct ctt_flat f, struct ctt_sgd rule, float scale)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+         i < f.n / PIECE; i += step) {
+        float w[PIECE], g[PIECE], m[PIECE];
+        struct ctt_sgd s = rule;
+        int how = f.how[i / PIECES];
+        if (how == CTT_FIXED)
+            continue;
+        load4(f.w, i, w);
+        load4(f.dw, i, g);
+        load4(f.m, i, m);
+        s.decay = how == CTT_DECAYS ? s.decay : 0;
+        CTT_UNROLL
+        for (int j = 0; j < PIECE; j++)
+            w[j] = ctt_sgd_step(s, w[j], scale * g[j], &m[j]);
+        store4(f.m, i, m);
+        store4(f.w, i, w);
+    }
+}
+
+static __global__ void __launch_bounds__(CTT_THREADS)
+update_adam(struct ctt_flat f, struct ctt_adam rule, float scale)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+         i < f.n / PIECE; i += step) {
+        float w[PIECE], g[PIECE], m[PIECE], v[PIECE];
+        struct ctt_adam s = rule;
+        int how = f.how[i / PIECES];
+        if (how == CTT_FIXED)
+            continue;
+        load4(f.w, i, w);
+        load4(f.dw, i, g);
+        load4(f.m, i, m);
+        load4(f.v, i, v);
+        s.l2 = how == CTT_DECAYS ? s.l2 : 0;
+        s.decay = how == CTT_DECAYS ? s.decay : 0;
+        CTT_UNROLL
+        for (int j = 0; j < PIECE; j++)
+            w[j] = ctt_adam_step(s, w[j], scale * g[j], &m[j], &v[j]);
+        store4(f.v, i, v);
+        store4(f.m, i, m);
+        store4(f.w, i, w);
+    }
+}
+
+int ctt_launch_update(struct ctt_flat f, struct ctt_rule rule, void *stream)
+{
+    unsigned blocks = ctt_blocks(f.n / PIECE);
+
+    if (rule.is_adam)
+        CTT_LAUNCH(update_adam, blocks, stream, f, rule.adam, rule.scale);
+    else
+        CTT_LAUNCH(update_sgd, blocks, stream, f, rule.sgd, rule.scale);
+    return (int)cudaGetLastError();
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * upload.c: numbers from the program to the GPU and back.  What the program may
+ * change again at once is copied into locked memory first; what it has locked
+ * itself goes straight. */
+#include "device/cuda/core.h"
+#include "device/cuda/kernels.h"
+
+#include <string.h>
+
+enum { FLOAT = sizeof(float) };
+
+int ctt_upload_open(struct ctt_core *k)
+{
+    void *p;
+    int rc = 0;
+
+    for (int i = 0; i < 2; i++) {
+        CTT_CUDA(NULL, cudaMallocHost(&p, CTT_HALF * FLOAT));
+        k->half[i].host = p;
+        CTT_TRY(ctt_cuda_malloc("uploads", CTT_HALF * FLOAT, &p));
+        k->half[i].dev = p;
+        CTT_CUDA(NULL, cudaEventCreateWithFlags(&k->half[i].done,
+                                                cudaEventDisableTiming));
+    }
+    CTT_CUDA(NULL, cudaEventCreateWithFlags(&k->taken,
+                                            cudaEventDisableTiming));
+out:
+    return rc;
+}
+
+void ctt_upload_close(struct ctt_core *k)
+{
+    for (int i = 0; i < 2; i++) {
+        cudaFreeHost(k->half[i].host);
+        cudaFree(k->half[i].dev);
+        if (k->half[i].done)
+            cudaEventDestroy(k->half[i].done);
+    }
+    if (k->taken)
+        cudaEventDestroy(k->taken);
+    for (int i = 0; i < CTT_PINS; i++)
+        if (k->pin[i].p)
+            cudaHostUnregister((void *)k->pin[i].p);
+    cudaFree(k->ahead);
+}
+
+/* ---- memory that the program has locked ---- */
+
+/* It only makes uploads slower if the system refuses or the table is full. */
+int ctt_cuda_pin(struct ctt_dev *d, void *p, int64_t bytes)
+{
+    struct ctt_core *k = ctt_cuda_of(d)->core;
+    int i = 0;
+
+    while (i < CTT_PINS && k->pin[i].p)
+        i++;
+    if (i == CTT_PINS)
+        return 0;
+    if (cudaHostRegister(p, (size_t)bytes, cudaHostRegisterDefault) ==
+        cudaSuccess) {
+        k->pin[i].p = p;
+        k->pin[i].bytes = bytes;
+    }
+    cudaGetLastError();
+    return 0;
+}
+
+void ctt_cuda_unpin(struct ctt_dev *d, void *p)
+{
+    struct ctt_core *k = ctt_cuda_of(d)->core;
+
+    for (int i = 0; i < CTT_PINS; i++)
+        if (k->pin[i].p == p) {
+            cudaDeviceSynchronize();
+            cudaHostUnregister(p);
+            k->pin[i].p = NULL;
+        }
+}
+
+static int pinned(const struct ctt_core *k, const char *p, int64_t bytes)
+{
+    for (int i = 0; i < CTT_PINS; i++)
+        if (k->pin[i].p && p >= k->pin[i].p &&
+            p + bytes <= k->pin[i].p + k->pin[i].bytes)
+            return 1;
+    return 0;
+}
+
+/* ---- pieces ---- */
+
+/* The half whose turn it is, when nothing uses it any more. */
+static int next_half(struct ctt_core *k, struct ctt_half **out)
+{
+    struct ctt_half *h = &k->half[k->turn];
+    int rc = 0;
+
+    k->turn ^= 1;
+    CTT_CUDA(NULL, cudaEventSynchronize(h->done));
+    *out = h;
+out:
+    return rc;
+}
+
+int ctt_cuda_upload(struct ctt_dev *d, const void *from, void *to,
+                    int64_t bytes)
+{
+    struct ctt_core *k = ctt_cuda_of(d)->core;
+    cudaStream_t s = ctt_cuda_lane(d)->stream;
+    struct ctt_half *h = NULL;
+    int64_t n;
+    int rc = 0;
+
+    if (pinned(k, from, bytes)) {
+        CTT_CUDA(NULL, cudaMemcpyAsync(to, from, (size_t)bytes,
+                                       cudaMemcpyHostToDevice, s));
+        goto out;
+    }
+    for (int64_t at = 0; at < bytes; at += n) {
+        n = bytes - at < CTT_HALF * FLOAT ? bytes - at : CTT_HALF * FLOAT;
+        CTT_TRY(next_half(k, &h));
+        memcpy(h->host, (const char *)from + at, (size_t)n);
+        CTT_CUDA(NULL, cudaMemcpyAsync((char *)to + at, h->host, (size_t)n,
+                                       cudaMemcpyHostToDevice, s));
+        CTT_CUDA(NULL, cudaEventRecord(h->done, s));
+    }
+out:
+    return rc;
+}
+
+static int is_plain(const struct ctt_tensor *t)
+{
+    return t->dtype == CTT_F32 && t->ld == t->c;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* From number `at` of a tensor on, what fits into a half: whole rows, a part of
+ * a long one, or any part of a tensor without gaps. */
+static struct ctt_tensor piece(const struct ctt_tensor *t, int64_t at)
+{
+    struct ctt_tensor v = *t;
+    int64_t size = t->dtype == CTT_F32 ? 4 : 2, left = ctt_volume(t) - at;
+    int64_t row = at / t->c, j = at % t->c;
+
+    v.data = (char *)t->data + (row * t->ld + j) * size;
+    v.n = v.d = v.h = v.w = 1;
+    if (t->ld == t->c)
+        v.c = v.ld = least(left, CTT_HALF);
+    else if (t->c > CTT_HALF)
+        v.c = least(t->c - j, CTT_HALF);
+    else
+        v.n = least(left, CTT_HALF) / t->c;
+    return v;
+}
+
+/* The same shape, as floats without gaps. */
+static struct ctt_tensor floats(const float *p, const struct ctt_tensor *like)
+{
+    struct ctt_tensor v = *like;
+
+    v.data = (void *)p;
+    v.dtype = CTT_F32;
+    v.ld = v.c;
+    return v;
+}
+
+/* Floats in the GPU's memory into a tensor. */
+static int place(struct ctt_dev *d, const float *from,
+                 const struct ctt_tensor *to)
+{
+    cudaStream_t s = ctt_cuda_lane(d)->stream;
+    int rc = 0;
+
+    if (is_plain(to))
+        CTT_CUDA(NULL, cudaMemcpyAsync(to->data, from,
+                                       (size_t)ctt_volume(to) * FLOAT,
+                                       cudaMemcpyDeviceToDevice, s));
+    else
+        CTT_CUDA(NULL, ctt_launch_copy(floats(from, to), *to, 0, s));
+out:
+    return rc;
+}
+
+static int put_piece(struct ctt_dev *d, const float *from,
+                    const struct ctt_tensor *to)
+{
+    struct ctt_core *k = ctt_cuda_of(d)->core;
+    cudaStream_t s = ctt_cuda_lane(d)->stream;
+    size_t bytes = (size_t)ctt_volume(to) * FLOAT;
+    const float *source = from;
+    struct ctt_half *h = NULL;
+    int rc = 0;
+
+    CTT_TRY(next_half(k, &h));
+    if (!pinned(k, (const char *)from, (int64_t)bytes))
+        source = memcpy(h->host, from, bytes);
+    CTT_CUDA(NULL, cudaMemcpyAsync(h->dev, source, bytes,
+                                   cudaMemcpyHostToDevice, s));
+    CTT_TRY(place(d, h->dev, to));
+    CTT_CUDA(NULL, cudaEventRecord(h->done, s));
+out:
+    return rc;
+}
+
+static int get_piece(struct ctt_dev *d, const struct ctt_tensor *from,
+                    float *to)
+{
+    cudaStream_t s = ctt_cuda_lane(d)->stream;
+    struct ctt_half *h = NULL;
+    int rc = 0;
+
+    CTT_TRY(next_half(ctt_cuda_of(d)->core, &h));
+    CTT_CUDA(NULL, ctt_launch_copy(*from, floats(h->dev, from), 0, s));
+    CTT_CUDA(NULL, cudaMemcpyAsync(to, h->dev,
+                                   (size_t)ctt_volume(from) * FLOAT,
+                                   cudaMemcpyDeviceToHost, s));
+    CTT_CUDA(NULL, cudaEventRecord(h->done, s));
+out:
+    return rc;
+}
+
+/* 1 if these floats have been uploaded ahead. */
+static int is_ahead(const struct ctt_core *k, const float *from, int64_t n)
+{
+    return k->from && from >= k->from && from + n <= k->from + k->count;
+}
+
+/* A stretch that has been taken whole is forgotten: the program may have other
+ * numbers there now. */
+static int put_ahead(struct ctt_dev *d, const float *from,
+                     const struct ctt_tensor *to)
+{
+    struct ctt_cuda *u = ctt_cuda_of(d);
+    struct ctt_core *k = u->core;
+    cudaStream_t s = ctt_cuda_lane(d)->stream;
+    int rc = 0;
+
+    CTT_CUDA(NULL, cudaStreamWaitEvent(s, u->copied, 0));
+    CTT_TRY(place(d, k->ahead + (from - k->from), to));
+    CTT_CUDA(NULL, cudaEventRecord(k->taken, s));
+    k->left -= ctt_volume(to);
+    if (k->left <= 0)
+        k->from = NULL;
+out:
+    return rc;
+}
+
+int ctt_cuda_put(struct ctt_dev *d, const float *from,
+                 const struct ctt_tensor *to)
+{
+    struct ctt_tensor t;
+    int rc = 0;
+
+    if (is_ahead(ctt_cuda_of(d)->core, from, ctt_volume(to)))
+        return put_ahead(d, from, to);
+    if (is_plain(to))
+        return ctt_cuda_upload(d, from, to->data, ctt_volume(to) * FLOAT);
+    for (int64_t at = 0; at < ctt_volume(to); at += ctt_volume(&t)) {
+        t = piece(to, at);
+        CTT_TRY(put_piece(d, from + at, &t));
+    }
+out:
+    return rc;
+}
+
+int ctt_cuda_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
+{
+    cudaStream_t s = ctt_cuda_lane(d)->stream;
+    int64_t all = is_plain(from) ? 0 : ctt_volume(from);
+    struct ctt_tensor t;
+    int rc = 0;
+
+    if (is_plain(from))
+        CTT_CUDA(NULL, cudaMemcpyAsync(to, from->data,
+                                       (size_t)ctt_volume(from) * FLOAT,
+                                       cudaMemcpyDeviceToHost, s));
+    for (int64_t at = 0; at < all; at += ctt_volume(&t)) {
+        t = piece(from, at);
+        CTT_TRY(get_piece(d, &t, to + at));
+    }
+    CTT_CUDA(NULL, cudaStreamSynchronize(s));
+out:
+    return rc;
+}
+
+/* Room grows when a longer stretch comes than ever before. */
+static int grow(struct ctt_core *k, int64_t n)
+{
+    void *p;
+    int rc = 0;
+
+    if (n <= k->room)
+        return 0;
+    cudaFree(k->ahead);
+    k->ahead = NULL;
+    k->room = 0;
+    CTT_TRY(ctt_cuda_malloc("uploads", n * FLOAT, &p));
+    k->ahead = p;
+    k->room = n;
+out:
+    return rc;
+}
+
+int ctt_cuda_prefetch(struct ctt_dev *d, const float *from, int64_t n)
+{
+    struct ctt_cuda *u = ctt_cuda_of(d);
+    struct ctt_core *k = u->core;
+    int rc = 0;
+
+    k->from = NULL;
+    if (n == 0)
+        goto out;
+    CTT_TRY(grow(k, n));
+    CTT_CUDA(NULL, cudaStreamWaitEvent(u->copy, k->taken, 0));
+    CTT_CUDA(NULL, cudaMemcpyAsync(k->ahead, from, (size_t)n * FLOAT,
+                                   cudaMemcpyHostToDevice, u->copy));
+    CTT_CUDA(NULL, cudaEventRecord(u->copied, u->copy));
+    k->from = from;
+    k->count = k->left = n;
+out:
+    return rc;
+}
