@@ -33,7 +33,7 @@ files() {   # files REGEX FOLDER...: what is there of a kind
         [ -e "$f" ] && echo "$f"
     done
 }
-c_files=$(files '\.(c|h|def)$' $folders)
+c_files=$(files '\.(c|h|def|cc|cu|cuh)$' $folders)
 headers=$(files '\.h$' $folders)
 scripts=$(files '(\.(sh|am|ac|m4)|(^|/)(quickstart|run))$' \
           $folders m4 build-aux .ci quickstart autogen.sh configure.ac \
@@ -46,7 +46,7 @@ may_include() {
     net)      echo 'net/' ;;
     device)   echo 'net/|device/' ;;
     video)    echo 'net/|video/' ;;
-    libtrain) echo 'net/|device/(device|run|ewise)\.h|video/|libtrain/' ;;
+    libtrain) echo 'net/|device/(device|ewise|memory|run)\.h|video/|libtrain/' ;;
     infer)    echo 'net/|device/(device|run)\.h|infer/' ;;
     compress) echo 'net/|compress/|infer/infer\.h' ;;
     tools)    echo 'net/|device/(device|run)\.h|tools/|'\
@@ -81,6 +81,9 @@ LAPACKE  lapack[^>]*
 FFmpeg   libavformat/[^>]*
 scaling  libswscale/[^>]*
 CUnit    CUnit/[^>]*
+CUDA     cuda_runtime[^>]*
+cuDNN    cudnn[^>]*
+cuBLAS   cublas[^>]*
 END
 
 # 3. What a library must not do, and what nobody may.
@@ -123,7 +126,7 @@ for f in $c_files; do
         echo "$f:2" | refuse "does not say at its top what it is"
 done
 if ctags --version 2> /dev/null | grep -q Universal; then
-    ctags -x --c-kinds=f --fields=+ne --languages=C --langmap=C:.c.h \
+    ctags -x --c-kinds=f --fields=+ne --languages=C --langmap=C:.c.h.cc.cu.cuh \
         --_xformat='%{line} %{end} %{name} %{input}' $c_files |
         awk '$2 - $1 >= 100 {print $4 ":" $1 ": " $3}' |
         refuse "a function of more than 100 lines"
@@ -149,11 +152,16 @@ echo 'int main() {}' | $CXX -std=c++17 -x c++ -fsyntax-only - 2> /dev/null ||
 have_cunit=yes
 echo '#include <CUnit/Basic.h>' |
     $CC $HEADER_CFLAGS -x c -fsyntax-only - 2> /dev/null || have_cunit=no
+have_cuda=yes
+echo '#include <cudnn.h>' |
+    $CC $HEADER_CFLAGS -x c -fsyntax-only - 2> /dev/null ||
+    { have_cuda=no; note "headers of device/cuda (no CUDA)"; }
 for h in $headers; do
     # A header that includes a .c is the body of the files that include it.
     grep -qE '^ *# *include *".*\.c"' "$h" && continue
     case $h in
     *_tmpl.h) continue ;;    # likewise: what includes it defines its words
+    device/cuda/*) [ $have_cuda = yes ] || continue ;;
     tests/*)                 # read by C alone, with CUnit
         [ $have_cunit = yes ] || continue
         alone "$h" $CC -std=c11 -x c
@@ -168,7 +176,8 @@ done
 for f in $c_files $(files '\.net$' models) $(files '\.sh$' tests); do
     name=${f//./\\.}
     name=${name/%\\.c/(\\.c)?}
-    grep -qE "(^|[[:space:]])$name([[:space:]]|\$)" Makefile.am || echo "$f:1"
+    grep -qE "(^|[[:space:]])$name([[:space:]]|\$)" \
+        Makefile.am $(files '\.am$' tests) || echo "$f:1"
 done | refuse "is not in Makefile.am"
 
 # 7. Nothing binary in git, but small pictures of the documentation.

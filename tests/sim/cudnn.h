@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cudnn.h: of cuDNN 9 what device/cuda calls: the backend descriptors of
+ * convolutions, of what is done to their results, and of plans for them. */
+#ifndef CTT_SIM_CUDNN_H
+#define CTT_SIM_CUDNN_H
+
+#include "tests/sim/cuda_runtime_api.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CUDNN_MAJOR 9
+#define CUDNN_MINOR 19
+#define CUDNN_PATCHLEVEL 0
+
+typedef int cudnnStatus_t;
+#define CTT_SIM_DNN_STATUSES(X)                                         \
+    X(SUCCESS, 0) X(NOT_INITIALIZED, 1001) X(BAD_PARAM, 2000)           \
+    X(BAD_PARAM_NULL_POINTER, 2002)                                     \
+    X(BAD_PARAM_MISALIGNED_POINTER, 2003)                               \
+    X(BAD_PARAM_NOT_FINALIZED, 2004) X(BAD_PARAM_OUT_OF_BOUND, 2005)    \
+    X(BAD_PARAM_SIZE_INSUFFICIENT, 2006)                                \
+    X(BAD_PARAM_SHAPE_MISMATCH, 2008)                                   \
+    X(BAD_PARAM_DUPLICATED_ENTRIES, 2009)                               \
+    X(BAD_PARAM_ATTRIBUTE_TYPE, 2010)                                   \
+    X(BAD_PARAM_DESCRIPTOR_TYPE, 2012) X(NOT_SUPPORTED, 3000)           \
+    X(INTERNAL_ERROR, 4000) X(INTERNAL_ERROR_HOST_ALLOCATION_FAILED, 4003) \
+    X(EXECUTION_FAILED, 5000)
+#define X(name, value) CUDNN_STATUS_##name = value,
+enum {
+    CTT_SIM_DNN_STATUSES(X)
+    CUDNN_STATUS_ALLOC_FAILED =
+        CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED
+};
+#undef X
+#define CUDNN_STATUS_CATEGORY(status) ((status) / 1000 * 1000)
+
+CTT_SIM_HANDLE(cudnnHandle_t);
+typedef void *cudnnBackendDescriptor_t;
+
+typedef int cudnnDataType_t;
+enum { CUDNN_DATA_FLOAT = 0, CUDNN_DATA_HALF = 2, CUDNN_DATA_BFLOAT16 = 9 };
+
+typedef int cudnnConvolutionMode_t;
+enum { CUDNN_CONVOLUTION, CUDNN_CROSS_CORRELATION };
+
+typedef int cudnnPointwiseMode_t;
+enum {
+    CUDNN_POINTWISE_ADD = 0, CUDNN_POINTWISE_IDENTITY = 21,
+    CUDNN_POINTWISE_RELU_FWD = 100, CUDNN_POINTWISE_TANH_FWD = 101,
+    CUDNN_POINTWISE_SIGMOID_FWD = 102
+};
+
+typedef int cudnnBackendHeurMode_t;
+enum {
+    CUDNN_HEUR_MODE_INSTANT = 0, CUDNN_HEUR_MODE_B = 1,
+    CUDNN_HEUR_MODE_FALLBACK = 2, CUDNN_HEUR_MODE_A = 3
+};
+
+typedef int cudnnBackendNumericalNote_t;
+enum {
+    CUDNN_NUMERICAL_NOTE_TENSOR_CORE,
+    CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+    CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION,
+    CUDNN_NUMERICAL_NOTE_FFT, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC,
+    CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
+    CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6,
+    CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13,
+    CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP, CUDNN_NUMERICAL_NOTE_TYPE_COUNT
+};
+
+typedef int cudnnBackendAttributeType_t;
+enum {
+    CUDNN_TYPE_HANDLE, CUDNN_TYPE_DATA_TYPE, CUDNN_TYPE_BOOLEAN,
+    CUDNN_TYPE_INT64, CUDNN_TYPE_FLOAT, CUDNN_TYPE_DOUBLE,
+    CUDNN_TYPE_VOID_PTR, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_TYPE_HEUR_MODE,
+    CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_TYPE_POINTWISE_MODE,
+    CUDNN_TYPE_BACKEND_DESCRIPTOR, CUDNN_TYPE_CHAR, CTT_SIM_DNN_TYPES
+};
+
+typedef int cudnnBackendDescriptorType_t;
+enum {
+    CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR,
+    CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
+    CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR,
+    CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
+    CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+    CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+    CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+    CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR,
+    CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR,
+    CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_BACKEND_TENSOR_DESCRIPTOR,
+    CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, CTT_SIM_DNN_DESCRIPTORS
+};
+
+typedef int cudnnBackendAttributeName_t;
+enum {
+    CUDNN_ATTR_POINTWISE_MODE, CUDNN_ATTR_POINTWISE_MATH_PREC,
+    CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_ATTR_CONVOLUTION_CONV_MODE,
+    CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
+    CUDNN_ATTR_CONVOLUTION_POST_PADDINGS,
+    CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS,
+    CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
+    CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP,
+    CUDNN_ATTR_ENGINECFG_ENGINE,
+    CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+    CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+    CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+    CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
+    CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
+    CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
+    CUDNN_ATTR_OPERATION_POINTWISE_YDESC,
+    CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_ATTR_OPERATIONGRAPH_OPS,
+    CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_ATTR_TENSOR_DATA_TYPE,
+    CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_ATTR_TENSOR_STRIDES,
+    CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_ATTR_TENSOR_IS_VIRTUAL,
+    CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
+    CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
+    CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+    CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
+};
+
+size_t        cudnnGetVersion(void);
+const char   *cudnnGetErrorString(cudnnStatus_t status);
+void          cudnnGetLastErrorString(char *message, size_t max_size);
+cudnnStatus_t cudnnCreate(cudnnHandle_t *handle);
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle);
+cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream);
+
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t *d);
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t d);
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t d);
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t d,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type,
+                                       int64_t count, const void *values);
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t d,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type,
+                                       int64_t asked, int64_t *count,
+                                       void *values);
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
+                                  cudnnBackendDescriptor_t plan,
+                                  cudnnBackendDescriptor_t pack);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device.cc: the one simulated GPU and what it says of itself. */
+#include "tests/sim/inside.h"
+
+#include <cstdio>
+#include <cstring>
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    CTT_SIM_CUDA_ENTER();
+
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    CTT_SIM_CUDA_ENTER();
+
+    *device = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    CTT_SIM_CUDA_ENTER();
+
+    return ctt_sim_error(device ? cudaErrorInvalidDevice : cudaSuccess);
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
+{
+    CTT_SIM_CUDA_ENTER();
+    size_t room, total;
+
+    if (device)
+        return ctt_sim_error(cudaErrorInvalidDevice);
+    cudaMemGetInfo(&room, &total);
+    memset(prop, 0, sizeof(*prop));
+    snprintf(prop->name, sizeof(prop->name), "simulated GPU");
+    prop->totalGlobalMem = total;
+    prop->sharedMemPerBlock = 48 << 10;
+    prop->sharedMemPerMultiprocessor = 164 << 10;
+    prop->major = 8;
+    prop->multiProcessorCount = 4;
+    prop->warpSize = 32;
+    prop->maxThreadsPerBlock = 1024;
+    prop->maxThreadsDim[0] = prop->maxThreadsDim[1] = 1024;
+    prop->maxThreadsDim[2] = 64;
+    prop->maxGridSize[0] = 0x7fffffff;
+    prop->maxGridSize[1] = prop->maxGridSize[2] = 65535;
+    prop->maxThreadsPerMultiProcessor = 2048;
+    prop->asyncEngineCount = 2;
+    prop->concurrentKernels = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr,
+                                   int device)
+{
+    struct cudaDeviceProp prop;
+    cudaError_t e = cudaGetDeviceProperties(&prop, device);
+
+    if (e)
+        return e;
+    switch (attr) {
+    case cudaDevAttrMaxThreadsPerBlock:
+        *value = prop.maxThreadsPerBlock;
+        return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount:
+        *value = prop.multiProcessorCount;
+        return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = prop.major;
+        return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+        *value = prop.minor;
+        return cudaSuccess;
+    }
+    return ctt_sim_error(cudaErrorInvalidValue);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * dnn_engine.cc: simulated cuDNN: the engines that its heuristics name, among
+ * them those that a program must pass by: one that rounds its inputs, one that
+ * cannot be built, and one whose sums come in any order. */
+#include "tests/sim/dnn.h"
+
+#include <cstdlib>
+#include <string>
+
+using desc = ctt_sim_desc;
+
+#define FAIL(status, ...)                                               \
+    return ctt_sim_dnn_error(CUDNN_STATUS_##status, __VA_ARGS__)
+
+static std::string what;
+static bool known;
+
+void ctt_sim_dnn(const char *w)
+{
+    ctt_sim_entry entry(false);
+
+    what = w ? w : "";
+    known = true;
+}
+
+/* Whether the environment or a test has asked for this. */
+static bool asked(const char *word)
+{
+    const char *e = getenv("CTT_SIM_DNN");
+
+    if (!known)
+        what = e ? e : "";
+    known = true;
+    return what.find(word) != std::string::npos;
+}
+
+/* What cuDNN fuses: see device/cuda/dnn_plan.h. */
+static bool fusable(const std::vector<ctt_sim_dnn_op> &ops)
+{
+    int last = 0, stage;
+
+    for (size_t i = 1; i < ops.size(); i++) {
+        const ctt_sim_dnn_op &op = ops[i];
+        if (op.way != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR ||
+            op.x.uid != ops[i - 1].result().uid || !op.x.is_virtual)
+            return false;
+        stage = op.mode != CUDNN_POINTWISE_ADD ? 3
+                : op.b.dim[2] * op.b.dim[3] * op.b.dim[4] == 1 &&
+                  op.b.dim[0] == 1 && op.b.type == CUDNN_DATA_FLOAT ? 2 : 1;
+        if (stage <= last)
+            return false;
+        last = stage;
+    }
+    return ops.size() == 1 ||
+           ops[0].way !=
+               CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
+}
+
+/* Images have their channels side by side. */
+static bool channels_last(const ctt_sim_tensor &t)
+{
+    return t.dim[1] == 1 || t.step[1] == 1;
+}
+
+static bool done(const std::vector<ctt_sim_dnn_op> &ops)
+{
+    const ctt_sim_dnn_op &first = ops[0];
+
+    if (asked("none") || !fusable(ops) || (asked("plain") && ops.size() > 1))
+        return false;
+    if (first.way == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
+        return ops.size() == 1;
+    return channels_last(first.x) && channels_last(first.y);
+}
+
+cudnnStatus_t ctt_sim_dnn_choose(desc &heur)
+{
+    const desc &g = heur.desc(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+    int mode = heur.get<int>(CUDNN_ATTR_ENGINEHEUR_MODE);
+
+    if (g.type != CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)
+        FAIL(BAD_PARAM_DESCRIPTOR_TYPE, "heuristics of no graph");
+    if (!g.has(CUDNN_ATTR_OPERATIONGRAPH_HANDLE) &&
+        !heur.has(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP))
+        FAIL(BAD_PARAM, "heuristics for no device");
+    heur.ops = g.ops;
+    if (!done(g.ops))
+        return CUDNN_STATUS_SUCCESS;    /* and no results */
+    if (mode == CUDNN_HEUR_MODE_FALLBACK)
+        heur.engines = { CTT_SIM_FALLBACK };
+    else if (!asked("fallback"))
+        heur.engines = { CTT_SIM_ROUNDS, CTT_SIM_FAILS, CTT_SIM_ANY_ORDER,
+                         CTT_SIM_GOOD };
+    return CUDNN_STATUS_SUCCESS;
+}
+
+std::vector<cudnnBackendNumericalNote_t>
+ctt_sim_dnn_notes(const desc &engine)
+{
+    std::vector<cudnnBackendNumericalNote_t> notes;
+    bool narrow = engine.ops[0].x.type != CUDNN_DATA_FLOAT;
+
+    if (engine.engine == CTT_SIM_ROUNDS)
+        notes.push_back(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
+    if (engine.engine == CTT_SIM_ANY_ORDER)
+        notes.push_back(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+    if (narrow || engine.engine == CTT_SIM_ROUNDS)
+        notes.push_back(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    return notes;
+}
+
+cudnnStatus_t ctt_sim_dnn_build(desc &plan)
+{
+    static const int64_t workspace[CTT_SIM_ENGINES] = { 64, 64, 5000, 0, 256 };
+    const desc &config = plan.desc(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+
+    if (config.type != CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)
+        FAIL(BAD_PARAM_DESCRIPTOR_TYPE, "a plan of no configuration");
+    if (!plan.has(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) &&
+        !plan.has(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP))
+        FAIL(BAD_PARAM, "a plan for no device");
+    if (config.engine == CTT_SIM_FAILS)
+        FAIL(NOT_SUPPORTED, "engine %d", config.engine);
+    plan.ops = config.ops;
+    plan.engine = config.engine;
+    plan.workspace = workspace[config.engine];
+    return CUDNN_STATUS_SUCCESS;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * inside.h: what the files of the simulation share.  All of it is used with the
+ * lock held that ctt_sim_entry takes. */
+#ifndef CTT_SIM_INSIDE_H
+#define CTT_SIM_INSIDE_H
+
+#include "tests/sim/cuda_runtime_api.h"
+
+#ifdef __cplusplus
+
+#include "tests/sim/sim.h"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+using ctt_sim_work = std::function<void()>;
+
+/* Every function of the libraries begins with one.  refused: this is the call
+ * that was asked to fail.  When the last is left, device memory is closed. */
+struct ctt_sim_entry {
+    bool refused;
+    explicit ctt_sim_entry(bool may_fail = true);
+    ~ctt_sim_entry();
+};
+#define CTT_SIM_ENTER(failure)                                          \
+    ctt_sim_entry entry_;                                               \
+    if (entry_.refused)                                                 \
+        return (failure)
+#define CTT_SIM_CUDA_ENTER() CTT_SIM_ENTER(ctt_sim_error(cudaErrorUnknown))
+
+/* Remembers it for cudaGetLastError(), and returns it. */
+cudaError_t ctt_sim_error(cudaError_t e);
+
+/* Ends the program with one line: for what a GPU could not report either, but
+ * would do wrong. */
+[[noreturn]] void ctt_sim_die(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* What lives, by kind; `by` is 1 or -1. */
+enum ctt_sim_kind {
+    CTT_SIM_BLOCK, CTT_SIM_PINNED, CTT_SIM_STREAM, CTT_SIM_EVENT,
+    CTT_SIM_GRAPH, CTT_SIM_EXEC, CTT_SIM_DNN_HANDLE, CTT_SIM_DESCRIPTOR,
+    CTT_SIM_BLAS_HANDLE, CTT_SIM_BLAS_DESCRIPTOR, CTT_SIM_KINDS
+};
+void ctt_sim_count(enum ctt_sim_kind kind, int by);
+void ctt_sim_count_kernel();
+void ctt_sim_count_graph();
+
+/* memory.cc.  Work may touch device memory between open and the end of the
+ * entry.  is_device: whether all the bytes lie in one block that is in use;
+ * touches: whether any address of them could be the device's. */
+void ctt_sim_open();
+void ctt_sim_close();
+bool ctt_sim_is_device(const void *p, size_t bytes);
+bool ctt_sim_touches(const void *p, size_t bytes);
+bool ctt_sim_is_pinned(const void *p, size_t bytes);
+
+/* stream.cc.  A point in a stream's work: reached once it has done so much. */
+struct ctt_sim_mark {
+    std::shared_ptr<ctt_sim_cudaStream_t> stream;
+    uint64_t                              at;
+};
+
+/* graph.cc.  Work that was captured, each piece with those it comes after. */
+struct ctt_sim_node {
+    ctt_sim_work     work;
+    std::vector<int> after;
+};
+struct ctt_sim_recording {
+    std::vector<ctt_sim_node>        nodes;
+    std::set<ctt_sim_cudaStream_t *> streams;
+    ctt_sim_cudaStream_t            *origin;
+    enum cudaStreamCaptureMode       mode;
+    std::thread::id                  thread;
+    bool                             broken;
+};
+
+struct ctt_sim_op {
+    ctt_sim_work work;       /* or none: */
+    ctt_sim_mark wait;       /* nothing before this is reached */
+};
+struct ctt_sim_cudaStream_t {
+    std::deque<ctt_sim_op>           queue;    /* what is not yet done */
+    uint64_t                         given = 0, done = 0;
+    bool                             blocking = true;
+    std::shared_ptr<ctt_sim_recording> capture;
+    std::vector<int>                 last;     /* nodes that end it so far */
+};
+
+/* The stream of a handle; none if there is no such.  NULL has none. */
+std::shared_ptr<ctt_sim_cudaStream_t> ctt_sim_stream(cudaStream_t s);
+
+/* Work for a stream, which may be NULL, or for the graph it is captured in. */
+cudaError_t ctt_sim_give(cudaStream_t s, ctt_sim_work work);
+
+/* Does the work of a stream, of all streams. */
+cudaError_t ctt_sim_finish(cudaStream_t s);
+void ctt_sim_finish_all();
+
+/* One more piece for a stream that is not captured. */
+void ctt_sim_queue(ctt_sim_cudaStream_t &s, ctt_sim_op op);
+
+/* graph.cc.  The parts of these that are about captures.  forbidden: whether
+ * a capture is under way that forbids what may synchronize; the attempt breaks
+ * it.  legacy: the same for work of the NULL stream. */
+bool ctt_sim_forbidden();
+bool ctt_sim_forbidden_legacy();
+cudaError_t ctt_sim_capture(ctt_sim_cudaStream_t &s, ctt_sim_work work);
+cudaError_t ctt_sim_capture_wait(ctt_sim_cudaStream_t &s,
+                                 const std::shared_ptr<ctt_sim_recording> &of,
+                                 const std::vector<int> &last);
+void ctt_sim_capture_forget(ctt_sim_cudaStream_t &s);
+
+/* A number below n, by chance. */
+uint64_t ctt_sim_chance(uint64_t n);
+
+#endif
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kernel.cc: the threads of a simulated kernel.  One fiber runs the threads of
+ * a block one after the other; a thread that comes to a barrier keeps its fiber
+ * and the rest go on in another, until all wait there.  A kernel without
+ * barriers is therefore one plain loop. */
+#include "tests/sim/cuda_runtime.h"
+#include "tests/sim/inside.h"
+
+#ifndef __x86_64__
+#include <ucontext.h>
+#endif
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+static const size_t stack_bytes = 128 << 10;
+
+/* A place to go on from: swapcontext() would ask the kernel each time. */
+#ifdef __x86_64__
+using place = void *;    /* the stack, with what a call keeps on its top */
+
+extern "C" void ctt_sim_swap(place *from, place to);
+asm(R"(
+    .text
+    .type ctt_sim_swap, @function
+ctt_sim_swap:
+    push %rbp
+    push %rbx
+    push %r12
+    push %r13
+    push %r14
+    push %r15
+    mov %rsp, (%rdi)
+    mov %rsi, %rsp
+    pop %r15
+    pop %r14
+    pop %r13
+    pop %r12
+    pop %rbx
+    pop %rbp
+    ret
+    .size ctt_sim_swap, . - ctt_sim_swap
+)");
+
+static void swap(place *from, place *to)
+{
+    ctt_sim_swap(from, *to);
+}
+
+static void start(place *at, char *stack, size_t bytes, void (*f)())
+{
+    uintptr_t top = ((uintptr_t)stack + bytes) / 16 * 16;
+    void **p = (void **)top;
+
+    *--p = NULL;             /* f returns to nobody */
+    *--p = (void *)f;
+    for (int i = 0; i < 6; i++)
+        *--p = NULL;
+    *at = p;
+}
+#else
+using place = ucontext_t;
+
+static void swap(place *from, place *to)
+{
+    swapcontext(from, to);
+}
+
+static void start(place *at, char *stack, size_t bytes, void (*f)())
+{
+    getcontext(at);
+    at->uc_stack.ss_sp = stack;
+    at->uc_stack.ss_size = bytes;
+    at->uc_link = NULL;
+    makecontext(at, f, 0);
+}
+#endif
+
+struct fiber {
+    place                   context;
+    std::unique_ptr<char[]> stack;
+    void                   *fake;      /* AddressSanitizer's stack */
+    uint3                   thread;    /* that waits at a barrier in it */
+};
+
+static std::vector<std::unique_ptr<fiber>> fibers;    /* kept for later */
+static std::vector<size_t> waiting, idle;
+static size_t at;                     /* the fiber that runs */
+static place home;
+static const std::function<void()> *body;
+static unsigned next_thread, threads;
+static bool in_kernel;
+
+#ifdef __SANITIZE_ADDRESS__
+static const void *home_stack;
+static size_t home_bytes;
+static void *home_fake;
+
+static void leave(void **fake, const void *stack, size_t bytes)
+{
+    __sanitizer_start_switch_fiber(fake, stack, bytes);
+}
+static void arrive(void *fake, const void **stack, size_t *bytes)
+{
+    __sanitizer_finish_switch_fiber(fake, stack, bytes);
+}
+#define LEAVE_HOME(f) \
+    leave(&home_fake, (f).stack.get(), stack_bytes)
+#define BACK_HOME() arrive(home_fake, NULL, NULL)
+#define LEAVE_FIBER(f) leave(&(f).fake, home_stack, home_bytes)
+#define IN_FIBER(f) arrive((f).fake, &home_stack, &home_bytes)
+#else
+#define LEAVE_HOME(f) ((void)(f))
+#define BACK_HOME() ((void)0)
+#define LEAVE_FIBER(f) ((void)(f))
+#define IN_FIBER(f) ((void)(f))
+#endif
+
+static void to_fiber(size_t k)
+{
+    at = k;
+    LEAVE_HOME(*fibers[k]);
+    swap(&home, &fibers[k]->context);
+    BACK_HOME();
+}
+
+static void to_home(fiber &f)
+{
+    LEAVE_FIBER(f);
+    swap(&f.context, &home);
+    IN_FIBER(f);
+}
+
+void __syncthreads()
+{
+    fiber &f = *fibers[at];
+
+    if (!in_kernel)
+        ctt_sim_die("__syncthreads() outside a kernel");
+    f.thread = threadIdx;
+    waiting.push_back(at);
+    to_home(f);
+    threadIdx = f.thread;
+}
+
+static void run_threads()
+{
+    while (next_thread < threads) {
+        unsigned t = next_thread++;
+        threadIdx.x = t % blockDim.x;
+        threadIdx.y = t / blockDim.x % blockDim.y;
+        threadIdx.z = t / blockDim.x / blockDim.y;
+        (*body)();
+    }
+}
+
+/* A fiber lives on from block to block. */
+static void fiber_main()
+{
+    IN_FIBER(*fibers[at]);
+    for (;;) {
+        fiber &f = *fibers[at];
+        run_threads();
+        idle.push_back(at);
+        to_home(f);
+    }
+}
+
+static size_t any_fiber()
+{
+    size_t k;
+
+    if (idle.empty()) {
+        fibers.push_back(std::make_unique<fiber>());
+        fiber &f = *fibers.back();
+        f.stack.reset(new char[stack_bytes]);
+        start(&f.context, f.stack.get(), stack_bytes, fiber_main);
+        return fibers.size() - 1;
+    }
+    k = idle.back();
+    idle.pop_back();
+    return k;
+}
+
+static void run_block()
+{
+    std::vector<size_t> now;
+
+    next_thread = 0;
+    while (next_thread < threads)
+        to_fiber(any_fiber());
+    while (!waiting.empty()) {
+        if (waiting.size() != threads)
+            ctt_sim_die("%zu of %u threads of block %u came to a barrier",
+                        waiting.size(), threads, blockIdx.x);
+        now.swap(waiting);
+        waiting.clear();
+        for (size_t k : now)
+            to_fiber(k);
+    }
+}
+
+/* Blocks in an order by chance: they may not need one another. */
+static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f)
+{
+    uint64_t n = (uint64_t)grid.x * grid.y * grid.z;
+    uint64_t first = ctt_sim_chance(n), back = ctt_sim_chance(2);
+
+    gridDim = grid;
+    blockDim = block;
+    threads = block.x * block.y * block.z;
+    body = &f;
+    in_kernel = true;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t b = (first + (back ? n - i : i)) % n;
+        blockIdx.x = (unsigned)(b % grid.x);
+        blockIdx.y = (unsigned)(b / grid.x % grid.y);
+        blockIdx.z = (unsigned)(b / grid.x / grid.y);
+        run_block();
+    }
+    in_kernel = false;
+    ctt_sim_count_kernel();
+}
+
+static bool fits(dim3 grid, dim3 block)
+{
+    return grid.x && grid.y && grid.z && block.x && block.y && block.z &&
+           grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 &&
+           block.x <= 1024 && block.y <= 1024 && block.z <= 64 &&
+           (uint64_t)block.x * block.y * block.z <= 1024;
+}
+
+void ctt_sim_kernel(dim3 grid, dim3 block, cudaStream_t s,
+                    std::function<void()> f)
+{
+    ctt_sim_entry entry;
+
+    if (entry.refused)
+        ctt_sim_error(cudaErrorUnknown);
+    else if (!fits(grid, block))
+        ctt_sim_error(cudaErrorInvalidConfiguration);
+    else
+        ctt_sim_give(s, [=]() { run_grid(grid, block, f); });
+}
