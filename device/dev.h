@@ -31,6 +31,10 @@ struct ctt_dev_memory {
                           double *sum);
     int     (*update)(struct ctt_dev *d, const struct ctt_flat *f,
                       const struct ctt_rule *rule);
+    int     (*group_sums)(struct ctt_dev *d, const struct ctt_tensor *x,
+                          int64_t groups, double *sums);
+    int     (*group_fill)(struct ctt_dev *d, const float *value,
+                          int64_t groups, const struct ctt_tensor *y);
     int     (*sync)(struct ctt_dev *d);
     int     (*pin)(struct ctt_dev *d, void *p, int64_t bytes);
     void    (*unpin)(struct ctt_dev *d, void *p);
@@ -68,6 +72,11 @@ extern const struct ctt_dev_kind ctt_dev_cpu, ctt_dev_ref;
 /* module.c: the kind of a device whose code is a module "convtt-NAME.so"; an
  * error says where it was looked for. */
 int ctt_dev_module(const char *name, const struct ctt_dev_kind **out);
+
+/* apart.c: 1 if gradients of the call's inputs have numbers in common without
+ * being the same; the call's way back, an input at a time. */
+int ctt_is_shared(const struct ctt_call *c);
+int ctt_run_apart(struct ctt_dev *d, const struct ctt_call *c);
 
 /* widen.c: runs a kernel of floats on a call with numbers of 16 bits. */
 int ctt_widen(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,

@@ -243,10 +243,13 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
 {
     int rc = 0;
 
-    CTT_CHECK(d->kernel[pass][c->node->op], CTT_EUNSUP, "%s: '%s' has no kernel", c->node->name,
+    CTT_CHECK(d->kernel[pass][c->node->op], CTT_EUNSUP,
+              "%s: '%s' has no kernel", c->node->name,
               ctt_ops[c->node->op].name);
     if (!goes_along(d, c))
         return split(d, c);
+    if (pass == CTT_BWD && ctt_is_shared(c))
+        return ctt_run_apart(d, c);
     if (omp_get_max_threads() != d->threads)
         omp_set_num_threads(d->threads);    /* of this thread, for oneDNN */
     CTT_TRY(d->sum ? call_timed(d, c, pass) : call(d, c, pass));

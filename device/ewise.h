@@ -119,6 +119,15 @@ CTT_FN struct ctt_lstm ctt_lstm_bwd(struct ctt_lstm z, float c_old, float dh,
     return dz;
 }
 
+/* A running average, moved on by what is now.  What is not finite does not
+ * count: a step whose numbers overflow is left out, the average goes on. */
+CTT_FN float ctt_running(float old, float now, float momentum)
+{
+    float next = old + momentum * (now - old);
+
+    return ctt_choose(next - next == 0, next, old);
+}
+
 /* What a difference weighs in a loss, and the slope of that. */
 CTT_FN float ctt_square(float e)     { return e * e; }
 CTT_FN float ctt_square_bwd(float e) { return 2 * e; }

@@ -2,6 +2,7 @@
  * host.c: the program's own memory as that of a device. */
 #include "device/cpu/cast.h"
 #include "device/cpu/update.h"
+#include "net/half.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -77,8 +78,50 @@ static int sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
     return 0;
 }
 
+/* Stretch g of a tensor's rows. */
+static struct ctt_tensor stretch(const struct ctt_tensor *t, int64_t groups,
+                                 int64_t g)
+{
+    struct ctt_tensor s = *t;
+
+    s.n = ctt_rows(t) / groups;
+    s.d = s.h = s.w = 1;
+    s.data = (char *)t->data + g * s.n * t->ld * ctt_dtype_size(t->dtype);
+    return s;
+}
+
+static int group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
+                      int64_t groups, double *sums)
+{
+    (void)d;
+    for (int64_t g = 0; g < groups; g++) {
+        struct ctt_tensor t = stretch(x, groups, g);
+
+        sums[g] = 0;
+        for (int64_t i = 0; i < t.n; i++)
+            for (int64_t j = 0; j < t.c; j++)
+                sums[g] += (double)ctt_load(t.data, t.dtype, i * t.ld + j);
+    }
+    return 0;
+}
+
+static int group_fill(struct ctt_dev *d, const float *value, int64_t groups,
+                      const struct ctt_tensor *y)
+{
+    (void)d;
+    for (int64_t g = 0; g < groups; g++) {
+        struct ctt_tensor t = stretch(y, groups, g);
+
+        for (int64_t i = 0; i < t.n; i++)
+            for (int64_t j = 0; j < t.c; j++)
+                ctt_store(t.data, t.dtype, i * t.ld + j, value[g]);
+    }
+    return 0;
+}
+
 const struct ctt_dev_memory ctt_host_memory = {
     .shared = 1, .alloc = take, .free = give, .room = room, .clear = clear,
     .copy = copy, .put = put, .get = get, .cast = cast, .sum = sum,
     .square_sum = ctt_host_square_sum, .update = ctt_host_update,
+    .group_sums = group_sums, .group_fill = group_fill,
 };

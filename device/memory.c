@@ -91,6 +91,18 @@ int ctt_dev_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
     return n > 0 ? of(d)->sum(d, type, from, to, n) : 0;
 }
 
+int ctt_dev_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
+                       int64_t groups, double *sums)
+{
+    return groups > 0 ? of(d)->group_sums(d, x, groups, sums) : 0;
+}
+
+int ctt_dev_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
+                       const struct ctt_tensor *y)
+{
+    return groups > 0 ? of(d)->group_fill(d, value, groups, y) : 0;
+}
+
 int ctt_dev_sync(struct ctt_dev *d)
 {
     return of(d)->sync ? of(d)->sync(d) : 0;

@@ -46,6 +46,13 @@ int  ctt_dev_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
 int  ctt_dev_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
                  void *to, int64_t n);
 
+/* A tensor's rows in `groups` equal stretches, such as samples: the sum of
+ * each, which waits; every number of each set.  What a loss needs of it. */
+int  ctt_dev_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
+                        int64_t groups, double *sums);
+int  ctt_dev_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
+                        const struct ctt_tensor *y);
+
 /* Waits for all work. */
 int  ctt_dev_sync(struct ctt_dev *d);
 

@@ -40,13 +40,14 @@ out:
     return rc;
 }
 
-/* Asked before, because a system that lends more than it has ends the program
- * later. */
+/* Of host memory, because a system that lends more than it has ends the program
+ * later; another device says itself what it has not. */
 int ctt_run_fits(const struct ctt_run *r, int64_t bytes)
 {
     int rc = 0;
 
-    CTT_CHECK(bytes <= ctt_dev_room(r->dev), CTT_ENOMEM,
+    CTT_CHECK(!ctt_dev_shared(r->dev) || bytes <= ctt_dev_room(r->dev),
+              CTT_ENOMEM,
               "%d samples of %d steps need %lld MB, more than this machine has",
               r->n, r->room, (long long)(bytes >> 20));
 out:

@@ -13,7 +13,9 @@ static int64_t step_bytes(const struct ctt_slot *s)
     return s->size * ctt_dtype_size(s->type);
 }
 
-/* Bytes of history that node i has memory for. */
+/* Bytes of history that node i has memory for.  Where histories are packed one
+ * behind the other, each begins at a multiple of 64: numbers of 16 bits may be
+ * odd in number. */
 static int64_t old_bytes(const struct ctt_run *r, int i)
 {
     const struct ctt_slot *s = &r->slot[i];
@@ -32,7 +34,7 @@ int64_t ctt_run_history(const struct ctt_run *r)
     int64_t sum = 0;
 
     for (int i = 0; i < r->g->clip; i++)
-        sum += old_bytes(r, i);
+        sum += ctt_align(old_bytes(r, i), 64);
     return sum;
 }
 
@@ -46,7 +48,7 @@ int ctt_run_save(const struct ctt_run *r, char *to)
         if (n)
             CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, start(r, i) + r->cursor *
                                  step_bytes(&r->slot[i]) - n, to, n));
-        to += n;
+        to += ctt_align(n, 64);
     }
 out:
     return rc;
@@ -64,7 +66,7 @@ int ctt_run_load(struct ctt_run *r, const char *from)
                                  n));
         else if (n)
             CTT_TRY(ctt_dev_clear(r->dev, start(r, i) - n, n));
-        from = from ? from + n : NULL;
+        from = from ? from + ctt_align(n, 64) : NULL;
     }
 out:
     return rc;
@@ -161,6 +163,14 @@ int ctt_run_get(const struct ctt_run *r, int node, int step, int64_t rows,
     struct ctt_tensor t = rows_of(r, node, step, rows);
 
     return ctt_dev_get(r->dev, &t, to);
+}
+
+int ctt_run_sums(const struct ctt_run *r, int node, int step, int64_t rows,
+                 int64_t groups, double *sums)
+{
+    struct ctt_tensor t = rows_of(r, node, step, rows);
+
+    return ctt_dev_group_sums(r->dev, &t, groups, sums);
 }
 
 /* ---- what changes from batch to batch ---- */

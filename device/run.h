@@ -135,14 +135,15 @@ static inline int ctt_is_batch_norm(const struct ctt_node *n)
     return n->op == CTT_OP_NORM && n->attr.norm.kind == CTT_NORM_BATCH;
 }
 
-/* Bytes of all histories; those of the steps before the cursor written to `to`,
- * and the histories before step 0 read from `from` (NULL: zeros); all in the
- * device's memory. */
+/* Bytes of all histories, each from a multiple of 64 on; those of the steps
+ * before the cursor written to `to`, and the histories before step 0 read from
+ * `from` (NULL: zeros); all in the device's memory. */
 int64_t ctt_run_history(const struct ctt_run *r);
 int     ctt_run_save(const struct ctt_run *r, char *to);
 int     ctt_run_load(struct ctt_run *r, const char *from);
 
-/* CTT_ENOMEM if the device has less memory than so many bytes. */
+/* CTT_ENOMEM if the program's memory, where the values lie in it, is less than
+ * so many bytes. */
 int  ctt_run_fits(const struct ctt_run *r, int64_t bytes);
 
 /* What is refused where a component is bound: a batch norm. */
@@ -164,6 +165,10 @@ int  ctt_run_put(const struct ctt_run *r, int node, int step,
                  const float *from, int64_t rows);
 int  ctt_run_get(const struct ctt_run *r, int node, int step, int64_t rows,
                  float *to);
+
+/* The sums of equal stretches of those rows (ctt_dev_group_sums). */
+int  ctt_run_sums(const struct ctt_run *r, int node, int step, int64_t rows,
+                  int64_t groups, double *sums);
 
 /* Hands key, asks and their numbers to a device that cannot see them; without
  * own memory (bare) the caller does it before it runs a window. */

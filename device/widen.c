@@ -13,17 +13,13 @@ enum { BYTES = 2 << 20 };
  * image comes in parts too. */
 enum { SAMPLES, ROWS };
 
-/* What the kernel of an op reads on the way back: bit k input k, OUT its
- * result. */
-enum { IN0 = 1, IN1 = 2, IN2 = 4, OUT = 8 };
-
-static const struct { char unit, reads; } ops[CTT_NOPS] = {
-    [CTT_OP_CONV] = { SAMPLES, IN0 },       [CTT_OP_DECONV] = { SAMPLES, IN0 },
-    [CTT_OP_POOL] = { SAMPLES, IN0 | OUT }, [CTT_OP_NORM] = { ROWS, IN0 },
-    [CTT_OP_ACT] = { ROWS, OUT },           [CTT_OP_ADD] = { ROWS, 0 },
-    [CTT_OP_MUL] = { ROWS, IN0 | IN1 },     [CTT_OP_CONCAT] = { ROWS, 0 },
-    [CTT_OP_LSTM] = { ROWS, IN0 | IN1 },    [CTT_OP_DROPOUT] = { ROWS, 0 },
-    [CTT_OP_MIX] = { SAMPLES, IN2 },        [CTT_OP_LOSS] = { ROWS, IN0 | IN1 },
+static const char units[CTT_NOPS] = {
+    [CTT_OP_CONV] = SAMPLES, [CTT_OP_DECONV] = SAMPLES,
+    [CTT_OP_POOL] = SAMPLES, [CTT_OP_NORM] = ROWS,
+    [CTT_OP_ACT] = ROWS,     [CTT_OP_ADD] = ROWS,
+    [CTT_OP_MUL] = ROWS,     [CTT_OP_CONCAT] = ROWS,
+    [CTT_OP_LSTM] = ROWS,    [CTT_OP_DROPOUT] = ROWS,
+    [CTT_OP_MIX] = SAMPLES,  [CTT_OP_LOSS] = ROWS,
 };
 
 /* 1 if the numbers of a call cannot come in parts: they make statistics, chance
@@ -132,13 +128,11 @@ static void take_forward(struct job *j)
 
 static unsigned reads(const struct ctt_call *c)
 {
-    const struct ctt_node *n = c->node;
+    unsigned din = 0;
 
-    if ((n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV) && !c->dw[0].data)
-        return 0;
-    if (n->op == CTT_OP_POOL && n->attr.pool.kind == CTT_POOL_AVG)
-        return 0;
-    return (unsigned)ops[n->op].reads;
+    for (int k = 0; k < c->node->nin; k++)
+        din |= c->din[k].data ? 1u << k : 0;
+    return ctt_reads(c->node, din, c->dw[0].data != NULL);
 }
 
 /* What a conv added lies where its result does, and so does its gradient, which
@@ -158,7 +152,7 @@ static void take_backward(struct job *j)
 
     for (int k = 0; k < c->node->nin; k++)
         take(j, &c->in[k], &j->wide.in[k], read >> k & 1 ? READ : 0);
-    take(j, &c->out, &j->wide.out, read & OUT ? READ : 0);
+    take(j, &c->out, &j->wide.out, read & CTT_READS_OUT ? READ : 0);
     take(j, &c->also, &j->wide.also, 0);
     take(j, &c->dalso, &j->wide.dalso, READ);
     take(j, &c->dout, &j->wide.dout, READ);
@@ -263,7 +257,7 @@ static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
     int rc = 0;
     float *room;
 
-    j.unit = is_whole(c) ? SAMPLES : ops[c->node->op].unit;
+    j.unit = is_whole(c) ? SAMPLES : units[c->node->op];
     j.units = j.unit == ROWS ? ctt_rows(&c->out) : c->out.n;
     for (int k = 0; k < c->node->nw; k++)
         if (ctt_is_16bit(&c->w[k]))
@@ -278,57 +272,6 @@ static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
         load(d, &j, room, from, left < j.step ? left : j.step);
         CTT_TRY(kernel(d, &j.wide));
         store(d, &j);
-    }
-out:
-    return rc;
-}
-
-/* ---- gradients that overlap ---- */
-
-/* Whether two views have numbers in common but are not the same: slices of one
- * value, or its steps. */
-static int overlap(const struct ctt_tensor *a, const struct ctt_tensor *b)
-{
-    int64_t size = ctt_dtype_size(a->dtype), gap, column;
-
-    if (!ctt_is_16bit(a) || !ctt_is_16bit(b) || same(a, b))
-        return 0;
-    if ((uintptr_t)a->data > (uintptr_t)b->data) {
-        const struct ctt_tensor *t = a;
-        a = b;
-        b = t;
-    }
-    gap = (int64_t)((uintptr_t)b->data - (uintptr_t)a->data) / size;
-    if (gap >= (ctt_rows(a) - 1) * a->ld + a->c)
-        return 0;
-    column = gap % a->ld;
-    return a->ld != b->ld || column < a->c || column + b->c > a->ld;
-}
-
-static int any_overlap(const struct ctt_call *c)
-{
-    for (int k = 0; k < c->node->nin; k++)
-        for (int i = 0; i < k; i++)
-            if (overlap(&c->din[i], &c->din[k]))
-                return 1;
-    return 0;
-}
-
-/* A copy of one would not see what is added to the other, so each gradient has
- * a call of its own. */
-static int run_each(struct ctt_dev *d, ctt_kernel *kernel,
-                    const struct ctt_call *c)
-{
-    struct ctt_call one = *c;
-    int rc = 0;
-
-    for (int k = 0; k < c->node->nin; k++) {
-        for (int i = 0; i < c->node->nin; i++)
-            one.din[i].data = i == k ? c->din[i].data : NULL;
-        if (one.din[k].data)
-            CTT_TRY(run(d, kernel, &one, CTT_BWD));
-        for (int i = 0; i < c->node->nw && one.din[k].data; i++)
-            one.dw[i].data = NULL;
     }
 out:
     return rc;
@@ -366,7 +309,5 @@ int ctt_widen(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
 {
     if (c->node->op == CTT_OP_WINDOW)
         return ctt_widen_window(d, c, pass);
-    if (pass == CTT_BWD && any_overlap(c))
-        return run_each(d, kernel, c);
     return run(d, kernel, c, pass);
 }

@@ -83,18 +83,37 @@ static struct ctt_tensor rows_of(const struct ctt_exec *x, int node, int step,
 }
 
 /* Where the caller writes, nobody else may overwrite. */
+static int claim(const struct ctt_exec *x, int node)
+{
+    int of = x->r->slot[node].alias;
+
+    if (!x->way->seeding || !x->way->sole[of])
+        return 0;
+    x->way->sole[of] = 0;
+    x->way->soles++;
+    return clear(x, of);
+}
+
 int ctt_exec_put_grad(const struct ctt_exec *x, int node, int step,
                       const float *from, int64_t rows)
 {
     struct ctt_tensor t = rows_of(x, node, step, rows);
-    int of = x->r->slot[node].alias, rc = 0;
+    int rc = 0;
 
-    if (x->way->seeding && x->way->sole[of]) {
-        x->way->sole[of] = 0;
-        x->way->soles++;
-        CTT_TRY(clear(x, of));
-    }
+    CTT_TRY(claim(x, node));
     CTT_TRY(ctt_dev_put(x->r->dev, from, &t));
+out:
+    return rc;
+}
+
+int ctt_exec_fill_grad(const struct ctt_exec *x, int node, int step,
+                       const float *value, int64_t groups, int64_t rows)
+{
+    struct ctt_tensor t = rows_of(x, node, step, rows);
+    int rc = 0;
+
+    CTT_TRY(claim(x, node));
+    CTT_TRY(ctt_dev_group_fill(x->r->dev, value, groups, &t));
 out:
     return rc;
 }
@@ -120,7 +139,7 @@ int ctt_way_carry_in(struct ctt_exec *x)
         if (n)
             CTT_TRY(ctt_dev_sum(x->r->dev, x->r->slot[i].type, from,
                                 grad(x, i, steps) - n, old_numbers(x, i)));
-        from += n;
+        from += ctt_align(n, 64);
     }
 out:
     return rc;
@@ -137,7 +156,7 @@ int ctt_way_carry_out(struct ctt_exec *x)
         if (n)
             CTT_TRY(ctt_dev_copy(x->r->dev, CTT_WITHIN, grad(x, i, 0) - n, to,
                                  n));
-        to += n;
+        to += ctt_align(n, 64);
     }
 out:
     return rc;

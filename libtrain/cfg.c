@@ -56,7 +56,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "prediction 4, with --keep auto what suits", 0, 4096, .arg = "STEPS" },
     { "memory", CTT_STRING, FIELD(memory), "", "with --keep auto: most memory "
       "for values and gradients, such as 900M or 2G; not given: 3/4 of the "
-      "machine's", .arg = "SIZE" },
+      "machine's, or of what is free on the GPU", .arg = "SIZE" },
     { "amp", CTT_CHOICE, FIELD(amp), "O0", "mixed precision: O0: all fp32; O1: "
       "by op, weights kept in fp32; O2: every value in 16 bits but losses",
       .choices = amps, .arg = "LEVEL" },

@@ -98,8 +98,7 @@ static int make_memory(struct ctt_exec *x)
     char *dw = NULL;
     int rc = 0;
 
-    if (ctt_dev_shared(d))
-        CTT_TRY(ctt_run_fits(x->r, y->plan.bytes));
+    CTT_TRY(ctt_run_fits(x->r, y->plan.bytes));
     y->part = ctt_calloc(parts, sizeof(*y->part));
     y->at = ctt_calloc(parts, sizeof(*y->at));
     y->which = ctt_calloc((size_t)y->asks + 1, sizeof(*y->which));
@@ -339,8 +338,7 @@ int ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job)
                           x->r->g->weights * (int64_t)sizeof(float)));
     for (int k = y->parts - 1; k >= 0; k--) {
         enter(x, job, k);
-        if (k < y->dropped)
-            CTT_TRY(again(x, job, k));
+        CTT_TRY(k < y->dropped ? again(x, job, k) : ctt_run_tell(x->r));
         CTT_TRY(ctt_way_replay(x, CTT_PHASE_CLEAR, ctt_way_clear));
         CTT_TRY(seed(x, job, k));
         CTT_TRY(ctt_way_replay(x, CTT_PHASE_BACK, back));

@@ -19,8 +19,7 @@ struct ctt_memory {
                           the clip where a norm takes its statistics) */
     int     keep;      /* windows whose values stay: a number, or all, or auto:
                           what fits into bytes, recomputing the least */
-    int64_t bytes;     /* for values and gradients; 0: 3/4 of what the device
-                          has */
+    int64_t bytes;     /* for values and gradients; 0: ctt_exec_room() */
     const enum ctt_dtype *type;    /* of a node's values and gradients, must
                                       stay; NULL: floats */
 };
@@ -67,6 +66,13 @@ void ctt_exec_close(struct ctt_exec **x);
 struct ctt_memory_plan { int window, windows, kept, parts; int64_t bytes; };
 struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x);
 
+/* Bytes that values and gradients should take at most: 3/4 of what the device
+ * has, as kernels and copies need some too. */
+static inline int64_t ctt_exec_room(const struct ctt_dev *dev)
+{
+    return ctt_dev_room(dev) / 4 * 3;
+}
+
 /* Bytes of values and gradients that the same would take, of which none is
  * taken; dev NULL: m->bytes must not be 0 with CTT_KEEP_AUTO. */
 int  ctt_exec_bytes(const struct ctt_graph *g, struct ctt_dev *dev, int n,
@@ -87,10 +93,13 @@ int  ctt_exec_blame(struct ctt_exec *x, const struct ctt_job *job, int loss);
 int  ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job);
 
 /* The gradient of a node's value at a step of the window (ask 0 after clip), in
- * the device's memory; and rows of it from the program, as of ctt_run_put(). */
+ * the device's memory; and rows of it from the program, as of ctt_run_put(), or
+ * one number for each stretch of them (ctt_dev_group_fill). */
 void *ctt_exec_grad(const struct ctt_exec *x, int node, int step);
 int   ctt_exec_put_grad(const struct ctt_exec *x, int node, int step,
                         const float *from, int64_t rows);
+int   ctt_exec_fill_grad(const struct ctt_exec *x, int node, int step,
+                         const float *value, int64_t groups, int64_t rows);
 int   ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
                         int64_t rows, float *to);
 

@@ -85,7 +85,7 @@ static int too_small(const struct ctt_way *y, const struct ctt_run *r,
 static int choose(struct ctt_way *y, const struct ctt_run *r,
                   const struct ctt_memory *m)
 {
-    int64_t bytes = m->bytes > 0 ? m->bytes : ctt_dev_room(r->dev) / 4 * 3;
+    int64_t bytes = m->bytes > 0 ? m->bytes : ctt_exec_room(r->dev);
     int from = m->window > 0 && m->window < y->room ? m->window : y->room;
     int whole = y->norm && from == y->room;
     int to = m->window > 0 || whole ? from : 1, least = y->room + 1;

@@ -105,7 +105,8 @@ struct trial {
     int                         longest;
 };
 
-/* Whether training with these settings would find the memory. */
+/* Whether training with these settings would find the memory, and leave some
+ * for the rest. */
 static int would_fit(const struct trial *t, const struct ctt_train_cfg *cfg)
 {
     struct ctt_size size = t->task->size(cfg, t->longest);
@@ -124,7 +125,7 @@ static int would_fit(const struct trial *t, const struct ctt_train_cfg *cfg)
 out:
     ctt_amp_free(&plan);
     ctt_graph_free(&g);
-    return rc >= 0 && bytes <= ctt_dev_room(t->dev);
+    return rc >= 0 && bytes <= ctt_exec_room(t->dev);
 }
 
 static int smaller_batch(const struct trial *t, struct ctt_train_cfg *cfg)

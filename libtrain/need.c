@@ -46,45 +46,25 @@ int ctt_way_wants(const struct ctt_graph *g, const char *need, int node)
     return want;
 }
 
-/* What the kernel of an op reads on the way back: bit k input k, OUT its
- * result.  WEIGHTS: only if it has a gradient of weights to give.  OTHER: only
- * if the other input has a gradient. */
-enum { IN0 = 1, IN1 = 2, IN2 = 4, OUT = 8, WEIGHTS = 16, OTHER = 32 };
-
-static const char reads[CTT_NOPS] = {
-    [CTT_OP_CONV] = IN0 | WEIGHTS, [CTT_OP_DECONV] = IN0 | WEIGHTS,
-    [CTT_OP_POOL] = IN0 | OUT,     [CTT_OP_NORM] = IN0,
-    [CTT_OP_ACT] = OUT,            [CTT_OP_MUL] = IN0 | IN1 | OTHER,
-    [CTT_OP_LSTM] = IN0 | IN1,     [CTT_OP_MIX] = IN2,
-    [CTT_OP_LOSS] = IN0 | IN1,
-};
-
-static int reads_input(const struct ctt_graph *g, const char *need, int node,
-                       int k)
+static unsigned reads(const struct ctt_node *n, const char *need)
 {
-    const struct ctt_node *n = &g->node[node];
+    unsigned din = 0;
 
-    if (k > 2 || !(reads[n->op] >> k & 1))
-        return 0;
-    if (n->op == CTT_OP_POOL && n->attr.pool.kind == CTT_POOL_AVG)
-        return 0;
-    if (reads[n->op] & WEIGHTS)
-        return !(n->fixed & 1);
-    return !(reads[n->op] & OTHER) || need[n->in[1 - k]];
+    for (int k = 0; k < n->nin; k++)
+        din |= need[n->in[k]] ? 1u << k : 0;
+    return ctt_reads(n, din, !(n->fixed & 1));
 }
 
 void ctt_way_kept(const struct ctt_graph *g, const char *need, char *kept)
 {
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
+        unsigned r = ctt_way_wants(g, need, i) ? reads(n, need) : 0;
 
-        if (!ctt_way_wants(g, need, i))
-            continue;
         for (int k = 0; k < n->nin; k++)
-            if (reads_input(g, need, i, k))
+            if (r >> k & 1)
                 kept[n->in[k]] = 1;
-        if (reads[n->op] & OUT &&
-            (n->op != CTT_OP_POOL || n->attr.pool.kind == CTT_POOL_MAX))
+        if (r & CTT_READS_OUT)
             kept[i] = 1;
     }
 }

@@ -65,8 +65,12 @@ static int open_val(struct ctt_trainer *t)
 
     if (!t->val)
         return no_val(t);
-    CTT_TRY(t->task->test_open(t->m->g, t->optim->flat.w, t->cfg, t->dev,
-                               t->val, &t->test));
+    rc = t->task->test_open(t->m->g, t->optim->flat.w, t->cfg, t->dev, t->val,
+                            &t->test);
+    if (rc == CTT_ENOMEM)
+        ctt_error(rc, "%s (to test on clips; a smaller --val-batch helps)",
+                  ctt_errmsg());
+    CTT_TRY(rc);
     t->best = ctt_calloc((size_t)t->m->g->weights, sizeof(float));
     CTT_TRY(t->best ? 0 : CTT_ENOMEM);
 out:

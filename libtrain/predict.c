@@ -147,9 +147,9 @@ static int open_exec(struct ctt_predict *s, const float *w,
     all.type = ctt_amp_types(s->amp, s->cfg);
     CTT_TRY(ctt_exec_open(s->g, dev, w, n, s->frames - 1, 0, &all, &s->x));
     window = ctt_exec_plan(s->x).window;
-    s->row = ctt_calloc((size_t)window * (size_t)n,
-                        floats_of(s, s->loss) * sizeof(*s->row));
-    CTT_TRY(s->row ? 0 : CTT_ENOMEM);
+    s->losses = ctt_calloc((size_t)window * (size_t)n, sizeof(*s->losses));
+    s->grads = ctt_calloc((size_t)window * (size_t)n, sizeof(*s->grads));
+    CTT_TRY(s->losses && s->grads ? 0 : CTT_ENOMEM);
 out:
     return rc;
 }
@@ -189,7 +189,8 @@ void ctt_predict_close(struct ctt_predict **s)
     ctt_amp_free(&(*s)->amp);
     ctt_graph_free(&(*s)->g);
     ctt_free((*s)->truth);
-    ctt_free((*s)->row);
+    ctt_free((*s)->losses);
+    ctt_free((*s)->grads);
     ctt_free(*s);
     *s = NULL;
 }
@@ -223,14 +224,13 @@ out:
 static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     struct ctt_predict *s = arg;
-    size_t floats = floats_of(s, s->loss);
-    const float *loss = s->row;
-    int rc = ctt_run_get(x->r, s->loss, 0, rows_of(s, s->loss, p), s->row);
+    int frames = p->steps * s->batch->n;
+    int rc = ctt_run_sums(x->r, s->loss, 0, rows_of(s, s->loss, p), frames,
+                          s->losses);
 
-    for (int k = 0; rc >= 0 && k < p->steps * s->batch->n; k++, loss += floats)
-        for (size_t i = 0; i < floats && s->batch->length[k % s->batch->n];
-             i++)
-            s->sum += (double)loss[i];
+    for (int k = 0; rc >= 0 && k < frames; k++)
+        if (s->batch->length[k % s->batch->n])
+            s->sum += s->losses[k];
     return rc;
 }
 
@@ -238,14 +238,13 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
     const struct ctt_predict *s = arg;
-    size_t floats = floats_of(s, s->loss);
     float one = s->rows ? (float)(s->scale / (double)s->rows) : 0;
-    float *g = s->row;
+    int frames = p->steps * s->batch->n;
 
-    for (int k = 0; k < p->steps * s->batch->n; k++, g += floats)
-        for (size_t i = 0; i < floats; i++)
-            g[i] = s->batch->length[k % s->batch->n] ? one : 0;
-    return ctt_exec_put_grad(x, s->loss, 0, s->row, rows_of(s, s->loss, p));
+    for (int k = 0; k < frames; k++)
+        s->grads[k] = s->batch->length[k % s->batch->n] ? one : 0;
+    return ctt_exec_fill_grad(x, s->loss, 0, s->grads, frames,
+                              rows_of(s, s->loss, p));
 }
 
 static struct ctt_job job_of(struct ctt_predict *s, int fed)

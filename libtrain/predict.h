@@ -33,7 +33,8 @@ struct ctt_predict {
     double  sum;
     double  scale;                       /* of the loss; 1 unless it is set */
     int     skips;                       /* a loss may be other than finite */
-    float  *row;                         /* losses of a window, on their way */
+    double *losses;                      /* of a window's frames */
+    float  *grads;                       /* of a pixel of each */
 };
 
 /* w: the model's weights in the device's memory.  What m says of types does not

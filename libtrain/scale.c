@@ -28,7 +28,7 @@ int ctt_scale_begin(const struct ctt_train_cfg *cfg, struct ctt_scale *s)
         made.scale = strtod(word, &end);
         CTT_CHECK(*word >= '0' && *word <= '9' && !*end && made.scale >= 1 &&
                   made.scale <= most, CTT_EINVAL, "--loss-scale: bad value "
-                  "'%s' (dynamic, or a number from 1)", word);
+                  "'%s' (dynamic, or a number 1 to 2^40)", word);
     }
     *s = made;
 out:

@@ -125,8 +125,19 @@ struct watch {
     int               wrong;    /* steps whose outcome is no rule's */
     int               plant;    /* after this step the model is made to fail, */
     int64_t           at;       /* by this weight, */
+    float             bad;
     float             good;     /* until the next step */
 };
+
+/* What makes a step fail: a weight that becomes `bad`, a bias or of a node that
+ * is denied, as others are read from the copy.  backward: it is the gradient
+ * that overflows, of a loss that counts. */
+static const struct planted {
+    const char *deny, *node;
+    int         weight, backward;
+    float       bad;
+} forward_fails = { NULL, "e", 1, 0, INFINITY },
+  backward_fails = { "y", "y", 0, 1, 0x1p20f };
 
 static void watch_step(void *arg, const struct ctt_progress *p)
 {
@@ -142,21 +153,25 @@ static void watch_step(void *arg, const struct ctt_progress *p)
     w->scale = p->scale;
     if (w->plant && p->step == w->plant) {
         w->good = w->m->w[w->at];
-        w->m->w[w->at] = INFINITY;
+        w->m->w[w->at] = w->bad;
     } else if (w->plant && p->step == w->plant + 1) {
-        CU_ASSERT(left_out);
+        CU_ASSERT(left_out && isfinite(p->loss));
+        CU_ASSERT((p->loss > 1000) == (isfinite(w->bad) != 0));
         w->m->w[w->at] = w->good;
     }
     memcpy(w->w, w->m->w, size);
 }
 
-static void watch_run(struct job *j, int plant, struct ctt_result *r)
+static void watch_run(struct job *j, int plant, const struct planted *p,
+                      struct ctt_result *r)
 {
     struct ctt_model *m = model_of(j, 1);
-    struct watch w = { .m = m, .scale = 0x1p24, .plant = plant };
+    struct watch w = { .m = m, .scale = 0x1p24, .plant = plant,
+                       .bad = p->bad };
     const struct ctt_events ev = { .arg = &w, .progress = watch_step };
 
-    w.at = m->g->node[ctt_graph_find(m->g, "e")].at[1];    /* a bias */
+    j->cfg.amp_deny = p->deny;
+    w.at = m->g->node[ctt_graph_find(m->g, p->node)].at[p->weight];
     w.w = ctt_calloc((size_t)m->g->weights, sizeof(*w.w));
     CU_ASSERT_FATAL(w.w != NULL);
     memcpy(w.w, m->w, (size_t)m->g->weights * sizeof(float));
@@ -168,22 +183,83 @@ static void watch_run(struct job *j, int plant, struct ctt_result *r)
     ctt_model_free(&m);
 }
 
+static void leave_out(int task, const struct planted *p)
+{
+    struct job j = job_of(task, CTT_O1, 0);
+    struct ctt_result clean, planted;
+
+    if (p->backward)    /* else the answer would be an input too */
+        j.cfg.sampling_start = "off";
+    watch_run(&j, 0, p, &clean);
+    CU_ASSERT((clean.skipped > 0) == (task == CTT_RECOGNISE));
+    CU_ASSERT(clean.steps >= 15);
+    CU_ASSERT(clean.scale == ldexp(1, 24 - (int)clean.skipped));
+    watch_run(&j, (int)clean.steps - 3, p, &planted);
+    CU_ASSERT(planted.skipped == clean.skipped + 1);
+    CU_ASSERT(planted.steps == clean.steps);
+}
+
 /* The first scale is too large for fp16 where a mean is over few losses.  Each
  * step that overflows leaves the weights alone and halves it, each other one
  * trains. */
 static void an_overflow_is_left_out(void)
 {
     for (int task = 0; task < 2; task++) {
-        struct job j = job_of(task, CTT_O1, 0);
-        struct ctt_result clean, planted;
+        leave_out(task, &forward_fails);
+        leave_out(task, &backward_fails);
+    }
+}
 
-        watch_run(&j, 0, &clean);
-        CU_ASSERT((clean.skipped > 0) == (task == CTT_RECOGNISE));
-        CU_ASSERT(clean.steps >= 15);
-        CU_ASSERT(clean.scale == ldexp(1, 24 - (int)clean.skipped));
-        watch_run(&j, (int)clean.steps - 3, &planted);
-        CU_ASSERT(planted.skipped == clean.skipped + 1);
-        CU_ASSERT(planted.steps == clean.steps);
+static void check_statistics(void *arg, const struct ctt_progress *p)
+{
+    struct watch *w = arg;
+
+    if (p->step == w->plant) {
+        w->good = w->m->w[w->at];
+        w->m->w[w->at] = w->bad;
+    } else if (p->step == w->plant + 1) {
+        CU_ASSERT(p->skipped == w->skipped + 1);
+        w->m->w[w->at] = w->good;
+        CHECK_OK(ctt_weights_check(w->m));
+    }
+    w->skipped = p->skipped;
+}
+
+/* A norm that is given infinity while it learns goes on as it was. */
+static void statistics_survive(void)
+{
+    struct job j = job_of(CTT_RECOGNISE, CTT_O1, 0);
+    struct ctt_model *m = NULL;
+    struct watch w = { .plant = 12, .bad = INFINITY };
+    const struct ctt_events ev = { .arg = &w, .progress = check_statistics };
+    struct ctt_result r;
+
+    j.net = clip_net;
+    w.m = m = model_of(&j, 1);
+    w.at = m->g->node[ctt_graph_find(m->g, "e")].at[1];
+    CHECK_OK(ctt_train(m, &j.cfg, j.data, NULL, &ev, &r));
+    CU_ASSERT(r.steps > w.plant + 1 && r.skipped > 0);
+    ctt_model_free(&m);
+}
+
+/* What is tested is what the file holds: the masters, in floats. */
+static void tests_are_of_the_masters(void)
+{
+    static const struct ctt_point end = { .ratio = 1 };
+
+    for (int level = CTT_O1; level <= CTT_O2; level++) {
+        struct job j = job_of(CTT_RECOGNISE, level, 1);
+        struct ctt_model *m = model_of(&j, 1);
+        struct ctt_metrics *x = NULL;
+        struct ctt_result r;
+
+        j.cfg.val_ratios = "1";
+        CHECK_OK(ctt_train(m, &j.cfg, j.data, j.val, NULL, &r));
+        j.cfg.amp = CTT_O0;
+        CHECK_OK(ctt_evaluate(m, &j.cfg, j.val, &end, 1, NULL, &x));
+        CU_ASSERT(r.val.loss > 0 && r.val.loss == ctt_metrics_loss(x, 0));
+        ctt_metrics_free(&x);
+        ctt_model_free(&m);
     }
 }
 
@@ -307,30 +383,39 @@ static int stop_there(void *arg)
     return ((struct stopper *)arg)->now;
 }
 
-/* In the skips at the start, and behind them. */
+static void resume(struct job *j, int at)
+{
+    struct ctt_model *whole = model_of(j, 1), *m = model_of(j, 1);
+    struct stopper s = { at, 0 };
+    const struct ctt_events ev = { .arg = &s, .progress = count_step,
+                                   .stop = stop_there };
+    struct ctt_result all, r;
+
+    CHECK_OK(ctt_train(whole, &j->cfg, j->data, j->val, NULL, &all));
+    j->cfg.checkpoint = clip_path("resume");
+    CHECK_OK(ctt_train(m, &j->cfg, j->data, j->val, &ev, &r));
+    CU_ASSERT(r.stopped && r.steps == at);
+    ctt_model_free(&m);
+    CHECK_OK(ctt_model_load(j->cfg.checkpoint, 1, &m));
+    CHECK_OK(ctt_train(m, &j->cfg, j->data, j->val, NULL, &r));
+    CU_ASSERT(same_weights(m, whole));
+    CU_ASSERT(r.scale == all.scale && r.skipped == all.skipped);
+    ctt_model_free(&m);
+    ctt_model_free(&whole);
+}
+
+/* In the skips at the start, and behind them; the last one with statistics and
+ * chance. */
 static void resumed_is_uninterrupted(void)
 {
     static const int at[] = { 1, 4, 11 };
 
-    for (int k = 0; k < 6; k++) {
-        struct job j = job_of(k / 3, k % 2 ? CTT_O2 : CTT_O1, k == 5);
-        struct ctt_model *whole = model_of(&j, 1), *m = model_of(&j, 1);
-        struct stopper s = { at[k % 3], 0 };
-        const struct ctt_events ev = { .arg = &s, .progress = count_step,
-                                       .stop = stop_there };
-        struct ctt_result all, r;
+    for (int k = 0; k < 7; k++) {
+        struct job j = job_of(k / 3 % 2, k % 2 ? CTT_O2 : CTT_O1, k == 5);
 
-        CHECK_OK(ctt_train(whole, &j.cfg, j.data, j.val, NULL, &all));
-        j.cfg.checkpoint = clip_path("resume");
-        CHECK_OK(ctt_train(m, &j.cfg, j.data, j.val, &ev, &r));
-        CU_ASSERT(r.stopped && r.steps == at[k % 3]);
-        ctt_model_free(&m);
-        CHECK_OK(ctt_model_load(j.cfg.checkpoint, 1, &m));
-        CHECK_OK(ctt_train(m, &j.cfg, j.data, j.val, NULL, &r));
-        CU_ASSERT(same_weights(m, whole));
-        CU_ASSERT(r.scale == all.scale && r.skipped == all.skipped);
-        ctt_model_free(&m);
-        ctt_model_free(&whole);
+        if (k == 6)
+            j.net = clip_net;
+        resume(&j, at[k % 3]);
     }
 }
 
@@ -428,6 +513,8 @@ int main(void)
     CU_TestInfo tests[] = {
         { "it learns as in floats", it_learns_as_in_floats },
         { "an overflow is left out", an_overflow_is_left_out },
+        { "statistics survive", statistics_survive },
+        { "tests are of the masters", tests_are_of_the_masters },
         { "the optimizer stands still", the_optimizer_stands_still },
         { "2000 clean steps double", two_thousand_clean_steps_double },
         { "collapse ends it", collapse_ends_it },

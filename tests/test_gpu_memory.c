@@ -91,6 +91,54 @@ static void test_put_get(void)
     }
 }
 
+/* Sums of stretches of a view's rows, and stretches set to a number each. */
+static void groups_of(struct ctt_dev *d, const struct gpu_type *t,
+                      int64_t groups, int64_t rows, int64_t c, int64_t ld)
+{
+    int64_t n = groups * rows * c, size = ctt_dtype_size(t->type);
+    float *x = floats(n, 9), *value = floats(groups, 10);
+    double *sums = ctt_calloc((size_t)groups, sizeof(*sums));
+    struct ctt_tensor v = { NULL, t->type, groups, rows, 1, 1, c, ld };
+
+    CHECK_OK(ctt_dev_alloc(d, "test", groups * rows * ld * size, &v.data));
+    CHECK_OK(ctt_dev_put(d, x, &v));
+    CHECK_OK(ctt_dev_group_sums(d, &v, groups, sums));
+    gpu_round(t->type, x, n);
+    for (int64_t g = 0; g < groups; g++) {
+        double want = 0;
+        for (int64_t i = 0; i < rows * c; i++)
+            want += (double)x[g * rows * c + i];
+        CU_ASSERT_DOUBLE_EQUAL(sums[g], want, 1e-9 * (double)(rows * c));
+    }
+    CHECK_OK(ctt_dev_group_fill(d, value, groups, &v));
+    CHECK_OK(ctt_dev_get(d, &v, x));
+    gpu_round(t->type, value, groups);
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] != value[i / (rows * c)]) {
+            CU_FAIL("a stretch has another number");
+            break;
+        }
+    ctt_dev_free(d, &v.data);
+    ctt_free(x);
+    ctt_free(value);
+    ctt_free(sums);
+}
+
+static void test_groups(void)
+{
+    struct ctt_dev *cpu = NULL;
+
+    CHECK_OK(ctt_dev_open("cpu", 0, &cpu));
+    for (int t = 0; t < GPU_TYPES; t++) {
+        groups_of(cpu, &gpu_types[t], 3, 40, 5, 9);
+        groups_of(gpu, &gpu_types[t], 1, 1, 1, 1);
+        groups_of(gpu, &gpu_types[t], 3, 40, 5, 9);
+        groups_of(gpu, &gpu_types[t], 7, 1000, 1, 1);
+        groups_of(gpu, &gpu_types[t], 2, 16, 16, 16);
+    }
+    ctt_dev_close(&cpu);
+}
+
 static void test_copy_clear(void)
 {
     enum { N = 1000 };
@@ -511,6 +559,7 @@ static void test_failing_allocations(void)
 
 static CU_TestInfo tests[] = {
     { "put and get", test_put_get },
+    { "groups", test_groups },
     { "copy and clear", test_copy_clear },
     { "cast and sum", test_cast_sum },
     { "flat block", test_flat },

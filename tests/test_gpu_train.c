@@ -175,6 +175,7 @@ static void compare(int task, int amp, int type, double tol)
     struct learner a, b;
     double first = 0, last = 0, worst = 0;
     int steps = gpu_quick ? CURVE / 2 : CURVE;
+    double most = gpu_quick ? 0.97 : 0.8;
     long calls = 0;
 
     CHECK_OK(ctt_dev_open("cpu", 0, &cpu));
@@ -190,12 +191,12 @@ static void compare(int task, int amp, int type, double tol)
         last += i >= steps - CLIPS / BATCH ? x : 0;
         worst = fmax(worst, fabs(x - y) / x);
     }
-    if (!(worst <= tol) || !(last < 0.9 * first))
+    if (!(worst <= tol) || !(last < most * first))
         printf("\n    %s, %s %s: losses %.3g to %.3g, apart by %.2g of them",
                names[task], amp ? "O1" : "O0", type ? "bf16" : "fp16", first,
                last, worst);
     CU_ASSERT(worst <= tol);
-    CU_ASSERT(last < 0.9 * first);
+    CU_ASSERT(last < most * first);
     learner_close(&a);
     learner_close(&b);
     ctt_dev_close(&cpu);

@@ -384,9 +384,9 @@ static void expect_frames(const char *path, const char *device, float *frames)
         CHECK_OK(ctt_run_make_room(r, 1));
         memcpy(ctt_run_value(r, 0, t), in, sizeof(float) * FRAME);
         CHECK_OK(ctt_run_steps(r, 1));
-        for (int i = 0; i < FRAME && t >= SEEN - 1; i++)
-            frames[(t - SEEN + 1) * FRAME + i] =
-                ((float *)ctt_run_value(r, y, t))[i / C * r->slot[y].ld + i % C];
+        if (t >= SEEN - 1)
+            CHECK_OK(ctt_run_get(r, y, t, FRAME / C,
+                                 frames + (t - SEEN + 1) * FRAME));
     }
     ctt_run_close(&r);
     ctt_dev_close(&dev);

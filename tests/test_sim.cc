@@ -12,6 +12,9 @@ extern "C" {
 
 #include <csetjmp>
 #include <csignal>
+#include <cstdio>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 enum { N = 1000 };
@@ -162,6 +165,57 @@ static void test_barrier()
     CUDA(cudaFree(x));
     CUDA(cudaFree(y));
 }
+
+#ifdef __SANITIZE_THREAD__
+
+/* As sum(), but nobody waits after the first step. */
+static __global__ void hasty(const float *x, float *y, int n)
+{
+    __shared__ float part[64];
+    unsigned t = threadIdx.x;
+
+    part[t] = t < (unsigned)n ? x[t] : 0;
+    if (t < 32)
+        y[t] = part[t] + part[t + 32];
+    __syncthreads();
+}
+
+/* All blocks add to one number. */
+static __global__ void pile(const float *x, float *y, int n)
+{
+    if (threadIdx.x == 0)
+        *y += x[blockIdx.x % (unsigned)n];
+}
+
+/* 1 if the kernel ends the program, as threads get in each other's way. */
+static int ends(void (*kernel)(const float *, float *, int), float *x,
+                unsigned blocks)
+{
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(1);
+        ctt_sim_launch(blocks, 64, NULL, kernel, x, x + 64, 64);
+        _exit(0);
+    }
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void test_race()
+{
+    float *x = device(std::vector<float>(128));
+
+    CU_ASSERT(ends(hasty, x, 1));
+    CU_ASSERT(ends(pile, x, 2));
+    CU_ASSERT(!ends(pile, x, 1));
+    CU_ASSERT(!ends(sum, x, 1));
+    CUDA(cudaFree(x));
+}
+
+#endif
 
 static sigjmp_buf back;
 
@@ -470,6 +524,9 @@ static CU_TestInfo tests[] = {
     { "work in every order that is allowed", test_order },
     { "locked memory is read late", test_pinned },
     { "barriers", test_barrier },
+#ifdef __SANITIZE_THREAD__
+    { "threads in each other's way", test_race },
+#endif
     { "device memory is closed", test_guard },
     { "limits and planned failures", test_limits },
     { "graphs of two streams", test_graph },

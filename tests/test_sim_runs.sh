@@ -12,8 +12,9 @@ export srcdir CTT_MODULES=$bin/tests/sim/.libs CTT_REQUIRE=cuda
 
 # passes WHAT PROGRAM: its quick tests pass with this in the environment.
 passes() {
+    echo "$@"
     env "$1" "$bin/tests/$2" quick > log 2>&1 < /dev/null ||
-        fail "$1 $2: $(grep -E '^ *[0-9]+\. |simulated|ERROR' log | head -5)"
+        fail "$1 $2: $(grep -E '^ *[0-9]+\. |simulated|rror' log | head -5)"
 }
 
 # 1. Every order of the streams' work that is allowed gives the same.
@@ -35,29 +36,37 @@ input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
 conv e in=x out=8 kernel=3 stride=2 pad=1
 convlstm l in=e hidden=8
 clip
-pool p in=l kind=avg
+window v in=l steps=2
+pool p in=v kind=avg
 conv y in=p out=12
 END
 CTT_SIM_DNN=none says 1 'cuDNN has no engine' \
     "$bin/convtt-info" --plan tiny.net --device cuda
-walk() {    # walk STEP LAST COMMAND...: until none of its calls fails
-    local k step=$1 last=$2 status
-    shift 2
-    for ((k = 1; k <= last; k += step)); do
+
+# walk SHARE COMMAND...: the first calls and, later, fewer and fewer of them,
+# until there are not so many.  What can be done without may fail in silence.
+walk() {
+    local k=1 share=$1
+    shift
+    while :; do
         CTT_SIM_FAIL=$k "$@" > out 2> err < /dev/null
-        status=$?
-        [ $status = 0 ] && return
-        [ $status = 1 ] && [ "$(wc -l < err)" = 1 ] ||
-            fail "call $k of $*: status $status: $(head -3 err)"
+        case $?:$(wc -l < err) in
+        71:*) break ;;
+        0:0 | 1:1) ;;
+        *) fail "call $k of $1: $(head -3 err)"; break ;;
+        esac
+        k=$((k + k / share + 1))
     done
-    return 0
+    echo "$1: fewer than $k calls"
 }
-walk 1 500 "$bin/convtt-info" --plan tiny.net --device cuda
+walk 12 "$bin/convtt-info" --plan tiny.net --device cuda
 make_clips
-walk 41 3000 "$bin/convtt-train" tiny.net --data clips -o tiny.ctt \
-    --epochs 1 --batch 8 --device cuda --quiet
+train() {
+    "$bin/convtt-train" tiny.net --data clips -o tiny.ctt --max-steps 3 \
+        --batch 8 --device cuda
+}
+walk 4 train
 
 # 4. Out of memory: one line that says what would fit.
-CTT_SIM_MEMORY=600000 says 1 'memory' "$bin/convtt-train" tiny.net \
-    --data clips -o tiny.ctt --epochs 1 --batch 8 --device cuda
+CTT_SIM_MEMORY=600000 says 1 'MB asked' train
 exit $failed

@@ -49,8 +49,8 @@ static void batch_stats(struct ctt_dev *d, const struct ctt_call *c,
         mean[j] = (float)(m + (double)ctt_row(x, 0)[j]);
         inv[j] = v < 0 ? 0 : (float)v;
         if (learn) {
-            run_mean[j] += a * (mean[j] - run_mean[j]);
-            run_var[j] += a * (inv[j] - run_var[j]);
+            run_mean[j] = ctt_running(run_mean[j], mean[j], a);
+            run_var[j] = ctt_running(run_var[j], inv[j], a);
         }
     }
     for (int64_t j = 0; j < x->c; j++) {

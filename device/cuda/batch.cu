@@ -121,8 +121,8 @@ forward_factors(struct batch b, const float *part, float *factors)
     mean = b.train ? (float)sum[MEAN] : b.run_mean[j];
     var = b.train ? (float)(sum[SQUARES] / (double)b.rows) : b.run_var[j];
     if (b.train && b.learn) {
-        b.run_mean[j] += b.momentum * (mean - b.run_mean[j]);
-        b.run_var[j] += b.momentum * (var - b.run_var[j]);
+        b.run_mean[j] = ctt_running(b.run_mean[j], mean, b.momentum);
+        b.run_var[j] = ctt_running(b.run_var[j], var, b.momentum);
     }
     p = b.gamma[j] / sqrtf(var + b.eps);
     factors[j] = p;

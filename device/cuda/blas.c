@@ -110,6 +110,9 @@ static int prefer(const struct ctt_call *c, const struct key *k,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
     };
+    /* A sum that is cut up must not have its parts rounded to 16 bits. */
+    uint32_t cut = k->at[Y].type == CTT_F32 ? CUBLASLT_REDUCTION_SCHEME_MASK
+                                            : CUBLASLT_REDUCTION_SCHEME_NONE;
     uint64_t room = WORKSPACE;
     int rc = 0;
 
@@ -117,6 +120,9 @@ static int prefer(const struct ctt_call *c, const struct key *k,
     CTT_CUBLAS(c, cublasLtMatmulPreferenceSetAttribute(
                    *out, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room,
                    sizeof(room)));
+    CTT_CUBLAS(c, cublasLtMatmulPreferenceSetAttribute(
+                   *out, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &cut,
+                   sizeof(cut)));
     for (int i = 0; i < MATRICES; i++) {
         uint32_t align = (uint32_t)k->at[i].align;
         CTT_CUBLAS(c, cublasLtMatmulPreferenceSetAttribute(

@@ -43,6 +43,9 @@ int  ctt_cuda_wait(struct ctt_dev *d, int lane, int other);
 /* Lane 0 waits for all other lanes; for those in the recording, if one is
  * being made. */
 int  ctt_cuda_join(struct ctt_cuda *u);
+/* Waits for all work of this device only: the GPU as a whole must not be waited
+ * for while another thread records work of its own.  No message. */
+cudaError_t ctt_cuda_idle(struct ctt_cuda *u);
 
 /* upload.c */
 int  ctt_upload_open(struct ctt_core *k);
@@ -69,6 +72,11 @@ int  ctt_cuda_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
                          double *sum);
 int  ctt_cuda_update(struct ctt_dev *d, const struct ctt_flat *f,
                      const struct ctt_rule *rule);
+
+int  ctt_cuda_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
+                         int64_t groups, double *sums);
+int  ctt_cuda_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
+                         const struct ctt_tensor *y);
 
 /* replay.c */
 int  ctt_cuda_replay(struct ctt_dev *d, void **place);

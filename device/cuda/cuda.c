@@ -67,7 +67,8 @@ static void close_cuda(struct ctt_dev *d)
     struct ctt_cuda *u = d->own;
 
     if (u->copy)
-        cudaDeviceSynchronize();
+        ctt_cuda_idle(u);
+    ctt_cudnn_close(u);
     for (int i = 0; i < u->lanes; i++)
         ctt_lane_close(&u->lane[i]);
     ctt_cublas_close(u);

@@ -32,7 +32,7 @@ struct ctt_cuda {
     cudaStream_t          copy;          /* uploads beside other work */
     cudaEvent_t           copied;
     int                   recording;
-    struct ctt_dnn_plan  *plans;         /* dnn.c's: what its calls share */
+    struct ctt_dnn_plan  *plans;         /* dnn.c's: what calls share */
     struct ctt_core      *core;          /* core.h */
 };
 
@@ -90,6 +90,7 @@ int ctt_cuda_scratch(struct ctt_dev *d, const struct ctt_call *c, size_t bytes,
 /* dnn.c: conv and deconv by cuDNN. */
 ctt_kernel ctt_cudnn_conv_fwd, ctt_cudnn_conv_bwd;
 int  ctt_cudnn_open(struct ctt_dev *d);     /* sets entries of d->kernel */
+void ctt_cudnn_close(struct ctt_cuda *u);     /* frees u->plans */
 void ctt_cudnn_forget(void *cache);
 const char *ctt_cudnn_impl(const void *cache, enum ctt_pass pass);
 

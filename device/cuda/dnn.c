@@ -13,7 +13,7 @@
  * What matches, pools forward and the mean back, it would compile for a second
  * each, to no gain: they only move memory.
  */
-#include "device/cuda/cuda.h"
+#include "device/cuda/core.h"
 #include "device/cuda/dnn_plan.h"
 #include "device/cuda/kernels.h"
 #include "net/half.h"
@@ -21,8 +21,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A call that sees ever new shapes keeps the plans of the last few. */
-enum { PLANS = 16 };
+/* A call that sees ever new shapes keeps the plans of the last few.  So many
+ * plans that no call keeps stay for the next that wants them. */
+enum { PLANS = 16, SPARE = 256 };
 
 /* What stands in a call's cache. */
 struct cache {
@@ -42,14 +43,58 @@ static int new_cache(const struct ctt_call *c)
 
 static void let_go(struct ctt_dnn_plan *p)
 {
-    struct ctt_dnn_plan **at;
+    if (p)
+        p->users--;
+}
 
-    if (!p || --p->users > 0)
-        return;
-    for (at = p->list; *at != p;)
-        at = &(*at)->next;
-    *at = p->next;
-    ctt_dnn_plan_free(&p);
+static void free_unused(struct ctt_cuda *u)
+{
+    for (struct ctt_dnn_plan **at = &u->plans, *p; (p = *at);) {
+        if (p->users > 0) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        ctt_dnn_plan_free(&p);
+    }
+}
+
+/* A plan holds the code of its kernels, which work under way and recorded work
+ * may still run. */
+static int sweep(struct ctt_cuda *u)
+{
+    int unused = 0, rc = 0;
+
+    for (const struct ctt_dnn_plan *p = u->plans; p; p = p->next)
+        unused += p->users == 0;
+    if (unused < SPARE)
+        goto out;
+    CTT_CUDA(NULL, ctt_cuda_idle(u));
+    u->core->moved++;
+    free_unused(u);
+out:
+    return rc;
+}
+
+/* Engines that were tried and refused may leave an error behind, which is not
+ * the next kernel's. */
+static int make_plan(struct ctt_dev *d, const struct ctt_call *c,
+                     const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
+{
+    struct ctt_dnn_site site = { .handle = ctt_cuda_lane(d)->dnn };
+    struct ctt_cuda *u = ctt_cuda_of(d);
+    struct ctt_dnn_plan *p = NULL;
+    int rc = 0;
+
+    CTT_CHECK(!u->recording, CTT_EUNSUP,
+              "%s: a new plan while work is recorded", c->node->name);
+    CTT_TRY(sweep(u));
+    CTT_CUDNN(c, ctt_dnn_plan_new(&site, key, &p));
+    cudaGetLastError();
+    p->next = u->plans;
+    u->plans = *out = p;
+out:
+    return rc;
 }
 
 static void keep(struct cache *k, struct ctt_dnn_plan *p)
@@ -64,8 +109,7 @@ static void keep(struct cache *k, struct ctt_dnn_plan *p)
 static int find_plan(struct ctt_dev *d, const struct ctt_call *c,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
 {
-    struct ctt_dnn_plan **list = &ctt_cuda_of(d)->plans, *p;
-    struct ctt_dnn_site site = { .handle = ctt_cuda_lane(d)->dnn };
+    struct ctt_dnn_plan *p = ctt_cuda_of(d)->plans;
     struct cache *k = *c->cache;
     int rc = 0;
 
@@ -74,15 +118,10 @@ static int find_plan(struct ctt_dev *d, const struct ctt_call *c,
             *out = k->plan[i];
             return 0;
         }
-    for (p = *list; p; p = p->next)
-        if (memcmp(&p->key, key, sizeof(*key)) == 0)
-            break;
-    if (!p) {
-        CTT_CUDNN(c, ctt_dnn_plan_new(&site, key, &p));
-        p->list = list;
-        p->next = *list;
-        *list = p;
-    }
+    while (p && memcmp(&p->key, key, sizeof(*key)) != 0)
+        p = p->next;
+    if (!p)
+        CTT_TRY(make_plan(d, c, key, &p));
     keep(k, p);
     *out = p;
 out:
@@ -363,6 +402,12 @@ int ctt_cudnn_open(struct ctt_dev *d)
         d->kernel[CTT_BWD][ops[i]] = ctt_cudnn_conv_bwd;
     }
     return 0;
+}
+
+/* By then every call has been forgotten. */
+void ctt_cudnn_close(struct ctt_cuda *u)
+{
+    free_unused(u);
 }
 
 void ctt_cudnn_forget(void *cache)

@@ -78,7 +78,7 @@ struct ctt_dnn_key ctt_dnn_key(const struct ctt_call *c, enum ctt_conv_way way,
 
 /* exec NULL: no engine does this. */
 struct ctt_dnn_plan {
-    struct ctt_dnn_plan     *next, **list;    /* dnn.c's */
+    struct ctt_dnn_plan     *next;            /* dnn.c's */
     int                      users;
     struct ctt_dnn_key       key;
     cudnnBackendDescriptor_t exec, config;

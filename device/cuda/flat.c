@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * flat.c: work on flat blocks: the optimizer and what goes with it. */
+ * flat.c: work on flat blocks: the optimizer and what goes with it; and on
+ * stretches of rows. */
 #include "device/cuda/core.h"
 #include "device/cuda/kernels.h"
 
@@ -50,6 +51,38 @@ int ctt_cuda_update(struct ctt_dev *d, const struct ctt_flat *f,
     int rc = 0;
 
     CTT_CUDA(NULL, ctt_launch_update(*f, *rule, ctt_cuda_lane(d)->stream));
+out:
+    return rc;
+}
+
+int ctt_cuda_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
+                        int64_t groups, double *sums)
+{
+    cudaStream_t s = ctt_cuda_lane(d)->stream;
+    size_t bytes = (size_t)groups * sizeof(*sums);
+    void *scratch;
+    int rc = 0;
+
+    CTT_TRY(ctt_cuda_scratch(d, NULL, bytes, &scratch));
+    CTT_CUDA(NULL, ctt_launch_group_sums(*x, groups, scratch, s));
+    CTT_CUDA(NULL, cudaMemcpyAsync(sums, scratch, bytes,
+                                   cudaMemcpyDeviceToHost, s));
+    CTT_CUDA(NULL, cudaStreamSynchronize(s));
+out:
+    return rc;
+}
+
+int ctt_cuda_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
+                        const struct ctt_tensor *y)
+{
+    int64_t bytes = groups * (int64_t)sizeof(*value);
+    void *scratch;
+    int rc = 0;
+
+    CTT_TRY(ctt_cuda_scratch(d, NULL, (size_t)bytes, &scratch));
+    CTT_TRY(ctt_cuda_upload(d, value, scratch, bytes));
+    CTT_CUDA(NULL, ctt_launch_group_fill(scratch, groups, *y,
+                                         ctt_cuda_lane(d)->stream));
 out:
     return rc;
 }

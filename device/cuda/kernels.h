@@ -64,6 +64,13 @@ int ctt_launch_cast(const float *x, enum ctt_dtype type, void *y, int64_t n,
 int ctt_launch_sum(enum ctt_dtype type, const void *x, void *y, int64_t n,
                    void *stream);
 
+/* The sums of `groups` equal stretches of rows; a number for all of each.  sums
+ * and value: the device's. */
+int ctt_launch_group_sums(struct ctt_tensor x, int64_t groups, double *sums,
+                          void *stream);
+int ctt_launch_group_fill(const float *value, int64_t groups,
+                          struct ctt_tensor y, void *stream);
+
 #ifdef __cplusplus
 }
 #endif

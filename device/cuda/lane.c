@@ -87,6 +87,18 @@ out:
     return rc;
 }
 
+cudaError_t ctt_cuda_idle(struct ctt_cuda *u)
+{
+    cudaError_t first = cudaStreamSynchronize(u->copy);
+
+    for (int i = 0; i < u->lanes; i++) {
+        cudaError_t e = cudaStreamSynchronize(u->lane[i].stream);
+
+        first = first == cudaSuccess ? e : first;
+    }
+    return first;
+}
+
 /* Grows by more than is asked, so that it is done a few times only. */
 int ctt_cuda_scratch(struct ctt_dev *d, const struct ctt_call *c, size_t bytes,
                      void **out)

@@ -7,6 +7,7 @@
 #define CTT_LAUNCH_H
 
 #include <cuda_runtime.h>
+#include <stdint.h>
 
 /* Threads of a block, in all kernels. */
 enum { CTT_THREADS = 256 };

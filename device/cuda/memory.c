@@ -88,12 +88,10 @@ out:
 
 static int sync(struct ctt_dev *d)
 {
-    int rc = 0;
+    cudaError_t e = ctt_cuda_idle(ctt_cuda_of(d));
 
-    (void)d;
-    CTT_CUDA(NULL, cudaDeviceSynchronize());
-out:
-    return rc;
+    return e == cudaSuccess ? 0
+                            : ctt_cuda_error(NULL, "cudaStreamSynchronize", e);
 }
 
 const struct ctt_dev_memory ctt_cuda_memory = {
@@ -108,6 +106,8 @@ const struct ctt_dev_memory ctt_cuda_memory = {
     .sum = ctt_cuda_sum,
     .square_sum = ctt_cuda_square_sum,
     .update = ctt_cuda_update,
+    .group_sums = ctt_cuda_group_sums,
+    .group_fill = ctt_cuda_group_fill,
     .sync = sync,
     .pin = ctt_cuda_pin,
     .unpin = ctt_cuda_unpin,

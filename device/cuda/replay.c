@@ -107,8 +107,7 @@ out:
 
 void ctt_cuda_drop(struct ctt_dev *d, void *place)
 {
-    (void)d;
-    cudaDeviceSynchronize();
+    ctt_cuda_idle(ctt_cuda_of(d));
     forget(place);
     ctt_free(place);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * update.cu: the optimizer over the flat block of weights, each of its steps
  * one kernel: the sum of squares (and the mask), and the update. */
+#include "device/cuda/block.cuh"
 #include "device/cuda/kernels.h"
-#include "device/cuda/num.cuh"
 
 /* A byte of `how` is of 16 numbers: four pieces. */
 enum { PIECE = 4, PIECES = 4 };
@@ -30,20 +30,6 @@ CTT_GPU int mask4(const uint8_t *keep, int64_t i, float *g)
         g[j] = k.x[j] ? g[j] : 0;
     }
     return pruned;
-}
-
-/* The sum over a block's threads, in a fixed order, to the first of them. */
-CTT_GPU double over_block(double x, double *shared)
-{
-    int t = threadIdx.x;
-
-    shared[t] = x;
-    for (int o = CTT_THREADS / 2; o > 0; o /= 2) {
-        __syncthreads();
-        if (t < o)
-            shared[t] += shared[t + o];
-    }
-    return shared[0];
 }
 
 static __global__ void __launch_bounds__(CTT_THREADS)

@@ -71,7 +71,7 @@ void ctt_cuda_unpin(struct ctt_dev *d, void *p)
 
     for (int i = 0; i < CTT_PINS; i++)
         if (k->pin[i].p == p) {
-            cudaDeviceSynchronize();
+            ctt_cuda_idle(ctt_cuda_of(d));
             cudaHostUnregister(p);
             k->pin[i].p = NULL;
         }

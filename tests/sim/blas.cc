@@ -351,7 +351,8 @@ static void multiply(product p)
     std::vector<float> a((size_t)(p.a.rows * p.a.cols));
     std::vector<float> sum((size_t)p.y.rows);
 
-    memset(p.workspace, 0xff, p.bytes);
+    if (p.bytes)
+        memset(p.workspace, 0xff, p.bytes);
     for (int n = 0; n < p.batch; n++) {
         for (int64_t k = 0; k < p.a.cols; k++)
             for (int64_t i = 0; i < p.a.rows; i++)

@@ -100,11 +100,11 @@ void ctt_sim_show_live()
 static struct end {
     ~end()
     {
-        if (ctt_sim_live() == 0)
+        if (ctt_sim_live() == 0 && fail_at <= 0)
             return;
         ctt_sim_show_live();
         fflush(NULL);
-        _exit(70);
+        _exit(ctt_sim_live() ? 70 : 71);
     }
 } at_end;
 

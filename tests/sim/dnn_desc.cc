@@ -15,7 +15,9 @@ static std::map<void *, std::shared_ptr<desc>> descs;
 static std::set<cudnnHandle_t> handles;
 static char message[200];
 
-#define DNN_ENTER() CTT_SIM_ENTER(CUDNN_STATUS_INTERNAL_ERROR)
+#define DNN_ENTER()                                                     \
+    CTT_SIM_ENTER(ctt_sim_dnn_error(CUDNN_STATUS_INTERNAL_ERROR,        \
+                                    "a planned failure"))
 #define FAIL(status, ...)                                               \
     return ctt_sim_dnn_error(CUDNN_STATUS_##status, __VA_ARGS__)
 

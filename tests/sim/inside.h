@@ -59,6 +59,17 @@ bool ctt_sim_is_device(const void *p, size_t bytes);
 bool ctt_sim_touches(const void *p, size_t bytes);
 bool ctt_sim_is_pinned(const void *p, size_t bytes);
 
+/* All that was ever given out lies in so many bytes from base on. */
+const size_t CTT_SIM_RANGE = (size_t)1 << 38;
+char *ctt_sim_base();
+
+/* race.cc.  The thread that runs; kernel 0: none.  phase: barriers so far. */
+struct ctt_sim_who {
+    uint32_t kernel, block;
+    uint16_t phase, thread;
+};
+extern ctt_sim_who ctt_sim_me;
+
 /* stream.cc.  A point in a stream's work: reached once it has done so much. */
 struct ctt_sim_mark {
     std::shared_ptr<ctt_sim_cudaStream_t> stream;

@@ -85,6 +85,7 @@ struct fiber {
     std::unique_ptr<char[]> stack;
     void                   *fake;      /* AddressSanitizer's stack */
     uint3                   thread;    /* that waits at a barrier in it */
+    uint16_t                number;
 };
 
 static std::vector<std::unique_ptr<fiber>> fibers;    /* kept for later */
@@ -93,7 +94,7 @@ static size_t at;                     /* the fiber that runs */
 static place home;
 static const std::function<void()> *body;
 static unsigned next_thread, threads;
-static bool in_kernel;
+static uint32_t kernels;
 
 #ifdef __SANITIZE_ADDRESS__
 static const void *home_stack;
@@ -139,12 +140,14 @@ void __syncthreads()
 {
     fiber &f = *fibers[at];
 
-    if (!in_kernel)
+    if (!ctt_sim_me.kernel)
         ctt_sim_die("__syncthreads() outside a kernel");
     f.thread = threadIdx;
+    f.number = ctt_sim_me.thread;
     waiting.push_back(at);
     to_home(f);
     threadIdx = f.thread;
+    ctt_sim_me.thread = f.number;
 }
 
 static void run_threads()
@@ -154,6 +157,7 @@ static void run_threads()
         threadIdx.x = t % blockDim.x;
         threadIdx.y = t / blockDim.x % blockDim.y;
         threadIdx.z = t / blockDim.x / blockDim.y;
+        ctt_sim_me.thread = (uint16_t)t;
         (*body)();
     }
 }
@@ -191,12 +195,14 @@ static void run_block()
     std::vector<size_t> now;
 
     next_thread = 0;
+    ctt_sim_me.phase = 0;
     while (next_thread < threads)
         to_fiber(any_fiber());
     while (!waiting.empty()) {
         if (waiting.size() != threads)
             ctt_sim_die("%zu of %u threads of block %u came to a barrier",
                         waiting.size(), threads, blockIdx.x);
+        ctt_sim_me.phase++;
         now.swap(waiting);
         waiting.clear();
         for (size_t k : now)
@@ -214,15 +220,16 @@ static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f)
     blockDim = block;
     threads = block.x * block.y * block.z;
     body = &f;
-    in_kernel = true;
+    ctt_sim_me.kernel = kernels = kernels + 1 ? kernels + 1 : 1;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t b = (first + (back ? n - i : i)) % n;
         blockIdx.x = (unsigned)(b % grid.x);
         blockIdx.y = (unsigned)(b / grid.x % grid.y);
         blockIdx.z = (unsigned)(b / grid.x / grid.y);
+        ctt_sim_me.block = (uint32_t)b;
         run_block();
     }
-    in_kernel = false;
+    ctt_sim_me.kernel = 0;
     ctt_sim_count_kernel();
 }
 

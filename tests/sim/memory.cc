@@ -16,7 +16,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p))
 #endif
 
-static const size_t page = 4096, range = (size_t)1 << 40;
+static const size_t page = 4096, range = CTT_SIM_RANGE;
 static char *base;
 static size_t past;                        /* of base: never given out */
 static std::map<char *, size_t> blocks;    /* in use */
@@ -46,6 +46,11 @@ static void start()
         limit = bytes ? (size_t)strtoull(bytes, NULL, 10) : (size_t)8 << 30;
     if (guard < 0)
         guard = g ? atoi(g) : 16;
+}
+
+char *ctt_sim_base()
+{
+    return base;
 }
 
 static void protect(int how)

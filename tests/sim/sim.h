@@ -8,15 +8,17 @@
  * pointers, strides, lifetimes and the order of its work are tested anywhere,
  * under sanitizers.  It is as strict as the libraries and less patient: work is
  * done as late as it may be, fresh memory holds NaNs, and the program cannot
- * touch device memory (this is looked at now and then, as it takes long).
+ * touch device memory (this is looked at now and then, as it takes long).  A
+ * program that ends before it has freed everything does so with status 70.
  *
  * CTT_SIM_ORDER   when queued work is done (enum ctt_sim_order, or a number)
  * CTT_SIM_MEMORY  bytes of device memory; 8 GiB
- * CTT_SIM_FAIL    the call that fails, counted from 1
+ * CTT_SIM_FAIL    the call that fails, counted from 1; a program that makes
+ *                 fewer of them ends with status 71
  * CTT_SIM_GUARD   after how many times of work device memory is closed to the
  *                 program: 16; 1: always; 0: never
  * CTT_SIM_DNN     which engines cuDNN has: "plain": none for fused graphs,
- *                 "fallback": those of its fallback mode, "none": none at all */
+ *                 "fallback": those of its fallback mode, "none": none */
 #ifndef CTT_SIM_H
 #define CTT_SIM_H
 

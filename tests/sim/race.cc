@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * race.cc: two threads of a kernel that use one number without a barrier in
+ * between, one of them writing.  Kernels are compiled as for ThreadSanitizer,
+ * and these are the functions that such code calls at every access; each number
+ * remembers who wrote and who read it last.  The simulation runs the threads
+ * one after the other, so the result would be right, and only here. */
+#include "tests/sim/inside.h"
+
+#include <link.h>
+#include <sys/mman.h>
+
+enum { GRAIN = 2 };    /* bytes: the smallest number that kernels write */
+
+struct cell { ctt_sim_who write, read; };
+
+ctt_sim_who ctt_sim_me;
+
+static cell *of_device, *of_block;
+
+/* Where the module's static variables lie, among them all __shared__ ones. */
+static const char *first, *end;
+
+static cell *reserve(size_t bytes)
+{
+    void *p = mmap(NULL, bytes / GRAIN * sizeof(cell), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (p == MAP_FAILED)
+        ctt_sim_die("no room to watch kernels");
+    return (cell *)p;
+}
+
+/* Looks for the segment that one of our own variables is in. */
+static int look(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) &h = info->dlpi_phdr[i];
+        const char *p = (const char *)(info->dlpi_addr + h.p_vaddr);
+        if (h.p_type != PT_LOAD || (const char *)&of_block < p ||
+            (const char *)&of_block >= p + h.p_memsz)
+            continue;
+        first = p;
+        end = p + h.p_memsz;
+        return 1;
+    }
+    return 0;
+}
+
+/* NULL: of no interest, as what lies on a stack is. */
+static cell *cell_of(const char *p)
+{
+    size_t at = (size_t)(p - ctt_sim_base());
+
+    if (at < CTT_SIM_RANGE) {
+        if (!of_device)
+            of_device = reserve(CTT_SIM_RANGE);
+        return of_device + at / GRAIN;
+    }
+    if (!of_block) {
+        if (!dl_iterate_phdr(look, NULL))
+            ctt_sim_die("no segment of static variables");
+        of_block = reserve((size_t)(end - first) + GRAIN);
+    }
+    return p < first || p >= end ? NULL : of_block + (p - first) / GRAIN;
+}
+
+static bool conflict(const ctt_sim_who &a, const ctt_sim_who &me, bool device)
+{
+    if (a.kernel != me.kernel || (!device && a.block != me.block))
+        return false;
+    if (a.block != me.block)
+        return true;
+    return a.thread != me.thread && a.phase == me.phase;
+}
+
+static void check(const ctt_sim_who &a, const char *what, const void *p)
+{
+    const ctt_sim_who &me = ctt_sim_me;
+
+    if (conflict(a, me, ctt_sim_touches(p, 1)))
+        ctt_sim_die("thread %u of block %u %s what thread %u of block %u "
+                    "uses beside it", me.thread, me.block, what, a.thread,
+                    a.block);
+}
+
+static void note_read(ctt_sim_who *r, const ctt_sim_who &me)
+{
+    if (r->kernel != me.kernel)
+        *r = me;
+    else if (r->block != me.block)
+        r->block = ~0u;                /* many */
+    else if (r->phase != me.phase)
+        *r = me;
+    else if (r->thread != me.thread)
+        r->thread = (uint16_t)~0u;     /* many */
+}
+
+static void access(const void *p, size_t bytes, bool writes)
+{
+    if (!ctt_sim_me.kernel)            /* not in a kernel */
+        return;
+    for (size_t i = 0; i < bytes; i += GRAIN) {
+        const char *q = (const char *)p + i;
+        cell *c = cell_of(q);
+        if (!c)
+            return;
+        check(c->write, writes ? "writes" : "reads", q);
+        if (writes)
+            check(c->read, "writes", q);
+        if (writes)
+            c->write = ctt_sim_me;
+        else
+            note_read(&c->read, ctt_sim_me);
+    }
+}
+
+extern "C" {
+
+void __tsan_init() {}
+void __tsan_func_entry(void *) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void **, void *) {}
+
+#define SIZED(n)                                                        \
+    void __tsan_read##n(void *p) { access(p, n, false); }               \
+    void __tsan_write##n(void *p) { access(p, n, true); }               \
+    void __tsan_unaligned_read##n(void *p) { access(p, n, false); }     \
+    void __tsan_unaligned_write##n(void *p) { access(p, n, true); }
+SIZED(1) SIZED(2) SIZED(4) SIZED(8) SIZED(16)
+
+void __tsan_read_range(void *p, size_t n) { access(p, n, false); }
+void __tsan_write_range(void *p, size_t n) { access(p, n, true); }
+
+}
