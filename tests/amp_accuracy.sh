@@ -7,10 +7,10 @@
 #   bash ../tests/amp_accuracy.sh [FOLDER]
 #
 # FOLDER keeps clips, models and logs [amp_accuracy]; what is there already is
-# not done again.  Environment: SEEDS ["1 2 3"], MORE: further options of every
-# convtt-train, such as "--device cuda" or "--epochs 4".  Prints accuracies on
-# the test clips and the mean difference to fp32; exit 1 if that is more than 1
-# point.
+# not done again.  Environment: SEEDS ["1 2 3"], KINDS ["fp32 fp16 bf16"], MORE:
+# further options of every convtt-train, such as "--device cuda" or "--epochs
+# 4".  Prints accuracies on the clips that chose the epoch and the mean
+# difference to fp32; exit 1 if that is more than 1 point.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 bin=$PWD
@@ -24,7 +24,7 @@ mkdir -p "$folder"
 [ -e "$folder/clips/train.json" ] ||
     "$bin/convtt-data" synth "$folder/clips" --clips 1200 --size 96 --seed 1
 
-kinds='fp32 fp16 bf16'
+kinds=${KINDS:-fp32 fp16 bf16}
 options() {
     case $1 in
     fp32) ;;
