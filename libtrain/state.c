@@ -123,17 +123,16 @@ out:
     return rc;
 }
 
-/* Each of the old lines must be among the new ones; names the first that is
- * not. */
-static int compare(const char *was, const char *now)
+/* Each of these lines must be among those; names the first that is not. */
+static int compare(const char *these, const char *those, const char *how)
 {
     int rc = 0;
 
-    for (const char *s = was; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+    for (const char *s = these; *s; s += strcspn(s, "\n"), s += *s == '\n') {
         int n = (int)strcspn(s, "\n"), skip = *s == ' ';
-        CTT_CHECK(has_line(now, s, (size_t)n) || is_free(s + skip),
-                  CTT_EINVAL, "the checkpoint was made with --%.*s", n - skip,
-                  s + skip);
+        CTT_CHECK(has_line(those, s, (size_t)n) || is_free(s + skip),
+                  CTT_EINVAL, "the checkpoint was made %s --%.*s", how,
+                  n - skip, s + skip);
     }
 out:
     return rc;
@@ -332,10 +331,12 @@ int ctt_checkpoint_load(const struct ctt_model *m,
                         struct ctt_place *p, float *best)
 {
     char *now = NULL;
+    const char *was = m->train->settings ? m->train->settings : "";
     int rc = 0;
 
     CTT_TRY(ctt_settings_print(cfg, &now));
-    CTT_TRY(compare(m->train->settings ? m->train->settings : "", now));
+    CTT_TRY(compare(was, now, "with"));
+    CTT_TRY(compare(now, was, "without"));
     CTT_TRY(load_numbers(m->train, d, o, p, best));
 out:
     ctt_free(now);

@@ -125,9 +125,10 @@ static int leave_out(struct ctt_trainer *t, const struct ctt_turn *turn)
     rc = t->task->blame(t->step, turn);
     if (!turn->skips)
         return rc;
-    return ctt_error(rc, "%s, with a loss scale of %g after %lld steps in a "
-                     "row without an update", ctt_errmsg(), turn->scale,
-                     (long long)t->at.scale.skips);
+    return ctt_error(rc, "%s, with a loss scale of %.0f after %lld steps in a "
+                     "row without an update (a smaller --lr, --amp-type=bf16 "
+                     "or --amp-deny may help; files stay as they are)",
+                     ctt_errmsg(), turn->scale, (long long)t->at.scale.skips);
 }
 
 /* done: there is a gradient. */

@@ -95,11 +95,15 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "conv y in=f out=1\n", 2, .fed = 4 },
 };
 
+/* Numbers of a window at most, of the models of other tests too. */
+enum { NUMBERS = 1 << 17 };
+
 void batch_input(const struct ctt_run *r, int node, int step, int clock)
 {
-    static float x[MOST];
+    static float x[NUMBERS];
     int64_t n = r->slot[node].size;
 
+    CU_ASSERT_FATAL(n <= NUMBERS);
     ctt_check_fill(x, n, 100 + (uint64_t)clock + 1000 * (uint64_t)node);
     for (int64_t i = 0; i < n && ctt_volume(&r->g->node[node].out) == 1; i++)
         x[i] = x[i] > 0.2f;
@@ -118,10 +122,11 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 
 static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
-    static float y[MOST];
+    static float y[NUMBERS];
     struct batch *r = arg;
     int count = r->clip ? p->asks : p->steps;
 
+    CU_ASSERT_FATAL(count * r->one <= NUMBERS);
     r->parts++;
     CHECK_OK(ctt_run_get(x->r, r->out, 0,
                          count * r->one / r->g->node[r->out].out.c, y));
@@ -141,10 +146,11 @@ static void poison(struct ctt_run *r, const struct ctt_part *p)
 
 static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
-    static float dy[MOST];
+    static float dy[NUMBERS];
     const struct batch *r = arg;
     int count = r->clip ? p->asks : p->steps;
 
+    CU_ASSERT_FATAL(count * r->one <= NUMBERS);
     if (r->poison)
         poison(x->r, p);
     for (int i = 0; i < count; i++)

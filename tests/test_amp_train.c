@@ -438,6 +438,10 @@ static void other_checkpoints_are_refused(void)
     CU_ASSERT_EQUAL(ctt_train(m, &j.cfg, j.data, NULL, NULL, &r), CTT_EINVAL);
     CU_ASSERT(strstr(ctt_errmsg(), "made with --amp=O1") != NULL);
     j.cfg.amp = CTT_O1;
+    j.cfg.loss_scale = "128";
+    CU_ASSERT_EQUAL(ctt_train(m, &j.cfg, j.data, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "made without --loss-scale=128") != NULL);
+    j.cfg.loss_scale = NULL;
     a = (struct ctt_array *)(uintptr_t)ctt_state_find(m->train, "sums");
     memcpy((double *)a->data + 12, &bad, sizeof(bad));
     CU_ASSERT_EQUAL(ctt_train(m, &j.cfg, j.data, NULL, NULL, &r), CTT_EFORMAT);

@@ -79,7 +79,7 @@ static const char *const not_ours[] = {
     "checkpoint-every", "resume", "early-stop", "val-ratios", "log-csv",
     "log-json", "task", "input-frames", "future-frames", "loss", "sequences",
     "val-sequences", "digits", "sampling-start", "sampling-patience",
-    "sampling-decay",
+    "sampling-decay", "amp-plan",
 };
 
 static int is_ours(const char *name)

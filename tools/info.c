@@ -31,8 +31,8 @@ static const struct ctt_opt opts[] = {
       "0: all", 0, 1000000000, .arg = "N" },
     { "threads", CTT_INT, FIELD(threads), "0", "0: all processors", 0, 4096,
       .letter = 't', .arg = "N" },
-    { "device", CTT_STRING, FIELD(device), "cpu", "cpu, or ref: plain C",
-      .arg = "NAME" },
+    { "device", CTT_STRING, FIELD(device), "cpu", "cpu, cuda: a GPU, or ref: "
+      "plain C", .arg = "NAME" },
     { .name = NULL }
 };
 

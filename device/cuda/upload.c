@@ -17,7 +17,7 @@ int ctt_upload_open(struct ctt_core *k)
     for (int i = 0; i < 2; i++) {
         CTT_CUDA(NULL, cudaMallocHost(&p, CTT_HALF * FLOAT));
         k->half[i].host = p;
-        CTT_TRY(ctt_cuda_malloc("uploads", CTT_HALF * FLOAT, &p));
+        CTT_TRY(ctt_cuda_malloc("frames on their way", CTT_HALF * FLOAT, &p));
         k->half[i].dev = p;
         CTT_CUDA(NULL, cudaEventCreateWithFlags(&k->half[i].done,
                                                 cudaEventDisableTiming));
@@ -297,7 +297,7 @@ static int grow(struct ctt_core *k, int64_t n)
     cudaFree(k->ahead);
     k->ahead = NULL;
     k->room = 0;
-    CTT_TRY(ctt_cuda_malloc("uploads", n * FLOAT, &p));
+    CTT_TRY(ctt_cuda_malloc("frames on their way", n * FLOAT, &p));
     k->ahead = p;
     k->room = n;
 out:
