@@ -10,7 +10,7 @@
 # not done again.  Environment: SEEDS ["1 2 3"], KINDS ["fp32 fp16 bf16"], MORE:
 # further options of every convtt-train, such as "--device cuda" or "--epochs
 # 4".  Prints accuracies on the clips that chose the epoch and the mean
-# difference to fp32; exit 1 if that is more than 1 point.
+# difference to fp32; exit 1 if that is more than 1 point worse.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 bin=$PWD
@@ -72,7 +72,7 @@ done
         for (i = 3; i in name; i++) {
             d = (sum[i] - sum[2]) / n
             printf "%s: %+.2f points of fp32 in the mean\n", name[i], d
-            bad = bad || d < -1 || d > 1
+            bad = bad || d < -1
         }
         exit bad
     }'
