@@ -4,7 +4,7 @@
 #define CTT_ONEDNN_PLAN_H
 
 #include "device/cpu/dnnl_compat.h"
-#include "device/cpu/fold.h"
+#include "device/fold.h"
 #include "device/dev.h"
 
 /* What a plan is found by.  views: bit 0 the large, 1 the small, 2 the added

@@ -43,7 +43,7 @@
 #ifndef CTT_DNN_PLAN_H
 #define CTT_DNN_PLAN_H
 
-#include "device/cpu/fold.h"
+#include "device/fold.h"
 
 #include <cudnn.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fold.c: a convolution in as few axes as it needs: libraries are slow on
  * axes of size 1 and on kernels of size 1 in many dimensions. */
-#include "device/cpu/fold.h"
+#include "device/fold.h"
 
 #include <string.h>
 
