@@ -5,6 +5,7 @@
  * and a recogniser.  Shares are of the matrix rate measured in the same run.
  * Frames are random and made once. */
 #include "bench/gpu.h"
+#include "bench/rows.h"
 #include "device/dev.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict.h"
@@ -440,19 +441,6 @@ static void graphs(struct ctt_dev *d, const struct ctt_dev_kind *kind, int on)
     d->kind = on ? kind : &without;
 }
 
-/* Whether a row's name begins with one of the list. */
-static int wanted(const char *list, const char *name)
-{
-    if (!list)
-        return 1;
-    for (size_t n; *list; list += n + (list[n] == ',')) {
-        n = strcspn(list, ",");
-        if (n && strncmp(list, name, n) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 static int do_rows(const struct cfg *c, struct ctt_dev *d)
 {
     const struct ctt_dev_kind *kind = d->kind;
@@ -465,7 +453,7 @@ static int do_rows(const struct cfg *c, struct ctt_dev *d)
            rate[1]);
     for (size_t i = 0; i < CTT_LEN(rows); i++) {
         const struct row *r = &rows[i];
-        if (!wanted(c->rows, r->name))
+        if (!bench_wanted(c->rows, r->name))
             continue;
         if (now() > end) {
             printf("convtt late %s\n", r->name);

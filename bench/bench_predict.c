@@ -3,6 +3,7 @@
  * (models/mnist-*.net): a frame, a training step, their memory, and what each
  * idea gains.  Each row is a process of its own, so that its peak memory is
  * its own; its share is of the sgemm rate in that process. */
+#include "bench/rows.h"
 #include "device/dev.h"
 #include "device/run.h"
 #include "libtrain/optim.h"
@@ -482,19 +483,6 @@ static int row_apart(const struct cfg *c, const struct row *r)
     return status != 0;
 }
 
-/* Whether a row's name begins with one of the list. */
-static int wanted(const char *list, const char *name)
-{
-    if (!list)
-        return 1;
-    for (size_t n; *list; list += n + (list[n] == ',')) {
-        n = strcspn(list, ",");
-        if (n && strncmp(list, name, n) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     struct cfg c = { 0 };
@@ -514,7 +502,7 @@ int main(int argc, char **argv)
         execv("/proc/self/exe", argv);
     }
     for (size_t i = 0; i < CTT_LEN(rows); i++)
-        if (wanted(c.rows, rows[i].name))
+        if (bench_wanted(c.rows, rows[i].name))
             failed |= row_apart(&c, &rows[i]);
     return failed;
 }

@@ -9,20 +9,6 @@
 
 static struct ctt_data *toy, *toy_val;
 
-static void open_toys(const struct ctt_train_cfg *cfg)
-{
-    struct ctt_input in = clip_input();
-
-    if (toy)
-        return;
-    CHECK_OK(clips_pack(clip_path("train.pack"), 0, 22));
-    CHECK_OK(clips_pack(clip_path("val.pack"), 100, 10));
-    CHECK_OK(ctt_data_open(clip_path("train.pack"), "train", &in, NULL, 0, cfg,
-                           NULL, &toy));
-    CHECK_OK(ctt_data_open(clip_path("val.pack"), "train", &in, NULL, 0, cfg,
-                           NULL, &toy_val));
-}
-
 /* What both tasks share: a net, its clips, settings for 18 steps or so. */
 struct job {
     int                  task;
@@ -44,7 +30,7 @@ static struct job job_of(int task, int level, int type)
     } else {
         j.cfg = clip_cfg();
         j.cfg.buckets = "2";
-        open_toys(&j.cfg);
+        clips_open(&j.cfg, &toy, &toy_val);
         j.data = toy;
         j.val = toy_val;
     }

@@ -10,20 +10,6 @@
 
 static struct ctt_data *toy, *toy_val;
 
-static void open_sets(const struct ctt_train_cfg *cfg)
-{
-    struct ctt_input in = clip_input();
-
-    if (toy)
-        return;
-    CHECK_OK(clips_pack(clip_path("train.pack"), 0, 22));
-    CHECK_OK(clips_pack(clip_path("val.pack"), 100, 10));
-    CHECK_OK(ctt_data_open(clip_path("train.pack"), "train", &in, NULL, 0, cfg,
-                           NULL, &toy));
-    CHECK_OK(ctt_data_open(clip_path("val.pack"), "train", &in, NULL, 0, cfg,
-                           NULL, &toy_val));
-}
-
 static struct ctt_train_cfg short_run(void)
 {
     struct ctt_train_cfg c = clip_cfg();
@@ -32,7 +18,7 @@ static struct ctt_train_cfg short_run(void)
     c.jitter = c.flip = 1;
     c.contrast = 0.1f;
     c.buckets = "2";
-    open_sets(&c);
+    clips_open(&c, &toy, &toy_val);
     return c;
 }
 

@@ -6,6 +6,7 @@
 
 #include "libtrain/train.h"
 #include "net/random.h"
+#include "tests/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +153,22 @@ static inline struct ctt_train_cfg clip_cfg(void)
     c.batch = 4;
     c.val_batch = 4;
     return c;
+}
+
+/* 22 clips to train on and, from 100 on, 10 to test on; once. */
+static inline void clips_open(const struct ctt_train_cfg *cfg,
+                              struct ctt_data **train, struct ctt_data **val)
+{
+    struct ctt_input in = clip_input();
+
+    if (*train)
+        return;
+    CHECK_OK(clips_pack(clip_path("train.pack"), 0, 22));
+    CHECK_OK(clips_pack(clip_path("val.pack"), 100, 10));
+    CHECK_OK(ctt_data_open(clip_path("train.pack"), "train", &in, NULL, 0, cfg,
+                           NULL, train));
+    CHECK_OK(ctt_data_open(clip_path("val.pack"), "train", &in, NULL, 0, cfg,
+                           NULL, val));
 }
 
 #endif
