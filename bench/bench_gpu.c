@@ -8,7 +8,7 @@
 #include "bench/rows.h"
 #include "device/dev.h"
 #include "libtrain/optim.h"
-#include "libtrain/predict.h"
+#include "libtrain/predict/predict.h"
 #include "net/random.h"
 
 #include <math.h>

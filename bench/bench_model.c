@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_model.c: a whole model, trained and streamed, against the sgemm rate
  * of the same run; only the model's own multiplications count. */
-#include "device/run.h"
+#include "run/run.h"
 #include "infer/infer.h"
-#include "libtrain/step.h"
+#include "libtrain/recognise/step.h"
 #include "net/file.h"
 #include "net/random.h"
 

@@ -5,9 +5,9 @@
  * its own; its share is of the sgemm rate in that process. */
 #include "bench/rows.h"
 #include "device/dev.h"
-#include "device/run.h"
+#include "run/run.h"
 #include "libtrain/optim.h"
-#include "libtrain/predict.h"
+#include "libtrain/predict/predict.h"
 #include "net/file.h"
 #include "net/random.h"
 

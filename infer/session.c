@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session.c: a loaded model, and streams of frames that run through it. */
-#include "device/run.h"
+#include "run/run.h"
 #include "infer/fuse.h"
 #include "infer/infer.h"
 

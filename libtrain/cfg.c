@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg.c: the table of the trainer's settings. */
-#include "libtrain/predict.h"
+#include "libtrain/predict/predict.h"
 
 #include <string.h>
 

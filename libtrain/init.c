@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * init.c: the numbers a model starts with, by what reads each node. */
-#include "libtrain/data.h"
+#include "libtrain/data/data.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 
 #include "libtrain/amp.h"
 #include "libtrain/optim.h"
-#include "libtrain/predict.h"
+#include "libtrain/predict/predict.h"
 
 /* All a checkpoint needs besides weights and moments. */
 struct ctt_place {

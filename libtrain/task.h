@@ -3,7 +3,7 @@
 #ifndef CTT_TASK_H
 #define CTT_TASK_H
 
-#include "libtrain/step.h"
+#include "libtrain/recognise/step.h"
 
 /* One step's clips and chance. */
 struct ctt_turn {

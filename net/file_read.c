@@ -2,9 +2,9 @@
  * file_read.c: a model from its file, which is not believed: every size is
  * checked against the text of the net before it is used. */
 #include "net/h5.h"
-#include "net/pack.h"
+#include "net/code/code.h"
 #include "net/store.h"
-#include "net/zip.h"
+#include "net/code/zip.h"
 
 #include <inttypes.h>
 #include <string.h>

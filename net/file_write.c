@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * file_write.c: a model into its file, which is written beside and renamed. */
 #include "net/h5.h"
-#include "net/pack.h"
+#include "net/code/code.h"
 #include "net/store.h"
-#include "net/zip.h"
+#include "net/code/zip.h"
 
 #include <errno.h>
 #include <fcntl.h>

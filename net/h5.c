@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * h5.c: opening and making HDF5 files, and the attributes of the root. */
 #include "net/h5_in.h"
-#include "net/zip.h"
+#include "net/code/zip.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -43,7 +43,7 @@ pack() {
     module=${CTT_MODULES:-$build/.libs}/convtt-cuda.so
     [ -e "$module" ] || die "no $module"
     mkdir -p "$dir"/{bin,lib/convtt,bench/peers,models} || exit 1
-    for f in tests/{test_gpu_memory,test_gpu,test_gpu_model,test_gpu_train} \
+    for f in tests/device/test_gpu{_memory,,_model,_train} \
         bench/bench_gpu; do
         [ -x "$build/$f" ] || die "no $build/$f: make gpu-folder makes it"
         program=$build/$(dirname $f)/.libs/$(basename $f)
@@ -72,7 +72,7 @@ pack() {
 
 find_program() {
     local f
-    for f in "$dir/bin/$1" "$dir/tests/$1" "$dir/bench/$1"; do
+    for f in "$dir/bin/$1" "$dir/tests/device/$1" "$dir/bench/$1"; do
         [ -x "$f" ] && { echo "$f"; return; }
     done
     die "no $1 in $dir"

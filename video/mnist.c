@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mnist.c: reads the digits of idx files and makes Moving-MNIST of them;
- * besides net/zip.c the only file that includes zlib.h. */
+ * besides net/code/zip.c the only file that includes zlib.h. */
 #include "net/random.h"
 #include "video/disk.h"
 #include "video/list.h"

@@ -2,9 +2,9 @@
  * cpu.c: the device "cpu": our kernels for the best instruction set that the
  * processor has, and oneDNN in the place of some of them. */
 #include "device/cpu/cpu.h"
-#include "device/cpu/wino_conv.h"
+#include "device/cpu/conv/wino_conv.h"
 #ifdef HAVE_ONEDNN
-#include "device/cpu/onednn.h"
+#include "device/cpu/conv/onednn.h"
 #endif
 
 static int anywhere(void)

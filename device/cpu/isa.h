@@ -6,9 +6,9 @@
 
 #include "device/cpu/act.c"
 #include "device/cpu/cast.c"
-#include "device/cpu/conv.c"
-#include "device/cpu/direct.c"
-#include "device/cpu/direct_dw.c"
+#include "device/cpu/conv/conv.c"
+#include "device/cpu/conv/direct.c"
+#include "device/cpu/conv/direct_dw.c"
 #include "device/cpu/loss.c"
 #include "device/cpu/lstm.c"
 #include "device/cpu/mix.c"

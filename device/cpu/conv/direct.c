@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * direct.c: convolution by direct sums, 1-D to 3-D, in both directions, by one
+ * loop: each output pixel is the sum over the taps of a row of the source
+ * times a matrix of weights.  The order of the sum depends on nothing but the
+ * pixel's place in its image, so that one image alone gives the same bits as
+ * in a batch. */
+#include "device/cpu/conv/direct.h"
+
+#include <string.h>
+
+enum { PIXELS = 8 };    /* summed side by side, each weight read once */
+
+typedef float vec __attribute__((vector_size(CTT_LANES * 4)));
+
+struct loop {
+    const struct ctt_direct *v;
+    struct ctt_tensor        y, x;
+    int64_t                  taps, blocks;    /* blocks of output channels */
+    int64_t                  step, groups;    /* of pixels in a line */
+    const float             *w;       /* [block][tap][x.c][CTT_LANES] */
+    const float             *zero;    /* a row that lies outside */
+};
+
+/* A layer that looks at each pixel alone sees one long line of them. */
+static int single(const struct ctt_direct *v)
+{
+    for (int i = 0; i < 3; i++)
+        if (v->kernel[i] != 1 || v->stride[i] != 1 || v->pad[i])
+            return 0;
+    return 1;
+}
+
+static void as_line(struct ctt_tensor *t)
+{
+    t->w = ctt_rows(t);
+    t->n = t->d = t->h = 1;
+}
+
+static void pack(struct ctt_dev *d, const struct loop *l, float *w)
+{
+    const struct ctt_direct *v = l->v;
+    int64_t n = l->x.c, out = l->y.c;
+
+    PARALLEL(d, l->blocks * l->taps * n * CTT_LANES)
+    for (int64_t k = 0; k < l->blocks * l->taps * n; k++) {
+        int64_t i = k % n, t = k / n % l->taps, o = k / n / l->taps * CTT_LANES;
+        const float *from = v->w + i * v->step_x + t * v->step_tap +
+                            o * v->step_y;
+        for (int64_t j = 0; j < CTT_LANES; j++)
+            w[k * CTT_LANES + j] = o + j < out ? from[j * v->step_y] : 0;
+    }
+}
+
+/* sum[b] += x[b] times the n x CTT_LANES matrix w. */
+static inline void mac(const float *const x[PIXELS], const float *w, int64_t n,
+                       vec sum[PIXELS])
+{
+    vec s[PIXELS];
+
+    CTT_PRAGMA(GCC unroll 8)
+    for (int b = 0; b < PIXELS; b++)
+        s[b] = sum[b];
+    for (int64_t i = 0; i < n; i++) {
+        vec m = *(const vec *)(w + i * CTT_LANES);
+        CTT_PRAGMA(GCC unroll 8)
+        for (int b = 0; b < PIXELS; b++)
+            s[b] += x[b][i] * m;
+    }
+    CTT_PRAGMA(GCC unroll 8)
+    for (int b = 0; b < PIXELS; b++)
+        sum[b] = s[b];
+}
+
+/* The place in the source that tap t of output place o reads, or -1. */
+static inline int64_t place(const struct ctt_direct *v, int axis, int64_t o,
+                            int64_t t, int64_t size)
+{
+    int64_t q = v->up ? o + v->pad[axis] - t
+                      : o * v->stride[axis] - v->pad[axis] + t;
+
+    if (v->up && q >= 0)
+        q = q % v->stride[axis] ? -1 : q / v->stride[axis];
+    return q < size ? q : -1;
+}
+
+/* The taps of one line of the kernel, for the pixels from o on. */
+static void line_taps(const struct loop *l, int64_t line, int64_t o,
+                      const float *w, vec sum[PIXELS])
+{
+    const float *x[PIXELS];
+    int64_t n = l->x.c;
+
+    for (int64_t t = 0; t < l->v->kernel[2]; t++, w += n * CTT_LANES) {
+        int any = 0;
+        for (int b = 0; b < PIXELS; b++) {
+            int64_t q = place(l->v, 2, o + b * l->step, t, l->x.w);
+            x[b] = q < 0 ? l->zero : ctt_row(&l->x, line * l->x.w + q);
+            any |= q >= 0;
+        }
+        if (any)
+            mac(x, w, n, sum);
+    }
+}
+
+static void finish(const struct loop *l, int64_t line, int64_t o, int64_t from,
+                   vec sum[PIXELS])
+{
+    const struct ctt_direct *v = l->v;
+    int64_t n = l->y.c - from < CTT_LANES ? l->y.c - from : CTT_LANES;
+
+    for (int b = 0; b < PIXELS && o + b * l->step < l->y.w; b++) {
+        int64_t r = line * l->y.w + o + b * l->step;
+        float *y = ctt_row(&l->y, r) + from, *s = (float *)&sum[b];
+        for (int64_t j = 0; j < n && v->bias; j++)
+            s[j] += v->bias[from + j];
+        if (v->plus)
+            ctt_put(s, ctt_row(v->plus, r) + from, n, 1);
+        K(act_row)(v->act, s, n);
+        ctt_put(y, s, n, v->add);
+    }
+}
+
+static void group(const struct loop *l, int64_t job)
+{
+    const struct ctt_direct *v = l->v;
+    int64_t lines = l->y.n * l->y.d * l->y.h, g = job % l->groups;
+    int64_t line = job / l->groups % lines, block = job / l->groups / lines;
+    int64_t o = g / l->step * PIXELS * l->step + g % l->step;
+    int64_t oh = line % l->y.h, od = line / l->y.h % l->y.d;
+    const int *k = v->kernel;
+    vec sum[PIXELS];
+
+    memset(sum, 0, sizeof(sum));
+    for (int64_t t = 0; t < (int64_t)k[0] * k[1]; t++) {
+        int64_t id = place(v, 0, od, t / k[1], l->x.d);
+        int64_t ih = place(v, 1, oh, t % k[1], l->x.h);
+        int64_t n = line / (l->y.h * l->y.d);
+        if (id >= 0 && ih >= 0)
+            line_taps(l, (n * l->x.d + id) * l->x.h + ih, o,
+                      l->w + (block * l->taps + t * k[2]) * l->x.c * CTT_LANES,
+                      sum);
+    }
+    finish(l, line, o, block * CTT_LANES, sum);
+}
+
+int K(direct)(struct ctt_dev *d, const struct ctt_direct *v)
+{
+    struct loop l = { v, *v->y, *v->x, 0 };
+    int64_t jobs, size;
+    float *w;
+
+    l.taps = (int64_t)v->kernel[0] * v->kernel[1] * v->kernel[2];
+    l.blocks = (l.y.c + CTT_LANES - 1) / CTT_LANES;
+    if (single(v)) {
+        as_line(&l.y);
+        as_line(&l.x);
+    }
+    l.step = v->up ? v->stride[2] : 1;
+    l.groups = l.step * ((l.y.w + PIXELS * l.step - 1) / (PIXELS * l.step));
+    size = l.blocks * l.taps * l.x.c * CTT_LANES;
+    w = ctt_dev_scratch(d, (size_t)(size + l.x.c) * sizeof(float));
+    if (!w)
+        return CTT_ENOMEM;
+    memset(w + size, 0, (size_t)l.x.c * sizeof(float));
+    l.w = w;
+    l.zero = w + size;
+    pack(d, &l, w);
+    jobs = l.groups * l.y.n * l.y.d * l.y.h * l.blocks;
+    PARALLEL(d, (double)jobs * (double)(l.taps * l.x.c))
+    for (int64_t job = 0; job < jobs; job++)
+        group(&l, job);
+    return 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * direct_dw.c: the gradient of convolution weights by direct sums: threads
+ * share the weights, and each weight sums over all pixels in their order. */
+#include "device/cpu/conv/direct.h"
+
+#include <string.h>
+
+enum { OUTS = 8 };    /* output channels summed side by side */
+
+typedef float wvec __attribute__((vector_size(CTT_LANES * 4)));
+
+/* n pixels of dy and x, so many floats apart. */
+struct stretch { const float *dy, *x; int64_t n, dy_step, x_step; };
+
+static inline void outer(struct stretch s, wvec sum[OUTS])
+{
+    wvec a[OUTS];
+
+    memcpy(a, sum, sizeof(a));
+    for (int64_t r = 0; r < s.n; r++, s.dy += s.dy_step, s.x += s.x_step) {
+        wvec x;
+        memcpy(&x, s.x, sizeof(x));
+        CTT_PRAGMA(GCC unroll 8)
+        for (int b = 0; b < OUTS; b++)
+            a[b] += s.dy[b] * x;
+    }
+    memcpy(sum, a, sizeof(a));
+}
+
+/* The same where not all outs outputs or ins inputs are there. */
+static void outer_edge(struct stretch s, int64_t outs, int64_t ins,
+                       float sum[OUTS][CTT_LANES])
+{
+    for (int64_t r = 0; r < s.n; r++, s.dy += s.dy_step, s.x += s.x_step)
+        for (int64_t b = 0; b < outs; b++)
+            SIMD for (int64_t i = 0; i < ins; i++)
+                sum[b][i] += s.dy[b] * s.x[i];
+}
+
+struct dw {
+    const struct ctt_node *n;
+    struct ctt_tensor      dy, x;
+    int                    up;
+    int64_t                taps, outs, ins;    /* counts of blocks */
+    float                 *dw;
+};
+
+/* Places of the small tensor for which tap t lies in the large one. */
+static void range(const struct dw *v, int axis, int64_t t, int64_t small,
+                  int64_t large, int64_t *from, int64_t *to)
+{
+    int64_t s = v->n->attr.conv.stride[axis];
+    int64_t off = t - v->n->attr.conv.pad[axis];
+
+    *from = off < 0 ? (-off + s - 1) / s : 0;
+    *to = large - off <= 0 ? 0 : (large - off + s - 1) / s;
+    *to = *to < small ? *to : small;
+}
+
+/* The sum of a block over line r of the small tensor and q of the large. */
+static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
+                     int64_t o, int64_t i, float sum[OUTS][CTT_LANES])
+{
+    const struct ctt_tensor *small = v->up ? &v->x : &v->dy;
+    const struct ctt_tensor *large = v->up ? &v->dy : &v->x;
+    int64_t s = v->n->attr.conv.stride[2], off = tw - v->n->attr.conv.pad[2];
+    int64_t from, to, outs = v->dy.c - o, ins = v->x.c - i;
+    struct stretch at;
+
+    range(v, 2, tw, small->w, large->w, &from, &to);
+    r = r * small->w + from;
+    q = q * large->w + from * s + off;
+    at.n = to - from;
+    if (at.n <= 0)
+        return;
+    at.dy = ctt_row(&v->dy, v->up ? q : r) + o;
+    at.x = ctt_row(&v->x, v->up ? r : q) + i;
+    at.dy_step = v->dy.ld * (v->up ? s : 1);
+    at.x_step = v->x.ld * (v->up ? 1 : s);
+    if (outs >= OUTS && ins >= CTT_LANES)
+        outer(at, (wvec *)sum);
+    else
+        outer_edge(at, outs < OUTS ? outs : OUTS,
+                   ins < CTT_LANES ? ins : CTT_LANES, sum);
+}
+
+static void add_block(const struct dw *v, int64_t tap, int64_t o, int64_t i,
+                      float sum[OUTS][CTT_LANES])
+{
+    int64_t ins = v->x.c - i < CTT_LANES ? v->x.c - i : CTT_LANES;
+
+    for (int64_t b = 0; b < OUTS && o + b < v->dy.c; b++)
+        ctt_put(v->dw + ((o + b) * v->taps + tap) * v->x.c + i, sum[b], ins,
+                1);
+}
+
+static void block_sum(const struct dw *v, int64_t job)
+{
+    const struct ctt_tensor *small = v->up ? &v->x : &v->dy;
+    const struct ctt_tensor *large = v->up ? &v->dy : &v->x;
+    const int *k = v->n->attr.conv.kernel, *s = v->n->attr.conv.stride;
+    const int *pad = v->n->attr.conv.pad;
+    int64_t i = job % v->ins * CTT_LANES, tap = job / v->ins % v->taps;
+    int64_t o = job / v->ins / v->taps * OUTS, from[2], to[2];
+    int64_t td = tap / k[2] / k[1], th = tap / k[2] % k[1];
+    wvec sum[OUTS];    /* for its alignment */
+
+    memset(sum, 0, sizeof(sum));
+    range(v, 0, td, small->d, large->d, &from[0], &to[0]);
+    range(v, 1, th, small->h, large->h, &from[1], &to[1]);
+    for (int64_t n = 0; n < small->n; n++)
+        for (int64_t d = from[0]; d < to[0]; d++)
+            for (int64_t h = from[1]; h < to[1]; h++)
+                line_sum(v, (n * small->d + d) * small->h + h,
+                         (n * large->d + d * s[0] - pad[0] + td) * large->h +
+                         h * s[1] - pad[1] + th, tap % k[2], o, i,
+                         (float(*)[CTT_LANES])sum);
+    add_block(v, tap, o, i, (float(*)[CTT_LANES])sum);
+}
+
+int K(direct_dw)(struct ctt_dev *d, const struct ctt_node *n,
+                 const struct ctt_tensor *dy, const struct ctt_tensor *x,
+                 int up, float *dw)
+{
+    const int *k = n->attr.conv.kernel;
+    struct dw v = { n, *dy, *x, up, (int64_t)k[0] * k[1] * k[2],
+                    (dy->c + OUTS - 1) / OUTS,
+                    (x->c + CTT_LANES - 1) / CTT_LANES, dw };
+    int64_t jobs = v.taps * v.outs * v.ins;
+
+    PARALLEL(d, (double)ctt_volume(up ? x : dy) * (double)v.taps *
+                (double)(up ? v.outs : v.ins))
+    for (int64_t job = 0; job < jobs; job++)
+        block_sum(&v, job);
+    return 0;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wino.c: Winograd convolution: packed weights, blocks, threads. */
+#include "device/cpu/conv/wino.h"
+#include "device/cpu/conv/wino_plan.h"
+
+#include <string.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#define CTT_THREAD omp_get_thread_num()
+#else
+#define CTT_THREAD 0
+#endif
+
+const struct ctt_wino_isa *ctt_wino_best(void)
+{
+    static const struct ctt_wino_isa *const all[] = { &ctt_wino_avx512,
+                                                      &ctt_wino_avx2 };
+
+    for (size_t i = 0; i < CTT_LEN(all); i++)
+        if (all[i]->supported())
+            return all[i];
+    return NULL;
+}
+
+int ctt_wino_can(const struct ctt_node *n)
+{
+    const int *k = n->attr.conv.kernel, *s = n->attr.conv.stride;
+    const int *p = n->attr.conv.pad;
+
+    return n->op == CTT_OP_CONV && k[0] == 1 && k[1] == k[2] &&
+           (k[1] == 3 || k[1] == 5) && s[0] == 1 && s[1] == 1 && s[2] == 1 &&
+           p[0] == 0 && p[1] < k[1] && p[2] < k[2];
+}
+
+/* Images in depth are as good as images in n, for a window without depth. */
+struct ctt_wino_shape ctt_wino_fwd_shape(const struct ctt_node *n,
+                                         const struct ctt_tensor *x)
+{
+    const int *p = n->attr.conv.pad;
+
+    return (struct ctt_wino_shape){ x->n * x->d, x->h, x->w, x->c,
+        n->attr.conv.out, n->attr.conv.kernel[1], p[1], p[2] };
+}
+
+struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
+                                         const struct ctt_tensor *x)
+{
+    struct ctt_wino_shape s = ctt_wino_fwd_shape(n, x);
+    int64_t c = s.c;
+
+    s.h += 2 * s.pad_h - s.r + 1;
+    s.w += 2 * s.pad_w - s.r + 1;
+    s.c = s.k;
+    s.k = c;
+    s.pad_h = s.r - 1 - s.pad_h;
+    s.pad_w = s.r - 1 - s.pad_w;
+    return s;
+}
+
+/* What a block works on should stay in half a megabyte, and the blocks should
+ * be shared evenly, a few large ones or, if there is little to do, many small
+ * ones. */
+enum { BYTES = 384 << 10, LEAST = 14, MOST = 112 };
+
+static int64_t block_of(int64_t tiles, int64_t floats, int parts)
+{
+    int64_t most = BYTES / (floats * (int64_t)sizeof(float)), blocks;
+
+    most = most < LEAST ? LEAST : most > MOST ? MOST : most;
+    blocks = (tiles + most - 1) / most;
+    if (tiles >= 4 * parts)
+        blocks = ctt_align(blocks, parts);
+    return (tiles + blocks - 1) / blocks;
+}
+
+static int64_t conv_block(const struct ctt_wino_isa *i,
+                          const struct ctt_wino_shape *s, int threads)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+    int64_t wide = p.kp < 2 * i->lanes ? p.kp : 2 * i->lanes;
+
+    return block_of(p.tiles, p.freqs * (p.cp + wide), threads);
+}
+
+/* Here what is worked on may be larger, since the sums do not stay anyway. */
+static int64_t grad_block(const struct ctt_wino_isa *i,
+                          const struct ctt_wino_shape *s, int parts)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+
+    return block_of(p.tiles, p.freqs * p.cp / 2, parts);
+}
+
+int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
+                        const struct ctt_wino_shape *s)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+
+    return p.freqs * ctt_align(p.c, 2) * p.kp;
+}
+
+static int64_t conv_room(const struct ctt_wino_isa *i,
+                         const struct ctt_wino_shape *s, int64_t block)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
+
+    return p.freqs * (ctt_wino_step(block * p.cp) +
+                      ctt_wino_step(block * 2 * i->lanes));
+}
+
+int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
+                         const struct ctt_wino_shape *s, int threads)
+{
+    return conv_room(i, s, conv_block(i, s, threads)) * threads;
+}
+
+/* Of a thread: its sum in the transform domain and the block. */
+static int64_t grad_sum(const struct ctt_wino_isa *i,
+                        const struct ctt_wino_shape *s)
+{
+    return ctt_align(ctt_wino_packed(i, s), 16);
+}
+
+static int64_t grad_room(const struct ctt_wino_isa *i,
+                         const struct ctt_wino_shape *s, int64_t block)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
+
+    return p.freqs * (ctt_wino_step(block * p.cp) +
+                      ctt_wino_step(block * p.kp));
+}
+
+int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
+                              const struct ctt_wino_shape *s, int parts)
+{
+    return (grad_sum(i, s) + grad_room(i, s, grad_block(i, s, parts))) * parts;
+}
+
+/* A register's windows, [tap][lane], and their frequencies. */
+enum { LANES_MOST = 16 };
+struct windows { float win[25 * LANES_MOST], u[64 * LANES_MOST]; };
+
+/* One of two convs that are summed: its weights (out,r,r,in), and the first of
+ * its channels among those of both. */
+struct part {
+    const float *w;
+    int64_t      in, first;
+    int          turned;
+};
+
+/* Lane l of win: the window from channel c to that of column j + l, or zero. */
+static void read_windows(const struct ctt_wino_shape *s, const struct part *p,
+                         int lanes, int64_t c, int64_t j, float *win)
+{
+    int taps = s->r * s->r;
+
+    for (int l = 0; l < lanes; l++) {
+        int64_t k = ctt_wino_channel(s, lanes, j + l), at, step;
+        at = p->turned ? (c * taps + taps - 1) * p->in + k
+                       : k * taps * p->in + c - p->first;
+        step = p->turned ? -p->in : p->in;
+        for (int t = 0; t < taps; t++)
+            win[t * lanes + l] = k < 0 ? 0 : p->w[at + t * step];
+    }
+}
+
+/* The weights of channel c in a panel of half a register: [freq][pair of
+ * channels][column][channel of the pair]. */
+static void put_half(const struct ctt_wino_shape *s,
+                     const struct ctt_wino_plan *p, int lanes, int64_t c,
+                     const float *u, float *to)
+{
+    int64_t half = lanes / 2, slab = ctt_wino_slab(s, lanes, half);
+
+    to += c / 2 * lanes + c % 2;
+    for (int f = 0; f < p->freqs; f++)
+        for (int64_t k = 0; k < half; k++) {
+            to[f * slab + 2 * k] = u[f * lanes + k];
+            if (c == p->c - 1 && c % 2 == 0)
+                to[f * slab + 2 * k + 1] = 0;
+        }
+}
+
+void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
+                   const float *w, const float *w2, int turned, int threads,
+                   float *u)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+    int64_t panel = 2 * i->lanes;
+    struct part part[2] = { { w, turned ? s->k : s->c, 0, turned },
+                            { w2, s->c2, s->c, turned } };
+
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
+    for (int64_t j = 0; j < p.kp; j += i->lanes) {
+        for (int64_t c = 0; c < p.c; c++) {
+            int64_t q = j / panel, width = ctt_wino_width(s, i->lanes, q);
+            float *to = u + q * p.freqs * p.c * panel;
+            struct windows x;
+            read_windows(s, &part[c >= s->c], i->lanes, c, j, x.win);
+            i->forth(s->r, x.win, x.u);
+            if (width < i->lanes)
+                put_half(s, &p, i->lanes, c, x.u, to);
+            for (int f = 0; f < p.freqs && width >= i->lanes; f++)
+                memcpy(to + (f * p.c + c) * width + j % panel,
+                       x.u + f * i->lanes,
+                       (size_t)i->lanes * sizeof(float));
+        }
+    }
+}
+
+/* 1 if the results are so many that none will be in a cache when it is read,
+ * and come in whole cache lines: they need not go through the caches. */
+static int is_far(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
+                  const struct ctt_wino_plan *p)
+{
+    enum { FAR = 24 << 20 };
+    int64_t line = 64 / (int64_t)sizeof(float);
+
+    return i->lanes == line && j->ldy % line == 0 && !j->end->plus &&
+           !j->end->add && !j->s->hidden && (uintptr_t)j->y % 64 == 0 &&
+           p->tiles * 16 * j->s->k * (int64_t)sizeof(float) > FAR;
+}
+
+void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
+                   int threads, float *scratch)
+{
+    struct ctt_wino_job job = *j;
+    int64_t block = conv_block(i, j->s, threads);
+    int64_t room = conv_room(i, j->s, block);
+    struct ctt_wino_plan p = ctt_wino_plan(j->s, i->lanes, block);
+    int64_t blocks = (p.tiles + block - 1) / block;
+    int groups = blocks >= threads ? 1 : (int)(threads / blocks);
+
+    groups = groups > p.panels ? (int)p.panels : groups;
+    job.far = is_far(i, j, &p);
+#pragma omp parallel num_threads(threads)
+    {
+        float *mine = scratch + CTT_THREAD * room;
+#pragma omp for schedule(static)
+        for (int64_t item = 0; item < blocks * groups; item++)
+            i->conv(&job, (int)item, groups, block, mine);
+    }
+}
+
+/* The sums of n columns from j on and channel c of all parts, in their order,
+ * room apart. */
+static void add_parts(const struct ctt_wino_plan *p, const float *sum,
+                      int64_t room, int parts, int lanes, int64_t c, int64_t j,
+                      int64_t n, float *u)
+{
+    for (int f = 0; f < p->freqs; f++) {
+        const float *from = sum + (f * p->c + c) * p->kp + j;
+        memcpy(u + f * lanes, from, (size_t)n * sizeof(float));
+        for (int t = 1; t < parts; t++)
+            for (int64_t k = 0; k < n; k++)
+                u[f * lanes + k] += from[t * room + k];
+    }
+}
+
+/* dw (k,r,r,c) += the sums of all parts. */
+static void collect(const struct ctt_wino_isa *i,
+                    const struct ctt_wino_shape *s, const float *sum,
+                    int64_t room, int parts, int threads, float *dw)
+{
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
+    int64_t taps = s->r * s->r;
+
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
+    for (int64_t j = 0; j < p.kp; j += i->lanes) {
+        for (int64_t c = 0; c < p.c; c++) {
+            int64_t n = s->k - j < i->lanes ? s->k - j : i->lanes;
+            struct windows x = { .u = { 0 } };
+            add_parts(&p, sum, room, parts, i->lanes, c, j, n, x.u);
+            i->back(s->r, x.u, x.win);
+            for (int64_t k = 0; k < n; k++)
+                for (int64_t t = 0; t < taps; t++)
+                    dw[((j + k) * taps + t) * s->c + c] +=
+                        x.win[t * i->lanes + k];
+        }
+    }
+}
+
+void ctt_wino_grad(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
+                   const float *x, int64_t ldx, const float *dy, int64_t lddy,
+                   float *dw, int parts, int threads, float *scratch)
+{
+    int64_t block = grad_block(i, s, parts), sum = grad_sum(i, s);
+    int64_t room = sum + grad_room(i, s, block);
+    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
+
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int t = 0; t < parts; t++) {
+        float *mine = scratch + t * room;
+        int64_t to = p.tiles * (t + 1) / parts;
+        memset(mine, 0, (size_t)sum * sizeof(float));
+        for (int64_t at = p.tiles * t / parts; at < to; at += block)
+            i->grad(s, at, at + block < to ? at + block : to, block, x, ldx,
+                    dy, lddy, mine, mine + sum);
+    }
+    collect(i, s, scratch, room, parts, threads, dw);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * widen.c: a kernel of floats on a call with numbers of 16 bits.  It gets float
+ * copies of these, of as many samples at a time as stay in a cache. */
+#include "device/cpu/cast.h"
+#include "device/cpu/widen.h"
+#include "net/half.h"
+
+/* Bytes of the copies.  (Measured on convs: 0.5 to 2 MB are alike, 16 MB up to
+ * a third slower; fewer samples than this make small layers slow.) */
+enum { BYTES = 2 << 20 };
+
+/* What of a call goes by itself: a sample; or each row, so that one large
+ * image comes in parts too. */
+enum { SAMPLES, ROWS };
+
+static const char units[CTT_NOPS] = {
+    [CTT_OP_CONV] = SAMPLES, [CTT_OP_DECONV] = SAMPLES,
+    [CTT_OP_POOL] = SAMPLES, [CTT_OP_NORM] = ROWS,
+    [CTT_OP_ACT] = ROWS,     [CTT_OP_ADD] = ROWS,
+    [CTT_OP_MUL] = ROWS,     [CTT_OP_CONCAT] = ROWS,
+    [CTT_OP_LSTM] = ROWS,    [CTT_OP_DROPOUT] = ROWS,
+    [CTT_OP_MIX] = SAMPLES,  [CTT_OP_LOSS] = ROWS,
+};
+
+/* 1 if the numbers of a call cannot come in parts: they make statistics, chance
+ * or a message counts them. */
+static int is_whole(const struct ctt_call *c)
+{
+    const struct ctt_node *n = c->node;
+
+    if (n->op == CTT_OP_LOSS)
+        return n->attr.loss.kind == CTT_LOSS_XENT;
+    return c->train && (n->op == CTT_OP_DROPOUT ||
+                        (n->op == CTT_OP_NORM &&
+                         n->attr.norm.kind == CTT_NORM_BATCH));
+}
+
+/* 1 if the kernel may write its result where its first input (backward: the
+ * gradient of it where that of the result) is.  A norm reads a row before it
+ * writes it, but layers need all of it again for the gradients of weights. */
+static int in_place(const struct ctt_call *c, enum ctt_pass pass)
+{
+    enum ctt_opcode op = c->node->op;
+
+    if (pass == CTT_BWD && c->add & 1)
+        return 0;
+    return op == CTT_OP_ACT || op == CTT_OP_DROPOUT ||
+           (op == CTT_OP_NORM && (pass == CTT_FWD ||
+                                  c->node->attr.norm.kind == CTT_NORM_BATCH));
+}
+
+/* ---- what is copied ---- */
+
+enum { READ = 1, WRITE = 2 };
+
+/* A tensor of the call and that of the kernel's call; of 16 bits, it has the
+ * memory of copy `room`, `each` floats a unit from `at` on, if it is used. */
+struct copy {
+    const struct ctt_tensor *from;
+    struct ctt_tensor       *to, part;
+    int                      use, room;
+    int64_t                  each, at;
+};
+
+struct job {
+    const struct ctt_call *c;
+    struct ctt_call        wide;
+    int                    unit, count;
+    int64_t                units, step, weights;
+    struct copy            copy[2 * CTT_MAX_IN + 4];
+};
+
+static int64_t rows_each(const struct job *j, const struct ctt_tensor *t)
+{
+    return j->unit == ROWS ? 1 : ctt_rows(t) / t->n;
+}
+
+static int same(const struct ctt_tensor *a, const struct ctt_tensor *b)
+{
+    return a->data == b->data && a->c == b->c && a->ld == b->ld;
+}
+
+/* What has the same memory must have so in the kernel's call. */
+static void take(struct job *j, const struct ctt_tensor *from,
+                 struct ctt_tensor *to, int use)
+{
+    struct copy *p = &j->copy[j->count];
+
+    if (!from->data)
+        return;
+    *p = (struct copy){ .from = from, .to = to, .use = use, .room = -1 };
+    if (ctt_is_16bit(from) && use) {
+        p->room = j->count;
+        p->each = rows_each(j, from) * from->c;
+    }
+    for (int i = 0; i < j->count && ctt_is_16bit(from); i++)
+        if (j->copy[i].room == i && same(j->copy[i].from, from)) {
+            p->room = i;
+            p->each = 0;
+        }
+    j->count++;
+}
+
+/* Lets the last copy have the memory of the one of `from`. */
+static void join(struct job *j, const struct ctt_tensor *from)
+{
+    struct copy *p = &j->copy[j->count - 1];
+
+    for (int i = 0; i < j->count - 1; i++)
+        if (j->copy[i].from == from && j->copy[i].room >= 0 &&
+            p->room == j->count - 1) {
+            p->room = j->copy[i].room;
+            p->each = 0;
+        }
+}
+
+static void take_forward(struct job *j)
+{
+    const struct ctt_call *c = j->c;
+
+    for (int k = 0; k < c->node->nin; k++)
+        take(j, &c->in[k], &j->wide.in[k], READ);
+    take(j, &c->out, &j->wide.out, WRITE);
+    if (c->out.data && in_place(c, CTT_FWD))
+        join(j, &c->in[0]);
+    take(j, &c->also, &j->wide.also, WRITE);
+}
+
+static unsigned reads(const struct ctt_call *c)
+{
+    unsigned din = 0;
+
+    for (int k = 0; k < c->node->nin; k++)
+        din |= c->din[k].data ? 1u << k : 0;
+    return ctt_reads(c->node, din, c->dw[0].data != NULL);
+}
+
+/* What a conv added lies where its result does, and so does its gradient, which
+ * is then there already. */
+static int use_of_din(const struct ctt_call *c, int k)
+{
+    if (c->node->op == CTT_OP_CONV && k == 1 &&
+        c->din[1].data == c->dout.data)
+        return 0;
+    return WRITE | (c->add >> k & 1 ? READ : 0);
+}
+
+static void take_backward(struct job *j)
+{
+    const struct ctt_call *c = j->c;
+    unsigned read = reads(c);
+
+    for (int k = 0; k < c->node->nin; k++)
+        take(j, &c->in[k], &j->wide.in[k], read >> k & 1 ? READ : 0);
+    take(j, &c->out, &j->wide.out, read & CTT_READS_OUT ? READ : 0);
+    take(j, &c->also, &j->wide.also, 0);
+    take(j, &c->dalso, &j->wide.dalso, READ);
+    take(j, &c->dout, &j->wide.dout, READ);
+    for (int k = 0; k < c->node->nin; k++) {
+        take(j, &c->din[k], &j->wide.din[k], use_of_din(c, k));
+        if (k == 0 && c->din[0].data && in_place(c, CTT_BWD))
+            join(j, &c->dout);
+    }
+}
+
+/* ---- the parts ---- */
+
+/* Parts of one size and a last one, so that what a kernel prepares for a shape
+ * is of use for the next. */
+static int64_t plan(struct job *j)
+{
+    int64_t floats = 0, most = j->units, parts, at = j->weights;
+
+    for (int i = 0; i < j->count; i++)
+        floats += j->copy[i].each;
+    if (floats > 0 && !is_whole(j->c))
+        most = BYTES / (int64_t)sizeof(float) / floats;
+    most = most < 1 ? 1 : most > j->units ? j->units : most;
+    parts = (j->units + most - 1) / most;
+    j->step = (j->units + parts - 1) / parts;
+    for (int i = 0; i < j->count; i++) {
+        j->copy[i].at = at;
+        at += ctt_align(j->copy[i].each * j->step, 16);
+    }
+    return at;
+}
+
+static struct ctt_tensor part_of(const struct job *j,
+                                 const struct ctt_tensor *t, int64_t from,
+                                 int64_t n)
+{
+    struct ctt_tensor p = *t;
+
+    p.data = (char *)t->data + from * rows_each(j, t) * t->ld *
+                               ctt_dtype_size(t->dtype);
+    p.n = n;
+    if (j->unit == ROWS)
+        p.d = p.h = p.w = 1;
+    return p;
+}
+
+/* Whether a copy before the i-th has the same memory and the same use. */
+static int done(const struct job *j, int i, int use)
+{
+    for (int k = 0; k < i; k++)
+        if (j->copy[k].room == j->copy[i].room && j->copy[k].use & use)
+            return 1;
+    return 0;
+}
+
+/* The tensors of units `from` to `from` + n, those of 16 bits as floats. */
+static void load(struct ctt_dev *d, struct job *j, float *room, int64_t from,
+                 int64_t n)
+{
+    for (int i = 0; i < j->count; i++) {
+        struct copy *p = &j->copy[i];
+        float *mine = room + j->copy[p->room < 0 ? i : p->room].at;
+
+        p->part = *p->to = part_of(j, p->from, from, n);
+        if (p->room < 0)
+            continue;
+        p->to->data = mine;
+        p->to->dtype = CTT_F32;
+        p->to->ld = p->to->c;
+        if (p->use & READ && !done(j, i, READ))
+            ctt_cast_get(d, &p->part, mine);
+    }
+}
+
+static void store(struct ctt_dev *d, const struct job *j)
+{
+    for (int i = 0; i < j->count; i++) {
+        const struct copy *p = &j->copy[i];
+
+        if (p->room >= 0 && p->use & WRITE && !done(j, i, WRITE))
+            ctt_cast_put(d, p->to->data, &p->part);
+    }
+}
+
+/* Weights are copied once. */
+static void load_weights(struct ctt_dev *d, struct job *j, float *room)
+{
+    for (int k = 0; k < j->c->node->nw; k++) {
+        if (!ctt_is_16bit(&j->c->w[k]))
+            continue;
+        j->wide.w[k].data = room;
+        j->wide.w[k].dtype = CTT_F32;
+        ctt_cast_get(d, &j->c->w[k], room);
+        room += ctt_align(ctt_volume(&j->c->w[k]), 16);
+    }
+}
+
+static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
+               enum ctt_pass pass)
+{
+    struct job j = { .c = c, .wide = *c };
+    int rc = 0;
+    float *room;
+
+    j.unit = is_whole(c) ? SAMPLES : units[c->node->op];
+    j.units = j.unit == ROWS ? ctt_rows(&c->out) : c->out.n;
+    for (int k = 0; k < c->node->nw; k++)
+        if (ctt_is_16bit(&c->w[k]))
+            j.weights += ctt_align(ctt_volume(&c->w[k]), 16);
+    (pass == CTT_FWD ? take_forward : take_backward)(&j);
+    room = ctt_widen_room(d, (size_t)plan(&j) * sizeof(float));
+    CTT_CHECK(room, CTT_ENOMEM, "%s: no memory for numbers of 16 bits as "
+              "floats", c->node->name);
+    load_weights(d, &j, room);
+    for (int64_t from = 0; from < j.units; from += j.step) {
+        int64_t left = j.units - from;
+        load(d, &j, room, from, left < j.step ? left : j.step);
+        CTT_TRY(kernel(d, &j.wide));
+        store(d, &j);
+    }
+out:
+    return rc;
+}
+
+/* ---- the functions of dev.h ---- */
+
+int ctt_is_narrow(const struct ctt_call *c)
+{
+    int any = ctt_is_16bit(&c->out) || ctt_is_16bit(&c->also) ||
+              ctt_is_16bit(&c->dout) || ctt_is_16bit(&c->dalso) ||
+              ctt_is_16bit(&c->pair.in) || ctt_is_16bit(&c->pair.w[0]) ||
+              ctt_is_16bit(&c->lstm.old) || ctt_is_16bit(&c->lstm.h) ||
+              ctt_is_16bit(&c->lstm.c);
+
+    for (int k = 0; k < c->node->nin; k++)
+        any |= ctt_is_16bit(&c->in[k]) || ctt_is_16bit(&c->din[k]);
+    for (int k = 0; k < c->node->nw; k++)
+        any |= ctt_is_16bit(&c->w[k]);
+    return any;
+}
+
+void *ctt_widen_room(struct ctt_dev *d, size_t bytes)
+{
+    if (bytes > d->wide_room || !d->wide) {
+        ctt_free(d->wide);
+        d->wide = ctt_calloc(bytes, 1);
+        d->wide_room = d->wide ? bytes : 0;
+    }
+    return d->wide;
+}
+
+int ctt_widen(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
+              enum ctt_pass pass)
+{
+    if (c->node->op == CTT_OP_WINDOW)
+        return ctt_widen_window(d, c, pass);
+    return run(d, kernel, c, pass);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bucket.c: which clips make a batch: clips of like length together, so that
+ * short ones do not pay for long ones. */
+#include "libtrain/data/data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_SAVING 0.02    /* of all frames: a new shape must pay for itself */
+
+/* below[l]: clips of at most l frames. */
+static int count_below(const struct ctt_data *d, int **out)
+{
+    int *below = ctt_calloc((size_t)d->longest + 1, sizeof(*below));
+
+    if (!below)
+        return CTT_ENOMEM;
+    for (int i = 0; i < d->clips; i++)
+        below[d->clip[i].length]++;
+    for (int l = 1; l <= d->longest; l++)
+        below[l] += below[l - 1];
+    *out = below;
+    return 0;
+}
+
+struct cut { int bucket, at; int64_t saved; };
+
+/* The best place to cut one of the buckets; at least `least` clips on both
+ * sides. */
+static struct cut best_cut(const struct ctt_buckets *b, const int *below,
+                           int least)
+{
+    struct cut best = { 0, 0, 0 };
+    int from = 0;
+
+    for (int k = 0; k < b->count; k++) {
+        for (int l = from + 1; l < b->bound[k]; l++) {
+            int low = below[l] - below[from], high = below[b->bound[k]];
+            int64_t saved = (int64_t)low * (b->bound[k] - l);
+            if (saved > best.saved && low >= least && high - below[l] >= least)
+                best = (struct cut){ k, l, saved };
+        }
+        from = b->bound[k];
+    }
+    return best;
+}
+
+static void apply(struct ctt_buckets *b, const struct cut *c)
+{
+    memmove(&b->bound[c->bucket + 1], &b->bound[c->bucket],
+            (size_t)(b->count - c->bucket) * sizeof(b->bound[0]));
+    b->bound[c->bucket] = c->at;
+    b->count++;
+}
+
+int ctt_buckets_check(const char *text, int *most)
+{
+    char *end = NULL;
+    long n = !text || strcmp(text, "auto") == 0 ? CTT_MAX_BUCKETS
+                                                : strtol(text, &end, 10);
+
+    if ((end && (end == text || *end)) || n < 1 || n > CTT_MAX_BUCKETS)
+        return ctt_error(CTT_EINVAL, "buckets: bad value '%s' (auto or 1 to "
+                         "%d)", text, CTT_MAX_BUCKETS);
+    *most = (int)n;
+    return 0;
+}
+
+int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
+                     struct ctt_buckets *out)
+{
+    struct ctt_buckets b = { .count = 1, .bound = { d->longest } };
+    int is_auto = !text || strcmp(text, "auto") == 0, *below = NULL;
+    int most, rc = 0;
+    int64_t all = (int64_t)d->longest * d->clips, padded = all, frames = 0;
+
+    CTT_TRY(ctt_buckets_check(text, &most));
+    CTT_TRY(count_below(d, &below));
+    for (int i = 0; i < d->clips; i++)
+        frames += d->clip[i].length;
+    while (b.count < most) {
+        struct cut c = best_cut(&b, below, is_auto ? n : 1);
+        if (c.saved <= (is_auto ? (int64_t)(MIN_SAVING * (double)all) : 0))
+            break;
+        apply(&b, &c);
+        padded -= c.saved;
+    }
+    b.before = 1 - (double)frames / (double)all;
+    b.after = 1 - (double)frames / (double)padded;
+    *out = b;
+out:
+    ctt_free(below);
+    return rc;
+}
+
+int ctt_buckets_tell(const struct ctt_buckets *b, char *line, size_t size)
+{
+    size_t n = (size_t)snprintf(line, size, "padding: %.1f%% of the frames in "
+                                "one bucket, %.1f%% in %d (up to",
+                                100 * b->before, 100 * b->after, b->count);
+
+    for (int k = 0; k < b->count && n + 16 < size; k++)
+        n += (size_t)snprintf(line + n, size - n, "%s %d", k ? "," : "",
+                              b->bound[k]);
+    if (n < size)
+        snprintf(line + n, size - n, " frames)");
+    return b->before > 0;
+}
+
+/* ---- the batches of an epoch ---- */
+
+int ctt_order_new(const struct ctt_data *d, int n, struct ctt_order **out)
+{
+    struct ctt_order *p = ctt_calloc(1, sizeof(*p));
+    size_t batches = ((size_t)d->clips + (size_t)n - 1) / (size_t)n;
+    int rc = p ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    p->n = n;
+    p->batches = (int)batches;
+    p->steps = ctt_calloc(batches, sizeof(int));
+    p->clip = ctt_calloc(batches * (size_t)n, sizeof(int));
+    p->work = ctt_calloc((size_t)d->clips + (size_t)n, sizeof(int));
+    CTT_TRY(p->steps && p->clip && p->work ? 0 : CTT_ENOMEM);
+    *out = p;
+    return 0;
+out:
+    ctt_order_free(&p);
+    return rc;
+}
+
+void ctt_order_free(struct ctt_order **p)
+{
+    if (!*p)
+        return;
+    ctt_free((*p)->steps);
+    ctt_free((*p)->clip);
+    ctt_free((*p)->work);
+    ctt_free(*p);
+    *p = NULL;
+}
+
+static uint32_t below_of(uint64_t key, uint64_t i, uint32_t n)
+{
+    return (uint32_t)((uint64_t)ctt_random(key, i) * n >> 32);
+}
+
+static void shuffle_clips(int *v, int n, uint64_t key)
+{
+    for (int i = n - 1; i > 0; i--) {
+        int j = (int)below_of(key, (uint64_t)i, (uint32_t)i + 1), t = v[i];
+        v[i] = v[j];
+        v[j] = t;
+    }
+}
+
+static void shuffle_batches(struct ctt_order *p, uint64_t key)
+{
+    for (int i = p->batches - 1; i > 0; i--) {
+        int j = (int)below_of(key, (uint64_t)i, (uint32_t)i + 1);
+        int t = p->steps[i], *a = p->clip + (size_t)i * p->n;
+        int *b = p->clip + (size_t)j * p->n;
+
+        p->steps[i] = p->steps[j];
+        p->steps[j] = t;
+        for (int k = 0; k < p->n; k++) {
+            t = a[k];
+            a[k] = b[k];
+            b[k] = t;
+        }
+    }
+}
+
+/* Counting sort of the clips of lengths from+1 .. to behind those in v. */
+static int gather(const struct ctt_data *d, int from, int to, int *v, int n)
+{
+    for (int l = from + 1; l <= to; l++)
+        for (int i = 0; i < d->clips; i++)
+            if (d->clip[i].length == l)
+                v[n++] = i;
+    return n;
+}
+
+/* Puts as many whole batches of v into the plan as there are; what is left
+ * moves to the front of v. */
+static int emit(struct ctt_order *p, int steps, int *v, int n, int *batches)
+{
+    int k = 0;
+
+    for (; k + p->n <= n; k += p->n, (*batches)++) {
+        p->steps[*batches] = steps;
+        memcpy(p->clip + (size_t)*batches * p->n, v + k,
+               (size_t)p->n * sizeof(int));
+    }
+    memmove(v, v + k, (size_t)(n - k) * sizeof(int));
+    return n - k;
+}
+
+void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
+                   int shuffle, uint64_t key, struct ctt_order *p)
+{
+    int rest = 0, batches = 0, from = 0, *v = p->work;
+
+    for (int k = 0; k < b->count; k++) {
+        rest = gather(d, from, b->bound[k], v, rest);
+        if (shuffle)
+            shuffle_clips(v, rest, ctt_key(key, (uint64_t)k));
+        rest = emit(p, b->bound[k], v, rest, &batches);
+        from = b->bound[k];
+    }
+    if (rest) {
+        int *last = p->clip + (size_t)batches * p->n;
+        memcpy(last, v, (size_t)rest * sizeof(int));
+        p->steps[batches] = d->longest;
+        for (int i = rest; i < p->n; i++)    /* reads what stands already */
+            last[i] = shuffle ? p->clip[i - rest] : -1;
+    }
+    if (shuffle)
+        shuffle_batches(p, ctt_key(key, (uint64_t)b->count));
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * load.c: threads that decode, cut and normalise the clips of the next batches
+ * while the last one is being used.  What they make does not depend on how many
+ * they are: every random choice is counted by seed, epoch and clip. */
+#include "libtrain/data/data.h"
+
+#include <string.h>
+
+enum { RING = 3, WHY = 256, MAX_WORKERS = 256 };
+
+struct place {
+    float *x;
+    int   *length;
+    int    ready;          /* clips that are in */
+    int    pinned;
+    char   bad[WHY];
+};
+
+struct ctt_loader {
+    struct ctt_data    *d;
+    int                 n;
+    int64_t             frame;      /* floats */
+    const struct ctt_order *plan;
+    struct ctt_augment  a;
+    struct place        ring[RING];
+    int64_t             floats;     /* of a place */
+    struct ctt_dev     *dev;        /* that has pinned them, or NULL */
+    int64_t             next;       /* clip of the plan to be loaded */
+    int                 batch;      /* the caller has, or waits for */
+    int                 busy, stop, rc;
+    char                why[WHY];
+    pthread_mutex_t     lock;
+    pthread_cond_t      work, news;
+    pthread_t           id[MAX_WORKERS];
+    int                 workers;
+};
+
+/* ---- one clip ---- */
+
+struct look { int x, y, flip; float gain, shift; };
+
+static struct look choose(const struct ctt_loader *l, int i)
+{
+    const struct ctt_data *d = l->d;
+    int w = d->stored_w - d->in.w, h = d->stored_h - d->in.h;
+    uint64_t key = ctt_clip_key(&d->clip[i], l->a.key);
+    struct look k = { w / 2, h / 2, 0, 1, 0 };
+
+    if (!l->a.key)
+        return k;
+    if (l->a.jitter) {
+        k.x = (int)(ctt_uniform(key, 0) * (float)(w + 1));
+        k.y = (int)(ctt_uniform(key, 1) * (float)(h + 1));
+    }
+    k.flip = l->a.flip && ctt_uniform(key, 2) < 0.5f;
+    k.gain = 1 + l->a.contrast * (2 * ctt_uniform(key, 3) - 1);
+    k.shift = l->a.brightness * (2 * ctt_uniform(key, 4) - 1);
+    return k;
+}
+
+/* v = (p - mean) / std with p = gain * (old p - 0.5) + 0.5 + shift. */
+static void colour(const struct ctt_input *in, const struct look *k, float *v,
+                   int64_t n)
+{
+    float add[3];
+
+    for (int c = 0; c < 3; c++)
+        add[c] = (k->gain * (in->mean[c] - 0.5f) + 0.5f + k->shift -
+                  in->mean[c]) / in->std[c];
+    for (int64_t i = 0; i < n; i += in->c)
+        for (int c = 0; c < in->c; c++)
+            v[i + c] = k->gain * v[i + c] + add[c < 3 ? c : 2];
+}
+
+/* Frames of slot j; beyond its end a clip stands still. */
+static void write_frames(const struct ctt_loader *l, const struct look *k,
+                         const struct ctt_frames *f, int steps, float *x)
+{
+    int64_t from = (int64_t)f->h * f->w * f->c, to = l->frame * l->n;
+
+    for (int t = 0; t < steps; t++, x += to) {
+        if (t >= f->count) {
+            memcpy(x, x - to, (size_t)l->frame * sizeof(*x));
+            continue;
+        }
+        ctt_frame_float(f->data + t * from, &l->d->in, k->x, k->y, k->flip, x);
+        if (k->gain != 1 || k->shift != 0)
+            colour(&l->d->in, k, x, l->frame);
+    }
+}
+
+static int load_clip(struct ctt_loader *l, int batch, int j, float *x,
+                     int *length)
+{
+    int steps = l->plan->steps[batch], own = 0, rc = 0;
+    int i = l->plan->clip[(size_t)batch * l->n + j];
+    struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
+    struct look k;
+
+    if (i < 0)
+        goto empty;
+    k = choose(l, i);
+    rc = ctt_data_frames(l->d, i, l->a.key, &f, &own);
+    if (rc < 0)
+        goto empty;
+    write_frames(l, &k, &f, steps, x);
+    *length = f.count;
+    if (own)
+        ctt_frames_free(&f);
+    return 0;
+empty:
+    for (int t = 0; t < steps; t++)
+        memset(x + (int64_t)t * l->n * l->frame, 0,
+               (size_t)l->frame * sizeof(*x));
+    *length = 0;
+    return rc;
+}
+
+/* ---- the threads ---- */
+
+static int has_work(const struct ctt_loader *l)
+{
+    return l->plan && l->next < (int64_t)l->plan->batches * l->n &&
+           l->next / l->n < l->batch + RING;
+}
+
+static void one(struct ctt_loader *l)
+{
+    int batch = (int)(l->next / l->n), j = (int)(l->next % l->n), rc;
+    struct place *p = &l->ring[batch % RING];
+
+    l->next++;
+    l->busy++;
+    pthread_mutex_unlock(&l->lock);
+    rc = load_clip(l, batch, j, p->x + j * l->frame, &p->length[j]);
+    pthread_mutex_lock(&l->lock);
+    if (rc < 0)
+        snprintf(p->bad, sizeof(p->bad), "%s", ctt_errmsg());
+    if (rc < 0 && (rc == CTT_ENOMEM || l->d->strict) && l->rc >= 0) {
+        l->rc = rc;
+        memcpy(l->why, p->bad, sizeof(l->why));
+    }
+    p->ready++;
+    l->busy--;
+    pthread_cond_signal(&l->news);
+}
+
+static void *worker(void *arg)
+{
+    struct ctt_loader *l = arg;
+
+    pthread_mutex_lock(&l->lock);
+    while (!l->stop) {
+        if (has_work(l))
+            one(l);
+        else
+            pthread_cond_wait(&l->work, &l->lock);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
+
+static int start_workers(struct ctt_loader *l)
+{
+    for (int k = 0; k < l->d->workers && k < MAX_WORKERS; k++) {
+        if (pthread_create(&l->id[k], NULL, worker, l) != 0)
+            break;
+        l->workers++;
+    }
+    return l->workers ? 0 : ctt_error(CTT_EIO, "cannot start a thread");
+}
+
+int ctt_loader_open(struct ctt_data *d, int n, int room,
+                    struct ctt_loader **out)
+{
+    struct ctt_loader *l = ctt_calloc(1, sizeof(*l));
+    int rc = l ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->work, NULL);
+    pthread_cond_init(&l->news, NULL);
+    l->d = d;
+    l->n = n;
+    l->frame = (int64_t)d->in.h * d->in.w * d->in.c;
+    l->floats = l->frame * n * room;
+    for (int k = 0; k < RING; k++) {
+        l->ring[k].x = ctt_calloc((size_t)l->floats, sizeof(float));
+        l->ring[k].length = ctt_calloc((size_t)n, sizeof(int));
+        CTT_TRY(l->ring[k].x && l->ring[k].length ? 0 : CTT_ENOMEM);
+    }
+    CTT_TRY(start_workers(l));
+    *out = l;
+    return 0;
+out:
+    ctt_loader_close(&l);
+    return rc;
+}
+
+void ctt_loader_close(struct ctt_loader **p)
+{
+    struct ctt_loader *l = *p;
+
+    if (!l)
+        return;
+    pthread_mutex_lock(&l->lock);
+    l->stop = 1;
+    pthread_cond_broadcast(&l->work);
+    pthread_mutex_unlock(&l->lock);
+    while (l->workers > 0)
+        pthread_join(l->id[--l->workers], NULL);
+    for (int k = 0; k < RING; k++) {
+        if (l->ring[k].pinned)
+            ctt_dev_unpin(l->dev, l->ring[k].x);
+        ctt_free(l->ring[k].x);
+        ctt_free(l->ring[k].length);
+    }
+    pthread_cond_destroy(&l->news);
+    pthread_cond_destroy(&l->work);
+    pthread_mutex_destroy(&l->lock);
+    ctt_free(l);
+    *p = NULL;
+}
+
+int ctt_loader_pin(struct ctt_loader *l, struct ctt_dev *dev)
+{
+    int rc = 0;
+
+    l->dev = dev;
+    for (int k = 0; k < RING; k++) {
+        CTT_TRY(ctt_dev_pin(dev, l->ring[k].x,
+                            l->floats * (int64_t)sizeof(float)));
+        l->ring[k].pinned = 1;
+    }
+out:
+    return rc;
+}
+
+void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
+                      const struct ctt_augment *a, int first)
+{
+    pthread_mutex_lock(&l->lock);
+    l->next = INT64_MAX;    /* no more work; who is busy still reads the plan */
+    while (l->busy)
+        pthread_cond_wait(&l->news, &l->lock);
+    l->plan = p;
+    l->a = *a;
+    l->batch = first;
+    l->next = (int64_t)first * l->n;
+    for (int k = 0; k < RING; k++) {
+        l->ring[k].ready = 0;
+        l->ring[k].bad[0] = '\0';
+    }
+    pthread_cond_broadcast(&l->work);
+    pthread_mutex_unlock(&l->lock);
+}
+
+int ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b, double *seconds)
+{
+    struct place *p = &l->ring[l->batch % RING];
+    double t = ctt_seconds();
+    int rc = 1;
+
+    if (l->batch >= l->plan->batches)
+        return 0;
+    pthread_mutex_lock(&l->lock);
+    while (p->ready < l->n && l->rc >= 0)
+        pthread_cond_wait(&l->news, &l->lock);
+    if (l->rc < 0)
+        rc = ctt_error(l->rc, "%s", l->why);
+    pthread_mutex_unlock(&l->lock);
+    *seconds += ctt_seconds() - t;
+    if (rc < 0)
+        return rc;
+    *b = (struct ctt_batch){ .x = p->x, .steps = l->plan->steps[l->batch],
+        .n = l->n, .clip = l->plan->clip + (size_t)l->batch * l->n,
+        .length = p->length, .bad = p->bad[0] ? p->bad : NULL };
+    return 1;
+}
+
+void ctt_loader_done(struct ctt_loader *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->ring[l->batch % RING].ready = 0;
+    l->ring[l->batch % RING].bad[0] = '\0';
+    l->batch++;
+    pthread_cond_broadcast(&l->work);
+    pthread_mutex_unlock(&l->lock);
+}
+
+int ctt_loader_peek(struct ctt_loader *l, struct ctt_batch *b)
+{
+    int at = l->batch + 1, ready;
+
+    if (at >= l->plan->batches)
+        return 0;
+    pthread_mutex_lock(&l->lock);
+    ready = l->ring[at % RING].ready == l->n;
+    pthread_mutex_unlock(&l->lock);
+    if (ready)
+        *b = (struct ctt_batch){ .x = l->ring[at % RING].x,
+                                 .steps = l->plan->steps[at], .n = l->n };
+    return ready;
+}

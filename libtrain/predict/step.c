@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step.c: one training step of a model that predicts: the graph that feeds
+ * it its own answers, forward, loss, backward. */
+#include "libtrain/predict/predict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the training graph ---- */
+
+int ctt_predict_check(const struct ctt_graph *g)
+{
+    const struct ctt_node *in = &g->node[ctt_graph_input(g)];
+    const struct ctt_node *n = &g->node[ctt_graph_output(g)];
+    const struct ctt_tensor *a = &in->out, *b = &n->out;
+    int rc = 0;
+
+    CTT_CHECK(g->clip == g->count, CTT_EUNSUP, "%s: predicting needs an "
+              "answer a frame; this model answers once a clip", n->name);
+    CTT_CHECK(a->d == b->d && a->h == b->h && a->w == b->w && a->c == b->c,
+              CTT_EUNSUP, "%s: the answer is %lldx%lldx%lldx%lld; predicting "
+              "needs the input's %lldx%lldx%lldx%lld", n->name,
+              (long long)b->d, (long long)b->h, (long long)b->w,
+              (long long)b->c, (long long)a->d, (long long)a->h,
+              (long long)a->w, (long long)a->c);
+out:
+    return rc;
+}
+
+/* Where the line of the first input begins. */
+static const char *input_line(const char *text)
+{
+    for (const char *s = text; *s; s += strcspn(s, "\n"), s += *s == '\n')
+        if (strncmp(s, "input ", 6) == 0)
+            return s;
+    return NULL;
+}
+
+static void print_size(const struct ctt_tensor *t, FILE *f)
+{
+    fprintf(f, " d=%lld h=%lld w=%lld c=%lld\n", (long long)t->d,
+            (long long)t->h, (long long)t->w, (long long)t->c);
+}
+
+/* The model's input becomes a mix of that name. */
+static void print_fed(const struct ctt_graph *g, FILE *f)
+{
+    const struct ctt_node *in = &g->node[ctt_graph_input(g)];
+
+    fputs("input train.frame", f);
+    print_size(&in->out, f);
+    fprintf(f, "input train.seen c=1\n"
+            "state train.back of=%s like=train.frame c=%lld\n"
+            "mix %s in=train.frame,train.back,train.seen\n",
+            g->node[ctt_graph_output(g)].name, (long long)in->out.c, in->name);
+}
+
+static void print_graph(const struct ctt_graph *g, const char *text,
+                        const char *loss, FILE *f)
+{
+    const char *line = input_line(text), *rest = line + strcspn(line, "\n");
+
+    fprintf(f, "%.*s", (int)(line - text), text);
+    print_fed(g, f);
+    fputs(rest + (*rest == '\n'), f);
+    fputs("input train.target", f);
+    print_size(&g->node[ctt_graph_output(g)].out, f);
+    fprintf(f, "loss train.loss in=%s,train.target kind=%s\n",
+            g->node[ctt_graph_output(g)].name, loss);
+}
+
+int ctt_predict_graph(const struct ctt_graph *model, const char *loss,
+                      struct ctt_graph **out)
+{
+    char *text = NULL, *more = NULL;
+    size_t size = 0;
+    FILE *f = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_predict_check(model));
+    text = ctt_net_print(model);
+    CTT_TRY(text ? 0 : CTT_ENOMEM);
+    CTT_CHECK(input_line(text), CTT_EFORMAT, "the model has no input");
+    f = open_memstream(&more, &size);
+    CTT_CHECK(f, CTT_ENOMEM, "out of memory: the training graph");
+    print_graph(model, text, loss, f);
+    rc = fclose(f) == 0 ? 0
+         : ctt_error(CTT_ENOMEM, "out of memory: the training graph");
+    if (rc >= 0)
+        rc = ctt_net_parse(more, out);
+out:
+    free(more);
+    ctt_free(text);
+    return rc;
+}
+
+/* ---- opening ---- */
+
+const char *const ctt_predict_losses[] = { "l1l2", "mse", NULL };
+
+static int find_nodes(struct ctt_predict *s, const struct ctt_graph *model)
+{
+    int rc = 0;
+
+    CTT_CHECK(s->g->weights == model->weights, CTT_EFORMAT,
+              "the training graph has %lld weights, the model %lld",
+              (long long)s->g->weights, (long long)model->weights);
+    s->frame = ctt_graph_find(s->g, "train.frame");
+    s->seen = ctt_graph_find(s->g, "train.seen");
+    s->loss = s->g->count - 1;
+    s->target = s->loss - 1;
+out:
+    return rc;
+}
+
+/* The model is going to be fed its own answers, one step after the other. */
+static int check_norms(const struct ctt_predict *s)
+{
+    int rc = 0;
+
+    if (ctt_sampling_off(s->cfg))
+        goto out;
+    rc = ctt_run_check_norms(s->x->r, 1);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s or --sampling-start=off", ctt_errmsg());
+out:
+    return rc;
+}
+
+static size_t floats_of(const struct ctt_predict *s, int node)
+{
+    return (size_t)ctt_volume(&s->g->node[node].out);
+}
+
+/* The types are those that the settings want. */
+static int open_exec(struct ctt_predict *s, const float *w,
+                     struct ctt_dev *dev, const struct ctt_memory *m)
+{
+    struct ctt_memory all = { .keep = CTT_KEEP_ALL };
+    int n = s->cfg->batch, window, rc = 0;
+
+    if (m)
+        all = *m;
+    CTT_TRY(ctt_amp_plan(s->g, s->cfg, &s->amp));
+    all.type = ctt_amp_types(s->amp, s->cfg);
+    CTT_TRY(ctt_exec_open(s->g, dev, w, n, s->frames - 1, 0, &all, &s->x));
+    window = ctt_exec_plan(s->x).window;
+    s->losses = ctt_calloc((size_t)window * (size_t)n, sizeof(*s->losses));
+    s->grads = ctt_calloc((size_t)window * (size_t)n, sizeof(*s->grads));
+    CTT_TRY(s->losses && s->grads ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
+int ctt_predict_open(const struct ctt_graph *model, const float *w,
+                     const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                     const struct ctt_memory *m, struct ctt_predict **out)
+{
+    struct ctt_predict *s = ctt_calloc(1, sizeof(*s));
+    int rc = s ? 0 : CTT_ENOMEM, steps;
+
+    CTT_TRY(rc);
+    s->cfg = cfg;
+    s->scale = 1;
+    s->observed = cfg->input_frames;
+    s->frames = cfg->input_frames + cfg->future_frames;
+    steps = s->frames - 1;
+    CTT_TRY(ctt_predict_graph(model, ctt_predict_losses[cfg->loss], &s->g));
+    CTT_TRY(find_nodes(s, model));
+    s->truth = ctt_calloc((size_t)steps * (size_t)cfg->batch,
+                          sizeof(*s->truth));
+    CTT_TRY(s->truth ? 0 : CTT_ENOMEM);
+    CTT_TRY(open_exec(s, w, dev, m));
+    CTT_TRY(check_norms(s));
+    *out = s;
+    return 0;
+out:
+    ctt_predict_close(&s);
+    return rc;
+}
+
+void ctt_predict_close(struct ctt_predict **s)
+{
+    if (!*s)
+        return;
+    ctt_exec_close(&(*s)->x);
+    ctt_amp_free(&(*s)->amp);
+    ctt_graph_free(&(*s)->g);
+    ctt_free((*s)->truth);
+    ctt_free((*s)->losses);
+    ctt_free((*s)->grads);
+    ctt_free(*s);
+    *s = NULL;
+}
+
+/* ---- a step ---- */
+
+/* Pixels of a node in a part. */
+static int64_t rows_of(const struct ctt_predict *s, int node,
+                       const struct ctt_part *p)
+{
+    return ctt_rows(&s->g->node[node].out) * s->batch->n * p->steps;
+}
+
+static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    const struct ctt_predict *s = arg;
+    size_t n = (size_t)s->batch->n, first = (size_t)p->first;
+    size_t frame = n * floats_of(s, s->frame);
+    const float *from = s->batch->x + first * frame;
+    int rc = 0;
+
+    CTT_TRY(ctt_run_put(x->r, s->frame, 0, from, rows_of(s, s->frame, p)));
+    CTT_TRY(ctt_run_put(x->r, s->target, 0, from + frame,
+                        rows_of(s, s->target, p)));
+    CTT_TRY(ctt_run_put(x->r, s->seen, 0, s->truth + first * n,
+                        rows_of(s, s->seen, p)));
+out:
+    return rc;
+}
+
+static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    struct ctt_predict *s = arg;
+    int frames = p->steps * s->batch->n;
+    int rc = ctt_run_sums(x->r, s->loss, 0, rows_of(s, s->loss, p), frames,
+                          s->losses);
+
+    for (int k = 0; rc >= 0 && k < frames; k++)
+        if (s->batch->length[k % s->batch->n])
+            s->sum += s->losses[k];
+    return rc;
+}
+
+/* The mean over all that counts. */
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    const struct ctt_predict *s = arg;
+    float one = s->rows ? (float)(s->scale / (double)s->rows) : 0;
+    int frames = p->steps * s->batch->n;
+
+    for (int k = 0; k < frames; k++)
+        s->grads[k] = s->batch->length[k % s->batch->n] ? one : 0;
+    return ctt_exec_fill_grad(x, s->loss, 0, s->grads, frames,
+                              rows_of(s, s->loss, p));
+}
+
+static struct ctt_job job_of(struct ctt_predict *s, int fed)
+{
+    return (struct ctt_job){ .steps = s->frames - 1, .fed = fed, .arg = s,
+                             .give = give, .take = take, .seed = seed };
+}
+
+static int check_batch(const struct ctt_predict *s, const struct ctt_batch *b)
+{
+    int rc = 0;
+
+    CTT_CHECK(b->steps == s->frames && b->n == s->cfg->batch, CTT_EINVAL,
+              "a batch of %d sequences of %d frames; %d of %d are trained on",
+              b->n, b->steps, s->cfg->batch, s->frames);
+out:
+    return rc;
+}
+
+/* Makes the batch at hand this one; returns the first step fed back. */
+static int begin(struct ctt_predict *s, const struct ctt_turn *t)
+{
+    s->batch = t->batch;
+    s->sum = 0;
+    s->rows = 0;
+    for (int j = 0; j < t->batch->n; j++)
+        s->rows += t->batch->length[j] > 0;
+    s->rows *= (int64_t)floats_of(s, s->loss) * (s->frames - 1);
+    s->x->r->key = ctt_key(ctt_key(t->seed, CTT_KEY_DROPOUT), t->step);
+    s->x->r->stamp++;
+    return ctt_sample(t, s->observed, s->frames - 1, s->truth);
+}
+
+int ctt_predict_blame(struct ctt_predict *s, const struct ctt_turn *t)
+{
+    struct ctt_job job = job_of(s, begin(s, t));
+
+    return ctt_exec_blame(s->x, &job, s->loss);
+}
+
+int ctt_predict_run(struct ctt_predict *s, const struct ctt_turn *t,
+                    struct ctt_sums *sums)
+{
+    struct ctt_job job;
+    int rc = 0;
+
+    CTT_TRY(check_batch(s, t->batch));
+    job = job_of(s, begin(s, t));
+    CTT_TRY(ctt_exec_forward(s->x, &job));
+    if (!isfinite(s->sum) && s->skips)
+        return 1;
+    if (!isfinite(s->sum))
+        CTT_TRY(ctt_predict_blame(s, t));
+    for (int j = 0; j < t->batch->n; j++)
+        sums->clips += t->batch->length[j] > 0;
+    sums->loss += s->sum;
+    sums->weight += (double)s->rows;
+    CTT_TRY(ctt_exec_backward(s->x, &job));
+out:
+    return rc;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task.c: training and testing a model that predicts, as a task. */
+#include "libtrain/predict/predict.h"
+
+#include <stdio.h>
+
+static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                 const struct ctt_data *d)
+{
+    int frames = cfg->input_frames + cfg->future_frames, rc = 0;
+
+    CTT_TRY(ctt_predict_check(g));
+    for (int i = 0; i < d->clips; i++)
+        CTT_CHECK(d->clip[i].length == frames, CTT_EINVAL,
+                  "a sequence has %d frames, not the %d + %d asked for",
+                  d->clip[i].length, cfg->input_frames, cfg->future_frames);
+out:
+    return rc;
+}
+
+static int graph(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                 struct ctt_graph **out)
+{
+    return ctt_predict_graph(g, ctt_predict_losses[cfg->loss], out);
+}
+
+static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)
+{
+    (void)longest;
+    return (struct ctt_size){ cfg->input_frames + cfg->future_frames - 1, 0 };
+}
+
+/* Short windows, unless a norm would see less than the clip. */
+static int memory_of(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                     struct ctt_memory *m)
+{
+    const char *norm = ctt_exec_norm(g);
+    int rc = 0;
+
+    CTT_TRY(ctt_memory_parse(cfg, m));
+    if (!norm || cfg->window)
+        goto out;
+    CTT_CHECK(m->keep < 0, CTT_EINVAL, "--keep=%d: goes with --window, because "
+              "%s: kind=batch takes the statistics of the whole clip", m->keep,
+              norm);
+    m->window = 0;
+out:
+    return rc;
+}
+
+static int open_step(const struct ctt_graph *g, const float *w,
+                     const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                     const struct ctt_data *d, void **out)
+{
+    struct ctt_predict *s = NULL;
+    struct ctt_memory m;
+    int rc = 0;
+
+    (void)d;
+    CTT_TRY(memory_of(g, cfg, &m));
+    CTT_TRY(ctt_predict_open(g, w, cfg, dev, &m, &s));
+    *out = s;
+out:
+    return rc;
+}
+
+static void close_step(void **s)
+{
+    struct ctt_predict *x = *s;
+
+    ctt_predict_close(&x);
+    *s = NULL;
+}
+
+static struct ctt_exec *exec(const void *s)
+{
+    return ((const struct ctt_predict *)s)->x;
+}
+
+static int run(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
+{
+    struct ctt_predict *p = s;
+
+    p->scale = t->scale;
+    p->skips = t->skips;
+    return ctt_predict_run(p, t, sums);
+}
+
+static int blame(void *s, const struct ctt_turn *t)
+{
+    return ctt_predict_blame(s, t);
+}
+
+/* ---- tests ---- */
+
+struct test {
+    struct ctt_forecaster *f;
+    struct ctt_forecast   *sums;
+    int                    told;    /* how good those are who know nothing */
+};
+
+static void close_test(void **e)
+{
+    struct test *t = *e;
+
+    if (!t)
+        return;
+    ctt_forecaster_close(&t->f);
+    ctt_forecast_free(&t->sums);
+    ctt_free(t);
+    *e = NULL;
+}
+
+static int open_test(const struct ctt_graph *g, const float *w,
+                     const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                     struct ctt_data *d, void **out)
+{
+    void *made = ctt_calloc(1, sizeof(struct test));
+    struct test *t = made;
+    int rc = t ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_forecaster_open(g, w, cfg, dev, d, &t->f));
+    CTT_TRY(ctt_forecast_new(cfg->input_frames, cfg->future_frames, &t->sums));
+    *out = made;
+    made = NULL;
+out:
+    close_test(&made);
+    return rc;
+}
+
+/* What there is to beat. */
+static void tell(struct test *t, const struct ctt_events *ev)
+{
+    struct ctt_quality a = ctt_forecast_at(t->sums, CTT_LAST_FRAME, 0);
+    struct ctt_quality b = ctt_forecast_at(t->sums, CTT_LINEAR_MOTION, 0);
+    char line[160];
+
+    snprintf(line, sizeof(line), "to beat: last frame MSE %.2fe-3, SSIM %.3f; "
+             "linear motion MSE %.2fe-3, SSIM %.3f", 1e3 * a.mse, a.ssim,
+             1e3 * b.mse, b.ssim);
+    if (ev && ev->say)
+        ev->say(ev->arg, line);
+    t->told = 1;
+}
+
+static int test(void *e, const struct ctt_events *ev, struct ctt_score *out)
+{
+    struct test *t = e;
+    struct ctt_quality q;
+    int rc = ctt_forecaster_run(t->f, ev, !t->told, t->sums);
+
+    if (rc != 0)
+        return rc;
+    if (!t->told)
+        tell(t, ev);
+    q = ctt_forecast_at(t->sums, CTT_MODEL, 0);
+    *out = (struct ctt_score){
+        .loss = t->sums->loss / (double)t->sums->sequences,
+        .mse = q.mse, .psnr = q.psnr, .ssim = q.ssim, .ssim2 = q.ssim2 };
+    return 0;
+}
+
+static const struct ctt_metrics *counts(const void *e)
+{
+    (void)e;
+    return NULL;
+}
+
+static int better(const struct ctt_score *a, const struct ctt_score *b)
+{
+    return a->mse < b->mse;
+}
+
+const struct ctt_task_kind ctt_predictor = {
+    .feeds = 1, .check = check, .graph = graph, .size = size,
+    .memory = memory_of, .open = open_step, .close = close_step, .exec = exec,
+    .run = run, .blame = blame, .test_open = open_test,
+    .test_close = close_test, .test = test, .counts = counts,
+    .better = better, .saves = "", .word = "val_mse",
+    .score = offsetof(struct ctt_score, mse),
+};

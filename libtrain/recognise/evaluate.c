@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * evaluate.c: the answers of a model for every clip of a set. */
+#include "libtrain/recognise/step.h"
+
+#include <string.h>
+
+struct ctt_eval {
+    const struct ctt_graph *g;
+    struct ctt_data    *d;
+    struct ctt_run     *r;
+    struct ctt_loader  *l;
+    struct ctt_order    *plan;
+    struct ctt_point    point[CTT_MAX_POINTS];
+    int                 points, input, answer;
+    float              *answers;    /* of a batch, a row an ask or step */
+};
+
+int ctt_eval_open(const struct ctt_graph *g, const float *w,
+                  const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                  struct ctt_data *d, const struct ctt_point *point,
+                  int points, struct ctt_eval **out)
+{
+    struct ctt_eval *e = ctt_calloc(1, sizeof(*e));
+    int n = cfg->val_batch < d->clips ? cfg->val_batch : d->clips;
+    int rows = n * (g->clip < g->count ? points : d->longest);
+    struct ctt_buckets b;
+    int rc = e ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_CHECK(points > 0 && points <= CTT_MAX_POINTS, CTT_EINVAL,
+              "%d points to evaluate at", points);
+    CTT_TRY(ctt_answer_check(g));
+    CTT_CHECK(ctt_answer_classes(g) == d->list->labels, CTT_EINVAL,
+              "the model answers %d classes, the data has %d",
+              ctt_answer_classes(g), d->list->labels);
+    e->g = g;
+    e->d = d;
+    e->points = points;
+    memcpy(e->point, point, (size_t)points * sizeof(*point));
+    e->input = ctt_graph_input(g);
+    e->answer = ctt_graph_output(g);
+    CTT_TRY(ctt_buckets_find(d, n, cfg->buckets, &b));
+    CTT_TRY(ctt_order_new(d, n, &e->plan));
+    ctt_order_make(d, &b, 0, 0, e->plan);
+    CTT_TRY(ctt_run_open(g, dev, w, n, d->longest, n * points, 0, &e->r));
+    e->answers = ctt_calloc((size_t)rows, (size_t)ctt_answer_classes(g) *
+                                          sizeof(*e->answers));
+    CTT_TRY(e->answers ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_loader_open(d, n, d->longest, &e->l));
+    *out = e;
+    return 0;
+out:
+    ctt_eval_close(&e);
+    return rc;
+}
+
+void ctt_eval_close(struct ctt_eval **e)
+{
+    if (!*e)
+        return;
+    ctt_loader_close(&(*e)->l);
+    ctt_run_close(&(*e)->r);
+    ctt_order_free(&(*e)->plan);
+    ctt_free((*e)->answers);
+    ctt_free(*e);
+    *e = NULL;
+}
+
+static int step_of(const struct ctt_eval *e, const struct ctt_batch *b, int j,
+                   int k)
+{
+    return ctt_point_step(&e->point[k], b->length[j] ? b->length[j] : 1);
+}
+
+/* Leaves the answers: a row for each step and sample, or for each ask. */
+static int forward(struct ctt_eval *e, const struct ctt_batch *b)
+{
+    int64_t rows = (int64_t)b->steps * b->n;
+    int rc = 0;
+
+    ctt_run_reset(e->r);
+    CTT_TRY(ctt_run_put(e->r, e->input, 0, b->x,
+                        rows * ctt_rows(&e->g->node[e->input].out)));
+    CTT_TRY(ctt_run_steps(e->r, b->steps));
+    if (e->g->clip == e->g->count) {
+        CTT_TRY(ctt_run_get(e->r, e->answer, 0, rows, e->answers));
+        goto out;
+    }
+    for (int j = 0; j < b->n; j++)
+        for (int k = 0; k < e->points; k++)
+            e->r->ask[j * e->points + k] =
+                (struct ctt_ask){ j, step_of(e, b, j, k) };
+    CTT_TRY(ctt_run_clip(e->r, b->n * e->points));
+    CTT_TRY(ctt_run_get(e->r, e->answer, 0, b->n * e->points, e->answers));
+out:
+    return rc;
+}
+
+static void count(const struct ctt_eval *e, const struct ctt_batch *b,
+                  struct ctt_metrics *m)
+{
+    int classes = ctt_answer_classes(e->g);
+
+    for (int j = 0; j < b->n; j++) {
+        if (!b->length[j])
+            continue;
+        for (int k = 0; k < e->points; k++) {
+            int row = e->g->clip < e->g->count
+                      ? j * e->points + k : step_of(e, b, j, k) * b->n + j;
+            ctt_metrics_add(m, k, e->answers + (int64_t)row * classes,
+                            e->d->clip[b->clip[j]].label);
+        }
+    }
+}
+
+int ctt_eval_run(struct ctt_eval *e, const struct ctt_events *ev,
+                 struct ctt_metrics *m)
+{
+    struct ctt_augment none = { 0 };
+    struct ctt_batch b;
+    double seconds = 0;
+    int rc = 0;
+
+    ctt_metrics_clear(m);
+    e->r->stamp++;
+    ctt_loader_start(e->l, e->plan, &none, 0);
+    while ((rc = ctt_loader_next(e->l, &b, &seconds)) > 0) {
+        if (b.bad && ev && ev->clip)
+            ev->clip(ev->arg, b.bad);
+        CTT_TRY(forward(e, &b));
+        count(e, &b, m);
+        ctt_loader_done(e->l);
+        if (ev && ev->stop && ev->stop(ev->arg))
+            return 1;
+    }
+out:
+    return rc;
+}
+
+int ctt_evaluate(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                 struct ctt_data *d, const struct ctt_point *point,
+                 int points, const struct ctt_events *ev,
+                 struct ctt_metrics **out)
+{
+    struct ctt_metrics *x = NULL;
+    struct ctt_eval *e = NULL;
+    struct ctt_dev *dev = NULL;
+    const float *w;
+    void *own = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &dev));
+    CTT_TRY(ctt_dev_show(dev, "weights", m->w, m->g->weights, &own, &w));
+    CTT_TRY(ctt_eval_open(m->g, w, cfg, dev, d, point, points, &e));
+    CTT_TRY(ctt_metrics_new(ctt_answer_classes(m->g), point, points, &x));
+    CTT_TRY(ctt_eval_run(e, ev, x));
+    CTT_CHECK(rc == 0, CTT_EINVAL, "stopped while evaluating");
+    *out = x;
+    x = NULL;
+out:
+    ctt_metrics_free(&x);
+    ctt_eval_close(&e);
+    ctt_dev_free(dev, &own);
+    ctt_dev_close(&dev);
+    return rc;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * step.c: one training step up to the gradient. */
+#include "libtrain/recognise/step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TARGET = 2 };    /* floats of a row of the target: label, weight */
+
+/* ---- when a clip is asked ---- */
+
+static int one_is_all(const struct ctt_asks *a)
+{
+    return a->points == 1 && !a->point[0].frames && a->point[0].ratio == 1;
+}
+
+int ctt_asks_parse(const struct ctt_train_cfg *cfg, struct ctt_asks *out)
+{
+    struct ctt_asks a = { 0 };
+    const char *s = cfg->observe ? cfg->observe : "1";
+    int rc = 0, end = 0;
+
+    if (strncmp(s, "uniform:", 8) == 0) {
+        a.random = 1;
+        CTT_CHECK(sscanf(s, "uniform:%lf-%lf%n", &a.lo, &a.hi, &end) == 2 &&
+                  !s[end] && a.lo > 0 && a.lo <= a.hi && a.hi <= 1,
+                  CTT_EINVAL, "observe: bad value '%s' (uniform:0.1-1)", s);
+    } else {
+        rc = ctt_points_parse(s, a.point, &a.points);
+        if (rc < 0)
+            CTT_TRY(ctt_error(rc, "observe: %s", ctt_errmsg()));
+        if (one_is_all(&a))
+            a.points = 0;
+    }
+    a.frames = cfg->frame_loss != CTT_FRAME_NONE ? cfg->frame_asks : 0;
+    a.total = a.random + a.points + a.frames + 1;
+    *out = a;
+out:
+    return rc;
+}
+
+/* Weight at the share x of the clip.  Linear: Ma and others 2016; exponential:
+ * Jain and others 2016, there in seconds, here over the clip. */
+static double even(double x)    { return (void)x, 1; }
+static double linear(double x)  { return x; }
+static double rising(double x)  { return exp(4 * x - 4); }
+
+static double (*const frame_weights[])(double) = {
+    [CTT_FRAME_NONE] = even, [CTT_FRAME_ALL] = even,
+    [CTT_FRAME_LINEAR] = linear, [CTT_FRAME_EXP] = rising,
+};
+
+void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,
+                   int length, uint64_t key, struct ctt_want *want)
+{
+    struct ctt_point p = { 1, 0 };
+    int n = 0;
+
+    if (a->random) {
+        p.ratio = a->lo + (a->hi - a->lo) * (double)ctt_uniform(key, 0);
+        want[n++] = (struct ctt_want){ ctt_point_step(&p, length),
+                                       cfg->observe_weight };
+    }
+    for (int i = 0; i < a->points; i++)
+        want[n++] = (struct ctt_want){ ctt_point_step(&a->point[i], length),
+                                       cfg->observe_weight };
+    for (int i = 1; i <= a->frames; i++) {
+        p.ratio = (double)i / a->frames;
+        want[n++] = (struct ctt_want){ ctt_point_step(&p, length),
+            (float)frame_weights[cfg->frame_loss](p.ratio) };
+    }
+    want[n] = (struct ctt_want){ length - 1, cfg->full_weight };
+}
+
+/* ---- the training graph ---- */
+
+int ctt_answer_classes(const struct ctt_graph *g)
+{
+    return (int)g->node[ctt_graph_output(g)].out.c;
+}
+
+int ctt_answer_check(const struct ctt_graph *g)
+{
+    const struct ctt_node *n = &g->node[ctt_graph_output(g)];
+    int rc = 0;
+
+    CTT_CHECK(n->out.d * n->out.h * n->out.w == 1, CTT_EUNSUP,
+              "%s: the answer is %lldx%lldx%lld; a class needs 1x1x1", n->name,
+              (long long)n->out.d, (long long)n->out.h, (long long)n->out.w);
+out:
+    return rc;
+}
+
+int ctt_step_graph(const struct ctt_graph *model, float smooth,
+                   struct ctt_graph **out)
+{
+    const char *answer = model->node[ctt_graph_output(model)].name;
+    char *text = ctt_net_print(model), *more = NULL;
+    size_t room;
+    int rc = text ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_answer_check(model));
+    room = strlen(text) + 256;
+    more = ctt_calloc(room, 1);
+    CTT_TRY(more ? 0 : CTT_ENOMEM);
+    snprintf(more, room, "%s%sinput train.target c=2\n"
+             "loss train.loss in=%s,train.target kind=xent smooth=%.9g\n", text,
+             text[0] && text[strlen(text) - 1] != '\n' ? "\n" : "", answer,
+             (double)smooth);
+    CTT_TRY(ctt_net_parse(more, out));
+out:
+    ctt_free(text);
+    ctt_free(more);
+    return rc;
+}
+
+static int take_memory(struct ctt_step *s, int n, int room)
+{
+    size_t goals = (size_t)n * (size_t)s->asks.total, rows = goals;
+    size_t classes = (size_t)s->g->node[s->answer].out.c;
+
+    if (s->g->clip == s->g->count)
+        rows = (size_t)n * (size_t)room;
+    s->want = ctt_calloc((size_t)s->asks.total, sizeof(*s->want));
+    s->goal = ctt_calloc(goals, sizeof(*s->goal));
+    s->ask = ctt_calloc(goals, sizeof(*s->ask));
+    s->row = ctt_calloc(rows, TARGET * sizeof(*s->row));
+    s->answers = ctt_calloc(rows, classes * sizeof(*s->answers));
+    return s->want && s->goal && s->ask && s->row && s->answers ? 0
+                                                                : CTT_ENOMEM;
+}
+
+int ctt_step_open(const struct ctt_graph *model, const float *w,
+                  const struct ctt_train_cfg *cfg, struct ctt_dev *dev, int n,
+                  int room, struct ctt_step **out)
+{
+    struct ctt_step *s = ctt_calloc(1, sizeof(*s));
+    struct ctt_memory m;
+    int rc = s ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    s->cfg = cfg;
+    s->scale = 1;
+    CTT_TRY(ctt_memory_parse(cfg, &m));
+    CTT_TRY(ctt_asks_parse(cfg, &s->asks));
+    CTT_TRY(ctt_step_graph(model, cfg->label_smooth, &s->g));
+    CTT_CHECK(s->g->weights == model->weights, CTT_EFORMAT,
+              "the training graph has %lld weights, the model %lld",
+              (long long)s->g->weights, (long long)model->weights);
+    s->input = ctt_graph_input(s->g);
+    s->loss = s->g->count - 1;
+    s->target = s->loss - 1;
+    s->answer = s->g->node[s->loss].in[0];
+    CTT_TRY(take_memory(s, n, room));
+    CTT_TRY(ctt_amp_plan(s->g, cfg, &s->amp));
+    m.type = ctt_amp_types(s->amp, cfg);
+    CTT_TRY(ctt_exec_open(s->g, dev, w, n, room, n * s->asks.total, &m,
+                          &s->x));
+    *out = s;
+    return 0;
+out:
+    ctt_step_close(&s);
+    return rc;
+}
+
+void ctt_step_close(struct ctt_step **s)
+{
+    if (!*s)
+        return;
+    ctt_exec_close(&(*s)->x);
+    ctt_amp_free(&(*s)->amp);
+    ctt_graph_free(&(*s)->g);
+    ctt_free((*s)->row);
+    ctt_free((*s)->answers);
+    ctt_free((*s)->want);
+    ctt_free((*s)->goal);
+    ctt_free((*s)->ask);
+    ctt_free(*s);
+    *s = NULL;
+}
+
+/* ---- a step ---- */
+
+static int has_clip(const struct ctt_step *s)
+{
+    return s->g->clip < s->g->count;
+}
+
+static int goals_of(const struct ctt_step *s)
+{
+    return s->batch->n * s->asks.total;
+}
+
+/* Rows of the answer in a part: one an ask, or one for each step and sample. */
+static int64_t rows_of(const struct ctt_step *s, const struct ctt_part *p)
+{
+    return has_clip(s) ? p->asks : (int64_t)p->steps * s->x->r->n;
+}
+
+/* Fills the goals; returns the sum of their weights. */
+static double make_goals(struct ctt_step *s, const struct ctt_data *d,
+                         const struct ctt_batch *b, uint64_t key)
+{
+    double sum = 0;
+
+    for (int j = 0; j < b->n; j++) {
+        const struct ctt_clip *c = b->clip[j] < 0 ? NULL
+                                                  : &d->clip[b->clip[j]];
+        int length = b->length[j];
+
+        ctt_asks_make(&s->asks, s->cfg, length ? length : 1,
+                      c ? ctt_key(key, (uint64_t)c->item) : 0, s->want);
+        for (int k = 0; k < s->asks.total; k++) {
+            int i = j * s->asks.total + k;
+            s->goal[i] = (struct ctt_goal){
+                j, s->want[k].step, length ? c->label : 0,
+                length ? s->want[k].weight : 0 };
+            s->ask[i] = (struct ctt_ask){ j, s->want[k].step };
+            sum += (double)s->goal[i].weight;
+        }
+    }
+    return sum;
+}
+
+/* The goals of a part one after the other, and their rows in it. */
+struct each { int64_t row; const struct ctt_goal *goal; int i; };
+
+static int next(const struct ctt_step *s, const struct ctt_part *p,
+                struct each *e)
+{
+    if (has_clip(s)) {
+        if (e->i >= p->asks)
+            return 0;
+        e->row = e->i;
+        e->goal = &s->goal[p->which[e->i++]];
+        return 1;
+    }
+    while (e->i < goals_of(s)) {
+        const struct ctt_goal *g = &s->goal[e->i++];
+
+        if (g->step < p->first || g->step >= p->first + p->steps)
+            continue;
+        e->row = (int64_t)(g->step - p->first) * s->x->r->n + g->sample;
+        e->goal = g;
+        return 1;
+    }
+    return 0;
+}
+
+static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    const struct ctt_step *s = arg;
+    const struct ctt_tensor *in = &s->g->node[s->input].out;
+    int64_t frame = ctt_volume(in) * x->r->n, rows = rows_of(s, p);
+    struct each e = { 0 };
+    int rc = 0;
+
+    CTT_TRY(ctt_run_put(x->r, s->input, 0, s->batch->x + p->first * frame,
+                        p->steps * ctt_rows(in) * x->r->n));
+    memset(s->row, 0, (size_t)rows * TARGET * sizeof(*s->row));
+    while (next(s, p, &e)) {
+        float *t = s->row + e.row * TARGET;
+        if (e.goal->weight == 0)
+            continue;
+        t[0] = (float)e.goal->label;
+        t[1] += e.goal->weight;
+    }
+    if (rows > 0)
+        CTT_TRY(ctt_run_put(x->r, s->target, 0, s->row, rows));
+out:
+    return rc;
+}
+
+static int is_largest(const float *z, int n, int label)
+{
+    for (int j = 0; j < n; j++)
+        if (j != label && !(z[j] < z[label] ||
+                            (z[j] == z[label] && j > label)))
+            return 0;
+    return 1;
+}
+
+/* Adds up the losses, and the clips whose last answer is right. */
+static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    struct ctt_step *s = arg;
+    int classes = (int)s->g->node[s->answer].out.c;
+    int64_t rows = rows_of(s, p);
+    struct each e = { 0 };
+    int rc = 0;
+
+    if (rows == 0)
+        goto out;
+    CTT_TRY(ctt_run_get(x->r, s->loss, 0, rows, s->row));
+    CTT_TRY(ctt_run_get(x->r, s->answer, 0, rows, s->answers));
+    for (int64_t i = 0; i < rows; i++)
+        s->sum += (double)s->row[i];
+    while (next(s, p, &e))
+        if ((e.goal - s->goal) % s->asks.total == s->asks.total - 1 &&
+            s->batch->length[e.goal->sample])
+            s->right += is_largest(s->answers + e.row * classes, classes,
+                                   e.goal->label);
+out:
+    return rc;
+}
+
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    const struct ctt_step *s = arg;
+    int64_t rows = rows_of(s, p);
+
+    for (int64_t i = 0; i < rows; i++)
+        s->row[i] = s->seed;
+    return rows ? ctt_exec_put_grad(x, s->loss, 0, s->row, rows) : 0;
+}
+
+static struct ctt_job job_of(struct ctt_step *s)
+{
+    return (struct ctt_job){ .steps = s->batch->steps, .fed = s->batch->steps,
+        .ask = s->ask, .asks = has_clip(s) ? goals_of(s) : 0, .arg = s,
+        .give = give, .take = take, .seed = seed };
+}
+
+int ctt_step_blame(struct ctt_step *s, const struct ctt_batch *b)
+{
+    struct ctt_job job;
+
+    s->batch = b;
+    job = job_of(s);
+    return ctt_exec_blame(s->x, &job, s->loss);
+}
+
+int ctt_step_run(struct ctt_step *s, const struct ctt_data *d,
+                 const struct ctt_batch *b, uint64_t key, uint64_t observe,
+                 struct ctt_sums *sums)
+{
+    struct ctt_job job;
+    double weight;
+    int rc = 0;
+
+    s->x->r->key = key;
+    s->x->r->stamp++;
+    s->batch = b;
+    s->sum = s->right = 0;
+    weight = make_goals(s, d, b, observe);
+    s->seed = weight > 0 ? (float)(s->scale / weight) : 0;
+    job = job_of(s);
+    CTT_TRY(ctt_exec_forward(s->x, &job));
+    if (!isfinite(s->sum) && s->skips)
+        return 1;
+    if (!isfinite(s->sum))
+        CTT_TRY(ctt_step_blame(s, b));
+    for (int j = 0; j < b->n; j++)
+        sums->clips += b->length[j] > 0;
+    sums->right += s->right;
+    sums->loss += s->sum;
+    sums->weight += weight;
+    CTT_TRY(ctt_exec_backward(s->x, &job));
+out:
+    return rc;
+}

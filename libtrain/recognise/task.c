@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task.c: training and testing a model that says what a clip shows. */
+#include "libtrain/task.h"
+
+static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                 const struct ctt_data *d)
+{
+    int rc = 0, classes = ctt_answer_classes(g);
+
+    (void)cfg;
+    CTT_TRY(ctt_answer_check(g));
+    CTT_CHECK(d->list->labels == classes, CTT_EINVAL,
+              "the model answers %d classes, the data has %d", classes,
+              d->list->labels);
+out:
+    return rc;
+}
+
+static int graph(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                 struct ctt_graph **out)
+{
+    return ctt_step_graph(g, cfg->label_smooth, out);
+}
+
+static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)
+{
+    struct ctt_asks asks = { .total = 0 };
+
+    ctt_asks_parse(cfg, &asks);
+    return (struct ctt_size){ longest, asks.total };
+}
+
+static int memory(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
+                  struct ctt_memory *m)
+{
+    (void)g;
+    return ctt_memory_parse(cfg, m);
+}
+
+static int open_step(const struct ctt_graph *g, const float *w,
+                     const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                     const struct ctt_data *d, void **out)
+{
+    struct ctt_step *s = NULL;
+    int rc = ctt_step_open(g, w, cfg, dev, cfg->batch, d->longest, &s);
+
+    if (rc >= 0)
+        *out = s;
+    return rc;
+}
+
+static void close_step(void **s)
+{
+    struct ctt_step *x = *s;
+
+    ctt_step_close(&x);
+    *s = NULL;
+}
+
+static struct ctt_exec *exec(const void *s)
+{
+    return ((const struct ctt_step *)s)->x;
+}
+
+static int run(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
+{
+    struct ctt_step *s = arg;
+    uint64_t observe = ctt_key(ctt_key(t->seed, CTT_KEY_OBSERVE), t->epoch);
+    uint64_t key = ctt_key(ctt_key(t->seed, CTT_KEY_DROPOUT), t->step);
+
+    s->scale = t->scale;
+    s->skips = t->skips;
+    return ctt_step_run(s, t->data, t->batch, key, observe, sums);
+}
+
+static int blame(void *s, const struct ctt_turn *t)
+{
+    return ctt_step_blame(s, t->batch);
+}
+
+/* ---- tests ---- */
+
+struct test {
+    struct ctt_eval    *eval;
+    struct ctt_metrics *metrics;
+};
+
+static void close_test(void **e)
+{
+    struct test *t = *e;
+
+    if (!t)
+        return;
+    ctt_eval_close(&t->eval);
+    ctt_metrics_free(&t->metrics);
+    ctt_free(t);
+    *e = NULL;
+}
+
+static int open_test(const struct ctt_graph *g, const float *w,
+                     const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                     struct ctt_data *d, void **out)
+{
+    void *made = ctt_calloc(1, sizeof(struct test));
+    struct ctt_point point[CTT_MAX_POINTS];
+    struct test *t = made;
+    int points, rc = t ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_points_parse(cfg->val_ratios ? cfg->val_ratios : "1", point,
+                             &points));
+    CTT_TRY(ctt_eval_open(g, w, cfg, dev, d, point, points, &t->eval));
+    CTT_TRY(ctt_metrics_new(ctt_answer_classes(g), point, points,
+                            &t->metrics));
+    *out = made;
+    made = NULL;
+out:
+    close_test(&made);
+    return rc;
+}
+
+static int test(void *e, const struct ctt_events *ev, struct ctt_score *out)
+{
+    struct test *t = e;
+    int last = t->metrics->points - 1;
+    int rc = ctt_eval_run(t->eval, ev, t->metrics);
+
+    if (rc == 0)
+        *out = (struct ctt_score){ .loss = ctt_metrics_loss(t->metrics, last),
+            .top1 = ctt_metrics_top1(t->metrics, last),
+            .top5 = ctt_metrics_top5(t->metrics, last) };
+    return rc;
+}
+
+static const struct ctt_metrics *counts(const void *e)
+{
+    return ((const struct test *)e)->metrics;
+}
+
+static int better(const struct ctt_score *a, const struct ctt_score *b)
+{
+    return a->top1 > b->top1 || (a->top1 == b->top1 && a->loss < b->loss);
+}
+
+const struct ctt_task_kind ctt_recogniser = {
+    .check = check, .graph = graph, .size = size, .memory = memory,
+    .open = open_step, .close = close_step, .exec = exec, .run = run,
+    .blame = blame, .test_open = open_test, .test_close = close_test,
+    .test = test, .counts = counts,
+    .better = better, .saves = "--max-frames, ", .word = "val_top1",
+    .score = offsetof(struct ctt_score, top1),
+};

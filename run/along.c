@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * along.c: what a conv's kernel may do besides: an lstm applied to its result,
+ * another conv added to it, and its plus input in its own memory. */
+#include "run/layout.h"
+
+#include <string.h>
+
+/* Nodes whose kernels never read their result on the way back, so that a conv
+ * may add to it where it lies. */
+static const char forgets[CTT_NOPS] = {
+    [CTT_OP_CONV] = 1, [CTT_OP_DECONV] = 1, [CTT_OP_ADD] = 1,
+    [CTT_OP_CONCAT] = 1, [CTT_OP_MUL] = 1, [CTT_OP_NORM] = 1,
+};
+
+/* What is looked at: comp[f][i], the component of node i in schedule f. */
+struct look {
+    struct ctt_run *r;
+    const int      *readers;
+    const char     *kept;
+    int            *comp[2];
+};
+
+static void components(const struct ctt_schedule *s, int *comp)
+{
+    for (int k = 0; k < s->comps; k++)
+        for (int j = s->first[k]; j < s->first[k + 1]; j++)
+            comp[s->order[j]] = k;
+}
+
+/* The plus input of conv z becomes a name of its result: nobody else reads it,
+ * also not on the way back.  But where all values stay, it stays too. */
+static void inside(struct look *l, int z)
+{
+    struct ctt_run *r = l->r;
+    const struct ctt_node *n = &r->g->node[z];
+    int p = n->in[1];
+
+    if ((!r->slides && !l->kept) || !forgets[r->g->node[p].op] ||
+        r->slot[p].alias != p || r->slot[p].fused >= 0 ||
+        l->readers[p] != 1 || r->slot[p].type != r->slot[z].type)
+        return;
+    r->slot[p].alias = r->slot[z].alias;
+    r->slot[z].inside = 1;
+}
+
+static int same_window(const struct ctt_node *a, const struct ctt_node *b)
+{
+    return memcmp(a->attr.conv.kernel, b->attr.conv.kernel,
+                  sizeof(a->attr.conv.kernel)) == 0 &&
+           memcmp(a->attr.conv.stride, b->attr.conv.stride,
+                  sizeof(a->attr.conv.stride)) == 0 &&
+           memcmp(a->attr.conv.pad, b->attr.conv.pad,
+                  sizeof(a->attr.conv.pad)) == 0;
+}
+
+/* What goes along is of floats. */
+static int is_wide(const struct ctt_run *r, int a, int b, int c)
+{
+    return r->slot[a].type == CTT_F32 && r->slot[b].type == CTT_F32 &&
+           r->slot[c].type == CTT_F32;
+}
+
+static void pair(struct look *l, int z)
+{
+    struct ctt_run *r = l->r;
+    const struct ctt_node *n = &r->g->node[z], *of = &r->g->node[n->in[1]];
+    int p = n->in[1];
+
+    if (of->op != CTT_OP_CONV || of->plus || r->slot[p].fused >= 0 ||
+        l->readers[p] != 1 || !same_window(n, of) ||
+        !is_wide(r, z, p, n->in[0]))
+        return;
+    r->slot[z].pair = p;
+    r->slot[p].with = z;
+    for (int f = 0; f < 2; f++)
+        r->slot[z].joint[f] = l->comp[f][p] == l->comp[f][z];
+}
+
+/* The old cell state is there when the conv of the gates runs: it is of a step
+ * before, or of an earlier component. */
+static int ready(const struct look *l, int z, int lstm, int f)
+{
+    const struct ctt_run *r = l->r;
+    const struct ctt_slot *old = &r->slot[r->g->node[lstm].in[1]];
+
+    if (l->comp[f][z] != l->comp[f][lstm])
+        return 0;
+    return old->delay > 0 || l->comp[f][old->alias] < l->comp[f][z];
+}
+
+static void gates(struct look *l, int lstm)
+{
+    struct ctt_run *r = l->r;
+    int z = r->g->node[lstm].in[0];
+
+    if (lstm >= r->g->clip || r->g->node[z].op != CTT_OP_CONV ||
+        r->slot[z].fused >= 0 || l->readers[z] != 1 ||
+        !is_wide(r, z, lstm, r->g->node[lstm].in[1]) ||
+        !ready(l, z, lstm, 0) || !ready(l, z, lstm, 1))
+        return;
+    r->slot[z].lstm = lstm;
+    r->slot[lstm].with = z;
+}
+
+/* Later nodes first, so that a chain of sums ends in one memory. */
+static void find(struct look *l)
+{
+    const struct ctt_graph *g = l->r->g;
+
+    for (int i = g->count - 1; i >= 0; i--) {
+        const struct ctt_node *n = &g->node[i];
+
+        if (n->op == CTT_OP_LSTM)
+            gates(l, i);
+        if (n->op != CTT_OP_CONV || !n->plus)
+            continue;
+        inside(l, i);
+        if (i < g->clip)
+            pair(l, i);
+    }
+}
+
+int ctt_layout_along(struct ctt_run *r, const int *readers, const char *kept)
+{
+    struct look l = { .r = r, .readers = readers, .kept = kept };
+    int rc = 0;
+
+    for (int i = 0; i < r->g->count; i++)
+        r->slot[i].lstm = r->slot[i].pair = r->slot[i].with = -1;
+    for (int f = 0; f < 2; f++) {
+        l.comp[f] = ctt_calloc((size_t)r->g->count, sizeof(int));
+        CTT_TRY(l.comp[f] ? 0 : CTT_ENOMEM);
+        components(r->sched[f] ? r->sched[f] : r->sched[0], l.comp[f]);
+    }
+    find(&l);
+out:
+    ctt_free(l.comp[0]);
+    ctt_free(l.comp[1]);
+    return rc;
+}

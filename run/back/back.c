@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * back.c: the way back through one window. */
+#include "run/back/way.h"
+#include "net/half.h"
+
+/* ---- where gradients lie ---- */
+
+/* Laid out as the values of the window, those kept first. */
+static char *place_of(const struct ctt_exec *x, int node, const void *value)
+{
+    const struct ctt_run *r = x->r;
+    const struct ctt_part *p = &x->way->part[x->way->hand];
+    enum ctt_block b = r->slot[node].block;
+    int64_t before = b == CTT_KEPT ? 0
+                   : ctt_extent_bytes(&r->extent[CTT_KEPT], p->steps,
+                                      p->asks);
+
+    return x->way->grad + before + ((const char *)value - r->base[b]);
+}
+
+static char *grad(const struct ctt_exec *x, int node, int step)
+{
+    return place_of(x, node, ctt_run_value(x->r, node, step));
+}
+
+int ctt_exec_needs(const struct ctt_exec *x, int node)
+{
+    return x->way->need[node];
+}
+
+/* Numbers of history that a node has memory for, if it has a gradient. */
+static int64_t old_numbers(const struct ctt_exec *x, int node)
+{
+    const struct ctt_slot *s = &x->r->slot[node];
+
+    return s->alias == node && x->way->need[node] ? s->history * s->size : 0;
+}
+
+static int64_t old_bytes(const struct ctt_exec *x, int node)
+{
+    return old_numbers(x, node) * ctt_dtype_size(x->r->slot[node].type);
+}
+
+static int clear(const struct ctt_exec *x, int i)
+{
+    const struct ctt_graph *g = x->r->g;
+    const struct ctt_part *p = &x->way->part[x->way->hand];
+    const struct ctt_slot *s = &x->r->slot[i];
+    int64_t before = i < g->clip ? old_bytes(x, i) : 0;
+    int64_t after = i < g->clip ? p->steps * s->size
+                                : p->asks * ctt_volume(&g->node[i].out);
+
+    return ctt_dev_clear(x->r->dev, grad(x, i, 0) - before,
+                         before + after * ctt_dtype_size(s->type));
+}
+
+int ctt_way_clear(struct ctt_exec *x)
+{
+    int rc = 0;
+
+    for (int i = 0; i < x->r->g->count; i++)
+        if (x->r->slot[i].alias == i && x->way->need[i] && !x->way->sole[i])
+            CTT_TRY(clear(x, i));
+out:
+    return rc;
+}
+
+void *ctt_exec_grad(const struct ctt_exec *x, int node, int step)
+{
+    return grad(x, node, step);
+}
+
+static struct ctt_tensor rows_of(const struct ctt_exec *x, int node, int step,
+                                 int64_t rows)
+{
+    struct ctt_tensor t = { .n = rows, .d = 1, .h = 1, .w = 1 };
+
+    t.c = x->r->g->node[node].out.c;
+    t.ld = x->r->slot[node].ld;
+    t.dtype = x->r->slot[node].type;
+    t.data = grad(x, node, step);
+    return t;
+}
+
+/* Where the caller writes, nobody else may overwrite. */
+static int claim(const struct ctt_exec *x, int node)
+{
+    int of = x->r->slot[node].alias;
+
+    if (!x->way->seeding || !x->way->sole[of])
+        return 0;
+    x->way->sole[of] = 0;
+    x->way->soles++;
+    return clear(x, of);
+}
+
+int ctt_exec_put_grad(const struct ctt_exec *x, int node, int step,
+                      const float *from, int64_t rows)
+{
+    struct ctt_tensor t = rows_of(x, node, step, rows);
+    int rc = 0;
+
+    CTT_TRY(claim(x, node));
+    CTT_TRY(ctt_dev_put(x->r->dev, from, &t));
+out:
+    return rc;
+}
+
+int ctt_exec_fill_grad(const struct ctt_exec *x, int node, int step,
+                       const float *value, int64_t groups, int64_t rows)
+{
+    struct ctt_tensor t = rows_of(x, node, step, rows);
+    int rc = 0;
+
+    CTT_TRY(claim(x, node));
+    CTT_TRY(ctt_dev_group_fill(x->r->dev, value, groups, &t));
+out:
+    return rc;
+}
+
+int ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
+                      int64_t rows, float *to)
+{
+    struct ctt_tensor t = rows_of(x, node, step, rows);
+
+    return ctt_dev_get(x->r->dev, &t, to);
+}
+
+/* What reached the history of the window behind belongs to the last steps of
+ * this one; if this one is shorter, to its history too. */
+int ctt_way_carry_in(struct ctt_exec *x)
+{
+    const char *from = x->way->carry;
+    int steps = x->way->part[x->way->hand].steps, rc = 0;
+
+    for (int i = 0; i < x->r->g->clip; i++) {
+        int64_t n = old_bytes(x, i);
+
+        if (n)
+            CTT_TRY(ctt_dev_sum(x->r->dev, x->r->slot[i].type, from,
+                                grad(x, i, steps) - n, old_numbers(x, i)));
+        from += ctt_align(n, 64);
+    }
+out:
+    return rc;
+}
+
+int ctt_way_carry_out(struct ctt_exec *x)
+{
+    char *to = x->way->carry;
+    int rc = 0;
+
+    for (int i = 0; i < x->r->g->clip; i++) {
+        int64_t n = old_bytes(x, i);
+
+        if (n)
+            CTT_TRY(ctt_dev_copy(x->r->dev, CTT_WITHIN, grad(x, i, 0) - n, to,
+                                 n));
+        to += ctt_align(n, 64);
+    }
+out:
+    return rc;
+}
+
+/* ---- calls ---- */
+
+/* Points dout, din and dw at where the gradients of a bound call lie.  An act
+ * that has no memory of its own works in place, a plus input that lies in the
+ * result has its gradient there already. */
+static void bind_gradients(const struct ctt_exec *x, int node, int want,
+                           struct ctt_call *c)
+{
+    const struct ctt_run *r = x->r;
+    const struct ctt_node *n = c->node;
+
+    c->act = 0;
+    c->dout = c->out;
+    c->dout.data = place_of(x, node, c->out.data);
+    c->dalso = c->also;
+    if (c->also.data)
+        c->dalso.data = place_of(x, n->cell, c->also.data);
+    for (int k = 0; k < n->nin; k++) {
+        c->din[k] = c->in[k];
+        c->din[k].data = want & CTT_WANT_DIN && x->way->need[n->in[k]] &&
+                         c->in[k].data && !(k == 1 && r->slot[node].inside)
+                       ? place_of(x, n->in[k], c->in[k].data) : NULL;
+        if (!r->slot[node].skip && !x->way->sole[r->slot[n->in[k]].alias])
+            c->add |= 1u << k;
+    }
+    for (int k = 0; k < n->nw && want & CTT_WANT_DW; k++) {
+        c->dw[k] = n->w[k];
+        c->dw[k].data = n->fixed >> k & 1 ? NULL : x->dw + n->at[k];
+    }
+}
+
+static int has_kernel(const struct ctt_run *r, int node)
+{
+    return !r->slot[node].skip || r->g->node[node].op == CTT_OP_ACT;
+}
+
+/* What a call's way back reads and writes: it may change its dout, and what it
+ * adds to it must not be added to by two at once. */
+static int touch(struct ctt_exec *x, int node)
+{
+    struct ctt_run *r = x->r;
+    const struct ctt_node *n = &r->g->node[node];
+    struct ctt_touch t = { .count = 0 };
+
+    ctt_touch(&t, ctt_run_memory(r, node, 0), 0);
+    ctt_touch(&t, ctt_run_memory(r, node, 1), 1);
+    if (n->op == CTT_OP_LSTM && n->cell >= 0)
+        ctt_touch(&t, ctt_run_memory(r, n->cell, 1), 1);
+    for (int k = 0; k < n->nin; k++) {
+        ctt_touch(&t, ctt_run_memory(r, n->in[k], 0), 0);
+        ctt_touch(&t, ctt_run_memory(r, n->in[k], 1), 1);
+    }
+    return ctt_lanes_call(r->lanes, r->dev, &t);
+}
+
+static int run(struct ctt_exec *x, int node, int step, int steps, int want,
+               enum ctt_run_cache cache)
+{
+    struct ctt_call c;
+    int rc = 0;
+
+    want &= ctt_way_wants(x->r->g, x->way->need, node);
+    if (!want || !has_kernel(x->r, node))
+        goto out;
+    ctt_run_bind(x->r, node, step, steps, &c);
+    bind_gradients(x, node, want, &c);
+    c.cache = &x->r->cache[node][cache];
+    CTT_TRY(touch(x, node));
+    CTT_TRY(ctt_dev_run(x->r->dev, &c, CTT_BWD));
+out:
+    return rc;
+}
+
+/* One call for all steps, or asks, unless the node must be called for each. */
+static int run_free(struct ctt_exec *x, int node, int steps)
+{
+    int each = ctt_run_single(x->r, node), rc = 0;
+
+    for (int t = 0; t < (each ? steps : 1); t++)
+        CTT_TRY(run(x, node, t, each ? 1 : steps, CTT_WANT_DIN | CTT_WANT_DW,
+                    CTT_CACHE_BWD));
+out:
+    return rc;
+}
+
+/* The loop needs din only; dw follows once for all steps. */
+static int run_bound(struct ctt_exec *x, const int *node, int count, int steps)
+{
+    int each = x->r->plain & CTT_RUN_DW_EACH ? CTT_WANT_DW : 0, rc = 0;
+
+    for (int t = steps - 1; t >= 0; t--)
+        for (int j = count - 1; j >= 0; j--)
+            CTT_TRY(run(x, node[j], t, 1, CTT_WANT_DIN | each,
+                        CTT_CACHE_BWD));
+    for (int j = count - 1; j >= 0 && !each; j--)
+        CTT_TRY(run(x, node[j], 0, steps, CTT_WANT_DW, CTT_CACHE_DW));
+out:
+    return rc;
+}
+
+static int back(struct ctt_exec *x)
+{
+    const struct ctt_schedule *s = ctt_run_schedule(x->r);
+    const struct ctt_part *p = &x->way->part[x->way->hand];
+    const struct ctt_graph *g = x->r->g;
+    int rc = 0;
+
+    for (int i = g->count - 1; i >= g->clip && p->asks > 0; i--)
+        CTT_TRY(run_free(x, i, p->asks));
+    for (int k = s->comps - 1; k >= 0; k--) {
+        const int *node = s->order + s->first[k];
+        int count = s->first[k + 1] - s->first[k];
+        if (s->bound[k])
+            CTT_TRY(run_bound(x, node, count, p->steps));
+        else
+            CTT_TRY(run_free(x, *node, p->steps));
+    }
+out:
+    return rc;
+}
+
+int ctt_way_back(struct ctt_exec *x)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_lanes_begin(x->r->lanes, x->r->dev));
+    rc = ctt_lanes_end(x->r->lanes, x->r->dev, back(x));
+out:
+    return rc;
+}

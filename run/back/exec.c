@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec.c: a batch of clips forward and back through its windows. */
+#include "run/back/way.h"
+
+/* ---- open ---- */
+
+/* Memory of the device. */
+static int take(struct ctt_dev *d, const char *what, int64_t bytes, char **out)
+{
+    void *p = NULL;
+    int rc = ctt_dev_alloc(d, what, bytes, &p);
+
+    if (rc >= 0)
+        *out = p;
+    return rc;
+}
+
+static void give_back(struct ctt_dev *d, void *p)
+{
+    ctt_dev_free(d, &p);
+}
+
+/* After clip a window has few asks, and other ones than the clip. */
+static int check_norms(const struct ctt_graph *g)
+{
+    int rc = 0;
+
+    for (int i = g->clip; i < g->count; i++)
+        CTT_CHECK(!ctt_is_batch_norm(&g->node[i]), CTT_EUNSUP,
+                  "%s: with several windows kind=batch after 'clip' would be "
+                  "the statistics of few answers; use one window",
+                  g->node[i].name);
+out:
+    return rc;
+}
+
+const char *ctt_exec_norm(const struct ctt_graph *g)
+{
+    for (int i = 0; i < g->count; i++)
+        if (ctt_is_batch_norm(&g->node[i]))
+            return g->node[i].name;
+    return NULL;
+}
+
+static int new_way(const struct ctt_graph *g, int room, int asks,
+                   struct ctt_way **out)
+{
+    struct ctt_way *y = ctt_calloc(1, sizeof(*y));
+    size_t count = (size_t)g->count;
+    int rc = y ? 0 : CTT_ENOMEM;
+
+    *out = y;
+    CTT_TRY(rc);
+    y->room = room;
+    y->asks = g->clip < g->count ? asks : 0;
+    y->mixes = ctt_run_mixes(g);
+    y->norm = ctt_exec_norm(g);
+    y->need = ctt_calloc(count, 1);
+    y->sole = ctt_calloc(count, 1);
+    y->kept = ctt_calloc(count, 1);
+    CTT_TRY(y->need && y->sole && y->kept ? 0 : CTT_ENOMEM);
+    ctt_way_needs(g, y->need);
+    ctt_way_kept(g, y->need, y->kept);
+out:
+    return rc;
+}
+
+/* A run for one window if that is what is wanted, or what fits; else one whose
+ * windows look back. */
+static int open_run(struct ctt_exec *x, const struct ctt_run *like,
+                    const struct ctt_memory *m)
+{
+    struct ctt_way *y = x->way;
+    int several = y->mixes || (m->window > 0 && m->window < y->room);
+    int rc;
+
+    for (;; several = 1) {
+        rc = ctt_run_open_bare(like->g, like->dev, like->w, like->n, y->room,
+                               like->max_asks, y->kept, several, m->type,
+                               &x->r);
+        if (rc < 0)
+            break;
+        rc = ctt_way_plan(y, x->r, &(struct ctt_memory){
+            .window = several ? m->window : y->room, .keep = m->keep,
+            .bytes = m->bytes });
+        if (rc != CTT_ENOMEM || several || m->window > 0 || y->norm)
+            break;
+        ctt_run_close(&x->r);
+    }
+    return rc;
+}
+
+static int make_memory(struct ctt_exec *x)
+{
+    struct ctt_way *y = x->way;
+    size_t parts = (size_t)y->plan.windows;
+    struct ctt_dev *d = x->r->dev;
+    char *dw = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_run_fits(x->r, y->plan.bytes));
+    y->part = ctt_calloc(parts, sizeof(*y->part));
+    y->at = ctt_calloc(parts, sizeof(*y->at));
+    y->which = ctt_calloc((size_t)y->asks + 1, sizeof(*y->which));
+    CTT_TRY(y->part && y->at && y->which ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_way_replays_new(x));
+    CTT_TRY(take(d, "gradients of weights",
+                 x->r->g->weights * (int64_t)sizeof(float), &dw));
+    x->dw = (float *)(void *)dw;
+    CTT_TRY(take(d, "values", y->values, &y->value));
+    CTT_TRY(take(d, "values", y->passing, &y->pass));
+    CTT_TRY(take(d, "gradients", y->grads, &y->grad));
+    CTT_TRY(take(d, "states", y->stores * y->history, &y->store));
+    CTT_TRY(take(d, "states", y->history, &y->carry));
+    x->r->base[CTT_KEPT] = y->value;
+    x->r->base[CTT_PASSING] = y->pass;
+out:
+    return rc;
+}
+
+/* All but the memory. */
+static int prepare(const struct ctt_run *like, int room,
+                   const struct ctt_memory *m, struct ctt_exec **out)
+{
+    static const struct ctt_memory one = { .keep = CTT_KEEP_ALL };
+    struct ctt_exec *x = ctt_calloc(1, sizeof(*x));
+    int rc = x ? 0 : CTT_ENOMEM;
+
+    *out = x;
+    CTT_TRY(rc);
+    CTT_TRY(new_way(like->g, room, like->max_asks, &x->way));
+    CTT_TRY(open_run(x, like, m ? m : &one));
+    if (x->way->plan.windows > 1)
+        CTT_TRY(check_norms(like->g));
+    x->way->plan.parts = x->way->norm && x->way->plan.window < room;
+out:
+    return rc;
+}
+
+int ctt_exec_bytes(const struct ctt_graph *g, struct ctt_dev *dev, int n,
+                   int room, int asks, const struct ctt_memory *m,
+                   int64_t *bytes)
+{
+    struct ctt_run like = { .g = g, .dev = dev, .n = n, .max_asks = asks };
+    struct ctt_exec *x = NULL;
+    int rc = 0;
+
+    CTT_TRY(prepare(&like, room, m, &x));
+    *bytes = x->way->plan.bytes;
+out:
+    ctt_exec_close(&x);
+    return rc;
+}
+
+int ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
+                  const float *w, int n, int room, int asks,
+                  const struct ctt_memory *m, struct ctt_exec **out)
+{
+    struct ctt_run like = { .g = g, .dev = dev, .w = w, .n = n,
+                            .max_asks = asks };
+    struct ctt_exec *x = NULL;
+    int rc = 0;
+
+    CTT_TRY(prepare(&like, room, m, &x));
+    CTT_TRY(ctt_way_soles(x->r, x->way->sole));
+    CTT_TRY(make_memory(x));
+    *out = x;
+    x = NULL;
+out:
+    ctt_exec_close(&x);
+    return rc;
+}
+
+static void free_way(struct ctt_way *y)
+{
+    ctt_free(y->need);
+    ctt_free(y->sole);
+    ctt_free(y->kept);
+    ctt_free(y->part);
+    ctt_free(y->which);
+    ctt_free(y->at);
+    ctt_free(y);
+}
+
+/* What is the device's. */
+static void free_memory(struct ctt_exec *x)
+{
+    struct ctt_dev *d = x->r->dev;
+    struct ctt_way *y = x->way;
+
+    ctt_way_replays_free(x);
+    give_back(d, x->dw);
+    give_back(d, y->value);
+    give_back(d, y->pass);
+    give_back(d, y->grad);
+    give_back(d, y->store);
+    give_back(d, y->carry);
+}
+
+void ctt_exec_close(struct ctt_exec **x)
+{
+    if (!*x)
+        return;
+    if ((*x)->r)
+        free_memory(*x);
+    ctt_run_close(&(*x)->r);
+    if ((*x)->way)
+        free_way((*x)->way);
+    ctt_free(*x);
+    *x = NULL;
+}
+
+struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x)
+{
+    return x->way->plan;
+}
+
+/* ---- windows ---- */
+
+/* Lays out window k; its history is not there yet unless it was kept. */
+static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
+{
+    const struct ctt_part *p = &x->way->part[k];
+    struct ctt_run *r = x->r;
+
+    x->way->hand = k;
+    r->base[CTT_KEPT] = x->way->value + x->way->at[k];
+    ctt_run_place(r, p->steps, p->asks);
+    r->cursor = p->steps;    /* as if it had been run */
+    r->past = p->first;
+    r->fed = p->first >= job->fed;
+    r->asks = p->asks;
+    r->which = p->which;
+    for (int i = 0; i < p->asks; i++) {
+        r->ask[i] = job->ask[p->which[i]];
+        r->ask[i].step -= p->first;
+    }
+}
+
+/* Where the history at the start of window k is stored: of kept ones not for
+ * long. */
+static char *stored(const struct ctt_exec *x, int k)
+{
+    const struct ctt_way *y = x->way;
+    int64_t at = k < y->dropped ? k - 1 : y->stores - 1;
+
+    return y->store + at * y->history;
+}
+
+/* Forward through the window at hand from its stored history. */
+static int forward(struct ctt_exec *x)
+{
+    int k = x->way->hand, rc = 0;
+    const struct ctt_part *p = &x->way->part[k];
+
+    CTT_TRY(ctt_run_load(x->r, k > 0 ? stored(x, k) : NULL));
+    x->r->cursor = 0;
+    CTT_TRY(ctt_run_steps(x->r, p->steps));
+    if (p->asks > 0)
+        CTT_TRY(ctt_run_clip(x->r, p->asks));
+out:
+    return rc;
+}
+
+/* Runs window k, which has been entered. */
+static int run(struct ctt_exec *x, const struct ctt_job *job, int k)
+{
+    int rc = 0;
+
+    if (job->give)
+        CTT_TRY(job->give(job->arg, x, &x->way->part[k]));
+    CTT_TRY(ctt_run_tell(x->r));
+    CTT_TRY(ctt_way_replay(x, CTT_PHASE_FORWARD, forward));
+out:
+    return rc;
+}
+
+int ctt_exec_forward(struct ctt_exec *x, const struct ctt_job *job)
+{
+    struct ctt_way *y = x->way;
+    int rc = 0;
+
+    CTT_TRY(ctt_way_cut(y, x->r, job));
+    for (int k = 0; k < y->parts; k++) {
+        enter(x, job, k);
+        CTT_TRY(run(x, job, k));
+        if (job->take)
+            CTT_TRY(job->take(job->arg, x, &y->part[k]));
+        if (k + 1 < y->parts)
+            CTT_TRY(ctt_run_save(x->r, stored(x, k + 1)));
+    }
+out:
+    return rc;
+}
+
+static int again(struct ctt_exec *x, const struct ctt_job *job, int k)
+{
+    int rc;
+
+    x->r->again = 1;
+    rc = run(x, job, k);
+    x->r->again = 0;
+    return rc;
+}
+
+/* Back through the window at hand. */
+static int back(struct ctt_exec *x)
+{
+    const struct ctt_way *y = x->way;
+    int rc = 0;
+
+    if (y->hand + 1 < y->parts)
+        CTT_TRY(ctt_way_carry_in(x));
+    CTT_TRY(ctt_way_back(x));
+    if (y->hand > 0)
+        CTT_TRY(ctt_way_carry_out(x));
+out:
+    return rc;
+}
+
+static int seed(struct ctt_exec *x, const struct ctt_job *job, int k)
+{
+    int rc = 0;
+
+    x->way->seeding = 1;
+    if (job->seed)
+        rc = job->seed(job->arg, x, &x->way->part[k]);
+    x->way->seeding = 0;
+    return rc;
+}
+
+int ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job)
+{
+    struct ctt_way *y = x->way;
+    int rc = 0;
+
+    CTT_TRY(ctt_dev_clear(x->r->dev, x->dw,
+                          x->r->g->weights * (int64_t)sizeof(float)));
+    for (int k = y->parts - 1; k >= 0; k--) {
+        enter(x, job, k);
+        CTT_TRY(k < y->dropped ? again(x, job, k) : ctt_run_tell(x->r));
+        CTT_TRY(ctt_way_replay(x, CTT_PHASE_CLEAR, ctt_way_clear));
+        CTT_TRY(seed(x, job, k));
+        CTT_TRY(ctt_way_replay(x, CTT_PHASE_BACK, back));
+    }
+out:
+    return rc;
+}
+
+static int forward_and_back(struct ctt_exec *x, const struct ctt_job *job)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_exec_forward(x, job));
+    CTT_TRY(ctt_exec_backward(x, job));
+out:
+    return rc;
+}
+
+int ctt_exec_blame(struct ctt_exec *x, const struct ctt_job *job, int loss)
+{
+    int rc;
+
+    ctt_dev_blame(x->r->dev, 1);
+    rc = forward_and_back(x, job);
+    ctt_dev_blame(x->r->dev, 0);
+    return rc < 0 ? rc
+                  : ctt_error(CTT_ENAN, "%s: the sum of the loss is not finite",
+                              x->r->g->node[loss].name);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * keep.c: how many steps a window has and for how many windows the values are
+ * kept (Chen et al. 2016), and the windows of a batch. */
+#include "run/back/way.h"
+
+/* ---- the plan ---- */
+
+/* Windows of the longest clip, wherever the fed steps begin: one step before
+ * them cuts into the most. */
+static int most_windows(const struct ctt_way *y, int window)
+{
+    int cut = y->mixes && y->room > 1;
+
+    return cut + (y->room - cut + window - 1) / window;
+}
+
+/* Bytes of some windows' kept values, wherever they are cut. */
+static int64_t kept_bytes(const struct ctt_way *y, const struct ctt_run *r,
+                           int window, int kept)
+{
+    const struct ctt_extent *e = &r->extent[CTT_KEPT];
+    int64_t steps = (int64_t)window * kept;
+
+    steps = steps < y->room ? steps : y->room;
+    return kept * e->fixed + steps * e->step + y->asks * e->ask;
+}
+
+/* Sizes for windows of so many steps of which so many are kept; all of them in
+ * bytes. */
+static int64_t sizes(struct ctt_way *y, const struct ctt_run *r, int window,
+                     int kept)
+{
+    int windows = most_windows(y, window);
+
+    kept = kept < windows ? kept : windows;
+    y->history = windows > 1 ? y->past : 0;
+    y->values = kept_bytes(y, r, window, kept);
+    y->passing = ctt_extent_bytes(&r->extent[CTT_PASSING], window, y->asks);
+    y->grads = y->passing + ctt_extent_bytes(&r->extent[CTT_KEPT], window,
+                                             y->asks);
+    y->stores = windows - kept > 1 ? windows - kept : 1;
+    y->plan.window = window;
+    y->plan.windows = windows;
+    y->plan.kept = kept;
+    y->plan.bytes = y->values + y->passing + y->grads +
+                    (y->stores + 1) * y->history;
+    return y->plan.bytes;
+}
+
+/* The most windows that can be kept within `bytes`, or 0. */
+static int most_kept(struct ctt_way *y, const struct ctt_run *r, int window,
+                     int64_t bytes)
+{
+    int kept = most_windows(y, window);
+
+    while (kept > 0 && sizes(y, r, window, kept) > bytes)
+        kept--;
+    return kept;
+}
+
+/* Steps to run twice, at most: the last window may be of one fed step. */
+static int recomputed(const struct ctt_way *y, int window, int kept)
+{
+    int left = y->room - window * kept + (y->mixes ? window - 1 : 0);
+
+    return kept >= most_windows(y, window) || left < 0 ? 0 : left;
+}
+
+/* whole: only one window would do. */
+static int too_small(const struct ctt_way *y, const struct ctt_run *r,
+                     int whole, int64_t need, int64_t bytes)
+{
+    long long mb = (long long)(need >> 20) + 1;
+    long long most = (long long)(bytes >> 20);
+
+    if (whole)
+        return ctt_error(CTT_ENOMEM, "%d samples of %d steps need %lld MB in "
+                         "one window, because %s: kind=batch takes the "
+                         "statistics of the whole clip; %lld MB are allowed",
+                         r->n, y->room, mb, y->norm, most);
+    return ctt_error(CTT_ENOMEM, "%d samples of %d steps need at least %lld "
+                     "MB, %lld MB are allowed", r->n, y->room, mb, most);
+}
+
+static int choose(struct ctt_way *y, const struct ctt_run *r,
+                  const struct ctt_memory *m)
+{
+    int64_t bytes = m->bytes > 0 ? m->bytes : ctt_exec_room(r->dev);
+    int from = m->window > 0 && m->window < y->room ? m->window : y->room;
+    int whole = y->norm && from == y->room;
+    int to = m->window > 0 || whole ? from : 1, least = y->room + 1;
+    int window = 0, kept = 0, rc = 0;
+    int64_t smallest = INT64_MAX;
+
+    for (int w = from; w >= to && least > 0; w--) {
+        int k = most_kept(y, r, w, bytes), steps = recomputed(y, w, k);
+        int64_t one = sizes(y, r, w, 1);
+        smallest = one < smallest ? one : smallest;
+        if (k > 0 && steps < least) {
+            least = steps;
+            window = w;
+            kept = k;
+        }
+    }
+    if (kept == 0)
+        CTT_TRY(too_small(y, r, whole, smallest, bytes));
+    sizes(y, r, window, kept);
+out:
+    return rc;
+}
+
+int ctt_way_plan(struct ctt_way *y, const struct ctt_run *r,
+                 const struct ctt_memory *m)
+{
+    int window = m->window > 0 && m->window < y->room ? m->window : y->room;
+
+    y->past = ctt_run_history(r);
+    if (m->keep == CTT_KEEP_AUTO)
+        return choose(y, r, m);
+    sizes(y, r, window, m->keep == CTT_KEEP_ALL ? y->room
+                        : m->keep > 0 ? m->keep : 1);
+    return 0;
+}
+
+/* ---- a batch ---- */
+
+static int check(const struct ctt_way *y, const struct ctt_run *r,
+                 const struct ctt_job *job)
+{
+    int rc = 0;
+
+    CTT_CHECK(job->steps > 0 && job->steps <= y->room, CTT_EINVAL,
+              "no room for %d steps after 0 of %d", job->steps, y->room);
+    CTT_CHECK(job->asks >= 0 && job->asks <= y->asks, CTT_EINVAL,
+              "%d answers asked where there is room for %d", job->asks,
+              y->asks);
+    for (int i = 0; i < job->asks; i++)
+        CTT_CHECK(job->ask[i].sample >= 0 && job->ask[i].sample < r->n &&
+                  job->ask[i].step >= 0 && job->ask[i].step < job->steps,
+                  CTT_EINVAL, "no step %d of sample %d has been run",
+                  job->ask[i].step, job->ask[i].sample);
+    if (y->mixes && job->fed < job->steps)
+        CTT_TRY(ctt_run_check_norms(r, 1));
+out:
+    return rc;
+}
+
+/* The asks whose step lies in the part. */
+static int sort_asks(struct ctt_way *y, const struct ctt_job *job,
+                     struct ctt_part *p, int n)
+{
+    p->which = y->which + n;
+    for (int i = 0; i < job->asks; i++)
+        if (job->ask[i].step >= p->first &&
+            job->ask[i].step < p->first + p->steps)
+            y->which[n++] = i;
+    p->asks = n - (int)(p->which - y->which);
+    return n;
+}
+
+/* As many of the last windows are kept as there is room for; those before them
+ * all lie where the first kept one will. */
+static void place(struct ctt_way *y, const struct ctt_run *r)
+{
+    int64_t end = y->values;
+    int k = y->parts - 1;
+
+    for (; k >= 0; k--) {
+        int64_t bytes = ctt_extent_bytes(&r->extent[CTT_KEPT],
+                                         y->part[k].steps, y->part[k].asks);
+        if (bytes > end || y->parts - k > y->plan.kept)
+            break;
+        end -= bytes;
+        y->at[k] = end;
+    }
+    y->dropped = k + 1;
+    for (; k >= 0; k--)
+        y->at[k] = 0;
+}
+
+/* The first window is the short one: the last ones are kept. */
+int ctt_way_cut(struct ctt_way *y, const struct ctt_run *r,
+                const struct ctt_job *job)
+{
+    int fed = y->mixes && job->fed > 0 ? job->fed : job->steps;
+    int first = 0, asks = 0, rc = 0;
+
+    CTT_TRY(check(y, r, job));
+    for (y->parts = 0; first < job->steps; y->parts++) {
+        struct ctt_part *p = &y->part[y->parts];
+        int end = first < fed && fed < job->steps ? fed : job->steps;
+
+        p->first = first;
+        p->steps = (end - first) % y->plan.window;
+        if (p->steps == 0)
+            p->steps = y->plan.window;
+        asks = sort_asks(y, job, p, asks);
+        first += p->steps;
+    }
+    place(y, r);
+out:
+    return rc;
+}

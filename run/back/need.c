@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * need.c: which gradients lead to a weight, and which values the way back
+ * reads. */
+#include "run/back/way.h"
+
+static int learns(const struct ctt_node *n)
+{
+    return (n->fixed & ((1u << n->nw) - 1)) != (1u << n->nw) - 1;
+}
+
+/* Whether the gradient of a node's value leads to any weight. */
+static int leads(const struct ctt_graph *g, const char *need, int node)
+{
+    const struct ctt_node *n = &g->node[node];
+
+    if (learns(n) || need[node])
+        return 1;
+    if (n->op == CTT_OP_STATE)
+        return need[n->source];
+    for (int k = 0; k < n->nin; k++)
+        if (need[n->in[k]])
+            return 1;
+    return 0;
+}
+
+/* States lead back to later nodes, so until nothing changes. */
+void ctt_way_needs(const struct ctt_graph *g, char *need)
+{
+    for (int changed = 1; changed; ) {
+        changed = 0;
+        for (int i = 0; i < g->count; i++) {
+            int now = leads(g, need, i);
+            changed |= now != need[i];
+            need[i] = (char)now;
+        }
+    }
+}
+
+int ctt_way_wants(const struct ctt_graph *g, const char *need, int node)
+{
+    const struct ctt_node *n = &g->node[node];
+    int want = learns(n) ? CTT_WANT_DW : 0;
+
+    for (int k = 0; k < n->nin; k++)
+        want |= need[n->in[k]] ? CTT_WANT_DIN : 0;
+    return want;
+}
+
+static unsigned reads(const struct ctt_node *n, const char *need)
+{
+    unsigned din = 0;
+
+    for (int k = 0; k < n->nin; k++)
+        din |= need[n->in[k]] ? 1u << k : 0;
+    return ctt_reads(n, din, !(n->fixed & 1));
+}
+
+void ctt_way_kept(const struct ctt_graph *g, const char *need, char *kept)
+{
+    for (int i = 0; i < g->count; i++) {
+        const struct ctt_node *n = &g->node[i];
+        unsigned r = ctt_way_wants(g, need, i) ? reads(n, need) : 0;
+
+        for (int k = 0; k < n->nin; k++)
+            if (r >> k & 1)
+                kept[n->in[k]] = 1;
+        if (r & CTT_READS_OUT)
+            kept[i] = 1;
+    }
+}
+
+/* Whether the k-th input of a node is all that its memory holds, so that a
+ * gradient written there leaves nothing unwritten.  A mix may not look at its
+ * second input at all. */
+static int covers(const struct ctt_run *r, const struct ctt_node *n, int k)
+{
+    const struct ctt_slot *s = &r->slot[n->in[k]];
+
+    return n->op != CTT_OP_WINDOW && (n->op != CTT_OP_MIX || k != 1) &&
+           s->delay == 0 &&
+           ctt_volume(&r->g->node[n->in[k]].out) ==
+           ctt_volume(&r->g->node[s->alias].out);
+}
+
+int ctt_way_soles(const struct ctt_run *r, char *sole)
+{
+    int *readers = ctt_calloc((size_t)r->g->count, sizeof(*readers));
+
+    if (!readers)
+        return CTT_ENOMEM;
+    for (int i = 0; i < r->g->count; i++) {
+        const struct ctt_node *n = &r->g->node[i];
+        for (int k = 0; k < n->nin && !r->slot[i].skip; k++) {
+            int of = r->slot[n->in[k]].alias;
+            if (k == 1 && r->slot[i].inside)
+                continue;
+            sole[of] = (char)(++readers[of] == 1 && covers(r, n, k));
+        }
+    }
+    /* the caller writes there too */
+    sole[r->slot[ctt_graph_output(r->g)].alias] = 0;
+    ctt_free(readers);
+    return 0;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * open.c: what a run needs before it runs: a sound graph, its schedules, and
+ * memory. */
+#include "run/layout.h"
+
+/* The clip part sees the step part through windows only. */
+static int check_clip(const struct ctt_graph *g)
+{
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++) {
+        const struct ctt_node *n = &g->node[i];
+
+        for (int k = 0; k < n->nin; k++)
+            CTT_CHECK((n->in[k] < g->clip) ==
+                      (i < g->clip || n->op == CTT_OP_WINDOW), CTT_EFORMAT,
+                      "%s: '%s' is on the other side of 'clip'", n->name,
+                      g->node[n->in[k]].name);
+        CTT_CHECK(n->op != CTT_OP_STATE ||
+                  (i < g->clip && n->source < g->clip), CTT_EFORMAT,
+                  "%s: a state stands before 'clip'", n->name);
+    }
+out:
+    return rc;
+}
+
+int ctt_run_check_norms(const struct ctt_run *r, int fed)
+{
+    const struct ctt_schedule *s = r->sched[fed && r->sched[1]];
+    int rc = 0;
+
+    for (int k = 0; k < s->comps; k++)
+        for (int j = s->first[k]; s->bound[k] && j < s->first[k + 1]; j++) {
+            const struct ctt_node *n = &r->g->node[s->order[j]];
+            CTT_CHECK(!ctt_is_batch_norm(n), CTT_EUNSUP,
+                      "%s: in a loop over time kind=batch would be the "
+                      "statistics of one step; use kind=layer", n->name);
+        }
+out:
+    return rc;
+}
+
+/* Of host memory, because a system that lends more than it has ends the program
+ * later; another device says itself what it has not. */
+int ctt_run_fits(const struct ctt_run *r, int64_t bytes)
+{
+    int rc = 0;
+
+    CTT_CHECK(!ctt_dev_shared(r->dev) || bytes <= ctt_dev_room(r->dev),
+              CTT_ENOMEM,
+              "%d samples of %d steps need %lld MB, more than this machine has",
+              r->n, r->room, (long long)(bytes >> 20));
+out:
+    return rc;
+}
+
+int ctt_run_mixes(const struct ctt_graph *g)
+{
+    for (int i = 0; i < g->clip; i++)
+        if (g->node[i].op == CTT_OP_MIX)
+            return 1;
+    return 0;
+}
+
+static int schedules(struct ctt_run *r)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_schedule_new(r->g, 0, &r->sched[0]));
+    if (ctt_run_mixes(r->g))
+        CTT_TRY(ctt_schedule_new(r->g, 1, &r->sched[1]));
+out:
+    return rc;
+}
+
+/* Memory of the device. */
+static int take(struct ctt_run *r, const char *what, int64_t bytes, void *out)
+{
+    void *p = NULL;
+    int rc = ctt_dev_alloc(r->dev, what, bytes, &p);
+
+    if (rc >= 0)
+        *(void **)out = p;
+    return rc;
+}
+
+/* Where the running statistics of a batch norm go that must not move. */
+static int make_sink(struct ctt_run *r)
+{
+    int64_t most = 0;
+
+    for (int i = 0; i < r->g->count; i++)
+        if (ctt_is_batch_norm(&r->g->node[i]) && r->g->node[i].out.c > most)
+            most = r->g->node[i].out.c;
+    return most && r->dev ? take(r, "statistics", most * (int64_t)sizeof(float),
+                                 &r->sink) : 0;
+}
+
+/* Where a device that cannot see the program finds what changes. */
+static int make_live(struct ctt_run *r)
+{
+    int64_t bytes = ctt_run_live_bytes(r);
+    int rc = 0;
+
+    if (!r->dev || ctt_dev_shared(r->dev))
+        goto out;
+    r->ashore = ctt_calloc((size_t)bytes, 1);
+    CTT_TRY(r->ashore ? 0 : CTT_ENOMEM);
+    CTT_TRY(take(r, "asks", bytes, &r->live));
+    if (r->slides)
+        r->place = ctt_calloc(2 * (size_t)r->room, sizeof(*r->place));
+    CTT_TRY(r->place || !r->slides ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
+/* All but the memory of the values. */
+static int prepare(struct ctt_run *r, const char *kept, int windows)
+{
+    const struct ctt_graph *g = r->g;
+    int rc = 0;
+
+    CTT_CHECK(g->sealed, CTT_EINVAL, "the model is not sealed");
+    CTT_CHECK(r->n > 0 && r->room > 0, CTT_EINVAL,
+              "a run of %d samples and %d steps", r->n, r->room);
+    CTT_CHECK(g->clip == g->count || r->max_asks > 0, CTT_EINVAL,
+              "a model with a clip part must be asked");
+    CTT_TRY(check_clip(g));
+    CTT_TRY(schedules(r));
+    if (r->train)
+        CTT_TRY(ctt_run_check_norms(r, 0));
+    CTT_TRY(ctt_run_layout(r, kept, windows));
+    CTT_TRY(make_sink(r));
+    CTT_TRY(make_live(r));
+    r->ask = ctt_calloc((size_t)r->max_asks + 1, sizeof(*r->ask));
+    r->cache = ctt_calloc((size_t)g->count, sizeof(*r->cache));
+    CTT_TRY(r->ask && r->cache ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_lanes_new(2 * g->count, &r->lanes));
+out:
+    return rc;
+}
+
+static int make(const struct ctt_graph *g, struct ctt_dev *dev,
+                const float *w, int n, int room, int asks, int train,
+                struct ctt_run **out)
+{
+    struct ctt_run *r = ctt_calloc(1, sizeof(*r));
+
+    *out = r;
+    if (!r)
+        return CTT_ENOMEM;
+    r->g = g;
+    r->dev = dev;
+    r->w = w;
+    r->n = n;
+    r->room = room;
+    r->max_asks = asks;
+    r->train = train;
+    r->slides = !train;
+    r->stamp = 1;
+    return 0;
+}
+
+int ctt_run_open_bare(const struct ctt_graph *g, struct ctt_dev *dev,
+                      const float *w, int n, int room, int asks,
+                      const char *kept, int windows,
+                      const enum ctt_dtype *type, struct ctt_run **out)
+{
+    struct ctt_run *r = NULL;
+    int rc = 0;
+
+    CTT_TRY(make(g, dev, w, n, room, asks, 1, &r));
+    r->type = type;
+    CTT_TRY(prepare(r, kept, windows));
+    *out = r;
+    r = NULL;
+out:
+    ctt_run_close(&r);
+    return rc;
+}
+
+int ctt_run_open(const struct ctt_graph *g, struct ctt_dev *dev,
+                 const float *w, int n, int room, int asks, int train,
+                 struct ctt_run **out)
+{
+    struct ctt_run *r = NULL;
+    int rc = 0;
+
+    CTT_TRY(make(g, dev, w, n, room, asks, train, &r));
+    CTT_TRY(prepare(r, NULL, r->slides));
+    if (train)
+        r->values = ctt_extent_bytes(&r->extent[CTT_KEPT], room, asks);
+    CTT_TRY(ctt_run_fits(r, r->values));
+    CTT_TRY(take(r, "values", r->values, &r->val));
+    for (int b = 0; b < CTT_BLOCKS; b++)
+        r->base[b] = r->val;
+    *out = r;
+    r = NULL;
+out:
+    ctt_run_close(&r);
+    return rc;
+}
+
+static void give(struct ctt_dev *d, void *p)
+{
+    if (p)
+        ctt_dev_free(d, &p);
+}
+
+void ctt_run_close(struct ctt_run **r)
+{
+    if (!*r)
+        return;
+    for (int i = 0; (*r)->dev && (*r)->cache && i < (*r)->g->count; i++)
+        for (int k = 0; k < CTT_CACHES; k++)
+            ctt_dev_forget((*r)->dev, &(*r)->cache[i][k]);
+    for (int f = 0; f < 2; f++)
+        ctt_schedule_free(&(*r)->sched[f]);
+    for (int i = 0; (*r)->place && i < 2 * (*r)->room; i++)
+        ctt_dev_drop((*r)->dev, &(*r)->place[i]);
+    ctt_free((*r)->place);
+    ctt_lanes_free(&(*r)->lanes);
+    ctt_free((*r)->ask);
+    ctt_free((*r)->cache);
+    ctt_free((*r)->slot);
+    give((*r)->dev, (*r)->sink);
+    give((*r)->dev, (*r)->val);
+    give((*r)->dev, (*r)->live);
+    ctt_free((*r)->ashore);
+    ctt_free(*r);
+    *r = NULL;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_dnn_plans.c: the real cuDNN has an engine for every convolution of our
+ * models and of the cases of test_ops, on GPUs that need not be there: cuDNN
+ * makes plans for the properties of a device as for a device. */
+#include "tests/lib/check.h"
+
+#ifndef CTT_WITH_CUDA
+int main(void)
+{
+    return CTT_SKIP;
+}
+#else
+
+#include "device/cuda/dnn_plan.h"
+#include "tests/lib/rig.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TYPES = 3, WAYS = 3, SEEN = 4096 };
+
+/* What cudaGetDeviceProperties() says there, in cuDNN's words. */
+#define ALIKE                                                               \
+    "\"warpSize\":32,\"maxSharedMemoryPerBlock\":49152,"                    \
+    "\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,"    \
+    "\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,"                      \
+    "\"maxThreadsPerSM\":2048,\"regsPerBlock\":65536,"                      \
+    "\"maxBlockSize\":[1024,1024,64],"                                      \
+    "\"maxGridSize\":[2147483647,65535,65535],\"supportCoopLaunch\":1,"     \
+    "\"pciDeviceId\":0,\"isTccDriver\":0,\"cudaDeviceId\":0,"               \
+    "\"driverVer\":13000,"
+static const struct { const char *name, *json; } gpus[] = {
+    { "sm_80", "{" ALIKE "\"deviceName\":\"NVIDIA A100-SXM4-80GB\","
+      "\"deviceVer\":800,\"multiProcessorCount\":108,"
+      "\"maxSharedMemoryPerBlockOptin\":166912,"
+      "\"totalGlobalMem\":84987740160,\"smClockRateKHz\":1410000,"
+      "\"memClockRateKHz\":1593000,\"l2CacheSize\":41943040}" },
+    { "sm_90", "{" ALIKE "\"deviceName\":\"NVIDIA H200\","
+      "\"deviceVer\":900,\"multiProcessorCount\":132,"
+      "\"maxSharedMemoryPerBlockOptin\":232448,"
+      "\"totalGlobalMem\":150754820096,\"smClockRateKHz\":1980000,"
+      "\"memClockRateKHz\":3201000,\"l2CacheSize\":62914560}" },
+};
+enum { GPUS = CTT_LEN(gpus) };
+
+static const char *const type_word[TYPES] = { "fp32", "fp16", "bf16" };
+static const char *const way_word[WAYS] = { "forward", "gradient", "weights" };
+
+static struct ctt_dnn_site site[GPUS];
+
+/* Keys that have been tried on a GPU. */
+static struct { int gpu; struct ctt_dnn_key key; } seen[SEEN];
+static int tried;
+
+/* cuDNN keeps memory to itself and unloads what it was taken by.  Whether we
+ * give back what we ask of it, test_gpu shows on the simulated one. */
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+    return 1;
+}
+
+static int open_sites(void)
+{
+    for (int i = 0; i < GPUS; i++) {
+        const char *s = gpus[i].json;
+        cudnnBackendDescriptor_t *p = &site[i].prop;
+
+        if (cudnnBackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR,
+                                         p) ||
+            cudnnBackendSetAttribute(*p,
+                                     CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                                     CUDNN_TYPE_CHAR, (int64_t)strlen(s), s) ||
+            cudnnBackendFinalize(*p))
+            return -1;
+    }
+    return 0;
+}
+
+static int close_sites(void)
+{
+    for (int i = 0; i < GPUS; i++)
+        cudnnBackendDestroyDescriptor(site[i].prop);
+    return 0;
+}
+
+static int is_new(int gpu, const struct ctt_dnn_key *key)
+{
+    for (int i = 0; i < tried; i++)
+        if (seen[i].gpu == gpu &&
+            memcmp(&seen[i].key, key, sizeof(*key)) == 0)
+            return 0;
+    CU_ASSERT_FATAL(tried < SEEN);
+    seen[tried].gpu = gpu;
+    memcpy(&seen[tried++].key, key, sizeof(*key));
+    return 1;
+}
+
+/* There is an engine; says so if not. */
+static void expect(int gpu, const struct ctt_node *n,
+                   const struct ctt_dnn_key *key)
+{
+    struct ctt_dnn_plan *p = NULL;
+    cudnnStatus_t e;
+
+    if (!is_new(gpu, key))
+        return;
+    e = ctt_dnn_plan_new(&site[gpu], key, &p);
+    if (e || !p->exec)
+        printf("\n    %s %s: %s in %s on %s: %s", n->text, n->name,
+               way_word[key->f.way], type_word[key->type], gpus[gpu].name,
+               e ? cudnnGetErrorString(e) : "no engine");
+    CU_ASSERT_EQUAL_FATAL(e, CUDNN_STATUS_SUCCESS);
+    CU_ASSERT_PTR_NOT_NULL(p->exec);
+    ctt_dnn_plan_free(&p);
+}
+
+/* The shapes of a call of the node. */
+static struct ctt_call shapes(const struct ctt_graph *g,
+                              const struct ctt_node *n, int samples)
+{
+    struct ctt_call c = { .node = n, .out = n->out };
+
+    c.in[0] = g->node[n->in[0]].out;
+    c.in[0].n = c.out.n = samples;
+    c.w[0] = n->w[0];
+    return c;
+}
+
+static int slides(const struct ctt_node *n)
+{
+    return n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV;
+}
+
+/* Every convolution of a model, all ways, in all types, on all GPUs. */
+static void try_model(const struct ctt_graph *g, int samples, int exact)
+{
+    for (int i = 0; i < g->count; i++) {
+        const struct ctt_node *n = &g->node[i];
+
+        if (!slides(n))
+            continue;
+        for (int k = 0; k < TYPES * WAYS * GPUS; k++) {
+            struct ctt_call c = shapes(g, n, samples);
+            struct ctt_dnn_key key = ctt_dnn_key(
+                &c, (enum ctt_conv_way)(k / TYPES % WAYS),
+                (enum ctt_dtype)(k % TYPES));
+
+            key.deterministic = exact;
+            expect(k / TYPES / WAYS, n, &key);
+        }
+    }
+}
+
+static void try_models(int samples, int exact)
+{
+    const char *src = getenv("srcdir");
+    char path[512], *text = NULL;
+    struct dirent *e;
+    struct ctt_graph *g;
+    DIR *dir;
+    int models = 0;
+
+    snprintf(path, sizeof(path), "%s/models", src ? src : ".");
+    dir = opendir(path);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+    while ((e = readdir(dir))) {
+        if (!strstr(e->d_name, ".net"))
+            continue;
+        snprintf(path, sizeof(path), "%s/models/%s", src ? src : ".",
+                 e->d_name);
+        CHECK_OK(ctt_net_read(path, &text));
+        CHECK_OK(ctt_net_parse(text, &g));
+        try_model(g, samples, exact);
+        ctt_graph_free(&g);
+        ctt_free(text);
+        models++;
+    }
+    closedir(dir);
+    CU_ASSERT(models >= 7);
+}
+
+static void test_models(void)
+{
+    try_models(16, 0);
+}
+
+static void test_deterministic(void)
+{
+    try_models(16, 1);
+}
+
+static void test_cases(void)
+{
+    for (size_t i = 0; i < ctt_case_count; i++) {
+        struct ctt_rig r;
+
+        if (!strstr(ctt_cases[i].op, "conv "))
+            continue;
+        ctt_rig_open(&r, &ctt_cases[i], 3, 0, 0);
+        try_model(r.g, 3, 0);
+        ctt_rig_close(&r, NULL);
+    }
+}
+
+/* ---- with what follows in the same kernel ---- */
+
+static const struct { int plus, bias, act; } follow[] = {
+    { 0, 1, 0 }, { 1, 0, 0 }, { 1, 1, 0 }, { 0, 1, CTT_ACT_RELU + 1 },
+    { 0, 1, CTT_ACT_SIGMOID + 1 }, { 1, 1, CTT_ACT_TANH + 1 },
+};
+
+static const char *const images[][2] = {
+    { "input a h=32 w=32 c=32", "conv y in=a out=128 kernel=5 pad=2" },
+    { "input a h=32 w=32 c=3", "conv y in=a out=24 kernel=3 stride=2 pad=1" },
+    { "input a d=8 h=12 w=12 c=16", "conv y in=a out=17 kernel=3 pad=1" },
+};
+
+static void try_follow(const struct ctt_graph *g, int which)
+{
+    const struct ctt_node *n = &g->node[g->count - 1];
+    struct ctt_call c = shapes(g, n, 16);
+
+    for (int gpu = 0; gpu < GPUS; gpu++) {
+        struct ctt_dnn_key key = ctt_dnn_key(&c, CTT_TO_SMALL,
+                                             which % 2 ? CTT_BF16 : CTT_F16);
+
+        key.plus = follow[which].plus;
+        key.bias = follow[which].bias;
+        key.act = follow[which].act;
+        expect(gpu, n, &key);
+    }
+}
+
+/* cuDNN compiles these, for which it must find the names of a driver. */
+static void test_fused(void)
+{
+    for (size_t i = 0; i < CTT_LEN(images) * CTT_LEN(follow); i++) {
+        size_t image = i % CTT_LEN(images), which = i / CTT_LEN(images);
+        struct ctt_graph *g;
+
+        if (image && which % 3 != image)
+            continue;
+        CHECK_OK(ctt_graph_new(&g));
+        CHECK_OK(ctt_graph_add(g, "%s", images[image][0]));
+        CHECK_OK(ctt_graph_add(g, "%s", images[image][1]));
+        try_follow(g, (int)which);
+        ctt_graph_free(&g);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "every convolution of the models", test_models },
+        { "and deterministically", test_deterministic },
+        { "every convolution of the cases", test_cases },
+        { "with sums and activations in them", test_fused },
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {
+        { "cuDNN's plans", open_sites, close_sites, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL,
+    };
+
+    if (!dlopen("tests/driver/libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)) {
+        printf("%s\n", dlerror());
+        return 99;
+    }
+    return ctt_check_main(suites);
+}
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_gpu.c: every kernel of the device "cuda" against plain C, in every type
+ * of values.  With the argument "quick": few cases, for slow checkers. */
+#include "tests/lib/gpu.h"
+
+#include <string.h>
+
+enum { ALL = RIG_DIN | RIG_DW };
+
+/* Results are off by a rounding where it is stored, or by a few where it is
+ * added to in memory; sums of the same numbers in another order by little. */
+static int alike(const struct gpu_call *got, const struct ctt_rig *want,
+                 double ulp, const struct ctt_case *cs)
+{
+    const struct ctt_call *x = &got->rig.call, *y = &want->call;
+    int good = ctt_rig_close_to(&x->out, &y->out, 2e-4 + 2 * ulp, "out", cs) &&
+               ctt_rig_close_to(&x->also, &y->also, 2e-5 + 2 * ulp, "also",
+                                cs);
+
+    for (int k = 0; k < x->node->nin; k++)
+        good = good && ctt_rig_close_to(&got->rig.whole.din[k],
+                                        &want->whole.din[k], 1e-4 + 3 * ulp,
+                                        "din", cs);
+    for (int k = 0; k < x->node->nw; k++)
+        good = good &&
+               ctt_rig_close_to(&x->dw[k], &y->dw[k], 1e-4 + ulp, "dw", cs) &&
+               ctt_rig_close_to(&x->w[k], &y->w[k], 2e-5, "w", cs);
+    return good;
+}
+
+/* How a case is called. */
+struct way { int n, flags, act, wide, live; };
+
+/* A call against plain C.  The second run of the same call allocates nothing
+ * and, where that is promised, has the same bits. */
+static void compare(const struct ctt_case *cs, const struct way *y,
+                    const struct gpu_type *t, int exact)
+{
+    struct gpu_call got;
+    struct ctt_rig want;
+    uint64_t bits = 0;
+    long calls;
+    int good = 1;
+
+    gpu_open(&got, cs, y->n, y->flags, y->act, t->type, y->wide, y->live);
+    gpu_expect(&got, cs, y->n, y->flags, y->act, &want);
+    for (int again = 0; again < 2; again++) {
+        gpu_up(&got);
+        calls = ctt_alloc_calls();
+        CHECK_OK(ctt_dev_run(gpu, &got.call, CTT_FWD));
+        CHECK_OK(ctt_dev_run(gpu, &got.call, CTT_BWD));
+        good &= !again || ctt_alloc_calls() == calls;
+        gpu_down(&got);
+        good &= alike(&got, &want, t->ulp, cs);
+        good &= !again || !exact || gpu_bits(&got) == bits;
+        bits = gpu_bits(&got);
+    }
+    if (!good)
+        printf("\n    %s (%s): %s n=%d flags=%d act=%d wide=%d live=%d",
+               cs->op, cs->a, ctt_dtype_word(t->type), y->n, y->flags, y->act,
+               y->wide, y->live);
+    CU_ASSERT(good);
+    ctt_rig_close(&want, host);
+    gpu_close(&got);
+}
+
+static void compare_all(const struct way *y, size_t ways,
+                        int (*which)(const struct ctt_case *cs), int exact)
+{
+    for (size_t i = 0; i < ctt_case_count; i++) {
+        const struct ctt_case *cs = &ctt_cases[i];
+        if ((which && !which(cs)) || (gpu_quick && cs->big))
+            continue;
+        for (size_t k = 0; k < (cs->big || gpu_quick ? 2 : ways); k++)
+            for (int t = 0; t < GPU_TYPES; t++)
+                if (!y[k].wide || gpu_types[t].ulp > 0)
+                    compare(cs, &y[k], &gpu_types[t], exact);
+    }
+}
+
+static const struct way ways[] = {
+    { 2, ALL | RIG_TRAIN },
+    { 5, ALL | RIG_VIEW | RIG_ADD | RIG_TRAIN },
+    { 1, ALL | RIG_ADD },
+    { 2, RIG_DIN | RIG_VIEW },
+    { 5, RIG_DW | RIG_TRAIN },
+};
+
+static void test_ops(void)
+{
+    ctt_dev_deterministic(gpu, 1);
+    compare_all(ways, CTT_LEN(ways), NULL, 1);
+    ctt_dev_deterministic(gpu, 0);
+    if (!gpu_quick)
+        compare_all(ways + 1, 1, NULL, 0);
+}
+
+/* Not all tensors of a call have the same type. */
+static void test_mixed(void)
+{
+    static const struct way mixed[] = {
+        { 2, ALL | RIG_TRAIN, 0, WIDE_OUT | WIDE_ALSO },
+        { 2, ALL | RIG_ADD | RIG_VIEW, 0, WIDE_FIRST | WIDE_OTHERS },
+        { 2, ALL, 0, WIDE_OTHERS | WIDE_ALSO },
+    };
+
+    compare_all(mixed, CTT_LEN(mixed), NULL, 0);
+}
+
+static int is_op(const struct ctt_case *cs, const char *op)
+{
+    size_t n = strlen(op);
+
+    return strncmp(cs->op, op, n) == 0 && cs->op[n] == ' ';
+}
+
+static int takes_act(const struct ctt_case *cs)
+{
+    return is_op(cs, "conv") || is_op(cs, "deconv") || is_op(cs, "norm") ||
+           is_op(cs, "add");
+}
+
+static void test_act(void)
+{
+    static const struct way acts[] = {
+        { 2, 0, 1 }, { 2, RIG_VIEW | RIG_TRAIN, 3 }, { 1, RIG_TRAIN, 2 },
+        { 5, RIG_VIEW, 2 },
+    };
+
+    compare_all(acts, CTT_LEN(acts), takes_act, 1);
+}
+
+static int reads_live(const struct ctt_case *cs)
+{
+    return is_op(cs, "dropout") || is_op(cs, "window");
+}
+
+/* Keys and asks that lie in the device's memory. */
+static void test_live(void)
+{
+    static const struct way live[] = {
+        { 3, ALL | RIG_TRAIN, 0, 0, GPU_LIVE_AT },
+        { 2, ALL | RIG_TRAIN | RIG_VIEW, 0, 0, GPU_LIVE_WHICH },
+    };
+
+    compare_all(live, CTT_LEN(live), reads_live, 0);
+}
+
+/* The result lies where an input does, and their gradients likewise. */
+static void in_place(const struct ctt_case *cs, int input,
+                     const struct gpu_type *t)
+{
+    struct way y = { 2, ALL | RIG_TRAIN };
+    struct gpu_call got;
+    struct ctt_rig want;
+
+    gpu_open(&got, cs, y.n, y.flags, 0, t->type, 0, 0);
+    gpu_expect(&got, cs, y.n, y.flags, 0, &want);
+    gpu_up(&got);
+    got.call.out.data = got.call.in[input].data;
+    CHECK_OK(ctt_dev_run(gpu, &got.call, CTT_FWD));
+    CHECK_OK(ctt_dev_get(gpu, &got.call.out, got.rig.call.out.data));
+    CU_ASSERT(ctt_rig_close_to(&got.rig.call.out, &want.call.out,
+                               2e-4 + 2 * t->ulp, "out in place", cs));
+    got.call.din[input].data = got.call.dout.data;
+    CHECK_OK(ctt_dev_run(gpu, &got.call, CTT_BWD));
+    CHECK_OK(ctt_dev_get(gpu, &got.call.dout, got.rig.whole.din[input].data));
+    CU_ASSERT(ctt_rig_close_to(&got.rig.whole.din[input],
+                               &want.whole.din[input], 1e-4 + 3 * t->ulp,
+                               "din in place", cs));
+    ctt_rig_close(&want, host);
+    gpu_close(&got);
+}
+
+static void test_in_place(void)
+{
+    for (size_t i = 0; i < ctt_case_count; i++)
+        for (int t = 0; t < GPU_TYPES; t++) {
+            const struct ctt_case *cs = &ctt_cases[i];
+            if (is_op(cs, "act") || is_op(cs, "dropout"))
+                in_place(cs, 0, &gpu_types[t]);
+            if (is_op(cs, "conv") && cs->b && !(gpu_quick && cs->big))
+                in_place(cs, 1, &gpu_types[t]);
+        }
+}
+
+/* A result that is not finite is told with its node's name. */
+static void test_blame(void)
+{
+    static const struct ctt_case cs = { "c=3 h=5 w=4", NULL,
+                                        "conv y in=a out=4 kernel=3 pad=1", 0 };
+    struct gpu_call m;
+
+    gpu_open(&m, &cs, 2, ALL, 0, CTT_F16, 0, 0);
+    m.part[0].first[7] = 1e9f;    /* infinite in this type */
+    gpu_up(&m);
+    ctt_dev_blame(gpu, 1);
+    CU_ASSERT_EQUAL(ctt_dev_run(gpu, &m.call, CTT_FWD), CTT_ENAN);
+    ctt_dev_blame(gpu, 0);
+    CU_ASSERT(strstr(ctt_errmsg(), "y: the result is not finite") != NULL);
+    gpu_close(&m);
+}
+
+static CU_TestInfo tests[] = {
+    { "ops", test_ops },
+    { "mixed types", test_mixed },
+    { "act in the kernel", test_act },
+    { "live numbers", test_live },
+    { "in place", test_in_place },
+    { "blame", test_blame },
+    CU_TEST_INFO_NULL
+};
+
+int main(int argc, char **argv)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "gpu", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+
+    return gpu_main(suites, argc, argv);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_gpu_model.c: whole models on the device "cuda": forward and back against
+ * plain C, in windows, recomputed, replayed, on several streams, streamed step
+ * by step; and that a step allocates nothing. */
+#include "tests/lib/batch.h"
+#include "tests/lib/gpu_net.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which models ---- */
+
+/* Frames of so many rows and columns: 0: as they are. */
+static const struct file { const char *name; int side, n, steps; } files[] = {
+    { "early-cnn3d", 24, 2, 4 },
+    { "early-convlstm", 24, 2, 4 },
+    { "early-convttlstm", 24, 2, 4 },
+    { "early-lstm", 0, 2, 3 },
+    { "mnist-convlstm", 8, 1, 3 },
+    { "mnist-convttlstm", 8, 1, 4 },
+    { "mnist-small", 16, 2, 5 },
+};
+
+/* "h=64" becomes "h=8": shorter, filled with blanks. */
+static void resize(char *text, const char *word, int side)
+{
+    char *at = strstr(text, word), now[16];
+    size_t n;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    n = strcspn(at, " \n");
+    snprintf(now, sizeof(now), "%s%d", word, side);
+    CU_ASSERT_FATAL(strlen(now) <= n);
+    memset(at, ' ', n);
+    memcpy(at, now, strlen(now));
+}
+
+static char *file_text(const struct file *f)
+{
+    const char *top = getenv("srcdir");
+    char path[1024], *text = NULL;
+
+    snprintf(path, sizeof(path), "%s/models/%s.net", top ? top : ".", f->name);
+    CHECK_OK(ctt_net_read(path, &text));
+    if (f->side) {
+        resize(text, "h=", f->side);
+        resize(text, "w=", f->side);
+    }
+    return text;
+}
+
+static struct net_model of_batch(const struct batch_model *b)
+{
+    return (struct net_model){ b->text, b->n, b->asks, b->fed, STEPS };
+}
+
+/* ---- against plain C ---- */
+
+static void compare(const char *name, const struct net_model *m,
+                    const struct net_type *t)
+{
+    struct net a, b;
+    double y, dw, w;
+
+    CHECK_OK(net_open(&a, m, host, t, 0, CTT_KEEP_ALL));
+    CHECK_OK(net_open(&b, m, gpu, t, 0, CTT_KEEP_ALL));
+    CHECK_OK(net_run(&a, 0));
+    CHECK_OK(net_run(&b, 0));
+    y = net_off(b.y, a.y, a.answers);
+    dw = net_off(b.dw, a.dw, a.g->weights);
+    w = net_off(b.now, a.now, a.g->weights);
+    if (!(y <= t->y && dw <= t->dw && w <= t->y))
+        printf("\n    %s, %s: answers are off by %.2g, gradients by %.2g, "
+               "weights by %.2g", name, t->word, y, dw, w);
+    CU_ASSERT(y <= t->y && dw <= t->dw && w <= t->y);
+    net_close(&a);
+    net_close(&b);
+}
+
+static void test_models(void)
+{
+    for (size_t i = 0; i < CTT_LEN(files); i++) {
+        const struct file *f = &files[i];
+        char *text = file_text(f);
+        struct net_model m = { text, f->n, 2, 0, f->steps };
+        for (int t = 0; t < NET_TYPES; t += gpu_quick ? 3 : 1)
+            compare(f->name, &m, &net_types[t]);
+        ctt_free(text);
+    }
+}
+
+static void test_small(void)
+{
+    for (int i = 0; i < BATCH_MODELS; i++) {
+        struct net_model m = of_batch(&batch_models[i]);
+        for (int t = 0; t < NET_TYPES; t += gpu_quick ? 2 : 1)
+            compare(batch_models[i].text, &m, &net_types[t]);
+    }
+}
+
+/* ---- the same bits ---- */
+
+static void same(const struct net *a, const struct net *b, const char *what)
+{
+    struct ctt_memory_plan p = ctt_exec_plan(b->x);
+    int good = net_same(a, b);
+
+    if (!good)
+        printf("\n    %s, %s, windows of %d steps, %d of %d kept:\n%s", what,
+               a->cfg.amp ? "16 bits" : "fp32", p.window, p.kept, p.windows,
+               a->m->text);
+    CU_ASSERT(good);
+}
+
+/* Windows whose values are computed again have the bits of those whose values
+ * were kept. */
+static void windows_of(const struct net_model *m, const struct net_type *t,
+                       int window)
+{
+    struct net a, b;
+
+    CHECK_OK(net_open(&a, m, gpu, t, window, CTT_KEEP_ALL));
+    CHECK_OK(net_run(&a, 0));
+    for (int keep = 0; keep < 2; keep++) {
+        CHECK_OK(net_open(&b, m, gpu, t, window, keep));
+        CHECK_OK(net_run(&b, 0));
+        same(&a, &b, "recomputed");
+        net_close(&b);
+    }
+    net_close(&a);
+}
+
+static void test_windows(void)
+{
+    ctt_dev_deterministic(gpu, 1);
+    for (int i = 0; i < BATCH_MODELS; i++)
+        for (int window = gpu_quick ? 4 : 2; window <= 4; window++) {
+            struct net_model m = of_batch(&batch_models[i]);
+            if (batch_models[i].batch)
+                continue;
+            windows_of(&m, &net_types[0], window);
+            windows_of(&m, &net_types[1 + window % 2], window);
+        }
+    ctt_dev_deterministic(gpu, 0);
+}
+
+/* What is run for the third time and later is started as it was recorded; other
+ * frames and other chance each time. */
+static void test_replayed(void)
+{
+    enum { ROUNDS = 5 };
+
+    ctt_dev_deterministic(gpu, 1);
+    for (int i = 0; i < BATCH_MODELS; i++)
+        for (int t = 0; t < 2; t++) {
+            struct net_model m = of_batch(&batch_models[i]);
+            int window = batch_models[i].batch ? 0 : 3;
+            struct net a, b;
+            CHECK_OK(net_open(&a, &m, gpu, &net_types[t], window, 1));
+            for (int k = 0; k < ROUNDS; k++) {
+                CHECK_OK(net_open(&b, &m, gpu, &net_types[t], window, 1));
+                CHECK_OK(net_run(&a, k));
+                CHECK_OK(net_run(&b, k));
+                same(&a, &b, "replayed");
+                net_close(&b);
+            }
+            net_close(&a);
+        }
+    ctt_dev_deterministic(gpu, 0);
+}
+
+static void test_streams(void)
+{
+    ctt_dev_deterministic(gpu, 1);
+    for (int i = 0; i < BATCH_MODELS; i++)
+        for (int t = 0; t < 2; t++) {
+            struct net_model m = of_batch(&batch_models[i]);
+            struct net a, b;
+            CHECK_OK(net_open(&a, &m, gpu, &net_types[t], 0, CTT_KEEP_ALL));
+            CHECK_OK(net_run(&a, 0));
+            ctt_dev_streams(gpu, 4);
+            CHECK_OK(net_open(&b, &m, gpu, &net_types[t], 0, CTT_KEEP_ALL));
+            for (int k = 0; k < 4; k++) {
+                CHECK_OK(net_run(&b, 0));
+                same(&a, &b, "streams");
+            }
+            net_close(&b);
+            ctt_dev_streams(gpu, 1);
+            net_close(&a);
+        }
+    ctt_dev_deterministic(gpu, 0);
+}
+
+/* ---- memory ---- */
+
+/* Neither the program nor the device takes memory in a step. */
+static void test_no_allocation(void)
+{
+    for (int i = 0; i < BATCH_MODELS; i++)
+        for (int t = 0; t < 2; t++) {
+            struct net_model m = of_batch(&batch_models[i]);
+            int window = batch_models[i].batch ? 0 : 3;
+            int64_t room = 0;
+            long calls = 0;
+            struct net r;
+            CHECK_OK(net_open(&r, &m, gpu, &net_types[t], window, 1));
+            for (int k = 0; k < 6; k++) {
+                CHECK_OK(net_run(&r, k));
+                if (k < 3) {
+                    calls = ctt_alloc_calls();
+                    room = ctt_dev_room(gpu);
+                }
+            }
+            CU_ASSERT_EQUAL(ctt_alloc_calls(), calls);
+            CU_ASSERT_EQUAL(ctt_dev_room(gpu), room);
+            net_close(&r);
+        }
+}
+
+static void test_no_memory(void)
+{
+    char *text = file_text(&(struct file){ "mnist-convttlstm", 0, 0, 0 });
+    struct net_model m = { text, 4096, 0, 0, 20 };
+    struct ctt_graph *g = NULL;
+    struct ctt_exec *x = NULL;
+    int rc;
+
+    CHECK_OK(ctt_net_parse(text, &g));
+    rc = ctt_exec_open(g, gpu, NULL, m.n, m.steps, 0, NULL, &x);
+    CU_ASSERT_EQUAL(rc, CTT_ENOMEM);
+    CU_ASSERT_PTR_NULL(x);
+    CU_ASSERT(strstr(ctt_errmsg(), "free") != NULL);
+    CU_ASSERT(strchr(ctt_errmsg(), '\n') == NULL);
+    ctt_graph_free(&g);
+    ctt_free(text);
+    m = of_batch(&batch_models[0]);    /* and the device goes on */
+    compare(m.text, &m, &net_types[0]);
+}
+
+/* ---- streaming ---- */
+
+/* The answers of all steps, so many at a time. */
+static void stream(const struct net *r, int chunk, float *y)
+{
+    int64_t in = ctt_volume(&r->g->node[0].out) * r->m->n;
+    int64_t rows = ctt_rows(&r->g->node[r->out].out) * r->m->n;
+    float *x = ctt_calloc((size_t)in, sizeof(float));
+    struct ctt_run *run = NULL;
+
+    CHECK_OK(ctt_run_open(r->g, r->dev, r->w, r->m->n, chunk, 0, 0, &run));
+    for (int t = 0; t < r->m->steps; t += chunk) {
+        int steps = chunk < r->m->steps - t ? chunk : r->m->steps - t;
+        CHECK_OK(ctt_run_make_room(run, steps));
+        for (int k = 0; k < steps; k++) {
+            ctt_check_fill(x, in, 100 + (uint64_t)(t + k));
+            CHECK_OK(ctt_run_put(run, 0, run->cursor + k, x,
+                                 ctt_rows(&r->g->node[0].out) * r->m->n));
+        }
+        CHECK_OK(ctt_run_steps(run, steps));
+        for (int k = 0; k < steps; k++)
+            CHECK_OK(ctt_run_get(run, r->out, run->cursor - steps + k, rows,
+                                 y + (t + k) * r->one));
+    }
+    ctt_run_close(&run);
+    ctt_free(x);
+}
+
+/* Step by step, three steps at a time, and as the trainer has it. */
+static void test_streaming(void)
+{
+    for (int i = 0; i < BATCH_MODELS; i++) {
+        struct net_model m = of_batch(&batch_models[i]);
+        float *y;
+        struct net r, plain;
+        if (m.fed || m.asks)
+            continue;
+        CHECK_OK(net_open(&r, &m, gpu, &net_types[0], 0, CTT_KEEP_ALL));
+        CHECK_OK(net_open(&plain, &m, host, &net_types[0], 0, CTT_KEEP_ALL));
+        y = ctt_calloc((size_t)r.answers, sizeof(float));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(y);
+        r.x->r->train = plain.x->r->train = 0;
+        CHECK_OK(net_run(&r, 0));
+        CHECK_OK(net_run(&plain, 0));
+        CU_ASSERT(net_off(r.y, plain.y, r.answers) <= net_types[0].y);
+        for (int chunk = 1; chunk <= 3; chunk += 2) {
+            stream(&r, chunk, y);
+            CU_ASSERT(net_off(y, plain.y, r.answers) <= net_types[0].y);
+        }
+        ctt_free(y);
+        net_close(&r);
+        net_close(&plain);
+    }
+}
+
+static CU_TestInfo tests[] = {
+    { "models", test_models },
+    { "small models", test_small },
+    { "windows", test_windows },
+    { "replayed", test_replayed },
+    { "streams", test_streams },
+    { "no allocation in a step", test_no_allocation },
+    { "no memory", test_no_memory },
+    { "streaming", test_streaming },
+    CU_TEST_INFO_NULL
+};
+
+int main(int argc, char **argv)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "gpu models", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+
+    return gpu_main(suites, argc, argv);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_gpu_train.c: learning on the device "cuda" goes as it does on "cpu", in
+ * floats and in mixed precision; the clips are made in memory. */
+#include "libtrain/optim.h"
+#include "libtrain/predict/predict.h"
+#include "tests/lib/gpu.h"
+#include "net/random.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CLIPS = 12, BATCH = 4, SEEN = 4, AHEAD = 3, FRAMES = SEEN + AHEAD,
+       SIDE = 12, CURVE = 50 };
+
+static const char *const texts[] = {
+    [CTT_RECOGNISE] =
+        "input x h=12 w=12 c=1\n"
+        "conv e in=x out=8 kernel=3 stride=2 pad=1\n"
+        "norm n in=e kind=batch\n"
+        "act f in=n kind=relu\n"
+        "convttlstm h in=f hidden=8 kernel=3 order=3 steps=3 rank=4\n"
+        "pool p in=h kind=avg\n"
+        "dropout d in=p rate=0.1\n"
+        "conv y in=d out=4\n",
+    [CTT_PREDICT] =
+        "input x h=12 w=12 c=1\n"
+        "conv e in=x out=6 kernel=3 pad=1\n"
+        "act f in=e kind=relu\n"
+        "convlstm h in=f hidden=8 kernel=3\n"
+        "conv y in=h out=1 kernel=3 pad=1\n",
+};
+
+/* ---- the clips: a square that moves right, left, down or up ---- */
+
+static float pixel(int clip, int t, int y, int x)
+{
+    static const int dy[] = { 0, 0, 1, -1 }, dx[] = { 1, -1, 0, 0 };
+    uint64_t k = (uint64_t)clip;
+    int y0 = (int)(ctt_random(3, k) % SIDE) + dy[clip % 4] * t;
+    int x0 = (int)(ctt_random(4, k) % SIDE) + dx[clip % 4] * t;
+
+    y = (y - y0 + 4 * SIDE) % SIDE;
+    x = (x - x0 + 4 * SIDE) % SIDE;
+    return y < 4 && x < 4 ? 1.6f : -0.4f;
+}
+
+/* Batch b of clips, [FRAMES][BATCH][SIDE, SIDE]. */
+static void draw(int b, float *x, int *clip)
+{
+    for (int j = 0; j < BATCH; j++)
+        clip[j] = (b * BATCH + j) % CLIPS;
+    for (int i = 0; i < FRAMES * BATCH * SIDE * SIDE; i++) {
+        int at = i / (SIDE * SIDE), p = i % (SIDE * SIDE);
+        x[i] = pixel(clip[at % BATCH], at / BATCH, p / SIDE, p % SIDE);
+    }
+}
+
+/* ---- a learner ---- */
+
+struct learner {
+    struct ctt_train_cfg cfg;
+    struct ctt_graph   *g;
+    struct ctt_dev     *dev;
+    struct ctt_predict *p;      /* of one of the tasks */
+    struct ctt_step    *s;
+    struct ctt_exec    *x;
+    struct ctt_optim   *o;
+    struct ctt_scale    scale;
+    struct ctt_clip     clip[CLIPS];
+    struct ctt_data     data;
+    struct ctt_batch    batch;
+    float              *w, *frame;
+    int                 which[BATCH], length[BATCH];
+};
+
+/* ctt_train_opts would bring all that reads clips with it. */
+static struct ctt_train_cfg settings(int task, int amp, int type)
+{
+    return (struct ctt_train_cfg){ .task = task, .batch = BATCH,
+        .input_frames = SEEN, .future_frames = AHEAD, .optimizer = CTT_ADAM,
+        .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .clip_norm = 5,
+        .observe = "uniform:0.1-1", .observe_weight = 1, .full_weight = 1,
+        .amp = amp, .amp_type = type, .loss_scale = "1024" };
+}
+
+static void first_weights(const struct ctt_graph *g, float *w)
+{
+    ctt_check_fill(w, g->weights, 2);
+    for (int64_t i = 0; i < g->weights; i++)
+        w[i] *= 0.15f;
+    for (int i = 0; i < g->count; i++)
+        for (int64_t j = 0; g->node[i].nw == 4 && j < g->node[i].out.c; j++)
+            w[g->node[i].at[0] + j] = w[g->node[i].at[3] + j] = 1;
+}
+
+static void open_task(struct learner *l)
+{
+    if (l->cfg.task == CTT_PREDICT) {
+        CHECK_OK(ctt_predict_open(l->g, l->o->flat.w, &l->cfg, l->dev, NULL,
+                                  &l->p));
+        l->x = l->p->x;
+        l->p->scale = l->scale.scale;
+    } else {
+        CHECK_OK(ctt_step_open(l->g, l->o->flat.w, &l->cfg, l->dev, BATCH,
+                               FRAMES, &l->s));
+        l->x = l->s->x;
+        l->s->scale = l->scale.scale;
+    }
+    l->x->r->w16 = l->o->w16;
+}
+
+static void learner_open(struct learner *l, struct ctt_dev *dev, int task,
+                         int amp, int type)
+{
+    memset(l, 0, sizeof(*l));
+    l->cfg = settings(task, amp, type);
+    l->dev = dev;
+    CHECK_OK(ctt_net_parse(texts[task], &l->g));
+    l->w = ctt_calloc((size_t)l->g->weights, sizeof(float));
+    l->frame = ctt_calloc(FRAMES * BATCH * SIDE * SIDE, sizeof(float));
+    CU_ASSERT_FATAL(l->w && l->frame);
+    first_weights(l->g, l->w);
+    for (int i = 0; i < CLIPS; i++)
+        l->clip[i] = (struct ctt_clip){ .item = i, .label = i % 4,
+                                        .length = FRAMES };
+    l->data = (struct ctt_data){ .clip = l->clip, .clips = CLIPS };
+    for (int j = 0; j < BATCH; j++)
+        l->length[j] = FRAMES;
+    l->batch = (struct ctt_batch){ .x = l->frame, .steps = FRAMES, .n = BATCH,
+                                   .clip = l->which, .length = l->length };
+    CHECK_OK(ctt_scale_begin(&l->cfg, &l->scale));
+    CHECK_OK(ctt_optim_open(l->g, &l->cfg, NULL, l->w, dev, &l->o));
+    open_task(l);
+}
+
+static void learner_close(struct learner *l)
+{
+    ctt_predict_close(&l->p);
+    ctt_step_close(&l->s);
+    ctt_optim_close(&l->o);
+    ctt_graph_free(&l->g);
+    ctt_free(l->w);
+    ctt_free(l->frame);
+}
+
+/* One step of training; its mean loss. */
+static double learn(struct learner *l, int step)
+{
+    struct ctt_turn turn = { .data = &l->data, .batch = &l->batch, .seed = 1,
+        .step = (uint64_t)step, .truth = 0.5, .scale = l->scale.scale };
+    struct ctt_sums sums = { 0, 0, 0, 0 };
+    double norm = 0;
+
+    draw(step, l->frame, l->which);
+    if (l->p)
+        CHECK_OK(ctt_predict_run(l->p, &turn, &sums));
+    else
+        CHECK_OK(ctt_step_run(l->s, &l->data, &l->batch, (uint64_t)step, 7,
+                              &sums));
+    CHECK_OK(ctt_optim_norm(l->o, l->x->dw, &norm));
+    CU_ASSERT(isfinite(norm));
+    CHECK_OK(ctt_optim_step(l->o, norm, l->scale.scale, 5e-3));
+    return sums.loss / sums.weight;
+}
+
+/* ---- curves ---- */
+
+/* From the same weights and clips, so many steps; what is learned must be a
+ * lot more than the two are apart. */
+static void compare(int task, int amp, int type, double tol)
+{
+    static const char *const names[] = { "recognise", "predict" };
+    struct ctt_dev *cpu = NULL;
+    struct learner a, b;
+    double first = 0, last = 0, worst = 0;
+    int steps = gpu_quick ? CURVE / 2 : CURVE;
+    double most = gpu_quick ? 0.97 : 0.8;
+    long calls = 0;
+
+    CHECK_OK(ctt_dev_open("cpu", 0, &cpu));
+    learner_open(&a, cpu, task, amp, type);
+    learner_open(&b, gpu, task, amp, type);
+    for (int i = 0; i < steps; i++) {
+        double x = learn(&a, i), y;
+        if (i == steps / 2)
+            calls = ctt_alloc_calls();
+        y = learn(&b, i);
+        CU_ASSERT(i != steps / 2 || ctt_alloc_calls() == calls);
+        first += i < CLIPS / BATCH ? x : 0;
+        last += i >= steps - CLIPS / BATCH ? x : 0;
+        worst = fmax(worst, fabs(x - y) / x);
+    }
+    if (!(worst <= tol) || !(last < most * first))
+        printf("\n    %s, %s %s: losses %.3g to %.3g, apart by %.2g of them",
+               names[task], amp ? "O1" : "O0", type ? "bf16" : "fp16", first,
+               last, worst);
+    CU_ASSERT(worst <= tol);
+    CU_ASSERT(last < most * first);
+    learner_close(&a);
+    learner_close(&b);
+    ctt_dev_close(&cpu);
+}
+
+static void test_recognise(void)
+{
+    compare(CTT_RECOGNISE, CTT_O0, 0, 2e-3);
+}
+
+static void test_recognise_mixed(void)
+{
+    compare(CTT_RECOGNISE, CTT_O1, 0, 2e-2);
+    if (!gpu_quick)
+        compare(CTT_RECOGNISE, CTT_O1, 1, 1e-1);
+}
+
+static void test_predict(void)
+{
+    compare(CTT_PREDICT, CTT_O0, 0, 2e-3);
+}
+
+static void test_predict_mixed(void)
+{
+    compare(CTT_PREDICT, CTT_O1, 0, 2e-2);
+    compare(CTT_PREDICT, CTT_O2, 1, 1e-1);
+}
+
+/* Twice the same bits, if it is asked for. */
+static void test_deterministic(void)
+{
+    ctt_dev_deterministic(gpu, 1);
+    for (int task = 0; task < 2; task++) {
+        struct learner a, b;
+        size_t bytes;
+        learner_open(&a, gpu, task, CTT_O1, 0);
+        learner_open(&b, gpu, task, CTT_O1, 0);
+        for (int i = 0; i < 6; i++)
+            CU_ASSERT(learn(&a, i) == learn(&b, i));
+        CHECK_OK(ctt_optim_pull(a.o));
+        CHECK_OK(ctt_optim_pull(b.o));
+        bytes = (size_t)a.g->weights * sizeof(float);
+        CU_ASSERT(memcmp(a.w, b.w, bytes) == 0);
+        learner_close(&a);
+        learner_close(&b);
+    }
+    ctt_dev_deterministic(gpu, 0);
+}
+
+static CU_TestInfo tests[] = {
+    { "recognise", test_recognise },
+    { "recognise, mixed precision", test_recognise_mixed },
+    { "predict", test_predict },
+    { "predict, mixed precision", test_predict_mixed },
+    { "deterministic", test_deterministic },
+    CU_TEST_INFO_NULL
+};
+
+int main(int argc, char **argv)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "gpu training", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+
+    return gpu_main(suites, argc, argv);
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_module.sh: a device whose code is a module: programs start without it and
+# without a GPU, say in one line what is missing, and load none of its libraries
+# for other work.
+set -u
+tools="convtt-data convtt-info convtt-infer convtt-train"
+. "${srcdir:-.}/tests/lib/cli.sh"
+unset CTT_MODULES
+export CUDA_VISIBLE_DEVICES=    # the same on a machine that has a GPU
+
+cat > tiny.net << 'END'
+input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
+conv e in=x out=8 kernel=3 stride=2 pad=1
+pool p in=e kind=avg
+conv y in=p out=12
+END
+plan() { "$bin/convtt-info" --plan tiny.net --device "$@"; }
+
+# 1. What is asked for and is not there.
+CTT_MODULES=/nonexistent says 1 \
+    '^convtt-info: device cuda: no convtt-cuda\.so in /nonexistent$' plan cuda
+mkdir empty broken
+CTT_MODULES=$PWD/empty says 1 "no convtt-cuda\.so in $PWD/empty\$" plan cuda
+echo 'no library' > broken/convtt-cuda.so
+CTT_MODULES=$PWD/broken says 1 'broken/convtt-cuda\.so: ' plan cuda
+says 1 "no device 'gpu'" plan gpu
+CTT_MODULES=$PWD/broken says 0 '^e ' plan cpu
+
+# 2. Nothing of CUDA in the programs, and none is loaded for the processor.
+cuda='libcudart|libcudnn|libcublas'
+for f in "$bin"/convtt-{compress,data,infer,info,train} \
+    "$bin"/.libs/convtt-{compress,data,infer,info,train} \
+    "$bin"/.libs/libconvtt-infer.so; do
+    [ -e "$f" ] || continue
+    ${READELF:-readelf} -d "$f" 2> /dev/null | grep NEEDED | grep -E "$cuda" &&
+        fail "$f needs it"
+done
+loads_none() {
+    LD_DEBUG=libs "$@" --device cpu > out 2>&1 || fail "$*: $(tail -1 out)"
+    grep -q libz out || fail "LD_DEBUG shows no library"
+    grep -E "$cuda" out && fail "$*: loads it for cpu"
+}
+loads_none "$bin/convtt-info" --plan tiny.net
+
+# 3. The module itself.
+so=$bin/.libs/convtt-cuda.so
+if [ ! -e "$so" ]; then
+    says 1 'device cuda: no convtt-cuda\.so in ' plan cuda
+    echo "not looked at: the module (it is not built)"
+    exit $failed
+fi
+shown=$(${NM:-nm} -D --defined-only "$so" | awk '{print $3}' |
+        grep -vE '^(__odr_asan|_sub_[ID]_)')
+[ "$shown" = ctt_module_kind ] || fail "the module shows: $shown"
+none='^convtt-[a-z]*: device cuda: no GPU: [^:]*$'
+says 1 "$none" plan cuda
+mkdir there
+cp "$so" there/
+CTT_MODULES=$PWD/there says 1 "$none" plan cuda
+make_clips
+train() {
+    "$bin/convtt-train" tiny.net --data clips -o tiny.ctt --epochs 1 \
+        --batch 4 --device "$@"
+}
+says 1 "$none" train cuda
+train cpu > log 2>&1 || fail "training: $(tail -1 log)"
+clip=$(find clips -name '*.webm' | head -n 1)
+loads_none "$bin/convtt-infer" tiny.ctt "$clip"
+exit $failed

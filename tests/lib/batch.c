@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * batch.c: models and batches of clips for the tests of the way back. */
+#include "tests/lib/batch.h"
+#include "tests/lib/check.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct batch_model batch_models[BATCH_MODELS] = {
+    { "input x h=5 w=4 c=1\n"
+      "convlstm l in=x hidden=3\n"
+      "convlstm m in=l hidden=2\n"
+      "conv y in=m out=1\n", 2 },
+
+    { "input x h=5 w=6 c=1\n"              /* looks back over windows */
+      "convttlstm l in=x hidden=2 kernel=3 order=3 steps=5 rank=2\n"
+      "dropout d in=l rate=0.3\n"
+      "convttlstm m in=d hidden=2 kernel=3 order=2 steps=2 rank=1\n"
+      "concat s in=l,m\n"
+      "conv y in=s out=1\n"
+      "act p in=y kind=sigmoid\n", 2 },
+
+    { "input x h=4 w=3 c=1\n"              /* a window op does too */
+      "convlstm l in=x hidden=2\n"
+      "clip\n"
+      "window v in=l steps=3 every=2\n"
+      "dropout u in=v rate=0.3\n"
+      "conv q in=u out=3 kernel=3 pad=0,1,1\n"
+      "act a in=q kind=tanh\n"
+      "conv y in=a out=5 kernel=1,4,3\n", 2, 5 },
+
+    { "input x h=3 w=2 c=3\n"              /* of a delayed value */
+      "state x1 of=x\n"
+      "deconv e in=x1 out=2 kernel=2 stride=2\n"
+      "act f in=e kind=tanh\n"
+      "state f2 of=f delay=2\n"
+      "clip\n"
+      "window v in=f2 steps=2\n"
+      "conv y in=v out=2 kernel=2,6,4\n", 2, 3 },
+
+    { "input x h=4 w=4 c=2\n"              /* all that moves, adds, norms */
+      "state x2 of=x delay=4\n"
+      "mul m in=x,x2\n"
+      "conv a in=m out=4 kernel=3 pad=1\n"
+      "conv b in=x plus=a out=4 kernel=3 pad=1\n"
+      "conv e in=x2 plus=b out=4\n"
+      "norm o in=e kind=layer\n"
+      "act f in=o kind=tanh\n"
+      "state f3 of=f delay=3\n"
+      "slice g in=f3 from=1 to=3\n"
+      "slice h in=f from=2 to=4\n"
+      "add v in=x,x2 bias=1\n"
+      "add w in=x,x2 bias=1\n"
+      "mul n in=v,w\n"
+      "slice t in=n from=0 to=2\n"
+      "mul k in=g,h\n"
+      "add s in=k,g,t minus=1 bias=1\n"
+      "pool q in=s kind=max kernel=2\n"
+      "pool r in=q kind=avg\n"
+      "conv y in=r out=3\n", 2 },
+
+    { "input x h=6 w=6 c=1\n"              /* running statistics */
+      "conv e in=x out=2 kernel=3 pad=1\n"
+      "resblock b in=e out=2\n"
+      "lstm l in=b hidden=3\n"
+      "pool q in=l kind=avg\n"
+      "conv y in=q out=3\n", 2, .batch = 1 },
+
+    { "input frame h=4 w=4 c=1\n"          /* its answers are fed back */
+      "input seen c=1\n"
+      "state back of=y like=frame c=1\n"
+      "mix x in=frame,back,seen\n"
+      "convttlstm l in=x hidden=3 kernel=3 order=2 steps=3 rank=2\n"
+      "convlstm m in=l hidden=2\n"
+      "concat s in=l,m\n"
+      "conv o in=s out=1\n"
+      "act y in=o kind=sigmoid\n"
+      "input target h=4 w=4 c=1\n"
+      "loss e in=y,target kind=mse\n", 3, .fed = 4 },
+
+    { "input frame c=5\n"
+      "input seen c=1\n"
+      "state back of=y like=frame c=5\n"
+      "mix x in=frame,back,seen\n"
+      "lstm l in=x hidden=4\n"
+      "dropout d in=l rate=0.2\n"
+      "conv y in=d out=5\n", 2, .fed = 3 },
+
+    { "input x h=3 w=2 c=2\n"              /* a mix of two values at hand */
+      "input seen c=1\n"
+      "conv a in=x out=2\n"
+      "conv b in=x out=2\n"
+      "mix u in=a,b,seen\n"
+      "act f in=u kind=tanh\n"
+      "conv y in=f out=1\n", 2, .fed = 4 },
+};
+
+/* Numbers of a window at most, of the models of other tests too. */
+enum { NUMBERS = 1 << 17 };
+
+void batch_input(const struct ctt_run *r, int node, int step, int clock)
+{
+    static float x[NUMBERS];
+    int64_t n = r->slot[node].size;
+
+    CU_ASSERT_FATAL(n <= NUMBERS);
+    ctt_check_fill(x, n, 100 + (uint64_t)clock + 1000 * (uint64_t)node);
+    for (int64_t i = 0; i < n && ctt_volume(&r->g->node[node].out) == 1; i++)
+        x[i] = x[i] > 0.2f;
+    CHECK_OK(ctt_run_put(r, node, step, x, n / r->g->node[node].out.c));
+}
+
+static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    (void)arg;
+    for (int i = 0; i < x->r->g->clip; i++)
+        for (int t = 0; t < p->steps; t++)
+            if (x->r->g->node[i].op == CTT_OP_INPUT)
+                batch_input(x->r, i, t, p->first + t);
+    return 0;
+}
+
+static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    static float y[NUMBERS];
+    struct batch *r = arg;
+    int count = r->clip ? p->asks : p->steps;
+
+    CU_ASSERT_FATAL(count * r->one <= NUMBERS);
+    r->parts++;
+    CHECK_OK(ctt_run_get(x->r, r->out, 0,
+                         count * r->one / r->g->node[r->out].out.c, y));
+    for (int i = 0; i < count; i++)
+        memcpy(r->y + (r->clip ? p->which[i] : p->first + i) * r->one,
+               y + i * r->one, (size_t)r->one * sizeof(float));
+    return 0;
+}
+
+/* What nobody reads on the way back may be anything. */
+static void poison(struct ctt_run *r, const struct ctt_part *p)
+{
+    int64_t n = ctt_extent_bytes(&r->extent[CTT_PASSING], p->steps, p->asks);
+
+    memset(r->base[CTT_PASSING], 0xff, (size_t)n);    /* NaN of all types */
+}
+
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+{
+    static float dy[NUMBERS];
+    const struct batch *r = arg;
+    int count = r->clip ? p->asks : p->steps;
+
+    CU_ASSERT_FATAL(count * r->one <= NUMBERS);
+    if (r->poison)
+        poison(x->r, p);
+    for (int i = 0; i < count; i++)
+        memcpy(dy + i * r->one,
+               r->coef + (r->clip ? p->which[i] : p->first + i) * r->one,
+               (size_t)r->one * sizeof(float));
+    return ctt_exec_put_grad(x, r->out, 0, dy,
+                             count * r->one / r->g->node[r->out].out.c);
+}
+
+static void fill_weights(const struct ctt_graph *g, float *w)
+{
+    ctt_check_fill(w, g->weights, 2);
+    for (int64_t i = 0; i < g->weights; i++)
+        w[i] *= 0.5f;
+    for (int i = 0; i < g->count; i++)    /* variances are positive */
+        for (int64_t j = 0; g->node[i].nw == 4 && j < g->node[i].out.c; j++)
+            w[g->node[i].at[3] + j] += 1.5f;
+}
+
+int batch_open(struct batch *r, const struct batch_model *m, const char *device,
+               int window, int keep)
+{
+    struct ctt_memory memory = { .window = window, .keep = keep };
+    int rc;
+
+    memset(r, 0, sizeof(*r));
+    r->m = m;
+    CTT_TRY(ctt_net_parse(m->text, &r->g));
+    CTT_TRY(ctt_dev_open(device, 1, &r->dev));
+    r->clip = r->g->clip < r->g->count;
+    r->out = ctt_graph_output(r->g);
+    r->one = ctt_volume(&r->g->node[r->out].out) * (r->clip ? 1 : m->n);
+    r->answers = r->one * (r->clip ? m->asks : STEPS);
+    r->w = ctt_calloc((size_t)r->g->weights, sizeof(float));
+    r->y = ctt_calloc((size_t)r->answers, sizeof(float));
+    r->coef = ctt_calloc((size_t)r->answers, sizeof(float));
+    CTT_TRY(r->w && r->y && r->coef ? 0 : CTT_ENOMEM);
+    fill_weights(r->g, r->w);
+    ctt_check_fill(r->coef, r->answers, 1);
+    CTT_TRY(ctt_exec_open(r->g, r->dev, r->w, m->n, STEPS, m->asks, &memory,
+                          &r->x));
+    r->x->r->key = 77;
+    for (int i = 0; i < m->asks; i++)
+        r->ask[i] = (struct ctt_ask){ i % m->n, (3 + 5 * i) % STEPS };
+    r->job = (struct ctt_job){ .steps = STEPS, .fed = m->fed ? m->fed : STEPS,
+        .ask = r->ask, .asks = r->clip ? m->asks : 0, .arg = r, .give = give,
+        .take = take, .seed = seed };
+out:
+    return rc;
+}
+
+void batch_close(struct batch *r)
+{
+    ctt_exec_close(&r->x);
+    ctt_free(r->w);
+    ctt_free(r->y);
+    ctt_free(r->coef);
+    ctt_dev_close(&r->dev);
+    ctt_graph_free(&r->g);
+}
+
+int batch_run(struct batch *r)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_exec_forward(r->x, &r->job));
+    CTT_TRY(ctt_exec_backward(r->x, &r->job));
+out:
+    return rc;
+}
+
+void batch_same(const struct batch *a, const struct batch *b, const char *what)
+{
+    struct ctt_memory_plan p = ctt_exec_plan(b->x);
+    size_t weights = (size_t)a->g->weights * sizeof(float);
+    int differ = memcmp(a->y, b->y, (size_t)a->answers * sizeof(float)) != 0 ||
+                 memcmp(a->x->dw, b->x->dw, weights) != 0 ||
+                 memcmp(a->w, b->w, weights) != 0;
+
+    if (differ)
+        printf("\n    %s, windows of %d steps, %d of %d kept:\n%s", what,
+               p.window, p.kept, p.windows, a->m->text);
+    CU_ASSERT(!differ);
+}
+
+void batch_refused(int rc, int code, const char *message)
+{
+    CU_ASSERT_EQUAL(rc, code);
+    if (!strstr(ctt_errmsg(), message))
+        printf("\n    '%s', expected '%s'", ctt_errmsg(), message);
+    CU_ASSERT(strstr(ctt_errmsg(), message) != NULL);
+}
+

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * batch.h: models and batches of clips for the tests of the way back through
+ * windows. */
+#ifndef CTT_TEST_BATCH_H
+#define CTT_TEST_BATCH_H
+
+#include "libtrain/recognise/step.h"
+#include "run/back/way.h"
+
+enum { STEPS = 9, MOST = 1 << 14, ALL = CTT_KEEP_ALL,
+       AUTO = CTT_KEEP_AUTO };
+
+/* An input of one number is 0 or 1: it says what a mix takes. */
+struct batch_model {
+    const char *text;
+    int n, asks, fed;    /* fed 0: there is no mix */
+    int batch;           /* statistics of a window are not those of a clip */
+};
+
+/* Those from FEEDBACK on have a mix. */
+enum { FEEDBACK = 6, BATCH_MODELS = 9 };
+extern const struct batch_model batch_models[BATCH_MODELS];
+
+/* A model ready to run, on a device, with a plan of its memory. */
+struct batch {
+    const struct batch_model *m;
+    struct ctt_graph *g;
+    struct ctt_dev   *dev;
+    struct ctt_exec  *x;
+    float            *w, *y, *coef;    /* answers, and their gradients */
+    int               clip, out;
+    int64_t           one, answers;    /* numbers of an answer, and of all */
+    struct ctt_ask    ask[8];
+    struct ctt_job    job;
+    int               poison, parts;
+};
+
+/* window and keep: as of struct ctt_memory.  A rig that could not be opened
+ * must be closed too. */
+int  batch_open(struct batch *r, const struct batch_model *m,
+                const char *device, int window, int keep);
+void batch_close(struct batch *r);
+
+/* Forward and back. */
+int  batch_run(struct batch *r);
+
+/* Answers, gradients and weights of two are the same bits. */
+void batch_same(const struct batch *a, const struct batch *b,
+                const char *what);
+
+/* What an input node gets at a step of the clip. */
+void batch_input(const struct ctt_run *r, int node, int step, int clock);
+
+/* An error of that code whose message holds these words. */
+void batch_refused(int rc, int code, const char *message);
+
+#endif

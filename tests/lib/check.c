@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * check.c: the harness. */
+#include "tests/lib/check.h"
+#include "net/random.h"
+
+#include <math.h>
+
+int ctt_check_main(CU_SuiteInfo *suites)
+{
+    unsigned failed = 1;
+
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return 99;
+    if (CU_register_suites(suites) == CUE_SUCCESS) {
+        CU_basic_set_mode(CU_BRM_VERBOSE);
+        CU_basic_run_tests();
+        failed = CU_get_number_of_failures();
+    }
+    CU_cleanup_registry();
+    return failed != 0;
+}
+
+const char *const ctt_check_hosts[] = { "cpu", "ref", NULL };
+
+void ctt_check_fill(float *x, int64_t n, uint64_t key)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)ctt_random(key, (uint64_t)i) * 0x1p-31f - 1;
+}
+
+int ctt_check_close(const float *a, const float *b, int64_t n, double tol,
+                    const char *file, int line)
+{
+    double worst = 0;
+    int64_t at = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        double e = fabs((double)a[i] - b[i]) / (1 + fabs((double)b[i]));
+        if (isnan(e))
+            e = INFINITY;    /* a NaN is the worst there can be */
+        if (e > worst) {
+            worst = e;
+            at = i;
+        }
+    }
+    if (worst <= tol)
+        return 1;
+    printf("\n    %s:%d: element %lld: %.9g, expected %.9g, error %.3g > %.3g",
+           file, line, (long long)at, (double)a[at], (double)b[at], worst,
+           tol);
+    return 0;
+}

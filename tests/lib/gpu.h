@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gpu.h: what the tests of the device "cuda" share: the device itself, and
+ * calls of kernels whose tensors lie in its memory. */
+#ifndef CTT_TEST_GPU_H
+#define CTT_TEST_GPU_H
+
+#include "device/memory.h"
+#include "net/half.h"
+#include "tests/lib/check.h"
+#include "tests/lib/rig.h"
+
+/* Open while the suites run: the GPU, and plain C to compare with. */
+extern struct ctt_dev *gpu, *host;
+
+/* The first argument was "quick": fewer cases, for slow checkers. */
+extern int gpu_quick;
+
+/* Opens both, runs the suites and returns what main returns.  No GPU: 77, or 1
+ * if CTT_REQUIRE has the word cuda. */
+int gpu_main(CU_SuiteInfo *suites, int argc, char **argv);
+
+/* The value types that are tested, with the distance of a number from the next
+ * one as a share of it. */
+struct gpu_type { enum ctt_dtype type; double ulp; };
+enum { GPU_TYPES = 3 };
+extern const struct gpu_type gpu_types[GPU_TYPES];
+
+/* The nearest numbers of that type. */
+void gpu_round(enum ctt_dtype type, float *x, int64_t n);
+
+/* Which tensors of a call are floats whatever the type: the first input, the
+ * others, the result, the second result. */
+enum { WIDE_FIRST = 1, WIDE_OTHERS = 2, WIDE_OUT = 4, WIDE_ALSO = 8 };
+
+/* A rig's call in the device's memory.  The rig's own numbers are rounded to
+ * their types and go up; results come down to it. */
+struct gpu_part {
+    struct ctt_tensor *own, at;    /* the rig's, the device's */
+    float             *first;      /* what goes up */
+    void              *memory;
+    int                result;
+};
+struct gpu_call {
+    struct ctt_rig  rig;
+    struct ctt_call call;
+    enum ctt_dtype  type;
+    struct gpu_part part[32];
+    int             parts;
+    void           *live;
+};
+
+enum { GPU_LIVE_AT = 1, GPU_LIVE_WHICH = 2 };    /* numbers that change lie in
+                                                   the device's memory */
+
+/* As ctt_rig_open(). */
+void gpu_open(struct gpu_call *m, const struct ctt_case *c, int n, int flags,
+              int act, enum ctt_dtype type, int wide, int live);
+void gpu_close(struct gpu_call *m);
+
+/* Uploads everything as it was at first; what must be written is NaN. */
+void gpu_up(struct gpu_call *m);
+
+/* What the call may have written, into the rig. */
+void gpu_down(struct gpu_call *m);
+
+/* A number made of all bits that came down. */
+uint64_t gpu_bits(const struct gpu_call *m);
+
+/* The same call by plain C, with its results rounded where they are stored. */
+void gpu_expect(const struct gpu_call *m, const struct ctt_case *c, int n,
+                int flags, int act, struct ctt_rig *want);
+
+#endif

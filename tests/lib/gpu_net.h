@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gpu_net.h: a whole model on a device, its weights and types in the device's
+ * memory, and a batch of clips that it is shown; for the tests of the GPU. */
+#ifndef CTT_TEST_GPU_NET_H
+#define CTT_TEST_GPU_NET_H
+
+#include "libtrain/amp.h"
+#include "run/back/exec.h"
+#include "tests/lib/gpu.h"
+
+/* A model as text; fed: the first step at which a mix takes its second input,
+ * 0: there is no mix.  An input of one number is 0 or 1. */
+struct net_model { const char *text; int n, asks, fed, steps; };
+
+/* Types of values as --amp and --amp-type say, with the bounds of answers and
+ * gradients against plain C of the same types: shares of their length. */
+struct net_type {
+    const char *word;
+    int         amp, amp_type;
+    double      y, dw;
+};
+enum { NET_TYPES = 5 };
+extern const struct net_type net_types[NET_TYPES];
+
+struct net {
+    const struct net_model *m;
+    struct ctt_graph     *g;
+    struct ctt_dev       *dev;
+    struct ctt_exec      *x;
+    struct ctt_train_cfg  cfg;
+    struct ctt_amp_plan  *plan;
+    void                 *w, *w16;       /* of the device */
+    float                *y, *dw, *now;  /* answers, gradients, weights as the
+                                            last run left them */
+    float                *coef, *frame;
+    int                   clip, out, round;    /* round: other frames */
+    int64_t               one, answers;  /* numbers of an answer, of all */
+    struct ctt_ask        ask[8];
+    struct ctt_job        job;
+};
+
+/* window and keep: as of struct ctt_memory.  One that could not be opened must
+ * be closed too. */
+int  net_open(struct net *r, const struct net_model *m, struct ctt_dev *dev,
+              const struct net_type *t, int window, int keep);
+void net_close(struct net *r);
+
+/* Forward and back of a round's clips from the first weights; fills y, dw and
+ * now. */
+int  net_run(struct net *r, int round);
+
+/* The distance of a from b as a share of the length of b. */
+double net_off(const float *a, const float *b, int64_t n);
+
+/* Answers, gradients and weights are the same bits. */
+int  net_same(const struct net *a, const struct net *b);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rig.c: calls of kernels for the tests. */
+#include "tests/lib/rig.h"
+#include "net/half.h"
+#include "tests/lib/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct ctt_case ctt_cases[] = {
+    { "c=3 h=5 w=4", NULL, "conv y in=a out=4 kernel=3 pad=1", 0 },
+    { "c=2 h=7 w=6", NULL, "conv y in=a out=3 kernel=1,3,2 stride=2", 0 },
+    { "c=2 d=4 h=4 w=3", NULL, "conv y in=a out=2 kernel=3 pad=1 bias=0", 0 },
+    { "c=3 h=3 w=9", NULL, "conv y in=a out=2 kernel=1,1,3 stride=1,2,2 "
+      "pad=0,1,1", 0 },
+    { "c=1", NULL, "conv y in=a out=1", 0 },
+    { "c=5", "c=19", "conv y in=a plus=b out=19", 0 },
+    { "c=2 h=4 w=3", "c=5 h=4 w=3", "conv y in=a plus=b out=5 kernel=3 pad=1 "
+      "bias=0", 0 },
+    { "c=3 h=3 w=4", NULL, "deconv y in=a out=2 kernel=4 stride=2 pad=1", 0 },
+    { "c=2 d=2 h=2 w=3", NULL, "deconv y in=a out=3 kernel=2,3,3 "
+      "stride=1,2,3", 0 },
+    { "c=4 h=3 w=2", NULL, "deconv y in=a out=5 bias=0", 0 },
+    { "c=3 h=5 w=6", NULL, "pool y in=a kind=max kernel=2", 0 },
+    { "c=3 h=5 w=6", NULL, "pool y in=a kind=max kernel=3 stride=2 pad=1", 0 },
+    { "c=3 h=5 w=6", NULL, "pool y in=a kind=avg kernel=3 stride=2 pad=1", 0 },
+    { "c=3 d=4 h=4 w=3", NULL, "pool y in=a kind=max kernel=2 stride=1", 0 },
+    { "c=3 d=4 h=4 w=3", NULL, "pool y in=a kind=avg", 0 },
+    { "c=5 h=4 w=3", NULL, "norm y in=a kind=batch", 0 },
+    { "c=67", NULL, "norm y in=a kind=batch momentum=0.3 eps=0.01", 0 },
+    { "c=5 h=4 w=3", NULL, "norm y in=a kind=layer", 0 },
+    { "c=71 w=2", NULL, "norm y in=a kind=layer", 0 },
+    { "c=5 h=3", NULL, "act y in=a kind=relu", 0 },
+    { "c=5 h=3", NULL, "act y in=a kind=sigmoid", 0 },
+    { "c=67", NULL, "act y in=a kind=tanh", 0 },
+    { "c=3 h=2", "c=3 h=2", "add y in=a,b", 0 },
+    { "c=3 h=2", "c=3 h=2", "add y in=a,b,a bias=1", 0 },
+    { "c=3 h=2", NULL, "add y in=a bias=1", 0 },
+    { "c=3 h=2", "c=3 h=2", "add y in=a,b minus=1", 0 },
+    { "c=3 h=2", "c=3 h=2", "add y in=a,b,a minus=1 bias=1", 0 },
+    { "c=3 h=2", "c=3 h=2", "add y in=a,b,b minus=1", 0 },
+    { "c=3 h=2", "c=3 h=2", "mul y in=a,b", 0 },
+    { "c=3 h=2", "c=2 h=2", "concat y in=a,b", 0 },
+    { "c=3 h=2", "c=2 h=2", "concat y in=b,a,b", 0 },
+    { "c=12 w=2", "c=3 w=2", "lstm y in=a,b", 0 },
+    { "c=272", "c=68", "lstm y in=a,b", 0 },
+    { "c=70 h=3", NULL, "dropout y in=a rate=0.4", 0 },
+    { "c=5", "c=2", "loss y in=a,b kind=xent", 0 },
+    { "c=7 h=2", "c=2 h=2", "loss y in=a,b kind=xent smooth=0.1", 0 },
+    { "c=5 h=3", "c=5 h=3", "loss y in=a,b kind=mse", 0 },
+    { "c=5 h=3", "c=5 h=3", "loss y in=a,b kind=l1l2", 0 },
+    { "c=4 h=3 w=2", "c=4 h=3 w=2", "mix y in=a,b,m", 0 },
+    { "c=3 h=2 w=2", NULL, "window y in=a steps=3 every=2", 0 },
+    { "c=2", NULL, "window y in=a steps=4", 0 },
+    { "c=3 h=24 w=24", NULL, "conv y in=a out=32 kernel=5 stride=2 pad=2", 1 },
+    { "c=32 h=12 w=12", NULL, "conv y in=a out=64 kernel=3 stride=2 pad=1",
+      1 },
+    { "c=64 h=6 w=6", "c=128 h=6 w=6", "conv y in=a plus=b out=128 kernel=3 "
+      "pad=1", 1 },
+    { "c=24 h=12 w=12", NULL, "conv y in=a out=24 kernel=3 pad=1", 1 },
+    { "c=8 h=12 w=12", NULL, "conv y in=a out=8 kernel=5 pad=2", 1 },
+    { "c=5 h=4 w=3", NULL, "conv y in=a out=4 kernel=1,3,1 pad=0,1,0", 0 },
+    { "c=5 h=4 w=3", NULL, "conv y in=a out=4 kernel=1,1,3 pad=0,0,1", 0 },
+    { "c=3 d=4 h=3 w=2", NULL, "conv y in=a out=4 kernel=3,1,1 pad=1,0,0", 0 },
+    { "c=3 d=2 h=5 w=3", NULL, "conv y in=a out=4 kernel=1,3,1 "
+      "stride=1,2,1", 0 },
+    { "c=3 d=2 h=3 w=4", NULL, "conv y in=a out=2 kernel=1,1,2", 0 },
+    { "c=3 d=3 h=2 w=3", NULL, "conv y in=a out=2 kernel=2,1,3", 0 },
+    { "c=4 h=3 w=2", NULL, "deconv y in=a out=3 kernel=1,3,1 "
+      "stride=1,2,1", 0 },
+    { "c=8 h=6 w=6", NULL, "conv y in=a out=8 kernel=1,3,1 pad=0,1,0", 1 },
+    { "c=64", NULL, "conv y in=a out=12", 1 },
+    { "c=64", "c=256", "conv y in=a plus=b out=256", 1 },
+    { "c=16 d=6 h=6 w=6", NULL, "conv y in=a out=32 kernel=3 pad=1", 1 },
+    { "c=16 d=8", NULL, "conv y in=a out=24 kernel=3,1,1 pad=1,0,0", 1 },
+    { "c=17 h=9 w=7", NULL, "conv y in=a out=33 kernel=3 pad=1", 1 },
+    { "c=32 h=6 w=6", NULL, "deconv y in=a out=16 kernel=4 stride=2 pad=1",
+      1 },
+};
+const size_t ctt_case_count = CTT_LEN(ctt_cases);
+
+enum { GAP = 5, STEPS = 5, PAST = 2 };
+
+/* Stands between the rows of a view; all types have it. */
+static const float marker = 768;
+
+static void tensor(struct ctt_rig *r, const struct ctt_tensor *shape, int n,
+                   int view, uint64_t key, struct ctt_tensor *t)
+{
+    float *p;
+
+    *t = *shape;
+    t->n = n;
+    t->ld = t->c + (view ? GAP : 0);
+    p = ctt_calloc((size_t)(ctt_rows(t) * t->ld + 1), sizeof(float));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    r->block[r->blocks++] = p;
+    p += view;    /* nor is it aligned */
+    t->data = p;
+    for (int64_t i = 0; i < ctt_rows(t); i++) {
+        if (key)
+            ctt_check_fill(p + i * t->ld, t->c, key + (uint64_t)i * 100);
+        for (int64_t j = t->c; j < t->ld; j++)
+            p[i * t->ld + j] = marker;
+    }
+}
+
+/* Keeps inputs away from 0, where relu has no derivative to compare with, and
+ * those of max apart from each other. */
+static void avoid_kinks(const struct ctt_node *n, const struct ctt_tensor *t)
+{
+    float *x = t->data;
+
+    for (int64_t i = 0, k = 0; i < ctt_rows(t); i++, x += t->ld)
+        for (int64_t j = 0; j < t->c; j++, k++) {
+            x[j] += x[j] < 0 ? -0.05f : 0.05f;
+            if (n->op == CTT_OP_POOL)
+                x[j] = (float)(k * 37 % 997) * (40.0f / 997) - 20;
+        }
+}
+
+/* Classes and weights, one of them 0. */
+static void targets(const struct ctt_tensor *t, int64_t classes)
+{
+    float *p = t->data;
+
+    for (int64_t i = 0; i < ctt_rows(t); i++, p += t->ld) {
+        p[0] = (float)(i * 3 % classes);
+        p[1] = (float)(i % 3) * 0.75f;
+    }
+}
+
+/* Which of two inputs each sample is. */
+static void choices(const struct ctt_tensor *t)
+{
+    for (int64_t i = 0; i < t->n; i++)
+        ((float *)t->data)[i * t->ld] = i % 2 ? 0 : 1;
+}
+
+/* Keeps x away from what it is compared with, where |x - y| has no derivative
+ * to compare with. */
+static void apart(const struct ctt_tensor *x, const struct ctt_tensor *y)
+{
+    for (int64_t i = 0; i < ctt_rows(x); i++)
+        for (int64_t j = 0; j < x->c; j++) {
+            float *a = (float *)x->data + i * x->ld + j;
+            float b = ((float *)y->data)[i * y->ld + j];
+            *a += fabsf(*a - b) < 0.1f ? 0.25f : 0;
+        }
+}
+
+/* A window looks at STEPS steps and PAST before them, one of these too old. */
+static void steps(struct ctt_rig *r, const struct ctt_node *n, int samples,
+                  int view)
+{
+    struct ctt_call *c = &r->call;
+    const struct ctt_tensor *shape = &r->g->node[n->in[0]].out;
+    struct ctt_tensor *t[] = { &r->whole.in[0], &r->whole.din[0] };
+
+    for (int i = 0; i < 2; i++) {
+        tensor(r, shape, (STEPS + PAST) * samples, view, 10, t[i]);
+        c->stride = ctt_rows(t[i]) / (STEPS + PAST) * t[i]->ld;
+        (i ? c->din : c->in)[0] = *t[i];
+        (i ? c->din : c->in)[0].n = samples;
+        (i ? c->din : c->in)[0].data = (float *)t[i]->data + PAST * c->stride;
+    }
+    c->oldest = 1 - PAST;
+    c->ask = r->ask;
+    for (int i = 0; i < 8; i++)
+        r->ask[i] = (struct ctt_ask){ i % samples, (i * 3 + 4) % STEPS };
+}
+
+static void inputs(struct ctt_rig *r, const struct ctt_node *n, int samples,
+                   int flags)
+{
+    struct ctt_call *c = &r->call;
+
+    for (int k = 0; k < n->nin && n->op != CTT_OP_WINDOW; k++) {
+        const struct ctt_tensor *shape = &r->g->node[n->in[k]].out;
+        tensor(r, shape, samples, flags & RIG_VIEW, 10 + (uint64_t)k,
+               &c->in[k]);
+        avoid_kinks(n, &c->in[k]);
+        tensor(r, shape, samples, flags & RIG_VIEW, 0, &c->din[k]);
+        r->whole.in[k] = c->in[k];
+        r->whole.din[k] = c->din[k];
+    }
+    if (n->op == CTT_OP_WINDOW)
+        steps(r, n, samples, flags & RIG_VIEW);
+    if (n->op == CTT_OP_LOSS && n->attr.loss.kind == CTT_LOSS_XENT)
+        targets(&c->in[1], c->in[0].c);
+    if (n->op == CTT_OP_LOSS && n->attr.loss.kind == CTT_LOSS_L1L2)
+        apart(&c->in[0], &c->in[1]);
+    if (n->op == CTT_OP_MIX)
+        choices(&c->in[2]);
+    for (int k = 0; k < n->nin; k++)
+        if (!(flags & RIG_DIN) || (n->op == CTT_OP_LOSS && k == 1) ||
+            (n->op == CTT_OP_MIX && k == 2))
+            c->din[k].data = r->whole.din[k].data = NULL;
+}
+
+/* Gives a tensor memory of another type, all of it rounded. */
+static void narrow(struct ctt_rig *r, struct ctt_tensor *t, int view,
+                   enum ctt_dtype type)
+{
+    int64_t n = ctt_rows(t) * t->ld;
+    const float *from = t->data;
+    uint16_t *p;
+
+    if (!from)
+        return;
+    p = ctt_calloc((size_t)n + 1, sizeof(*p));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    r->block[r->blocks++] = p;
+    p += !!view;
+    for (int64_t i = 0; i < n; i++)
+        ctt_store(p, type, i, from[i]);
+    t->data = p;
+    t->dtype = type;
+}
+
+/* A window's inputs begin after the steps that are past. */
+static void narrow_input(struct ctt_rig *r, struct ctt_tensor *whole,
+                         struct ctt_tensor *t, int view, enum ctt_dtype type)
+{
+    const float *start = whole->data;
+    int64_t at = t->data ? (const float *)t->data - start : 0;
+
+    narrow(r, whole, view, type);
+    if (t->data)
+        t->data = (uint16_t *)whole->data + at;
+    t->dtype = type;
+}
+
+static void narrow_all(struct ctt_rig *r, int view, enum ctt_dtype type)
+{
+    struct ctt_call *c = &r->call;
+    struct ctt_tensor *t[] = { &c->out, &c->dout, &c->also, &c->dalso };
+    enum ctt_opcode op = c->node->op;
+
+    for (int k = 0; k < c->node->nin; k++) {
+        narrow_input(r, &r->whole.in[k], &c->in[k], view, type);
+        narrow_input(r, &r->whole.din[k], &c->din[k], view, type);
+    }
+    for (size_t i = 0; i < CTT_LEN(t); i++)
+        narrow(r, t[i], view, type);
+    if (op == CTT_OP_CONV || op == CTT_OP_DECONV)
+        narrow(r, &c->w[0], 0, type);
+}
+
+void ctt_rig_open(struct ctt_rig *r, const struct ctt_case *cs, int samples,
+                  int flags, int act)
+{
+    struct ctt_call *c = &r->call;
+    const struct ctt_node *n;
+    int view = flags & RIG_VIEW;
+
+    memset(r, 0, sizeof(*r));
+    CHECK_OK(ctt_graph_new(&r->g));
+    CHECK_OK(ctt_graph_add(r->g, "input a %s", cs->a));
+    if (cs->b)
+        CHECK_OK(ctt_graph_add(r->g, "input b %s", cs->b));
+    if (strncmp(cs->op, "mix", 3) == 0)
+        CHECK_OK(ctt_graph_add(r->g, "input m c=1"));
+    if (strncmp(cs->op, "window", 6) == 0)
+        CHECK_OK(ctt_graph_add(r->g, "clip"));
+    CHECK_OK(ctt_graph_add(r->g, "%s", cs->op));
+    n = c->node = &r->g->node[r->g->count - 1];
+    inputs(r, n, samples, flags);
+    for (int k = 0; k < n->nw; k++) {
+        tensor(r, &n->w[k], (int)n->w[k].n, 0, 20 + (uint64_t)k, &c->w[k]);
+        tensor(r, &n->w[k], (int)n->w[k].n, 0, 0, &c->dw[k]);
+        if (!(flags & RIG_DW) || n->fixed >> k & 1)
+            c->dw[k].data = NULL;
+    }
+    if (n->op == CTT_OP_NORM && n->nw == 4)    /* a variance */
+        for (int64_t j = 0; j < n->out.c; j++)
+            ((float *)c->w[3].data)[j] += 1.5f;
+    tensor(r, &n->out, samples, view, 0, &c->out);
+    tensor(r, &n->out, samples, view, 30, &c->dout);
+    if (n->op == CTT_OP_LSTM) {
+        tensor(r, &n->out, samples, view, 0, &c->also);
+        tensor(r, &n->out, samples, view, 40, &c->dalso);
+    }
+    c->act = act;
+    c->train = !!(flags & RIG_TRAIN);
+    c->key = 12345;
+    c->stamp = 1;
+    c->add = flags & RIG_ADD || n->op == CTT_OP_WINDOW ? ~0u : 0;
+    c->cache = &r->cache;
+    if (flags & (RIG_F16 | RIG_BF16))
+        narrow_all(r, view, flags & RIG_F16 ? CTT_F16 : CTT_BF16);
+    ctt_rig_reset(r, flags);
+}
+
+static void copy(const struct ctt_tensor *from, const struct ctt_tensor *to)
+{
+    for (int64_t i = 0; from->data && i < ctt_rows(from); i++)
+        for (int64_t j = 0; j < from->c; j++)
+            ctt_store(to->data, to->dtype, i * to->ld + j,
+                      ctt_load(from->data, from->dtype, i * from->ld + j));
+}
+
+void ctt_rig_take(struct ctt_rig *r, const struct ctt_rig *from)
+{
+    const struct ctt_call *c = &from->call;
+
+    for (int k = 0; k < c->node->nin; k++)
+        copy(&from->whole.in[k], &r->whole.in[k]);
+    for (int k = 0; k < c->node->nw; k++)
+        copy(&c->w[k], &r->call.w[k]);
+    copy(&c->out, &r->call.out);
+    copy(&c->also, &r->call.also);
+    copy(&c->dout, &r->call.dout);
+    copy(&c->dalso, &r->call.dalso);
+}
+
+void ctt_rig_reset(struct ctt_rig *r, int flags)
+{
+    for (int k = 0; k < r->call.node->nin; k++) {
+        struct ctt_tensor *t = &r->whole.din[k];
+        for (int64_t i = 0; t->data && i < ctt_rows(t); i++)
+            for (int64_t j = 0; j < t->c; j++)
+                ctt_store(t->data, t->dtype, i * t->ld + j,
+                          flags & RIG_ADD ? (float)(i % 5)
+                                          : r->call.add ? 0 : NAN);
+    }
+    for (int k = 0; k < r->call.node->nw; k++) {
+        float *p = r->call.dw[k].data;
+        for (int64_t i = 0; p && i < ctt_volume(&r->call.dw[k]); i++)
+            p[i] = flags & RIG_ADD ? (float)(i % 5) : 0;
+    }
+}
+
+void ctt_rig_close(struct ctt_rig *r, struct ctt_dev *d)
+{
+    ctt_dev_forget(d, &r->cache);
+    while (r->blocks)
+        ctt_free(r->block[--r->blocks]);
+    ctt_graph_free(&r->g);
+}
+
+/* Largest number of a tensor's columns. */
+static double largest(const struct ctt_tensor *t)
+{
+    double top = 0;
+
+    for (int64_t i = 0; t->data && i < ctt_rows(t); i++)
+        for (int64_t j = 0; j < t->c; j++)
+            top = fmax(top, fabs((double)ctt_load(t->data, t->dtype,
+                                                  i * t->ld + j)));
+    return top;
+}
+
+/* Winograd's errors are a share of the largest value. */
+int ctt_rig_close_to(const struct ctt_tensor *a, const struct ctt_tensor *b,
+                     double tol, const char *what, const struct ctt_case *c)
+{
+    double least = largest(b) * 0.3;
+
+    for (int64_t i = 0; a->data && i < ctt_rows(a); i++) {
+        for (int64_t j = 0; j < a->ld; j++) {
+            double x = (double)ctt_load(a->data, a->dtype, i * a->ld + j);
+            double y = (double)ctt_load(b->data, b->dtype, i * b->ld + j);
+            double e = fabs(x - y) / fmax(1 + fabs(y), least);
+            if (e <= (j < a->c ? tol : 0))
+                continue;
+            if (i == ctt_rows(a) - 1 && j >= a->c)
+                break;    /* behind the last row */
+            printf("\n    %s (%s): %s row %lld channel %lld: %.9g, expected "
+                   "%.9g", c->op, c->a, what, (long long)i, (long long)j,
+                   x, y);
+            return 0;
+        }
+    }
+    return 1;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuzz_net.c: any text is an error in one line or a graph whose text gives the
+ * same graph. */
+#include "tests/lib/fuzz.h"
+#include "net/graph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const texts[] = {
+    "input x h=64 w=64 c=3 fps=12 mean=0.45 std=0.25,0.3,0.4 scale=1.25\n"
+    "conv e in=x out=32 kernel=3 stride=2 pad=1 # a comment\n"
+    "norm n in=e kind=batch eps=1e-5\nact f in=n kind=relu\n"
+    "convttlstm h in=f hidden=32 kernel=5 order=3 steps=5 rank=8\n"
+    "clip\nwindow v in=h steps=8 every=2\nconv c in=v out=16 kernel=3 pad=1\n"
+    "pool p in=c kind=avg\ndropout d in=p rate=0.3\nconv y in=d out=12\n",
+    "input x h=16 w=16 c=1 colour=gray fit=pad\n"
+    "convlstm a in=x hidden=4 kernel=3\nlstm b in=a hidden=4\n"
+    "slice s in=b from=1 to=3\nconcat k in=a,b\nadd t in=a,b bias=1\n"
+    "mul m in=a,t\nreshape r in=m d=1 h=0 w=1 c=64\n"
+    "deconv y in=r out=2 kernel=1,2,2 stride=1,2,2\n",
+    "input x h=32 w=32 d=4 c=3\nresblock a in=x out=8 stride=2\n"
+    "resblock b in=a out=8 norm=0\npool p in=b kind=max kernel=2\n"
+    "norm n in=p kind=layer\nconv q in=n plus=n out=8\n"
+    "input t h=8 w=8 d=2 c=8\nloss l in=q,t kind=mse\n",
+    "input x c=5\nstate s of=y like=x c=7 delay=3\nconv a in=x out=7\n"
+    "add y in=a,s\nstate z of=y\nconv o in=z out=3\ninput t c=2\n"
+    "loss l in=o,t kind=xent smooth=0.1\n",
+};
+
+const char *const ctt_fuzz_words[] = {
+    "input", "state", "cell", "slice", "reshape", "window", "conv", "deconv",
+    "pool", "norm", "act", "add", "mul", "concat", "lstm", "dropout", "loss",
+    "convlstm", "convttlstm", "resblock", "clip", "\nclip\n", " in=", " plus=",
+    " of=", " like=", " c=", " out=", " kernel=", " stride=", " pad=",
+    " hidden=", " order=", " steps=", " rank=", " delay=", " every=", "0",
+    "1", "-1", "2", "7", "99", "1000", "4096", "65536", "1048576", "1048577",
+    "2147483647", "2147483648", "-2147483648", "99999999999999999999", "1e39",
+    "1e-46", "nan", "inf", "0x10", "1,2,3", "1,2", ",", "=", "#", "\n", "\r\n",
+    "\t", "a", "b", "x", "y", "h", "h.q", "h.c", "batch", "layer", "max",
+    "avg", "relu", NULL
+};
+
+size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
+{
+    size_t n;
+
+    if (i >= (int)CTT_LEN(texts) || (n = strlen(texts[i])) > room)
+        return 0;
+    memcpy(p, texts[i], n);
+    return n;
+}
+
+static void same_weights(const struct ctt_graph *a, const struct ctt_graph *b)
+{
+    FUZZ_CHECK(a->count == b->count && a->clip == b->clip &&
+               a->weights == b->weights);
+    for (int i = 0; i < a->count; i++) {
+        const struct ctt_node *m = &a->node[i], *n = &b->node[i];
+        FUZZ_CHECK(m->op == n->op && m->nin == n->nin && m->nw == n->nw &&
+                   m->source == n->source && m->cell == n->cell);
+        FUZZ_CHECK(ctt_volume(&m->out) == ctt_volume(&n->out) &&
+                   ctt_volume(&m->out) > 0);
+        for (int k = 0; k < m->nw; k++)
+            FUZZ_CHECK(ctt_volume(&m->w[k]) == ctt_volume(&n->w[k]) &&
+                       m->at[k] + ctt_volume(&m->w[k]) <= a->weights);
+    }
+}
+
+static void check_graph(const struct ctt_graph *g)
+{
+    struct ctt_schedule *s = NULL;
+    struct ctt_graph *again = NULL;
+    char *text = ctt_net_print(g), *second;
+
+    FUZZ_CHECK(text);
+    FUZZ_CHECK(ctt_net_parse(text, &again) >= 0);
+    same_weights(g, again);
+    second = ctt_net_print(again);
+    FUZZ_CHECK(second && strcmp(text, second) == 0);
+    FUZZ_CHECK(ctt_schedule_new(g, 1, &s) >= 0);
+    ctt_schedule_free(&s);
+    ctt_graph_free(&again);
+    ctt_free(text);
+    ctt_free(second);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ctt_graph *g = NULL;
+    long live = ctt_live_blocks();
+    char *text = ctt_calloc(size + 1, 1);
+
+    FUZZ_CHECK(text);
+    if (size > 0)
+        memcpy(text, data, size);
+    if (ctt_net_parse(text, &g) >= 0) {
+        check_graph(g);
+    } else {
+        FUZZ_CHECK(!g);
+        FUZZ_CHECK(ctt_errmsg()[0] && !strchr(ctt_errmsg(), '\n'));
+    }
+    ctt_graph_free(&g);
+    ctt_free(text);
+    FUZZ_CHECK(ctt_live_blocks() == live);
+    return 0;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_coding.c: the codings of weights, compressed texts, checks. */
+#include "tests/lib/check.h"
+#include "net/code/code.h"
+#include "net/random.h"
+#include "net/code/zip.h"
+
+#include <string.h>
+
+/* ---- weights to encode ---- */
+
+static float draw(int64_t i)
+{
+    static const uint32_t odd[] = {
+        0x7fc00001, 0xffffffff, 0x80000000, 0x7f800000, 0x00000001, 0
+    };
+    float x = (float)ctt_random(7, (uint64_t)i) * 0x1p-31f - 1;
+
+    if (i % 11 == 3)
+        memcpy(&x, &odd[(size_t)(i / 11) % CTT_LEN(odd)], 4);
+    return x;
+}
+
+enum pattern { ALL, NONE, FIRST, LAST, ODD, SOME, CLUMPS, PATTERNS };
+
+static int is_kept(enum pattern pattern, int64_t i, int64_t n)
+{
+    const int kept[PATTERNS] = {
+        [ALL] = 1, [FIRST] = i == 0, [LAST] = i == n - 1, [ODD] = i & 1,
+        [SOME] = ctt_random(1, (uint64_t)i) < UINT32_MAX / 10,
+        [CLUMPS] = i / 97 % 5 == 2
+    };
+
+    return kept[pattern];
+}
+
+struct sample {
+    float   *w, *back;
+    uint8_t *keep, *keep_back;
+    int64_t  n, kept;
+};
+
+static void make(struct sample *s, int64_t n, enum pattern pattern)
+{
+    *s = (struct sample){ .n = n };
+    s->w = ctt_calloc((size_t)n, 4);
+    s->back = ctt_calloc((size_t)n, 4);
+    s->keep = ctt_calloc((size_t)n, 1);
+    s->keep_back = ctt_calloc((size_t)n, 1);
+    for (int64_t i = 0; i < n; i++) {
+        s->keep[i] = (uint8_t)is_kept(pattern, i, n);
+        s->w[i] = s->keep[i] ? draw(i) : 0;
+        s->kept += s->keep[i];
+    }
+}
+
+static void unmake(struct sample *s)
+{
+    ctt_free(s->w);
+    ctt_free(s->back);
+    ctt_free(s->keep);
+    ctt_free(s->keep_back);
+}
+
+/* Over garbage, so that everything must be written. */
+static int decode(struct sample *s, const struct ctt_coding *how,
+                  const uint8_t *p, int64_t size)
+{
+    memset(s->back, 0x55, (size_t)s->n * 4);
+    memset(s->keep_back, 0x55, (size_t)s->n);
+    return ctt_decode(how, p, size, s->n, s->kept, s->back, s->keep_back);
+}
+
+static int same(const struct sample *s)
+{
+    return memcmp(s->w, s->back, (size_t)s->n * 4) == 0 &&
+           memcmp(s->keep, s->keep_back, (size_t)s->n) == 0;
+}
+
+/* Combination i of the words of all tables; 0 behind the last one. */
+static int coding(int i, struct ctt_coding *how)
+{
+    int rows[3] = { 0 };
+
+    for (int t = 0; t < 3; t++)
+        while (ctt_coding_word(t, rows[t]))
+            rows[t]++;
+    if (i >= rows[0] * rows[1] * rows[2])
+        return 0;
+    how->positions = ctt_coding_word(0, i % rows[0]);
+    how->values = ctt_coding_word(1, i / rows[0] % rows[1]);
+    how->bytes = ctt_coding_word(2, i / rows[0] / rows[1]);
+    return 1;
+}
+
+/* ---- tests ---- */
+
+static void round_trip(struct sample *s)
+{
+    struct ctt_coding how, best;
+    uint8_t *p = NULL, *least = NULL;
+    int64_t size, smallest;
+    int tried = 0;
+
+    CHECK_OK(ctt_encode_best(s->w, s->keep, s->n, &best, &least, &smallest));
+    CHECK_OK(decode(s, &best, least, smallest));
+    CU_ASSERT(same(s));
+    for (int i = 0; coding(i, &how); i++) {
+        int rc = ctt_encode(&how, s->w, s->keep, s->n, &p, &size);
+        if (strcmp(how.positions, "all") == 0 && s->kept < s->n) {
+            CU_ASSERT_EQUAL(rc, CTT_EUNSUP);
+            continue;
+        }
+        CHECK_OK(rc);
+        CHECK_OK(decode(s, &how, p, size));
+        CU_ASSERT(same(s));
+        CU_ASSERT(smallest <= size);
+        ctt_free(p);
+        tried++;
+    }
+    CU_ASSERT(tried >= 4);
+    ctt_free(least);
+}
+
+static void test_round_trip(void)
+{
+    static const int64_t sizes[] = { 1, 2, 7, 8, 9, 64, 1000, 4097 };
+    struct sample s;
+
+    for (size_t i = 0; i < CTT_LEN(sizes); i++) {
+        for (int k = 0; k < PATTERNS; k++) {
+            make(&s, sizes[i], (enum pattern)k);
+            round_trip(&s);
+            unmake(&s);
+        }
+    }
+    make(&s, 300000, LAST);    /* one huge gap */
+    round_trip(&s);
+    unmake(&s);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* keep = NULL means all. */
+static void test_no_keep(void)
+{
+    struct ctt_coding how;
+    struct sample s;
+    uint8_t *p = NULL;
+    int64_t size;
+
+    make(&s, 100, ALL);
+    CHECK_OK(ctt_encode_best(s.w, NULL, s.n, &how, &p, &size));
+    CU_ASSERT_STRING_EQUAL(how.positions, "all");
+    CHECK_OK(decode(&s, &how, p, size));
+    CU_ASSERT(same(&s));
+    ctt_free(p);
+    unmake(&s);
+}
+
+/* The example of doc/format.md, and its values and a mask by hand. */
+static void test_bytes(void)
+{
+    static const struct ctt_coding index = { "index", "f32", "raw" };
+    static const struct ctt_coding mask = { "mask", "f32", "raw" };
+    static const uint8_t want[] = { 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0,
+                                    0, 0x3f, 0x01, 0x61, 0x01 };
+    static const uint8_t bits[] = { 0x0c, 0x02 };
+    const float w[12] = { [2] = 1, [3] = -2, [9] = 0.5f };
+    const uint8_t keep[12] = { [2] = 1, [3] = 1, [9] = 1 };
+    uint8_t *p = NULL;
+    int64_t size;
+
+    CHECK_OK(ctt_encode(&index, w, keep, 12, &p, &size));
+    CU_ASSERT_EQUAL_FATAL(size, sizeof(want));
+    CU_ASSERT(memcmp(p, want, sizeof(want)) == 0);
+    ctt_free(p);
+    CHECK_OK(ctt_encode(&mask, w, keep, 12, &p, &size));
+    CU_ASSERT_EQUAL_FATAL(size, 14);
+    CU_ASSERT(memcmp(p + 12, bits, 2) == 0);
+    ctt_free(p);
+}
+
+/* Positions near their entropy, 4.69 bits a kept number when one in ten is
+ * kept; and deflate must gain on floats of one size. */
+static void test_small(void)
+{
+    static const struct ctt_coding index = { "index", "f32", "raw" };
+    static const struct ctt_coding mask = { "mask", "f32", "raw" };
+    struct ctt_coding how;
+    struct sample s;
+    uint8_t *p = NULL;
+    int64_t size, other;
+
+    make(&s, 100000, SOME);
+    CHECK_OK(ctt_encode(&index, s.w, s.keep, s.n, &p, &size));
+    CU_ASSERT(8 * (size - 4 * s.kept) < s.kept * 49 / 10);
+    ctt_free(p);
+    CHECK_OK(ctt_encode(&mask, s.w, s.keep, s.n, &p, &other));
+    CU_ASSERT(size < other);
+    ctt_free(p);
+    CHECK_OK(ctt_encode_best(s.w, s.keep, s.n, &how, &p, &other));
+    CU_ASSERT_STRING_EQUAL(how.positions, "index");
+    CU_ASSERT_STRING_EQUAL(how.bytes, "deflate");
+    CU_ASSERT(other < size * 95 / 100);
+    ctt_free(p);
+    unmake(&s);
+}
+
+/* A change is an error or, where it fell on a value, another value; never
+ * another count, never a crash. */
+static void damage(struct sample *s, const struct ctt_coding *how, uint8_t *p,
+                   int64_t size)
+{
+    uint8_t *copy = ctt_calloc((size_t)size + 1, 1);
+
+    for (int64_t i = 0; i < 8 * size; i++) {
+        p[i / 8] ^= (uint8_t)(1u << i % 8);
+        if (decode(s, how, p, size) >= 0) {
+            int64_t kept = 0;
+            for (int64_t j = 0; j < s->n; j++)
+                kept += s->keep_back[j];
+            CU_ASSERT_EQUAL(kept, s->kept);
+        }
+        p[i / 8] ^= (uint8_t)(1u << i % 8);
+    }
+    for (int64_t n = 0; n < size; n++)
+        CU_ASSERT_EQUAL(decode(s, how, p, n), CTT_EFORMAT);
+    memcpy(copy, p, (size_t)size);
+    CU_ASSERT_EQUAL(decode(s, how, copy, size + 1), CTT_EFORMAT);
+    ctt_free(copy);
+}
+
+static void test_damage(void)
+{
+    struct ctt_coding how;
+    struct sample s;
+    uint8_t *p = NULL;
+    int64_t size;
+
+    for (int k = 0; k < PATTERNS; k++) {
+        make(&s, 75, (enum pattern)k);
+        for (int i = 0; coding(i, &how); i++) {
+            if (ctt_encode(&how, s.w, s.keep, s.n, &p, &size) < 0)
+                continue;
+            damage(&s, &how, p, size);
+            s.kept++;
+            CU_ASSERT_EQUAL(decode(&s, &how, p, size), CTT_EFORMAT);
+            s.kept -= 2;
+            CU_ASSERT_EQUAL(decode(&s, &how, p, size), CTT_EFORMAT);
+            s.kept++;
+            ctt_free(p);
+        }
+        unmake(&s);
+    }
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+static void test_words(void)
+{
+    static const struct {
+        struct ctt_coding how;
+        const char       *says;
+    } bad[] = {
+        { { "2:4", "f32", "raw" }, "no positions '2:4'" },
+        { { "all", "f16", "raw" }, "no values 'f16'" },
+        { { "all", "f32", "huffman" }, "no bytes 'huffman'" },
+    };
+    float w[2] = { 1, 2 };
+    uint8_t keep[2], in[8] = { 0 }, *p = NULL;
+    int64_t size;
+
+    for (size_t i = 0; i < CTT_LEN(bad); i++) {
+        CU_ASSERT_EQUAL(ctt_encode(&bad[i].how, w, NULL, 2, &p, &size),
+                        CTT_EUNSUP);
+        CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), bad[i].says));
+        CU_ASSERT_EQUAL(ctt_decode(&bad[i].how, in, 8, 2, 2, w, keep),
+                        CTT_EUNSUP);
+        CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), bad[i].says));
+    }
+    CU_ASSERT_PTR_NULL(ctt_coding_word(3, 0));
+    CU_ASSERT_PTR_NULL(ctt_coding_word(0, -1));
+}
+
+static void test_no_memory(void)
+{
+    static const struct ctt_coding index = { "index", "f32", "deflate" };
+    struct ctt_coding how;
+    struct sample s;
+    uint8_t *p = NULL;
+    int64_t size = 0;
+    int rc = CTT_ENOMEM, walked = 0;
+    long live;
+
+    make(&s, 200, SOME);
+    live = ctt_live_blocks();
+    for (long k = 1; rc == CTT_ENOMEM; k++, walked++) {
+        ctt_fail_alloc(k);
+        rc = ctt_encode_best(s.w, s.keep, s.n, &how, &p, &size);
+        ctt_fail_alloc(0);
+        CU_ASSERT(rc == 0 || (!p && ctt_live_blocks() == live));
+    }
+    CHECK_OK(rc);
+    ctt_free(p);
+    CHECK_OK(ctt_encode(&index, s.w, s.keep, s.n, &p, &size));
+    rc = CTT_ENOMEM;
+    for (long k = 1; rc == CTT_ENOMEM; k++, walked++) {
+        ctt_fail_alloc(k);
+        rc = decode(&s, &index, p, size);
+        ctt_fail_alloc(0);
+        CU_ASSERT_EQUAL(ctt_live_blocks(), live + 1);
+    }
+    CHECK_OK(rc);
+    CU_ASSERT(same(&s) && walked > 10);
+    ctt_free(p);
+    unmake(&s);
+}
+
+static void test_text(void)
+{
+    static const char text[] = "conv a in=x out=3\nconv b in=a out=3\n";
+    int64_t len = (int64_t)strlen(text), size, n = 0;
+    uint8_t *zip = NULL;
+    char *back = NULL;
+
+    CHECK_OK(ctt_gzip(text, len, &zip, &size));
+    CHECK_OK(ctt_gunzip(zip, size, len, &back, &n));
+    CU_ASSERT_EQUAL(n, len);
+    CU_ASSERT_STRING_EQUAL(back, text);
+    ctt_free(back);
+    CU_ASSERT_EQUAL(ctt_gunzip(zip, size, len - 1, &back, &n), CTT_EFORMAT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), "too many"));
+    for (int64_t i = 0; i < 8 * size; i++) {
+        zip[i / 8] ^= (uint8_t)(1u << i % 8);
+        if (ctt_gunzip(zip, size, 1 << 20, &back, &n) >= 0) {
+            CU_ASSERT_STRING_EQUAL(back, text);    /* time, system */
+            ctt_free(back);
+        }
+        zip[i / 8] ^= (uint8_t)(1u << i % 8);
+    }
+    for (int64_t i = 0; i < size; i++)
+        CU_ASSERT_EQUAL(ctt_gunzip(zip, i, 1 << 20, &back, &n), CTT_EFORMAT);
+    ctt_free(zip);
+    CHECK_OK(ctt_gzip("", 0, &zip, &size));
+    CHECK_OK(ctt_gunzip(zip, size, 0, &back, &n));
+    CU_ASSERT_EQUAL(n, 0);
+    ctt_free(back);
+    ctt_free(zip);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* The check value that every description of this CRC gives. */
+static void test_crc(void)
+{
+    static const uint8_t bytes[] = { 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0 };
+    const float x[2] = { 1, -2 };
+
+    CU_ASSERT_EQUAL(ctt_crc32(0, "123456789", 1, 9), 0xcbf43926);
+    CU_ASSERT_EQUAL(ctt_crc32(ctt_crc32(0, "1234", 1, 4), "56789", 1, 5),
+                    0xcbf43926);
+    CU_ASSERT_EQUAL(ctt_crc32(0, x, 4, 2), ctt_crc32(0, bytes, 1, 8));
+}
+
+static CU_TestInfo tests[] = {
+    { "every coding, bit for bit", test_round_trip },
+    { "nothing pruned", test_no_keep },
+    { "bytes as documented", test_bytes },
+    { "small", test_small },
+    { "damaged payloads", test_damage },
+    { "unknown words", test_words },
+    { "out of memory", test_no_memory },
+    { "texts", test_text },
+    { "CRC-32", test_crc },
+    CU_TEST_INFO_NULL
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "coding", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}

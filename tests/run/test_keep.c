@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_keep.c: clips cut into windows: what is computed again is what was kept,
+ * what is not kept is not read, and the memory it all takes. */
+#include "tests/lib/batch.h"
+#include "tests/lib/check.h"
+
+#include <malloc.h>
+#include <string.h>
+
+/* ---- the same numbers ---- */
+
+static void check_keep(const struct batch_model *m, const char *device,
+                       int window)
+{
+    struct batch all, some;
+
+    CHECK_OK(batch_open(&all, m, device, window, ALL));
+    for (int twice = 0; twice < 2; twice++)
+        CHECK_OK(batch_run(&all));
+    for (int keep = 0; keep < 4; keep++) {
+        CHECK_OK(batch_open(&some, m, device, window, keep));
+        some.poison = keep % 2;
+        for (int twice = 0; twice < 2; twice++)
+            CHECK_OK(batch_run(&some));
+        CU_ASSERT_EQUAL(all.parts, some.parts);
+        batch_same(&all, &some, device);
+        batch_close(&some);
+    }
+    batch_close(&all);
+}
+
+/* Dropout, lags, asks, running statistics: a window run again gives the same
+ * bits, and leaves what it must not move. */
+static void test_recomputed(void)
+{
+    static const int window[] = { 1, 2, 3, 5, STEPS };
+
+    for (size_t d = 0; ctt_check_hosts[d]; d++)
+        for (size_t i = 0; i < BATCH_MODELS; i++)
+            for (size_t k = 0; k < CTT_LEN(window); k++)
+                check_keep(&batch_models[i], ctt_check_hosts[d], window[k]);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+static void test_windows(void)
+{
+    for (size_t i = 0; i < BATCH_MODELS; i++) {
+        struct batch one, many;
+
+        if (batch_models[i].batch)
+            continue;
+        CHECK_OK(batch_open(&one, &batch_models[i], "ref", 0, ALL));
+        CHECK_OK(batch_run(&one));
+        CU_ASSERT_EQUAL(one.parts, batch_models[i].fed ? 2 : 1);
+        for (int window = 1; window < STEPS; window++) {
+            CHECK_OK(batch_open(&many, &batch_models[i], "ref", window, 1));
+            CHECK_OK(batch_run(&many));
+            CHECK_CLOSE(many.y, one.y, one.answers, 1e-6);
+            CHECK_CLOSE(many.x->dw, one.x->dw, one.g->weights, 1e-5);
+            batch_close(&many);
+        }
+        batch_close(&one);
+    }
+}
+
+/* With all kept too, nothing that passes is read on the way back. */
+static void test_poison(void)
+{
+    for (size_t d = 0; ctt_check_hosts[d]; d++)
+        for (size_t i = 0; i < BATCH_MODELS; i++) {
+            struct batch clean, dirty;
+
+            CHECK_OK(batch_open(&clean, &batch_models[i], ctt_check_hosts[d], 0,
+                                ALL));
+            CHECK_OK(batch_open(&dirty, &batch_models[i], ctt_check_hosts[d], 0,
+                                ALL));
+            CU_ASSERT(dirty.x->r->extent[CTT_PASSING].step +
+                      dirty.x->r->extent[CTT_PASSING].ask > 0);
+            dirty.poison = 1;
+            CHECK_OK(batch_run(&clean));
+            CHECK_OK(batch_run(&dirty));
+            batch_same(&clean, &dirty, "poisoned");
+            batch_close(&clean);
+            batch_close(&dirty);
+        }
+}
+
+/* Another number of steps and of asks in the same memory. */
+static void test_shorter(void)
+{
+    for (size_t i = 0; i < BATCH_MODELS; i++)
+        for (int steps = 1; steps < STEPS; steps += 2) {
+            struct batch a, b;
+            int asks = 0;
+
+            CHECK_OK(batch_open(&a, &batch_models[i], "ref", 2, ALL));
+            CHECK_OK(batch_open(&b, &batch_models[i], "ref", 2, 1));
+            CHECK_OK(batch_run(&b));    /* leaves numbers behind */
+            for (int k = 0; k < batch_models[i].asks; k++)
+                if (a.ask[k].step < steps)
+                    a.ask[asks++] = a.ask[k];
+            memcpy(b.ask, a.ask, sizeof(a.ask));
+            memcpy(b.w, a.w, (size_t)a.g->weights * sizeof(float));
+            a.job.steps = b.job.steps = steps;
+            a.job.asks = b.job.asks = asks;
+            memset(b.y, 0, (size_t)b.answers * sizeof(float));
+            CHECK_OK(batch_run(&a));
+            CHECK_OK(batch_run(&b));
+            batch_same(&a, &b, "a short clip");
+            batch_close(&a);
+            batch_close(&b);
+        }
+}
+
+/* ---- memory ---- */
+
+/* Of a step of a Conv-TT-LSTM the way back reads the input, the gates, both
+ * states and one tensor a core; gates and what is added to them lie in one
+ * place. */
+static void test_channels(void)
+{
+    static const struct batch_model m = {
+        "input x h=8 w=8 c=1\n"
+        "convttlstm l in=x hidden=32 kernel=5 order=3 steps=3 rank=8\n"
+        "conv y in=l out=1\n", 2 };
+    const struct ctt_extent *e;
+    struct batch r;
+
+    CHECK_OK(batch_open(&r, &m, "ref", 3, ALL));
+    e = r.x->r->extent;
+    CU_ASSERT_EQUAL(e[CTT_KEPT].step, 4 * 2 * 64 * (1 + 6 * 32 + 3 * 8));
+    CU_ASSERT_EQUAL(e[CTT_PASSING].step, 4 * 2 * 64 * (24 + 1));
+    CU_ASSERT_EQUAL(e[CTT_KEPT].fixed, 4 * 2 * 64 * 32);    /* cell state */
+    CU_ASSERT_EQUAL(e[CTT_PASSING].fixed, 4 * 2 * 64 * 3 * 24);
+    batch_close(&r);
+}
+
+static int64_t usable(const struct ctt_way *y)
+{
+    return (int64_t)(malloc_usable_size(y->value) +
+                     malloc_usable_size(y->pass) +
+                     malloc_usable_size(y->grad) +
+                     malloc_usable_size(y->store) +
+                     malloc_usable_size(y->carry));
+}
+
+static void open_auto(const struct batch_model *m, int64_t bytes, int window,
+                      struct batch *r, int *rc)
+{
+    struct ctt_memory memory = { .window = window, .keep = AUTO,
+                                 .bytes = bytes };
+    struct ctt_exec *x = NULL;
+
+    CHECK_OK(batch_open(r, m, "ref", 1, 1));
+    *rc = ctt_exec_open(r->g, r->dev, r->w, m->n, STEPS, m->asks, &memory, &x);
+    if (*rc < 0)
+        return;
+    ctt_exec_close(&r->x);
+    r->x = x;
+    r->x->r->key = 77;
+}
+
+/* Every budget is kept; more memory never means more steps run twice; with
+ * enough there is one window. */
+static void check_auto(const struct batch_model *m)
+{
+    int64_t least = INT64_MAX;
+    int again = STEPS, rc;
+    struct batch r;
+
+    open_auto(m, INT64_C(1) << 40, 0, &r, &rc);
+    CHECK_OK(rc);
+    CU_ASSERT_EQUAL(ctt_exec_plan(r.x).windows, m->fed ? 2 : 1);
+    CU_ASSERT_EQUAL(ctt_exec_plan(r.x).window, STEPS);
+    least = ctt_exec_plan(r.x).bytes;
+    batch_close(&r);
+    for (int64_t bytes = least / 16; bytes <= least; bytes += least / 16) {
+        struct ctt_memory_plan p;
+
+        open_auto(m, bytes, 0, &r, &rc);
+        if (rc < 0) {
+            CU_ASSERT_EQUAL(rc, CTT_ENOMEM);
+            CU_ASSERT(strstr(ctt_errmsg(), m->batch ? "because"
+                                         : "need at least") != NULL);
+            CU_ASSERT_EQUAL(again, STEPS);    /* nothing fitted so far */
+            batch_close(&r);
+            continue;
+        }
+        p = ctt_exec_plan(r.x);
+        CU_ASSERT(p.bytes <= bytes && p.kept >= 1 && p.kept <= p.windows);
+        CU_ASSERT(usable(r.x->way) <= p.bytes + 5 * 128);
+        CU_ASSERT(usable(r.x->way) >= p.bytes);
+        CHECK_OK(batch_run(&r));
+        rc = r.x->way->dropped ? r.x->way->part[r.x->way->dropped - 1].first +
+             r.x->way->part[r.x->way->dropped - 1].steps : 0;
+        CU_ASSERT(rc <= again || m->fed);
+        again = rc;
+        batch_close(&r);
+    }
+    CU_ASSERT(again < STEPS);
+}
+
+static void test_auto(void)
+{
+    struct batch r;
+    int rc;
+
+    for (size_t i = 0; i < BATCH_MODELS; i++)
+        check_auto(&batch_models[i]);
+    open_auto(&batch_models[1], INT64_C(1) << 40, 2, &r, &rc);
+    CHECK_OK(rc);
+    CU_ASSERT_EQUAL(ctt_exec_plan(r.x).window, 2);
+    CU_ASSERT_EQUAL(ctt_exec_plan(r.x).windows, 5);
+    CU_ASSERT_EQUAL(ctt_exec_plan(r.x).kept, 5);
+    batch_close(&r);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* Norms of a whole clip: auto takes one window or none; other windows must be
+ * asked for, and are told. */
+static void test_auto_norms(void)
+{
+    const struct batch_model *m = &batch_models[FEEDBACK - 1];
+    struct batch r;
+    int64_t whole;
+    int rc;
+
+    CU_ASSERT_FATAL(m->batch);
+    open_auto(m, INT64_C(1) << 40, 0, &r, &rc);
+    CHECK_OK(rc);
+    whole = ctt_exec_plan(r.x).bytes;
+    CU_ASSERT(!ctt_exec_plan(r.x).parts);
+    batch_close(&r);
+    open_auto(m, whole - 1, 0, &r, &rc);
+    batch_refused(rc, CTT_ENOMEM, "b.");
+    batch_refused(rc, CTT_ENOMEM, "kind=batch takes the statistics of the "
+                  "whole clip; ");
+    batch_close(&r);
+    open_auto(m, whole - 1, 2, &r, &rc);
+    CHECK_OK(rc);
+    CU_ASSERT(ctt_exec_plan(r.x).parts && ctt_exec_plan(r.x).windows > 1);
+    batch_close(&r);
+    open_auto(m, 64, 2, &r, &rc);
+    batch_refused(rc, CTT_ENOMEM, "need at least");
+    batch_close(&r);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+static void test_no_allocation(void)
+{
+    for (size_t d = 0; ctt_check_hosts[d]; d++)
+        for (size_t i = 0; i < BATCH_MODELS; i++) {
+            long calls = 0;
+            struct batch r;
+
+            CHECK_OK(batch_open(&r, &batch_models[i], ctt_check_hosts[d], 2,
+                                2));
+            for (int batch = 0; batch < 3; batch++) {
+                if (batch == 1)
+                    calls = ctt_alloc_calls();
+                r.x->r->stamp++;
+                CHECK_OK(batch_run(&r));
+            }
+            CU_ASSERT_EQUAL(ctt_alloc_calls(), calls);
+            batch_close(&r);
+        }
+}
+
+static int all_of_it(const struct batch_model *m, int keep)
+{
+    struct batch r;
+    int rc;
+
+    CTT_TRY(batch_open(&r, m, "cpu", keep == AUTO ? 0 : 3, keep));
+    CTT_TRY(batch_run(&r));
+out:
+    batch_close(&r);
+    return rc;
+}
+
+static void test_failing_allocations(void)
+{
+    static const size_t some[] = { 1, 2, 5, FEEDBACK };
+
+    for (size_t i = 0; i < CTT_LEN(some); i++) {
+        int rc = CTT_ENOMEM;
+
+        for (long k = 1; rc == CTT_ENOMEM && k < 5000; k++) {
+            ctt_fail_alloc(k);
+            rc = all_of_it(&batch_models[some[i]], i % 2 ? AUTO : 1);
+            ctt_fail_alloc(0);
+            CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+        }
+        CU_ASSERT_EQUAL(rc, 0);
+    }
+}
+
+/* ---- errors ---- */
+
+static void test_refused(void)
+{
+    static const struct batch_model norm = {
+        "input x c=3\nlstm l in=x hidden=3\nclip\nwindow v in=l steps=2\n"
+        "conv a in=v out=3 kernel=2,1,1\nnorm y in=a kind=batch\n", 2, 4 };
+    static const struct batch_model fed = {
+        "input x c=3\ninput seen c=1\nstate b of=y like=x c=3\n"
+        "mix u in=x,b,seen\nconv a in=u out=3\nnorm y in=a kind=batch\n",
+        2, .fed = 4 };
+    struct batch r;
+
+    batch_refused(batch_open(&r, &norm, "ref", 2, ALL), CTT_EUNSUP,
+                  "y: with several windows");
+    batch_close(&r);
+    CHECK_OK(batch_open(&r, &norm, "ref", 0, ALL));
+    CHECK_OK(batch_run(&r));
+    r.ask[1].step = STEPS;
+    batch_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
+                  "no step 9 of sample");
+    r.job.steps = STEPS + 1;
+    batch_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
+                  "no room for 10 steps");
+    r.job.steps = STEPS;
+    r.job.asks = 5;
+    batch_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
+                  "5 answers asked");
+    batch_close(&r);
+    CHECK_OK(batch_open(&r, &fed, "ref", 0, ALL));    /* only where it is fed */
+    batch_refused(ctt_exec_forward(r.x, &r.job), CTT_EUNSUP, "y: in a loop");
+    r.job.fed = STEPS;
+    CHECK_OK(batch_run(&r));
+    batch_close(&r);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* What --keep, --window and --memory say. */
+static void test_settings(void)
+{
+    static const struct {
+        const char *keep, *memory;
+        int code, kept;
+        int64_t bytes;
+        const char *say;
+    } cases[] = {
+        { "all", "", 0, ALL, 0, "" },
+        { "", "", 0, ALL, 0, "" },
+        { NULL, NULL, 0, ALL, 0, "" },
+        { "auto", "", 0, AUTO, 0, "" },
+        { "auto", "900M", 0, AUTO, INT64_C(900) << 20, "" },
+        { "auto", "2G", 0, AUTO, INT64_C(2) << 30, "" },
+        { "auto", "1.5G", 0, AUTO, INT64_C(3) << 29, "" },
+        { "auto", "4096", 0, AUTO, 4096, "" },
+        { "0", "", 0, 0, 0, "" },
+        { "12", "", 0, 12, 0, "" },
+        { "some", "", CTT_EINVAL, 0, 0, "--keep: bad value 'some'" },
+        { "-1", "", CTT_EINVAL, 0, 0, "--keep: bad value '-1'" },
+        { "3x", "", CTT_EINVAL, 0, 0, "--keep: bad value '3x'" },
+        { "99999999999999999999", "", CTT_EINVAL, 0, 0, "--keep: bad value" },
+        { "auto", "2X", CTT_EINVAL, 0, 0, "--memory: bad value '2X'" },
+        { "auto", "-2G", CTT_EINVAL, 0, 0, "--memory: bad value '-2G'" },
+        { "auto", "G", CTT_EINVAL, 0, 0, "--memory: bad value 'G'" },
+        { "auto", "2GB", CTT_EINVAL, 0, 0, "--memory: bad value '2GB'" },
+        { "auto", "0", CTT_EINVAL, 0, 0, "--memory: bad value '0'" },
+        { "auto", "nan", CTT_EINVAL, 0, 0, "--memory: bad value 'nan'" },
+        { "auto", "1e300G", CTT_EINVAL, 0, 0, "--memory: bad value" },
+        { "all", "2G", CTT_EINVAL, 0, 0, "goes with --keep auto" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(cases); i++) {
+        struct ctt_train_cfg cfg = { .keep = cases[i].keep,
+                                     .memory = cases[i].memory, .window = 3 };
+        struct ctt_memory m = { 0 };
+        int rc = ctt_memory_parse(&cfg, &m);
+
+        if (cases[i].code < 0) {
+            batch_refused(rc, cases[i].code, cases[i].say);
+            continue;
+        }
+        CHECK_OK(rc);
+        CU_ASSERT_EQUAL(m.keep, cases[i].kept);
+        CU_ASSERT_EQUAL(m.bytes, cases[i].bytes);
+        CU_ASSERT_EQUAL(m.window, 3);
+    }
+}
+
+/* Windows where nobody asked for any. */
+static void test_default_window(void)
+{
+    struct ctt_train_cfg cfg = { .keep = "2" };
+    struct ctt_memory m = { 0 };
+
+    batch_refused(ctt_memory_parse(&cfg, &m), CTT_EINVAL,
+                  "--keep=2: goes with --window");
+    cfg.task = CTT_PREDICT;
+    CHECK_OK(ctt_memory_parse(&cfg, &m));
+    CU_ASSERT(m.keep == 2 && m.window == 4);
+    cfg.keep = "all";
+    CHECK_OK(ctt_memory_parse(&cfg, &m));
+    CU_ASSERT_EQUAL(m.window, 4);
+    cfg.keep = "auto";
+    CHECK_OK(ctt_memory_parse(&cfg, &m));
+    CU_ASSERT_EQUAL(m.window, 0);
+    cfg.task = CTT_RECOGNISE;
+    cfg.keep = "all";
+    CHECK_OK(ctt_memory_parse(&cfg, &m));
+    CU_ASSERT_EQUAL(m.window, 0);
+}
+
+static CU_TestInfo tests[] = {
+    { "recomputed is kept", test_recomputed },
+    { "windows are one clip", test_windows },
+    { "poison", test_poison },
+    { "shorter clips", test_shorter },
+    { "channels kept", test_channels },
+    { "auto", test_auto },
+    { "auto and norms", test_auto_norms },
+    { "no allocation", test_no_allocation },
+    { "failing allocations", test_failing_allocations },
+    { "refused", test_refused },
+    { "settings", test_settings },
+    { "default window", test_default_window },
+    CU_TEST_INFO_NULL
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "keep", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}

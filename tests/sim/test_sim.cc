@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_sim.cc: the simulated CUDA libraries find what they are there to find:
+ * waits that are missing, memory that is read too early or after its end,
+ * captures that a GPU would refuse. */
+extern "C" {
+#include "tests/lib/check.h"
+}
+#include "tests/sim/cublasLt.h"
+#include "tests/sim/cuda_runtime.h"
+#include "tests/sim/cudnn.h"
+#include "tests/sim/sim.h"
+
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+enum { N = 1000 };
+
+#define CUDA(expr) CU_ASSERT_EQUAL_FATAL((expr), cudaSuccess)
+
+static __global__ void scale(float *x, float by, int n)
+{
+    for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < n;
+         i += (int)(gridDim.x * blockDim.x))
+        x[i] *= by;
+}
+
+static __global__ void add(const float *x, float *y, int n)
+{
+    for (int i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < n;
+         i += (int)(gridDim.x * blockDim.x))
+        y[i] += x[i];
+}
+
+/* A sum of each block by halves. */
+static __global__ void sum(const float *x, float *y, int n)
+{
+    __shared__ float part[64];
+    unsigned t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+
+    part[t] = i < (unsigned)n ? x[i] : 0;
+    __syncthreads();
+    for (unsigned k = blockDim.x / 2; k; k /= 2) {
+        if (t < k)
+            part[t] += part[t + k];
+        __syncthreads();
+    }
+    if (t == 0)
+        y[blockIdx.x] = part[0];
+}
+
+static float *device(const std::vector<float> &x)
+{
+    void *p;
+
+    CUDA(cudaMalloc(&p, x.size() * sizeof(float)));
+    CUDA(cudaMemcpy(p, x.data(), x.size() * sizeof(float),
+                    cudaMemcpyHostToDevice));
+    return (float *)p;
+}
+
+static std::vector<float> host(const float *p, size_t n)
+{
+    std::vector<float> x(n);
+
+    CUDA(cudaMemcpy(x.data(), p, n * sizeof(float), cudaMemcpyDeviceToHost));
+    return x;
+}
+
+static void streams(cudaStream_t *a, cudaStream_t *b)
+{
+    CUDA(cudaStreamCreateWithFlags(a, cudaStreamNonBlocking));
+    CUDA(cudaStreamCreateWithFlags(b, cudaStreamNonBlocking));
+}
+
+static void drop(cudaStream_t a, cudaStream_t b, float *x)
+{
+    CUDA(cudaStreamDestroy(a));
+    CUDA(cudaStreamDestroy(b));
+    CUDA(cudaFree(x));
+    CU_ASSERT_EQUAL(ctt_sim_live(), 0);
+}
+
+/* x is doubled on one stream, then one is taken from it on another. */
+static float doubled(int order, bool waits)
+{
+    float *x = device({ 1, -1 }), y;
+    cudaStream_t a, b;
+    cudaEvent_t e;
+
+    ctt_sim_order(order);
+    streams(&a, &b);
+    CUDA(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    ctt_sim_launch(1, 32, a, scale, x, 2, 1);
+    CUDA(cudaEventRecord(e, a));
+    if (waits)
+        CUDA(cudaStreamWaitEvent(b, e, 0));
+    ctt_sim_launch(1, 1, b, add, x + 1, x, 1);
+    CUDA(cudaMemcpyAsync(&y, x, sizeof(y), cudaMemcpyDeviceToHost, b));
+    CUDA(cudaEventDestroy(e));
+    CUDA(cudaDeviceSynchronize());
+    drop(a, b, x);
+    return y;
+}
+
+/* The missing wait shows where work is late; with it every order is right. */
+static void test_order()
+{
+    for (int order = 0; order < CTT_SIM_SEEDS + 4; order++)
+        CU_ASSERT_EQUAL(doubled(order, true), 1);
+    CU_ASSERT_EQUAL(doubled(CTT_SIM_LATE, false), 0);
+    CU_ASSERT_EQUAL(doubled(CTT_SIM_NOW, false), 1);
+}
+
+/* Memory that is not locked is read at once, locked memory when it is due. */
+static void test_pinned()
+{
+    std::vector<float> from(N, 3);
+    float *x = device(std::vector<float>(N));
+    cudaStream_t a, b;
+
+    ctt_sim_order(CTT_SIM_LATE);
+    streams(&a, &b);
+    CUDA(cudaMemcpyAsync(x, from.data(), N * sizeof(float),
+                         cudaMemcpyHostToDevice, a));
+    from[0] = 4;
+    CUDA(cudaStreamSynchronize(a));
+    CU_ASSERT_EQUAL(host(x, 1)[0], 3);
+    CUDA(cudaHostRegister(from.data(), N * sizeof(float), 0));
+    CU_ASSERT_EQUAL(cudaHostRegister(&from[5], 4, 0),
+                    cudaErrorHostMemoryAlreadyRegistered);
+    CU_ASSERT_EQUAL(cudaGetLastError(),
+                    cudaErrorHostMemoryAlreadyRegistered);
+    CU_ASSERT_EQUAL(cudaGetLastError(), cudaSuccess);
+    CUDA(cudaMemcpyAsync(x, from.data(), N * sizeof(float),
+                         cudaMemcpyHostToDevice, a));
+    from[0] = 5;
+    CUDA(cudaStreamSynchronize(a));
+    CU_ASSERT_EQUAL(host(x, 1)[0], 5);
+    CUDA(cudaHostUnregister(from.data()));
+    drop(a, b, x);
+}
+
+static void test_barrier()
+{
+    std::vector<float> from(N), sums;
+    float *x, *y = device(std::vector<float>(16));
+    double all = 0;
+
+    for (int i = 0; i < N; i++)
+        from[(size_t)i] = (float)i;
+    x = device(from);
+    ctt_sim_launch(16, 64, NULL, sum, x, y, N);
+    CUDA(cudaGetLastError());
+    sums = host(y, 16);
+    for (float s : sums)
+        all += s;
+    CU_ASSERT_EQUAL(all, N * (N - 1) / 2);
+    CU_ASSERT_EQUAL(sums[1], 64 * (64 + 127) / 2);
+    ctt_sim_launch(16, 2048, NULL, sum, x, y, N);
+    CU_ASSERT_EQUAL(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    CUDA(cudaFree(x));
+    CUDA(cudaFree(y));
+}
+
+#ifdef __SANITIZE_THREAD__
+
+/* As sum(), but nobody waits after the first step. */
+static __global__ void hasty(const float *x, float *y, int n)
+{
+    __shared__ float part[64];
+    unsigned t = threadIdx.x;
+
+    part[t] = t < (unsigned)n ? x[t] : 0;
+    if (t < 32)
+        y[t] = part[t] + part[t + 32];
+    __syncthreads();
+}
+
+/* All blocks add to one number. */
+static __global__ void pile(const float *x, float *y, int n)
+{
+    if (threadIdx.x == 0)
+        *y += x[blockIdx.x % (unsigned)n];
+}
+
+/* 1 if the kernel ends the program, as threads get in each other's way. */
+static int ends(void (*kernel)(const float *, float *, int), float *x,
+                unsigned blocks)
+{
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(1);
+        ctt_sim_launch(blocks, 64, NULL, kernel, x, x + 64, 64);
+        _exit(0);
+    }
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void test_race()
+{
+    float *x = device(std::vector<float>(128));
+
+    CU_ASSERT(ends(hasty, x, 1));
+    CU_ASSERT(ends(pile, x, 2));
+    CU_ASSERT(!ends(pile, x, 1));
+    CU_ASSERT(!ends(sum, x, 1));
+    CUDA(cudaFree(x));
+}
+
+#endif
+
+static sigjmp_buf back;
+
+static void on_fault(int)
+{
+    siglongjmp(back, 1);
+}
+
+/* 1 if the program cannot read a float there. */
+static int faults(const float *p)
+{
+    void (*old)(int) = signal(SIGSEGV, on_fault);
+    volatile float x;
+    volatile int yes = 1;
+
+    if (!sigsetjmp(back, 1)) {
+        x = *(const volatile float *)p;
+        (void)x;
+        yes = 0;
+    }
+    signal(SIGSEGV, old);
+    return yes;
+}
+
+static void test_guard()
+{
+    float *x = device({ 1 }), *gone = device({ 2 });
+    float y = 1;
+
+    ctt_sim_guard(1);
+    CU_ASSERT(faults(x));
+    CUDA(cudaMemset(x, 0, 4));
+    CU_ASSERT(faults(x));
+    ctt_sim_guard(0);
+    CU_ASSERT(!faults(x));
+    ctt_sim_guard(1);
+    CU_ASSERT(faults(x));
+    CUDA(cudaFree(gone));
+    CU_ASSERT_EQUAL(cudaFree(gone), cudaErrorInvalidValue);
+    CU_ASSERT_EQUAL(cudaMemset(gone, 0, 4), cudaErrorInvalidValue);
+    CU_ASSERT_EQUAL(cudaMemset(x, 0, 5), cudaErrorInvalidValue);
+    CU_ASSERT_EQUAL(cudaMemcpy(x, &y, 4, cudaMemcpyDeviceToDevice),
+                    cudaErrorInvalidValue);
+    cudaGetLastError();
+    CUDA(cudaFree(x));
+    CUDA(cudaMalloc((void **)&x, 4));
+    CU_ASSERT(std::isnan(host(x, 1)[0]));
+    CUDA(cudaFree(x));
+}
+
+static void test_limits()
+{
+    size_t room, total;
+    void *p, *q;
+
+    ctt_sim_memory(1000);
+    CUDA(cudaMalloc(&p, 600));
+    CUDA(cudaMemGetInfo(&room, &total));
+    CU_ASSERT(room == 400 && total == 1000);
+    CU_ASSERT_EQUAL(cudaMalloc(&q, 401), cudaErrorMemoryAllocation);
+    CU_ASSERT_EQUAL(cudaGetLastError(), cudaErrorMemoryAllocation);
+    ctt_sim_fail(2);
+    CUDA(cudaMalloc(&q, 100));
+    CU_ASSERT_EQUAL(cudaMemset(q, 0, 100), cudaErrorUnknown);
+    CUDA(cudaMemset(q, 0, 100));
+    cudaGetLastError();
+    CU_ASSERT_EQUAL(ctt_sim_live(), 2);
+    CU_ASSERT_EQUAL(ctt_sim_counts().bytes, 700);
+    CUDA(cudaFree(p));
+    CUDA(cudaFree(q));
+    ctt_sim_memory((int64_t)1 << 30);
+}
+
+/* x *= 2 on one stream; a copy to y and y *= 3 on another; x += y. */
+static cudaGraph_t captured(float *x, float *y, cudaStream_t a,
+                            cudaStream_t b, cudaEvent_t e)
+{
+    cudaGraph_t g;
+
+    CUDA(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    ctt_sim_launch(1, 32, a, scale, x, 2, N);
+    CUDA(cudaEventRecord(e, a));
+    CUDA(cudaStreamWaitEvent(b, e, 0));
+    CUDA(cudaMemcpyAsync(y, x, N * sizeof(float), cudaMemcpyDeviceToDevice,
+                         b));
+    ctt_sim_launch(1, 32, b, scale, y, 3, N);
+    CUDA(cudaEventRecord(e, b));
+    CUDA(cudaStreamWaitEvent(a, e, 0));
+    ctt_sim_launch(3, 32, a, add, y, x, N);
+    CUDA(cudaGetLastError());
+    CUDA(cudaStreamEndCapture(a, &g));
+    return g;
+}
+
+static void test_graph()
+{
+    float *x = device(std::vector<float>(N, 1));
+    float *y = device(std::vector<float>(N));
+    cudaStream_t a, b;
+    cudaGraphExec_t exec;
+    cudaEvent_t e;
+    cudaGraph_t g;
+    size_t nodes;
+
+    streams(&a, &b);
+    CUDA(cudaEventCreate(&e));
+    g = captured(x, y, a, b, e);
+    CU_ASSERT_EQUAL(host(x, N)[N - 1], 1);
+    CUDA(cudaGraphGetNodes(g, NULL, &nodes));
+    CU_ASSERT_EQUAL(nodes, 4);
+    CUDA(cudaGraphInstantiate(&exec, g, 0));
+    CUDA(cudaGraphDestroy(g));
+    CUDA(cudaGraphLaunch(exec, a));
+    CUDA(cudaGraphLaunch(exec, a));
+    CUDA(cudaStreamSynchronize(a));
+    CU_ASSERT_EQUAL(host(x, N)[N - 1], 64);
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaEventDestroy(e));
+    CUDA(cudaFree(y));
+    drop(a, b, x);
+}
+
+/* Begins a capture, does something, and says what ends it. */
+template <class F> static cudaError_t ended(cudaStream_t a, F f)
+{
+    cudaGraph_t g;
+    cudaError_t e;
+
+    CUDA(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    f();
+    e = cudaStreamEndCapture(a, &g);
+    CU_ASSERT_PTR_NULL(g);
+    cudaGetLastError();
+    return e;
+}
+
+static void test_refused()
+{
+    float *x = device(std::vector<float>(N, 1)), y;
+    const cudaError_t broken = cudaErrorStreamCaptureInvalidated;
+    cudaStream_t a, b;
+    cudaEvent_t e;
+    void *p;
+
+    streams(&a, &b);
+    CUDA(cudaEventCreate(&e));
+    CU_ASSERT_EQUAL(ended(a, [&]() { cudaMalloc(&p, 1); }), broken);
+    CU_ASSERT_EQUAL(ended(a, [&]() { cudaFree(x); }), broken);
+    CU_ASSERT_EQUAL(ended(a, [&]() { cudaStreamSynchronize(a); }), broken);
+    CU_ASSERT_EQUAL(ended(a, [&]() { cudaDeviceSynchronize(); }), broken);
+    CU_ASSERT_EQUAL(ended(a, [&]() {
+        cudaMemcpy(&y, x, sizeof(y), cudaMemcpyDeviceToHost);
+    }), broken);
+    CUDA(cudaEventRecord(e, b));
+    CU_ASSERT_EQUAL(ended(a, [&]() { cudaStreamWaitEvent(a, e, 0); }),
+                    broken);
+    CU_ASSERT_EQUAL(ended(a, [&]() {
+        cudaEventRecord(e, a);
+        cudaEventSynchronize(e);
+    }), broken);
+    CU_ASSERT_EQUAL(ended(a, [&]() {
+        CUDA(cudaEventRecord(e, a));
+        CUDA(cudaStreamWaitEvent(b, e, 0));
+        ctt_sim_launch(1, 1, b, scale, x, 2, 1);
+    }), cudaErrorStreamCaptureUnjoined);
+    CU_ASSERT_EQUAL(host(x, 1)[0], 1);
+    CUDA(cudaEventDestroy(e));
+    drop(a, b, x);
+}
+
+/* ---- descriptors ---- */
+
+static cudnnBackendDescriptor_t made(cudnnBackendDescriptorType_t type)
+{
+    cudnnBackendDescriptor_t d = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(cudnnBackendCreateDescriptor(type, &d), 0);
+    return d;
+}
+
+static cudnnStatus_t ints(cudnnBackendDescriptor_t d, int name,
+                          std::vector<int64_t> x)
+{
+    return cudnnBackendSetAttribute(d, name, CUDNN_TYPE_INT64,
+                                    (int64_t)x.size(), x.data());
+}
+
+static cudnnStatus_t type(cudnnBackendDescriptor_t d, int name, int x)
+{
+    return cudnnBackendSetAttribute(d, name, CUDNN_TYPE_DATA_TYPE, 1, &x);
+}
+
+static cudnnStatus_t part(cudnnBackendDescriptor_t d, int name,
+                          cudnnBackendDescriptor_t x)
+{
+    return cudnnBackendSetAttribute(d, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                                    &x);
+}
+
+/* An image of 8 channels and size x size pixels, or what is like one. */
+static cudnnBackendDescriptor_t tensor(int64_t uid, int64_t size)
+{
+    cudnnBackendDescriptor_t d = made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+
+    CU_ASSERT_EQUAL(cudnnBackendFinalize(d), CUDNN_STATUS_BAD_PARAM);
+    ints(d, CUDNN_ATTR_TENSOR_UNIQUE_ID, { uid });
+    type(d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT);
+    ints(d, CUDNN_ATTR_TENSOR_DIMENSIONS, { 8, 8, size, size });
+    ints(d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, { 16 });
+    CU_ASSERT_EQUAL(ints(d, CUDNN_ATTR_TENSOR_DATA_TYPE, { 0 }),
+                    CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE);
+    ints(d, CUDNN_ATTR_TENSOR_STRIDES, { 8 * size * size, 1, 8 * size });
+    CU_ASSERT_EQUAL(cudnnBackendFinalize(d),
+                    CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH);
+    ints(d, CUDNN_ATTR_TENSOR_STRIDES, { 8 * size * size, 1, 8 * size, 8 });
+    CU_ASSERT_EQUAL(cudnnBackendFinalize(d), 0);
+    CU_ASSERT_EQUAL(ints(d, CUDNN_ATTR_TENSOR_UNIQUE_ID, { 7 }),
+                    CUDNN_STATUS_BAD_PARAM);
+    return d;
+}
+
+static cudnnBackendDescriptor_t sliding()
+{
+    cudnnBackendDescriptor_t d = made(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    int mode = CUDNN_CROSS_CORRELATION;
+
+    ints(d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, { 2 });
+    type(d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT);
+    cudnnBackendSetAttribute(d, CUDNN_ATTR_CONVOLUTION_CONV_MODE,
+                             CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
+    ints(d, CUDNN_ATTR_CONVOLUTION_DILATIONS, { 1, 1 });
+    ints(d, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, { 1, 1 });
+    ints(d, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, { 0, 0 });
+    ints(d, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, { 0, 0 });
+    return d;
+}
+
+/* A kernel of 3 x 3 makes 4 x 4 of 6 x 6 and nothing else. */
+static void test_descriptors()
+{
+    const int fwd = CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR;
+    cudnnBackendDescriptor_t x = tensor(1, 6), w = tensor(2, 3);
+    cudnnBackendDescriptor_t y = tensor(3, 4), odd = tensor(4, 5);
+    cudnnBackendDescriptor_t conv = sliding(), op = made(fwd);
+    double one = 1, zero = 0;
+
+    cudnnBackendSetAttribute(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                             CUDNN_TYPE_DOUBLE, 1, &one);
+    cudnnBackendSetAttribute(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+                             CUDNN_TYPE_DOUBLE, 1, &zero);
+    part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x);
+    part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, w);
+    part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, odd);
+    CU_ASSERT_EQUAL(
+        part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, conv),
+        CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED);
+    CU_ASSERT_EQUAL(cudnnBackendFinalize(conv), 0);
+    part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, conv);
+    CU_ASSERT_EQUAL(cudnnBackendFinalize(op),
+                    CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH);
+    part(op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, y);
+    CU_ASSERT_EQUAL(cudnnBackendFinalize(op), 0);
+    for (cudnnBackendDescriptor_t d : { x, w, y, odd, conv, op })
+        CU_ASSERT_EQUAL(cudnnBackendDestroyDescriptor(d), 0);
+    CU_ASSERT_EQUAL(cudnnBackendDestroyDescriptor(x), CUDNN_STATUS_BAD_PARAM);
+    CU_ASSERT_EQUAL(ctt_sim_live(), 0);
+}
+
+/* y = x' x of a 3 x 2 matrix; sizes that do not fit are refused. */
+static void test_product()
+{
+    float *x = device({ 1, 2, 3, 4, 5, 6, 0, 0 });
+    float *y = device(std::vector<float>(4)), one = 1, zero = 0;
+    int32_t turn = CUBLAS_OP_T;
+    cublasLtHandle_t h;
+    cublasLtMatmulDesc_t d;
+    cublasLtMatrixLayout_t a, b;
+
+    cublasLtCreate(&h);
+    cublasLtMatmulDescCreate(&d, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    cublasLtMatrixLayoutCreate(&a, CUDA_R_32F, 3, 2, 3);
+    cublasLtMatrixLayoutCreate(&b, CUDA_R_32F, 2, 2, 2);
+    CU_ASSERT_EQUAL(cublasLtMatmul(h, d, &one, x, a, x, a, &zero, y, b, y, b,
+                                   NULL, NULL, 0, NULL),
+                    CUBLAS_STATUS_INVALID_VALUE);
+    cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_TRANSA, &turn,
+                                   sizeof(turn));
+    CU_ASSERT_EQUAL(cublasLtMatmul(h, d, &one, x + 3, a, x, a, &zero, y, b, y,
+                                   b, NULL, NULL, 0, NULL),
+                    CUBLAS_STATUS_INVALID_VALUE);
+    CU_ASSERT_EQUAL(cublasLtMatmul(h, d, &one, x, a, x, a, &zero, y, b, y, b,
+                                   NULL, NULL, 0, NULL), 0);
+    CU_ASSERT_EQUAL(host(y, 4)[0], 14);
+    CU_ASSERT_EQUAL(host(y, 4)[1], 32);
+    CU_ASSERT_EQUAL(host(y, 4)[3], 77);
+    cublasLtMatrixLayoutDestroy(a);
+    cublasLtMatrixLayoutDestroy(b);
+    cublasLtMatmulDescDestroy(d);
+    cublasLtDestroy(h);
+    CUDA(cudaFree(x));
+    CUDA(cudaFree(y));
+    CU_ASSERT_EQUAL(ctt_sim_live(), 0);
+}
+
+static CU_TestInfo tests[] = {
+    { "work in every order that is allowed", test_order },
+    { "locked memory is read late", test_pinned },
+    { "barriers", test_barrier },
+#ifdef __SANITIZE_THREAD__
+    { "threads in each other's way", test_race },
+#endif
+    { "device memory is closed", test_guard },
+    { "limits and planned failures", test_limits },
+    { "graphs of two streams", test_graph },
+    { "captures that are refused", test_refused },
+    { "descriptors that are refused", test_descriptors },
+    { "products that are refused", test_product },
+    CU_TEST_INFO_NULL
+};
+
+int main()
+{
+    char name[] = "sim";
+    CU_SuiteInfo suites[] = {
+        { name, NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_data_cli.sh: convtt-data mnist as a person calls it: the pack it writes,
+# what it says to bad input, that it leaves nothing half written, and training
+# on the pack or on the digits themselves.
+set -u
+tools="convtt-data convtt-train"
+. "${srcdir:-.}/tests/lib/cli.sh"
+data="$bin/convtt-data"
+
+# An idx file that says it has $1 images and has $2 bytes of them.
+idx() {
+    printf '\0\0\10\3\0\0\0\'"$1"'\0\0\0\34\0\0\0\34'
+    head -c "$2" /dev/zero | tr '\0' '\360'
+}
+mkdir digits short
+idx 5 3920 > digits/train-images-idx3-ubyte
+idx 5 3000 | gzip > short/train-images-idx3-ubyte.gz
+
+# 1. The same numbers give the same file, whatever the digits are read from.
+says 0 '^a.h5: 12 sequences of 7 frames, 3 of the 5 digits of digits/train' \
+    "$data" mnist digits a.h5 --sequences 12 --frames 7 --digits 3 --seed 4
+says 0 'b.h5: 12 sequences' "$data" mnist digits/train-images-idx3-ubyte \
+    b.h5 -n 12 --frames=7 --digits=3 --seed=4
+cmp -s a.h5 b.h5 || fail "not the same file twice"
+for other in --seed=5 --split=validation --split=test --digits=2; do
+    says 0 'c.h5: 12 sequences' "$data" mnist digits c.h5 -n 12 --frames 7 \
+        --digits 3 --seed 4 $other
+    cmp -s a.h5 c.h5 && fail "$other makes no difference"
+done
+says 0 'mnist +makes sequences' "$data" --help
+says 0 '--split=NAME' "$data" mnist --help
+
+# 2. A model of such frames learns from it, one of others does not.
+cat > tiny.net << 'END'
+input x h=64 w=64 c=1 colour=gray
+convlstm h in=x hidden=2 kernel=3
+conv o in=h out=1
+act y in=o kind=sigmoid
+END
+sed 's/64/32/g' tiny.net > less.net
+train() {
+    "$bin/convtt-train" "$@" --task predict --input-frames 4 \
+        -o m.ctt --epochs 1 --batch 4 --threads 1 --future-frames 3 $more
+}
+more=
+says 0 '^training: 12 sequences' train tiny.net --data a.h5
+says 0 '^training: 6 sequences' train tiny.net --data mnist:digits \
+    --sequences 6 --val-sequences 2
+says 0 '^test: 2 sequences' train tiny.net --data mnist:digits \
+    --sequences 6 --val-sequences 2
+says 1 'packed as 64x64x1, the model wants 32x32x1' train less.net \
+    --data a.h5
+says 1 'makes frames of 64x64x1, the model wants 32x32x1' train less.net \
+    --data mnist:digits
+says 1 'ends after 3 of 5 images' train tiny.net --data mnist:short
+
+# What is read is never written to, whatever its name.
+sed 's/^conv o.*/input u c=1\n&/' tiny.net > two.net
+says 1 'has 2 inputs' train two.net --data a.h5
+cp a.h5 kept.h5
+for log in ./a.h5 digits/train-images-idx3-ubyte "$PWD/./m.ctt"; do
+    says 2 'given for two files' train tiny.net --data a.h5 \
+        --val mnist:digits --log-csv "$log"
+done
+cmp a.h5 kept.h5 || fail "a log took the place of the data"
+more='--future-frames 4 --strict'
+says 1 'seq0000: has 7 frames, 8 are needed' train tiny.net --data a.h5 \
+    --workers 1
+
+# 3. Bad input: one line, nothing written.
+rm -f ./*.h5
+says 2 'takes two paths' "$data" mnist digits
+says 2 'takes two paths' "$data" mnist digits o.h5 more
+says 2 'frames' "$data" mnist digits o.h5 --frames 0
+says 2 'digits' "$data" mnist digits o.h5 --digits 10
+says 2 'sequences' "$data" mnist digits o.h5 --sequences=-1
+says 1 "no split 'all'" "$data" mnist digits o.h5 --split all
+says 1 'nowhere: no such file' "$data" mnist nowhere o.h5
+says 1 '\.: no train-images' "$data" mnist . o.h5
+says 1 'ends after 3 of 5 images' "$data" mnist short o.h5
+says 1 'no idx file of images' "$data" mnist "$bin/convtt-data" o.h5
+says 1 'none/o.h5' "$data" mnist digits none/o.h5
+says 1 'given for two files' "$data" mnist digits/train-images-idx3-ubyte \
+    digits/../digits/train-images-idx3-ubyte
+says 1 'not a regular file' "$data" mnist digits /dev/full
+[ -z "$(ls ./*.h5* 2> /dev/null)" ] || fail "left behind: $(ls ./*.h5*)"
+(ulimit -f 400; says 1 'o.h5.part: ' "$data" mnist digits o.h5 -n 100
+ exit $failed) || failed=1
+[ -z "$(ls ./*.h5* 2> /dev/null)" ] || fail "left behind: $(ls ./*.h5*)"
+
+# 4. Stopped: nothing stays.
+"$data" mnist digits o.h5 -n 1000000 > out 2> err & pid=$!
+for i in $(seq 400); do
+    [ -s o.h5.part ] && break
+    sleep 0.02
+done
+kill -TERM $pid
+wait $pid
+[ $? = 1 ] || fail "stopped, but not with status 1"
+grep -q 'stopped; o.h5 is not written' err || fail "stopped: $(cat err)"
+[ -z "$(ls ./*.h5* 2> /dev/null)" ] || fail "left behind: $(ls ./*.h5*)"
+
+exit $failed

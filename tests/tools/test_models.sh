@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_models.sh: the models that come with convtt: each text is read, printed
+# and read again, each has its row in models/README.md, and those of published
+# networks have the published size.
+set -u
+tools="convtt-info"
+root=$(cd "${srcdir:-.}" && pwd)
+. "$root/tests/lib/cli.sh"
+info=$bin/convtt-info
+
+# size FILE PARAMETERS MULTIPLICATIONS, to the last digit
+size() {
+    "$info" "$root/models/$1" > out || fail "$1 is refused"
+    grep -qE "^parameters +[0-9.]+ M \\($2\\)\$" out ||
+        fail "$1 has not $2 parameters: $(grep ^parameters out)"
+    grep -qE "^multiplications [0-9.]+ G \\($3\\) a frame, 0 an answer\$" out ||
+        fail "$1 has not $3 multiplications: $(grep ^multiplications out)"
+}
+
+# Shi et al. 2015 and Su et al. 2020 as Su et al. measured them, 12 layers.
+size mnist-convlstm.net 3973201 16266362880
+size mnist-convttlstm.net 2687281 10997268480
+
+rows=0
+for f in "$root"/models/*.net; do
+    name=$(basename "$f")
+    "$info" --net "$f" > once.net || fail "$name is refused"
+    "$info" --net once.net > twice.net || fail "what $name prints is refused"
+    cmp once.net twice.net || fail "$name: print and read is not the identity"
+    "$info" "$f" | tail -n +2 > of.text
+    "$info" once.net | tail -n +2 > of.print
+    cmp of.text of.print || fail "$name: what is printed is another model"
+    grep -q "^| \`$name\` " "$root/models/README.md" ||
+        fail "models/README.md has no row for $name"
+    rows=$((rows + 1))
+done
+[ "$rows" -ge 7 ] || fail "only $rows models in $root/models"
+exit $failed

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_train_cli.sh: convtt-data, convtt-train and convtt-info as a person
+# calls them: a run that is stopped by a signal and resumed, and what they say
+# to bad input.
+set -u
+tools="convtt-data convtt-train convtt-info"
+. "${srcdir:-.}/tests/lib/cli.sh"
+
+cat > tiny.net << 'END'
+input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
+conv e in=x out=8 kernel=3 stride=2 pad=1
+act f in=e kind=relu
+convlstm h in=f hidden=8 kernel=3
+pool p in=h kind=avg
+conv y in=p out=12
+END
+
+# 1. Clips.
+make_clips
+says 0 '^all +36 +12 +12' "$bin/convtt-data" list clips
+says 0 '60 clips, 0 bad' "$bin/convtt-data" check clips
+says 0 'clips, 0 bad' "$bin/convtt-data" pack clips -o t.pack --model tiny.net
+
+# 2. Training; then the same, stopped again and again.
+common='tiny.net --data clips --epochs 3 --batch 4 --threads 1
+        --checkpoint-every 1'
+train() { "$bin/convtt-train" $common "$@" > log 2>&1 < /dev/null; }
+train -o whole.ctt || fail "training: $(cat log)"
+[ ! -e whole.ctt.ckpt ] || fail "the checkpoint of a finished run stays"
+grep -q '100%' log || fail "no accuracy at 100%"
+resume= stops=0
+for round in 1 2 3 4 5 6; do
+    rm -f part.csv
+    "$bin/convtt-train" $common -o part.ctt --log-csv part.csv $resume \
+        > log 2>&1 < /dev/null & pid=$!
+    for i in $(seq 400); do    # until it has begun
+        [ -e part.csv ] && break
+        sleep 0.02
+    done
+    sleep 0.0$round
+    kill -TERM $pid 2> /dev/null
+    wait $pid
+    case $? in
+    0) break ;;
+    1) grep -q 'stopped after step' log || fail "stopped: $(cat log)"
+       stops=$((stops + 1)) resume=--resume
+       [ -e part.ctt.ckpt ] || fail "stopped without a checkpoint" ;;
+    *) fail "a signal ended it: $(cat log)"; break ;;
+    esac
+    resume=--resume
+done
+[ -e part.ctt.ckpt ] && { train -o part.ctt --resume ||
+                          fail "resumed: $(cat log)"; }
+[ $stops -gt 0 ] || fail "no run was stopped in time"
+cmp -s whole.ctt part.ctt || fail "a resumed run gives another file"
+train -o packed.ctt --data t.pack --val clips || fail "packed: $(cat log)"
+says 0 '^whole.ctt +[0-9]+' "$bin/convtt-info" whole.ctt part.ctt
+says 0 'Moving something up' "$bin/convtt-info" whole.ctt
+says 0 '^conv e in=x' "$bin/convtt-info" --net whole.ctt
+says 0 'convttlstm' "$bin/convtt-info" --ops
+says 0 'at 100%' "$bin/convtt-info" --data clips whole.ctt
+"$bin/convtt-info" --strip small.ctt whole.ctt || fail "--strip"
+says 0 'top-1' "$bin/convtt-train" --init whole.ctt -o more.ctt \
+    --data clips --epochs 1
+says 0 'of [0-9]+ weights taken' "$bin/convtt-train" tiny.net \
+    --init whole.ctt -o more.ctt --data clips --max-steps 1
+says 0 'y: out=12 is now 2' "$bin/convtt-train" tiny.net -o two.ctt \
+    --data clips --classes <(printf 'Moving something up\n3\n') --max-steps 1
+
+# 3. Predicting the next frames of the same clips: whatever is kept, the same
+# model.
+cat > next.net << 'END'
+input x h=16 w=16 c=1 colour=gray fps=6 mean=0.45 std=0.25
+convlstm h in=x hidden=8 kernel=3
+conv y in=h out=1
+END
+cat > norm.net << 'END'
+input x h=16 w=16 c=1 colour=gray fps=6
+conv e in=x out=8 kernel=3 pad=1
+norm n in=e kind=batch
+conv y in=n out=1
+END
+train="$bin/convtt-train"
+next="$train --task predict --data clips --input-frames 4 --future-frames 3
+      --batch 4 --epochs 1 --max-steps 3 --threads 1"
+mnist="--data mnist:nothere"
+says 0 '^training: [0-9]+ sequences' $next next.net -o all.ctt --window 2
+says 0 'computed again' $next next.net -o none.ctt --window 2 --keep 0
+cmp -s all.ctt none.ctt || fail "what is computed again is another model"
+says 0 '^memory: [0-9]+ MB .* windows of up to 6 steps are kept$' \
+    $next next.net -o auto.ctt --keep auto
+says 0 '^memory: 0 MB .* computed again' $next next.net -o auto.ctt \
+    --keep auto --memory 1100K
+says 1 'need at least 1 MB' $next next.net -o a --keep auto --memory 10K
+says 1 'one window, because n: kind=batch' $next norm.net -o a --keep auto \
+    --memory 10K --sampling-start off
+says 1 'n: in a loop over time .*--sampling-start=off' $next norm.net -o a
+says 0 'of norms are then of a window' $next norm.net -o a --window 3 \
+    --sampling-start off
+says 1 'n: kind=batch takes' $next norm.net -o a --keep 1 --sampling-start off
+says 2 '--memory: goes with --keep auto' $next next.net -o a --memory 1G
+says 2 '--keep=1: goes with --window' $train tiny.net -o a --data clips --keep 1
+says 2 '--digits: goes with mnist:DIR' $next next.net -o a --digits 3
+says 1 'nothere' $next next.net -o a $mnist --digits 3
+says 2 '--max-frames=6: a sequence has 7 frames' $next next.net -o a \
+    --max-frames 6
+
+# 4. Mixed precision: the plan needs no data; a run says what its scale came to.
+says 0 '^h\.c +cell +fp32 +black list$' $train tiny.net --amp O1 --amp-plan
+says 0 '^h\.c +cell +bf16 +--amp=O2$' $train tiny.net --amp O2 \
+    --amp-type bf16 --amp-plan
+says 0 '^train.frame +input +fp16 +all readers' $train next.net --amp O1 \
+    --task predict --amp-plan
+says 0 '^e +conv +fp32 +--amp-deny$' $train tiny.net --amp O1 --amp-deny e \
+    --amp-plan
+says 0 '^e +conv +fp16 +white list$' $train --init whole.ctt --amp O1 \
+    --amp-plan -o plan.ctt
+[ ! -e plan.ctt ] || fail "--amp-plan has written a model"
+says 0 'loss scale 2\^[0-9]+, [0-9]+ steps? skipped$' $train tiny.net \
+    -o amp.ctt --data clips --max-steps 12 --batch 4 --amp O1 --log-csv amp.csv
+grep -q ',loss_scale,skipped,' amp.csv || fail "no loss scale in the log"
+says 0 'loss scale 1, 0 steps skipped$' $next next.net -o amp.ctt --amp O2 \
+    --amp-type bf16
+says 1 'loss scale of 1099511627776 after 20 steps in a row' $train tiny.net \
+    -o a --data clips --batch 4 --amp O1 --loss-scale 1099511627776
+says 2 "--amp-deny: goes with --amp=O1 or O2" $train tiny.net --amp-deny e \
+    --amp-plan
+says 1 "--amp-deny: 'q' is no op and no node" $train tiny.net --amp O1 \
+    --amp-deny q --amp-plan
+says 1 "--amp-allow: 'h.c1' only names the memory of 'h.c'" $train tiny.net \
+    --amp O1 --amp-allow h.c1 --amp-plan
+says 2 '--streams: goes with --device=cuda' $train tiny.net -o a --data clips \
+    --streams 2
+
+# 5. Bad input: one line, the right status.
+says 2 'unknown option .--epoch' $train tiny.net --epoch 3
+says 2 'epochs: bad value .x' $train tiny.net --epochs x
+says 2 'no model text' $train -o a --data clips
+says 2 'OUT must be given' $train tiny.net --data clips
+says 2 'PATH must be given' $train tiny.net -o a
+says 1 'nothere' $train nothere.net -o a --data clips
+says 1 'nothere' $train tiny.net -o a --data nothere
+says 1 'nothere' $train tiny.net -o a --data clips --resume --checkpoint nothere
+says 1 'is no checkpoint' $train tiny.net -o a --data clips --resume \
+    --checkpoint whole.ctt
+echo 'input x h=16' > bad.net
+says 1 'bad.net' $train bad.net -o a --data clips
+mkdir empty
+says 1 'empty' $train tiny.net -o a --data empty
+says 1 '/nowhere/a' $train tiny.net -o /nowhere/a --data clips --max-steps 1
+says 2 'no command' "$bin/convtt-data"
+says 2 "no command 'x'" "$bin/convtt-data" x
+says 2 'takes one path' "$bin/convtt-data" list
+says 2 'no model given' "$bin/convtt-info"
+says 1 'nothere' "$bin/convtt-info" nothere
+mv clips/validation.json good.json
+echo '[' > clips/validation.json
+says 1 'validation.json:' "$bin/convtt-data" check clips
+says 1 'validation.json:' $train tiny.net -o a --data clips --max-steps 1
+mv good.json clips/validation.json
+echo 'no video' > clips/20bn-something-something-v2/1.webm
+says 1 '60 clips, 1 bad' "$bin/convtt-data" check clips
+says 1 '1.webm' $train tiny.net -o a --data clips --strict
+says 2 'size: 97 is not even' "$bin/convtt-data" synth odd --size 97
+says 1 'bad.net: ' "$bin/convtt-data" pack clips -o b.pack --model bad.net
+[ ! -w /dev/full ] ||
+    says 1 'output cannot be written' \
+        bash -c '"$1" --ops > /dev/full' - "$bin/convtt-info"
+for t in convtt-train convtt-data convtt-info; do
+    says 0 '^Usage: ' "$bin/$t" --help
+    says 0 '^convtt [0-9]' "$bin/$t" --version
+done
+[ $failed = 0 ] && echo "the tools do as they are told"
+exit $failed
