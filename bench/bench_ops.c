@@ -95,7 +95,7 @@ static int open_call(struct ctt_graph *g, int n, struct ctt_call *c)
         CTT_TRY(fill(&g->node[y->in[k]].out, n, &c->din[k]));
     }
     for (int k = 0; k < y->nw; k++) {
-        CTT_TRY(fill(&y->w[k], y->w[k].n, &c->w[k]));
+        CTT_TRY(fill(&y->w[k], y->w[k].n, &c->w[k].t));
         CTT_TRY(fill(&y->w[k], y->w[k].n, &c->dw[k]));
     }
     CTT_TRY(fill(&y->out, n, &c->out));
@@ -110,11 +110,14 @@ out:
 
 static void close_call(struct ctt_call *c)
 {
-    struct ctt_tensor *t[] = { c->in, c->din, c->w, c->dw };
-
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < (i < 2 ? CTT_MAX_IN : CTT_MAX_W); k++)
-            ctt_free(t[i][k].data);
+    for (int k = 0; k < CTT_MAX_IN; k++) {
+        ctt_free(c->in[k].data);
+        ctt_free(c->din[k].data);
+    }
+    for (int k = 0; k < CTT_MAX_W; k++) {
+        ctt_free(c->w[k].t.data);
+        ctt_free(c->dw[k].data);
+    }
     ctt_free(c->out.data);
     ctt_free(c->dout.data);
     ctt_free(c->also.data);

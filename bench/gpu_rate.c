@@ -55,15 +55,15 @@ static int bind(struct ctt_dev *d, enum ctt_dtype type, struct product *p)
     c->cache = &p->cache;
     c->in[0] = p->g->node[0].out;
     c->out = node->out;
-    c->w[0] = node->w[0];
-    c->w[1] = node->w[1];
+    c->w[0].t = node->w[0];
+    c->w[1].t = node->w[1];
     c->in[0].data = p->in;
     c->out.data = p->out;
-    c->w[0].data = p->w;
-    c->w[1].data = p->b;
-    c->in[0].dtype = c->out.dtype = c->w[0].dtype = type;
+    c->w[0].t.data = p->w;
+    c->w[1].t.data = p->b;
+    c->in[0].dtype = c->out.dtype = c->w[0].t.dtype = type;
     CTT_TRY(ctt_dev_put(d, p->x, &c->in[0]));
-    CTT_TRY(ctt_dev_put(d, p->x, &c->w[0]));
+    CTT_TRY(ctt_dev_put(d, p->x, &c->w[0].t));
 out:
     return rc;
 }

@@ -6,6 +6,7 @@
 #define CTT_DEVICE_H
 
 #include "net/graph.h"
+#include "net/weight.h"
 
 /* Who wants the clip part: the answer after step `step` of sample `sample`. */
 struct ctt_ask { int sample, step; };
@@ -22,7 +23,8 @@ struct ctt_ask { int sample, step; };
  * with its own row of the profile. */
 struct ctt_also_conv {
     const struct ctt_node *node;
-    struct ctt_tensor      in, w[2];
+    struct ctt_tensor      in;
+    struct ctt_weight      w[2];
     void                 **cache;
 };
 struct ctt_also_lstm {
@@ -63,7 +65,8 @@ struct ctt_live {
  * zero (forward) or take no gradient; a window always adds to its din. */
 struct ctt_call {
     const struct ctt_node *node;
-    struct ctt_tensor in[CTT_MAX_IN], out, also, w[CTT_MAX_W];
+    struct ctt_tensor in[CTT_MAX_IN], out, also;
+    struct ctt_weight w[CTT_MAX_W];
     struct ctt_tensor din[CTT_MAX_IN], dout, dalso, dw[CTT_MAX_W];
     unsigned  add;
     int       act;      /* conv, deconv, norm, add: an act applied to out

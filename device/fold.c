@@ -76,7 +76,7 @@ static void simplify(struct ctt_fold *f)
 struct ctt_fold ctt_fold(const struct ctt_call *c, enum ctt_conv_way way)
 {
     int up = c->node->op == CTT_OP_DECONV;
-    const struct ctt_tensor *w = &c->w[0];
+    const struct ctt_tensor *w = &c->w[0].t;
     const struct ctt_tensor *large = up ? &c->out : &c->in[0];
     const struct ctt_tensor *small = up ? &c->in[0] : &c->out;
     int64_t outs = w->d * w->h * w->w * w->c;

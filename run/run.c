@@ -225,16 +225,16 @@ static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
 
 /* The kernel of a conv whose result has 16 bits is read from the copy. */
 static void bind_weights(const struct ctt_run *r, const struct ctt_node *n,
-                         enum ctt_dtype type, struct ctt_tensor *w)
+                         enum ctt_dtype type, struct ctt_weight *w)
 {
     for (int k = 0; k < n->nw; k++) {
-        w[k] = n->w[k];
-        w[k].data = (void *)(r->w + n->at[k]);
+        w[k].t = n->w[k];
+        w[k].t.data = (void *)(r->w + n->at[k]);
     }
     if (n->nw > 0 && r->w16 && type != CTT_F32 &&
         (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV)) {
-        w[0].data = (uint16_t *)r->w16 + n->at[0];
-        w[0].dtype = type;
+        w[0].t.data = (uint16_t *)r->w16 + n->at[0];
+        w[0].t.dtype = type;
     }
 }
 
@@ -269,7 +269,7 @@ static void bind_op(const struct ctt_run *r, int node, int step,
     if (n->op == CTT_OP_MIX && !r->fed && node < r->g->clip)
         c->in[1].data = NULL;
     if (ctt_is_batch_norm(n) && r->again && r->train)
-        c->w[2].data = c->w[3].data = r->sink;
+        c->w[2].t.data = c->w[3].t.data = r->sink;
 }
 
 void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,

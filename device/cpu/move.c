@@ -26,7 +26,7 @@ static void copy_cols(struct ctt_dev *d, const struct ctt_tensor *y,
 static inline __attribute__((always_inline)) void
 sum_row(const struct ctt_call *c, struct ctt_span s, int64_t r, int64_t n)
 {
-    const float *a = ctt_at(s, &c->in[0], r), *bias = c->w[0].data;
+    const float *a = ctt_at(s, &c->in[0], r), *bias = c->w[0].t.data;
     float *y = ctt_at(s, &c->out, r);
     float sign = c->node->attr.add.minus ? -1 : 1;
 
@@ -45,7 +45,7 @@ sum_row(const struct ctt_call *c, struct ctt_span s, int64_t r, int64_t n)
 int K(add_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
-    int views = c->w[0].data != NULL;
+    int views = c->w[0].t.data != NULL;
 
     for (int k = 1; k < c->node->nin; k++)
         views |= c->in[k].ld != c->in[k].c;

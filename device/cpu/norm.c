@@ -38,7 +38,7 @@ static void batch_stats(struct ctt_dev *d, const struct ctt_call *c,
                         int learn, float *part, float *mean, float *inv)
 {
     const struct ctt_tensor *x = &c->in[0];
-    float *run_mean = c->w[2].data, *run_var = c->w[3].data;
+    float *run_mean = c->w[2].t.data, *run_var = c->w[3].t.data;
     float eps = c->node->attr.norm.eps, a = c->node->attr.norm.momentum;
     double rows = (double)ctt_rows(x);
 
@@ -65,7 +65,7 @@ static void batch_stats(struct ctt_dev *d, const struct ctt_call *c,
 static int batch_fwd(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t n = c->out.c, rows = ctt_rows(&c->out);
-    const float *gamma = c->w[0].data, *beta = c->w[1].data;
+    const float *gamma = c->w[0].t.data, *beta = c->w[1].t.data;
     float *part = ctt_dev_scratch(d, (size_t)((2 * CTT_CHUNKS + 2) * n) *
                                      sizeof(float));
     float *mean, *inv;
@@ -146,7 +146,7 @@ static int batch_bwd(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t n = c->out.c;
     float rows = (float)ctt_rows(&c->out);
-    const float *gamma = c->w[0].data;
+    const float *gamma = c->w[0].t.data;
     float *part = ctt_dev_scratch(d, (size_t)((2 * CTT_CHUNKS + 7) * n) *
                                      sizeof(float));
     float *mean, *inv, *sum, *p, *q, *o;
@@ -199,7 +199,7 @@ static void row_stats(const float *x, int64_t n, float eps, float *mean,
 static int layer_fwd(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t n = c->out.c, rows = ctt_rows(&c->out);
-    const float *gamma = c->w[0].data, *beta = c->w[1].data;
+    const float *gamma = c->w[0].t.data, *beta = c->w[1].t.data;
     float eps = c->node->attr.norm.eps;
 
     PARALLEL(d, 3 * rows * n)
@@ -218,7 +218,7 @@ static void layer_row(const struct ctt_call *c, int64_t r, float mean,
                       float inv)
 {
     const float *x = ctt_row(&c->in[0], r), *dy = ctt_row(&c->dout, r);
-    const float *gamma = c->w[0].data;
+    const float *gamma = c->w[0].t.data;
     float *dx = ctt_row(&c->din[0], r), a = 0, b = 0, v[CTT_PIECE];
     int64_t n = c->out.c;
 

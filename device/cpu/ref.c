@@ -18,9 +18,9 @@ int ctt_plain_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
 
     for (int i = 0; i < 3; i++)
         node.attr.conv.kernel[i] = node.attr.conv.stride[i] = 1;
-    c.in[0] = c.out = c.w[0] = t;
+    c.in[0] = c.out = c.w[0].t = t;
     c.in[0].data = (float *)a;
-    c.w[0].data = (float *)b;
+    c.w[0].t.data = (float *)b;
     c.out.data = y;
     return d->kernel[CTT_FWD][CTT_OP_CONV](d, &c);
 }

@@ -241,12 +241,12 @@ static void store(struct ctt_dev *d, const struct job *j)
 static void load_weights(struct ctt_dev *d, struct job *j, float *room)
 {
     for (int k = 0; k < j->c->node->nw; k++) {
-        if (!ctt_is_16bit(&j->c->w[k]))
+        if (!ctt_is_16bit(&j->c->w[k].t))
             continue;
-        j->wide.w[k].data = room;
-        j->wide.w[k].dtype = CTT_F32;
-        ctt_cast_get(d, &j->c->w[k], room);
-        room += ctt_align(ctt_volume(&j->c->w[k]), 16);
+        j->wide.w[k].t.data = room;
+        j->wide.w[k].t.dtype = CTT_F32;
+        ctt_cast_get(d, &j->c->w[k].t, room);
+        room += ctt_align(ctt_volume(&j->c->w[k].t), 16);
     }
 }
 
@@ -260,8 +260,8 @@ static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
     j.unit = is_whole(c) ? SAMPLES : units[c->node->op];
     j.units = j.unit == ROWS ? ctt_rows(&c->out) : c->out.n;
     for (int k = 0; k < c->node->nw; k++)
-        if (ctt_is_16bit(&c->w[k]))
-            j.weights += ctt_align(ctt_volume(&c->w[k]), 16);
+        if (ctt_is_16bit(&c->w[k].t))
+            j.weights += ctt_align(ctt_volume(&c->w[k].t), 16);
     (pass == CTT_FWD ? take_forward : take_backward)(&j);
     room = ctt_widen_room(d, (size_t)plan(&j) * sizeof(float));
     CTT_CHECK(room, CTT_ENOMEM, "%s: no memory for numbers of 16 bits as "
@@ -283,14 +283,14 @@ int ctt_is_narrow(const struct ctt_call *c)
 {
     int any = ctt_is_16bit(&c->out) || ctt_is_16bit(&c->also) ||
               ctt_is_16bit(&c->dout) || ctt_is_16bit(&c->dalso) ||
-              ctt_is_16bit(&c->pair.in) || ctt_is_16bit(&c->pair.w[0]) ||
+              ctt_is_16bit(&c->pair.in) || ctt_is_16bit(&c->pair.w[0].t) ||
               ctt_is_16bit(&c->lstm.old) || ctt_is_16bit(&c->lstm.h) ||
               ctt_is_16bit(&c->lstm.c);
 
     for (int k = 0; k < c->node->nin; k++)
         any |= ctt_is_16bit(&c->in[k]) || ctt_is_16bit(&c->din[k]);
     for (int k = 0; k < c->node->nw; k++)
-        any |= ctt_is_16bit(&c->w[k]);
+        any |= ctt_is_16bit(&c->w[k].t);
     return any;
 }
 

@@ -67,9 +67,9 @@ struct batch {
 
 static struct batch batch_of(const struct ctt_call *c, int learn)
 {
-    struct batch b = { (const float *)c->w[0].data,
-                       (const float *)c->w[1].data, (float *)c->w[2].data,
-                       (float *)c->w[3].data, (float *)c->dw[0].data,
+    struct batch b = { (const float *)c->w[0].t.data,
+                       (const float *)c->w[1].t.data, (float *)c->w[2].t.data,
+                       (float *)c->w[3].t.data, (float *)c->dw[0].data,
                        (float *)c->dw[1].data, c->node->attr.norm.eps,
                        c->node->attr.norm.momentum, c->train, learn, 0,
                        ctt_rows(&c->in[0]), c->in[0].c };

@@ -323,8 +323,8 @@ static void take_along(const struct ctt_call *c, struct product *x,
 static int forward(struct ctt_dev *d, const struct ctt_call *c,
                    enum shape shape)
 {
-    struct besides all = { .bias = c->w[1].data, .act = c->act }, left;
-    struct product x = product_of(weights(&c->w[0]), 1,
+    struct besides all = { .bias = c->w[1].t.data, .act = c->act }, left;
+    struct product x = product_of(weights(&c->w[0].t), 1,
                                   columns(&c->in[0], shape), 0,
                                   columns(&c->out, PIXELS), 0), y = x;
     struct ctt_product_plan *plan = NULL;
@@ -386,7 +386,7 @@ static int backward(struct ctt_dev *d, const struct ctt_call *c,
         x[n++] = product_of(columns(&c->in[0], shape), 0, dy, 1,
                             weights(&c->dw[0]), 1);
     if (c->din[0].data)     /* dx (+)= w dy */
-        x[n++] = product_of(weights(&c->w[0]), 0, dy, 0,
+        x[n++] = product_of(weights(&c->w[0].t), 0, dy, 0,
                             columns(&c->din[0], shape), (int)(c->add & 1));
     for (int i = 0; i < n; i++) {    /* all, or none */
         rc = x[i].at[A].type == x[i].at[B].type
@@ -411,7 +411,7 @@ int ctt_cublas_try(struct ctt_dev *d, const struct ctt_call *c,
         return 0;
     if (pass == CTT_BWD)
         return backward(d, c, shape);
-    return c->in[0].dtype == c->w[0].dtype ? forward(d, c, shape) : 0;
+    return c->in[0].dtype == c->w[0].t.dtype ? forward(d, c, shape) : 0;
 }
 
 int ctt_cublas_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
@@ -424,9 +424,9 @@ int ctt_cublas_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
 
     for (int i = 0; i < 3; i++)
         node.attr.conv.kernel[i] = node.attr.conv.stride[i] = 1;
-    c.in[0] = c.out = c.w[0] = t;
+    c.in[0] = c.out = c.w[0].t = t;
     c.in[0].data = (void *)(uintptr_t)a;
-    c.w[0].data = (void *)(uintptr_t)b;
+    c.w[0].t.data = (void *)(uintptr_t)b;
     c.out.data = y;
     CTT_TRY(ctt_cublas_try(d, &c, CTT_FWD));
     CTT_CHECK(rc == 1, CTT_EUNSUP, "cuBLASLt has no product of two matrices of"

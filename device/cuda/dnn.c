@@ -257,7 +257,7 @@ static size_t cut(const struct ctt_call *c, const struct move *m,
     size_t all = 0;
 
     part_of[X] = part(&m->x, m->type, 0, &all);
-    part_of[W] = part(&c->w[0], m->type, 0, &all);
+    part_of[W] = part(&c->w[0].t, m->type, 0, &all);
     part_of[PLUS] = (struct part){ .own = m->plus };
     if (p->key.plus)
         part_of[PLUS] = part(&m->plus, m->type, 0, &all);
@@ -349,7 +349,7 @@ int ctt_cudnn_conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
     int up = c->node->op == CTT_OP_DECONV, rc = 0;
     struct move m = {
         .way = up ? CTT_TO_LARGE : CTT_TO_SMALL, .type = c->out.dtype,
-        .x = c->in[0], .y = c->out, .bias = c->w[1].data, .act = c->act,
+        .x = c->in[0], .y = c->out, .bias = c->w[1].t.data, .act = c->act,
     };
 
     CTT_TRY(new_cache(c));

@@ -27,7 +27,7 @@ static void describe(struct line *l, const struct ctt_call *c)
 {
     add(l, "in", &c->in[0]);
     add(l, "in", &c->in[1]);
-    add(l, "kernel", &c->w[0]);
+    add(l, "kernel", &c->w[0].t);
     add(l, "out", &c->out);
     add(l, "dout", &c->dout);
 }

@@ -18,8 +18,8 @@ struct layer {
 static struct layer layer_of(const struct ctt_call *c)
 {
     struct layer f = { view_of(c->in[0]), view_of(c->out), view_of(c->dout),
-                       view_of(c->din[0]), (const float *)c->w[0].data,
-                       (const float *)c->w[1].data, NULL, NULL,
+                       view_of(c->din[0]), (const float *)c->w[0].t.data,
+                       (const float *)c->w[1].t.data, NULL, NULL,
                        c->node->attr.norm.eps, c->act, (int)(c->add & 1) };
 
     return f;

@@ -117,7 +117,7 @@ int ctt_launch_add_fwd(const struct ctt_call *c, void *scratch, void *stream)
 {
     (void)scratch;
     return add_all(c->in, c->node->nin, c->node->attr.add.minus ? -1 : 1,
-                   (const float *)c->w[0].data, c->act, c->out, stream);
+                   (const float *)c->w[0].t.data, c->act, c->out, stream);
 }
 
 /* Several of the inputs may be one tensor: each thread gives in their order. */

@@ -158,7 +158,7 @@ static void test_stamp(void)
             for (int j = 0; j < 2; j++) {
                 struct ctt_call *c = pair[j];
                 c->stamp++;
-                ((float *)c->w[0].data)[5] += 10;
+                ((float *)c->w[0].t.data)[5] += 10;
                 c->in[0].n = c->in[1].n = c->out.n = 3 - i;
                 CHECK_OK(ctt_dev_run(j ? ref : d, c, CTT_FWD));
             }
@@ -220,12 +220,12 @@ static void test_norm(void)
     ctt_rig_open(&r, &norm, 4, ALL | RIG_TRAIN, 0);
     x = r.call.in[0].data;
     y = r.call.out.data;
-    mean = r.call.w[2].data;
-    var = r.call.w[3].data;
+    mean = r.call.w[2].t.data;
+    var = r.call.w[3].t.data;
     for (int i = 0; i < 256; i++) {
         x[i * 3] = i % 2 ? 5003.0f : 4997.0f;
         for (int k = 0; k < 2; k++)    /* y = x normalised */
-            ((float *)r.call.w[k].data)[0] = k ? 0 : 1;
+            ((float *)r.call.w[k].t.data)[0] = k ? 0 : 1;
     }
     old = var[0];
     mean[0] = 0;

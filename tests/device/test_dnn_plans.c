@@ -126,7 +126,7 @@ static struct ctt_call shapes(const struct ctt_graph *g,
 
     c.in[0] = g->node[n->in[0]].out;
     c.in[0].n = c.out.n = samples;
-    c.w[0] = n->w[0];
+    c.w[0].t = n->w[0];
     return c;
 }
 

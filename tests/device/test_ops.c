@@ -66,7 +66,7 @@ static void gradients_of(const struct ctt_case *cs, int flags)
     for (int k = 0; k < r.call.node->nin; k++)
         check_gradient(&r, r.whole.in[k], r.whole.din[k]);
     for (int k = 0; k < r.call.node->nw; k++)
-        check_gradient(&r, r.call.w[k], r.call.dw[k]);
+        check_gradient(&r, r.call.w[k].t, r.call.dw[k]);
     ctt_rig_close(&r, ref);
 }
 
@@ -118,7 +118,7 @@ static int alike(const struct ctt_rig *a, const struct ctt_rig *b,
     for (int k = 0; k < x->node->nw; k++)
         good = good &&
                ctt_rig_close_to(&x->dw[k], &y->dw[k], 1e-4, "dw", cs) &&
-               ctt_rig_close_to(&x->w[k], &y->w[k], 2e-5, "w", cs);
+               ctt_rig_close_to(&x->w[k].t, &y->w[k].t, 2e-5, "w", cs);
     return good;
 }
 
@@ -242,7 +242,7 @@ static void test_adjoint(void)
             if (!strstr(ctt_cases[i].op, "conv ") || ctt_cases[i].b)
                 continue;
             ctt_rig_open(&r, &ctt_cases[i], 2, RIG_DIN, 0);
-            r.call.w[1].data = NULL;    /* a linear map has no bias */
+            r.call.w[1].t.data = NULL;    /* a linear map has no bias */
             run_both(d, &r.call);
             a = product(&r.call.out, &r.call.dout);
             b = product(&r.call.in[0], &r.call.din[0]);

@@ -135,8 +135,8 @@ static void add_weights(struct gpu_call *m, enum ctt_dtype type)
     struct ctt_call *c = &m->rig.call;
 
     for (int k = 0; k < c->node->nw; k++) {
-        add_part(m, &c->w[k], k == 0 && is_conv(c->node) ? type : CTT_F32, 1,
-                 &m->call.w[k]);
+        add_part(m, &c->w[k].t, k == 0 && is_conv(c->node) ? type : CTT_F32, 1,
+                 &m->call.w[k].t);
         add_part(m, &c->dw[k], CTT_F32, 1, &m->call.dw[k]);
     }
 }

@@ -245,7 +245,7 @@ static void narrow_all(struct ctt_rig *r, int view, enum ctt_dtype type)
     for (size_t i = 0; i < CTT_LEN(t); i++)
         narrow(r, t[i], view, type);
     if (op == CTT_OP_CONV || op == CTT_OP_DECONV)
-        narrow(r, &c->w[0], 0, type);
+        narrow(r, &c->w[0].t, 0, type);
 }
 
 void ctt_rig_open(struct ctt_rig *r, const struct ctt_case *cs, int samples,
@@ -268,14 +268,14 @@ void ctt_rig_open(struct ctt_rig *r, const struct ctt_case *cs, int samples,
     n = c->node = &r->g->node[r->g->count - 1];
     inputs(r, n, samples, flags);
     for (int k = 0; k < n->nw; k++) {
-        tensor(r, &n->w[k], (int)n->w[k].n, 0, 20 + (uint64_t)k, &c->w[k]);
+        tensor(r, &n->w[k], (int)n->w[k].n, 0, 20 + (uint64_t)k, &c->w[k].t);
         tensor(r, &n->w[k], (int)n->w[k].n, 0, 0, &c->dw[k]);
         if (!(flags & RIG_DW) || n->fixed >> k & 1)
             c->dw[k].data = NULL;
     }
     if (n->op == CTT_OP_NORM && n->nw == 4)    /* a variance */
         for (int64_t j = 0; j < n->out.c; j++)
-            ((float *)c->w[3].data)[j] += 1.5f;
+            ((float *)c->w[3].t.data)[j] += 1.5f;
     tensor(r, &n->out, samples, view, 0, &c->out);
     tensor(r, &n->out, samples, view, 30, &c->dout);
     if (n->op == CTT_OP_LSTM) {
@@ -308,7 +308,7 @@ void ctt_rig_take(struct ctt_rig *r, const struct ctt_rig *from)
     for (int k = 0; k < c->node->nin; k++)
         copy(&from->whole.in[k], &r->whole.in[k]);
     for (int k = 0; k < c->node->nw; k++)
-        copy(&c->w[k], &r->call.w[k]);
+        copy(&c->w[k].t, &r->call.w[k].t);
     copy(&c->out, &r->call.out);
     copy(&c->also, &r->call.also);
     copy(&c->dout, &r->call.dout);

@@ -91,12 +91,12 @@ static void along_open(struct along_rig *r, const struct along *a, int n,
     if (!(flags & PAIR))
         c->in[1] = c->out;    /* added where it lies */
     for (int k = 0; k < 2; k++)
-        c->w[k] = weights(r, &z->w[k], 3 + (uint64_t)k);
+        c->w[k].t = weights(r, &z->w[k], 3 + (uint64_t)k);
     if (flags & PAIR) {
         c->pair.node = p;
         c->pair.in = values(r, r->g->node[1].out, n, view, 5);
         for (int k = 0; k < 2; k++)
-            c->pair.w[k] = weights(r, &p->w[k], 6 + (uint64_t)k);
+            c->pair.w[k].t = weights(r, &p->w[k], 6 + (uint64_t)k);
         c->pair.cache = &r->cache[1];
     }
     if (!(flags & LSTM))

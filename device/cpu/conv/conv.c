@@ -8,21 +8,21 @@
 static int sum_fwd(struct ctt_dev *d, const struct ctt_call *c, int up)
 {
     const struct ctt_node *n = c->node;
-    const struct ctt_tensor *w = &c->w[0];
+    const struct ctt_tensor *w = &c->w[0].t;
     int64_t taps = w->d * w->h * w->w;
 
     return K(direct)(d, &(struct ctt_direct){
         .y = &c->out, .x = &c->in[0], .plus = n->plus ? &c->in[1] : NULL,
         .kernel = n->attr.conv.kernel, .stride = n->attr.conv.stride,
         .pad = n->attr.conv.pad, .up = up, .act = c->act, .w = w->data,
-        .bias = c->w[1].data, .step_x = 1, .step_tap = w->c,
+        .bias = c->w[1].t.data, .step_x = 1, .step_tap = w->c,
         .step_y = taps * w->c });
 }
 
 static int sum_bwd(struct ctt_dev *d, const struct ctt_call *c, int up)
 {
     const struct ctt_node *n = c->node;
-    const struct ctt_tensor *w = &c->w[0];
+    const struct ctt_tensor *w = &c->w[0].t;
     int64_t taps = w->d * w->h * w->w;
     int rc = 0;
 

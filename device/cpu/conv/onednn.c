@@ -37,7 +37,7 @@ static int finish(struct ctt_dev *d, const struct ctt_tensor *y,
     if (!bias->data && !act)
         return 0;
     c.in[0] = *y;
-    c.w[0] = *bias;
+    c.w[0].t = *bias;
     return d->plain[CTT_FWD][CTT_OP_ADD](d, &c);
 }
 
@@ -152,7 +152,7 @@ static int pack_weights(struct ctt_dev *d, struct ctt_plan *p,
 
     if (p->stamp == c->stamp && c->stamp)
         return 0;
-    CTT_TRY(set_data(p->plain, c->w[0].data));
+    CTT_TRY(set_data(p->plain, c->w[0].t.data));
     CTT_TRY(run_plan(d, p, p->reorder, 2, (dnnl_exec_arg_t[]){
         { DNNL_ARG_FROM, p->plain }, { DNNL_ARG_TO, p->weights } }));
     p->stamp = c->stamp;
@@ -366,14 +366,14 @@ static int conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
 
     if (!up) {
         m.plus = c->node->plus ? &c->in[1] : NULL;
-        m.bias = &c->w[1];
+        m.bias = &c->w[1].t;
         m.act = c->act;
     }
     CTT_TRY(try_move(d, c, CTT_FWD, m));
     if (!rc)
         return d->plain[CTT_FWD][c->node->op](d, c);
     if (up)
-        CTT_TRY(finish(d, &c->out, &c->w[1], c->act));
+        CTT_TRY(finish(d, &c->out, &c->w[1].t, c->act));
 out:
     return rc < 0 ? rc : 0;
 }

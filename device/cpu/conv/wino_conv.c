@@ -90,7 +90,7 @@ static int get_packed(struct ctt_dev *d, const struct ctt_wino_isa *isa,
     } else if (p->stamp == c->stamp && c->stamp && same) {
         return 0;
     }
-    ctt_wino_pack(isa, s, c->w[0].data, c->pair.w[0].data, turned,
+    ctt_wino_pack(isa, s, c->w[0].t.data, c->pair.w[0].t.data, turned,
                   ctt_dev_team(d, (double)n * 8), p->u);
     p->stamp = c->stamp;
     p->c2 = s->c2;
@@ -159,7 +159,7 @@ static int forward(struct ctt_dev *d, const struct ctt_call *c,
     struct ctt_wino_cell cell = { l->old.data, l->h.data, l->c.data,
                                   l->old.ld, l->h.ld, l->c.ld };
     struct ctt_wino_end end = {
-        .bias = c->w[1].data, .bias2 = s->c2 ? c->pair.w[1].data : NULL,
+        .bias = c->w[1].t.data, .bias2 = s->c2 ? c->pair.w[1].t.data : NULL,
         .act = relu ? c->act : 0, .cell = s->hidden ? &cell : NULL,
     };
     struct ctt_wino_job job = {
