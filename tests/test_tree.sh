@@ -188,8 +188,8 @@ for f in $c_files $(files '\.net$' models) $(files '\.sh$' tests); do
     name=${f//./\\.}
     name=${name/%\\.c/(\\.c)?}
     grep -qE "(^|[[:space:]])$name([[:space:]]|\$)" \
-        Makefile.am $(files '\.am$' tests) || echo "$f:1"
-done | refuse "is not in Makefile.am"
+        Makefile.am $(files '\.am$' tests bench) || echo "$f:1"
+done | refuse "is in none of the lists of Makefile.am, tests, bench"
 
 # 7. Nothing binary in git, but small pictures of the documentation.
 picture() {
