@@ -68,6 +68,15 @@ static inline struct ctt_train_cfg dots_cfg(void)
     return c;
 }
 
+/* Settings of either task in mixed precision. */
+static inline struct ctt_train_cfg amp_cfg(int task, int level)
+{
+    struct ctt_train_cfg c = task == CTT_PREDICT ? dots_cfg() : clip_cfg();
+
+    c.amp = level;
+    return c;
+}
+
 static inline struct ctt_data *dots_read(const char *path)
 {
     struct ctt_train_cfg cfg = dots_cfg();
@@ -97,12 +106,9 @@ static inline void dots_open(void)
 /* Removes the folder too. */
 static inline int dots_clean(void)
 {
-    char line[128];
-
     ctt_data_close(&dots);
     ctt_data_close(&dots_val);
-    snprintf(line, sizeof(line), "rm -rf '%s'", clip_dir);
-    return system(line);
+    return clips_clean();
 }
 
 static inline struct ctt_model *dots_model(const char *text, int seed)

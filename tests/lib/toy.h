@@ -91,6 +91,14 @@ static inline int clips_dir(void)
     return mkdtemp(clip_dir) ? 0 : -1;
 }
 
+static inline int clips_clean(void)
+{
+    char line[128];
+
+    snprintf(line, sizeof(line), "rm -rf '%s'", clip_dir);
+    return system(line);
+}
+
 /* A few paths at a time, in turn. */
 static inline const char *clip_path(const char *name)
 {

@@ -1,26 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_sequence.c: the sequences that prediction is trained on: cut out of
- * clips of any kind, or drawn of digits. */
-#include "libtrain/data/data.h"
-#include "tests/lib/check.h"
-#include "tests/lib/clip.h"
-
-#include <stdio.h>
-#include <string.h>
-
-enum { SIDE = 8, STEPS = 20, BATCH = 4, IMAGE = 28 * 28, IMAGES = 300 };
-
-static const struct ctt_input small = { 1, SIDE, SIDE, 1, 0, { 0 },
-    { 1, 1, 1 }, 1, CTT_FIT_CROP, CTT_GRAY };
-static const struct ctt_input grey = { 1, 64, 64, 1, 0, { 0.1f },
-    { 0.3f, 1, 1 }, 1, CTT_FIT_CROP, CTT_GRAY };
-
-static struct ctt_train_cfg predict_cfg(void)
-{
-    return (struct ctt_train_cfg){ .task = CTT_PREDICT, .input_frames = 12,
-        .future_frames = 8, .workers = 2, .cache = 16, .min_frames = 2,
-        .sequences = 10, .val_sequences = 7, .digits = 2, .seed = 9 };
-}
+ * test_sequence.c: the sequences that prediction is trained on, cut out of
+ * clips of any kind. */
+#include "tests/lib/sequence.h"
 
 /* ---- clips in a pack ---- */
 
@@ -49,62 +30,6 @@ out:
     ctt_pack_close(&p);
     ctt_free(f.data);
     return rc;
-}
-
-static int told;
-static char last_told[256];
-
-static void on_clip(void *arg, const char *what)
-{
-    (void)arg;
-    told++;
-    snprintf(last_told, sizeof(last_told), "%s", what);
-}
-
-static const struct ctt_events events = { .clip = on_clip };
-
-static struct ctt_data *open_data(const char *path, const char *split,
-                                  const struct ctt_input *in,
-                                  const struct ctt_train_cfg *cfg)
-{
-    struct ctt_data *d = NULL;
-
-    CHECK_OK(ctt_data_open(path, split, in, NULL, 0, cfg, &events, &d));
-    return d;
-}
-
-/* Calls see for each batch of an epoch. */
-static void each_batch(struct ctt_data *d, uint64_t key,
-                       void (*see)(struct ctt_data *d,
-                                   const struct ctt_batch *b, void *arg),
-                       void *arg)
-{
-    const struct ctt_augment a = { .key = key };
-    struct ctt_loader *l = NULL;
-    struct ctt_order *p = NULL;
-    struct ctt_buckets buckets;
-    struct ctt_batch b;
-    double wait = 0;
-    int rc;
-
-    CHECK_OK(ctt_buckets_find(d, BATCH, "auto", &buckets));
-    CU_ASSERT(buckets.count == 1 && buckets.bound[0] == STEPS);
-    CHECK_OK(ctt_order_new(d, BATCH, &p));
-    ctt_order_make(d, &buckets, key != 0, key, p);
-    CHECK_OK(ctt_loader_open(d, BATCH, d->longest, &l));
-    ctt_loader_start(l, p, &a, 0);
-    while ((rc = ctt_loader_next(l, &b, &wait)) > 0) {
-        CU_ASSERT(b.steps == STEPS && b.n == BATCH && !b.bad);
-        for (int j = 0; j < BATCH; j++) {
-            CU_ASSERT_EQUAL(b.length[j], b.clip[j] < 0 ? 0 : STEPS);
-            CU_ASSERT(key == 0 || b.clip[j] >= 0);
-        }
-        see(d, &b, arg);
-        ctt_loader_done(l);
-    }
-    CHECK_OK(rc);
-    ctt_loader_close(&l);
-    ctt_order_free(&p);
 }
 
 static int pixel(const struct ctt_batch *b, int t, int j, int k)
@@ -186,22 +111,6 @@ static void clips_are_cut(void)
     CU_ASSERT_EQUAL(starts(&many, 0), 45 - STEPS + 1);
     CU_ASSERT_EQUAL(starts(&many, 1), 1);
     CU_ASSERT_EQUAL(starts(&many, 4), 61 - STEPS + 1);
-}
-
-static void refuse(const char *path, const char *split,
-                   const struct ctt_input *in,
-                   const struct ctt_train_cfg *cfg, int code, const char *says)
-{
-    struct ctt_data *d = NULL;
-    int rc = ctt_data_open(path, split, in, NULL, 0, cfg, &events, &d);
-
-    CU_ASSERT_EQUAL(rc, code);
-    CU_ASSERT_PTR_NULL(d);
-    if (rc >= 0 || !strstr(ctt_errmsg(), says)) {
-        printf("\n    '%s' does not say '%s'",
-               rc < 0 ? ctt_errmsg() : "success", says);
-        CU_FAIL("message");
-    }
 }
 
 static void clips_too_short(void)
@@ -300,186 +209,15 @@ static void any_videos(void)
            "b.mkv: has 12 frames, 20 are needed");
 }
 
-/* ---- digits ---- */
-
-static void make_digits(void)
-{
-    static uint8_t idx[16 + IMAGES * IMAGE] = { 0, 0, 8, 3, 0, 0, IMAGES >> 8,
-        IMAGES & 255, 0, 0, 0, 28, 0, 0, 0, 28 };
-
-    for (int i = 0; i < IMAGES * IMAGE; i++)
-        idx[16 + i] = (uint8_t)(ctt_random(1, (uint64_t)i) % 3 * 100);
-    clip_folder("digits");
-    clip_file("digits/train-images-idx3-ubyte", idx, sizeof(idx));
-}
-
-struct digits { uint64_t seed; int64_t first; int count; double sum; };
-
-static void see_digits(struct ctt_data *d, const struct ctt_batch *b,
-                       void *arg)
-{
-    static uint8_t want[STEPS * 64 * 64];
-    static float frame[64 * 64];
-    struct digits *s = arg;
-
-    for (int j = 0; j < BATCH; j++) {
-        int64_t i = s->first + b->clip[j];
-
-        if (b->clip[j] < 0)
-            continue;
-        CHECK_OK(ctt_mnist_draw(d->mnist, s->seed, i, 2, STEPS, want));
-        for (int t = 0; t < STEPS; t++) {
-            const float *x = b->x + (int64_t)(t * BATCH + j) * 64 * 64;
-            ctt_frame_float(want + t * 64 * 64, &grey, 0, 0, 0, frame);
-            CU_ASSERT(memcmp(x, frame, sizeof(frame)) == 0);
-        }
-        for (int k = 0; k < 64 * 64; k++)
-            s->sum += (double)frame[k] * (1 + k % 7 + b->clip[j]);
-        s->count++;
-    }
-}
-
-/* In training each key has sequences of its own; tests have the same for any
- * seed of the training; neither depends on the threads. */
-static void digits_on_the_fly(void)
-{
-    struct ctt_train_cfg cfg = predict_cfg();
-    struct digits a = { 77, 0, 0, 0 }, b = { 78, 0, 0, 0 }, c = a;
-    struct digits v = { 1, 0, 0, 0 };
-    struct ctt_data *d, *val, *test;
-    char path[300];
-    int labels;
-
-    snprintf(path, sizeof(path), "mnist:%s", clip_path("digits"));
-    d = open_data(path, "train", &grey, &cfg);
-    CU_ASSERT_EQUAL(ctt_data_clips(d), 10);
-    CU_ASSERT_EQUAL(ctt_data_skipped(d), 0);
-    ctt_data_labels(d, &labels);
-    CU_ASSERT_EQUAL(labels, 0);
-    each_batch(d, 77, see_digits, &a);
-    each_batch(d, 78, see_digits, &b);
-    CU_ASSERT(a.count == 12 && b.count == 12 && a.sum != b.sum);
-    cfg.workers = 5;
-    cfg.seed = 10;
-    val = open_data(path, "validation", &grey, &cfg);
-    test = open_data(path, "test", &grey, &cfg);
-    CU_ASSERT_EQUAL(ctt_data_clips(val), 7);
-    CU_ASSERT(!ctt_data_same(d, val) && !ctt_data_same(val, test));
-    CU_ASSERT(ctt_data_same(val, val));
-    CHECK_OK(ctt_mnist_first("validation", &v.first));
-    each_batch(val, 0, see_digits, &v);
-    CU_ASSERT_EQUAL(v.count, 7);
-    CHECK_OK(ctt_mnist_first("test", &v.first));
-    each_batch(test, 0, see_digits, &v);
-    CU_ASSERT_EQUAL(v.count, 14);
-    ctt_data_close(&val);
-    ctt_data_close(&test);
-    ctt_data_close(&d);
-    d = open_data(path, "train", &grey, &cfg);
-    each_batch(d, 77, see_digits, &c);
-    CU_ASSERT(c.sum == a.sum);
-    ctt_data_close(&d);
-}
-
-/* How many there are is up to what they are for, whatever the split. */
-static void digits_by_purpose(void)
-{
-    struct ctt_train_cfg cfg = predict_cfg();
-    struct ctt_data *d;
-    char path[300];
-
-    snprintf(path, sizeof(path), "mnist:%s", clip_path("digits"));
-    cfg.split = "test";
-    d = open_data(path, "test", &grey, &cfg);
-    CU_ASSERT_EQUAL(ctt_data_clips(d), 10);
-    ctt_data_close(&d);
-    d = open_data(path, "train", &grey, &cfg);
-    CU_ASSERT_EQUAL(ctt_data_clips(d), 7);
-    ctt_data_close(&d);
-    cfg.split = "train";
-    cfg.data = "mnist:elsewhere";
-    d = open_data(path, "train", &grey, &cfg);
-    CU_ASSERT_EQUAL(ctt_data_clips(d), 7);
-    ctt_data_close(&d);
-}
-
-static void digits_refused(void)
-{
-    struct ctt_train_cfg cfg = predict_cfg();
-    struct ctt_input in = grey;
-    char path[300];
-
-    snprintf(path, sizeof(path), "mnist:%s", clip_path("digits"));
-    in.w = in.h = 128;
-    refuse(path, "train", &in, &cfg, CTT_EINVAL,
-           "makes frames of 64x64x1, the model wants 128x128x1");
-    in = grey;
-    in.c = 3;
-    refuse(path, "train", &in, &cfg, CTT_EINVAL, "the model wants 64x64x3");
-    in = grey;
-    refuse(path, "other", &in, &cfg, CTT_EINVAL, "no split 'other'");
-    refuse("mnist:/none", "train", &in, &cfg, CTT_EIO, "/none: no such file");
-    cfg.classes = "some";
-    refuse(path, "train", &in, &cfg, CTT_EINVAL, "has no classes");
-    cfg = predict_cfg();
-    cfg.task = CTT_RECOGNISE;
-    refuse(path, "train", &in, &cfg, CTT_EINVAL, "it is for --task=predict");
-}
-
 /* ---- memory ---- */
-
-static int use(const char *path, const struct ctt_input *in)
-{
-    struct ctt_train_cfg cfg = predict_cfg();
-    const struct ctt_augment a = { .key = 3 };
-    struct ctt_data *d = NULL;
-    struct ctt_loader *l = NULL;
-    struct ctt_order *p = NULL;
-    struct ctt_buckets b;
-    struct ctt_batch batch;
-    double wait = 0;
-    int rc;
-
-    cfg.cache = 0;
-    CTT_TRY(ctt_data_open(path, "train", in, NULL, 0, &cfg, NULL, &d));
-    CTT_TRY(ctt_buckets_find(d, BATCH, "auto", &b));
-    CTT_TRY(ctt_order_new(d, BATCH, &p));
-    ctt_order_make(d, &b, 1, 1, p);
-    CTT_TRY(ctt_loader_open(d, BATCH, d->longest, &l));
-    ctt_loader_start(l, p, &a, 0);
-    while ((rc = ctt_loader_next(l, &batch, &wait)) > 0)
-        ctt_loader_done(l);
-out:
-    ctt_loader_close(&l);
-    ctt_order_free(&p);
-    ctt_data_close(&d);
-    return rc;
-}
 
 static void allocations_fail(void)
 {
-    char path[2][300];
-
-    snprintf(path[0], sizeof(path[0]), "%s", clip_path("a.h5"));
-    snprintf(path[1], sizeof(path[1]), "mnist:%s", clip_path("digits"));
-    for (int i = 0; i < 2; i++) {
-        long live = ctt_live_blocks(), k = 1;
-        int rc = -1;
-
-        for (; rc < 0 && k < 1000; k++) {
-            ctt_fail_alloc(k);
-            rc = use(path[i], i ? &grey : &small);
-            ctt_fail_alloc(0);
-            CU_ASSERT(rc <= 0);
-            CU_ASSERT_EQUAL(ctt_live_blocks(), live);
-        }
-        CU_ASSERT(rc == 0 && k > 20);
-    }
+    check_allocations(clip_path("a.h5"), &small);
 }
 
 static int start(void)
 {
-    make_digits();
     return make_pack(clip_path("a.h5"));
 }
 
@@ -495,9 +233,6 @@ int main(void)
         { "clips are cut", clips_are_cut },
         { "clips too short", clips_too_short },
         { "any videos", any_videos },
-        { "digits on the fly", digits_on_the_fly },
-        { "digits by purpose", digits_by_purpose },
-        { "digits refused", digits_refused },
         { "allocations fail", allocations_fail },
         CU_TEST_INFO_NULL
     };

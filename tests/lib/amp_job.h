@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * amp_job.h: short training runs of both tasks in mixed precision, and what
+ * their checkpoints hold. */
+#ifndef CTT_TEST_AMP_JOB_H
+#define CTT_TEST_AMP_JOB_H
+
+#include "libtrain/state.h"
+#include "tests/lib/dots.h"
+#include "tests/lib/toy_run.h"
+
+/* What both tasks share: a net, its clips, settings for 18 steps or so. */
+struct job {
+    int                  task;
+    const char          *net;
+    struct ctt_train_cfg cfg;
+    struct ctt_data     *data, *val;
+};
+
+static inline struct job job_of(int task, int level, int type)
+{
+    struct job j = { .task = task, .net = clip_net_end };
+
+    if (task == CTT_PREDICT) {
+        dots_open();
+        j.net = dot_net;
+        j.data = dots;
+        j.val = dots_val;
+        j.cfg = dots_cfg();
+    } else {
+        j.cfg = clip_cfg();
+        j.cfg.buckets = "2";
+        clips_open(&j.cfg, &toy, &toy_val);
+        j.data = toy;
+        j.val = toy_val;
+    }
+    j.cfg.device = "cpu";
+    j.cfg.epochs = 3;
+    j.cfg.amp = level;
+    j.cfg.amp_type = type;
+    return j;
+}
+
+static inline struct ctt_model *model_of(const struct job *j, int seed)
+{
+    struct ctt_model *m = NULL;
+
+    if (j->task == CTT_PREDICT)
+        return dots_model(j->net, seed);
+    CHECK_OK(clip_model(j->net, seed, &m));
+    return m;
+}
+
+static inline const double *reals_of(const struct ctt_model *m)
+{
+    const struct ctt_array *a = ctt_state_find(m->train, "sums");
+
+    CU_ASSERT_FATAL(a != NULL && a->count == 13);
+    return a->data;
+}
+
+static inline const int64_t *words_of(const struct ctt_model *m)
+{
+    const struct ctt_array *a = ctt_state_find(m->train, "place");
+
+    CU_ASSERT_FATAL(a != NULL && a->count == 14);
+    return a->data;
+}
+
+/* Removes the folder too. */
+static inline int jobs_clean(void)
+{
+    ctt_data_close(&toy);
+    ctt_data_close(&toy_val);
+    return dots_clean();
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_bucket.c: buckets of clips of like length, and the order in which
+ * clips are read. */
+#include "libtrain/data/data.h"
+#include "net/random.h"
+#include "tests/lib/check.h"
+
+/* ---- buckets ---- */
+
+/* A set of lengths without frames. */
+static void fake(struct ctt_data *d, int clips, int (*length)(int i))
+{
+    memset(d, 0, sizeof(*d));
+    d->clips = clips;
+    d->clip = ctt_calloc((size_t)clips, sizeof(*d->clip));
+    CU_ASSERT_FATAL(d->clip != NULL);
+    for (int i = 0; i < clips; i++) {
+        d->clip[i].item = i;
+        d->clip[i].length = length(i);
+        if (d->clip[i].length > d->longest)
+            d->longest = d->clip[i].length;
+    }
+}
+
+static int mixed(int i)
+{
+    return 20 + (int)(ctt_random(9, (uint64_t)i) % 41);
+}
+
+static int two_kinds(int i)
+{
+    return i % 2 ? 30 : 10;
+}
+
+static int all_alike(int i)
+{
+    (void)i;
+    return 25;
+}
+
+static double padding(const struct ctt_data *d, const struct ctt_buckets *b)
+{
+    int64_t frames = 0, padded = 0;
+
+    for (int i = 0; i < d->clips; i++) {
+        int k = 0;
+        while (b->bound[k] < d->clip[i].length)
+            k++;
+        CU_ASSERT_FATAL(k < b->count);
+        frames += d->clip[i].length;
+        padded += b->bound[k];
+    }
+    return 1 - (double)frames / (double)padded;
+}
+
+static void buckets_save_padding(void)
+{
+    struct ctt_buckets b, more;
+    struct ctt_data d;
+
+    fake(&d, 500, mixed);
+    CHECK_OK(ctt_buckets_find(&d, 8, "auto", &b));
+    CU_ASSERT(b.count > 1 && b.after < 0.5 * b.before);
+    CU_ASSERT_DOUBLE_EQUAL(b.after, padding(&d, &b), 1e-12);
+    for (int k = 1; k < b.count; k++)
+        CU_ASSERT(b.bound[k] > b.bound[k - 1]);
+    CU_ASSERT_EQUAL(b.bound[b.count - 1], d.longest);
+    CHECK_OK(ctt_buckets_find(&d, 8, "1", &b));
+    CU_ASSERT(b.count == 1 && b.after == b.before);
+    for (int n = 2; n <= 8; n++) {
+        char text[16];
+        snprintf(text, sizeof(text), "%d", n);
+        CHECK_OK(ctt_buckets_find(&d, 8, text, &more));
+        CU_ASSERT_EQUAL(more.count, n);
+        CU_ASSERT(more.after < b.after);
+        b = more;
+    }
+    ctt_free(d.clip);
+    fake(&d, 64, two_kinds);
+    CHECK_OK(ctt_buckets_find(&d, 8, "auto", &b));
+    CU_ASSERT(b.count == 2 && b.bound[0] == 10 && b.after == 0);
+    CHECK_OK(ctt_buckets_find(&d, 64, "auto", &b));    /* less than a batch */
+    CU_ASSERT_EQUAL(b.count, 1);
+    ctt_free(d.clip);
+    fake(&d, 64, all_alike);
+    CHECK_OK(ctt_buckets_find(&d, 8, "5", &b));
+    CU_ASSERT_EQUAL(b.count, 1);
+    CU_ASSERT_EQUAL(ctt_buckets_find(&d, 8, "0", &b), CTT_EINVAL);
+    CU_ASSERT_EQUAL(ctt_buckets_find(&d, 8, "many", &b), CTT_EINVAL);
+    ctt_free(d.clip);
+}
+
+/* ---- the order ---- */
+
+static void every_clip_once(const struct ctt_data *d, int n, int shuffle,
+                            const struct ctt_order *p)
+{
+    int *seen = ctt_calloc((size_t)d->clips, sizeof(int)), twice = 0, holes = 0;
+
+    CU_ASSERT_FATAL(seen != NULL);
+    for (int i = 0; i < p->batches * n; i++) {
+        int c = p->clip[i];
+        if (c < 0) {
+            holes++;
+            continue;
+        }
+        twice += seen[c]++ > 0;
+        CU_ASSERT(d->clip[c].length <= p->steps[i / n]);
+    }
+    for (int i = 0; i < d->clips; i++)
+        CU_ASSERT(seen[i] >= 1);
+    CU_ASSERT_EQUAL(shuffle ? holes : twice, 0);
+    CU_ASSERT_EQUAL(twice + holes, p->batches * n - d->clips);
+    ctt_free(seen);
+}
+
+static void orders_hold_every_clip(void)
+{
+    static const int clips[] = { 1, 3, 7, 8, 9, 100, 333 };
+
+    for (size_t i = 0; i < CTT_LEN(clips); i++)
+        for (int n = 1; n <= 8; n += 7)
+            for (int shuffle = 0; shuffle < 2; shuffle++) {
+                struct ctt_order *p = NULL;
+                struct ctt_buckets b;
+                struct ctt_data d;
+
+                fake(&d, clips[i], mixed);
+                CHECK_OK(ctt_buckets_find(&d, n, "4", &b));
+                CHECK_OK(ctt_order_new(&d, n, &p));
+                ctt_order_make(&d, &b, shuffle, 42, p);
+                every_clip_once(&d, n, shuffle, p);
+                ctt_order_free(&p);
+                ctt_free(d.clip);
+            }
+}
+
+static void orders_differ_by_key_only(void)
+{
+    struct ctt_order *p = NULL, *q = NULL;
+    struct ctt_buckets b;
+    struct ctt_data d;
+    size_t bytes;
+
+    fake(&d, 200, mixed);
+    CHECK_OK(ctt_buckets_find(&d, 8, "auto", &b));
+    CHECK_OK(ctt_order_new(&d, 8, &p));
+    CHECK_OK(ctt_order_new(&d, 8, &q));
+    bytes = (size_t)p->batches * 8 * sizeof(int);
+    ctt_order_make(&d, &b, 1, 1, p);
+    ctt_order_make(&d, &b, 1, 1, q);
+    CU_ASSERT(memcmp(p->clip, q->clip, bytes) == 0);
+    ctt_order_make(&d, &b, 1, 2, q);
+    CU_ASSERT(memcmp(p->clip, q->clip, bytes) != 0);
+    ctt_order_free(&p);
+    ctt_order_free(&q);
+    ctt_free(d.clip);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "buckets save padding", buckets_save_padding },
+        { "orders hold every clip", orders_hold_every_clip },
+        { "orders differ by key only", orders_differ_by_key_only },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "buckets", NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}

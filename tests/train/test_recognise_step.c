@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_recognise_step.c: a step of the training to recognise: its loss and
+ * gradient, and the frames at which a clip is asked. */
+#include "libtrain/state.h"
+#include "tests/lib/toy_run.h"
+
+#include <math.h>
+
+/* ---- the gradient ---- */
+
+/* The gradient of the whole step, target and asks included, is that of its
+ * loss: moves along it lower the loss as much as they should. */
+static void gradient_is_of_the_loss(void)
+{
+    static const char *const nets[] = { clip_net_end,
+        "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
+        "conv e in=x out=6 kernel=3 stride=3 pad=0\n"
+        "convttlstm h in=e hidden=6 kernel=3 order=2 steps=2 rank=3\n"
+        "pool p in=h kind=avg\n"
+        "conv y in=p out=4\n" };
+
+    for (int k = 0; k < 2; k++) {
+        struct ctt_train_cfg cfg = short_run();
+        const struct ctt_augment none = { 0 };
+        struct ctt_sums a = { 0 }, b = { 0 }, c = { 0 };
+        struct ctt_step *s = NULL;
+        struct ctt_loader *l = NULL;
+        struct ctt_order *p = NULL;
+        struct ctt_model *m = NULL;
+        struct ctt_dev *dev = NULL;
+        struct ctt_buckets bk;
+        struct ctt_batch batch;
+        double wait = 0, norm = 0, h, slope;
+        float *dw;
+
+        cfg.label_smooth = 0.1f;
+        cfg.frame_loss = CTT_FRAME_LINEAR;
+        cfg.frame_asks = 3;
+        CHECK_OK(ctt_dev_open("ref", 2, &dev));
+        CHECK_OK(clip_model(nets[k], 3, &m));
+        CHECK_OK(ctt_buckets_find(toy, 4, "1", &bk));
+        CHECK_OK(ctt_order_new(toy, 4, &p));
+        ctt_order_make(toy, &bk, 1, 1, p);
+        CHECK_OK(ctt_step_open(m->g, m->w, &cfg, dev, 4, toy->longest, &s));
+        CHECK_OK(ctt_loader_open(toy, 4, toy->longest, &l));
+        ctt_loader_start(l, p, &none, 0);
+        CU_ASSERT_EQUAL_FATAL(ctt_loader_next(l, &batch, &wait), 1);
+        CHECK_OK(ctt_step_run(s, toy, &batch, 1, 2, &a));
+        dw = ctt_calloc((size_t)m->g->weights, sizeof(*dw));
+        CU_ASSERT_FATAL(dw != NULL);
+        memcpy(dw, s->x->dw, (size_t)m->g->weights * sizeof(*dw));
+        for (int64_t i = 0; i < m->g->weights; i++)
+            norm += (double)dw[i] * dw[i];
+        h = 1e-2 / sqrt(norm);
+        for (int64_t i = 0; i < m->g->weights; i++)
+            m->w[i] += (float)(h * dw[i]);
+        CHECK_OK(ctt_step_run(s, toy, &batch, 1, 2, &b));
+        for (int64_t i = 0; i < m->g->weights; i++)
+            m->w[i] -= (float)(2 * h * dw[i]);
+        CHECK_OK(ctt_step_run(s, toy, &batch, 1, 2, &c));
+        slope = (b.loss / b.weight - c.loss / c.weight) / (2 * h);
+        CU_ASSERT(a.weight == b.weight && a.clips == 4);
+        CU_ASSERT_DOUBLE_EQUAL(slope / norm, 1, 0.02);
+        ctt_free(dw);
+        ctt_loader_close(&l);
+        ctt_step_close(&s);
+        ctt_order_free(&p);
+        ctt_model_free(&m);
+        ctt_dev_close(&dev);
+    }
+}
+
+/* ---- when clips are asked ---- */
+
+static void asks_are_where_they_should_be(void)
+{
+    struct ctt_train_cfg cfg = { .observe = "0.25,0.5", .observe_weight = 2,
+                                 .full_weight = 3, .frame_asks = 4 };
+    struct ctt_want w[16];
+    struct ctt_asks a;
+
+    CHECK_OK(ctt_asks_parse(&cfg, &a));
+    CU_ASSERT_EQUAL_FATAL(a.total, 3);
+    ctt_asks_make(&a, &cfg, 41, 0, w);
+    CU_ASSERT(w[0].step == 9 && w[1].step == 19 && w[2].step == 40);
+    CU_ASSERT(w[0].weight == 2 && w[1].weight == 2 && w[2].weight == 3);
+    cfg.observe = "1";
+    cfg.frame_loss = CTT_FRAME_LINEAR;
+    CHECK_OK(ctt_asks_parse(&cfg, &a));
+    CU_ASSERT_EQUAL_FATAL(a.total, 5);
+    ctt_asks_make(&a, &cfg, 40, 0, w);
+    for (int k = 0; k < 4; k++)
+        CU_ASSERT(w[k].step == 10 * (k + 1) - 1 &&
+                  fabsf(w[k].weight - 0.25f * (float)(k + 1)) < 1e-6f);
+    cfg.frame_loss = CTT_FRAME_EXP;
+    ctt_asks_make(&a, &cfg, 40, 0, w);
+    CU_ASSERT_DOUBLE_EQUAL(w[1].weight, exp(-2.0), 1e-6);
+    cfg.frame_loss = CTT_FRAME_NONE;
+    cfg.observe = "uniform:0.1-0.5";
+    CHECK_OK(ctt_asks_parse(&cfg, &a));
+    CU_ASSERT_EQUAL_FATAL(a.total, 2);
+    for (int seen[2] = { 0, 0 }, i = 0; i < 400; i++) {
+        ctt_asks_make(&a, &cfg, 100, (uint64_t)i, w);
+        CU_ASSERT(w[0].step >= 9 && w[0].step <= 49 && w[1].step == 99);
+        seen[w[0].step > 29]++;
+        CU_ASSERT(i < 399 || (seen[0] > 150 && seen[1] > 150));
+    }
+}
+
+static void bad_asks_are_refused(void)
+{
+    static const char *const bad[] = { "uniform:", "uniform:0-1", "x", "2",
+        "uniform:0.5-0.1", "uniform:0.1-1.5", "uniform:0.1-1x" };
+    struct ctt_asks a;
+
+    for (size_t i = 0; i < CTT_LEN(bad); i++) {
+        struct ctt_train_cfg cfg = { .observe = bad[i] };
+        CU_ASSERT_EQUAL(ctt_asks_parse(&cfg, &a), CTT_EINVAL);
+        CU_ASSERT(strstr(ctt_errmsg(), "observe") != NULL);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "the gradient is of the loss", gradient_is_of_the_loss },
+        { "asks are where they should be", asks_are_where_they_should_be },
+        { "bad asks are refused", bad_asks_are_refused },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "recognise_step", NULL, toy_clean, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL
+    };
+
+    if (clips_dir() < 0)
+        return 99;
+    return ctt_check_main(suites);
+}
