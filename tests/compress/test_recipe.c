@@ -1,177 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_recipe.c: pruning, the stages in order, the report and its files. */
+ * test_recipe.c: the stages of a recipe in order, their epochs, the report and
+ * its files. */
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
 #include "compress/compress.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const char net[] =
-    "input x h=6 w=6 c=16\n"
-    "conv a in=x out=32 kernel=1,3,3 pad=0,1,1\n"
-    "norm n in=a kind=batch\nact r in=n kind=relu\n"
-    "conv b in=r out=8\n"
-    "convlstm h in=b hidden=8 kernel=3\n"
-    "clip\nwindow v in=h steps=3\npool p in=v kind=avg\n"
-    "conv y in=p out=5\n";
-
-/* ---- pruning ---- */
-
-static int64_t gone(const struct ctt_model *m, const struct ctt_node *n)
-{
-    int64_t sum = 0;
-
-    for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++) {
-        int64_t at = n->at[0] + k;
-        sum += !m->keep[at];
-        CU_ASSERT(m->keep[at] || m->w[at] == 0);
-    }
-    return sum;
-}
-
-static int is_conv(const struct ctt_node *n)
-{
-    return n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV;
-}
-
-/* Sums over the prunable weights; all other numbers must be kept. */
-static void count(const struct ctt_model *m, int64_t *all, int64_t *pruned)
-{
-    int64_t zeros = 0;
-
-    *all = *pruned = 0;
-    for (int i = 0; i < m->g->count; i++)
-        if (is_conv(&m->g->node[i])) {
-            *all += ctt_volume(&m->g->node[i].w[0]);
-            *pruned += gone(m, &m->g->node[i]);
-        }
-    for (int64_t k = 0; k < m->g->weights; k++)
-        zeros += !m->keep[k];
-    CU_ASSERT_EQUAL(zeros, *pruned);
-}
-
-static void test_global(void)
-{
-    static const double share[] = { 0, 0.1, 0.5, 0.777, 0.95, 0.9999 };
-
-    for (int score = CTT_SCORE_LAMP; score <= CTT_SCORE_MAGNITUDE; score++) {
-        struct ctt_model *m = small_model(net, 1);
-        struct ctt_prune o = { .score = score };
-        uint8_t *before = ctt_calloc((size_t)m->g->weights, 1);
-
-        memset(before, 1, (size_t)m->g->weights);
-        for (size_t i = 0; i < CTT_LEN(share); i++) {
-            int64_t all, pruned, want;
-
-            CHECK_OK(ctt_prune(m, &o, share[i]));
-            count(m, &all, &pruned);
-            want = llround(share[i] * (double)all);
-            CU_ASSERT_EQUAL(pruned, want < all - 5 ? want : all - 5);
-            CU_ASSERT_DOUBLE_EQUAL(ctt_pruned(m, NULL),
-                                   (double)pruned / (double)all, 1e-12);
-            for (int64_t k = 0; k < m->g->weights; k++)
-                CU_ASSERT_FATAL(before[k] || !m->keep[k]);
-            memcpy(before, m->keep, (size_t)m->g->weights);
-        }
-        /* A smaller share brings nothing back. */
-        CHECK_OK(ctt_prune(m, &o, 0.3));
-        CU_ASSERT_EQUAL(memcmp(before, m->keep, (size_t)m->g->weights), 0);
-        ctt_free(before);
-        ctt_model_free(&m);
-    }
-}
-
-/* In each weight by itself the smallest go, and the floor stays. */
-static void test_layer(void)
-{
-    struct ctt_model *m = small_model(net, 2), *old = NULL;
-    struct ctt_prune o = { .scope = CTT_PRUNE_LAYER, .except = "h.z*" };
-
-    CHECK_OK(ctt_model_copy(m, &old));
-    CHECK_OK(ctt_prune(m, &o, 0.75));
-    for (int i = 0; i < m->g->count; i++) {
-        const struct ctt_node *n = &m->g->node[i];
-        int64_t all = ctt_volume(&n->w[0]);
-        double largest = 0, smallest = HUGE_VAL;
-
-        if (!is_conv(n))
-            continue;
-        CU_ASSERT_EQUAL(gone(m, n), n->name[0] == 'h' ? 0
-                        : llround(0.75 * (double)all));
-        for (int64_t k = n->at[0]; k < n->at[0] + all; k++) {
-            double x = fabs((double)old->w[k]);
-            largest = !m->keep[k] && x > largest ? x : largest;
-            smallest = m->keep[k] && x < smallest ? x : smallest;
-            CU_ASSERT(!m->keep[k] || m->w[k] == old->w[k]);
-        }
-        CU_ASSERT(largest <= smallest);
-    }
-    o.floor = 0.5f;
-    CHECK_OK(ctt_prune(m, &o, 0.9));
-    CU_ASSERT_DOUBLE_EQUAL(ctt_pruned(m, &o), 0.75, 1e-3);
-    o.least = 41;    /* y has 40 numbers */
-    CHECK_OK(ctt_prune(m, &o, 0.99));
-    CU_ASSERT_EQUAL(gone(m, &m->g->node[ctt_graph_find(m->g, "y")]), 30);
-    ctt_model_free(&m);
-    ctt_model_free(&old);
-}
-
-/* One weight has far smaller numbers than the others: it must not die. */
-static void test_balance(void)
-{
-    for (int score = CTT_SCORE_LAMP; score <= CTT_SCORE_MAGNITUDE; score++) {
-        struct ctt_model *m = small_model(net, 3);
-        const struct ctt_node *b = &m->g->node[ctt_graph_find(m->g, "b")];
-        struct ctt_prune o = { .score = score };
-
-        for (int64_t k = 0; k < ctt_volume(&b->w[0]); k++)
-            m->w[b->at[0] + k] *= 1e-4f;
-        CHECK_OK(ctt_prune(m, &o, 0.8));
-        CU_ASSERT(gone(m, b) < 0.95 * (double)ctt_volume(&b->w[0]));
-        ctt_model_free(&m);
-    }
-}
-
-/* Equal numbers: the count is still exact, and the earlier ones go. */
-static void test_ties(void)
-{
-    static const char text[] = "input x h=1 w=1 c=10\nconv y in=x out=10\n";
-
-    for (int i = 0; i < 4; i++) {
-        struct ctt_model *m = small_model(text, 4);
-        const struct ctt_node *n = &m->g->node[1];
-        struct ctt_prune o = { .scope = i % 2, .score = i / 2 };
-
-        for (int k = 0; k < 100; k++)
-            m->w[n->at[0] + k] = k % 3 ? 0.5f : -0.5f;
-        CHECK_OK(ctt_prune(m, &o, 0.37));
-        for (int k = 0; k < 100; k++)
-            CU_ASSERT_EQUAL(m->keep[n->at[0] + k], k >= 37);
-        memset(m->w, 0, (size_t)m->g->weights * sizeof(*m->w));
-        CHECK_OK(ctt_prune(m, &o, 0.5));
-        CU_ASSERT_EQUAL(gone(m, n), 50);
-        ctt_model_free(&m);
-    }
-}
-
-static void test_cubic(void)
-{
-    double last = 0.2;
-
-    for (int k = 1; k <= 5; k++) {
-        double s = ctt_prune_cubic(0.2, 0.9, k, 5);
-        CU_ASSERT(s > last);
-        last = s;
-    }
-    CU_ASSERT_EQUAL(last, 0.9);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_prune_cubic(0, 0.8, 1, 2), 0.7, 1e-12);
-}
 
 static void test_epochs(void)
 {
@@ -191,43 +30,6 @@ static void test_epochs(void)
             CU_ASSERT(ctt_recipe_epochs(&o, stages - 1) >= o.epochs / 3);
     }
 }
-
-/* ---- rounding ---- */
-
-static void test_round(void)
-{
-    static const struct { float x; int bits; float y; } cases[] = {
-        { 1.0f, 1, 1.0f }, { 1.75f, 1, 2.0f }, { 1.5f, 1, 2.0f },
-        { 2.5f, 2, 2.0f }, { 3.5f, 2, 4.0f }, { -2.75f, 3, -3.0f },
-        { 0.1f, 24, 0.1f }, { 0.0f, 4, 0.0f },
-        { 1.00390625f, 8, 1.0f }, { 1.01171875f, 8, 1.015625f },
-    };
-    static const char text[] = "input x h=1 w=1 c=10\nconv y in=x out=1\n";
-    struct ctt_model *m = small_model(text, 1), *old = NULL;
-    const struct ctt_node *n = &m->g->node[1];
-
-    for (size_t i = 0; i < CTT_LEN(cases); i++) {
-        m->w[n->at[0]] = cases[i].x;
-        ctt_round(m, cases[i].bits);
-        CU_ASSERT_EQUAL(m->w[n->at[0]], cases[i].y);
-    }
-    m->w[n->at[0]] = FLT_MAX;
-    ctt_round(m, 3);
-    CU_ASSERT_EQUAL(m->w[n->at[0]], FLT_MAX);
-    ctt_model_free(&m);
-    m = small_model(net, 1);
-    n = &m->g->node[1];
-    CHECK_OK(ctt_model_copy(m, &old));
-    ctt_round(m, 8);
-    for (int64_t k = 0; k < m->g->weights; k++)
-        CU_ASSERT(fabs((double)m->w[k] - old->w[k]) <=
-                  fabs((double)old->w[k]) / 256);
-    CU_ASSERT_EQUAL(m->w[n->at[1]], old->w[n->at[1]]);    /* a bias */
-    ctt_model_free(&m);
-    ctt_model_free(&old);
-}
-
-/* ---- recipes ---- */
 
 static char folder[] = "/tmp/test_recipe.XXXXXX";
 
@@ -324,7 +126,7 @@ static void check_rows(const struct ctt_report *r, const struct ctt_model *m)
         done += r->weight[k].cores > 1;
         CU_ASSERT(r->weight[k].encoding[0] != '\0');
     }
-    count(m, &all, &pruned);
+    small_count(m, &all, &pruned);
     CU_ASSERT_EQUAL(kept, all - pruned);
     CU_ASSERT(size > 0 && size < last->bytes);
     CU_ASSERT(done > 1);
@@ -365,7 +167,7 @@ static void test_recipe(void)
     struct ctt_recipe_calls calls = { &t, retrain, accuracy, timed };
     struct ctt_recipe o = { .lowrank = { .rank = 4 }, .share = 0.6f,
                             .rounds = 3, .epochs = 10, .bits = 8 };
-    struct ctt_model *m = small_model(net, 5), *back = NULL;
+    struct ctt_model *m = small_model(small_net, 5), *back = NULL;
     struct ctt_report *r = NULL;
     const char *path = in_folder("m.h5");
     char file[256];
@@ -405,7 +207,7 @@ static void test_alone(void)
     };
 
     for (size_t i = 0; i < CTT_LEN(o); i++) {
-        struct ctt_model *m = small_model(net, 6);
+        struct ctt_model *m = small_model(small_net, 6);
         struct ctt_report *r = NULL;
         char s[1024];
 
@@ -439,7 +241,7 @@ static void test_errors(void)
     struct ctt_recipe_calls none = { NULL };
 
     for (size_t i = 0; i < CTT_LEN(bad); i++) {
-        struct ctt_model *m = small_model(net, 7);
+        struct ctt_model *m = small_model(small_net, 7);
         struct ctt_report *r = NULL;
         int rc = ctt_recipe_run(&bad[i].o, &none, in_folder(bad[i].path), &m,
                                 &r);
@@ -466,7 +268,7 @@ static void test_alloc(void)
 
     snprintf(file, sizeof(file), "%s", in_folder("k.h5"));
     for (long k = 1; rc < 0; k += 1 + k / 12) {
-        struct ctt_model *m = small_model(net, 8);
+        struct ctt_model *m = small_model(small_net, 8);
         struct ctt_report *r = NULL;
 
         ctt_fail_alloc(k);
@@ -501,13 +303,7 @@ static int remove_folder(void)
 int main(void)
 {
     static CU_TestInfo tests[] = {
-        { "global", test_global },
-        { "layer", test_layer },
-        { "balance", test_balance },
-        { "ties", test_ties },
-        { "cubic", test_cubic },
         { "epochs", test_epochs },
-        { "round", test_round },
         { "recipe", test_recipe },
         { "alone", test_alone },
         { "errors", test_errors },

@@ -2,6 +2,7 @@
  * clip.c: small videos, written by the tests that read them. */
 #define _XOPEN_SOURCE 700    /* nftw */
 #include "tests/lib/clip.h"
+#include "tests/lib/check.h"
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -272,6 +273,22 @@ static int drop(const char *path, const struct stat *st, int flag,
     (void)flag;
     (void)ftw;
     return remove(path);
+}
+
+struct ctt_input clip_input(int w, int h, float fps)
+{
+    return (struct ctt_input){ .d = 1, .h = h, .w = w, .c = 3, .fps = fps,
+        .std = { 1, 1, 1 }, .scale = 1, .fit = CTT_FIT_CROP,
+        .colour = CTT_RGB };
+}
+
+const char *clip_steady(const char *name, int frames, double fps)
+{
+    const char *path = clip_path("%s", name);
+
+    CHECK_OK(clip_write(&(struct clip){ .w = 32, .h = 24, .frames = frames,
+                        .codec = "ffv1", .fps = fps }, path));
+    return path;
 }
 
 void clip_clean(void)

@@ -3,7 +3,7 @@
 #ifndef CTT_CLIP_H
 #define CTT_CLIP_H
 
-#include "net/ctt.h"
+#include "net/graph.h"
 
 struct clip {
     int           w, h, frames;
@@ -35,6 +35,13 @@ const char *clip_path(const char *fmt, ...)
 void clip_folder(const char *name);
 void clip_file(const char *name, const void *data, size_t n);
 void clip_text(const char *name, const char *text);
+
+/* Writes a lossless clip of 32 x 24 greys that say their frame; its path. */
+const char *clip_steady(const char *name, int frames, double fps);
+
+/* w x h frames in RGB from the middle of each picture, fps of them a second
+ * (0: as they are); floats are 0 to 1. */
+struct ctt_input clip_input(int w, int h, float fps);
 
 /* Reads a whole file; the caller frees it with ctt_free. */
 uint8_t *clip_bytes(const char *path, size_t *n);

@@ -8,6 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
+const char small_net[] =
+    "input x h=6 w=6 c=16\n"
+    "conv a in=x out=32 kernel=1,3,3 pad=0,1,1\n"
+    "norm n in=a kind=batch\nact r in=n kind=relu\n"
+    "conv b in=r out=8\n"
+    "convlstm h in=b hidden=8 kernel=3\n"
+    "clip\nwindow v in=h steps=3\npool p in=v kind=avg\n"
+    "conv y in=p out=5\n";
+
 static void fill(struct ctt_model *m, const struct ctt_node *n, int k,
                  uint64_t key)
 {
@@ -34,6 +43,11 @@ struct ctt_model *small_model(const char *text, uint64_t key)
     return m;
 }
 
+int small_is_conv(const struct ctt_node *n)
+{
+    return n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV;
+}
+
 static double digit(int axis, int64_t i, int r)
 {
     return sin(1.7 * (double)(i + 1) * (axis + 1) + 2.3 * r * (axis + 2));
@@ -45,7 +59,7 @@ void small_rank(struct ctt_model *m, int rank)
         const struct ctt_node *n = &m->g->node[i];
         const struct ctt_tensor *t = &n->w[0];
 
-        if (n->op != CTT_OP_CONV && n->op != CTT_OP_DECONV)
+        if (!small_is_conv(n))
             continue;
         for (int64_t k = 0; k < ctt_volume(t); k++) {
             int64_t x = k / t->c / t->w;
@@ -102,4 +116,31 @@ void small_compare(const struct ctt_model *a, const struct ctt_model *b,
     CHECK_CLOSE(yb, ya, na, tol);
     ctt_free(ya);
     ctt_free(yb);
+}
+
+int64_t small_pruned(const struct ctt_model *m, const struct ctt_node *n)
+{
+    int64_t sum = 0;
+
+    for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++) {
+        int64_t at = n->at[0] + k;
+        sum += !m->keep[at];
+        CU_ASSERT(m->keep[at] || m->w[at] == 0);
+    }
+    return sum;
+}
+
+void small_count(const struct ctt_model *m, int64_t *all, int64_t *pruned)
+{
+    int64_t zeros = 0;
+
+    *all = *pruned = 0;
+    for (int i = 0; i < m->g->count; i++)
+        if (small_is_conv(&m->g->node[i])) {
+            *all += ctt_volume(&m->g->node[i].w[0]);
+            *pruned += small_pruned(m, &m->g->node[i]);
+        }
+    for (int64_t k = 0; k < m->g->weights; k++)
+        zeros += !m->keep[k];
+    CU_ASSERT_EQUAL(zeros, *pruned);
 }

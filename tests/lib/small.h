@@ -5,6 +5,10 @@
 
 #include "net/file.h"
 
+/* A model with each kind of node whose weights can be pruned: convs before and
+ * after a convlstm. */
+extern const char small_net[];
+
 /* Weights that a trained model could have, from key. */
 struct ctt_model *small_model(const char *text, uint64_t key);
 
@@ -15,5 +19,14 @@ void small_rank(struct ctt_model *m, int rank);
  * same. */
 void small_compare(const struct ctt_model *a, const struct ctt_model *b,
                    int steps, double tol);
+
+/* Whether its first weight is one that compression changes. */
+int small_is_conv(const struct ctt_node *n);
+
+/* How many numbers of its first weight are pruned; those must be 0. */
+int64_t small_pruned(const struct ctt_model *m, const struct ctt_node *n);
+
+/* Sums over the prunable weights; all other numbers must be kept. */
+void small_count(const struct ctt_model *m, int64_t *all, int64_t *pruned);
 
 #endif

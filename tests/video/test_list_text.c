@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_list_text.c: lists of clips as text: their columns, class numbers and
+ * names, subsets of the classes, and what is wrong with them. */
+#include "tests/lib/check.h"
+#include "tests/lib/clip.h"
+#include "tests/lib/list.h"
+
+#include <string.h>
+
+/* Who does not ask for labels may have classes without a clip. */
+static void test_no_labels(void)
+{
+    struct ctt_list *l = NULL;
+
+    clip_text("gap.txt", "x.mp4 0\ny.mp4 2\n");
+    list_refuse(clip_path("gap.txt"), "train", NULL, 0, NULL,
+                "no clip of class '1'");
+    CHECK_OK(ctt_list_open(clip_path("gap.txt"), "train", NULL,
+                           CTT_LABELS_ANY, NULL, &l));
+    CU_ASSERT_EQUAL(l->count, 2);
+    ctt_list_free(&l);
+}
+
+static void test_text(void)
+{
+    static const struct { const char *text, *is; } row[] = {
+        { "a/x.mp4 0\na/y.mp4 1\n", "0|1\na/x.mp4:0\na/y.mp4:1" },
+        { "a/x 1.mp4 1\r\n\r\n# note\nb/y.mp4\t0", "b|a\na/x 1.mp4:1\n"
+          "b/y.mp4:0" },
+        { "a/x.mp4,1\nb/y 2.mp4,0\n", "b|a\na/x.mp4:1\nb/y 2.mp4:0" },
+        { "\xef\xbb\xbf" "a/x,y.mp4 , run\na/y.mp4,jump far\n",
+          "jump far|run\na/x,y.mp4:1\na/y.mp4:0" },
+        { "a/x.mp4;Drumming Fingers\na/y.mp4;No, gesture\n",
+          "Drumming Fingers|No, gesture\na/x.mp4:0\na/y.mp4:1" },
+        { "a/x,1.mp4 0\na/x,2.mp4 0\n", "a\na/x,1.mp4:0\na/x,2.mp4:0" },
+        { "a/x.mp4\nb/y.mp4\n", "\na/x.mp4:-1\nb/y.mp4:-1" },
+        { "t/my clip.mp4\nt/my clip.mp4\n", "\nt/my clip.mp4:-1\n"
+          "t/my clip.mp4:-1" },
+        { "t/pics 4 0\nt/more 5 0", "t\nt/pics#0+4:0\nt/more#0+5:0" },
+        { "t/pics,2,4,0\nt/more,0,5,0", "t\nt/pics#2+4:0\nt/more#0+5:0" },
+        { "/abs/x.mp4 0\n", "abs\nabs/x.mp4:0" },
+    };
+
+    clip_folder("t");
+    clip_folder("t/pics");
+    clip_text("t/my clip.mp4", "");    /* lists do not open clips */
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        const char *path = clip_path("list%zu.%s", r, r % 2 ? "csv" : "txt");
+        clip_text(strrchr(path, '/') + 1, row[r].text);
+        list_expect(path, "train", NULL, 0, NULL, row[r].is);
+    }
+}
+
+static void test_text_errors(void)
+{
+    static const struct { const char *text, *says; } row[] = {
+        { "", "no clips in it" }, { "# nothing\n\n", "no clips in it" },
+        { "x.mp4 0\ny.mp4 2\n", "no clip of class '1'" },
+        { "x.mp4 999999\n", ":1: no class has number 999999" },
+        { "x.mp4,\ny.mp4,\n", ":1: no label" },
+        { "a.mp4,0\n,1\n", ":2: no path" },
+        { "f/pics 4 0\nf/pics x 0", ":2: not a folder, number of frames" },
+    };
+
+    clip_folder("f");
+    clip_folder("f/pics");
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        clip_text("bad.txt", row[r].text);
+        list_refuse(clip_path("bad.txt"), "train", NULL, 0, NULL, row[r].says);
+    }
+}
+
+/* Numbers mean the model's classes where names do not say otherwise. */
+static void test_known(void)
+{
+    static char *numbers[] = { "0", "1", "2" }, *names[] = { "hit", "a" };
+
+    clip_text("k1.txt", "a/x.mp4 2\nb/y.mp4 0\na/z.mp4 0\n");
+    list_expect(clip_path("k1.txt"), "val", numbers, 3, NULL,
+                "0|1|2\na/x.mp4:2\nb/y.mp4:0\na/z.mp4:0");
+    list_refuse(clip_path("k1.txt"), "val", names, 2, NULL,
+                "none of the model's");
+    clip_text("k2.txt", "a/x.mp4 0\nhit/y.mp4 1\n");    /* by folder */
+    list_expect(clip_path("k2.txt"), "val", names, 2, NULL,
+                "hit|a\na/x.mp4:1\nhit/y.mp4:0");
+    clip_text("k3.txt", "x.mp4 0\ny.mp4 1\nx/z.mp4 0\n");    /* no folders */
+    list_expect(clip_path("k3.txt"), "val", names, 2, NULL, list_text(
+        &(struct ctt_list){ .label = names, .labels = 2, .count = 3,
+        .item = (struct ctt_item[]){ { (char *)clip_path("x.mp4"), 0, 0 },
+        { (char *)clip_path("y.mp4"), 0, 1 }, { "x/z.mp4", 0, 0 } } }));
+    clip_text("k4.txt", "x.mp4 hit\ny.mp4 b\n");
+    list_refuse(clip_path("k4.txt"), "val", names, 2, NULL,
+                "class 'b' is none of the model's 2");
+}
+
+/* UCF101: labels from 1 on, and their names beside the list. */
+static void test_index(void)
+{
+    clip_folder("u");
+    clip_text("u/classInd.txt", "1 Apply Makeup\r\n2 Archery\r\n");
+    clip_text("u/trainlist01.txt", "A/v1.avi 1\r\nB/v2.avi 2\r\n");
+    clip_text("u/bad.txt", "A/v1.avi 0\n");
+    list_expect(clip_path("u/trainlist01.txt"), "train", NULL, 0, NULL,
+                "Apply Makeup|Archery\nA/v1.avi:0\nB/v2.avi:1");
+    list_refuse(clip_path("u/bad.txt"), "train", NULL, 0, NULL,
+                ":1: no class has number 0");
+    clip_text("u/classInd.txt", "1 a\n3 b\n");
+    list_refuse(clip_path("u/trainlist01.txt"), "train", NULL, 0, NULL,
+                "classInd.txt:2: number 3 is out of order");
+}
+
+static void test_subset(void)
+{
+    static char *model[] = { "c", "a" };
+    const char *list = clip_path("sub.txt"), *subset = clip_path("subset");
+
+    clip_text("sub.txt", "1.mp4 a\n2.mp4 b\n3.mp4 c\n4.mp4 a\n");
+    for (int i = 0; i < 2; i++) {
+        struct ctt_list *l = NULL;
+        clip_text("subset", i ? "2\n0\n" : "# two\nc\n[a]\n");
+        CHECK_OK(ctt_list_open(list, "train", i ? model : NULL, 2, subset,
+                               &l));
+        CU_ASSERT_EQUAL(l->labels, 2);
+        CU_ASSERT_STRING_EQUAL(l->label[0], "c");
+        CU_ASSERT_EQUAL_FATAL(l->count, 3);
+        CU_ASSERT_STRING_EQUAL(l->item[0].id, "1.mp4");
+        CU_ASSERT_EQUAL(l->item[0].label, 1);
+        CU_ASSERT_EQUAL(l->item[1].label, 0);
+        CU_ASSERT_EQUAL(l->item[2].label, 1);
+        CU_ASSERT_EQUAL(l->all, 4);
+        CU_ASSERT_EQUAL(l->all_labels, 3);
+        ctt_list_free(&l);
+    }
+    clip_text("subset", "a\nd\n");
+    list_refuse(list, "train", NULL, 0, subset, "subset:2: no class 'd' in ");
+    clip_text("subset", "3\n");
+    list_refuse(list, "train", NULL, 0, subset, "subset:1: no class '3'");
+    clip_text("subset", "a\n0\n");
+    list_refuse(list, "train", NULL, 0, subset,
+                "subset:2: class '0' stands there");
+    clip_text("subset", "\n");
+    list_refuse(list, "train", NULL, 0, subset, "subset: no classes in it");
+    clip_text("subset", "b\n");
+    list_refuse(list, "train", model, 2, subset,
+                "the model was not trained with class 'b'");
+    list_refuse(list, "train", NULL, 0, clip_path("none"), "No such file");
+}
+
+static void test_memory(void)
+{
+    clip_text("u/classInd.txt", "1 Apply Makeup\n2 Archery\n");
+    list_without_memory(clip_path("u/trainlist01.txt"), NULL);
+    list_without_memory(clip_path("list1.csv"), NULL);
+    list_without_memory(clip_path("list9.csv"), NULL);
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "labels not asked for", test_no_labels },
+        { "text", test_text }, { "its errors", test_text_errors },
+        { "known labels", test_known }, { "class index", test_index },
+        { "subset", test_subset }, { "memory", test_memory },
+        { NULL, NULL } };
+    static CU_SuiteInfo suites[] = {
+        { "text lists", NULL, NULL, NULL, NULL, tests },
+        { NULL, NULL, NULL, NULL, NULL, NULL } };
+    int rc = ctt_check_main(suites);
+
+    clip_clean();
+    return rc;
+}
