@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_model.c: a whole model, trained and streamed, against the sgemm rate
  * of the same run; only the model's own multiplications count. */
-#include "run/run.h"
+#include "bench/measure.h"
 #include "infer/infer.h"
 #include "libtrain/recognise/step.h"
 #include "net/file.h"
-#include "net/random.h"
+#include "run/run.h"
 
 #include <sys/resource.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct cfg {
@@ -38,14 +37,6 @@ static const struct ctt_opt opts[] = {
       "a step, not a window" },
     { .name = NULL }
 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void fill(float *x, int64_t n, uint64_t key, float scale)
 {
@@ -205,9 +196,9 @@ static int train(const struct ctt_graph *g, const float *w,
     CTT_TRY(step(x, c, &b));    /* prepares */
     for (int i = 0; i < c->repeat; i++) {
         x->r->stamp++;      /* as after an optimizer's step */
-        t = now();
+        t = bench_now();
         CTT_TRY(step(x, c, &b));
-        t = now() - t;
+        t = bench_now() - t;
         best = t < best ? t : best;
     }
     printf("training    %9.1f ms  %6.0f clips/s  %6.0f GFLOP/s  %5.1f%% of "
@@ -256,10 +247,10 @@ static int stream(struct ctt_infer *m, const struct cfg *c, int chunk,
     CTT_TRY(ctt_session_open(m, &s));
     fill(x, (int64_t)frame * chunk, 9, 1);
     for (int i = 0; i < 20 * c->repeat; i++) {
-        double t = now();
+        double t = bench_now();
         CTT_TRY(ctt_session_push_float(s, x, chunk));
         CTT_TRY(get_answer(m, s, y));
-        t = now() - t;
+        t = bench_now() - t;
         if (i > 2 && t < best)
             best = t;
     }
@@ -277,13 +268,13 @@ static int infer(const char *path, const struct ctt_graph *g,
                  const struct cfg *c, double rate)
 {
     struct ctt_infer *m = NULL;
-    double t = now(), ops[2] = { 0, 0 };    /* a frame's, an answer's */
+    double t = bench_now(), ops[2] = { 0, 0 };    /* a frame's, an answer's */
     int rc = 0;
 
     for (int i = 0; i < g->count; i++)
         ops[i >= g->clip] += 2 * (double)ctt_node_macs(g, i);
     CTT_TRY(ctt_infer_open(path, c->device, c->threads, &m));
-    printf("open        %9.1f ms\n", (now() - t) * 1e3);
+    printf("open        %9.1f ms\n", (bench_now() - t) * 1e3);
     CTT_TRY(stream(m, c, 1, ops, rate));
     CTT_TRY(stream(m, c, 8, ops, rate));
     CTT_TRY(stream(m, c, 32, ops, rate));

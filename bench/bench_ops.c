@@ -3,12 +3,12 @@
  * of the weights, forward with weights that have changed; GFLOP/s and the
  * share of the sgemm rate of the same run.
  * Usage: bench_ops [DEVICE [THREADS [WORD]]]; WORD: only lines that hold it. */
+#include "bench/measure.h"
 #include "device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const struct { int n; const char *a, *b, *op; } rows[] = {
     { 40, "c=3 h=48 w=48", NULL, "conv y in=a out=32 kernel=5 stride=2 "
@@ -58,14 +58,6 @@ static const struct { int n; const char *a, *b, *op; } rows[] = {
     { 40, "c=64 h=12 w=12", "c=64 h=12 w=12", "concat y in=a,b" },
     { 40, "c=64 h=12 w=12", NULL, "dropout y in=a rate=0.5" },
 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Small numbers, not zero. */
 static int fill(const struct ctt_tensor *shape, int64_t n,
@@ -129,16 +121,16 @@ static int time_call(struct ctt_dev *d, struct ctt_call c, enum ctt_pass pass,
                      int fresh, double *best, char *impl)
 {
     void *cache = NULL;
-    double t, end = now() + 0.25;
+    double t, end = bench_now() + 0.25;
     int rc = 0;
 
     c.cache = &cache;
     *best = 1e9;
-    for (int i = 0; i < 3 || now() < end; i++) {
+    for (int i = 0; i < 3 || bench_now() < end; i++) {
         c.stamp += (uint64_t)fresh;
-        t = now();
+        t = bench_now();
         CTT_TRY(ctt_dev_run(d, &c, pass));
-        t = now() - t;
+        t = bench_now() - t;
         *best = t < *best ? t : *best;
     }
     snprintf(impl, 80, "%s", ctt_dev_impl(d, cache, pass));

@@ -3,13 +3,13 @@
  * (models/mnist-*.net): a frame, a training step, their memory, and what each
  * idea gains.  Each row is a process of its own, so that its peak memory is
  * its own; its share is of the sgemm rate in that process. */
+#include "bench/measure.h"
+#include "bench/predict.h"
 #include "bench/rows.h"
 #include "device/dev.h"
 #include "run/run.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"
-#include "net/file.h"
-#include "net/random.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -103,79 +103,6 @@ static const struct row {
     { "gain-train-6-gates-in-the-conv", "convttlstm", TRUE, 64, 1, 0 },
 };
 
-/* ---- the model's text for a row ---- */
-
-/* A layer of Conv-TT-LSTM as its cell expands, but with a conv for each core
- * (order = steps: each sees one past state). */
-static void print_cores(FILE *f, const char *n, const char *in, int hidden,
-                        int kernel, int order, int rank)
-{
-    char same[64];
-
-    snprintf(same, sizeof(same), "kernel=1,%d,%d pad=0,%d,%d", kernel, kernel,
-             kernel / 2, kernel / 2);
-    fprintf(f, "conv %s.zx in=%s out=%d %s\n", n, in, 4 * hidden, same);
-    for (int l = 0; l < order; l++) {
-        fprintf(f, "state %s.s%d of=%s.q%d like=%s.zx c=%d delay=%d\n"
-                "add %s.%c%d in=%s.s%d bias=1\n", n, l, n, l, n, rank,
-                order - l, n, l ? 'p' : 'a', l, n, l);
-        if (l > 0)
-            fprintf(f, "conv %s.a%d in=%s.a%d plus=%s.p%d out=%d %s\n", n, l,
-                    n, l - 1, n, l, rank, same);
-    }
-    fprintf(f, "conv %s.z in=%s.a%d plus=%s.zx out=%d %s bias=0\n"
-            "state %s.c1 of=%s.c like=%s.z c=%d\n"
-            "lstm %s in=%s.z,%s.c1\ncell %s.c in=%s\n", n, n, order - 1, n,
-            4 * hidden, same, n, n, n, hidden, n, n, n, n, n);
-    for (int l = 0; l < order; l++)
-        fprintf(f, "conv %s.q%d in=%s out=%d %s bias=0\n", n, l, n, rank, same);
-}
-
-/* The one conv in these texts is the last layer. */
-static void print_line(FILE *f, const struct row *r, int size, const char *line)
-{
-    char name[64], in[64];
-    int hidden, kernel, order, steps, rank;
-
-    if (sscanf(line, "input %63s", name) == 1)
-        fprintf(f, "input %s h=%d w=%d c=%d\n", name, size, size, r->channels);
-    else if (sscanf(line, "conv %63s in=%63s", name, in) == 2)
-        fprintf(f, "conv %s in=%s out=%d\n", name, in, r->channels);
-    else if (r->without & NO_CORES &&
-             sscanf(line, "convttlstm %63s in=%63s hidden=%d kernel=%d "
-                    "order=%d steps=%d rank=%d", name, in, &hidden, &kernel,
-                    &order, &steps, &rank) == 7)
-        print_cores(f, name, in, hidden, kernel, order, rank);
-    else
-        fprintf(f, "%s\n", line);
-}
-
-static int make_graph(const struct cfg *c, const struct row *r,
-                      struct ctt_graph **out)
-{
-    char path[1024], *text = NULL, *other = NULL;
-    size_t used = 0;
-    FILE *f = NULL;
-    int rc = 0;
-
-    snprintf(path, sizeof(path), "%s/mnist-%s.net", c->models, r->model);
-    CTT_TRY(ctt_net_read(path, &text));
-    f = open_memstream(&other, &used);
-    CTT_CHECK(f, CTT_ENOMEM, "out of memory");
-    for (char *s = text, *next; *s; s = next) {
-        next = s + strcspn(s, "\n");
-        if (*next)
-            *next++ = 0;
-        print_line(f, r, c->size ? c->size : r->size, s);
-    }
-    CTT_CHECK(fclose(f) == 0, CTT_ENOMEM, "out of memory");
-    CTT_TRY(ctt_net_parse(other, out));
-out:
-    ctt_free(text);
-    free(other);
-    return rc;
-}
-
 /* ---- a row at work ---- */
 
 struct work {
@@ -187,13 +114,6 @@ struct work {
     double            best;       /* ms a frame, or a training step */
     struct ctt_memory_plan plan;
 };
-
-static void fill(float *x, int64_t n, uint64_t key, float from, float to)
-{
-    for (int64_t i = 0; i < n; i++)
-        x[i] = from + (to - from) * (float)ctt_random(key, (uint64_t)i) *
-                      0x1p-32f;
-}
 
 /* The kernels below Winograd's alone. */
 static void no_winograd(struct ctt_dev *d)
@@ -220,15 +140,17 @@ static int work_open(const struct cfg *c, const struct row *r, struct work *k)
     int rc = 0;
 
     *k = (struct work){ .c = c, .r = r, .best = 1e30 };
-    CTT_TRY(make_graph(c, r, &k->g));
+    CTT_TRY(bench_predict_graph(c->models, r->model,
+                                c->size ? c->size : r->size, r->channels,
+                                r->without & NO_CORES, &k->g));
     CTT_TRY(ctt_dev_open("cpu", c->threads, &k->dev));
     if (r->without & NO_WINO)
         no_winograd(k->dev);
     k->w = ctt_calloc((size_t)k->g->weights, sizeof(float));
     k->x = ctt_calloc((size_t)(frames * frame_floats(k)), sizeof(float));
     CTT_TRY(k->w && k->x ? 0 : CTT_ENOMEM);
-    fill(k->w, k->g->weights, 3, -0.05f, 0.05f);
-    fill(k->x, frames * frame_floats(k), 4, 0, 1);
+    bench_fill(k->w, k->g->weights, 3, -0.05f, 0.05f);
+    bench_fill(k->x, frames * frame_floats(k), 4, 0, 1);
 out:
     return rc;
 }
@@ -239,43 +161,6 @@ static void work_close(struct work *k)
     ctt_graph_free(&k->g);
     ctt_free(k->w);
     ctt_free(k->x);
-}
-
-/* Time by what nodes are named for: "h01.zx" is "zx", "h01.a2" is "a". */
-static void label(const struct ctt_node *n, char *out, size_t size)
-{
-    const char *dot = strchr(n->name, '.');
-    char part[CTT_NAME] = "";
-
-    if (dot && strncmp(n->name, "train", 5) != 0)
-        snprintf(part, sizeof(part), "%.*s",
-                 (int)strcspn(dot + 1, "0123456789"), dot + 1);
-    snprintf(out, size, "%s %s", ctt_ops[n->op].name, part);
-}
-
-static void print_profile(const struct ctt_graph *g,
-                          struct ctt_profile (*p)[CTT_PASSES])
-{
-    char name[CTT_NAME], other[CTT_NAME];
-
-    for (int i = 0; i < g->count; i++) {
-        double sum[CTT_PASSES] = { 0, 0 };
-        long long calls = 0;
-        int first = 1;
-        label(&g->node[i], name, sizeof(name));
-        for (int j = 0; j < g->count; j++) {
-            label(&g->node[j], other, sizeof(other));
-            if (strcmp(name, other) != 0)
-                continue;
-            first &= j >= i;
-            for (int k = 0; k < CTT_PASSES; k++)
-                sum[k] += p[j][k].seconds;
-            calls += p[j][CTT_FWD].calls + p[j][CTT_BWD].calls;
-        }
-        if (first && calls)
-            printf("    %-16s %9.2f ms forward %9.2f ms back %7lld calls\n",
-                   name, sum[CTT_FWD] * 1e3, sum[CTT_BWD] * 1e3, calls);
-    }
 }
 
 /* Once more, with the clock at each node. */
@@ -293,7 +178,7 @@ static int profile(struct work *k, const struct ctt_graph *g,
     rc = once(k, arg);
     ctt_dev_profile(k->dev, g, NULL);
     CTT_TRY(rc);
-    print_profile(g, p);
+    bench_profile(g, p);
 out:
     ctt_free(p);
     return rc;

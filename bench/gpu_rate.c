@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gpu_rate.c: the rate of a device, for the shares that bench_gpu states. */
 #include "bench/gpu.h"
+#include "bench/measure.h"
 #include "net/half.h"
-#include "net/random.h"
-
-#include <time.h>
 
 enum { ROUNDS = 6, CALLS = 10 };
 
@@ -14,14 +12,6 @@ struct product {
     void             *cache, *in, *out, *w, *b;
     float            *x;
 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int make(struct ctt_dev *d, enum ctt_dtype type, int n,
                 struct product *p)
@@ -77,11 +67,11 @@ int bench_rate(struct ctt_dev *d, enum ctt_dtype type, int n, double *out)
     CTT_TRY(make(d, type, n, &p));
     CTT_TRY(bind(d, type, &p));
     for (int i = 0; i < ROUNDS; i++) {
-        double t = now();
+        double t = bench_now();
         for (int j = 0; j < CALLS; j++)
             CTT_TRY(ctt_dev_run(d, &p.c, CTT_FWD));
         CTT_TRY(ctt_dev_sync(d));
-        t = (now() - t) / CALLS;
+        t = (bench_now() - t) / CALLS;
         best = i && t < best ? t : best;    /* the first prepares */
     }
     *out = 2e-9 * (double)n * n * n / best;
