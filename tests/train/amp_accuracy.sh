@@ -4,7 +4,7 @@
 # model and settings, three seeds each, on the demo's clips.  It takes hours on
 # a CPU, so `make check` leaves it out.  From the build folder:
 #
-#   bash ../tests/amp_accuracy.sh [FOLDER]
+#   bash ../tests/train/amp_accuracy.sh [FOLDER]
 #
 # FOLDER keeps clips, models and logs [amp_accuracy]; what is there already is
 # not done again.  Environment: SEEDS ["1 2 3"], KINDS ["fp32 fp16 bf16"], MORE:
