@@ -12,7 +12,7 @@
 # 4".  Prints accuracies on the clips that chose the epoch and the mean
 # difference to fp32; exit 1 if that is more than 1 point worse.
 set -eu
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$PWD
 folder=${1:-amp_accuracy}
 seeds=${SEEDS:-1 2 3}
