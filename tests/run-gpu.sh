@@ -28,7 +28,8 @@ END
 
 die() { echo "run-gpu.sh: $*" >&2; exit 2; }
 
-programs='test_gpu_memory test_gpu test_gpu_model test_gpu_train'
+programs='test_gpu_memory test_gpu_update test_gpu_stream test_gpu
+    test_gpu_model test_gpu_train'
 top=$(cd "$(dirname "$0")/.." && pwd)    # of the sources
 
 # ---- pack ----
@@ -43,7 +44,7 @@ pack() {
     module=${CTT_MODULES:-$build/.libs}/convtt-cuda.so
     [ -e "$module" ] || die "no $module"
     mkdir -p "$dir"/{bin,lib/convtt,bench/peers,models} || exit 1
-    for f in tests/device/test_gpu{_memory,,_model,_train} \
+    for f in tests/device/test_gpu{_memory,_update,_stream,,_model,_train} \
         bench/bench_gpu; do
         [ -x "$build/$f" ] || die "no $build/$f: make gpu-folder makes it"
         program=$build/$(dirname $f)/.libs/$(basename $f)

@@ -19,7 +19,9 @@ passes() {
 
 # 1. Every order of the streams' work that is allowed gives the same.
 for order in early now 1 2 3; do
-    passes CTT_SIM_ORDER=$order test_gpu_memory
+    for program in test_gpu_memory test_gpu_stream test_gpu_update; do
+        passes CTT_SIM_ORDER=$order $program
+    done
 done
 for order in early 4; do
     passes CTT_SIM_ORDER=$order test_gpu_model

@@ -29,16 +29,6 @@ struct rig {
     float  *x, *y, *dx, *w, *dw, *bias, *plus, *u, *scratch;
 };
 
-static float *floats(int64_t n, uint64_t key)
-{
-    float *p = ctt_calloc((size_t)n, sizeof(float));
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    if (key)
-        ctt_check_fill(p, n, key);
-    return p;
-}
-
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -60,17 +50,21 @@ static void rig_open(struct rig *r, const struct ctt_wino_shape *s,
     r->nx = s->n * s->h * s->w * r->ldx;
     r->ny = s->n * b.h * b.w * r->ldy;
     r->nw = s->k * s->r * s->r * s->c;
-    r->x = floats(r->nx, 1);
-    r->y = floats(r->ny, 2);
-    r->dx = floats(r->nx, 3);
-    r->w = floats(r->nw, 4);
-    r->dw = floats(r->nw, 5);
-    r->bias = floats(s->k, 6);
-    r->plus = floats(r->ny, 7);
-    r->u = floats(larger(ctt_wino_packed(i, s), ctt_wino_packed(i, &b)), 0);
-    r->scratch = floats(larger(larger(ctt_wino_scratch(i, s, THREADS),
-                                      ctt_wino_scratch(i, &b, THREADS)),
-                               ctt_wino_grad_scratch(i, s, PARTS)), 8);
+    r->x = ctt_check_floats(r->nx, 1);
+    r->y = ctt_check_floats(r->ny, 2);
+    r->dx = ctt_check_floats(r->nx, 3);
+    r->w = ctt_check_floats(r->nw, 4);
+    r->dw = ctt_check_floats(r->nw, 5);
+    r->bias = ctt_check_floats(s->k, 6);
+    r->plus = ctt_check_floats(r->ny, 7);
+    r->u = ctt_check_floats(larger(ctt_wino_packed(i, s), ctt_wino_packed(i,
+                                                                          &b)),
+                            0);
+    r->scratch = ctt_check_floats(larger(larger(ctt_wino_scratch(i, s, THREADS),
+                                                ctt_wino_scratch(i, &b,
+                                                                 THREADS)),
+                                         ctt_wino_grad_scratch(i, s, PARTS)),
+                                  8);
 }
 
 static void rig_close(struct rig *r)
@@ -152,8 +146,8 @@ static void check_shape(const struct ctt_wino_shape *s,
     float *old, *oldw;
 
     rig_open(&r, s, i);
-    old = floats(larger(r.nx, r.ny), 0);
-    oldw = floats(r.nw, 5);
+    old = ctt_check_floats(larger(r.nx, r.ny), 0);
+    oldw = ctt_check_floats(r.nw, 5);
     y = ctt_calloc((size_t)r.ny, sizeof(double));
     dx = ctt_calloc((size_t)r.nx, sizeof(double));
     dw = ctt_calloc((size_t)r.nw, sizeof(double));
@@ -259,12 +253,12 @@ static void check_fused(const struct fused *u, const struct ctt_wino_isa *i,
     int64_t size[ALL_FLOATS] = { rows * s->c, rows * s->c2 + 1,
         s->k * taps * s->c, s->k * taps * s->c2 + 1, s->k, s->k, rows * s->k,
         rows * s->hidden + 1, rows * s->hidden + 1, rows * s->hidden + 1 };
-    float *f[ALL_FLOATS], *pack = floats(ctt_wino_packed(i, s), 0);
-    float *scratch = floats(ctt_wino_scratch(i, s, threads), 0);
+    float *f[ALL_FLOATS], *pack = ctt_check_floats(ctt_wino_packed(i, s), 0);
+    float *scratch = ctt_check_floats(ctt_wino_scratch(i, s, threads), 0);
     double *d[3];
 
     for (int k = 0; k < ALL_FLOATS; k++)
-        f[k] = floats(size[k], 20 + (uint64_t)k);
+        f[k] = ctt_check_floats(size[k], 20 + (uint64_t)k);
     for (int64_t k = 0; k < size[W] + size[W2]; k++)    /* no gate at its end */
         *(k < size[W] ? f[W] + k : f[W2] + k - size[W]) *= 0.1f;
     for (int k = 0; k < 3; k++) {

@@ -236,12 +236,3 @@ void batch_same(const struct batch *a, const struct batch *b, const char *what)
                p.window, p.kept, p.windows, a->m->text);
     CU_ASSERT(!differ);
 }
-
-void batch_refused(int rc, int code, const char *message)
-{
-    CU_ASSERT_EQUAL(rc, code);
-    if (!strstr(ctt_errmsg(), message))
-        printf("\n    '%s', expected '%s'", ctt_errmsg(), message);
-    CU_ASSERT(strstr(ctt_errmsg(), message) != NULL);
-}
-

@@ -51,7 +51,4 @@ void batch_same(const struct batch *a, const struct batch *b,
 /* What an input node gets at a step of the clip. */
 void batch_input(const struct ctt_run *r, int node, int step, int clock);
 
-/* An error of that code whose message holds these words. */
-void batch_refused(int rc, int code, const char *message);
-
 #endif

@@ -4,6 +4,7 @@
 #include "net/random.h"
 
 #include <math.h>
+#include <string.h>
 
 int ctt_check_main(CU_SuiteInfo *suites)
 {
@@ -28,6 +29,16 @@ void ctt_check_fill(float *x, int64_t n, uint64_t key)
         x[i] = (float)ctt_random(key, (uint64_t)i) * 0x1p-31f - 1;
 }
 
+float *ctt_check_floats(int64_t n, uint64_t key)
+{
+    float *p = ctt_calloc((size_t)n, sizeof(float));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    if (key)
+        ctt_check_fill(p, n, key);
+    return p;
+}
+
 int ctt_check_close(const float *a, const float *b, int64_t n, double tol,
                     const char *file, int line)
 {
@@ -49,4 +60,12 @@ int ctt_check_close(const float *a, const float *b, int64_t n, double tol,
            file, line, (long long)at, (double)a[at], (double)b[at], worst,
            tol);
     return 0;
+}
+
+void ctt_check_refused(int rc, int code, const char *message)
+{
+    CU_ASSERT_EQUAL(rc, code);
+    if (!strstr(ctt_errmsg(), message))
+        printf("\n    '%s', expected '%s'", ctt_errmsg(), message);
+    CU_ASSERT(strstr(ctt_errmsg(), message) != NULL);
 }

@@ -19,6 +19,10 @@ int ctt_check_main(CU_SuiteInfo *suites);
 /* Deterministic numbers in -1..1 from the formula the devices share. */
 void ctt_check_fill(float *x, int64_t n, uint64_t key);
 
+/* n numbers of ctt_check_fill(), or of zeros for key 0; freed with
+ * ctt_free(). */
+float *ctt_check_floats(int64_t n, uint64_t key);
+
 /* One failure per array, naming the worst element. */
 #define CHECK_CLOSE(a, b, n, tol)                                       \
     CU_assertImplementation(                                            \
@@ -26,6 +30,9 @@ void ctt_check_fill(float *x, int64_t n, uint64_t key);
         #a " close to " #b, __FILE__, "", CU_FALSE)
 int ctt_check_close(const float *a, const float *b, int64_t n, double tol,
                     const char *file, int line);
+
+/* An error of that code whose message holds these words. */
+void ctt_check_refused(int rc, int code, const char *message);
 
 #define CHECK_OK(expr)                                                  \
     do {                                                                \

@@ -48,6 +48,39 @@ int gpu_main(CU_SuiteInfo *suites, int argc, char **argv)
     return status ? status : ctt_live_blocks() != 0;
 }
 
+/* ---- memory ---- */
+
+void *gpu_alloc(int64_t bytes)
+{
+    void *p = NULL;
+
+    CHECK_OK(ctt_dev_alloc(gpu, "a test", bytes, &p));
+    return p;
+}
+
+struct ctt_tensor gpu_row(void *p, enum ctt_dtype type, int64_t n)
+{
+    return (struct ctt_tensor){ p, type, 1, 1, 1, 1, n, n };
+}
+
+void gpu_read(const void *p, enum ctt_dtype type, int64_t n, float *to)
+{
+    struct ctt_tensor t = gpu_row((void *)p, type, n);
+
+    CHECK_OK(ctt_dev_get(gpu, &t, to));
+}
+
+void gpu_write(const float *from, int64_t n, void *p)
+{
+    CHECK_OK(ctt_dev_copy(gpu, CTT_TO_DEVICE, from, p,
+                          n * (int64_t)sizeof(float)));
+}
+
+int gpu_same(const float *a, const float *b, int64_t n)
+{
+    return memcmp(a, b, (size_t)n * sizeof(float)) == 0;
+}
+
 /* ---- a call ---- */
 
 void gpu_round(enum ctt_dtype type, float *x, int64_t n)

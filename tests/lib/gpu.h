@@ -28,6 +28,19 @@ extern const struct gpu_type gpu_types[GPU_TYPES];
 /* The nearest numbers of that type. */
 void gpu_round(enum ctt_dtype type, float *x, int64_t n);
 
+/* Memory of the GPU, cleared; ctt_dev_free() frees it. */
+void *gpu_alloc(int64_t bytes);
+
+/* n numbers of that type there, as one row. */
+struct ctt_tensor gpu_row(void *p, enum ctt_dtype type, int64_t n);
+
+/* Copies n numbers from there, and n floats to there. */
+void gpu_read(const void *p, enum ctt_dtype type, int64_t n, float *to);
+void gpu_write(const float *from, int64_t n, void *p);
+
+/* Two arrays on the host are the same bits. */
+int gpu_same(const float *a, const float *b, int64_t n);
+
 /* Which tensors of a call are floats whatever the type: the first input, the
  * others, the result, the second result. */
 enum { WIDE_FIRST = 1, WIDE_OTHERS = 2, WIDE_OUT = 4, WIDE_ALSO = 8 };

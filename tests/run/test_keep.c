@@ -232,16 +232,16 @@ static void test_auto_norms(void)
     CU_ASSERT(!ctt_exec_plan(r.x).parts);
     batch_close(&r);
     open_auto(m, whole - 1, 0, &r, &rc);
-    batch_refused(rc, CTT_ENOMEM, "b.");
-    batch_refused(rc, CTT_ENOMEM, "kind=batch takes the statistics of the "
-                  "whole clip; ");
+    ctt_check_refused(rc, CTT_ENOMEM, "b.");
+    ctt_check_refused(rc, CTT_ENOMEM, "kind=batch takes the statistics of the "
+                      "whole clip; ");
     batch_close(&r);
     open_auto(m, whole - 1, 2, &r, &rc);
     CHECK_OK(rc);
     CU_ASSERT(ctt_exec_plan(r.x).parts && ctt_exec_plan(r.x).windows > 1);
     batch_close(&r);
     open_auto(m, 64, 2, &r, &rc);
-    batch_refused(rc, CTT_ENOMEM, "need at least");
+    ctt_check_refused(rc, CTT_ENOMEM, "need at least");
     batch_close(&r);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
@@ -308,24 +308,25 @@ static void test_refused(void)
         2, .fed = 4 };
     struct batch r;
 
-    batch_refused(batch_open(&r, &norm, "ref", 2, ALL), CTT_EUNSUP,
-                  "y: with several windows");
+    ctt_check_refused(batch_open(&r, &norm, "ref", 2, ALL), CTT_EUNSUP,
+                      "y: with several windows");
     batch_close(&r);
     CHECK_OK(batch_open(&r, &norm, "ref", 0, ALL));
     CHECK_OK(batch_run(&r));
     r.ask[1].step = STEPS;
-    batch_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
-                  "no step 9 of sample");
+    ctt_check_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
+                      "no step 9 of sample");
     r.job.steps = STEPS + 1;
-    batch_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
-                  "no room for 10 steps");
+    ctt_check_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
+                      "no room for 10 steps");
     r.job.steps = STEPS;
     r.job.asks = 5;
-    batch_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
-                  "5 answers asked");
+    ctt_check_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
+                      "5 answers asked");
     batch_close(&r);
     CHECK_OK(batch_open(&r, &fed, "ref", 0, ALL));    /* only where it is fed */
-    batch_refused(ctt_exec_forward(r.x, &r.job), CTT_EUNSUP, "y: in a loop");
+    ctt_check_refused(ctt_exec_forward(r.x, &r.job), CTT_EUNSUP,
+                      "y: in a loop");
     r.job.fed = STEPS;
     CHECK_OK(batch_run(&r));
     batch_close(&r);
@@ -372,7 +373,7 @@ static void test_settings(void)
         int rc = ctt_memory_parse(&cfg, &m);
 
         if (cases[i].code < 0) {
-            batch_refused(rc, cases[i].code, cases[i].say);
+            ctt_check_refused(rc, cases[i].code, cases[i].say);
             continue;
         }
         CHECK_OK(rc);
@@ -388,8 +389,8 @@ static void test_default_window(void)
     struct ctt_train_cfg cfg = { .keep = "2" };
     struct ctt_memory m = { 0 };
 
-    batch_refused(ctt_memory_parse(&cfg, &m), CTT_EINVAL,
-                  "--keep=2: goes with --window");
+    ctt_check_refused(ctt_memory_parse(&cfg, &m), CTT_EINVAL,
+                      "--keep=2: goes with --window");
     cfg.task = CTT_PREDICT;
     CHECK_OK(ctt_memory_parse(&cfg, &m));
     CU_ASSERT(m.keep == 2 && m.window == 4);

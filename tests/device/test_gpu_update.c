@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_gpu_update.c: the flat block of weights on the device "cuda": the size
+ * of its gradient, and updates. */
+#include "tests/lib/gpu.h"
+#include "net/random.h"
+
+#include <math.h>
+
+enum { WEIGHTS = 16 * 9001 };
+
+struct flat {
+    float   *w, *dw, *m, *v;    /* on the host */
+    uint8_t *how, *keep;
+    struct ctt_flat here, there;
+};
+
+static void *sent(const void *p, int64_t bytes)
+{
+    void *q = p ? gpu_alloc(bytes) : NULL;
+
+    if (q)
+        CHECK_OK(ctt_dev_copy(gpu, CTT_TO_DEVICE, p, q, bytes));
+    return q;
+}
+
+static void flat_open(struct flat *f, int pruned, int adam)
+{
+    int64_t n = WEIGHTS, bytes = n * (int64_t)sizeof(float);
+
+    f->w = ctt_check_floats(n, 1);
+    f->dw = ctt_check_floats(n, 2);
+    f->m = ctt_check_floats(n, 3);
+    f->v = adam ? ctt_check_floats(n, 4) : NULL;
+    f->how = (uint8_t *)ctt_check_floats(n / 64, 0);
+    f->keep = pruned ? (uint8_t *)ctt_check_floats(n / 4, 0) : NULL;
+    for (int64_t i = 0; i < n / 16; i++)
+        f->how[i] = (uint8_t)(ctt_random(8, (uint64_t)i) % 3);
+    for (int64_t i = 0; i < n; i++) {
+        if (f->v)
+            f->v[i] *= f->v[i];
+        if (f->keep)
+            f->keep[i] = ctt_random(9, (uint64_t)i) % 4 > 0;
+        if (f->keep && !f->keep[i])
+            f->w[i] = f->m[i] = 0;
+        if (f->how[i / 16] == CTT_FIXED)
+            f->dw[i] = i % 2 ? NAN : 1e30f;    /* nobody looks at it */
+    }
+    f->here = (struct ctt_flat){ n, f->w, f->dw, f->m, f->v, f->how, f->keep };
+    f->there = (struct ctt_flat){ n, sent(f->w, bytes), sent(f->dw, bytes),
+        sent(f->m, bytes), sent(f->v, bytes), sent(f->how, n / 16),
+        sent(f->keep, n) };
+}
+
+static void flat_close(struct flat *f)
+{
+    void *there[] = { f->there.w, f->there.dw, f->there.m, f->there.v,
+                      (void *)f->there.how, (void *)f->there.keep };
+    void *here[] = { f->w, f->dw, f->m, f->v, f->how, f->keep };
+
+    for (size_t i = 0; i < CTT_LEN(here); i++) {
+        ctt_dev_free(gpu, &there[i]);
+        ctt_free(here[i]);
+    }
+}
+
+/* Trained numbers are close, the others are what they were. */
+static void flat_compare(const struct flat *f, const float *want,
+                         const float *there, double tol)
+{
+    float *got = ctt_check_floats(WEIGHTS, 0);
+
+    gpu_read(there, CTT_F32, WEIGHTS, got);
+    for (int64_t i = 0; i < WEIGHTS; i += 16) {
+        int fixed = f->how[i / 16] == CTT_FIXED;
+        CU_ASSERT(!fixed || gpu_same(got + i, want + i, 16));
+        if (!fixed)
+            CHECK_CLOSE(got + i, want + i, 16, tol);
+    }
+    ctt_free(got);
+}
+
+static void check_square_sum(struct flat *f)
+{
+    double want = 0, got[3] = { 0, 0, 0 };
+
+    CHECK_OK(ctt_dev_square_sum(host, &f->here, &want));
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(ctt_dev_square_sum(gpu, &f->there, &got[i]));
+    CU_ASSERT(fabs(got[0] - want) <= 1e-6 * want);
+    CU_ASSERT(got[0] == got[1] && got[1] == got[2]);
+    flat_compare(f, f->dw, f->there.dw, 0);    /* pruned: zero */
+}
+
+static const struct ctt_rule rules[] = {
+    { .is_adam = 0, .sgd = { 0.1f, 0.9f, 0.01f }, .scale = 0.5f },
+    { .is_adam = 1, .adam = { 0.01f, 0.9f, 0.999f, 1e-8f, 2, 3, 0.02f, 0 },
+      .scale = 1 },
+    { .is_adam = 1, .adam = { 0.01f, 0.9f, 0.999f, 1e-8f, 2, 3, 0, 0.05f },
+      .scale = 0x1p-12f },
+};
+
+static void test_flat(void)
+{
+    for (size_t k = 0; k < CTT_LEN(rules); k++)
+        for (int pruned = 0; pruned < 2; pruned++) {
+            struct flat f;
+            flat_open(&f, pruned, rules[k].is_adam);
+            check_square_sum(&f);
+            for (int i = 0; i < 2; i++) {
+                CHECK_OK(ctt_dev_update(host, &f.here, &rules[k]));
+                CHECK_OK(ctt_dev_update(gpu, &f.there, &rules[k]));
+            }
+            flat_compare(&f, f.w, f.there.w, 1e-6);
+            flat_compare(&f, f.m, f.there.m, 1e-6);
+            if (f.v)
+                flat_compare(&f, f.v, f.there.v, 1e-6);
+            flat_close(&f);
+        }
+}
+
+/* One number that is not finite shows in the sum. */
+static void test_not_finite(void)
+{
+    static const float bad[] = { NAN, INFINITY, -INFINITY };
+    struct flat f;
+
+    flat_open(&f, 1, 0);
+    for (size_t k = 0; k < CTT_LEN(bad); k++)
+        for (int64_t i = 16 * 77; i < WEIGHTS; i += 16 * 2999) {
+            double sum = 0;
+            int64_t at = i;
+            while (f.how[at / 16] == CTT_FIXED || !f.keep[at])
+                at++;
+            gpu_write(&bad[k], 1, f.there.dw + at);
+            CHECK_OK(ctt_dev_square_sum(gpu, &f.there, &sum));
+            CU_ASSERT(!isfinite(sum));
+            gpu_write(&f.dw[at], 1, f.there.dw + at);
+            CHECK_OK(ctt_dev_square_sum(gpu, &f.there, &sum));
+            CU_ASSERT(isfinite(sum));
+        }
+    flat_close(&f);
+}
+
+static CU_TestInfo tests[] = {
+    { "flat block", test_flat },
+    { "not finite", test_not_finite },
+    CU_TEST_INFO_NULL
+};
+
+int main(int argc, char **argv)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "gpu update", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+
+    return gpu_main(suites, argc, argv);
+}

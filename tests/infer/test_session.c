@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_session.c: a session gives the same however frames come, refuses wrong
+ * calls and allocates nothing in a step. */
+#include "tests/lib/stream.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+static void test_chunks(void)
+{
+    static const int chunks[] = { 2, 3, 7, 8, 9, LONG };
+    static const char *const texts[] = { stream_plain, stream_clip,
+        stream_ahead };
+
+    for (size_t k = 0; k < CTT_LEN(texts); k++) {
+        struct ctt_infer *m = stream_open(texts[k], "ref");
+        struct stream one = { .m = m, .chunk = 1 };
+
+        stream_run(&one);
+        CHECK_OK(one.rc);
+        for (size_t i = 0; i < CTT_LEN(chunks); i++) {
+            struct stream more = { .m = m, .chunk = chunks[i] };
+            stream_run(&more);
+            CHECK_OK(more.rc);
+            CU_ASSERT(memcmp(one.probs, more.probs, sizeof(one.probs)) == 0);
+            more.as_bytes = 1;
+            stream_run(&more);
+            CHECK_OK(more.rc);
+            CHECK_CLOSE(more.probs, one.probs, MOST_CLASSES, 1e-5);
+        }
+        ctt_infer_close(&m);
+    }
+}
+
+/* Two streams through one model, a frame each in turn, one of them behind. */
+static void test_interleaved(void)
+{
+    struct ctt_infer *m = stream_open(stream_clip, "ref");
+    struct stream all = { .m = m, .chunk = 1 };
+    struct stream late = { .m = m, .chunk = 1, .from = 4 };
+    struct ctt_session *a = NULL, *b = NULL;
+    float pa[MOST_CLASSES] = { 0 }, pb[MOST_CLASSES] = { 0 };
+
+    stream_run(&all);
+    stream_run(&late);
+    CHECK_OK(ctt_session_open(m, &a));
+    CHECK_OK(ctt_session_open(m, &b));
+    for (int i = 0; i < LONG; i++) {
+        CHECK_OK(ctt_session_push_float(a, stream_floats + i * FRAME, 1));
+        if (i >= 4)
+            CHECK_OK(ctt_session_push_float(b, stream_floats + i * FRAME, 1));
+        CHECK_OK(ctt_session_read(a, pa));
+    }
+    CHECK_OK(ctt_session_read(b, pb));
+    CU_ASSERT(memcmp(pa, all.probs, sizeof(pa)) == 0);
+    CU_ASSERT(memcmp(pb, late.probs, sizeof(pb)) == 0);
+    CU_ASSERT(memcmp(pa, pb, sizeof(pa)) != 0);
+    ctt_session_close(&a);
+    ctt_session_close(&b);
+    ctt_infer_close(&m);
+}
+
+static void test_threads(void)
+{
+    enum { N = 4 };
+    struct ctt_infer *m = stream_open(stream_plain, "cpu");
+    struct stream alone[N], beside[N];
+    pthread_t id[N];
+
+    for (int i = 0; i < N; i++) {
+        beside[i] = alone[i] = (struct stream){ .m = m, .chunk = 1 + i,
+                                                .from = 3 * i };
+        stream_run(&alone[i]);
+    }
+    for (int i = 0; i < N; i++)
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&id[i], NULL, stream_run,
+                                             &beside[i]),
+                              0);
+    for (int i = 0; i < N; i++) {
+        pthread_join(id[i], NULL);
+        CHECK_OK(beside[i].rc);
+        CHECK_CLOSE(beside[i].probs, alone[i].probs, MOST_CLASSES, 1e-6);
+    }
+    ctt_infer_close(&m);
+}
+
+static void test_reset(void)
+{
+    static const char *const texts[] = { stream_plain, stream_clip,
+        stream_ahead };
+
+    for (size_t k = 0; k < CTT_LEN(texts); k++) {
+        struct ctt_infer *m = stream_open(texts[k], "ref");
+        struct stream late = { .m = m, .chunk = 2, .from = 5 }, again = late;
+        struct ctt_session *s = NULL;
+
+        stream_run(&late);
+        CHECK_OK(ctt_session_open(m, &s));
+        CHECK_OK(ctt_session_push_float(s, stream_floats, 5));
+        ctt_session_reset(s);
+        CU_ASSERT_EQUAL(ctt_session_frames(s), 0);
+        CHECK_OK(stream_feed(&again, s));
+        CU_ASSERT(memcmp(late.probs, again.probs, sizeof(late.probs)) == 0);
+        ctt_session_close(&s);
+        ctt_infer_close(&m);
+    }
+}
+
+/* ---- errors ---- */
+
+static void test_refused_calls(void)
+{
+    struct ctt_infer *m = stream_open(stream_clip, "ref");
+    struct ctt_session *s = NULL;
+    float probs[MOST_CLASSES];
+
+    CHECK_OK(ctt_session_open(m, &s));
+    stream_refused(ctt_session_read(s, probs), CTT_EINVAL,
+                   "no frame has been pushed");
+    stream_refused(ctt_session_push(s, stream_bytes, 0), CTT_EINVAL,
+                   "push: 0 frames");
+    stream_refused(ctt_session_push_float(s, stream_floats, -1), CTT_EINVAL,
+                   "-1 frames");
+    stream_refused(ctt_session_push(s, NULL, 1), CTT_EINVAL, "push");
+    CHECK_OK(ctt_session_push(s, stream_bytes, 1));
+    CHECK_OK(ctt_session_read(s, probs));
+    stream_refused(ctt_session_predict(s, 1, probs), CTT_EINVAL,
+                   "answer is classes, not a frame");
+    CU_ASSERT(!ctt_infer_predicts(m));
+    ctt_session_close(&s);
+    ctt_session_close(&s);
+    ctt_infer_close(&m);
+    ctt_infer_close(&m);
+}
+
+/* A frame with labels is none: there are three classes or it is refused. */
+static void test_refused_predictions(void)
+{
+    static const char *const label[] = { "a", "b", "c" };
+    static float frame[FRAME];
+    struct ctt_infer *m = NULL;
+    struct ctt_session *s = NULL;
+
+    stream_refused(ctt_infer_open(stream_model(stream_ahead, label, 3), "ref",
+                                  1, &m),
+                   CTT_EUNSUP, "answer y is neither");
+    m = stream_open(stream_ahead, "ref");
+    CHECK_OK(ctt_session_open(m, &s));
+    stream_refused(ctt_session_predict(s, 1, frame), CTT_EINVAL,
+                   "no frame has been");
+    CHECK_OK(ctt_session_push(s, stream_bytes, 1));
+    stream_refused(ctt_session_predict(s, 0, frame), CTT_EINVAL, "0 frames");
+    stream_refused(ctt_session_predict(s, 1, NULL), CTT_EINVAL, "1 frames");
+    stream_refused(ctt_session_read(s, frame), CTT_EINVAL,
+                   "it predicts frames");
+    frame[7] = NAN;
+    CHECK_OK(ctt_session_push_float(s, frame, 1));
+    stream_refused(ctt_session_predict(s, 1, frame), CTT_ENAN, "not finite");
+    ctt_session_close(&s);
+    ctt_infer_close(&m);
+}
+
+/* ---- memory ---- */
+
+static int all_of_it(const char *path)
+{
+    struct ctt_infer *m = NULL;
+    struct stream a = { .chunk = 3, .from = LONG - 10 };
+    int rc;
+
+    CTT_TRY(ctt_infer_open(path, "cpu", 1, &m));
+    a.m = m;
+    stream_run(&a);
+    rc = a.rc;
+out:
+    ctt_infer_close(&m);
+    return rc;
+}
+
+static void test_failing_allocations(void)
+{
+    static const char *const texts[] = { stream_clip, stream_fused,
+        stream_ahead };
+
+    for (size_t i = 0; i < CTT_LEN(texts); i++) {
+        const char *path = stream_model(texts[i], NULL, 0);
+        int rc = CTT_ENOMEM;
+
+        for (long k = 1; rc == CTT_ENOMEM && k < 5000; k++) {
+            ctt_fail_alloc(k);
+            rc = all_of_it(path);
+            ctt_fail_alloc(0);
+            CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+        }
+        CU_ASSERT_EQUAL(rc, 0);
+    }
+}
+
+static void test_no_allocation(void)
+{
+    static const char *const texts[] = { stream_plain, stream_clip,
+        stream_fused, stream_ahead };
+
+    for (size_t k = 0; k < CTT_LEN(texts); k++) {
+        struct ctt_infer *m = stream_open(texts[k], "cpu");
+        struct ctt_session *s = NULL;
+        float probs[MOST_CLASSES];
+        long calls = 0;
+
+        CHECK_OK(ctt_session_open(m, &s));
+        for (int i = 0; i < LONG; i++) {
+            if (i == 2)
+                calls = ctt_alloc_calls();
+            CHECK_OK(ctt_session_push(s, stream_bytes + i * FRAME, 1));
+            CHECK_OK(stream_answer(m, s, probs));
+        }
+        CU_ASSERT_EQUAL(ctt_alloc_calls(), calls);
+        ctt_session_close(&s);
+        ctt_infer_close(&m);
+    }
+}
+
+static CU_TestInfo tests[] = {
+    { "chunks", test_chunks },
+    { "interleaved", test_interleaved },
+    { "threads", test_threads },
+    { "reset", test_reset },
+    { "refused calls", test_refused_calls },
+    { "refused predictions", test_refused_predictions },
+    { "failing allocations", test_failing_allocations },
+    { "no allocation in a step", test_no_allocation },
+    CU_TEST_INFO_NULL
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "session", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+
+    return stream_main(suites);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stream.c: streams of frames, and models that take them, for the tests of
+ * sessions. */
+#include "tests/lib/stream.h"
+#include "net/file.h"
+#include "tests/lib/clip.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Nothing to fuse, an answer a step. */
+const char stream_plain[] = STREAM_INPUT
+    "conv e in=x out=4 kernel=3 pad=1 stride=2\n"
+    "act f in=e kind=relu\n"
+    "convttlstm l in=f hidden=4 order=2 steps=3 rank=2\n"
+    "pool q in=l kind=avg\n"
+    "conv y in=q out=5\n";
+
+/* Recurrent, then a 3-D conv. */
+const char stream_clip[] = STREAM_INPUT
+    "conv e in=x out=4 kernel=3 pad=1 stride=2\n"
+    "convlstm l in=e hidden=3\n"
+    "clip\n"
+    "window v in=l steps=4 every=3\n"
+    "conv q in=v out=6 kernel=2,3,3\n"
+    "act a in=q kind=relu\n"
+    "pool p in=a kind=avg\n"
+    "conv y in=p out=4\n";
+
+/* All that a session leaves out. */
+const char stream_fused[] = STREAM_INPUT
+    "conv e in=x out=4 kernel=3 pad=1 stride=2 bias=0\n"
+    "norm n in=e kind=batch\n"
+    "act f in=n kind=relu\n"
+    "dropout d in=f rate=0.5\n"
+    "resblock b in=d out=6 stride=2\n"
+    "deconv u in=b out=4 kernel=2 stride=2\n"
+    "norm m in=u kind=batch\n"
+    "pool t in=m kind=avg\n"
+    "lstm l in=t hidden=5\n"
+    "norm o in=l kind=batch\n"          /* no conv before it: it stays */
+    "conv y in=o out=3\n";
+
+/* The answer is the next frame. */
+const char stream_ahead[] = STREAM_INPUT
+    "convttlstm l in=x hidden=4 kernel=3 order=2 steps=3 rank=2\n"
+    "conv o in=l out=3\n"
+    "act y in=o kind=sigmoid\n";
+
+/* The same, as a part of wider pixels. */
+const char stream_part[] = STREAM_INPUT
+    "convlstm l in=x hidden=4 kernel=3\n"
+    "conv o in=l out=5\n"
+    "slice y in=o from=1 to=4\n";
+
+uint8_t stream_bytes[LONG * FRAME];
+float stream_floats[LONG * FRAME];
+
+static void fill_frames(void)
+{
+    static const float mean[] = { 0.4f, 0.5f, 0.6f };
+    static const float std[] = { 0.25f, 0.3f, 0.2f };
+
+    ctt_check_fill(stream_floats, LONG * FRAME, 5);
+    for (int64_t i = 0; i < LONG * FRAME; i++) {
+        stream_bytes[i] = (uint8_t)(127.5f + 127 * stream_floats[i]);
+        stream_floats[i] = ((float)stream_bytes[i] / 255 - mean[i % C]) /
+                           std[i % C];
+    }
+}
+
+static void fill_weights(const struct ctt_graph *g, float *w)
+{
+    for (int i = 0; i < g->count; i++)
+        for (int k = 0; k < g->node[i].nw; k++) {
+            const struct ctt_node *n = &g->node[i];
+            float *p = w + n->at[k];
+            ctt_check_fill(p, ctt_volume(&n->w[k]),
+                           (uint64_t)(10 * i + k + 1));
+            for (int64_t j = 0; j < ctt_volume(&n->w[k]); j++)
+                p[j] = n->nw == 4 && k % 3 == 0 ? 1.2f + p[j] : 0.6f * p[j];
+        }
+}
+
+const char *stream_model(const char *text, const char *const *label,
+                         int labels)
+{
+    const char *path = clip_path("model.ctt");
+    struct ctt_graph *g = NULL;
+    struct ctt_model *m = NULL;
+
+    CHECK_OK(ctt_net_parse(text, &g));
+    CHECK_OK(ctt_model_new(g, &m));
+    fill_weights(m->g, m->w);
+    if (labels)
+        CHECK_OK(ctt_model_labels(m, (char *const *)label, labels));
+    CHECK_OK(ctt_model_save(path, m));
+    ctt_model_free(&m);
+    return path;
+}
+
+int stream_answer(const struct ctt_infer *m, struct ctt_session *s,
+                  float *probs)
+{
+    float frames[2 * FRAME];
+    int rc;
+
+    if (!ctt_infer_predicts(m))
+        return ctt_session_read(s, probs);
+    rc = ctt_session_predict(s, 2, frames);
+    if (rc >= 0)
+        memcpy(probs, frames + FRAME, MOST_CLASSES * sizeof(*probs));
+    return rc;
+}
+
+int stream_feed(struct stream *a, struct ctt_session *s)
+{
+    int rc = 0;
+
+    for (int i = a->from; i < LONG; i += a->chunk) {
+        int n = a->chunk < LONG - i ? a->chunk : LONG - i;
+        CTT_TRY(a->as_bytes
+                ? ctt_session_push(s, stream_bytes + i * FRAME, n)
+                : ctt_session_push_float(s, stream_floats + i * FRAME, n));
+    }
+    rc = stream_answer(a->m, s, a->probs);
+out:
+    return rc;
+}
+
+void *stream_run(void *arg)
+{
+    struct stream *a = arg;
+    struct ctt_session *s = NULL;
+
+    a->rc = ctt_session_open(a->m, &s);
+    if (a->rc >= 0)
+        a->rc = stream_feed(a, s);
+    ctt_session_close(&s);
+    return NULL;
+}
+
+struct ctt_infer *stream_open(const char *text, const char *device)
+{
+    struct ctt_infer *m = NULL;
+
+    CHECK_OK(ctt_infer_open(stream_model(text, NULL, 0), device, 1, &m));
+    return m;
+}
+
+void stream_refused(int rc, int code, const char *message)
+{
+    CU_ASSERT_EQUAL(rc, code);
+    if (!strstr(ctt_infer_error(), message))
+        printf("\n    '%s', expected '%s'", ctt_infer_error(), message);
+    CU_ASSERT(strstr(ctt_infer_error(), message) != NULL);
+}
+
+int stream_main(CU_SuiteInfo *suites)
+{
+    int status;
+
+    fill_frames();
+    status = ctt_check_main(suites);
+    clip_clean();
+    return status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stream.h: streams of frames, and models that take them, for the tests of
+ * sessions. */
+#ifndef CTT_TEST_STREAM_H
+#define CTT_TEST_STREAM_H
+
+#include "infer/infer.h"
+#include "tests/lib/check.h"
+
+enum { H = 8, W = 6, C = 3, FRAME = H * W * C, LONG = 29, MOST_CLASSES = 8 };
+
+#define STREAM_INPUT \
+    "input x h=8 w=6 c=3 fps=12 mean=0.4,0.5,0.6 std=0.25,0.3,0.2\n"
+
+/* Models: nothing to fuse; a 3-D conv over the last frames; all that a session
+ * leaves out; and two whose answer is the next frame. */
+extern const char stream_plain[], stream_clip[], stream_fused[],
+    stream_ahead[], stream_part[];
+
+/* The frames of a stream, and the same as the models' input. */
+extern uint8_t stream_bytes[LONG * FRAME];
+extern float stream_floats[LONG * FRAME];
+
+/* Writes a model with some weights and returns its path. */
+const char *stream_model(const char *text, const char *const *label,
+                         int labels);
+
+/* The same, opened on one thread; ctt_infer_close() closes it. */
+struct ctt_infer *stream_open(const char *text, const char *device);
+
+/* Frames from `from` on in chunks, and the answer after the last. */
+struct stream {
+    const struct ctt_infer *m;
+    int   from, chunk, as_bytes, rc;
+    float probs[MOST_CLASSES];
+};
+
+
+/* probs: of a model that predicts, what comes first of the second frame. */
+int stream_answer(const struct ctt_infer *m, struct ctt_session *s,
+                  float *probs);
+
+/* Pushes a struct stream's frames into a session and reads its answer. */
+int stream_feed(struct stream *a, struct ctt_session *s);
+
+/* The same in a session of its own: a thread's function; a->rc says how it
+ * went. */
+void *stream_run(void *arg);
+
+/* An error of that code whose message holds these words. */
+void stream_refused(int rc, int code, const char *message);
+
+/* Makes the frames, runs the suites and returns what main returns. */
+int stream_main(CU_SuiteInfo *suites);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_predict_refused.c: settings, clips and checkpoints with which the
+ * trainer cannot learn to predict are refused, and it says why. */
+#include "tests/lib/dots.h"
+
+static void settings_of_the_other_task_are_refused(void)
+{
+    struct ctt_train_cfg cfg = dots_cfg();
+
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.observe = "0.5";
+    CU_ASSERT_EQUAL(ctt_train_check(&cfg), CTT_EINVAL);
+    CU_ASSERT_STRING_EQUAL(ctt_errmsg(), "--observe is of --task=recognise");
+    cfg = dots_cfg();
+    cfg.sampling_start = "x";
+    CU_ASSERT_EQUAL(ctt_train_check(&cfg), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "--sampling-start") != NULL);
+    cfg = dots_cfg();
+    cfg.task = CTT_RECOGNISE;
+    CU_ASSERT_EQUAL(ctt_train_check(&cfg), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "of --task=predict") != NULL);
+    cfg = clip_cfg();
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.schedule = CTT_SAMPLED;
+    CU_ASSERT_EQUAL(ctt_train_check(&cfg), CTT_EINVAL);
+}
+
+static void refused(const struct ctt_train_cfg *cfg, const char *says)
+{
+    CU_ASSERT_EQUAL(ctt_train_check(cfg), CTT_EINVAL);
+    if (strncmp(ctt_errmsg(), says, strlen(says)) != 0)
+        printf("\n    '%s', expected '%s'", ctt_errmsg(), says);
+    CU_ASSERT(strncmp(ctt_errmsg(), says, strlen(says)) == 0);
+}
+
+/* What nobody reads is a mistake too. */
+static void settings_that_do_nothing_are_refused(void)
+{
+    struct ctt_train_cfg cfg = dots_cfg();
+
+    cfg.sampling_patience++;    /* it starts at an epoch */
+    refused(&cfg, "--sampling-patience: goes with");
+    cfg.schedule = CTT_SAMPLED;
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.sampling_start = "off";
+    refused(&cfg, "--schedule=sampled: goes with");
+    cfg.schedule = CTT_COSINE;
+    cfg.sampling_patience--;
+    refused(&cfg, "--sampling-decay: goes with");
+    cfg = dots_cfg();
+    cfg.digits = 3;
+    refused(&cfg, "--digits: goes with mnist:DIR");
+    cfg.val = "mnist:there";
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.sequences++;
+    refused(&cfg, "--sequences: goes with --data=mnist:DIR");
+    cfg.data = "mnist:there";
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.max_frames = FRAMES;
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.max_frames--;
+    refused(&cfg, "--max-frames=6: a sequence has 7 frames");
+    cfg = dots_cfg();
+    cfg.keep = "2";
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg = clip_cfg();
+    cfg.keep = "2";
+    refused(&cfg, "--keep=2: goes with --window");
+    cfg.keep = "all";
+    cfg.val_sequences++;
+    refused(&cfg, "--val-sequences: goes with mnist:DIR");
+}
+
+/* The rate of --schedule=sampled waits for tests. */
+static void sampled_needs_tests(void)
+{
+    struct ctt_train_cfg cfg = dots_cfg();
+    struct ctt_model *m = dots_model(dot_net, 1);
+    struct ctt_result r;
+
+    dots_open();
+    cfg.schedule = CTT_SAMPLED;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, dots, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "no clips to test on") != NULL);
+    ctt_model_free(&m);
+}
+
+static void no_progress(void *arg, const struct ctt_progress *p)
+{
+    (void)p;
+    *(int *)arg = 1;
+}
+
+static int stop_then(void *arg)
+{
+    return *(int *)arg;
+}
+
+/* Another number in front, and another count, as an older program left. */
+static void older_checkpoints_are_named(void)
+{
+    struct ctt_train_cfg cfg = dots_cfg();
+    struct ctt_model *m = dots_model(dot_net, 1);
+    struct ctt_array *place = NULL;
+    struct ctt_result r;
+    int stop = 0;
+    const struct ctt_events ev = { .arg = &stop, .progress = no_progress,
+                                   .stop = stop_then };
+
+    dots_open();
+    cfg.checkpoint = clip_path("old.ckpt");
+    CHECK_OK(ctt_train(m, &cfg, dots, dots_val, &ev, &r));
+    ctt_model_free(&m);
+    CHECK_OK(ctt_model_load(cfg.checkpoint, 1, &m));
+    for (int i = 0; i < m->train->count; i++)
+        if (strcmp(m->train->array[i].name, "place") == 0)
+            place = &m->train->array[i];
+    CU_ASSERT_FATAL(place != NULL);
+    *(int64_t *)place->data = 2;
+    place->count--;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, dots, dots_val, NULL, &r), CTT_EFORMAT);
+    CU_ASSERT(strstr(ctt_errmsg(), "of another version: 2") != NULL);
+    ctt_model_free(&m);
+}
+
+static void other_lengths_are_refused(void)
+{
+    struct ctt_train_cfg cfg = dots_cfg();
+    struct ctt_model *m = dots_model(dot_net, 1);
+    struct ctt_result r;
+
+    dots_open();
+    cfg.future_frames++;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, dots, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "has 7 frames, not the 4 + 4") != NULL);
+    ctt_model_free(&m);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "settings of the other task are refused",
+          settings_of_the_other_task_are_refused },
+        { "settings that do nothing are refused",
+          settings_that_do_nothing_are_refused },
+        { "--schedule=sampled needs tests", sampled_needs_tests },
+        { "older checkpoints are named", older_checkpoints_are_named },
+        { "other lengths are refused", other_lengths_are_refused },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "predict refused", NULL, dots_clean, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL
+    };
+
+    if (clips_dir() < 0)
+        return 99;
+    return ctt_check_main(suites);
+}
