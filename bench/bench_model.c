@@ -5,6 +5,7 @@
 #include "infer/infer.h"
 #include "libtrain/recognise/step.h"
 #include "net/file.h"
+#include "net/op.h"
 #include "run/run.h"
 
 #include <sys/resource.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * predict_profile.c: the time of each kind of node, printed. */
 #include "bench/predict.h"
+#include "net/op.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * lowrank.c: which weights of a model become chains, and the model with these
  * chains in their place: a new text and the numbers moved by name. */
 #include "compress/chain.h"
+#include "net/op.h"
 
 #include <fnmatch.h>
 #include <stdarg.h>

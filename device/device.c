@@ -3,6 +3,7 @@
  * there the profile and the search for NaN look on. */
 #include "device/dev.h"
 #include "net/half.h"
+#include "net/op.h"
 
 #include <math.h>
 #include <omp.h>

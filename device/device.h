@@ -87,12 +87,6 @@ struct ctt_call {
 
 enum ctt_pass { CTT_FWD, CTT_BWD, CTT_PASSES };
 
-/* Which values the kernel of a node reads on the way back (bit k: input k, OUT:
- * its result) where bit k of din says that the gradient of input k is wanted,
- * and dw that of its w[0].  Other values need not be there. */
-enum { CTT_READS_OUT = 1 << 8 };
-unsigned ctt_reads(const struct ctt_node *n, unsigned din, int dw);
-
 struct ctt_dev;
 typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
 

@@ -2,6 +2,7 @@
  * amp.c: which values have 16 bits: the lists of ops.def and of the settings
  * over a graph, until nothing changes. */
 #include "libtrain/amp.h"
+#include "net/op.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -28,15 +29,14 @@ enum ctt_dtype ctt_amp_type(const struct ctt_train_cfg *cfg)
 
 static int only_names(enum ctt_opcode op)
 {
-    return op == CTT_OP_STATE || op == CTT_OP_SLICE || op == CTT_OP_RESHAPE;
+    return ctt_ops[op].memory == CTT_VIEW;
 }
 
 /* The node whose memory a name stands for. */
 static int owner(const struct ctt_graph *g, int i)
 {
     for (int k = 0; k < g->count && only_names(g->node[i].op); k++)
-        i = g->node[i].op == CTT_OP_STATE ? g->node[i].source
-                                          : g->node[i].in[0];
+        i = ctt_viewed(&g->node[i]);
     return i;
 }
 
@@ -44,30 +44,32 @@ static int reads(const struct ctt_graph *g, int reader, int k, int i)
 {
     const struct ctt_node *n = &g->node[reader];
 
-    return k < n->nin && !only_names(n->op) && owner(g, n->in[k]) == i;
+    return !only_names(n->op) && owner(g, n->in[k]) == i;
+}
+
+/* 1 if node j takes the numbers of node i as they are. */
+static int takes_exactly(const struct ctt_graph *g, int j, int i)
+{
+    const struct ctt_node *n = &g->node[j];
+
+    for (int k = 0; k < n->nin; k++)
+        if (ctt_ops[n->op].exact >> k & 1 && reads(g, j, k, i))
+            return 1;
+    return 0;
 }
 
 /* Numbers that count one by one: the node that takes them, or -1. */
 static int taken_exactly(const struct ctt_graph *g, int i)
 {
-    if (g->node[i].op == CTT_OP_LOSS)
+    if (ctt_ops[g->node[i].op].list == CTT_FLOATS)
         return i;
     for (int j = 0; j < g->count && g->node[i].op == CTT_OP_INPUT; j++)
-        if ((g->node[j].op == CTT_OP_LOSS && reads(g, j, 1, i)) ||
-            (g->node[j].op == CTT_OP_MIX && reads(g, j, 2, i)))
+        if (takes_exactly(g, j, i))
             return j;
     return -1;
 }
 
 /* ---- the lists of the settings ---- */
-
-static int find_op(const char *word)
-{
-    for (int op = 0; op < CTT_NOPS; op++)
-        if (strcmp(ctt_ops[op].name, word) == 0)
-            return op;
-    return -1;
-}
 
 static void set(struct planner *p, int node, enum rule rule)
 {
@@ -82,8 +84,9 @@ static int set_op(struct planner *p, const char *option, int op, int deny)
     CTT_CHECK(!only_names((enum ctt_opcode)op), CTT_EINVAL,
               "--%s: '%s' only names the memory of another node", option,
               ctt_ops[op].name);
-    CTT_CHECK(deny || op != CTT_OP_LOSS, CTT_EINVAL, "--%s: 'loss' stays fp32: "
-              "the loss scale is its gradient", option);
+    CTT_CHECK(deny || ctt_ops[op].list != CTT_FLOATS, CTT_EINVAL, "--%s: '%s' "
+              "stays fp32: the loss scale is its gradient", option,
+              ctt_ops[op].name);
     for (int i = 0; i < p->g->count; i++)
         if ((int)p->g->node[i].op == op)
             set(p, i, deny ? DENY_OP : ALLOW_OP);
@@ -124,7 +127,7 @@ static int read_list(struct planner *p, const char *option, const char *list,
         memcpy(word, s, n);
         word[n] = '\0';
         s += n;
-        op = find_op(word);
+        op = ctt_op_find(word);
         CTT_TRY(op >= 0 ? set_op(p, option, op, deny)
                         : set_node(p, option, word, deny));
     }
@@ -180,16 +183,21 @@ static int input(const struct planner *p, int i, char *why)
     return 1;
 }
 
+/* What a report says of an op whose statistics are floats in any case. */
+static const char *statistics(const struct ctt_node *n)
+{
+    return ctt_ops[n->op].list == CTT_STATISTICS ? "; statistics fp32" : "";
+}
+
 static int grey(const struct planner *p, int i, char *why)
 {
     const struct ctt_node *n = &p->g->node[i];
-    const char *more = n->op == CTT_OP_NORM ? "; statistics fp32" : "";
-    int values = n->op == CTT_OP_MIX ? 2 : n->nin;
+    const char *more = statistics(n);
 
     if (n->op == CTT_OP_INPUT)
         return input(p, i, why);
-    for (int k = 0; k < values; k++)
-        if (!p->half[n->in[k]]) {
+    for (int k = 0; k < n->nin; k++)
+        if (!(ctt_ops[n->op].exact >> k & 1) && !p->half[n->in[k]]) {
             say(why, "follows %s%s", name(p, n->in[k]), more);
             return 0;
         }
@@ -199,12 +207,12 @@ static int grey(const struct planner *p, int i, char *why)
 
 static int (*const lists[])(const struct planner *, int, char *) = {
     [CTT_WHITE] = white, [CTT_BLACK] = black, [CTT_GREY] = grey,
+    [CTT_STATISTICS] = grey, [CTT_FLOATS] = black,
 };
 
 static int everything(const struct planner *p, int i, char *why)
 {
-    say(why, "--amp=O2%s", p->g->node[i].op == CTT_OP_NORM
-                           ? "; statistics fp32" : "");
+    say(why, "--amp=O2%s", statistics(&p->g->node[i]));
     return 1;
 }
 

@@ -4,6 +4,7 @@
 #include "libtrain/optim.h"
 #include "libtrain/amp.h"
 #include "net/half.h"
+#include "net/op.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,8 +18,7 @@ static enum ctt_how how_of(const struct ctt_node *n, int k)
 {
     if (n->fixed >> k & 1)
         return CTT_FIXED;
-    return k == 0 && (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV)
-           ? CTT_DECAYS : CTT_TRAINED;
+    return ctt_is_kernel(n, k) ? CTT_DECAYS : CTT_TRAINED;
 }
 
 static int block(struct ctt_optim *o, const char *what, int64_t size,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph.c: building a graph from lines of text. */
-#include "net/graph.h"
+#include "net/op.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -58,12 +58,12 @@ static int64_t taps(const struct ctt_tensor *w)
 int64_t ctt_node_macs(const struct ctt_graph *g, int node)
 {
     const struct ctt_node *n = &g->node[node];
+    enum ctt_macs per = ctt_ops[n->op].macs;
 
-    if (n->op == CTT_OP_CONV)
-        return ctt_volume(&n->out) * taps(&n->w[0]);
-    if (n->op == CTT_OP_DECONV)
-        return ctt_rows(&g->node[n->in[0]].out) * n->out.c * taps(&n->w[0]);
-    return 0;
+    if (per == CTT_MACS_NONE)
+        return 0;
+    return ctt_rows(per == CTT_MACS_OUT ? &n->out : &g->node[n->in[0]].out) *
+           n->out.c * taps(&n->w[0]);
 }
 
 int64_t ctt_node_params(const struct ctt_node *n)
@@ -76,14 +76,6 @@ int64_t ctt_node_params(const struct ctt_node *n)
 }
 
 /* ---- one line ---- */
-
-static int find_op(const char *word)
-{
-    for (int i = 0; i < CTT_NOPS; i++)
-        if (strcmp(ctt_ops[i].name, word) == 0)
-            return i;
-    return -1;
-}
 
 static int grow(struct ctt_graph *g)
 {
@@ -212,11 +204,18 @@ static int check_size(const struct ctt_node *n)
     return 0;
 }
 
+static void fix_statistics(struct ctt_node *n)
+{
+    for (int k = 0; k < n->nw; k++)
+        if (ctt_ops[n->op].weight[k].role == CTT_ROLE_STATISTIC)
+            n->fixed |= 1u << k;
+}
+
 /* Takes ownership of text, into which the words point. */
 static int add_primitive(struct ctt_graph *g, char *text, int argc, char **argv)
 {
     struct ctt_node n = { .source = -1, .cell = -1, .text = text };
-    int rc = 0, op = find_op(argv[0]);
+    int rc = 0, op = ctt_op_find(argv[0]);
 
     CTT_CHECK(op >= 0, CTT_EFORMAT, "unknown operation '%s'", argv[0]);
     CTT_TRY(check_name(g, argv[1]));
@@ -224,6 +223,7 @@ static int add_primitive(struct ctt_graph *g, char *text, int argc, char **argv)
     strcpy(n.name, argv[1]);
     CTT_TRY(set_attrs(g, &n, argc - 2, argv + 2));
     CTT_TRY(ctt_ops[op].shape(g, &n));
+    fix_statistics(&n);
     CTT_TRY(check_size(&n));
     CTT_TRY(grow(g));
     if (n.op == CTT_OP_CELL)
@@ -240,7 +240,7 @@ static int is_cell(int argc, char **argv)
 {
     if (!ctt_cell_known(argv[0]))
         return 0;
-    if (find_op(argv[0]) < 0)
+    if (ctt_op_find(argv[0]) < 0)
         return 1;
     for (int i = 2; i < argc; i++)
         if (strncmp(argv[i], "hidden=", 7) == 0)
@@ -304,9 +304,7 @@ static int resolve(struct ctt_graph *g, struct ctt_node *n)
     CTT_CHECK(n < g->node + end && n->source < end, CTT_EFORMAT,
               "%s: a state and the node it delays stand before 'clip'",
               n->name);
-    CTT_CHECK(g->node[n->source].op != CTT_OP_STATE &&
-              g->node[n->source].op != CTT_OP_SLICE &&
-              g->node[n->source].op != CTT_OP_RESHAPE, CTT_EFORMAT,
+    CTT_CHECK(ctt_ops[g->node[n->source].op].memory != CTT_VIEW, CTT_EFORMAT,
               "%s: '%s' is a %s; delay what it is made of", n->name,
               n->attr.state.of, ctt_ops[g->node[n->source].op].name);
     b = &g->node[n->source].out;

@@ -8,7 +8,7 @@
 #include "net/opt.h"
 
 enum ctt_opcode {
-#define OP(E, s, lo, hi, k, l) CTT_OP_##E,
+#define OP(E, ...) CTT_OP_##E,
 #include "net/ops.def"
 #undef OP
     CTT_NOPS
@@ -79,19 +79,6 @@ struct ctt_graph {
     int              sealed;
     int64_t          weights;
 };
-
-/* The lists of mixed precision (ops.def). */
-enum ctt_amp_list { CTT_WHITE, CTT_BLACK, CTT_GREY };
-
-struct ctt_op {
-    const char           *name;
-    const struct ctt_opt *attr;
-    int                   min_in, max_in;
-    enum ctt_amp_list     list;
-    int (*shape)(const struct ctt_graph *g, struct ctt_node *n);
-};
-
-extern const struct ctt_op ctt_ops[CTT_NOPS];
 
 int  ctt_graph_new(struct ctt_graph **out);
 void ctt_graph_free(struct ctt_graph **g);

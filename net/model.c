@@ -2,22 +2,16 @@
  * model.c: a graph with its numbers, labels, history and training state in
  * memory. */
 #include "net/file.h"
+#include "net/op.h"
 
 #include <string.h>
 
 /* ---- the weights of an op ---- */
 
-/* These names are on disk: never change one. */
-static const char *const weight_names[CTT_NOPS][CTT_MAX_W] = {
-    [CTT_OP_CONV]   = { "w", "b" },
-    [CTT_OP_DECONV] = { "w", "b" },
-    [CTT_OP_NORM]   = { "gamma", "beta", "mean", "var" },
-    [CTT_OP_ADD]    = { "b" },
-};
-
 const char *ctt_weight_name(const struct ctt_node *n, int k)
 {
-    return k >= 0 && k < CTT_MAX_W ? weight_names[n->op][k] : NULL;
+    return k >= 0 && k < CTT_MAX_W ? ctt_ops[n->op].weight[k].name
+                                   : NULL;
 }
 
 void ctt_weight_title(const struct ctt_node *n, int k,
@@ -35,9 +29,8 @@ int ctt_weight_shape(const struct ctt_node *n, int k, int64_t dim[5])
 {
     const struct ctt_tensor *w = &n->w[k];
     const int64_t all[5] = { w->n, w->d, w->h, w->w, w->c };
-    const char *name = ctt_weight_name(n, k);
 
-    if (name && strcmp(name, "w") == 0) {
+    if (ctt_is_kernel(n, k)) {
         memcpy(dim, all, sizeof(all));
         return 5;
     }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * op.c: for each primitive, its attributes. */
+ * op.c: what the rows of ops.def name: attributes, weights and hooks; and the
+ * table made of them. */
 #include "net/op.h"
+#include "net/shape.h"
+
+#include <string.h>
 
 #define FIELD(f) offsetof(union ctt_attr, f)
 #define END { .name = NULL }
@@ -111,9 +115,117 @@ static const struct ctt_opt none[] = { END };
 #define lstm_attr   none
 #define mix_attr    none
 
+/* ---- weights ---- */
+
+static const struct ctt_weight_traits none_weights[CTT_MAX_W];
+static const struct ctt_weight_traits conv_weights[CTT_MAX_W] = {
+    { "w", CTT_ROLE_KERNEL, CTT_START_SCALED },
+    { "b", CTT_ROLE_VECTOR, CTT_START_ZERO },
+};
+static const struct ctt_weight_traits bias_weights[CTT_MAX_W] = {
+    { "b", CTT_ROLE_VECTOR, CTT_START_ZERO },
+};
+static const struct ctt_weight_traits norm_weights[CTT_MAX_W] = {
+    { "gamma", CTT_ROLE_VECTOR, CTT_START_ONE },
+    { "beta", CTT_ROLE_VECTOR, CTT_START_ZERO },
+    { "mean", CTT_ROLE_STATISTIC, CTT_START_ZERO },
+    { "var", CTT_ROLE_STATISTIC, CTT_START_ONE },
+};
+
+/* ---- what a call must not be cut into parts for ---- */
+
+static enum ctt_together together_parts(const struct ctt_node *n)
+{
+    (void)n;
+    return CTT_PARTS;
+}
+
+static enum ctt_together together_chance(const struct ctt_node *n)
+{
+    (void)n;
+    return CTT_CHANCE;
+}
+
+static enum ctt_together together_if_batch(const struct ctt_node *n)
+{
+    return n->attr.norm.kind == CTT_NORM_BATCH ? CTT_BATCH : CTT_PARTS;
+}
+
+static enum ctt_together together_if_classes(const struct ctt_node *n)
+{
+    return n->attr.loss.kind == CTT_LOSS_XENT ? CTT_NUMBERS : CTT_PARTS;
+}
+
+/* ---- whether the result may take its input's memory ---- */
+
+static int in_place_never(const struct ctt_node *n, int backward)
+{
+    (void)n;
+    (void)backward;
+    return 0;
+}
+
+static int in_place_always(const struct ctt_node *n, int backward)
+{
+    (void)n;
+    (void)backward;
+    return 1;
+}
+
+/* It reads a row before it writes it, but kind=layer needs all of the gradient
+ * again for the gradients of weights. */
+static int in_place_norm(const struct ctt_node *n, int backward)
+{
+    return !backward || n->attr.norm.kind == CTT_NORM_BATCH;
+}
+
+/* ---- values that the backward kernel reads ---- */
+
+#define READS(name) \
+    static unsigned reads_##name(const struct ctt_node *n, unsigned din, int dw)
+
+READS(nothing) { (void)n; (void)din; (void)dw; return CTT_NOTHING; }
+READS(first)   { (void)n; (void)din; (void)dw; return CTT_IN0; }
+READS(third)   { (void)n; (void)din; (void)dw; return CTT_IN2; }
+READS(both)    { (void)n; (void)din; (void)dw; return CTT_IN0 | CTT_IN1; }
+READS(result)  { (void)n; (void)din; (void)dw; return CTT_READS_OUT; }
+READS(for_dw)  { (void)n; (void)din; return dw ? CTT_IN0 : CTT_NOTHING; }
+
+/* For the gradient of each of two inputs, the other one. */
+READS(other)
+{
+    (void)n;
+    (void)dw;
+    return (din & CTT_IN0 ? CTT_IN1 : 0) | (din & CTT_IN1 ? CTT_IN0 : 0);
+}
+
+READS(if_max)
+{
+    (void)din;
+    (void)dw;
+    return n->attr.pool.kind == CTT_POOL_MAX ? CTT_IN0 | CTT_READS_OUT
+                                             : CTT_NOTHING;
+}
+
+/* ---- the table ---- */
+
 const struct ctt_op ctt_ops[CTT_NOPS] = {
-#define OP(E, s, lo, hi, k, l) \
-    [CTT_OP_##E] = { #s, s##_attr, lo, hi, CTT_##l, ctt_shape_##s },
+#define OP(E, s, memory, lo, hi, list, exact, reach, together, in_place, \
+           reads, result, weights, macs, takes)                          \
+    [CTT_OP_##E] = { #s, s##_attr, ctt_shape_##s, CTT_##memory, lo, hi,  \
+                     CTT_##list, CTT_##exact, CTT_REACH_##reach,         \
+                     together_##together, in_place_##in_place,           \
+                     reads_##reads, CTT_RESULT_##result,                 \
+                     weights##_weights, CTT_MACS_##macs,                 \
+                     CTT_TAKES_##takes },
 #include "net/ops.def"
 #undef OP
 };
+
+int ctt_op_find(const char *word)
+{
+    for (int i = 0; i < CTT_NOPS; i++)
+        if (strcmp(ctt_ops[i].name, word) == 0)
+            return i;
+    return -1;
+}

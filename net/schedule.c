@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * schedule.c: the strongly connected components of the step part (Tarjan 1972,
  * without recursion, since a file says how deep a graph is). */
-#include "net/graph.h"
+#include "net/op.h"
 
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static int needs(const struct walk *w, int i, int k)
 {
     const struct ctt_node *n = &w->g->node[i];
 
-    if (n->op == CTT_OP_MIX && k > 0 && !w->fed)
+    if (k > 0 && ctt_is_fed(n, 1) && !w->fed)
         k++;    /* what is fed back is not looked at */
     if (k < n->nin)
         return n->in[k];

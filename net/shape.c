@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shape.c: for each primitive, its shape rule. */
-#include "net/op.h"
+#include "net/shape.h"
 
 static const struct ctt_tensor *in(const struct ctt_graph *g,
                                    const struct ctt_node *n, int i)
@@ -254,7 +254,6 @@ int ctt_shape_norm(const struct ctt_graph *g, struct ctt_node *n)
     n->nw = n->attr.norm.kind == CTT_NORM_BATCH ? 4 : 2;
     for (int k = 0; k < n->nw; k++)
         n->w[k] = vector(n->out.c);
-    n->fixed = n->nw == 4 ? 0xc : 0;    /* running mean and variance */
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text.c: the text form of a model: one node a line; '#' starts a comment; the
  * line 'clip' ends the part that runs every step. */
-#include "net/graph.h"
+#include "net/op.h"
 
 #include <stdlib.h>
 #include <string.h>

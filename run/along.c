@@ -2,15 +2,9 @@
  * along.c: what a conv's kernel may do besides: an lstm applied to its result,
  * another conv added to it, and its plus input in its own memory. */
 #include "run/layout.h"
+#include "net/op.h"
 
 #include <string.h>
-
-/* Nodes whose kernels never read their result on the way back, so that a conv
- * may add to it where it lies. */
-static const char forgets[CTT_NOPS] = {
-    [CTT_OP_CONV] = 1, [CTT_OP_DECONV] = 1, [CTT_OP_ADD] = 1,
-    [CTT_OP_CONCAT] = 1, [CTT_OP_MUL] = 1, [CTT_OP_NORM] = 1,
-};
 
 /* What is looked at: comp[f][i], the component of node i in schedule f. */
 struct look {
@@ -35,7 +29,8 @@ static void inside(struct look *l, int z)
     const struct ctt_node *n = &r->g->node[z];
     int p = n->in[1];
 
-    if ((!r->slides && !l->kept) || !forgets[r->g->node[p].op] ||
+    if ((!r->slides && !l->kept) ||
+        ctt_ops[r->g->node[p].op].result == CTT_RESULT_STAYS ||
         r->slot[p].alias != p || r->slot[p].fused >= 0 ||
         l->readers[p] != 1 || r->slot[p].type != r->slot[z].type)
         return;

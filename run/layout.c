@@ -3,26 +3,11 @@
  * other nodes' memory, and which steps stay. */
 #include "run/layout.h"
 #include "net/half.h"
+#include "net/op.h"
 
 enum { DEEPEST = 1000 };
 
 static const int64_t most = INT64_C(1) << 46;    /* bytes in a block */
-
-/* Kernels that apply an act to their result; none of them needs that result on
- * the way back. */
-static const char applies_act[CTT_NOPS] = {
-    [CTT_OP_CONV] = 1, [CTT_OP_DECONV] = 1, [CTT_OP_NORM] = 1,
-    [CTT_OP_ADD] = 1,
-};
-
-static const char is_name[CTT_NOPS] = {
-    [CTT_OP_STATE] = 1, [CTT_OP_SLICE] = 1, [CTT_OP_RESHAPE] = 1,
-};
-
-static const char no_kernel[CTT_NOPS] = {
-    [CTT_OP_INPUT] = 1, [CTT_OP_STATE] = 1, [CTT_OP_CELL] = 1,
-    [CTT_OP_SLICE] = 1, [CTT_OP_RESHAPE] = 1,
-};
 
 static void count_readers(const struct ctt_graph *g, int *readers)
 {
@@ -52,7 +37,7 @@ static int giver(const struct ctt_run *r, const int *readers, int act)
         return -1;
     while (g->node[p].op == CTT_OP_RESHAPE && readers[p] == 1)
         p = g->node[p].in[0];
-    if (!applies_act[g->node[p].op] || readers[p] != 1 ||
+    if (ctt_ops[g->node[p].op].result != CTT_RESULT_ACT || readers[p] != 1 ||
         (p < g->clip) != (act < g->clip) ||
         type_of(r, p) != type_of(r, act))
         return -1;
@@ -66,7 +51,7 @@ static void fuse(struct ctt_run *r, const int *readers)
         int p = giver(r, readers, i);
 
         s->fused = -1;
-        s->skip = no_kernel[r->g->node[i].op];
+        s->skip = ctt_ops[r->g->node[i].op].memory != CTT_COMPUTED;
         if (p >= 0 && r->slot[p].fused < 0) {
             r->slot[p].fused = i;
             s->skip = 1;
@@ -86,12 +71,13 @@ static int view(struct ctt_run *r, int node, int depth)
     CTT_CHECK(depth < DEEPEST, CTT_EUNSUP, "%s: a chain of more than %d names",
               n->name, DEEPEST);
     s->alias = node;
-    if (!is_name[n->op] && !(n->op == CTT_OP_ACT && s->skip)) {
+    if (ctt_ops[n->op].memory != CTT_VIEW &&
+        !(n->op == CTT_OP_ACT && s->skip)) {
         s->ld = n->out.c;
         s->type = type_of(r, node);
         goto out;
     }
-    s->alias = n->op == CTT_OP_STATE ? n->source : n->in[0];
+    s->alias = ctt_viewed(n);
     from = &r->g->node[s->alias];
     of = &r->slot[s->alias];
     CTT_TRY(view(r, s->alias, depth + 1));

@@ -2,6 +2,7 @@
  * open.c: what a run needs before it runs: a sound graph, its schedules, and
  * memory. */
 #include "run/layout.h"
+#include "net/op.h"
 
 /* The clip part sees the step part through windows only. */
 static int check_clip(const struct ctt_graph *g)
@@ -57,7 +58,7 @@ out:
 int ctt_run_mixes(const struct ctt_graph *g)
 {
     for (int i = 0; i < g->clip; i++)
-        if (g->node[i].op == CTT_OP_MIX)
+        if (ctt_is_fed(&g->node[i], 1))
             return 1;
     return 0;
 }

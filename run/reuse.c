@@ -61,7 +61,7 @@ static void lives(const struct ctt_run *r, struct life *life)
             mine->first = life[i].pos;
         for (int k = 0; k < n->nin; k++)
             read_at(r, life, n->in[k], life[with < 0 ? i : with].pos);
-        if (n->op == CTT_OP_LSTM && n->cell >= 0)
+        if (n->cell >= 0)
             life[n->cell].first = life[i].pos;
         if (n->op == CTT_OP_INPUT || r->slot[i].history > 0)
             life[i].stays = 1;

@@ -3,6 +3,7 @@
  * ones step by step, the clip part for those who ask. */
 #include "run/layout.h"
 #include "net/half.h"
+#include "net/op.h"
 #include "net/random.h"
 
 #include <string.h>
@@ -231,8 +232,7 @@ static void bind_weights(const struct ctt_run *r, const struct ctt_node *n,
         w[k].t = n->w[k];
         w[k].t.data = (void *)(r->w + n->at[k]);
     }
-    if (n->nw > 0 && r->w16 && type != CTT_F32 &&
-        (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV)) {
+    if (r->w16 && type != CTT_F32 && ctt_is_conv(n)) {
         w[0].t.data = (uint16_t *)r->w16 + n->at[0];
         w[0].t.dtype = type;
     }
@@ -264,12 +264,14 @@ static void bind_op(const struct ctt_run *r, int node, int step,
 
     if (n->op == CTT_OP_WINDOW)
         bind_window(r, step, c);
-    if (n->op == CTT_OP_LSTM && n->cell >= 0)
+    if (n->cell >= 0)
         c->also = value(r, n->cell, step, c->out.n);
-    if (n->op == CTT_OP_MIX && !r->fed && node < r->g->clip)
-        c->in[1].data = NULL;
-    if (ctt_is_batch_norm(n) && r->again && r->train)
-        c->w[2].t.data = c->w[3].t.data = r->sink;
+    for (int k = 0; k < n->nin; k++)
+        if (ctt_is_fed(n, k) && !r->fed && node < r->g->clip)
+            c->in[k].data = NULL;
+    for (int k = 0; k < n->nw && r->again && r->train; k++)
+        if (n->fixed >> k & 1)
+            c->w[k].t.data = r->sink;
 }
 
 void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
@@ -295,7 +297,9 @@ void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
 
 int ctt_run_single(const struct ctt_run *r, int node)
 {
-    return r->train && r->g->node[node].op == CTT_OP_DROPOUT;
+    const struct ctt_node *n = &r->g->node[node];
+
+    return r->train && ctt_ops[n->op].together(n) == CTT_CHANCE;
 }
 
 /* ---- what goes along ---- */
@@ -361,7 +365,7 @@ static void touch_node(const struct ctt_run *r, const struct ctt_node *n,
         ctt_touch(t, ctt_run_memory(r, n->in[k], 0), 0);
     if (n)
         ctt_touch(t, ctt_run_memory(r, (int)(n - r->g->node), 0), 1);
-    if (n && n->op == CTT_OP_LSTM && n->cell >= 0)
+    if (n && n->cell >= 0)
         ctt_touch(t, ctt_run_memory(r, n->cell, 0), 1);
 }
 

@@ -129,12 +129,6 @@ static inline int64_t ctt_extent_bytes(const struct ctt_extent *e, int steps,
 /* 1 if a mix stands in its step part: what is fed makes another schedule. */
 int  ctt_run_mixes(const struct ctt_graph *g);
 
-/* It keeps running statistics, and those of a call are of all its rows. */
-static inline int ctt_is_batch_norm(const struct ctt_node *n)
-{
-    return n->op == CTT_OP_NORM && n->attr.norm.kind == CTT_NORM_BATCH;
-}
-
 /* Bytes of all histories, each from a multiple of 64 on; those of the steps
  * before the cursor written to `to`, and the histories before step 0 read from
  * `from` (NULL: zeros); all in the device's memory. */

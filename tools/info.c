@@ -2,6 +2,7 @@
  * info.c: convtt-info: what is in a model file and what the model language
  * knows. */
 #include "net/file.h"
+#include "net/op.h"
 #include "tools/info.h"
 #include "tools/tool.h"
 

@@ -2,6 +2,7 @@
  * info_plan.c: convtt-info --plan: which kernel does each node of a model here,
  * in the loop over the steps or ahead of it, and how long it takes. */
 #include "run/run.h"
+#include "net/op.h"
 #include "net/random.h"
 #include "tools/info.h"
 #include "tools/tool.h"

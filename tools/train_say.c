@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_say.c: the lines and tables of convtt-train. */
 #include "net/half.h"
+#include "net/op.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pack.c: reads decoded clips from one file. */
+#include "net/op.h"
 #include "video/packfile.h"
 
 #include <errno.h>

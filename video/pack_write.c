@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pack_write.c: writes decoded clips into one HDF5 file. */
 #include "net/h5_in.h"
+#include "net/op.h"
 #include "video/names.h"
 #include "video/packfile.h"
 

@@ -22,9 +22,11 @@
 #define CTT_JOIN2(isa, s) CTT_JOIN(isa, s)
 #define K(s) CTT_JOIN2(CTT_ISA, s)
 
-#define IF_KERNEL_0(...)
-#define IF_KERNEL_1(...) __VA_ARGS__
-#define OP(E, s, lo, hi, k, l) IF_KERNEL_##k(ctt_kernel K(s##_fwd), K(s##_bwd);)
+#define IF_KERNEL_VIEW(...)
+#define IF_KERNEL_GIVEN(...)
+#define IF_KERNEL_COMPUTED(...) __VA_ARGS__
+#define OP(E, s, memory, ...) \
+    IF_KERNEL_##memory(ctt_kernel K(s##_fwd), K(s##_bwd);)
 #include "net/ops.def"
 #undef OP
 

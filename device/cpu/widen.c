@@ -4,49 +4,34 @@
 #include "device/cpu/cast.h"
 #include "device/cpu/widen.h"
 #include "net/half.h"
+#include "net/op.h"
 
 /* Bytes of the copies.  (Measured on convs: 0.5 to 2 MB are alike, 16 MB up to
  * a third slower; fewer samples than this make small layers slow.) */
 enum { BYTES = 2 << 20 };
 
-/* What of a call goes by itself: a sample; or each row, so that one large
- * image comes in parts too. */
-enum { SAMPLES, ROWS };
-
-static const char units[CTT_NOPS] = {
-    [CTT_OP_CONV] = SAMPLES, [CTT_OP_DECONV] = SAMPLES,
-    [CTT_OP_POOL] = SAMPLES, [CTT_OP_NORM] = ROWS,
-    [CTT_OP_ACT] = ROWS,     [CTT_OP_ADD] = ROWS,
-    [CTT_OP_MUL] = ROWS,     [CTT_OP_CONCAT] = ROWS,
-    [CTT_OP_LSTM] = ROWS,    [CTT_OP_DROPOUT] = ROWS,
-    [CTT_OP_MIX] = SAMPLES,  [CTT_OP_LOSS] = ROWS,
-};
-
-/* 1 if the numbers of a call cannot come in parts: they make statistics, chance
- * or a message counts them. */
+/* 1 if the numbers of a call cannot come in parts. */
 static int is_whole(const struct ctt_call *c)
 {
-    const struct ctt_node *n = c->node;
+    enum ctt_together t = ctt_ops[c->node->op].together(c->node);
 
-    if (n->op == CTT_OP_LOSS)
-        return n->attr.loss.kind == CTT_LOSS_XENT;
-    return c->train && (n->op == CTT_OP_DROPOUT ||
-                        (n->op == CTT_OP_NORM &&
-                         n->attr.norm.kind == CTT_NORM_BATCH));
+    return t == CTT_NUMBERS || (c->train && t != CTT_PARTS);
+}
+
+/* What of a call goes by itself: each row, so that one large image comes in
+ * parts too, or a sample. */
+static int by_rows(const struct ctt_call *c)
+{
+    return ctt_ops[c->node->op].reach == CTT_REACH_ROW && !is_whole(c);
 }
 
 /* 1 if the kernel may write its result where its first input (backward: the
- * gradient of it where that of the result) is.  A norm reads a row before it
- * writes it, but layers need all of it again for the gradients of weights. */
+ * gradient of it where that of the result) is. */
 static int in_place(const struct ctt_call *c, enum ctt_pass pass)
 {
-    enum ctt_opcode op = c->node->op;
-
     if (pass == CTT_BWD && c->add & 1)
         return 0;
-    return op == CTT_OP_ACT || op == CTT_OP_DROPOUT ||
-           (op == CTT_OP_NORM && (pass == CTT_FWD ||
-                                  c->node->attr.norm.kind == CTT_NORM_BATCH));
+    return ctt_ops[c->node->op].in_place(c->node, pass == CTT_BWD);
 }
 
 /* ---- what is copied ---- */
@@ -65,14 +50,14 @@ struct copy {
 struct job {
     const struct ctt_call *c;
     struct ctt_call        wide;
-    int                    unit, count;
+    int                    by_rows, count;
     int64_t                units, step, weights;
     struct copy            copy[2 * CTT_MAX_IN + 4];
 };
 
 static int64_t rows_each(const struct job *j, const struct ctt_tensor *t)
 {
-    return j->unit == ROWS ? 1 : ctt_rows(t) / t->n;
+    return j->by_rows ? 1 : ctt_rows(t) / t->n;
 }
 
 static int same(const struct ctt_tensor *a, const struct ctt_tensor *b)
@@ -132,7 +117,7 @@ static unsigned reads(const struct ctt_call *c)
 
     for (int k = 0; k < c->node->nin; k++)
         din |= c->din[k].data ? 1u << k : 0;
-    return ctt_reads(c->node, din, c->dw[0].data != NULL);
+    return ctt_ops[c->node->op].reads(c->node, din, c->dw[0].data != NULL);
 }
 
 /* What a conv added lies where its result does, and so does its gradient, which
@@ -194,7 +179,7 @@ static struct ctt_tensor part_of(const struct job *j,
     p.data = (char *)t->data + from * rows_each(j, t) * t->ld *
                                ctt_dtype_size(t->dtype);
     p.n = n;
-    if (j->unit == ROWS)
+    if (j->by_rows)
         p.d = p.h = p.w = 1;
     return p;
 }
@@ -257,8 +242,8 @@ static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
     int rc = 0;
     float *room;
 
-    j.unit = is_whole(c) ? SAMPLES : units[c->node->op];
-    j.units = j.unit == ROWS ? ctt_rows(&c->out) : c->out.n;
+    j.by_rows = by_rows(c);
+    j.units = j.by_rows ? ctt_rows(&c->out) : c->out.n;
     for (int k = 0; k < c->node->nw; k++)
         if (ctt_is_16bit(&c->w[k].t))
             j.weights += ctt_align(ctt_volume(&c->w[k].t), 16);
@@ -307,7 +292,7 @@ void *ctt_widen_room(struct ctt_dev *d, size_t bytes)
 int ctt_widen(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
               enum ctt_pass pass)
 {
-    if (c->node->op == CTT_OP_WINDOW)
+    if (ctt_ops[c->node->op].reach == CTT_REACH_STEPS)
         return ctt_widen_window(d, c, pass);
     return run(d, kernel, c, pass);
 }

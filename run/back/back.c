@@ -2,6 +2,7 @@
  * back.c: the way back through one window. */
 #include "run/back/way.h"
 #include "net/half.h"
+#include "net/op.h"
 
 /* ---- where gradients lie ---- */
 
@@ -193,11 +194,6 @@ static void bind_gradients(const struct ctt_exec *x, int node, int want,
     }
 }
 
-static int has_kernel(const struct ctt_run *r, int node)
-{
-    return !r->slot[node].skip || r->g->node[node].op == CTT_OP_ACT;
-}
-
 /* What a call's way back reads and writes: it may change its dout, and what it
  * adds to it must not be added to by two at once. */
 static int touch(struct ctt_exec *x, int node)
@@ -208,7 +204,7 @@ static int touch(struct ctt_exec *x, int node)
 
     ctt_touch(&t, ctt_run_memory(r, node, 0), 0);
     ctt_touch(&t, ctt_run_memory(r, node, 1), 1);
-    if (n->op == CTT_OP_LSTM && n->cell >= 0)
+    if (n->cell >= 0)
         ctt_touch(&t, ctt_run_memory(r, n->cell, 1), 1);
     for (int k = 0; k < n->nin; k++) {
         ctt_touch(&t, ctt_run_memory(r, n->in[k], 0), 0);
@@ -224,7 +220,7 @@ static int run(struct ctt_exec *x, int node, int step, int steps, int want,
     int rc = 0;
 
     want &= ctt_way_wants(x->r->g, x->way->need, node);
-    if (!want || !has_kernel(x->r, node))
+    if (!want || ctt_ops[x->r->g->node[node].op].memory != CTT_COMPUTED)
         goto out;
     ctt_run_bind(x->r, node, step, steps, &c);
     bind_gradients(x, node, want, &c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * exec.c: a batch of clips forward and back through its windows. */
 #include "run/back/way.h"
+#include "net/op.h"
 
 /* ---- open ---- */
 

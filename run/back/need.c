@@ -2,6 +2,7 @@
  * need.c: which gradients lead to a weight, and which values the way back
  * reads. */
 #include "run/back/way.h"
+#include "net/op.h"
 
 static int learns(const struct ctt_node *n)
 {
@@ -52,7 +53,7 @@ static unsigned reads(const struct ctt_node *n, const char *need)
 
     for (int k = 0; k < n->nin; k++)
         din |= need[n->in[k]] ? 1u << k : 0;
-    return ctt_reads(n, din, !(n->fixed & 1));
+    return ctt_ops[n->op].reads(n, din, !(n->fixed & 1));
 }
 
 void ctt_way_kept(const struct ctt_graph *g, const char *need, char *kept)
@@ -76,7 +77,7 @@ static int covers(const struct ctt_run *r, const struct ctt_node *n, int k)
 {
     const struct ctt_slot *s = &r->slot[n->in[k]];
 
-    return n->op != CTT_OP_WINDOW && (n->op != CTT_OP_MIX || k != 1) &&
+    return ctt_ops[n->op].reach != CTT_REACH_STEPS && !ctt_is_fed(n, k) &&
            s->delay == 0 &&
            ctt_volume(&r->g->node[n->in[k]].out) ==
            ctt_volume(&r->g->node[s->alias].out);

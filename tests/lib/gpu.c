@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gpu.c: calls of kernels in the memory of a GPU, for the tests. */
 #include "tests/lib/gpu.h"
+#include "net/op.h"
 #include "net/random.h"
 
 #include <math.h>
@@ -158,17 +159,12 @@ static void add_inputs(struct gpu_call *m, enum ctt_dtype type, int wide)
     }
 }
 
-static int is_conv(const struct ctt_node *n)
-{
-    return n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV;
-}
-
 static void add_weights(struct gpu_call *m, enum ctt_dtype type)
 {
     struct ctt_call *c = &m->rig.call;
 
     for (int k = 0; k < c->node->nw; k++) {
-        add_part(m, &c->w[k].t, k == 0 && is_conv(c->node) ? type : CTT_F32, 1,
+        add_part(m, &c->w[k].t, ctt_is_kernel(c->node, k) ? type : CTT_F32, 1,
                  &m->call.w[k].t);
         add_part(m, &c->dw[k], CTT_F32, 1, &m->call.dw[k]);
     }

@@ -2,6 +2,7 @@
  * rig.c: calls of kernels for the tests. */
 #include "tests/lib/rig.h"
 #include "net/half.h"
+#include "net/op.h"
 #include "tests/lib/check.h"
 
 #include <math.h>
@@ -194,8 +195,7 @@ static void inputs(struct ctt_rig *r, const struct ctt_node *n, int samples,
     if (n->op == CTT_OP_MIX)
         choices(&c->in[2]);
     for (int k = 0; k < n->nin; k++)
-        if (!(flags & RIG_DIN) || (n->op == CTT_OP_LOSS && k == 1) ||
-            (n->op == CTT_OP_MIX && k == 2))
+        if (!(flags & RIG_DIN) || ctt_ops[n->op].exact >> k & 1)
             c->din[k].data = r->whole.din[k].data = NULL;
 }
 
@@ -236,7 +236,6 @@ static void narrow_all(struct ctt_rig *r, int view, enum ctt_dtype type)
 {
     struct ctt_call *c = &r->call;
     struct ctt_tensor *t[] = { &c->out, &c->dout, &c->also, &c->dalso };
-    enum ctt_opcode op = c->node->op;
 
     for (int k = 0; k < c->node->nin; k++) {
         narrow_input(r, &r->whole.in[k], &c->in[k], view, type);
@@ -244,7 +243,7 @@ static void narrow_all(struct ctt_rig *r, int view, enum ctt_dtype type)
     }
     for (size_t i = 0; i < CTT_LEN(t); i++)
         narrow(r, t[i], view, type);
-    if (op == CTT_OP_CONV || op == CTT_OP_DECONV)
+    if (ctt_is_conv(c->node))
         narrow(r, &c->w[0].t, 0, type);
 }
 
