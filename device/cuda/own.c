@@ -3,6 +3,17 @@
 #include "device/cuda/cuda.h"
 #include "device/cuda/kernels.h"
 
+/* cuDNN and cuBLASLt do conv and deconv; no other op may be missing. */
+#define IF_COUNT_VIEW
+#define IF_COUNT_GIVEN
+#define IF_COUNT_COMPUTED + 1
+#define OP(E, s, memory, ...) IF_COUNT_##memory
+#define COUNT(...) + 1
+_Static_assert(
+#include "net/ops.def"
+    == 2 CTT_OWN_OPS(COUNT), "each op of ops.def has kernels");
+#undef OP
+
 /* One function an op and pass: scratch of the lane, then the launcher. */
 #define BYTES_0(name) 0
 #define BYTES_1(name) ctt_launch_##name##_scratch(c)
