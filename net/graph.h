@@ -43,6 +43,7 @@ union ctt_attr {
     struct { int steps, every; } window;
     struct { int out, kernel[3], stride[3], pad[3], bias; } conv; /* deconv */
     struct { int kind, kernel[3], stride[3], pad[3]; } pool;
+    struct { int by[3]; } upsample;
     struct { int kind; float eps, momentum; } norm;
     struct { int kind; } act;
     struct { int bias, minus; } add;    /* a number a channel is added as

@@ -76,6 +76,10 @@ static const struct ctt_opt pool_attr[] = {
     { "pad", CTT_INT3, FIELD(pool.pad), "0", "padding, never the value", 0,
       99 }, END
 };
+static const struct ctt_opt upsample_attr[] = {
+    { "by", CTT_INT3, FIELD(upsample.by), NULL, "depth,height,width of the "
+      "block that a pixel becomes", 1, 99 }, END
+};
 static const struct ctt_opt norm_attr[] = {
     { "kind", CTT_CHOICE, FIELD(norm.kind), NULL, "batch: of a channel over "
       "everything; layer: of a pixel over its channels",

@@ -248,6 +248,22 @@ out:
     return rc;
 }
 
+int ctt_shape_upsample(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *x = in(g, n, 0);
+    const int64_t size[3] = { x->d, x->h, x->w };
+    int *by = n->attr.upsample.by, rc = 0;
+
+    flat(by, x->d, 1);
+    for (int i = 0; i < 3; i++)
+        CTT_CHECK(size[i] <= CTT_MAX_SIZE / by[i], CTT_EINVAL,
+                  "%s: %lld pixels times %d are more than %d", n->name,
+                  (long long)size[i], by[i], CTT_MAX_SIZE);
+    n->out = image(x->d * by[0], x->h * by[1], x->w * by[2], x->c);
+out:
+    return rc;
+}
+
 int ctt_shape_norm(const struct ctt_graph *g, struct ctt_node *n)
 {
     n->out = like(in(g, n, 0));

@@ -16,5 +16,6 @@
 #include "device/cpu/norm.c"
 #include "device/cpu/pool.c"
 #include "device/cpu/tables.c"
+#include "device/cpu/upsample.c"
 
 #endif

@@ -182,8 +182,10 @@ static void test_predict(void)
 {
     check_predicts(stream_ahead, "ref", 0);
     check_predicts(stream_part, "ref", 0);
+    check_predicts(stream_coarse, "ref", 0);
     check_predicts(stream_ahead, "cpu", 1e-5);
     check_predicts(stream_part, "cpu", 1e-5);
+    check_predicts(stream_coarse, "cpu", 1e-5);
 }
 
 /* ---- what the model says of itself ---- */

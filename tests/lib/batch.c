@@ -59,6 +59,19 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "pool r in=q kind=avg\n"
       "conv y in=r out=3\n", 2 },
 
+    { "input x h=4 w=6 c=2\n"              /* coarse, and back to full size */
+      "conv e in=x out=4 kernel=3 pad=1\n"
+      "pool p in=e kind=avg kernel=2\n"
+      "slice s in=p from=1 to=3\n"
+      "convlstm l in=s hidden=3\n"
+      "state l2 of=l delay=2\n"
+      "upsample u in=l by=2\n"
+      "upsample v in=l2 by=2\n"
+      "upsample t in=s by=2\n"
+      "conv f in=x plus=u out=3 kernel=3 pad=1\n"
+      "concat k in=f,v,t\n"
+      "conv y in=k out=2\n", 2 },
+
     { "input x h=6 w=6 c=1\n"              /* running statistics */
       "conv e in=x out=2 kernel=3 pad=1\n"
       "resblock b in=e out=2\n"

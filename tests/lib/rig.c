@@ -28,6 +28,8 @@ const struct ctt_case ctt_cases[] = {
     { "c=3 h=5 w=6", NULL, "pool y in=a kind=avg kernel=3 stride=2 pad=1", 0 },
     { "c=3 d=4 h=4 w=3", NULL, "pool y in=a kind=max kernel=2 stride=1", 0 },
     { "c=3 d=4 h=4 w=3", NULL, "pool y in=a kind=avg", 0 },
+    { "c=3 h=2 w=3", NULL, "upsample y in=a by=2", 0 },
+    { "c=8 d=2 h=3 w=2", NULL, "upsample y in=a by=2,1,3", 0 },
     { "c=5 h=4 w=3", NULL, "norm y in=a kind=batch", 0 },
     { "c=67", NULL, "norm y in=a kind=batch momentum=0.3 eps=0.01", 0 },
     { "c=5 h=4 w=3", NULL, "norm y in=a kind=layer", 0 },

@@ -47,6 +47,16 @@ const char stream_ahead[] = STREAM_INPUT
     "conv o in=l out=3\n"
     "act y in=o kind=sigmoid\n";
 
+/* The same, from a smaller image. */
+const char stream_coarse[] = STREAM_INPUT
+    "conv e in=x out=4 kernel=3 pad=1\n"
+    "pool p in=e kind=avg kernel=2\n"
+    "convlstm l in=p hidden=4 kernel=3\n"
+    "upsample u in=l by=2\n"
+    "conv o in=x plus=u out=4 kernel=3 pad=1\n"
+    "act f in=o kind=tanh\n"
+    "conv y in=f out=3\n";
+
 /* The same, as a part of wider pixels. */
 const char stream_part[] = STREAM_INPUT
     "convlstm l in=x hidden=4 kernel=3\n"

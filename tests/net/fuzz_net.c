@@ -31,9 +31,10 @@ static const char *const texts[] = {
 
 const char *const ctt_fuzz_words[] = {
     "input", "state", "cell", "slice", "reshape", "window", "conv", "deconv",
-    "pool", "norm", "act", "add", "mul", "concat", "lstm", "dropout", "loss",
-    "convlstm", "convttlstm", "resblock", "clip", "\nclip\n", " in=", " plus=",
-    " of=", " like=", " c=", " out=", " kernel=", " stride=", " pad=",
+    "pool", "upsample", "norm", "act", "add", "mul", "concat", "lstm",
+    "dropout", "loss", "convlstm", "convttlstm", "resblock", "clip",
+    "\nclip\n", " in=", " plus=", " by=", " of=", " like=", " c=", " out=",
+    " kernel=", " stride=", " pad=",
     " hidden=", " order=", " steps=", " rank=", " delay=", " every=", "0",
     "1", "-1", "2", "7", "99", "1000", "4096", "65536", "1048576", "1048577",
     "2147483647", "2147483648", "-2147483648", "99999999999999999999", "1e39",

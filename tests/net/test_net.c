@@ -105,6 +105,10 @@ static void test_errors(void)
         { "input x c=1\nlstm y in=x", "takes 2 to 2 inputs" },
         { "input x c=1\npool y in=x kind=median", "no choice 'median'" },
         { "input x c=1\npool y in=x kind=max kernel=1 pad=1", "not smaller" },
+        { "input x c=1\nupsample y in=x", "'by' must be given" },
+        { "input x c=1\nupsample y in=x by=1,0,1", "by: bad value '1,0,1'" },
+        { "input x w=20000 c=1\nupsample y in=x by=53",
+          "y: 20000 pixels times 53 are more than 1048576" },
     };
 
     for (size_t i = 0; i < CTT_LEN(bad); i++) {
@@ -177,6 +181,13 @@ static void test_shapes(void)
                            "conv y in=x out=3 kernel=3 stride=2 pad=1\n", &g));
     check_shape(g, "y", 1, 4, 5, 3);
     CU_ASSERT_EQUAL(node(g, "y")->w[0].d, 1);
+    ctt_graph_free(&g);
+    CHECK_OK(ctt_net_parse("input x d=2 h=7 w=9 c=2\nupsample y in=x by=3\n"
+                           "upsample z in=y by=1,2,1\ninput a h=3 c=1\n"
+                           "upsample b in=a by=4\n", &g));
+    check_shape(g, "y", 6, 21, 27, 2);
+    check_shape(g, "z", 6, 42, 27, 2);
+    check_shape(g, "b", 1, 12, 4, 1);
     ctt_graph_free(&g);
 }
 

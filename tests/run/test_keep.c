@@ -280,7 +280,7 @@ out:
 
 static void test_failing_allocations(void)
 {
-    static const size_t some[] = { 1, 2, 5, FEEDBACK };
+    static const size_t some[] = { 1, 2, FEEDBACK - 1, FEEDBACK };
 
     for (size_t i = 0; i < CTT_LEN(some); i++) {
         int rc = CTT_ENOMEM;
