@@ -3,6 +3,7 @@
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
 #include "compress/compress.h"
+#include "net/op.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static void test_layer(void)
         int64_t all = ctt_volume(&n->w[0]);
         double largest = 0, smallest = HUGE_VAL;
 
-        if (!small_is_conv(n))
+        if (!ctt_is_conv(n))
             continue;
         CU_ASSERT_EQUAL(small_pruned(m, n), n->name[0] == 'h' ? 0
                         : llround(0.75 * (double)all));

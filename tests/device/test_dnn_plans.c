@@ -13,6 +13,7 @@ int main(void)
 
 #include "device/cuda/dnn_plan.h"
 #include "tests/lib/rig.h"
+#include "net/op.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -130,18 +131,13 @@ static struct ctt_call shapes(const struct ctt_graph *g,
     return c;
 }
 
-static int slides(const struct ctt_node *n)
-{
-    return n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV;
-}
-
 /* Every convolution of a model, all ways, in all types, on all GPUs. */
 static void try_model(const struct ctt_graph *g, int samples, int exact)
 {
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
 
-        if (!slides(n))
+        if (!ctt_is_conv(n))
             continue;
         for (int k = 0; k < TYPES * WAYS * GPUS; k++) {
             struct ctt_call c = shapes(g, n, samples);

@@ -2,6 +2,7 @@
  * small.c: small models with numbers, for the tests of compression. */
 #include "tests/lib/small.h"
 #include "tests/lib/check.h"
+#include "net/op.h"
 #include "run/run.h"
 
 #include <math.h>
@@ -43,11 +44,6 @@ struct ctt_model *small_model(const char *text, uint64_t key)
     return m;
 }
 
-int small_is_conv(const struct ctt_node *n)
-{
-    return n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV;
-}
-
 static double digit(int axis, int64_t i, int r)
 {
     return sin(1.7 * (double)(i + 1) * (axis + 1) + 2.3 * r * (axis + 2));
@@ -59,7 +55,7 @@ void small_rank(struct ctt_model *m, int rank)
         const struct ctt_node *n = &m->g->node[i];
         const struct ctt_tensor *t = &n->w[0];
 
-        if (!small_is_conv(n))
+        if (!ctt_is_conv(n))
             continue;
         for (int64_t k = 0; k < ctt_volume(t); k++) {
             int64_t x = k / t->c / t->w;
@@ -136,7 +132,7 @@ void small_count(const struct ctt_model *m, int64_t *all, int64_t *pruned)
 
     *all = *pruned = 0;
     for (int i = 0; i < m->g->count; i++)
-        if (small_is_conv(&m->g->node[i])) {
+        if (ctt_is_conv(&m->g->node[i])) {
             *all += ctt_volume(&m->g->node[i].w[0]);
             *pruned += small_pruned(m, &m->g->node[i]);
         }

@@ -20,9 +20,6 @@ void small_rank(struct ctt_model *m, int rank);
 void small_compare(const struct ctt_model *a, const struct ctt_model *b,
                    int steps, double tol);
 
-/* Whether its first weight is one that compression changes. */
-int small_is_conv(const struct ctt_node *n);
-
 /* How many numbers of its first weight are pruned; those must be 0. */
 int64_t small_pruned(const struct ctt_model *m, const struct ctt_node *n);
 
