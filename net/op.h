@@ -30,23 +30,23 @@ enum { CTT_NOTHING = 0, CTT_IN0 = 1, CTT_IN1 = 2, CTT_IN2 = 4,
  * the same rows; rows of the same sample and step; other steps as well. */
 enum ctt_reach { CTT_REACH_ROW, CTT_REACH_SAMPLE, CTT_REACH_STEPS };
 
-/* What the rows of one call have in common, so that it is not the same as
- * several calls with some of its rows (or samples, by reach) each.  PARTS:
- * nothing.  CHANCE: in training, random numbers, counted from the first row.
- * BATCH: in training, statistics of all rows, and running ones are kept.
- * NUMBERS: an error message that says in which row it is. */
+/* Why a call must not be cut into several calls, each with some of its rows (or
+ * samples, if a row depends on its whole sample).  PARTS: it may be cut.
+ * CHANCE: in training it draws random numbers, counted from the first row.
+ * BATCH: in training it takes statistics of all rows, and updates running ones.
+ * NUMBERS: its error message gives the number of a row. */
 enum ctt_together { CTT_PARTS, CTT_CHANCE, CTT_BATCH, CTT_NUMBERS };
 
-/* What may be done to the result where it lies, before others read it.  STAYS:
- * nothing.  SUM: a conv whose plus input it is may add to it: the backward
- * kernel does not read it, and its gradient is that of the sum.  ACT: so may a
- * conv, and the kernel itself applies an act if the call says so. */
+/* What may be done to the result where it lies.  STAYS: nothing.  SUM: a conv
+ * that has it as its plus input may add its own result to it, since the
+ * backward kernel does not read it.  ACT: as SUM, and the forward kernel
+ * applies an act to it if the call says so. */
 enum ctt_result_use { CTT_RESULT_STAYS, CTT_RESULT_SUM, CTT_RESULT_ACT };
 
-/* KERNEL: a matrix product's: of shape (out, kd, kh, kw, in), it is decayed,
- * compressed, and has a copy of 16 bits for results of that type.  VECTOR: one
- * number per channel.  STATISTIC: as VECTOR, and moved by the forward kernel,
- * not by gradients. */
+/* KERNEL: the matrix of a product, of shape (out, kd, kh, kw, in): weight decay
+ * and compression apply to it, and results of 16 bits are computed with a copy
+ * of 16 bits.  VECTOR: one number per channel.  STATISTIC: as VECTOR, but
+ * updated by the forward kernel, not by gradients. */
 enum ctt_weight_role { CTT_ROLE_KERNEL, CTT_ROLE_VECTOR, CTT_ROLE_STATISTIC };
 
 /* First values.  SCALED: normal, with a deviation by the size of the kernel and
