@@ -5,18 +5,11 @@
 #include "infer/infer.h"
 #include "libtrain/train.h"
 #include "net/random.h"
+#include "tools/compress_opt.h"
 #include "tools/tool.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char usage[] =
-    "convtt-compress [OPTION...] MODEL -o OUT\n"
-    "Factorises the weights of a trained model (--tt-rank, --tt-tol), prunes "
-    "them in\nrounds (--prune), or first the one and then the other; retrains "
-    "with --data after\neach step, and writes the result and a report.  "
-    "Patterns are names with * and ?,\nwith commas between them; they also "
-    "match the cores of a weight of that name.";
 
 struct config {
     struct ctt_train_cfg train;
@@ -34,76 +27,87 @@ static const char *const scopes[] = { "global", "layer", NULL };
 static const char *const scores[] = { "lamp", "magnitude", NULL };
 
 static const struct ctt_opt own[] = {
-    { "out", CTT_STRING, FIELD(out), NULL, "the compressed model",
-      .letter = 'o', .arg = "FILE" },
-    { "report", CTT_STRING, FIELD(report), "", "the report as JSON",
-      .arg = "FILE" },
-    { "prune", CTT_FLOAT, FIELD(share), "0", "share of the weights (of their "
-      "cores, if factorised) that becomes zero; 0: none", 0, 0.9999,
-      .arg = "SHARE" },
-    { "prune-rounds", CTT_INT, FIELD(rounds), "2", "times to prune and "
-      "retrain", 1, 100, .arg = "N" },
-    { "prune-scope", CTT_CHOICE, FIELD(prune.scope), "global", "the smallest "
-      "of all weights, or of each", .choices = scopes, .arg = "SCOPE" },
-    { "prune-score", CTT_CHOICE, FIELD(prune.score), "lamp", "how numbers of "
-      "different weights are compared", .choices = scores, .arg = "SCORE" },
-    { "prune-keep", CTT_FLOAT, FIELD(prune.floor), "0.02", "share of each "
-      "weight that is never pruned", 0, 1, .arg = "SHARE" },
-    { "prune-least", CTT_INT, FIELD(prune.least), "4096", "weights and cores "
-      "of fewer numbers stay whole", 0, 1 << 30, .arg = "N" },
-    { "prune-except", CTT_STRING, FIELD(prune.except), "", "weights to leave "
-      "alone", .arg = "PATTERNS" },
+    { "prune", CTT_FLOAT, FIELD(share), "0", "fraction of the weights (of "
+      "their cores, if factorised) to set to zero; 0: none", 0, 0.9999,
+      .arg = "SHARE", .section = "Pruning", .tags = CTT_OPT_COMMON },
+    { "prune-rounds", CTT_INT, FIELD(rounds), "2", "number of rounds of "
+      "pruning and retraining", 1, 100, .arg = "N", .section = "Pruning" },
+    { "prune-scope", CTT_CHOICE, FIELD(prune.scope), "global", "prune the "
+      "smallest values of all weights together, or of each layer",
+      .choices = scopes, .section = "Pruning" },
+    { "prune-score", CTT_CHOICE, FIELD(prune.score), "lamp", "measure by which "
+      "values of different weights are compared", .choices = scores,
+      .section = "Pruning" },
+    { "prune-keep", CTT_FLOAT, FIELD(prune.floor), "0.02", "fraction of each "
+      "weight that is never pruned", 0, 1, .arg = "SHARE",
+      .section = "Pruning" },
+    { "prune-least", CTT_INT, FIELD(prune.least), "4096", "do not prune "
+      "weights and cores with fewer values", 0, 1 << 30, .arg = "N",
+      .section = "Pruning" },
+    { "prune-except", CTT_STRING, FIELD(prune.except), "", "weights not to "
+      "prune", .arg = "PATTERNS", .section = "Pruning" },
     { "tt-rank", CTT_INT, FIELD(lowrank.rank), "0", "largest rank of a tensor "
-      "train; 0: any", 0, 4096, .arg = "R" },
+      "train; 0: no limit", 0, 4096, .arg = "R", .section = "Factorisation",
+      .tags = CTT_OPT_COMMON },
     { "tt-tol", CTT_FLOAT, FIELD(lowrank.tol), "0", "largest relative error "
-      "of a weight; 0: any", 0, 0.9999, .arg = "E" },
-    { "tt-form", CTT_CHOICE, FIELD(lowrank.form), "train", "cut at each "
-      "axis, around the window, or once, between rows and columns",
-      .choices = forms, .arg = "FORM" },
-    { "tt-least", CTT_INT, FIELD(lowrank.least), "65536", "weights of fewer "
-      "numbers stay whole", 0, 1 << 30, .arg = "N" },
-    { "tt-harm", CTT_FLOAT, FIELD(lowrank.harm), "0.75", "weights that, "
-      "factorised alone, cost more top-1 than this stay whole; 1: none (needs "
-      "--data)", 0.001, 1, .arg = "SHARE" },
-    { "tt-except", CTT_STRING, FIELD(lowrank.except), "", "weights to leave "
-      "whole", .arg = "PATTERNS" },
-    { "round", CTT_INT, FIELD(bits), "8", "significant bits of the weights in "
-      "the end; 24: all", 1, 24, .arg = "BITS" },
-    { "retrain-epochs", CTT_INT, FIELD(epochs), "-1", "of retraining, all "
-      "steps together; -1: 12 if there is data", -1, 100000, .arg = "N" },
+      "of a weight; 0: no limit", 0, 0.9999, .arg = "E",
+      .section = "Factorisation", .tags = CTT_OPT_COMMON },
+    { "tt-form", CTT_CHOICE, FIELD(lowrank.form), "train", "where to split a "
+      "weight: at each axis, around the window, or once, between rows and "
+      "columns", .choices = forms,
+      .section = "Factorisation" },
+    { "tt-least", CTT_INT, FIELD(lowrank.least), "65536", "do not factorise "
+      "weights with fewer values", 0, 1 << 30, .arg = "N",
+      .section = "Factorisation" },
+    { "tt-harm", CTT_FLOAT, FIELD(lowrank.harm), "0.75", "with --data: keep a "
+      "weight whole if factorising it alone costs more top-1 than this; 1: "
+      "never", 0.001, 1, .arg = "SHARE", .section = "Factorisation" },
+    { "tt-except", CTT_STRING, FIELD(lowrank.except), "", "weights not to "
+      "factorise", .arg = "PATTERNS", .section = "Factorisation" },
+    { "retrain-epochs", CTT_INT, FIELD(epochs), "-1", "total epochs of "
+      "retraining; -1: 12 with --data", -1, 100000, .arg = "N",
+      .section = "Retraining", .tags = CTT_OPT_COMMON },
+    { "round", CTT_INT, FIELD(bits), "8", "significant bits that weights are "
+      "rounded to at the end; 24: no rounding", 1, 24, .arg = "BITS",
+      .section = "Rounding" },
+    { .name = NULL }
 };
 
-/* Settings of the trainer that make no sense here. */
-static const char *const not_ours[] = {
-    "out", "init", "epochs", "max-steps", "time-limit", "checkpoint",
-    "checkpoint-every", "resume", "early-stop", "val-ratios", "log-csv",
-    "log-json", "task", "input-frames", "future-frames", "loss", "sequences",
-    "val-sequences", "digits", "sampling-start", "sampling-patience",
-    "sampling-decay", "amp-plan",
+/* After the settings of the trainer, whose section they continue. */
+static const struct ctt_opt files[] = {
+    { "out", CTT_STRING, FIELD(out), NULL, "the compressed model",
+      .letter = 'o', .arg = "FILE", .section = "Output",
+      .tags = CTT_OPT_COMMON },
+    { "report", CTT_STRING, FIELD(report), "", "write the report as JSON",
+      .arg = "FILE", .section = "Output", .tags = CTT_OPT_COMMON },
+    { .name = NULL }
 };
 
-static int is_ours(const char *name)
+static int add_rows(struct ctt_opt tab[CTT_OPT_MAX + 1], int *n,
+                    const struct ctt_opt *rows)
 {
-    for (size_t i = 0; i < CTT_LEN(not_ours); i++)
-        if (strcmp(not_ours[i], name) == 0)
-            return 0;
-    return 1;
+    int rc = 0;
+
+    for (; rows->name; rows++) {
+        if (rows->tags & CTT_CFG_TRAINER)
+            continue;
+        CTT_CHECK(*n < CTT_OPT_MAX, CTT_EINVAL, "too many options");
+        tab[(*n)++] = *rows;
+    }
+    tab[*n] = (struct ctt_opt){ .name = NULL };
+out:
+    return rc;
 }
 
-/* Our options, then those of the trainer; its settings stand first in
+/* Our options and those of retraining; the trainer's settings stand first in
  * struct config, so its rows fit as they are. */
 static int all_options(struct ctt_opt tab[CTT_OPT_MAX + 1])
 {
-    int n = CTT_LEN(own), rc = 0;
+    int n = 0, rc = 0;
 
-    memcpy(tab, own, sizeof(own));
-    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++) {
-        if (!is_ours(o->name))
-            continue;
-        CTT_CHECK(n < CTT_OPT_MAX, CTT_EINVAL, "too many options");
-        tab[n++] = *o;
-    }
-    tab[n] = (struct ctt_opt){ .name = NULL };
+    CTT_TRY(add_rows(tab, &n, own));
+    CTT_TRY(add_rows(tab, &n, ctt_train_opts));
+    CTT_TRY(add_rows(tab, &n, files));
 out:
     return rc;
 }
@@ -280,7 +284,7 @@ static int open_clips(struct job *j)
         CTT_TRY(open_data(j, c->data, c->split, &j->data));
     CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
-              "%s: has no split '%s' to test on; --val names other clips",
+              "%s: has no split '%s' to validate on; pass --val",
               c->data, c->val_split);
     ctt_tool_say("%d clips to retrain on, %d to test on",
                  j->data ? ctt_data_clips(j->data) : 0,
@@ -368,7 +372,7 @@ static int complete(struct job *j, int argc, char **argv, int first)
               "--report=%s: is a model already", c->report);
     CTT_TRY(ctt_train_check(&c->train));
     CTT_CHECK(c->epochs <= 0 || c->train.data, CTT_EINVAL,
-              "--retrain-epochs=%d needs --data", c->epochs);
+              "--retrain-epochs=%d requires --data", c->epochs);
     if (c->epochs < 0)
         c->epochs = c->train.data ? 12 : 0;
 out:
@@ -379,6 +383,7 @@ int main(int argc, char **argv)
 {
     struct job j = { .path = NULL };
     struct ctt_opt tab[CTT_OPT_MAX + 1];
+    struct ctt_program program = ctt_compress_program;
     int done = 0, rc;
 
     ctt_tool_start("convtt-compress", argv);
@@ -387,8 +392,9 @@ int main(int argc, char **argv)
     rc = ctt_opt_defaults(ctt_train_opts, &j.c.train);
     if (rc >= 0)
         rc = all_options(tab);
+    program.opts = tab;
     if (rc >= 0)
-        rc = ctt_opt_main(tab, usage, &j.c, argc, argv, &done);
+        rc = ctt_opt_main(&program, &j.c, argc, argv, &done);
     if (done && rc >= 0)
         return 0;
     if (rc < 0 || complete(&j, argc, argv, rc) < 0)
