@@ -98,7 +98,8 @@ static int update(struct work *k, double norm)
             int64_t at = k->g->node[i].at[j];
             int64_t n = ctt_align(ctt_volume(&k->g->node[i].w[j]), 16);
             struct ctt_flat one = { n, o->flat.w + at, o->flat.dw + at,
-                o->flat.m + at, o->flat.v + at, o->flat.how + at / 16, NULL };
+                o->flat.m + at, o->flat.v + at, o->flat.how + at / 16,
+                { NULL } };
             CTT_TRY(ctt_dev_update(k->dev, &one, &rule));
         }
     if (o->w16)

@@ -133,8 +133,8 @@ struct ctt_prune {
  * counts.  Over all, numbers are compared as |w| over the root mean square of
  * their weight (score magnitude), or as w^2 over the sum of squares of those
  * that are not smaller in their weight (score LAMP; Lee and others 2021).  Of
- * equals, the earlier is pruned.  Makes m->keep if it is NULL.  On failure m
- * is as it was. */
+ * equals, the earlier is pruned.  Makes the model's mask if there is none.  On
+ * failure m is as it was. */
 int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share);
 
 /* Share of these weights that is pruned; o NULL: of all convs and deconvs. */

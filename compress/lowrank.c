@@ -255,15 +255,16 @@ static int new_node(const struct ctt_model *m, const struct ctt_node *n, int k,
     return ctt_graph_find(m->g, name);
 }
 
-/* Copies w[k] of node n of `from` and its mask. */
+/* Copies w[k] of node n of `from` and its constraint. */
 static void move(const struct ctt_model *from, const struct ctt_node *n, int k,
                  struct ctt_model *to, const struct ctt_node *d)
 {
-    size_t size = (size_t)ctt_volume(&n->w[k]);
+    int64_t size = ctt_volume(&n->w[k]);
 
-    memcpy(to->w + d->at[k], from->w + n->at[k], size * sizeof(*to->w));
-    if (to->keep)
-        memcpy(to->keep + d->at[k], from->keep + n->at[k], size);
+    memcpy(to->w + d->at[k], from->w + n->at[k],
+           (size_t)size * sizeof(*to->w));
+    ctt_constraint_carry(&from->constraint, n->at[k], size, &to->constraint,
+                         d->at[k]);
 }
 
 static int move_all(const struct ctt_model *from,
@@ -302,11 +303,8 @@ static int copy_rest(const struct ctt_model *from, struct ctt_model *to)
         to->history = ctt_strdup(from->history);
         CTT_TRY(to->history ? 0 : CTT_ENOMEM);
     }
-    if (from->keep) {
-        to->keep = ctt_calloc((size_t)to->g->weights, 1);
-        CTT_TRY(to->keep ? 0 : CTT_ENOMEM);
-        memset(to->keep, 1, (size_t)to->g->weights);
-    }
+    CTT_TRY(ctt_constraint_match(&from->constraint, to->g->weights,
+                                 &to->constraint));
 out:
     return rc;
 }

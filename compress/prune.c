@@ -44,7 +44,7 @@ static int prunable(const struct ctt_node *n, const struct ctt_prune *o)
 
 static int pruned(const struct ctt_model *m, int64_t at)
 {
-    return m->keep && !m->keep[at];
+    return ctt_is_pruned(&m->constraint, at);
 }
 
 double ctt_pruned(const struct ctt_model *m, const struct ctt_prune *o)
@@ -169,7 +169,7 @@ static void zero(struct ctt_model *m, const struct item *item, int64_t count)
 {
     for (int64_t k = 0; k < count; k++) {
         m->w[item[k].at] = 0;
-        m->keep[item[k].at] = 0;
+        m->constraint.keep[item[k].at] = 0;
     }
 }
 
@@ -187,11 +187,7 @@ int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share)
     int rc = 0;
 
     CTT_TRY(make_list(m, o, &l));
-    if (!m->keep) {
-        m->keep = ctt_calloc((size_t)m->g->weights, 1);
-        CTT_TRY(m->keep ? 0 : CTT_ENOMEM);
-        memset(m->keep, 1, (size_t)m->g->weights);
-    }
+    CTT_TRY(ctt_constraint_mask(&m->constraint, m->g->weights));
     if (o->scope == CTT_PRUNE_GLOBAL) {
         compare_all(&l, o->score);
         zero(m, l.item, wanted(share, l.items, l.gone, l.stay));

@@ -65,7 +65,7 @@ static int64_t live(const struct ctt_model *m, const struct ctt_node *n)
     int64_t sum = 0;
 
     for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-        sum += !m->keep || m->keep[n->at[0] + k];
+        sum += !ctt_is_pruned(&m->constraint, n->at[0] + k);
     return sum;
 }
 

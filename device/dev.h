@@ -27,8 +27,8 @@ struct ctt_dev_memory {
                     void *to, int64_t n);
     int     (*sum)(struct ctt_dev *d, enum ctt_dtype type, const void *from,
                    void *to, int64_t n);
-    int     (*square_sum)(struct ctt_dev *d, const struct ctt_flat *f,
-                          double *sum);
+    int     (*constrain)(struct ctt_dev *d, const struct ctt_flat *f,
+                         double *square_sum);
     int     (*update)(struct ctt_dev *d, const struct ctt_flat *f,
                       const struct ctt_rule *rule);
     int     (*group_sums)(struct ctt_dev *d, const struct ctt_tensor *x,

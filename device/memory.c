@@ -177,10 +177,10 @@ int ctt_dev_wait(struct ctt_dev *d, int lane, int other)
     return of(d)->wait && lane != other ? of(d)->wait(d, lane, other) : 0;
 }
 
-int ctt_dev_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
-                       double *sum)
+int ctt_dev_constrain(struct ctt_dev *d, const struct ctt_flat *f,
+                      double *square_sum)
 {
-    return of(d)->square_sum(d, f, sum);
+    return of(d)->constrain(d, f, square_sum);
 }
 
 int ctt_dev_update(struct ctt_dev *d, const struct ctt_flat *f,

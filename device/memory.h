@@ -9,6 +9,7 @@
 
 #include "device/device.h"
 #include "device/update.h"
+#include "net/constraint.h"
 
 /* Cleared bytes, 64-byte aligned.  what: for the message ("values"), which says
  * how much was asked and how much is free (CTT_ENOMEM). */
@@ -91,24 +92,26 @@ int  ctt_dev_wait(struct ctt_dev *d, int lane, int other);
 /* ---- the flat block of weights ---- */
 
 /* how: a byte for every 16 numbers (a weight starts at a multiple of 16):
- * CTT_FIXED, or how they are trained.  keep: a byte a number, 0: pruned, stays
- * zero; or NULL.  All pointers are into the device's memory. */
+ * CTT_FIXED, or how they are trained.  All pointers are into the device's
+ * memory, those of the constraint too. */
 enum ctt_how { CTT_FIXED, CTT_TRAINED, CTT_DECAYS };
 struct ctt_flat {
     int64_t        n;         /* a multiple of 16 */
     float         *w, *dw;
     float         *m, *v;     /* moments; v NULL: sgd */
-    const uint8_t *how, *keep;
+    const uint8_t *how;
+    struct ctt_constraint constraint;
 };
 
-/* The sum of the squares of the trained gradient; not finite if any of it is
- * not.  First sets the gradient of pruned numbers to zero.  Does not depend on
- * the number of threads.  Waits. */
-int  ctt_dev_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
-                        double *sum);
+/* Before an update: makes the trained gradient one that f->constraint allows
+ * (pruned: zero) and gives the sum of its squares, not finite if any of it is
+ * not, both in one pass over the block.  The sum does not depend on the number
+ * of threads.  Waits. */
+int  ctt_dev_constrain(struct ctt_dev *d, const struct ctt_flat *f,
+                       double *square_sum);
 
-/* One update of the trained numbers (update.h); the gradient counts times
- * rule->scale. */
+/* One update of the trained numbers (update.h) with the gradient of
+ * ctt_dev_constrain(), which counts times rule->scale. */
 int  ctt_dev_update(struct ctt_dev *d, const struct ctt_flat *f,
                     const struct ctt_rule *rule);
 

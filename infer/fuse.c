@@ -104,8 +104,7 @@ int ctt_fuse(struct ctt_model *m)
     int rc = 0;
 
     CTT_TRY(make_room(m));
-    ctt_free(m->keep);
-    m->keep = NULL;
+    ctt_constraint_free(&m->constraint);
     for (int i = 0; i < m->g->count; i++) {
         struct ctt_node *p = host(m->g, i);
         if (p)

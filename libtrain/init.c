@@ -114,7 +114,5 @@ void ctt_init_weights(struct ctt_model *m, uint64_t seed)
         if (ctt_ops[m->g->node[i].op].takes == CTT_TAKES_GATES)
             open_gates(m, i);
     }
-    for (int64_t i = 0; m->keep && i < m->g->weights; i++)
-        if (!m->keep[i])
-            m->w[i] = 0;
+    ctt_constraint_hold(&m->constraint, m->g->weights, m->w);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * log.c: what each epoch came to, for other programs. */
-#include "libtrain/state.h"
+#include "libtrain/log.h"
 
 #include <errno.h>
 #include <math.h>

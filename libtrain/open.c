@@ -139,15 +139,14 @@ out:
     return rc;
 }
 
-/* What is pruned is zero from the start. */
+/* The constraint holds from the start. */
 static int open_optim(struct ctt_trainer *t)
 {
     struct ctt_model *m = t->m;
 
-    for (int64_t i = 0; m->keep && i < m->g->weights; i++)
-        if (!m->keep[i])
-            m->w[i] = 0;
-    return ctt_optim_open(m->g, t->cfg, m->keep, m->w, t->dev, &t->optim);
+    ctt_constraint_hold(&m->constraint, m->g->weights, m->w);
+    return ctt_optim_open(m->g, t->cfg, &m->constraint, m->w, t->dev,
+                          &t->optim);
 }
 
 int ctt_trainer_open(struct ctt_trainer *t)

@@ -38,7 +38,7 @@ static int floats(struct ctt_optim *o, const char *what, float **out)
 
 /* Copies bytes of the program into a block of the device. */
 static int bytes(struct ctt_optim *o, const char *what, const void *from,
-                 int64_t n, const uint8_t **out)
+                 int64_t n, uint8_t **out)
 {
     void *p = NULL;
     int rc = block(o, what, 1, &p);
@@ -49,7 +49,7 @@ static int bytes(struct ctt_optim *o, const char *what, const void *from,
 
 static int find_trained(const struct ctt_graph *g, struct ctt_optim *o)
 {
-    uint8_t *how = ctt_calloc((size_t)(o->weights / PIECE) + 1, 1);
+    uint8_t *how = ctt_calloc((size_t)(o->weights / PIECE) + 1, 1), *at = NULL;
     int rc = how ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
@@ -58,14 +58,27 @@ static int find_trained(const struct ctt_graph *g, struct ctt_optim *o)
             memset(how + g->node[i].at[k] / PIECE, how_of(&g->node[i], k),
                    (size_t)(ctt_align(ctt_volume(&g->node[i].w[k]), PIECE) /
                             PIECE));
-    CTT_TRY(bytes(o, "what is trained", how, o->weights / PIECE,
-                  &o->flat.how));
+    rc = bytes(o, "what is trained", how, o->weights / PIECE, &at);
+    o->flat.how = at;
 out:
     ctt_free(how);
     return rc;
 }
 
-static int open_blocks(struct ctt_optim *o, const uint8_t *keep, float *w)
+/* Where the device reads it: there is a copy only in memory of its own. */
+static int open_constraint(struct ctt_optim *o, const struct ctt_constraint *c)
+{
+    int rc = 0;
+
+    if (ctt_dev_shared(o->dev))
+        o->flat.constraint = *c;
+    else if (c->keep)
+        rc = bytes(o, "the mask", c->keep, o->weights,
+                   &o->flat.constraint.keep);
+    return rc;
+}
+
+static int open_blocks(struct ctt_optim *o, float *w)
 {
     int rc = 0;
 
@@ -80,17 +93,13 @@ static int open_blocks(struct ctt_optim *o, const uint8_t *keep, float *w)
     if (o->cfg->amp != CTT_O0)
         CTT_TRY(block(o, "weights of 16 bits", ctt_dtype_size(o->type),
                       &o->w16));
-    if (keep && ctt_dev_shared(o->dev))
-        o->flat.keep = keep;
-    else if (keep)
-        CTT_TRY(bytes(o, "the mask", keep, o->weights, &o->flat.keep));
 out:
     return rc;
 }
 
 int ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
-                   const uint8_t *keep, float *w, struct ctt_dev *dev,
-                   struct ctt_optim **out)
+                   const struct ctt_constraint *c, float *w,
+                   struct ctt_dev *dev, struct ctt_optim **out)
 {
     struct ctt_optim *o = ctt_calloc(1, sizeof(*o));
     int rc = o ? 0 : CTT_ENOMEM;
@@ -101,7 +110,9 @@ int ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     o->type = ctt_amp_type(cfg);
     o->weights = o->flat.n = g->weights;
     CTT_TRY(find_trained(g, o));
-    CTT_TRY(open_blocks(o, keep, w));
+    CTT_TRY(open_blocks(o, w));
+    if (c)
+        CTT_TRY(open_constraint(o, c));
     CTT_TRY(ctt_optim_push(o));
     *out = o;
     o = NULL;
@@ -129,7 +140,7 @@ void ctt_optim_close(struct ctt_optim **p)
     drop(o, o->flat.v);
     drop(o, o->w16);
     drop(o, o->flat.how);
-    drop(o, ctt_dev_shared(o->dev) ? NULL : o->flat.keep);
+    drop(o, ctt_dev_shared(o->dev) ? NULL : o->flat.constraint.keep);
     ctt_free(o);
     *p = NULL;
 }
@@ -170,7 +181,7 @@ int ctt_optim_norm(struct ctt_optim *o, float *dw, double *norm)
     int rc = 0;
 
     o->flat.dw = dw;
-    CTT_TRY(ctt_dev_square_sum(o->dev, &o->flat, &sum));
+    CTT_TRY(ctt_dev_constrain(o->dev, &o->flat, &sum));
     *norm = sqrt(sum);
 out:
     return rc;

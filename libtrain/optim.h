@@ -20,11 +20,11 @@ struct ctt_optim {
     int64_t          weights, t;    /* t: updates so far */
 };
 
-/* w: the model's weights of g; keep: its mask, or NULL.  cfg, dev and w must
- * stay. */
+/* w: the model's weights of g; c: what they are under, or NULL.  cfg, c, dev
+ * and w must stay. */
 int  ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
-                    const uint8_t *keep, float *w, struct ctt_dev *dev,
-                    struct ctt_optim **out);
+                    const struct ctt_constraint *c, float *w,
+                    struct ctt_dev *dev, struct ctt_optim **out);
 void ctt_optim_close(struct ctt_optim **o);
 
 /* The model's weights have been changed: takes them over.  pull: gives back
@@ -32,9 +32,9 @@ void ctt_optim_close(struct ctt_optim **o);
 int  ctt_optim_push(struct ctt_optim *o);
 int  ctt_optim_pull(struct ctt_optim *o);
 
-/* Sets the gradient of pruned weights to zero and finds the length of the whole
- * gradient, which lies in the device's memory; not finite if any of it is not.
- * The sum does not depend on the number of threads. */
+/* Makes the gradient, which lies in the device's memory, one that the
+ * constraint allows and finds the length of the whole; not finite if any of it
+ * is not.  The sum does not depend on the number of threads. */
 int  ctt_optim_norm(struct ctt_optim *o, float *dw, double *norm);
 
 /* One update with the gradient of that length, which is the true one times

@@ -246,11 +246,11 @@ struct ctt_result {
     double  seconds, clips_a_second, wait;
 };
 
-/* Trains m->w in place.  m->keep holds all the way.  With m->train (from a
- * checkpoint) it goes on there, bit for bit.  With val, m->w is in the end what
- * did best on it (recognise: most right at the last of val_ratios; predict: the
- * smallest MSE of future frames) and out, if cfg->out is set, has been written
- * each time it got better; without val it is the last.
+/* Trains m->w in place.  m->constraint holds all the way.  With m->train (from
+ * a checkpoint) it goes on there, bit for bit.  With val, m->w is in the end
+ * what did best on it (recognise: most right at the last of val_ratios;
+ * predict: the smallest MSE of future frames) and out, if cfg->out is set, has
+ * been written each time it got better; without val it is the last.
  * cfg->checkpoint, if set, is written every checkpoint_every steps (0: every
  * epoch) and when ev->stop says so.  A loss or gradient that is not finite is
  * CTT_ENAN and names the first node; the files keep their last good content.

@@ -3,7 +3,9 @@
 #ifndef CTT_TRAINER_H
 #define CTT_TRAINER_H
 
-#include "libtrain/state.h"
+#include "libtrain/checkpoint.h"
+#include "libtrain/log.h"
+#include "libtrain/settings.h"
 
 struct ctt_trainer {
     struct ctt_model           *m;

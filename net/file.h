@@ -4,6 +4,7 @@
 #ifndef CTT_FILE_H
 #define CTT_FILE_H
 
+#include "net/constraint.h"
 #include "net/graph.h"
 
 /* A named array of the /train section. */
@@ -27,8 +28,7 @@ struct ctt_model {
     char            **label;
     int               labels;
     float            *w;       /* flat block of g->weights floats */
-    uint8_t          *keep;    /* g->weights bytes, 0 where a weight is pruned
-                                  and must stay 0; NULL: nothing is pruned */
+    struct ctt_constraint constraint;    /* of the g->weights floats */
     char             *history; /* text, a line a stage: how it was made */
     struct ctt_state *train;   /* NULL: none */
 };

@@ -188,7 +188,7 @@ static int read_packed(struct job *j, const struct ctt_node *n, int k,
               e->s.name);
     CTT_TRY(check_crc(j->f, e, ctt_crc32(0, in, 1, e->s.size)));
     rc = ctt_decode(&how, in, e->s.size, e->s.params, e->s.kept,
-                    j->m->w + n->at[k], j->m->keep + n->at[k]);
+                    j->m->w + n->at[k], j->m->constraint.keep + n->at[k]);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: weight '%s': %s", ctt_h5_path(j->f),
                           e->s.name, ctt_errmsg()));
@@ -197,14 +197,13 @@ out:
     return rc;
 }
 
-/* Where nothing is pruned there is no keep. */
-static void drop_keep(struct ctt_model *m, const struct ctt_entry *e, int count)
+/* Where nothing is pruned there is no mask. */
+static void drop_mask(struct ctt_model *m, const struct ctt_entry *e, int count)
 {
     for (int i = 0; i < count; i++)
         if (e[i].s.kept < e[i].s.params)
             return;
-    ctt_free(m->keep);
-    m->keep = NULL;
+    ctt_constraint_free(&m->constraint);
 }
 
 static int open_packed(struct job *j)
@@ -220,9 +219,7 @@ static int open_packed(struct job *j)
     j->packed = ctt_calloc((size_t)j->size, 1);
     IN_FILE(j->packed ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_h5_read(f, "packed", &s, j->packed));
-    j->m->keep = ctt_calloc((size_t)j->m->g->weights, 1);
-    IN_FILE(j->m->keep ? 0 : CTT_ENOMEM);
-    memset(j->m->keep, 1, (size_t)j->m->g->weights);
+    IN_FILE(ctt_constraint_mask(&j->m->constraint, j->m->g->weights));
 out:
     return rc;
 }
@@ -242,7 +239,7 @@ static int read_weights(struct ctt_h5 *f, struct ctt_model *m,
     CTT_CHECK(j.at == j.size, CTT_EFORMAT,
               "%s: 'packed' has bytes of no weight", ctt_h5_path(f));
     if (packed)
-        drop_keep(m, e, count);
+        drop_mask(m, e, count);
 out:
     ctt_free(j.packed);
     return rc;

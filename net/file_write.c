@@ -188,7 +188,7 @@ out:
 
 static int add_packed(struct job *j, const struct ctt_node *n, int k)
 {
-    const uint8_t *keep = j->m->keep + n->at[k];
+    const uint8_t *keep = ctt_kept(&j->m->constraint, n->at[k]);
     int64_t count = ctt_volume(&n->w[k]), kept = 0, size = 0;
     struct ctt_coding how;
     uint8_t *bytes = NULL;
@@ -210,9 +210,9 @@ static int is_pruned(const struct ctt_model *m)
 {
     int64_t all = 0;
 
-    for (int i = 0; m->keep && i < m->g->count; i++)
+    for (int i = 0; i < m->g->count; i++)
         all += ctt_node_params(&m->g->node[i]);
-    return m->keep && ctt_model_params(m) < all;
+    return ctt_model_params(m) < all;
 }
 
 static int add_weights(struct job *j)

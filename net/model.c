@@ -74,7 +74,7 @@ void ctt_model_free(struct ctt_model **m)
     free_labels((*m)->label, (*m)->labels);
     ctt_state_free(&(*m)->train);
     ctt_free((*m)->history);
-    ctt_free((*m)->keep);
+    ctt_constraint_free(&(*m)->constraint);
     ctt_free((*m)->w);
     ctt_free(*m);
     *m = NULL;
@@ -134,17 +134,14 @@ int ctt_model_copy(const struct ctt_model *m, struct ctt_model **out)
 {
     struct ctt_model *copy = NULL;
     struct ctt_graph *g = NULL;
-    size_t n = (size_t)m->g->weights;
     int rc = 0;
 
     CTT_TRY(copy_graph(m->g, &g));
     CTT_TRY(ctt_model_new(g, &copy));
-    memcpy(copy->w, m->w, n * sizeof(*m->w));
+    memcpy(copy->w, m->w, (size_t)m->g->weights * sizeof(*m->w));
     CTT_TRY(ctt_model_labels(copy, m->label, m->labels));
-    if (m->keep) {
-        CTT_TRY((copy->keep = ctt_calloc(n, 1)) ? 0 : CTT_ENOMEM);
-        memcpy(copy->keep, m->keep, n);
-    }
+    CTT_TRY(ctt_constraint_copy(&m->constraint, m->g->weights,
+                                &copy->constraint));
     if (m->history)
         CTT_TRY((copy->history = ctt_strdup(m->history)) ? 0 : CTT_ENOMEM);
     CTT_TRY(copy_state(m->train, &copy->train));
@@ -162,9 +159,9 @@ int64_t ctt_model_params(const struct ctt_model *m)
     for (int i = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
         sum += ctt_node_params(n);
-        for (int k = 0; m->keep && k < n->nw; k++)
+        for (int k = 0; m->constraint.keep && k < n->nw; k++)
             for (int64_t j = 0; j < ctt_volume(&n->w[k]); j++)
-                sum -= !m->keep[n->at[k] + j];
+                sum -= ctt_is_pruned(&m->constraint, n->at[k] + j);
     }
     return sum;
 }

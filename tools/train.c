@@ -74,29 +74,27 @@ static int take_node(struct ctt_model *m, const struct ctt_node *to,
     int taken = 0;
 
     for (int k = 0; k < to->nw && k < n->nw; k++) {
-        size_t count = (size_t)ctt_volume(&to->w[k]);
+        int64_t count = ctt_volume(&to->w[k]);
         if (!same_shape(&to->w[k], &n->w[k]))
             continue;
-        memcpy(m->w + to->at[k], from->w + n->at[k], count * sizeof(float));
-        if (from->keep)
-            memcpy(m->keep + to->at[k], from->keep + n->at[k], count);
+        memcpy(m->w + to->at[k], from->w + n->at[k],
+               (size_t)count * sizeof(float));
+        ctt_constraint_carry(&from->constraint, n->at[k], count,
+                             &m->constraint, to->at[k]);
         taken++;
     }
     return taken;
 }
 
-/* Weights of the same name and shape, and what is pruned of them. */
+/* Weights of the same name and shape, and their constraints. */
 static int take_weights(struct ctt_model *m, const char *path)
 {
     struct ctt_model *from = NULL;
     int taken = 0, all = 0, rc = 0;
 
     CTT_TRY(ctt_model_load(path, 0, &from));
-    if (from->keep && !m->keep) {
-        m->keep = ctt_calloc((size_t)m->g->weights, 1);
-        CTT_TRY(m->keep ? 0 : CTT_ENOMEM);
-        memset(m->keep, 1, (size_t)m->g->weights);
-    }
+    CTT_TRY(ctt_constraint_match(&from->constraint, m->g->weights,
+                                 &m->constraint));
     for (int i = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
         int j = ctt_graph_find(from->g, n->name);

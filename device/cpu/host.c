@@ -122,6 +122,6 @@ static int group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 const struct ctt_dev_memory ctt_host_memory = {
     .shared = 1, .alloc = take, .free = give, .room = room, .clear = clear,
     .copy = copy, .put = put, .get = get, .cast = cast, .sum = sum,
-    .square_sum = ctt_host_square_sum, .update = ctt_host_update,
+    .constrain = ctt_host_constrain, .update = ctt_host_update,
     .group_sums = group_sums, .group_fill = group_fill,
 };

@@ -7,8 +7,19 @@
 enum { PIECE = 16,         /* numbers that one byte of `how` is of */
        BLOCK = 4096 };     /* of the norm's partial sums */
 
+/* A piece of the gradient, dw, which begins at number p of the block. */
+static inline void constrain(const struct ctt_constraint *c, int64_t p,
+                             float *dw)
+{
+    const uint8_t *keep = ctt_kept(c, p);
+
+    for (int i = 0; keep && i < PIECE; i++)
+        dw[i] = keep[i] ? dw[i] : 0;
+}
+
 /* Double sums of fixed blocks in their order: for any number of threads. */
-static double square_sum(const struct ctt_flat *f, int64_t from, int64_t to)
+static double constrained_sum(const struct ctt_flat *f, int64_t from,
+                              int64_t to)
 {
     double s = 0;
 
@@ -17,16 +28,15 @@ static double square_sum(const struct ctt_flat *f, int64_t from, int64_t to)
 
         if (f->how[p / PIECE] == CTT_FIXED)
             continue;
-        for (int i = 0; f->keep && i < PIECE; i++)
-            dw[i] = f->keep[p + i] ? dw[i] : 0;
+        constrain(&f->constraint, p, dw);
         for (int i = 0; i < PIECE; i++)
             s += (double)dw[i] * dw[i];
     }
     return s;
 }
 
-int ctt_host_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
-                        double *sum)
+int ctt_host_constrain(struct ctt_dev *d, const struct ctt_flat *f,
+                       double *square_sum)
 {
     int64_t blocks = (f->n + BLOCK - 1) / BLOCK;
     double *part = ctt_dev_scratch(d, (size_t)(blocks + 1) * sizeof(*part));
@@ -37,11 +47,11 @@ int ctt_host_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
     #pragma omp parallel for num_threads(ctt_dev_team(d, (double)f->n))
     for (int64_t b = 0; b < blocks; b++) {
         int64_t end = (b + 1) * BLOCK;
-        part[b] = square_sum(f, b * BLOCK, end < f->n ? end : f->n);
+        part[b] = constrained_sum(f, b * BLOCK, end < f->n ? end : f->n);
     }
     for (int64_t b = 0; b < blocks; b++)
         all += part[b];
-    *sum = all;
+    *square_sum = all;
     return 0;
 }
 

@@ -6,8 +6,8 @@
 
 #include "device/memory.h"
 
-int ctt_host_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
-                        double *sum);
+int ctt_host_constrain(struct ctt_dev *d, const struct ctt_flat *f,
+                       double *square_sum);
 int ctt_host_update(struct ctt_dev *d, const struct ctt_flat *f,
                     const struct ctt_rule *rule);
 

@@ -68,8 +68,8 @@ int  ctt_cuda_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
                    void *to, int64_t n);
 int  ctt_cuda_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
                   void *to, int64_t n);
-int  ctt_cuda_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
-                         double *sum);
+int  ctt_cuda_constrain(struct ctt_dev *d, const struct ctt_flat *f,
+                        double *square_sum);
 int  ctt_cuda_update(struct ctt_dev *d, const struct ctt_flat *f,
                      const struct ctt_rule *rule);
 

@@ -26,21 +26,21 @@ out:
     return rc;
 }
 
-int ctt_cuda_square_sum(struct ctt_dev *d, const struct ctt_flat *f,
-                        double *sum)
+int ctt_cuda_constrain(struct ctt_dev *d, const struct ctt_flat *f,
+                       double *square_sum)
 {
     struct ctt_core *k = ctt_cuda_of(d)->core;
     cudaStream_t s = ctt_cuda_lane(d)->stream;
     void *scratch;
     int rc = 0;
 
-    CTT_TRY(ctt_cuda_scratch(d, NULL, ctt_launch_square_sum_scratch(f->n),
+    CTT_TRY(ctt_cuda_scratch(d, NULL, ctt_launch_constrain_scratch(f->n),
                              &scratch));
-    CTT_CUDA(NULL, ctt_launch_square_sum(*f, k->sum, scratch, s));
+    CTT_CUDA(NULL, ctt_launch_constrain(*f, k->sum, scratch, s));
     CTT_CUDA(NULL, cudaMemcpyAsync(k->host_sum, k->sum, sizeof(*k->sum),
                                    cudaMemcpyDeviceToHost, s));
     CTT_CUDA(NULL, cudaStreamSynchronize(s));
-    *sum = *k->host_sum;
+    *square_sum = *k->host_sum;
 out:
     return rc;
 }

@@ -52,10 +52,11 @@ int    ctt_launch_bias_bwd(struct ctt_tensor dy, float *db, void *scratch,
 size_t ctt_launch_bias_bwd_scratch(struct ctt_tensor dy);
 
 /* The flat block: struct ctt_flat's pointers are the device's.  The sum of
- * squares goes to *sum in the device's memory; scratch: so many bytes. */
-int    ctt_launch_square_sum(struct ctt_flat f, double *sum, void *scratch,
-                             void *stream);
-size_t ctt_launch_square_sum_scratch(int64_t n);
+ * squares of the constrained gradient goes to *sum in the device's memory;
+ * scratch: so many bytes. */
+int    ctt_launch_constrain(struct ctt_flat f, double *sum, void *scratch,
+                            void *stream);
+size_t ctt_launch_constrain_scratch(int64_t n);
 int    ctt_launch_update(struct ctt_flat f, struct ctt_rule rule,
                          void *stream);
 

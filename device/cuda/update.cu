@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * update.cu: the optimizer over the flat block of weights, each of its steps
- * one kernel: the sum of squares (and the mask), and the update. */
+ * one kernel: the constraint with the sum of squares, and the update. */
 #include "device/cuda/block.cuh"
 #include "device/cuda/kernels.h"
 
@@ -17,13 +17,16 @@ CTT_GPU void store4(float *p, int64_t i, const float *x)
     *(cells<float, PIECE> *)(p + i * PIECE) = narrowed<float, PIECE>(x);
 }
 
-/* 0 if none of them is pruned. */
-CTT_GPU int mask4(const uint8_t *keep, int64_t i, float *g)
+/* A piece of the gradient, g, the i-th of the block.  0: it is as it was. */
+CTT_GPU int constrain(const struct ctt_constraint *c, int64_t i, float *g)
 {
-    cells<uint8_t, PIECE> k = *(const cells<uint8_t, PIECE> *)(keep +
-                                                              i * PIECE);
+    const uint8_t *keep = ctt_kept(c, i * PIECE);
+    cells<uint8_t, PIECE> k;
     int pruned = 0;
 
+    if (!keep)
+        return 0;
+    k = *(const cells<uint8_t, PIECE> *)keep;
     CTT_UNROLL
     for (int j = 0; j < PIECE; j++) {
         pruned |= !k.x[j];
@@ -33,7 +36,7 @@ CTT_GPU int mask4(const uint8_t *keep, int64_t i, float *g)
 }
 
 static __global__ void __launch_bounds__(CTT_THREADS)
-square_part(struct ctt_flat f, double *part)
+constrain_part(struct ctt_flat f, double *part)
 {
     __shared__ double shared[CTT_THREADS];
     int64_t step = (int64_t)gridDim.x * blockDim.x;
@@ -45,7 +48,7 @@ square_part(struct ctt_flat f, double *part)
         if (f.how[i / PIECES] == CTT_FIXED)
             continue;
         load4(f.dw, i, g);
-        if (f.keep && mask4(f.keep, i, g))
+        if (constrain(&f.constraint, i, g))
             store4(f.dw, i, g);
         CTT_UNROLL
         for (int j = 0; j < PIECE; j++)
@@ -76,17 +79,17 @@ static int square_parts(int64_t n)
     return (int)(blocks < 1024 ? blocks : 1024);
 }
 
-int ctt_launch_square_sum(struct ctt_flat f, double *sum, void *scratch,
-                          void *stream)
+int ctt_launch_constrain(struct ctt_flat f, double *sum, void *scratch,
+                         void *stream)
 {
     int parts = square_parts(f.n);
 
-    CTT_LAUNCH(square_part, (unsigned)parts, stream, f, (double *)scratch);
+    CTT_LAUNCH(constrain_part, (unsigned)parts, stream, f, (double *)scratch);
     CTT_LAUNCH(square_join, 1, stream, (const double *)scratch, parts, sum);
     return (int)cudaGetLastError();
 }
 
-size_t ctt_launch_square_sum_scratch(int64_t n)
+size_t ctt_launch_constrain_scratch(int64_t n)
 {
     return (size_t)square_parts(n) * sizeof(double);
 }

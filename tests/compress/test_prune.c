@@ -28,12 +28,13 @@ static void test_global(void)
             CU_ASSERT_DOUBLE_EQUAL(ctt_pruned(m, NULL),
                                    (double)pruned / (double)all, 1e-12);
             for (int64_t k = 0; k < m->g->weights; k++)
-                CU_ASSERT_FATAL(before[k] || !m->keep[k]);
-            memcpy(before, m->keep, (size_t)m->g->weights);
+                CU_ASSERT_FATAL(before[k] || !m->constraint.keep[k]);
+            memcpy(before, m->constraint.keep, (size_t)m->g->weights);
         }
         /* A smaller share brings nothing back. */
         CHECK_OK(ctt_prune(m, &o, 0.3));
-        CU_ASSERT_EQUAL(memcmp(before, m->keep, (size_t)m->g->weights), 0);
+        CU_ASSERT_EQUAL(memcmp(before, m->constraint.keep,
+                               (size_t)m->g->weights), 0);
         ctt_free(before);
         ctt_model_free(&m);
     }
@@ -58,9 +59,9 @@ static void test_layer(void)
                         : llround(0.75 * (double)all));
         for (int64_t k = n->at[0]; k < n->at[0] + all; k++) {
             double x = fabs((double)old->w[k]);
-            largest = !m->keep[k] && x > largest ? x : largest;
-            smallest = m->keep[k] && x < smallest ? x : smallest;
-            CU_ASSERT(!m->keep[k] || m->w[k] == old->w[k]);
+            largest = !m->constraint.keep[k] && x > largest ? x : largest;
+            smallest = m->constraint.keep[k] && x < smallest ? x : smallest;
+            CU_ASSERT(!m->constraint.keep[k] || m->w[k] == old->w[k]);
         }
         CU_ASSERT(largest <= smallest);
     }
@@ -105,7 +106,7 @@ static void test_ties(void)
             m->w[n->at[0] + k] = k % 3 ? 0.5f : -0.5f;
         CHECK_OK(ctt_prune(m, &o, 0.37));
         for (int k = 0; k < 100; k++)
-            CU_ASSERT_EQUAL(m->keep[n->at[0] + k], k >= 37);
+            CU_ASSERT_EQUAL(m->constraint.keep[n->at[0] + k], k >= 37);
         memset(m->w, 0, (size_t)m->g->weights * sizeof(*m->w));
         CHECK_OK(ctt_prune(m, &o, 0.5));
         CU_ASSERT_EQUAL(small_pruned(m, n), 50);

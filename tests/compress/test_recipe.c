@@ -56,16 +56,17 @@ static int retrain(void *arg, const char *stage, int epochs,
     t->epochs += epochs;
     t->stages++;
     for (int64_t k = 0; k < m->g->weights; k++) {
-        CU_ASSERT_FATAL(!t->mask || (m->keep && (t->mask[k] || !m->keep[k])));
+        CU_ASSERT_FATAL(!t->mask || t->mask[k] ||
+                        ctt_is_pruned(&m->constraint, k));
         /* Zero is pruned or lies between two weights. */
         if (m->w[k] != 0)
             m->w[k] += 0.01f * sinf((float)(k + t->stages));
     }
     ctt_free(t->mask);
     t->mask = NULL;
-    if (m->keep) {
+    if (m->constraint.keep) {
         t->mask = ctt_calloc((size_t)m->g->weights, 1);
-        memcpy(t->mask, m->keep, (size_t)m->g->weights);
+        memcpy(t->mask, m->constraint.keep, (size_t)m->g->weights);
     }
     return 0;
 }
@@ -182,8 +183,9 @@ static void test_recipe(void)
     CHECK_OK(ctt_model_load(file, 0, &back));
     CU_ASSERT_EQUAL_FATAL(back->g->weights, m->g->weights);
     CU_ASSERT_EQUAL(memcmp(back->w, m->w, (size_t)m->g->weights * 4), 0);
-    CU_ASSERT_FATAL(back->keep != NULL);
-    CU_ASSERT_EQUAL(memcmp(back->keep, m->keep, (size_t)m->g->weights), 0);
+    CU_ASSERT_FATAL(back->constraint.keep != NULL);
+    CU_ASSERT_EQUAL(memcmp(back->constraint.keep, m->constraint.keep,
+                           (size_t)m->g->weights), 0);
     CU_ASSERT(strstr(back->history, "tensor trains: rank 4") != NULL);
     CU_ASSERT(strstr(back->history, "\npruned 3/3: 60.0") != NULL);
     CU_ASSERT(strstr(back->history, "\nrounded: 8 ") != NULL);
@@ -215,7 +217,7 @@ static void test_alone(void)
         CU_ASSERT_EQUAL(r->stages, 2);
         CHECK_OK(ctt_report_stage_cells(r, 2, s, sizeof(s)));
         CU_ASSERT(strstr(s, "\t-\t-\t-") != NULL);
-        CU_ASSERT((m->keep != NULL) == (o[i].share > 0));
+        CU_ASSERT((m->constraint.keep != NULL) == (o[i].share > 0));
         ctt_report_free(&r);
         ctt_model_free(&m);
     }

@@ -45,16 +45,17 @@ static void flat_open(struct flat *f, int pruned, int adam)
         if (f->how[i / 16] == CTT_FIXED)
             f->dw[i] = i % 2 ? NAN : 1e30f;    /* nobody looks at it */
     }
-    f->here = (struct ctt_flat){ n, f->w, f->dw, f->m, f->v, f->how, f->keep };
+    f->here = (struct ctt_flat){ n, f->w, f->dw, f->m, f->v, f->how,
+                                 { .keep = f->keep } };
     f->there = (struct ctt_flat){ n, sent(f->w, bytes), sent(f->dw, bytes),
         sent(f->m, bytes), sent(f->v, bytes), sent(f->how, n / 16),
-        sent(f->keep, n) };
+        { .keep = sent(f->keep, n) } };
 }
 
 static void flat_close(struct flat *f)
 {
     void *there[] = { f->there.w, f->there.dw, f->there.m, f->there.v,
-                      (void *)f->there.how, (void *)f->there.keep };
+                      (void *)f->there.how, f->there.constraint.keep };
     void *here[] = { f->w, f->dw, f->m, f->v, f->how, f->keep };
 
     for (size_t i = 0; i < CTT_LEN(here); i++) {
@@ -79,13 +80,13 @@ static void flat_compare(const struct flat *f, const float *want,
     ctt_free(got);
 }
 
-static void check_square_sum(struct flat *f)
+static void check_constrain(struct flat *f)
 {
     double want = 0, got[3] = { 0, 0, 0 };
 
-    CHECK_OK(ctt_dev_square_sum(host, &f->here, &want));
+    CHECK_OK(ctt_dev_constrain(host, &f->here, &want));
     for (int i = 0; i < 3; i++)
-        CHECK_OK(ctt_dev_square_sum(gpu, &f->there, &got[i]));
+        CHECK_OK(ctt_dev_constrain(gpu, &f->there, &got[i]));
     CU_ASSERT(fabs(got[0] - want) <= 1e-6 * want);
     CU_ASSERT(got[0] == got[1] && got[1] == got[2]);
     flat_compare(f, f->dw, f->there.dw, 0);    /* pruned: zero */
@@ -105,7 +106,7 @@ static void test_flat(void)
         for (int pruned = 0; pruned < 2; pruned++) {
             struct flat f;
             flat_open(&f, pruned, rules[k].is_adam);
-            check_square_sum(&f);
+            check_constrain(&f);
             for (int i = 0; i < 2; i++) {
                 CHECK_OK(ctt_dev_update(host, &f.here, &rules[k]));
                 CHECK_OK(ctt_dev_update(gpu, &f.there, &rules[k]));
@@ -132,10 +133,10 @@ static void test_not_finite(void)
             while (f.how[at / 16] == CTT_FIXED || !f.keep[at])
                 at++;
             gpu_write(&bad[k], 1, f.there.dw + at);
-            CHECK_OK(ctt_dev_square_sum(gpu, &f.there, &sum));
+            CHECK_OK(ctt_dev_constrain(gpu, &f.there, &sum));
             CU_ASSERT(!isfinite(sum));
             gpu_write(&f.dw[at], 1, f.there.dw + at);
-            CHECK_OK(ctt_dev_square_sum(gpu, &f.there, &sum));
+            CHECK_OK(ctt_dev_constrain(gpu, &f.there, &sum));
             CU_ASSERT(isfinite(sum));
         }
     flat_close(&f);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * amp_job.h: short training runs of both tasks in mixed precision, and what
- * their checkpoints hold. */
+ * amp_job.h: short training runs of both tasks in mixed precision. */
 #ifndef CTT_TEST_AMP_JOB_H
 #define CTT_TEST_AMP_JOB_H
 
-#include "libtrain/state.h"
+#include "libtrain/checkpoint.h"
 #include "tests/lib/dots.h"
 #include "tests/lib/toy_run.h"
+#include "tests/lib/values.h"
 
 /* What both tasks share: a net, its clips, settings for 18 steps or so. */
 struct job {
@@ -48,22 +48,6 @@ static inline struct ctt_model *model_of(const struct job *j, int seed)
         return dots_model(j->net, seed);
     CHECK_OK(clip_model(j->net, seed, &m));
     return m;
-}
-
-static inline const double *reals_of(const struct ctt_model *m)
-{
-    const struct ctt_array *a = ctt_state_find(m->train, "sums");
-
-    CU_ASSERT_FATAL(a != NULL && a->count == 13);
-    return a->data;
-}
-
-static inline const int64_t *words_of(const struct ctt_model *m)
-{
-    const struct ctt_array *a = ctt_state_find(m->train, "place");
-
-    CU_ASSERT_FATAL(a != NULL && a->count == 14);
-    return a->data;
 }
 
 /* Removes the folder too. */

@@ -54,16 +54,18 @@ void saved_name(struct ctt_model *m)
 /* The first weight is pruned whole, the second not at all. */
 void saved_prune(struct ctt_model *m)
 {
-    m->keep = ctt_calloc((size_t)m->g->weights, 1);
-    memset(m->keep, 1, (size_t)m->g->weights);
+    uint8_t *keep;
+
+    CHECK_OK(ctt_constraint_mask(&m->constraint, m->g->weights));
+    keep = m->constraint.keep;
     for (int i = 0, at = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
         for (int k = 0; k < n->nw; k++, at++)
             for (int64_t j = n->at[k]; j < n->at[k] + ctt_volume(&n->w[k]);
                  j++) {
-                m->keep[j] = at == 1 || (at && ctt_random(9, (uint64_t)j)
-                                         < UINT32_MAX / 10);
-                m->w[j] = m->keep[j] ? m->w[j] : 0;
+                keep[j] = at == 1 || (at && ctt_random(9, (uint64_t)j)
+                                      < UINT32_MAX / 10);
+                m->w[j] = keep[j] ? m->w[j] : 0;
             }
     }
 }
@@ -105,14 +107,16 @@ static int same_train(const struct ctt_state *a, const struct ctt_state *b)
     return 1;
 }
 
-static int same_keep(const struct ctt_model *a, const struct ctt_model *b)
+static int same_mask(const struct ctt_model *a, const struct ctt_model *b)
 {
-    if (!a->keep || !b->keep)
-        return a->keep == b->keep;
+    const struct ctt_constraint *ca = &a->constraint, *cb = &b->constraint;
+
+    if (!ca->keep || !cb->keep)
+        return ca->keep == cb->keep;
     for (int i = 0; i < a->g->count; i++) {
         const struct ctt_node *n = &a->g->node[i];
         for (int k = 0; k < n->nw; k++)
-            if (memcmp(a->keep + n->at[k], b->keep + n->at[k],
+            if (memcmp(ctt_kept(ca, n->at[k]), ctt_kept(cb, n->at[k]),
                        (size_t)ctt_volume(&n->w[k])))
                 return 0;
     }
@@ -123,7 +127,7 @@ int saved_same(const struct ctt_model *a, const struct ctt_model *b)
 {
     char *ta = ctt_net_print(a->g), *tb = ctt_net_print(b->g);
     int ok = same_text(ta, tb) && a->labels == b->labels &&
-             same_text(a->history, b->history) && same_keep(a, b) &&
+             same_text(a->history, b->history) && same_mask(a, b) &&
              memcmp(a->w, b->w, (size_t)a->g->weights * 4) == 0;
 
     for (int i = 0; ok && i < a->labels; i++)

@@ -120,8 +120,8 @@ int64_t small_pruned(const struct ctt_model *m, const struct ctt_node *n)
 
     for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++) {
         int64_t at = n->at[0] + k;
-        sum += !m->keep[at];
-        CU_ASSERT(m->keep[at] || m->w[at] == 0);
+        sum += !m->constraint.keep[at];
+        CU_ASSERT(m->constraint.keep[at] || m->w[at] == 0);
     }
     return sum;
 }
@@ -137,6 +137,6 @@ void small_count(const struct ctt_model *m, int64_t *all, int64_t *pruned)
             *pruned += small_pruned(m, &m->g->node[i]);
         }
     for (int64_t k = 0; k < m->g->weights; k++)
-        zeros += !m->keep[k];
+        zeros += !m->constraint.keep[k];
     CU_ASSERT_EQUAL(zeros, *pruned);
 }

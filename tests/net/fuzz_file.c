@@ -66,7 +66,8 @@ static void check_model(const struct ctt_model *m)
     FUZZ_CHECK(ctt_model_load(other, 1, &again) >= 0);
     FUZZ_CHECK(again->g->weights == m->g->weights &&
                memcmp(again->w, m->w, (size_t)m->g->weights * 4) == 0);
-    FUZZ_CHECK(!again->keep == !m->keep && again->labels == m->labels);
+    FUZZ_CHECK(!again->constraint.keep == !m->constraint.keep &&
+               again->labels == m->labels);
     ctt_model_free(&again);
 }
 
@@ -207,11 +208,11 @@ static struct ctt_model *make(int pruned)
     FUZZ_CHECK(ctt_model_labels(m, label, 2) >= 0);
     FUZZ_CHECK(ctt_state_new(&m->train) >= 0);
     FUZZ_CHECK(ctt_state_add(m->train, "a", 1, 5, "12345") >= 0);
-    m->keep = pruned ? ctt_calloc((size_t)m->g->weights, 1) : NULL;
+    m->constraint.keep = pruned ? ctt_calloc((size_t)m->g->weights, 1) : NULL;
     for (int64_t i = 0; i < m->g->weights; i++) {
         m->w[i] = (float)ctt_random(5, (uint64_t)i) * 0x1p-32f;
         if (pruned)
-            m->keep[i] = ctt_random(6, (uint64_t)i) < UINT32_MAX / 5;
+            m->constraint.keep[i] = ctt_random(6, (uint64_t)i) < UINT32_MAX / 5;
     }
     return m;
 }
@@ -278,15 +279,15 @@ static size_t weight_seed(int i, uint8_t *p)
     uint8_t *q = NULL;
 
     for (int64_t k = 0; k < count; k++) {
-        m->keep[k] |= (i & 3) == 0;
-        kept += m->keep[k];
+        m->constraint.keep[k] |= (i & 3) == 0;
+        kept += m->constraint.keep[k];
     }
     p[0] = 'w';
     p[1] = (uint8_t)i;
     p[2] = (uint8_t)(count - 1);
     p[3] = p[5] = 0;
     p[4] = (uint8_t)kept;
-    FUZZ_CHECK(ctt_encode(&how, m->w, m->keep, count, &q, &n) >= 0);
+    FUZZ_CHECK(ctt_encode(&how, m->w, m->constraint.keep, count, &q, &n) >= 0);
     memcpy(p + 6, q, (size_t)n);
     ctt_free(q);
     ctt_model_free(&m);

@@ -226,7 +226,7 @@ static void test_lies(void)
     }
     write_lie(&good, saved_path);
     CHECK_OK(ctt_model_load(saved_path, 1, &m));
-    CU_ASSERT_PTR_NULL(m->keep);
+    CU_ASSERT_PTR_NULL(m->constraint.keep);
     CU_ASSERT_EQUAL(m->w[5], 1.0f);
     ctt_model_free(&m);
     write_lie(&(struct lie){ .version = 7 }, saved_path);    /* legible */

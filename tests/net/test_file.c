@@ -88,7 +88,7 @@ static void test_params(void)
     CU_ASSERT_EQUAL(ctt_model_params(m), all);
     saved_prune(m);
     CU_ASSERT(ctt_model_params(m) < all / 5);
-    memset(m->keep, 1, (size_t)m->g->weights);
+    memset(m->constraint.keep, 1, (size_t)m->g->weights);
     CU_ASSERT_EQUAL(ctt_model_params(m), all);
     ctt_model_free(&m);
 }

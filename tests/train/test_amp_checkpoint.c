@@ -18,9 +18,9 @@ static void the_optimizer_stands_still(void)
     CHECK_OK(ctt_train(m, &j.cfg, j.data, NULL, NULL, &r));
     CU_ASSERT(r.steps == 1 && r.skipped == 1 && r.scale == 0x1p23);
     CHECK_OK(ctt_model_load(j.cfg.checkpoint, 1, &saved));
-    CU_ASSERT(words_of(saved)[1] == 1);     /* steps */
-    CU_ASSERT(words_of(saved)[5] == 0);     /* updates */
-    CU_ASSERT(reals_of(saved)[12] == 0x1p23);
+    CU_ASSERT(value_of(saved->train, "step") == 1);
+    CU_ASSERT(value_of(saved->train, "updates") == 0);
+    CU_ASSERT(value_of(saved->train, "loss-scale") == 0x1p23);
     for (int k = 0; k < 2; k++) {
         a = ctt_state_find(saved->train, k ? "v" : "m");
         CU_ASSERT_FATAL(a != NULL);
@@ -36,8 +36,8 @@ static void two_thousand_clean_steps_double(void)
 {
     struct job j = job_of(CTT_RECOGNISE, CTT_O1, 0);
     struct ctt_model *m = model_of(&j, 1);
-    int64_t words[14];
     struct ctt_result r;
+    char line[64];
     double before;
 
     j.cfg.checkpoint = clip_path("double");
@@ -46,11 +46,11 @@ static void two_thousand_clean_steps_double(void)
     CHECK_OK(ctt_train(m, &j.cfg, j.data, NULL, NULL, &r));
     ctt_model_free(&m);
     CHECK_OK(ctt_model_load(j.cfg.checkpoint, 1, &m));
-    before = reals_of(m)[12];
-    CU_ASSERT(before == r.scale && words_of(m)[11] > 0);
-    memcpy(words, words_of(m), sizeof(words));
-    words[11] = CTT_SCALE_CLEAN - 1;
-    memcpy(ctt_state_find(m->train, "place")->data, words, sizeof(words));
+    before = value_of(m->train, "loss-scale");
+    CU_ASSERT(before == r.scale);
+    CU_ASSERT(value_of(m->train, "loss-scale-clean") > 0);
+    snprintf(line, sizeof(line), "loss-scale-clean=%d\n", CTT_SCALE_CLEAN - 1);
+    value_line(m->train, "loss-scale-clean", line);
     j.cfg.max_steps = 15;
     CHECK_OK(ctt_train(m, &j.cfg, j.data, NULL, NULL, &r));
     CU_ASSERT(r.scale == 2 * before);
@@ -85,7 +85,8 @@ static void collapse_ends_it(void)
                          "train.loss: the gradient of input 0") != NULL);
         CU_ASSERT(strstr(ctt_errmsg(), "after 20 steps in a row") != NULL);
         CHECK_OK(ctt_model_load(j.cfg.checkpoint, 1, &saved));
-        CU_ASSERT(words_of(saved)[1] == 19 && words_of(saved)[12] == 19);
+        CU_ASSERT(value_of(saved->train, "step") == 19);
+        CU_ASSERT(value_of(saved->train, "loss-scale-skips") == 19);
         CU_ASSERT(same_weights(saved, first));
         ctt_model_free(&saved);
         ctt_model_free(&first);
@@ -108,11 +109,16 @@ static void resume(struct job *j, int at)
     CHECK_OK(ctt_train(m, &j->cfg, j->data, j->val, &ev, &r));
     CU_ASSERT(r.stopped && r.steps == at);
     ctt_model_free(&m);
-    CHECK_OK(ctt_model_load(j->cfg.checkpoint, 1, &m));
-    CHECK_OK(ctt_train(m, &j->cfg, j->data, j->val, NULL, &r));
-    CU_ASSERT(same_weights(m, whole));
-    CU_ASSERT(r.scale == all.scale && r.skipped == all.skipped);
-    ctt_model_free(&m);
+    j->cfg.checkpoint = clip_path("end");
+    for (int unnamed = 0; unnamed < 2; unnamed++) {
+        CHECK_OK(ctt_model_load(clip_path("resume"), 1, &m));
+        if (unnamed)
+            values_as_version_4(m->train);
+        CHECK_OK(ctt_train(m, &j->cfg, j->data, j->val, NULL, &r));
+        CU_ASSERT(same_weights(m, whole));
+        CU_ASSERT(r.scale == all.scale && r.skipped == all.skipped);
+        ctt_model_free(&m);
+    }
     ctt_model_free(&whole);
 }
 
@@ -135,10 +141,7 @@ static void other_checkpoints_are_refused(void)
 {
     struct job j = job_of(CTT_RECOGNISE, CTT_O1, 0);
     struct ctt_model *m = model_of(&j, 1);
-    struct ctt_array *a;
     struct ctt_result r;
-    int64_t old = 3;
-    double bad = NAN;
 
     j.cfg.checkpoint = clip_path("refused");
     j.cfg.checkpoint_every = 1;
@@ -154,14 +157,6 @@ static void other_checkpoints_are_refused(void)
     CU_ASSERT_EQUAL(ctt_train(m, &j.cfg, j.data, NULL, NULL, &r), CTT_EINVAL);
     CU_ASSERT(strstr(ctt_errmsg(), "made without --loss-scale=128") != NULL);
     j.cfg.loss_scale = NULL;
-    a = (struct ctt_array *)(uintptr_t)ctt_state_find(m->train, "sums");
-    memcpy((double *)a->data + 12, &bad, sizeof(bad));
-    CU_ASSERT_EQUAL(ctt_train(m, &j.cfg, j.data, NULL, NULL, &r), CTT_EFORMAT);
-    CU_ASSERT(strstr(ctt_errmsg(), "loss scale is damaged") != NULL);
-    a = (struct ctt_array *)(uintptr_t)ctt_state_find(m->train, "place");
-    memcpy(a->data, &old, sizeof(old));
-    CU_ASSERT_EQUAL(ctt_train(m, &j.cfg, j.data, NULL, NULL, &r), CTT_EFORMAT);
-    CU_ASSERT(strstr(ctt_errmsg(), "another version: 3, not 4") != NULL);
     ctt_model_free(&m);
 }
 

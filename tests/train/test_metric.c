@@ -198,15 +198,16 @@ static void fill(const struct ctt_graph *g, float *x, uint64_t key)
 }
 
 static void compare(const struct ctt_graph *g, const struct ctt_train_cfg *c,
-                    const uint8_t *keep, float *w, float *dw, double *ref)
+                    uint8_t *keep, float *w, float *dw, double *ref)
 {
+    const struct ctt_constraint pruned = { .keep = keep };
     int64_t n = g->weights;
     struct reference r = { ref, ref + n, ref + 2 * n };
     struct ctt_optim *o = NULL;
     struct ctt_dev *dev = NULL;
 
     CHECK_OK(ctt_dev_open("ref", 2, &dev));
-    CHECK_OK(ctt_optim_open(g, c, keep, w, dev, &o));
+    CHECK_OK(ctt_optim_open(g, c, &pruned, w, dev, &o));
     fill(g, w, 3);
     for (int64_t i = 0; i < n; i++) {
         w[i] = keep[i] ? w[i] : 0;

@@ -2,6 +2,7 @@
  * test_predict_refused.c: settings, clips and checkpoints with which the
  * trainer cannot learn to predict are refused, and it says why. */
 #include "tests/lib/dots.h"
+#include "tests/lib/values.h"
 
 static void settings_of_the_other_task_are_refused(void)
 {
@@ -104,7 +105,7 @@ static void older_checkpoints_are_named(void)
 {
     struct ctt_train_cfg cfg = dots_cfg();
     struct ctt_model *m = dots_model(dot_net, 1);
-    struct ctt_array *place = NULL;
+    const struct ctt_array *place;
     struct ctt_result r;
     int stop = 0;
     const struct ctt_events ev = { .arg = &stop, .progress = no_progress,
@@ -115,12 +116,10 @@ static void older_checkpoints_are_named(void)
     CHECK_OK(ctt_train(m, &cfg, dots, dots_val, &ev, &r));
     ctt_model_free(&m);
     CHECK_OK(ctt_model_load(cfg.checkpoint, 1, &m));
-    for (int i = 0; i < m->train->count; i++)
-        if (strcmp(m->train->array[i].name, "place") == 0)
-            place = &m->train->array[i];
-    CU_ASSERT_FATAL(place != NULL);
+    values_as_version_4(m->train);
+    place = ctt_state_find(m->train, "place");
     *(int64_t *)place->data = 2;
-    place->count--;
+    ((struct ctt_array *)(uintptr_t)place)->count--;
     CU_ASSERT_EQUAL(ctt_train(m, &cfg, dots, dots_val, NULL, &r), CTT_EFORMAT);
     CU_ASSERT(strstr(ctt_errmsg(), "of another version: 2") != NULL);
     ctt_model_free(&m);

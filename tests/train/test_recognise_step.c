@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_recognise_step.c: a step of the training to recognise: its loss and
  * gradient, and the frames at which a clip is asked. */
-#include "libtrain/state.h"
+#include "libtrain/recognise/step.h"
 #include "tests/lib/toy_run.h"
 
 #include <math.h>

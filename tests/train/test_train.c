@@ -74,23 +74,23 @@ static void pruned_weights_stay_zero(void)
     float *before;
 
     CHECK_OK(clip_model(clip_net, 1, &m));
-    m->keep = ctt_calloc((size_t)m->g->weights, 1);
+    m->constraint.keep = ctt_calloc((size_t)m->g->weights, 1);
     before = ctt_calloc((size_t)m->g->weights, sizeof(*before));
-    CU_ASSERT_FATAL(m->keep && before);
+    CU_ASSERT_FATAL(m->constraint.keep && before);
     memcpy(before, m->w, (size_t)m->g->weights * sizeof(*before));
     for (int64_t i = 0; i < m->g->weights; i++)
-        m->keep[i] = 1;
+        m->constraint.keep[i] = 1;
     for (int i = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
         for (int64_t j = 0; n->op == CTT_OP_CONV && j < ctt_volume(&n->w[0]);
              j++)
-            m->keep[n->at[0] + j] = j % 4 == 0;
+            m->constraint.keep[n->at[0] + j] = j % 4 == 0;
     }
     CHECK_OK(ctt_train(m, &cfg, toy, NULL, NULL, &r));
     for (int64_t i = 0; i < m->g->weights; i++) {
-        pruned += !m->keep[i];
-        moved += m->keep[i] && m->w[i] != before[i];
-        CU_ASSERT(m->keep[i] || m->w[i] == 0);
+        pruned += !m->constraint.keep[i];
+        moved += m->constraint.keep[i] && m->w[i] != before[i];
+        CU_ASSERT(m->constraint.keep[i] || m->w[i] == 0);
     }
     CU_ASSERT(pruned > 1000 && moved > 400);
     ctt_free(before);

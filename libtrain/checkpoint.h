@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * state.h: where training stands, in memory and in the file. */
-#ifndef CTT_STATE_H
-#define CTT_STATE_H
+ * checkpoint.h: how far training has come, in memory and in the file. */
+#ifndef CTT_CHECKPOINT_H
+#define CTT_CHECKPOINT_H
 
 #include "libtrain/amp.h"
 #include "libtrain/optim.h"
@@ -17,18 +17,6 @@ struct ctt_place {
     struct ctt_scale scale;
 };
 
-/* The settings, one name=value a line; the caller frees it. */
-int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out);
-
-/* " name=value" of each that is not the default and shapes the model. */
-int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out);
-
-/* One line on how m was trained behind its history so far; test: how good it
- * is, or "".  The caller frees it. */
-int ctt_history(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
-                const struct ctt_data *d, int64_t steps, const char *test,
-                char **out);
-
 /* A relu can hide a NaN from the loss; it must not get into a file. */
 int ctt_weights_check(const struct ctt_model *m);
 
@@ -40,18 +28,25 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_place *p, const float *best);
 
 /* Takes it from m->train.  Settings that would make another model of it must
- * be the same, and so must the number of clips. */
+ * be the same, and so must the number of clips.  CTT_EFORMAT, CTT_EUNSUP: a
+ * value is damaged, missing or unknown; the message names it. */
 int ctt_checkpoint_load(const struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, struct ctt_optim *o,
                         struct ctt_place *p, float *best);
 
-/* log.c: a row an epoch, as CSV and as a JSON object a line. */
-struct ctt_log;
-/* more: add to what is there.  The paths are the settings', or NULL. */
-int ctt_log_open(const struct ctt_train_cfg *cfg, int more,
-                 struct ctt_log **out);
-int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e);
-int ctt_log_close(struct ctt_log **l);
+/* values.c: the numbers of a checkpoint, each with its name. */
+struct ctt_values {
+    int64_t version, updates;    /* updates: as of struct ctt_optim */
+    int64_t clips, weights;      /* of the training data; of the model */
+    struct ctt_place at;
+};
+
+/* Adds them to s; the version is the one that is written now. */
+int ctt_values_write(const struct ctt_values *v, struct ctt_state *s);
+
+/* Takes them from s, also as version 4 has them (doc/format.md).  What is no
+ * value of a checkpoint (at.scale.dynamic) stays as it is. */
+int ctt_values_read(const struct ctt_state *s, struct ctt_values *v);
 
 #endif

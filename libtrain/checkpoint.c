@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * checkpoint.c: checkpoints: the model's file with a /train section. */
+#include "libtrain/checkpoint.h"
+#include "libtrain/settings.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t size_of(const struct ctt_optim *o)
+{
+    return o->weights * (int64_t)sizeof(float);
+}
+
+/* ---- writing ---- */
+
+static int add_moments(struct ctt_state *s, const struct ctt_optim *o,
+                       const char *name, const float *m)
+{
+    int rc = 0;
+
+    if (!m)
+        goto out;
+    CTT_TRY(ctt_state_add(s, name, 4, o->weights, NULL));
+    CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_HOST, m, s->array[s->count - 1].data,
+                         size_of(o)));
+out:
+    return rc;
+}
+
+static int fill(struct ctt_state *s, const struct ctt_data *d,
+                const struct ctt_optim *o, const struct ctt_place *p,
+                const float *best)
+{
+    const struct ctt_values v = { .updates = o->t, .clips = d->clips,
+                                  .weights = o->weights, .at = *p };
+    int rc = 0;
+
+    CTT_TRY(ctt_values_write(&v, s));
+    CTT_TRY(add_moments(s, o, "m", o->flat.m));
+    CTT_TRY(add_moments(s, o, "v", o->flat.v));
+    if (best && p->best_epoch)
+        CTT_TRY(ctt_state_add(s, "best", 4, o->weights, best));
+out:
+    return rc;
+}
+
+int ctt_weights_check(const struct ctt_model *m)
+{
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        for (int k = 0; k < n->nw; k++)
+            for (int64_t j = 0; j < ctt_volume(&n->w[k]); j++)
+                if (!isfinite(m->w[n->at[k] + j]))
+                    return ctt_error(CTT_ENAN, "%s: a weight is not finite; "
+                                     "not saved", n->name);
+    }
+    return 0;
+}
+
+int ctt_checkpoint_save(const char *path, struct ctt_model *m,
+                        const struct ctt_train_cfg *cfg,
+                        const struct ctt_data *d, const struct ctt_optim *o,
+                        const struct ctt_place *p, const float *best)
+{
+    struct ctt_state *s = NULL, *old = m->train;
+    int rc = 0;
+
+    CTT_TRY(ctt_weights_check(m));
+    CTT_TRY(ctt_state_new(&s));
+    CTT_TRY(ctt_settings_print(cfg, &s->settings));
+    CTT_TRY(fill(s, d, o, p, best));
+    m->train = s;
+    rc = ctt_model_save(path, m);
+    m->train = old;
+out:
+    ctt_state_free(&s);
+    return rc;
+}
+
+/* ---- reading ---- */
+
+/* An array of a float for each weight. */
+static int find(const struct ctt_state *s, const char *name, int64_t count,
+                const void **out)
+{
+    const struct ctt_array *a = ctt_state_find(s, name);
+    int rc = 0;
+
+    CTT_CHECK(a && a->size == sizeof(float) && a->count == count, CTT_EFORMAT,
+              "the checkpoint has no usable '%s'", name);
+    *out = a->data;
+out:
+    return rc;
+}
+
+static int get_moments(const struct ctt_state *s, const struct ctt_optim *o,
+                       const char *name, float *m)
+{
+    const void *data = NULL;
+    int rc = 0;
+
+    if (!m)
+        goto out;
+    CTT_TRY(find(s, name, o->weights, &data));
+    CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_DEVICE, data, m, size_of(o)));
+out:
+    return rc;
+}
+
+static int get_best(const struct ctt_state *s, const struct ctt_optim *o,
+                    float *best)
+{
+    const void *data = NULL;
+    int rc = 0;
+
+    CTT_TRY(find(s, "best", o->weights, &data));
+    memcpy(best, data, (size_t)size_of(o));
+out:
+    return rc;
+}
+
+static int read_all(const struct ctt_state *s, const struct ctt_data *d,
+                    struct ctt_optim *o, struct ctt_place *p, float *best)
+{
+    struct ctt_values v = { .at = *p };
+    int rc = 0;
+
+    CTT_TRY(ctt_values_read(s, &v));
+    CTT_CHECK(v.clips == d->clips, CTT_EINVAL,
+              "the checkpoint was made with %lld clips, the data has %d",
+              (long long)v.clips, d->clips);
+    CTT_CHECK(v.weights == o->weights, CTT_EFORMAT,
+              "the checkpoint's 'weights' is %lld, the model has %lld",
+              (long long)v.weights, (long long)o->weights);
+    /* without a test set there is nowhere to keep the best weights */
+    if (!best)
+        v.at.best_epoch = 0;
+    CTT_TRY(get_moments(s, o, "m", o->flat.m));
+    CTT_TRY(get_moments(s, o, "v", o->flat.v));
+    if (v.at.best_epoch)
+        CTT_TRY(get_best(s, o, best));
+    o->t = v.updates;
+    *p = v.at;
+out:
+    return rc;
+}
+
+int ctt_checkpoint_load(const struct ctt_model *m,
+                        const struct ctt_train_cfg *cfg,
+                        const struct ctt_data *d, struct ctt_optim *o,
+                        struct ctt_place *p, float *best)
+{
+    const char *was = m->train->settings ? m->train->settings : "";
+    int rc = ctt_settings_same(cfg, was);
+
+    CTT_TRY(rc);
+    CTT_TRY(read_all(m->train, d, o, p, best));
+out:
+    return rc;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * settings.c: the settings of a run as text, in checkpoints and in a model's
+ * history. */
+#include "libtrain/settings.h"
+
+#include <string.h>
+
+enum { TEXT = 1 << 14 };    /* bytes for all settings */
+
+/* Whether the setting of a line "name=value" may change when training resumes.
+ */
+static int is_free(const char *line)
+{
+    int k = ctt_opt_find_n(ctt_train_opts, line, strcspn(line, "="));
+
+    return k >= 0 && (ctt_train_opts[k].tags & CTT_CFG_RESUME);
+}
+
+int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out)
+{
+    char *text = ctt_calloc(TEXT, 1);
+    FILE *f = NULL;
+    int rc = text ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    f = fmemopen(text, TEXT - 1, "w");
+    CTT_CHECK(f, CTT_ENOMEM, "out of memory: settings");
+    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++) {
+        struct ctt_opt one[2] = { *o };
+        long at = ftell(f);
+        ctt_opt_print(one, cfg, f);
+        if (ftell(f) > at)
+            fputc('\n', f);
+    }
+    CTT_CHECK(fflush(f) == 0 && !ferror(f), CTT_EINVAL,
+              "the settings are too long");
+    *out = text;
+    text = NULL;
+out:
+    if (f)
+        fclose(f);
+    ctt_free(text);
+    return rc;
+}
+
+static int has_line(const char *text, const char *line, size_t n)
+{
+    for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+        if (strcspn(text, "\n") == n && memcmp(text, line, n) == 0)
+            return 1;
+    return 0;
+}
+
+/* Lines of text that are not in dflt and matter, in the place of dflt. */
+static void leave_changed(const char *text, char *dflt)
+{
+    char *kept = dflt + strlen(dflt) + 1, *to = kept;
+
+    for (const char *s = text; *s; s += *s == '\n') {
+        size_t n = strcspn(s, "\n");
+        if (!is_free(s + 1) && !has_line(dflt, s, n)) {
+            memcpy(to, s, n);
+            to += n;
+        }
+        s += n;
+    }
+    *to = '\0';
+    memmove(dflt, kept, (size_t)(to - kept) + 1);
+}
+
+int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out)
+{
+    struct ctt_train_cfg plain = { .data = NULL };
+    char *now = NULL, *dflt = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_opt_defaults(ctt_train_opts, &plain));
+    CTT_TRY(ctt_settings_print(cfg, &now));
+    CTT_TRY(ctt_settings_print(&plain, &dflt));
+    CTT_CHECK(strlen(now) + strlen(dflt) + 2 < TEXT, CTT_EINVAL,
+              "the settings are too long");
+    leave_changed(now, dflt);
+    *out = dflt;
+    dflt = NULL;
+out:
+    ctt_free(now);
+    ctt_free(dflt);
+    return rc;
+}
+
+int ctt_history(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                const struct ctt_data *d, int64_t steps, const char *test,
+                char **out)
+{
+    const char *old = m->history ? m->history : "";
+    char *changed = NULL, *s = NULL;
+    size_t room;
+    int rc = 0;
+
+    CTT_TRY(ctt_settings_changed(cfg, &changed));
+    room = strlen(old) + strlen(changed) + strlen(test) + 128;
+    s = ctt_calloc(room, 1);
+    CTT_TRY(s ? 0 : CTT_ENOMEM);
+    snprintf(s, room, "%strain clips=%d steps=%lld epochs=%d%s%s\n", old,
+             d->clips, (long long)steps, cfg->epochs, changed, test);
+    *out = s;
+out:
+    ctt_free(changed);
+    return rc;
+}
+
+/* Each of these lines must be among those; names the first that is not. */
+static int compare(const char *these, const char *those, const char *how)
+{
+    int rc = 0;
+
+    for (const char *s = these; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+        int n = (int)strcspn(s, "\n"), skip = *s == ' ';
+        CTT_CHECK(has_line(those, s, (size_t)n) || is_free(s + skip),
+                  CTT_EINVAL, "the checkpoint was made %s --%.*s", how,
+                  n - skip, s + skip);
+    }
+out:
+    return rc;
+}
+
+int ctt_settings_same(const struct ctt_train_cfg *cfg, const char *was)
+{
+    char *now = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_settings_print(cfg, &now));
+    CTT_TRY(compare(was, now, "with"));
+    CTT_TRY(compare(now, was, "without"));
+out:
+    ctt_free(now);
+    return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * constraint.c: the constraints of a model's weights in the program's memory.
+ */
+#include "net/constraint.h"
+
+#include <string.h>
+
+void ctt_constraint_free(struct ctt_constraint *c)
+{
+    ctt_free(c->keep);
+    c->keep = NULL;
+}
+
+int ctt_constraint_copy(const struct ctt_constraint *from, int64_t n,
+                        struct ctt_constraint *to)
+{
+    int rc = ctt_constraint_match(from, n, to);
+
+    if (rc >= 0)
+        ctt_constraint_carry(from, 0, n, to, 0);
+    return rc;
+}
+
+int ctt_constraint_mask(struct ctt_constraint *c, int64_t n)
+{
+    if (c->keep)
+        return 0;
+    c->keep = ctt_calloc((size_t)n, 1);
+    if (!c->keep)
+        return CTT_ENOMEM;
+    memset(c->keep, 1, (size_t)n);
+    return 0;
+}
+
+int ctt_constraint_match(const struct ctt_constraint *from, int64_t n,
+                         struct ctt_constraint *to)
+{
+    return from->keep ? ctt_constraint_mask(to, n) : 0;
+}
+
+void ctt_constraint_carry(const struct ctt_constraint *from, int64_t at,
+                          int64_t count, struct ctt_constraint *to,
+                          int64_t to_at)
+{
+    if (from->keep)
+        memcpy(to->keep + to_at, from->keep + at, (size_t)count);
+}
+
+void ctt_constraint_hold(const struct ctt_constraint *c, int64_t n, float *w)
+{
+    for (int64_t i = 0; c->keep && i < n; i++)
+        if (!c->keep[i])
+            w[i] = 0;
+}
