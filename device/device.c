@@ -239,6 +239,36 @@ out:
     return rc;
 }
 
+static int is_float(const struct ctt_tensor *t)
+{
+    return !t->data || ctt_is_float_type(t->dtype);
+}
+
+static int is_plain(const struct ctt_weight *w)
+{
+    return is_float(&w->t) && !w->scale && !w->codebook;
+}
+
+/* All kernels there are read numbers with a point that stand for themselves:
+ * nothing else may reach them. */
+static int check_types(const struct ctt_call *c)
+{
+    const struct ctt_node *n = c->node;
+    int rc = 0, ok = is_float(&c->out) && is_float(&c->also) &&
+                     is_float(&c->dout) && is_float(&c->dalso);
+
+    for (int k = 0; k < n->nin; k++)
+        ok &= is_float(&c->in[k]) && is_float(&c->din[k]);
+    for (int k = 0; k < n->nw; k++)
+        ok &= is_plain(&c->w[k]) && is_float(&c->dw[k]);
+    for (int k = 0; c->pair.node && k < c->pair.node->nw; k++)
+        ok &= is_plain(&c->pair.w[k]);
+    CTT_CHECK(ok, CTT_EUNSUP, "%s: '%s' has no kernel for numbers of this "
+              "type", n->name, ctt_ops[n->op].name);
+out:
+    return rc;
+}
+
 int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
                 enum ctt_pass pass)
 {
@@ -247,6 +277,7 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
     CTT_CHECK(d->kernel[pass][c->node->op], CTT_EUNSUP,
               "%s: '%s' has no kernel", c->node->name,
               ctt_ops[c->node->op].name);
+    CTT_TRY(check_types(c));
     if (!goes_along(d, c))
         return split(d, c);
     if (pass == CTT_BWD && ctt_is_shared(c))

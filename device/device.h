@@ -58,7 +58,8 @@ struct ctt_live {
  * Values and their gradients may be of 16 bits, each tensor of its own type;
  * sums are made in floats.  A weight is of 16 bits only where it is the kernel
  * of a conv or deconv whose result is; dw is always floats.  in[k] and din[k]
- * have one type, and so have out and dout.
+ * have one type, and so have out and dout.  Any other form of a weight
+ * (weight.h) and any other type is refused: no kernel reads it yet.
  *
  * A window's in[0] holds the values of all steps: data points at step 0 and
  * step s lies `stride` numbers from it; steps before `oldest` (<= 0) read as

@@ -2,6 +2,19 @@
  * memory.c: the functions of memory.h: arguments are looked at here, the
  * device does the rest. */
 #include "device/dev.h"
+#include "net/half.h"
+
+/* What the device writes as numbers of a type it must know how to round. */
+static int check_type(enum ctt_dtype type)
+{
+    int rc = 0;
+
+    CTT_CHECK(ctt_is_float_type(type), CTT_EUNSUP,
+              "floats are not rounded to numbers of type %d (%s)", (int)type,
+              ctt_dtype_word(type));
+out:
+    return rc;
+}
 
 static const struct ctt_dev_memory *of(const struct ctt_dev *d)
 {
@@ -71,7 +84,9 @@ out:
 int ctt_dev_put(struct ctt_dev *d, const float *from,
                 const struct ctt_tensor *to)
 {
-    return ctt_volume(to) > 0 ? of(d)->put(d, from, to) : 0;
+    int rc = check_type(to->dtype);
+
+    return rc >= 0 && ctt_volume(to) > 0 ? of(d)->put(d, from, to) : rc;
 }
 
 int ctt_dev_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
@@ -82,13 +97,17 @@ int ctt_dev_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
 int ctt_dev_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
                  void *to, int64_t n)
 {
-    return n > 0 ? of(d)->cast(d, from, type, to, n) : 0;
+    int rc = check_type(type);
+
+    return rc >= 0 && n > 0 ? of(d)->cast(d, from, type, to, n) : rc;
 }
 
 int ctt_dev_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
                 void *to, int64_t n)
 {
-    return n > 0 ? of(d)->sum(d, type, from, to, n) : 0;
+    int rc = check_type(type);
+
+    return rc >= 0 && n > 0 ? of(d)->sum(d, type, from, to, n) : rc;
 }
 
 int ctt_dev_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
@@ -100,7 +119,10 @@ int ctt_dev_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
 int ctt_dev_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
                        const struct ctt_tensor *y)
 {
-    return groups > 0 ? of(d)->group_fill(d, value, groups, y) : 0;
+    int rc = check_type(y->dtype);
+
+    return rc >= 0 && groups > 0 ? of(d)->group_fill(d, value, groups, y)
+                                 : rc;
 }
 
 int ctt_dev_sync(struct ctt_dev *d)

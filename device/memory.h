@@ -36,7 +36,9 @@ int  ctt_dev_copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
 int  ctt_dev_show(struct ctt_dev *d, const char *what, const float *x,
                   int64_t n, void **own, const float **where);
 
-/* Rows of a tensor from and to dense floats of the program; converts. */
+/* Rows of a tensor from and to dense floats of the program; converts.  put (and
+ * what else writes numbers of a given type: cast, sum, group_fill) is
+ * CTT_EUNSUP for a type without rounding (ctt_is_float_type()). */
 int  ctt_dev_put(struct ctt_dev *d, const float *from,
                  const struct ctt_tensor *to);
 int  ctt_dev_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to);

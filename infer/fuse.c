@@ -46,10 +46,19 @@ static void add_bias(struct ctt_graph *g, struct ctt_node *p)
     g->weights += ctt_align(p->out.c, 16);
 }
 
+/* A copy of `old` elements with room for `now`. */
+static void *grown(const void *p, size_t size, int64_t old, int64_t now)
+{
+    void *q = ctt_calloc((size_t)now, size);
+
+    return q ? memcpy(q, p, (size_t)old * size) : NULL;
+}
+
 /* Room for the biases of the convs that had none. */
 static int make_room(struct ctt_model *m)
 {
     int64_t old = m->g->weights;
+    uint8_t *keep = NULL;
     float *w;
 
     for (int i = 0; i < m->g->count; i++) {
@@ -57,12 +66,17 @@ static int make_room(struct ctt_model *m)
         if (p)
             add_bias(m->g, p);
     }
-    w = ctt_calloc((size_t)m->g->weights, sizeof(*w));
-    if (!w)
+    w = grown(m->w, sizeof(*w), old, m->g->weights);
+    if (w && m->constraint.keep)
+        keep = grown(m->constraint.keep, 1, old, m->g->weights);
+    if (!w || (m->constraint.keep && !keep)) {
+        ctt_free(w);
         return CTT_ENOMEM;
-    memcpy(w, m->w, (size_t)old * sizeof(*w));
+    }
     ctt_free(m->w);
+    ctt_free(m->constraint.keep);
     m->w = w;
+    m->constraint.keep = keep;
     return 0;
 }
 
@@ -86,6 +100,14 @@ static void fold(const struct ctt_node *n, const struct ctt_node *p, float *w)
     }
 }
 
+/* A norm adds to every bias, pruned ones too.  (It multiplies the kernel, in
+ * which what is pruned stays zero.) */
+static void keep_bias(struct ctt_model *m, const struct ctt_node *p)
+{
+    if (m->constraint.keep)
+        memset(m->constraint.keep + p->at[1], 1, (size_t)p->out.c);
+}
+
 static void make_name(struct ctt_node *n)
 {
     const struct ctt_tensor *t = &n->out;
@@ -104,11 +126,12 @@ int ctt_fuse(struct ctt_model *m)
     int rc = 0;
 
     CTT_TRY(make_room(m));
-    ctt_constraint_free(&m->constraint);
     for (int i = 0; i < m->g->count; i++) {
         struct ctt_node *p = host(m->g, i);
-        if (p)
+        if (p) {
             fold(&m->g->node[i], p, m->w);
+            keep_bias(m, p);
+        }
         if (p || m->g->node[i].op == CTT_OP_DROPOUT)
             make_name(&m->g->node[i]);
     }

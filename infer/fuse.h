@@ -7,7 +7,8 @@
 
 /* Changes a loaded model, which no trainer may read any more: batch norms go
  * into the weights of the conv before them, and they and dropouts become names
- * of their input.  Nodes keep their numbers.  The answer differs from the
+ * of their input.  What is pruned stays so, but for biases that a norm adds to.
+ * Nodes keep their numbers.  The answer differs from the
  * model's (train = 0) by rounding only. */
 int ctt_fuse(struct ctt_model *m);
 

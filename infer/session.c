@@ -202,6 +202,7 @@ static int open_run(struct ctt_session *s)
     const struct ctt_model *model = s->m->model;
     int64_t largest = 1, most;
     int room = MOST_STEPS, rc = 0;
+    struct ctt_weight *weight = NULL;
     const float *w;
 
     for (int i = 0; i < model->g->clip; i++)
@@ -212,11 +213,14 @@ static int open_run(struct ctt_session *s)
     CTT_TRY(ctt_dev_show(s->dev, "weights", model->w, model->g->weights,
                          &s->w, &w));
     CTT_TRY(ctt_run_open(model->g, s->dev, w, 1, room, 1, 0, &s->run));
+    CTT_TRY(ctt_model_weights(model, &weight));
+    CTT_TRY(ctt_run_weights(s->run, weight));
     most = room * frame_of(s);
     most = most > s->m->classes ? most : s->m->classes;
     s->numbers = ctt_calloc((size_t)most, sizeof(float));
     CTT_TRY(s->numbers ? 0 : CTT_ENOMEM);
 out:
+    ctt_free(weight);
     return rc;
 }
 

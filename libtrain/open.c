@@ -117,6 +117,7 @@ static int blame_longest(const struct ctt_trainer *t, int rc)
 
 static int open_step(struct ctt_trainer *t)
 {
+    struct ctt_weight *weight = NULL;
     struct ctt_exec *x;
     int rc = 0;
 
@@ -124,7 +125,10 @@ static int open_step(struct ctt_trainer *t)
                           &t->step));
     x = t->task->exec(t->step);
     x->r->w16 = t->optim->w16;
+    CTT_TRY(ctt_model_weights(t->m, &weight));
+    CTT_TRY(ctt_run_weights(x->r, weight));
 out:
+    ctt_free(weight);
     return blame_longest(t, rc);
 }
 

@@ -6,6 +6,7 @@
 
 #include "net/constraint.h"
 #include "net/graph.h"
+#include "net/weight.h"
 
 /* A named array of the /train section. */
 struct ctt_array {
@@ -47,6 +48,16 @@ const char *ctt_weight_name(const struct ctt_node *n, int k);
 void ctt_weight_title(const struct ctt_node *n, int k,
                       char title[CTT_WEIGHT_NAME]);
 int  ctt_weight_shape(const struct ctt_node *n, int k, int64_t dim[5]);
+
+/* How many weights the nodes have together: the lines of a file's index. */
+int  ctt_weight_count(const struct ctt_graph *g);
+
+/* What is known of the k-th weight of a node: floats of m->w, and keep if some
+ * of it is pruned; and of all in the order of the index, which the caller
+ * frees.  Both point into m. */
+struct ctt_weight ctt_model_weight(const struct ctt_model *m,
+                                   const struct ctt_node *n, int k);
+int  ctt_model_weights(const struct ctt_model *m, struct ctt_weight **out);
 
 /* Numbers that are stored: all parameters, less those pruned. */
 int64_t ctt_model_params(const struct ctt_model *m);

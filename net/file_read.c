@@ -187,7 +187,7 @@ static int read_packed(struct job *j, const struct ctt_node *n, int k,
               "%s: weight '%s' ends behind 'packed'", ctt_h5_path(j->f),
               e->s.name);
     CTT_TRY(check_crc(j->f, e, ctt_crc32(0, in, 1, e->s.size)));
-    rc = ctt_decode(&how, in, e->s.size, e->s.params, e->s.kept,
+    rc = ctt_decode(&how, in, e->s.size, &n->w[k], e->s.kept,
                     j->m->w + n->at[k], j->m->constraint.keep + n->at[k]);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: weight '%s': %s", ctt_h5_path(j->f),

@@ -188,18 +188,16 @@ out:
 
 static int add_packed(struct job *j, const struct ctt_node *n, int k)
 {
-    const uint8_t *keep = ctt_kept(&j->m->constraint, n->at[k]);
-    int64_t count = ctt_volume(&n->w[k]), kept = 0, size = 0;
+    const struct ctt_weight w = ctt_model_weight(j->m, n, k);
     struct ctt_coding how;
     uint8_t *bytes = NULL;
+    int64_t size = 0;
     int rc = 0;
 
-    for (int64_t i = 0; i < count; i++)
-        kept += keep[i] != 0;
-    CTT_TRY(ctt_encode_best(j->m->w + n->at[k], keep, count, &how, &bytes,
-                            &size));
+    CTT_TRY(ctt_encode_best(&w, &how, &bytes, &size));
     CTT_TRY(append(&j->packed, bytes, size));
-    CTT_TRY(add_line(j, n, k, &how, kept, size, ctt_crc32(0, bytes, 1, size)));
+    CTT_TRY(add_line(j, n, k, &how, ctt_weight_kept(&w), size,
+                     ctt_crc32(0, bytes, 1, size)));
 out:
     ctt_free(bytes);
     return rc;

@@ -1,34 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0
- * half.h: numbers of 16 bits: IEEE half precision and bfloat16, rounded to the
- * nearest, ties to even.  Too large a number becomes infinite; a NaN stays
- * one.  Plain C11; arrays are converted by device/cpu/cast.c. */
+ * half.h: the types of numbers: their sizes and words, their values as floats;
+ * IEEE half precision and bfloat16, rounded to the nearest, ties to even.  Too
+ * large a number becomes infinite; a NaN stays one.  Plain C11; arrays are
+ * converted by device/cpu/cast.c.
+ *
+ * What depends on the type names each type: a switch without default, which
+ * does not compile without warning when a type is added, or a table in which
+ * what is missing is refused.  An unknown type is never taken for another. */
 #ifndef CTT_HALF_H
 #define CTT_HALF_H
 
 #include "net/ctt.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Bytes of a number. */
 static inline int64_t ctt_dtype_size(enum ctt_dtype t)
 {
-    static const unsigned char size[] = {
-        [CTT_F32] = 4, [CTT_F16] = 2, [CTT_BF16] = 2, [CTT_I8] = 1,
-        [CTT_U8] = 1, [CTT_I32] = 4,
-    };
-
-    return size[t];
+    switch (t) {
+    case CTT_F32:  return 4;
+    case CTT_F16:  return 2;
+    case CTT_BF16: return 2;
+    case CTT_I8:   return 1;
+    case CTT_U8:   return 1;
+    case CTT_I32:  return 4;
+    }
+    assert(!"a type of numbers");
+    return 0;
 }
 
 /* The word for a type, in options and plans. */
 static inline const char *ctt_dtype_word(enum ctt_dtype t)
 {
-    static const char *const word[] = {
-        [CTT_F32] = "fp32", [CTT_F16] = "fp16", [CTT_BF16] = "bf16",
-        [CTT_I8] = "int8", [CTT_U8] = "uint8", [CTT_I32] = "int32",
-    };
-
-    return word[t];
+    switch (t) {
+    case CTT_F32:  return "fp32";
+    case CTT_F16:  return "fp16";
+    case CTT_BF16: return "bf16";
+    case CTT_I8:   return "int8";
+    case CTT_U8:   return "uint8";
+    case CTT_I32:  return "int32";
+    }
+    return "unknown";
 }
 
 static inline uint16_t ctt_bf16_of(float x)
@@ -93,21 +106,40 @@ static inline float ctt_of_f16(uint16_t h)
     return x;
 }
 
-/* Element i of an array of that type, which is one of a number with a point. */
+/* Element i of an array of any type. */
 static inline float ctt_load(const void *p, enum ctt_dtype t, int64_t i)
 {
-    if (t == CTT_F32)
-        return ((const float *)p)[i];
-    return t == CTT_F16 ? ctt_of_f16(((const uint16_t *)p)[i])
-                        : ctt_of_bf16(((const uint16_t *)p)[i]);
+    switch (t) {
+    case CTT_F32:  return ((const float *)p)[i];
+    case CTT_F16:  return ctt_of_f16(((const uint16_t *)p)[i]);
+    case CTT_BF16: return ctt_of_bf16(((const uint16_t *)p)[i]);
+    case CTT_I8:   return ((const int8_t *)p)[i];
+    case CTT_U8:   return ((const uint8_t *)p)[i];
+    case CTT_I32:  return (float)((const int32_t *)p)[i];
+    }
+    assert(!"a type of numbers");
+    return 0;
 }
 
+/* 1 if floats can be stored as numbers of that type: those with a point.  How
+ * others would be rounded nobody has said. */
+static inline int ctt_is_float_type(enum ctt_dtype t)
+{
+    return t == CTT_F32 || t == CTT_F16 || t == CTT_BF16;
+}
+
+/* Element i of an array of such a type. */
 static inline void ctt_store(void *p, enum ctt_dtype t, int64_t i, float x)
 {
-    if (t == CTT_F32)
-        ((float *)p)[i] = x;
-    else
-        ((uint16_t *)p)[i] = t == CTT_F16 ? ctt_f16_of(x) : ctt_bf16_of(x);
+    assert(ctt_is_float_type(t));
+    switch (t) {
+    case CTT_F32:  ((float *)p)[i] = x; break;
+    case CTT_F16:  ((uint16_t *)p)[i] = ctt_f16_of(x); break;
+    case CTT_BF16: ((uint16_t *)p)[i] = ctt_bf16_of(x); break;
+    case CTT_I8:
+    case CTT_U8:
+    case CTT_I32:  break;
+    }
 }
 
 #endif

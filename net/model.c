@@ -152,6 +152,42 @@ out:
     return rc;
 }
 
+int ctt_weight_count(const struct ctt_graph *g)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->count; i++)
+        count += g->node[i].nw;
+    return count;
+}
+
+struct ctt_weight ctt_model_weight(const struct ctt_model *m,
+                                   const struct ctt_node *n, int k)
+{
+    struct ctt_weight w = { .t = n->w[k] };
+
+    w.t.data = m->w + n->at[k];
+    w.t.dtype = CTT_F32;
+    w.keep = ctt_kept(&m->constraint, n->at[k]);
+    if (ctt_weight_kept(&w) == ctt_volume(&w.t))
+        w.keep = NULL;
+    return w;
+}
+
+int ctt_model_weights(const struct ctt_model *m, struct ctt_weight **out)
+{
+    struct ctt_weight *w = ctt_calloc((size_t)ctt_weight_count(m->g),
+                                      sizeof(*w));
+
+    if (!w)
+        return CTT_ENOMEM;
+    *out = w;
+    for (int i = 0; i < m->g->count; i++)
+        for (int k = 0; k < m->g->node[i].nw; k++)
+            *w++ = ctt_model_weight(m, &m->g->node[i], k);
+    return 0;
+}
+
 int64_t ctt_model_params(const struct ctt_model *m)
 {
     int64_t sum = 0;

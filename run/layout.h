@@ -19,6 +19,9 @@ int  ctt_layout_take(int64_t *at, int64_t bytes);
 int64_t ctt_layout_before(const struct ctt_run *r, int node);
 int64_t ctt_layout_bytes(const struct ctt_run *r, int node, int steps);
 
+/* weights.c: makes r->weight, of floats in the flat block. */
+int  ctt_run_flat_weights(struct ctt_run *r);
+
 /* run.c: bytes of r->live. */
 int64_t ctt_run_live_bytes(const struct ctt_run *r);
 

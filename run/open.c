@@ -131,6 +131,7 @@ static int prepare(struct ctt_run *r, const char *kept, int windows)
     if (r->train)
         CTT_TRY(ctt_run_check_norms(r, 0));
     CTT_TRY(ctt_run_layout(r, kept, windows));
+    CTT_TRY(ctt_run_flat_weights(r));
     CTT_TRY(make_sink(r));
     CTT_TRY(make_live(r));
     r->ask = ctt_calloc((size_t)r->max_asks + 1, sizeof(*r->ask));
@@ -224,7 +225,9 @@ void ctt_run_close(struct ctt_run **r)
     ctt_free((*r)->ask);
     ctt_free((*r)->cache);
     ctt_free((*r)->slot);
+    ctt_free((*r)->weight);
     give((*r)->dev, (*r)->sink);
+    give((*r)->dev, (*r)->floats);
     give((*r)->dev, (*r)->val);
     give((*r)->dev, (*r)->live);
     ctt_free((*r)->ashore);

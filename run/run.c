@@ -228,10 +228,8 @@ static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
 static void bind_weights(const struct ctt_run *r, const struct ctt_node *n,
                          enum ctt_dtype type, struct ctt_weight *w)
 {
-    for (int k = 0; k < n->nw; k++) {
-        w[k].t = n->w[k];
-        w[k].t.data = (void *)(r->w + n->at[k]);
-    }
+    for (int k = 0; k < n->nw; k++)
+        w[k] = r->weight[n - r->g->node][k];
     if (r->w16 && type != CTT_F32 && ctt_is_conv(n)) {
         w[0].t.data = (uint16_t *)r->w16 + n->at[0];
         w[0].t.dtype = type;

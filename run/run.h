@@ -56,6 +56,10 @@ struct ctt_run {
                                         device's memory; not owned */
     const void             *w16;     /* its copy of 16 bits, for convs whose
                                         result has them; not owned */
+    struct ctt_weight     (*weight)[CTT_MAX_W];    /* what a call of the node
+                                        is given, but for w16 */
+    void                   *floats;  /* values of the weights that came in
+                                        another form, or NULL */
     const enum ctt_dtype   *type;    /* of a node's values; NULL: all floats */
     uint64_t                stamp;   /* raise it when w changes */
     uint64_t                key;     /* of this window's randomness */
@@ -105,6 +109,15 @@ int  ctt_run_open(const struct ctt_graph *g, struct ctt_dev *dev,
                   const float *w, int n, int room, int asks, int train,
                   struct ctt_run **out);
 void ctt_run_close(struct ctt_run **r);
+
+/* Says in which form the weights are that the run was opened with, in the order
+ * of a file's index: weight[i] is that of the i-th weight.  One of floats
+ * (ctt_weight_is_floats()) is read from the flat block as before, and calls see
+ * what is pruned, if anything is.  One of another form has its numbers in the
+ * program's memory and replaces that of the flat block: no kernel reads it, so
+ * it is expanded once (ctt_weight_floats()) into memory of the run.  What keep
+ * points to must stay.  At most once, before the first call. */
+int  ctt_run_weights(struct ctt_run *r, const struct ctt_weight *weight);
 
 /* As train = 1, but the caller owns the memory: it lays windows out with
  * ctt_run_place(), sets base, calls ctt_run_tell() and carries the history

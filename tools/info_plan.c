@@ -75,26 +75,38 @@ static double macs(const struct plan *p, int node)
     return n;
 }
 
+/* In which form the node has its first weight; "" if it has none. */
+static const char *weight(const struct plan *p, int node,
+                          char text[CTT_WEIGHT_FORM])
+{
+    text[0] = '\0';
+    if (p->g->node[node].nw > 0)
+        ctt_weight_form(&p->run->weight[node][0], text);
+    return text;
+}
+
 static int tell(const struct plan *p)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     double all = 0;
 
-    ctt_table_row(&t, "node\tword\twhen\tkernel\tms\tG multiplications/s");
+    ctt_table_row(&t, "node\tword\twhen\tkernel\tweight\tms\t"
+                  "G multiplications/s");
     for (int i = 0; i < p->g->count; i++) {
         const struct ctt_profile *f = &p->sum[i][CTT_FWD];
         double ms = f->seconds * 1e3 / ROUNDS;
+        char form[CTT_WEIGHT_FORM];
 
         if (!f->calls)
             continue;    /* a name, or done by the kernel of another node */
         all += ms;
-        ctt_table_row(&t, "%s\t%s\t%s\t%s\t%.3f\t%.1f", p->g->node[i].name,
+        ctt_table_row(&t, "%s\t%s\t%s\t%s\t%s\t%.3f\t%.1f", p->g->node[i].name,
                       ctt_ops[p->g->node[i].op].name, when(p, i),
                       ctt_dev_impl(p->dev, p->run->cache[i][CTT_CACHE_FWD],
                                    CTT_FWD),
-                      ms, macs(p, i) / ms * 1e-6);
+                      weight(p, i, form), ms, macs(p, i) / ms * 1e-6);
     }
-    ctt_table_row(&t, "all\t\t\t\t%.3f\t", all);
+    ctt_table_row(&t, "all\t\t\t\t\t%.3f\t", all);
     return ctt_table_print(&t);
 }
 
@@ -102,18 +114,22 @@ static int open_plan(struct plan *p, const struct ctt_info_cfg *cfg,
                      const struct ctt_model *m)
 {
     int64_t n = ctt_volume(&m->g->node[ctt_graph_input(m->g)].out);
+    struct ctt_weight *weight = NULL;
     const float *w;
     int rc = 0;
 
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &p->dev));
     CTT_TRY(ctt_dev_show(p->dev, "weights", m->w, m->g->weights, &p->w, &w));
     CTT_TRY(ctt_run_open(m->g, p->dev, w, 1, 1, 1, 0, &p->run));
+    CTT_TRY(ctt_model_weights(m, &weight));
+    CTT_TRY(ctt_run_weights(p->run, weight));
     p->sum = ctt_calloc((size_t)m->g->count, sizeof(*p->sum));
     p->noise = ctt_calloc((size_t)n, sizeof(*p->noise));
     CTT_TRY(p->sum && p->noise ? 0 : CTT_ENOMEM);
     for (int64_t i = 0; i < n; i++)
         p->noise[i] = (float)ctt_random(1, (uint64_t)i) * 0x1p-32f;
 out:
+    ctt_free(weight);
     return rc;
 }
 

@@ -4,6 +4,8 @@
 #include "device/cpu/cpu.h"
 #include "net/half.h"
 
+#include <assert.h>
+
 #if defined(__AVX512F__) || defined(__F16C__)
 #include <immintrin.h>
 #endif
@@ -19,8 +21,9 @@ static __m256i half16(__m512 v)
 }
 
 /* Only the last numbers by a mask: such stores are slow. */
-static void to_f16(const float *x, uint16_t *y, int64_t n)
+static void to_f16(const float *x, void *to, int64_t n)
 {
+    uint16_t *y = to;
     __mmask16 rest = (__mmask16)((1u << n % 16) - 1);
     int64_t j = 0;
 
@@ -31,8 +34,9 @@ static void to_f16(const float *x, uint16_t *y, int64_t n)
                                  half16(_mm512_maskz_loadu_ps(rest, x + j)));
 }
 
-static void from_f16(const uint16_t *x, float *y, int64_t n)
+static void from_f16(const void *from, float *y, int64_t n)
 {
+    const uint16_t *x = from;
     __mmask16 rest = (__mmask16)((1u << n % 16) - 1);
     int64_t j = 0;
 
@@ -45,8 +49,9 @@ static void from_f16(const uint16_t *x, float *y, int64_t n)
 
 #elif defined(__F16C__)
 
-static void to_f16(const float *x, uint16_t *y, int64_t n)
+static void to_f16(const float *x, void *to, int64_t n)
 {
+    uint16_t *y = to;
     int64_t j = 0;
 
     for (; j + 8 <= n; j += 8) {
@@ -58,8 +63,9 @@ static void to_f16(const float *x, uint16_t *y, int64_t n)
         y[j] = ctt_f16_of(x[j]);
 }
 
-static void from_f16(const uint16_t *x, float *y, int64_t n)
+static void from_f16(const void *from, float *y, int64_t n)
 {
+    const uint16_t *x = from;
     int64_t j = 0;
 
     for (; j + 8 <= n; j += 8) {
@@ -72,46 +78,86 @@ static void from_f16(const uint16_t *x, float *y, int64_t n)
 
 #else
 
-static void to_f16(const float *x, uint16_t *y, int64_t n)
+static void to_f16(const float *x, void *to, int64_t n)
 {
+    uint16_t *y = to;
+
     for (int64_t j = 0; j < n; j++)
         y[j] = ctt_f16_of(x[j]);
 }
 
-static void from_f16(const uint16_t *x, float *y, int64_t n)
+static void from_f16(const void *from, float *y, int64_t n)
 {
+    const uint16_t *x = from;
+
     for (int64_t j = 0; j < n; j++)
         y[j] = ctt_of_f16(x[j]);
 }
 
 #endif
 
-static void to_bf16(const float *x, uint16_t *y, int64_t n)
+static void to_bf16(const float *x, void *to, int64_t n)
 {
+    uint16_t *y = to;
+
     SIMD for (int64_t j = 0; j < n; j++)
         y[j] = ctt_bf16_of(x[j]);
 }
 
-static void from_bf16(const uint16_t *x, float *y, int64_t n)
+static void from_bf16(const void *from, float *y, int64_t n)
 {
+    const uint16_t *x = from;
+
     SIMD for (int64_t j = 0; j < n; j++)
         y[j] = ctt_of_bf16(x[j]);
 }
 
+static void to_f32(const float *x, void *y, int64_t n)
+{
+    memcpy(y, x, (size_t)n * sizeof(float));
+}
+
+static void from_f32(const void *x, float *y, int64_t n)
+{
+    memcpy(y, x, (size_t)n * sizeof(float));
+}
+
+/* Integers are only read. */
+#define FROM_INTEGER(name, type)                                        \
+static void name(const void *from, float *y, int64_t n)                 \
+{                                                                       \
+    const type *x = from;                                               \
+                                                                        \
+    SIMD for (int64_t j = 0; j < n; j++)                                \
+        y[j] = (float)x[j];                                             \
+}
+FROM_INTEGER(from_i8, int8_t)
+FROM_INTEGER(from_u8, uint8_t)
+FROM_INTEGER(from_i32, int32_t)
+
+/* By type; NULL: floats are not rounded to these. */
+static const struct {
+    void (*to)(const float *x, void *to, int64_t n);
+    void (*from)(const void *from, float *y, int64_t n);
+} casts[] = {
+    [CTT_F32]  = { to_f32,  from_f32 },
+    [CTT_F16]  = { to_f16,  from_f16 },
+    [CTT_BF16] = { to_bf16, from_bf16 },
+    [CTT_I8]   = { NULL,    from_i8 },
+    [CTT_U8]   = { NULL,    from_u8 },
+    [CTT_I32]  = { NULL,    from_i32 },
+};
+
 static void cast_to(const float *x, enum ctt_dtype type, void *y, int64_t n)
 {
-    if (type == CTT_F32)
-        memcpy(y, x, (size_t)n * sizeof(float));
-    else
-        (type == CTT_F16 ? to_f16 : to_bf16)(x, y, n);
+    assert(type < CTT_LEN(casts) && casts[type].to);
+    casts[type].to(x, y, n);
 }
 
 static void cast_from(enum ctt_dtype type, const void *x, float *y, int64_t n)
 {
-    if (type == CTT_F32)
-        memcpy(y, x, (size_t)n * sizeof(float));
-    else
-        (type == CTT_F16 ? from_f16 : from_bf16)(x, y, n);
+    assert(type < CTT_LEN(casts));
+    casts[type].from(x, y, n);
 }
 
 static void cast_sum(enum ctt_dtype type, const void *x, void *y, int64_t n)

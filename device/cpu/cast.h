@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cast.h: numbers of one type into another in host memory.  Types are those of
- * half.h with a point, and so is the rounding, by every instruction set; floats
- * are copied.  Threads share long arrays.  x and y are not the same memory. */
+ * cast.h: numbers of one type into another in host memory.  From any type of
+ * half.h, to those of ctt_is_float_type(), which the caller has checked; the
+ * rounding is that of half.h by every instruction set, floats are copied.
+ * Threads share long arrays.  x and y are not the same memory. */
 #ifndef CTT_CAST_H
 #define CTT_CAST_H
 

@@ -31,6 +31,8 @@ int ctt_launch_group_sums(struct ctt_tensor x, int64_t groups, double *sums,
 {
     unsigned blocks = (unsigned)(groups < 1 << 16 ? groups : 1 << 16);
 
+    if (!ctt_is_float_type(x.dtype))
+        return (int)cudaErrorInvalidValue;
     CTT_LAUNCH(group_sums, blocks, stream, view_of(x), ctt_rows(&x) / groups,
                x.c, groups, sums);
     return (int)cudaGetLastError();

@@ -49,7 +49,7 @@ static void look_at_gates(struct form *f, const struct ctt_tensor &z, int64_t H)
     gate.c = H;
     for (int k = 0; k < 4 && z.data; k++) {
         look(f, gate);
-        gate.data = (char *)gate.data + H * (z.dtype == CTT_F32 ? 4 : 2);
+        gate.data = (char *)gate.data + H * ctt_dtype_size(z.dtype);
     }
 }
 

@@ -242,7 +242,7 @@ int ctt_launch_mul_bwd(const struct ctt_call *c, void *scratch, void *stream)
 static struct ctt_tensor part_of(struct ctt_tensor t, const struct ctt_call *c,
                                  int k)
 {
-    int64_t size = t.dtype == CTT_F32 ? 4 : 2;
+    int64_t size = ctt_dtype_size(t.dtype);
 
     for (int i = 0; i < k; i++)
         t.data = (char *)t.data + c->in[i].c * size;

@@ -5,7 +5,7 @@
 #define CTT_NUM_CUH
 
 #include "device/cuda/launch.h"
-#include "net/ctt.h"
+#include "net/half.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -33,7 +33,8 @@ static inline struct view view_of(const struct ctt_tensor &t)
     return v;
 }
 
-/* Instead of a type: that which the view says. */
+/* Instead of a type: that which the view says, one of ctt_is_float_type(): all
+ * others have been refused by ctt_dev_run(), device/memory.c or by_form(). */
 struct some { };
 
 CTT_GPU float wide(float x) { return x; }

@@ -4,6 +4,7 @@
  * itself goes straight. */
 #include "device/cuda/core.h"
 #include "device/cuda/kernels.h"
+#include "net/half.h"
 
 #include <string.h>
 
@@ -142,7 +143,7 @@ static int64_t least(int64_t a, int64_t b)
 static struct ctt_tensor piece(const struct ctt_tensor *t, int64_t at)
 {
     struct ctt_tensor v = *t;
-    int64_t size = t->dtype == CTT_F32 ? 4 : 2, left = ctt_volume(t) - at;
+    int64_t size = ctt_dtype_size(t->dtype), left = ctt_volume(t) - at;
     int64_t row = at / t->c, j = at % t->c;
 
     v.data = (char *)t->data + (row * t->ld + j) * size;

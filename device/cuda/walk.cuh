@@ -37,18 +37,21 @@ CTT_GPU int64_t rest(struct quick q, int64_t n, int64_t *quot)
     return n - *quot * q.by;
 }
 
-/* Tensors of one shape: whether they have one type, whether none is a view, and
+/* Tensors of one shape: which type all have, whether none is a view, and
  * what hinders 16-byte accesses. */
 struct form { int64_t rows, c; int type, dense; uintptr_t odd, odd_rows; };
-enum { MIXED = -1 };
+enum { MIXED = -1, UNKNOWN = -2 };
 
 static inline void look(struct form *f, const struct ctt_tensor &t)
 {
-    int64_t size = t.dtype == CTT_F32 ? 4 : 2;
+    int64_t size = ctt_dtype_size(t.dtype);
 
     if (!t.data)
         return;
-    f->type = f->type == (int)t.dtype ? f->type : MIXED;
+    if (!ctt_is_float_type(t.dtype))
+        f->type = UNKNOWN;
+    else if (f->type != (int)t.dtype && f->type != UNKNOWN)
+        f->type = MIXED;
     f->dense = f->dense && t.ld == t.c;
     f->odd |= (uintptr_t)t.data % 16;
     f->odd_rows |= (uintptr_t)(t.ld * size) % 16;
@@ -81,9 +84,12 @@ static inline int fits(const struct form &f, int v)
     return !f.odd && !f.odd_rows && f.c % v == 0;
 }
 
-/* go(num<T, V>()) with the type and number of neighbours that suit a form. */
+/* go(num<T, V>()) with the type and number of neighbours that suit a form.
+ * Numbers that are neither floats nor of 16 bits are refused. */
 template <class G> static int by_form(const struct form &f, G go)
 {
+    if (f.type == UNKNOWN)
+        return (int)cudaErrorInvalidValue;
     if (f.type == CTT_F32 && fits(f, 4))
         go(num<float, 4>());
     else if (f.type == CTT_F16 && fits(f, 8))

@@ -60,7 +60,7 @@ static int run_windows(const struct ctt_call *c, struct ctt_tensor t,
                        struct ctt_tensor y, void *stream)
 {
     int64_t all = y.n, each = y.d * y.h * y.w, n;
-    int64_t size = y.dtype == CTT_F32 ? 4 : 2;
+    int64_t size = ctt_dtype_size(y.dtype);
     struct ctt_tensor steps = t;
     int e = 0;
 

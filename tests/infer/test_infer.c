@@ -114,6 +114,42 @@ static void test_fuse(void)
     ctt_model_free(&m);
 }
 
+/* Prunes every second number of all weights, and each has a mask. */
+static void prune_half(struct ctt_model *m)
+{
+    m->keep = ctt_calloc((size_t)m->g->weights, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m->keep);
+    for (int64_t i = 0; i < m->g->weights; i++) {
+        m->keep[i] = i % 2 == 0;
+        m->w[i] = m->keep[i] ? m->w[i] : 0;
+    }
+}
+
+/* What is pruned in a kernel stays so when a norm goes into it; the bias that
+ * takes the norm's is kept whole, and what is pruned is zero. */
+static void test_fuse_pruned(void)
+{
+    struct ctt_model *m = NULL;
+    int kernels = 0, biases = 0, bad = 0;
+
+    CHECK_OK(ctt_model_load(stream_model(stream_fused, NULL, 0), 0, &m));
+    prune_half(m);
+    CHECK_OK(ctt_fuse(m));
+    for (int i = 0; i < m->g->count; i++)
+        for (int k = 0; k < m->g->node[i].nw; k++) {
+            struct ctt_weight w = ctt_model_weight(m, &m->g->node[i], k);
+            const float *x = w.t.data;
+
+            kernels += w.keep && k == 0;
+            biases += !w.keep && k == 1;
+            for (int64_t j = 0; w.keep && j < ctt_volume(&w.t); j++)
+                bad += !w.keep[j] && x[j] != 0;
+        }
+    CU_ASSERT(kernels > 1 && biases > 1);
+    CU_ASSERT_EQUAL(bad, 0);
+    ctt_model_free(&m);
+}
+
 /* ---- prediction ---- */
 
 enum { SEEN = 4, NEXT = LONG - SEEN };
@@ -280,6 +316,7 @@ static void test_damaged(void)
 static CU_TestInfo tests[] = {
     { "as the trainer", test_equal },
     { "fuse", test_fuse },
+    { "fused, pruned", test_fuse_pruned },
     { "prediction", test_predict },
     { "model", test_model },
     { "refused models", test_refused_models },

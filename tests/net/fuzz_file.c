@@ -149,6 +149,7 @@ static void as_weight(const uint8_t *p, size_t n)
     int64_t count, kept, size = 0;
     uint8_t *keep, *keep2, *again = NULL;
     float *w, *w2;
+    struct ctt_weight as = { .t = { .n = 1, .d = 1, .h = 1, .w = 1 } };
 
     if (n < 5)
         return;
@@ -164,9 +165,12 @@ static void as_weight(const uint8_t *p, size_t n)
     keep = ctt_calloc((size_t)count, 1);
     keep2 = ctt_calloc((size_t)count, 1);
     FUZZ_CHECK(w && w2 && keep && keep2);
-    if (ctt_decode(&how, p + 5, (int64_t)n - 5, count, kept, w, keep) >= 0) {
-        FUZZ_CHECK(ctt_encode(&how, w, keep, count, &again, &size) >= 0);
-        FUZZ_CHECK(ctt_decode(&how, again, size, count, kept, w2, keep2) >= 0);
+    as.t.c = as.t.ld = count;
+    as.t.data = w;
+    as.keep = keep;
+    if (ctt_decode(&how, p + 5, (int64_t)n - 5, &as.t, kept, w, keep) >= 0) {
+        FUZZ_CHECK(ctt_encode(&how, &as, &again, &size) >= 0);
+        FUZZ_CHECK(ctt_decode(&how, again, size, &as.t, kept, w2, keep2) >= 0);
         FUZZ_CHECK(memcmp(w, w2, (size_t)count * 4) == 0 &&
                    memcmp(keep, keep2, (size_t)count) == 0);
     }
@@ -275,6 +279,7 @@ static size_t weight_seed(int i, uint8_t *p)
         ctt_coding_word(2, i >> 2 & 1)
     };
     struct ctt_model *m = make(1);
+    struct ctt_weight w;
     int64_t n = 0, kept = 0, count = 9 * 4;
     uint8_t *q = NULL;
 
@@ -287,7 +292,8 @@ static size_t weight_seed(int i, uint8_t *p)
     p[2] = (uint8_t)(count - 1);
     p[3] = p[5] = 0;
     p[4] = (uint8_t)kept;
-    FUZZ_CHECK(ctt_encode(&how, m->w, m->constraint.keep, count, &q, &n) >= 0);
+    w = ctt_model_weight(m, &m->g->node[1], 0);
+    FUZZ_CHECK(ctt_encode(&how, &w, &q, &n) >= 0);
     memcpy(p + 6, q, (size_t)n);
     ctt_free(q);
     ctt_model_free(&m);

@@ -62,13 +62,40 @@ static void unmake(struct sample *s)
     ctt_free(s->keep_back);
 }
 
+static struct ctt_weight weight_of(const float *w, const uint8_t *keep,
+                                   int64_t n)
+{
+    struct ctt_weight as = { .t = { (void *)w, CTT_F32, 1, 1, 1, 1, n, n } };
+
+    as.keep = keep;
+    return as;
+}
+
+static int encode(const struct ctt_coding *how, const float *w,
+                  const uint8_t *keep, int64_t n, uint8_t **p, int64_t *size)
+{
+    const struct ctt_weight as = weight_of(w, keep, n);
+
+    return ctt_encode(how, &as, p, size);
+}
+
+static int encode_best(const float *w, const uint8_t *keep, int64_t n,
+                       struct ctt_coding *how, uint8_t **p, int64_t *size)
+{
+    const struct ctt_weight as = weight_of(w, keep, n);
+
+    return ctt_encode_best(&as, how, p, size);
+}
+
 /* Over garbage, so that everything must be written. */
 static int decode(struct sample *s, const struct ctt_coding *how,
                   const uint8_t *p, int64_t size)
 {
     memset(s->back, 0x55, (size_t)s->n * 4);
     memset(s->keep_back, 0x55, (size_t)s->n);
-    return ctt_decode(how, p, size, s->n, s->kept, s->back, s->keep_back);
+    return ctt_decode(how, p, size, &(struct ctt_tensor){
+        .n = 1, .d = 1, .h = 1, .w = 1, .c = s->n, .ld = s->n },
+        s->kept, s->back, s->keep_back);
 }
 
 static int same(const struct sample *s)
@@ -102,11 +129,11 @@ static void round_trip(struct sample *s)
     int64_t size, smallest;
     int tried = 0;
 
-    CHECK_OK(ctt_encode_best(s->w, s->keep, s->n, &best, &least, &smallest));
+    CHECK_OK(encode_best(s->w, s->keep, s->n, &best, &least, &smallest));
     CHECK_OK(decode(s, &best, least, smallest));
     CU_ASSERT(same(s));
     for (int i = 0; coding(i, &how); i++) {
-        int rc = ctt_encode(&how, s->w, s->keep, s->n, &p, &size);
+        int rc = encode(&how, s->w, s->keep, s->n, &p, &size);
         if (strcmp(how.positions, "all") == 0 && s->kept < s->n) {
             CU_ASSERT_EQUAL(rc, CTT_EUNSUP);
             continue;
@@ -149,7 +176,7 @@ static void test_no_keep(void)
     int64_t size;
 
     make(&s, 100, ALL);
-    CHECK_OK(ctt_encode_best(s.w, NULL, s.n, &how, &p, &size));
+    CHECK_OK(encode_best(s.w, NULL, s.n, &how, &p, &size));
     CU_ASSERT_STRING_EQUAL(how.positions, "all");
     CHECK_OK(decode(&s, &how, p, size));
     CU_ASSERT(same(&s));
@@ -170,11 +197,11 @@ static void test_bytes(void)
     uint8_t *p = NULL;
     int64_t size;
 
-    CHECK_OK(ctt_encode(&index, w, keep, 12, &p, &size));
+    CHECK_OK(encode(&index, w, keep, 12, &p, &size));
     CU_ASSERT_EQUAL_FATAL(size, sizeof(want));
     CU_ASSERT(memcmp(p, want, sizeof(want)) == 0);
     ctt_free(p);
-    CHECK_OK(ctt_encode(&mask, w, keep, 12, &p, &size));
+    CHECK_OK(encode(&mask, w, keep, 12, &p, &size));
     CU_ASSERT_EQUAL_FATAL(size, 14);
     CU_ASSERT(memcmp(p + 12, bits, 2) == 0);
     ctt_free(p);
@@ -192,13 +219,13 @@ static void test_small(void)
     int64_t size, other;
 
     make(&s, 100000, SOME);
-    CHECK_OK(ctt_encode(&index, s.w, s.keep, s.n, &p, &size));
+    CHECK_OK(encode(&index, s.w, s.keep, s.n, &p, &size));
     CU_ASSERT(8 * (size - 4 * s.kept) < s.kept * 49 / 10);
     ctt_free(p);
-    CHECK_OK(ctt_encode(&mask, s.w, s.keep, s.n, &p, &other));
+    CHECK_OK(encode(&mask, s.w, s.keep, s.n, &p, &other));
     CU_ASSERT(size < other);
     ctt_free(p);
-    CHECK_OK(ctt_encode_best(s.w, s.keep, s.n, &how, &p, &other));
+    CHECK_OK(encode_best(s.w, s.keep, s.n, &how, &p, &other));
     CU_ASSERT_STRING_EQUAL(how.positions, "index");
     CU_ASSERT_STRING_EQUAL(how.bytes, "deflate");
     CU_ASSERT(other < size * 95 / 100);
@@ -240,7 +267,7 @@ static void test_damage(void)
     for (int k = 0; k < PATTERNS; k++) {
         make(&s, 75, (enum pattern)k);
         for (int i = 0; coding(i, &how); i++) {
-            if (ctt_encode(&how, s.w, s.keep, s.n, &p, &size) < 0)
+            if (encode(&how, s.w, s.keep, s.n, &p, &size) < 0)
                 continue;
             damage(&s, &how, p, size);
             s.kept++;
@@ -265,20 +292,41 @@ static void test_words(void)
         { { "all", "f16", "raw" }, "no values 'f16'" },
         { { "all", "f32", "huffman" }, "no bytes 'huffman'" },
     };
+    const struct ctt_tensor two = { .n = 1, .d = 1, .h = 1, .w = 1, .c = 2,
+                                    .ld = 2 };
     float w[2] = { 1, 2 };
     uint8_t keep[2], in[8] = { 0 }, *p = NULL;
     int64_t size;
 
     for (size_t i = 0; i < CTT_LEN(bad); i++) {
-        CU_ASSERT_EQUAL(ctt_encode(&bad[i].how, w, NULL, 2, &p, &size),
+        CU_ASSERT_EQUAL(encode(&bad[i].how, w, NULL, 2, &p, &size),
                         CTT_EUNSUP);
         CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), bad[i].says));
-        CU_ASSERT_EQUAL(ctt_decode(&bad[i].how, in, 8, 2, 2, w, keep),
+        CU_ASSERT_EQUAL(ctt_decode(&bad[i].how, in, 8, &two, 2, w, keep),
                         CTT_EUNSUP);
         CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), bad[i].says));
     }
     CU_ASSERT_PTR_NULL(ctt_coding_word(3, 0));
     CU_ASSERT_PTR_NULL(ctt_coding_word(0, -1));
+}
+
+/* What is not made of floats no values hold, and no best way is found. */
+static void test_forms(void)
+{
+    static const struct ctt_coding how = { "all", "f32", "raw" };
+    const int8_t x[2] = { 1, -2 };
+    const float scale = 2;
+    struct ctt_weight w = { .t = { (void *)x, CTT_I8, 1, 1, 1, 1, 2, 2 },
+                            .scale = &scale };
+    struct ctt_coding best;
+    uint8_t *p = NULL;
+    int64_t size;
+
+    CU_ASSERT_EQUAL(ctt_encode(&how, &w, &p, &size), CTT_EUNSUP);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), "int8"));
+    CU_ASSERT_EQUAL(ctt_encode_best(&w, &best, &p, &size), CTT_EUNSUP);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), "no coding"));
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
 static void test_no_memory(void)
@@ -295,13 +343,13 @@ static void test_no_memory(void)
     live = ctt_live_blocks();
     for (long k = 1; rc == CTT_ENOMEM; k++, walked++) {
         ctt_fail_alloc(k);
-        rc = ctt_encode_best(s.w, s.keep, s.n, &how, &p, &size);
+        rc = encode_best(s.w, s.keep, s.n, &how, &p, &size);
         ctt_fail_alloc(0);
         CU_ASSERT(rc == 0 || (!p && ctt_live_blocks() == live));
     }
     CHECK_OK(rc);
     ctt_free(p);
-    CHECK_OK(ctt_encode(&index, s.w, s.keep, s.n, &p, &size));
+    CHECK_OK(encode(&index, s.w, s.keep, s.n, &p, &size));
     rc = CTT_ENOMEM;
     for (long k = 1; rc == CTT_ENOMEM; k++, walked++) {
         ctt_fail_alloc(k);
@@ -367,6 +415,7 @@ static CU_TestInfo tests[] = {
     { "small", test_small },
     { "damaged payloads", test_damage },
     { "unknown words", test_words },
+    { "forms that no values hold", test_forms },
     { "out of memory", test_no_memory },
     { "texts", test_text },
     { "CRC-32", test_crc },

@@ -220,11 +220,86 @@ static void test_rows(void)
     }
 }
 
+/* ---- other types ---- */
+
+enum { INTEGERS = 256 };
+
+/* All of 8 bits, and some of 32, at every place of a piece. */
+struct integers {
+    int8_t  i8[INTEGERS];
+    uint8_t u8[INTEGERS];
+    int32_t i32[INTEGERS];
+};
+
+static void make_integers(struct integers *s)
+{
+    for (int i = 0; i < INTEGERS; i++) {
+        s->i8[i] = (int8_t)(i - 128);
+        s->u8[i] = (uint8_t)i;
+        s->i32[i] = (i - 128) * 65537;
+    }
+}
+
+static unsigned bad_integers(const struct ctt_cast *c, const struct integers *s)
+{
+    const struct { enum ctt_dtype type; const void *p; int step, least; } of[] =
+        { { CTT_I8, s->i8, 1, -128 }, { CTT_U8, s->u8, 1, 0 },
+          { CTT_I32, s->i32, 65537, -128 * 65537 } };
+    float y[INTEGERS];
+    unsigned bad = 0;
+
+    for (size_t k = 0; k < CTT_LEN(of); k++) {
+        c->from(of[k].type, of[k].p, y, INTEGERS);
+        for (int i = 0; i < INTEGERS; i++) {
+            float want = (float)(of[k].least + i * of[k].step);
+            bad += y[i] != want || ctt_load(of[k].p, of[k].type, i) != want;
+        }
+    }
+    return bad;
+}
+
+static void test_integers(void)
+{
+    struct integers s;
+
+    make_integers(&s);
+    for (int k = 0; k == 0 || ctt_isas[k - 1].name; k++)
+        if (ctt_isas[k].supported())
+            CU_ASSERT_EQUAL(bad_integers(ctt_isas[k].cast, &s), 0);
+}
+
+/* What nobody knows how to round to is left alone: integers, and types that
+ * there are none of. */
+static void test_refused(void)
+{
+    static const int types[] = { CTT_I8, CTT_U8, CTT_I32, CTT_I32 + 1, -1 };
+    const float x[2] = { 1, 2 };
+    const int32_t same[2] = { 0x1234567, -7 };
+    int32_t y[2] = { same[0], same[1] };
+    struct ctt_dev *d = NULL;
+
+    CHECK_OK(ctt_dev_open("ref", 1, &d));
+    for (size_t k = 0; k < CTT_LEN(types); k++) {
+        enum ctt_dtype type = (enum ctt_dtype)types[k];
+        struct ctt_tensor t = { y, type, 1, 1, 1, 1, 2, 2 };
+
+        CU_ASSERT_EQUAL(ctt_dev_cast(d, x, type, y, 2), CTT_EUNSUP);
+        CU_ASSERT_EQUAL(ctt_dev_put(d, x, &t), CTT_EUNSUP);
+        CU_ASSERT_EQUAL(ctt_dev_sum(d, type, x, y, 2), CTT_EUNSUP);
+        CU_ASSERT_EQUAL(ctt_dev_group_fill(d, x, 1, &t), CTT_EUNSUP);
+        CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), ctt_dtype_word(type)));
+        CU_ASSERT(memcmp(y, same, sizeof(y)) == 0);
+    }
+    ctt_dev_close(&d);
+}
+
 static CU_TestInfo tests[] = {
     { "values", test_values },
     { "rounding", test_rounding },
     { "instruction sets", test_instruction_sets },
     { "rows by threads", test_rows },
+    { "integers are read", test_integers },
+    { "types without rounding are refused", test_refused },
     CU_TEST_INFO_NULL
 };
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mask.c: positions "mask": one bit a number, 1 where it is kept. */
+#include "net/code/row.h"
+
+static int64_t size(const struct ctt_part *p)
+{
+    return ctt_bytes_of_bits(p->count);
+}
+
+static void put(const struct ctt_part *p, uint8_t *out)
+{
+    for (int64_t i = 0; i < p->count; i++)
+        if (ctt_part_keeps(p, i))
+            out[i / 8] |= (uint8_t)(1u << i % 8);
+}
+
+static int get(const struct ctt_part *p, const uint8_t *in, int64_t size,
+               uint8_t *keep)
+{
+    int64_t left = p->kept, n = p->count;
+
+    if (size != ctt_bytes_of_bits(n))
+        return 0;
+    for (int64_t i = 0; i < n; i++)
+        left -= keep[i] = in[i / 8] >> i % 8 & 1;
+    return left == 0 && (n % 8 == 0 || in[size - 1] >> n % 8 == 0);
+}
+
+const struct ctt_positions ctt_positions_mask = { "mask", size, put, get };

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * weight.c: the forms of a weight: which are legal, and their values. */
+#include "net/weight.h"
+
+#include <stdio.h>
+
+enum { MOST_CODES = 256 };
+
+/* What a form needs, by the type of its numbers; a type without a row here is
+ * none for weights. */
+enum need { NEVER, MAYBE, ALWAYS };
+
+static const struct form {
+    enum ctt_dtype type;
+    enum need      scale, codebook;
+} forms[] = {
+    { CTT_F32,  NEVER,  NEVER },
+    { CTT_F16,  NEVER,  NEVER },
+    { CTT_BF16, NEVER,  NEVER },
+    { CTT_I8,   ALWAYS, NEVER },
+    { CTT_U8,   MAYBE,  ALWAYS },
+};
+
+static const struct form *form_of(enum ctt_dtype type)
+{
+    for (size_t i = 0; i < CTT_LEN(forms); i++)
+        if (forms[i].type == type)
+            return &forms[i];
+    return NULL;
+}
+
+int64_t ctt_weight_kept(const struct ctt_weight *w)
+{
+    int64_t n = ctt_volume(&w->t), kept = n;
+
+    for (int64_t i = 0; w->keep && i < n; i++)
+        kept -= !w->keep[i];
+    return kept;
+}
+
+static int check_part(const struct ctt_weight *w, const char *part,
+                      enum need need, int there)
+{
+    const char *type = ctt_dtype_word(w->t.dtype);
+    int rc = 0;
+
+    CTT_CHECK(need != ALWAYS || there, CTT_EINVAL,
+              "a weight of %s numbers has no %s", type, part);
+    CTT_CHECK(need != NEVER || !there, CTT_EINVAL,
+              "a weight of %s numbers has a %s", type, part);
+out:
+    return rc;
+}
+
+int ctt_weight_check(const struct ctt_weight *w)
+{
+    const struct form *f = form_of(w->t.dtype);
+    int rc = 0;
+
+    CTT_CHECK(f, CTT_EINVAL, "numbers of type %d (%s) are no weights",
+              (int)w->t.dtype, ctt_dtype_word(w->t.dtype));
+    CTT_CHECK(w->t.data && ctt_volume(&w->t) > 0 && w->t.ld == w->t.c,
+              CTT_EINVAL, "a weight has no numbers, or not in a row");
+    CTT_TRY(check_part(w, "scale", f->scale, w->scale != NULL));
+    CTT_TRY(check_part(w, "codebook", f->codebook, w->codebook != NULL));
+    CTT_CHECK(w->codebook ? w->codes > 0 && w->codes <= MOST_CODES
+                          : w->codes == 0, CTT_EINVAL,
+              "a weight has a codebook of %d numbers", w->codes);
+out:
+    return rc;
+}
+
+static int check_codes(const struct ctt_weight *w)
+{
+    const uint8_t *code = w->t.data;
+    int64_t n = w->codebook ? ctt_volume(&w->t) : 0;
+    int rc = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        CTT_CHECK(code[i] < w->codes, CTT_EINVAL,
+                  "number %lld of a weight is code %d of %d", (long long)i,
+                  code[i], w->codes);
+out:
+    return rc;
+}
+
+/* Of a number that is not pruned. */
+static float value(const struct ctt_weight *w, int64_t i, int64_t channel)
+{
+    float x = w->codebook ? w->codebook[((const uint8_t *)w->t.data)[i]]
+                          : ctt_load(w->t.data, w->t.dtype, i);
+
+    return w->scale ? w->scale[channel] * x : x;
+}
+
+int ctt_weight_floats(const struct ctt_weight *w, float *out)
+{
+    int64_t n, each;
+    int rc = 0;
+
+    CTT_TRY(ctt_weight_check(w));
+    CTT_TRY(check_codes(w));
+    n = ctt_volume(&w->t);
+    each = n / w->t.n;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = w->keep && !w->keep[i] ? 0 : value(w, i, i / each);
+out:
+    return rc;
+}
+
+void ctt_weight_form(const struct ctt_weight *w, char text[CTT_WEIGHT_FORM])
+{
+    int64_t n = ctt_volume(&w->t), kept = ctt_weight_kept(w);
+    int at = snprintf(text, CTT_WEIGHT_FORM, "%s",
+                      ctt_dtype_word(w->t.dtype));
+
+    if (w->codebook)
+        at += snprintf(text + at, CTT_WEIGHT_FORM - (size_t)at, " of %d",
+                       w->codes);
+    if (kept < n)
+        snprintf(text + at, CTT_WEIGHT_FORM - (size_t)at, ", %.3g%% kept",
+                 100 * (double)kept / (double)n);
+}

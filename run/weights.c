@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * weights.c: which weights the calls of a run are given, and in which form. */
+#include "run/layout.h"
+
+int ctt_run_flat_weights(struct ctt_run *r)
+{
+    r->weight = ctt_calloc((size_t)r->g->count, sizeof(*r->weight));
+    if (!r->weight)
+        return CTT_ENOMEM;
+    for (int i = 0; i < r->g->count; i++) {
+        const struct ctt_node *n = &r->g->node[i];
+
+        for (int k = 0; k < n->nw; k++) {
+            r->weight[i][k].t = n->w[k];
+            r->weight[i][k].t.data = (void *)(r->w + n->at[k]);
+        }
+    }
+    return 0;
+}
+
+/* How many floats the run needs for a weight of another form, so that each one
+ * begins at a multiple of 64 bytes. */
+static int64_t own_floats(const struct ctt_weight *w)
+{
+    return ctt_weight_is_floats(w) ? 0 : ctt_align(ctt_volume(&w->t), 16);
+}
+
+static int check(const struct ctt_node *n, int k, const struct ctt_weight *w)
+{
+    int rc = 0;
+
+    CTT_CHECK(ctt_volume(&w->t) == ctt_volume(&n->w[k]) &&
+              w->t.n == n->w[k].n, CTT_EINVAL,
+              "%s: weight %d has another shape", n->name, k);
+    rc = ctt_weight_check(w);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s: %s", n->name, ctt_errmsg());
+out:
+    return rc;
+}
+
+/* The values of the weights of another form to `to`, one weight after the
+ * other, and how many floats that takes; to NULL: only checks and counts. */
+static int expand(const struct ctt_run *r, const struct ctt_weight *w,
+                  float *to, int64_t *floats)
+{
+    int64_t at = 0;
+    int rc = 0;
+
+    for (int i = 0; i < r->g->count; i++)
+        for (int k = 0; k < r->g->node[i].nw; k++, w++) {
+            CTT_TRY(check(&r->g->node[i], k, w));
+            if (to && own_floats(w))
+                CTT_TRY(ctt_weight_floats(w, to + at));
+            at += own_floats(w);
+        }
+    *floats = at;
+out:
+    return rc;
+}
+
+/* Weights of another form are read from `own` on, in the order of expand(). */
+static void tell(struct ctt_run *r, const struct ctt_weight *w, float *own)
+{
+    for (int i = 0; i < r->g->count; i++)
+        for (int k = 0; k < r->g->node[i].nw; k++, w++) {
+            struct ctt_weight *to = &r->weight[i][k];
+
+            to->keep = w->keep;
+            if (own_floats(w))
+                to->t.data = own;
+            own += own_floats(w);
+        }
+}
+
+int ctt_run_weights(struct ctt_run *r, const struct ctt_weight *weight)
+{
+    float *host = NULL, *own = NULL;
+    int64_t n = 0, bytes;
+    void *p = NULL;
+    int rc = 0;
+
+    CTT_TRY(expand(r, weight, NULL, &n));
+    bytes = n * (int64_t)sizeof(float);
+    if (n > 0) {
+        host = ctt_calloc((size_t)n, sizeof(float));
+        CTT_TRY(host ? 0 : CTT_ENOMEM);
+        CTT_TRY(expand(r, weight, host, &n));
+        CTT_TRY(ctt_dev_alloc(r->dev, "weights as floats", bytes, &p));
+        r->floats = own = p;
+        CTT_TRY(ctt_dev_copy(r->dev, CTT_TO_DEVICE, host, own, bytes));
+    }
+    tell(r, weight, own);
+out:
+    ctt_free(host);
+    return rc;
+}
