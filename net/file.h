@@ -39,6 +39,9 @@ void ctt_model_free(struct ctt_model **m);
 int  ctt_model_copy(const struct ctt_model *m, struct ctt_model **out);
 int  ctt_model_labels(struct ctt_model *m, char *const *label, int labels);
 
+/* Makes m->keep, of ones, if it is NULL. */
+int  ctt_model_mask(struct ctt_model *m);
+
 /* The k-th weight of a node: its name in files ("w", "b", "gamma", ...), or
  * NULL; its full name ("c1.w"); and its shape as a file has it, which returns
  * the number of dimensions: (out, kd, kh, kw, in) or one. */

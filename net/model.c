@@ -100,6 +100,19 @@ out:
     return rc;
 }
 
+int ctt_model_mask(struct ctt_model *m)
+{
+    size_t n = (size_t)m->g->weights;
+
+    if (m->keep)
+        return 0;
+    m->keep = ctt_calloc(n, 1);
+    if (!m->keep)
+        return CTT_ENOMEM;
+    memset(m->keep, 1, n);
+    return 0;
+}
+
 /* By its text, which gives the same graph. */
 static int copy_graph(const struct ctt_graph *g, struct ctt_graph **out)
 {
