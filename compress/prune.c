@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * prune.c: which numbers of the weights become zero and stay so. */
-#include "compress/compress.h"
+ * prune.c: the stage "pruning": which numbers of the weights become zero and
+ * stay so. */
+#include "compress/stage.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One number: its score and its place in the flat block. */
 struct item {
@@ -187,11 +188,7 @@ int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share)
     int rc = 0;
 
     CTT_TRY(make_list(m, o, &l));
-    if (!m->keep) {
-        m->keep = ctt_calloc((size_t)m->g->weights, 1);
-        CTT_TRY(m->keep ? 0 : CTT_ENOMEM);
-        memset(m->keep, 1, (size_t)m->g->weights);
-    }
+    CTT_TRY(ctt_model_mask(m));
     if (o->scope == CTT_PRUNE_GLOBAL) {
         compare_all(&l, o->score);
         zero(m, l.item, wanted(share, l.items, l.gone, l.stay));
@@ -205,3 +202,86 @@ out:
     ctt_free(l.item);
     return rc;
 }
+
+/* ---- the stage ---- */
+
+static const char *const scope_words[] = { "global", "layer", NULL };
+static const char *const score_words[] = { "lamp", "magnitude", NULL };
+
+#define FIELD(f) offsetof(struct ctt_recipe, prune.f)
+
+static const struct ctt_opt options[] = {
+    { .name = "prune", .type = CTT_FLOAT, .off = FIELD(share), .dflt = "0",
+      .help = "share of the weights (of their cores, if factorised) that "
+      "becomes zero; 0: none", .max = 0.9999, .arg = "SHARE" },
+    { .name = "prune-rounds", .type = CTT_INT, .off = FIELD(rounds),
+      .dflt = "2", .help = "times to prune and retrain", .min = 1,
+      .max = 100, .arg = "N" },
+    { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
+      .dflt = "global", .help = "the smallest of all weights, or of each",
+      .choices = scope_words, .arg = "SCOPE" },
+    { .name = "prune-score", .type = CTT_CHOICE, .off = FIELD(score),
+      .dflt = "lamp", .help = "how numbers of different weights are compared",
+      .choices = score_words, .arg = "SCORE" },
+    { .name = "prune-keep", .type = CTT_FLOAT, .off = FIELD(floor),
+      .dflt = "0.02", .help = "share of each weight that is never pruned",
+      .max = 1, .arg = "SHARE" },
+    { .name = "prune-least", .type = CTT_INT, .off = FIELD(least),
+      .dflt = "4096", .help = "weights and cores of fewer numbers stay whole",
+      .max = 1 << 30, .arg = "N" },
+    { .name = "prune-except", .type = CTT_STRING, .off = FIELD(except),
+      .dflt = "", .help = "weights to leave alone", .arg = "PATTERNS" },
+    { .name = NULL }
+};
+
+static int asked(const struct ctt_recipe *o)
+{
+    return o->prune.share > 0;
+}
+
+static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+{
+    const struct ctt_prune *p = &o->prune;
+    int rc = 0;
+
+    CTT_CHECK(p->share >= 0 && p->share < 1, CTT_EINVAL,
+              "a share of %g cannot be pruned", (double)p->share);
+    CTT_CHECK(p->share == 0 || p->rounds > 0, CTT_EINVAL,
+              "pruning takes at least one round, not %d", p->rounds);
+    CTT_TRY(ctt_names_check(m, p->except));
+out:
+    return rc;
+}
+
+static int rounds(const struct ctt_recipe *o)
+{
+    return o->prune.rounds;
+}
+
+/* The last round has half. */
+static double spent(const struct ctt_recipe *o, int round, double all)
+{
+    return all * 0.5 * round / (o->prune.rounds - 1);
+}
+
+static int run(struct ctt_walk *k, int round)
+{
+    const struct ctt_prune *o = &k->o->prune;
+    int rc = 0;
+
+    if (round == 1)
+        k->start = ctt_pruned(*k->m, o);
+    CTT_TRY(ctt_prune(*k->m, o, ctt_prune_cubic(k->start, o->share, round,
+                                                o->rounds)));
+    snprintf(k->name, sizeof(k->name), "pruned %d/%d", round, o->rounds);
+    snprintf(k->line, sizeof(k->line), "%s: %.2f%% of the weights are zero",
+             k->name, 100 * ctt_pruned(*k->m, o));
+out:
+    return rc;
+}
+
+const struct ctt_stage ctt_stage_prune = {
+    .section = "Pruning", .options = options, .ask = "--prune", .epochs = 1,
+    .asked = asked, .check = check, .rounds = rounds, .spent = spent,
+    .run = run,
+};
