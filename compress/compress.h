@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compress.h: making a trained model smaller: tensor trains, pruning, the
- * recipe that puts them in order, and the report about what came of it.
- * Nothing here learns: who calls a recipe brings the retraining. */
+ * compress.h: making a trained model smaller: the settings of the stages, what
+ * each does to a model, and the recipe that runs them in order.  Nothing here
+ * learns: who calls a recipe brings the retraining. */
 #ifndef CTT_COMPRESS_H
 #define CTT_COMPRESS_H
 
@@ -15,6 +15,10 @@
 int ctt_svd(int m, int n, double *a, double *u, double *s, double *vt);
 
 /* ---- names.c ---- */
+
+/* Whether the first weight of a node is one that is compressed: that of a conv
+ * or deconv. */
+int ctt_compressible(const struct ctt_node *n);
 
 /* 1 if name, or the name of the conv that it is a core of, matches one of the
  * patterns (fnmatch, with commas between them). */

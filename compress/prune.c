@@ -37,7 +37,7 @@ static int by_score(const void *pa, const void *pb)
 
 static int prunable(const struct ctt_node *n, const struct ctt_prune *o)
 {
-    if (n->op != CTT_OP_CONV && n->op != CTT_OP_DECONV)
+    if (!ctt_compressible(n))
         return 0;
     return !o || (ctt_volume(&n->w[0]) >= o->least &&
                   !ctt_name_matches(o->except, n->name));

@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int is_conv(const struct ctt_node *n)
-{
-    return n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV;
-}
-
 static void as_it_was(const struct ctt_model *m, int i,
                       struct ctt_weight_row *row)
 {
@@ -34,7 +29,7 @@ int ctt_report_new(const struct ctt_model *m, struct ctt_report **out)
     r->weight = ctt_calloc((size_t)m->g->count, sizeof(*r->weight));
     CTT_TRY(r->weight ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->g->count; i++)
-        if (is_conv(&m->g->node[i]))
+        if (ctt_compressible(&m->g->node[i]))
             as_it_was(m, i, &r->weight[r->weights++]);
     *out = r;
     r = NULL;
@@ -71,7 +66,7 @@ static void count_macs(const struct ctt_model *m, struct ctt_stage_row *row)
         const struct ctt_node *n = &m->g->node[i];
         int64_t macs = ctt_node_macs(m->g, i);
 
-        if (!is_conv(n))
+        if (!ctt_compressible(n))
             continue;
         if (i >= m->g->clip) {
             row->clip_macs += macs;

@@ -29,7 +29,7 @@ void ctt_round(struct ctt_model *m, int bits)
     for (int i = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
 
-        if (n->op != CTT_OP_CONV && n->op != CTT_OP_DECONV)
+        if (!ctt_compressible(n))
             continue;
         for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
             m->w[n->at[0] + k] = rounded(m->w[n->at[0] + k], bits);

@@ -262,7 +262,7 @@ static int costs(const struct ctt_walk *k, float *cost)
     int rc = 0;
 
     for (int i = 0; i < g->count; i++)
-        if (g->node[i].op == CTT_OP_CONV || g->node[i].op == CTT_OP_DECONV)
+        if (ctt_compressible(&g->node[i]))
             CTT_TRY(cost_alone(k, i, as_given, &cost[i]));
 out:
     return rc;

@@ -28,10 +28,11 @@ void ctt_edit_remove(struct ctt_edit *e, int node);
 int  ctt_edit_set(struct ctt_edit *e, int node, const char *key,
                   const char *value);
 
-/* Makes a node that has one input of its own shape a mere name of this input:
- * a reshape or slice.  A state that delays the node delays what it names from now on.
- * Names before the node must have been made so before.  Returns 0 and changes
- * nothing if a state could not delay what the node would name, else 1. */
+/* Makes a node that has one input of its own shape a mere name of this input,
+ * by a reshape or a slice.  A state that delays the node delays what it names
+ * from now on.  Names before the node must have been made so before.  Returns 0
+ * and changes nothing if a state could not delay what the node would name, else
+ * 1. */
 int  ctt_edit_bypass(struct ctt_edit *e, int node);
 
 /* The edited graph, sealed. */

@@ -3,7 +3,7 @@
  * its files. */
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
-#include "compress/compress.h"
+#include "compress/stage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,6 +30,33 @@ static void test_epochs(void)
         if (o.prune.rounds > 1)
             CU_ASSERT(ctt_recipe_epochs(&o, stages - 1) >= o.epochs / 3);
     }
+}
+
+/* Each stage has options with defaults, which ask for nothing that is worth a
+ * run; those of a tool lie where its recipe does. */
+static void test_options(void)
+{
+    struct { char other[40]; struct ctt_recipe o; } tool;
+    struct ctt_opt tab[CTT_OPT_MAX + 1] = { { .name = NULL } };
+    size_t base = (size_t)((char *)&tool.o - (char *)&tool);
+    int all = 0;
+
+    for (int i = 0; ctt_stages[i]; i++) {
+        CU_ASSERT(ctt_stages[i]->options[0].name != NULL);
+        for (int k = 0; ctt_stages[i]->options[k].name; k++)
+            all++;
+    }
+    CU_ASSERT_EQUAL(ctt_recipe_options(0, tab, all - 1), CTT_EINVAL);
+    CU_ASSERT_EQUAL(ctt_recipe_options(base, tab, CTT_OPT_MAX), all);
+    memset(&tool, 0, sizeof(tool));
+    CHECK_OK(ctt_opt_defaults(tab, &tool));
+    CU_ASSERT_EQUAL(tool.o.round.bits, 8);
+    CU_ASSERT_EQUAL(tool.o.tt.least, 65536);
+    CU_ASSERT_EQUAL(ctt_recipe_asked(&tool.o), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "--tt-rank") != NULL);
+    CU_ASSERT(strstr(ctt_errmsg(), "--prune") != NULL);
+    CHECK_OK(ctt_opt_set(tab, &tool, "prune", "0.5"));
+    CHECK_OK(ctt_recipe_asked(&tool.o));
 }
 
 static char folder[] = "/tmp/test_recipe.XXXXXX";
@@ -307,6 +334,7 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "epochs", test_epochs },
+        { "options", test_options },
         { "recipe", test_recipe },
         { "alone", test_alone },
         { "errors", test_errors },

@@ -249,7 +249,7 @@ int main(void)
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
-        { "lowrank", NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+        { "tensor trains", NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
     };
 
     return ctt_check_main(suites);
