@@ -212,25 +212,25 @@ static const char *const score_words[] = { "lamp", "magnitude", NULL };
 
 static const struct ctt_opt options[] = {
     { .name = "prune", .type = CTT_FLOAT, .off = FIELD(share), .dflt = "0",
-      .help = "share of the weights (of their cores, if factorised) that "
-      "becomes zero; 0: none", .max = 0.9999, .arg = "SHARE" },
+      .help = "fraction of the weights (of their cores, if factorised) to set "
+      "to zero; 0: none", .max = 0.9999, .arg = "SHARE" },
     { .name = "prune-rounds", .type = CTT_INT, .off = FIELD(rounds),
-      .dflt = "2", .help = "times to prune and retrain", .min = 1,
-      .max = 100, .arg = "N" },
+      .dflt = "2", .help = "number of rounds of pruning and retraining",
+      .min = 1, .max = 100, .arg = "N" },
     { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
-      .dflt = "global", .help = "the smallest of all weights, or of each",
-      .choices = scope_words, .arg = "SCOPE" },
+      .dflt = "global", .help = "prune the smallest values of all weights "
+      "together, or of each layer", .choices = scope_words, .arg = "SCOPE" },
     { .name = "prune-score", .type = CTT_CHOICE, .off = FIELD(score),
-      .dflt = "lamp", .help = "how numbers of different weights are compared",
-      .choices = score_words, .arg = "SCORE" },
+      .dflt = "lamp", .help = "measure by which values of different weights "
+      "are compared", .choices = score_words, .arg = "SCORE" },
     { .name = "prune-keep", .type = CTT_FLOAT, .off = FIELD(floor),
-      .dflt = "0.02", .help = "share of each weight that is never pruned",
+      .dflt = "0.02", .help = "fraction of each weight that is never pruned",
       .max = 1, .arg = "SHARE" },
     { .name = "prune-least", .type = CTT_INT, .off = FIELD(least),
-      .dflt = "4096", .help = "weights and cores of fewer numbers stay whole",
-      .max = 1 << 30, .arg = "N" },
+      .dflt = "4096", .help = "do not prune weights and cores with fewer "
+      "values", .max = 1 << 30, .arg = "N" },
     { .name = "prune-except", .type = CTT_STRING, .off = FIELD(except),
-      .dflt = "", .help = "weights to leave alone", .arg = "PATTERNS" },
+      .dflt = "", .help = "weights not to prune", .arg = "PATTERNS" },
     { .name = NULL }
 };
 

@@ -43,8 +43,8 @@ enum { ALL_BITS = 24 };    /* of a float */
 static const struct ctt_opt options[] = {
     { .name = "round", .type = CTT_INT,
       .off = offsetof(struct ctt_recipe, round.bits), .dflt = "8",
-      .help = "significant bits of the weights in the end; 24: all",
-      .min = 1, .max = ALL_BITS, .arg = "BITS" },
+      .help = "significant bits that weights are rounded to at the end; 24: "
+      "no rounding", .min = 1, .max = ALL_BITS, .arg = "BITS" },
     { .name = NULL }
 };
 

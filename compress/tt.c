@@ -276,23 +276,24 @@ static const char *const forms[] = { "train", "window", "pair", NULL };
 
 static const struct ctt_opt options[] = {
     { .name = "tt-rank", .type = CTT_INT, .off = FIELD(rank), .dflt = "0",
-      .help = "largest rank of a tensor train; 0: any", .max = 4096,
+      .help = "largest rank of a tensor train; 0: no limit", .max = 4096,
       .arg = "R" },
     { .name = "tt-tol", .type = CTT_FLOAT, .off = FIELD(tol), .dflt = "0",
-      .help = "largest relative error of a weight; 0: any", .max = 0.9999,
+      .help = "largest relative error of a weight; 0: no limit", .max = 0.9999,
       .arg = "E" },
     { .name = "tt-form", .type = CTT_CHOICE, .off = FIELD(form),
-      .dflt = "train", .help = "cut at each axis, around the window, or once, "
-      "between rows and columns", .choices = forms, .arg = "FORM" },
+      .dflt = "train", .help = "where to split a weight: at each axis, around "
+      "the window, or once, between rows and columns", .choices = forms,
+      .arg = "FORM" },
     { .name = "tt-least", .type = CTT_INT, .off = FIELD(least),
-      .dflt = "65536", .help = "weights of fewer numbers stay whole",
+      .dflt = "65536", .help = "do not factorise weights with fewer values",
       .max = 1 << 30, .arg = "N" },
-    { .name = "tt-harm", .type = CTT_FLOAT, .off = FIELD(harm),
-      .dflt = "0.75", .help = "weights that, factorised alone, cost more "
-      "top-1 than this stay whole; 1: none (needs --data)", .min = 0.001,
-      .max = 1, .arg = "SHARE" },
+    { .name = "tt-harm", .type = CTT_FLOAT, .off = FIELD(harm), .dflt = "0.75",
+      .help = "with --data: keep a weight whole if factorising it alone costs "
+      "more top-1 than this; 1: never", .min = 0.001, .max = 1,
+      .arg = "SHARE" },
     { .name = "tt-except", .type = CTT_STRING, .off = FIELD(except),
-      .dflt = "", .help = "weights to leave whole", .arg = "PATTERNS" },
+      .dflt = "", .help = "weights not to factorise", .arg = "PATTERNS" },
     { .name = NULL }
 };
 

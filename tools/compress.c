@@ -27,11 +27,10 @@ static const struct ctt_opt own[] = {
     { .name = "out", .type = CTT_STRING, .off = FIELD(out),
       .help = "the compressed model", .letter = 'o', .arg = "FILE" },
     { .name = "report", .type = CTT_STRING, .off = FIELD(report), .dflt = "",
-      .help = "the report as JSON", .arg = "FILE" },
-    { .name = "retrain-epochs", .type = CTT_INT,
-      .off = FIELD(recipe.epochs), .dflt = "-1", .help = "of retraining, all "
-      "steps together; -1: 12 if there is data", .min = -1, .max = 100000,
-      .arg = "N" },
+      .help = "write the report as JSON", .arg = "FILE" },
+    { .name = "retrain-epochs", .type = CTT_INT, .off = FIELD(recipe.epochs),
+      .dflt = "-1", .help = "total epochs of retraining; -1: 12 with --data",
+      .min = -1, .max = 100000, .arg = "N" },
 };
 
 /* Settings of the trainer that make no sense here. */
