@@ -16,10 +16,6 @@ int ctt_svd(int m, int n, double *a, double *u, double *s, double *vt);
 
 /* ---- names.c ---- */
 
-/* Whether the first weight of a node is one that is compressed: that of a conv
- * or deconv. */
-int ctt_compressible(const struct ctt_node *n);
-
 /* 1 if name, or the name of the conv that it is a core of, matches one of the
  * patterns (fnmatch, with commas between them). */
 int ctt_name_matches(const char *patterns, const char *name);

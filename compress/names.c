@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * names.c: which weights are compressed, and patterns that choose some of them
- * by name. */
+ * names.c: patterns that choose weights by name. */
 #include "compress/compress.h"
+#include "net/op.h"
 
 #include <fnmatch.h>
 #include <string.h>
-
-int ctt_compressible(const struct ctt_node *n)
-{
-    return n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV;
-}
 
 /* Without the ".t2" of a core. */
 static void base_name(const char *name, char *base)
@@ -54,7 +49,7 @@ int ctt_names_check(const struct ctt_model *m, const char *patterns)
         memcpy(one, p, n);
         one[n] = '\0';
         for (int i = 0; i < m->g->count; i++)
-            found |= ctt_compressible(&m->g->node[i]) &&
+            found |= ctt_is_conv(&m->g->node[i]) &&
                      ctt_name_matches(one, m->g->node[i].name);
         CTT_CHECK(found, CTT_EINVAL, "no weight matches '%s'", one);
         p += n;

@@ -2,6 +2,7 @@
  * prune.c: the stage "pruning": which numbers of the weights become zero and
  * stay so. */
 #include "compress/stage.h"
+#include "net/op.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static int by_score(const void *pa, const void *pb)
 
 static int prunable(const struct ctt_node *n, const struct ctt_prune *o)
 {
-    if (!ctt_compressible(n))
+    if (!ctt_is_conv(n))
         return 0;
     return !o || (ctt_volume(&n->w[0]) >= o->least &&
                   !ctt_name_matches(o->except, n->name));

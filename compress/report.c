@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report.c: what was done to a model and what came of it, measured. */
 #include "compress/compress.h"
+#include "net/op.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ int ctt_report_new(const struct ctt_model *m, struct ctt_report **out)
     r->weight = ctt_calloc((size_t)m->g->count, sizeof(*r->weight));
     CTT_TRY(r->weight ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->g->count; i++)
-        if (ctt_compressible(&m->g->node[i]))
+        if (ctt_is_conv(&m->g->node[i]))
             as_it_was(m, i, &r->weight[r->weights++]);
     *out = r;
     r = NULL;
@@ -66,7 +67,7 @@ static void count_macs(const struct ctt_model *m, struct ctt_stage_row *row)
         const struct ctt_node *n = &m->g->node[i];
         int64_t macs = ctt_node_macs(m->g, i);
 
-        if (!ctt_compressible(n))
+        if (!ctt_is_conv(n))
             continue;
         if (i >= m->g->clip) {
             row->clip_macs += macs;

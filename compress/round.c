@@ -3,6 +3,7 @@
  * zero at the end of all numbers takes no room in a file that is deflated
  * (Zender 2016). */
 #include "compress/stage.h"
+#include "net/op.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +30,7 @@ void ctt_round(struct ctt_model *m, int bits)
     for (int i = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
 
-        if (!ctt_compressible(n))
+        if (!ctt_is_conv(n))
             continue;
         for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
             m->w[n->at[0] + k] = rounded(m->w[n->at[0] + k], bits);

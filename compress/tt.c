@@ -4,6 +4,7 @@
 #include "compress/chain.h"
 #include "compress/stage.h"
 #include "net/edit.h"
+#include "net/op.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -262,7 +263,7 @@ static int costs(const struct ctt_walk *k, float *cost)
     int rc = 0;
 
     for (int i = 0; i < g->count; i++)
-        if (ctt_compressible(&g->node[i]))
+        if (ctt_is_conv(&g->node[i]))
             CTT_TRY(cost_alone(k, i, as_given, &cost[i]));
 out:
     return rc;

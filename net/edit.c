@@ -2,6 +2,7 @@
  * edit.c: changing a model line by line, and moving its weights to the result
  * by their names. */
 #include "net/edit.h"
+#include "net/op.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -154,11 +155,6 @@ static int is_delayed(const struct ctt_graph *g, int node)
     return 0;
 }
 
-static int can_be_delayed(enum ctt_opcode op)
-{
-    return op != CTT_OP_STATE && op != CTT_OP_SLICE && op != CTT_OP_RESHAPE;
-}
-
 /* States that delay a node delay another one. */
 static int redirect(struct ctt_edit *e, int node, int to)
 {
@@ -194,7 +190,7 @@ int ctt_edit_bypass(struct ctt_edit *e, int node)
 
     while (e->place[to].names >= 0)
         to = e->place[to].names;
-    if (is_delayed(e->g, node) && !can_be_delayed(e->g->node[to].op))
+    if (is_delayed(e->g, node) && ctt_ops[e->g->node[to].op].memory == CTT_VIEW)
         return 0;
     CTT_TRY(redirect(e, node, to));
     CTT_TRY(add_name(e, node, to));

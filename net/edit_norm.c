@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * edit_norm.c: batch norms become part of the convs before them. */
 #include "net/edit.h"
+#include "net/op.h"
 
 #include <math.h>
 
@@ -21,11 +22,10 @@ static int host(const struct ctt_graph *g, int norm)
 {
     const struct ctt_node *n = &g->node[norm], *p;
 
-    if (n->op != CTT_OP_NORM || n->attr.norm.kind != CTT_NORM_BATCH)
+    if (!ctt_is_batch_norm(n))
         return -1;
     p = &g->node[n->in[0]];
-    if ((p->op != CTT_OP_CONV && p->op != CTT_OP_DECONV) || p->plus ||
-        readers(g, n->in[0]) != 1)
+    if (!ctt_is_conv(p) || p->plus || readers(g, n->in[0]) != 1)
         return -1;
     return n->in[0];
 }
