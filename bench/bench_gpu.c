@@ -16,25 +16,30 @@
 
 #define FIELD(f) offsetof(struct cfg, f)
 static const struct ctt_opt opts[] = {
-    { "models", CTT_STRING, FIELD(models), "models", "folder of the texts",
+    { "models", CTT_STRING, FIELD(models), "models", "folder with the model "
+      "texts",
       .arg = "DIR" },
-    { "rows", CTT_STRING, FIELD(rows), "", "only those whose names begin with "
+    { "rows", CTT_STRING, FIELD(rows), "", "only rows whose names begin with "
       "one of these", .arg = "NAME,..." },
     { "device", CTT_STRING, FIELD(device), "cuda", "device" },
-    { "threads", CTT_INT, FIELD(threads), "0", "0: all", 0, 1024 },
-    { "seconds", CTT_FLOAT, FIELD(seconds), "1.5", "of each row, after three "
-      "steps that prepare", 0, 1e3 },
-    { "limit", CTT_FLOAT, FIELD(limit), "240", "no row is begun after so many "
+    { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: "
+      "one per processor", 0, 1024 },
+    { "seconds", CTT_FLOAT, FIELD(seconds), "1.5", "time per row, after three "
+      "warm-up steps", 0, 1e3 },
+    { "limit", CTT_FLOAT, FIELD(limit), "240", "start no row after this many "
       "seconds", 0, 1e5 },
-    { "size", CTT_INT, FIELD(size), "0", "frames of so many rows and columns, "
-      "for a quick look; 0: as in the table", 0, 4096 },
-    { "batch", CTT_INT, FIELD(batch), "0", "sequences a step; 0: as in the "
+    { "size", CTT_INT, FIELD(size), "0", "width and height of frames, for a "
+      "quick look; 0: as in the table", 0, 4096 },
+    { "batch", CTT_INT, FIELD(batch), "0", "sequences per step; 0: as in the "
       "table", 0, 4096 },
-    { "input", CTT_INT, FIELD(input), "10", "frames seen", 1, 1000 },
-    { "future", CTT_INT, FIELD(future), "10", "frames after them", 1, 1000 },
-    { "memory", CTT_STRING, FIELD(memory), "", "what the largest batch may "
-      "take; not given: 85% of what is free", .arg = "SIZE" },
+    { "input", CTT_INT, FIELD(input), "10", "observed frames", 1, 1000 },
+    { "future", CTT_INT, FIELD(future), "10", "predicted frames", 1, 1000 },
+    { "memory", CTT_STRING, FIELD(memory), "", "memory limit of the largest "
+      "batch; not given: 85% of the free memory", .arg = "SIZE" },
     { .name = NULL }
+};
+static const struct ctt_program program = {
+    .name = "bench_gpu", .synopsis = "[OPTION...]", .opts = opts
 };
 
 /* ---- rows ---- */
@@ -245,7 +250,7 @@ int main(int argc, char **argv)
     struct cfg c = { 0 };
     int at, done, rc;
 
-    at = ctt_opt_main(opts, "bench_gpu [options]", &c, argc, argv, &done);
+    at = ctt_opt_main(&program, &c, argc, argv, &done);
     if (done)
         return 0;
     if (at < 0 || at < argc) {

@@ -21,22 +21,29 @@ struct cfg {
 
 #define FIELD(f) offsetof(struct cfg, f)
 static const struct ctt_opt opts[] = {
-    { "batch", CTT_INT, FIELD(batch), "24", "clips a training step", 1, 4096 },
-    { "steps", CTT_INT, FIELD(steps), "20", "frames a clip", 1, 4096 },
-    { "threads", CTT_INT, FIELD(threads), "0", "0: all", 0, 1024 },
-    { "repeat", CTT_INT, FIELD(repeat), "5", "the best of so many", 1, 1000 },
-    { "profile", CTT_FLAG, FIELD(profile), "0", "a line a node" },
+    { "batch", CTT_INT, FIELD(batch), "24", "clips per training step", 1,
+      4096 },
+    { "steps", CTT_INT, FIELD(steps), "20", "frames per clip", 1, 4096 },
+    { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: "
+      "one per processor", 0, 1024 },
+    { "repeat", CTT_INT, FIELD(repeat), "5", "report the best of N runs", 1,
+      1000 },
+    { "profile", CTT_FLAG, FIELD(profile), "0", "print one line per node" },
     { "device", CTT_STRING, FIELD(device), "cpu", "device" },
-    { "keep", CTT_STRING, FIELD(keep), "all", "as of convtt-train" },
-    { "window", CTT_INT, FIELD(window), "0", "as of convtt-train", 0, 4096 },
-    { "memory", CTT_STRING, FIELD(memory), "", "as of convtt-train" },
-    { "no-lstm", CTT_FLAG, FIELD(no_lstm), "0", "gates are not applied by the "
-      "conv that makes them" },
-    { "no-pair", CTT_FLAG, FIELD(no_pair), "0", "two convs of one sum are two "
-      "calls" },
-    { "dw-each", CTT_FLAG, FIELD(dw_each), "0", "in a loop, a weight gradient "
-      "a step, not a window" },
+    { "keep", CTT_STRING, FIELD(keep), "all", "like convtt-train --keep" },
+    { "window", CTT_INT, FIELD(window), "0", "like convtt-train --window", 0,
+      4096 },
+    { "memory", CTT_STRING, FIELD(memory), "", "like convtt-train --memory" },
+    { "no-lstm", CTT_FLAG, FIELD(no_lstm), "0", "do not apply LSTM gates "
+      "inside the conv that computes them" },
+    { "no-pair", CTT_FLAG, FIELD(no_pair), "0", "compute the two convs of a "
+      "sum in two calls" },
+    { "dw-each", CTT_FLAG, FIELD(dw_each), "0", "in a loop, compute weight "
+      "gradients per step, not per window" },
     { .name = NULL }
+};
+static const struct ctt_program program = {
+    .name = "bench_model", .synopsis = "[OPTION...] MODEL...", .opts = opts
 };
 
 static void fill(float *x, int64_t n, uint64_t key, float scale)
@@ -334,8 +341,7 @@ int main(int argc, char **argv)
     struct cfg c = { 0 };
     int done, rc, at;
 
-    at = ctt_opt_main(opts, "bench_model [options] MODEL...", &c, argc, argv,
-                      &done);
+    at = ctt_opt_main(&program, &c, argc, argv, &done);
     if (done)
         return 0;
     if (at < 0 || at >= argc) {

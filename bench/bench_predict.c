@@ -25,28 +25,35 @@ struct cfg {
 
 #define FIELD(f) offsetof(struct cfg, f)
 static const struct ctt_opt opts[] = {
-    { "models", CTT_STRING, FIELD(models), "models", "folder of the texts",
+    { "models", CTT_STRING, FIELD(models), "models", "folder with the model "
+      "texts",
       .arg = "DIR" },
-    { "rows", CTT_STRING, FIELD(rows), "", "only those whose names begin with "
+    { "rows", CTT_STRING, FIELD(rows), "", "only rows whose names begin with "
       "one of these", .arg = "NAME,..." },
-    { "size", CTT_INT, FIELD(size), "0", "frames of so many rows and columns, "
-      "for a quick look; 0: as in the table", 0, 4096 },
-    { "threads", CTT_INT, FIELD(threads), "2", "0: all", 0, 1024 },
-    { "seconds", CTT_FLOAT, FIELD(seconds), "2", "of inference, a row", 0,
+    { "size", CTT_INT, FIELD(size), "0", "width and height of frames, for a "
+      "quick look; 0: as in the table", 0, 4096 },
+    { "threads", CTT_INT, FIELD(threads), "2", "threads that compute; 0: "
+      "one per processor", 0, 1024 },
+    { "seconds", CTT_FLOAT, FIELD(seconds), "2", "time of inference per row", 0,
       1e3 },
-    { "repeat", CTT_INT, FIELD(repeat), "2", "training steps a row, after one "
-      "that prepares", 1, 1000 },
-    { "batch", CTT_INT, FIELD(batch), "2", "sequences a training step", 1,
+    { "repeat", CTT_INT, FIELD(repeat), "2", "training steps per row, after "
+      "one warm-up step", 1, 1000 },
+    { "batch", CTT_INT, FIELD(batch), "2", "sequences per training step", 1,
       1024 },
-    { "input", CTT_INT, FIELD(input), "10", "frames seen", 1, 1000 },
-    { "future", CTT_INT, FIELD(future), "10", "frames after them", 1, 1000 },
-    { "keep", CTT_STRING, FIELD(keep), "", "as of convtt-train, for all rows; "
-      "not given: all, but auto for those named so", .arg = "N|all|auto" },
-    { "memory", CTT_STRING, FIELD(memory), "1G", "with --keep auto",
+    { "input", CTT_INT, FIELD(input), "10", "observed frames", 1, 1000 },
+    { "future", CTT_INT, FIELD(future), "10", "predicted frames", 1, 1000 },
+    { "keep", CTT_STRING, FIELD(keep), "", "like convtt-train --keep, for all "
+      "rows; not given: auto in the rows named so, all in the others",
+      .arg = "N|all|auto" },
+    { "memory", CTT_STRING, FIELD(memory), "1G", "limit for --keep=auto",
       .arg = "SIZE" },
-    { "window", CTT_INT, FIELD(window), "0", "as of convtt-train", 0, 4096 },
-    { "profile", CTT_FLAG, FIELD(profile), "0", "time by kind of node" },
+    { "window", CTT_INT, FIELD(window), "0", "like convtt-train --window", 0,
+      4096 },
+    { "profile", CTT_FLAG, FIELD(profile), "0", "print the time per op" },
     { .name = NULL }
+};
+static const struct ctt_program program = {
+    .name = "bench_predict", .synopsis = "[OPTION...]", .opts = opts
 };
 
 /* ---- rows ---- */
@@ -373,7 +380,7 @@ int main(int argc, char **argv)
     struct cfg c = { 0 };
     int at, done, failed = 0;
 
-    at = ctt_opt_main(opts, "bench_predict [options]", &c, argc, argv, &done);
+    at = ctt_opt_main(&program, &c, argc, argv, &done);
     if (done)
         return 0;
     if (at < 0 || at < argc) {

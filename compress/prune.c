@@ -214,16 +214,17 @@ static const char *const score_words[] = { "lamp", "magnitude", NULL };
 static const struct ctt_opt options[] = {
     { .name = "prune", .type = CTT_FLOAT, .off = FIELD(share), .dflt = "0",
       .help = "fraction of the weights (of their cores, if factorised) to set "
-      "to zero; 0: none", .max = 0.9999, .arg = "SHARE" },
+      "to zero; 0: none", .max = 0.9999, .arg = "SHARE",
+      .tags = CTT_OPT_COMMON },
     { .name = "prune-rounds", .type = CTT_INT, .off = FIELD(rounds),
       .dflt = "2", .help = "number of rounds of pruning and retraining",
       .min = 1, .max = 100, .arg = "N" },
     { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
       .dflt = "global", .help = "prune the smallest values of all weights "
-      "together, or of each layer", .choices = scope_words, .arg = "SCOPE" },
+      "together, or of each layer", .choices = scope_words },
     { .name = "prune-score", .type = CTT_CHOICE, .off = FIELD(score),
       .dflt = "lamp", .help = "measure by which values of different weights "
-      "are compared", .choices = score_words, .arg = "SCORE" },
+      "are compared", .choices = score_words },
     { .name = "prune-keep", .type = CTT_FLOAT, .off = FIELD(floor),
       .dflt = "0.02", .help = "fraction of each weight that is never pruned",
       .max = 1, .arg = "SHARE" },

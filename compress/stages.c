@@ -30,6 +30,7 @@ int ctt_recipe_options(size_t base, struct ctt_opt *tab, int room)
         for (const struct ctt_opt *o = ctt_stages[i]->options; o->name; o++) {
             CTT_CHECK(n < room, CTT_EINVAL, "too many options");
             tab[n] = *o;
+            tab[n].section = ctt_stages[i]->section;
             tab[n++].off += base;
         }
     rc = n;

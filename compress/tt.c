@@ -278,14 +278,13 @@ static const char *const forms[] = { "train", "window", "pair", NULL };
 static const struct ctt_opt options[] = {
     { .name = "tt-rank", .type = CTT_INT, .off = FIELD(rank), .dflt = "0",
       .help = "largest rank of a tensor train; 0: no limit", .max = 4096,
-      .arg = "R" },
+      .arg = "R", .tags = CTT_OPT_COMMON },
     { .name = "tt-tol", .type = CTT_FLOAT, .off = FIELD(tol), .dflt = "0",
       .help = "largest relative error of a weight; 0: no limit", .max = 0.9999,
-      .arg = "E" },
+      .arg = "E", .tags = CTT_OPT_COMMON },
     { .name = "tt-form", .type = CTT_CHOICE, .off = FIELD(form),
       .dflt = "train", .help = "where to split a weight: at each axis, around "
-      "the window, or once, between rows and columns", .choices = forms,
-      .arg = "FORM" },
+      "the window, or once, between rows and columns", .choices = forms },
     { .name = "tt-least", .type = CTT_INT, .off = FIELD(least),
       .dflt = "65536", .help = "do not factorise weights with fewer values",
       .max = 1 << 30, .arg = "N" },

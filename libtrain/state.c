@@ -7,27 +7,13 @@
 
 enum { VERSION = 4, WORDS = 14, REALS = 13, TEXT = 1 << 14 };
 
-/* Settings that may be different when training goes on: they change where
- * things lie, how fast they go or when it ends.  With other epochs or steps the
- * rate falls otherwise; with other threads, windows or another device sums
- * round otherwise; with other tests sampling starts otherwise: then it goes on,
- * but not bit for bit. */
-static const char *const free_rows[] = {
-    "out", "data", "val", "classes", "init", "epochs", "max-steps",
-    "time-limit", "workers", "cache", "strict", "val-every", "val-batch",
-    "early-stop", "checkpoint", "checkpoint-every", "resume", "threads",
-    "device", "log-csv", "log-json", "val-sequences", "keep", "window",
-    "memory", "streams", "amp-plan",
-};
-
+/* Whether the setting of a line "name=value" may change when training resumes.
+ */
 static int is_free(const char *line)
 {
-    size_t n = strcspn(line, "=");
+    int k = ctt_opt_find_n(ctt_train_opts, line, strcspn(line, "="));
 
-    for (size_t i = 0; i < CTT_LEN(free_rows); i++)
-        if (strlen(free_rows[i]) == n && !strncmp(free_rows[i], line, n))
-            return 1;
-    return 0;
+    return k >= 0 && (ctt_train_opts[k].tags & CTT_CFG_RESUME);
 }
 
 int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out)

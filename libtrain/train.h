@@ -42,10 +42,23 @@ struct ctt_train_cfg {
     int   checkpoint_every, resume;
 };
 
+/* Bits of their column `tags`. */
+enum {
+    /* May change when training resumes: it affects where files lie, how fast
+     * training is or when it ends.  With another --epochs or --max-steps the
+     * learning rate takes another course, with other --threads, --window or
+     * --device sums round differently, with other validation settings
+     * scheduled sampling starts elsewhere: training then continues, but not
+     * bit for bit. */
+    CTT_CFG_RESUME = CTT_OPT_OWN,
+    /* Of convtt-train only: retraining in convtt-compress does not have it. */
+    CTT_CFG_TRAINER = CTT_OPT_OWN << 1,
+};
 extern const struct ctt_opt ctt_train_opts[];
 
-/* Finds what a range does not: lists of ratios, buckets, devices and loss
- * scales that cannot be, and weights that leave no loss. */
+/* Checks what option types and ranges cannot: settings that have no effect
+ * without others, lists of ratios, numbers of buckets, sizes of memory, loss
+ * scales, and weights that leave no loss. */
 int ctt_train_check(const struct ctt_train_cfg *cfg);
 
 /* ---- what happens meanwhile ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt.h: one table describes a struct of settings, and from it come the
- * command line, the help text and the attributes of a model line. */
+ * opt.h: one table describes a struct of settings; the command line, the help
+ * text, the manual page and the attributes of a model line come from it. */
 #ifndef CTT_OPT_H
 #define CTT_OPT_H
 
@@ -13,6 +13,11 @@
 enum ctt_opt_type { CTT_FLAG, CTT_INT, CTT_INT3, CTT_FLOAT, CTT_FLOAT3,
                     CTT_STRING, CTT_CHOICE };
 
+/* Bits of ctt_opt.tags.  Those from CTT_OPT_OWN on belong to the owner of the
+ * table, who defines them. */
+enum { CTT_OPT_COMMON = 1,    /* plain --help shows it, not only --help=all */
+       CTT_OPT_OWN = 2 };
+
 struct ctt_opt {
     const char        *name;      /* NULL ends the table */
     enum ctt_opt_type  type;
@@ -21,9 +26,15 @@ struct ctt_opt {
                                      string's default "" becomes NULL */
     const char        *help;
     double             min, max;  /* for numbers; both 0: no limits */
-    const char *const *choices;   /* for CTT_CHOICE, NULL-terminated */
+    const char *const *choices;   /* of a CTT_CHOICE, whose field is an index
+                                     into them, or of a CTT_STRING, which must
+                                     be one of them; NULL-terminated */
     char               letter;    /* short option, or 0 */
-    const char        *arg;       /* what help calls the value; NULL: VALUE */
+    const char        *arg;       /* what help calls the value; NULL: the
+                                     choices if it has some, or VALUE */
+    const char        *section;   /* heading in help; NULL: "Options" */
+    const char        *needs;     /* conditions, or NULL; see ctt_opt_check */
+    unsigned           tags;
 };
 
 enum { CTT_OPT_MAX = 96 };        /* rows in a table */
@@ -43,20 +54,62 @@ int  ctt_opt_word(const struct ctt_opt *tab, void *cfg, char *word,
 /* Fails for the first row without default that is not in seen. */
 int  ctt_opt_missing(const struct ctt_opt *tab,
                      const struct ctt_opt_seen *seen);
-int  ctt_opt_find(const struct ctt_opt *tab, const char *name);
 
-/* Whether the field of a row that has a default has that value. */
+/* The row of that name, or of the n characters at name, or -1. */
+int  ctt_opt_find(const struct ctt_opt *tab, const char *name);
+int  ctt_opt_find_n(const struct ctt_opt *tab, const char *name, size_t n);
+
+/* Whether the field of a row has that value, or its default. */
+int  ctt_opt_is(const struct ctt_opt *o, const void *cfg, const char *value);
 int  ctt_opt_is_default(const struct ctt_opt *o, const void *cfg);
+
+/* Fails for the first row whose field is not at its default although a
+ * condition of the column `needs` does not hold, because the setting would then
+ * have no effect.  Conditions are separated by blanks and must all hold; a
+ * condition is one or several alternatives separated by |:
+ *
+ *     name         that option is not at its default
+ *     !name        it is at its default
+ *     name=value   it has that value; STRING* is any value with that beginning
+ *     name!=value  it has another value
+ *
+ * A condition on an option that the table does not have holds. */
+int  ctt_opt_check(const struct ctt_opt *tab, const void *cfg);
 
 /* " name=value" for each row, in the form that ctt_opt_set reads.  Rows whose
  * string is NULL are left out. */
 void ctt_opt_print(const struct ctt_opt *tab, const void *cfg, FILE *f);
 
-/* Parses the options of a tool and returns the index of the first operand
- * (operands are moved behind the options).  Answers --help and --version
- * itself: then *done is 1 and the tool has only to exit.  An unknown option or
- * a bad value is an error in one line. */
-int  ctt_opt_main(const struct ctt_opt *tab, const char *usage, void *cfg,
-                  int argc, char **argv, int *done);
+/* ---- programs ---- */
+
+/* Texts are paragraphs separated by "\n\n"; a paragraph whose lines begin with
+ * four blanks is printed as it is. */
+struct ctt_chapter { const char *title, *text; };
+
+/* What --help, --help=all and the manual page (--help=man) say. */
+struct ctt_program {
+    const char *name;             /* of a command with its program's: "a b" */
+    const char *summary;          /* a few words; NULL: it has no manual page */
+    const char *synopsis;         /* what follows the name, or "" */
+    const char *about;            /* a sentence or two, or NULL */
+    const struct ctt_opt *opts;
+    const struct ctt_program *commands;   /* instead of opts; a NULL name ends
+                                             the list */
+    const char *description;      /* the manual's, after about; or NULL */
+    const struct ctt_chapter *chapter;    /* the manual's, after the options; a
+                                             NULL title ends the list */
+    const char *also;             /* related pages: "a(1), b(1)" */
+};
+
+/* Parses the options of a program into cfg and returns the index of the first
+ * operand (operands are moved behind the options).  Answers --help and
+ * --version itself: then *done is 1 and the program has only to exit.  An
+ * unknown option or a bad value is an error in one line. */
+int  ctt_opt_main(const struct ctt_program *p, void *cfg, int argc,
+                  char **argv, int *done);
+
+/* Prints to stdout what --help, --help=all, --help=man or --version ask for;
+ * 0: word is none of these. */
+int  ctt_opt_answer(const struct ctt_program *p, const char *word);
 
 #endif

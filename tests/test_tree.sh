@@ -108,9 +108,10 @@ ban() {     # ban REGEX RULE FILE...
 }
 ban "$word(malloc|calloc|realloc|strdup|aligned_alloc) *\\(" \
     'memory comes from net/base.c' $(echo "$lib_c" | grep -v '^net/base\.c$')
-# net/opt.c prints --help, for the programs.
+# These print --help, for the programs.
 ban "$word((printf|puts|putchar|perror) *\\(|(stdout|stderr)([^a-z_]|\$))" \
-    'a library never prints' $(echo "$lib_c" | grep -v '^net/opt\.c$')
+    'a library never prints' \
+    $(echo "$lib_c" | grep -vE '^net/opt_(help|man)\.c$')
 ban "$word(exit|_exit|abort) *\\(" 'a library never exits' $lib_c
 ban "$word(strcat|sprintf|vsprintf|gets|strtok) *\\(" \
     'has no bound or a hidden state' $(echo "$c_files" | grep -v '^tests/')

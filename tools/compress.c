@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress.c: convtt-compress: makes a trained model small, retrains it, and
  * says what that cost. */
+#include "tools/compress_opt.h"
 #include "tools/compress_say.h"
 #include "tools/compress_time.h"
 #include "tools/tool.h"
-
-#include <string.h>
-
-static const char usage[] =
-    "convtt-compress [OPTION...] MODEL -o OUT\n"
-    "Factorises the weights of a trained model (--tt-rank, --tt-tol), prunes "
-    "them in\nrounds (--prune), or first the one and then the other; retrains "
-    "with --data after\neach step, and writes the result and a report.  "
-    "Patterns are names with * and ?,\nwith commas between them; they also "
-    "match the cores of a weight of that name.";
 
 struct config {
     struct ctt_train_cfg train;
@@ -24,50 +15,49 @@ struct config {
 #define FIELD(f) offsetof(struct config, f)
 
 static const struct ctt_opt own[] = {
-    { .name = "out", .type = CTT_STRING, .off = FIELD(out),
-      .help = "the compressed model", .letter = 'o', .arg = "FILE" },
-    { .name = "report", .type = CTT_STRING, .off = FIELD(report), .dflt = "",
-      .help = "write the report as JSON", .arg = "FILE" },
     { .name = "retrain-epochs", .type = CTT_INT, .off = FIELD(recipe.epochs),
       .dflt = "-1", .help = "total epochs of retraining; -1: 12 with --data",
-      .min = -1, .max = 100000, .arg = "N" },
+      .min = -1, .max = 100000, .arg = "N", .section = "Retraining",
+      .tags = CTT_OPT_COMMON },
+    { .name = NULL }
 };
 
-/* Settings of the trainer that make no sense here. */
-static const char *const not_ours[] = {
-    "out", "init", "epochs", "max-steps", "time-limit", "checkpoint",
-    "checkpoint-every", "resume", "early-stop", "val-ratios", "log-csv",
-    "log-json", "task", "input-frames", "future-frames", "loss", "sequences",
-    "val-sequences", "digits", "sampling-start", "sampling-patience",
-    "sampling-decay", "amp-plan",
+/* After the settings of the trainer, whose section they continue. */
+static const struct ctt_opt files[] = {
+    { "out", CTT_STRING, FIELD(out), NULL, "the compressed model",
+      .letter = 'o', .arg = "FILE", .section = "Output",
+      .tags = CTT_OPT_COMMON },
+    { "report", CTT_STRING, FIELD(report), "", "write the report as JSON",
+      .arg = "FILE", .section = "Output", .tags = CTT_OPT_COMMON },
+    { .name = NULL }
 };
 
-static int is_ours(const char *name)
+static int add_rows(struct ctt_opt tab[CTT_OPT_MAX + 1], int *n,
+                    const struct ctt_opt *rows)
 {
-    for (size_t i = 0; i < CTT_LEN(not_ours); i++)
-        if (strcmp(not_ours[i], name) == 0)
-            return 0;
-    return 1;
+    int rc = 0;
+
+    for (; rows->name; rows++) {
+        if (rows->tags & CTT_CFG_TRAINER)
+            continue;
+        CTT_CHECK(*n < CTT_OPT_MAX, CTT_EINVAL, "too many options");
+        tab[(*n)++] = *rows;
+    }
+    tab[*n] = (struct ctt_opt){ .name = NULL };
+out:
+    return rc;
 }
 
-/* Our options, those of the stages, then those of the trainer, whose settings
+/* The options of the stages and those of retraining; the trainer's settings
  * stand first in struct config, so its rows fit as they are. */
 static int all_options(struct ctt_opt tab[CTT_OPT_MAX + 1])
 {
-    int n = CTT_LEN(own), stages, rc = 0;
+    int n, rc = 0;
 
-    memcpy(tab, own, sizeof(own));
-    CTT_TRY(stages = ctt_recipe_options(FIELD(recipe), tab + n,
-                                        CTT_OPT_MAX - n));
-    n += stages;
-    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++) {
-        if (!is_ours(o->name))
-            continue;
-        CTT_CHECK(n < CTT_OPT_MAX, CTT_EINVAL, "too many options");
-        tab[n++] = *o;
-    }
-    tab[n] = (struct ctt_opt){ .name = NULL };
-    rc = 0;
+    CTT_TRY(n = ctt_recipe_options(FIELD(recipe), tab, CTT_OPT_MAX));
+    CTT_TRY(add_rows(tab, &n, own));
+    CTT_TRY(add_rows(tab, &n, ctt_train_opts));
+    CTT_TRY(add_rows(tab, &n, files));
 out:
     return rc;
 }
@@ -152,7 +142,7 @@ static int open_clips(struct job *j)
         CTT_TRY(open_data(j, c->data, c->split, &j->data));
     CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
-              "%s: has no split '%s' to test on; --val names other clips",
+              "%s: has no split '%s' to validate on; pass --val",
               c->data, c->val_split);
     ctt_tool_say("%d clips to retrain on, %d to test on",
                  j->data ? ctt_data_clips(j->data) : 0,
@@ -219,7 +209,7 @@ static int complete(struct job *j, int argc, char **argv, int first)
               "--report=%s: is a model already", c->report);
     CTT_TRY(ctt_train_check(&c->train));
     CTT_CHECK(c->recipe.epochs <= 0 || c->train.data, CTT_EINVAL,
-              "--retrain-epochs=%d needs --data", c->recipe.epochs);
+              "--retrain-epochs=%d requires --data", c->recipe.epochs);
     if (c->recipe.epochs < 0)
         c->recipe.epochs = c->train.data ? 12 : 0;
 out:
@@ -230,6 +220,7 @@ int main(int argc, char **argv)
 {
     struct job j = { .path = NULL };
     struct ctt_opt tab[CTT_OPT_MAX + 1];
+    struct ctt_program program = ctt_compress_program;
     int done = 0, rc;
 
     ctt_tool_start("convtt-compress", argv);
@@ -237,8 +228,9 @@ int main(int argc, char **argv)
     rc = ctt_opt_defaults(ctt_train_opts, &j.c.train);
     if (rc >= 0)
         rc = all_options(tab);
+    program.opts = tab;
     if (rc >= 0)
-        rc = ctt_opt_main(tab, usage, &j.c, argc, argv, &done);
+        rc = ctt_opt_main(&program, &j.c, argc, argv, &done);
     if (done && rc >= 0)
         return 0;
     if (rc < 0 || complete(&j, argc, argv, rc) < 0)

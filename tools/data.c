@@ -1,74 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data.c: convtt-data: makes clips, packs them, checks them, counts them. */
 #include "net/file.h"
-#include "tools/data_mnist.h"
+#include "tools/data_opt.h"
 #include "tools/tool.h"
 #include "video/video.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-
-struct cfg {
-    int   clips, size, seed, workers, max_frames, strict;
-    const char *out, *model, *split, *classes;
-    struct ctt_mnist_job mnist;
-};
-
-#define FIELD(f) offsetof(struct cfg, f)
-
-static const struct ctt_opt synth_opts[] = {
-    { "clips", CTT_INT, FIELD(clips), "1200", "how many", 1, 1000000,
-      .arg = "N" },
-    { "size", CTT_INT, FIELD(size), "96", "width and height, even", 16, 1024,
-      .arg = "PIXELS" },
-    { "seed", CTT_INT, FIELD(seed), "1", "same seed, same pixels", 0,
-      1000000000 },
-    { "workers", CTT_INT, FIELD(workers), "2", "threads", 1, 256,
-      .letter = 'j', .arg = "N" },
-    { .name = NULL }
-};
-static const struct ctt_opt mnist_opts[] = {
-    { "sequences", CTT_INT, FIELD(mnist.sequences), "10000", "how many", 1,
-      1 << 26, .letter = 'n', .arg = "N" },
-    { "frames", CTT_INT, FIELD(mnist.frames), "20", "of each", 1, 4096,
-      .arg = "T" },
-    { "digits", CTT_INT, FIELD(mnist.digits), "2", "in each", 1,
-      CTT_MNIST_DIGITS, .arg = "N" },
-    { "split", CTT_STRING, FIELD(mnist.split), "train", "train, validation or "
-      "test: each has sequences of its own", .arg = "NAME" },
-    { "seed", CTT_INT, FIELD(mnist.seed), "1", "same seed, same sequences", 0,
-      1000000000 },
-    { .name = NULL }
-};
-static const struct ctt_opt pack_opts[] = {
-    { "out", CTT_STRING, FIELD(out), NULL, "the pack", .letter = 'o',
-      .arg = "FILE" },
-    { "model", CTT_STRING, FIELD(model), NULL, "model or text whose input says "
-      "size, rate and colour", .letter = 'm', .arg = "FILE" },
-    { "split", CTT_STRING, FIELD(split), "train", "part of the data",
-      .arg = "NAME" },
-    { "classes", CTT_STRING, FIELD(classes), "", "names or numbers of the "
-      "classes to keep, a line each", .arg = "FILE" },
-    { "max-frames", CTT_INT, FIELD(max_frames), "0", "longer clips are cut; "
-      "0: never", 0, 100000, .arg = "N" },
-    { "strict", CTT_FLAG, FIELD(strict), "0", "a bad clip is an error" },
-    { .name = NULL }
-};
-static const struct ctt_opt check_opts[] = {
-    { "split", CTT_STRING, FIELD(split), "", "one part of the data; not "
-      "given: all that there are", .arg = "NAME" },
-    { "workers", CTT_INT, FIELD(workers), "2", "threads", 1, 256,
-      .letter = 'j', .arg = "N" },
-    { .name = NULL }
-};
-static const struct ctt_opt list_opts[] = {
-    { "split", CTT_STRING, FIELD(split), "", "one part of the data; not "
-      "given: all that there are", .arg = "NAME" },
-    { "classes", CTT_STRING, FIELD(classes), "", "names or numbers of the "
-      "classes to keep, a line each", .arg = "FILE" },
-    { .name = NULL }
-};
 
 /* ---- synth ---- */
 
@@ -78,7 +17,7 @@ static void tell_done(void *arg, int i, int n)
     ctt_tool_progress(0, "clip %d of %d", i, n);
 }
 
-static int synth(const struct cfg *c, const char *path)
+static int synth(const struct ctt_data_cfg *c, const char *path)
 {
     struct ctt_synth s = { c->clips, c->size, c->workers, (uint64_t)c->seed };
     int rc = 0;
@@ -92,7 +31,7 @@ out:
 
 /* ---- mnist ---- */
 
-static int mnist(const struct cfg *c, const char *path)
+static int mnist(const struct ctt_data_cfg *c, const char *path)
 {
     return ctt_mnist_pack(&c->mnist, path, c->out);
 }
@@ -123,7 +62,7 @@ out:
     return rc;
 }
 
-static int pack_clip(const struct cfg *c, struct ctt_pack *p,
+static int pack_clip(const struct ctt_data_cfg *c, struct ctt_pack *p,
                      const struct ctt_input *in, const struct ctt_item *item,
                      int *bad)
 {
@@ -143,7 +82,7 @@ out:
     return rc;
 }
 
-static int pack(const struct cfg *c, const char *path)
+static int pack(const struct ctt_data_cfg *c, const char *path)
 {
     struct ctt_model *m = NULL;
     struct ctt_list *l = NULL;
@@ -202,7 +141,7 @@ static int has_list(const struct part *part, int count,
 
 /* The splits at path, or the one that is asked for.  Data without splits gives
  * the same list for each name.  A split may be missing, but not unreadable. */
-static int open_parts(const struct cfg *c, const char *path,
+static int open_parts(const struct ctt_data_cfg *c, const char *path,
                       struct part part[SPLITS], int *count)
 {
     int rc = 0;
@@ -308,7 +247,7 @@ out:
     return rc;
 }
 
-static int check(const struct cfg *c, const char *path)
+static int check(const struct ctt_data_cfg *c, const char *path)
 {
     struct part part[SPLITS] = { { NULL, NULL } };
     int parts, bad = 0, all = 0, rc = 0;
@@ -352,7 +291,7 @@ static void count_row(struct ctt_table *t, const struct part *part, int parts,
     ctt_table_row(t, "%s", row);
 }
 
-static int list(const struct cfg *c, const char *path)
+static int list(const struct ctt_data_cfg *c, const char *path)
 {
     struct part part[SPLITS] = { { NULL, NULL } };
     struct ctt_table t = { NULL, 0, 0, 0 };
@@ -385,58 +324,35 @@ out:
 /* ---- the commands ---- */
 
 static const struct {
-    const char *word, *usage, *help;
-    const struct ctt_opt *opts;
-    int (*run)(const struct cfg *c, const char *path);
-    int two;    /* paths, of which the second one is out */
-} commands[] = {
-    { "synth", "convtt-data synth OUT [OPTION...]\nMakes labelled clips, as "
-      "Something-Something V2 lies on disk.", "makes labelled clips",
-      synth_opts, synth },
-    { "mnist", "convtt-data mnist IDX_DIR OUT.h5 [OPTION...]\nMakes "
-      "Moving-MNIST: grey sequences of 64x64, a pack without classes, of "
-      "the\ndigits in IDX_DIR/train-images-idx3-ubyte(.gz), or of IDX_DIR if "
-      "it is a file.", "makes sequences of moving digits", mnist_opts, mnist,
-      1 },
-    { "pack", "convtt-data pack DATA -o OUT --model FILE [OPTION...]\nDecodes "
-      "clips into one file that is read faster.", "decodes clips into one file",
-      pack_opts, pack },
-    { "check", "convtt-data check DATA [OPTION...]\nDecodes every clip and "
-      "names the bad ones; the status is 1 if there are any.",
-      "names bad clips", check_opts, check },
-    { "list", "convtt-data list DATA [OPTION...]\nCounts the clips of each "
-      "class and split.\nA folder whose clips all have personNN_ in their "
-      "names has KTH's splits: persons\n01 to 16 train, 17 to 25 validation "
-      "and test.", "counts clips", list_opts, list },
+    int (*run)(const struct ctt_data_cfg *c, const char *path);
+    int paths;    /* operands; the second one is out */
+} commands[CTT_DATA_COMMANDS] = {
+    [CTT_DATA_SYNTH] = { synth, 1 }, [CTT_DATA_MNIST] = { mnist, 2 },
+    [CTT_DATA_PACK] = { pack, 1 }, [CTT_DATA_CHECK] = { check, 1 },
+    [CTT_DATA_LIST] = { list, 1 },
 };
 
-static int help(void)
+static const char *word_of(int k)
 {
-    printf("Usage: convtt-data COMMAND ...\n\nCommands (--help after one shows "
-           "its options):\n");
-    for (size_t i = 0; i < CTT_LEN(commands); i++)
-        printf("  %-8s%s\n", commands[i].word, commands[i].help);
-    return 0;
+    return strrchr(ctt_data_program.commands[k].name, ' ') + 1;
 }
 
-static int run(size_t k, int argc, char **argv)
+static int run(int k, int argc, char **argv)
 {
-    struct cfg c;
+    struct ctt_data_cfg c;
     int first, done = 0, rc;
 
     memset(&c, 0, sizeof(c));
-    first = ctt_opt_main(commands[k].opts, commands[k].usage, &c, argc, argv,
-                         &done);
+    first = ctt_opt_main(&ctt_data_program.commands[k], &c, argc, argv, &done);
     if (done && first >= 0)
         return 0;
     if (first < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
-    if (argc - first != (commands[k].two ? 2 : 1))
-        return ctt_tool_die(CTT_EXIT_USAGE, commands[k].two
-                            ? "%s takes two paths (see --help)"
-                            : "%s takes one path (see --help)",
-                            commands[k].word);
-    if (commands[k].two)
+    if (argc - first != commands[k].paths)
+        return ctt_tool_die(CTT_EXIT_USAGE, "%s takes %s (see --help)",
+                            word_of(k), commands[k].paths == 1 ? "one path"
+                                                               : "two paths");
+    if (commands[k].paths == 2)
         c.out = argv[first + 1];
     if (c.size % 2)
         return ctt_tool_die(CTT_EXIT_USAGE, "--size: %d is not even", c.size);
@@ -449,13 +365,11 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "";
 
     ctt_tool_start("convtt-data", argv);
-    for (size_t i = 0; i < CTT_LEN(commands); i++)
-        if (strcmp(word, commands[i].word) == 0)
-            return run(i, argc - 1, argv + 1);
-    if (strcmp(word, "--help") == 0)
-        return help();
-    if (strcmp(word, "--version") == 0)
-        return printf("convtt %s\n", CTT_VERSION) < 0;
+    for (int k = 0; k < CTT_DATA_COMMANDS; k++)
+        if (strcmp(word, word_of(k)) == 0)
+            return run(k, argc - 1, argv + 1);
+    if (ctt_opt_answer(&ctt_data_program, word))
+        return 0;
     return ctt_tool_die(CTT_EXIT_USAGE, word[0]
                         ? "no command '%s' (see --help)"
                         : "no command given%s (see --help)", word);

@@ -291,8 +291,6 @@ static int set_shares(struct tool *t)
 
     if (t->c.every)
         s = "1";
-    CTT_CHECK(!t->c.every || !t->c.observe, CTT_EINVAL,
-              "--every and --observe exclude each other");
     do {
         CTT_CHECK(t->scores < MOST_SHARES, CTT_EINVAL,
                   "--observe: more than %d shares", MOST_SHARES);
@@ -326,8 +324,8 @@ static int open_model(struct tool *t, const char *path)
     double start = now_ms();
     int rc;
 
-    CTT_TRY(ctt_infer_rc(ctt_infer_open(path, ctt_infer_devices[t->c.device],
-                                   t->c.threads, &t->m)));
+    CTT_TRY(ctt_infer_rc(ctt_infer_open(path, t->c.device, t->c.threads,
+                                        &t->m)));
     CTT_TRY(ctt_infer_rc(ctt_session_open(t->m, &t->s)));
     t->open_ms = now_ms() - start;
     look_at_model(t);
@@ -422,8 +420,7 @@ int main(int argc, char **argv)
     int first, done, status = 0;
 
     ctt_tool_start("convtt-infer", argv);
-    first = ctt_opt_main(ctt_infer_opts, ctt_infer_usage, &t.c, argc, argv,
-                         &done);
+    first = ctt_opt_main(&ctt_infer_program, &t.c, argc, argv, &done);
     if (first < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (done)

@@ -1,85 +1,134 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_opt.c: the settings of convtt-infer. */
-#include "tools/infer_opt.h"
+ * infer_opt.c: the options and the manual page of convtt-infer. */
+#include "device/device.h"
 #include "tools/infer_files.h"
+#include "tools/infer_opt.h"
 
 #include <string.h>
 
-const char ctt_infer_usage[] =
-    "convtt-infer [options] MODEL CLIP|LIST|FOLDER|PACK|mnist:DIR|- "
-    "...\n\n"
-    "Says what each clip shows after a share of it has been seen (--observe),\n"
-    "or as frames come in (--every); or, with a model trained for that, what\n"
-    "frames come next (--predict).  '-' reads paths from standard input, a\n"
-    "line each.";
-
 #define FIELD(f) offsetof(struct ctt_infer_set, f)
 
-const char *const ctt_infer_devices[] = { "cpu", "cuda", "ref", NULL };
+/* Conditions of several rows. */
+#define PREDICTS "predict"
+#define ANSWERS "!predict"
 
-const struct ctt_opt ctt_infer_opts[] = {
-    { "observe", CTT_STRING, FIELD(observe), "", "answer at these shares of "
-      "a clip [0.25,0.5,1]", .letter = 'o', .arg = "R,..." },
-    { "every", CTT_INT, FIELD(every), "0", "answer each N frames as they "
-      "come, and at the end", 0, 1 << 20, .letter = 'e', .arg = "N" },
-    { "top", CTT_INT, FIELD(top), "3", "how many classes to show", 1, 1 << 20,
-      .letter = 'k', .arg = "K" },
-    { "json", CTT_FLAG, FIELD(json), "0", "a line of JSON an answer",
-      .letter = 'j' },
+/* Of the column tags: has no effect unless an operand is mnist:DIR. */
+enum { COMMON = CTT_OPT_COMMON, MNIST = CTT_OPT_OWN };
+
+static const struct ctt_opt opts[] = {
+    { "observe", CTT_STRING, FIELD(observe), "", "answer after these ratios of "
+      "a clip [0.25,0.5,1]", .letter = 'o', .arg = "R,...",
+      .section = "Recognition", .needs = ANSWERS " !every", .tags = COMMON },
+    { "every", CTT_INT, FIELD(every), "0", "answer after every N frames, and "
+      "at the end", 0, 1 << 20, .letter = 'e', .arg = "N",
+      .section = "Recognition", .needs = ANSWERS, .tags = COMMON },
+    { "top", CTT_INT, FIELD(top), "3", "show the K most likely classes", 1,
+      1 << 20, .letter = 'k', .arg = "K", .section = "Recognition",
+      .needs = ANSWERS, .tags = COMMON },
+
     { "predict", CTT_INT, FIELD(predict.count), "0", "predict the next N "
-      "frames", 0, 4096, .letter = 'p', .arg = "N" },
-    { "input-frames", CTT_INT, FIELD(predict.seen), "10", "predict: frames of "
-      "a clip that are seen first", 1, 4096, .arg = "N" },
-    { "strip", CTT_STRING, FIELD(predict.strip), "", "predict: a PNG, the "
-      "truth above the prediction, a column a frame", .arg = "FILE" },
-    { "video", CTT_STRING, FIELD(predict.video), "", "predict: a .webm or "
-      ".mp4, the prediction right of the truth", .arg = "FILE" },
-    { "show", CTT_INT, FIELD(predict.show), "1", "clips in --strip and "
-      "--video, one below the other", 1, 64, .arg = "N" },
-    { "frames", CTT_STRING, FIELD(predict.frames), "", "predict: all frames "
-      "as HDF5", .arg = "FILE" },
-    { "csv", CTT_STRING, FIELD(predict.csv), "", "predict: the metrics as a "
-      "table", .arg = "FILE" },
-    { "sequences", CTT_INT, FIELD(predict.sequences), "100", "mnist: how many; "
-      "5000 are the published test", 1, 1000000, .arg = "N" },
-    { "digits", CTT_INT, FIELD(predict.digits), "2", "mnist: digits a "
-      "sequence", 1, CTT_MNIST_DIGITS, .arg = "N" },
-    { "seed", CTT_INT, FIELD(predict.seed), "1", "mnist: same seed, same "
-      "sequences", 0, 1000000000 },
-    { "split", CTT_STRING, FIELD(split), "", "which part of a data set "
-      "[validation, or all if it has no parts; mnist: test]", .arg = "NAME" },
-    { "classes", CTT_STRING, FIELD(classes), "", "a file that names the "
-      "classes to keep", .arg = "FILE" },
-    { "time", CTT_FLAG, FIELD(time), "0", "measure each frame", .letter = 't' },
-    { "strict", CTT_FLAG, FIELD(strict), "0", "stop at a clip that cannot be "
-      "read" },
-    { "device", CTT_CHOICE, FIELD(device), "cpu", "what computes",
-      .choices = ctt_infer_devices },
-    { "threads", CTT_INT, FIELD(threads), "0", "0: all processors", 0, 4096,
-      .arg = "N" },
+      "frames", 0, 4096, .letter = 'p', .arg = "N", .section = "Prediction",
+      .tags = COMMON },
+    { "input-frames", CTT_INT, FIELD(predict.seen), "10", "observed frames per "
+      "clip, before those to predict", 1, 4096, .arg = "N",
+      .section = "Prediction", .needs = PREDICTS, .tags = COMMON },
+    { "strip", CTT_STRING, FIELD(predict.strip), "", "write a PNG: one column "
+      "per frame, the truth above the prediction", .arg = "FILE",
+      .section = "Prediction", .needs = PREDICTS, .tags = COMMON },
+    { "video", CTT_STRING, FIELD(predict.video), "", "write a .webm or .mp4: "
+      "the truth and, right of it, the prediction", .arg = "FILE",
+      .section = "Prediction", .needs = PREDICTS },
+    { "show", CTT_INT, FIELD(predict.show), "1", "number of clips in --strip "
+      "and --video, one below the other", 1, 64, .arg = "N",
+      .section = "Prediction", .needs = "strip|video" },
+    { "frames", CTT_STRING, FIELD(predict.frames), "", "write all frames as "
+      "HDF5", .arg = "FILE", .section = "Prediction", .needs = PREDICTS },
+    { "csv", CTT_STRING, FIELD(predict.csv), "", "write the metrics as a "
+      "table", .arg = "FILE", .section = "Prediction", .needs = PREDICTS },
+
+    { "split", CTT_STRING, FIELD(split), "", "split of a data set [validation, "
+      "or all clips if it has no splits; mnist: test]", .arg = "NAME",
+      .section = "Data" },
+    { "classes", CTT_STRING, FIELD(classes), "", "file with the names or "
+      "numbers of the classes to use, one per line", .arg = "FILE",
+      .section = "Data" },
+    { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read, "
+      "instead of skipping it", .section = "Data" },
+    { "sequences", CTT_INT, FIELD(predict.sequences), "100", "mnist: number of "
+      "sequences; the published test has 5000", 1, 1000000, .arg = "N",
+      .section = "Data", .needs = PREDICTS, .tags = MNIST },
+    { "digits", CTT_INT, FIELD(predict.digits), "2", "mnist: digits per "
+      "sequence", 1, CTT_MNIST_DIGITS, .arg = "N", .section = "Data",
+      .needs = PREDICTS, .tags = MNIST },
+    { "seed", CTT_INT, FIELD(predict.seed), "1", "mnist: seed of the "
+      "sequences", 0, 1000000000, .section = "Data", .needs = PREDICTS,
+      .tags = MNIST },
+
+    { "device", CTT_STRING, FIELD(device), "cpu", "device: the processor, a "
+      "GPU, or plain C for reference", .choices = ctt_dev_names,
+      .section = "Device", .tags = COMMON },
+    { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
+      "per processor", 0, 4096, .arg = "N", .section = "Device",
+      .tags = COMMON },
+
+    { "json", CTT_FLAG, FIELD(json), "0", "print one line of JSON per answer",
+      .letter = 'j', .section = "Output", .tags = COMMON },
+    { "time", CTT_FLAG, FIELD(time), "0", "measure the time of each frame",
+      .letter = 't', .section = "Output", .tags = COMMON },
     { .name = NULL }
 };
 
-/* What a setting is for; to give it for anything else is a mistake. */
-enum use { ANSWERS, PREDICTS, SHOWS, DRAWS, USES };
+static const char description[] =
+    "Each operand is a clip, a list of clips, a folder, a pack made by "
+    "convtt-data pack, or mnist:DIR, Moving-MNIST generated from the MNIST "
+    "digits in DIR; - reads paths from standard input, one per line. Frames "
+    "are converted to the size, rate and colour that the model states.\n\n"
+    "Answers are printed as a table, or with --json as lines of JSON. Where "
+    "the class of a clip is known, accuracy is reported at the end. A clip "
+    "that cannot be read is named and skipped, or with --strict an error.";
 
-static const char *const with[USES] = {
-    [ANSWERS] = "does not go with --predict",
-    [PREDICTS] = "goes with --predict N",
-    [SHOWS] = "goes with --strip and --video",
-    [DRAWS] = "goes with --predict N and mnist:DIR",
+static const struct ctt_chapter chapters[] = {
+    { "PREDICTION",
+      "With a model trained by convtt-train --task=predict, --predict=30 "
+      "observes --input-frames frames of each clip and predicts the next 30. "
+      "Where the clip is long enough, a table has MSE (times 1000), PSNR and "
+      "SSIM (for data range 1 and 2; published numbers use 2) for each frame "
+      "ahead, and averaged. If a row of the table is constant over the "
+      "horizon, the model predicts blank frames.\n\n"
+      "If the run fails because a clip is too short, no file is written. The "
+      "HDF5 file of --frames is described in section 9 of doc/format.md." },
+    { "EXIT STATUS",
+      "0: success. 1: an error, or no clip could be read. 2: a wrong option or "
+      "operand, reported in one line." },
+    { "EXAMPLES",
+      "Answer every 6 frames:\n\n"
+      "    convtt-infer small.h5 --every 6 clip.webm\n\n"
+      "The published test of Moving-MNIST, with a picture of two sequences:"
+      "\n\n"
+      "    convtt-infer --predict 10 small-mnist.h5 mnist:mnist \\\n"
+      "        --sequences 5000 --strip strip.png --show 2\n\n"
+      "30 frames ahead on a pack of 40-frame sequences:\n\n"
+      "    convtt-data mnist mnist test.h5 --split test --sequences 5000 \\\n"
+      "        --frames 40\n"
+      "    convtt-infer --predict 30 predict.h5 test.h5 --csv ahead.csv" },
+    { .title = NULL }
 };
 
-static const struct { const char *name; enum use use; } only[] = {
-    { "observe", ANSWERS }, { "every", ANSWERS }, { "top", ANSWERS },
-    { "input-frames", PREDICTS }, { "strip", PREDICTS },
-    { "video", PREDICTS }, { "frames", PREDICTS }, { "csv", PREDICTS },
-    { "show", SHOWS }, { "sequences", DRAWS }, { "digits", DRAWS },
-    { "seed", DRAWS },
+const struct ctt_program ctt_infer_program = {
+    .name = "convtt-infer",
+    .summary = "run a model on video clips",
+    .synopsis = "[OPTION...] MODEL CLIP|LIST|FOLDER|PACK|mnist:DIR|- ...",
+    .about = "Prints which class each clip shows, after ratios of it "
+             "(--observe) or as frames arrive (--every); or, with a model "
+             "trained for that, predicts the next frames (--predict).",
+    .opts = opts,
+    .description = description,
+    .chapter = chapters,
+    .also = "convtt-train(1), convtt-data(1), convtt-info(1)",
 };
 
-/* "-" may name them too. */
-static int draws(char **path, int paths)
+/* Paths on standard input may be mnist:DIR too. */
+static int has_mnist(char **path, int paths)
 {
     for (int i = 0; i < paths; i++)
         if (ctt_mnist_path(path[i]) || strcmp(path[i], "-") == 0)
@@ -87,20 +136,14 @@ static int draws(char **path, int paths)
     return 0;
 }
 
-static int check_uses(const struct ctt_infer_set *c, char **path, int paths)
+static int check_mnist(const struct ctt_infer_set *c, char **path, int paths)
 {
-    const struct ctt_predict *p = &c->predict;
-    const int used[USES] = { [ANSWERS] = !p->count, [PREDICTS] = p->count > 0,
-        [SHOWS] = p->strip || p->video,
-        [DRAWS] = p->count && draws(path, paths) };
     int rc = 0;
 
-    for (size_t i = 0; i < CTT_LEN(only); i++) {
-        int k = ctt_opt_find(ctt_infer_opts, only[i].name);
-        CTT_CHECK(used[only[i].use] ||
-                  ctt_opt_is_default(&ctt_infer_opts[k], c), CTT_EINVAL,
-                  "--%s %s", only[i].name, with[only[i].use]);
-    }
+    for (const struct ctt_opt *o = opts; o->name; o++)
+        CTT_CHECK(!(o->tags & MNIST) || ctt_opt_is_default(o, c) ||
+                  has_mnist(path, paths), CTT_EINVAL,
+                  "--%s requires an operand mnist:DIR", o->name);
 out:
     return rc;
 }
@@ -109,7 +152,8 @@ int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths)
 {
     int rc;
 
-    CTT_TRY(check_uses(c, path + 1, paths - 1));
+    CTT_TRY(ctt_opt_check(opts, c));
+    CTT_TRY(check_mnist(c, path + 1, paths - 1));
     CTT_TRY(ctt_predict_apart(&c->predict));
     for (int i = 0; i < paths; i++)
         CTT_TRY(ctt_predict_spares(&c->predict, path[i]));

@@ -7,14 +7,12 @@
 #include "tools/infer_predict.h"
 
 struct ctt_infer_set {
-    const char *split, *classes, *observe;
-    int every, top, json, time, strict, device, threads;
+    const char *split, *classes, *observe, *device;
+    int every, top, json, time, strict, threads;
     struct ctt_predict predict;
 };
 
-extern const struct ctt_opt    ctt_infer_opts[];
-extern const char              ctt_infer_usage[];
-extern const char *const       ctt_infer_devices[];    /* names of .device */
+extern const struct ctt_program ctt_infer_program;
 
 /* Fails for settings that exclude each other or would do nothing, and for a
  * file to be written that is given twice.  path: the model and the operands. */

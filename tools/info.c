@@ -9,34 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIELD(f) offsetof(struct ctt_info_cfg, f)
-
-static const char usage[] =
-    "convtt-info [OPTION...] MODEL...\n"
-    "Shows what a model file holds; of several models, a table of all.";
-
-static const struct ctt_opt opts[] = {
-    { "ops", CTT_FLAG, FIELD(ops), "0", "list the words of the model "
-      "language" },
-    { "net", CTT_FLAG, FIELD(net), "0", "print the model's text only" },
-    { "plan", CTT_FLAG, FIELD(plan), "0", "which kernel does each node on this "
-      "machine, and how long it takes" },
-    { "strip", CTT_STRING, FIELD(strip), "", "write the model without what "
-      "only its training needs", .arg = "OUT" },
-    { "compare", CTT_FLAG, FIELD(compare), "0", "a table, of one model too" },
-    { "data", CTT_STRING, FIELD(data), "", "clips on which the table measures "
-      "time and accuracy", .letter = 'd', .arg = "PATH" },
-    { "split", CTT_STRING, FIELD(split), "validation", "part of the data",
-      .arg = "NAME" },
-    { "max-clips", CTT_INT, FIELD(max_clips), "0", "take at most so many; "
-      "0: all", 0, 1000000000, .arg = "N" },
-    { "threads", CTT_INT, FIELD(threads), "0", "0: all processors", 0, 4096,
-      .letter = 't', .arg = "N" },
-    { "device", CTT_STRING, FIELD(device), "cpu", "cpu, cuda: a GPU, or ref: "
-      "plain C", .arg = "NAME" },
-    { .name = NULL }
-};
-
 /* ---- the language ---- */
 
 static void tell_attribute(const struct ctt_opt *o)
@@ -58,11 +30,11 @@ static void tell_ops(void)
     const struct ctt_opt *attr;
     const char *word;
 
-    printf("A model is a text: a line a node, 'word name key=value ...', and "
-           "# comments.\nin= names the inputs with commas between; plus= of a "
-           "conv names what is added to\nits result.  The line 'clip' "
-           "separates what runs every step from what runs when\nthe model is "
-           "asked.\n\nPrimitives:\n");
+    printf("A model is a text with one line per node, 'word name key=value "
+           "...', and # comments.\nin= names the inputs, separated by commas; "
+           "plus= of a conv names a value that is\nadded to its result.  Nodes "
+           "before the line 'clip' run at every step, those\nafter it when an "
+           "answer is requested.\n\nPrimitives:\n");
     for (int i = 0; i < CTT_NOPS; i++) {
         const struct ctt_op *op = &ctt_ops[i];
 
@@ -272,7 +244,7 @@ int main(int argc, char **argv)
 
     ctt_tool_start("convtt-info", argv);
     memset(&cfg, 0, sizeof(cfg));
-    first = ctt_opt_main(opts, usage, &cfg, argc, argv, &done);
+    first = ctt_opt_main(&ctt_info_program, &cfg, argc, argv, &done);
     if (done && first >= 0)
         return 0;
     if (first < 0)

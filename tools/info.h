@@ -4,11 +4,14 @@
 #define CTT_INFO_H
 
 #include "net/file.h"
+#include "net/opt.h"
 
 struct ctt_info_cfg {
     int   ops, net, plan, compare, threads, max_clips;
     const char *strip, *data, *split, *device;
 };
+
+extern const struct ctt_program ctt_info_program;    /* info_opt.c */
 
 /* Multiplications of a model for a frame, and for an answer after clip. */
 void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer);

@@ -3,18 +3,12 @@
 #include "libtrain/train.h"
 #include "net/edit.h"
 #include "tools/tool.h"
+#include "tools/train_opt.h"
 #include "tools/train_say.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char usage[] =
-    "convtt-train [OPTION...] MODEL.net -o OUT --data PATH\n"
-    "Trains the model of a text on labelled clips, or with --task=predict on "
-    "any clips to\npredict their next frames.  With --init and no text the "
-    "model of that file is trained\non; with both, the text's weights start "
-    "from those of the same name and shape.";
 
 /* ---- the model ---- */
 
@@ -408,7 +402,7 @@ int main(int argc, char **argv)
     int done = 0, stopped = 0, rc;
 
     ctt_tool_start("convtt-train", argv);
-    rc = ctt_opt_main(ctt_train_opts, usage, &j.cfg, argc, argv, &done);
+    rc = ctt_opt_main(&ctt_train_program, &j.cfg, argc, argv, &done);
     if (done && rc >= 0)
         return 0;
     if (rc < 0 || complete(&j, argc, argv, rc) < 0)

@@ -49,12 +49,15 @@ struct ctt_step {
     int input, answer, target, loss;
 };
 
-/* memory.c: what the settings say of the memory of the way back. */
+/* cfg_memory.c: reads --keep, --window and --memory; a value that cannot be
+ * read is CTT_EINVAL. */
 int  ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out);
-/* --keep=auto */
+/* Whether --keep=auto is set. */
 int  ctt_memory_auto(const struct ctt_train_cfg *cfg);
-/* A line on what was chosen.  1: it should be told, as auto chose it, or not
- * all is kept, or a norm sees less than the clip. */
+
+/* memory_advice.c: describes the chosen windows in a line.  Returns 1 if the
+ * user should see it: --keep=auto chose them, not all values are stored, or a
+ * norm gets the statistics of less than the clip. */
 int  ctt_memory_tell(const struct ctt_train_cfg *cfg,
                      const struct ctt_memory_plan *p, char *line, size_t size);
 /* After CTT_ENOMEM: "; by plan there would fit --batch=4, --amp=O1" or "":

@@ -48,6 +48,7 @@ static void test_options(void)
     }
     CU_ASSERT_EQUAL(ctt_recipe_options(0, tab, all - 1), CTT_EINVAL);
     CU_ASSERT_EQUAL(ctt_recipe_options(base, tab, CTT_OPT_MAX), all);
+    CU_ASSERT_STRING_EQUAL(tab[0].section, ctt_stages[0]->section);
     memset(&tool, 0, sizeof(tool));
     CHECK_OK(ctt_opt_defaults(tab, &tool));
     CU_ASSERT_EQUAL(tool.o.round.bits, 8);

@@ -299,11 +299,13 @@ static void test_options(void)
         { { "--f", "1,2" }, "bad value" },
         { { "--s=" }, "--s: the value is empty" },
     };
+    static const struct ctt_program t = { .name = "t", .synopsis = "",
+                                          .opts = tab };
     char *ok[] = { "t", "one", "-n4", "--flag", "--kind=b", "--x", "-2", "--",
                    "-two" };
     int done;
 
-    CU_ASSERT_EQUAL(ctt_opt_main(tab, "t", &c, 9, ok, &done), 7);
+    CU_ASSERT_EQUAL(ctt_opt_main(&t, &c, 9, ok, &done), 7);
     CU_ASSERT(c.n == 4 && c.flag == 1 && c.kind == 1 && c.x == -2 && !c.s);
     CU_ASSERT(strcmp(ok[7], "one") == 0 && strcmp(ok[8], "-two") == 0);
     for (size_t i = 0; i < CTT_LEN(bad); i++) {
@@ -311,8 +313,43 @@ static void test_options(void)
         int argc = 1;
         for (; argc < 4 && bad[i].word[argc - 1]; argc++)
             argv[argc] = (char *)bad[i].word[argc - 1];
-        CU_ASSERT(ctt_opt_main(tab, "t", &c, argc, argv, &done) < 0);
+        CU_ASSERT(ctt_opt_main(&t, &c, argc, argv, &done) < 0);
         CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), bad[i].says));
+    }
+}
+
+/* Settings that have no effect without others. */
+static void test_conditions(void)
+{
+    static const char *const kinds[] = { "a", "b", "c", NULL };
+    struct cfg { int n, m, kind; const char *s; };
+    static const struct ctt_opt tab[] = {
+        { "kind", CTT_CHOICE, offsetof(struct cfg, kind), "a", "",
+          .choices = kinds },
+        { "s", CTT_STRING, offsetof(struct cfg, s), "", "",
+          .needs = "kind!=a" },
+        { "n", CTT_INT, offsetof(struct cfg, n), "3", "",
+          .needs = "kind=b|kind=c s=x:* none=1" },
+        { "m", CTT_INT, offsetof(struct cfg, m), "0", "", .needs = "!n" },
+        { .name = NULL }
+    };
+    static const struct { struct cfg c; const char *says; } cases[] = {
+        { { 3, 0, 0, NULL }, NULL },
+        { { 3, 0, 0, "x" }, "--s requires --kind other than a" },
+        { { 3, 0, 1, "x" }, NULL },
+        { { 4, 0, 0, NULL }, "--n requires --kind=b or --kind=c" },
+        { { 4, 0, 2, NULL }, "--n requires --s=x:..." },
+        { { 4, 0, 2, "x" }, "--n requires --s=x:..." },
+        { { 4, 0, 1, "x:" }, NULL },
+        { { 4, 1, 1, "x:y" }, "--m excludes --n" },
+        { { 3, 1, 0, NULL }, NULL },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(cases); i++) {
+        int rc = ctt_opt_check(tab, &cases[i].c);
+        CU_ASSERT_EQUAL(rc, cases[i].says ? CTT_EINVAL : 0);
+        if (rc < 0 && cases[i].says)
+            CU_ASSERT_STRING_EQUAL(ctt_errmsg(), cases[i].says);
     }
 }
 
@@ -321,6 +358,7 @@ static void test_many_options(void)
 {
     static struct ctt_opt tab[CTT_OPT_MAX + 1];
     static char name[CTT_OPT_MAX][16];
+    const struct ctt_program t = { .name = "t", .synopsis = "", .opts = tab };
     int cfg[CTT_OPT_MAX], done;
 
     for (int i = 0; i < CTT_OPT_MAX; i++) {
@@ -334,9 +372,9 @@ static void test_many_options(void)
 
         tab[i].dflt = NULL;
         snprintf(word, sizeof(word), "--o%d=3", i);
-        CU_ASSERT_EQUAL(ctt_opt_main(tab, "t", cfg, 2, argv, &done), 2);
+        CU_ASSERT_EQUAL(ctt_opt_main(&t, cfg, 2, argv, &done), 2);
         CU_ASSERT_EQUAL(cfg[i], 3);
-        CU_ASSERT(ctt_opt_main(tab, "t", cfg, 1, argv, &done) < 0);
+        CU_ASSERT(ctt_opt_main(&t, cfg, 1, argv, &done) < 0);
         CU_ASSERT(strstr(ctt_errmsg(), "must be given") != NULL);
         CU_ASSERT(ctt_opt_missing(tab, &seen) < 0);
         CHECK_OK(ctt_opt_word(tab, cfg, word + 2, &seen));
@@ -357,6 +395,7 @@ static CU_TestInfo tests[] = {
     { "schedule", test_schedule },
     { "feedback", test_feedback },
     { "options", test_options },
+    { "conditions", test_conditions },
     { "many options", test_many_options },
     CU_TEST_INFO_NULL
 };

@@ -68,7 +68,7 @@ tells 2 'unknown option .--prone' m.ctt -o a --prone 0.5
 tells 2 "prune: bad value '1'" m.ctt -o a --prune 1
 tells 2 'tt-rank: bad value' m.ctt -o a --tt-rank -1
 tells 2 'prune-scope: no choice' m.ctt -o a --prune-scope all
-tells 2 'needs --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
+tells 2 'requires --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
 tells 1 'nothere' nothere -o a --prune 0.5
 tells 1 'tiny.net' tiny.net -o a --prune 0.5
 tells 1 'nothere' m.ctt -o a --prune 0.5 --data nothere

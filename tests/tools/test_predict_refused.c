@@ -35,17 +35,22 @@ static void test_refused(void)
 static void test_idle(void)
 {
     static const struct { const char *args, *says; } idle[] = {
-        { PREDICT "--every 2 p.ctt long.mkv", "--every does not go with" },
-        { PREDICT "--observe 1 p.ctt long.mkv", "--observe does not go with" },
-        { PREDICT "--top 2 p.ctt long.mkv", "--top does not go with" },
-        { "--strip no.png c.ctt long.mkv", "--strip goes with --predict N" },
-        { "--input-frames 3 c.ctt long.mkv", "--input-frames goes with" },
-        { "--show 2 c.ctt long.mkv", "--show goes with" },
-        { PREDICT "--show 2 p.ctt long.mkv", "--show goes with --strip" },
-        { "--digits 3 c.ctt mnist:m", "--digits goes with --predict N" },
-        { PREDICT "--digits 3 p.ctt long.mkv", "and mnist:DIR" },
-        { PREDICT "--seed 3 p.ctt long.mkv", "--seed goes with" },
-        { PREDICT "--sequences 3 p.ctt long.mkv", "--sequences goes with" },
+        { PREDICT "--every 2 p.ctt long.mkv", "--every excludes --predict" },
+        { PREDICT "--observe 1 p.ctt long.mkv", "--observe excludes --predict"
+        },
+        { "--every 2 --observe 1 c.ctt long.mkv", "--observe excludes --every"
+        },
+        { PREDICT "--top 2 p.ctt long.mkv", "--top excludes --predict" },
+        { "--strip no.png c.ctt long.mkv", "--strip requires --predict" },
+        { "--input-frames 3 c.ctt long.mkv", "--input-frames requires" },
+        { "--show 2 c.ctt long.mkv", "--show requires" },
+        { PREDICT "--show 2 p.ctt long.mkv", "--show requires --strip or"
+        },
+        { "--digits 3 c.ctt mnist:m", "--digits requires --predict" },
+        { PREDICT "--digits 3 p.ctt long.mkv", "an operand mnist:DIR" },
+        { PREDICT "--seed 3 p.ctt long.mkv", "--seed requires an operand" },
+        { PREDICT "--sequences 3 p.ctt long.mkv", "--sequences requires an"
+        },
     };
 
     for (size_t i = 0; i < CTT_LEN(idle); i++)

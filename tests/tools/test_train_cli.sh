@@ -99,9 +99,10 @@ says 1 'n: in a loop over time .*--sampling-start=off' $next norm.net -o a
 says 0 'of norms are then of a window' $next norm.net -o a --window 3 \
     --sampling-start off
 says 1 'n: kind=batch takes' $next norm.net -o a --keep 1 --sampling-start off
-says 2 '--memory: goes with --keep auto' $next next.net -o a --memory 1G
-says 2 '--keep=1: goes with --window' $train tiny.net -o a --data clips --keep 1
-says 2 '--digits: goes with mnist:DIR' $next next.net -o a --digits 3
+says 2 '--memory requires --keep=auto' $next next.net -o a --memory 1G
+says 2 '--keep=1 requires --window' $train tiny.net -o a --data clips --keep 1
+says 2 '--digits requires --data=mnist:... or --val=mn' $next next.net -o a \
+    --digits 3
 says 1 'nothere' $next next.net -o a $mnist --digits 3
 says 2 '--max-frames=6: a sequence has 7 frames' $next next.net -o a \
     --max-frames 6
@@ -124,13 +125,13 @@ says 0 'loss scale 1, 0 steps skipped$' $next next.net -o amp.ctt --amp O2 \
     --amp-type bf16
 says 1 'loss scale of 1099511627776 after 20 steps in a row' $train tiny.net \
     -o a --data clips --batch 4 --amp O1 --loss-scale 1099511627776
-says 2 "--amp-deny: goes with --amp=O1 or O2" $train tiny.net --amp-deny e \
+says 2 "--amp-deny requires --amp=O1 or --amp=O2" $train tiny.net --amp-deny e \
     --amp-plan
 says 1 "--amp-deny: 'q' is no op and no node" $train tiny.net --amp O1 \
     --amp-deny q --amp-plan
 says 1 "--amp-allow: 'h.c1' only names the memory of 'h.c'" $train tiny.net \
     --amp O1 --amp-allow h.c1 --amp-plan
-says 2 '--streams: goes with --device=cuda' $train tiny.net -o a --data clips \
+says 2 '--streams requires --device=cuda' $train tiny.net -o a --data clips \
     --streams 2
 
 # 5. Bad input: one line, the right status.

@@ -10,7 +10,7 @@ static void settings_of_the_other_task_are_refused(void)
     CHECK_OK(ctt_train_check(&cfg));
     cfg.observe = "0.5";
     CU_ASSERT_EQUAL(ctt_train_check(&cfg), CTT_EINVAL);
-    CU_ASSERT_STRING_EQUAL(ctt_errmsg(), "--observe is of --task=recognise");
+    CU_ASSERT_STRING_EQUAL(ctt_errmsg(), "--observe requires --task=recognise");
     cfg = dots_cfg();
     cfg.sampling_start = "x";
     CU_ASSERT_EQUAL(ctt_train_check(&cfg), CTT_EINVAL);
@@ -18,7 +18,7 @@ static void settings_of_the_other_task_are_refused(void)
     cfg = dots_cfg();
     cfg.task = CTT_RECOGNISE;
     CU_ASSERT_EQUAL(ctt_train_check(&cfg), CTT_EINVAL);
-    CU_ASSERT(strstr(ctt_errmsg(), "of --task=predict") != NULL);
+    CU_ASSERT(strstr(ctt_errmsg(), "requires --task=predict") != NULL);
     cfg = clip_cfg();
     CHECK_OK(ctt_train_check(&cfg));
     cfg.schedule = CTT_SAMPLED;
@@ -39,21 +39,21 @@ static void settings_that_do_nothing_are_refused(void)
     struct ctt_train_cfg cfg = dots_cfg();
 
     cfg.sampling_patience++;    /* it starts at an epoch */
-    refused(&cfg, "--sampling-patience: goes with");
+    refused(&cfg, "--sampling-patience requires --sampling-start=auto or "
+            "--schedule=sampled");
     cfg.schedule = CTT_SAMPLED;
     CHECK_OK(ctt_train_check(&cfg));
     cfg.sampling_start = "off";
-    refused(&cfg, "--schedule=sampled: goes with");
-    cfg.schedule = CTT_COSINE;
-    cfg.sampling_patience--;
-    refused(&cfg, "--sampling-decay: goes with");
+    refused(&cfg, "--sampling-decay requires --sampling-start other than off");
+    cfg.sampling_decay = 0.05F;
+    refused(&cfg, "--schedule=sampled requires --sampling-start");
     cfg = dots_cfg();
     cfg.digits = 3;
-    refused(&cfg, "--digits: goes with mnist:DIR");
+    refused(&cfg, "--digits requires --data=mnist:... or --val=mnist:...");
     cfg.val = "mnist:there";
     CHECK_OK(ctt_train_check(&cfg));
     cfg.sequences++;
-    refused(&cfg, "--sequences: goes with --data=mnist:DIR");
+    refused(&cfg, "--sequences requires --data=mnist:...");
     cfg.data = "mnist:there";
     CHECK_OK(ctt_train_check(&cfg));
     cfg.max_frames = FRAMES;
@@ -65,10 +65,13 @@ static void settings_that_do_nothing_are_refused(void)
     CHECK_OK(ctt_train_check(&cfg));
     cfg = clip_cfg();
     cfg.keep = "2";
-    refused(&cfg, "--keep=2: goes with --window");
+    refused(&cfg, "--keep=2 requires --window");
     cfg.keep = "all";
     cfg.val_sequences++;
-    refused(&cfg, "--val-sequences: goes with mnist:DIR");
+    refused(&cfg, "--val-sequences requires --data=mnist:...");
+    cfg.val_sequences--;
+    cfg.memory = "2G";
+    refused(&cfg, "--memory requires --keep=auto");
 }
 
 /* The rate of --schedule=sampled waits for tests. */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cfg_check.c: checks of the trainer's settings that a row of their table does
+ * not express. */
+#include "libtrain/predict/predict.h"
+
+static int check_predict(const struct ctt_train_cfg *cfg)
+{
+    int frames = cfg->input_frames + cfg->future_frames, rc = 0;
+
+    CTT_TRY(ctt_sampling_check(cfg));
+    CTT_CHECK(cfg->schedule != CTT_SAMPLED || !ctt_sampling_off(cfg),
+              CTT_EINVAL, "--schedule=sampled requires --sampling-start=auto "
+              "or an epoch");
+    CTT_CHECK(!cfg->max_frames || cfg->max_frames >= frames, CTT_EINVAL,
+              "--max-frames=%d: a sequence has %d frames", cfg->max_frames,
+              frames);
+out:
+    return rc;
+}
+
+static int check_recognise(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_point point[CTT_MAX_POINTS];
+    struct ctt_asks asks;
+    int n, rc = 0;
+
+    CTT_CHECK(cfg->schedule != CTT_SAMPLED, CTT_EINVAL,
+              "--schedule=sampled requires --task=predict");
+    CTT_TRY(ctt_asks_parse(cfg, &asks));
+    CTT_CHECK(cfg->full_weight > 0 || asks.frames ||
+              (cfg->observe_weight > 0 && asks.random + asks.points > 0),
+              CTT_EINVAL, "--full-weight=0 and --observe leave no loss");
+    rc = ctt_points_parse(cfg->val_ratios ? cfg->val_ratios : "1", point, &n);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "--val-ratios: %s", ctt_errmsg()));
+    CTT_TRY(ctt_buckets_check(cfg->buckets, &n));
+out:
+    return rc;
+}
+
+static int (*const checks[])(const struct ctt_train_cfg *) = {
+    [CTT_RECOGNISE] = check_recognise, [CTT_PREDICT] = check_predict,
+};
+
+int ctt_train_check(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_memory memory;
+    struct ctt_scale scale;
+    int rc = 0;
+
+    CTT_TRY(ctt_opt_check(ctt_train_opts, cfg));
+    CTT_TRY(checks[cfg->task](cfg));
+    CTT_TRY(ctt_memory_parse(cfg, &memory));
+    CTT_TRY(ctt_scale_begin(cfg, &scale));
+out:
+    return rc;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cfg_memory.c: reads the settings --keep, --window and --memory. */
+#include "libtrain/task.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int parse_keep(const char *s, int *keep)
+{
+    char *end;
+    long n;
+    int rc = 0;
+
+    if (!*s || strcmp(s, "all") == 0) {
+        *keep = CTT_KEEP_ALL;
+        goto out;
+    }
+    if (strcmp(s, "auto") == 0) {
+        *keep = CTT_KEEP_AUTO;
+        goto out;
+    }
+    errno = 0;
+    n = strtol(s, &end, 10);
+    CTT_CHECK(*s >= '0' && *s <= '9' && !*end && !errno && n <= 4096,
+              CTT_EINVAL, "--keep: bad value '%s' (all, auto, or windows "
+              "0..4096)", s);
+    *keep = (int)n;
+out:
+    return rc;
+}
+
+/* A number of bytes, or of a unit, which may be a part of one: 1.5G. */
+static int parse_bytes(const char *s, int64_t *bytes)
+{
+    static const char units[] = "KMGT";
+    double n = 0, unit = 1;
+    const char *at;
+    char *end = NULL;
+    int rc = 0;
+
+    if (!*s)
+        goto out;
+    n = strtod(s, &end);
+    if (*end && (at = strchr(units, *end)) != NULL) {
+        unit = ldexp(1, 10 * (int)(at - units + 1));
+        end++;
+    }
+    CTT_CHECK(*s >= '0' && *s <= '9' && !*end && n * unit >= 1 &&
+              n * unit <= 0x1p50, CTT_EINVAL,
+              "--memory: bad value '%s' (such as 900M or 2G)", s);
+out:
+    *bytes = rc < 0 ? 0 : (int64_t)(n * unit);
+    return rc;
+}
+
+/* The default of --window in prediction: short windows hold fewer gradients at
+ * no cost in time.  predict/task.c takes the whole clip instead if a norm needs
+ * its statistics. */
+enum { PREDICTING = 4 };
+
+int ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out)
+{
+    struct ctt_memory m = { .window = cfg->window };
+    int rc = 0;
+
+    CTT_TRY(parse_keep(cfg->keep ? cfg->keep : "", &m.keep));
+    CTT_TRY(parse_bytes(cfg->memory ? cfg->memory : "", &m.bytes));
+    if (!m.window && m.keep != CTT_KEEP_AUTO && cfg->task == CTT_PREDICT)
+        m.window = PREDICTING;
+    CTT_CHECK(m.keep < 0 || m.window, CTT_EINVAL,
+              "--keep=%d requires --window", m.keep);
+    *out = m;
+out:
+    return rc;
+}
+
+int ctt_memory_auto(const struct ctt_train_cfg *cfg)
+{
+    return cfg->keep && strcmp(cfg->keep, "auto") == 0;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * opt_value.c: values of settings as text, by type. */
+#include "net/opt_inside.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_choice(const struct ctt_opt *o, const char *value)
+{
+    char all[256] = "";
+    size_t n = 0;
+
+    for (int i = 0; o->choices[i] && n < sizeof(all); i++)
+        n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", i ? ", " : "",
+                              o->choices[i]);
+    return ctt_error(CTT_EINVAL, "%s: no choice '%s' (%s)", o->name, value,
+                     all);
+}
+
+static int bad(const struct ctt_opt *o, const char *value)
+{
+    if (o->choices)
+        return no_choice(o, value);
+    if (o->min != 0 || o->max != 0)
+        return ctt_error(CTT_EINVAL, "%s: bad value '%s' (%g to %g)", o->name,
+                         value, o->min, o->max);
+    return ctt_error(CTT_EINVAL, "%s: bad value '%s'", o->name, value);
+}
+
+static int in_range(const struct ctt_opt *o, double x)
+{
+    return (o->min == 0 && o->max == 0) || (x >= o->min && x <= o->max);
+}
+
+static int one_int(const struct ctt_opt *o, const char *s, char **end, int *out)
+{
+    long x;
+
+    errno = 0;
+    x = strtol(s, end, 10);
+    if (errno || *end == s || x != (int)x || !in_range(o, (double)x))
+        return CTT_EINVAL;
+    *out = (int)x;
+    return 0;
+}
+
+static int one_float(const struct ctt_opt *o, const char *s, char **end,
+                     float *out)
+{
+    float x = strtof(s, end);
+
+    /* a limit written in the table may be no float: 0.99 is one above it */
+    if (*end == s || !isfinite(x) ||
+        !(in_range(o, x) || x == (float)o->min || x == (float)o->max))
+        return CTT_EINVAL;
+    *out = x;
+    return 0;
+}
+
+static int get_int(const struct ctt_opt *o, const char *s, void *out)
+{
+    char *end;
+    int x;
+
+    if (one_int(o, s, &end, &x) < 0 || *end)
+        return bad(o, s);
+    *(int *)out = x;
+    return 0;
+}
+
+static int get_float(const struct ctt_opt *o, const char *s, void *out)
+{
+    char *end;
+    float x;
+
+    if (one_float(o, s, &end, &x) < 0 || *end)
+        return bad(o, s);
+    *(float *)out = x;
+    return 0;
+}
+
+/* "3" means 3,3,3 and "1,3,3" means just that. */
+static int get_three(const struct ctt_opt *o, const char *s, void *out)
+{
+    int i[3], n = 0;
+    float f[3];
+    char *end = NULL;
+
+    for (const char *p = s; n < 3; p = end + 1) {
+        int rc = o->type == CTT_INT3 ? one_int(o, p, &end, &i[n])
+                                     : one_float(o, p, &end, &f[n]);
+        if (rc < 0)
+            return bad(o, s);
+        n++;
+        if (*end != ',')
+            break;
+    }
+    if (*end || n == 2)
+        return bad(o, s);
+    for (int k = 0; k < 3; k++) {
+        if (o->type == CTT_INT3)
+            ((int *)out)[k] = i[n == 1 ? 0 : k];
+        else
+            ((float *)out)[k] = f[n == 1 ? 0 : k];
+    }
+    return 0;
+}
+
+/* Its index, or -1. */
+static int choice_of(const struct ctt_opt *o, const char *s)
+{
+    for (int i = 0; o->choices[i]; i++)
+        if (strcmp(o->choices[i], s) == 0)
+            return i;
+    return -1;
+}
+
+static int get_choice(const struct ctt_opt *o, const char *s, void *out)
+{
+    int i = choice_of(o, s);
+
+    if (i < 0)
+        return bad(o, s);
+    *(int *)out = i;
+    return 0;
+}
+
+static int get_string(const struct ctt_opt *o, const char *s, void *out)
+{
+    if (*s && o->choices && choice_of(o, s) < 0)
+        return bad(o, s);
+    *(const char **)out = *s ? s : NULL;
+    return 0;
+}
+
+/* The fewest digits that read back as the same number. */
+static void print_float(float x, FILE *f)
+{
+    char s[32];
+
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(s, sizeof(s), "%.*g", digits, (double)x);
+        if (strtof(s, NULL) == x)
+            break;
+    }
+    fprintf(f, "%s", s);
+}
+
+static void put_int(const struct ctt_opt *o, const void *p, FILE *f)
+{
+    (void)o;
+    fprintf(f, "%d", *(const int *)p);
+}
+
+static void put_three(const struct ctt_opt *o, const void *p, FILE *f)
+{
+    const int *i = p;
+    const float *x = p;
+
+    if (o->type == CTT_INT3)
+        fprintf(f, "%d,%d,%d", i[0], i[1], i[2]);
+    for (int k = 0; k < 3 && o->type == CTT_FLOAT3; k++) {
+        fprintf(f, "%s", k ? "," : "");
+        print_float(x[k], f);
+    }
+}
+
+static void put_float(const struct ctt_opt *o, const void *p, FILE *f)
+{
+    (void)o;
+    print_float(*(const float *)p, f);
+}
+
+static void put_string(const struct ctt_opt *o, const void *p, FILE *f)
+{
+    (void)o;
+    fprintf(f, "%s", *(char *const *)p);
+}
+
+static void put_choice(const struct ctt_opt *o, const void *p, FILE *f)
+{
+    fprintf(f, "%s", o->choices[*(const int *)p]);
+}
+
+const struct ctt_opt_kind ctt_opt_kinds[] = {
+    [CTT_FLAG]   = { get_int, put_int, sizeof(int) },
+    [CTT_INT]    = { get_int, put_int, sizeof(int) },
+    [CTT_INT3]   = { get_three, put_three, 3 * sizeof(int) },
+    [CTT_FLOAT]  = { get_float, put_float, sizeof(float) },
+    [CTT_FLOAT3] = { get_three, put_three, 3 * sizeof(float) },
+    [CTT_STRING] = { get_string, put_string, sizeof(char *) },
+    [CTT_CHOICE] = { get_choice, put_choice, sizeof(int) },
+};

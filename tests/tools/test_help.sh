@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_help.sh: --help, --help=all and the manual page of every program.
+set -u
+tools='convtt-compress convtt-data convtt-infer convtt-info convtt-train'
+. "${srcdir:-.}/tests/lib/cli.sh"
+
+# ask WORD...: what the program says is left in `out`; wide lines are refused.
+ask() {
+    "$bin/$1" "${@:2}" > out 2> err || fail "$*: status $?: $(head -3 err)"
+    [ ! -s err ] || fail "$*: says on stderr: $(cat err)"
+    grep -nE '^.{81}' out && fail "$*: more than 80 columns"
+}
+# The names of the options in a help text, and in a manual page.
+in_help() { grep -oE '^  (-.,|   ) --[a-z0-9-]+' "$1" | grep -oE -- '--.*'; }
+in_page() {
+    sed 's/\\f[BIR]//g; s/\\-/-/g' "$1" |
+        grep -A 1 '^\.TP' | grep -oE -- '--[a-z0-9-]+'
+}
+
+# 1. The page and --help=all have the same options, --help some of them.
+for t in $tools; do
+    ask $t --help
+    mv out help
+    grep -q "^Usage: $t" help || fail "$t --help: no usage line"
+    ask $t --help=all
+    mv out all
+    "$bin/$t" --help=man > page || fail "$t --help=man: status $?"
+    in_page page | sort > want
+    in_help all | grep -vE '^--(help|version)$' | sort > got
+    [ -s want ] || fail "$t: the page has no options"
+    cmp -s want got || fail "$t: the page is not --help=all: $(diff want got)"
+    in_help help | while read -r o; do
+        grep -qxe "$o" want || [ "$o" = --help ] || [ "$o" = --version ] ||
+            echo "$o"
+    done > more
+    [ ! -s more ] || fail "$t --help has more than --help=all: $(cat more)"
+    cp page "$t.1"
+done
+
+# 2. --help shows about ten options and says how many there are.
+for t in convtt-train convtt-compress convtt-infer; do
+    ask $t --help
+    n=$(in_help out | wc -l)
+    [ "$n" -ge 9 ] && [ "$n" -le 16 ] || fail "$t --help: $n options"
+    n=$(in_page $t.1 | wc -l)
+    grep -q -e "--help=all lists all $n options; man $t" out ||
+        fail "$t --help: does not say that there are $n options"
+done
+
+# 3. Sections, in their order; a row with a misspelt one would add another.
+sections() {    # sections PROGRAM HEADING...
+    ask "$1" --help=all
+    local want
+    want=$(printf '%s:\n' "${@:2}" Help)
+    [ "$(grep -E '^[A-Z][A-Za-z ]*:$' out)" = "$want" ] ||
+        fail "$1: the sections are $(grep -E '^[A-Z][A-Za-z ]*:$' out)"
+}
+trainer='Memory Device Output'
+sections convtt-train Data Model Optimiser Validation 'Early observation' \
+    Prediction 'Mixed precision' $trainer
+sections convtt-compress 'Tensor trains' Pruning Rounding Retraining Data \
+    Model Optimiser Validation 'Early observation' 'Mixed precision' $trainer
+sections convtt-infer Recognition Prediction Data Device Output
+sections convtt-info 'What to show' Data Device
+
+# 4. What stands in a row: letter, choices, conditions, default.
+says 0 '^  -b, --batch=N +clips per batch \[16\]$' "$bin/convtt-train" --help
+says 0 '^      --optimizer=sgd\|adam\|adamw$' "$bin/convtt-train" --help=all
+says 0 '--input-frames=N .* sequence \(requires$' "$bin/convtt-train" --help=all
+out='^  -o, --out=FILE +the pack \(required\)$'
+says 0 "$out" "$bin/convtt-data" pack --help
+says 0 "$out" "$bin/convtt-data" --help=all
+says 2 "unknown option '--help=x'" "$bin/convtt-train" --help=x
+# A condition on an option that the program does not have is not shown.
+"$bin/convtt-compress" --help=all | grep -e --task && fail "compress has --task"
+"$bin/convtt-train" --help=man | grep -qx 'Requires \\-\\-device=cuda\.' ||
+    fail "the page does not say what --streams requires"
+[ "$("$bin/convtt-data" --help=man | grep -c '^\.SS')" = 5 ] ||
+    fail "the page of convtt-data has not five commands"
+
+# 5. The pages are good roff.
+for t in $tools; do
+    if type mandoc > lint 2>&1; then
+        mandoc -T lint -W warning $t.1 > lint 2>&1 || fail "$t.1: $(cat lint)"
+    else
+        echo "not looked at: $t.1 by mandoc (not installed)"
+    fi
+    if type man > text 2>&1 && man -l $t.1 > text 2> err; then
+        for heading in NAME SYNOPSIS DESCRIPTION 'EXIT STATUS' EXAMPLES \
+            'SEE ALSO'; do
+            grep -qx "$heading" text || fail "man $t: no $heading"
+        done
+    else
+        echo "not looked at: $t.1 by man (no 'man -l')"
+    fi
+done
+[ $failed = 0 ] && echo "the help says what there is"
+exit $failed

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_opt.c: what the manual page of convtt-compress says besides its
+ * options. */
+#include "tools/compress_opt.h"
+
+static const char description[] =
+    "Factorisation comes first: successive SVDs turn a weight into a tensor "
+    "train, limited by --tt-rank, --tt-tol or both. A weight whose "
+    "factorisation would not save anything stays whole, and the report says "
+    "why. Then magnitude pruning (--prune) sets the smallest weights to zero "
+    "in several rounds. With --data the model is retrained after each step. "
+    "Last, the remaining weights are rounded (--round).\n\n"
+    "Pruning makes the file smaller; tensor trains also reduce the number of "
+    "multiplications. Two tables report what each weight and each step came "
+    "to; --report writes the same as JSON.\n\n"
+    "PATTERNS are names with * and ?, separated by commas. A pattern also "
+    "matches the cores of a weight of that name.\n\n"
+    "A model that predicts frames is compressed without --data and --val: "
+    "retraining and its validation are for classification.";
+
+static const struct ctt_chapter chapters[] = {
+    { "EXIT STATUS",
+      "0: the model is written. 1: an error. 2: a wrong option or operand, "
+      "reported in one line. If interrupted, it writes no output." },
+    { "EXAMPLES",
+      "Factorise, prune 90% of the cores, and retrain:\n\n"
+      "    convtt-compress dense.h5 -o small.h5 --data clips \\\n"
+      "        --prune 0.9 --tt-rank 8 --report small.json" },
+    { .title = NULL }
+};
+
+const struct ctt_program ctt_compress_program = {
+    .name = "convtt-compress",
+    .summary = "make a trained model smaller",
+    .synopsis = "[OPTION...] MODEL -o OUT",
+    .about = "Factorises the weights of a trained model (--tt-rank, --tt-tol), "
+             "prunes them in rounds (--prune), or both; with --data it "
+             "retrains after each step. Writes the compressed model and a "
+             "report.",
+    .description = description,
+    .chapter = chapters,
+    .also = "convtt-train(1), convtt-infer(1), convtt-info(1)",
+};

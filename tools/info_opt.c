@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * info_opt.c: the options and the manual page of convtt-info. */
+#include "device/device.h"
+#include "tools/info.h"
+
+#define FIELD(f) offsetof(struct ctt_info_cfg, f)
+
+static const struct ctt_opt opts[] = {
+    { "ops", CTT_FLAG, FIELD(ops), "0", "list the model language: ops, cells "
+      "and their attributes", .section = "What to show" },
+    { "net", CTT_FLAG, FIELD(net), "0", "print only the text of the model",
+      .section = "What to show" },
+    { "plan", CTT_FLAG, FIELD(plan), "0", "print which kernel computes each "
+      "node on this machine, and its time", .section = "What to show" },
+    { "compare", CTT_FLAG, FIELD(compare), "0", "print the table of several "
+      "models for a single model too", .section = "What to show" },
+    { "strip", CTT_STRING, FIELD(strip), "", "write the model to OUT without "
+      "its training state", .arg = "OUT", .section = "What to show" },
+    { "data", CTT_STRING, FIELD(data), "", "clips on which the table measures "
+      "time and accuracy", .letter = 'd', .arg = "PATH", .section = "Data" },
+    { "split", CTT_STRING, FIELD(split), "validation", "split of --data",
+      .arg = "NAME", .section = "Data" },
+    { "max-clips", CTT_INT, FIELD(max_clips), "0", "use at most N clips; 0: "
+      "all", 0, 1000000000, .arg = "N", .section = "Data" },
+    { "device", CTT_STRING, FIELD(device), "cpu", "device: the processor, a "
+      "GPU, or plain C for reference", .choices = ctt_dev_names,
+      .section = "Device" },
+    { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
+      "per processor", 0, 4096, .letter = 't', .arg = "N",
+      .section = "Device" },
+    { .name = NULL }
+};
+
+static const struct ctt_chapter chapters[] = {
+    { "EXIT STATUS",
+      "0: success. 1: an error. 2: a wrong option or operand, reported in one "
+      "line." },
+    { "EXAMPLES",
+      "Compare two models in size, speed and accuracy:\n\n"
+      "    convtt-info --compare dense.h5 small.h5 --data clips\n\n"
+      "Which kernel computes each node:\n\n"
+      "    convtt-info --plan models/early-lstm.net" },
+    { .title = NULL }
+};
+
+const struct ctt_program ctt_info_program = {
+    .name = "convtt-info",
+    .summary = "show and compare models",
+    .synopsis = "[OPTION...] MODEL...",
+    .about = "Shows what a model file holds: its text, the sizes and encodings "
+             "of its weights, its classes and its history. Several models are "
+             "compared in a table.",
+    .opts = opts,
+    .description =
+        "MODEL is a model file or a model text (NAME.net). Without options a "
+        "single model is shown as a whole. With --data the table of several "
+        "models includes the time per frame and the accuracy after 25%, 50% "
+        "and 100% of a clip.",
+    .chapter = chapters,
+    .also = "convtt-train(1), convtt-compress(1), convtt-infer(1)",
+};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train_opt.c: what the manual page of convtt-train says besides its options,
+ * which are the trainer's settings (libtrain/cfg.c). */
+#include "libtrain/train.h"
+#include "tools/train_opt.h"
+
+static const char description[] =
+    "The model text describes the network in the language that convtt-info "
+    "--ops lists. If the number of classes differs, its last convolution is "
+    "adapted to the data. With --init and no text, training continues on the "
+    "model of that file; with both, weights of the same name and shape are "
+    "taken from the file.\n\n"
+    "PATH is one of\n\n"
+    "    a folder in the layout of Something-Something V2,\n"
+    "    a folder with one subfolder per class,\n"
+    "    a list with one line \"path label\" per clip\n"
+    "        (\"path,label\" if names contain blanks),\n"
+    "    a pack made by convtt-data pack, or\n"
+    "    mnist:DIR, Moving-MNIST generated from the MNIST digits in DIR.\n\n"
+    "Clips may have any container, codec, size and frame rate that FFmpeg "
+    "decodes; the input line of the model states the size, rate and colour "
+    "that frames are converted to. If all clips of a folder have personNN_ in "
+    "their names, KTH's splits apply: persons 01 to 16 for training, 17 to 25 "
+    "for validation and test. A clip that cannot be read is named, skipped and "
+    "counted, or with --strict an error.\n\n"
+    "By default each clip is observed up to a random ratio and up to its end, "
+    "so that the model learns to recognise it early (--observe). The model "
+    "with the best validation result is written.";
+
+static const struct ctt_chapter chapters[] = {
+    { "PREDICTION",
+      "With --task=predict the model learns to predict the next frames of any "
+      "clips; labels are ignored. Its output must have the shape of its input. "
+      "It observes --input-frames frames, then its own predictions are fed "
+      "back for --future-frames frames. If there is no validation split, pass "
+      "--val.\n\n"
+      "Scheduled sampling (Bengio et al. 2015) replaces true future frames by "
+      "predictions during training, as convtt-train does by default. The "
+      "defaults of --sampling-patience (3) and --sampling-decay (0.05) are for "
+      "short runs; Su et al. 2020 used 20 and 0.004, with --schedule=sampled "
+      "--optimizer=adam --clip-norm=3 --step-epochs=5 --gamma=0.98." },
+    { "MIXED PRECISION",
+      "--amp=O1 computes values and gradients in fp16 (or with --amp-type=bf16 "
+      "in bf16) where that is safe; weights and sums stay in fp32, and the "
+      "loss scale adapts itself. --amp-plan prints the type of each node and "
+      "the reason. On a CPU, where kernels compute in fp32, mixed precision "
+      "only saves memory." },
+    { "MEMORY",
+      "Backpropagation through time needs the values of all time steps. "
+      "--keep=auto --memory=1G stores only as many windows of steps as fit "
+      "into 1 GiB and recomputes the others." },
+    { "GPU",
+      "--device=cuda computes on the current CUDA device (choose another with "
+      "CUDA_VISIBLE_DEVICES). All options mean the same as on a CPU. "
+      "--streams=4 runs independent nodes in parallel. From its second run on, "
+      "a window of time steps is captured and replayed as a CUDA graph. Within "
+      "a window, cuDNN computes the weight gradient of a 16-bit convolution in "
+      "16 bits; the CPU uses fp32." },
+    { "STOPPING AND RESUMING",
+      "SIGINT and SIGTERM (Ctrl-C) stop the run cleanly with a checkpoint. "
+      "--resume continues from it, bit for bit if the machine, --threads, "
+      "--epochs and the settings of memory and validation are the same; on a "
+      "GPU this also requires --deterministic. Settings that change what is "
+      "computed must be the same." },
+    { "EXIT STATUS",
+      "0: the model is written. 1: an error, or the run was stopped before its "
+      "end. 2: a wrong option or operand, reported in one line." },
+    { "FILES",
+      "OUT.ckpt is the checkpoint, removed at the end unless --checkpoint "
+      "names it." },
+    { "EXAMPLES",
+      "Early recognition on two lists of clips:\n\n"
+      "    convtt-train models/early-lstm.net -o fights.h5 \\\n"
+      "        --data fights/train_list.txt --val fights/val_list.txt \\\n"
+      "        --epochs 30\n\n"
+      "Prediction of Moving-MNIST with a small model:\n\n"
+      "    convtt-train models/mnist-small.net -o small-mnist.h5 \\\n"
+      "        --task predict --data mnist:mnist --loss mse --batch 8 \\\n"
+      "        --lr 3e-3 --warmup 0.1 --epochs 15 --sequences 5000 \\\n"
+      "        --val-sequences 500 --sampling-start 1 --sampling-decay 0.5\n\n"
+      "The setup of Su et al. 2020 (400 epochs):\n\n"
+      "    convtt-train models/mnist-convttlstm.net -o predict.h5 \\\n"
+      "        --task predict --data mnist:mnist --epochs 400 \\\n"
+      "        --sequences 10000 --val-sequences 3000 --batch 16 \\\n"
+      "        --optimizer adam --lr 1e-3 --weight-decay 0 --warmup 0 \\\n"
+      "        --clip-norm 3 --sampling-patience 20 \\\n"
+      "        --sampling-decay 0.004 --schedule sampled --gamma 0.98 \\\n"
+      "        --step-epochs 5 --keep auto --memory 12G" },
+    { .title = NULL }
+};
+
+const struct ctt_program ctt_train_program = {
+    .name = "convtt-train",
+    .summary = "train a model on video clips",
+    .synopsis = "[OPTION...] MODEL.net -o OUT --data PATH",
+    .about = "Trains the model described by a text on labelled clips, or with "
+             "--task=predict on any clips to predict their next frames.",
+    .opts = ctt_train_opts,
+    .description = description,
+    .chapter = chapters,
+    .also = "convtt-compress(1), convtt-data(1), convtt-infer(1), "
+            "convtt-info(1)",
+};
