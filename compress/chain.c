@@ -182,7 +182,7 @@ static void load(const struct ctt_chain *c, const float *w, struct work *t)
 }
 
 /* How many of k singular values stay if lost2 may be lost at this cut. */
-static int choose_rank(const double *s, int k, const struct ctt_lowrank *o,
+static int choose_rank(const double *s, int k, const struct ctt_tt *o,
                        double lost2)
 {
     double tail = 0;
@@ -198,7 +198,7 @@ static int choose_rank(const double *s, int k, const struct ctt_lowrank *o,
 /* Cuts t->a, an m x n matrix: its first r left vectors are core k, the rest is
  * the new t->a. */
 static int cut(struct work *t, int k, int m, int n,
-               const struct ctt_lowrank *o, double lost2, int *rank)
+               const struct ctt_tt *o, double lost2, int *rank)
 {
     int all = m < n ? m : n, r, rc = 0;
 
@@ -234,7 +234,7 @@ static int64_t modes(const struct ctt_chain *c, int k)
 /* The error asked is divided evenly: the squares of what the cuts lose add
  * up, since what is lost at one is orthogonal to what is lost at another. */
 static int decompose(struct ctt_chain *c, const float *w,
-                     const struct ctt_lowrank *o, struct work *t)
+                     const struct ctt_tt *o, struct work *t)
 {
     int64_t rest = 1, last;
     double lost2;
@@ -324,7 +324,7 @@ out:
 }
 
 int ctt_chain_new(const struct ctt_graph *g, int node, const float *w,
-                  const struct ctt_lowrank *o, struct ctt_chain **out)
+                  const struct ctt_tt *o, struct ctt_chain **out)
 {
     const struct ctt_node *n = &g->node[node];
     const struct ctt_tensor *k = &n->w[0];

@@ -24,7 +24,7 @@ struct ctt_chain {
  * are of the last chain looked at): no chain has fewer multiplications than
  * the weight itself. */
 int  ctt_chain_new(const struct ctt_graph *g, int node, const float *w,
-                   const struct ctt_lowrank *o, struct ctt_chain **out);
+                   const struct ctt_tt *o, struct ctt_chain **out);
 void ctt_chain_free(struct ctt_chain **c);
 
 /* Kernel, stride, padding and channels of core k in the place of node n. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compress.h: making a trained model smaller: tensor trains, pruning, the
- * recipe that puts them in order, and the report about what came of it.
- * Nothing here learns: who calls a recipe brings the retraining. */
+ * compress.h: making a trained model smaller: the settings of the stages, what
+ * each does to a model, and the recipe that runs them in order.  Nothing here
+ * learns: who calls a recipe brings the retraining. */
 #ifndef CTT_COMPRESS_H
 #define CTT_COMPRESS_H
 
-#include "net/file.h"
+#include "compress/report.h"
 
 /* ---- linalg.c ---- */
 
@@ -14,76 +14,23 @@
  * k x n.  a is overwritten. */
 int ctt_svd(int m, int n, double *a, double *u, double *s, double *vt);
 
-/* ---- the report ---- */
+/* ---- names.c ---- */
 
-enum { CTT_MAX_CORES = 5, CTT_ACCURACIES = 3, CTT_REASON = 112 };
+/* 1 if name, or the name of the conv that it is a core of, matches one of the
+ * patterns (fnmatch, with commas between them). */
+int ctt_name_matches(const char *patterns, const char *name);
 
-/* A row a stage.  What was not measured is NAN. */
-struct ctt_stage_row {
-    char    name[CTT_NAME];
-    int64_t bytes;                     /* of the file as saved */
-    int64_t params;                    /* numbers that it holds */
-    int64_t macs, clip_macs;           /* multiplications a frame, an answer */
-    int64_t live_macs;                 /* a frame, by weights not pruned */
-    double  pruned;                    /* share of all conv weights */
-    double  before[CTT_ACCURACIES];    /* top-1, 0..1, before retraining and */
-    double  after[CTT_ACCURACIES];     /* after: 25%, 50%, 100% observed */
-    double  ms;                        /* a frame */
-};
+/* An error if one of the patterns matches no conv or deconv of m. */
+int ctt_names_check(const struct ctt_model *m, const char *patterns);
 
-/* A row a conv or deconv weight of the model as it was. */
-struct ctt_weight_row {
-    char    name[CTT_NAME];
-    int     shape[5];                  /* out, kd, kh, kw, in */
-    int     cores;                     /* 1: as it was */
-    int     rank[CTT_MAX_CORES - 1];   /* between core k and k + 1 */
-    char    chain[24];                 /* "in|kh|kw|out": what a core reads */
-    char    reason[CTT_REASON];        /* why it is as it was */
-    double  error;                     /* relative, in the Frobenius norm */
-    int64_t params, params_after;      /* of the weight and of its cores */
-    int64_t macs, macs_after;
-    int64_t kept, size;                /* not pruned, bytes on disk */
-    char    encoding[40];              /* words of the format */
-};
-
-struct ctt_report {
-    struct ctt_stage_row  *stage;
-    int                    stages, stage_room;
-    struct ctt_weight_row *weight;
-    int                    weights;
-    struct ctt_stored     *stored;     /* every weight of the final file */
-    int                    nstored;
-};
-
-/* A row for each conv and deconv of m. */
-int  ctt_report_new(const struct ctt_model *m, struct ctt_report **out);
-void ctt_report_free(struct ctt_report **r);
-
-/* Reads the file at path, which is of model m, into a new stage row. */
-int  ctt_report_stage(struct ctt_report *r, const char *name,
-                      const struct ctt_model *m, const char *path,
-                      struct ctt_stage_row **row);
-
-/* From a file: what is kept of each weight, and as which bytes. */
-int  ctt_report_stored(struct ctt_report *r, const char *path);
-
-/* Text with tabs between the cells of a row, for a table: row 0 is the head;
- * returns 0 after the last row. */
-int  ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
-                            size_t size);
-int  ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
-                             size_t size);
-
-/* One JSON object, written beside and renamed. */
-int  ctt_report_json(const struct ctt_report *r, const char *path);
-
-/* ---- lowrank.c, chain.c ---- */
+/* ---- tt.c, chain.c ---- */
 
 enum ctt_tt_form { CTT_TT_TRAIN, CTT_TT_WINDOW, CTT_TT_PAIR };
 
-struct ctt_lowrank {
+struct ctt_tt {
     int         rank;      /* no rank is larger; 0: no limit */
-    float       tol;       /* relative error a weight; 0: as the ranks give */
+    float       tol;       /* relative error a weight; 0: as the ranks give;
+                              rank = 0 and tol = 0: no such stage */
     int         form;      /* enum ctt_tt_form */
     int         least;     /* weights of fewer numbers are left whole */
     const char *except;    /* patterns of names, with commas, or NULL */
@@ -106,12 +53,8 @@ struct ctt_lowrank {
  * Rows of r, which is of a model with the same nodes, say what was done.  The
  * new model has the labels, history and other weights of m; masks of weights
  * that were not factorised are kept. */
-int ctt_lowrank(const struct ctt_model *m, const struct ctt_lowrank *o,
-                struct ctt_report *r, struct ctt_model **out);
-
-/* 1 if name, or the name of the conv that it is a core of, matches one of the
- * patterns (fnmatch, with commas between them). */
-int ctt_name_matches(const char *patterns, const char *name);
+int ctt_factorise(const struct ctt_model *m, const struct ctt_tt *o,
+                  struct ctt_report *r, struct ctt_model **out);
 
 /* ---- prune.c ---- */
 
@@ -119,11 +62,13 @@ enum ctt_prune_scope { CTT_PRUNE_GLOBAL, CTT_PRUNE_LAYER };
 enum ctt_prune_score { CTT_SCORE_LAMP, CTT_SCORE_MAGNITUDE };
 
 struct ctt_prune {
+    float       share;     /* pruned in the end; 0: no such stage */
+    int         rounds;    /* to get there, at least 1 */
     int         scope, score;
     float       floor;     /* share of each weight that is never pruned; at
                               least one number always is kept */
     int         least;     /* weights of fewer numbers are left alone */
-    const char *except;    /* as in struct ctt_lowrank */
+    const char *except;    /* as in struct ctt_tt */
 };
 
 /* Prunes the conv and deconv weights (never biases) of m by magnitude (Han and
@@ -146,19 +91,22 @@ double ctt_prune_cubic(double s0, double s1, int round, int rounds);
 
 /* ---- round.c ---- */
 
+struct ctt_round {
+    int bits;              /* as in ctt_round(); 0 or 24: no such stage */
+};
+
 /* Rounds the conv and deconv weights to so many significant bits, 1..24 (24:
  * as they are).  A zero stays zero. */
 void ctt_round(struct ctt_model *m, int bits);
 
 /* ---- recipe.c ---- */
 
+/* The settings of the stages; the order is that of stages.c. */
 struct ctt_recipe {
-    struct ctt_lowrank lowrank;    /* rank = 0 and tol = 0: no such stage */
-    struct ctt_prune   prune;
-    float              share;      /* pruned in the end; 0: no such stage */
-    int                rounds;
-    int                epochs;     /* of retraining, all stages together */
-    int                bits;       /* as in ctt_round; 0 or 24: no such stage */
+    struct ctt_tt    tt;
+    struct ctt_prune prune;
+    struct ctt_round round;
+    int              epochs;    /* of retraining, all stages together */
 };
 
 /* What a recipe asks of its caller; each may be NULL.  arg is theirs. */
@@ -172,13 +120,21 @@ struct ctt_recipe_calls {
     int (*time)(void *arg, const char *path, double *ms);
 };
 
-/* Epochs of retraining after a stage, tensor trains or a round of pruning,
- * counted from 0; they add up to o->epochs.  Tensor trains have a third, if
- * pruning follows; the last round has half of what the rounds have. */
-int ctt_recipe_epochs(const struct ctt_recipe *o, int stage);
+/* Epochs of retraining after a round of a stage, counted from 0 over all
+ * stages; they add up to o->epochs if any stage retrains. */
+int ctt_recipe_epochs(const struct ctt_recipe *o, int round);
+
+/* The options of all stages in order, for a struct ctt_recipe that lies `base`
+ * bytes into the settings of a tool.  Returns how many; more than room is an
+ * error. */
+int ctt_recipe_options(size_t base, struct ctt_opt *tab, int room);
+
+/* An error that names the options to give, if no stage is asked but such as
+ * are not worth a run of their own. */
+int ctt_recipe_asked(const struct ctt_recipe *o);
 
 /* Takes *m through the stages in order, replaces it by the result, and saves
- * that at path.  After each stage path.part is written, measured and removed.
+ * that at path.  After each round path.part is written, measured and removed.
  * On failure *m is some model of the way and path is as it was. */
 int ctt_recipe_run(const struct ctt_recipe *o,
                    const struct ctt_recipe_calls *calls, const char *path,

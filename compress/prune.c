@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * prune.c: which numbers of the weights become zero and stay so. */
-#include "compress/compress.h"
+ * prune.c: the stage "pruning": which numbers of the weights become zero and
+ * stay so. */
+#include "compress/stage.h"
+#include "net/op.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One number: its score and its place in the flat block. */
 struct item {
@@ -36,7 +38,7 @@ static int by_score(const void *pa, const void *pb)
 
 static int prunable(const struct ctt_node *n, const struct ctt_prune *o)
 {
-    if (n->op != CTT_OP_CONV && n->op != CTT_OP_DECONV)
+    if (!ctt_is_conv(n))
         return 0;
     return !o || (ctt_volume(&n->w[0]) >= o->least &&
                   !ctt_name_matches(o->except, n->name));
@@ -201,3 +203,87 @@ out:
     ctt_free(l.item);
     return rc;
 }
+
+/* ---- the stage ---- */
+
+static const char *const scope_words[] = { "global", "layer", NULL };
+static const char *const score_words[] = { "lamp", "magnitude", NULL };
+
+#define FIELD(f) offsetof(struct ctt_recipe, prune.f)
+
+static const struct ctt_opt options[] = {
+    { .name = "prune", .type = CTT_FLOAT, .off = FIELD(share), .dflt = "0",
+      .help = "fraction of the weights (of their cores, if factorised) to set "
+      "to zero; 0: none", .max = 0.9999, .arg = "SHARE",
+      .tags = CTT_OPT_COMMON },
+    { .name = "prune-rounds", .type = CTT_INT, .off = FIELD(rounds),
+      .dflt = "2", .help = "number of rounds of pruning and retraining",
+      .min = 1, .max = 100, .arg = "N" },
+    { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
+      .dflt = "global", .help = "prune the smallest values of all weights "
+      "together, or of each layer", .choices = scope_words },
+    { .name = "prune-score", .type = CTT_CHOICE, .off = FIELD(score),
+      .dflt = "lamp", .help = "measure by which values of different weights "
+      "are compared", .choices = score_words },
+    { .name = "prune-keep", .type = CTT_FLOAT, .off = FIELD(floor),
+      .dflt = "0.02", .help = "fraction of each weight that is never pruned",
+      .max = 1, .arg = "SHARE" },
+    { .name = "prune-least", .type = CTT_INT, .off = FIELD(least),
+      .dflt = "4096", .help = "do not prune weights and cores with fewer "
+      "values", .max = 1 << 30, .arg = "N" },
+    { .name = "prune-except", .type = CTT_STRING, .off = FIELD(except),
+      .dflt = "", .help = "weights not to prune", .arg = "PATTERNS" },
+    { .name = NULL }
+};
+
+static int asked(const struct ctt_recipe *o)
+{
+    return o->prune.share > 0;
+}
+
+static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+{
+    const struct ctt_prune *p = &o->prune;
+    int rc = 0;
+
+    CTT_CHECK(p->share >= 0 && p->share < 1, CTT_EINVAL,
+              "a share of %g cannot be pruned", (double)p->share);
+    CTT_CHECK(p->share == 0 || p->rounds > 0, CTT_EINVAL,
+              "pruning takes at least one round, not %d", p->rounds);
+    CTT_TRY(ctt_names_check(m, p->except));
+out:
+    return rc;
+}
+
+static int rounds(const struct ctt_recipe *o)
+{
+    return o->prune.rounds;
+}
+
+/* The last round has half. */
+static double spent(const struct ctt_recipe *o, int round, double all)
+{
+    return all * 0.5 * round / (o->prune.rounds - 1);
+}
+
+static int run(struct ctt_walk *k, int round)
+{
+    const struct ctt_prune *o = &k->o->prune;
+    int rc = 0;
+
+    if (round == 1)
+        k->start = ctt_pruned(*k->m, o);
+    CTT_TRY(ctt_prune(*k->m, o, ctt_prune_cubic(k->start, o->share, round,
+                                                o->rounds)));
+    snprintf(k->name, sizeof(k->name), "pruned %d/%d", round, o->rounds);
+    snprintf(k->line, sizeof(k->line), "%s: %.2f%% of the weights are zero",
+             k->name, 100 * ctt_pruned(*k->m, o));
+out:
+    return rc;
+}
+
+const struct ctt_stage ctt_stage_prune = {
+    .section = "Pruning", .options = options, .ask = "--prune", .epochs = 1,
+    .asked = asked, .check = check, .rounds = rounds, .spent = spent,
+    .run = run,
+};

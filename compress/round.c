@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * round.c: weights with fewer significant bits: what is zero at the end of all
- * numbers takes no room in a file that is deflated (Zender 2016). */
-#include "compress/compress.h"
+ * round.c: the stage "rounding": weights with fewer significant bits; what is
+ * zero at the end of all numbers takes no room in a file that is deflated
+ * (Zender 2016). */
+#include "compress/stage.h"
+#include "net/op.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* To the nearest, of two equally near to the even one.  A carry out of the
@@ -27,9 +30,53 @@ void ctt_round(struct ctt_model *m, int bits)
     for (int i = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
 
-        if (n->op != CTT_OP_CONV && n->op != CTT_OP_DECONV)
+        if (!ctt_is_conv(n))
             continue;
         for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
             m->w[n->at[0] + k] = rounded(m->w[n->at[0] + k], bits);
     }
 }
+
+/* ---- the stage ---- */
+
+enum { ALL_BITS = 24 };    /* of a float */
+
+static const struct ctt_opt options[] = {
+    { .name = "round", .type = CTT_INT,
+      .off = offsetof(struct ctt_recipe, round.bits), .dflt = "8",
+      .help = "significant bits that weights are rounded to at the end; 24: "
+      "no rounding", .min = 1, .max = ALL_BITS, .arg = "BITS" },
+    { .name = NULL }
+};
+
+static int asked(const struct ctt_recipe *o)
+{
+    return o->round.bits > 0 && o->round.bits < ALL_BITS;
+}
+
+static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+{
+    int rc = 0;
+
+    (void)m;
+    CTT_CHECK(o->round.bits >= 0 && o->round.bits <= ALL_BITS, CTT_EINVAL,
+              "a float has no %d significant bits", o->round.bits);
+out:
+    return rc;
+}
+
+static int run(struct ctt_walk *k, int round)
+{
+    (void)round;
+    ctt_round(*k->m, k->o->round.bits);
+    snprintf(k->name, sizeof(k->name), "rounded");
+    snprintf(k->line, sizeof(k->line), "rounded: %d significant bits",
+             k->o->round.bits);
+    return 0;
+}
+
+/* Retraining would undo it. */
+const struct ctt_stage ctt_stage_round = {
+    .section = "Rounding", .options = options, .asked = asked, .check = check,
+    .run = run,
+};

@@ -5,11 +5,11 @@
 
 #include "net/file.h"
 
-/* Changes a loaded model, which no trainer may read any more: batch norms go
- * into the weights of the conv before them, and they and dropouts become names
- * of their input.  What is pruned stays so, but for biases that a norm adds to.
- * Nodes keep their numbers.  The answer differs from the
- * model's (train = 0) by rounding only. */
-int ctt_fuse(struct ctt_model *m);
+/* Replaces a loaded model by one that gives the answers of train = 0, up to
+ * rounding: batch norms go into the weights of the conv before them; they and
+ * dropouts become names of their input.  What is pruned stays so, but for
+ * biases that a norm adds to.  Nodes keep their numbers and names.
+ * On failure *m is as it was. */
+int ctt_fuse(struct ctt_model **m);
 
 #endif

@@ -144,7 +144,7 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     CTT_TRY(m->number ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->classes; i++)
         snprintf(m->number[i], sizeof(m->number[i]), "%d", i);
-    CTT_TRY(ctt_fuse(m->model));
+    CTT_TRY(ctt_fuse(&m->model));
     *out = m;
     m = NULL;
 out:

@@ -1,75 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress.c: convtt-compress: makes a trained model small, retrains it, and
  * says what that cost. */
-#include "compress/compress.h"
-#include "infer/infer.h"
-#include "libtrain/train.h"
-#include "net/random.h"
 #include "tools/compress_opt.h"
+#include "tools/compress_say.h"
+#include "tools/compress_time.h"
 #include "tools/tool.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 struct config {
     struct ctt_train_cfg train;
-    struct ctt_lowrank   lowrank;
-    struct ctt_prune     prune;
-    float                share;
-    int                  rounds, epochs, bits;
+    struct ctt_recipe    recipe;
     const char          *out, *report;
 };
 
 #define FIELD(f) offsetof(struct config, f)
 
-static const char *const forms[] = { "train", "window", "pair", NULL };
-static const char *const scopes[] = { "global", "layer", NULL };
-static const char *const scores[] = { "lamp", "magnitude", NULL };
-
 static const struct ctt_opt own[] = {
-    { "prune", CTT_FLOAT, FIELD(share), "0", "fraction of the weights (of "
-      "their cores, if factorised) to set to zero; 0: none", 0, 0.9999,
-      .arg = "SHARE", .section = "Pruning", .tags = CTT_OPT_COMMON },
-    { "prune-rounds", CTT_INT, FIELD(rounds), "2", "number of rounds of "
-      "pruning and retraining", 1, 100, .arg = "N", .section = "Pruning" },
-    { "prune-scope", CTT_CHOICE, FIELD(prune.scope), "global", "prune the "
-      "smallest values of all weights together, or of each layer",
-      .choices = scopes, .section = "Pruning" },
-    { "prune-score", CTT_CHOICE, FIELD(prune.score), "lamp", "measure by which "
-      "values of different weights are compared", .choices = scores,
-      .section = "Pruning" },
-    { "prune-keep", CTT_FLOAT, FIELD(prune.floor), "0.02", "fraction of each "
-      "weight that is never pruned", 0, 1, .arg = "SHARE",
-      .section = "Pruning" },
-    { "prune-least", CTT_INT, FIELD(prune.least), "4096", "do not prune "
-      "weights and cores with fewer values", 0, 1 << 30, .arg = "N",
-      .section = "Pruning" },
-    { "prune-except", CTT_STRING, FIELD(prune.except), "", "weights not to "
-      "prune", .arg = "PATTERNS", .section = "Pruning" },
-    { "tt-rank", CTT_INT, FIELD(lowrank.rank), "0", "largest rank of a tensor "
-      "train; 0: no limit", 0, 4096, .arg = "R", .section = "Factorisation",
+    { .name = "retrain-epochs", .type = CTT_INT, .off = FIELD(recipe.epochs),
+      .dflt = "-1", .help = "total epochs of retraining; -1: 12 with --data",
+      .min = -1, .max = 100000, .arg = "N", .section = "Retraining",
       .tags = CTT_OPT_COMMON },
-    { "tt-tol", CTT_FLOAT, FIELD(lowrank.tol), "0", "largest relative error "
-      "of a weight; 0: no limit", 0, 0.9999, .arg = "E",
-      .section = "Factorisation", .tags = CTT_OPT_COMMON },
-    { "tt-form", CTT_CHOICE, FIELD(lowrank.form), "train", "where to split a "
-      "weight: at each axis, around the window, or once, between rows and "
-      "columns", .choices = forms,
-      .section = "Factorisation" },
-    { "tt-least", CTT_INT, FIELD(lowrank.least), "65536", "do not factorise "
-      "weights with fewer values", 0, 1 << 30, .arg = "N",
-      .section = "Factorisation" },
-    { "tt-harm", CTT_FLOAT, FIELD(lowrank.harm), "0.75", "with --data: keep a "
-      "weight whole if factorising it alone costs more top-1 than this; 1: "
-      "never", 0.001, 1, .arg = "SHARE", .section = "Factorisation" },
-    { "tt-except", CTT_STRING, FIELD(lowrank.except), "", "weights not to "
-      "factorise", .arg = "PATTERNS", .section = "Factorisation" },
-    { "retrain-epochs", CTT_INT, FIELD(epochs), "-1", "total epochs of "
-      "retraining; -1: 12 with --data", -1, 100000, .arg = "N",
-      .section = "Retraining", .tags = CTT_OPT_COMMON },
-    { "round", CTT_INT, FIELD(bits), "8", "significant bits that weights are "
-      "rounded to at the end; 24: no rounding", 1, 24, .arg = "BITS",
-      .section = "Rounding" },
     { .name = NULL }
 };
 
@@ -99,12 +48,13 @@ out:
     return rc;
 }
 
-/* Our options and those of retraining; the trainer's settings stand first in
- * struct config, so its rows fit as they are. */
+/* The options of the stages and those of retraining; the trainer's settings
+ * stand first in struct config, so its rows fit as they are. */
 static int all_options(struct ctt_opt tab[CTT_OPT_MAX + 1])
 {
-    int n = 0, rc = 0;
+    int n, rc = 0;
 
+    CTT_TRY(n = ctt_recipe_options(FIELD(recipe), tab, CTT_OPT_MAX));
     CTT_TRY(add_rows(tab, &n, own));
     CTT_TRY(add_rows(tab, &n, ctt_train_opts));
     CTT_TRY(add_rows(tab, &n, files));
@@ -117,53 +67,9 @@ struct job {
     const char       *path;         /* of the model as given */
     struct ctt_model *m;
     struct ctt_data  *data, *val;
-    const char       *stage;        /* for the progress line */
+    const char       *stage;        /* that is retrained, to tell of */
     struct ctt_events ev;
 };
-
-/* ---- what is told meanwhile ---- */
-
-static void on_clip(void *arg, const char *what)
-{
-    (void)arg;
-    ctt_tool_warn("%s (skipped)", what);
-}
-
-static void on_scan(void *arg, int done, int clips)
-{
-    (void)arg;
-    ctt_tool_progress(0, "reading clips: %d of %d", done, clips);
-}
-
-static void on_progress(void *arg, const struct ctt_progress *p)
-{
-    const struct job *j = arg;
-
-    ctt_tool_progress(0, "%s: epoch %d/%d %d/%d: loss %.3f, top-1 %.1f%%, "
-                      "%.1f clips/s, %.0f s left", j->stage, p->epoch,
-                      p->epochs, p->batch, p->batches, p->loss, 100 * p->top1,
-                      p->clips_a_second, p->left);
-}
-
-static void on_epoch(void *arg, const struct ctt_epoch *e,
-                     const struct ctt_metrics *val)
-{
-    const struct job *j = arg;
-    char tested[64] = "";
-
-    if (val)
-        snprintf(tested, sizeof(tested), "; tested: %.1f%%%s",
-                 100 * e->val.top1, e->best ? " (best)" : "");
-    ctt_tool_say("%s: epoch %d/%d: loss %.3f, top-1 %.1f%%%s; %.0f s",
-                 j->stage, e->p.epoch, e->p.epochs, e->p.loss,
-                 100 * e->p.top1, tested, e->p.seconds);
-}
-
-static int on_stop(void *arg)
-{
-    (void)arg;
-    return ctt_tool_stop();
-}
 
 /* ---- what the recipe asks ---- */
 
@@ -208,59 +114,11 @@ out:
     return rc;
 }
 
-static int rising(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-enum { WARM = 8, TIMED = 48 };
-
-/* Milliseconds a frame, one after the other as they come from a camera: the
- * median of some. */
-static int stream(struct ctt_session *s, const struct ctt_infer_input *in,
-                  double *ms)
-{
-    size_t size = (size_t)in->h * (size_t)in->w * (size_t)in->c;
-    uint8_t *frame = ctt_calloc(size, 1);
-    double t[TIMED];
-    int rc = 0;
-
-    CTT_TRY(frame ? 0 : CTT_ENOMEM);
-    for (size_t i = 0; i < size; i++)
-        frame[i] = (uint8_t)ctt_random(1, i);
-    for (int k = -WARM; k < TIMED; k++) {
-        double start = ctt_tool_seconds();
-        rc = ctt_session_push(s, frame, 1);
-        if (rc < 0)
-            CTT_TRY(ctt_error(rc, "%s", ctt_infer_error()));
-        if (k >= 0)
-            t[k] = ctt_tool_seconds() - start;
-    }
-    qsort(t, TIMED, sizeof(*t), rising);
-    *ms = 1e3 * t[TIMED / 2];
-out:
-    ctt_free(frame);
-    return rc;
-}
-
 static int measure(void *arg, const char *path, double *ms)
 {
     const struct ctt_train_cfg *c = &((struct job *)arg)->c.train;
-    struct ctt_infer *m = NULL;
-    struct ctt_session *s = NULL;
-    int rc = ctt_infer_open(path, c->device, c->threads, &m);
 
-    if (rc >= 0)
-        rc = ctt_session_open(m, &s);
-    if (rc < 0)
-        CTT_TRY(ctt_error(rc, "%s", ctt_infer_error()));
-    CTT_TRY(stream(s, ctt_infer_wants(m), ms));
-out:
-    ctt_session_close(&s);
-    ctt_infer_close(&m);
-    return rc;
+    return ctt_compress_time(path, c->device, c->threads, ms);
 }
 
 /* ---- the run ---- */
@@ -280,7 +138,7 @@ static int open_clips(struct job *j)
     const struct ctt_train_cfg *c = &j->c.train;
     int rc = 0;
 
-    if (j->c.epochs > 0)
+    if (j->c.recipe.epochs > 0)
         CTT_TRY(open_data(j, c->data, c->split, &j->data));
     CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
@@ -289,24 +147,6 @@ static int open_clips(struct job *j)
     ctt_tool_say("%d clips to retrain on, %d to test on",
                  j->data ? ctt_data_clips(j->data) : 0,
                  ctt_data_clips(j->val));
-out:
-    return rc;
-}
-
-static int print_report(const struct ctt_report *r)
-{
-    struct ctt_table t = { NULL, 0, 0, 0 };
-    char line[1024];
-    int rc = 0;
-
-    for (int k = 0; ctt_report_weight_cells(r, k, line, sizeof(line)); k++)
-        ctt_table_row(&t, "%s", line);
-    ctt_tool_say("\nweights:");
-    CTT_TRY(ctt_table_print(&t));
-    for (int k = 0; ctt_report_stage_cells(r, k, line, sizeof(line)); k++)
-        ctt_table_row(&t, "%s", line);
-    ctt_tool_say("\nstages (top-1 after 25/50/100%% of a clip):");
-    CTT_TRY(ctt_table_print(&t));
 out:
     return rc;
 }
@@ -328,8 +168,6 @@ out:
 static int compress(struct job *j)
 {
     struct config *c = &j->c;
-    struct ctt_recipe recipe = { c->lowrank, c->prune, c->share, c->rounds,
-                                 c->epochs, c->bits };
     struct ctt_recipe_calls calls = { .arg = j, .time = measure };
     struct ctt_report *r = NULL;
     int rc = 0;
@@ -341,8 +179,8 @@ static int compress(struct job *j)
         calls.accuracy = accuracy;
         calls.retrain = j->data ? retrain : NULL;
     }
-    CTT_TRY(ctt_recipe_run(&recipe, &calls, c->out, &j->m, &r));
-    CTT_TRY(print_report(r));
+    CTT_TRY(ctt_recipe_run(&c->recipe, &calls, c->out, &j->m, &r));
+    CTT_TRY(ctt_compress_say(r));
     if (c->report)
         CTT_TRY(ctt_report_json(r, c->report));
     ctt_tool_say("\n%s written: %.1f times smaller than %s%s", c->out,
@@ -365,16 +203,15 @@ static int complete(struct job *j, int argc, char **argv, int first)
               argv[first + 1]);
     j->path = argv[first];
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
-    CTT_CHECK(c->share > 0 || c->lowrank.rank || c->lowrank.tol > 0,
-              CTT_EINVAL, "nothing to do: give --prune, --tt-rank or --tt-tol");
+    CTT_TRY(ctt_recipe_asked(&c->recipe));
     CTT_CHECK(!ctt_tool_same_file(c->report, c->out) &&
               !ctt_tool_same_file(c->report, argv[first]), CTT_EINVAL,
               "--report=%s: is a model already", c->report);
     CTT_TRY(ctt_train_check(&c->train));
-    CTT_CHECK(c->epochs <= 0 || c->train.data, CTT_EINVAL,
-              "--retrain-epochs=%d requires --data", c->epochs);
-    if (c->epochs < 0)
-        c->epochs = c->train.data ? 12 : 0;
+    CTT_CHECK(c->recipe.epochs <= 0 || c->train.data, CTT_EINVAL,
+              "--retrain-epochs=%d requires --data", c->recipe.epochs);
+    if (c->recipe.epochs < 0)
+        c->recipe.epochs = c->train.data ? 12 : 0;
 out:
     return rc;
 }
@@ -387,8 +224,7 @@ int main(int argc, char **argv)
     int done = 0, rc;
 
     ctt_tool_start("convtt-compress", argv);
-    j.ev = (struct ctt_events){ .arg = &j, .clip = on_clip, .scan = on_scan,
-        .progress = on_progress, .epoch = on_epoch, .stop = on_stop };
+    j.ev = ctt_compress_events(&j.stage);
     rc = ctt_opt_defaults(ctt_train_opts, &j.c.train);
     if (rc >= 0)
         rc = all_options(tab);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train.c: convtt-train: from a model text and clips to a trained model. */
 #include "libtrain/train.h"
+#include "net/edit.h"
 #include "tools/tool.h"
 #include "tools/train_opt.h"
 #include "tools/train_say.h"
@@ -14,37 +15,28 @@
 /* The text's last conv answers as many classes as the data has. */
 static int fit_answer(struct ctt_graph **g, int classes)
 {
-    const struct ctt_node *last = &(*g)->node[ctt_graph_output(*g)];
+    int answer = ctt_graph_output(*g), rc = 0;
+    const struct ctt_node *last = &(*g)->node[answer];
     struct ctt_graph *fitted = NULL;
-    char *text = NULL, *more = NULL, *line, *out;
-    size_t room;
-    int rc = 0;
+    struct ctt_edit *e = NULL;
+    char number[16];
 
     if (last->out.c == classes)
         return 0;
     CTT_CHECK(last->op == CTT_OP_CONV, CTT_EINVAL,
               "%s: answers %lld classes, the data has %d", last->name,
               (long long)last->out.c, classes);
-    text = ctt_net_print(*g);
-    CTT_TRY(text ? 0 : CTT_ENOMEM);
-    room = strlen(text) + 32;
-    more = ctt_calloc(room, 1);
-    CTT_TRY(more ? 0 : CTT_ENOMEM);
-    while (strlen(text) && text[strlen(text) - 1] == '\n')
-        text[strlen(text) - 1] = '\0';
-    line = strrchr(text, '\n');
-    out = strstr(line ? line : text, " out=");
-    CTT_CHECK(out, CTT_EFORMAT, "%s: has no out=", last->name);
-    snprintf(more, room, "%.*s out=%d%s\n", (int)(out - text), text, classes,
-             out + 5 + strspn(out + 5, "0123456789"));
-    CTT_TRY(ctt_net_parse(more, &fitted));
+    snprintf(number, sizeof(number), "%d", classes);
+    CTT_TRY(ctt_edit_begin(*g, &e));
+    CTT_TRY(ctt_edit_set(e, answer, "out", number));
+    CTT_TRY(ctt_edit_graph(e, &fitted));
     ctt_tool_say("%s: out=%lld is now %d, the number of classes", last->name,
                  (long long)last->out.c, classes);
+    ctt_edit_free(&e);
     ctt_graph_free(g);
     *g = fitted;
 out:
-    ctt_free(text);
-    ctt_free(more);
+    ctt_edit_free(&e);
     return rc;
 }
 
@@ -62,46 +54,16 @@ out:
     return rc;
 }
 
-static int same_shape(const struct ctt_tensor *a, const struct ctt_tensor *b)
-{
-    return a->n == b->n && a->d == b->d && a->h == b->h && a->w == b->w &&
-           a->c == b->c;
-}
-
-static int take_node(struct ctt_model *m, const struct ctt_node *to,
-                     const struct ctt_model *from, const struct ctt_node *n)
-{
-    int taken = 0;
-
-    for (int k = 0; k < to->nw && k < n->nw; k++) {
-        int64_t count = ctt_volume(&to->w[k]);
-        if (!same_shape(&to->w[k], &n->w[k]))
-            continue;
-        memcpy(m->w + to->at[k], from->w + n->at[k],
-               (size_t)count * sizeof(float));
-        ctt_constraint_carry(&from->constraint, n->at[k], count,
-                             &m->constraint, to->at[k]);
-        taken++;
-    }
-    return taken;
-}
-
-/* Weights of the same name and shape, and their constraints. */
+/* Weights of the same name and shape, and what is pruned of them. */
 static int take_weights(struct ctt_model *m, const char *path)
 {
     struct ctt_model *from = NULL;
-    int taken = 0, all = 0, rc = 0;
+    int taken, all = 0, rc = 0;
 
     CTT_TRY(ctt_model_load(path, 0, &from));
-    CTT_TRY(ctt_constraint_match(&from->constraint, m->g->weights,
-                                 &m->constraint));
-    for (int i = 0; i < m->g->count; i++) {
-        const struct ctt_node *n = &m->g->node[i];
-        int j = ctt_graph_find(from->g, n->name);
-        all += n->nw;
-        if (j >= 0)
-            taken += take_node(m, n, from, &from->g->node[j]);
-    }
+    CTT_TRY(taken = ctt_model_move(from, m));
+    for (int i = 0; i < m->g->count; i++)
+        all += m->g->node[i].nw;
     CTT_CHECK(taken, CTT_EINVAL, "%s: has no weight of the model's names and "
               "shapes", path);
     ctt_tool_say("%d of %d weights taken from %s", taken, all, path);

@@ -2,6 +2,7 @@
  * step.c: one training step of a model that predicts: the graph that feeds
  * it its own answers, forward, loss, backward. */
 #include "libtrain/predict/predict.h"
+#include "net/edit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,70 +30,51 @@ out:
     return rc;
 }
 
-/* Where the line of the first input begins. */
-static const char *input_line(const char *text)
+/* An input of the size of node `like`. */
+static int add_input(struct ctt_edit *e, int at, const char *name,
+                     const struct ctt_node *like)
 {
-    for (const char *s = text; *s; s += strcspn(s, "\n"), s += *s == '\n')
-        if (strncmp(s, "input ", 6) == 0)
-            return s;
-    return NULL;
-}
+    const struct ctt_tensor *t = &like->out;
 
-static void print_size(const struct ctt_tensor *t, FILE *f)
-{
-    fprintf(f, " d=%lld h=%lld w=%lld c=%lld\n", (long long)t->d,
-            (long long)t->h, (long long)t->w, (long long)t->c);
+    return ctt_edit_add(e, at, "input %s d=%lld h=%lld w=%lld c=%lld", name,
+                        (long long)t->d, (long long)t->h, (long long)t->w,
+                        (long long)t->c);
 }
 
 /* The model's input becomes a mix of that name. */
-static void print_fed(const struct ctt_graph *g, FILE *f)
+static int feed_back(struct ctt_edit *e, const struct ctt_graph *g)
 {
-    const struct ctt_node *in = &g->node[ctt_graph_input(g)];
+    int input = ctt_graph_input(g), rc = 0;
+    const struct ctt_node *in = &g->node[input];
 
-    fputs("input train.frame", f);
-    print_size(&in->out, f);
-    fprintf(f, "input train.seen c=1\n"
-            "state train.back of=%s like=train.frame c=%lld\n"
-            "mix %s in=train.frame,train.back,train.seen\n",
-            g->node[ctt_graph_output(g)].name, (long long)in->out.c, in->name);
-}
-
-static void print_graph(const struct ctt_graph *g, const char *text,
-                        const char *loss, FILE *f)
-{
-    const char *line = input_line(text), *rest = line + strcspn(line, "\n");
-
-    fprintf(f, "%.*s", (int)(line - text), text);
-    print_fed(g, f);
-    fputs(rest + (*rest == '\n'), f);
-    fputs("input train.target", f);
-    print_size(&g->node[ctt_graph_output(g)].out, f);
-    fprintf(f, "loss train.loss in=%s,train.target kind=%s\n",
-            g->node[ctt_graph_output(g)].name, loss);
+    CTT_TRY(add_input(e, input, "train.frame", in));
+    CTT_TRY(ctt_edit_add(e, input, "input train.seen c=1"));
+    CTT_TRY(ctt_edit_add(e, input, "state train.back of=%s like=train.frame "
+                         "c=%lld", g->node[ctt_graph_output(g)].name,
+                         (long long)in->out.c));
+    CTT_TRY(ctt_edit_add(e, input, "mix %s in=train.frame,train.back,"
+                         "train.seen", in->name));
+    ctt_edit_remove(e, input);
+out:
+    return rc;
 }
 
 int ctt_predict_graph(const struct ctt_graph *model, const char *loss,
                       struct ctt_graph **out)
 {
-    char *text = NULL, *more = NULL;
-    size_t size = 0;
-    FILE *f = NULL;
-    int rc = 0;
+    const struct ctt_node *answer = &model->node[ctt_graph_output(model)];
+    struct ctt_edit *e = NULL;
+    int rc = 0, end = model->count;
 
     CTT_TRY(ctt_predict_check(model));
-    text = ctt_net_print(model);
-    CTT_TRY(text ? 0 : CTT_ENOMEM);
-    CTT_CHECK(input_line(text), CTT_EFORMAT, "the model has no input");
-    f = open_memstream(&more, &size);
-    CTT_CHECK(f, CTT_ENOMEM, "out of memory: the training graph");
-    print_graph(model, text, loss, f);
-    rc = fclose(f) == 0 ? 0
-         : ctt_error(CTT_ENOMEM, "out of memory: the training graph");
-    if (rc >= 0)
-        rc = ctt_net_parse(more, out);
+    CTT_TRY(ctt_edit_begin(model, &e));
+    CTT_TRY(feed_back(e, model));
+    CTT_TRY(add_input(e, end, "train.target", answer));
+    CTT_TRY(ctt_edit_add(e, end, "loss train.loss in=%s,train.target kind=%s",
+                         answer->name, loss));
+    CTT_TRY(ctt_edit_graph(e, out));
 out:
-    free(more);
-    ctt_free(text);
+    ctt_edit_free(&e);
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * step.c: one training step up to the gradient. */
 #include "libtrain/recognise/step.h"
+#include "net/edit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -96,23 +97,17 @@ int ctt_step_graph(const struct ctt_graph *model, float smooth,
                    struct ctt_graph **out)
 {
     const char *answer = model->node[ctt_graph_output(model)].name;
-    char *text = ctt_net_print(model), *more = NULL;
-    size_t room;
-    int rc = text ? 0 : CTT_ENOMEM;
+    struct ctt_edit *e = NULL;
+    int rc = 0, end = model->count;
 
-    CTT_TRY(rc);
     CTT_TRY(ctt_answer_check(model));
-    room = strlen(text) + 256;
-    more = ctt_calloc(room, 1);
-    CTT_TRY(more ? 0 : CTT_ENOMEM);
-    snprintf(more, room, "%s%sinput train.target c=2\n"
-             "loss train.loss in=%s,train.target kind=xent smooth=%.9g\n", text,
-             text[0] && text[strlen(text) - 1] != '\n' ? "\n" : "", answer,
-             (double)smooth);
-    CTT_TRY(ctt_net_parse(more, out));
+    CTT_TRY(ctt_edit_begin(model, &e));
+    CTT_TRY(ctt_edit_add(e, end, "input train.target c=2"));
+    CTT_TRY(ctt_edit_add(e, end, "loss train.loss in=%s,train.target "
+                         "kind=xent smooth=%.9g", answer, (double)smooth));
+    CTT_TRY(ctt_edit_graph(e, out));
 out:
-    ctt_free(text);
-    ctt_free(more);
+    ctt_edit_free(&e);
     return rc;
 }
 

@@ -133,7 +133,7 @@ static void chain_ranks(size_t i, int form)
     double before = 1;
 
     for (int rank = 1; rank < 40; rank++) {
-        struct ctt_lowrank o = { .rank = rank, .form = form };
+        struct ctt_tt o = { .rank = rank, .form = form };
         struct ctt_chain *c = NULL;
         char text[24];
 
@@ -175,7 +175,7 @@ static void test_tolerance(void)
         int64_t before = 0;
 
         for (size_t t = 0; t < CTT_LEN(tol); t++) {
-            struct ctt_lowrank o = { .tol = tol[t] };
+            struct ctt_tt o = { .tol = tol[t] };
             struct ctt_chain *c = NULL;
 
             CHECK_OK(ctt_chain_new(m->g, 1, m->w + n->at[0], &o, &c));
@@ -194,7 +194,7 @@ static void test_scale(void)
 {
     struct ctt_model *m = small_model(weights[0], 3);
     const struct ctt_node *n = &m->g->node[1];
-    struct ctt_lowrank o = { .rank = 4 };
+    struct ctt_tt o = { .rank = 4 };
     struct ctt_chain *c = NULL;
     double norm[CTT_MAX_CORES] = { 0 };
 

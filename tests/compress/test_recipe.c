@@ -3,7 +3,7 @@
  * its files. */
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
-#include "compress/compress.h"
+#include "compress/stage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,10 +15,11 @@
 static void test_epochs(void)
 {
     for (int k = 0; k < 30 * 2 * 6; k++) {
-        struct ctt_recipe o = { .lowrank = { .rank = k / 6 % 2 * 8 },
-                                .share = k % 6 ? 0.5f : 0,
-                                .rounds = k % 6, .epochs = k / 12 };
-        int stages = (o.lowrank.rank > 0) + o.rounds, sum = 0;
+        struct ctt_recipe o = { .tt = { .rank = k / 6 % 2 * 8 },
+                                .prune = { .share = k % 6 ? 0.5f : 0,
+                                           .rounds = k % 6 },
+                                .epochs = k / 12 };
+        int stages = (o.tt.rank > 0) + o.prune.rounds, sum = 0;
 
         for (int i = 0; i < stages; i++) {
             int e = ctt_recipe_epochs(&o, i);
@@ -26,9 +27,37 @@ static void test_epochs(void)
             sum += e;
         }
         CU_ASSERT_EQUAL(sum, stages ? o.epochs : 0);
-        if (o.rounds > 1)
+        if (o.prune.rounds > 1)
             CU_ASSERT(ctt_recipe_epochs(&o, stages - 1) >= o.epochs / 3);
     }
+}
+
+/* Each stage has options with defaults, which ask for nothing that is worth a
+ * run; those of a tool lie where its recipe does. */
+static void test_options(void)
+{
+    struct { char other[40]; struct ctt_recipe o; } tool;
+    struct ctt_opt tab[CTT_OPT_MAX + 1] = { { .name = NULL } };
+    size_t base = (size_t)((char *)&tool.o - (char *)&tool);
+    int all = 0;
+
+    for (int i = 0; ctt_stages[i]; i++) {
+        CU_ASSERT(ctt_stages[i]->options[0].name != NULL);
+        for (int k = 0; ctt_stages[i]->options[k].name; k++)
+            all++;
+    }
+    CU_ASSERT_EQUAL(ctt_recipe_options(0, tab, all - 1), CTT_EINVAL);
+    CU_ASSERT_EQUAL(ctt_recipe_options(base, tab, CTT_OPT_MAX), all);
+    CU_ASSERT_STRING_EQUAL(tab[0].section, ctt_stages[0]->section);
+    memset(&tool, 0, sizeof(tool));
+    CHECK_OK(ctt_opt_defaults(tab, &tool));
+    CU_ASSERT_EQUAL(tool.o.round.bits, 8);
+    CU_ASSERT_EQUAL(tool.o.tt.least, 65536);
+    CU_ASSERT_EQUAL(ctt_recipe_asked(&tool.o), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "--tt-rank") != NULL);
+    CU_ASSERT(strstr(ctt_errmsg(), "--prune") != NULL);
+    CHECK_OK(ctt_opt_set(tab, &tool, "prune", "0.5"));
+    CHECK_OK(ctt_recipe_asked(&tool.o));
 }
 
 static char folder[] = "/tmp/test_recipe.XXXXXX";
@@ -166,8 +195,9 @@ static void test_recipe(void)
 {
     struct trainer t = { 0 };
     struct ctt_recipe_calls calls = { &t, retrain, accuracy, timed };
-    struct ctt_recipe o = { .lowrank = { .rank = 4 }, .share = 0.6f,
-                            .rounds = 3, .epochs = 10, .bits = 8 };
+    struct ctt_recipe o = { .tt = { .rank = 4 }, .round = { .bits = 8 },
+                            .prune = { .share = 0.6f, .rounds = 3 },
+                            .epochs = 10 };
     struct ctt_model *m = small_model(small_net, 5), *back = NULL;
     struct ctt_report *r = NULL;
     const char *path = in_folder("m.h5");
@@ -204,8 +234,8 @@ static void test_alone(void)
 {
     struct ctt_recipe_calls none = { NULL };
     struct ctt_recipe o[] = {
-        { .lowrank = { .tol = 0.3f } },
-        { .share = 0.5f, .rounds = 1 },
+        { .tt = { .tol = 0.3f } },
+        { .prune = { .share = 0.5f, .rounds = 1 } },
     };
 
     for (size_t i = 0; i < CTT_LEN(o); i++) {
@@ -217,7 +247,7 @@ static void test_alone(void)
         CU_ASSERT_EQUAL(r->stages, 2);
         CHECK_OK(ctt_report_stage_cells(r, 2, s, sizeof(s)));
         CU_ASSERT(strstr(s, "\t-\t-\t-") != NULL);
-        CU_ASSERT((m->constraint.keep != NULL) == (o[i].share > 0));
+        CU_ASSERT((m->constraint.keep != NULL) == (o[i].prune.share > 0));
         ctt_report_free(&r);
         ctt_model_free(&m);
     }
@@ -227,18 +257,19 @@ static void test_errors(void)
 {
     static const struct { struct ctt_recipe o; const char *path, *message; }
     bad[] = {
-        { { .rounds = 1 }, "e.h5", "nothing to do" },
-        { { .share = 1, .rounds = 1 }, "e.h5", "a share of 1 " },
-        { { .share = 0.5f }, "e.h5", "at least one round" },
-        { { .bits = 25 }, "e.h5", "nothing to do" },
-        { { .share = 0.5f, .rounds = 1, .bits = 25 }, "e.h5", "no 25 " },
-        { { .share = 0.5f, .rounds = 1, .prune.except = "a,q" }, "e.h5",
+        { { .prune = { .rounds = 1 } }, "e.h5", "nothing to do" },
+        { { .prune = { .share = 1, .rounds = 1 } }, "e.h5", "a share of 1 " },
+        { { .prune = { .share = 0.5f } }, "e.h5", "at least one round" },
+        { { .round = { .bits = 25 } }, "e.h5", "nothing to do" },
+        { { .prune = { .share = 0.5f, .rounds = 1 }, .round = { .bits = 25 } },
+          "e.h5", "no 25 " },
+        { { .prune = { .share = 0.5f, .rounds = 1, .except = "a,q" } }, "e.h5",
           "no weight matches 'q'" },
-        { { .lowrank = { .rank = 2, .except = "n" } }, "e.h5",
+        { { .tt = { .rank = 2, .except = "n" } }, "e.h5",
           "no weight matches 'n'" },
-        { { .share = 0.5f, .rounds = 1, .prune.except = "*" }, "e.h5",
+        { { .prune = { .share = 0.5f, .rounds = 1, .except = "*" } }, "e.h5",
           "no weight to prune" },
-        { { .lowrank = { .rank = 2 } }, "none/e.h5", "none/e.h5" },
+        { { .tt = { .rank = 2 } }, "none/e.h5", "none/e.h5" },
     };
     struct ctt_recipe_calls none = { NULL };
 
@@ -263,8 +294,8 @@ static void test_errors(void)
 static void test_alloc(void)
 {
     struct ctt_recipe_calls none = { NULL };
-    struct ctt_recipe o = { .lowrank = { .rank = 4 }, .share = 0.5f,
-                            .rounds = 1 };
+    struct ctt_recipe o = { .tt = { .rank = 4 },
+                            .prune = { .share = 0.5f, .rounds = 1 } };
     int rc = CTT_ENOMEM;
     char file[256];
 
@@ -306,6 +337,7 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "epochs", test_epochs },
+        { "options", test_options },
         { "recipe", test_recipe },
         { "alone", test_alone },
         { "errors", test_errors },

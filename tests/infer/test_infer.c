@@ -104,7 +104,7 @@ static void test_fuse(void)
     int norms = 0, dropouts = 0;
 
     CHECK_OK(ctt_model_load(stream_model(stream_fused, NULL, 0), 0, &m));
-    CHECK_OK(ctt_fuse(m));
+    CHECK_OK(ctt_fuse(&m));
     for (int i = 0; i < m->g->count; i++) {
         norms += m->g->node[i].op == CTT_OP_NORM;
         dropouts += m->g->node[i].op == CTT_OP_DROPOUT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_lowrank.c: whole models with their weights as chains: the answers, the
+ * test_tt.c: whole models with their weights as chains: the answers, the
  * report, and what is left as it is. */
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
@@ -54,14 +54,14 @@ static void test_exact(void)
     for (size_t i = 0; i < CTT_LEN(models); i++)
         for (int form = CTT_TT_TRAIN; form <= CTT_TT_PAIR; form++) {
             struct ctt_model *m = small_model(models[i], 4), *c = NULL;
-            struct ctt_lowrank o = { .tol = 1e-5f, .form = form };
+            struct ctt_tt o = { .tol = 1e-5f, .form = form };
             struct ctt_report *r = NULL;
             int done = 0;
 
             small_rank(m, 2);
             m->history = ctt_strdup("made by hand\n");
             CHECK_OK(ctt_report_new(m, &r));
-            CHECK_OK(ctt_lowrank(m, &o, r, &c));
+            CHECK_OK(ctt_factorise(m, &o, r, &c));
             same_rest(m, c);
             small_compare(m, c, 5, 2e-5);
             for (int k = 0; k < r->weights; k++) {
@@ -86,12 +86,12 @@ static void test_counts(void)
 {
     for (size_t i = 0; i < CTT_LEN(models); i++) {
         struct ctt_model *m = small_model(models[i], 5), *c = NULL;
-        struct ctt_lowrank o = { .rank = 3 };
+        struct ctt_tt o = { .rank = 3 };
         struct ctt_report *r = NULL;
         int64_t macs = 0, params = 0, macs_said = 0, params_said = 0;
 
         CHECK_OK(ctt_report_new(m, &r));
-        CHECK_OK(ctt_lowrank(m, &o, r, &c));
+        CHECK_OK(ctt_factorise(m, &o, r, &c));
         for (int k = 0; k < c->g->count; k++) {
             const struct ctt_node *n = &c->g->node[k];
             if (n->op != CTT_OP_CONV && n->op != CTT_OP_DECONV)
@@ -118,12 +118,12 @@ static void reason(const char *text, int rank, const char *except,
                    const char *expected)
 {
     struct ctt_model *m = small_model(text, 6), *c = NULL;
-    struct ctt_lowrank o = { .rank = rank, .except = except, .least = 50 };
+    struct ctt_tt o = { .rank = rank, .except = except, .least = 50 };
     struct ctt_report *r = NULL;
     char *before = ctt_net_print(m->g), *after;
 
     CHECK_OK(ctt_report_new(m, &r));
-    CHECK_OK(ctt_lowrank(m, &o, r, &c));
+    CHECK_OK(ctt_factorise(m, &o, r, &c));
     after = ctt_net_print(c->g);
     CU_ASSERT_STRING_EQUAL(before, after);
     CU_ASSERT_EQUAL(r->weight[0].cores, 1);
@@ -162,16 +162,16 @@ static void test_reasons(void)
 static void test_again(void)
 {
     struct ctt_model *m = small_model(models[0], 7), *a = NULL, *b = NULL;
-    struct ctt_lowrank o = { .rank = 4 };
+    struct ctt_tt o = { .rank = 4 };
     struct ctt_report *r = NULL;
     char *ta, *tb;
 
     CHECK_OK(ctt_report_new(m, &r));
-    CHECK_OK(ctt_lowrank(m, &o, r, &a));
+    CHECK_OK(ctt_factorise(m, &o, r, &a));
     ctt_report_free(&r);
     CHECK_OK(ctt_report_new(a, &r));
     CU_ASSERT(r->weights > 1);
-    CHECK_OK(ctt_lowrank(a, &o, r, &b));
+    CHECK_OK(ctt_factorise(a, &o, r, &b));
     ta = ctt_net_print(a->g);
     tb = ctt_net_print(b->g);
     CU_ASSERT_STRING_EQUAL(ta, tb);
@@ -198,12 +198,12 @@ static void test_names(void)
 static void test_nan(void)
 {
     struct ctt_model *m = small_model(models[0], 8), *c = NULL;
-    struct ctt_lowrank o = { .rank = 4 };
+    struct ctt_tt o = { .rank = 4 };
     struct ctt_report *r = NULL;
 
     m->w[m->g->node[1].at[0] + 5] = INFINITY;
     CHECK_OK(ctt_report_new(m, &r));
-    CU_ASSERT_EQUAL(ctt_lowrank(m, &o, r, &c), CTT_ENAN);
+    CU_ASSERT_EQUAL(ctt_factorise(m, &o, r, &c), CTT_ENAN);
     CU_ASSERT(strstr(ctt_errmsg(), "y: ") == ctt_errmsg());
     CU_ASSERT_PTR_NULL(c);
     ctt_report_free(&r);
@@ -214,7 +214,7 @@ static void test_nan(void)
 static void test_alloc(void)
 {
     struct ctt_model *m = small_model(models[6], 9), *c = NULL;
-    struct ctt_lowrank o = { .rank = 4 };
+    struct ctt_tt o = { .rank = 4 };
     struct ctt_report *r = NULL;
     long live = ctt_live_blocks();
     int rc = CTT_ENOMEM;
@@ -223,7 +223,7 @@ static void test_alloc(void)
         ctt_fail_alloc(k);
         rc = ctt_report_new(m, &r);
         if (rc >= 0)
-            rc = ctt_lowrank(m, &o, r, &c);
+            rc = ctt_factorise(m, &o, r, &c);
         ctt_fail_alloc(0);
         ctt_report_free(&r);
         CU_ASSERT(rc >= 0 || rc == CTT_ENOMEM);
@@ -249,7 +249,7 @@ int main(void)
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
-        { "lowrank", NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+        { "tensor trains", NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
     };
 
     return ctt_check_main(suites);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * names.c: patterns that choose weights by name. */
+#include "compress/compress.h"
+#include "net/op.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+/* Without the ".t2" of a core. */
+static void base_name(const char *name, char *base)
+{
+    size_t n = strlen(name);
+
+    memcpy(base, name, n + 1);
+    if (n > 3 && base[n - 3] == '.' && base[n - 2] == 't' &&
+        base[n - 1] >= '1' && base[n - 1] <= '9')
+        base[n - 3] = '\0';
+}
+
+int ctt_name_matches(const char *patterns, const char *name)
+{
+    char one[CTT_NAME], base[CTT_NAME];
+
+    base_name(name, base);
+    for (const char *p = patterns; p && *p; p += strspn(p, ",")) {
+        size_t n = strcspn(p, ",");
+        if (n < sizeof(one)) {
+            memcpy(one, p, n);
+            one[n] = '\0';
+            if (fnmatch(one, name, 0) == 0 || fnmatch(one, base, 0) == 0)
+                return 1;
+        }
+        p += n;
+    }
+    return 0;
+}
+
+int ctt_names_check(const struct ctt_model *m, const char *patterns)
+{
+    char one[CTT_NAME];
+    int rc = 0;
+
+    for (const char *p = patterns; p && *p; p += strspn(p, ",")) {
+        size_t n = strcspn(p, ",");
+        int found = 0;
+
+        CTT_CHECK(n < sizeof(one), CTT_EINVAL, "no weight matches '%.*s'",
+                  (int)n, p);
+        memcpy(one, p, n);
+        one[n] = '\0';
+        for (int i = 0; i < m->g->count; i++)
+            found |= ctt_is_conv(&m->g->node[i]) &&
+                     ctt_name_matches(one, m->g->node[i].name);
+        CTT_CHECK(found, CTT_EINVAL, "no weight matches '%s'", one);
+        p += n;
+    }
+out:
+    return rc;
+}

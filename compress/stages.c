@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * stages.c: the stages of compression in the order in which a recipe runs
+ * them, and what follows from that order alone. */
+#include "compress/stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Each keeps what the stages before it made: cores are pruned, what is not
+ * pruned is rounded. */
+const struct ctt_stage *const ctt_stages[] = {
+    &ctt_stage_tt,
+    &ctt_stage_prune,
+    &ctt_stage_round,
+    NULL
+};
+
+int ctt_stage_rounds(const struct ctt_stage *s, const struct ctt_recipe *o)
+{
+    if (!s->asked(o))
+        return 0;
+    return s->rounds ? s->rounds(o) : 1;
+}
+
+int ctt_recipe_options(size_t base, struct ctt_opt *tab, int room)
+{
+    int n = 0, rc = 0;
+
+    for (int i = 0; ctt_stages[i]; i++)
+        for (const struct ctt_opt *o = ctt_stages[i]->options; o->name; o++) {
+            CTT_CHECK(n < room, CTT_EINVAL, "too many options");
+            tab[n] = *o;
+            tab[n].section = ctt_stages[i]->section;
+            tab[n++].off += base;
+        }
+    rc = n;
+out:
+    return rc;
+}
+
+int ctt_recipe_asked(const struct ctt_recipe *o)
+{
+    char all[256] = "";
+    size_t n = 0;
+
+    for (int i = 0; ctt_stages[i]; i++) {
+        const struct ctt_stage *s = ctt_stages[i];
+
+        if (!s->ask)
+            continue;
+        if (s->asked(o))
+            return 0;
+        if (n < sizeof(all))
+            n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s",
+                                  n ? ", or " : "", s->ask);
+    }
+    return ctt_error(CTT_EINVAL, "nothing to do: give %s", all);
+}
+
+/* ---- epochs ---- */
+
+/* Whether a stage behind stage i is retrained as well. */
+static int retrains_later(const struct ctt_recipe *o, int i)
+{
+    while (ctt_stages[++i])
+        if (ctt_stages[i]->epochs > 0 && ctt_stages[i]->asked(o))
+            return 1;
+    return 0;
+}
+
+/* The share of the epochs that is spent after so many rounds of all stages. */
+static double spent(const struct ctt_recipe *o, int rounds)
+{
+    double start = 0;
+
+    for (int i = 0; ctt_stages[i] && rounds > 0; i++) {
+        const struct ctt_stage *s = ctt_stages[i];
+        int mine = ctt_stage_rounds(s, o), later = retrains_later(o, i);
+        double all = (1 - start) * (later ? s->epochs : 1);
+
+        if (mine > 0 && s->epochs > 0) {
+            if (rounds < mine)
+                return start + s->spent(o, rounds, all);
+            start = later ? start + all : 1;
+        }
+        rounds -= mine;
+    }
+    return start;
+}
+
+int ctt_recipe_epochs(const struct ctt_recipe *o, int round)
+{
+    return (int)(o->epochs * spent(o, round + 1) + 0.5) -
+           (int)(o->epochs * spent(o, round) + 0.5);
+}

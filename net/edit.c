@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * edit.c: changing a model line by line, and moving its weights to the result
+ * by their names. */
+#include "net/edit.h"
+#include "net/op.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* What has become of a node's line. */
+struct place {
+    char *added;    /* lines before it, each with its newline; NULL: none */
+    char *line;     /* its own, without newline; NULL: removed */
+    int   names;    /* the node that it has become a name of, or -1 */
+};
+
+struct ctt_edit {
+    const struct ctt_graph *g;
+    struct place           *place;    /* of g->count nodes, and of the end */
+};
+
+/* ---- the lines of a graph ---- */
+
+/* Gives each node its line of the graph's text. */
+static int take_lines(struct ctt_edit *e, char *text)
+{
+    int rc = 0;
+
+    for (int i = 0; i < e->g->count; i++) {
+        size_t len;
+
+        if (i == e->g->clip)
+            text += strlen("clip\n");
+        len = strcspn(text, "\n");
+        text[len] = '\0';
+        e->place[i].line = ctt_strdup(text);
+        CTT_TRY(e->place[i].line ? 0 : CTT_ENOMEM);
+        text += len + 1;
+    }
+out:
+    return rc;
+}
+
+int ctt_edit_begin(const struct ctt_graph *g, struct ctt_edit **out)
+{
+    struct ctt_edit *e = ctt_calloc(1, sizeof(*e));
+    char *text = NULL;
+    int rc = e ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_CHECK(g->sealed, CTT_EINVAL, "the graph is not sealed");
+    e->g = g;
+    e->place = ctt_calloc((size_t)g->count + 1, sizeof(*e->place));
+    CTT_TRY(e->place ? 0 : CTT_ENOMEM);
+    for (int i = 0; i <= g->count; i++)
+        e->place[i].names = -1;
+    text = ctt_net_print(g);
+    CTT_TRY(text ? 0 : CTT_ENOMEM);
+    CTT_TRY(take_lines(e, text));
+    *out = e;
+    e = NULL;
+out:
+    ctt_free(text);
+    ctt_edit_free(&e);
+    return rc;
+}
+
+void ctt_edit_free(struct ctt_edit **e)
+{
+    if (!*e)
+        return;
+    for (int i = 0; (*e)->place && i <= (*e)->g->count; i++) {
+        ctt_free((*e)->place[i].added);
+        ctt_free((*e)->place[i].line);
+    }
+    ctt_free((*e)->place);
+    ctt_free(*e);
+    *e = NULL;
+}
+
+/* ---- changes ---- */
+
+/* Text and a line behind it; text may be NULL. */
+static int extend(char **text, const char *line)
+{
+    size_t old = *text ? strlen(*text) : 0, size = old + strlen(line) + 2;
+    char *more = ctt_realloc(*text, size);
+
+    if (!more)
+        return CTT_ENOMEM;
+    snprintf(more + old, size - old, "%s\n", line);
+    *text = more;
+    return 0;
+}
+
+int ctt_edit_add(struct ctt_edit *e, int node, const char *fmt, ...)
+{
+    char line[CTT_MAX_LINE];
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    if (n < 0 || n >= (int)sizeof(line))
+        return ctt_error(CTT_EFORMAT, "line too long");
+    return extend(&e->place[node].added, line);
+}
+
+void ctt_edit_remove(struct ctt_edit *e, int node)
+{
+    ctt_free(e->place[node].line);
+    e->place[node].line = NULL;
+}
+
+/* Where the value of a key begins.  Words have spaces between them, and no
+ * name and no value has a space or a '='. */
+static char *value_of(char *line, const char *key)
+{
+    size_t n = strlen(key);
+
+    for (char *s = strchr(line, ' '); s; s = strchr(s + 1, ' '))
+        if (strncmp(s + 1, key, n) == 0 && s[n + 1] == '=')
+            return s + n + 2;
+    return NULL;
+}
+
+int ctt_edit_set(struct ctt_edit *e, int node, const char *key,
+                 const char *value)
+{
+    char *line = e->place[node].line, *at = line ? value_of(line, key) : NULL;
+    char *changed;
+    size_t size;
+    int rc = 0;
+
+    CTT_CHECK(at, CTT_EFORMAT, "%s: has no %s=", e->g->node[node].name, key);
+    size = strlen(line) + strlen(value) + 1;
+    changed = ctt_calloc(size, 1);
+    CTT_TRY(changed ? 0 : CTT_ENOMEM);
+    snprintf(changed, size, "%.*s%s%s", (int)(at - line), line, value,
+             at + strcspn(at, " "));
+    ctt_free(line);
+    e->place[node].line = changed;
+out:
+    return rc;
+}
+
+/* ---- names instead of nodes ---- */
+
+static int is_delayed(const struct ctt_graph *g, int node)
+{
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_STATE && g->node[i].source == node)
+            return 1;
+    return 0;
+}
+
+/* States that delay a node delay another one. */
+static int redirect(struct ctt_edit *e, int node, int to)
+{
+    const struct ctt_graph *g = e->g;
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_STATE && g->node[i].source == node)
+            CTT_TRY(ctt_edit_set(e, i, "of", g->node[to].name));
+out:
+    return rc;
+}
+
+/* A line that names all channels of what node `to` gives: pixels that do not
+ * follow each other cannot be reshaped, but sliced. */
+static int add_name(struct ctt_edit *e, int node, int to)
+{
+    const struct ctt_node *n = &e->g->node[node];
+    const struct ctt_tensor *x = &e->g->node[to].out, *y = &n->out;
+    const char *in = e->g->node[n->in[0]].name;
+
+    if (x->ld != x->c)
+        return ctt_edit_add(e, node, "slice %s in=%s to=%lld", n->name, in,
+                            (long long)y->c);
+    return ctt_edit_add(e, node, "reshape %s in=%s d=%lld h=%lld w=%lld "
+                        "c=%lld", n->name, in, (long long)y->d,
+                        (long long)y->h, (long long)y->w, (long long)y->c);
+}
+
+int ctt_edit_bypass(struct ctt_edit *e, int node)
+{
+    int to = e->g->node[node].in[0], rc = 0;
+
+    while (e->place[to].names >= 0)
+        to = e->place[to].names;
+    if (is_delayed(e->g, node) && ctt_ops[e->g->node[to].op].memory == CTT_VIEW)
+        return 0;
+    CTT_TRY(redirect(e, node, to));
+    CTT_TRY(add_name(e, node, to));
+    ctt_edit_remove(e, node);
+    e->place[node].names = to;
+    rc = 1;
+out:
+    return rc;
+}
+
+/* ---- the result ---- */
+
+static size_t room_for(const struct ctt_edit *e)
+{
+    size_t room = sizeof("clip\n");
+
+    for (int i = 0; i <= e->g->count; i++) {
+        const struct place *p = &e->place[i];
+
+        room += p->added ? strlen(p->added) : 0;
+        room += p->line ? strlen(p->line) + 1 : 0;
+    }
+    return room;
+}
+
+int ctt_edit_graph(const struct ctt_edit *e, struct ctt_graph **out)
+{
+    size_t room = room_for(e), at = 0;
+    char *text = ctt_calloc(room, 1);
+    int rc = text ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    for (int i = 0; i <= e->g->count; i++) {
+        const struct place *p = &e->place[i];
+        int clip = i == e->g->clip && i < e->g->count;
+
+        at += (size_t)snprintf(text + at, room - at, "%s%s%s%s",
+                               clip ? "clip\n" : "", p->added ? p->added : "",
+                               p->line ? p->line : "", p->line ? "\n" : "");
+    }
+    CTT_TRY(ctt_net_parse(text, out));
+out:
+    ctt_free(text);
+    return rc;
+}
+
+static int same_weight(const struct ctt_node *a, const struct ctt_node *b,
+                       int k)
+{
+    const struct ctt_tensor *x = &a->w[k], *y = &b->w[k];
+
+    return strcmp(ctt_weight_name(a, k), ctt_weight_name(b, k)) == 0 &&
+           x->n == y->n && x->d == y->d && x->h == y->h && x->w == y->w &&
+           x->c == y->c;
+}
+
+static int move_node(const struct ctt_model *from, const struct ctt_node *a,
+                     struct ctt_model *to, const struct ctt_node *b)
+{
+    int moved = 0;
+
+    for (int k = 0; k < a->nw && k < b->nw; k++) {
+        int64_t count = ctt_volume(&a->w[k]);
+
+        if (!same_weight(a, b, k))
+            continue;
+        memcpy(to->w + b->at[k], from->w + a->at[k],
+               (size_t)count * sizeof(*to->w));
+        ctt_constraint_carry(&from->constraint, a->at[k], count,
+                             &to->constraint, b->at[k]);
+        moved++;
+    }
+    return moved;
+}
+
+int ctt_model_move(const struct ctt_model *from, struct ctt_model *to)
+{
+    int moved = 0, rc = 0;
+
+    CTT_TRY(ctt_constraint_match(&from->constraint, to->g->weights,
+                                 &to->constraint));
+    for (int i = 0; i < to->g->count; i++) {
+        const struct ctt_node *b = &to->g->node[i];
+        int at = ctt_graph_find(from->g, b->name);
+
+        if (at >= 0)
+            moved += move_node(from, &from->g->node[at], to, b);
+    }
+    rc = moved;
+out:
+    return rc;
+}
+
+int ctt_edit_model(const struct ctt_edit *e, const struct ctt_model *m,
+                   struct ctt_model **out)
+{
+    struct ctt_graph *g = NULL;
+    struct ctt_model *to = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_edit_graph(e, &g));
+    CTT_TRY(ctt_model_new(g, &to));
+    CTT_TRY(ctt_model_labels(to, m->label, m->labels));
+    if (m->history)
+        CTT_TRY((to->history = ctt_strdup(m->history)) ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_model_move(m, to));
+    *out = to;
+    to = NULL;
+    rc = 0;
+out:
+    ctt_model_free(&to);
+    return rc;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_say.c: what convtt-compress tells: progress of the retraining, and
+ * the report. */
+#include "tools/compress_say.h"
+#include "tools/tool.h"
+
+static void on_clip(void *arg, const char *what)
+{
+    (void)arg;
+    ctt_tool_warn("%s (skipped)", what);
+}
+
+static void on_scan(void *arg, int done, int clips)
+{
+    (void)arg;
+    ctt_tool_progress(0, "reading clips: %d of %d", done, clips);
+}
+
+static void on_progress(void *arg, const struct ctt_progress *p)
+{
+    const char *const *stage = arg;
+
+    ctt_tool_progress(0, "%s: epoch %d/%d %d/%d: loss %.3f, top-1 %.1f%%, "
+                      "%.1f clips/s, %.0f s left", *stage, p->epoch,
+                      p->epochs, p->batch, p->batches, p->loss, 100 * p->top1,
+                      p->clips_a_second, p->left);
+}
+
+static void on_epoch(void *arg, const struct ctt_epoch *e,
+                     const struct ctt_metrics *val)
+{
+    const char *const *stage = arg;
+    char tested[64] = "";
+
+    if (val)
+        snprintf(tested, sizeof(tested), "; tested: %.1f%%%s",
+                 100 * e->val.top1, e->best ? " (best)" : "");
+    ctt_tool_say("%s: epoch %d/%d: loss %.3f, top-1 %.1f%%%s; %.0f s",
+                 *stage, e->p.epoch, e->p.epochs, e->p.loss,
+                 100 * e->p.top1, tested, e->p.seconds);
+}
+
+static int on_stop(void *arg)
+{
+    (void)arg;
+    return ctt_tool_stop();
+}
+
+struct ctt_events ctt_compress_events(const char **stage)
+{
+    return (struct ctt_events){ .arg = stage, .clip = on_clip, .scan = on_scan,
+        .progress = on_progress, .epoch = on_epoch, .stop = on_stop };
+}
+
+int ctt_compress_say(const struct ctt_report *r)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char line[1024];
+    int rc = 0;
+
+    for (int k = 0; ctt_report_weight_cells(r, k, line, sizeof(line)); k++)
+        ctt_table_row(&t, "%s", line);
+    ctt_tool_say("\nweights:");
+    CTT_TRY(ctt_table_print(&t));
+    for (int k = 0; ctt_report_stage_cells(r, k, line, sizeof(line)); k++)
+        ctt_table_row(&t, "%s", line);
+    ctt_tool_say("\nstages (top-1 after 25/50/100%% of a clip):");
+    CTT_TRY(ctt_table_print(&t));
+out:
+    return rc;
+}
