@@ -117,11 +117,11 @@ static void test_fuse(void)
 /* Prunes every second number of all weights, and each has a mask. */
 static void prune_half(struct ctt_model *m)
 {
-    m->keep = ctt_calloc((size_t)m->g->weights, 1);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(m->keep);
+    m->constraint.keep = ctt_calloc((size_t)m->g->weights, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m->constraint.keep);
     for (int64_t i = 0; i < m->g->weights; i++) {
-        m->keep[i] = i % 2 == 0;
-        m->w[i] = m->keep[i] ? m->w[i] : 0;
+        m->constraint.keep[i] = i % 2 == 0;
+        m->w[i] = m->constraint.keep[i] ? m->w[i] : 0;
     }
 }
 
@@ -134,7 +134,7 @@ static void test_fuse_pruned(void)
 
     CHECK_OK(ctt_model_load(stream_model(stream_fused, NULL, 0), 0, &m));
     prune_half(m);
-    CHECK_OK(ctt_fuse(m));
+    CHECK_OK(ctt_fuse(&m));
     for (int i = 0; i < m->g->count; i++)
         for (int k = 0; k < m->g->node[i].nw; k++) {
             struct ctt_weight w = ctt_model_weight(m, &m->g->node[i], k);

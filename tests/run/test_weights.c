@@ -159,16 +159,16 @@ static void test_keep(void)
     struct ctt_call c;
     struct ctt_run *r;
 
-    m->keep = ctt_calloc((size_t)m->g->weights, 1);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(m->keep);
-    memset(m->keep, 1, (size_t)m->g->weights);
-    m->keep[n->at[0] + 7] = 0;
+    m->constraint.keep = ctt_calloc((size_t)m->g->weights, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m->constraint.keep);
+    memset(m->constraint.keep, 1, (size_t)m->g->weights);
+    m->constraint.keep[n->at[0] + 7] = 0;
     CHECK_OK(ctt_model_weights(m, &weight));
     CHECK_OK(ctt_dev_open("ref", 1, &d));
     r = open_run(m, d, weight);
     ctt_free(weight);
     ctt_run_bind(r, ctt_graph_find(m->g, "a"), 0, 1, &c);
-    CU_ASSERT_PTR_EQUAL(c.w[0].keep, m->keep + n->at[0]);
+    CU_ASSERT_PTR_EQUAL(c.w[0].keep, m->constraint.keep + n->at[0]);
     CU_ASSERT_PTR_NULL(c.w[1].keep);
     CU_ASSERT_EQUAL(ctt_weight_kept(&c.w[0]), ctt_volume(&n->w[0]) - 1);
     ctt_run_bind(r, ctt_graph_find(m->g, "y"), 0, 1, &c);
