@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer.c: convtt-infer: what clips show, said while they run. */
 #include "infer/infer.h"
+#include "net/clock.h"
 #include "tools/infer_opt.h"
 #include "tools/infer_say.h"
 #include "tools/tool.h"
@@ -40,7 +41,7 @@ struct clip {
 
 static double now_ms(void)
 {
-    return 1e3 * ctt_tool_seconds();
+    return 1e3 * ctt_seconds();
 }
 
 /* ---- one clip ---- */

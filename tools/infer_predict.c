@@ -2,6 +2,7 @@
  * infer_predict.c: the frames that come next, shown, stored, and measured where
  * a clip says what they are. */
 #include "tools/infer_predict.h"
+#include "net/clock.h"
 #include "net/file.h"
 #include "net/h5.h"
 #include "tools/infer_files.h"
@@ -172,7 +173,7 @@ static void take(const struct ctt_frames *f, int i, const struct ctt_input *in,
 static int time_taken(const struct ctt_predictor *p, double start)
 {
     return p->w.times ? ctt_times_add(p->w.times,
-                                      1e3 * (ctt_tool_seconds() - start)) : 0;
+                                      1e3 * (ctt_seconds() - start)) : 0;
 }
 
 /* The session sees the first frames, then what it predicts itself. */
@@ -185,7 +186,7 @@ static int foresee(struct ctt_predictor *p, const struct ctt_frames *f)
 
     ctt_session_reset(s);
     for (int i = 0; i < c->seen + c->count - 1; i++) {
-        double start = ctt_tool_seconds();
+        double start = ctt_seconds();
         if (i < c->seen)
             take(f, i, p->w.in, p->frame);
         CTT_TRY(ctt_infer_rc(ctt_session_push_float(s, p->frame, 1)));
@@ -295,7 +296,7 @@ static int predict(struct ctt_predictor *p, const struct ctt_item *item,
 {
     struct ctt_predicted said = { .file = item->path, .seen = p->w.set->seen,
                                   .predicted = p->w.set->count };
-    double start = ctt_tool_seconds();
+    double start = ctt_seconds();
     int rc = 0;
 
     CTT_CHECK(f->count >= p->w.set->seen, CTT_EINVAL,
@@ -304,7 +305,7 @@ static int predict(struct ctt_predictor *p, const struct ctt_item *item,
     for (int i = 0; i < f->count; i++)
         take(f, i, &p->plain, p->truth + (size_t)i * p->size);
     rc = foresee(p, f);
-    said.ms = 1e3 * (ctt_tool_seconds() - start);
+    said.ms = 1e3 * (ctt_seconds() - start);
     if (rc >= 0)
         rc = measure(p, f->count, &said.sum);
     if (rc < 0)
@@ -323,7 +324,7 @@ out:
 static void tell(const struct ctt_predictor *p)
 {
     int done = p->done + p->skipped;
-    double a_clip = (ctt_tool_seconds() - p->start) / done;
+    double a_clip = (ctt_seconds() - p->start) / done;
 
     if (done < p->clips)
         ctt_tool_progress(0, "clip %d of %d, %.0f s left", done, p->clips,
@@ -482,7 +483,7 @@ int ctt_predictor_run(struct ctt_predictor *p)
 
     if (p->w.set->frames)
         CTT_TRY(room_for_frames(p));
-    p->start = ctt_tool_seconds();
+    p->start = ctt_seconds();
     for (int k = 0; k < p->sources; k++)
         for (int i = 0; i < ctt_clips_list(p->source[k])->count; i++) {
             CTT_CHECK(!ctt_tool_stop(), CTT_EINVAL, "stopped after %d of %d "

@@ -2,6 +2,7 @@
  * info_compare.c: convtt-info: how models compare, in size and, on clips, in
  * time and accuracy. */
 #include "infer/infer.h"
+#include "net/clock.h"
 #include "net/file.h"
 #include "tools/info.h"
 #include "tools/tool.h"
@@ -112,15 +113,15 @@ static int time_clip(struct meter *k)
 
     ctt_session_reset(k->session);
     for (int t = 0; t < k->count; t++) {
-        double a = ctt_tool_seconds(), b;
+        double a = ctt_seconds(), b;
         CTT_TRY(infer_failed(ctt_session_push(k->session, k->frames +
                                               (size_t)t * frame, 1)));
-        b = ctt_tool_seconds();
+        b = ctt_seconds();
         CTT_TRY(infer_failed(ctt_session_read(k->session, k->probs)));
         if (t == 0)
             continue;    /* the first one prepares */
         k->push_s += b - a;
-        k->read_s += ctt_tool_seconds() - b;
+        k->read_s += ctt_seconds() - b;
         k->pushes++;
         k->reads++;
     }

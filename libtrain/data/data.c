@@ -4,15 +4,6 @@
 #include "libtrain/data/data.h"
 
 #include <string.h>
-#include <time.h>
-
-double ctt_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int64_t bytes_of(const struct ctt_frames *f)
 {

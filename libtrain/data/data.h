@@ -163,7 +163,4 @@ void ctt_loader_done(struct ctt_loader *l);
  * ctt_loader_next() still is to come. */
 int  ctt_loader_peek(struct ctt_loader *l, struct ctt_batch *b);
 
-/* Seconds of a clock that never goes back. */
-double ctt_seconds(void);
-
 #endif

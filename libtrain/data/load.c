@@ -3,6 +3,7 @@
  * while the last one is being used.  What they make does not depend on how many
  * they are: every random choice is counted by seed, epoch and clip. */
 #include "libtrain/data/data.h"
+#include "net/clock.h"
 
 #include <string.h>
 
