@@ -149,16 +149,12 @@ void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
     char line[1024], **more;
     va_list ap;
 
-    if (t->rows == t->room) {
-        int room = t->room ? 2 * t->room : 32;
-        more = ctt_realloc(t->row, (size_t)room * sizeof(*more));
-        if (!more) {
-            t->rc = CTT_ENOMEM;
-            return;
-        }
-        t->row = more;
-        t->room = room;
+    more = ctt_grown(t->row, &t->room, t->rows, sizeof(*more));
+    if (!more) {
+        t->rc = CTT_ENOMEM;
+        return;
     }
+    t->row = more;
     va_start(ap, fmt);
     vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
