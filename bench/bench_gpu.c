@@ -149,11 +149,11 @@ static int measure(struct work *k)
 
     for (int i = 0; i < 3; i++)
         CTT_TRY(step(k));
-    end = bench_now() + (double)k->c->seconds;
-    while (n < 3 || (n < REPEATS && bench_now() < end)) {
-        double from = bench_now();
+    end = ctt_seconds() + (double)k->c->seconds;
+    while (n < 3 || (n < REPEATS && ctt_seconds() < end)) {
+        double from = ctt_seconds();
         CTT_TRY(step(k));
-        t[n++] = (bench_now() - from) * 1e3;
+        t[n++] = (ctt_seconds() - from) * 1e3;
     }
     qsort(t, (size_t)n, sizeof(t[0]), by_size);
     k->ms = t[n / 2];
@@ -219,7 +219,7 @@ static void graphs(struct ctt_dev *d, const struct ctt_dev_kind *kind, int on)
 static int do_rows(const struct cfg *c, struct ctt_dev *d)
 {
     const struct ctt_dev_kind *kind = d->kind;
-    double rate[2] = { 1, 1 }, end = bench_now() + (double)c->limit;
+    double rate[2] = { 1, 1 }, end = ctt_seconds() + (double)c->limit;
     int m = c->size ? 64 : 8192, rc = 0, failed = 0;
 
     CTT_TRY(bench_rate(d, CTT_F32, m / 2, &rate[0]));
@@ -230,7 +230,7 @@ static int do_rows(const struct cfg *c, struct ctt_dev *d)
         const struct row *r = &rows[i];
         if (!bench_wanted(c->rows, r->name))
             continue;
-        if (bench_now() > end) {
+        if (ctt_seconds() > end) {
             printf("convtt late %s\n", r->name);
             continue;
         }

@@ -204,9 +204,9 @@ static int train(const struct ctt_graph *g, const float *w,
     CTT_TRY(step(x, c, &b));    /* prepares */
     for (int i = 0; i < c->repeat; i++) {
         x->r->stamp++;      /* as after an optimizer's step */
-        t = bench_now();
+        t = ctt_seconds();
         CTT_TRY(step(x, c, &b));
-        t = bench_now() - t;
+        t = ctt_seconds() - t;
         best = t < best ? t : best;
     }
     printf("training    %9.1f ms  %6.0f clips/s  %6.0f GFLOP/s  %5.1f%% of "
@@ -255,10 +255,10 @@ static int stream(struct ctt_infer *m, const struct cfg *c, int chunk,
     CTT_TRY(ctt_session_open(m, &s));
     fill(x, (int64_t)frame * chunk, 9, 1);
     for (int i = 0; i < 20 * c->repeat; i++) {
-        double t = bench_now();
+        double t = ctt_seconds();
         CTT_TRY(ctt_session_push_float(s, x, chunk));
         CTT_TRY(get_answer(m, s, y));
-        t = bench_now() - t;
+        t = ctt_seconds() - t;
         if (i > 2 && t < best)
             best = t;
     }
@@ -276,13 +276,13 @@ static int infer(const char *path, const struct ctt_graph *g,
                  const struct cfg *c, double rate)
 {
     struct ctt_infer *m = NULL;
-    double t = bench_now(), ops[2] = { 0, 0 };    /* a frame's, an answer's */
+    double t = ctt_seconds(), ops[2] = { 0, 0 };    /* a frame's, an answer's */
     int rc = 0;
 
     for (int i = 0; i < g->count; i++)
         ops[i >= g->clip] += 2 * (double)ctt_node_macs(g, i);
     CTT_TRY(ctt_infer_open(path, c->device, c->threads, &m));
-    printf("open        %9.1f ms\n", (bench_now() - t) * 1e3);
+    printf("open        %9.1f ms\n", (ctt_seconds() - t) * 1e3);
     CTT_TRY(stream(m, c, 1, ops, rate));
     CTT_TRY(stream(m, c, 8, ops, rate));
     CTT_TRY(stream(m, c, 32, ops, rate));

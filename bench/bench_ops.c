@@ -122,16 +122,16 @@ static int time_call(struct ctt_dev *d, struct ctt_call c, enum ctt_pass pass,
                      int fresh, double *best, char *impl)
 {
     void *cache = NULL;
-    double t, end = bench_now() + 0.25;
+    double t, end = ctt_seconds() + 0.25;
     int rc = 0;
 
     c.cache = &cache;
     *best = 1e9;
-    for (int i = 0; i < 3 || bench_now() < end; i++) {
+    for (int i = 0; i < 3 || ctt_seconds() < end; i++) {
         c.stamp += (uint64_t)fresh;
-        t = bench_now();
+        t = ctt_seconds();
         CTT_TRY(ctt_dev_run(d, &c, pass));
-        t = bench_now() - t;
+        t = ctt_seconds() - t;
         *best = t < *best ? t : *best;
     }
     snprintf(impl, 80, "%s", ctt_dev_impl(d, cache, pass));

@@ -67,11 +67,11 @@ int bench_rate(struct ctt_dev *d, enum ctt_dtype type, int n, double *out)
     CTT_TRY(make(d, type, n, &p));
     CTT_TRY(bind(d, type, &p));
     for (int i = 0; i < ROUNDS; i++) {
-        double t = bench_now();
+        double t = ctt_seconds();
         for (int j = 0; j < CALLS; j++)
             CTT_TRY(ctt_dev_run(d, &p.c, CTT_FWD));
         CTT_TRY(ctt_dev_sync(d));
-        t = (bench_now() - t) / CALLS;
+        t = (ctt_seconds() - t) / CALLS;
         best = i && t < best ? t : best;    /* the first prepares */
     }
     *out = 2e-9 * (double)n * n * n / best;

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * measure.h: a clock, and numbers for weights and frames. */
+ * measure.h: the clock, and numbers for weights and frames. */
 #ifndef CTT_BENCH_MEASURE_H
 #define CTT_BENCH_MEASURE_H
 
+#include "net/clock.h"
 #include "net/random.h"
-
-#include <time.h>
-
-/* Seconds from some moment on. */
-static inline double bench_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* n numbers in from..to; the same for the same key. */
 static inline void bench_fill(float *x, int64_t n, uint64_t key, float from,

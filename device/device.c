@@ -2,13 +2,13 @@
  * device.c: the devices built in, and the one place where kernels are called:
  * there the profile and the search for NaN look on. */
 #include "device/dev.h"
+#include "net/clock.h"
 #include "net/half.h"
 #include "net/op.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
-#include <time.h>
 
 const char *const ctt_dev_names[] = { "cpu", "cuda", "ref", NULL };
 
@@ -31,14 +31,6 @@ static int find_kind(const char *name, const struct ctt_dev_kind **out)
         CTT_TRY(ctt_dev_module(name, out));
 out:
     return rc;
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 int ctt_dev_open(const char *name, int threads, struct ctt_dev **out)
@@ -230,10 +222,10 @@ static int call_timed(struct ctt_dev *d, const struct ctt_call *c,
     int rc = 0;
 
     CTT_TRY(ctt_dev_sync(d));
-    start = now();
+    start = ctt_seconds();
     CTT_TRY(call(d, c, pass));
     CTT_TRY(ctt_dev_sync(d));
-    p->seconds += now() - start;
+    p->seconds += ctt_seconds() - start;
     p->calls++;
 out:
     return rc;
@@ -337,12 +329,12 @@ double ctt_dev_sgemm_rate(struct ctt_dev *d)
         double t;
 
         rc = ctt_dev_sync(d);
-        t = now();
+        t = ctt_seconds();
         if (rc < 0 || d->kind->sgemm(d, SIDE, m, m + SIDE * SIDE,
                                      m + 2 * SIDE * SIDE) < 0 ||
             ctt_dev_sync(d) < 0)
             break;
-        t = now() - t;
+        t = ctt_seconds() - t;
         best = work / t > best ? work / t : best;
     }
     p = m;

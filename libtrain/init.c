@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * init.c: the numbers a model starts with, by what reads each node. */
-#include "libtrain/data/data.h"
+#include "libtrain/chance.h"
+#include "libtrain/train.h"
 #include "net/op.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * open.c: opens all that a run of training needs, and says what it found. */
 #include "libtrain/trainer.h"
+#include "net/clock.h"
 
 #include <string.h>
 

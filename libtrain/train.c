@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train.c: the training loop: epochs of batches, tests, checkpoints, an end. */
 #include "libtrain/trainer.h"
+#include "libtrain/chance.h"
+#include "net/clock.h"
 
 #include <math.h>
 #include <string.h>

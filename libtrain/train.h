@@ -110,7 +110,7 @@ struct ctt_events {
 
 struct ctt_data;
 
-/* Lists the clips at path (video.h's lists, or a pack) and reads each once:
+/* Lists the clips at path (video/source.h) and reads each stored one once:
  * counts its frames, finds the bad ones, keeps the decoded frames of the first
  * cfg->cache MiB.  in: what the model wants of its frames.  known: the model's
  * labels, or NULL: they come from the data.  Bad clips are told to ev->clip and

@@ -3,6 +3,7 @@
  * libraries that calls malloc. */
 #include "net/ctt.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -84,6 +85,24 @@ void *ctt_realloc(void *p, size_t size)
     }
     if (!p)
         atomic_fetch_add(&live, 1);
+    return q;
+}
+
+void *ctt_grown(void *p, int *room, int count, size_t size)
+{
+    int more = *room ? *room : 16;
+    void *q;
+
+    if (count < *room)
+        return p;
+    if (*room > INT_MAX / 2) {
+        ctt_error(CTT_ENOMEM, "more than %d entries", *room);
+        return NULL;
+    }
+    more += *room;
+    q = ctt_realloc(p, (size_t)more * size);
+    if (q)
+        *room = more;
     return q;
 }
 

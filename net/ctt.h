@@ -90,4 +90,8 @@ void  ctt_fail_alloc(long k);
 long  ctt_live_blocks(void);
 long  ctt_alloc_calls(void);
 
+/* Room for one more than count elements in an array of *room: p, or what p
+ * became, with *room raised; NULL, and p as it was, if memory is out. */
+void *ctt_grown(void *p, int *room, int count, size_t size);
+
 #endif

@@ -55,7 +55,7 @@ may_include() {
     infer)      echo 'net/|device/(device|memory)\.h|run/run\.h|infer/' ;;
     compress)   echo 'net/|compress/|infer/infer\.h' ;;
     tools)      echo 'net/|device/device\.h|run/run\.h|tools/|'\
-'video/(video|mnist|quality|baseline|save)\.h|'\
+'video/(video|source|quality|baseline|save)\.h|'\
 'libtrain/train\.h|compress/compress\.h|infer/infer\.h' ;;
     *)          echo '' ;;
     esac

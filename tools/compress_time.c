@@ -2,6 +2,7 @@
  * compress_time.c: how long a model takes for a frame where it is served. */
 #include "tools/compress_time.h"
 #include "infer/infer.h"
+#include "net/clock.h"
 #include "net/random.h"
 #include "tools/tool.h"
 
@@ -30,12 +31,12 @@ static int stream(struct ctt_session *s, const struct ctt_infer_input *in,
     for (size_t i = 0; i < size; i++)
         frame[i] = (uint8_t)ctt_random(1, i);
     for (int k = -WARM; k < TIMED; k++) {
-        double start = ctt_tool_seconds();
+        double start = ctt_seconds();
         rc = ctt_session_push(s, frame, 1);
         if (rc < 0)
             CTT_TRY(ctt_error(rc, "%s", ctt_infer_error()));
         if (k >= 0)
-            t[k] = ctt_tool_seconds() - start;
+            t[k] = ctt_seconds() - start;
     }
     qsort(t, TIMED, sizeof(*t), rising);
     *ms = 1e3 * t[TIMED / 2];

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data.c: convtt-data: makes clips, packs them, checks them, counts them. */
 #include "net/file.h"
+#include "tools/data_check.h"
 #include "tools/data_opt.h"
 #include "tools/tool.h"
-#include "video/video.h"
+#include "video/source.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+/* What to do with data that is drawn instead of read from clips. */
+static const char drawn_for[] = "convtt-data mnist";
 
 /* ---- synth ---- */
 
@@ -63,11 +66,11 @@ out:
 }
 
 static int pack_clip(const struct ctt_data_cfg *c, struct ctt_pack *p,
-                     const struct ctt_input *in, const struct ctt_item *item,
-                     int *bad)
+                     const struct ctt_source *s, int i, int *bad)
 {
+    const struct ctt_item *item = &ctt_source_list(s)->item[i];
     struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
-    int rc = ctt_frames_load(item->path, in, c->max_frames, &f);
+    int rc = ctt_source_frames(s, i, 0, c->max_frames, &f);
 
     if (rc < 0 && rc != CTT_ENOMEM && !c->strict) {
         ctt_tool_warn("%s (skipped)", ctt_errmsg());
@@ -84,21 +87,28 @@ out:
 
 static int pack(const struct ctt_data_cfg *c, const char *path)
 {
+    struct ctt_source_set set = { .split = c->split, .classes = c->classes,
+                                  .drawn_for = drawn_for };
     struct ctt_model *m = NULL;
-    struct ctt_list *l = NULL;
+    struct ctt_source *s = NULL;
+    const struct ctt_list *l;
     struct ctt_pack *p = NULL;
     struct ctt_input in;
     int bad = 0, rc = 0;
 
     ctt_tool_catch();
     CTT_TRY(read_model(c->model, &in, &m));
-    CTT_TRY(ctt_list_open(path, c->split, m && m->labels ? m->label : NULL,
-                          m ? m->labels : 0, c->classes, &l));
+    if (m) {
+        set.label = m->label;
+        set.labels = m->labels;
+    }
+    CTT_TRY(ctt_source_open(path, &set, &in, &s));
+    l = ctt_source_list(s);
     CTT_TRY(ctt_pack_create(c->out, &in, l->label, l->labels, &p));
     for (int i = 0; i < l->count; i++) {
         CTT_CHECK(!ctt_tool_stop(), CTT_EINVAL, "stopped; %s is not written",
                   c->out);
-        CTT_TRY(pack_clip(c, p, &in, &l->item[i], &bad));
+        CTT_TRY(pack_clip(c, p, s, i, &bad));
         ctt_tool_progress(0, "clip %d of %d", i + 1, l->count);
     }
     CTT_CHECK(bad < l->count, CTT_EFORMAT, "%s: no usable clip in %d", path,
@@ -108,7 +118,7 @@ static int pack(const struct ctt_data_cfg *c, const char *path)
                  bad);
 out:
     ctt_pack_close(&p);
-    ctt_list_free(&l);
+    ctt_source_close(&s);
     ctt_model_free(&m);
     return rc;
 }
@@ -118,7 +128,12 @@ out:
 enum { SPLITS = 3 };
 static const char *const splits[SPLITS] = { "train", "validation", "test" };
 
-struct part { const char *name; struct ctt_list *l; };
+struct part { const char *name; struct ctt_source *s; };
+
+static const struct ctt_list *list_of(const struct part *part)
+{
+    return ctt_source_list(part->s);
+}
 
 static int same_list(const struct ctt_list *a, const struct ctt_list *b)
 {
@@ -130,13 +145,22 @@ static int same_list(const struct ctt_list *a, const struct ctt_list *b)
     return 1;
 }
 
-static int has_list(const struct part *part, int count,
-                    const struct ctt_list *l)
+/* Whether part[count] lists the same as one of the parts before it. */
+static int is_repeated(const struct part *part, int count)
 {
     for (int i = 0; i < count; i++)
-        if (same_list(part[i].l, l))
+        if (same_list(list_of(&part[i]), list_of(&part[count])))
             return 1;
     return 0;
+}
+
+static int open_part(const struct ctt_data_cfg *c, const char *path, struct part *part)
+{
+    const struct ctt_source_set set = { .split = part->name,
+        .need_split = c->split != NULL, .classes = c->classes, .any_input = 1,
+        .drawn_for = drawn_for };
+
+    return ctt_source_open(path, &set, &ctt_check_input, &part->s);
 }
 
 /* The splits at path, or the one that is asked for.  Data without splits gives
@@ -149,17 +173,16 @@ static int open_parts(const struct ctt_data_cfg *c, const char *path,
     *count = 0;
     if (c->split) {
         part[0].name = c->split;
-        CTT_TRY(ctt_list_open(path, c->split, NULL, 0, c->classes,
-                              &part[0].l));
+        CTT_TRY(open_part(c, path, &part[0]));
         *count = 1;
         goto out;
     }
     for (int i = 0; i < SPLITS; i++) {
         struct part *p = &part[*count];
         p->name = splits[i];
-        rc = ctt_list_open(path, splits[i], NULL, 0, c->classes, &p->l);
-        if (rc >= 0 && has_list(part, *count, p->l))
-            ctt_list_free(&p->l);
+        rc = open_part(c, path, p);
+        if (rc >= 0 && is_repeated(part, *count))
+            ctt_source_close(&p->s);
         else if (rc >= 0)
             ++*count;
         if (rc < 0 && rc != CTT_EINVAL)
@@ -174,78 +197,10 @@ out:
 static void close_parts(struct part part[SPLITS])
 {
     for (int i = 0; i < SPLITS; i++)
-        ctt_list_free(&part[i].l);
+        ctt_source_close(&part[i].s);
 }
 
 /* ---- check ---- */
-
-struct checker {
-    const struct ctt_list *l;
-    char          **why;
-    int             next, done, rc;
-    pthread_mutex_t lock;
-};
-
-/* Frames as small as they go: what is looked for is whether they decode. */
-static void *check_worker(void *arg)
-{
-    static const struct ctt_input in = { 1, 16, 16, 3, 0, { 0 },
-        { 1, 1, 1 }, 1, CTT_FIT_STRETCH, CTT_RGB };
-    struct checker *k = arg;
-
-    for (;;) {
-        struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
-        int i, rc;
-
-        pthread_mutex_lock(&k->lock);
-        i = k->next < k->l->count && !ctt_tool_stop() ? k->next++ : -1;
-        pthread_mutex_unlock(&k->lock);
-        if (i < 0)
-            return NULL;
-        rc = ctt_frames_load(k->l->item[i].path, &in, 0, &f);
-        ctt_frames_free(&f);
-        if (rc < 0 && rc != CTT_ENOMEM)
-            k->why[i] = ctt_strdup(ctt_errmsg());
-        pthread_mutex_lock(&k->lock);
-        k->done++;
-        k->rc = rc < 0 && !k->why[i] ? CTT_ENOMEM : k->rc;
-        ctt_tool_progress(0, "clip %d of %d", k->done, k->l->count);
-        pthread_mutex_unlock(&k->lock);
-    }
-}
-
-static int check_list(const struct ctt_list *l, int workers, int *bad)
-{
-    struct checker k = { .l = l };
-    pthread_t id[256];
-    int n = 0, rc = 0;
-
-    pthread_mutex_init(&k.lock, NULL);
-    k.why = ctt_calloc((size_t)l->count + 1, sizeof(*k.why));
-    CTT_TRY(k.why ? 0 : CTT_ENOMEM);
-    while (n < workers &&
-           pthread_create(&id[n], NULL, check_worker, &k) == 0)
-        n++;
-    if (n == 0)
-        check_worker(&k);
-    while (n > 0)
-        pthread_join(id[--n], NULL);
-    CTT_CHECK(!ctt_tool_stop(), CTT_EINVAL, "stopped");
-    for (int i = 0; i < l->count; i++) {
-        if (!k.why[i])
-            continue;
-        ctt_tool_say("%s", k.why[i]);
-        ++*bad;
-    }
-    if (k.rc < 0)    /* the message is another thread's */
-        CTT_TRY(ctt_error(k.rc, "out of memory: clips"));
-out:
-    for (int i = 0; k.why && i < l->count; i++)
-        ctt_free(k.why[i]);
-    ctt_free(k.why);
-    pthread_mutex_destroy(&k.lock);
-    return rc;
-}
 
 static int check(const struct ctt_data_cfg *c, const char *path)
 {
@@ -255,8 +210,8 @@ static int check(const struct ctt_data_cfg *c, const char *path)
     ctt_tool_catch();
     CTT_TRY(open_parts(c, path, part, &parts));
     for (int i = 0; i < parts; i++) {
-        CTT_TRY(check_list(part[i].l, c->workers, &bad));
-        all += part[i].l->count;
+        CTT_TRY(ctt_check_clips(part[i].s, c->workers, &bad));
+        all += list_of(&part[i])->count;
     }
     ctt_tool_say("%s: %d clips, %d bad", path, all, bad);
     rc = bad ? 1 : 0;
@@ -287,7 +242,7 @@ static void count_row(struct ctt_table *t, const struct part *part, int parts,
 
     for (int i = 0; i < parts; i++)
         n += snprintf(row + n, sizeof(row) - (size_t)n, "\t%d",
-                      count_label(part[i].l, label));
+                      count_label(list_of(&part[i]), label));
     ctt_table_row(t, "%s", row);
 }
 
@@ -303,17 +258,18 @@ static int list(const struct ctt_data_cfg *c, const char *path)
     for (int i = 0; i < parts; i++) {
         n += snprintf(head + n, sizeof(head) - (size_t)n, "\t%.60s",
                       part[i].name);
-        unknown += count_label(part[i].l, NULL);
+        unknown += count_label(list_of(&part[i]), NULL);
     }
     ctt_table_row(&t, "%s", head);
-    for (int k = 0; k < part[0].l->labels; k++)
-        count_row(&t, part, parts, part[0].l->label[k], part[0].l->label[k]);
+    for (int k = 0; k < list_of(part)->labels; k++)
+        count_row(&t, part, parts, list_of(part)->label[k],
+                  list_of(part)->label[k]);
     if (unknown)
         count_row(&t, part, parts, "(not known)", NULL);
     n = snprintf(head, sizeof(head), "all");
     for (int i = 0; i < parts; i++)
         n += snprintf(head + n, sizeof(head) - (size_t)n, "\t%d",
-                      part[i].l->count);
+                      list_of(&part[i])->count);
     ctt_table_row(&t, "%s", head);
     CTT_TRY(ctt_table_print(&t));
 out:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data_mnist.c: convtt-data mnist: sequences of moving digits in one file. */
 #include "tools/data_mnist.h"
+#include "net/clock.h"
 #include "tools/tool.h"
 #include "video/video.h"
 
@@ -8,7 +9,7 @@
 
 static void tell(int done, int all, double begin)
 {
-    double left = (ctt_tool_seconds() - begin) * (all - done) / done;
+    double left = (ctt_seconds() - begin) * (all - done) / done;
 
     ctt_tool_progress(0, "sequence %d of %d, %.0f s left", done, all, left);
 }
@@ -39,7 +40,7 @@ int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
                             0 };
     struct ctt_mnist *m = NULL;
     struct ctt_pack *p = NULL;
-    double begin = ctt_tool_seconds();
+    double begin = ctt_seconds();
     int64_t first;
     int rc = 0;
 

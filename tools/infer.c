@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer.c: convtt-infer: what clips show, said while they run. */
 #include "infer/infer.h"
+#include "net/clock.h"
 #include "tools/infer_opt.h"
 #include "tools/infer_say.h"
 #include "tools/tool.h"
-#include "video/video.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,16 +31,16 @@ struct tool {
 
 /* A clip on its way through the session: number i of the clips. */
 struct clip {
-    const struct ctt_clips *from;
-    const struct ctt_item  *item;
-    int                    i;
-    int                    seen, total;    /* frames; total 0: not known */
-    double                 fps, ms;        /* ms: computing so far */
+    const struct ctt_source *from;
+    const struct ctt_item   *item;
+    int                      i;
+    int                      seen, total;    /* frames; total 0: not known */
+    double                   fps, ms;        /* ms: computing so far */
 };
 
 static double now_ms(void)
 {
-    return 1e3 * ctt_tool_seconds();
+    return 1e3 * ctt_seconds();
 }
 
 /* ---- one clip ---- */
@@ -151,7 +151,7 @@ out:
 static int run_whole(struct tool *t, struct clip *c, int *bad)
 {
     struct ctt_frames f = { 0 };
-    int rc = ctt_clips_load(c->from, c->i, 0, &f);
+    int rc = ctt_source_frames(c->from, c->i, 0, 0, &f);
 
     *bad = rc < 0 && rc != CTT_ENOMEM;
     CTT_TRY(rc);
@@ -171,7 +171,7 @@ static int run_stream(struct tool *t, struct clip *c, int *bad)
     ctt_frame_size(&t->in, &w, &h);
     data = ctt_calloc((size_t)w * (size_t)h, (size_t)t->in.c);
     CTT_TRY(data ? 0 : CTT_ENOMEM);
-    rc = ctt_feed_open(c->from, c->i, &r);
+    rc = ctt_feed_open(c->from, c->i, 0, &r);
     *bad = rc < 0 && rc != CTT_ENOMEM;
     CTT_TRY(rc);
     for (;;) {
@@ -196,10 +196,10 @@ out:
     return rc;
 }
 
-static int run_item(struct tool *t, const struct ctt_clips *from, int i)
+static int run_item(struct tool *t, const struct ctt_source *from, int i)
 {
     struct clip c = { .from = from, .i = i,
-                      .item = &ctt_clips_list(from)->item[i] };
+                      .item = &ctt_source_list(from)->item[i] };
     int bad = 0, rc;
 
     ctt_session_reset(t->s);
@@ -215,31 +215,28 @@ static int run_item(struct tool *t, const struct ctt_clips *from, int i)
 
 /* ---- what there is to do ---- */
 
-static struct ctt_clips_cfg which_clips(const struct tool *t)
+static struct ctt_source_set which_clips(const struct tool *t)
 {
-    struct ctt_clips_cfg c = { .split = t->c.split, .classes = t->c.classes,
-        .label = t->label, .labels = t->classes };
+    const struct ctt_predict *p = &t->c.predict;
 
-    if (t->c.predict.count) {
-        c.labels = CTT_LABELS_ANY;
-        c.sequences = t->c.predict.sequences;
-        c.digits = t->c.predict.digits;
-        c.seed = t->c.predict.seed;
-    }
-    return c;
+    return (struct ctt_source_set){ .split = t->c.split, .need_split = 1,
+        .classes = t->c.classes, .label = t->label,
+        .labels = p->count ? CTT_LABELS_ANY : t->classes,
+        .sequences = p->sequences, .digits = p->digits,
+        .frames = p->seen + p->count, .drawn_for = "--predict" };
 }
 
 static int run_path(struct tool *t, const char *path)
 {
-    struct ctt_clips_cfg c = which_clips(t);
-    struct ctt_clips *clips = NULL;
+    struct ctt_source_set set = which_clips(t);
+    struct ctt_source *s = NULL;
     int rc;
 
-    CTT_TRY(ctt_clips_open(path, &c, &t->in, &clips));
-    for (int i = 0; i < ctt_clips_list(clips)->count; i++)
-        CTT_TRY(run_item(t, clips, i));
+    CTT_TRY(ctt_source_open(path, &set, &t->in, &s));
+    for (int i = 0; i < ctt_source_list(s)->count; i++)
+        CTT_TRY(run_item(t, s, i));
 out:
-    ctt_clips_close(&clips);
+    ctt_source_close(&s);
     return rc;
 }
 

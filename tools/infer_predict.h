@@ -5,8 +5,8 @@
 #define CTT_INFER_PREDICT_H
 
 #include "infer/infer.h"
-#include "tools/infer_clips.h"
 #include "tools/infer_say.h"
+#include "video/source.h"
 
 /* Settings; a NULL path is a file that is not wanted. */
 struct ctt_predict {
@@ -26,7 +26,7 @@ struct ctt_predict_with {
     const struct ctt_predict *set;
     struct ctt_session       *session;
     const struct ctt_input   *in;
-    struct ctt_clips_cfg      which;
+    struct ctt_source_set     which;
     struct ctt_times         *times;
     int                       json, strict;
 };

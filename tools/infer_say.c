@@ -227,14 +227,11 @@ int ctt_say_ahead(const struct ctt_ahead *row, int rows, const char *why,
 
 int ctt_times_add(struct ctt_times *t, double ms)
 {
-    if (t->count == t->room) {
-        int room = t->room ? 2 * t->room : 1024;
-        double *more = ctt_realloc(t->ms, (size_t)room * sizeof(*more));
-        if (!more)
-            return CTT_ENOMEM;
-        t->ms = more;
-        t->room = room;
-    }
+    double *more = ctt_grown(t->ms, &t->room, t->count, sizeof(*more));
+
+    if (!more)
+        return CTT_ENOMEM;
+    t->ms = more;
     t->ms[t->count++] = ms;
     return 0;
 }

@@ -2,10 +2,11 @@
  * info_compare.c: convtt-info: how models compare, in size and, on clips, in
  * time and accuracy. */
 #include "infer/infer.h"
+#include "net/clock.h"
 #include "net/file.h"
 #include "tools/info.h"
 #include "tools/tool.h"
-#include "video/video.h"
+#include "video/source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,7 @@ struct meter {
     struct ctt_input      in;
     struct ctt_infer     *model;
     struct ctt_session   *session;
-    struct ctt_list      *list;
+    struct ctt_source    *source;
     float                *probs;
     uint8_t              *frames;   /* of a clip, cut to the model's size */
     size_t                room;
@@ -112,15 +113,15 @@ static int time_clip(struct meter *k)
 
     ctt_session_reset(k->session);
     for (int t = 0; t < k->count; t++) {
-        double a = ctt_tool_seconds(), b;
+        double a = ctt_seconds(), b;
         CTT_TRY(infer_failed(ctt_session_push(k->session, k->frames +
                                               (size_t)t * frame, 1)));
-        b = ctt_tool_seconds();
+        b = ctt_seconds();
         CTT_TRY(infer_failed(ctt_session_read(k->session, k->probs)));
         if (t == 0)
             continue;    /* the first one prepares */
         k->push_s += b - a;
-        k->read_s += ctt_tool_seconds() - b;
+        k->read_s += ctt_seconds() - b;
         k->pushes++;
         k->reads++;
     }
@@ -130,9 +131,9 @@ out:
 
 static int measure_clip(struct meter *k, int i, struct measured *r)
 {
-    const struct ctt_item *item = &k->list->item[i];
+    const struct ctt_item *item = &ctt_source_list(k->source)->item[i];
     struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
-    int rc = ctt_frames_load(item->path, &k->in, 0, &f);
+    int rc = ctt_source_frames(k->source, i, 0, 0, &f);
 
     if (rc < 0 && rc != CTT_ENOMEM) {
         ctt_tool_warn("%s (skipped)", ctt_errmsg());
@@ -153,19 +154,20 @@ out:
 static int measure(const struct ctt_info_cfg *cfg, const char *path,
                    const struct ctt_model *m, struct measured *out)
 {
+    const struct ctt_source_set set = { .split = cfg->split,
+        .label = m->label, .labels = m->labels, .drawn_for = "--predict" };
     struct meter k = { .cfg = cfg };
     struct measured r = { .clips = 0 };
     int n, rc = 0;
 
     k.in = m->g->node[ctt_graph_input(m->g)].attr.input;
-    CTT_TRY(ctt_list_open(cfg->data, cfg->split, m->labels ? m->label : NULL,
-                          m->labels, NULL, &k.list));
+    CTT_TRY(ctt_source_open(cfg->data, &set, &k.in, &k.source));
     CTT_TRY(infer_failed(ctt_infer_open(path, cfg->device, cfg->threads,
                                         &k.model)));
     CTT_TRY(infer_failed(ctt_session_open(k.model, &k.session)));
     k.probs = ctt_calloc((size_t)ctt_infer_classes(k.model), sizeof(float));
     CTT_TRY(k.probs ? 0 : CTT_ENOMEM);
-    n = k.list->count;
+    n = ctt_source_list(k.source)->count;
     n = cfg->max_clips && cfg->max_clips < n ? cfg->max_clips : n;
     for (int i = 0; i < n; i++) {
         ctt_tool_progress(0, "%s: clip %d of %d", path, i + 1, n);
@@ -178,7 +180,7 @@ static int measure(const struct ctt_info_cfg *cfg, const char *path,
 out:
     ctt_session_close(&k.session);
     ctt_infer_close(&k.model);
-    ctt_list_free(&k.list);
+    ctt_source_close(&k.source);
     ctt_free(k.probs);
     ctt_free(k.frames);
     return rc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tool.c: error lines, progress, tables and signals of the programs. */
 #include "tools/tool.h"
+#include "net/clock.h"
 #include "video/video.h"
 
 #include <ctype.h>
@@ -10,21 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *program = "convtt";
 static int shown;                    /* columns of the line on the terminal */
 static double last_line;             /* when it was written */
 static volatile sig_atomic_t stop;
-
-double ctt_tool_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* libgomp reads its settings before main, so they are set for a second start.
  * A thread that waits spins for milliseconds by default; where another program
@@ -43,7 +35,7 @@ void ctt_tool_start(const char *name, char **argv)
     wait_briefly(argv);
     signal(SIGXFSZ, SIG_IGN);    /* a file limit is a failed write */
     program = name;
-    last_line = ctt_tool_seconds();
+    last_line = ctt_seconds();
     setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
@@ -96,7 +88,7 @@ void ctt_tool_warn(const char *fmt, ...)
 void ctt_tool_progress(int last, const char *fmt, ...)
 {
     int terminal = isatty(STDERR_FILENO), n;
-    double now = ctt_tool_seconds();
+    double now = ctt_seconds();
     char line[512];
     va_list ap;
 
@@ -157,16 +149,12 @@ void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
     char line[1024], **more;
     va_list ap;
 
-    if (t->rows == t->room) {
-        int room = t->room ? 2 * t->room : 32;
-        more = ctt_realloc(t->row, (size_t)room * sizeof(*more));
-        if (!more) {
-            t->rc = CTT_ENOMEM;
-            return;
-        }
-        t->row = more;
-        t->room = room;
+    more = ctt_grown(t->row, &t->room, t->rows, sizeof(*more));
+    if (!more) {
+        t->rc = CTT_ENOMEM;
+        return;
     }
+    t->row = more;
     va_start(ap, fmt);
     vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);

@@ -62,7 +62,4 @@ int  ctt_tool_same_file(const char *a, const char *b);
 /* 1 if the file is read where data (a path, or mnist:PATH) is. */
 int  ctt_tool_reads(const char *data, const char *file);
 
-/* Seconds of a clock that never goes back. */
-double ctt_tool_seconds(void);
-
 #endif

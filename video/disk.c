@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * disk.c: folders, paths and whole text files. */
 #include "video/disk.h"
-#include "video/names.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,80 +3,18 @@
  * numbers, and subsets of classes. */
 #include "video/list.h"
 #include "video/disk.h"
+#include "video/split.h"
 
 #include <string.h>
 
 enum { SUBSET_LIMIT = 1 << 22 };
-
-static const char *const spellings[][CTT_SPELLINGS] = {
-    { "train", "training" },
-    { "validation", "valid", "val", "validate", "dev" },
-    { "test", "testing" },
-};
-
-int ctt_split_number(const char *split)
-{
-    for (size_t i = 0; i < CTT_LEN(spellings); i++)
-        for (int j = 0; spellings[i][j]; j++)
-            if (strcmp(spellings[i][j], split) == 0)
-                return (int)i;
-    return -1;
-}
-
-void ctt_split_spellings(const char *split, const char *out[CTT_SPELLINGS])
-{
-    int number = ctt_split_number(split), n = 0;
-    const char *const *row = number >= 0 ? spellings[number] : NULL;
-
-    out[n++] = split;
-    for (int j = 0; row && row[j]; j++)
-        if (strcmp(row[j], split) != 0)
-            out[n++] = row[j];
-    out[n] = NULL;
-}
-
-int ctt_source_add(struct ctt_source *s, const char *dir, const char *file,
-                   int label)
-{
-    struct ctt_list *l = s->list;
-    struct ctt_item *more, *item;
-    int rc = 0;
-
-    more = ctt_grown(l->item, &l->room, l->count, sizeof(*more));
-    CTT_TRY(more ? 0 : CTT_ENOMEM);
-    l->item = more;
-    item = &l->item[l->count++];    /* from here on ctt_list_free frees it */
-    *item = (struct ctt_item){ .label = label };
-    item->path = ctt_path_join(dir, file);
-    CTT_TRY(item->path ? 0 : CTT_ENOMEM);
-    item->id = ctt_strdup(ctt_path_base(item->path));
-    CTT_TRY(item->id ? 0 : CTT_ENOMEM);
-out:
-    return rc;
-}
-
-void ctt_list_free(struct ctt_list **l)
-{
-    if (!*l)
-        return;
-    for (int i = 0; i < (*l)->count; i++) {
-        ctt_free((*l)->item[i].path);
-        ctt_free((*l)->item[i].id);
-    }
-    for (int i = 0; i < (*l)->labels; i++)
-        ctt_free((*l)->label[i]);
-    ctt_free((*l)->item);
-    ctt_free((*l)->label);
-    ctt_free(*l);
-    *l = NULL;
-}
 
 static int ends_in(const char *path, const char *ending)
 {
     return strcmp(ctt_path_ending(path), ending) == 0;
 }
 
-static int read_source(struct ctt_source *s)
+static int read_listing(struct ctt_listing *s)
 {
     enum ctt_disk_kind kind = ctt_disk_kind(s->path);
     int rc = 0;
@@ -84,13 +22,13 @@ static int read_source(struct ctt_source *s)
     CTT_CHECK(kind != CTT_DISK_NONE, CTT_EIO, "%s: no such file or folder",
               s->path);
     if (kind == CTT_DISK_FOLDER || ends_in(s->path, ".json")) {
-        CTT_TRY(ctt_source_json(s));
+        CTT_TRY(ctt_list_json(s));
         if (rc == 0)
-            CTT_TRY(ctt_source_class(s));
+            CTT_TRY(ctt_list_class(s));
     } else if (ctt_text_is_list(s->path)) {
-        CTT_TRY(ctt_source_text(s));
+        CTT_TRY(ctt_list_text(s));
     } else {
-        CTT_TRY(ctt_source_add(s, "", s->path, -1));
+        CTT_TRY(ctt_listing_add(s, "", s->path, -1));
     }
     CTT_CHECK(s->list->count > 0, CTT_EINVAL, "%s: no clips in it", s->path);
 out:
@@ -98,7 +36,7 @@ out:
 }
 
 /* The class that a line of the subset file means. */
-static int subset_class(const struct ctt_source *s, const char *word)
+static int subset_class(const struct ctt_listing *s, const char *word)
 {
     char plain[512];
     size_t n = 0;
@@ -117,7 +55,7 @@ static int subset_class(const struct ctt_source *s, const char *word)
 }
 
 /* Adds the names of the classes that the subset file names to keep. */
-static int read_subset(const struct ctt_source *s, const char *subset,
+static int read_subset(const struct ctt_listing *s, const char *subset,
                        struct ctt_names *keep)
 {
     char *text = NULL, *at, *word;
@@ -169,7 +107,7 @@ static int are_numbers(const struct ctt_names *n)
 }
 
 /* The new number of each class of the data, or -1. */
-static int renumber(const struct ctt_source *s, const struct ctt_names *keep,
+static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
                     int known, int subset, int *map)
 {
     int missing = -1, largest = -1;
@@ -216,7 +154,7 @@ static void filter(struct ctt_list *l, const int *map)
 }
 
 /* In training every class needs a clip. */
-static int check_classes(const struct ctt_source *s,
+static int check_classes(const struct ctt_listing *s,
                          const struct ctt_names *keep)
 {
     int rc = 0, labelled = 0;
@@ -238,7 +176,7 @@ out:
 }
 
 /* Makes keep the list's labels. */
-static int finish(struct ctt_source *s, struct ctt_names *keep, int known,
+static int finish(struct ctt_listing *s, struct ctt_names *keep, int known,
                   int subset)
 {
     struct ctt_list *l = s->list;
@@ -266,13 +204,13 @@ out:
 int ctt_list_open(const char *path, const char *split, char *const *known,
                   int nknown, const char *subset, struct ctt_list **out)
 {
-    struct ctt_source s = { .path = path, .split = split ? split : "train" };
+    struct ctt_listing s = { .path = path, .split = split ? split : "train" };
     struct ctt_names keep = { 0 }, chosen = { 0 };
     int rc = 0;
 
     s.list = ctt_calloc(1, sizeof(*s.list));
     CTT_TRY(s.list ? 0 : CTT_ENOMEM);
-    CTT_TRY(read_source(&s));
+    CTT_TRY(read_listing(&s));
     if (subset)
         CTT_TRY(read_subset(&s, subset, &chosen));
     if (known)

@@ -2,6 +2,7 @@
  * list_class.c: clips that lie in a folder a class. */
 #include "video/list.h"
 #include "video/disk.h"
+#include "video/split.h"
 
 #include <string.h>
 #include <strings.h>
@@ -55,7 +56,7 @@ out:
 }
 
 /* Each file is a clip, and each folder too: one of pictures. */
-static int add_clips(struct ctt_source *s, const char *dir, int label)
+static int add_clips(struct ctt_listing *s, const char *dir, int label)
 {
     struct ctt_folder f = { 0 };
     int rc;
@@ -63,14 +64,14 @@ static int add_clips(struct ctt_source *s, const char *dir, int label)
     CTT_TRY(ctt_folder_read(dir, &f));
     for (int i = 0; i < f.count; i++)
         if (!is_no_clip(f.name[i]))
-            CTT_TRY(ctt_source_add(s, dir, f.name[i], label));
+            CTT_TRY(ctt_listing_add(s, dir, f.name[i], label));
 out:
     ctt_folder_clear(&f);
     return rc;
 }
 
 /* In training an empty class is a mistake; elsewhere it may be. */
-static int add_class(struct ctt_source *s, const char *dir, const char *name,
+static int add_class(struct ctt_listing *s, const char *dir, const char *name,
                      int may_be_empty)
 {
     char *path = ctt_path_join(dir, name);
@@ -99,7 +100,7 @@ static const char *find_split(const struct ctt_names *n, const char *split)
 }
 
 /* The classes of all splits, so that each split numbers them alike. */
-static int all_classes(struct ctt_source *s, const struct ctt_names *top)
+static int all_classes(struct ctt_listing *s, const struct ctt_names *top)
 {
     static const char *const split[] = { "train", "validation", "test" };
     struct ctt_names all = { 0 };
@@ -126,7 +127,7 @@ out:
     return rc;
 }
 
-static int add_classes(struct ctt_source *s, const char *dir, int train)
+static int add_classes(struct ctt_listing *s, const char *dir, int train)
 {
     struct ctt_names here = { 0 };
     int rc, files;
@@ -139,7 +140,7 @@ out:
     return rc;
 }
 
-static int add_split(struct ctt_source *s, const struct ctt_names *top,
+static int add_split(struct ctt_listing *s, const struct ctt_names *top,
                      const char *name)
 {
     char *path = ctt_path_join(s->path, name);
@@ -168,7 +169,7 @@ static int person_of(const char *name)
 }
 
 /* Keeps the persons of the split: 1, or 0 and all clips if this is not KTH. */
-static int take_persons(struct ctt_source *s)
+static int take_persons(struct ctt_listing *s)
 {
     int part = ctt_split_number(s->split), n = 0;
     struct ctt_list *l = s->list;
@@ -197,7 +198,7 @@ static int take_persons(struct ctt_source *s)
     return n > 0;
 }
 
-int ctt_source_class(struct ctt_source *s)
+int ctt_list_class(struct ctt_listing *s)
 {
     struct ctt_names top = { 0 };
     int rc, files, train = strncmp(s->split, "train", 5) == 0;

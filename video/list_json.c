@@ -4,6 +4,7 @@
 #include "video/list.h"
 #include "video/disk.h"
 #include "video/json.h"
+#include "video/split.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -202,7 +203,7 @@ out:
 }
 
 /* Adds the names in the order of their numbers, which must be 0, 1, 2 ... */
-static int order_labels(struct ctt_source *s, const struct ctt_names *names,
+static int order_labels(struct ctt_listing *s, const struct ctt_names *names,
                         const int *number, const char *path)
 {
     int *of = ctt_calloc((size_t)names->count + 1, sizeof(*of));
@@ -224,7 +225,7 @@ out:
     return rc;
 }
 
-static int load_labels(struct ctt_source *s, const char *path)
+static int load_labels(struct ctt_listing *s, const char *path)
 {
     struct ctt_names names = { 0 };
     struct ctt_json *j = NULL;
@@ -274,7 +275,7 @@ out:
 }
 
 /* The class: the template's, else the label's, else unknown. */
-static int class_of(const struct ctt_source *s, const struct ctt_json *j,
+static int class_of(const struct ctt_listing *s, const struct ctt_json *j,
                     const struct entry *e, int *label)
 {
     char *name = e->template ? e->template : e->label;
@@ -288,19 +289,19 @@ static int class_of(const struct ctt_source *s, const struct ctt_json *j,
            ctt_json_error(j, "the labels have no class '%s'", name);
 }
 
-static int add_entry(struct ctt_source *s, const struct videos *v,
+static int add_entry(struct ctt_listing *s, const struct videos *v,
                      const struct entry *e, int label)
 {
     int i = ctt_names_find(&v->stem, e->id);
     char name[ID + 8];
 
     if (i >= 0)
-        return ctt_source_add(s, "", v->file[i], label);
+        return ctt_listing_add(s, "", v->file[i], label);
     snprintf(name, sizeof(name), "%s.webm", e->id);
-    return ctt_source_add(s, v->dir, name, label);
+    return ctt_listing_add(s, v->dir, name, label);
 }
 
-static int read_split(struct ctt_source *s, struct ctt_json *j,
+static int read_split(struct ctt_listing *s, struct ctt_json *j,
                       const struct videos *v)
 {
     struct entry e;
@@ -321,7 +322,7 @@ out:
     return rc;
 }
 
-static int load_split(struct ctt_source *s, const char *root,
+static int load_split(struct ctt_listing *s, const char *root,
                       const char *path)
 {
     struct ctt_json *j = NULL;
@@ -337,7 +338,7 @@ out:
     return rc;
 }
 
-int ctt_source_json(struct ctt_source *s)
+int ctt_list_json(struct ctt_listing *s)
 {
     int single = ctt_disk_kind(s->path) == CTT_DISK_FILE, rc = 0;
     char *root, *dir = NULL, *labels = NULL, *split = NULL;

@@ -274,7 +274,7 @@ out:
 }
 
 /* Names for labels that are numbers. */
-static int name_numbers(struct ctt_source *s, const struct text *t)
+static int name_numbers(struct ctt_listing *s, const struct text *t)
 {
     int rc = 0, most = -1, good = 0, first = -1;
     char name[16];
@@ -304,7 +304,7 @@ out:
 
 /* Names as labels are numbered in sorted order, not in that of the lines,
  * which differs between the splits' lists. */
-static int sort_names(struct ctt_source *s, const struct text *t)
+static int sort_names(struct ctt_listing *s, const struct text *t)
 {
     struct ctt_names n = { 0 };
     int rc = 0;
@@ -324,7 +324,7 @@ out:
 }
 
 /* Adds line l; between: how many numbers stand between path and label. */
-static int add_line(struct ctt_source *s, const struct text *t,
+static int add_line(struct ctt_listing *s, const struct text *t,
                     struct line *l, char sep, int between)
 {
     int frames = 0, offset = 0, rc = 0, label = l->value;
@@ -341,12 +341,12 @@ static int add_line(struct ctt_source *s, const struct text *t,
     if (l->label && label < 0)
         label = ctt_names_find(&s->names, l->label);
     if (!between)
-        return ctt_source_add(s, t->dir, l->path, label);
+        return ctt_listing_add(s, t->dir, l->path, label);
     room = strlen(l->path) + 32;
     folder = ctt_calloc(room, 1);
     CTT_TRY(folder ? 0 : CTT_ENOMEM);
     snprintf(folder, room, "%s#%d+%d", l->path, offset, frames);
-    CTT_TRY(ctt_source_add(s, t->dir, folder, label));
+    CTT_TRY(ctt_listing_add(s, t->dir, folder, label));
 out:
     ctt_free(folder);
     return rc;
@@ -372,7 +372,7 @@ out:
     return rc;
 }
 
-int ctt_source_text(struct ctt_source *s)
+int ctt_list_text(struct ctt_listing *s)
 {
     struct text t = { .path = s->path };
     int rc, between;

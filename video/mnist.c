@@ -3,7 +3,8 @@
  * besides net/code/zip.c the only file that includes zlib.h. */
 #include "net/random.h"
 #include "video/disk.h"
-#include "video/list.h"
+#include "video/split.h"
+#include "video/video.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,27 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * names.c: numbered names that are found by hashing, and growing arrays. */
+ * names.c: numbered names that are found by hashing. */
 #include "video/names.h"
 
-#include <limits.h>
 #include <string.h>
-
-void *ctt_grown(void *p, int *room, int count, size_t size)
-{
-    int more = *room ? *room : 16;
-    void *q;
-
-    if (count < *room)
-        return p;
-    if (*room > INT_MAX / 2) {
-        ctt_error(CTT_ENOMEM, "more than %d entries", *room);
-        return NULL;
-    }
-    more += *room;
-    q = ctt_realloc(p, (size_t)more * size);
-    if (q)
-        *room = more;
-    return q;
-}
 
 /* FNV-1a (Fowler, Noll, Vo). */
 static unsigned hash(const char *s)

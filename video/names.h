@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * names.h: numbered names that are found by hashing, and growing arrays. */
+ * names.h: numbered names that are found by hashing. */
 #ifndef CTT_NAMES_H
 #define CTT_NAMES_H
 
@@ -18,9 +18,5 @@ int  ctt_names_find(const struct ctt_names *n, const char *name);
 /* The number of a name, which is added if it is new. */
 int  ctt_names_add(struct ctt_names *n, const char *name);
 void ctt_names_clear(struct ctt_names *n);
-
-/* Room for one more than count elements: p, or what p became; NULL and p as it
- * was if memory is out. */
-void *ctt_grown(void *p, int *room, int count, size_t size);
 
 #endif

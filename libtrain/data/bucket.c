@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bucket.c: which clips make a batch: clips of like length together, so that
  * short ones do not pay for long ones. */
-#include "libtrain/data/data.h"
+#include "libtrain/data/bucket.h"
+#include "libtrain/chance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,7 +199,7 @@ static int emit(struct ctt_order *p, int steps, int *v, int n, int *batches)
 }
 
 void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
-                   int shuffle, uint64_t key, struct ctt_order *p)
+                    int shuffle, uint64_t key, struct ctt_order *p)
 {
     int rest = 0, batches = 0, from = 0, *v = p->work;
 

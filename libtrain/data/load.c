@@ -2,8 +2,12 @@
  * load.c: threads that decode, cut and normalise the clips of the next batches
  * while the last one is being used.  What they make does not depend on how many
  * they are: every random choice is counted by seed, epoch and clip. */
-#include "libtrain/data/data.h"
+#include "libtrain/data/load.h"
+#include "libtrain/chance.h"
+#include "libtrain/data/sequence.h"
+#include "net/clock.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { RING = 3, WHY = 256, MAX_WORKERS = 256 };

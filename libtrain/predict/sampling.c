@@ -2,6 +2,7 @@
  * sampling.c: scheduled sampling: when the model is shown its own answers in
  * place of true frames (Bengio and others 2015). */
 #include "libtrain/predict/predict.h"
+#include "libtrain/chance.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * step.c: one training step of a model that predicts: the graph that feeds
  * it its own answers, forward, loss, backward. */
 #include "libtrain/predict/predict.h"
+#include "libtrain/chance.h"
 #include "net/edit.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * step.c: one training step up to the gradient. */
 #include "libtrain/recognise/step.h"
+#include "libtrain/chance.h"
 #include "net/edit.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #define CTT_STEP_H
 
 #include "libtrain/amp.h"
-#include "libtrain/data/data.h"
+#include "libtrain/data/load.h"
 #include "run/back/exec.h"
 
 /* When a clip is asked while training.  The last ask is always its end. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task.c: training and testing a model that says what a clip shows. */
 #include "libtrain/task.h"
+#include "libtrain/chance.h"
 
 static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                  const struct ctt_data *d)

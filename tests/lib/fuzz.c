@@ -3,6 +3,7 @@
  * prints how many inputs that was.  Input k is the same in every run; with
  * CTT_FUZZ_INPUT=k only that one is run. */
 #include "tests/lib/fuzz.h"
+#include "net/clock.h"
 #include "net/ctt.h"
 #include "net/random.h"
 
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROOM = 1 << 16, SEEDS = 64, MUTATIONS = 6 };
@@ -156,14 +156,6 @@ static void make_seeds(void)
     }
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void died(void)
 {
     fprintf(stderr, "died at input %d; CTT_FUZZ_INPUT=%d tries it alone\n",
@@ -184,7 +176,7 @@ int main(void)
 {
     const char *limit = getenv("CTT_FUZZ_SECONDS");
     const char *one = getenv("CTT_FUZZ_INPUT");
-    double end = seconds() + (limit ? atof(limit) : 2);
+    double end = ctt_seconds() + (limit ? atof(limit) : 2);
     uint64_t k = one ? strtoull(one, NULL, 10) : 0, first = k;
 
     if (__sanitizer_set_death_callback)
@@ -193,7 +185,7 @@ int main(void)
     make_seeds();
     do
         try_input(k++);
-    while (!one && seconds() < end);
+    while (!one && ctt_seconds() < end);
     for (int i = 0; i < seeds; i++)
         free(seed[i].p);
     printf("%llu inputs from %d seeds\n", (unsigned long long)(k - first),

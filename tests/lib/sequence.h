@@ -4,7 +4,7 @@
 #ifndef CTT_TEST_SEQUENCE_H
 #define CTT_TEST_SEQUENCE_H
 
-#include "libtrain/data/data.h"
+#include "libtrain/data/load.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
 #include "tests/lib/told.h"

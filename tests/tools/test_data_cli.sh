@@ -64,6 +64,15 @@ for log in ./a.h5 digits/train-images-idx3-ubyte "$PWD/./m.ctt"; do
         --val mnist:digits --log-csv "$log"
 done
 cmp a.h5 kept.h5 || fail "a log took the place of the data"
+# A pack is data for every command; its clips are read, not the file.
+says 0 'a.h5: 12 clips, 0 bad' "$data" check a.h5
+says 0 'all +12' "$data" list a.h5
+says 1 'a pack has no parts' "$data" list a.h5 --split test
+says 0 'd.h5: 12 clips, 0 bad' "$data" pack a.h5 -o d.h5 --model tiny.net
+cmp -s a.h5 d.h5 || fail "a pack of a pack is another one"
+says 1 'it is for convtt-data mnist' "$data" check mnist:digits
+printf '\1' | dd of=d.h5 bs=1 seek=2500 conv=notrunc 2> /dev/null
+says 1 'd.h5: 12 clips, 1 bad' "$data" check d.h5
 more='--future-frames 4 --strict'
 says 1 'seq0000: has 7 frames, 8 are needed' train tiny.net --data a.h5 \
     --workers 1

@@ -60,6 +60,7 @@ says 0 'Moving something up' "$bin/convtt-info" whole.ctt
 says 0 '^conv e in=x' "$bin/convtt-info" --net whole.ctt
 says 0 'convttlstm' "$bin/convtt-info" --ops
 says 0 'at 100%' "$bin/convtt-info" --data clips whole.ctt
+says 0 'at 100%' "$bin/convtt-info" --data t.pack whole.ctt
 "$bin/convtt-info" --strip small.ctt whole.ctt || fail "--strip"
 says 0 'top-1' "$bin/convtt-train" --init whole.ctt -o more.ctt \
     --data clips --epochs 1

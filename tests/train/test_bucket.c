@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_bucket.c: buckets of clips of like length, and the order in which
  * clips are read. */
-#include "libtrain/data/data.h"
+#include "libtrain/data/bucket.h"
 #include "net/random.h"
 #include "tests/lib/check.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_load.c: the threads that load clips: whole batches, changed pictures,
  * and clips that cannot be read. */
-#include "libtrain/data/data.h"
+#include "libtrain/chance.h"
+#include "libtrain/data/load.h"
 #include "tests/lib/check.h"
 #include "tests/lib/told.h"
 #include "tests/lib/toy.h"

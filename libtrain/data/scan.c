@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * scan.c: the first look at each clip, by some threads: whether it can be read,
+ * how long it is, and whether its frames stay in memory. */
+#include "libtrain/data/scan.h"
+
+#include <pthread.h>
+
+static int64_t bytes_of(const struct ctt_frames *f)
+{
+    return (int64_t)f->count * f->h * f->w * f->c;
+}
+
+struct scan {
+    struct ctt_data *d;
+    char           **why;      /* of each item: what is wrong with it */
+    int              next, done, rc, stop, alive;
+    pthread_mutex_t  lock;
+    pthread_cond_t   news;
+};
+
+/* Whether the frames may stay in memory. */
+static int take_room(struct scan *s, const struct ctt_frames *f)
+{
+    int64_t n = bytes_of(f);
+    int yes;
+
+    pthread_mutex_lock(&s->lock);
+    yes = n <= s->d->room;
+    if (yes)
+        s->d->room -= n;
+    pthread_mutex_unlock(&s->lock);
+    return yes;
+}
+
+static int look_at(struct scan *s, int i)
+{
+    struct ctt_data *d = s->d;
+    struct ctt_clip *c = &d->clip[i];
+    const struct ctt_item *item = &d->list->item[i];
+    struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
+    int rc = 0;
+
+    c->item = i;
+    c->label = d->steps ? -1 : item->label;
+    CTT_CHECK(d->steps || item->label >= 0, CTT_EFORMAT,
+              "%s: has no known class", item->path);
+    CTT_TRY(ctt_source_frames(d->source, i, 0, d->max_frames, &f));
+    CTT_CHECK(f.count >= d->min_frames, CTT_EFORMAT,
+              "%s: too short: %d frames", item->path, f.count);
+    CTT_CHECK(f.count >= d->steps, CTT_EFORMAT, "%s: has %d frames, %d are "
+              "needed", item->path, f.count, d->steps);
+    c->length = f.count;
+    if (take_room(s, &f)) {
+        c->f = f;
+        f.data = NULL;
+    }
+out:
+    ctt_frames_free(&f);
+    return rc;
+}
+
+/* A clip that cannot be read is skipped; running out of memory is no fault of
+ * the clip. */
+static void note(struct scan *s, int i, int rc)
+{
+    if (rc < 0 && rc != CTT_ENOMEM && !s->d->strict) {
+        s->why[i] = ctt_strdup(ctt_errmsg());
+        rc = s->why[i] ? 0 : CTT_ENOMEM;
+    }
+    pthread_mutex_lock(&s->lock);
+    if (rc < 0 && s->rc >= 0) {
+        s->rc = rc;
+        ctt_free(s->why[i]);
+        s->why[i] = rc == CTT_ENOMEM ? NULL : ctt_strdup(ctt_errmsg());
+        s->next = s->d->list->count;
+    }
+    s->done++;
+    pthread_cond_signal(&s->news);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void *scan_worker(void *arg)
+{
+    struct scan *s = arg;
+
+    for (;;) {
+        int i;
+
+        pthread_mutex_lock(&s->lock);
+        i = s->stop || s->next >= s->d->list->count ? -1 : s->next++;
+        if (i < 0) {
+            s->alive--;
+            pthread_cond_signal(&s->news);
+        }
+        pthread_mutex_unlock(&s->lock);
+        if (i < 0)
+            return NULL;
+        note(s, i, look_at(s, i));
+    }
+}
+
+/* Tells how far it is until all workers have left. */
+static void watch(struct scan *s, const struct ctt_events *ev)
+{
+    int stop = 0;
+
+    pthread_mutex_lock(&s->lock);
+    while (s->alive) {
+        int done = s->done;
+
+        s->stop |= stop;
+        pthread_mutex_unlock(&s->lock);
+        if (ev && ev->scan)
+            ev->scan(ev->arg, done, s->d->list->count);
+        stop = ev && ev->stop && ev->stop(ev->arg);
+        pthread_mutex_lock(&s->lock);
+        while (s->alive && s->done == done)
+            pthread_cond_wait(&s->news, &s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Moves the good clips together and tells of the others, in order. */
+static void keep_good(struct scan *s, const struct ctt_events *ev)
+{
+    struct ctt_data *d = s->d;
+
+    for (int i = 0; i < d->list->count; i++) {
+        if (s->why[i]) {
+            d->skipped++;
+            if (ev && ev->clip)
+                ev->clip(ev->arg, s->why[i]);
+            continue;
+        }
+        if (d->clips != i) {
+            d->clip[d->clips] = d->clip[i];
+            d->clip[i].f.data = NULL;
+        }
+        if (d->clip[d->clips].length > d->longest)
+            d->longest = d->clip[d->clips].length;
+        d->clips++;
+    }
+}
+
+/* The message of a worker is this thread's now. */
+static int failure(const struct scan *s)
+{
+    for (int i = 0; i < s->d->list->count; i++)
+        if (s->why[i])
+            ctt_error(s->rc, "%s", s->why[i]);
+    return s->rc == CTT_ENOMEM ? ctt_error(s->rc, "out of memory: clips")
+                               : s->rc;
+}
+
+static void run_workers(struct scan *s, const struct ctt_events *ev)
+{
+    pthread_t id[256];
+    int n = 0, want = s->d->workers;
+
+    s->alive = 0;
+    for (; n < want && n < (int)CTT_LEN(id); n++) {
+        pthread_mutex_lock(&s->lock);
+        s->alive++;
+        pthread_mutex_unlock(&s->lock);
+        if (pthread_create(&id[n], NULL, scan_worker, s) == 0)
+            continue;
+        pthread_mutex_lock(&s->lock);
+        s->alive--;
+        pthread_mutex_unlock(&s->lock);
+        break;
+    }
+    if (n == 0) {
+        s->alive = 1;
+        scan_worker(s);
+    }
+    watch(s, ev);
+    while (n > 0)
+        pthread_join(id[--n], NULL);
+}
+
+int ctt_data_scan(struct ctt_data *d, const struct ctt_events *ev)
+{
+    struct scan s = { .d = d };
+    int rc = 0;
+
+    pthread_mutex_init(&s.lock, NULL);
+    pthread_cond_init(&s.news, NULL);
+    s.why = ctt_calloc((size_t)d->list->count + 1, sizeof(*s.why));
+    d->clip = ctt_calloc((size_t)d->list->count + 1, sizeof(*d->clip));
+    CTT_TRY(s.why && d->clip ? 0 : CTT_ENOMEM);
+    d->held = d->list->count;
+    run_workers(&s, ev);
+    if (s.rc < 0)
+        CTT_TRY(failure(&s));
+    CTT_CHECK(!s.stop, CTT_EINVAL, "stopped while reading the clips");
+    keep_good(&s, ev);
+out:
+    for (int i = 0; s.why && i < d->list->count; i++)
+        ctt_free(s.why[i]);
+    ctt_free(s.why);
+    pthread_cond_destroy(&s.news);
+    pthread_mutex_destroy(&s.lock);
+    return rc;
+}

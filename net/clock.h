@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * clock.h: the one clock for durations. */
+#ifndef CTT_CLOCK_H
+#define CTT_CLOCK_H
+
+#include <time.h>
+
+/* Seconds since some fixed moment, of a clock that never goes back. */
+static inline double ctt_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_source.c: what a path means: the same clips from a folder, a list, a
+ * file and a pack, and sequences that are drawn. */
+#include "tests/lib/check.h"
+#include "tests/lib/clip.h"
+#include "video/source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { W = 16, H = 12, FRAMES = 9, IMAGE = 28 * 28,
+       SIDE = CTT_MNIST_SIDE, PICTURE = SIDE * SIDE };
+
+static const struct ctt_input grey = { 1, SIDE, SIDE, 1, 0, { 0 },
+    { 1, 1, 1 }, 1.5f, CTT_FIT_CROP, CTT_GRAY };
+static const struct ctt_source_set any = { .labels = CTT_LABELS_ANY,
+    .sequences = 3, .digits = 2, .frames = 5, .drawn_for = "the test" };
+static char mnist[300];
+
+/* ---- what is read ---- */
+
+static struct ctt_input input(void)
+{
+    return clip_input(W, H, 0);
+}
+
+static struct ctt_source *open_some(const char *path,
+                                    const struct ctt_source_set *set,
+                                    const struct ctt_input *in)
+{
+    struct ctt_source *s = NULL;
+
+    CHECK_OK(ctt_source_open(path, set, in, &s));
+    return s;
+}
+
+static void refused(const char *path, const struct ctt_source_set *set,
+                    const struct ctt_input *in, int code, const char *says)
+{
+    struct ctt_source *s = NULL;
+
+    ctt_check_refused(ctt_source_open(path, set, in, &s), code, says);
+    CU_ASSERT_PTR_NULL(s);
+}
+
+static void make_pack(void)
+{
+    static char *label[] = { "one", "two" };
+    struct ctt_input in = input();
+    struct ctt_pack *p = NULL;
+    struct ctt_frames f;
+
+    CHECK_OK(ctt_pack_create(clip_path("some.pack"), &in, label, 2, &p));
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(ctt_frames_load(clip_path(i ? "k/two/b.mkv" : "k/one/a.mkv"),
+                                 &in, 0, &f));
+        CHECK_OK(ctt_pack_add(p, i ? "b" : "a", i, &f));
+        ctt_frames_free(&f);
+    }
+    CHECK_OK(ctt_pack_finish(&p));
+}
+
+static void make_digits(void)
+{
+    static uint8_t idx[16 + 3 * IMAGE] = { 0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 28,
+                                           0, 0, 0, 28 };
+
+    for (int i = 0; i < 3 * IMAGE; i++)
+        idx[16 + i] = (uint8_t)(i % 251);
+    clip_folder("digits");
+    clip_file("digits/train-images-idx3-ubyte", idx, sizeof(idx));
+    snprintf(mnist, sizeof(mnist), "mnist:%s", clip_path("digits"));
+}
+
+/* The first test, because what it calls checks as it goes. */
+static void clips_are_made(void)
+{
+    clip_folder("k");
+    clip_folder("k/one");
+    clip_folder("k/two");
+    clip_steady("k/one/a.mkv", FRAMES, 10);
+    clip_steady("k/two/b.mkv", FRAMES - 2, 10);
+    clip_text("list.txt", "k/one/a.mkv one\nk/two/b.mkv two\n");
+    make_pack();
+    make_digits();
+}
+
+static int clean(void)
+{
+    clip_clean();
+    return 0;
+}
+
+/* ---- stored clips ---- */
+
+/* Clip i of s, whole, cut and frame by frame, is f. */
+static void check_clip(const struct ctt_source *s, int i,
+                       const struct ctt_frames *f)
+{
+    size_t size = (size_t)f->w * (size_t)f->h * (size_t)f->c;
+    uint8_t *data = ctt_calloc(size, 1);
+    struct ctt_feed *feed = NULL;
+    struct ctt_frames got = { 0 };
+
+    CU_ASSERT_FATAL(data != NULL);
+    CHECK_OK(ctt_source_frames(s, i, 7, 0, &got));
+    CU_ASSERT_EQUAL_FATAL(got.count, f->count);
+    CU_ASSERT(memcmp(got.data, f->data, size * (size_t)f->count) == 0);
+    ctt_frames_free(&got);
+    CHECK_OK(ctt_source_frames(s, i, 7, 4, &got));
+    CU_ASSERT_EQUAL_FATAL(got.count, 4);
+    CU_ASSERT(memcmp(got.data, f->data, size * 4) == 0);
+    ctt_frames_free(&got);
+    CHECK_OK(ctt_feed_open(s, i, 7, &feed));
+    for (int t = 0; t < f->count; t++) {
+        CU_ASSERT_EQUAL(ctt_feed_next(feed, data), 1);
+        CU_ASSERT(memcmp(data, f->data + (size_t)t * size, size) == 0);
+    }
+    CU_ASSERT_EQUAL(ctt_feed_next(feed, data), 0);
+    ctt_feed_close(&feed);
+    ctt_free(data);
+}
+
+static void clips_are_alike(void)
+{
+    const struct { const char *path; int clips, files; } kind[] = {
+        { "k", 2, 1 }, { "list.txt", 2, 1 }, { "k/one/a.mkv", 1, 1 },
+        { "some.pack", 2, 0 },
+    };
+    struct ctt_input in = input();
+    struct ctt_frames f[2];
+
+    CHECK_OK(ctt_frames_load(clip_path("k/one/a.mkv"), &in, 0, &f[0]));
+    CHECK_OK(ctt_frames_load(clip_path("k/two/b.mkv"), &in, 0, &f[1]));
+    for (size_t k = 0; k < CTT_LEN(kind); k++) {
+        struct ctt_source *s = open_some(clip_path("%s", kind[k].path), &any,
+                                         &in);
+
+        CU_ASSERT_EQUAL_FATAL(ctt_source_list(s)->count, kind[k].clips);
+        CU_ASSERT_EQUAL(ctt_source_files(s), kind[k].files);
+        CU_ASSERT_EQUAL(ctt_source_drawn(s), 0);
+        for (int i = 0; i < kind[k].clips; i++)
+            check_clip(s, i, &f[i]);
+        CU_ASSERT(ctt_source_same(s, 0, s, 0));
+        CU_ASSERT(kind[k].clips == 1 || !ctt_source_same(s, 0, s, 1));
+        ctt_source_close(&s);
+    }
+    ctt_frames_free(&f[0]);
+    ctt_frames_free(&f[1]);
+}
+
+/* The classes are the data's, or the model's, which must be the same. */
+static void classes(void)
+{
+    static char *model[] = { "two", "one" };
+    static const char *const path[] = { "k", "some.pack" };
+    struct ctt_source_set set = { .split = "train" };
+    struct ctt_input in = input();
+
+    for (size_t k = 0; k < CTT_LEN(path); k++) {
+        struct ctt_source *s = open_some(clip_path("%s", path[k]), &set, &in);
+
+        CU_ASSERT_EQUAL_FATAL(ctt_source_list(s)->labels, 2);
+        CU_ASSERT_STRING_EQUAL(ctt_source_list(s)->label[1], "two");
+        CU_ASSERT_EQUAL(ctt_source_list(s)->item[1].label, 1);
+        ctt_source_close(&s);
+    }
+    set.label = model;
+    set.labels = 2;
+    refused(clip_path("some.pack"), &set, &in, CTT_EINVAL,
+            "class 0 is 'one', the model's is 'two'");
+    set.classes = clip_path("list.txt");
+    refused(clip_path("some.pack"), &set, &in, CTT_EINVAL,
+            "a pack has its classes already");
+}
+
+static void splits(void)
+{
+    struct ctt_source_set set = { .labels = CTT_LABELS_ANY };
+    struct ctt_input in = input();
+    struct ctt_source *s = open_some(clip_path("k"), &set, &in);
+
+    CU_ASSERT_EQUAL(ctt_source_list(s)->count, 2);
+    ctt_source_close(&s);
+    set.split = "validation";
+    refused(clip_path("k"), &set, &in, CTT_EINVAL, "no folder 'validation'");
+    s = open_some(clip_path("some.pack"), &set, &in);
+    ctt_source_close(&s);
+    set.need_split = 1;
+    refused(clip_path("some.pack"), &set, &in, CTT_EINVAL,
+            "a pack has no parts");
+}
+
+static void inputs(void)
+{
+    struct ctt_source_set set = any;
+    struct ctt_input in = clip_input(W / 2, H, 0);
+    struct ctt_source *s;
+    struct ctt_frames f;
+
+    refused(clip_path("some.pack"), &set, &in, CTT_EINVAL,
+            "packed as 16x12x3, the model wants 8x12x3");
+    set.any_input = 1;
+    s = open_some(clip_path("some.pack"), &set, &in);
+    CHECK_OK(ctt_source_frames(s, 0, 0, 0, &f));
+    CU_ASSERT_EQUAL(f.w, W);
+    ctt_frames_free(&f);
+    ctt_source_close(&s);
+    refused(clip_path("nowhere"), &set, &in, CTT_EIO, "no such file");
+}
+
+/* ---- drawn sequences ---- */
+
+static void sequences(void)
+{
+    static uint8_t want[5 * PICTURE];
+    struct ctt_source_set set = any;
+    struct ctt_source *s = open_some(mnist, &set, &grey), *train;
+    const struct ctt_list *l = ctt_source_list(s);
+    struct ctt_mnist *m = NULL;
+    struct ctt_frames f = { want, 5, SIDE, SIDE, 1, 0 };
+    char name[320];
+    int64_t first;
+
+    CHECK_OK(ctt_mnist_open(clip_path("digits"), &m));
+    CHECK_OK(ctt_mnist_first("test", &first));
+    CU_ASSERT_EQUAL_FATAL(l->count, 3);
+    snprintf(name, sizeof(name), "%s#2", mnist);
+    CU_ASSERT_STRING_EQUAL(l->item[2].path, name);
+    CU_ASSERT(ctt_source_drawn(s) && !ctt_source_files(s));
+    CU_ASSERT(ctt_source_input(s)->scale == 1);
+    for (int i = 0; i < 100; i += 33) {    /* also those without a name */
+        CHECK_OK(ctt_mnist_draw(m, 7, first + i, 2, 5, want));
+        check_clip(s, i, &f);
+    }
+    set.split = "train";
+    train = open_some(mnist, &set, &grey);
+    CU_ASSERT(ctt_source_same(s, 0, s, 0) && !ctt_source_same(s, 0, train, 0));
+    ctt_source_close(&train);
+    ctt_source_close(&s);
+    ctt_mnist_close(&m);
+}
+
+static void sequences_refused(void)
+{
+    struct ctt_source_set set = any;
+    struct ctt_input in = input();
+
+    refused(mnist, &set, &in, CTT_EINVAL, "makes frames of 64x64x1");
+    refused("mnist:/none", &set, &grey, CTT_EIO, "/none: no such file");
+    set.split = "other";
+    refused(mnist, &set, &grey, CTT_EINVAL, "no split 'other'");
+    set.split = NULL;
+    set.classes = "some";
+    refused(mnist, &set, &grey, CTT_EINVAL, "has no classes");
+    set.labels = 0;
+    refused(mnist, &set, &grey, CTT_EINVAL, "it is for the test");
+}
+
+/* ---- memory ---- */
+
+/* Opens a source and reads its first clip frame by frame. */
+static int read_one(const char *path, const struct ctt_input *in)
+{
+    static uint8_t data[PICTURE];
+    struct ctt_source *s = NULL;
+    struct ctt_feed *f = NULL;
+    int rc;
+
+    CTT_TRY(ctt_source_open(path, &any, in, &s));
+    CTT_TRY(ctt_feed_open(s, 0, 1, &f));
+    CTT_TRY(ctt_feed_next(f, data));
+out:
+    ctt_feed_close(&f);
+    ctt_source_close(&s);
+    return rc;
+}
+
+static void allocations_fail(void)
+{
+    struct ctt_input in = input();
+    const struct { const char *path; const struct ctt_input *in; } kind[] = {
+        { clip_path("k"), &in }, { clip_path("some.pack"), &in },
+        { mnist, &grey },
+    };
+    long live = ctt_live_blocks();
+
+    for (size_t i = 0; i < CTT_LEN(kind); i++) {
+        int rc = CTT_ENOMEM, k = 0;
+
+        while (rc == CTT_ENOMEM && k < 2000) {
+            ctt_fail_alloc(++k);
+            rc = read_one(kind[i].path, kind[i].in);
+            ctt_fail_alloc(0);
+            CU_ASSERT_EQUAL(ctt_live_blocks(), live);
+        }
+        CU_ASSERT_EQUAL(rc, 1);
+        CU_ASSERT(k > 5);
+    }
+}
+
+int main(void)
+
+{
+    CU_TestInfo tests[] = {
+        { "clips are made", clips_are_made },
+        { "clips are alike", clips_are_alike },
+        { "classes", classes },
+        { "splits", splits },
+        { "inputs", inputs },
+        { "sequences", sequences },
+        { "sequences refused", sequences_refused },
+        { "allocations fail", allocations_fail },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "source", NULL, clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}

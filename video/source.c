@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * source.c: what a path means: a row for each kind of source, and their clips
+ * all alike. */
+#include "video/source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct kind {
+    int (*is)(const char *path);
+    int (*open)(struct ctt_source *s, const char *path,
+                const struct ctt_source_set *set);
+    int (*frames)(const struct ctt_source *s, int i, uint64_t seed, int max,
+                  struct ctt_frames *out);
+    int files;    /* each clip is a file, which can be read frame by frame */
+    int drawn;    /* endless, made from a seed */
+};
+
+struct ctt_source {
+    const struct kind     *kind;
+    struct ctt_input       in;
+    const struct ctt_list *list;
+    struct ctt_list       *own;       /* the list, but if it is the pack's */
+    struct ctt_pack       *pack;
+    struct ctt_mnist      *mnist;
+    int64_t                first;     /* Moving-MNIST: number of sequence 0 */
+    int                    digits, length;    /* of each sequence */
+};
+
+/* ---- Moving-MNIST ---- */
+
+static int mnist_is(const char *path)
+{
+    return ctt_mnist_path(path) != NULL;
+}
+
+/* A list of the sequences, so that each has a name. */
+static int list_sequences(struct ctt_source *s, const char *path, int count)
+{
+    size_t room = strlen(path) + 16;
+    struct ctt_list *l = ctt_calloc(1, sizeof(*l));
+    int rc = l ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    s->list = s->own = l;
+    l->item = ctt_calloc((size_t)count, sizeof(*l->item));
+    CTT_TRY(l->item ? 0 : CTT_ENOMEM);
+    l->room = l->all = count;
+    while (l->count < count) {
+        struct ctt_item *item = &l->item[l->count++];
+
+        item->label = -1;
+        item->id = ctt_strdup("mnist");
+        item->path = ctt_calloc(room, 1);
+        CTT_TRY(item->id && item->path ? 0 : CTT_ENOMEM);
+        snprintf(item->path, room, "%s#%d", path, l->count - 1);
+    }
+out:
+    return rc;
+}
+
+static int mnist_open(struct ctt_source *s, const char *path,
+                      const struct ctt_source_set *set)
+{
+    const char *dir = ctt_mnist_path(path);
+    int rc = 0;
+
+    CTT_CHECK(set->labels == CTT_LABELS_ANY, CTT_EINVAL,
+              "%s: has no classes, it is for %s", path, set->drawn_for);
+    CTT_CHECK(!set->classes, CTT_EINVAL, "%s: has no classes", path);
+    CTT_TRY(ctt_mnist_fits(dir, &s->in));
+    CTT_TRY(ctt_mnist_first(set->split ? set->split : "test", &s->first));
+    CTT_TRY(ctt_mnist_open(dir, &s->mnist));
+    CTT_TRY(list_sequences(s, path, set->sequences));
+    s->in.scale = 1;
+    s->digits = set->digits;
+    s->length = set->frames;
+out:
+    return rc;
+}
+
+static int mnist_frames(const struct ctt_source *s, int i, uint64_t seed,
+                        int max, struct ctt_frames *out)
+{
+    int n = max > 0 && max < s->length ? max : s->length;
+
+    return ctt_mnist_frames(s->mnist, seed, s->first + i, s->digits, n, out);
+}
+
+/* ---- packs ---- */
+
+static int pack_open(struct ctt_source *s, const char *path,
+                     const struct ctt_source_set *set)
+{
+    int rc = 0;
+
+    CTT_CHECK(!set->classes, CTT_EINVAL, "%s: a pack has its classes already",
+              path);
+    CTT_CHECK(!set->need_split || !set->split, CTT_EINVAL,
+              "%s: a pack has no parts (--split)", path);
+    CTT_TRY(ctt_pack_open(path, &s->pack));
+    s->list = ctt_pack_list(s->pack);
+    if (!set->any_input)
+        CTT_TRY(ctt_pack_fits(s->pack, &s->in));
+    if (set->labels > 0)
+        CTT_TRY(ctt_pack_same_labels(s->pack, set->label, set->labels));
+out:
+    return rc;
+}
+
+static int pack_frames(const struct ctt_source *s, int i, uint64_t seed,
+                       int max, struct ctt_frames *out)
+{
+    int rc = ctt_pack_read(s->pack, i, out);
+
+    (void)seed;
+    if (rc >= 0 && max > 0 && out->count > max)
+        out->count = max;
+    return rc;
+}
+
+/* ---- folders, lists and single clips ---- */
+
+static int list_is(const char *path)
+{
+    (void)path;
+    return 1;
+}
+
+static int open_split(struct ctt_source *s, const char *path,
+                      const char *split, const struct ctt_source_set *set)
+{
+    int rc = ctt_list_open(path, split, set->labels > 0 ? set->label : NULL,
+                           set->labels, set->classes, &s->own);
+
+    s->list = s->own;
+    return rc;
+}
+
+static int list_open(struct ctt_source *s, const char *path,
+                     const struct ctt_source_set *set)
+{
+    int rc = open_split(s, path, set->split ? set->split : "validation", set);
+
+    if (rc == CTT_EINVAL && !set->split)    /* a folder that has no splits */
+        rc = open_split(s, path, "train", set);
+    return rc;
+}
+
+static int list_frames(const struct ctt_source *s, int i, uint64_t seed,
+                       int max, struct ctt_frames *out)
+{
+    (void)seed;
+    return ctt_frames_load(s->list->item[i].path, &s->in, max, out);
+}
+
+/* ---- all kinds ---- */
+
+/* The first row that says so decides. */
+static const struct kind kinds[] = {
+    { mnist_is, mnist_open, mnist_frames, .drawn = 1 },
+    { ctt_pack_is, pack_open, pack_frames, .files = 0 },
+    { list_is, list_open, list_frames, .files = 1 },
+};
+
+int ctt_source_open(const char *path, const struct ctt_source_set *set,
+                    const struct ctt_input *in, struct ctt_source **out)
+{
+    const struct kind *kind = kinds;
+    struct ctt_source *s = ctt_calloc(1, sizeof(*s));
+    int rc = s ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    while (!kind->is(path))
+        kind++;
+    s->kind = kind;
+    s->in = *in;
+    CTT_TRY(kind->open(s, path, set));
+    *out = s;
+    s = NULL;
+out:
+    ctt_source_close(&s);
+    return rc;
+}
+
+void ctt_source_close(struct ctt_source **s)
+{
+    if (!*s)
+        return;
+    ctt_list_free(&(*s)->own);
+    ctt_pack_close(&(*s)->pack);
+    ctt_mnist_close(&(*s)->mnist);
+    ctt_free(*s);
+    *s = NULL;
+}
+
+const struct ctt_list *ctt_source_list(const struct ctt_source *s)
+{
+    return s->list;
+}
+
+const struct ctt_input *ctt_source_input(const struct ctt_source *s)
+{
+    return &s->in;
+}
+
+int ctt_source_files(const struct ctt_source *s)
+{
+    return s->kind->files;
+}
+
+int ctt_source_drawn(const struct ctt_source *s)
+{
+    return s->kind->drawn;
+}
+
+int ctt_source_same(const struct ctt_source *a, int i,
+                    const struct ctt_source *b, int k)
+{
+    return a->first == b->first &&
+           strcmp(a->list->item[i].path, b->list->item[k].path) == 0;
+}
+
+int ctt_source_frames(const struct ctt_source *s, int i, uint64_t seed,
+                      int max, struct ctt_frames *out)
+{
+    return s->kind->frames(s, i, seed, max, out);
+}
+
+/* ---- frame by frame ---- */
+
+struct ctt_feed {
+    struct ctt_reader *reader;    /* or the whole clip: */
+    struct ctt_frames  f;
+    int                next;
+};
+
+int ctt_feed_open(const struct ctt_source *s, int i, uint64_t seed,
+                  struct ctt_feed **out)
+{
+    struct ctt_feed *f = ctt_calloc(1, sizeof(*f));
+    int rc = f ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    if (s->kind->files)
+        CTT_TRY(ctt_reader_open(s->list->item[i].path, &s->in, &f->reader));
+    else
+        CTT_TRY(ctt_source_frames(s, i, seed, 0, &f->f));
+    *out = f;
+    f = NULL;
+out:
+    ctt_feed_close(&f);
+    return rc;
+}
+
+int ctt_feed_next(struct ctt_feed *f, uint8_t *data)
+{
+    size_t size = (size_t)f->f.h * (size_t)f->f.w * (size_t)f->f.c;
+
+    if (f->reader)
+        return ctt_reader_next(f->reader, data);
+    if (f->next == f->f.count)
+        return 0;
+    memcpy(data, f->f.data + (size_t)f->next++ * size, size);
+    return 1;
+}
+
+void ctt_feed_close(struct ctt_feed **f)
+{
+    if (!*f)
+        return;
+    ctt_reader_close(&(*f)->reader);
+    ctt_frames_free(&(*f)->f);
+    ctt_free(*f);
+    *f = NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * split.c: the parts of a data set, under each of their usual names. */
+#include "video/split.h"
+#include "net/ctt.h"
+
+#include <string.h>
+
+static const char *const spellings[][CTT_SPELLINGS] = {
+    { "train", "training" },
+    { "validation", "valid", "val", "validate", "dev" },
+    { "test", "testing" },
+};
+
+int ctt_split_number(const char *split)
+{
+    for (size_t i = 0; i < CTT_LEN(spellings); i++)
+        for (int j = 0; spellings[i][j]; j++)
+            if (strcmp(spellings[i][j], split) == 0)
+                return (int)i;
+    return -1;
+}
+
+void ctt_split_spellings(const char *split, const char *out[CTT_SPELLINGS])
+{
+    int number = ctt_split_number(split), n = 0;
+    const char *const *row = number >= 0 ? spellings[number] : NULL;
+
+    out[n++] = split;
+    for (int j = 0; row && row[j]; j++)
+        if (strcmp(row[j], split) != 0)
+            out[n++] = row[j];
+    out[n] = NULL;
+}

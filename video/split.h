@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * split.h: the parts of a data set, under each of their usual names. */
+#ifndef CTT_SPLIT_H
+#define CTT_SPLIT_H
+
+enum { CTT_SPELLINGS = 8 };
+
+/* All spellings of a split's name, the given one first; NULL ends them. */
+void ctt_split_spellings(const char *split, const char *out[CTT_SPELLINGS]);
+
+/* 0 for "train", 1 for "validation", 2 for "test", each in any spelling;
+ * -1 for any other name. */
+int  ctt_split_number(const char *split);
+
+#endif
