@@ -90,9 +90,18 @@ enum ctt_pass { CTT_FWD, CTT_BWD, CTT_PASSES };
 struct ctt_dev;
 typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
 
-/* The names of the devices, best first, NULL-terminated: "cpu" (oneDNN and our
- * own kernels), "cuda" (a GPU; its code is a module that is loaded when it is
- * opened) and "ref" (plain C). */
+/* The devices, best first: name, kind (dev.h), words for help texts.  "cpu" is
+ * oneDNN and our own kernels, "ref" plain C.  kind NULL: its code is a module
+ * that is loaded when it is opened. */
+#define CTT_DEVICES(X)                                                  \
+    X("cpu", &ctt_dev_cpu, "cpu")                                       \
+    X("cuda", NULL, ", cuda: a GPU")                                    \
+    X("ref", &ctt_dev_ref, ", or ref: plain C")
+#define CTT_DEVICE_NAME(name, kind, words) name,
+#define CTT_DEVICE_WORDS(name, kind, words) words
+#define CTT_DEVICES_HELP CTT_DEVICES(CTT_DEVICE_WORDS)
+
+/* Their names, NULL-terminated. */
 extern const char *const ctt_dev_names[];
 
 /* name: one of them; threads: 0 for all processors. */
@@ -123,10 +132,15 @@ void ctt_dev_blame(struct ctt_dev *d, int on);
 void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
                      struct ctt_profile (*sum)[CTT_PASSES]);
 
-/* The implementation a prepared call runs on ("brgconv:avx512_core", "plain"):
- * for the plan and for the test that none of oneDNN's is called ref. */
+/* What a conv's last call of this pass with this cache ran on, as provider:code
+ * ("onednn:brgconv:avx512_core"), on the way back that of the input's gradient
+ * and that of the weights'; "plain" where there is no choice.  And why: what the
+ * chosen provider and those before it in the device's table said; "" where
+ * there is nothing to say.  For --plan and tests; valid until asked again. */
 const char *ctt_dev_impl(const struct ctt_dev *d, void *cache,
                          enum ctt_pass pass);
+const char *ctt_dev_why(const struct ctt_dev *d, void *cache,
+                        enum ctt_pass pass);
 
 /* Sgemm rate of this device in GFLOP/s, 1024^3, best of a few: the ceiling
  * that the benchmarks state their share of. */

@@ -170,8 +170,8 @@ const struct ctt_opt ctt_train_opts[] = {
       "processors", 0, 4096, .letter = 't', .arg = "N" },
     { "deterministic", CTT_FLAG, FIELD(deterministic), "0", "the same numbers "
       "for any number of threads; slower" },
-    { "device", CTT_STRING, FIELD(device), "cpu", "cpu, cuda: a GPU, or ref: "
-      "plain C", .arg = "NAME" },
+    { "device", CTT_STRING, FIELD(device), "cpu", CTT_DEVICES_HELP,
+      .arg = "NAME" },
     { "streams", CTT_INT, FIELD(streams), "1", "cuda: nodes that do not need "
       "each other run side by side, at most so many", 1, 8, .arg = "N" },
     { "log-csv", CTT_STRING, FIELD(log_csv), "", "a row an epoch",

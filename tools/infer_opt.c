@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_opt.c: the settings of convtt-infer. */
 #include "tools/infer_opt.h"
+#include "device/device.h"
 #include "tools/infer_files.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ const char ctt_infer_usage[] =
 
 #define FIELD(f) offsetof(struct ctt_infer_set, f)
 
-const char *const ctt_infer_devices[] = { "cpu", "cuda", "ref", NULL };
+const char *const ctt_infer_devices[] = { CTT_DEVICES(CTT_DEVICE_NAME) NULL };
 
 const struct ctt_opt ctt_infer_opts[] = {
     { "observe", CTT_STRING, FIELD(observe), "", "answer at these shares of "

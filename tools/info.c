@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info.c: convtt-info: what is in a model file and what the model language
  * knows. */
+#include "device/device.h"
 #include "net/file.h"
 #include "net/op.h"
 #include "tools/info.h"
@@ -32,8 +33,8 @@ static const struct ctt_opt opts[] = {
       "0: all", 0, 1000000000, .arg = "N" },
     { "threads", CTT_INT, FIELD(threads), "0", "0: all processors", 0, 4096,
       .letter = 't', .arg = "N" },
-    { "device", CTT_STRING, FIELD(device), "cpu", "cpu, cuda: a GPU, or ref: "
-      "plain C", .arg = "NAME" },
+    { "device", CTT_STRING, FIELD(device), "cpu", CTT_DEVICES_HELP,
+      .arg = "NAME" },
     { .name = NULL }
 };
 

@@ -92,7 +92,7 @@ ctt_kernel ctt_cudnn_conv_fwd, ctt_cudnn_conv_bwd;
 int  ctt_cudnn_open(struct ctt_dev *d);     /* sets entries of d->kernel */
 void ctt_cudnn_close(struct ctt_cuda *u);     /* frees u->plans */
 void ctt_cudnn_forget(void *cache);
-const char *ctt_cudnn_impl(const void *cache, enum ctt_pass pass);
+const char *ctt_cudnn_impl(void *cache, enum ctt_pass pass);
 
 /* blas.c: convs that are one matrix product (1x1, stride 1, no padding) by
  * cuBLASLt: y = x w' (+ bias, + y), dx = dy w, dw += dy' x.  1: done, 0: not

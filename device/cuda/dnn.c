@@ -419,7 +419,7 @@ void ctt_cudnn_forget(void *cache)
     ctt_free(k);
 }
 
-const char *ctt_cudnn_impl(const void *cache, enum ctt_pass pass)
+const char *ctt_cudnn_impl(void *cache, enum ctt_pass pass)
 {
     const struct cache *k = cache;
 
