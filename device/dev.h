@@ -48,7 +48,7 @@ struct ctt_dev_memory {
 
 /* What makes a device: each function may be NULL, where there is nothing to
  * do.  open fills d->kernel and sets d->own; close frees what open made, also
- * where that failed; sgemm multiplies two n x n matrices (pointers into the
+ * where open failed; sgemm multiplies two n x n matrices (pointers into the
  * device's memory). */
 struct ctt_dev_kind {
     const char *name;

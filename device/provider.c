@@ -80,6 +80,15 @@ out:
     return rc;
 }
 
+void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size)
+{
+    if (!*q->own)
+        *q->own = ctt_calloc(1, size);
+    if (!*q->own)
+        ctt_error(CTT_ENOMEM, "%s: out of memory", q->call->node->name);
+    return *q->own;
+}
+
 /* 1 if a row takes the part that is asked for; else the reason is noted. */
 static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q)
 {

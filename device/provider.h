@@ -12,7 +12,8 @@
 #include "device/dev.h"
 
 /* What providers are asked for one by one: the result of a forward call, the
- * gradient of the input in[0], the gradient of the weights w[0].  The gradients
+ * gradient of the input in[0], the gradient of the weights w[0]; those of a call
+ * in this order, each computed before the next is asked for.  The gradients
  * of the bias and of the plus input are simple sums and copies of dout, which
  * the device does itself. */
 enum ctt_conv_part {
@@ -89,6 +90,10 @@ int  ctt_conv_bwd(struct ctt_conv_set *s, struct ctt_dev *d,
 /* 1 if the call will be computed with its pair and lstm in one go. */
 int  ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
                     const struct ctt_call *c);
+
+/* For a provider: *q->own, allocated (size bytes, cleared) if it is not there
+ * yet; NULL, with a message: out of memory. */
+void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size);
 
 /* Frees a call's cache. */
 void ctt_conv_forget(void *cache);

@@ -28,13 +28,6 @@ static int is_view(const struct ctt_tensor *t)
     return t->ld != t->c;
 }
 
-static int new_cache(void **own)
-{
-    if (!*own)
-        *own = ctt_calloc(1, sizeof(struct cache));
-    return *own ? 0 : CTT_ENOMEM;
-}
-
 /* A call that sees ever new shapes keeps the plans of the last few. */
 enum { PLANS = 16 };
 
@@ -334,8 +327,7 @@ static int can(struct ctt_conv_ask *q)
     struct move m;
     int rc = 0;
 
-    CTT_TRY(new_cache(q->own));
-    k = *q->own;
+    CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
     if (q->part == CTT_CONV_DW) {
         key = weights_key(q->call);
     } else {

@@ -90,14 +90,6 @@ static int pays(struct ctt_conv_ask *q)
 
 /* ---- the parts ---- */
 
-static int open_cache(struct ctt_conv_ask *q, struct cache **out)
-{
-    if (!*q->own)
-        *q->own = ctt_calloc(1, sizeof(struct cache));
-    *out = *q->own;
-    return *out ? 0 : CTT_ENOMEM;
-}
-
 static int get_packed(const struct ctt_conv_ask *q,
                       const struct ctt_wino_shape *s, int turned,
                       struct packed *p)
@@ -149,7 +141,7 @@ static int convolve(struct ctt_conv_ask *q, struct ctt_wino_job *job,
     struct cache *k;
 
     CTT_TRY(scratch ? 0 : CTT_ENOMEM);
-    CTT_TRY(open_cache(q, &k));
+    CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
     CTT_TRY(get_packed(q, job->s, way == TO_INPUT, &k->way[way]));
     job->u = k->way[way].u;
     ctt_wino_conv(isa, job, threads, scratch);
