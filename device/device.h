@@ -134,9 +134,9 @@ void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
 
 /* What a conv's last call of this pass with this cache ran on, as provider:code
  * ("onednn:brgconv:avx512_core"), on the way back that of the input's gradient
- * and that of the weights'; "plain" where there is no choice.  And why: what the
- * chosen provider and those before it in the device's table said; "" where
- * there is nothing to say.  For --plan and tests; valid until asked again. */
+ * and that of the weights'; "plain" where there is no choice.  And why ("not
+ * winograd: the stride is not 1"), or "" where there is nothing to say.  For
+ * --plan and tests; valid until asked again. */
 const char *ctt_dev_impl(const struct ctt_dev *d, void *cache,
                          enum ctt_pass pass);
 const char *ctt_dev_why(const struct ctt_dev *d, void *cache,

@@ -277,21 +277,21 @@ const char *ctt_conv_impl(void *cache, enum ctt_pass pass)
 
 const char *ctt_conv_why(void *cache, enum ctt_pass pass)
 {
-    static const char *const parts[CTT_CONV_PARTS] = {
-        [CTT_CONV_DIN] = "input", [CTT_CONV_DW] = "weights",
-    };
     struct cache *k = cache;
     char one[128];
 
     k->why[0] = 0;
-    for (int i = 0; i < CTT_CONV_PARTS; i++)
-        for (int r = 0; is_of(k, i, pass) && r <= k->choice[i].row; r++) {
-            if (!k->choice[i].why[r])
+    for (int i = 0; i < CTT_CONV_PARTS; i++) {
+        const struct choice *h = &k->choice[i];
+
+        for (int r = 0; is_of(k, i, pass) && r <= h->row; r++) {
+            if (!h->why[r])
                 continue;
-            snprintf(one, sizeof(one), "%s%s%s: %s", parts[i] ? parts[i] : "",
-                     parts[i] ? ", " : "", k->set->row[r].by->name,
-                     k->choice[i].why[r]);
+            snprintf(one, sizeof(one), "%s%s%s%s", r < h->row ? "not " : "",
+                     r < h->row ? k->set->row[r].by->name : "",
+                     r < h->row ? ": " : "", h->why[r]);
             add(k->why, sizeof(k->why), "; ", one);
         }
+    }
     return k->why;
 }

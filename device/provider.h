@@ -99,8 +99,9 @@ void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size);
 void ctt_conv_forget(void *cache);
 
 /* Who computed the parts of the last call of that pass, "NAME:CODE+pair+lstm"
- * ("direct", "onednn:brgconv:avx512_core"), and why; two parts with a space,
- * two reasons with "; " between.  Valid until the next of the same kind. */
+ * ("onednn:brgconv:avx512_core"), a space between two parts; and why: its
+ * reason, after "not NAME: reason" of the rows before it, "; " between two.
+ * Valid until asked again. */
 const char *ctt_conv_impl(void *cache, enum ctt_pass pass);
 const char *ctt_conv_why(void *cache, enum ctt_pass pass);
 

@@ -20,8 +20,8 @@ static const struct ctt_opt opts[] = {
     { "ops", CTT_FLAG, FIELD(ops), "0", "list the words of the model "
       "language" },
     { "net", CTT_FLAG, FIELD(net), "0", "print the model's text only" },
-    { "plan", CTT_FLAG, FIELD(plan), "0", "which kernel does each node on this "
-      "machine, and how long it takes" },
+    { "plan", CTT_FLAG, FIELD(plan), "0", "what computes each node on this "
+      "machine, why, and how long it takes; and the gradients of convs" },
     { "strip", CTT_STRING, FIELD(strip), "", "write the model without what "
       "only its training needs", .arg = "OUT" },
     { "compare", CTT_FLAG, FIELD(compare), "0", "a table, of one model too" },

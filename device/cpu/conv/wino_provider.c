@@ -79,7 +79,7 @@ static int pays(struct ctt_conv_ask *q)
                    p.tiles * TRANSFORM * (in + out);
 
     if (p.tiles < TILES)
-        q->why = "images of fewer than 4 tiles of 4x4";
+        q->why = "fewer than 4 tiles of 4x4 pixels";
     else if (ours * p.freqs >= direct)
         q->why = "transforms cost more than they save";
     else
