@@ -11,11 +11,11 @@
 
 #include "device/dev.h"
 
-/* What providers are asked for one by one: the result of a forward call, the
- * gradient of the input in[0], the gradient of the weights w[0]; those of a call
- * in this order, each computed before the next is asked for.  The gradients
- * of the bias and of the plus input are simple sums and copies of dout, which
- * the device does itself. */
+/* What providers are asked for one by one: the result of a forward call; the
+ * gradient of the input in[0]; the gradient of the weights w[0].  The parts of
+ * a call come in this order, each computed before the next is asked for.  The
+ * gradients of the bias and of the plus input are simple sums and copies of
+ * dout, which the device does itself. */
 enum ctt_conv_part {
     CTT_CONV_OUT, CTT_CONV_DIN, CTT_CONV_DW, CTT_CONV_PARTS
 };

@@ -372,8 +372,8 @@ static struct product gradient_of(const struct ctt_call *c, enum shape shape,
                       columns(&c->din[0], shape), (int)(c->add & 1));
 }
 
-/* 1 if there are products for all gradients that the call wants; where only some
- * have one, cuDNN computes all. */
+/* 1 if there are products for all gradients that the call wants; where only
+ * some have one, cuDNN computes all. */
 static int find_backward(const struct ctt_conv_ask *q, enum shape shape,
                          struct work work[CTT_CONV_PARTS])
 {

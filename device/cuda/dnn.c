@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dnn.c: the provider "cudnn": conv and deconv by cuDNN.  What a call needs is
- * prepared when its shape is seen first; plans are shared by all calls, since cuDNN compiles a
- * fused one for a second.  cuDNN gets dense tensors of one type: views, and
- * what is of another type, are copied into scratch.  Channels need no padding:
- * engines take any number of them.
+ * prepared when its shape is seen first; plans are shared by all calls, since
+ * cuDNN compiles a fused one for a second.  cuDNN gets dense tensors of one
+ * type: views, and what is of another type, are copied into scratch.  Channels
+ * need no padding: engines take any number of them.
  *
  * pool and norm stay with our own kernels, because what cuDNN has is not what
  * these ops are.  Its running variance of a batch norm is that of n - 1, and it

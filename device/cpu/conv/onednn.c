@@ -221,7 +221,8 @@ static int run_move(const struct ctt_conv_ask *q, struct ctt_plan *p,
     struct ctt_tensor x = *m.x, y = *m.y, plus = { .data = NULL };
     const struct ctt_tensor *to = m.y;
 
-    CTT_CHECK(scratch, CTT_ENOMEM, "%s: no memory to work in", q->call->node->name);
+    CTT_CHECK(scratch, CTT_ENOMEM, "%s: no memory to work in",
+              q->call->node->name);
     if (is_view(&x)) {
         x = dense(&x, scratch, small ? r->large : r->small);
         copy(d, m.x, &x, 0);
