@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dev.h: an open device, for device.c and the kernels only. */
+ * dev.h: an open device, for the files of device and the kernels only. */
 #ifndef CTT_DEV_H
 #define CTT_DEV_H
 
@@ -8,8 +8,8 @@
 typedef ctt_kernel *ctt_kernels[CTT_PASSES][CTT_NOPS];
 
 /* The functions of memory.h that differ from device to device; they are called
- * with checked arguments.  Those of host memory are ctt_host_memory's; NULL:
- * there is nothing to do (replay, wait, sync, pin, prefetch, lane). */
+ * with checked arguments.  NULL: there is nothing to do (replay, wait, sync,
+ * pin, prefetch, lane). */
 struct ctt_dev_memory {
     int     shared;
     int     (*alloc)(struct ctt_dev *d, const char *what, int64_t bytes,
@@ -46,20 +46,22 @@ struct ctt_dev_memory {
     int     (*wait)(struct ctt_dev *d, int lane, int other);
 };
 
-extern const struct ctt_dev_memory ctt_host_memory;
-
 /* What makes a device: each function may be NULL, where there is nothing to
- * do.  open fills d->kernel; sgemm multiplies two n x n matrices (pointers into
- * the device's memory).  wide: the kernels take floats only; ctt_dev_run()
- * converts what has 16 bits. */
+ * do.  open fills d->kernel and sets d->own; close frees what open made, also
+ * where open failed; sgemm multiplies two n x n matrices (pointers into the
+ * device's memory). */
 struct ctt_dev_kind {
     const char *name;
     const struct ctt_dev_memory *memory;
-    int         wide;
     int         (*open)(struct ctt_dev *d);
     void        (*close)(struct ctt_dev *d);
+    /* Runs a kernel on a call; NULL: kernel(d, c).  For a device whose kernels
+     * do not know all types of numbers. */
+    int         (*run)(struct ctt_dev *d, ctt_kernel *kernel,
+                       const struct ctt_call *c, enum ctt_pass pass);
     void        (*forget)(void *cache);
-    const char *(*impl)(const void *cache, enum ctt_pass pass);
+    const char *(*impl)(void *cache, enum ctt_pass pass);
+    const char *(*why)(void *cache, enum ctt_pass pass);
     /* 1 if the kernel of this conv takes its pair and lstm along; else, and if
      * NULL, they are calls of their own. */
     int         (*along)(struct ctt_dev *d, const struct ctt_call *c);
@@ -78,26 +80,20 @@ int ctt_dev_module(const char *name, const struct ctt_dev_kind **out);
 int ctt_is_shared(const struct ctt_call *c);
 int ctt_run_apart(struct ctt_dev *d, const struct ctt_call *c);
 
-/* widen.c: runs a kernel of floats on a call with numbers of 16 bits. */
-int ctt_widen(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
-              enum ctt_pass pass);
-/* 1 if a tensor of the call has numbers of 16 bits. */
-int ctt_is_narrow(const struct ctt_call *c);
+/* blame.c: CTT_ENAN if what the call wrote is not finite, with a message that
+ * names the node. */
+int ctt_dev_blame_call(struct ctt_dev *d, const struct ctt_call *c,
+                       enum ctt_pass pass);
 
 struct ctt_dev {
     const struct ctt_dev_kind *kind;
     ctt_kernels                kernel;
-    ctt_kernels                plain;    /* cpu: what oneDNN replaces */
-    ctt_kernels                inner;    /* cpu: what Winograd replaces */
-    const struct ctt_dev_kind *below;    /* whose caches inner makes */
     int                        threads;
     int                        deterministic;
     int                        streams;      /* lanes there may be; 1 */
-    void                      *own;      /* of the kind */
+    void                      *own;      /* of the kind: what open made */
     char                      *scratch;  /* for the length of a call */
     size_t                     room;
-    char                      *wide;     /* widen.c's */
-    size_t                     wide_room;
     int                        blame;
     const struct ctt_graph    *g;        /* of the profile */
     struct ctt_profile       (*sum)[CTT_PASSES];

@@ -92,8 +92,7 @@ struct ctt_dev;
 typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
 
 /* The names of the devices, best first, NULL-terminated: "cpu" (oneDNN and our
- * own kernels), "cuda" (a GPU; its code is a module that is loaded when it is
- * opened) and "ref" (plain C). */
+ * own kernels), "cuda" (a GPU) and "ref" (plain C). */
 extern const char *const ctt_dev_names[];
 
 /* name: one of them; threads: 0 for all processors. */
@@ -124,10 +123,15 @@ void ctt_dev_blame(struct ctt_dev *d, int on);
 void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
                      struct ctt_profile (*sum)[CTT_PASSES]);
 
-/* The implementation a prepared call runs on ("brgconv:avx512_core", "plain"):
- * for the plan and for the test that none of oneDNN's is called ref. */
+/* What a conv's last call of this pass with this cache ran on, as provider:code
+ * ("onednn:brgconv:avx512_core"), on the way back that of the input's gradient
+ * and that of the weights'; "plain" where there is no choice.  And why ("not
+ * winograd: the stride is not 1"), or "" where there is nothing to say.  For
+ * --plan and tests; valid until asked again. */
 const char *ctt_dev_impl(const struct ctt_dev *d, void *cache,
                          enum ctt_pass pass);
+const char *ctt_dev_why(const struct ctt_dev *d, void *cache,
+                        enum ctt_pass pass);
 
 /* Sgemm rate of this device in GFLOP/s, 1024^3, best of a few: the ceiling
  * that the benchmarks state their share of. */

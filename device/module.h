@@ -11,7 +11,7 @@
 #include <stdarg.h>
 
 /* Raised when a struct that both sides see changes its form. */
-enum { CTT_MODULE_VERSION = 1 };
+enum { CTT_MODULE_VERSION = 2 };
 
 struct ctt_host {
     int         version;

@@ -154,7 +154,8 @@ static int is_repeated(const struct part *part, int count)
     return 0;
 }
 
-static int open_part(const struct ctt_data_cfg *c, const char *path, struct part *part)
+static int open_part(const struct ctt_data_cfg *c, const char *path,
+                     struct part *part)
 {
     const struct ctt_source_set set = { .split = part->name,
         .need_split = c->split != NULL, .classes = c->classes, .any_input = 1,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info.c: convtt-info: what is in a model file and what the model language
  * knows. */
+#include "device/device.h"
 #include "net/file.h"
 #include "net/op.h"
 #include "tools/info.h"

@@ -10,8 +10,9 @@ static const struct ctt_opt opts[] = {
       "and their attributes", .section = "What to show" },
     { "net", CTT_FLAG, FIELD(net), "0", "print only the text of the model",
       .section = "What to show" },
-    { "plan", CTT_FLAG, FIELD(plan), "0", "print which kernel computes each "
-      "node on this machine, and its time", .section = "What to show" },
+    { "plan", CTT_FLAG, FIELD(plan), "0", "print what computes each node on "
+      "this machine, why, and how long it takes; and the gradients of convs",
+      .section = "What to show" },
     { "compare", CTT_FLAG, FIELD(compare), "0", "print the table of several "
       "models for a single model too", .section = "What to show" },
     { "strip", CTT_STRING, FIELD(strip), "", "write the model to OUT without "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info_plan.c: convtt-info --plan: which kernel does each node of a model here,
- * in the loop over the steps or ahead of it, and how long it takes. */
+ * info_plan.c: convtt-info --plan: what computes each node of a model here and
+ * why, in the loop over the steps or ahead of it, and how long it takes; and
+ * what would compute the gradients of its convs. */
 #include "run/run.h"
 #include "net/op.h"
 #include "net/random.h"
@@ -91,23 +92,118 @@ static int tell(const struct plan *p)
     double all = 0;
 
     ctt_table_row(&t, "node\tword\twhen\tkernel\tweight\tms\t"
-                  "G multiplications/s");
+                  "G multiplications/s\twhy");
     for (int i = 0; i < p->g->count; i++) {
         const struct ctt_profile *f = &p->sum[i][CTT_FWD];
         double ms = f->seconds * 1e3 / ROUNDS;
+        void *cache = p->run->cache[i][CTT_CACHE_FWD];
         char form[CTT_WEIGHT_FORM];
 
         if (!f->calls)
             continue;    /* a name, or done by the kernel of another node */
         all += ms;
-        ctt_table_row(&t, "%s\t%s\t%s\t%s\t%s\t%.3f\t%.1f", p->g->node[i].name,
-                      ctt_ops[p->g->node[i].op].name, when(p, i),
-                      ctt_dev_impl(p->dev, p->run->cache[i][CTT_CACHE_FWD],
-                                   CTT_FWD),
-                      weight(p, i, form), ms, macs(p, i) / ms * 1e-6);
+        ctt_table_row(&t, "%s\t%s\t%s\t%s\t%s\t%.3f\t%.1f\t%s",
+                      p->g->node[i].name, ctt_ops[p->g->node[i].op].name,
+                      when(p, i), ctt_dev_impl(p->dev, cache, CTT_FWD),
+                      weight(p, i, form), ms, macs(p, i) / ms * 1e-6,
+                      ctt_dev_why(p->dev, cache, CTT_FWD));
     }
-    ctt_table_row(&t, "all\t\t\t\t\t%.3f\t", all);
+    ctt_table_row(&t, "all\t\t\t\t\t%.3f\t\t", all);
     return ctt_table_print(&t);
+}
+
+/* ---- gradients of convs ---- */
+
+/* A dense tensor of this shape, n images, at *bytes in the block. */
+static struct ctt_tensor tensor_at(const struct ctt_tensor *shape, int64_t n,
+                                   char *block, int64_t *bytes)
+{
+    struct ctt_tensor t = *shape;
+
+    t.n = n;
+    t.ld = t.c;
+    t.dtype = CTT_F32;
+    t.data = block ? block + *bytes : NULL;
+    *bytes += ctt_align(ctt_volume(&t) * (int64_t)sizeof(float), 256);
+    return t;
+}
+
+/* A conv's call for a frame, in a block; returns the bytes that it needs. */
+static int64_t lay_call(const struct ctt_graph *g, const struct ctt_node *n,
+                        char *block, struct ctt_call *c)
+{
+    const struct ctt_tensor *x = &g->node[n->in[0]].out;
+    int64_t bytes = 0;
+
+    *c = (struct ctt_call){ .node = n, .train = 1, .stamp = 1 };
+    c->in[0] = tensor_at(x, 1, block, &bytes);
+    c->din[0] = tensor_at(x, 1, block, &bytes);
+    c->out = tensor_at(&n->out, 1, block, &bytes);
+    c->dout = tensor_at(&n->out, 1, block, &bytes);
+    for (int k = 0; k < n->nw; k++) {
+        c->w[k].t = tensor_at(&n->w[k], n->w[k].n, block, &bytes);
+        c->dw[k] = tensor_at(&n->w[k], n->w[k].n, block, &bytes);
+    }
+    return bytes;
+}
+
+/* Runs the call for one gradient, to see what computes it. */
+static int tell_gradient(const struct plan *p, const char *of,
+                         struct ctt_call *c, struct ctt_table *t)
+{
+    void *cache = NULL;
+    int rc = 0;
+
+    c->cache = &cache;
+    CTT_TRY(ctt_dev_run(p->dev, c, CTT_BWD));
+    ctt_table_row(t, "%s\t%s\t%s\t%s", c->node->name, of,
+                  ctt_dev_impl(p->dev, cache, CTT_BWD),
+                  ctt_dev_why(p->dev, cache, CTT_BWD));
+out:
+    ctt_dev_forget(p->dev, &cache);
+    return rc;
+}
+
+/* Nobody wants the gradient of the frames. */
+static int tell_conv(const struct plan *p, const struct ctt_node *n,
+                     struct ctt_table *t)
+{
+    struct ctt_call c, part;
+    void *block = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_dev_alloc(p->dev, n->name, lay_call(p->g, n, NULL, &c),
+                          &block));
+    lay_call(p->g, n, block, &c);
+    if (p->g->node[n->in[0]].op != CTT_OP_INPUT) {
+        part = c;
+        memset(part.dw, 0, sizeof(part.dw));
+        CTT_TRY(tell_gradient(p, "input", &part, t));
+    }
+    part = c;
+    memset(part.din, 0, sizeof(part.din));
+    CTT_TRY(tell_gradient(p, "weights", &part, t));
+out:
+    ctt_dev_free(p->dev, &block);
+    return rc;
+}
+
+static int tell_gradients(const struct plan *p)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    int rc = 0;
+
+    ctt_table_row(&t, "node\tgradient of\tkernel\twhy");
+    for (int i = 0; i < p->g->count; i++) {
+        const struct ctt_node *n = &p->g->node[i];
+
+        if (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV)
+            CTT_TRY(tell_conv(p, n, &t));
+    }
+    CTT_TRY(ctt_table_print(&t));
+out:
+    ctt_table_free(&t);
+    return rc;
 }
 
 static int open_plan(struct plan *p, const struct ctt_info_cfg *cfg,
@@ -143,6 +239,8 @@ int ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m)
     printf("a frame at a time, %d thread%s\n\n", ctt_dev_threads(p.dev),
            ctt_dev_threads(p.dev) == 1 ? "" : "s");
     CTT_TRY(tell(&p));
+    printf("\nconvs in training, a frame at a time\n\n");
+    CTT_TRY(tell_gradients(&p));
 out:
     ctt_run_close(&p.run);
     if (p.w)

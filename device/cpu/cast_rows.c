@@ -20,7 +20,7 @@ static int64_t piece(int64_t n, int64_t i)
 
 const struct ctt_cast *ctt_cast_of(const struct ctt_dev *d)
 {
-    return d->kind == &ctt_dev_ref ? &ctt_ref_cast : ctt_isa_best()->cast;
+    return ctt_cpu_of(d)->isa->cast;
 }
 
 void ctt_cast_to(struct ctt_dev *d, const float *x, enum ctt_dtype type,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cpu.c: the device "cpu": our kernels for the best instruction set that the
- * processor has, and oneDNN in the place of some of them. */
+ * cpu.c: the devices "cpu": our kernels for the best instruction set that the
+ * processor has, and convs by providers; and "ref": the same kernels in plain
+ * C for any processor, what the others are tested against. */
 #include "device/cpu/cpu.h"
-#include "device/cpu/conv/wino_conv.h"
-#ifdef HAVE_ONEDNN
-#include "device/cpu/conv/onednn.h"
-#endif
+#include "device/cpu/conv/providers.h"
+#include "device/cpu/widen.h"
 
 static int anywhere(void)
 {
@@ -30,10 +29,12 @@ static int has_avx512(void)
 
 const struct ctt_isa ctt_isas[] = {
 #if defined(__x86_64__)
-    { "avx512", &ctt_avx512_kernels, &ctt_avx512_cast, has_avx512 },
-    { "avx2", &ctt_avx2_kernels, &ctt_avx2_cast, has_avx2 },
+    { "avx512", &ctt_avx512_kernels, &ctt_avx512_cast, &ctt_avx512_row_ops,
+      has_avx512 },
+    { "avx2", &ctt_avx2_kernels, &ctt_avx2_cast, &ctt_avx2_row_ops,
+      has_avx2 },
 #endif
-    { NULL, &ctt_ref_kernels, &ctt_ref_cast, anywhere },
+    { NULL, &ctt_ref_kernels, &ctt_ref_cast, &ctt_ref_row_ops, anywhere },
 };
 
 const struct ctt_isa *ctt_isa_best(void)
@@ -45,53 +46,84 @@ const struct ctt_isa *ctt_isa_best(void)
     return i;
 }
 
-/* Makes the kernels that stand below Winograd's. */
-static const struct ctt_dev_kind below = {
-#ifdef HAVE_ONEDNN
-    .open = ctt_onednn_open,
-    .close = ctt_onednn_close,
-    .forget = ctt_onednn_forget,
-    .impl = ctt_onednn_impl,
-    .sgemm = ctt_onednn_sgemm,
-#else
-    .sgemm = ctt_plain_sgemm,
-#endif
-};
+static const struct ctt_isa *isa_anywhere(void)
+{
+    return &ctt_isas[CTT_LEN(ctt_isas) - 1];
+}
+
+static int conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    return ctt_conv_fwd(&ctt_cpu_of(d)->conv, d, c);
+}
+
+static int conv_bwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    return ctt_conv_bwd(&ctt_cpu_of(d)->conv, d, c);
+}
+
+static int open_kernels(struct ctt_dev *d, const struct ctt_isa *i)
+{
+    struct ctt_cpu *u = ctt_calloc(1, sizeof(*u));
+
+    if (!u)
+        return ctt_error(CTT_ENOMEM, "no memory for a device");
+    u->isa = i;
+    d->own = u;
+    memcpy(d->kernel, i->kernels, sizeof(d->kernel));
+    return 0;
+}
 
 static int cpu_open(struct ctt_dev *d)
 {
-    const struct ctt_isa *i = ctt_isa_best();
+    static const enum ctt_opcode ops[] = { CTT_OP_CONV, CTT_OP_DECONV };
     int rc = 0;
 
-    memcpy(d->kernel, i->kernels, sizeof(d->kernel));
-    memcpy(d->plain, i->kernels, sizeof(d->plain));
-    if (below.open)
-        CTT_TRY(below.open(d));
-    ctt_wino_open(d, &below);
+    CTT_TRY(open_kernels(d, ctt_isa_best()));
+    CTT_TRY(ctt_conv_open(&ctt_cpu_of(d)->conv, d, ctt_cpu_providers,
+                          ctt_conv_direct_rest));
+    for (size_t i = 0; i < CTT_LEN(ops); i++) {
+        d->kernel[CTT_FWD][ops[i]] = conv_fwd;
+        d->kernel[CTT_BWD][ops[i]] = conv_bwd;
+    }
 out:
     return rc;
 }
 
-static void cpu_close(struct ctt_dev *d)
+static int ref_open(struct ctt_dev *d)
 {
-    if (below.close)
-        below.close(d);
+    return open_kernels(d, isa_anywhere());
+}
+
+static void close_cpu(struct ctt_dev *d)
+{
+    struct ctt_cpu *u = d->own;
+
+    ctt_conv_close(&u->conv);
+    ctt_free(u->wide);
+    ctt_free(u);
+    d->own = NULL;
+}
+
+/* Calls whose numbers are converted come in parts, each by itself. */
+static int cpu_along(struct ctt_dev *d, const struct ctt_call *c)
+{
+    return !ctt_is_narrow(c) && ctt_conv_along(&ctt_cpu_of(d)->conv, d, c);
 }
 
 static int cpu_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
-                     float *c)
+                     float *y)
 {
-    return below.sgemm(d, n, a, b, c);
+    return ctt_conv_sgemm(&ctt_cpu_of(d)->conv, d, n, a, b, y);
 }
 
 const struct ctt_dev_kind ctt_dev_cpu = {
-    .name = "cpu",
-    .memory = &ctt_host_memory,
-    .wide = 1,
-    .open = cpu_open,
-    .close = cpu_close,
-    .forget = ctt_wino_forget,
-    .impl = ctt_wino_impl,
-    .along = ctt_wino_along,
+    .name = "cpu", .memory = &ctt_host_memory, .open = cpu_open,
+    .close = close_cpu, .run = ctt_widen_run, .forget = ctt_conv_forget,
+    .impl = ctt_conv_impl, .why = ctt_conv_why, .along = cpu_along,
     .sgemm = cpu_sgemm,
+};
+
+const struct ctt_dev_kind ctt_dev_ref = {
+    .name = "ref", .memory = &ctt_host_memory, .open = ref_open,
+    .close = close_cpu, .run = ctt_widen_run, .sgemm = ctt_plain_sgemm,
 };

@@ -9,8 +9,8 @@
 #define CTT_CPU_H
 
 #include "device/cpu/cast.h"
-#include "device/dev.h"
 #include "device/ewise.h"
+#include "device/provider.h"
 
 #include <string.h>
 
@@ -33,12 +33,25 @@
 extern const ctt_kernels ctt_ref_kernels, ctt_avx2_kernels,
                          ctt_avx512_kernels;
 
+/* rows.c, by an instruction set.  copy: y (+)= x of the same shape.  finish: y
+ * = act(y + bias) in place; bias: a float a channel, or NULL; act:
+ * ctt_act_kind + 1, or 0. */
+struct ctt_row_ops {
+    void (*copy)(struct ctt_dev *d, const struct ctt_tensor *x,
+                 const struct ctt_tensor *y, int add);
+    void (*finish)(struct ctt_dev *d, const struct ctt_tensor *y,
+                   const float *bias, int act);
+};
+extern const struct ctt_row_ops ctt_ref_row_ops, ctt_avx2_row_ops,
+                                ctt_avx512_row_ops;
+
 /* The instruction sets built in, best first; the last has no name and runs
  * everywhere. */
 struct ctt_isa {
     const char            *name;
     const ctt_kernels     *kernels;
     const struct ctt_cast *cast;
+    const struct ctt_row_ops *row_ops;
     int                  (*supported)(void);
 };
 extern const struct ctt_isa ctt_isas[];
@@ -46,9 +59,22 @@ extern const struct ctt_isa ctt_isas[];
 /* The best that this processor has. */
 const struct ctt_isa *ctt_isa_best(void);
 
-/* Two n x n matrices, as a layer on n single pixels. */
-int ctt_plain_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
-                    float *y);
+/* host.c: the program's own memory as that of a device. */
+extern const struct ctt_dev_memory ctt_host_memory;
+
+/* What an open "cpu" or "ref" has of its own.  isa: whose plain C kernels it
+ * runs; wide: memory for float copies (widen.h). */
+struct ctt_cpu {
+    const struct ctt_isa *isa;
+    struct ctt_conv_set   conv;
+    char                 *wide;
+    size_t                wide_room;
+};
+
+static inline struct ctt_cpu *ctt_cpu_of(const struct ctt_dev *d)
+{
+    return (struct ctt_cpu *)d->own;
+}
 
 /* Loops over rows that threads share, and loops over channels that vector
  * instructions do.  Both only where the results are independent, so that no
@@ -126,7 +152,12 @@ static inline int64_t ctt_chunk(int64_t rows, int k)
     return rows * k / CTT_CHUNKS;
 }
 
-/* y (+)= x of the same shape. */
+/* Rows of so many channels, those of low-rank cells, get code of their own. */
+enum { CTT_NARROW = 8 };
+
+/* The functions of struct ctt_row_ops. */
+void K(finish)(struct ctt_dev *d, const struct ctt_tensor *y,
+               const float *bias, int act);
 void K(copy)(struct ctt_dev *d, const struct ctt_tensor *x,
              const struct ctt_tensor *y, int add);
 

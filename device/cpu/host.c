@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * host.c: the program's own memory as that of a device. */
 #include "device/cpu/cast.h"
+#include "device/cpu/cpu.h"
 #include "device/cpu/update.h"
 #include "net/half.h"
 

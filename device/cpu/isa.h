@@ -15,6 +15,7 @@
 #include "device/cpu/move.c"
 #include "device/cpu/norm.c"
 #include "device/cpu/pool.c"
+#include "device/cpu/rows.c"
 #include "device/cpu/tables.c"
 #include "device/cpu/upsample.c"
 

@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-/* Rows of so many channels, those of low-rank cells, get code of their own. */
-enum { NARROW = 8 };
-
 /* y (+)= x, n channels from channel yc of y and xc of x. */
 static void copy_cols(struct ctt_dev *d, const struct ctt_tensor *y,
                       int64_t yc, const struct ctt_tensor *x, int64_t xc,
@@ -53,24 +50,11 @@ int K(add_fwd)(struct ctt_dev *d, const struct ctt_call *c)
         s = (struct ctt_span){ ctt_rows(&c->out), c->out.c, s.total, 0 };
     PARALLEL(d, c->node->nin * s.total)
     for (int64_t r = 0; r < s.rows; r++)
-        if (s.cols == NARROW)    /* a number known here makes short code */
-            sum_row(c, s, r, NARROW);
+        if (s.cols == CTT_NARROW)    /* a known number: short code */
+            sum_row(c, s, r, CTT_NARROW);
         else
             sum_row(c, s, r, ctt_len(s, r));
     return 0;
-}
-
-void K(copy)(struct ctt_dev *d, const struct ctt_tensor *x,
-             const struct ctt_tensor *y, int add)
-{
-    struct ctt_span s = ctt_span(y, x, x);
-
-    PARALLEL(d, s.total)
-    for (int64_t r = 0; r < s.rows; r++)
-        if (s.cols == NARROW)
-            ctt_put(ctt_at(s, y, r), ctt_at(s, x, r), NARROW, add);
-        else
-            ctt_put(ctt_at(s, y, r), ctt_at(s, x, r), ctt_len(s, r), add);
 }
 
 /* y (+)= -x of the same shape. */

@@ -2,6 +2,7 @@
  * widen.c: a kernel of floats on a call with numbers of 16 bits.  It gets float
  * copies of these, of as many samples at a time as stay in a cache. */
 #include "device/cpu/cast.h"
+#include "device/cpu/cpu.h"
 #include "device/cpu/widen.h"
 #include "net/half.h"
 #include "net/op.h"
@@ -262,7 +263,7 @@ out:
     return rc;
 }
 
-/* ---- the functions of dev.h ---- */
+/* ---- the functions of widen.h ---- */
 
 int ctt_is_narrow(const struct ctt_call *c)
 {
@@ -281,17 +282,21 @@ int ctt_is_narrow(const struct ctt_call *c)
 
 void *ctt_widen_room(struct ctt_dev *d, size_t bytes)
 {
-    if (bytes > d->wide_room || !d->wide) {
-        ctt_free(d->wide);
-        d->wide = ctt_calloc(bytes, 1);
-        d->wide_room = d->wide ? bytes : 0;
+    struct ctt_cpu *u = ctt_cpu_of(d);
+
+    if (bytes > u->wide_room || !u->wide) {
+        ctt_free(u->wide);
+        u->wide = ctt_calloc(bytes, 1);
+        u->wide_room = u->wide ? bytes : 0;
     }
-    return d->wide;
+    return u->wide;
 }
 
-int ctt_widen(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
-              enum ctt_pass pass)
+int ctt_widen_run(struct ctt_dev *d, ctt_kernel *kernel,
+                  const struct ctt_call *c, enum ctt_pass pass)
 {
+    if (!ctt_is_narrow(c))
+        return kernel(d, c);
     if (ctt_ops[c->node->op].reach == CTT_REACH_STEPS)
         return ctt_widen_window(d, c, pass);
     return run(d, kernel, c, pass);

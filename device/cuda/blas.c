@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * blas.c: convs that are matrix products, by cuBLASLt.  What it needs for a
- * product of given sizes, types and alignments is made once and kept. */
-#include "device/cuda/cuda.h"
+ * blas.c: the provider "cublaslt": convs that are one matrix product (1x1,
+ * stride 1, no padding, or a window as large as its input): y = x w' (+ bias, +
+ * plus), dx = dy w, dw += dy' x.  What cuBLASLt needs for a product of given
+ * sizes, types and alignments is made once and kept. */
+#include "device/cuda/conv.h"
 #include "device/cuda/kernels.h"
 
 #include <string.h>
@@ -34,6 +36,9 @@ struct ctt_product_plan {
     int                       exists;    /* 0: cuBLASLt has none */
     struct ctt_product_plan  *next;
 };
+
+/* What stands in the device: the plans, which calls share. */
+struct shared { struct ctt_product_plan *products; };
 
 static const cudaDataType_t types[] = {
     [CTT_F32] = CUDA_R_32F, [CTT_F16] = CUDA_R_16F, [CTT_BF16] = CUDA_R_16BF,
@@ -170,38 +175,30 @@ static void drop_plan(struct ctt_product_plan *p)
     ctt_free(p);
 }
 
-void ctt_cublas_close(struct ctt_cuda *u)
-{
-    while (u->products) {
-        struct ctt_product_plan *p = u->products;
-        u->products = p->next;
-        drop_plan(p);
-    }
-}
-
 /* 1 and the plan of a product, or 0 if there is none. */
-static int plan_of(struct ctt_dev *d, const struct ctt_call *c,
-                   const struct product *x, struct ctt_product_plan **out)
+static int plan_of(const struct ctt_conv_ask *q, const struct product *x,
+                   struct ctt_product_plan **out)
 {
-    struct ctt_cuda *u = ctt_cuda_of(d);
+    struct shared *s = q->state;
     struct key k = key_of(x);
-    struct ctt_product_plan *p = NULL, *q = u->products;
+    struct ctt_product_plan *p = NULL, *at = s->products;
     int rc = 0;
 
-    while (q && memcmp(&q->key, &k, sizeof(k)) != 0)
-        q = q->next;
-    if (!q) {
+    while (at && memcmp(&at->key, &k, sizeof(k)) != 0)
+        at = at->next;
+    if (!at) {
         p = ctt_calloc(1, sizeof(*p));
-        CTT_CHECK(p, CTT_ENOMEM, "%s: no memory for a plan", c->node->name);
+        CTT_CHECK(p, CTT_ENOMEM, "%s: no memory for a plan",
+                  q->call->node->name);
         p->key = k;
-        CTT_TRY(describe(c, x, p));
-        CTT_TRY(choose(u, c, p));
-        p->next = u->products;
-        u->products = q = p;
+        CTT_TRY(describe(q->call, x, p));
+        CTT_TRY(choose(ctt_cuda_of(q->dev), q->call, p));
+        p->next = s->products;
+        s->products = at = p;
         p = NULL;
     }
-    *out = q;
-    rc = q->exists;
+    *out = at;
+    rc = at->exists;
 out:
     drop_plan(p);
     return rc;
@@ -294,6 +291,19 @@ static struct product product_of(struct matrix a, int trans_a,
  * taken out. */
 struct besides { struct ctt_tensor plus; const float *bias; int act; };
 
+/* A part as a product; left: what is to be done after it.  What stands in a
+ * call's cache is one of each part that can() was asked for; back: its last
+ * answer on the way back. */
+struct work {
+    struct product           x;
+    struct ctt_product_plan *plan;
+    struct besides           left;
+};
+struct cache {
+    struct work work[CTT_CONV_PARTS];
+    int         back;
+};
+
 /* plus in the type of the result is a matrix that is added.  A bias must have
  * the result's type, which biases of 16-bit results have not; relu is the last
  * thing of all. */
@@ -320,106 +330,152 @@ static void take_along(const struct ctt_call *c, struct product *x,
     x->epilogue = epilogue;
 }
 
-static int forward(struct ctt_dev *d, const struct ctt_call *c,
-                   enum shape shape)
+/* 1 if there is a product for the forward pass. */
+static int find_forward(const struct ctt_conv_ask *q, enum shape shape,
+                        struct work *k)
 {
-    struct besides all = { .bias = c->w[1].t.data, .act = c->act }, left;
+    const struct ctt_call *c = q->call;
+    struct besides all = { .bias = c->w[1].t.data, .act = c->act };
     struct product x = product_of(weights(&c->w[0].t), 1,
                                   columns(&c->in[0], shape), 0,
-                                  columns(&c->out, PIXELS), 0), y = x;
-    struct ctt_product_plan *plan = NULL;
+                                  columns(&c->out, PIXELS), 0);
     int rc = 0;
 
     if (c->node->nin > 1)
         all.plus = c->in[1];
-    left = all;
-    take_along(c, &y, &left);
-    CTT_TRY(plan_of(d, c, &y, &plan));
+    k->x = x;
+    k->left = all;
+    take_along(c, &k->x, &k->left);
+    CTT_TRY(plan_of(q, &k->x, &k->plan));
     if (rc == 0) {      /* plus in place must be added by the product */
-        left = all;
-        if (left.plus.data == c->out.data) {
-            left.plus.data = NULL;
+        k->left = all;
+        if (all.plus.data == c->out.data) {
+            k->left.plus.data = NULL;
             x.add = 1;
         }
-        y = x;
-        CTT_TRY(plan_of(d, c, &y, &plan));
+        k->x = x;
+        CTT_TRY(plan_of(q, &x, &k->plan));
     }
-    if (rc == 0)
-        goto out;
-    CTT_TRY(multiply(d, c, &y, plan));
-    if (left.plus.data || left.bias || left.act)
-        CTT_CUDA(c, ctt_launch_finish(c->out, left.plus, left.bias, left.act,
-                                      c->out, ctt_cuda_lane(d)->stream));
-    rc = 1;
 out:
     return rc;
 }
 
-/* What backward does besides: the gradients of bias and plus. */
-static int back_besides(struct ctt_dev *d, const struct ctt_call *c)
-{
-    void *stream = ctt_cuda_lane(d)->stream, *scratch;
-    int rc = 0;
-
-    if (c->dw[1].data) {
-        CTT_TRY(ctt_cuda_scratch(d, c, ctt_launch_bias_bwd_scratch(c->dout),
-                                 &scratch));
-        CTT_CUDA(c, ctt_launch_bias_bwd(c->dout, c->dw[1].data, scratch,
-                                        stream));
-    }
-    if (c->node->nin > 1 && c->din[1].data && c->din[1].data != c->dout.data)
-        CTT_CUDA(c, ctt_launch_copy(c->dout, c->din[1], (int)(c->add >> 1 & 1),
-                                    stream));
-out:
-    return rc;
-}
-
-static int backward(struct ctt_dev *d, const struct ctt_call *c,
-                    enum shape shape)
+static struct product gradient_of(const struct ctt_call *c, enum shape shape,
+                                  enum ctt_conv_part part)
 {
     struct matrix dy = columns(&c->dout, PIXELS);
-    struct product x[2];
-    struct ctt_product_plan *plan[2];
-    int n = 0, rc = 0;
 
-    if (c->dw[0].data)      /* dw += x' dy */
-        x[n++] = product_of(columns(&c->in[0], shape), 0, dy, 1,
-                            weights(&c->dw[0]), 1);
-    if (c->din[0].data)     /* dx (+)= w dy */
-        x[n++] = product_of(weights(&c->w[0].t), 0, dy, 0,
-                            columns(&c->din[0], shape), (int)(c->add & 1));
-    for (int i = 0; i < n; i++) {    /* all, or none */
-        rc = x[i].at[A].type == x[i].at[B].type
-             ? plan_of(d, c, &x[i], &plan[i]) : 0;
-        if (rc <= 0)
-            goto out;
+    if (part == CTT_CONV_DW)      /* dw += x' dy */
+        return product_of(columns(&c->in[0], shape), 0, dy, 1,
+                          weights(&c->dw[0]), 1);
+    return product_of(weights(&c->w[0].t), 0, dy, 0,    /* dx (+)= w dy */
+                      columns(&c->din[0], shape), (int)(c->add & 1));
+}
+
+/* 1 if there are products for all gradients that the call wants; where only
+ * some have one, cuDNN computes all. */
+static int find_backward(const struct ctt_conv_ask *q, enum shape shape,
+                         struct work work[CTT_CONV_PARTS])
+{
+    const struct ctt_call *c = q->call;
+    const void *wanted[CTT_CONV_PARTS] = {
+        [CTT_CONV_DIN] = c->din[0].data, [CTT_CONV_DW] = c->dw[0].data,
+    };
+    int rc = 1;
+
+    for (int i = CTT_CONV_DIN; i <= CTT_CONV_DW && rc == 1; i++) {
+        struct work *k = &work[i];
+
+        if (!wanted[i])
+            continue;
+        k->x = gradient_of(c, shape, (enum ctt_conv_part)i);
+        rc = k->x.at[A].type == k->x.at[B].type
+             ? plan_of(q, &k->x, &k->plan) : 0;
     }
-    for (int i = 0; i < n; i++)
-        CTT_TRY(multiply(d, c, &x[i], plan[i]));
-    CTT_TRY(back_besides(d, c));
-    rc = 1;
+    return rc;
+}
+
+/* ---- the provider ---- */
+
+static int open_plans(struct ctt_dev *d, void **state)
+{
+    (void)d;
+    *state = ctt_calloc(1, sizeof(struct shared));
+    return *state ? 0 : ctt_error(CTT_ENOMEM, "device cuda: out of memory");
+}
+
+static void close_plans(void *state)
+{
+    struct shared *s = state;
+
+    while (s->products) {
+        struct ctt_product_plan *p = s->products;
+        s->products = p->next;
+        drop_plan(p);
+    }
+    ctt_free(s);
+}
+
+/* The weights are asked for after the input: they have its answer. */
+static int find(const struct ctt_conv_ask *q, enum shape shape,
+                struct cache *k)
+{
+    const struct ctt_call *c = q->call;
+
+    if (q->part == CTT_CONV_OUT)
+        return c->in[0].dtype == c->w[0].t.dtype
+               ? find_forward(q, shape, &k->work[CTT_CONV_OUT]) : 0;
+    if (q->part == CTT_CONV_DIN || !c->din[0].data)
+        k->back = find_backward(q, shape, k->work);
+    return k->back;
+}
+
+static int can(struct ctt_conv_ask *q)
+{
+    enum shape shape = shape_of(q->call);
+    struct cache *k;
+    int rc = 0;
+
+    if (shape == NO_PRODUCT) {
+        q->why = "not one matrix product";
+        goto out;
+    }
+    CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
+    CTT_TRY(find(q, shape, k));
+    q->why = rc ? "one matrix product" : "no product of these types";
 out:
     return rc;
 }
 
-int ctt_cublas_try(struct ctt_dev *d, const struct ctt_call *c,
-                   enum ctt_pass pass)
+static int run(struct ctt_conv_ask *q)
 {
-    enum shape shape = shape_of(c);
+    struct work *k = &((struct cache *)*q->own)->work[q->part];
+    const struct ctt_call *c = q->call;
+    int rc = 0;
 
-    if (shape == NO_PRODUCT)
-        return 0;
-    if (pass == CTT_BWD)
-        return backward(d, c, shape);
-    return c->in[0].dtype == c->w[0].t.dtype ? forward(d, c, shape) : 0;
+    CTT_TRY(multiply(q->dev, c, &k->x, k->plan));
+    if (q->part == CTT_CONV_OUT &&
+        (k->left.plus.data || k->left.bias || k->left.act))
+        CTT_CUDA(c, ctt_launch_finish(c->out, k->left.plus, k->left.bias,
+                                      k->left.act, c->out,
+                                      ctt_cuda_lane(q->dev)->stream));
+out:
+    return rc;
 }
 
-int ctt_cublas_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
-                     float *y)
+static void forget(void *own)
+{
+    ctt_free(own);
+}
+
+static int sgemm(struct ctt_dev *d, void *state, int n, const float *a,
+                 const float *b, float *y)
 {
     struct ctt_node node = { .op = CTT_OP_CONV, .name = "sgemm", .nin = 1 };
     struct ctt_tensor t = { .n = n, .d = 1, .h = 1, .w = 1, .c = n, .ld = n };
     struct ctt_call c = { .node = &node };
+    struct ctt_conv_ask q = { .dev = d, .call = &c, .state = state };
+    struct work k = { .plan = NULL };
     int rc = 0;
 
     for (int i = 0; i < 3; i++)
@@ -428,10 +484,16 @@ int ctt_cublas_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
     c.in[0].data = (void *)(uintptr_t)a;
     c.w[0].t.data = (void *)(uintptr_t)b;
     c.out.data = y;
-    CTT_TRY(ctt_cublas_try(d, &c, CTT_FWD));
+    CTT_TRY(find_forward(&q, PIXELS, &k));
     CTT_CHECK(rc == 1, CTT_EUNSUP, "cuBLASLt has no product of two matrices of"
               " %d x %d", n, n);
-    rc = 0;
+    CTT_TRY(multiply(d, &c, &k.x, k.plan));
 out:
     return rc;
 }
+
+const struct ctt_conv_provider ctt_conv_cublaslt = {
+    .name = "cublaslt", .any_threads = 1, .open = open_plans,
+    .close = close_plans, .can = can, .run = run, .forget = forget,
+    .sgemm = sgemm,
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cuda.c: a GPU as a device: opened, closed, and what it can do. */
+#include "device/cuda/conv.h"
 #include "device/cuda/core.h"
 
 #include <string.h>
@@ -56,7 +57,7 @@ static int open_cuda(struct ctt_dev *d)
     CTT_TRY(ctt_lane_open(&u->lane[0]));
     u->lanes = 1;
     memcpy(d->kernel, ctt_cuda_kernels, sizeof(d->kernel));
-    CTT_TRY(ctt_cudnn_open(d));
+    CTT_TRY(ctt_cuda_conv_open(d));
 out:
     return rc;
 }
@@ -68,10 +69,9 @@ static void close_cuda(struct ctt_dev *d)
 
     if (u->copy)
         ctt_cuda_idle(u);
-    ctt_cudnn_close(u);
+    ctt_conv_close(&u->conv);
     for (int i = 0; i < u->lanes; i++)
         ctt_lane_close(&u->lane[i]);
-    ctt_cublas_close(u);
     if (u->blas)
         cublasLtDestroy(u->blas);
     if (u->core) {
@@ -88,12 +88,19 @@ static void close_cuda(struct ctt_dev *d)
     d->own = NULL;
 }
 
+static int cuda_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
+                      float *y)
+{
+    return ctt_conv_sgemm(&ctt_cuda_of(d)->conv, d, n, a, b, y);
+}
+
 const struct ctt_dev_kind ctt_dev_cuda = {
     .name = "cuda",
     .memory = &ctt_cuda_memory,
     .open = open_cuda,
     .close = close_cuda,
-    .forget = ctt_cudnn_forget,
-    .impl = ctt_cudnn_impl,
-    .sgemm = ctt_cublas_sgemm,
+    .forget = ctt_conv_forget,
+    .impl = ctt_conv_impl,
+    .why = ctt_conv_why,
+    .sgemm = cuda_sgemm,
 };

@@ -4,7 +4,7 @@
 #ifndef CTT_CUDA_H
 #define CTT_CUDA_H
 
-#include "device/dev.h"
+#include "device/provider.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -26,13 +26,12 @@ struct ctt_cuda {
     int                   device;
     struct cudaDeviceProp prop;
     cublasLtHandle_t      blas;
-    struct ctt_product_plan *products;   /* blas.c's */
     struct ctt_lane       lane[CTT_CUDA_LANES];
     int                   lanes, at;     /* made; the one at hand */
     cudaStream_t          copy;          /* uploads beside other work */
     cudaEvent_t           copied;
     int                   recording;
-    struct ctt_dnn_plan  *plans;         /* dnn.c's: what calls share */
+    struct ctt_conv_set   conv;
     struct ctt_core      *core;          /* core.h */
 };
 
@@ -86,22 +85,6 @@ int ctt_cublas_error(const struct ctt_call *c, const char *what,
  * line on what was asked and is free. */
 int ctt_cuda_scratch(struct ctt_dev *d, const struct ctt_call *c, size_t bytes,
                      void **out);
-
-/* dnn.c: conv and deconv by cuDNN. */
-ctt_kernel ctt_cudnn_conv_fwd, ctt_cudnn_conv_bwd;
-int  ctt_cudnn_open(struct ctt_dev *d);     /* sets entries of d->kernel */
-void ctt_cudnn_close(struct ctt_cuda *u);     /* frees u->plans */
-void ctt_cudnn_forget(void *cache);
-const char *ctt_cudnn_impl(const void *cache, enum ctt_pass pass);
-
-/* blas.c: convs that are one matrix product (1x1, stride 1, no padding) by
- * cuBLASLt: y = x w' (+ bias, + y), dx = dy w, dw += dy' x.  1: done, 0: not
- * such a call, or no algorithm for it. */
-int  ctt_cublas_try(struct ctt_dev *d, const struct ctt_call *c,
-                    enum ctt_pass pass);
-void ctt_cublas_close(struct ctt_cuda *u);    /* frees u->products */
-int  ctt_cublas_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
-                      float *c);
 
 /* own.c: every other op, by the kernels of kernels.h. */
 extern const ctt_kernels ctt_cuda_kernels;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn.c: conv and deconv by cuDNN.  What a call needs is prepared when its
- * shape is seen first; plans are shared by all calls, since cuDNN compiles a
- * fused one for a second.  cuDNN gets dense tensors of one type: views, and
- * what is of another type, are copied into scratch.  Channels need no padding:
- * engines take any number of them.
+ * dnn.c: the provider "cudnn": conv and deconv by cuDNN.  What a call needs is
+ * prepared when its shape is seen first; plans are shared by all calls, since
+ * cuDNN compiles a fused one for a second.  cuDNN gets dense tensors of one
+ * type: views, and what is of another type, are copied into scratch.  Channels
+ * need no padding: engines take any number of them.
  *
  * pool and norm stay with our own kernels, because what cuDNN has is not what
  * these ops are.  Its running variance of a batch norm is that of n - 1, and it
@@ -13,33 +13,28 @@
  * What matches, pools forward and the mean back, it would compile for a second
  * each, to no gain: they only move memory.
  */
+#include "device/cuda/conv.h"
 #include "device/cuda/core.h"
 #include "device/cuda/dnn_plan.h"
 #include "device/cuda/kernels.h"
 #include "net/half.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A call that sees ever new shapes keeps the plans of the last few.  So many
  * plans that no call keeps stay for the next that wants them. */
 enum { PLANS = 16, SPARE = 256 };
 
-/* What stands in a call's cache. */
+/* What stands in a call's cache; at: the plans that can() found. */
 struct cache {
     struct ctt_dnn_plan *plan[PLANS];    /* the last found first */
-    char                 impl[CTT_PASSES][96];
+    struct ctt_dnn_plan *at[CTT_CONV_PARTS];
 };
 
+/* What stands in the device: the plans, which calls share. */
+struct shared { struct ctt_dnn_plan *plans; };
+
 /* ---- plans ---- */
-
-static int new_cache(const struct ctt_call *c)
-{
-    struct cache *k = *c->cache ? *c->cache : ctt_calloc(1, sizeof(*k));
-
-    *c->cache = k;
-    return k ? 0 : ctt_error(CTT_ENOMEM, "%s: out of memory", c->node->name);
-}
 
 static void let_go(struct ctt_dnn_plan *p)
 {
@@ -47,9 +42,9 @@ static void let_go(struct ctt_dnn_plan *p)
         p->users--;
 }
 
-static void free_unused(struct ctt_cuda *u)
+static void free_unused(struct shared *s)
 {
-    for (struct ctt_dnn_plan **at = &u->plans, *p; (p = *at);) {
+    for (struct ctt_dnn_plan **at = &s->plans, *p; (p = *at);) {
         if (p->users > 0) {
             at = &p->next;
             continue;
@@ -61,38 +56,40 @@ static void free_unused(struct ctt_cuda *u)
 
 /* A plan holds the code of its kernels, which work under way and recorded work
  * may still run. */
-static int sweep(struct ctt_cuda *u)
+static int sweep(struct ctt_cuda *u, struct shared *s)
 {
     int unused = 0, rc = 0;
 
-    for (const struct ctt_dnn_plan *p = u->plans; p; p = p->next)
+    for (const struct ctt_dnn_plan *p = s->plans; p; p = p->next)
         unused += p->users == 0;
     if (unused < SPARE)
         goto out;
     CTT_CUDA(NULL, ctt_cuda_idle(u));
     u->core->moved++;
-    free_unused(u);
+    free_unused(s);
 out:
     return rc;
 }
 
 /* Engines that were tried and refused may leave an error behind, which is not
  * the next kernel's. */
-static int make_plan(struct ctt_dev *d, const struct ctt_call *c,
+static int make_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
 {
-    struct ctt_dnn_site site = { .handle = ctt_cuda_lane(d)->dnn };
-    struct ctt_cuda *u = ctt_cuda_of(d);
+    struct ctt_dnn_site site = { .handle = ctt_cuda_lane(q->dev)->dnn };
+    struct ctt_cuda *u = ctt_cuda_of(q->dev);
+    const struct ctt_call *c = q->call;
+    struct shared *s = q->state;
     struct ctt_dnn_plan *p = NULL;
     int rc = 0;
 
     CTT_CHECK(!u->recording, CTT_EUNSUP,
               "%s: a new plan while work is recorded", c->node->name);
-    CTT_TRY(sweep(u));
+    CTT_TRY(sweep(u, s));
     CTT_CUDNN(c, ctt_dnn_plan_new(&site, key, &p));
     cudaGetLastError();
-    p->next = u->plans;
-    u->plans = *out = p;
+    p->next = s->plans;
+    s->plans = *out = p;
 out:
     return rc;
 }
@@ -106,11 +103,11 @@ static void keep(struct cache *k, struct ctt_dnn_plan *p)
 }
 
 /* From the call's plans, from those of other calls, or a new one. */
-static int find_plan(struct ctt_dev *d, const struct ctt_call *c,
+static int find_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
 {
-    struct ctt_dnn_plan *p = ctt_cuda_of(d)->plans;
-    struct cache *k = *c->cache;
+    struct ctt_dnn_plan *p = ((struct shared *)q->state)->plans;
+    struct cache *k = *q->own;
     int rc = 0;
 
     for (int i = 0; i < PLANS && k->plan[i]; i++)
@@ -121,22 +118,11 @@ static int find_plan(struct ctt_dev *d, const struct ctt_call *c,
     while (p && memcmp(&p->key, key, sizeof(*key)) != 0)
         p = p->next;
     if (!p)
-        CTT_TRY(make_plan(d, c, key, &p));
+        CTT_TRY(make_plan(q, key, &p));
     keep(k, p);
     *out = p;
 out:
     return rc;
-}
-
-/* Says which code a pass runs on. */
-static void note(const struct ctt_call *c, enum ctt_pass pass, int more,
-                 const char *impl)
-{
-    char *s = ((struct cache *)*c->cache)->impl[pass];
-    size_t n = more ? strlen(s) : 0;
-
-    snprintf(s + n, sizeof(((struct cache *)0)->impl[0]) - n, "%s%s",
-             n ? " " : "", impl);
 }
 
 /* ---- scratch ---- */
@@ -210,25 +196,47 @@ struct move {
     int               act, add;
 };
 
-/* With all that is done to the result if an engine can, else without. */
-static int choose(struct ctt_dev *d, const struct ctt_call *c,
-                  const struct move *m, struct ctt_dnn_plan **p)
+/* The move that a part is; that of the weights has only a type. */
+static struct move move_of(const struct ctt_conv_ask *q)
 {
-    struct ctt_dnn_key key = ctt_dnn_key(c, m->way, m->type);
+    const struct ctt_call *c = q->call;
+    int up = c->node->op == CTT_OP_DECONV;
+    struct move m = {
+        .way = up ? CTT_TO_LARGE : CTT_TO_SMALL, .type = c->out.dtype,
+        .x = c->in[0], .y = c->out, .bias = c->w[1].t.data, .act = c->act,
+    };
+
+    if (q->part == CTT_CONV_DW)
+        return (struct move){ .way = CTT_TO_WEIGHTS, .type = c->dout.dtype };
+    if (q->part == CTT_CONV_DIN)
+        return (struct move){
+            .way = up ? CTT_TO_SMALL : CTT_TO_LARGE, .type = c->dout.dtype,
+            .x = c->dout, .y = c->din[0], .add = c->add & 1,
+        };
+    if (c->node->plus)
+        m.plus = c->in[1];
+    return m;
+}
+
+/* With all that is done to the result if an engine can, else without. */
+static int choose(const struct ctt_conv_ask *q, const struct move *m,
+                  struct ctt_dnn_plan **p)
+{
+    struct ctt_dnn_key key = ctt_dnn_key(q->call, m->way, m->type);
     int rc = 0;
 
     key.plus = m->plus.data != NULL;
     key.bias = m->bias != NULL;
     key.act = m->act;
-    key.deterministic = d->deterministic;
-    CTT_TRY(find_plan(d, c, &key, p));
+    key.deterministic = q->dev->deterministic;
+    CTT_TRY(find_plan(q, &key, p));
     if (!(*p)->exec && (key.plus || key.bias || key.act)) {
         key.plus = key.bias = key.act = 0;
-        CTT_TRY(find_plan(d, c, &key, p));
+        CTT_TRY(find_plan(q, &key, p));
     }
     CTT_CHECK((*p)->exec, CTT_EUNSUP,
               "%s: cuDNN has no engine for this convolution in %s",
-              c->node->name, ctt_dtype_word(m->type));
+              q->call->node->name, ctt_dtype_word(m->type));
 out:
     return rc;
 }
@@ -266,17 +274,16 @@ static size_t cut(const struct ctt_call *c, const struct move *m,
     return all;
 }
 
-static int run_move(struct ctt_dev *d, const struct ctt_call *c,
-                    enum ctt_pass pass, const struct move *m)
+static int run_move(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
+                    const struct move *m)
 {
     int small = m->way == CTT_TO_SMALL, rc = 0;
+    const struct ctt_call *c = q->call;
+    struct ctt_dev *d = q->dev;
     struct part part_of[PARTS];
-    struct ctt_dnn_plan *p;
     void *scratch = NULL, *data[CTT_DNN_UIDS] = { NULL };
     size_t room, all;
 
-    CTT_TRY(choose(d, c, m, &p));
-    note(c, pass, 0, p->impl);
     all = cut(c, m, p, part_of, &room);
     if (all)
         CTT_TRY(ctt_cuda_scratch(d, c, all, &scratch));
@@ -301,20 +308,19 @@ out:
 
 /* An engine's result has the type of the images; the sum over the calls is made
  * in floats. */
-static int run_weights(struct ctt_dev *d, const struct ctt_call *c)
+static int run_weights(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
+                       enum ctt_dtype type)
 {
+    const struct ctt_call *c = q->call;
+    struct ctt_dev *d = q->dev;
     int up = c->node->op == CTT_OP_DECONV, rc = 0;
-    struct move m = { .way = CTT_TO_WEIGHTS, .type = c->dout.dtype };
     struct part part_of[3];
-    struct ctt_dnn_plan *p;
     void *scratch, *data[CTT_DNN_UIDS] = { NULL };
     size_t all = 0, room;
 
-    CTT_TRY(choose(d, c, &m, &p));
-    note(c, CTT_BWD, c->din[0].data != NULL, p->impl);
-    part_of[0] = part(up ? &c->dout : &c->in[0], m.type, 0, &all);
-    part_of[1] = part(up ? &c->in[0] : &c->dout, m.type, 0, &all);
-    part_of[2] = part(&c->dw[0], m.type, 1, &all);
+    part_of[0] = part(up ? &c->dout : &c->in[0], type, 0, &all);
+    part_of[1] = part(up ? &c->in[0] : &c->dout, type, 0, &all);
+    part_of[2] = part(&c->dw[0], type, 1, &all);
     room = take(&all, p->room);
     CTT_TRY(ctt_cuda_scratch(d, c, all, &scratch));
     CTT_TRY(settle(d, c, scratch, part_of, 3, 2));
@@ -328,100 +334,57 @@ out:
     return rc;
 }
 
-static int run_bias(struct ctt_dev *d, const struct ctt_call *c)
+/* ---- the provider ---- */
+
+static int open_plans(struct ctt_dev *d, void **state)
 {
-    void *scratch;
-    int rc = 0;
-
-    CTT_TRY(ctt_cuda_scratch(d, c, ctt_launch_bias_bwd_scratch(c->dout),
-                             &scratch));
-    CTT_CUDA(c, (cudaError_t)ctt_launch_bias_bwd(c->dout, c->dw[1].data,
-                                                 scratch,
-                                                 ctt_cuda_lane(d)->stream));
-out:
-    return rc;
-}
-
-/* ---- kernels ---- */
-
-int ctt_cudnn_conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
-{
-    int up = c->node->op == CTT_OP_DECONV, rc = 0;
-    struct move m = {
-        .way = up ? CTT_TO_LARGE : CTT_TO_SMALL, .type = c->out.dtype,
-        .x = c->in[0], .y = c->out, .bias = c->w[1].t.data, .act = c->act,
-    };
-
-    CTT_TRY(new_cache(c));
-    CTT_TRY(ctt_cublas_try(d, c, CTT_FWD));
-    if (rc) {
-        note(c, CTT_FWD, 0, "cublaslt");
-        return 0;
-    }
-    if (c->node->plus)
-        m.plus = c->in[1];
-    CTT_TRY(run_move(d, c, CTT_FWD, &m));
-out:
-    return rc;
-}
-
-int ctt_cudnn_conv_bwd(struct ctt_dev *d, const struct ctt_call *c)
-{
-    int up = c->node->op == CTT_OP_DECONV, rc = 0;
-    struct move m = {
-        .way = up ? CTT_TO_SMALL : CTT_TO_LARGE, .type = c->dout.dtype,
-        .x = c->dout, .y = c->din[0], .add = c->add & 1,
-    };
-
-    CTT_TRY(new_cache(c));
-    CTT_TRY(ctt_cublas_try(d, c, CTT_BWD));
-    if (rc) {
-        note(c, CTT_BWD, 0, "cublaslt");
-        return 0;
-    }
-    if (c->din[0].data)
-        CTT_TRY(run_move(d, c, CTT_BWD, &m));
-    if (c->node->plus && c->din[1].data && c->din[1].data != c->dout.data)
-        CTT_TRY(copy(d, c, c->dout, c->din[1], c->add >> 1 & 1));
-    if (c->dw[0].data)
-        CTT_TRY(run_weights(d, c));
-    if (c->dw[1].data)
-        CTT_TRY(run_bias(d, c));
-out:
-    return rc;
-}
-
-/* ---- the device ---- */
-
-int ctt_cudnn_open(struct ctt_dev *d)
-{
-    static const enum ctt_opcode ops[] = { CTT_OP_CONV, CTT_OP_DECONV };
-
-    for (size_t i = 0; i < CTT_LEN(ops); i++) {
-        d->kernel[CTT_FWD][ops[i]] = ctt_cudnn_conv_fwd;
-        d->kernel[CTT_BWD][ops[i]] = ctt_cudnn_conv_bwd;
-    }
-    return 0;
+    (void)d;
+    *state = ctt_calloc(1, sizeof(struct shared));
+    return *state ? 0 : ctt_error(CTT_ENOMEM, "device cuda: out of memory");
 }
 
 /* By then every call has been forgotten. */
-void ctt_cudnn_close(struct ctt_cuda *u)
+static void close_plans(void *state)
 {
-    free_unused(u);
+    free_unused(state);
+    ctt_free(state);
 }
 
-void ctt_cudnn_forget(void *cache)
+/* What cuDNN cannot do nobody can: that is an error. */
+static int can(struct ctt_conv_ask *q)
 {
-    struct cache *k = cache;
+    struct move m = move_of(q);
+    struct cache *k;
+    int rc = 0;
+
+    CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
+    CTT_TRY(choose(q, &m, &k->at[q->part]));
+    rc = 1;
+out:
+    return rc;
+}
+
+static int run(struct ctt_conv_ask *q)
+{
+    const struct cache *k = *q->own;
+    struct ctt_dnn_plan *p = k->at[q->part];
+    struct move m = move_of(q);
+
+    q->code = p->impl;
+    return q->part == CTT_CONV_DW ? run_weights(q, p, m.type)
+                                  : run_move(q, p, &m);
+}
+
+static void forget(void *own)
+{
+    struct cache *k = own;
 
     for (int i = 0; i < PLANS; i++)
         let_go(k->plan[i]);
     ctt_free(k);
 }
 
-const char *ctt_cudnn_impl(const void *cache, enum ctt_pass pass)
-{
-    const struct cache *k = cache;
-
-    return *k->impl[pass] ? k->impl[pass] : "own";
-}
+const struct ctt_conv_provider ctt_conv_cudnn = {
+    .name = "cudnn", .any_threads = 1, .open = open_plans,
+    .close = close_plans, .can = can, .run = run, .forget = forget,
+};

@@ -24,7 +24,7 @@ mkdir empty broken
 CTT_MODULES=$PWD/empty says 1 "no convtt-cuda\.so in $PWD/empty\$" plan cuda
 echo 'no library' > broken/convtt-cuda.so
 CTT_MODULES=$PWD/broken says 1 'broken/convtt-cuda\.so: ' plan cuda
-says 1 "no device 'gpu'" plan gpu
+says 2 "no choice 'gpu'" plan gpu
 CTT_MODULES=$PWD/broken says 0 '^e ' plan cpu
 
 # 2. Nothing of CUDA in the programs, and none is loaded for the processor.

@@ -1,54 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onednn.c: conv and deconv by oneDNN.  What a call needs is prepared when its
- * shape is seen first and kept in the call's cache.  Views, which oneDNN
- * convolves with its reference code, are packed into scratch. */
-#include "device/cpu/conv/onednn.h"
+ * onednn.c: the provider "onednn": conv and deconv by oneDNN.  What a call
+ * needs is prepared when its shape is seen first and kept in the call's cache.
+ * Views, which oneDNN convolves with its reference code, are packed into
+ * scratch. */
 #include "device/cpu/conv/onednn_plan.h"
+#include "device/cpu/conv/providers.h"
 
 #include <omp.h>
-#include <stdio.h>
 #include <string.h>
 
-/* What stands in a call's cache. */
+/* What stands in a call's cache; at: the plans that can() found. */
 struct cache {
-    struct ctt_plan *first;
-    char             impl[CTT_PASSES][160];
+    struct ctt_plan *first, *at[CTT_CONV_PARTS];
 };
 
-/* A node for the helpers below. */
-static const struct ctt_node single = { .op = CTT_OP_ADD, .nin = 1 };
-
 /* y (+)= x. */
-static int copy(struct ctt_dev *d, const struct ctt_tensor *x,
-                const struct ctt_tensor *y, int add)
+static void copy(struct ctt_dev *d, const struct ctt_tensor *x,
+                 const struct ctt_tensor *y, int add)
 {
-    struct ctt_call c = { .node = &single, .dout = *x, .add = (unsigned)add };
-
-    c.din[0] = *y;
-    return d->plain[CTT_BWD][CTT_OP_ADD](d, &c);
-}
-
-/* y = act(y + bias). */
-static int finish(struct ctt_dev *d, const struct ctt_tensor *y,
-                  const struct ctt_tensor *bias, int act)
-{
-    struct ctt_call c = { .node = &single, .out = *y, .act = act };
-
-    if (!bias->data && !act)
-        return 0;
-    c.in[0] = *y;
-    c.w[0].t = *bias;
-    return d->plain[CTT_FWD][CTT_OP_ADD](d, &c);
-}
-
-/* db += sums of dy. */
-static int bias_back(struct ctt_dev *d, const struct ctt_tensor *dy,
-                     const struct ctt_tensor *db)
-{
-    struct ctt_call c = { .node = &single, .dout = *dy };
-
-    c.dw[0] = *db;
-    return d->plain[CTT_BWD][CTT_OP_ADD](d, &c);
+    ctt_cpu_of(d)->isa->row_ops->copy(d, x, y, add);
 }
 
 /* ---- plans ---- */
@@ -56,14 +26,6 @@ static int bias_back(struct ctt_dev *d, const struct ctt_tensor *dy,
 static int is_view(const struct ctt_tensor *t)
 {
     return t->ld != t->c;
-}
-
-static int new_cache(void **cache)
-{
-    struct cache *k = *cache ? *cache : ctt_calloc(1, sizeof(*k));
-
-    *cache = k;
-    return k ? 0 : CTT_ENOMEM;
 }
 
 /* A call that sees ever new shapes keeps the plans of the last few. */
@@ -81,22 +43,20 @@ static void add_plan(struct cache *k, struct ctt_plan *p)
     ctt_plan_free(last);
 }
 
-static int find_plan(struct ctt_dev *d, const struct ctt_call *c,
-                     const struct ctt_plan_key *key, struct ctt_plan **out)
+static int find_plan(struct ctt_conv_ask *q, const struct ctt_plan_key *key,
+                     struct ctt_plan **out)
 {
-    struct cache *k;
-    struct ctt_plan *p = NULL;
-    int rc = 0, team = ctt_dev_team(d, ctt_fold_work(&key->f) / 64);
+    int rc = 0, team = ctt_dev_team(q->dev, ctt_fold_work(&key->f) / 64);
+    struct cache *k = *q->own;
+    struct ctt_plan *p;
 
-    CTT_TRY(new_cache(c->cache));
-    k = *c->cache;
     for (p = k->first; p; p = p->next)
         if (memcmp(&p->key, key, sizeof(*key)) == 0)
             break;
     if (!p) {
         omp_set_num_threads(team);    /* a plan knows its threads */
-        rc = ctt_plan_new(d->own, key, team, &p);
-        omp_set_num_threads(d->threads);
+        rc = ctt_plan_new(q->state, key, team, &p);
+        omp_set_num_threads(q->dev->threads);
         CTT_TRY(rc);
         add_plan(k, p);
     }
@@ -115,19 +75,19 @@ static struct ctt_plan_key plan_key(const struct ctt_call *c,
     return key;
 }
 
-static int run_plan(struct ctt_dev *d, struct ctt_plan *p, dnnl_primitive_t f,
-                    int n, const dnnl_exec_arg_t *arg)
+static int run_plan(const struct ctt_conv_ask *q, struct ctt_plan *p,
+                    dnnl_primitive_t f, int n, const dnnl_exec_arg_t *arg)
 {
-    const struct ctt_onednn *o = d->own;
+    const struct ctt_onednn *o = q->state;
     int rc = 0;
 
-    if (p->threads != d->threads)
+    if (p->threads != q->dev->threads)
         omp_set_num_threads(p->threads);
     CTT_DNNL(dnnl_primitive_execute(f, o->stream, n, arg));
     CTT_DNNL(dnnl_stream_wait(o->stream));
 out:
-    if (p->threads != d->threads)
-        omp_set_num_threads(d->threads);
+    if (p->threads != q->dev->threads)
+        omp_set_num_threads(q->dev->threads);
     return rc;
 }
 
@@ -145,15 +105,15 @@ out:
 }
 
 /* Weights in the primitive's layout, remade when they changed. */
-static int pack_weights(struct ctt_dev *d, struct ctt_plan *p,
-                        const struct ctt_call *c)
+static int pack_weights(const struct ctt_conv_ask *q, struct ctt_plan *p)
 {
+    const struct ctt_call *c = q->call;
     int rc = 0;
 
     if (p->stamp == c->stamp && c->stamp)
         return 0;
     CTT_TRY(set_data(p->plain, c->w[0].t.data));
-    CTT_TRY(run_plan(d, p, p->reorder, 2, (dnnl_exec_arg_t[]){
+    CTT_TRY(run_plan(q, p, p->reorder, 2, (dnnl_exec_arg_t[]){
         { DNNL_ARG_FROM, p->plain }, { DNNL_ARG_TO, p->weights } }));
     p->stamp = c->stamp;
 out:
@@ -179,9 +139,48 @@ struct move {
     int                      act, add;
 };
 
+/* The move that makes a result or the gradient of an input.  A deconv's bias
+ * and act come after it: finish(). */
+static struct move move_of(const struct ctt_conv_ask *q)
+{
+    const struct ctt_call *c = q->call;
+    int up = c->node->op == CTT_OP_DECONV;
+    struct move m = {
+        .way = up ? CTT_TO_LARGE : CTT_TO_SMALL, .x = &c->in[0], .y = &c->out,
+    };
+
+    if (q->part == CTT_CONV_DIN)
+        return (struct move){
+            .way = up ? CTT_TO_SMALL : CTT_TO_LARGE, .x = &c->dout,
+            .y = &c->din[0], .add = c->add & 1,
+        };
+    if (!up) {
+        m.plus = c->node->plus ? &c->in[1] : NULL;
+        m.bias = &c->w[1].t;
+        m.act = c->act;
+    }
+    return m;
+}
+
+static struct ctt_plan_key move_key(const struct ctt_call *c,
+                                    const struct move *m)
+{
+    struct ctt_plan_key key = plan_key(c, m->way);
+    int small = m->way == CTT_TO_SMALL;
+
+    key.act = m->act;
+    key.bias = m->bias && m->bias->data;
+    key.plus = m->plus != NULL;
+    key.here = m->plus && m->plus->data == m->y->data;
+    key.views = (is_view(m->x) ? small ? 1 : 2 : 0) |
+                (is_view(m->y) || m->add ? small ? 2 : 1 : 0) |
+                (m->plus && is_view(m->plus) ? 4 : 0);
+    return key;
+}
+
 /* Runs a prepared move between packed tensors. */
-static int execute(struct ctt_dev *d, const struct ctt_call *c,
-                   struct ctt_plan *p, const struct move *m, char *scratch)
+static int execute(const struct ctt_conv_ask *q, struct ctt_plan *p,
+                   const struct move *m, char *scratch)
 {
     int to_small = m->way == CTT_TO_SMALL, n = 4, rc = 0;
     dnnl_exec_arg_t arg[6] = {
@@ -193,7 +192,7 @@ static int execute(struct ctt_dev *d, const struct ctt_call *c,
         { DNNL_ARG_SCRATCHPAD, p->pad },
     };
 
-    CTT_TRY(pack_weights(d, p, c));
+    CTT_TRY(pack_weights(q, p));
     CTT_TRY(set_data(arg[0].memory, m->x->data));
     CTT_TRY(set_data(arg[1].memory, m->y->data));
     CTT_TRY(set_data(p->pad, scratch + p->room.pad));
@@ -206,25 +205,27 @@ static int execute(struct ctt_dev *d, const struct ctt_call *c,
         arg[n++] = (dnnl_exec_arg_t){
             DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, p->plus };
     }
-    CTT_TRY(run_plan(d, p, p->prim, n, arg));
+    CTT_TRY(run_plan(q, p, p->prim, n, arg));
 out:
     return rc;
 }
 
 /* Packs what must be packed, runs, and puts the result where it belongs. */
-static int run_move(struct ctt_dev *d, const struct ctt_call *c,
-                    struct ctt_plan *p, struct move m)
+static int run_move(const struct ctt_conv_ask *q, struct ctt_plan *p,
+                    struct move m)
 {
+    struct ctt_dev *d = q->dev;
     const struct ctt_plan_room *r = &p->room;
     int small = m.way == CTT_TO_SMALL, views = p->key.views, rc = 0;
     char *scratch = ctt_dev_scratch(d, r->all);
     struct ctt_tensor x = *m.x, y = *m.y, plus = { .data = NULL };
     const struct ctt_tensor *to = m.y;
 
-    CTT_CHECK(scratch, CTT_ENOMEM, "%s: no memory to work in", c->node->name);
+    CTT_CHECK(scratch, CTT_ENOMEM, "%s: no memory to work in",
+              q->call->node->name);
     if (is_view(&x)) {
         x = dense(&x, scratch, small ? r->large : r->small);
-        CTT_TRY(copy(d, m.x, &x, 0));
+        copy(d, m.x, &x, 0);
         m.x = &x;
     }
     if (views & (small ? 2 : 1)) {
@@ -233,211 +234,164 @@ static int run_move(struct ctt_dev *d, const struct ctt_call *c,
     }
     if (p->key.plus && p->sums) {
         if (m.plus->data != m.y->data)
-            CTT_TRY(copy(d, m.plus, m.y, 0));
+            copy(d, m.plus, m.y, 0);
     } else if (p->key.plus && is_view(m.plus)) {
         plus = dense(m.plus, scratch, r->plus);
-        CTT_TRY(copy(d, m.plus, &plus, 0));
+        copy(d, m.plus, &plus, 0);
         m.plus = &plus;
     }
-    CTT_TRY(execute(d, c, p, &m, scratch));
+    CTT_TRY(execute(q, p, &m, scratch));
     if (m.y != to)
-        CTT_TRY(copy(d, m.y, to, m.add));
-out:
-    return rc;
-}
-
-/* Says which code a pass runs on. */
-static void note(const struct ctt_call *c, enum ctt_pass pass, int more,
-                 const char *impl)
-{
-    char *s = ((struct cache *)*c->cache)->impl[pass];
-    size_t n = more ? strlen(s) : 0;
-
-    snprintf(s + n, sizeof(((struct cache *)0)->impl[0]) - n, "%s%s",
-             n ? " " : "", impl);
-}
-
-/* 1: done; 0: our own kernel must do it. */
-static int try_move(struct ctt_dev *d, const struct ctt_call *c,
-                    enum ctt_pass pass, struct move m)
-{
-    struct ctt_plan_key key = plan_key(c, m.way);
-    int small = m.way == CTT_TO_SMALL, rc = 0;
-    struct ctt_plan *p;
-
-    key.act = m.act;
-    key.bias = m.bias && m.bias->data;
-    key.plus = m.plus != NULL;
-    key.here = m.plus && m.plus->data == m.y->data;
-    key.views = (is_view(m.x) ? small ? 1 : 2 : 0) |
-                (is_view(m.y) || m.add ? small ? 2 : 1 : 0) |
-                (m.plus && is_view(m.plus) ? 4 : 0);
-    CTT_TRY(find_plan(d, c, &key, &p));
-    note(c, pass, 0, p->prim ? p->impl : "plain");
-    if (!p->prim)
-        goto out;
-    CTT_TRY(run_move(d, c, p, m));
-    rc = 1;
+        copy(d, m.y, to, m.add);
 out:
     return rc;
 }
 
 /* ---- weights ---- */
 
-/* dw += from the sums of the primitive, db likewise. */
-static int add_weights(struct ctt_dev *d, const struct ctt_call *c,
-                       struct ctt_plan *p, char *scratch)
+/* The tensor that the kernel slides over, and the other one. */
+struct pair { const struct ctt_tensor *large, *small; };
+
+static struct pair pair_of(const struct ctt_call *c)
 {
+    return c->node->op == CTT_OP_DECONV
+               ? (struct pair){ &c->dout, &c->in[0] }
+               : (struct pair){ &c->in[0], &c->dout };
+}
+
+static struct ctt_plan_key weights_key(const struct ctt_call *c)
+{
+    struct ctt_plan_key key = plan_key(c, CTT_TO_WEIGHTS);
+    struct pair x = pair_of(c);
+
+    key.bias = c->node->op != CTT_OP_DECONV && c->dw[1].data;
+    key.views = is_view(x.large) | is_view(x.small) << 1;
+    return key;
+}
+
+/* dw += from the sums of the primitive, db likewise. */
+static int add_weights(const struct ctt_conv_ask *q, struct ctt_plan *p,
+                       char *scratch)
+{
+    const struct ctt_call *c = q->call;
     struct ctt_tensor db = dense(&c->dw[1], scratch, p->room.db);
     int rc = 0;
 
     CTT_TRY(set_data(p->plain, c->dw[0].data));
-    CTT_TRY(run_plan(d, p, p->reorder, 2, (dnnl_exec_arg_t[]){
+    CTT_TRY(run_plan(q, p, p->reorder, 2, (dnnl_exec_arg_t[]){
         { DNNL_ARG_FROM, p->weights }, { DNNL_ARG_TO, p->plain } }));
     if (p->key.bias)
-        CTT_TRY(copy(d, &db, &c->dw[1], 1));
+        copy(q->dev, &db, &c->dw[1], 1);
 out:
     return rc;
 }
 
-static int run_weights(struct ctt_dev *d, const struct ctt_call *c,
-                       struct ctt_plan *p, const struct ctt_tensor *large,
-                       const struct ctt_tensor *small)
+static int run_weights(const struct ctt_conv_ask *q, struct ctt_plan *p)
 {
     const struct ctt_plan_room *r = &p->room;
-    char *scratch = ctt_dev_scratch(d, r->all);
-    struct ctt_tensor l = *large, s = *small;
+    char *scratch = ctt_dev_scratch(q->dev, r->all);
+    struct pair x = pair_of(q->call);
+    struct ctt_tensor l = *x.large, s = *x.small;
     int rc = 0;
 
-    CTT_CHECK(scratch, CTT_ENOMEM, "%s: no memory to work in", c->node->name);
-    if (is_view(large)) {
-        l = dense(large, scratch, r->large);
-        CTT_TRY(copy(d, large, &l, 0));
+    CTT_CHECK(scratch, CTT_ENOMEM, "%s: no memory to work in",
+              q->call->node->name);
+    if (is_view(&l)) {
+        l = dense(&l, scratch, r->large);
+        copy(q->dev, x.large, &l, 0);
     }
-    if (is_view(small)) {
-        s = dense(small, scratch, r->small);
-        CTT_TRY(copy(d, small, &s, 0));
+    if (is_view(&s)) {
+        s = dense(&s, scratch, r->small);
+        copy(q->dev, x.small, &s, 0);
     }
     CTT_TRY(set_data(p->large, l.data));
     CTT_TRY(set_data(p->small, s.data));
     CTT_TRY(set_data(p->weights, scratch + r->dw));
     CTT_TRY(set_data(p->bias, scratch + r->db));
     CTT_TRY(set_data(p->pad, scratch + r->pad));
-    CTT_TRY(run_plan(d, p, p->prim, 4 + p->key.bias, (dnnl_exec_arg_t[]){
+    CTT_TRY(run_plan(q, p, p->prim, 4 + p->key.bias, (dnnl_exec_arg_t[]){
         { DNNL_ARG_SRC, p->large }, { DNNL_ARG_DIFF_DST, p->small },
         { DNNL_ARG_DIFF_WEIGHTS, p->weights },
         { DNNL_ARG_SCRATCHPAD, p->pad }, { DNNL_ARG_DIFF_BIAS, p->bias } }));
-    CTT_TRY(add_weights(d, c, p, scratch));
+    CTT_TRY(add_weights(q, p, scratch));
 out:
     return rc;
 }
 
-/* As try_move. */
-static int try_weights(struct ctt_dev *d, const struct ctt_call *c, int more)
+/* ---- the provider ---- */
+
+/* oneDNN knows only when it has made the primitive whether that is fast. */
+static int can(struct ctt_conv_ask *q)
 {
-    struct ctt_plan_key key = plan_key(c, CTT_TO_WEIGHTS);
-    int up = c->node->op == CTT_OP_DECONV, rc = 0;
-    const struct ctt_tensor *large = up ? &c->dout : &c->in[0];
-    const struct ctt_tensor *small = up ? &c->in[0] : &c->dout;
-    struct ctt_plan *p;
+    struct ctt_plan_key key;
+    struct cache *k;
+    struct move m;
+    int rc = 0;
 
-    key.bias = !up && c->dw[1].data;
-    key.views = is_view(large) | is_view(small) << 1;
-    CTT_TRY(find_plan(d, c, &key, &p));
-    note(c, CTT_BWD, more, p->prim ? p->impl : "plain");
-    if (!p->prim)
-        goto out;
-    CTT_TRY(run_weights(d, c, p, large, small));
-    if (up && c->dw[1].data)
-        CTT_TRY(bias_back(d, &c->dout, &c->dw[1]));
-    rc = 1;
-out:
-    return rc;
-}
-
-/* ---- kernels ---- */
-
-static int conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
-{
-    int up = c->node->op == CTT_OP_DECONV, rc = 0;
-    struct move m = {
-        .way = up ? CTT_TO_LARGE : CTT_TO_SMALL, .x = &c->in[0], .y = &c->out,
-    };
-
-    if (!up) {
-        m.plus = c->node->plus ? &c->in[1] : NULL;
-        m.bias = &c->w[1].t;
-        m.act = c->act;
+    CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
+    if (q->part == CTT_CONV_DW) {
+        key = weights_key(q->call);
+    } else {
+        m = move_of(q);
+        key = move_key(q->call, &m);
     }
-    CTT_TRY(try_move(d, c, CTT_FWD, m));
+    CTT_TRY(find_plan(q, &key, &k->at[q->part]));
+    rc = k->at[q->part]->prim != NULL;
     if (!rc)
-        return d->plain[CTT_FWD][c->node->op](d, c);
-    if (up)
-        CTT_TRY(finish(d, &c->out, &c->w[1].t, c->act));
+        q->why = "has only reference code for it";
 out:
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
-static int conv_bwd(struct ctt_dev *d, const struct ctt_call *c)
+static int run(struct ctt_conv_ask *q)
 {
+    const struct ctt_call *c = q->call;
+    struct cache *k = *q->own;
+    struct ctt_plan *p = k->at[q->part];
     int up = c->node->op == CTT_OP_DECONV, rc = 0;
-    struct ctt_call rest = *c;    /* what our own kernel must do */
-    struct move m = {
-        .way = up ? CTT_TO_SMALL : CTT_TO_LARGE, .x = &c->dout,
-        .y = &c->din[0], .add = c->add & 1,
-    };
 
-    if (c->din[0].data) {
-        CTT_TRY(try_move(d, c, CTT_BWD, m));
-        if (rc)
-            rest.din[0].data = NULL;
+    q->code = p->impl;
+    if (q->part == CTT_CONV_DW) {
+        q->bias = p->key.bias;
+        return run_weights(q, p);
     }
-    if (c->dw[0].data) {
-        CTT_TRY(try_weights(d, c, c->din[0].data != NULL));
-        if (rc)
-            rest.dw[0].data = rest.dw[1].data = NULL;
-    }
-    CTT_TRY(d->plain[CTT_BWD][c->node->op](d, &rest));
+    CTT_TRY(run_move(q, p, move_of(q)));
+    if (q->part == CTT_CONV_OUT && up && (c->w[1].t.data || c->act))
+        ctt_cpu_of(q->dev)->isa->row_ops->finish(q->dev, &c->out,
+                                                 c->w[1].t.data, c->act);
 out:
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
-/* ---- the device ---- */
-
-int ctt_onednn_open(struct ctt_dev *d)
+static int open_engine(struct ctt_dev *d, void **state)
 {
     struct ctt_onednn *o = ctt_calloc(1, sizeof(*o));
     int rc = 0;
 
+    (void)d;
     CTT_CHECK(o, CTT_ENOMEM, "no memory for oneDNN");
-    d->own = o;    /* ctt_onednn_close() frees it */
+    *state = o;    /* close_engine() frees it */
     CTT_DNNL(dnnl_engine_create(&o->engine, dnnl_cpu, 0));
     CTT_DNNL(dnnl_stream_create(&o->stream, o->engine,
                                 dnnl_stream_default_flags));
-    for (int op = 0; op < CTT_NOPS; op++)
-        if (op == CTT_OP_CONV || op == CTT_OP_DECONV) {
-            d->kernel[CTT_FWD][op] = conv_fwd;
-            d->kernel[CTT_BWD][op] = conv_bwd;
-        }
 out:
     return rc;
 }
 
-void ctt_onednn_close(struct ctt_dev *d)
+static void close_engine(void *state)
 {
-    struct ctt_onednn *o = d->own;
+    struct ctt_onednn *o = state;
 
     if (o->stream)
         dnnl_stream_destroy(o->stream);
     if (o->engine)
         dnnl_engine_destroy(o->engine);
     ctt_free(o);
-    d->own = NULL;
 }
 
-void ctt_onednn_forget(void *cache)
+static void forget(void *own)
 {
-    struct cache *k = cache;
+    struct cache *k = own;
 
     while (k->first) {
         struct ctt_plan *p = k->first;
@@ -447,20 +401,19 @@ void ctt_onednn_forget(void *cache)
     ctt_free(k);
 }
 
-const char *ctt_onednn_impl(const void *cache, enum ctt_pass pass)
-{
-    const struct cache *k = cache;
-
-    return *k->impl[pass] ? k->impl[pass] : "plain";
-}
-
-int ctt_onednn_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
-                     float *c)
+static int sgemm(struct ctt_dev *d, void *state, int n, const float *a,
+                 const float *b, float *c)
 {
     int rc = 0;
 
     (void)d;
+    (void)state;
     CTT_DNNL(dnnl_sgemm('N', 'N', n, n, n, 1, a, n, b, n, 0, c, n));
 out:
     return rc;
 }
+
+const struct ctt_conv_provider ctt_conv_onednn = {
+    .name = "onednn", .open = open_engine, .close = close_engine, .can = can,
+    .run = run, .forget = forget, .sgemm = sgemm,
+};

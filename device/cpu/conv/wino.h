@@ -77,8 +77,9 @@ extern const struct ctt_wino_isa ctt_wino_avx2, ctt_wino_avx512;
 /* The best one this machine has, or NULL. */
 const struct ctt_wino_isa *ctt_wino_best(void);
 
-/* 1 if a conv with this window, stride and size can be done here. */
-int ctt_wino_can(const struct ctt_node *n);
+/* Why a conv or deconv cannot be done here, by its window, stride and padding;
+ * NULL: it can. */
+const char *ctt_wino_refuses(const struct ctt_node *n);
 
 /* The shape of the forward pass of node n on nimages, and of the way back to
  * its input, which is a convolution with the turned window. */

@@ -87,7 +87,7 @@ static int supported(void)
 }
 
 const struct ctt_wino_isa ctt_wino_avx2 = {
-    "wino:avx2", LANES, supported, conv, grad, forth, back
+    "avx2", LANES, supported, conv, grad, forth, back
 };
 #else
 static int supported(void)
@@ -96,6 +96,6 @@ static int supported(void)
 }
 
 const struct ctt_wino_isa ctt_wino_avx2 = {
-    "wino:avx2", 0, supported, NULL, NULL, NULL, NULL
+    "avx2", 0, supported, NULL, NULL, NULL, NULL
 };
 #endif

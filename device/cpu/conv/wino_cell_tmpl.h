@@ -20,23 +20,30 @@ INLINE void put_some(float *p, half v, int64_t n)
 }
 
 /* Two gates, `gate` and the next, of all pixels of a tile. */
-#define GATES(name, half, one)                                            \
-static void name(const float *m, int64_t step, int gate,                  \
-                 struct gates *g)                                         \
-{                                                                         \
-    vec d[4][MAXT];                                                       \
-                                                                          \
-    half(m, step, d);                                                     \
-    LOOP for (int i = 0; i < 4; i++) {                                    \
-        one(d[i]);                                                        \
-        UNROLL for (int j = 0; j < 4; j++) {                              \
-            store_half(g->z[gate][i * 4 + j], low(d[i][j]));              \
-            store_half(g->z[gate + 1][i * 4 + j], high(d[i][j]));         \
-        }                                                                 \
-    }                                                                     \
+INLINE void gates(int side, const float *m, int64_t step, int gate,
+                  struct gates *g)
+{
+    vec d[4][MAXT];
+
+    halfway(side, m, step, d);
+    LOOP for (int i = 0; i < 4; i++) {
+        backward(side, d[i]);
+        UNROLL for (int j = 0; j < 4; j++) {
+            store_half(g->z[gate][i * 4 + j], low(d[i][j]));
+            store_half(g->z[gate + 1][i * 4 + j], high(d[i][j]));
+        }
+    }
 }
-GATES(gates6, halfway6, out6)
-GATES(gates8, halfway8, out8)
+
+static void gates6(const float *m, int64_t step, int gate, struct gates *g)
+{
+    gates(6, m, step, gate, g);
+}
+
+static void gates8(const float *m, int64_t step, int gate, struct gates *g)
+{
+    gates(8, m, step, gate, g);
+}
 
 /* What is added to n cells of pixel q of the tile, which is pixel r, and the
  * sum kept where it is wanted. */

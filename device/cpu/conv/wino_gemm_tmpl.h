@@ -2,80 +2,133 @@
  * wino_gemm_tmpl.h: the matrix products of a Winograd convolution, for panels
  * of two registers, one and half a one. */
 
-/* m[r][WIDE] = sum over c of v[r][c] u[c][WIDE], r < R rows; N registers T. */
-#define PRODUCT(name, R, T, N)                                            \
-static void name##R(const float *v, int64_t ldv, const float *u,          \
-                    int64_t c, float *m)                                  \
-{                                                                         \
-    enum { WIDE = N * sizeof(T) / sizeof(float), ONE = WIDE / N };        \
-    T s[R][N];                                                            \
-                                                                          \
-    UNROLL for (int r = 0; r < R; r++)                                    \
-        for (int n = 0; n < N; n++)                                       \
-            s[r][n] = (T){ 0 };                                           \
-    for (int64_t i = 0; i < c; i++) {                                     \
-        T b[N];                                                           \
-        UNROLL for (int n = 0; n < N; n++)                                \
-            memcpy(&b[n], u + i * WIDE + n * ONE, sizeof(T));             \
-        for (int n = 0; n < N; n++)                                       \
-            __builtin_prefetch(u + (i + c) * WIDE + n * ONE);             \
-        UNROLL for (int r = 0; r < R; r++)                                \
-            for (int n = 0; n < N; n++)                                   \
-                s[r][n] += v[r * ldv + i] * b[n];                         \
-    }                                                                     \
-    UNROLL for (int r = 0; r < R; r++)                                    \
-        for (int n = 0; n < N; n++)                                       \
-            memcpy(m + r * WIDE + n * ONE, &s[r][n], sizeof(T));          \
+/* R rows and N registers are constants: the loops over them are unrolled, the
+ * sums stay in registers.  (memcpy and not load() and store(): gcc 12 makes a
+ * third more instructions of those with AVX2.) */
+
+/* m[r][N registers] = sum over c of v[r][c] u[c][N registers]. */
+INLINE void product_registers(int R, int N, const float *v, int64_t ldv,
+                              const float *u, int64_t c, float *m)
+{
+    vec s[ROWS][2];
+
+    UNROLL for (int r = 0; r < R; r++)
+        for (int n = 0; n < N; n++)
+            s[r][n] = (vec){ 0 };
+    for (int64_t i = 0; i < c; i++) {
+        vec b[2];
+        UNROLL for (int n = 0; n < N; n++)
+            memcpy(&b[n], u + (i * N + n) * LANES, sizeof(vec));
+        for (int n = 0; n < N; n++)
+            __builtin_prefetch(u + ((i + c) * N + n) * LANES);
+        UNROLL for (int r = 0; r < R; r++)
+            for (int n = 0; n < N; n++)
+                s[r][n] += v[r * ldv + i] * b[n];
+    }
+    UNROLL for (int r = 0; r < R; r++)
+        for (int n = 0; n < N; n++)
+            memcpy(m + (r * N + n) * LANES, &s[r][n], sizeof(vec));
 }
 
 /* The same for a panel of half a register, two channels of v at once: lane 2 k
  * + p of a sum is that of column k over the channels of parity p. */
-#define PRODUCT_PAIRS(name, R)                                            \
-static void name##R(const float *v, int64_t ldv, const float *u,          \
-                    int64_t c, float *m)                                  \
-{                                                                         \
-    vec s[R];                                                             \
-                                                                          \
-    UNROLL for (int r = 0; r < R; r++)                                    \
-        s[r] = (vec){ 0 };                                                \
-    for (int64_t i = 0; i < c; i += 2, u += LANES) {                      \
-        vec b = load(u);                                                  \
-        UNROLL for (int r = 0; r < R; r++)                                \
-            s[r] += load_pair(v + r * ldv + i) * b;                       \
-    }                                                                     \
-    UNROLL for (int r = 0; r < R; r += 2) {                               \
-        vec both = add_pairs(s[r], s[r + 1 < R ? r + 1 : r]);             \
-        if (r + 1 < R)                                                    \
-            store(m + r * HALF, both);                                    \
-        else                                                              \
-            store_half(m + r * HALF, low(both));                          \
-    }                                                                     \
+INLINE void product_pairs(int R, const float *v, int64_t ldv, const float *u,
+                          int64_t c, float *m)
+{
+    vec s[ROWS];
+
+    UNROLL for (int r = 0; r < R; r++)
+        s[r] = (vec){ 0 };
+    for (int64_t i = 0; i < c; i += 2, u += LANES) {
+        vec b = load(u);
+        UNROLL for (int r = 0; r < R; r++)
+            s[r] += load_pair(v + r * ldv + i) * b;
+    }
+    UNROLL for (int r = 0; r < R; r += 2) {
+        vec both = add_pairs(s[r], s[r + 1 < R ? r + 1 : r]);
+        if (r + 1 < R)
+            store(m + r * HALF, both);
+        else
+            store_half(m + r * HALF, low(both));
+    }
 }
 
-/* du[r][ldu] += sum over tiles t of v[t][r] m[t][WIDE]. */
-#define OUTER(name, R, T, N)                                              \
-static void name##R(const float *v, int64_t ldv, const float *m,          \
-                    int64_t ldm, int64_t tiles, float *du, int64_t ldu)   \
-{                                                                         \
-    enum { ONE = sizeof(T) / sizeof(float) };                             \
-    T s[R][N];                                                            \
-                                                                          \
-    UNROLL for (int r = 0; r < R; r++)                                    \
-        for (int n = 0; n < N; n++)                                       \
-            memcpy(&s[r][n], du + r * ldu + n * ONE, sizeof(T));          \
-    for (int64_t t = 0; t < tiles; t++) {                                 \
-        T b[N];                                                           \
-        UNROLL for (int n = 0; n < N; n++)                                \
-            memcpy(&b[n], m + t * ldm + n * ONE, sizeof(T));              \
-        UNROLL for (int r = 0; r < R; r++)                                \
-            for (int n = 0; n < N; n++)                                   \
-                s[r][n] += v[t * ldv + r] * b[n];                         \
-    }                                                                     \
-    UNROLL for (int r = 0; r < R; r++)                                    \
-        for (int n = 0; n < N; n++)                                       \
-            memcpy(du + r * ldu + n * ONE, &s[r][n], sizeof(T));          \
+/* du[r][ldu] += sum over tiles t of v[t][r] m[t][N registers]. */
+INLINE void outer_registers(int R, int N, const float *v, int64_t ldv,
+                            const float *m, int64_t ldm, int64_t tiles,
+                            float *du, int64_t ldu)
+{
+    vec s[ROWS][2];
+
+    UNROLL for (int r = 0; r < R; r++)
+        for (int n = 0; n < N; n++)
+            memcpy(&s[r][n], du + r * ldu + n * LANES, sizeof(vec));
+    for (int64_t t = 0; t < tiles; t++) {
+        vec b[2];
+        UNROLL for (int n = 0; n < N; n++)
+            memcpy(&b[n], m + t * ldm + n * LANES, sizeof(vec));
+        UNROLL for (int r = 0; r < R; r++)
+            for (int n = 0; n < N; n++)
+                s[r][n] += v[t * ldv + r] * b[n];
+    }
+    UNROLL for (int r = 0; r < R; r++)
+        for (int n = 0; n < N; n++)
+            memcpy(du + r * ldu + n * LANES, &s[r][n], sizeof(vec));
 }
 
+/* The same for half a register. */
+INLINE void outer_half(int R, const float *v, int64_t ldv, const float *m,
+                       int64_t ldm, int64_t tiles, float *du, int64_t ldu)
+{
+    half s[ROWS];
+
+    UNROLL for (int r = 0; r < R; r++)
+        s[r] = load_half(du + r * ldu);
+    for (int64_t t = 0; t < tiles; t++) {
+        half b = load_half(m + t * ldm);
+        UNROLL for (int r = 0; r < R; r++)
+            s[r] += v[t * ldv + r] * b;
+    }
+    UNROLL for (int r = 0; r < R; r++)
+        store_half(du + r * ldu, s[r]);
+}
+
+/* By the width of a panel, counted in halves of a register: 1, 2 or 4. */
+INLINE void product(int R, int width, const float *v, int64_t ldv,
+                    const float *u, int64_t c, float *m)
+{
+    if (width == 1)
+        product_pairs(R, v, ldv, u, c, m);
+    else
+        product_registers(R, width / 2, v, ldv, u, c, m);
+}
+
+INLINE void outer(int R, int width, const float *v, int64_t ldv,
+                  const float *m, int64_t ldm, int64_t tiles, float *du,
+                  int64_t ldu)
+{
+    if (width == 1)
+        outer_half(R, v, ldv, m, ldm, tiles, du, ldu);
+    else
+        outer_registers(R, width / 2, v, ldv, m, ldm, tiles, du, ldu);
+}
+
+/* Functions of their own for each number of rows and width, for the tables
+ * below: C makes those by macros only. */
+#define PRODUCT(R, width)                                                 \
+static void product_##width##_##R(const float *v, int64_t ldv,            \
+                                  const float *u, int64_t c, float *m)    \
+{                                                                         \
+    product(R, width, v, ldv, u, c, m);                                   \
+}
+#define OUTER(R, width)                                                   \
+static void outer_##width##_##R(const float *v, int64_t ldv,              \
+                                const float *m, int64_t ldm,              \
+                                int64_t tiles, float *du, int64_t ldu)    \
+{                                                                         \
+    outer(R, width, v, ldv, m, ldm, tiles, du, ldu);                      \
+}
+#define NAME(R, kind) kind##_##R,
 #define EACH(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__)                  \
     X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(5, __VA_ARGS__)                 \
     X(6, __VA_ARGS__) MORE(X, __VA_ARGS__)
@@ -86,32 +139,29 @@ static void name##R(const float *v, int64_t ldv, const float *m,          \
 #else
 #define MORE(X, ...)
 #endif
-#define MAKE(R, kind, name, T, N) kind(name, R, T, N)
-#define PRODUCT_HALF(R, none) PRODUCT_PAIRS(product_half, R)
-#define NAME(R, name) name##R,
 
-EACH(MAKE, PRODUCT, product_two, vec, 2)
-EACH(MAKE, PRODUCT, product_one, vec, 1)
-EACH(PRODUCT_HALF, )
-EACH(MAKE, OUTER, outer_two, vec, 2)
-EACH(MAKE, OUTER, outer_one, vec, 1)
-EACH(MAKE, OUTER, outer_half, half, 1)
+EACH(PRODUCT, 4)
+EACH(PRODUCT, 2)
+EACH(PRODUCT, 1)
+EACH(OUTER, 4)
+EACH(OUTER, 2)
+EACH(OUTER, 1)
 
 typedef void product_fn(const float *, int64_t, const float *, int64_t,
                         float *);
 typedef void outer_fn(const float *, int64_t, const float *, int64_t, int64_t,
                       float *, int64_t);
 
-/* By the width of the panel, counted in halves of a register, and rows. */
+/* By width and rows. */
 static product_fn *const products[5][ROWS + 1] = {
-    [1] = { NULL, EACH(NAME, product_half) },
-    [2] = { NULL, EACH(NAME, product_one) },
-    [4] = { NULL, EACH(NAME, product_two) },
+    [1] = { NULL, EACH(NAME, product_1) },
+    [2] = { NULL, EACH(NAME, product_2) },
+    [4] = { NULL, EACH(NAME, product_4) },
 };
 static outer_fn *const outers[5][ROWS + 1] = {
-    [1] = { NULL, EACH(NAME, outer_half) },
-    [2] = { NULL, EACH(NAME, outer_one) },
-    [4] = { NULL, EACH(NAME, outer_two) },
+    [1] = { NULL, EACH(NAME, outer_1) },
+    [2] = { NULL, EACH(NAME, outer_2) },
+    [4] = { NULL, EACH(NAME, outer_4) },
 };
 
 /* n rows in pieces as even as possible, none above ROWS. */

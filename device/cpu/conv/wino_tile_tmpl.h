@@ -83,65 +83,108 @@ INLINE void fetch_next(const struct view *x, int64_t at, struct place p,
             __builtin_prefetch(top + (i * x->w + j) * x->ld);
 }
 
-/* v[freq][tile][channel] = the transforms of a tile, or of two, which lie cp
- * floats apart; step from one frequency to the next; `one` makes `side`
- * numbers of `from`.  Up to a multiple of HALF channels are written.  The rows
- * go through memory between the two directions: that many registers there are
- * not, and the loops stay short. */
-#define SCATTER(name, one, from, side)                                    \
-INLINE void name##_columns(vec d[MAXT][MAXT], int j, vec col[MAXT])       \
-{                                                                         \
-    UNROLL for (int i = 0; i < from; i++)                                 \
-        col[i] = d[i][j];                                                 \
-    one(col);                                                             \
-}                                                                         \
-                                                                          \
+/* What is brought to the transform domain: the image, or, of half as many
+ * numbers, a gradient of the result. */
+enum source { IMAGE, GRADIENT };
+
+/* One direction: `side` frequencies of a row or column.  side and source are
+ * constants here and below, so that what is not meant leaves no code. */
+INLINE void forward(enum source source, int side, vec d[MAXT])
+{
+    if (source == IMAGE && side == 6)
+        in6(d);
+    else if (source == IMAGE)
+        in8(d);
+    else if (side == 6)
+        back6(d);
+    else
+        back8(d);
+}
+
+INLINE int numbers(enum source source, int side)
+{
+    return source == IMAGE ? side : 4;
+}
+
+/* The second direction, of column j: col[i] are its frequencies. */
+INLINE void forward_column(enum source source, int side, vec d[MAXT][MAXT],
+                           int j, vec col[MAXT])
+{
+    UNROLL for (int i = 0; i < numbers(source, side); i++)
+        col[i] = d[i][j];
+    forward(source, side, col);
+}
+
+/* v[freq] = the transform of a register of channels of a tile; step from one
+ * frequency to the next.  The rows go through memory between the two
+ * directions: that many registers there are not, and the loops stay short. */
+INLINE void scatter_tile(enum source source, int side, const struct view *x,
+                         int64_t at, int64_t have, struct place p, float *v,
+                         int64_t step)
+{
+    int from = numbers(source, side);
+    vec d[MAXT][MAXT], col[MAXT];
+
+    fetch_next(x, at, p, from);
+    LOOP for (int i = 0; i < from; i++) {
+        read_row(x, row_of(x, p, i, at), p.j0, from, have, d[i]);
+        forward(source, side, d[i]);
+    }
+    LOOP for (int j = 0; j < side; j++) {
+        forward_column(source, side, d, j, col);
+        UNROLL for (int i = 0; i < side; i++)
+            store(v + (i * side + j) * step, col[i]);
+    }
+}
+
+/* The same of up to HALF channels, from `at` on, of two tiles, which lie cp
+ * floats apart in v; two: 0 if there is only one. */
+INLINE void scatter_pair(enum source source, int side, const struct view *x,
+                         int64_t at, int64_t have, const struct place p[2],
+                         int two, float *v, int64_t cp, int64_t step)
+{
+    int from = numbers(source, side);
+    vec d[MAXT][MAXT], col[MAXT];
+
+    LOOP for (int i = 0; i < from; i++) {
+        read_pair(x, at, p, two, i, from, have, d[i]);
+        forward(source, side, d[i]);
+    }
+    LOOP for (int j = 0; j < side; j++) {
+        forward_column(source, side, d, j, col);
+        UNROLL for (int i = 0; i < side; i++)
+            store_half(v + at + (i * side + j) * step, low(col[i]));
+        UNROLL for (int i = 0; i < side && two; i++)
+            store_half(v + cp + at + (i * side + j) * step, high(col[i]));
+    }
+}
+
+/* v[freq][tile][channel] = the transforms of c channels of a tile, or of two.
+ * Up to a multiple of HALF channels are written.  A function for each source
+ * and side, as its code is long. */
+#define SCATTER(name, source, side)                                       \
 static void name##_tile(const struct view *x, int64_t at, int64_t have,   \
                         struct place p, float *v, int64_t step)           \
 {                                                                         \
-    vec d[MAXT][MAXT], col[MAXT];                                         \
-                                                                          \
-    fetch_next(x, at, p, from);                                           \
-    LOOP for (int i = 0; i < from; i++) {                                 \
-        read_row(x, row_of(x, p, i, at), p.j0, from, have, d[i]);         \
-        one(d[i]);                                                        \
-    }                                                                     \
-    LOOP for (int j = 0; j < side; j++) {                                 \
-        name##_columns(d, j, col);                                        \
-        UNROLL for (int i = 0; i < side; i++)                             \
-            store(v + (i * side + j) * step, col[i]);                     \
-    }                                                                     \
+    scatter_tile(source, side, x, at, have, p, v, step);                  \
 }                                                                         \
                                                                           \
 static void name(const struct view *x, int64_t c,                         \
                  const struct place p[2], int two, float *v, int64_t cp,  \
                  int64_t step)                                            \
 {                                                                         \
-    vec d[MAXT][MAXT], col[MAXT];                                         \
     int64_t at = 0;                                                       \
                                                                           \
     for (; c - at > HALF; at += LANES)                                    \
         for (int t = 0; t <= two; t++)                                    \
             name##_tile(x, at, c - at, p[t], v + t * cp + at, step);      \
-    if (at >= c)                                                          \
-        return;                                                           \
-    LOOP for (int i = 0; i < from; i++) {                                 \
-        read_pair(x, at, p, two, i, from, c - at, d[i]);                  \
-        one(d[i]);                                                        \
-    }                                                                     \
-    LOOP for (int j = 0; j < side; j++) {                                 \
-        name##_columns(d, j, col);                                        \
-        UNROLL for (int i = 0; i < side; i++)                             \
-            store_half(v + at + (i * side + j) * step, low(col[i]));      \
-        UNROLL for (int i = 0; i < side && two; i++)                      \
-            store_half(v + cp + at + (i * side + j) * step,               \
-                       high(col[i]));                                     \
-    }                                                                     \
+    if (at < c)                                                           \
+        scatter_pair(source, side, x, at, c - at, p, two, v, cp, step);   \
 }
-SCATTER(scatter6, in6, 6, 6)
-SCATTER(scatter8, in8, 8, 8)
-SCATTER(spread6, back6, 4, 6)
-SCATTER(spread8, back8, 4, 8)
+SCATTER(scatter6, IMAGE, 6)
+SCATTER(scatter8, IMAGE, 8)
+SCATTER(spread6, GRADIENT, 6)
+SCATTER(spread8, GRADIENT, 8)
 
 typedef void scatter_fn(const struct view *, int64_t, const struct place[2],
                         int, float *, int64_t, int64_t);
@@ -187,67 +230,80 @@ INLINE vec get_bias(const struct ctt_wino_end *end, int64_t at, int64_t n)
     return b;
 }
 
-/* d[row][column] = the first direction of the way back, of m[freq]. */
-#define HALFWAY(name, one, side)                                          \
-INLINE void name(const float *m, int64_t step, vec d[4][MAXT])            \
-{                                                                         \
-    vec col[MAXT];                                                        \
-                                                                          \
-    LOOP for (int j = 0; j < side; j++) {                                 \
-        UNROLL for (int i = 0; i < side; i++)                             \
-            col[i] = load(m + (i * side + j) * step);                     \
-        one(col);                                                         \
-        UNROLL for (int i = 0; i < 4; i++)                                \
-            d[i][j] = col[i];                                             \
-    }                                                                     \
+/* One direction of the way back: 4 results of `side` frequencies. */
+INLINE void backward(int side, vec d[MAXT])
+{
+    if (side == 6)
+        out6(d);
+    else
+        out8(d);
 }
-HALFWAY(halfway6, out6, 6)
-HALFWAY(halfway8, out8, 8)
+
+/* d[row][column] = the first direction of the way back, of m[freq]. */
+INLINE void halfway(int side, const float *m, int64_t step, vec d[4][MAXT])
+{
+    vec col[MAXT];
+
+    LOOP for (int j = 0; j < side; j++) {
+        UNROLL for (int i = 0; i < side; i++)
+            col[i] = load(m + (i * side + j) * step);
+        backward(side, col);
+        UNROLL for (int i = 0; i < 4; i++)
+            d[i][j] = col[i];
+    }
+}
 
 /* The same of two tiles, which lie ldm apart. */
-#define HALFWAY_PAIR(name, one, side)                                     \
-INLINE void name(const float *m, int64_t ldm, int64_t step,               \
-                 vec d[4][MAXT])                                          \
-{                                                                         \
-    vec col[MAXT];                                                        \
-                                                                          \
-    LOOP for (int j = 0; j < side; j++) {                                 \
-        UNROLL for (int i = 0; i < side; i++) {                           \
-            const float *f = m + (i * side + j) * step;                   \
-            col[i] = join(load_half(f), load_half(f + ldm));              \
-        }                                                                 \
-        one(col);                                                         \
-        UNROLL for (int i = 0; i < 4; i++)                                \
-            d[i][j] = col[i];                                             \
-    }                                                                     \
-}
-HALFWAY_PAIR(halfway_pair6, out6, 6)
-HALFWAY_PAIR(halfway_pair8, out8, 8)
+INLINE void halfway_pair(int side, const float *m, int64_t ldm, int64_t step,
+                         vec d[4][MAXT])
+{
+    vec col[MAXT];
 
-/* More than half a register of channels of one tile, n of them. */
-#define GATHER(name, half, one)                                           \
-static void name(const float *m, int64_t step, struct place p,            \
-                 const struct ctt_wino_plan *w, int64_t at, int64_t n,    \
-                 const struct ctt_wino_job *job)                          \
-{                                                                         \
-    vec d[4][MAXT], bias = get_bias(job->end, at, n);                     \
-    int64_t top = (p.n * w->oh + p.i0) * w->ow + p.j0;                    \
-                                                                          \
-    half(m, step, d);                                                     \
-    for (int i = 0; i < 4 && p.i0 + i < w->oh; i++) {                     \
-        one(d[i]);                                                        \
-        if (n >= LANES && p.j0 + 4 <= w->ow)                              \
-            UNROLL for (int j = 0; j < 4; j++)                            \
-                write_pixel(d[i][j], job, bias, at, top + i * w->ow + j,  \
-                            LANES);                                       \
-        else                                                              \
-            for (int j = 0; j < 4 && p.j0 + j < w->ow; j++)               \
-                write_pixel(d[i][j], job, bias, at, top + i * w->ow + j,  \
-                            n);                                           \
-    }                                                                     \
+    LOOP for (int j = 0; j < side; j++) {
+        UNROLL for (int i = 0; i < side; i++) {
+            const float *f = m + (i * side + j) * step;
+            col[i] = join(load_half(f), load_half(f + ldm));
+        }
+        backward(side, col);
+        UNROLL for (int i = 0; i < 4; i++)
+            d[i][j] = col[i];
+    }
 }
-GATHER(gather6, halfway6, out6)
-GATHER(gather8, halfway8, out8)
+
+/* More than half a register of channels of one tile, n of them from `at` on. */
+INLINE void gather_tile(int side, const float *m, int64_t step,
+                        struct place p, const struct ctt_wino_plan *w,
+                        int64_t at, int64_t n, const struct ctt_wino_job *job)
+{
+    vec d[4][MAXT], bias = get_bias(job->end, at, n);
+    int64_t top = (p.n * w->oh + p.i0) * w->ow + p.j0;
+
+    halfway(side, m, step, d);
+    for (int i = 0; i < 4 && p.i0 + i < w->oh; i++) {
+        backward(side, d[i]);
+        if (n >= LANES && p.j0 + 4 <= w->ow)
+            UNROLL for (int j = 0; j < 4; j++)
+                write_pixel(d[i][j], job, bias, at, top + i * w->ow + j,
+                            LANES);
+        else
+            for (int j = 0; j < 4 && p.j0 + j < w->ow; j++)
+                write_pixel(d[i][j], job, bias, at, top + i * w->ow + j, n);
+    }
+}
+
+static void gather6(const float *m, int64_t step, struct place p,
+                    const struct ctt_wino_plan *w, int64_t at, int64_t n,
+                    const struct ctt_wino_job *job)
+{
+    gather_tile(6, m, step, p, w, at, n, job);
+}
+
+static void gather8(const float *m, int64_t step, struct place p,
+                    const struct ctt_wino_plan *w, int64_t at, int64_t n,
+                    const struct ctt_wino_job *job)
+{
+    gather_tile(8, m, step, p, w, at, n, job);
+}
 
 /* n <= HALF channels of the pixels of a row of two tiles. */
 INLINE void write_pairs(const vec d[4], const struct ctt_wino_job *job,
@@ -265,19 +321,32 @@ INLINE void write_pairs(const vec d[4], const struct ctt_wino_job *job,
     }
 }
 
-#define GATHER_PAIR(name, half, one)                                      \
-static void name(const float *m, int64_t ldm, int64_t step,               \
-                 const struct place p[2], int two,                        \
-                 const struct ctt_wino_plan *w, int64_t at, int64_t n,    \
-                 const struct ctt_wino_job *job)                          \
-{                                                                         \
-    vec d[4][MAXT], bias = get_bias(job->end, at, n);                     \
-                                                                          \
-    half(m, two * ldm, step, d);                                          \
-    LOOP for (int i = 0; i < 4; i++) {                                    \
-        one(d[i]);                                                        \
-        write_pairs(d[i], job, bias, p, two, i, w, at, n);                \
-    }                                                                     \
+INLINE void gather_pair(int side, const float *m, int64_t ldm, int64_t step,
+                        const struct place p[2], int two,
+                        const struct ctt_wino_plan *w, int64_t at, int64_t n,
+                        const struct ctt_wino_job *job)
+{
+    vec d[4][MAXT], bias = get_bias(job->end, at, n);
+
+    halfway_pair(side, m, two * ldm, step, d);
+    LOOP for (int i = 0; i < 4; i++) {
+        backward(side, d[i]);
+        write_pairs(d[i], job, bias, p, two, i, w, at, n);
+    }
 }
-GATHER_PAIR(pair6, halfway_pair6, out6)
-GATHER_PAIR(pair8, halfway_pair8, out8)
+
+static void pair6(const float *m, int64_t ldm, int64_t step,
+                  const struct place p[2], int two,
+                  const struct ctt_wino_plan *w, int64_t at, int64_t n,
+                  const struct ctt_wino_job *job)
+{
+    gather_pair(6, m, ldm, step, p, two, w, at, n, job);
+}
+
+static void pair8(const float *m, int64_t ldm, int64_t step,
+                  const struct place p[2], int two,
+                  const struct ctt_wino_plan *w, int64_t at, int64_t n,
+                  const struct ctt_wino_job *job)
+{
+    gather_pair(8, m, ldm, step, p, two, w, at, n, job);
+}

@@ -24,58 +24,60 @@ static const float g8[8][5] = {
     { 0, 0, 0, 0, 1 },
 };
 
-/* u[freq][LANES] = G window G^T. */
-#define FORTH(name, g, r, side)                                           \
-static void name(const float *win, float *u)                              \
-{                                                                         \
-    vec part[side][r];                                                    \
-                                                                          \
-    for (int i = 0; i < side; i++)                                        \
-        UNROLL for (int b = 0; b < r; b++) {                              \
-            part[i][b] = g[i][0] * load(win + b * LANES);                 \
-            UNROLL for (int a = 1; a < r; a++)                            \
-                part[i][b] += g[i][a] * load(win + (a * r + b) * LANES);  \
-        }                                                                 \
-    for (int i = 0; i < side; i++)                                        \
-        UNROLL for (int j = 0; j < side; j++) {                           \
-            vec sum = part[i][0] * g[j][0];                               \
-            UNROLL for (int b = 1; b < r; b++)                            \
-                sum += part[i][b] * g[j][b];                              \
-            store(u + (i * side + j) * LANES, sum);                       \
-        }                                                                 \
+/* u[freq][LANES] = G window G^T; r and side = r + 3 are constants. */
+INLINE void forth_window(const float g[][5], int r, int side,
+                         const float *win, float *u)
+{
+    vec part[8][5];
+
+    for (int i = 0; i < side; i++)
+        UNROLL for (int b = 0; b < r; b++) {
+            part[i][b] = g[i][0] * load(win + b * LANES);
+            UNROLL for (int a = 1; a < r; a++)
+                part[i][b] += g[i][a] * load(win + (a * r + b) * LANES);
+        }
+    for (int i = 0; i < side; i++)
+        UNROLL for (int j = 0; j < side; j++) {
+            vec sum = part[i][0] * g[j][0];
+            UNROLL for (int b = 1; b < r; b++)
+                sum += part[i][b] * g[j][b];
+            store(u + (i * side + j) * LANES, sum);
+        }
 }
-FORTH(forth3, g6, 3, 6)
-FORTH(forth5, g8, 5, 8)
 
 static void forth(int r, const float *win, float *u)
 {
-    (r == 3 ? forth3 : forth5)(win, u);
+    if (r == 3)
+        forth_window(g6, 3, 6, win, u);
+    else
+        forth_window(g8, 5, 8, win, u);
 }
 
 /* window = G^T u G: the gradient of a window from that of its frequencies. */
-#define BACK(name, g, r, side)                                            \
-static void name(const float *u, float *win)                              \
-{                                                                         \
-    vec part[r][side];                                                    \
-                                                                          \
-    for (int j = 0; j < side; j++)                                        \
-        UNROLL for (int a = 0; a < r; a++) {                              \
-            part[a][j] = g[0][a] * load(u + j * LANES);                   \
-            UNROLL for (int i = 1; i < side; i++)                         \
-                part[a][j] += g[i][a] * load(u + (i * side + j) * LANES); \
-        }                                                                 \
-    for (int a = 0; a < r; a++)                                           \
-        UNROLL for (int b = 0; b < r; b++) {                              \
-            vec sum = part[a][0] * g[0][b];                               \
-            UNROLL for (int j = 1; j < side; j++)                         \
-                sum += part[a][j] * g[j][b];                              \
-            store(win + (a * r + b) * LANES, sum);                        \
-        }                                                                 \
+INLINE void back_window(const float g[][5], int r, int side, const float *u,
+                        float *win)
+{
+    vec part[5][8];
+
+    for (int j = 0; j < side; j++)
+        UNROLL for (int a = 0; a < r; a++) {
+            part[a][j] = g[0][a] * load(u + j * LANES);
+            UNROLL for (int i = 1; i < side; i++)
+                part[a][j] += g[i][a] * load(u + (i * side + j) * LANES);
+        }
+    for (int a = 0; a < r; a++)
+        UNROLL for (int b = 0; b < r; b++) {
+            vec sum = part[a][0] * g[0][b];
+            UNROLL for (int j = 1; j < side; j++)
+                sum += part[a][j] * g[j][b];
+            store(win + (a * r + b) * LANES, sum);
+        }
 }
-BACK(back3, g6, 3, 6)
-BACK(back5, g8, 5, 8)
 
 static void back(int r, const float *u, float *win)
 {
-    (r == 3 ? back3 : back5)(u, win);
+    if (r == 3)
+        back_window(g6, 3, 6, u, win);
+    else
+        back_window(g8, 5, 8, u, win);
 }

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call.c: the one place where kernels are called: there the profile and the
+ * search for NaN look on. */
+#include "device/dev.h"
+#include "net/clock.h"
+#include "net/half.h"
+#include "net/op.h"
+
+#include <omp.h>
+
+/* The pair of a conv as a call of its own, into the conv's result. */
+static int run_pair(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_call p = { .node = c->pair.node, .out = c->out,
+                          .stamp = c->stamp, .cache = c->pair.cache };
+
+    p.in[0] = c->pair.in;
+    p.w[0] = c->pair.w[0];
+    p.w[1] = c->pair.w[1];
+    return ctt_dev_run(d, &p, CTT_FWD);
+}
+
+static int run_lstm(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_call l = { .node = c->lstm.node, .out = c->lstm.h,
+                          .also = c->lstm.c };
+
+    l.in[0] = c->out;
+    l.in[1] = c->lstm.old;
+    return ctt_dev_run(d, &l, CTT_FWD);
+}
+
+/* A conv with what goes along, one call after the other: what the pair makes
+ * is the conv's plus input. */
+static int split(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_call one = *c;
+    int rc = 0;
+
+    one.pair.node = one.lstm.node = NULL;
+    if (c->pair.node) {
+        CTT_TRY(run_pair(d, c));
+        one.in[1] = c->out;
+    }
+    CTT_TRY(ctt_dev_run(d, &one, CTT_FWD));
+    if (c->lstm.node)
+        CTT_TRY(run_lstm(d, c));
+out:
+    return rc;
+}
+
+/* While somebody is to blame, each result is looked at by itself. */
+static int goes_along(struct ctt_dev *d, const struct ctt_call *c)
+{
+    if (!c->pair.node && !c->lstm.node)
+        return 1;
+    return !d->blame && d->kind->along && d->kind->along(d, c);
+}
+
+static int call(struct ctt_dev *d, const struct ctt_call *c,
+                enum ctt_pass pass)
+{
+    ctt_kernel *kernel = d->kernel[pass][c->node->op];
+
+    return d->kind->run ? d->kind->run(d, kernel, c, pass) : kernel(d, c);
+}
+
+/* With what the call takes, until its work is done. */
+static int call_timed(struct ctt_dev *d, const struct ctt_call *c,
+                      enum ctt_pass pass)
+{
+    struct ctt_profile *p = &d->sum[c->node - d->g->node][pass];
+    double start;
+    int rc = 0;
+
+    CTT_TRY(ctt_dev_sync(d));
+    start = ctt_seconds();
+    CTT_TRY(call(d, c, pass));
+    CTT_TRY(ctt_dev_sync(d));
+    p->seconds += ctt_seconds() - start;
+    p->calls++;
+out:
+    return rc;
+}
+
+static int is_float(const struct ctt_tensor *t)
+{
+    return !t->data || ctt_is_float_type(t->dtype);
+}
+
+static int is_plain(const struct ctt_weight *w)
+{
+    return is_float(&w->t) && !w->scale && !w->codebook;
+}
+
+/* All kernels there are read numbers with a point that stand for themselves:
+ * nothing else may reach them. */
+static int check_types(const struct ctt_call *c)
+{
+    const struct ctt_node *n = c->node;
+    int rc = 0, ok = is_float(&c->out) && is_float(&c->also) &&
+                     is_float(&c->dout) && is_float(&c->dalso);
+
+    for (int k = 0; k < n->nin; k++)
+        ok &= is_float(&c->in[k]) && is_float(&c->din[k]);
+    for (int k = 0; k < n->nw; k++)
+        ok &= is_plain(&c->w[k]) && is_float(&c->dw[k]);
+    for (int k = 0; c->pair.node && k < c->pair.node->nw; k++)
+        ok &= is_plain(&c->pair.w[k]);
+    CTT_CHECK(ok, CTT_EUNSUP, "%s: '%s' has no kernel for numbers of this "
+              "type", n->name, ctt_ops[n->op].name);
+out:
+    return rc;
+}
+
+int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
+                enum ctt_pass pass)
+{
+    int rc = 0;
+
+    CTT_CHECK(d->kernel[pass][c->node->op], CTT_EUNSUP,
+              "%s: '%s' has no kernel", c->node->name,
+              ctt_ops[c->node->op].name);
+    CTT_TRY(check_types(c));
+    if (!goes_along(d, c))
+        return split(d, c);
+    if (pass == CTT_BWD && ctt_is_shared(c))
+        return ctt_run_apart(d, c);
+    if (omp_get_max_threads() != d->threads)
+        omp_set_num_threads(d->threads);    /* of this thread, for oneDNN */
+    CTT_TRY(d->sum ? call_timed(d, c, pass) : call(d, c, pass));
+    if (d->blame)
+        CTT_TRY(ctt_dev_blame_call(d, c, pass));
+out:
+    return rc;
+}
+
+void ctt_dev_blame(struct ctt_dev *d, int on)
+{
+    d->blame = on;
+}
+
+void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
+                     struct ctt_profile (*sum)[CTT_PASSES])
+{
+    d->g = g;
+    d->sum = sum;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * providers.h: the ways in which the device "cpu" computes convs. */
+#ifndef CTT_PROVIDERS_H
+#define CTT_PROVIDERS_H
+
+#include "device/cpu/cpu.h"
+
+/* Best first, NULL-terminated. */
+extern const struct ctt_conv_provider *const ctt_cpu_providers[];
+
+/* wino_provider.c: Winograd; onednn.c, if it is built in; direct sums. */
+extern const struct ctt_conv_provider ctt_conv_winograd, ctt_conv_onednn,
+                                      ctt_conv_direct;
+
+/* Gradients that no provider took along, by the kernels of direct sums. */
+ctt_kernel ctt_conv_direct_rest;
+
+/* Two n x n matrices, as a layer on n single pixels. */
+int ctt_plain_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
+                    float *y);
+
+#endif

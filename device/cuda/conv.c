@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * conv.c: the table of the ways in which the device "cuda" computes convs. */
+#include "device/cuda/conv.h"
+#include "device/cuda/kernels.h"
+
+/* Best first: a new way to compute a conv is a file and a line here. */
+static const struct ctt_conv_provider *const table[] = {
+    &ctt_conv_cublaslt,
+    &ctt_conv_cudnn,
+    NULL
+};
+
+/* The gradients of bias and plus input. */
+static int rest(struct ctt_dev *d, const struct ctt_call *c)
+{
+    void *stream = ctt_cuda_lane(d)->stream, *scratch;
+    int rc = 0;
+
+    if (c->din[1].data)
+        CTT_CUDA(c, (cudaError_t)ctt_launch_copy(c->dout, c->din[1],
+                                                 (int)(c->add >> 1 & 1),
+                                                 stream));
+    if (c->dw[1].data) {
+        CTT_TRY(ctt_cuda_scratch(d, c, ctt_launch_bias_bwd_scratch(c->dout),
+                                 &scratch));
+        CTT_CUDA(c, (cudaError_t)ctt_launch_bias_bwd(c->dout, c->dw[1].data,
+                                                     scratch, stream));
+    }
+out:
+    return rc;
+}
+
+static int conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    return ctt_conv_fwd(&ctt_cuda_of(d)->conv, d, c);
+}
+
+static int conv_bwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    return ctt_conv_bwd(&ctt_cuda_of(d)->conv, d, c);
+}
+
+int ctt_cuda_conv_open(struct ctt_dev *d)
+{
+    static const enum ctt_opcode ops[] = { CTT_OP_CONV, CTT_OP_DECONV };
+
+    for (size_t i = 0; i < CTT_LEN(ops); i++) {
+        d->kernel[CTT_FWD][ops[i]] = conv_fwd;
+        d->kernel[CTT_BWD][ops[i]] = conv_bwd;
+    }
+    return ctt_conv_open(&ctt_cuda_of(d)->conv, d, table, rest);
+}

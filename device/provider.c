@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * provider.c: asks the providers of a device, best first, for each part of a
+ * conv, and remembers who did it and why. */
+#include "device/provider.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Who did a part: a row, and what each row up to that one said. */
+struct choice {
+    int         row, done;
+    int         pair, lstm;    /* in one go */
+    const char *why[CTT_CONV_MOST];
+    char        code[64];
+};
+
+/* What stands in a call's cache. */
+struct cache {
+    const struct ctt_conv_set *set;
+    void                      *own[CTT_CONV_MOST];
+    struct choice              choice[CTT_CONV_PARTS];
+    char                       impl[160], why[400];
+};
+
+/* ---- the table ---- */
+
+int ctt_conv_open(struct ctt_conv_set *s, struct ctt_dev *d,
+                  const struct ctt_conv_provider *const *table,
+                  ctt_kernel *rest)
+{
+    int rc = 0;
+
+    s->rest = rest;
+    for (; table[s->count]; s->count++) {
+        const struct ctt_conv_provider *p = table[s->count];
+
+        s->row[s->count].by = p;
+        if (p->open)
+            CTT_TRY(p->open(d, &s->row[s->count].state));
+    }
+out:
+    return rc;
+}
+
+/* A row whose open failed may have made some of its state. */
+void ctt_conv_close(struct ctt_conv_set *s)
+{
+    for (int i = 0; i < CTT_CONV_MOST; i++)
+        if (s->row[i].by && s->row[i].by->close && s->row[i].state)
+            s->row[i].by->close(s->row[i].state);
+    memset(s, 0, sizeof(*s));
+}
+
+int ctt_conv_sgemm(struct ctt_conv_set *s, struct ctt_dev *d, int n,
+                   const float *a, const float *b, float *y)
+{
+    int i = 0;
+
+    while (!s->row[i].by->sgemm)
+        i++;
+    return s->row[i].by->sgemm(d, s->row[i].state, n, a, b, y);
+}
+
+/* ---- asking ---- */
+
+static int open_cache(const struct ctt_conv_set *s, const struct ctt_call *c,
+                      struct cache **out)
+{
+    struct cache *k = c->cache ? *c->cache : NULL;
+    int rc = 0;
+
+    if (c->cache && !k) {
+        k = ctt_calloc(1, sizeof(*k));
+        CTT_CHECK(k, CTT_ENOMEM, "%s: out of memory", c->node->name);
+        k->set = s;
+        *c->cache = k;
+    }
+    *out = k;
+out:
+    return rc;
+}
+
+void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size)
+{
+    if (!*q->own)
+        *q->own = ctt_calloc(1, size);
+    if (!*q->own)
+        ctt_error(CTT_ENOMEM, "%s: out of memory", q->call->node->name);
+    return *q->own;
+}
+
+/* 1 if a row takes the part that is asked for; else the reason is noted. */
+static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q)
+{
+    const struct ctt_call *c = q->call;
+    int rc;
+
+    q->why = NULL;
+    if (p->forget && !q->own)
+        q->why = "the call has no cache";
+    else if (q->dev->deterministic && !p->any_threads)
+        q->why = "results must not depend on the threads";
+    else if ((c->pair.node || c->lstm.node) && !p->along)
+        q->why = "takes nothing along";
+    if (q->why)
+        return 0;
+    rc = p->can(q);
+    return rc == 1 && p->pays ? p->pays(q) : rc;
+}
+
+/* The first row that takes the part: its number, or an error. */
+static int pick(const struct ctt_conv_set *s, struct cache *k,
+                struct ctt_conv_ask *q)
+{
+    const char **why = k ? k->choice[q->part].why : NULL;
+    int rc = 0, i = 0;
+
+    for (; i < s->count; i++) {
+        q->state = s->row[i].state;
+        q->own = k ? &k->own[i] : NULL;
+        CTT_TRY(takes(s->row[i].by, q));
+        if (why)
+            why[i] = q->why;
+        if (rc)
+            break;
+    }
+    CTT_CHECK(i < s->count, CTT_EUNSUP, "%s: no provider for this convolution",
+              q->call->node->name);
+    rc = i;
+out:
+    return rc;
+}
+
+static void note(struct choice *h, int row, const struct ctt_conv_ask *q)
+{
+    const char *code = q->code ? q->code : "";
+
+    h->row = row;
+    h->done = 1;
+    h->pair = q->call->pair.node != NULL;
+    h->lstm = q->call->lstm.node != NULL;
+    snprintf(h->code, sizeof(h->code), "%s", code);
+}
+
+static int run_part(const struct ctt_conv_set *s, struct cache *k,
+                    struct ctt_conv_ask *q)
+{
+    int row = pick(s, k, q), rc = row;
+
+    CTT_TRY(rc);
+    CTT_TRY(s->row[row].by->run(q));
+    if (k)
+        note(&k->choice[q->part], row, q);
+out:
+    return rc;
+}
+
+/* What earlier calls of the pass did is no longer of interest. */
+static void start(struct cache *k, enum ctt_pass pass)
+{
+    for (int i = 0; k && i < CTT_CONV_PARTS; i++)
+        if ((i == CTT_CONV_OUT) == (pass == CTT_FWD))
+            k->choice[i].done = 0;
+}
+
+int ctt_conv_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
+                 const struct ctt_call *c)
+{
+    struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_OUT };
+    struct cache *k;
+    int rc = 0;
+
+    CTT_TRY(open_cache(s, c, &k));
+    start(k, CTT_FWD);
+    CTT_TRY(run_part(s, k, &q));
+out:
+    return rc < 0 ? rc : 0;
+}
+
+/* The gradients of bias and plus input, if they are still wanted. */
+static int run_rest(const struct ctt_conv_set *s, struct ctt_dev *d,
+                    const struct ctt_call *c, int bias)
+{
+    struct ctt_call rest = *c;
+
+    rest.din[0].data = rest.dw[0].data = NULL;
+    if (bias)
+        rest.dw[1].data = NULL;
+    if (!c->node->plus || c->din[1].data == c->dout.data)
+        rest.din[1].data = NULL;
+    return rest.dw[1].data || rest.din[1].data ? s->rest(d, &rest) : 0;
+}
+
+int ctt_conv_bwd(struct ctt_conv_set *s, struct ctt_dev *d,
+                 const struct ctt_call *c)
+{
+    struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_DIN };
+    struct cache *k;
+    int rc = 0;
+
+    CTT_TRY(open_cache(s, c, &k));
+    start(k, CTT_BWD);
+    if (c->din[0].data)
+        CTT_TRY(run_part(s, k, &q));
+    q.part = CTT_CONV_DW;
+    q.code = NULL;
+    if (c->dw[0].data)
+        CTT_TRY(run_part(s, k, &q));
+    CTT_TRY(run_rest(s, d, c, q.bias));
+out:
+    return rc < 0 ? rc : 0;
+}
+
+/* Only rows that take something along are asked, so that the others prepare
+ * nothing for a call which they will not see. */
+int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
+                   const struct ctt_call *c)
+{
+    struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_OUT };
+    int rc = 0;
+
+    for (int i = 0; i < s->count && rc == 0; i++) {
+        struct cache *k = c->cache ? *c->cache : NULL;
+        void *none = NULL;
+
+        q.state = s->row[i].state;
+        q.own = !c->cache ? NULL : k ? &k->own[i] : &none;
+        rc = s->row[i].by->along ? takes(s->row[i].by, &q) : 0;
+    }
+    return rc;
+}
+
+/* ---- a call's cache ---- */
+
+void ctt_conv_forget(void *cache)
+{
+    struct cache *k = cache;
+
+    for (int i = 0; i < k->set->count; i++)
+        if (k->own[i])
+            k->set->row[i].by->forget(k->own[i]);
+    ctt_free(k);
+}
+
+/* Adds text, after `between` if there is some already. */
+static void add(char *to, size_t size, const char *between, const char *text)
+{
+    size_t n = strlen(to);
+
+    snprintf(to + n, size - n, "%s%s", n ? between : "", text);
+}
+
+static int is_of(const struct cache *k, int part, enum ctt_pass pass)
+{
+    return k->choice[part].done &&
+           (part == CTT_CONV_OUT) == (pass == CTT_FWD);
+}
+
+const char *ctt_conv_impl(void *cache, enum ctt_pass pass)
+{
+    struct cache *k = cache;
+    char one[128];
+
+    k->impl[0] = 0;
+    for (int i = 0; i < CTT_CONV_PARTS; i++) {
+        const struct choice *h = &k->choice[i];
+
+        if (!is_of(k, i, pass))
+            continue;
+        snprintf(one, sizeof(one), "%s%s%s%s%s", k->set->row[h->row].by->name,
+                 h->code[0] ? ":" : "", h->code, h->pair ? "+pair" : "",
+                 h->lstm ? "+lstm" : "");
+        add(k->impl, sizeof(k->impl), " ", one);
+    }
+    return k->impl;
+}
+
+const char *ctt_conv_why(void *cache, enum ctt_pass pass)
+{
+    struct cache *k = cache;
+    char one[128];
+
+    k->why[0] = 0;
+    for (int i = 0; i < CTT_CONV_PARTS; i++) {
+        const struct choice *h = &k->choice[i];
+
+        for (int r = 0; is_of(k, i, pass) && r <= h->row; r++) {
+            if (!h->why[r])
+                continue;
+            snprintf(one, sizeof(one), "%s%s%s%s", r < h->row ? "not " : "",
+                     r < h->row ? k->set->row[r].by->name : "",
+                     r < h->row ? ": " : "", h->why[r]);
+            add(k->why, sizeof(k->why), "; ", one);
+        }
+    }
+    return k->why;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * provider.h: how a conv or deconv is computed is a provider: a row of a
+ * device's table.  The rows stand best first; each part of a call goes to the
+ * first row that can compute it and for which it pays.  (FFTW's table of
+ * solvers: Frigo and Johnson 2005.)
+ *
+ * The rows of "cpu" are in device/cpu/conv/providers.c, those of "cuda" in
+ * device/cuda/conv.c.  A new provider is a file and a row there. */
+#ifndef CTT_PROVIDER_H
+#define CTT_PROVIDER_H
+
+#include "device/dev.h"
+
+/* What providers are asked for one by one: the result of a forward call; the
+ * gradient of the input in[0]; the gradient of the weights w[0].  The parts of
+ * a call come in this order, each computed before the next is asked for.  The
+ * gradients of the bias and of the plus input are simple sums and copies of
+ * dout, which the device does itself. */
+enum ctt_conv_part {
+    CTT_CONV_OUT, CTT_CONV_DIN, CTT_CONV_DW, CTT_CONV_PARTS
+};
+
+/* A provider is asked for a part of a call. */
+struct ctt_conv_ask {
+    struct ctt_dev        *dev;
+    const struct ctt_call *call;
+    enum ctt_conv_part     part;
+    void                  *state;    /* what the provider's open made */
+    void                 **own;      /* the provider's place in the call's
+                                        cache, starts NULL; NULL: no cache */
+    /* Answers. */
+    const char *why;     /* can, pays: the reason in a few words for --plan,
+                            or NULL; a constant */
+    const char *code;    /* run: which of its codes ("avx512"), or NULL; valid
+                            until the provider is asked again */
+    int         bias;    /* run, CTT_CONV_DW: 1: the gradient of the bias is
+                            done too */
+};
+
+/* A way to compute convs.  open, close, pays, forget, sgemm may be NULL. */
+struct ctt_conv_provider {
+    const char *name;
+    int  along;         /* 1: computes pair and lstm of a call in one go */
+    int  any_threads;   /* 1: after ctt_dev_deterministic() no bit of a result
+                           depends on the number of threads */
+    /* For the device; state: the provider's own. */
+    int  (*open)(struct ctt_dev *d, void **state);
+    void (*close)(void *state);
+    /* 1: it can compute the part, 0: it cannot, negative: an error.  May
+     * prepare what run needs. */
+    int  (*can)(struct ctt_conv_ask *q);
+    /* 1: the part is large enough for it to be faster than the rows below: a
+     * rule drawn from measurements; NULL: always. */
+    int  (*pays)(struct ctt_conv_ask *q);
+    /* Computes the part, right after can (and pays) said 1. */
+    int  (*run)(struct ctt_conv_ask *q);
+    /* Frees what it keeps in a call's cache.  A provider that has this is not
+     * asked for calls without a cache. */
+    void (*forget)(void *own);
+    /* y = a b, n x n matrices in the device's memory. */
+    int  (*sgemm)(struct ctt_dev *d, void *state, int n, const float *a,
+                  const float *b, float *y);
+};
+
+/* The open providers of a device.  rest: what nobody took along on the way
+ * back: adds to dw[1] and writes din[1] of a call that has nothing else. */
+enum { CTT_CONV_MOST = 6 };
+struct ctt_conv_set {
+    struct {
+        const struct ctt_conv_provider *by;
+        void                           *state;
+    } row[CTT_CONV_MOST];
+    int          count;
+    ctt_kernel  *rest;
+};
+
+/* table: NULL-terminated, best first; the last one can do everything.  An error
+ * leaves the set for ctt_conv_close(). */
+int  ctt_conv_open(struct ctt_conv_set *s, struct ctt_dev *d,
+                   const struct ctt_conv_provider *const *table,
+                   ctt_kernel *rest);
+void ctt_conv_close(struct ctt_conv_set *s);
+
+/* The kernels of conv and deconv: each part by the first row that will do. */
+int  ctt_conv_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
+                  const struct ctt_call *c);
+int  ctt_conv_bwd(struct ctt_conv_set *s, struct ctt_dev *d,
+                  const struct ctt_call *c);
+
+/* 1 if the call will be computed with its pair and lstm in one go. */
+int  ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
+                    const struct ctt_call *c);
+
+/* For a provider: *q->own, allocated (size bytes, cleared) if it is not there
+ * yet; NULL, with a message: out of memory. */
+void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size);
+
+/* Frees a call's cache. */
+void ctt_conv_forget(void *cache);
+
+/* Who computed the parts of the last call of that pass, "NAME:CODE+pair+lstm"
+ * ("onednn:brgconv:avx512_core"), a space between two parts; and why: its
+ * reason, after "not NAME: reason" of the rows before it, "; " between two.
+ * Valid until asked again. */
+const char *ctt_conv_impl(void *cache, enum ctt_pass pass);
+const char *ctt_conv_why(void *cache, enum ctt_pass pass);
+
+int  ctt_conv_sgemm(struct ctt_conv_set *s, struct ctt_dev *d, int n,
+                    const float *a, const float *b, float *y);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * rate.c: how fast a device multiplies matrices: the ceiling of benchmarks. */
+#include "device/dev.h"
+#include "net/clock.h"
+
+#include <omp.h>
+
+enum { SIDE = 1024 };
+
+/* Two matrices and room for their product. */
+static int matrices(struct ctt_dev *d, float **out)
+{
+    const int64_t bytes = 2 * SIDE * SIDE * (int64_t)sizeof(float);
+    float *m = ctt_calloc((size_t)bytes, 1);
+    void *p = NULL;
+    int rc = m ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    for (int i = 0; i < 2 * SIDE * SIDE; i++)
+        m[i] = (float)(i % 7) - 3;
+    CTT_TRY(ctt_dev_alloc(d, "matrices", bytes / 2 * 3, &p));
+    *out = p;
+    CTT_TRY(ctt_dev_copy(d, CTT_TO_DEVICE, m, p, bytes));
+out:
+    ctt_free(m);
+    return rc;
+}
+
+double ctt_dev_sgemm_rate(struct ctt_dev *d)
+{
+    const double work = 2e-9 * SIDE * SIDE * SIDE;
+    float *m = NULL;
+    double best = 0;
+    void *p;
+    int rc = matrices(d, &m);
+
+    omp_set_num_threads(d->threads);
+    for (int i = 0; rc >= 0 && i < 8; i++) {
+        double t;
+
+        rc = ctt_dev_sync(d);
+        t = ctt_seconds();
+        if (rc < 0 || d->kind->sgemm(d, SIDE, m, m + SIDE * SIDE,
+                                     m + 2 * SIDE * SIDE) < 0 ||
+            ctt_dev_sync(d) < 0)
+            break;
+        t = ctt_seconds() - t;
+        best = work / t > best ? work / t : best;
+    }
+    p = m;
+    ctt_dev_free(d, &p);
+    return best;
+}
