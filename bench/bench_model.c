@@ -164,8 +164,9 @@ static int open_exec(const struct ctt_graph *g, const float *w,
     int rc = 0;
 
     CTT_TRY(ctt_memory_parse(&cfg, &memory));
-    CTT_TRY(ctt_exec_open(g, dev, w, c->batch, c->steps, 2 * c->batch, &memory,
-                          out));
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = g, .dev = dev, .w = w, .samples = c->batch, .steps = c->steps,
+        .asks = 2 * c->batch }, &memory, out));
     (*out)->r->plain = (c->no_lstm ? CTT_RUN_NO_LSTM : 0u) |
                        (c->no_pair ? CTT_RUN_NO_PAIR : 0u) |
                        (c->dw_each ? CTT_RUN_DW_EACH : 0u);

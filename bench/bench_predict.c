@@ -227,7 +227,9 @@ static int infer(struct work *k)
     struct ctt_run *r = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_run_open(k->g, k->dev, k->w, 1, frames_at_once(k), 0, 0, &r));
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
+        .g = k->g, .dev = k->dev, .w = k->w, .samples = 1,
+        .steps = frames_at_once(k) }, &r));
     r->plain = plain(k->r);
     CTT_TRY(best_of(k, frame, r, (double)k->c->seconds, 3));
     CTT_TRY(profile(k, k->g, frame, r));

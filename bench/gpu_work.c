@@ -73,11 +73,11 @@ static int largest(struct work *k)
     CTT_TRY(ctt_predict_graph(k->g, ctt_predict_losses[k->cfg.loss], &g));
     CTT_TRY(ctt_amp_plan(g, &k->cfg, &plan));
     CTT_TRY(ctt_memory_parse(&k->cfg, &m));
-    m.type = ctt_amp_types(plan, &k->cfg);
     while (low < high) {
         int n = (low + high + 1) / 2;
-        CTT_TRY(ctt_exec_bytes(g, k->dev, 4 * n, frames_of(k) - 1, 0, &m,
-                               &bytes));
+        CTT_TRY(ctt_exec_bytes(&(struct ctt_run_spec){
+            .g = g, .dev = k->dev, .samples = 4 * n, .steps = frames_of(k) - 1,
+            .type = ctt_amp_types(plan, &k->cfg) }, &m, &bytes));
         if (bytes <= most)
             low = n;
         else

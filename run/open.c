@@ -141,8 +141,7 @@ out:
     return rc;
 }
 
-static int make(const struct ctt_graph *g, struct ctt_dev *dev,
-                const float *w, int n, int room, int asks, int train,
+static int make(const struct ctt_run_spec *spec, int train,
                 struct ctt_run **out)
 {
     struct ctt_run *r = ctt_calloc(1, sizeof(*r));
@@ -150,28 +149,26 @@ static int make(const struct ctt_graph *g, struct ctt_dev *dev,
     *out = r;
     if (!r)
         return CTT_ENOMEM;
-    r->g = g;
-    r->dev = dev;
-    r->w = w;
-    r->n = n;
-    r->room = room;
-    r->max_asks = asks;
+    r->g = spec->g;
+    r->dev = spec->dev;
+    r->w = spec->w;
+    r->type = spec->type;
+    r->n = spec->samples;
+    r->room = spec->steps;
+    r->max_asks = spec->asks;
     r->train = train;
     r->slides = !train;
     r->stamp = 1;
     return 0;
 }
 
-int ctt_run_open_bare(const struct ctt_graph *g, struct ctt_dev *dev,
-                      const float *w, int n, int room, int asks,
-                      const char *kept, int windows,
-                      const enum ctt_dtype *type, struct ctt_run **out)
+int ctt_run_open_bare(const struct ctt_run_spec *spec, const char *kept,
+                      int windows, struct ctt_run **out)
 {
     struct ctt_run *r = NULL;
     int rc = 0;
 
-    CTT_TRY(make(g, dev, w, n, room, asks, 1, &r));
-    r->type = type;
+    CTT_TRY(make(spec, 1, &r));
     CTT_TRY(prepare(r, kept, windows));
     *out = r;
     r = NULL;
@@ -180,17 +177,16 @@ out:
     return rc;
 }
 
-int ctt_run_open(const struct ctt_graph *g, struct ctt_dev *dev,
-                 const float *w, int n, int room, int asks, int train,
-                 struct ctt_run **out)
+int ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out)
 {
     struct ctt_run *r = NULL;
     int rc = 0;
 
-    CTT_TRY(make(g, dev, w, n, room, asks, train, &r));
+    CTT_TRY(make(spec, spec->train, &r));
     CTT_TRY(prepare(r, NULL, r->slides));
-    if (train)
-        r->values = ctt_extent_bytes(&r->extent[CTT_KEPT], room, asks);
+    if (r->train)
+        r->values = ctt_extent_bytes(&r->extent[CTT_KEPT], r->room,
+                                     r->max_asks);
     CTT_TRY(ctt_run_fits(r, r->values));
     CTT_TRY(take(r, "values", r->values, &r->val));
     for (int b = 0; b < CTT_BLOCKS; b++)

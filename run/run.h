@@ -92,8 +92,8 @@ static inline int ctt_run_memory(const struct ctt_run *r, int node,
     return 2 * r->slot[node].alias + gradient;
 }
 
-/* n samples, windows of at most room steps, at most asks answers a window (the
- * model has no clip part: 0 will do).
+/* What a run is opened for.  All that is pointed at is read while the run is
+ * open; what is left 0 takes the default named here.
  *
  * train = 1: every value stays for the way back; a window begins with the clip
  * and never slides.  r->train may then be set to 0 and 1 at will.  A bound
@@ -101,20 +101,31 @@ static inline int ctt_run_memory(const struct ctt_run *r, int node,
  * train = 0: windows slide, and nodes whose readers have run give their memory
  * to later ones; only inputs, the answer, and what a state or a window op
  * reads can be looked at afterwards. */
-int  ctt_run_open(const struct ctt_graph *g, struct ctt_dev *dev,
-                  const float *w, int n, int room, int asks, int train,
-                  struct ctt_run **out);
+struct ctt_run_spec {
+    const struct ctt_graph *g;          /* sealed */
+    struct ctt_dev         *dev;        /* NULL: only sizes are asked for */
+    const float            *w;          /* in the device's memory; NULL: not
+                                           yet, it is set before a step */
+    int                     samples;    /* clips side by side, at least 1 */
+    int                     steps;      /* most of a window, at least 1 */
+    int                     asks;       /* most answers a window; 0 will do if
+                                           the model has no clip part */
+    int                     train;
+    const enum ctt_dtype   *type;       /* of each node's values (of a name of
+                                           other memory: of that node's); NULL:
+                                           floats */
+};
+
+int  ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out);
 void ctt_run_close(struct ctt_run **r);
 
-/* As train = 1, but the caller owns the memory: it lays windows out with
+/* A run for training whose memory the caller owns: it lays windows out with
  * ctt_run_place(), sets base, calls ctt_run_tell() and carries the history
- * over.  kept: a flag a node, its value is read by the way back.  windows: 1 if
- * there are several, so that a window op looks back.  type: of a node's values
- * (names of other nodes' memory: of those), which must stay; NULL: floats. */
-int  ctt_run_open_bare(const struct ctt_graph *g, struct ctt_dev *dev,
-                       const float *w, int n, int room, int asks,
-                       const char *kept, int windows,
-                       const enum ctt_dtype *type, struct ctt_run **out);
+ * over.  spec->train is not read.  kept: a flag a node, its value is read by
+ * the way back.  windows: 1 if there are several, so that a window op looks
+ * back. */
+int  ctt_run_open_bare(const struct ctt_run_spec *spec, const char *kept,
+                       int windows, struct ctt_run **out);
 
 /* Lays out a window of so many steps and asks: at of each slot. */
 void ctt_run_place(struct ctt_run *r, int steps, int asks);

@@ -107,7 +107,9 @@ static int open_plan(struct plan *p, const struct ctt_info_cfg *cfg,
 
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &p->dev));
     CTT_TRY(ctt_dev_show(p->dev, "weights", m->w, m->g->weights, &p->w, &w));
-    CTT_TRY(ctt_run_open(m->g, p->dev, w, 1, 1, 1, 0, &p->run));
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
+        .g = m->g, .dev = p->dev, .w = w, .samples = 1, .steps = 1,
+        .asks = 1 }, &p->run));
     p->sum = ctt_calloc((size_t)m->g->count, sizeof(*p->sum));
     p->noise = ctt_calloc((size_t)n, sizeof(*p->noise));
     CTT_TRY(p->sum && p->noise ? 0 : CTT_ENOMEM);

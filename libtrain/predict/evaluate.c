@@ -125,7 +125,8 @@ int ctt_forecaster_open(const struct ctt_graph *g, const float *w,
     CTT_TRY(ctt_buckets_find(d, n, "1", &b));
     CTT_TRY(ctt_order_new(d, n, &f->plan));
     ctt_order_make(d, &b, 0, 0, f->plan);
-    CTT_TRY(ctt_run_open(g, dev, w, n, 1, 0, 0, &f->r));
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
+        .g = g, .dev = dev, .w = w, .samples = n, .steps = 1 }, &f->r));
     CTT_TRY(ctt_loader_open(d, n, f->frames, &f->l));
     *out = f;
     return 0;

@@ -37,8 +37,7 @@ struct ctt_predict {
     float  *grads;                       /* of a pixel of each */
 };
 
-/* w: the model's weights in the device's memory.  What m says of types does not
- * count: they are the settings'. */
+/* w: the model's weights in the device's memory.  m NULL: one window. */
 int  ctt_predict_open(const struct ctt_graph *model, const float *w,
                       const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                       const struct ctt_memory *m, struct ctt_predict **out);

@@ -134,18 +134,15 @@ static size_t floats_of(const struct ctt_predict *s, int node)
     return (size_t)ctt_volume(&s->g->node[node].out);
 }
 
-/* The types are those that the settings want. */
 static int open_exec(struct ctt_predict *s, const float *w,
                      struct ctt_dev *dev, const struct ctt_memory *m)
 {
-    struct ctt_memory all = { .keep = CTT_KEEP_ALL };
     int n = s->cfg->batch, window, rc = 0;
 
-    if (m)
-        all = *m;
     CTT_TRY(ctt_amp_plan(s->g, s->cfg, &s->amp));
-    all.type = ctt_amp_types(s->amp, s->cfg);
-    CTT_TRY(ctt_exec_open(s->g, dev, w, n, s->frames - 1, 0, &all, &s->x));
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = s->g, .dev = dev, .w = w, .samples = n, .steps = s->frames - 1,
+        .type = ctt_amp_types(s->amp, s->cfg) }, m, &s->x));
     window = ctt_exec_plan(s->x).window;
     s->losses = ctt_calloc((size_t)window * (size_t)n, sizeof(*s->losses));
     s->grads = ctt_calloc((size_t)window * (size_t)n, sizeof(*s->grads));

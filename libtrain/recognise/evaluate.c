@@ -42,7 +42,9 @@ int ctt_eval_open(const struct ctt_graph *g, const float *w,
     CTT_TRY(ctt_buckets_find(d, n, cfg->buckets, &b));
     CTT_TRY(ctt_order_new(d, n, &e->plan));
     ctt_order_make(d, &b, 0, 0, e->plan);
-    CTT_TRY(ctt_run_open(g, dev, w, n, d->longest, n * points, 0, &e->r));
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
+        .g = g, .dev = dev, .w = w, .samples = n, .steps = d->longest,
+        .asks = n * points }, &e->r));
     e->answers = ctt_calloc((size_t)rows, (size_t)ctt_answer_classes(g) *
                                           sizeof(*e->answers));
     CTT_TRY(e->answers ? 0 : CTT_ENOMEM);

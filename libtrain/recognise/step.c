@@ -155,9 +155,10 @@ int ctt_step_open(const struct ctt_graph *model, const float *w,
     s->answer = s->g->node[s->loss].in[0];
     CTT_TRY(take_memory(s, n, room));
     CTT_TRY(ctt_amp_plan(s->g, cfg, &s->amp));
-    m.type = ctt_amp_types(s->amp, cfg);
-    CTT_TRY(ctt_exec_open(s->g, dev, w, n, room, n * s->asks.total, &m,
-                          &s->x));
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = s->g, .dev = dev, .w = w, .samples = n, .steps = room,
+        .asks = n * s->asks.total,
+        .type = ctt_amp_types(s->amp, cfg) }, &m, &s->x));
     *out = s;
     return 0;
 out:

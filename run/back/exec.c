@@ -43,17 +43,17 @@ const char *ctt_exec_norm(const struct ctt_graph *g)
     return NULL;
 }
 
-static int new_way(const struct ctt_graph *g, int room, int asks,
-                   struct ctt_way **out)
+static int new_way(const struct ctt_run_spec *spec, struct ctt_way **out)
 {
+    const struct ctt_graph *g = spec->g;
     struct ctt_way *y = ctt_calloc(1, sizeof(*y));
     size_t count = (size_t)g->count;
     int rc = y ? 0 : CTT_ENOMEM;
 
     *out = y;
     CTT_TRY(rc);
-    y->room = room;
-    y->asks = g->clip < g->count ? asks : 0;
+    y->room = spec->steps;
+    y->asks = g->clip < g->count ? spec->asks : 0;
     y->mixes = ctt_run_mixes(g);
     y->norm = ctt_exec_norm(g);
     y->need = ctt_calloc(count, 1);
@@ -68,7 +68,7 @@ out:
 
 /* A run for one window if that is what is wanted, or what fits; else one whose
  * windows look back. */
-static int open_run(struct ctt_exec *x, const struct ctt_run *like,
+static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
                     const struct ctt_memory *m)
 {
     struct ctt_way *y = x->way;
@@ -76,9 +76,7 @@ static int open_run(struct ctt_exec *x, const struct ctt_run *like,
     int rc;
 
     for (;; several = 1) {
-        rc = ctt_run_open_bare(like->g, like->dev, like->w, like->n, y->room,
-                               like->max_asks, y->kept, several, m->type,
-                               &x->r);
+        rc = ctt_run_open_bare(spec, y->kept, several, &x->r);
         if (rc < 0)
             break;
         rc = ctt_way_plan(y, x->r, &(struct ctt_memory){
@@ -120,7 +118,7 @@ out:
 }
 
 /* All but the memory. */
-static int prepare(const struct ctt_run *like, int room,
+static int prepare(const struct ctt_run_spec *spec,
                    const struct ctt_memory *m, struct ctt_exec **out)
 {
     static const struct ctt_memory one = { .keep = CTT_KEEP_ALL };
@@ -129,40 +127,35 @@ static int prepare(const struct ctt_run *like, int room,
 
     *out = x;
     CTT_TRY(rc);
-    CTT_TRY(new_way(like->g, room, like->max_asks, &x->way));
-    CTT_TRY(open_run(x, like, m ? m : &one));
+    CTT_TRY(new_way(spec, &x->way));
+    CTT_TRY(open_run(x, spec, m ? m : &one));
     if (x->way->plan.windows > 1)
-        CTT_TRY(check_norms(like->g));
-    x->way->plan.parts = x->way->norm && x->way->plan.window < room;
+        CTT_TRY(check_norms(spec->g));
+    x->way->plan.parts = x->way->norm && x->way->plan.window < spec->steps;
 out:
     return rc;
 }
 
-int ctt_exec_bytes(const struct ctt_graph *g, struct ctt_dev *dev, int n,
-                   int room, int asks, const struct ctt_memory *m,
-                   int64_t *bytes)
+int ctt_exec_bytes(const struct ctt_run_spec *spec,
+                   const struct ctt_memory *m, int64_t *bytes)
 {
-    struct ctt_run like = { .g = g, .dev = dev, .n = n, .max_asks = asks };
     struct ctt_exec *x = NULL;
     int rc = 0;
 
-    CTT_TRY(prepare(&like, room, m, &x));
+    CTT_TRY(prepare(spec, m, &x));
     *bytes = x->way->plan.bytes;
 out:
     ctt_exec_close(&x);
     return rc;
 }
 
-int ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
-                  const float *w, int n, int room, int asks,
+int ctt_exec_open(const struct ctt_run_spec *spec,
                   const struct ctt_memory *m, struct ctt_exec **out)
 {
-    struct ctt_run like = { .g = g, .dev = dev, .w = w, .n = n,
-                            .max_asks = asks };
     struct ctt_exec *x = NULL;
     int rc = 0;
 
-    CTT_TRY(prepare(&like, room, m, &x));
+    CTT_TRY(prepare(spec, m, &x));
     CTT_TRY(ctt_way_soles(x->r, x->way->sole));
     CTT_TRY(make_memory(x));
     *out = x;

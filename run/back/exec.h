@@ -13,15 +13,13 @@
 
 enum { CTT_KEEP_ALL = -1, CTT_KEEP_AUTO = -2 };
 
-/* What may be used for the way back, and how values are stored. */
+/* What may be used for the way back. */
 struct ctt_memory {
     int     window;    /* steps a window; 0: the clip (CTT_KEEP_AUTO: any, but
                           the clip where a norm takes its statistics) */
     int     keep;      /* windows whose values stay: a number, or all, or auto:
                           what fits into bytes, recomputing the least */
     int64_t bytes;     /* for values and gradients; 0: ctt_exec_room() */
-    const enum ctt_dtype *type;    /* of a node's values and gradients, must
-                                      stay; NULL: floats */
 };
 
 /* A window: steps first .. first + steps - 1 of the clip are the run's steps 0
@@ -54,13 +52,13 @@ struct ctt_exec {
     struct ctt_way *way;      /* exec.c's own */
 };
 
-/* n clips of at most room steps and asks asks.  m NULL: one window. */
-int  ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
-                   const float *w, int n, int room, int asks,
+/* spec: as of a run for training, but its steps and asks are the most of a
+ * clip, and its types also those of the gradients.  m NULL: one window. */
+int  ctt_exec_open(const struct ctt_run_spec *spec,
                    const struct ctt_memory *m, struct ctt_exec **out);
 void ctt_exec_close(struct ctt_exec **x);
 
-/* What was chosen: windows a clip of `room` steps has, how many are kept, steps
+/* What was chosen: windows that the longest clip has, how many are kept, steps
  * of one, bytes of values and gradients.  parts: a norm takes the statistics of
  * a window, not of the clip: another function. */
 struct ctt_memory_plan { int window, windows, kept, parts; int64_t bytes; };
@@ -75,9 +73,8 @@ static inline int64_t ctt_exec_room(const struct ctt_dev *dev)
 
 /* Bytes of values and gradients that the same would take, of which none is
  * taken; dev NULL: m->bytes must not be 0 with CTT_KEEP_AUTO. */
-int  ctt_exec_bytes(const struct ctt_graph *g, struct ctt_dev *dev, int n,
-                    int room, int asks, const struct ctt_memory *m,
-                    int64_t *bytes);
+int  ctt_exec_bytes(const struct ctt_run_spec *spec,
+                    const struct ctt_memory *m, int64_t *bytes);
 
 /* The first norm that takes the statistics of a whole clip, or NULL. */
 const char *ctt_exec_norm(const struct ctt_graph *g);

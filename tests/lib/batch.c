@@ -204,8 +204,9 @@ int batch_open(struct batch *r, const struct batch_model *m, const char *device,
     CTT_TRY(r->w && r->y && r->coef ? 0 : CTT_ENOMEM);
     fill_weights(r->g, r->w);
     ctt_check_fill(r->coef, r->answers, 1);
-    CTT_TRY(ctt_exec_open(r->g, r->dev, r->w, m->n, STEPS, m->asks, &memory,
-                          &r->x));
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = r->g, .dev = r->dev, .w = r->w, .samples = m->n, .steps = STEPS,
+        .asks = m->asks }, &memory, &r->x));
     r->x->r->key = 77;
     for (int i = 0; i < m->asks; i++)
         r->ask[i] = (struct ctt_ask){ i % m->n, (3 + 5 * i) % STEPS };

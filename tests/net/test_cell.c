@@ -337,8 +337,9 @@ static void check_device(struct rig *r, const char *device,
                      r->m.c.hidden;
 
     CHECK_OK(ctt_dev_open(device, 1, &r->dev));
-    CHECK_OK(ctt_exec_open(r->g, r->dev, r->w, SAMPLES, job.steps, 0, memory,
-                           &r->x));
+    CHECK_OK(ctt_exec_open(&(struct ctt_run_spec){
+        .g = r->g, .dev = r->dev, .w = r->w, .samples = SAMPLES,
+        .steps = job.steps }, memory, &r->x));
     memset(r->got, 0xff, (size_t)values * sizeof(float));    /* NaN */
     CHECK_OK(ctt_exec_forward(r->x, &job));
     CHECK_OK(ctt_exec_backward(r->x, &job));

@@ -21,7 +21,9 @@ static void step_loop(const struct batch *r, const char *text, float *y)
 
     CHECK_OK(ctt_net_parse(text, &g));
     CU_ASSERT_EQUAL_FATAL(g->weights, r->g->weights);
-    CHECK_OK(ctt_run_open(g, r->dev, r->w, r->m->n, 1, 0, 0, &run));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = g, .dev = r->dev, .w = r->w, .samples = r->m->n,
+        .steps = 1 }, &run));
     for (int t = 0; t < STEPS; t++) {
         ctt_check_fill(in, r->one, 100 + (uint64_t)t + 1000 * (uint64_t)frame);
         ctt_check_fill(mask, r->m->n,
@@ -82,7 +84,9 @@ static void test_streamed(void)
             CHECK_OK(batch_open(&r, m, "ref", 0, ALL));
             r.x->r->train = 0;
             CHECK_OK(ctt_exec_forward(r.x, &r.job));
-            CHECK_OK(ctt_run_open(r.g, r.dev, r.w, m->n, room, 0, 0, &run));
+            CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+                .g = r.g, .dev = r.dev, .w = r.w, .samples = m->n,
+                .steps = room }, &run));
             for (int t = 0; t < STEPS; t++) {
                 run->fed = t >= m->fed;
                 CHECK_OK(ctt_run_make_room(run, 1));
@@ -259,7 +263,8 @@ static void test_not_along(void)
     CHECK_OK(batch_open(&r, &m, "ref", 0, ALL));
     CHECK_OK(batch_run(&r));
     CHECK_OK(ctt_dev_open("cpu", 1, &cpu));
-    CHECK_OK(ctt_run_open(r.g, cpu, r.w, 1, 1, 0, 0, &run));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = r.g, .dev = cpu, .w = r.w, .samples = 1, .steps = 1 }, &run));
     for (int t = 0; t < STEPS; t++) {
         CHECK_OK(ctt_run_make_room(run, 1));
         batch_input(run, 0, 0, t);

@@ -152,7 +152,9 @@ static void open_auto(const struct batch_model *m, int64_t bytes, int window,
     struct ctt_exec *x = NULL;
 
     CHECK_OK(batch_open(r, m, "ref", 1, 1));
-    *rc = ctt_exec_open(r->g, r->dev, r->w, m->n, STEPS, m->asks, &memory, &x);
+    *rc = ctt_exec_open(&(struct ctt_run_spec){
+        .g = r->g, .dev = r->dev, .w = r->w, .samples = m->n, .steps = STEPS,
+        .asks = m->asks }, &memory, &x);
     if (*rc < 0)
         return;
     ctt_exec_close(&r->x);

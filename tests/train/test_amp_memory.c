@@ -21,8 +21,9 @@ static int64_t bytes_of(const char *net, int level)
     CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_net_parse(net, &model));
     CHECK_OK(ctt_train_plan(model, &cfg, &g, &p));
-    m.type = ctt_amp_types(p, &cfg);
-    CHECK_OK(ctt_exec_bytes(g, dev, 4, 8, 0, &m, &bytes));
+    CHECK_OK(ctt_exec_bytes(&(struct ctt_run_spec){
+        .g = g, .dev = dev, .samples = 4, .steps = 8,
+        .type = ctt_amp_types(p, &cfg) }, &m, &bytes));
     ctt_amp_free(&p);
     ctt_graph_free(&g);
     ctt_graph_free(&model);
@@ -95,7 +96,6 @@ static void odd_states_are_carried(void)
     CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_net_parse(net, &g));
     CHECK_OK(ctt_amp_plan(g, &cfg, &p));
-    m.type = ctt_amp_types(p, &cfg);
     w = ctt_calloc((size_t)g->weights, sizeof(*w));
     dw = ctt_calloc((size_t)g->weights, sizeof(*dw));
     CU_ASSERT_FATAL(w != NULL && dw != NULL);
@@ -104,7 +104,9 @@ static void odd_states_are_carried(void)
         struct ctt_exec *x = NULL;
         double far = 0, top = 0;
 
-        CHECK_OK(ctt_exec_open(g, dev, w, 1, 4, 0, &m, &x));
+        CHECK_OK(ctt_exec_open(&(struct ctt_run_spec){
+            .g = g, .dev = dev, .w = w, .samples = 1, .steps = 4,
+            .type = ctt_amp_types(p, &cfg) }, &m, &x));
         CU_ASSERT(x->r->w16 == NULL && ctt_run_history(x->r) % 64 == 0);
         CHECK_OK(ctt_exec_forward(x, &odd_job));
         CHECK_OK(ctt_exec_backward(x, &odd_job));
@@ -140,7 +142,9 @@ static void advise(const struct ctt_graph *model, struct ctt_dev *dev,
 
     cfg.batch = 16;
     CHECK_OK(ctt_step_graph(model, 0, &g));
-    CHECK_OK(ctt_exec_bytes(g, dev, cfg.batch, 100, 1, &m, &bytes));
+    CHECK_OK(ctt_exec_bytes(&(struct ctt_run_spec){
+        .g = g, .dev = dev, .samples = cfg.batch, .steps = 100,
+        .asks = 1 }, &m, &bytes));
     ctt_memory_advise(&ctt_recogniser, model, &cfg, dev,
                       (int)(share * (double)ctt_dev_room(dev) /
                             (double)bytes * 100), text, size);

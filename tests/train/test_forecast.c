@@ -15,7 +15,8 @@ static void stream(const struct ctt_model *m, struct ctt_dev *dev,
     int in = ctt_graph_input(m->g), y = ctt_graph_output(m->g), left = SEEN;
     struct ctt_run *r = NULL;
 
-    CHECK_OK(ctt_run_open(m->g, dev, m->w, 1, 3, 0, 0, &r));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = m->g, .dev = dev, .w = m->w, .samples = 1, .steps = 3 }, &r));
     for (int now; left; left -= now, seen += now * PIXELS) {
         now = left < 3 ? left : 3;
         CHECK_OK(ctt_run_make_room(r, now));
