@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * layout.h: the parts of laying out a run: names, what kernels take along, and
- * who shares memory. */
+ * layout.h: the parts of laying out a run: names, fused kernels, places, and
+ * memory that is used again. */
 #ifndef CTT_LAYOUT_H
 #define CTT_LAYOUT_H
 
@@ -11,26 +11,34 @@
  * ctt_run_open_bare(); kept NULL: all. */
 int  ctt_run_layout(struct ctt_run *r, const char *kept, int windows);
 
-/* Moves *at on by so many bytes; an error if a block gets too large. */
-int  ctt_layout_take(int64_t *at, int64_t bytes);
+/* The type of a node's values before the names are followed: a name has that of
+ * what it names. */
+static inline enum ctt_dtype ctt_layout_type(const struct ctt_run *r, int node)
+{
+    return r->type ? r->type[node] : CTT_F32;
+}
+
+/* fuse.c: which acts are applied by the kernel before them; which convs have
+ * their plus input in their own memory, and what is fused into a conv.
+ * readers: edges that name each node.  kept as above. */
+void ctt_layout_fuse_acts(struct ctt_run *r, const int *readers);
+int  ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,
+                           const char *kept);
+
+/* place.c: bytes in a block, at most; moves *at on by so many, or an error. */
+#define CTT_BLOCK_MOST (INT64_C(1) << 46)
+int  ctt_place_take(int64_t *at, int64_t bytes);
 
 /* Bytes before step 0, so that this is at a multiple of 64, and of some steps
  * (asks) of a node. */
-int64_t ctt_layout_before(const struct ctt_run *r, int node);
-int64_t ctt_layout_bytes(const struct ctt_run *r, int node, int steps);
-
-/* run.c: bytes of r->live. */
-int64_t ctt_run_live_bytes(const struct ctt_run *r);
+int64_t ctt_place_before(const struct ctt_run *r, int node);
+int64_t ctt_place_bytes(const struct ctt_run *r, int node, int steps);
 
 /* Gives a name the place of the node whose memory it is. */
-void ctt_layout_follow(struct ctt_run *r);
+void ctt_place_names(struct ctt_run *r);
 
-/* along.c: which convs have their plus input in their own memory, and what may
- * go along with a conv.  readers: edges that name each node. */
-int  ctt_layout_along(struct ctt_run *r, const int *readers, const char *kept);
-
-/* share.c: places the values of a sliding run, nodes one after the other in the
+/* reuse.c: places the values of a sliding run, nodes one after the other in the
  * same memory. */
-int  ctt_layout_share(struct ctt_run *r);
+int  ctt_layout_reuse(struct ctt_run *r);
 
 #endif

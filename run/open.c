@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * open.c: what a run needs before it runs: a sound graph, its schedules, and
  * memory. */
+#include "run/bind.h"
 #include "run/layout.h"
 #include "net/op.h"
 
@@ -115,8 +116,7 @@ out:
     return rc;
 }
 
-/* All but the memory of the values. */
-static int prepare(struct ctt_run *r, const char *kept, int windows)
+static int check(const struct ctt_run *r)
 {
     const struct ctt_graph *g = r->g;
     int rc = 0;
@@ -127,6 +127,17 @@ static int prepare(struct ctt_run *r, const char *kept, int windows)
     CTT_CHECK(g->clip == g->count || r->max_asks > 0, CTT_EINVAL,
               "a model with a clip part must be asked");
     CTT_TRY(check_clip(g));
+out:
+    return rc;
+}
+
+/* All but the memory of the values. */
+static int set_up(struct ctt_run *r, const char *kept, int windows)
+{
+    size_t count = (size_t)r->g->count;
+    int rc = 0;
+
+    CTT_TRY(check(r));
     CTT_TRY(schedules(r));
     if (r->train)
         CTT_TRY(ctt_run_check_norms(r, 0));
@@ -134,15 +145,15 @@ static int prepare(struct ctt_run *r, const char *kept, int windows)
     CTT_TRY(make_sink(r));
     CTT_TRY(make_live(r));
     r->ask = ctt_calloc((size_t)r->max_asks + 1, sizeof(*r->ask));
-    r->cache = ctt_calloc((size_t)g->count, sizeof(*r->cache));
+    r->cache = ctt_calloc(count, sizeof(*r->cache));
     CTT_TRY(r->ask && r->cache ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_lanes_new(2 * g->count, &r->lanes));
+    CTT_TRY(ctt_lanes_new(2 * r->g->count, &r->lanes));
 out:
     return rc;
 }
 
-static int make(const struct ctt_run_spec *spec, int train,
-                struct ctt_run **out)
+static int new_run(const struct ctt_run_spec *spec, int train,
+                   struct ctt_run **out)
 {
     struct ctt_run *r = ctt_calloc(1, sizeof(*r));
 
@@ -168,8 +179,8 @@ int ctt_run_open_bare(const struct ctt_run_spec *spec, const char *kept,
     struct ctt_run *r = NULL;
     int rc = 0;
 
-    CTT_TRY(make(spec, 1, &r));
-    CTT_TRY(prepare(r, kept, windows));
+    CTT_TRY(new_run(spec, 1, &r));
+    CTT_TRY(set_up(r, kept, windows));
     *out = r;
     r = NULL;
 out:
@@ -182,8 +193,8 @@ int ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out)
     struct ctt_run *r = NULL;
     int rc = 0;
 
-    CTT_TRY(make(spec, spec->train, &r));
-    CTT_TRY(prepare(r, NULL, r->slides));
+    CTT_TRY(new_run(spec, spec->train, &r));
+    CTT_TRY(set_up(r, NULL, r->slides));
     if (r->train)
         r->values = ctt_extent_bytes(&r->extent[CTT_KEPT], r->room,
                                      r->max_asks);

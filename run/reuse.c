@@ -77,7 +77,7 @@ static int64_t room_of(const struct ctt_run *r, int node)
 
     if (node >= r->g->clip)
         return ctt_align(s->size * ctt_dtype_size(s->type), 64);
-    return ctt_layout_before(r, node) +
+    return ctt_place_before(r, node) +
            ctt_align(r->room * s->size * ctt_dtype_size(s->type), 64);
 }
 
@@ -115,7 +115,7 @@ static void share(struct plan *p, int node)
 static int take(struct ctt_run *r, int64_t bytes, int64_t *at)
 {
     *at = r->values;
-    return ctt_layout_take(&r->values, bytes);
+    return ctt_place_take(&r->values, bytes);
 }
 
 static int place(struct plan *p)
@@ -135,9 +135,9 @@ static int place(struct plan *p)
         else
             CTT_TRY(take(r, room_of(r, i), &s->at));
         if (i < r->g->clip)    /* step 0 at a multiple of 64 bytes */
-            s->at += ctt_layout_before(r, i);
+            s->at += ctt_place_before(r, i);
     }
-    ctt_layout_follow(r);
+    ctt_place_names(r);
 out:
     return rc;
 }
@@ -158,7 +158,7 @@ static void share_all(struct plan *p)
         share(p, i);
 }
 
-int ctt_layout_share(struct ctt_run *r)
+int ctt_layout_reuse(struct ctt_run *r)
 {
     size_t count = (size_t)r->g->count;
     struct plan p = { .r = r };

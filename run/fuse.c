@@ -1,10 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
- * along.c: what a conv's kernel may do besides: an lstm applied to its result,
- * another conv added to it, and its plus input in its own memory. */
+ * fuse.c: operator fusion: an act that the kernel before it applies, and what a
+ * conv's kernel does besides: an lstm applied to its result, another conv added
+ * to it, and its plus input in its own memory. */
 #include "run/layout.h"
 #include "net/op.h"
 
 #include <string.h>
+
+/* ---- acts ---- */
+
+/* The node whose kernel may apply this act, or -1. */
+static int act_host(const struct ctt_run *r, const int *readers, int act)
+{
+    const struct ctt_graph *g = r->g;
+    int p = g->node[act].in[0];
+
+    if (g->node[act].op != CTT_OP_ACT)
+        return -1;
+    while (g->node[p].op == CTT_OP_RESHAPE && readers[p] == 1)
+        p = g->node[p].in[0];
+    if (ctt_ops[g->node[p].op].result != CTT_RESULT_ACT || readers[p] != 1 ||
+        (p < g->clip) != (act < g->clip) ||
+        ctt_layout_type(r, p) != ctt_layout_type(r, act))
+        return -1;
+    return p;
+}
+
+void ctt_layout_fuse_acts(struct ctt_run *r, const int *readers)
+{
+    for (int i = 0; i < r->g->count; i++) {
+        int p = act_host(r, readers, i);
+
+        if (p >= 0 && r->slot[p].fused < 0) {
+            r->slot[p].fused = i;
+            r->slot[i].skip = 1;
+        }
+    }
+}
+
+/* ---- convs ---- */
 
 /* What is looked at: comp[f][i], the component of node i in schedule f. */
 struct look {
@@ -115,13 +149,11 @@ static void find(struct look *l)
     }
 }
 
-int ctt_layout_along(struct ctt_run *r, const int *readers, const char *kept)
+int ctt_layout_fuse_convs(struct ctt_run *r, const int *readers, const char *kept)
 {
     struct look l = { .r = r, .readers = readers, .kept = kept };
     int rc = 0;
 
-    for (int i = 0; i < r->g->count; i++)
-        r->slot[i].lstm = r->slot[i].pair = r->slot[i].with = -1;
     for (int f = 0; f < 2; f++) {
         l.comp[f] = ctt_calloc((size_t)r->g->count, sizeof(int));
         CTT_TRY(l.comp[f] ? 0 : CTT_ENOMEM);
