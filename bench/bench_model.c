@@ -139,7 +139,8 @@ static int new_batch(const struct ctt_graph *g, const struct cfg *c,
 static int step(struct ctt_exec *x, const struct cfg *c, struct batch *b)
 {
     const struct ctt_graph *g = x->r->g;
-    struct ctt_job job = { .steps = c->steps, .fed = c->steps, .ask = b->ask,
+    struct ctt_job job = { .steps = c->steps, .feedback = c->steps,
+                           .ask = b->ask,
                            .asks = g->clip < g->count ? 2 * c->batch : 0,
                            .give = give, .seed = seed };
     int rc = 0;

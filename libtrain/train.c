@@ -148,7 +148,7 @@ out:
     return rc;
 }
 
-/* The frames to come are uploaded while the way back is under way. */
+/* The frames to come are uploaded while the backward pass is under way. */
 static int prefetch(struct ctt_trainer *t)
 {
     struct ctt_batch b;

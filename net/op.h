@@ -130,7 +130,7 @@ static inline int ctt_is_batch_norm(const struct ctt_node *n)
 }
 
 /* 1 if input k is looked at only in steps that are fed: the second of a mix. */
-static inline int ctt_is_fed(const struct ctt_node *n, int k)
+static inline int ctt_is_feedback(const struct ctt_node *n, int k)
 {
     return n->op == CTT_OP_MIX && k == 1;
 }

@@ -27,9 +27,9 @@ int64_t ctt_run_live_bytes(const struct ctt_run *r)
            (int64_t)(sizeof(struct ctt_ask) + sizeof(int32_t));
 }
 
-int ctt_run_tell(struct ctt_run *r)
+int ctt_run_upload(struct ctt_run *r)
 {
-    char *p = r->ashore;
+    char *p = r->live_host;
     int32_t *which;
 
     if (!p)
@@ -40,7 +40,7 @@ int ctt_run_tell(struct ctt_run *r)
     which = (int32_t *)(p + (size_t)r->max_asks * sizeof(*r->ask));
     for (int i = 0; i < r->max_asks; i++)
         which[i] = r->which && i < r->asks ? r->which[i] : i;
-    return ctt_dev_copy(r->dev, CTT_TO_DEVICE, r->ashore, r->live,
+    return ctt_dev_copy(r->dev, CTT_TO_DEVICE, r->live_host, r->live,
                         ctt_run_live_bytes(r));
 }
 
@@ -101,9 +101,9 @@ static void bind_op(const struct ctt_run *r, int node, int step,
     if (n->cell >= 0)
         c->also = ctt_run_tensor(r, n->cell, step, c->out.n);
     for (int k = 0; k < n->nin; k++)
-        if (ctt_is_fed(n, k) && !r->fed && node < r->g->clip)
+        if (ctt_is_feedback(n, k) && !r->feedback && node < r->g->clip)
             c->in[k].data = NULL;
-    for (int k = 0; k < n->nw && r->again && r->train; k++)
+    for (int k = 0; k < n->nw && r->recompute && r->train; k++)
         if (n->fixed >> k & 1)
             c->w[k].t.data = r->sink;
 }
@@ -113,7 +113,7 @@ void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
 {
     const struct ctt_node *n = &r->g->node[node];
     int64_t count = node < r->g->clip ? (int64_t)steps * r->n : steps;
-    int fused = r->slot[node].fused;
+    int fused = r->slot[node].act;
 
     memset(c, 0, sizeof(*c));
     c->node = n;
@@ -138,19 +138,17 @@ int ctt_run_single(const struct ctt_run *r, int node)
 
 /* ---- fused nodes ---- */
 
-/* Whether the node is done by the conv that it may go along with: a pair, if
- * both run for one step now. */
 int ctt_run_is_fused(const struct ctt_run *r, int node, int single)
 {
     const struct ctt_slot *z;
 
-    if (r->slot[node].with < 0)
+    if (r->slot[node].fused_into < 0)
         return 0;
-    z = &r->slot[r->slot[node].with];
+    z = &r->slot[r->slot[node].fused_into];
     if (z->lstm == node)
         return !(r->plain & CTT_RUN_NO_LSTM);
     return !(r->plain & CTT_RUN_NO_PAIR) &&
-           (single || z->joint[r->fed && r->sched[1]]);
+           (single || z->same_loop[r->feedback && r->sched[1]]);
 }
 
 static void bind_pair(const struct ctt_run *r, int node, int step,
@@ -176,7 +174,7 @@ static void bind_lstm(const struct ctt_run *r, int node, int step,
     if (n->cell >= 0)
         c->lstm.c = ctt_run_tensor(r, n->cell, step, c->out.n);
     c->lstm.keep = !r->slides &&
-                   r->slot[r->slot[node].with].block == CTT_KEPT;
+                   r->slot[r->slot[node].fused_into].block == CTT_SAVED;
 }
 
 void ctt_run_bind_fused(const struct ctt_run *r, int node, int step,

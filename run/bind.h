@@ -14,7 +14,8 @@ struct ctt_tensor ctt_run_tensor(const struct ctt_run *r, int node, int step,
 int64_t ctt_run_live_bytes(const struct ctt_run *r);
 
 /* 1 if the node's work is done by the call of the conv that it may be fused
- * into.  single: the whole run is of one step. */
+ * into: a pair only if both run for one step now.  single: the whole run is of
+ * one step. */
 int  ctt_run_is_fused(const struct ctt_run *r, int node, int single);
 
 /* After ctt_run_bind(): what is fused into the node's call. */

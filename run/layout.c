@@ -25,7 +25,7 @@ static void start(struct ctt_run *r)
     for (int i = 0; i < r->g->count; i++) {
         struct ctt_slot *s = &r->slot[i];
 
-        s->fused = s->lstm = s->pair = s->with = -1;
+        s->act = s->lstm = s->pair = s->fused_into = -1;
         s->skip = ctt_ops[r->g->node[i].op].memory != CTT_COMPUTED;
     }
 }
@@ -111,16 +111,16 @@ out:
     return rc;
 }
 
-static int blocks(struct ctt_run *r, const char *kept)
+static int blocks(struct ctt_run *r, const char *saved)
 {
     int64_t sum = 0;
     int rc = 0;
 
     for (int i = 0; i < r->g->count; i++)
-        r->slot[i].block = kept ? CTT_PASSING : CTT_KEPT;
-    for (int i = 0; i < r->g->count && kept; i++)
-        if (kept[i])
-            r->slot[r->slot[i].alias].block = CTT_KEPT;
+        r->slot[i].block = saved ? CTT_TRANSIENT : CTT_SAVED;
+    for (int i = 0; i < r->g->count && saved; i++)
+        if (saved[i])
+            r->slot[r->slot[i].alias].block = CTT_SAVED;
     for (int i = 0; i < r->g->count; i++) {
         struct ctt_extent *e = &r->extent[r->slot[i].block];
 
@@ -136,7 +136,7 @@ out:
     return rc;
 }
 
-int ctt_run_layout(struct ctt_run *r, const char *kept, int windows)
+int ctt_run_layout(struct ctt_run *r, const char *saved, int windows)
 {
     size_t count = (size_t)r->g->count;
     int *readers = ctt_calloc(count, sizeof(*readers));
@@ -150,13 +150,13 @@ int ctt_run_layout(struct ctt_run *r, const char *kept, int windows)
     for (int i = 0; i < r->g->count; i++)
         CTT_TRY(view(r, i, 0));
     histories(r, windows);
-    CTT_TRY(ctt_layout_fuse_convs(r, readers, kept));
+    CTT_TRY(ctt_layout_fuse_convs(r, readers, saved));
     CTT_TRY(sizes(r));
     if (r->slides) {
         CTT_TRY(ctt_layout_reuse(r));
         goto out;
     }
-    CTT_TRY(blocks(r, kept));
+    CTT_TRY(blocks(r, saved));
     ctt_run_place(r, r->room, r->max_asks);
 out:
     ctt_free(readers);

@@ -7,9 +7,9 @@
 #include "run/run.h"
 
 /* layout.c: fills r->slot and r->extent, and r->values of a run with memory of
- * its own, from the graph and the sizes in r.  kept, windows: as for
- * ctt_run_open_bare(); kept NULL: all. */
-int  ctt_run_layout(struct ctt_run *r, const char *kept, int windows);
+ * its own, from the graph and the sizes in r.  saved, windows: as for
+ * ctt_run_open_bare(); saved NULL: all. */
+int  ctt_run_layout(struct ctt_run *r, const char *saved, int windows);
 
 /* The type of a node's values before the names are followed: a name has that of
  * what it names. */
@@ -20,10 +20,10 @@ static inline enum ctt_dtype ctt_layout_type(const struct ctt_run *r, int node)
 
 /* fuse.c: which acts are applied by the kernel before them; which convs have
  * their plus input in their own memory, and what is fused into a conv.
- * readers: edges that name each node.  kept as above. */
+ * readers: edges that name each node.  saved as above. */
 void ctt_layout_fuse_acts(struct ctt_run *r, const int *readers);
 int  ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,
-                           const char *kept);
+                           const char *saved);
 
 /* place.c: bytes in a block, at most; moves *at on by so many, or an error. */
 #define CTT_BLOCK_MOST (INT64_C(1) << 46)

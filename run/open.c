@@ -26,9 +26,9 @@ out:
     return rc;
 }
 
-int ctt_run_check_norms(const struct ctt_run *r, int fed)
+int ctt_run_check_norms(const struct ctt_run *r, int feedback)
 {
-    const struct ctt_schedule *s = r->sched[fed && r->sched[1]];
+    const struct ctt_schedule *s = r->sched[feedback && r->sched[1]];
     int rc = 0;
 
     for (int k = 0; k < s->comps; k++)
@@ -59,7 +59,7 @@ out:
 int ctt_run_mixes(const struct ctt_graph *g)
 {
     for (int i = 0; i < g->clip; i++)
-        if (ctt_is_fed(&g->node[i], 1))
+        if (ctt_is_feedback(&g->node[i], 1))
             return 1;
     return 0;
 }
@@ -106,8 +106,8 @@ static int make_live(struct ctt_run *r)
 
     if (!r->dev || ctt_dev_shared(r->dev))
         goto out;
-    r->ashore = ctt_calloc((size_t)bytes, 1);
-    CTT_TRY(r->ashore ? 0 : CTT_ENOMEM);
+    r->live_host = ctt_calloc((size_t)bytes, 1);
+    CTT_TRY(r->live_host ? 0 : CTT_ENOMEM);
     CTT_TRY(take(r, "asks", bytes, &r->live));
     if (r->slides)
         r->place = ctt_calloc(2 * (size_t)r->room, sizeof(*r->place));
@@ -132,7 +132,7 @@ out:
 }
 
 /* All but the memory of the values. */
-static int set_up(struct ctt_run *r, const char *kept, int windows)
+static int set_up(struct ctt_run *r, const char *saved, int windows)
 {
     size_t count = (size_t)r->g->count;
     int rc = 0;
@@ -141,13 +141,13 @@ static int set_up(struct ctt_run *r, const char *kept, int windows)
     CTT_TRY(schedules(r));
     if (r->train)
         CTT_TRY(ctt_run_check_norms(r, 0));
-    CTT_TRY(ctt_run_layout(r, kept, windows));
+    CTT_TRY(ctt_run_layout(r, saved, windows));
     CTT_TRY(make_sink(r));
     CTT_TRY(make_live(r));
     r->ask = ctt_calloc((size_t)r->max_asks + 1, sizeof(*r->ask));
     r->cache = ctt_calloc(count, sizeof(*r->cache));
     CTT_TRY(r->ask && r->cache ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_lanes_new(2 * r->g->count, &r->lanes));
+    CTT_TRY(ctt_streams_new(2 * r->g->count, &r->streams));
 out:
     return rc;
 }
@@ -173,14 +173,14 @@ static int new_run(const struct ctt_run_spec *spec, int train,
     return 0;
 }
 
-int ctt_run_open_bare(const struct ctt_run_spec *spec, const char *kept,
+int ctt_run_open_bare(const struct ctt_run_spec *spec, const char *saved,
                       int windows, struct ctt_run **out)
 {
     struct ctt_run *r = NULL;
     int rc = 0;
 
     CTT_TRY(new_run(spec, 1, &r));
-    CTT_TRY(set_up(r, kept, windows));
+    CTT_TRY(set_up(r, saved, windows));
     *out = r;
     r = NULL;
 out:
@@ -196,7 +196,7 @@ int ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out)
     CTT_TRY(new_run(spec, spec->train, &r));
     CTT_TRY(set_up(r, NULL, r->slides));
     if (r->train)
-        r->values = ctt_extent_bytes(&r->extent[CTT_KEPT], r->room,
+        r->values = ctt_extent_bytes(&r->extent[CTT_SAVED], r->room,
                                      r->max_asks);
     CTT_TRY(ctt_run_fits(r, r->values));
     CTT_TRY(take(r, "values", r->values, &r->val));
@@ -227,14 +227,14 @@ void ctt_run_close(struct ctt_run **r)
     for (int i = 0; (*r)->place && i < 2 * (*r)->room; i++)
         ctt_dev_drop((*r)->dev, &(*r)->place[i]);
     ctt_free((*r)->place);
-    ctt_lanes_free(&(*r)->lanes);
+    ctt_streams_free(&(*r)->streams);
     ctt_free((*r)->ask);
     ctt_free((*r)->cache);
     ctt_free((*r)->slot);
     give((*r)->dev, (*r)->sink);
     give((*r)->dev, (*r)->val);
     give((*r)->dev, (*r)->live);
-    ctt_free((*r)->ashore);
+    ctt_free((*r)->live_host);
     ctt_free(*r);
     *r = NULL;
 }

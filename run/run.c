@@ -24,7 +24,7 @@ static int touch(struct ctt_run *r, const struct ctt_call *c)
     touch_node(r, c->node, &t);
     touch_node(r, c->pair.node, &t);
     touch_node(r, c->lstm.node, &t);
-    return ctt_lanes_call(r->lanes, r->dev, &t);
+    return ctt_streams_call(r->streams, r->dev, &t);
 }
 
 /* single: the whole run is of one step. */
@@ -59,7 +59,7 @@ out:
 
 const struct ctt_schedule *ctt_run_schedule(const struct ctt_run *r)
 {
-    return r->sched[r->fed && r->sched[1]];
+    return r->sched[r->feedback && r->sched[1]];
 }
 
 static int run_all(struct ctt_run *r, const struct ctt_schedule *s, int at,
@@ -76,13 +76,13 @@ out:
     return rc;
 }
 
-static int run_in_lanes(struct ctt_run *r, int at, int steps)
+static int run_in_streams(struct ctt_run *r, int at, int steps)
 {
     int rc = 0;
 
-    CTT_TRY(ctt_lanes_begin(r->lanes, r->dev));
+    CTT_TRY(ctt_streams_begin(r->streams, r->dev));
     rc = run_all(r, ctt_run_schedule(r), at, steps);
-    rc = ctt_lanes_end(r->lanes, r->dev, rc);
+    rc = ctt_streams_end(r->streams, r->dev, rc);
 out:
     return rc;
 }
@@ -91,7 +91,7 @@ static int one_step(void *run)
 {
     struct ctt_run *r = run;
 
-    return run_in_lanes(r, r->cursor, 1);
+    return run_in_streams(r, r->cursor, 1);
 }
 
 int ctt_run_steps(struct ctt_run *r, int steps)
@@ -101,12 +101,12 @@ int ctt_run_steps(struct ctt_run *r, int steps)
     CTT_CHECK(steps > 0 && steps <= r->room - at, CTT_EINVAL,
               "no room for %d steps after %d of %d", steps, at, r->room);
     if (r->val)
-        CTT_TRY(ctt_run_tell(r));
+        CTT_TRY(ctt_run_upload(r));
     if (steps == 1 && r->place)    /* the same whenever it is as full */
-        CTT_TRY(ctt_dev_repeat(r->dev, &r->place[2 * at + (r->fed != 0)],
+        CTT_TRY(ctt_dev_repeat(r->dev, &r->place[2 * at + (r->feedback != 0)],
                                one_step, r));
     else
-        CTT_TRY(run_in_lanes(r, at, steps));
+        CTT_TRY(run_in_streams(r, at, steps));
     r->cursor = at + steps;
 out:
     return rc;
@@ -126,11 +126,11 @@ int ctt_run_clip(struct ctt_run *r, int asks)
                   r->ask[i].step, r->ask[i].sample);
     r->asks = asks;
     if (r->val)
-        CTT_TRY(ctt_run_tell(r));
-    CTT_TRY(ctt_lanes_begin(r->lanes, r->dev));
+        CTT_TRY(ctt_run_upload(r));
+    CTT_TRY(ctt_streams_begin(r->streams, r->dev));
     for (int i = r->g->clip; i < r->g->count && rc >= 0; i++)
         rc = run(r, i, 0, asks, 0);
-    rc = ctt_lanes_end(r->lanes, r->dev, rc);
+    rc = ctt_streams_end(r->streams, r->dev, rc);
 out:
     return rc;
 }

@@ -26,7 +26,7 @@ static char *start(const struct ctt_run *r, int i)
     return r->base[r->slot[i].block] + r->slot[i].at;
 }
 
-int64_t ctt_run_history(const struct ctt_run *r)
+int64_t ctt_run_history_bytes(const struct ctt_run *r)
 {
     int64_t sum = 0;
 
@@ -35,7 +35,7 @@ int64_t ctt_run_history(const struct ctt_run *r)
     return sum;
 }
 
-int ctt_run_save(const struct ctt_run *r, char *to)
+int ctt_run_save_history(const struct ctt_run *r, char *to)
 {
     int rc = 0;
 
@@ -51,7 +51,7 @@ out:
     return rc;
 }
 
-int ctt_run_load(struct ctt_run *r, const char *from)
+int ctt_run_load_history(struct ctt_run *r, const char *from)
 {
     int rc = 0;
 
@@ -71,7 +71,8 @@ out:
 
 void ctt_run_reset(struct ctt_run *r)
 {
-    ctt_run_load(r, NULL);    /* a failure is reported by what runs next */
+    /* a failure is reported by what runs next */
+    ctt_run_load_history(r, NULL);
     r->cursor = 0;
     r->past = 0;
     r->asks = 0;
@@ -140,7 +141,8 @@ struct ctt_tensor ctt_run_tensor(const struct ctt_run *r, int node, int step,
 static struct ctt_tensor rows_of(const struct ctt_run *r, int node, int step,
                                  int64_t rows)
 {
-    struct ctt_tensor t = ctt_run_tensor(r, node, node < r->g->clip ? step : 0, rows);
+    int at = node < r->g->clip ? step : 0;
+    struct ctt_tensor t = ctt_run_tensor(r, node, at, rows);
 
     t.d = t.h = t.w = 1;
     return t;

@@ -80,7 +80,7 @@ struct ctt_forecaster {
     struct ctt_input   in;
     int                loss, input, answer, observed, frames;
     int64_t            frame;              /* floats */
-    float             *fed;                /* [n][frame]: the last answers */
+    float             *feedback;           /* [n][frame]: the last answers */
     float             *pic[PICTURES];
 };
 
@@ -89,8 +89,8 @@ static int take_memory(struct ctt_forecaster *f, int n)
     size_t frame = (size_t)f->frame;
     int rc = 0;
 
-    f->fed = ctt_calloc((size_t)n * frame, sizeof(float));
-    CTT_TRY(f->fed ? 0 : CTT_ENOMEM);
+    f->feedback = ctt_calloc((size_t)n * frame, sizeof(float));
+    CTT_TRY(f->feedback ? 0 : CTT_ENOMEM);
     for (int k = 0; k < PICTURES; k++) {
         f->pic[k] = ctt_calloc(frame, sizeof(float));
         CTT_TRY(f->pic[k] ? 0 : CTT_ENOMEM);
@@ -142,7 +142,7 @@ void ctt_forecaster_close(struct ctt_forecaster **f)
     ctt_loader_close(&(*f)->l);
     ctt_run_close(&(*f)->r);
     ctt_order_free(&(*f)->plan);
-    ctt_free((*f)->fed);
+    ctt_free((*f)->feedback);
     for (int k = 0; k < PICTURES; k++)
         ctt_free((*f)->pic[k]);
     ctt_free(*f);
@@ -158,7 +158,7 @@ static const float *frame_of(const struct ctt_forecaster *f,
 /* One step: sees a true frame, or what it said last. */
 static int step(struct ctt_forecaster *f, const struct ctt_batch *b, int t)
 {
-    const float *x = t < f->observed ? frame_of(f, b, t, 0) : f->fed;
+    const float *x = t < f->observed ? frame_of(f, b, t, 0) : f->feedback;
     struct ctt_run *r = f->r;
     int64_t rows = ctt_rows(&f->g->node[f->input].out) * b->n;
     int rc = 0;
@@ -166,7 +166,7 @@ static int step(struct ctt_forecaster *f, const struct ctt_batch *b, int t)
     CTT_TRY(ctt_run_make_room(r, 1));
     CTT_TRY(ctt_run_put(r, f->input, r->cursor, x, rows));
     CTT_TRY(ctt_run_steps(r, 1));
-    CTT_TRY(ctt_run_get(r, f->answer, r->cursor - 1, rows, f->fed));
+    CTT_TRY(ctt_run_get(r, f->answer, r->cursor - 1, rows, f->feedback));
 out:
     return rc;
 }
@@ -228,7 +228,9 @@ static int rate_model(const struct ctt_forecaster *f, const struct ctt_batch *b,
     int ahead = t - f->observed, rc = 0;
 
     for (int j = 0; j < b->n; j++) {
-        const float *truth = frame_of(f, b, t, j), *y = f->fed + j * f->frame;
+        const float *truth = frame_of(f, b, t, j);
+        const float *y = f->feedback + j * f->frame;
+
         if (!b->length[j])
             continue;
         CTT_CHECK(is_finite(y, f->frame), CTT_ENAN,

@@ -244,9 +244,10 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
                               rows_of(s, s->loss, p));
 }
 
-static struct ctt_job job_of(struct ctt_predict *s, int fed)
+static struct ctt_job job_of(struct ctt_predict *s, int feedback)
 {
-    return (struct ctt_job){ .steps = s->frames - 1, .fed = fed, .arg = s,
+    return (struct ctt_job){ .steps = s->frames - 1, .feedback = feedback,
+        .arg = s,
                              .give = give, .take = take, .seed = seed };
 }
 

@@ -319,8 +319,9 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 
 static struct ctt_job job_of(struct ctt_step *s)
 {
-    return (struct ctt_job){ .steps = s->batch->steps, .fed = s->batch->steps,
-        .ask = s->ask, .asks = has_clip(s) ? goals_of(s) : 0, .arg = s,
+    return (struct ctt_job){ .steps = s->batch->steps,
+        .feedback = s->batch->steps, .ask = s->ask,
+        .asks = has_clip(s) ? goals_of(s) : 0, .arg = s,
         .give = give, .take = take, .seed = seed };
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * step.h: one training step up to the gradient: the training graph, when each
- * clip is asked, forward, loss, backward; and the same without the way back for
- * evaluation. */
+ * clip is asked, forward, loss, backward; and the same without the backward
+ * pass for evaluation. */
 #ifndef CTT_STEP_H
 #define CTT_STEP_H
 
@@ -49,7 +49,7 @@ struct ctt_step {
     int input, answer, target, loss;
 };
 
-/* memory.c: what the settings say of the memory of the way back. */
+/* memory.c: what the settings say of the memory of the backward pass. */
 int  ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out);
 /* --keep=auto */
 int  ctt_memory_auto(const struct ctt_train_cfg *cfg);

@@ -2,10 +2,10 @@
  * exec.h: a batch of clips forward and back through a graph, window by window:
  * gradients of values and weights.
  *
- * A clip's steps are cut into windows.  Values that the way back reads are kept
- * for some windows and computed again for the others (Chen et al. 2016), which
- * gives the same numbers bit for bit; gradients of values are held for one
- * window only.  A window lies before `fed` or behind it. */
+ * A clip's steps are cut into windows.  Values that the backward pass reads are
+ * kept for some windows and computed again for the others (Chen et al. 2016),
+ * which gives the same numbers bit for bit; gradients of values are held for
+ * one window only.  A window lies before `feedback` or behind it. */
 #ifndef CTT_EXEC_H
 #define CTT_EXEC_H
 
@@ -13,7 +13,7 @@
 
 enum { CTT_KEEP_ALL = -1, CTT_KEEP_AUTO = -2 };
 
-/* What may be used for the way back. */
+/* What may be used for the backward pass. */
 struct ctt_memory {
     int     window;    /* steps a window; 0: the clip (CTT_KEEP_AUTO: any, but
                           the clip where a norm takes its statistics) */
@@ -35,7 +35,7 @@ struct ctt_exec;
  * cleared.  Each may be NULL; an error ends the job. */
 struct ctt_job {
     int                   steps;
-    int                   fed;    /* first step at which a mix may take its
+    int                   feedback;    /* first step at which a mix may take its
                                      second input; >= steps: none */
     const struct ctt_ask *ask;    /* steps count from the clip's start */
     int                   asks;
@@ -49,7 +49,7 @@ struct ctt_exec {
     struct ctt_run *r;        /* forward, of the window at hand */
     float          *dw;       /* gradients of the flat block of weights, in
                                  the device's memory */
-    struct ctt_way *way;      /* exec.c's own */
+    struct ctt_back *back;      /* exec.c's own */
 };
 
 /* spec: as of a run for training, but its steps and asks are the most of a

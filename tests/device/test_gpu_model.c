@@ -52,7 +52,7 @@ static char *file_text(const struct file *f)
 
 static struct net_model of_batch(const struct batch_model *b)
 {
-    return (struct net_model){ b->text, b->n, b->asks, b->fed, STEPS };
+    return (struct net_model){ b->text, b->n, b->asks, b->feedback, STEPS };
 }
 
 /* ---- against plain C ---- */
@@ -276,7 +276,7 @@ static void test_streaming(void)
         struct net_model m = of_batch(&batch_models[i]);
         float *y;
         struct net r, plain;
-        if (m.fed || m.asks)
+        if (m.feedback || m.asks)
             continue;
         CHECK_OK(net_open(&r, &m, gpu, &net_types[0], 0, CTT_KEEP_ALL));
         CHECK_OK(net_open(&plain, &m, host, &net_types[0], 0, CTT_KEEP_ALL));

@@ -38,7 +38,7 @@ static void expect(const char *path, const char *device, float *probs)
     struct ctt_dev *dev = NULL;
     struct ctt_exec *x = NULL;
     struct ctt_ask ask[LONG];
-    struct ctt_job job = { .steps = LONG, .fed = LONG, .ask = ask,
+    struct ctt_job job = { .steps = LONG, .feedback = LONG, .ask = ask,
                            .give = give };
     int y, classes, is_clip;
 

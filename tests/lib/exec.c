@@ -247,7 +247,7 @@ int exec_rig_open(struct exec_rig *r, const struct exec_model *m,
                       sizeof(float));
     CTT_TRY(r->y ? 0 : CTT_ENOMEM);
     r->x->r->key = 77;
-    r->job = (struct ctt_job){ .steps = STEPS, .fed = STEPS, .ask = r->ask,
+    r->job = (struct ctt_job){ .steps = STEPS, .feedback = STEPS, .ask = r->ask,
                                .asks = r->clip ? m->asks : 0, .arg = r,
                                .give = give, .take = take, .seed = seed };
     for (int i = 0; i < m->asks; i++)    /* the last, then earlier ones */

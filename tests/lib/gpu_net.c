@@ -180,7 +180,7 @@ int net_open(struct net *r, const struct net_model *m, struct ctt_dev *dev,
     for (int i = 0; i < m->asks; i++)
         r->ask[i] = (struct ctt_ask){ i % m->n, (3 + 5 * i) % m->steps };
     r->job = (struct ctt_job){ .steps = m->steps,
-        .fed = m->fed ? m->fed : m->steps, .ask = r->ask,
+        .feedback = m->feedback ? m->feedback : m->steps, .ask = r->ask,
         .asks = r->clip ? m->asks : 0, .arg = r, .give = give, .take = take,
         .seed = seed };
 out:

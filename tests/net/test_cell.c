@@ -330,7 +330,7 @@ static void check_weights(const struct rig *r, const char *device)
 static void check_device(struct rig *r, const char *device,
                          const struct ctt_memory *memory)
 {
-    struct ctt_job job = { .steps = r->m.c.frames, .fed = r->m.c.frames,
+    struct ctt_job job = { .steps = r->m.c.frames, .feedback = r->m.c.frames,
                            .arg = r, .give = give, .take = take,
                            .seed = seed };
     int64_t values = (int64_t)job.steps * SAMPLES * r->m.pixels *

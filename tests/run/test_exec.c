@@ -109,7 +109,7 @@ static void test_two_lengths(void)
         int steps = STEPS - window % 2 * 3;
         if (window == 4)
             calls = ctt_alloc_calls();
-        r.job.steps = r.job.fed = steps;
+        r.job.steps = r.job.feedback = steps;
         exec_forward(&r);
         CHECK_OK(exec_backward(&r));
     }

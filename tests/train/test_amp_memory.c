@@ -76,7 +76,8 @@ static int odd_seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
                              ones + p->first * 3, p->steps);
 }
 
-static const struct ctt_job odd_job = { .steps = 4, .fed = 4, .give = odd_give,
+static const struct ctt_job odd_job = { .steps = 4, .feedback = 4,
+                                        .give = odd_give,
                                         .seed = odd_seed };
 
 /* Histories of 16 and of 32 bits lie side by side, and some have an odd number
@@ -107,7 +108,7 @@ static void odd_states_are_carried(void)
         CHECK_OK(ctt_exec_open(&(struct ctt_run_spec){
             .g = g, .dev = dev, .w = w, .samples = 1, .steps = 4,
             .type = ctt_amp_types(p, &cfg) }, &m, &x));
-        CU_ASSERT(x->r->w16 == NULL && ctt_run_history(x->r) % 64 == 0);
+        CU_ASSERT(x->r->w16 == NULL && ctt_run_history_bytes(x->r) % 64 == 0);
         CHECK_OK(ctt_exec_forward(x, &odd_job));
         CHECK_OK(ctt_exec_backward(x, &odd_job));
         for (int64_t i = 0; i < g->weights; i++) {

@@ -82,7 +82,8 @@ static void chain_close(struct chain *c)
 /* The true gradient `g` of y, scaled; one step of rate 1. */
 static void chain_step(struct chain *c, float g, double scale)
 {
-    struct ctt_job job = { .steps = 1, .fed = 1, .arg = c, .give = chain_give,
+    struct ctt_job job = { .steps = 1, .feedback = 1, .arg = c,
+                           .give = chain_give,
                            .seed = chain_seed };
     double norm;
 
