@@ -3,7 +3,7 @@
  * of the same run; only the model's own multiplications count. */
 #include "bench/measure.h"
 #include "infer/infer.h"
-#include "libtrain/recognise/step.h"
+#include "libtrain/recognise/recognise.h"
 #include "net/file.h"
 #include "net/op.h"
 #include "run/run.h"

@@ -243,7 +243,7 @@ out:
 
 struct learner {
     struct ctt_train_cfg  cfg;
-    struct ctt_predict   *s;
+    struct ctt_predict_step   *s;
     struct ctt_optim     *o;
     struct ctt_batch      batch;
     int                   clip[1024], length[1024];
@@ -260,7 +260,7 @@ static int step(struct work *k, void *arg)
 
     if (k->r->without & NO_BATCH)
         turn.truth = 0;
-    CTT_TRY(ctt_predict_run(l->s, &turn, &sums));
+    CTT_TRY(ctt_predict_step_run(l->s, &turn, &sums));
     CTT_TRY(ctt_optim_norm(l->o, l->s->x->dw, &norm));
     CTT_TRY(ctt_optim_step(l->o, norm, 1, 1e-5));
 out:
@@ -296,7 +296,7 @@ static int train(struct work *k)
     CTT_TRY(ctt_opt_defaults(ctt_train_opts, &l->cfg));
     learner_settings(k, l);
     CTT_TRY(ctt_memory_parse(&l->cfg, &m));
-    CTT_TRY(ctt_predict_open(k->g, k->w, &l->cfg, k->dev, &m, &l->s));
+    CTT_TRY(ctt_predict_step_open(k->g, k->w, &l->cfg, k->dev, &m, &l->s));
     CTT_TRY(ctt_optim_open(k->g, &l->cfg, NULL, k->w, k->dev, &l->o));
     l->s->x->r->plain = plain(k->r);
     CTT_TRY(best_of(k, step, l, 0, k->c->repeat));
@@ -304,7 +304,7 @@ static int train(struct work *k)
     k->plan = ctt_exec_plan(l->s->x);
 out:
     if (l) {
-        ctt_predict_close(&l->s);
+        ctt_predict_step_close(&l->s);
         ctt_optim_close(&l->o);
     }
     ctt_free(l);

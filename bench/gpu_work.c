@@ -133,12 +133,12 @@ static int open_task(struct work *k)
     CTT_TRY(ctt_optim_open(k->g, &k->cfg, NULL, k->w, k->dev, &k->o));
     if (row_predicts(k->r)) {
         CTT_TRY(ctt_memory_parse(&k->cfg, &m));
-        CTT_TRY(ctt_predict_open(k->g, k->o->flat.w, &k->cfg, k->dev, &m,
-                                 &k->p));
+        CTT_TRY(ctt_predict_step_open(k->g, k->o->flat.w, &k->cfg, k->dev, &m,
+                                      &k->p));
         k->x = k->p->x;
     } else {
-        CTT_TRY(ctt_step_open(k->g, k->o->flat.w, &k->cfg, k->dev, k->n,
-                              k->steps, &k->s));
+        CTT_TRY(ctt_recognise_step_open(k->g, k->o->flat.w, &k->cfg, k->dev,
+                                        k->n, k->steps, &k->s));
         k->x = k->s->x;
     }
     k->x->r->w16 = k->o->w16;
@@ -167,8 +167,8 @@ out:
 
 void work_close(struct work *k)
 {
-    ctt_predict_close(&k->p);
-    ctt_step_close(&k->s);
+    ctt_predict_step_close(&k->p);
+    ctt_recognise_step_close(&k->s);
     ctt_optim_close(&k->o);
     if (k->pinned)
         ctt_dev_unpin(k->dev, k->frame);

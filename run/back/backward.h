@@ -39,8 +39,7 @@ struct ctt_back {
 /* need.c: fills need, overwrite and saved.  overwrite depends on names, so it
  * needs the run; the others only the graph. */
 void ctt_back_needs(const struct ctt_graph *g, char *need);
-void ctt_back_saved(const struct ctt_graph *g, const char *need,
-                    char *saved);
+void ctt_back_saved(const struct ctt_graph *g, const char *need, char *saved);
 int  ctt_back_overwrites(const struct ctt_run *r, char *overwrite);
 
 /* Whether the backward pass has anything to do for a node: bits. */

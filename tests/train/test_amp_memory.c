@@ -142,11 +142,11 @@ static void advise(const struct ctt_graph *model, struct ctt_dev *dev,
     int64_t bytes = 0;
 
     cfg.batch = 16;
-    CHECK_OK(ctt_step_graph(model, 0, &g));
+    CHECK_OK(ctt_recognise_graph(model, 0, &g));
     CHECK_OK(ctt_exec_bytes(&(struct ctt_run_spec){
         .g = g, .dev = dev, .samples = cfg.batch, .steps = 100,
         .asks = 1 }, &m, &bytes));
-    ctt_memory_advise(&ctt_recogniser, model, &cfg, dev,
+    ctt_memory_advise(&ctt_recognise_task, model, &cfg, dev,
                       (int)(share * (double)ctt_dev_room(dev) /
                             (double)bytes * 100), text, size);
     ctt_graph_free(&g);
