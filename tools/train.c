@@ -316,7 +316,7 @@ out:
     return rc;
 }
 
-static int tell_forecast(struct job *j)
+static int tell_scores(struct job *j)
 {
     struct ctt_events ev = no_stop();
     struct ctt_predict_scores *f = NULL;
@@ -331,7 +331,7 @@ out:
 
 static const struct kind kinds[] = {
     [CTT_RECOGNISE] = { 1, tell_classes, tell_accuracy },
-    [CTT_PREDICT] = { 0, tell_sequences, tell_forecast },
+    [CTT_PREDICT] = { 0, tell_sequences, tell_scores },
 };
 
 static const struct kind *kind_of(const struct job *j)

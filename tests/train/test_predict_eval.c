@@ -48,7 +48,7 @@ static void errors_of(const float *x, const float *y, double *mse, double *last)
     }
 }
 
-static void forecast_is_streaming(void)
+static void evaluation_is_streaming(void)
 {
     struct ctt_train_cfg cfg = dots_cfg();
     struct ctt_model *m = dots_model(dot_net, 5);
@@ -144,14 +144,15 @@ static void linear_motion(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        { "a forecast is streaming", forecast_is_streaming },
+        { "an evaluation is streaming", evaluation_is_streaming },
         { "answers must be finite", answers_must_be_finite },
         { "nothing read is an error", nothing_read_is_an_error },
         { "linear motion", linear_motion },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
-        { "forecast", NULL, dots_clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+        { "predict evaluation", NULL, dots_clean, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL
     };
 
     if (clips_dir() < 0)
