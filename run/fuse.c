@@ -21,7 +21,7 @@ static int act_host(const struct ctt_run *r, const int *readers, int act)
         p = g->node[p].in[0];
     if (ctt_ops[g->node[p].op].result != CTT_RESULT_ACT || readers[p] != 1 ||
         (p < g->clip) != (act < g->clip) ||
-        ctt_layout_type(r, p) != ctt_layout_type(r, act))
+        ctt_place_type(r, p) != ctt_place_type(r, act))
         return -1;
     return p;
 }

@@ -45,7 +45,7 @@ static int view(struct ctt_run *r, int node, int depth)
     if (ctt_ops[n->op].memory != CTT_VIEW &&
         !(n->op == CTT_OP_ACT && s->skip)) {
         s->ld = n->out.c;
-        s->type = ctt_layout_type(r, node);
+        s->type = ctt_place_type(r, node);
         goto out;
     }
     s->alias = ctt_viewed(n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * place.c: bytes of a node's values, and where they lie in a block when nodes
  * follow each other. */
-#include "run/layout.h"
+#include "run/place.h"
 #include "net/half.h"
 
 int ctt_place_take(int64_t *at, int64_t bytes)
