@@ -118,10 +118,10 @@ static int step(struct work *k)
 
     if (k->p) {
         k->p->scale = 1024;
-        CTT_TRY(ctt_predict_run(k->p, &turn, &sums));
+        CTT_TRY(ctt_predict_step_run(k->p, &turn, &sums));
     } else {
         k->s->scale = 1024;
-        CTT_TRY(ctt_step_run(k->s, &k->data, &k->batch, 1, 2, &sums));
+        CTT_TRY(ctt_recognise_step_run(k->s, &k->data, &k->batch, 1, 2, &sums));
     }
     CTT_TRY(ctt_optim_norm(k->o, k->x->dw, &norm));
     CTT_CHECK(isfinite(norm), CTT_ENAN, "the gradient is not finite");

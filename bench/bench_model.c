@@ -3,7 +3,7 @@
  * of the same run; only the model's own multiplications count. */
 #include "bench/measure.h"
 #include "infer/infer.h"
-#include "libtrain/recognise/step.h"
+#include "libtrain/recognise/recognise.h"
 #include "net/file.h"
 #include "net/op.h"
 #include "run/run.h"
@@ -146,7 +146,8 @@ static int new_batch(const struct ctt_graph *g, const struct cfg *c,
 static int step(struct ctt_exec *x, const struct cfg *c, struct batch *b)
 {
     const struct ctt_graph *g = x->r->g;
-    struct ctt_job job = { .steps = c->steps, .fed = c->steps, .ask = b->ask,
+    struct ctt_job job = { .steps = c->steps, .feedback = c->steps,
+                           .ask = b->ask,
                            .asks = g->clip < g->count ? 2 * c->batch : 0,
                            .give = give, .seed = seed };
     int rc = 0;
@@ -171,8 +172,9 @@ static int open_exec(const struct ctt_graph *g, const float *w,
     int rc = 0;
 
     CTT_TRY(ctt_memory_parse(&cfg, &memory));
-    CTT_TRY(ctt_exec_open(g, dev, w, c->batch, c->steps, 2 * c->batch, &memory,
-                          out));
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = g, .dev = dev, .w = w, .samples = c->batch, .steps = c->steps,
+        .asks = 2 * c->batch }, &memory, out));
     (*out)->r->plain = (c->no_lstm ? CTT_RUN_NO_LSTM : 0u) |
                        (c->no_pair ? CTT_RUN_NO_PAIR : 0u) |
                        (c->dw_each ? CTT_RUN_DW_EACH : 0u);

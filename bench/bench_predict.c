@@ -236,7 +236,9 @@ static int infer(struct work *k)
     struct ctt_run *r = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_run_open(k->g, k->dev, k->w, 1, frames_at_once(k), 0, 0, &r));
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
+        .g = k->g, .dev = k->dev, .w = k->w, .samples = 1,
+        .steps = frames_at_once(k) }, &r));
     r->plain = plain(k->r);
     CTT_TRY(best_of(k, frame, r, (double)k->c->seconds, 3));
     CTT_TRY(profile(k, k->g, frame, r));
@@ -250,7 +252,7 @@ out:
 
 struct learner {
     struct ctt_train_cfg  cfg;
-    struct ctt_predict   *s;
+    struct ctt_predict_step   *s;
     struct ctt_optim     *o;
     struct ctt_batch      batch;
     int                   clip[1024], length[1024];
@@ -267,7 +269,7 @@ static int step(struct work *k, void *arg)
 
     if (k->r->without & NO_BATCH)
         turn.truth = 0;
-    CTT_TRY(ctt_predict_run(l->s, &turn, &sums));
+    CTT_TRY(ctt_predict_step_run(l->s, &turn, &sums));
     CTT_TRY(ctt_optim_norm(l->o, l->s->x->dw, &norm));
     CTT_TRY(ctt_optim_step(l->o, norm, 1, 1e-5));
 out:
@@ -303,7 +305,7 @@ static int train(struct work *k)
     CTT_TRY(ctt_opt_defaults(ctt_train_opts, &l->cfg));
     learner_settings(k, l);
     CTT_TRY(ctt_memory_parse(&l->cfg, &m));
-    CTT_TRY(ctt_predict_open(k->g, k->w, &l->cfg, k->dev, &m, &l->s));
+    CTT_TRY(ctt_predict_step_open(k->g, k->w, &l->cfg, k->dev, &m, &l->s));
     CTT_TRY(ctt_optim_open(k->g, &l->cfg, NULL, k->w, k->dev, &l->o));
     l->s->x->r->plain = plain(k->r);
     CTT_TRY(best_of(k, step, l, 0, k->c->repeat));
@@ -311,7 +313,7 @@ static int train(struct work *k)
     k->plan = ctt_exec_plan(l->s->x);
 out:
     if (l) {
-        ctt_predict_close(&l->s);
+        ctt_predict_step_close(&l->s);
         ctt_optim_close(&l->o);
     }
     ctt_free(l);

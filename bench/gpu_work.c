@@ -73,11 +73,11 @@ static int largest(struct work *k)
     CTT_TRY(ctt_predict_graph(k->g, ctt_predict_losses[k->cfg.loss], &g));
     CTT_TRY(ctt_amp_plan(g, &k->cfg, &plan));
     CTT_TRY(ctt_memory_parse(&k->cfg, &m));
-    m.type = ctt_amp_types(plan, &k->cfg);
     while (low < high) {
         int n = (low + high + 1) / 2;
-        CTT_TRY(ctt_exec_bytes(g, k->dev, 4 * n, frames_of(k) - 1, 0, &m,
-                               &bytes));
+        CTT_TRY(ctt_exec_bytes(&(struct ctt_run_spec){
+            .g = g, .dev = k->dev, .samples = 4 * n, .steps = frames_of(k) - 1,
+            .type = ctt_amp_types(plan, &k->cfg) }, &m, &bytes));
         if (bytes <= most)
             low = n;
         else
@@ -133,12 +133,12 @@ static int open_task(struct work *k)
     CTT_TRY(ctt_optim_open(k->g, &k->cfg, NULL, k->w, k->dev, &k->o));
     if (row_predicts(k->r)) {
         CTT_TRY(ctt_memory_parse(&k->cfg, &m));
-        CTT_TRY(ctt_predict_open(k->g, k->o->flat.w, &k->cfg, k->dev, &m,
-                                 &k->p));
+        CTT_TRY(ctt_predict_step_open(k->g, k->o->flat.w, &k->cfg, k->dev, &m,
+                                      &k->p));
         k->x = k->p->x;
     } else {
-        CTT_TRY(ctt_step_open(k->g, k->o->flat.w, &k->cfg, k->dev, k->n,
-                              k->steps, &k->s));
+        CTT_TRY(ctt_recognise_step_open(k->g, k->o->flat.w, &k->cfg, k->dev,
+                                        k->n, k->steps, &k->s));
         k->x = k->s->x;
     }
     k->x->r->w16 = k->o->w16;
@@ -167,8 +167,8 @@ out:
 
 void work_close(struct work *k)
 {
-    ctt_predict_close(&k->p);
-    ctt_step_close(&k->s);
+    ctt_predict_step_close(&k->p);
+    ctt_recognise_step_close(&k->s);
     ctt_optim_close(&k->o);
     if (k->pinned)
         ctt_dev_unpin(k->dev, k->frame);

@@ -40,8 +40,8 @@ struct work {
     struct ctt_dev      *dev;
     struct ctt_train_cfg cfg;
     struct ctt_graph    *g;
-    struct ctt_predict  *p;       /* of one of the tasks */
-    struct ctt_step     *s;
+    struct ctt_predict_step   *p;    /* of one of the tasks */
+    struct ctt_recognise_step *s;
     struct ctt_exec     *x;
     struct ctt_optim    *o;
     struct ctt_data      data;

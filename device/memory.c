@@ -183,20 +183,20 @@ void ctt_dev_drop(struct ctt_dev *d, void **place)
     *place = NULL;
 }
 
-int ctt_dev_lanes(const struct ctt_dev *d)
+int ctt_dev_stream_count(const struct ctt_dev *d)
 {
     return of(d)->lane && !d->sum && !d->blame ? d->streams : 1;
 }
 
-void ctt_dev_lane(struct ctt_dev *d, int lane)
+void ctt_dev_stream(struct ctt_dev *d, int stream)
 {
     if (of(d)->lane)
-        of(d)->lane(d, lane);
+        of(d)->lane(d, stream);
 }
 
-int ctt_dev_wait(struct ctt_dev *d, int lane, int other)
+int ctt_dev_wait(struct ctt_dev *d, int stream, int other)
 {
-    return of(d)->wait && lane != other ? of(d)->wait(d, lane, other) : 0;
+    return of(d)->wait && stream != other ? of(d)->wait(d, stream, other) : 0;
 }
 
 int ctt_dev_constrain(struct ctt_dev *d, const struct ctt_flat *f,

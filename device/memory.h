@@ -84,12 +84,12 @@ int  ctt_dev_repeat(struct ctt_dev *d, void **place, int (*work)(void *arg),
                     void *arg);
 void ctt_dev_drop(struct ctt_dev *d, void **place);
 
-/* Lanes: calls of different lanes may run side by side.  Which lane the next
- * calls belong to; the lane's next calls wait for all that `other` was given so
- * far.  One lane: everything is in order by itself. */
-int  ctt_dev_lanes(const struct ctt_dev *d);
-void ctt_dev_lane(struct ctt_dev *d, int lane);
-int  ctt_dev_wait(struct ctt_dev *d, int lane, int other);
+/* Streams: calls of different streams may run side by side.  Which stream the
+ * next calls belong to; the stream's next calls wait for all that `other` was
+ * given so far.  One stream: everything is in order by itself. */
+int  ctt_dev_stream_count(const struct ctt_dev *d);
+void ctt_dev_stream(struct ctt_dev *d, int stream);
+int  ctt_dev_wait(struct ctt_dev *d, int stream, int other);
 
 /* ---- the flat block of weights ---- */
 

@@ -212,7 +212,9 @@ static int open_run(struct ctt_session *s)
         room /= 2;
     CTT_TRY(ctt_dev_show(s->dev, "weights", model->w, model->g->weights,
                          &s->w, &w));
-    CTT_TRY(ctt_run_open(model->g, s->dev, w, 1, room, 1, 0, &s->run));
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
+        .g = model->g, .dev = s->dev, .w = w, .samples = 1, .steps = room,
+        .asks = 1 }, &s->run));
     CTT_TRY(ctt_model_weights(model, &weight));
     CTT_TRY(ctt_run_weights(s->run, weight));
     most = room * frame_of(s);

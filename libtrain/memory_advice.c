@@ -39,9 +39,10 @@ static int would_fit(const struct trial *t, const struct ctt_train_cfg *cfg)
     CTT_TRY(t->task->graph(t->model, cfg, &g));
     CTT_TRY(ctt_amp_plan(g, cfg, &plan));
     CTT_TRY(t->task->memory(t->model, cfg, &m));
-    m.type = ctt_amp_types(plan, cfg);
-    CTT_TRY(ctt_exec_bytes(g, t->dev, cfg->batch, size.steps,
-                           cfg->batch * size.asks, &m, &bytes));
+    CTT_TRY(ctt_exec_bytes(&(struct ctt_run_spec){
+        .g = g, .dev = t->dev, .samples = cfg->batch, .steps = size.steps,
+        .asks = cfg->batch * size.asks,
+        .type = ctt_amp_types(plan, cfg) }, &m, &bytes));
 out:
     ctt_amp_free(&plan);
     ctt_graph_free(&g);

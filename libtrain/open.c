@@ -50,10 +50,10 @@ static int no_val(const struct ctt_trainer *t)
 {
     int rc = 0;
 
-    CTT_CHECK(!t->task->feeds || t->cfg->schedule != CTT_SAMPLED, CTT_EINVAL,
+    CTT_CHECK(!t->task->feedback || t->cfg->schedule != CTT_SAMPLED, CTT_EINVAL,
               "--schedule=sampled: the rate falls when the test loss stalls, "
               "and there are no clips to test on");
-    if (t->task->feeds && ctt_sampling_waits(t->cfg))
+    if (t->task->feedback && ctt_sampling_waits(t->cfg))
         ctt_trainer_say(t, "no clips to test on: scheduled sampling will not "
                         "start");
 out:

@@ -3,7 +3,7 @@
 #ifndef CTT_TASK_H
 #define CTT_TASK_H
 
-#include "libtrain/recognise/step.h"
+#include "libtrain/recognise/recognise.h"
 
 /* One step's clips and chance. */
 struct ctt_turn {
@@ -19,7 +19,7 @@ struct ctt_turn {
 struct ctt_size { int steps, asks; };
 
 struct ctt_task_kind {
-    int   feeds;       /* the model's own answers may be fed back */
+    int   feedback;    /* the model's own answers may be fed back */
 
     /* Whether the model and a set of clips suit it. */
     int  (*check)(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
@@ -65,7 +65,7 @@ struct ctt_task_kind {
     size_t      score;    /* where in struct ctt_score that stands */
 };
 
-/* recognise.c, predictor.c */
-extern const struct ctt_task_kind ctt_recogniser, ctt_predictor;
+/* recognise/task.c, predict/task.c */
+extern const struct ctt_task_kind ctt_recognise_task, ctt_predict_task;
 
 #endif

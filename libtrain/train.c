@@ -10,7 +10,7 @@
 enum why { GOES_ON, LIMIT, STOPPED };    /* why an epoch ended */
 
 static const struct ctt_task_kind *const tasks[] = {
-    [CTT_RECOGNISE] = &ctt_recogniser, [CTT_PREDICT] = &ctt_predictor,
+    [CTT_RECOGNISE] = &ctt_recognise_task, [CTT_PREDICT] = &ctt_predict_task,
 };
 
 static int wants_stop(const struct ctt_trainer *t)
@@ -80,7 +80,7 @@ static double average(double sum, double of)
 /* The chance of a true frame in the step to come. */
 static double truth(const struct ctt_trainer *t)
 {
-    return t->task->feeds ? ctt_sampling_truth(t->cfg, &t->at.sampling,
+    return t->task->feedback ? ctt_sampling_truth(t->cfg, &t->at.sampling,
                                                t->at.step, t->plan->batches)
                           : 1;
 }
@@ -150,7 +150,7 @@ out:
     return rc;
 }
 
-/* The frames to come are uploaded while the way back is under way. */
+/* The frames to come are uploaded while the backward pass is under way. */
 static int prefetch(struct ctt_trainer *t)
 {
     struct ctt_batch b;
@@ -212,7 +212,7 @@ static void start_epoch(struct ctt_trainer *t)
         ctt_key(ctt_key(t->seed, CTT_KEY_IMAGE), epoch) | 1 };
 
     ctt_order_make(t->data, &t->buckets, 1,
-                  ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), epoch), t->plan);
+                   ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), epoch), t->plan);
     ctt_loader_start(t->loader, t->plan, &a, (int)t->at.batch);
 }
 
@@ -246,7 +246,7 @@ static void sample(struct ctt_trainer *t, double loss, int last)
 {
     char line[128];
 
-    if (t->task->feeds &&
+    if (t->task->feedback &&
         ctt_sampling_tested(t->cfg, loss, t->at.step, &t->at.sampling) &&
         ctt_sampling_tell(t->cfg, &t->at.sampling, line, sizeof(line)) && !last)
         ctt_trainer_say(t, line);

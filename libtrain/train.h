@@ -106,7 +106,7 @@ struct ctt_events {
     int  (*stop)(void *arg);                       /* 1: stop cleanly */
 };
 
-/* ---- data.c ---- */
+/* ---- data/data.c ---- */
 
 struct ctt_data;
 
@@ -137,7 +137,7 @@ char *const *ctt_data_labels(const struct ctt_data *d, int *count);
  * gives the training set for every split. */
 int  ctt_data_same(const struct ctt_data *a, const struct ctt_data *b);
 
-/* ---- metric.c, eval.c ---- */
+/* ---- recognise/metric.c, recognise/evaluate.c ---- */
 
 /* When a clip is asked: after max(1, floor(ratio * frames)) frames, or after
  * min(frames, its length) if frames > 0. */
@@ -177,39 +177,44 @@ double ctt_metrics_class(const struct ctt_metrics *m, int label);
 
 /* Answers of m for all clips of d at all points, in one forward pass.  cfg
  * gives device, threads, workers, val_batch and buckets. */
-int  ctt_evaluate(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
-                  struct ctt_data *d, const struct ctt_point *point,
-                  int points, const struct ctt_events *ev,
-                  struct ctt_metrics **out);
+int  ctt_evaluate_recognise(const struct ctt_model *m,
+                            const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                            const struct ctt_point *point, int points,
+                            const struct ctt_events *ev,
+                            struct ctt_metrics **out);
 
-/* ---- forecast.c ---- */
+/* ---- predict/evaluate.c ---- */
 
-/* Who guesses the coming frames: the model, or somebody who knows nothing: the
- * last frame again, or linear motion (video/baseline.h). */
-enum ctt_guesser { CTT_MODEL, CTT_LAST_FRAME, CTT_LINEAR_MOTION,
-                   CTT_GUESSERS };
+/* What predicts the coming frames: the model, or a baseline: the last frame
+ * again, or linear motion (video/baseline.h). */
+enum ctt_predict_method { CTT_BY_MODEL, CTT_BY_LAST_FRAME, CTT_BY_LINEAR_MOTION,
+                   CTT_PREDICT_METHODS };
 
 /* Sums over the sequences, of frames 1 .. future after the `observed` ones. */
-struct ctt_forecast {
+struct ctt_predict_scores {
     int     observed, future;
     int64_t sequences;
     double  loss;                              /* over all frames but the
                                                   first */
-    struct ctt_quality *sum[CTT_GUESSERS];     /* [future]; zero: not asked */
+    struct ctt_quality *sum[CTT_PREDICT_METHODS];    /* [future]; 0: a method
+                                                        that was not run */
 };
 
-int  ctt_forecast_new(int observed, int future, struct ctt_forecast **out);
-void ctt_forecast_free(struct ctt_forecast **f);
-void ctt_forecast_clear(struct ctt_forecast *f);
+int  ctt_predict_scores_new(int observed, int future,
+                            struct ctt_predict_scores **out);
+void ctt_predict_scores_free(struct ctt_predict_scores **f);
+void ctt_predict_scores_clear(struct ctt_predict_scores *f);
 /* The mean quality `ahead` frames after the last one seen; 0: of all. */
-struct ctt_quality ctt_forecast_at(const struct ctt_forecast *f,
-                                   enum ctt_guesser who, int ahead);
+struct ctt_quality ctt_predict_scores_at(const struct ctt_predict_scores *f,
+                                         enum ctt_predict_method who,
+                                         int ahead);
 
-/* Lets m and those who know nothing predict every sequence of d.  cfg gives
+/* Lets m and the baselines predict every sequence of d.  cfg gives
  * input_frames, future_frames, loss, device, threads and val_batch. */
-int  ctt_forecast(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
-                  struct ctt_data *d, const struct ctt_events *ev,
-                  struct ctt_forecast **out);
+int  ctt_evaluate_predict(const struct ctt_model *m,
+                          const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                          const struct ctt_events *ev,
+                          struct ctt_predict_scores **out);
 
 /* ---- init.c ---- */
 

@@ -128,14 +128,14 @@ const char *ctt_cell_word(int i, const struct ctt_opt **opts);
  * The nodes of component k are order[first[k]] .. order[first[k + 1] - 1], in
  * execution order.  (Tarjan 1972.)  Nodes after `clip` are not in it.
  *
- * fed = 0: for steps in which no mix takes its second input, so that edge is
- * not followed: a model that feeds its answers back is one bound component
+ * feedback = 0: for steps in which no mix takes its second input, so that edge
+ * is not followed: a model that feeds its answers back is one bound component
  * while it predicts, and free and bound as ever while it observes. */
 struct ctt_schedule {
     int  comps;
     int *order, *first, *bound;
 };
-int  ctt_schedule_new(const struct ctt_graph *g, int fed,
+int  ctt_schedule_new(const struct ctt_graph *g, int feedback,
                       struct ctt_schedule **out);
 void ctt_schedule_free(struct ctt_schedule **s);
 

@@ -129,8 +129,8 @@ static inline int ctt_is_batch_norm(const struct ctt_node *n)
     return ctt_ops[n->op].together(n) == CTT_BATCH;
 }
 
-/* 1 if input k is looked at only in steps that are fed: the second of a mix. */
-static inline int ctt_is_fed(const struct ctt_node *n, int k)
+/* 1 if input k is read only in feedback steps: the second of a mix. */
+static inline int ctt_is_feedback(const struct ctt_node *n, int k)
 {
     return n->op == CTT_OP_MIX && k == 1;
 }

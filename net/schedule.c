@@ -7,7 +7,7 @@
 
 struct walk {
     const struct ctt_graph *g;
-    int                     fed;
+    int                     feedback;
     struct ctt_schedule    *s;
     int *index, *low, *stack, *path, *edge;    /* index 0: not seen yet */
     int  seen, depth, top, placed;
@@ -20,7 +20,7 @@ static int needs(const struct walk *w, int i, int k)
 {
     const struct ctt_node *n = &w->g->node[i];
 
-    if (k > 0 && ctt_is_fed(n, 1) && !w->fed)
+    if (k > 0 && ctt_is_feedback(n, 1) && !w->feedback)
         k++;    /* what is fed back is not looked at */
     if (k < n->nin)
         return n->in[k];
@@ -93,10 +93,10 @@ static int ints(int n, int **out)
     return *out ? 0 : CTT_ENOMEM;
 }
 
-int ctt_schedule_new(const struct ctt_graph *g, int fed,
+int ctt_schedule_new(const struct ctt_graph *g, int feedback,
                      struct ctt_schedule **out)
 {
-    struct walk w = { .g = g, .fed = fed };
+    struct walk w = { .g = g, .feedback = feedback };
     int rc = 0, n = g->clip;
 
     w.s = ctt_calloc(1, sizeof(*w.s));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * open.c: what a run needs before it runs: a sound graph, its schedules, and
  * memory. */
+#include "run/bind.h"
 #include "run/layout.h"
 #include "net/op.h"
 
@@ -25,9 +26,9 @@ out:
     return rc;
 }
 
-int ctt_run_check_norms(const struct ctt_run *r, int fed)
+int ctt_run_check_norms(const struct ctt_run *r, int feedback)
 {
-    const struct ctt_schedule *s = r->sched[fed && r->sched[1]];
+    const struct ctt_schedule *s = r->sched[feedback && r->sched[1]];
     int rc = 0;
 
     for (int k = 0; k < s->comps; k++)
@@ -58,7 +59,7 @@ out:
 int ctt_run_mixes(const struct ctt_graph *g)
 {
     for (int i = 0; i < g->clip; i++)
-        if (ctt_is_fed(&g->node[i], 1))
+        if (ctt_is_feedback(&g->node[i], 1))
             return 1;
     return 0;
 }
@@ -105,8 +106,8 @@ static int make_live(struct ctt_run *r)
 
     if (!r->dev || ctt_dev_shared(r->dev))
         goto out;
-    r->ashore = ctt_calloc((size_t)bytes, 1);
-    CTT_TRY(r->ashore ? 0 : CTT_ENOMEM);
+    r->live_host = ctt_calloc((size_t)bytes, 1);
+    CTT_TRY(r->live_host ? 0 : CTT_ENOMEM);
     CTT_TRY(take(r, "asks", bytes, &r->live));
     if (r->slides)
         r->place = ctt_calloc(2 * (size_t)r->room, sizeof(*r->place));
@@ -115,8 +116,7 @@ out:
     return rc;
 }
 
-/* All but the memory of the values. */
-static int prepare(struct ctt_run *r, const char *kept, int windows)
+static int check(const struct ctt_run *r)
 {
     const struct ctt_graph *g = r->g;
     int rc = 0;
@@ -127,53 +127,61 @@ static int prepare(struct ctt_run *r, const char *kept, int windows)
     CTT_CHECK(g->clip == g->count || r->max_asks > 0, CTT_EINVAL,
               "a model with a clip part must be asked");
     CTT_TRY(check_clip(g));
-    CTT_TRY(schedules(r));
-    if (r->train)
-        CTT_TRY(ctt_run_check_norms(r, 0));
-    CTT_TRY(ctt_run_layout(r, kept, windows));
-    CTT_TRY(ctt_run_flat_weights(r));
-    CTT_TRY(make_sink(r));
-    CTT_TRY(make_live(r));
-    r->ask = ctt_calloc((size_t)r->max_asks + 1, sizeof(*r->ask));
-    r->cache = ctt_calloc((size_t)g->count, sizeof(*r->cache));
-    CTT_TRY(r->ask && r->cache ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_lanes_new(2 * g->count, &r->lanes));
 out:
     return rc;
 }
 
-static int make(const struct ctt_graph *g, struct ctt_dev *dev,
-                const float *w, int n, int room, int asks, int train,
-                struct ctt_run **out)
+/* All but the memory of the values. */
+static int set_up(struct ctt_run *r, const char *saved, int windows)
+{
+    size_t count = (size_t)r->g->count;
+    int rc = 0;
+
+    CTT_TRY(check(r));
+    CTT_TRY(schedules(r));
+    if (r->train)
+        CTT_TRY(ctt_run_check_norms(r, 0));
+    CTT_TRY(ctt_run_layout(r, saved, windows));
+    CTT_TRY(ctt_run_flat_weights(r));
+    CTT_TRY(make_sink(r));
+    CTT_TRY(make_live(r));
+    r->ask = ctt_calloc((size_t)r->max_asks + 1, sizeof(*r->ask));
+    r->cache = ctt_calloc(count, sizeof(*r->cache));
+    CTT_TRY(r->ask && r->cache ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_streams_new(2 * r->g->count, &r->streams));
+out:
+    return rc;
+}
+
+static int new_run(const struct ctt_run_spec *spec, int train,
+                   struct ctt_run **out)
 {
     struct ctt_run *r = ctt_calloc(1, sizeof(*r));
 
     *out = r;
     if (!r)
         return CTT_ENOMEM;
-    r->g = g;
-    r->dev = dev;
-    r->w = w;
-    r->n = n;
-    r->room = room;
-    r->max_asks = asks;
+    r->g = spec->g;
+    r->dev = spec->dev;
+    r->w = spec->w;
+    r->type = spec->type;
+    r->n = spec->samples;
+    r->room = spec->steps;
+    r->max_asks = spec->asks;
     r->train = train;
     r->slides = !train;
     r->stamp = 1;
     return 0;
 }
 
-int ctt_run_open_bare(const struct ctt_graph *g, struct ctt_dev *dev,
-                      const float *w, int n, int room, int asks,
-                      const char *kept, int windows,
-                      const enum ctt_dtype *type, struct ctt_run **out)
+int ctt_run_open_bare(const struct ctt_run_spec *spec, const char *saved,
+                      int windows, struct ctt_run **out)
 {
     struct ctt_run *r = NULL;
     int rc = 0;
 
-    CTT_TRY(make(g, dev, w, n, room, asks, 1, &r));
-    r->type = type;
-    CTT_TRY(prepare(r, kept, windows));
+    CTT_TRY(new_run(spec, 1, &r));
+    CTT_TRY(set_up(r, saved, windows));
     *out = r;
     r = NULL;
 out:
@@ -181,17 +189,16 @@ out:
     return rc;
 }
 
-int ctt_run_open(const struct ctt_graph *g, struct ctt_dev *dev,
-                 const float *w, int n, int room, int asks, int train,
-                 struct ctt_run **out)
+int ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out)
 {
     struct ctt_run *r = NULL;
     int rc = 0;
 
-    CTT_TRY(make(g, dev, w, n, room, asks, train, &r));
-    CTT_TRY(prepare(r, NULL, r->slides));
-    if (train)
-        r->values = ctt_extent_bytes(&r->extent[CTT_KEPT], room, asks);
+    CTT_TRY(new_run(spec, spec->train, &r));
+    CTT_TRY(set_up(r, NULL, r->slides));
+    if (r->train)
+        r->values = ctt_extent_bytes(&r->extent[CTT_SAVED], r->room,
+                                     r->max_asks);
     CTT_TRY(ctt_run_fits(r, r->values));
     CTT_TRY(take(r, "values", r->values, &r->val));
     for (int b = 0; b < CTT_BLOCKS; b++)
@@ -221,7 +228,7 @@ void ctt_run_close(struct ctt_run **r)
     for (int i = 0; (*r)->place && i < 2 * (*r)->room; i++)
         ctt_dev_drop((*r)->dev, &(*r)->place[i]);
     ctt_free((*r)->place);
-    ctt_lanes_free(&(*r)->lanes);
+    ctt_streams_free(&(*r)->streams);
     ctt_free((*r)->ask);
     ctt_free((*r)->cache);
     ctt_free((*r)->slot);
@@ -230,7 +237,7 @@ void ctt_run_close(struct ctt_run **r)
     give((*r)->dev, (*r)->floats);
     give((*r)->dev, (*r)->val);
     give((*r)->dev, (*r)->live);
-    ctt_free((*r)->ashore);
+    ctt_free((*r)->live_host);
     ctt_free(*r);
     *r = NULL;
 }

@@ -4,28 +4,28 @@
 #include "run/layout.h"
 #include "net/half.h"
 
-enum { SHARED_MOST = 4096 };
+enum { REUSE_MOST = 4096 };
 
 /* The life of a node's memory, in positions of the order of running. */
-struct life {
+struct lifetime {
     int pos;         /* when its kernel runs */
     int first, last; /* written first, read last; of those with memory */
     int stays;       /* must outlive the step */
 };
 
 /* A group of nodes that use the same memory one after the other. */
-struct shared { int64_t bytes, at; int last; };
+struct group { int64_t bytes, at; int last; };
 
-struct plan {
+struct reuse {
     struct ctt_run *r;
-    struct life    *life;
-    struct shared  *shared;
-    int            *use;    /* of a node: its shared memory, or -1 */
+    struct lifetime    *life;
+    struct group   *group;
+    int            *use;    /* of a node: its group, or -1 */
     int             groups;
 };
 
 /* Nodes of a bound component run again and again: they share one position. */
-static void positions(const struct ctt_run *r, struct life *life)
+static void positions(const struct ctt_run *r, struct lifetime *life)
 {
     const struct ctt_schedule *s = r->sched[0];
 
@@ -36,16 +36,16 @@ static void positions(const struct ctt_run *r, struct life *life)
         life[i].pos = s->comps + i - r->g->clip;
 }
 
-static void read_at(const struct ctt_run *r, struct life *life, int node,
+static void read_at(const struct ctt_run *r, struct lifetime *life, int node,
                     int pos)
 {
-    struct life *of = &life[r->slot[node].alias];
+    struct lifetime *of = &life[r->slot[node].alias];
 
     of->last = pos > of->last ? pos : of->last;
 }
 
-/* A conv that goes along with another reads its input when that one runs. */
-static void lives(const struct ctt_run *r, struct life *life)
+/* A conv that is fused into another reads its input when that one runs. */
+static void lives(const struct ctt_run *r, struct lifetime *life)
 {
     const struct ctt_graph *g = r->g;
 
@@ -54,13 +54,13 @@ static void lives(const struct ctt_run *r, struct life *life)
         life[i].first = life[i].last = life[i].pos;
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
-        struct life *mine = &life[r->slot[i].alias];
-        int with = r->slot[i].with;
+        struct lifetime *mine = &life[r->slot[i].alias];
+        int into = r->slot[i].fused_into;
 
         if (!r->slot[i].skip && life[i].pos < mine->first)
             mine->first = life[i].pos;
         for (int k = 0; k < n->nin; k++)
-            read_at(r, life, n->in[k], life[with < 0 ? i : with].pos);
+            read_at(r, life, n->in[k], life[into < 0 ? i : into].pos);
         if (n->cell >= 0)
             life[n->cell].first = life[i].pos;
         if (n->op == CTT_OP_INPUT || r->slot[i].history > 0)
@@ -77,20 +77,20 @@ static int64_t room_of(const struct ctt_run *r, int node)
 
     if (node >= r->g->clip)
         return ctt_align(s->size * ctt_dtype_size(s->type), 64);
-    return ctt_layout_before(r, node) +
+    return ctt_place_before(r, node) +
            ctt_align(r->room * s->size * ctt_dtype_size(s->type), 64);
 }
 
 /* The free group that this node's memory fits best, or a new one. */
-static int group_for(struct plan *p, const struct life *l, int64_t bytes)
+static int group_for(struct reuse *p, const struct lifetime *l, int64_t bytes)
 {
     int best = -1;
     int64_t waste = INT64_MAX;
 
     for (int k = 0; k < p->groups; k++) {
-        int64_t w = p->shared[k].bytes - bytes;
+        int64_t w = p->group[k].bytes - bytes;
         w = w < 0 ? -w : w;
-        if (p->shared[k].last < l->first && w < waste) {
+        if (p->group[k].last < l->first && w < waste) {
             waste = w;
             best = k;
         }
@@ -98,7 +98,7 @@ static int group_for(struct plan *p, const struct life *l, int64_t bytes)
     return best < 0 ? p->groups++ : best;
 }
 
-static void share(struct plan *p, int node)
+static void assign(struct reuse *p, int node)
 {
     int64_t bytes = room_of(p->r, node);
     int k;
@@ -107,73 +107,73 @@ static void share(struct plan *p, int node)
         return;
     k = group_for(p, &p->life[node], bytes);
     p->use[node] = k;
-    p->shared[k].last = p->life[node].last;
-    if (bytes > p->shared[k].bytes)
-        p->shared[k].bytes = bytes;
+    p->group[k].last = p->life[node].last;
+    if (bytes > p->group[k].bytes)
+        p->group[k].bytes = bytes;
 }
 
 static int take(struct ctt_run *r, int64_t bytes, int64_t *at)
 {
     *at = r->values;
-    return ctt_layout_take(&r->values, bytes);
+    return ctt_place_take(&r->values, bytes);
 }
 
-static int place(struct plan *p)
+static int place(struct reuse *p)
 {
     struct ctt_run *r = p->r;
     int rc = 0;
 
     for (int k = 0; k < p->groups; k++)
-        CTT_TRY(take(r, p->shared[k].bytes, &p->shared[k].at));
+        CTT_TRY(take(r, p->group[k].bytes, &p->group[k].at));
     for (int i = 0; i < r->g->count; i++) {
         struct ctt_slot *s = &r->slot[i];
 
         if (s->alias != i)
             continue;
         if (p->use[i] >= 0)
-            s->at = p->shared[p->use[i]].at;
+            s->at = p->group[p->use[i]].at;
         else
             CTT_TRY(take(r, room_of(r, i), &s->at));
         if (i < r->g->clip)    /* step 0 at a multiple of 64 bytes */
-            s->at += ctt_layout_before(r, i);
+            s->at += ctt_place_before(r, i);
     }
-    ctt_layout_follow(r);
+    ctt_place_names(r);
 out:
     return rc;
 }
 
 /* In the order of running, so that a group's last reader is known. */
-static void share_all(struct plan *p)
+static void assign_all(struct reuse *p)
 {
     const struct ctt_schedule *s = p->r->sched[0];
     const struct ctt_graph *g = p->r->g;
 
     for (int i = 0; i < g->count; i++)
         p->use[i] = -1;
-    if (p->r->sched[1] || g->count > SHARED_MOST)
+    if (p->r->sched[1] || g->count > REUSE_MOST)
         return;    /* with a mix there are two orders */
     for (int j = 0; j < s->first[s->comps]; j++)
-        share(p, s->order[j]);
+        assign(p, s->order[j]);
     for (int i = g->clip; i < g->count; i++)
-        share(p, i);
+        assign(p, i);
 }
 
-int ctt_layout_share(struct ctt_run *r)
+int ctt_layout_reuse(struct ctt_run *r)
 {
     size_t count = (size_t)r->g->count;
-    struct plan p = { .r = r };
+    struct reuse p = { .r = r };
     int rc = 0;
 
     p.life = ctt_calloc(count, sizeof(*p.life));
-    p.shared = ctt_calloc(count, sizeof(*p.shared));
+    p.group = ctt_calloc(count, sizeof(*p.group));
     p.use = ctt_calloc(count, sizeof(*p.use));
-    CTT_TRY(p.life && p.shared && p.use ? 0 : CTT_ENOMEM);
+    CTT_TRY(p.life && p.group && p.use ? 0 : CTT_ENOMEM);
     lives(r, p.life);
-    share_all(&p);
+    assign_all(&p);
     CTT_TRY(place(&p));
 out:
     ctt_free(p.life);
-    ctt_free(p.shared);
+    ctt_free(p.group);
     ctt_free(p.use);
     return rc;
 }

@@ -12,7 +12,8 @@ int ctt_run_flat_weights(struct ctt_run *r)
 
         for (int k = 0; k < n->nw; k++) {
             r->weight[i][k].t = n->w[k];
-            r->weight[i][k].t.data = (void *)(r->w + n->at[k]);
+            if (r->w)
+                r->weight[i][k].t.data = (void *)(r->w + n->at[k]);
         }
     }
     return 0;

@@ -101,8 +101,8 @@ static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
     int rc = 0;
 
     ctt_tool_progress(0, "%s: testing", stage);
-    CTT_TRY(ctt_evaluate(m, &j->c.train, j->val, point, CTT_ACCURACIES,
-                         &j->ev, &r));
+    CTT_TRY(ctt_evaluate_recognise(m, &j->c.train, j->val, point,
+                                   CTT_ACCURACIES, &j->ev, &r));
     CTT_CHECK(!ctt_tool_stop(), CTT_EINVAL, "%s: stopped; nothing is written",
               stage);
     for (int k = 0; k < CTT_ACCURACIES; k++)

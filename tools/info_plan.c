@@ -216,7 +216,9 @@ static int open_plan(struct plan *p, const struct ctt_info_cfg *cfg,
 
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &p->dev));
     CTT_TRY(ctt_dev_show(p->dev, "weights", m->w, m->g->weights, &p->w, &w));
-    CTT_TRY(ctt_run_open(m->g, p->dev, w, 1, 1, 1, 0, &p->run));
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
+        .g = m->g, .dev = p->dev, .w = w, .samples = 1, .steps = 1,
+        .asks = 1 }, &p->run));
     CTT_TRY(ctt_model_weights(m, &weight));
     CTT_TRY(ctt_run_weights(p->run, weight));
     p->sum = ctt_calloc((size_t)m->g->count, sizeof(*p->sum));

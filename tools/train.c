@@ -263,29 +263,29 @@ static int tell_accuracy(struct job *j)
 
     CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
                              p, &n));
-    CTT_TRY(ctt_evaluate(j->m, &j->cfg, j->val, p, n, &ev, &m));
+    CTT_TRY(ctt_evaluate_recognise(j->m, &j->cfg, j->val, p, n, &ev, &m));
     ctt_say_metrics(m, j->m->label);
 out:
     ctt_metrics_free(&m);
     return rc;
 }
 
-static int tell_forecast(struct job *j)
+static int tell_scores(struct job *j)
 {
     struct ctt_events ev = no_stop();
-    struct ctt_forecast *f = NULL;
+    struct ctt_predict_scores *f = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_forecast(j->m, &j->cfg, j->val, &ev, &f));
-    ctt_say_forecast(f);
+    CTT_TRY(ctt_evaluate_predict(j->m, &j->cfg, j->val, &ev, &f));
+    ctt_say_scores(f);
 out:
-    ctt_forecast_free(&f);
+    ctt_predict_scores_free(&f);
     return rc;
 }
 
 static const struct kind kinds[] = {
     [CTT_RECOGNISE] = { 1, tell_classes, tell_accuracy },
-    [CTT_PREDICT] = { 0, tell_sequences, tell_forecast },
+    [CTT_PREDICT] = { 0, tell_sequences, tell_scores },
 };
 
 static const struct kind *kind_of(const struct job *j)

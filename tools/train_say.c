@@ -259,24 +259,25 @@ void ctt_say_metrics(const struct ctt_metrics *m, char *const *label)
     tell_confusion(m);
 }
 
-static void tell_ahead(const struct ctt_forecast *f, int ahead,
+static void tell_ahead(const struct ctt_predict_scores *f, int ahead,
                        struct ctt_table *t)
 {
-    struct ctt_quality q[CTT_GUESSERS];
+    struct ctt_quality q[CTT_PREDICT_METHODS];
     char name[16] = "mean";
 
-    for (int k = 0; k < CTT_GUESSERS; k++)
-        q[k] = ctt_forecast_at(f, (enum ctt_guesser)k, ahead);
+    for (int k = 0; k < CTT_PREDICT_METHODS; k++)
+        q[k] = ctt_predict_scores_at(f, (enum ctt_predict_method)k, ahead);
     if (ahead)
         snprintf(name, sizeof(name), "%d", ahead);
     ctt_table_row(t, "%s\t%.2f\t%.2f\t%.2f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f",
-                  name, 1e3 * q[CTT_MODEL].mse, 1e3 * q[CTT_LAST_FRAME].mse,
-                  1e3 * q[CTT_LINEAR_MOTION].mse, q[CTT_MODEL].ssim,
-                  q[CTT_LAST_FRAME].ssim, q[CTT_LINEAR_MOTION].ssim,
-                  q[CTT_MODEL].ssim2, q[CTT_MODEL].psnr);
+                  name, 1e3 * q[CTT_BY_MODEL].mse,
+                  1e3 * q[CTT_BY_LAST_FRAME].mse,
+                  1e3 * q[CTT_BY_LINEAR_MOTION].mse, q[CTT_BY_MODEL].ssim,
+                  q[CTT_BY_LAST_FRAME].ssim, q[CTT_BY_LINEAR_MOTION].ssim,
+                  q[CTT_BY_MODEL].ssim2, q[CTT_BY_MODEL].psnr);
 }
 
-void ctt_say_forecast(const struct ctt_forecast *f)
+void ctt_say_scores(const struct ctt_predict_scores *f)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 

@@ -20,6 +20,6 @@ void ctt_say_metrics(const struct ctt_metrics *m, char *const *label);
 
 /* A table: how good the predictions are, frame by frame, beside those who know
  * nothing. */
-void ctt_say_forecast(const struct ctt_forecast *f);
+void ctt_say_scores(const struct ctt_predict_scores *f);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "libtrain/task.h"
 
-/* ---- predict.c: a training step ---- */
+/* ---- step.c: a training step ---- */
 
 /* The words of the loss op that --loss offers. */
 extern const char *const ctt_predict_losses[];
@@ -20,7 +20,7 @@ int ctt_predict_check(const struct ctt_graph *g);
 int ctt_predict_graph(const struct ctt_graph *model, const char *loss,
                       struct ctt_graph **out);
 
-struct ctt_predict {
+struct ctt_predict_step {
     const struct ctt_train_cfg *cfg;
     struct ctt_graph *g;
     struct ctt_exec  *x;
@@ -37,25 +37,26 @@ struct ctt_predict {
     float  *grads;                       /* of a pixel of each */
 };
 
-/* w: the model's weights in the device's memory.  What m says of types does not
- * count: they are the settings'. */
-int  ctt_predict_open(const struct ctt_graph *model, const float *w,
-                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
-                      const struct ctt_memory *m, struct ctt_predict **out);
-void ctt_predict_close(struct ctt_predict **s);
+/* w: the model's weights in the device's memory.  m NULL: one window. */
+int  ctt_predict_step_open(const struct ctt_graph *model, const float *w,
+                           const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                           const struct ctt_memory *m,
+                           struct ctt_predict_step **out);
+void ctt_predict_step_close(struct ctt_predict_step **s);
 
 /* As run and blame of struct ctt_task_kind. */
-int  ctt_predict_run(struct ctt_predict *s, const struct ctt_turn *t,
-                     struct ctt_sums *sums);
-int  ctt_predict_blame(struct ctt_predict *s, const struct ctt_turn *t);
+int  ctt_predict_step_run(struct ctt_predict_step *s, const struct ctt_turn *t,
+                          struct ctt_sums *sums);
+int  ctt_predict_step_blame(struct ctt_predict_step *s,
+                            const struct ctt_turn *t);
 
-/* ---- sample.c: scheduled sampling ---- */
+/* ---- sampling.c: scheduled sampling ---- */
 
 /* Of n sequences, which frames they are shown: truth[t * n + j] is 1 where j
  * gets frame t itself, 0 where it gets what the model made of it; the first
  * `observed` ones are always true.  Returns the first t with a 0, or frames. */
-int ctt_sample(const struct ctt_turn *t, int observed, int frames,
-               float *truth);
+int ctt_sampling_draw(const struct ctt_turn *t, int observed, int frames,
+                      float *truth);
 
 /* Where scheduled sampling (Bengio and others 2015) stands.  As Su and others
  * 2020 have it, it begins when the test loss has not been smaller than the best
@@ -84,17 +85,17 @@ double ctt_sampling_truth(const struct ctt_train_cfg *cfg,
                           const struct ctt_sampling *s, int64_t step,
                           int batches);
 
-/* ---- forecast.c ---- */
+/* ---- evaluate.c ---- */
 
-/* As ctt_eval of step.h: in floats, with the masters. */
-struct ctt_forecaster;
-int  ctt_forecaster_open(const struct ctt_graph *g, const float *w,
-                         const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
-                         struct ctt_data *d, struct ctt_forecaster **out);
-void ctt_forecaster_close(struct ctt_forecaster **f);
-/* all: those who know nothing guess too.  1: ev->stop said so before the end.
- */
-int  ctt_forecaster_run(struct ctt_forecaster *f, const struct ctt_events *ev,
-                        int all, struct ctt_forecast *out);
+/* As ctt_recognise_eval: in floats, with the master weights. */
+struct ctt_predict_eval;
+int  ctt_predict_eval_open(const struct ctt_graph *g, const float *w,
+                           const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                           struct ctt_data *d, struct ctt_predict_eval **out);
+void ctt_predict_eval_close(struct ctt_predict_eval **f);
+/* all: the baselines too.  1: ev->stop said so before the end. */
+int  ctt_predict_eval_run(struct ctt_predict_eval *f,
+                          const struct ctt_events *ev, int all,
+                          struct ctt_predict_scores *out);
 
 #endif

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* A sequence's frames do not depend on where it stands in a batch. */
-int ctt_sample(const struct ctt_turn *turn, int observed, int frames,
-               float *truth)
+int ctt_sampling_draw(const struct ctt_turn *turn, int observed, int frames,
+                      float *truth)
 {
     const struct ctt_batch *b = turn->batch;
     uint64_t key = ctt_key(ctt_key(turn->seed, CTT_KEY_TRUTH), turn->step);

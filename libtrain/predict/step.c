@@ -83,7 +83,7 @@ out:
 
 const char *const ctt_predict_losses[] = { "l1l2", "mse", NULL };
 
-static int find_nodes(struct ctt_predict *s, const struct ctt_graph *model)
+static int find_nodes(struct ctt_predict_step *s, const struct ctt_graph *model)
 {
     int rc = 0;
 
@@ -99,7 +99,7 @@ out:
 }
 
 /* The model is going to be fed its own answers, one step after the other. */
-static int check_norms(const struct ctt_predict *s)
+static int check_norms(const struct ctt_predict_step *s)
 {
     int rc = 0;
 
@@ -112,23 +112,20 @@ out:
     return rc;
 }
 
-static size_t floats_of(const struct ctt_predict *s, int node)
+static size_t floats_of(const struct ctt_predict_step *s, int node)
 {
     return (size_t)ctt_volume(&s->g->node[node].out);
 }
 
-/* The types are those that the settings want. */
-static int open_exec(struct ctt_predict *s, const float *w,
+static int open_exec(struct ctt_predict_step *s, const float *w,
                      struct ctt_dev *dev, const struct ctt_memory *m)
 {
-    struct ctt_memory all = { .keep = CTT_KEEP_ALL };
     int n = s->cfg->batch, window, rc = 0;
 
-    if (m)
-        all = *m;
     CTT_TRY(ctt_amp_plan(s->g, s->cfg, &s->amp));
-    all.type = ctt_amp_types(s->amp, s->cfg);
-    CTT_TRY(ctt_exec_open(s->g, dev, w, n, s->frames - 1, 0, &all, &s->x));
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = s->g, .dev = dev, .w = w, .samples = n, .steps = s->frames - 1,
+        .type = ctt_amp_types(s->amp, s->cfg) }, m, &s->x));
     window = ctt_exec_plan(s->x).window;
     s->losses = ctt_calloc((size_t)window * (size_t)n, sizeof(*s->losses));
     s->grads = ctt_calloc((size_t)window * (size_t)n, sizeof(*s->grads));
@@ -137,11 +134,12 @@ out:
     return rc;
 }
 
-int ctt_predict_open(const struct ctt_graph *model, const float *w,
-                     const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
-                     const struct ctt_memory *m, struct ctt_predict **out)
+int ctt_predict_step_open(const struct ctt_graph *model, const float *w,
+                          const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                          const struct ctt_memory *m,
+                          struct ctt_predict_step **out)
 {
-    struct ctt_predict *s = ctt_calloc(1, sizeof(*s));
+    struct ctt_predict_step *s = ctt_calloc(1, sizeof(*s));
     int rc = s ? 0 : CTT_ENOMEM, steps;
 
     CTT_TRY(rc);
@@ -160,11 +158,11 @@ int ctt_predict_open(const struct ctt_graph *model, const float *w,
     *out = s;
     return 0;
 out:
-    ctt_predict_close(&s);
+    ctt_predict_step_close(&s);
     return rc;
 }
 
-void ctt_predict_close(struct ctt_predict **s)
+void ctt_predict_step_close(struct ctt_predict_step **s)
 {
     if (!*s)
         return;
@@ -181,7 +179,7 @@ void ctt_predict_close(struct ctt_predict **s)
 /* ---- a step ---- */
 
 /* Pixels of a node in a part. */
-static int64_t rows_of(const struct ctt_predict *s, int node,
+static int64_t rows_of(const struct ctt_predict_step *s, int node,
                        const struct ctt_part *p)
 {
     return ctt_rows(&s->g->node[node].out) * s->batch->n * p->steps;
@@ -189,7 +187,7 @@ static int64_t rows_of(const struct ctt_predict *s, int node,
 
 static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
-    const struct ctt_predict *s = arg;
+    const struct ctt_predict_step *s = arg;
     size_t n = (size_t)s->batch->n, first = (size_t)p->first;
     size_t frame = n * floats_of(s, s->frame);
     const float *from = s->batch->x + first * frame;
@@ -206,7 +204,7 @@ out:
 
 static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
-    struct ctt_predict *s = arg;
+    struct ctt_predict_step *s = arg;
     int frames = p->steps * s->batch->n;
     int rc = ctt_run_sums(x->r, s->loss, 0, rows_of(s, s->loss, p), frames,
                           s->losses);
@@ -220,7 +218,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 /* The mean over all that counts. */
 static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
-    const struct ctt_predict *s = arg;
+    const struct ctt_predict_step *s = arg;
     float one = s->rows ? (float)(s->scale / (double)s->rows) : 0;
     int frames = p->steps * s->batch->n;
 
@@ -230,13 +228,15 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
                               rows_of(s, s->loss, p));
 }
 
-static struct ctt_job job_of(struct ctt_predict *s, int fed)
+static struct ctt_job job_of(struct ctt_predict_step *s, int feedback)
 {
-    return (struct ctt_job){ .steps = s->frames - 1, .fed = fed, .arg = s,
+    return (struct ctt_job){ .steps = s->frames - 1, .feedback = feedback,
+        .arg = s,
                              .give = give, .take = take, .seed = seed };
 }
 
-static int check_batch(const struct ctt_predict *s, const struct ctt_batch *b)
+static int check_batch(const struct ctt_predict_step *s,
+                       const struct ctt_batch *b)
 {
     int rc = 0;
 
@@ -248,7 +248,7 @@ out:
 }
 
 /* Makes the batch at hand this one; returns the first step fed back. */
-static int begin(struct ctt_predict *s, const struct ctt_turn *t)
+static int begin(struct ctt_predict_step *s, const struct ctt_turn *t)
 {
     s->batch = t->batch;
     s->sum = 0;
@@ -258,18 +258,18 @@ static int begin(struct ctt_predict *s, const struct ctt_turn *t)
     s->rows *= (int64_t)floats_of(s, s->loss) * (s->frames - 1);
     s->x->r->key = ctt_key(ctt_key(t->seed, CTT_KEY_DROPOUT), t->step);
     s->x->r->stamp++;
-    return ctt_sample(t, s->observed, s->frames - 1, s->truth);
+    return ctt_sampling_draw(t, s->observed, s->frames - 1, s->truth);
 }
 
-int ctt_predict_blame(struct ctt_predict *s, const struct ctt_turn *t)
+int ctt_predict_step_blame(struct ctt_predict_step *s, const struct ctt_turn *t)
 {
     struct ctt_job job = job_of(s, begin(s, t));
 
     return ctt_exec_blame(s->x, &job, s->loss);
 }
 
-int ctt_predict_run(struct ctt_predict *s, const struct ctt_turn *t,
-                    struct ctt_sums *sums)
+int ctt_predict_step_run(struct ctt_predict_step *s, const struct ctt_turn *t,
+                         struct ctt_sums *sums)
 {
     struct ctt_job job;
     int rc = 0;
@@ -280,7 +280,7 @@ int ctt_predict_run(struct ctt_predict *s, const struct ctt_turn *t,
     if (!isfinite(s->sum) && s->skips)
         return 1;
     if (!isfinite(s->sum))
-        CTT_TRY(ctt_predict_blame(s, t));
+        CTT_TRY(ctt_predict_step_blame(s, t));
     for (int j = 0; j < t->batch->n; j++)
         sums->clips += t->batch->length[j] > 0;
     sums->loss += s->sum;

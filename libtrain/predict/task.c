@@ -52,13 +52,13 @@ static int open_step(const struct ctt_graph *g, const float *w,
                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                      const struct ctt_data *d, void **out)
 {
-    struct ctt_predict *s = NULL;
+    struct ctt_predict_step *s = NULL;
     struct ctt_memory m;
     int rc = 0;
 
     (void)d;
     CTT_TRY(memory_of(g, cfg, &m));
-    CTT_TRY(ctt_predict_open(g, w, cfg, dev, &m, &s));
+    CTT_TRY(ctt_predict_step_open(g, w, cfg, dev, &m, &s));
     *out = s;
 out:
     return rc;
@@ -66,37 +66,37 @@ out:
 
 static void close_step(void **s)
 {
-    struct ctt_predict *x = *s;
+    struct ctt_predict_step *x = *s;
 
-    ctt_predict_close(&x);
+    ctt_predict_step_close(&x);
     *s = NULL;
 }
 
 static struct ctt_exec *exec(const void *s)
 {
-    return ((const struct ctt_predict *)s)->x;
+    return ((const struct ctt_predict_step *)s)->x;
 }
 
 static int run(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
 {
-    struct ctt_predict *p = s;
+    struct ctt_predict_step *p = s;
 
     p->scale = t->scale;
     p->skips = t->skips;
-    return ctt_predict_run(p, t, sums);
+    return ctt_predict_step_run(p, t, sums);
 }
 
 static int blame(void *s, const struct ctt_turn *t)
 {
-    return ctt_predict_blame(s, t);
+    return ctt_predict_step_blame(s, t);
 }
 
 /* ---- tests ---- */
 
 struct test {
-    struct ctt_forecaster *f;
-    struct ctt_forecast   *sums;
-    int                    told;    /* how good those are who know nothing */
+    struct ctt_predict_eval   *f;
+    struct ctt_predict_scores *sums;
+    int                        told;    /* how good the baselines are */
 };
 
 static void close_test(void **e)
@@ -105,8 +105,8 @@ static void close_test(void **e)
 
     if (!t)
         return;
-    ctt_forecaster_close(&t->f);
-    ctt_forecast_free(&t->sums);
+    ctt_predict_eval_close(&t->f);
+    ctt_predict_scores_free(&t->sums);
     ctt_free(t);
     *e = NULL;
 }
@@ -120,8 +120,9 @@ static int open_test(const struct ctt_graph *g, const float *w,
     int rc = t ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    CTT_TRY(ctt_forecaster_open(g, w, cfg, dev, d, &t->f));
-    CTT_TRY(ctt_forecast_new(cfg->input_frames, cfg->future_frames, &t->sums));
+    CTT_TRY(ctt_predict_eval_open(g, w, cfg, dev, d, &t->f));
+    CTT_TRY(ctt_predict_scores_new(cfg->input_frames, cfg->future_frames,
+                                   &t->sums));
     *out = made;
     made = NULL;
 out:
@@ -132,8 +133,9 @@ out:
 /* What there is to beat. */
 static void tell(struct test *t, const struct ctt_events *ev)
 {
-    struct ctt_quality a = ctt_forecast_at(t->sums, CTT_LAST_FRAME, 0);
-    struct ctt_quality b = ctt_forecast_at(t->sums, CTT_LINEAR_MOTION, 0);
+    struct ctt_quality a = ctt_predict_scores_at(t->sums, CTT_BY_LAST_FRAME, 0);
+    struct ctt_quality b = ctt_predict_scores_at(t->sums, CTT_BY_LINEAR_MOTION,
+                                                 0);
     char line[160];
 
     snprintf(line, sizeof(line), "to beat: last frame MSE %.2fe-3, SSIM %.3f; "
@@ -148,13 +150,13 @@ static int test(void *e, const struct ctt_events *ev, struct ctt_score *out)
 {
     struct test *t = e;
     struct ctt_quality q;
-    int rc = ctt_forecaster_run(t->f, ev, !t->told, t->sums);
+    int rc = ctt_predict_eval_run(t->f, ev, !t->told, t->sums);
 
     if (rc != 0)
         return rc;
     if (!t->told)
         tell(t, ev);
-    q = ctt_forecast_at(t->sums, CTT_MODEL, 0);
+    q = ctt_predict_scores_at(t->sums, CTT_BY_MODEL, 0);
     *out = (struct ctt_score){
         .loss = t->sums->loss / (double)t->sums->sequences,
         .mse = q.mse, .psnr = q.psnr, .ssim = q.ssim, .ssim2 = q.ssim2 };
@@ -172,8 +174,8 @@ static int better(const struct ctt_score *a, const struct ctt_score *b)
     return a->mse < b->mse;
 }
 
-const struct ctt_task_kind ctt_predictor = {
-    .feeds = 1, .check = check, .graph = graph, .size = size,
+const struct ctt_task_kind ctt_predict_task = {
+    .feedback = 1, .check = check, .graph = graph, .size = size,
     .memory = memory_of, .open = open_step, .close = close_step, .exec = exec,
     .run = run, .blame = blame, .test_open = open_test,
     .test_close = close_test, .test = test, .counts = counts,

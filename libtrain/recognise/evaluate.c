@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  * evaluate.c: the answers of a model for every clip of a set. */
-#include "libtrain/recognise/step.h"
+#include "libtrain/evaluate.h"
+#include "libtrain/recognise/recognise.h"
 
 #include <string.h>
 
-struct ctt_eval {
+struct ctt_recognise_eval {
     const struct ctt_graph *g;
     struct ctt_data    *d;
     struct ctt_run     *r;
-    struct ctt_loader  *l;
-    struct ctt_order    *plan;
+    struct ctt_eval_set set;
     struct ctt_point    point[CTT_MAX_POINTS];
     int                 points, input, answer;
     float              *answers;    /* of a batch, a row an ask or step */
 };
 
-int ctt_eval_open(const struct ctt_graph *g, const float *w,
-                  const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
-                  struct ctt_data *d, const struct ctt_point *point,
-                  int points, struct ctt_eval **out)
+int ctt_recognise_eval_open(const struct ctt_graph *g, const float *w,
+                            const struct ctt_train_cfg *cfg,
+                            struct ctt_dev *dev, struct ctt_data *d,
+                            const struct ctt_point *point, int points,
+                            struct ctt_recognise_eval **out)
 {
-    struct ctt_eval *e = ctt_calloc(1, sizeof(*e));
-    int n = cfg->val_batch < d->clips ? cfg->val_batch : d->clips;
+    struct ctt_recognise_eval *e = ctt_calloc(1, sizeof(*e));
+    int n = ctt_eval_batch(cfg, d);
     int rows = n * (g->clip < g->count ? points : d->longest);
-    struct ctt_buckets b;
     int rc = e ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
@@ -39,41 +39,39 @@ int ctt_eval_open(const struct ctt_graph *g, const float *w,
     memcpy(e->point, point, (size_t)points * sizeof(*point));
     e->input = ctt_graph_input(g);
     e->answer = ctt_graph_output(g);
-    CTT_TRY(ctt_buckets_find(d, n, cfg->buckets, &b));
-    CTT_TRY(ctt_order_new(d, n, &e->plan));
-    ctt_order_make(d, &b, 0, 0, e->plan);
-    CTT_TRY(ctt_run_open(g, dev, w, n, d->longest, n * points, 0, &e->r));
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
+        .g = g, .dev = dev, .w = w, .samples = n, .steps = d->longest,
+        .asks = n * points }, &e->r));
     e->answers = ctt_calloc((size_t)rows, (size_t)ctt_answer_classes(g) *
                                           sizeof(*e->answers));
     CTT_TRY(e->answers ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_loader_open(d, n, d->longest, &e->l));
+    CTT_TRY(ctt_eval_set_open(d, n, d->longest, cfg->buckets, &e->set));
     *out = e;
     return 0;
 out:
-    ctt_eval_close(&e);
+    ctt_recognise_eval_close(&e);
     return rc;
 }
 
-void ctt_eval_close(struct ctt_eval **e)
+void ctt_recognise_eval_close(struct ctt_recognise_eval **e)
 {
     if (!*e)
         return;
-    ctt_loader_close(&(*e)->l);
+    ctt_eval_set_close(&(*e)->set);
     ctt_run_close(&(*e)->r);
-    ctt_order_free(&(*e)->plan);
     ctt_free((*e)->answers);
     ctt_free(*e);
     *e = NULL;
 }
 
-static int step_of(const struct ctt_eval *e, const struct ctt_batch *b, int j,
-                   int k)
+static int step_of(const struct ctt_recognise_eval *e,
+                   const struct ctt_batch *b, int j, int k)
 {
     return ctt_point_step(&e->point[k], b->length[j] ? b->length[j] : 1);
 }
 
 /* Leaves the answers: a row for each step and sample, or for each ask. */
-static int forward(struct ctt_eval *e, const struct ctt_batch *b)
+static int forward(struct ctt_recognise_eval *e, const struct ctt_batch *b)
 {
     int64_t rows = (int64_t)b->steps * b->n;
     int rc = 0;
@@ -96,7 +94,7 @@ out:
     return rc;
 }
 
-static void count(const struct ctt_eval *e, const struct ctt_batch *b,
+static void count(const struct ctt_recognise_eval *e, const struct ctt_batch *b,
                   struct ctt_metrics *m)
 {
     int classes = ctt_answer_classes(e->g);
@@ -113,54 +111,71 @@ static void count(const struct ctt_eval *e, const struct ctt_batch *b,
     }
 }
 
-int ctt_eval_run(struct ctt_eval *e, const struct ctt_events *ev,
-                 struct ctt_metrics *m)
+struct batches { struct ctt_recognise_eval *e; struct ctt_metrics *m; };
+
+static int run_batch(void *arg, const struct ctt_batch *b)
 {
-    struct ctt_augment none = { 0 };
-    struct ctt_batch b;
-    double seconds = 0;
+    const struct batches *all = arg;
     int rc = 0;
 
-    ctt_metrics_clear(m);
-    e->r->stamp++;
-    ctt_loader_start(e->l, e->plan, &none, 0);
-    while ((rc = ctt_loader_next(e->l, &b, &seconds)) > 0) {
-        if (b.bad && ev && ev->clip)
-            ev->clip(ev->arg, b.bad);
-        CTT_TRY(forward(e, &b));
-        count(e, &b, m);
-        ctt_loader_done(e->l);
-        if (ev && ev->stop && ev->stop(ev->arg))
-            return 1;
-    }
+    CTT_TRY(forward(all->e, b));
+    count(all->e, b, all->m);
 out:
     return rc;
 }
 
-int ctt_evaluate(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
-                 struct ctt_data *d, const struct ctt_point *point,
-                 int points, const struct ctt_events *ev,
-                 struct ctt_metrics **out)
+int ctt_recognise_eval_run(struct ctt_recognise_eval *e,
+                           const struct ctt_events *ev, struct ctt_metrics *m)
 {
-    struct ctt_metrics *x = NULL;
-    struct ctt_eval *e = NULL;
-    struct ctt_dev *dev = NULL;
-    const float *w;
-    void *own = NULL;
+    struct batches all = { e, m };
+
+    ctt_metrics_clear(m);
+    e->r->stamp++;
+    return ctt_eval_set_run(&e->set, ev, run_batch, &all);
+}
+
+/* ---- a model once ---- */
+
+/* What ctt_evaluate_recognise() was given; out: its result so far. */
+struct request {
+    const struct ctt_model     *m;
+    const struct ctt_train_cfg *cfg;
+    struct ctt_data            *d;
+    const struct ctt_point     *point;
+    int                         points;
+    const struct ctt_events    *ev;
+    struct ctt_metrics         *out;
+};
+
+static int test(void *arg, struct ctt_dev *dev, const float *w)
+{
+    struct request *q = arg;
+    struct ctt_recognise_eval *e = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &dev));
-    CTT_TRY(ctt_dev_show(dev, "weights", m->w, m->g->weights, &own, &w));
-    CTT_TRY(ctt_eval_open(m->g, w, cfg, dev, d, point, points, &e));
-    CTT_TRY(ctt_metrics_new(ctt_answer_classes(m->g), point, points, &x));
-    CTT_TRY(ctt_eval_run(e, ev, x));
-    CTT_CHECK(rc == 0, CTT_EINVAL, "stopped while evaluating");
-    *out = x;
-    x = NULL;
+    CTT_TRY(ctt_recognise_eval_open(q->m->g, w, q->cfg, dev, q->d, q->point,
+                                    q->points, &e));
+    CTT_TRY(ctt_metrics_new(ctt_answer_classes(q->m->g), q->point, q->points,
+                            &q->out));
+    CTT_TRY(ctt_recognise_eval_run(e, q->ev, q->out));
 out:
-    ctt_metrics_free(&x);
-    ctt_eval_close(&e);
-    ctt_dev_free(dev, &own);
-    ctt_dev_close(&dev);
+    ctt_recognise_eval_close(&e);
+    return rc;
+}
+
+int ctt_evaluate_recognise(const struct ctt_model *m,
+                           const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                           const struct ctt_point *point, int points,
+                           const struct ctt_events *ev,
+                           struct ctt_metrics **out)
+{
+    struct request q = { m, cfg, d, point, points, ev, NULL };
+    int rc = 0;
+
+    CTT_TRY(ctt_eval_model(m, cfg, test, &q));
+    *out = q.out;
+    q.out = NULL;
+out:
+    ctt_metrics_free(&q.out);
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * step.c: one training step up to the gradient. */
-#include "libtrain/recognise/step.h"
+#include "libtrain/recognise/recognise.h"
 #include "libtrain/chance.h"
 #include "net/edit.h"
 
@@ -9,71 +9,6 @@
 #include <string.h>
 
 enum { TARGET = 2 };    /* floats of a row of the target: label, weight */
-
-/* ---- when a clip is asked ---- */
-
-static int one_is_all(const struct ctt_asks *a)
-{
-    return a->points == 1 && !a->point[0].frames && a->point[0].ratio == 1;
-}
-
-int ctt_asks_parse(const struct ctt_train_cfg *cfg, struct ctt_asks *out)
-{
-    struct ctt_asks a = { 0 };
-    const char *s = cfg->observe ? cfg->observe : "1";
-    int rc = 0, end = 0;
-
-    if (strncmp(s, "uniform:", 8) == 0) {
-        a.random = 1;
-        CTT_CHECK(sscanf(s, "uniform:%lf-%lf%n", &a.lo, &a.hi, &end) == 2 &&
-                  !s[end] && a.lo > 0 && a.lo <= a.hi && a.hi <= 1,
-                  CTT_EINVAL, "observe: bad value '%s' (uniform:0.1-1)", s);
-    } else {
-        rc = ctt_points_parse(s, a.point, &a.points);
-        if (rc < 0)
-            CTT_TRY(ctt_error(rc, "observe: %s", ctt_errmsg()));
-        if (one_is_all(&a))
-            a.points = 0;
-    }
-    a.frames = cfg->frame_loss != CTT_FRAME_NONE ? cfg->frame_asks : 0;
-    a.total = a.random + a.points + a.frames + 1;
-    *out = a;
-out:
-    return rc;
-}
-
-/* Weight at the share x of the clip.  Linear: Ma and others 2016; exponential:
- * Jain and others 2016, there in seconds, here over the clip. */
-static double even(double x)    { return (void)x, 1; }
-static double linear(double x)  { return x; }
-static double rising(double x)  { return exp(4 * x - 4); }
-
-static double (*const frame_weights[])(double) = {
-    [CTT_FRAME_NONE] = even, [CTT_FRAME_ALL] = even,
-    [CTT_FRAME_LINEAR] = linear, [CTT_FRAME_EXP] = rising,
-};
-
-void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,
-                   int length, uint64_t key, struct ctt_want *want)
-{
-    struct ctt_point p = { 1, 0 };
-    int n = 0;
-
-    if (a->random) {
-        p.ratio = a->lo + (a->hi - a->lo) * (double)ctt_uniform(key, 0);
-        want[n++] = (struct ctt_want){ ctt_point_step(&p, length),
-                                       cfg->observe_weight };
-    }
-    for (int i = 0; i < a->points; i++)
-        want[n++] = (struct ctt_want){ ctt_point_step(&a->point[i], length),
-                                       cfg->observe_weight };
-    for (int i = 1; i <= a->frames; i++) {
-        p.ratio = (double)i / a->frames;
-        want[n++] = (struct ctt_want){ ctt_point_step(&p, length),
-            (float)frame_weights[cfg->frame_loss](p.ratio) };
-    }
-    want[n] = (struct ctt_want){ length - 1, cfg->full_weight };
-}
 
 /* ---- the training graph ---- */
 
@@ -94,8 +29,8 @@ out:
     return rc;
 }
 
-int ctt_step_graph(const struct ctt_graph *model, float smooth,
-                   struct ctt_graph **out)
+int ctt_recognise_graph(const struct ctt_graph *model, float smooth,
+                        struct ctt_graph **out)
 {
     const char *answer = model->node[ctt_graph_output(model)].name;
     struct ctt_edit *e = NULL;
@@ -112,7 +47,7 @@ out:
     return rc;
 }
 
-static int take_memory(struct ctt_step *s, int n, int room)
+static int take_memory(struct ctt_recognise_step *s, int n, int room)
 {
     size_t goals = (size_t)n * (size_t)s->asks.total, rows = goals;
     size_t classes = (size_t)s->g->node[s->answer].out.c;
@@ -128,11 +63,12 @@ static int take_memory(struct ctt_step *s, int n, int room)
                                                                 : CTT_ENOMEM;
 }
 
-int ctt_step_open(const struct ctt_graph *model, const float *w,
-                  const struct ctt_train_cfg *cfg, struct ctt_dev *dev, int n,
-                  int room, struct ctt_step **out)
+int ctt_recognise_step_open(const struct ctt_graph *model, const float *w,
+                            const struct ctt_train_cfg *cfg,
+                            struct ctt_dev *dev, int n, int room,
+                            struct ctt_recognise_step **out)
 {
-    struct ctt_step *s = ctt_calloc(1, sizeof(*s));
+    struct ctt_recognise_step *s = ctt_calloc(1, sizeof(*s));
     struct ctt_memory m;
     int rc = s ? 0 : CTT_ENOMEM;
 
@@ -141,7 +77,7 @@ int ctt_step_open(const struct ctt_graph *model, const float *w,
     s->scale = 1;
     CTT_TRY(ctt_memory_parse(cfg, &m));
     CTT_TRY(ctt_asks_parse(cfg, &s->asks));
-    CTT_TRY(ctt_step_graph(model, cfg->label_smooth, &s->g));
+    CTT_TRY(ctt_recognise_graph(model, cfg->label_smooth, &s->g));
     CTT_CHECK(s->g->weights == model->weights, CTT_EFORMAT,
               "the training graph has %lld weights, the model %lld",
               (long long)s->g->weights, (long long)model->weights);
@@ -151,17 +87,18 @@ int ctt_step_open(const struct ctt_graph *model, const float *w,
     s->answer = s->g->node[s->loss].in[0];
     CTT_TRY(take_memory(s, n, room));
     CTT_TRY(ctt_amp_plan(s->g, cfg, &s->amp));
-    m.type = ctt_amp_types(s->amp, cfg);
-    CTT_TRY(ctt_exec_open(s->g, dev, w, n, room, n * s->asks.total, &m,
-                          &s->x));
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = s->g, .dev = dev, .w = w, .samples = n, .steps = room,
+        .asks = n * s->asks.total,
+        .type = ctt_amp_types(s->amp, cfg) }, &m, &s->x));
     *out = s;
     return 0;
 out:
-    ctt_step_close(&s);
+    ctt_recognise_step_close(&s);
     return rc;
 }
 
-void ctt_step_close(struct ctt_step **s)
+void ctt_recognise_step_close(struct ctt_recognise_step **s)
 {
     if (!*s)
         return;
@@ -179,24 +116,25 @@ void ctt_step_close(struct ctt_step **s)
 
 /* ---- a step ---- */
 
-static int has_clip(const struct ctt_step *s)
+static int has_clip(const struct ctt_recognise_step *s)
 {
     return s->g->clip < s->g->count;
 }
 
-static int goals_of(const struct ctt_step *s)
+static int goals_of(const struct ctt_recognise_step *s)
 {
     return s->batch->n * s->asks.total;
 }
 
 /* Rows of the answer in a part: one an ask, or one for each step and sample. */
-static int64_t rows_of(const struct ctt_step *s, const struct ctt_part *p)
+static int64_t rows_of(const struct ctt_recognise_step *s,
+                       const struct ctt_part *p)
 {
     return has_clip(s) ? p->asks : (int64_t)p->steps * s->x->r->n;
 }
 
 /* Fills the goals; returns the sum of their weights. */
-static double make_goals(struct ctt_step *s, const struct ctt_data *d,
+static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
                          const struct ctt_batch *b, uint64_t key)
 {
     double sum = 0;
@@ -223,7 +161,7 @@ static double make_goals(struct ctt_step *s, const struct ctt_data *d,
 /* The goals of a part one after the other, and their rows in it. */
 struct each { int64_t row; const struct ctt_goal *goal; int i; };
 
-static int next(const struct ctt_step *s, const struct ctt_part *p,
+static int next(const struct ctt_recognise_step *s, const struct ctt_part *p,
                 struct each *e)
 {
     if (has_clip(s)) {
@@ -247,7 +185,7 @@ static int next(const struct ctt_step *s, const struct ctt_part *p,
 
 static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
-    const struct ctt_step *s = arg;
+    const struct ctt_recognise_step *s = arg;
     const struct ctt_tensor *in = &s->g->node[s->input].out;
     int64_t frame = ctt_volume(in) * x->r->n, rows = rows_of(s, p);
     struct each e = { 0 };
@@ -281,7 +219,7 @@ static int is_largest(const float *z, int n, int label)
 /* Adds up the losses, and the clips whose last answer is right. */
 static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
-    struct ctt_step *s = arg;
+    struct ctt_recognise_step *s = arg;
     int classes = (int)s->g->node[s->answer].out.c;
     int64_t rows = rows_of(s, p);
     struct each e = { 0 };
@@ -304,7 +242,7 @@ out:
 
 static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 {
-    const struct ctt_step *s = arg;
+    const struct ctt_recognise_step *s = arg;
     int64_t rows = rows_of(s, p);
 
     for (int64_t i = 0; i < rows; i++)
@@ -312,14 +250,16 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     return rows ? ctt_exec_put_grad(x, s->loss, 0, s->row, rows) : 0;
 }
 
-static struct ctt_job job_of(struct ctt_step *s)
+static struct ctt_job job_of(struct ctt_recognise_step *s)
 {
-    return (struct ctt_job){ .steps = s->batch->steps, .fed = s->batch->steps,
-        .ask = s->ask, .asks = has_clip(s) ? goals_of(s) : 0, .arg = s,
+    return (struct ctt_job){ .steps = s->batch->steps,
+        .feedback = s->batch->steps, .ask = s->ask,
+        .asks = has_clip(s) ? goals_of(s) : 0, .arg = s,
         .give = give, .take = take, .seed = seed };
 }
 
-int ctt_step_blame(struct ctt_step *s, const struct ctt_batch *b)
+int ctt_recognise_step_blame(struct ctt_recognise_step *s,
+                             const struct ctt_batch *b)
 {
     struct ctt_job job;
 
@@ -328,9 +268,10 @@ int ctt_step_blame(struct ctt_step *s, const struct ctt_batch *b)
     return ctt_exec_blame(s->x, &job, s->loss);
 }
 
-int ctt_step_run(struct ctt_step *s, const struct ctt_data *d,
-                 const struct ctt_batch *b, uint64_t key, uint64_t observe,
-                 struct ctt_sums *sums)
+int ctt_recognise_step_run(struct ctt_recognise_step *s,
+                           const struct ctt_data *d, const struct ctt_batch *b,
+                           uint64_t key, uint64_t observe,
+                           struct ctt_sums *sums)
 {
     struct ctt_job job;
     double weight;
@@ -347,7 +288,7 @@ int ctt_step_run(struct ctt_step *s, const struct ctt_data *d,
     if (!isfinite(s->sum) && s->skips)
         return 1;
     if (!isfinite(s->sum))
-        CTT_TRY(ctt_step_blame(s, b));
+        CTT_TRY(ctt_recognise_step_blame(s, b));
     for (int j = 0; j < b->n; j++)
         sums->clips += b->length[j] > 0;
     sums->right += s->right;

@@ -20,7 +20,7 @@ out:
 static int graph(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                  struct ctt_graph **out)
 {
-    return ctt_step_graph(g, cfg->label_smooth, out);
+    return ctt_recognise_graph(g, cfg->label_smooth, out);
 }
 
 static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)
@@ -42,8 +42,9 @@ static int open_step(const struct ctt_graph *g, const float *w,
                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                      const struct ctt_data *d, void **out)
 {
-    struct ctt_step *s = NULL;
-    int rc = ctt_step_open(g, w, cfg, dev, cfg->batch, d->longest, &s);
+    struct ctt_recognise_step *s = NULL;
+    int rc = ctt_recognise_step_open(g, w, cfg, dev, cfg->batch, d->longest,
+                                     &s);
 
     if (rc >= 0)
         *out = s;
@@ -52,37 +53,37 @@ static int open_step(const struct ctt_graph *g, const float *w,
 
 static void close_step(void **s)
 {
-    struct ctt_step *x = *s;
+    struct ctt_recognise_step *x = *s;
 
-    ctt_step_close(&x);
+    ctt_recognise_step_close(&x);
     *s = NULL;
 }
 
 static struct ctt_exec *exec(const void *s)
 {
-    return ((const struct ctt_step *)s)->x;
+    return ((const struct ctt_recognise_step *)s)->x;
 }
 
 static int run(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
 {
-    struct ctt_step *s = arg;
+    struct ctt_recognise_step *s = arg;
     uint64_t observe = ctt_key(ctt_key(t->seed, CTT_KEY_OBSERVE), t->epoch);
     uint64_t key = ctt_key(ctt_key(t->seed, CTT_KEY_DROPOUT), t->step);
 
     s->scale = t->scale;
     s->skips = t->skips;
-    return ctt_step_run(s, t->data, t->batch, key, observe, sums);
+    return ctt_recognise_step_run(s, t->data, t->batch, key, observe, sums);
 }
 
 static int blame(void *s, const struct ctt_turn *t)
 {
-    return ctt_step_blame(s, t->batch);
+    return ctt_recognise_step_blame(s, t->batch);
 }
 
 /* ---- tests ---- */
 
 struct test {
-    struct ctt_eval    *eval;
+    struct ctt_recognise_eval    *eval;
     struct ctt_metrics *metrics;
 };
 
@@ -92,7 +93,7 @@ static void close_test(void **e)
 
     if (!t)
         return;
-    ctt_eval_close(&t->eval);
+    ctt_recognise_eval_close(&t->eval);
     ctt_metrics_free(&t->metrics);
     ctt_free(t);
     *e = NULL;
@@ -110,7 +111,8 @@ static int open_test(const struct ctt_graph *g, const float *w,
     CTT_TRY(rc);
     CTT_TRY(ctt_points_parse(cfg->val_ratios ? cfg->val_ratios : "1", point,
                              &points));
-    CTT_TRY(ctt_eval_open(g, w, cfg, dev, d, point, points, &t->eval));
+    CTT_TRY(ctt_recognise_eval_open(g, w, cfg, dev, d, point, points,
+                                    &t->eval));
     CTT_TRY(ctt_metrics_new(ctt_answer_classes(g), point, points,
                             &t->metrics));
     *out = made;
@@ -124,7 +126,7 @@ static int test(void *e, const struct ctt_events *ev, struct ctt_score *out)
 {
     struct test *t = e;
     int last = t->metrics->points - 1;
-    int rc = ctt_eval_run(t->eval, ev, t->metrics);
+    int rc = ctt_recognise_eval_run(t->eval, ev, t->metrics);
 
     if (rc == 0)
         *out = (struct ctt_score){ .loss = ctt_metrics_loss(t->metrics, last),
@@ -143,7 +145,7 @@ static int better(const struct ctt_score *a, const struct ctt_score *b)
     return a->top1 > b->top1 || (a->top1 == b->top1 && a->loss < b->loss);
 }
 
-const struct ctt_task_kind ctt_recogniser = {
+const struct ctt_task_kind ctt_recognise_task = {
     .check = check, .graph = graph, .size = size, .memory = memory,
     .open = open_step, .close = close_step, .exec = exec, .run = run,
     .blame = blame, .test_open = open_test, .test_close = close_test,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * exec.c: a batch of clips forward and back through its windows. */
-#include "run/back/way.h"
+#include "run/back/backward.h"
 #include "net/op.h"
 
 /* ---- open ---- */
@@ -43,45 +43,43 @@ const char *ctt_exec_norm(const struct ctt_graph *g)
     return NULL;
 }
 
-static int new_way(const struct ctt_graph *g, int room, int asks,
-                   struct ctt_way **out)
+static int new_way(const struct ctt_run_spec *spec, struct ctt_back **out)
 {
-    struct ctt_way *y = ctt_calloc(1, sizeof(*y));
+    const struct ctt_graph *g = spec->g;
+    struct ctt_back *y = ctt_calloc(1, sizeof(*y));
     size_t count = (size_t)g->count;
     int rc = y ? 0 : CTT_ENOMEM;
 
     *out = y;
     CTT_TRY(rc);
-    y->room = room;
-    y->asks = g->clip < g->count ? asks : 0;
+    y->room = spec->steps;
+    y->asks = g->clip < g->count ? spec->asks : 0;
     y->mixes = ctt_run_mixes(g);
     y->norm = ctt_exec_norm(g);
     y->need = ctt_calloc(count, 1);
-    y->sole = ctt_calloc(count, 1);
-    y->kept = ctt_calloc(count, 1);
-    CTT_TRY(y->need && y->sole && y->kept ? 0 : CTT_ENOMEM);
-    ctt_way_needs(g, y->need);
-    ctt_way_kept(g, y->need, y->kept);
+    y->overwrite = ctt_calloc(count, 1);
+    y->saved = ctt_calloc(count, 1);
+    CTT_TRY(y->need && y->overwrite && y->saved ? 0 : CTT_ENOMEM);
+    ctt_back_needs(g, y->need);
+    ctt_back_saved(g, y->need, y->saved);
 out:
     return rc;
 }
 
 /* A run for one window if that is what is wanted, or what fits; else one whose
  * windows look back. */
-static int open_run(struct ctt_exec *x, const struct ctt_run *like,
+static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
                     const struct ctt_memory *m)
 {
-    struct ctt_way *y = x->way;
+    struct ctt_back *y = x->back;
     int several = y->mixes || (m->window > 0 && m->window < y->room);
     int rc;
 
     for (;; several = 1) {
-        rc = ctt_run_open_bare(like->g, like->dev, like->w, like->n, y->room,
-                               like->max_asks, y->kept, several, m->type,
-                               &x->r);
+        rc = ctt_run_open_bare(spec, y->saved, several, &x->r);
         if (rc < 0)
             break;
-        rc = ctt_way_plan(y, x->r, &(struct ctt_memory){
+        rc = ctt_back_plan(y, x->r, &(struct ctt_memory){
             .window = several ? m->window : y->room, .keep = m->keep,
             .bytes = m->bytes });
         if (rc != CTT_ENOMEM || several || m->window > 0 || y->norm)
@@ -93,7 +91,7 @@ static int open_run(struct ctt_exec *x, const struct ctt_run *like,
 
 static int make_memory(struct ctt_exec *x)
 {
-    struct ctt_way *y = x->way;
+    struct ctt_back *y = x->back;
     size_t parts = (size_t)y->plan.windows;
     struct ctt_dev *d = x->r->dev;
     char *dw = NULL;
@@ -104,23 +102,23 @@ static int make_memory(struct ctt_exec *x)
     y->at = ctt_calloc(parts, sizeof(*y->at));
     y->which = ctt_calloc((size_t)y->asks + 1, sizeof(*y->which));
     CTT_TRY(y->part && y->at && y->which ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_way_replays_new(x));
+    CTT_TRY(ctt_back_replays_new(x));
     CTT_TRY(take(d, "gradients of weights",
                  x->r->g->weights * (int64_t)sizeof(float), &dw));
     x->dw = (float *)(void *)dw;
     CTT_TRY(take(d, "values", y->values, &y->value));
-    CTT_TRY(take(d, "values", y->passing, &y->pass));
+    CTT_TRY(take(d, "values", y->transient, &y->transient_at));
     CTT_TRY(take(d, "gradients", y->grads, &y->grad));
     CTT_TRY(take(d, "states", y->stores * y->history, &y->store));
     CTT_TRY(take(d, "states", y->history, &y->carry));
-    x->r->base[CTT_KEPT] = y->value;
-    x->r->base[CTT_PASSING] = y->pass;
+    x->r->base[CTT_SAVED] = y->value;
+    x->r->base[CTT_TRANSIENT] = y->transient_at;
 out:
     return rc;
 }
 
 /* All but the memory. */
-static int prepare(const struct ctt_run *like, int room,
+static int prepare(const struct ctt_run_spec *spec,
                    const struct ctt_memory *m, struct ctt_exec **out)
 {
     static const struct ctt_memory one = { .keep = CTT_KEEP_ALL };
@@ -129,41 +127,36 @@ static int prepare(const struct ctt_run *like, int room,
 
     *out = x;
     CTT_TRY(rc);
-    CTT_TRY(new_way(like->g, room, like->max_asks, &x->way));
-    CTT_TRY(open_run(x, like, m ? m : &one));
-    if (x->way->plan.windows > 1)
-        CTT_TRY(check_norms(like->g));
-    x->way->plan.parts = x->way->norm && x->way->plan.window < room;
+    CTT_TRY(new_way(spec, &x->back));
+    CTT_TRY(open_run(x, spec, m ? m : &one));
+    if (x->back->plan.windows > 1)
+        CTT_TRY(check_norms(spec->g));
+    x->back->plan.parts = x->back->norm && x->back->plan.window < spec->steps;
 out:
     return rc;
 }
 
-int ctt_exec_bytes(const struct ctt_graph *g, struct ctt_dev *dev, int n,
-                   int room, int asks, const struct ctt_memory *m,
-                   int64_t *bytes)
+int ctt_exec_bytes(const struct ctt_run_spec *spec,
+                   const struct ctt_memory *m, int64_t *bytes)
 {
-    struct ctt_run like = { .g = g, .dev = dev, .n = n, .max_asks = asks };
     struct ctt_exec *x = NULL;
     int rc = 0;
 
-    CTT_TRY(prepare(&like, room, m, &x));
-    *bytes = x->way->plan.bytes;
+    CTT_TRY(prepare(spec, m, &x));
+    *bytes = x->back->plan.bytes;
 out:
     ctt_exec_close(&x);
     return rc;
 }
 
-int ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
-                  const float *w, int n, int room, int asks,
+int ctt_exec_open(const struct ctt_run_spec *spec,
                   const struct ctt_memory *m, struct ctt_exec **out)
 {
-    struct ctt_run like = { .g = g, .dev = dev, .w = w, .n = n,
-                            .max_asks = asks };
     struct ctt_exec *x = NULL;
     int rc = 0;
 
-    CTT_TRY(prepare(&like, room, m, &x));
-    CTT_TRY(ctt_way_soles(x->r, x->way->sole));
+    CTT_TRY(prepare(spec, m, &x));
+    CTT_TRY(ctt_back_overwrites(x->r, x->back->overwrite));
     CTT_TRY(make_memory(x));
     *out = x;
     x = NULL;
@@ -172,11 +165,11 @@ out:
     return rc;
 }
 
-static void free_way(struct ctt_way *y)
+static void free_way(struct ctt_back *y)
 {
     ctt_free(y->need);
-    ctt_free(y->sole);
-    ctt_free(y->kept);
+    ctt_free(y->overwrite);
+    ctt_free(y->saved);
     ctt_free(y->part);
     ctt_free(y->which);
     ctt_free(y->at);
@@ -187,12 +180,12 @@ static void free_way(struct ctt_way *y)
 static void free_memory(struct ctt_exec *x)
 {
     struct ctt_dev *d = x->r->dev;
-    struct ctt_way *y = x->way;
+    struct ctt_back *y = x->back;
 
-    ctt_way_replays_free(x);
+    ctt_back_replays_free(x);
     give_back(d, x->dw);
     give_back(d, y->value);
-    give_back(d, y->pass);
+    give_back(d, y->transient_at);
     give_back(d, y->grad);
     give_back(d, y->store);
     give_back(d, y->carry);
@@ -205,15 +198,15 @@ void ctt_exec_close(struct ctt_exec **x)
     if ((*x)->r)
         free_memory(*x);
     ctt_run_close(&(*x)->r);
-    if ((*x)->way)
-        free_way((*x)->way);
+    if ((*x)->back)
+        free_way((*x)->back);
     ctt_free(*x);
     *x = NULL;
 }
 
 struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x)
 {
-    return x->way->plan;
+    return x->back->plan;
 }
 
 /* ---- windows ---- */
@@ -221,15 +214,15 @@ struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x)
 /* Lays out window k; its history is not there yet unless it was kept. */
 static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
-    const struct ctt_part *p = &x->way->part[k];
+    const struct ctt_part *p = &x->back->part[k];
     struct ctt_run *r = x->r;
 
-    x->way->hand = k;
-    r->base[CTT_KEPT] = x->way->value + x->way->at[k];
+    x->back->hand = k;
+    r->base[CTT_SAVED] = x->back->value + x->back->at[k];
     ctt_run_place(r, p->steps, p->asks);
     r->cursor = p->steps;    /* as if it had been run */
     r->past = p->first;
-    r->fed = p->first >= job->fed;
+    r->feedback = p->first >= job->feedback;
     r->asks = p->asks;
     r->which = p->which;
     for (int i = 0; i < p->asks; i++) {
@@ -242,7 +235,7 @@ static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
  * long. */
 static char *stored(const struct ctt_exec *x, int k)
 {
-    const struct ctt_way *y = x->way;
+    const struct ctt_back *y = x->back;
     int64_t at = k < y->dropped ? k - 1 : y->stores - 1;
 
     return y->store + at * y->history;
@@ -251,10 +244,10 @@ static char *stored(const struct ctt_exec *x, int k)
 /* Forward through the window at hand from its stored history. */
 static int forward(struct ctt_exec *x)
 {
-    int k = x->way->hand, rc = 0;
-    const struct ctt_part *p = &x->way->part[k];
+    int k = x->back->hand, rc = 0;
+    const struct ctt_part *p = &x->back->part[k];
 
-    CTT_TRY(ctt_run_load(x->r, k > 0 ? stored(x, k) : NULL));
+    CTT_TRY(ctt_run_load_history(x->r, k > 0 ? stored(x, k) : NULL));
     x->r->cursor = 0;
     CTT_TRY(ctt_run_steps(x->r, p->steps));
     if (p->asks > 0)
@@ -269,52 +262,52 @@ static int run(struct ctt_exec *x, const struct ctt_job *job, int k)
     int rc = 0;
 
     if (job->give)
-        CTT_TRY(job->give(job->arg, x, &x->way->part[k]));
-    CTT_TRY(ctt_run_tell(x->r));
-    CTT_TRY(ctt_way_replay(x, CTT_PHASE_FORWARD, forward));
+        CTT_TRY(job->give(job->arg, x, &x->back->part[k]));
+    CTT_TRY(ctt_run_upload(x->r));
+    CTT_TRY(ctt_back_replay(x, CTT_PHASE_FORWARD, forward));
 out:
     return rc;
 }
 
 int ctt_exec_forward(struct ctt_exec *x, const struct ctt_job *job)
 {
-    struct ctt_way *y = x->way;
+    struct ctt_back *y = x->back;
     int rc = 0;
 
-    CTT_TRY(ctt_way_cut(y, x->r, job));
+    CTT_TRY(ctt_back_cut(y, x->r, job));
     for (int k = 0; k < y->parts; k++) {
         enter(x, job, k);
         CTT_TRY(run(x, job, k));
         if (job->take)
             CTT_TRY(job->take(job->arg, x, &y->part[k]));
         if (k + 1 < y->parts)
-            CTT_TRY(ctt_run_save(x->r, stored(x, k + 1)));
+            CTT_TRY(ctt_run_save_history(x->r, stored(x, k + 1)));
     }
 out:
     return rc;
 }
 
-static int again(struct ctt_exec *x, const struct ctt_job *job, int k)
+static int rerun(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
     int rc;
 
-    x->r->again = 1;
+    x->r->recompute = 1;
     rc = run(x, job, k);
-    x->r->again = 0;
+    x->r->recompute = 0;
     return rc;
 }
 
 /* Back through the window at hand. */
 static int back(struct ctt_exec *x)
 {
-    const struct ctt_way *y = x->way;
+    const struct ctt_back *y = x->back;
     int rc = 0;
 
     if (y->hand + 1 < y->parts)
-        CTT_TRY(ctt_way_carry_in(x));
-    CTT_TRY(ctt_way_back(x));
+        CTT_TRY(ctt_back_carry_in(x));
+    CTT_TRY(ctt_back_window(x));
     if (y->hand > 0)
-        CTT_TRY(ctt_way_carry_out(x));
+        CTT_TRY(ctt_back_carry_out(x));
 out:
     return rc;
 }
@@ -323,26 +316,26 @@ static int seed(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
     int rc = 0;
 
-    x->way->seeding = 1;
+    x->back->seeding = 1;
     if (job->seed)
-        rc = job->seed(job->arg, x, &x->way->part[k]);
-    x->way->seeding = 0;
+        rc = job->seed(job->arg, x, &x->back->part[k]);
+    x->back->seeding = 0;
     return rc;
 }
 
 int ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job)
 {
-    struct ctt_way *y = x->way;
+    struct ctt_back *y = x->back;
     int rc = 0;
 
     CTT_TRY(ctt_dev_clear(x->r->dev, x->dw,
                           x->r->g->weights * (int64_t)sizeof(float)));
     for (int k = y->parts - 1; k >= 0; k--) {
         enter(x, job, k);
-        CTT_TRY(k < y->dropped ? again(x, job, k) : ctt_run_tell(x->r));
-        CTT_TRY(ctt_way_replay(x, CTT_PHASE_CLEAR, ctt_way_clear));
+        CTT_TRY(k < y->dropped ? rerun(x, job, k) : ctt_run_upload(x->r));
+        CTT_TRY(ctt_back_replay(x, CTT_PHASE_CLEAR, ctt_back_clear));
         CTT_TRY(seed(x, job, k));
-        CTT_TRY(ctt_way_replay(x, CTT_PHASE_BACK, back));
+        CTT_TRY(ctt_back_replay(x, CTT_PHASE_BACK, back));
     }
 out:
     return rc;

@@ -2,10 +2,10 @@
  * exec.h: a batch of clips forward and back through a graph, window by window:
  * gradients of values and weights.
  *
- * A clip's steps are cut into windows.  Values that the way back reads are kept
- * for some windows and computed again for the others (Chen et al. 2016), which
- * gives the same numbers bit for bit; gradients of values are held for one
- * window only.  A window lies before `fed` or behind it. */
+ * A clip's steps are cut into windows.  Values that the backward pass reads are
+ * kept for some windows and computed again for the others (Chen et al. 2016),
+ * which gives the same numbers bit for bit; gradients of values are held for
+ * one window only.  A window lies before `feedback` or behind it. */
 #ifndef CTT_EXEC_H
 #define CTT_EXEC_H
 
@@ -13,15 +13,13 @@
 
 enum { CTT_KEEP_ALL = -1, CTT_KEEP_AUTO = -2 };
 
-/* What may be used for the way back, and how values are stored. */
+/* What may be used for the backward pass. */
 struct ctt_memory {
     int     window;    /* steps a window; 0: the clip (CTT_KEEP_AUTO: any, but
                           the clip where a norm takes its statistics) */
     int     keep;      /* windows whose values stay: a number, or all, or auto:
                           what fits into bytes, recomputing the least */
     int64_t bytes;     /* for values and gradients; 0: ctt_exec_room() */
-    const enum ctt_dtype *type;    /* of a node's values and gradients, must
-                                      stay; NULL: floats */
 };
 
 /* A window: steps first .. first + steps - 1 of the clip are the run's steps 0
@@ -37,7 +35,7 @@ struct ctt_exec;
  * cleared.  Each may be NULL; an error ends the job. */
 struct ctt_job {
     int                   steps;
-    int                   fed;    /* first step at which a mix may take its
+    int                   feedback;    /* first step at which a mix may take its
                                      second input; >= steps: none */
     const struct ctt_ask *ask;    /* steps count from the clip's start */
     int                   asks;
@@ -51,16 +49,16 @@ struct ctt_exec {
     struct ctt_run *r;        /* forward, of the window at hand */
     float          *dw;       /* gradients of the flat block of weights, in
                                  the device's memory */
-    struct ctt_way *way;      /* exec.c's own */
+    struct ctt_back *back;      /* exec.c's own */
 };
 
-/* n clips of at most room steps and asks asks.  m NULL: one window. */
-int  ctt_exec_open(const struct ctt_graph *g, struct ctt_dev *dev,
-                   const float *w, int n, int room, int asks,
+/* spec: as of a run for training, but its steps and asks are the most of a
+ * clip, and its types also those of the gradients.  m NULL: one window. */
+int  ctt_exec_open(const struct ctt_run_spec *spec,
                    const struct ctt_memory *m, struct ctt_exec **out);
 void ctt_exec_close(struct ctt_exec **x);
 
-/* What was chosen: windows a clip of `room` steps has, how many are kept, steps
+/* What was chosen: windows that the longest clip has, how many are kept, steps
  * of one, bytes of values and gradients.  parts: a norm takes the statistics of
  * a window, not of the clip: another function. */
 struct ctt_memory_plan { int window, windows, kept, parts; int64_t bytes; };
@@ -75,9 +73,8 @@ static inline int64_t ctt_exec_room(const struct ctt_dev *dev)
 
 /* Bytes of values and gradients that the same would take, of which none is
  * taken; dev NULL: m->bytes must not be 0 with CTT_KEEP_AUTO. */
-int  ctt_exec_bytes(const struct ctt_graph *g, struct ctt_dev *dev, int n,
-                    int room, int asks, const struct ctt_memory *m,
-                    int64_t *bytes);
+int  ctt_exec_bytes(const struct ctt_run_spec *spec,
+                    const struct ctt_memory *m, int64_t *bytes);
 
 /* The first norm that takes the statistics of a whole clip, or NULL. */
 const char *ctt_exec_norm(const struct ctt_graph *g);

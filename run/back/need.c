@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * need.c: which gradients lead to a weight, and which values the way back
+ * need.c: which gradients lead to a weight, and which values the backward pass
  * reads. */
-#include "run/back/way.h"
+#include "run/back/backward.h"
 #include "net/op.h"
 
 static int learns(const struct ctt_node *n)
@@ -25,7 +25,7 @@ static int leads(const struct ctt_graph *g, const char *need, int node)
 }
 
 /* States lead back to later nodes, so until nothing changes. */
-void ctt_way_needs(const struct ctt_graph *g, char *need)
+void ctt_back_needs(const struct ctt_graph *g, char *need)
 {
     for (int changed = 1; changed; ) {
         changed = 0;
@@ -37,7 +37,7 @@ void ctt_way_needs(const struct ctt_graph *g, char *need)
     }
 }
 
-int ctt_way_wants(const struct ctt_graph *g, const char *need, int node)
+int ctt_back_wants(const struct ctt_graph *g, const char *need, int node)
 {
     const struct ctt_node *n = &g->node[node];
     int want = learns(n) ? CTT_WANT_DW : 0;
@@ -56,17 +56,17 @@ static unsigned reads(const struct ctt_node *n, const char *need)
     return ctt_ops[n->op].reads(n, din, !(n->fixed & 1));
 }
 
-void ctt_way_kept(const struct ctt_graph *g, const char *need, char *kept)
+void ctt_back_saved(const struct ctt_graph *g, const char *need, char *saved)
 {
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
-        unsigned r = ctt_way_wants(g, need, i) ? reads(n, need) : 0;
+        unsigned r = ctt_back_wants(g, need, i) ? reads(n, need) : 0;
 
         for (int k = 0; k < n->nin; k++)
             if (r >> k & 1)
-                kept[n->in[k]] = 1;
+                saved[n->in[k]] = 1;
         if (r & CTT_READS_OUT)
-            kept[i] = 1;
+            saved[i] = 1;
     }
 }
 
@@ -77,13 +77,13 @@ static int covers(const struct ctt_run *r, const struct ctt_node *n, int k)
 {
     const struct ctt_slot *s = &r->slot[n->in[k]];
 
-    return ctt_ops[n->op].reach != CTT_REACH_STEPS && !ctt_is_fed(n, k) &&
+    return ctt_ops[n->op].reach != CTT_REACH_STEPS && !ctt_is_feedback(n, k) &&
            s->delay == 0 &&
            ctt_volume(&r->g->node[n->in[k]].out) ==
            ctt_volume(&r->g->node[s->alias].out);
 }
 
-int ctt_way_soles(const struct ctt_run *r, char *sole)
+int ctt_back_overwrites(const struct ctt_run *r, char *overwrite)
 {
     int *readers = ctt_calloc((size_t)r->g->count, sizeof(*readers));
 
@@ -93,13 +93,13 @@ int ctt_way_soles(const struct ctt_run *r, char *sole)
         const struct ctt_node *n = &r->g->node[i];
         for (int k = 0; k < n->nin && !r->slot[i].skip; k++) {
             int of = r->slot[n->in[k]].alias;
-            if (k == 1 && r->slot[i].inside)
+            if (k == 1 && r->slot[i].plus_in_place)
                 continue;
-            sole[of] = (char)(++readers[of] == 1 && covers(r, n, k));
+            overwrite[of] = (char)(++readers[of] == 1 && covers(r, n, k));
         }
     }
     /* the caller writes there too */
-    sole[r->slot[ctt_graph_output(r->g)].alias] = 0;
+    overwrite[r->slot[ctt_graph_output(r->g)].alias] = 0;
     ctt_free(readers);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * replay.c: which work on a window is the same as some done before, so that the
  * device may start it again as a whole. */
-#include "run/back/way.h"
+#include "run/back/backward.h"
 
 #include <string.h>
 
@@ -13,8 +13,8 @@ enum { MOST = 256 };
  * not in it must lie in memory. */
 struct form {
     int64_t  at, past;
-    int      phase, steps, asks, fed, again, train;
-    int      first, last, stored, soles;
+    int      phase, steps, asks, feedback, recompute, train;
+    int      first, last, stored, overwrites;
     unsigned plain;
 };
 
@@ -26,7 +26,7 @@ struct ctt_replays {
 
 static struct form form_of(const struct ctt_exec *x, enum ctt_phase phase)
 {
-    const struct ctt_way *y = x->way;
+    const struct ctt_back *y = x->back;
     const struct ctt_part *p = &y->part[y->hand];
     struct form f;
 
@@ -36,13 +36,13 @@ static struct form form_of(const struct ctt_exec *x, enum ctt_phase phase)
     f.phase = phase;
     f.steps = p->steps;
     f.asks = p->asks;
-    f.fed = x->r->fed;
-    f.again = x->r->again;
+    f.feedback = x->r->feedback;
+    f.recompute = x->r->recompute;
     f.train = x->r->train;
     f.first = y->hand == 0;
     f.last = y->hand + 1 == y->parts;
     f.stored = y->hand < y->dropped ? y->hand : -1;
-    f.soles = y->soles;
+    f.overwrites = y->overwrites;
     f.plain = x->r->plain;
     return f;
 }
@@ -68,28 +68,28 @@ static int do_work(void *work)
     return w->fn(w->x);
 }
 
-int ctt_way_replay(struct ctt_exec *x, enum ctt_phase phase,
-                   int (*fn)(struct ctt_exec *x))
+int ctt_back_replay(struct ctt_exec *x, enum ctt_phase phase,
+                    int (*fn)(struct ctt_exec *x))
 {
     struct form f = form_of(x, phase);
-    void **place = place_of(x->way->replays, &f);
+    void **place = place_of(x->back->replays, &f);
     struct work w = { x, fn };
 
     return place ? ctt_dev_repeat(x->r->dev, place, do_work, &w) : fn(x);
 }
 
-int ctt_way_replays_new(struct ctt_exec *x)
+int ctt_back_replays_new(struct ctt_exec *x)
 {
-    x->way->replays = ctt_calloc(1, sizeof(struct ctt_replays));
-    return x->way->replays ? 0 : CTT_ENOMEM;
+    x->back->replays = ctt_calloc(1, sizeof(struct ctt_replays));
+    return x->back->replays ? 0 : CTT_ENOMEM;
 }
 
-void ctt_way_replays_free(struct ctt_exec *x)
+void ctt_back_replays_free(struct ctt_exec *x)
 {
-    struct ctt_replays *r = x->way->replays;
+    struct ctt_replays *r = x->back->replays;
 
     for (int i = 0; r && i < r->count; i++)
         ctt_dev_drop(x->r->dev, &r->place[i]);
     ctt_free(r);
-    x->way->replays = NULL;
+    x->back->replays = NULL;
 }

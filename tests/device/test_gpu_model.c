@@ -52,7 +52,7 @@ static char *file_text(const struct file *f)
 
 static struct net_model of_batch(const struct batch_model *b)
 {
-    return (struct net_model){ b->text, b->n, b->asks, b->fed, STEPS };
+    return (struct net_model){ b->text, b->n, b->asks, b->feedback, STEPS };
 }
 
 /* ---- against plain C ---- */
@@ -227,7 +227,8 @@ static void test_no_memory(void)
     int rc;
 
     CHECK_OK(ctt_net_parse(text, &g));
-    rc = ctt_exec_open(g, gpu, NULL, m.n, m.steps, 0, NULL, &x);
+    rc = ctt_exec_open(&(struct ctt_run_spec){
+        .g = g, .dev = gpu, .samples = m.n, .steps = m.steps }, NULL, &x);
     CU_ASSERT_EQUAL(rc, CTT_ENOMEM);
     CU_ASSERT_PTR_NULL(x);
     CU_ASSERT(strstr(ctt_errmsg(), "free") != NULL);
@@ -248,7 +249,9 @@ static void stream(const struct net *r, int chunk, float *y)
     float *x = ctt_calloc((size_t)in, sizeof(float));
     struct ctt_run *run = NULL;
 
-    CHECK_OK(ctt_run_open(r->g, r->dev, r->w, r->m->n, chunk, 0, 0, &run));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = r->g, .dev = r->dev, .w = r->w, .samples = r->m->n,
+        .steps = chunk }, &run));
     for (int t = 0; t < r->m->steps; t += chunk) {
         int steps = chunk < r->m->steps - t ? chunk : r->m->steps - t;
         CHECK_OK(ctt_run_make_room(run, steps));
@@ -273,7 +276,7 @@ static void test_streaming(void)
         struct net_model m = of_batch(&batch_models[i]);
         float *y;
         struct net r, plain;
-        if (m.fed || m.asks)
+        if (m.feedback || m.asks)
             continue;
         CHECK_OK(net_open(&r, &m, gpu, &net_types[0], 0, CTT_KEEP_ALL));
         CHECK_OK(net_open(&plain, &m, host, &net_types[0], 0, CTT_KEEP_ALL));

@@ -90,18 +90,18 @@ static void test_lanes(void)
     void *p[LANES];
 
     ctt_dev_streams(gpu, LANES);
-    CU_ASSERT_EQUAL(ctt_dev_lanes(gpu), LANES);
+    CU_ASSERT_EQUAL(ctt_dev_stream_count(gpu), LANES);
     for (int i = 0; i < LANES; i++)
         p[i] = gpu_alloc(n * (int64_t)sizeof(float));
     gpu_write(x, n, p[0]);
     for (int round = 0; round < 5; round++) {
         for (int i = 1; i < LANES; i++) {
             CHECK_OK(ctt_dev_wait(gpu, i, i - 1));
-            ctt_dev_lane(gpu, i);
+            ctt_dev_stream(gpu, i);
             CHECK_OK(ctt_dev_sum(gpu, CTT_F32, p[i - 1], p[i], n));
         }
         CHECK_OK(ctt_dev_wait(gpu, 0, LANES - 1));
-        ctt_dev_lane(gpu, 0);
+        ctt_dev_stream(gpu, 0);
     }
     gpu_read(p[LANES - 1], CTT_F32, n, y);
     for (int64_t i = 0; i < n; i++)
@@ -110,7 +110,7 @@ static void test_lanes(void)
     for (int i = 0; i < LANES; i++)
         ctt_dev_free(gpu, &p[i]);
     ctt_dev_streams(gpu, 1);
-    CU_ASSERT_EQUAL(ctt_dev_lanes(gpu), 1);
+    CU_ASSERT_EQUAL(ctt_dev_stream_count(gpu), 1);
     ctt_free(x);
     ctt_free(y);
 }

@@ -62,8 +62,8 @@ struct learner {
     struct ctt_train_cfg cfg;
     struct ctt_graph   *g;
     struct ctt_dev     *dev;
-    struct ctt_predict *p;      /* of one of the tasks */
-    struct ctt_step    *s;
+    struct ctt_predict_step   *p;    /* of one of the tasks */
+    struct ctt_recognise_step *s;
     struct ctt_exec    *x;
     struct ctt_optim   *o;
     struct ctt_scale    scale;
@@ -97,13 +97,13 @@ static void first_weights(const struct ctt_graph *g, float *w)
 static void open_task(struct learner *l)
 {
     if (l->cfg.task == CTT_PREDICT) {
-        CHECK_OK(ctt_predict_open(l->g, l->o->flat.w, &l->cfg, l->dev, NULL,
-                                  &l->p));
+        CHECK_OK(ctt_predict_step_open(l->g, l->o->flat.w, &l->cfg, l->dev,
+                                       NULL, &l->p));
         l->x = l->p->x;
         l->p->scale = l->scale.scale;
     } else {
-        CHECK_OK(ctt_step_open(l->g, l->o->flat.w, &l->cfg, l->dev, BATCH,
-                               FRAMES, &l->s));
+        CHECK_OK(ctt_recognise_step_open(l->g, l->o->flat.w, &l->cfg, l->dev,
+                                         BATCH, FRAMES, &l->s));
         l->x = l->s->x;
         l->s->scale = l->scale.scale;
     }
@@ -136,8 +136,8 @@ static void learner_open(struct learner *l, struct ctt_dev *dev, int task,
 
 static void learner_close(struct learner *l)
 {
-    ctt_predict_close(&l->p);
-    ctt_step_close(&l->s);
+    ctt_predict_step_close(&l->p);
+    ctt_recognise_step_close(&l->s);
     ctt_optim_close(&l->o);
     ctt_graph_free(&l->g);
     ctt_free(l->w);
@@ -154,10 +154,10 @@ static double learn(struct learner *l, int step)
 
     draw(step, l->frame, l->which);
     if (l->p)
-        CHECK_OK(ctt_predict_run(l->p, &turn, &sums));
+        CHECK_OK(ctt_predict_step_run(l->p, &turn, &sums));
     else
-        CHECK_OK(ctt_step_run(l->s, &l->data, &l->batch, (uint64_t)step, 7,
-                              &sums));
+        CHECK_OK(ctt_recognise_step_run(l->s, &l->data, &l->batch,
+                                        (uint64_t)step, 7, &sums));
     CHECK_OK(ctt_optim_norm(l->o, l->x->dw, &norm));
     CU_ASSERT(isfinite(norm));
     CHECK_OK(ctt_optim_step(l->o, norm, l->scale.scale, 5e-3));

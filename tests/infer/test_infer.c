@@ -38,13 +38,15 @@ static void expect(const char *path, const char *device, float *probs)
     struct ctt_dev *dev = NULL;
     struct ctt_exec *x = NULL;
     struct ctt_ask ask[LONG];
-    struct ctt_job job = { .steps = LONG, .fed = LONG, .ask = ask,
+    struct ctt_job job = { .steps = LONG, .feedback = LONG, .ask = ask,
                            .give = give };
     int y, classes, is_clip;
 
     CHECK_OK(ctt_model_load(path, 0, &m));
     CHECK_OK(ctt_dev_open(device, 1, &dev));
-    CHECK_OK(ctt_exec_open(m->g, dev, m->w, 1, LONG, LONG, NULL, &x));
+    CHECK_OK(ctt_exec_open(&(struct ctt_run_spec){
+        .g = m->g, .dev = dev, .w = m->w, .samples = 1, .steps = LONG,
+        .asks = LONG }, NULL, &x));
     y = ctt_graph_output(m->g);
     classes = (int)m->g->node[y].out.c;
     is_clip = m->g->clip < m->g->count;
@@ -164,7 +166,8 @@ static void expect_frames(const char *path, const char *device, float *frames)
 
     CHECK_OK(ctt_model_load(path, 0, &m));
     CHECK_OK(ctt_dev_open(device, 1, &dev));
-    CHECK_OK(ctt_run_open(m->g, dev, m->w, 1, LONG, 0, 0, &r));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = m->g, .dev = dev, .w = m->w, .samples = 1, .steps = LONG }, &r));
     y = ctt_graph_output(m->g);
     for (int t = 0; t < LONG - 1; t++) {
         const float *in = t < SEEN ? stream_floats + t * FRAME

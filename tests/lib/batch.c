@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch.c: models and batches of clips for the tests of the way back. */
+ * batch.c: models and batches of clips for the tests of the backward pass. */
 #include "tests/lib/batch.h"
 #include "tests/lib/check.h"
 
@@ -89,7 +89,7 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "conv o in=s out=1\n"
       "act y in=o kind=sigmoid\n"
       "input target h=4 w=4 c=1\n"
-      "loss e in=y,target kind=mse\n", 3, .fed = 4 },
+      "loss e in=y,target kind=mse\n", 3, .feedback = 4 },
 
     { "input frame c=5\n"
       "input seen c=1\n"
@@ -97,7 +97,7 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "mix x in=frame,back,seen\n"
       "lstm l in=x hidden=4\n"
       "dropout d in=l rate=0.2\n"
-      "conv y in=d out=5\n", 2, .fed = 3 },
+      "conv y in=d out=5\n", 2, .feedback = 3 },
 
     { "input x h=3 w=2 c=2\n"              /* a mix of two values at hand */
       "input seen c=1\n"
@@ -105,7 +105,7 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "conv b in=x out=2\n"
       "mix u in=a,b,seen\n"
       "act f in=u kind=tanh\n"
-      "conv y in=f out=1\n", 2, .fed = 4 },
+      "conv y in=f out=1\n", 2, .feedback = 4 },
 };
 
 /* Numbers of a window at most, of the models of other tests too. */
@@ -149,12 +149,12 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     return 0;
 }
 
-/* What nobody reads on the way back may be anything. */
+/* What nobody reads on the backward pass may be anything. */
 static void poison(struct ctt_run *r, const struct ctt_part *p)
 {
-    int64_t n = ctt_extent_bytes(&r->extent[CTT_PASSING], p->steps, p->asks);
+    int64_t n = ctt_extent_bytes(&r->extent[CTT_TRANSIENT], p->steps, p->asks);
 
-    memset(r->base[CTT_PASSING], 0xff, (size_t)n);    /* NaN of all types */
+    memset(r->base[CTT_TRANSIENT], 0xff, (size_t)n);    /* NaN of all types */
 }
 
 static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
@@ -204,12 +204,14 @@ int batch_open(struct batch *r, const struct batch_model *m, const char *device,
     CTT_TRY(r->w && r->y && r->coef ? 0 : CTT_ENOMEM);
     fill_weights(r->g, r->w);
     ctt_check_fill(r->coef, r->answers, 1);
-    CTT_TRY(ctt_exec_open(r->g, r->dev, r->w, m->n, STEPS, m->asks, &memory,
-                          &r->x));
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = r->g, .dev = r->dev, .w = r->w, .samples = m->n, .steps = STEPS,
+        .asks = m->asks }, &memory, &r->x));
     r->x->r->key = 77;
     for (int i = 0; i < m->asks; i++)
         r->ask[i] = (struct ctt_ask){ i % m->n, (3 + 5 * i) % STEPS };
-    r->job = (struct ctt_job){ .steps = STEPS, .fed = m->fed ? m->fed : STEPS,
+    r->job = (struct ctt_job){ .steps = STEPS,
+        .feedback = m->feedback ? m->feedback : STEPS,
         .ask = r->ask, .asks = r->clip ? m->asks : 0, .arg = r, .give = give,
         .take = take, .seed = seed };
 out:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch.h: models and batches of clips for the tests of the way back through
- * windows. */
+ * batch.h: models and batches of clips for the tests of the backward pass
+ * through windows. */
 #ifndef CTT_TEST_BATCH_H
 #define CTT_TEST_BATCH_H
 
-#include "libtrain/recognise/step.h"
-#include "run/back/way.h"
+#include "libtrain/recognise/recognise.h"
+#include "run/back/backward.h"
 
 enum { STEPS = 9, MOST = 1 << 14, ALL = CTT_KEEP_ALL,
        AUTO = CTT_KEEP_AUTO };
@@ -13,7 +13,7 @@ enum { STEPS = 9, MOST = 1 << 14, ALL = CTT_KEEP_ALL,
 /* An input of one number is 0 or 1: it says what a mix takes. */
 struct batch_model {
     const char *text;
-    int n, asks, fed;    /* fed 0: there is no mix */
+    int n, asks, feedback;    /* feedback 0: there is no mix */
     int batch;           /* statistics of a window are not those of a clip */
 };
 

@@ -240,13 +240,14 @@ int exec_rig_open(struct exec_rig *r, const struct exec_model *m,
     r->w = ctt_calloc((size_t)r->g->weights, sizeof(float));
     CTT_TRY(r->w ? 0 : CTT_ENOMEM);
     fill_weights(r->g, r->w);
-    CTT_TRY(ctt_exec_open(r->g, r->dev, r->w, m->n, STEPS, m->asks, NULL,
-                          &r->x));
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = r->g, .dev = r->dev, .w = r->w, .samples = m->n, .steps = STEPS,
+        .asks = m->asks }, NULL, &r->x));
     r->y = ctt_calloc((size_t)(r->volume * (r->clip ? 1 : STEPS)),
                       sizeof(float));
     CTT_TRY(r->y ? 0 : CTT_ENOMEM);
     r->x->r->key = 77;
-    r->job = (struct ctt_job){ .steps = STEPS, .fed = STEPS, .ask = r->ask,
+    r->job = (struct ctt_job){ .steps = STEPS, .feedback = STEPS, .ask = r->ask,
                                .asks = r->clip ? m->asks : 0, .arg = r,
                                .give = give, .take = take, .seed = seed };
     for (int i = 0; i < m->asks; i++)    /* the last, then earlier ones */

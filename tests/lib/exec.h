@@ -14,7 +14,7 @@ struct exec_model { const char *text; int n, asks; };
 enum { EXEC_MODELS = 17 };
 extern const struct exec_model exec_models[EXEC_MODELS];
 
-/* The gradient of the answers on the way back. */
+/* The gradient of the answers on the backward pass. */
 extern float exec_coef[MOST];
 
 /* A model ready to run, on a device. */

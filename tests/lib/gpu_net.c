@@ -172,14 +172,15 @@ int net_open(struct net *r, const struct net_model *m, struct ctt_dev *dev,
     CTT_TRY(ctt_net_parse(m->text, &r->g));
     CTT_TRY(ctt_amp_plan(r->g, &r->cfg, &r->plan));
     CTT_TRY(make_numbers(r));
-    memory.type = ctt_amp_types(r->plan, &r->cfg);
-    CTT_TRY(ctt_exec_open(r->g, dev, r->w, m->n, m->steps, m->asks, &memory,
-                          &r->x));
-    r->x->r->w16 = memory.type ? r->w16 : NULL;
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = r->g, .dev = dev, .w = r->w, .samples = m->n, .steps = m->steps,
+        .asks = m->asks,
+        .type = ctt_amp_types(r->plan, &r->cfg) }, &memory, &r->x));
+    r->x->r->w16 = r->x->r->type ? r->w16 : NULL;
     for (int i = 0; i < m->asks; i++)
         r->ask[i] = (struct ctt_ask){ i % m->n, (3 + 5 * i) % m->steps };
     r->job = (struct ctt_job){ .steps = m->steps,
-        .fed = m->fed ? m->fed : m->steps, .ask = r->ask,
+        .feedback = m->feedback ? m->feedback : m->steps, .ask = r->ask,
         .asks = r->clip ? m->asks : 0, .arg = r, .give = give, .take = take,
         .seed = seed };
 out:

@@ -8,9 +8,9 @@
 #include "run/back/exec.h"
 #include "tests/lib/gpu.h"
 
-/* A model as text; fed: the first step at which a mix takes its second input,
- * 0: there is no mix.  An input of one number is 0 or 1. */
-struct net_model { const char *text; int n, asks, fed, steps; };
+/* A model as text; feedback: the first step at which a mix takes its second
+ * input, 0: there is no mix.  An input of one number is 0 or 1. */
+struct net_model { const char *text; int n, asks, feedback, steps; };
 
 /* Types of values as --amp and --amp-type say, with the bounds of answers and
  * gradients against plain C of the same types: shares of their length. */

@@ -24,7 +24,7 @@ struct paper {
     double     *p, *dp;    /* parameters, and their gradient */
 };
 
-/* What a step leaves for the way back; the same arrays hold gradients. */
+/* What a step leaves for the backward pass; the same arrays hold gradients. */
 struct step {
     double *x, *h, *c, *z;             /* input, states, gates */
     double *seen[MOST_CORES];          /* a core's past states, concatenated */

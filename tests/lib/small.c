@@ -80,7 +80,9 @@ static float *answer(const struct ctt_model *m, int steps, int64_t *size)
 
     *size = ctt_volume(&m->g->node[out].out);
     CHECK_OK(ctt_dev_open("ref", 1, &d));
-    CHECK_OK(ctt_run_open(m->g, d, m->w, 1, steps, clip, 0, &r));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = m->g, .dev = d, .w = m->w, .samples = 1, .steps = steps,
+        .asks = clip }, &r));
     CHECK_OK(ctt_run_make_room(r, steps));
     for (int t = 0; t < steps; t++)
         ctt_check_fill(ctt_run_value(r, in, t),

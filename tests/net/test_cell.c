@@ -330,15 +330,16 @@ static void check_weights(const struct rig *r, const char *device)
 static void check_device(struct rig *r, const char *device,
                          const struct ctt_memory *memory)
 {
-    struct ctt_job job = { .steps = r->m.c.frames, .fed = r->m.c.frames,
+    struct ctt_job job = { .steps = r->m.c.frames, .feedback = r->m.c.frames,
                            .arg = r, .give = give, .take = take,
                            .seed = seed };
     int64_t values = (int64_t)job.steps * SAMPLES * r->m.pixels *
                      r->m.c.hidden;
 
     CHECK_OK(ctt_dev_open(device, 1, &r->dev));
-    CHECK_OK(ctt_exec_open(r->g, r->dev, r->w, SAMPLES, job.steps, 0, memory,
-                           &r->x));
+    CHECK_OK(ctt_exec_open(&(struct ctt_run_spec){
+        .g = r->g, .dev = r->dev, .w = r->w, .samples = SAMPLES,
+        .steps = job.steps }, memory, &r->x));
     memset(r->got, 0xff, (size_t)values * sizeof(float));    /* NaN */
     CHECK_OK(ctt_exec_forward(r->x, &job));
     CHECK_OK(ctt_exec_backward(r->x, &job));

@@ -109,7 +109,7 @@ static void test_two_lengths(void)
         int steps = STEPS - window % 2 * 3;
         if (window == 4)
             calls = ctt_alloc_calls();
-        r.job.steps = r.job.fed = steps;
+        r.job.steps = r.job.feedback = steps;
         exec_forward(&r);
         CHECK_OK(exec_backward(&r));
     }
@@ -176,8 +176,9 @@ static void test_refused_models(void)
 
         CHECK_OK(ctt_dev_open("ref", 1, &dev));
         if (rc >= 0)
-            rc = ctt_run_open(g, dev, exec_coef, bad[i].n, STEPS, 0,
-                              bad[i].train, &r);
+            rc = ctt_run_open(&(struct ctt_run_spec){
+                .g = g, .dev = dev, .w = exec_coef, .samples = bad[i].n,
+                .steps = STEPS, .train = bad[i].train }, &r);
         ctt_check_refused(rc, bad[i].code, bad[i].say);
         CU_ASSERT_PTR_NULL(r);
         ctt_dev_close(&dev);
@@ -192,12 +193,18 @@ static void test_refused_calls(void)
     struct exec_rig rig;
 
     CHECK_OK(exec_rig_open(&rig, &exec_models[3], "ref"));
-    CHECK_OK(ctt_run_open(rig.g, rig.dev, rig.w, 2, STEPS, 3, 1, &r));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = rig.g, .dev = rig.dev, .w = rig.w, .samples = 2, .steps = STEPS,
+        .asks = 3, .train = 1 }, &r));
     r->ask[0] = rig.ask[0];
-    ctt_check_refused(ctt_run_open(rig.g, rig.dev, rig.w, 0, 1, 1, 0, &no),
+    ctt_check_refused(ctt_run_open(&(struct ctt_run_spec){
+        .g = rig.g, .dev = rig.dev, .w = rig.w, .samples = 0, .steps = 1,
+        .asks = 1 }, &no),
                       CTT_EINVAL,
                       "a run of 0 samples");
-    ctt_check_refused(ctt_run_open(rig.g, rig.dev, rig.w, 1, 1, 0, 0, &no),
+    ctt_check_refused(ctt_run_open(&(struct ctt_run_spec){
+        .g = rig.g, .dev = rig.dev, .w = rig.w, .samples = 1,
+        .steps = 1 }, &no),
                       CTT_EINVAL,
                       "must be asked");
     CU_ASSERT_PTR_NULL(no);

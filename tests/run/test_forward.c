@@ -67,8 +67,9 @@ static void check_ways(const struct exec_model *m, const char *device)
     memcpy(want, exec_forward(&r), (size_t)exec_answers(&r) * sizeof(float));
     for (size_t i = 0; i < CTT_LEN(rooms); i++)
         for (size_t j = 0; j < CTT_LEN(chunks) && chunks[j] <= rooms[i]; j++) {
-            CHECK_OK(ctt_run_open(r.g, r.dev, r.w, m->n, rooms[i],
-                                  m->asks ? 1 : 0, 0, &run));
+            CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+                .g = r.g, .dev = r.dev, .w = r.w, .samples = m->n,
+                .steps = rooms[i], .asks = m->asks ? 1 : 0 }, &run));
             for (int twice = 0; twice < 2; twice++) {
                 memset(got, 0xff, sizeof(got));
                 collect(&r, run, chunks[j]);
@@ -111,8 +112,9 @@ static void test_masks(void)
                    (size_t)exec_answers(&r) * sizeof(float));
             if (!r.clip) {    /* there masks have the numbers of asks */
                 struct ctt_run *run = NULL;
-                CHECK_OK(ctt_run_open(r.g, r.dev, r.w, r.m->n, STEPS, 0, 1,
-                                      &run));
+                CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+                    .g = r.g, .dev = r.dev, .w = r.w, .samples = r.m->n,
+                    .steps = STEPS, .train = 1 }, &run));
                 run->key = r.x->r->key;
                 collect(&r, run, 1);
                 same(&r, "the step loop of training");
@@ -166,7 +168,9 @@ static void test_sharing(void)
     struct exec_rig r;
 
     CHECK_OK(exec_rig_open(&r, &deep, "ref"));
-    CHECK_OK(ctt_run_open(r.g, r.dev, r.w, 1, STEPS, 0, 0, &run));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = r.g, .dev = r.dev, .w = r.w, .samples = 1,
+        .steps = STEPS }, &run));
     CU_ASSERT_EQUAL(run->values, 4 * STEPS * 16 * 16 * 4 *
                     (int)sizeof(float));
     ctt_run_close(&run);

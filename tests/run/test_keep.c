@@ -51,7 +51,7 @@ static void test_windows(void)
             continue;
         CHECK_OK(batch_open(&one, &batch_models[i], "ref", 0, ALL));
         CHECK_OK(batch_run(&one));
-        CU_ASSERT_EQUAL(one.parts, batch_models[i].fed ? 2 : 1);
+        CU_ASSERT_EQUAL(one.parts, batch_models[i].feedback ? 2 : 1);
         for (int window = 1; window < STEPS; window++) {
             CHECK_OK(batch_open(&many, &batch_models[i], "ref", window, 1));
             CHECK_OK(batch_run(&many));
@@ -63,7 +63,7 @@ static void test_windows(void)
     }
 }
 
-/* With all kept too, nothing that passes is read on the way back. */
+/* With all kept too, nothing that passes is read on the backward pass. */
 static void test_poison(void)
 {
     for (size_t d = 0; ctt_check_hosts[d]; d++)
@@ -74,8 +74,8 @@ static void test_poison(void)
                                 ALL));
             CHECK_OK(batch_open(&dirty, &batch_models[i], ctt_check_hosts[d], 0,
                                 ALL));
-            CU_ASSERT(dirty.x->r->extent[CTT_PASSING].step +
-                      dirty.x->r->extent[CTT_PASSING].ask > 0);
+            CU_ASSERT(dirty.x->r->extent[CTT_TRANSIENT].step +
+                      dirty.x->r->extent[CTT_TRANSIENT].ask > 0);
             dirty.poison = 1;
             CHECK_OK(batch_run(&clean));
             CHECK_OK(batch_run(&dirty));
@@ -114,8 +114,8 @@ static void test_shorter(void)
 
 /* ---- memory ---- */
 
-/* Of a step of a Conv-TT-LSTM the way back reads the input, the gates, both
- * states and one tensor a core; gates and what is added to them lie in one
+/* Of a step of a Conv-TT-LSTM the backward pass reads the input, the gates,
+ * both states and one tensor a core; gates and what is added to them lie in one
  * place. */
 static void test_channels(void)
 {
@@ -128,17 +128,17 @@ static void test_channels(void)
 
     CHECK_OK(batch_open(&r, &m, "ref", 3, ALL));
     e = r.x->r->extent;
-    CU_ASSERT_EQUAL(e[CTT_KEPT].step, 4 * 2 * 64 * (1 + 6 * 32 + 3 * 8));
-    CU_ASSERT_EQUAL(e[CTT_PASSING].step, 4 * 2 * 64 * (24 + 1));
-    CU_ASSERT_EQUAL(e[CTT_KEPT].fixed, 4 * 2 * 64 * 32);    /* cell state */
-    CU_ASSERT_EQUAL(e[CTT_PASSING].fixed, 4 * 2 * 64 * 3 * 24);
+    CU_ASSERT_EQUAL(e[CTT_SAVED].step, 4 * 2 * 64 * (1 + 6 * 32 + 3 * 8));
+    CU_ASSERT_EQUAL(e[CTT_TRANSIENT].step, 4 * 2 * 64 * (24 + 1));
+    CU_ASSERT_EQUAL(e[CTT_SAVED].fixed, 4 * 2 * 64 * 32);    /* cell state */
+    CU_ASSERT_EQUAL(e[CTT_TRANSIENT].fixed, 4 * 2 * 64 * 3 * 24);
     batch_close(&r);
 }
 
-static int64_t usable(const struct ctt_way *y)
+static int64_t usable(const struct ctt_back *y)
 {
     return (int64_t)(malloc_usable_size(y->value) +
-                     malloc_usable_size(y->pass) +
+                     malloc_usable_size(y->transient_at) +
                      malloc_usable_size(y->grad) +
                      malloc_usable_size(y->store) +
                      malloc_usable_size(y->carry));
@@ -152,12 +152,22 @@ static void open_auto(const struct batch_model *m, int64_t bytes, int window,
     struct ctt_exec *x = NULL;
 
     CHECK_OK(batch_open(r, m, "ref", 1, 1));
-    *rc = ctt_exec_open(r->g, r->dev, r->w, m->n, STEPS, m->asks, &memory, &x);
+    *rc = ctt_exec_open(&(struct ctt_run_spec){
+        .g = r->g, .dev = r->dev, .w = r->w, .samples = m->n, .steps = STEPS,
+        .asks = m->asks }, &memory, &x);
     if (*rc < 0)
         return;
     ctt_exec_close(&r->x);
     r->x = x;
     r->x->r->key = 77;
+}
+
+/* Steps that are run twice in the batch at hand. */
+static int run_twice(const struct ctt_back *y)
+{
+    const struct ctt_part *next = &y->part[y->dropped];
+
+    return y->dropped ? next[-1].first + next[-1].steps : 0;
 }
 
 /* Every budget is kept; more memory never means more steps run twice; with
@@ -170,7 +180,7 @@ static void check_auto(const struct batch_model *m)
 
     open_auto(m, INT64_C(1) << 40, 0, &r, &rc);
     CHECK_OK(rc);
-    CU_ASSERT_EQUAL(ctt_exec_plan(r.x).windows, m->fed ? 2 : 1);
+    CU_ASSERT_EQUAL(ctt_exec_plan(r.x).windows, m->feedback ? 2 : 1);
     CU_ASSERT_EQUAL(ctt_exec_plan(r.x).window, STEPS);
     least = ctt_exec_plan(r.x).bytes;
     batch_close(&r);
@@ -188,12 +198,11 @@ static void check_auto(const struct batch_model *m)
         }
         p = ctt_exec_plan(r.x);
         CU_ASSERT(p.bytes <= bytes && p.kept >= 1 && p.kept <= p.windows);
-        CU_ASSERT(usable(r.x->way) <= p.bytes + 5 * 128);
-        CU_ASSERT(usable(r.x->way) >= p.bytes);
+        CU_ASSERT(usable(r.x->back) <= p.bytes + 5 * 128);
+        CU_ASSERT(usable(r.x->back) >= p.bytes);
         CHECK_OK(batch_run(&r));
-        rc = r.x->way->dropped ? r.x->way->part[r.x->way->dropped - 1].first +
-             r.x->way->part[r.x->way->dropped - 1].steps : 0;
-        CU_ASSERT(rc <= again || m->fed);
+        rc = run_twice(r.x->back);
+        CU_ASSERT(rc <= again || m->feedback);
         again = rc;
         batch_close(&r);
     }
@@ -302,10 +311,10 @@ static void test_refused(void)
     static const struct batch_model norm = {
         "input x c=3\nlstm l in=x hidden=3\nclip\nwindow v in=l steps=2\n"
         "conv a in=v out=3 kernel=2,1,1\nnorm y in=a kind=batch\n", 2, 4 };
-    static const struct batch_model fed = {
+    static const struct batch_model feedback = {
         "input x c=3\ninput seen c=1\nstate b of=y like=x c=3\n"
         "mix u in=x,b,seen\nconv a in=u out=3\nnorm y in=a kind=batch\n",
-        2, .fed = 4 };
+        2, .feedback = 4 };
     struct batch r;
 
     ctt_check_refused(batch_open(&r, &norm, "ref", 2, ALL), CTT_EUNSUP,
@@ -324,10 +333,11 @@ static void test_refused(void)
     ctt_check_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
                       "5 answers asked");
     batch_close(&r);
-    CHECK_OK(batch_open(&r, &fed, "ref", 0, ALL));    /* only where it is fed */
+    /* only where it is fed back */
+    CHECK_OK(batch_open(&r, &feedback, "ref", 0, ALL));
     ctt_check_refused(ctt_exec_forward(r.x, &r.job), CTT_EUNSUP,
                       "y: in a loop");
-    r.job.fed = STEPS;
+    r.job.feedback = STEPS;
     CHECK_OK(batch_run(&r));
     batch_close(&r);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);

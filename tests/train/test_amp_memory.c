@@ -21,8 +21,9 @@ static int64_t bytes_of(const char *net, int level)
     CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_net_parse(net, &model));
     CHECK_OK(ctt_train_plan(model, &cfg, &g, &p));
-    m.type = ctt_amp_types(p, &cfg);
-    CHECK_OK(ctt_exec_bytes(g, dev, 4, 8, 0, &m, &bytes));
+    CHECK_OK(ctt_exec_bytes(&(struct ctt_run_spec){
+        .g = g, .dev = dev, .samples = 4, .steps = 8,
+        .type = ctt_amp_types(p, &cfg) }, &m, &bytes));
     ctt_amp_free(&p);
     ctt_graph_free(&g);
     ctt_graph_free(&model);
@@ -75,7 +76,8 @@ static int odd_seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
                              ones + p->first * 3, p->steps);
 }
 
-static const struct ctt_job odd_job = { .steps = 4, .fed = 4, .give = odd_give,
+static const struct ctt_job odd_job = { .steps = 4, .feedback = 4,
+                                        .give = odd_give,
                                         .seed = odd_seed };
 
 /* Histories of 16 and of 32 bits lie side by side, and some have an odd number
@@ -95,7 +97,6 @@ static void odd_states_are_carried(void)
     CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_net_parse(net, &g));
     CHECK_OK(ctt_amp_plan(g, &cfg, &p));
-    m.type = ctt_amp_types(p, &cfg);
     w = ctt_calloc((size_t)g->weights, sizeof(*w));
     dw = ctt_calloc((size_t)g->weights, sizeof(*dw));
     CU_ASSERT_FATAL(w != NULL && dw != NULL);
@@ -104,8 +105,10 @@ static void odd_states_are_carried(void)
         struct ctt_exec *x = NULL;
         double far = 0, top = 0;
 
-        CHECK_OK(ctt_exec_open(g, dev, w, 1, 4, 0, &m, &x));
-        CU_ASSERT(x->r->w16 == NULL && ctt_run_history(x->r) % 64 == 0);
+        CHECK_OK(ctt_exec_open(&(struct ctt_run_spec){
+            .g = g, .dev = dev, .w = w, .samples = 1, .steps = 4,
+            .type = ctt_amp_types(p, &cfg) }, &m, &x));
+        CU_ASSERT(x->r->w16 == NULL && ctt_run_history_bytes(x->r) % 64 == 0);
         CHECK_OK(ctt_exec_forward(x, &odd_job));
         CHECK_OK(ctt_exec_backward(x, &odd_job));
         for (int64_t i = 0; i < g->weights; i++) {
@@ -139,9 +142,11 @@ static void advise(const struct ctt_graph *model, struct ctt_dev *dev,
     int64_t bytes = 0;
 
     cfg.batch = 16;
-    CHECK_OK(ctt_step_graph(model, 0, &g));
-    CHECK_OK(ctt_exec_bytes(g, dev, cfg.batch, 100, 1, &m, &bytes));
-    ctt_memory_advise(&ctt_recogniser, model, &cfg, dev,
+    CHECK_OK(ctt_recognise_graph(model, 0, &g));
+    CHECK_OK(ctt_exec_bytes(&(struct ctt_run_spec){
+        .g = g, .dev = dev, .samples = cfg.batch, .steps = 100,
+        .asks = 1 }, &m, &bytes));
+    ctt_memory_advise(&ctt_recognise_task, model, &cfg, dev,
                       (int)(share * (double)ctt_dev_room(dev) /
                             (double)bytes * 100), text, size);
     ctt_graph_free(&g);

@@ -61,9 +61,10 @@ static void chain_open(struct chain *c, int level)
     c->b = c->w + c->g->node[2].at[0];
     *c->a = *c->b = 0x1p-6f;
     CHECK_OK(ctt_amp_plan(c->g, &c->cfg, &c->p));
-    m.type = ctt_amp_types(c->p, &c->cfg);
     CHECK_OK(ctt_optim_open(c->g, &c->cfg, NULL, c->w, c->dev, &c->o));
-    CHECK_OK(ctt_exec_open(c->g, c->dev, c->o->flat.w, 1, 1, 0, &m, &c->x));
+    CHECK_OK(ctt_exec_open(&(struct ctt_run_spec){
+        .g = c->g, .dev = c->dev, .w = c->o->flat.w, .samples = 1, .steps = 1,
+        .type = ctt_amp_types(c->p, &c->cfg) }, &m, &c->x));
     c->x->r->w16 = c->o->w16;
     c->x->r->train = 1;
 }
@@ -81,7 +82,8 @@ static void chain_close(struct chain *c)
 /* The true gradient `g` of y, scaled; one step of rate 1. */
 static void chain_step(struct chain *c, float g, double scale)
 {
-    struct ctt_job job = { .steps = 1, .fed = 1, .arg = c, .give = chain_give,
+    struct ctt_job job = { .steps = 1, .feedback = 1, .arg = c,
+                           .give = chain_give,
                            .seed = chain_seed };
     double norm;
 

@@ -76,7 +76,7 @@ struct rig {
     struct ctt_train_cfg cfg;
     struct ctt_dev      *dev;
     struct ctt_model    *m;
-    struct ctt_predict  *s;
+    struct ctt_predict_step  *s;
     float               *x;
     int                  clip[N], length[N];
     struct ctt_batch     b;
@@ -91,7 +91,8 @@ static void rig_open(struct rig *r, const char *net, int loss, double truth,
     r->cfg.loss = loss;
     CHECK_OK(ctt_dev_open("ref", 1, &r->dev));
     r->m = dots_model(net, 3);
-    CHECK_OK(ctt_predict_open(r->m->g, r->m->w, &r->cfg, r->dev, mem, &r->s));
+    CHECK_OK(ctt_predict_step_open(r->m->g, r->m->w, &r->cfg, r->dev, mem,
+                                   &r->s));
     r->x = ctt_calloc(FRAMES * N * PIXELS, sizeof(*r->x));
     CU_ASSERT_FATAL(r->x != NULL);
     ctt_check_fill(r->x, FRAMES * N * PIXELS, 9);
@@ -106,7 +107,7 @@ static void rig_open(struct rig *r, const char *net, int loss, double truth,
 
 static void rig_close(struct rig *r)
 {
-    ctt_predict_close(&r->s);
+    ctt_predict_step_close(&r->s);
     ctt_model_free(&r->m);
     ctt_dev_close(&r->dev);
     ctt_free(r->x);
@@ -116,7 +117,7 @@ static double rig_loss(struct rig *r)
 {
     struct ctt_sums sums = { 0 };
 
-    CHECK_OK(ctt_predict_run(r->s, &r->turn, &sums));
+    CHECK_OK(ctt_predict_step_run(r->s, &r->turn, &sums));
     CU_ASSERT_FATAL(sums.weight > 0);
     return sums.loss / sums.weight;
 }
@@ -135,7 +136,8 @@ static void loss_is_literal(void)
         r.length[1] = 0;
         a = (double)(r.m->w[r.m->g->node[1].at[0]] = 0.7f);
         b = (double)(r.m->w[r.m->g->node[1].at[1]] = -0.2f);
-        CU_ASSERT(ctt_sample(&r.turn, SEEN, FRAMES - 1, truth) < FRAMES - 1);
+        CU_ASSERT(ctt_sampling_draw(&r.turn, SEEN, FRAMES - 1,
+                                    truth) < FRAMES - 1);
         for (int k = 0; k < N * PIXELS; k++) {
             double y = 0;
             if (k / PIXELS == 1)
@@ -246,10 +248,10 @@ static void what_cannot_be_is_refused(void)
 
     rig_open(&r, dot_net, 0, 0.5, NULL);
     r.b.steps--;
-    CU_ASSERT_EQUAL(ctt_predict_run(r.s, &r.turn, &sums), CTT_EINVAL);
+    CU_ASSERT_EQUAL(ctt_predict_step_run(r.s, &r.turn, &sums), CTT_EINVAL);
     r.b.steps++;
     r.m->w[r.m->g->node[ctt_graph_find(r.m->g, "y")].at[1]] = NAN;
-    CU_ASSERT_EQUAL(ctt_predict_run(r.s, &r.turn, &sums), CTT_ENAN);
+    CU_ASSERT_EQUAL(ctt_predict_step_run(r.s, &r.turn, &sums), CTT_ENAN);
     CU_ASSERT(strncmp(ctt_errmsg(), "y: ", 3) == 0);
     rig_close(&r);
 }
@@ -263,17 +265,17 @@ static void norms_are_refused(void)
         "norm n in=e kind=batch\nconv y in=n out=1\n";
     struct ctt_train_cfg cfg = dots_cfg();
     struct ctt_model *m = dots_model(net, 1);
-    struct ctt_predict *s = NULL;
+    struct ctt_predict_step *s = NULL;
     struct ctt_dev *dev = NULL;
 
     CHECK_OK(ctt_dev_open("ref", 1, &dev));
-    CU_ASSERT_EQUAL(ctt_predict_open(m->g, m->w, &cfg, dev, NULL, &s),
+    CU_ASSERT_EQUAL(ctt_predict_step_open(m->g, m->w, &cfg, dev, NULL, &s),
                     CTT_EUNSUP);
     CU_ASSERT(!s && strncmp(ctt_errmsg(), "n: in a loop", 12) == 0 &&
               strstr(ctt_errmsg(), "--sampling-start=off"));
     cfg.sampling_start = "off";
-    CHECK_OK(ctt_predict_open(m->g, m->w, &cfg, dev, NULL, &s));
-    ctt_predict_close(&s);
+    CHECK_OK(ctt_predict_step_open(m->g, m->w, &cfg, dev, NULL, &s));
+    ctt_predict_step_close(&s);
     ctt_dev_close(&dev);
     ctt_model_free(&m);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_recognise_step.c: a step of the training to recognise: its loss and
  * gradient, and the frames at which a clip is asked. */
-#include "libtrain/recognise/step.h"
+#include "libtrain/recognise/recognise.h"
 #include "tests/lib/toy_run.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static void gradient_is_of_the_loss(void)
         struct ctt_train_cfg cfg = short_run();
         const struct ctt_augment none = { 0 };
         struct ctt_sums a = { 0 }, b = { 0 }, c = { 0 };
-        struct ctt_step *s = NULL;
+        struct ctt_recognise_step *s = NULL;
         struct ctt_loader *l = NULL;
         struct ctt_order *p = NULL;
         struct ctt_model *m = NULL;
@@ -41,11 +41,12 @@ static void gradient_is_of_the_loss(void)
         CHECK_OK(ctt_buckets_find(toy, 4, "1", &bk));
         CHECK_OK(ctt_order_new(toy, 4, &p));
         ctt_order_make(toy, &bk, 1, 1, p);
-        CHECK_OK(ctt_step_open(m->g, m->w, &cfg, dev, 4, toy->longest, &s));
+        CHECK_OK(ctt_recognise_step_open(m->g, m->w, &cfg, dev, 4, toy->longest,
+                                         &s));
         CHECK_OK(ctt_loader_open(toy, 4, toy->longest, &l));
         ctt_loader_start(l, p, &none, 0);
         CU_ASSERT_EQUAL_FATAL(ctt_loader_next(l, &batch, &wait), 1);
-        CHECK_OK(ctt_step_run(s, toy, &batch, 1, 2, &a));
+        CHECK_OK(ctt_recognise_step_run(s, toy, &batch, 1, 2, &a));
         dw = ctt_calloc((size_t)m->g->weights, sizeof(*dw));
         CU_ASSERT_FATAL(dw != NULL);
         memcpy(dw, s->x->dw, (size_t)m->g->weights * sizeof(*dw));
@@ -54,16 +55,16 @@ static void gradient_is_of_the_loss(void)
         h = 1e-2 / sqrt(norm);
         for (int64_t i = 0; i < m->g->weights; i++)
             m->w[i] += (float)(h * dw[i]);
-        CHECK_OK(ctt_step_run(s, toy, &batch, 1, 2, &b));
+        CHECK_OK(ctt_recognise_step_run(s, toy, &batch, 1, 2, &b));
         for (int64_t i = 0; i < m->g->weights; i++)
             m->w[i] -= (float)(2 * h * dw[i]);
-        CHECK_OK(ctt_step_run(s, toy, &batch, 1, 2, &c));
+        CHECK_OK(ctt_recognise_step_run(s, toy, &batch, 1, 2, &c));
         slope = (b.loss / b.weight - c.loss / c.weight) / (2 * h);
         CU_ASSERT(a.weight == b.weight && a.clips == 4);
         CU_ASSERT_DOUBLE_EQUAL(slope / norm, 1, 0.02);
         ctt_free(dw);
         ctt_loader_close(&l);
-        ctt_step_close(&s);
+        ctt_recognise_step_close(&s);
         ctt_order_free(&p);
         ctt_model_free(&m);
         ctt_dev_close(&dev);

@@ -19,27 +19,27 @@ static void masks_are_drawn(void)
         clip[j] = 3 * j;
         back[j] = 3 * (WIDE - 1 - j);
     }
-    CU_ASSERT_EQUAL(ctt_sample(&t, FROM, LONG, a), FROM);
+    CU_ASSERT_EQUAL(ctt_sampling_draw(&t, FROM, LONG, a), FROM);
     for (int k = 0; k < LONG * WIDE; k++) {
         CU_ASSERT(a[k] == 1 || (a[k] == 0 && k / WIDE >= FROM));
         none += a[k] == 0;
     }
     CU_ASSERT_DOUBLE_EQUAL((double)none / ((LONG - FROM) * WIDE), 0.7, 0.04);
     batch.clip = back;    /* its place in the batch is nothing to a sequence */
-    ctt_sample(&t, FROM, LONG, b);
+    ctt_sampling_draw(&t, FROM, LONG, b);
     for (int k = 0; k < LONG * WIDE; k++)
         CU_ASSERT(b[k] == a[k / WIDE * WIDE + WIDE - 1 - k % WIDE]);
     batch.clip = clip;
     t.step++;
-    ctt_sample(&t, FROM, LONG, b);
+    ctt_sampling_draw(&t, FROM, LONG, b);
     for (int k = 0; k < LONG * WIDE; k++)
         same &= b[k] == a[k];
     CU_ASSERT(!same);
     t.truth = 1;
-    CU_ASSERT_EQUAL(ctt_sample(&t, FROM, LONG, a), LONG);
+    CU_ASSERT_EQUAL(ctt_sampling_draw(&t, FROM, LONG, a), LONG);
     t.truth = 0;
     clip[2] = -1;
-    ctt_sample(&t, FROM, LONG, a);
+    ctt_sampling_draw(&t, FROM, LONG, a);
     for (int k = 0; k < LONG * WIDE; k++)
         CU_ASSERT(a[k] == (float)(k / WIDE < FROM || k % WIDE == 2));
 }

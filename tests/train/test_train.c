@@ -30,7 +30,7 @@ static void eight_clips_are_learnt(void)
         cfg.lr = 0.01f;
         CHECK_OK(ctt_train(m, &cfg, d, NULL, NULL, &r));
         CU_ASSERT(r.loss < 0.5 && r.best_epoch == 0);
-        CHECK_OK(ctt_evaluate(m, &cfg, d, &end, 1, NULL, &v));
+        CHECK_OK(ctt_evaluate_recognise(m, &cfg, d, &end, 1, NULL, &v));
         CU_ASSERT_EQUAL(v->clips, 8);
         CU_ASSERT(ctt_metrics_top1(v, 0) == 1);
         CU_ASSERT(m->history && strstr(m->history, "train clips=8"));

@@ -40,7 +40,7 @@ static void check_learnt(const char *net)
 {
     struct ctt_train_cfg cfg = dots_cfg();
     struct ctt_model *m = dots_model(net, 1);
-    struct ctt_forecast *f = NULL;
+    struct ctt_predict_scores *f = NULL;
     struct ctt_data *d, *v;
     struct ctt_result r;
 
@@ -57,13 +57,13 @@ static void check_learnt(const char *net)
     CU_ASSERT(r.best_epoch > 0 && r.val.mse > 0 && r.val.ssim > 0);
     CU_ASSERT(m->history && strstr(m->history, "task=predict") &&
               strstr(m->history, "val_mse="));
-    CHECK_OK(ctt_forecast(m, &cfg, v, NULL, &f));
-    CU_ASSERT_DOUBLE_EQUAL(ctt_forecast_at(f, CTT_MODEL, 0).mse, r.val.mse,
-                           1e-9);
+    CHECK_OK(ctt_evaluate_predict(m, &cfg, v, NULL, &f));
+    CU_ASSERT_DOUBLE_EQUAL(ctt_predict_scores_at(f, CTT_BY_MODEL, 0).mse,
+                           r.val.mse, 1e-9);
     for (int k = 1; k <= AHEAD; k++)
-        CU_ASSERT(ctt_forecast_at(f, CTT_MODEL, k).mse <
-                  0.7 * ctt_forecast_at(f, CTT_LAST_FRAME, k).mse);
-    ctt_forecast_free(&f);
+        CU_ASSERT(ctt_predict_scores_at(f, CTT_BY_MODEL, k).mse <
+                  0.7 * ctt_predict_scores_at(f, CTT_BY_LAST_FRAME, k).mse);
+    ctt_predict_scores_free(&f);
     ctt_data_close(&d);
     ctt_data_close(&v);
     ctt_model_free(&m);

@@ -10,14 +10,14 @@
 
 enum { PIXELS = 8 };    /* summed side by side, each weight read once */
 
-typedef float vec __attribute__((vector_size(CTT_LANES * 4)));
+typedef float vec __attribute__((vector_size(CTT_VEC * 4)));
 
 struct loop {
     const struct ctt_direct *v;
     struct ctt_tensor        y, x;
     int64_t                  taps, blocks;    /* blocks of output channels */
     int64_t                  step, groups;    /* of pixels in a line */
-    const float             *w;       /* [block][tap][x.c][CTT_LANES] */
+    const float             *w;       /* [block][tap][x.c][CTT_VEC] */
     const float             *zero;    /* a row that lies outside */
 };
 
@@ -41,17 +41,17 @@ static void pack(struct ctt_dev *d, const struct loop *l, float *w)
     const struct ctt_direct *v = l->v;
     int64_t n = l->x.c, out = l->y.c;
 
-    PARALLEL(d, l->blocks * l->taps * n * CTT_LANES)
+    PARALLEL(d, l->blocks * l->taps * n * CTT_VEC)
     for (int64_t k = 0; k < l->blocks * l->taps * n; k++) {
-        int64_t i = k % n, t = k / n % l->taps, o = k / n / l->taps * CTT_LANES;
+        int64_t i = k % n, t = k / n % l->taps, o = k / n / l->taps * CTT_VEC;
         const float *from = v->w + i * v->step_x + t * v->step_tap +
                             o * v->step_y;
-        for (int64_t j = 0; j < CTT_LANES; j++)
-            w[k * CTT_LANES + j] = o + j < out ? from[j * v->step_y] : 0;
+        for (int64_t j = 0; j < CTT_VEC; j++)
+            w[k * CTT_VEC + j] = o + j < out ? from[j * v->step_y] : 0;
     }
 }
 
-/* sum[b] += x[b] times the n x CTT_LANES matrix w. */
+/* sum[b] += x[b] times the n x CTT_VEC matrix w. */
 static inline void mac(const float *const x[PIXELS], const float *w, int64_t n,
                        vec sum[PIXELS])
 {
@@ -61,7 +61,7 @@ static inline void mac(const float *const x[PIXELS], const float *w, int64_t n,
     for (int b = 0; b < PIXELS; b++)
         s[b] = sum[b];
     for (int64_t i = 0; i < n; i++) {
-        vec m = *(const vec *)(w + i * CTT_LANES);
+        vec m = *(const vec *)(w + i * CTT_VEC);
         CTT_PRAGMA(GCC unroll 8)
         for (int b = 0; b < PIXELS; b++)
             s[b] += x[b][i] * m;
@@ -90,7 +90,7 @@ static void line_taps(const struct loop *l, int64_t line, int64_t o,
     const float *x[PIXELS];
     int64_t n = l->x.c;
 
-    for (int64_t t = 0; t < l->v->kernel[2]; t++, w += n * CTT_LANES) {
+    for (int64_t t = 0; t < l->v->kernel[2]; t++, w += n * CTT_VEC) {
         int any = 0;
         for (int b = 0; b < PIXELS; b++) {
             int64_t q = place(l->v, 2, o + b * l->step, t, l->x.w);
@@ -106,7 +106,7 @@ static void finish(const struct loop *l, int64_t line, int64_t o, int64_t from,
                    vec sum[PIXELS])
 {
     const struct ctt_direct *v = l->v;
-    int64_t n = l->y.c - from < CTT_LANES ? l->y.c - from : CTT_LANES;
+    int64_t n = l->y.c - from < CTT_VEC ? l->y.c - from : CTT_VEC;
 
     for (int b = 0; b < PIXELS && o + b * l->step < l->y.w; b++) {
         int64_t r = line * l->y.w + o + b * l->step;
@@ -137,10 +137,10 @@ static void group(const struct loop *l, int64_t job)
         int64_t n = line / (l->y.h * l->y.d);
         if (id >= 0 && ih >= 0)
             line_taps(l, (n * l->x.d + id) * l->x.h + ih, o,
-                      l->w + (block * l->taps + t * k[2]) * l->x.c * CTT_LANES,
+                      l->w + (block * l->taps + t * k[2]) * l->x.c * CTT_VEC,
                       sum);
     }
-    finish(l, line, o, block * CTT_LANES, sum);
+    finish(l, line, o, block * CTT_VEC, sum);
 }
 
 int K(direct)(struct ctt_dev *d, const struct ctt_direct *v)
@@ -150,14 +150,14 @@ int K(direct)(struct ctt_dev *d, const struct ctt_direct *v)
     float *w;
 
     l.taps = (int64_t)v->kernel[0] * v->kernel[1] * v->kernel[2];
-    l.blocks = (l.y.c + CTT_LANES - 1) / CTT_LANES;
+    l.blocks = (l.y.c + CTT_VEC - 1) / CTT_VEC;
     if (single(v)) {
         as_line(&l.y);
         as_line(&l.x);
     }
     l.step = v->up ? v->stride[2] : 1;
     l.groups = l.step * ((l.y.w + PIXELS * l.step - 1) / (PIXELS * l.step));
-    size = l.blocks * l.taps * l.x.c * CTT_LANES;
+    size = l.blocks * l.taps * l.x.c * CTT_VEC;
     w = ctt_dev_scratch(d, (size_t)(size + l.x.c) * sizeof(float));
     if (!w)
         return CTT_ENOMEM;

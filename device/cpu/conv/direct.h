@@ -7,11 +7,11 @@
 #include "device/cpu/cpu.h"
 
 #if defined(__AVX512F__)
-enum { CTT_LANES = 16 };
+enum { CTT_VEC = 16 };
 #elif defined(__AVX2__)
-enum { CTT_LANES = 8 };
+enum { CTT_VEC = 8 };
 #else
-enum { CTT_LANES = 4 };
+enum { CTT_VEC = 4 };
 #endif
 
 /* Tap t of output place o reads the source at o * stride - pad + t or, with

@@ -7,7 +7,7 @@
 
 enum { OUTS = 8 };    /* output channels summed side by side */
 
-typedef float wvec __attribute__((vector_size(CTT_LANES * 4)));
+typedef float wvec __attribute__((vector_size(CTT_VEC * 4)));
 
 /* n pixels of dy and x, so many floats apart. */
 struct stretch { const float *dy, *x; int64_t n, dy_step, x_step; };
@@ -29,7 +29,7 @@ static inline void outer(struct stretch s, wvec sum[OUTS])
 
 /* The same where not all outs outputs or ins inputs are there. */
 static void outer_edge(struct stretch s, int64_t outs, int64_t ins,
-                       float sum[OUTS][CTT_LANES])
+                       float sum[OUTS][CTT_VEC])
 {
     for (int64_t r = 0; r < s.n; r++, s.dy += s.dy_step, s.x += s.x_step)
         for (int64_t b = 0; b < outs; b++)
@@ -59,7 +59,7 @@ static void range(const struct dw *v, int axis, int64_t t, int64_t small,
 
 /* The sum of a block over line r of the small tensor and q of the large. */
 static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
-                     int64_t o, int64_t i, float sum[OUTS][CTT_LANES])
+                     int64_t o, int64_t i, float sum[OUTS][CTT_VEC])
 {
     const struct ctt_tensor *small = v->up ? &v->x : &v->dy;
     const struct ctt_tensor *large = v->up ? &v->dy : &v->x;
@@ -77,17 +77,17 @@ static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
     at.x = ctt_row(&v->x, v->up ? r : q) + i;
     at.dy_step = v->dy.ld * (v->up ? s : 1);
     at.x_step = v->x.ld * (v->up ? 1 : s);
-    if (outs >= OUTS && ins >= CTT_LANES)
+    if (outs >= OUTS && ins >= CTT_VEC)
         outer(at, (wvec *)sum);
     else
         outer_edge(at, outs < OUTS ? outs : OUTS,
-                   ins < CTT_LANES ? ins : CTT_LANES, sum);
+                   ins < CTT_VEC ? ins : CTT_VEC, sum);
 }
 
 static void add_block(const struct dw *v, int64_t tap, int64_t o, int64_t i,
-                      float sum[OUTS][CTT_LANES])
+                      float sum[OUTS][CTT_VEC])
 {
-    int64_t ins = v->x.c - i < CTT_LANES ? v->x.c - i : CTT_LANES;
+    int64_t ins = v->x.c - i < CTT_VEC ? v->x.c - i : CTT_VEC;
 
     for (int64_t b = 0; b < OUTS && o + b < v->dy.c; b++)
         ctt_put(v->dw + ((o + b) * v->taps + tap) * v->x.c + i, sum[b], ins,
@@ -100,7 +100,7 @@ static void block_sum(const struct dw *v, int64_t job)
     const struct ctt_tensor *large = v->up ? &v->dy : &v->x;
     const int *k = v->n->attr.conv.kernel, *s = v->n->attr.conv.stride;
     const int *pad = v->n->attr.conv.pad;
-    int64_t i = job % v->ins * CTT_LANES, tap = job / v->ins % v->taps;
+    int64_t i = job % v->ins * CTT_VEC, tap = job / v->ins % v->taps;
     int64_t o = job / v->ins / v->taps * OUTS, from[2], to[2];
     int64_t td = tap / k[2] / k[1], th = tap / k[2] % k[1];
     wvec sum[OUTS];    /* for its alignment */
@@ -114,8 +114,8 @@ static void block_sum(const struct dw *v, int64_t job)
                 line_sum(v, (n * small->d + d) * small->h + h,
                          (n * large->d + d * s[0] - pad[0] + td) * large->h +
                          h * s[1] - pad[1] + th, tap % k[2], o, i,
-                         (float(*)[CTT_LANES])sum);
-    add_block(v, tap, o, i, (float(*)[CTT_LANES])sum);
+                         (float(*)[CTT_VEC])sum);
+    add_block(v, tap, o, i, (float(*)[CTT_VEC])sum);
 }
 
 int K(direct_dw)(struct ctt_dev *d, const struct ctt_node *n,
@@ -125,11 +125,11 @@ int K(direct_dw)(struct ctt_dev *d, const struct ctt_node *n,
     const int *k = n->attr.conv.kernel;
     struct dw v = { n, *dy, *x, up, (int64_t)k[0] * k[1] * k[2],
                     (dy->c + OUTS - 1) / OUTS,
-                    (x->c + CTT_LANES - 1) / CTT_LANES, dw };
+                    (x->c + CTT_VEC - 1) / CTT_VEC, dw };
     int64_t jobs = v.taps * v.outs * v.ins;
 
     PARALLEL(d, (double)ctt_volume(up ? x : dy) * (double)v.taps *
-                (double)(up ? v.outs : v.ins))
+             (double)(up ? v.outs : v.ins))
     for (int64_t job = 0; job < jobs; job++)
         block_sum(&v, job);
     return 0;

@@ -1,16 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
- * along.c: what a conv's kernel may do besides: an lstm applied to its result,
- * another conv added to it, and its plus input in its own memory. */
+ * fuse.c: operator fusion: an act that the kernel before it applies, and what a
+ * conv's kernel does besides: an lstm applied to its result, another conv added
+ * to it, and its plus input in its own memory. */
 #include "run/layout.h"
 #include "net/op.h"
 
 #include <string.h>
 
+/* ---- acts ---- */
+
+/* The node whose kernel may apply this act, or -1. */
+static int act_host(const struct ctt_run *r, const int *readers, int act)
+{
+    const struct ctt_graph *g = r->g;
+    int p = g->node[act].in[0];
+
+    if (g->node[act].op != CTT_OP_ACT)
+        return -1;
+    while (g->node[p].op == CTT_OP_RESHAPE && readers[p] == 1)
+        p = g->node[p].in[0];
+    if (ctt_ops[g->node[p].op].result != CTT_RESULT_ACT || readers[p] != 1 ||
+        (p < g->clip) != (act < g->clip) ||
+        ctt_place_type(r, p) != ctt_place_type(r, act))
+        return -1;
+    return p;
+}
+
+void ctt_layout_fuse_acts(struct ctt_run *r, const int *readers)
+{
+    for (int i = 0; i < r->g->count; i++) {
+        int p = act_host(r, readers, i);
+
+        if (p >= 0 && r->slot[p].act < 0) {
+            r->slot[p].act = i;
+            r->slot[i].skip = 1;
+        }
+    }
+}
+
+/* ---- convs ---- */
+
 /* What is looked at: comp[f][i], the component of node i in schedule f. */
-struct look {
+struct fusion {
     struct ctt_run *r;
     const int      *readers;
-    const char     *kept;
+    const char     *saved;
     int            *comp[2];
 };
 
@@ -22,20 +56,20 @@ static void components(const struct ctt_schedule *s, int *comp)
 }
 
 /* The plus input of conv z becomes a name of its result: nobody else reads it,
- * also not on the way back.  But where all values stay, it stays too. */
-static void inside(struct look *l, int z)
+ * also not on the backward pass.  But where all values stay, it stays too. */
+static void plus_in_place(struct fusion *l, int z)
 {
     struct ctt_run *r = l->r;
     const struct ctt_node *n = &r->g->node[z];
     int p = n->in[1];
 
-    if ((!r->slides && !l->kept) ||
+    if ((!r->slides && !l->saved) ||
         ctt_ops[r->g->node[p].op].result == CTT_RESULT_STAYS ||
-        r->slot[p].alias != p || r->slot[p].fused >= 0 ||
+        r->slot[p].alias != p || r->slot[p].act >= 0 ||
         l->readers[p] != 1 || r->slot[p].type != r->slot[z].type)
         return;
     r->slot[p].alias = r->slot[z].alias;
-    r->slot[z].inside = 1;
+    r->slot[z].plus_in_place = 1;
 }
 
 static int same_window(const struct ctt_node *a, const struct ctt_node *b)
@@ -48,32 +82,32 @@ static int same_window(const struct ctt_node *a, const struct ctt_node *b)
                   sizeof(a->attr.conv.pad)) == 0;
 }
 
-/* What goes along is of floats. */
+/* What is fused into a conv is of floats. */
 static int is_wide(const struct ctt_run *r, int a, int b, int c)
 {
     return r->slot[a].type == CTT_F32 && r->slot[b].type == CTT_F32 &&
            r->slot[c].type == CTT_F32;
 }
 
-static void pair(struct look *l, int z)
+static void fuse_pair(struct fusion *l, int z)
 {
     struct ctt_run *r = l->r;
     const struct ctt_node *n = &r->g->node[z], *of = &r->g->node[n->in[1]];
     int p = n->in[1];
 
-    if (of->op != CTT_OP_CONV || of->plus || r->slot[p].fused >= 0 ||
+    if (of->op != CTT_OP_CONV || of->plus || r->slot[p].act >= 0 ||
         l->readers[p] != 1 || !same_window(n, of) ||
         !is_wide(r, z, p, n->in[0]))
         return;
     r->slot[z].pair = p;
-    r->slot[p].with = z;
+    r->slot[p].fused_into = z;
     for (int f = 0; f < 2; f++)
-        r->slot[z].joint[f] = l->comp[f][p] == l->comp[f][z];
+        r->slot[z].same_loop[f] = l->comp[f][p] == l->comp[f][z];
 }
 
 /* The old cell state is there when the conv of the gates runs: it is of a step
  * before, or of an earlier component. */
-static int ready(const struct look *l, int z, int lstm, int f)
+static int ready(const struct fusion *l, int z, int lstm, int f)
 {
     const struct ctt_run *r = l->r;
     const struct ctt_slot *old = &r->slot[r->g->node[lstm].in[1]];
@@ -83,22 +117,22 @@ static int ready(const struct look *l, int z, int lstm, int f)
     return old->delay > 0 || l->comp[f][old->alias] < l->comp[f][z];
 }
 
-static void gates(struct look *l, int lstm)
+static void fuse_lstm(struct fusion *l, int lstm)
 {
     struct ctt_run *r = l->r;
     int z = r->g->node[lstm].in[0];
 
     if (lstm >= r->g->clip || r->g->node[z].op != CTT_OP_CONV ||
-        r->slot[z].fused >= 0 || l->readers[z] != 1 ||
+        r->slot[z].act >= 0 || l->readers[z] != 1 ||
         !is_wide(r, z, lstm, r->g->node[lstm].in[1]) ||
         !ready(l, z, lstm, 0) || !ready(l, z, lstm, 1))
         return;
     r->slot[z].lstm = lstm;
-    r->slot[lstm].with = z;
+    r->slot[lstm].fused_into = z;
 }
 
 /* Later nodes first, so that a chain of sums ends in one memory. */
-static void find(struct look *l)
+static void fuse_all(struct fusion *l)
 {
     const struct ctt_graph *g = l->r->g;
 
@@ -106,28 +140,27 @@ static void find(struct look *l)
         const struct ctt_node *n = &g->node[i];
 
         if (n->op == CTT_OP_LSTM)
-            gates(l, i);
+            fuse_lstm(l, i);
         if (n->op != CTT_OP_CONV || !n->plus)
             continue;
-        inside(l, i);
+        plus_in_place(l, i);
         if (i < g->clip)
-            pair(l, i);
+            fuse_pair(l, i);
     }
 }
 
-int ctt_layout_along(struct ctt_run *r, const int *readers, const char *kept)
+int ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,
+                          const char *saved)
 {
-    struct look l = { .r = r, .readers = readers, .kept = kept };
+    struct fusion l = { .r = r, .readers = readers, .saved = saved };
     int rc = 0;
 
-    for (int i = 0; i < r->g->count; i++)
-        r->slot[i].lstm = r->slot[i].pair = r->slot[i].with = -1;
     for (int f = 0; f < 2; f++) {
         l.comp[f] = ctt_calloc((size_t)r->g->count, sizeof(int));
         CTT_TRY(l.comp[f] ? 0 : CTT_ENOMEM);
         components(r->sched[f] ? r->sched[f] : r->sched[0], l.comp[f]);
     }
-    find(&l);
+    fuse_all(&l);
 out:
     ctt_free(l.comp[0]);
     ctt_free(l.comp[1]);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * keep.c: how many steps a window has and for how many windows the values are
- * kept (Chen et al. 2016), and the windows of a batch. */
-#include "run/back/way.h"
+ * recompute.c: how many steps a window has and for how many windows the values
+ * are kept (Chen et al. 2016), and the windows of a batch. */
+#include "run/back/backward.h"
 
 /* ---- the plan ---- */
 
-/* Windows of the longest clip, wherever the fed steps begin: one step before
- * them cuts into the most. */
-static int most_windows(const struct ctt_way *y, int window)
+/* Windows of the longest clip, wherever the feedback steps begin: one step
+ * before them cuts into the most. */
+static int most_windows(const struct ctt_back *y, int window)
 {
     int cut = y->mixes && y->room > 1;
 
     return cut + (y->room - cut + window - 1) / window;
 }
 
-/* Bytes of some windows' kept values, wherever they are cut. */
-static int64_t kept_bytes(const struct ctt_way *y, const struct ctt_run *r,
-                           int window, int kept)
+/* Bytes of some windows' saved values, wherever they are cut. */
+static int64_t saved_bytes(const struct ctt_back *y,
+                           const struct ctt_run *r, int window, int kept)
 {
-    const struct ctt_extent *e = &r->extent[CTT_KEPT];
+    const struct ctt_extent *e = &r->extent[CTT_SAVED];
     int64_t steps = (int64_t)window * kept;
 
     steps = steps < y->room ? steps : y->room;
@@ -27,28 +27,28 @@ static int64_t kept_bytes(const struct ctt_way *y, const struct ctt_run *r,
 
 /* Sizes for windows of so many steps of which so many are kept; all of them in
  * bytes. */
-static int64_t sizes(struct ctt_way *y, const struct ctt_run *r, int window,
+static int64_t sizes(struct ctt_back *y, const struct ctt_run *r, int window,
                      int kept)
 {
     int windows = most_windows(y, window);
 
     kept = kept < windows ? kept : windows;
     y->history = windows > 1 ? y->past : 0;
-    y->values = kept_bytes(y, r, window, kept);
-    y->passing = ctt_extent_bytes(&r->extent[CTT_PASSING], window, y->asks);
-    y->grads = y->passing + ctt_extent_bytes(&r->extent[CTT_KEPT], window,
-                                             y->asks);
+    y->values = saved_bytes(y, r, window, kept);
+    y->transient = ctt_extent_bytes(&r->extent[CTT_TRANSIENT], window, y->asks);
+    y->grads = y->transient + ctt_extent_bytes(&r->extent[CTT_SAVED], window,
+                                               y->asks);
     y->stores = windows - kept > 1 ? windows - kept : 1;
     y->plan.window = window;
     y->plan.windows = windows;
     y->plan.kept = kept;
-    y->plan.bytes = y->values + y->passing + y->grads +
+    y->plan.bytes = y->values + y->transient + y->grads +
                     (y->stores + 1) * y->history;
     return y->plan.bytes;
 }
 
 /* The most windows that can be kept within `bytes`, or 0. */
-static int most_kept(struct ctt_way *y, const struct ctt_run *r, int window,
+static int most_kept(struct ctt_back *y, const struct ctt_run *r, int window,
                      int64_t bytes)
 {
     int kept = most_windows(y, window);
@@ -58,8 +58,8 @@ static int most_kept(struct ctt_way *y, const struct ctt_run *r, int window,
     return kept;
 }
 
-/* Steps to run twice, at most: the last window may be of one fed step. */
-static int recomputed(const struct ctt_way *y, int window, int kept)
+/* Steps to run twice, at most: the last window may be of one feedback step. */
+static int recomputed(const struct ctt_back *y, int window, int kept)
 {
     int left = y->room - window * kept + (y->mixes ? window - 1 : 0);
 
@@ -67,7 +67,7 @@ static int recomputed(const struct ctt_way *y, int window, int kept)
 }
 
 /* whole: only one window would do. */
-static int too_small(const struct ctt_way *y, const struct ctt_run *r,
+static int too_small(const struct ctt_back *y, const struct ctt_run *r,
                      int whole, int64_t need, int64_t bytes)
 {
     long long mb = (long long)(need >> 20) + 1;
@@ -82,7 +82,7 @@ static int too_small(const struct ctt_way *y, const struct ctt_run *r,
                      "MB, %lld MB are allowed", r->n, y->room, mb, most);
 }
 
-static int choose(struct ctt_way *y, const struct ctt_run *r,
+static int choose(struct ctt_back *y, const struct ctt_run *r,
                   const struct ctt_memory *m)
 {
     int64_t bytes = m->bytes > 0 ? m->bytes : ctt_exec_room(r->dev);
@@ -109,12 +109,12 @@ out:
     return rc;
 }
 
-int ctt_way_plan(struct ctt_way *y, const struct ctt_run *r,
-                 const struct ctt_memory *m)
+int ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
+                  const struct ctt_memory *m)
 {
     int window = m->window > 0 && m->window < y->room ? m->window : y->room;
 
-    y->past = ctt_run_history(r);
+    y->past = ctt_run_history_bytes(r);
     if (m->keep == CTT_KEEP_AUTO)
         return choose(y, r, m);
     sizes(y, r, window, m->keep == CTT_KEEP_ALL ? y->room
@@ -124,7 +124,7 @@ int ctt_way_plan(struct ctt_way *y, const struct ctt_run *r,
 
 /* ---- a batch ---- */
 
-static int check(const struct ctt_way *y, const struct ctt_run *r,
+static int check(const struct ctt_back *y, const struct ctt_run *r,
                  const struct ctt_job *job)
 {
     int rc = 0;
@@ -139,14 +139,14 @@ static int check(const struct ctt_way *y, const struct ctt_run *r,
                   job->ask[i].step >= 0 && job->ask[i].step < job->steps,
                   CTT_EINVAL, "no step %d of sample %d has been run",
                   job->ask[i].step, job->ask[i].sample);
-    if (y->mixes && job->fed < job->steps)
+    if (y->mixes && job->feedback < job->steps)
         CTT_TRY(ctt_run_check_norms(r, 1));
 out:
     return rc;
 }
 
 /* The asks whose step lies in the part. */
-static int sort_asks(struct ctt_way *y, const struct ctt_job *job,
+static int sort_asks(struct ctt_back *y, const struct ctt_job *job,
                      struct ctt_part *p, int n)
 {
     p->which = y->which + n;
@@ -160,13 +160,13 @@ static int sort_asks(struct ctt_way *y, const struct ctt_job *job,
 
 /* As many of the last windows are kept as there is room for; those before them
  * all lie where the first kept one will. */
-static void place(struct ctt_way *y, const struct ctt_run *r)
+static void place(struct ctt_back *y, const struct ctt_run *r)
 {
     int64_t end = y->values;
     int k = y->parts - 1;
 
     for (; k >= 0; k--) {
-        int64_t bytes = ctt_extent_bytes(&r->extent[CTT_KEPT],
+        int64_t bytes = ctt_extent_bytes(&r->extent[CTT_SAVED],
                                          y->part[k].steps, y->part[k].asks);
         if (bytes > end || y->parts - k > y->plan.kept)
             break;
@@ -179,16 +179,17 @@ static void place(struct ctt_way *y, const struct ctt_run *r)
 }
 
 /* The first window is the short one: the last ones are kept. */
-int ctt_way_cut(struct ctt_way *y, const struct ctt_run *r,
-                const struct ctt_job *job)
+int ctt_back_cut(struct ctt_back *y, const struct ctt_run *r,
+                 const struct ctt_job *job)
 {
-    int fed = y->mixes && job->fed > 0 ? job->fed : job->steps;
+    int feedback = y->mixes && job->feedback > 0 ? job->feedback : job->steps;
     int first = 0, asks = 0, rc = 0;
 
     CTT_TRY(check(y, r, job));
     for (y->parts = 0; first < job->steps; y->parts++) {
         struct ctt_part *p = &y->part[y->parts];
-        int end = first < fed && fed < job->steps ? fed : job->steps;
+        int end = first < feedback && feedback < job->steps ? feedback
+                                                            : job->steps;
 
         p->first = first;
         p->steps = (end - first) % y->plan.window;

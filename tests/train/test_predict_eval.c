@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_forecast.c: forecasts of test sequences, of the model and of the
+ * test_predict_eval.c: predictions of test sequences, of the model and of the
  * baselines it is compared with. */
 #include "libtrain/predict/predict.h"
 #include "tests/lib/dots.h"
@@ -14,7 +14,8 @@ static void stream(const struct ctt_model *m, struct ctt_dev *dev,
     int in = ctt_graph_input(m->g), y = ctt_graph_output(m->g), left = SEEN;
     struct ctt_run *r = NULL;
 
-    CHECK_OK(ctt_run_open(m->g, dev, m->w, 1, 3, 0, 0, &r));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = m->g, .dev = dev, .w = m->w, .samples = 1, .steps = 3 }, &r));
     for (int now; left; left -= now, seen += now * PIXELS) {
         now = left < 3 ? left : 3;
         CHECK_OK(ctt_run_make_room(r, now));
@@ -46,13 +47,13 @@ static void errors_of(const float *x, const float *y, double *mse, double *last)
     }
 }
 
-static void forecast_is_streaming(void)
+static void evaluation_is_streaming(void)
 {
     struct ctt_train_cfg cfg = dots_cfg();
     struct ctt_model *m = dots_model(dot_net, 5);
     double mse[AHEAD] = { 0 }, last[AHEAD] = { 0 };
     static float x[FRAMES * PIXELS], y[AHEAD * PIXELS];
-    struct ctt_forecast *f = NULL;
+    struct ctt_predict_scores *f = NULL;
     struct ctt_dev *dev = NULL;
 
     dots_open();
@@ -64,17 +65,19 @@ static void forecast_is_streaming(void)
         stream(m, dev, x, y);
         errors_of(x, y, mse, last);
     }
-    CHECK_OK(ctt_forecast(m, &cfg, dots_val, NULL, &f));
+    CHECK_OK(ctt_evaluate_predict(m, &cfg, dots_val, NULL, &f));
     CU_ASSERT_EQUAL(f->sequences, 7);
     for (int k = 0; k < AHEAD; k++) {
-        CU_ASSERT_DOUBLE_EQUAL(ctt_forecast_at(f, CTT_MODEL, k + 1).mse,
+        CU_ASSERT_DOUBLE_EQUAL(ctt_predict_scores_at(f, CTT_BY_MODEL,
+                                                     k + 1).mse,
                                mse[k] / 7, 1e-6);
-        CU_ASSERT_DOUBLE_EQUAL(ctt_forecast_at(f, CTT_LAST_FRAME, k + 1).mse,
+        CU_ASSERT_DOUBLE_EQUAL(ctt_predict_scores_at(f, CTT_BY_LAST_FRAME,
+                                                     k + 1).mse,
                                last[k] / 7, 1e-6);
     }
-    CU_ASSERT_DOUBLE_EQUAL(ctt_forecast_at(f, CTT_MODEL, 0).mse,
+    CU_ASSERT_DOUBLE_EQUAL(ctt_predict_scores_at(f, CTT_BY_MODEL, 0).mse,
                            (mse[0] + mse[1] + mse[2]) / 21, 1e-6);
-    ctt_forecast_free(&f);
+    ctt_predict_scores_free(&f);
     ctt_model_free(&m);
     ctt_dev_close(&dev);
 }
@@ -84,11 +87,12 @@ static void answers_must_be_finite(void)
 {
     struct ctt_train_cfg cfg = dots_cfg();
     struct ctt_model *m = dots_model(dot_net, 5);
-    struct ctt_forecast *f = NULL;
+    struct ctt_predict_scores *f = NULL;
 
     dots_open();
     m->w[m->g->node[ctt_graph_find(m->g, "y")].at[1]] = NAN;
-    CU_ASSERT_EQUAL(ctt_forecast(m, &cfg, dots_val, NULL, &f), CTT_ENAN);
+    CU_ASSERT_EQUAL(ctt_evaluate_predict(m, &cfg, dots_val, NULL, &f),
+                    CTT_ENAN);
     CU_ASSERT(!f && strcmp(ctt_errmsg(), "y: the answer is not finite") == 0);
     ctt_model_free(&m);
 }
@@ -99,7 +103,7 @@ static void nothing_read_is_an_error(void)
     struct ctt_train_cfg cfg = dots_cfg();
     struct ctt_model *m = dots_model(dot_net, 5);
     struct ctt_input in = m->g->node[ctt_graph_input(m->g)].attr.input;
-    struct ctt_forecast *f = NULL;
+    struct ctt_predict_scores *f = NULL;
     struct ctt_data *d = NULL;
 
     dots_pack(clip_path("lost.pack"), 0, 9);
@@ -107,7 +111,7 @@ static void nothing_read_is_an_error(void)
     CHECK_OK(ctt_data_open(clip_path("lost.pack"), "train", &in, NULL, 0, &cfg,
                            NULL, &d));
     CU_ASSERT_EQUAL(truncate(clip_path("lost.pack"), 100), 0);
-    CU_ASSERT_EQUAL(ctt_forecast(m, &cfg, d, NULL, &f), CTT_EIO);
+    CU_ASSERT_EQUAL(ctt_evaluate_predict(m, &cfg, d, NULL, &f), CTT_EIO);
     CU_ASSERT(!f && strcmp(ctt_errmsg(),
                            "no test sequence could be read") == 0);
     ctt_data_close(&d);
@@ -117,13 +121,14 @@ static void nothing_read_is_an_error(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        { "a forecast is streaming", forecast_is_streaming },
+        { "an evaluation is streaming", evaluation_is_streaming },
         { "answers must be finite", answers_must_be_finite },
         { "nothing read is an error", nothing_read_is_an_error },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
-        { "forecast", NULL, dots_clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+        { "predict evaluation", NULL, dots_clean, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL
     };
 
     if (clips_dir() < 0)

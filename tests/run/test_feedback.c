@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_fed.c: a model's answers fed back, gradients through windows, and what
- * kernels of a batch take along. */
+ * test_feedback.c: a model's answers fed back, gradients through windows, and
+ * what kernels of a batch take along. */
 #include "tests/lib/batch.h"
 #include "tests/lib/check.h"
 
@@ -21,12 +21,14 @@ static void step_loop(const struct batch *r, const char *text, float *y)
 
     CHECK_OK(ctt_net_parse(text, &g));
     CU_ASSERT_EQUAL_FATAL(g->weights, r->g->weights);
-    CHECK_OK(ctt_run_open(g, r->dev, r->w, r->m->n, 1, 0, 0, &run));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = g, .dev = r->dev, .w = r->w, .samples = r->m->n,
+        .steps = 1 }, &run));
     for (int t = 0; t < STEPS; t++) {
         ctt_check_fill(in, r->one, 100 + (uint64_t)t + 1000 * (uint64_t)frame);
         ctt_check_fill(mask, r->m->n,
                        100 + (uint64_t)t + 1000 * (uint64_t)seen);
-        for (int64_t i = 0; i < r->one && t >= r->m->fed; i++)
+        for (int64_t i = 0; i < r->one && t >= r->m->feedback; i++)
             if (mask[i / n] <= 0.2f)
                 in[i] = y[(t - 1) * r->one + i];
         CHECK_OK(ctt_run_make_room(run, 1));
@@ -51,7 +53,7 @@ static void test_step_loop(void)
         "convttlstm l in=x hidden=3 kernel=3 order=2 steps=3 rank=2\n"
         "convlstm m in=l hidden=2\n"
         "conv o in=m out=1\n"
-        "act y in=o kind=sigmoid\n", 3, .fed = 4 };
+        "act y in=o kind=sigmoid\n", 3, .feedback = 4 };
     static const char plain[] =
         "input x h=4 w=4 c=1\n"
         "convttlstm l in=x hidden=3 kernel=3 order=2 steps=3 rank=2\n"
@@ -82,9 +84,11 @@ static void test_streamed(void)
             CHECK_OK(batch_open(&r, m, "ref", 0, ALL));
             r.x->r->train = 0;
             CHECK_OK(ctt_exec_forward(r.x, &r.job));
-            CHECK_OK(ctt_run_open(r.g, r.dev, r.w, m->n, room, 0, 0, &run));
+            CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+                .g = r.g, .dev = r.dev, .w = r.w, .samples = m->n,
+                .steps = room }, &run));
             for (int t = 0; t < STEPS; t++) {
-                run->fed = t >= m->fed;
+                run->feedback = t >= m->feedback;
                 CHECK_OK(ctt_run_make_room(run, 1));
                 for (int k = 0; k < r.g->count; k++)
                     if (r.g->node[k].op == CTT_OP_INPUT)
@@ -219,7 +223,7 @@ static void test_devices(void)
         "convttlstm l in=x hidden=16 kernel=5 order=2 steps=3 rank=8\n"
         "convlstm m in=l hidden=16\n"
         "conv o in=m out=1\n"
-        "act y in=o kind=sigmoid\n", 2, .fed = 5 };
+        "act y in=o kind=sigmoid\n", 2, .feedback = 5 };
     struct batch a, b;
 
     for (int window = 0; window < 3; window++) {
@@ -259,7 +263,8 @@ static void test_not_along(void)
     CHECK_OK(batch_open(&r, &m, "ref", 0, ALL));
     CHECK_OK(batch_run(&r));
     CHECK_OK(ctt_dev_open("cpu", 1, &cpu));
-    CHECK_OK(ctt_run_open(r.g, cpu, r.w, 1, 1, 0, 0, &run));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = r.g, .dev = cpu, .w = r.w, .samples = 1, .steps = 1 }, &run));
     for (int t = 0; t < STEPS; t++) {
         CHECK_OK(ctt_run_make_room(run, 1));
         batch_input(run, 0, 0, t);
@@ -280,7 +285,7 @@ static const struct batch_model wide = {
     "mix x in=frame,back,seen\n"
     "convlstm l in=x hidden=16 kernel=3\n"
     "conv o in=l out=1\n"
-    "act y in=o kind=sigmoid\n", 2, .fed = 4 };
+    "act y in=o kind=sigmoid\n", 2, .feedback = 4 };
 
 /* Calls of the kernels of a node in one batch; -1: nothing goes along. */
 static int64_t calls_of(const char *name, const char *device, unsigned plain)
@@ -315,7 +320,7 @@ static void test_calls(void)
     static const struct { const char *device; unsigned plain; } none[] = {
         { "ref", 0 }, { "ref", 7 }, { "cpu", 7 },
     };
-    int each = STEPS - wide.fed;
+    int each = STEPS - wide.feedback;
 
     for (size_t k = 0; k < CTT_LEN(none); k++) {
         const char *d = none[k].device;
@@ -336,8 +341,8 @@ static void test_calls(void)
 }
 
 static CU_TestInfo tests[] = {
-    { "fed is the step loop", test_step_loop },
-    { "fed is streamed", test_streamed },
+    { "feedback is the step loop", test_step_loop },
+    { "feedback is streamed", test_streamed },
     { "gradients", test_gradients },
     { "seeds inside", test_seeds_inside },
     { "with and without what goes along", test_plain },
@@ -350,7 +355,7 @@ static CU_TestInfo tests[] = {
 int main(void)
 {
     CU_SuiteInfo suites[] = {
-        { .pName = "fed", .pTests = tests }, CU_SUITE_INFO_NULL
+        { .pName = "feedback", .pTests = tests }, CU_SUITE_INFO_NULL
     };
 
     return ctt_check_main(suites);

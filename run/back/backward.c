@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * back.c: the way back through one window. */
-#include "run/back/way.h"
+ * backward.c: the backward pass through one window. */
+#include "run/back/backward.h"
 #include "net/half.h"
 #include "net/op.h"
 
 /* ---- where gradients lie ---- */
 
-/* Laid out as the values of the window, those kept first. */
+/* Laid out as the values of the window, those saved first. */
 static char *place_of(const struct ctt_exec *x, int node, const void *value)
 {
     const struct ctt_run *r = x->r;
-    const struct ctt_part *p = &x->way->part[x->way->hand];
+    const struct ctt_part *p = &x->back->part[x->back->hand];
     enum ctt_block b = r->slot[node].block;
-    int64_t before = b == CTT_KEPT ? 0
-                   : ctt_extent_bytes(&r->extent[CTT_KEPT], p->steps,
+    int64_t before = b == CTT_SAVED ? 0
+                   : ctt_extent_bytes(&r->extent[CTT_SAVED], p->steps,
                                       p->asks);
 
-    return x->way->grad + before + ((const char *)value - r->base[b]);
+    return x->back->grad + before + ((const char *)value - r->base[b]);
 }
 
 static char *grad(const struct ctt_exec *x, int node, int step)
@@ -26,7 +26,7 @@ static char *grad(const struct ctt_exec *x, int node, int step)
 
 int ctt_exec_needs(const struct ctt_exec *x, int node)
 {
-    return x->way->need[node];
+    return x->back->need[node];
 }
 
 /* Numbers of history that a node has memory for, if it has a gradient. */
@@ -34,7 +34,7 @@ static int64_t old_numbers(const struct ctt_exec *x, int node)
 {
     const struct ctt_slot *s = &x->r->slot[node];
 
-    return s->alias == node && x->way->need[node] ? s->history * s->size : 0;
+    return s->alias == node && x->back->need[node] ? s->history * s->size : 0;
 }
 
 static int64_t old_bytes(const struct ctt_exec *x, int node)
@@ -45,7 +45,7 @@ static int64_t old_bytes(const struct ctt_exec *x, int node)
 static int clear(const struct ctt_exec *x, int i)
 {
     const struct ctt_graph *g = x->r->g;
-    const struct ctt_part *p = &x->way->part[x->way->hand];
+    const struct ctt_part *p = &x->back->part[x->back->hand];
     const struct ctt_slot *s = &x->r->slot[i];
     int64_t before = i < g->clip ? old_bytes(x, i) : 0;
     int64_t after = i < g->clip ? p->steps * s->size
@@ -55,12 +55,13 @@ static int clear(const struct ctt_exec *x, int i)
                          before + after * ctt_dtype_size(s->type));
 }
 
-int ctt_way_clear(struct ctt_exec *x)
+int ctt_back_clear(struct ctt_exec *x)
 {
     int rc = 0;
 
     for (int i = 0; i < x->r->g->count; i++)
-        if (x->r->slot[i].alias == i && x->way->need[i] && !x->way->sole[i])
+        if (x->r->slot[i].alias == i && x->back->need[i] &&
+            !x->back->overwrite[i])
             CTT_TRY(clear(x, i));
 out:
     return rc;
@@ -88,10 +89,10 @@ static int claim(const struct ctt_exec *x, int node)
 {
     int of = x->r->slot[node].alias;
 
-    if (!x->way->seeding || !x->way->sole[of])
+    if (!x->back->seeding || !x->back->overwrite[of])
         return 0;
-    x->way->sole[of] = 0;
-    x->way->soles++;
+    x->back->overwrite[of] = 0;
+    x->back->overwrites++;
     return clear(x, of);
 }
 
@@ -129,10 +130,10 @@ int ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
 
 /* What reached the history of the window behind belongs to the last steps of
  * this one; if this one is shorter, to its history too. */
-int ctt_way_carry_in(struct ctt_exec *x)
+int ctt_back_carry_in(struct ctt_exec *x)
 {
-    const char *from = x->way->carry;
-    int steps = x->way->part[x->way->hand].steps, rc = 0;
+    const char *from = x->back->carry;
+    int steps = x->back->part[x->back->hand].steps, rc = 0;
 
     for (int i = 0; i < x->r->g->clip; i++) {
         int64_t n = old_bytes(x, i);
@@ -146,9 +147,9 @@ out:
     return rc;
 }
 
-int ctt_way_carry_out(struct ctt_exec *x)
+int ctt_back_carry_out(struct ctt_exec *x)
 {
-    char *to = x->way->carry;
+    char *to = x->back->carry;
     int rc = 0;
 
     for (int i = 0; i < x->r->g->clip; i++) {
@@ -181,11 +182,13 @@ static void bind_gradients(const struct ctt_exec *x, int node, int want,
     if (c->also.data)
         c->dalso.data = place_of(x, n->cell, c->also.data);
     for (int k = 0; k < n->nin; k++) {
+        int there = k == 1 && r->slot[node].plus_in_place;
+
         c->din[k] = c->in[k];
-        c->din[k].data = want & CTT_WANT_DIN && x->way->need[n->in[k]] &&
-                         c->in[k].data && !(k == 1 && r->slot[node].inside)
+        c->din[k].data = want & CTT_WANT_DIN && x->back->need[n->in[k]] &&
+                         c->in[k].data && !there
                        ? place_of(x, n->in[k], c->in[k].data) : NULL;
-        if (!r->slot[node].skip && !x->way->sole[r->slot[n->in[k]].alias])
+        if (!r->slot[node].skip && !x->back->overwrite[r->slot[n->in[k]].alias])
             c->add |= 1u << k;
     }
     for (int k = 0; k < n->nw && want & CTT_WANT_DW; k++) {
@@ -194,8 +197,8 @@ static void bind_gradients(const struct ctt_exec *x, int node, int want,
     }
 }
 
-/* What a call's way back reads and writes: it may change its dout, and what it
- * adds to it must not be added to by two at once. */
+/* What a call's backward pass reads and writes: it may change its dout, and
+ * what it adds to it must not be added to by two at once. */
 static int touch(struct ctt_exec *x, int node)
 {
     struct ctt_run *r = x->r;
@@ -210,7 +213,7 @@ static int touch(struct ctt_exec *x, int node)
         ctt_touch(&t, ctt_run_memory(r, n->in[k], 0), 0);
         ctt_touch(&t, ctt_run_memory(r, n->in[k], 1), 1);
     }
-    return ctt_lanes_call(r->lanes, r->dev, &t);
+    return ctt_streams_call(r->streams, r->dev, &t);
 }
 
 static int run(struct ctt_exec *x, int node, int step, int steps, int want,
@@ -219,7 +222,7 @@ static int run(struct ctt_exec *x, int node, int step, int steps, int want,
     struct ctt_call c;
     int rc = 0;
 
-    want &= ctt_way_wants(x->r->g, x->way->need, node);
+    want &= ctt_back_wants(x->r->g, x->back->need, node);
     if (!want || ctt_ops[x->r->g->node[node].op].memory != CTT_COMPUTED)
         goto out;
     ctt_run_bind(x->r, node, step, steps, &c);
@@ -261,7 +264,7 @@ out:
 static int back(struct ctt_exec *x)
 {
     const struct ctt_schedule *s = ctt_run_schedule(x->r);
-    const struct ctt_part *p = &x->way->part[x->way->hand];
+    const struct ctt_part *p = &x->back->part[x->back->hand];
     const struct ctt_graph *g = x->r->g;
     int rc = 0;
 
@@ -279,12 +282,12 @@ out:
     return rc;
 }
 
-int ctt_way_back(struct ctt_exec *x)
+int ctt_back_window(struct ctt_exec *x)
 {
     int rc = 0;
 
-    CTT_TRY(ctt_lanes_begin(x->r->lanes, x->r->dev));
-    rc = ctt_lanes_end(x->r->lanes, x->r->dev, back(x));
+    CTT_TRY(ctt_streams_begin(x->r->streams, x->r->dev));
+    rc = ctt_streams_end(x->r->streams, x->r->dev, back(x));
 out:
     return rc;
 }

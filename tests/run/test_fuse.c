@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_along.c: what a conv's kernel does besides: another conv added to its
+ * test_fuse.c: what a conv's kernel does besides: another conv added to its
  * result, an LSTM cell applied to it, and its plus input in its own memory. */
 #include "tests/lib/check.h"
 #include "tests/lib/rig.h"
@@ -165,7 +165,7 @@ static void along_of(struct ctt_dev *d, struct ctt_dev *ref,
     along_close(&y, ref);
 }
 
-static void test_along(void)
+static void test_fuse(void)
 {
     for (int k = 0; ctt_check_hosts[k]; k++) {
         struct ctt_dev *d = open_dev(ctt_check_hosts[k]);
@@ -181,7 +181,7 @@ static void test_along(void)
 }
 
 /* Nor, by a bit, on the number of threads. */
-static void test_along_threads(void)
+static void test_fuse_threads(void)
 {
     struct ctt_dev *one = NULL, *many = NULL;
 
@@ -206,7 +206,7 @@ static void test_along_threads(void)
 }
 
 /* The kernel says what it took along, and takes it where it can. */
-static void test_along_impl(void)
+static void test_fuse_impl(void)
 {
     struct ctt_dev *d = open_dev("cpu");
     struct along_rig r;
@@ -273,9 +273,9 @@ static void test_in_place(void)
 }
 
 static CU_TestInfo tests[] = {
-    { "what goes along", test_along },
-    { "threads", test_along_threads },
-    { "what went along", test_along_impl },
+    { "what is fused", test_fuse },
+    { "threads", test_fuse_threads },
+    { "what was fused", test_fuse_impl },
     { "what did not go along", test_split },
     { "in place", test_in_place },
     CU_TEST_INFO_NULL

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bind.c: the arguments of a node's call: values, weights, randomness, and the
+ * nodes that are fused into it. */
+#include "run/bind.h"
+#include "net/half.h"
+#include "net/op.h"
+#include "net/random.h"
+
+#include <string.h>
+
+/* ---- what changes from batch to batch ---- */
+
+/* The key, then the asks, then their numbers. */
+static struct ctt_ask *live_asks(const struct ctt_run *r)
+{
+    return (struct ctt_ask *)(r->live + sizeof(uint64_t));
+}
+
+static int32_t *live_which(const struct ctt_run *r)
+{
+    return (int32_t *)(live_asks(r) + r->max_asks);
+}
+
+int64_t ctt_run_live_bytes(const struct ctt_run *r)
+{
+    return (int64_t)sizeof(uint64_t) + r->max_asks *
+           (int64_t)(sizeof(struct ctt_ask) + sizeof(int32_t));
+}
+
+int ctt_run_upload(struct ctt_run *r)
+{
+    char *p = r->live_host;
+    int32_t *which;
+
+    if (!p)
+        return 0;
+    memcpy(p, &r->key, sizeof(r->key));
+    p += sizeof(uint64_t);
+    memcpy(p, r->ask, (size_t)r->max_asks * sizeof(*r->ask));
+    which = (int32_t *)(p + (size_t)r->max_asks * sizeof(*r->ask));
+    for (int i = 0; i < r->max_asks; i++)
+        which[i] = r->which && i < r->asks ? r->which[i] : i;
+    return ctt_dev_copy(r->dev, CTT_TO_DEVICE, r->live_host, r->live,
+                        ctt_run_live_bytes(r));
+}
+
+/* A window is given all steps at once, and what it may look at. */
+static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
+{
+    int from = c->node->in[0];
+    const struct ctt_slot *s = &r->slot[from];
+
+    c->in[0] = ctt_run_tensor(r, from, 0, r->n);
+    c->ask = r->ask + ask;
+    if (r->live)
+        c->live.ask = live_asks(r) + ask;
+    c->stride = s->size;
+    c->oldest = s->delay - s->history;
+}
+
+/* The kernel of a conv whose result has 16 bits is read from the copy. */
+static void bind_weights(const struct ctt_run *r, const struct ctt_node *n,
+                         enum ctt_dtype type, struct ctt_weight *w)
+{
+    for (int k = 0; k < n->nw; k++)
+        w[k] = r->weight[n - r->g->node][k];
+    if (r->w16 && type != CTT_F32 && ctt_is_conv(n)) {
+        w[0].t.data = (uint16_t *)r->w16 + n->at[0];
+        w[0].t.dtype = type;
+    }
+}
+
+/* Of the samples of a step, or of an ask. */
+static void bind_chance(const struct ctt_run *r, int node, int step,
+                        struct ctt_call *c)
+{
+    int clip = node >= r->g->clip;
+    uint64_t at = (uint64_t)(r->past + step);
+
+    if (clip)
+        at = (uint64_t)(r->which ? r->which[step] : step);
+    c->key = ctt_call_key(r->key, (uint64_t)node, at);
+    if (!r->live)
+        return;
+    c->live.key = (const uint64_t *)r->live;
+    c->live.node = (uint64_t)node;
+    c->live.at = at;
+    c->live.which = clip ? live_which(r) + step : NULL;
+}
+
+/* What differs from op to op. */
+static void bind_op(const struct ctt_run *r, int node, int step,
+                    struct ctt_call *c)
+{
+    const struct ctt_node *n = c->node;
+
+    if (n->op == CTT_OP_WINDOW)
+        bind_window(r, step, c);
+    if (n->cell >= 0)
+        c->also = ctt_run_tensor(r, n->cell, step, c->out.n);
+    for (int k = 0; k < n->nin; k++)
+        if (ctt_is_feedback(n, k) && !r->feedback && node < r->g->clip)
+            c->in[k].data = NULL;
+    for (int k = 0; k < n->nw && r->recompute && r->train; k++)
+        if (n->fixed >> k & 1)
+            c->w[k].t.data = r->sink;
+}
+
+void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
+                  struct ctt_call *c)
+{
+    const struct ctt_node *n = &r->g->node[node];
+    int64_t count = node < r->g->clip ? (int64_t)steps * r->n : steps;
+    int fused = r->slot[node].act;
+
+    memset(c, 0, sizeof(*c));
+    c->node = n;
+    c->out = ctt_run_tensor(r, node, step, count);
+    for (int k = 0; k < n->nin; k++)
+        c->in[k] = ctt_run_tensor(r, n->in[k], step, count);
+    bind_weights(r, n, c->out.dtype, c->w);
+    bind_op(r, node, step, c);
+    c->act = fused >= 0 ? r->g->node[fused].attr.act.kind + 1 : 0;
+    c->train = r->train;
+    bind_chance(r, node, step, c);
+    c->stamp = r->stamp;
+    c->cache = &r->cache[node][CTT_CACHE_FWD];
+}
+
+int ctt_run_single(const struct ctt_run *r, int node)
+{
+    const struct ctt_node *n = &r->g->node[node];
+
+    return r->train && ctt_ops[n->op].together(n) == CTT_CHANCE;
+}
+
+/* ---- fused nodes ---- */
+
+int ctt_run_is_fused(const struct ctt_run *r, int node, int single)
+{
+    const struct ctt_slot *z;
+
+    if (r->slot[node].fused_into < 0)
+        return 0;
+    z = &r->slot[r->slot[node].fused_into];
+    if (z->lstm == node)
+        return !(r->plain & CTT_RUN_NO_LSTM);
+    return !(r->plain & CTT_RUN_NO_PAIR) &&
+           (single || z->same_loop[r->feedback && r->sched[1]]);
+}
+
+static void bind_pair(const struct ctt_run *r, int node, int step,
+                      struct ctt_call *c)
+{
+    const struct ctt_node *n = &r->g->node[node];
+
+    c->in[1].data = NULL;
+    c->pair.node = n;
+    c->pair.in = ctt_run_tensor(r, n->in[0], step, c->out.n);
+    c->pair.cache = &r->cache[node][CTT_CACHE_FWD];
+    bind_weights(r, n, CTT_F32, c->pair.w);
+}
+
+static void bind_lstm(const struct ctt_run *r, int node, int step,
+                      struct ctt_call *c)
+{
+    const struct ctt_node *n = &r->g->node[node];
+
+    c->lstm.node = n;
+    c->lstm.old = ctt_run_tensor(r, n->in[1], step, c->out.n);
+    c->lstm.h = ctt_run_tensor(r, node, step, c->out.n);
+    if (n->cell >= 0)
+        c->lstm.c = ctt_run_tensor(r, n->cell, step, c->out.n);
+    c->lstm.keep = !r->slides &&
+                   r->slot[r->slot[node].fused_into].block == CTT_SAVED;
+}
+
+void ctt_run_bind_fused(const struct ctt_run *r, int node, int step,
+                        int single, struct ctt_call *c)
+{
+    const struct ctt_slot *s = &r->slot[node];
+
+    if (s->pair >= 0 && ctt_run_is_fused(r, s->pair, single))
+        bind_pair(r, s->pair, step, c);
+    if (s->lstm >= 0 && ctt_run_is_fused(r, s->lstm, single))
+        bind_lstm(r, s->lstm, step, c);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * values.c: the values of the window at hand: where they lie, the program's
+ * copies of them, and the history that goes from window to window. */
+#include "run/bind.h"
+#include "net/half.h"
+
+/* Bytes of a step's values. */
+static int64_t step_bytes(const struct ctt_slot *s)
+{
+    return s->size * ctt_dtype_size(s->type);
+}
+
+/* Bytes of history that node i has memory for.  Where histories are packed one
+ * behind the other, each begins at a multiple of 64: numbers of 16 bits may be
+ * odd in number. */
+static int64_t old_bytes(const struct ctt_run *r, int i)
+{
+    const struct ctt_slot *s = &r->slot[i];
+
+    return s->alias == i ? s->history * step_bytes(s) : 0;
+}
+
+/* Where the value lies that the node had at step 0. */
+static char *start(const struct ctt_run *r, int i)
+{
+    return r->base[r->slot[i].block] + r->slot[i].at;
+}
+
+int64_t ctt_run_history_bytes(const struct ctt_run *r)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < r->g->clip; i++)
+        sum += ctt_align(old_bytes(r, i), 64);
+    return sum;
+}
+
+int ctt_run_save_history(const struct ctt_run *r, char *to)
+{
+    int rc = 0;
+
+    for (int i = 0; i < r->g->clip; i++) {
+        int64_t n = old_bytes(r, i);
+
+        if (n)
+            CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, start(r, i) + r->cursor *
+                                 step_bytes(&r->slot[i]) - n, to, n));
+        to += ctt_align(n, 64);
+    }
+out:
+    return rc;
+}
+
+int ctt_run_load_history(struct ctt_run *r, const char *from)
+{
+    int rc = 0;
+
+    for (int i = 0; i < r->g->clip; i++) {
+        int64_t n = old_bytes(r, i);
+
+        if (n && from)
+            CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from, start(r, i) - n,
+                                 n));
+        else if (n)
+            CTT_TRY(ctt_dev_clear(r->dev, start(r, i) - n, n));
+        from = from ? from + ctt_align(n, 64) : NULL;
+    }
+out:
+    return rc;
+}
+
+void ctt_run_reset(struct ctt_run *r)
+{
+    /* a failure is reported by what runs next */
+    ctt_run_load_history(r, NULL);
+    r->cursor = 0;
+    r->past = 0;
+    r->asks = 0;
+}
+
+void *ctt_run_value(const struct ctt_run *r, int node, int step)
+{
+    const struct ctt_slot *s = &r->slot[node];
+
+    if (node >= r->g->clip)
+        step = 0;
+    return start(r, node) + (step - s->delay) * step_bytes(s) +
+           s->off * ctt_dtype_size(s->type);
+}
+
+/* Towards the front, in pieces that do not overlap. */
+static int slide(struct ctt_run *r, int node, int64_t by)
+{
+    int64_t n = old_bytes(r, node);
+    char *to = start(r, node) - n;
+    int rc = 0;
+
+    for (int64_t i = 0, some; i < n; i += some) {
+        some = n - i < by ? n - i : by;
+        CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, to + i + by, to + i, some));
+    }
+out:
+    return rc;
+}
+
+int ctt_run_make_room(struct ctt_run *r, int steps)
+{
+    int rc = 0;
+
+    CTT_CHECK(steps > 0 && steps <= r->room, CTT_EINVAL,
+              "%d steps do not fit a window of %d", steps, r->room);
+    if (r->cursor + steps <= r->room)
+        goto out;
+    CTT_CHECK(r->slides, CTT_EINVAL, "%d steps are more than the window's %d",
+              r->cursor + steps, r->room);
+    for (int i = 0; i < r->g->clip; i++)
+        CTT_TRY(slide(r, i, r->cursor * step_bytes(&r->slot[i])));
+    r->past += r->cursor;
+    r->cursor = 0;
+out:
+    return rc;
+}
+
+struct ctt_tensor ctt_run_tensor(const struct ctt_run *r, int node, int step,
+                                 int64_t n)
+{
+    struct ctt_tensor t = r->g->node[node].out;
+
+    t.n = 1;
+    t.ld = r->slot[node].ld;
+    t.dtype = r->slot[node].type;
+    t.data = ctt_run_value(r, node, step);
+    if (node >= r->g->clip)    /* step is an ask */
+        t.data = (char *)t.data +
+                 step * ctt_rows(&t) * t.ld * ctt_dtype_size(t.dtype);
+    t.n = n;
+    return t;
+}
+
+/* Rows of one pixel each. */
+static struct ctt_tensor rows_of(const struct ctt_run *r, int node, int step,
+                                 int64_t rows)
+{
+    int at = node < r->g->clip ? step : 0;
+    struct ctt_tensor t = ctt_run_tensor(r, node, at, rows);
+
+    t.d = t.h = t.w = 1;
+    return t;
+}
+
+int ctt_run_put(const struct ctt_run *r, int node, int step,
+                const float *from, int64_t rows)
+{
+    struct ctt_tensor t = rows_of(r, node, step, rows);
+
+    return ctt_dev_put(r->dev, from, &t);
+}
+
+int ctt_run_get(const struct ctt_run *r, int node, int step, int64_t rows,
+                float *to)
+{
+    struct ctt_tensor t = rows_of(r, node, step, rows);
+
+    return ctt_dev_get(r->dev, &t, to);
+}
+
+int ctt_run_sums(const struct ctt_run *r, int node, int step, int64_t rows,
+                 int64_t groups, double *sums)
+{
+    struct ctt_tensor t = rows_of(r, node, step, rows);
+
+    return ctt_dev_group_sums(r->dev, &t, groups, sums);
+}
