@@ -84,8 +84,8 @@ static struct ctt_run *open_run(const struct ctt_model *m, struct ctt_dev *d,
 {
     struct ctt_run *r = NULL;
 
-    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){ .g = m->g, .dev = d, .w = m->w,
-                          .samples = 1, .steps = STEPS }, &r));
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = m->g, .dev = d, .w = m->w, .samples = 1, .steps = STEPS }, &r));
     if (weight)
         CHECK_OK(ctt_run_weights(r, weight));
     return r;
