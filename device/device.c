@@ -5,8 +5,8 @@
 #include <omp.h>
 #include <string.h>
 
-/* Name and kind, best first; kind NULL: a module, which is loaded when the device
- * is opened. */
+/* Name and kind, best first; kind NULL: a module, loaded when the device is
+ * opened. */
 #define DEVICES(X) X("cpu", &ctt_dev_cpu) X("cuda", NULL) X("ref", &ctt_dev_ref)
 
 #define ROW(name, kind) { name, kind },
