@@ -4,6 +4,7 @@
 #include "tools/compress_opt.h"
 #include "tools/compress_say.h"
 #include "tools/compress_time.h"
+#include "tools/files.h"
 #include "tools/tool.h"
 
 struct config {

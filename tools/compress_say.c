@@ -2,6 +2,7 @@
  * compress_say.c: what convtt-compress tells: progress of the retraining, and
  * the report. */
 #include "tools/compress_say.h"
+#include "tools/table.h"
 #include "tools/tool.h"
 
 static void on_clip(void *arg, const char *what)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_time.c: how long a model takes for a frame where it is served. */
 #include "tools/compress_time.h"
-#include "infer/infer.h"
 #include "net/clock.h"
 #include "net/random.h"
-#include "tools/tool.h"
+#include "tools/infer_rc.h"
 
 #include <stdlib.h>
 
@@ -32,9 +31,7 @@ static int stream(struct ctt_session *s, const struct ctt_infer_input *in,
         frame[i] = (uint8_t)ctt_random(1, i);
     for (int k = -WARM; k < TIMED; k++) {
         double start = ctt_seconds();
-        rc = ctt_session_push(s, frame, 1);
-        if (rc < 0)
-            CTT_TRY(ctt_error(rc, "%s", ctt_infer_error()));
+        CTT_TRY(ctt_infer_rc(ctt_session_push(s, frame, 1)));
         if (k >= 0)
             t[k] = ctt_seconds() - start;
     }
@@ -50,12 +47,10 @@ int ctt_compress_time(const char *path, const char *device, int threads,
 {
     struct ctt_infer *m = NULL;
     struct ctt_session *s = NULL;
-    int rc = ctt_infer_open(path, device, threads, &m);
+    int rc;
 
-    if (rc >= 0)
-        rc = ctt_session_open(m, &s);
-    if (rc < 0)
-        CTT_TRY(ctt_error(rc, "%s", ctt_infer_error()));
+    CTT_TRY(ctt_infer_rc(ctt_infer_open(path, device, threads, &m)));
+    CTT_TRY(ctt_infer_rc(ctt_session_open(m, &s)));
     CTT_TRY(stream(s, ctt_infer_wants(m), ms));
 out:
     ctt_session_close(&s);

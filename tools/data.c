@@ -3,6 +3,8 @@
 #include "net/file.h"
 #include "tools/data_check.h"
 #include "tools/data_opt.h"
+#include "tools/files.h"
+#include "tools/table.h"
 #include "tools/tool.h"
 #include "video/source.h"
 
@@ -46,7 +48,6 @@ static int read_model(const char *path, struct ctt_input *in,
                       struct ctt_model **out)
 {
     struct ctt_graph *g = NULL;
-    char *text = NULL;
     int rc = 0;
 
     if (!ctt_tool_is_net(path)) {
@@ -54,13 +55,9 @@ static int read_model(const char *path, struct ctt_input *in,
         *in = (*out)->g->node[ctt_graph_input((*out)->g)].attr.input;
         goto out;
     }
-    CTT_TRY(ctt_net_read(path, &text));
-    rc = ctt_net_parse(text, &g);
-    if (rc < 0)
-        CTT_TRY(ctt_error(rc, "%s: %s", path, ctt_errmsg()));
+    CTT_TRY(ctt_tool_net(path, &g));
     *in = g->node[ctt_graph_input(g)].attr.input;
 out:
-    ctt_free(text);
     ctt_graph_free(&g);
     return rc;
 }

@@ -2,6 +2,7 @@
  * data_mnist.c: convtt-data mnist: sequences of moving digits in one file. */
 #include "tools/data_mnist.h"
 #include "net/clock.h"
+#include "tools/files.h"
 #include "tools/tool.h"
 #include "video/video.h"
 

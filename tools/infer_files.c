@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_files.c: the files that a prediction writes, looked at before. */
 #include "tools/infer_files.h"
+#include "tools/files.h"
 #include "tools/tool.h"
 
 #include <errno.h>

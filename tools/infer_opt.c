@@ -131,7 +131,7 @@ const struct ctt_program ctt_infer_program = {
 static int has_mnist(char **path, int paths)
 {
     for (int i = 0; i < paths; i++)
-        if (ctt_mnist_path(path[i]) || strcmp(path[i], "-") == 0)
+        if (ctt_source_is_drawn(path[i]) || strcmp(path[i], "-") == 0)
             return 1;
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "net/clock.h"
 #include "tools/infer_files.h"
 #include "tools/infer_measure.h"
+#include "tools/infer_rc.h"
 #include "tools/infer_show.h"
 #include "tools/infer_store.h"
 #include "tools/tool.h"
@@ -30,11 +31,6 @@ struct ctt_predictor {
     struct ctt_measure measure;
     double             start;
 };
-
-int ctt_infer_rc(int rc)
-{
-    return rc < 0 ? ctt_error(rc, "%s", ctt_infer_error()) : rc;
-}
 
 /* ---- opening ---- */
 

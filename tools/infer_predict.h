@@ -16,10 +16,6 @@ struct ctt_predict {
     const char *strip, *video, *frames, *csv;
 };
 
-/* rc; if it is an error, of a session, whose library has its own last error,
- * that is the last one here too. */
-int ctt_infer_rc(int rc);
-
 /* What there is to work with; all of it stays the caller's.  times: of each
  * frame, or NULL.  strict: a clip that cannot be read is an error. */
 struct ctt_predict_with {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_say.c: the lines and tables of convtt-infer. */
 #include "tools/infer_say.h"
+#include "tools/table.h"
 #include "tools/tool.h"
 
 #include <math.h>
@@ -91,7 +92,7 @@ void ctt_say_answer(const struct ctt_said *a, int json)
 
 /* ---- accuracy ---- */
 
-static void json_scores(const struct ctt_score *s, int scores)
+static void json_scores(const struct ctt_accuracy *s, int scores)
 {
     printf("{\"accuracy\":[");
     for (int i = 0; i < scores; i++, s++)
@@ -101,7 +102,7 @@ static void json_scores(const struct ctt_score *s, int scores)
     printf("]}\n");
 }
 
-int ctt_say_scores(const struct ctt_score *s, int scores, int json)
+int ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json)
 {
     struct ctt_table table = { 0 };
 

@@ -20,8 +20,8 @@ void ctt_say_answer(const struct ctt_said *a, int json);
 
 /* Clips with a known label, and for how many of them the first class, or one
  * of the first five, was right after a share of the clip. */
-struct ctt_score { double seen; int clips, top1, top5; };
-int  ctt_say_scores(const struct ctt_score *s, int scores, int json);
+struct ctt_accuracy { double seen; int clips, top1, top5; };
+int  ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json);
 
 /* Predicted frames, all so far ahead: sums over the clips that know the truth;
  * last, linear: mean squared error of the last frame seen, repeated, and of

@@ -4,7 +4,9 @@
 #include "device/device.h"
 #include "net/file.h"
 #include "net/op.h"
+#include "tools/files.h"
 #include "tools/info.h"
+#include "tools/table.h"
 #include "tools/tool.h"
 
 #include <stdio.h>
@@ -138,18 +140,13 @@ out:
 static int load(const char *path, int with_train, struct ctt_model **m)
 {
     struct ctt_graph *g = NULL;
-    char *text = NULL;
-    int rc = 0;
+    int rc;
 
     if (!ctt_tool_is_net(path))
         return ctt_model_load(path, with_train, m);
-    CTT_TRY(ctt_net_read(path, &text));
-    rc = ctt_net_parse(text, &g);
-    if (rc < 0)
-        CTT_TRY(ctt_error(rc, "%s: %s", path, ctt_errmsg()));
+    CTT_TRY(ctt_tool_net(path, &g));
     CTT_TRY(ctt_model_new(g, m));
 out:
-    ctt_free(text);
     return rc;
 }
 

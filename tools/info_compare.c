@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info_compare.c: convtt-info: how models compare, in size and, on clips, in
  * time and accuracy. */
-#include "infer/infer.h"
 #include "net/clock.h"
 #include "net/file.h"
+#include "tools/infer_rc.h"
 #include "tools/info.h"
+#include "tools/table.h"
 #include "tools/tool.h"
 #include "video/source.h"
 
@@ -39,11 +40,6 @@ struct meter {
     double                push_s, read_s;
     int                   pushes, reads;
 };
-
-static int infer_failed(int rc)
-{
-    return rc < 0 ? ctt_error(rc, "%s", ctt_infer_error()) : rc;
-}
 
 /* The middle of each stored frame. */
 static int cut(struct meter *k, const struct ctt_frames *f)
@@ -94,11 +90,11 @@ static int ask_clip(struct meter *k, int label, struct measured *r)
     for (int i = 0; i < RATIOS; i++) {
         int to = frames_at(ratios[i], k->count);
         if (to > at)
-            CTT_TRY(infer_failed(ctt_session_push(k->session, k->frames +
+            CTT_TRY(ctt_infer_rc(ctt_session_push(k->session, k->frames +
                                                   (size_t)at * frame,
                                                   to - at)));
         at = to;
-        CTT_TRY(infer_failed(ctt_session_read(k->session, k->probs)));
+        CTT_TRY(ctt_infer_rc(ctt_session_read(k->session, k->probs)));
         r->right[i] += best_class(k) == label;
     }
     r->clips++;
@@ -114,10 +110,10 @@ static int time_clip(struct meter *k)
     ctt_session_reset(k->session);
     for (int t = 0; t < k->count; t++) {
         double a = ctt_seconds(), b;
-        CTT_TRY(infer_failed(ctt_session_push(k->session, k->frames +
+        CTT_TRY(ctt_infer_rc(ctt_session_push(k->session, k->frames +
                                               (size_t)t * frame, 1)));
         b = ctt_seconds();
-        CTT_TRY(infer_failed(ctt_session_read(k->session, k->probs)));
+        CTT_TRY(ctt_infer_rc(ctt_session_read(k->session, k->probs)));
         if (t == 0)
             continue;    /* the first one prepares */
         k->push_s += b - a;
@@ -162,9 +158,9 @@ static int measure(const struct ctt_info_cfg *cfg, const char *path,
 
     k.in = m->g->node[ctt_graph_input(m->g)].attr.input;
     CTT_TRY(ctt_source_open(cfg->data, &set, &k.in, &k.source));
-    CTT_TRY(infer_failed(ctt_infer_open(path, cfg->device, cfg->threads,
+    CTT_TRY(ctt_infer_rc(ctt_infer_open(path, cfg->device, cfg->threads,
                                         &k.model)));
-    CTT_TRY(infer_failed(ctt_session_open(k.model, &k.session)));
+    CTT_TRY(ctt_infer_rc(ctt_session_open(k.model, &k.session)));
     k.probs = ctt_calloc((size_t)ctt_infer_classes(k.model), sizeof(float));
     CTT_TRY(k.probs ? 0 : CTT_ENOMEM);
     n = ctt_source_list(k.source)->count;

@@ -6,6 +6,7 @@
 #include "net/op.h"
 #include "net/random.h"
 #include "tools/info.h"
+#include "tools/table.h"
 #include "tools/tool.h"
 
 #include <string.h>

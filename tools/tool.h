@@ -29,6 +29,9 @@ void ctt_tool_warn(const char *fmt, ...)
 void ctt_tool_progress(int last, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Removes a progress line from the terminal. */
+void ctt_tool_clear(void);
+
 /* A line on stdout, which first clears a progress line. */
 void ctt_tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -37,29 +40,7 @@ void ctt_tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ctt_tool_catch(void);
 int  ctt_tool_stop(void);
 
-/* Aligned columns.  A row is its cells with tabs between; columns of numbers
- * are set right.  The first row is the head.  Rows that cannot be stored are an
- * error at print. */
-struct ctt_table {
-    char **row;
-    int    rows, room, rc;
-};
-void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-/* Prints to stdout and frees. */
-int  ctt_table_print(struct ctt_table *t);
-void ctt_table_free(struct ctt_table *t);
-
 /* "1.2 M", "340 k", "12": for parameters and multiplications. */
 const char *ctt_tool_count(double n, char *buf, size_t size);
-
-/* Whether path is that of a model's text, NAME.net, and not of a model file. */
-int ctt_tool_is_net(const char *path);
-
-/* 1 if both are given and are the same file, or would be. */
-int  ctt_tool_same_file(const char *a, const char *b);
-
-/* 1 if the file is read where data (a path, or mnist:PATH) is. */
-int  ctt_tool_reads(const char *data, const char *file);
 
 #endif

@@ -1,78 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train.c: convtt-train: from a model text and clips to a trained model. */
 #include "libtrain/train.h"
-#include "net/edit.h"
+#include "tools/files.h"
 #include "tools/tool.h"
+#include "tools/train_model.h"
 #include "tools/train_opt.h"
 #include "tools/train_say.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- the model ---- */
-
-/* The text's last conv answers as many classes as the data has. */
-static int fit_answer(struct ctt_graph **g, int classes)
-{
-    int answer = ctt_graph_output(*g), rc = 0;
-    const struct ctt_node *last = &(*g)->node[answer];
-    struct ctt_graph *fitted = NULL;
-    struct ctt_edit *e = NULL;
-    char number[16];
-
-    if (last->out.c == classes)
-        return 0;
-    CTT_CHECK(last->op == CTT_OP_CONV, CTT_EINVAL,
-              "%s: answers %lld classes, the data has %d", last->name,
-              (long long)last->out.c, classes);
-    snprintf(number, sizeof(number), "%d", classes);
-    CTT_TRY(ctt_edit_begin(*g, &e));
-    CTT_TRY(ctt_edit_set(e, answer, "out", number));
-    CTT_TRY(ctt_edit_graph(e, &fitted));
-    ctt_tool_say("%s: out=%lld is now %d, the number of classes", last->name,
-                 (long long)last->out.c, classes);
-    ctt_edit_free(&e);
-    ctt_graph_free(g);
-    *g = fitted;
-out:
-    ctt_edit_free(&e);
-    return rc;
-}
-
-static int read_text(const char *path, struct ctt_graph **out)
-{
-    char *text = NULL;
-    int rc = 0;
-
-    CTT_TRY(ctt_net_read(path, &text));
-    rc = ctt_net_parse(text, out);
-    if (rc < 0)
-        rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
-out:
-    ctt_free(text);
-    return rc;
-}
-
-/* Weights of the same name and shape, and what is pruned of them. */
-static int take_weights(struct ctt_model *m, const char *path)
-{
-    struct ctt_model *from = NULL;
-    int taken, all = 0, rc = 0;
-
-    CTT_TRY(ctt_model_load(path, 0, &from));
-    CTT_TRY(taken = ctt_model_move(from, m));
-    for (int i = 0; i < m->g->count; i++)
-        all += m->g->node[i].nw;
-    CTT_CHECK(taken, CTT_EINVAL, "%s: has no weight of the model's names and "
-              "shapes", path);
-    ctt_tool_say("%d of %d weights taken from %s", taken, all, path);
-out:
-    ctt_model_free(&from);
-    return rc;
-}
-
-/* ---- the run ---- */
 
 struct job {
     struct ctt_train_cfg cfg;
@@ -168,9 +105,9 @@ static int same_model(struct job *j)
     char *ours = NULL, *theirs = NULL;
     int rc = 0;
 
-    CTT_TRY(read_text(j->text, &g));
+    CTT_TRY(ctt_tool_net(j->text, &g));
     if (kind_of(j)->labels)
-        CTT_TRY(fit_answer(&g, j->m->labels));
+        CTT_TRY(ctt_fit_classes(&g, j->m->labels));
     ours = ctt_net_print(g);
     theirs = ctt_net_print(j->m->g);
     CTT_TRY(ours && theirs ? 0 : CTT_ENOMEM);
@@ -192,7 +129,7 @@ static int open_start(struct job *j)
     if (j->cfg.resume)
         CTT_TRY(ctt_model_load(j->cfg.checkpoint, 1, &j->m));
     else if (j->text)
-        CTT_TRY(read_text(j->text, &j->g));
+        CTT_TRY(ctt_tool_net(j->text, &j->g));
     else
         CTT_TRY(ctt_model_load(j->cfg.init, 0, &j->m));
     CTT_CHECK(!j->cfg.resume || j->m->train, CTT_EFORMAT,
@@ -214,7 +151,7 @@ static int make_model(struct job *j)
         goto out;
     if (kind_of(j)->labels) {
         labels = ctt_data_labels(j->data, &count);
-        CTT_TRY(fit_answer(&j->g, count));
+        CTT_TRY(ctt_fit_classes(&j->g, count));
     }
     g = j->g;
     j->g = NULL;
@@ -223,7 +160,7 @@ static int make_model(struct job *j)
         CTT_TRY(ctt_model_labels(j->m, labels, count));
     ctt_init_weights(j->m, (uint64_t)j->cfg.seed);
     if (j->cfg.init)
-        CTT_TRY(take_weights(j->m, j->cfg.init));
+        CTT_TRY(ctt_take_weights(j->m, j->cfg.init));
 out:
     return rc;
 }

@@ -2,6 +2,7 @@
  * train_say.c: the lines and tables of convtt-train. */
 #include "net/half.h"
 #include "net/op.h"
+#include "tools/table.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
 

@@ -27,11 +27,6 @@ struct ctt_mnist {
 
 /* ---- idx files ---- */
 
-const char *ctt_mnist_path(const char *path)
-{
-    return strncmp(path, "mnist:", 6) == 0 ? path + 6 : NULL;
-}
-
 static uint32_t word(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |

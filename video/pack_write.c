@@ -73,6 +73,28 @@ out:
     return rc;
 }
 
+/* Closes the unfinished file and removes it. */
+static void abandon(struct ctt_pack_out **out)
+{
+    struct ctt_pack_out *o = *out;
+    struct ctt_h5_quiet q;
+
+    if (!o)
+        return;
+    if (o->file >= 0) {
+        q = ctt_h5_enter();
+        H5Fclose(o->file);
+        ctt_h5_leave(q, 0);
+    }
+    if (o->fd >= 0) {
+        close(o->fd);
+        unlink(o->path);
+    }
+    ctt_free(o->path);
+    ctt_free(o);
+    *out = NULL;
+}
+
 /* path: what the pack will be called. */
 static int open_out(const char *path, struct ctt_pack_out **out)
 {
@@ -98,29 +120,8 @@ static int open_out(const char *path, struct ctt_pack_out **out)
     *out = o;
     o = NULL;
 out:
-    ctt_pack_abort(&o);
+    abandon(&o);
     return rc;
-}
-
-void ctt_pack_abort(struct ctt_pack_out **out)
-{
-    struct ctt_pack_out *o = *out;
-    struct ctt_h5_quiet q;
-
-    if (!o)
-        return;
-    if (o->file >= 0) {
-        q = ctt_h5_enter();
-        H5Fclose(o->file);
-        ctt_h5_leave(q, 0);
-    }
-    if (o->fd >= 0) {
-        close(o->fd);
-        unlink(o->path);
-    }
-    ctt_free(o->path);
-    ctt_free(o);
-    *out = NULL;
 }
 
 /* A whole dataset at once; *at: where it lies in the file. */
@@ -158,6 +159,13 @@ static int put_bytes(struct ctt_pack_out *o, const char *name, int rank,
 
     return ctt_h5_leave(q, write_data(o, name, H5T_STD_U8LE,
                                       H5T_NATIVE_UINT8, rank, dim, data, at));
+}
+
+void ctt_pack_close(struct ctt_pack **pack)
+{
+    if (*pack)
+        abandon(&(*pack)->out);
+    ctt_pack_free(pack);
 }
 
 /* ---- clips ---- */

@@ -40,10 +40,9 @@ struct ctt_pack {
     struct ctt_pack_out *out;    /* while writing */
 };
 
+/* An empty pack without a file; free closes its file, but drops no output. */
 int  ctt_pack_new(const char *path, struct ctt_pack **out);
-
-/* pack_write.c: drops a half-written file; NULL is accepted. */
-void ctt_pack_abort(struct ctt_pack_out **out);
+void ctt_pack_free(struct ctt_pack **pack);
 
 /* A checksum of n bytes that goes on from sum: any one changed byte changes
  * it. */

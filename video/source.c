@@ -27,12 +27,18 @@ struct ctt_source {
     int                    digits, length;    /* of each sequence */
 };
 
-/* ---- Moving-MNIST ---- */
-
-static int mnist_is(const char *path)
+int ctt_source_is_drawn(const char *path)
 {
-    return ctt_mnist_path(path) != NULL;
+    return strncmp(path, CTT_SOURCE_DRAWN, sizeof(CTT_SOURCE_DRAWN) - 1) == 0;
 }
+
+const char *ctt_source_disk_path(const char *path)
+{
+    return path + (ctt_source_is_drawn(path) ? sizeof(CTT_SOURCE_DRAWN) - 1
+                                             : 0);
+}
+
+/* ---- Moving-MNIST ---- */
 
 /* A list of the sequences, so that each has a name. */
 static int list_sequences(struct ctt_source *s, const char *path, int count)
@@ -62,7 +68,7 @@ out:
 static int mnist_open(struct ctt_source *s, const char *path,
                       const struct ctt_source_set *set)
 {
-    const char *dir = ctt_mnist_path(path);
+    const char *dir = ctt_source_disk_path(path);
     int rc = 0;
 
     CTT_CHECK(set->labels == CTT_LABELS_ANY, CTT_EINVAL,
@@ -158,7 +164,7 @@ static int list_frames(const struct ctt_source *s, int i, uint64_t seed,
 
 /* The first row that says so decides. */
 static const struct kind kinds[] = {
-    { mnist_is, mnist_open, mnist_frames, .drawn = 1 },
+    { ctt_source_is_drawn, mnist_open, mnist_frames, .drawn = 1 },
     { ctt_pack_is, pack_open, pack_frames, .files = 0 },
     { list_is, list_open, list_frames, .files = 1 },
 };

@@ -6,6 +6,16 @@
 
 #include "video/video.h"
 
+/* How paths of sources begin whose clips are drawn: "mnist:DIR". */
+#define CTT_SOURCE_DRAWN "mnist:"
+
+/* 1 if path is one of those. */
+int  ctt_source_is_drawn(const char *path);
+
+/* The file or folder that the source at path reads: DIR of "mnist:DIR", else
+ * path itself. */
+const char *ctt_source_disk_path(const char *path);
+
 /* What is asked of a source.  All of it stays the caller's. */
 struct ctt_source_set {
     /* "train", "validation" or "test".  NULL: clips to test on, which is

@@ -7,8 +7,11 @@
  * the hand is.  Opposite motions pass through the same poses.  Tearing
  * and poking begin as their pretended twins do and differ only late. */
 #include "video/synth.h"
+#include "video/synth_draw.h"
 
 #include <math.h>
+
+enum { THINGS = 3 };    /* in a frame, at most */
 
 enum prep { PREP_NONE, PREP_PULL, PREP_POKE };
 
@@ -47,7 +50,7 @@ static const float pi = 3.14159265f;
 struct script {
     const struct action *act;
     int              label, frames, others;
-    struct ctt_thing thing, other[CTT_SYNTH_THINGS - 1];
+    struct ctt_thing thing, other[THINGS - 1];
     struct ctt_hand  hand;
     float come, start, late, stop, leave;    /* the hand leaves: or frames */
     float dist, grow, turn;                  /* how far a motion goes */
@@ -137,7 +140,7 @@ static void pick_thing(struct ctt_rng *r, struct script *s)
 /* Things that only stand about, some in two pieces. */
 static void pick_others(struct ctt_rng *r, struct script *s)
 {
-    s->others = ctt_rng_below(r, CTT_SYNTH_THINGS);
+    s->others = ctt_rng_below(r, THINGS);
     for (int k = 0; k < s->others; k++) {
         struct ctt_thing *t = &s->other[k];
         float side = ctt_rng_in(r, -pi, pi);

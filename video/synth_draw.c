@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * synth_draw.c: an anti-aliased rasteriser for the made clips: everything is a
  * signed distance to an edge, negative inside, and covers a pixel by it. */
-#include "video/synth.h"
+#include "video/synth_draw.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * VP9 in WebM and the lists in JSON. */
 #include "video/save.h"
 #include "video/synth.h"
+#include "video/synth_draw.h"
 
 #include <errno.h>
 #include <pthread.h>

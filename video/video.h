@@ -175,10 +175,6 @@ void ctt_pack_close(struct ctt_pack **p);
 enum { CTT_MNIST_SIDE = 64, CTT_MNIST_DIGITS = 9 /* most */ };
 struct ctt_mnist;
 
-/* What follows "mnist:" if path begins with it, as data and clips are called,
- * else NULL. */
-const char *ctt_mnist_path(const char *path);
-
 /* Reads all images of a folder's train-images-idx3-ubyte, or of path itself if
  * it is a file; it may be compressed by gzip, and then may end in .gz. */
 int  ctt_mnist_open(const char *path, struct ctt_mnist **out);

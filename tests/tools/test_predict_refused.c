@@ -20,7 +20,7 @@ static void test_refused(void)
          "c.ctt: does not predict frames");
     says(run(PREDICT "--video no.avi p.ctt long.mkv"), 1,
          "no.avi: a video's name ends in");
-    says(run("p.ctt long.mkv"), 1, "p.ctt: predicts frames; say how many");
+    says(run("p.ctt long.mkv"), 1, "p.ctt: this model predicts frames");
     says(run("--predict 4096 --input-frames 4096 --show 64 --strip no.png "
              "d.ctt long.mkv"), 1, "no.png: too large a picture");
     CU_ASSERT(!exists("no.png") && !exists("no.mp4") && !exists("no.h5") &&

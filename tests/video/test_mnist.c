@@ -4,7 +4,7 @@
 #include "net/random.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
-#include "video/video.h"
+#include "video/source.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -84,8 +84,8 @@ static void good_files(void)
     ctt_mnist_close(&m);
     CU_ASSERT_PTR_NULL(m);
     ctt_mnist_close(&m);
-    CU_ASSERT_STRING_EQUAL(ctt_mnist_path("mnist:a/b"), "a/b");
-    CU_ASSERT_PTR_NULL(ctt_mnist_path("mnist/a"));
+    CU_ASSERT_STRING_EQUAL(ctt_source_disk_path("mnist:a/b"), "a/b");
+    CU_ASSERT_FALSE(ctt_source_is_drawn("mnist/a"));
 }
 
 static void refuse(const char *name, const char *says)

@@ -3,6 +3,7 @@
  * split has its share of each class, and what is on disk reads back. */
 #include "tests/lib/check.h"
 #include "video/synth.h"
+#include "video/synth_draw.h"
 
 #include <stdio.h>
 #include <stdlib.h>

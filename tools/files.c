@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * files.c: which paths name the same file, and model texts. */
+#include "tools/files.h"
+#include "net/file.h"
+#include "video/source.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+int ctt_tool_is_net(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".net") == 0;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The folder that a path lies in; 0 if there is none. */
+static int folder_of(const char *path, struct stat *out)
+{
+    size_t n = (size_t)(last_part(path) - path);
+    char *folder = ctt_calloc(n + 2, 1);
+    int there;
+
+    if (!folder)
+        return 0;
+    memcpy(folder, path, n);
+    folder[n] = '.';
+    there = stat(folder, out) == 0;
+    ctt_free(folder);
+    return there;
+}
+
+static int same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What is not there yet is known by its folder and name. */
+int ctt_tool_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    int here, there;
+
+    if (!a || !b)
+        return 0;
+    here = stat(a, &x) == 0;
+    there = stat(b, &y) == 0;
+    if (here && there)
+        return same_inode(&x, &y);
+    return here == there && strcmp(last_part(a), last_part(b)) == 0 &&
+           folder_of(a, &x) && folder_of(b, &y) && same_inode(&x, &y);
+}
+
+int ctt_tool_reads(const char *data, const char *file)
+{
+    const char *path = data ? ctt_source_disk_path(data) : NULL;
+    struct stat x, y;
+
+    return ctt_tool_same_file(path, file) ||
+           (path && file && ctt_source_is_drawn(data) &&
+            strstr(last_part(file), "-images-idx") && stat(path, &x) == 0 &&
+            folder_of(file, &y) && same_inode(&x, &y));
+}
+
+int ctt_tool_net(const char *path, struct ctt_graph **out)
+{
+    char *text = NULL;
+    int rc;
+
+    CTT_TRY(ctt_net_read(path, &text));
+    rc = ctt_net_parse(text, out);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
+out:
+    ctt_free(text);
+    return rc;
+}

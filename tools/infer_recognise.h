@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer_recognise.h: answers which class a clip shows, after given ratios of it
+ * or while its frames arrive. */
+#ifndef CTT_INFER_RECOGNISE_H
+#define CTT_INFER_RECOGNISE_H
+
+#include "tools/infer_opt.h"
+#include "tools/infer_say.h"
+
+enum { CTT_RECOGNISE_RATIOS = 16, CTT_RECOGNISE_BATCH = 8 };
+
+/* The caller fills the first part; pointers stay the caller's. */
+struct ctt_recogniser {
+    const struct ctt_infer_set *set;
+    struct ctt_session *session;
+    struct ctt_input    in;
+    char              **label;      /* the model's classes */
+    int                 classes;
+    float              *frames;     /* room for a batch in the model's size */
+    float              *probs;      /* and for a value per class */
+    int                *order;      /* classes by falling probability */
+
+    struct ctt_accuracy accuracy[CTT_RECOGNISE_RATIOS];
+    int                 ratios;
+    struct ctt_times    frame, answer;    /* with --time */
+    int                 read, skipped;    /* clips */
+};
+
+/* Reads --observe into the ratios of r. */
+int ctt_recognise_ratios(struct ctt_recogniser *r);
+
+/* Answers for clip i of the source.  A clip that cannot be read is skipped
+ * with a warning, or with --strict an error. */
+int ctt_recognise_clip(struct ctt_recogniser *r,
+                       const struct ctt_source *from, int i);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * table.c: tables with aligned columns on standard output. */
+#include "tools/table.h"
+#include "tools/tool.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
+{
+    char line[1024], **more;
+    va_list ap;
+
+    more = ctt_grown(t->row, &t->room, t->rows, sizeof(*more));
+    if (!more) {
+        t->rc = CTT_ENOMEM;
+        return;
+    }
+    t->row = more;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    t->row[t->rows] = ctt_strdup(line);
+    if (!t->row[t->rows])
+        t->rc = CTT_ENOMEM;
+    else
+        t->rows++;
+}
+
+enum { COLUMNS = 40 };
+
+struct column { int width, number; };
+
+static int cell_length(const char *s)
+{
+    return (int)strcspn(s, "\t");
+}
+
+static int is_number(const char *s)
+{
+    return isdigit((unsigned char)*s) || *s == '-' || *s == '+' || *s == '.';
+}
+
+/* How many characters a terminal shows: bytes that continue a UTF-8 character
+ * take no place. */
+static int shown_length(const char *s, int n)
+{
+    int k = 0;
+
+    for (int i = 0; i < n; i++)
+        k += ((unsigned char)s[i] & 0xC0) != 0x80;
+    return k;
+}
+
+static void measure(const struct ctt_table *t, struct column *col)
+{
+    for (int r = 0; r < t->rows; r++) {
+        const char *s = t->row[r];
+        for (int c = 0; c < COLUMNS; c++) {
+            int n = cell_length(s), k = shown_length(s, n);
+            if (k > col[c].width)
+                col[c].width = k;
+            if (r > 0 && n && !is_number(s))
+                col[c].number = 0;
+            if (!s[n])
+                break;
+            s += n + 1;
+        }
+    }
+}
+
+static void print_row(const char *s, const struct column *col)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        int n = cell_length(s), pad = col[c].width - shown_length(s, n);
+
+        printf("%s%*s%.*s", c ? "  " : "", col[c].number ? pad : 0, "", n, s);
+        if (!s[n])
+            break;
+        printf("%*s", col[c].number ? 0 : pad, "");
+        s += n + 1;
+    }
+    putchar('\n');
+}
+
+int ctt_table_print(struct ctt_table *t)
+{
+    struct column col[COLUMNS] = { { 0, 0 } };
+    int rc = t->rc;
+
+    for (int c = 1; c < COLUMNS; c++)
+        col[c].number = 1;
+    ctt_tool_clear();
+    measure(t, col);
+    for (int r = 0; r < t->rows; r++)
+        print_row(t->row[r], col);
+    ctt_table_free(t);
+    return rc;
+}
+
+void ctt_table_free(struct ctt_table *t)
+{
+    for (int r = 0; r < t->rows; r++)
+        ctt_free(t->row[r]);
+    ctt_free(t->row);
+    memset(t, 0, sizeof(*t));
+}
