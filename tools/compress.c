@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compress.c: convtt-compress: makes a trained model small, retrains it, and
- * says what that cost. */
+ * compress.c: convtt-compress: compresses a trained model, retrains it and
+ * reports size, speed and accuracy. */
 #include "tools/compress_opt.h"
 #include "tools/compress_say.h"
 #include "tools/compress_time.h"
@@ -23,7 +23,7 @@ static const struct ctt_opt own[] = {
     { .name = NULL }
 };
 
-/* After the settings of the trainer, whose section they continue. */
+/* After the trainer's settings, as they continue their last section. */
 static const struct ctt_opt files[] = {
     { "out", CTT_STRING, FIELD(out), NULL, "the compressed model",
       .letter = 'o', .arg = "FILE", .section = "Output",
@@ -49,8 +49,8 @@ out:
     return rc;
 }
 
-/* The options of the stages and those of retraining; the trainer's settings
- * stand first in struct config, so its rows fit as they are. */
+/* All options: those of the stages, of retraining and of files.  The trainer's
+ * settings are first in struct config, so the offsets of its rows apply. */
 static int all_options(struct ctt_opt tab[CTT_OPT_MAX + 1])
 {
     int n, rc = 0;
@@ -68,11 +68,11 @@ struct job {
     const char       *path;         /* of the model as given */
     struct ctt_model *m;
     struct ctt_data  *data, *val;
-    const char       *stage;        /* that is retrained, to tell of */
+    const char       *stage;        /* being retrained, for messages */
     struct ctt_events ev;
 };
 
-/* ---- what the recipe asks ---- */
+/* ---- calls of the recipe ---- */
 
 static int retrain(void *arg, const char *stage, int epochs,
                    struct ctt_model *m)
@@ -101,7 +101,7 @@ static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
     struct ctt_metrics *r = NULL;
     int rc = 0;
 
-    ctt_tool_progress(0, "%s: testing", stage);
+    ctt_tool_progress(0, "%s: validation", stage);
     CTT_TRY(ctt_evaluate_recognise(m, &j->c.train, j->val, point,
                                    CTT_ACCURACIES, &j->ev, &r));
     CTT_CHECK(!ctt_tool_stop(), CTT_EINVAL, "%s: stopped; nothing is written",
@@ -133,7 +133,7 @@ static int open_data(struct job *j, const char *path, const char *split,
                          j->m->label, j->m->labels, &j->c.train, &j->ev, out);
 }
 
-/* Clips to learn from, if any retraining is asked, and clips to test on. */
+/* Opens the training clips, if it retrains, and the validation clips. */
 static int open_clips(struct job *j)
 {
     const struct ctt_train_cfg *c = &j->c.train;
@@ -145,14 +145,14 @@ static int open_clips(struct job *j)
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
               "%s: has no split '%s' to validate on; pass --val",
               c->data, c->val_split);
-    ctt_tool_say("%d clips to retrain on, %d to test on",
+    ctt_tool_say("%d training clips, %d validation clips",
                  j->data ? ctt_data_clips(j->data) : 0,
                  ctt_data_clips(j->val));
 out:
     return rc;
 }
 
-/* Retraining and its tests are those of recognition. */
+/* Retraining and validation are for recognition. */
 static int check_task(const struct job *j)
 {
     const struct ctt_graph *g = j->m->g;
@@ -161,7 +161,7 @@ static int check_task(const struct job *j)
 
     CTT_CHECK(y->d * y->h * y->w == 1, CTT_EUNSUP, "%s: predicts frames; such "
               "a model is compressed without --data and --val, which are for "
-              "classes", j->path);
+              "classification", j->path);
 out:
     return rc;
 }
@@ -193,15 +193,15 @@ out:
     return rc;
 }
 
-/* What the table of options cannot say. */
+/* Checks what the table of options cannot express. */
 static int complete(struct job *j, int argc, char **argv, int first)
 {
     struct config *c = &j->c;
     int rc = 0;
 
     CTT_CHECK(first < argc, CTT_EINVAL, "no model given (see --help)");
-    CTT_CHECK(argc - first == 1, CTT_EINVAL, "one model, not '%s' too",
-              argv[first + 1]);
+    CTT_CHECK(argc - first == 1, CTT_EINVAL, "one model expected, but "
+              "also given: '%s'", argv[first + 1]);
     j->path = argv[first];
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
     CTT_TRY(ctt_recipe_asked(&c->recipe));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compress_opt.c: what the manual page of convtt-compress says besides its
- * options. */
+ * compress_opt.c: the manual page of convtt-compress, without its options. */
 #include "tools/compress_opt.h"
 
 static const char description[] =

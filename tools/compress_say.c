@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compress_say.c: what convtt-compress tells: progress of the retraining, and
- * the report. */
+ * compress_say.c: messages of convtt-compress: progress of retraining, and the
+ * report. */
 #include "tools/compress_say.h"
 #include "tools/table.h"
 #include "tools/tool.h"
@@ -31,14 +31,14 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
                      const struct ctt_metrics *val)
 {
     const char *const *stage = arg;
-    char tested[64] = "";
+    char val_text[64] = "";
 
     if (val)
-        snprintf(tested, sizeof(tested), "; tested: %.1f%%%s",
+        snprintf(val_text, sizeof(val_text), "; validation: %.1f%%%s",
                  100 * e->val.top1, e->best ? " (best)" : "");
     ctt_tool_say("%s: epoch %d/%d: loss %.3f, top-1 %.1f%%%s; %.0f s",
                  *stage, e->p.epoch, e->p.epochs, e->p.loss,
-                 100 * e->p.top1, tested, e->p.seconds);
+                 100 * e->p.top1, val_text, e->p.seconds);
 }
 
 static int on_stop(void *arg)

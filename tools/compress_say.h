@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compress_say.h: what convtt-compress tells, meanwhile and at the end. */
+ * compress_say.h: messages of convtt-compress: progress, and the report. */
 #ifndef CTT_COMPRESS_SAY_H
 #define CTT_COMPRESS_SAY_H
 
 #include "compress/compress.h"
 #include "libtrain/train.h"
 
-/* Progress, epochs and bad clips of retraining after stage *stage; stops when
- * a signal has come. */
+/* Print progress, epochs and bad clips of retraining after stage *stage; stop
+ * on a signal. */
 struct ctt_events ctt_compress_events(const char **stage);
 
-/* Tables: a row for each weight, a row for each round of a stage. */
+/* Prints tables: one row per weight, one row per stage or round. */
 int ctt_compress_say(const struct ctt_report *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compress_time.c: how long a model takes for a frame where it is served. */
+ * compress_time.c: time per frame of a model in the runtime. */
 #include "tools/compress_time.h"
 #include "net/clock.h"
 #include "net/random.h"
@@ -16,8 +16,7 @@ static int rising(const void *a, const void *b)
 
 enum { WARM = 8, TIMED = 48 };
 
-/* Milliseconds a frame, one after the other as they come from a camera: the
- * median of some. */
+/* Median time per frame in ms, one frame at a time as from a camera. */
 static int stream(struct ctt_session *s, const struct ctt_infer_input *in,
                   double *ms)
 {

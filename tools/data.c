@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * data.c: convtt-data: makes clips, packs them, checks them, counts them. */
+ * data.c: convtt-data: generates, packs, checks and counts clips. */
 #include "net/file.h"
 #include "tools/data_check.h"
 #include "tools/data_opt.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What to do with data that is drawn instead of read from clips. */
+/* The command for drawn data, which the others do not take. */
 static const char drawn_for[] = "convtt-data mnist";
 
 /* ---- synth ---- */
@@ -43,7 +43,7 @@ static int mnist(const struct ctt_data_cfg *c, const char *path)
 
 /* ---- pack ---- */
 
-/* What a model file or a model text wants of its frames, and its classes. */
+/* Reads the input settings of a model file or text, and the model of a file. */
 static int read_model(const char *path, struct ctt_input *in,
                       struct ctt_model **out)
 {
@@ -120,14 +120,14 @@ out:
     return rc;
 }
 
-/* ---- all splits there are ---- */
+/* ---- splits ---- */
 
 enum { SPLITS = 3 };
 static const char *const splits[SPLITS] = { "train", "validation", "test" };
 
-struct part { const char *name; struct ctt_source *s; };
+struct split { const char *name; struct ctt_source *s; };
 
-static const struct ctt_list *list_of(const struct part *part)
+static const struct ctt_list *list_of(const struct split *part)
 {
     return ctt_source_list(part->s);
 }
@@ -142,8 +142,8 @@ static int same_list(const struct ctt_list *a, const struct ctt_list *b)
     return 1;
 }
 
-/* Whether part[count] lists the same as one of the parts before it. */
-static int is_repeated(const struct part *part, int count)
+/* 1 if part[count] has the same clips as one of the parts before it. */
+static int is_repeated(const struct split *part, int count)
 {
     for (int i = 0; i < count; i++)
         if (same_list(list_of(&part[i]), list_of(&part[count])))
@@ -152,7 +152,7 @@ static int is_repeated(const struct part *part, int count)
 }
 
 static int open_part(const struct ctt_data_cfg *c, const char *path,
-                     struct part *part)
+                     struct split *part)
 {
     const struct ctt_source_set set = { .split = part->name,
         .need_split = c->split != NULL, .classes = c->classes, .any_input = 1,
@@ -161,10 +161,10 @@ static int open_part(const struct ctt_data_cfg *c, const char *path,
     return ctt_source_open(path, &set, &ctt_check_input, &part->s);
 }
 
-/* The splits at path, or the one that is asked for.  Data without splits gives
- * the same list for each name.  A split may be missing, but not unreadable. */
+/* Opens --split, or all splits at path.  Data without splits has the same clips
+ * for each name.  A split may be missing, but must be readable. */
 static int open_parts(const struct ctt_data_cfg *c, const char *path,
-                      struct part part[SPLITS], int *count)
+                      struct split part[SPLITS], int *count)
 {
     int rc = 0;
 
@@ -176,7 +176,7 @@ static int open_parts(const struct ctt_data_cfg *c, const char *path,
         goto out;
     }
     for (int i = 0; i < SPLITS; i++) {
-        struct part *p = &part[*count];
+        struct split *p = &part[*count];
         p->name = splits[i];
         rc = open_part(c, path, p);
         if (rc >= 0 && is_repeated(part, *count))
@@ -192,7 +192,7 @@ out:
     return rc;
 }
 
-static void close_parts(struct part part[SPLITS])
+static void close_parts(struct split part[SPLITS])
 {
     for (int i = 0; i < SPLITS; i++)
         ctt_source_close(&part[i].s);
@@ -202,7 +202,7 @@ static void close_parts(struct part part[SPLITS])
 
 static int check(const struct ctt_data_cfg *c, const char *path)
 {
-    struct part part[SPLITS] = { { NULL, NULL } };
+    struct split part[SPLITS] = { { NULL, NULL } };
     int parts, bad = 0, all = 0, rc = 0;
 
     ctt_tool_catch();
@@ -232,7 +232,7 @@ static int count_label(const struct ctt_list *l, const char *label)
     return n;
 }
 
-static void count_row(struct ctt_table *t, const struct part *part, int parts,
+static void count_row(struct ctt_table *t, const struct split *part, int parts,
                       const char *name, const char *label)
 {
     char row[1024];
@@ -246,7 +246,7 @@ static void count_row(struct ctt_table *t, const struct part *part, int parts,
 
 static int list(const struct ctt_data_cfg *c, const char *path)
 {
-    struct part part[SPLITS] = { { NULL, NULL } };
+    struct split part[SPLITS] = { { NULL, NULL } };
     struct ctt_table t = { NULL, 0, 0, 0 };
     char head[256];
     int parts, n, unknown = 0, rc = 0;
@@ -279,7 +279,7 @@ out:
 
 static const struct {
     int (*run)(const struct ctt_data_cfg *c, const char *path);
-    int paths;    /* operands; the second one is out */
+    int paths;    /* number of operands; the second one is c->out */
 } commands[CTT_DATA_COMMANDS] = {
     [CTT_DATA_SYNTH] = { synth, 1 }, [CTT_DATA_MNIST] = { mnist, 2 },
     [CTT_DATA_PACK] = { pack, 1 }, [CTT_DATA_CHECK] = { check, 1 },

@@ -65,7 +65,7 @@ int ctt_check_clips(const struct ctt_source *s, int workers, int *bad)
         ctt_tool_say("%s", k.why[i]);
         ++*bad;
     }
-    if (k.rc < 0)    /* the message is another thread's */
+    if (k.rc < 0)    /* the error message is in another thread */
         CTT_TRY(ctt_error(k.rc, "out of memory: clips"));
 out:
     for (int i = 0; k.why && i < k.clips; i++)

@@ -6,12 +6,11 @@
 
 #include "video/source.h"
 
-/* Small frames: the only question is whether they decode. */
+/* Small frames, because they are only decoded, not used. */
 extern const struct ctt_input ctt_check_input;
 
-/* Decodes every clip of s with some threads, prints what is wrong with each bad
- * one and adds their number to *bad.  An error is lack of memory, or that the
- * user stopped it. */
+/* Decodes every clip of s in `workers` threads, prints the error of each bad
+ * one and adds their number to *bad.  Fails if out of memory or stopped. */
 int ctt_check_clips(const struct ctt_source *s, int workers, int *bad);
 
 #endif

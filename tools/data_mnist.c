@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * data_mnist.c: convtt-data mnist: sequences of moving digits in one file. */
+ * data_mnist.c: convtt-data mnist: writes sequences of moving digits to a pack.
+ */
 #include "tools/data_mnist.h"
 #include "net/clock.h"
 #include "tools/files.h"
@@ -15,8 +16,7 @@ static void tell(int done, int all, double begin)
     ctt_tool_progress(0, "sequence %d of %d, %.0f s left", done, all, left);
 }
 
-/* Sequence k of the split is called after k, in as many digits as the last one
- * has. */
+/* Adds sequence k of the split, named seqK with leading zeros. */
 static int add_one(const struct ctt_mnist_job *j, const struct ctt_mnist *m,
                    int64_t first, int k, struct ctt_frames *f,
                    struct ctt_pack *p)

@@ -8,7 +8,7 @@ struct ctt_mnist_job {
     const char *split;
 };
 
-/* Writes the pack out with sequences of the digits at path. */
+/* Writes the pack out, with sequences of the MNIST digits at path. */
 int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
                    const char *out);
 

@@ -7,7 +7,7 @@
 #include "net/opt.h"
 #include "tools/data_mnist.h"
 
-/* Settings of all commands; each has rows for some. */
+/* Settings of all commands; the options of each command set some of them. */
 struct ctt_data_cfg {
     int   clips, size, seed, workers, max_frames, strict;
     const char *out, *model, *split, *classes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_files.c: the files that a prediction writes, looked at before. */
+ * infer_files.c: checks of the files that a prediction will write. */
 #include "tools/infer_files.h"
 #include "tools/files.h"
 #include "tools/tool.h"
@@ -32,7 +32,7 @@ out:
     return rc;
 }
 
-/* So that a slip in a name shows before the work and not after it. */
+/* Reports a wrong path before the run instead of after it. */
 static int can_write(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_measure.c: how near predicted frames come to the true ones, next to
- * predictions that need no model. */
+ * infer_measure.c: quality of predicted frames, and of predictions that need no
+ * model. */
 #include "tools/infer_measure.h"
 #include "net/file.h"
 #include "video/baseline.h"
@@ -31,7 +31,7 @@ void ctt_measure_clear(struct ctt_measure *m)
     ctt_free(m->moved);
 }
 
-/* The frame `ahead` frames after the last one seen, from 1. */
+/* Measures the frame `ahead` (from 1) frames after the last observed one. */
 static int measure_one(const struct ctt_measure *m, int ahead,
                        const float *last, const float *truth,
                        const float *guess, const struct ctt_motion *motion,

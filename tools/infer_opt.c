@@ -8,7 +8,7 @@
 
 #define FIELD(f) offsetof(struct ctt_infer_set, f)
 
-/* Conditions of several rows. */
+/* Conditions that several rows share. */
 #define PREDICTS "predict"
 #define ANSWERS "!predict"
 
@@ -127,7 +127,7 @@ const struct ctt_program ctt_infer_program = {
     .also = "convtt-train(1), convtt-data(1), convtt-info(1)",
 };
 
-/* Paths on standard input may be mnist:DIR too. */
+/* 1 if an operand is mnist:DIR, or - , whose paths may be. */
 static int has_mnist(char **path, int paths)
 {
     for (int i = 0; i < paths; i++)

@@ -14,8 +14,8 @@ struct ctt_infer_set {
 
 extern const struct ctt_program ctt_infer_program;
 
-/* Fails for settings that exclude each other or would do nothing, and for a
- * file to be written that is given twice.  path: the model and the operands. */
+/* Fails for settings that exclude each other or have no effect, and for an
+ * output file that is given twice.  path: the model and the operands. */
 int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths);
 
 #endif

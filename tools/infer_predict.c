@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_predict.c: the frames that come next, shown, stored, and measured where
- * a clip says what they are. */
+ * infer_predict.c: predicts the next frames of clips, saves them, and measures
+ * them where the clip has the true ones. */
 #include "tools/infer_predict.h"
 #include "net/clock.h"
 #include "tools/infer_files.h"
@@ -15,15 +15,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double any_fps = 10;    /* of a video whose clip has no times */
+static const double any_fps = 10;    /* of --video if the clip has no times */
 
 struct ctt_predictor {
     struct ctt_predict_with w;
-    struct ctt_input   plain;      /* the same frames, with values in 0..1 */
-    size_t             size;       /* floats a frame */
+    struct ctt_input   plain;      /* w.in, but with values in 0..1 */
+    size_t             size;       /* floats per frame */
     struct ctt_source **source;
     int                sources, room, clips, done, skipped;
-    float             *frame;      /* one, as the session has it */
+    float             *frame;      /* a frame as the session takes it */
     float             *truth;      /* of a clip, values in 0..1 */
     float             *guess;
     struct ctt_show    show;
@@ -112,7 +112,7 @@ void ctt_predictor_close(struct ctt_predictor **predictor)
     *predictor = NULL;
 }
 
-/* Clips that are files are read too. */
+/* Checks that no output is the operand or one of its clips. */
 static int spare_clips(const struct ctt_predictor *p, const char *path)
 {
     const struct ctt_source *s = p->source[p->sources];
@@ -144,7 +144,7 @@ out:
 
 /* ---- one clip ---- */
 
-/* Stored frame i of a clip. */
+/* Crops stored frame i of a clip and converts it to floats. */
 static void take(const struct ctt_frames *f, int i, const struct ctt_input *in,
                  float *to)
 {
@@ -158,7 +158,7 @@ static int time_taken(const struct ctt_predictor *p, double start)
                                       1e3 * (ctt_seconds() - start)) : 0;
 }
 
-/* The session sees the first frames, then what it predicts itself. */
+/* Feeds the session the observed frames, then its own predictions. */
 static int foresee(struct ctt_predictor *p, const struct ctt_frames *f)
 {
     const struct ctt_predict *c = p->w.set;
@@ -195,7 +195,7 @@ static uint8_t *bytes(const float *x, size_t n)
     return p;
 }
 
-/* Keeps one of the clips that are shown. */
+/* Keeps a clip for --strip and --video. */
 static int keep_shown(struct ctt_predictor *p, const struct ctt_frames *f)
 {
     struct ctt_show *v = &p->show;
@@ -222,7 +222,7 @@ static int predict(struct ctt_predictor *p, const struct ctt_item *item,
     int rc = 0;
 
     CTT_CHECK(f->count >= p->w.set->seen, CTT_EINVAL,
-              "%s: %d frames, but %d must be seen (--input-frames)",
+              "%s: has %d frames, but --input-frames is %d",
               item->path, f->count, p->w.set->seen);
     for (int i = 0; i < f->count; i++)
         take(f, i, &p->plain, p->truth + (size_t)i * p->size);
@@ -275,7 +275,7 @@ out:
     return rc;
 }
 
-/* ---- what is written ---- */
+/* ---- output ---- */
 
 static int write_files(const struct ctt_predictor *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_predict.h: the frames that come next, shown, stored, and measured where
- * a clip says what they are. */
+ * infer_predict.h: predicts the next frames of clips, saves them, and measures
+ * them where the clip has the true ones. */
 #ifndef CTT_INFER_PREDICT_H
 #define CTT_INFER_PREDICT_H
 
@@ -8,15 +8,15 @@
 #include "tools/infer_say.h"
 #include "video/source.h"
 
-/* Settings; a NULL path is a file that is not wanted. */
+/* Settings; a NULL path: the file is not written. */
 struct ctt_predict {
-    int         count, seen;    /* frames to predict, after so many */
+    int         count, seen;    /* predicted and observed frames */
     int         show;           /* clips in strip and video */
     int         sequences, digits, seed;
     const char *strip, *video, *frames, *csv;
 };
 
-/* What there is to work with; all of it stays the caller's.  times: of each
+/* Arguments; pointers stay the caller's.  times: collects the time of each
  * frame, or NULL.  strict: a clip that cannot be read is an error. */
 struct ctt_predict_with {
     const struct ctt_predict *set;
@@ -27,9 +27,9 @@ struct ctt_predict_with {
     int                       json, strict;
 };
 
-/* Add the operands, then run, which prints what was measured and then writes
- * the files; that they can be written is seen to at open.  A clip of too few
- * frames is an error, and then no file is written. */
+/* open checks that the files can be written; add takes an operand; run predicts
+ * all clips, prints the quality and writes the files.  If a clip has too few
+ * frames, run fails and no file is written. */
 struct ctt_predictor;
 int  ctt_predictor_open(const struct ctt_predict_with *w,
                         struct ctt_predictor **out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_say.c: the lines and tables of convtt-infer. */
+ * infer_say.c: lines and tables of convtt-infer. */
 #include "tools/infer_say.h"
 #include "tools/table.h"
 #include "tools/tool.h"
@@ -11,10 +11,10 @@
 
 /* ---- answers ---- */
 
-/* Bytes of the UTF-8 character at s; 0: it is none. */
+/* Bytes of the UTF-8 character at s; 0: invalid. */
 static int utf8_length(const unsigned char *s)
 {
-    /* least and most of the second byte: no overlong form, no surrogate */
+    /* range of the second byte: excludes overlong forms and surrogates */
     int low = *s == 0xe0 ? 0xa0 : *s == 0xf0 ? 0x90 : 0x80;
     int high = *s == 0xed ? 0x9f : *s == 0xf4 ? 0x8f : 0xbf;
     int n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3
@@ -28,7 +28,7 @@ static int utf8_length(const unsigned char *s)
     return n;
 }
 
-/* The name of a file may be any bytes, but JSON is UTF-8: what is none becomes
+/* A file name may be any bytes, but JSON is UTF-8: invalid bytes become
  * U+FFFD. */
 static void json_string(const char *s)
 {
@@ -152,7 +152,7 @@ struct ctt_ahead ctt_ahead_mean(const struct ctt_ahead *row, int rows, int i)
         ctt_ahead_add(&all, &row[k]);
     all = mean(&all);
     if (all.clips)
-        all.clips = row[0].clips;    /* who knows more knows the first */
+        all.clips = row[0].clips;    /* all have the first */
     return all;
 }
 
@@ -244,7 +244,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of sorted times: the first that so large a share of them does not exceed. */
+/* The quantile of sorted times. */
 static double quantile(const struct ctt_times *t, double share)
 {
     return t->ms[(int)ceil(share * t->count) - 1];
@@ -272,7 +272,7 @@ static void sort_and_say(struct ctt_table *table, const char *name,
                       t->ms[t->count - 1]);
 }
 
-/* The most memory this process has had, in MB. */
+/* Peak memory of this process in MB. */
 static double peak_mb(void)
 {
     struct rusage r;
@@ -299,7 +299,7 @@ int ctt_say_times(double open_ms, struct ctt_times *frame,
     sort_and_say(&table, "answer", answer, 0);
     printf("\n");
     CTT_TRY(ctt_table_print(&table));
-    printf("memory, at most: %.1f MB\n", peak_mb());
+    printf("peak memory: %.1f MB\n", peak_mb());
 out:
     return rc;
 }

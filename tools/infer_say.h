@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_say.h: what convtt-infer prints: answers, accuracy, predictions'
- * quality, times; as text or as lines of JSON. */
+ * infer_say.h: output of convtt-infer: answers, accuracy, quality of
+ * predictions and times; as text or as lines of JSON. */
 #ifndef CTT_INFER_SAY_H
 #define CTT_INFER_SAY_H
 
 /* An answer after `frame` of `frames` frames. */
 struct ctt_said {
     const char  *file, *id;
-    const char  *label;      /* the right class; NULL: not known */
+    const char  *label;      /* the true class; NULL: unknown */
     int          frame, frames;      /* frames 0: not known yet */
-    double       seconds;    /* of the clip; < 0: not known */
-    double       ms;         /* spent computing on this clip so far */
-    char *const *name;       /* of the classes */
+    double       seconds;    /* of the clip; < 0: unknown */
+    double       ms;         /* computing time of this clip so far */
+    char *const *name;       /* class names */
     const float *probs;
     const int   *order;      /* the classes by falling probability */
     int          top;        /* how many to print */
 };
 void ctt_say_answer(const struct ctt_said *a, int json);
 
-/* Clips with a known label, and for how many of them the first class, or one
- * of the first five, was right after a share of the clip. */
+/* After the ratio `seen` of each clip with a known label: number of clips, and
+ * of those whose first class, or one of the first five, was correct. */
 struct ctt_accuracy { double seen; int clips, top1, top5; };
 int  ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json);
 
-/* Predicted frames, all so far ahead: sums over the clips that know the truth;
- * last, linear: mean squared error of the last frame seen, repeated, and of
- * linear motion (video/baseline.h). */
+/* Quality of the frames predicted at one horizon: sums over the clips whose
+ * true frame is known; last, linear: mean squared error of the repeated last
+ * frame and of linear motion (video/baseline.h). */
 struct ctt_ahead { int clips; double mse, psnr, ssim, ssim2, last, linear; };
 void ctt_ahead_add(struct ctt_ahead *to, const struct ctt_ahead *a);
 
-/* Row i as means, or, i = rows, the mean over all rows' frames. */
+/* Means of row i; for i = rows, means over the frames of all rows. */
 struct ctt_ahead ctt_ahead_mean(const struct ctt_ahead *row, int rows, int i);
 
-/* A clip; sum: over its frames with a known truth.  JSON only. */
+/* A predicted clip; sum: over its frames with a known truth.  JSON only. */
 struct ctt_predicted {
     const char      *file;
     int              seen, predicted;
@@ -41,12 +41,12 @@ struct ctt_predicted {
 };
 void ctt_say_predicted(const struct ctt_predicted *p);
 
-/* A table, or a line of JSON a row and one for the mean.  why: there might be
- * none. */
+/* Prints a table, or a line of JSON per row and one for the mean.  why: the
+ * message if nothing was measured. */
 int  ctt_say_ahead(const struct ctt_ahead *row, int rows, const char *why,
                    int json);
 
-/* Measured times; free ms with ctt_free.  Printing sorts them. */
+/* Measured times; free ms with ctt_free().  Printing sorts them. */
 struct ctt_times { double *ms; int count, room; };
 int  ctt_times_add(struct ctt_times *t, double ms);
 int  ctt_say_times(double open_ms, struct ctt_times *frame,

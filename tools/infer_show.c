@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_show.c: predictions to be looked at: one picture, or a video. */
+ * infer_show.c: shows predictions as a picture or a video. */
 #include "tools/infer_show.h"
 #include "video/save.h"
 
 #include <string.h>
 
-enum { GREY = 128, PIXELS = 1 << 27 /* of a picture, most */ };
+enum { GREY = 128, PIXELS = 1 << 27 /* largest picture */ };
 
-/* Cells of a frame each, a pixel apart; c: 1 grey, 3 red, green, blue. */
+/* A grid of frames, one pixel apart; c: 1 gray, 3 red, green, blue. */
 struct sheet {
     const struct ctt_input *in;
     int      columns, rows, w, h, c;
@@ -39,7 +39,7 @@ static void sheet_clear(struct sheet *s)
     memset(s->data, GREY, (size_t)s->w * (size_t)s->h * (size_t)s->c);
 }
 
-/* frame NULL: the cell stays as it is. */
+/* Copies a frame into a cell; NULL leaves it gray. */
 static void sheet_put(struct sheet *s, int column, int row,
                       const uint8_t *frame)
 {
@@ -56,7 +56,7 @@ static void sheet_put(struct sheet *s, int column, int row,
         }
 }
 
-/* Frame t of a clip as it is, and as it is predicted, or NULL. */
+/* Frame t of a clip, true and predicted; NULL: none. */
 static const uint8_t *truth(const struct ctt_show *v, int clip, int t)
 {
     size_t size = (size_t)v->in->w * (size_t)v->in->h * (size_t)v->in->c;
@@ -124,10 +124,10 @@ int ctt_show_check(const char *strip, const char *video,
               "%s: frames of two channels have no colour",
               strip ? strip : video);
     CTT_CHECK(!strip || !too_large(v, frames, 2 * v->clips), CTT_EINVAL,
-              "%s: too large a picture: %d clips of %d frames", strip,
+              "%s: picture too large: %d clips of %d frames", strip,
               v->clips, frames);
     CTT_CHECK(!video || !too_large(v, 2, v->clips), CTT_EINVAL,
-              "%s: too large a picture: %d clips", video, v->clips);
+              "%s: picture too large: %d clips", video, v->clips);
     if (video)
         CTT_TRY(ctt_saver_open(video, CTT_SAVE_FINE, (int)side(2, v->in->w),
                                (int)side(v->clips, v->in->h),

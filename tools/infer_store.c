@@ -13,8 +13,8 @@ static size_t frame_size(const struct ctt_store *s)
     return (size_t)s->in->h * (size_t)s->in->w * (size_t)s->in->c;
 }
 
-/* For both kinds of frames, which are in the file's image once more.  Asked
- * before, because a system that lends more than it has ends the program. */
+/* Needs memory for true and predicted frames, and again for the file's image.
+ * Checked first, because a system that overcommits memory kills the program. */
 int ctt_store_open(struct ctt_store *s, int clips)
 {
     size_t size = frame_size(s);
@@ -55,7 +55,7 @@ void ctt_store_add(struct ctt_store *s, const char *name, const float *truth,
     s->any_truth |= there > 0;
 }
 
-/* The clips' names, each ended by a 0. */
+/* Concatenates the clips' names, each ended by a 0. */
 static int join_names(const struct ctt_store *s, char **out, int64_t *size)
 {
     size_t n = 0;

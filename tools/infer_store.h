@@ -14,13 +14,13 @@ struct ctt_store {
     const char            **name;             /* of the clips */
 };
 
-/* Room for so many clips.  s has path, in, seen and ahead.  CTT_EINVAL if the
- * machine has too little memory. */
+/* Allocates room for `clips` clips; path, in, seen and ahead are set.
+ * CTT_EINVAL if the machine has too little memory. */
 int  ctt_store_open(struct ctt_store *s, int clips);
 void ctt_store_clear(struct ctt_store *s);
 
-/* Adds a clip.  truth: `known` frames from the first one seen on; what is not
- * known of the frames ahead is NaN in the file.  name must stay. */
+/* Adds a clip.  truth: `known` frames from the first observed one on; unknown
+ * frames are NaN in the file.  name must stay valid until write. */
 void ctt_store_add(struct ctt_store *s, const char *name, const float *truth,
                    int known, const float *guess);
 

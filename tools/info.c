@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info.c: convtt-info: what is in a model file and what the model language
- * knows. */
+ * info.c: convtt-info: shows model files and the model language. */
 #include "device/device.h"
 #include "net/file.h"
 #include "net/op.h"
@@ -59,7 +58,7 @@ static void tell_ops(void)
 
 /* ---- one model ---- */
 
-/* "2.69 M (2687281)": the round number and the number. */
+/* Formats n rounded and exactly: "2.69 M (2687281)". */
 static const char *exact(double n, char *buf, size_t size)
 {
     size_t used;
@@ -79,9 +78,9 @@ static void tell_input(const struct ctt_graph *g)
     char a[48], b[48];
 
     ctt_info_macs(g, &frame, &answer);
-    printf("frames          %dx%d %s, %g a second\n", in->w, in->h,
+    printf("frames          %dx%d %s, %g per second\n", in->w, in->h,
            in->c == 1 ? colours[2] : colours[in->colour], (double)in->fps);
-    printf("multiplications %s a frame, %s an answer\n",
+    printf("multiplications %s per frame, %s per answer\n",
            exact(frame, a, sizeof(a)), exact(answer, b, sizeof(b)));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info.h: what the files of convtt-info share. */
+ * info.h: shared by the files of convtt-info. */
 #ifndef CTT_INFO_H
 #define CTT_INFO_H
 
@@ -13,13 +13,13 @@ struct ctt_info_cfg {
 
 extern const struct ctt_program ctt_info_program;    /* info_opt.c */
 
-/* Multiplications of a model for a frame, and for an answer after clip. */
+/* Multiplications of a model per frame, and per answer (nodes after clip). */
 void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer);
 
-/* Prints a table with a row for each of count models. */
+/* Prints a table with one row per model. */
 int  ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count);
 
-/* Prints which kernel runs each node of a model, when, and how long. */
+/* Prints which kernel computes each node of a model, when, and its time. */
 int  ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m);
 
 #endif

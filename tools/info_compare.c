@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info_compare.c: convtt-info: how models compare, in size and, on clips, in
- * time and accuracy. */
+ * info_compare.c: convtt-info --compare: size of models and, on clips, time and
+ * accuracy. */
 #include "net/clock.h"
 #include "net/file.h"
 #include "tools/infer_rc.h"
@@ -24,7 +24,7 @@ static const double ratios[RATIOS] = { 0.25, 0.5, 1 };
 
 struct measured {
     int    clips, skipped, right[RATIOS];
-    double frame_ms, answer_ms;    /* one at a time, as a camera gives them */
+    double frame_ms, answer_ms;    /* one frame at a time, as from a camera */
 };
 
 struct meter {
@@ -34,14 +34,14 @@ struct meter {
     struct ctt_session   *session;
     struct ctt_source    *source;
     float                *probs;
-    uint8_t              *frames;   /* of a clip, cut to the model's size */
+    uint8_t              *frames;   /* of a clip, cropped to the model's size */
     size_t                room;
     int                   count;
     double                push_s, read_s;
     int                   pushes, reads;
 };
 
-/* The middle of each stored frame. */
+/* Crops the middle of each stored frame. */
 static int cut(struct meter *k, const struct ctt_frames *f)
 {
     size_t row = (size_t)(k->in.w * f->c), frame = row * (size_t)k->in.h;

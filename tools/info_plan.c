@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info_plan.c: convtt-info --plan: what computes each node of a model here and
- * why, in the loop over the steps or ahead of it, and how long it takes; and
- * what would compute the gradients of its convs. */
+ * info_plan.c: convtt-info --plan: which kernel computes each node of a model
+ * on this machine and why, inside or outside the loop over time steps, its time;
+ * and which kernels compute the gradients of its convs. */
 #include "run/run.h"
 #include "net/op.h"
 #include "net/random.h"
@@ -18,11 +18,11 @@ struct plan {
     struct ctt_dev         *dev;
     struct ctt_run         *run;
     struct ctt_profile    (*sum)[CTT_PASSES];
-    float                  *noise;    /* a frame */
+    float                  *noise;    /* one frame */
     void                   *w;        /* the device's copy of the weights */
 };
 
-/* Frames of noise, one at a time as they come from a camera. */
+/* Runs a frame of noise, one at a time as from a camera. */
 static int step(struct plan *p)
 {
     int in = ctt_graph_input(p->g), rc = 0;
@@ -66,7 +66,8 @@ static const char *when(const struct plan *p, int node)
     return "";
 }
 
-/* Of what a call does: the conv that went along is no call of its own. */
+/* Multiplications of a call, including those of a conv that is fused into
+ * it. */
 static double macs(const struct plan *p, int node)
 {
     int pair = p->run->slot[node].pair;
@@ -77,7 +78,7 @@ static double macs(const struct plan *p, int node)
     return n;
 }
 
-/* In which form the node has its first weight; "" if it has none. */
+/* The coding of the node's first weight; "" if it has none. */
 static const char *weight(const struct plan *p, int node,
                           char text[CTT_WEIGHT_FORM])
 {
@@ -101,7 +102,7 @@ static int tell(const struct plan *p)
         char form[CTT_WEIGHT_FORM];
 
         if (!f->calls)
-            continue;    /* a name, or done by the kernel of another node */
+            continue;    /* no computation, or fused into another node */
         all += ms;
         ctt_table_row(&t, "%s\t%s\t%s\t%s\t%s\t%.3f\t%.1f\t%s",
                       p->g->node[i].name, ctt_ops[p->g->node[i].op].name,
@@ -129,7 +130,7 @@ static struct ctt_tensor tensor_at(const struct ctt_tensor *shape, int64_t n,
     return t;
 }
 
-/* A conv's call for a frame, in a block; returns the bytes that it needs. */
+/* Fills a conv's call for one frame, in a block; returns the bytes it needs. */
 static int64_t lay_call(const struct ctt_graph *g, const struct ctt_node *n,
                         char *block, struct ctt_call *c)
 {
@@ -165,7 +166,7 @@ out:
     return rc;
 }
 
-/* Nobody wants the gradient of the frames. */
+/* The gradient of the input frames is not computed in training. */
 static int tell_conv(const struct plan *p, const struct ctt_node *n,
                      struct ctt_table *t)
 {
@@ -239,10 +240,10 @@ int ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m)
 
     CTT_TRY(open_plan(&p, cfg, m));
     CTT_TRY(measure(&p));
-    printf("a frame at a time, %d thread%s\n\n", ctt_dev_threads(p.dev),
+    printf("one frame at a time, %d thread%s\n\n", ctt_dev_threads(p.dev),
            ctt_dev_threads(p.dev) == 1 ? "" : "s");
     CTT_TRY(tell(&p));
-    printf("\nconvs in training, a frame at a time\n\n");
+    printf("\nconvs in training, one frame at a time\n\n");
     CTT_TRY(tell_gradients(&p));
 out:
     ctt_run_close(&p.run);

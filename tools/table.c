@@ -43,8 +43,7 @@ static int is_number(const char *s)
     return isdigit((unsigned char)*s) || *s == '-' || *s == '+' || *s == '.';
 }
 
-/* How many characters a terminal shows: bytes that continue a UTF-8 character
- * take no place. */
+/* Columns on a terminal: continuation bytes of UTF-8 take none. */
 static int shown_length(const char *s, int n)
 {
     int k = 0;

@@ -11,26 +11,26 @@
 #include <unistd.h>
 
 static const char *program = "convtt";
-static int shown;                    /* columns of the line on the terminal */
-static double last_line;             /* when it was written */
+static int shown;                    /* columns of the progress line */
+static double last_line;             /* time of the last one */
 static volatile sig_atomic_t stop;
 
-/* libgomp reads its settings before main, so they are set for a second start.
- * A thread that waits spins for milliseconds by default; where another program
- * wants the processors too, a model with a loop over frames then trains ten
- * times slower, and not measurably faster where none does. */
+/* Makes idle OpenMP threads sleep soon.  By default they spin for milliseconds:
+ * if another program needs the processors, a model with a loop over frames then
+ * trains ten times slower; otherwise spinning makes no measurable difference.
+ * libgomp reads its settings before main(), so the program restarts itself. */
 static void wait_briefly(char **argv)
 {
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT"))
         return;
     if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0)
-        execv("/proc/self/exe", argv);    /* if not, as it is */
+        execv("/proc/self/exe", argv);    /* on failure, continue */
 }
 
 void ctt_tool_start(const char *name, char **argv)
 {
     wait_briefly(argv);
-    signal(SIGXFSZ, SIG_IGN);    /* a file limit is a failed write */
+    signal(SIGXFSZ, SIG_IGN);    /* a write beyond the limit fails instead */
     program = name;
     last_line = ctt_seconds();
     setvbuf(stdout, NULL, _IOLBF, 0);

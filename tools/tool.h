@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tool.h: what the programs share: error lines, a progress line, tables. */
+ * tool.h: shared by the programs: messages, progress lines, signals. */
 #ifndef CTT_TOOL_H
 #define CTT_TOOL_H
 
@@ -7,32 +7,32 @@
 
 enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2 };
 
-/* Call first; name is the program's, for the error lines; argv is main's, with
- * which the program may start itself again. */
+/* Call first.  name: of the program, for messages; argv: that of main(), with
+ * which the program may restart itself. */
 void ctt_tool_start(const char *name, char **argv);
 
-/* "name: message" of the last error on stderr; returns the exit status given.
- */
+/* Prints "name: message" of the last error on stderr; returns status. */
 int  ctt_tool_fail(int status);
-/* The same with a message of its own. */
+/* The same with the given message. */
 int  ctt_tool_die(int status, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* What main returns in the end: status, or a failure if not all of stdout could
- * be written. */
+/* The value that main() returns: status, or CTT_EXIT_FAIL if stdout could not
+ * be written completely. */
 int  ctt_tool_end(int status);
-/* "name: warning: ..." on stderr. */
+/* Prints "name: warning: ..." on stderr. */
 void ctt_tool_warn(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 
-/* A line about what goes on, on stderr: on a terminal it overwrites the last
- * one; elsewhere a plain line at most every ten seconds (always if last). */
+/* Progress on stderr: on a terminal the line overwrites the last one, at most
+ * ten times a second; otherwise a line at most every ten seconds.  last: print
+ * it in any case. */
 void ctt_tool_progress(int last, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Removes a progress line from the terminal. */
 void ctt_tool_clear(void);
 
-/* A line on stdout, which first clears a progress line. */
+/* Prints a line on stdout; removes a progress line first. */
 void ctt_tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Stop cleanly on SIGINT and SIGTERM: after ctt_tool_catch() the first signal
@@ -40,7 +40,7 @@ void ctt_tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ctt_tool_catch(void);
 int  ctt_tool_stop(void);
 
-/* "1.2 M", "340 k", "12": for parameters and multiplications. */
+/* Formats n like "1.2 M", "340 k", "12"; returns buf. */
 const char *ctt_tool_count(double n, char *buf, size_t size);
 
 #endif

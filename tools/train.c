@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * train.c: convtt-train: from a model text and clips to a trained model. */
+ * train.c: convtt-train: trains a model on clips. */
 #include "libtrain/train.h"
 #include "tools/files.h"
 #include "tools/tool.h"
@@ -15,8 +15,8 @@ struct job {
     struct ctt_train_cfg cfg;
     const char       *text;         /* path of the model text, or NULL */
     char              ckpt[4096];
-    int               own_ckpt;     /* nobody asked for it by name */
-    struct ctt_graph *g;            /* of the text, until it is a model */
+    int               own_ckpt;     /* not named by --checkpoint */
+    struct ctt_graph *g;            /* of the text, until m is created */
     struct ctt_model *m;
     struct ctt_data  *data, *val;
 };
@@ -39,14 +39,14 @@ static int open_data(struct job *j, const char *path, const char *split,
                          &j->cfg, &ctt_say_events, out);
 }
 
-/* What is different from task to task. */
-struct kind {
-    int  labels;    /* the model has names for what it answers */
+/* What differs between tasks. */
+struct task {
+    int  labels;    /* the model has classes */
     void (*data)(const char *what, const struct ctt_data *d);
     int  (*result)(struct job *j);
 };
 
-static const struct kind *kind_of(const struct job *j);
+static const struct task *task_of(const struct job *j);
 
 static const char *skipped(const struct ctt_data *d, char *buf, size_t size)
 {
@@ -74,9 +74,9 @@ static void tell_sequences(const char *what, const struct ctt_data *d)
                  skipped(d, bad, sizeof(bad)));
 }
 
-/* The clips to test on: --val, or the other split of the data if there is
- * one, which alone may be missing: one that cannot be read is an error.  A
- * list without splits is the same whatever is asked for. */
+/* Opens the validation clips: --val, or --val-split of the data, which may be
+ * missing; data that cannot be read is an error.  A list without splits is the
+ * same for every split. */
 static int open_val(struct job *j)
 {
     const char *path = j->cfg.val ? j->cfg.val : j->cfg.data;
@@ -86,19 +86,19 @@ static int open_val(struct job *j)
         CTT_TRY(rc);
     if (rc < 0) {
         rc = 0;
-        ctt_tool_say("no clips to test on: %s", ctt_errmsg());
+        ctt_tool_say("no validation clips: %s", ctt_errmsg());
     } else if (!j->cfg.val && ctt_data_same(j->data, j->val)) {
         ctt_data_close(&j->val);
-        ctt_tool_say("no clips to test on: %s has no split '%s'", j->cfg.data,
+        ctt_tool_say("no validation clips: %s has no split '%s'", j->cfg.data,
                      j->cfg.val_split);
     }
     if (j->val)
-        kind_of(j)->data("test", j->val);
+        task_of(j)->data("validation", j->val);
 out:
     return rc;
 }
 
-/* A checkpoint goes on with its own model; another text is a mistake. */
+/* The text must be that of the checkpoint's model. */
 static int same_model(struct job *j)
 {
     struct ctt_graph *g = NULL;
@@ -106,7 +106,7 @@ static int same_model(struct job *j)
     int rc = 0;
 
     CTT_TRY(ctt_tool_net(j->text, &g));
-    if (kind_of(j)->labels)
+    if (task_of(j)->labels)
         CTT_TRY(ctt_fit_classes(&g, j->m->labels));
     ours = ctt_net_print(g);
     theirs = ctt_net_print(j->m->g);
@@ -121,7 +121,7 @@ out:
     return rc;
 }
 
-/* What is on disk already: the checkpoint's model, or that of --init. */
+/* Loads the checkpoint, the model text, or the model of --init. */
 static int open_start(struct job *j)
 {
     int rc = 0;
@@ -140,7 +140,7 @@ out:
     return rc;
 }
 
-/* A model of the text, for the classes of the data if it has any. */
+/* Creates the model of the text, with the classes of the data if it has any. */
 static int make_model(struct job *j)
 {
     char *const *labels = NULL;
@@ -149,7 +149,7 @@ static int make_model(struct job *j)
 
     if (j->m)
         goto out;
-    if (kind_of(j)->labels) {
+    if (task_of(j)->labels) {
         labels = ctt_data_labels(j->data, &count);
         CTT_TRY(ctt_fit_classes(&j->g, count));
     }
@@ -165,7 +165,7 @@ out:
     return rc;
 }
 
-/* A rough word on size, so that nobody trains the wrong model. */
+/* Prints the size of the model. */
 static void tell_model(const struct job *j)
 {
     const struct ctt_graph *g = j->m->g;
@@ -175,14 +175,15 @@ static void tell_model(const struct job *j)
     for (int i = 0; i < g->count; i++)
         *(i < g->clip ? &step : &clip) += (double)ctt_node_macs(g, i);
     if (g->clip < g->count)
-        snprintf(answer, sizeof(answer), ", %s an answer",
+        snprintf(answer, sizeof(answer), ", %s per answer",
                  ctt_tool_count(clip, c, sizeof(c)));
-    ctt_tool_say("model: %s parameters, %s multiplications a frame%s",
+    ctt_tool_say("model: %s parameters, %s multiplications per frame%s",
                  ctt_tool_count((double)ctt_model_params(j->m), a, sizeof(a)),
                  ctt_tool_count(step, b, sizeof(b)), answer);
 }
 
-/* At the end; the model is written: nothing could go on after a stop. */
+/* For the evaluation at the end, which a signal does not stop: the model is
+ * already written. */
 static struct ctt_events no_stop(void)
 {
     struct ctt_events ev = ctt_say_events;
@@ -220,14 +221,14 @@ out:
     return rc;
 }
 
-static const struct kind kinds[] = {
+static const struct task tasks[] = {
     [CTT_RECOGNISE] = { 1, tell_classes, tell_accuracy },
     [CTT_PREDICT] = { 0, tell_sequences, tell_scores },
 };
 
-static const struct kind *kind_of(const struct job *j)
+static const struct task *task_of(const struct job *j)
 {
-    return &kinds[j->cfg.task];
+    return &tasks[j->cfg.task];
 }
 
 static int train(struct job *j, int *stopped)
@@ -239,13 +240,13 @@ static int train(struct job *j, int *stopped)
     CTT_TRY(open_start(j));
     CTT_TRY(open_data(j, j->cfg.data, j->cfg.split, &j->data));
     CTT_TRY(make_model(j));
-    kind_of(j)->data("training", j->data);
+    task_of(j)->data("training", j->data);
     CTT_TRY(open_val(j));
     tell_model(j);
     CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ctt_say_events, &r));
     *stopped = r.stopped;
     if (r.stopped) {
-        ctt_tool_say("stopped after step %lld; --resume goes on from %s",
+        ctt_tool_say("stopped after step %lld; --resume continues from %s",
                      (long long)r.steps, j->cfg.checkpoint);
         goto out;
     }
@@ -255,16 +256,16 @@ static int train(struct job *j, int *stopped)
                  j->cfg.amp ? ctt_say_scale(r.scale, r.skipped, scale,
                                             sizeof(scale)) : "");
     if (j->val)
-        CTT_TRY(kind_of(j)->result(j));
+        CTT_TRY(task_of(j)->result(j));
     ctt_tool_say("%s written%s", j->cfg.out,
-                 j->val ? ": the best on the test clips" : "");
+                 j->val ? ": the best by validation" : "");
     if (j->own_ckpt)
         unlink(j->cfg.checkpoint);
 out:
     return rc;
 }
 
-/* --amp-plan: of the model as it is before the data has a say. */
+/* --amp-plan: the plan of the model before it is adapted to data. */
 static int plan(struct job *j)
 {
     struct ctt_amp_plan *p = NULL;
@@ -280,8 +281,8 @@ out:
     return rc;
 }
 
-/* No output may be what is read, or another output; only the model may take
- * the place of the one it starts from. */
+/* No output may be an input or another output; only OUT may be the file of
+ * --init. */
 static int check_files(const struct job *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
@@ -304,14 +305,14 @@ out:
     return rc;
 }
 
-/* What the table of options cannot say. */
+/* Checks what the table of options cannot express. */
 static int complete(struct job *j, int argc, char **argv, int first)
 {
     struct ctt_train_cfg *c = &j->cfg;
     int rc = 0;
 
-    CTT_CHECK(argc - first <= 1, CTT_EINVAL, "one model text, not '%s' too",
-              argv[first + 1]);
+    CTT_CHECK(argc - first <= 1, CTT_EINVAL, "one model text expected, "
+              "but also given: '%s'", argv[first + 1]);
     j->text = first < argc ? argv[first] : NULL;
     CTT_CHECK(j->text || c->init || c->resume, CTT_EINVAL,
               "no model text given (see --help)");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * train_opt.c: what the manual page of convtt-train says besides its options,
- * which are the trainer's settings (libtrain/cfg.c). */
+ * train_opt.c: the manual page of convtt-train; its options are the trainer's
+ * settings (libtrain/cfg.c). */
 #include "libtrain/train.h"
 #include "tools/train_opt.h"
 

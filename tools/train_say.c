@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- meanwhile ---- */
+/* ---- progress ---- */
 
 static void on_clip(void *arg, const char *what)
 {
@@ -41,7 +41,7 @@ static const char *clock_text(double s, char *buf, size_t size)
     return buf;
 }
 
-/* What stands between the loss and the speed. */
+/* Loss and accuracy, or loss and sampling, of a progress line. */
 static void put_top1(const struct ctt_progress *p, char *buf, size_t size)
 {
     snprintf(buf, size, "loss %.3f, top-1 %.1f%%", p->loss, 100 * p->top1);
@@ -64,8 +64,6 @@ static const char *const units[] = {
     [CTT_RECOGNISE] = "clips", [CTT_PREDICT] = "sequences",
 };
 
-/* What mixed precision came to: the loss scale, as a power of two if it is one,
- * and the steps that changed nothing. */
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
                           size_t size)
 {
@@ -97,8 +95,8 @@ static void on_progress(void *arg, const struct ctt_progress *p)
     (void)arg;
     puts_of[p->task](p, what, sizeof(what));
     put_amp(p, what, sizeof(what));
-    ctt_tool_progress(0, "epoch %d/%d %d/%d: %s, %.1f %s/s, waiting %.0f%%, "
-                      "%s left", p->epoch, p->epochs, p->batch, p->batches,
+    ctt_tool_progress(0, "epoch %d/%d %d/%d: %s, %.1f %s/s, waiting for "
+                      "clips %.0f%%, %s left", p->epoch, p->epochs, p->batch, p->batches,
                       what, p->clips_a_second, units[p->task], 100 * p->wait,
                       clock_text(p->left, left, sizeof(left)));
 }
@@ -151,7 +149,7 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
     if (e->tested)
         tests_of[e->p.task](e, val, test, sizeof(test));
     ctt_tool_say("epoch %d/%d: %s%s%s%s; %.1f %s/s, %.0f s", e->p.epoch,
-                 e->p.epochs, what, e->tested ? "; tested:" : "", test,
+                 e->p.epochs, what, e->tested ? "; validation:" : "", test,
                  e->best ? " (best)" : "", e->p.clips_a_second,
                  units[e->p.task], e->p.seconds);
 }
@@ -188,12 +186,12 @@ static void tell_points(const struct ctt_metrics *m)
     ctt_table_print(&t);
 }
 
-/* Which classes were answered instead: the worst mistake of each. */
+/* Accuracy per class, and the most frequent wrong answer. */
 static void tell_classes(const struct ctt_metrics *m, char *const *label)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
-    ctt_table_row(&t, "class\tclips\tright\tmost often taken for");
+    ctt_table_row(&t, "class\tclips\tcorrect\tmost often mistaken for");
     for (int i = 0; i < m->classes; i++) {
         const int64_t *row = m->confusion + (int64_t)i * m->classes;
         int64_t clips = 0;
@@ -217,7 +215,7 @@ static void tell_classes(const struct ctt_metrics *m, char *const *label)
     ctt_table_print(&t);
 }
 
-enum { CONFUSION = 20 };    /* classes: more make no readable matrix */
+enum { CONFUSION = 20 };    /* classes; a larger matrix is not printed */
 
 static void tell_confusion(const struct ctt_metrics *m)
 {
@@ -237,7 +235,7 @@ static void tell_confusion(const struct ctt_metrics *m)
                           (long long)m->confusion[i * m->classes + k]);
         ctt_table_row(&t, "%s", line);
     }
-    ctt_tool_say("confusion (row: class, column: answer):");
+    ctt_tool_say("confusion matrix (row: class, column: answer):");
     ctt_table_print(&t);
 }
 
@@ -282,8 +280,8 @@ void ctt_say_scores(const struct ctt_predict_scores *f)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
-    ctt_tool_say("%lld sequences, %d frames seen; MSE x1e3 and SSIM of the "
-                 "model, of the last frame again and of linear motion; SSIM "
+    ctt_tool_say("%lld sequences, %d observed frames; MSE x1e3 and SSIM of "
+                 "the model, the repeated last frame and linear motion; SSIM "
                  "for range 2 and PSNR of the model:",
                  (long long)f->sequences, f->observed);
     ctt_table_row(&t, "ahead\tMSE\tlast\tlinear\tSSIM\tlast\tlinear\t"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * baseline.c: linear motion by block matching: what a prediction that has
- * learnt something must beat. */
+ * baseline.c: prediction by linear motion, from block matching. */
 #include "video/baseline.h"
 #include "net/ctt.h"
 
@@ -20,7 +19,7 @@ struct ctt_motion {
     struct pictures p;
     int             blocks;
     struct step    *step;    /* of each block */
-    float          *bare;    /* the last picture without what moves */
+    float          *bare;    /* the last picture without its moving blocks */
 };
 
 static int within(int v, int n)
@@ -33,8 +32,8 @@ static int speed(struct step m)
     return m.dy * m.dy + m.dx * m.dx;
 }
 
-/* How different the block is from what lay at -m, up to `most`; outside, the
- * picture goes on as at its border. */
+/* Sum of absolute differences between the block in `last` and that at -m in
+ * `prev`; stops above `most`.  Outside, border pixels are repeated. */
 static double difference(const struct pictures *p, const struct block *b,
                          struct step m, double most)
 {
@@ -52,7 +51,7 @@ static double difference(const struct pictures *p, const struct block *b,
     return sum;
 }
 
-/* All steps that a block may have made, the slower the earlier. */
+/* All candidate steps of a block, slow ones first. */
 static void list_steps(struct step to[STEPS])
 {
     struct step m;
@@ -65,7 +64,7 @@ static void list_steps(struct step to[STEPS])
                     to[n++] = m;
 }
 
-/* The slowest of those that differ least. */
+/* The slowest of the steps with the least difference. */
 static struct step find(const struct pictures *p, const struct block *b,
                         const struct step list[STEPS])
 {
@@ -82,7 +81,7 @@ static struct step find(const struct pictures *p, const struct block *b,
     return best;
 }
 
-/* Paints the block where it will be; what leaves the picture is gone. */
+/* Paints the block at its later position, clipped to the picture. */
 static void paint(const struct pictures *p, const struct block *b,
                   struct step m, int ahead, float *out)
 {
@@ -112,7 +111,7 @@ static int block_of(const struct pictures *p, int y, int x)
     return y / BLOCK * ((p->w + BLOCK - 1) / BLOCK) + x / BLOCK;
 }
 
-/* The column of the nearest pixel of row y that lies in a still block, or x. */
+/* The column of the nearest pixel in row y whose block does not move, or x. */
 static int still(const struct pictures *p, const struct step *m, int y, int x)
 {
     for (int d = 1; d < p->w; d++) {
@@ -124,7 +123,7 @@ static int still(const struct pictures *p, const struct step *m, int y, int x)
     return x;
 }
 
-/* Where a block has gone, what is beside it is thought to go on behind it. */
+/* Fills a moving block with the nearest pixels that do not move. */
 static void uncover(const struct pictures *p, const struct block *b,
                     const struct step *m, float *out)
 {
@@ -184,7 +183,7 @@ void ctt_motion_go_on(const struct ctt_motion *m, int ahead, float *out)
 
     memcpy(out, m->bare, (size_t)p->h * (size_t)p->w * (size_t)p->c *
            sizeof(*out));
-    for (int v = 1; v <= FASTEST; v++)    /* still blocks are there already */
+    for (int v = 1; v <= FASTEST; v++)    /* unmoved blocks are in bare */
         for (int i = 0; i < m->blocks; i++) {
             struct block b = block_at(p, i);
             if (speed(m->step[i]) == v)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode.c: frames out of any file that FFmpeg reads: the only file that knows
- * its libraries for reading. */
+ * decode.c: decodes frames of any file that FFmpeg reads; the only file that
+ * includes FFmpeg's libraries for reading. */
 #include "video/pictures.h"
 #include "video/video.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Larger pictures are taken for damaged headers: a frame is 96 MiB then. */
+/* A header that states a larger picture counts as damaged. */
 enum { PIXELS_MAX = 1 << 26 };
 
 struct ctt_video {
@@ -50,7 +50,7 @@ static int broken(const struct ctt_video *v, int code, const char *what)
                      CTT_EIO : CTT_EFORMAT, "%s: %s: %s", v->path, what, why);
 }
 
-/* A file is never anything but a file: no address in it is followed. */
+/* Opens local files only: addresses inside a file are not followed. */
 static int open_format(struct ctt_video *v)
 {
     const AVInputFormat *kind = NULL;
@@ -71,7 +71,7 @@ static int open_format(struct ctt_video *v)
     e = avformat_open_input(&v->fmt, url, kind, &opt);
     if (e < 0)
         CTT_TRY(broken(v, e, "cannot be opened as a video"));
-    /* FFmpeg draws any text whose name ends in .txt, .nfo ... as a film. */
+    /* FFmpeg renders any text named .txt, .nfo ... as a video. */
     CTT_CHECK(strcmp(v->fmt->iformat->name, "tty") != 0, CTT_EFORMAT,
               "%s: a text, not a video", v->path);
     e = avformat_find_stream_info(v->fmt, NULL);
@@ -89,7 +89,7 @@ static int size_is_good(int w, int h)
            (int64_t)w * h <= PIXELS_MAX;
 }
 
-/* The display matrix of the stream, as quarter turns to the left. */
+/* The display matrix of the stream, as counterclockwise quarter turns. */
 static int quarter_turns(const AVStream *s)
 {
     const uint8_t *matrix = NULL;
@@ -148,7 +148,7 @@ out:
     return rc;
 }
 
-/* A pipe in a data set would be waited for without end. */
+/* Refuses pipes and devices, on which open() could block for ever. */
 static int is_clip(const char *path)
 {
     struct stat s;
@@ -210,7 +210,7 @@ float ctt_video_fps(const struct ctt_video *v)
     return r.num > 0 && r.den > 0 ? (float)av_q2d(r) : 0;
 }
 
-/* Gives the decoder another packet, or at the end of the file none. */
+/* Sends the decoder another packet, or at the end of the file none. */
 static int feed(struct ctt_video *v)
 {
     int e, damaged = 0;
@@ -231,7 +231,7 @@ static int feed(struct ctt_video *v)
     return e < 0 ? broken(v, e, "damaged") : 0;
 }
 
-/* 1: a frame lies in v->ahead; 0: there are no more. */
+/* 1: the next frame is in v->ahead; 0: there are no more. */
 static int receive(struct ctt_video *v)
 {
     int rc = 0, e;
@@ -266,8 +266,8 @@ static int64_t duration(const AVFrame *f)
 #endif
 }
 
-/* How long the frame ahead stays: as the file says, else as long as the one
- * before it. */
+/* Duration of the next frame in seconds: as the file states, else that of the
+ * frame before, else 1 / fps. */
 static double stays(const struct ctt_video *v, double unit, double before)
 {
     float fps = ctt_video_fps(v);
@@ -287,11 +287,11 @@ int ctt_video_ahead(struct ctt_video *v, double *t)
     av_frame_unref(v->ahead);
     CTT_TRY(receive(v));
     if (rc == 0) {
-        CTT_CHECK(v->seen > 0, CTT_EFORMAT, "%s: no frame in it", v->path);
+        CTT_CHECK(v->seen > 0, CTT_EFORMAT, "%s: contains no frame", v->path);
         *t = v->last + v->step;
         return 0;
     }
-    at = v->last + v->step;    /* if the frame does not say */
+    at = v->last + v->step;    /* if the frame has no time */
     if (v->ahead->best_effort_timestamp != AV_NOPTS_VALUE) {
         at = (double)v->ahead->best_effort_timestamp * unit;
         v->start = v->seen ? v->start : at;
@@ -319,7 +319,7 @@ void ctt_video_size(const struct ctt_video *v, int *w, int *h, int *turns)
     *turns = v->turns;
 }
 
-/* Colours by the matrix and range that the frame names; swscale knows the
+/* Sets the colour matrix and range that the frame states; swscale knows the
  * range of formats that imply one. */
 static void set_colours(struct SwsContext *sws, const AVFrame *f)
 {

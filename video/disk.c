@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * disk.c: folders, paths and whole text files. */
+ * disk.c: folders, paths and text files. */
 #include "video/disk.h"
 
 #include <dirent.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * frame.c: frames as a model wants them: its rate, size, cut and colours. */
+ * frame.c: converts frames to the rate, size and colours of a model. */
 #include "video/video.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Of two frames the later one is nearer only if by this many seconds, so that
- * times rounded to milliseconds make no odd picks. */
+/* The later of two frames must be nearer by this many seconds, so that times
+ * rounded to milliseconds do not change the choice. */
 #define TIE 0.002
 
-/* A frame of a clip that stays longer, in seconds, has a damaged time. */
+/* A frame shown for longer than this, in seconds, has a damaged time. */
 #define STILL_MAX 60
 
 static const int64_t LOAD_MAX = (int64_t)1 << 31;
@@ -19,13 +19,13 @@ struct ctt_reader {
     struct ctt_video *v;
     char             *path;
     int               w, h;       /* of a stored frame */
-    int               every;      /* each frame, whatever its time */
+    int               every;      /* use every frame, ignoring times */
     int               started, ended;
-    double            now, next;  /* times of the frames; ended: of the end */
-    int64_t           k;          /* frames given so far */
+    double            now, next;  /* frame times; ended: next is the end */
+    int64_t           k;          /* frames returned so far */
     uint8_t          *scaled;     /* the current frame, resized */
     size_t            room;
-    uint8_t          *stored;     /* and cut */
+    uint8_t          *stored;     /* cropped to the stored size */
     int               ready;      /* stored holds the current frame */
 };
 
@@ -49,7 +49,7 @@ static int check_input(const struct ctt_input *in)
               scale * in->h <= CTT_SIDE_MAX, CTT_EINVAL,
               "input: frames of %dx%d", in->w, in->h);
     CTT_CHECK(in->fps >= 0 && in->fps <= 1000, CTT_EINVAL,
-              "input: %g frames a second", (double)in->fps);
+              "input: %g frames per second", (double)in->fps);
 out:
     return rc;
 }
@@ -88,9 +88,9 @@ void ctt_reader_close(struct ctt_reader **r)
     *r = NULL;
 }
 
-/* Where the stored frame lies on the resized picture, which is sw x sh; with
- * fit=pad it reaches over the edges. */
-struct place {
+/* Position of the stored frame on the resized picture of sw x sh; with fit=pad
+ * it extends beyond the edges. */
+struct crop {
     int sw, sh, x, y;
 };
 
@@ -101,10 +101,10 @@ static int64_t scaled(int64_t n, int64_t to, int64_t from)
     return m > 0 ? m : 1;
 }
 
-static int find_place(const struct ctt_reader *r, int w, int h,
-                      struct place *p)
+static int find_crop(const struct ctt_reader *r, int w, int h,
+                     struct crop *p)
 {
-    /* Whether the picture is flatter than the stored frame. */
+    /* The picture is wider in proportion than the stored frame. */
     int flat = (int64_t)w * r->h > (int64_t)h * r->w;
     int64_t sw = r->w, sh = r->h;
 
@@ -115,14 +115,14 @@ static int find_place(const struct ctt_reader *r, int w, int h,
             sh = scaled(h, r->w, w);
     }
     if (sw > 4 * CTT_SIDE_MAX || sh > 4 * CTT_SIDE_MAX)
-        return ctt_error(CTT_EFORMAT, "%s: %dx%d is too flat or too tall to "
-                         "be cut", r->path, w, h);
-    *p = (struct place){ (int)sw, (int)sh, (int)(sw - r->w) / 2,
+        return ctt_error(CTT_EFORMAT, "%s: %dx%d is too wide or too tall to "
+                         "be cropped", r->path, w, h);
+    *p = (struct crop){ (int)sw, (int)sh, (int)(sw - r->w) / 2,
                          (int)(sh - r->h) / 2 };
     return 0;
 }
 
-/* The resized picture as FFmpeg left it, to be turned while it is copied. */
+/* The resized picture from FFmpeg, rotated while it is copied. */
 struct picture {
     const uint8_t *data;
     int            w, h, stride, c, turns;
@@ -158,7 +158,7 @@ static void copy_row(const struct picture *p, int x, int y, int w,
         memcpy(to, pixel(p, x + i, y), (size_t)p->c);
 }
 
-static void cut(struct ctt_reader *r, const struct place *p,
+static void cut(struct ctt_reader *r, const struct crop *p,
                 const struct picture *from)
 {
     int c = r->in.c, x0 = p->x < 0 ? -p->x : 0, y0 = p->y < 0 ? -p->y : 0;
@@ -171,17 +171,17 @@ static void cut(struct ctt_reader *r, const struct place *p,
                  r->stored + ((size_t)y * r->w + x0) * c);
 }
 
-/* Brings the current frame to the stored size. */
+/* Resizes and crops the current frame into r->stored. */
 static int render(struct ctt_reader *r)
 {
     struct picture from = { .c = r->in.c };
-    struct place p = { 0 };
+    struct crop p = { 0 };
     int rc = 0, w, h, turned;
     size_t size;
 
     ctt_video_size(r->v, &w, &h, &from.turns);
     turned = from.turns & 1;
-    CTT_TRY(find_place(r, turned ? h : w, turned ? w : h, &p));
+    CTT_TRY(find_crop(r, turned ? h : w, turned ? w : h, &p));
     from.w = turned ? p.sh : p.sw;
     from.h = turned ? p.sw : p.sh;
     from.stride = (int)ctt_align((int64_t)from.w * from.c, 64);
@@ -202,7 +202,7 @@ out:
     return rc;
 }
 
-/* The frame ahead becomes the current one. */
+/* Makes the next frame the current one. */
 static int advance(struct ctt_reader *r)
 {
     int rc;
@@ -230,7 +230,7 @@ out:
     return rc;
 }
 
-/* Makes the frame for the next output current: 1, or 0 if there is none. */
+/* Advances to the frame for output k: 1, or 0 if the clip has ended. */
 static int seek(struct ctt_reader *r)
 {
     double fps = (double)r->in.fps, t = r->every ? 0 : (double)r->k / fps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * json.c: a small strict JSON reader; strings are unescaped where they lie. */
+ * json.c: a small strict JSON reader; strings are unescaped in place. */
 #include "video/json.h"
 #include "video/disk.h"
 
@@ -61,7 +61,7 @@ void ctt_json_close(struct ctt_json **j)
     *j = NULL;
 }
 
-/* Passes over white space and gives the next character. */
+/* Skips white space and returns the next character. */
 static char peek(struct ctt_json *j)
 {
     for (;; j->at++) {
@@ -130,7 +130,7 @@ static char *utf8(char *to, int x)
     return to;
 }
 
-/* \uXXXX at s, or a pair of surrogates: its length, or -1. */
+/* Decodes \uXXXX at s, or a pair of surrogates; returns its length, or -1. */
 static int unicode(const char *s, int *x)
 {
     int low;
@@ -147,7 +147,7 @@ static int unicode(const char *s, int *x)
     return 12;
 }
 
-/* The escape at s: its length, or -1; the character goes to *to. */
+/* Decodes the escape at s into *to; returns its length, or -1. */
 static int escape(const char *s, char **to)
 {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
@@ -212,7 +212,7 @@ static const char *digits(const char *s)
     return n ? s + n : NULL;
 }
 
-/* -? int frac? exp?: where it ends, or NULL. */
+/* The end of a number (-? int frac? exp?), or NULL. */
 static const char *number_end(const char *s)
 {
     s += *s == '-';
@@ -264,7 +264,7 @@ int ctt_json_skip(struct ctt_json *j)
         return ctt_json_scalar(j, &s);
     if (c != '{' && c != '[')
         return skip_word(j);
-    CTT_TRY(ctt_json_enter(j, c));    /* which limits the depth */
+    CTT_TRY(ctt_json_enter(j, c));    /* it limits the depth */
     while ((rc = ctt_json_next(j)) > 0) {
         if (c == '{')
             CTT_TRY(ctt_json_key(j, &s));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * json.h: reads a JSON file (RFC 8259) value by value, without a tree.
  *
- * The caller walks the values in the order in which they stand:
+ * The caller reads the values in the order of the file:
  *     ctt_json_open(path, &j);
  *     ctt_json_enter(j, '{');
  *     while ((rc = ctt_json_next(j)) > 0) {
@@ -20,7 +20,7 @@ struct ctt_json;
 int  ctt_json_open(const char *path, struct ctt_json **out);
 void ctt_json_close(struct ctt_json **j);
 
-/* The caller's own complaint (CTT_EFORMAT), with the file and the line. */
+/* Sets an error (CTT_EFORMAT) with the file and the line. */
 int  ctt_json_error(const struct ctt_json *j, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), cold));
 
@@ -30,13 +30,14 @@ int  ctt_json_enter(struct ctt_json *j, char open);
 /* 1 if another element follows, 0 if the object or array ended. */
 int  ctt_json_next(struct ctt_json *j);
 
-/* A key with its colon, a string, a string or number as text; it is UTF-8 and
- * stays until ctt_json_close (a number: until the next call). */
+/* key: a key and its colon; string: a string; scalar: a string, or a number as
+ * text.  UTF-8, valid until ctt_json_close() (a number: until the next
+ * call). */
 int  ctt_json_key(struct ctt_json *j, char **out);
 int  ctt_json_string(struct ctt_json *j, char **out);
 int  ctt_json_scalar(struct ctt_json *j, char **out);
 
-/* Passes over any value. */
+/* Skips any value. */
 int  ctt_json_skip(struct ctt_json *j);
 
 /* Fails unless nothing but white space follows. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * list.c: clips with labels, whatever the layout: which one it is, the labels'
- * numbers, and subsets of classes. */
+ * list.c: lists clips and labels: detects the layout, numbers the labels, and
+ * applies a subset of classes. */
 #include "video/list.h"
 #include "video/disk.h"
 #include "video/split.h"
@@ -35,7 +35,7 @@ out:
     return rc;
 }
 
-/* The class that a line of the subset file means. */
+/* The class that a line of the subset file names, or -1. */
 static int subset_class(const struct ctt_listing *s, const char *word)
 {
     char plain[512];
@@ -54,7 +54,7 @@ static int subset_class(const struct ctt_listing *s, const char *word)
     return i;
 }
 
-/* Adds the names of the classes that the subset file names to keep. */
+/* Adds the names of the classes in the subset file. */
 static int read_subset(const struct ctt_listing *s, const char *subset,
                        struct ctt_names *keep)
 {
@@ -70,7 +70,7 @@ static int read_subset(const struct ctt_listing *s, const char *subset,
         CTT_CHECK(i >= 0, CTT_EINVAL, "%s:%d: no class '%s' in %s", subset,
                   line, word, s->path);
         CTT_CHECK(ctt_names_find(keep, s->names.name[i]) < 0, CTT_EINVAL,
-                  "%s:%d: class '%s' stands there twice", subset, line, word);
+                  "%s:%d: class '%s' is listed twice", subset, line, word);
         CTT_TRY(ctt_names_add(keep, s->names.name[i]));
     }
     CTT_CHECK(keep->count > 0, CTT_EINVAL, "%s: no classes in it", subset);
@@ -80,14 +80,14 @@ out:
     return rc;
 }
 
-/* The names a model knows; each must be new, or numbers would be ambiguous. */
+/* Adds class names; a repeated name is an error. */
 static int take_known(char *const *known, int nknown, struct ctt_names *keep)
 {
     int rc = 0;
 
     for (int i = 0; i < nknown; i++) {
         CTT_TRY(ctt_names_add(keep, known[i]));
-        CTT_CHECK(rc == i, CTT_EINVAL, "label '%s' stands there twice",
+        CTT_CHECK(rc == i, CTT_EINVAL, "class '%s' is listed twice",
                   known[i]);
     }
     rc = 0;
@@ -95,7 +95,7 @@ out:
     return rc;
 }
 
-/* Whether the names are but "0", "1", "2" ... */
+/* 1 if the names are just "0", "1", "2" ... */
 static int are_numbers(const struct ctt_names *n)
 {
     int value;
@@ -123,7 +123,7 @@ static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
     }
     if (missing < 0 || subset)
         return 0;
-    /* Numbers mean the model's where one of the two has no names. */
+    /* If data or model has only numbers, they are the model's numbers. */
     if (known && s->numeric && largest < keep->count &&
         (are_numbers(&s->names) || are_numbers(keep))) {
         for (int i = 0; i < s->names.count; i++)
@@ -134,7 +134,7 @@ static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
                      s->path, s->names.name[missing], keep->count);
 }
 
-/* Drops the clips of classes that are not kept; unlabelled ones stay. */
+/* Drops clips of classes that are not kept; unlabelled clips stay. */
 static void filter(struct ctt_list *l, const int *map)
 {
     int n = 0;
@@ -188,8 +188,8 @@ static int finish(struct ctt_listing *s, struct ctt_names *keep, int known,
     l->all_labels = s->names.count;
     CTT_TRY(renumber(s, keep, known, subset, map));
     filter(l, map);
-    CTT_CHECK(l->count > 0, CTT_EINVAL, "%s: no clip of the classes asked "
-              "for", s->path);
+    CTT_CHECK(l->count > 0, CTT_EINVAL, "%s: no clip of the requested "
+              "classes", s->path);
     if (!known && ctt_split_number(s->split) == 0)
         CTT_TRY(check_classes(s, keep));
     l->label = keep->name;

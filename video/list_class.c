@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * list_class.c: clips that lie in a folder a class. */
+ * list_class.c: clips in one folder per class. */
 #include "video/list.h"
 #include "video/disk.h"
 #include "video/split.h"
@@ -7,11 +7,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* Of KTH (Schuldt and others 2004): all persons, and those to train on when
- * frames are predicted (Villegas and others 2017). */
+/* KTH (Schuldt et al. 2004): all persons, and those for training when frames
+ * are predicted (Villegas et al. 2017). */
 enum { PERSONS = 25, TRAINED = 16 };
 
-/* What people leave between their clips. */
+/* Files commonly found among clips. */
 static int is_no_clip(const char *name)
 {
     static const char *const ending[] = { ".txt", ".json", ".csv", ".md",
@@ -34,7 +34,7 @@ static int is_folder(const char *dir, const char *name, int *yes)
     return 0;
 }
 
-/* A folder's subfolders' names; files: how many clips lie between them. */
+/* The names of a folder's subfolders, and the number of clips beside them. */
 static int read_classes(const char *dir, struct ctt_names *out, int *files)
 {
     struct ctt_folder f = { 0 };
@@ -55,7 +55,7 @@ out:
     return rc;
 }
 
-/* Each file is a clip, and each folder too: one of pictures. */
+/* Each file is a clip, and so is each folder, of pictures. */
 static int add_clips(struct ctt_listing *s, const char *dir, int label)
 {
     struct ctt_folder f = { 0 };
@@ -70,7 +70,7 @@ out:
     return rc;
 }
 
-/* In training an empty class is a mistake; elsewhere it may be. */
+/* An empty class is an error in training only. */
 static int add_class(struct ctt_listing *s, const char *dir, const char *name,
                      int may_be_empty)
 {
@@ -87,7 +87,7 @@ out:
     return rc;
 }
 
-/* The subfolder that is the split in one of its spellings, or NULL. */
+/* The subfolder named like the split, in any spelling, or NULL. */
 static const char *find_split(const struct ctt_names *n, const char *split)
 {
     const char *same[CTT_SPELLINGS];
@@ -99,7 +99,7 @@ static const char *find_split(const struct ctt_names *n, const char *split)
     return NULL;
 }
 
-/* The classes of all splits, so that each split numbers them alike. */
+/* Collects the classes of all splits, so that all have the same numbers. */
 static int all_classes(struct ctt_listing *s, const struct ctt_names *top)
 {
     static const char *const split[] = { "train", "validation", "test" };
@@ -154,7 +154,7 @@ out:
     return rc;
 }
 
-/* The number in a name with personNN_ in it, as KTH's clips have, or 0. */
+/* The number NN in a name that contains personNN_, as in KTH, or 0. */
 static int person_of(const char *name)
 {
     int n = 0;
@@ -168,7 +168,8 @@ static int person_of(const char *name)
     return n;
 }
 
-/* Keeps the persons of the split: 1, or 0 and all clips if this is not KTH. */
+/* Keeps the persons of the split: 1; or 0, and all clips, if this is not
+ * KTH. */
 static int take_persons(struct ctt_listing *s)
 {
     int part = ctt_split_number(s->split), n = 0;
@@ -190,8 +191,8 @@ static int take_persons(struct ctt_listing *s)
     }
     if (l->count > 0 && n == 0) {
         l->count = 0;
-        return ctt_error(CTT_EINVAL, "%s: no clip of persons %d to %d, who are "
-                         "'%s'", s->path, part ? TRAINED + 1 : 1,
+        return ctt_error(CTT_EINVAL, "%s: no clip of persons %d to %d, "
+                         "who are '%s'", s->path, part ? TRAINED + 1 : 1,
                          part ? PERSONS : TRAINED, s->split);
     }
     l->count = n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * list_json.c: clips as Something-Something V2 (Goyal et al. 2017) stores
- * them: labels.json, a json file a split, and a folder of videos by number. */
+ * them: labels.json, one JSON file per split, and a folder of numbered videos.
+ */
 #include "video/list.h"
 #include "video/disk.h"
 #include "video/json.h"
@@ -9,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The videos' files by their names without ending. */
+/* Video files by their names without extension. */
 struct videos {
     struct ctt_names stem;
     char           **file;    /* folder/name of each stem */
     int              count, room;
-    char            *dir;     /* where a video that is not there would be */
+    char            *dir;     /* where a missing video is expected */
 };
 
 static void videos_clear(struct videos *v)
@@ -26,7 +27,7 @@ static void videos_clear(struct videos *v)
     ctt_names_clear(&v->stem);
 }
 
-/* Of two files of one name the one met first counts. */
+/* Of two files with the same name the first one is used. */
 static int add_video(struct videos *v, const char *dir, char *name)
 {
     const char *ending = ctt_path_ending(name);
@@ -87,7 +88,8 @@ out:
     return rc;
 }
 
-/* dir/<old or new prefix><name>.json, if it is there; else *out is NULL. */
+/* dir/<prefix><name>.json with the old or the new prefix; NULL: no such
+ * file. */
 static int find_json(const char *dir, const char *name, char **out)
 {
     static const char *const form[] = { "%s/%s.json",
@@ -108,7 +110,7 @@ static int find_json(const char *dir, const char *name, char **out)
     return 0;
 }
 
-/* A folder of videos starts with a file, one of classes with a folder. */
+/* The first entry is a file in a folder of videos, else a folder of a class. */
 static int starts_with_file(const char *dir, int *yes)
 {
     struct ctt_folder f = { 0 };
@@ -128,7 +130,8 @@ out:
     return rc;
 }
 
-/* Looks in root, in its labels/, and above it. */
+/* Looks in root, in its labels/ and annotations/, and above a folder of videos.
+ */
 static int find_labels(const char *root, char **dir, char **labels)
 {
     static const char *const place[] = { "", "labels", "annotations", ".." };
@@ -171,7 +174,7 @@ static void strip(char *s)
     *to = 0;
 }
 
-/* The names of labels.json in the order in which they stand there. */
+/* Reads the names and numbers of labels.json, in its order. */
 static int read_labels(struct ctt_json *j, struct ctt_names *names,
                        int **number)
 {
@@ -189,7 +192,7 @@ static int read_labels(struct ctt_json *j, struct ctt_names *names,
         at = names->count;
         CTT_TRY(ctt_names_add(names, key));
         if (rc < at)
-            return ctt_json_error(j, "class '%s' stands there twice", key);
+            return ctt_json_error(j, "class '%s' is listed twice", key);
         if (at == CTT_LABELS_MAX)
             return ctt_json_error(j, "more than %d classes", at);
         if (!ctt_text_number(value, &(*number)[at]))
@@ -243,7 +246,7 @@ out:
 
 enum { ID = 64 };
 
-/* One clip of a split: pointers into the text of the file. */
+/* One clip of a split, as pointers into the text of the file. */
 struct entry {
     char *id, *template, *label;
 };
@@ -274,7 +277,7 @@ out:
     return rc;
 }
 
-/* The class: the template's, else the label's, else unknown. */
+/* The class is that of the template, else of the label, else unknown. */
 static int class_of(const struct ctt_listing *s, const struct ctt_json *j,
                     const struct entry *e, int *label)
 {

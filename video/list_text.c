@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * list_text.c: clips as lines of a text: path and label, or folder of pictures,
- * number of frames and label. */
+ * list_text.c: lists of clips, one line each: path and label, or folder of
+ * pictures, number of frames and label. */
 #include "video/list.h"
 #include "video/disk.h"
 
@@ -24,7 +24,7 @@ struct text {
     int          count, room;
 };
 
-/* Text, by an ending that lists have; a clip may consist of anything. */
+/* 1 for a text file with one of these extensions. */
 int ctt_text_is_list(const char *path)
 {
     static const char *const ending[] = { ".txt", ".csv", ".list", ".lst",
@@ -65,7 +65,7 @@ out:
     return rc;
 }
 
-/* The last separator in s: for ' ' also a tab. */
+/* The last separator in s; for ' ' a tab counts too. */
 static char *last(char *s, char sep)
 {
     char *p = strrchr(s, sep), *tab = sep == ' ' ? strrchr(s, '\t') : NULL;
@@ -73,7 +73,7 @@ static char *last(char *s, char sep)
     return !p || (tab && tab > p) ? tab : p;
 }
 
-/* How many lines have the separator, and how many a number behind it. */
+/* Counts lines with the separator, and lines with a number after it. */
 static void count(const struct text *t, char sep, int *parted, int *numbers)
 {
     *parted = *numbers = 0;
@@ -88,8 +88,8 @@ static void count(const struct text *t, char sep, int *parted, int *numbers)
     }
 }
 
-/* The separator that parts a number from each line, or else any that parts
- * each line; 0 if there is none. */
+/* The separator that is followed by a number in every line, or else one that
+ * every line contains; 0 if there is none. */
 static char separator(const struct text *t)
 {
     static const char sep[] = { ';', ',', '\t', ' ' };
@@ -106,7 +106,7 @@ static char separator(const struct text *t)
     return any;
 }
 
-/* What s says relative to the list's folder. */
+/* Kind of the path s, relative to the list's folder. */
 static int kind(const struct text *t, const char *s, enum ctt_disk_kind *out)
 {
     char *path = ctt_path_join(t->dir, s);
@@ -118,7 +118,7 @@ static int kind(const struct text *t, const char *s, enum ctt_disk_kind *out)
     return 0;
 }
 
-/* Cuts "path<sep>number" in two: the number, or -1. */
+/* Splits "path<sep>number" and returns the number, or -1. */
 static int cut_number(char *s, char sep)
 {
     char *p = last(s, sep);
@@ -131,8 +131,8 @@ static int cut_number(char *s, char sep)
     return value;
 }
 
-/* How many numbers stand between path and label: 0, or for folders of
- * pictures 1 or 2.  Judged by the first line, whose folder must be there. */
+/* How many numbers are between path and label: 0, or for folders of pictures 1
+ * or 2; from the first line, whose folder must exist. */
 static int numbers_between(const struct text *t, char sep, int *out)
 {
     char *copy = ctt_strdup(t->line[0].path);
@@ -151,7 +151,7 @@ out:
     return rc;
 }
 
-/* Parts each line at its last separator. */
+/* Splits each line at its last separator. */
 static int part_lines(struct text *t, char sep)
 {
     int rc = 0;
@@ -169,7 +169,7 @@ out:
     return rc;
 }
 
-/* With one list of names and numbers mixed, all are names. */
+/* Reads labels as numbers; if one is a name, all are names: 0. */
 static int read_numbers(struct text *t)
 {
     int n = 0, value;
@@ -181,7 +181,7 @@ static int read_numbers(struct text *t)
     return n == t->count;
 }
 
-/* The name of the folder that a path's file lies in, into out; 0: none. */
+/* Copies the name of the folder that contains the file; 0: none. */
 static int parent(const char *path, char *out, size_t room)
 {
     const char *base = ctt_path_base(path), *end = base - 1, *from = end;
@@ -197,8 +197,8 @@ static int parent(const char *path, char *out, size_t room)
     return 1;
 }
 
-/* Gives each number the name of its clips' folder, if each number has one
- * folder of its own: *good says so. */
+/* Names each number after its clips' folder; *good: 1 if each number has
+ * exactly one folder of its own. */
 static int folder_names(const struct text *t, int labels,
                         struct ctt_names *out, int *good)
 {
@@ -236,7 +236,7 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-/* classInd.txt as UCF101 (Soomro et al. 2012) has it: "1 ApplyEyeMakeup".
+/* Reads classInd.txt of UCF101 (Soomro et al. 2012): lines "1 ApplyEyeMakeup".
  * *first becomes its first number, or stays -1 if there is no such file. */
 static int index_names(const struct text *t, struct ctt_names *out,
                        int *first)
@@ -302,8 +302,8 @@ out:
     return rc;
 }
 
-/* Names as labels are numbered in sorted order, not in that of the lines,
- * which differs between the splits' lists. */
+/* Numbers named labels in sorted order, because the order of the lines differs
+ * between the lists of the splits. */
 static int sort_names(struct ctt_listing *s, const struct text *t)
 {
     struct ctt_names n = { 0 };
@@ -323,7 +323,7 @@ out:
     return rc;
 }
 
-/* Adds line l; between: how many numbers stand between path and label. */
+/* Adds line l; between: how many numbers are between path and label. */
 static int add_line(struct ctt_listing *s, const struct text *t,
                     struct line *l, char sep, int between)
 {
@@ -352,8 +352,8 @@ out:
     return rc;
 }
 
-/* Finds out how the lines are parted, and parts them; sep becomes 0 if they
- * are mere paths. */
+/* Detects the separator and splits the lines; *sep is 0 if they are just paths.
+ */
 static int find_form(struct text *t, char *sep, int *between)
 {
     enum ctt_disk_kind k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mnist.c: reads the digits of idx files and makes Moving-MNIST of them;
+ * mnist.c: reads the digits of idx files and generates Moving-MNIST from them;
  * besides net/code/zip.c the only file that includes zlib.h. */
 #include "net/random.h"
 #include "video/disk.h"
@@ -33,8 +33,8 @@ static uint32_t word(const uint8_t *p)
            p[3];
 }
 
-/* What of size bytes there was, or an error if it cannot be read; a stream that
- * ends too early is not told from a file that does. */
+/* Reads up to size bytes; *got: how many there were.  A truncated gzip stream
+ * is handled like a file that ends early. */
 static int read_some(gzFile f, const char *path, void *to, int size, int *got)
 {
     int code = Z_OK, rc = 0;
@@ -53,7 +53,7 @@ out:
     return rc;
 }
 
-/* The number of images that the file should have. */
+/* Reads the number of images from the header. */
 static int read_head(gzFile f, const char *path, int *count)
 {
     uint8_t head[HEAD];
@@ -62,7 +62,7 @@ static int read_head(gzFile f, const char *path, int *count)
     CTT_TRY(read_some(f, path, head, HEAD, &got));
     CTT_CHECK(got >= 4 && word(head) == MAGIC, CTT_EFORMAT,
               "%s: no idx file of images", path);
-    CTT_CHECK(got == HEAD, CTT_EFORMAT, "%s: ends in its head", path);
+    CTT_CHECK(got == HEAD, CTT_EFORMAT, "%s: ends in its header", path);
     CTT_CHECK(word(head + 8) == SIDE && word(head + 12) == SIDE, CTT_EFORMAT,
               "%s: images of %lux%lu, not %dx%d", path,
               (unsigned long)word(head + 12), (unsigned long)word(head + 8),
@@ -75,7 +75,7 @@ out:
     return rc;
 }
 
-/* Room for one chunk more: a head is not believed before the images came. */
+/* Makes room for one more chunk; the count of the header is not trusted. */
 static int reserve(struct ctt_mnist *m, int count)
 {
     int room = 2 * m->room > CHUNK ? 2 * m->room : CHUNK;
@@ -108,14 +108,14 @@ static int read_images(struct ctt_mnist *m, gzFile f, int count)
         CTT_CHECK(got == want * BYTES, CTT_EFORMAT,
                   "%s: ends after %d of %d images", m->file, m->count, count);
     }
-    CTT_TRY(read_some(f, m->file, &more, 1, &got));    /* checks the sum too */
+    CTT_TRY(read_some(f, m->file, &more, 1, &got));    /* checks the sum */
     CTT_CHECK(got == 0, CTT_EFORMAT, "%s: goes on after its %d images",
               m->file, count);
 out:
     return rc;
 }
 
-/* The file to be read: path, or the training images in it. */
+/* The file to read: path, or the training images in that folder. */
 static int find_file(const char *path, char **out)
 {
     static const char *const name[] = {
@@ -188,10 +188,10 @@ const char *ctt_mnist_file(const struct ctt_mnist *m)
 
 /* ---- sequences ---- */
 
-/* Places are whole numbers, so that all machines reckon alike: ONE is 1. */
+/* Positions are integers, so all machines give the same result: ONE is 1. */
 static const int64_t ONE = (int64_t)1 << 40;
 
-/* What is drawn for one digit; its place in a stream of SLOTS each. */
+/* Random numbers of a digit, by position in its stream of SLOTS. */
 enum { IMAGE, X, Y, WAY, SLOTS = 32, DIGITS = 16 };
 
 /* Number of the first sequence of a split; below 2^54, for DIGITS * SLOTS. */
@@ -222,9 +222,9 @@ out:
     return rc;
 }
 
-/* A tenth of a unit in a random direction: that of a random point in a circle,
- * found by trying the square around it (a try fails with 1 - pi/4), for sine
- * and cosine are not the same everywhere. */
+/* Draws a step of 0.1 in a random direction: that of a random point in a
+ * circle, by rejection sampling from the square around it (rejected with
+ * probability 1 - pi/4), because sine and cosine differ between C libraries. */
 static void draw_way(uint64_t key, uint64_t from, struct mover *d)
 {
     double far = 0.1 * (double)ONE, half;
@@ -257,7 +257,7 @@ static void draw_digit(const struct ctt_mnist *m, uint64_t key, uint64_t from,
     draw_way(key, from, d);
 }
 
-/* The step comes first, then the walls. */
+/* Makes a step, then reflects it at the walls. */
 static void move(struct mover *d)
 {
     for (int k = 0; k < 2; k++) {

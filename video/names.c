@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * names.c: numbered names that are found by hashing. */
+ * names.c: a hash table of names, numbered in the order of adding. */
 #include "video/names.h"
 
 #include <string.h>

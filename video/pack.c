@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pack.c: reads decoded clips from one file. */
+ * pack.c: reads packs: decoded clips in one file. */
 #include "net/op.h"
 #include "video/packfile.h"
 
@@ -25,7 +25,7 @@ static int read_at(const struct ctt_pack *p, int64_t at, void *to,
         if (n < 0 && errno == EINTR)
             continue;
         CTT_CHECK(n > 0, CTT_EIO, "%s: %s", p->path,
-                  n < 0 ? strerror(errno) : "it became shorter");
+                  n < 0 ? strerror(errno) : "file became shorter");
         byte += n;
         at += n;
         size -= (size_t)n;
@@ -34,15 +34,16 @@ out:
     return rc;
 }
 
-/* ---- the tail, and the parts it tells of ---- */
+/* ---- the tail, and the datasets that it locates ---- */
 
-struct part {
-    uint8_t *data;    /* with a 0 behind */
+/* A dataset: its bytes, followed by a 0, and its place in the file. */
+struct dataset {
+    uint8_t *data;
     int64_t  at, size;
 };
 
 static int read_tail(const struct ctt_pack *p, int64_t size,
-                     struct part *part, uint64_t *check, uint64_t *sum)
+                     struct dataset *part, uint64_t *check, uint64_t *sum)
 {
     uint8_t tail[8 * CTT_PACK_TAIL];
     int64_t end = size - (int64_t)sizeof(tail), left = end;
@@ -64,7 +65,7 @@ static int read_tail(const struct ctt_pack *p, int64_t size,
                   "%s: damaged in its tail", p->path);
         part[i].at = (int64_t)at;
         part[i].size = (int64_t)n;
-        left -= (int64_t)n;    /* they do not overlap */
+        left -= (int64_t)n;    /* datasets do not overlap */
     }
     *check = ctt_pack_get(tail + sizeof(tail) - 8);
     *sum = ctt_pack_sum(0, tail, sizeof(tail) - 8);
@@ -73,7 +74,7 @@ out:
 }
 
 static int read_parts(const struct ctt_pack *p, int64_t size,
-                      struct part *part)
+                      struct dataset *part)
 {
     uint64_t check = 0, sum = 0;
     int rc;
@@ -111,7 +112,7 @@ out:
     return rc < 0 ? ctt_error(rc, "%s: %s", p->path, ctt_errmsg()) : rc;
 }
 
-static int count_strings(const struct part *x)
+static int count_strings(const struct dataset *x)
 {
     int64_t n = 0;
 
@@ -121,7 +122,7 @@ static int count_strings(const struct part *x)
            (int)n : -1;
 }
 
-static int take_labels(struct ctt_pack *p, const struct part *x)
+static int take_labels(struct ctt_pack *p, const struct dataset *x)
 {
     const char *s = (const char *)x->data;
     struct ctt_list *l = p->list;
@@ -140,7 +141,7 @@ out:
     return rc;
 }
 
-static int take_items(struct ctt_pack *p, const struct part *x)
+static int take_items(struct ctt_pack *p, const struct dataset *x)
 {
     const char *s = (const char *)x->data;
     struct ctt_list *l = p->list;
@@ -183,7 +184,7 @@ out:
     return rc;
 }
 
-static int take_index(struct ctt_pack *p, const struct part *x, int64_t size)
+static int take_index(struct ctt_pack *p, const struct dataset *x, int64_t size)
 {
     int n = p->list->count, rc = 0;
 
@@ -202,7 +203,7 @@ out:
     return rc;
 }
 
-/* ---- files ---- */
+/* ---- opening ---- */
 
 static int open_file(const char *path, int *fd, int64_t *size)
 {
@@ -234,7 +235,7 @@ int ctt_pack_is(const char *path)
 
 int ctt_pack_open(const char *path, struct ctt_pack **out)
 {
-    struct part part[CTT_PACK_PARTS] = { { 0 } };
+    struct dataset part[CTT_PACK_PARTS] = { { 0 } };
     struct ctt_pack *p = NULL;
     int64_t size;
     int rc;

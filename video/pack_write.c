@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pack_write.c: writes decoded clips into one HDF5 file. */
+ * pack_write.c: writes packs: decoded clips in one HDF5 file. */
 #include "net/h5_in.h"
 #include "net/op.h"
 #include "video/names.h"
@@ -13,25 +13,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What HDF5 may need beside the data: at all, and for each clip. */
+/* Bytes that HDF5 may need besides the data: per file, and per dataset. */
 enum { SLACK = 1 << 18, EACH = 1 << 11, INPUT_MAX = 512 };
 
 struct ctt_pack_out {
-    char   *path;       /* of the file beside */
+    char   *path;       /* of the temporary file */
     int     fd;
     hid_t   file;
-    int64_t size;       /* set aside for the file so far */
+    int64_t size;       /* reserved on disk so far */
 };
 
-/* HDF5's answer, as an error that says which file; between ctt_h5_enter and
- * ctt_h5_leave. */
+/* Turns a failure of HDF5 into an error that names the file; used between
+ * ctt_h5_enter() and ctt_h5_leave(). */
 #define TRY_H5(o, expr) \
     CTT_CHECK((expr) >= 0, CTT_EIO, "%s: HDF5 cannot write it", (o)->path)
 
-/* Makes the disk promise room for so many bytes more, since HDF5 cannot cope
- * with one that is full: it fails again at exit.  Where a file system knows no
- * promises there are none. */
-static int set_aside(struct ctt_pack_out *o, int64_t more)
+/* Reserves disk space for so many more bytes, because HDF5 cannot recover from
+ * a full disk: it fails again at exit.  File systems that cannot reserve are
+ * accepted. */
+static int reserve_disk(struct ctt_pack_out *o, int64_t more)
 {
     int e, rc = 0;
 
@@ -47,8 +47,8 @@ out:
 
 /* ---- the file ---- */
 
-/* Nothing in it says when it was made, so that the same clips give the same
- * file. */
+/* Creates the file without time stamps, so that the same clips give the same
+ * bytes. */
 static int create(struct ctt_pack_out *o)
 {
     hid_t a = H5Pcreate(H5P_FILE_ACCESS), c = H5Pcreate(H5P_FILE_CREATE);
@@ -63,7 +63,7 @@ static int create(struct ctt_pack_out *o)
     TRY_H5(o, H5Pset_libver_bounds(a, H5F_LIBVER_V18, H5F_LIBVER_V18));
     TRY_H5(o, H5Pset_fclose_degree(a, H5F_CLOSE_STRONG));
     TRY_H5(o, o->file = H5Fcreate(o->path, H5F_ACC_TRUNC, c, a));
-    CTT_TRY(set_aside(o, SLACK));
+    CTT_TRY(reserve_disk(o, SLACK));
     TRY_H5(o, g = H5Gcreate2(o->file, "clip", H5P_DEFAULT, d, H5P_DEFAULT));
 out:
     ctt_h5_drop(H5Gclose, g);
@@ -95,7 +95,7 @@ static void abandon(struct ctt_pack_out **out)
     *out = NULL;
 }
 
-/* path: what the pack will be called. */
+/* path: the final name of the pack. */
 static int open_out(const char *path, struct ctt_pack_out **out)
 {
     struct ctt_pack_out *o = ctt_calloc(1, sizeof(*o));
@@ -113,8 +113,8 @@ static int open_out(const char *path, struct ctt_pack_out **out)
     snprintf(o->path, room, "%s.part", path);
     o->fd = open(o->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     CTT_CHECK(o->fd >= 0, CTT_EIO, "%s: %s", o->path, strerror(errno));
-    CTT_TRY(set_aside(o, SLACK));
-    o->size = 0;    /* for H5Fcreate gives the room back */
+    CTT_TRY(reserve_disk(o, SLACK));
+    o->size = 0;    /* H5Fcreate truncates the file */
     q = ctt_h5_enter();
     CTT_TRY(ctt_h5_leave(q, create(o)));
     *out = o;
@@ -124,7 +124,7 @@ out:
     return rc;
 }
 
-/* A whole dataset at once; *at: where it lies in the file. */
+/* Writes a dataset; *at: its offset in the file. */
 static int write_data(struct ctt_pack_out *o, const char *name,
                       hid_t file_type, hid_t type, int rank,
                       const hsize_t *dim, const void *data, int64_t *at)
@@ -195,7 +195,7 @@ out:
     return rc;
 }
 
-/* Room for another clip, of which nothing counts yet. */
+/* Makes room for another clip. */
 static int reserve(struct ctt_pack *p)
 {
     struct ctt_list *l = p->list;
@@ -243,7 +243,7 @@ int ctt_pack_add(struct ctt_pack *p, const char *id, int label,
     item.path = ctt_strdup(id);
     item.id = ctt_strdup(id);
     CTT_TRY(item.path && item.id ? 0 : CTT_ENOMEM);
-    CTT_TRY(set_aside(p->out, (int64_t)size + EACH));
+    CTT_TRY(reserve_disk(p->out, (int64_t)size + EACH));
     snprintf(name, sizeof(name), "clip/%d", l->count);
     CTT_TRY(put_bytes(p->out, name, 4, dim, f->data, &at));
     x = p->index[l->count];
@@ -260,16 +260,16 @@ out:
     return rc;
 }
 
-/* ---- the parts beside the clips, and the tail ---- */
+/* ---- the other datasets, and the tail ---- */
 
-/* A part as the bytes that the file has. */
-struct part {
+/* A dataset: its bytes in the file. */
+struct dataset {
     uint8_t *data;
     size_t   size;
     int64_t  at;
 };
 
-static int input_part(const struct ctt_pack *p, struct part *x)
+static int input_part(const struct ctt_pack *p, struct dataset *x)
 {
     union ctt_attr attr = { .input = p->in };
     FILE *f = NULL;
@@ -288,8 +288,8 @@ out:
     return rc;
 }
 
-/* All labels, or all ids, one behind the other. */
-static int text_part(const struct ctt_list *l, int ids, struct part *x)
+/* All labels or all ids, concatenated. */
+static int text_part(const struct ctt_list *l, int ids, struct dataset *x)
 {
     int n = ids ? l->count : l->labels;
     size_t room = 0;
@@ -307,7 +307,7 @@ static int text_part(const struct ctt_list *l, int ids, struct part *x)
     return 0;
 }
 
-static int index_part(const struct ctt_pack *p, struct part *x)
+static int index_part(const struct ctt_pack *p, struct dataset *x)
 {
     x->data = ctt_calloc((size_t)p->list->count, sizeof(*p->index));
     if (!x->data)
@@ -318,7 +318,7 @@ static int index_part(const struct ctt_pack *p, struct part *x)
     return 0;
 }
 
-static int write_parts(const struct ctt_pack *p, struct part *x)
+static int write_parts(const struct ctt_pack *p, struct dataset *x)
 {
     static const char *const name[] = { "input", "labels", "ids", "index" };
     struct ctt_h5_quiet q;
@@ -330,7 +330,7 @@ static int write_parts(const struct ctt_pack *p, struct part *x)
     CTT_TRY(text_part(p->list, 1, &x[CTT_PACK_IDS]));
     CTT_TRY(index_part(p, &x[CTT_PACK_INDEX]));
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
-        CTT_TRY(set_aside(p->out, (int64_t)x[i].size + EACH));
+        CTT_TRY(reserve_disk(p->out, (int64_t)x[i].size + EACH));
         dim[0] = x[i].size;
         if (i != CTT_PACK_INDEX) {
             CTT_TRY(put_bytes(p->out, name[i], 1, dim, x[i].data, &x[i].at));
@@ -347,7 +347,7 @@ out:
     return rc;
 }
 
-/* Closes HDF5's side of the file; *size: how long that is. */
+/* Closes the file in HDF5; *size: its length. */
 static int close_file(struct ctt_pack_out *o, hsize_t *size)
 {
     int rc = 0;
@@ -360,9 +360,9 @@ out:
     return rc;
 }
 
-/* The file becomes as long as HDF5's part of it, and then comes the tail. */
+/* Cuts the file to the length of its HDF5 data and appends the tail. */
 static int write_tail(struct ctt_pack_out *o, hsize_t size,
-                      const struct part *x)
+                      const struct dataset *x)
 {
     uint8_t tail[8 * CTT_PACK_TAIL] = CTT_PACK_MAGIC;
     uint64_t sum;
@@ -385,7 +385,7 @@ out:
     return rc;
 }
 
-/* The data must be on the disk before the name is. */
+/* The data must be on disk before the file is renamed. */
 static int rename_file(struct ctt_pack *p)
 {
     struct ctt_pack_out *o = p->out;
@@ -394,14 +394,14 @@ static int rename_file(struct ctt_pack *p)
     CTT_CHECK(fsync(o->fd) == 0 && rename(o->path, p->path) == 0,
               CTT_EIO, "%s: %s", p->path, strerror(errno));
     close(o->fd);
-    o->fd = -1;    /* there is nothing to remove any more */
+    o->fd = -1;    /* nothing is left to remove */
 out:
     return rc;
 }
 
 int ctt_pack_finish(struct ctt_pack **pack)
 {
-    struct part part[CTT_PACK_PARTS] = { { 0 } };
+    struct dataset part[CTT_PACK_PARTS] = { { 0 } };
     struct ctt_pack *p = *pack;
     struct ctt_h5_quiet q;
     hsize_t size = 0;

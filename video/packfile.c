@@ -52,7 +52,7 @@ uint64_t ctt_pack_get(const uint8_t *p)
     return x;
 }
 
-/* Both steps can be undone, so that no two words lead to the same sum. */
+/* Both steps are invertible, so different words give different sums. */
 static uint64_t mix(uint64_t sum, uint64_t word)
 {
     sum ^= word;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * packfile.h: what writing and reading a pack share.
  *
- * A pack is an HDF5 file, whose datasets are all in one piece each:
- *     /input         u8: the settings as a model's input line has them
+ * A pack is an HDF5 file with contiguous datasets:
+ *     /input         u8: the settings of a model's input line, as text
  *     /labels        u8: class names, each ended by a 0
  *     /ids           u8: the clips' ids, each ended by a 0
- *     /index         i64 (clips, 5): label or -1, frames, frames a second
- *                    times 2^24, checksum of the frames, where in the file
- *                    they begin
+ *     /index         i64 (clips, 5): label or -1, frames, frames per second
+ *                    times 2^24, checksum of the frames, their offset in the
+ *                    file
  *     /clip/<i>      u8 (frames, h, w, c), i in decimal from 0
- * and behind it, where HDF5 does not look, a tail of little-endian words of 64
- * bits: "ctt-pack", 1 (the version), begin and size of the first four of
- * these, and a checksum over all words before and those four.  Checksums are
- * ctt_pack_sum's.  Thus any HDF5 tool reads the file, but we do so without
- * HDF5, which does not survive each kind of damage and can be called by one
- * thread at a time. */
+ * followed, beyond the HDF5 data, by a tail of little-endian words of 64 bits:
+ * "ctt-pack", 1 (the version), offset and size of each of the first
+ * four datasets, and a checksum over the words before and those four datasets.
+ * Checksums are those of ctt_pack_sum().  So any HDF5 tool can read the file,
+ * but we read it without HDF5, which crashes on some damaged files and allows
+ * only one thread at a time. */
 #ifndef CTT_PACKFILE_H
 #define CTT_PACKFILE_H
 
@@ -36,19 +36,20 @@ struct ctt_pack {
     int              h, w;       /* of a stored frame */
     struct ctt_list *list;
     int64_t        (*index)[CTT_PACK_COLUMNS];
-    int              room;       /* of index; list->count are used */
-    struct ctt_pack_out *out;    /* while writing */
+    int              room;       /* rows of index allocated */
+    struct ctt_pack_out *out;    /* NULL unless writing */
 };
 
-/* An empty pack without a file; free closes its file, but drops no output. */
+/* new: a pack without a file.  free: closes a file that is read; the output of
+ * a writer is freed by ctt_pack_close() before. */
 int  ctt_pack_new(const char *path, struct ctt_pack **out);
 void ctt_pack_free(struct ctt_pack **pack);
 
-/* A checksum of n bytes that goes on from sum: any one changed byte changes
- * it. */
+/* Continues the checksum sum over n bytes; a change of any single byte changes
+ * the result. */
 uint64_t ctt_pack_sum(uint64_t sum, const void *data, size_t n);
 
-/* Little-endian words in a file. */
+/* Write and read a little-endian word. */
 void     ctt_pack_put(uint8_t *p, uint64_t x);
 uint64_t ctt_pack_get(const uint8_t *p);
 

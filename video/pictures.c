@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pictures.c: clips that are stored as folders of numbered pictures. */
+ * pictures.c: clips stored as folders of numbered pictures. */
 #include "video/pictures.h"
 #include "video/disk.h"
 
@@ -47,7 +47,7 @@ static int alike(const char *a, const struct parts *p, const char *b,
            strcmp(p->ending, q->ending) == 0;
 }
 
-/* Percent signs stand for themselves in a pattern if doubled. */
+/* Copies n bytes and doubles percent signs, which a pattern requires. */
 static char *escaped(char *to, const char *from, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -106,7 +106,7 @@ out:
     return rc;
 }
 
-/* Reads the "first+count" behind the last '#', and ends path there. */
+/* Cuts "#first+count" off path and reads it; 0: there is none. */
 static int cut_range(char *path, int *first, int *count)
 {
     char *hash = strrchr(path, '#'), *plus = hash ? strchr(hash, '+') : NULL;
@@ -133,7 +133,7 @@ int ctt_pictures_find(const char *path, struct ctt_pictures *out)
     CTT_TRY(dir ? 0 : CTT_ENOMEM);
     if (ctt_disk_kind(path) == CTT_DISK_NONE &&
         !cut_range(dir, &first, &count))
-        goto out;    /* whoever opens it says that it is not there */
+        goto out;    /* opening it will report that it does not exist */
     CTT_TRY(find_in(dir, &p));
     count = strcmp(dir, path) == 0 ? p.count : count;
     CTT_CHECK(count > 0 && first <= p.count && count <= p.count - first,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pictures.h: clips that are stored as folders of numbered pictures. */
+ * pictures.h: clips stored as folders of numbered pictures. */
 #ifndef CTT_PICTURES_H
 #define CTT_PICTURES_H
 
@@ -11,8 +11,8 @@ struct ctt_pictures {
 };
 
 /* If path is a folder or "folder#first+count", finds its pictures: the files
- * that are named like the first one but for their number, which must follow
- * each other.  Any other path is left alone. */
+ * whose names differ from the first one only in their number; the numbers must
+ * be consecutive.  Other paths give count 0. */
 int  ctt_pictures_find(const char *path, struct ctt_pictures *out);
 void ctt_pictures_clear(struct ctt_pictures *p);
 

@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* SIDE: of the window of SSIM; STRIP: windows that are made side by side from
- * running sums, which then need no memory but the stack. */
+/* SIDE: of the SSIM window; STRIP: windows per row computed together from
+ * running sums, which fit on the stack. */
 enum { SIDE = CTT_QUALITY_SIDE, STRIP = 58, COLUMNS = STRIP + SIDE - 1 };
 enum { X, Y, XX, YY, XY, SUMS };
 
@@ -29,7 +29,8 @@ double ctt_mean_square(const float *truth, const float *guess, int64_t n)
     return sum / (double)n;
 }
 
-/* A row's columns from x on join the sums of their columns, or leave them. */
+/* Adds (sign 1) or subtracts (-1) a row, from column x on, in the column
+ * sums. */
 static void add_row(const struct pair *p, int row, int x, int columns,
                     double sign, double sum[SUMS][COLUMNS])
 {
@@ -99,7 +100,7 @@ int ctt_quality(const float *truth, const float *guess, int h, int w, int c,
               SIDE);
     mse = ctt_mean_square(truth, guess, (int64_t)h * w * c);
     CTT_CHECK(isfinite(mse), CTT_ENAN,
-              "quality: a picture holds what is no number");
+              "quality: a picture contains NaN or infinity");
     for (int k = 0; k < c; k++) {
         struct pair p = { truth + k, guess + k, h, w, c };
         for (int x = 0, most = w - SIDE + 1; x < most; x += STRIP)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * save.c: pictures and videos into files, by FFmpeg. */
+ * save.c: saves pictures and videos with FFmpeg. */
 #include "video/save.h"
 #include "net/file.h"
 #include "video/disk.h"
@@ -9,7 +9,8 @@
 #include <libavutil/opt.h>
 #include <string.h>
 
-/* RATE_MAX: of the frame rate's fraction, for MPEG-4 has 16 bits for it. */
+/* RATE_MAX: largest term of the frame rate as a fraction; MPEG-4 has 16
+ * bits. */
 enum { GROUP = 60, RATE_MAX = 65535, SETTINGS = 4 };
 
 #define CTT_AV(expr, path)                                              \
@@ -19,12 +20,12 @@ enum { GROUP = 60, RATE_MAX = 65535, SETTINGS = 4 };
                   av_err2str(av_));                                     \
     } while (0)
 
-/* ---- what makes a video ---- */
+/* ---- encoders ---- */
 
 struct setting { const char *name, *value; };
 
-/* The first row of an ending whose encoder is there is taken.  bits: a second;
- * 0: as many as the quality needs. */
+/* The first row with the extension of the path and an available encoder is
+ * used. bits: per second; 0: as many as the quality requires. */
 static const struct how {
     const char    *ending, *format, *encoder;
     int64_t        bits;
@@ -41,7 +42,7 @@ static const struct how {
     { ".mp4", "mp4", "mpeg4", 8000000, { { { NULL, NULL } } } },
 };
 
-/* NULL: none; *known: whether one would do if its encoder were there. */
+/* NULL: none; *known: 1 if a row has the extension. */
 static const struct how *find_how(const char *path, int *known)
 {
     const char *ending = ctt_path_ending(path);
@@ -148,13 +149,13 @@ int ctt_saver_open(const char *path, enum ctt_save_kind kind, int w, int h,
     int rc = s ? 0 : CTT_ENOMEM, known;
 
     CTT_TRY(rc);
-    av_log_set_level(AV_LOG_QUIET);    /* what fails is told by its code */
+    av_log_set_level(AV_LOG_QUIET);    /* error codes are reported instead */
     s->path = ctt_strdup(path);
     CTT_TRY(s->path ? 0 : CTT_ENOMEM);
     s->how = find_how(path, &known);
     CTT_CHECK(known, CTT_EINVAL, "%s: a video's name ends in .webm or .mp4",
               path);
-    CTT_CHECK(s->how, CTT_EUNSUP, "%s: FFmpeg here has no encoder for it",
+    CTT_CHECK(s->how, CTT_EUNSUP, "%s: this FFmpeg has no encoder for it",
               path);
     CTT_CHECK(w > 0 && h > 0 && fps > 0, CTT_EINVAL,
               "%s: a video of %dx%d at %g frames a second", path, w, h, fps);
@@ -189,8 +190,8 @@ void ctt_saver_close(struct ctt_saver **saver)
     *saver = NULL;
 }
 
-/* ITU-R BT.601 with 8 bits; chroma is the mean of four pixels.  Beyond an odd
- * side its last pixel goes on. */
+/* ITU-R BT.601 with 8 bits; chroma is the mean of four pixels.  An odd side is
+ * extended by repeating its last pixel. */
 static void to_yuv(const uint8_t *rgb, int w, int h, AVFrame *f)
 {
     for (int y = 0; y < f->height; y++)
@@ -214,7 +215,7 @@ static void to_yuv(const uint8_t *rgb, int w, int h, AVFrame *f)
         }
 }
 
-/* Gives the encoder a frame, or NULL for the end, and takes what comes. */
+/* Sends the encoder a frame, or NULL at the end, and writes its packets. */
 static int send(struct ctt_saver *s, const AVFrame *f)
 {
     int rc = 0, got;
@@ -271,7 +272,7 @@ static int open_png(const char *path, AVFrame *f, AVCodecContext **out)
     const AVCodec *png = avcodec_find_encoder(AV_CODEC_ID_PNG);
     int rc = 0;
 
-    CTT_CHECK(png, CTT_EUNSUP, "%s: FFmpeg here has no encoder for PNG", path);
+    CTT_CHECK(png, CTT_EUNSUP, "%s: this FFmpeg has no encoder for PNG", path);
     *out = avcodec_alloc_context3(png);
     CTT_CHECK(*out, CTT_ENOMEM, "%s: out of memory", path);
     (*out)->width = f->width;

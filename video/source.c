@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source.c: what a path means: a row for each kind of source, and their clips
- * all alike. */
+ * source.c: sources of clips: one table row of functions per kind of source. */
 #include "video/source.h"
 
 #include <stdio.h>
@@ -12,19 +11,19 @@ struct kind {
                 const struct ctt_source_set *set);
     int (*frames)(const struct ctt_source *s, int i, uint64_t seed, int max,
                   struct ctt_frames *out);
-    int files;    /* each clip is a file, which can be read frame by frame */
-    int drawn;    /* endless, made from a seed */
+    int files;    /* each clip is a file, decoded frame by frame */
+    int drawn;    /* clips are generated from a seed */
 };
 
 struct ctt_source {
     const struct kind     *kind;
     struct ctt_input       in;
     const struct ctt_list *list;
-    struct ctt_list       *own;       /* the list, but if it is the pack's */
+    struct ctt_list       *own;       /* list, unless it is the pack's */
     struct ctt_pack       *pack;
     struct ctt_mnist      *mnist;
     int64_t                first;     /* Moving-MNIST: number of sequence 0 */
-    int                    digits, length;    /* of each sequence */
+    int                    digits, length;    /* per sequence */
 };
 
 int ctt_source_is_drawn(const char *path)
@@ -40,7 +39,7 @@ const char *ctt_source_disk_path(const char *path)
 
 /* ---- Moving-MNIST ---- */
 
-/* A list of the sequences, so that each has a name. */
+/* Names the sequences path#0, path#1 ... */
 static int list_sequences(struct ctt_source *s, const char *path, int count)
 {
     size_t room = strlen(path) + 16;
@@ -100,10 +99,10 @@ static int pack_open(struct ctt_source *s, const char *path,
 {
     int rc = 0;
 
-    CTT_CHECK(!set->classes, CTT_EINVAL, "%s: a pack has its classes already",
-              path);
+    CTT_CHECK(!set->classes, CTT_EINVAL, "%s: the classes of a pack "
+              "are fixed (--classes)", path);
     CTT_CHECK(!set->need_split || !set->split, CTT_EINVAL,
-              "%s: a pack has no parts (--split)", path);
+              "%s: a pack has no splits (--split)", path);
     CTT_TRY(ctt_pack_open(path, &s->pack));
     s->list = ctt_pack_list(s->pack);
     if (!set->any_input)
@@ -148,7 +147,7 @@ static int list_open(struct ctt_source *s, const char *path,
 {
     int rc = open_split(s, path, set->split ? set->split : "validation", set);
 
-    if (rc == CTT_EINVAL && !set->split)    /* a folder that has no splits */
+    if (rc == CTT_EINVAL && !set->split)    /* data without splits */
         rc = open_split(s, path, "train", set);
     return rc;
 }
@@ -162,7 +161,7 @@ static int list_frames(const struct ctt_source *s, int i, uint64_t seed,
 
 /* ---- all kinds ---- */
 
-/* The first row that says so decides. */
+/* The first row whose is() returns 1 is used. */
 static const struct kind kinds[] = {
     { ctt_source_is_drawn, mnist_open, mnist_frames, .drawn = 1 },
     { ctt_pack_is, pack_open, pack_frames, .files = 0 },
@@ -236,7 +235,7 @@ int ctt_source_frames(const struct ctt_source *s, int i, uint64_t seed,
 /* ---- frame by frame ---- */
 
 struct ctt_feed {
-    struct ctt_reader *reader;    /* or the whole clip: */
+    struct ctt_reader *reader;    /* NULL: the whole clip is in f */
     struct ctt_frames  f;
     int                next;
 };

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source.h: where clips come from: what a path given by the user means, for
- * training, the runtime and the data tools alike. */
+ * source.h: sources of clips: what a path given by the user means, the same for
+ * all programs. */
 #ifndef CTT_SOURCE_H
 #define CTT_SOURCE_H
 
 #include "video/video.h"
 
-/* How paths of sources begin whose clips are drawn: "mnist:DIR". */
+/* Prefix of the paths whose clips are drawn by random numbers: "mnist:DIR". */
 #define CTT_SOURCE_DRAWN "mnist:"
 
-/* 1 if path is one of those. */
+/* 1 if path has that prefix. */
 int  ctt_source_is_drawn(const char *path);
 
 /* The file or folder that the source at path reads: DIR of "mnist:DIR", else
  * path itself. */
 const char *ctt_source_disk_path(const char *path);
 
-/* What is asked of a source.  All of it stays the caller's. */
+/* What a source must provide.  Pointers stay the caller's. */
 struct ctt_source_set {
-    /* "train", "validation" or "test".  NULL: clips to test on, which is
-     * "test" of Moving-MNIST and elsewhere "validation", or all clips of data
-     * without that split. */
+    /* "train", "validation" or "test".  NULL: clips not trained on: "test" of
+     * Moving-MNIST, else "validation", or all clips if there is none. */
     const char  *split;
-    int          need_split;  /* a pack, which has no splits, is an error if
-                                 split is given */
+    int          need_split;  /* a split given for a pack is an error, as
+                                 packs have none; 0: it is ignored */
     const char  *classes;     /* a file of the classes to keep, as for
                                  ctt_list_open(), or NULL */
     char *const *label;       /* the model's classes */
@@ -32,20 +31,20 @@ struct ctt_source_set {
                                  prediction */
     int          any_input;   /* frames of a pack may differ from the input */
 
-    /* Of sources whose sequences are drawn: how many the list names, and the
-     * digits and frames of each. */
+    /* For drawn sources: number of sequences in the list, digits and frames
+     * per sequence. */
     int          sequences, digits, frames;
-    const char  *drawn_for;   /* what to use them for, to say in an error
-                                 where classes are needed */
+    const char  *drawn_for;   /* for the error message where classes are
+                                 needed: the option or command for them */
 };
 
 struct ctt_source;
 
-/* path: "mnist:DIR", Moving-MNIST made of the digits in DIR; a pack; or what
- * ctt_list_open() reads.  in: what the model wants of its frames.  Opens the
- * pack or the digits, but no clip of a list.  CTT_EINVAL if the source cannot
- * be what is asked (its frames, classes or splits), CTT_EIO if nothing can be
- * read at path, CTT_EFORMAT if that is damaged; the message names it. */
+/* path: "mnist:DIR", Moving-MNIST generated from the digits in DIR; a pack; or
+ * what ctt_list_open() reads.  in: the model's input settings.  Opens the pack
+ * or the digits, but no clip of a list.  CTT_EINVAL if the frames, classes or
+ * splits do not meet the set, CTT_EIO if path cannot be read, CTT_EFORMAT if it
+ * is damaged; the message names it. */
 int  ctt_source_open(const char *path, const struct ctt_source_set *set,
                      const struct ctt_input *in, struct ctt_source **out);
 void ctt_source_close(struct ctt_source **s);
@@ -54,29 +53,28 @@ void ctt_source_close(struct ctt_source **s);
  * that has any. */
 const struct ctt_list *ctt_source_list(const struct ctt_source *s);
 
-/* The input settings by which its frames are stored: those of the model, but
- * scale 1 where frames are drawn, which have no margin to cut away. */
+/* The input settings of its stored frames: those of the model, but scale 1 for
+ * drawn frames, which have no margin to crop. */
 const struct ctt_input *ctt_source_input(const struct ctt_source *s);
 
-/* 1 if clips are files, whose paths the list has. */
+/* 1 if each clip is a file at the path in the list. */
 int  ctt_source_files(const struct ctt_source *s);
 
-/* 1 if clips are drawn: then there are 2^48 of them, and the list names the
- * first ones only. */
+/* 1 if clips are drawn: there are 2^48 of them, the list has the first ones. */
 int  ctt_source_drawn(const struct ctt_source *s);
 
 /* 1 if clip i of a is clip k of b. */
 int  ctt_source_same(const struct ctt_source *a, int i,
                      const struct ctt_source *b, int k);
 
-/* Clip i's frames, at most max of them (0: all).  seed: decides, together with
- * i, what is drawn; of other sources it changes nothing.  Several threads may
- * load at once.  Free them with ctt_frames_free(). */
+/* Loads the frames of clip i, at most max (0: all).  seed and i determine what
+ * is drawn; other sources ignore seed.  Several threads may load at once.  Free
+ * them with ctt_frames_free(). */
 int  ctt_source_frames(const struct ctt_source *s, int i, uint64_t seed,
                        int max, struct ctt_frames *out);
 
-/* The same clip frame by frame: 1 and a stored frame in data, or 0 at the end.
- * A file is decoded as its frames are asked for, others at open. */
+/* The same frame by frame.  next: 1 and a stored frame in data, or 0 at the
+ * end. Files are decoded frame by frame, other clips are loaded at open. */
 struct ctt_feed;
 int  ctt_feed_open(const struct ctt_source *s, int i, uint64_t seed,
                    struct ctt_feed **out);

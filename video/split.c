@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * split.c: the parts of a data set, under each of their usual names. */
+ * split.c: the splits of a data set and their usual spellings. */
 #include "video/split.h"
 #include "net/ctt.h"
 

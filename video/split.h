@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * split.h: the parts of a data set, under each of their usual names. */
+ * split.h: the splits of a data set and their usual spellings. */
 #ifndef CTT_SPLIT_H
 #define CTT_SPLIT_H
 

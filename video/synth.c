@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * synth.c: the scripts of the made clips: twelve actions whose meaning is in
- * the motion, in the spirit of Something-Something (Goyal and others 2017).
+ * synth.c: the scripts of the generated clips: twelve actions that only the
+ * motion distinguishes, after Something-Something (Goyal et al. 2017).
  *
- * What a single frame shows is drawn from the same ranges for all classes:
- * where and how big a thing is, how it lies, whether it is in two pieces, where
- * the hand is.  Opposite motions pass through the same poses.  Tearing
- * and poking begin as their pretended twins do and differ only late. */
+ * What a single frame shows is drawn from the same ranges for all classes: the
+ * position, size and orientation of an object, whether it is in two pieces, and
+ * the position of the hand.  Opposite motions pass through the same poses.
+ * Tearing and poking begin like the pretended actions and differ only late. */
 #include "video/synth.h"
 #include "video/synth_draw.h"
 
 #include <math.h>
 
-enum { THINGS = 3 };    /* in a frame, at most */
+enum { THINGS = 3 };    /* objects per frame, at most */
 
 enum prep { PREP_NONE, PREP_PULL, PREP_POKE };
 
-/* An action moves, grows and turns by these signs; or it first pulls or pokes
- * and then, late, does (late = 1) or does not do what it seemed to. */
+/* Signs of motion, growth and rotation; or the object is first pulled or poked
+ * and then, late in the clip, tears or falls (late = 1) or does not. */
 struct action { float x, y, grow, turn; enum prep prep; int late; };
 
 const char *const ctt_synth_template[CTT_SYNTH_CLASSES] = {
@@ -45,18 +45,18 @@ static const struct action action[CTT_SYNTH_CLASSES] = {
 
 static const float pi = 3.14159265f;
 
-/* Everything about a clip that chance decides, drawn once before its first
- * frame.  Times are in frames. */
+/* All random choices of a clip, drawn once before its first frame, except
+ * camera jitter and pixel noise.  Times are in frames. */
 struct script {
     const struct action *act;
     int              label, frames, others;
     struct ctt_thing thing, other[THINGS - 1];
     struct ctt_hand  hand;
-    float come, start, late, stop, leave;    /* the hand leaves: or frames */
-    float dist, grow, turn;                  /* how far a motion goes */
-    float at_x, at_y, at_grow;               /* a pose frozen within it */
-    float side;                              /* direction thing to hand */
-    float touch;                             /* from middle to the hand */
+    float come, start, late, stop, leave;    /* leave = frames: never */
+    float dist, grow, turn;                  /* extent of the motion */
+    float at_x, at_y, at_grow;               /* the pose if it does not move */
+    float side;                              /* direction object to hand */
+    float touch;                             /* distance middle to hand */
     float sway, cycles, gap;
     float slow[4], noise, gain, drift, jitter;
 };
@@ -72,7 +72,7 @@ static float ease(float x)
     return .4f * x + .6f * x * x * (3 - 2 * x);
 }
 
-/* Two in five things stand, two lie, one is anyhow; what is poked stands. */
+/* Of five objects two stand, two lie, one has any angle; poked ones stand. */
 static float posture(struct ctt_rng *r, enum prep prep)
 {
     int k = prep == PREP_POKE ? 0 : ctt_rng_below(r, 5);
@@ -97,7 +97,7 @@ static void pick_times(struct ctt_rng *r, struct script *s)
 
 static void pick_motion(struct ctt_rng *r, struct script *s)
 {
-    float most;    /* cycles that the eye can follow */
+    float most;    /* cycles that 12 frames per second can show */
 
     s->dist = ctt_rng_in(r, .3f, .5f);
     s->grow = ctt_rng_in(r, .7f, 1.1f);
@@ -123,7 +123,7 @@ static void pick_thing(struct ctt_rng *r, struct script *s)
     t->s = ctt_rng_in(r, .17f, .24f);
     t->a = posture(r, s->act->prep);
     if (s->act->prep == PREP_POKE)
-        t->y -= t->s / 2;    /* what falls comes down by its half height */
+        t->y -= t->s / 2;    /* an object that falls sinks by half its height */
     s->side = ctt_rng_in(r, -1, 1) + (ctt_rng_below(r, 2) ? 0 : pi);
     nx = (float)cos(s->side - t->a);
     ny = (float)sin(s->side - t->a);
@@ -137,7 +137,7 @@ static void pick_thing(struct ctt_rng *r, struct script *s)
     ctt_hand_pick(r, &s->hand);
 }
 
-/* Things that only stand about, some in two pieces. */
+/* Objects that do not move, some in two pieces. */
 static void pick_others(struct ctt_rng *r, struct script *s)
 {
     s->others = ctt_rng_below(r, THINGS);
@@ -165,13 +165,13 @@ static void pick_camera(struct ctt_rng *r, struct script *s)
     s->jitter = ctt_rng_in(r, .001f, .004f);
 }
 
-/* The motion of a pose from -0.5 to 0.5 at frame t. */
+/* Progress of the motion at frame t, from -0.5 to 0.5. */
 static float progress(const struct script *s, float t)
 {
     return ease((t - s->start) / (s->stop - s->start)) - .5f;
 }
 
-/* How far, in half heights, the hand is from the thing. */
+/* Distance of the hand from the object, in half heights. */
 static float hand_away(const struct script *s, float t)
 {
     float come = ease((t - s->come) / (s->start - s->come));
@@ -180,10 +180,10 @@ static float hand_away(const struct script *s, float t)
     return 3.5f * (1 - come) + 3.5f * leave;
 }
 
-/* x, y is what the hand keeps to, away its distance from there. */
+/* The hand is at distance away from (x, y). */
 struct pose { struct ctt_thing thing; float x, y, away, hand_turn; };
 
-/* Left and right and so on, or the same poses frozen. */
+/* Moves, scales and rotates, or keeps one of the same poses. */
 static void pose_move(const struct script *s, float t, struct pose *p)
 {
     const struct action *a = s->act;
@@ -198,7 +198,7 @@ static void pose_move(const struct script *s, float t, struct pose *p)
     p->hand_turn = .8f * turn;
 }
 
-/* To and fro until the late part begins, then torn or let go. */
+/* Back and forth until the late part begins, then torn or released. */
 static void pose_pull(const struct script *s, float t, struct pose *p)
 {
     float v = clamp01((t - s->start) / (s->late - s->start));
@@ -211,8 +211,8 @@ static void pose_pull(const struct script *s, float t, struct pose *p)
     p->away += w * s->gap;
 }
 
-/* The thing tilts away from each poke; the last one may topple it, about its
- * foot.  The hand draws back between the pokes. */
+/* The object tilts away from each poke; the last one may topple it about its
+ * foot.  The hand retreats between pokes. */
 static void pose_poke(const struct script *s, float t, struct pose *p)
 {
     struct ctt_thing *h = &p->thing;
@@ -234,7 +234,7 @@ static void (*const pose_late[])(const struct script *, float,
     [PREP_PULL] = pose_pull, [PREP_POKE] = pose_poke,
 };
 
-/* The thing and the hand of frame t; the hand grows with the thing. */
+/* The object and the hand at frame t; the hand scales with the object. */
 static void pose_at(const struct script *s, float t, struct ctt_thing *thing,
                     struct ctt_hand *hand)
 {
@@ -283,7 +283,7 @@ static void draw_frame(const struct script *s, struct ctt_canvas *v,
     ctt_draw_bytes(v, &pixels, w.gain, s->noise, out);
 }
 
-/* Clips come in blocks that hold each class once, in an order of chance. */
+/* Each block of 12 clips contains each class once, in random order. */
 int ctt_synth_label(const struct ctt_synth *s, int i)
 {
     int order[CTT_SYNTH_CLASSES], block = i / CTT_SYNTH_CLASSES;
@@ -297,8 +297,8 @@ int ctt_synth_label(const struct ctt_synth *s, int i)
     return order[i % CTT_SYNTH_CLASSES];
 }
 
-/* Of eight blocks six are for training, so every split has its share of each
- * class. */
+/* Of eight blocks, six are for training, one for validation and one for test,
+ * so every split has the same share of each class. */
 int ctt_synth_split(int i)
 {
     int block = i / CTT_SYNTH_CLASSES % 8;
@@ -332,8 +332,8 @@ int ctt_synth_make(const struct ctt_synth *y, int i, struct ctt_frames *out,
     int rc = 0;
 
     CTT_CHECK(y->size >= 16 && y->size <= 1024 && y->size % 2 == 0, CTT_EINVAL,
-              "size %d: an even number of 16 to 1024 is wanted", y->size);
-    CTT_CHECK(i >= 0, CTT_EINVAL, "clip %d: there is no such clip", i);
+              "size %d: must be even, from 16 to 1024", y->size);
+    CTT_CHECK(i >= 0, CTT_EINVAL, "clip %d: no such clip", i);
     pick_script(y, &r, i, &s);
     CTT_TRY(ctt_canvas_new(&v, y->size));
     data = ctt_calloc((size_t)s.frames, bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * synth.h: the script of each generated clip, and the split it belongs to. */
+ * synth.h: the content of each generated clip, and its split. */
 #ifndef CTT_SYNTH_H
 #define CTT_SYNTH_H
 
@@ -8,12 +8,13 @@
 /* Frames per second, and frames per clip. */
 enum { CTT_SYNTH_FPS = 12, CTT_SYNTH_MIN = 24, CTT_SYNTH_MAX = 60 };
 
-/* What a clip shows, for the lists: its class and its thing's name. */
+/* What a clip shows, for the lists: its class, and the colour and shape of its
+ * object. */
 struct ctt_caption { int label, colour, shape; };
 int ctt_synth_make(const struct ctt_synth *s, int i, struct ctt_frames *out,
                    struct ctt_caption *c);
-/* The class of clip i without drawing it, and its split: 0 train,
- * 1 validation, 2 test. */
+/* The class of clip i, without drawing it; and its split: 0 train, 1
+ * validation, 2 test. */
 int ctt_synth_label(const struct ctt_synth *s, int i);
 int ctt_synth_split(int i);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * synth_draw.c: an anti-aliased rasteriser for the made clips: everything is a
- * signed distance to an edge, negative inside, and covers a pixel by it. */
+ * synth_draw.c: an anti-aliased rasteriser for the generated clips: shapes are
+ * signed distances to an edge, negative inside, which give a pixel's coverage.
+ */
 #include "video/synth_draw.h"
 
 #include <math.h>
@@ -119,7 +120,7 @@ float ctt_thing_edge(int k, float nx, float ny)
     return far;
 }
 
-/* A jagged line, so that a tear looks torn. */
+/* A jagged line, for the edge of a tear. */
 static float zigzag(float x)
 {
     float f = x * 3 - floorf(x * 3);
@@ -127,8 +128,8 @@ static float zigzag(float x)
     return (fabsf(f - .5f) - .25f) * .25f;
 }
 
-/* Distance to the piece on side (-1 or 1) of the tear; x, y in the thing's
- * coordinates, moved to where they were before the piece moved away. */
+/* Distance to the piece on side (-1 or 1) of the tear.  Changes x, y, in the
+ * object's coordinates, to the point of the whole object that is there. */
 static float piece_distance(const struct ctt_thing *t, int side, float *x,
                             float *y)
 {
@@ -148,7 +149,7 @@ static void blend(float *to, const float *rgb, float cover, float shade)
         to[k] += (rgb[k] * shade - to[k]) * cover;
 }
 
-/* One pixel of a thing: (x, y) in its coordinates, px pixels a unit. */
+/* One pixel of an object: (x, y) in its coordinates, px pixels per unit. */
 static void thing_pixel(const struct ctt_thing *t, float x, float y, float px,
                         float *to)
 {
@@ -198,7 +199,7 @@ void ctt_draw_thing(struct ctt_canvas *v, const struct ctt_view *w,
         }
 }
 
-/* Distance to a line from (0, y) in direction of x with thickness r. */
+/* Distance to a line along x, from `from` to `to`, of half thickness r. */
 static float bar(float x, float y, float from, float to, float r)
 {
     float dx = x < from ? from - x : x > to ? x - to : 0;
@@ -206,7 +207,7 @@ static float bar(float x, float y, float from, float to, float r)
     return sqrtf(dx * dx + y * y) - r;
 }
 
-/* The hand lies along its x axis, finger tips at 0, the arm to infinity. */
+/* The hand points along its x axis: finger tips at 0, the arm to infinity. */
 static void hand_pixel(const struct ctt_hand *h, float x, float y, float px,
                        float *to)
 {
@@ -333,7 +334,7 @@ void ctt_draw_view(struct ctt_canvas *v, const struct ctt_view *w)
 void ctt_draw_bytes(const struct ctt_canvas *v, const struct ctt_rng *r,
                     float gain, float sigma, uint8_t *out)
 {
-    /* The sum of two numbers of five bits deviates by 13. */
+    /* The sum of two numbers of five bits has a standard deviation of 13. */
     float step = sigma / 13;
     int64_t n = (int64_t)v->size * v->size;
 

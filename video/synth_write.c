@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * synth_write.c: writes the made clips as Something-Something V2 lies on disk:
- * VP9 in WebM and the lists in JSON. */
+ * synth_write.c: writes the generated clips in the layout of
+ * Something-Something V2: VP9 in WebM, and lists in JSON. */
 #include "video/save.h"
 #include "video/synth.h"
 #include "video/synth_draw.h"
@@ -45,7 +45,7 @@ struct set {
     char                    message[512];
 };
 
-/* A template with its bracket filled. */
+/* A template with its placeholder replaced. */
 static const char *sentence(int label, const char *with, char *text, size_t n)
 {
     static const char hole[] = "[something]";
@@ -82,7 +82,7 @@ static void item_print(FILE *f, const struct ctt_caption *c)
             ctt_synth_template[c->label], name);
 }
 
-/* The test split does not give its classes away. */
+/* The test split is listed without classes. */
 static void split_print(FILE *f, const struct set *y, int split)
 {
     const char *mark = "[\n";
@@ -122,7 +122,7 @@ static const struct list {
     { "train.json", split_print, 0 },
 };
 
-/* Beside and renamed: a list is whole or not there. */
+/* Written to a temporary file and renamed: a list is complete or missing. */
 static int list_write(const struct set *y, const struct list *l)
 {
     char path[PATH_LEN], part[PATH_LEN + 8];
@@ -161,8 +161,8 @@ out:
     return rc;
 }
 
-/* Takes the next clip until none is left or one has failed.  Messages belong
- * to a thread, so the first failure's is kept for the caller. */
+/* Writes the next clip until none is left or one has failed.  Error messages
+ * are per thread, so the first one is kept for the caller. */
 static void *work(void *arg)
 {
     struct set *y = arg;
@@ -185,7 +185,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* This thread works too, so a thread that does not start is no failure. */
+/* This thread writes clips too, so a thread that cannot start is no error. */
 static int set_make(struct set *y)
 {
     pthread_t thread[WORKERS];
@@ -204,7 +204,7 @@ static int folder_make(const char *path)
 {
     if (!mkdir(path, 0777) || errno == EEXIST)
         return 0;
-    return ctt_error(CTT_EIO, "%s: cannot make this folder: %s", path,
+    return ctt_error(CTT_EIO, "%s: cannot create this folder: %s", path,
                      strerror(errno));
 }
 
@@ -219,7 +219,7 @@ int ctt_synth_write(const struct ctt_synth *s, const char *dir,
     CTT_CHECK(s->clips > 0 && s->clips <= 1000000, CTT_EINVAL,
               "%d clips: 1 to 1000000 can be made", s->clips);
     CTT_CHECK(strlen(dir) < PATH_LEN - 64, CTT_EINVAL,
-              "%.60s...: this path is too long", dir);
+              "%.60s...: path too long", dir);
     CTT_TRY(folder_make(dir));
     snprintf(path, sizeof(path), "%s/" FOLDER, dir);
     CTT_TRY(folder_make(path));

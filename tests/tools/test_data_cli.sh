@@ -47,7 +47,7 @@ more=
 says 0 '^training: 12 sequences' train tiny.net --data a.h5
 says 0 '^training: 6 sequences' train tiny.net --data mnist:digits \
     --sequences 6 --val-sequences 2
-says 0 '^test: 2 sequences' train tiny.net --data mnist:digits \
+says 0 '^validation: 2 sequences' train tiny.net --data mnist:digits \
     --sequences 6 --val-sequences 2
 says 1 'packed as 64x64x1, the model wants 32x32x1' train less.net \
     --data a.h5
@@ -67,7 +67,7 @@ cmp a.h5 kept.h5 || fail "a log took the place of the data"
 # A pack is data for every command; its clips are read, not the file.
 says 0 'a.h5: 12 clips, 0 bad' "$data" check a.h5
 says 0 'all +12' "$data" list a.h5
-says 1 'a pack has no parts' "$data" list a.h5 --split test
+says 1 'a pack has no splits' "$data" list a.h5 --split test
 says 0 'd.h5: 12 clips, 0 bad' "$data" pack a.h5 -o d.h5 --model tiny.net
 cmp -s a.h5 d.h5 || fail "a pack of a pack is another one"
 says 1 'it is for convtt-data mnist' "$data" check mnist:digits

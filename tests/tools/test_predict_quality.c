@@ -139,7 +139,7 @@ static void test_packs(void)
     check_csv(csv);
     ctt_free(csv);
     says(run(PREDICT "d.ctt t.pack"), 1, "packed as 12x16x1, the model wants");
-    says(run(PREDICT "--split test p.ctt t.pack"), 1, "a pack has no parts");
+    says(run(PREDICT "--split test p.ctt t.pack"), 1, "a pack has no splits");
     make_pack(3);
     CU_ASSERT_EQUAL(run("--observe 1 c.ctt t.pack"), 0);
     CU_ASSERT(strstr(printed, "long                   12/12") != NULL);

@@ -13,16 +13,16 @@ static int exists(const char *name)
 static void test_refused(void)
 {
     says(run(PREDICT FILES "p.ctt long.mkv less.mkv"), 1,
-         "less.mkv: 3 frames, but 4 must be seen");
+         "less.mkv: has 3 frames, but --input-frames is 4");
     says(run(PREDICT FILES "--strict p.ctt bad.mkv"), 1, "bad.mkv");
     says(run(PREDICT FILES "p.ctt none.mkv"), 1, "none.mkv");
     says(run(PREDICT FILES "c.ctt long.mkv"), 1,
-         "c.ctt: does not predict frames");
+         "c.ctt: this model recognises classes");
     says(run(PREDICT "--video no.avi p.ctt long.mkv"), 1,
          "no.avi: a video's name ends in");
     says(run("p.ctt long.mkv"), 1, "p.ctt: this model predicts frames");
     says(run("--predict 4096 --input-frames 4096 --show 64 --strip no.png "
-             "d.ctt long.mkv"), 1, "no.png: too large a picture");
+             "d.ctt long.mkv"), 1, "no.png: picture too large");
     CU_ASSERT(!exists("no.png") && !exists("no.mp4") && !exists("no.h5") &&
               !exists("no.csv"));
     CU_ASSERT_EQUAL(run(PREDICT "--csv n.csv p.ctt bad.mkv long.mkv "

@@ -116,7 +116,7 @@ static void test_ssv2_errors(void)
     static const struct { const char *file, *text, *says; } row[] = {
         { "labels", "{", "e/labels.json:1: expected a string" },
         { "labels", "{\"a\":\"0\",\n\"b\":\"x\"}", ":2: class 'b' has no num" },
-        { "labels", "{\"a\":\"0\",\"a\":\"1\"}", "'a' stands there twice" },
+        { "labels", "{\"a\":\"0\",\"a\":\"1\"}", "'a' is listed twice" },
         { "labels", "{\"a\":\"0\",\"b\":\"2\"}", "numbers must be 0 to 1" },
         { "labels", "{\"a\":\"0\",\"b\":\"0\"}", "numbers must be 0 to 1" },
         { "labels", "{}", "no labels in it" },

@@ -128,7 +128,7 @@ static void bad_files(void)
     clip_file("empty", idx, 0);
     refuse("empty", "no idx file of images");
     clip_file("head", idx, 13);
-    refuse("head", "ends in its head");
+    refuse("head", "ends in its header");
     clip_file("short", idx, HEAD + 1234 * BYTES + 5);
     refuse("short", "ends after 1234 of 2500 images");
     write_gz("short.gz", HEAD + 1234 * BYTES);

@@ -171,7 +171,7 @@ static void classes(void)
             "class 0 is 'one', the model's is 'two'");
     set.classes = clip_path("list.txt");
     refused(clip_path("some.pack"), &set, &in, CTT_EINVAL,
-            "a pack has its classes already");
+            "the classes of a pack are fixed");
 }
 
 static void splits(void)
@@ -188,7 +188,7 @@ static void splits(void)
     ctt_source_close(&s);
     set.need_split = 1;
     refused(clip_path("some.pack"), &set, &in, CTT_EINVAL,
-            "a pack has no parts");
+            "a pack has no splits");
 }
 
 static void inputs(void)
