@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session.c: a loaded model, and streams of frames that run through it. */
 #include "run/run.h"
-#include "infer/fuse.h"
+#include "infer/simplify.h"
 #include "infer/infer.h"
 
 #include <math.h>
@@ -144,7 +144,7 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     CTT_TRY(m->number ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->classes; i++)
         snprintf(m->number[i], sizeof(m->number[i]), "%d", i);
-    CTT_TRY(ctt_fuse(&m->model));
+    CTT_TRY(ctt_simplify(&m->model));
     *out = m;
     m = NULL;
 out:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * edit.c: changing a model line by line, and moving its weights to the result
  * by their names. */
+#include "net/append.h"
 #include "net/edit.h"
 #include "net/op.h"
 
@@ -80,31 +81,15 @@ void ctt_edit_free(struct ctt_edit **e)
 
 /* ---- changes ---- */
 
-/* Text and a line behind it; text may be NULL. */
-static int extend(char **text, const char *line)
-{
-    size_t old = *text ? strlen(*text) : 0, size = old + strlen(line) + 2;
-    char *more = ctt_realloc(*text, size);
-
-    if (!more)
-        return CTT_ENOMEM;
-    snprintf(more + old, size - old, "%s\n", line);
-    *text = more;
-    return 0;
-}
-
 int ctt_edit_add(struct ctt_edit *e, int node, const char *fmt, ...)
 {
-    char line[CTT_MAX_LINE];
     va_list ap;
-    int n;
+    int rc;
 
     va_start(ap, fmt);
-    n = vsnprintf(line, sizeof(line), fmt, ap);
+    rc = ctt_append_line(&e->place[node].added, fmt, ap);
     va_end(ap);
-    if (n < 0 || n >= (int)sizeof(line))
-        return ctt_error(CTT_EFORMAT, "line too long");
-    return extend(&e->place[node].added, line);
+    return rc;
 }
 
 void ctt_edit_remove(struct ctt_edit *e, int node)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuse.h: makes of a trained model one that is only served. */
-#ifndef CTT_FUSE_H
-#define CTT_FUSE_H
+ * simplify.h: makes of a trained model one that is only served. */
+#ifndef CTT_SIMPLIFY_H
+#define CTT_SIMPLIFY_H
 
 #include "net/file.h"
 
@@ -10,6 +10,6 @@
  * dropouts become names of their input.  What is pruned stays so, but for
  * biases that a norm adds to.  Nodes keep their numbers and names.
  * On failure *m is as it was. */
-int ctt_fuse(struct ctt_model **m);
+int ctt_simplify(struct ctt_model **m);
 
 #endif
