@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simplify.c: what training needs and serving does not: batch norms and dropouts
- * disappear. */
+ * simplify.c: removes the nodes that only training needs: batch norms and
+ * dropouts. */
 #include "infer/simplify.h"
 #include "net/edit.h"
 

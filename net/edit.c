@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit.c: changing a model line by line, and moving its weights to the result
- * by their names. */
+ * edit.c: changing a model line by line, and copying its weights to the result
+ * by name. */
 #include "net/append.h"
 #include "net/edit.h"
 #include "net/op.h"
@@ -8,11 +8,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* What has become of a node's line. */
+/* A node's line after the changes so far. */
 struct place {
-    char *added;    /* lines before it, each with its newline; NULL: none */
-    char *line;     /* its own, without newline; NULL: removed */
-    int   names;    /* the node that it has become a name of, or -1 */
+    char *added;    /* lines added before it, each with its newline, or NULL */
+    char *line;     /* its line, without newline; NULL: removed */
+    int   names;    /* the node that it has become a view of, or -1 */
 };
 
 struct ctt_edit {
@@ -98,8 +98,8 @@ void ctt_edit_remove(struct ctt_edit *e, int node)
     e->place[node].line = NULL;
 }
 
-/* Where the value of a key begins.  Words have spaces between them, and no
- * name and no value has a space or a '='. */
+/* The start of the value of a key, or NULL.  Words are separated by spaces, and
+ * no name or value contains a space or a '='. */
 static char *value_of(char *line, const char *key)
 {
     size_t n = strlen(key);
@@ -130,7 +130,7 @@ out:
     return rc;
 }
 
-/* ---- names instead of nodes ---- */
+/* ---- bypassing a node ---- */
 
 static int is_delayed(const struct ctt_graph *g, int node)
 {
@@ -140,7 +140,7 @@ static int is_delayed(const struct ctt_graph *g, int node)
     return 0;
 }
 
-/* States that delay a node delay another one. */
+/* Makes the states that delay a node delay node `to`. */
 static int redirect(struct ctt_edit *e, int node, int to)
 {
     const struct ctt_graph *g = e->g;
@@ -153,8 +153,8 @@ out:
     return rc;
 }
 
-/* A line that names all channels of what node `to` gives: pixels that do not
- * follow each other cannot be reshaped, but sliced. */
+/* Adds a view of all channels of node `to` under the name of `node`.  A view
+ * whose rows are not contiguous cannot be reshaped, so it is sliced. */
 static int add_name(struct ctt_edit *e, int node, int to)
 {
     const struct ctt_node *n = &e->g->node[node];
