@@ -80,15 +80,12 @@ static void count_macs(const struct ctt_model *m, struct ctt_stage_row *row)
 
 static int add_row(struct ctt_report *r, struct ctt_stage_row **row)
 {
-    int room = r->stage_room ? 2 * r->stage_room : 8;
+    void *more = ctt_grown(r->stage, &r->stage_room, r->stages,
+                           sizeof(*r->stage));
 
-    if (r->stages == r->stage_room) {
-        void *more = ctt_realloc(r->stage, (size_t)room * sizeof(*r->stage));
-        if (!more)
-            return CTT_ENOMEM;
-        r->stage = more;
-        r->stage_room = room;
-    }
+    if (!more)
+        return CTT_ENOMEM;
+    r->stage = more;
     *row = &r->stage[r->stages++];
     memset(*row, 0, sizeof(**row));
     for (int k = 0; k < CTT_ACCURACIES; k++)

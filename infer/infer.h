@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer.h: says what a video shows while it runs, or what comes next, with a
- * trained convtt model.
- * The only header of libconvtt-infer; it needs no other.
+ * infer.h: runs a trained convtt model on a stream of frames: recognises what
+ * a video shows while it is still running, or predicts its next frames.
+ * This is the only header of libconvtt-infer; it includes no other of convtt.
  *
- * A model is loaded once and then only read: any number of sessions may use it,
- * each a stream of frames of its own, in as many threads.  One session belongs
- * to one thread at a time.  Close the sessions before their model.
+ * A model is loaded once and then only read: any number of sessions may use it
+ * at the same time, each for one stream of frames.  A session may be used by
+ * one thread at a time.  Close all sessions before their model.
  *
- * A function that can fail returns 0 or more, or a negative number; then
- * ctt_infer_error() says in one line what is wrong with which thing.  Outputs
- * come last and are written only on success. */
+ * A function that returns int fails with a negative number; ctt_infer_error()
+ * then returns a message of one line that names the thing and what is wrong.
+ * Output arguments come last and are written only on success.  What an open
+ * function allocates, its close function frees; it sets the pointer to NULL
+ * and accepts NULL. */
 #ifndef CTT_INFER_H
 #define CTT_INFER_H
 
@@ -20,68 +22,76 @@ extern "C" {
 #endif
 
 struct ctt_infer;      /* a loaded model */
-struct ctt_session;    /* what it has seen of one stream */
+struct ctt_session;    /* one stream of frames through a model */
 
-/* What the model wants of its frames. */
+/* The frames that a model expects. */
 enum ctt_infer_fit    { CTT_INFER_CROP, CTT_INFER_STRETCH, CTT_INFER_PAD };
 enum ctt_infer_colour { CTT_INFER_RGB, CTT_INFER_BGR, CTT_INFER_GRAY };
 
 struct ctt_infer_input {
-    int   h, w, c;             /* a frame: rows, columns, channels */
-    float fps;                 /* frames a second; 0: as they come */
-    float mean[3], std[3];     /* of a channel, for values in 0..1 */
-    float scale;               /* CROP: the picture covers scale * (w, h), then
-                                  the frame is cut from its middle */
-    enum ctt_infer_fit    fit;       /* of pictures of another shape */
+    int   h, w, c;             /* rows, columns, channels of a frame */
+    float fps;                 /* frames per second; 0: every frame */
+    float mean[3], std[3];     /* per channel, for values in 0..1 */
+    float scale;               /* CROP: resize the picture to cover scale *
+                                  (w, h), then cut the frame from its middle */
+    enum ctt_infer_fit    fit;       /* how to fit pictures of another shape */
     enum ctt_infer_colour colour;    /* order of the channels */
 };
 
-/* path: a model file; device: "cpu" or "ref" (plain C, slow, the same on every
- * machine); threads: of a session, 0 for all processors. */
+/* Loads the model file at path for a device: "cpu", "cuda" (an NVIDIA GPU) or
+ * "ref" (plain C, slow, the same results on every machine); a device that is
+ * not built in is an error, as is a model with several inputs or with an output
+ * that is neither classes nor a frame.  threads: CPU threads per session; 0:
+ * one per processor. */
 int  ctt_infer_open(const char *path, const char *device, int threads,
                     struct ctt_infer **out);
 void ctt_infer_close(struct ctt_infer **m);
 
+/* Valid until the model is closed. */
 const struct ctt_infer_input *ctt_infer_wants(const struct ctt_infer *m);
 
-/* 1 if the model's answer is not classes but the next frame: it is made each
- * step in the shape of the input, and there are no names of classes. */
+/* 1 if the model predicts frames: its output is computed every step, has the
+ * shape of the input, and the file has no labels.  0 if it recognises classes.
+ */
 int ctt_infer_predicts(const struct ctt_infer *m);
 
-/* How many classes there are (0 if the model predicts), and the name of one; a
- * model without names has numbers.  The name lives as long as the model; NULL:
- * no such class. */
+/* The number of classes (0 if the model predicts), and the name of class i: its
+ * label, or its number if the file has no labels.  The name is valid until the
+ * model is closed; NULL: there is no class i. */
 int         ctt_infer_classes(const struct ctt_infer *m);
 const char *ctt_infer_class(const struct ctt_infer *m, int i);
 
-/* Of the last failure in this thread. */
+/* The message of the last failure in this thread. */
 const char *ctt_infer_error(void);
 
+/* Starts a stream; fails if the device cannot be used or memory is out. */
 int  ctt_session_open(const struct ctt_infer *m, struct ctt_session **out);
 void ctt_session_close(struct ctt_session **s);
 
-/* Forgets what was seen: the next frame is a first one. */
+/* Starts a new stream: the next frame pushed is its first. */
 void ctt_session_reset(struct ctt_session *s);
 
-/* The next frames, h x w x c each, one after the other: as bytes, or as floats
- * (byte / 255 - mean) / std.  Several at once give the same as one by one, and
- * with small models sooner. */
+/* Pushes the next `count` frames, at least one, each of h x w x c values with
+ * the channels innermost: bytes, or floats (byte / 255 - mean) / std.  Several
+ * frames per call give the same result as one, and are faster with small
+ * models.  After a failure some of the frames may have been used: reset the
+ * session or close it. */
 int  ctt_session_push(struct ctt_session *s, const uint8_t *frames, int count);
 int  ctt_session_push_float(struct ctt_session *s, const float *frames,
                             int count);
 
-/* Frames pushed since the start or the last reset. */
+/* The number of frames pushed since the session was opened or reset. */
 int64_t ctt_session_frames(const struct ctt_session *s);
 
-/* The probability of each class, ctt_infer_classes() of them, from all frames
- * pushed so far; at least one. */
+/* The probabilities of the classes, ctt_infer_classes() of them, given all
+ * frames pushed so far.  Fails if there is none, or if the model predicts. */
 int  ctt_session_read(struct ctt_session *s, float *probs);
 
-/* The next `count` frames as predicted from all frames pushed so far, at least
- * one: h x w x c floats each, (value in 0..1 - mean) / std, not clamped.  Each
- * one but the last is pushed as if it had been seen.  Only the models that
- * predict have this, and only the others have ctt_session_read.  On failure
- * frames may hold a part. */
+/* Predicts the next `count` frames, at least one, from all frames pushed so
+ * far: h x w x c floats each, (value in 0..1 - mean) / std, not clamped.  Each one
+ * except the last is pushed as if it had been observed.  Fails if no frame has
+ * been pushed, or if the model recognises classes.  After a failure `frames`
+ * may be partly written. */
 int  ctt_session_predict(struct ctt_session *s, int count, float *frames);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session.c: a loaded model, and streams of frames that run through it. */
+ * session.c: a loaded model, and sessions that run frames through it. */
 #include "run/run.h"
-#include "infer/fuse.h"
+#include "infer/simplify.h"
 #include "infer/infer.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@
 
 enum { MOST_STEPS = 8, DIGITS = 12 };
 
-/* Values of more floats than this are kept for fewer steps: what leaves the
- * caches costs more than a batch of steps gains. */
+/* Values of more floats than this are computed for fewer steps at once: cache
+ * misses would cost more than a batch of steps gains. */
 static const int64_t ample = INT64_C(1) << 20;
 
 struct ctt_infer {
@@ -18,8 +18,9 @@ struct ctt_infer {
     char                  *device;
     int                    threads;
     int                    input, output, classes;
-    int                    predicts;    /* the answer is a frame, no classes */
-    char                 (*number)[DIGITS];    /* names of nameless classes */
+    int                    predicts;    /* the output is a frame */
+    char                 (*number)[DIGITS];    /* names of classes without
+                                                  labels */
     struct ctt_infer_input wants;
 };
 
@@ -27,11 +28,11 @@ struct ctt_session {
     const struct ctt_infer *m;
     struct ctt_dev         *dev;
     struct ctt_run         *run;
-    void                   *w;       /* weights, where the device has its own
-                                        memory */
-    float                  *numbers; /* frames on their way to the device, or
-                                        an answer from it */
-    float                   mul[3], add[3];    /* a byte into a float */
+    void                   *w;       /* weights, if the device has memory of
+                                        its own */
+    float                  *numbers; /* frames to be copied to the device, or
+                                        an output copied from it */
+    float                   mul[3], add[3];    /* byte to float, per channel */
 };
 
 _Static_assert((int)CTT_INFER_CROP == CTT_FIT_CROP &&
@@ -61,8 +62,8 @@ static void look_at_input(struct ctt_infer *m)
     memcpy(w->std, a->std, sizeof(w->std));
 }
 
-/* Whether the answer can be the next frame: it is made each step, has the shape
- * of a frame, and nobody has named classes. */
+/* Whether the output is the next frame: it is computed every step, has the
+ * shape of a frame, and the model has no labels. */
 static int is_frame(const struct ctt_model *m, const struct ctt_node *in,
                     const struct ctt_node *out)
 {
@@ -72,7 +73,7 @@ static int is_frame(const struct ctt_model *m, const struct ctt_node *in,
            a->h == b->h && a->w == b->w && a->c == b->c;
 }
 
-/* How many classes there are, if the answer is not the next frame. */
+/* Sets predicts, or the number of classes. */
 static int check_answer(const char *path, struct ctt_infer *m)
 {
     const struct ctt_node *node = m->model->g->node;
@@ -92,7 +93,8 @@ out:
     return rc;
 }
 
-/* One stream of pictures in; one number a class, or a picture, out. */
+/* A model must have one input, a picture per step, and as its output one number
+ * per class or a frame. */
 static int check(const char *path, struct ctt_infer *m)
 {
     const struct ctt_graph *g = m->model->g;
@@ -144,7 +146,7 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     CTT_TRY(m->number ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->classes; i++)
         snprintf(m->number[i], sizeof(m->number[i]), "%d", i);
-    CTT_TRY(ctt_fuse(&m->model));
+    CTT_TRY(ctt_simplify(&m->model));
     *out = m;
     m = NULL;
 out:
@@ -187,7 +189,7 @@ const char *ctt_infer_class(const struct ctt_infer *m, int i)
 
 /* ---- a session ---- */
 
-/* Numbers of a frame. */
+/* The number of values per frame. */
 static int64_t frame_of(const struct ctt_session *s)
 {
     const struct ctt_infer_input *w = &s->m->wants;
@@ -195,8 +197,8 @@ static int64_t frame_of(const struct ctt_session *s)
     return (int64_t)w->h * w->w * w->c;
 }
 
-/* Room for some steps, so that several run at once and history moves seldom;
- * for fewer where values are large. */
+/* Several steps per window, so that they run at once and the history is moved
+ * seldom; fewer steps if values are large. */
 static int open_run(struct ctt_session *s)
 {
     const struct ctt_model *model = s->m->model;
@@ -357,7 +359,7 @@ out:
     return rc;
 }
 
-/* The answer after the last step; its pixels may be a part of wider ones. */
+/* The output of the last step. */
 static int take_frame(const struct ctt_session *s, float *frame)
 {
     const struct ctt_run *r = s->run;

@@ -2,12 +2,13 @@
  * cell.c: composite words of the model language.  A cell is only a way to
  * write many lines: nothing after this file knows that it exists.  They are
  * written so that little is left in the loop over the steps (design 1c). */
-#include "net/graph.h"
+#include "net/append.h"
 
 #include <string.h>
 
 struct cell {
     const char *in;
+    const struct ctt_node *from;    /* the node of that name, or NULL */
     int hidden, kernel, order, steps, rank, out, stride, norm;
 };
 
@@ -42,19 +43,33 @@ static const struct ctt_opt resblock_opts[] = {
     { .name = NULL }
 };
 
-#define ADD(...) CTT_TRY(ctt_graph_add(g, __VA_ARGS__))
+/* ---- lines ---- */
+
+__attribute__((format(printf, 2, 3)))
+static int add(char **text, const char *fmt, ...)
+{
+    va_list ap;
+    int rc;
+
+    va_start(ap, fmt);
+    rc = ctt_append_line(text, fmt, ap);
+    va_end(ap);
+    return rc;
+}
+
+#define ADD(...) CTT_TRY(add(text, __VA_ARGS__))
 
 /* A conv over rows and columns that keeps the size. */
-static int conv(struct ctt_graph *g, const char *name, const char *in,
+static int conv(char **text, const char *name, const char *in,
                 const char *plus, int out, int k, int bias)
 {
-    return ctt_graph_add(g, "conv %s in=%s%s%s out=%d kernel=1,%d,%d "
+    return add(text, "conv %s in=%s%s%s out=%d kernel=1,%d,%d "
                          "pad=0,%d,%d bias=%d", name, in, plus ? " plus=" : "",
                          plus ? plus : "", out, k, k, k / 2, k / 2, bias);
 }
 
 /* Gates and state update, the same for every cell; NAME.z exists. */
-static int update(struct ctt_graph *g, const char *name, const struct cell *c)
+static int update(char **text, const char *name, const struct cell *c)
 {
     int rc = 0;
 
@@ -67,7 +82,7 @@ out:
 
 /* (Shi et al. 2015, without peepholes.)  What the input adds to the gates is
  * free; only what the old hidden state adds is in the loop. */
-static int convlstm(struct ctt_graph *g, const char *name, const struct cell *c)
+static int convlstm(char **text, const char *name, const struct cell *c)
 {
     char zx[2 * CTT_NAME], z[2 * CTT_NAME], h1[2 * CTT_NAME];
     int rc = 0;
@@ -75,26 +90,26 @@ static int convlstm(struct ctt_graph *g, const char *name, const struct cell *c)
     snprintf(zx, sizeof(zx), "%s.zx", name);
     snprintf(z, sizeof(z), "%s.z", name);
     snprintf(h1, sizeof(h1), "%s.h1", name);
-    CTT_TRY(conv(g, zx, c->in, NULL, 4 * c->hidden, c->kernel, 1));
+    CTT_TRY(conv(text, zx, c->in, NULL, 4 * c->hidden, c->kernel, 1));
     ADD("state %s of=%s like=%s c=%d", h1, name, zx, c->hidden);
-    CTT_TRY(conv(g, z, h1, zx, 4 * c->hidden, c->kernel, 0));
-    CTT_TRY(update(g, name, c));
+    CTT_TRY(conv(text, z, h1, zx, 4 * c->hidden, c->kernel, 0));
+    CTT_TRY(update(text, name, c));
 out:
     return rc;
 }
 
 /* (Hochreiter and Schmidhuber 1997; Gers 2000): a ConvLSTM of 1x1. */
-static int lstm(struct ctt_graph *g, const char *name, const struct cell *c)
+static int lstm(char **text, const char *name, const struct cell *c)
 {
     struct cell one = *c;
 
     one.kernel = 1;
-    return convlstm(g, name, &one);
+    return convlstm(text, name, &one);
 }
 
 /* Core l of the train reads its slices of q, the convs of the states that were
  * delayed by order-l .. steps-l steps, and what the cores before it made. */
-static int core(struct ctt_graph *g, const char *name, const struct cell *c,
+static int core(char **text, const char *name, const struct cell *c,
                 int l)
 {
     char list[CTT_MAX_IN * 2 * CTT_NAME] = "", p[2 * CTT_NAME];
@@ -114,7 +129,7 @@ static int core(struct ctt_graph *g, const char *name, const struct cell *c,
     snprintf(old, sizeof(old), "%s.a%d", name, l - 1);
     ADD("add %s in=%s bias=1", p, list);
     if (l > 0)
-        CTT_TRY(conv(g, a, old, p, c->rank, c->kernel, 1));
+        CTT_TRY(conv(text, a, old, p, c->rank, c->kernel, 1));
 out:
     return rc;
 }
@@ -122,7 +137,7 @@ out:
 /* (Su et al. 2020.)  The convs of one state for all cores and lags are one
  * conv q, made when the state is made; its biases are added where a delayed
  * slice is used, since before the first step a state is zero and has none. */
-static int convttlstm(struct ctt_graph *g, const char *name,
+static int convttlstm(char **text, const char *name,
                       const struct cell *c)
 {
     char zx[2 * CTT_NAME], z[2 * CTT_NAME], q[2 * CTT_NAME];
@@ -136,19 +151,19 @@ static int convttlstm(struct ctt_graph *g, const char *name,
     snprintf(z, sizeof(z), "%s.z", name);
     snprintf(q, sizeof(q), "%s.q", name);
     snprintf(a, sizeof(a), "%s.a%d", name, c->order - 1);
-    CTT_TRY(conv(g, zx, c->in, NULL, 4 * c->hidden, c->kernel, 1));
+    CTT_TRY(conv(text, zx, c->in, NULL, 4 * c->hidden, c->kernel, 1));
     for (int d = 1; d <= c->steps; d++)
         ADD("state %s%d of=%s like=%s c=%d delay=%d", q, d, q, zx, wide, d);
     for (int l = 0; l < c->order; l++)
-        CTT_TRY(core(g, name, c, l));
-    CTT_TRY(conv(g, z, a, zx, 4 * c->hidden, c->kernel, 0));
-    CTT_TRY(update(g, name, c));
-    CTT_TRY(conv(g, q, name, NULL, wide, c->kernel, 0));
+        CTT_TRY(core(text, name, c, l));
+    CTT_TRY(conv(text, z, a, zx, 4 * c->hidden, c->kernel, 0));
+    CTT_TRY(update(text, name, c));
+    CTT_TRY(conv(text, q, name, NULL, wide, c->kernel, 0));
 out:
     return rc;
 }
 
-static int block_conv(struct ctt_graph *g, const char *name, char step,
+static int block_conv(char **text, const char *name, char step,
                       const char *in, const struct cell *c, int stride)
 {
     int rc = 0, k = c->kernel;
@@ -164,19 +179,19 @@ out:
 
 /* (He et al. 2016): two convs and a shortcut, which is a 1x1 conv where the
  * shape changes. */
-static int resblock(struct ctt_graph *g, const char *name, const struct cell *c)
+static int resblock(char **text, const char *name, const struct cell *c)
 {
-    int from = ctt_graph_find(g, c->in), rc = 0, same;
+    int rc = 0, same;
     const char *n = c->norm ? "n" : "";
     char in[2 * CTT_NAME];
 
-    CTT_CHECK(from >= 0, CTT_EFORMAT, "%s: no node '%s' before it", name,
+    CTT_CHECK(c->from, CTT_EFORMAT, "%s: no node '%s' before it", name,
               c->in);
-    same = c->stride == 1 && g->node[from].out.c == c->out;
-    CTT_TRY(block_conv(g, name, '1', c->in, c, c->stride));
+    same = c->stride == 1 && c->from->out.c == c->out;
+    CTT_TRY(block_conv(text, name, '1', c->in, c, c->stride));
     ADD("act %s.r in=%s.1%s kind=relu", name, name, n);
     snprintf(in, sizeof(in), "%s.r", name);
-    CTT_TRY(block_conv(g, name, '2', in, c, 1));
+    CTT_TRY(block_conv(text, name, '2', in, c, 1));
     if (!same)
         ADD("conv %s.s in=%s out=%d kernel=1 stride=1,%d,%d bias=%d", name,
             c->in, c->out, c->stride, c->stride, 1);
@@ -190,7 +205,7 @@ out:
 static const struct {
     const char *word;
     const struct ctt_opt *opts;
-    int (*expand)(struct ctt_graph *, const char *, const struct cell *);
+    int (*expand)(char **, const char *, const struct cell *);
 } cells[] = {
     { "lstm", lstm_opts, lstm },
     { "convlstm", convlstm_opts, convlstm },
@@ -219,29 +234,46 @@ const char *ctt_cell_word(int i, const struct ctt_opt **opts)
     return cells[i].word;
 }
 
-int ctt_cell_expand(struct ctt_graph *g, const char *word, const char *name,
-                    int argc, char **argv)
+/* Fills in a cell from the words of its line. */
+static int read_words(const struct ctt_opt *opts, const char *name, int argc,
+                      char **argv, struct cell *c)
+{
+    struct ctt_opt_seen seen = { { 0 } };
+    int rc = 0;
+
+    CTT_TRY(ctt_opt_defaults(opts, c));
+    for (int a = 0; a < argc; a++) {
+        rc = ctt_opt_word(opts, c, argv[a], &seen);
+        if (rc < 0)
+            CTT_TRY(ctt_error(rc, "%s: %s", name, ctt_errmsg()));
+    }
+    rc = ctt_opt_missing(opts, &seen);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "%s: %s", name, ctt_errmsg()));
+out:
+    return rc;
+}
+
+int ctt_cell_expand(const struct ctt_graph *g, const char *word,
+                    const char *name, int argc, char **argv, char **out)
 {
     struct cell c = { .in = NULL };
-    struct ctt_opt_seen seen = { { 0 } };
-    int rc = 0, i = find(word);
+    int rc = 0, i = find(word), from;
+    char *text = NULL;
 
     CTT_CHECK(i >= 0, CTT_EINVAL, "no cell '%s'", word);
     CTT_CHECK(strlen(name) + 8 < CTT_NAME, CTT_EFORMAT, "'%s': name too long",
               name);
-    CTT_TRY(ctt_opt_defaults(cells[i].opts, &c));
-    for (int a = 0; a < argc; a++) {
-        rc = ctt_opt_word(cells[i].opts, &c, argv[a], &seen);
-        if (rc < 0)
-            CTT_TRY(ctt_error(rc, "%s: %s", name, ctt_errmsg()));
-    }
-    rc = ctt_opt_missing(cells[i].opts, &seen);
-    if (rc < 0)
-        CTT_TRY(ctt_error(rc, "%s: %s", name, ctt_errmsg()));
+    CTT_TRY(read_words(cells[i].opts, name, argc, argv, &c));
     CTT_CHECK(c.kernel % 2 == 1 || strcmp(word, "lstm") == 0, CTT_EINVAL,
               "%s: the kernel %d is even", name, c.kernel);
     CTT_CHECK(c.in, CTT_EFORMAT, "%s: 'in' must be given", name);
-    CTT_TRY(cells[i].expand(g, name, &c));
+    from = ctt_graph_find(g, c.in);
+    c.from = from < 0 ? NULL : &g->node[from];
+    CTT_TRY(cells[i].expand(&text, name, &c));
+    *out = text;
+    text = NULL;
 out:
+    ctt_free(text);
     return rc;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * constraint.c: the constraints of a model's weights in the program's memory.
- */
+ * constraint.c: the constraints on a model's weights, in host memory. */
 #include "net/constraint.h"
 
 #include <string.h>

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit.c: changing a model line by line, and moving its weights to the result
- * by their names. */
+ * edit.c: changing a model line by line, and copying its weights to the result
+ * by name. */
+#include "net/append.h"
 #include "net/edit.h"
 #include "net/op.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-/* What has become of a node's line. */
+/* A node's line after the changes so far. */
 struct place {
-    char *added;    /* lines before it, each with its newline; NULL: none */
-    char *line;     /* its own, without newline; NULL: removed */
-    int   names;    /* the node that it has become a name of, or -1 */
+    char *added;    /* lines added before it, each with its newline, or NULL */
+    char *line;     /* its line, without newline; NULL: removed */
+    int   names;    /* the node that it has become a view of, or -1 */
 };
 
 struct ctt_edit {
@@ -80,31 +81,15 @@ void ctt_edit_free(struct ctt_edit **e)
 
 /* ---- changes ---- */
 
-/* Text and a line behind it; text may be NULL. */
-static int extend(char **text, const char *line)
-{
-    size_t old = *text ? strlen(*text) : 0, size = old + strlen(line) + 2;
-    char *more = ctt_realloc(*text, size);
-
-    if (!more)
-        return CTT_ENOMEM;
-    snprintf(more + old, size - old, "%s\n", line);
-    *text = more;
-    return 0;
-}
-
 int ctt_edit_add(struct ctt_edit *e, int node, const char *fmt, ...)
 {
-    char line[CTT_MAX_LINE];
     va_list ap;
-    int n;
+    int rc;
 
     va_start(ap, fmt);
-    n = vsnprintf(line, sizeof(line), fmt, ap);
+    rc = ctt_append_line(&e->place[node].added, fmt, ap);
     va_end(ap);
-    if (n < 0 || n >= (int)sizeof(line))
-        return ctt_error(CTT_EFORMAT, "line too long");
-    return extend(&e->place[node].added, line);
+    return rc;
 }
 
 void ctt_edit_remove(struct ctt_edit *e, int node)
@@ -113,8 +98,8 @@ void ctt_edit_remove(struct ctt_edit *e, int node)
     e->place[node].line = NULL;
 }
 
-/* Where the value of a key begins.  Words have spaces between them, and no
- * name and no value has a space or a '='. */
+/* The start of the value of a key, or NULL.  Words are separated by spaces, and
+ * no name or value contains a space or a '='. */
 static char *value_of(char *line, const char *key)
 {
     size_t n = strlen(key);
@@ -145,7 +130,7 @@ out:
     return rc;
 }
 
-/* ---- names instead of nodes ---- */
+/* ---- bypassing a node ---- */
 
 static int is_delayed(const struct ctt_graph *g, int node)
 {
@@ -155,7 +140,7 @@ static int is_delayed(const struct ctt_graph *g, int node)
     return 0;
 }
 
-/* States that delay a node delay another one. */
+/* Makes the states that delay a node delay node `to`. */
 static int redirect(struct ctt_edit *e, int node, int to)
 {
     const struct ctt_graph *g = e->g;
@@ -168,8 +153,8 @@ out:
     return rc;
 }
 
-/* A line that names all channels of what node `to` gives: pixels that do not
- * follow each other cannot be reshaped, but sliced. */
+/* Adds a view of all channels of node `to` under the name of `node`.  A view
+ * whose rows are not contiguous cannot be reshaped, so it is sliced. */
 static int add_name(struct ctt_edit *e, int node, int to)
 {
     const struct ctt_node *n = &e->g->node[node];

@@ -1,64 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit.h: changing a model: lines of its text are added, removed and set, and
- * the text is parsed again, so an edited model keeps every rule that a written
- * one must keep. */
+ * edit.h: changing a model: lines of its text are added, removed or changed,
+ * and the text is parsed again, so that every rule of the language is checked.
+ */
 #ifndef CTT_EDIT_H
 #define CTT_EDIT_H
 
 #include "net/file.h"
 
-/* An edit of graph g, which must stay as it is until the edit is freed.  Nodes
- * are named by their index in g, whatever was added or removed before. */
+/* An edit of the sealed graph g, which must not change until the edit is freed.
+ * A node is given by its index in g, whatever was added or removed before.
+ * Functions that return int fail with CTT_ENOMEM or as described. */
 struct ctt_edit;
 int  ctt_edit_begin(const struct ctt_graph *g, struct ctt_edit **out);
 void ctt_edit_free(struct ctt_edit **e);
 
-/* Adds a line before that of a node, behind those that were added there
- * before; node = g->count: at the end.  Before the first node behind 'clip',
- * it stands behind 'clip' as well.  To replace a node: add, then remove it. */
+/* Adds a line before that of a node, after lines added there earlier; node =
+ * g->count: at the end.  A line added before the first node after 'clip' is
+ * placed after 'clip'.  To replace a node, add lines and remove it. */
 int  ctt_edit_add(struct ctt_edit *e, int node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Takes the line of a node out.  Whoever reads the node must find another one
- * of that name. */
+/* Removes the line of a node.  If other nodes read it, a line that defines its
+ * name must be added. */
 void ctt_edit_remove(struct ctt_edit *e, int node);
 
-/* Gives an attribute (key=value) of a node's line another value.  A key that
- * the line does not have is an error. */
+/* Changes the value of an attribute (key=value) of a node's line; CTT_EFORMAT
+ * if the line has no such key. */
 int  ctt_edit_set(struct ctt_edit *e, int node, const char *key,
                   const char *value);
 
-/* Makes a node that has one input of its own shape a mere name of this input,
- * by a reshape or a slice.  A state that delays the node delays what it names
- * from now on.  Names before the node must have been made so before.  Returns 0
- * and changes nothing if a state could not delay what the node would name, else
- * 1. */
+/* Replaces a node by a view of its first input, which has the same shape:
+ * a reshape, or a slice of all channels.  States that delay the node delay the
+ * viewed node instead.  Bypass nodes in execution order.  Returns 1, or 0
+ * without a change if a state delays the node and cannot delay its input. */
 int  ctt_edit_bypass(struct ctt_edit *e, int node);
 
-/* The edited graph, sealed. */
+/* The edited graph, sealed; the caller frees it. */
 int  ctt_edit_graph(const struct ctt_edit *e, struct ctt_graph **out);
 
-/* The edited model of m, whose graph is that of the edit: the labels and
- * history of m, weights and masks moved, other weights zero and not pruned, no
- * training state. */
+/* The edited model of m, whose graph must be that of the edit.  It has the
+ * labels and history of m, the weights and masks that ctt_model_move copies (all other
+ * weights are zero and not pruned) and no training state; the caller frees it.
+ */
 int  ctt_edit_model(const struct ctt_edit *e, const struct ctt_model *m,
                     struct ctt_model **out);
 
 /* Copies each weight that has the same name ("conv1.w") and shape in both
- * models, and what is pruned of it.  Returns how many were copied. */
+ * models, with its mask.  Returns how many were copied. */
 int  ctt_model_move(const struct ctt_model *from, struct ctt_model *to);
 
-/* edit_norm.c: batch norms become part of the conv or deconv before them:
+/* edit_norm.c: folds batch norms into the conv or deconv before them:
  * gamma (conv + bias - mean) / sqrt(var + eps) + beta is a conv with other
- * weights.  A conv takes a norm in if nothing else reads it and if it adds no
- * second input (plus=).
+ * weights.  A norm can be folded if nothing else reads the conv and the conv
+ * adds no second input (plus=).
  *
- * In the text of g, which is that of the edit: each such conv gets a bias, the
- * norm becomes its name. */
+ * In the text: each such conv gets a bias, and the norm is bypassed.  g: the
+ * graph of the edit. */
 int  ctt_edit_norms(struct ctt_edit *e, const struct ctt_graph *g);
 
-/* In the numbers: `to` is the model `from` after ctt_edit_norms; the weights of
- * its convs, which are still those of `from`, take the norms in. */
+/* In the weights: `to` is the model `from` after ctt_edit_norms and
+ * ctt_edit_model; folds the norms of `from` into the convs of `to`. */
 void ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit_norm.c: batch norms become part of the convs before them. */
+ * edit_norm.c: folds batch norms into the convs before them. */
 #include "net/edit.h"
 #include "net/op.h"
 
@@ -18,7 +18,7 @@ static int readers(const struct ctt_graph *g, int node)
     return n;
 }
 
-/* The conv that node `norm` can become part of, or -1. */
+/* The conv that node `norm` can be folded into, or -1. */
 static int host(const struct ctt_graph *g, int norm)
 {
     const struct ctt_node *n = &g->node[norm], *p;
@@ -48,7 +48,8 @@ out:
     return rc;
 }
 
-/* n: the norm, whose numbers are w; p: the conv, whose numbers are to. */
+/* n: the norm, of the model with weights w; p: the conv, of the model with
+ * weights `to`. */
 static void fold(const struct ctt_node *n, const float *w,
                  const struct ctt_node *p, float *to)
 {
@@ -68,8 +69,8 @@ static void fold(const struct ctt_node *n, const float *w,
     }
 }
 
-/* A norm adds to every bias, pruned ones too.  (It multiplies the kernel, in
- * which what is pruned stays zero.) */
+/* A norm adds to every bias, so none stays pruned.  (It multiplies the kernel,
+ * so pruned values there stay zero.) */
 static void keep_bias(struct ctt_model *m, const struct ctt_node *p)
 {
     if (m->constraint.keep)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * file.h: a model with its numbers, and the HDF5 file it lives in
+ * file.h: a model with its weights, and the HDF5 file that holds it
  * (doc/format.md). */
 #ifndef CTT_FILE_H
 #define CTT_FILE_H
@@ -11,80 +11,89 @@
 /* A named array of the /train section. */
 struct ctt_array {
     char    name[CTT_NAME];
-    int     size;       /* bytes an element: 1 (u8), 4 (f32), 8 (i64) */
+    int     size;       /* bytes per element: 1 (u8), 4 (f32), 8 (i64) */
     int64_t count;
     void   *data;
 };
 
-/* What a trainer needs to go on as if it had never stopped.  Only libtrain
- * knows what the arrays mean. */
+/* The training state: with it, a resumed run continues as if it had not been
+ * interrupted.  Only libtrain interprets the arrays. */
 struct ctt_state {
-    char             *settings;    /* text: one name=value a line */
+    char             *settings;    /* text, one name=value per line, or NULL */
     struct ctt_array *array;
     int               count, room;
 };
 
+/* Owns all that it points to. */
 struct ctt_model {
-    struct ctt_graph *g;
-    char            **label;
+    struct ctt_graph *g;       /* sealed */
+    char            **label;   /* names of the classes, or NULL */
     int               labels;
     float            *w;       /* flat block of g->weights floats */
-    struct ctt_constraint constraint;    /* of the g->weights floats */
-    char             *history; /* text, a line a stage: how it was made */
+    struct ctt_constraint constraint;    /* on these weights */
+    char             *history; /* how the model was made: text, one line per
+                                  stage, or NULL */
     struct ctt_state *train;   /* NULL: none */
 };
 
-/* A sealed graph (taken over, also on failure) with zero weights. */
+/* A model of a sealed graph, with zero weights.  It takes g over; on failure
+ * g is freed. */
 int  ctt_model_new(struct ctt_graph *g, struct ctt_model **out);
 void ctt_model_free(struct ctt_model **m);
 int  ctt_model_copy(const struct ctt_model *m, struct ctt_model **out);
+
+/* Replaces the labels of m by copies of these. */
 int  ctt_model_labels(struct ctt_model *m, char *const *label, int labels);
 
-/* The k-th weight of a node: its name in files ("w", "b", "gamma", ...), or
- * NULL; its full name ("c1.w"); and its shape as a file has it, which returns
- * the number of dimensions: (out, kd, kh, kw, in) or one. */
+/* The k-th weight of a node: its name in files ("w", "b", "gamma", ...), NULL
+ * if there is none; its full name ("c1.w"); its shape in files: 5 dimensions (out,
+ * kd, kh, kw, in) for a kernel, else 1.  Returns the number of dimensions. */
 enum { CTT_WEIGHT_NAME = CTT_NAME + 8 };
 const char *ctt_weight_name(const struct ctt_node *n, int k);
 void ctt_weight_title(const struct ctt_node *n, int k,
                       char title[CTT_WEIGHT_NAME]);
 int  ctt_weight_shape(const struct ctt_node *n, int k, int64_t dim[5]);
 
-/* How many weights the nodes have together: the lines of a file's index. */
+/* The number of weights of all nodes: the lines of a file's index. */
 int  ctt_weight_count(const struct ctt_graph *g);
 
-/* What is known of the k-th weight of a node: floats of m->w, and keep if some
- * of it is pruned; and of all in the order of the index, which the caller
- * frees.  Both point into m. */
+/* The k-th weight of a node, as floats with a mask if some are pruned; and all
+ * weights in the order of the index, an array that the caller frees.  Both
+ * point into m. */
 struct ctt_weight ctt_model_weight(const struct ctt_model *m,
                                    const struct ctt_node *n, int k);
 int  ctt_model_weights(const struct ctt_model *m, struct ctt_weight **out);
 
-/* Numbers that are stored: all parameters, less those pruned. */
+/* The number of parameters that are not pruned. */
 int64_t ctt_model_params(const struct ctt_model *m);
 
-/* with_train: read the /train section too, if there is one.  Every error names
- * the file. */
+/* Reads a model file; with_train: with its /train section, if there is one.
+ * CTT_EFORMAT if it is damaged or not a model, CTT_EUNSUP if it needs a newer
+ * convtt, CTT_EIO if it cannot be read; every message names the file. */
 int  ctt_model_load(const char *path, int with_train, struct ctt_model **out);
 
-/* Written beside and renamed: path is the old file or the new one, whole. */
+/* Writes a model file under a temporary name and renames it, so that path is at
+ * any time the complete old file or the complete new one. */
 int  ctt_model_save(const char *path, const struct ctt_model *m);
 
-/* The same for any file of n bytes. */
+/* Replaces any file by n bytes in the same way. */
 int  ctt_file_replace(const char *path, const uint8_t *p, int64_t n);
 
-/* What is stored for each weight, for reports. */
+/* How a file stores one weight, for reports. */
 struct ctt_stored {
-    char    name[CTT_WEIGHT_NAME];  /* node.w */
-    char    positions[12], values[12], bytes[12];    /* words of the format */
-    int64_t params, kept, size;     /* numbers, not pruned, bytes on disk */
+    char    name[CTT_WEIGHT_NAME];  /* "c1.w" */
+    char    positions[12], values[12], bytes[12];    /* its codings */
+    int64_t params, kept, size;     /* elements, those not pruned, bytes */
 };
 
-/* Reads and checks the whole file; the caller frees *out with ctt_free. */
+/* Reads and checks the whole file: an array of *count weights, which the caller
+ * frees with ctt_free, and the size of the file. */
 int  ctt_model_stored(const char *path, struct ctt_stored **out, int *count,
                       int64_t *file_bytes);
 
-/* The /train section in memory; settings may be NULL.  add copies data; NULL
- * makes zeros. */
+/* The /train section in memory.  add copies count elements of `size` bytes (data
+ * NULL: zeros); CTT_EINVAL for an illegal or repeated name or another size.
+ * find returns NULL if there is no such array. */
 int  ctt_state_new(struct ctt_state **out);
 void ctt_state_free(struct ctt_state **s);
 int  ctt_state_add(struct ctt_state *s, const char *name, int size,

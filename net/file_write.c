@@ -73,15 +73,12 @@ static int add(struct job *j, const char *name,
 {
     struct item *it;
     int64_t n = shape->size;
+    void *more;
 
-    if (j->count == j->room) {
-        int room = 2 * j->room + 64;
-        void *p = ctt_realloc(j->item, (size_t)room * sizeof(*j->item));
-        if (!p)
-            return CTT_ENOMEM;
-        j->item = p;
-        j->room = room;
-    }
+    more = ctt_grown(j->item, &j->room, j->count, sizeof(*j->item));
+    if (!more)
+        return CTT_ENOMEM;
+    j->item = more;
     for (int i = 0; i < shape->rank; i++)
         n *= shape->dim[i];
     j->bytes += n;

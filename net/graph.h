@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph.h: what a model is: nodes in execution order, each with its op, its
- * attributes, its inputs, and the shapes that follow from them.  No numbers,
- * no device, no batch: shapes have n = 1, the caller says how many. */
+ * graph.h: the structure of a model: nodes in execution order, each with its
+ * op, attributes, inputs, and the shapes that follow from them.  It holds no
+ * weights and knows no device and no batch size: all shapes have n = 1. */
 #ifndef CTT_GRAPH_H
 #define CTT_GRAPH_H
 
@@ -14,12 +14,18 @@ enum ctt_opcode {
     CTT_NOPS
 };
 
-enum { CTT_MAX_IN = 8, CTT_MAX_W = 4, CTT_NAME = 48 };
-enum { CTT_MAX_NODES = 1 << 16, CTT_MAX_LINE = 2048 };
-enum { CTT_MAX_SIZE = 1 << 20 };    /* of any axis of a value */
-#define CTT_MAX_VOLUME (INT64_C(1) << 40)    /* of a tensor, a block */
+enum {
+    CTT_MAX_IN    = 8,          /* inputs per node */
+    CTT_MAX_W     = 4,          /* weights per node */
+    CTT_NAME      = 48,         /* bytes of a name with its 0 */
+    CTT_MAX_NODES = 1 << 16,
+    CTT_MAX_LINE  = 2048,       /* bytes of a line with its 0 */
+    CTT_MAX_SIZE  = 1 << 20,    /* elements along one axis of a value */
+};
+#define CTT_MAX_VOLUME (INT64_C(1) << 40)    /* elements of a tensor, and of
+                                                all weights */
 
-/* Values of choice attributes; the words stand in op.c. */
+/* Values of choice attributes; op.c has their words in the same order. */
 enum ctt_act_kind  { CTT_ACT_RELU, CTT_ACT_SIGMOID, CTT_ACT_TANH };
 enum ctt_pool_kind { CTT_POOL_MAX, CTT_POOL_AVG };
 enum ctt_norm_kind { CTT_NORM_BATCH, CTT_NORM_LAYER };
@@ -27,13 +33,15 @@ enum ctt_loss_kind { CTT_LOSS_XENT, CTT_LOSS_MSE, CTT_LOSS_L1L2 };
 enum ctt_fit       { CTT_FIT_CROP, CTT_FIT_STRETCH, CTT_FIT_PAD };
 enum ctt_colour    { CTT_RGB, CTT_BGR, CTT_GRAY };
 
-/* What a model wants of its frames; video/ makes them so. */
+/* The frames that a model expects; video/ converts videos to this form. */
 struct ctt_input {
     int   d, h, w, c;
-    float fps;           /* frames a second it is resampled to; 0: as is */
-    float mean[3], std[3];    /* of a channel, for values in 0..1 */
-    float scale;         /* fit=crop: the frame covers scale * (w, h) first */
-    int   fit, colour;
+    float fps;                /* frames per second after resampling; 0: every
+                                 frame of the video */
+    float mean[3], std[3];    /* per channel, for values in 0..1 */
+    float scale;              /* CTT_FIT_CROP: frames are resized to cover
+                                 scale * (w, h), then cropped */
+    int   fit, colour;        /* enum ctt_fit, enum ctt_colour */
 };
 
 union ctt_attr {
@@ -46,8 +54,8 @@ union ctt_attr {
     struct { int by[3]; } upsample;
     struct { int kind; float eps, momentum; } norm;
     struct { int kind; } act;
-    struct { int bias, minus; } add;    /* a number a channel is added as
-                                           well; in[1..] are subtracted */
+    struct { int bias, minus; } add;    /* bias: add a number per channel;
+                                           minus: subtract in[1..] */
     struct { int from, to; } slice;
     struct { float rate; } dropout;
     struct { int kind; float smooth; } loss;
@@ -56,84 +64,99 @@ union ctt_attr {
 struct ctt_node {
     enum ctt_opcode   op;
     char              name[CTT_NAME];
-    char             *text;     /* its line; attribute strings point in */
+    char             *text;     /* its line, owned; attribute strings point
+                                   into it */
     int               nin, in[CTT_MAX_IN];
     int               plus;     /* conv: 1 if in[1] is added to the result */
-    int               source;   /* state: the node it delays */
+    int               source;   /* state: the node it delays; else -1 */
     int               cell;     /* lstm: the cell node that names its second
-                                   result, or -1 */
+                                   result; else -1 */
     int               nw;
     unsigned          fixed;    /* bit k: w[k] is not trained by gradients */
     union ctt_attr    attr;
-    struct ctt_tensor out, w[CTT_MAX_W];    /* shapes, n = 1; data is NULL */
-    int64_t           at[CTT_MAX_W];        /* of w[k] in the flat block */
+    struct ctt_tensor out, w[CTT_MAX_W];    /* shapes; data is NULL */
+    int64_t           at[CTT_MAX_W];        /* offset of w[k] in the flat
+                                               block of weights */
 };
 
-/* Nodes before clip run once a time step, the others once a clip.  All weights
- * lie in one flat block of `weights` floats; each starts at a multiple of 16,
- * the gaps are zero. */
+/* Nodes before `clip` run once per time step, the others once per clip.  All
+ * weights are stored in one flat block of `weights` floats; each starts at
+ * a multiple of 16, and the gaps between them are zero. */
 struct ctt_graph {
     struct ctt_node *node;
     int              count, room;
-    int              clip;      /* index of the first clip node; count: none;
-                                   -1: not sealed and no 'clip' so far */
-    int              sealed;
-    int64_t          weights;
+    int              clip;      /* index of the first clip node, or count if
+                                   there is none; -1: not sealed and no 'clip'
+                                   line yet */
+    int              sealed;    /* 1: complete, nothing can be added */
+    int64_t          weights;   /* floats, set when sealed */
 };
 
+/* An empty graph. */
 int  ctt_graph_new(struct ctt_graph **out);
 void ctt_graph_free(struct ctt_graph **g);
 
 /* The index of the node of that name, or -1. */
 int  ctt_graph_find(const struct ctt_graph *g, const char *name);
 
-/* Adds "op name key=value ..." (a primitive or a cell, or "clip"). */
+/* line.c: adds the line "op name key=value ...", with a primitive op or a cell,
+ * or the line "clip".  Fails with CTT_EFORMAT or CTT_EINVAL if the line breaks
+ * a rule of the language; the graph can then only be freed. */
 int  ctt_graph_add(struct ctt_graph *g, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Resolves the state nodes and lays out the weights; nothing may be added
- * after it.  A model that has no input or no other node is an error. */
+/* Appends a complete node, whose shapes are set, and takes over n->text.  Fails
+ * if it, or the graph with it, is too large; n->text is then the caller's. */
+int  ctt_graph_put(struct ctt_graph *g, const struct ctt_node *n);
+
+/* Resolves the state nodes and places the weights in the flat block; nothing
+ * can be added after it.  Fails if the model has no input or nothing after it,
+ * if a state does not fit the node it delays, or if 'clip' stands first or
+ * last. */
 int  ctt_graph_seal(struct ctt_graph *g);
 
-/* The first input node, which takes the frames, and the last node, which
- * gives the answer. */
+/* The index of the first input node, which takes the frames (-1: none), and of
+ * the last node, which computes the output. */
 int  ctt_graph_input(const struct ctt_graph *g);
 int  ctt_graph_output(const struct ctt_graph *g);
 
-/* Multiplications of one node for one frame (or one clip, after clip). */
+/* Multiplications of one node per frame (after clip: per clip). */
 int64_t ctt_node_macs(const struct ctt_graph *g, int node);
 
-/* Parameters: the numbers a file must hold for this node's weights. */
+/* Parameters: the number of elements of this node's weights. */
 int64_t ctt_node_params(const struct ctt_node *n);
 
-/* text.c: the text form.  print of a parsed text parses to the same graph.
- * ctt_net_print gives a string that the caller frees with ctt_free. */
+/* text.c: the text form.  parse returns a sealed graph; its errors begin with
+ * the number of the line.  print returns a string that parses to the same graph
+ * and that the caller frees with ctt_free; NULL: out of memory. */
 int   ctt_net_parse(const char *text, struct ctt_graph **out);
 char *ctt_net_print(const struct ctt_graph *g);
 
-/* Reads a whole text file of at most 1 MiB; the caller frees it. */
+/* Reads a whole text file of at most 1 MiB; the caller frees *text. */
 int   ctt_net_read(const char *path, char **text);
 
-/* cell.c: composite words that expand to primitive lines. */
-int   ctt_cell_expand(struct ctt_graph *g, const char *word, const char *name,
-                      int argc, char **argv);
+/* cell.c: expands a cell, the line "word name argv[0] ...", to *out: lines of
+ * primitives, which the caller adds to g and frees. */
+int   ctt_cell_expand(const struct ctt_graph *g, const char *word,
+                      const char *name, int argc, char **argv, char **out);
 int   ctt_cell_known(const char *word);
 
-/* The i-th cell word and its settings, or NULL behind the last: for help. */
+/* The i-th cell word and the table of its settings, for --help; NULL after the
+ * last. */
 const char *ctt_cell_word(int i, const struct ctt_opt **opts);
 
-/* schedule.c.  The strongly connected components of the step part, state edges
- * included, in an order in which each needs only earlier ones.  A free
- * component runs once for all steps of a window; a bound one step by step.
- * The nodes of component k are order[first[k]] .. order[first[k + 1] - 1], in
- * execution order.  (Tarjan 1972.)  Nodes after `clip` are not in it.
+/* schedule.c: the execution order of the nodes before `clip`: the strongly
+ * connected components of the graph with its state edges (Tarjan 1972), each
+ * after those it depends on.  A free component runs once for all steps of
+ * a window, a bound one step by step.  The nodes of component k are
+ * order[first[k]] .. order[first[k + 1] - 1], in execution order.
  *
- * feedback = 0: for steps in which no mix takes its second input, so that edge
- * is not followed: a model that feeds its answers back is one bound component
- * while it predicts, and free and bound as ever while it observes. */
+ * feedback = 0: for steps in which no mix reads its second input, so that this
+ * edge is ignored.  A model that feeds its outputs back has one bound component
+ * while it predicts; while it observes, its other components stay free. */
 struct ctt_schedule {
     int  comps;
-    int *order, *first, *bound;
+    int *order, *first, *bound;    /* bound[k]: 1 if component k is bound */
 };
 int  ctt_schedule_new(const struct ctt_graph *g, int feedback,
                       struct ctt_schedule **out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * h5_in.h: what h5.c and h5_set.c share; the only place of net/ that includes
- * hdf5.h. */
+ * h5_in.h: what h5.c, h5_attr.c and h5_set.c share; the only file that
+ * includes hdf5.h. */
 #ifndef CTT_H5_IN_H
 #define CTT_H5_IN_H
 

@@ -226,21 +226,6 @@ void ctt_state_free(struct ctt_state **s)
     *s = NULL;
 }
 
-static int make_room(struct ctt_state *s)
-{
-    int room = s->room ? 2 * s->room : 8;
-    void *p;
-
-    if (s->count < s->room)
-        return 0;
-    p = ctt_realloc(s->array, (size_t)room * sizeof(*s->array));
-    if (!p)
-        return CTT_ENOMEM;
-    s->array = p;
-    s->room = room;
-    return 0;
-}
-
 /* The name becomes the name of a dataset. */
 static int check_array(const struct ctt_state *s, const char *name, int size,
                        int64_t count)
@@ -265,10 +250,13 @@ int ctt_state_add(struct ctt_state *s, const char *name, int size,
                   int64_t count, const void *data)
 {
     struct ctt_array a = { .size = size, .count = count };
+    void *more;
     int rc = 0;
 
     CTT_TRY(check_array(s, name, size, count));
-    CTT_TRY(make_room(s));
+    more = ctt_grown(s->array, &s->room, s->count, sizeof(*s->array));
+    CTT_TRY(more ? 0 : CTT_ENOMEM);
+    s->array = more;
     strcpy(a.name, name);
     a.data = ctt_calloc((size_t)count, (size_t)size);
     CTT_TRY(a.data ? 0 : CTT_ENOMEM);

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * op.h: what varies by op: one row of traits per op, made from ops.def.  Traits
- * are facts about the op itself; what follows from them for memory, kernels,
- * training or files is decided where they are read. */
+ * op.h: one row of traits per op, made from ops.def.  Traits are facts about
+ * the op itself; what follows from them for memory, kernels, training or files
+ * is decided where they are read. */
 #ifndef CTT_OP_H
 #define CTT_OP_H
 
 #include "net/graph.h"
 
 /* Where the result comes from.  COMPUTED: kernels write it into memory of its
- * own.  VIEW: no kernel; it is another name for the memory of ctt_viewed(n).
- * GIVEN: memory that somebody else writes: the caller (input), or the kernel of
- * the input (cell). */
+ * own.  VIEW: no kernel; it is (part of) the memory of ctt_viewed(n).  GIVEN:
+ * memory that the caller (input) or the input's kernel (cell) writes. */
 enum ctt_op_memory { CTT_COMPUTED, CTT_VIEW, CTT_GIVEN };
 
 /* The lists of mixed precision.  WHITE: computed in 16 bits: matrix products,
- * which gain by it, and the gates that they make.  BLACK: in 32 unless the
- * user says otherwise: cell states, which are sums over all steps.  GREY: in
- * the type of what comes in.  STATISTICS: as GREY, but its statistics are
- * floats (as all sums inside kernels are).  FLOATS: always in 32: losses, whose
- * gradient is where the loss scale comes in. */
+ * which become faster, and the gates computed from them.  BLACK: in 32 bits
+ * unless the user says otherwise: cell states, which are sums over all steps.
+ * GREY: in the type of the inputs.  STATISTICS: as GREY, but its statistics are
+ * floats (as are all sums inside kernels).  FLOATS: always in 32 bits: losses,
+ * whose gradient is multiplied by the loss scale. */
 enum ctt_amp_list { CTT_WHITE, CTT_BLACK, CTT_GREY, CTT_STATISTICS,
                     CTT_FLOATS };
 
@@ -26,21 +25,21 @@ enum ctt_amp_list { CTT_WHITE, CTT_BLACK, CTT_GREY, CTT_STATISTICS,
 enum { CTT_NOTHING = 0, CTT_IN0 = 1, CTT_IN1 = 2, CTT_IN2 = 4,
        CTT_READS_OUT = 1 << 8 };
 
-/* What of its inputs a row (the channels of a pixel) of the result depends on:
- * the same rows; rows of the same sample and step; other steps as well. */
+/* Which rows (channels of a pixel) of the inputs a row of the result depends on:
+ * the same row; rows of the same sample and step; other steps as well. */
 enum ctt_reach { CTT_REACH_ROW, CTT_REACH_SAMPLE, CTT_REACH_STEPS };
 
-/* Why a call must not be cut into several calls, each with some of its rows (or
- * samples, if a row depends on its whole sample).  PARTS: it may be cut.
+/* Why a call must not be split into several, each with some of its rows (or
+ * samples, if a row depends on its whole sample).  PARTS: it may be split.
  * CHANCE: in training it draws random numbers, counted from the first row.
- * BATCH: in training it takes statistics of all rows, and updates running ones.
- * NUMBERS: its error message gives the number of a row. */
+ * BATCH: in training it computes statistics of all rows and updates running
+ * ones.  NUMBERS: its error message contains the index of a row. */
 enum ctt_together { CTT_PARTS, CTT_CHANCE, CTT_BATCH, CTT_NUMBERS };
 
-/* What may be done to the result where it lies.  STAYS: nothing.  SUM: a conv
- * that has it as its plus input may add its own result to it, since the
- * backward kernel does not read it.  ACT: as SUM, and the forward kernel
- * applies an act to it if the call says so. */
+/* What may be done to the result in place.  STAYS: nothing.  SUM: a conv that
+ * has it as its plus input may add its own result to it, since the backward
+ * kernel does not read it.  ACT: as SUM, and the forward kernel can apply an
+ * act to it (operator fusion). */
 enum ctt_result_use { CTT_RESULT_STAYS, CTT_RESULT_SUM, CTT_RESULT_ACT };
 
 /* KERNEL: the matrix of a product, of shape (out, kd, kh, kw, in): weight decay
@@ -50,7 +49,7 @@ enum ctt_result_use { CTT_RESULT_STAYS, CTT_RESULT_SUM, CTT_RESULT_ACT };
 enum ctt_weight_role { CTT_ROLE_KERNEL, CTT_ROLE_VECTOR, CTT_ROLE_STATISTIC };
 
 /* First values.  SCALED: normal, with a deviation by the size of the kernel and
- * by what reads the result (enum ctt_takes). */
+ * by the reader of the result (enum ctt_takes). */
 enum ctt_weight_start { CTT_START_ZERO, CTT_START_ONE, CTT_START_SCALED };
 
 /* name: as in files; never change one.  NULL: there is no such weight. */
@@ -64,29 +63,29 @@ struct ctt_weight_traits {
  * pixel of the result, or of the input. */
 enum ctt_macs { CTT_MACS_NONE, CTT_MACS_OUT, CTT_MACS_IN };
 
-/* What initial weights must know of the reader of their result.  PASSED: ask
- * the reader's own readers, its values are much like those it reads.  ACT: the
- * kind of act.  GATES: the gates of an LSTM.  ANY: nothing. */
+/* What the initial weights of a conv depend on, by the op that reads its result.
+ * ANY: nothing.  ACT: the kind of act.  GATES: the gates of an LSTM.  PASSED:
+ * the readers of that op, whose output is distributed much like its input. */
 enum ctt_takes { CTT_TAKES_ANY, CTT_TAKES_PASSED, CTT_TAKES_ACT,
                  CTT_TAKES_GATES };
 
-/* A row.  Hooks get a node of this op:
+/* A row of traits.  Its hooks get a node of this op:
  *   shape     (net/shape.h) sets out, w and nw; an error names the node;
- *   together  as above, by the kind of the node;
+ *   together  enum ctt_together, which may depend on the attributes;
  *   in_place  1 if a kernel may write its result over its first input
- *             (backward: the gradient of that over the gradient of the result);
- *   reads     the values that the backward kernel reads, if bit k of din says
- *             that the gradient of input k is wanted, and dw that of w[0];
- *             others need not be there. */
+ *             (backward: the gradient of the input over that of the result);
+ *   reads     the values that the backward kernel reads if it computes the
+ *             gradient of input k (bit k of din) and of w[0] (dw): IN0, IN1,
+ *             IN2, READS_OUT; other values need not be available. */
 struct ctt_op {
     const char           *name;
     const struct ctt_opt *attr;
     int                   (*shape)(const struct ctt_graph *g,
                                    struct ctt_node *n);
     enum ctt_op_memory    memory;
-    int                   min_in, max_in;
+    int                   min_in, max_in;    /* inputs */
     enum ctt_amp_list     list;
-    unsigned              exact;
+    unsigned              exact;    /* inputs never rounded to 16 bits */
     enum ctt_reach        reach;
     enum ctt_together     (*together)(const struct ctt_node *n);
     int                   (*in_place)(const struct ctt_node *n, int backward);
@@ -103,7 +102,7 @@ extern const struct ctt_op ctt_ops[CTT_NOPS];
 /* The index of the op with that word, or -1. */
 int ctt_op_find(const char *word);
 
-/* The node whose memory a VIEW is a name for. */
+/* The node whose memory a VIEW shows. */
 static inline int ctt_viewed(const struct ctt_node *n)
 {
     return n->source >= 0 ? n->source : n->in[0];
@@ -123,7 +122,8 @@ static inline int ctt_is_conv(const struct ctt_node *n)
     return ctt_is_kernel(n, 0);
 }
 
-/* 1 if it keeps running statistics, and those of a call are of all its rows. */
+/* 1 if the node keeps running statistics and its forward kernel computes those
+ * of all rows of a call. */
 static inline int ctt_is_batch_norm(const struct ctt_node *n)
 {
     return ctt_ops[n->op].together(n) == CTT_BATCH;

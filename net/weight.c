@@ -6,8 +6,8 @@
 
 enum { MOST_CODES = 256 };
 
-/* What a form needs, by the type of its numbers; a type without a row here is
- * none for weights. */
+/* The parts that a form needs, by the type of its elements; weights cannot have
+ * a type without a row here. */
 enum need { NEVER, MAYBE, ALWAYS };
 
 static const struct form {
@@ -84,7 +84,7 @@ out:
     return rc;
 }
 
-/* Of a number that is not pruned. */
+/* The value of an element that is not pruned. */
 static float value(const struct ctt_weight *w, int64_t i, int64_t channel)
 {
     float x = w->codebook ? w->codebook[((const uint8_t *)w->t.data)[i]]

@@ -199,7 +199,7 @@ static int tell_gradients(const struct plan *p)
     for (int i = 0; i < p->g->count; i++) {
         const struct ctt_node *n = &p->g->node[i];
 
-        if (n->op == CTT_OP_CONV || n->op == CTT_OP_DECONV)
+        if (ctt_is_conv(n))
             CTT_TRY(tell_conv(p, n, &t));
     }
     CTT_TRY(ctt_table_print(&t));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * all.c: positions "all": nothing is pruned, so there is nothing to say. */
+ * all.c: positions "all": no element is pruned; takes no bytes. */
 #include "net/code/row.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * code.c: the tables of codings, and how one weight goes through a row of
- * each: which numbers are kept, their values, and the bytes of both. */
+ * code.c: the tables of codings; encoding and decoding one weight with a row of
+ * each: which elements are kept, their values, and compression of both. */
 #include "net/code/code.h"
 #include "net/code/row.h"
 
@@ -118,14 +118,14 @@ out:
     return rc;
 }
 
-/* The shortest encoding so far, and how it was made. */
+/* The shortest encoding so far and its rows. */
 struct best {
     struct rows r;
     uint8_t    *p;
     int64_t     size;
 };
 
-/* A way that cannot hold the weight is none to choose. */
+/* A coding that cannot represent the weight is not a candidate. */
 static int attempt(const struct ctt_part *p, const struct rows *r,
                    struct best *b)
 {
@@ -144,7 +144,7 @@ static int attempt(const struct ctt_part *p, const struct rows *r,
     return 0;
 }
 
-/* Positions that leave some out gain nothing where nothing is pruned. */
+/* If nothing is pruned, the first row of positions (all) is the shortest. */
 int ctt_encode_best(const struct ctt_weight *w, struct ctt_coding *how,
                     uint8_t **out, int64_t *size)
 {
@@ -172,7 +172,7 @@ out:
 
 /* ---- decoding ---- */
 
-/* No coding of positions is longer than a mask and a byte. */
+/* No coding of positions is longer than a mask and one byte. */
 static int unpack(const struct rows *r, const struct ctt_part *p,
                   const uint8_t *in, int64_t size, struct ctt_layout *l,
                   uint8_t **out, int64_t *n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * deflate.c: bytes "deflate": a deflate stream (RFC 1951) of the values in
+ * deflate.c: bytes "deflate": a deflate stream (RFC 1951) of the values in byte
  * planes, then the positions. */
 #include "net/code/row.h"
 #include "net/code/zip.h"
@@ -8,9 +8,8 @@
 
 enum { MOST_WIDTH = 8 };
 
-/* Byte k of value i goes to k * (number of values) + i: signs and exponents,
- * which are alike, then stand together, and the blocks of the stream are cut
- * between them. */
+/* Byte k of value i goes to k * (number of values) + i.  This puts signs and
+ * exponents, which are alike, together; each plane is a block of the stream. */
 static void to_planes(const struct ctt_layout *l, const uint8_t *raw,
                       uint8_t *plane)
 {

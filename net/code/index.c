@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * index.c: positions "index": the gaps between the kept numbers. */
+ * index.c: positions "index": the gaps between kept elements. */
 #include "net/code/row.h"
 
 #include <string.h>
 
 /* The gaps between kept elements (the relative index of Han et al. 2016), each
  * in the code of Rice and Plaunt (1971): its high part in unary, its k low
- * bits as they are.  A byte says the k for which all gaps take least, so it is
- * never longer than a mask and that byte: k = 0 is the mask itself. */
+ * bits as they are.  The first byte is the k with the fewest bits in all.  The
+ * result is at most one byte longer than a mask: k = 0 is the mask itself. */
 enum { MAX_RICE = 30 };
 
 struct bits {
@@ -40,7 +40,7 @@ static int64_t size(const struct ctt_part *p)
     return 1 + ctt_bytes_of_bits(rice_bits(p, &k));
 }
 
-/* Unary: ones, then a zero, which is there already. */
+/* Unary: ones, then a zero; the memory is zeroed. */
 static int64_t put_gap(uint8_t *out, int64_t at, int64_t gap, int k)
 {
     for (int64_t q = gap >> k; q > 0; q--, at++)
@@ -66,7 +66,7 @@ static void put(const struct ctt_part *p, uint8_t *out)
     }
 }
 
-/* 0, 1, or -1 behind the end. */
+/* 0, 1, or -1 after the end. */
 static int next_bit(struct bits *b)
 {
     int64_t at = b->at;
@@ -92,7 +92,7 @@ static int64_t get_gap(struct bits *b, int k, int64_t most)
     return bit < 0 || gap > most ? -1 : gap;
 }
 
-/* Whether less than a byte is left, all zeros. */
+/* Whether fewer than 8 bits are left, all zeros. */
 static int at_end(struct bits *b)
 {
     int bit = 0;

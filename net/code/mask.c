@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mask.c: positions "mask": one bit a number, 1 where it is kept. */
+ * mask.c: positions "mask": one bit per element, 1 if it is kept. */
 #include "net/code/row.h"
 
 static int64_t size(const struct ctt_part *p)

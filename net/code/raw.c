@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * raw.c: bytes "raw": as they are. */
+ * raw.c: bytes "raw": not compressed. */
 #include "net/code/row.h"
 
 #include <string.h>

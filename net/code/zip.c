@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * zip.c: compressed bytes and checks, by zlib, which but for video/mnist.c no
- * other file includes. */
+ * zip.c: compression and checksums by zlib. */
 #include "net/code/zip.h"
 
 #include <string.h>
 #include <zlib.h>
 
-/* zlib counts in 32 bits; RAW and GZIP are its window bits. */
+/* zlib counts bytes in 32 bits; RAW and GZIP are values of its windowBits. */
 enum { MOST = 1 << 30, LEVEL = 9, MEMORY = 9, RAW = -15, GZIP = 15 + 16 };
 
 static void *zip_alloc(void *none, unsigned count, unsigned size)
@@ -28,8 +27,8 @@ static int failed(int code, const char *what)
     return ctt_error(CTT_EFORMAT, "%s: damaged", what);
 }
 
-/* Room that no deflate stream of n bytes and some cuts exceeds: stored blocks
- * of 5 bytes each, headers, and as much again. */
+/* An upper bound of the size of a deflate stream of n bytes and some cuts:
+ * stored blocks with 5 bytes each, headers, and as much again. */
 static int64_t most_deflated(int64_t n, int cuts)
 {
     return n + n / 1000 + 64 * (cuts + 1) + 64;
@@ -124,8 +123,8 @@ int ctt_gzip(const char *text, int64_t n, uint8_t **out, int64_t *size)
     return compress_to(GZIP, (const uint8_t *)text, n, NULL, 0, out, size);
 }
 
-/* A gzip member ends with its length, so nothing is allocated for a lie: the
- * member must hold that many bytes, and deflate gives at most 1032 for one. */
+/* A gzip member ends with the length of its text.  It is checked before memory
+ * is allocated: deflate expands a byte to at most 1032. */
 int ctt_gunzip(const uint8_t *in, int64_t size, int64_t max, char **text,
                int64_t *n)
 {

@@ -3,7 +3,7 @@
  * says of itself, and what damaged files do. */
 #include "tests/lib/clip.h"
 #include "tests/lib/stream.h"
-#include "infer/fuse.h"
+#include "infer/simplify.h"
 #include "run/back/exec.h"
 
 #include <math.h>
@@ -106,7 +106,7 @@ static void test_fuse(void)
     int norms = 0, dropouts = 0;
 
     CHECK_OK(ctt_model_load(stream_model(stream_fused, NULL, 0), 0, &m));
-    CHECK_OK(ctt_fuse(&m));
+    CHECK_OK(ctt_simplify(&m));
     for (int i = 0; i < m->g->count; i++) {
         norms += m->g->node[i].op == CTT_OP_NORM;
         dropouts += m->g->node[i].op == CTT_OP_DROPOUT;
@@ -136,7 +136,7 @@ static void test_fuse_pruned(void)
 
     CHECK_OK(ctt_model_load(stream_model(stream_fused, NULL, 0), 0, &m));
     prune_half(m);
-    CHECK_OK(ctt_fuse(&m));
+    CHECK_OK(ctt_simplify(&m));
     for (int i = 0; i < m->g->count; i++)
         for (int k = 0; k < m->g->node[i].nw; k++) {
             struct ctt_weight w = ctt_model_weight(m, &m->g->node[i], k);
@@ -319,7 +319,7 @@ static void test_damaged(void)
 static CU_TestInfo tests[] = {
     { "as the trainer", test_equal },
     { "fuse", test_fuse },
-    { "fused, pruned", test_fuse_pruned },
+    { "simpler, pruned", test_fuse_pruned },
     { "prediction", test_predict },
     { "model", test_model },
     { "refused models", test_refused_models },

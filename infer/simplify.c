@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuse.c: what training needs and serving does not: batch norms and dropouts
- * disappear. */
-#include "infer/fuse.h"
+ * simplify.c: removes the nodes that only training needs: batch norms and
+ * dropouts. */
+#include "infer/simplify.h"
 #include "net/edit.h"
 
 static int edit(struct ctt_edit *e, const struct ctt_graph *g)
@@ -16,19 +16,19 @@ out:
     return rc;
 }
 
-int ctt_fuse(struct ctt_model **m)
+int ctt_simplify(struct ctt_model **m)
 {
     struct ctt_edit *e = NULL;
-    struct ctt_model *fused = NULL;
+    struct ctt_model *simpler = NULL;
     int rc = 0;
 
     CTT_TRY(ctt_edit_begin((*m)->g, &e));
     CTT_TRY(edit(e, (*m)->g));
-    CTT_TRY(ctt_edit_model(e, *m, &fused));
-    ctt_fold_norms(*m, fused);
+    CTT_TRY(ctt_edit_model(e, *m, &simpler));
+    ctt_fold_norms(*m, simpler);
     ctt_edit_free(&e);
     ctt_model_free(m);
-    *m = fused;
+    *m = simpler;
 out:
     ctt_edit_free(&e);
     return rc;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * append.h: lines of a model's text, printed and collected. */
+#ifndef CTT_APPEND_H
+#define CTT_APPEND_H
+
+#include "net/graph.h"
+
+#include <stdarg.h>
+
+/* Prints one line, without newline; an error if it is too long. */
+int ctt_print_line(char line[CTT_MAX_LINE], const char *fmt, va_list ap);
+
+/* Prints a line and its newline at the end of *text, a string that the caller
+ * frees; NULL: an empty one.  On failure *text is unchanged. */
+int ctt_append_line(char **text, const char *fmt, va_list ap);
+
+#endif
