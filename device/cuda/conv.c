@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * conv.c: the table of the ways in which the device "cuda" computes convs. */
-#include "device/cuda/conv.h"
+#include "device/cuda/core.h"
 #include "device/cuda/kernels.h"
 
 /* Best first: a new way to compute a conv is a file and a line here. */

@@ -13,7 +13,6 @@
  * What matches, pools forward and the mean back, it would compile for a second
  * each, to no gain: they only move memory.
  */
-#include "device/cuda/conv.h"
 #include "device/cuda/core.h"
 #include "device/cuda/dnn_plan.h"
 #include "device/cuda/kernels.h"

@@ -99,6 +99,14 @@ cudaError_t ctt_cuda_idle(struct ctt_cuda *u)
     return first;
 }
 
+int ctt_cuda_sync(struct ctt_dev *d)
+{
+    cudaError_t e = ctt_cuda_idle(ctt_cuda_of(d));
+
+    return e == cudaSuccess ? 0
+                            : ctt_cuda_error(NULL, "cudaStreamSynchronize", e);
+}
+
 /* Grows by more than is asked, so that it is done a few times only. */
 int ctt_cuda_scratch(struct ctt_dev *d, const struct ctt_call *c, size_t bytes,
                      void **out)

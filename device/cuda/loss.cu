@@ -35,17 +35,6 @@ struct largest {
     }
 };
 
-template <int Count> struct added {
-    enum { K = Count };
-    static __device__ __forceinline__ void join(float *a, const float *b,
-                                                float, float)
-    {
-        CTT_UNROLL
-        for (int i = 0; i < K; i++)
-            a[i] += b[i];
-    }
-};
-
 /* A row of cross entropy: its largest number, the sum of exp(z - top) and that
  * of z - top. */
 struct entropy { float top, sum, all; };
@@ -68,7 +57,7 @@ CTT_GPU struct entropy entropy_of(const struct losing &f,
         s[0] += ctt_exp(z);
         s[1] += z;
     }
-    join_row<added<2>>(p.share, s, 0, shared);
+    join_row<plain_sums<2>>(p.share, s, 0, shared);
     e.top = top;
     e.sum = s[0];
     e.all = s[1];
@@ -132,7 +121,7 @@ loss_forward(struct losing f, struct rows_plan p)
             for (int64_t j = lane; there && j < p.c; j += p.share)
                 y += error_of(f, number(f.z, s.row, j) -
                                  number(f.t, s.row, j));
-            join_row<added<1>>(p.share, &y, 0, shared);
+            join_row<plain_sums<1>>(p.share, &y, 0, shared);
             y /= (float)p.c;
         }
         if (there && lane == 0)

@@ -4,6 +4,7 @@
 #ifndef CTT_ROWS_CUH
 #define CTT_ROWS_CUH
 
+#include "device/cuda/block.cuh"
 #include "device/cuda/walk.cuh"
 
 /* share: threads a row; a block does CTT_THREADS / share rows at a time. */

@@ -5,6 +5,7 @@
 #ifndef CTT_SUMS_CUH
 #define CTT_SUMS_CUH
 
+#include "device/cuda/block.cuh"
 #include "device/cuda/walk.cuh"
 
 /* How a block's threads share a chunk: tx (a power of two) beside each other,
@@ -174,17 +175,5 @@ join_sums(const float *part, int64_t c, int chunks, struct sums_to<K> to)
             to.p[i][j] += (float)sum;
     }
 }
-
-/* F's join() where the K numbers are just added. */
-template <int Count> struct plain_sums {
-    enum { K = Count };
-    static __device__ __forceinline__ void join(float *a, const float *b,
-                                                float, float)
-    {
-        CTT_UNROLL
-        for (int i = 0; i < K; i++)
-            a[i] += b[i];
-    }
-};
 
 #endif

@@ -249,6 +249,24 @@ out:
     return rc;
 }
 
+int ctt_cuda_copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
+                  void *to, int64_t bytes)
+{
+    cudaStream_t s = ctt_cuda_lane(d)->stream;
+    int rc = 0;
+
+    if (way == CTT_TO_DEVICE)
+        return ctt_cuda_upload(d, from, to, bytes);
+    CTT_CUDA(NULL, cudaMemcpyAsync(to, from, (size_t)bytes,
+                                   way == CTT_WITHIN ? cudaMemcpyDeviceToDevice
+                                                     : cudaMemcpyDeviceToHost,
+                                   s));
+    if (way == CTT_TO_HOST)
+        CTT_CUDA(NULL, cudaStreamSynchronize(s));
+out:
+    return rc;
+}
+
 int ctt_cuda_put(struct ctt_dev *d, const float *from,
                  const struct ctt_tensor *to)
 {

@@ -280,22 +280,12 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
-    ctt_sim_entry entry(false);
-
-    if (!graphs.erase(graph))
-        return ctt_sim_error(cudaErrorInvalidValue);
-    delete graph;
-    ctt_sim_count(CTT_SIM_GRAPH, -1);
-    return cudaSuccess;
+    return ctt_sim_destroy(graphs, graph, CTT_SIM_GRAPH,
+                           cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
-    ctt_sim_entry entry(false);
-
-    if (!execs.erase(exec))
-        return ctt_sim_error(cudaErrorInvalidValue);
-    delete exec;
-    ctt_sim_count(CTT_SIM_EXEC, -1);
-    return cudaSuccess;
+    return ctt_sim_destroy(execs, exec, CTT_SIM_EXEC,
+                           cudaErrorInvalidValue);
 }

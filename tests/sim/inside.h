@@ -126,6 +126,20 @@ cudaError_t ctt_sim_capture_wait(ctt_sim_cudaStream_t &s,
                                  const std::vector<int> &last);
 void ctt_sim_capture_forget(ctt_sim_cudaStream_t &s);
 
+/* Destroys one of the objects that live; `unknown` if it is not one of them. */
+template <class Handle>
+cudaError_t ctt_sim_destroy(std::set<Handle> &live, Handle h,
+                            enum ctt_sim_kind kind, cudaError_t unknown)
+{
+    ctt_sim_entry entry(false);
+
+    if (!live.erase(h))
+        return ctt_sim_error(unknown);
+    delete h;
+    ctt_sim_count(kind, -1);
+    return cudaSuccess;
+}
+
 /* A number below n, by chance. */
 uint64_t ctt_sim_chance(uint64_t n);
 

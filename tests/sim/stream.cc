@@ -264,13 +264,8 @@ cudaError_t cudaEventCreate(cudaEvent_t *e)
 
 cudaError_t cudaEventDestroy(cudaEvent_t e)
 {
-    ctt_sim_entry entry(false);
-
-    if (!events.erase(e))
-        return ctt_sim_error(cudaErrorInvalidResourceHandle);
-    delete e;
-    ctt_sim_count(CTT_SIM_EVENT, -1);
-    return cudaSuccess;
+    return ctt_sim_destroy(events, e, CTT_SIM_EVENT,
+                           cudaErrorInvalidResourceHandle);
 }
 
 static double now()
@@ -327,16 +322,25 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
     return cudaSuccess;
 }
 
+/* Why the program may not wait for this event or query it; to ask for a
+ * captured one breaks the capture. */
+static cudaError_t refuse_query(cudaEvent_t e)
+{
+    if (!events.count(e))
+        return cudaErrorInvalidResourceHandle;
+    if (!e->capture)
+        return cudaSuccess;
+    e->capture->broken = true;
+    return cudaErrorCapturedEvent;
+}
+
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
     CTT_SIM_CUDA_ENTER();
+    cudaError_t error = refuse_query(e);
 
-    if (!events.count(e))
-        return ctt_sim_error(cudaErrorInvalidResourceHandle);
-    if (e->capture) {
-        e->capture->broken = true;
-        return ctt_sim_error(cudaErrorCapturedEvent);
-    }
+    if (error)
+        return ctt_sim_error(error);
     if (e->mark.stream)
         come_to(*e->mark.stream, e->mark.at);
     return cudaSuccess;
@@ -345,13 +349,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e)
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
     CTT_SIM_CUDA_ENTER();
+    cudaError_t error = refuse_query(e);
 
-    if (!events.count(e))
-        return ctt_sim_error(cudaErrorInvalidResourceHandle);
-    if (e->capture) {
-        e->capture->broken = true;
-        return ctt_sim_error(cudaErrorCapturedEvent);
-    }
+    if (error)
+        return ctt_sim_error(error);
     if (reached(e->mark))
         return cudaSuccess;
     step(*e->mark.stream);

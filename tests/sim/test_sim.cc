@@ -375,10 +375,5 @@ static CU_TestInfo tests[] = {
 
 int main()
 {
-    char name[] = "sim";
-    CU_SuiteInfo suites[] = {
-        { name, NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
-    };
-
-    return ctt_check_main(suites);
+    return check_all("sim", tests);
 }

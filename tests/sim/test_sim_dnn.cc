@@ -145,10 +145,5 @@ static CU_TestInfo tests[] = {
 
 int main()
 {
-    char name[] = "sim dnn";
-    CU_SuiteInfo suites[] = {
-        { name, NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
-    };
-
-    return ctt_check_main(suites);
+    return check_all("sim dnn", tests);
 }
