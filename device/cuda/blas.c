@@ -158,8 +158,8 @@ static struct ctt_product gradient_of(const struct ctt_call *c,
                       columns(&c->din[0], shape), (int)(c->add & 1));
 }
 
-/* 1 if there are products for all gradients that the call wants.  If only one of
- * two has a product, cuDNN computes both. */
+/* 1 if there are products for all gradients that the call wants.  If only one
+ * of two has a product, cuDNN computes both. */
 static int find_backward(const struct ctt_conv_ask *q, enum shape shape,
                          struct conv_product part[CTT_CONV_PARTS])
 {

@@ -5,8 +5,8 @@
 
 #include "device/cuda/num.cuh"
 
-/* The sum over a block's threads, in a fixed order, to all of them.
- * shared: CTT_THREADS of them. */
+/* The sum over a block's threads, in a fixed order; all threads get it.
+ * shared: CTT_THREADS doubles. */
 CTT_GPU double over_block(double x, double *shared)
 {
     int t = threadIdx.x;

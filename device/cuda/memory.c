@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory.c: blocks of the GPU's memory. */
+ * memory.c: allocates and clears the GPU's memory. */
 #include "device/cuda/core.h"
 
 static long long megabytes(int64_t bytes)

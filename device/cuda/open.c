@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Of those that CUDA_VISIBLE_DEVICES leaves, the first. */
+/* The first GPU that CUDA_VISIBLE_DEVICES allows. */
 static int find_gpu(struct ctt_cuda *u)
 {
     cudaError_t e;
@@ -63,7 +63,7 @@ out:
     return rc;
 }
 
-/* Whatever open_cuda() got to. */
+/* Also after open_cuda() failed halfway. */
 static void close_cuda(struct ctt_dev *d)
 {
     struct ctt_cuda *u = d->own;

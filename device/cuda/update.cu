@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * update.cu: the optimizer over the flat block of weights, each of its steps
- * one kernel: the constraint with the sum of squares, and the update. */
+ * update.cu: the optimizer on the flat block of weights: one kernel applies the
+ * constraint and sums the squares, another one updates. */
 #include "device/cuda/block.cuh"
 #include "device/cuda/kernels.h"
 
-/* A byte of `how` is of 16 numbers: four pieces. */
+/* A byte of `how` covers 16 numbers: four pieces. */
 enum { PIECE = 4, PIECES = 4 };
 
 CTT_GPU void load4(const float *p, int64_t i, float *x)
@@ -17,7 +17,7 @@ CTT_GPU void store4(float *p, int64_t i, const float *x)
     *(cells<float, PIECE> *)(p + i * PIECE) = narrowed<float, PIECE>(x);
 }
 
-/* A piece of the gradient, g, the i-th of the block.  0: it is as it was. */
+/* Constrains piece i of the gradient, g; 0: unchanged. */
 CTT_GPU int constrain(const struct ctt_constraint *c, int64_t i, float *g)
 {
     const uint8_t *keep = ctt_kept(c, i * PIECE);
