@@ -2,7 +2,7 @@
  * module.h: how the code of a device that is a module meets the program that
  * loads it.  A module links none of our libraries: the program hands it what
  * it needs, so errors and counted allocations are the program's own.  Only
- * module.c and the module's host.c include this. */
+ * module.c and the host.c and open.c of a module include this. */
 #ifndef CTT_MODULE_H
 #define CTT_MODULE_H
 

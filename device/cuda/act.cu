@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * act.cu: activations, and dropout, which is one with a random slope. */
+ * act.cu: activations and dropout. */
 #include "device/cuda/act.cuh"
 #include "device/cuda/kernels.h"
 #include "device/cuda/walk.cuh"
@@ -60,10 +60,10 @@ int ctt_launch_act_bwd(const struct ctt_call *c, void *scratch, void *stream)
     return run_each(f, form, stream);
 }
 
-/* y (+)= x times the mask, which is made again from the key each time. */
+/* y (+)= x times the mask, which is recomputed from the key each time. */
 struct drop {
     struct view     x, y;
-    int64_t         c;      /* numbers are counted along rows of so many */
+    int64_t         c;      /* row length for the index of a number */
     float           rate, keep;
     uint64_t        key;
     struct ctt_live live;

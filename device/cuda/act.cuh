@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * act.cuh: activations of some numbers at once, by the formulas of ewise.h. */
+ * act.cuh: activations of several numbers at once, by the formulas of
+ * ewise.h. */
 #ifndef CTT_ACT_CUH
 #define CTT_ACT_CUH
 
@@ -26,7 +27,8 @@ template <int V> CTT_GPU void act_of(int kind, float *x)
     }
 }
 
-/* dy becomes the gradient before the act whose result is y. */
+/* Turns dy into the gradient with respect to the input of the activation whose
+ * result is y. */
 template <int V> CTT_GPU void act_back(int kind, const float *y, float *dy)
 {
     switch (kind) {

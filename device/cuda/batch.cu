@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * batch.cu: batch normalisation (Ioffe and Szegedy 2015).  Forward reads x
- * twice and backward x and dy twice: for the statistics and the sums in one
- * pass, then for the result, which is linear in x and dy with three factors a
- * channel. */
+ * twice, backward x and dy twice: once for all statistics and sums, once for
+ * the result, which is linear in x and dy with three factors per channel. */
 #include "device/cuda/act.cuh"
 #include "device/cuda/moments.cuh"
 #include "device/cuda/norm.cuh"
 #include "device/cuda/sums.cuh"
 
-/* K = 2: mean and squares of x; 4: with dy as the weights. */
+/* The moments of x (moments.cuh) per channel; K = 4: with dy as the weights. */
 template <int Count> struct batch_sums {
     enum { K = Count };
     struct view x, dy;
@@ -55,8 +54,9 @@ template <int Count> struct batch_sums {
     }
 };
 
-/* What turns the sums of chunks (none: chunks = 0) into factors.  train: the
- * statistics are the sums', else the running ones; learn: moves these on. */
+/* Turns the sums of chunks (none if chunks = 0) into factors.  train: with the
+ * batch's statistics, else the running ones; learn: updates the running
+ * ones. */
 struct batch {
     const float *gamma, *beta;
     float       *run_mean, *run_var, *dgamma, *dbeta;
@@ -77,7 +77,7 @@ static struct batch batch_of(const struct ctt_call *c, int learn)
     return b;
 }
 
-/* All rows' sums of channel j in doubles, from those of the chunks. */
+/* The moments of channel j over all rows, from those of the chunks. */
 template <int K>
 CTT_GPU void join_chunks(const struct batch &b, const float *part, int64_t j,
                          double (*shared)[LANES], double *sum)
@@ -106,7 +106,7 @@ CTT_GPU void join_chunks(const struct batch &b, const float *part, int64_t j,
         sum[i] = over_ways(rest[i - 1], shared);
 }
 
-/* Forward: y = p x + o; p[c], o[c] stand in factors. */
+/* Forward: y = p x + o; factors: p[c], then o[c]. */
 static __global__ void __launch_bounds__(CTT_THREADS)
 forward_factors(struct batch b, const float *part, float *factors)
 {
@@ -130,7 +130,7 @@ forward_factors(struct batch b, const float *part, float *factors)
 }
 
 /* Backward: dx = gamma inv (dy - mean dy - xhat mean(dy xhat)), the two means
- * only where x made the statistics, as dx = p dy + q x + o. */
+ * only with the batch's statistics, as dx = p dy + q x + o. */
 static __global__ void __launch_bounds__(CTT_THREADS)
 backward_factors(struct batch b, const float *part, float *factors)
 {
@@ -202,7 +202,7 @@ struct batch_gradient {
     }
 };
 
-/* The sums of chunks, then `factors`; both lie in scratch. */
+/* Computes the factors; scratch: the sums of chunks, then the factors. */
 template <int K>
 static int run_factors(struct batch b, const struct ctt_call *c, int sums,
                        void *scratch, float **factors, void *stream)

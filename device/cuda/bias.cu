@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bias.cu: the gradient of a bias: the sum of each channel over all rows. */
+ * bias.cu: the gradient of a bias: sums per channel over all rows. */
 #include "device/cuda/kernels.h"
 #include "device/cuda/sums.cuh"
 

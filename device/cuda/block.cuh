@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * block.cuh: what the threads of a block do together. */
+ * block.cuh: sums over the threads of a block. */
 #ifndef CTT_BLOCK_CUH
 #define CTT_BLOCK_CUH
 
 #include "device/cuda/num.cuh"
 
-/* The sum over a block's threads, in a fixed order, to all of them.
- * shared: CTT_THREADS of them. */
+/* The sum over a block's threads, in a fixed order; all threads get it.
+ * shared: CTT_THREADS doubles. */
 CTT_GPU double over_block(double x, double *shared)
 {
     int t = threadIdx.x;
@@ -20,5 +20,17 @@ CTT_GPU double over_block(double x, double *shared)
     __syncthreads();
     return shared[0];
 }
+
+/* A join() of sums.cuh and rows.cuh that adds the K numbers. */
+template <int Count> struct plain_sums {
+    enum { K = Count };
+    static __device__ __forceinline__ void join(float *a, const float *b,
+                                                float, float)
+    {
+        CTT_UNROLL
+        for (int i = 0; i < K; i++)
+            a[i] += b[i];
+    }
+};
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * conv.c: the table of the ways in which the device "cuda" computes convs. */
-#include "device/cuda/conv.h"
+ * conv.c: the table of conv providers of the device "cuda". */
+#include "device/cuda/core.h"
 #include "device/cuda/kernels.h"
 
-/* Best first: a new way to compute a conv is a file and a line here. */
+/* Best first.  A new provider is a file and a row here. */
 static const struct ctt_conv_provider *const table[] = {
     &ctt_conv_cublaslt,
     &ctt_conv_cudnn,
     NULL
 };
 
-/* The gradients of bias and plus input. */
+/* The gradients of the bias and of the plus input. */
 static int rest(struct ctt_dev *d, const struct ctt_call *c)
 {
     void *stream = ctt_cuda_lane(d)->stream, *scratch;

@@ -1,67 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0
- * core.h: what the files of the device itself share: lanes, memory, uploads,
- * recorded work.  Kernels need cuda.h only. */
+ * core.h: lanes, memory, uploads and recorded graphs: shared by the files of
+ * the device itself. */
 #ifndef CTT_CORE_H
 #define CTT_CORE_H
 
 #include "device/cuda/cuda.h"
 
-extern const struct ctt_dev_kind ctt_dev_cuda;
-extern const struct ctt_dev_memory ctt_cuda_memory;
-
-/* Uploads go through two buffers of so many floats in turn, so that the host
- * fills one while the other is under way. */
+/* Uploads alternate between two buffers of CTT_HALF floats: the host fills one
+ * while the other is copied.  CTT_PINS: stretches the program may lock. */
 enum { CTT_HALF = 1 << 20, CTT_PINS = 16 };
 struct ctt_half {
     float      *host, *dev;
-    cudaEvent_t done;         /* nothing under way uses it any more */
+    cudaEvent_t done;         /* the last copy from or to it */
 };
 
 struct ctt_core {
     struct ctt_half half[2];
-    int             turn;
+    int             turn;     /* the half to use next */
     struct { const char *p; int64_t bytes; } pin[CTT_PINS];
 
-    /* The stretch uploaded beside other work: `count` floats of the program
-     * from `from` on, of which `left` have not been put yet; taken: nothing
-     * under way reads it. */
+    /* The prefetched stretch: ahead: its copy on the GPU (room for `room`
+     * floats) of the program's `count` floats from `from` on, `left` of which
+     * have not been put yet; taken: the last read of the copy. */
     float       *ahead;
     int64_t      room, count, left;
     const float *from;
     cudaEvent_t  taken;
 
-    double *sum, *host_sum;
-    int64_t moved;            /* how often scratch moved: recorded work that
-                                 used it is no longer right */
+    double *sum, *host_sum;   /* a result of ctt_cuda_constrain() */
+    int64_t moved;            /* how often scratch moved or plans were freed;
+                                 graphs recorded before are invalid */
 };
+
+/* Files call downwards only: open.c; conv.c; blas.c, dnn.c, own.c, flat.c,
+ * replay.c, upload.c; lane.c; memory.c; error.c; host.c. */
+
+/* host.c: from now on errors and allocations go to the program. */
+struct ctt_host;
+void ctt_host_set(const struct ctt_host *h);
+
+/* memory.c: blocks of the GPU's memory, as struct ctt_dev_memory has them;
+ * malloc: not cleared, and a failed call sets the message only. */
+int     ctt_cuda_malloc(const char *what, int64_t bytes, void **out);
+int     ctt_cuda_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
+                       void **out);
+void    ctt_cuda_free(struct ctt_dev *d, void *p);
+int64_t ctt_cuda_room(const struct ctt_dev *d);
+int     ctt_cuda_clear(struct ctt_dev *d, void *p, int64_t bytes);
 
 /* lane.c */
 int  ctt_lane_open(struct ctt_lane *l);
 void ctt_lane_close(struct ctt_lane *l);
 void ctt_cuda_set_lane(struct ctt_dev *d, int lane);
 int  ctt_cuda_wait(struct ctt_dev *d, int lane, int other);
-/* Lane 0 waits for all other lanes; for those in the recording, if one is
- * being made. */
+/* Lane 0 waits for all other lanes; during a recording, only for those that
+ * take part in it. */
 int  ctt_cuda_join(struct ctt_cuda *u);
-/* Waits for all work of this device only: the GPU as a whole must not be waited
- * for while another thread records work of its own.  No message. */
+/* Waits for the work of this device only: a wait for the whole GPU would break
+ * the recording of another thread.  Sets no message. */
 cudaError_t ctt_cuda_idle(struct ctt_cuda *u);
+int  ctt_cuda_sync(struct ctt_dev *d);
 
 /* upload.c */
 int  ctt_upload_open(struct ctt_core *k);
 void ctt_upload_close(struct ctt_core *k);
 int  ctt_cuda_upload(struct ctt_dev *d, const void *from, void *to,
                      int64_t bytes);
+int  ctt_cuda_copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
+                   void *to, int64_t bytes);
 int  ctt_cuda_put(struct ctt_dev *d, const float *from,
                   const struct ctt_tensor *to);
 int  ctt_cuda_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to);
 int  ctt_cuda_pin(struct ctt_dev *d, void *p, int64_t bytes);
 void ctt_cuda_unpin(struct ctt_dev *d, void *p);
 int  ctt_cuda_prefetch(struct ctt_dev *d, const float *from, int64_t n);
-
-/* memory.c: like the alloc of struct ctt_dev_memory, but not cleared and only a
- * message if it fails. */
-int  ctt_cuda_malloc(const char *what, int64_t bytes, void **out);
 
 /* flat.c */
 int  ctt_cuda_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
@@ -82,5 +94,11 @@ int  ctt_cuda_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 int  ctt_cuda_replay(struct ctt_dev *d, void **place);
 int  ctt_cuda_recorded(struct ctt_dev *d, void **place, int rc);
 void ctt_cuda_drop(struct ctt_dev *d, void *place);
+
+/* blas.c: convs that are one matrix product; dnn.c: all convs. */
+extern const struct ctt_conv_provider ctt_conv_cublaslt, ctt_conv_cudnn;
+
+/* conv.c: opens these providers and sets the kernels of conv and deconv. */
+int  ctt_cuda_conv_open(struct ctt_dev *d);
 
 #endif

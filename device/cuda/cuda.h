@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda.h: an open GPU, for the C files of the module.  C calls the libraries;
- * .cu files hold kernels and their launchers only (kernels.h). */
+ * cuda.h: an open GPU, for the C files of the module.  The libraries are called
+ * from C; .cu files hold kernels and their launchers only (kernels.h). */
 #ifndef CTT_CUDA_H
 #define CTT_CUDA_H
 
@@ -12,8 +12,9 @@
 
 enum { CTT_CUDA_LANES = 8 };
 
-/* Work in order.  Scratch is the memory that a call of this lane works in; it
- * grows while shapes are new and never while work is recorded. */
+/* A lane: a stream, its cuDNN handle and its scratch, the temporary memory of
+ * the kernels on it (room: bytes).  Scratch grows with new shapes, but never
+ * while a graph is recorded. */
 struct ctt_lane {
     cudaStream_t  stream;
     cudnnHandle_t dnn;
@@ -27,8 +28,8 @@ struct ctt_cuda {
     struct cudaDeviceProp prop;
     cublasLtHandle_t      blas;
     struct ctt_lane       lane[CTT_CUDA_LANES];
-    int                   lanes, at;     /* made; the one at hand */
-    cudaStream_t          copy;          /* uploads beside other work */
+    int                   lanes, at;     /* open ones; the current one */
+    cudaStream_t          copy;          /* of prefetched uploads */
     cudaEvent_t           copied;
     int                   recording;
     struct ctt_conv_set   conv;
@@ -47,9 +48,8 @@ static inline struct ctt_lane *ctt_cuda_lane(struct ctt_dev *d)
     return &u->lane[u->at];
 }
 
-/* Each needs an int rc and a label out.  The message names the call and, where
- * a node is at hand, the node and its shapes: `c` is a struct ctt_call * or
- * NULL. */
+/* Each requires an int rc and a label out.  The message names the failed call
+ * and, unless c (a struct ctt_call *) is NULL, the node and its shapes. */
 #define CTT_CUDA(c, expr)                                               \
     do {                                                                \
         cudaError_t e_ = (expr);                                        \
@@ -80,13 +80,13 @@ int ctt_cudnn_error(const struct ctt_call *c, const char *what,
 int ctt_cublas_error(const struct ctt_call *c, const char *what,
                      cublasStatus_t e);
 
-/* At least so many bytes of this lane's scratch, 256-byte aligned, not cleared,
- * valid until the lane's next call of this function.  CTT_ENOMEM with the
- * line on what was asked and is free. */
+/* At least `bytes` of the current lane's scratch, 256-byte aligned, not
+ * cleared, valid until the lane's next call of this function.  CTT_ENOMEM: the
+ * message says how much was requested and how much is free. */
 int ctt_cuda_scratch(struct ctt_dev *d, const struct ctt_call *c, size_t bytes,
                      void **out);
 
-/* own.c: every other op, by the kernels of kernels.h. */
+/* own.c: the kernels of all ops but conv and deconv. */
 extern const ctt_kernels ctt_cuda_kernels;
 
 #endif

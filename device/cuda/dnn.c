@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn.c: the provider "cudnn": conv and deconv by cuDNN.  What a call needs is
- * prepared when its shape is seen first; plans are shared by all calls, since
- * cuDNN compiles a fused one for a second.  cuDNN gets dense tensors of one
- * type: views, and what is of another type, are copied into scratch.  Channels
- * need no padding: engines take any number of them.
+ * dnn.c: the provider "cudnn": conv and deconv by cuDNN.  A plan is made when a
+ * shape is first seen, and shared by all calls, since cuDNN takes a second to
+ * compile a fused one.  cuDNN gets dense tensors of one type: views and tensors
+ * of other types are copied into scratch.  Any number of channels works without
+ * padding.
  *
- * pool and norm stay with our own kernels, because what cuDNN has is not what
- * these ops are.  Its running variance of a batch norm is that of n - 1, and it
- * has no engine for, say, 5 channels.  Its backward passes want what a call
- * does not keep from the forward pass: mean and deviation, or which value was
- * the largest; they write the gradients of weights, which are to be added.
- * What matches, pools forward and the mean back, it would compile for a second
- * each, to no gain: they only move memory.
- */
-#include "device/cuda/conv.h"
+ * pool and norm use our own kernels, because cuDNN's differ.  Its batch norm
+ * divides the running variance by n - 1, and has no engine for, say, 5
+ * channels.  Its backward passes require what our calls do not keep from the
+ * forward pass (mean and deviation, or the index of the largest value), and
+ * overwrite the gradients of weights instead of adding to them.  Forward
+ * pooling and the backward pass of mean pooling do match, but cost a second of
+ * compilation each and gain nothing: they are limited by memory.  / */
 #include "device/cuda/core.h"
 #include "device/cuda/dnn_plan.h"
 #include "device/cuda/kernels.h"
@@ -21,18 +19,18 @@
 
 #include <string.h>
 
-/* A call that sees ever new shapes keeps the plans of the last few.  So many
- * plans that no call keeps stay for the next that wants them. */
+/* Plans per call: those of the last shapes.  SPARE: unused plans to keep for
+ * later calls. */
 enum { PLANS = 16, SPARE = 256 };
 
-/* What stands in a call's cache; at: the plans that can() found. */
-struct cache {
-    struct ctt_dnn_plan *plan[PLANS];    /* the last found first */
+/* In a call's cache; at: the plans that can() found. */
+struct call_plans {
+    struct ctt_dnn_plan *plan[PLANS];    /* most recently found first */
     struct ctt_dnn_plan *at[CTT_CONV_PARTS];
 };
 
-/* What stands in the device: the plans, which calls share. */
-struct shared { struct ctt_dnn_plan *plans; };
+/* The plans of a device, shared by all calls. */
+struct device_plans { struct ctt_dnn_plan *plans; };
 
 /* ---- plans ---- */
 
@@ -42,7 +40,7 @@ static void let_go(struct ctt_dnn_plan *p)
         p->users--;
 }
 
-static void free_unused(struct shared *s)
+static void free_unused(struct device_plans *s)
 {
     for (struct ctt_dnn_plan **at = &s->plans, *p; (p = *at);) {
         if (p->users > 0) {
@@ -54,9 +52,9 @@ static void free_unused(struct shared *s)
     }
 }
 
-/* A plan holds the code of its kernels, which work under way and recorded work
- * may still run. */
-static int sweep(struct ctt_cuda *u, struct shared *s)
+/* Frees unused plans if there are too many.  Queued work and recorded graphs
+ * may still run their kernels: waits first, and invalidates the graphs. */
+static int sweep(struct ctt_cuda *u, struct device_plans *s)
 {
     int unused = 0, rc = 0;
 
@@ -71,20 +69,20 @@ out:
     return rc;
 }
 
-/* Engines that were tried and refused may leave an error behind, which is not
- * the next kernel's. */
+/* Clears the CUDA error that a refused engine may leave behind: the next kernel
+ * launch would report it. */
 static int make_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
 {
     struct ctt_dnn_site site = { .handle = ctt_cuda_lane(q->dev)->dnn };
     struct ctt_cuda *u = ctt_cuda_of(q->dev);
     const struct ctt_call *c = q->call;
-    struct shared *s = q->state;
+    struct device_plans *s = q->state;
     struct ctt_dnn_plan *p = NULL;
     int rc = 0;
 
     CTT_CHECK(!u->recording, CTT_EUNSUP,
-              "%s: a new plan while work is recorded", c->node->name);
+              "%s: a new plan while a graph is recorded", c->node->name);
     CTT_TRY(sweep(u, s));
     CTT_CUDNN(c, ctt_dnn_plan_new(&site, key, &p));
     cudaGetLastError();
@@ -94,7 +92,7 @@ out:
     return rc;
 }
 
-static void keep(struct cache *k, struct ctt_dnn_plan *p)
+static void keep(struct call_plans *k, struct ctt_dnn_plan *p)
 {
     p->users++;
     let_go(k->plan[PLANS - 1]);
@@ -102,12 +100,12 @@ static void keep(struct cache *k, struct ctt_dnn_plan *p)
     k->plan[0] = p;
 }
 
-/* From the call's plans, from those of other calls, or a new one. */
+/* From the call's plans, else the device's, else a new one. */
 static int find_plan(const struct ctt_conv_ask *q,
                      const struct ctt_dnn_key *key, struct ctt_dnn_plan **out)
 {
-    struct ctt_dnn_plan *p = ((struct shared *)q->state)->plans;
-    struct cache *k = *q->own;
+    struct ctt_dnn_plan *p = ((struct device_plans *)q->state)->plans;
+    struct call_plans *k = *q->own;
     int rc = 0;
 
     for (int i = 0; i < PLANS && k->plan[i]; i++)
@@ -127,9 +125,9 @@ out:
 
 /* ---- scratch ---- */
 
-/* A tensor of the call, and as cuDNN takes it: itself, or a dense one of the
- * right type at `at` in scratch. */
-struct part {
+/* A tensor of the call, and the one that cuDNN gets: the same or, if moved, a
+ * dense one of the right type at byte `at` of scratch. */
+struct operand {
     struct ctt_tensor own, t;
     size_t            at;
     int               moved;
@@ -143,10 +141,10 @@ static size_t take(size_t *all, int64_t bytes)
     return at;
 }
 
-static struct part part(const struct ctt_tensor *own, enum ctt_dtype type,
-                        int move, size_t *all)
+static struct operand operand(const struct ctt_tensor *own,
+                              enum ctt_dtype type, int move, size_t *all)
 {
-    struct part p = { .own = *own, .t = *own };
+    struct operand p = { .own = *own, .t = *own };
 
     p.moved = move || own->ld != own->c || own->dtype != type ||
               (uintptr_t)own->data % 16 != 0;
@@ -169,9 +167,9 @@ out:
     return rc;
 }
 
-/* Gives the parts their memory; read: the first so many are filled. */
+/* Sets the addresses of moved operands and fills the first `read` of them. */
 static int settle(struct ctt_dev *d, const struct ctt_call *c, char *scratch,
-                  struct part *p, int count, int read)
+                  struct operand *p, int count, int read)
 {
     int rc = 0;
 
@@ -186,30 +184,32 @@ out:
     return rc;
 }
 
-/* ---- y = conv x or its adjoint ---- */
+/* ---- images: y = conv x or its adjoint ---- */
 
-struct move {
+struct image_conv {
     enum ctt_conv_way way;
-    enum ctt_dtype    type;          /* it is computed in */
+    enum ctt_dtype    type;          /* of the computation */
     struct ctt_tensor x, y, plus;    /* plus.data NULL: none */
     float            *bias;          /* or NULL */
     int               act, add;
 };
 
-/* The move that a part is; that of the weights has only a type. */
-static struct move move_of(const struct ctt_conv_ask *q)
+/* The arguments of a part; for the gradient of the weights only way and
+ * type. */
+static struct image_conv conv_of(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
     int up = c->node->op == CTT_OP_DECONV;
-    struct move m = {
+    struct image_conv m = {
         .way = up ? CTT_TO_LARGE : CTT_TO_SMALL, .type = c->out.dtype,
         .x = c->in[0], .y = c->out, .bias = c->w[1].t.data, .act = c->act,
     };
 
     if (q->part == CTT_CONV_DW)
-        return (struct move){ .way = CTT_TO_WEIGHTS, .type = c->dout.dtype };
+        return (struct image_conv){ .way = CTT_TO_WEIGHTS,
+                                    .type = c->dout.dtype };
     if (q->part == CTT_CONV_DIN)
-        return (struct move){
+        return (struct image_conv){
             .way = up ? CTT_TO_SMALL : CTT_TO_LARGE, .type = c->dout.dtype,
             .x = c->dout, .y = c->din[0], .add = c->add & 1,
         };
@@ -218,8 +218,8 @@ static struct move move_of(const struct ctt_conv_ask *q)
     return m;
 }
 
-/* With all that is done to the result if an engine can, else without. */
-static int choose(const struct ctt_conv_ask *q, const struct move *m,
+/* A plan with plus, bias and act fused if an engine can, else without. */
+static int choose(const struct ctt_conv_ask *q, const struct image_conv *m,
                   struct ctt_dnn_plan **p)
 {
     struct ctt_dnn_key key = ctt_dnn_key(q->call, m->way, m->type);
@@ -241,9 +241,9 @@ out:
     return rc;
 }
 
-/* What the plan left undone. */
+/* The steps that are not fused. */
 static int finish(struct ctt_dev *d, const struct ctt_call *c,
-                  const struct move *m, const struct ctt_tensor *y)
+                  const struct image_conv *m, const struct ctt_tensor *y)
 {
     int rc = 0;
 
@@ -255,81 +255,81 @@ out:
 
 enum { X, W, PLUS, Y, PARTS };
 
-/* Cuts up the scratch.  A result that something is still done with must not
- * take the place of what that needs. */
-static size_t cut(const struct ctt_call *c, const struct move *m,
-                  const struct ctt_dnn_plan *p, struct part part_of[PARTS],
+/* Lays out scratch; returns its bytes.  If the result is added to y, or plus is
+ * y itself and added later, it must go to scratch first. */
+static size_t cut(const struct ctt_call *c, const struct image_conv *m,
+                  const struct ctt_dnn_plan *p, struct operand o[PARTS],
                   size_t *room)
 {
     int later = m->add || (!p->key.plus && m->plus.data == m->y.data);
     size_t all = 0;
 
-    part_of[X] = part(&m->x, m->type, 0, &all);
-    part_of[W] = part(&c->w[0].t, m->type, 0, &all);
-    part_of[PLUS] = (struct part){ .own = m->plus };
+    o[X] = operand(&m->x, m->type, 0, &all);
+    o[W] = operand(&c->w[0].t, m->type, 0, &all);
+    o[PLUS] = (struct operand){ .own = m->plus };
     if (p->key.plus)
-        part_of[PLUS] = part(&m->plus, m->type, 0, &all);
-    part_of[Y] = part(&m->y, m->type, later, &all);
+        o[PLUS] = operand(&m->plus, m->type, 0, &all);
+    o[Y] = operand(&m->y, m->type, later, &all);
     *room = take(&all, p->room);
     return all;
 }
 
-static int run_move(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
-                    const struct move *m)
+static int run_images(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
+                    const struct image_conv *m)
 {
     int small = m->way == CTT_TO_SMALL, rc = 0;
     const struct ctt_call *c = q->call;
     struct ctt_dev *d = q->dev;
-    struct part part_of[PARTS];
+    struct operand o[PARTS];
     void *scratch = NULL, *data[CTT_DNN_UIDS] = { NULL };
     size_t room, all;
 
-    all = cut(c, m, p, part_of, &room);
+    all = cut(c, m, p, o, &room);
     if (all)
         CTT_TRY(ctt_cuda_scratch(d, c, all, &scratch));
-    CTT_TRY(settle(d, c, scratch, part_of, PARTS, Y));
-    data[small ? CTT_DNN_LARGE : CTT_DNN_SMALL] = part_of[X].t.data;
-    data[small ? CTT_DNN_SMALL : CTT_DNN_LARGE] = part_of[Y].t.data;
-    data[CTT_DNN_KERNEL] = part_of[W].t.data;
-    data[CTT_DNN_PLUS] = part_of[PLUS].t.data;
+    CTT_TRY(settle(d, c, scratch, o, PARTS, Y));
+    data[small ? CTT_DNN_LARGE : CTT_DNN_SMALL] = o[X].t.data;
+    data[small ? CTT_DNN_SMALL : CTT_DNN_LARGE] = o[Y].t.data;
+    data[CTT_DNN_KERNEL] = o[W].t.data;
+    data[CTT_DNN_PLUS] = o[PLUS].t.data;
     data[CTT_DNN_BIAS] = m->bias;
     CTT_CUDNN(c, ctt_dnn_plan_run(ctt_cuda_lane(d)->dnn, p, data,
                                   (char *)scratch + room));
     if ((m->plus.data && !p->key.plus) || (m->bias && !p->key.bias) ||
         (m->act && !p->key.act))
-        CTT_TRY(finish(d, c, m, &part_of[Y].t));
-    else if (part_of[Y].moved)
-        CTT_TRY(copy(d, c, part_of[Y].t, m->y, m->add));
+        CTT_TRY(finish(d, c, m, &o[Y].t));
+    else if (o[Y].moved)
+        CTT_TRY(copy(d, c, o[Y].t, m->y, m->add));
 out:
     return rc;
 }
 
 /* ---- weights ---- */
 
-/* An engine's result has the type of the images; the sum over the calls is made
- * in floats. */
+/* cuDNN's result has the type of the images; it is added to the gradient, which
+ * is fp32. */
 static int run_weights(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
                        enum ctt_dtype type)
 {
     const struct ctt_call *c = q->call;
     struct ctt_dev *d = q->dev;
     int up = c->node->op == CTT_OP_DECONV, rc = 0;
-    struct part part_of[3];
+    struct operand o[3];
     void *scratch, *data[CTT_DNN_UIDS] = { NULL };
     size_t all = 0, room;
 
-    part_of[0] = part(up ? &c->dout : &c->in[0], type, 0, &all);
-    part_of[1] = part(up ? &c->in[0] : &c->dout, type, 0, &all);
-    part_of[2] = part(&c->dw[0], type, 1, &all);
+    o[0] = operand(up ? &c->dout : &c->in[0], type, 0, &all);
+    o[1] = operand(up ? &c->in[0] : &c->dout, type, 0, &all);
+    o[2] = operand(&c->dw[0], type, 1, &all);
     room = take(&all, p->room);
     CTT_TRY(ctt_cuda_scratch(d, c, all, &scratch));
-    CTT_TRY(settle(d, c, scratch, part_of, 3, 2));
-    data[CTT_DNN_LARGE] = part_of[0].t.data;
-    data[CTT_DNN_SMALL] = part_of[1].t.data;
-    data[CTT_DNN_KERNEL] = part_of[2].t.data;
+    CTT_TRY(settle(d, c, scratch, o, 3, 2));
+    data[CTT_DNN_LARGE] = o[0].t.data;
+    data[CTT_DNN_SMALL] = o[1].t.data;
+    data[CTT_DNN_KERNEL] = o[2].t.data;
     CTT_CUDNN(c, ctt_dnn_plan_run(ctt_cuda_lane(d)->dnn, p, data,
                                   (char *)scratch + room));
-    CTT_TRY(copy(d, c, part_of[2].t, c->dw[0], 1));
+    CTT_TRY(copy(d, c, o[2].t, c->dw[0], 1));
 out:
     return rc;
 }
@@ -339,22 +339,22 @@ out:
 static int open_plans(struct ctt_dev *d, void **state)
 {
     (void)d;
-    *state = ctt_calloc(1, sizeof(struct shared));
+    *state = ctt_calloc(1, sizeof(struct device_plans));
     return *state ? 0 : ctt_error(CTT_ENOMEM, "device cuda: out of memory");
 }
 
-/* By then every call has been forgotten. */
+/* All calls have been forgotten by now: every plan is unused. */
 static void close_plans(void *state)
 {
     free_unused(state);
     ctt_free(state);
 }
 
-/* What cuDNN cannot do nobody can: that is an error. */
+/* The last provider: what cuDNN cannot compute is an error. */
 static int can(struct ctt_conv_ask *q)
 {
-    struct move m = move_of(q);
-    struct cache *k;
+    struct image_conv m = conv_of(q);
+    struct call_plans *k;
     int rc = 0;
 
     CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
@@ -366,18 +366,18 @@ out:
 
 static int run(struct ctt_conv_ask *q)
 {
-    const struct cache *k = *q->own;
+    const struct call_plans *k = *q->own;
     struct ctt_dnn_plan *p = k->at[q->part];
-    struct move m = move_of(q);
+    struct image_conv m = conv_of(q);
 
     q->code = p->impl;
     return q->part == CTT_CONV_DW ? run_weights(q, p, m.type)
-                                  : run_move(q, p, &m);
+                                  : run_images(q, p, &m);
 }
 
 static void forget(void *own)
 {
-    struct cache *k = own;
+    struct call_plans *k = own;
 
     for (int i = 0; i < PLANS; i++)
         let_go(k->plan[i]);

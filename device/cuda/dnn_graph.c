@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn_graph.c: says to cuDNN what is to be computed. */
+ * dnn_graph.c: builds cuDNN's operation graphs. */
 #include "device/cuda/dnn_graph.h"
 
 #include <stdbool.h>
@@ -70,8 +70,8 @@ static cudnnStatus_t tensor(struct ctt_dnn_making *m, int64_t uid,
         CTT_DNN_END }, out);
 }
 
-/* Sizes of the axes that are used, and how far apart neighbours lie if they are
- * `step` apart on the last.  Gives the step of an axis before them. */
+/* Fills in sizes and strides of the used axes; step: the stride of the last
+ * one.  Returns the stride of an axis before them. */
 static int64_t axes(const struct ctt_fold *f, const int64_t size[3],
                     int64_t step, int64_t *dims, int64_t *steps)
 {
@@ -83,7 +83,7 @@ static int64_t axes(const struct ctt_fold *f, const int64_t size[3],
     return step;
 }
 
-/* An image of c channels, which lie side by side. */
+/* An image of c channels, channels last. */
 static cudnnStatus_t image(struct ctt_dnn_making *m, int64_t uid,
                            enum ctt_dtype t, int64_t n, int64_t c,
                            const int64_t size[3], DESC *out)
@@ -119,7 +119,7 @@ static cudnnStatus_t kernel(struct ctt_dnn_making *m, DESC *out)
     return tensor(m, CTT_DNN_KERNEL, m->key->type, dims, steps, out);
 }
 
-/* The result; of an operation that is not the last one, something like it. */
+/* The result; of an operation that is not the last, a virtual tensor. */
 static cudnnStatus_t result(struct ctt_dnn_making *m, int left, DESC *out)
 {
     const struct ctt_dnn_key *k = m->key;
@@ -153,7 +153,7 @@ static cudnnStatus_t sliding(struct ctt_dnn_making *m, DESC *out)
         CTT_DNN_END }, out);
 }
 
-/* Of each way: its descriptor and the names of its attributes. */
+/* Per way: its descriptor and the names of its attributes. */
 static const struct {
     cudnnBackendDescriptorType_t type;
     cudnnBackendAttributeName_t  conv, large, small, kernel, alpha, beta;
@@ -250,7 +250,7 @@ static cudnnStatus_t bias(struct ctt_dnn_making *m, DESC *out)
                  f->way == CTT_TO_SMALL ? f->oc : f->ic, one, out);
 }
 
-/* The order is that of the fusions that cuDNN has ready. */
+/* cuDNN has fused engines for this order. */
 cudnnStatus_t ctt_dnn_graph(struct ctt_dnn_making *m, DESC *out)
 {
     static const cudnnPointwiseMode_t acts[] = {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn_graph.h: the descriptors that a plan is made from; for dnn_plan.c. */
+ * dnn_graph.h: cuDNN descriptors and operation graphs; for dnn_plan.c. */
 #ifndef CTT_DNN_GRAPH_H
 #define CTT_DNN_GRAPH_H
 
 #include "device/cuda/dnn_plan.h"
 
-/* Heuristics give some dozens of configurations. */
+/* Most configurations per heuristic (some dozens are usual); most descriptors
+ * of one plan. */
 enum { CTT_DNN_CONFIGS = 64, CTT_DNN_MADE = 3 * CTT_DNN_CONFIGS };
 
-/* What is needed only while a plan is made; made: what is to be destroyed. */
+/* State while a plan is made; made: the descriptors to destroy. */
 struct ctt_dnn_making {
     const struct ctt_dnn_site *site;
     const struct ctt_dnn_key  *key;
@@ -16,7 +17,7 @@ struct ctt_dnn_making {
     int                        count;
 };
 
-/* An attribute to set; one of which there are 0 is left out. */
+/* An attribute to set; left out if count is 0. */
 struct ctt_dnn_attr {
     cudnnBackendAttributeName_t name;
     cudnnBackendAttributeType_t type;
@@ -24,7 +25,7 @@ struct ctt_dnn_attr {
     const void                 *value;
 };
 
-#define CTT_DNN_END         { .count = -1 }    /* of a list of them */
+#define CTT_DNN_END         { .count = -1 }    /* ends a list */
 #define CTT_DNN_INTS(n, p)  CUDNN_TYPE_INT64, n, p
 #define CTT_DNN_DESCS(n, p) CUDNN_TYPE_BACKEND_DESCRIPTOR, n, p
 
@@ -35,8 +36,8 @@ struct ctt_dnn_attr {
             return e_;                                                  \
     } while (0)
 
-/* A descriptor, which ctt_dnn_destroy() destroys; and one that is set and
- * finalized too. */
+/* Creates a descriptor, which ctt_dnn_destroy() destroys; describe also sets
+ * its attributes and finalizes it. */
 cudnnStatus_t ctt_dnn_create(struct ctt_dnn_making *m,
                              cudnnBackendDescriptorType_t type,
                              cudnnBackendDescriptor_t *out);
@@ -45,10 +46,10 @@ cudnnStatus_t ctt_dnn_describe(struct ctt_dnn_making *m,
                                const struct ctt_dnn_attr *a,
                                cudnnBackendDescriptor_t *out);
 
-/* All but the first `keep` descriptors. */
+/* Destroys all but the first `keep` descriptors. */
 void          ctt_dnn_destroy(struct ctt_dnn_making *m, int keep);
 
-/* What the key says, as an operation graph. */
+/* The operation graph of the key. */
 cudnnStatus_t ctt_dnn_graph(struct ctt_dnn_making *m,
                             cudnnBackendDescriptor_t *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn_plan.c: the engine that computes a graph. */
+ * dnn_plan.c: finds an engine for a graph, and runs it. */
 #include "device/cuda/dnn_graph.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #define INTS  CTT_DNN_INTS
 #define DESCS CTT_DNN_DESCS
 
-/* More workspace than this is taken only where there is no other way. */
+/* Most workspace in bytes, unless only fallback engines are left. */
 #define ROOM (INT64_C(1) << 30)
 
 struct ctt_dnn_key ctt_dnn_key(const struct ctt_call *c, enum ctt_conv_way way,
@@ -26,8 +26,8 @@ struct ctt_dnn_key ctt_dnn_key(const struct ctt_call *c, enum ctt_conv_way way,
 
 enum { NOTES = CUDNN_NUMERICAL_NOTE_TYPE_COUNT };
 
-/* Whether the numbers of an engine will do, by what cuDNN says of them.  With
- * floats, tensor cores mean TF32. */
+/* Whether the precision of an engine suffices, by cuDNN's notes on it.  On fp32
+ * images, tensor cores mean TF32. */
 static int allowed(const struct ctt_dnn_key *k, int64_t n,
                    const cudnnBackendNumericalNote_t *note)
 {
@@ -44,7 +44,7 @@ static int allowed(const struct ctt_dnn_key *k, int64_t n,
     return 1;
 }
 
-/* Which engine a configuration is of, and whether it will do. */
+/* The engine of a configuration, and whether its precision suffices. */
 static cudnnStatus_t examine(struct ctt_dnn_making *m, DESC config,
                              int64_t *index, int *ok)
 {
@@ -64,7 +64,7 @@ static cudnnStatus_t examine(struct ctt_dnn_making *m, DESC config,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The descriptor is the plan's from now on. */
+/* Hands the descriptor over to the plan. */
 static DESC take(struct ctt_dnn_making *m, DESC d)
 {
     for (int i = 0; i < m->count; i++)
@@ -97,7 +97,7 @@ static cudnnStatus_t build(struct ctt_dnn_making *m, DESC config, int64_t most,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Tries what the heuristics of this mode say, in their order. */
+/* Tries the configurations of this heuristic mode in order. */
 static cudnnStatus_t choose(struct ctt_dnn_making *m, DESC graph,
                             cudnnBackendHeurMode_t mode, int64_t most,
                             struct ctt_dnn_plan *p)
@@ -130,7 +130,7 @@ static cudnnStatus_t choose(struct ctt_dnn_making *m, DESC graph,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Failures that mean "no engine". */
+/* "Not supported" is success without a plan. */
 static cudnnStatus_t mild(cudnnStatus_t e)
 {
     return CUDNN_STATUS_CATEGORY(e) == CUDNN_STATUS_NOT_SUPPORTED

@@ -2,9 +2,10 @@
  * dnn_plan.h: a convolution prepared by cuDNN 9's graph API, through its C
  * backend descriptors.
  *
- * This is all of that API that is used; whatever plays its part need know no
- * more.  Names stand without CUDNN_BACKEND_ and CUDNN_ATTR_; counts are 1 where
- * none is said; desc is CUDNN_TYPE_BACKEND_DESCRIPTOR.
+ * This lists every part of that API that we use, so that the simulation
+ * (tests/sim) need provide no more.  Names are without CUDNN_BACKEND_ and
+ * CUDNN_ATTR_; counts are 1 unless given; desc is
+ * CUDNN_TYPE_BACKEND_DESCRIPTOR.
  *
  * TENSOR: UNIQUE_ID (int64: enum ctt_dnn_uid), DATA_TYPE (FLOAT, HALF or
  * BFLOAT16), DIMENSIONS and STRIDES (int64, 4 or 5 of them: n, c, [d,] h, w;
@@ -25,10 +26,9 @@
  * for the bias has size 1 on every axis but the channels'.
  *
  * OPERATIONGRAPH: HANDLE (if there is one), OPS (desc, 1 to 4): either backward
- * filter; or forward or backward data and then, in this order and each only if
- * wanted, ADD of PLUS, ADD of BIAS, an activation.  What lies between two of
- * them is virtual and FLOAT.  All else has the type of the key but BIAS, which
- * is FLOAT.
+ * filter; or forward or backward data and then, in this order, each optional,
+ * ADD of PLUS, ADD of BIAS, an activation.  Tensors between two of them are
+ * virtual and FLOAT.  BIAS is FLOAT, all others have the type of the key.
  *
  * ENGINEHEUR: OPERATION_GRAPH, MODE (A, FALLBACK), DEVICEPROP (desc, if there
  * is no handle); got: RESULTS (desc, up to 64, into ENGINECFGs made before).
@@ -37,9 +37,9 @@
  * WORKSPACE_SIZE (int64).  VARIANT_PACK: UNIQUE_IDS (int64, 3 to 5) and
  * DATA_POINTERS (void *, as many), WORKSPACE (void *).  Besides:
  * cudnnBackendCreateDescriptor, SetAttribute, GetAttribute, Finalize,
- * DestroyDescriptor, Execute; cudnnGetErrorString, cudnnGetLastErrorString.
- * An engine that cannot do it is refused by Finalize of the graph, of the
- * heuristics or of the plan, with a status of the 3000s. */
+ * DestroyDescriptor, Execute; cudnnGetErrorString, cudnnGetLastErrorString.  If
+ * no engine can compute it, Finalize of the graph, the heuristics or the plan
+ * fails with a status of the 3000s. */
 #ifndef CTT_DNN_PLAN_H
 #define CTT_DNN_PLAN_H
 
@@ -47,56 +47,56 @@
 
 #include <cudnn.h>
 
-/* The tensors of a graph: the two images, the kernel or its gradient, what is
- * added; the result of a forward pass is SMALL, of backward data LARGE.  From
- * VIRTUAL on they have no memory. */
+/* The tensors of a graph: the two images, the kernel or its gradient, plus and
+ * bias.  A forward pass writes SMALL, backward data LARGE.  Ids from VIRTUAL on
+ * are intermediate results without memory. */
 enum ctt_dnn_uid {
     CTT_DNN_LARGE = 1, CTT_DNN_SMALL, CTT_DNN_KERNEL, CTT_DNN_PLUS,
     CTT_DNN_BIAS, CTT_DNN_UIDS, CTT_DNN_VIRTUAL = 100
 };
 
-/* What plans are made for: a GPU that is there, or the properties of one. */
+/* The GPU that plans are made for: an open one, or the properties of one. */
 struct ctt_dnn_site {
     cudnnHandle_t            handle;
     cudnnBackendDescriptor_t prop;      /* used if handle is NULL */
 };
 
-/* What a plan is found by.  f: what is computed (f.way) and how the kernel lies
- * in memory; type: of the images and the kernel.  plus, bias, act
- * (ctt_act_kind + 1): done to the result before it is written; not with
- * CTT_TO_WEIGHTS.  deterministic: no engine that sums in any order. */
+/* What a plan is found by.  f: what is computed (f.way) and the layout of the
+ * kernel; type: of the images and the kernel.  plus, bias, act (ctt_act_kind +
+ * 1): fused with the convolution; not with CTT_TO_WEIGHTS.  deterministic: only
+ * engines with a fixed order of sums. */
 struct ctt_dnn_key {
     struct ctt_fold f;
     enum ctt_dtype  type;
     int             plus, bias, act, deterministic;
 };
 
-/* The key of a call's convolution alone; what is done besides is the caller's
- * to say. */
+/* The key of a call's convolution without plus, bias and act, which the caller
+ * may set. */
 struct ctt_dnn_key ctt_dnn_key(const struct ctt_call *c, enum ctt_conv_way way,
                                enum ctt_dtype type);
 
-/* exec NULL: no engine does this. */
+/* A plan; exec NULL: no engine computes it. */
 struct ctt_dnn_plan {
-    struct ctt_dnn_plan     *next;            /* dnn.c's */
-    int                      users;
+    struct ctt_dnn_plan     *next;            /* list of dnn.c */
+    int                      users;           /* calls that keep it */
     struct ctt_dnn_key       key;
     cudnnBackendDescriptor_t exec, config;
     int64_t                  room;            /* bytes of workspace */
     char                     impl[32];        /* "eng45" */
 };
 
-/* The first engine that builds, in the order of cuDNN's heuristics, among those
- * that compute in fp32: no TF32, no sums in 16 bits.  That there is none is no
- * error.  Of a graph that does more than a convolution only engines that the
- * heuristics recommend: those they fall back to are slower than two kernels. */
+/* Tries engines in the order of cuDNN's heuristics, among those that compute in
+ * fp32 (no TF32, no sums in 16 bits), and takes the first that builds; none is
+ * no error.  For fused graphs the engines of the fallback mode are left out:
+ * they are slower than two kernels. */
 cudnnStatus_t ctt_dnn_plan_new(const struct ctt_dnn_site *site,
                                const struct ctt_dnn_key *key,
                                struct ctt_dnn_plan **out);
 void          ctt_dnn_plan_free(struct ctt_dnn_plan **p);
 
-/* Runs it on the handle's stream.  data: by uid, 16-byte aligned; PLUS may be
- * the result: every element is read where it is then written. */
+/* Runs p on the handle's stream.  data: by uid, 16-byte aligned; PLUS may be
+ * the result: each element is read before it is written. */
 cudnnStatus_t ctt_dnn_plan_run(cudnnHandle_t handle,
                                const struct ctt_dnn_plan *p,
                                void *const data[CTT_DNN_UIDS],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * error.c: failures of CUDA, cuDNN and cuBLASLt as one line: the call, the node
- * with its shapes, and what the library says. */
+ * error.c: errors of CUDA, cuDNN and cuBLASLt as one line: the failed call, the
+ * node with its shapes, and the text of the library. */
 #include "device/cuda/cuda.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void describe(struct line *l, const struct ctt_call *c)
     add(l, "dout", &c->dout);
 }
 
-/* what: the text of a call, of which the function's name is shown. */
+/* what: the source text of the call; the message shows the function's name. */
 static int fail(const struct ctt_call *c, const char *what, int code,
                 const char *why)
 {
@@ -47,8 +47,8 @@ static int fail(const struct ctt_call *c, const char *what, int code,
                      l.text, first, why);
 }
 
-/* A failure that lasts is reported by every later call; one that does not must
- * not be found by the next. */
+/* Clears the last error: a later check must not report it again.  (Errors that
+ * last are returned by every call anyway.) */
 int ctt_cuda_error(const struct ctt_call *c, const char *what, cudaError_t e)
 {
     cudaGetLastError();
@@ -56,7 +56,7 @@ int ctt_cuda_error(const struct ctt_call *c, const char *what, cudaError_t e)
                 cudaGetErrorString(e));
 }
 
-/* The library's own text, where it has one, says which attribute it was. */
+/* cuDNN's own text, if any, names the attribute. */
 int ctt_cudnn_error(const struct ctt_call *c, const char *what,
                     cudnnStatus_t e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * flat.c: work on flat blocks: the optimizer and what goes with it; and on
- * stretches of rows. */
+ * flat.c: calls the kernels of flat arrays, the optimizer among them, and of
+ * groups of rows. */
 #include "device/cuda/core.h"
 #include "device/cuda/kernels.h"
 

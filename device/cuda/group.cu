@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * group.cu: equal stretches of a tensor's rows: a sum of each, a number for
- * each.  A loss is given and taken so. */
+ * group.cu: sums over equal groups of a tensor's rows, and one number for all
+ * of a group: how a loss is read and its gradient set. */
 #include "device/cuda/block.cuh"
 #include "device/cuda/kernels.h"
 #include "device/cuda/walk.cuh"
 
-/* A block makes the sum of one stretch after the other. */
+/* A block sums one group after the other. */
 static __global__ void __launch_bounds__(CTT_THREADS)
 group_sums(struct view x, int64_t rows, int64_t c, int64_t groups, double *to)
 {
@@ -22,7 +22,7 @@ group_sums(struct view x, int64_t rows, int64_t c, int64_t groups, double *to)
         sum = over_block(sum, shared);
         if (threadIdx.x == 0)
             to[g] = sum;
-        __syncthreads();    /* before the next one overwrites what is shared */
+        __syncthreads();    /* before the next sum overwrites `shared` */
     }
 }
 
@@ -40,7 +40,7 @@ int ctt_launch_group_sums(struct ctt_tensor x, int64_t groups, double *sums,
 
 struct filling {
     struct view  y;
-    struct quick rows;      /* of a stretch */
+    struct quick rows;      /* of a group */
     const float *value;
 
     template <class N> __device__ void at(struct spot s) const

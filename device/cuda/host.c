@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * host.c: what the module has of the program, under the names that the rest of
- * it knows; and the one symbol that the program looks for. */
+ * host.c: the functions that the module borrows from the program, under the
+ * names that the rest of the module calls. */
 #include "device/cuda/core.h"
 #include "device/module.h"
 
 static struct ctt_host host;
 
-/* The module's other names are hidden. */
-__attribute__((visibility("default")))
-const struct ctt_dev_kind *ctt_module_kind(const struct ctt_host *h)
+void ctt_host_set(const struct ctt_host *h)
 {
-    if (h->version != CTT_MODULE_VERSION)
-        return NULL;
     host = *h;
-    return &ctt_dev_cuda;
 }
 
 int ctt_error(int code, const char *fmt, ...)

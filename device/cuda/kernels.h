@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernels.h: the launchers that C calls; all else in CUDA C stays in .cu.  Each
- * starts its kernels on a stream and returns a cudaError_t as an int.  Tensors
- * are views of floats, halfs or bfloat16s, each of its own type; arithmetic is
- * in floats.  Sums are made in a fixed order without atomics: the same call
- * gives the same bits. */
+ * kernels.h: the functions of .cu files that C calls.  Each launches kernels on
+ * a stream and returns a cudaError_t as an int.  Tensors are views of fp32,
+ * fp16 or bf16, and the tensors of one call may differ in type; arithmetic is
+ * in fp32.  Sums have a fixed order and use no atomics: the same call gives the
+ * same bits. */
 #ifndef CTT_KERNELS_H
 #define CTT_KERNELS_H
 
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* The ops whose kernels are our own: enum and symbol, as in ops.def; whether
- * forward and backward need scratch. */
+/* All ops but conv and deconv: enum and symbol, as in ops.def; whether forward
+ * and backward need scratch. */
 #define CTT_OWN_OPS(X)                                                  \
     X(WINDOW, window, 0, 0) X(POOL, pool, 0, 0) X(NORM, norm, 1, 1)     \
     X(UPSAMPLE, upsample, 0, 0)                                         \
@@ -23,8 +23,8 @@ extern "C" {
     X(CONCAT, concat, 0, 0) X(LSTM, lstm, 0, 0)                         \
     X(DROPOUT, dropout, 0, 0) X(MIX, mix, 0, 0) X(LOSS, loss, 0, 0)
 
-/* What the call says, on the stream.  scratch: at least so many bytes as
- * ctt_launch_NAME_scratch() says, 256-byte aligned. */
+/* The op of call c.  scratch: at least ctt_launch_NAME_scratch() bytes,
+ * 256-byte aligned. */
 #define CTT_LAUNCHERS(E, name, fwd, bwd)                                \
     int ctt_launch_##name##_fwd(const struct ctt_call *c, void *scratch, \
                                 void *stream);                          \
@@ -36,38 +36,39 @@ size_t ctt_launch_norm_fwd_scratch(const struct ctt_call *c);
 size_t ctt_launch_norm_bwd_scratch(const struct ctt_call *c);
 size_t ctt_launch_add_bwd_scratch(const struct ctt_call *c);
 
-/* y (+)= x of one shape, any types and views: what packs, unpacks and casts. */
+/* y = x, or y += x if add; same shape, any types and strides. */
 int ctt_launch_copy(struct ctt_tensor x, struct ctt_tensor y, int add,
                     void *stream);
 
-/* What a conv's result still needs, in place or from x to y: y = act(x + plus +
- * bias); plus.data and bias NULL: none; act: ctt_act_kind + 1, or 0. */
+/* The steps after a convolution: y = act(x + plus + bias); y may be x.
+ * plus.data, bias: NULL for none; act: ctt_act_kind + 1, or 0 for none. */
 int ctt_launch_finish(struct ctt_tensor x, struct ctt_tensor plus,
                       const float *bias, int act, struct ctt_tensor y,
                       void *stream);
 
-/* db[j] += the sum of dy[j] over all rows.  scratch: so many bytes. */
+/* db[j] += the sum of dy[j] over all rows.  scratch: at least
+ * ctt_launch_bias_bwd_scratch() bytes. */
 int    ctt_launch_bias_bwd(struct ctt_tensor dy, float *db, void *scratch,
                            void *stream);
 size_t ctt_launch_bias_bwd_scratch(struct ctt_tensor dy);
 
-/* The flat block: struct ctt_flat's pointers are the device's.  The sum of
- * squares of the constrained gradient goes to *sum in the device's memory;
- * scratch: so many bytes. */
+/* The optimizer.  All pointers are to the GPU's memory.  constrain writes the
+ * sum of squares of the constrained gradient to *sum; scratch: at least
+ * ctt_launch_constrain_scratch() bytes. */
 int    ctt_launch_constrain(struct ctt_flat f, double *sum, void *scratch,
                             void *stream);
 size_t ctt_launch_constrain_scratch(int64_t n);
 int    ctt_launch_update(struct ctt_flat f, struct ctt_rule rule,
                          void *stream);
 
-/* n numbers into another type; y += x. */
+/* y = x, n floats into another type; y += x, n numbers of one type. */
 int ctt_launch_cast(const float *x, enum ctt_dtype type, void *y, int64_t n,
                     void *stream);
 int ctt_launch_sum(enum ctt_dtype type, const void *x, void *y, int64_t n,
                    void *stream);
 
-/* The sums of `groups` equal stretches of rows; a number for all of each.  sums
- * and value: the device's. */
+/* Rows in `groups` equal groups: the sum of each; each filled with its value.
+ * sums and value are in the GPU's memory. */
 int ctt_launch_group_sums(struct ctt_tensor x, int64_t groups, double *sums,
                           void *stream);
 int ctt_launch_group_fill(const float *value, int64_t groups,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * lane.c: streams, the order among them, and their scratch. */
+ * lane.c: streams, waits between them, and their scratch. */
 #include "device/cuda/core.h"
 
 #include <stdio.h>
@@ -32,8 +32,8 @@ void ctt_lane_close(struct ctt_lane *l)
     *l = (struct ctt_lane) { .room = 0 };
 }
 
-/* A lane is made when it is first asked for.  Where it cannot be, its work goes
- * to lane 0: slower, but as right. */
+/* Opens a lane at its first use.  If that fails its work goes to lane 0:
+ * slower, with the same results. */
 static int made(struct ctt_cuda *u, int lane)
 {
     while (lane >= u->lanes && u->lanes < CTT_CUDA_LANES && !u->recording &&
@@ -55,8 +55,8 @@ static int recorded(const struct ctt_lane *l)
            s != cudaStreamCaptureStatusNone;
 }
 
-/* While work is recorded, a lane that has none of it is not waited for: what it
- * was given before has been waited for when the recording began. */
+/* During a recording, lanes that take no part in it are not waited for: their
+ * earlier work was waited for when the recording began. */
 static int follow(struct ctt_cuda *u, struct ctt_lane *l,
                   struct ctt_lane *other)
 {
@@ -99,7 +99,15 @@ cudaError_t ctt_cuda_idle(struct ctt_cuda *u)
     return first;
 }
 
-/* Grows by more than is asked, so that it is done a few times only. */
+int ctt_cuda_sync(struct ctt_dev *d)
+{
+    cudaError_t e = ctt_cuda_idle(ctt_cuda_of(d));
+
+    return e == cudaSuccess ? 0
+                            : ctt_cuda_error(NULL, "cudaStreamSynchronize", e);
+}
+
+/* Grows by more than requested, so that it grows a few times only. */
 int ctt_cuda_scratch(struct ctt_dev *d, const struct ctt_call *c, size_t bytes,
                      void **out)
 {
@@ -114,7 +122,7 @@ int ctt_cuda_scratch(struct ctt_dev *d, const struct ctt_call *c, size_t bytes,
         snprintf(what, sizeof(what), "scratch%s%s", c ? " of " : "",
                  c ? c->node->name : "");
         CTT_CHECK(!u->recording, CTT_EUNSUP,
-                  "device cuda: %s grows while work is recorded", what);
+                  "device cuda: %s grows while a graph is recorded", what);
         CTT_CUDA(c, cudaStreamSynchronize(l->stream));
         cudaFree(l->scratch);
         l->scratch = NULL;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * launch.h: how .cu files start kernels, so that the same text also runs where
- * kernels are simulated on the host (tests/sim, CTT_SIM).  Kernels therefore
- * cooperate by static __shared__ arrays and __syncthreads() only, and walk
- * their elements by the grid's step whatever its size. */
+ * launch.h: how .cu files launch kernels, on a GPU or in the simulation on the
+ * host (tests/sim, CTT_SIM).  For the simulation's sake threads cooperate only
+ * by static __shared__ arrays and __syncthreads().  Kernels are grid-stride
+ * loops: right for any grid size. */
 #ifndef CTT_LAUNCH_H
 #define CTT_LAUNCH_H
 
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-/* Threads of a block, in all kernels. */
+/* Threads per block, in all kernels. */
 enum { CTT_THREADS = 256 };
 
-/* A template with several arguments stands in parentheses: (add<float, 2>). */
+/* Put a template of several arguments in parentheses: (add<float, 2>). */
 #ifdef CTT_SIM
 #define CTT_LAUNCH(kernel, grid, stream, ...)                           \
     ctt_sim_launch((grid), CTT_THREADS, (cudaStream_t)(stream), kernel, \
@@ -22,8 +22,7 @@ enum { CTT_THREADS = 256 };
     (kernel)<<<(grid), CTT_THREADS, 0, (cudaStream_t)(stream)>>>(__VA_ARGS__)
 #endif
 
-/* Blocks that give each of n items a thread; kernels loop if there are more
- * items than that. */
+/* Blocks for one thread per item; at most 2^20, and then threads loop. */
 static inline unsigned ctt_blocks(int64_t n)
 {
     int64_t blocks = (n + CTT_THREADS - 1) / CTT_THREADS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * layer.cu: layer normalisation (Ba and others 2016), and which kind a norm
- * is. */
+ * layer.cu: layer normalisation (Ba and others 2016), and the launchers of both
+ * kinds of norm. */
 #include "device/cuda/act.cuh"
 #include "device/cuda/moments.cuh"
 #include "device/cuda/norm.cuh"
@@ -10,7 +10,7 @@
 struct layer {
     struct view  x, y, dy, dx;
     const float *gamma, *beta;
-    float       *mean, *inv;    /* of each row, for the weights' gradients */
+    float       *mean, *inv;    /* per row, for the weights' gradients */
     float        eps;
     int          act, add;
 };
@@ -34,7 +34,7 @@ template <int Count> struct layer_join {
     }
 };
 
-/* The moments of a row, for K = 4 with gamma dy as the weights. */
+/* The moments of a row; K = 4: with gamma dy as the weights. */
 template <class N, int K>
 static __device__ __forceinline__ void
 row_moments(const struct layer &f, const struct rows_plan &p, int64_t row,
@@ -91,7 +91,7 @@ layer_result(struct layer f, struct rows_plan p)
     }
 }
 
-/* dx, if wanted, and each row's mean and one over its deviation. */
+/* dx, if wanted, and per row the mean and one over the deviation. */
 template <class N>
 static __global__ void __launch_bounds__(CTT_THREADS)
 layer_gradient(struct layer f, struct rows_plan p)
@@ -128,7 +128,7 @@ layer_gradient(struct layer f, struct rows_plan p)
     }
 }
 
-/* Of each channel the sums of dy xhat and of dy. */
+/* Per channel the sums of dy xhat and of dy. */
 struct layer_weights : plain_sums<2> {
     struct view  x, dy;
     const float *mean, *inv;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loss.cu: cross entropy, squared error and that plus the absolute error, one
- * number a row.  A kernel cannot refuse a class that does not exist: such a row
+ * loss.cu: cross entropy, squared error, and squared plus absolute error, one
+ * number per row.  A kernel cannot report an error: a label that is no class
  * gives NaN. */
 #include "device/cuda/kernels.h"
 #include "device/cuda/rows.cuh"
@@ -14,7 +14,7 @@ struct losing {
     float       smooth;
 };
 
-typedef num<some, 1> one;    /* a loss has few channels, or is not read often */
+typedef num<some, 1> one;    /* few channels, or seldom read */
 
 CTT_GPU float number(struct view v, int64_t row, int64_t col)
 {
@@ -35,19 +35,8 @@ struct largest {
     }
 };
 
-template <int Count> struct added {
-    enum { K = Count };
-    static __device__ __forceinline__ void join(float *a, const float *b,
-                                                float, float)
-    {
-        CTT_UNROLL
-        for (int i = 0; i < K; i++)
-            a[i] += b[i];
-    }
-};
-
-/* A row of cross entropy: its largest number, the sum of exp(z - top) and that
- * of z - top. */
+/* Of a row of logits: the largest, the sum of exp(z - top), the sum of z -
+ * top. */
 struct entropy { float top, sum, all; };
 
 CTT_GPU struct entropy entropy_of(const struct losing &f,
@@ -68,15 +57,15 @@ CTT_GPU struct entropy entropy_of(const struct losing &f,
         s[0] += ctt_exp(z);
         s[1] += z;
     }
-    join_row<added<2>>(p.share, s, 0, shared);
+    join_row<plain_sums<2>>(p.share, s, 0, shared);
     e.top = top;
     e.sum = s[0];
     e.all = s[1];
     return e;
 }
 
-/* The class that a row asks for; NaN weight: there is none.  A row of weight 0
- * counts nothing, whatever stands in it. */
+/* The label of a row; weight NaN if it is no class.  A row of weight 0 does not
+ * count, whatever it contains. */
 CTT_GPU int64_t label_of(const struct losing &f, int64_t classes, int64_t row,
                          float *weight)
 {
@@ -132,7 +121,7 @@ loss_forward(struct losing f, struct rows_plan p)
             for (int64_t j = lane; there && j < p.c; j += p.share)
                 y += error_of(f, number(f.z, s.row, j) -
                                  number(f.t, s.row, j));
-            join_row<added<1>>(p.share, &y, 0, shared);
+            join_row<plain_sums<1>>(p.share, &y, 0, shared);
             y /= (float)p.c;
         }
         if (there && lane == 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * lstm.cu: the gates of an LSTM cell and its two states, in one pass. */
+ * lstm.cu: the gates and both states of an LSTM cell in one kernel. */
 #include "device/cuda/kernels.h"
 #include "device/cuda/walk.cuh"
 #include "device/ewise.h"
 
-/* The gates of one state lie H channels apart. */
+/* The four gates of a state are H channels apart. */
 template <class N>
 static __device__ __forceinline__ void gates(struct view z, struct spot s,
                                              int64_t H, float x[4][N::V])
@@ -41,7 +41,7 @@ struct lstm_forward {
     }
 };
 
-/* What must fit for the four gates. */
+/* Checks the alignment of all four gates. */
 static void look_at_gates(struct form *f, const struct ctt_tensor &z, int64_t H)
 {
     struct ctt_tensor gate = z;
@@ -66,14 +66,14 @@ int ctt_launch_lstm_fwd(const struct ctt_call *c, void *scratch, void *stream)
     return run_each(f, form, stream);
 }
 
-/* Either gradient of the two results may be absent, and either of the two
- * wanted. */
+/* Either gradient of the two results may be absent, and so may either of the
+ * two wanted. */
 struct lstm_backward {
     struct view z, old, dh, dc, dz, dold;
     int64_t     H;
     unsigned    add;
 
-    /* Reads again what stands at hand: an absent gradient is zero. */
+    /* An absent gradient is zero; reads valid memory all the same. */
     template <class N>
     static __device__ __forceinline__ void or_zero(const typename N::got &g,
                                                    int there, float *x)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory.c: blocks of the GPU's memory. */
+ * memory.c: allocates and clears the GPU's memory. */
 #include "device/cuda/core.h"
 
 static long long megabytes(int64_t bytes)
@@ -25,8 +25,8 @@ out:
     return rc;
 }
 
-static int alloc(struct ctt_dev *d, const char *what, int64_t bytes,
-                 void **out)
+int ctt_cuda_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
+                   void **out)
 {
     cudaStream_t s = ctt_cuda_lane(d)->stream;
     void *p = NULL;
@@ -42,14 +42,14 @@ out:
     return rc;
 }
 
-/* Waits for all work by itself. */
-static void release(struct ctt_dev *d, void *p)
+/* cudaFree() waits until all work is done. */
+void ctt_cuda_free(struct ctt_dev *d, void *p)
 {
     (void)d;
     cudaFree(p);
 }
 
-static int64_t room(const struct ctt_dev *d)
+int64_t ctt_cuda_room(const struct ctt_dev *d)
 {
     size_t have = 0, total = 0;
 
@@ -58,7 +58,7 @@ static int64_t room(const struct ctt_dev *d)
     return (int64_t)have;
 }
 
-static int clear(struct ctt_dev *d, void *p, int64_t bytes)
+int ctt_cuda_clear(struct ctt_dev *d, void *p, int64_t bytes)
 {
     int rc = 0;
 
@@ -67,54 +67,3 @@ static int clear(struct ctt_dev *d, void *p, int64_t bytes)
 out:
     return rc;
 }
-
-static int copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
-                void *to, int64_t bytes)
-{
-    cudaStream_t s = ctt_cuda_lane(d)->stream;
-    int rc = 0;
-
-    if (way == CTT_TO_DEVICE)
-        return ctt_cuda_upload(d, from, to, bytes);
-    CTT_CUDA(NULL, cudaMemcpyAsync(to, from, (size_t)bytes,
-                                   way == CTT_WITHIN ? cudaMemcpyDeviceToDevice
-                                                     : cudaMemcpyDeviceToHost,
-                                   s));
-    if (way == CTT_TO_HOST)
-        CTT_CUDA(NULL, cudaStreamSynchronize(s));
-out:
-    return rc;
-}
-
-static int sync(struct ctt_dev *d)
-{
-    cudaError_t e = ctt_cuda_idle(ctt_cuda_of(d));
-
-    return e == cudaSuccess ? 0
-                            : ctt_cuda_error(NULL, "cudaStreamSynchronize", e);
-}
-
-const struct ctt_dev_memory ctt_cuda_memory = {
-    .alloc = alloc,
-    .free = release,
-    .room = room,
-    .clear = clear,
-    .copy = copy,
-    .put = ctt_cuda_put,
-    .get = ctt_cuda_get,
-    .cast = ctt_cuda_cast,
-    .sum = ctt_cuda_sum,
-    .constrain = ctt_cuda_constrain,
-    .update = ctt_cuda_update,
-    .group_sums = ctt_cuda_group_sums,
-    .group_fill = ctt_cuda_group_fill,
-    .sync = sync,
-    .pin = ctt_cuda_pin,
-    .unpin = ctt_cuda_unpin,
-    .prefetch = ctt_cuda_prefetch,
-    .replay = ctt_cuda_replay,
-    .recorded = ctt_cuda_recorded,
-    .drop = ctt_cuda_drop,
-    .lane = ctt_cuda_set_lane,
-    .wait = ctt_cuda_wait,
-};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mix.cu: of each sample one input or another: a frame seen or one fed back. */
+ * mix.cu: chooses one of two inputs per sample: the frame seen or the one fed
+ * back. */
 #include "device/cuda/kernels.h"
 #include "device/cuda/walk.cuh"
 
-/* Which input the sample of a row is: 0 or 1. */
+/* The input of a row's sample: 0 or 1. */
 struct choice {
     struct view  which;
-    struct quick each;      /* rows a sample */
+    struct quick each;      /* rows per sample */
 
     __device__ __forceinline__ int of(int64_t row) const
     {
@@ -57,7 +58,7 @@ int ctt_launch_mix_fwd(const struct ctt_call *c, void *scratch, void *stream)
     return run_each(f, form, stream);
 }
 
-/* The gradient goes to the input taken, and nothing to the other one. */
+/* The gradient goes to the chosen input; the other one gets zero. */
 struct mix_backward {
     struct view   dy, dx[2];
     struct choice taken;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * moments.cuh: the mean and the squared deviations of some numbers x, and with
- * them the sum of weights g and that of g times the deviation, in one pass.
- * Each thread sums around its own first number and sets of numbers are joined
- * by the difference of their means, so that nothing cancels (Chan and others
+ * moments.cuh: the mean and the sum of squared deviations of numbers x and,
+ * with weights g, the sum of g and of g times the deviation, in one pass.  Each
+ * thread subtracts its own first number, and partial results are joined by the
+ * difference of their means, which avoids cancellation (Chan and others
  * 1983). */
 #ifndef CTT_MOMENTS_CUH
 #define CTT_MOMENTS_CUH
@@ -42,7 +42,7 @@ template <int K> struct around {
     }
 };
 
-/* a of na numbers becomes a and b, of na + nb. */
+/* Joins the moments b of nb numbers to a of na numbers. */
 template <int K>
 CTT_GPU void join_moments(float *a, const float *b, float na, float nb)
 {

@@ -120,7 +120,7 @@ int ctt_launch_add_fwd(const struct ctt_call *c, void *scratch, void *stream)
                    (const float *)c->w[0].t.data, c->act, c->out, stream);
 }
 
-/* Several of the inputs may be one tensor: each thread gives in their order. */
+/* Several inputs may be one tensor: each thread adds to them in order. */
 struct spreading {
     struct view dy, dx[CTT_MAX_IN];
     int         n;
@@ -238,7 +238,7 @@ int ctt_launch_mul_bwd(const struct ctt_call *c, void *scratch, void *stream)
     return c->din[0].data || c->din[1].data ? run_each(f, form, stream) : 0;
 }
 
-/* The channels of t that input k stands in. */
+/* The channels of t that hold input k. */
 static struct ctt_tensor part_of(struct ctt_tensor t, const struct ctt_call *c,
                                  int k)
 {

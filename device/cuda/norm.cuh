@@ -10,7 +10,7 @@ int ctt_batch_backward(const struct ctt_call *c, void *scratch, void *stream);
 int ctt_layer_forward(const struct ctt_call *c, void *scratch, void *stream);
 int ctt_layer_backward(const struct ctt_call *c, void *scratch, void *stream);
 
-/* Bytes of scratch: K numbers a channel are summed. */
+/* Bytes of scratch for K sums per channel. */
 size_t ctt_batch_bytes(const struct ctt_call *c, int K);
 size_t ctt_layer_bytes(const struct ctt_call *c);
 

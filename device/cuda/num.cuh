@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * num.cuh: numbers as they lie in memory, of three types, and as kernels have
- * them: floats.  Nothing else knows how a number is stored. */
+ * num.cuh: reads and writes fp32, fp16 and bf16 numbers; kernels compute in
+ * floats.  Only this file depends on how a number is stored. */
 #ifndef CTT_NUM_CUH
 #define CTT_NUM_CUH
 
@@ -20,10 +20,10 @@
 #define CTT_UNROLL_ROWS _Pragma("unroll N::ROWS")
 #endif
 
-/* A tensor, as a matrix of numbers: rows lie ld apart. */
+/* A tensor as a matrix; ld: numbers from one row to the next. */
 struct view { void *p; int64_t ld; int type; };
 
-/* Where something stands in such a matrix. */
+/* A position in such a matrix. */
 struct spot { int64_t row, col; };
 
 static inline struct view view_of(const struct ctt_tensor &t)
@@ -33,8 +33,8 @@ static inline struct view view_of(const struct ctt_tensor &t)
     return v;
 }
 
-/* Instead of a type: that which the view says, one of ctt_is_float_type(): all
- * others have been refused by ctt_dev_run(), device/memory.c or by_form(). */
+/* Stands for the type that the view names.  It is one of ctt_is_float_type():
+ * ctt_dev_run(), device/memory.c and by_form() refuse all others. */
 struct some { };
 
 CTT_GPU float wide(float x) { return x; }
@@ -44,7 +44,7 @@ CTT_GPU void narrow(float x, float *y) { *y = x; }
 CTT_GPU void narrow(float x, __half *y) { *y = __float2half_rn(x); }
 CTT_GPU void narrow(float x, __nv_bfloat16 *y) { *y = __float2bfloat16_rn(x); }
 
-/* V numbers in one piece: one access to memory. */
+/* V neighbouring numbers, read or written by one memory access. */
 template <class T, int V> struct alignas(sizeof(T) * V) cells { T x[V]; };
 
 template <class T, int V> CTT_GPU void widen(const cells<T, V> &from, float *x)
@@ -69,10 +69,10 @@ template <class T> CTT_GPU T *place(struct view v, struct spot s)
     return (T *)v.p + (s.row * v.ld + s.col);
 }
 
-/* num<T, V>: V neighbours of type T.  got is what has been read and not yet
- * converted: a kernel reads all it needs before it converts the first, so that
- * the accesses overlap; of sums over rows ROWS are read at a time.  put()
- * changes x if it adds. */
+/* num<T, V>: V neighbours of type T.  got: read and not yet converted: kernels
+ * read all their operands before they convert the first, so that the accesses
+ * overlap.  ROWS: how many rows a sum over rows reads at a time.  put() changes
+ * x if it adds. */
 template <class T, int Count> struct num {
     enum { V = Count, ROWS = 4 };
     struct got {
@@ -98,18 +98,18 @@ template <class T, int Count> struct num {
     }
 };
 
-/* Bytes as another type: of one size. */
+/* Reinterprets the bytes as another type of the same size. */
 template <class To, class From> CTT_GPU To as(const From &from)
 {
     To to;
 
-    static_assert(sizeof(to) == sizeof(from), "of one size");
+    static_assert(sizeof(to) == sizeof(from), "types of one size");
     memcpy(&to, &from, sizeof(to));
     return to;
 }
 
-/* Eight of a type that is known when the kernel runs: 16 bytes, or twice 16.
- * All threads go the same way. */
+/* Eight numbers of a type known only at run time: 16 bytes, or 32 as two reads.
+ * All threads take the same branch. */
 template <> struct num<some, 8> {
     enum { V = 8, ROWS = 1 };
     typedef cells<uint32_t, 4> piece;
@@ -154,7 +154,7 @@ template <> struct num<some, 8> {
     }
 };
 
-/* One: for views whose rows or sizes do not fit. */
+/* One number: for views whose alignment or size does not allow more. */
 template <> struct num<some, 1> {
     enum { V = 1, ROWS = 1 };
     struct got {
@@ -179,8 +179,8 @@ template <> struct num<some, 1> {
     }
 };
 
-/* V floats of an array with a number a channel, from channel j; 16-byte
- * aligned where V > 1. */
+/* V floats, from channel j on, of an array of one float per channel; 16-byte
+ * aligned if V > 1. */
 template <int V> CTT_GPU void channels(const float *p, int64_t j, float *x)
 {
     enum { PIECE = V % 4 ? 1 : 4 };

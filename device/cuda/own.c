@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * own.c: the table of the ops whose kernels are our own (kernels.h). */
+ * own.c: the table of our own kernels (kernels.h), by op and pass. */
 #include "device/cuda/cuda.h"
 #include "device/cuda/kernels.h"
 
-/* cuDNN and cuBLASLt do conv and deconv; no other op may be missing. */
+/* The conv providers compute conv and deconv; every other op must be here. */
 #define IF_COUNT_VIEW
 #define IF_COUNT_GIVEN
 #define IF_COUNT_COMPUTED + 1
@@ -14,7 +14,7 @@ _Static_assert(
     == 2 CTT_OWN_OPS(COUNT), "each op of ops.def has kernels");
 #undef OP
 
-/* One function an op and pass: scratch of the lane, then the launcher. */
+/* One function per op and pass: gets scratch and calls the launcher. */
 #define BYTES_0(name) 0
 #define BYTES_1(name) ctt_launch_##name##_scratch(c)
 #define KERNEL(name, needs)                                             \

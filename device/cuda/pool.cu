@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pool.cu: the largest or the mean value under a window.  Padding never counts:
- * the mean is of the values that lie in the image. */
+ * pool.cu: the largest or the mean value of a window.  Padding does not count:
+ * the mean is over the values inside the image. */
 #include "device/cuda/kernels.h"
 #include "device/cuda/walk.cuh"
 
 #include <math.h>
 
-/* An axis: sizes, and the window that slides along it. */
+/* One axis: sizes, and the window along it. */
 struct axis {
     int          in, out, kernel, stride, pad;
     struct quick by_in, by_out;
@@ -18,7 +18,7 @@ struct pooling {
     int         kind;
 };
 
-/* From..to of rows on each axis, the end not in it; of image n. */
+/* A range on each axis, the end excluded, in image n. */
 struct box { int64_t n; int from[3], to[3]; };
 
 static struct pooling pooling_of(const struct ctt_call *c)
@@ -40,7 +40,7 @@ static struct pooling pooling_of(const struct ctt_call *c)
     return p;
 }
 
-/* What output o of an axis sees. */
+/* The inputs of output o along an axis. */
 CTT_GPU void seen(const struct axis &a, int o, int *from, int *to)
 {
     int start = o * a.stride - a.pad;
@@ -68,7 +68,7 @@ CTT_GPU int volume(const struct box &b)
            (b.to[2] - b.from[2]);
 }
 
-/* The row of the input, or with out = 1 of the output, of image n. */
+/* The row of a pixel of image n in the input or, if out, the output. */
 CTT_GPU int64_t row_of(const struct pooling &p, int out, int64_t n, int d,
                        int h, int w)
 {
@@ -78,7 +78,7 @@ CTT_GPU int64_t row_of(const struct pooling &p, int out, int64_t n, int d,
     return ((n * D + d) * H + h) * (out ? a[2].out : a[2].in) + w;
 }
 
-/* y = what y and x make. */
+/* Combines x into y. */
 template <int V> CTT_GPU void pool_join(int kind, const float *x, float *y)
 {
     CTT_UNROLL
@@ -86,8 +86,8 @@ template <int V> CTT_GPU void pool_join(int kind, const float *x, float *y)
         y[i] = kind == CTT_POOL_AVG ? y[i] + x[i] : y[i] > x[i] ? y[i] : x[i];
 }
 
-/* A block has `parts` (a power of two) threads a result, each of which takes
- * every so manieth row of the window: global pools have few results. */
+/* A block has `parts` (a power of two) threads per result, each of which takes
+ * every parts-th row of the window: global pools have few results. */
 struct pool_plan {
     int64_t      n;         /* results */
     struct quick cols;
@@ -168,14 +168,14 @@ int ctt_launch_pool_fwd(const struct ctt_call *c, void *scratch, void *stream)
     });
 }
 
-/* Windows overlap, so each input gathers from the windows that see it. */
+/* Windows overlap, so each input gathers from the windows that contain it. */
 struct pool_sources {
     struct pooling p;
     struct view    dy, dx;
     int            add;
 };
 
-/* The first and last window, the end not in it, that see i. */
+/* The range of windows that contain i, the end excluded. */
 CTT_GPU void seers(const struct axis &a, int i, int *from, int *to)
 {
     int first = i + a.pad - a.kernel + a.stride;
@@ -185,7 +185,7 @@ CTT_GPU void seers(const struct axis &a, int i, int *from, int *to)
 }
 
 struct mean_back : pool_sources {
-    /* What the window whose result stands at o gives to the input at s. */
+    /* The share of the input at s in the gradient of the window at o. */
     template <class N>
     __device__ __forceinline__ void gather(struct spot, const float *,
                                            struct spot o, const struct box &b,
@@ -203,9 +203,9 @@ struct mean_back : pool_sources {
     __device__ __forceinline__ void values(struct spot, float *) const { }
 };
 
-/* Of the largest values the first takes the gradient. */
+/* If several values are the largest, the first gets the gradient. */
 struct max_back : pool_sources {
-    /* A bit for each x that is y. */
+    /* One bit per number: x equals y. */
     template <class N>
     __device__ __forceinline__ unsigned same(const float *x,
                                              const float *y) const
@@ -218,7 +218,7 @@ struct max_back : pool_sources {
         return bits;
     }
 
-    /* Of the hits those that none in the window is before. */
+    /* The hits with no earlier hit in the window. */
     template <class N>
     __device__ __forceinline__ unsigned firsts(const struct box &b,
                                                struct spot me, const float *y,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * replay.c: work that is recorded as a CUDA graph and started as one. */
+ * replay.c: records repeated work as a CUDA graph and replays it. */
 #include "device/cuda/core.h"
 
 struct replay {
-    int             ready;    /* it was done once: scratch and plans stand */
-    int             never;    /* it cannot be recorded */
-    int64_t         moved;    /* of the core, when it was recorded */
+    int             ready;    /* ran once: scratch and plans exist */
+    int             never;    /* recording failed: not tried again */
+    int64_t         moved;    /* core->moved at the recording */
     cudaGraphExec_t exec;
 };
 
@@ -16,7 +16,7 @@ static void forget(struct replay *r)
     r->exec = NULL;
 }
 
-/* 1: started. */
+/* Launches the graph; 1, or an error. */
 static int start(struct ctt_cuda *u, struct replay *r)
 {
     int rc = 0;
@@ -28,7 +28,7 @@ out:
     return rc;
 }
 
-/* All lanes have been waited for, so that the recording begins in one. */
+/* Lane 0 waits for all others first: the recording begins on it alone. */
 static int begin(struct ctt_cuda *u, struct replay *r)
 {
     int rc = 0;
@@ -63,7 +63,7 @@ out:
     return rc;
 }
 
-/* What has been recorded is made ready and started for this time. */
+/* Instantiates the recorded graph and launches it: recording ran nothing. */
 static int finish(struct ctt_cuda *u, struct replay *r, cudaGraph_t graph)
 {
     int rc = 0;
@@ -98,7 +98,7 @@ out:
     r->never = rc < 0;
     if (graph)
         cudaGraphDestroy(graph);
-    if (rc < 0) {    /* what was recorded has not been done */
+    if (rc < 0) {    /* the recorded work has not run */
         forget(r);
         cudaGetLastError();
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rows.cuh: kernels that make sums along each row: some threads of a block, a
- * power of two, share a row. */
+ * rows.cuh: sums along each row, by a power of two of threads of one block. */
 #ifndef CTT_ROWS_CUH
 #define CTT_ROWS_CUH
 
+#include "device/cuda/block.cuh"
 #include "device/cuda/walk.cuh"
 
-/* share: threads a row; a block does CTT_THREADS / share rows at a time. */
+/* share: threads per row; a block computes CTT_THREADS / share rows at a
+ * time. */
 struct rows_plan { int64_t rows, c; int share; };
 
 static inline struct rows_plan rows_plan_of(const struct form &f, int v)
@@ -23,9 +24,9 @@ static inline unsigned rows_blocks(const struct rows_plan &p)
     return ctt_blocks(p.rows * p.share);
 }
 
-/* Joins the K numbers of the threads of a row by J::join(a, b, na, nb); n: of
- * how many numbers they are.  All of them get the result.  All threads of the
- * block must come here. */
+/* Joins the K partial results of a row's threads by J::join(a, b, na, nb); n:
+ * how many numbers a covers.  All threads of the row get the result; all
+ * threads of the block must call it. */
 template <class J>
 CTT_GPU void join_row(int share, float *a, float n,
                       float (*shared)[CTT_THREADS])

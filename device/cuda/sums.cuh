@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sums.cuh: sums over the rows of a tensor, of each channel, in a fixed order:
- * rows are cut into chunks, a block makes the sums of a chunk and of some
- * channels, and a second kernel joins the chunks in doubles. */
+ * sums.cuh: sums per channel over the rows of a tensor, in a fixed order: the
+ * rows are split into chunks, a block sums some channels of a chunk, and a
+ * second kernel joins the chunks in doubles. */
 #ifndef CTT_SUMS_CUH
 #define CTT_SUMS_CUH
 
+#include "device/cuda/block.cuh"
 #include "device/cuda/walk.cuh"
 
-/* How a block's threads share a chunk: tx (a power of two) beside each other,
- * each with V channels, the others below, each with every ty-th row. */
+/* How a block's threads share a chunk: tx (a power of two) threads along the
+ * channels, V channels each, and ty along the rows, every ty-th row each. */
 struct sums_plan {
     int64_t rows, c;
     int     tx, ty, tiles, chunks;
@@ -42,8 +43,8 @@ static inline struct sums_plan sums_plan_of(const struct form &f, int v)
     return p;
 }
 
-/* Bytes of the partial sums, whatever V is: chunk k's K numbers of channel j
- * are part[(k * K + i) * c + j]. */
+/* Bytes of the partial sums, for any V; number i of channel j in chunk k is
+ * part[(k * K + i) * c + j]. */
 static inline size_t sums_bytes(const struct ctt_tensor &t, int K)
 {
     int64_t chunks = least(ctt_rows(&t) / 64 + 1,
@@ -58,9 +59,9 @@ __host__ __device__ static inline int64_t chunk_row(int64_t rows, int chunks,
     return rows / chunks * k + rows % chunks * k / chunks;
 }
 
-/* F says what is summed: its sums<N> begins empty, takes rows by add() and ends
- * with K numbers a channel; join(a, b, na, nb) makes those of na rows those of
- * na + nb. */
+/* F is the sum: its sums<N> starts by begin(), takes rows by add() and gives K
+ * numbers per channel by end(); join(a, b, na, nb) adds those of nb rows, b, to
+ * those of na rows, a. */
 template <class N, class F>
 static __global__ void __launch_bounds__(CTT_THREADS)
 sum_chunks(F f, struct sums_plan p, float *part)
@@ -130,7 +131,8 @@ static int run_sums(const F &f, const struct form &form, float *part,
     });
 }
 
-/* Those who join have WAYS threads a channel, each with every WAYS-th chunk. */
+/* Joining kernels have WAYS threads per channel, each for every WAYS-th
+ * chunk. */
 enum { LANES = 32, WAYS = CTT_THREADS / LANES };
 
 static inline unsigned join_blocks(int64_t c)
@@ -138,7 +140,7 @@ static inline unsigned join_blocks(int64_t c)
     return (unsigned)((c + LANES - 1) / LANES);
 }
 
-/* The sum over a channel's threads, in their order; all of them get it. */
+/* The sum over a channel's threads, in order; all of them get it. */
 CTT_GPU double over_ways(double x, double (*shared)[LANES])
 {
     int lane = threadIdx.x % LANES;
@@ -153,7 +155,7 @@ CTT_GPU double over_ways(double x, double (*shared)[LANES])
     return sum;
 }
 
-/* What the K sums are added to; NULL: not wanted. */
+/* Where the K sums are added; NULL: not wanted. */
 template <int K> struct sums_to { float *p[K]; };
 
 template <int K>
@@ -174,17 +176,5 @@ join_sums(const float *part, int64_t c, int chunks, struct sums_to<K> to)
             to.p[i][j] += (float)sum;
     }
 }
-
-/* F's join() where the K numbers are just added. */
-template <int Count> struct plain_sums {
-    enum { K = Count };
-    static __device__ __forceinline__ void join(float *a, const float *b,
-                                                float, float)
-    {
-        CTT_UNROLL
-        for (int i = 0; i < K; i++)
-            a[i] += b[i];
-    }
-};
 
 #endif

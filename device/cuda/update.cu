@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * update.cu: the optimizer over the flat block of weights, each of its steps
- * one kernel: the constraint with the sum of squares, and the update. */
+ * update.cu: the optimizer on the flat block of weights: one kernel applies the
+ * constraint and sums the squares, another one updates. */
 #include "device/cuda/block.cuh"
 #include "device/cuda/kernels.h"
 
-/* A byte of `how` is of 16 numbers: four pieces. */
+/* A byte of `how` covers 16 numbers: four pieces. */
 enum { PIECE = 4, PIECES = 4 };
 
 CTT_GPU void load4(const float *p, int64_t i, float *x)
@@ -17,7 +17,7 @@ CTT_GPU void store4(float *p, int64_t i, const float *x)
     *(cells<float, PIECE> *)(p + i * PIECE) = narrowed<float, PIECE>(x);
 }
 
-/* A piece of the gradient, g, the i-th of the block.  0: it is as it was. */
+/* Constrains piece i of the gradient, g; 0: unchanged. */
 CTT_GPU int constrain(const struct ctt_constraint *c, int64_t i, float *g)
 {
     const uint8_t *keep = ctt_kept(c, i * PIECE);
@@ -94,6 +94,22 @@ size_t ctt_launch_constrain_scratch(int64_t n)
     return (size_t)square_parts(n) * sizeof(double);
 }
 
+/* Piece i of weights, gradient and first moment. */
+struct piece { float w[PIECE], g[PIECE], m[PIECE]; };
+
+/* Reads it, unless its weights are fixed; returns what to do with it. */
+CTT_GPU int load_piece(const struct ctt_flat &f, int64_t i, struct piece *p)
+{
+    int how = f.how[i / PIECES];
+
+    if (how == CTT_FIXED)
+        return how;
+    load4(f.w, i, p->w);
+    load4(f.dw, i, p->g);
+    load4(f.m, i, p->m);
+    return how;
+}
+
 static __global__ void __launch_bounds__(CTT_THREADS)
 update_sgd(struct ctt_flat f, struct ctt_sgd rule, float scale)
 {
@@ -101,20 +117,17 @@ update_sgd(struct ctt_flat f, struct ctt_sgd rule, float scale)
 
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
          i < f.n / PIECE; i += step) {
-        float w[PIECE], g[PIECE], m[PIECE];
         struct ctt_sgd s = rule;
-        int how = f.how[i / PIECES];
+        struct piece p;
+        int how = load_piece(f, i, &p);
         if (how == CTT_FIXED)
             continue;
-        load4(f.w, i, w);
-        load4(f.dw, i, g);
-        load4(f.m, i, m);
         s.decay = how == CTT_DECAYS ? s.decay : 0;
         CTT_UNROLL
         for (int j = 0; j < PIECE; j++)
-            w[j] = ctt_sgd_step(s, w[j], scale * g[j], &m[j]);
-        store4(f.m, i, m);
-        store4(f.w, i, w);
+            p.w[j] = ctt_sgd_step(s, p.w[j], scale * p.g[j], &p.m[j]);
+        store4(f.m, i, p.m);
+        store4(f.w, i, p.w);
     }
 }
 
@@ -125,23 +138,22 @@ update_adam(struct ctt_flat f, struct ctt_adam rule, float scale)
 
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
          i < f.n / PIECE; i += step) {
-        float w[PIECE], g[PIECE], m[PIECE], v[PIECE];
         struct ctt_adam s = rule;
-        int how = f.how[i / PIECES];
+        struct piece p;
+        float v[PIECE];
+        int how = load_piece(f, i, &p);
         if (how == CTT_FIXED)
             continue;
-        load4(f.w, i, w);
-        load4(f.dw, i, g);
-        load4(f.m, i, m);
         load4(f.v, i, v);
         s.l2 = how == CTT_DECAYS ? s.l2 : 0;
         s.decay = how == CTT_DECAYS ? s.decay : 0;
         CTT_UNROLL
         for (int j = 0; j < PIECE; j++)
-            w[j] = ctt_adam_step(s, w[j], scale * g[j], &m[j], &v[j]);
+            p.w[j] = ctt_adam_step(s, p.w[j], scale * p.g[j], &p.m[j],
+                                   &v[j]);
         store4(f.v, i, v);
-        store4(f.m, i, m);
-        store4(f.w, i, w);
+        store4(f.m, i, p.m);
+        store4(f.w, i, p.w);
     }
 }
 

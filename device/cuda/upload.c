@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * upload.c: numbers from the program to the GPU and back.  What the program may
- * change again at once is copied into locked memory first; what it has locked
- * itself goes straight. */
+ * upload.c: copies between the program's memory and the GPU's.  The program may
+ * change its memory at once, so uploads copy it into a page-locked buffer
+ * first; memory that the program has locked itself is uploaded directly. */
 #include "device/cuda/core.h"
 #include "device/cuda/kernels.h"
 #include "net/half.h"
@@ -18,7 +18,7 @@ int ctt_upload_open(struct ctt_core *k)
     for (int i = 0; i < 2; i++) {
         CTT_CUDA(NULL, cudaMallocHost(&p, CTT_HALF * FLOAT));
         k->half[i].host = p;
-        CTT_TRY(ctt_cuda_malloc("frames on their way", CTT_HALF * FLOAT, &p));
+        CTT_TRY(ctt_cuda_malloc("upload buffer", CTT_HALF * FLOAT, &p));
         k->half[i].dev = p;
         CTT_CUDA(NULL, cudaEventCreateWithFlags(&k->half[i].done,
                                                 cudaEventDisableTiming));
@@ -45,9 +45,10 @@ void ctt_upload_close(struct ctt_core *k)
     cudaFree(k->ahead);
 }
 
-/* ---- memory that the program has locked ---- */
+/* ---- memory locked for the program ---- */
 
-/* It only makes uploads slower if the system refuses or the table is full. */
+/* No error if the system refuses or the table is full: uploads are slower
+ * then. */
 int ctt_cuda_pin(struct ctt_dev *d, void *p, int64_t bytes)
 {
     struct ctt_core *k = ctt_cuda_of(d)->core;
@@ -89,7 +90,7 @@ static int pinned(const struct ctt_core *k, const char *p, int64_t bytes)
 
 /* ---- pieces ---- */
 
-/* The half whose turn it is, when nothing uses it any more. */
+/* The next half, once its last copy is done. */
 static int next_half(struct ctt_core *k, struct ctt_half **out)
 {
     struct ctt_half *h = &k->half[k->turn];
@@ -138,8 +139,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* From number `at` of a tensor on, what fits into a half: whole rows, a part of
- * a long one, or any part of a tensor without gaps. */
+/* The part of a tensor from number `at` on that fits into a half: whole rows,
+ * part of one long row, or any part of a dense tensor. */
 static struct ctt_tensor piece(const struct ctt_tensor *t, int64_t at)
 {
     struct ctt_tensor v = *t;
@@ -157,7 +158,7 @@ static struct ctt_tensor piece(const struct ctt_tensor *t, int64_t at)
     return v;
 }
 
-/* The same shape, as floats without gaps. */
+/* A dense tensor of floats of the same shape. */
 static struct ctt_tensor floats(const float *p, const struct ctt_tensor *like)
 {
     struct ctt_tensor v = *like;
@@ -168,7 +169,7 @@ static struct ctt_tensor floats(const float *p, const struct ctt_tensor *like)
     return v;
 }
 
-/* Floats in the GPU's memory into a tensor. */
+/* Copies floats in the GPU's memory into a tensor. */
 static int place(struct ctt_dev *d, const float *from,
                  const struct ctt_tensor *to)
 {
@@ -223,14 +224,14 @@ out:
     return rc;
 }
 
-/* 1 if these floats have been uploaded ahead. */
+/* 1 if these floats were prefetched. */
 static int is_ahead(const struct ctt_core *k, const float *from, int64_t n)
 {
     return k->from && from >= k->from && from + n <= k->from + k->count;
 }
 
-/* A stretch that has been taken whole is forgotten: the program may have other
- * numbers there now. */
+/* A prefetched stretch is forgotten once all of it has been put: the program
+ * may store other numbers there from then on. */
 static int put_ahead(struct ctt_dev *d, const float *from,
                      const struct ctt_tensor *to)
 {
@@ -245,6 +246,24 @@ static int put_ahead(struct ctt_dev *d, const float *from,
     k->left -= ctt_volume(to);
     if (k->left <= 0)
         k->from = NULL;
+out:
+    return rc;
+}
+
+int ctt_cuda_copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
+                  void *to, int64_t bytes)
+{
+    cudaStream_t s = ctt_cuda_lane(d)->stream;
+    int rc = 0;
+
+    if (way == CTT_TO_DEVICE)
+        return ctt_cuda_upload(d, from, to, bytes);
+    CTT_CUDA(NULL, cudaMemcpyAsync(to, from, (size_t)bytes,
+                                   way == CTT_WITHIN ? cudaMemcpyDeviceToDevice
+                                                     : cudaMemcpyDeviceToHost,
+                                   s));
+    if (way == CTT_TO_HOST)
+        CTT_CUDA(NULL, cudaStreamSynchronize(s));
 out:
     return rc;
 }
@@ -287,7 +306,7 @@ out:
     return rc;
 }
 
-/* Room grows when a longer stretch comes than ever before. */
+/* Makes room for the longest stretch so far. */
 static int grow(struct ctt_core *k, int64_t n)
 {
     void *p;
@@ -298,7 +317,7 @@ static int grow(struct ctt_core *k, int64_t n)
     cudaFree(k->ahead);
     k->ahead = NULL;
     k->room = 0;
-    CTT_TRY(ctt_cuda_malloc("frames on their way", n * FLOAT, &p));
+    CTT_TRY(ctt_cuda_malloc("upload buffer", n * FLOAT, &p));
     k->ahead = p;
     k->room = n;
 out:

@@ -3,8 +3,8 @@
 #include "device/cuda/kernels.h"
 #include "device/cuda/walk.cuh"
 
-/* A small image and the large one.  h, w: of that which is written, whose rows
- * threads share. */
+/* The small and the large image.  h, w: of the one written; threads share its
+ * rows. */
 struct upsampling {
     struct view  small, large;
     struct quick h, w, by[3];

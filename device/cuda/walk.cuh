@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * walk.cuh: kernels that do the same for each number of some tensors of one
- * shape: how they walk it, and how a launch chooses 16-byte accesses. */
+ * walk.cuh: elementwise kernels on tensors of one shape: the loop over their
+ * numbers, and the choice of 16-byte accesses at launch. */
 #ifndef CTT_WALK_CUH
 #define CTT_WALK_CUH
 
 #include "device/cuda/num.cuh"
 
-/* Division by a number that is the same for all: a product and a shift where
- * what is divided is below 2^31 (Granlund and Montgomery 1994). */
+/* Division by an invariant: a product and a shift for dividends below 2^31
+ * (Granlund and Montgomery 1994). */
 struct quick { int64_t by; uint32_t mul; int shift, far; };
 
 static inline struct quick quick_of(int64_t by, int64_t below)
@@ -30,15 +30,16 @@ CTT_GPU int64_t quotient(struct quick q, int64_t n)
     return (int64_t)((uint64_t)(uint32_t)n * q.mul >> q.shift);
 }
 
-/* n = quotient * by + what is returned. */
+/* The remainder of n, and its quotient. */
 CTT_GPU int64_t rest(struct quick q, int64_t n, int64_t *quot)
 {
     *quot = quotient(q, n);
     return n - *quot * q.by;
 }
 
-/* Tensors of one shape: which type all have, whether none is a view, and
- * what hinders 16-byte accesses. */
+/* What the tensors of a kernel, all of one shape, have in common: their type,
+ * dense: all are dense, odd, odd_rows: not 0 if addresses or row strides are no
+ * multiples of 16 bytes. */
 struct form { int64_t rows, c; int type, dense; uintptr_t odd, odd_rows; };
 enum { MIXED = -1, UNKNOWN = -2 };
 
@@ -57,7 +58,7 @@ static inline void look(struct form *f, const struct ctt_tensor &t)
     f->odd_rows |= (uintptr_t)(t.ld * size) % 16;
 }
 
-/* An array with a float a channel; NULL: none. */
+/* An array of one float per channel; NULL: none. */
 static inline void look(struct form *f, const float *p)
 {
     f->odd |= (uintptr_t)p % 16;
@@ -71,7 +72,8 @@ static inline struct form form_of(const struct ctt_tensor &t)
     return f;
 }
 
-/* Where no tensor is a view, all is one row; unless the channel matters. */
+/* Dense tensors are walked as one row, unless the kernel depends on the
+ * channel. */
 static inline void by_channel(struct form *f)
 {
     f->dense = 0;
@@ -84,8 +86,8 @@ static inline int fits(const struct form &f, int v)
     return !f.odd && !f.odd_rows && f.c % v == 0;
 }
 
-/* go(num<T, V>()) with the type and number of neighbours that suit a form.
- * Numbers that are neither floats nor of 16 bits are refused. */
+/* Calls go(num<T, V>()) with the type and the widest access that the form
+ * allows.  Other types than fp32, fp16 and bf16 are refused. */
 template <class G> static int by_form(const struct form &f, G go)
 {
     if (f.type == UNKNOWN)
@@ -103,7 +105,7 @@ template <class G> static int by_form(const struct form &f, G go)
     return (int)cudaGetLastError();
 }
 
-/* n items of V neighbours each, a row of them has cols.by. */
+/* n items of V neighbours each, cols.by of them per row. */
 struct walk { int64_t n; struct quick cols; };
 
 static inline struct walk walk_of(const struct form &f, int v)
@@ -116,7 +118,7 @@ static inline struct walk walk_of(const struct form &f, int v)
     return w;
 }
 
-/* f.at<num<T, V>>(spot) for each V neighbours. */
+/* Calls f.at<num<T, V>>(spot) for every V neighbours. */
 template <class N, class F>
 static __global__ void __launch_bounds__(CTT_THREADS)
 each(F f, struct walk w)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * window.cu: the values of some steps as the depth of a volume. */
+ * window.cu: the values of several steps as the depth of a volume. */
 #include "device/cuda/kernels.h"
 #include "device/cuda/walk.cuh"
 
-/* Asks in host memory travel with the launch, so many at a time. */
+/* Asks in host memory are kernel arguments, so many per launch. */
 enum { ASKS = 64 };
 
 struct asking {
-    const struct ctt_ask *at;       /* in the device's memory, or NULL */
+    const struct ctt_ask *at;       /* in the GPU's memory, or NULL */
     struct ctt_ask        some[ASKS];
     int                   n;
 
@@ -17,8 +17,8 @@ struct asking {
     }
 };
 
-/* How the rows of the result are cut: an ask has `depth` slots, a slot `area`
- * pixels.  The steps of t lie `stride` apart. */
+/* The rows of the result: an ask has `depth` slots, a slot `area` pixels.  The
+ * steps of t are `stride` numbers apart. */
 struct windows {
     struct view  t, y;
     struct quick area, depth;
@@ -26,7 +26,7 @@ struct windows {
     int          every, oldest;
 };
 
-/* Those asks of the call from `from`; how many they are. */
+/* The asks of the call from `from` on; returns their number. */
 static int64_t take_asks(const struct ctt_call *c, int64_t from,
                          struct asking *asks)
 {
@@ -54,7 +54,7 @@ static struct windows windows_of(const struct ctt_call *c,
     return w;
 }
 
-/* Launches make<N> for the asks from `from`, whose rows are `form`'s. */
+/* Launches make<N> for the asks from `from` on; form: of their rows. */
 template <class F>
 static int run_windows(const struct ctt_call *c, struct ctt_tensor t,
                        struct ctt_tensor y, void *stream)
@@ -64,7 +64,7 @@ static int run_windows(const struct ctt_call *c, struct ctt_tensor t,
     struct ctt_tensor steps = t;
     int e = 0;
 
-    steps.ld = c->stride;           /* steps must fit too */
+    steps.ld = c->stride;           /* alignment of steps counts too */
     for (int64_t from = 0; from < all && !e; from += n) {
         F f;
         struct form form;
@@ -113,8 +113,8 @@ int ctt_launch_window_fwd(const struct ctt_call *c, void *scratch,
     return run_windows<struct window_forward>(c, c->in[0], c->out, stream);
 }
 
-/* Several slots may show one step of a sample: the first of them gathers what
- * all bring, so that threads write different numbers. */
+/* Several slots may show one step of a sample: the first of them gathers the
+ * gradients of all, so that no two threads write the same number. */
 struct window_backward {
     struct windows w;
     struct asking  asks;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_gpu.c: every kernel of the device "cuda" against plain C, in every type
- * of values.  With the argument "quick": few cases, for slow checkers. */
+ * test_gpu.c: every kernel of the device "cuda" against plain C, in every value
+ * type.  With the argument "quick": few cases, for slow checkers. */
 #include "tests/lib/gpu.h"
 
 #include <string.h>
 
 enum { ALL = RIG_DIN | RIG_DW };
 
-/* Results are off by a rounding where it is stored, or by a few where it is
- * added to in memory; sums of the same numbers in another order by little. */
+/* Tolerances: a stored result may be off by one rounding, one that is added to
+ * in memory by a few; sums in another order differ a little. */
 static int alike(const struct gpu_call *got, const struct ctt_rig *want,
                  double ulp, const struct ctt_case *cs)
 {
@@ -31,8 +31,8 @@ static int alike(const struct gpu_call *got, const struct ctt_rig *want,
 /* How a case is called. */
 struct way { int n, flags, act, wide, live; };
 
-/* A call against plain C.  The second run of the same call allocates nothing
- * and, where that is promised, has the same bits. */
+/* A call against plain C.  Its second run must allocate nothing and, where
+ * promised, give the same bits. */
 static void compare(const struct ctt_case *cs, const struct way *y,
                     const struct gpu_type *t, int exact)
 {
@@ -95,7 +95,7 @@ static void test_ops(void)
         compare_all(ways + 1, 1, NULL, 0);
 }
 
-/* Not all tensors of a call have the same type. */
+/* Tensors of one call in different types. */
 static void test_mixed(void)
 {
     static const struct way mixed[] = {
@@ -135,7 +135,7 @@ static int reads_live(const struct ctt_case *cs)
     return is_op(cs, "dropout") || is_op(cs, "window");
 }
 
-/* Keys and asks that lie in the device's memory. */
+/* Keys and asks in the device's memory. */
 static void test_live(void)
 {
     static const struct way live[] = {
@@ -146,7 +146,7 @@ static void test_live(void)
     compare_all(live, CTT_LEN(live), reads_live, 0);
 }
 
-/* The result lies where an input does, and their gradients likewise. */
+/* The result overwrites an input, and so do their gradients. */
 static void in_place(const struct ctt_case *cs, int input,
                      const struct gpu_type *t)
 {
@@ -184,7 +184,7 @@ static void test_in_place(void)
         }
 }
 
-/* A result that is not finite is told with its node's name. */
+/* A result that is not finite is reported with its node's name. */
 static void test_blame(void)
 {
     static const struct ctt_case cs = { "c=3 h=5 w=4", NULL,
@@ -204,8 +204,8 @@ static void test_blame(void)
 static CU_TestInfo tests[] = {
     { "ops", test_ops },
     { "mixed types", test_mixed },
-    { "act in the kernel", test_act },
-    { "live numbers", test_live },
+    { "fused activation", test_act },
+    { "keys and asks on the device", test_live },
     { "in place", test_in_place },
     { "blame", test_blame },
     CU_TEST_INFO_NULL

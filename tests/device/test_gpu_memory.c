@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_gpu_memory.c: the memory of the device "cuda": numbers in and out, sums,
- * what is refused. */
+ * test_gpu_memory.c: the memory of the device "cuda": copies, casts, sums, and
+ * running out of memory. */
 #include "tests/lib/gpu.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- in and out ---- */
+/* ---- copies ---- */
 
-/* Rows of a view: what lies between them stays. */
+/* Rows of a view: the gaps between them stay unchanged. */
 static void view_of(const struct gpu_type *t, int64_t rows, int64_t c,
                     int64_t ld, int64_t off)
 {
@@ -49,7 +49,7 @@ static void test_put_get(void)
     }
 }
 
-/* Sums of stretches of a view's rows, and stretches set to a number each. */
+/* Sums of groups of a view's rows, and one number for all of each group. */
 static void groups_of(struct ctt_dev *d, const struct gpu_type *t,
                       int64_t groups, int64_t rows, int64_t c, int64_t ld)
 {
@@ -109,7 +109,7 @@ static void test_copy_clear(void)
     for (int i = 0; i < N; i++)
         CU_ASSERT(b[i] == 0);    /* memory starts cleared */
     CHECK_OK(ctt_dev_copy(gpu, CTT_TO_DEVICE, a, p, N));
-    memset(a, 0, sizeof(a));     /* it may be changed at once */
+    memset(a, 0, sizeof(a));     /* the source may change at once */
     CHECK_OK(ctt_dev_copy(gpu, CTT_WITHIN, p, p + N + 3, N));
     CHECK_OK(ctt_dev_clear(gpu, p + N + 3 + 10, 20));
     CHECK_OK(ctt_dev_copy(gpu, CTT_TO_HOST, p + N + 3, b, N));
@@ -119,7 +119,7 @@ static void test_copy_clear(void)
     CU_ASSERT_PTR_NULL(p);
 }
 
-/* Numbers of all sizes, and those that are not finite. */
+/* Numbers of all magnitudes, and non-finite ones. */
 static void wide_range(float *x, int64_t n)
 {
     static const float odd[] = { 0, -0.0f, 65504, 65520, 7e4f, -1e9f, 3e38f,
@@ -168,7 +168,7 @@ static void test_cast_sum(void)
         }
 }
 
-/* ---- what is refused ---- */
+/* ---- no memory ---- */
 
 static void test_no_memory(void)
 {
@@ -182,13 +182,13 @@ static void test_no_memory(void)
     CU_ASSERT(strstr(ctt_errmsg(), "values") != NULL);
     CU_ASSERT(strstr(ctt_errmsg(), "free") != NULL);
     CU_ASSERT(strchr(ctt_errmsg(), '\n') == NULL);
-    p = gpu_alloc(1 << 20);    /* and the device is as it was */
+    p = gpu_alloc(1 << 20);    /* the device still works */
     CHECK_OK(ctt_dev_clear(gpu, p, 1 << 20));
     CHECK_OK(ctt_dev_sync(gpu));
     ctt_dev_free(gpu, &p);
 }
 
-/* Another device beside this one: all it allocates may fail. */
+/* Opens another device, with each of its allocations failing in turn. */
 static int open_and_run(void)
 {
     static const float x[64] = { 1, 2, 3 };

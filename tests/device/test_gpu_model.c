@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_gpu_model.c: whole models on the device "cuda": forward and back against
- * plain C, in windows, recomputed, replayed, on several streams, streamed step
- * by step; and that a step allocates nothing. */
+ * test_gpu_model.c: whole models on the device "cuda": forward and backward
+ * against plain C, in windows, recomputed, replayed, on several streams,
+ * streamed step by step; and that a step allocates nothing. */
 #include "tests/lib/batch.h"
 #include "tests/lib/gpu_net.h"
 
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which models ---- */
+/* ---- the models ---- */
 
-/* Frames of so many rows and columns: 0: as they are. */
+/* The rows and columns of frames; 0: unchanged. */
 static const struct file { const char *name; int side, n, steps; } files[] = {
     { "early-cnn3d", 24, 2, 4 },
     { "early-convlstm", 24, 2, 4 },
@@ -113,8 +113,7 @@ static void same(const struct net *a, const struct net *b, const char *what)
     CU_ASSERT(good);
 }
 
-/* Windows whose values are computed again have the bits of those whose values
- * were kept. */
+/* Recomputed windows give the same bits as windows whose values were kept. */
 static void windows_of(const struct net_model *m, const struct net_type *t,
                        int window)
 {
@@ -145,8 +144,8 @@ static void test_windows(void)
     ctt_dev_deterministic(gpu, 0);
 }
 
-/* What is run for the third time and later is started as it was recorded; other
- * frames and other chance each time. */
+/* From the third run on the recorded graph is replayed, with other frames and
+ * other random numbers each time. */
 static void test_replayed(void)
 {
     enum { ROUNDS = 5 };
@@ -194,7 +193,7 @@ static void test_streams(void)
 
 /* ---- memory ---- */
 
-/* Neither the program nor the device takes memory in a step. */
+/* Neither the program nor the device allocates memory in a step. */
 static void test_no_allocation(void)
 {
     for (int i = 0; i < BATCH_MODELS; i++)
@@ -235,13 +234,13 @@ static void test_no_memory(void)
     CU_ASSERT(strchr(ctt_errmsg(), '\n') == NULL);
     ctt_graph_free(&g);
     ctt_free(text);
-    m = of_batch(&batch_models[0]);    /* and the device goes on */
+    m = of_batch(&batch_models[0]);    /* the device still works */
     compare(m.text, &m, &net_types[0]);
 }
 
 /* ---- streaming ---- */
 
-/* The answers of all steps, so many at a time. */
+/* The answers of all steps, several steps per call. */
 static void stream(const struct net *r, int chunk, float *y)
 {
     int64_t in = ctt_volume(&r->g->node[0].out) * r->m->n;
@@ -269,7 +268,7 @@ static void stream(const struct net *r, int chunk, float *y)
     ctt_free(x);
 }
 
-/* Step by step, three steps at a time, and as the trainer has it. */
+/* One step at a time, three at a time, and the whole clip as in training. */
 static void test_streaming(void)
 {
     for (int i = 0; i < BATCH_MODELS; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_gpu_stream.c: work in the streams of the device "cuda": it is replayed,
- * goes through several lanes, and uploads begin early. */
+ * test_gpu_stream.c: the streams of the device "cuda": replayed graphs, several
+ * lanes, prefetched uploads. */
 #include "tests/lib/gpu.h"
 
-/* ---- work that is the same each time ---- */
+/* ---- repeated work ---- */
 
 static const struct ctt_case conv_case = {
     "c=8 h=9 w=7", "c=6 h=9 w=7", "conv y in=a plus=b out=6 kernel=3 pad=1", 0
@@ -12,7 +12,7 @@ static const struct ctt_case drop_case = {
     "c=70 h=3", NULL, "dropout y in=a rate=0.4", 0
 };
 
-/* Some rounds of the same work; other numbers each time, and other chance. */
+/* Repeats the same work with other numbers and other random keys. */
 static void replayed(const struct ctt_case *cs, enum ctt_dtype type)
 {
     enum { ROUNDS = 6 };
@@ -61,7 +61,7 @@ static void test_replay(void)
     ctt_dev_deterministic(gpu, 0);
 }
 
-/* What fails while it is recorded is passed on, and what follows works. */
+/* An error during recording is returned, and later work succeeds. */
 static void test_failed_record(void)
 {
     void *place = NULL;
@@ -81,8 +81,8 @@ static void test_failed_record(void)
 
 enum { LANES = 4, BIG = 1 << 20 };
 
-/* A chain that goes through all lanes: each link adds the one before to
- * itself.  Without waiting it would read what is not there yet. */
+/* A chain through all lanes: each link adds the one before to itself.  Without
+ * waits it would read numbers not yet written. */
 static void test_lanes(void)
 {
     int64_t n = gpu_quick ? BIG / 64 : BIG;
@@ -117,7 +117,7 @@ static void test_lanes(void)
 
 /* ---- uploads ---- */
 
-/* What was begun early arrives, wherever it goes to, and what was not too. */
+/* Prefetched numbers arrive in any kind of tensor, and so do others. */
 static void test_prefetch(void)
 {
     enum { N = 50000, FRAME = 100 };
@@ -138,7 +138,7 @@ static void test_prefetch(void)
                     CHECK_OK(ctt_dev_put(gpu, x + i, &r));
                 }
                 gpu_read(p, type, N, y);
-                gpu_round(type, y, N);    /* no change: it is of the type */
+                gpu_round(type, y, N);    /* no change: representable */
                 for (int i = 0; i < N; i++) {
                     float want = x[i];
                     gpu_round(type, &want, 1);
@@ -160,7 +160,7 @@ static void test_prefetch(void)
 
 static CU_TestInfo tests[] = {
     { "replay", test_replay },
-    { "a record that fails", test_failed_record },
+    { "a recording that fails", test_failed_record },
     { "lanes", test_lanes },
     { "prefetch", test_prefetch },
     CU_TEST_INFO_NULL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_gpu_train.c: learning on the device "cuda" goes as it does on "cpu", in
- * floats and in mixed precision; the clips are made in memory. */
+ * test_gpu_train.c: training on the device "cuda" has the loss curves of "cpu",
+ * in fp32 and in mixed precision; the clips are generated in memory. */
 #include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"
 #include "tests/lib/gpu.h"
@@ -56,7 +56,7 @@ static void draw(int b, float *x, int *clip)
     }
 }
 
-/* ---- a learner ---- */
+/* ---- a trainer ---- */
 
 struct learner {
     struct ctt_train_cfg cfg;
@@ -74,7 +74,7 @@ struct learner {
     int                 which[BATCH], length[BATCH];
 };
 
-/* ctt_train_opts would bring all that reads clips with it. */
+/* ctt_train_opts would link everything that reads clips. */
 static struct ctt_train_cfg settings(int task, int amp, int type)
 {
     return (struct ctt_train_cfg){ .task = task, .batch = BATCH,
@@ -166,8 +166,8 @@ static double learn(struct learner *l, int step)
 
 /* ---- curves ---- */
 
-/* From the same weights and clips, so many steps; what is learned must be a
- * lot more than the two are apart. */
+/* Both devices train from the same weights and clips; the drop of the loss must
+ * be much larger than the difference between them. */
 static void compare(int task, int amp, int type, double tol)
 {
     static const char *const names[] = { "recognise", "predict" };
@@ -225,7 +225,7 @@ static void test_predict_mixed(void)
     compare(CTT_PREDICT, CTT_O2, 1, 1e-1);
 }
 
-/* Twice the same bits, if it is asked for. */
+/* Two deterministic runs give the same bits. */
 static void test_deterministic(void)
 {
     ctt_dev_deterministic(gpu, 1);

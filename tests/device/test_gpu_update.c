@@ -43,7 +43,7 @@ static void flat_open(struct flat *f, int pruned, int adam)
         if (f->keep && !f->keep[i])
             f->w[i] = f->m[i] = 0;
         if (f->how[i / 16] == CTT_FIXED)
-            f->dw[i] = i % 2 ? NAN : 1e30f;    /* nobody looks at it */
+            f->dw[i] = i % 2 ? NAN : 1e30f;    /* never read */
     }
     f->here = (struct ctt_flat){ n, f->w, f->dw, f->m, f->v, f->how,
                                  { .keep = f->keep } };
@@ -64,7 +64,7 @@ static void flat_close(struct flat *f)
     }
 }
 
-/* Trained numbers are close, the others are what they were. */
+/* Trained numbers are close, all others unchanged. */
 static void flat_compare(const struct flat *f, const float *want,
                          const float *there, double tol)
 {
@@ -119,7 +119,7 @@ static void test_flat(void)
         }
 }
 
-/* One number that is not finite shows in the sum. */
+/* One number that is not finite makes the sum so. */
 static void test_not_finite(void)
 {
     static const float bad[] = { NAN, INFINITY, -INFINITY };

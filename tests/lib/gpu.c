@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gpu.c: calls of kernels in the memory of a GPU, for the tests. */
+ * gpu.c: calls kernels on tensors in the memory of a GPU, for the tests. */
 #include "tests/lib/gpu.h"
 #include "net/op.h"
 #include "net/random.h"
@@ -94,7 +94,7 @@ void gpu_round(enum ctt_dtype type, float *x, int64_t n)
     }
 }
 
-/* All of a tensor's memory, what lies between its rows included. */
+/* All of a tensor's memory, the gaps between its rows included. */
 static struct ctt_tensor whole(const struct ctt_tensor *t)
 {
     struct ctt_tensor all = *t;
@@ -128,7 +128,7 @@ static void add_part(struct gpu_call *m, struct ctt_tensor *own,
     CHECK_OK(ctt_dev_alloc(gpu, "a test", (n + lead) * size, &p->memory));
     p->at = *own;
     p->at.dtype = type;
-    p->at.data = (char *)p->memory + lead * size;    /* views lie anywhere */
+    p->at.data = (char *)p->memory + lead * size;    /* views start anywhere */
     *out = p->at;
 }
 
@@ -170,8 +170,8 @@ static void add_weights(struct gpu_call *m, enum ctt_dtype type)
     }
 }
 
-/* Where values of a pool are near each other they would be equal once they are
- * rounded: multiples of 1/8 stay apart. */
+/* The inputs of a pool: multiples of 1/8, as close values would become equal by
+ * rounding. */
 static void keep_apart(const struct ctt_tensor *t)
 {
     float *x = t->data;
@@ -284,8 +284,8 @@ uint64_t gpu_bits(const struct gpu_call *m)
     return sum;
 }
 
-/* The tensors of the call alone are rounded: those of `whole` are their memory,
- * or the window's. */
+/* Rounds the tensors of the call only: those of `whole` share their memory, or
+ * the window's. */
 static void take_types(const struct gpu_call *m, struct ctt_rig *want,
                        int results)
 {

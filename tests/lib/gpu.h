@@ -9,47 +9,47 @@
 #include "tests/lib/check.h"
 #include "tests/lib/rig.h"
 
-/* Open while the suites run: the GPU, and plain C to compare with. */
+/* The GPU, and plain C to compare with; open while the suites run. */
 extern struct ctt_dev *gpu, *host;
 
 /* The first argument was "quick": fewer cases, for slow checkers. */
 extern int gpu_quick;
 
-/* Opens both, runs the suites and returns what main returns.  No GPU: 77, or 1
- * if CTT_REQUIRE has the word cuda. */
+/* Opens both, runs the suites and returns the exit status.  Without a GPU: 77,
+ * or 1 if CTT_REQUIRE has the word cuda. */
 int gpu_main(CU_SuiteInfo *suites, int argc, char **argv);
 
-/* The value types that are tested, with the distance of a number from the next
- * one as a share of it. */
+/* The tested value types, each with the relative distance between neighbouring
+ * numbers. */
 struct gpu_type { enum ctt_dtype type; double ulp; };
 enum { GPU_TYPES = 3 };
 extern const struct gpu_type gpu_types[GPU_TYPES];
 
-/* The nearest numbers of that type. */
+/* Rounds to the nearest numbers of that type. */
 void gpu_round(enum ctt_dtype type, float *x, int64_t n);
 
 /* Memory of the GPU, cleared; ctt_dev_free() frees it. */
 void *gpu_alloc(int64_t bytes);
 
-/* n numbers of that type there, as one row. */
+/* n numbers of that type in it, as one row. */
 struct ctt_tensor gpu_row(void *p, enum ctt_dtype type, int64_t n);
 
-/* Copies n numbers from there, and n floats to there. */
+/* Copies n numbers from it, and n floats to it. */
 void gpu_read(const void *p, enum ctt_dtype type, int64_t n, float *to);
 void gpu_write(const float *from, int64_t n, void *p);
 
-/* Two arrays on the host are the same bits. */
+/* Asserts that two arrays on the host have the same bits. */
 int gpu_same(const float *a, const float *b, int64_t n);
 
-/* Which tensors of a call are floats whatever the type: the first input, the
+/* The tensors of a call that are fp32 whatever the type: the first input, the
  * others, the result, the second result. */
 enum { WIDE_FIRST = 1, WIDE_OTHERS = 2, WIDE_OUT = 4, WIDE_ALSO = 8 };
 
-/* A rig's call in the device's memory.  The rig's own numbers are rounded to
- * their types and go up; results come down to it. */
+/* A rig's call in the device's memory.  The rig's numbers are rounded to their
+ * types and uploaded; results are copied back to the rig. */
 struct gpu_part {
     struct ctt_tensor *own, at;    /* the rig's, the device's */
-    float             *first;      /* what goes up */
+    float             *first;      /* what is uploaded */
     void              *memory;
     int                result;
 };
@@ -70,16 +70,16 @@ void gpu_open(struct gpu_call *m, const struct ctt_case *c, int n, int flags,
               int act, enum ctt_dtype type, int wide, int live);
 void gpu_close(struct gpu_call *m);
 
-/* Uploads everything as it was at first; what must be written is NaN. */
+/* Uploads the initial values; results start as NaN. */
 void gpu_up(struct gpu_call *m);
 
-/* What the call may have written, into the rig. */
+/* Copies what the call may have written into the rig. */
 void gpu_down(struct gpu_call *m);
 
-/* A number made of all bits that came down. */
+/* A hash of all bits that were copied back. */
 uint64_t gpu_bits(const struct gpu_call *m);
 
-/* The same call by plain C, with its results rounded where they are stored. */
+/* The same call by plain C, with stored results rounded to their types. */
 void gpu_expect(const struct gpu_call *m, const struct ctt_case *c, int n,
                 int flags, int act, struct ctt_rig *want);
 

@@ -41,7 +41,7 @@ out:
     return rc;
 }
 
-/* Of all of the clip, what belongs to answer i of a part. */
+/* The part of the clip that belongs to answer i. */
 static int64_t place(const struct net *r, const struct ctt_part *p, int i)
 {
     return (r->clip ? p->which[i] : p->first + i) * r->one;
@@ -91,8 +91,8 @@ out:
 
 /* ---- open ---- */
 
-/* Of a batch norm: offsets that keep the relu behind it away from its kink,
- * where a rounding would change much; a positive variance. */
+/* Weights of a batch norm: offsets that keep the next relu away from its kink,
+ * where a rounding error would matter; a positive variance. */
 static void fill_norm(const struct ctt_node *n, float *w)
 {
     for (int64_t j = 0; j < n->out.c; j++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gpu_net.h: a whole model on a device, its weights and types in the device's
- * memory, and a batch of clips that it is shown; for the tests of the GPU. */
+ * gpu_net.h: a whole model on a device, and a batch of clips for it; for the
+ * tests of the GPU. */
 #ifndef CTT_TEST_GPU_NET_H
 #define CTT_TEST_GPU_NET_H
 
@@ -9,11 +9,11 @@
 #include "tests/lib/gpu.h"
 
 /* A model as text; feedback: the first step at which a mix takes its second
- * input, 0: there is no mix.  An input of one number is 0 or 1. */
+ * input, 0 if there is no mix.  Inputs of one number are 0 or 1. */
 struct net_model { const char *text; int n, asks, feedback, steps; };
 
-/* Types of values as --amp and --amp-type say, with the bounds of answers and
- * gradients against plain C of the same types: shares of their length. */
+/* Value types as with --amp and --amp-type, with bounds on the relative
+ * distance of answers and gradients from plain C in the same types. */
 struct net_type {
     const char *word;
     int         amp, amp_type;
@@ -33,26 +33,26 @@ struct net {
     float                *y, *dw, *now;  /* answers, gradients, weights as the
                                             last run left them */
     float                *coef, *frame;
-    int                   clip, out, round;    /* round: other frames */
+    int                   clip, out, round;    /* round: selects the frames */
     int64_t               one, answers;  /* numbers of an answer, of all */
     struct ctt_ask        ask[8];
     struct ctt_job        job;
 };
 
-/* window and keep: as of struct ctt_memory.  One that could not be opened must
- * be closed too. */
+/* window and keep: as in struct ctt_memory.  Must be closed even if opening
+ * failed. */
 int  net_open(struct net *r, const struct net_model *m, struct ctt_dev *dev,
               const struct net_type *t, int window, int keep);
 void net_close(struct net *r);
 
-/* Forward and back of a round's clips from the first weights; fills y, dw and
- * now. */
+/* Forward and backward pass on a round's clips from the initial weights; fills
+ * y, dw and now. */
 int  net_run(struct net *r, int round);
 
-/* The distance of a from b as a share of the length of b. */
+/* |a - b| / |b|. */
 double net_off(const float *a, const float *b, int64_t n);
 
-/* Answers, gradients and weights are the same bits. */
+/* Asserts that answers, gradients and weights have the same bits. */
 int  net_same(const struct net *a, const struct net *b);
 
 #endif

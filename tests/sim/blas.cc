@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * blas.cc: simulated cuBLASLt: descriptors that are checked as strictly as the
- * library's, and products by plain loops with sums in floats. */
+ * blas.cc: simulated cuBLASLt: descriptors, checked as strictly as the library
+ * does, and products by plain loops with sums in floats. */
 #include "tests/sim/cublasLt.h"
 #include "tests/sim/inside.h"
 #include "net/half.h"
@@ -261,7 +261,7 @@ static bool right_layout(const layout *l)
                                                               : l->rows);
 }
 
-/* All that can be said without the addresses. */
+/* Checks everything but the addresses. */
 static cublasStatus_t check(const desc *d, const layout *a, const layout *b,
                             const layout *c, const layout *y)
 {
@@ -336,7 +336,7 @@ static void column(const product &p, const std::vector<float> &a, int64_t j,
     }
     for (int64_t i = 0; i < m; i++) {
         float y = p.alpha * sum[(size_t)i];
-        if (p.beta != 0)    /* c may hold anything if not */
+        if (p.beta != 0)    /* else c is not read */
             y += p.beta * p.c.get(i, j);
         if (p.epilogue & CUBLASLT_EPILOGUE_BIAS)
             y += ctt_load(p.bias, p.y.type, i);
@@ -366,7 +366,7 @@ static void multiply(product p)
     }
 }
 
-/* All numbers of a matrix must lie in one block, as aligned as was said. */
+/* A matrix must be within one block, and aligned as the plan assumes. */
 static bool lies_right(const struct matrix &m, int batch, uint64_t align)
 {
     int64_t last = (m.rows - 1) * m.down + (m.cols - 1) * m.right + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * control.cc: what tests ask of the simulation, the last error, the lock, and
- * counts of what lives. */
+ * control.cc: the lock, planned failures, the last error, and counts of live
+ * objects. */
 #include "tests/sim/inside.h"
 
 #include <cstdarg>
@@ -11,7 +11,7 @@
 
 static std::recursive_mutex lock;
 static int depth;
-static long fail_at = -1;    /* unknown: the environment says */
+static long fail_at = -1;    /* -1: not read from the environment yet */
 static long alive[CTT_SIM_KINDS];
 static struct ctt_sim_sums sums;
 static thread_local cudaError_t last_error;
@@ -96,7 +96,7 @@ void ctt_sim_show_live()
             fprintf(stderr, "simulated GPU: %ld %s\n", alive[i], word[i]);
 }
 
-/* A program that ends in good order has closed its device. */
+/* A correct program has freed everything by its end. */
 static struct end {
     ~end()
     {

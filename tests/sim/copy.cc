@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * copy.cc: simulated copies.  Host memory that is not locked is read when the
- * copy is asked for, and written before the call returns; locked memory is
- * read and written when it is the stream's turn. */
+ * copy.cc: simulated copies.  Pageable host memory is read and written before
+ * the call returns; page-locked memory is read and written when the stream gets
+ * to the copy. */
 #include "tests/sim/inside.h"
 
 #include <cstring>
@@ -21,7 +21,7 @@ static void do_copy(const copy &c)
         memcpy(c.to + i * c.to_pitch, c.from + i * c.from_pitch, c.width);
 }
 
-/* The memory must be what the direction says, all of it. */
+/* All of the memory must be on the side that the direction says. */
 static cudaError_t check(const copy &c, enum cudaMemcpyKind kind)
 {
     bool to = kind == cudaMemcpyHostToDevice ||
@@ -44,7 +44,7 @@ static cudaError_t check(const copy &c, enum cudaMemcpyKind kind)
     return cudaSuccess;
 }
 
-/* What the host's memory holds now. */
+/* Copies what the host's memory holds now. */
 static cudaError_t give_staged(cudaStream_t s, const copy &c)
 {
     auto stage = std::make_shared<std::vector<char>>(c.from,
@@ -79,7 +79,7 @@ static cudaError_t give(cudaStream_t s, const copy &c,
             !ctt_sim_is_pinned(c.from, c.from_bytes());
     wait = !ctt_sim_touches(c.to, 1) &&
            !ctt_sim_is_pinned(c.to, c.to_bytes());
-    if (capturing(s))    /* a node knows only addresses */
+    if (capturing(s))    /* a node stores addresses only */
         return ctt_sim_give(s, [=]() { do_copy(c); });
     if (stage)
         e = give_staged(s, c);

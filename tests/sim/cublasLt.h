@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cublasLt.h: of cuBLASLt what device/cuda calls: products of two matrices
- * that lie by columns, with a bias or an activation. */
+ * cublasLt.h: the part of cuBLASLt that device/cuda calls: products of two
+ * column-major matrices, with a bias or an activation. */
 #ifndef CTT_SIM_CUBLASLT_H
 #define CTT_SIM_CUBLASLT_H
 
@@ -72,7 +72,7 @@ CTT_SIM_HANDLE(cublasLtMatmulDesc_t);
 CTT_SIM_HANDLE(cublasLtMatrixLayout_t);
 CTT_SIM_HANDLE(cublasLtMatmulPreference_t);
 
-/* How a product is made: known by what it was asked for. */
+/* An algorithm for a product: identified by the request for it. */
 #define cublasLtMatmulAlgo_t struct cublasLtMatmulAlgo
 struct cublasLtMatmulAlgo { uint64_t data[8]; };
 #define cublasLtMatmulHeuristicResult_t struct cublasLtMatmulHeuristicResult

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda_bf16.h: bfloat16 in kernels, as cuda_fp16.h. */
+ * cuda_bf16.h: bfloat16 in kernels, like cuda_fp16.h. */
 #ifndef CTT_SIM_CUDA_BF16_H
 #define CTT_SIM_CUDA_BF16_H
 

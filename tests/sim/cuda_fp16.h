@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cuda_fp16.h: half precision in kernels; conversions are those of net/half.h,
- * which the tests hold against the processor's. */
+ * which the tests compare with the processor's. */
 #ifndef CTT_SIM_CUDA_FP16_H
 #define CTT_SIM_CUDA_FP16_H
 
@@ -9,7 +9,7 @@
 
 #ifdef __cplusplus
 
-/* A number of 16 bits and a pair of them, as CUDA's headers have them. */
+/* A number of 16 bits and a pair of them, as in CUDA's headers. */
 #define CTT_SIM_HALF(type, type2, of, back)                             \
     struct type {                                                       \
         unsigned short bits;                                            \

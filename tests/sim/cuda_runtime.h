@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda_runtime.h: the words of CUDA C, so that kernels are functions a C++
- * compiler understands; the simulation runs one thread of a block at a time. */
+ * cuda_runtime.h: the keywords of CUDA C, so that a C++ compiler accepts
+ * kernels; the simulation runs one thread of a block at a time. */
 #ifndef CTT_SIM_CUDA_RUNTIME_H
 #define CTT_SIM_CUDA_RUNTIME_H
 
@@ -21,7 +21,7 @@
 #define __constant__
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
-/* Blocks are run one after the other, so all may use one array. */
+/* Blocks run one after the other, so all may share one array. */
 #define __shared__ static
 
 #define CTT_SIM_VECTOR(type, word, align1, align2, align4)              \
@@ -54,7 +54,7 @@ struct dim3 {
 extern uint3 threadIdx, blockIdx;
 extern dim3  blockDim, gridDim;
 
-/* Every thread of the block must come here. */
+/* Every thread of the block must call it. */
 void __syncthreads();
 static inline void __threadfence() {}
 
@@ -94,8 +94,8 @@ static inline float __int_as_float(int i)
 void ctt_sim_kernel(dim3 grid, dim3 block, cudaStream_t s,
                     std::function<void()> body);
 
-/* What <<<grid, block, 0, s>>> is: arguments take the kernel's types at once;
- * the work is done when it is the stream's turn. */
+/* <<<grid, block, 0, s>>>: converts the arguments to the kernel's types at
+ * once; the kernel runs when the stream gets to it. */
 template <class... P, class... A>
 void ctt_sim_launch(dim3 grid, dim3 block, cudaStream_t s, void (*kernel)(P...),
                     A &&...a)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda_runtime_api.h: of the CUDA runtime what device/cuda calls, with the real
- * names and, where no program may see it, other contents. */
+ * cuda_runtime_api.h: the part of the CUDA runtime that device/cuda calls, by
+ * its real names; what programs cannot see is different. */
 #ifndef CTT_SIM_CUDA_RUNTIME_API_H
 #define CTT_SIM_CUDA_RUNTIME_API_H
 
@@ -13,7 +13,7 @@ extern "C" {
 #define CTT_SIM_OR(value)
 #endif
 
-/* A pointer type whose object only the simulation knows. */
+/* A pointer to an object that is opaque outside the simulation. */
 #define CTT_SIM_HANDLE(type) typedef struct ctt_sim_##type *type
 
 #define CUDART_VERSION 13000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cudnn.h: of cuDNN 9 what device/cuda calls: the backend descriptors of
- * convolutions, of what is done to their results, and of plans for them. */
+ * cudnn.h: the part of cuDNN 9 that device/cuda calls: the backend descriptors
+ * of convolutions, of the operations fused with them, and of their plans. */
 #ifndef CTT_SIM_CUDNN_H
 #define CTT_SIM_CUDNN_H
 

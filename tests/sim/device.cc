@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device.cc: the one simulated GPU and what it says of itself. */
+ * device.cc: the properties of the one simulated GPU. */
 #include "tests/sim/inside.h"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn.h: what the files of the simulated cuDNN share: descriptors as they were
- * set, and the operations of a graph as they are run. */
+ * dnn.h: what the files of the simulated cuDNN share: the contents of
+ * descriptors, and the operations of a graph. */
 #ifndef CTT_SIM_DNN_H
 #define CTT_SIM_DNN_H
 
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <map>
 
-/* A descriptor keeps what it was given: those it was made of may be destroyed
+/* A descriptor keeps copies: the descriptors it was made from may be destroyed
  * once it is finalized. */
 struct ctt_sim_desc;
 struct ctt_sim_value {
@@ -52,8 +52,8 @@ struct ctt_sim_desc {
     int                          type;
     bool                         done = false;
     std::map<int, ctt_sim_value> attr;
-    std::vector<ctt_sim_dnn_op>  ops;       /* a graph and what has it */
-    std::vector<int>             engines;   /* what heuristics found */
+    std::vector<ctt_sim_dnn_op>  ops;       /* of a graph or its plan */
+    std::vector<int>             engines;   /* found by heuristics */
     int                          engine = -1;
     int64_t                      workspace = 0;
 
@@ -74,16 +74,16 @@ struct ctt_sim_desc {
 cudnnStatus_t ctt_sim_dnn_error(cudnnStatus_t s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* dnn_graph.cc: what a descriptor must be, when it is finalized. */
+/* dnn_graph.cc: checks a descriptor when it is finalized. */
 cudnnStatus_t ctt_sim_dnn_check(ctt_sim_desc &d);
 
-/* dnn_engine.cc: which engines do a graph, for heuristics and plans. */
+/* dnn_engine.cc: the engines that can compute a graph. */
 cudnnStatus_t ctt_sim_dnn_choose(ctt_sim_desc &heur);
 cudnnStatus_t ctt_sim_dnn_build(ctt_sim_desc &plan);
 std::vector<cudnnBackendNumericalNote_t>
 ctt_sim_dnn_notes(const ctt_sim_desc &engine);
 
-/* dnn_run.cc: computes; pointers by unique id. */
+/* dnn_run.cc: runs a plan; pointers by unique id. */
 void ctt_sim_dnn_run(const std::vector<ctt_sim_dnn_op> &ops,
                      const std::map<int64_t, void *> &data);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * dnn_desc.cc: simulated cuDNN: handles, and descriptors whose attributes are
- * held against a table of what may be set and read. */
+ * checked by a table of what may be set and read. */
 #include "tests/sim/dnn.h"
 
 #include <cstdarg>
@@ -10,7 +10,7 @@ using desc = ctt_sim_desc;
 
 struct ctt_sim_cudnnHandle_t { cudaStream_t stream; };
 
-/* Given out, each with its own reference. */
+/* The live descriptors, each with a reference. */
 static std::map<void *, std::shared_ptr<desc>> descs;
 static std::set<cudnnHandle_t> handles;
 static char message[200];
@@ -30,7 +30,7 @@ static const size_t size_of[CTT_SIM_DNN_TYPES] = {
     sizeof(cudnnBackendDescriptor_t), 1
 };
 
-/* What may be set, or only read, with at most so many values. */
+/* Which attributes may be set or only read, and most values of each. */
 enum { OPTIONAL, NEEDED, READ };
 struct rule { int owner, name, type, how, most; };
 
@@ -209,7 +209,7 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t d)
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Each of an attribute's descriptors, which must be final. */
+/* The descriptors in an attribute, which must be finalized. */
 static cudnnStatus_t take(ctt_sim_value *v, const void *values)
 {
     for (int64_t i = 0; i < v->count; i++) {
@@ -275,9 +275,9 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t d)
     return s;
 }
 
-/* ---- what is read ---- */
+/* ---- reading attributes ---- */
 
-/* Fills a descriptor of the program's with an engine or its configuration. */
+/* Fills the program's descriptor with an engine or its configuration. */
 static cudnnStatus_t fill(void *to, int type, const desc &from, int engine)
 {
     if (!descs.count(to) || descs[to]->type != type)
@@ -348,7 +348,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t d,
     }
 }
 
-/* ---- a plan is run ---- */
+/* ---- running a plan ---- */
 
 static cudnnStatus_t place(const ctt_sim_tensor &t,
                            const std::map<int64_t, void *> &data)

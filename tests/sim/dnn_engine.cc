@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn_engine.cc: simulated cuDNN: the engines that its heuristics name, among
- * them those that a program must pass by: one that rounds its inputs, one that
- * cannot be built, and one whose sums come in any order. */
+ * dnn_engine.cc: simulated cuDNN: the engines that its heuristics return, among
+ * them some that the program must not use: one that rounds its inputs, one that
+ * cannot be built, and one whose sums have no fixed order. */
 #include "tests/sim/dnn.h"
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ void ctt_sim_dnn(const char *w)
     known = true;
 }
 
-/* Whether the environment or a test has asked for this. */
+/* Whether CTT_SIM_DNN or ctt_sim_dnn() says this. */
 static bool asked(const char *word)
 {
     const char *e = getenv("CTT_SIM_DNN");
@@ -34,7 +34,7 @@ static bool asked(const char *word)
     return what.find(word) != std::string::npos;
 }
 
-/* What cuDNN fuses: see device/cuda/dnn_plan.h. */
+/* The graphs that cuDNN fuses: see device/cuda/dnn_plan.h. */
 static bool fusable(const std::vector<ctt_sim_dnn_op> &ops)
 {
     int last = 0, stage;
@@ -56,7 +56,7 @@ static bool fusable(const std::vector<ctt_sim_dnn_op> &ops)
                CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
 }
 
-/* Images have their channels side by side. */
+/* Images must be channels last. */
 static bool channels_last(const ctt_sim_tensor &t)
 {
     return t.dim[1] == 1 || t.step[1] == 1;
@@ -85,7 +85,7 @@ cudnnStatus_t ctt_sim_dnn_choose(desc &heur)
         FAIL(BAD_PARAM, "heuristics for no device");
     heur.ops = g.ops;
     if (!done(g.ops))
-        return CUDNN_STATUS_SUCCESS;    /* and no results */
+        return CUDNN_STATUS_SUCCESS;    /* with no results */
     if (mode == CUDNN_HEUR_MODE_FALLBACK)
         heur.engines = { CTT_SIM_FALLBACK };
     else if (!asked("fallback"))

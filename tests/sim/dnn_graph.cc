@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn_graph.cc: simulated cuDNN: what descriptors must be when they are
- * finalized, and the operations that a graph of them means. */
+ * dnn_graph.cc: simulated cuDNN: the checks when descriptors are finalized, and
+ * the operations of a graph. */
 #include "tests/sim/dnn.h"
 
 using desc = ctt_sim_desc;
@@ -86,7 +86,7 @@ static ctt_sim_tensor tensor_of(const desc &d)
     return t;
 }
 
-/* The names of each way's attributes. */
+/* The names of the attributes, per operation. */
 static const struct way {
     int type, conv, x, y, w, alpha, beta;
 } ways[] = {
@@ -121,7 +121,8 @@ const ctt_sim_tensor &ctt_sim_dnn_op::result() const
                ? w : y;
 }
 
-/* Whether the small image is what the kernel's places in the large one give. */
+/* Whether the size of the small image follows from the large one and the
+ * kernel. */
 static cudnnStatus_t shapes(const ctt_sim_dnn_op &op, const desc &conv)
 {
     int axes = (int)conv.get<int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
@@ -229,7 +230,7 @@ static std::vector<ctt_sim_tensor> inputs(const ctt_sim_dnn_op &op)
     return in;
 }
 
-/* One id, one tensor; what is virtual is made before it is used. */
+/* An id names one tensor; a virtual one is written before it is read. */
 static cudnnStatus_t wired(const std::vector<ctt_sim_dnn_op> &ops)
 {
     std::map<int64_t, ctt_sim_tensor> known;

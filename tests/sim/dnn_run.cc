@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dnn_run.cc: simulated cuDNN: convolutions and what is done to their results,
- * by plain loops over dense floats that were gathered by the tensors' strides
- * and are scattered in the same way. */
+ * dnn_run.cc: simulated cuDNN: convolutions and pointwise operations by plain
+ * loops over dense floats, gathered and scattered by the tensors' strides. */
 #include "tests/sim/dnn.h"
 #include "net/half.h"
 
@@ -38,7 +37,7 @@ static image image_like(const ctt_sim_tensor &t)
     return m;
 }
 
-/* f(the place of a pixel in the tensor, its channels in the image). */
+/* Calls f(offset of a pixel in the tensor, its channels in the image). */
 template <class F>
 static void each_pixel(const ctt_sim_tensor &t, image &m, F f)
 {
@@ -87,8 +86,8 @@ static void keep(state &s, const ctt_sim_tensor &t, image &m)
         s.made[t.uid] = m;
 }
 
-/* f(the large image's channels, the small one's, tap) for each tap of the
- * kernel at each pixel of the small image that lies inside the large one. */
+/* Calls f(channels in the large image, in the small one, tap) for each pixel of
+ * the small image and each tap of the kernel inside the large one. */
 template <class F>
 static void each_tap(const ctt_sim_dnn_op &op, image &x, image &y, F f)
 {
@@ -217,7 +216,7 @@ static float act(int mode, float x)
     return x;
 }
 
-/* What is added may have size 1 on an axis, and is then the same along it. */
+/* The added tensor may have size 1 on an axis and is broadcast along it. */
 static void pointwise(state &s, const ctt_sim_dnn_op &op)
 {
     image x = fetch(s, op.x), b = op.has_b ? fetch(s, op.b) : image();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph.cc: simulated captures and graphs.  What a captured stream is given
- * becomes nodes; a graph does them in any order their edges allow. */
+ * graph.cc: simulated captures and graphs.  Work for a captured stream becomes
+ * nodes; a graph runs them in any order that its edges allow. */
 #include "tests/sim/inside.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ cudaError_t ctt_sim_capture_wait(stream &s,
                                  const std::shared_ptr<ctt_sim_recording> &of,
                                  const std::vector<int> &last)
 {
-    if (s.capture && !of) {    /* work outside cannot be waited for */
+    if (s.capture && !of) {    /* a capture cannot wait for work outside */
         s.capture->broken = true;
         return ctt_sim_error(cudaErrorStreamCaptureIsolation);
     }
@@ -94,7 +94,7 @@ static void leave(const std::shared_ptr<ctt_sim_recording> &c)
     captures.erase(c);
 }
 
-/* A captured stream is destroyed. */
+/* Before a captured stream is destroyed. */
 void ctt_sim_capture_forget(stream &s)
 {
     std::shared_ptr<ctt_sim_recording> c = s.capture;
@@ -127,7 +127,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s,
     return cudaSuccess;
 }
 
-/* All that comes before these nodes, and they. */
+/* These nodes and all before them. */
 static std::vector<bool> joined(const ctt_sim_recording &c,
                                 std::vector<int> todo)
 {
@@ -160,7 +160,7 @@ static cudaError_t end(const ctt_sim_recording &c, cudaStream_t s)
     return cudaSuccess;
 }
 
-/* The capture is over in any case. */
+/* Ends the capture, also on failure. */
 cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
 {
     CTT_SIM_CUDA_ENTER();
@@ -203,8 +203,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t s,
 
 /* ---- graphs ---- */
 
-/* Each node when all before it are done; which of those comes next is left to
- * chance. */
+/* Runs each node after all before it; picks the next one of the ready nodes at
+ * random. */
 static void run(const std::vector<ctt_sim_node> &nodes)
 {
     std::vector<std::vector<int>> next(nodes.size());
@@ -280,22 +280,12 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
-    ctt_sim_entry entry(false);
-
-    if (!graphs.erase(graph))
-        return ctt_sim_error(cudaErrorInvalidValue);
-    delete graph;
-    ctt_sim_count(CTT_SIM_GRAPH, -1);
-    return cudaSuccess;
+    return ctt_sim_destroy(graphs, graph, CTT_SIM_GRAPH,
+                           cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
-    ctt_sim_entry entry(false);
-
-    if (!execs.erase(exec))
-        return ctt_sim_error(cudaErrorInvalidValue);
-    delete exec;
-    ctt_sim_count(CTT_SIM_EXEC, -1);
-    return cudaSuccess;
+    return ctt_sim_destroy(execs, exec, CTT_SIM_EXEC,
+                           cudaErrorInvalidValue);
 }

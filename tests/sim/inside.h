@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * inside.h: what the files of the simulation share.  All of it is used with the
- * lock held that ctt_sim_entry takes. */
+ * inside.h: what the files of the simulation share.  All of it requires the
+ * lock that ctt_sim_entry takes. */
 #ifndef CTT_SIM_INSIDE_H
 #define CTT_SIM_INSIDE_H
 
@@ -19,8 +19,9 @@
 
 using ctt_sim_work = std::function<void()>;
 
-/* Every function of the libraries begins with one.  refused: this is the call
- * that was asked to fail.  When the last is left, device memory is closed. */
+/* Every function of the libraries begins with one.  refused: the test wants
+ * this call to fail.  The destructor of the outermost one closes device
+ * memory. */
 struct ctt_sim_entry {
     bool refused;
     explicit ctt_sim_entry(bool may_fail = true);
@@ -35,12 +36,12 @@ struct ctt_sim_entry {
 /* Remembers it for cudaGetLastError(), and returns it. */
 cudaError_t ctt_sim_error(cudaError_t e);
 
-/* Ends the program with one line: for what a GPU could not report either, but
- * would do wrong. */
+/* Aborts with one line: for errors that a GPU does not report, but that lead to
+ * wrong results. */
 [[noreturn]] void ctt_sim_die(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 
-/* What lives, by kind; `by` is 1 or -1. */
+/* Counts live objects by kind; `by` is 1 or -1. */
 enum ctt_sim_kind {
     CTT_SIM_BLOCK, CTT_SIM_PINNED, CTT_SIM_STREAM, CTT_SIM_EVENT,
     CTT_SIM_GRAPH, CTT_SIM_EXEC, CTT_SIM_DNN_HANDLE, CTT_SIM_DESCRIPTOR,
@@ -50,33 +51,33 @@ void ctt_sim_count(enum ctt_sim_kind kind, int by);
 void ctt_sim_count_kernel();
 void ctt_sim_count_graph();
 
-/* memory.cc.  Work may touch device memory between open and the end of the
- * entry.  is_device: whether all the bytes lie in one block that is in use;
- * touches: whether any address of them could be the device's. */
+/* memory.cc.  Device memory is accessible from ctt_sim_open() to the end of the
+ * entry.  is_device: whether all bytes are in one live block; touches: whether
+ * any of them is in the device's range of addresses. */
 void ctt_sim_open();
 void ctt_sim_close();
 bool ctt_sim_is_device(const void *p, size_t bytes);
 bool ctt_sim_touches(const void *p, size_t bytes);
 bool ctt_sim_is_pinned(const void *p, size_t bytes);
 
-/* All that was ever given out lies in so many bytes from base on. */
+/* The device's range of addresses: so many bytes from base on. */
 const size_t CTT_SIM_RANGE = (size_t)1 << 38;
 char *ctt_sim_base();
 
-/* race.cc.  The thread that runs; kernel 0: none.  phase: barriers so far. */
+/* race.cc.  The running thread; kernel 0: none.  phase: barriers so far. */
 struct ctt_sim_who {
     uint32_t kernel, block;
     uint16_t phase, thread;
 };
 extern ctt_sim_who ctt_sim_me;
 
-/* stream.cc.  A point in a stream's work: reached once it has done so much. */
+/* stream.cc.  A point in a stream's work: reached once `at` pieces are done. */
 struct ctt_sim_mark {
     std::shared_ptr<ctt_sim_cudaStream_t> stream;
     uint64_t                              at;
 };
 
-/* graph.cc.  Work that was captured, each piece with those it comes after. */
+/* graph.cc.  Captured work, each piece with those that must run before. */
 struct ctt_sim_node {
     ctt_sim_work     work;
     std::vector<int> after;
@@ -91,33 +92,34 @@ struct ctt_sim_recording {
 };
 
 struct ctt_sim_op {
-    ctt_sim_work work;       /* or none: */
-    ctt_sim_mark wait;       /* nothing before this is reached */
+    ctt_sim_work work;       /* may be empty */
+    ctt_sim_mark wait;       /* must be reached first */
 };
 struct ctt_sim_cudaStream_t {
-    std::deque<ctt_sim_op>           queue;    /* what is not yet done */
+    std::deque<ctt_sim_op>           queue;    /* work not done yet */
     uint64_t                         given = 0, done = 0;
     bool                             blocking = true;
     std::shared_ptr<ctt_sim_recording> capture;
-    std::vector<int>                 last;     /* nodes that end it so far */
+    std::vector<int>                 last;     /* its last nodes so far */
 };
 
-/* The stream of a handle; none if there is no such.  NULL has none. */
+/* The stream of a handle; null if there is none, as for the NULL stream. */
 std::shared_ptr<ctt_sim_cudaStream_t> ctt_sim_stream(cudaStream_t s);
 
-/* Work for a stream, which may be NULL, or for the graph it is captured in. */
+/* Gives work to a stream, which may be NULL, or to the graph that captures
+ * it. */
 cudaError_t ctt_sim_give(cudaStream_t s, ctt_sim_work work);
 
 /* Does the work of a stream, of all streams. */
 cudaError_t ctt_sim_finish(cudaStream_t s);
 void ctt_sim_finish_all();
 
-/* One more piece for a stream that is not captured. */
+/* Appends to the queue of a stream that is not captured. */
 void ctt_sim_queue(ctt_sim_cudaStream_t &s, ctt_sim_op op);
 
-/* graph.cc.  The parts of these that are about captures.  forbidden: whether
- * a capture is under way that forbids what may synchronize; the attempt breaks
- * it.  legacy: the same for work of the NULL stream. */
+/* graph.cc.  The same for captured streams.  forbidden: whether a running
+ * capture forbids calls that may synchronize; such a call invalidates it.
+ * legacy: the same for work on the NULL stream. */
 bool ctt_sim_forbidden();
 bool ctt_sim_forbidden_legacy();
 cudaError_t ctt_sim_capture(ctt_sim_cudaStream_t &s, ctt_sim_work work);
@@ -126,7 +128,21 @@ cudaError_t ctt_sim_capture_wait(ctt_sim_cudaStream_t &s,
                                  const std::vector<int> &last);
 void ctt_sim_capture_forget(ctt_sim_cudaStream_t &s);
 
-/* A number below n, by chance. */
+/* Destroys a live object; returns `unknown` if it is none. */
+template <class Handle>
+cudaError_t ctt_sim_destroy(std::set<Handle> &live, Handle h,
+                            enum ctt_sim_kind kind, cudaError_t unknown)
+{
+    ctt_sim_entry entry(false);
+
+    if (!live.erase(h))
+        return ctt_sim_error(unknown);
+    delete h;
+    ctt_sim_count(kind, -1);
+    return cudaSuccess;
+}
+
+/* A pseudorandom number below n. */
 uint64_t ctt_sim_chance(uint64_t n);
 
 #endif

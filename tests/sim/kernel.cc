@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kernel.cc: the threads of a simulated kernel.  One fiber runs the threads of
- * a block one after the other; a thread that comes to a barrier keeps its fiber
- * and the rest go on in another, until all wait there.  A kernel without
- * barriers is therefore one plain loop. */
+ * a block one after the other; a thread at a barrier keeps its fiber, and the
+ * remaining threads continue in another one, until all wait there.  A kernel
+ * without barriers is therefore one plain loop. */
 #include "tests/sim/cuda_runtime.h"
 #include "tests/sim/inside.h"
 
@@ -19,9 +19,10 @@ dim3 blockDim, gridDim;
 
 static const size_t stack_bytes = 128 << 10;
 
-/* A place to go on from: swapcontext() would ask the kernel each time. */
+/* The saved state of a fiber.  swapcontext() would make a system call on each
+ * switch. */
 #ifdef __x86_64__
-using place = void *;    /* the stack, with what a call keeps on its top */
+using place = void *;    /* the stack, saved registers on its top */
 
 extern "C" void ctt_sim_swap(place *from, place to);
 asm(R"(
@@ -56,7 +57,7 @@ static void start(place *at, char *stack, size_t bytes, void (*f)())
     uintptr_t top = ((uintptr_t)stack + bytes) / 16 * 16;
     void **p = (void **)top;
 
-    *--p = NULL;             /* f returns to nobody */
+    *--p = NULL;             /* f never returns */
     *--p = (void *)f;
     for (int i = 0; i < 6; i++)
         *--p = NULL;
@@ -84,13 +85,13 @@ struct fiber {
     place                   context;
     std::unique_ptr<char[]> stack;
     void                   *fake;      /* AddressSanitizer's stack */
-    uint3                   thread;    /* that waits at a barrier in it */
+    uint3                   thread;    /* the thread waiting at a barrier */
     uint16_t                number;
 };
 
-static std::vector<std::unique_ptr<fiber>> fibers;    /* kept for later */
+static std::vector<std::unique_ptr<fiber>> fibers;    /* reused */
 static std::vector<size_t> waiting, idle;
-static size_t at;                     /* the fiber that runs */
+static size_t at;                     /* the running fiber */
 static place home;
 static const std::function<void()> *body;
 static unsigned next_thread, threads;
@@ -162,7 +163,7 @@ static void run_threads()
     }
 }
 
-/* A fiber lives on from block to block. */
+/* A fiber is reused from block to block. */
 static void fiber_main()
 {
     IN_FIBER(*fibers[at]);
@@ -210,7 +211,7 @@ static void run_block()
     }
 }
 
-/* Blocks in an order by chance: they may not need one another. */
+/* Runs the blocks in a random order: they must not depend on each other. */
 static void run_grid(dim3 grid, dim3 block, const std::function<void()> &f)
 {
     uint64_t n = (uint64_t)grid.x * grid.y * grid.z;

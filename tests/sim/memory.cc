@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory.cc: simulated device memory: stretches of one range of addresses that
- * are never given out twice, closed to the program while no work is done; and
- * locked host memory.  AddressSanitizer watches what lies between blocks. */
+ * memory.cc: simulated device memory: blocks in one range of addresses, none
+ * used twice, inaccessible to the program while no work runs; and page-locked
+ * host memory.  AddressSanitizer checks the gaps between blocks. */
 #include "tests/sim/inside.h"
 
 #include <cstdlib>
@@ -18,13 +18,13 @@
 
 static const size_t page = 4096, range = CTT_SIM_RANGE;
 static char *base;
-static size_t past;                        /* of base: never given out */
+static size_t past;                        /* from here on never allocated */
 static std::map<char *, size_t> blocks;    /* in use */
 static std::map<char *, size_t> pinned;
 static std::map<char *, size_t> own;       /* cudaMallocHost's */
 static size_t used, limit;
 static bool open_now;
-static int guard = -1;                     /* closed every so many times */
+static int guard = -1;                     /* closed every guard-th time */
 static int times;
 
 static size_t pages(size_t bytes)
@@ -95,7 +95,7 @@ void ctt_sim_memory(int64_t bytes)
     limit = (size_t)bytes > used ? (size_t)bytes : used;
 }
 
-/* Whether p and so many bytes lie in one of these. */
+/* Whether the bytes from p on are in one of these. */
 static bool inside(const std::map<char *, size_t> &of, const void *p,
                    size_t bytes)
 {
@@ -139,7 +139,7 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
     if (bytes > limit - used || room + page > range - past)
         return ctt_sim_error(cudaErrorMemoryAllocation);
     at = base + past;
-    past += room + page;    /* and a page that nobody may touch */
+    past += room + page;    /* and an inaccessible page */
     if (mprotect(at, room, PROT_READ | PROT_WRITE))
         ctt_sim_die("mprotect failed");
     memset(at, 0xff, room);

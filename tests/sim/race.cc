@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * race.cc: two threads of a kernel that use one number without a barrier in
- * between, one of them writing.  Kernels are compiled as for ThreadSanitizer,
- * and these are the functions that such code calls at every access; each number
- * remembers who wrote and who read it last.  The simulation runs the threads
- * one after the other, so the result would be right, and only here. */
+ * race.cc: finds data races: two threads of a kernel access one number without
+ * a barrier in between, one of them writing.  Kernels are compiled as for
+ * ThreadSanitizer, and this file defines the functions that such code calls at
+ * every access; the last writer and reader of each number are recorded.
+ * Without this the simulation would hide races, as it runs threads one after
+ * the other. */
 #include "tests/sim/inside.h"
 
 #include <link.h>
 #include <sys/mman.h>
 
-enum { GRAIN = 2 };    /* bytes: the smallest number that kernels write */
+enum { GRAIN = 2 };    /* bytes of the smallest number that kernels write */
 
 struct cell { ctt_sim_who write, read; };
 
@@ -17,7 +18,7 @@ ctt_sim_who ctt_sim_me;
 
 static cell *of_device, *of_block;
 
-/* Where the module's static variables lie, among them all __shared__ ones. */
+/* The module's static variables, among them all __shared__ ones. */
 static const char *first, *end;
 
 static cell *reserve(size_t bytes)
@@ -26,11 +27,11 @@ static cell *reserve(size_t bytes)
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (p == MAP_FAILED)
-        ctt_sim_die("no room to watch kernels");
+        ctt_sim_die("no memory to watch kernels");
     return (cell *)p;
 }
 
-/* Looks for the segment that one of our own variables is in. */
+/* Finds the segment of one of our own variables. */
 static int look(struct dl_phdr_info *info, size_t size, void *unused)
 {
     (void)size;
@@ -48,7 +49,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-/* NULL: of no interest, as what lies on a stack is. */
+/* NULL: not checked, as are stacks. */
 static cell *cell_of(const char *p)
 {
     size_t at = (size_t)(p - ctt_sim_base());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * stream.cc: simulated streams and events.  Work waits in its stream until it
- * must be done; in which order streams take their turns is the test's choice,
- * so that a wait that is missing gives wrong numbers. */
+ * stream.cc: simulated streams and events.  Work stays queued until it must
+ * run; the test chooses the order in which streams take turns, so that a
+ * missing wait gives wrong numbers. */
 #include "tests/sim/inside.h"
 
 #include <chrono>
@@ -12,11 +12,11 @@
 using stream = ctt_sim_cudaStream_t;
 
 struct ctt_sim_cudaEvent_t {
-    ctt_sim_mark                     mark;    /* of the last record, or none */
+    ctt_sim_mark                     mark;    /* last record, or none */
     std::shared_ptr<ctt_sim_recording> capture;
     std::vector<int>                 last;
     bool                             timed;
-    std::shared_ptr<double>          ms;      /* when it was reached */
+    std::shared_ptr<double>          ms;      /* time at which it was reached */
 };
 
 static std::map<cudaStream_t, std::shared_ptr<stream>> streams;
@@ -70,7 +70,7 @@ static void run_to(stream &s, uint64_t at)
         step(s);
 }
 
-/* Streams other than s, by chance one after the other, until s has come. */
+/* Runs work of random streams until s has got to `at`. */
 static void run_by_chance(stream &s, uint64_t at)
 {
     std::vector<stream *> busy;
@@ -102,7 +102,7 @@ void ctt_sim_finish_all()
         come_to(*t.second, t.second->given);
 }
 
-/* The NULL stream comes after all work of streams that block. */
+/* The NULL stream runs after all work of blocking streams. */
 static void finish_blocking()
 {
     for (auto &t : streams)
@@ -214,7 +214,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
     return ctt_sim_finish(s);
 }
 
-/* Whoever asks again and again must find it done in the end. */
+/* Runs one piece, so that repeated queries end. */
 cudaError_t cudaStreamQuery(cudaStream_t s)
 {
     CTT_SIM_CUDA_ENTER();
@@ -264,13 +264,8 @@ cudaError_t cudaEventCreate(cudaEvent_t *e)
 
 cudaError_t cudaEventDestroy(cudaEvent_t e)
 {
-    ctt_sim_entry entry(false);
-
-    if (!events.erase(e))
-        return ctt_sim_error(cudaErrorInvalidResourceHandle);
-    delete e;
-    ctt_sim_count(CTT_SIM_EVENT, -1);
-    return cudaSuccess;
+    return ctt_sim_destroy(events, e, CTT_SIM_EVENT,
+                           cudaErrorInvalidResourceHandle);
 }
 
 static double now()
@@ -327,16 +322,25 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
     return cudaSuccess;
 }
 
+/* The error if the program may not wait for or query this event; for a captured
+ * one, that also invalidates the capture. */
+static cudaError_t refuse_query(cudaEvent_t e)
+{
+    if (!events.count(e))
+        return cudaErrorInvalidResourceHandle;
+    if (!e->capture)
+        return cudaSuccess;
+    e->capture->broken = true;
+    return cudaErrorCapturedEvent;
+}
+
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
     CTT_SIM_CUDA_ENTER();
+    cudaError_t error = refuse_query(e);
 
-    if (!events.count(e))
-        return ctt_sim_error(cudaErrorInvalidResourceHandle);
-    if (e->capture) {
-        e->capture->broken = true;
-        return ctt_sim_error(cudaErrorCapturedEvent);
-    }
+    if (error)
+        return ctt_sim_error(error);
     if (e->mark.stream)
         come_to(*e->mark.stream, e->mark.at);
     return cudaSuccess;
@@ -345,13 +349,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e)
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
     CTT_SIM_CUDA_ENTER();
+    cudaError_t error = refuse_query(e);
 
-    if (!events.count(e))
-        return ctt_sim_error(cudaErrorInvalidResourceHandle);
-    if (e->capture) {
-        e->capture->broken = true;
-        return ctt_sim_error(cudaErrorCapturedEvent);
-    }
+    if (error)
+        return ctt_sim_error(error);
     if (reached(e->mark))
         return cudaSuccess;
     step(*e->mark.stream);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_sim.cc: the simulated CUDA libraries find what they are there to find:
- * waits that are missing, memory that is read too early or after its end,
- * captures that a GPU would refuse. */
+ * test_sim.cc: the simulated CUDA libraries find the errors they are made for:
+ * missing waits, memory read too early or after its end, captures that a GPU
+ * would refuse. */
 #include "tests/sim/test_sim.h"
 
 #include <csetjmp>
@@ -26,7 +26,7 @@ static __global__ void add(const float *x, float *y, int n)
         y[i] += x[i];
 }
 
-/* A sum of each block by halves. */
+/* Sums each block by halving. */
 static __global__ void sum(const float *x, float *y, int n)
 {
     __shared__ float part[64];
@@ -57,7 +57,7 @@ static void drop(cudaStream_t a, cudaStream_t b, float *x)
     CU_ASSERT_EQUAL(ctt_sim_live(), 0);
 }
 
-/* x is doubled on one stream, then one is taken from it on another. */
+/* Doubles x on one stream, then subtracts one on another. */
 static float doubled(int order, bool waits)
 {
     float *x = device({ 1, -1 }), y;
@@ -79,7 +79,7 @@ static float doubled(int order, bool waits)
     return y;
 }
 
-/* The missing wait shows where work is late; with it every order is right. */
+/* The missing wait shows if work is late; with it every order is right. */
 static void test_order()
 {
     for (int order = 0; order < CTT_SIM_SEEDS + 4; order++)
@@ -88,7 +88,7 @@ static void test_order()
     CU_ASSERT_EQUAL(doubled(CTT_SIM_NOW, false), 1);
 }
 
-/* Memory that is not locked is read at once, locked memory when it is due. */
+/* Pageable memory is read at once, locked memory when the stream gets there. */
 static void test_pinned()
 {
     std::vector<float> from(N, 3);
@@ -311,7 +311,7 @@ static void test_graph()
     drop(a, b, x);
 }
 
-/* Begins a capture, does something, and says what ends it. */
+/* Calls f within a capture; returns the error of its end. */
 template <class F> static cudaError_t ended(cudaStream_t a, F f)
 {
     cudaGraph_t g;
@@ -360,13 +360,13 @@ static void test_refused()
 }
 
 static CU_TestInfo tests[] = {
-    { "work in every order that is allowed", test_order },
+    { "work in every allowed order", test_order },
     { "locked memory is read late", test_pinned },
     { "barriers", test_barrier },
 #ifdef __SANITIZE_THREAD__
-    { "threads in each other's way", test_race },
+    { "data races", test_race },
 #endif
-    { "device memory is closed", test_guard },
+    { "device memory is inaccessible", test_guard },
     { "limits and planned failures", test_limits },
     { "graphs of two streams", test_graph },
     { "captures that are refused", test_refused },
@@ -375,10 +375,5 @@ static CU_TestInfo tests[] = {
 
 int main()
 {
-    char name[] = "sim";
-    CU_SuiteInfo suites[] = {
-        { name, NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
-    };
-
-    return ctt_check_main(suites);
+    return check_all("sim", tests);
 }

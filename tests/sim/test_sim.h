@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_sim.h: what the tests of the simulated CUDA libraries share: numbers in
- * the simulated device's memory. */
+ * the simulated device's memory, and main(). */
 #ifndef CTT_TEST_SIM_H
 #define CTT_TEST_SIM_H
 
@@ -12,6 +12,7 @@ extern "C" {
 #include "tests/sim/cuda_runtime.h"
 #include "tests/sim/sim.h"
 
+#include <string>
 #include <vector>
 
 #define CUDA(expr) CU_ASSERT_EQUAL_FATAL((expr), cudaSuccess)
@@ -32,6 +33,16 @@ inline std::vector<float> host(const float *p, size_t n)
 
     CUDA(cudaMemcpy(x.data(), p, n * sizeof(float), cudaMemcpyDeviceToHost));
     return x;
+}
+
+/* main() of a program with one suite of tests. */
+inline int check_all(std::string name, CU_TestInfo *tests)
+{
+    CU_SuiteInfo suites[] = {
+        { &name[0], NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_sim_dnn.cc: the simulated cuDNN and cuBLAS refuse shapes that do not fit
- * each other. */
+ * test_sim_dnn.cc: the simulated cuDNN and cuBLASLt refuse shapes that do not
+ * match. */
 #include "tests/sim/cublasLt.h"
 #include "tests/sim/cudnn.h"
 #include "tests/sim/test_sim.h"
@@ -32,7 +32,7 @@ static cudnnStatus_t part(cudnnBackendDescriptor_t d, int name,
                                     &x);
 }
 
-/* An image of 8 channels and size x size pixels, or what is like one. */
+/* A tensor of 8 x 8 channels and size x size pixels. */
 static cudnnBackendDescriptor_t tensor(int64_t uid, int64_t size)
 {
     cudnnBackendDescriptor_t d = made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
@@ -70,7 +70,7 @@ static cudnnBackendDescriptor_t sliding()
     return d;
 }
 
-/* A kernel of 3 x 3 makes 4 x 4 of 6 x 6 and nothing else. */
+/* A kernel of 3 x 3 turns 6 x 6 into 4 x 4; other sizes are refused. */
 static void test_descriptors()
 {
     const int fwd = CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR;
@@ -101,7 +101,7 @@ static void test_descriptors()
     CU_ASSERT_EQUAL(ctt_sim_live(), 0);
 }
 
-/* y = x' x of a 3 x 2 matrix; sizes that do not fit are refused. */
+/* y = x' x of a 3 x 2 matrix; sizes that do not match are refused. */
 static void test_product()
 {
     float *x = device({ 1, 2, 3, 4, 5, 6, 0, 0 });
@@ -145,10 +145,5 @@ static CU_TestInfo tests[] = {
 
 int main()
 {
-    char name[] = "sim dnn";
-    CU_SuiteInfo suites[] = {
-        { name, NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
-    };
-
-    return ctt_check_main(suites);
+    return check_all("sim dnn", tests);
 }

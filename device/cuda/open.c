@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda.c: a GPU as a device: opened, closed, and what it can do. */
-#include "device/cuda/conv.h"
+ * open.c: opens and closes a GPU as the device "cuda", the tables of its
+ * functions, and the symbol that the program loads the module by. */
 #include "device/cuda/core.h"
+#include "device/module.h"
 
 #include <string.h>
 
-/* Of those that CUDA_VISIBLE_DEVICES leaves, the first. */
+/* The first GPU that CUDA_VISIBLE_DEVICES allows. */
 static int find_gpu(struct ctt_cuda *u)
 {
     cudaError_t e;
@@ -62,7 +63,7 @@ out:
     return rc;
 }
 
-/* Whatever open_cuda() got to. */
+/* Also after open_cuda() failed halfway. */
 static void close_cuda(struct ctt_dev *d)
 {
     struct ctt_cuda *u = d->own;
@@ -94,9 +95,34 @@ static int cuda_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
     return ctt_conv_sgemm(&ctt_cuda_of(d)->conv, d, n, a, b, y);
 }
 
-const struct ctt_dev_kind ctt_dev_cuda = {
+static const struct ctt_dev_memory memory = {
+    .alloc = ctt_cuda_alloc,
+    .free = ctt_cuda_free,
+    .room = ctt_cuda_room,
+    .clear = ctt_cuda_clear,
+    .copy = ctt_cuda_copy,
+    .put = ctt_cuda_put,
+    .get = ctt_cuda_get,
+    .cast = ctt_cuda_cast,
+    .sum = ctt_cuda_sum,
+    .constrain = ctt_cuda_constrain,
+    .update = ctt_cuda_update,
+    .group_sums = ctt_cuda_group_sums,
+    .group_fill = ctt_cuda_group_fill,
+    .sync = ctt_cuda_sync,
+    .pin = ctt_cuda_pin,
+    .unpin = ctt_cuda_unpin,
+    .prefetch = ctt_cuda_prefetch,
+    .replay = ctt_cuda_replay,
+    .recorded = ctt_cuda_recorded,
+    .drop = ctt_cuda_drop,
+    .lane = ctt_cuda_set_lane,
+    .wait = ctt_cuda_wait,
+};
+
+static const struct ctt_dev_kind kind = {
     .name = "cuda",
-    .memory = &ctt_cuda_memory,
+    .memory = &memory,
     .open = open_cuda,
     .close = close_cuda,
     .forget = ctt_conv_forget,
@@ -104,3 +130,13 @@ const struct ctt_dev_kind ctt_dev_cuda = {
     .why = ctt_conv_why,
     .sgemm = cuda_sgemm,
 };
+
+/* The module's other names are hidden. */
+__attribute__((visibility("default")))
+const struct ctt_dev_kind *ctt_module_kind(const struct ctt_host *h)
+{
+    if (h->version != CTT_MODULE_VERSION)
+        return NULL;
+    ctt_host_set(h);
+    return &kind;
+}
