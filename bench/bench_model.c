@@ -3,7 +3,10 @@
  * of the same run; only the model's own multiplications count. */
 #include "bench/measure.h"
 #include "infer/infer.h"
+#include "libtrain/cfg_memory.h"
+#include "libtrain/data/load.h"
 #include "libtrain/recognise/recognise.h"
+#include "libtrain/task.h"
 #include "net/file.h"
 #include "net/op.h"
 #include "run/run.h"
@@ -100,7 +103,7 @@ struct batch {
     float *x, *dy;    /* frames of a clip, the gradient of what is asked */
 };
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_graph *g = x->r->g;
     const struct batch *b = arg;
@@ -113,7 +116,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
                        ctt_rows(&g->node[in].out));
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct batch *b = arg;
     const struct ctt_tensor *y = &x->r->g->node[ctt_graph_output(x->r->g)].out;

@@ -8,8 +8,11 @@
 #include "bench/rows.h"
 #include "device/cpu/cpu.h"
 #include "run/run.h"
+#include "libtrain/cfg_memory.h"
+#include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/task.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -4,8 +4,12 @@
 #ifndef CTT_BENCH_GPU_WORK_H
 #define CTT_BENCH_GPU_WORK_H
 
+#include "libtrain/cfg_memory.h"
+#include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/recognise/recognise.h"
+#include "libtrain/task.h"
 
 /* The settings of bench_gpu. */
 struct cfg {

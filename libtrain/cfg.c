@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg.c: the table of the trainer's settings. */
+#include "device/device.h"
 #include "libtrain/predict/predict.h"
 
 #define FIELD(f) offsetof(struct ctt_train_cfg, f)

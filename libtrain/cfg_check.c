@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg_check.c: checks of the trainer's settings that a row of their table does
  * not express. */
+#include "libtrain/amp.h"
+#include "libtrain/cfg_memory.h"
+#include "libtrain/data/bucket.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/recognise/recognise.h"
 
 static int check_predict(const struct ctt_train_cfg *cfg)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg_memory.c: reads the settings --keep, --window and --memory. */
-#include "libtrain/task.h"
+#include "libtrain/cfg_memory.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * checkpoint.c: checkpoints: the model's file with a /train section. */
 #include "libtrain/checkpoint.h"
+#include "libtrain/data/data.h"
+#include "libtrain/optim.h"
 #include "libtrain/settings.h"
 
 #include <math.h>
@@ -31,7 +33,7 @@ static int fill(struct ctt_state *s, const struct ctt_data *d,
                 const struct ctt_optim *o, const struct ctt_place *p,
                 const float *best)
 {
-    const struct ctt_values v = { .updates = o->t, .clips = d->clips,
+    const struct ctt_checkpoint_values v = { .updates = o->t, .clips = d->clips,
                                   .weights = o->weights, .at = *p };
     int rc = 0;
 
@@ -122,7 +124,7 @@ out:
 static int read_all(const struct ctt_state *s, const struct ctt_data *d,
                     struct ctt_optim *o, struct ctt_place *p, float *best)
 {
-    struct ctt_values v = { .at = *p };
+    struct ctt_checkpoint_values v = { .at = *p };
     int rc = 0;
 
     CTT_TRY(ctt_values_read(s, &v));

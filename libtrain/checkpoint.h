@@ -4,15 +4,17 @@
 #define CTT_CHECKPOINT_H
 
 #include "libtrain/amp.h"
-#include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/task.h"
+
+struct ctt_optim;
 
 /* All a checkpoint needs besides weights and moments. */
 struct ctt_place {
     int64_t step, epoch, batch;    /* done: steps, epochs, batches of this */
     int64_t best_epoch;            /* from 1; 0: none */
     struct ctt_sums sums;          /* of this epoch */
-    struct ctt_score val;          /* of the best */
+    struct ctt_test_score val;          /* of the best */
     struct ctt_sampling sampling;
     struct ctt_scale scale;
 };
@@ -36,17 +38,18 @@ int ctt_checkpoint_load(const struct ctt_model *m,
                         struct ctt_place *p, float *best);
 
 /* values.c: the numbers of a checkpoint, each with its name. */
-struct ctt_values {
+struct ctt_checkpoint_values {
     int64_t version, updates;    /* updates: as of struct ctt_optim */
     int64_t clips, weights;      /* of the training data; of the model */
     struct ctt_place at;
 };
 
 /* Adds them to s; the version is the one that is written now. */
-int ctt_values_write(const struct ctt_values *v, struct ctt_state *s);
+int ctt_values_write(const struct ctt_checkpoint_values *v,
+                     struct ctt_state *s);
 
 /* Takes them from s, also as version 4 has them (doc/format.md).  What is no
  * value of a checkpoint (at.scale.dynamic) stays as it is. */
-int ctt_values_read(const struct ctt_state *s, struct ctt_values *v);
+int ctt_values_read(const struct ctt_state *s, struct ctt_checkpoint_values *v);
 
 #endif

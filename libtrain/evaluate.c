@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * evaluate.c: the part of testing a model that is the same for every task. */
 #include "libtrain/evaluate.h"
+#include "libtrain/data/load.h"
 
 int ctt_eval_batch(const struct ctt_train_cfg *cfg, const struct ctt_data *d)
 {

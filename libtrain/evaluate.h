@@ -4,7 +4,10 @@
 #ifndef CTT_EVALUATE_H
 #define CTT_EVALUATE_H
 
-#include "libtrain/data/load.h"
+#include "libtrain/train.h"
+
+struct ctt_batch;
+struct ctt_dev;
 
 /* The batches of a set, always in the same order. */
 struct ctt_eval_set {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * memory_advice.c: says which memory a run takes, and which settings would take
  * less if it does not fit. */
+#include "libtrain/amp.h"
+#include "libtrain/cfg_memory.h"
 #include "libtrain/task.h"
 
 #include <stdio.h>

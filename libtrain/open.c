@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * open.c: opens all that a run of training needs, and says what it found. */
 #include "libtrain/trainer.h"
+#include "libtrain/cfg_memory.h"
+#include "libtrain/data/load.h"
+#include "libtrain/log.h"
+#include "libtrain/optim.h"
 #include "net/clock.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
  * settings.c: the settings of a run as text, in checkpoints and in a model's
  * history. */
 #include "libtrain/settings.h"
+#include "libtrain/data/data.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef CTT_SETTINGS_H
 #define CTT_SETTINGS_H
 
-#include "libtrain/data/data.h"
+#include "libtrain/train.h"
 
 /* The settings, one name=value a line; the caller frees it. */
 int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out);

@@ -3,7 +3,12 @@
 #ifndef CTT_TASK_H
 #define CTT_TASK_H
 
-#include "libtrain/recognise/recognise.h"
+#include "libtrain/train.h"
+
+struct ctt_batch;
+struct ctt_dev;
+struct ctt_exec;
+struct ctt_memory;
 
 /* One step's clips and chance. */
 struct ctt_turn {
@@ -14,6 +19,10 @@ struct ctt_turn {
     double   scale;    /* the loss counts so many times in the gradient */
     int      skips;    /* a step whose loss is not finite may be left out */
 };
+
+/* Sums over the steps of an epoch: of losses times their weights, of these
+ * weights, of right answers at the end of a clip, and of clips. */
+struct ctt_sums { double loss, weight, right, clips; };
 
 /* Room for steps of a clip, and for asks of a clip. */
 struct ctt_size { int steps, asks; };
@@ -55,14 +64,16 @@ struct ctt_task_kind {
                       struct ctt_data *d, void **out);
     void (*test_close)(void **e);
     /* 1: ev->stop said so before the end. */
-    int  (*test)(void *e, const struct ctt_events *ev, struct ctt_score *out);
+    int  (*test)(void *e, const struct ctt_events *ev,
+                 struct ctt_test_score *out);
     const struct ctt_metrics *(*counts)(const void *e);
 
-    int  (*better)(const struct ctt_score *a, const struct ctt_score *b);
+    int  (*better)(const struct ctt_test_score *a,
+                   const struct ctt_test_score *b);
     const char *saves;    /* options by which a batch takes less memory, with
                              a comma behind each */
     const char *word;     /* what the history calls the best test's score */
-    size_t      score;    /* where in struct ctt_score that stands */
+    size_t      score;    /* where in struct ctt_test_score that stands */
 };
 
 /* recognise/task.c, predict/task.c */

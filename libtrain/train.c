@@ -2,6 +2,11 @@
  * train.c: the training loop: epochs of batches, tests, checkpoints, an end. */
 #include "libtrain/trainer.h"
 #include "libtrain/chance.h"
+#include "libtrain/data/load.h"
+#include "libtrain/log.h"
+#include "libtrain/optim.h"
+#include "libtrain/settings.h"
+#include "run/back/exec.h"
 #include "net/clock.h"
 
 #include <math.h>
@@ -33,7 +38,8 @@ out:
     return rc;
 }
 
-static double score_of(const struct ctt_trainer *t, const struct ctt_score *s)
+static double score_of(const struct ctt_trainer *t,
+                       const struct ctt_test_score *s)
 {
     return *(const double *)((const char *)s + t->task->score);
 }

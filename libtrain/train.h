@@ -82,14 +82,14 @@ struct ctt_progress {
 /* What a test comes to.  Recognise: loss and shares of right answers, 0..1, of
  * full clips.  Predict: loss over all frames but the first, and the quality of
  * the future ones in mean. */
-struct ctt_score { double loss, top1, top5, mse, psnr, ssim, ssim2; };
+struct ctt_test_score { double loss, top1, top5, mse, psnr, ssim, ssim2; };
 
 /* One row of the logs. */
 struct ctt_epoch {
     struct ctt_progress p;
     int    tested;                    /* val is of this epoch */
     int    best;                      /* the best so far */
-    struct ctt_score val;
+    struct ctt_test_score val;
 };
 
 struct ctt_metrics;
@@ -247,7 +247,7 @@ struct ctt_result {
     double  scale;                /* of the loss, at the end */
     double  loss, top1;           /* of the last training epoch */
     int     best_epoch;           /* 0: never validated */
-    struct ctt_score val;         /* of the best epoch */
+    struct ctt_test_score val;         /* of the best epoch */
     double  seconds, clips_a_second, wait;
 };
 

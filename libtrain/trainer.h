@@ -4,8 +4,7 @@
 #define CTT_TRAINER_H
 
 #include "libtrain/checkpoint.h"
-#include "libtrain/log.h"
-#include "libtrain/settings.h"
+#include "libtrain/data/bucket.h"
 
 struct ctt_trainer {
     struct ctt_model           *m;

@@ -25,8 +25,8 @@ static int is_step_or_none(double x) { return x >= -1; }
 static int is_number(double x) { return !isnan(x); }
 static int is_scale(double x) { return x >= 1 && isfinite(x); }
 
-/* at: of an int64_t, or of a double, in struct ctt_values.  legal: what the
- * number must be, whatever the run. */
+/* at: offset of an int64_t or a double in struct ctt_checkpoint_values.  legal:
+ * whether a number is valid in any run. */
 struct row {
     const char *name;
     int         is_double;
@@ -35,9 +35,9 @@ struct row {
 };
 
 #define INTEGER(name, field, legal) \
-    { name, 0, offsetof(struct ctt_values, field), legal }
+    { name, 0, offsetof(struct ctt_checkpoint_values, field), legal }
 #define DOUBLE(name, field, legal) \
-    { name, 1, offsetof(struct ctt_values, field), legal }
+    { name, 1, offsetof(struct ctt_checkpoint_values, field), legal }
 
 /* The order is that of version 4: a further row goes to the end, and a reader
  * of older checkpoints must know what it is there. */
@@ -71,7 +71,8 @@ static const struct row rows[ROWS] = {
     DOUBLE("loss-scale", at.scale.scale, is_scale),
 };
 
-static int64_t get_integer(const struct ctt_values *v, const struct row *r)
+static int64_t get_integer(const struct ctt_checkpoint_values *v,
+                           const struct row *r)
 {
     int64_t x;
 
@@ -79,7 +80,8 @@ static int64_t get_integer(const struct ctt_values *v, const struct row *r)
     return x;
 }
 
-static double get_double(const struct ctt_values *v, const struct row *r)
+static double get_double(const struct ctt_checkpoint_values *v,
+                         const struct row *r)
 {
     double x;
 
@@ -87,7 +89,8 @@ static double get_double(const struct ctt_values *v, const struct row *r)
     return x;
 }
 
-static void set(struct ctt_values *v, const struct row *r, const void *x)
+static void set(struct ctt_checkpoint_values *v, const struct row *r,
+                const void *x)
 {
     memcpy((char *)v + r->at, x, 8);
 }
@@ -95,7 +98,7 @@ static void set(struct ctt_values *v, const struct row *r, const void *x)
 /* ---- writing ---- */
 
 /* Hexadecimal doubles are exact. */
-static int print_row(const struct ctt_values *v, const struct row *r,
+static int print_row(const struct ctt_checkpoint_values *v, const struct row *r,
                      char line[LINE])
 {
     if (r->is_double)
@@ -104,9 +107,9 @@ static int print_row(const struct ctt_values *v, const struct row *r,
                     get_integer(v, r));
 }
 
-int ctt_values_write(const struct ctt_values *v, struct ctt_state *s)
+int ctt_values_write(const struct ctt_checkpoint_values *v, struct ctt_state *s)
 {
-    struct ctt_values now = *v;
+    struct ctt_checkpoint_values now = *v;
     char text[ROWS * LINE];
     int n = 0;
 
@@ -140,7 +143,7 @@ static int find_row(const char *name, size_t n)
 
 /* Returns where the number ends; s: it is none. */
 static const char *parse(const char *s, const struct row *r,
-                         struct ctt_values *v)
+                         struct ctt_checkpoint_values *v)
 {
     char *end;
 
@@ -159,7 +162,7 @@ static const char *parse(const char *s, const struct row *r,
 
 /* A line without its end. */
 static int read_line(const char *s, size_t n, char seen[ROWS],
-                     struct ctt_values *v)
+                     struct ctt_checkpoint_values *v)
 {
     size_t name = strcspn(s, "=\n");
     int k = find_row(s, name), rc = 0;
@@ -177,7 +180,7 @@ out:
 }
 
 /* The version comes first, so that it is judged before unknown names are. */
-static int read_text(const char *text, struct ctt_values *v)
+static int read_text(const char *text, struct ctt_checkpoint_values *v)
 {
     char seen[ROWS] = { 0 };
     int rc = 0;
@@ -198,7 +201,8 @@ out:
     return rc;
 }
 
-static int read_named(const struct ctt_array *a, struct ctt_values *v)
+static int read_named(const struct ctt_array *a,
+                      struct ctt_checkpoint_values *v)
 {
     char *text = ctt_calloc((size_t)a->count + 1, 1);
     int rc = text ? 0 : CTT_ENOMEM;
@@ -216,7 +220,7 @@ out:
 
 /* Takes the doubles, or the integers, from an array of version 4. */
 static int read_unnamed(const struct ctt_state *s, const char *name, int count,
-                        int is_double, struct ctt_values *v)
+                        int is_double, struct ctt_checkpoint_values *v)
 {
     const struct ctt_array *a = ctt_state_find(s, name);
     int rc = 0;
@@ -236,7 +240,7 @@ out:
     return rc;
 }
 
-static int check(const struct ctt_values *v)
+static int check(const struct ctt_checkpoint_values *v)
 {
     int rc = 0;
 
@@ -249,10 +253,10 @@ out:
     return rc;
 }
 
-int ctt_values_read(const struct ctt_state *s, struct ctt_values *v)
+int ctt_values_read(const struct ctt_state *s, struct ctt_checkpoint_values *v)
 {
     const struct ctt_array *named = ctt_state_find(s, "values");
-    struct ctt_values got = *v;
+    struct ctt_checkpoint_values got = *v;
     int rc = 0;
 
     if (named) {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * evaluate.c: how well a model predicts, frame by frame, beside baselines. */
 #include "device/ewise.h"
+#include "libtrain/data/load.h"
 #include "libtrain/evaluate.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/task.h"
+#include "run/run.h"
 #include "video/baseline.h"
 
 #include <math.h>

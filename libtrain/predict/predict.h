@@ -4,7 +4,14 @@
 #ifndef CTT_PREDICT_H
 #define CTT_PREDICT_H
 
-#include "libtrain/task.h"
+#include "libtrain/train.h"
+
+struct ctt_batch;
+struct ctt_dev;
+struct ctt_exec;
+struct ctt_memory;
+struct ctt_sums;
+struct ctt_turn;
 
 /* ---- step.c: a training step ---- */
 

@@ -3,6 +3,8 @@
  * place of true frames (Bengio and others 2015). */
 #include "libtrain/predict/predict.h"
 #include "libtrain/chance.h"
+#include "libtrain/data/load.h"
+#include "libtrain/task.h"
 
 #include <math.h>
 #include <stdio.h>

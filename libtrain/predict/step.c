@@ -2,8 +2,12 @@
  * step.c: one training step of a model that predicts: the graph that feeds
  * it its own answers, forward, loss, backward. */
 #include "libtrain/predict/predict.h"
+#include "libtrain/amp.h"
 #include "libtrain/chance.h"
+#include "libtrain/data/load.h"
+#include "libtrain/task.h"
 #include "net/edit.h"
+#include "run/back/exec.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -180,12 +184,12 @@ void ctt_predict_step_close(struct ctt_predict_step **s)
 
 /* Pixels of a node in a part. */
 static int64_t rows_of(const struct ctt_predict_step *s, int node,
-                       const struct ctt_part *p)
+                       const struct ctt_window *p)
 {
     return ctt_rows(&s->g->node[node].out) * s->batch->n * p->steps;
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_predict_step *s = arg;
     size_t n = (size_t)s->batch->n, first = (size_t)p->first;
@@ -202,7 +206,7 @@ out:
     return rc;
 }
 
-static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct ctt_predict_step *s = arg;
     int frames = p->steps * s->batch->n;
@@ -216,7 +220,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 }
 
 /* The mean over all that counts. */
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_predict_step *s = arg;
     float one = s->rows ? (float)(s->scale / (double)s->rows) : 0;

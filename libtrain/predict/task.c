@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task.c: training and testing a model that predicts, as a task. */
 #include "libtrain/predict/predict.h"
+#include "libtrain/cfg_memory.h"
+#include "libtrain/data/data.h"
+#include "libtrain/task.h"
 
 #include <stdio.h>
 
@@ -146,7 +149,8 @@ static void tell(struct test *t, const struct ctt_events *ev)
     t->told = 1;
 }
 
-static int test(void *e, const struct ctt_events *ev, struct ctt_score *out)
+static int test(void *e, const struct ctt_events *ev,
+                struct ctt_test_score *out)
 {
     struct test *t = e;
     struct ctt_quality q;
@@ -157,7 +161,7 @@ static int test(void *e, const struct ctt_events *ev, struct ctt_score *out)
     if (!t->told)
         tell(t, ev);
     q = ctt_predict_scores_at(t->sums, CTT_BY_MODEL, 0);
-    *out = (struct ctt_score){
+    *out = (struct ctt_test_score){
         .loss = t->sums->loss / (double)t->sums->sequences,
         .mse = q.mse, .psnr = q.psnr, .ssim = q.ssim, .ssim2 = q.ssim2 };
     return 0;
@@ -169,7 +173,8 @@ static const struct ctt_metrics *counts(const void *e)
     return NULL;
 }
 
-static int better(const struct ctt_score *a, const struct ctt_score *b)
+static int better(const struct ctt_test_score *a,
+                  const struct ctt_test_score *b)
 {
     return a->mse < b->mse;
 }
@@ -180,5 +185,5 @@ const struct ctt_task_kind ctt_predict_task = {
     .run = run, .blame = blame, .test_open = open_test,
     .test_close = close_test, .test = test, .counts = counts,
     .better = better, .saves = "", .word = "val_mse",
-    .score = offsetof(struct ctt_score, mse),
+    .score = offsetof(struct ctt_test_score, mse),
 };

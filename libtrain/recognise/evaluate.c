@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * evaluate.c: the answers of a model for every clip of a set. */
+#include "libtrain/data/load.h"
 #include "libtrain/evaluate.h"
 #include "libtrain/recognise/recognise.h"
+#include "run/run.h"
 
 #include <string.h>
 

@@ -5,9 +5,12 @@
 #ifndef CTT_RECOGNISE_H
 #define CTT_RECOGNISE_H
 
-#include "libtrain/amp.h"
-#include "libtrain/data/load.h"
-#include "run/back/exec.h"
+#include "libtrain/train.h"
+
+struct ctt_batch;
+struct ctt_dev;
+struct ctt_exec;
+struct ctt_sums;
 
 /* When a clip is asked while training.  The last ask is always its end. */
 struct ctt_asks {
@@ -29,9 +32,6 @@ int  ctt_asks_parse(const struct ctt_train_cfg *cfg, struct ctt_asks *out);
 void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,
                    int length, uint64_t key, struct ctt_want *want);
 
-/* What a step adds up. */
-struct ctt_sums { double loss, weight, right, clips; };
-
 struct ctt_recognise_step {
     const struct ctt_train_cfg *cfg;
     struct ctt_graph *g;         /* the model's with target and loss behind */
@@ -49,25 +49,6 @@ struct ctt_recognise_step {
     float             seed;          /* gradient of a loss */
     int input, answer, target, loss;
 };
-
-/* cfg_memory.c: reads --keep, --window and --memory; a value that cannot be
- * read is CTT_EINVAL. */
-int  ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out);
-/* Whether --keep=auto is set. */
-int  ctt_memory_auto(const struct ctt_train_cfg *cfg);
-
-/* memory_advice.c: describes the chosen windows in a line.  Returns 1 if the
- * user should see it: --keep=auto chose them, not all values are stored, or a
- * norm gets the statistics of less than the clip. */
-int  ctt_memory_tell(const struct ctt_train_cfg *cfg,
-                     const struct ctt_memory_plan *p, char *line, size_t size);
-/* After CTT_ENOMEM: "; by plan there would fit --batch=4, --amp=O1" or "":
- * which settings would take no more memory than the device has. */
-struct ctt_task_kind;
-void ctt_memory_advise(const struct ctt_task_kind *task,
-                       const struct ctt_graph *model,
-                       const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
-                       int longest, char *text, size_t size);
 
 /* The model's own text with target and loss behind: its weights keep their
  * places. */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * step.c: one training step up to the gradient. */
 #include "libtrain/recognise/recognise.h"
+#include "libtrain/amp.h"
+#include "libtrain/cfg_memory.h"
 #include "libtrain/chance.h"
+#include "libtrain/data/load.h"
+#include "libtrain/task.h"
 #include "net/edit.h"
 
 #include <math.h>
@@ -128,7 +132,7 @@ static int goals_of(const struct ctt_recognise_step *s)
 
 /* Rows of the answer in a part: one an ask, or one for each step and sample. */
 static int64_t rows_of(const struct ctt_recognise_step *s,
-                       const struct ctt_part *p)
+                       const struct ctt_window *p)
 {
     return has_clip(s) ? p->asks : (int64_t)p->steps * s->x->r->n;
 }
@@ -161,7 +165,7 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
 /* The goals of a part one after the other, and their rows in it. */
 struct each { int64_t row; const struct ctt_goal *goal; int i; };
 
-static int next(const struct ctt_recognise_step *s, const struct ctt_part *p,
+static int next(const struct ctt_recognise_step *s, const struct ctt_window *p,
                 struct each *e)
 {
     if (has_clip(s)) {
@@ -183,7 +187,7 @@ static int next(const struct ctt_recognise_step *s, const struct ctt_part *p,
     return 0;
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_recognise_step *s = arg;
     const struct ctt_tensor *in = &s->g->node[s->input].out;
@@ -217,7 +221,7 @@ static int is_largest(const float *z, int n, int label)
 }
 
 /* Adds up the losses, and the clips whose last answer is right. */
-static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct ctt_recognise_step *s = arg;
     int classes = (int)s->g->node[s->answer].out.c;
@@ -240,7 +244,7 @@ out:
     return rc;
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_recognise_step *s = arg;
     int64_t rows = rows_of(s, p);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task.c: training and testing a model that says what a clip shows. */
-#include "libtrain/task.h"
+#include "libtrain/recognise/recognise.h"
+#include "libtrain/cfg_memory.h"
 #include "libtrain/chance.h"
+#include "libtrain/data/data.h"
+#include "libtrain/task.h"
 
 static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                  const struct ctt_data *d)
@@ -122,14 +125,16 @@ out:
     return rc;
 }
 
-static int test(void *e, const struct ctt_events *ev, struct ctt_score *out)
+static int test(void *e, const struct ctt_events *ev,
+                struct ctt_test_score *out)
 {
     struct test *t = e;
     int last = t->metrics->points - 1;
     int rc = ctt_recognise_eval_run(t->eval, ev, t->metrics);
 
     if (rc == 0)
-        *out = (struct ctt_score){ .loss = ctt_metrics_loss(t->metrics, last),
+        *out = (struct ctt_test_score){
+            .loss = ctt_metrics_loss(t->metrics, last),
             .top1 = ctt_metrics_top1(t->metrics, last),
             .top5 = ctt_metrics_top5(t->metrics, last) };
     return rc;
@@ -140,7 +145,8 @@ static const struct ctt_metrics *counts(const void *e)
     return ((const struct test *)e)->metrics;
 }
 
-static int better(const struct ctt_score *a, const struct ctt_score *b)
+static int better(const struct ctt_test_score *a,
+                  const struct ctt_test_score *b)
 {
     return a->top1 > b->top1 || (a->top1 == b->top1 && a->loss < b->loss);
 }
@@ -151,5 +157,5 @@ const struct ctt_task_kind ctt_recognise_task = {
     .blame = blame, .test_open = open_test, .test_close = close_test,
     .test = test, .counts = counts,
     .better = better, .saves = "--max-frames, ", .word = "val_top1",
-    .score = offsetof(struct ctt_score, top1),
+    .score = offsetof(struct ctt_test_score, top1),
 };

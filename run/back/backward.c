@@ -10,7 +10,7 @@
 static char *place_of(const struct ctt_exec *x, int node, const void *value)
 {
     const struct ctt_run *r = x->r;
-    const struct ctt_part *p = &x->back->part[x->back->hand];
+    const struct ctt_window *p = &x->back->part[x->back->hand];
     enum ctt_block b = r->slot[node].block;
     int64_t before = b == CTT_SAVED ? 0
                    : ctt_extent_bytes(&r->extent[CTT_SAVED], p->steps,
@@ -45,7 +45,7 @@ static int64_t old_bytes(const struct ctt_exec *x, int node)
 static int clear(const struct ctt_exec *x, int i)
 {
     const struct ctt_graph *g = x->r->g;
-    const struct ctt_part *p = &x->back->part[x->back->hand];
+    const struct ctt_window *p = &x->back->part[x->back->hand];
     const struct ctt_slot *s = &x->r->slot[i];
     int64_t before = i < g->clip ? old_bytes(x, i) : 0;
     int64_t after = i < g->clip ? p->steps * s->size
@@ -264,7 +264,7 @@ out:
 static int back(struct ctt_exec *x)
 {
     const struct ctt_schedule *s = ctt_run_schedule(x->r);
-    const struct ctt_part *p = &x->back->part[x->back->hand];
+    const struct ctt_window *p = &x->back->part[x->back->hand];
     const struct ctt_graph *g = x->r->g;
     int rc = 0;
 

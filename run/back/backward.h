@@ -17,7 +17,7 @@ struct ctt_back {
     int    room, asks;    /* at most */
     struct ctt_memory_plan plan;
 
-    struct ctt_part *part;     /* windows of the batch at hand */
+    struct ctt_window *part;     /* windows of the batch at hand */
     int             *which;    /* its asks in the order of its windows */
     int              parts, dropped, hand;
     int              seeding;    /* the caller writes gradients */

@@ -214,7 +214,7 @@ struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x)
 /* Lays out window k; its history is not there yet unless it was kept. */
 static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
-    const struct ctt_part *p = &x->back->part[k];
+    const struct ctt_window *p = &x->back->part[k];
     struct ctt_run *r = x->r;
 
     x->back->hand = k;
@@ -245,7 +245,7 @@ static char *stored(const struct ctt_exec *x, int k)
 static int forward(struct ctt_exec *x)
 {
     int k = x->back->hand, rc = 0;
-    const struct ctt_part *p = &x->back->part[k];
+    const struct ctt_window *p = &x->back->part[k];
 
     CTT_TRY(ctt_run_load_history(x->r, k > 0 ? stored(x, k) : NULL));
     x->r->cursor = 0;

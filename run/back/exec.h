@@ -24,7 +24,7 @@ struct ctt_memory {
 
 /* A window: steps first .. first + steps - 1 of the clip are the run's steps 0
  * .. steps - 1, and asks which[0 .. asks - 1] of the job its asks 0 .. */
-struct ctt_part { int first, steps, asks; const int *which; };
+struct ctt_window { int first, steps, asks; const int *which; };
 
 struct ctt_exec;
 
@@ -40,9 +40,9 @@ struct ctt_job {
     const struct ctt_ask *ask;    /* steps count from the clip's start */
     int                   asks;
     void                 *arg;
-    int (*give)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
-    int (*take)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
-    int (*seed)(void *arg, struct ctt_exec *x, const struct ctt_part *p);
+    int (*give)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
+    int (*take)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
+    int (*seed)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
 };
 
 struct ctt_exec {

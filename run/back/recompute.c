@@ -147,7 +147,7 @@ out:
 
 /* The asks whose step lies in the part. */
 static int sort_asks(struct ctt_back *y, const struct ctt_job *job,
-                     struct ctt_part *p, int n)
+                     struct ctt_window *p, int n)
 {
     p->which = y->which + n;
     for (int i = 0; i < job->asks; i++)
@@ -187,7 +187,7 @@ int ctt_back_cut(struct ctt_back *y, const struct ctt_run *r,
 
     CTT_TRY(check(y, r, job));
     for (y->parts = 0; first < job->steps; y->parts++) {
-        struct ctt_part *p = &y->part[y->parts];
+        struct ctt_window *p = &y->part[y->parts];
         int end = first < feedback && feedback < job->steps ? feedback
                                                             : job->steps;
 

@@ -27,7 +27,7 @@ struct ctt_replays {
 static struct form form_of(const struct ctt_exec *x, enum ctt_phase phase)
 {
     const struct ctt_back *y = x->back;
-    const struct ctt_part *p = &y->part[y->hand];
+    const struct ctt_window *p = &y->part[y->hand];
     struct form f;
 
     memset(&f, 0, sizeof(f));    /* forms are compared as bytes */

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_gpu_train.c: training on the device "cuda" has the loss curves of "cpu",
  * in fp32 and in mixed precision; the clips are generated in memory. */
+#include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/recognise/recognise.h"
+#include "libtrain/task.h"
+#include "run/back/exec.h"
 #include "tests/lib/gpu.h"
 #include "net/random.h"
 

@@ -23,7 +23,7 @@ static void softmax(const float *z, int n, float *p)
         p[i] = (float)(exp((double)z[i] - top) / sum);
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     (void)arg;
     memcpy(ctt_run_value(x->r, 0, 0), stream_floats + p->first * FRAME,

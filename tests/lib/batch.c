@@ -123,7 +123,7 @@ void batch_input(const struct ctt_run *r, int node, int step, int clock)
     CHECK_OK(ctt_run_put(r, node, step, x, n / r->g->node[node].out.c));
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     (void)arg;
     for (int i = 0; i < x->r->g->clip; i++)
@@ -133,7 +133,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     return 0;
 }
 
-static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     static float y[NUMBERS];
     struct batch *r = arg;
@@ -150,14 +150,14 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 }
 
 /* What nobody reads on the backward pass may be anything. */
-static void poison(struct ctt_run *r, const struct ctt_part *p)
+static void poison(struct ctt_run *r, const struct ctt_window *p)
 {
     int64_t n = ctt_extent_bytes(&r->extent[CTT_TRANSIENT], p->steps, p->asks);
 
     memset(r->base[CTT_TRANSIENT], 0xff, (size_t)n);    /* NaN of all types */
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     static float dy[NUMBERS];
     const struct batch *r = arg;

@@ -4,7 +4,6 @@
 #ifndef CTT_TEST_BATCH_H
 #define CTT_TEST_BATCH_H
 
-#include "libtrain/recognise/recognise.h"
 #include "run/back/backward.h"
 
 enum { STEPS = 9, MOST = 1 << 14, ALL = CTT_KEEP_ALL,

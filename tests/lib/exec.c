@@ -166,7 +166,7 @@ void exec_inputs(const struct ctt_run *r, int step, int steps, int from)
                            100 + (uint64_t)(from + t) + 1000 * (uint64_t)i);
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     (void)arg;
     exec_inputs(x->r, 0, p->steps, p->first);
@@ -174,7 +174,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
 }
 
 /* Copies what belongs to a part between all of the clip and the window. */
-static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct exec_rig *r = arg;
     const float *y = ctt_run_value(x->r, r->out, 0);
@@ -186,7 +186,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     return 0;
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     static float dy[MOST];
     const struct exec_rig *r = arg;

@@ -20,7 +20,7 @@ static int64_t pixels(const struct net *r, int node)
     return ctt_rows(&r->g->node[node].out);
 }
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct net *r = arg;
     int rc = 0;
@@ -42,7 +42,7 @@ out:
 }
 
 /* The part of the clip that belongs to answer i. */
-static int64_t place(const struct net *r, const struct ctt_part *p, int i)
+static int64_t place(const struct net *r, const struct ctt_window *p, int i)
 {
     return (r->clip ? p->which[i] : p->first + i) * r->one;
 }
@@ -52,7 +52,7 @@ static int64_t rows(const struct net *r)
     return pixels(r, r->out) * (r->clip ? 1 : r->m->n);
 }
 
-static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct net *r = arg;
     int rc = 0;
@@ -70,7 +70,7 @@ out:
     return rc;
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct net *r = arg;
     int rc = 0;

@@ -244,7 +244,7 @@ static void check_paper(struct rig *r)
 
 /* ---- ours ---- */
 
-static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct rig *r = arg;
     int in = ctt_graph_input(r->g);
@@ -256,7 +256,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     return 0;
 }
 
-static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct rig *r = arg;
     int64_t n = x->r->slot[r->cell].size;
@@ -267,7 +267,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     return 0;
 }
 
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct rig *r = arg;
     int64_t n = x->r->slot[r->cell].size;

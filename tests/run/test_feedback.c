@@ -147,7 +147,8 @@ static void test_gradients(void)
 }
 
 /* Zeros for y, and for what it reads ones at the first step. */
-static int seed_inside(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int seed_inside(void *arg, struct ctt_exec *x,
+                       const struct ctt_window *p)
 {
     const struct batch *r = arg;
     int a = ctt_graph_find(x->r->g, "a");

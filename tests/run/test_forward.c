@@ -129,7 +129,7 @@ static void test_masks(void)
     CU_ASSERT_EQUAL(dropped, 2);
 }
 
-static int give_ones(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int give_ones(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     float *in = ctt_run_value(x->r, 0, 0);
 

@@ -165,7 +165,7 @@ static void open_auto(const struct batch_model *m, int64_t bytes, int window,
 /* Steps that are run twice in the batch at hand. */
 static int run_twice(const struct ctt_back *y)
 {
-    const struct ctt_part *next = &y->part[y->dropped];
+    const struct ctt_window *next = &y->part[y->dropped];
 
     return y->dropped ? next[-1].first + next[-1].steps : 0;
 }

@@ -56,7 +56,7 @@ static void memory_halves(void)
     }
 }
 
-static int odd_give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int odd_give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     float frame[4 * 3];
 
@@ -66,7 +66,7 @@ static int odd_give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     return ctt_run_put(x->r, 0, 0, frame, p->steps);
 }
 
-static int odd_seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int odd_seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     static const float ones[4 * 3] = { 1, 0.5f, -1, 0.5f, 1, 1, -1, 1, 1,
                                        0.5f, 0.5f, 1 };

@@ -105,7 +105,7 @@ static void other_settings_are_refused(void)
 /* Every bit of every number, extreme ones too, from either layout. */
 static void values_are_exact(void)
 {
-    const struct ctt_values v = {
+    const struct ctt_checkpoint_values v = {
         .version = 5, .updates = INT64_MAX, .clips = INT64_MIN, .weights = -1,
         .at = {
             .step = INT64_MAX - 1, .epoch = 1, .batch = 2, .best_epoch = 3,
@@ -117,7 +117,7 @@ static void values_are_exact(void)
     };
 
     for (int unnamed = 0; unnamed < 2; unnamed++) {
-        struct ctt_values got = { .at.scale.dynamic = 1 };
+        struct ctt_checkpoint_values got = { .at.scale.dynamic = 1 };
         struct ctt_state *s = NULL;
 
         CHECK_OK(ctt_state_new(&s));
@@ -203,10 +203,10 @@ static void damaged_values_are_named(void)
 }
 
 /* Number `at` of an array of version 4, and what is said of it. */
-static void refuse_number(const struct ctt_values *v, const char *array,
-                          int at, const void *number, const char *says)
+static void refuse_number(const struct ctt_checkpoint_values *v,
+                          const char *array, int at, const void *number, const char *says)
 {
-    struct ctt_values got = { 0 };
+    struct ctt_checkpoint_values got = { 0 };
     struct ctt_state *s = NULL;
 
     CHECK_OK(ctt_state_new(&s));
@@ -219,7 +219,7 @@ static void refuse_number(const struct ctt_values *v, const char *array,
 
 static void damaged_numbers_of_version_4_are_named(void)
 {
-    const struct ctt_values v = { .at.scale.scale = 1 };
+    const struct ctt_checkpoint_values v = { .at.scale.scale = 1 };
     const int64_t minus = -2, old = 3, new = 5;
     const double bad = NAN;
 
@@ -234,7 +234,7 @@ static void damaged_numbers_of_version_4_are_named(void)
 
 static void other_arrays_are_refused(void)
 {
-    struct ctt_values v = { 0 };
+    struct ctt_checkpoint_values v = { 0 };
     struct ctt_state *s = NULL;
 
     CHECK_OK(ctt_state_new(&s));

@@ -27,7 +27,7 @@ struct chain {
     float               *a, *b;      /* the weights */
 };
 
-static int chain_give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int chain_give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const float one = 1;
 
@@ -36,7 +36,7 @@ static int chain_give(void *arg, struct ctt_exec *x, const struct ctt_part *p)
     return ctt_run_put(x->r, 0, 0, &one, 1);
 }
 
-static int chain_seed(void *arg, struct ctt_exec *x, const struct ctt_part *p)
+static int chain_seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct chain *c = arg;
 
