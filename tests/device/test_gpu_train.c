@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_gpu_train.c: learning on the device "cuda" goes as it does on "cpu", in
  * floats and in mixed precision; the clips are made in memory. */
+#include "libtrain/amp.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"
