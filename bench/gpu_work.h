@@ -4,6 +4,7 @@
 #ifndef CTT_BENCH_GPU_WORK_H
 #define CTT_BENCH_GPU_WORK_H
 
+#include "libtrain/amp.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"

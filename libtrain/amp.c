@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * amp.c: which values have 16 bits: the lists of ops.def and of the settings
- * over a graph, until nothing changes. */
+ * amp.c: which values have 16 bits: applies the lists of ops.def and of the
+ * settings to a graph until nothing changes. */
 #include "libtrain/amp.h"
 #include "net/op.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-/* What the settings say of a node; the greater goes before the less: a node's
- * name before its op, and then "deny" before "allow". */
+/* What --amp-allow and --amp-deny say about a node, in rising priority: its
+ * name overrides its op, then "deny" overrides "allow". */
 enum rule { UNSAID, ALLOW_OP, DENY_OP, ALLOW_NODE, DENY_NODE };
 
 struct planner {
     const struct ctt_graph     *g;
     const struct ctt_train_cfg *cfg;
-    unsigned char              *rule;    /* of a node */
-    char                       *half;    /* of a node: 16 bits, so far */
+    unsigned char              *rule;    /* per node */
+    char                       *half;    /* per node: 1: 16 bits, so far */
 };
 
 enum ctt_dtype ctt_amp_type(const struct ctt_train_cfg *cfg)
@@ -25,7 +25,7 @@ enum ctt_dtype ctt_amp_type(const struct ctt_train_cfg *cfg)
     return types[cfg->amp_type];
 }
 
-/* ---- what a graph says of a node ---- */
+/* ---- the properties of a node ---- */
 
 static int only_names(enum ctt_opcode op)
 {
@@ -47,7 +47,7 @@ static int reads(const struct ctt_graph *g, int reader, int k, int i)
     return !only_names(n->op) && owner(g, n->in[k]) == i;
 }
 
-/* 1 if node j takes the numbers of node i as they are. */
+/* 1 if node j needs the values of node i unrounded. */
 static int takes_exactly(const struct ctt_graph *g, int j, int i)
 {
     const struct ctt_node *n = &g->node[j];
@@ -58,7 +58,8 @@ static int takes_exactly(const struct ctt_graph *g, int j, int i)
     return 0;
 }
 
-/* Numbers that count one by one: the node that takes them, or -1. */
+/* The node that needs the values of node i unrounded (labels, weights), or
+ * -1. */
 static int taken_exactly(const struct ctt_graph *g, int i)
 {
     if (ctt_ops[g->node[i].op].list == CTT_FLOATS)
@@ -135,7 +136,7 @@ out:
     return rc;
 }
 
-/* ---- a node's type, from what is known of the others ---- */
+/* ---- a node's type, given those of the other nodes ---- */
 
 static void say(char *why, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -170,7 +171,7 @@ static int black(const struct planner *p, int i, char *why)
     return 0;
 }
 
-/* What comes from outside is rounded if everybody would round it. */
+/* An input has 16 bits if all of its readers have. */
 static int input(const struct planner *p, int i, char *why)
 {
     for (int j = 0; j < p->g->count; j++)
@@ -183,7 +184,7 @@ static int input(const struct planner *p, int i, char *why)
     return 1;
 }
 
-/* What a report says of an op whose statistics are floats in any case. */
+/* Says in the reason that the statistics of an op are always floats. */
 static const char *statistics(const struct ctt_node *n)
 {
     return ctt_ops[n->op].list == CTT_STATISTICS ? "; statistics fp32" : "";
@@ -255,9 +256,9 @@ static int judge(const struct planner *p, int i, char *why)
 
 /* ---- the plan ---- */
 
-/* States lead back to later nodes, so all begin with 16 bits and lose them
- * until nothing changes.  Why is as it was then: later they may be each other's
- * reason. */
+/* A state reads a later node, so all nodes begin with 16 bits and become floats
+ * until nothing changes.  The reason is the one at that moment, as later two
+ * nodes could give each other as the reason. */
 static void settle(struct planner *p, struct ctt_amp_plan *a)
 {
     memset(p->half, 1, (size_t)p->g->count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * amp.h: mixed precision (Micikevicius and others 2018): which values have 16
- * bits, and the scale of the loss that keeps their gradients from vanishing. */
+ * bits, and the loss scale that keeps their gradients from underflowing. */
 #ifndef CTT_AMP_H
 #define CTT_AMP_H
 
@@ -8,25 +8,27 @@
 
 /* ---- amp.c ---- */
 
-/* The type of each node's values, and why, for a graph that is trained: the
- * model's with target and loss behind (struct ctt_task_kind).  O0: all floats.
- * O1: by the lists of ops.def.  O2: 16 bits, but for losses, what they are
- * compared with, and the number a sample that a mix takes.  The setting's lists
- * change O1 and O2 by op or node; an error names the word that cannot be. */
+/* Chooses the type of each node's values, with the reason, for a training
+ * graph: the model with target and loss appended (struct ctt_task_kind).  O0:
+ * all floats.  O1: by the lists of ops.def.  O2: 16 bits except for losses,
+ * their targets, and the number per sample that selects the input of a mix.
+ * --amp-allow and --amp-deny change O1 and O2 per op or node; CTT_EINVAL names
+ * a word of them that is invalid. */
 int  ctt_amp_plan(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                   struct ctt_amp_plan **out);
 
-/* What struct ctt_memory is told: NULL if all are floats. */
+/* The types for struct ctt_run_spec: NULL if all are floats. */
 const enum ctt_dtype *ctt_amp_types(const struct ctt_amp_plan *p,
                                     const struct ctt_train_cfg *cfg);
 
-/* The type of 16 bits that the settings name. */
+/* The 16-bit type that --amp-type selects. */
 enum ctt_dtype ctt_amp_type(const struct ctt_train_cfg *cfg);
 
 /* ---- scale.c ---- */
 
-/* A loss counts `scale` times.  clean: updates since the last skip or change;
- * skips: steps in a row without an update; skipped: all of them. */
+/* The loss is multiplied by `scale`.  dynamic: the scale may change; clean:
+ * updates since the last skip or doubling; skips: consecutive steps without an
+ * update; skipped: all steps without one. */
 struct ctt_scale {
     int     dynamic;
     double  scale;
@@ -34,14 +36,14 @@ struct ctt_scale {
 };
 
 enum { CTT_SCALE_CLEAN = 2000,    /* updates until it doubles */
-       CTT_SCALE_SKIPS = 20 };    /* in a row: training cannot go on */
+       CTT_SCALE_SKIPS = 20 };    /* skips in a row that end the training */
 
-/* Dynamic: 2^24; without mixed precision 1.  CTT_EINVAL: --loss-scale is no
- * number and not "dynamic". */
+/* The scale of the first step: 2^24 if dynamic, 1 without mixed precision.
+ * CTT_EINVAL: --loss-scale is neither "dynamic" nor a number from 1 to 2^40. */
 int  ctt_scale_begin(const struct ctt_train_cfg *cfg, struct ctt_scale *s);
 
-/* After a step whose gradient (and loss) was finite, or not: what to do with
- * it, and the scale of the next. */
+/* After a step: says whether to apply its gradient, and updates the scale for
+ * the next step.  finite: its loss and gradient were. */
 enum ctt_verdict { CTT_TAKE, CTT_LEAVE, CTT_COLLAPSED };
 enum ctt_verdict ctt_scale_after(struct ctt_scale *s, int finite);
 

@@ -7,7 +7,7 @@
 #define MANY 1000000000
 #define SEQUENCES 10000000    /* each takes some bytes in a list */
 
-/* Conditions of several rows. */
+/* Conditions that several rows share. */
 #define RECOGNISE "task=recognise"
 #define PREDICT "task=predict"
 #define MIXED "amp=O1|amp=O2"

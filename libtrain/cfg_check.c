@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cfg_check.c: checks of the trainer's settings that a row of their table does
- * not express. */
+ * cfg_check.c: checks of the trainer's settings that the table cfg.c cannot
+ * express. */
 #include "libtrain/amp.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/bucket.h"

@@ -31,7 +31,7 @@ out:
     return rc;
 }
 
-/* A number of bytes, or of a unit, which may be a part of one: 1.5G. */
+/* A number, which may have a fraction, and a unit: 1.5G. */
 static int parse_bytes(const char *s, int64_t *bytes)
 {
     static const char units[] = "KMGT";
@@ -55,10 +55,10 @@ out:
     return rc;
 }
 
-/* The default of --window in prediction: short windows hold fewer gradients at
- * no cost in time.  predict/task.c takes the whole clip instead if a norm needs
- * its statistics. */
-enum { PREDICTING = 4 };
+/* The default of --window in prediction: short windows need less memory for
+ * gradients and cost no time.  predict/task.c uses the whole clip instead if a
+ * norm needs its statistics. */
+enum { PREDICT_WINDOW = 4 };
 
 int ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out)
 {
@@ -68,7 +68,7 @@ int ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out)
     CTT_TRY(parse_keep(cfg->keep ? cfg->keep : "", &m.keep));
     CTT_TRY(parse_bytes(cfg->memory ? cfg->memory : "", &m.bytes));
     if (!m.window && m.keep != CTT_KEEP_AUTO && cfg->task == CTT_PREDICT)
-        m.window = PREDICTING;
+        m.window = PREDICT_WINDOW;
     CTT_CHECK(m.keep < 0 || m.window, CTT_EINVAL,
               "--keep=%d requires --window", m.keep);
     *out = m;

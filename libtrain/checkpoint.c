@@ -81,7 +81,7 @@ out:
 
 /* ---- reading ---- */
 
-/* An array of a float for each weight. */
+/* Finds an array with one float per weight. */
 static int find(const struct ctt_state *s, const char *name, int64_t count,
                 const void **out)
 {

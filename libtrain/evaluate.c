@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * evaluate.c: the part of testing a model that is the same for every task. */
+ * evaluate.c: the parts of testing a model that all tasks share. */
 #include "libtrain/evaluate.h"
 #include "libtrain/data/load.h"
 

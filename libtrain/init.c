@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * init.c: the numbers a model starts with, by what reads each node. */
+ * init.c: initial weights of a model, which depend on what reads each node. */
 #include "libtrain/chance.h"
 #include "libtrain/train.h"
 #include "net/op.h"
@@ -8,7 +8,7 @@
 
 enum reader { LINEAR, RELU, GATES };
 
-/* What becomes of a node's values, through nodes that only pass them on. */
+/* The first reader of a node's values, through nodes that only forward them. */
 static enum reader reader_of(const struct ctt_graph *g, int node)
 {
     for (int i = node + 1; i < g->count; i++) {
@@ -28,7 +28,7 @@ static enum reader reader_of(const struct ctt_graph *g, int node)
     return LINEAR;
 }
 
-/* Normal numbers by Box and Muller (1958). */
+/* Normally distributed numbers (Box and Muller 1958). */
 static void fill_normal(float *w, int64_t n, double sigma, uint64_t key)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -38,7 +38,8 @@ static void fill_normal(float *w, int64_t n, double sigma, uint64_t key)
     }
 }
 
-/* Each gate is a layer of its own: a quarter of the channels. */
+/* Standard deviation of initial weights (see ctt_init_weights).  Each gate
+ * counts as a layer of its own: a quarter of the channels. */
 static double sigma_of(const struct ctt_node *n, enum reader r)
 {
     double window = (double)(n->w[0].d * n->w[0].h * n->w[0].w);
@@ -66,7 +67,7 @@ static void fill_ones(struct ctt_model *m, int node, int k, uint64_t key)
         m->w[n->at[k] + i] = 1;
 }
 
-/* All weights are 0 before. */
+/* NULL: all weights are 0 before. */
 static void (*const fills[])(struct ctt_model *, int, int, uint64_t) = {
     [CTT_START_ZERO] = NULL, [CTT_START_ONE] = fill_ones,
     [CTT_START_SCALED] = fill_scaled,
@@ -83,8 +84,8 @@ static void fill_node(struct ctt_model *m, int node, uint64_t key)
     }
 }
 
-/* The gates i, f, o, g are summed by convs joined by plus=; the first that has
- * a bias keeps the forget gate open (Gers and others 2000). */
+/* The gates i, f, o, g are sums of convs chained by plus=.  The first conv with
+ * a bias sets that of the forget gate to 1 (Gers and others 2000). */
 static void open_gates(struct ctt_model *m, int node)
 {
     const struct ctt_node *n = &m->g->node[node];

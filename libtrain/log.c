@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * log.c: what each epoch came to, for other programs. */
+ * log.c: the result of each epoch as CSV and JSON, for other programs. */
 #include "libtrain/log.h"
 
 #include <errno.h>
@@ -9,10 +9,11 @@
 struct ctt_log {
     FILE       *csv, *json;
     const char *csv_path, *json_path;
-    int         kind;    /* bits: what the run is */
+    int         kind;    /* bits below: the task, mixed precision */
 };
 
-enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL if it was measured */
+enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL of a test, which may
+                                            not have taken place */
 
 enum { RECOGNISE = 1 << CTT_RECOGNISE, PREDICT = 1 << CTT_PREDICT,
        ANY = RECOGNISE | PREDICT, AMP = 1 << 4 };
@@ -90,7 +91,7 @@ out:
     return rc;
 }
 
-/* none: what stands for a number that there is not. */
+/* none: the text for a missing number. */
 static void put(FILE *f, enum kind kind, const void *p, int tested,
                 const char *none)
 {

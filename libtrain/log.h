@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * log.h: a row an epoch, as CSV and as a JSON object a line. */
+ * log.h: logs of training: one CSV row and one line of JSON per epoch. */
 #ifndef CTT_LOG_H
 #define CTT_LOG_H
 
@@ -7,7 +7,8 @@
 
 struct ctt_log;
 
-/* more: add to what is there.  The paths are the settings', or NULL. */
+/* Opens --log-csv and --log-json, if they are set.  more: append.  close:
+ * CTT_EIO if a file could not be written. */
 int ctt_log_open(const struct ctt_train_cfg *cfg, int more,
                  struct ctt_log **out);
 int ctt_log_row(struct ctt_log *l, const struct ctt_epoch *e);

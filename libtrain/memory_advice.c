@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory_advice.c: says which memory a run takes, and which settings would take
- * less if it does not fit. */
+ * memory_advice.c: describes the memory plan of a run, and finds settings that
+ * need less memory if it does not fit. */
 #include "libtrain/amp.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/task.h"
@@ -14,12 +14,12 @@ int ctt_memory_tell(const struct ctt_train_cfg *cfg,
     snprintf(line, size, "memory: %lld MB for values and gradients; %d of %d "
              "windows of up to %d steps are kept%s%s",
              (long long)(p->bytes >> 20), p->kept, p->windows, p->window,
-             p->kept < p->windows ? ", the others computed again" : "",
-             p->parts ? "; statistics of norms are then of a window" : "");
+             p->kept < p->windows ? ", the others are recomputed" : "",
+             p->parts ? "; norms then use the statistics of a window" : "");
     return ctt_memory_auto(cfg) || p->kept < p->windows || p->parts;
 }
 
-/* What the memory of other settings is asked for. */
+/* What stays the same while other settings are tried. */
 struct trial {
     const struct ctt_task_kind *task;
     const struct ctt_graph     *model;
@@ -27,8 +27,8 @@ struct trial {
     int                         longest;
 };
 
-/* Whether training with these settings would find the memory, and leave some
- * for the rest. */
+/* 1 if training with these settings fits into memory, with a reserve
+ * (ctt_exec_room). */
 static int would_fit(const struct trial *t, const struct ctt_train_cfg *cfg)
 {
     struct ctt_size size = t->task->size(cfg, t->longest);
@@ -66,7 +66,7 @@ static void add(char *text, size_t size, const char *what)
     size_t n = strlen(text);
 
     snprintf(text + n, size - n, "%s%s",
-             n ? ", " : "; by plan there would fit ", what);
+             n ? ", " : "; would fit: ", what);
 }
 
 void ctt_memory_advise(const struct ctt_task_kind *task,

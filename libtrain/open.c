@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * open.c: opens all that a run of training needs, and says what it found. */
+ * open.c: opens everything that a training run needs and reports its plan. */
 #include "libtrain/trainer.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/load.h"
@@ -49,7 +49,7 @@ static void tell_memory(const struct ctt_trainer *t)
         ctt_trainer_say(t, line);
 }
 
-/* Without clips to test on. */
+/* Without clips to test on, nothing can start scheduled sampling. */
 static int no_val(const struct ctt_trainer *t)
 {
     int rc = 0;
@@ -82,7 +82,7 @@ out:
     return rc;
 }
 
-/* Goes on from a checkpoint, which has done its duty then. */
+/* Resumes from a checkpoint, if there is one, and frees it. */
 static int restore(struct ctt_trainer *t)
 {
     int rc = 0;
@@ -99,7 +99,7 @@ out:
     return rc;
 }
 
-/* All clips of a batch need the memory of the longest there is. */
+/* The longest clip determines the memory of a batch: CTT_ENOMEM names it. */
 static int blame_longest(const struct ctt_trainer *t, int rc)
 {
     const struct ctt_data *d = t->data;
@@ -148,7 +148,7 @@ out:
     return rc;
 }
 
-/* The constraint holds from the start. */
+/* Applies the constraint to the initial weights first. */
 static int open_optim(struct ctt_trainer *t)
 {
     struct ctt_model *m = t->m;

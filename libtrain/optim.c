@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * optim.c: the optimizer: what is trained, in the device's memory, and the rule
- * of each step. */
+ * optim.c: the optimizer: the trained weights in the device's memory, and the
+ * update rule of each step. */
 #include "libtrain/optim.h"
 #include "libtrain/amp.h"
 #include "net/half.h"
@@ -9,11 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIECE = 16 };    /* numbers that a byte of struct ctt_flat's how is of */
+enum { PIECE = 16 };    /* weights per byte of `how` in struct ctt_flat */
 
 /* ---- open ---- */
 
-/* Biases and norms are vectors: pulling them to zero regularises nothing. */
+/* Weight decay applies to kernels only: decaying biases and norms towards zero
+ * does not regularise. */
 static enum ctt_how how_of(const struct ctt_node *n, int k)
 {
     if (n->fixed >> k & 1)
@@ -36,7 +37,7 @@ static int floats(struct ctt_optim *o, const char *what, float **out)
     return rc;
 }
 
-/* Copies bytes of the program into a block of the device. */
+/* Copies bytes of the program to a new block of the device. */
 static int bytes(struct ctt_optim *o, const char *what, const void *from,
                  int64_t n, uint8_t **out)
 {
@@ -65,7 +66,7 @@ out:
     return rc;
 }
 
-/* Where the device reads it: there is a copy only in memory of its own. */
+/* Gives the device the constraint, copied if it has memory of its own. */
 static int open_constraint(struct ctt_optim *o, const struct ctt_constraint *c)
 {
     int rc = 0;

@@ -7,43 +7,44 @@
 #include "device/memory.h"
 #include "libtrain/train.h"
 
-/* The weights that are trained, in the device's memory: they are the masters,
- * and always floats.  Where the program shares that memory they are the model's
- * own array, else a copy, and push and pull keep the two alike. */
+/* The trained weights (master weights) in the device's memory, always floats.
+ * If the program shares that memory they are the model's own array, otherwise a
+ * copy that push and pull synchronise. */
 struct ctt_optim {
     const struct ctt_train_cfg *cfg;
     struct ctt_dev  *dev;
-    struct ctt_flat  flat;     /* its dw is of the last ctt_optim_norm() */
+    struct ctt_flat  flat;     /* dw: as of the last ctt_optim_norm() */
     float           *host;     /* the model's weights */
-    enum ctt_dtype   type;     /* of the copy in 16 bits, */
-    void            *w16;      /* or NULL: there is none */
+    enum ctt_dtype   type;     /* of w16 */
+    void            *w16;      /* 16-bit copy for mixed precision, or NULL */
     int64_t          weights, t;    /* t: updates so far */
 };
 
-/* w: the model's weights of g; c: what they are under, or NULL.  cfg, c, dev
- * and w must stay. */
+/* w: the weights of g; c: their constraint, or NULL.  cfg, c, dev and w must
+ * stay valid. */
 int  ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                     const struct ctt_constraint *c, float *w,
                     struct ctt_dev *dev, struct ctt_optim **out);
 void ctt_optim_close(struct ctt_optim **o);
 
-/* The model's weights have been changed: takes them over.  pull: gives back
- * what they have become. */
+/* push copies the model's weights, after a change, to the device; pull copies
+ * the trained weights back to the model. */
 int  ctt_optim_push(struct ctt_optim *o);
 int  ctt_optim_pull(struct ctt_optim *o);
 
-/* Makes the gradient, which lies in the device's memory, one that the
- * constraint allows and finds the length of the whole; not finite if any of it
- * is not.  The sum does not depend on the number of threads. */
+/* Applies the constraint to the gradient dw in the device's memory and computes
+ * its L2 norm, which is not finite if any element is not.  The result does not
+ * depend on the number of threads. */
 int  ctt_optim_norm(struct ctt_optim *o, float *dw, double *norm);
 
-/* One update with the gradient of that length, which is the true one times
- * `scale`: it is divided by it first and then cut to cfg->clip_norm. */
+/* One update with the gradient passed to ctt_optim_norm(), whose L2 norm is
+ * norm: it is divided by the loss scale `scale`, then clipped to
+ * cfg->clip_norm. */
 int  ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr);
 
-/* sched.c: the rate of a step (from 0), of `total` steps, `epoch` of them
- * through the data once; --schedule=sampled begins to fall at the step `falls`,
- * or -1. */
+/* sched.c: the learning rate of a step (from 0).  total: steps of the run;
+ * epoch: steps per epoch; falls: step at which --schedule=sampled begins to
+ * decrease it, or -1. */
 double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, int64_t total,
               int64_t epoch, int64_t falls);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scale.c: the loss scale: halved when a gradient overflows, doubled when none
- * has for long. */
+ * scale.c: the dynamic loss scale: halved when a gradient overflows, doubled
+ * after CTT_SCALE_CLEAN updates without an overflow. */
 #include "libtrain/amp.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 static const double start = 0x1p24, most = 0x1p40;
 
-/* bf16 has the range of floats, so that there is nothing to save. */
+/* bf16 has the range of floats, so its gradients do not underflow. */
 static const char *word_of(const struct ctt_train_cfg *cfg)
 {
     if (cfg->loss_scale)

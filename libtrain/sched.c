@@ -4,11 +4,11 @@
 
 #include <math.h>
 
-/* at: step since the warm-up, of `of`; epochs: since the start; falls: since
- * the rate began to fall, or 0. */
+/* at: steps since the warm-up, out of `of`; epochs: since the start; falls:
+ * epochs since --schedule=sampled began to decrease the rate, or 0. */
 struct when { double at, of, epochs, falls; };
 
-/* Each gives the factor of cfg->lr. */
+/* Each function returns a factor of cfg->lr. */
 static double constant(const struct ctt_train_cfg *c, const struct when *t)
 {
     (void)c, (void)t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * settings.c: the settings of a run as text, in checkpoints and in a model's
+ * settings.c: the settings of a run as text, for checkpoints and for a model's
  * history. */
 #include "libtrain/settings.h"
 #include "libtrain/data/data.h"
@@ -8,8 +8,7 @@
 
 enum { TEXT = 1 << 14 };    /* bytes for all settings */
 
-/* Whether the setting of a line "name=value" may change when training resumes.
- */
+/* 1 if the setting of a line "name=value" may change when training resumes. */
 static int is_free(const char *line)
 {
     int k = ctt_opt_find_n(ctt_train_opts, line, strcspn(line, "="));
@@ -52,7 +51,8 @@ static int has_line(const char *text, const char *line, size_t n)
     return 0;
 }
 
-/* Lines of text that are not in dflt and matter, in the place of dflt. */
+/* Replaces dflt by the lines of text that are not in it and must not change
+ * when training resumes. */
 static void leave_changed(const char *text, char *dflt)
 {
     char *kept = dflt + strlen(dflt) + 1, *to = kept;
@@ -110,7 +110,8 @@ out:
     return rc;
 }
 
-/* Each of these lines must be among those; names the first that is not. */
+/* CTT_EINVAL names the first line of `these` that is not among `those` and must
+ * not change. */
 static int compare(const char *these, const char *those, const char *how)
 {
     int rc = 0;

@@ -5,18 +5,19 @@
 
 #include "libtrain/train.h"
 
-/* The settings, one name=value a line; the caller frees it. */
+/* All settings, one name=value per line; the caller frees the text. */
 int ctt_settings_print(const struct ctt_train_cfg *cfg, char **out);
 
-/* " name=value" of each that is not the default and shapes the model. */
+/* " name=value" for each setting that is not at its default and affects the
+ * result (no CTT_CFG_RESUME); the caller frees the text. */
 int ctt_settings_changed(const struct ctt_train_cfg *cfg, char **out);
 
-/* CTT_EINVAL names a setting that would make another model of a run that goes
- * on from a checkpoint whose settings were the text `was`. */
+/* CTT_EINVAL names a setting that differs from the text `was` of a checkpoint
+ * and must not change when training resumes. */
 int ctt_settings_same(const struct ctt_train_cfg *cfg, const char *was);
 
-/* One line on how m was trained behind its history so far; test: how good it
- * is, or "".  The caller frees it. */
+/* The history of m with one line appended: how it was trained, and test, its
+ * score, or "".  The caller frees the text. */
 int ctt_history(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                 const struct ctt_data *d, int64_t steps, const char *test,
                 char **out);

@@ -44,7 +44,7 @@ static double score_of(const struct ctt_trainer *t,
     return *(const double *)((const char *)s + t->task->score);
 }
 
-/* The line on how the model was made. */
+/* The history with a line on this run. */
 static int history(const struct ctt_trainer *t, char **out)
 {
     char test[64] = "";
@@ -55,7 +55,7 @@ static int history(const struct ctt_trainer *t, char **out)
     return ctt_history(t->m, t->cfg, t->data, t->at.step, test, out);
 }
 
-/* keep: m->history stays as it is written now. */
+/* Writes cfg->out.  keep: m->history keeps the line on this run. */
 static int write_out(struct ctt_trainer *t, int keep)
 {
     char *old = t->m->history, *now = NULL;
@@ -83,7 +83,7 @@ static double average(double sum, double of)
     return of > 0 ? sum / of : 0;
 }
 
-/* The chance of a true frame in the step to come. */
+/* The probability of a true frame in the next step. */
 static double truth(const struct ctt_trainer *t)
 {
     return t->task->feedback ? ctt_sampling_truth(t->cfg, &t->at.sampling,
@@ -91,7 +91,7 @@ static double truth(const struct ctt_trainer *t)
                           : 1;
 }
 
-/* The rate of a step. */
+/* The learning rate of a step. */
 static double rate(const struct ctt_trainer *t, int64_t step)
 {
     return ctt_lr(t->cfg, step, t->steps, t->plan->batches,
@@ -122,9 +122,9 @@ static void report(const struct ctt_trainer *t, struct ctt_progress *p)
         p->left = 60 * (double)t->cfg->time_limit - seconds;
 }
 
-/* A step whose loss or gradient is not finite changes nothing, as long as
- * another loss scale, or another batch, may do better. */
-static int leave_out(struct ctt_trainer *t, const struct ctt_turn *turn)
+/* A step whose loss or gradient is not finite changes no weight.  It is an
+ * error if the loss is not scaled or the scale has collapsed. */
+static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
 {
     int rc;
 
@@ -139,7 +139,7 @@ static int leave_out(struct ctt_trainer *t, const struct ctt_turn *turn)
                      ctt_errmsg(), turn->scale, (long long)t->at.scale.skips);
 }
 
-/* done: there is a gradient. */
+/* done: the step has computed a gradient. */
 static int update(struct ctt_trainer *t, const struct ctt_turn *turn, int done)
 {
     double norm = INFINITY;
@@ -148,7 +148,7 @@ static int update(struct ctt_trainer *t, const struct ctt_turn *turn, int done)
     if (done)
         CTT_TRY(ctt_optim_norm(t->optim, t->task->exec(t->step)->dw, &norm));
     if (!isfinite(norm))
-        return leave_out(t, turn);
+        return skip_step(t, turn);
     CTT_TRY(ctt_optim_step(t->optim, norm, turn->scale,
                            rate(t, t->at.step)));
     ctt_scale_after(&t->at.scale, 1);
@@ -156,7 +156,7 @@ out:
     return rc;
 }
 
-/* The frames to come are uploaded while the backward pass is under way. */
+/* Uploads the frames of the next batch while the backward pass runs. */
 static int prefetch(struct ctt_trainer *t)
 {
     struct ctt_batch b;
@@ -246,8 +246,8 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-/* Whether the model is to see its own answers from now on, and at which
- * rate. */
+/* Starts scheduled sampling, or the decrease of the rate, if the test loss
+ * stalls. */
 static void sample(struct ctt_trainer *t, double loss, int last)
 {
     char line[128];
@@ -258,7 +258,7 @@ static void sample(struct ctt_trainer *t, double loss, int last)
         ctt_trainer_say(t, line);
 }
 
-/* A test; 1 if it was stopped and counts nothing. */
+/* Runs a test; returns 1 if it was stopped, without a result. */
 static int test(struct ctt_trainer *t, int last, struct ctt_epoch *e)
 {
     int rc = 0;
@@ -281,7 +281,7 @@ out:
     return rc;
 }
 
-/* 1: stopped during the test; the epoch then still has to end. */
+/* Returns 1 if stopped during the test: then the epoch has not ended yet. */
 static int end_epoch(struct ctt_trainer *t, int last, struct ctt_result *result)
 {
     struct ctt_epoch e = { .tested = 0 };
@@ -305,7 +305,7 @@ out:
     return rc;
 }
 
-/* Only a test can end it. */
+/* 1 if --early-stop ends the run, which only happens after a test. */
 static int patience_ends(const struct ctt_trainer *t)
 {
     return t->cfg->early_stop && t->at.best_epoch &&

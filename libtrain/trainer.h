@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trainer.h: all that a run of training has open. */
+ * trainer.h: everything that a training run has open. */
 #ifndef CTT_TRAINER_H
 #define CTT_TRAINER_H
 
@@ -20,21 +20,21 @@ struct ctt_trainer {
     struct ctt_log     *log;
     struct ctt_buckets  buckets;
     struct ctt_place    at;
-    float              *best;        /* weights that did best on val */
+    float              *best;        /* weights of the best test on val */
     uint64_t            seed;
-    int64_t             steps;       /* until the end */
+    int64_t             steps;       /* of the whole run */
     double              start, wait;
-    double              clips, train_seconds;    /* of this call */
-    int64_t             first;       /* step this call began with */
+    double              clips, train_seconds;    /* since the start or resume */
+    int64_t             first;       /* step at the start or resume */
 };
 
-/* open.c: what the model, the settings, the data and the events do not bring
- * with them; a checkpoint in m->train is gone on from.  close also after a
- * failure: an error of the logs. */
+/* open.c: opens the fields that the caller does not set (m, cfg, task, data,
+ * val and ev); resumes from a checkpoint in m->train.  close must also be
+ * called after a failure; it returns errors of writing the logs. */
 int  ctt_trainer_open(struct ctt_trainer *t);
 int  ctt_trainer_close(struct ctt_trainer *t);
 
-/* A line to whoever listens. */
+/* Passes a line to ev->say, if it is set. */
 void ctt_trainer_say(const struct ctt_trainer *t, const char *line);
 
 #endif

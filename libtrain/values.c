@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * values.c: the numbers of a checkpoint: a text of lines name=value, which is
- * the array "values" of the training state. */
+ * values.c: the numbers of a checkpoint: lines name=value, the array "values"
+ * of the training state. */
 #include "libtrain/checkpoint.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Version 4 had no names but two arrays, "place" of integers and "sums" of
+/* Version 4 had two arrays without names, "place" of integers and "sums" of
  * doubles, each in the order of the table below. */
 enum { VERSION = 5, UNNAMED = 4, PLACE = 14, SUMS = 13 };
 
@@ -39,8 +39,8 @@ struct row {
 #define DOUBLE(name, field, legal) \
     { name, 1, offsetof(struct ctt_checkpoint_values, field), legal }
 
-/* The order is that of version 4: a further row goes to the end, and a reader
- * of older checkpoints must know what it is there. */
+/* The order is that of version 4: append new rows, and define their values for
+ * checkpoints of version 4. */
 static const struct row rows[ROWS] = {
     INTEGER("version", version, is_any),
     INTEGER("step", at.step, is_count),
@@ -97,7 +97,7 @@ static void set(struct ctt_checkpoint_values *v, const struct row *r,
 
 /* ---- writing ---- */
 
-/* Hexadecimal doubles are exact. */
+/* Doubles are hexadecimal, which is exact. */
 static int print_row(const struct ctt_checkpoint_values *v, const struct row *r,
                      char line[LINE])
 {
@@ -126,13 +126,13 @@ static int check_version(int64_t version, int must)
     int rc = 0;
 
     CTT_CHECK(version == must, CTT_EFORMAT, "a checkpoint of another version: "
-              "%" PRId64 ", not %d or %d; --init goes on from its weights",
+              "%" PRId64 ", not %d or %d; --init starts from its weights",
               version, UNNAMED, VERSION);
 out:
     return rc;
 }
 
-/* The row whose name are the first n characters, or -1. */
+/* The row with the name of n characters, or -1. */
 static int find_row(const char *name, size_t n)
 {
     for (int k = 0; k < ROWS; k++)
@@ -141,7 +141,7 @@ static int find_row(const char *name, size_t n)
     return -1;
 }
 
-/* Returns where the number ends; s: it is none. */
+/* Returns the end of the number; s if there is none. */
 static const char *parse(const char *s, const struct row *r,
                          struct ctt_checkpoint_values *v)
 {
@@ -160,7 +160,7 @@ static const char *parse(const char *s, const struct row *r,
     return end;
 }
 
-/* A line without its end. */
+/* s: a line; n: its length without the newline. */
 static int read_line(const char *s, size_t n, char seen[ROWS],
                      struct ctt_checkpoint_values *v)
 {
@@ -179,7 +179,7 @@ out:
     return rc;
 }
 
-/* The version comes first, so that it is judged before unknown names are. */
+/* The version comes first, so that it is checked before unknown names are. */
 static int read_text(const char *text, struct ctt_checkpoint_values *v)
 {
     char seen[ROWS] = { 0 };
@@ -218,7 +218,7 @@ out:
     return rc;
 }
 
-/* Takes the doubles, or the integers, from an array of version 4. */
+/* Reads the doubles, or the integers, from an array of version 4. */
 static int read_unnamed(const struct ctt_state *s, const char *name, int count,
                         int is_double, struct ctt_checkpoint_values *v)
 {

@@ -44,7 +44,7 @@ int ctt_run_upload(struct ctt_run *r)
                         ctt_run_live_bytes(r));
 }
 
-/* A window is given all steps at once, and what it may look at. */
+/* A window op gets all steps at once, and the range that it may read. */
 static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
 {
     int from = c->node->in[0];
@@ -58,7 +58,7 @@ static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
     c->oldest = s->delay - s->history;
 }
 
-/* The kernel of a conv whose result has 16 bits is read from the copy. */
+/* A conv with a 16-bit result reads its kernel from the 16-bit copy. */
 static void bind_weights(const struct ctt_run *r, const struct ctt_node *n,
                          enum ctt_dtype type, struct ctt_weight *w)
 {
@@ -70,7 +70,7 @@ static void bind_weights(const struct ctt_run *r, const struct ctt_node *n,
     }
 }
 
-/* Of the samples of a step, or of an ask. */
+/* The random key of a step, or of an ask. */
 static void bind_chance(const struct ctt_run *r, int node, int step,
                         struct ctt_call *c)
 {
@@ -88,7 +88,7 @@ static void bind_chance(const struct ctt_run *r, int node, int step,
     c->live.which = clip ? live_which(r) + step : NULL;
 }
 
-/* What differs from op to op. */
+/* The arguments that only some ops have. */
 static void bind_op(const struct ctt_run *r, int node, int step,
                     struct ctt_call *c)
 {

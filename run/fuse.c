@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuse.c: operator fusion: an act that the kernel before it applies, and what a
- * conv's kernel does besides: an lstm applied to its result, another conv added
- * to it, and its plus input in its own memory. */
+ * fuse.c: operator fusion: an act that the preceding kernel applies; an lstm
+ * and the conv of the plus input that a conv's kernel computes too; and a plus
+ * input that the conv accumulates into. */
 #include "run/layout.h"
 #include "net/op.h"
 
@@ -40,7 +40,7 @@ void ctt_layout_fuse_acts(struct ctt_run *r, const int *readers)
 
 /* ---- convs ---- */
 
-/* What is looked at: comp[f][i], the component of node i in schedule f. */
+/* comp[f][i]: the component of node i in schedule f. */
 struct fusion {
     struct ctt_run *r;
     const int      *readers;
@@ -55,8 +55,8 @@ static void components(const struct ctt_schedule *s, int *comp)
             comp[s->order[j]] = k;
 }
 
-/* The plus input of conv z becomes a name of its result: nobody else reads it,
- * also not on the backward pass.  But where all values stay, it stays too. */
+/* The plus input of conv z becomes a name of its result if no other node and no
+ * backward pass reads it.  Where all values are kept, it is kept too. */
 static void plus_in_place(struct fusion *l, int z)
 {
     struct ctt_run *r = l->r;
@@ -82,7 +82,7 @@ static int same_window(const struct ctt_node *a, const struct ctt_node *b)
                   sizeof(a->attr.conv.pad)) == 0;
 }
 
-/* What is fused into a conv is of floats. */
+/* Only nodes of floats are fused into a conv. */
 static int is_wide(const struct ctt_run *r, int a, int b, int c)
 {
     return r->slot[a].type == CTT_F32 && r->slot[b].type == CTT_F32 &&
@@ -105,8 +105,8 @@ static void fuse_pair(struct fusion *l, int z)
         r->slot[z].same_loop[f] = l->comp[f][p] == l->comp[f][z];
 }
 
-/* The old cell state is there when the conv of the gates runs: it is of a step
- * before, or of an earlier component. */
+/* 1 if the old cell state is known when the conv of the gates runs: it is that
+ * of an earlier step or comes from an earlier component. */
 static int ready(const struct fusion *l, int z, int lstm, int f)
 {
     const struct ctt_run *r = l->r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * layout.c: where the values of a graph lie: which nodes are only names of
- * other nodes' memory, and which steps stay. */
+ * layout.c: where the values of a graph are stored: which nodes are only names
+ * of other nodes' memory, and how many past steps are kept. */
 #include "run/layout.h"
 #include "net/half.h"
 #include "net/op.h"
@@ -19,7 +19,7 @@ static void count_readers(const struct ctt_graph *g, int *readers)
     }
 }
 
-/* Before anything is fused. */
+/* Initialises the slots, before fusion. */
 static void start(struct ctt_run *r)
 {
     for (int i = 0; i < r->g->count; i++) {
@@ -30,7 +30,7 @@ static void start(struct ctt_run *r)
     }
 }
 
-/* Whose memory a node names, and where in it. */
+/* Resolves a name: the node that owns the memory, and the offset in it. */
 static int view(struct ctt_run *r, int node, int depth)
 {
     const struct ctt_node *n = &r->g->node[node], *from;
@@ -66,7 +66,7 @@ out:
     return rc;
 }
 
-/* Steps before the window that must stay. */
+/* Keeps `steps` steps before the window, plus the delay of a name. */
 static void look_back(struct ctt_run *r, int node, int steps)
 {
     struct ctt_slot *of = &r->slot[r->slot[node].alias];
@@ -76,8 +76,7 @@ static void look_back(struct ctt_run *r, int node, int steps)
         of->history = (int)need;
 }
 
-/* A window op looks back too, but where windows begin with the clip there is
- * nothing to see. */
+/* A window op reads past steps too, except if each window is a whole clip. */
 static void histories(struct ctt_run *r, int windows)
 {
     const struct ctt_graph *g = r->g;
@@ -92,7 +91,7 @@ static void histories(struct ctt_run *r, int windows)
     }
 }
 
-/* Numbers a step of a node with memory. */
+/* The size of each node's values in numbers per step. */
 static int sizes(struct ctt_run *r)
 {
     int rc = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * open.c: what a run needs before it runs: a sound graph, its schedules, and
+ * open.c: opens a run: checks the graph, makes its schedules, allocates
  * memory. */
 #include "run/bind.h"
 #include "run/layout.h"
 #include "net/op.h"
 
-/* The clip part sees the step part through windows only. */
+/* The clip part reads the step part through window ops only. */
 static int check_clip(const struct ctt_graph *g)
 {
     int rc = 0;
@@ -20,7 +20,7 @@ static int check_clip(const struct ctt_graph *g)
                       g->node[n->in[k]].name);
         CTT_CHECK(n->op != CTT_OP_STATE ||
                   (i < g->clip && n->source < g->clip), CTT_EFORMAT,
-                  "%s: a state stands before 'clip'", n->name);
+                  "%s: a state must be before 'clip'", n->name);
     }
 out:
     return rc;
@@ -42,8 +42,8 @@ out:
     return rc;
 }
 
-/* Of host memory, because a system that lends more than it has ends the program
- * later; another device says itself what it has not. */
+/* Only host memory is checked: a system that overcommits memory would kill the
+ * program later, whereas other devices report a failed allocation. */
 int ctt_run_fits(const struct ctt_run *r, int64_t bytes)
 {
     int rc = 0;
@@ -75,7 +75,7 @@ out:
     return rc;
 }
 
-/* Memory of the device. */
+/* Allocates memory of the device. */
 static int take(struct ctt_run *r, const char *what, int64_t bytes, void *out)
 {
     void *p = NULL;
@@ -86,7 +86,8 @@ static int take(struct ctt_run *r, const char *what, int64_t bytes, void *out)
     return rc;
 }
 
-/* Where the running statistics of a batch norm go that must not move. */
+/* Memory for the running statistics of a batch norm that must not be
+ * updated. */
 static int make_sink(struct ctt_run *r)
 {
     int64_t most = 0;
@@ -98,7 +99,8 @@ static int make_sink(struct ctt_run *r)
                                  &r->sink) : 0;
 }
 
-/* Where a device that cannot see the program finds what changes. */
+/* Memory of a device of its own for the key and the asks, which change from
+ * batch to batch. */
 static int make_live(struct ctt_run *r)
 {
     int64_t bytes = ctt_run_live_bytes(r);
@@ -125,13 +127,13 @@ static int check(const struct ctt_run *r)
     CTT_CHECK(r->n > 0 && r->room > 0, CTT_EINVAL,
               "a run of %d samples and %d steps", r->n, r->room);
     CTT_CHECK(g->clip == g->count || r->max_asks > 0, CTT_EINVAL,
-              "a model with a clip part must be asked");
+              "a model with a clip part needs at least one ask");
     CTT_TRY(check_clip(g));
 out:
     return rc;
 }
 
-/* All but the memory of the values. */
+/* Everything except the memory of the values. */
 static int set_up(struct ctt_run *r, const char *saved, int windows)
 {
     size_t count = (size_t)r->g->count;

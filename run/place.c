@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * place.c: bytes of a node's values, and where they lie in a block when nodes
- * follow each other. */
+ * place.c: the size of a node's values, and their offsets in a block that holds
+ * one node after the other. */
 #include "run/place.h"
 #include "net/half.h"
 
@@ -36,7 +36,7 @@ int64_t ctt_place_before(const struct ctt_run *r, int node)
                                          ctt_dtype_size(s->type), 64) : 0;
 }
 
-/* Bytes a step, or an ask. */
+/* Bytes per step, or per ask. */
 static int64_t each(const struct ctt_run *r, int node)
 {
     int64_t n = node < r->g->clip ? r->slot[node].size

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * reuse.c: nodes of a sliding run whose readers have run give their memory to
- * later ones. */
+ * reuse.c: memory reuse in a sliding run: a node may get the memory of a node
+ * whose readers have all run. */
 #include "run/layout.h"
 #include "net/half.h"
 
 enum { REUSE_MOST = 4096 };
 
-/* The life of a node's memory, in positions of the order of running. */
+/* The lifetime of a node's memory, in positions of the execution order. */
 struct lifetime {
     int pos;         /* when its kernel runs */
-    int first, last; /* written first, read last; of those with memory */
+    int first, last; /* first write and last read, of nodes with memory */
     int stays;       /* must outlive the step */
 };
 
@@ -24,7 +24,7 @@ struct reuse {
     int             groups;
 };
 
-/* Nodes of a bound component run again and again: they share one position. */
+/* All nodes of a bound component have one position, as they run in a loop. */
 static void positions(const struct ctt_run *r, struct lifetime *life)
 {
     const struct ctt_schedule *s = r->sched[0];
@@ -44,7 +44,8 @@ static void read_at(const struct ctt_run *r, struct lifetime *life, int node,
     of->last = pos > of->last ? pos : of->last;
 }
 
-/* A conv that is fused into another reads its input when that one runs. */
+/* A conv that is fused into another one reads its input when the latter
+ * runs. */
 static void lives(const struct ctt_run *r, struct lifetime *life)
 {
     const struct ctt_graph *g = r->g;
@@ -81,7 +82,7 @@ static int64_t room_of(const struct ctt_run *r, int node)
            ctt_align(r->room * s->size * ctt_dtype_size(s->type), 64);
 }
 
-/* The free group that this node's memory fits best, or a new one. */
+/* The free group whose size is closest to `bytes`, or a new one. */
 static int group_for(struct reuse *p, const struct lifetime *l, int64_t bytes)
 {
     int best = -1;
@@ -142,7 +143,7 @@ out:
     return rc;
 }
 
-/* In the order of running, so that a group's last reader is known. */
+/* In execution order, so that the last reader of a group is known. */
 static void assign_all(struct reuse *p)
 {
     const struct ctt_schedule *s = p->r->sched[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run.c: the order of a forward pass: free components once for all steps, bound
- * ones step by step, the clip part for those who ask. */
+ * ones step by step, the clip part for each ask. */
 #include "run/bind.h"
 
 static void touch_node(const struct ctt_run *r, const struct ctt_node *n,
@@ -14,7 +14,7 @@ static void touch_node(const struct ctt_run *r, const struct ctt_node *n,
         ctt_touch(t, ctt_run_memory(r, n->cell, 0), 1);
 }
 
-/* A sliding run's nodes share memory, so they stay in order. */
+/* Nodes of a sliding run share memory, so they run in order in one stream. */
 static int touch(struct ctt_run *r, const struct ctt_call *c)
 {
     struct ctt_touch t = { .count = 0 };
@@ -27,7 +27,7 @@ static int touch(struct ctt_run *r, const struct ctt_call *c)
     return ctt_streams_call(r->streams, r->dev, &t);
 }
 
-/* single: the whole run is of one step. */
+/* single: the whole run is one step long. */
 static int run(struct ctt_run *r, int node, int step, int steps, int single)
 {
     int each = ctt_run_single(r, node);
@@ -102,7 +102,7 @@ int ctt_run_steps(struct ctt_run *r, int steps)
               "no room for %d steps after %d of %d", steps, at, r->room);
     if (r->val)
         CTT_TRY(ctt_run_upload(r));
-    if (steps == 1 && r->place)    /* the same whenever it is as full */
+    if (steps == 1 && r->place)    /* the same work at the same cursor */
         CTT_TRY(ctt_dev_repeat(r->dev, &r->place[2 * at + (r->feedback != 0)],
                                one_step, r));
     else
@@ -117,7 +117,7 @@ int ctt_run_clip(struct ctt_run *r, int asks)
     int rc = 0;
 
     CTT_CHECK(asks > 0 && asks <= r->max_asks, CTT_EINVAL,
-              "%d answers asked where there is room for %d", asks,
+              "%d asks, but there is room for only %d", asks,
               r->max_asks);
     for (int i = 0; i < asks; i++)
         CTT_CHECK(r->ask[i].sample >= 0 && r->ask[i].sample < r->n &&

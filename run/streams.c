@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * streams.c: calls into streams, one after the other, each to where the numbers
- * it reads were made last (list scheduling by data dependence). */
+ * streams.c: assigns each call to the stream that computed one of its inputs
+ * last (list scheduling by data dependence). */
 #include "run/streams.h"
 
 #include <string.h>
 
-/* Who touched a memory: tickets, 0: nobody. */
+/* The last calls that touched a memory: their tickets; 0: none. */
 struct ctt_streams_memory {
     int  writer;                        /* stream */
     long written;
-    long read[CTT_STREAMS_MOST];          /* since then, by stream */
+    long read[CTT_STREAMS_MOST];          /* by each stream since then */
 };
 
 int ctt_streams_new(int memories, struct ctt_streams **out)
@@ -56,8 +56,8 @@ out:
     return rc;
 }
 
-/* The stream whose last call made something that this one reads: it need not
- * wait; else the one that has been idle longest. */
+/* The stream whose last call wrote a memory that this call touches, so that no
+ * wait is needed; otherwise the one that has been idle longest. */
 static int choose(const struct ctt_streams *l, const struct ctt_touch *t)
 {
     int best = 0;
@@ -73,8 +73,8 @@ static int choose(const struct ctt_streams *l, const struct ctt_touch *t)
     return best;
 }
 
-/* Waits for another stream's call of that ticket unless that is known to be
- * done. */
+/* Makes a stream wait for the call of that ticket in another stream, unless it
+ * has waited for that call already. */
 static int follow(struct ctt_streams *l, struct ctt_dev *d, int stream,
                   int other, long ticket)
 {

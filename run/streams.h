@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * streams.h: which calls may run side by side: those that do not touch what
- * another one writes.  With one stream all of it does nothing. */
+ * streams.h: runs calls in parallel streams unless one touches memory that
+ * another one writes.  With one stream these functions do nothing. */
 #ifndef CTT_STREAMS_H
 #define CTT_STREAMS_H
 
@@ -8,7 +8,7 @@
 
 enum { CTT_STREAMS_MOST = 8, CTT_TOUCHES = 24 };
 
-/* What a call touches: numbers of memories, read or written. */
+/* The memories that a call reads or writes, by number (ctt_run_memory). */
 struct ctt_touch { int count; struct { int memory, writes; } at[CTT_TOUCHES]; };
 
 static inline void ctt_touch(struct ctt_touch *t, int memory, int writes)
@@ -17,11 +17,12 @@ static inline void ctt_touch(struct ctt_touch *t, int memory, int writes)
     t->at[t->count++].writes = writes;
 }
 
-/* Calls so far: of a stream, and what each stream has already waited for. */
+/* Calls have rising numbers, tickets: the last one of each stream, and the last
+ * one of each other stream that a stream has waited for. */
 struct ctt_streams {
     int  streams, memories;
     long ticket;                          /* of the last call */
-    long last[CTT_STREAMS_MOST];          /* of the stream's last call */
+    long last[CTT_STREAMS_MOST];          /* of each stream's last call */
     long seen[CTT_STREAMS_MOST][CTT_STREAMS_MOST];
     struct ctt_streams_memory *memory;
 };
@@ -29,16 +30,16 @@ struct ctt_streams {
 int  ctt_streams_new(int memories, struct ctt_streams **out);
 void ctt_streams_free(struct ctt_streams **l);
 
-/* A stretch of calls begins: all streams wait for what stream 0 was given. */
+/* Begins a sequence of calls: all streams wait for the work of stream 0. */
 int  ctt_streams_begin(struct ctt_streams *l, struct ctt_dev *d);
 
-/* The next call of the device belongs to the stream that suits it best, and
- * that stream waits for whom it must. */
+/* Selects the stream of the device's next call and makes it wait for the calls
+ * that the next one depends on. */
 int  ctt_streams_call(struct ctt_streams *l, struct ctt_dev *d,
                       const struct ctt_touch *t);
 
-/* The stretch ends, after a failure too: stream 0 waits for all.  Passes rc
- * on. */
+/* Ends the sequence, after a failure too: stream 0 waits for all others.
+ * Returns rc, or if that is no error, that of waiting. */
 int  ctt_streams_end(struct ctt_streams *l, struct ctt_dev *d, int rc);
 
 #endif

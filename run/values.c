@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * values.c: the values of the window at hand: where they lie, the program's
- * copies of them, and the history that goes from window to window. */
+ * values.c: the values of the current window: their addresses, copies from and
+ * to the program, and the history that is carried from window to window. */
 #include "run/bind.h"
 #include "net/half.h"
 
@@ -10,9 +10,8 @@ static int64_t step_bytes(const struct ctt_slot *s)
     return s->size * ctt_dtype_size(s->type);
 }
 
-/* Bytes of history that node i has memory for.  Where histories are packed one
- * behind the other, each begins at a multiple of 64: numbers of 16 bits may be
- * odd in number. */
+/* Bytes of history that node i has memory for.  Packed histories are aligned to
+ * 64 bytes each, as a node may have an odd number of 16-bit values. */
 static int64_t old_bytes(const struct ctt_run *r, int i)
 {
     const struct ctt_slot *s = &r->slot[i];
@@ -20,7 +19,7 @@ static int64_t old_bytes(const struct ctt_run *r, int i)
     return s->alias == i ? s->history * step_bytes(s) : 0;
 }
 
-/* Where the value lies that the node had at step 0. */
+/* The address of the node's value at step 0. */
 static char *start(const struct ctt_run *r, int i)
 {
     return r->base[r->slot[i].block] + r->slot[i].at;
@@ -71,7 +70,7 @@ out:
 
 void ctt_run_reset(struct ctt_run *r)
 {
-    /* a failure is reported by what runs next */
+    /* a failure is reported by the next call */
     ctt_run_load_history(r, NULL);
     r->cursor = 0;
     r->past = 0;
@@ -88,7 +87,7 @@ void *ctt_run_value(const struct ctt_run *r, int node, int step)
            s->off * ctt_dtype_size(s->type);
 }
 
-/* Towards the front, in pieces that do not overlap. */
+/* Moves the history to the front, in pieces that do not overlap. */
 static int slide(struct ctt_run *r, int node, int64_t by)
 {
     int64_t n = old_bytes(r, node);
@@ -137,7 +136,7 @@ struct ctt_tensor ctt_run_tensor(const struct ctt_run *r, int node, int step,
     return t;
 }
 
-/* Rows of one pixel each. */
+/* The value as rows of one pixel each. */
 static struct ctt_tensor rows_of(const struct ctt_run *r, int node, int step,
                                  int64_t rows)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * weights.c: which weights the calls of a run are given, and in which form. */
+ * weights.c: the weights that the calls of a run get, decoded if they are not
+ * floats. */
 #include "run/layout.h"
 
 int ctt_run_flat_weights(struct ctt_run *r)
@@ -19,8 +20,8 @@ int ctt_run_flat_weights(struct ctt_run *r)
     return 0;
 }
 
-/* How many floats the run needs for a weight of another form, so that each one
- * begins at a multiple of 64 bytes. */
+/* The floats that the run allocates for a weight of another coding, so that
+ * each weight is aligned to 64 bytes. */
 static int64_t own_floats(const struct ctt_weight *w)
 {
     return ctt_weight_is_floats(w) ? 0 : ctt_align(ctt_volume(&w->t), 16);
@@ -40,8 +41,8 @@ out:
     return rc;
 }
 
-/* The values of the weights of another form to `to`, one weight after the
- * other, and how many floats that takes; to NULL: only checks and counts. */
+/* Checks all weights, writes the values of those of another coding to `to` one
+ * after the other, and counts these floats; to NULL: only checks and counts. */
 static int expand(const struct ctt_run *r, const struct ctt_weight *w,
                   float *to, int64_t *floats)
 {
@@ -60,8 +61,9 @@ out:
     return rc;
 }
 
-/* Weights of another form are read from `own` on, in the order of expand(). */
-static void tell(struct ctt_run *r, const struct ctt_weight *w, float *own)
+/* Points the calls at the decoded weights, which begin at `own` in the order of
+ * expand(). */
+static void use(struct ctt_run *r, const struct ctt_weight *w, float *own)
 {
     for (int i = 0; i < r->g->count; i++)
         for (int k = 0; k < r->g->node[i].nw; k++, w++) {
@@ -91,7 +93,7 @@ int ctt_run_weights(struct ctt_run *r, const struct ctt_weight *weight)
         r->floats = own = p;
         CTT_TRY(ctt_dev_copy(r->dev, CTT_TO_DEVICE, host, own, bytes));
     }
-    tell(r, weight, own);
+    use(r, weight, own);
 out:
     ctt_free(host);
     return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bucket.c: which clips make a batch: clips of like length together, so that
- * short ones do not pay for long ones. */
+ * bucket.c: groups clips of similar length into batches, which reduces
+ * padding. */
 #include "libtrain/data/bucket.h"
 #include "libtrain/chance.h"
 
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_SAVING 0.02    /* of all frames: a new shape must pay for itself */
+#define MIN_SAVING 0.02    /* of all frames, for each further batch shape */
 
-/* below[l]: clips of at most l frames. */
+/* below[l]: number of clips with at most l frames. */
 static int count_below(const struct ctt_data *d, int **out)
 {
     int *below = ctt_calloc((size_t)d->longest + 1, sizeof(*below));
@@ -27,8 +27,8 @@ static int count_below(const struct ctt_data *d, int **out)
 
 struct cut { int bucket, at; int64_t saved; };
 
-/* The best place to cut one of the buckets; at least `least` clips on both
- * sides. */
+/* The cut of a bucket that saves the most frames and leaves at least `least`
+ * clips on both sides. */
 static struct cut best_cut(const struct ctt_buckets *b, const int *below,
                            int least)
 {
@@ -173,7 +173,8 @@ static void shuffle_batches(struct ctt_order *p, uint64_t key)
     }
 }
 
-/* Counting sort of the clips of lengths from+1 .. to behind those in v. */
+/* Appends to the n clips in v those of lengths from + 1 .. to, in order of
+ * length. */
 static int gather(const struct ctt_data *d, int from, int to, int *v, int n)
 {
     for (int l = from + 1; l <= to; l++)
@@ -183,8 +184,8 @@ static int gather(const struct ctt_data *d, int from, int to, int *v, int n)
     return n;
 }
 
-/* Puts as many whole batches of v into the plan as there are; what is left
- * moves to the front of v. */
+/* Moves as many whole batches as possible from v to the plan; the remaining
+ * clips move to the front of v. */
 static int emit(struct ctt_order *p, int steps, int *v, int n, int *batches)
 {
     int k = 0;
@@ -214,7 +215,7 @@ void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
         int *last = p->clip + (size_t)batches * p->n;
         memcpy(last, v, (size_t)rest * sizeof(int));
         p->steps[batches] = d->longest;
-        for (int i = rest; i < p->n; i++)    /* reads what stands already */
+        for (int i = rest; i < p->n; i++)    /* repeats clips of the plan */
             last[i] = shuffle ? p->clip[i - rest] : -1;
     }
     if (shuffle)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bucket.h: which clips make a batch. */
+ * bucket.h: groups clips into batches by length. */
 #ifndef CTT_BUCKET_H
 #define CTT_BUCKET_H
 
@@ -7,40 +7,41 @@
 
 enum { CTT_MAX_BUCKETS = 64 };
 
-/* Clips by length.  Clips of one bucket are padded to its longest. */
+/* Classes of clip length.  All clips of a bucket are padded to its bound. */
 struct ctt_buckets {
-    int    count, bound[CTT_MAX_BUCKETS];    /* longest clip of each, rising */
-    double before, after;    /* share of padding: in one bucket, in these */
+    int    count, bound[CTT_MAX_BUCKETS];    /* most frames of each, rising */
+    double before, after;    /* fraction of padding: in one bucket, in these */
 };
 
-/* How many buckets a text allows: "auto" (or NULL) means CTT_MAX_BUCKETS.
- * CTT_EINVAL if it is neither that nor a number from 1 to CTT_MAX_BUCKETS. */
+/* Reads --buckets, the most buckets: "auto" (or NULL) means CTT_MAX_BUCKETS.
+ * CTT_EINVAL if text is neither that nor a number from 1 to CTT_MAX_BUCKETS. */
 int ctt_buckets_check(const char *text, int *most);
 
-/* Starts with one bucket and repeats the cut that saves the most padding, as
- * often as ctt_buckets_check() allows; "auto": while a cut saves 2% of the
- * frames and leaves a batch of n clips on both sides. */
+/* Starts with one bucket and repeats the cut that saves the most padding, up to
+ * the number in text; "auto": as long as a cut saves 2% of the frames and
+ * leaves at least a batch of n clips on both sides. */
 int ctt_buckets_find(const struct ctt_data *d, int n, const char *text,
                      struct ctt_buckets *out);
 
-/* Writes a line about the padding; 0: there is none. */
+/* Writes a line about the padding.  Returns 0 if one bucket has none. */
 int ctt_buckets_tell(const struct ctt_buckets *b, char *line, size_t size);
 
 /* The batches of an epoch. */
 struct ctt_order {
     int  n, batches;
-    int *steps;      /* [batches]: length they are padded to */
-    int *clip;       /* [batches][n]: -1: empty */
+    int *steps;      /* [batches]: steps that clips are padded to */
+    int *clip;       /* [batches][n]: clip number; -1: empty */
     int *work;
 };
 
-/* For batches of n clips. */
+/* Allocates the order of d's clips in batches of n. */
 int  ctt_order_new(const struct ctt_data *d, int n, struct ctt_order **out);
 void ctt_order_free(struct ctt_order **p);
 
-/* Shuffled: the clips left over in a bucket move to the next longer one, and
- * the last batch is filled with clips a second time.  So every clip is seen.
- * Not shuffled (for tests): in order of length, the rest empty. */
+/* Fills the order.  The clips left over in a bucket move to the next longer
+ * one, so every clip is in a batch.  shuffle: in random order by key, and the
+ * last batch is filled by repeating clips; 0 (for tests): in order of length,
+ * and the last batch is filled with empty places. */
 void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
                     int shuffle, uint64_t key, struct ctt_order *p);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * data.c: a set of clips: listed, each read once to learn its length and
- * whether it is sound, and kept decoded as far as memory is given. */
+ * data.c: a set of clips: lists them, reads each once to check it and to count
+ * its frames, and keeps decoded frames within the memory limit. */
 #include "libtrain/data/data.h"
 #include "libtrain/data/scan.h"
 #include "libtrain/data/sequence.h"
@@ -9,7 +9,7 @@
 
 /* ---- the frames of a clip ---- */
 
-/* Leaves count frames of f from start on. */
+/* Keeps count frames of f, beginning at start. */
 static void cut(struct ctt_frames *f, int start, int count)
 {
     size_t frame = (size_t)f->h * f->w * f->c;
@@ -18,7 +18,7 @@ static void cut(struct ctt_frames *f, int start, int count)
     f->count = count;
 }
 
-/* Of a clip in memory; of a sequence from frame `start` on. */
+/* The frames of a clip in memory, or of a sequence that begins at `start`. */
 static int in_memory(const struct ctt_clip *c, int start, struct ctt_frames *f)
 {
     *f = c->f;
@@ -74,7 +74,7 @@ static void tell_subset(const struct ctt_data *d, const char *subset,
     ev->say(ev->arg, line);
 }
 
-/* A drawn source needs one name for all of its sequences. */
+/* .sequences is 1 because all drawn sequences have the same name. */
 static int open_source(struct ctt_data *d, const char *path, const char *split,
                        const struct ctt_input *in, char *const *known,
                        int nknown, const struct ctt_train_cfg *cfg)
@@ -94,8 +94,9 @@ out:
     return rc;
 }
 
-/* How many sequences are drawn: it depends on whether these are the ones to
- * train on or those to test on, told by the settings that name both. */
+/* The number of drawn sequences: --sequences for the training set, otherwise
+ * --val-sequences.  The training set has the path of --data and the split of
+ * --split. */
 static int sequences(const char *path, const char *split,
                      const struct ctt_train_cfg *cfg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * load.c: threads that decode, cut and normalise the clips of the next batches
- * while the last one is being used.  What they make does not depend on how many
- * they are: every random choice is counted by seed, epoch and clip. */
+ * load.c: threads that decode, crop and normalise the clips of the next batches
+ * while the current one is used.  The result does not depend on the number of
+ * threads: every random choice depends on seed, epoch and clip only. */
 #include "libtrain/data/load.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/sequence.h"
@@ -12,10 +12,11 @@
 
 enum { RING = 3, WHY = 256, MAX_WORKERS = 256 };
 
-struct place {
+/* A batch in the ring buffer. */
+struct buffer {
     float *x;
     int   *length;
-    int    ready;          /* clips that are in */
+    int    ready;          /* clips loaded */
     int    pinned;
     char   bad[WHY];
 };
@@ -26,11 +27,11 @@ struct ctt_loader {
     int64_t             frame;      /* floats */
     const struct ctt_order *plan;
     struct ctt_augment  a;
-    struct place        ring[RING];
-    int64_t             floats;     /* of a place */
+    struct buffer       ring[RING];
+    int64_t             floats;     /* of a buffer */
     struct ctt_dev     *dev;        /* that has pinned them, or NULL */
-    int64_t             next;       /* clip of the plan to be loaded */
-    int                 batch;      /* the caller has, or waits for */
+    int64_t             next;       /* clip of the plan to load next */
+    int                 batch;      /* that the caller has or waits for */
     int                 busy, stop, rc;
     char                why[WHY];
     pthread_mutex_t     lock;
@@ -41,6 +42,7 @@ struct ctt_loader {
 
 /* ---- one clip ---- */
 
+/* The augmentation of a clip: crop position, mirroring, colours. */
 struct look { int x, y, flip; float gain, shift; };
 
 static struct look choose(const struct ctt_loader *l, int i)
@@ -76,7 +78,7 @@ static void colour(const struct ctt_input *in, const struct look *k, float *v,
             v[i + c] = k->gain * v[i + c] + add[c < 3 ? c : 2];
 }
 
-/* Frames of slot j; beyond its end a clip stands still. */
+/* Writes the frames of one clip; padding repeats its last frame. */
 static void write_frames(const struct ctt_loader *l, const struct look *k,
                          const struct ctt_frames *f, int steps, float *x)
 {
@@ -131,7 +133,7 @@ static int has_work(const struct ctt_loader *l)
 static void one(struct ctt_loader *l)
 {
     int batch = (int)(l->next / l->n), j = (int)(l->next % l->n), rc;
-    struct place *p = &l->ring[batch % RING];
+    struct buffer *p = &l->ring[batch % RING];
 
     l->next++;
     l->busy++;
@@ -244,7 +246,7 @@ void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
                       const struct ctt_augment *a, int first)
 {
     pthread_mutex_lock(&l->lock);
-    l->next = INT64_MAX;    /* no more work; who is busy still reads the plan */
+    l->next = INT64_MAX;    /* no more work; busy threads still read the plan */
     while (l->busy)
         pthread_cond_wait(&l->news, &l->lock);
     l->plan = p;
@@ -261,7 +263,7 @@ void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
 
 int ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b, double *seconds)
 {
-    struct place *p = &l->ring[l->batch % RING];
+    struct buffer *p = &l->ring[l->batch % RING];
     double t = ctt_seconds();
     int rc = 1;
 

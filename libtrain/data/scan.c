@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scan.c: the first look at each clip, by some threads: whether it can be read,
- * how long it is, and whether its frames stay in memory. */
+ * scan.c: threads that read each clip once: check it, count its frames, and
+ * keep them in memory if there is room. */
 #include "libtrain/data/scan.h"
 
 #include <pthread.h>
@@ -12,13 +12,13 @@ static int64_t bytes_of(const struct ctt_frames *f)
 
 struct scan {
     struct ctt_data *d;
-    char           **why;      /* of each item: what is wrong with it */
+    char           **why;      /* per item: the error, or NULL */
     int              next, done, rc, stop, alive;
     pthread_mutex_t  lock;
     pthread_cond_t   news;
 };
 
-/* Whether the frames may stay in memory. */
+/* Returns 1 if the frames may stay in memory, and reserves it. */
 static int take_room(struct scan *s, const struct ctt_frames *f)
 {
     int64_t n = bytes_of(f);
@@ -59,8 +59,7 @@ out:
     return rc;
 }
 
-/* A clip that cannot be read is skipped; running out of memory is no fault of
- * the clip. */
+/* A clip that cannot be read is skipped, except if memory has run out. */
 static void note(struct scan *s, int i, int rc)
 {
     if (rc < 0 && rc != CTT_ENOMEM && !s->d->strict) {
@@ -99,7 +98,7 @@ static void *scan_worker(void *arg)
     }
 }
 
-/* Tells how far it is until all workers have left. */
+/* Reports progress until all threads have ended. */
 static void watch(struct scan *s, const struct ctt_events *ev)
 {
     int stop = 0;
@@ -120,7 +119,7 @@ static void watch(struct scan *s, const struct ctt_events *ev)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Moves the good clips together and tells of the others, in order. */
+/* Removes the gaps of bad clips and reports these in order. */
 static void keep_good(struct scan *s, const struct ctt_events *ev)
 {
     struct ctt_data *d = s->d;
@@ -142,7 +141,7 @@ static void keep_good(struct scan *s, const struct ctt_events *ev)
     }
 }
 
-/* The message of a worker is this thread's now. */
+/* Copies the error message of a worker to this thread. */
 static int failure(const struct scan *s)
 {
     for (int i = 0; i < s->d->list->count; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * evaluate.c: how well a model predicts, frame by frame, beside baselines. */
+ * evaluate.c: the quality of a model's predictions per frame, and of the
+ * baselines. */
 #include "device/ewise.h"
 #include "libtrain/data/load.h"
 #include "libtrain/evaluate.h"
@@ -73,7 +74,7 @@ struct ctt_quality ctt_predict_scores_at(const struct ctt_predict_scores *f,
 
 /* ---- the run ---- */
 
-/* A place for one picture each, with values in 0..1. */
+/* Buffers of one picture each, with values in 0..1. */
 enum picture { TRUTH, GUESS, BEFORE, LAST, PICTURES };
 
 struct ctt_predict_eval {
@@ -83,7 +84,7 @@ struct ctt_predict_eval {
     struct ctt_input   in;
     int                loss, input, answer, observed, frames;
     int64_t            frame;              /* floats */
-    float             *feedback;           /* [n][frame]: the last answers */
+    float             *feedback;           /* [n][frame]: last predictions */
     float             *pic[PICTURES];
 };
 
@@ -153,7 +154,7 @@ static const float *frame_of(const struct ctt_predict_eval *f,
     return b->x + ((int64_t)t * b->n + j) * f->frame;
 }
 
-/* One step: sees a true frame, or what it said last. */
+/* One step, with a true frame or the last prediction as input. */
 static int step(struct ctt_predict_eval *f, const struct ctt_batch *b, int t)
 {
     const float *x = t < f->observed ? frame_of(f, b, t, 0) : f->feedback;
@@ -193,7 +194,7 @@ static int is_finite(const float *x, int64_t n)
     return 1;
 }
 
-/* The picture of a frame; rounding may have left 0..1. */
+/* Undoes the normalisation of a frame and clamps it to 0..1. */
 static void picture(const struct ctt_predict_eval *f, const float *x,
                     enum picture to)
 {
@@ -219,7 +220,7 @@ out:
     return rc;
 }
 
-/* What the model said of frame t of all sequences. */
+/* Adds the quality of the predictions of frame t, and their loss. */
 static int rate_model(const struct ctt_predict_eval *f,
                       const struct ctt_batch *b, int t,
                       struct ctt_predict_scores *out)
@@ -245,7 +246,7 @@ out:
     return rc;
 }
 
-/* The baselines, of sequence j. */
+/* Adds the quality of the baselines for sequence j. */
 static int rate_baselines(const struct ctt_predict_eval *f,
                        const struct ctt_batch *b, int j,
                        struct ctt_predict_scores *out)
@@ -265,15 +266,15 @@ out:
     return rc;
 }
 
-struct batches {
+struct predict_scoring {
     struct ctt_predict_eval   *f;
     struct ctt_predict_scores *scores;
-    int                        all;    /* the baselines too */
+    int                        all;    /* 1: the baselines too */
 };
 
 static int run_batch(void *arg, const struct ctt_batch *b)
 {
-    const struct batches *to = arg;
+    const struct predict_scoring *to = arg;
     struct ctt_predict_eval *f = to->f;
     int rc = 0;
 
@@ -295,7 +296,7 @@ int ctt_predict_eval_run(struct ctt_predict_eval *f,
                          const struct ctt_events *ev, int all,
                          struct ctt_predict_scores *out)
 {
-    struct batches to = { f, out, all };
+    struct predict_scoring to = { f, out, all };
     int rc = 0;
 
     ctt_predict_scores_clear(out);
@@ -309,8 +310,8 @@ out:
 
 /* ---- a model once ---- */
 
-/* What ctt_evaluate_predict() was given; out: its result so far. */
-struct request {
+/* The arguments of ctt_evaluate_predict(); out: its result. */
+struct predict_request {
     const struct ctt_model     *m;
     const struct ctt_train_cfg *cfg;
     struct ctt_data            *d;
@@ -320,7 +321,7 @@ struct request {
 
 static int test(void *arg, struct ctt_dev *dev, const float *w)
 {
-    struct request *q = arg;
+    struct predict_request *q = arg;
     struct ctt_predict_eval *f = NULL;
     int rc = 0;
 
@@ -338,7 +339,7 @@ int ctt_evaluate_predict(const struct ctt_model *m,
                          const struct ctt_events *ev,
                          struct ctt_predict_scores **out)
 {
-    struct request q = { m, cfg, d, ev, NULL };
+    struct predict_request q = { m, cfg, d, ev, NULL };
     int rc = 0;
 
     CTT_TRY(ctt_eval_model(m, cfg, test, &q));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * predict.h: learning to predict the next frames, with the model's own answers
- * fed back, and how well it does. */
+ * predict.h: training a model to predict the next frames, with its predictions
+ * fed back as input, and measuring their quality. */
 #ifndef CTT_PREDICT_H
 #define CTT_PREDICT_H
 
@@ -15,15 +15,15 @@ struct ctt_turn;
 
 /* ---- step.c: a training step ---- */
 
-/* The words of the loss op that --loss offers. */
+/* The choices of --loss: kinds of the loss op. */
 extern const char *const ctt_predict_losses[];
 
-/* The model's answer can be its next input. */
+/* CTT_EUNSUP if the model's answer cannot be its next input. */
 int ctt_predict_check(const struct ctt_graph *g);
 
-/* The model's own text, fed by a mix of the true frame and its last answer,
- * with target and loss behind: its weights keep their places.  loss: a word of
- * the loss op. */
+/* The training graph: the model, whose input is a mix of the true frame and its
+ * last prediction, with target and loss appended; weights keep their offsets.
+ * loss: a kind of the loss op. */
 int ctt_predict_graph(const struct ctt_graph *model, const char *loss,
                       struct ctt_graph **out);
 
@@ -33,18 +33,19 @@ struct ctt_predict_step {
     struct ctt_exec  *x;
     struct ctt_amp_plan *amp;
     int    frame, seen, target, loss;    /* nodes */
-    int    observed, frames;             /* frames: of a sequence */
+    int    observed, frames;             /* true frames; frames in all */
     float *truth;                        /* [frames - 1][n]: 1: true frame */
-    const struct ctt_batch *batch;       /* of the step at hand */
-    int64_t rows;                        /* of the loss, that count */
-    double  sum;
-    double  scale;                       /* of the loss; 1 unless it is set */
-    int     skips;                       /* a loss may be other than finite */
-    double *losses;                      /* of a window's frames */
-    float  *grads;                       /* of a pixel of each */
+    const struct ctt_batch *batch;       /* of the current step */
+    int64_t rows;                        /* numbers that the loss averages */
+    double  sum;                         /* of their losses */
+    double  scale;                       /* loss scale; 1 unless set */
+    int     skips;                       /* a loss may be not finite */
+    double *losses;                      /* per frame of a window */
+    float  *grads;                       /* of each of its pixels, per frame */
 };
 
-/* w: the model's weights in the device's memory.  m NULL: one window. */
+/* w: the model's weights in the device's memory, which are not copied.  m NULL:
+ * one window. */
 int  ctt_predict_step_open(const struct ctt_graph *model, const float *w,
                            const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                            const struct ctt_memory *m,
@@ -59,48 +60,50 @@ int  ctt_predict_step_blame(struct ctt_predict_step *s,
 
 /* ---- sampling.c: scheduled sampling ---- */
 
-/* Of n sequences, which frames they are shown: truth[t * n + j] is 1 where j
- * gets frame t itself, 0 where it gets what the model made of it; the first
- * `observed` ones are always true.  Returns the first t with a 0, or frames. */
+/* Draws the inputs of a batch of n sequences: truth[t * n + j] is 1 if sequence
+ * j gets the true frame t, 0 if it gets the prediction; the first `observed`
+ * frames are always true.  Returns the first t with a 0, or frames. */
 int ctt_sampling_draw(const struct ctt_turn *t, int observed, int frames,
                       float *truth);
 
-/* Where scheduled sampling (Bengio and others 2015) stands.  As Su and others
- * 2020 have it, it begins when the test loss has not been smaller than the best
- * for `sampling_patience` tests in a row, and --schedule=sampled lets the rate
- * fall when that happens once more.  Steps at which these begin, or -1; the
- * tests in a row so far. */
+/* The state of scheduled sampling (Bengio and others 2015).  With
+ * --sampling-start=auto it begins when the test loss has not improved for
+ * `sampling_patience` tests in a row, and --schedule=sampled decreases the rate
+ * when that happens again (Su and others 2020).  start, falls: steps at which
+ * these begin, or -1; stalled: tests in a row without an improvement. */
 struct ctt_sampling { int64_t start, falls, stalled; double best; };
 
-/* "auto", "off" or an epoch, which may be a fraction. */
+/* CTT_EINVAL unless --sampling-start is "auto", "off" or an epoch, which may be
+ * fractional. */
 int ctt_sampling_check(const struct ctt_train_cfg *cfg);
-/* batches: an epoch's. */
+/* batches: per epoch. */
 void ctt_sampling_begin(const struct ctt_train_cfg *cfg, int batches,
                         struct ctt_sampling *s);
-/* 1: only a test can make it begin. */
+/* 1: --sampling-start=auto. */
 int ctt_sampling_waits(const struct ctt_train_cfg *cfg);
-/* 1: never. */
+/* 1: --sampling-start=off. */
 int ctt_sampling_off(const struct ctt_train_cfg *cfg);
-/* After a test.  1: something begins with `step`, the next one. */
+/* Updates the state after a test.  Returns 1 if sampling, or the decrease of
+ * the rate, begins at `step`, the next one. */
 int ctt_sampling_tested(const struct ctt_train_cfg *cfg, double loss,
                         int64_t step, struct ctt_sampling *s);
-/* A line on what begins then.  0: nothing that the settings want. */
+/* Writes a line on what begins.  Returns 0 if the settings do not use it. */
 int ctt_sampling_tell(const struct ctt_train_cfg *cfg,
                       const struct ctt_sampling *s, char *line, size_t size);
-/* The chance of a true frame at a step. */
+/* The probability of a true frame at a step. */
 double ctt_sampling_truth(const struct ctt_train_cfg *cfg,
                           const struct ctt_sampling *s, int64_t step,
                           int batches);
 
 /* ---- evaluate.c ---- */
 
-/* As ctt_recognise_eval: in floats, with the master weights. */
+/* As ctt_recognise_eval: in floats, with the master weights w. */
 struct ctt_predict_eval;
 int  ctt_predict_eval_open(const struct ctt_graph *g, const float *w,
                            const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                            struct ctt_data *d, struct ctt_predict_eval **out);
 void ctt_predict_eval_close(struct ctt_predict_eval **f);
-/* all: the baselines too.  1: ev->stop said so before the end. */
+/* all: the baselines too.  Returns 1 if ev->stop ended it early. */
 int  ctt_predict_eval_run(struct ctt_predict_eval *f,
                           const struct ctt_events *ev, int all,
                           struct ctt_predict_scores *out);

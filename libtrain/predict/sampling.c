@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sampling.c: scheduled sampling: when the model is shown its own answers in
- * place of true frames (Bengio and others 2015). */
+ * sampling.c: scheduled sampling: when the model's input is its last prediction
+ * instead of the true frame (Bengio and others 2015). */
 #include "libtrain/predict/predict.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sequence's frames do not depend on where it stands in a batch. */
+/* The draws of a sequence do not depend on its place in the batch. */
 int ctt_sampling_draw(const struct ctt_turn *turn, int observed, int frames,
                       float *truth)
 {

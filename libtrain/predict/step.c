@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * step.c: one training step of a model that predicts: the graph that feeds
- * it its own answers, forward, loss, backward. */
+ * step.c: one training step of prediction: the training graph, which feeds
+ * predictions back as input, and the forward and backward pass. */
 #include "libtrain/predict/predict.h"
 #include "libtrain/amp.h"
 #include "libtrain/chance.h"
@@ -46,7 +46,7 @@ static int add_input(struct ctt_edit *e, int at, const char *name,
                         (long long)t->c);
 }
 
-/* The model's input becomes a mix of that name. */
+/* Replaces the model's input by a mix of the same name. */
 static int feed_back(struct ctt_edit *e, const struct ctt_graph *g)
 {
     int input = ctt_graph_input(g), rc = 0;
@@ -102,7 +102,7 @@ out:
     return rc;
 }
 
-/* The model is going to be fed its own answers, one step after the other. */
+/* With scheduled sampling the model will run step by step. */
 static int check_norms(const struct ctt_predict_step *s)
 {
     int rc = 0;
@@ -182,7 +182,7 @@ void ctt_predict_step_close(struct ctt_predict_step **s)
 
 /* ---- a step ---- */
 
-/* Pixels of a node in a part. */
+/* Rows (pixels) of a node in a window. */
 static int64_t rows_of(const struct ctt_predict_step *s, int node,
                        const struct ctt_window *p)
 {
@@ -219,7 +219,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     return rc;
 }
 
-/* The mean over all that counts. */
+/* The gradient of the mean loss over all pixels that count. */
 static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_predict_step *s = arg;
@@ -235,8 +235,7 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 static struct ctt_job job_of(struct ctt_predict_step *s, int feedback)
 {
     return (struct ctt_job){ .steps = s->frames - 1, .feedback = feedback,
-        .arg = s,
-                             .give = give, .take = take, .seed = seed };
+        .arg = s, .give = give, .take = take, .seed = seed };
 }
 
 static int check_batch(const struct ctt_predict_step *s,
@@ -251,7 +250,7 @@ out:
     return rc;
 }
 
-/* Makes the batch at hand this one; returns the first step fed back. */
+/* Sets the current batch; returns the first step with feedback. */
 static int begin(struct ctt_predict_step *s, const struct ctt_turn *t)
 {
     s->batch = t->batch;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task.c: training and testing a model that predicts, as a task. */
+ * task.c: prediction as a task: its row of functions. */
 #include "libtrain/predict/predict.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/data.h"
@@ -15,7 +15,7 @@ static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     CTT_TRY(ctt_predict_check(g));
     for (int i = 0; i < d->clips; i++)
         CTT_CHECK(d->clip[i].length == frames, CTT_EINVAL,
-                  "a sequence has %d frames, not the %d + %d asked for",
+                  "a sequence has %d frames instead of %d + %d",
                   d->clip[i].length, cfg->input_frames, cfg->future_frames);
 out:
     return rc;
@@ -33,7 +33,8 @@ static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)
     return (struct ctt_size){ cfg->input_frames + cfg->future_frames - 1, 0 };
 }
 
-/* Short windows, unless a norm would see less than the clip. */
+/* The windows of --window; by default short ones, or the whole clip if a norm
+ * needs its statistics. */
 static int memory_of(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                      struct ctt_memory *m)
 {
@@ -96,15 +97,15 @@ static int blame(void *s, const struct ctt_turn *t)
 
 /* ---- tests ---- */
 
-struct test {
+struct predict_test {
     struct ctt_predict_eval   *f;
     struct ctt_predict_scores *sums;
-    int                        told;    /* how good the baselines are */
+    int                        told;    /* the baselines were reported */
 };
 
 static void close_test(void **e)
 {
-    struct test *t = *e;
+    struct predict_test *t = *e;
 
     if (!t)
         return;
@@ -118,8 +119,8 @@ static int open_test(const struct ctt_graph *g, const float *w,
                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                      struct ctt_data *d, void **out)
 {
-    void *made = ctt_calloc(1, sizeof(struct test));
-    struct test *t = made;
+    void *made = ctt_calloc(1, sizeof(struct predict_test));
+    struct predict_test *t = made;
     int rc = t ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
@@ -133,8 +134,8 @@ out:
     return rc;
 }
 
-/* What there is to beat. */
-static void tell(struct test *t, const struct ctt_events *ev)
+/* Reports the quality of the baselines. */
+static void tell(struct predict_test *t, const struct ctt_events *ev)
 {
     struct ctt_quality a = ctt_predict_scores_at(t->sums, CTT_BY_LAST_FRAME, 0);
     struct ctt_quality b = ctt_predict_scores_at(t->sums, CTT_BY_LINEAR_MOTION,
@@ -152,7 +153,7 @@ static void tell(struct test *t, const struct ctt_events *ev)
 static int test(void *e, const struct ctt_events *ev,
                 struct ctt_test_score *out)
 {
-    struct test *t = e;
+    struct predict_test *t = e;
     struct ctt_quality q;
     int rc = ctt_predict_eval_run(t->f, ev, !t->told, t->sums);
 

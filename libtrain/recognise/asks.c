@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * asks.c: when a clip is asked for its class while training, and how much each
- * answer counts. */
+ * asks.c: at which steps of a clip training computes a loss, and the weights of
+ * these losses. */
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/chance.h"
 
@@ -38,8 +38,9 @@ out:
     return rc;
 }
 
-/* Weight at the share x of the clip.  Linear: Ma and others 2016; exponential:
- * Jain and others 2016, there in seconds, here over the clip. */
+/* The weight after a fraction x of the clip.  Linear: Ma and others 2016;
+ * exponential: Jain and others 2016, who use seconds instead of the
+ * fraction. */
 static double even(double x)    { return (void)x, 1; }
 static double linear(double x)  { return x; }
 static double rising(double x)  { return exp(4 * x - 4); }

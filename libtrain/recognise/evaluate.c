@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * evaluate.c: the answers of a model for every clip of a set. */
+ * evaluate.c: measures the accuracy of a model on a set of clips. */
 #include "libtrain/data/load.h"
 #include "libtrain/evaluate.h"
 #include "libtrain/recognise/recognise.h"
@@ -14,7 +14,8 @@ struct ctt_recognise_eval {
     struct ctt_eval_set set;
     struct ctt_point    point[CTT_MAX_POINTS];
     int                 points, input, answer;
-    float              *answers;    /* of a batch, a row an ask or step */
+    float              *answers;    /* of a batch: a row per ask, or per step
+                                       and sample */
 };
 
 int ctt_recognise_eval_open(const struct ctt_graph *g, const float *w,
@@ -72,7 +73,7 @@ static int step_of(const struct ctt_recognise_eval *e,
     return ctt_point_step(&e->point[k], b->length[j] ? b->length[j] : 1);
 }
 
-/* Leaves the answers: a row for each step and sample, or for each ask. */
+/* Computes e->answers. */
 static int forward(struct ctt_recognise_eval *e, const struct ctt_batch *b)
 {
     int64_t rows = (int64_t)b->steps * b->n;
@@ -113,11 +114,14 @@ static void count(const struct ctt_recognise_eval *e, const struct ctt_batch *b,
     }
 }
 
-struct batches { struct ctt_recognise_eval *e; struct ctt_metrics *m; };
+struct recognise_scoring {
+    struct ctt_recognise_eval *e;
+    struct ctt_metrics        *m;
+};
 
 static int run_batch(void *arg, const struct ctt_batch *b)
 {
-    const struct batches *all = arg;
+    const struct recognise_scoring *all = arg;
     int rc = 0;
 
     CTT_TRY(forward(all->e, b));
@@ -129,7 +133,7 @@ out:
 int ctt_recognise_eval_run(struct ctt_recognise_eval *e,
                            const struct ctt_events *ev, struct ctt_metrics *m)
 {
-    struct batches all = { e, m };
+    struct recognise_scoring all = { e, m };
 
     ctt_metrics_clear(m);
     e->r->stamp++;
@@ -138,8 +142,8 @@ int ctt_recognise_eval_run(struct ctt_recognise_eval *e,
 
 /* ---- a model once ---- */
 
-/* What ctt_evaluate_recognise() was given; out: its result so far. */
-struct request {
+/* The arguments of ctt_evaluate_recognise(); out: its result. */
+struct recognise_request {
     const struct ctt_model     *m;
     const struct ctt_train_cfg *cfg;
     struct ctt_data            *d;
@@ -151,7 +155,7 @@ struct request {
 
 static int test(void *arg, struct ctt_dev *dev, const float *w)
 {
-    struct request *q = arg;
+    struct recognise_request *q = arg;
     struct ctt_recognise_eval *e = NULL;
     int rc = 0;
 
@@ -171,7 +175,7 @@ int ctt_evaluate_recognise(const struct ctt_model *m,
                            const struct ctt_events *ev,
                            struct ctt_metrics **out)
 {
-    struct request q = { m, cfg, d, point, points, ev, NULL };
+    struct recognise_request q = { m, cfg, d, point, points, ev, NULL };
     int rc = 0;
 
     CTT_TRY(ctt_eval_model(m, cfg, test, &q));

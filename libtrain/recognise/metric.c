@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * metric.c: counting how often an answer is right, by when it was asked. */
+ * metric.c: accuracy and loss of answers, per observed part of the clip. */
 #include "libtrain/train.h"
 
 #include <math.h>
@@ -93,8 +93,8 @@ void ctt_metrics_clear(struct ctt_metrics *m)
            sizeof(*m->confusion));
 }
 
-/* How many classes come before the label: larger, or equal and earlier.  An
- * answer that is not a number comes last. */
+/* How many classes rank before the label: with a larger number, or the same and
+ * a smaller index.  A NaN ranks last. */
 static int rank_of(const float *z, int n, int label)
 {
     int rank = 0;

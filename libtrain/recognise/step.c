@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * step.c: one training step up to the gradient. */
+ * step.c: one training step of recognition, up to the gradient. */
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/amp.h"
 #include "libtrain/cfg_memory.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TARGET = 2 };    /* floats of a row of the target: label, weight */
+enum { TARGET = 2 };    /* floats per row of the target: label, weight */
 
 /* ---- the training graph ---- */
 
@@ -130,7 +130,7 @@ static int goals_of(const struct ctt_recognise_step *s)
     return s->batch->n * s->asks.total;
 }
 
-/* Rows of the answer in a part: one an ask, or one for each step and sample. */
+/* Rows of the answer in a window: one per ask, or one per step and sample. */
 static int64_t rows_of(const struct ctt_recognise_step *s,
                        const struct ctt_window *p)
 {
@@ -162,11 +162,11 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
     return sum;
 }
 
-/* The goals of a part one after the other, and their rows in it. */
-struct each { int64_t row; const struct ctt_goal *goal; int i; };
+/* Iterates over the goals of a window and their rows in it. */
+struct goal_iter { int64_t row; const struct ctt_goal *goal; int i; };
 
 static int next(const struct ctt_recognise_step *s, const struct ctt_window *p,
-                struct each *e)
+                struct goal_iter *e)
 {
     if (has_clip(s)) {
         if (e->i >= p->asks)
@@ -192,7 +192,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     const struct ctt_recognise_step *s = arg;
     const struct ctt_tensor *in = &s->g->node[s->input].out;
     int64_t frame = ctt_volume(in) * x->r->n, rows = rows_of(s, p);
-    struct each e = { 0 };
+    struct goal_iter e = { 0 };
     int rc = 0;
 
     CTT_TRY(ctt_run_put(x->r, s->input, 0, s->batch->x + p->first * frame,
@@ -226,7 +226,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     struct ctt_recognise_step *s = arg;
     int classes = (int)s->g->node[s->answer].out.c;
     int64_t rows = rows_of(s, p);
-    struct each e = { 0 };
+    struct goal_iter e = { 0 };
     int rc = 0;
 
     if (rows == 0)

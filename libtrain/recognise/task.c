@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task.c: training and testing a model that says what a clip shows. */
+ * task.c: recognition as a task: its row of functions. */
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/chance.h"
@@ -85,14 +85,14 @@ static int blame(void *s, const struct ctt_turn *t)
 
 /* ---- tests ---- */
 
-struct test {
+struct recognise_test {
     struct ctt_recognise_eval    *eval;
     struct ctt_metrics *metrics;
 };
 
 static void close_test(void **e)
 {
-    struct test *t = *e;
+    struct recognise_test *t = *e;
 
     if (!t)
         return;
@@ -106,9 +106,9 @@ static int open_test(const struct ctt_graph *g, const float *w,
                      const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                      struct ctt_data *d, void **out)
 {
-    void *made = ctt_calloc(1, sizeof(struct test));
+    void *made = ctt_calloc(1, sizeof(struct recognise_test));
     struct ctt_point point[CTT_MAX_POINTS];
-    struct test *t = made;
+    struct recognise_test *t = made;
     int points, rc = t ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
@@ -128,7 +128,7 @@ out:
 static int test(void *e, const struct ctt_events *ev,
                 struct ctt_test_score *out)
 {
-    struct test *t = e;
+    struct recognise_test *t = e;
     int last = t->metrics->points - 1;
     int rc = ctt_recognise_eval_run(t->eval, ev, t->metrics);
 
@@ -142,7 +142,7 @@ static int test(void *e, const struct ctt_events *ev,
 
 static const struct ctt_metrics *counts(const void *e)
 {
-    return ((const struct test *)e)->metrics;
+    return ((const struct recognise_test *)e)->metrics;
 }
 
 static int better(const struct ctt_test_score *a,

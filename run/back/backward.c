@@ -6,7 +6,7 @@
 
 /* ---- where gradients lie ---- */
 
-/* Laid out as the values of the window, those saved first. */
+/* Gradients have the layout of the window's values, the saved block first. */
 static char *place_of(const struct ctt_exec *x, int node, const void *value)
 {
     const struct ctt_run *r = x->r;
@@ -29,7 +29,7 @@ int ctt_exec_needs(const struct ctt_exec *x, int node)
     return x->back->need[node];
 }
 
-/* Numbers of history that a node has memory for, if it has a gradient. */
+/* Numbers of history in a node's memory, or 0 if it needs no gradient. */
 static int64_t old_numbers(const struct ctt_exec *x, int node)
 {
     const struct ctt_slot *s = &x->r->slot[node];
@@ -84,7 +84,7 @@ static struct ctt_tensor rows_of(const struct ctt_exec *x, int node, int step,
     return t;
 }
 
-/* Where the caller writes, nobody else may overwrite. */
+/* A gradient that the caller seeds must be added to, not overwritten. */
 static int claim(const struct ctt_exec *x, int node)
 {
     int of = x->r->slot[node].alias;
@@ -128,8 +128,8 @@ int ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
     return ctt_dev_get(x->r->dev, &t, to);
 }
 
-/* What reached the history of the window behind belongs to the last steps of
- * this one; if this one is shorter, to its history too. */
+/* Gradients of the next window's history belong to the last steps of this
+ * window and, if it is shorter, also to its history. */
 int ctt_back_carry_in(struct ctt_exec *x)
 {
     const char *from = x->back->carry;
@@ -166,9 +166,9 @@ out:
 
 /* ---- calls ---- */
 
-/* Points dout, din and dw at where the gradients of a bound call lie.  An act
- * that has no memory of its own works in place, a plus input that lies in the
- * result has its gradient there already. */
+/* Points dout, din and dw of a bound call at the gradients.  An act without
+ * memory of its own works in place; a plus input that is a name of the result
+ * has its gradient there already. */
 static void bind_gradients(const struct ctt_exec *x, int node, int want,
                            struct ctt_call *c)
 {
@@ -197,8 +197,8 @@ static void bind_gradients(const struct ctt_exec *x, int node, int want,
     }
 }
 
-/* What a call's backward pass reads and writes: it may change its dout, and
- * what it adds to it must not be added to by two at once. */
+/* The memories that the backward pass of a call reads and writes: it may change
+ * its dout, and two calls must not add to a gradient at the same time. */
 static int touch(struct ctt_exec *x, int node)
 {
     struct ctt_run *r = x->r;
@@ -234,7 +234,7 @@ out:
     return rc;
 }
 
-/* One call for all steps, or asks, unless the node must be called for each. */
+/* One call for all steps, or asks, unless the node needs a call for each. */
 static int run_free(struct ctt_exec *x, int node, int steps)
 {
     int each = ctt_run_single(x->r, node), rc = 0;

@@ -1,70 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0
- * backward.h: what the parts of the backward pass share: which values it reads,
- * the plan of its memory, the windows of the batch at hand. */
+ * backward.h: what the files of the backward pass share: which values it reads,
+ * its memory plan, the windows of the current batch. */
 #ifndef CTT_BACKWARD_H
 #define CTT_BACKWARD_H
 
 #include "run/back/exec.h"
 
 struct ctt_back {
-    char  *need;       /* of a node: its gradient leads to a weight */
-    char  *overwrite;  /* of a node with memory: it has exactly one reader,
-                          which may overwrite the gradient and need not add */
-    char  *saved;      /* of a node: the backward pass reads its value */
-    int    mixes;      /* windows begin at the first feedback step too */
-    const char *norm;  /* one that takes the statistics of a whole clip, or
+    char  *need;       /* per node: a weight gradient depends on its gradient */
+    char  *overwrite;  /* per node with memory: it has exactly one reader, which
+                          may overwrite the gradient instead of adding */
+    char  *saved;      /* per node: the backward pass reads its value */
+    int    mixes;      /* a new window begins at the first feedback step */
+    const char *norm;  /* name of a norm with statistics over a whole clip, or
                           NULL */
-    int    room, asks;    /* at most */
+    int    room, asks;    /* steps and asks of a clip at most */
     struct ctt_memory_plan plan;
 
-    struct ctt_window *part;     /* windows of the batch at hand */
-    int             *which;    /* its asks in the order of its windows */
-    int              parts, dropped, hand;
+    struct ctt_window *part;     /* windows of the current batch */
+    int             *which;    /* its asks, in the order of its windows */
+    int              parts;    /* how many windows */
+    int              dropped;  /* the first of them, which are recomputed */
+    int              hand;     /* the current window */
     int              seeding;    /* the caller writes gradients */
-    int              overwrites; /* times that overwrite changed */
-    int64_t         *at;       /* of a window's saved values */
+    int              overwrites; /* changes of `overwrite` so far */
+    int64_t         *at;       /* per window: offset of its saved values */
 
     int64_t past;      /* bytes of all histories */
-    int64_t stores;    /* histories that there is room for */
+    int64_t stores;    /* number of histories that `store` has room for */
     int64_t history, values, transient, grads;    /* sizes in bytes */
     char   *value;     /* saved values of windows, one after the other */
-    char   *transient_at;    /* the others of the window at hand */
-    char   *grad;      /* of its values: those saved, then the others */
-    char   *store;     /* histories at the start of the dropped windows but the
-                          first, and of the window at hand */
-    char   *carry;     /* gradients that reach the window before */
+    char   *transient_at;    /* the other values of the current window */
+    char   *grad;      /* of its values: first the saved, then the others */
+    char   *store;     /* histories at the start of the dropped windows except
+                          the first, and of the current window */
+    char   *carry;     /* gradients of the history, for the window before */
     struct ctt_replays *replays;    /* replay.c's */
 };
 
-/* need.c: fills need, overwrite and saved.  overwrite depends on names, so it
- * needs the run; the others only the graph. */
+/* need.c: fills need, saved and overwrite.  overwrite depends on names and
+ * therefore on the run; the others only on the graph. */
 void ctt_back_needs(const struct ctt_graph *g, char *need);
 void ctt_back_saved(const struct ctt_graph *g, const char *need, char *saved);
 int  ctt_back_overwrites(const struct ctt_run *r, char *overwrite);
 
-/* Whether the backward pass has anything to do for a node: bits. */
+/* What the backward pass has to compute for a node: gradients of its inputs, of
+ * its weights; bits, 0: nothing. */
 enum { CTT_WANT_DIN = 1, CTT_WANT_DW = 2 };
 int  ctt_back_wants(const struct ctt_graph *g, const char *need, int node);
 
-/* recompute.c: fills plan and the sizes from what the run says of its windows.
- * CTT_ENOMEM: the budget is too small for any. */
+/* recompute.c: fills plan and the sizes in bytes.  CTT_ENOMEM: m->bytes is too
+ * small for any window. */
 int  ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
                    const struct ctt_memory *m);
 
-/* Cuts a batch into windows and says which ones are dropped. */
+/* Cuts a batch into windows and decides which ones are recomputed. */
 int  ctt_back_cut(struct ctt_back *y, const struct ctt_run *r,
                   const struct ctt_job *job);
 
-/* backward.c: the backward pass through the window at hand, whose values and
- * whose gradients from outside are there.  carry_in: what comes from the window
- * behind it; carry_out: to the one before. */
+/* backward.c: the backward pass through the current window, whose values and
+ * seeded gradients are in memory.  clear: zeroes the gradients; carry_in: adds
+ * those from the next window; carry_out: stores those for the window before. */
 int  ctt_back_clear(struct ctt_exec *x);
 int  ctt_back_carry_in(struct ctt_exec *x);
 int  ctt_back_carry_out(struct ctt_exec *x);
 int  ctt_back_window(struct ctt_exec *x);
 
-/* replay.c: work on the window at hand, done by fn or started again as it was
- * recorded when a window of the same place and form was worked on before. */
+/* replay.c: runs fn on the current window, or replays the device's recording of
+ * an earlier window with the same shape and addresses. */
 struct ctt_replays;
 enum ctt_phase { CTT_PHASE_FORWARD, CTT_PHASE_CLEAR, CTT_PHASE_BACK };
 int  ctt_back_replay(struct ctt_exec *x, enum ctt_phase phase,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec.c: a batch of clips forward and back through its windows. */
+ * exec.c: the forward and backward pass of a batch through its windows. */
 #include "run/back/backward.h"
 #include "net/op.h"
 
 /* ---- open ---- */
 
-/* Memory of the device. */
+/* Allocates memory of the device. */
 static int take(struct ctt_dev *d, const char *what, int64_t bytes, char **out)
 {
     void *p = NULL;
@@ -21,7 +21,7 @@ static void give_back(struct ctt_dev *d, void *p)
     ctt_dev_free(d, &p);
 }
 
-/* After clip a window has few asks, and other ones than the clip. */
+/* After clip, a batch norm would see the few asks of one window only. */
 static int check_norms(const struct ctt_graph *g)
 {
     int rc = 0;
@@ -43,7 +43,7 @@ const char *ctt_exec_norm(const struct ctt_graph *g)
     return NULL;
 }
 
-static int new_way(const struct ctt_run_spec *spec, struct ctt_back **out)
+static int new_back(const struct ctt_run_spec *spec, struct ctt_back **out)
 {
     const struct ctt_graph *g = spec->g;
     struct ctt_back *y = ctt_calloc(1, sizeof(*y));
@@ -66,8 +66,8 @@ out:
     return rc;
 }
 
-/* A run for one window if that is what is wanted, or what fits; else one whose
- * windows look back. */
+/* Opens a run for a single window if the settings ask for one and it fits into
+ * memory; otherwise a run for several windows, which read past steps. */
 static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
                     const struct ctt_memory *m)
 {
@@ -117,7 +117,7 @@ out:
     return rc;
 }
 
-/* All but the memory. */
+/* Everything except the memory. */
 static int prepare(const struct ctt_run_spec *spec,
                    const struct ctt_memory *m, struct ctt_exec **out)
 {
@@ -127,7 +127,7 @@ static int prepare(const struct ctt_run_spec *spec,
 
     *out = x;
     CTT_TRY(rc);
-    CTT_TRY(new_way(spec, &x->back));
+    CTT_TRY(new_back(spec, &x->back));
     CTT_TRY(open_run(x, spec, m ? m : &one));
     if (x->back->plan.windows > 1)
         CTT_TRY(check_norms(spec->g));
@@ -165,7 +165,7 @@ out:
     return rc;
 }
 
-static void free_way(struct ctt_back *y)
+static void free_back(struct ctt_back *y)
 {
     ctt_free(y->need);
     ctt_free(y->overwrite);
@@ -176,7 +176,7 @@ static void free_way(struct ctt_back *y)
     ctt_free(y);
 }
 
-/* What is the device's. */
+/* Frees the memory of the device. */
 static void free_memory(struct ctt_exec *x)
 {
     struct ctt_dev *d = x->r->dev;
@@ -199,7 +199,7 @@ void ctt_exec_close(struct ctt_exec **x)
         free_memory(*x);
     ctt_run_close(&(*x)->r);
     if ((*x)->back)
-        free_way((*x)->back);
+        free_back((*x)->back);
     ctt_free(*x);
     *x = NULL;
 }
@@ -211,7 +211,8 @@ struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x)
 
 /* ---- windows ---- */
 
-/* Lays out window k; its history is not there yet unless it was kept. */
+/* Makes window k the current one and lays it out; the values of a window
+ * that was not kept are not there yet. */
 static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
     const struct ctt_window *p = &x->back->part[k];
@@ -231,8 +232,8 @@ static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
     }
 }
 
-/* Where the history at the start of window k is stored: of kept ones not for
- * long. */
+/* Where the history at the start of window k is stored.  Kept windows share one
+ * place, which is valid only until the next window runs. */
 static char *stored(const struct ctt_exec *x, int k)
 {
     const struct ctt_back *y = x->back;
@@ -241,7 +242,7 @@ static char *stored(const struct ctt_exec *x, int k)
     return y->store + at * y->history;
 }
 
-/* Forward through the window at hand from its stored history. */
+/* The forward pass through the current window from its stored history. */
 static int forward(struct ctt_exec *x)
 {
     int k = x->back->hand, rc = 0;
@@ -297,7 +298,7 @@ static int rerun(struct ctt_exec *x, const struct ctt_job *job, int k)
     return rc;
 }
 
-/* Back through the window at hand. */
+/* The backward pass through the current window. */
 static int back(struct ctt_exec *x)
 {
     const struct ctt_back *y = x->back;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * need.c: which gradients lead to a weight, and which values the backward pass
- * reads. */
+ * need.c: which gradients of values the weight gradients depend on, and which
+ * values the backward pass reads. */
 #include "run/back/backward.h"
 #include "net/op.h"
 
@@ -9,7 +9,8 @@ static int learns(const struct ctt_node *n)
     return (n->fixed & ((1u << n->nw) - 1)) != (1u << n->nw) - 1;
 }
 
-/* Whether the gradient of a node's value leads to any weight. */
+/* 1 if a weight gradient depends on the gradient of the node's value, as far as
+ * `need` is known. */
 static int leads(const struct ctt_graph *g, const char *need, int node)
 {
     const struct ctt_node *n = &g->node[node];
@@ -24,7 +25,7 @@ static int leads(const struct ctt_graph *g, const char *need, int node)
     return 0;
 }
 
-/* States lead back to later nodes, so until nothing changes. */
+/* A state reads a later node, so this repeats until nothing changes. */
 void ctt_back_needs(const struct ctt_graph *g, char *need)
 {
     for (int changed = 1; changed; ) {
@@ -70,9 +71,9 @@ void ctt_back_saved(const struct ctt_graph *g, const char *need, char *saved)
     }
 }
 
-/* Whether the k-th input of a node is all that its memory holds, so that a
- * gradient written there leaves nothing unwritten.  A mix may not look at its
- * second input at all. */
+/* 1 if the k-th input of a node is all of the memory that it names, so that
+ * overwriting its gradient leaves no number unwritten.  A mix may ignore its
+ * second input. */
 static int covers(const struct ctt_run *r, const struct ctt_node *n, int k)
 {
     const struct ctt_slot *s = &r->slot[n->in[k]];
@@ -98,7 +99,7 @@ int ctt_back_overwrites(const struct ctt_run *r, char *overwrite)
             overwrite[of] = (char)(++readers[of] == 1 && covers(r, n, k));
         }
     }
-    /* the caller writes there too */
+    /* the caller seeds this gradient */
     overwrite[r->slot[ctt_graph_output(r->g)].alias] = 0;
     ctt_free(readers);
     return 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * recompute.c: how many steps a window has and for how many windows the values
- * are kept (Chen et al. 2016), and the windows of a batch. */
+ * recompute.c: chooses the steps per window and the number of windows whose
+ * values are kept (Chen et al. 2016), and cuts a batch into windows. */
 #include "run/back/backward.h"
 
 /* ---- the plan ---- */
 
-/* Windows of the longest clip, wherever the feedback steps begin: one step
- * before them cuts into the most. */
+/* Windows of the longest clip at most, wherever feedback begins: a single step
+ * before it gives the most windows. */
 static int most_windows(const struct ctt_back *y, int window)
 {
     int cut = y->mixes && y->room > 1;
@@ -14,7 +14,8 @@ static int most_windows(const struct ctt_back *y, int window)
     return cut + (y->room - cut + window - 1) / window;
 }
 
-/* Bytes of some windows' saved values, wherever they are cut. */
+/* Bytes of the saved values of `kept` windows at most, wherever the clip is
+ * cut. */
 static int64_t saved_bytes(const struct ctt_back *y,
                            const struct ctt_run *r, int window, int kept)
 {
@@ -25,8 +26,8 @@ static int64_t saved_bytes(const struct ctt_back *y,
     return kept * e->fixed + steps * e->step + y->asks * e->ask;
 }
 
-/* Sizes for windows of so many steps of which so many are kept; all of them in
- * bytes. */
+/* Sets the sizes for windows of `window` steps of which `kept` are kept;
+ * returns their sum in bytes. */
 static int64_t sizes(struct ctt_back *y, const struct ctt_run *r, int window,
                      int kept)
 {
@@ -58,7 +59,8 @@ static int most_kept(struct ctt_back *y, const struct ctt_run *r, int window,
     return kept;
 }
 
-/* Steps to run twice, at most: the last window may be of one feedback step. */
+/* Steps that are recomputed, at most: the last window may have a single step,
+ * if only the last step has feedback. */
 static int recomputed(const struct ctt_back *y, int window, int kept)
 {
     int left = y->room - window * kept + (y->mixes ? window - 1 : 0);
@@ -66,7 +68,7 @@ static int recomputed(const struct ctt_back *y, int window, int kept)
     return kept >= most_windows(y, window) || left < 0 ? 0 : left;
 }
 
-/* whole: only one window would do. */
+/* whole: a norm requires a single window. */
 static int too_small(const struct ctt_back *y, const struct ctt_run *r,
                      int whole, int64_t need, int64_t bytes)
 {
@@ -132,7 +134,7 @@ static int check(const struct ctt_back *y, const struct ctt_run *r,
     CTT_CHECK(job->steps > 0 && job->steps <= y->room, CTT_EINVAL,
               "no room for %d steps after 0 of %d", job->steps, y->room);
     CTT_CHECK(job->asks >= 0 && job->asks <= y->asks, CTT_EINVAL,
-              "%d answers asked where there is room for %d", job->asks,
+              "%d asks, but there is room for only %d", job->asks,
               y->asks);
     for (int i = 0; i < job->asks; i++)
         CTT_CHECK(job->ask[i].sample >= 0 && job->ask[i].sample < r->n &&
@@ -145,7 +147,7 @@ out:
     return rc;
 }
 
-/* The asks whose step lies in the part. */
+/* Appends the asks whose step is in the window. */
 static int sort_asks(struct ctt_back *y, const struct ctt_job *job,
                      struct ctt_window *p, int n)
 {
@@ -158,8 +160,8 @@ static int sort_asks(struct ctt_back *y, const struct ctt_job *job,
     return n;
 }
 
-/* As many of the last windows are kept as there is room for; those before them
- * all lie where the first kept one will. */
+/* Keeps as many of the last windows as there is room for; the windows before
+ * them are all computed at offset 0. */
 static void place(struct ctt_back *y, const struct ctt_run *r)
 {
     int64_t end = y->values;
@@ -178,7 +180,8 @@ static void place(struct ctt_back *y, const struct ctt_run *r)
         y->at[k] = 0;
 }
 
-/* The first window is the short one: the last ones are kept. */
+/* A remainder makes the first window the short one, as the last windows are the
+ * kept ones. */
 int ctt_back_cut(struct ctt_back *y, const struct ctt_run *r,
                  const struct ctt_job *job)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * replay.c: which work on a window is the same as some done before, so that the
- * device may start it again as a whole. */
+ * replay.c: finds out whether the work on a window equals earlier work, so that
+ * the device can replay its recording (a CUDA graph). */
 #include "run/back/backward.h"
 
 #include <string.h>
 
-/* Clips of many lengths have many windows; those that come too late are never
- * recorded. */
+/* The most recordings: clips of many lengths have many different windows; later
+ * ones are not recorded. */
 enum { MOST = 256 };
 
-/* All that decides which kernels run and where they read and write.  What is
- * not in it must lie in memory. */
+/* Everything that determines which kernels run and which addresses they use.
+ * Other inputs of a kernel must be read from memory. */
 struct form {
     int64_t  at, past;
     int      phase, steps, asks, feedback, recompute, train;
@@ -47,7 +47,7 @@ static struct form form_of(const struct ctt_exec *x, enum ctt_phase phase)
     return f;
 }
 
-/* The place of a form, or NULL: there are too many. */
+/* The recording of a form, or NULL if there are too many. */
 static void **place_of(struct ctt_replays *r, const struct form *f)
 {
     for (int i = 0; i < r->count; i++)

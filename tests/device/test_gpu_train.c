@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_gpu_train.c: training on the device "cuda" has the loss curves of "cpu",
  * in fp32 and in mixed precision; the clips are generated in memory. */
+#include "libtrain/amp.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"

@@ -20,7 +20,7 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "conv y in=s out=1\n"
       "act p in=y kind=sigmoid\n", 2 },
 
-    { "input x h=4 w=3 c=1\n"              /* a window op does too */
+    { "input x h=4 w=3 c=1\n"              /* so does a window op */
       "convlstm l in=x hidden=2\n"
       "clip\n"
       "window v in=l steps=3 every=2\n"
@@ -29,7 +29,7 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "act a in=q kind=tanh\n"
       "conv y in=a out=5 kernel=1,4,3\n", 2, 5 },
 
-    { "input x h=3 w=2 c=3\n"              /* of a delayed value */
+    { "input x h=3 w=2 c=3\n"              /* a window of a delayed value */
       "state x1 of=x\n"
       "deconv e in=x1 out=2 kernel=2 stride=2\n"
       "act f in=e kind=tanh\n"
@@ -38,7 +38,7 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "window v in=f2 steps=2\n"
       "conv y in=v out=2 kernel=2,6,4\n", 2, 3 },
 
-    { "input x h=4 w=4 c=2\n"              /* all that moves, adds, norms */
+    { "input x h=4 w=4 c=2\n"              /* states, sums, slices, a norm */
       "state x2 of=x delay=4\n"
       "mul m in=x,x2\n"
       "conv a in=m out=4 kernel=3 pad=1\n"
@@ -108,7 +108,7 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "conv y in=f out=1\n", 2, .feedback = 4 },
 };
 
-/* Numbers of a window at most, of the models of other tests too. */
+/* The most numbers per window, also in other tests. */
 enum { NUMBERS = 1 << 17 };
 
 void batch_input(const struct ctt_run *r, int node, int step, int clock)
@@ -149,7 +149,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     return 0;
 }
 
-/* What nobody reads on the backward pass may be anything. */
+/* Overwrites the values that the backward pass must not read. */
 static void poison(struct ctt_run *r, const struct ctt_window *p)
 {
     int64_t n = ctt_extent_bytes(&r->extent[CTT_TRANSIENT], p->steps, p->asks);

@@ -9,11 +9,11 @@
 enum { STEPS = 9, MOST = 1 << 14, ALL = CTT_KEEP_ALL,
        AUTO = CTT_KEEP_AUTO };
 
-/* An input of one number is 0 or 1: it says what a mix takes. */
+/* An input of one number is 0 or 1: it selects the input of a mix. */
 struct batch_model {
     const char *text;
     int n, asks, feedback;    /* feedback 0: there is no mix */
-    int batch;           /* statistics of a window are not those of a clip */
+    int batch;           /* a batch norm, whose windows differ from clips */
 };
 
 /* Those from FEEDBACK on have a mix. */
@@ -43,11 +43,12 @@ void batch_close(struct batch *r);
 /* Forward and back. */
 int  batch_run(struct batch *r);
 
-/* Answers, gradients and weights of two are the same bits. */
+/* Checks that answers, gradients and weights of two have the same bits. */
 void batch_same(const struct batch *a, const struct batch *b,
                 const char *what);
 
-/* What an input node gets at a step of the clip. */
+/* Writes the input of a node for step `clock` of the clip at `step` of the
+ * run. */
 void batch_input(const struct ctt_run *r, int node, int step, int clock);
 
 #endif

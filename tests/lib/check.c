@@ -48,7 +48,7 @@ int ctt_check_close(const float *a, const float *b, int64_t n, double tol,
     for (int64_t i = 0; i < n; i++) {
         double e = fabs((double)a[i] - b[i]) / (1 + fabs((double)b[i]));
         if (isnan(e))
-            e = INFINITY;    /* a NaN is the worst there can be */
+            e = INFINITY;    /* a NaN counts as the largest error */
         if (e > worst) {
             worst = e;
             at = i;

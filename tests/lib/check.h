@@ -8,7 +8,7 @@
 
 #include <CUnit/Basic.h>
 
-enum { CTT_SKIP = 77 };    /* automake's "could not run here" */
+enum { CTT_SKIP = 77 };    /* automake's exit status for a skipped test */
 
 /* The devices whose memory is the program's, as of ctt_dev_names. */
 extern const char *const ctt_check_hosts[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec.c: models of all kinds, ready to run through time, for the tests. */
+ * exec.c: models of all kinds, opened for the forward and backward pass. */
 #include "tests/lib/exec.h"
 #include "tests/lib/check.h"
 
@@ -173,7 +173,7 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     return 0;
 }
 
-/* Copies what belongs to a part between all of the clip and the window. */
+/* Copies the answers of a window to those of the clip. */
 static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct exec_rig *r = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec.h: models of all kinds, ready to run through time, for the tests. */
+ * exec.h: models of all kinds, opened for the forward and backward pass. */
 #ifndef CTT_TEST_EXEC_H
 #define CTT_TEST_EXEC_H
 
@@ -38,16 +38,16 @@ int  exec_rig_open(struct exec_rig *r, const struct exec_model *m,
                    const char *device);
 void exec_rig_close(struct exec_rig *r);
 
-/* How many numbers all answers are. */
+/* How many numbers the answers of a clip have. */
 int64_t exec_answers(const struct exec_rig *r);
 
-/* Runs forward; the answers, which stay the rig's. */
+/* Runs forward and returns the answers, which the rig owns. */
 const float *exec_forward(struct exec_rig *r);
 
 int exec_backward(struct exec_rig *r);
 
-/* Fills the inputs of `steps` steps of a run from `step` on with what the clip
- * has from step `from` on. */
+/* Fills the inputs of `steps` steps of a run, beginning at `step`, with those
+ * of the clip that begin at step `from`. */
 void exec_inputs(const struct ctt_run *r, int step, int steps, int from);
 
 #endif

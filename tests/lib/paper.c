@@ -41,8 +41,8 @@ void ctt_paper_close(struct paper *m)
     free(m->dp);
 }
 
-/* Calls of back = 0 add to y; of back = 1 add to dx and to the gradient of the
- * parameters what dy = y leads to. */
+/* With back = 0 a function adds to y; with back = 1 it adds to dx and to the
+ * gradient of the parameters, given dy = y. */
 static void conv_at(struct paper *m, const struct conv *v, int back, int pixel,
                     int tap, const double *x, double *y, double *dx)
 {
@@ -178,8 +178,8 @@ void ctt_tape_close(struct tape *t)
     free(t->block);
 }
 
-/* Core l looks at the states ring[(oldest + l + 0 .. lags - 1) % steps]: the
- * first core at the oldest ones, each other one step nearer to now. */
+/* Core l reads the states ring[(oldest + l + 0 .. lags - 1) % steps]: the first
+ * core the oldest ones, each next core one step later. */
 static const double *cores(struct paper *m, struct step *s, double *const *ring,
                            int oldest)
 {
@@ -218,7 +218,8 @@ void ctt_paper_forward(struct paper *m, struct tape *t)
     }
 }
 
-/* The states that core l saw in step i, back to when they were made. */
+/* Backward pass of the states that core l read in step i, to the steps that
+ * computed them. */
 static void cores_back(struct paper *m, const struct tape *t, struct tape *d,
                        int i)
 {

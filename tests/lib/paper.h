@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * paper.h: recurrent cells as the papers write them: a ring of past states, a
- * convolution a core over the states of its time window, a convolution for all
- * gates.  For tests, which compare what the model language makes with it. */
+ * convolution per core over the states of its time window, a convolution for
+ * all gates.  Tests compare the cells of the model language with them. */
 #ifndef CTT_TEST_PAPER_H
 #define CTT_TEST_PAPER_H
 
@@ -24,15 +24,16 @@ struct paper {
     double     *p, *dp;    /* parameters, and their gradient */
 };
 
-/* What a step leaves for the backward pass; the same arrays hold gradients. */
+/* The values of a step for the backward pass; gradients have the same
+ * arrays. */
 struct step {
     double *x, *h, *c, *z;             /* input, states, gates */
     double *seen[MOST_CORES];          /* a core's past states, concatenated */
-    double *a[MOST_CORES];             /* what the cores up to this one make */
+    double *a[MOST_CORES];             /* results of the cores up to this one */
     double *xs;                        /* the input and the last a or state */
 };
 
-/* The steps of one sample, from s[1]; s[0] stands for all before. */
+/* The steps of one sample, from s[1]; s[0] is the state before the first. */
 struct tape {
     struct step s[MOST_STEPS + 1];
     double     *block;

@@ -95,8 +95,8 @@ static inline char *slurp(const char *name)
     return (char *)clip_bytes(clip_path("%s", name), &n);
 }
 
-/* Runs convtt-infer in the folder of the files; its status.  env: a variable
- * to set, or "". */
+/* Runs convtt-infer in the folder of the files and returns its status.  env: a
+ * variable to set, or "". */
 static inline int run_with(const char *env, const char *args)
 {
     char here[1024], line[4096];
@@ -120,7 +120,8 @@ static inline int run(const char *args)
     return run_with("", args);
 }
 
-/* The program fails with that status and one line that has this in it. */
+/* Checks that the program fails with that status and one line that contains
+ * this. */
 static inline void says(int status, int want, const char *text)
 {
     char *end = strchr(complained, '\n');

@@ -85,7 +85,7 @@ const size_t ctt_case_count = CTT_LEN(ctt_cases);
 
 enum { GAP = 5, STEPS = 5, PAST = 2 };
 
-/* Stands between the rows of a view; all types have it. */
+/* Fills the gaps between the rows of a view; exact in all types. */
 static const float marker = 768;
 
 static void tensor(struct ctt_rig *r, const struct ctt_tensor *shape, int n,
@@ -353,7 +353,7 @@ static double largest(const struct ctt_tensor *t)
     return top;
 }
 
-/* Winograd's errors are a share of the largest value. */
+/* Errors of Winograd are proportional to the largest value. */
 int ctt_rig_close_to(const struct ctt_tensor *a, const struct ctt_tensor *b,
                      double tol, const char *what, const struct ctt_case *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * rig.h: one call of one kernel with all its tensors, made from a line of the
- * model language; and the list of such lines that every op must be in. */
+ * model language; and a list of such lines with at least one for every op. */
 #ifndef CTT_RIG_H
 #define CTT_RIG_H
 
@@ -16,8 +16,8 @@ extern const size_t ctt_case_count;
 enum { RIG_VIEW = 1, RIG_ADD = 2, RIG_DIN = 4, RIG_DW = 8, RIG_TRAIN = 16,
        RIG_F16 = 32, RIG_BF16 = 64 };
 
-/* The tensors of `whole` are those whose memory `call` looks at: a window's
- * inputs have all steps there, the others are the same. */
+/* The tensors of `whole` are the memory that `call` reads and writes: inputs of
+ * a window with all steps, the others as in `call`. */
 struct ctt_rig {
     struct ctt_graph *g;
     struct ctt_call   call;
@@ -36,16 +36,16 @@ void ctt_rig_open(struct ctt_rig *r, const struct ctt_case *c, int n,
                   int flags, int act);
 void ctt_rig_close(struct ctt_rig *r, struct ctt_dev *d);
 
-/* Gradients as they are before a run: what is added to, or, where all must be
- * written, NaN. */
+/* Sets gradients before a run: to numbers to add to, or to NaN if all must be
+ * overwritten. */
 void ctt_rig_reset(struct ctt_rig *r, int flags);
 
-/* What the call reads, of another rig of the same case, whatever the types of
- * the two; and its results as they are now. */
+/* Copies the inputs of another rig of the same case, of any type; and its
+ * current results. */
 void ctt_rig_take(struct ctt_rig *r, const struct ctt_rig *from);
 
-/* Rows of two tensors of the same shape are close; and nothing was written
- * between the rows of a view.  They may be of different types. */
+/* Checks that two tensors of the same shape are close, also of different types,
+ * and that the gaps between the rows of a view are unchanged. */
 int ctt_rig_close_to(const struct ctt_tensor *a, const struct ctt_tensor *b,
                      double tol, const char *what, const struct ctt_case *c);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sequence.h: sequences that prediction is trained on, opened and read by
- * batches. */
+ * sequence.h: sequences for training prediction, opened and read in batches. */
 #ifndef CTT_TEST_SEQUENCE_H
 #define CTT_TEST_SEQUENCE_H
 
-#include "libtrain/data/load.h"
-#include "tests/lib/check.h"
+#include "tests/lib/allocs.h"
 #include "tests/lib/clip.h"
+#include "tests/lib/reader.h"
 #include "tests/lib/told.h"
 
 #include <stdio.h>
@@ -45,31 +44,24 @@ static inline void each_batch(struct ctt_data *d, uint64_t key,
                               void *arg)
 {
     const struct ctt_augment a = { .key = key };
-    struct ctt_loader *l = NULL;
-    struct ctt_order *p = NULL;
-    struct ctt_buckets buckets;
     struct ctt_batch b;
-    double wait = 0;
+    struct reader r;
     int rc;
 
-    CHECK_OK(ctt_buckets_find(d, BATCH, "auto", &buckets));
-    CU_ASSERT(buckets.count == 1 && buckets.bound[0] == STEPS);
-    CHECK_OK(ctt_order_new(d, BATCH, &p));
-    ctt_order_make(d, &buckets, key != 0, key, p);
-    CHECK_OK(ctt_loader_open(d, BATCH, d->longest, &l));
-    ctt_loader_start(l, p, &a, 0);
-    while ((rc = ctt_loader_next(l, &b, &wait)) > 0) {
+    CHECK_OK(reader_open(&r, d, BATCH, "auto", key));
+    CU_ASSERT(r.buckets.count == 1 && r.buckets.bound[0] == STEPS);
+    reader_start(&r, &a, 0);
+    while ((rc = reader_next(&r, &b)) > 0) {
         CU_ASSERT(b.steps == STEPS && b.n == BATCH && !b.bad);
         for (int j = 0; j < BATCH; j++) {
             CU_ASSERT_EQUAL(b.length[j], b.clip[j] < 0 ? 0 : STEPS);
             CU_ASSERT(key == 0 || b.clip[j] >= 0);
         }
         see(d, &b, arg);
-        ctt_loader_done(l);
+        ctt_loader_done(r.loader);
     }
     CHECK_OK(rc);
-    ctt_loader_close(&l);
-    ctt_order_free(&p);
+    reader_close(&r);
 }
 
 static inline void refuse(const char *path, const char *split,
@@ -89,30 +81,24 @@ static inline void refuse(const char *path, const char *split,
     }
 }
 
-static inline int use(const char *path, const struct ctt_input *in)
+/* The data set of read_epoch(). */
+struct epoch { const char *path; const struct ctt_input *in; };
+
+static inline int read_epoch(void *arg)
 {
+    const struct epoch *e = arg;
     struct ctt_train_cfg cfg = predict_cfg();
     const struct ctt_augment a = { .key = 3 };
     struct ctt_data *d = NULL;
-    struct ctt_loader *l = NULL;
-    struct ctt_order *p = NULL;
-    struct ctt_buckets b;
-    struct ctt_batch batch;
-    double wait = 0;
+    struct reader r = { .order = NULL };
     int rc;
 
     cfg.cache = 0;
-    CTT_TRY(ctt_data_open(path, "train", in, NULL, 0, &cfg, NULL, &d));
-    CTT_TRY(ctt_buckets_find(d, BATCH, "auto", &b));
-    CTT_TRY(ctt_order_new(d, BATCH, &p));
-    ctt_order_make(d, &b, 1, 1, p);
-    CTT_TRY(ctt_loader_open(d, BATCH, d->longest, &l));
-    ctt_loader_start(l, p, &a, 0);
-    while ((rc = ctt_loader_next(l, &batch, &wait)) > 0)
-        ctt_loader_done(l);
+    CTT_TRY(ctt_data_open(e->path, "train", e->in, NULL, 0, &cfg, NULL, &d));
+    CTT_TRY(reader_open(&r, d, BATCH, "auto", 1));
+    rc = reader_run(&r, &a);
 out:
-    ctt_loader_close(&l);
-    ctt_order_free(&p);
+    reader_close(&r);
     ctt_data_close(&d);
     return rc;
 }
@@ -121,17 +107,9 @@ out:
 static inline void check_allocations(const char *path,
                                      const struct ctt_input *in)
 {
-    long live = ctt_live_blocks(), k = 1;
-    int rc = -1;
+    struct epoch e = { path, in };
 
-    for (; rc < 0 && k < 1000; k++) {
-        ctt_fail_alloc(k);
-        rc = use(path, in);
-        ctt_fail_alloc(0);
-        CU_ASSERT(rc <= 0);
-        CU_ASSERT_EQUAL(ctt_live_blocks(), live);
-    }
-    CU_ASSERT(rc == 0 && k > 20);
+    fail_allocs(read_epoch, &e, 20);
 }
 
 #endif

@@ -110,7 +110,7 @@ void small_compare(const struct ctt_model *a, const struct ctt_model *b,
     CU_ASSERT_EQUAL_FATAL(na, nb);
     for (int64_t i = 0; i < na; i++)
         sum += fabs((double)ya[i]);
-    CU_ASSERT(sum > 0);    /* else it would say nothing */
+    CU_ASSERT(sum > 0);    /* otherwise the comparison would be empty */
     CHECK_CLOSE(yb, ya, na, tol);
     ctt_free(ya);
     ctt_free(yb);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Nothing to fuse, an answer a step. */
+/* Nothing to fuse, one answer per step. */
 const char stream_plain[] = STREAM_INPUT
     "conv e in=x out=4 kernel=3 pad=1 stride=2\n"
     "act f in=e kind=relu\n"
@@ -27,7 +27,7 @@ const char stream_clip[] = STREAM_INPUT
     "pool p in=a kind=avg\n"
     "conv y in=p out=4\n";
 
-/* All that a session leaves out. */
+/* All nodes that a session removes. */
 const char stream_fused[] = STREAM_INPUT
     "conv e in=x out=4 kernel=3 pad=1 stride=2 bias=0\n"
     "norm n in=e kind=batch\n"

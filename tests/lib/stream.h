@@ -12,8 +12,8 @@ enum { H = 8, W = 6, C = 3, FRAME = H * W * C, LONG = 29, MOST_CLASSES = 8 };
 #define STREAM_INPUT \
     "input x h=8 w=6 c=3 fps=12 mean=0.4,0.5,0.6 std=0.25,0.3,0.2\n"
 
-/* Models: nothing to fuse; a 3-D conv over the last frames; all that a session
- * leaves out; and three whose answer is the next frame. */
+/* Models: nothing to fuse; a 3-D conv over the last frames; all nodes that a
+ * session removes; and three whose answer is the next frame. */
 extern const char stream_plain[], stream_clip[], stream_fused[],
     stream_ahead[], stream_coarse[], stream_part[];
 
@@ -36,15 +36,15 @@ struct stream {
 };
 
 
-/* probs: of a model that predicts, what comes first of the second frame. */
+/* probs: in prediction, the first numbers of the second predicted frame. */
 int stream_answer(const struct ctt_infer *m, struct ctt_session *s,
                   float *probs);
 
 /* Pushes a struct stream's frames into a session and reads its answer. */
 int stream_feed(struct stream *a, struct ctt_session *s);
 
-/* The same in a session of its own: a thread's function; a->rc says how it
- * went. */
+/* The same in a session of its own, as a thread's function; a->rc is the
+ * result. */
 void *stream_run(void *arg);
 
 /* An error of that code whose message holds these words. */

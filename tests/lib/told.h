@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * told.h: what a data set tells of clips that it skips: how many, and the
- * last message. */
+ * told.h: counts the clips that a data set skips and keeps the last message. */
 #ifndef CTT_TEST_TOLD_H
 #define CTT_TEST_TOLD_H
 

@@ -59,7 +59,7 @@ out:
     return rc;
 }
 
-/* What a model of 10x10 frames, cut out of 12x12, wants. */
+/* The input of a model of 10x10 frames, cropped from 12x12. */
 static inline struct ctt_input clip_input(void)
 {
     return (struct ctt_input){ 1, 10, 10, 3, 12, { 0.2f, 0.2f, 0.2f },
@@ -99,7 +99,7 @@ static inline int clips_clean(void)
     return system(line);
 }
 
-/* A few paths at a time, in turn. */
+/* The path of a file in the folder; the text is valid for 8 calls. */
 static inline const char *clip_path(const char *name)
 {
     static char path[8][128];

@@ -6,14 +6,14 @@
 
 #include "net/file.h"
 
-/* Of the array "values" of a training state. */
+/* A value in the array "values" of a training state. */
 double value_of(const struct ctt_state *s, const char *name);
 
-/* Makes the line of a name `line` (which ends in LF, or is ""); a name that is
- * not there: adds the line at the end. */
+/* Replaces the line of a name by `line` (which ends in LF, or is ""), or
+ * appends it if the name is missing. */
 void value_line(struct ctt_state *s, const char *name, const char *line);
 
-/* In place of "values" the arrays "place" and "sums" of version 4. */
+/* Replaces "values" by the arrays "place" and "sums" of version 4. */
 void values_as_version_4(struct ctt_state *s);
 
 #endif

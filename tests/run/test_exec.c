@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_exec.c: whole models there and back through time: the gradient against
- * finite differences, the memory it takes, and what is refused. */
+ * test_exec.c: the forward and backward pass of whole models: the gradient
+ * against finite differences, allocations, and refused arguments. */
 #include "tests/lib/check.h"
 #include "tests/lib/exec.h"
 
@@ -37,7 +37,8 @@ static void check_gradients(const struct exec_model *m)
     CHECK_OK(exec_rig_open(&r, m, "ref"));
     CU_ASSERT_FATAL(exec_answers(&r) <= MOST);
     ctt_check_fill(exec_coef, exec_answers(&r), 1);
-    for (int pass = 0; pass < 2; pass++) {    /* the second finds old numbers */
+    /* the second pass finds old gradients */
+    for (int pass = 0; pass < 2; pass++) {
         loss(&r);
         CHECK_OK(exec_backward(&r));
     }
@@ -98,7 +99,7 @@ static void test_no_allocation(void)
         }
 }
 
-/* Nor when windows of two lengths take turns. */
+/* Neither do windows of two alternating lengths allocate. */
 static void test_two_lengths(void)
 {
     struct exec_rig r;
@@ -206,7 +207,7 @@ static void test_refused_calls(void)
         .g = rig.g, .dev = rig.dev, .w = rig.w, .samples = 1,
         .steps = 1 }, &no),
                       CTT_EINVAL,
-                      "must be asked");
+                      "needs at least one ask");
     CU_ASSERT_PTR_NULL(no);
     ctt_run_reset(r);
     ctt_check_refused(ctt_run_steps(r, STEPS + 1), CTT_EINVAL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_feedback.c: a model's answers fed back, gradients through windows, and
- * what kernels of a batch take along. */
+ * test_feedback.c: answers fed back as input, gradients through windows, and
+ * the nodes fused into kernels of a batch. */
 #include "tests/lib/batch.h"
 #include "tests/lib/check.h"
 
@@ -8,7 +8,8 @@
 
 /* ---- answers fed back ---- */
 
-/* The same model without the mix, one step at a time, its input chosen here. */
+/* The same model without the mix, one step at a time; the test chooses its
+ * input. */
 static void step_loop(const struct batch *r, const char *text, float *y)
 {
     static const char names[] = "frame";
@@ -72,7 +73,7 @@ static void test_step_loop(void)
     }
 }
 
-/* The same graph, streamed: what is fed is switched between two steps. */
+/* The same graph run step by step: feedback begins between two steps. */
 static void test_streamed(void)
 {
     for (size_t i = FEEDBACK; i < BATCH_MODELS; i++)
@@ -127,7 +128,7 @@ static void check_weight(struct batch *r, int64_t i)
     CHECK_CLOSE(&r->x->dw[i], &numeric, 1, 6e-3);
 }
 
-/* Finite differences, through what is fed back. */
+/* Finite differences through the feedback. */
 static void test_gradients(void)
 {
     for (size_t i = 0; i < BATCH_MODELS; i++) {
@@ -146,7 +147,7 @@ static void test_gradients(void)
     }
 }
 
-/* Zeros for y, and for what it reads ones at the first step. */
+/* Gradients: zeros for y, and ones at the first step for the node it reads. */
 static int seed_inside(void *arg, struct ctt_exec *x,
                        const struct ctt_window *p)
 {
@@ -167,8 +168,8 @@ out:
     return rc;
 }
 
-/* A gradient from outside may come in at a node that has one reader, which
- * else would overwrite it. */
+/* The caller may seed the gradient of a node with one reader, which would
+ * otherwise overwrite it. */
 static void test_seeds_inside(void)
 {
     static const struct batch_model m = {
@@ -176,7 +177,7 @@ static void test_seeds_inside(void)
     struct batch r;
 
     CHECK_OK(batch_open(&r, &m, "ref", 2, ALL));
-    CHECK_OK(batch_run(&r));    /* leaves numbers behind */
+    CHECK_OK(batch_run(&r));    /* leaves old numbers */
     r.job.seed = seed_inside;
     for (int twice = 0; twice < 2; twice++) {    /* windows: 1, 2, 2, 2, 2 */
         const struct ctt_node *a = &r.g->node[ctt_graph_find(r.g, "a")];
@@ -187,7 +188,7 @@ static void test_seeds_inside(void)
     batch_close(&r);
 }
 
-/* ---- what kernels take along ---- */
+/* ---- fusion in kernels ---- */
 
 static void test_plain(void)
 {
@@ -213,7 +214,7 @@ static void test_plain(void)
             }
 }
 
-/* Large enough for the kernels that take along. */
+/* Large enough for the kernels with fusion. */
 static void test_devices(void)
 {
     static const struct batch_model m = {
@@ -241,9 +242,9 @@ static void test_devices(void)
     }
 }
 
-/* A session, which need not keep gates, where somebody else reads them; and two
- * convs of one sum that look at different windows. */
-static void test_not_along(void)
+/* A session, which need not store gates, if another node reads them; and two
+ * convs of one sum with different kernel sizes. */
+static void test_not_fused(void)
 {
     static const struct batch_model m = {
         "input x h=16 w=12 c=8\n"
@@ -278,7 +279,7 @@ static void test_not_along(void)
     batch_close(&r);
 }
 
-/* Wide enough for the kernels of "cpu" that take along. */
+/* Wide enough for the fused kernels of "cpu". */
 static const struct batch_model wide = {
     "input frame h=8 w=8 c=1\n"
     "input seen c=1\n"
@@ -288,7 +289,7 @@ static const struct batch_model wide = {
     "conv o in=l out=1\n"
     "act y in=o kind=sigmoid\n", 2, .feedback = 4 };
 
-/* Calls of the kernels of a node in one batch; -1: nothing goes along. */
+/* Kernel calls of a node in one batch; -1: nothing is fused. */
 static int64_t calls_of(const char *name, const char *device, unsigned plain)
 {
     struct ctt_profile p[64][CTT_PASSES];
@@ -315,7 +316,7 @@ static int64_t calls_of(const char *name, const char *device, unsigned plain)
     return n;
 }
 
-/* Free and bound, with and without what goes along. */
+/* Free and bound nodes, with and without fusion. */
 static void test_calls(void)
 {
     static const struct { const char *device; unsigned plain; } none[] = {
@@ -346,9 +347,9 @@ static CU_TestInfo tests[] = {
     { "feedback is streamed", test_streamed },
     { "gradients", test_gradients },
     { "seeds inside", test_seeds_inside },
-    { "with and without what goes along", test_plain },
+    { "with and without fusion", test_plain },
     { "devices", test_devices },
-    { "what cannot go along", test_not_along },
+    { "what cannot be fused", test_not_fused },
     { "calls", test_calls },
     CU_TEST_INFO_NULL
 };

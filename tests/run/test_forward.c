@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_forward.c: every way of running a model forward through time against
- * every other. */
+ * test_forward.c: all ways of running a model forward give the same numbers. */
 #include "tests/lib/check.h"
 #include "tests/lib/exec.h"
 
@@ -10,7 +9,7 @@ static float want[MOST], got[MOST];
 
 /* ---- ways of running forward ---- */
 
-/* Answers of a run in chunks of so many steps, asked where the rig asks. */
+/* Answers of a run in chunks of `chunk` steps, at the asks of the rig. */
 static void collect(const struct exec_rig *r, struct ctt_run *run, int chunk)
 {
     int64_t one = r->volume / (r->clip ? r->m->asks : r->m->n);
@@ -38,7 +37,7 @@ static void collect(const struct exec_rig *r, struct ctt_run *run, int chunk)
     }
 }
 
-/* Bit for bit on the plain device. */
+/* Bit for bit on "ref". */
 static void same(const struct exec_rig *r, const char *way)
 {
     int differ = memcmp(got, want,
@@ -54,8 +53,8 @@ static void same(const struct exec_rig *r, const char *way)
     CU_ASSERT(!differ);
 }
 
-/* The trainer's window in one go is the step loop, and is what a session with
- * little room gets, bit for bit. */
+/* The trainer's window in one call, the loop over steps, and a session with a
+ * short window give the same bits. */
 static void check_ways(const struct exec_model *m, const char *device)
 {
     static const int rooms[] = { 1, 3, STEPS }, chunks[] = { 1, 2, STEPS };
@@ -97,8 +96,8 @@ static int has_batch_norm(const struct ctt_graph *g)
     return 0;
 }
 
-/* Dropout too does not see how steps are batched; another key is another
- * mask. */
+/* Dropout masks do not depend on how steps are batched; another key gives
+ * another mask. */
 static void test_masks(void)
 {
     int dropped = 0;
@@ -110,7 +109,7 @@ static void test_masks(void)
         if (!has_batch_norm(r.g)) {
             memcpy(want, exec_forward(&r),
                    (size_t)exec_answers(&r) * sizeof(float));
-            if (!r.clip) {    /* there masks have the numbers of asks */
+            if (!r.clip) {    /* their masks depend on the number of the ask */
                 struct ctt_run *run = NULL;
                 CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
                     .g = r.g, .dev = r.dev, .w = r.w, .samples = r.m->n,
@@ -156,8 +155,8 @@ static void test_mask_of_step(void)
 
 /* ---- memory ---- */
 
-/* A session gives the memory of values that nobody reads any more to others,
- * and what two nodes read at once is not shared: test_ways would see it. */
+/* A session reuses the memory of values that are not read any more; test_ways
+ * would detect memory shared too early. */
 static void test_sharing(void)
 {
     static const struct exec_model deep = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_fuse.c: what a conv's kernel does besides: another conv added to its
- * result, an LSTM cell applied to it, and its plus input in its own memory. */
+ * test_fuse.c: fusion into a conv's kernel: another conv added to its result,
+ * an LSTM cell applied to it, and a plus input that it accumulates into. */
 #include "tests/lib/check.h"
 #include "tests/lib/rig.h"
 
@@ -16,10 +16,10 @@ static struct ctt_dev *open_dev(const char *name)
 }
 
 /* a is the conv's input, b the pair's. */
-static const struct along {
+static const struct fused_case {
     const char *a, *b, *conv, *pair;
     int64_t     hidden;
-} alongs[] = {
+} fused_cases[] = {
     { "c=8 h=12 w=12", "c=48 h=12 w=12", "kernel=5 pad=2", "kernel=5 pad=2",
       48 },
     { "c=8 h=9 w=7", "c=5 h=9 w=7", "kernel=5 pad=2", "kernel=5 pad=2", 11 },
@@ -31,15 +31,15 @@ static const struct along {
 
 enum { PAIR = 1, LSTM = 2, KEEP = 4, VIEW = 8 };
 
-/* A conv of gates with what goes along. */
-struct along_rig {
+/* A conv of gates with the nodes fused into it. */
+struct fused_rig {
     struct ctt_graph *g;
     struct ctt_call   call;
     void             *cache[2], *block[12];
     int               blocks;
 };
 
-static struct ctt_tensor values(struct along_rig *r, struct ctt_tensor t,
+static struct ctt_tensor values(struct fused_rig *r, struct ctt_tensor t,
                                 int64_t n, int view, uint64_t key)
 {
     float *p;
@@ -53,8 +53,8 @@ static struct ctt_tensor values(struct along_rig *r, struct ctt_tensor t,
     return t;
 }
 
-/* Small, so that the gates are not at their ends. */
-static struct ctt_tensor weights(struct along_rig *r,
+/* Small, so that the gates do not saturate. */
+static struct ctt_tensor weights(struct fused_rig *r,
                                  const struct ctt_tensor *t, uint64_t key)
 {
     struct ctt_tensor w = values(r, *t, t->n, 0, key);
@@ -64,7 +64,7 @@ static struct ctt_tensor weights(struct along_rig *r,
     return w;
 }
 
-static void along_open(struct along_rig *r, const struct along *a, int n,
+static void fused_open(struct fused_rig *r, const struct fused_case *a, int n,
                        int flags)
 {
     struct ctt_call *c = &r->call;
@@ -72,7 +72,7 @@ static void along_open(struct along_rig *r, const struct along *a, int n,
     struct ctt_tensor state;
     const struct ctt_node *z, *p;
 
-    *r = (struct along_rig){ .g = NULL };
+    *r = (struct fused_rig){ .g = NULL };
     CHECK_OK(ctt_graph_new(&r->g));
     CHECK_OK(ctt_graph_add(r->g, "input a %s", a->a));
     CHECK_OK(ctt_graph_add(r->g, "input b %s", a->b));
@@ -89,7 +89,7 @@ static void along_open(struct along_rig *r, const struct along *a, int n,
     c->in[0] = values(r, r->g->node[0].out, n, view, 1);
     c->out = values(r, z->out, n, view, 2);
     if (!(flags & PAIR))
-        c->in[1] = c->out;    /* added where it lies */
+        c->in[1] = c->out;    /* accumulated in place */
     for (int k = 0; k < 2; k++)
         c->w[k].t = weights(r, &z->w[k], 3 + (uint64_t)k);
     if (flags & PAIR) {
@@ -110,7 +110,7 @@ static void along_open(struct along_rig *r, const struct along *a, int n,
     c->lstm.c = values(r, state, n, view, 10);
 }
 
-static void along_close(struct along_rig *r, struct ctt_dev *d)
+static void fused_close(struct fused_rig *r, struct ctt_dev *d)
 {
     for (int k = 0; k < 2; k++)
         ctt_dev_forget(d, &r->cache[k]);
@@ -119,8 +119,8 @@ static void along_close(struct along_rig *r, struct ctt_dev *d)
     ctt_graph_free(&r->g);
 }
 
-/* Up to a share of the largest value; also what lies between the pixels of a
- * view. */
+/* Up to a fraction of the largest value; also compares the gaps between the
+ * pixels of a view. */
 static int agree(const struct ctt_tensor *a, const struct ctt_tensor *b,
                  double tol)
 {
@@ -138,15 +138,15 @@ static int agree(const struct ctt_tensor *a, const struct ctt_tensor *b,
     return worst <= tol * top && !spoilt;
 }
 
-/* Results must not depend on how many calls they take: with all that goes
- * along, or, on "ref", one after the other. */
-static void along_of(struct ctt_dev *d, struct ctt_dev *ref,
-                     const struct along *a, int n, int flags)
+/* Results must not depend on the number of calls: with fusion, or on "ref" node
+ * by node. */
+static void fused_of(struct ctt_dev *d, struct ctt_dev *ref,
+                     const struct fused_case *a, int n, int flags)
 {
-    struct along_rig x, y;
+    struct fused_rig x, y;
 
-    along_open(&x, a, n, flags);
-    along_open(&y, a, n, flags);
+    fused_open(&x, a, n, flags);
+    fused_open(&y, a, n, flags);
     CHECK_OK(ctt_dev_run(d, &x.call, CTT_FWD));
     CHECK_OK(ctt_dev_run(ref, &y.call, CTT_FWD));
     if (flags & KEEP || !(flags & LSTM))
@@ -161,8 +161,8 @@ static void along_of(struct ctt_dev *d, struct ctt_dev *ref,
         CHECK_OK(ctt_dev_run(d, &x.call, CTT_FWD));
         CU_ASSERT(agree(&x.call.lstm.h, &y.call.lstm.h, 1e-5));
     }
-    along_close(&x, d);
-    along_close(&y, ref);
+    fused_close(&x, d);
+    fused_close(&y, ref);
 }
 
 static void test_fuse(void)
@@ -170,17 +170,17 @@ static void test_fuse(void)
     for (int k = 0; ctt_check_hosts[k]; k++) {
         struct ctt_dev *d = open_dev(ctt_check_hosts[k]);
         struct ctt_dev *ref = open_dev("ref");
-        for (size_t i = 0; i < CTT_LEN(alongs); i++)
+        for (size_t i = 0; i < CTT_LEN(fused_cases); i++)
             for (int flags = 0; flags < 16; flags++)
-                along_of(d, ref, &alongs[i], 1 + 2 * (flags % 2), flags);
+                fused_of(d, ref, &fused_cases[i], 1 + 2 * (flags % 2), flags);
         ctt_dev_blame(d, 1);
-        along_of(d, ref, &alongs[0], 1, PAIR | LSTM);
+        fused_of(d, ref, &fused_cases[0], 1, PAIR | LSTM);
         ctt_dev_close(&d);
         ctt_dev_close(&ref);
     }
 }
 
-/* Nor, by a bit, on the number of threads. */
+/* Nor may a bit depend on the number of threads. */
 static void test_fuse_threads(void)
 {
     struct ctt_dev *one = NULL, *many = NULL;
@@ -190,44 +190,45 @@ static void test_fuse_threads(void)
     ctt_dev_deterministic(one, 1);
     ctt_dev_deterministic(many, 1);
     for (size_t i = 0; i < 3; i++) {    /* those that Winograd does */
-        struct along_rig x, y;
-        along_open(&x, &alongs[i], 3, PAIR | LSTM | KEEP);
-        along_open(&y, &alongs[i], 3, PAIR | LSTM | KEEP);
+        struct fused_rig x, y;
+        fused_open(&x, &fused_cases[i], 3, PAIR | LSTM | KEEP);
+        fused_open(&y, &fused_cases[i], 3, PAIR | LSTM | KEEP);
         CHECK_OK(ctt_dev_run(one, &x.call, CTT_FWD));
         CHECK_OK(ctt_dev_run(many, &y.call, CTT_FWD));
         CU_ASSERT(agree(&x.call.out, &y.call.out, 0));
         CU_ASSERT(agree(&x.call.lstm.h, &y.call.lstm.h, 0));
         CU_ASSERT(agree(&x.call.lstm.c, &y.call.lstm.c, 0));
-        along_close(&x, one);
-        along_close(&y, many);
+        fused_close(&x, one);
+        fused_close(&y, many);
     }
     ctt_dev_close(&one);
     ctt_dev_close(&many);
 }
 
-/* The kernel says what it took along, and takes it where it can. */
+/* The kernel reports the nodes it has fused, and fuses all that it can. */
 static void test_fuse_impl(void)
 {
     struct ctt_dev *d = open_dev("cpu");
-    struct along_rig r;
+    struct fused_rig r;
     const char *impl;
 
-    along_open(&r, &alongs[0], 2, PAIR | LSTM);
+    fused_open(&r, &fused_cases[0], 2, PAIR | LSTM);
     CHECK_OK(ctt_dev_run(d, &r.call, CTT_FWD));
     impl = ctt_dev_impl(d, r.cache[0], CTT_FWD);
     CU_ASSERT(strncmp(impl, "wino", 4) || strstr(impl, "+pair+lstm"));
-    along_close(&r, d);
+    fused_close(&r, d);
     ctt_dev_close(&d);
 }
 
-/* Where nothing goes along, each call has its own row and its own blame. */
+/* Without fusion, each call has its own row of the profile and is blamed
+ * itself. */
 static void test_split(void)
 {
     struct ctt_dev *d = open_dev("ref");
     struct ctt_profile sum[6][CTT_PASSES] = { { { 0, 0 } } };
-    struct along_rig r;
+    struct fused_rig r;
 
-    along_open(&r, &alongs[1], 2, PAIR | LSTM);
+    fused_open(&r, &fused_cases[1], 2, PAIR | LSTM);
     ctt_dev_profile(d, r.g, sum);
     CHECK_OK(ctt_dev_run(d, &r.call, CTT_FWD));
     ctt_dev_profile(d, r.g, NULL);
@@ -243,11 +244,11 @@ static void test_split(void)
     ((float *)r.call.pair.in.data)[0] = NAN;
     CU_ASSERT_EQUAL(ctt_dev_run(d, &r.call, CTT_FWD), CTT_ENAN);
     CU_ASSERT(strncmp(ctt_errmsg(), "p: ", 3) == 0);
-    along_close(&r, d);
+    fused_close(&r, d);
     ctt_dev_close(&d);
 }
 
-/* The way back through a plus input that lies in the result. */
+/* The backward pass of a plus input that is a name of the result. */
 static void test_in_place(void)
 {
     static const struct ctt_case conv = {
@@ -276,7 +277,7 @@ static CU_TestInfo tests[] = {
     { "what is fused", test_fuse },
     { "threads", test_fuse_threads },
     { "what was fused", test_fuse_impl },
-    { "what did not go along", test_split },
+    { "what was not fused", test_split },
     { "in place", test_in_place },
     CU_TEST_INFO_NULL
 };
@@ -284,7 +285,7 @@ static CU_TestInfo tests[] = {
 int main(void)
 {
     CU_SuiteInfo suites[] = {
-        { .pName = "along", .pTests = tests }, CU_SUITE_INFO_NULL
+        { .pName = "fuse", .pTests = tests }, CU_SUITE_INFO_NULL
     };
     int rc = ctt_check_main(suites);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_keep.c: clips cut into windows: what is computed again is what was kept,
- * what is not kept is not read, and the memory it all takes. */
+ * test_keep.c: clips cut into windows: recomputed values equal kept ones,
+ * values that are not kept are not read, and the memory plan. */
+#include "libtrain/cfg_memory.h"
 #include "tests/lib/batch.h"
 #include "tests/lib/check.h"
 
@@ -29,8 +30,8 @@ static void check_keep(const struct batch_model *m, const char *device,
     batch_close(&all);
 }
 
-/* Dropout, lags, asks, running statistics: a window run again gives the same
- * bits, and leaves what it must not move. */
+/* Dropout, delays, asks, running statistics: a recomputed window gives the same
+ * bits and does not update statistics. */
 static void test_recomputed(void)
 {
     static const int window[] = { 1, 2, 3, 5, STEPS };
@@ -63,7 +64,7 @@ static void test_windows(void)
     }
 }
 
-/* With all kept too, nothing that passes is read on the backward pass. */
+/* If all windows are kept, too, the backward pass reads no transient value. */
 static void test_poison(void)
 {
     for (size_t d = 0; ctt_check_hosts[d]; d++)
@@ -85,7 +86,7 @@ static void test_poison(void)
         }
 }
 
-/* Another number of steps and of asks in the same memory. */
+/* Other numbers of steps and asks in the same memory. */
 static void test_shorter(void)
 {
     for (size_t i = 0; i < BATCH_MODELS; i++)
@@ -95,7 +96,7 @@ static void test_shorter(void)
 
             CHECK_OK(batch_open(&a, &batch_models[i], "ref", 2, ALL));
             CHECK_OK(batch_open(&b, &batch_models[i], "ref", 2, 1));
-            CHECK_OK(batch_run(&b));    /* leaves numbers behind */
+            CHECK_OK(batch_run(&b));    /* leaves old numbers */
             for (int k = 0; k < batch_models[i].asks; k++)
                 if (a.ask[k].step < steps)
                     a.ask[asks++] = a.ask[k];
@@ -114,9 +115,8 @@ static void test_shorter(void)
 
 /* ---- memory ---- */
 
-/* Of a step of a Conv-TT-LSTM the backward pass reads the input, the gates,
- * both states and one tensor a core; gates and what is added to them lie in one
- * place. */
+/* Per step of a Conv-TT-LSTM the backward pass reads the input, the gates, both
+ * states and one tensor per core; gates and their plus input share memory. */
 static void test_channels(void)
 {
     static const struct batch_model m = {
@@ -162,7 +162,7 @@ static void open_auto(const struct batch_model *m, int64_t bytes, int window,
     r->x->r->key = 77;
 }
 
-/* Steps that are run twice in the batch at hand. */
+/* Steps of the current batch that are recomputed. */
 static int run_twice(const struct ctt_back *y)
 {
     const struct ctt_window *next = &y->part[y->dropped];
@@ -170,8 +170,8 @@ static int run_twice(const struct ctt_back *y)
     return y->dropped ? next[-1].first + next[-1].steps : 0;
 }
 
-/* Every budget is kept; more memory never means more steps run twice; with
- * enough there is one window. */
+/* No plan exceeds its budget; more memory never means more recomputed steps;
+ * with enough memory there is one window. */
 static void check_auto(const struct batch_model *m)
 {
     int64_t least = INT64_MAX;
@@ -225,8 +225,8 @@ static void test_auto(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
-/* Norms of a whole clip: auto takes one window or none; other windows must be
- * asked for, and are told. */
+/* A norm over a whole clip: auto uses one window or fails; --window overrides
+ * it, and the plan says so. */
 static void test_auto_norms(void)
 {
     const struct batch_model *m = &batch_models[FEEDBACK - 1];
@@ -333,7 +333,7 @@ static void test_refused(void)
     ctt_check_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
                       "5 answers asked");
     batch_close(&r);
-    /* only where it is fed back */
+    /* only with feedback */
     CHECK_OK(batch_open(&r, &feedback, "ref", 0, ALL));
     ctt_check_refused(ctt_exec_forward(r.x, &r.job), CTT_EUNSUP,
                       "y: in a loop");
@@ -343,7 +343,7 @@ static void test_refused(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
-/* What --keep, --window and --memory say. */
+/* Values of --keep, --window and --memory. */
 static void test_settings(void)
 {
     static const struct {
@@ -392,7 +392,7 @@ static void test_settings(void)
     }
 }
 
-/* Windows where nobody asked for any. */
+/* Windows by default, without --window. */
 static void test_default_window(void)
 {
     struct ctt_train_cfg cfg = { .keep = "2" };

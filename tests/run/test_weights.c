@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_weights.c: what is known of a weight reaches the calls of a run; a
- * weight of another form gives the answers of its twin of floats; a call with
- * numbers that no kernel reads is refused. */
+ * test_weights.c: calls of a run get the mask of a weight; a coded weight gives
+ * the same answers as its values in floats; a call with a coding that no kernel
+ * reads is refused. */
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
 #include "run/run.h"
@@ -17,8 +17,8 @@ static const char net[] =
     "convlstm l in=ar hidden=3\n"
     "conv y in=l out=2\n";
 
-/* A model in other forms than floats, by hand, and its twin: the int8 kernel of
- * `a`, codes for that of `y`, a mask on both. */
+/* A model with coded weights made by hand, and the same in floats: an int8
+ * kernel in `a`, a codebook in `y`, a mask on both. */
 struct forms {
     struct ctt_model  *m;
     struct ctt_weight *weight;
@@ -108,7 +108,7 @@ static void answer(struct ctt_run *r, float *y)
                              y + t * size));
 }
 
-/* The twin: the same values as floats in its own flat block. */
+/* The same values as floats in a flat block of their own. */
 static void compare(const char *device)
 {
     static float want[MOST], got[MOST];
@@ -150,7 +150,7 @@ static void test_forms(void)
     compare("cpu");
 }
 
-/* What is pruned is seen in the call of its node; NULL where nothing is. */
+/* The call of a node gets its mask; NULL if nothing is pruned. */
 static void test_keep(void)
 {
     struct ctt_model *m = small_model(net, 3);
@@ -185,7 +185,7 @@ static void refused(int rc, int code, const char *says)
     CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), says));
 }
 
-/* Forms that are not legal, and calls with numbers that kernels do not read. */
+/* Invalid codings, and calls with codings that kernels do not read. */
 static void test_refused(void)
 {
     static struct forms f;

@@ -87,18 +87,18 @@ next="$train --task predict --data clips --input-frames 4 --future-frames 3
       --batch 4 --epochs 1 --max-steps 3 --threads 1"
 mnist="--data mnist:nothere"
 says 0 '^training: [0-9]+ sequences' $next next.net -o all.ctt --window 2
-says 0 'computed again' $next next.net -o none.ctt --window 2 --keep 0
-cmp -s all.ctt none.ctt || fail "what is computed again is another model"
+says 0 'are recomputed' $next next.net -o none.ctt --window 2 --keep 0
+cmp -s all.ctt none.ctt || fail "recomputing gives another model"
 says 0 '^memory: [0-9]+ MB .* windows of up to 6 steps are kept$' \
     $next next.net -o auto.ctt --keep auto
-says 0 '^memory: 0 MB .* computed again' $next next.net -o auto.ctt \
+says 0 '^memory: 0 MB .* are recomputed' $next next.net -o auto.ctt \
     --keep auto --memory 1100K
 says 1 'need at least 1 MB' $next next.net -o a --keep auto --memory 10K
 says 1 'one window, because n: kind=batch' $next norm.net -o a --keep auto \
     --memory 10K --sampling-start off
 says 1 'n: in a loop over time .*--sampling-start=off' $next norm.net -o a
-says 0 'of norms are then of a window' $next norm.net -o a --window 3 \
-    --sampling-start off
+says 0 'norms then use the statistics of a window' $next norm.net -o a \
+    --window 3 --sampling-start off
 says 1 'n: kind=batch takes' $next norm.net -o a --keep 1 --sampling-start off
 says 2 '--memory requires --keep=auto' $next next.net -o a --memory 1G
 says 2 '--keep=1 requires --window' $train tiny.net -o a --data clips --keep 1

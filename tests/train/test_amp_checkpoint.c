@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_amp_checkpoint.c: what a checkpoint of training in mixed precision
- * holds: the loss scale, the steps left out, and the way on. */
+ * test_amp_checkpoint.c: checkpoints of training in mixed precision: the loss
+ * scale, the skipped steps, and resuming. */
 #include "tests/lib/amp_job.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static void the_optimizer_stands_still(void)
     ctt_model_free(&m);
 }
 
-/* One clean step is missing in the checkpoint. */
+/* The checkpoint is damaged: one clean step is missing. */
 static void two_thousand_clean_steps_double(void)
 {
     struct job j = job_of(CTT_RECOGNISE, CTT_O1, 0);
@@ -122,8 +122,8 @@ static void resume(struct job *j, int at)
     ctt_model_free(&whole);
 }
 
-/* In the skips at the start, and behind them; the last one with statistics and
- * chance. */
+/* Resumes during and after the skips at the start; the last case has running
+ * statistics and dropout. */
 static void resumed_is_uninterrupted(void)
 {
     static const int at[] = { 1, 4, 11 };

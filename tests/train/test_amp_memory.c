@@ -2,7 +2,9 @@
  * test_amp_memory.c: the memory that mixed precision saves, and the advice
  * to use it. */
 #include "libtrain/amp.h"
+#include "libtrain/cfg_memory.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
 #include "run/back/exec.h"
 #include "tests/lib/dots.h"
@@ -31,7 +33,7 @@ static int64_t bytes_of(const char *net, int level)
     return bytes;
 }
 
-/* What is left of floats: targets and losses, and in O1 the cell states. */
+/* The values that remain floats: targets, losses, and in O1 the cell states. */
 static void memory_halves(void)
 {
     static const char *const nets[] = {
@@ -80,9 +82,9 @@ static const struct ctt_job odd_job = { .steps = 4, .feedback = 4,
                                         .give = odd_give,
                                         .seed = odd_seed };
 
-/* Histories of 16 and of 32 bits lie side by side, and some have an odd number
- * of numbers: each begins where floats may lie.  In windows of a step all of
- * them go through that memory, forward and back. */
+/* Histories of 16 and 32 bits share a block, and some have an odd number of
+ * values: each must be aligned for floats.  With windows of one step all of
+ * them are copied through it, forward and backward. */
 static void odd_states_are_carried(void)
 {
     static const char net[] = "input x c=3\nlstm h in=x hidden=5\n"
@@ -131,8 +133,8 @@ static int has(const char *text, const char *word)
     return strstr(text, word) != NULL;
 }
 
-/* Clips so long that values need `share` of what the machine has: what is
- * advised then. */
+/* The advice for clips so long that values need `share` of the machine's
+ * memory. */
 static void advise(const struct ctt_graph *model, struct ctt_dev *dev,
                    double share, int level, char *text, size_t size)
 {
@@ -170,7 +172,7 @@ static void advice_is_what_fits(void)
     CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_net_parse(net, &model));
     advise(model, dev, 1.05, CTT_O0, text, sizeof(text));
-    CU_ASSERT_STRING_EQUAL(text, "; by plan there would fit --batch=8, "
+    CU_ASSERT_STRING_EQUAL(text, "; would fit: --batch=8, "
                            "--keep=auto, --amp=O1");
     advise(model, dev, 2.5, CTT_O0, text, sizeof(text));
     CU_ASSERT(has(text, "--batch=4, --keep=auto") && !has(text, "--amp"));

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_amp_plan.c: which values have 16 bits in mixed precision and why, and
- * what the settings refuse. */
+ * test_amp_plan.c: which values have 16 bits in mixed precision, the reason,
+ * and invalid settings. */
 #include "libtrain/amp.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
 #include "net/half.h"
 #include "tests/lib/dots.h"
 
 /* ---- plans ---- */
 
-/* A state that goes round without any op of the lists. */
+/* A loop through a state without any op of the lists. */
 static const char sum_net[] =
     "input x h=4 w=4 c=1\n"
     "state b of=s like=x c=1\n"

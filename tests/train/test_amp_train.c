@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_amp_train.c: training in mixed precision: it learns as in floats, and
- * a step that overflows is left out. */
+ * test_amp_train.c: training in mixed precision: it learns as well as in
+ * floats, and a step that overflows is skipped. */
 #include "tests/lib/allocs.h"
 #include "tests/lib/amp_job.h"
 
@@ -52,22 +52,22 @@ static void it_learns_as_in_floats(void)
 
 /* ---- steps that are left out ---- */
 
-/* Watches every step: the model, the scale, and how often both changed. */
+/* Watches the model and the scale in every step. */
 struct watch {
     struct ctt_model *m;
     float            *w;        /* before the step */
     double            scale;
     int64_t           skipped;
-    int               wrong;    /* steps whose outcome is no rule's */
+    int               wrong;    /* steps that break the rule */
     int               plant;    /* after this step the model is made to fail, */
     int64_t           at;       /* by this weight, */
     float             bad;
     float             good;     /* until the next step */
 };
 
-/* What makes a step fail: a weight that becomes `bad`, a bias or of a node that
- * is denied, as others are read from the copy.  backward: it is the gradient
- * that overflows, of a loss that counts. */
+/* Makes a step fail by setting a weight to `bad`.  It must be a bias or belong
+ * to a node in --amp-deny, as other weights are read from the 16-bit copy.
+ * backward: the gradient overflows, the loss is finite. */
 static const struct planted {
     const char *deny, *node;
     int         weight, backward;
@@ -124,7 +124,7 @@ static void leave_out(int task, const struct planted *p)
     struct job j = job_of(task, CTT_O1, 0);
     struct ctt_result clean, planted;
 
-    if (p->backward)    /* else the answer would be an input too */
+    if (p->backward)    /* otherwise the answer would be an input too */
         j.cfg.sampling_start = "off";
     watch_run(&j, 0, p, &clean);
     CU_ASSERT((clean.skipped > 0) == (task == CTT_RECOGNISE));
@@ -135,9 +135,8 @@ static void leave_out(int task, const struct planted *p)
     CU_ASSERT(planted.steps == clean.steps);
 }
 
-/* The first scale is too large for fp16 where a mean is over few losses.  Each
- * step that overflows leaves the weights alone and halves it, each other one
- * trains. */
+/* The first scale is too large for fp16 if a mean has few losses.  A step that
+ * overflows changes no weight and halves the scale; every other one trains. */
 static void an_overflow_is_left_out(void)
 {
     for (int task = 0; task < 2; task++) {
@@ -161,7 +160,7 @@ static void check_statistics(void *arg, const struct ctt_progress *p)
     w->skipped = p->skipped;
 }
 
-/* A norm that is given infinity while it learns goes on as it was. */
+/* A batch norm keeps its running statistics if its input is infinite. */
 static void statistics_survive(void)
 {
     struct job j = job_of(CTT_RECOGNISE, CTT_O1, 0);
@@ -178,7 +177,7 @@ static void statistics_survive(void)
     ctt_model_free(&m);
 }
 
-/* What is tested is what the file holds: the masters, in floats. */
+/* Tests use the weights that are saved: the master weights, in floats. */
 static void tests_are_of_the_masters(void)
 {
     static const struct ctt_point end = { .ratio = 1 };
@@ -222,33 +221,28 @@ static void a_step_allocates_nothing(void)
     }
 }
 
+static int run_once(void *job)
+{
+    const struct job *j = job;
+    struct ctt_model *m = NULL;
+    struct ctt_result r;
+    int rc = 0;
+
+    CTT_TRY(clip_model(j->net, 1, &m));
+    CTT_TRY(ctt_train(m, &j->cfg, j->data, NULL, NULL, &r));
+out:
+    ctt_model_free(&m);
+    CU_ASSERT(rc == 0 || rc == CTT_ENOMEM);
+    return rc;
+}
+
 static void allocations_fail(void)
 {
     struct job j = job_of(CTT_RECOGNISE, CTT_O1, 0);
-    long live, k = 1, done = 0;
 
     j.cfg.max_steps = 1;
     j.cfg.workers = 1;
-    live = ctt_live_blocks();
-    for (; !done && k < 4000; k++) {
-        struct ctt_model *m = NULL;
-        struct ctt_result r;
-        int rc;
-
-        ctt_fail_alloc(k);
-        rc = clip_model(j.net, 1, &m);
-        if (rc >= 0)
-            rc = ctt_train(m, &j.cfg, j.data, NULL, NULL, &r);
-        ctt_fail_alloc(0);
-        ctt_model_free(&m);
-        CU_ASSERT(rc == 0 || rc == CTT_ENOMEM);
-        if (ctt_live_blocks() != live) {
-            CU_FAIL("a block is lost");
-            break;
-        }
-        done = rc == 0;
-    }
-    CU_ASSERT(k > 100 && done);
+    fail_allocs(run_once, &j, 100);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_bucket.c: buckets of clips of like length, and the order in which
- * clips are read. */
+ * test_bucket.c: buckets of clips of similar length, and the order of the
+ * clips. */
 #include "libtrain/data/bucket.h"
 #include "net/random.h"
 #include "tests/lib/check.h"

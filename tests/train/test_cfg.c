@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* How many of these characters stand in s. */
+/* How many characters of s are among these. */
 static int count(const char *s, const char *characters)
 {
     int n = 0;
@@ -27,7 +27,7 @@ static int count_text(const char *s, const char *what)
     return n;
 }
 
-/* A condition on a setting that the table lacks would be left out. */
+/* A condition on a setting that is not in the table would be ignored. */
 static void every_condition_names_a_setting(void)
 {
     char text[CTT_OPT_TEXT];
@@ -49,7 +49,7 @@ static void every_setting_has_a_section(void)
         CU_ASSERT(o->section != NULL && o->help[0] != '\0');
 }
 
-/* A checkpoint can be resumed with other values of these. */
+/* The settings that may change when a checkpoint is resumed. */
 static void resume_may_change(void)
 {
     static const char *const may[] = { "out", "data", "epochs", "threads",

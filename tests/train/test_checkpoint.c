@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_checkpoint.c: a training run that was stopped goes on from its
- * checkpoint as if it never had been; other checkpoints are refused. */
+ * test_checkpoint.c: a stopped run resumes from its checkpoint as if it had not
+ * been stopped; checkpoints that do not fit are refused. */
 #include "libtrain/checkpoint.h"
 #include "tests/lib/toy_run.h"
 #include "tests/lib/values.h"
 
 #include <math.h>
 
-/* A run stopped after any step, at an epoch's end or within, and gone on with
- * from its file, ends with the weights of one that never stopped. */
+/* A run stopped after any step, within or at the end of an epoch, and resumed
+ * has the final weights of an uninterrupted one. */
 static void resumed_is_uninterrupted(void)
 {
     static const int at[] = { 1, 6, 11 };
@@ -45,7 +45,7 @@ static void resumed_is_uninterrupted(void)
     }
 }
 
-/* Stopped while it tests: the epoch's end is done again. */
+/* Stopped during a test: the end of the epoch is repeated. */
 struct counter { int calls, stop_at; };
 
 static int count_stop(void *arg)
@@ -102,7 +102,7 @@ static void other_settings_are_refused(void)
 
 /* ---- the named values ---- */
 
-/* Every bit of every number, extreme ones too, from either layout. */
+/* Every bit of every number, extreme ones too, in both versions. */
 static void values_are_exact(void)
 {
     const struct ctt_checkpoint_values v = {
@@ -139,7 +139,7 @@ static void values_are_exact(void)
     }
 }
 
-/* Texts of lines in place of a name's own, and how each is refused. */
+/* Replacements for the line of a name, and the error of each. */
 static const struct {
     const char *name, *line;
     int         code;
@@ -202,9 +202,10 @@ static void damaged_values_are_named(void)
     ctt_model_free(&m);
 }
 
-/* Number `at` of an array of version 4, and what is said of it. */
+/* Sets number `at` of an array of version 4 and checks the error. */
 static void refuse_number(const struct ctt_checkpoint_values *v,
-                          const char *array, int at, const void *number, const char *says)
+                          const char *array, int at, const void *number,
+                          const char *says)
 {
     struct ctt_checkpoint_values got = { 0 };
     struct ctt_state *s = NULL;

@@ -17,7 +17,7 @@ static void make_digits(void)
     clip_file("digits/train-images-idx3-ubyte", idx, sizeof(idx));
 }
 
-static struct ctt_mnist *digits;    /* what is expected is drawn of these */
+static struct ctt_mnist *digits;    /* parameters of the expected frames */
 
 struct digits { uint64_t seed; int64_t first; int count; double sum; };
 
@@ -46,8 +46,8 @@ static void see_digits(struct ctt_data *d, const struct ctt_batch *b,
     }
 }
 
-/* In training each key has sequences of its own; tests have the same for any
- * seed of the training; neither depends on the threads. */
+/* In training each key has its own sequences; tests have the same for any
+ * --seed; neither depends on the number of threads. */
 static void digits_on_the_fly(void)
 {
     struct ctt_train_cfg cfg = predict_cfg();
@@ -88,7 +88,7 @@ static void digits_on_the_fly(void)
     ctt_data_close(&d);
 }
 
-/* How many there are is up to what they are for, whatever the split. */
+/* The number of sequences depends on --data and --split. */
 static void digits_by_purpose(void)
 {
     struct ctt_train_cfg cfg = predict_cfg();

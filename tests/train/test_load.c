@@ -2,8 +2,8 @@
  * test_load.c: the threads that load clips: whole batches, changed pictures,
  * and clips that cannot be read. */
 #include "libtrain/chance.h"
-#include "libtrain/data/load.h"
-#include "tests/lib/check.h"
+#include "tests/lib/allocs.h"
+#include "tests/lib/reader.h"
 #include "tests/lib/told.h"
 #include "tests/lib/toy.h"
 
@@ -23,31 +23,25 @@ static struct ctt_data *open_toy(const char *path,
 static double all_batches(struct ctt_data *d, const struct ctt_augment *a,
                           int first, int *batches)
 {
-    struct ctt_loader *l = NULL;
-    struct ctt_order *p = NULL;
-    struct ctt_buckets b;
     struct ctt_batch batch;
-    double sum = 0, wait = 0;
+    struct reader r;
+    double sum = 0;
     int rc, frame = d->in.h * d->in.w * d->in.c;
 
-    CHECK_OK(ctt_buckets_find(d, 4, "2", &b));
-    CHECK_OK(ctt_order_new(d, 4, &p));
-    ctt_order_make(d, &b, 1, 7, p);
-    CHECK_OK(ctt_loader_open(d, 4, d->longest, &l));
+    CHECK_OK(reader_open(&r, d, 4, "2", 7));
     *batches = 0;
-    ctt_loader_start(l, p, a, first);
-    while ((rc = ctt_loader_next(l, &batch, &wait)) > 0) {
+    reader_start(&r, a, first);
+    while ((rc = reader_next(&r, &batch)) > 0) {
         for (int i = 0; i < batch.steps * batch.n * frame; i++)
             sum = sum * 0.999 + (double)batch.x[i] * (1 + i % 7);
         for (int j = 0; j < batch.n; j++)
             CU_ASSERT_EQUAL(batch.length[j], d->clip[batch.clip[j]].length);
         ++*batches;
-        ctt_loader_done(l);
+        ctt_loader_done(r.loader);
     }
     CHECK_OK(rc);
-    CU_ASSERT(wait >= 0);
-    ctt_loader_close(&l);
-    ctt_order_free(&p);
+    CU_ASSERT(r.wait >= 0);
+    reader_close(&r);
     return sum;
 }
 
@@ -77,27 +71,21 @@ static void batches_do_not_depend_on_workers(void)
     CU_ASSERT(sum[0] == sum[1] && sum[0] == sum[2]);
 }
 
-/* Without changes a frame is the middle of the stored one; after its end a
- * clip stands still. */
+/* Without augmentation a frame is the centre of the stored one; padding repeats
+ * the last frame. */
 static void frames_are_cut_and_padded(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
     const struct ctt_augment none = { 0 };
     struct ctt_data *d = open_toy(clip_path("toy.pack"), &cfg);
-    struct ctt_loader *l = NULL;
-    struct ctt_order *p = NULL;
-    struct ctt_buckets b;
     struct ctt_batch batch;
+    struct reader r;
     uint8_t stored[CLIP_SIZE * CLIP_SIZE * 3];
     float want[10 * 10 * 3];
-    double wait = 0;
 
-    CHECK_OK(ctt_buckets_find(d, 4, "1", &b));
-    CHECK_OK(ctt_order_new(d, 4, &p));
-    ctt_order_make(d, &b, 0, 0, p);
-    CHECK_OK(ctt_loader_open(d, 4, d->longest, &l));
-    ctt_loader_start(l, p, &none, 0);
-    CU_ASSERT_EQUAL_FATAL(ctt_loader_next(l, &batch, &wait), 1);
+    CHECK_OK(reader_open(&r, d, 4, "1", 0));
+    reader_start(&r, &none, 0);
+    CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
     for (int j = 0; j < 4; j++)
         for (int t = 0; t < batch.steps; t++) {
             int i = batch.clip[j], last = batch.length[j] - 1;
@@ -105,31 +93,24 @@ static void frames_are_cut_and_padded(void)
             ctt_frame_float(stored, &d->in, 1, 1, 0, want);
             CHECK_CLOSE(batch.x + (t * 4 + j) * 300, want, 300, 0);
         }
-    ctt_loader_close(&l);
-    ctt_order_free(&p);
+    reader_close(&r);
     ctt_data_close(&d);
 }
 
-/* Brightness and contrast are those of the picture, whatever the model's mean
- * and std: compare with changing the bytes' values. */
+/* Brightness and contrast apply to the picture, independent of the model's mean
+ * and std: the test changes the bytes instead. */
 static void colours_change_the_picture(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
     const struct ctt_augment a = { 0, 0, 0.1f, 0.3f, 5 };
     struct ctt_data *d = open_toy(clip_path("toy.pack"), &cfg);
-    struct ctt_loader *l = NULL;
-    struct ctt_order *p = NULL;
-    struct ctt_buckets b;
     struct ctt_batch batch;
+    struct reader r;
     uint8_t stored[CLIP_SIZE * CLIP_SIZE * 3];
-    double wait = 0;
 
-    CHECK_OK(ctt_buckets_find(d, 4, "1", &b));
-    CHECK_OK(ctt_order_new(d, 4, &p));
-    ctt_order_make(d, &b, 0, 0, p);
-    CHECK_OK(ctt_loader_open(d, 4, d->longest, &l));
-    ctt_loader_start(l, p, &a, 0);
-    CU_ASSERT_EQUAL_FATAL(ctt_loader_next(l, &batch, &wait), 1);
+    CHECK_OK(reader_open(&r, d, 4, "1", 0));
+    reader_start(&r, &a, 0);
+    CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
     for (int j = 0; j < 4; j++) {
         uint64_t key = ctt_key(5, (uint64_t)batch.clip[j]);
         float gain = 1 + 0.3f * (2 * ctt_uniform(key, 3) - 1);
@@ -144,8 +125,7 @@ static void colours_change_the_picture(void)
         }
         CHECK_CLOSE(batch.x + j * 300, want, 300, 1e-5);
     }
-    ctt_loader_close(&l);
-    ctt_order_free(&p);
+    reader_close(&r);
     ctt_data_close(&d);
 }
 
@@ -221,19 +201,16 @@ static void short_clips_are_bad_long_ones_cut(void)
                                   &cfg, &ev, &d), CTT_EINVAL);
 }
 
-/* A clip that vanishes after it has been counted is an empty place. */
+/* A clip that vanishes after the scan is an empty place. */
 static void vanished_clips_are_told(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
     struct ctt_input in = clip_input();
     const struct ctt_augment none = { 0 };
     struct ctt_data *d = NULL;
-    struct ctt_loader *l = NULL;
-    struct ctt_order *p = NULL;
-    struct ctt_buckets b;
     struct ctt_batch batch;
+    struct reader r;
     char old[300], path[320];
-    double wait = 0;
 
     cfg.cache = 0;
     CHECK_OK(ctt_data_open(clip_path("list.txt"), "train", &in, NULL, 0, &cfg,
@@ -242,72 +219,47 @@ static void vanished_clips_are_told(void)
     snprintf(old, sizeof(old), "%s", d->list->item[0].path);
     snprintf(path, sizeof(path), "%s.away", old);
     CU_ASSERT_EQUAL_FATAL(rename(old, path), 0);
-    CHECK_OK(ctt_buckets_find(d, 2, "1", &b));
-    CHECK_OK(ctt_order_new(d, 2, &p));
-    ctt_order_make(d, &b, 0, 0, p);
-    CHECK_OK(ctt_loader_open(d, 2, d->longest, &l));
-    ctt_loader_start(l, p, &none, 0);
-    CU_ASSERT_EQUAL_FATAL(ctt_loader_next(l, &batch, &wait), 1);
+    CHECK_OK(reader_open(&r, d, 2, "1", 0));
+    reader_start(&r, &none, 0);
+    CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
     CU_ASSERT(batch.bad && strstr(batch.bad, strrchr(old, '/') + 1));
     CU_ASSERT_EQUAL(!batch.length[0] + !batch.length[1], 1);
-    ctt_loader_done(l);
+    ctt_loader_done(r.loader);
     d->strict = 1;
-    ctt_loader_start(l, p, &none, 0);
-    CU_ASSERT(ctt_loader_next(l, &batch, &wait) < 0);
+    reader_start(&r, &none, 0);
+    CU_ASSERT(reader_next(&r, &batch) < 0);
     CU_ASSERT(strstr(ctt_errmsg(), strrchr(old, '/') + 1) != NULL);
-    ctt_loader_close(&l);
-    ctt_order_free(&p);
+    reader_close(&r);
     ctt_data_close(&d);
     CU_ASSERT_EQUAL(rename(path, old), 0);
 }
 
 /* ---- memory ---- */
 
-static int open_everything(void)
+static int open_everything(void *arg)
 {
     struct ctt_train_cfg cfg = clip_cfg();
     const struct ctt_augment none = { 0 };
     struct ctt_input in = clip_input();
     struct ctt_data *d = NULL;
-    struct ctt_loader *l = NULL;
-    struct ctt_order *p = NULL;
-    struct ctt_buckets b;
-    struct ctt_batch batch;
-    double wait = 0;
+    struct reader r = { .order = NULL };
     int rc;
 
+    (void)arg;
     cfg.cache = 0;
     CTT_TRY(ctt_data_open(clip_path("toy.pack"), "train", &in, NULL, 0, &cfg,
                           NULL, &d));
-    CTT_TRY(ctt_buckets_find(d, 4, "auto", &b));
-    CTT_TRY(ctt_order_new(d, 4, &p));
-    ctt_order_make(d, &b, 1, 1, p);
-    CTT_TRY(ctt_loader_open(d, 4, d->longest, &l));
-    ctt_loader_start(l, p, &none, 0);
-    while ((rc = ctt_loader_next(l, &batch, &wait)) > 0)
-        ctt_loader_done(l);
+    CTT_TRY(reader_open(&r, d, 4, "auto", 1));
+    rc = reader_run(&r, &none);
 out:
-    ctt_loader_close(&l);
-    ctt_order_free(&p);
+    reader_close(&r);
     ctt_data_close(&d);
     return rc;
 }
 
 static void allocations_fail(void)
 {
-    long live = ctt_live_blocks(), k = 1, done = 0;
-
-    for (; !done && k < 3000; k++) {
-        int rc;
-
-        ctt_fail_alloc(k);
-        rc = open_everything();
-        ctt_fail_alloc(0);
-        CU_ASSERT(rc <= 0);
-        CU_ASSERT_EQUAL(ctt_live_blocks(), live);
-        done = rc == 0;
-    }
-    CU_ASSERT(k > 20 && done);
+    fail_allocs(open_everything, NULL, 20);
 }
 
 int main(void)

@@ -115,7 +115,7 @@ static void small_gradients_survive(void)
     }
 }
 
-/* Eight updates of 2^-13 of a weight, of which fp16 could show none. */
+/* Eight updates of 2^-13 of a weight, each too small for fp16. */
 static void small_updates_are_kept(void)
 {
     static const char *const names[] = { "fp16", "bf16" };
@@ -150,7 +150,7 @@ static void small_updates_are_kept(void)
     }
 }
 
-/* The clip is of the true gradient: the scale makes no difference. */
+/* --clip-norm applies to the unscaled gradient. */
 static void the_scale_is_taken_out_first(void)
 {
     float seen[2];
@@ -198,7 +198,7 @@ static void the_scale_follows_its_rule(void)
         s.clean = CTT_SCALE_CLEAN - 1;
         ctt_scale_after(&s, 1);
     }
-    CU_ASSERT(s.scale == 0x1p40);    /* a float's gradient has room for it */
+    CU_ASSERT(s.scale == 0x1p40);    /* a float gradient does not overflow */
 }
 
 static void other_scales_stay(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_metric.c: what is counted, against counting by hand; the learning rate;
- * the optimizers, against the formulas in double. */
+ * test_metric.c: metrics against counting by hand; the learning rate; the
+ * optimizers against their formulas in double. */
 #include "libtrain/optim.h"
 #include "tests/lib/check.h"
 
@@ -108,7 +108,7 @@ static void answers_are_counted(void)
     ctt_metrics_free(&m);
 }
 
-/* An answer that is no number is never right. */
+/* A NaN is never the right answer. */
 static void nan_is_wrong(void)
 {
     static const struct ctt_point p = { 1, 0 };
@@ -155,7 +155,7 @@ static const char net[] = "input x h=4 w=4 c=3\n"
 
 struct reference { double *w, *m, *v; };
 
-/* One update of one weight, as the papers write it. */
+/* One update of one weight, by the formulas of the papers. */
 static void update(const struct ctt_train_cfg *c, struct reference *r,
                    int64_t i, double g, int t, int decays)
 {

@@ -2,12 +2,14 @@
  * test_predict_eval.c: predictions of test sequences, of the model and of the
  * baselines it is compared with. */
 #include "libtrain/predict/predict.h"
+#include "run/run.h"
 #include "tests/lib/dots.h"
 
 #include <math.h>
 #include <unistd.h>
 
-/* What a stream would predict: windows of three steps, then its own answers. */
+/* The predictions of a stream: true frames in windows of three steps, then its
+ * own answers. */
 static void stream(const struct ctt_model *m, struct ctt_dev *dev,
                    const float *seen, float *ahead)
 {
@@ -34,7 +36,8 @@ static void stream(const struct ctt_model *m, struct ctt_dev *dev,
     ctt_run_close(&r);
 }
 
-/* Adds the squared error of the model and of the last frame, by frame. */
+/* Adds the squared errors of the model and of the last frame, per future
+ * frame. */
 static void errors_of(const float *x, const float *y, double *mse, double *last)
 {
     for (int k = 0; k < AHEAD * PIXELS; k++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_predict_refused.c: settings, clips and checkpoints with which the
- * trainer cannot learn to predict are refused, and it says why. */
+ * test_predict_refused.c: settings, clips and checkpoints that prediction
+ * refuses, with the message. */
 #include "tests/lib/dots.h"
 #include "tests/lib/values.h"
 
@@ -34,7 +34,7 @@ static void refused(const struct ctt_train_cfg *cfg, const char *says)
     CU_ASSERT(strncmp(ctt_errmsg(), says, strlen(says)) == 0);
 }
 
-/* What nobody reads is a mistake too. */
+/* Settings without effect are errors, too. */
 static void settings_that_do_nothing_are_refused(void)
 {
     struct ctt_train_cfg cfg = dots_cfg();
@@ -100,7 +100,7 @@ static int stop_then(void *arg)
     return *(int *)arg;
 }
 
-/* Another number in front, and another count, as an older program left. */
+/* Checkpoints of an older program: another version, another count. */
 static void older_checkpoints_are_named(void)
 {
     struct ctt_train_cfg cfg = dots_cfg();

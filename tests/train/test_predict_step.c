@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_predict_step.c: a step of the training to predict: the graph that
- * feeds answers back, its loss and its gradient. */
+ * test_predict_step.c: a training step of prediction: the graph with feedback,
+ * its loss and its gradient. */
+#include "libtrain/data/load.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/task.h"
+#include "run/back/exec.h"
 #include "tests/lib/dots.h"
 
 #include <math.h>
@@ -122,7 +125,8 @@ static double rig_loss(struct rig *r)
     return sums.loss / sums.weight;
 }
 
-/* y = a x + b, fed back by hand; the second sequence could not be read. */
+/* y = a x + b with feedback computed by hand; the second sequence is
+ * unreadable. */
 static void loss_is_literal(void)
 {
     float truth[(FRAMES - 1) * N];
@@ -181,7 +185,7 @@ static void check_slope(struct rig *r, const float *dw, const float *dir)
                            along / sqrt(gg * dd), 0.01);
 }
 
-/* Of the whole step, through what was fed back, for any mask. */
+/* Finite differences of the whole step, through the feedback, for any mask. */
 static void gradient_is_of_the_loss(void)
 {
     static const double truths[] = { 1, 0.5, 0 };
@@ -212,8 +216,8 @@ static void gradient_is_of_the_loss(void)
     }
 }
 
-/* Windows recomputed or kept: the same gradient, bit for bit; one window for
- * all: by rounding. */
+/* Recomputed and kept windows give the same gradient, bit for bit; one window
+ * the same except for rounding. */
 static void windows_do_not_matter(void)
 {
     static const struct ctt_memory mem[] = {
@@ -256,8 +260,8 @@ static void what_cannot_be_is_refused(void)
     rig_close(&r);
 }
 
-/* Fed its own answers a model runs step by step, and then a batch norm would
- * see one step. */
+/* With feedback a model runs step by step, so a batch norm would see one
+ * step. */
 static void norms_are_refused(void)
 {
     static const char net[] =

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_recognise_step.c: a step of the training to recognise: its loss and
- * gradient, and the frames at which a clip is asked. */
+ * test_recognise_step.c: a training step of recognition: its loss and gradient,
+ * and the frames at which a clip is classified. */
+#include "libtrain/data/load.h"
 #include "libtrain/recognise/recognise.h"
+#include "libtrain/task.h"
+#include "run/back/exec.h"
 #include "tests/lib/toy_run.h"
 
 #include <math.h>
 
 /* ---- the gradient ---- */
 
-/* The gradient of the whole step, target and asks included, is that of its
- * loss: moves along it lower the loss as much as they should. */
+/* The gradient of the whole step, with target and asks: a step along it lowers
+ * the loss as expected. */
 static void gradient_is_of_the_loss(void)
 {
     static const char *const nets[] = { clip_net_end,

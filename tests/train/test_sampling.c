@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_sampling.c: scheduled sampling: which frames are the truth, when
- * sampling begins, and the rate that falls with it. */
+ * test_sampling.c: scheduled sampling: which frames are true, when sampling
+ * begins, and the decrease of the learning rate. */
+#include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/task.h"
 #include "tests/lib/check.h"
 
 enum { WIDE = 50, LONG = 40, FROM = 10 };
@@ -25,7 +27,7 @@ static void masks_are_drawn(void)
         none += a[k] == 0;
     }
     CU_ASSERT_DOUBLE_EQUAL((double)none / ((LONG - FROM) * WIDE), 0.7, 0.04);
-    batch.clip = back;    /* its place in the batch is nothing to a sequence */
+    batch.clip = back;    /* independent of the place in the batch */
     ctt_sampling_draw(&t, FROM, LONG, b);
     for (int k = 0; k < LONG * WIDE; k++)
         CU_ASSERT(b[k] == a[k / WIDE * WIDE + WIDE - 1 - k % WIDE]);
@@ -89,7 +91,7 @@ static void sampling_begins(void)
     }
 }
 
-/* The rate falls every few epochs from where the loss stalls again. */
+/* The rate decreases every few epochs after the loss stalls again. */
 static void rate_falls_while_sampling(void)
 {
     struct ctt_train_cfg c = { .lr = 1, .schedule = CTT_SAMPLED,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_sequence.c: the sequences that prediction is trained on, cut out of
- * clips of any kind. */
+ * test_sequence.c: the sequences for training prediction, cut out of clips of
+ * any kind. */
 #include "tests/lib/sequence.h"
 
 /* ---- clips in a pack ---- */
@@ -40,7 +40,7 @@ static int pixel(const struct ctt_batch *b, int t, int j, int k)
 }
 
 struct seen {
-    int sequences, start[5][64];    /* how often each clip began where */
+    int sequences, start[5][64];    /* [clip][first frame]: how often */
     int fixed;                      /* as in tests */
 };
 
