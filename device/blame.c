@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * blame.c: the search for numbers that are not finite in what a call wrote. */
+ * blame.c: searches the tensors that a call wrote for NaN and Inf. */
 #include "device/dev.h"
 
 #include <math.h>
 
-/* CTT_ENAN if a tensor of the device is not finite; the caller says which. */
+/* CTT_ENAN, without a message, if an element of a tensor is not finite. */
 static int finite(struct ctt_dev *d, const struct ctt_tensor *t)
 {
     int64_t n = t->data ? ctt_volume(t) : 0;
@@ -21,6 +21,8 @@ out:
     return rc;
 }
 
+/* Makes CTT_ENAN an error with a message: `what` (k < 0) or the gradient of
+ * `what` number k is not finite. */
 static int named(int rc, const struct ctt_call *c, const char *what, int k)
 {
     if (rc != CTT_ENAN)

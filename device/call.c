@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call.c: the one place where kernels are called: there the profile and the
- * search for NaN look on. */
+ * call.c: the one place where kernels are called, and so where calls are timed
+ * for the profile and their results searched for NaN. */
 #include "device/dev.h"
 #include "net/clock.h"
 #include "net/half.h"
@@ -8,7 +8,7 @@
 
 #include <omp.h>
 
-/* The pair of a conv as a call of its own, into the conv's result. */
+/* Runs the pair of a conv as a separate call that writes the conv's result. */
 static int run_pair(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_call p = { .node = c->pair.node, .out = c->out,
@@ -30,8 +30,8 @@ static int run_lstm(struct ctt_dev *d, const struct ctt_call *c)
     return ctt_dev_run(d, &l, CTT_FWD);
 }
 
-/* A conv with what goes along, one call after the other: what the pair makes
- * is the conv's plus input. */
+/* Runs a conv, its pair and its lstm as separate calls: the pair's result
+ * becomes the plus input of the conv. */
 static int split(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_call one = *c;
@@ -49,8 +49,9 @@ out:
     return rc;
 }
 
-/* While somebody is to blame, each result is looked at by itself. */
-static int goes_along(struct ctt_dev *d, const struct ctt_call *c)
+/* 1 if one kernel computes the conv with its pair and lstm.  While NaNs are
+ * searched for, it is 0, so that each result is checked by itself. */
+static int is_fused(struct ctt_dev *d, const struct ctt_call *c)
 {
     if (!c->pair.node && !c->lstm.node)
         return 1;
@@ -65,7 +66,7 @@ static int call(struct ctt_dev *d, const struct ctt_call *c,
     return d->kind->run ? d->kind->run(d, kernel, c, pass) : kernel(d, c);
 }
 
-/* With what the call takes, until its work is done. */
+/* Runs the call and adds its time, until the device has done it. */
 static int call_timed(struct ctt_dev *d, const struct ctt_call *c,
                       enum ctt_pass pass)
 {
@@ -93,8 +94,8 @@ static int is_plain(const struct ctt_weight *w)
     return is_float(&w->t) && !w->scale && !w->codebook;
 }
 
-/* All kernels there are read numbers with a point that stand for themselves:
- * nothing else may reach them. */
+/* Refuses what no kernel reads: integers, and weights that are scaled or in a
+ * codebook. */
 static int check_types(const struct ctt_call *c)
 {
     const struct ctt_node *n = c->node;
@@ -122,12 +123,12 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
               "%s: '%s' has no kernel", c->node->name,
               ctt_ops[c->node->op].name);
     CTT_TRY(check_types(c));
-    if (!goes_along(d, c))
+    if (!is_fused(d, c))
         return split(d, c);
-    if (pass == CTT_BWD && ctt_is_shared(c))
-        return ctt_run_apart(d, c);
+    if (pass == CTT_BWD && ctt_din_overlaps(c))
+        return ctt_run_per_input(d, c);
     if (omp_get_max_threads() != d->threads)
-        omp_set_num_threads(d->threads);    /* of this thread, for oneDNN */
+        omp_set_num_threads(d->threads);    /* per host thread, for oneDNN */
     CTT_TRY(d->sum ? call_timed(d, c, pass) : call(d, c, pass));
     if (d->blame)
         CTT_TRY(ctt_dev_blame_call(d, c, pass));

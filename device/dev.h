@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dev.h: an open device, for the files of device and the kernels only. */
+ * dev.h: an open device; included only in device/ and by the kernels. */
 #ifndef CTT_DEV_H
 #define CTT_DEV_H
 
@@ -7,9 +7,9 @@
 
 typedef ctt_kernel *ctt_kernels[CTT_PASSES][CTT_NOPS];
 
-/* The functions of memory.h that differ from device to device; they are called
- * with checked arguments.  NULL: there is nothing to do (replay, wait, sync,
- * pin, prefetch, lane). */
+/* The functions of memory.h that differ between devices; memory.c has checked
+ * their arguments.  replay, wait, sync, pin, prefetch and lane may be NULL if
+ * the device has nothing to do for them. */
 struct ctt_dev_memory {
     int     shared;
     int     (*alloc)(struct ctt_dev *d, const char *what, int64_t bytes,
@@ -46,24 +46,24 @@ struct ctt_dev_memory {
     int     (*wait)(struct ctt_dev *d, int lane, int other);
 };
 
-/* What makes a device: each function may be NULL, where there is nothing to
- * do.  open fills d->kernel and sets d->own; close frees what open made, also
- * where open failed; sgemm multiplies two n x n matrices (pointers into the
- * device's memory). */
+/* A kind of device.  Functions other than open and sgemm may be NULL.  open
+ * fills d->kernel and sets d->own; close frees what open allocated, also if
+ * open failed after it set d->own; sgemm multiplies two n x n matrices
+ * (pointers into the device's memory). */
 struct ctt_dev_kind {
     const char *name;
     const struct ctt_dev_memory *memory;
     int         (*open)(struct ctt_dev *d);
     void        (*close)(struct ctt_dev *d);
     /* Runs a kernel on a call; NULL: kernel(d, c).  For a device whose kernels
-     * do not know all types of numbers. */
+     * do not support all number types. */
     int         (*run)(struct ctt_dev *d, ctt_kernel *kernel,
                        const struct ctt_call *c, enum ctt_pass pass);
     void        (*forget)(void *cache);
     const char *(*impl)(void *cache, enum ctt_pass pass);
     const char *(*why)(void *cache, enum ctt_pass pass);
-    /* 1 if the kernel of this conv takes its pair and lstm along; else, and if
-     * NULL, they are calls of their own. */
+    /* 1 if the kernel of this conv also computes its pair and lstm; if 0 or
+     * NULL, they are run as separate calls. */
     int         (*along)(struct ctt_dev *d, const struct ctt_call *c);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
@@ -71,17 +71,17 @@ struct ctt_dev_kind {
 
 extern const struct ctt_dev_kind ctt_dev_cpu, ctt_dev_ref;
 
-/* module.c: the kind of a device whose code is a module "convtt-NAME.so"; an
- * error says where it was looked for. */
+/* module.c: the kind of a device whose code is a module "convtt-NAME.so"; the
+ * message of an error lists the folders that were searched. */
 int ctt_dev_module(const char *name, const struct ctt_dev_kind **out);
 
-/* apart.c: 1 if gradients of the call's inputs have numbers in common without
- * being the same; the call's way back, an input at a time. */
-int ctt_is_shared(const struct ctt_call *c);
-int ctt_run_apart(struct ctt_dev *d, const struct ctt_call *c);
+/* overlap.c: 1 if two input gradients of the call overlap in memory without
+ * being the same view; the backward pass, one call per input. */
+int ctt_din_overlaps(const struct ctt_call *c);
+int ctt_run_per_input(struct ctt_dev *d, const struct ctt_call *c);
 
-/* blame.c: CTT_ENAN if what the call wrote is not finite, with a message that
- * names the node. */
+/* blame.c: CTT_ENAN, with a message that names the node, if a tensor that the
+ * call wrote has a NaN or Inf. */
 int ctt_dev_blame_call(struct ctt_dev *d, const struct ctt_call *c,
                        enum ctt_pass pass);
 
@@ -90,21 +90,21 @@ struct ctt_dev {
     ctt_kernels                kernel;
     int                        threads;
     int                        deterministic;
-    int                        streams;      /* lanes there may be; 1 */
-    void                      *own;      /* of the kind: what open made */
-    char                      *scratch;  /* for the length of a call */
+    int                        streams;      /* most lanes used; default 1 */
+    void                      *own;      /* the kind's own state, by open */
+    char                      *scratch;  /* valid during one call */
     size_t                     room;
     int                        blame;
-    const struct ctt_graph    *g;        /* of the profile */
+    const struct ctt_graph    *g;        /* whose nodes are profiled */
     struct ctt_profile       (*sum)[CTT_PASSES];
 };
 
-/* At least so many bytes, 64-byte aligned, not cleared; valid until the next
- * call of this function, which may move it.  NULL if there is no memory. */
+/* Scratch of at least `bytes` bytes, 64-byte aligned, not cleared; valid until
+ * the next call of this function, which may move it.  NULL: out of memory. */
 void *ctt_dev_scratch(struct ctt_dev *d, size_t bytes);
 
-/* How many threads share some work (in ns, roughly): starting them costs 5000,
- * so a little is left to one. */
+/* Threads for work that takes about `work` ns on one: as starting threads costs
+ * about 5000 ns, short work gets one thread. */
 static inline int ctt_dev_team(const struct ctt_dev *d, double work)
 {
     return work < 2e4 ? 1 : d->threads;

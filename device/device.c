@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device.c: the list of devices; opening one, its settings and its scratch. */
+ * device.c: the list of devices; opening and closing one, its settings and its
+ * scratch memory. */
 #include "device/dev.h"
 
 #include <omp.h>

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * provider.c: asks the providers of a device, best first, for each part of a
- * conv, and remembers who did it and why. */
+ * provider.c: gives each part of a conv to the first provider that accepts it,
+ * and records which one that was and why. */
 #include "device/provider.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Who did a part: a row, and what each row up to that one said. */
+/* The row that computed a part, and the reasons of the rows up to it. */
 struct choice {
     int         row, done;
-    int         pair, lstm;    /* in one go */
+    int         pair, lstm;    /* computed in the same kernel */
     const char *why[CTT_CONV_MOST];
     char        code[64];
 };
 
-/* What stands in a call's cache. */
+/* The content of a call's cache. */
 struct cache {
     const struct ctt_conv_set *set;
     void                      *own[CTT_CONV_MOST];
@@ -61,7 +61,7 @@ int ctt_conv_sgemm(struct ctt_conv_set *s, struct ctt_dev *d, int n,
     return s->row[i].by->sgemm(d, s->row[i].state, n, a, b, y);
 }
 
-/* ---- asking ---- */
+/* ---- choosing and running ---- */
 
 static int open_cache(const struct ctt_conv_set *s, const struct ctt_call *c,
                       struct cache **out)
@@ -89,7 +89,7 @@ void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size)
     return *q->own;
 }
 
-/* 1 if a row takes the part that is asked for; else the reason is noted. */
+/* 1 if a provider accepts the part; 0: q->why says why not; or an error. */
 static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -108,7 +108,7 @@ static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q)
     return rc == 1 && p->pays ? p->pays(q) : rc;
 }
 
-/* The first row that takes the part: its number, or an error. */
+/* The number of the first row that accepts the part, or an error. */
 static int pick(const struct ctt_conv_set *s, struct cache *k,
                 struct ctt_conv_ask *q)
 {
@@ -131,6 +131,8 @@ out:
     return rc;
 }
 
+/* The name of the code is copied only when it changes: with small models,
+ * formatting it in each call would show in the time per frame. */
 static void note(struct choice *h, int row, const struct ctt_conv_ask *q)
 {
     const char *code = q->code ? q->code : "";
@@ -139,7 +141,8 @@ static void note(struct choice *h, int row, const struct ctt_conv_ask *q)
     h->done = 1;
     h->pair = q->call->pair.node != NULL;
     h->lstm = q->call->lstm.node != NULL;
-    snprintf(h->code, sizeof(h->code), "%s", code);
+    if (strcmp(h->code, code) != 0)
+        snprintf(h->code, sizeof(h->code), "%s", code);
 }
 
 static int run_part(const struct ctt_conv_set *s, struct cache *k,
@@ -155,7 +158,7 @@ out:
     return rc;
 }
 
-/* What earlier calls of the pass did is no longer of interest. */
+/* Forgets which rows computed the previous call of this pass. */
 static void start(struct cache *k, enum ctt_pass pass)
 {
     for (int i = 0; k && i < CTT_CONV_PARTS; i++)
@@ -177,7 +180,7 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-/* The gradients of bias and plus input, if they are still wanted. */
+/* The gradients of bias and plus input that no provider has computed. */
 static int run_rest(const struct ctt_conv_set *s, struct ctt_dev *d,
                     const struct ctt_call *c, int bias)
 {
@@ -211,8 +214,8 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-/* Only rows that take something along are asked, so that the others prepare
- * nothing for a call which they will not see. */
+/* Only providers that can compute pair and lstm are asked, so that the others
+ * prepare nothing for a call that they will not get. */
 int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
                    const struct ctt_call *c)
 {
@@ -242,7 +245,7 @@ void ctt_conv_forget(void *cache)
     ctt_free(k);
 }
 
-/* Adds text, after `between` if there is some already. */
+/* Appends text, after the separator `between` unless `to` is empty. */
 static void add(char *to, size_t size, const char *between, const char *text)
 {
     size_t n = strlen(to);

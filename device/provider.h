@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * provider.h: how a conv or deconv is computed is a provider: a row of a
- * device's table.  The rows stand best first; each part of a call goes to the
- * first row that can compute it and for which it pays.  (FFTW's table of
- * solvers: Frigo and Johnson 2005.)
+ * provider.h: a provider is one way to compute a conv or deconv.  A device has
+ * a table of them, best first; each part of a call goes to the first row that
+ * can compute it and for which it pays.  (After FFTW's table of solvers: Frigo
+ * and Johnson 2005.)
  *
  * The rows of "cpu" are in device/cpu/conv/providers.c, those of "cuda" in
  * device/cuda/conv.c.  A new provider is a file and a row there. */
@@ -11,16 +11,16 @@
 
 #include "device/dev.h"
 
-/* What providers are asked for one by one: the result of a forward call; the
- * gradient of the input in[0]; the gradient of the weights w[0].  The parts of
- * a call come in this order, each computed before the next is asked for.  The
+/* The parts of a call, each with its own choice of provider: the result of a
+ * forward call; the gradient of the input in[0]; the gradient of the weights
+ * w[0].  They come in this order, each computed before the next is chosen.  The
  * gradients of the bias and of the plus input are simple sums and copies of
  * dout, which the device does itself. */
 enum ctt_conv_part {
     CTT_CONV_OUT, CTT_CONV_DIN, CTT_CONV_DW, CTT_CONV_PARTS
 };
 
-/* A provider is asked for a part of a call. */
+/* One part of a call, as given to a provider. */
 struct ctt_conv_ask {
     struct ctt_dev        *dev;
     const struct ctt_call *call;
@@ -28,19 +28,19 @@ struct ctt_conv_ask {
     void                  *state;    /* what the provider's open made */
     void                 **own;      /* the provider's place in the call's
                                         cache, starts NULL; NULL: no cache */
-    /* Answers. */
+    /* Set by the provider. */
     const char *why;     /* can, pays: the reason in a few words for --plan,
                             or NULL; a constant */
     const char *code;    /* run: which of its codes ("avx512"), or NULL; valid
                             until the provider is asked again */
     int         bias;    /* run, CTT_CONV_DW: 1: the gradient of the bias is
-                            done too */
+                            computed too */
 };
 
 /* A way to compute convs.  open, close, pays, forget, sgemm may be NULL. */
 struct ctt_conv_provider {
     const char *name;
-    int  along;         /* 1: computes pair and lstm of a call in one go */
+    int  along;         /* 1: computes pair and lstm in the same kernel */
     int  any_threads;   /* 1: after ctt_dev_deterministic() no bit of a result
                            depends on the number of threads */
     /* For the device; state: the provider's own. */
@@ -62,8 +62,8 @@ struct ctt_conv_provider {
                   const float *b, float *y);
 };
 
-/* The open providers of a device.  rest: what nobody took along on the way
- * back: adds to dw[1] and writes din[1] of a call that has nothing else. */
+/* The open providers of a device.  rest: the backward kernel for gradients that
+ * no provider computed: adds to dw[1] and writes din[1]. */
 enum { CTT_CONV_MOST = 6 };
 struct ctt_conv_set {
     struct {
@@ -87,7 +87,7 @@ int  ctt_conv_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
 int  ctt_conv_bwd(struct ctt_conv_set *s, struct ctt_dev *d,
                   const struct ctt_call *c);
 
-/* 1 if the call will be computed with its pair and lstm in one go. */
+/* 1 if one kernel will compute the call with its pair and lstm. */
 int  ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
                     const struct ctt_call *c);
 
@@ -98,10 +98,10 @@ void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size);
 /* Frees a call's cache. */
 void ctt_conv_forget(void *cache);
 
-/* Who computed the parts of the last call of that pass, "NAME:CODE+pair+lstm"
- * ("onednn:brgconv:avx512_core"), a space between two parts; and why: its
- * reason, after "not NAME: reason" of the rows before it, "; " between two.
- * Valid until asked again. */
+/* Which providers computed the parts of the last call of that pass, as
+ * "NAME:CODE+pair+lstm" ("onednn:brgconv:avx512_core"), separated by spaces;
+ * and why: "not NAME: reason" for each row before it, then its own reason,
+ * separated by "; ".  Valid until the next query. */
 const char *ctt_conv_impl(void *cache, enum ctt_pass pass);
 const char *ctt_conv_why(void *cache, enum ctt_pass pass);
 

@@ -1,55 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cpu.c: the devices "cpu": our kernels for the best instruction set that the
- * processor has, and convs by providers; and "ref": the same kernels in plain
- * C for any processor, what the others are tested against. */
+ * cpu.c: the device "cpu": our kernels for the best instruction set of the
+ * processor, and convs by providers; and the device "ref": the same kernels in
+ * plain C for any processor, the reference that the others are tested against.
+ */
 #include "device/cpu/cpu.h"
 #include "device/cpu/conv/providers.h"
 #include "device/cpu/widen.h"
-
-static int anywhere(void)
-{
-    return 1;
-}
-
-#if defined(__x86_64__)
-static int has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
-}
-
-static int has_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-}
-#endif
-
-const struct ctt_isa ctt_isas[] = {
-#if defined(__x86_64__)
-    { "avx512", &ctt_avx512_kernels, &ctt_avx512_cast, &ctt_avx512_row_ops,
-      has_avx512 },
-    { "avx2", &ctt_avx2_kernels, &ctt_avx2_cast, &ctt_avx2_row_ops,
-      has_avx2 },
-#endif
-    { NULL, &ctt_ref_kernels, &ctt_ref_cast, &ctt_ref_row_ops, anywhere },
-};
-
-const struct ctt_isa *ctt_isa_best(void)
-{
-    const struct ctt_isa *i = ctt_isas;
-
-    while (!i->supported())
-        i++;
-    return i;
-}
-
-static const struct ctt_isa *isa_anywhere(void)
-{
-    return &ctt_isas[CTT_LEN(ctt_isas) - 1];
-}
 
 static int conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
 {
@@ -91,7 +47,7 @@ out:
 
 static int ref_open(struct ctt_dev *d)
 {
-    return open_kernels(d, isa_anywhere());
+    return open_kernels(d, ctt_isa_plain());
 }
 
 static void close_cpu(struct ctt_dev *d)
@@ -104,7 +60,7 @@ static void close_cpu(struct ctt_dev *d)
     d->own = NULL;
 }
 
-/* Calls whose numbers are converted come in parts, each by itself. */
+/* Not for calls with 16-bit tensors: widen.c runs these in parts. */
 static int cpu_along(struct ctt_dev *d, const struct ctt_call *c)
 {
     return !ctt_is_narrow(c) && ctt_conv_along(&ctt_cpu_of(d)->conv, d, c);

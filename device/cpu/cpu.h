@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cpu.h: how the plain C kernels are named and how they walk a tensor.
+ * cpu.h: names of the plain C kernels, and helpers for their loops.
  *
  * The files of the kernels are compiled once as they are, for the device
- * "ref", and once more for each instruction set by isa_*.c, which set CTT_ISA
- * and include them: one text, as many tables.  All static names therefore
- * differ between these files. */
+ * "ref", and once more for each instruction set by isa_avx*.c, which set
+ * CTT_ISA and include them: one source, a table per instruction set.  All
+ * static names therefore differ between these files. */
 #ifndef CTT_CPU_H
 #define CTT_CPU_H
 
@@ -34,7 +34,7 @@ extern const ctt_kernels ctt_ref_kernels, ctt_avx2_kernels,
                          ctt_avx512_kernels;
 
 /* rows.c, by an instruction set.  copy: y (+)= x of the same shape.  finish: y
- * = act(y + bias) in place; bias: a float a channel, or NULL; act:
+ * = act(y + bias) in place; bias: a float per channel, or NULL; act:
  * ctt_act_kind + 1, or 0. */
 struct ctt_row_ops {
     void (*copy)(struct ctt_dev *d, const struct ctt_tensor *x,
@@ -45,8 +45,8 @@ struct ctt_row_ops {
 extern const struct ctt_row_ops ctt_ref_row_ops, ctt_avx2_row_ops,
                                 ctt_avx512_row_ops;
 
-/* The instruction sets built in, best first; the last has no name and runs
- * everywhere. */
+/* isa_table.c: the instruction sets built in, best first; the last is plain C,
+ * has no name and runs on every processor. */
 struct ctt_isa {
     const char            *name;
     const ctt_kernels     *kernels;
@@ -56,14 +56,15 @@ struct ctt_isa {
 };
 extern const struct ctt_isa ctt_isas[];
 
-/* The best that this processor has. */
+/* The best one that this processor has; plain C. */
 const struct ctt_isa *ctt_isa_best(void);
+const struct ctt_isa *ctt_isa_plain(void);
 
-/* host.c: the program's own memory as that of a device. */
+/* host.c: host memory as device memory. */
 extern const struct ctt_dev_memory ctt_host_memory;
 
-/* What an open "cpu" or "ref" has of its own.  isa: whose plain C kernels it
- * runs; wide: memory for float copies (widen.h). */
+/* The state of an open "cpu" or "ref".  isa: the instruction set of its
+ * kernels; wide: memory for float copies (widen.h). */
 struct ctt_cpu {
     const struct ctt_isa *isa;
     struct ctt_conv_set   conv;
@@ -76,8 +77,8 @@ static inline struct ctt_cpu *ctt_cpu_of(const struct ctt_dev *d)
     return (struct ctt_cpu *)d->own;
 }
 
-/* Loops over rows that threads share, and loops over channels that vector
- * instructions do.  Both only where the results are independent, so that no
+/* PARALLEL: threads share a loop over rows; SIMD: a loop over channels is
+ * vectorised.  Only for loops whose iterations are independent, so that no
  * result depends on the number of threads. */
 #define CTT_PRAGMA(x) _Pragma(#x)
 #define PARALLEL(d, work) \
@@ -93,8 +94,8 @@ static inline float *ctt_row(const struct ctt_tensor *t, int64_t r)
 /* An act applied in place to n numbers; act is ctt_act_kind + 1, 0 none. */
 void K(act_row)(int act, float *y, int64_t n);
 
-/* The rows that an elementwise loop walks: those of the tensors or, where none
- * of them is a view, long pieces of their memory. */
+/* The rows that an elementwise loop runs over: the tensors' rows or, if none of
+ * them is a view, long pieces of their memory. */
 struct ctt_span { int64_t rows, cols, total; int dense; };
 
 static inline struct ctt_span ctt_span(const struct ctt_tensor *y,
@@ -124,8 +125,8 @@ static inline float *ctt_at(struct ctt_span s, const struct ctt_tensor *t,
     return (float *)t->data + r * (s.dense ? s.cols : t->ld);
 }
 
-/* Values of a piece of a row before they are written, and writing them: y (+)=
- * v.  So loops that compute need not ask where the results go. */
+/* Kernels compute a piece of a row into an array of CTT_PIECE floats and then
+ * write it with ctt_put(): y (+)= v, so that only ctt_put() tests `add`. */
 enum { CTT_PIECE = 64 };
 
 static inline int64_t ctt_piece(int64_t n, int64_t from)
@@ -143,8 +144,9 @@ static inline void ctt_put(float *y, const float *v, int64_t n, int add)
         y[j] += v[j];
 }
 
-/* Sums over rows are made in this many chunks side by side, then in order: so
- * they do not depend on the number of threads.  The first row of chunk k. */
+/* Sums over rows are computed in this many chunks, which are then added in
+ * order, so that they do not depend on the number of threads.  ctt_chunk(): the
+ * first row of chunk k. */
 enum { CTT_CHUNKS = 32 };
 
 static inline int64_t ctt_chunk(int64_t rows, int k)
@@ -152,7 +154,7 @@ static inline int64_t ctt_chunk(int64_t rows, int k)
     return rows * k / CTT_CHUNKS;
 }
 
-/* Rows of so many channels, those of low-rank cells, get code of their own. */
+/* The width of rows, as in low-rank cells, for which there is special code. */
 enum { CTT_NARROW = 8 };
 
 /* The functions of struct ctt_row_ops. */

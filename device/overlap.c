@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * apart.c: gradients of two inputs that share some numbers: slices of one value
- * that overlap, or its steps.  A kernel that writes both at once would lose
- * what one of them adds, so each has a call of its own. */
+ * overlap.c: backward calls whose input gradients overlap in memory: slices of
+ * one value, or neighbouring steps of it.  A kernel that writes both gradients
+ * in one call could lose one of the sums, so each input gets its own call. */
 #include "device/dev.h"
 #include "net/half.h"
 
@@ -10,7 +10,7 @@ static int same(const struct ctt_tensor *a, const struct ctt_tensor *b)
     return a->data == b->data && a->ld == b->ld && a->c == b->c;
 }
 
-/* Whether two views have numbers in common but are not the same. */
+/* 1 if two views have elements in common but are not the same view. */
 static int overlap(const struct ctt_tensor *a, const struct ctt_tensor *b)
 {
     int64_t size = ctt_dtype_size(a->dtype), gap, column;
@@ -29,7 +29,7 @@ static int overlap(const struct ctt_tensor *a, const struct ctt_tensor *b)
     return a->ld != b->ld || column < a->c || column + b->c > a->ld;
 }
 
-int ctt_is_shared(const struct ctt_call *c)
+int ctt_din_overlaps(const struct ctt_call *c)
 {
     for (int k = 0; k < c->node->nin; k++)
         for (int i = 0; i < k; i++)
@@ -38,7 +38,7 @@ int ctt_is_shared(const struct ctt_call *c)
     return 0;
 }
 
-int ctt_run_apart(struct ctt_dev *d, const struct ctt_call *c)
+int ctt_run_per_input(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_call one = *c;
     int rc = 0;
