@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chain.c: a weight by successive truncated SVDs into a chain of cores
- * (Oseledets 2011), cut where it is cheaper, scaled to be trained further. */
+ * chain.c: factorises a weight into a chain of cores by successive truncated
+ * SVDs (Oseledets 2011), where that is cheaper, and balances their norms. */
 #include "compress/chain.h"
 
 #include <limits.h>
@@ -8,12 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Singular values below this share of the first are what rounding to float
- * leaves of zero. */
+/* Singular values below this share of the first are rounding errors of zero. */
 static const double vanished = 1e-6;
 
 struct work {
-    double *a;                        /* what is still to be cut */
+    double *a;                        /* the rest, to be factorised */
     double *u, *s, *vt;
     double *core[CTT_MAX_CORES];      /* (rank, modes, rank) */
     double *sigma[CTT_MAX_CORES];     /* values kept at the cut after core k */
@@ -41,7 +40,7 @@ static void forget(struct work *t)
 
 /* ---- where to cut ---- */
 
-/* The modes of the window that are more than one number; returns how many. */
+/* The modes of the window that are larger than 1; returns how many. */
 static int wide_modes(const struct ctt_chain *c, int wide[3])
 {
     int n = 0;
@@ -52,9 +51,9 @@ static int wide_modes(const struct ctt_chain *c, int wide[3])
     return n;
 }
 
-/* Where each core but the first begins; returns how many.  A mode of size 1
- * goes with one beside it.  Where the window is a point, a stride is cheapest
- * on the side where the image is small. */
+/* The first mode of each core except the first; returns how many.  A mode of
+ * size 1 joins its neighbour.  If the window is one pixel, its stride is
+ * cheapest in the first core of a conv and in the last of a deconv. */
 static int cuts(const struct ctt_chain *c, int form, int deconv, int at[4])
 {
     int wide[3], n = wide_modes(c, wide), k = 0;
@@ -143,9 +142,9 @@ static void count(struct ctt_chain *c, const struct ctt_graph *g,
     }
 }
 
-/* The cut without which the chain is no dearer, the best such; 0: none.  What
- * is not cut there loses nothing there.  As long as the chain has `dense`
- * multiplications or more, only these matter. */
+/* The cut whose removal saves most multiplications and costs no parameters, or
+ * 0; without the cut its error disappears too.  While the chain has `dense`
+ * multiplications or more, parameters do not matter. */
 static int useless_cut(const struct ctt_chain *c, const struct ctt_graph *g,
                        const struct ctt_node *n, int64_t dense)
 {
@@ -181,7 +180,8 @@ static void load(const struct ctt_chain *c, const float *w, struct work *t)
             }
 }
 
-/* How many of k singular values stay if lost2 may be lost at this cut. */
+/* How many of k singular values to keep if the squares of the others may sum to
+ * lost2. */
 static int choose_rank(const double *s, int k, const struct ctt_tt *o,
                        double lost2)
 {
@@ -231,8 +231,8 @@ static int64_t modes(const struct ctt_chain *c, int k)
     return size;
 }
 
-/* The error asked is divided evenly: the squares of what the cuts lose add
- * up, since what is lost at one is orthogonal to what is lost at another. */
+/* The allowed error is divided evenly among the cuts: their squared errors add
+ * up, since the errors of different cuts are orthogonal. */
 static int decompose(struct ctt_chain *c, const float *w,
                      const struct ctt_tt *o, struct work *t)
 {
@@ -259,9 +259,11 @@ out:
     return rc;
 }
 
-/* So far all cores but the last are orthogonal.  Each singular value is given
- * in equal parts to both sides of its cut, and then all cores get the same
- * norm, which is what training keeps about such chains (Du and others 2018). */
+/* All cores except the last are orthogonal.  Each singular value is split
+ * evenly between both sides of its cut, then all cores are scaled to the same
+ * norm, since training preserves the differences of squared norms (Du and
+ * others 2018).
+ */
 static void balance(const struct ctt_chain *c, struct work *t)
 {
     double norm[CTT_MAX_CORES], mean = 0;

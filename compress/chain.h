@@ -19,15 +19,15 @@ struct ctt_chain {
     int64_t params, macs;        /* of all cores; macs as ctt_node_macs */
 };
 
-/* The chain for the weight w of a conv or deconv, cut as o->form says, but not
- * where it is no cheaper to cut.  One core (without numbers; params and macs
- * are of the last chain looked at): no chain has fewer multiplications than
- * the weight itself. */
+/* The chain for the weight w of a conv or deconv, cut as o->form says, except
+ * where a cut saves nothing.  If no chain has fewer multiplications than the
+ * weight itself, it has one core without elements, and params and macs are
+ * those of the last chain tried.  The caller frees *out. */
 int  ctt_chain_new(const struct ctt_graph *g, int node, const float *w,
                    const struct ctt_tt *o, struct ctt_chain **out);
 void ctt_chain_free(struct ctt_chain **c);
 
-/* Kernel, stride, padding and channels of core k in the place of node n. */
+/* Kernel, stride, padding and channels of core k of the chain for node n. */
 struct ctt_core {
     int     kernel[3], stride[3], pad[3];
     int64_t in, out;
@@ -35,7 +35,7 @@ struct ctt_core {
 struct ctt_core ctt_chain_core(const struct ctt_chain *c, int k,
                                const struct ctt_node *n);
 
-/* "in|kh|kw|out". */
+/* The modes of the cores as text: "in|kh|kw|out". */
 void ctt_chain_text(const struct ctt_chain *c, char *text, size_t size);
 
 #endif

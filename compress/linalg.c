@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * linalg.c: the one file that knows LAPACK: singular values. */
+ * linalg.c: singular values by LAPACK, which no other file includes. */
 #include "compress/compress.h"
 
 #include <lapacke.h>
@@ -7,8 +7,8 @@
 #include <limits.h>
 #include <math.h>
 
-/* LAPACK counts columns first, and read so a is its transpose, which is
- * v diag(s) u': u and v only change places and nothing is copied. */
+/* LAPACK is column-major: it reads a as its transpose v diag(s) u', so swapping
+ * u and v replaces a copy. */
 int ctt_svd(int m, int n, double *a, double *u, double *s, double *vt)
 {
     int k = m < n ? m : n, rc = 0, info;

@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* Without the ".t2" of a core. */
+/* Copies a name without the ".t2" of a core. */
 static void base_name(const char *name, char *base)
 {
     size_t n = strlen(name);

@@ -1,6 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * prune.c: the stage "pruning": which numbers of the weights become zero and
- * stay so. */
+/* SPDX-License-Identifier: Apache-2.0 prune.c: the stage "pruning": sets
+ * elements of the weights to zero for good. */
 #include "compress/stage.h"
 #include "net/op.h"
 
@@ -8,14 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One number: its score and its place in the flat block. */
+/* One element: its score and its offset in the flat block. */
 struct item {
     double  score;
     int64_t at;
 };
 
-/* A weight: its items from `first`, how many were pruned before, and how many
- * must stay. */
+/* A weight: its `count` items from `first`, how many were pruned before, and
+ * how many must stay. */
 struct layer {
     int64_t at, count, first, gone, stay;
 };
@@ -83,7 +82,7 @@ static void add_layer(const struct ctt_model *m, const struct ctt_prune *o,
     for (int64_t k = 0; k < y->count; k++) {
         double x = m->w[y->at + k];
         int is_gone = pruned(m, y->at + k);
-        /* Pruned before comes first, so that it is pruned again. */
+        /* Elements pruned before sort first, so that they stay pruned. */
         l->item[l->items++] = (struct item){ is_gone ? -1 : x * x,
                                              y->at + k };
         y->gone += is_gone;
@@ -125,7 +124,7 @@ out:
     return rc;
 }
 
-/* ---- scores that can be compared over all layers ---- */
+/* ---- scores that are comparable between weights ---- */
 
 static void lamp(struct item *item, int64_t n)
 {
@@ -260,7 +259,7 @@ static int rounds(const struct ctt_recipe *o)
     return o->prune.rounds;
 }
 
-/* The last round has half. */
+/* The last round takes half of the epochs. */
 static double spent(const struct ctt_recipe *o, int round, double all)
 {
     return all * 0.5 * round / (o->prune.rounds - 1);

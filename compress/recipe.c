@@ -15,7 +15,7 @@ struct run {
 
 /* ---- one round ---- */
 
-/* A line of the history. */
+/* Adds a line to the history. */
 static int note(struct ctt_model *m, const char *line)
 {
     const char *old = m->history ? m->history : "";
@@ -39,7 +39,7 @@ int ctt_walk_accuracy(const struct ctt_walk *k, const char *what,
     return k->calls->accuracy(k->calls->arg, what, m, top1);
 }
 
-/* A row of the report, from the file that the model would be. */
+/* Adds a row to the report, measured on the saved model. */
 static int measure(struct run *a, struct ctt_stage_row **row)
 {
     struct ctt_walk *k = &a->k;
@@ -55,7 +55,8 @@ out:
     return rc;
 }
 
-/* first: the model as given, which no accuracy came before. */
+/* Tests, retrains and measures.  first: the model as given, which has no
+ * accuracy before retraining. */
 static int finish(struct run *a, int epochs, int first)
 {
     double before[CTT_ACCURACIES] = { NAN, NAN, NAN };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * report.h: what was done to a model and what came of it: a row for each round
- * of a stage, and one for each weight. */
+ * report.h: what was done to a model and the measured results: a row per round
+ * of a stage, and one per weight. */
 #ifndef CTT_REPORT_H
 #define CTT_REPORT_H
 
@@ -8,32 +8,33 @@
 
 enum { CTT_MAX_CORES = 5, CTT_ACCURACIES = 3, CTT_REASON = 112 };
 
-/* A row a stage.  What was not measured is NAN. */
+/* A row per round of a stage.  What was not measured is NAN. */
 struct ctt_stage_row {
     char    name[CTT_NAME];
-    int64_t bytes;                     /* of the file as saved */
-    int64_t params;                    /* numbers that it holds */
-    int64_t macs, clip_macs;           /* multiplications a frame, an answer */
-    int64_t live_macs;                 /* a frame, by weights not pruned */
+    int64_t bytes;                     /* size of the saved file */
+    int64_t params;                    /* parameters that it holds */
+    int64_t macs, clip_macs;           /* multiplications per frame, per clip */
+    int64_t live_macs;                 /* per frame, by weights not pruned */
     double  pruned;                    /* share of all conv weights */
     double  before[CTT_ACCURACIES];    /* top-1, 0..1, before retraining and */
     double  after[CTT_ACCURACIES];     /* after: 25%, 50%, 100% observed */
-    double  ms;                        /* a frame */
+    double  ms;                        /* milliseconds per frame */
 };
 
-/* A row a conv or deconv weight of the model as it was. */
+/* A row per conv or deconv weight of the given model. */
 struct ctt_weight_row {
     char    name[CTT_NAME];
     int     shape[5];                  /* out, kd, kh, kw, in */
-    int     cores;                     /* 1: as it was */
+    int     cores;                     /* 1: not factorised */
     int     rank[CTT_MAX_CORES - 1];   /* between core k and k + 1 */
-    char    chain[24];                 /* "in|kh|kw|out": what a core reads */
-    char    reason[CTT_REASON];        /* why it is as it was */
+    char    chain[24];                 /* "in|kh|kw|out": axes of the cores */
+    char    reason[CTT_REASON];        /* why it was not factorised, or "" */
     double  error;                     /* relative, in the Frobenius norm */
     int64_t params, params_after;      /* of the weight and of its cores */
     int64_t macs, macs_after;
-    int64_t kept, size;                /* not pruned, bytes on disk */
-    char    encoding[40];              /* words of the format */
+    int64_t kept, size;                /* elements not pruned, bytes in the
+                                          file */
+    char    encoding[40];              /* codings of the largest core */
 };
 
 struct ctt_report {
@@ -45,28 +46,30 @@ struct ctt_report {
     int                    nstored;
 };
 
-/* A row for each conv and deconv of m. */
+/* A report with a row for each conv and deconv of m. */
 int  ctt_report_new(const struct ctt_model *m, struct ctt_report **out);
 void ctt_report_free(struct ctt_report **r);
 
-/* Reads the file at path, which is of model m, into a new stage row. */
+/* Adds a stage row for model m, saved in the file at path; *row is valid until
+ * the next one is added. */
 int  ctt_report_stage(struct ctt_report *r, const char *name,
                       const struct ctt_model *m, const char *path,
                       struct ctt_stage_row **row);
 
-/* From a file: what is kept of each weight, and as which bytes. */
+/* Reads from a file what is kept of each weight and how it is stored. */
 int  ctt_report_stored(struct ctt_report *r, const char *path);
 
 /* ---- report_text.c ---- */
 
-/* Text with tabs between the cells of a row, for a table: row 0 is the head;
- * returns 0 after the last row. */
+/* The cells of a table row as text, separated by tabs; row 0 is the head.
+ * Returns 1, or 0 after the last row. */
 int  ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
                             size_t size);
 int  ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
                              size_t size);
 
-/* One JSON object, written beside and renamed. */
+/* Writes the report as one JSON object, under a temporary name that is then
+ * renamed to path. */
 int  ctt_report_json(const struct ctt_report *r, const char *path);
 
 #endif

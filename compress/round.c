@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * round.c: the stage "rounding": weights with fewer significant bits; what is
- * zero at the end of all numbers takes no room in a file that is deflated
- * (Zender 2016). */
+ * round.c: the stage "rounding": weights get fewer significant bits; the zero
+ * bits at their ends take almost no space in a deflated file (Zender 2016). */
 #include "compress/stage.h"
 #include "net/op.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* To the nearest, of two equally near to the even one.  A carry out of the
- * mantissa raises the exponent, which is right. */
+/* To the nearest, ties to even.  A carry out of the mantissa correctly raises
+ * the exponent. */
 static float rounded(float x, int bits)
 {
     uint32_t u, cut = 24 - (uint32_t)bits, half, mask;
@@ -75,7 +74,7 @@ static int run(struct ctt_walk *k, int round)
     return 0;
 }
 
-/* Retraining would undo it. */
+/* Not retrained: that would undo the rounding. */
 const struct ctt_stage ctt_stage_round = {
     .section = "Rounding", .options = options, .asked = asked, .check = check,
     .run = run,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * stages.c: the stages of compression in the order in which a recipe runs
- * them, and what follows from that order alone. */
+ * them, their options, and their shares of the epochs. */
 #include "compress/stage.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Each keeps what the stages before it made: cores are pruned, what is not
- * pruned is rounded. */
+/* Each preserves the results of earlier ones: pruning works on cores, and
+ * rounding keeps zeros. */
 const struct ctt_stage *const ctt_stages[] = {
     &ctt_stage_tt,
     &ctt_stage_prune,
@@ -59,7 +59,7 @@ int ctt_recipe_asked(const struct ctt_recipe *o)
 
 /* ---- epochs ---- */
 
-/* Whether a stage behind stage i is retrained as well. */
+/* Whether a stage after stage i is retrained as well. */
 static int retrains_later(const struct ctt_recipe *o, int i)
 {
     while (ctt_stages[++i])
@@ -68,7 +68,7 @@ static int retrains_later(const struct ctt_recipe *o, int i)
     return 0;
 }
 
-/* The share of the epochs that is spent after so many rounds of all stages. */
+/* The share of the epochs that is spent after `rounds` rounds of all stages. */
 static double spent(const struct ctt_recipe *o, int rounds)
 {
     double start = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tt.c: the stage "tensor trains": which weights become chains of small convs,
- * and the model with these chains in their place. */
+ * tt.c: the stage "tensor trains": chooses weights to factorise and replaces
+ * them by chains of small convs. */
 #include "compress/chain.h"
 #include "compress/stage.h"
 #include "net/edit.h"
@@ -13,8 +13,8 @@
 
 enum { LONG_NAME = CTT_NAME + 16 };
 
-/* The last core keeps the name, so that who reads it finds it.  Returns
- * whether it is short enough for a name. */
+/* The last core keeps the name of the node, which other nodes read.  Returns
+ * whether the name is short enough. */
 static int core_name(const struct ctt_node *n, int k, int cores,
                      char name[LONG_NAME])
 {
@@ -25,7 +25,7 @@ static int core_name(const struct ctt_node *n, int k, int cores,
     return len < CTT_NAME;
 }
 
-/* ---- which ---- */
+/* ---- which weights ---- */
 
 static struct ctt_weight_row *row_of(const struct ctt_report *r,
                                      const char *name)
@@ -36,7 +36,8 @@ static struct ctt_weight_row *row_of(const struct ctt_report *r,
     return NULL;
 }
 
-/* Whether the names of the cores are free; if not, says why in the row. */
+/* Whether the names of the cores are unused; if not, the row gets the reason.
+ */
 static int names_free(const struct ctt_graph *g, const struct ctt_node *n,
                       struct ctt_weight_row *row)
 {
@@ -78,7 +79,7 @@ static void fill_row(const struct ctt_chain *c, struct ctt_weight_row *row)
     row->macs_after = c->macs;
 }
 
-/* *out stays NULL if the weight is to be left as it was. */
+/* *out stays NULL if the weight stays whole. */
 static int choose(const struct ctt_model *m, int i,
                   const struct ctt_tt *o, struct ctt_weight_row *row,
                   struct ctt_chain **out)
@@ -118,7 +119,7 @@ out:
 
 /* ---- the new model ---- */
 
-/* Adds the line of core k of the chain in the place of node i. */
+/* Adds the line of core k of the chain that replaces node i. */
 static int add_core(struct ctt_edit *e, const struct ctt_graph *g, int i,
                     const struct ctt_chain *c, int k)
 {
@@ -144,7 +145,7 @@ static int add_core(struct ctt_edit *e, const struct ctt_graph *g, int i,
                         last ? n->attr.conv.bias : 0);
 }
 
-/* Puts each chain in the place of its node. */
+/* Replaces nodes by their chains. */
 static int add_chains(struct ctt_edit *e, const struct ctt_graph *g,
                       struct ctt_chain *const *chain)
 {
@@ -161,7 +162,7 @@ out:
     return rc;
 }
 
-/* The numbers of the cores. */
+/* Copies the weights of the cores. */
 static int fill_cores(const struct ctt_graph *g,
                       struct ctt_chain *const *chain, struct ctt_model *to)
 {
@@ -224,10 +225,10 @@ out:
     return rc;
 }
 
-/* ---- what a weight costs alone ---- */
+/* ---- the accuracy that one weight costs ---- */
 
-/* What it costs to factorise node i and nothing else, without retraining: the
- * fall of top-1 on full clips.  0 if the node would stay whole anyway. */
+/* The loss of top-1 on full clips if only node i is factorised, without
+ * retraining.  0 if the node stays whole anyway. */
 static int cost_alone(const struct ctt_walk *k, int i, double as_given,
                       float *cost)
 {
@@ -254,8 +255,8 @@ out:
     return rc;
 }
 
-/* By node.  Some weights bear no truncation at all: then retraining starts
- * from nothing, and a model that is whole there is the better small one. */
+/* The cost by node.  Some weights tolerate no truncation: retraining would then
+ * start from chance, and keeping them whole gives the better small model. */
 static int costs(const struct ctt_walk *k, float *cost)
 {
     const struct ctt_graph *g = (*k->m)->g;
@@ -342,7 +343,7 @@ out:
     return rc;
 }
 
-/* Retrained for a third of the epochs if there is more to come. */
+/* Takes a third of the epochs if later stages are retrained as well. */
 const struct ctt_stage ctt_stage_tt = {
     .section = "Tensor trains", .options = options,
     .ask = "--tt-rank or --tt-tol", .epochs = 1.0 / 3,

@@ -88,10 +88,10 @@ int64_t ctt_session_frames(const struct ctt_session *s);
 int  ctt_session_read(struct ctt_session *s, float *probs);
 
 /* Predicts the next `count` frames, at least one, from all frames pushed so
- * far: h x w x c floats each, (value in 0..1 - mean) / std, not clamped.  Each one
- * except the last is pushed as if it had been observed.  Fails if no frame has
- * been pushed, or if the model recognises classes.  After a failure `frames`
- * may be partly written. */
+ * far: h x w x c floats each, (value in 0..1 - mean) / std, not clamped.  Each
+ * one except the last is pushed as if it had been observed.  Fails if no frame
+ * has been pushed, or if the model recognises classes.  After a failure
+ * `frames` may be partly written. */
 int  ctt_session_predict(struct ctt_session *s, int count, float *frames);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0
- * cell.c: composite words of the model language.  A cell is only a way to
- * write many lines: nothing after this file knows that it exists.  They are
- * written so that little is left in the loop over the steps (design 1c). */
+/* SPDX-License-Identifier: Apache-2.0 cell.c: composite words of the model
+ * language.  A cell is only a short form of several lines: no other file knows
+ * more about it.  The lines are written so that the loop over the steps
+ * contains little (doc/design.md, 1c). */
 #include "net/append.h"
 
 #include <string.h>
@@ -80,8 +80,8 @@ out:
     return rc;
 }
 
-/* (Shi et al. 2015, without peepholes.)  What the input adds to the gates is
- * free; only what the old hidden state adds is in the loop. */
+/* (Shi et al. 2015, without peepholes.)  The conv of the input is free; only
+ * that of the old hidden state is in the loop. */
 static int convlstm(char **text, const char *name, const struct cell *c)
 {
     char zx[2 * CTT_NAME], z[2 * CTT_NAME], h1[2 * CTT_NAME];
@@ -134,9 +134,9 @@ out:
     return rc;
 }
 
-/* (Su et al. 2020.)  The convs of one state for all cores and lags are one
- * conv q, made when the state is made; its biases are added where a delayed
- * slice is used, since before the first step a state is zero and has none. */
+/* (Su et al. 2020.)  The convs of one state for all cores and lags are one conv
+ * q, computed with the state; its biases are added where a delayed slice is
+ * used, since before the first step a state is zero, without biases. */
 static int convttlstm(char **text, const char *name,
                       const struct cell *c)
 {

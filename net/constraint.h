@@ -13,9 +13,9 @@
 #include "net/ctt.h"
 #include "net/fn.h"
 
-/* The constraints on a flat block of weights (struct ctt_model).  The owner frees
- * the arrays: in a model they are in host memory, in struct ctt_flat in the
- * device's. */
+/* The constraints on a flat block of weights (struct ctt_model).  The owner
+ * frees the arrays: in a model they are in host memory, in struct ctt_flat in
+ * the device's. */
 struct ctt_constraint {
     uint8_t *keep;    /* the mask, a byte per weight: 0 if it is pruned and must
                          stay 0; NULL: nothing is pruned */

@@ -39,9 +39,9 @@ int  ctt_edit_bypass(struct ctt_edit *e, int node);
 int  ctt_edit_graph(const struct ctt_edit *e, struct ctt_graph **out);
 
 /* The edited model of m, whose graph must be that of the edit.  It has the
- * labels and history of m, the weights and masks that ctt_model_move copies (all other
- * weights are zero and not pruned) and no training state; the caller frees it.
- */
+ * labels and history of m, the weights and masks that ctt_model_move copies
+ * (all other weights are zero and not pruned) and no training state; the caller
+ * frees it. */
 int  ctt_edit_model(const struct ctt_edit *e, const struct ctt_model *m,
                     struct ctt_model **out);
 

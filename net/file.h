@@ -46,8 +46,9 @@ int  ctt_model_copy(const struct ctt_model *m, struct ctt_model **out);
 int  ctt_model_labels(struct ctt_model *m, char *const *label, int labels);
 
 /* The k-th weight of a node: its name in files ("w", "b", "gamma", ...), NULL
- * if there is none; its full name ("c1.w"); its shape in files: 5 dimensions (out,
- * kd, kh, kw, in) for a kernel, else 1.  Returns the number of dimensions. */
+ * if there is none; its full name ("c1.w"); its shape in files: 5 dimensions
+ * (out, kd, kh, kw, in) for a kernel, else 1.  Returns the number of
+ * dimensions. */
 enum { CTT_WEIGHT_NAME = CTT_NAME + 8 };
 const char *ctt_weight_name(const struct ctt_node *n, int k);
 void ctt_weight_title(const struct ctt_node *n, int k,
@@ -91,8 +92,8 @@ struct ctt_stored {
 int  ctt_model_stored(const char *path, struct ctt_stored **out, int *count,
                       int64_t *file_bytes);
 
-/* The /train section in memory.  add copies count elements of `size` bytes (data
- * NULL: zeros); CTT_EINVAL for an illegal or repeated name or another size.
+/* The /train section in memory.  add copies count elements of `size` bytes;
+ * data NULL: zeros; CTT_EINVAL for an illegal or repeated name or another size.
  * find returns NULL if there is no such array. */
 int  ctt_state_new(struct ctt_state **out);
 void ctt_state_free(struct ctt_state **s);

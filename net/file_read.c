@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * file_read.c: a model from its file, which is not believed: every size is
+ * file_read.c: reads a model file.  The file is not trusted: every size is
  * checked against the text of the net before it is used. */
 #include "net/h5.h"
 #include "net/code/code.h"
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Errors of other modules do not know which file it is. */
+/* Puts the path before the messages of other modules. */
 #define IN_FILE(expr)                                                   \
     do {                                                                \
         rc = (expr);                                                    \
@@ -21,7 +21,8 @@
 
 /* ---- texts ---- */
 
-/* A compressed text, or *text = NULL where there is none and that is legal. */
+/* Reads a compressed text.  If there is none, *text stays NULL; an error if it
+ * must be there. */
 static int read_text(struct ctt_h5 *f, const char *name, int must,
                      int64_t most, char **text, int64_t *n)
 {
@@ -45,7 +46,7 @@ out:
     return rc;
 }
 
-/* As read_text, and there is no 0 within. */
+/* As read_text, but the text must not contain a 0. */
 static int read_string(struct ctt_h5 *f, const char *name, int must,
                        int64_t most, char **text)
 {
@@ -137,8 +138,8 @@ out:
 
 /* ---- weights ---- */
 
-/* What the loop over the weights needs. */
-struct job {
+/* The state of the loop over the weights. */
+struct reader {
     struct ctt_h5    *f;
     struct ctt_model *m;
     uint8_t          *packed;    /* NULL: plain datasets */
@@ -154,7 +155,7 @@ static int check_crc(struct ctt_h5 *f, const struct ctt_entry *e, uint32_t crc)
                      crc, e->crc);
 }
 
-static int read_plain(struct job *j, const struct ctt_node *n, int k,
+static int read_plain(struct reader *j, const struct ctt_node *n, int k,
                       const struct ctt_entry *e)
 {
     struct ctt_h5_shape s = { .size = 4 };
@@ -176,7 +177,7 @@ out:
     return rc;
 }
 
-static int read_packed(struct job *j, const struct ctt_node *n, int k,
+static int read_packed(struct reader *j, const struct ctt_node *n, int k,
                        const struct ctt_entry *e)
 {
     const struct ctt_coding how = { e->s.positions, e->s.values, e->s.bytes };
@@ -197,7 +198,7 @@ out:
     return rc;
 }
 
-/* Where nothing is pruned there is no mask. */
+/* Removes the mask if nothing is pruned. */
 static void drop_mask(struct ctt_model *m, const struct ctt_entry *e, int count)
 {
     for (int i = 0; i < count; i++)
@@ -206,7 +207,7 @@ static void drop_mask(struct ctt_model *m, const struct ctt_entry *e, int count)
     ctt_constraint_free(&m->constraint);
 }
 
-static int open_packed(struct job *j)
+static int open_packed(struct reader *j)
 {
     struct ctt_h5 *f = j->f;
     struct ctt_h5_shape s;
@@ -227,7 +228,7 @@ out:
 static int read_weights(struct ctt_h5 *f, struct ctt_model *m,
                         const struct ctt_entry *e, int count)
 {
-    struct job j = { .f = f, .m = m };
+    struct reader j = { .f = f, .m = m };
     int rc = 0, at = 0, packed = ctt_h5_has(f, "packed");
 
     if (packed)
@@ -311,7 +312,7 @@ out:
     return rc;
 }
 
-/* The net and its index; *e is the caller's to free. */
+/* Reads the net and the index; the caller frees *e. */
 static int read_head(struct ctt_h5 *f, struct ctt_model **out,
                      struct ctt_entry **e, int *count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * file_write.c: a model into its file, which is written beside and renamed. */
+ * file_write.c: writes a model file, under a temporary name that is renamed. */
 #include "net/h5.h"
 #include "net/code/code.h"
 #include "net/store.h"
@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- what will be in the file ---- */
+/* ---- the contents of the file ---- */
 
-/* A row of bytes that grows as it is appended to. */
+/* An array of bytes that grows when it is appended to. */
 struct buffer {
     uint8_t *p;
     int64_t  size, room;
@@ -46,9 +46,9 @@ struct item {
     void               *own;
 };
 
-/* All is made before HDF5 begins, which then needs no memory that could be
- * refused. */
-struct job {
+/* All contents are prepared before HDF5 is called, so that no allocation can
+ * fail in between. */
+struct image {
     const char             *path;
     const struct ctt_model *m;
     struct item            *item;
@@ -58,7 +58,7 @@ struct job {
     struct buffer           index, packed, train;
 };
 
-static void free_job(struct job *j)
+static void free_image(struct image *j)
 {
     for (int i = 0; i < j->count; i++)
         ctt_free(j->item[i].own);
@@ -68,7 +68,7 @@ static void free_job(struct job *j)
     ctt_free(j->train.p);
 }
 
-static int add(struct job *j, const char *name,
+static int add(struct image *j, const char *name,
                const struct ctt_h5_shape *shape, const void *data, void *own)
 {
     struct item *it;
@@ -88,7 +88,7 @@ static int add(struct job *j, const char *name,
     return 0;
 }
 
-static int add_row(struct job *j, const char *name, int size, int64_t count,
+static int add_row(struct image *j, const char *name, int size, int64_t count,
                    const void *data, void *own)
 {
     const struct ctt_h5_shape s = { .size = size, .rank = 1,
@@ -99,7 +99,7 @@ static int add_row(struct job *j, const char *name, int size, int64_t count,
 
 /* ---- texts ---- */
 
-static int add_text(struct job *j, const char *name, const void *text,
+static int add_text(struct image *j, const char *name, const void *text,
                     int64_t n, int64_t most)
 {
     uint8_t *zip = NULL;
@@ -116,13 +116,13 @@ out:
     return rc;
 }
 
-static int add_string(struct job *j, const char *name, const char *text,
+static int add_string(struct image *j, const char *name, const char *text,
                       int64_t most)
 {
     return text ? add_text(j, name, text, (int64_t)strlen(text), most) : 0;
 }
 
-static int add_net(struct job *j)
+static int add_net(struct image *j)
 {
     char *text = ctt_net_print(j->m->g);
     int rc = text ? add_string(j, "net", text, CTT_STORE_NET) : CTT_ENOMEM;
@@ -131,8 +131,8 @@ static int add_net(struct job *j)
     return rc;
 }
 
-/* Each with the 0 that ends it. */
-static int add_labels(struct job *j)
+/* Each label is followed by a 0. */
+static int add_labels(struct image *j)
 {
     const struct ctt_model *m = j->m;
     struct buffer b = { NULL };
@@ -150,7 +150,7 @@ out:
 
 /* ---- weights ---- */
 
-static int add_line(struct job *j, const struct ctt_node *n, int k,
+static int add_line(struct image *j, const struct ctt_node *n, int k,
                     const struct ctt_coding *how, int64_t kept, int64_t size,
                     uint32_t crc)
 {
@@ -165,7 +165,7 @@ static int add_line(struct job *j, const struct ctt_node *n, int k,
 }
 
 /* A dataset that any HDF5 tool reads. */
-static int add_plain(struct job *j, const struct ctt_node *n, int k)
+static int add_plain(struct image *j, const struct ctt_node *n, int k)
 {
     static const struct ctt_coding plain = { "all", "f32", "raw" };
     struct ctt_h5_shape s = { .size = 4 };
@@ -183,7 +183,7 @@ out:
     return rc;
 }
 
-static int add_packed(struct job *j, const struct ctt_node *n, int k)
+static int add_packed(struct image *j, const struct ctt_node *n, int k)
 {
     const struct ctt_weight w = ctt_model_weight(j->m, n, k);
     struct ctt_coding how;
@@ -200,7 +200,7 @@ out:
     return rc;
 }
 
-/* Whether anything is pruned: params leaves the pruned ones out. */
+/* Whether any weight is pruned. */
 static int is_pruned(const struct ctt_model *m)
 {
     int64_t all = 0;
@@ -210,7 +210,7 @@ static int is_pruned(const struct ctt_model *m)
     return ctt_model_params(m) < all;
 }
 
-static int add_weights(struct job *j)
+static int add_weights(struct image *j)
 {
     const struct ctt_graph *g = j->m->g;
     int rc = 0;
@@ -227,7 +227,7 @@ out:
 
 /* ---- the training state ---- */
 
-static int add_train(struct job *j, const struct ctt_state *s)
+static int add_train(struct image *j, const struct ctt_state *s)
 {
     char name[CTT_NAME + 8], line[CTT_STORE_LINE];
     int rc = 0;
@@ -248,7 +248,7 @@ out:
 
 /* ---- the file in memory ---- */
 
-static int put_all(struct job *j, struct ctt_h5 *f)
+static int put_all(struct image *j, struct ctt_h5 *f)
 {
     int rc = 0;
 
@@ -267,7 +267,7 @@ out:
     return rc;
 }
 
-static int make_image(struct job *j, uint8_t **out, int64_t *size)
+static int make_image(struct image *j, uint8_t **out, int64_t *size)
 {
     struct ctt_h5 *f = NULL;
     int rc = 0;
@@ -303,8 +303,8 @@ static int write_all(int fd, const uint8_t *p, int64_t n)
     return 0;
 }
 
-/* So that the new name itself is on the disk.  A file system that cannot is no
- * reason to fail: the file is whole under either name. */
+/* Writes the new name to the disk.  Failure is ignored: the file is complete
+ * under either name. */
 static void sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -351,8 +351,8 @@ out:
     return rc;
 }
 
-/* Where a chain of links ends, if path is one: the file there is replaced, and
- * the link stays. */
+/* Replaces a path that is a symbolic link by the path that it leads to, so that
+ * the file there is replaced and the link stays. */
 static void follow(char path[PATH_MAX])
 {
     char link[PATH_MAX];
@@ -386,10 +386,10 @@ out:
     return rc;
 }
 
-/* Errors of HDF5 begin with the path already. */
+/* Messages about HDF5 contain the path already. */
 int ctt_model_save(const char *path, const struct ctt_model *m)
 {
-    struct job j = { .path = path, .m = m };
+    struct image j = { .path = path, .m = m };
     uint8_t *image = NULL;
     int64_t size = 0;
     int rc = make_image(&j, &image, &size);
@@ -399,7 +399,7 @@ int ctt_model_save(const char *path, const struct ctt_model *m)
     CTT_TRY(rc);
     CTT_TRY(ctt_file_replace(path, image, size));
 out:
-    free_job(&j);
+    free_image(&j);
     ctt_free(image);
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fn.h: CTT_FN, what formulas are declared with that the C compiler and nvcc
- * both read: small functions that must be part of the loop that calls them. */
+ * fn.h: CTT_FN declares formulas for both the C compiler and nvcc: small
+ * functions that must be inlined into the loop that calls them. */
 #ifndef CTT_FN
 
 #ifdef __CUDACC__

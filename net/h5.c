@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes by which a file in memory grows; more than what HDF5 adds to the data
- * of any object of ours; what is read at once. */
+/* Bytes by which a file in memory grows; an upper bound of what HDF5 adds to an
+ * object; bytes read at once. */
 enum { STEP = 1 << 16, OBJECT = 1 << 10, PIECE = 1 << 16 };
 
 /* ---- errors ---- */
@@ -89,7 +89,7 @@ void ctt_h5_end(const uint8_t *p, int64_t n, char end[CTT_H5_END])
     print_end(ctt_crc32(0, p, 1, n), end);
 }
 
-/* As read, but less only at the end of the file. */
+/* As read(), but returns less than n only at the end of the file. */
 static int64_t read_all(int fd, uint8_t *p, int64_t n)
 {
     int64_t got = 0;
@@ -115,7 +115,7 @@ static int is_hdf5(const uint8_t *p, int64_t n)
     return n > (int64_t)sizeof(sign) && memcmp(p, sign, sizeof(sign)) == 0;
 }
 
-/* The whole file is read once, PIECE bytes at a time. */
+/* Checks the CRC-32 of the whole file, PIECE bytes at a time. */
 static int check_bytes(const struct ctt_h5 *f, int fd)
 {
     int64_t left = f->bytes - CTT_H5_END, n;
@@ -144,7 +144,7 @@ out:
     return rc;
 }
 
-/* What there is to say about a file before HDF5 sees it. */
+/* Checks a file before HDF5 opens it. */
 static int look(struct ctt_h5 *f)
 {
     struct stat st;
@@ -166,8 +166,8 @@ out:
     return rc;
 }
 
-/* Files are only ever replaced whole, so a reader needs no lock; on some file
- * systems there is none to be had. */
+/* Files are replaced as a whole, so a reader needs no lock; some file systems
+ * have none. */
 static int open_file(struct ctt_h5 *f)
 {
     hid_t fapl = -1;
@@ -204,11 +204,11 @@ out:
 
 /* ---- a file in memory ---- */
 
-/* HDF5 asks these for the memory of the file.  It gets what ctt_h5_new set
- * aside, since a file that HDF5 could not close would stay in it for ever, and
- * leaves it to us when it closes the file: only then is the image whole.
- * (H5Fget_file_image of 1.10.8 gives one whose superblock fails its own
- * checksum.) */
+/* HDF5 calls these for the memory of the file.  It gets the image that
+ * ctt_h5_new allocated, since HDF5 never forgets a file that it could not
+ * close, and leaves it to us when it closes the file: only then is the image
+ * complete. (H5Fget_file_image of 1.10.8 gives one whose superblock fails its
+ * own checksum.) */
 static void *image_malloc(size_t size, H5FD_file_image_op_t op, void *file)
 {
     struct ctt_h5 *f = file;
@@ -243,9 +243,9 @@ static herr_t keep_file(void *file)
     return 0;
 }
 
-/* In memory, so that HDF5 never meets a full disk.  The form is that of HDF5
- * 1.8, the oldest with small headers; no blocks of metadata are set aside, so
- * little is lost between them. */
+/* In memory, so that HDF5 never meets a full disk.  The format is that of HDF5
+ * 1.8, the oldest with small headers; metadata is not allocated in blocks,
+ * which would waste space. */
 static int make_file(struct ctt_h5 *f)
 {
     H5FD_file_image_callbacks_t calls = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * h5.h: the little of HDF5 that a model file needs, with every answer checked.
- * Any thread may call these; HDF5's own error output stays silent. */
+ * h5.h: the part of HDF5 that model files need, with every result checked.
+ * Any thread may call these functions; HDF5 itself prints nothing. */
 #ifndef CTT_H5_H
 #define CTT_H5_H
 
@@ -23,8 +23,8 @@ struct ctt_h5_shape {
  * quiet about it. */
 int  ctt_h5_open(const char *path, struct ctt_h5 **out);
 
-/* A new file in memory, with room for objects of so many bytes in all; path is
- * for messages. */
+/* A new file in memory, for that many objects of `bytes` bytes together; path
+ * is used in messages. */
 int  ctt_h5_new(const char *path, int64_t bytes, int objects,
                 struct ctt_h5 **out);
 void ctt_h5_close(struct ctt_h5 **f);
@@ -38,26 +38,26 @@ int  ctt_h5_get_int(struct ctt_h5 *f, const char *name, int *out);
 int  ctt_h5_put_text(struct ctt_h5 *f, const char *name, const char *text);
 int  ctt_h5_put_int(struct ctt_h5 *f, const char *name, int x);
 
-/* Whether a name ("net", "w/c1.w") stands there as a link of its own, not one
- * to another file: 1, 0. */
+/* 1 if the name ("net", "w/c1.w") exists and is in this file, not a link to
+ * another one. */
 int  ctt_h5_has(struct ctt_h5 *f, const char *name);
 
-/* Asks for the shape first and reads only what was asked for: data has room
- * for exactly that. */
+/* Reads the shape of a dataset, and its elements to data; CTT_EFORMAT unless
+ * its shape and type are exactly *s. */
 int  ctt_h5_shape(struct ctt_h5 *f, const char *name, struct ctt_h5_shape *s);
 int  ctt_h5_read(struct ctt_h5 *f, const char *name,
                  const struct ctt_h5_shape *s, void *data);
 
-/* entries: how many members the group is made for. */
+/* Makes a group for that many entries, and writes a dataset. */
 int  ctt_h5_group(struct ctt_h5 *f, const char *name, int entries);
 int  ctt_h5_write(struct ctt_h5 *f, const char *name,
                   const struct ctt_h5_shape *s, const void *data);
 
-/* Ends a file made by ctt_h5_new, which can then only be closed, and gives its
- * bytes with those that end it; the caller frees them. */
+/* Completes a file made by ctt_h5_new, which can then only be closed: its
+ * bytes, with the last CTT_H5_END ones, which the caller frees. */
 int  ctt_h5_image(struct ctt_h5 *f, uint8_t **out, int64_t *size);
 
-/* Writes the end of a file whose other bytes are p[n]. */
+/* The last bytes of a file whose other bytes are p[n]. */
 void ctt_h5_end(const uint8_t *p, int64_t n, char end[CTT_H5_END]);
 
 #endif

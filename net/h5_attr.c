@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* One element of that class; *attr and *type are the caller's to close. */
+/* Opens an attribute of one element of that class; the caller closes *attr and
+ * *type. */
 static int open_attr(struct ctt_h5 *f, const char *name, H5T_class_t class,
                      hid_t *attr, hid_t *type)
 {

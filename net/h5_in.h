@@ -8,7 +8,7 @@
 
 #include <hdf5.h>
 
-/* image: what HDF5 has of a file that is made in memory. */
+/* image, room: the memory of a file that is made in memory. */
 struct ctt_h5 {
     hid_t    file;
     int64_t  bytes;
@@ -26,14 +26,14 @@ struct ctt_h5_quiet {
 struct ctt_h5_quiet ctt_h5_enter(void);
 int ctt_h5_leave(struct ctt_h5_quiet q, int rc);
 
-/* Records why HDF5 failed at the thing of that name. */
+/* Records the error of HDF5 about the object of that name: CTT_EFORMAT. */
 int ctt_h5_failed(const struct ctt_h5 *f, const char *name);
 
-/* Closes what was opened; 0 and negative are nothing. */
+/* Closes an HDF5 object unless id is 0 or negative. */
 void ctt_h5_drop(herr_t (*close_it)(hid_t), hid_t id);
 
-/* The one wrapper of HDF5's calls: negative is an error, named after what was
- * being read or written. */
+/* Wraps every call of HDF5: a negative result is an error, whose message has
+ * the name of the object. */
 #define CTT_H5(f, name, expr) \
     CTT_TRY((expr) < 0 ? ctt_h5_failed(f, name) : 0)
 

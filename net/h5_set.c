@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { COMPACT = 1024 };    /* bytes that stand in a dataset's header itself */
+enum { COMPACT = 1024 };    /* bytes that fit in a dataset's header */
 
 struct type {
     int         size;
@@ -12,7 +12,7 @@ struct type {
     hid_t       disk, native;
 };
 
-/* HDF5's types are numbers that exist only once it runs. */
+/* HDF5's types are only known at run time. */
 static int type_of(const struct ctt_h5 *f, const char *name, int size,
                    struct type *out)
 {
@@ -60,8 +60,8 @@ int ctt_h5_has(struct ctt_h5 *f, const char *name)
     return ctt_h5_leave(q, has(f, name));
 }
 
-/* Stored in one piece in this very file: no chunks and filters, which can ask
- * for any amount of memory, and nothing that lies in other files. */
+/* A dataset must be stored contiguously in this file: chunks and filters could
+ * need any amount of memory, and other files are not read. */
 static int check_layout(struct ctt_h5 *f, const char *name, hid_t set)
 {
     H5D_layout_t layout;
@@ -215,7 +215,7 @@ int ctt_h5_group(struct ctt_h5 *f, const char *name, int entries)
     return ctt_h5_leave(q, make_group(f, name, entries));
 }
 
-/* No times: the same model gives the same bytes. */
+/* Without times, so that the same model gives the same bytes. */
 static int layout_for(struct ctt_h5 *f, const char *name, int64_t size,
                       hid_t *dcpl)
 {

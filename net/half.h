@@ -4,9 +4,9 @@
  * large a number becomes infinite; a NaN stays one.  Plain C11; arrays are
  * converted by device/cpu/cast.c.
  *
- * What depends on the type names each type: a switch without default, which
- * does not compile without warning when a type is added, or a table in which
- * what is missing is refused.  An unknown type is never taken for another. */
+ * Code that depends on the type is a switch without default, so that the
+ * compiler warns when a type is added, or a table in which a missing type is
+ * an error.  An unknown type is never treated as another. */
 #ifndef CTT_HALF_H
 #define CTT_HALF_H
 
@@ -121,8 +121,8 @@ static inline float ctt_load(const void *p, enum ctt_dtype t, int64_t i)
     return 0;
 }
 
-/* 1 if floats can be stored as numbers of that type: those with a point.  How
- * others would be rounded nobody has said. */
+/* 1 if floats can be stored as that type: floating-point types only; no
+ * rounding is defined for integers. */
 static inline int ctt_is_float_type(enum ctt_dtype t)
 {
     return t == CTT_F32 || t == CTT_F16 || t == CTT_BF16;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * index.c: the index of a model file: a line of text for each weight, another
- * for each array of the training state. */
+ * index.c: the index of a model file: a line of text per weight, and per array
+ * of the training state. */
 #include "net/store.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ int ctt_index_print(const struct ctt_node *n, int k, const struct ctt_entry *e,
                     e->s.values, e->s.bytes, e->s.kept, e->s.size, e->crc);
 }
 
-/* What follows name and shape. */
+/* Parses the words after name and shape. */
 static int parse_coding(char *p, struct ctt_entry *e)
 {
     struct ctt_stored *s = &e->s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * model.c: a graph with its numbers, labels, history and training state in
+ * model.c: a graph with its weights, labels, history and training state in
  * memory. */
 #include "net/file.h"
 #include "net/op.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * op.c: what the rows of ops.def name: attributes, weights and hooks; and the
- * table made of them. */
+ * op.c: the attributes, weights and hooks that the rows of ops.def name, and
+ * the table made of them. */
 #include "net/op.h"
 #include "net/shape.h"
 
@@ -136,7 +136,7 @@ static const struct ctt_weight_traits norm_weights[CTT_MAX_W] = {
     { "var", CTT_ROLE_STATISTIC, CTT_START_ONE },
 };
 
-/* ---- what a call must not be cut into parts for ---- */
+/* ---- why a call must not be split ---- */
 
 static enum ctt_together together_parts(const struct ctt_node *n)
 {
@@ -160,7 +160,7 @@ static enum ctt_together together_if_classes(const struct ctt_node *n)
     return n->attr.loss.kind == CTT_LOSS_XENT ? CTT_NUMBERS : CTT_PARTS;
 }
 
-/* ---- whether the result may take its input's memory ---- */
+/* ---- whether a kernel may work in place ---- */
 
 static int in_place_never(const struct ctt_node *n, int backward)
 {
@@ -176,8 +176,8 @@ static int in_place_always(const struct ctt_node *n, int backward)
     return 1;
 }
 
-/* It reads a row before it writes it, but kind=layer needs all of the gradient
- * again for the gradients of weights. */
+/* A kernel reads a row before it writes it, but kind=layer reads the whole
+ * gradient a second time, for the gradients of its weights. */
 static int in_place_norm(const struct ctt_node *n, int backward)
 {
     return !backward || n->attr.norm.kind == CTT_NORM_BATCH;

@@ -25,8 +25,8 @@ enum ctt_amp_list { CTT_WHITE, CTT_BLACK, CTT_GREY, CTT_STATISTICS,
 enum { CTT_NOTHING = 0, CTT_IN0 = 1, CTT_IN1 = 2, CTT_IN2 = 4,
        CTT_READS_OUT = 1 << 8 };
 
-/* Which rows (channels of a pixel) of the inputs a row of the result depends on:
- * the same row; rows of the same sample and step; other steps as well. */
+/* Which rows (channels of a pixel) of the inputs a row of the result depends
+ * on: the same row; rows of the same sample and step; other steps as well. */
 enum ctt_reach { CTT_REACH_ROW, CTT_REACH_SAMPLE, CTT_REACH_STEPS };
 
 /* Why a call must not be split into several, each with some of its rows (or
@@ -63,9 +63,10 @@ struct ctt_weight_traits {
  * pixel of the result, or of the input. */
 enum ctt_macs { CTT_MACS_NONE, CTT_MACS_OUT, CTT_MACS_IN };
 
-/* What the initial weights of a conv depend on, by the op that reads its result.
- * ANY: nothing.  ACT: the kind of act.  GATES: the gates of an LSTM.  PASSED:
- * the readers of that op, whose output is distributed much like its input. */
+/* What the initial weights of a conv depend on, by the op that reads its
+ * result.  ANY: nothing.  ACT: the kind of act.  GATES: the gates of an LSTM.
+ * PASSED: the readers of that op, whose output is distributed much like its
+ * input. */
 enum ctt_takes { CTT_TAKES_ANY, CTT_TAKES_PASSED, CTT_TAKES_ACT,
                  CTT_TAKES_GATES };
 

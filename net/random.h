@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * random.h: the one source of chance: random bits by counter, the same on every
- * device and in every order.  Plain C11 that is also C++ and CUDA. */
+ * random.h: the only random numbers: counter-based, so the same on every device
+ * and in every order.  Plain C11 that is also C++ and CUDA. */
 #ifndef CTT_RANDOM_H
 #define CTT_RANDOM_H
 
@@ -33,7 +33,8 @@ CTT_FN uint64_t ctt_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* The key of one node's call: of the run, the node's number, and when. */
+/* The key of a node's call, from the key of the run, the node's index and the
+ * step. */
 CTT_FN uint64_t ctt_call_key(uint64_t run, uint64_t node, uint64_t at)
 {
     return ctt_mix(ctt_mix(run + node) + at);

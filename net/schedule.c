@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * schedule.c: the strongly connected components of the step part (Tarjan 1972,
- * without recursion, since a file says how deep a graph is). */
+ * without recursion, since the depth of a graph comes from a file). */
 #include "net/op.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int needs(const struct walk *w, int i, int k)
     const struct ctt_node *n = &w->g->node[i];
 
     if (k > 0 && ctt_is_feedback(n, 1) && !w->feedback)
-        k++;    /* what is fed back is not looked at */
+        k++;    /* the edge that is not followed */
     if (k < n->nin)
         return n->in[k];
     return k == n->nin && n->op == CTT_OP_STATE ? n->source : -1;
@@ -41,7 +41,8 @@ static int by_number(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* All that was entered since i, in execution order, is one component. */
+/* The nodes entered since i are one component; sorts them into execution order.
+ */
 static void component(struct walk *w, int i)
 {
     struct ctt_schedule *s = w->s;

@@ -39,7 +39,7 @@ int ctt_shape_input(const struct ctt_graph *g, struct ctt_node *n)
     return 0;
 }
 
-/* A node that comes later has no shape yet: like and c say it, and
+/* If the delayed node comes later, it has no shape yet: like and c give it, and
  * ctt_graph_seal() compares the two. */
 int ctt_shape_state(const struct ctt_graph *g, struct ctt_node *n)
 {
@@ -134,8 +134,8 @@ out:
     return rc;
 }
 
-/* One number for three axes means rows and columns only where there is no
- * depth: that axis gets `alone`. */
+/* If the input has no depth, one number for three axes applies to rows and
+ * columns only: the depth gets `alone`. */
 static void flat(int v[3], int64_t d, int alone)
 {
     if (d == 1 && v[0] == v[1] && v[1] == v[2])
@@ -339,7 +339,7 @@ out:
     return rc;
 }
 
-/* The third input says of each sample which of the first two it is. */
+/* The third input selects one of the first two for each sample. */
 int ctt_shape_mix(const struct ctt_graph *g, struct ctt_node *n)
 {
     const struct ctt_tensor *a = in(g, n, 0), *b = in(g, n, 1);

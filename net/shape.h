@@ -5,8 +5,8 @@
 
 #include "net/graph.h"
 
-/* From the inputs' shapes and the attributes: out, w and nw.  May put numbers
- * in the place of attributes that mean "whatever fits". */
+/* Sets out, w and nw from the shapes of the inputs and the attributes.  May
+ * replace attributes that mean "what remains" by numbers. */
 #define OP(E, s, ...) \
     int ctt_shape_##s(const struct ctt_graph *g, struct ctt_node *n);
 #include "net/ops.def"

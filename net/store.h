@@ -15,8 +15,8 @@ enum {
     CTT_STORE_LINE    = 512,      /* of a line of an index */
 };
 
-/* Weights that a file of so many bytes may have: a pruned weight takes next to
- * nothing, so without a limit some bytes could ask for all memory. */
+/* The most weights that a file of that size may have: a pruned weight takes
+ * almost no bytes, so without a limit a small file could request all memory. */
 static inline int64_t ctt_store_most(int64_t bytes)
 {
     return (INT64_C(1) << 24) + 4096 * bytes;
@@ -32,13 +32,13 @@ struct ctt_entry {
 int ctt_index_print(const struct ctt_node *n, int k, const struct ctt_entry *e,
                     char line[CTT_STORE_LINE]);
 
-/* The text (which is cut up) must have one line for each weight of the net, in
- * its order.  The caller frees *out. */
+/* Parses the text, which is modified; it must have one line per weight of the
+ * net, in the same order.  The caller frees *out. */
 int ctt_index_parse(char *text, const struct ctt_graph *g,
                     struct ctt_entry **out, int *count);
 
-/* The same for an array of the training state, whose data is not touched.
- * parse takes the next line off: 1, or 0 at the end. */
+/* The same for an array of the training state, without its data.  parse reads
+ * one line and moves *text after it; returns 1, or 0 at the end. */
 int ctt_index_print_array(const struct ctt_array *a, uint32_t crc,
                           char line[CTT_STORE_LINE]);
 int ctt_index_parse_array(char **text, struct ctt_array *a, uint32_t *crc);

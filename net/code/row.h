@@ -41,8 +41,8 @@ struct ctt_positions {
 
 /* The kept elements.  size: bytes of the encoding of p->kept elements, or -1 if
  * this coding cannot represent p->w exactly.  width: bytes per value, of which
- * size is a multiple (1: values that are not whole bytes).  put writes to zeroed
- * memory; get fills to[p->count], with 0 for pruned elements. */
+ * size is a multiple (1: values that are not whole bytes).  put writes to
+ * zeroed memory; get fills to[p->count], with 0 for pruned elements. */
 struct ctt_values {
     const char *word;
     int         width;

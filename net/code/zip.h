@@ -17,13 +17,14 @@ int ctt_inflate(const uint8_t *in, int64_t size, uint8_t *out, int64_t room,
                 int64_t *n);
 
 /* Compresses a text of n bytes to one gzip member (RFC 1952), and expands one:
- * *text has *n <= max bytes and a 0 after them.  The caller frees the result. */
+ * *text has *n <= max bytes and a 0 after them.  The caller frees the result.
+ */
 int ctt_gzip(const char *text, int64_t n, uint8_t **out, int64_t *size);
 int ctt_gunzip(const uint8_t *in, int64_t size, int64_t max, char **text,
                int64_t *n);
 
-/* Continues the CRC-32 of gzip from crc (0: start) over count elements of `size`
- * bytes, each read lowest byte first, as in files, on every machine. */
+/* Continues the CRC-32 of gzip from crc (0: start) over count elements of
+ * `size` bytes, each read lowest byte first, as in files, on every machine. */
 uint32_t ctt_crc32(uint32_t crc, const void *p, int size, int64_t count);
 
 #endif
