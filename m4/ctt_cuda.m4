@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTT_CUDA: the module of the CUDA device; NVCC, NVCCFLAGS, CUDA_ARCH,
 # CUDA_GENCODE, CUDA_CFLAGS, CUDA_LIBS, CUDA_RPATH (for libtool), CUDA_WARN and
-# the conditional CUDA.  Whatever is missing, the rest is built without it; it
-# is an error only if --with-cuda asked for it.  Goes after CTT_FLAGS.
+# the conditional CUDA.  If something is missing, convtt is built without it;
+# with --with-cuda that is an error.  Call after CTT_FLAGS.
 AC_DEFUN([CTT_CUDA],
   [AC_ARG_WITH([cuda],
     [AS_HELP_STRING([--with-cuda=DIR|no],
@@ -27,7 +27,7 @@ AC_DEFUN([CTT_CUDA],
   AC_SUBST([CUDA_WARN])
   AM_CONDITIONAL([CUDA], [test "x$with_cuda" != xno && test -z "$ctt_why"])])
 
-# Each step is taken if the ones before it found what they looked for.
+# Each step runs only if the steps before it succeeded.
 AC_DEFUN([CTT_CUDA_TRY],
   [CTT_CUDA_NVCC
   AS_IF([test -z "$ctt_why"], [CTT_CUDA_FLAGS])
@@ -39,7 +39,7 @@ AC_DEFUN([CTT_CUDA_TRY],
   AC_MSG_CHECKING([for CUDA])
   AC_MSG_RESULT([$ctt_cuda])])
 
-# NVCC and the folder of the toolkit: where nvcc lies, links followed.
+# NVCC, and the folder of the toolkit from its path, links resolved.
 AC_DEFUN([CTT_CUDA_NVCC],
   [AS_CASE([$with_cuda],
     [find|yes],
@@ -55,7 +55,7 @@ AC_DEFUN([CTT_CUDA_NVCC],
         ctt_dir=`AS_DIRNAME(["$ctt_dir"])`],
       [ctt_dir="$with_cuda"])])])
 
-# What each compile needs.  nvcc takes -Werror for its own option.
+# Compiler flags.  nvcc takes -Werror for its own option.
 AC_DEFUN([CTT_CUDA_FLAGS],
   [: ${CUDA_ARCH="sm_80;sm_90"}
   ctt_archs= ctt_ptx=
@@ -86,7 +86,7 @@ AC_DEFUN([CTT_CUDA_FLAGS],
     [CUDA_LIBS="-L$ctt_lib" CUDA_RPATH="-R $ctt_lib"])
   CUDA_LIBS="$CUDA_LIBS -lcudnn -lcublasLt -lcudart -lstdc++"])
 
-# One kernel, for each of the GPUs: does nvcc get on with the C++ compiler?
+# Compiles one kernel for each GPU: does nvcc work with the C++ compiler?
 AC_DEFUN([CTT_CUDA_KERNEL],
   [AC_MSG_CHECKING([whether $NVCC works])
   echo '__global__ void k(float *p) { *p += 1; }' > conftest.cu
@@ -99,7 +99,7 @@ AC_DEFUN([CTT_CUDA_KERNEL],
   AS_IF([test -z "$ctt_why"], [AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no])])
   rm -f conftest.cu conftest.$ac_objext])
 
-# Headers and libraries, by the compiler that will use them.
+# Headers and libraries, checked with the C compiler.
 AC_DEFUN([CTT_CUDA_LINK],
   [ctt_save_LIBS="$LIBS"
   ctt_save_CPPFLAGS="$CPPFLAGS"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# CTT_CXX: whether the C++ compiler takes C++17, which the simulation of CUDA in
-# tests/sim and nvcc need; the conditional CXX17.  The project itself is C.
+# CTT_CXX: whether the C++ compiler supports C++17, required by nvcc and by the
+# simulation of CUDA in tests/sim; the conditional CXX17.  The project itself is
+# C.
 AC_DEFUN([CTT_CXX],
   [AC_LANG_PUSH([C++])
   ctt_save_CXXFLAGS="$CXXFLAGS"

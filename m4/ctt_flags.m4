@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTT_FLAGS: WARN, FLOAT and SANITIZE, the flags every file is compiled with;
-# WARN_CXX: of C++, which knows no prototypes.
+# WARN_CXX: without the warnings about prototypes, for C++.
 AC_DEFUN([CTT_FLAGS],
   [AC_ARG_ENABLE([werror],
     [AS_HELP_STRING([--enable-werror], [make every warning an error])])

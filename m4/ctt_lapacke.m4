@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTT_LAPACKE: the compressor's SVD; LAPACKE_CFLAGS, LAPACKE_LIBS.  OpenBLAS is
-# named after it: the system's -llapack may be the slow reference library.
+# linked too: the system's -llapack may be the slow reference library.
 AC_DEFUN([CTT_LAPACKE],
   [PKG_CHECK_MODULES([BLAS], [openblas],
     [ctt_blas="OpenBLAS `$PKG_CONFIG --modversion openblas`"],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTT_ONEDNN: fast convolutions; ONEDNN_CFLAGS, ONEDNN_LIBS, ONEDNN_RPATH (for
-# libtool), HAVE_ONEDNN.  Without it our own kernels do the work.  Debian's 2.6
-# brings no pkg-config file; API 3 lies wherever the user unpacked it.
+# libtool), HAVE_ONEDNN.  Without it our own kernels are used.  Debian's 2.6
+# has no pkg-config file; API 3 is wherever the user unpacked it.
 AC_DEFUN([CTT_ONEDNN],
   [AC_ARG_WITH([onednn],
     [AS_HELP_STRING([--with-onednn=DIR|no],

@@ -1,26 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run-gpu.sh: all tests and benchmarks of the device "cuda", from a folder that
-# holds the programs, on a machine that has a GPU and little else.
+# run-gpu.sh: runs all tests and benchmarks of the device "cuda" from one
+# folder, on a machine that has a GPU and little else.
 set -u -o pipefail
 
 usage() {
     cat << 'END'
-usage: run-gpu.sh [options] DIR            runs everything that is in DIR
-       run-gpu.sh --pack BUILD DIR         puts what a run needs into DIR
+usage: run-gpu.sh [options] DIR            runs the tests and benchmarks in DIR
+       run-gpu.sh --pack BUILD DIR         copies what a run needs into DIR
 
-DIR is a build folder or what --pack made: programs, the module convtt-cuda.so,
-their libraries but for CUDA's and the system's, models; at most 60 MB.
-Needed besides: the driver, and CUDA's libraries with cuDNN, which are looked
-for where the system has them, in /usr/local/cuda, and among the packages of
-PYTHON.
+DIR is a build folder or made by --pack: programs, the module convtt-cuda.so,
+models, and libraries except those of CUDA and the system; at most 60 MB.
+Also required: the driver, and CUDA's libraries with cuDNN; they are searched
+for in the system's folders, /usr/local/cuda, and the packages of PYTHON.
 
-  --out OUT         where results.json, results.txt and log.txt go (DIR/out)
-  --only PART,...   of tests, bench, sanitizer (all)
+  --out OUT         folder for results.json, results.txt, log.txt (DIR/out)
+  --only PART,...   parts to run: tests, bench, sanitizer (all)
   --quick           few cases, small models: for slow machines
-  --python PYTHON   measures PyTorch beside us (python3, if it has PyTorch)
-  --limit SECONDS   about how long all may take; what is late is left out (570)
-  --cuda DIR:...    where CUDA's libraries are
+  --python PYTHON   also measures PyTorch (python3, if it has PyTorch)
+  --limit SECONDS   about how long all may take; later parts are skipped (570)
+  --cuda DIR:...    folders of CUDA's libraries
 
 Exit status: 0: all passed; 1: something failed; 77: there is no GPU.
 END
@@ -34,7 +33,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)    # of the sources
 
 # ---- pack ----
 
-# What every system has, or a driver or CUDA brings.
+# Libraries that are part of the system, the driver or CUDA.
 base='ld-linux|libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+'
 base="$base|libcuda|libcudart|libcudnn.*|libcublas.*|libnv.*"
 
@@ -69,7 +68,7 @@ pack() {
     [ "$kb" -le 61440 ] || die "more than 60 MB"
 }
 
-# ---- where things are ----
+# ---- find programs and libraries ----
 
 find_program() {
     local f
@@ -93,8 +92,8 @@ print("\n".join(d for p in sys.path for d in glob.glob(p + "/nvidia/*/lib")))
 ' 2> /dev/null
 }
 
-# The folders that the module's libraries lie in, where the system does not
-# say so itself.
+# The folders of the module's libraries, as far as the system does not find
+# them itself.
 cuda_libraries() {
     local d path=$cuda
     while read -r d; do
@@ -105,8 +104,8 @@ cuda_libraries() {
     echo "$path"
 }
 
-# start NAME [PROGRAM]: a command of that name that runs what it is given, or
-# PROGRAM, which alone sees these folders.
+# start NAME [PROGRAM]: makes a command NAME that runs its arguments, or PROGRAM
+# with them, with these library folders.
 start() {
     cat > "$work/$1" << END && chmod +x "$work/$1"
 #!/bin/sh
@@ -122,7 +121,7 @@ END
 left() { echo $((limit - SECONDS)); }
 late() { [ "$(left)" -lt 15 ]; }
 
-# measure NAME COMMAND...: one line of the table: passed, failed, skipped.
+# measure NAME COMMAND...: runs it and writes its line of the table.
 measure() {
     local name=$1 from=$SECONDS status
     shift
@@ -150,7 +149,7 @@ run_tests() {
     done
 }
 
-# The tools of CUDA that find bad memory accesses and races.
+# CUDA's checkers for bad memory accesses and data races.
 run_sanitizer() {
     local tool p=test_gpu
     [ -n "$(command -v compute-sanitizer)" ] || {
@@ -267,8 +266,8 @@ gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader \
 program=$(find_program bench_gpu) || exit 2
 start ours && start bench_gpu "$program" || exit 1
 
-# No GPU: nothing to do.  If the driver shows one, not to get at it is a
-# failure.
+# Without a GPU there is nothing to do.  If the driver shows one, a device that
+# cannot be opened is a failure.
 [ -z "$gpu" ] || export CTT_REQUIRE=cuda
 if [ "${CTT_REQUIRE:-}" != cuda ]; then
     program=$(find_program test_gpu_memory) || exit 2

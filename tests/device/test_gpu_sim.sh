@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_gpu_sim.sh: the tests of the GPU, its benchmark and run-gpu.sh, which
-# packs and runs them, with simulated CUDA libraries (tests/sim).
+# test_gpu_sim.sh: run-gpu.sh packs and runs the tests and the benchmark of the
+# GPU, with the simulated CUDA libraries (tests/sim).
 set -u
 build=$PWD
 run=$(cd "${srcdir:-.}" && pwd)/tests/run-gpu.sh
@@ -12,13 +12,13 @@ trap 'rm -rf "$dir"' EXIT
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 
-# 1. What a GPU machine would get; a program that is sanitized is too large.
+# 1. The folder for a GPU machine; sanitized programs are too large for it.
 "$run" --pack "$build" "$dir/there" > "$dir/said" 2>&1 ||
     grep -q 'more than 60 MB' "$dir/said" || fail "--pack: $(cat "$dir/said")"
 [ -z "$(find "$dir/there" -name 'libav*' -o -name 'libsw*')" ] ||
     fail "FFmpeg is in it"
 
-# 2. What cannot be run is one line.
+# 2. Wrong arguments and folders give one line.
 mkdir "$dir/empty"
 for what in "$dir/empty" "--only nothing $dir/there" "--bad" ""; do
     # shellcheck disable=SC2086
@@ -27,7 +27,7 @@ for what in "$dir/empty" "--only nothing $dir/there" "--bad" ""; do
         fail "run-gpu.sh $what: $(cat "$dir/said")"
 done
 
-# 3. All of it.
+# 3. All tests and the benchmark.
 CTT_REQUIRE=cuda "$run" --quick --only tests,bench --python false \
     --limit 1500 --out "$dir/out" "$dir/there" || fail "run-gpu.sh: $?"
 cat "$dir/out/log.txt"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_module.sh: a device whose code is a module: programs start without it and
-# without a GPU, say in one line what is missing, and load none of its libraries
-# for other work.
+# test_module.sh: the module of the device "cuda": programs start without it and
+# without a GPU, name what is missing in one line, and load none of CUDA's
+# libraries for work on the CPU.
 set -u
 tools="convtt-data convtt-info convtt-infer convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
 unset CTT_MODULES
-export CUDA_VISIBLE_DEVICES=    # the same on a machine that has a GPU
+export CUDA_VISIBLE_DEVICES=    # hides the GPU of a machine that has one
 
 cat > tiny.net << 'END'
 input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
@@ -17,7 +17,7 @@ conv y in=p out=12
 END
 plan() { "$bin/convtt-info" --plan tiny.net --device "$@"; }
 
-# 1. What is asked for and is not there.
+# 1. A missing or broken module.
 CTT_MODULES=/nonexistent says 1 \
     '^convtt-info: device cuda: no convtt-cuda\.so in /nonexistent$' plan cuda
 mkdir empty broken
@@ -27,7 +27,7 @@ CTT_MODULES=$PWD/broken says 1 'broken/convtt-cuda\.so: ' plan cuda
 says 2 "no choice 'gpu'" plan gpu
 CTT_MODULES=$PWD/broken says 0 '^e ' plan cpu
 
-# 2. Nothing of CUDA in the programs, and none is loaded for the processor.
+# 2. Programs do not link CUDA, and do not load it for --device cpu.
 cuda='libcudart|libcudnn|libcublas'
 for f in "$bin"/convtt-{compress,data,infer,info,train} \
     "$bin"/.libs/convtt-{compress,data,infer,info,train} \
@@ -47,7 +47,7 @@ loads_none "$bin/convtt-info" --plan tiny.net
 so=$bin/.libs/convtt-cuda.so
 if [ ! -e "$so" ]; then
     says 1 'device cuda: no convtt-cuda\.so in ' plan cuda
-    echo "not looked at: the module (it is not built)"
+    echo "not tested: the module (it is not built)"
     exit $failed
 fi
 shown=$(${NM:-nm} -D --defined-only "$so" | awk '{print $3}' |
