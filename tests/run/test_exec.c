@@ -218,7 +218,7 @@ static void test_refused_calls(void)
                       "8 steps are more than");
     ctt_check_refused(ctt_run_make_room(r, STEPS + 1), CTT_EINVAL,
                       "do not fit");
-    ctt_check_refused(ctt_run_clip(r, 4), CTT_EINVAL, "4 answers asked");
+    ctt_check_refused(ctt_run_clip(r, 4), CTT_EINVAL, "4 asks, but there");
     r->ask[0].sample = 2;
     ctt_check_refused(ctt_run_clip(r, 1), CTT_EINVAL,
                       "of sample 2 has been run");

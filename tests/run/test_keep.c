@@ -331,7 +331,7 @@ static void test_refused(void)
     r.job.steps = STEPS;
     r.job.asks = 5;
     ctt_check_refused(ctt_exec_forward(r.x, &r.job), CTT_EINVAL,
-                      "5 answers asked");
+                      "5 asks, but there is room");
     batch_close(&r);
     /* only with feedback */
     CHECK_OK(batch_open(&r, &feedback, "ref", 0, ALL));

@@ -134,7 +134,7 @@ static void other_lengths_are_refused(void)
     dots_open();
     cfg.future_frames++;
     CU_ASSERT_EQUAL(ctt_train(m, &cfg, dots, NULL, NULL, &r), CTT_EINVAL);
-    CU_ASSERT(strstr(ctt_errmsg(), "has 7 frames, not the 4 + 4") != NULL);
+    CU_ASSERT(strstr(ctt_errmsg(), "has 7 frames instead of 4 + 4") != NULL);
     ctt_model_free(&m);
 }
 
