@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 prune.c: the stage "pruning": sets
- * elements of the weights to zero for good. */
+/* SPDX-License-Identifier: Apache-2.0
+ * prune.c: the stage "pruning": sets elements of the weights to zero for
+ * good. */
 #include "compress/stage.h"
 #include "net/op.h"
 

@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 text.c: the text form of a model: one
- * node per line; '#' starts a comment; the line 'clip' ends the part that runs
- * every step. */
+/* SPDX-License-Identifier: Apache-2.0
+ * text.c: the text form of a model: one node per line; '#' starts a comment;
+ * the line 'clip' ends the part that runs every step. */
 #include "net/op.h"
 
 #include <stdlib.h>
