@@ -94,9 +94,21 @@ static int is_plain(const struct ctt_weight *w)
     return is_float(&w->t) && !w->scale && !w->codebook;
 }
 
-/* Refuses what no kernel reads: integers, and weights that are scaled or in a
- * codebook. */
-static int check_types(const struct ctt_call *c)
+int ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
+                  const struct ctt_weight *w)
+{
+    return d->kind->takes && ctt_dev_shared(d) && d->kind->takes(n, k, w);
+}
+
+static int takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
+                 const struct ctt_weight *w)
+{
+    return is_plain(w) || ctt_dev_takes(d, n, k, w);
+}
+
+/* Refuses what no kernel reads: integers, and weights of a form that the device
+ * does not take. */
+static int check_types(const struct ctt_dev *d, const struct ctt_call *c)
 {
     const struct ctt_node *n = c->node;
     int rc = 0, ok = is_float(&c->out) && is_float(&c->also) &&
@@ -105,9 +117,9 @@ static int check_types(const struct ctt_call *c)
     for (int k = 0; k < n->nin; k++)
         ok &= is_float(&c->in[k]) && is_float(&c->din[k]);
     for (int k = 0; k < n->nw; k++)
-        ok &= is_plain(&c->w[k]) && is_float(&c->dw[k]);
+        ok &= takes(d, n, k, &c->w[k]) && is_float(&c->dw[k]);
     for (int k = 0; c->pair.node && k < c->pair.node->nw; k++)
-        ok &= is_plain(&c->pair.w[k]);
+        ok &= takes(d, c->pair.node, k, &c->pair.w[k]);
     CTT_CHECK(ok, CTT_EUNSUP, "%s: '%s' has no kernel for numbers of this "
               "type", n->name, ctt_ops[n->op].name);
 out:
@@ -122,7 +134,7 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
     CTT_CHECK(d->kernel[pass][c->node->op], CTT_EUNSUP,
               "%s: '%s' has no kernel", c->node->name,
               ctt_ops[c->node->op].name);
-    CTT_TRY(check_types(c));
+    CTT_TRY(check_types(d, c));
     if (!is_fused(d, c))
         return split(d, c);
     if (pass == CTT_BWD && ctt_din_overlaps(c))

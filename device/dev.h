@@ -62,6 +62,11 @@ struct ctt_dev_kind {
     void        (*forget)(void *cache);
     const char *(*impl)(void *cache, enum ctt_pass pass);
     const char *(*why)(void *cache, enum ctt_pass pass);
+    /* 1 if the kernels of the node read weight k in this form, which is not one
+     * of plain floats; NULL: never, so such weights are decoded.  Asked only of
+     * a device whose memory is the program's. */
+    int         (*takes)(const struct ctt_node *n, int k,
+                         const struct ctt_weight *w);
     /* 1 if the kernel of this conv also computes its pair and lstm; if 0 or
      * NULL, they are run as separate calls. */
     int         (*along)(struct ctt_dev *d, const struct ctt_call *c);

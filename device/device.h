@@ -123,6 +123,11 @@ void ctt_dev_blame(struct ctt_dev *d, int on);
 void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
                      struct ctt_profile (*sum)[CTT_PASSES]);
 
+/* 1 if the kernels of the node read weight k in this form, which is not one of
+ * plain floats, so that it need not be decoded (net/weight.h). */
+int  ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
+                   const struct ctt_weight *w);
+
 /* What a conv's last call of this pass with this cache ran on, as provider:code
  * ("onednn:brgconv:avx512_core"), on the way back that of the input's gradient
  * and that of the weights'; "plain" where there is no choice.  And why ("not

@@ -34,6 +34,8 @@ int ctt_conv_open(struct ctt_conv_set *s, struct ctt_dev *d,
     for (; table[s->count]; s->count++) {
         const struct ctt_conv_provider *p = table[s->count];
 
+        CTT_CHECK(s->count < CTT_CONV_MOST, CTT_EINVAL,
+                  "more than %d providers of convs", CTT_CONV_MOST);
         s->row[s->count].by = p;
         if (p->open)
             CTT_TRY(p->open(d, &s->row[s->count].state));

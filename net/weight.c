@@ -52,24 +52,6 @@ out:
     return rc;
 }
 
-int ctt_weight_check(const struct ctt_weight *w)
-{
-    const struct form *f = form_of(w->t.dtype);
-    int rc = 0;
-
-    CTT_CHECK(f, CTT_EINVAL, "numbers of type %d (%s) are no weights",
-              (int)w->t.dtype, ctt_dtype_word(w->t.dtype));
-    CTT_CHECK(w->t.data && ctt_volume(&w->t) > 0 && w->t.ld == w->t.c,
-              CTT_EINVAL, "a weight has no numbers, or not in a row");
-    CTT_TRY(check_part(w, "scale", f->scale, w->scale != NULL));
-    CTT_TRY(check_part(w, "codebook", f->codebook, w->codebook != NULL));
-    CTT_CHECK(w->codebook ? w->codes > 0 && w->codes <= MOST_CODES
-                          : w->codes == 0, CTT_EINVAL,
-              "a weight has a codebook of %d numbers", w->codes);
-out:
-    return rc;
-}
-
 static int check_codes(const struct ctt_weight *w)
 {
     const uint8_t *code = w->t.data;
@@ -84,26 +66,43 @@ out:
     return rc;
 }
 
-/* The value of an element that is not pruned. */
-static float value(const struct ctt_weight *w, int64_t i, int64_t channel)
+int ctt_weight_check(const struct ctt_weight *w)
 {
-    float x = w->codebook ? w->codebook[((const uint8_t *)w->t.data)[i]]
-                          : ctt_load(w->t.data, w->t.dtype, i);
+    const struct form *f = form_of(w->t.dtype);
+    int rc = 0;
 
-    return w->scale ? w->scale[channel] * x : x;
+    CTT_CHECK(f, CTT_EINVAL, "numbers of type %d (%s) are no weights",
+              (int)w->t.dtype, ctt_dtype_word(w->t.dtype));
+    CTT_CHECK(w->t.data && ctt_volume(&w->t) > 0 && w->t.ld == w->t.c,
+              CTT_EINVAL, "a weight has no numbers, or not in a row");
+    CTT_TRY(check_part(w, "scale", f->scale, w->scale != NULL));
+    CTT_TRY(check_part(w, "codebook", f->codebook, w->codebook != NULL));
+    CTT_CHECK(w->codebook ? w->codes > 0 && w->codes <= MOST_CODES
+                          : w->codes == 0, CTT_EINVAL,
+              "a weight has a codebook of %d numbers", w->codes);
+    CTT_TRY(check_codes(w));
+out:
+    return rc;
+}
+
+float ctt_weight_value(const struct ctt_weight *w, int64_t i)
+{
+    float x;
+
+    if (w->keep && !w->keep[i])
+        return 0;
+    x = w->codebook ? w->codebook[((const uint8_t *)w->t.data)[i]]
+                    : ctt_load(w->t.data, w->t.dtype, i);
+    return w->scale ? w->scale[i / (ctt_volume(&w->t) / w->t.n)] * x : x;
 }
 
 int ctt_weight_floats(const struct ctt_weight *w, float *out)
 {
-    int64_t n, each;
     int rc = 0;
 
     CTT_TRY(ctt_weight_check(w));
-    CTT_TRY(check_codes(w));
-    n = ctt_volume(&w->t);
-    each = n / w->t.n;
-    for (int64_t i = 0; i < n; i++)
-        out[i] = w->keep && !w->keep[i] ? 0 : value(w, i, i / each);
+    for (int64_t i = 0; i < ctt_volume(&w->t); i++)
+        out[i] = ctt_weight_value(w, i);
 out:
     return rc;
 }

@@ -46,9 +46,12 @@ static inline int ctt_weight_is_floats(const struct ctt_weight *w)
 /* How many elements are not pruned. */
 int64_t ctt_weight_kept(const struct ctt_weight *w);
 
-/* CTT_EINVAL unless the form is legal, the shape is dense and has data.  The
- * elements are not checked. */
+/* CTT_EINVAL unless the form is legal, the shape is dense and has data (in host
+ * memory), and all codes are in the codebook. */
 int ctt_weight_check(const struct ctt_weight *w);
+
+/* The value of element i, in host memory, of a weight that has been checked. */
+float ctt_weight_value(const struct ctt_weight *w, int64_t i);
 
 /* Writes the values to `out`, one float per element, all in host memory: the
  * table above in plain C, the reference for kernels that read other forms.

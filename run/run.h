@@ -119,7 +119,7 @@ struct ctt_run_spec {
     const struct ctt_graph *g;          /* sealed */
     struct ctt_dev         *dev;        /* NULL: to compute sizes only */
     const float            *w;          /* in the device's memory; NULL: the
-                                           caller sets r->w before a step */
+                                           run is for sizes only */
     int                     samples;    /* clips side by side, at least 1 */
     int                     steps;      /* per window at most, at least 1 */
     int                     asks;       /* per window at most; 0 if the model
@@ -137,8 +137,9 @@ void ctt_run_close(struct ctt_run **r);
  * weight in the order of a file's index.  A weight of floats
  * (ctt_weight_is_floats()) is still read from the flat block, and calls also
  * get its mask `keep`, if it has one.  A weight of another coding is stored in
- * the program's memory and replaces that of the flat block: no kernel reads it,
- * so it is decoded once (ctt_weight_floats()) into memory of the run.  `keep`
+ * the program's memory and replaces that of the flat block: calls get it as it
+ * is if the device's kernels read it (ctt_dev_takes()); if not, it is decoded
+ * once (ctt_weight_floats()) into memory of the run.  What the weights point to
  * must stay valid.  May be called once, before the first step. */
 int  ctt_run_weights(struct ctt_run *r, const struct ctt_weight *weight);
 

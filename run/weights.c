@@ -20,11 +20,15 @@ int ctt_run_flat_weights(struct ctt_run *r)
     return 0;
 }
 
-/* The floats that the run allocates for a weight of another coding, so that
- * each weight is aligned to 64 bytes. */
-static int64_t own_floats(const struct ctt_weight *w)
+/* The floats that the run allocates for weight k of a node, so that each weight
+ * is aligned to 64 bytes; 0: it need not be decoded. */
+static int64_t own_floats(const struct ctt_run *r, int i, int k,
+                          const struct ctt_weight *w)
 {
-    return ctt_weight_is_floats(w) ? 0 : ctt_align(ctt_volume(&w->t), 16);
+    if (ctt_weight_is_floats(w) ||
+        ctt_dev_takes(r->dev, &r->g->node[i], k, w))
+        return 0;
+    return ctt_align(ctt_volume(&w->t), 16);
 }
 
 static int check(const struct ctt_node *n, int k, const struct ctt_weight *w)
@@ -41,8 +45,8 @@ out:
     return rc;
 }
 
-/* Checks all weights, writes the values of those of another coding to `to` one
- * after the other, and counts these floats; to NULL: only checks and counts. */
+/* Checks all weights, writes the values of those to decode to `to` one after
+ * the other, and counts these floats; to NULL: only checks and counts. */
 static int expand(const struct ctt_run *r, const struct ctt_weight *w,
                   float *to, int64_t *floats)
 {
@@ -51,10 +55,12 @@ static int expand(const struct ctt_run *r, const struct ctt_weight *w,
 
     for (int i = 0; i < r->g->count; i++)
         for (int k = 0; k < r->g->node[i].nw; k++, w++) {
+            int64_t n = own_floats(r, i, k, w);
+
             CTT_TRY(check(&r->g->node[i], k, w));
-            if (to && own_floats(w))
+            if (to && n)
                 CTT_TRY(ctt_weight_floats(w, to + at));
-            at += own_floats(w);
+            at += n;
         }
     *floats = at;
 out:
@@ -62,17 +68,20 @@ out:
 }
 
 /* Points the calls at the decoded weights, which begin at `own` in the order of
- * expand(). */
+ * expand(), and at those that the device takes as they are. */
 static void use(struct ctt_run *r, const struct ctt_weight *w, float *own)
 {
     for (int i = 0; i < r->g->count; i++)
         for (int k = 0; k < r->g->node[i].nw; k++, w++) {
             struct ctt_weight *to = &r->weight[i][k];
+            int64_t n = own_floats(r, i, k, w);
 
-            to->keep = w->keep;
-            if (own_floats(w))
+            if (n)
                 to->t.data = own;
-            own += own_floats(w);
+            else if (!ctt_weight_is_floats(w))
+                *to = *w;
+            to->keep = w->keep;
+            own += n;
         }
 }
 
@@ -83,6 +92,7 @@ int ctt_run_weights(struct ctt_run *r, const struct ctt_weight *weight)
     void *p = NULL;
     int rc = 0;
 
+    CTT_CHECK(!r->floats, CTT_EINVAL, "a run is told of its weights once");
     CTT_TRY(expand(r, weight, NULL, &n));
     bytes = n * (int64_t)sizeof(float);
     if (n > 0) {

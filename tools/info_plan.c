@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info_plan.c: convtt-info --plan: which kernel computes each node of a model
- * on this machine and why, inside or outside the loop over time steps, its time;
- * and which kernels compute the gradients of its convs. */
+ * on this machine and why, inside or outside the loop over time steps, and its
+ * time; and which kernels compute the gradients of its convs. */
 #include "run/run.h"
 #include "net/op.h"
 #include "net/random.h"

@@ -6,6 +6,7 @@
 #include "device/cpu/cpu.h"
 #include "device/cpu/conv/providers.h"
 #include "device/cpu/widen.h"
+#include "net/op.h"
 
 static int conv_fwd(struct ctt_dev *d, const struct ctt_call *c)
 {
@@ -79,7 +80,16 @@ const struct ctt_dev_kind ctt_dev_cpu = {
     .sgemm = cpu_sgemm,
 };
 
+/* The direct sums read int8 and coded weights as they are: the reference for
+ * other kernels that do. */
+static int ref_takes(const struct ctt_node *n, int k,
+                     const struct ctt_weight *w)
+{
+    return k == 0 && ctt_is_conv(n) && !ctt_is_float_type(w->t.dtype);
+}
+
 const struct ctt_dev_kind ctt_dev_ref = {
     .name = "ref", .memory = &ctt_host_memory, .open = ref_open,
-    .close = close_cpu, .run = ctt_widen_run, .sgemm = ctt_plain_sgemm,
+    .close = close_cpu, .run = ctt_widen_run, .takes = ref_takes,
+    .sgemm = ctt_plain_sgemm,
 };

@@ -108,14 +108,16 @@ static void answer(struct ctt_run *r, float *y)
                              y + t * size));
 }
 
-/* The same values as floats in a flat block of their own. */
-static void compare(const char *device)
+/* The twin: the same values as floats in a flat block of their own.  as_is: the
+ * kernels of the device read these forms; elsewhere they are decoded. */
+static void compare(const char *device, int as_is)
 {
     static float want[MOST], got[MOST];
     static struct forms f;
     struct ctt_model *twin = NULL;
     struct ctt_dev *d = NULL;
     struct ctt_run *r, *s;
+    struct ctt_call c;
 
     make_forms(&f);
     CHECK_OK(ctt_model_copy(f.m, &twin));
@@ -130,6 +132,9 @@ static void compare(const char *device)
     r = open_run(twin, d, NULL);
     answer(r, want);
     s = open_run(f.m, d, f.weight);
+    ctt_run_bind(s, ctt_graph_find(f.m->g, "a"), 0, 1, &c);
+    CU_ASSERT_EQUAL(c.w[0].t.dtype, as_is ? CTT_I8 : CTT_F32);
+    CU_ASSERT_EQUAL(c.w[0].scale != NULL, as_is);
     answer(s, got);
     CU_ASSERT(memcmp(want, got, sizeof(want)) == 0);
     ctt_run_close(&s);
@@ -146,8 +151,8 @@ static void compare(const char *device)
 
 static void test_forms(void)
 {
-    compare("ref");
-    compare("cpu");
+    compare("ref", 1);
+    compare("cpu", 0);
 }
 
 /* The call of a node gets its mask; NULL if nothing is pruned. */
@@ -224,7 +229,7 @@ static void test_no_memory(void)
     long live;
 
     make_forms(&f);
-    CHECK_OK(ctt_dev_open("ref", 1, &d));
+    CHECK_OK(ctt_dev_open("cpu", 1, &d));
     live = ctt_live_blocks();
     for (long k = 1; rc == CTT_ENOMEM; k++, walked++) {
         struct ctt_run *r = open_run(f.m, d, NULL);

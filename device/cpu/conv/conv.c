@@ -14,7 +14,7 @@ static int sum_fwd(struct ctt_dev *d, const struct ctt_call *c, int up)
     return K(direct)(d, &(struct ctt_direct){
         .y = &c->out, .x = &c->in[0], .plus = n->plus ? &c->in[1] : NULL,
         .kernel = n->attr.conv.kernel, .stride = n->attr.conv.stride,
-        .pad = n->attr.conv.pad, .up = up, .act = c->act, .w = w->data,
+        .pad = n->attr.conv.pad, .up = up, .act = c->act, .w = &c->w[0],
         .bias = c->w[1].t.data, .step_x = 1, .step_tap = w->c,
         .step_y = taps * w->c });
 }
@@ -30,7 +30,7 @@ static int sum_bwd(struct ctt_dev *d, const struct ctt_call *c, int up)
         CTT_TRY(K(direct)(d, &(struct ctt_direct){
             .y = &c->din[0], .x = &c->dout, .kernel = n->attr.conv.kernel,
             .stride = n->attr.conv.stride, .pad = n->attr.conv.pad,
-            .up = !up, .add = c->add & 1, .w = w->data,
+            .up = !up, .add = c->add & 1, .w = &c->w[0],
             .step_x = taps * w->c, .step_tap = w->c, .step_y = 1 }));
     if (n->plus && c->din[1].data && c->din[1].data != c->dout.data)
         K(copy)(d, &c->dout, &c->din[1], c->add >> 1 & 1);

@@ -44,10 +44,27 @@ static void pack(struct ctt_dev *d, const struct loop *l, float *w)
     PARALLEL(d, l->blocks * l->taps * n * CTT_VEC)
     for (int64_t k = 0; k < l->blocks * l->taps * n; k++) {
         int64_t i = k % n, t = k / n % l->taps, o = k / n / l->taps * CTT_VEC;
-        const float *from = v->w + i * v->step_x + t * v->step_tap +
-                            o * v->step_y;
+        const float *from = (const float *)v->w->t.data + i * v->step_x +
+                            t * v->step_tap + o * v->step_y;
         for (int64_t j = 0; j < CTT_VEC; j++)
             w[k * CTT_VEC + j] = o + j < out ? from[j * v->step_y] : 0;
+    }
+}
+
+/* The same of a weight of another form. */
+static void pack_form(struct ctt_dev *d, const struct loop *l, float *w)
+{
+    const struct ctt_direct *v = l->v;
+    int64_t n = l->x.c, out = l->y.c, all = l->blocks * l->taps * n * CTT_VEC;
+
+    PARALLEL(d, all)
+    for (int64_t k = 0; k < all; k++) {
+        int64_t i = k / CTT_VEC % n, t = k / CTT_VEC / n % l->taps;
+        int64_t o = k / CTT_VEC / n / l->taps * CTT_VEC + k % CTT_VEC;
+
+        w[k] = o < out ? ctt_weight_value(v->w, i * v->step_x +
+                                          t * v->step_tap + o * v->step_y)
+                       : 0;
     }
 }
 
@@ -164,7 +181,7 @@ int K(direct)(struct ctt_dev *d, const struct ctt_direct *v)
     memset(w + size, 0, (size_t)l.x.c * sizeof(float));
     l.w = w;
     l.zero = w + size;
-    pack(d, &l, w);
+    (ctt_weight_is_floats(v->w) ? pack : pack_form)(d, &l, w);
     jobs = l.groups * l.y.n * l.y.d * l.y.h * l.blocks;
     PARALLEL(d, (double)jobs * (double)(l.taps * l.x.c))
     for (int64_t job = 0; job < jobs; job++)

@@ -21,7 +21,8 @@ struct ctt_direct {
     const struct ctt_tensor *y, *x, *plus;    /* plus: added to y, or NULL */
     const int               *kernel, *stride, *pad;
     int                      up, add, act;
-    const float             *w, *bias;        /* bias may be NULL */
+    const struct ctt_weight *w;               /* of any form */
+    const float             *bias;            /* may be NULL */
     int64_t                  step_x, step_tap, step_y;
 };
 
