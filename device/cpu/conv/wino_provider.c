@@ -15,7 +15,7 @@ struct packed {
 /* What stands in a call's cache: the weights of the forward pass, of the way
  * back to the input, and of a forward pass that takes something along. */
 enum way { FORWARD, TO_INPUT, ALONG, WAYS };
-struct cache { struct packed way[WAYS]; };
+struct wino_cache { struct packed way[WAYS]; };
 
 /* ---- the choice ---- */
 
@@ -138,7 +138,7 @@ static int convolve(struct ctt_conv_ask *q, struct ctt_wino_job *job,
     int threads = team(q->dev, job->s), rc = 0;
     float *scratch = scratch_for(q->dev,
                                  ctt_wino_scratch(isa, job->s, threads));
-    struct cache *k;
+    struct wino_cache *k;
 
     CTT_TRY(scratch ? 0 : CTT_ENOMEM);
     CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
@@ -226,7 +226,7 @@ static int run(struct ctt_conv_ask *q)
 
 static void forget(void *own)
 {
-    struct cache *k = own;
+    struct wino_cache *k = own;
 
     for (int i = 0; i < WAYS; i++)
         ctt_free(k->way[i].u);
