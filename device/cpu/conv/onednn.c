@@ -9,7 +9,7 @@
 #include <omp.h>
 #include <string.h>
 
-/* What stands in a call's cache; at: the plans that can() found. */
+/* The content of a call's cache; at: the plans that can() found. */
 struct plan_cache {
     struct ctt_plan *first, *at[CTT_CONV_PARTS];
 };
@@ -28,7 +28,7 @@ static int is_view(const struct ctt_tensor *t)
     return t->ld != t->c;
 }
 
-/* A call that sees ever new shapes keeps the plans of the last few. */
+/* A call keeps at most this many plans, those of its latest new shapes. */
 enum { PLANS = 16 };
 
 static void add_plan(struct plan_cache *k, struct ctt_plan *p)
@@ -320,7 +320,7 @@ out:
 
 /* ---- the provider ---- */
 
-/* oneDNN knows only when it has made the primitive whether that is fast. */
+/* Whether oneDNN has fast code is known only once the primitive is made. */
 static int can(struct ctt_conv_ask *q)
 {
     struct ctt_plan_key key;
