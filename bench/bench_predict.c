@@ -323,7 +323,7 @@ out:
     return rc;
 }
 
-/* ---- a row told ---- */
+/* ---- reporting a row ---- */
 
 /* Backward counts twice the forward pass. */
 static void tell(const struct work *k, long megabytes)
@@ -362,7 +362,8 @@ out:
     return rc;
 }
 
-/* In a process of its own, which this one, that never starts threads, forks. */
+/* Forks a process for the row, as its peak memory is measured; this process
+ * never starts threads, so forking is safe. */
 static int row_apart(const struct cfg *c, const struct row *r)
 {
     int status = 0;
@@ -379,6 +380,9 @@ static int row_apart(const struct cfg *c, const struct row *r)
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
         return 1;
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "bench_predict: %s: killed by signal %d\n", r->name,
+                WTERMSIG(status));
     return status != 0;
 }
 

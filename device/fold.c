@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fold.c: a convolution in as few axes as it needs: libraries are slow on
- * axes of size 1 and on kernels of size 1 in many dimensions. */
+ * fold.c: reduces a convolution to as few axes as possible, as libraries are
+ * slow on axes of size 1 and on kernels of size 1 in many dimensions. */
 #include "device/fold.h"
 
 #include <string.h>
 
-/* An axis on which the kernel does nothing. */
+/* An axis with kernel 1, stride 1 and no padding. */
 static int idle(const struct ctt_fold *f, int i)
 {
     return f->kernel[i] == 1 && f->stride[i] == 1 && f->pad[i] == 0;
 }
 
-/* An axis of one pixel, or of none any more. */
+/* An idle axis of size 1. */
 static int single(const struct ctt_fold *f, int i)
 {
     return idle(f, i) && f->large[i] == 1;
@@ -24,8 +24,7 @@ static void set(struct ctt_fold *f, int i, int64_t size)
     f->pad[i] = 0;
 }
 
-/* Takes axis i away; those before it move behind, a new one of size 1 comes
- * first. */
+/* Removes axis i: the axes before it move up by one, and axis 0 gets size 1. */
 static void drop(struct ctt_fold *f, int i)
 {
     for (; i > 0; i--) {
@@ -38,7 +37,7 @@ static void drop(struct ctt_fold *f, int i)
     set(f, 0, 1);
 }
 
-/* A kernel as large as its input is a layer on pixels of many channels. */
+/* 1 if the kernel is as large as its input: a dense layer on all of it. */
 static int whole(const struct ctt_fold *f)
 {
     for (int i = 0; i < 3; i++)
@@ -57,12 +56,12 @@ static void simplify(struct ctt_fold *f)
     for (int i = 1; i < 3; i++)    /* an axis of size 1 */
         if (f->large[i] == 1 && idle(f, i))
             drop(f, i);
-    if (idle(f, 1) && idle(f, 2)) {    /* two that lie side by side */
+    if (idle(f, 1) && idle(f, 2)) {    /* two adjacent idle axes */
         int64_t both = f->large[1] * f->large[2];
         drop(f, 1);
         set(f, 2, both);
     }
-    for (int i = 0; i < 2 && idle(f, i); i++) {    /* those before the rest */
+    for (int i = 0; i < 2 && idle(f, i); i++) {    /* leading idle axes */
         f->n *= f->large[i];
         set(f, i, 1);
     }

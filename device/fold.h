@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fold.h: a convolution in as few axes as it needs. */
+ * fold.h: a convolution reduced to as few axes as possible. */
 #ifndef CTT_FOLD_H
 #define CTT_FOLD_H
 
@@ -10,8 +10,8 @@
  * forward, back to the large, or its weights. */
 enum ctt_conv_way { CTT_TO_SMALL, CTT_TO_LARGE, CTT_TO_WEIGHTS };
 
-/* Numbers that tell plans apart.  The memory of the weights: oc, ic and the
- * last kernel axis lie step_* floats apart. */
+/* The shape of a convolution, compared to find its plan.  step_*: strides of
+ * the weights in floats, along oc, ic and the last kernel axis. */
 struct ctt_fold {
     enum ctt_conv_way way;
     int               axes;    /* 2 or 3, the last ones are used */
@@ -20,10 +20,10 @@ struct ctt_fold {
     int64_t           step_oc, step_ic, step_tap;
 };
 
-/* The way `way` of call c, from its node and its tensors. */
+/* The folded shape of call c in direction `way`. */
 struct ctt_fold ctt_fold(const struct ctt_call *c, enum ctt_conv_way way);
 
-/* Multiplications. */
+/* The number of multiplications. */
 double ctt_fold_work(const struct ctt_fold *f);
 
 #endif

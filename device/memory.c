@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory.c: the functions of memory.h: arguments are looked at here, the
- * device does the rest. */
+ * memory.c: the functions of memory.h: checks their arguments and calls the
+ * device's own. */
 #include "device/dev.h"
 #include "net/half.h"
 
-/* What the device writes as numbers of a type it must know how to round. */
+/* Refuses types that floats cannot be rounded to. */
 static int check_type(enum ctt_dtype type)
 {
     int rc = 0;
@@ -146,7 +146,7 @@ int ctt_dev_prefetch(struct ctt_dev *d, const float *from, int64_t n)
     return of(d)->prefetch ? of(d)->prefetch(d, from, n) : 0;
 }
 
-/* While somebody looks at each call, nothing is recorded. */
+/* A profile and the search for NaN need each call, so nothing is recorded. */
 static int records(const struct ctt_dev *d)
 {
     return of(d)->replay && !d->sum && !d->blame;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory.h: what lies in a device's memory, and what is done with whole blocks
- * of it.  Host memory is the memory of "cpu" and "ref"; what "cuda" has cannot
- * be read by the program.  Work is done in the order of the calls, but a call
- * may return before its work is done: what hands numbers to the program waits.
- * A failure of earlier work may be reported by any later call. */
+ * memory.h: device memory, and operations on whole blocks of it.  "cpu" and
+ * "ref" use host memory; the memory of "cuda" cannot be read by the program.
+ * Work is done in the order of the calls, but a call may return before its
+ * work is done; only functions that return numbers to the program wait.  A
+ * failure of earlier work may be reported by any later call. */
 #ifndef CTT_MEMORY_H
 #define CTT_MEMORY_H
 
@@ -11,13 +11,13 @@
 #include "device/update.h"
 #include "net/constraint.h"
 
-/* Cleared bytes, 64-byte aligned.  what: for the message ("values"), which says
- * how much was asked and how much is free (CTT_ENOMEM). */
+/* Zeroed memory, 64-byte aligned.  what: names it in the message of CTT_ENOMEM
+ * ("values"). */
 int  ctt_dev_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
                    void **out);
 void ctt_dev_free(struct ctt_dev *d, void **p);
 
-/* Bytes that could be had now; for host memory, what the machine has. */
+/* Bytes that are free now; for host memory, the size of the machine's. */
 int64_t ctt_dev_room(const struct ctt_dev *d);
 
 /* 1 if the program may read and write its memory. */
@@ -31,26 +31,26 @@ enum ctt_direction { CTT_WITHIN, CTT_TO_DEVICE, CTT_TO_HOST };
 int  ctt_dev_copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
                   void *to, int64_t bytes);
 
-/* n of the program's floats where the device reads them: where they are, if it
- * can see them (own stays as it is), else a copy, *own, for ctt_dev_free(). */
+/* *where: n host floats x as the device can read them: x itself if the device
+ * uses host memory (*own is not set), else a copy, *own, for ctt_dev_free(). */
 int  ctt_dev_show(struct ctt_dev *d, const char *what, const float *x,
                   int64_t n, void **own, const float **where);
 
-/* Rows of a tensor from and to dense floats of the program; converts.  put (and
- * what else writes numbers of a given type: cast, sum, group_fill) is
- * CTT_EUNSUP for a type without rounding (ctt_is_float_type()). */
+/* Copies dense host floats to a tensor, and back, with conversion.  put, cast,
+ * sum and group_fill are CTT_EUNSUP if the type they write is not a float type
+ * (ctt_is_float_type()). */
 int  ctt_dev_put(struct ctt_dev *d, const float *from,
                  const struct ctt_tensor *to);
 int  ctt_dev_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to);
 
-/* n numbers into another type; to += from. */
+/* Converts n floats to another type; to += from, both of one type. */
 int  ctt_dev_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
                   void *to, int64_t n);
 int  ctt_dev_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
                  void *to, int64_t n);
 
-/* A tensor's rows in `groups` equal stretches, such as samples: the sum of
- * each, which waits; every number of each set.  What a loss needs of it. */
+/* A tensor's rows in `groups` equal groups, such as samples: the sum of each
+ * group (waits); setting all elements of each group.  Used for losses. */
 int  ctt_dev_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
                         int64_t groups, double *sums);
 int  ctt_dev_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
@@ -59,43 +59,44 @@ int  ctt_dev_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 /* Waits for all work. */
 int  ctt_dev_sync(struct ctt_dev *d);
 
-/* Host memory that many uploads will come from; a device may lock it so that
- * they go on beside other work.  Unpin before it is freed. */
+/* Page-locks host memory of many uploads, if the device can, so that they run
+ * concurrently with other work.  Unpin before it is freed. */
 int  ctt_dev_pin(struct ctt_dev *d, void *p, int64_t bytes);
 void ctt_dev_unpin(struct ctt_dev *d, void *p);
 
-/* Begins to upload floats beside the work at hand; a later ctt_dev_put() from
- * anywhere among them takes what has been uploaded.  One stretch at a time; n
- * 0: forgets it, as what lies there will change. */
+/* Starts to upload floats concurrently with other work; a later ctt_dev_put()
+ * from within them uses the uploaded copy.  One range at a time; n 0: forgets
+ * it, as its content will change. */
 int  ctt_dev_prefetch(struct ctt_dev *d, const float *from, int64_t n);
 
 /* ---- work that is the same each time ---- */
 
-/* What a stretch of calls does may be recorded when it is done for the second
- * time and from then on be started as one (a CUDA graph).  It must be the same
- * but for what the memory holds; no put, get, alloc or sync is in it.  place:
- * the caller's, NULL at first, given back by ctt_dev_drop().  1: the work has
- * been started; 0: the caller does the work and then calls ctt_dev_recorded(),
- * on failure too, which passes rc on, or says 1: it could not be recorded, and
- * nothing has been done.  ctt_dev_repeat() is all of that. */
+/* A sequence of calls may be recorded in its second run and replayed as one
+ * from then on (a CUDA graph).  Each run must make the same calls on the same
+ * memory, without put, get, alloc or sync; only the content of the memory may
+ * differ.  place: the caller's handle, NULL at first, freed by ctt_dev_drop().
+ * ctt_dev_replay(): 1: replayed; 0: the caller runs the work and then calls
+ * ctt_dev_recorded() with its result rc, also after a failure, which returns
+ * rc, or 1 if recording failed and the work has not been done.
+ * ctt_dev_repeat() does all of this with `work`. */
 int  ctt_dev_replay(struct ctt_dev *d, void **place);
 int  ctt_dev_recorded(struct ctt_dev *d, void **place, int rc);
 int  ctt_dev_repeat(struct ctt_dev *d, void **place, int (*work)(void *arg),
                     void *arg);
 void ctt_dev_drop(struct ctt_dev *d, void **place);
 
-/* Streams: calls of different streams may run side by side.  Which stream the
- * next calls belong to; the stream's next calls wait for all that `other` was
- * given so far.  One stream: everything is in order by itself. */
+/* Streams: calls in different streams may run concurrently.  ctt_dev_stream():
+ * the stream of the calls that follow; ctt_dev_wait(): later calls in `stream`
+ * wait for all earlier calls in `other`.  With one stream, all calls run in
+ * order. */
 int  ctt_dev_stream_count(const struct ctt_dev *d);
 void ctt_dev_stream(struct ctt_dev *d, int stream);
 int  ctt_dev_wait(struct ctt_dev *d, int stream, int other);
 
 /* ---- the flat block of weights ---- */
 
-/* how: a byte for every 16 numbers (a weight starts at a multiple of 16):
- * CTT_FIXED, or how they are trained.  All pointers are into the device's
- * memory, those of the constraint too. */
+/* how: an enum ctt_how per 16 numbers (a weight starts at a multiple of 16).
+ * All pointers are to device memory, also those of the constraint. */
 enum ctt_how { CTT_FIXED, CTT_TRAINED, CTT_DECAYS };
 struct ctt_flat {
     int64_t        n;         /* a multiple of 16 */
@@ -105,15 +106,15 @@ struct ctt_flat {
     struct ctt_constraint constraint;
 };
 
-/* Before an update: makes the trained gradient one that f->constraint allows
- * (pruned: zero) and gives the sum of its squares, not finite if any of it is
- * not, both in one pass over the block.  The sum does not depend on the number
- * of threads.  Waits. */
+/* Before an update: projects the gradient of the trained weights onto
+ * f->constraint (pruned: zero) and returns the sum of its squares, not finite
+ * if an element is not, both in one pass over the block.  The sum does not
+ * depend on the number of threads.  Waits. */
 int  ctt_dev_constrain(struct ctt_dev *d, const struct ctt_flat *f,
                        double *square_sum);
 
-/* One update of the trained numbers (update.h) with the gradient of
- * ctt_dev_constrain(), which counts times rule->scale. */
+/* One update of the trained weights (update.h) with the gradient of
+ * ctt_dev_constrain() times rule->scale. */
 int  ctt_dev_update(struct ctt_dev *d, const struct ctt_flat *f,
                     const struct ctt_rule *rule);
 

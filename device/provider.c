@@ -15,7 +15,7 @@ struct choice {
 };
 
 /* The content of a call's cache. */
-struct cache {
+struct conv_cache {
     const struct ctt_conv_set *set;
     void                      *own[CTT_CONV_MOST];
     struct choice              choice[CTT_CONV_PARTS];
@@ -66,9 +66,9 @@ int ctt_conv_sgemm(struct ctt_conv_set *s, struct ctt_dev *d, int n,
 /* ---- choosing and running ---- */
 
 static int open_cache(const struct ctt_conv_set *s, const struct ctt_call *c,
-                      struct cache **out)
+                      struct conv_cache **out)
 {
-    struct cache *k = c->cache ? *c->cache : NULL;
+    struct conv_cache *k = c->cache ? *c->cache : NULL;
     int rc = 0;
 
     if (c->cache && !k) {
@@ -111,7 +111,7 @@ static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q)
 }
 
 /* The number of the first row that accepts the part, or an error. */
-static int pick(const struct ctt_conv_set *s, struct cache *k,
+static int pick(const struct ctt_conv_set *s, struct conv_cache *k,
                 struct ctt_conv_ask *q)
 {
     const char **why = k ? k->choice[q->part].why : NULL;
@@ -147,7 +147,7 @@ static void note(struct choice *h, int row, const struct ctt_conv_ask *q)
         snprintf(h->code, sizeof(h->code), "%s", code);
 }
 
-static int run_part(const struct ctt_conv_set *s, struct cache *k,
+static int run_part(const struct ctt_conv_set *s, struct conv_cache *k,
                     struct ctt_conv_ask *q)
 {
     int row = pick(s, k, q), rc = row;
@@ -161,7 +161,7 @@ out:
 }
 
 /* Forgets which rows computed the previous call of this pass. */
-static void start(struct cache *k, enum ctt_pass pass)
+static void start(struct conv_cache *k, enum ctt_pass pass)
 {
     for (int i = 0; k && i < CTT_CONV_PARTS; i++)
         if ((i == CTT_CONV_OUT) == (pass == CTT_FWD))
@@ -172,7 +172,7 @@ int ctt_conv_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
                  const struct ctt_call *c)
 {
     struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_OUT };
-    struct cache *k;
+    struct conv_cache *k;
     int rc = 0;
 
     CTT_TRY(open_cache(s, c, &k));
@@ -200,7 +200,7 @@ int ctt_conv_bwd(struct ctt_conv_set *s, struct ctt_dev *d,
                  const struct ctt_call *c)
 {
     struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_DIN };
-    struct cache *k;
+    struct conv_cache *k;
     int rc = 0;
 
     CTT_TRY(open_cache(s, c, &k));
@@ -225,7 +225,7 @@ int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
     int rc = 0;
 
     for (int i = 0; i < s->count && rc == 0; i++) {
-        struct cache *k = c->cache ? *c->cache : NULL;
+        struct conv_cache *k = c->cache ? *c->cache : NULL;
         void *none = NULL;
 
         q.state = s->row[i].state;
@@ -239,7 +239,7 @@ int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
 
 void ctt_conv_forget(void *cache)
 {
-    struct cache *k = cache;
+    struct conv_cache *k = cache;
 
     for (int i = 0; i < k->set->count; i++)
         if (k->own[i])
@@ -255,7 +255,7 @@ static void add(char *to, size_t size, const char *between, const char *text)
     snprintf(to + n, size - n, "%s%s", n ? between : "", text);
 }
 
-static int is_of(const struct cache *k, int part, enum ctt_pass pass)
+static int is_of(const struct conv_cache *k, int part, enum ctt_pass pass)
 {
     return k->choice[part].done &&
            (part == CTT_CONV_OUT) == (pass == CTT_FWD);
@@ -263,7 +263,7 @@ static int is_of(const struct cache *k, int part, enum ctt_pass pass)
 
 const char *ctt_conv_impl(void *cache, enum ctt_pass pass)
 {
-    struct cache *k = cache;
+    struct conv_cache *k = cache;
     char one[128];
 
     k->impl[0] = 0;
@@ -282,7 +282,7 @@ const char *ctt_conv_impl(void *cache, enum ctt_pass pass)
 
 const char *ctt_conv_why(void *cache, enum ctt_pass pass)
 {
-    struct cache *k = cache;
+    struct conv_cache *k = cache;
     char one[128];
 
     k->why[0] = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cast.h: numbers of one type into another in host memory.  From any type of
+ * cast.h: conversion between number types in host memory.  From any type of
  * half.h, to those of ctt_is_float_type(), which the caller has checked; the
  * rounding is that of half.h by every instruction set, floats are copied.
  * Threads share long arrays.  x and y are not the same memory. */
@@ -24,7 +24,7 @@ void ctt_cast_put(struct ctt_dev *d, const float *x,
                   const struct ctt_tensor *y);
 void ctt_cast_get(struct ctt_dev *d, const struct ctt_tensor *x, float *y);
 
-/* What one thread does with n numbers, by an instruction set. */
+/* The same on one thread, by one instruction set. */
 struct ctt_cast {
     void (*to)(const float *x, enum ctt_dtype type, void *y, int64_t n);
     void (*from)(enum ctt_dtype type, const void *x, float *y, int64_t n);
@@ -32,7 +32,7 @@ struct ctt_cast {
 };
 extern const struct ctt_cast ctt_ref_cast, ctt_avx2_cast, ctt_avx512_cast;
 
-/* That of a device: on "ref" plain C, else the best. */
+/* That of a device's instruction set: plain C on "ref", else the best. */
 const struct ctt_cast *ctt_cast_of(const struct ctt_dev *d);
 
 #endif

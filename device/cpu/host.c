@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * host.c: the program's own memory as that of a device. */
+ * host.c: host memory as the memory of the devices "cpu" and "ref". */
 #include "device/cpu/cast.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/update.h"
@@ -27,7 +27,7 @@ static void give(struct ctt_dev *d, void *p)
     ctt_free(p);
 }
 
-/* All that the machine has: a system lends more than is free. */
+/* The size of all memory, as the system overcommits. */
 static int64_t room(const struct ctt_dev *d)
 {
     int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

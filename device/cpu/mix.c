@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mix.c: of each sample one input or another: a frame seen, or one fed back. */
+ * mix.c: selects per sample one of two inputs: an observed frame or one that is
+ * fed back. */
 #include "device/cpu/cpu.h"
 
 #include <string.h>

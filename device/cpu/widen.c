@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * widen.c: a kernel of floats on a call with numbers of 16 bits.  It gets float
- * copies of these, of as many samples at a time as stay in a cache. */
+ * widen.c: runs an fp32 kernel on a call with 16-bit tensors: on fp32 copies,
+ * of as many samples at a time as fit into a cache. */
 #include "device/cpu/cast.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/widen.h"
@@ -11,7 +11,7 @@
  * a third slower; fewer samples than this make small layers slow.) */
 enum { BYTES = 2 << 20 };
 
-/* 1 if the numbers of a call cannot come in parts. */
+/* 1 if a call cannot be run in parts. */
 static int is_whole(const struct ctt_call *c)
 {
     enum ctt_together t = ctt_ops[c->node->op].together(c->node);
@@ -19,15 +19,15 @@ static int is_whole(const struct ctt_call *c)
     return t == CTT_NUMBERS || (c->train && t != CTT_PARTS);
 }
 
-/* What of a call goes by itself: each row, so that one large image comes in
- * parts too, or a sample. */
+/* 1 if the unit of a part is a row, so that one large image is split too; 0: a
+ * sample. */
 static int by_rows(const struct ctt_call *c)
 {
     return ctt_ops[c->node->op].reach == CTT_REACH_ROW && !is_whole(c);
 }
 
-/* 1 if the kernel may write its result where its first input (backward: the
- * gradient of it where that of the result) is. */
+/* 1 if the kernel may write its result over its first input (backward: the
+ * gradient of that input over that of the result). */
 static int in_place(const struct ctt_call *c, enum ctt_pass pass)
 {
     if (pass == CTT_BWD && c->add & 1)
@@ -39,8 +39,9 @@ static int in_place(const struct ctt_call *c, enum ctt_pass pass)
 
 enum { READ = 1, WRITE = 2 };
 
-/* A tensor of the call and that of the kernel's call; of 16 bits, it has the
- * memory of copy `room`, `each` floats a unit from `at` on, if it is used. */
+/* A tensor of the call and its counterpart in the kernel's call.  If it is
+ * 16-bit and used, that is in the memory of copy number `room`: `each` floats
+ * per unit, from offset `at`. */
 struct copy {
     const struct ctt_tensor *from;
     struct ctt_tensor       *to, part;
@@ -48,7 +49,7 @@ struct copy {
     int64_t                  each, at;
 };
 
-struct job {
+struct widening {
     const struct ctt_call *c;
     struct ctt_call        wide;
     int                    by_rows, count;
@@ -56,7 +57,7 @@ struct job {
     struct copy            copy[2 * CTT_MAX_IN + 4];
 };
 
-static int64_t rows_each(const struct job *j, const struct ctt_tensor *t)
+static int64_t rows_each(const struct widening *j, const struct ctt_tensor *t)
 {
     return j->by_rows ? 1 : ctt_rows(t) / t->n;
 }
@@ -66,8 +67,8 @@ static int same(const struct ctt_tensor *a, const struct ctt_tensor *b)
     return a->data == b->data && a->c == b->c && a->ld == b->ld;
 }
 
-/* What has the same memory must have so in the kernel's call. */
-static void take(struct job *j, const struct ctt_tensor *from,
+/* Adds a copy.  Tensors that share memory share it in the kernel's call too. */
+static void take(struct widening *j, const struct ctt_tensor *from,
                  struct ctt_tensor *to, int use)
 {
     struct copy *p = &j->copy[j->count];
@@ -87,8 +88,8 @@ static void take(struct job *j, const struct ctt_tensor *from,
     j->count++;
 }
 
-/* Lets the last copy have the memory of the one of `from`. */
-static void join(struct job *j, const struct ctt_tensor *from)
+/* Lets the last copy share the memory of the copy of `from`. */
+static void join(struct widening *j, const struct ctt_tensor *from)
 {
     struct copy *p = &j->copy[j->count - 1];
 
@@ -100,7 +101,7 @@ static void join(struct job *j, const struct ctt_tensor *from)
         }
 }
 
-static void take_forward(struct job *j)
+static void take_forward(struct widening *j)
 {
     const struct ctt_call *c = j->c;
 
@@ -121,8 +122,8 @@ static unsigned reads(const struct ctt_call *c)
     return ctt_ops[c->node->op].reads(c->node, din, c->dw[0].data != NULL);
 }
 
-/* What a conv added lies where its result does, and so does its gradient, which
- * is then there already. */
+/* If the gradient of a conv's plus input shares memory with that of the result,
+ * it is there already and not used. */
 static int use_of_din(const struct ctt_call *c, int k)
 {
     if (c->node->op == CTT_OP_CONV && k == 1 &&
@@ -131,7 +132,7 @@ static int use_of_din(const struct ctt_call *c, int k)
     return WRITE | (c->add >> k & 1 ? READ : 0);
 }
 
-static void take_backward(struct job *j)
+static void take_backward(struct widening *j)
 {
     const struct ctt_call *c = j->c;
     unsigned read = reads(c);
@@ -151,9 +152,9 @@ static void take_backward(struct job *j)
 
 /* ---- the parts ---- */
 
-/* Parts of one size and a last one, so that what a kernel prepares for a shape
- * is of use for the next. */
-static int64_t plan(struct job *j)
+/* Chooses the size of the parts, all equal but the last, so that what a kernel
+ * prepares for a shape is reused; returns the floats of all copies. */
+static int64_t plan(struct widening *j)
 {
     int64_t floats = 0, most = j->units, parts, at = j->weights;
 
@@ -171,7 +172,7 @@ static int64_t plan(struct job *j)
     return at;
 }
 
-static struct ctt_tensor part_of(const struct job *j,
+static struct ctt_tensor part_of(const struct widening *j,
                                  const struct ctt_tensor *t, int64_t from,
                                  int64_t n)
 {
@@ -185,8 +186,8 @@ static struct ctt_tensor part_of(const struct job *j,
     return p;
 }
 
-/* Whether a copy before the i-th has the same memory and the same use. */
-static int done(const struct job *j, int i, int use)
+/* 1 if a copy before the i-th has the same memory and the same use. */
+static int done(const struct widening *j, int i, int use)
 {
     for (int k = 0; k < i; k++)
         if (j->copy[k].room == j->copy[i].room && j->copy[k].use & use)
@@ -194,9 +195,9 @@ static int done(const struct job *j, int i, int use)
     return 0;
 }
 
-/* The tensors of units `from` to `from` + n, those of 16 bits as floats. */
-static void load(struct ctt_dev *d, struct job *j, float *room, int64_t from,
-                 int64_t n)
+/* Sets the tensors of n units from `from` on, 16-bit ones as fp32 copies. */
+static void load(struct ctt_dev *d, struct widening *j, float *room,
+                 int64_t from, int64_t n)
 {
     for (int i = 0; i < j->count; i++) {
         struct copy *p = &j->copy[i];
@@ -213,7 +214,7 @@ static void load(struct ctt_dev *d, struct job *j, float *room, int64_t from,
     }
 }
 
-static void store(struct ctt_dev *d, const struct job *j)
+static void store(struct ctt_dev *d, const struct widening *j)
 {
     for (int i = 0; i < j->count; i++) {
         const struct copy *p = &j->copy[i];
@@ -224,7 +225,7 @@ static void store(struct ctt_dev *d, const struct job *j)
 }
 
 /* Weights are copied once. */
-static void load_weights(struct ctt_dev *d, struct job *j, float *room)
+static void load_weights(struct ctt_dev *d, struct widening *j, float *room)
 {
     for (int k = 0; k < j->c->node->nw; k++) {
         if (!ctt_is_16bit(&j->c->w[k].t))
@@ -239,7 +240,7 @@ static void load_weights(struct ctt_dev *d, struct job *j, float *room)
 static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
                enum ctt_pass pass)
 {
-    struct job j = { .c = c, .wide = *c };
+    struct widening j = { .c = c, .wide = *c };
     int rc = 0;
     float *room;
 

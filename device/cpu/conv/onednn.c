@@ -9,8 +9,8 @@
 #include <omp.h>
 #include <string.h>
 
-/* What stands in a call's cache; at: the plans that can() found. */
-struct cache {
+/* The content of a call's cache; at: the plans that can() found. */
+struct plan_cache {
     struct ctt_plan *first, *at[CTT_CONV_PARTS];
 };
 
@@ -28,10 +28,10 @@ static int is_view(const struct ctt_tensor *t)
     return t->ld != t->c;
 }
 
-/* A call that sees ever new shapes keeps the plans of the last few. */
+/* A call keeps at most this many plans, those of its latest new shapes. */
 enum { PLANS = 16 };
 
-static void add_plan(struct cache *k, struct ctt_plan *p)
+static void add_plan(struct plan_cache *k, struct ctt_plan *p)
 {
     struct ctt_plan **last = &k->first;
     int n = 1;
@@ -47,7 +47,7 @@ static int find_plan(struct ctt_conv_ask *q, const struct ctt_plan_key *key,
                      struct ctt_plan **out)
 {
     int rc = 0, team = ctt_dev_team(q->dev, ctt_fold_work(&key->f) / 64);
-    struct cache *k = *q->own;
+    struct plan_cache *k = *q->own;
     struct ctt_plan *p;
 
     for (p = k->first; p; p = p->next)
@@ -320,11 +320,11 @@ out:
 
 /* ---- the provider ---- */
 
-/* oneDNN knows only when it has made the primitive whether that is fast. */
+/* Whether oneDNN has fast code is known only once the primitive is made. */
 static int can(struct ctt_conv_ask *q)
 {
     struct ctt_plan_key key;
-    struct cache *k;
+    struct plan_cache *k;
     struct move m;
     int rc = 0;
 
@@ -346,7 +346,7 @@ out:
 static int run(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
-    struct cache *k = *q->own;
+    struct plan_cache *k = *q->own;
     struct ctt_plan *p = k->at[q->part];
     int up = c->node->op == CTT_OP_DECONV, rc = 0;
 
@@ -391,7 +391,7 @@ static void close_engine(void *state)
 
 static void forget(void *own)
 {
-    struct cache *k = own;
+    struct plan_cache *k = own;
 
     while (k->first) {
         struct ctt_plan *p = k->first;

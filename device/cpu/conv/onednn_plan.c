@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is needed only while a plan is made. */
+/* State used only while a plan is made. */
 struct making {
     const struct ctt_onednn     *o;
     const struct ctt_fold       *f;

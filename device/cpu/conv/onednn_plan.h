@@ -7,17 +7,18 @@
 #include "device/fold.h"
 #include "device/dev.h"
 
-/* What a plan is found by.  views: bit 0 the large, 1 the small, 2 the added
- * tensor must be packed.  here: the added tensor is the result. */
+/* The key that identifies a plan.  views: bit 0 the large, 1 the small, 2 the
+ * added tensor must be packed.  here: the added tensor shares the result's
+ * memory. */
 struct ctt_plan_key {
     struct ctt_fold f;
     int             act, bias, plus, here, views;
 };
 
-/* Where things lie in the scratch of the device, in bytes. */
+/* Offsets in the scratch of the device, in bytes. */
 struct ctt_plan_room { size_t large, small, plus, dw, db, pad, all; };
 
-/* weights: as the primitive wants them; plain: as a node holds them.  For
+/* weights: in the primitive's layout; plain: in the node's.  For
  * CTT_TO_WEIGHTS, reorder adds weights to plain, else it fills weights. */
 struct ctt_plan {
     struct ctt_plan     *next;

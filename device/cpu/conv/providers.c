@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * providers.c: the table of the ways in which the device "cpu" computes convs,
- * and its last row: direct sums. */
+ * providers.c: the table of providers of convs of the device "cpu", and its
+ * last row: direct sums. */
 #include "device/cpu/conv/providers.h"
 
 /* Best first: a new way to compute a conv is a file and a line here. */
@@ -27,7 +27,7 @@ static int can(struct ctt_conv_ask *q)
     return 1;
 }
 
-/* The kernel computes what has memory: here the gradient of one part. */
+/* The kernel computes each gradient whose data is not NULL: here one part. */
 static int run(struct ctt_conv_ask *q)
 {
     struct ctt_call one;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * providers.h: the ways in which the device "cpu" computes convs. */
+ * providers.h: the providers of convs of the device "cpu". */
 #ifndef CTT_PROVIDERS_H
 #define CTT_PROVIDERS_H
 
@@ -12,10 +12,10 @@ extern const struct ctt_conv_provider *const ctt_cpu_providers[];
 extern const struct ctt_conv_provider ctt_conv_winograd, ctt_conv_onednn,
                                       ctt_conv_direct;
 
-/* Gradients that no provider took along, by the kernels of direct sums. */
+/* The gradients that no provider computed, by the kernels of direct sums. */
 ctt_kernel ctt_conv_direct_rest;
 
-/* Two n x n matrices, as a layer on n single pixels. */
+/* y = a b, n x n matrices, computed as a 1x1 conv on n pixels. */
 int ctt_plain_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
                     float *y);
 

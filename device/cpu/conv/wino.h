@@ -3,13 +3,13 @@
  * F(4x4,3x3) and F(4x4,5x5) (Winograd 1980; Lavin and Gray 2016).
  *
  * Tiles of 4x4 results are computed in the transform domain, where a
- * convolution is one matrix product a frequency (36 or 64 of them) of tiles x
+ * convolution is one matrix product per frequency (36 or 64 of them) of tiles x
  * in and in x out: 4 and 6.25 times fewer multiplications than the direct sum.
  * Errors are 4e-6 to 2e-5 of the largest value.
  *
  * A second input with weights of its own costs its products only: both are
- * summed before the one transform back.  Where the results are the gates of an
- * LSTM cell, the cell is computed as they come out of that transform. */
+ * summed before the one transform back.  If the results are the gates of an
+ * LSTM cell, the cell is computed directly after that transform. */
 #ifndef CTT_WINO_H
 #define CTT_WINO_H
 
@@ -18,7 +18,7 @@
 /* A convolution over n images of h x w pixels, c channels and those of a second
  * input, c2 (0: there is none), to k, window r x r, zeros around: the result
  * is (h + 2 pad - r + 1) high.  hidden: the k results are the gates of so many
- * cells a pixel; 0: they are not gates. */
+ * cells per pixel; 0: they are not gates. */
 struct ctt_wino_shape {
     int64_t n, h, w, c, k;
     int     r, pad_h, pad_w;
@@ -77,12 +77,12 @@ extern const struct ctt_wino_isa ctt_wino_avx2, ctt_wino_avx512;
 /* The best one this machine has, or NULL. */
 const struct ctt_wino_isa *ctt_wino_best(void);
 
-/* Why a conv or deconv cannot be done here, by its window, stride and padding;
- * NULL: it can. */
+/* Why Winograd cannot compute a conv or deconv, by its window, stride and
+ * padding; NULL: it can. */
 const char *ctt_wino_refuses(const struct ctt_node *n);
 
-/* The shape of the forward pass of node n on nimages, and of the way back to
- * its input, which is a convolution with the turned window. */
+/* The shape of the forward pass of node n on input x, and of the gradient of
+ * its input, which is a convolution with the window turned by 180 degrees. */
 struct ctt_wino_shape ctt_wino_fwd_shape(const struct ctt_node *n,
                                          const struct ctt_tensor *x);
 struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,

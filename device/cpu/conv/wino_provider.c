@@ -5,21 +5,21 @@
 #include "device/cpu/conv/wino.h"
 #include "device/cpu/conv/wino_plan.h"
 
-/* Weights in the transform domain, for one way. */
+/* Weights in the transform domain, for one kind of pass. */
 struct packed {
     float   *u;
     int64_t  room, c2, hidden;
     uint64_t stamp;
 };
 
-/* What stands in a call's cache: the weights of the forward pass, of the way
- * back to the input, and of a forward pass that takes something along. */
+/* The content of a call's cache: transformed weights of the forward pass, of
+ * the gradient of the input, and of a forward pass with pair or lstm. */
 enum way { FORWARD, TO_INPUT, ALONG, WAYS };
-struct cache { struct packed way[WAYS]; };
+struct wino_cache { struct packed way[WAYS]; };
 
 /* ---- the choice ---- */
 
-/* The instruction set's kernels; NULL, if there are none, stays. */
+/* state: the kernels of the best instruction set, or NULL if there are none. */
 static int open_isa(struct ctt_dev *d, void **state)
 {
     (void)d;
@@ -27,8 +27,8 @@ static int open_isa(struct ctt_dev *d, void **state)
     return 0;
 }
 
-/* The convolution that a part is: that of the forward pass with all that goes
- * along, whose shape the gradient of the weights has too, or the way back. */
+/* The convolution that computes a part: for the result and the gradient of the
+ * weights that of the forward pass, else that of the gradient of the input. */
 static struct ctt_wino_shape shape_of(const struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
@@ -130,7 +130,7 @@ static float *scratch_for(struct ctt_dev *d, int64_t floats)
     return ctt_dev_scratch(d, (size_t)floats * sizeof(float));
 }
 
-/* What the two passes have in common: y is the convolution of job->x. */
+/* Used by both passes: y is the convolution of job->x. */
 static int convolve(struct ctt_conv_ask *q, struct ctt_wino_job *job,
                     enum way way)
 {
@@ -138,7 +138,7 @@ static int convolve(struct ctt_conv_ask *q, struct ctt_wino_job *job,
     int threads = team(q->dev, job->s), rc = 0;
     float *scratch = scratch_for(q->dev,
                                  ctt_wino_scratch(isa, job->s, threads));
-    struct cache *k;
+    struct wino_cache *k;
 
     CTT_TRY(scratch ? 0 : CTT_ENOMEM);
     CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
@@ -149,7 +149,7 @@ out:
     return rc;
 }
 
-/* The transforms know relu; other acts are applied to the result. */
+/* The transforms apply relu; other acts are applied to the result. */
 static int forward(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
 {
     const struct ctt_call *c = q->call;
@@ -191,8 +191,8 @@ static int to_input(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
     return convolve(q, &job, TO_INPUT);
 }
 
-/* A sum of its own in memory is made by each thread or, so that the result does
- * not depend on their number, by each of so many parts. */
+/* Each thread has a sum of its own or, so that the result does not depend on
+ * the number of threads, each of this many parts. */
 enum { SUMS = 8 };
 
 static int to_weights(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
@@ -226,7 +226,7 @@ static int run(struct ctt_conv_ask *q)
 
 static void forget(void *own)
 {
-    struct cache *k = own;
+    struct wino_cache *k = own;
 
     for (int i = 0; i < WAYS; i++)
         ctt_free(k->way[i].u);
