@@ -30,8 +30,8 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
         return 0;
     if (row == 0) {
         snprintf(text, size, "stage\tbytes\tsmaller\tparameters\tpruned %%\t"
-                 "mult a frame\tnot pruned\ttop-1 %% before\t"
-                 "and after retraining\tms a frame");
+                 "mult/frame\tnot pruned\ttop-1 %% before\t"
+                 "after retraining\tms/frame");
         return 1;
     }
     if (!isnan(s->ms))

@@ -22,8 +22,8 @@ static const struct ctt_opt input_attr[] = {
     { "h", CTT_INT, FIELD(input.h), "1", "height", 1, MANY },
     { "w", CTT_INT, FIELD(input.w), "1", "width", 1, MANY },
     { "c", CTT_INT, FIELD(input.c), NULL, "channels", 1, MANY },
-    { "fps", CTT_FLOAT, FIELD(input.fps), "0", "frames a second; 0: as they "
-      "come", 0, 1000 },
+    { "fps", CTT_FLOAT, FIELD(input.fps), "0", "frames per second; 0: the "
+      "clip's own rate", 0, 1000 },
     { "mean", CTT_FLOAT3, FIELD(input.mean), "0", "subtracted from values in "
       "0..1", -1000, 1000 },
     { "std", CTT_FLOAT3, FIELD(input.std), "1", "then divided by", 1e-6,
@@ -69,20 +69,20 @@ static const struct ctt_opt conv_attr[] = {
 static const struct ctt_opt pool_attr[] = {
     { "kind", CTT_CHOICE, FIELD(pool.kind), NULL, "function",
       .choices = pool_kinds },
-    { "kernel", CTT_INT3, FIELD(pool.kernel), "0", "window; 0: all there is",
+    { "kernel", CTT_INT3, FIELD(pool.kernel), "0", "window; 0: the whole input",
       0, MANY },
     { "stride", CTT_INT3, FIELD(pool.stride), "0", "stride; 0: the window", 0,
       MANY },
-    { "pad", CTT_INT3, FIELD(pool.pad), "0", "padding, never the value", 0,
-      99 }, END
+    { "pad", CTT_INT3, FIELD(pool.pad), "0", "padding, ignored by max and "
+      "avg", 0, 99 }, END
 };
 static const struct ctt_opt upsample_attr[] = {
     { "by", CTT_INT3, FIELD(upsample.by), NULL, "depth,height,width of the "
       "block that a pixel becomes", 1, 99 }, END
 };
 static const struct ctt_opt norm_attr[] = {
-    { "kind", CTT_CHOICE, FIELD(norm.kind), NULL, "batch: of a channel over "
-      "everything; layer: of a pixel over its channels",
+    { "kind", CTT_CHOICE, FIELD(norm.kind), NULL, "batch: per channel, over "
+      "batch, time and pixels; layer: per pixel, over its channels",
       .choices = norm_kinds },
     { "eps", CTT_FLOAT, FIELD(norm.eps), "1e-5", "added to the variance",
       1e-12, 1 },

@@ -243,7 +243,8 @@ int ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m)
     printf("one frame at a time, %d thread%s\n\n", ctt_dev_threads(p.dev),
            ctt_dev_threads(p.dev) == 1 ? "" : "s");
     CTT_TRY(tell(&p));
-    printf("\nconvs in training, one frame at a time\n\n");
+    printf("\ngradients of convs, one frame at a time "
+           "(batches may choose otherwise)\n\n");
     CTT_TRY(tell_gradients(&p));
 out:
     ctt_run_close(&p.run);

@@ -89,7 +89,7 @@ static int set_codec(struct ctt_saver *s, enum ctt_save_kind kind, double fps)
     e->color_range = AVCOL_RANGE_MPEG;
     e->framerate = av_d2q(fps, RATE_MAX);
     CTT_CHECK(e->framerate.num > 0 && e->framerate.den > 0, CTT_EINVAL,
-              "%s: a video at %g frames a second", s->path, fps);
+              "%s: a video at %g frames per second", s->path, fps);
     e->time_base = av_inv_q(e->framerate);
     e->thread_count = 1;
     e->gop_size = GROUP;
@@ -158,7 +158,7 @@ int ctt_saver_open(const char *path, enum ctt_save_kind kind, int w, int h,
     CTT_CHECK(s->how, CTT_EUNSUP, "%s: this FFmpeg has no encoder for it",
               path);
     CTT_CHECK(w > 0 && h > 0 && fps > 0, CTT_EINVAL,
-              "%s: a video of %dx%d at %g frames a second", path, w, h, fps);
+              "%s: a video of %dx%d at %g frames per second", path, w, h, fps);
     s->w = w;
     s->h = h;
     CTT_TRY(open_codec(s, kind, fps));

@@ -61,7 +61,7 @@ ls s.ctt* 2> /dev/null && fail "a stopped run leaves a file"
 
 # 4. Bad input: one line, the right status.
 tells 2 'no model given' -o a --prune 0.5
-tells 2 'one model, not' m.ctt m.ctt -o a --prune 0.5
+tells 2 'one model expected' m.ctt m.ctt -o a --prune 0.5
 tells 2 'out.* must be given' m.ctt --prune 0.5
 tells 2 'nothing to do' m.ctt -o a
 tells 2 'unknown option .--prone' m.ctt -o a --prone 0.5

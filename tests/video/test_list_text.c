@@ -137,7 +137,7 @@ static void test_subset(void)
     list_refuse(list, "train", NULL, 0, subset, "subset:1: no class '3'");
     clip_text("subset", "a\n0\n");
     list_refuse(list, "train", NULL, 0, subset,
-                "subset:2: class '0' stands there");
+                "subset:2: class '0' is listed");
     clip_text("subset", "\n");
     list_refuse(list, "train", NULL, 0, subset, "subset: no classes in it");
     clip_text("subset", "b\n");
