@@ -143,8 +143,8 @@ static void tell(struct predict_test *t, const struct ctt_events *ev)
     char line[160];
 
     snprintf(line, sizeof(line), "baselines: repeated last frame MSE "
-             "%.2fe-3, SSIM %.3f; linear motion MSE %.2fe-3, SSIM %.3f", 1e3 * a.mse, a.ssim,
-             1e3 * b.mse, b.ssim);
+             "%.2fe-3, SSIM %.3f; linear motion MSE %.2fe-3, SSIM %.3f",
+             1e3 * a.mse, a.ssim, 1e3 * b.mse, b.ssim);
     if (ev && ev->say)
         ev->say(ev->arg, line);
     t->told = 1;
