@@ -91,10 +91,10 @@ static void drop_cut(struct ctt_chain *c, int k)
     c->cores--;
 }
 
-struct ctt_core ctt_chain_core(const struct ctt_chain *c, int k,
+struct ctt_chain_conv ctt_chain_core(const struct ctt_chain *c, int k,
                                const struct ctt_node *n)
 {
-    struct ctt_core core = { { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 },
+    struct ctt_chain_conv core = { { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 },
                              c->rank[k], c->rank[k + 1] };
 
     for (int m = c->first[k]; m < c->first[k + 1]; m++) {
@@ -111,7 +111,7 @@ struct ctt_core ctt_chain_core(const struct ctt_chain *c, int k,
     return core;
 }
 
-static int64_t core_params(const struct ctt_core *r)
+static int64_t core_params(const struct ctt_chain_conv *r)
 {
     return r->in * r->out * r->kernel[0] * r->kernel[1] * r->kernel[2];
 }
@@ -125,7 +125,7 @@ static void count(struct ctt_chain *c, const struct ctt_graph *g,
 
     c->params = c->macs = 0;
     for (int k = 0; k < c->cores; k++) {
-        struct ctt_core r = ctt_chain_core(c, k, n);
+        struct ctt_chain_conv r = ctt_chain_core(c, k, n);
         int64_t before = size[0] * size[1] * size[2];
 
         for (int i = 0; i < 3; i++) {
@@ -292,7 +292,7 @@ static void balance(const struct ctt_chain *c, struct work *t)
 static int store(struct ctt_chain *c, int k, const struct ctt_node *n,
                  const double *core)
 {
-    struct ctt_core r = ctt_chain_core(c, k, n);
+    struct ctt_chain_conv r = ctt_chain_core(c, k, n);
     int64_t taps = core_params(&r) / (r.in * r.out);
 
     c->w[k] = ctt_calloc((size_t)core_params(&r), sizeof(float));

@@ -28,11 +28,11 @@ int  ctt_chain_new(const struct ctt_graph *g, int node, const float *w,
 void ctt_chain_free(struct ctt_chain **c);
 
 /* Kernel, stride, padding and channels of core k of the chain for node n. */
-struct ctt_core {
+struct ctt_chain_conv {
     int     kernel[3], stride[3], pad[3];
     int64_t in, out;
 };
-struct ctt_core ctt_chain_core(const struct ctt_chain *c, int k,
+struct ctt_chain_conv ctt_chain_core(const struct ctt_chain *c, int k,
                                const struct ctt_node *n);
 
 /* The modes of the cores as text: "in|kh|kw|out". */

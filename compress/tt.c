@@ -124,7 +124,7 @@ static int add_core(struct ctt_edit *e, const struct ctt_graph *g, int i,
                     const struct ctt_chain *c, int k)
 {
     const struct ctt_node *n = &g->node[i];
-    struct ctt_core r = ctt_chain_core(c, k, n);
+    struct ctt_chain_conv r = ctt_chain_core(c, k, n);
     const int *f = r.kernel, *s = r.stride, *p = r.pad;
     int point = f[0] * f[1] * f[2] * s[0] * s[1] * s[2] == 1 &&
                 p[0] + p[1] + p[2] == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ewise.h: every scalar formula, once.  The C compiler makes the CPU loops of
- * it and nvcc the kernels, so the two devices cannot disagree on a formula.
+ * ewise.h: every scalar formula, once.  The C compiler uses it in the loops of
+ * the CPU and nvcc in the kernels, so the devices cannot disagree on a formula.
  * No branches and no library calls, so that loops over them are vectorised.
  * Plain C11 that is also C++: no restrict, no designated initialisers. */
 #ifndef CTT_EWISE_H
@@ -26,8 +26,8 @@ CTT_FN float ctt_from_bits(uint32_t u)
     return x;
 }
 
-/* yes ? a : b by masks: compilers make branches of a longer chain of choices,
- * and then no vectors. */
+/* yes ? a : b by masks: compilers turn a longer chain of conditional
+ * expressions into branches, which prevents vectorisation. */
 CTT_FN float ctt_choose(int yes, float a, float b)
 {
     uint32_t m = 0u - (uint32_t)yes;
@@ -41,8 +41,8 @@ CTT_FN float ctt_abs(float x)
 }
 
 /* exp(x), relative error below 1.2e-7: x = n ln 2 + r, a polynomial in r, and
- * 2^n put into the exponent.  Adding 1.5 * 2^23 rounds to an integer that
- * stands in the low bits.  (Reduction and coefficients: Moshier, Cephes,
+ * 2^n in the exponent.  Adding 1.5 * 2^23 rounds to an integer in the
+ * low bits.  (Reduction and coefficients: Moshier, Cephes,
  * 1989.)  Outside -87..87 the value stays that of the bound; a NaN
  * passes through. */
 CTT_FN float ctt_exp(float x)
@@ -119,8 +119,8 @@ CTT_FN struct ctt_lstm ctt_lstm_bwd(struct ctt_lstm z, float c_old, float dh,
     return dz;
 }
 
-/* A running average, moved on by what is now.  What is not finite does not
- * count: a step whose numbers overflow is left out, the average goes on. */
+/* A running average, updated with the current value.  A value that is not
+ * finite is ignored: a step that overflows is skipped, the average stays. */
 CTT_FN float ctt_running(float old, float now, float momentum)
 {
     float next = old + momentum * (now - old);
@@ -137,7 +137,7 @@ CTT_FN float ctt_l1l2_bwd(float e)
     return 2 * e + (float)(e > 0) - (float)(e < 0);
 }
 
-/* Dropout: what element i of a call is multiplied with; keep = 1 / (1 - rate).
+/* Dropout: the factor of element i of a call; keep = 1 / (1 - rate).
  * The top 24 bits make a number in 0..1 that is exact in a float. */
 CTT_FN float ctt_drop(uint64_t key, uint64_t i, float rate, float keep)
 {

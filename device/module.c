@@ -28,8 +28,8 @@ static struct {
 } loaded;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where a program of the build folder, one that is installed and one of the
- * tests have it. */
+/* Where the module is searched, from the folder of the program: for one in the
+ * build folder, an installed one and a test. */
 static const char *const beside[] = { "", "/.libs", "/../lib/convtt",
                                       "/../.libs" };
 

@@ -92,7 +92,7 @@ int ctt_run_weights(struct ctt_run *r, const struct ctt_weight *weight)
     void *p = NULL;
     int rc = 0;
 
-    CTT_CHECK(!r->floats, CTT_EINVAL, "a run is told of its weights once");
+    CTT_CHECK(!r->floats, CTT_EINVAL, "the weights of a run are set twice");
     CTT_TRY(expand(r, weight, NULL, &n));
     bytes = n * (int64_t)sizeof(float);
     if (n > 0) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * norm.c: batch and layer normalisation (Ioffe and Szegedy 2015; Ba and others
- * 2016): y = gamma (x - mean) / sqrt(var + eps) + beta.  Variances are divided
- * by the count, the running ones too. */
+ * 2016): y = gamma (x - mean) / sqrt(var + eps) + beta.  Variances,
+ * running ones included, are sums divided by the count. */
 #include "device/cpu/cpu.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Sums of x - shift and of its square over all rows; the first row as the
- * shift keeps the difference of the two from cancelling.  sum: 2 n numbers. */
+/* Sums of x - shift and of its square over all rows.  The first row is the
+ * shift, which avoids cancellation in the variance.  sum: 2 n numbers. */
 static void moments(struct ctt_dev *d, const struct ctt_tensor *x, float *part,
                     float *sum)
 {
@@ -32,8 +32,9 @@ static void moments(struct ctt_dev *d, const struct ctt_tensor *x, float *part,
     ctt_join(part, 2 * n, 2 * n, sum);
 }
 
-/* What normalises: mean[n] and one over the deviation, inv[n], those of this
- * call when training, else the running ones.  learn: moves these on. */
+/* The statistics to normalise with: mean[n], and inv[n], one over the standard
+ * deviation; of this call when training, else the running ones.  learn: updates
+ * the running ones. */
 static void batch_stats(struct ctt_dev *d, const struct ctt_call *c,
                         int learn, float *part, float *mean, float *inv)
 {
@@ -90,9 +91,9 @@ static int batch_fwd(struct ctt_dev *d, const struct ctt_call *c)
     return 0;
 }
 
-/* part (2 n numbers a chunk): sums of dy and of dy times the normalised x, for
- * which mean[r * step] and inv[r * step] are of row r, or, with step 0, have
- * a number for each channel. */
+/* part (2 n numbers per chunk): sums of dy and of dy times the normalised x.
+ * Row r is normalised with mean[r * step] and inv[r * step]; step 0: with one
+ * number per channel. */
 static void sums(struct ctt_dev *d, const struct ctt_call *c,
                  const float *mean, const float *inv, int step, float *part)
 {
@@ -121,8 +122,8 @@ static void sums(struct ctt_dev *d, const struct ctt_call *c,
     }
 }
 
-/* dx = gamma inv (dy - mean dy - xhat mean(dy xhat)), the two means only where
- * x made the statistics; as dx = p dy + q x + o. */
+/* dx = gamma inv (dy - mean dy - xhat mean(dy xhat)), the two means only if
+ * the statistics are those of x; computed as dx = p dy + q x + o. */
 static void batch_din(struct ctt_dev *d, const struct ctt_call *c,
                       const float *p, const float *q, const float *o)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pool.c: the largest or the mean value under a window.  Padding never counts:
- * the mean is of the values that lie in the image. */
+ * pool.c: the largest or the mean value under a window.  Padding is ignored:
+ * the mean is over the values inside the image. */
 #include "device/cpu/cpu.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The input rows under the window of one output row: box[i][0] to box[i][1],
- * the end not in it, on each axis. */
+/* The input pixels under the window of one output pixel: at[i][0] up to but
+ * without at[i][1], on each axis. */
 struct box { int64_t n, at[3][2]; };
 
 static struct box window_box(const struct ctt_call *c, int64_t r)
@@ -72,8 +72,8 @@ static void avg_fwd(const struct ctt_call *c, int64_t r)
         y[j] *= part;
 }
 
-/* The first value equal to the largest takes the gradient: what it took is
- * taken from left, where the gradient stood. */
+/* The first value equal to the maximum gets the gradient, which is then removed
+ * from left, so that no other value gets it too. */
 static void max_bwd(const struct ctt_call *c, int64_t r, float *left)
 {
     struct box b = window_box(c, r);

@@ -64,8 +64,8 @@ struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
     return s;
 }
 
-/* What a block works on should stay in half a megabyte, and the blocks should
- * be shared evenly, a few large ones or, if there is little to do, many small
+/* The data of a block should fit into half a megabyte, and the threads should
+ * get equal shares: a few large blocks or, if there is little to do, many small
  * ones. */
 enum { BYTES = 384 << 10, LEAST = 14, MOST = 112 };
 
@@ -147,8 +147,8 @@ int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
 enum { LANES_MOST = 16 };
 struct windows { float win[25 * LANES_MOST], u[64 * LANES_MOST]; };
 
-/* One of two convs that are summed: its weights (out,r,r,in), and the first of
- * its channels among those of both. */
+/* One of two convs that are summed: its weights (out,r,r,in), and the index of
+ * its first channel among those of both. */
 struct part {
     const float *w;
     int64_t      in, first;
@@ -215,8 +215,8 @@ void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
     }
 }
 
-/* 1 if the results are so many that none will be in a cache when it is read,
- * and come in whole cache lines: they need not go through the caches. */
+/* 1 if the results are too many to be in a cache when they are read, and are
+ * whole cache lines: then they are stored past the caches. */
 static int is_far(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
                   const struct ctt_wino_plan *p)
 {

@@ -98,7 +98,8 @@ int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
                               const struct ctt_wino_shape *s, int parts);
 
 /* w is (out,r,r,in) of the forward conv, w2 of the one that reads the second
- * input; turned: pack for the way back, where s->c = out and s->k = in. */
+ * input; turned: pack for the gradient of the input, where s->c = out and
+ * s->k = in. */
 void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
                    const float *w, const float *w2, int turned, int threads,
                    float *u);

@@ -45,8 +45,8 @@ static void gates8(const float *m, int64_t step, int gate, struct gates *g)
     gates(8, m, step, gate, g);
 }
 
-/* What is added to n cells of pixel q of the tile, which is pixel r, and the
- * sum kept where it is wanted. */
+/* Adds bias and plus input to n cells of pixel q of the tile, which is pixel r
+ * of the image, and stores the sum if it is wanted. */
 INLINE void add_some(const struct ctt_wino_job *job, struct gates *g, int q,
                      int64_t r, int64_t at, int64_t n)
 {

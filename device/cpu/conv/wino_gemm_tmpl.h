@@ -2,9 +2,9 @@
  * wino_gemm_tmpl.h: the matrix products of a Winograd convolution, for panels
  * of two registers, one and half a one. */
 
-/* R rows and N registers are constants: the loops over them are unrolled, the
- * sums stay in registers.  (memcpy and not load() and store(): gcc 12 makes a
- * third more instructions of those with AVX2.) */
+/* R rows and N registers are constants: the loops over them are unrolled, and
+ * the sums stay in registers.  (memcpy instead of load() and store(), because
+ * gcc 12 emits a third more instructions for those with AVX2.) */
 
 /* m[r][N registers] = sum over c of v[r][c] u[c][N registers]. */
 INLINE void product_registers(int R, int N, const float *v, int64_t ldv,
@@ -113,8 +113,8 @@ INLINE void outer(int R, int width, const float *v, int64_t ldv,
         outer_registers(R, width / 2, v, ldv, m, ldm, tiles, du, ldu);
 }
 
-/* Functions of their own for each number of rows and width, for the tables
- * below: C makes those by macros only. */
+/* A function for each number of rows and each width, for the tables below; in C
+ * only a macro can define them. */
 #define PRODUCT(R, width)                                                 \
 static void product_##width##_##R(const float *v, int64_t ldv,            \
                                   const float *u, int64_t c, float *m)    \

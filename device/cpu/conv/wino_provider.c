@@ -51,19 +51,19 @@ static int can(struct ctt_conv_ask *q)
     if (!q->state)
         q->why = "this processor has no AVX2";
     else if ((c->pair.node || c->lstm.node) && c->act)
-        q->why = "an act stands before what goes along";
+        q->why = "an activation comes before the fused nodes";
     else
         q->why = ctt_wino_refuses(c->node);
     return !q->why;
 }
 
-/* The rule that chooses, for all numbers of threads the same.  Products of
- * half a register: those of the direct sum, and ours, where the transform of
- * half a register counts like TRANSFORM products a frequency, and a gradient
- * of weights like that of MORE tiles more, for adding up and for its way back
- * from the transform domain.  (Measured on 714 calls, 3x3 and 5x5, 1 to 256
- * channels, images of 4x4 to 64x64: the better one, or within a quarter of it,
- * in 94 of 100; the others are mostly calls of a few microseconds.) */
+/* Whether Winograd is faster, the same for every number of threads: compares
+ * how many products of half a register the direct sum and Winograd take.  For
+ * Winograd the transform of half a register counts like TRANSFORM products per
+ * frequency, and a gradient of weights like MORE further tiles, for the sums
+ * and the inverse transform.  (Measured on 714 calls, 3x3 and 5x5, 1 to 256
+ * channels, images of 4x4 to 64x64: it chose the faster one, or one at most a
+ * quarter slower, in 94 of 100; the others mostly take a few microseconds.) */
 enum { TRANSFORM = 8, MORE = 32, TILES = 4 };
 
 static int pays(struct ctt_conv_ask *q)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wino_tile_tmpl.h: between images and the transform domain, a tile at a time.
- * Where at most half a register of channels is left, two tiles share it. */
+ * wino_tile_tmpl.h: the transforms of tiles into the transform domain and back.
+ * If at most half a register of channels is left, two tiles share it. */
 
-/* Where the window of a tile lies in an image of h x w, from row i0 and column
- * j0, which may stand outside. */
+/* The window of a tile in an image of h x w: from row i0 and column j0 on,
+ * which may be outside the image. */
 struct place { int64_t n, i0, j0; };
 
 static struct place place(int64_t tile, int64_t th, int64_t tw, int64_t up,
@@ -71,8 +71,8 @@ INLINE void read_pair(const struct view *x, int64_t at,
         d[j] = join(a[j], b[j]);
 }
 
-/* Asks for what tile p's successor but one will be the first to read: four
- * columns of the last four rows, wherever that is. */
+/* Prefetches what the tile after the next reads first: four columns of the last
+ * four rows, whatever is stored there. */
 INLINE void fetch_next(const struct view *x, int64_t at, struct place p,
                        int side)
 {
@@ -83,12 +83,12 @@ INLINE void fetch_next(const struct view *x, int64_t at, struct place p,
             __builtin_prefetch(top + (i * x->w + j) * x->ld);
 }
 
-/* What is brought to the transform domain: the image, or, of half as many
- * numbers, a gradient of the result. */
+/* What is transformed: the image, or the gradient of the result, which has
+ * fewer numbers per tile. */
 enum source { IMAGE, GRADIENT };
 
-/* One direction: `side` frequencies of a row or column.  side and source are
- * constants here and below, so that what is not meant leaves no code. */
+/* One direction: `side` frequencies of a row or column.  Callers pass side and
+ * source as constants here and below, so that the other cases leave no code. */
 INLINE void forward(enum source source, int side, vec d[MAXT])
 {
     if (source == IMAGE && side == 6)
@@ -116,8 +116,8 @@ INLINE void forward_column(enum source source, int side, vec d[MAXT][MAXT],
 }
 
 /* v[freq] = the transform of a register of channels of a tile; step from one
- * frequency to the next.  The rows go through memory between the two
- * directions: that many registers there are not, and the loops stay short. */
+ * frequency to the next.  Between the two directions the rows are stored in
+ * memory: there are not enough registers, and the loops stay short. */
 INLINE void scatter_tile(enum source source, int side, const struct view *x,
                          int64_t at, int64_t have, struct place p, float *v,
                          int64_t step)
@@ -137,7 +137,7 @@ INLINE void scatter_tile(enum source source, int side, const struct view *x,
     }
 }
 
-/* The same of up to HALF channels, from `at` on, of two tiles, which lie cp
+/* The same of up to HALF channels, from `at` on, of two tiles, stored cp
  * floats apart in v; two: 0 if there is only one. */
 INLINE void scatter_pair(enum source source, int side, const struct view *x,
                          int64_t at, int64_t have, const struct place p[2],
@@ -230,7 +230,7 @@ INLINE vec get_bias(const struct ctt_wino_end *end, int64_t at, int64_t n)
     return b;
 }
 
-/* One direction of the way back: 4 results of `side` frequencies. */
+/* One direction of the inverse transform: 4 results of `side` frequencies. */
 INLINE void backward(int side, vec d[MAXT])
 {
     if (side == 6)
@@ -239,7 +239,7 @@ INLINE void backward(int side, vec d[MAXT])
         out8(d);
 }
 
-/* d[row][column] = the first direction of the way back, of m[freq]. */
+/* d[row][column] = the first direction of the inverse transform of m[freq]. */
 INLINE void halfway(int side, const float *m, int64_t step, vec d[4][MAXT])
 {
     vec col[MAXT];

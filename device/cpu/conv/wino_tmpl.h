@@ -4,7 +4,7 @@
  * ROWS x 2 sums and 3 more fit into the registers), and defines vec, half (of
  * half as many floats) and mask, load_some, store_some (n < LANES floats),
  * low, high and join (of halves), store_far (past the caches), wait_far,
- * load_pair (two floats, again and again), add_pairs. */
+ * load_pair (two floats, repeated), add_pairs. */
 #include "device/cpu/conv/wino_vec_tmpl.h"
 #include "device/cpu/conv/wino_tile_tmpl.h"
 #include "device/cpu/conv/wino_cell_tmpl.h"

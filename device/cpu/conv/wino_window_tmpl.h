@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wino_window_tmpl.h: windows of weights to their frequencies and back, LANES
- * of them at once.  Windows are [tap][LANES]. */
+ * wino_window_tmpl.h: transforms windows of weights to frequencies and back,
+ * LANES of them at once.  Windows are [tap][LANES]. */
 
 /* G of the points 0, 1, -1, 2, -2, infinity, and with 1/2, -1/2: a window's
  * coefficients to its frequencies.  The factors belong to the input and output
