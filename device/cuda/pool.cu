@@ -203,21 +203,20 @@ struct mean_back : pool_sources {
     __device__ __forceinline__ void values(struct spot, float *) const { }
 };
 
+/* One bit per number: x equals y. */
+template <class N>
+__device__ __forceinline__ unsigned same(const float *x, const float *y)
+{
+    unsigned bits = 0;
+
+    CTT_UNROLL
+    for (int i = 0; i < N::V; i++)
+        bits |= (unsigned)(x[i] == y[i]) << i;
+    return bits;
+}
+
 /* If several values are the largest, the first gets the gradient. */
 struct max_back : pool_sources {
-    /* One bit per number: x equals y. */
-    template <class N>
-    __device__ __forceinline__ unsigned same(const float *x,
-                                             const float *y) const
-    {
-        unsigned bits = 0;
-
-        CTT_UNROLL
-        for (int i = 0; i < N::V; i++)
-            bits |= (unsigned)(x[i] == y[i]) << i;
-        return bits;
-    }
-
     /* The hits with no earlier hit in the window. */
     template <class N>
     __device__ __forceinline__ unsigned firsts(const struct box &b,

@@ -429,11 +429,6 @@ int main(void)
     CU_SuiteInfo suites[] = {
         { .pName = "widen", .pTests = tests }, CU_SUITE_INFO_NULL
     };
-    int rc;
 
-    if (ctt_dev_open("ref", 1, &ref) < 0)
-        return 99;
-    rc = ctt_check_main(suites);
-    ctt_dev_close(&ref);
-    return rc ? rc : ctt_live_blocks() != 0;
+    return ctt_rig_main(suites, &ref);
 }

@@ -69,3 +69,17 @@ void ctt_check_refused(int rc, int code, const char *message)
         printf("\n    '%s', expected '%s'", ctt_errmsg(), message);
     CU_ASSERT(strstr(ctt_errmsg(), message) != NULL);
 }
+
+void ctt_check_slope(double (*loss)(void *arg), void *arg, float *w, float eps,
+                     float gradient, double tol)
+{
+    float old = *w, slope;
+    double up;
+
+    *w = old + eps;
+    up = loss(arg);
+    *w = old - eps;
+    slope = (float)((up - loss(arg)) / (2 * (double)eps));
+    *w = old;
+    CHECK_CLOSE(&gradient, &slope, 1, tol);
+}

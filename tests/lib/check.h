@@ -31,6 +31,11 @@ float *ctt_check_floats(int64_t n, uint64_t key);
 int ctt_check_close(const float *a, const float *b, int64_t n, double tol,
                     const char *file, int line);
 
+/* Checks a gradient against the slope of the loss at *w, by central differences
+ * of width eps. */
+void ctt_check_slope(double (*loss)(void *arg), void *arg, float *w, float eps,
+                     float gradient, double tol);
+
 /* An error of that code whose message holds these words. */
 void ctt_check_refused(int rc, int code, const char *message);
 

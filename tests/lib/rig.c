@@ -376,3 +376,14 @@ int ctt_rig_close_to(const struct ctt_tensor *a, const struct ctt_tensor *b,
     }
     return 1;
 }
+
+int ctt_rig_main(CU_SuiteInfo *suites, struct ctt_dev **ref)
+{
+    int rc;
+
+    if (ctt_dev_open("ref", 1, ref) < 0)
+        return 99;
+    rc = ctt_check_main(suites);
+    ctt_dev_close(ref);
+    return rc ? rc : ctt_live_blocks() != 0;
+}

@@ -6,6 +6,8 @@
 
 #include "device/device.h"
 
+#include <CUnit/Basic.h>
+
 /* a, b: attributes of the input nodes a and b, or NULL; op: the line of node
  * y.  big: compare devices only, finite differences would take too long. */
 struct ctt_case { const char *a, *b, *op; int big; };
@@ -48,5 +50,9 @@ void ctt_rig_take(struct ctt_rig *r, const struct ctt_rig *from);
  * and that the gaps between the rows of a view are unchanged. */
 int ctt_rig_close_to(const struct ctt_tensor *a, const struct ctt_tensor *b,
                      double tol, const char *what, const struct ctt_case *c);
+
+/* ctt_check_main() with the plain C device open as *ref; 99 without it, 1 if
+ * something is not freed. */
+int ctt_rig_main(CU_SuiteInfo *suites, struct ctt_dev **ref);
 
 #endif

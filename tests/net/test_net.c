@@ -56,68 +56,69 @@ static void test_round_trip(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* Texts that are no model, and a part of what is said of each. */
+static const struct { const char *text, *says; } wrong[] = {
+    { "", "no input" },
+    { "input x c=1", "nothing follows" },
+    { "conv y in=x out=1", "no node 'x'" },
+    { "input x", "'c' must be given" },
+    { "input x c=0", "bad value" },
+    { "input x c=1 std=0", "bad value" },
+    { "input x c=nan", "bad value" },
+    { "input x c=1\ninput x c=1", "line 2: 'x' is defined twice" },
+    { "frob x", "unknown operation 'frob'" },
+    { "input", "needs a name" },
+    { "input a/b c=1", "is no name" },
+    { "input x c=1 h", "not key=value" },
+    { "input x c=1\nconv y in=x out=1 kernel=3", "larger" },
+    { "input x c=1\nconv y in=x out=1 kernel=3,3", "bad value" },
+    { "input x c=1\nconv y in=x out=1 colour=3", "unknown setting" },
+    { "input x c=1\nconv y in=x,x out=1", "given by plus" },
+    { "input x c=1\nconv y plus=x out=1", "after in=" },
+    { "input x c=1\nconv y in=x plus=x out=2", "not of its shape" },
+    { "input x c=1\nadd y in=x plus=x", "unknown setting" },
+    { "input x c=2\nslice y in=x from=1 to=3", "no channels" },
+    { "input x c=2\ninput y c=3\nadd z in=x,y", "differ in shape" },
+    { "input x c=2\ninput y h=2 c=3\nconcat z in=x,y", "differ in size" },
+    { "input x c=1\nstate s of=t", "comes later" },
+    { "input x c=1\nstate s of=t like=x c=1", "no node 't'" },
+    { "input x c=1\nstate s of=x\nstate t of=s", "is a state" },
+    { "input x c=1\nstate s of=y like=x c=2\nconv y in=x out=1",
+      "not the shape" },
+    { "input x c=1\nclip\nwindow v in=x steps=2\nstate s of=v",
+      "before 'clip'" },
+    { "input x c=1\nclip\nconv v in=x out=2", "only a window" },
+    { "input x c=1\nwindow v in=x steps=2", "after 'clip'" },
+    { "input x c=1\nconv y in=x out=1\nclip", "before and after" },
+    { "input x c=1\nclip\nclip", "twice" },
+    { "input x c=4\ncell y in=x", "not an lstm" },
+    { "input x c=4\nreshape y in=x c=3", "do not multiply" },
+    { "input x c=4\nreshape y in=x c=0 h=0", "two sizes" },
+    { "input x c=4\nslice s in=x to=2\nreshape y in=s c=2", "a slice" },
+    { "input x h=1048576 w=1048576 c=1048576", "too large" },
+    { "input x h=1048576 w=1048576 c=1\n"
+      "conv y in=x out=1 kernel=1,4096,4096", "too large" },
+    { "input x h=9 w=9 c=1\nconvlstm y in=x hidden=2 kernel=2", "even" },
+    { "input x h=9 w=9 c=1\nconvttlstm y in=x hidden=2 order=3 steps=2",
+      "order 3 with 2 steps" },
+    { "input x c=1\nlstm y in=x", "takes 2 to 2 inputs" },
+    { "input x c=1\npool y in=x kind=median", "no choice 'median'" },
+    { "input x c=1\npool y in=x kind=max kernel=1 pad=1", "not smaller" },
+    { "input x c=1\nupsample y in=x", "'by' must be given" },
+    { "input x c=1\nupsample y in=x by=1,0,1", "by: bad value '1,0,1'" },
+    { "input x w=20000 c=1\nupsample y in=x by=53",
+      "y: 20000 pixels times 53 are more than 1048576" },
+};
+
 static void test_errors(void)
 {
-    static const struct { const char *text, *says; } bad[] = {
-        { "", "no input" },
-        { "input x c=1", "nothing follows" },
-        { "conv y in=x out=1", "no node 'x'" },
-        { "input x", "'c' must be given" },
-        { "input x c=0", "bad value" },
-        { "input x c=1 std=0", "bad value" },
-        { "input x c=nan", "bad value" },
-        { "input x c=1\ninput x c=1", "line 2: 'x' is defined twice" },
-        { "frob x", "unknown operation 'frob'" },
-        { "input", "needs a name" },
-        { "input a/b c=1", "is no name" },
-        { "input x c=1 h", "not key=value" },
-        { "input x c=1\nconv y in=x out=1 kernel=3", "larger" },
-        { "input x c=1\nconv y in=x out=1 kernel=3,3", "bad value" },
-        { "input x c=1\nconv y in=x out=1 colour=3", "unknown setting" },
-        { "input x c=1\nconv y in=x,x out=1", "given by plus" },
-        { "input x c=1\nconv y plus=x out=1", "after in=" },
-        { "input x c=1\nconv y in=x plus=x out=2", "not of its shape" },
-        { "input x c=1\nadd y in=x plus=x", "unknown setting" },
-        { "input x c=2\nslice y in=x from=1 to=3", "no channels" },
-        { "input x c=2\ninput y c=3\nadd z in=x,y", "differ in shape" },
-        { "input x c=2\ninput y h=2 c=3\nconcat z in=x,y", "differ in size" },
-        { "input x c=1\nstate s of=t", "comes later" },
-        { "input x c=1\nstate s of=t like=x c=1", "no node 't'" },
-        { "input x c=1\nstate s of=x\nstate t of=s", "is a state" },
-        { "input x c=1\nstate s of=y like=x c=2\nconv y in=x out=1",
-          "not the shape" },
-        { "input x c=1\nclip\nwindow v in=x steps=2\nstate s of=v",
-          "before 'clip'" },
-        { "input x c=1\nclip\nconv v in=x out=2", "only a window" },
-        { "input x c=1\nwindow v in=x steps=2", "after 'clip'" },
-        { "input x c=1\nconv y in=x out=1\nclip", "before and after" },
-        { "input x c=1\nclip\nclip", "twice" },
-        { "input x c=4\ncell y in=x", "not an lstm" },
-        { "input x c=4\nreshape y in=x c=3", "do not multiply" },
-        { "input x c=4\nreshape y in=x c=0 h=0", "two sizes" },
-        { "input x c=4\nslice s in=x to=2\nreshape y in=s c=2", "a slice" },
-        { "input x h=1048576 w=1048576 c=1048576", "too large" },
-        { "input x h=1048576 w=1048576 c=1\n"
-          "conv y in=x out=1 kernel=1,4096,4096", "too large" },
-        { "input x h=9 w=9 c=1\nconvlstm y in=x hidden=2 kernel=2", "even" },
-        { "input x h=9 w=9 c=1\nconvttlstm y in=x hidden=2 order=3 steps=2",
-          "order 3 with 2 steps" },
-        { "input x c=1\nlstm y in=x", "takes 2 to 2 inputs" },
-        { "input x c=1\npool y in=x kind=median", "no choice 'median'" },
-        { "input x c=1\npool y in=x kind=max kernel=1 pad=1", "not smaller" },
-        { "input x c=1\nupsample y in=x", "'by' must be given" },
-        { "input x c=1\nupsample y in=x by=1,0,1", "by: bad value '1,0,1'" },
-        { "input x w=20000 c=1\nupsample y in=x by=53",
-          "y: 20000 pixels times 53 are more than 1048576" },
-    };
-
-    for (size_t i = 0; i < CTT_LEN(bad); i++) {
+    for (size_t i = 0; i < CTT_LEN(wrong); i++) {
         struct ctt_graph *g = NULL;
-        int rc = ctt_net_parse(bad[i].text, &g);
+        int rc = ctt_net_parse(wrong[i].text, &g);
         CU_ASSERT(rc < 0 && g == NULL);
-        if (!strstr(ctt_errmsg(), bad[i].says))
-            printf("\n    %s\n    says: %s", bad[i].text, ctt_errmsg());
-        CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), bad[i].says));
+        if (!strstr(ctt_errmsg(), wrong[i].says))
+            printf("\n    %s\n    says: %s", wrong[i].text, ctt_errmsg());
+        CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), wrong[i].says));
     }
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }

@@ -6,28 +6,15 @@
 
 /* ---- gradients ---- */
 
-static double loss(struct exec_rig *r)
+static double loss(void *arg)
 {
+    struct exec_rig *r = arg;
     const float *y = exec_forward(r);
     double sum = 0;
 
     for (int64_t i = 0; i < exec_answers(r); i++)
         sum += (double)y[i] * (double)exec_coef[i];
     return sum;
-}
-
-static void check_weight(struct exec_rig *r, int64_t i)
-{
-    const float eps = 2e-3f;
-    float old = r->w[i], numeric;
-    double up;
-
-    r->w[i] = old + eps;
-    up = loss(r);
-    r->w[i] = old - eps;
-    numeric = (float)((up - loss(r)) / (2 * (double)eps));
-    r->w[i] = old;
-    CHECK_CLOSE(&r->x->dw[i], &numeric, 1, 6e-3);
 }
 
 static void check_gradients(const struct exec_model *m)
@@ -48,7 +35,8 @@ static void check_gradients(const struct exec_model *m)
             int64_t size = ctt_volume(&n->w[k]);
             for (int64_t j = 0; j < size && !(n->fixed >> k & 1);
                  j += 1 + size / 13)
-                check_weight(&r, n->at[k] + j);
+                ctt_check_slope(loss, &r, &r.w[n->at[k] + j], 2e-3f,
+                                r.x->dw[n->at[k] + j], 6e-3);
         }
     exec_rig_close(&r);
 }

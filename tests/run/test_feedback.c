@@ -104,8 +104,9 @@ static void test_streamed(void)
         }
 }
 
-static double loss(struct batch *r)
+static double loss(void *arg)
 {
+    struct batch *r = arg;
     double sum = 0;
 
     CHECK_OK(ctt_exec_forward(r->x, &r->job));
@@ -114,18 +115,13 @@ static double loss(struct batch *r)
     return sum;
 }
 
-static void check_weight(struct batch *r, int64_t i)
+/* Of every 17th of n weights from `at` on. */
+static void check_slopes(struct batch *r, int64_t at, int64_t n)
 {
     const float eps = 1e-3f;    /* small: maxima have kinks */
-    float old = r->w[i], numeric;
-    double up;
 
-    r->w[i] = old + eps;
-    up = loss(r);
-    r->w[i] = old - eps;
-    numeric = (float)((up - loss(r)) / (2 * (double)eps));
-    r->w[i] = old;
-    CHECK_CLOSE(&r->x->dw[i], &numeric, 1, 6e-3);
+    for (int64_t i = at; i < at + n; i += 17)
+        ctt_check_slope(loss, r, &r->w[i], eps, r->x->dw[i], 6e-3);
 }
 
 /* Finite differences through the feedback. */
@@ -140,9 +136,8 @@ static void test_gradients(void)
         CHECK_OK(batch_run(&r));
         for (int k = 0; k < r.g->count; k++)
             for (int j = 0; j < r.g->node[k].nw; j++)
-                for (int64_t at = 0; at < ctt_volume(&r.g->node[k].w[j]);
-                     at += 17)
-                    check_weight(&r, r.g->node[k].at[j] + at);
+                check_slopes(&r, r.g->node[k].at[j],
+                             ctt_volume(&r.g->node[k].w[j]));
         batch_close(&r);
     }
 }
