@@ -78,8 +78,12 @@ static void tell_input(const struct ctt_graph *g)
     char a[48], b[48];
 
     ctt_info_macs(g, &frame, &answer);
-    printf("frames          %dx%d %s, %g per second\n", in->w, in->h,
-           in->c == 1 ? colours[2] : colours[in->colour], (double)in->fps);
+    printf("frames          %dx%d %s, ", in->w, in->h,
+           in->c == 1 ? colours[2] : colours[in->colour]);
+    if (in->fps > 0)
+        printf("%g per second\n", (double)in->fps);
+    else
+        printf("at the rate of the clip\n");
     printf("multiplications %s per frame, %s per answer\n",
            exact(frame, a, sizeof(a)), exact(answer, b, sizeof(b)));
 }
