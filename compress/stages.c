@@ -4,7 +4,6 @@
 #include "compress/stage.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Each preserves the results of earlier ones: pruning works on cores, and
  * rounding keeps zeros. */

@@ -7,7 +7,6 @@
 #include "libtrain/optim.h"
 #include "net/clock.h"
 
-#include <string.h>
 
 void ctt_trainer_say(const struct ctt_trainer *t, const char *line)
 {

@@ -13,7 +13,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const double any_fps = 10;    /* of --video if the clip has no times */
 

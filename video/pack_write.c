@@ -2,7 +2,6 @@
  * pack_write.c: writes packs: decoded clips in one HDF5 file. */
 #include "net/h5_in.h"
 #include "net/op.h"
-#include "video/names.h"
 #include "video/packfile.h"
 
 #include <errno.h>

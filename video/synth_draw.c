@@ -5,7 +5,6 @@
 #include "video/synth_draw.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { PARTS = 2, GRID = 16, OCTAVES = 3, FINGERS = 4 };
 

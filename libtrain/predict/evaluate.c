@@ -121,7 +121,8 @@ int ctt_predict_eval_open(const struct ctt_graph *g, const float *w,
     f->observed = cfg->input_frames;
     f->frames = cfg->input_frames + cfg->future_frames;
     CTT_TRY(ctt_predict_task.check(g, cfg, d));
-    CTT_CHECK(f->in.h >= 7 && f->in.w >= 7, CTT_EUNSUP,
+    CTT_CHECK(f->in.h >= CTT_QUALITY_SIDE &&
+              f->in.w >= CTT_QUALITY_SIDE, CTT_EUNSUP,
               "frames of %dx%d are too small to measure SSIM", f->in.w,
               f->in.h);
     CTT_TRY(take_memory(f, n));

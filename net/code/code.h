@@ -28,7 +28,7 @@ int ctt_decode(const struct ctt_coding *how, const uint8_t *in, int64_t size,
                uint8_t *keep);
 
 /* The word of row i of a table (0: positions, 1: values, 2: bytes), NULL after
- * the last: for reports and tests. */
+ * the last: for tests. */
 const char *ctt_coding_word(int table, int i);
 
 #endif

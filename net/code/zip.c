@@ -2,7 +2,6 @@
  * zip.c: compression and checksums by zlib. */
 #include "net/code/zip.h"
 
-#include <string.h>
 #include <zlib.h>
 
 /* zlib counts bytes in 32 bits; RAW and GZIP are values of its windowBits. */

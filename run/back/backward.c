@@ -67,11 +67,6 @@ out:
     return rc;
 }
 
-void *ctt_exec_grad(const struct ctt_exec *x, int node, int step)
-{
-    return grad(x, node, step);
-}
-
 static struct ctt_tensor rows_of(const struct ctt_exec *x, int node, int step,
                                  int64_t rows)
 {
@@ -118,14 +113,6 @@ int ctt_exec_fill_grad(const struct ctt_exec *x, int node, int step,
     CTT_TRY(ctt_dev_group_fill(x->r->dev, value, groups, &t));
 out:
     return rc;
-}
-
-int ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
-                      int64_t rows, float *to)
-{
-    struct ctt_tensor t = rows_of(x, node, step, rows);
-
-    return ctt_dev_get(x->r->dev, &t, to);
 }
 
 /* Gradients of the next window's history belong to the last steps of this

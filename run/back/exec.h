@@ -93,17 +93,13 @@ int  ctt_exec_blame(struct ctt_exec *x, const struct ctt_job *job, int loss);
  * dw. */
 int  ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job);
 
-/* The gradient of a node's value at a step of the window (after clip: at ask
- * 0), in the device's memory.  put and get copy rows of it as ctt_run_put()
- * does; fill sets each of `groups` equal groups of rows to one number
- * (ctt_dev_group_fill). */
-void *ctt_exec_grad(const struct ctt_exec *x, int node, int step);
+/* Sets rows of the gradient of a node's value at a step of the window (after
+ * clip: at ask 0): put copies them as ctt_run_put() does, fill sets each of
+ * `groups` equal groups of rows to one number (ctt_dev_group_fill). */
 int   ctt_exec_put_grad(const struct ctt_exec *x, int node, int step,
                         const float *from, int64_t rows);
 int   ctt_exec_fill_grad(const struct ctt_exec *x, int node, int step,
                          const float *value, int64_t groups, int64_t rows);
-int   ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
-                        int64_t rows, float *to);
 
 /* 1 if that gradient is computed: a weight gradient depends on it. */
 int    ctt_exec_needs(const struct ctt_exec *x, int node);
