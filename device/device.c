@@ -19,6 +19,9 @@ static const struct {
 
 const char *const ctt_dev_names[] = { DEVICES(NAME) NULL };
 
+const char ctt_dev_help[] = "device: the processor, a GPU, or plain C for "
+                            "reference";
+
 static int find_kind(const char *name, const struct ctt_dev_kind **out)
 {
     size_t i = 0;

@@ -96,6 +96,9 @@ typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
  * own kernels), "cuda" (a GPU) and "ref" (plain C). */
 extern const char *const ctt_dev_names[];
 
+/* What the option --device of every program says of itself. */
+extern const char ctt_dev_help[];
+
 /* name: one of them; threads: 0 for all processors. */
 int  ctt_dev_open(const char *name, int threads, struct ctt_dev **out);
 void ctt_dev_close(struct ctt_dev **d);

@@ -99,10 +99,8 @@ static int check(const char *path, struct ctt_infer *m)
 {
     const struct ctt_graph *g = m->model->g;
     const struct ctt_node *in;
-    int inputs = 0, rc = 0;
+    int inputs = ctt_graph_inputs(g), rc = 0;
 
-    for (int i = 0; i < g->count; i++)
-        inputs += g->node[i].op == CTT_OP_INPUT;
     CTT_CHECK(inputs == 1, CTT_EUNSUP, "%s: has %d inputs; a session feeds one",
               path, inputs);
     m->input = ctt_graph_input(g);

@@ -220,8 +220,8 @@ const struct ctt_opt ctt_train_opts[] = {
       "or of the free memory of the GPU", .arg = "SIZE", .section = "Memory",
       .needs = "keep=auto", .tags = RESUME },
 
-    { "device", CTT_STRING, FIELD(device), "cpu", "device: the processor, a "
-      "GPU, or plain C for reference", .choices = ctt_dev_names,
+    { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
+      .choices = ctt_dev_names,
       .section = "Device", .tags = COMMON | RESUME },
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .letter = 't', .arg = "N",

@@ -9,7 +9,7 @@
 
 static int check_predict(const struct ctt_train_cfg *cfg)
 {
-    int frames = cfg->input_frames + cfg->future_frames, rc = 0;
+    int frames = ctt_cfg_frames(cfg), rc = 0;
 
     CTT_TRY(ctt_sampling_check(cfg));
     CTT_CHECK(cfg->schedule != CTT_SAMPLED || !ctt_sampling_off(cfg),

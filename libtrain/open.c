@@ -18,10 +18,8 @@ static int check(const struct ctt_trainer *t)
 {
     const struct ctt_data *sets[] = { t->data, t->val };
     const struct ctt_graph *g = t->m->g;
-    int inputs = 0, rc = 0;
+    int inputs = ctt_graph_inputs(g), rc = 0;
 
-    for (int i = 0; i < g->count; i++)
-        inputs += g->node[i].op == CTT_OP_INPUT;
     CTT_CHECK(inputs == 1, CTT_EUNSUP, "the model has %d inputs; clips feed "
               "one", inputs);
     for (size_t i = 0; i < CTT_LEN(sets); i++)

@@ -53,6 +53,12 @@ enum {
     /* Of convtt-train only: convtt-compress has no such option. */
     CTT_CFG_TRAINER = CTT_OPT_OWN << 1,
 };
+/* Frames of a sequence to predict. */
+static inline int ctt_cfg_frames(const struct ctt_train_cfg *cfg)
+{
+    return cfg->input_frames + cfg->future_frames;
+}
+
 extern const struct ctt_opt ctt_train_opts[];
 
 /* Checks what option types and ranges cannot: settings that have no effect

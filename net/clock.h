@@ -14,4 +14,10 @@ static inline double ctt_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The same in milliseconds. */
+static inline double ctt_milliseconds(void)
+{
+    return 1e3 * ctt_seconds();
+}
+
 #endif

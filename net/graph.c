@@ -48,6 +48,15 @@ int ctt_graph_output(const struct ctt_graph *g)
     return g->count - 1;
 }
 
+int ctt_graph_inputs(const struct ctt_graph *g)
+{
+    int inputs = 0;
+
+    for (int i = 0; i < g->count; i++)
+        inputs += g->node[i].op == CTT_OP_INPUT;
+    return inputs;
+}
+
 static int64_t taps(const struct ctt_tensor *w)
 {
     return w->d * w->h * w->w * w->c;

@@ -120,6 +120,9 @@ int  ctt_graph_seal(struct ctt_graph *g);
 int  ctt_graph_input(const struct ctt_graph *g);
 int  ctt_graph_output(const struct ctt_graph *g);
 
+/* How many input nodes it has. */
+int  ctt_graph_inputs(const struct ctt_graph *g);
+
 /* Multiplications of one node per frame (after clip: per clip). */
 int64_t ctt_node_macs(const struct ctt_graph *g, int node);
 

@@ -4,18 +4,7 @@
 #include "tools/compress_say.h"
 #include "tools/table.h"
 #include "tools/tool.h"
-
-static void on_clip(void *arg, const char *what)
-{
-    (void)arg;
-    ctt_tool_warn("%s (skipped)", what);
-}
-
-static void on_scan(void *arg, int done, int clips)
-{
-    (void)arg;
-    ctt_tool_progress(0, "reading clips: %d of %d", done, clips);
-}
+#include "tools/train_say.h"
 
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
@@ -41,16 +30,15 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
                  100 * e->p.top1, val_text, e->p.seconds);
 }
 
-static int on_stop(void *arg)
-{
-    (void)arg;
-    return ctt_tool_stop();
-}
-
 struct ctt_events ctt_compress_events(const char **stage)
 {
-    return (struct ctt_events){ .arg = stage, .clip = on_clip, .scan = on_scan,
-        .progress = on_progress, .epoch = on_epoch, .stop = on_stop };
+    struct ctt_events e = ctt_say_events;
+
+    e.arg = stage;
+    e.say = NULL;
+    e.progress = on_progress;
+    e.epoch = on_epoch;
+    return e;
 }
 
 int ctt_compress_say(const struct ctt_report *r)

@@ -15,11 +15,6 @@ struct tool {
     double                open_ms;
 };
 
-static double now_ms(void)
-{
-    return 1e3 * ctt_seconds();
-}
-
 static struct ctt_source_set which_clips(const struct tool *t)
 {
     const struct ctt_predict *p = &t->c.predict;
@@ -103,14 +98,14 @@ static void describe_model(struct tool *t)
 static int open_model(struct tool *t, const char *path)
 {
     struct ctt_recogniser *r = &t->r;
-    double start = now_ms();
+    double start = ctt_milliseconds();
     size_t n;
     int rc;
 
     CTT_TRY(ctt_infer_rc(ctt_infer_open(path, t->c.device, t->c.threads,
                                         &t->m)));
     CTT_TRY(ctt_infer_rc(ctt_session_open(t->m, &r->session)));
-    t->open_ms = now_ms() - start;
+    t->open_ms = ctt_milliseconds() - start;
     describe_model(t);
     n = (size_t)r->classes + 1;
     r->label = ctt_calloc(n, sizeof(*r->label));

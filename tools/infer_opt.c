@@ -64,8 +64,8 @@ static const struct ctt_opt opts[] = {
       "sequences", 0, 1000000000, .section = "Data", .needs = PREDICTS,
       .tags = MNIST },
 
-    { "device", CTT_STRING, FIELD(device), "cpu", "device: the processor, a "
-      "GPU, or plain C for reference", .choices = ctt_dev_names,
+    { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
+      .choices = ctt_dev_names,
       .section = "Device", .tags = COMMON },
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .arg = "N", .section = "Device",

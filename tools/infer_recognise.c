@@ -40,11 +40,6 @@ out:
     return rc;
 }
 
-static double now_ms(void)
-{
-    return 1e3 * ctt_seconds();
-}
-
 /* Sorts the classes by falling probability. */
 static void rank(struct ctt_recogniser *r)
 {
@@ -91,11 +86,11 @@ static void say(const struct ctt_recogniser *r, const struct clip *c)
 static int answer(struct ctt_recogniser *r, struct clip *c,
                   struct ctt_accuracy *s)
 {
-    double start = now_ms(), ms;
+    double start = ctt_milliseconds(), ms;
     int rc = 0;
 
     CTT_TRY(ctt_infer_rc(ctt_session_read(r->session, r->probs)));
-    ms = now_ms() - start;
+    ms = ctt_milliseconds() - start;
     c->ms += ms;
     if (r->set->time)
         CTT_TRY(ctt_times_add(&r->answer, ms));
@@ -111,7 +106,7 @@ out:
 static int push(struct ctt_recogniser *r, struct clip *c, const uint8_t *data,
                 int frames)
 {
-    double start = now_ms(), ms;
+    double start = ctt_milliseconds(), ms;
     int w, h, rc = 0;
 
     ctt_frame_size(&r->in, &w, &h);
@@ -121,7 +116,7 @@ static int push(struct ctt_recogniser *r, struct clip *c, const uint8_t *data,
                          r->in.h * r->in.c);
     CTT_TRY(ctt_infer_rc(ctt_session_push_float(r->session, r->frames,
                                                 frames)));
-    ms = now_ms() - start;
+    ms = ctt_milliseconds() - start;
     c->ms += ms;
     c->seen += frames;
     if (r->set->time)
@@ -140,8 +135,8 @@ static int observe(struct ctt_recogniser *r, struct clip *c,
     c->total = f->count;
     c->fps = (double)f->fps;
     for (int i = 0; i < r->ratios; i++) {
-        int until = (int)(r->accuracy[i].seen * f->count * (1 + 1e-9));
-        until = until < 1 ? 1 : until;
+        int until = ctt_frames_seen(r->accuracy[i].seen, f->count);
+
         while (c->seen < until) {
             int some = until - c->seen < most ? until - c->seen : most;
             CTT_TRY(push(r, c, f->data + (size_t)c->seen * size, some));

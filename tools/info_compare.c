@@ -73,14 +73,6 @@ static int best_class(const struct meter *k)
     return best;
 }
 
-/* max(1, floor(ratio * frames)). */
-static int frames_at(double ratio, int frames)
-{
-    int n = (int)(ratio * frames * (1 + 1e-9));
-
-    return n > 1 ? n : 1;
-}
-
 static int ask_clip(struct meter *k, int label, struct measured *r)
 {
     size_t frame = (size_t)(k->in.h * k->in.w * k->in.c);
@@ -88,7 +80,7 @@ static int ask_clip(struct meter *k, int label, struct measured *r)
 
     ctt_session_reset(k->session);
     for (int i = 0; i < RATIOS; i++) {
-        int to = frames_at(ratios[i], k->count);
+        int to = ctt_frames_seen(ratios[i], k->count);
         if (to > at)
             CTT_TRY(ctt_infer_rc(ctt_session_push(k->session, k->frames +
                                                   (size_t)at * frame,

@@ -23,8 +23,8 @@ static const struct ctt_opt opts[] = {
       .arg = "NAME", .section = "Data" },
     { "max-clips", CTT_INT, FIELD(max_clips), "0", "use at most N clips; 0: "
       "all", 0, 1000000000, .arg = "N", .section = "Data" },
-    { "device", CTT_STRING, FIELD(device), "cpu", "device: the processor, a "
-      "GPU, or plain C for reference", .choices = ctt_dev_names,
+    { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
+      .choices = ctt_dev_names,
       .section = "Device" },
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .letter = 't', .arg = "N",

@@ -55,6 +55,15 @@ int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);
 void ctt_list_free(struct ctt_list **l);
 
+/* The frames of a clip after which it is asked at an observed ratio of 0..1:
+ * max(1, floor(ratio * frames)), safe from the rounding of ratios. */
+static inline int ctt_frames_seen(double ratio, int frames)
+{
+    int n = (int)(ratio * frames * (1 + 1e-9));
+
+    return n > 1 ? n : 1;
+}
+
 /* ---- decode.c: any container and codec that FFmpeg reads ---- */
 
 struct ctt_video;

@@ -3,15 +3,17 @@
 #include "device/cuda/cuda.h"
 #include "device/cuda/kernels.h"
 
-/* The conv providers compute conv and deconv; every other op must be here. */
-#define IF_COUNT_VIEW
-#define IF_COUNT_GIVEN
-#define IF_COUNT_COMPUTED + 1
-#define OP(E, s, memory, ...) IF_COUNT_##memory
-#define COUNT(...) + 1
-_Static_assert(
+/* Each computed op must be here once: an op that is missing has no enumerator,
+ * one that is listed twice has two.  Conv and deconv are the providers'. */
+#define HAS(E, ...) HAS_##E = 0,
+enum { HAS_CONV = 0, HAS_DECONV = 0, CTT_OWN_OPS(HAS) };
+#define IF_HAS_VIEW(E)
+#define IF_HAS_GIVEN(E)
+#define IF_HAS_COMPUTED(E) + HAS_##E
+#define OP(E, s, memory, ...) IF_HAS_##memory(E)
+_Static_assert(0 ==
 #include "net/ops.def"
-    == 2 CTT_OWN_OPS(COUNT), "each op of ops.def has kernels");
+    , "each op of ops.def has kernels");
 #undef OP
 
 /* One function per op and pass: gets scratch and calls the launcher. */

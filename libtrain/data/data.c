@@ -141,7 +141,7 @@ int ctt_data_open(const char *path, const char *split,
     d->max_frames = cfg->max_frames;
     d->room = (int64_t)cfg->cache << 20;
     if (cfg->task == CTT_PREDICT)
-        d->steps = cfg->input_frames + cfg->future_frames;
+        d->steps = ctt_cfg_frames(cfg);
     CTT_TRY(open_source(d, path, split, in, known, nknown, cfg));
     if (ctt_source_drawn(d->source))
         CTT_TRY(ctt_sequences_draw(d, sequences(path, split, cfg)));

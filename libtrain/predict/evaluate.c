@@ -119,7 +119,7 @@ int ctt_predict_eval_open(const struct ctt_graph *g, const float *w,
     f->frame = ctt_volume(&g->node[f->input].out);
     f->loss = cfg->loss;
     f->observed = cfg->input_frames;
-    f->frames = cfg->input_frames + cfg->future_frames;
+    f->frames = ctt_cfg_frames(cfg);
     CTT_TRY(ctt_predict_task.check(g, cfg, d));
     CTT_CHECK(f->in.h >= CTT_QUALITY_SIDE &&
               f->in.w >= CTT_QUALITY_SIDE, CTT_EUNSUP,

@@ -149,7 +149,7 @@ int ctt_predict_step_open(const struct ctt_graph *model, const float *w,
     s->cfg = cfg;
     s->scale = 1;
     s->observed = cfg->input_frames;
-    s->frames = cfg->input_frames + cfg->future_frames;
+    s->frames = ctt_cfg_frames(cfg);
     steps = s->frames - 1;
     CTT_TRY(ctt_predict_graph(model, ctt_predict_losses[cfg->loss], &s->g));
     CTT_TRY(find_nodes(s, model));

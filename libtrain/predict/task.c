@@ -10,7 +10,7 @@
 static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                  const struct ctt_data *d)
 {
-    int frames = cfg->input_frames + cfg->future_frames, rc = 0;
+    int frames = ctt_cfg_frames(cfg), rc = 0;
 
     CTT_TRY(ctt_predict_check(g));
     for (int i = 0; i < d->clips; i++)
@@ -30,7 +30,7 @@ static int graph(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
 static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)
 {
     (void)longest;
-    return (struct ctt_size){ cfg->input_frames + cfg->future_frames - 1, 0 };
+    return (struct ctt_size){ ctt_cfg_frames(cfg) - 1, 0 };
 }
 
 /* The windows of --window; by default short ones, or the whole clip if a norm

@@ -8,8 +8,7 @@
 
 int ctt_point_step(const struct ctt_point *p, int length)
 {
-    int frames = p->frames > 0 ? p->frames
-                               : (int)(p->ratio * length * (1 + 1e-9));
+    int frames = p->frames > 0 ? p->frames : ctt_frames_seen(p->ratio, length);
 
     frames = frames < length ? frames : length;
     return frames > 1 ? frames - 1 : 0;

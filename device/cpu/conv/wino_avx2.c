@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wino_avx2.c: the Winograd kernels for AVX2. */
 #include "device/cpu/conv/wino.h"
+#include "device/cpu/features.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -80,22 +81,11 @@ static inline void wait_far(void)
 
 #include "device/cpu/conv/wino_tmpl.h"
 
-static int supported(void)
-{
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
 const struct ctt_wino_isa ctt_wino_avx2 = {
-    "avx2", LANES, supported, conv, grad, forth, back
+    "avx2", LANES, ctt_has_avx2, conv, grad, forth, back
 };
 #else
-static int supported(void)
-{
-    return 0;
-}
-
 const struct ctt_wino_isa ctt_wino_avx2 = {
-    "avx2", 0, supported, NULL, NULL, NULL, NULL
+    "avx2", 0, ctt_has_avx2, NULL, NULL, NULL, NULL
 };
 #endif

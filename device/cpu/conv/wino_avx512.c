@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wino_avx512.c: the Winograd kernels for AVX512. */
 #include "device/cpu/conv/wino.h"
+#include "device/cpu/features.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -77,25 +78,11 @@ static inline void wait_far(void)
 
 #include "device/cpu/conv/wino_tmpl.h"
 
-static int supported(void)
-{
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-}
-
 const struct ctt_wino_isa ctt_wino_avx512 = {
-    "avx512", LANES, supported, conv, grad, forth, back
+    "avx512", LANES, ctt_has_avx512, conv, grad, forth, back
 };
 #else
-static int supported(void)
-{
-    return 0;
-}
-
 const struct ctt_wino_isa ctt_wino_avx512 = {
-    "avx512", 0, supported, NULL, NULL, NULL, NULL
+    "avx512", 0, ctt_has_avx512, NULL, NULL, NULL, NULL
 };
 #endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * features.h: which instruction sets this processor has, for all tables of
+ * kernels by instruction set. */
+#ifndef CTT_FEATURES_H
+#define CTT_FEATURES_H
+
+/* 1 if all extensions are there that files compiled for AVX2 use. */
+static inline int ctt_has_avx2(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
+#else
+    return 0;
+#endif
+}
+
+/* The same for AVX-512. */
+static inline int ctt_has_avx512(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+#else
+    return 0;
+#endif
+}
+
+#endif
