@@ -23,6 +23,7 @@ enum ctt_status {
     CTT_EIO     = -4,    /* the system refused to read or write */
     CTT_EUNSUP  = -5,    /* valid, but not built in or not on this device */
     CTT_ENAN    = -6,    /* a value that is not finite */
+    CTT_ESTOP   = -7,    /* the user asked to stop */
 };
 
 enum ctt_dtype { CTT_F32, CTT_F16, CTT_BF16, CTT_I8, CTT_U8, CTT_I32 };

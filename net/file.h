@@ -77,9 +77,6 @@ int  ctt_model_load(const char *path, int with_train, struct ctt_model **out);
  * any time the complete old file or the complete new one. */
 int  ctt_model_save(const char *path, const struct ctt_model *m);
 
-/* Replaces any file by n bytes in the same way. */
-int  ctt_file_replace(const char *path, const uint8_t *p, int64_t n);
-
 /* How a file stores one weight, for reports. */
 struct ctt_stored {
     char    name[CTT_WEIGHT_NAME];  /* "c1.w" */

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * file_write.c: writes a model file, under a temporary name that is renamed. */
 #include "net/h5.h"
+#include "net/newfile.h"
 #include "net/code/code.h"
 #include "net/store.h"
 #include "net/code/zip.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- the contents of the file ---- */
 
@@ -287,104 +283,7 @@ out:
     return rc;
 }
 
-/* ---- onto the disk ---- */
-
-static int write_all(int fd, const uint8_t *p, int64_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n < INT_MAX / 2 ? (size_t)n : INT_MAX / 2);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return -1;
-        p += done;
-        n -= done;
-    }
-    return 0;
-}
-
-/* Writes the new name to the disk.  Failure is ignored: the file is complete
- * under either name. */
-static void sync_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char folder[PATH_MAX] = ".";
-    int fd;
-
-    if (slash)
-        snprintf(folder, sizeof(folder), "%.*s",
-                 slash == path ? 1 : (int)(slash - path), path);
-    fd = open(folder, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-}
-
-/* A file that is replaced keeps its permissions. */
-static int put_file(const char *temp, const char *path, const uint8_t *p,
-                    int64_t n)
-{
-    struct stat old;
-    int fd, rc = 0, there = stat(path, &old) == 0;
-
-    CTT_CHECK(!there || S_ISREG(old.st_mode), CTT_EIO,
-              "%s: not a regular file", path);
-    unlink(temp);
-    fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    CTT_CHECK(fd >= 0, CTT_EIO, "%s: cannot write: %s", path, strerror(errno));
-    if (there && fchmod(fd, old.st_mode & 07777) < 0)
-        rc = ctt_error(CTT_EIO, "%s: cannot set permissions: %s", path,
-                       strerror(errno));
-    else if (write_all(fd, p, n) < 0 || fsync(fd) < 0)
-        rc = ctt_error(CTT_EIO, "%s: cannot write: %s", path, strerror(errno));
-    if (close(fd) < 0 && rc == 0)
-        rc = ctt_error(CTT_EIO, "%s: cannot write: %s", path, strerror(errno));
-    if (rc == 0 && rename(temp, path) < 0)
-        rc = ctt_error(CTT_EIO, "%s: cannot rename: %s", path,
-                       strerror(errno));
-    if (rc < 0)
-        unlink(temp);
-    else
-        sync_folder(path);
-out:
-    return rc;
-}
-
-/* Replaces a path that is a symbolic link by the path that it leads to, so that
- * the file there is replaced and the link stays. */
-static void follow(char path[PATH_MAX])
-{
-    char link[PATH_MAX];
-    ssize_t n;
-
-    for (int i = 0; i < 16; i++) {
-        char *tail = strrchr(path, '/');
-        n = readlink(path, link, sizeof(link));
-        if (n <= 0)
-            return;
-        tail = tail && link[0] != '/' ? tail + 1 : path;
-        if (n >= PATH_MAX - (tail - path))
-            return;
-        memcpy(tail, link, (size_t)n);
-        tail[n] = '\0';
-    }
-}
-
-int ctt_file_replace(const char *path, const uint8_t *p, int64_t n)
-{
-    char real[PATH_MAX], temp[PATH_MAX + 32];
-    int rc = 0;
-
-    CTT_CHECK(strlen(path) < PATH_MAX, CTT_EINVAL, "%s: the path is too long",
-              path);
-    strcpy(real, path);
-    follow(real);
-    snprintf(temp, sizeof(temp), "%s.tmp%ld", real, (long)getpid());
-    CTT_TRY(put_file(temp, real, p, n));
-out:
-    return rc;
-}
+/* ---- the whole ---- */
 
 /* Messages about HDF5 contain the path already. */
 int ctt_model_save(const char *path, const struct ctt_model *m)

@@ -2,7 +2,7 @@
  * infer_measure.c: quality of predicted frames, and of predictions that need no
  * model. */
 #include "tools/infer_measure.h"
-#include "net/file.h"
+#include "net/newfile.h"
 #include "video/baseline.h"
 #include "video/quality.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_store.c: the predicted frames of all clips, in one HDF5 file. */
 #include "tools/infer_store.h"
-#include "net/file.h"
 #include "net/h5.h"
+#include "net/newfile.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * save.c: saves pictures and videos with FFmpeg. */
 #include "video/save.h"
-#include "net/file.h"
+#include "net/newfile.h"
 #include "video/disk.h"
 
 #include <libavcodec/avcodec.h>

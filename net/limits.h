@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * limits.h: what a program may spend on input that is not trusted, and the
+ * request to stop. */
+#ifndef CTT_LIMITS_H
+#define CTT_LIMITS_H
+
+#include "net/ctt.h"
+
+/* A file that exceeds one of these is refused with a message that names the
+ * limit.  They apply to the whole process. */
+struct ctt_limits {
+    int64_t memory;         /* bytes of all blocks of ctt_calloc() and
+                               ctt_realloc() together */
+    int64_t frame_pixels;   /* of a decoded picture */
+    int64_t clip_bytes;     /* read from the files of one clip */
+    int64_t clip_frames;    /* decoded from one clip */
+    double  clip_seconds;   /* spent on decoding one clip */
+    int     classes;        /* of a list, a pack or a model */
+    int     nodes;          /* of a model */
+};
+
+/* The limits in force.  Before ctt_limits_set() they are the defaults; that of
+ * memory is then what ctt_memory_free() returns at the first call. */
+const struct ctt_limits *ctt_limits(void);
+
+/* Replaces the limits: call it before threads start.  A member that is 0 gets
+ * its default; CTT_EINVAL if one is negative or not finite. */
+int  ctt_limits_set(const struct ctt_limits *l);
+
+/* Bytes that the machine, or the control group (Linux, versions 1 and 2) or
+ * the address space (RLIMIT_AS) of this process, has free: the least of the
+ * three.  A cache of files that the kernel may drop counts as free. */
+int64_t ctt_memory_free(void);
+
+/* Sets the function that tells whether the user asked to stop; long work calls
+ * ctt_stopped() and then fails with CTT_ESTOP.  NULL: nobody asks. */
+void ctt_stop_set(int (*asked)(void));
+int  ctt_stopped(void);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * newfile.h: files that appear complete or not at all, and opening files that
+ * could be something else. */
+#ifndef CTT_NEWFILE_H
+#define CTT_NEWFILE_H
+
+#include "net/ctt.h"
+
+/* A file that is written under a temporary name in the folder of its path and
+ * then renamed, so that path is at any time the complete old file or the
+ * complete new one.  The name is PATH.convttN.tmp with the first free N; it is
+ * created exclusively, never through a link, and locked (flock) as long as its
+ * owner lives.  Opening a file therefore also removes the temporary files that
+ * owners of the same path left when they were killed.  Two programs may write
+ * the same path: the last one to finish wins. */
+struct ctt_newfile;
+
+/* A link at path stays and the file that it leads to is replaced, with its
+ * permissions.  CTT_EIO if path is something else than a file, or the folder
+ * cannot be written. */
+int  ctt_newfile_open(const char *path, struct ctt_newfile **out);
+
+/* Its descriptor, open to read and write, and its temporary name. */
+int         ctt_newfile_fd(const struct ctt_newfile *f);
+const char *ctt_newfile_temp(const struct ctt_newfile *f);
+
+/* Appends n bytes. */
+int  ctt_newfile_write(struct ctt_newfile *f, const void *p, int64_t n);
+
+/* finish: brings the file to the disk and renames it; closes it also on
+ * failure, and path then is as it was.  drop: removes it. */
+int  ctt_newfile_finish(struct ctt_newfile **f);
+void ctt_newfile_drop(struct ctt_newfile **f);
+
+/* Replaces any file by n bytes in this way; they are read back before. */
+int  ctt_file_replace(const char *path, const void *p, int64_t n);
+
+/* Opens a regular file to read: its descriptor, and its size in bytes.  CTT_EIO
+ * for anything else: it does not wait for the other end of a FIFO, nor open a
+ * device. */
+int  ctt_file_open(const char *path, int *fd, int64_t *size);
+
+/* The same, but a pipe that the user passes on purpose, "-", /dev/stdin or
+ * /dev/fd/N, is opened too; its size is -1. */
+int  ctt_stream_open(const char *path, int *fd, int64_t *size);
+
+#endif
