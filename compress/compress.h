@@ -143,9 +143,9 @@ int ctt_recipe_options(size_t base, struct ctt_opt *tab, int room);
 int ctt_recipe_asked(const struct ctt_recipe *o);
 
 /* Runs the stages in order on *m, which is replaced by the result, and saves it
- * at path.  After each round path.part is written, measured and removed.  The
- * caller frees *out.  On failure *m is the model after some stage, and the file
- * at path is unchanged. */
+ * at path.  After each round the model is measured in a temporary file beside
+ * path (net/newfile.h).  The caller frees *out.  On failure *m is the model
+ * after some stage, and the file at path is unchanged. */
 int ctt_recipe_run(const struct ctt_recipe *o,
                    const struct ctt_recipe_calls *calls, const char *path,
                    struct ctt_model **m, struct ctt_report **out);

@@ -2,6 +2,7 @@
  * recipe.c: the stages in order; after each round of one the model is tested,
  * retrained, tested again and measured. */
 #include "compress/stage.h"
+#include "net/newfile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 struct run {
     struct ctt_walk k;
-    char           *part;     /* the file in which models are measured */
+    const char     *path;     /* models are measured in a file beside it */
     int             rounds;   /* done so far, of all stages */
 };
 
@@ -39,19 +40,24 @@ int ctt_walk_accuracy(const struct ctt_walk *k, const char *what,
     return k->calls->accuracy(k->calls->arg, what, m, top1);
 }
 
-/* Adds a row to the report, measured on the saved model. */
+/* Adds a row to the report, measured on the saved model, whose file is then
+ * dropped. */
 static int measure(struct run *a, struct ctt_stage_row **row)
 {
+    struct ctt_newfile *f = NULL;
     struct ctt_walk *k = &a->k;
+    const char *temp;
     int rc = 0;
 
-    CTT_TRY(ctt_model_save(a->part, *k->m));
-    CTT_TRY(ctt_report_stage(k->r, k->name, *k->m, a->part, row));
-    CTT_TRY(ctt_report_stored(k->r, a->part));
+    CTT_TRY(ctt_newfile_open(a->path, &f));
+    temp = ctt_newfile_temp(f);
+    CTT_TRY(ctt_model_put(f, *k->m));
+    CTT_TRY(ctt_report_stage(k->r, k->name, *k->m, temp, row));
+    CTT_TRY(ctt_report_stored(k->r, temp));
     if (k->calls->time)
-        CTT_TRY(k->calls->time(k->calls->arg, a->part, &(*row)->ms));
+        CTT_TRY(k->calls->time(k->calls->arg, temp, &(*row)->ms));
 out:
-    remove(a->part);
+    ctt_newfile_drop(&f);
     return rc;
 }
 
@@ -115,15 +121,11 @@ int ctt_recipe_run(const struct ctt_recipe *o,
                    struct ctt_model **m, struct ctt_report **out)
 {
     struct run a = { .k = { .o = o, .calls = calls, .m = m,
-                            .name = "as given" } };
-    size_t size = strlen(path) + 8;
+                            .name = "as given" }, .path = path };
     int rc = 0;
 
     CTT_TRY(check(*m, o));
     CTT_TRY(ctt_report_new(*m, &a.k.r));
-    a.part = ctt_calloc(size, 1);
-    CTT_TRY(a.part ? 0 : CTT_ENOMEM);
-    snprintf(a.part, size, "%s.part", path);
     CTT_TRY(finish(&a, 0, 1));
     for (int i = 0; ctt_stages[i]; i++)
         CTT_TRY(run_stage(&a, ctt_stages[i]));
@@ -131,7 +133,6 @@ int ctt_recipe_run(const struct ctt_recipe *o,
     *out = a.k.r;
     a.k.r = NULL;
 out:
-    ctt_free(a.part);
     ctt_report_free(&a.k.r);
     return rc;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_text.c: a report as rows of text and as JSON. */
 #include "compress/report.h"
+#include "net/newfile.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- as text ---- */
 
@@ -150,8 +149,10 @@ static void json_stored(FILE *f, const struct ctt_stored *s)
             s->values, s->bytes, s->params, s->kept, s->size);
 }
 
-static void json_all(FILE *f, const struct ctt_report *r)
+static void json_all(FILE *f, const void *report)
 {
+    const struct ctt_report *r = report;
+
     fprintf(f, "{\"observed\": [0.25, 0.5, 1],\n \"stages\": [");
     for (int i = 0; i < r->stages; i++) {
         fprintf(f, "%s\n  ", i ? "," : "");
@@ -172,27 +173,5 @@ static void json_all(FILE *f, const struct ctt_report *r)
 
 int ctt_report_json(const struct ctt_report *r, const char *path)
 {
-    size_t size = strlen(path) + 8;
-    char *beside = ctt_calloc(size, 1);
-    struct stat old;
-    FILE *f = NULL;
-    int rc = 0, bad;
-
-    CTT_TRY(beside ? 0 : CTT_ENOMEM);
-    CTT_CHECK(stat(path, &old) < 0 || S_ISREG(old.st_mode), CTT_EIO,
-              "%s: not a regular file", path);
-    snprintf(beside, size, "%s.part", path);
-    f = fopen(beside, "w");
-    CTT_CHECK(f, CTT_EIO, "%s: %s", path, strerror(errno));
-    json_all(f, r);
-    bad = ferror(f);
-    bad |= fclose(f);
-    bad = bad || rename(beside, path) != 0;
-    if (bad) {
-        rc = ctt_error(CTT_EIO, "%s: %s", path, strerror(errno));
-        remove(beside);
-    }
-out:
-    ctt_free(beside);
-    return rc;
+    return ctt_file_print(path, json_all, r);
 }

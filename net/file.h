@@ -27,7 +27,7 @@ struct ctt_state {
 /* Owns all that it points to. */
 struct ctt_model {
     struct ctt_graph *g;       /* sealed */
-    char            **label;   /* names of the classes, or NULL */
+    char            **label;   /* names of the classes, one block; or NULL */
     int               labels;
     float            *w;       /* flat block of g->weights floats */
     struct ctt_constraint constraint;    /* on these weights */
@@ -73,9 +73,19 @@ int64_t ctt_model_params(const struct ctt_model *m);
  * convtt, CTT_EIO if it cannot be read; every message names the file. */
 int  ctt_model_load(const char *path, int with_train, struct ctt_model **out);
 
+/* The same from the bytes of a file, p[size]; path is used in messages. */
+int  ctt_model_load_image(const char *path, const uint8_t *p, int64_t size,
+                          int with_train, struct ctt_model **out);
+
 /* Writes a model file under a temporary name and renames it, so that path is at
- * any time the complete old file or the complete new one. */
+ * any time the complete old file or the complete new one.  Before that, the
+ * bytes to be written are loaded and compared with m: CTT_EIO unless they are
+ * the same. */
 int  ctt_model_save(const char *path, const struct ctt_model *m);
+
+/* The same to a new file that is open, which the caller finishes or drops. */
+struct ctt_newfile;
+int  ctt_model_put(struct ctt_newfile *f, const struct ctt_model *m);
 
 /* How a file stores one weight, for reports. */
 struct ctt_stored {

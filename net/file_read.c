@@ -2,6 +2,7 @@
  * file_read.c: reads a model file.  The file is not trusted: every size is
  * checked against the text of the net before it is used. */
 #include "net/h5.h"
+#include "net/limits.h"
 #include "net/code/code.h"
 #include "net/store.h"
 #include "net/code/zip.h"
@@ -30,8 +31,11 @@ static int read_text(struct ctt_h5 *f, const char *name, int must,
     uint8_t *zip = NULL;
     int rc = 0;
 
-    if (!must && !ctt_h5_has(f, name))
-        return 0;
+    if (!must) {
+        CTT_TRY(ctt_h5_has(f, name));
+        if (!rc)
+            return 0;
+    }
     CTT_TRY(ctt_h5_shape(f, name, &s));
     CTT_CHECK(s.rank == 1 && s.size == 1, CTT_EFORMAT,
               "%s: %s is not a row of bytes", ctt_h5_path(f), name);
@@ -64,16 +68,51 @@ out:
     return rc;
 }
 
+/* The number of the first line in which two texts differ; 0: none. */
+static int first_other(const char *a, const char *b)
+{
+    int line = 1;
+
+    for (; *a == *b; a++, b++) {
+        if (!*a)
+            return 0;
+        line += *a == '\n';
+    }
+    return line;
+}
+
+/* A program that reads only canonical texts (doc/format.md) must not meet
+ * others. */
+static int check_canonical(struct ctt_h5 *f, const struct ctt_graph *g,
+                           const char *text)
+{
+    char *print = ctt_net_print(g);
+    int rc = 0, line;
+
+    IN_FILE(print ? 0 : CTT_ENOMEM);
+    line = first_other(text, print);
+    CTT_CHECK(!line, CTT_EFORMAT, "%s: net: line %d is not in canonical form",
+              ctt_h5_path(f), line);
+out:
+    ctt_free(print);
+    return rc;
+}
+
 static int read_net(struct ctt_h5 *f, struct ctt_graph **out)
 {
+    struct ctt_graph *g = NULL;
     char *text = NULL;
     int rc = 0;
 
     CTT_TRY(read_string(f, "net", 1, CTT_STORE_NET, &text));
-    rc = ctt_net_parse(text, out);
+    rc = ctt_net_parse(text, &g);
     if (rc < 0)
-        rc = ctt_error(rc, "%s: net: %s", ctt_h5_path(f), ctt_errmsg());
+        CTT_TRY(ctt_error(rc, "%s: net: %s", ctt_h5_path(f), ctt_errmsg()));
+    CTT_TRY(check_canonical(f, g, text));
+    *out = g;
+    g = NULL;
 out:
+    ctt_graph_free(&g);
     ctt_free(text);
     return rc;
 }
@@ -91,6 +130,9 @@ static int read_labels(struct ctt_h5 *f, struct ctt_model *m)
               "%s: the last label does not end", ctt_h5_path(f));
     for (int64_t i = 0; i < n; i++)
         labels += text[i] == '\0';
+    CTT_CHECK(labels <= ctt_limits()->classes, CTT_EFORMAT, "%s: %d labels "
+              "are more than the limit of %d classes", ctt_h5_path(f), labels,
+              ctt_limits()->classes);
     label = ctt_calloc((size_t)labels, sizeof(*label));
     IN_FILE(label ? 0 : CTT_ENOMEM);
     label[0] = text;
@@ -229,8 +271,9 @@ static int read_weights(struct ctt_h5 *f, struct ctt_model *m,
                         const struct ctt_entry *e, int count)
 {
     struct reader j = { .f = f, .m = m };
-    int rc = 0, at = 0, packed = ctt_h5_has(f, "packed");
+    int rc = 0, at = 0, packed;
 
+    CTT_TRY(packed = ctt_h5_has(f, "packed"));
     if (packed)
         CTT_TRY(open_packed(&j));
     for (int i = 0; i < m->g->count; i++)
@@ -277,7 +320,8 @@ static int read_train(struct ctt_h5 *f, struct ctt_state **out)
     uint32_t crc;
     int rc = 0;
 
-    if (!ctt_h5_has(f, "train"))
+    CTT_TRY(ctt_h5_has(f, "train"));
+    if (!rc)
         return 0;
     IN_FILE(ctt_state_new(&t));
     CTT_TRY(read_string(f, "train/settings", 0, CTT_STORE_TEXT,
@@ -312,6 +356,27 @@ out:
     return rc;
 }
 
+/* Before anything is allocated for the weights and the mask of their size. */
+static int check_size(struct ctt_h5 *f, const struct ctt_graph *g)
+{
+    int64_t most = ctt_store_most(ctt_h5_bytes(f)), need;
+    int rc = 0, packed;
+
+    CTT_CHECK(g->weights <= most, CTT_EFORMAT, "%s: the net has %" PRId64
+              " weights, more than a file of %" PRId64 " bytes holds",
+              ctt_h5_path(f), g->weights, ctt_h5_bytes(f));
+    CTT_TRY(packed = ctt_h5_has(f, "packed"));
+    need = g->weights * ((int64_t)sizeof(float) + (packed ? 1 : 0)) +
+           ctt_h5_bytes(f);
+    CTT_CHECK(need <= ctt_limits()->memory, CTT_ENOMEM, "%s: %" PRId64
+              " weights need %" PRId64 " bytes, more than the limit of memory, "
+              "%" PRId64, ctt_h5_path(f), g->weights, need,
+              ctt_limits()->memory);
+    rc = 0;
+out:
+    return rc;
+}
+
 /* Reads the net and the index; the caller frees *e. */
 static int read_head(struct ctt_h5 *f, struct ctt_model **out,
                      struct ctt_entry **e, int *count)
@@ -321,10 +386,7 @@ static int read_head(struct ctt_h5 *f, struct ctt_model **out,
 
     CTT_TRY(read_attrs(f));
     CTT_TRY(read_net(f, &g));
-    CTT_CHECK(g->weights <= ctt_store_most(ctt_h5_bytes(f)), CTT_EFORMAT,
-              "%s: the net has %" PRId64 " weights, more than a file of %"
-              PRId64 " bytes holds", ctt_h5_path(f), g->weights,
-              ctt_h5_bytes(f));
+    CTT_TRY(check_size(f, g));
     CTT_TRY(read_index(f, g, e, count));
     rc = ctt_model_new(g, out);
     g = NULL;
@@ -335,9 +397,11 @@ out:
     return rc;
 }
 
-static int load(struct ctt_h5 *f, int with_train, struct ctt_model **out,
+/* Closes the file. */
+static int load(struct ctt_h5 **file, int with_train, struct ctt_model **out,
                 struct ctt_entry **entries, int *count)
 {
+    struct ctt_h5 *f = *file;
     struct ctt_model *m = NULL;
     struct ctt_entry *e = NULL;
     int rc = 0, n = 0;
@@ -356,6 +420,7 @@ static int load(struct ctt_h5 *f, int with_train, struct ctt_model **out,
 out:
     ctt_free(e);
     ctt_model_free(&m);
+    ctt_h5_close(file);
     return rc;
 }
 
@@ -366,10 +431,23 @@ int ctt_model_load(const char *path, int with_train, struct ctt_model **out)
     int rc = 0, n = 0;
 
     CTT_TRY(ctt_h5_open(path, &f));
-    CTT_TRY(load(f, with_train, out, &e, &n));
+    CTT_TRY(load(&f, with_train, out, &e, &n));
 out:
     ctt_free(e);
-    ctt_h5_close(&f);
+    return rc;
+}
+
+int ctt_model_load_image(const char *path, const uint8_t *p, int64_t size,
+                         int with_train, struct ctt_model **out)
+{
+    struct ctt_h5 *f = NULL;
+    struct ctt_entry *e = NULL;
+    int rc = 0, n = 0;
+
+    CTT_TRY(ctt_h5_open_image(path, p, size, &f));
+    CTT_TRY(load(&f, with_train, out, &e, &n));
+out:
+    ctt_free(e);
     return rc;
 }
 
@@ -380,20 +458,22 @@ int ctt_model_stored(const char *path, struct ctt_stored **out, int *count,
     struct ctt_model *m = NULL;
     struct ctt_stored *s = NULL;
     struct ctt_entry *e = NULL;
+    int64_t bytes;
     int rc = 0, n = 0;
 
     CTT_TRY(ctt_h5_open(path, &f));
-    CTT_TRY(load(f, 0, &m, &e, &n));
+    bytes = ctt_h5_bytes(f);
+    CTT_TRY(load(&f, 0, &m, &e, &n));
     s = ctt_calloc((size_t)n, sizeof(*s));
-    IN_FILE(s ? 0 : CTT_ENOMEM);
+    if (!s)
+        CTT_TRY(ctt_error(CTT_ENOMEM, "%s: %s", path, ctt_errmsg()));
     for (int i = 0; i < n; i++)
         s[i] = e[i].s;
-    *file_bytes = ctt_h5_bytes(f);
+    *file_bytes = bytes;
     *count = n;
     *out = s;
 out:
     ctt_free(e);
     ctt_model_free(&m);
-    ctt_h5_close(&f);
     return rc;
 }

@@ -286,19 +286,42 @@ out:
 /* ---- the whole ---- */
 
 /* Messages about HDF5 contain the path already. */
-int ctt_model_save(const char *path, const struct ctt_model *m)
+static int image_of(const char *path, const struct ctt_model *m, uint8_t **out,
+                    int64_t *size)
 {
     struct image j = { .path = path, .m = m };
-    uint8_t *image = NULL;
-    int64_t size = 0;
-    int rc = make_image(&j, &image, &size);
+    int rc = make_image(&j, out, size);
 
+    free_image(&j);
     if (rc < 0 && strncmp(ctt_errmsg(), path, strlen(path)) != 0)
         rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
-    CTT_TRY(rc);
-    CTT_TRY(ctt_file_replace(path, image, size));
+    return rc;
+}
+
+int ctt_model_put(struct ctt_newfile *f, const struct ctt_model *m)
+{
+    const char *path = ctt_newfile_path(f);
+    uint8_t *image = NULL;
+    int64_t size = 0;
+    int rc = 0;
+
+    CTT_TRY(image_of(path, m, &image, &size));
+    CTT_TRY(ctt_store_check(path, image, size, m));
+    CTT_TRY(ctt_newfile_put(f, image, size));
 out:
-    free_image(&j);
     ctt_free(image);
+    return rc;
+}
+
+int ctt_model_save(const char *path, const struct ctt_model *m)
+{
+    struct ctt_newfile *f = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_newfile_open(path, &f));
+    CTT_TRY(ctt_model_put(f, m));
+    CTT_TRY(ctt_newfile_finish(&f));
+out:
+    ctt_newfile_drop(&f);
     return rc;
 }

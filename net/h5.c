@@ -1,200 +1,208 @@
 /* SPDX-License-Identifier: Apache-2.0
- * h5.c: opening HDF5 files and making them in memory. */
+ * h5.c: the bytes of HDF5 files: read, checked, completed; and calling HDF5
+ * safely. */
 #include "net/h5_in.h"
+#include "net/newfile.h"
 #include "net/code/zip.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes by which a file in memory grows; an upper bound of what HDF5 adds to an
- * object; bytes read at once. */
-enum { STEP = 1 << 16, OBJECT = 1 << 10, PIECE = 1 << 16 };
+/* Space at the end of an image, an upper bound of what HDF5 adds to an object
+ * in it, and the memory that a call of HDF5 needs besides the image. */
+enum { SLACK = 1 << 17, OBJECT = 1 << 10, RESERVE = 1 << 22,
+       PIECE = 1 << 30 };    /* bytes read at once */
 
-/* ---- errors ---- */
+/* ---- calling HDF5 ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-struct ctt_h5_quiet ctt_h5_enter(void)
+static void enter(struct ctt_h5_quiet *q)
 {
-    struct ctt_h5_quiet q = { NULL, NULL };
-
     pthread_mutex_lock(&lock);
-    H5Eget_auto2(H5E_DEFAULT, &q.func, &q.data);
+    H5Eget_auto2(H5E_DEFAULT, &q->func, &q->data);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    return q;
 }
 
-int ctt_h5_leave(struct ctt_h5_quiet q, int rc)
+int ctt_h5_enter(struct ctt_h5_quiet *q)
 {
-    H5Eset_auto2(H5E_DEFAULT, q.func, q.data);
+    void *reserve;
+
+    pthread_mutex_lock(&lock);
+    reserve = ctt_realloc(NULL, RESERVE);
+    ctt_free(reserve);
+    pthread_mutex_unlock(&lock);
+    if (!reserve)
+        return CTT_ENOMEM;
+    enter(q);
+    return 0;
+}
+
+int ctt_h5_leave(const struct ctt_h5_quiet *q, int rc)
+{
+    H5Eset_auto2(H5E_DEFAULT, q->func, q->data);
     pthread_mutex_unlock(&lock);
     return rc;
 }
 
-static herr_t innermost(unsigned n, const H5E_error2_t *e, void *text)
+struct reason {
+    char text[200];
+    int  memory;
+};
+
+static herr_t innermost(unsigned n, const H5E_error2_t *e, void *reason)
 {
+    struct reason *r = reason;
+
     if (n == 0 && e->desc)
-        snprintf(text, 200, "%s", e->desc);
+        snprintf(r->text, sizeof(r->text), "%s", e->desc);
+    r->memory |= e->maj_num == H5E_RESOURCE && e->min_num == H5E_NOSPACE;
     return 0;
 }
 
-int ctt_h5_failed(const struct ctt_h5 *f, const char *name)
+int ctt_h5_failed(const char *path, const char *name)
 {
-    char why[200] = "no reason given";
+    struct reason r = { .text = "no reason given" };
 
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, why);
-    return ctt_error(CTT_EFORMAT, "%s: %s: HDF5: %s", f->path, name, why);
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, &r);
+    return ctt_error(r.memory ? CTT_ENOMEM : CTT_EFORMAT, "%s: %s: HDF5: %s",
+                     path, name, r.text);
 }
 
-void ctt_h5_drop(herr_t (*close_it)(hid_t), hid_t id)
-{
-    if (id > 0)
-        close_it(id);
-}
-
-/* ---- files ---- */
-
-static int new_file(const char *path, struct ctt_h5 **out)
-{
-    struct ctt_h5 *f = ctt_calloc(1, sizeof(*f));
-    int rc = 0;
-
-    CTT_TRY(f ? 0 : CTT_ENOMEM);
-    f->file = -1;
-    f->path = ctt_strdup(path);
-    CTT_TRY(f->path ? 0 : CTT_ENOMEM);
-    *out = f;
-    return 0;
-out:
-    ctt_free(f);
-    return rc;
-}
-
-static void print_end(uint32_t crc, char end[CTT_H5_END])
-{
-    char text[CTT_H5_END + 1];
-
-    snprintf(text, sizeof(text), "convtt %08" PRIx32 "\n", crc);
-    memcpy(end, text, CTT_H5_END);
-}
+/* ---- the end of a file ---- */
 
 void ctt_h5_end(const uint8_t *p, int64_t n, char end[CTT_H5_END])
 {
-    print_end(ctt_crc32(0, p, 1, n), end);
+    char text[CTT_H5_END + 1];
+
+    snprintf(text, sizeof(text), "convtt %08" PRIx32 "\n",
+             ctt_crc32(0, p, 1, n));
+    memcpy(end, text, CTT_H5_END);
 }
 
-/* As read(), but returns less than n only at the end of the file. */
-static int64_t read_all(int fd, uint8_t *p, int64_t n)
-{
-    int64_t got = 0;
-
-    while (got < n) {
-        ssize_t k = read(fd, p + got, (size_t)(n - got));
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0)
-            return -1;
-        if (k == 0)
-            break;
-        got += k;
-    }
-    return got;
-}
-
-static int is_hdf5(const uint8_t *p, int64_t n)
+static int check_sign(const char *path, const uint8_t *p)
 {
     static const uint8_t sign[] = { 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a,
                                     '\n' };
+    int rc = 0;
 
-    return n > (int64_t)sizeof(sign) && memcmp(p, sign, sizeof(sign)) == 0;
-}
-
-/* Checks the CRC-32 of the whole file, PIECE bytes at a time. */
-static int check_bytes(const struct ctt_h5 *f, int fd)
-{
-    int64_t left = f->bytes - CTT_H5_END, n;
-    uint8_t *p = ctt_calloc(PIECE, 1);
-    char end[CTT_H5_END];
-    uint32_t crc = 0;
-    int rc = 0, first = 1;
-
-    CTT_TRY(p ? 0 : CTT_ENOMEM);
-    for (; left > 0; left -= n, first = 0) {
-        n = read_all(fd, p, left < PIECE ? left : PIECE);
-        CTT_CHECK(n > 0, CTT_EIO, "%s: cannot read it: %s", f->path,
-                  n < 0 ? strerror(errno) : "it became shorter");
-        CTT_CHECK(!first || is_hdf5(p, n), CTT_EFORMAT,
-                  "%s: not a model file (no HDF5 signature)", f->path);
-        crc = ctt_crc32(crc, p, 1, n);
-    }
-    print_end(crc, end);
-    CTT_CHECK(read_all(fd, p, CTT_H5_END) == CTT_H5_END &&
-              memcmp(p, end, CTT_H5_END - 9) == 0, CTT_EFORMAT,
-              "%s: cut short, or changed by another program", f->path);
-    CTT_CHECK(memcmp(p, end, CTT_H5_END) == 0, CTT_EFORMAT,
-              "%s: damaged (CRC-32)", f->path);
+    CTT_CHECK(memcmp(p, sign, sizeof(sign)) == 0, CTT_EFORMAT,
+              "%s: not a model file (no HDF5 signature)", path);
 out:
-    ctt_free(p);
     return rc;
 }
 
-/* Checks a file before HDF5 opens it. */
-static int look(struct ctt_h5 *f)
+static int check_end(const char *path, const uint8_t *end)
 {
-    struct stat st;
+    int rc = 0;
+
+    CTT_CHECK(memcmp(end, "convtt ", 7) == 0, CTT_EFORMAT,
+              "%s: cut short, or changed by another program", path);
+out:
+    return rc;
+}
+
+/* Checks a file before HDF5 sees it. */
+static int check_image(const char *path, const uint8_t *p, int64_t size)
+{
+    char end[CTT_H5_END];
+    int rc = 0;
+
+    CTT_CHECK(size > 0, CTT_EFORMAT, "%s: the file is empty", path);
+    CTT_CHECK(size > CTT_H5_END, CTT_EFORMAT, "%s: not a model file", path);
+    CTT_TRY(check_sign(path, p));
+    size -= CTT_H5_END;
+    CTT_TRY(check_end(path, p + size));
+    ctt_h5_end(p, size, end);
+    CTT_CHECK(memcmp(p + size, end, CTT_H5_END) == 0, CTT_EFORMAT,
+              "%s: damaged (CRC-32)", path);
+out:
+    return rc;
+}
+
+/* ---- files on disk ---- */
+
+static int read_at(const char *path, int fd, int64_t at, uint8_t *p, int64_t n)
+{
+    int rc = 0;
+
+    while (n > 0) {
+        ssize_t k = pread(fd, p, n < PIECE ? (size_t)n : PIECE, (off_t)at);
+        if (k < 0 && errno == EINTR)
+            continue;
+        CTT_CHECK(k > 0, CTT_EIO, "%s: cannot read it: %s", path,
+                  k < 0 ? strerror(errno) : "it became shorter");
+        p += k;
+        at += k;
+        n -= k;
+    }
+out:
+    return rc;
+}
+
+/* Looks at both ends of a file before its size in memory is requested. */
+static int look(const char *path, int fd, int64_t size)
+{
+    uint8_t ends[2 * CTT_H5_END] = { 0 };
+    int64_t n = size < CTT_H5_END ? size : CTT_H5_END;
+    int rc = 0;
+
+    CTT_TRY(read_at(path, fd, 0, ends, n));
+    if (size <= CTT_H5_END)
+        return check_image(path, ends, size);
+    CTT_TRY(read_at(path, fd, size - n, ends + n, n));
+    CTT_TRY(check_sign(path, ends));
+    CTT_TRY(check_end(path, ends + n));
+out:
+    return rc;
+}
+
+/* The whole file; the caller frees *out. */
+static int read_file(const char *path, uint8_t **out, int64_t *size)
+{
+    uint8_t *p = NULL;
     int rc = 0, fd = -1;
 
-    CTT_CHECK(stat(f->path, &st) == 0, CTT_EIO, "%s: %s", f->path,
-              strerror(errno));
-    CTT_CHECK(S_ISREG(st.st_mode), CTT_EIO, "%s: not a regular file", f->path);
-    CTT_CHECK(st.st_size > 0, CTT_EFORMAT, "%s: the file is empty", f->path);
-    CTT_CHECK(st.st_size > CTT_H5_END, CTT_EFORMAT, "%s: not a model file",
-              f->path);
-    fd = open(f->path, O_RDONLY | O_CLOEXEC);
-    CTT_CHECK(fd >= 0, CTT_EIO, "%s: %s", f->path, strerror(errno));
-    f->bytes = st.st_size;
-    CTT_TRY(check_bytes(f, fd));
+    CTT_TRY(ctt_file_open(path, &fd, size));
+    CTT_TRY(look(path, fd, *size));
+    p = ctt_calloc((size_t)*size, 1);
+    if (!p)
+        CTT_TRY(ctt_error(CTT_ENOMEM, "%s: %s", path, ctt_errmsg()));
+    CTT_TRY(read_at(path, fd, 0, p, *size));
+    *out = p;
+    p = NULL;
 out:
+    ctt_free(p);
     if (fd >= 0)
         close(fd);
     return rc;
 }
 
-/* Files are replaced as a whole, so a reader needs no lock; some file systems
- * have none. */
-static int open_file(struct ctt_h5 *f)
-{
-    hid_t fapl = -1;
-    int rc = 0;
+/* ---- open files ---- */
 
-    CTT_H5(f, "settings", fapl = H5Pcreate(H5P_FILE_ACCESS));
-    CTT_H5(f, "settings", H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG));
-#if H5_VERSION_GE(1, 10, 7)
-    CTT_H5(f, "settings", H5Pset_file_locking(fapl, 0, 1));
-#endif
-    f->file = H5Fopen(f->path, H5F_ACC_RDONLY, fapl);
-    CTT_H5(f, "file", f->file);
-out:
-    ctt_h5_drop(H5Pclose, fapl);
-    return rc;
-}
-
-int ctt_h5_open(const char *path, struct ctt_h5 **out)
+/* f takes over the image, if it is to own it, except on failure. */
+static int new_file(const char *path, uint8_t *image, int64_t bytes,
+                    int64_t room, int owns, struct ctt_h5 **out)
 {
-    struct ctt_h5 *f = NULL;
+    struct ctt_h5 *f = ctt_calloc(1, sizeof(*f));
     struct ctt_h5_quiet q;
-    int rc = 0;
+    int rc = f ? 0 : CTT_ENOMEM;
 
-    CTT_TRY(new_file(path, &f));
-    CTT_TRY(look(f));
-    q = ctt_h5_enter();
-    CTT_TRY(ctt_h5_leave(q, open_file(f)));
+    CTT_TRY(rc);
+    f->file = -1;
+    f->image = image;
+    f->bytes = bytes;
+    f->room = room;
+    f->path = ctt_strdup(path);
+    CTT_TRY(f->path ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_h5_enter(&q));
+    CTT_TRY(ctt_h5_leave(&q, bytes ? ctt_h5_image_open(f) :
+                                     ctt_h5_image_make(f)));
+    f->owns = owns;
     *out = f;
     f = NULL;
 out:
@@ -202,96 +210,56 @@ out:
     return rc;
 }
 
-/* ---- a file in memory ---- */
-
-/* HDF5 calls these for the memory of the file.  It gets the image that
- * ctt_h5_new allocated, since HDF5 never forgets a file that it could not
- * close, and leaves it to us when it closes the file: only then is the image
- * complete. (H5Fget_file_image of 1.10.8 gives one whose superblock fails its
- * own checksum.) */
-static void *image_malloc(size_t size, H5FD_file_image_op_t op, void *file)
+int ctt_h5_open_image(const char *path, const uint8_t *p, int64_t size,
+                      struct ctt_h5 **out)
 {
-    struct ctt_h5 *f = file;
-
-    (void)op;
-    return size <= f->room ? f->image : NULL;
-}
-
-static void *image_realloc(void *p, size_t size, H5FD_file_image_op_t op,
-                           void *file)
-{
-    (void)p;
-    return image_malloc(size, op, file);
-}
-
-static herr_t image_free(void *p, H5FD_file_image_op_t op, void *file)
-{
-    (void)p;
-    (void)op;
-    (void)file;
-    return 0;
-}
-
-static void *same_file(void *file)
-{
-    return file;
-}
-
-static herr_t keep_file(void *file)
-{
-    (void)file;
-    return 0;
-}
-
-/* In memory, so that HDF5 never meets a full disk.  The format is that of HDF5
- * 1.8, the oldest with small headers; metadata is not allocated in blocks,
- * which would waste space. */
-static int make_file(struct ctt_h5 *f)
-{
-    H5FD_file_image_callbacks_t calls = {
-        .image_malloc = image_malloc, .image_realloc = image_realloc,
-        .image_free = image_free, .udata_copy = same_file,
-        .udata_free = keep_file, .udata = f,
-    };
-    hid_t fapl = -1, fcpl = -1;
     int rc = 0;
 
-    CTT_H5(f, "settings", fapl = H5Pcreate(H5P_FILE_ACCESS));
-    CTT_H5(f, "settings", H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG));
-    CTT_H5(f, "settings", H5Pset_libver_bounds(fapl, H5F_LIBVER_V18,
-                                               H5F_LIBVER_V18));
-    CTT_H5(f, "settings", H5Pset_meta_block_size(fapl, 0));
-    CTT_H5(f, "settings", H5Pset_small_data_block_size(fapl, 0));
-    CTT_H5(f, "settings", H5Pset_fapl_core(fapl, STEP, 0));
-    CTT_H5(f, "settings", H5Pset_file_image_callbacks(fapl, &calls));
-    CTT_H5(f, "settings", fcpl = H5Pcreate(H5P_FILE_CREATE));
-    CTT_H5(f, "settings", H5Pset_obj_track_times(fcpl, 0));
-    f->file = H5Fcreate(f->path, H5F_ACC_TRUNC, fcpl, fapl);
-    CTT_H5(f, "file", f->file);
+    CTT_TRY(check_image(path, p, size));
+    size -= CTT_H5_END;
+    CTT_TRY(new_file(path, (uint8_t *)(uintptr_t)p, size, size, 0, out));
 out:
-    ctt_h5_drop(H5Pclose, fcpl);
-    ctt_h5_drop(H5Pclose, fapl);
+    return rc;
+}
+
+int ctt_h5_open(const char *path, struct ctt_h5 **out)
+{
+    uint8_t *p = NULL;
+    int64_t size = 0;
+    int rc = 0;
+
+    CTT_TRY(read_file(path, &p, &size));
+    CTT_TRY(ctt_h5_open_image(path, p, size, out));
+    (*out)->owns = 1;
+    p = NULL;
+out:
+    ctt_free(p);
     return rc;
 }
 
 int ctt_h5_new(const char *path, int64_t bytes, int objects,
                struct ctt_h5 **out)
 {
-    struct ctt_h5 *f = NULL;
-    struct ctt_h5_quiet q;
-    int rc = 0;
+    int64_t room = bytes + (int64_t)objects * OBJECT + SLACK;
+    uint8_t *p = ctt_calloc((size_t)room, 1);
+    int rc = p ? 0 : CTT_ENOMEM;
 
-    CTT_TRY(new_file(path, &f));
-    f->room = (size_t)bytes + (size_t)objects * OBJECT + 2 * STEP;
-    f->image = ctt_calloc(f->room, 1);
-    CTT_TRY(f->image ? 0 : CTT_ENOMEM);
-    q = ctt_h5_enter();
-    CTT_TRY(ctt_h5_leave(q, make_file(f)));
-    *out = f;
-    f = NULL;
+    CTT_TRY(rc);
+    CTT_TRY(new_file(path, p, 0, room, 1, out));
+    p = NULL;
 out:
-    ctt_h5_close(&f);
+    ctt_free(p);
     return rc;
+}
+
+/* Keeps what HDF5 could not close: it will use the image again when the program
+ * ends. */
+static void keep(struct ctt_h5 *f)
+{
+    static struct ctt_h5 *kept;
+
+    f->next = kept;
+    kept = f;
 }
 
 void ctt_h5_close(struct ctt_h5 **f)
@@ -300,12 +268,18 @@ void ctt_h5_close(struct ctt_h5 **f)
 
     if (!*f)
         return;
-    q = ctt_h5_enter();
-    ctt_h5_drop(H5Fclose, (*f)->file);
-    ctt_h5_leave(q, 0);
-    ctt_free((*f)->image);
-    ctt_free((*f)->path);
-    ctt_free(*f);
+    enter(&q);
+    if ((*f)->file > 0 && H5Fclose((*f)->file) < 0)
+        (*f)->stuck = 1;
+    if ((*f)->stuck)
+        keep(*f);
+    ctt_h5_leave(&q, 0);
+    if (!(*f)->stuck) {
+        if ((*f)->owns)
+            ctt_free((*f)->image);
+        ctt_free((*f)->path);
+        ctt_free(*f);
+    }
     *f = NULL;
 }
 
@@ -316,8 +290,10 @@ const char *ctt_h5_path(const struct ctt_h5 *f)
 
 int64_t ctt_h5_bytes(const struct ctt_h5 *f)
 {
-    return f->bytes;
+    return f->bytes + CTT_H5_END;
 }
+
+/* ---- completing a new file ---- */
 
 /* The superblock (version 2) says at 28 where the file ends. */
 static int64_t end_of(const struct ctt_h5 *f)
@@ -325,20 +301,32 @@ static int64_t end_of(const struct ctt_h5 *f)
     const uint8_t *p = f->image;
     uint64_t end = 0;
 
-    for (int i = 0; f->room >= 48 && i < 8; i++)
+    for (int i = 0; i < 8; i++)
         end |= (uint64_t)p[28 + i] << 8 * i;
-    return end > 0 && end + CTT_H5_END <= f->room ? (int64_t)end : -1;
+    return end > 0 && end <= (uint64_t)f->room - CTT_H5_END ? (int64_t)end : -1;
+}
+
+static int finish(struct ctt_h5 *f)
+{
+    hid_t file = f->file;
+    int rc = 0;
+
+    f->file = -1;
+    f->stuck = 1;
+    CTT_H5(f, "file", H5Fclose(file));
+    f->stuck = 0;
+out:
+    return rc;
 }
 
 int ctt_h5_image(struct ctt_h5 *f, uint8_t **out, int64_t *size)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
-    hid_t file = f->file;
+    struct ctt_h5_quiet q;
     int64_t n;
     int rc = 0;
 
-    f->file = -1;
-    CTT_H5(f, "file", H5Fclose(file));
+    CTT_TRY(ctt_h5_enter(&q));
+    CTT_TRY(ctt_h5_leave(&q, finish(f)));
     n = end_of(f);
     CTT_CHECK(n > 0, CTT_EIO, "%s: HDF5 made no file of it", f->path);
     ctt_h5_end(f->image, n, (char *)f->image + n);
@@ -346,5 +334,5 @@ int ctt_h5_image(struct ctt_h5 *f, uint8_t **out, int64_t *size)
     *out = f->image;
     f->image = NULL;
 out:
-    return ctt_h5_leave(q, rc);
+    return rc;
 }

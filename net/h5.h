@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * h5.h: the part of HDF5 that model files need, with every result checked.
- * Any thread may call these functions; HDF5 itself prints nothing. */
+ * Any thread may call these functions; HDF5 itself prints nothing and opens no
+ * file on disk.
+ *
+ * Memory.  HDF5 may crash when malloc fails inside it (1.10.8 frees twice), so
+ * each function first requests the memory that HDF5 may need, 4 MiB, and fails
+ * with CTT_ENOMEM if it is not there; the data are always in our own blocks.
+ * That cannot help if another thread takes the memory in between, or if the
+ * kernel grants memory that it does not have. */
 #ifndef CTT_H5_H
 #define CTT_H5_H
 
@@ -17,11 +24,17 @@ struct ctt_h5_shape {
     int64_t dim[CTT_H5_RANK];
 };
 
-/* Opens a file to read.  The last CTT_H5_END bytes of a file are "convtt ", the
- * CRC-32 of all before them in eight hexadecimal digits, and a line feed, so
- * that HDF5 never sees a damaged file: it would not always survive that, nor be
- * quiet about it. */
+/* Opens a file to read: all of it is read into memory, from which HDF5 then
+ * reads, so the file may be replaced meanwhile.  The last CTT_H5_END bytes of a
+ * file are "convtt ", the CRC-32 of all before them in eight hexadecimal
+ * digits, and a line feed, so that HDF5 never sees a damaged file: it would not
+ * always survive that, nor be quiet about it. */
 int  ctt_h5_open(const char *path, struct ctt_h5 **out);
+
+/* The same for a file whose bytes are p[size], which must stay until it is
+ * closed; path is used in messages. */
+int  ctt_h5_open_image(const char *path, const uint8_t *p, int64_t size,
+                       struct ctt_h5 **out);
 
 /* A new file in memory, for that many objects of `bytes` bytes together; path
  * is used in messages. */
@@ -39,11 +52,12 @@ int  ctt_h5_put_text(struct ctt_h5 *f, const char *name, const char *text);
 int  ctt_h5_put_int(struct ctt_h5 *f, const char *name, int x);
 
 /* 1 if the name ("net", "w/c1.w") exists and is in this file, not a link to
- * another one. */
+ * another one, else 0; CTT_ENOMEM or CTT_EFORMAT if that cannot be told. */
 int  ctt_h5_has(struct ctt_h5 *f, const char *name);
 
 /* Reads the shape of a dataset, and its elements to data; CTT_EFORMAT unless
- * its shape and type are exactly *s. */
+ * its shape and type are exactly *s, or if what was read of this file is then
+ * more than the file has bytes. */
 int  ctt_h5_shape(struct ctt_h5 *f, const char *name, struct ctt_h5_shape *s);
 int  ctt_h5_read(struct ctt_h5 *f, const char *name,
                  const struct ctt_h5_shape *s, void *data);

@@ -21,7 +21,7 @@ static int open_attr(struct ctt_h5 *f, const char *name, H5T_class_t class,
               H5Sget_simple_extent_npoints(space) == 1, CTT_EFORMAT,
               "%s: attribute '%s' is of a wrong type", f->path, name);
 out:
-    ctt_h5_drop(H5Sclose, space);
+    CTT_H5_SHUT(f, name, H5Sclose, space);
     return rc;
 }
 
@@ -39,8 +39,8 @@ static int get_text(struct ctt_h5 *f, const char *name, char *text)
     CTT_H5(f, name, H5Aread(attr, type, s));
     memcpy(text, s, CTT_H5_TEXT);
 out:
-    ctt_h5_drop(H5Tclose, type);
-    ctt_h5_drop(H5Aclose, attr);
+    CTT_H5_SHUT(f, name, H5Tclose, type);
+    CTT_H5_SHUT(f, name, H5Aclose, attr);
     return rc;
 }
 
@@ -53,24 +53,24 @@ static int get_int(struct ctt_h5 *f, const char *name, int *out)
     CTT_H5(f, name, H5Aread(attr, H5T_NATIVE_INT, &x));
     *out = x;
 out:
-    ctt_h5_drop(H5Tclose, type);
-    ctt_h5_drop(H5Aclose, attr);
+    CTT_H5_SHUT(f, name, H5Tclose, type);
+    CTT_H5_SHUT(f, name, H5Aclose, attr);
     return rc;
 }
 
-static int put_attr(struct ctt_h5 *f, const char *name, hid_t type,
-                    const void *data)
+static int put_attr(struct ctt_h5 *f, const char *name, hid_t disk,
+                    hid_t type, const void *data)
 {
     hid_t space = -1, attr = -1;
     int rc = 0;
 
     CTT_H5(f, name, space = H5Screate(H5S_SCALAR));
-    attr = H5Acreate2(f->file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    attr = H5Acreate2(f->file, name, disk, space, H5P_DEFAULT, H5P_DEFAULT);
     CTT_H5(f, name, attr);
     CTT_H5(f, name, H5Awrite(attr, type, data));
 out:
-    ctt_h5_drop(H5Aclose, attr);
-    ctt_h5_drop(H5Sclose, space);
+    CTT_H5_SHUT(f, name, H5Aclose, attr);
+    CTT_H5_SHUT(f, name, H5Sclose, space);
     return rc;
 }
 
@@ -83,37 +83,47 @@ static int put_text(struct ctt_h5 *f, const char *name, const char *text)
               f->path, name);
     CTT_H5(f, name, type = H5Tcopy(H5T_C_S1));
     CTT_H5(f, name, H5Tset_size(type, strlen(text) + 1));
-    CTT_TRY(put_attr(f, name, type, text));
+    CTT_TRY(put_attr(f, name, type, type, text));
 out:
-    ctt_h5_drop(H5Tclose, type);
+    CTT_H5_SHUT(f, name, H5Tclose, type);
     return rc;
+}
+
+static int put_int(struct ctt_h5 *f, const char *name, int x)
+{
+    int32_t wide = x;
+
+    return put_attr(f, name, H5T_STD_I32LE, H5T_NATIVE_INT32, &wide);
 }
 
 int ctt_h5_get_text(struct ctt_h5 *f, const char *name, char *text)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q);
 
-    return ctt_h5_leave(q, get_text(f, name, text));
+    return rc < 0 ? rc : ctt_h5_leave(&q, get_text(f, name, text));
 }
 
 int ctt_h5_get_int(struct ctt_h5 *f, const char *name, int *out)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q);
 
-    return ctt_h5_leave(q, get_int(f, name, out));
+    return rc < 0 ? rc : ctt_h5_leave(&q, get_int(f, name, out));
 }
 
 int ctt_h5_put_text(struct ctt_h5 *f, const char *name, const char *text)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q);
 
-    return ctt_h5_leave(q, put_text(f, name, text));
+    return rc < 0 ? rc : ctt_h5_leave(&q, put_text(f, name, text));
 }
 
 int ctt_h5_put_int(struct ctt_h5 *f, const char *name, int x)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
-    int32_t wide = x;
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q);
 
-    return ctt_h5_leave(q, put_attr(f, name, H5T_NATIVE_INT32, &wide));
+    return rc < 0 ? rc : ctt_h5_leave(&q, put_int(f, name, x));
 }

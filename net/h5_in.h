@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * h5_in.h: what h5.c, h5_attr.c and h5_set.c share; the only file that
- * includes hdf5.h. */
+ * h5_in.h: what h5.c, h5_attr.c, h5_set.c and h5_image.c share; the only file
+ * that includes hdf5.h. */
 #ifndef CTT_H5_IN_H
 #define CTT_H5_IN_H
 
@@ -8,33 +8,47 @@
 
 #include <hdf5.h>
 
-/* image, room: the memory of a file that is made in memory. */
+/* image[bytes] is the file without its last CTT_H5_END bytes; there is memory
+ * for room bytes.  read: what was read of datasets so far. */
 struct ctt_h5 {
-    hid_t    file;
-    int64_t  bytes;
-    char    *path;
-    uint8_t *image;
-    size_t   room;
+    hid_t          file;
+    char          *path;
+    uint8_t       *image;
+    int            owns;      /* the image */
+    int            stuck;     /* HDF5 failed to close it */
+    int64_t        bytes, room, read;
+    struct ctt_h5 *next;
 };
 
 /* Between these two, HDF5 prints nothing and no other thread of ours is in it
- * (a build of HDF5 need not be thread-safe).  leave returns rc. */
+ * (a build of HDF5 need not be thread-safe).  enter fails with CTT_ENOMEM if
+ * the memory that HDF5 may need is not there; leave returns rc. */
 struct ctt_h5_quiet {
     H5E_auto2_t func;
     void       *data;
 };
-struct ctt_h5_quiet ctt_h5_enter(void);
-int ctt_h5_leave(struct ctt_h5_quiet q, int rc);
+int ctt_h5_enter(struct ctt_h5_quiet *q);
+int ctt_h5_leave(const struct ctt_h5_quiet *q, int rc);
 
-/* Records the error of HDF5 about the object of that name: CTT_EFORMAT. */
-int ctt_h5_failed(const struct ctt_h5 *f, const char *name);
-
-/* Closes an HDF5 object unless id is 0 or negative. */
-void ctt_h5_drop(herr_t (*close_it)(hid_t), hid_t id);
+/* Records the error of HDF5 about the object of that name: CTT_EFORMAT, or
+ * CTT_ENOMEM. */
+int ctt_h5_failed(const char *path, const char *name);
 
 /* Wraps every call of HDF5: a negative result is an error, whose message has
  * the name of the object. */
 #define CTT_H5(f, name, expr) \
-    CTT_TRY((expr) < 0 ? ctt_h5_failed(f, name) : 0)
+    CTT_TRY((expr) < 0 ? ctt_h5_failed((f)->path, name) : 0)
+
+/* Closes an object unless id is 0 or negative; after the label out.  HDF5 may
+ * write only now, so a failure is an error as any other. */
+#define CTT_H5_SHUT(f, name, close_it, id) \
+    do { \
+        if ((id) > 0 && close_it(id) < 0 && rc >= 0) \
+            rc = ctt_h5_failed((f)->path, name); \
+    } while (0)
+
+/* h5_image.c: opens the image for HDF5, and starts an empty one. */
+int ctt_h5_image_open(struct ctt_h5 *f);
+int ctt_h5_image_make(struct ctt_h5 *f);
 
 #endif

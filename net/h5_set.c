@@ -7,24 +7,29 @@
 enum { COMPACT = 1024 };    /* bytes that fit in a dataset's header */
 
 struct type {
-    int         size;
-    H5T_class_t class;
-    hid_t       disk, native;
+    int   size;
+    hid_t disk, native;
 };
 
+enum { TYPES = 3 };
+
 /* HDF5's types are only known at run time. */
+static void all_types(struct type type[TYPES])
+{
+    type[0] = (struct type){ 1, H5T_STD_U8LE, H5T_NATIVE_UINT8 };
+    type[1] = (struct type){ 4, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT };
+    type[2] = (struct type){ 8, H5T_STD_I64LE, H5T_NATIVE_INT64 };
+}
+
 static int type_of(const struct ctt_h5 *f, const char *name, int size,
                    struct type *out)
 {
-    const struct type types[] = {
-        { 1, H5T_INTEGER, H5T_STD_U8LE, H5T_NATIVE_UINT8 },
-        { 4, H5T_FLOAT, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT },
-        { 8, H5T_INTEGER, H5T_STD_I64LE, H5T_NATIVE_INT64 },
-    };
+    struct type type[TYPES];
 
-    for (size_t i = 0; i < CTT_LEN(types); i++) {
-        if (types[i].size == size) {
-            *out = types[i];
+    all_types(type);
+    for (int i = 0; i < TYPES; i++) {
+        if (type[i].size == size) {
+            *out = type[i];
             return 0;
         }
     }
@@ -32,12 +37,49 @@ static int type_of(const struct ctt_h5 *f, const char *name, int size,
                      size);
 }
 
-/* Whether each part of "w/c1.w" is a link to something in this file. */
+/* The size of the elements of a dataset, which are of one of these types:
+ * big-endian numbers, doubles and the like are refused, not converted. */
+static int find_size(struct ctt_h5 *f, const char *name, hid_t set, int *size)
+{
+    struct type all[TYPES];
+    hid_t type = -1;
+    int rc = 0, found = 0;
+
+    all_types(all);
+    CTT_H5(f, name, type = H5Dget_type(set));
+    for (int i = 0; i < TYPES; i++)
+        if (H5Tequal(type, all[i].disk) > 0)
+            found = all[i].size;
+    CTT_CHECK(found, CTT_EFORMAT, "%s: %s holds neither bytes nor 32-bit "
+              "floats nor 64-bit signed integers, all little-endian", f->path,
+              name);
+    *size = found;
+out:
+    CTT_H5_SHUT(f, name, H5Tclose, type);
+    return rc;
+}
+
+/* 1 if this link leads to something in this file, 0 if there is no such. */
+static int has_one(struct ctt_h5 *f, const char *name)
+{
+    H5L_info_t info;
+    int rc = 0, there;
+
+    CTT_H5(f, name, there = H5Lexists(f->file, name, H5P_DEFAULT));
+    if (!there)
+        return 0;
+    CTT_H5(f, name, H5Lget_info(f->file, name, &info, H5P_DEFAULT));
+    rc = info.type == H5L_TYPE_HARD;
+out:
+    return rc;
+}
+
+/* Asks it of each part of "w/c1.w". */
 static int has(struct ctt_h5 *f, const char *name)
 {
     char part[256];
     size_t n = 0;
-    H5L_info_t info;
+    int rc = 0;
 
     do {
         n += strcspn(name + n, "/");
@@ -45,19 +87,18 @@ static int has(struct ctt_h5 *f, const char *name)
             return 0;
         memcpy(part, name, n);
         part[n] = '\0';
-        if (H5Lexists(f->file, part, H5P_DEFAULT) <= 0 ||
-            H5Lget_info(f->file, part, &info, H5P_DEFAULT) < 0 ||
-            info.type != H5L_TYPE_HARD)
-            return 0;
-    } while (name[n++] == '/');
-    return 1;
+        CTT_TRY(has_one(f, part));
+    } while (rc && name[n++] == '/');
+out:
+    return rc;
 }
 
 int ctt_h5_has(struct ctt_h5 *f, const char *name)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q);
 
-    return ctt_h5_leave(q, has(f, name));
+    return rc < 0 ? rc : ctt_h5_leave(&q, has(f, name));
 }
 
 /* A dataset must be stored contiguously in this file: chunks and filters could
@@ -74,19 +115,19 @@ static int check_layout(struct ctt_h5 *f, const char *name, hid_t set)
               H5Pget_external_count(dcpl) == 0, CTT_EFORMAT,
               "%s: %s is not stored in one piece", f->path, name);
 out:
-    ctt_h5_drop(H5Pclose, dcpl);
+    CTT_H5_SHUT(f, name, H5Pclose, dcpl);
     return rc;
 }
 
 static int sizes(struct ctt_h5 *f, const char *name, hid_t set,
-                 struct ctt_h5_shape *s, H5T_class_t *class)
+                 struct ctt_h5_shape *s)
 {
     hsize_t dim[CTT_H5_RANK], count = 1;
-    hid_t space = -1, type = -1;
+    hid_t space = -1;
     int rc = 0, rank;
 
+    CTT_TRY(find_size(f, name, set, &s->size));
     CTT_H5(f, name, space = H5Dget_space(set));
-    CTT_H5(f, name, type = H5Dget_type(set));
     rank = H5Sget_simple_extent_ndims(space);
     CTT_CHECK(rank >= 1 && rank <= CTT_H5_RANK &&
               H5Sget_simple_extent_dims(space, dim, NULL) == rank, CTT_EFORMAT,
@@ -99,49 +140,54 @@ static int sizes(struct ctt_h5 *f, const char *name, hid_t set,
         count *= dim[i];
         s->dim[i] = (int64_t)dim[i];
     }
-    *class = H5Tget_class(type);
-    s->size = (int)H5Tget_size(type);
-    CTT_CHECK(s->size >= 1 && s->size <= 8 &&
-              H5Dget_storage_size(set) == count * (hsize_t)s->size,
+    CTT_CHECK(H5Dget_storage_size(set) == count * (hsize_t)s->size,
               CTT_EFORMAT, "%s: %s is cut short", f->path, name);
 out:
-    ctt_h5_drop(H5Tclose, type);
-    ctt_h5_drop(H5Sclose, space);
+    CTT_H5_SHUT(f, name, H5Sclose, space);
     return rc;
 }
 
 static int open_set(struct ctt_h5 *f, const char *name, hid_t *set,
-                    struct ctt_h5_shape *s, H5T_class_t *class)
+                    struct ctt_h5_shape *s)
 {
     hid_t d = -1;
     int rc = 0;
 
-    CTT_CHECK(has(f, name), CTT_EFORMAT, "%s: no dataset '%s'", f->path, name);
+    CTT_TRY(has(f, name));
+    CTT_CHECK(rc, CTT_EFORMAT, "%s: no dataset '%s'", f->path, name);
     CTT_H5(f, name, d = H5Dopen2(f->file, name, H5P_DEFAULT));
     CTT_TRY(check_layout(f, name, d));
-    CTT_TRY(sizes(f, name, d, s, class));
+    CTT_TRY(sizes(f, name, d, s));
     *set = d;
-    return 0;
+    d = -1;
 out:
-    ctt_h5_drop(H5Dclose, d);
+    CTT_H5_SHUT(f, name, H5Dclose, d);
+    return rc;
+}
+
+static int get_shape(struct ctt_h5 *f, const char *name,
+                     struct ctt_h5_shape *s)
+{
+    struct ctt_h5_shape found = { 0 };
+    hid_t set = -1;
+    int rc = 0;
+
+    CTT_TRY(open_set(f, name, &set, &found));
+    *s = found;
+out:
+    CTT_H5_SHUT(f, name, H5Dclose, set);
     return rc;
 }
 
 int ctt_h5_shape(struct ctt_h5 *f, const char *name, struct ctt_h5_shape *s)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
-    struct ctt_h5_shape found = { 0 };
-    H5T_class_t class;
-    hid_t set = -1;
-    int rc = open_set(f, name, &set, &found, &class);
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q);
 
-    if (rc >= 0)
-        *s = found;
-    ctt_h5_drop(H5Dclose, set);
-    return ctt_h5_leave(q, rc);
+    return rc < 0 ? rc : ctt_h5_leave(&q, get_shape(f, name, s));
 }
 
-static int same(const struct ctt_h5_shape *a, const struct ctt_h5_shape *b)
+static int same_dims(const struct ctt_h5_shape *a, const struct ctt_h5_shape *b)
 {
     if (a->rank != b->rank)
         return 0;
@@ -160,35 +206,50 @@ static int64_t points(const struct ctt_h5_shape *s)
     return n;
 }
 
+/* Opens a dataset of exactly this shape; the caller closes *set. */
+static int open_as(struct ctt_h5 *f, const char *name,
+                   const struct ctt_h5_shape *s, hid_t *set, struct type *t)
+{
+    struct ctt_h5_shape found = { 0 };
+    int rc = 0;
+
+    CTT_TRY(type_of(f, name, s->size, t));
+    CTT_TRY(open_set(f, name, set, &found));
+    CTT_CHECK(same_dims(s, &found), CTT_EFORMAT, "%s: %s is of another shape",
+              f->path, name);
+    CTT_CHECK(s->size == found.size, CTT_EFORMAT,
+              "%s: %s does not hold numbers of its kind", f->path, name);
+out:
+    return rc;
+}
+
 static int read_set(struct ctt_h5 *f, const char *name,
                     const struct ctt_h5_shape *s, void *data)
 {
-    struct ctt_h5_shape found = { 0 };
-    H5T_class_t class;
+    int64_t size = s->size * points(s);
     struct type t;
     hid_t set = -1;
     int rc = 0;
 
-    CTT_TRY(type_of(f, name, s->size, &t));
-    CTT_TRY(open_set(f, name, &set, &found, &class));
-    CTT_CHECK(same(s, &found), CTT_EFORMAT, "%s: %s is of another shape",
-              f->path, name);
-    CTT_CHECK(class == t.class, CTT_EFORMAT,
-              "%s: %s does not hold numbers of its kind", f->path, name);
-    if (points(s) > 0)
+    CTT_TRY(open_as(f, name, s, &set, &t));
+    CTT_CHECK(size <= f->bytes - f->read, CTT_EFORMAT, "%s: the datasets up "
+              "to %s are larger than the file", f->path, name);
+    f->read += size;
+    if (size > 0)
         CTT_H5(f, name, H5Dread(set, t.native, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                                 data));
 out:
-    ctt_h5_drop(H5Dclose, set);
+    CTT_H5_SHUT(f, name, H5Dclose, set);
     return rc;
 }
 
 int ctt_h5_read(struct ctt_h5 *f, const char *name,
                 const struct ctt_h5_shape *s, void *data)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q);
 
-    return ctt_h5_leave(q, read_set(f, name, s, data));
+    return rc < 0 ? rc : ctt_h5_leave(&q, read_set(f, name, s, data));
 }
 
 static int make_group(struct ctt_h5 *f, const char *name, int entries)
@@ -203,16 +264,17 @@ static int make_group(struct ctt_h5 *f, const char *name, int entries)
     group = H5Gcreate2(f->file, name, H5P_DEFAULT, gcpl, H5P_DEFAULT);
     CTT_H5(f, name, group);
 out:
-    ctt_h5_drop(H5Gclose, group);
-    ctt_h5_drop(H5Pclose, gcpl);
+    CTT_H5_SHUT(f, name, H5Gclose, group);
+    CTT_H5_SHUT(f, name, H5Pclose, gcpl);
     return rc;
 }
 
 int ctt_h5_group(struct ctt_h5 *f, const char *name, int entries)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q);
 
-    return ctt_h5_leave(q, make_group(f, name, entries));
+    return rc < 0 ? rc : ctt_h5_leave(&q, make_group(f, name, entries));
 }
 
 /* Without times, so that the same model gives the same bytes. */
@@ -251,16 +313,17 @@ static int write_set(struct ctt_h5 *f, const char *name,
         CTT_H5(f, name, H5Dwrite(set, t.native, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                                  data));
 out:
-    ctt_h5_drop(H5Dclose, set);
-    ctt_h5_drop(H5Pclose, dcpl);
-    ctt_h5_drop(H5Sclose, space);
+    CTT_H5_SHUT(f, name, H5Dclose, set);
+    CTT_H5_SHUT(f, name, H5Pclose, dcpl);
+    CTT_H5_SHUT(f, name, H5Sclose, space);
     return rc;
 }
 
 int ctt_h5_write(struct ctt_h5 *f, const char *name,
                  const struct ctt_h5_shape *s, const void *data)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q);
 
-    return ctt_h5_leave(q, write_set(f, name, s, data));
+    return rc < 0 ? rc : ctt_h5_leave(&q, write_set(f, name, s, data));
 }

@@ -59,19 +59,12 @@ out:
     return rc;
 }
 
-static void free_labels(char **label, int labels)
-{
-    for (int i = 0; label && i < labels; i++)
-        ctt_free(label[i]);
-    ctt_free(label);
-}
-
 void ctt_model_free(struct ctt_model **m)
 {
     if (!*m)
         return;
     ctt_graph_free(&(*m)->g);
-    free_labels((*m)->label, (*m)->labels);
+    ctt_free((*m)->label);
     ctt_state_free(&(*m)->train);
     ctt_free((*m)->history);
     ctt_constraint_free(&(*m)->constraint);
@@ -80,24 +73,25 @@ void ctt_model_free(struct ctt_model **m)
     *m = NULL;
 }
 
+/* One block: the pointers, then the texts. */
 int ctt_model_labels(struct ctt_model *m, char *const *label, int labels)
 {
-    char **copy = NULL;
-    int rc = 0;
+    size_t room = (size_t)labels * sizeof(*label);
+    char **copy = NULL, *text;
 
-    if (labels > 0) {
-        copy = ctt_calloc((size_t)labels, sizeof(*copy));
-        CTT_TRY(copy ? 0 : CTT_ENOMEM);
-    }
     for (int i = 0; i < labels; i++)
-        CTT_TRY((copy[i] = ctt_strdup(label[i])) ? 0 : CTT_ENOMEM);
-    free_labels(m->label, m->labels);
+        room += strlen(label[i]) + 1;
+    if (labels > 0 && !(copy = ctt_calloc(room, 1)))
+        return CTT_ENOMEM;
+    text = (char *)(copy + labels);
+    for (int i = 0; i < labels; i++) {
+        copy[i] = strcpy(text, label[i]);
+        text += strlen(text) + 1;
+    }
+    ctt_free(m->label);
     m->label = copy;
     m->labels = labels;
-    copy = NULL;
-out:
-    free_labels(copy, labels);
-    return rc;
+    return 0;
 }
 
 /* By its text, which gives the same graph. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -163,6 +163,11 @@ int ctt_newfile_fd(const struct ctt_newfile *f)
     return f->fd;
 }
 
+const char *ctt_newfile_path(const struct ctt_newfile *f)
+{
+    return f->path;
+}
+
 const char *ctt_newfile_temp(const struct ctt_newfile *f)
 {
     return f->temp;
@@ -249,16 +254,16 @@ void ctt_newfile_drop(struct ctt_newfile **file)
 
 /* ---- a file from memory ---- */
 
-/* What the file system returns must be what was written. */
+/* The last n bytes of the file must be p. */
 static int read_back(const struct ctt_newfile *f, const uint8_t *p, int64_t n)
 {
+    int64_t at = 0, start = (int64_t)lseek(f->fd, 0, SEEK_CUR) - n;
     uint8_t piece[PIECE];
-    int64_t at = 0;
     int rc = 0;
 
     while (at < n) {
         size_t want = n - at < PIECE ? (size_t)(n - at) : PIECE;
-        ssize_t got = pread(f->fd, piece, want, (off_t)at);
+        ssize_t got = pread(f->fd, piece, want, (off_t)(start + at));
         if (got < 0 && errno == EINTR)
             continue;
         CTT_CHECK(got > 0 && memcmp(piece, p + at, (size_t)got) == 0, CTT_EIO,
@@ -269,16 +274,44 @@ out:
     return rc;
 }
 
+int ctt_newfile_put(struct ctt_newfile *f, const void *p, int64_t n)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_newfile_write(f, p, n));
+    CTT_TRY(read_back(f, p, n));
+out:
+    return rc;
+}
+
 int ctt_file_replace(const char *path, const void *p, int64_t n)
 {
     struct ctt_newfile *f = NULL;
     int rc = 0;
 
     CTT_TRY(ctt_newfile_open(path, &f));
-    CTT_TRY(ctt_newfile_write(f, p, n));
-    CTT_TRY(read_back(f, p, n));
+    CTT_TRY(ctt_newfile_put(f, p, n));
     CTT_TRY(ctt_newfile_finish(&f));
 out:
     ctt_newfile_drop(&f);
+    return rc;
+}
+
+int ctt_file_print(const char *path, void (*print)(FILE *f, const void *arg),
+                   const void *arg)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    int rc = 0, bad;
+
+    CTT_CHECK(f, CTT_ENOMEM, "%s: %s", path, strerror(errno));
+    print(f, arg);
+    bad = ferror(f);
+    bad |= fclose(f);
+    CTT_CHECK(!bad, CTT_ENOMEM, "%s: out of memory", path);
+    CTT_TRY(ctt_file_replace(path, text, (int64_t)size));
+out:
+    free(text);
     return rc;
 }

@@ -6,6 +6,8 @@
 
 #include "net/ctt.h"
 
+#include <stdio.h>
+
 /* A file that is written under a temporary name in the folder of its path and
  * then renamed, so that path is at any time the complete old file or the
  * complete new one.  The name is PATH.convttN.tmp with the first free N; it is
@@ -20,20 +22,27 @@ struct ctt_newfile;
  * cannot be written. */
 int  ctt_newfile_open(const char *path, struct ctt_newfile **out);
 
-/* Its descriptor, open to read and write, and its temporary name. */
+/* Its descriptor, open to read and write, its path as given, for messages, and
+ * its temporary name. */
 int         ctt_newfile_fd(const struct ctt_newfile *f);
+const char *ctt_newfile_path(const struct ctt_newfile *f);
 const char *ctt_newfile_temp(const struct ctt_newfile *f);
 
-/* Appends n bytes. */
+/* write: appends n bytes.  put: the same, and reads them back from the file:
+ * CTT_EIO if they are others. */
 int  ctt_newfile_write(struct ctt_newfile *f, const void *p, int64_t n);
+int  ctt_newfile_put(struct ctt_newfile *f, const void *p, int64_t n);
 
 /* finish: brings the file to the disk and renames it; closes it also on
  * failure, and path then is as it was.  drop: removes it. */
 int  ctt_newfile_finish(struct ctt_newfile **f);
 void ctt_newfile_drop(struct ctt_newfile **f);
 
-/* Replaces any file by n bytes in this way; they are read back before. */
+/* Replaces any file by n bytes in this way; they are read back before.  print:
+ * by the text that print(f, arg) writes to f. */
 int  ctt_file_replace(const char *path, const void *p, int64_t n);
+int  ctt_file_print(const char *path, void (*print)(FILE *f, const void *arg),
+                    const void *arg);
 
 /* Opens a regular file to read: its descriptor, and its size in bytes.  CTT_EIO
  * for anything else: it does not wait for the other end of a FIFO, nor open a

@@ -22,6 +22,11 @@ static inline int64_t ctt_store_most(int64_t bytes)
     return (INT64_C(1) << 24) + 4096 * bytes;
 }
 
+/* file_check.c: loads the bytes of a file and compares them with the model that
+ * was written: CTT_EIO if they differ in anything. */
+int ctt_store_check(const char *path, const uint8_t *p, int64_t size,
+                    const struct ctt_model *m);
+
 /* index.c: the texts /index and /train/index. */
 struct ctt_entry {
     struct ctt_stored s;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pack.c: reads packs: decoded clips in one file. */
+#include "net/newfile.h"
 #include "net/op.h"
 #include "video/packfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -205,54 +205,56 @@ out:
 
 /* ---- opening ---- */
 
-static int open_file(const char *path, int *fd, int64_t *size)
-{
-    struct stat st;
-    int rc = 0;
-
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
-    CTT_CHECK(*fd >= 0 && fstat(*fd, &st) == 0, CTT_EIO, "%s: %s", path,
-              strerror(errno));
-    CTT_CHECK(S_ISREG(st.st_mode), CTT_EIO, "%s: not a file", path);
-    *size = st.st_size;
-out:
-    return rc;
-}
-
 int ctt_pack_is(const char *path)
 {
     static const uint8_t sign[8] = { 0x89, 'H', 'D', 'F', 13, 10, 26, 10 };
     uint8_t start[8];
     int64_t size;
-    int fd, is;
+    int fd = -1, is;
 
-    is = open_file(path, &fd, &size) == 0 && pread(fd, start, 8, 0) == 8 &&
+    is = ctt_file_open(path, &fd, &size) == 0 && pread(fd, start, 8, 0) == 8 &&
          memcmp(start, sign, 8) == 0;
     if (fd >= 0)
         close(fd);
     return is;
 }
 
-int ctt_pack_open(const char *path, struct ctt_pack **out)
+int ctt_pack_open_fd(const char *path, int fd, struct ctt_pack **out)
 {
     struct dataset part[CTT_PACK_PARTS] = { { 0 } };
     struct ctt_pack *p = NULL;
-    int64_t size;
+    struct stat st;
     int rc;
 
     CTT_TRY(ctt_pack_new(path, &p));
-    CTT_TRY(open_file(path, &p->fd, &size));
-    CTT_TRY(read_parts(p, size, part));
+    p->fd = fd;
+    fd = -1;
+    CTT_CHECK(fstat(p->fd, &st) == 0, CTT_EIO, "%s: %s", path,
+              strerror(errno));
+    CTT_TRY(read_parts(p, st.st_size, part));
     CTT_TRY(take_input(p, (char *)part[CTT_PACK_INPUT].data));
     CTT_TRY(take_labels(p, &part[CTT_PACK_LABELS]));
     CTT_TRY(take_items(p, &part[CTT_PACK_IDS]));
-    CTT_TRY(take_index(p, &part[CTT_PACK_INDEX], size));
+    CTT_TRY(take_index(p, &part[CTT_PACK_INDEX], st.st_size));
     *out = p;
     p = NULL;
 out:
     for (int i = 0; i < CTT_PACK_PARTS; i++)
         ctt_free(part[i].data);
     ctt_pack_free(&p);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+int ctt_pack_open(const char *path, struct ctt_pack **out)
+{
+    int64_t size;
+    int rc, fd;
+
+    CTT_TRY(ctt_file_open(path, &fd, &size));
+    CTT_TRY(ctt_pack_open_fd(path, fd, out));
+out:
     return rc;
 }
 

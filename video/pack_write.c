@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pack_write.c: writes packs: decoded clips in one HDF5 file. */
 #include "net/h5_in.h"
+#include "net/newfile.h"
 #include "net/op.h"
+#include "video/pack_check.h"
 #include "video/packfile.h"
 
 #include <errno.h>
@@ -9,23 +11,29 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Bytes that HDF5 may need besides the data: per file, and per dataset. */
 enum { SLACK = 1 << 18, EACH = 1 << 11, INPUT_MAX = 512 };
 
 struct ctt_pack_out {
-    char   *path;       /* of the temporary file */
-    int     fd;
-    hid_t   file;
-    int64_t size;       /* reserved on disk so far */
+    const char         *path;       /* the final name, for messages */
+    struct ctt_newfile *f;
+    hid_t               file;
+    int64_t             size;       /* reserved on disk so far */
 };
 
 /* Turns a failure of HDF5 into an error that names the file; used between
  * ctt_h5_enter() and ctt_h5_leave(). */
 #define TRY_H5(o, expr) \
     CTT_CHECK((expr) >= 0, CTT_EIO, "%s: HDF5 cannot write it", (o)->path)
+
+/* Closes an object unless id is negative; after the label out. */
+#define SHUT_H5(o, close_it, id) \
+    do { \
+        if ((id) >= 0 && close_it(id) < 0 && rc >= 0) \
+            rc = ctt_error(CTT_EIO, "%s: HDF5 cannot write it", (o)->path); \
+    } while (0)
 
 /* Reserves disk space for so many more bytes, because HDF5 cannot recover from
  * a full disk: it fails again at exit.  File systems that cannot reserve are
@@ -35,7 +43,8 @@ static int reserve_disk(struct ctt_pack_out *o, int64_t more)
     int e, rc = 0;
 
     do {
-        e = posix_fallocate(o->fd, (off_t)o->size, (off_t)more);
+        e = posix_fallocate(ctt_newfile_fd(o->f), (off_t)o->size,
+                            (off_t)more);
     } while (e == EINTR);
     CTT_CHECK(e == 0 || e == EOPNOTSUPP || e == EINVAL || e == ENOSYS,
               CTT_EIO, "%s: %s", o->path, strerror(e));
@@ -57,18 +66,19 @@ static int create(struct ctt_pack_out *o)
     TRY_H5(o, a);
     TRY_H5(o, c);
     TRY_H5(o, d);
+    TRY_H5(o, ctt_pack_access(a));
     TRY_H5(o, H5Pset_obj_track_times(c, 0));
     TRY_H5(o, H5Pset_obj_track_times(d, 0));
     TRY_H5(o, H5Pset_libver_bounds(a, H5F_LIBVER_V18, H5F_LIBVER_V18));
-    TRY_H5(o, H5Pset_fclose_degree(a, H5F_CLOSE_STRONG));
-    TRY_H5(o, o->file = H5Fcreate(o->path, H5F_ACC_TRUNC, c, a));
+    TRY_H5(o, o->file = H5Fcreate(ctt_newfile_temp(o->f), H5F_ACC_TRUNC, c,
+                                  a));
     CTT_TRY(reserve_disk(o, SLACK));
     TRY_H5(o, g = H5Gcreate2(o->file, "clip", H5P_DEFAULT, d, H5P_DEFAULT));
 out:
-    ctt_h5_drop(H5Gclose, g);
-    ctt_h5_drop(H5Pclose, d);
-    ctt_h5_drop(H5Pclose, c);
-    ctt_h5_drop(H5Pclose, a);
+    SHUT_H5(o, H5Gclose, g);
+    SHUT_H5(o, H5Pclose, d);
+    SHUT_H5(o, H5Pclose, c);
+    SHUT_H5(o, H5Pclose, a);
     return rc;
 }
 
@@ -80,42 +90,30 @@ static void abandon(struct ctt_pack_out **out)
 
     if (!o)
         return;
-    if (o->file >= 0) {
-        q = ctt_h5_enter();
+    if (o->file >= 0 && ctt_h5_enter(&q) >= 0) {
         H5Fclose(o->file);
-        ctt_h5_leave(q, 0);
+        ctt_h5_leave(&q, 0);
     }
-    if (o->fd >= 0) {
-        close(o->fd);
-        unlink(o->path);
-    }
-    ctt_free(o->path);
+    ctt_newfile_drop(&o->f);
     ctt_free(o);
     *out = NULL;
 }
 
-/* path: the final name of the pack. */
+/* path: the final name of the pack, which stays as long as the result. */
 static int open_out(const char *path, struct ctt_pack_out **out)
 {
     struct ctt_pack_out *o = ctt_calloc(1, sizeof(*o));
-    size_t room = strlen(path) + sizeof(".part");
     struct ctt_h5_quiet q;
-    struct stat old;
     int rc = o ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    o->file = o->fd = -1;
-    CTT_CHECK(stat(path, &old) < 0 || S_ISREG(old.st_mode), CTT_EIO,
-              "%s: not a regular file", path);
-    o->path = ctt_calloc(room, 1);
-    CTT_TRY(o->path ? 0 : CTT_ENOMEM);
-    snprintf(o->path, room, "%s.part", path);
-    o->fd = open(o->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    CTT_CHECK(o->fd >= 0, CTT_EIO, "%s: %s", o->path, strerror(errno));
+    o->file = -1;
+    o->path = path;
+    CTT_TRY(ctt_newfile_open(path, &o->f));
     CTT_TRY(reserve_disk(o, SLACK));
     o->size = 0;    /* H5Fcreate truncates the file */
-    q = ctt_h5_enter();
-    CTT_TRY(ctt_h5_leave(q, create(o)));
+    CTT_TRY(ctt_h5_enter(&q));
+    CTT_TRY(ctt_h5_leave(&q, create(o)));
     *out = o;
     o = NULL;
 out:
@@ -144,20 +142,20 @@ static int write_data(struct ctt_pack_out *o, const char *name,
     }
     *at = (int64_t)where;
 out:
-    if (d >= 0 && H5Dclose(d) < 0 && rc >= 0)
-        rc = ctt_error(CTT_EIO, "%s: HDF5 cannot write it", o->path);
-    ctt_h5_drop(H5Pclose, c);
-    ctt_h5_drop(H5Sclose, s);
+    SHUT_H5(o, H5Dclose, d);
+    SHUT_H5(o, H5Pclose, c);
+    SHUT_H5(o, H5Sclose, s);
     return rc;
 }
 
 static int put_bytes(struct ctt_pack_out *o, const char *name, int rank,
                      const hsize_t *dim, const void *data, int64_t *at)
 {
-    struct ctt_h5_quiet q = ctt_h5_enter();
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q);
 
-    return ctt_h5_leave(q, write_data(o, name, H5T_STD_U8LE,
-                                      H5T_NATIVE_UINT8, rank, dim, data, at));
+    return rc < 0 ? rc : ctt_h5_leave(&q, write_data(o, name, H5T_STD_U8LE,
+        H5T_NATIVE_UINT8, rank, dim, data, at));
 }
 
 void ctt_pack_close(struct ctt_pack **pack)
@@ -186,7 +184,7 @@ int ctt_pack_create(const char *path, const struct ctt_input *in,
         l->label[l->labels] = ctt_strdup(label[l->labels]);
         CTT_TRY(l->label[l->labels] ? 0 : CTT_ENOMEM);
     }
-    CTT_TRY(open_out(path, &p->out));
+    CTT_TRY(open_out(p->path, &p->out));
     *out = p;
     p = NULL;
 out:
@@ -337,24 +335,26 @@ static int write_parts(const struct ctt_pack *p, struct dataset *x)
         }
         dim[0] = (hsize_t)p->list->count;
         dim[1] = CTT_PACK_COLUMNS;
-        q = ctt_h5_enter();
-        CTT_TRY(ctt_h5_leave(q, write_data(p->out, name[i], H5T_STD_I64LE,
-                                           H5T_STD_I64LE, 2, dim, x[i].data,
-                                           &x[i].at)));
+        CTT_TRY(ctt_h5_enter(&q));
+        CTT_TRY(ctt_h5_leave(&q, write_data(p->out, name[i], H5T_STD_I64LE,
+                                            H5T_STD_I64LE, 2, dim, x[i].data,
+                                            &x[i].at)));
     }
 out:
     return rc;
 }
 
-/* Closes the file in HDF5; *size: its length. */
+/* Closes the file in HDF5; *size: its length.  A file that could not be closed
+ * is not closed again. */
 static int close_file(struct ctt_pack_out *o, hsize_t *size)
 {
+    hid_t file = o->file;
     int rc = 0;
 
-    TRY_H5(o, H5Fflush(o->file, H5F_SCOPE_GLOBAL));
-    TRY_H5(o, H5Fget_filesize(o->file, size));
-    TRY_H5(o, H5Fclose(o->file));
+    TRY_H5(o, H5Fflush(file, H5F_SCOPE_GLOBAL));
+    TRY_H5(o, H5Fget_filesize(file, size));
     o->file = -1;
+    TRY_H5(o, H5Fclose(file));
 out:
     return rc;
 }
@@ -364,8 +364,8 @@ static int write_tail(struct ctt_pack_out *o, hsize_t size,
                       const struct dataset *x)
 {
     uint8_t tail[8 * CTT_PACK_TAIL] = CTT_PACK_MAGIC;
+    int fd = ctt_newfile_fd(o->f), rc = 0;
     uint64_t sum;
-    int rc = 0;
 
     ctt_pack_put(tail + 8, CTT_PACK_VERSION);
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
@@ -376,24 +376,10 @@ static int write_tail(struct ctt_pack_out *o, hsize_t size,
     for (int i = 0; i < CTT_PACK_PARTS; i++)
         sum = ctt_pack_sum(sum, x[i].data, x[i].size);
     ctt_pack_put(tail + sizeof(tail) - 8, sum);
-    CTT_CHECK(ftruncate(o->fd, (off_t)size) == 0 &&
-              pwrite(o->fd, tail, sizeof(tail), (off_t)size) ==
-              (ssize_t)sizeof(tail), CTT_EIO, "%s: %s", o->path,
-              strerror(errno));
-out:
-    return rc;
-}
-
-/* The data must be on disk before the file is renamed. */
-static int rename_file(struct ctt_pack *p)
-{
-    struct ctt_pack_out *o = p->out;
-    int rc = 0;
-
-    CTT_CHECK(fsync(o->fd) == 0 && rename(o->path, p->path) == 0,
-              CTT_EIO, "%s: %s", p->path, strerror(errno));
-    close(o->fd);
-    o->fd = -1;    /* nothing is left to remove */
+    CTT_CHECK(ftruncate(fd, (off_t)size) == 0 &&
+              lseek(fd, (off_t)size, SEEK_SET) == (off_t)size, CTT_EIO,
+              "%s: %s", o->path, strerror(errno));
+    CTT_TRY(ctt_newfile_put(o->f, tail, sizeof(tail)));
 out:
     return rc;
 }
@@ -409,10 +395,11 @@ int ctt_pack_finish(struct ctt_pack **pack)
     CTT_CHECK(p->list->count > 0, CTT_EINVAL, "%s: no clips to pack",
               p->path);
     CTT_TRY(write_parts(p, part));
-    q = ctt_h5_enter();
-    CTT_TRY(ctt_h5_leave(q, close_file(p->out, &size)));
+    CTT_TRY(ctt_h5_enter(&q));
+    CTT_TRY(ctt_h5_leave(&q, close_file(p->out, &size)));
     CTT_TRY(write_tail(p->out, size, part));
-    CTT_TRY(rename_file(p));
+    CTT_TRY(ctt_pack_check(p, p->out->f));
+    CTT_TRY(ctt_newfile_finish(&p->out->f));
 out:
     for (int i = 0; i < CTT_PACK_PARTS; i++)
         ctt_free(part[i].data);

@@ -45,6 +45,10 @@ struct ctt_pack {
 int  ctt_pack_new(const char *path, struct ctt_pack **out);
 void ctt_pack_free(struct ctt_pack **pack);
 
+/* pack.c: as ctt_pack_open() from a descriptor, which it takes over, also on
+ * failure; path is used in messages. */
+int  ctt_pack_open_fd(const char *path, int fd, struct ctt_pack **out);
+
 /* Continues the checksum sum over n bytes; a change of any single byte changes
  * the result. */
 uint64_t ctt_pack_sum(uint64_t sum, const void *data, size_t n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * synth_write.c: writes the generated clips in the layout of
  * Something-Something V2: VP9 in WebM, and lists in JSON. */
+#include "net/newfile.h"
 #include "video/save.h"
 #include "video/synth.h"
 #include "video/synth_draw.h"
@@ -122,27 +123,26 @@ static const struct list {
     { "train.json", split_print, 0 },
 };
 
-/* Written to a temporary file and renamed: a list is complete or missing. */
+/* A list and what it is about. */
+struct job {
+    const struct set  *y;
+    const struct list *l;
+};
+
+static void job_print(FILE *f, const void *job)
+{
+    const struct job *j = job;
+
+    j->l->print(f, j->y, j->l->split);
+}
+
 static int list_write(const struct set *y, const struct list *l)
 {
-    char path[PATH_LEN], part[PATH_LEN + 8];
-    FILE *f = NULL;
-    int rc = 0, bad;
+    const struct job j = { y, l };
+    char path[PATH_LEN];
 
     snprintf(path, sizeof(path), "%s/%s", y->dir, l->name);
-    snprintf(part, sizeof(part), "%s.part", path);
-    f = fopen(part, "w");
-    CTT_CHECK(f, CTT_EIO, "%s: cannot write it: %s", part, strerror(errno));
-    l->print(f, y, l->split);
-    bad = ferror(f);
-    bad |= fclose(f);
-    if (bad || rename(part, path)) {
-        rc = ctt_error(CTT_EIO, "%s: cannot write it: %s", path,
-                       strerror(errno));
-        remove(part);
-    }
-out:
-    return rc;
+    return ctt_file_print(path, job_print, &j);
 }
 
 /* ---- the set ---- */

@@ -209,7 +209,7 @@ static void test_recipe(void)
     CU_ASSERT_EQUAL(t.stages, 4);
     CU_ASSERT_EQUAL(r->stages, 6);
     CU_ASSERT_EQUAL(r->stage[5].bytes, file_size(file));
-    CU_ASSERT_EQUAL(file_size(in_folder("m.h5.part")), -1);
+    CU_ASSERT_EQUAL(file_size(in_folder("m.h5.convtt0.tmp")), -1);
     CHECK_OK(ctt_model_load(file, 0, &back));
     CU_ASSERT_EQUAL_FATAL(back->g->weights, m->g->weights);
     CU_ASSERT_EQUAL(memcmp(back->w, m->w, (size_t)m->g->weights * 4), 0);
@@ -285,7 +285,7 @@ static void test_errors(void)
         CU_ASSERT(strstr(ctt_errmsg(), bad[i].message) != NULL);
         CU_ASSERT_PTR_NULL(r);
         CU_ASSERT_EQUAL(file_size(in_folder("e.h5")), -1);
-        CU_ASSERT_EQUAL(file_size(in_folder("e.h5.part")), -1);
+        CU_ASSERT_EQUAL(file_size(in_folder("e.h5.convtt0.tmp")), -1);
         ctt_model_free(&m);
     }
 }

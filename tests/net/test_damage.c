@@ -145,6 +145,18 @@ static const struct lie good = {
     "convtt", "0.1", TEXT, NULL, NULL, 1, NULL, 0
 };
 
+/* The canonical form of a text, or the text itself if it has none. */
+static void put_net(struct ctt_h5 *f, const char *text)
+{
+    struct ctt_graph *g = NULL;
+    char *print = ctt_net_parse(text, &g) < 0 ? ctt_strdup(text) :
+                  ctt_net_print(g);
+
+    put_text(f, "net", print, (int64_t)strlen(print));
+    ctt_graph_free(&g);
+    ctt_free(print);
+}
+
 static void write_lie(const struct lie *l, const char *name)
 {
     struct ctt_h5 *f = NULL;
@@ -158,8 +170,7 @@ static void write_lie(const struct lie *l, const char *name)
     CHECK_OK(ctt_h5_put_text(f, "format", l->format ? l->format : "convtt"));
     CHECK_OK(ctt_h5_put_text(f, "least_reader", l->least ? l->least : "0.1"));
     CHECK_OK(ctt_h5_put_int(f, "version", l->version));
-    put_text(f, "net", l->text ? l->text : TEXT,
-             (int64_t)strlen(l->text ? l->text : TEXT));
+    put_net(f, l->text ? l->text : TEXT);
     if (l->labels)
         put_text(f, "labels", l->labels, (int64_t)strlen(l->labels));
     put_text(f, "index", l->index ? l->index : line,
@@ -287,7 +298,7 @@ static void test_plain_shape(void)
         CHECK_OK(ctt_h5_put_text(f, "format", "convtt"));
         CHECK_OK(ctt_h5_put_text(f, "least_reader", "0.1"));
         CHECK_OK(ctt_h5_put_int(f, "version", 1));
-        put_text(f, "net", TEXT, (int64_t)strlen(TEXT));
+        put_net(f, TEXT);
         put_text(f, "index", LINE, (int64_t)strlen(LINE));
         CHECK_OK(ctt_h5_group(f, "w", 1));
         CHECK_OK(ctt_h5_write(f, "w/y.w", &shapes[i], x));

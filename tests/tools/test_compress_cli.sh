@@ -45,7 +45,7 @@ done
 [ "$(grep -cE ': epoch [0-9]+/' out)" = 4 ] || fail "not 4 epochs: $(cat out)"
 grep -q "\"bytes\": $(size c.ctt)," c.json || fail "c.json has other bytes"
 "$bin/convtt-infer" c.ctt clips > out 2>&1 || fail "infer: $(cat out)"
-ls ./*.part 2> /dev/null && fail "files are left"
+ls ./*.tmp 2> /dev/null && fail "files are left"
 
 # 3. Stopped by a signal: nothing is written.
 "$compress" m.ctt -o s.ctt $common --prune 0.8 --retrain-epochs 5000 \

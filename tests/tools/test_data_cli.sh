@@ -94,14 +94,14 @@ says 1 'given for two files' "$data" mnist digits/train-images-idx3-ubyte \
     digits/../digits/train-images-idx3-ubyte
 says 1 'not a regular file' "$data" mnist digits /dev/full
 [ -z "$(ls ./*.h5* 2> /dev/null)" ] || fail "left behind: $(ls ./*.h5*)"
-(ulimit -f 400; says 1 'o.h5.part: ' "$data" mnist digits o.h5 -n 100
+(ulimit -f 400; says 1 'o.h5: ' "$data" mnist digits o.h5 -n 100
  exit $failed) || failed=1
 [ -z "$(ls ./*.h5* 2> /dev/null)" ] || fail "left behind: $(ls ./*.h5*)"
 
 # 4. Stopped: nothing stays.
 "$data" mnist digits o.h5 -n 1000000 > out 2> err & pid=$!
 for i in $(seq 400); do
-    [ -s o.h5.part ] && break
+    [ -s o.h5.convtt0.tmp ] && break
     sleep 0.02
 done
 kill -TERM $pid
