@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode.c: decodes frames of any file that FFmpeg reads; the only file that
- * includes FFmpeg's libraries for reading. */
+ * decode.c: decodes the frames of clips: of a file, or of a folder of pictures.
+ */
+#include "net/limits.h"
+#include "video/demux.h"
 #include "video/pictures.h"
 #include "video/video.h"
 
 #include <libavcodec/avcodec.h>
-#include <libavformat/avformat.h>
-#include <libavutil/display.h>
 #include <libavutil/log.h>
 #include <libswscale/swscale.h>
 
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-/* A header that states a larger picture counts as damaged. */
-enum { PIXELS_MAX = 1 << 26 };
+/* PIXEL_SHAPE_MAX: a pixel that is so many times as wide as high, or the
+ * reverse, is one that a damaged file states.  PADDING: pixels of a row. */
+enum { PIXEL_SHAPE_MAX = 16, PADDING = 64 };
 
 struct ctt_video {
     char              *path;
+    struct ctt_meter   meter;
     struct ctt_pictures pictures;   /* count 0: path is a file */
-    AVFormatContext   *fmt;
+    struct ctt_demux  *demux;       /* of the file, or of the first picture */
     AVCodecContext    *dec;
     AVPacket          *pkt;
     AVFrame           *now, *ahead;
     struct SwsContext *sws;
     int                sws_key[8];  /* what sws was made for */
-    int                stream, turns, drained;
+    int                sent;        /* pictures sent to the decoder */
+    int                drained;
     int64_t            seen;        /* frames decoded */
     double             start, last, step;    /* of ahead, in seconds */
+    double             gap;         /* the longest between two frames */
 };
 
 static void silence(void)
@@ -38,122 +40,72 @@ static void silence(void)
     av_log_set_level(AV_LOG_QUIET);
 }
 
-static int broken(const struct ctt_video *v, int code, const char *what)
-{
-    char why[128];
-
-    if (code == AVERROR(ENOMEM))
-        return ctt_error(CTT_ENOMEM, "%s: out of memory", v->path);
-    if (av_strerror(code, why, sizeof(why)) < 0)
-        snprintf(why, sizeof(why), "error %d", code);
-    return ctt_error(code == AVERROR(ENOENT) || code == AVERROR(EACCES) ?
-                     CTT_EIO : CTT_EFORMAT, "%s: %s: %s", v->path, what, why);
-}
-
-/* Opens local files only: addresses inside a file are not followed. */
+/* Opens the file, or the first picture, which says how all are coded. */
 static int open_format(struct ctt_video *v)
 {
-    const AVInputFormat *kind = NULL;
-    AVDictionary *opt = NULL;
-    char *url = NULL, first[24];
-    int rc = 0, e;
+    char *first = NULL;
+    int rc;
 
-    e = av_dict_set(&opt, "protocol_whitelist", "file", 0);
-    if (e >= 0 && v->pictures.count) {
-        snprintf(first, sizeof(first), "%d", v->pictures.first);
-        kind = av_find_input_format("image2");
-        CTT_CHECK(kind, CTT_EUNSUP, "%s: this FFmpeg reads no folders of "
-                  "pictures", v->path);
-        e = av_dict_set(&opt, "start_number", first, 0);
-    }
-    CTT_CHECK(e >= 0, CTT_ENOMEM, "%s: out of memory", v->path);
-    CTT_TRY(ctt_pictures_url(&v->pictures, v->path, &url));
-    e = avformat_open_input(&v->fmt, url, kind, &opt);
-    if (e < 0)
-        CTT_TRY(broken(v, e, "cannot be opened as a video"));
-    /* FFmpeg renders any text named .txt, .nfo ... as a video. */
-    CTT_CHECK(strcmp(v->fmt->iformat->name, "tty") != 0, CTT_EFORMAT,
-              "%s: a text, not a video", v->path);
-    e = avformat_find_stream_info(v->fmt, NULL);
-    if (e < 0)
-        CTT_TRY(broken(v, e, "cannot be opened as a video"));
+    if (v->pictures.count)
+        CTT_TRY(ctt_pictures_name(&v->pictures, 0, &first));
+    CTT_TRY(ctt_demux_open(first ? first : v->path, &v->meter, &v->demux));
 out:
-    av_dict_free(&opt);
-    ctt_free(url);
+    ctt_free(first);
     return rc;
 }
 
-static int size_is_good(int w, int h)
+static int check_size(const struct ctt_video *v, int w, int h)
 {
-    return w > 0 && h > 0 && w <= CTT_SIDE_MAX && h <= CTT_SIDE_MAX &&
-           (int64_t)w * h <= PIXELS_MAX;
-}
+    int64_t most = ctt_limits()->frame_pixels;
+    int rc = 0;
 
-/* The display matrix of the stream, as counterclockwise quarter turns. */
-static int quarter_turns(const AVStream *s)
-{
-    const uint8_t *matrix = NULL;
-    size_t size = 0;
-    double angle;
-
-#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
-    const AVPacketSideData *side = av_packet_side_data_get(
-        s->codecpar->coded_side_data, s->codecpar->nb_coded_side_data,
-        AV_PKT_DATA_DISPLAYMATRIX);
-    if (side) {
-        matrix = side->data;
-        size = side->size;
-    }
-#else
-    matrix = av_stream_get_side_data(s, AV_PKT_DATA_DISPLAYMATRIX, &size);
-#endif
-    if (!matrix || size < 9 * sizeof(int32_t))
-        return 0;
-    angle = av_display_rotation_get((const int32_t *)matrix);
-    return isfinite(angle) ? (int)lround(angle / 90) & 3 : 0;
+    CTT_CHECK(w > 0 && h > 0 && w <= CTT_SIDE_MAX && h <= CTT_SIDE_MAX,
+              CTT_EFORMAT, "%s: frames of %dx%d", v->path, w, h);
+    CTT_CHECK((int64_t)w * h <= most, CTT_EFORMAT, "%s: frames of %dx%d, over "
+              "%lld pixels (--frame-pixels)", v->path, w, h, (long long)most);
+out:
+    return rc;
 }
 
 static int open_codec(struct ctt_video *v)
 {
-    const AVCodec *codec = NULL;
-    const AVStream *s;
+    const AVCodec *codec = ctt_demux_decoder(v->demux);
+    const AVCodecParameters *p = ctt_demux_codec(v->demux);
     int rc = 0, e;
 
-    v->stream = av_find_best_stream(v->fmt, AVMEDIA_TYPE_VIDEO, -1, -1,
-                                    &codec, 0);
-    CTT_CHECK(v->stream != AVERROR_DECODER_NOT_FOUND, CTT_EUNSUP,
-              "%s: this FFmpeg has no decoder for it", v->path);
-    CTT_CHECK(v->stream >= 0 && codec &&
-              !(v->fmt->streams[v->stream]->disposition &
-                AV_DISPOSITION_ATTACHED_PIC), CTT_EFORMAT,
-              "%s: no video in it", v->path);
-    s = v->fmt->streams[v->stream];
-    CTT_CHECK(size_is_good(s->codecpar->width, s->codecpar->height),
-              CTT_EFORMAT, "%s: frames of %dx%d", v->path,
-              s->codecpar->width, s->codecpar->height);
+    CTT_TRY(check_size(v, p->width, p->height));
     v->dec = avcodec_alloc_context3(codec);
-    e = v->dec ? avcodec_parameters_to_context(v->dec, s->codecpar) :
-        AVERROR(ENOMEM);
+    e = v->dec ? avcodec_parameters_to_context(v->dec, p) : AVERROR(ENOMEM);
     if (e < 0)
-        CTT_TRY(broken(v, e, "no decoder"));
-    v->dec->pkt_timebase = s->time_base;
+        CTT_TRY(ctt_av_error(&v->meter, e, "no decoder"));
+    if (!v->pictures.count)
+        v->dec->pkt_timebase = av_d2q(ctt_demux_unit(v->demux), INT_MAX);
     v->dec->thread_count = 1;    /* clips are decoded in parallel */
-    v->dec->max_pixels = PIXELS_MAX;
+    /* For FFmpeg it is that of rows with their padding; check_size() is the
+     * exact limit. */
+    v->dec->max_pixels = ctt_limits()->frame_pixels + PADDING * CTT_SIDE_MAX;
     v->dec->flags |= AV_CODEC_FLAG_BITEXACT;
     e = avcodec_open2(v->dec, codec, NULL);
     if (e < 0)
-        CTT_TRY(broken(v, e, "no decoder"));
-    v->turns = quarter_turns(s);
+        CTT_TRY(ctt_av_error(&v->meter, e, "no decoder"));
 out:
     return rc;
 }
 
-/* Refuses pipes and devices, on which open() could block for ever. */
-static int is_clip(const char *path)
+static int open_parts(struct ctt_video *v)
 {
-    struct stat s;
+    int rc;
 
-    return stat(path, &s) < 0 || S_ISREG(s.st_mode) || S_ISDIR(s.st_mode);
+    CTT_TRY(ctt_pictures_find(v->path, &v->pictures));
+    CTT_TRY(open_format(v));
+    CTT_TRY(open_codec(v));
+    v->pkt = av_packet_alloc();
+    v->now = av_frame_alloc();
+    v->ahead = av_frame_alloc();
+    CTT_CHECK(v->pkt && v->now && v->ahead, CTT_ENOMEM, "%s: out of memory",
+              v->path);
+out:
+    return rc;
 }
 
 int ctt_video_open(const char *path, struct ctt_video **out)
@@ -163,18 +115,13 @@ int ctt_video_open(const char *path, struct ctt_video **out)
     int rc = v ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    CTT_CHECK(is_clip(path), CTT_EIO, "%s: neither a file nor a folder", path);
     pthread_once(&once, silence);
     v->path = ctt_strdup(path);
     CTT_TRY(v->path ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_pictures_find(path, &v->pictures));
-    CTT_TRY(open_format(v));
-    CTT_TRY(open_codec(v));
-    v->pkt = av_packet_alloc();
-    v->now = av_frame_alloc();
-    v->ahead = av_frame_alloc();
-    CTT_CHECK(v->pkt && v->now && v->ahead, CTT_ENOMEM, "%s: out of memory",
-              path);
+    v->meter.path = v->path;
+    ctt_meter_start(&v->meter);
+    CTT_TRY(open_parts(v));
+    ctt_meter_stop(&v->meter);
     *out = v;
     v = NULL;
 out:
@@ -191,7 +138,7 @@ void ctt_video_close(struct ctt_video **v)
     av_frame_free(&(*v)->now);
     av_packet_free(&(*v)->pkt);
     avcodec_free_context(&(*v)->dec);
-    avformat_close_input(&(*v)->fmt);
+    ctt_demux_close(&(*v)->demux);
     ctt_pictures_clear(&(*v)->pictures);
     ctt_free((*v)->path);
     ctt_free(*v);
@@ -205,30 +152,40 @@ int ctt_video_timeless(const struct ctt_video *v)
 
 float ctt_video_fps(const struct ctt_video *v)
 {
-    AVRational r = v->fmt->streams[v->stream]->avg_frame_rate;
+    return ctt_demux_fps(v->demux);
+}
 
-    return r.num > 0 && r.den > 0 ? (float)av_q2d(r) : 0;
+/* 1 and the next packet, or 0. */
+static int next_packet(struct ctt_video *v)
+{
+    char *name = NULL;
+    int rc = 0;
+
+    if (!v->pictures.count)
+        return ctt_demux_next(v->demux, v->pkt);
+    if (v->sent == v->pictures.count)
+        return 0;
+    CTT_TRY(ctt_pictures_name(&v->pictures, v->sent, &name));
+    CTT_TRY(ctt_packet_read(name, &v->meter, v->pkt));
+    v->sent++;
+    rc = 1;
+out:
+    ctt_free(name);
+    return rc;
 }
 
 /* Sends the decoder another packet, or at the end of the file none. */
 static int feed(struct ctt_video *v)
 {
-    int e, damaged = 0;
+    int rc, e;
 
-    do {
-        av_packet_unref(v->pkt);
-        e = av_read_frame(v->fmt, v->pkt);
-    } while (e >= 0 && v->pkt->stream_index != v->stream);
-    if (e == AVERROR_EOF && v->fmt->pb && v->fmt->pb->error < 0)
-        e = v->fmt->pb->error;
-    if (e < 0 && e != AVERROR_EOF)
-        return broken(v, e, "damaged");
-    damaged = e >= 0 && v->pkt->flags & AV_PKT_FLAG_CORRUPT;
-    v->drained = e < 0;
-    e = damaged ? AVERROR_INVALIDDATA :
-        avcodec_send_packet(v->dec, v->drained ? NULL : v->pkt);
+    CTT_TRY(next_packet(v));
+    v->drained = rc == 0;
+    e = avcodec_send_packet(v->dec, v->drained ? NULL : v->pkt);
     av_packet_unref(v->pkt);
-    return e < 0 ? broken(v, e, "damaged") : 0;
+    rc = e < 0 ? ctt_av_error(&v->meter, e, "damaged") : 0;
+out:
+    return rc;
 }
 
 /* 1: the next frame is in v->ahead; 0: there are no more. */
@@ -236,8 +193,6 @@ static int receive(struct ctt_video *v)
 {
     int rc = 0, e;
 
-    if (v->pictures.count && v->seen == v->pictures.count)
-        return 0;
     while ((e = avcodec_receive_frame(v->dec, v->ahead)) == AVERROR(EAGAIN)) {
         CTT_CHECK(!v->drained, CTT_EFORMAT, "%s: damaged", v->path);
         CTT_TRY(feed(v));
@@ -245,13 +200,13 @@ static int receive(struct ctt_video *v)
     if (e == AVERROR_EOF)
         return 0;
     if (e < 0)
-        return broken(v, e, "damaged");
+        return ctt_av_error(&v->meter, e, "damaged");
     CTT_CHECK(!v->ahead->decode_error_flags &&
               !(v->ahead->flags & AV_FRAME_FLAG_CORRUPT), CTT_EFORMAT,
               "%s: damaged in frame %lld", v->path, (long long)v->seen);
-    CTT_CHECK(size_is_good(v->ahead->width, v->ahead->height), CTT_EFORMAT,
-              "%s: frames of %dx%d", v->path, v->ahead->width,
-              v->ahead->height);
+    CTT_TRY(check_size(v, v->ahead->width, v->ahead->height));
+    v->meter.frames++;
+    CTT_TRY(ctt_meter_check(&v->meter));
     rc = 1;
 out:
     return rc;
@@ -279,31 +234,53 @@ static double stays(const struct ctt_video *v, double unit, double before)
     return fps > 0 ? 1 / (double)fps : 0;
 }
 
-int ctt_video_ahead(struct ctt_video *v, double *t)
+/* Sets the times of the frame in v->ahead. */
+static void set_time(struct ctt_video *v)
 {
-    double unit = av_q2d(v->fmt->streams[v->stream]->time_base), at;
-    int rc;
+    double unit = ctt_demux_unit(v->demux);
+    double at = v->last + v->step;    /* if the frame has no time */
 
-    av_frame_unref(v->ahead);
-    CTT_TRY(receive(v));
-    if (rc == 0) {
-        CTT_CHECK(v->seen > 0, CTT_EFORMAT, "%s: contains no frame", v->path);
-        *t = v->last + v->step;
-        return 0;
-    }
-    at = v->last + v->step;    /* if the frame has no time */
     if (v->ahead->best_effort_timestamp != AV_NOPTS_VALUE) {
         at = (double)v->ahead->best_effort_timestamp * unit;
         v->start = v->seen ? v->start : at;
         at -= v->start;
     }
     at = at > v->last ? at : v->last;
+    if (v->seen && at - v->last > v->gap)
+        v->gap = at - v->last;
     v->step = stays(v, unit, v->seen ? at - v->last : 0);
     v->last = at;
     v->seen++;
-    *t = at;
+}
+
+int ctt_video_ahead(struct ctt_video *v, double *t)
+{
+    int rc;
+
+    ctt_meter_start(&v->meter);
+    av_frame_unref(v->ahead);
+    CTT_TRY(receive(v));
+    CTT_CHECK(rc || v->seen > 0, CTT_EFORMAT, "%s: contains no frame",
+              v->path);
+    if (rc)
+        set_time(v);
+    *t = rc ? v->last : v->last + v->step;
 out:
+    ctt_meter_stop(&v->meter);
     return rc;
+}
+
+int64_t ctt_video_stated(const struct ctt_video *v)
+{
+    int64_t n = v->drained && !v->pictures.count ?
+                ctt_demux_missing(v->demux, v->seen > 1 ? v->gap : v->step) : 0;
+
+    return v->seen + n;
+}
+
+int64_t ctt_video_seen(const struct ctt_video *v)
+{
+    return v->seen;
 }
 
 void ctt_video_step(struct ctt_video *v)
@@ -314,9 +291,18 @@ void ctt_video_step(struct ctt_video *v)
 
 void ctt_video_size(const struct ctt_video *v, int *w, int *h, int *turns)
 {
+    int num, den;
+
     *w = v->now->width;
     *h = v->now->height;
-    *turns = v->turns;
+    *turns = ctt_demux_turns(v->demux);
+    ctt_demux_pixel(v->demux, v->now, &num, &den);
+    if (num / den >= PIXEL_SHAPE_MAX || den / num >= PIXEL_SHAPE_MAX)
+        return;
+    if (num > den)
+        *w = (int)(((int64_t)*w * num + den / 2) / den);
+    else
+        *h = (int)(((int64_t)*h * den + num / 2) / num);
 }
 
 /* Sets the colour matrix and range that the frame states; swscale knows the
@@ -365,10 +351,12 @@ int ctt_video_scale(struct ctt_video *v, int w, int h, enum ctt_colour to,
     const AVFrame *f = v->now;
     int rc, n;
 
+    ctt_meter_start(&v->meter);
     CTT_TRY(make_scaler(v, w, h, format[to]));
     n = sws_scale(v->sws, (const uint8_t *const *)f->data, f->linesize, 0,
                   f->height, rows, strides);
     CTT_CHECK(n == h, CTT_EFORMAT, "%s: cannot be resized", v->path);
 out:
+    ctt_meter_stop(&v->meter);
     return rc;
 }

@@ -14,25 +14,27 @@ struct parts {
     int         number;
 };
 
-static int is_picture(const char *ending)
+/* The ending as a constant, or NULL. */
+static const char *picture(const char *ending)
 {
     static const char *const known[] = { ".jpg", ".jpeg", ".png", ".bmp",
         ".webp", ".ppm", ".pgm", ".tif", ".tiff", ".JPG", ".JPEG", ".PNG" };
 
     for (size_t i = 0; i < CTT_LEN(known); i++)
         if (strcmp(known[i], ending) == 0)
-            return 1;
-    return 0;
+            return known[i];
+    return NULL;
 }
 
 static int take_apart(const char *name, struct parts *p)
 {
     size_t end;
 
-    p->ending = ctt_path_ending(name);
-    if (!is_picture(p->ending))
+    end = (size_t)(ctt_path_ending(name) - name);
+    p->ending = picture(name + end);
+    if (!p->ending)
         return 0;
-    p->before = end = (size_t)(p->ending - name);
+    p->before = end;
     while (p->before && strchr("0123456789", name[p->before - 1]))
         p->before--;
     p->digits = end - p->before;
@@ -47,30 +49,14 @@ static int alike(const char *a, const struct parts *p, const char *b,
            strcmp(p->ending, q->ending) == 0;
 }
 
-/* Copies n bytes and doubles percent signs, which a pattern requires. */
-static char *escaped(char *to, const char *from, size_t n)
+/* dir/ and the first n bytes of name. */
+static char *make_start(const char *dir, const char *name, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (from[i] == '%')
-            *to++ = '%';
-        *to++ = from[i];
-    }
-    return to;
-}
+    size_t room = strlen(dir) + n + 2;
+    char *s = ctt_calloc(room, 1);
 
-static char *make_pattern(const char *dir, const char *name,
-                          const struct parts *p)
-{
-    size_t room = 2 * (strlen(dir) + strlen(name)) + 16;
-    char *s = ctt_calloc(room, 1), *to = s;
-    int width = name[p->before] == '0' ? (int)p->digits : 1;
-
-    if (!s)
-        return NULL;
-    to = escaped(to, dir, strlen(dir));
-    *to++ = '/';
-    to = escaped(to, name, p->before);
-    snprintf(to, room - (size_t)(to - s), "%%0%dd%s", width, p->ending);
+    if (s)
+        snprintf(s, room, "%s/%.*s", dir, (int)n, name);
     return s;
 }
 
@@ -97,8 +83,10 @@ static int find_in(const char *dir, struct ctt_pictures *out)
     }
     CTT_CHECK(first, CTT_EFORMAT, "%s: a folder without numbered pictures",
               dir);
-    out->pattern = make_pattern(dir, first, &p);
-    CTT_TRY(out->pattern ? 0 : CTT_ENOMEM);
+    out->start = make_start(dir, first, p.before);
+    CTT_TRY(out->start ? 0 : CTT_ENOMEM);
+    out->ending = p.ending;
+    out->width = first[p.before] == '0' ? (int)p.digits : 1;
     out->first = low;
     out->count = count;
 out:
@@ -151,20 +139,18 @@ out:
 
 void ctt_pictures_clear(struct ctt_pictures *p)
 {
-    ctt_free(p->pattern);
+    ctt_free(p->start);
     *p = (struct ctt_pictures){ 0 };
 }
 
-int ctt_pictures_url(const struct ctt_pictures *p, const char *path,
-                     char **out)
+int ctt_pictures_name(const struct ctt_pictures *p, int i, char **out)
 {
-    const char *name = p->count ? p->pattern : path;
-    char *s = ctt_calloc(strlen(name) + sizeof("file:"), 1);
+    size_t room = strlen(p->start) + strlen(p->ending) + 16;
+    char *s = ctt_calloc(room, 1);
 
     if (!s)
         return CTT_ENOMEM;
-    memcpy(s, "file:", 5);
-    strcpy(s + 5, name);
+    snprintf(s, room, "%s%0*d%s", p->start, p->width, p->first + i, p->ending);
     *out = s;
     return 0;
 }

@@ -6,8 +6,10 @@
 #include "net/ctt.h"
 
 struct ctt_pictures {
-    char *pattern;         /* folder/img_%05d.jpg */
-    int   first, count;    /* count 0: no folder */
+    char       *start;           /* of each path: folder/img_ */
+    const char *ending;          /* .jpg */
+    int         width;           /* digits of img_00001.jpg; 1: as needed */
+    int         first, count;    /* count 0: no folder */
 };
 
 /* If path is a folder or "folder#first+count", finds its pictures: the files
@@ -16,8 +18,7 @@ struct ctt_pictures {
 int  ctt_pictures_find(const char *path, struct ctt_pictures *out);
 void ctt_pictures_clear(struct ctt_pictures *p);
 
-/* What FFmpeg opens: file:pattern, or file:path if p is empty. */
-int  ctt_pictures_url(const struct ctt_pictures *p, const char *path,
-                      char **out);
+/* The path of picture i, from 0; the caller frees it. */
+int  ctt_pictures_name(const struct ctt_pictures *p, int i, char **out);
 
 #endif

@@ -64,7 +64,7 @@ static inline int ctt_frames_seen(double ratio, int frames)
     return n > 1 ? n : 1;
 }
 
-/* ---- decode.c: any container and codec that FFmpeg reads ---- */
+/* ---- decode.c: the containers and codecs that FFmpeg reads ---- */
 
 struct ctt_video;
 
@@ -72,7 +72,11 @@ enum { CTT_SIDE_MAX = 16384 };    /* pixels per side */
 
 /* path: a file, whose format is detected; a folder of numbered pictures, one
  * per frame; or "folder#first+count", a part of those, first counted from 0.
- * Damaged data is an error only at the frame that contains it. */
+ * The file is a video by its content, whatever its name; playlists and other
+ * files that name further files are refused (formats.c), and nothing but the
+ * file, or the pictures of the folder, is opened.  Damaged data is an error
+ * only at the frame that contains it.  CTT_EFORMAT if the clip exceeds a limit
+ * of struct ctt_limits; CTT_ESTOP if the user asked to stop. */
 int  ctt_video_open(const char *path, struct ctt_video **out);
 void ctt_video_close(struct ctt_video **v);
 
@@ -89,8 +93,19 @@ float ctt_video_fps(const struct ctt_video *v);
 int  ctt_video_ahead(struct ctt_video *v, double *t);
 void ctt_video_step(struct ctt_video *v);
 
-/* The current frame's size, and the number of counterclockwise quarter turns
- * that make it upright. */
+/* Frames decoded so far; and at the end how many there should be: more than
+ * were decoded if the container says so, as that of a clip which was cut
+ * short.  These count: the table of samples of MP4, the durations that
+ * Matroska, AVI, FLV and ASF state.  A duration must exceed the frames by more
+ * than 1.5 times the longest time between two of them (0.5 times if the file is
+ * also shorter than the size that it states in Matroska and AVI), since muxers
+ * round it and the last frame may stay longer. */
+int64_t ctt_video_seen(const struct ctt_video *v);
+int64_t ctt_video_stated(const struct ctt_video *v);
+
+/* The current frame's size in square pixels, that is, the shape in which it is
+ * to be shown: a frame whose pixels are not square is as much wider or higher.
+ * turns: the counterclockwise quarter turns that make it upright. */
 void ctt_video_size(const struct ctt_video *v, int *w, int *h, int *turns);
 
 /* Writes the current frame, resized but not rotated, as rows of stride bytes;

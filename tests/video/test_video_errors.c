@@ -41,9 +41,9 @@ static void test_no_clip(void)
     refuse(clip_path("missing.mp4"), "No such file");
     refuse(clip_path("empty.mp4"), "cannot be opened as a video");
     refuse(clip_path("noise.mp4"), "cannot be opened as a video");
-    refuse(clip_path("page.webm"), "cannot be opened as a video");
+    refuse(clip_path("page.webm"), "a text, not a video");
     refuse(clip_path("words.txt"), "a text, not a video");
-    refuse(clip_path("sound.wav"), "no video in it");
+    refuse(clip_path("sound.wav"), "a sound (wav), not a video");
 }
 
 static void test_input(void)

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * demux.c: reads the compressed pictures of one file; besides save.c the only
+ * file that includes libavformat. */
+#include "video/demux.h"
+#include "net/limits.h"
+#include "net/newfile.h"
+#include "video/formats.h"
+
+#include <libavformat/avformat.h>
+#include <libavutil/display.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* BLOCK: bytes read at a time.  STREAMS: of a file; a broadcast has hundreds.
+ * ENOUGH: bytes of free memory with which a block that FFmpeg does not get must
+ * be one that no clip needs. */
+enum { BLOCK = 1 << 16, STREAMS = 1 << 10, ENOUGH = 1 << 28 };
+
+struct ctt_demux {
+    struct ctt_meter *m;
+    int               fd;
+    int64_t           size, at;      /* bytes: of the file, and read next */
+    AVIOContext      *io;
+    AVFormatContext  *fmt;
+    const AVCodec    *decoder;
+    AVStream         *stream;        /* the video */
+    int64_t           index, got;    /* packets of it: listed, read */
+    double            end, ends;     /* in seconds: of its last packet, and of
+                                        the last one of any stream */
+};
+
+int ctt_av_error(const struct ctt_meter *m, int code, const char *what)
+{
+    char why[128];
+
+    if (m->rc < 0)
+        return m->rc;
+    if (code == AVERROR(ENOMEM) && ctt_memory_free() < ENOUGH)
+        return ctt_error(CTT_ENOMEM, "%s: out of memory", m->path);
+    if (code == AVERROR(ENOMEM))
+        return ctt_error(CTT_EFORMAT, "%s: %s: asks for more memory than a "
+                         "clip may (--memory)", m->path, what);
+    if (av_strerror(code, why, sizeof(why)) < 0)
+        snprintf(why, sizeof(why), "error %d", code);
+    return ctt_error(CTT_EFORMAT, "%s: %s: %s", m->path, what, why);
+}
+
+/* ---- what FFmpeg calls ---- */
+
+static int on_read(void *arg, uint8_t *to, int n)
+{
+    struct ctt_demux *d = arg;
+    ssize_t got;
+
+    if (ctt_meter_check(d->m) < 0)
+        return AVERROR_EXIT;
+    do
+        got = pread(d->fd, to, (size_t)n, d->at);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        d->m->rc = ctt_error(CTT_EIO, "%s: %s", d->m->path, strerror(errno));
+        return AVERROR(EIO);
+    }
+    d->at += got;
+    d->m->bytes += got;
+    return got ? (int)got : AVERROR_EOF;
+}
+
+static int64_t on_seek(void *arg, int64_t to, int whence)
+{
+    struct ctt_demux *d = arg;
+    int64_t from = whence == SEEK_CUR ? d->at :
+                   whence == SEEK_END ? d->size : 0;
+
+    if (whence & AVSEEK_SIZE)
+        return d->size;
+    if (to > INT64_MAX - from || from + to < 0)
+        return AVERROR(EINVAL);
+    return d->at = from + to;
+}
+
+static int on_interrupt(void *arg)
+{
+    return ctt_meter_check(arg) < 0;
+}
+
+/* A file that a file names is never opened. */
+static int refuse_open(AVFormatContext *fmt, AVIOContext **io, const char *url,
+                       int flags, AVDictionary **opt)
+{
+    (void)fmt;
+    (void)io;
+    (void)url;
+    (void)flags;
+    (void)opt;
+    return AVERROR(EPERM);
+}
+
+/* ---- opening ---- */
+
+static int open_io(struct ctt_demux *d)
+{
+    uint8_t *block = av_malloc(BLOCK);
+
+    d->io = block ? avio_alloc_context(block, BLOCK, 0, d, on_read, NULL,
+                                       on_seek) : NULL;
+    if (d->io)
+        return 0;
+    av_free(block);
+    return ctt_error(CTT_ENOMEM, "%s: out of memory", d->m->path);
+}
+
+/* Without a name FFmpeg goes by the content alone. */
+static int find_format(struct ctt_demux *d, const AVInputFormat **out)
+{
+    int e = av_probe_input_buffer2(d->io, out, "", NULL, 0, 0), rc = 0;
+    char start[512];
+    ssize_t n;
+
+    if (e == AVERROR_INVALIDDATA || e == AVERROR_EOF) {
+        n = pread(d->fd, start, sizeof(start), 0);
+        return ctt_format_unknown(start, n > 0 ? (size_t)n : 0, d->m->path);
+    }
+    if (e < 0)
+        CTT_TRY(ctt_av_error(d->m, e, "cannot be opened as a video"));
+    CTT_TRY(ctt_format_check((*out)->name, d->m->path));
+out:
+    return rc;
+}
+
+/* The white lists are for demuxers that open others by themselves. */
+static int set_format(struct ctt_demux *d, const AVInputFormat *kind,
+                      AVDictionary **opt)
+{
+    d->fmt = avformat_alloc_context();
+    if (!d->fmt || av_dict_set(opt, "protocol_whitelist", "none", 0) < 0 ||
+        av_dict_set(opt, "format_whitelist", kind->name, 0) < 0)
+        return ctt_error(CTT_ENOMEM, "%s: out of memory", d->m->path);
+    d->fmt->pb = d->io;
+    d->fmt->flags |= AVFMT_FLAG_CUSTOM_IO;
+    d->fmt->io_open = refuse_open;
+    d->fmt->max_streams = STREAMS;
+    d->fmt->interrupt_callback = (AVIOInterruptCB){ on_interrupt, d->m };
+    return 0;
+}
+
+static int open_format(struct ctt_demux *d)
+{
+    static const char what[] = "cannot be opened as a video";
+    const AVInputFormat *kind = NULL;
+    AVDictionary *opt = NULL;
+    int rc = 0, e;
+
+    CTT_TRY(find_format(d, &kind));
+    CTT_TRY(set_format(d, kind, &opt));
+    e = avformat_open_input(&d->fmt, "", kind, &opt);
+    if (e < 0)
+        CTT_TRY(ctt_av_error(d->m, e, what));
+    e = avformat_find_stream_info(d->fmt, NULL);
+    CTT_TRY(d->m->rc);
+    if (e < 0)
+        CTT_TRY(ctt_av_error(d->m, e, what));
+out:
+    av_dict_free(&opt);
+    return rc;
+}
+
+static int find_video(struct ctt_demux *d)
+{
+    int i = av_find_best_stream(d->fmt, AVMEDIA_TYPE_VIDEO, -1, -1,
+                                &d->decoder, 0), rc = 0;
+
+    CTT_CHECK(i != AVERROR_DECODER_NOT_FOUND, CTT_EUNSUP,
+              "%s: this FFmpeg has no decoder for it", d->m->path);
+    CTT_CHECK(i >= 0 && d->decoder && !(d->fmt->streams[i]->disposition &
+              AV_DISPOSITION_ATTACHED_PIC), CTT_EFORMAT,
+              "%s: no video in it", d->m->path);
+    d->stream = d->fmt->streams[i];
+    if (strncmp(d->fmt->iformat->name, "mov,", 4) == 0)
+        d->index = avformat_index_get_entries_count(d->stream);
+out:
+    return rc;
+}
+
+int ctt_demux_open(const char *path, struct ctt_meter *m,
+                   struct ctt_demux **out)
+{
+    struct ctt_demux *d = ctt_calloc(1, sizeof(*d));
+    int64_t memory = ctt_limits()->memory;
+    int rc = d ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    d->m = m;
+    d->fd = -1;
+    av_max_alloc(memory < INT_MAX ? (size_t)memory : INT_MAX);
+    CTT_TRY(ctt_file_open(path, &d->fd, &d->size));
+    CTT_TRY(open_io(d));
+    CTT_TRY(open_format(d));
+    CTT_TRY(find_video(d));
+    *out = d;
+    d = NULL;
+out:
+    ctt_demux_close(&d);
+    return rc;
+}
+
+void ctt_demux_close(struct ctt_demux **demux)
+{
+    struct ctt_demux *d = *demux;
+
+    if (!d)
+        return;
+    avformat_close_input(&d->fmt);
+    if (d->io)
+        av_freep(&d->io->buffer);
+    avio_context_free(&d->io);
+    if (d->fd >= 0)
+        close(d->fd);
+    ctt_free(d);
+    *demux = NULL;
+}
+
+/* ---- what the file says ---- */
+
+const AVCodec *ctt_demux_decoder(const struct ctt_demux *d)
+{
+    return d->decoder;
+}
+
+const AVCodecParameters *ctt_demux_codec(const struct ctt_demux *d)
+{
+    return d->stream->codecpar;
+}
+
+double ctt_demux_unit(const struct ctt_demux *d)
+{
+    return av_q2d(d->stream->time_base);
+}
+
+float ctt_demux_fps(const struct ctt_demux *d)
+{
+    AVRational r = d->stream->avg_frame_rate;
+
+    return r.num > 0 && r.den > 0 ? (float)av_q2d(r) : 0;
+}
+
+int ctt_demux_turns(const struct ctt_demux *d)
+{
+    const uint8_t *matrix = NULL;
+    size_t size = 0;
+    double angle;
+
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
+    const AVCodecParameters *p = d->stream->codecpar;
+    const AVPacketSideData *side = av_packet_side_data_get(
+        p->coded_side_data, p->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
+    if (side) {
+        matrix = side->data;
+        size = side->size;
+    }
+#else
+    matrix = av_stream_get_side_data(d->stream, AV_PKT_DATA_DISPLAYMATRIX,
+                                     &size);
+#endif
+    if (!matrix || size < 9 * sizeof(int32_t))
+        return 0;
+    angle = av_display_rotation_get((const int32_t *)matrix);
+    return isfinite(angle) ? (int)lround(angle / 90) & 3 : 0;
+}
+
+void ctt_demux_pixel(const struct ctt_demux *d, AVFrame *f, int *num, int *den)
+{
+    AVRational r = av_guess_sample_aspect_ratio(d->fmt, d->stream, f);
+
+    *num = r.num > 0 && r.den > 0 ? r.num : 1;
+    *den = r.num > 0 && r.den > 0 ? r.den : 1;
+}
+
+/* ---- packets ---- */
+
+/* Notes when a packet ends. */
+static void note(struct ctt_demux *d, const AVPacket *pkt)
+{
+    double unit = av_q2d(d->fmt->streams[pkt->stream_index]->time_base), end;
+    int64_t t = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
+
+    if (t == AV_NOPTS_VALUE)
+        return;
+    end = ((double)t + (double)pkt->duration) * unit;
+    d->ends = end > d->ends ? end : d->ends;
+    if (pkt->stream_index == d->stream->index && end > d->end)
+        d->end = end;
+}
+
+int ctt_demux_next(struct ctt_demux *d, AVPacket *pkt)
+{
+    int rc = 0, e;
+
+    do {
+        av_packet_unref(pkt);
+        CTT_TRY(ctt_meter_check(d->m));
+        e = av_read_frame(d->fmt, pkt);
+        if (e >= 0)
+            note(d, pkt);
+    } while (e >= 0 && pkt->stream_index != d->stream->index);
+    CTT_TRY(d->m->rc);
+    if (e == AVERROR_EOF && d->io->error < 0)
+        e = d->io->error;
+    if (e < 0 && e != AVERROR_EOF)
+        return ctt_av_error(d->m, e, "damaged");
+    CTT_CHECK(e < 0 || !(pkt->flags & AV_PKT_FLAG_CORRUPT), CTT_EFORMAT,
+              "%s: damaged: a packet is incomplete", d->m->path);
+    d->got += e >= 0;
+    rc = e >= 0;
+out:
+    return rc;
+}
+
+/* Reads n bytes at fd's start. */
+static int read_whole(int fd, const char *path, uint8_t *to, int64_t n)
+{
+    int64_t at = 0;
+    int rc = 0;
+
+    while (at < n) {
+        ssize_t got = pread(fd, to + at, (size_t)(n - at), at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        CTT_CHECK(got > 0, got ? CTT_EIO : CTT_EFORMAT, "%s: %s", path,
+                  got ? strerror(errno) : "became shorter");
+        at += got;
+    }
+out:
+    return rc;
+}
+
+int ctt_packet_read(const char *path, struct ctt_meter *m, AVPacket *pkt)
+{
+    int fd = -1, rc, e;
+    int64_t size;
+
+    CTT_TRY(ctt_meter_check(m));
+    CTT_TRY(ctt_file_open(path, &fd, &size));
+    m->bytes += size;
+    CTT_TRY(ctt_meter_check(m));
+    CTT_CHECK(size > 0 && size < INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE,
+              CTT_EFORMAT, "%s: a picture of %lld bytes", path,
+              (long long)size);
+    av_packet_unref(pkt);
+    e = av_new_packet(pkt, (int)size);
+    if (e < 0)
+        CTT_TRY(ctt_av_error(m, e, "cannot be read"));
+    CTT_TRY(read_whole(fd, path, pkt->data, size));
+    pkt->flags |= AV_PKT_FLAG_KEY;
+out:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* ---- files that were cut short ---- */
+
+/* Seconds in a tag of Matroska, "00:00:01.666000000"; 0: there is none. */
+static double tagged(const AVStream *s)
+{
+    const AVDictionaryEntry *e = av_dict_get(s->metadata, "DURATION", NULL, 0);
+    int h, m;
+    double t;
+
+    if (!e || sscanf(e->value, "%d:%d:%lf", &h, &m, &t) != 3 || h < 0 ||
+        m < 0 || !(t >= 0 && t < 60))
+        return 0;
+    return 3600.0 * h + 60.0 * m + t;
+}
+
+/* A number of EBML (RFC 8794) at p, of at most 8 bytes: its value, *n: its
+ * bytes; -1 if it is no number, or all ones, which means unknown.  keep: with
+ * the bit that marks its length, as in the identifier of an element. */
+static int64_t ebml(const uint8_t *p, int keep, int *n)
+{
+    int bytes = 1, mask, ones;
+    int64_t v;
+
+    while (bytes <= 8 && !(p[0] & 0x100 >> bytes))
+        bytes++;
+    if (bytes > 8)
+        return -1;
+    mask = (0x100 >> bytes) - 1;
+    v = keep ? p[0] : p[0] & mask;
+    ones = (p[0] & mask) == mask;
+    for (int i = 1; i < bytes; i++) {
+        v = v << 8 | p[i];
+        ones &= p[i] == 0xff;
+    }
+    *n = bytes;
+    return ones && !keep ? -1 : v;
+}
+
+/* Where the Segment of Matroska ends, in bytes; 0: not stated. */
+static int64_t segment_end(const struct ctt_demux *d)
+{
+    enum { SEGMENT = 0x18538067, ELEMENTS = 8 };
+    uint8_t p[24];
+    int64_t at = 0;
+
+    for (int i = 0; i < ELEMENTS; i++) {
+        int n, m;
+        int64_t id, size;
+
+        if (pread(d->fd, p, sizeof(p), at) != (ssize_t)sizeof(p))
+            return 0;
+        id = ebml(p, 1, &n);
+        size = id < 0 ? -1 : ebml(p + n, 0, &m);
+        if (size < 0 || size > INT64_MAX - at - n - m)
+            return 0;
+        at += n + m + size;
+        if (id == SEGMENT)
+            return at;
+    }
+    return 0;
+}
+
+/* The same for the first RIFF chunk of AVI. */
+static int64_t riff_end(const struct ctt_demux *d)
+{
+    uint8_t p[8];
+
+    if (pread(d->fd, p, sizeof(p), 0) != (ssize_t)sizeof(p))
+        return 0;
+    return 8 + ((int64_t)p[4] | (int64_t)p[5] << 8 | (int64_t)p[6] << 16 |
+                (int64_t)p[7] << 24);
+}
+
+/* 1 if the file ends before the size that it states itself. */
+static int is_cut(const struct ctt_demux *d)
+{
+    const char *name = d->fmt->iformat->name;
+
+    return (strcmp(name, "avi") == 0 && riff_end(d) > d->size) ||
+           (strncmp(name, "matroska", 8) == 0 && segment_end(d) > d->size);
+}
+
+/* Seconds that the container states beyond the last packet.  The length of the
+ * whole file may be that of a sound which is longer than the video, so it is
+ * compared with all streams. */
+static double short_of(const struct ctt_demux *d)
+{
+    double all = d->fmt->duration_estimation_method ==
+                 AVFMT_DURATION_FROM_STREAM && d->fmt->duration > 0 ?
+                 (double)d->fmt->duration / AV_TIME_BASE : 0;
+    double tag = tagged(d->stream);
+
+    if (!ctt_format_is_timed(d->fmt->iformat->name))
+        return 0;
+    if (tag > 0 && (all <= 0 || tag <= all))
+        return tag - d->end;
+    return all > 0 ? all - d->ends : 0;
+}
+
+int64_t ctt_demux_missing(const struct ctt_demux *d, double gap)
+{
+    double fps = (double)ctt_demux_fps(d), lacks = short_of(d);
+    int64_t n = d->index - d->got;
+
+    if (d->index)
+        return n > 0 ? n : 0;
+    if (fps <= 0 || gap <= 0)
+        return 0;
+    return lacks > (is_cut(d) ? 0.5 : 1.5) * gap ? llround(lacks * fps) : 0;
+}

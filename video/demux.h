@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * demux.h: the compressed pictures of one file. */
+#ifndef CTT_DEMUX_H
+#define CTT_DEMUX_H
+
+#include "video/meter.h"
+
+struct AVCodec;
+struct AVCodecParameters;
+struct AVFrame;
+struct AVPacket;
+
+struct ctt_demux;
+
+/* Opens a regular file, only this one: whatever its content says, no other file
+ * and no address is opened.  The format is found by the content and must be one
+ * of formats.c; the name has no meaning.  m is charged for reading, and stays
+ * the caller's. */
+int  ctt_demux_open(const char *path, struct ctt_meter *m,
+                    struct ctt_demux **out);
+void ctt_demux_close(struct ctt_demux **d);
+
+/* The video stream: a decoder that is there, its parameters, the seconds in a
+ * unit of time, the average frames per second (0: not stated), the
+ * counterclockwise quarter turns that make it upright. */
+const struct AVCodec           *ctt_demux_decoder(const struct ctt_demux *d);
+const struct AVCodecParameters *ctt_demux_codec(const struct ctt_demux *d);
+double ctt_demux_unit(const struct ctt_demux *d);
+float  ctt_demux_fps(const struct ctt_demux *d);
+int    ctt_demux_turns(const struct ctt_demux *d);
+
+/* The width of a pixel of frame f divided by its height, as the container says
+ * or else the stream: num / den, 1 / 1 if neither does. */
+void   ctt_demux_pixel(const struct ctt_demux *d, struct AVFrame *f, int *num,
+                       int *den);
+
+/* The next packet of the video: 1, or 0 at the end. */
+int  ctt_demux_next(struct ctt_demux *d, struct AVPacket *pkt);
+
+/* After the end: how many frames the container says come after the last one;
+ * 0 if it is whole or says nothing.  gap: the longest time between two frames,
+ * in seconds. */
+int64_t ctt_demux_missing(const struct ctt_demux *d, double gap);
+
+/* The whole file at path as one packet: a picture of a folder. */
+int  ctt_packet_read(const char *path, struct ctt_meter *m,
+                     struct AVPacket *pkt);
+
+/* The error for a result of FFmpeg: what of path failed. */
+int  ctt_av_error(const struct ctt_meter *m, int code, const char *what);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * meter.c: what the decoding of one clip has cost, against the limits. */
+#include "video/meter.h"
+#include "net/clock.h"
+#include "net/limits.h"
+
+void ctt_meter_start(struct ctt_meter *m)
+{
+    m->since = ctt_seconds();
+}
+
+void ctt_meter_stop(struct ctt_meter *m)
+{
+    m->spent += ctt_seconds() - m->since;
+}
+
+int ctt_meter_check(struct ctt_meter *m)
+{
+    const struct ctt_limits *most = ctt_limits();
+    int rc = m->rc;
+
+    CTT_TRY(rc);
+    CTT_CHECK(!ctt_stopped(), CTT_ESTOP, "%s: stopped", m->path);
+    CTT_CHECK(m->bytes <= most->clip_bytes, CTT_EFORMAT,
+              "%s: longer than %lld bytes (--clip-bytes)", m->path,
+              (long long)most->clip_bytes);
+    CTT_CHECK(m->frames <= most->clip_frames, CTT_EFORMAT,
+              "%s: longer than %lld frames (--clip-frames)", m->path,
+              (long long)most->clip_frames);
+    CTT_CHECK(m->spent + ctt_seconds() - m->since <= most->clip_seconds,
+              CTT_EFORMAT, "%s: decoding takes longer than %g seconds "
+              "(--clip-seconds)", m->path, most->clip_seconds);
+out:
+    m->rc = rc;
+    return rc;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * meter.h: what the decoding of one clip has cost, against the limits. */
+#ifndef CTT_METER_H
+#define CTT_METER_H
+
+#include "net/ctt.h"
+
+/* rc: the first error that ctt_meter_check() returned, or that a callback of
+ * FFmpeg met and cannot pass through it. */
+struct ctt_meter {
+    const char *path;            /* of the clip, for messages */
+    double      spent, since;    /* seconds; since: when this call began */
+    int64_t     bytes, frames;   /* read, decoded */
+    int         rc;
+};
+
+/* Around each call for the clip: the time between calls does not count. */
+void ctt_meter_start(struct ctt_meter *m);
+void ctt_meter_stop(struct ctt_meter *m);
+
+/* CTT_ESTOP if the user asked to stop; CTT_EFORMAT if the clip exceeds
+ * clip_seconds, clip_bytes or clip_frames of struct ctt_limits. */
+int  ctt_meter_check(struct ctt_meter *m);
+
+#endif
