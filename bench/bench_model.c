@@ -19,7 +19,8 @@
 struct cfg {
     int         batch, steps, threads, repeat, profile, window;
     int         no_lstm, no_pair, dw_each;
-    const char *device, *keep, *memory;
+    const char *device, *keep;
+    int64_t     memory;
 };
 
 #define FIELD(f) offsetof(struct cfg, f)
@@ -36,7 +37,8 @@ static const struct ctt_opt opts[] = {
     { "keep", CTT_STRING, FIELD(keep), "all", "like convtt-train --keep" },
     { "window", CTT_INT, FIELD(window), "0", "like convtt-train --window", 0,
       4096 },
-    { "memory", CTT_STRING, FIELD(memory), "", "like convtt-train --memory" },
+    { "memory", CTT_SIZE, FIELD(memory), "0", "with --keep=auto, at most "
+      "this for values and gradients", 0, 0x1p50 },
     { "no-lstm", CTT_FLAG, FIELD(no_lstm), "0", "do not apply LSTM gates "
       "inside the conv that computes them" },
     { "no-pair", CTT_FLAG, FIELD(no_pair), "0", "compute the two convs of a "
@@ -169,7 +171,7 @@ static int open_exec(const struct ctt_graph *g, const float *w,
                      struct ctt_exec **out)
 {
     struct ctt_train_cfg cfg = { .keep = c->keep, .window = c->window,
-                                 .memory = c->memory };
+                                 .limits.memory = c->memory };
     struct ctt_memory_plan plan;
     struct ctt_memory memory;
     int rc = 0;

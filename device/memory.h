@@ -17,7 +17,8 @@ int  ctt_dev_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
                    void **out);
 void ctt_dev_free(struct ctt_dev *d, void **p);
 
-/* Bytes that are free now; for host memory, the size of the machine's. */
+/* Bytes that are free now; of host memory, those that the limit of memory
+ * leaves (net/limits.h). */
 int64_t ctt_dev_room(const struct ctt_dev *d);
 
 /* 1 if the program may read and write its memory. */

@@ -2,8 +2,10 @@
  * cfg.c: the table of the trainer's settings. */
 #include "device/device.h"
 #include "libtrain/predict/predict.h"
+#include "net/limits_opt.h"
 
 #define FIELD(f) offsetof(struct ctt_train_cfg, f)
+#define LIMIT(member) FIELD(limits.member)
 #define MANY 1000000000
 #define SEQUENCES 10000000    /* each takes some bytes in a list */
 
@@ -210,15 +212,12 @@ const struct ctt_opt ctt_train_opts[] = {
 
     { "keep", CTT_STRING, FIELD(keep), "all", "windows of time steps whose "
       "values are stored for backpropagation; the others are recomputed: all, "
-      "a number, or auto: as many as fit in --memory", .arg = "N|all|auto",
+      "a number, or auto: as many as fit in 3/4 of what --memory leaves; on a "
+      "GPU in its memory, in --memory if that is given", .arg = "N|all|auto",
       .section = "Memory", .tags = RESUME },
     { "window", CTT_INT, FIELD(window), "0", "time steps per window; 0: the "
       "clip, in prediction 4, with --keep=auto what fits best", 0, 4096,
       .arg = "STEPS", .section = "Memory", .tags = RESUME },
-    { "memory", CTT_STRING, FIELD(memory), "", "limit for values and "
-      "gradients, such as 900M or 2G; not given: 3/4 of the machine's memory, "
-      "or of the free memory of the GPU", .arg = "SIZE", .section = "Memory",
-      .needs = "keep=auto", .tags = RESUME },
 
     { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
       .choices = ctt_dev_names,
@@ -231,6 +230,8 @@ const struct ctt_opt ctt_train_opts[] = {
     { "streams", CTT_INT, FIELD(streams), "1", "number of CUDA streams, on "
       "which independent nodes run in parallel", 1, 8, .arg = "N",
       .section = "Device", .needs = "device=cuda", .tags = RESUME },
+
+    CTT_LIMIT_ROWS(LIMIT, RESUME),
 
     { "out", CTT_STRING, FIELD(out), "", "the trained model", .letter = 'o',
       .arg = "FILE", .section = "Output", .tags = COMMON | RESUME | TRAINER },

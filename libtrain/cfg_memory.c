@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cfg_memory.c: reads the settings --keep, --window and --memory. */
+ * cfg_memory.c: reads the settings --keep and --window. */
 #include "libtrain/cfg_memory.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,30 +30,6 @@ out:
     return rc;
 }
 
-/* A number, which may have a fraction, and a unit: 1.5G. */
-static int parse_bytes(const char *s, int64_t *bytes)
-{
-    static const char units[] = "KMGT";
-    double n = 0, unit = 1;
-    const char *at;
-    char *end = NULL;
-    int rc = 0;
-
-    if (!*s)
-        goto out;
-    n = strtod(s, &end);
-    if (*end && (at = strchr(units, *end)) != NULL) {
-        unit = ldexp(1, 10 * (int)(at - units + 1));
-        end++;
-    }
-    CTT_CHECK(*s >= '0' && *s <= '9' && !*end && n * unit >= 1 &&
-              n * unit <= 0x1p50, CTT_EINVAL,
-              "--memory: bad value '%s' (such as 900M or 2G)", s);
-out:
-    *bytes = rc < 0 ? 0 : (int64_t)(n * unit);
-    return rc;
-}
-
 /* The default of --window in prediction: short windows need less memory for
  * gradients and cost no time.  predict/task.c uses the whole clip instead if a
  * norm needs its statistics. */
@@ -62,11 +37,11 @@ enum { PREDICT_WINDOW = 4 };
 
 int ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out)
 {
-    struct ctt_memory m = { .window = cfg->window };
+    struct ctt_memory m = { .window = cfg->window,
+                            .bytes = cfg->limits.memory };
     int rc = 0;
 
     CTT_TRY(parse_keep(cfg->keep ? cfg->keep : "", &m.keep));
-    CTT_TRY(parse_bytes(cfg->memory ? cfg->memory : "", &m.bytes));
     if (!m.window && m.keep != CTT_KEEP_AUTO && cfg->task == CTT_PREDICT)
         m.window = PREDICT_WINDOW;
     CTT_CHECK(m.keep < 0 || m.window, CTT_EINVAL,

@@ -5,6 +5,7 @@
 #define CTT_TRAIN_H
 
 #include "net/file.h"
+#include "net/limits.h"
 #include "video/quality.h"
 #include "video/video.h"
 
@@ -34,7 +35,9 @@ struct ctt_train_cfg {
     int   sampling_patience;
     float sampling_decay;
     int   sequences, val_sequences, digits;
-    const char *keep, *memory;
+    const char *keep;
+    struct ctt_limits limits;    /* a program passes them to
+                                    ctt_limits_set() */
     int   window, deterministic, streams;
     int   amp, amp_type, amp_plan;
     const char *amp_allow, *amp_deny, *loss_scale;

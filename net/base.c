@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  * base.c: the last error of this thread, and host memory: the only file of the
  * libraries that calls malloc. */
-#include "net/ctt.h"
+#define _DEFAULT_SOURCE    /* madvise */
+#include "net/limits.h"
 
 #include <limits.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
 
 static _Thread_local char message[512];
 static atomic_long live, calls, fail_at;
 static atomic_int asked;    /* whether the environment has been read */
+static _Atomic int64_t used;    /* bytes of the live blocks */
 
 int ctt_error(int code, const char *fmt, ...)
 {
@@ -58,31 +68,128 @@ static int refused(void)
     return atomic_load(&fail_at) > 0 && atomic_fetch_sub(&fail_at, 1) == 1;
 }
 
+/* ---- the budget ---- */
+
+int64_t ctt_memory_used(void)
+{
+    return atomic_load(&used);
+}
+
+int64_t ctt_memory_left(void)
+{
+    int64_t left = ctt_limits()->memory - atomic_load(&used);
+
+    return left > 0 ? left : 0;
+}
+
+/* In MB, rounded up. */
+static long long mb(int64_t bytes)
+{
+    return (long long)((bytes >> 20) + ((bytes & 0xfffff) > 0));
+}
+
+int ctt_memory_check(const char *what, int64_t bytes)
+{
+    int64_t left = ctt_memory_left();
+
+    if (bytes <= left)
+        return 0;
+    return ctt_error(CTT_ENOMEM, "%s: %lld MB do not fit into the memory limit "
+                     "of %lld MB (--memory), of which %lld MB are in use",
+                     what, mb(bytes), mb(ctt_limits()->memory),
+                     mb(ctt_memory_used()));
+}
+
+/* Adds a block of this size to those in use, unless it exceeds the limit. */
+static int reserve(size_t size)
+{
+    int64_t most = ctt_limits()->memory, n = (int64_t)size;
+
+    if (size > (size_t)most ||
+        atomic_fetch_add_explicit(&used, n, memory_order_relaxed) > most - n) {
+        if (size <= (size_t)most)
+            atomic_fetch_sub_explicit(&used, n, memory_order_relaxed);
+        return ctt_memory_check("out of memory", size > INT64_MAX ? INT64_MAX
+                                                                  : n);
+    }
+    return 0;
+}
+
+static void release(int64_t size)
+{
+    atomic_fetch_sub_explicit(&used, size, memory_order_relaxed);
+}
+
+/* Corrects what was reserved to what malloc gave, which freeing takes off. */
+static void settle(size_t reserved, void *p)
+{
+    release((int64_t)reserved - (int64_t)malloc_usable_size(p));
+}
+
+/* ---- blocks ---- */
+
+/* A larger block is cleared by giving its pages back to the kernel, which makes
+ * zeros of them when they are used: a large block costs nothing before. */
+enum { LARGE = 1 << 20 };
+
+static void clear(char *p, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t head = (page - (uintptr_t)p % page) % page, pages;
+
+    /* valgrind takes the pages for memory that was never written */
+    if (size < LARGE || RUNNING_ON_VALGRIND) {
+        memset(p, 0, size);
+        return;
+    }
+    pages = (size - head) / page * page;
+    memset(p, 0, head);
+    if (madvise(p + head, pages, MADV_DONTNEED) != 0)
+        memset(p + head, 0, pages);    /* locked, or not such memory */
+    memset(p + head + pages, 0, size - head - pages);
+}
+
 void *ctt_calloc(size_t count, size_t size)
 {
     void *p = NULL;
 
-    if (size && count > (SIZE_MAX - 64) / size)
-        goto fail;
+    if (size && count > (SIZE_MAX / 2 - 64) / size) {
+        ctt_error(CTT_ENOMEM, "out of memory: %zu times %zu bytes", count,
+                  size);
+        return NULL;
+    }
     size = (count * size + 63) / 64 * 64;
-    p = refused() ? NULL : aligned_alloc(64, size ? size : 64);
-    if (!p)
-        goto fail;
+    size = size ? size : 64;
+    if (reserve(size) < 0)
+        return NULL;
+    p = refused() ? NULL : aligned_alloc(64, size);
+    if (!p) {
+        release((int64_t)size);
+        ctt_error(CTT_ENOMEM, "out of memory: %zu bytes", size);
+        return NULL;
+    }
+    settle(size, p);
     atomic_fetch_add(&live, 1);
-    return memset(p, 0, size ? size : 64);
-fail:
-    ctt_error(CTT_ENOMEM, "out of memory: %zu bytes", size);
-    return NULL;
+    clear(p, size);
+    return p;
 }
 
 void *ctt_realloc(void *p, size_t size)
 {
-    void *q = refused() ? NULL : realloc(p, size ? size : 1);
+    size_t old = p ? malloc_usable_size(p) : 0;
+    size_t more = size > old ? size - old : 0;
+    void *q;
 
+    if (reserve(more) < 0)
+        return NULL;
+    q = refused() ? NULL : realloc(p, size ? size : 1);
     if (!q) {
+        release((int64_t)more);
         ctt_error(CTT_ENOMEM, "out of memory: %zu bytes", size);
         return NULL;
     }
+    release((int64_t)old);
+    settle(more, q);
     if (!p)
         atomic_fetch_add(&live, 1);
     return q;
@@ -108,8 +215,10 @@ void *ctt_grown(void *p, int *room, int count, size_t size)
 
 void ctt_free(void *p)
 {
-    if (p)
+    if (p) {
         atomic_fetch_sub(&live, 1);
+        release((int64_t)malloc_usable_size(p));
+    }
     free(p);
 }
 

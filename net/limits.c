@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * limits.c: limits for input that is not trusted, free memory, and the request
  * to stop. */
-#include "net/limits.h"
+#include "net/limits_opt.h"
+#include "net/graph.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -134,20 +135,24 @@ int64_t ctt_memory_free(void)
 
 /* ---- limits ---- */
 
-static struct ctt_limits limits = {
-    .frame_pixels = 1 << 26,
-    .clip_bytes = (int64_t)1 << 40,
-    .clip_frames = 1 << 24,
-    .clip_seconds = 3600,
-    .classes = 1 << 16,
-    .nodes = 1 << 16,
+#define AT(member) offsetof(struct ctt_limits, member)
+
+static const struct ctt_opt rows[] = {
+    CTT_LIMIT_ROWS(AT, 0),
+    { .name = NULL }
 };
 
+static struct ctt_limits limits, defaults;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void measure(void)
 {
-    limits.memory = ctt_memory_free();
+    int64_t most = ctt_memory_free();
+
+    ctt_opt_defaults(rows, &defaults);    /* of the table: they are valid */
+    defaults.memory = most > CTT_MEMORY_LEAST ? most : CTT_MEMORY_LEAST;
+    defaults.nodes = CTT_MAX_NODES;
+    limits = defaults;
 }
 
 const struct ctt_limits *ctt_limits(void)
@@ -159,17 +164,19 @@ const struct ctt_limits *ctt_limits(void)
 #define TAKE(member, from, into) \
     do { \
         CTT_CHECK((from)->member >= 0 && isfinite((double)(from)->member), \
-                  CTT_EINVAL, "a limit of %g %s", (double)(from)->member, \
-                  #member); \
+                  CTT_EINVAL, "a limit of %g for %s", \
+                  (double)(from)->member, #member); \
         if ((from)->member > 0) \
             (into)->member = (from)->member; \
     } while (0)
 
 int ctt_limits_set(const struct ctt_limits *l)
 {
-    struct ctt_limits new = *ctt_limits();
+    struct ctt_limits new;
     int rc = 0;
 
+    ctt_limits();
+    new = defaults;
     TAKE(memory, l, &new);
     TAKE(frame_pixels, l, &new);
     TAKE(clip_bytes, l, &new);

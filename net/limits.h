@@ -10,7 +10,9 @@
  * limit.  They apply to the whole process. */
 struct ctt_limits {
     int64_t memory;         /* bytes of all blocks of ctt_calloc() and
-                               ctt_realloc() together */
+                               ctt_realloc() together; what libraries such as
+                               FFmpeg and HDF5 take for themselves, and the
+                               memory of a GPU, is not counted */
     int64_t frame_pixels;   /* of a decoded picture */
     int64_t clip_bytes;     /* read from the files of one clip */
     int64_t clip_frames;    /* decoded from one clip */
@@ -20,12 +22,23 @@ struct ctt_limits {
 };
 
 /* The limits in force.  Before ctt_limits_set() they are the defaults; that of
- * memory is then what ctt_memory_free() returns at the first call. */
+ * memory is what ctt_memory_free() returns at the first call, but at least
+ * CTT_MEMORY_LEAST. */
 const struct ctt_limits *ctt_limits(void);
+#define CTT_MEMORY_LEAST (INT64_C(64) << 20)
 
 /* Replaces the limits: call it before threads start.  A member that is 0 gets
  * its default; CTT_EINVAL if one is negative or not finite. */
 int  ctt_limits_set(const struct ctt_limits *l);
+
+/* Bytes of all live blocks, and how many more the limit of memory leaves. */
+int64_t ctt_memory_used(void);
+int64_t ctt_memory_left(void);
+
+/* CTT_ENOMEM if a sum of blocks to be allocated exceeds what is left; `what`
+ * begins the message, which names the limit.  Asked before the first of the
+ * blocks, it says at once what does not fit. */
+int  ctt_memory_check(const char *what, int64_t bytes);
 
 /* Bytes that the machine, or the control group (Linux, versions 1 and 2) or
  * the address space (RLIMIT_AS) of this process, has free: the least of the

@@ -45,7 +45,8 @@ int ctt_opt_set(const struct ctt_opt *tab, void *cfg, const char *name,
 
 int ctt_opt_is(const struct ctt_opt *o, const void *cfg, const char *value)
 {
-    union { int i[3]; float f[3]; const char *s; } other = { { 0 } };
+    union { int i[3]; float f[3]; const char *s; int64_t n; double d; }
+        other = { { 0 } };
     const struct ctt_opt_kind *kind = &ctt_opt_kinds[o->type];
     const char *p = (const char *)cfg + o->off, *s;
 

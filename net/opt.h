@@ -9,9 +9,11 @@
 #include <stdio.h>
 
 /* CTT_INT3 and CTT_FLOAT3: one value stands for three.  CTT_FLAG is an int, 1
- * if given on a command line (and =0|1 in a model). */
+ * if given on a command line (and =0|1 in a model).  CTT_SIZE is an int64_t: a
+ * number, which may have a fraction, and perhaps K, M, G or T, times 1024,
+ * 1024^2 and so on. */
 enum ctt_opt_type { CTT_FLAG, CTT_INT, CTT_INT3, CTT_FLOAT, CTT_FLOAT3,
-                    CTT_STRING, CTT_CHOICE };
+                    CTT_DOUBLE, CTT_SIZE, CTT_STRING, CTT_CHOICE };
 
 /* Bits of ctt_opt.tags.  Those from CTT_OPT_OWN on belong to the owner of the
  * table, who defines them. */

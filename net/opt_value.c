@@ -81,6 +81,36 @@ static int get_float(const struct ctt_opt *o, const char *s, void *out)
     return 0;
 }
 
+static int get_double(const struct ctt_opt *o, const char *s, void *out)
+{
+    char *end;
+    double x = strtod(s, &end);
+
+    if (end == s || *end || !isfinite(x) || !in_range(o, x))
+        return bad(o, s);
+    *(double *)out = x;
+    return 0;
+}
+
+static const char units[] = "KMGT";
+
+static int get_size(const struct ctt_opt *o, const char *s, void *out)
+{
+    char *end;
+    const char *unit;
+    double x = strtod(s, &end);
+
+    if (*end && (unit = strchr(units, *end)) != NULL) {
+        x = ldexp(x, 10 * (int)(unit - units + 1));
+        end++;
+    }
+    if (*s < '0' || *s > '9' || *end || !(x <= 0x1p62) || !in_range(o, x))
+        return ctt_error(CTT_EINVAL, "%s: bad value '%s' (such as 900M or 2G)",
+                         o->name, s);
+    *(int64_t *)out = (int64_t)x;
+    return 0;
+}
+
 /* "3" means 3,3,3 and "1,3,3" means just that. */
 static int get_three(const struct ctt_opt *o, const char *s, void *out)
 {
@@ -173,6 +203,26 @@ static void put_float(const struct ctt_opt *o, const void *p, FILE *f)
     print_float(*(const float *)p, f);
 }
 
+static void put_double(const struct ctt_opt *o, const void *p, FILE *f)
+{
+    (void)o;
+    fprintf(f, "%.17g", *(const double *)p);
+}
+
+/* In the largest unit of which it is a whole number. */
+static void put_size(const struct ctt_opt *o, const void *p, FILE *f)
+{
+    int64_t n = *(const int64_t *)p;
+    int k = 0;
+
+    (void)o;
+    while (n > 0 && n % 1024 == 0 && units[k]) {
+        n /= 1024;
+        k++;
+    }
+    fprintf(f, "%lld%.*s", (long long)n, k > 0, units + (k > 0 ? k - 1 : 0));
+}
+
 static void put_string(const struct ctt_opt *o, const void *p, FILE *f)
 {
     (void)o;
@@ -190,6 +240,8 @@ const struct ctt_opt_kind ctt_opt_kinds[] = {
     [CTT_INT3]   = { get_three, put_three, 3 * sizeof(int) },
     [CTT_FLOAT]  = { get_float, put_float, sizeof(float) },
     [CTT_FLOAT3] = { get_three, put_three, 3 * sizeof(float) },
+    [CTT_DOUBLE] = { get_double, put_double, sizeof(double) },
+    [CTT_SIZE]   = { get_size, put_size, sizeof(int64_t) },
     [CTT_STRING] = { get_string, put_string, sizeof(char *) },
     [CTT_CHOICE] = { get_choice, put_choice, sizeof(int) },
 };

@@ -300,7 +300,7 @@ static int run(int k, int argc, char **argv)
     first = ctt_opt_main(&ctt_data_program.commands[k], &c, argc, argv, &done);
     if (done && first >= 0)
         return 0;
-    if (first < 0)
+    if (first < 0 || ctt_limits_set(&c.limits) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (argc - first != commands[k].paths)
         return ctt_tool_die(CTT_EXIT_USAGE, "%s takes %s (see --help)",

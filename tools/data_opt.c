@@ -2,9 +2,11 @@
  * data_opt.c: the commands of convtt-data, their options and the manual page.
  */
 #include "tools/data_opt.h"
+#include "net/limits_opt.h"
 #include "video/video.h"
 
 #define FIELD(f) offsetof(struct ctt_data_cfg, f)
+#define LIMIT(member) FIELD(limits.member)
 
 /* Options of several commands. */
 #define WORKERS { "workers", CTT_INT, FIELD(workers), "2", "threads that " \
@@ -23,6 +25,7 @@ static const struct ctt_opt synth_opts[] = {
     { "seed", CTT_INT, FIELD(seed), "1", "seed; the same seed gives the same "
       "pixels", 0, 1000000000 },
     WORKERS,
+    CTT_LIMIT_MEMORY(LIMIT, 0),
     { .name = NULL }
 };
 static const struct ctt_opt mnist_opts[] = {
@@ -36,6 +39,7 @@ static const struct ctt_opt mnist_opts[] = {
       "test; each has its own sequences", .arg = "NAME" },
     { "seed", CTT_INT, FIELD(mnist.seed), "1", "seed; the same seed gives the "
       "same sequences", 0, 1000000000 },
+    CTT_LIMIT_MEMORY(LIMIT, 0),
     { .name = NULL }
 };
 static const struct ctt_opt pack_opts[] = {
@@ -50,10 +54,16 @@ static const struct ctt_opt pack_opts[] = {
       "frames; 0: no limit", 0, 100000, .arg = "N" },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read, "
       "instead of skipping it" },
+    CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
 };
-static const struct ctt_opt check_opts[] = { SPLIT, WORKERS, { .name = NULL } };
-static const struct ctt_opt list_opts[] = { SPLIT, CLASSES, { .name = NULL } };
+static const struct ctt_opt check_opts[] = {
+    SPLIT, WORKERS, CTT_LIMIT_ROWS(LIMIT, 0), { .name = NULL }
+};
+static const struct ctt_opt list_opts[] = {
+    SPLIT, CLASSES, CTT_LIMIT_MEMORY(LIMIT, 0), CTT_LIMIT_CLASSES(LIMIT, 0),
+    { .name = NULL }
+};
 
 static const struct ctt_program commands[] = {
     [CTT_DATA_SYNTH] = {

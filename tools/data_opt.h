@@ -4,6 +4,7 @@
 #ifndef CTT_DATA_OPT_H
 #define CTT_DATA_OPT_H
 
+#include "net/limits.h"
 #include "net/opt.h"
 #include "tools/data_mnist.h"
 
@@ -12,6 +13,7 @@ struct ctt_data_cfg {
     int   clips, size, seed, workers, max_frames, strict;
     const char *out, *model, *split, *classes;
     struct ctt_mnist_job mnist;
+    struct ctt_limits limits;
 };
 
 /* Indices of ctt_data_program.commands. */

@@ -213,7 +213,8 @@ int main(int argc, char **argv)
     if (argc - first < 2)
         return ctt_tool_die(CTT_EXIT_USAGE, "a model and clips must be given "
                             "(see --help)");
-    if (ctt_infer_check(&t.c, argv + first, argc - first) < 0 ||
+    if (ctt_limits_set(&t.c.limits) < 0 ||
+        ctt_infer_check(&t.c, argv + first, argc - first) < 0 ||
         ctt_recognise_ratios(&t.r) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (open_model(&t, argv[first]) < 0 ||

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_opt.c: the options and the manual page of convtt-infer. */
 #include "device/device.h"
+#include "net/limits_opt.h"
 #include "tools/infer_files.h"
 #include "tools/infer_opt.h"
 
 #include <string.h>
 
 #define FIELD(f) offsetof(struct ctt_infer_set, f)
+#define LIMIT(member) FIELD(limits.member)
 
 /* Conditions that several rows share. */
 #define PREDICTS "predict"
@@ -70,6 +72,8 @@ static const struct ctt_opt opts[] = {
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .arg = "N", .section = "Device",
       .tags = COMMON },
+
+    CTT_LIMIT_ROWS(LIMIT, 0),
 
     { "json", CTT_FLAG, FIELD(json), "0", "print one line of JSON per answer",
       .letter = 'j', .section = "Output", .tags = COMMON },

@@ -3,6 +3,7 @@
 #ifndef CTT_INFER_OPT_H
 #define CTT_INFER_OPT_H
 
+#include "net/limits.h"
 #include "net/opt.h"
 #include "tools/infer_predict.h"
 
@@ -10,6 +11,7 @@ struct ctt_infer_set {
     const char *split, *classes, *observe, *device;
     int every, top, json, time, strict, threads;
     struct ctt_predict predict;
+    struct ctt_limits limits;
 };
 
 extern const struct ctt_program ctt_infer_program;

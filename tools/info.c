@@ -248,7 +248,7 @@ int main(int argc, char **argv)
     first = ctt_opt_main(&ctt_info_program, &cfg, argc, argv, &done);
     if (done && first >= 0)
         return 0;
-    if (first < 0)
+    if (first < 0 || ctt_limits_set(&cfg.limits) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (cfg.ops) {
         tell_ops();

@@ -4,11 +4,13 @@
 #define CTT_INFO_H
 
 #include "net/file.h"
+#include "net/limits.h"
 #include "net/opt.h"
 
 struct ctt_info_cfg {
     int   ops, net, plan, compare, threads, max_clips;
     const char *strip, *data, *split, *device;
+    struct ctt_limits limits;
 };
 
 extern const struct ctt_program ctt_info_program;    /* info_opt.c */

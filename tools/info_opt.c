@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info_opt.c: the options and the manual page of convtt-info. */
 #include "device/device.h"
+#include "net/limits_opt.h"
 #include "tools/info.h"
 
 #define FIELD(f) offsetof(struct ctt_info_cfg, f)
+#define LIMIT(member) FIELD(limits.member)
 
 static const struct ctt_opt opts[] = {
     { "ops", CTT_FLAG, FIELD(ops), "0", "list the model language: ops, cells "
@@ -29,6 +31,7 @@ static const struct ctt_opt opts[] = {
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .letter = 't', .arg = "N",
       .section = "Device" },
+    CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
 };
 

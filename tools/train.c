@@ -343,7 +343,8 @@ int main(int argc, char **argv)
     rc = ctt_opt_main(&ctt_train_program, &j.cfg, argc, argv, &done);
     if (done && rc >= 0)
         return 0;
-    if (rc < 0 || complete(&j, argc, argv, rc) < 0)
+    if (rc < 0 || ctt_limits_set(&j.cfg.limits) < 0 ||
+        complete(&j, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     ctt_tool_catch();
     rc = j.cfg.amp_plan ? plan(&j) : train(&j, &stopped);

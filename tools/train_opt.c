@@ -47,8 +47,10 @@ static const struct ctt_chapter chapters[] = {
       "only saves memory." },
     { "MEMORY",
       "Backpropagation through time needs the values of all time steps. "
-      "--keep=auto --memory=1G stores only as many windows of steps as fit "
-      "into 1 GiB and recomputes the others." },
+      "--memory=1G limits all that the program allocates to 1 GiB, and with "
+      "--keep=auto it stores only as many windows of steps as fit into 3/4 of "
+      "what is left of it, and recomputes the others. On a GPU --memory limits "
+      "values and gradients there as well." },
     { "GPU",
       "--device=cuda computes on the current CUDA device (choose another with "
       "CUDA_VISIBLE_DEVICES). All options mean the same as on a CPU. "

@@ -4,9 +4,9 @@
 #include "device/cpu/cpu.h"
 #include "device/cpu/update.h"
 #include "net/half.h"
+#include "net/limits.h"
 
 #include <string.h>
-#include <unistd.h>
 
 static int take(struct ctt_dev *d, const char *what, int64_t bytes, void **out)
 {
@@ -14,8 +14,7 @@ static int take(struct ctt_dev *d, const char *what, int64_t bytes, void **out)
     int rc = 0;
 
     (void)d;
-    CTT_CHECK(p, CTT_ENOMEM, "%s: no memory for %lld MB", what,
-              (long long)(bytes >> 20) + 1);
+    CTT_CHECK(p, CTT_ENOMEM, "%s: %s", what, ctt_errmsg());
     *out = p;
 out:
     return rc;
@@ -27,13 +26,10 @@ static void give(struct ctt_dev *d, void *p)
     ctt_free(p);
 }
 
-/* The size of all memory, as the system overcommits. */
 static int64_t room(const struct ctt_dev *d)
 {
-    int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-
     (void)d;
-    return pages <= 0 || size <= 0 ? INT64_C(1) << 58 : pages * size;
+    return ctt_memory_left();
 }
 
 static int clear(struct ctt_dev *d, void *p, int64_t bytes)

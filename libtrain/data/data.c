@@ -140,6 +140,8 @@ int ctt_data_open(const char *path, const char *split,
     d->min_frames = cfg->min_frames;
     d->max_frames = cfg->max_frames;
     d->room = (int64_t)cfg->cache << 20;
+    if (d->room > ctt_memory_left() / 4)    /* the run needs the rest */
+        d->room = ctt_memory_left() / 4;
     if (cfg->task == CTT_PREDICT)
         d->steps = ctt_cfg_frames(cfg);
     CTT_TRY(open_source(d, path, split, in, known, nknown, cfg));

@@ -84,10 +84,21 @@ static int too_small(const struct ctt_back *y, const struct ctt_run *r,
                      "MB, %lld MB are allowed", r->n, y->room, mb, most);
 }
 
+/* What the program has in memory already takes part in its limit. */
+static int64_t allowed(const struct ctt_run *r, const struct ctt_memory *m)
+{
+    int64_t room;
+
+    if (m->bytes > 0 && !(r->dev && ctt_dev_shared(r->dev)))
+        return m->bytes;
+    room = ctt_exec_room(r->dev);
+    return m->bytes > 0 && m->bytes < room ? m->bytes : room;
+}
+
 static int choose(struct ctt_back *y, const struct ctt_run *r,
                   const struct ctt_memory *m)
 {
-    int64_t bytes = m->bytes > 0 ? m->bytes : ctt_exec_room(r->dev);
+    int64_t bytes = allowed(r, m);
     int from = m->window > 0 && m->window < y->room ? m->window : y->room;
     int whole = y->norm && from == y->room;
     int to = m->window > 0 || whole ? from : 1, least = y->room + 1;

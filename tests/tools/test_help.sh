@@ -56,13 +56,13 @@ sections() {    # sections PROGRAM HEADING...
     [ "$(grep -E '^[A-Z][A-Za-z ]*:$' out)" = "$want" ] ||
         fail "$1: the sections are $(grep -E '^[A-Z][A-Za-z ]*:$' out)"
 }
-trainer='Memory Device Output'
+trainer='Memory Device Limits Output'
 sections convtt-train Data Model Optimiser Validation 'Early observation' \
     Prediction 'Mixed precision' $trainer
 sections convtt-compress 'Tensor trains' Pruning Rounding Retraining Data \
     Model Optimiser Validation 'Early observation' 'Mixed precision' $trainer
-sections convtt-infer Recognition Prediction Data Device Output
-sections convtt-info 'What to show' Data Device
+sections convtt-infer Recognition Prediction Data Device Limits Output
+sections convtt-info 'What to show' Data Device Limits
 
 # 4. What stands in a row: letter, choices, conditions, default.
 says 0 '^  -b, --batch=N +clips per batch \[16\]$' "$bin/convtt-train" --help

@@ -91,16 +91,18 @@ says 0 'are recomputed' $next next.net -o none.ctt --window 2 --keep 0
 cmp -s all.ctt none.ctt || fail "recomputing gives another model"
 says 0 '^memory: [0-9]+ MB .* windows of up to 6 steps are kept$' \
     $next next.net -o auto.ctt --keep auto
-says 0 '^memory: 0 MB .* are recomputed' $next next.net -o auto.ctt \
-    --keep auto --memory 1100K
-says 1 'need at least 1 MB' $next next.net -o a --keep auto --memory 10K
+says 0 '^memory: 10 MB .* are recomputed' $next next.net -o auto.ctt \
+    --batch 32 --keep auto --memory 16M
+says 1 'need at least 8 MB.*more --memory' $next next.net -o a \
+    --batch 32 --keep auto --memory 8M
 says 1 'one window, because n: kind=batch' $next norm.net -o a --keep auto \
-    --memory 10K --sampling-start off
+    --batch 32 --memory 8M --sampling-start off
+says 1 'memory limit of 1 MB \(--memory\)' $next next.net -o a --memory 1M
 says 1 'n: in a loop over time .*--sampling-start=off' $next norm.net -o a
 says 0 'norms then use the statistics of a window' $next norm.net -o a \
     --window 3 --sampling-start off
 says 1 'n: kind=batch takes' $next norm.net -o a --keep 1 --sampling-start off
-says 2 '--memory requires --keep=auto' $next next.net -o a --memory 1G
+says 2 "memory: bad value '2X'" $next next.net -o a --memory 2X
 says 2 '--keep=1 requires --window' $train tiny.net -o a --data clips --keep 1
 says 2 '--digits requires --data=mnist:... or --val=mn' $next next.net -o a \
     --digits 3
