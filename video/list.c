@@ -9,27 +9,41 @@
 
 enum { SUBSET_LIMIT = 1 << 22 };
 
-static int ends_in(const char *path, const char *ending)
+/* The last resort: path itself is a clip. */
+static int single_clip(struct ctt_listing *s)
 {
-    return strcmp(ctt_path_ending(path), ending) == 0;
+    int rc;
+
+    s->list->form = "a clip";
+    CTT_TRY(ctt_listing_add(s, "", s->path, -1));
+    rc = 1;
+out:
+    return rc;
 }
+
+/* The readers of layouts that a folder may have; the first that returns 1 has
+ * read it. */
+static int (*const folder_forms[])(struct ctt_listing *) = {
+    ctt_list_json, ctt_list_kinetics, ctt_list_hmdb, ctt_list_ucf,
+    ctt_list_class,
+};
+
+/* And of files. */
+static int (*const file_forms[])(struct ctt_listing *) = {
+    ctt_list_json, ctt_list_kinetics, ctt_list_hmdb, ctt_list_text,
+    single_clip,
+};
 
 static int read_listing(struct ctt_listing *s)
 {
     enum ctt_disk_kind kind = ctt_disk_kind(s->path);
-    int rc = 0;
+    int folder = kind == CTT_DISK_FOLDER, rc = 0;
+    size_t n = folder ? CTT_LEN(folder_forms) : CTT_LEN(file_forms);
 
     CTT_CHECK(kind != CTT_DISK_NONE, CTT_EIO, "%s: no such file or folder",
               s->path);
-    if (kind == CTT_DISK_FOLDER || ends_in(s->path, ".json")) {
-        CTT_TRY(ctt_list_json(s));
-        if (rc == 0)
-            CTT_TRY(ctt_list_class(s));
-    } else if (ctt_text_is_list(s->path)) {
-        CTT_TRY(ctt_list_text(s));
-    } else {
-        CTT_TRY(ctt_listing_add(s, "", s->path, -1));
-    }
+    for (size_t i = 0; i < n && rc == 0; i++)
+        CTT_TRY((folder ? folder_forms : file_forms)[i](s));
     CTT_CHECK(s->list->count > 0, CTT_EINVAL, "%s: no clips in it", s->path);
 out:
     return rc;
@@ -106,32 +120,60 @@ static int are_numbers(const struct ctt_names *n)
     return 1;
 }
 
+/* The largest label that a clip has, and whether the model lacks the name of
+ * one. */
+static int largest_label(const struct ctt_listing *s,
+                         const struct ctt_names *model, int *lacks)
+{
+    int largest = -1;
+
+    *lacks = 0;
+    for (int i = 0; i < s->list->count; i++) {
+        int label = s->list->item[i].label;
+        if (label < 0)
+            continue;
+        largest = label > largest ? label : largest;
+        *lacks |= ctt_names_find(model, s->names.name[label]) < 0;
+    }
+    return largest;
+}
+
+/* If the data or the model has only numbers, the data's numbers are those of
+ * the model's classes: the data's classes get the model's names. */
+static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
+{
+    int numbers = are_numbers(&s->names), rc = 0, lacks, largest;
+
+    largest = largest_label(s, model, &lacks);
+    if (!s->numeric || !lacks || !(numbers || are_numbers(model)))
+        goto out;
+    CTT_CHECK(largest < model->count, CTT_EINVAL, "%s: class number %d is "
+              "none of the model's, 0 to %d", s->path, largest,
+              model->count - 1);
+    ctt_names_clear(&s->names);
+    for (int i = 0; i < model->count; i++)
+        CTT_TRY(ctt_names_add(&s->names, model->name[i]));
+    rc = 0;
+out:
+    return rc;
+}
+
 /* The new number of each class of the data, or -1. */
 static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
-                    int known, int subset, int *map)
+                    int subset, int *map)
 {
-    int missing = -1, largest = -1;
+    int rc = 0;
 
     for (int i = 0; i < s->names.count; i++)
         map[i] = ctt_names_find(keep, s->names.name[i]);
-    for (int i = 0; i < s->list->count; i++) {
+    for (int i = 0; i < s->list->count && !subset; i++) {
         int label = s->list->item[i].label;
-        if (label > largest)
-            largest = label;
-        if (label >= 0 && map[label] < 0)
-            missing = label;
+        CTT_CHECK(label < 0 || map[label] >= 0, CTT_EINVAL,
+                  "%s: class '%s' is none of the model's %d", s->path,
+                  s->names.name[label], keep->count);
     }
-    if (missing < 0 || subset)
-        return 0;
-    /* If data or model has only numbers, they are the model's numbers. */
-    if (known && s->numeric && largest < keep->count &&
-        (are_numbers(&s->names) || are_numbers(keep))) {
-        for (int i = 0; i < s->names.count; i++)
-            map[i] = i < keep->count ? i : -1;
-        return 0;
-    }
-    return ctt_error(CTT_EINVAL, "%s: class '%s' is none of the model's %d",
-                     s->path, s->names.name[missing], keep->count);
+out:
+    return rc;
 }
 
 /* Drops clips of classes that are not kept; unlabelled clips stay. */
@@ -153,11 +195,28 @@ static void filter(struct ctt_list *l, const int *map)
     l->count = n;
 }
 
+/* Says which class has no clip; numbers with gaps are a cause. */
+static int no_clip_of(const struct ctt_listing *s,
+                      const struct ctt_names *keep, const int *seen, int i)
+{
+    int used = 0;
+
+    if (!s->numeric || !are_numbers(keep))
+        return ctt_error(CTT_EFORMAT, "%s: no clip of class '%s'", s->path,
+                         keep->name[i]);
+    for (int k = 0; k < keep->count; k++)
+        used += seen[k];
+    return ctt_error(CTT_EFORMAT, "%s: no clip of class '%s': the labels are "
+                     "numbers up to %d, but only %d different ones occur; "
+                     "number the classes from 0 without gaps, or use names",
+                     s->path, keep->name[i], keep->count - 1, used);
+}
+
 /* In training every class needs a clip. */
 static int check_classes(const struct ctt_listing *s,
                          const struct ctt_names *keep)
 {
-    int rc = 0, labelled = 0;
+    int labelled = 0, rc = 0;
     int *seen = ctt_calloc((size_t)keep->count + 1, sizeof(*seen));
 
     CTT_TRY(seen ? 0 : CTT_ENOMEM);
@@ -168,8 +227,8 @@ static int check_classes(const struct ctt_listing *s,
         }
     }
     for (int i = 0; i < keep->count && labelled; i++)
-        CTT_CHECK(seen[i], CTT_EFORMAT, "%s: no clip of class '%s'", s->path,
-                  keep->name[i]);
+        if (!seen[i])
+            CTT_TRY(no_clip_of(s, keep, seen, i));
 out:
     ctt_free(seen);
     return rc;
@@ -186,7 +245,7 @@ static int finish(struct ctt_listing *s, struct ctt_names *keep, int known,
     CTT_TRY(rc);
     l->all = l->count;
     l->all_labels = s->names.count;
-    CTT_TRY(renumber(s, keep, known, subset, map));
+    CTT_TRY(renumber(s, keep, subset, map));
     filter(l, map);
     CTT_CHECK(l->count > 0, CTT_EINVAL, "%s: no clip of the requested "
               "classes", s->path);
@@ -201,34 +260,46 @@ out:
     return rc;
 }
 
+int ctt_listing_fit(struct ctt_listing *s, char *const *known, int nknown,
+                    const char *subset)
+{
+    struct ctt_names keep = { 0 }, chosen = { 0 };
+    int rc = 0;
+
+    if (known) {
+        CTT_TRY(take_known(known, nknown, &keep));
+        CTT_TRY(adopt_numbers(s, &keep));
+    }
+    if (subset)
+        CTT_TRY(read_subset(s, subset, &chosen));
+    if (!known)
+        CTT_TRY(take_known(subset ? chosen.name : s->names.name,
+                           subset ? chosen.count : s->names.count, &keep));
+    for (int i = 0; known && i < chosen.count; i++)
+        CTT_CHECK(ctt_names_find(&keep, chosen.name[i]) >= 0, CTT_EINVAL,
+                  "%s: the model was not trained with class '%s'", subset,
+                  chosen.name[i]);
+    CTT_TRY(finish(s, &keep, known || nknown == CTT_LABELS_ANY,
+                   subset != NULL));
+out:
+    ctt_names_clear(&keep);
+    ctt_names_clear(&chosen);
+    return rc;
+}
+
 int ctt_list_open(const char *path, const char *split, char *const *known,
                   int nknown, const char *subset, struct ctt_list **out)
 {
     struct ctt_listing s = { .path = path, .split = split ? split : "train" };
-    struct ctt_names keep = { 0 }, chosen = { 0 };
     int rc = 0;
 
     s.list = ctt_calloc(1, sizeof(*s.list));
     CTT_TRY(s.list ? 0 : CTT_ENOMEM);
     CTT_TRY(read_listing(&s));
-    if (subset)
-        CTT_TRY(read_subset(&s, subset, &chosen));
-    if (known)
-        CTT_TRY(take_known(known, nknown, &keep));
-    else
-        CTT_TRY(take_known(subset ? chosen.name : s.names.name,
-                           subset ? chosen.count : s.names.count, &keep));
-    for (int i = 0; known && i < chosen.count; i++)
-        CTT_CHECK(ctt_names_find(&keep, chosen.name[i]) >= 0, CTT_EINVAL,
-                  "%s: the model was not trained with class '%s'", subset,
-                  chosen.name[i]);
-    CTT_TRY(finish(&s, &keep, known || nknown == CTT_LABELS_ANY,
-                   subset != NULL));
+    CTT_TRY(ctt_listing_fit(&s, known, nknown, subset));
     *out = s.list;
     s.list = NULL;
 out:
-    ctt_names_clear(&keep);
-    ctt_names_clear(&chosen);
     ctt_names_clear(&s.names);
     ctt_list_free(&s.list);
     return rc;

@@ -5,15 +5,22 @@
 
 #include "video/listing.h"
 
-enum { CTT_LABELS_MAX = 1 << 16 };
+/* Each returns 1, or 0 if s->path has another layout. */
 
-/* list_json.c: Something-Something V2: 1, or 0 if path has another layout. */
+/* list_json.c: Something-Something V2. */
 int ctt_list_json(struct ctt_listing *s);
 
-/* list_text.c: a text list, one line per clip.  is: 1 if the file looks like
- * one. */
-int ctt_text_is_list(const char *path);
+/* list_kinetics.c: the csv files of Kinetics. */
+int ctt_list_kinetics(struct ctt_listing *s);
+
+/* list_fold.c: the numbered splits of HMDB51 and UCF101. */
+int ctt_list_hmdb(struct ctt_listing *s);
+int ctt_list_ucf(struct ctt_listing *s);
+
+/* list_text.c: a text list, one line per clip.  at: reads the file at path,
+ * which is not that of s. */
 int ctt_list_text(struct ctt_listing *s);
+int ctt_list_text_at(struct ctt_listing *s, const char *path);
 
 /* list_class.c: one folder per class. */
 int ctt_list_class(struct ctt_listing *s);

@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * list_class.c: clips in one folder per class. */
 #include "video/list.h"
+#include "net/limits.h"
 #include "video/disk.h"
 #include "video/split.h"
+#include "video/videos.h"
 
 #include <string.h>
-#include <strings.h>
 
 /* KTH (Schuldt et al. 2004): all persons, and those for training when frames
  * are predicted (Villegas et al. 2017). */
 enum { PERSONS = 25, TRAINED = 16 };
-
-/* Files commonly found among clips. */
-static int is_no_clip(const char *name)
-{
-    static const char *const ending[] = { ".txt", ".json", ".csv", ".md",
-        ".xml", ".py", ".db", ".ini", ".zip", ".tar", ".gz" };
-
-    for (size_t i = 0; i < CTT_LEN(ending); i++)
-        if (strcasecmp(ctt_path_ending(name), ending[i]) == 0)
-            return 1;
-    return strcmp(name, "LICENSE") == 0 || strcmp(name, "README") == 0;
-}
 
 static int is_folder(const char *dir, const char *name, int *yes)
 {
@@ -47,7 +36,10 @@ static int read_classes(const char *dir, struct ctt_names *out, int *files)
         if (yes)
             CTT_TRY(ctt_names_add(out, f.name[i]));
         else
-            *files += !is_no_clip(f.name[i]);
+            *files += !ctt_no_clip(f.name[i]);
+        CTT_CHECK(out->count <= ctt_limits()->classes, CTT_EFORMAT,
+                  "%s: more than %d folders, each of which would be a class",
+                  dir, ctt_limits()->classes);
     }
     rc = 0;
 out:
@@ -63,7 +55,7 @@ static int add_clips(struct ctt_listing *s, const char *dir, int label)
 
     CTT_TRY(ctt_folder_read(dir, &f));
     for (int i = 0; i < f.count; i++)
-        if (!is_no_clip(f.name[i]))
+        if (!ctt_no_clip(f.name[i]))
             CTT_TRY(ctt_listing_add(s, dir, f.name[i], label));
 out:
     ctt_folder_clear(&f);
@@ -117,10 +109,7 @@ static int all_classes(struct ctt_listing *s, const struct ctt_names *top)
         ctt_free(path);
         path = NULL;
     }
-    ctt_sort_strings(all.name, all.count);
-    for (int i = 0; i < all.count; i++)
-        CTT_TRY(ctt_names_add(&s->names, all.name[i]));
-    rc = 0;
+    CTT_TRY(ctt_listing_names(s, &all));
 out:
     ctt_free(path);
     ctt_names_clear(&all);
@@ -220,7 +209,8 @@ int ctt_list_class(struct ctt_listing *s)
         CTT_CHECK(rc || train, CTT_EINVAL, "%s: no folder '%s' in it",
                   s->path, s->split);
     }
-    rc = 0;
+    s->list->form = top.count ? "a folder per class" : "a folder of clips";
+    rc = 1;
 out:
     ctt_names_clear(&top);
     return rc;

@@ -3,90 +3,14 @@
  * them: labels.json, one JSON file per split, and a folder of numbered videos.
  */
 #include "video/list.h"
+#include "net/limits.h"
 #include "video/disk.h"
 #include "video/json.h"
 #include "video/split.h"
+#include "video/videos.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Video files by their names without extension. */
-struct videos {
-    struct ctt_names stem;
-    char           **file;    /* folder/name of each stem */
-    int              count, room;
-    char            *dir;     /* where a missing video is expected */
-};
-
-static void videos_clear(struct videos *v)
-{
-    for (int i = 0; i < v->count; i++)
-        ctt_free(v->file[i]);
-    ctt_free(v->file);
-    ctt_free(v->dir);
-    ctt_names_clear(&v->stem);
-}
-
-/* Of two files with the same name the first one is used. */
-static int add_video(struct videos *v, const char *dir, char *name)
-{
-    const char *ending = ctt_path_ending(name);
-    char *path = ctt_path_join(dir, name), **more;
-    int rc = path ? 0 : CTT_ENOMEM;
-
-    CTT_TRY(rc);
-    name[ending - name] = 0;
-    if (ctt_names_find(&v->stem, name) < 0) {
-        more = ctt_grown(v->file, &v->room, v->count, sizeof(*more));
-        CTT_TRY(more ? 0 : CTT_ENOMEM);
-        v->file = more;
-        CTT_TRY(ctt_names_add(&v->stem, name));
-        v->file[v->count++] = path;
-        path = NULL;
-    }
-    rc = 0;
-out:
-    ctt_free(path);
-    return rc;
-}
-
-static int add_videos(struct videos *v, const char *dir)
-{
-    struct ctt_folder f = { 0 };
-    int rc = 0;
-
-    if (ctt_disk_kind(dir) != CTT_DISK_FOLDER)
-        return 0;
-    CTT_TRY(ctt_folder_read(dir, &f));
-    for (int i = 0; i < f.count; i++)
-        if (strcmp(ctt_path_ending(f.name[i]), ".json") != 0)
-            CTT_TRY(add_video(v, dir, f.name[i]));
-    if (!v->dir)
-        v->dir = ctt_strdup(dir);
-    rc = v->dir ? 0 : CTT_ENOMEM;
-out:
-    ctt_folder_clear(&f);
-    return rc;
-}
-
-static int find_videos(struct videos *v, const char *root)
-{
-    static const char *const sub[] = { "20bn-something-something-v2",
-                                       "videos", "" };
-    char *dir = NULL;
-    int rc = 0;
-
-    for (size_t i = 0; i < CTT_LEN(sub); i++) {
-        dir = *sub[i] ? ctt_path_join(root, sub[i]) : ctt_strdup(root);
-        CTT_TRY(dir ? 0 : CTT_ENOMEM);
-        CTT_TRY(add_videos(v, dir));
-        ctt_free(dir);
-        dir = NULL;
-    }
-out:
-    ctt_free(dir);
-    return rc;
-}
 
 /* dir/<prefix><name>.json with the old or the new prefix; NULL: no such
  * file. */
@@ -193,7 +117,7 @@ static int read_labels(struct ctt_json *j, struct ctt_names *names,
         CTT_TRY(ctt_names_add(names, key));
         if (rc < at)
             return ctt_json_error(j, "class '%s' is listed twice", key);
-        if (at == CTT_LABELS_MAX)
+        if (at == ctt_limits()->classes)
             return ctt_json_error(j, "more than %d classes", at);
         if (!ctt_text_number(value, &(*number)[at]))
             return ctt_json_error(j, "class '%s' has no number from 0 on",
@@ -292,20 +216,9 @@ static int class_of(const struct ctt_listing *s, const struct ctt_json *j,
            ctt_json_error(j, "the labels have no class '%s'", name);
 }
 
-static int add_entry(struct ctt_listing *s, const struct videos *v,
-                     const struct entry *e, int label)
-{
-    int i = ctt_names_find(&v->stem, e->id);
-    char name[ID + 8];
-
-    if (i >= 0)
-        return ctt_listing_add(s, "", v->file[i], label);
-    snprintf(name, sizeof(name), "%s.webm", e->id);
-    return ctt_listing_add(s, v->dir, name, label);
-}
-
+/* The clips' paths are their ids until place_videos(). */
 static int read_split(struct ctt_listing *s, struct ctt_json *j,
-                      const struct videos *v)
+                      struct ctt_videos *v)
 {
     struct entry e;
     char id[ID];
@@ -317,7 +230,8 @@ static int read_split(struct ctt_listing *s, struct ctt_json *j,
         if (!e.id)
             return ctt_json_error(j, "a clip without an id");
         CTT_TRY(class_of(s, j, &e, &label));
-        CTT_TRY(add_entry(s, v, &e, label));
+        CTT_TRY(ctt_listing_add(s, "", e.id, label));
+        CTT_TRY(ctt_videos_want(v, e.id));
     }
     CTT_TRY(rc);
     CTT_TRY(ctt_json_end(j));
@@ -325,19 +239,62 @@ out:
     return rc;
 }
 
+/* Looks for the videos below root; *dir: where a missing one is expected. */
+static int find_videos(struct ctt_videos *v, const char *root, char **dir)
+{
+    static const char *const sub[] = { "20bn-something-something-v2",
+                                       "videos", "" };
+    char *path = NULL;
+    int rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(sub); i++) {
+        path = *sub[i] ? ctt_path_join(root, sub[i]) : ctt_strdup(root);
+        CTT_TRY(path ? 0 : CTT_ENOMEM);
+        if (!*dir && ctt_disk_kind(path) == CTT_DISK_FOLDER) {
+            *dir = ctt_strdup(path);
+            CTT_TRY(*dir ? 0 : CTT_ENOMEM);
+        }
+        CTT_TRY(ctt_videos_find(v, path, 0));
+        ctt_free(path);
+        path = NULL;
+    }
+out:
+    ctt_free(path);
+    return rc;
+}
+
+static int place_videos(struct ctt_listing *s, const struct ctt_videos *v,
+                        const char *dir)
+{
+    char name[ID + 8];
+    int rc = 0;
+
+    for (int i = 0; i < s->list->count; i++) {
+        struct ctt_item *item = &s->list->item[i];
+        const char *file = ctt_videos_file(v, item->path);
+        snprintf(name, sizeof(name), "%s.webm", item->path);
+        CTT_TRY(ctt_listing_move(item, file ? "" : dir, file ? file : name));
+    }
+out:
+    return rc;
+}
+
 static int load_split(struct ctt_listing *s, const char *root,
                       const char *path)
 {
+    struct ctt_videos v = { 0 };
     struct ctt_json *j = NULL;
-    struct videos v = { 0 };
+    char *dir = NULL;
     int rc;
 
-    CTT_TRY(find_videos(&v, root));
     CTT_TRY(ctt_json_open(path, &j));
     CTT_TRY(read_split(s, j, &v));
+    CTT_TRY(find_videos(&v, root, &dir));
+    CTT_TRY(place_videos(s, &v, dir ? dir : root));
 out:
     ctt_json_close(&j);
-    videos_clear(&v);
+    ctt_videos_clear(&v);
+    ctt_free(dir);
     return rc;
 }
 
@@ -346,6 +303,8 @@ int ctt_list_json(struct ctt_listing *s)
     int single = ctt_disk_kind(s->path) == CTT_DISK_FILE, rc = 0;
     char *root, *dir = NULL, *labels = NULL, *split = NULL;
 
+    if (single && strcmp(ctt_path_ending(s->path), ".json") != 0)
+        return 0;
     root = single ? ctt_path_dir(s->path) : ctt_strdup(s->path);
     CTT_TRY(root ? 0 : CTT_ENOMEM);
     CTT_TRY(find_labels(root, &dir, &labels));
@@ -360,6 +319,7 @@ int ctt_list_json(struct ctt_listing *s)
         CTT_TRY(find_split(dir, s->split, &split));
     CTT_TRY(split ? 0 : CTT_ENOMEM);
     CTT_TRY(load_split(s, root, split));
+    s->list->form = "Something-Something V2";
     rc = 1;
 out:
     ctt_free(root);

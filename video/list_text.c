@@ -1,52 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  * list_text.c: lists of clips, one line each: path and label, or folder of
  * pictures, number of frames and label. */
-#include "video/list.h"
+#include "video/list_text.h"
+#include "net/limits.h"
+#include "net/newfile.h"
 #include "video/disk.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { LIST_LIMIT = 1 << 28 };
 
-struct line {
-    char *path, *label;    /* label NULL: none */
-    int   number;          /* in the file */
-    int   value;           /* of the label, or -1: a name */
-};
-
-struct text {
-    const char  *path;
-    char        *dir;      /* the list's folder */
-    char        *text;
-    struct line *line;
-    int          count, room;
-};
-
 /* 1 for a text file with one of these extensions. */
-int ctt_text_is_list(const char *path)
+static int is_list(const char *path)
 {
     static const char *const ending[] = { ".txt", ".csv", ".list", ".lst",
                                           ".tsv", "" };
     char some[4096];
-    FILE *f;
-    size_t n;
-    int known = 0;
+    int64_t size;
+    ssize_t n;
+    int known = 0, fd;
 
     for (size_t i = 0; i < CTT_LEN(ending); i++)
         known |= strcasecmp(ctt_path_ending(path), ending[i]) == 0;
-    f = known ? fopen(path, "rb") : NULL;
-    if (!f)
+    if (!known || ctt_file_open(path, &fd, &size) < 0)
         return 0;
-    n = fread(some, 1, sizeof(some), f);
-    fclose(f);
-    return !memchr(some, 0, n);
+    n = pread(fd, some, sizeof(some), 0);
+    close(fd);
+    return n >= 0 && !memchr(some, 0, (size_t)n);
 }
 
-static int read_lines(struct text *t)
+static int read_lines(struct ctt_lines *t)
 {
-    struct line *more;
+    struct ctt_line *more;
     char *at, *s;
     size_t size;
     int rc, number = 0;
@@ -58,8 +47,9 @@ static int read_lines(struct text *t)
         more = ctt_grown(t->line, &t->room, t->count, sizeof(*more));
         CTT_TRY(more ? 0 : CTT_ENOMEM);
         t->line = more;
-        t->line[t->count++] = (struct line){ .path = s, .number = number,
-                                             .value = -1 };
+        t->line[t->count++] = (struct ctt_line){ .path = s,
+                                                 .number = number,
+                                                 .value = -1 };
     }
 out:
     return rc;
@@ -74,7 +64,7 @@ static char *last(char *s, char sep)
 }
 
 /* Counts lines with the separator, and lines with a number after it. */
-static void count(const struct text *t, char sep, int *parted, int *numbers)
+static void count(const struct ctt_lines *t, char sep, int *parted, int *numbers)
 {
     *parted = *numbers = 0;
     for (int i = 0; i < t->count; i++) {
@@ -90,7 +80,7 @@ static void count(const struct text *t, char sep, int *parted, int *numbers)
 
 /* The separator that is followed by a number in every line, or else one that
  * every line contains; 0 if there is none. */
-static char separator(const struct text *t)
+static char separator(const struct ctt_lines *t)
 {
     static const char sep[] = { ';', ',', '\t', ' ' };
     char any = 0;
@@ -107,7 +97,7 @@ static char separator(const struct text *t)
 }
 
 /* Kind of the path s, relative to the list's folder. */
-static int kind(const struct text *t, const char *s, enum ctt_disk_kind *out)
+static int kind(const struct ctt_lines *t, const char *s, enum ctt_disk_kind *out)
 {
     char *path = ctt_path_join(t->dir, s);
 
@@ -133,7 +123,7 @@ static int cut_number(char *s, char sep)
 
 /* How many numbers are between path and label: 0, or for folders of pictures 1
  * or 2; from the first line, whose folder must exist. */
-static int numbers_between(const struct text *t, char sep, int *out)
+static int numbers_between(const struct ctt_lines *t, char sep, int *out)
 {
     char *copy = ctt_strdup(t->line[0].path);
     enum ctt_disk_kind k;
@@ -152,12 +142,12 @@ out:
 }
 
 /* Splits each line at its last separator. */
-static int part_lines(struct text *t, char sep)
+static int part_lines(struct ctt_lines *t, char sep)
 {
     int rc = 0;
 
     for (int i = 0; i < t->count; i++) {
-        struct line *l = &t->line[i];
+        struct ctt_line *l = &t->line[i];
         char *p = last(l->path, sep);
         *p = 0;
         l->label = ctt_text_trim(p + 1);
@@ -169,163 +159,150 @@ out:
     return rc;
 }
 
-/* Reads labels as numbers; if one is a name, all are names: 0. */
-static int read_numbers(struct text *t)
+/* 1 for a number of any kind, such as -1, 2.5 or 1e9. */
+static int is_any_number(const char *s)
 {
-    int n = 0, value;
+    char *end;
 
-    for (int i = 0; i < t->count; i++)
-        n += ctt_text_number(t->line[i].label, &value);
-    for (int i = 0; i < t->count && n == t->count; i++)
-        ctt_text_number(t->line[i].label, &t->line[i].value);
-    return n == t->count;
+    if (s[strspn(s, "0123456789+-.eE")] != 0)
+        return 0;
+    strtod(s, &end);
+    return end != s && *end == 0;
 }
 
-/* Copies the name of the folder that contains the file; 0: none. */
-static int parent(const char *path, char *out, size_t room)
+/* Reads labels as numbers: 1; if one is a name, all are names: 0. */
+static int read_numbers(struct ctt_lines *t)
 {
-    const char *base = ctt_path_base(path), *end = base - 1, *from = end;
+    int n = 0, rc = 0;
 
-    if (base == path)
-        return 0;
-    while (from > path && from[-1] != '/')
-        from--;
-    if (from == end || (size_t)(end - from) >= room)
-        return 0;
-    memcpy(out, from, (size_t)(end - from));
-    out[end - from] = 0;
-    return 1;
-}
-
-/* Names each number after its clips' folder; *good: 1 if each number has
- * exactly one folder of its own. */
-static int folder_names(const struct text *t, int labels,
-                        struct ctt_names *out, int *good)
-{
-    struct ctt_names seen = { 0 };    /* folder i belongs to label of[i] */
-    int *of = ctt_calloc((size_t)labels, sizeof(*of));
-    int *folder = ctt_calloc((size_t)labels, sizeof(*folder));
-    int rc = of && folder ? 0 : CTT_ENOMEM;
-    char name[256];
-
-    *good = 0;
-    CTT_TRY(rc);
     for (int i = 0; i < t->count; i++) {
-        int label = t->line[i].value, new = seen.count;
-        if (!parent(t->line[i].path, name, sizeof(name)))
-            goto out;
-        CTT_TRY(ctt_names_add(&seen, name));
-        if (rc == new && (new == labels || folder[label]))
-            goto out;    /* a second folder of this label */
-        if (rc == new) {
-            of[new] = label;
-            folder[label] = new + 1;
-        } else if (of[rc] != label) {
-            goto out;    /* a folder of two labels */
-        }
-    }
-    if (seen.count < labels)
-        goto out;
-    for (int i = 0; i < labels; i++)
-        CTT_TRY(ctt_names_add(out, seen.name[folder[i] - 1]));
-    *good = 1;
-out:
-    ctt_names_clear(&seen);
-    ctt_free(of);
-    ctt_free(folder);
-    return rc < 0 ? rc : 0;
-}
-
-/* Reads classInd.txt of UCF101 (Soomro et al. 2012): lines "1 ApplyEyeMakeup".
- * *first becomes its first number, or stays -1 if there is no such file. */
-static int index_names(const struct text *t, struct ctt_names *out,
-                       int *first)
-{
-    char *path = ctt_path_join(t->dir, "classInd.txt"), *text = NULL;
-    char *at, *s, *name;
-    int rc = path ? 0 : CTT_ENOMEM, line = 0, value;
-    size_t size, n;
-
-    CTT_TRY(rc);
-    if (ctt_disk_kind(path) != CTT_DISK_FILE)
-        goto out;
-    CTT_TRY(ctt_text_read(path, 1 << 24, &text, &size));
-    for (at = text; (s = ctt_text_line(&at, &line)) != NULL;) {
-        n = strcspn(s, " \t,");
-        name = s + n + (s[n] != 0);
-        s[n] = 0;
-        if (*s == 0)
+        struct ctt_line *l = &t->line[i];
+        if (ctt_text_number(l->label, &l->value)) {
+            n++;
             continue;
-        CTT_CHECK(ctt_text_number(s, &value) && *(name = ctt_text_trim(name)),
-                  CTT_EFORMAT, "%s:%d: not a number and a name", path, line);
-        *first = *first < 0 ? value : *first;
-        CTT_CHECK(value == *first + out->count, CTT_EFORMAT,
-                  "%s:%d: number %d is out of order", path, line, value);
-        CTT_TRY(ctt_names_add(out, name));
-        CTT_CHECK(rc == out->count - 1 && out->count <= CTT_LABELS_MAX,
-                  CTT_EFORMAT, "%s:%d: a second '%s', or one too many", path,
-                  line, name);
+        }
+        CTT_CHECK(!is_any_number(l->label), CTT_EFORMAT, "%s:%d: the label %s "
+                  "is no class number (0, 1, 2 ...); clips without a class "
+                  "are listed without a label", t->path, l->number, l->label);
     }
-    rc = 0;
-out:
-    ctt_free(path);
-    ctt_free(text);
-    return rc;
-}
-
-/* Names for labels that are numbers. */
-static int name_numbers(struct ctt_listing *s, const struct text *t)
-{
-    int rc = 0, most = -1, good = 0, first = -1;
-    char name[16];
-
-    CTT_TRY(index_names(t, &s->names, &first));
-    for (int i = 0; i < t->count; i++) {
-        struct line *l = &t->line[i];
-        if (first >= 0)
-            l->value -= first;
-        most = l->value > most ? l->value : most;
-        CTT_CHECK(l->value >= 0 && l->value < CTT_LABELS_MAX &&
-                  (first < 0 || l->value < s->names.count), CTT_EFORMAT,
-                  "%s:%d: no class has number %s", t->path, l->number,
-                  l->label);
-    }
-    if (first < 0)
-        CTT_TRY(folder_names(t, most + 1, &s->names, &good));
-    for (int i = 0; first < 0 && !good && i <= most; i++) {
-        snprintf(name, sizeof(name), "%d", i);
-        CTT_TRY(ctt_names_add(&s->names, name));
-    }
-    s->numeric = first < 0;
-    rc = 0;
+    for (int i = 0; i < t->count && n < t->count; i++)
+        t->line[i].value = -1;
+    rc = n == t->count;
 out:
     return rc;
 }
 
-/* Numbers named labels in sorted order, because the order of the lines differs
- * between the lists of the splits. */
-static int sort_names(struct ctt_listing *s, const struct text *t)
+/* Names as labels. */
+static int take_names(struct ctt_listing *s, const struct ctt_lines *t)
 {
     struct ctt_names n = { 0 };
     int rc = 0;
 
-    for (int i = 0; i < t->count; i++) {
+    for (int i = 0; i < t->count; i++)
         CTT_TRY(ctt_names_add(&n, t->line[i].label));
-        CTT_CHECK(n.count <= CTT_LABELS_MAX, CTT_EFORMAT,
-                  "%s: more than %d classes", t->path, CTT_LABELS_MAX);
-    }
-    ctt_sort_strings(n.name, n.count);
-    for (int i = 0; i < n.count; i++)
-        CTT_TRY(ctt_names_add(&s->names, n.name[i]));
-    rc = 0;
+    CTT_TRY(ctt_listing_names(s, &n));
 out:
     ctt_names_clear(&n);
     return rc;
 }
 
+/* ---- the folder that the paths are relative to ---- */
+
+enum { TRIED = 8, COLUMNS = 4 };
+
+/* 1 if a path at the beginning of the line exists below dir. */
+static int starts_with_path(const char *dir, const char *line, int *yes)
+{
+    char *copy = ctt_strdup(line), *path = NULL, *sep;
+    int rc = copy ? 0 : CTT_ENOMEM;
+
+    *yes = 0;
+    CTT_TRY(rc);
+    for (int i = 0; i < COLUMNS && !*yes; i++) {
+        ctt_free(path);
+        path = ctt_path_join(dir, copy);
+        CTT_TRY(path ? 0 : CTT_ENOMEM);
+        *yes = *copy && ctt_disk_kind(path) != CTT_DISK_NONE;
+        sep = copy + strlen(copy);
+        while (sep > copy && !strchr(" \t,;", *sep))
+            sep--;
+        *sep = 0;
+        ctt_text_trim(copy);
+    }
+out:
+    ctt_free(copy);
+    ctt_free(path);
+    return rc;
+}
+
+/* Makes dir the base of the list if it contains one of the first clips. */
+static int try_base(struct ctt_lines *t, const char *dir, int *found)
+{
+    int rc = 0;
+
+    for (int i = 0; i < t->count && i < TRIED && !*found; i++)
+        CTT_TRY(starts_with_path(dir, t->line[i].path, found));
+    if (*found) {
+        char *copy = ctt_strdup(dir);
+        CTT_TRY(copy ? 0 : CTT_ENOMEM);
+        ctt_free(t->dir);
+        t->dir = copy;
+    }
+out:
+    return rc;
+}
+
+/* Tries the folders in dir. */
+static int try_folders(struct ctt_lines *t, const char *dir, int *found)
+{
+    struct ctt_folder f = { 0 };
+    char *path = NULL;
+    int rc;
+
+    rc = ctt_folder_read(dir, &f);
+    if (rc == CTT_EIO)
+        return 0;
+    CTT_TRY(rc);
+    for (int i = 0; i < f.count && !*found; i++) {
+        path = ctt_path_join(dir, f.name[i]);
+        CTT_TRY(path ? 0 : CTT_ENOMEM);
+        if (ctt_disk_kind(path) == CTT_DISK_FOLDER)
+            CTT_TRY(try_base(t, path, found));
+        ctt_free(path);
+        path = NULL;
+    }
+out:
+    ctt_free(path);
+    ctt_folder_clear(&f);
+    return rc;
+}
+
+/* Paths are relative to the list's folder, else to a folder in it, to the
+ * folder above it, or to a folder in that: UCF101 has its lists in
+ * ucfTrainTestlist and its clips beside, others in "annotations" and
+ * "videos". */
+static int find_base(struct ctt_lines *t)
+{
+    char *here = ctt_strdup(t->dir), *above = ctt_path_join(t->dir, "..");
+    int rc = here && above ? 0 : CTT_ENOMEM, found = 0;
+
+    CTT_TRY(rc);
+    CTT_TRY(try_base(t, here, &found));
+    if (!found)
+        CTT_TRY(try_folders(t, here, &found));
+    if (!found)
+        CTT_TRY(try_base(t, above, &found));
+    if (!found)
+        CTT_TRY(try_folders(t, above, &found));
+out:
+    ctt_free(here);
+    ctt_free(above);
+    return rc;
+}
+
 /* Adds line l; between: how many numbers are between path and label. */
-static int add_line(struct ctt_listing *s, const struct text *t,
-                    struct line *l, char sep, int between)
+static int add_line(struct ctt_listing *s, const struct ctt_lines *t,
+                    struct ctt_line *l, char sep, int between)
 {
     int frames = 0, offset = 0, rc = 0, label = l->value;
     char *folder = NULL;
@@ -354,7 +331,7 @@ out:
 
 /* Detects the separator and splits the lines; *sep is 0 if they are just paths.
  */
-static int find_form(struct text *t, char *sep, int *between)
+static int find_form(struct ctt_lines *t, char *sep, int *between)
 {
     enum ctt_disk_kind k;
     int rc = 0;
@@ -372,25 +349,53 @@ out:
     return rc;
 }
 
-int ctt_list_text(struct ctt_listing *s)
+/* Labels and their names: a column, or with classInd.txt the folders. */
+static int take_labels(struct ctt_listing *s, struct ctt_lines *t, int column)
 {
-    struct text t = { .path = s->path };
+    int rc;
+
+    if (!column)
+        return ctt_label_by_folder(s, t);
+    CTT_TRY(read_numbers(t));
+    CTT_TRY(rc ? ctt_label_numbers(s, t) : take_names(s, t));
+out:
+    return rc;
+}
+
+int ctt_list_text_at(struct ctt_listing *s, const char *path)
+{
+    struct ctt_lines t = { .path = path };
     int rc, between;
     char sep;
 
     CTT_TRY(read_lines(&t));
-    t.dir = ctt_path_dir(s->path);
-    CTT_TRY(t.dir ? 0 : CTT_ENOMEM);
+    t.dir = ctt_path_dir(path);
+    t.index = t.dir ? ctt_path_join(t.dir, "classInd.txt") : NULL;
+    CTT_TRY(t.index ? 0 : CTT_ENOMEM);
     if (t.count == 0)
         goto out;    /* list.c says that it is empty */
+    CTT_TRY(find_base(&t));
     CTT_TRY(find_form(&t, &sep, &between));
-    if (sep)
-        CTT_TRY(read_numbers(&t) ? name_numbers(s, &t) : sort_names(s, &t));
+    CTT_TRY(take_labels(s, &t, sep != 0));
     for (int i = 0; i < t.count; i++)
         CTT_TRY(add_line(s, &t, &t.line[i], sep, between));
 out:
     ctt_free(t.dir);
+    ctt_free(t.index);
     ctt_free(t.text);
     ctt_free(t.line);
+    return rc;
+}
+
+int ctt_list_text(struct ctt_listing *s)
+{
+    int rc;
+
+    if (!is_list(s->path))
+        return 0;
+    s->list->form = "a list";
+    CTT_TRY(ctt_list_text_at(s, s->path));
+    rc = 1;
+out:
     return rc;
 }

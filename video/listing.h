@@ -10,7 +10,7 @@
 /* The labels of the list's items are indices into names. */
 struct ctt_listing {
     const char       *path, *split;
-    int               numeric;    /* the data has numbers instead of names */
+    int               numeric;    /* the data numbers its classes */
     struct ctt_names  names;
     struct ctt_list  *list;
 };
@@ -18,5 +18,17 @@ struct ctt_listing {
 /* Adds a clip; its path is dir/file. */
 int ctt_listing_add(struct ctt_listing *s, const char *dir, const char *file,
                     int label);
+
+/* Makes dir/file the path of a clip. */
+int ctt_listing_move(struct ctt_item *item, const char *dir, const char *file);
+
+/* Adds the names found to s->names, sorted, because their order differs between
+ * the lists of the splits; sorts found. */
+int ctt_listing_names(struct ctt_listing *s, struct ctt_names *found);
+
+/* Fits the classes of s->list, which are s->names, to those of a model and to a
+ * subset, as ctt_list_open() says of its arguments. */
+int ctt_listing_fit(struct ctt_listing *s, char *const *known, int nknown,
+                    const char *subset);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * pack.c: reads packs: decoded clips in one file. */
+#include "net/limits.h"
 #include "net/newfile.h"
 #include "net/op.h"
+#include "video/listing.h"
 #include "video/packfile.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CLIPS_MAX = 1 << 26 };
@@ -129,6 +130,8 @@ static int take_labels(struct ctt_pack *p, const struct dataset *x)
     int n = count_strings(x), rc = 0;
 
     CTT_CHECK(n >= 0, CTT_EFORMAT, "%s: bad class names", p->path);
+    CTT_CHECK(n <= ctt_limits()->classes, CTT_EFORMAT,
+              "%s: more than %d classes", p->path, ctt_limits()->classes);
     l->label = ctt_calloc((size_t)n + 1, sizeof(*l->label));
     CTT_TRY(l->label ? 0 : CTT_ENOMEM);
     for (; l->labels < n; s += strlen(s) + 1) {
@@ -153,11 +156,13 @@ static int take_items(struct ctt_pack *p, const struct dataset *x)
     l->room = n;
     for (; l->count < n; s += strlen(s) + 1) {
         struct ctt_item *item = &l->item[l->count++];
+        item->row = l->count - 1;
         item->path = ctt_strdup(s);
         item->id = ctt_strdup(s);
         CTT_TRY(item->path && item->id ? 0 : CTT_ENOMEM);
     }
     l->all = n;
+    l->form = "a pack";
 out:
     return rc;
 }
@@ -296,41 +301,37 @@ out:
     return rc;
 }
 
-static int is_number(const char *s, int i)
+int ctt_pack_choose(struct ctt_pack *p, char *const *known, int nknown,
+                    const char *subset)
 {
-    char number[16];
-
-    snprintf(number, sizeof(number), "%d", i);
-    return strcmp(s, number) == 0;
-}
-
-int ctt_pack_same_labels(const struct ctt_pack *p, char *const *label,
-                         int labels)
-{
-    const struct ctt_list *l = p->list;
+    struct ctt_list *l = p->list;
+    struct ctt_listing s = { .path = p->path, .split = "test", .numeric = 1,
+                             .list = l };
     int rc = 0;
 
-    if (!l->labels)
-        return 0;
-    CTT_CHECK(l->labels == labels, CTT_EINVAL,
-              "%s: has %d classes, the model %d", p->path, l->labels, labels);
-    for (int i = 0; i < labels; i++)
-        CTT_CHECK(strcmp(l->label[i], label[i]) == 0 ||
-                  is_number(label[i], i), CTT_EINVAL,
-                  "%s: class %d is '%s', the model's is '%s'", p->path, i,
-                  l->label[i], label[i]);
+    for (int i = 0; i < l->labels; i++) {
+        CTT_TRY(ctt_names_add(&s.names, l->label[i]));
+        CTT_CHECK(rc == i, CTT_EFORMAT, "%s: class '%s' is listed twice",
+                  p->path, l->label[i]);
+    }
+    while (l->labels > 0)
+        ctt_free(l->label[--l->labels]);
+    ctt_free(l->label);
+    l->label = NULL;
+    CTT_TRY(ctt_listing_fit(&s, known, nknown, subset));
 out:
+    ctt_names_clear(&s.names);
     return rc;
 }
 
 int ctt_pack_length(const struct ctt_pack *p, int i)
 {
-    return (int)p->index[i][CTT_PACK_FRAMES];
+    return (int)p->index[p->list->item[i].row][CTT_PACK_FRAMES];
 }
 
 int ctt_pack_read(const struct ctt_pack *p, int i, struct ctt_frames *out)
 {
-    const int64_t *x = p->index[i];
+    const int64_t *x = p->index[p->list->item[i].row];
     struct ctt_frames f = { .count = (int)x[CTT_PACK_FRAMES], .h = p->h,
         .w = p->w, .c = p->in.c,
         .fps = (float)((double)x[CTT_PACK_FPS] / CTT_PACK_FPS_UNIT) };

@@ -99,16 +99,14 @@ static int pack_open(struct ctt_source *s, const char *path,
 {
     int rc = 0;
 
-    CTT_CHECK(!set->classes, CTT_EINVAL, "%s: the classes of a pack "
-              "are fixed (--classes)", path);
     CTT_CHECK(!set->need_split || !set->split, CTT_EINVAL,
               "%s: a pack has no splits (--split)", path);
     CTT_TRY(ctt_pack_open(path, &s->pack));
     s->list = ctt_pack_list(s->pack);
     if (!set->any_input)
         CTT_TRY(ctt_pack_fits(s->pack, &s->in));
-    if (set->labels > 0)
-        CTT_TRY(ctt_pack_same_labels(s->pack, set->label, set->labels));
+    CTT_TRY(ctt_pack_choose(s->pack, set->labels > 0 ? set->label : NULL,
+                            set->labels, set->classes));
 out:
     return rc;
 }

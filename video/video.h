@@ -12,6 +12,7 @@ struct ctt_item {
     char *path;      /* of the clip, as ctt_video_open() takes it */
     char *id;        /* short name for tables: file name without folder */
     int   label;     /* index into the list's labels; -1: unknown */
+    int   row;       /* of a pack: its number in the file */
 };
 
 struct ctt_list {
@@ -20,6 +21,7 @@ struct ctt_list {
     char           **label;    /* class names, by number */
     int              labels;
     int              all, all_labels;    /* counts without the subset */
+    const char      *form;     /* what was found: "a folder per class" ... */
 };
 
 /* Lists the clips at path, which is one of:
@@ -174,15 +176,17 @@ int  ctt_pack_open(const char *path, struct ctt_pack **out);
  * input settings its frames were made for. */
 const struct ctt_list  *ctt_pack_list(const struct ctt_pack *p);
 const struct ctt_input *ctt_pack_input(const struct ctt_pack *p);
-/* Errors that say what differs.  fits: the frames are stored as this input
- * requires.  same_labels: the classes are the model's; if the model has
- * numbers 0, 1 ... as names, any names match, and a pack without classes fits
- * every model. */
+/* fits: an error that says what differs unless the frames are stored as this
+ * input requires. */
 int  ctt_pack_fits(const struct ctt_pack *p, const struct ctt_input *in);
-int  ctt_pack_same_labels(const struct ctt_pack *p, char *const *label,
-                          int labels);
+/* Fits the list of the pack to the classes of a model and to a subset of the
+ * classes, with the arguments and errors of ctt_list_open().  The pack's
+ * classes are found by their names; where the pack or the model has only
+ * numbers 0, 1 ... as names, by their numbers. */
+int  ctt_pack_choose(struct ctt_pack *p, char *const *known, int nknown,
+                     const char *subset);
 int  ctt_pack_length(const struct ctt_pack *p, int i);    /* frames */
-/* Reads clip i; several threads may do so at once.  Damaged bytes are an
+/* Reads clip i of the list; several threads may do so at once.  Damaged bytes are an
  * error. */
 int  ctt_pack_read(const struct ctt_pack *p, int i, struct ctt_frames *out);
 void ctt_pack_close(struct ctt_pack **p);

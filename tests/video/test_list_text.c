@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_list_text.c: lists of clips as text: their columns, class numbers and
  * names, subsets of the classes, and what is wrong with them. */
+#include "net/limits.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
 #include "tests/lib/list.h"
@@ -39,6 +40,8 @@ static void test_text(void)
         { "t/pics 4 0\nt/more 5 0", "t\nt/pics#0+4:0\nt/more#0+5:0" },
         { "t/pics,2,4,0\nt/more,0,5,0", "t\nt/pics#2+4:0\nt/more#0+5:0" },
         { "/abs/x.mp4 0\n", "abs\nabs/x.mp4:0" },
+        { "a/x.mp4,3D\na/y.mp4,-\na/z.mp4,1-2\n", "-|1-2|3D\na/x.mp4:2\n"
+          "a/y.mp4:0\na/z.mp4:1" },
     };
 
     clip_folder("t");
@@ -51,6 +54,23 @@ static void test_text(void)
     }
 }
 
+/* The limit of classes is that of the process. */
+static void test_many(void)
+{
+    const struct ctt_limits all = *ctt_limits();
+    struct ctt_limits few = all;
+
+    few.classes = 2;
+    CHECK_OK(ctt_limits_set(&few));
+    clip_text("many.txt", "x.mp4 a\ny.mp4 b\nz.mp4 c\n");
+    list_refuse(clip_path("many.txt"), "train", NULL, 0, NULL,
+                "more than 2 classes");
+    clip_text("many.txt", "x.mp4 0\ny.mp4 2\n");
+    list_refuse(clip_path("many.txt"), "train", NULL, 0, NULL,
+                ":2: no class has number 2");
+    CHECK_OK(ctt_limits_set(&all));
+}
+
 static void test_text_errors(void)
 {
     static const struct { const char *text, *says; } row[] = {
@@ -58,6 +78,13 @@ static void test_text_errors(void)
         { "x.mp4 0\ny.mp4 2\n", "no clip of class '1'" },
         { "x.mp4 999999\n", ":1: no class has number 999999" },
         { "x.mp4,\ny.mp4,\n", ":1: no label" },
+        { "x.mp4 0\ny.mp4 -1\n", ":2: the label -1 is no class number" },
+        { "x.mp4 run\ny.mp4 -1\n", ":2: the label -1 is no class number" },
+        { "x.mp4,1.5\n", ":1: the label 1.5 is no class number" },
+        { "x.mp4 0\ny.mp4 99999999999\n", ":2: the label 99999999999 is" },
+        { "x.mp4 1e3\n", ":1: the label 1e3 is no class number" },
+        { "x.mp4 1\ny.mp4 5\n", "no clip of class '0': the labels are "
+          "numbers up to 5, but only 2 different ones occur" },
         { "a.mp4,0\n,1\n", ":2: no path" },
         { "f/pics 4 0\nf/pics x 0", ":2: not a folder, number of frames" },
     };
@@ -159,6 +186,7 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "labels not asked for", test_no_labels },
         { "text", test_text }, { "its errors", test_text_errors },
+        { "many classes", test_many },
         { "known labels", test_known }, { "class index", test_index },
         { "subset", test_subset }, { "memory", test_memory },
         { NULL, NULL } };

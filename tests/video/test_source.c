@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { W = 16, H = 12, FRAMES = 9, IMAGE = 28 * 28,
        SIDE = CTT_MNIST_SIDE, PICTURE = SIDE * SIDE };
@@ -149,29 +150,114 @@ static void clips_are_alike(void)
     ctt_frames_free(&f[1]);
 }
 
-/* The classes are the data's, or the model's, which must be the same. */
+/* What the source at path makes of its two clips' classes. */
+static void expect(const char *path, const struct ctt_source_set *set,
+                   int labels, int first, int second)
+{
+    struct ctt_input in = input();
+    struct ctt_source *s = open_some(path, set, &in);
+    const struct ctt_list *l = ctt_source_list(s);
+
+    CU_ASSERT_EQUAL(l->labels, labels);
+    CU_ASSERT_EQUAL_FATAL(l->count, 2);
+    CU_ASSERT_EQUAL(l->item[0].label, first);
+    CU_ASSERT_EQUAL(l->item[1].label, second);
+    for (int i = 0; i < set->labels; i++)
+        CU_ASSERT_STRING_EQUAL(l->label[i], set->label[i]);
+    ctt_source_close(&s);
+}
+
+/* The classes are the data's or the model's, in any order. */
 static void classes(void)
 {
-    static char *model[] = { "two", "one" };
+    static char *swapped[] = { "two", "one" }, *more[] = { "x", "one", "two" };
+    static char *numbers[] = { "0", "1" }, *others[] = { "one", "three" };
     static const char *const path[] = { "k", "some.pack" };
     struct ctt_source_set set = { .split = "train" };
     struct ctt_input in = input();
 
     for (size_t k = 0; k < CTT_LEN(path); k++) {
-        struct ctt_source *s = open_some(clip_path("%s", path[k]), &set, &in);
-
-        CU_ASSERT_EQUAL_FATAL(ctt_source_list(s)->labels, 2);
-        CU_ASSERT_STRING_EQUAL(ctt_source_list(s)->label[1], "two");
-        CU_ASSERT_EQUAL(ctt_source_list(s)->item[1].label, 1);
-        ctt_source_close(&s);
+        const char *data = clip_path("%s", path[k]);
+        set = (struct ctt_source_set){ .split = "train" };
+        expect(data, &set, 2, 0, 1);
+        set.label = swapped;
+        set.labels = 2;
+        expect(data, &set, 2, 1, 0);
+        set.label = more;
+        set.labels = 3;
+        expect(data, &set, 3, 1, 2);
+        set.label = others;
+        set.labels = 2;
+        refused(data, &set, &in, CTT_EINVAL,
+                "class 'two' is none of the model's 2");
     }
-    set.label = model;
-    set.labels = 2;
+    set.label = numbers;    /* the classes of a pack have numbers */
+    expect(clip_path("some.pack"), &set, 2, 0, 1);
+}
+
+/* --classes chooses the clips of a pack, which stay what they are. */
+static void subset(void)
+{
+    struct ctt_source_set set = { .classes = clip_path("keep.txt") };
+    struct ctt_input in = input();
+    struct ctt_source *s;
+    struct ctt_frames f;
+
+    clip_text("keep.txt", "two\n");
+    CHECK_OK(ctt_frames_load(clip_path("k/two/b.mkv"), &in, 0, &f));
+    s = open_some(clip_path("some.pack"), &set, &in);
+    CU_ASSERT_EQUAL(ctt_source_list(s)->all, 2);
+    CU_ASSERT_EQUAL_FATAL(ctt_source_list(s)->count, 1);
+    CU_ASSERT_EQUAL(ctt_source_list(s)->labels, 1);
+    CU_ASSERT_EQUAL(ctt_source_list(s)->item[0].label, 0);
+    check_clip(s, 0, &f);
+    ctt_source_close(&s);
+    ctt_frames_free(&f);
+    clip_text("keep.txt", "two\nthree\n");
     refused(clip_path("some.pack"), &set, &in, CTT_EINVAL,
-            "class 0 is 'one', the model's is 'two'");
-    set.classes = clip_path("list.txt");
-    refused(clip_path("some.pack"), &set, &in, CTT_EINVAL,
-            "the classes of a pack are fixed");
+            "keep.txt:2: no class 'three'");
+}
+
+/* A pack of a list of numbers has the names "0", "1" ...: they are those of the
+ * model's classes, as in the list itself. */
+static void numbers(void)
+{
+    static char *numbers[] = { "0", "1", "2" }, *few[] = { "one" };
+    static char *names[] = { "one", "two" }, *three[] = { "a", "b", "c" };
+    struct ctt_source_set set = { .label = names, .labels = 2 };
+    struct ctt_input in = input();
+    struct ctt_pack *p = NULL;
+    struct ctt_frames f;
+
+    CHECK_OK(ctt_frames_load(clip_path("k/one/a.mkv"), &in, 0, &f));
+    CHECK_OK(ctt_pack_create(clip_path("n.pack"), &in, numbers, 3, &p));
+    CHECK_OK(ctt_pack_add(p, "a", 1, &f));
+    CHECK_OK(ctt_pack_add(p, "b", 0, &f));
+    CHECK_OK(ctt_pack_finish(&p));
+    clip_text("n.txt", "k/one/a.mkv 1\nk/one/a.mkv 0\n");
+    for (int k = 0; k < 2; k++) {
+        const char *path = k ? clip_path("n.txt") : clip_path("n.pack");
+        set.label = names;
+        set.labels = 2;
+        expect(path, &set, 2, 1, 0);
+        set.label = three;
+        set.labels = 3;
+        expect(path, &set, 3, 1, 0);
+        set.label = few;
+        set.labels = 1;
+        refused(path, &set, &in, CTT_EINVAL, "class number 1 is none of the "
+                "model's, 0 to 0");
+    }
+    ctt_frames_free(&f);
+}
+
+/* A FIFO is no pack, and nobody waits for its writer. */
+static void no_files(void)
+{
+    CU_ASSERT_EQUAL_FATAL(mkfifo(clip_path("fifo.h5"), 0600), 0);
+    CU_ASSERT_EQUAL(ctt_pack_is(clip_path("fifo.h5")), 0);
+    CU_ASSERT_EQUAL(ctt_pack_is("/dev/zero"), 0);
+    CU_ASSERT_EQUAL(ctt_pack_is(clip_path("k")), 0);
 }
 
 static void splits(void)
@@ -306,6 +392,9 @@ int main(void)
         { "clips are made", clips_are_made },
         { "clips are alike", clips_are_alike },
         { "classes", classes },
+        { "subset", subset },
+        { "numbers", numbers },
+        { "no files", no_files },
         { "splits", splits },
         { "inputs", inputs },
         { "sequences", sequences },
