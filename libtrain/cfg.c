@@ -57,10 +57,11 @@ const struct ctt_opt ctt_train_opts[] = {
     { "flip", CTT_FLAG, FIELD(flip), "0", "augmentation: mirror half of the "
       "clips (wrong if left and right matter)", .section = "Data" },
     { "brightness", CTT_FLOAT, FIELD(brightness), "0", "augmentation: largest "
-      "random offset added to values of 0 to 1", 0, 1, .section = "Data" },
+      "random offset of a clip's values, in units of their standard deviation",
+      0, 10, .section = "Data" },
     { "contrast", CTT_FLOAT, FIELD(contrast), "0", "augmentation: largest "
-      "random deviation of the contrast factor from 1", 0, 0.9,
-      .section = "Data" },
+      "random deviation from 1 of the contrast factor, which spreads a clip's "
+      "values about their mean; nothing is clipped", 0, 0.9, .section = "Data" },
     { "workers", CTT_INT, FIELD(workers), "2", "threads that decode clips", 1,
       256, .letter = 'j', .arg = "N", .section = "Data", .tags = RESUME },
     { "cache", CTT_INT, FIELD(cache), "1024", "memory for decoded frames, per "

@@ -7,6 +7,7 @@
 #include "libtrain/data/sequence.h"
 #include "net/clock.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -42,7 +43,8 @@ struct ctt_loader {
 
 /* ---- one clip ---- */
 
-/* The augmentation of a clip: crop position, mirroring, colours. */
+/* The augmentation of a clip: crop position, mirroring, colours: the factor of
+ * the contrast, and the shift in units of the clip's deviation. */
 struct look { int x, y, flip; float gain, shift; };
 
 static struct look choose(const struct ctt_loader *l, int i)
@@ -64,18 +66,50 @@ static struct look choose(const struct ctt_loader *l, int i)
     return k;
 }
 
-/* v = (p - mean) / std with p = gain * (old p - 0.5) + 0.5 + shift. */
-static void colour(const struct ctt_input *in, const struct look *k, float *v,
-                   int64_t n)
+/* Mean and standard deviation, in 0..1, of the part of a clip that the model
+ * sees.  The sums are of integers, so they are exact. */
+static void statistics(const struct ctt_input *in, const struct look *k,
+                       const struct ctt_frames *f, double *mean, double *dev)
 {
-    float add[3];
+    double n = (double)f->count * in->h * in->w * f->c;
+    uint64_t sum = 0, squares = 0;
 
+    for (int t = 0; t < f->count; t++)
+        for (int y = k->y; y < k->y + in->h; y++) {
+            const uint8_t *p = f->data + (((size_t)t * f->h + y) * f->w +
+                                          k->x) * f->c;
+            for (int i = 0; i < in->w * f->c; i++) {
+                sum += p[i];
+                squares += (uint64_t)p[i] * p[i];
+            }
+        }
+    *mean = (double)sum / n;
+    *dev = sqrt(fmax((double)squares / n - *mean * *mean, 0)) / 255;
+    *mean /= 255;
+}
+
+/* What colour() adds to the normalised values of each channel. */
+static void offsets(const struct ctt_input *in, const struct look *k,
+                    const struct ctt_frames *f, float add[3])
+{
+    double mean, dev;
+
+    statistics(in, k, f, &mean, &dev);
     for (int c = 0; c < 3; c++)
-        add[c] = (k->gain * (in->mean[c] - 0.5f) + 0.5f + k->shift -
-                  in->mean[c]) / in->std[c];
+        add[c] = (float)(((double)k->gain * ((double)in->mean[c] - mean) +
+                          mean + (double)k->shift * dev -
+                          (double)in->mean[c]) / (double)in->std[c]);
+}
+
+/* v = (p - in->mean) / in->std with p = gain * (old p - mean) + mean + shift *
+ * dev, where mean and dev are the clip's own: a dark clip stays a dark one.
+ * Nothing is rounded or clipped. */
+static void colour(const struct ctt_input *in, float gain, const float add[3],
+                   float *v, int64_t n)
+{
     for (int64_t i = 0; i < n; i += in->c)
         for (int c = 0; c < in->c; c++)
-            v[i + c] = k->gain * v[i + c] + add[c < 3 ? c : 2];
+            v[i + c] = gain * v[i + c] + add[c < 3 ? c : 2];
 }
 
 /* Writes the frames of one clip; padding repeats its last frame. */
@@ -83,15 +117,19 @@ static void write_frames(const struct ctt_loader *l, const struct look *k,
                          const struct ctt_frames *f, int steps, float *x)
 {
     int64_t from = (int64_t)f->h * f->w * f->c, to = l->frame * l->n;
+    int coloured = k->gain != 1 || k->shift != 0;
+    float add[3];
 
+    if (coloured)
+        offsets(&l->d->in, k, f, add);
     for (int t = 0; t < steps; t++, x += to) {
         if (t >= f->count) {
             memcpy(x, x - to, (size_t)l->frame * sizeof(*x));
             continue;
         }
         ctt_frame_float(f->data + t * from, &l->d->in, k->x, k->y, k->flip, x);
-        if (k->gain != 1 || k->shift != 0)
-            colour(&l->d->in, k, x, l->frame);
+        if (coloured)
+            colour(&l->d->in, k->gain, add, x, l->frame);
     }
 }
 

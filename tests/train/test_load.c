@@ -7,6 +7,8 @@
 #include "tests/lib/told.h"
 #include "tests/lib/toy.h"
 
+#include <math.h>
+
 static struct ctt_data *open_toy(const char *path,
                                  const struct ctt_train_cfg *cfg)
 {
@@ -97,33 +99,119 @@ static void frames_are_cut_and_padded(void)
     ctt_data_close(&d);
 }
 
-/* Brightness and contrast apply to the picture, independent of the model's mean
- * and std: the test changes the bytes instead. */
+/* ---- colours ---- */
+
+/* Mean and standard deviation of clip j of a batch as the model would see it
+ * without a mean and std of its own: values of 0 to 1 if nothing changed. */
+static void light(const struct ctt_batch *b, int j, double *mean, double *dev)
+{
+    double sum = 0, squares = 0, n = 300.0 * b->length[j];
+
+    for (int t = 0; t < b->length[j]; t++)
+        for (int k = 0; k < 300; k++) {
+            double v = 0.3 * (double)b->x[(t * b->n + j) * 300 + k] + 0.2;
+            sum += v;
+            squares += v * v;
+        }
+    *mean = sum / n;
+    *dev = sqrt(squares / n - *mean * *mean);
+}
+
+/* A dark clip, a normal one and a bright one. */
+static void pack_lights(const char *path)
+{
+    static const int from[] = { 2, 60, 240 }, range[] = { 11, 140, 16 };
+    struct ctt_input in = clip_input();
+    struct ctt_pack *p = NULL;
+    uint8_t data[6 * CLIP_SIZE * CLIP_SIZE * 3];
+    struct ctt_frames f = { data, 6, CLIP_SIZE, CLIP_SIZE, 3, 12 };
+
+    CHECK_OK(ctt_pack_create(path, &in, (char *const *)clip_labels,
+                             CLIP_CLASSES, &p));
+    for (int i = 0; i < 3; i++) {
+        for (size_t k = 0; k < sizeof(data); k++)
+            data[k] = (uint8_t)(from[i] + (int)(ctt_random(9, k) %
+                                                (unsigned)range[i]));
+        CHECK_OK(ctt_pack_add(p, clip_labels[i], i, &f));
+    }
+    CHECK_OK(ctt_pack_finish(&p));
+}
+
+/* Contrast spreads a clip's values about their own mean, brightness moves them
+ * in units of their own deviation, whatever light it was taken in: the test
+ * would fail for a factor about mid-grey, which moves a dark clip by several of
+ * its deviations, and for values clipped to 0..1. */
+static void colours_follow_the_light_of_the_clip(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    const struct ctt_augment none = { 0 };
+    struct ctt_batch batch;
+    struct ctt_data *d;
+    struct reader r;
+    double mean[3], dev[3], beyond = 0;
+
+    pack_lights(clip_path("light.pack"));
+    d = open_toy(clip_path("light.pack"), &cfg);
+    CHECK_OK(reader_open(&r, d, 3, "1", 0));
+    reader_start(&r, &none, 0);
+    CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
+    for (int j = 0; j < 3; j++)
+        light(&batch, j, &mean[j], &dev[j]);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        const struct ctt_augment a = { 0, 0, 1.5f, 0.8f, seed };
+
+        reader_start(&r, &a, 0);
+        CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
+        for (int j = 0; j < 3; j++) {
+            uint64_t key = ctt_key(seed, (uint64_t)batch.clip[j]);
+            double gain = 1 + 0.8 * (2 * (double)ctt_uniform(key, 3) - 1);
+            double shift = 1.5 * (2 * (double)ctt_uniform(key, 4) - 1), m, s;
+
+            light(&batch, j, &m, &s);
+            CU_ASSERT_DOUBLE_EQUAL(m, mean[j] + shift * dev[j], 1e-5);
+            CU_ASSERT_DOUBLE_EQUAL(s, gain * dev[j], 1e-5);
+            beyond = fmax(beyond, fmax(-m + 2 * s, m + 2 * s - 1));
+        }
+    }
+    CU_ASSERT(beyond > 0.01);    /* values beyond 0..1 did occur */
+    reader_close(&r);
+    ctt_data_close(&d);
+}
+
+/* The mean and deviation are those of the part that is seen, and nothing is
+ * rounded on the way. */
 static void colours_change_the_picture(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
-    const struct ctt_augment a = { 0, 0, 0.1f, 0.3f, 5 };
+    const struct ctt_augment a = { 0, 0, 0.4f, 0.3f, 5 }, none = { 0 };
     struct ctt_data *d = open_toy(clip_path("toy.pack"), &cfg);
+    static float plain[12 * 4 * 300];
     struct ctt_batch batch;
     struct reader r;
-    uint8_t stored[CLIP_SIZE * CLIP_SIZE * 3];
+    double mean[4], dev[4];
 
     CHECK_OK(reader_open(&r, d, 4, "1", 0));
+    reader_start(&r, &none, 0);
+    CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
+    for (int j = 0; j < 4; j++)
+        light(&batch, j, &mean[j], &dev[j]);
+    memcpy(plain, batch.x, (size_t)batch.steps * 1200 * sizeof(float));
     reader_start(&r, &a, 0);
     CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
     for (int j = 0; j < 4; j++) {
         uint64_t key = ctt_key(5, (uint64_t)batch.clip[j]);
-        float gain = 1 + 0.3f * (2 * ctt_uniform(key, 3) - 1);
-        float shift = 0.1f * (2 * ctt_uniform(key, 4) - 1);
-        float want[300], plain;
-        clip_draw(batch.clip[j], 0, stored);
-        for (int k = 0; k < 300; k++) {
-            int y = k / 30 + 1, x = k / 3 % 10 + 1;
-            plain = stored[(y * CLIP_SIZE + x) * 3 + k % 3] / 255.0f;
-            plain = gain * (plain - 0.5f) + 0.5f + shift;
-            want[k] = (plain - 0.2f) / 0.3f;
+        double gain = 1 + 0.3 * (2 * (double)ctt_uniform(key, 3) - 1);
+        double shift = 0.4 * (2 * (double)ctt_uniform(key, 4) - 1);
+        for (int t = 0; t < batch.steps; t++) {
+            const float *was = plain + (t * 4 + j) * 300;
+            float want[300];
+            for (int k = 0; k < 300; k++) {
+                double p = 0.3 * (double)was[k] + 0.2;
+                p = gain * (p - mean[j]) + mean[j] + shift * dev[j];
+                want[k] = (float)((p - 0.2) / 0.3);
+            }
+            CHECK_CLOSE(batch.x + (t * 4 + j) * 300, want, 300, 1e-5);
         }
-        CHECK_CLOSE(batch.x + j * 300, want, 300, 1e-5);
     }
     reader_close(&r);
     ctt_data_close(&d);
@@ -267,6 +355,8 @@ int main(void)
     CU_TestInfo tests[] = {
         { "workers do not matter", batches_do_not_depend_on_workers },
         { "frames are cut and padded", frames_are_cut_and_padded },
+        { "colours follow the light of the clip",
+          colours_follow_the_light_of_the_clip },
         { "colours change the picture", colours_change_the_picture },
         { "bad clips are skipped", bad_clips_are_skipped },
         { "lengths are limited", short_clips_are_bad_long_ones_cut },
