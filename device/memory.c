@@ -33,6 +33,13 @@ out:
     return rc;
 }
 
+/* Says in the message of a failed transfer what was to be moved. */
+static int moved(int rc, const char *what, int64_t bytes)
+{
+    return rc >= 0 ? rc : ctt_error(rc, "%s of %lld bytes: %s", what,
+                                    (long long)bytes, ctt_errmsg());
+}
+
 void ctt_dev_free(struct ctt_dev *d, void **p)
 {
     if (*p)
@@ -58,7 +65,13 @@ int ctt_dev_clear(struct ctt_dev *d, void *p, int64_t bytes)
 int ctt_dev_copy(struct ctt_dev *d, enum ctt_direction way, const void *from,
                  void *to, int64_t bytes)
 {
-    return bytes > 0 ? of(d)->copy(d, way, from, to, bytes) : 0;
+    static const char *const words[] = {
+        [CTT_TO_DEVICE] = "upload", [CTT_TO_HOST] = "download",
+        [CTT_WITHIN] = "copy",
+    };
+
+    return bytes > 0 ? moved(of(d)->copy(d, way, from, to, bytes), words[way],
+                             bytes) : 0;
 }
 
 int ctt_dev_show(struct ctt_dev *d, const char *what, const float *x,
@@ -84,14 +97,19 @@ out:
 int ctt_dev_put(struct ctt_dev *d, const float *from,
                 const struct ctt_tensor *to)
 {
+    int64_t n = ctt_volume(to);
     int rc = check_type(to->dtype);
 
-    return rc >= 0 && ctt_volume(to) > 0 ? of(d)->put(d, from, to) : rc;
+    return rc >= 0 && n > 0 ? moved(of(d)->put(d, from, to), "upload",
+                                    n * ctt_dtype_size(to->dtype)) : rc;
 }
 
 int ctt_dev_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to)
 {
-    return ctt_volume(from) > 0 ? of(d)->get(d, from, to) : 0;
+    int64_t n = ctt_volume(from);
+
+    return n > 0 ? moved(of(d)->get(d, from, to), "download",
+                         n * ctt_dtype_size(from->dtype)) : 0;
 }
 
 int ctt_dev_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
@@ -143,7 +161,9 @@ void ctt_dev_unpin(struct ctt_dev *d, void *p)
 
 int ctt_dev_prefetch(struct ctt_dev *d, const float *from, int64_t n)
 {
-    return of(d)->prefetch ? of(d)->prefetch(d, from, n) : 0;
+    return of(d)->prefetch ? moved(of(d)->prefetch(d, from, n),
+                                   "upload ahead",
+                                   n * (int64_t)sizeof(*from)) : 0;
 }
 
 /* A profile and the search for NaN need each call, so nothing is recorded. */

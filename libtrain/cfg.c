@@ -203,9 +203,9 @@ const struct ctt_opt ctt_train_opts[] = {
     { "amp-deny", CTT_STRING, FIELD(amp_deny), "", "ops or nodes to keep in "
       "fp32", .arg = "LIST", .section = "Mixed precision", .needs = MIXED },
     { "loss-scale", CTT_STRING, FIELD(loss_scale), "", "factor on the loss "
-      "against underflow of gradients: a number, or dynamic: starts at 2^24, "
-      "halves when a gradient overflows (that step is skipped), doubles after "
-      "2000 updates [fp16: dynamic, bf16: 1]", .arg = "N|dynamic",
+      "against underflow of gradients: a number, 2^N, or dynamic: starts at "
+      "2^24, halves when a gradient overflows (that step is skipped), doubles after "
+      "2000 updates [fp16: dynamic, bf16: 1]", .arg = "N|2^N|dynamic",
       .section = "Mixed precision", .needs = MIXED },
     { "amp-plan", CTT_FLAG, FIELD(amp_plan), "0", "print the type of each "
       "value, and why, and exit; needs no data",

@@ -3,6 +3,7 @@
  * after CTT_SCALE_CLEAN updates without an overflow. */
 #include "libtrain/amp.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,19 +17,33 @@ static const char *word_of(const struct ctt_train_cfg *cfg)
     return ctt_amp_type(cfg) == CTT_F16 ? "dynamic" : "1";
 }
 
+/* A number, or 2^N, as the progress lines write a scale; 0: neither. */
+static double number(const char *word)
+{
+    int power = strncmp(word, "2^", 2) == 0;
+    const char *digits = power ? word + 2 : word;
+    char *end;
+    double x = strtod(digits, &end);
+
+    if (*digits < '0' || *digits > '9' || *end)
+        return 0;
+    if (!power)
+        return x;
+    return x == floor(x) ? exp2(x) : 0;
+}
+
 int ctt_scale_begin(const struct ctt_train_cfg *cfg, struct ctt_scale *s)
 {
     const char *word = cfg->amp == CTT_O0 ? "1" : word_of(cfg);
     struct ctt_scale made = { .scale = start };
-    char *end;
     int rc = 0;
 
     made.dynamic = strcmp(word, "dynamic") == 0;
     if (!made.dynamic) {
-        made.scale = strtod(word, &end);
-        CTT_CHECK(*word >= '0' && *word <= '9' && !*end && made.scale >= 1 &&
-                  made.scale <= most, CTT_EINVAL, "--loss-scale: bad value "
-                  "'%s' (dynamic, or a number 1 to 2^40)", word);
+        made.scale = number(word);
+        CTT_CHECK(made.scale >= 1 && made.scale <= most, CTT_EINVAL,
+                  "--loss-scale: bad value '%s' (dynamic, a number 1 to "
+                  "1099511627776, or 2^0 to 2^40)", word);
     }
     *s = made;
 out:

@@ -83,6 +83,12 @@ static double average(double sum, double of)
     return of > 0 ? sum / of : 0;
 }
 
+/* The same; NAN if there was nothing to average. */
+static double known(double sum, double of)
+{
+    return of > 0 ? sum / of : NAN;
+}
+
 /* The probability of a true frame in the next step. */
 static double truth(const struct ctt_trainer *t)
 {
@@ -110,8 +116,8 @@ static void report(const struct ctt_trainer *t, struct ctt_progress *p)
         .batch = (int)t->at.batch, .batches = t->plan->batches,
         .step = t->at.step, .steps = t->steps,
         .lr = t->at.step ? rate(t, t->at.step - 1) : 0,
-        .loss = average(t->at.sums.loss, t->at.sums.weight),
-        .top1 = average(t->at.sums.right, t->at.sums.clips),
+        .loss = known(t->at.sums.loss, t->at.sums.weight),
+        .top1 = known(t->at.sums.right, t->at.sums.clips),
         .clips_a_second = average(t->clips, t->train_seconds),
         .wait = average(t->wait, t->train_seconds), .seconds = seconds,
         .left = done > 0 ? seconds / done * left : 0,
@@ -281,6 +287,18 @@ out:
     return rc;
 }
 
+/* Says that an epoch has no loss, because each of its steps was skipped. */
+static void tell_lost(const struct ctt_trainer *t, const struct ctt_progress *p)
+{
+    char line[128];
+
+    if (!isnan(p->loss))
+        return;
+    snprintf(line, sizeof(line), "epoch %d: no step had a finite loss: nothing "
+             "was learnt", p->epoch);
+    ctt_trainer_say(t, line);
+}
+
 /* Returns 1 if stopped during the test: then the epoch has not ended yet. */
 static int end_epoch(struct ctt_trainer *t, int last, struct ctt_result *result)
 {
@@ -288,6 +306,7 @@ static int end_epoch(struct ctt_trainer *t, int last, struct ctt_result *result)
     int rc = 0;
 
     report(t, &e.p);
+    tell_lost(t, &e.p);
     if (t->test && (last || (t->at.epoch + 1) % t->cfg->val_every == 0))
         CTT_TRY(test(t, last, &e));
     if (rc == 1)
@@ -357,6 +376,25 @@ static int finish(struct ctt_trainer *t, struct ctt_result *r)
         memcpy(t->m->w, t->best, (size_t)t->m->g->weights * sizeof(float));
     CTT_TRY(write_out(t, 1));
 out:
+    return rc;
+}
+
+int ctt_train_suits(const struct ctt_graph *model,
+                    const struct ctt_train_cfg *cfg)
+{
+    struct ctt_graph *g = NULL;
+    int rc = tasks[cfg->task]->graph(model, cfg, &g);
+
+    ctt_graph_free(&g);
+    return rc;
+}
+
+int ctt_train_device(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_dev *dev = NULL;
+    int rc = ctt_dev_open(cfg->device, cfg->threads, &dev);
+
+    ctt_dev_close(&dev);
     return rc;
 }
 

@@ -71,7 +71,8 @@ int ctt_train_check(const struct ctt_train_cfg *cfg);
 
 /* ---- events ---- */
 
-/* Progress; loss, top1, speed and the like are means over the epoch so far. */
+/* Progress; loss, top1, speed and the like are means over the epoch so far.
+ * loss, top1: NAN if no step so far had a finite loss. */
 struct ctt_progress {
     int     task;
     int     epoch, epochs;            /* from 1 */
@@ -163,6 +164,12 @@ struct ctt_amp_plan {
 void ctt_amp_free(struct ctt_amp_plan **a);
 
 /* ---- train.c ---- */
+
+/* CTT_EUNSUP if the model does not suit cfg->task. */
+int  ctt_train_suits(const struct ctt_graph *model,
+                     const struct ctt_train_cfg *cfg);
+/* An error if cfg->device cannot be used. */
+int  ctt_train_device(const struct ctt_train_cfg *cfg);
 
 /* The training graph of a model and the types of its values, for --amp-plan.
  * The caller frees both. */

@@ -147,12 +147,19 @@ static struct ctt_tensor rows_of(const struct ctt_run *r, int node, int step,
     return t;
 }
 
+/* Names the node in the message of an error. */
+static int of_node(const struct ctt_run *r, int node, int rc)
+{
+    return rc >= 0 ? rc : ctt_error(rc, "%s: %s", r->g->node[node].name,
+                                    ctt_errmsg());
+}
+
 int ctt_run_put(const struct ctt_run *r, int node, int step,
                 const float *from, int64_t rows)
 {
     struct ctt_tensor t = rows_of(r, node, step, rows);
 
-    return ctt_dev_put(r->dev, from, &t);
+    return of_node(r, node, ctt_dev_put(r->dev, from, &t));
 }
 
 int ctt_run_get(const struct ctt_run *r, int node, int step, int64_t rows,
@@ -160,7 +167,7 @@ int ctt_run_get(const struct ctt_run *r, int node, int step, int64_t rows,
 {
     struct ctt_tensor t = rows_of(r, node, step, rows);
 
-    return ctt_dev_get(r->dev, &t, to);
+    return of_node(r, node, ctt_dev_get(r->dev, &t, to));
 }
 
 int ctt_run_sums(const struct ctt_run *r, int node, int step, int64_t rows,

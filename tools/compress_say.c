@@ -9,10 +9,12 @@
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
     const char *const *stage = arg;
+    char what[192];
 
-    ctt_tool_progress(0, "%s: epoch %d/%d %d/%d: loss %.3f, top-1 %.1f%%, "
-                      "%.1f clips/s, %.0f s left", *stage, p->epoch,
-                      p->epochs, p->batch, p->batches, p->loss, 100 * p->top1,
+    ctt_say_loss(p, what, sizeof(what));
+    ctt_say_amp(p, what, sizeof(what));
+    ctt_tool_progress(0, "%s: epoch %d/%d %d/%d: %s, %.1f clips/s, %.0f s left",
+                      *stage, p->epoch, p->epochs, p->batch, p->batches, what,
                       p->clips_a_second, p->left);
 }
 
@@ -20,14 +22,15 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
                      const struct ctt_metrics *val)
 {
     const char *const *stage = arg;
-    char val_text[64] = "";
+    char val_text[64] = "", what[192];
 
     if (val)
         snprintf(val_text, sizeof(val_text), "; validation: %.1f%%%s",
                  100 * e->val.top1, e->best ? " (best)" : "");
-    ctt_tool_say("%s: epoch %d/%d: loss %.3f, top-1 %.1f%%%s; %.0f s",
-                 *stage, e->p.epoch, e->p.epochs, e->p.loss,
-                 100 * e->p.top1, val_text, e->p.seconds);
+    ctt_say_loss(&e->p, what, sizeof(what));
+    ctt_say_amp(&e->p, what, sizeof(what));
+    ctt_tool_say("%s: epoch %d/%d: %s%s; %.0f s", *stage, e->p.epoch,
+                 e->p.epochs, what, val_text, e->p.seconds);
 }
 
 struct ctt_events ctt_compress_events(const char **stage)

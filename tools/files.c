@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * files.c: which paths name the same file, and model texts. */
+ * files.c: which paths name the same file or can be written, and model texts. */
+#define _XOPEN_SOURCE 700    /* realpath */
 #include "tools/files.h"
 #include "net/file.h"
 #include "video/source.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int ctt_tool_is_net(const char *path)
 {
@@ -56,6 +60,52 @@ int ctt_tool_same_file(const char *a, const char *b)
         return same_inode(&x, &y);
     return here == there && strcmp(last_part(a), last_part(b)) == 0 &&
            folder_of(a, &x) && folder_of(b, &y) && same_inode(&x, &y);
+}
+
+/* The folder that a file at path is written to; an existing link is followed. */
+static char *target_folder(const char *path)
+{
+    char *real = realpath(path, NULL);
+    const char *at = real ? real : path;
+    size_t n = (size_t)(last_part(at) - at);
+    char *folder = ctt_calloc(n + 2, 1);
+
+    if (folder) {
+        memcpy(folder, at, n);
+        folder[n] = '.';
+    }
+    free(real);
+    return folder;
+}
+
+int ctt_tool_can_write(const char *path)
+{
+    char *folder = target_folder(path);
+    struct stat st;
+    int rc = 0;
+
+    CTT_TRY(folder ? 0 : CTT_ENOMEM);
+    CTT_CHECK(access(folder, W_OK | X_OK) == 0, CTT_EIO,
+              "%s: cannot write it: %s", path, strerror(errno));
+    CTT_CHECK(stat(path, &st) != 0 || S_ISREG(st.st_mode), CTT_EIO,
+              "%s: not a regular file", path);
+out:
+    ctt_free(folder);
+    return rc;
+}
+
+int ctt_tool_can_append(const char *path)
+{
+    struct stat st;
+    int rc = 0;
+
+    if (stat(path, &st) < 0)
+        return ctt_tool_can_write(path);
+    CTT_CHECK(!S_ISDIR(st.st_mode), CTT_EIO, "%s: is a folder", path);
+    CTT_CHECK(access(path, W_OK) == 0, CTT_EIO, "%s: cannot write it: %s",
+              path, strerror(errno));
+out:
+    return rc;
 }
 
 int ctt_tool_reads(const char *data, const char *file)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * files.h: which paths name the same file, and model texts. */
+ * files.h: which paths name the same file or can be written, and model texts. */
 #ifndef CTT_FILES_H
 #define CTT_FILES_H
 
@@ -14,6 +14,14 @@ int  ctt_tool_net(const char *path, struct ctt_graph **out);
 /* 1 if both paths are given and name the same file; of files that do not exist
  * yet the folder and the name are compared. */
 int  ctt_tool_same_file(const char *a, const char *b);
+
+/* Finds a wrong output path before the work instead of after it; changes
+ * nothing.  CTT_EIO unless a new file could replace path: its folder is missing
+ * or not writable, or path is no regular file. */
+int  ctt_tool_can_write(const char *path);
+
+/* The same for a file that is written in place, such as a log. */
+int  ctt_tool_can_append(const char *path);
 
 /* 1 if a source opened at data (a path or mnist:DIR) may read the file. */
 int  ctt_tool_reads(const char *data, const char *file);

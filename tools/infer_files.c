@@ -4,11 +4,6 @@
 #include "tools/files.h"
 #include "tools/tool.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { FILES = 4 };
 
 static void list_files(const struct ctt_predict *c, const char *file[FILES])
@@ -32,27 +27,6 @@ out:
     return rc;
 }
 
-/* Reports a wrong path before the run instead of after it. */
-static int can_write(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
-    char *folder = ctt_calloc(n + 2, 1);
-    struct stat st;
-    int rc = 0;
-
-    CTT_TRY(folder ? 0 : CTT_ENOMEM);
-    memcpy(folder, path, n);
-    folder[n] = '.';
-    CTT_CHECK(access(folder, W_OK | X_OK) == 0, CTT_EIO,
-              "%s: cannot write it: %s", path, strerror(errno));
-    CTT_CHECK(stat(path, &st) != 0 || S_ISREG(st.st_mode), CTT_EIO,
-              "%s: not a regular file", path);
-out:
-    ctt_free(folder);
-    return rc;
-}
-
 int ctt_predict_can_write(const struct ctt_predict *c)
 {
     const char *file[FILES];
@@ -61,7 +35,7 @@ int ctt_predict_can_write(const struct ctt_predict *c)
     list_files(c, file);
     for (int i = 0; i < FILES; i++)
         if (file[i])
-            CTT_TRY(can_write(file[i]));
+            CTT_TRY(ctt_tool_can_write(file[i]));
 out:
     return rc;
 }

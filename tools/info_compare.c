@@ -149,10 +149,10 @@ static int measure(const struct ctt_info_cfg *cfg, const char *path,
     int n, rc = 0;
 
     k.in = m->g->node[ctt_graph_input(m->g)].attr.input;
-    CTT_TRY(ctt_source_open(cfg->data, &set, &k.in, &k.source));
     CTT_TRY(ctt_infer_rc(ctt_infer_open(path, cfg->device, cfg->threads,
                                         &k.model)));
     CTT_TRY(ctt_infer_rc(ctt_session_open(k.model, &k.session)));
+    CTT_TRY(ctt_source_open(cfg->data, &set, &k.in, &k.source));
     k.probs = ctt_calloc((size_t)ctt_infer_classes(k.model), sizeof(float));
     CTT_TRY(k.probs ? 0 : CTT_ENOMEM);
     n = ctt_source_list(k.source)->count;

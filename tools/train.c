@@ -19,11 +19,17 @@ struct job {
     struct ctt_graph *g;            /* of the text, until m is created */
     struct ctt_model *m;
     struct ctt_data  *data, *val;
+    int               status;       /* of the program if it fails now */
 };
+
+static const struct ctt_graph *graph_of(const struct job *j)
+{
+    return j->m ? j->m->g : j->g;
+}
 
 static void input_of(const struct job *j, struct ctt_input *in)
 {
-    const struct ctt_graph *g = j->m ? j->m->g : j->g;
+    const struct ctt_graph *g = graph_of(j);
 
     *in = g->node[ctt_graph_input(g)].attr.input;
 }
@@ -140,6 +146,36 @@ out:
     return rc;
 }
 
+/* The types of values; a wrong word of --amp-allow or --amp-deny is wrong
+ * usage. */
+static int plan_types(struct job *j, struct ctt_graph **g,
+                      struct ctt_amp_plan **p)
+{
+    int rc;
+
+    CTT_TRY(ctt_train_suits(graph_of(j), &j->cfg));
+    j->status = CTT_EXIT_USAGE;
+    CTT_TRY(ctt_train_plan(graph_of(j), &j->cfg, g, p));
+    j->status = CTT_EXIT_FAIL;
+out:
+    return rc;
+}
+
+/* Whatever is wrong without the clips is told before they are read. */
+static int check_start(struct job *j)
+{
+    struct ctt_amp_plan *p = NULL;
+    struct ctt_graph *g = NULL;
+    int rc;
+
+    CTT_TRY(plan_types(j, &g, &p));
+    CTT_TRY(ctt_train_device(&j->cfg));
+out:
+    ctt_amp_free(&p);
+    ctt_graph_free(&g);
+    return rc;
+}
+
 /* Creates the model of the text, with the classes of the data if it has any. */
 static int make_model(struct job *j)
 {
@@ -231,13 +267,30 @@ static const struct task *task_of(const struct job *j)
     return &tasks[j->cfg.task];
 }
 
+static int check_outputs(const struct job *j)
+{
+    const struct ctt_train_cfg *c = &j->cfg;
+    const char *const logs[] = { c->log_csv, c->log_json };
+    int rc;
+
+    CTT_TRY(ctt_tool_can_write(c->out));
+    CTT_TRY(ctt_tool_can_write(c->checkpoint));
+    for (size_t i = 0; i < CTT_LEN(logs); i++)
+        if (logs[i])
+            CTT_TRY(ctt_tool_can_append(logs[i]));
+out:
+    return rc;
+}
+
 static int train(struct job *j, int *stopped)
 {
     struct ctt_result r;
     char scale[96];
     int rc = 0;
 
+    CTT_TRY(check_outputs(j));
     CTT_TRY(open_start(j));
+    CTT_TRY(check_start(j));
     CTT_TRY(open_data(j, j->cfg.data, j->cfg.split, &j->data));
     CTT_TRY(make_model(j));
     task_of(j)->data("training", j->data);
@@ -273,7 +326,7 @@ static int plan(struct job *j)
     int rc = 0;
 
     CTT_TRY(open_start(j));
-    CTT_TRY(ctt_train_plan(j->m ? j->m->g : j->g, &j->cfg, &g, &p));
+    CTT_TRY(plan_types(j, &g, &p));
     ctt_say_plan(g, p);
 out:
     ctt_amp_free(&p);
@@ -336,7 +389,7 @@ out:
 
 int main(int argc, char **argv)
 {
-    struct job j = { .text = NULL };
+    struct job j = { .status = CTT_EXIT_FAIL };
     int done = 0, stopped = 0, rc;
 
     ctt_tool_start("convtt-train", argv);
@@ -349,10 +402,10 @@ int main(int argc, char **argv)
     ctt_tool_catch();
     rc = j.cfg.amp_plan ? plan(&j) : train(&j, &stopped);
     if (rc < 0)
-        ctt_tool_fail(CTT_EXIT_FAIL);
+        ctt_tool_fail(j.status);
     ctt_data_close(&j.val);
     ctt_data_close(&j.data);
     ctt_model_free(&j.m);
     ctt_graph_free(&j.g);
-    return ctt_tool_end(rc < 0 || stopped ? CTT_EXIT_FAIL : 0);
+    return ctt_tool_end(rc < 0 ? j.status : stopped ? CTT_EXIT_FAIL : 0);
 }

@@ -42,22 +42,31 @@ static const char *clock_text(double s, char *buf, size_t size)
 }
 
 /* Loss and accuracy, or loss and sampling, of a progress line. */
-static void put_top1(const struct ctt_progress *p, char *buf, size_t size)
+const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size)
 {
-    snprintf(buf, size, "loss %.3f, top-1 %.1f%%", p->loss, 100 * p->top1);
+    if (isnan(p->loss))
+        snprintf(buf, size, "loss -, top-1 -");
+    else
+        snprintf(buf, size, "loss %.3f, top-1 %.1f%%", p->loss,
+                 100 * p->top1);
+    return buf;
 }
 
-static void put_truth(const struct ctt_progress *p, char *buf, size_t size)
+static const char *put_truth(const struct ctt_progress *p, char *buf,
+                             size_t size)
 {
-    int n = snprintf(buf, size, "loss %.5f", p->loss);
+    int n = isnan(p->loss) ? snprintf(buf, size, "loss -")
+                           : snprintf(buf, size, "loss %.5f", p->loss);
 
     if (p->truth < 1)
         snprintf(buf + n, size - (size_t)n, ", true frames %.1f%%",
                  100 * p->truth);
+    return buf;
 }
 
-static void (*const puts_of[])(const struct ctt_progress *, char *, size_t) = {
-    [CTT_RECOGNISE] = put_top1, [CTT_PREDICT] = put_truth,
+static const char *(*const puts_of[])(const struct ctt_progress *, char *,
+                                      size_t) = {
+    [CTT_RECOGNISE] = ctt_say_loss, [CTT_PREDICT] = put_truth,
 };
 
 static const char *const units[] = {
@@ -78,12 +87,12 @@ const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
     return buf;
 }
 
-static void put_amp(const struct ctt_progress *p, char *buf, size_t size)
+void ctt_say_amp(const struct ctt_progress *p, char *buf, size_t size)
 {
     char scale[96];
     size_t n = strlen(buf);
 
-    if (p->amp)
+    if (p->amp && n < size)
         snprintf(buf + n, size - n, ", %s",
                  ctt_say_scale(p->scale, p->skipped, scale, sizeof(scale)));
 }
@@ -94,7 +103,7 @@ static void on_progress(void *arg, const struct ctt_progress *p)
 
     (void)arg;
     puts_of[p->task](p, what, sizeof(what));
-    put_amp(p, what, sizeof(what));
+    ctt_say_amp(p, what, sizeof(what));
     ctt_tool_progress(0, "epoch %d/%d %d/%d: %s, %.1f %s/s, waiting for "
                       "clips %.0f%%, %s left", p->epoch, p->epochs, p->batch,
                       p->batches, what, p->clips_a_second, units[p->task],
@@ -146,7 +155,7 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
 
     (void)arg;
     puts_of[e->p.task](&e->p, what, sizeof(what));
-    put_amp(&e->p, what, sizeof(what));
+    ctt_say_amp(&e->p, what, sizeof(what));
     if (e->tested)
         tests_of[e->p.task](e, val, test, sizeof(test));
     ctt_tool_say("epoch %d/%d: %s%s%s%s; %.1f %s/s, %.0f s", e->p.epoch,

@@ -12,6 +12,14 @@ extern const struct ctt_events ctt_say_events;
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
                           size_t size);
 
+/* "loss 0.351, top-1 87.5%", or with "-" for what no step measured; returns
+ * buf. */
+const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size);
+
+/* Appends ", " and ctt_say_scale() to the text in buf if the precision is
+ * mixed. */
+void ctt_say_amp(const struct ctt_progress *p, char *buf, size_t size);
+
 /* Prints a table: the type of each node's values, and why. */
 void ctt_say_plan(const struct ctt_graph *g, const struct ctt_amp_plan *p);
 

@@ -24,8 +24,14 @@ int ctt_answer_classes(const struct ctt_graph *g)
 int ctt_answer_check(const struct ctt_graph *g)
 {
     const struct ctt_node *n = &g->node[ctt_graph_output(g)];
+    const struct ctt_tensor *in = &g->node[ctt_graph_input(g)].out;
     int rc = 0;
 
+    CTT_CHECK(n->out.h * n->out.w == 1 || n->out.h != in->h ||
+              n->out.w != in->w, CTT_EUNSUP, "%s: the answer is a frame of "
+              "%lldx%lld, not a class; --task=predict trains a model that "
+              "predicts frames", n->name, (long long)n->out.w,
+              (long long)n->out.h);
     CTT_CHECK(n->out.d * n->out.h * n->out.w == 1, CTT_EUNSUP,
               "%s: the answer is %lldx%lldx%lld; a class needs 1x1x1", n->name,
               (long long)n->out.d, (long long)n->out.h, (long long)n->out.w);

@@ -127,17 +127,52 @@ grep -q ',loss_scale,skipped,' amp.csv || fail "no loss scale in the log"
 says 0 'loss scale 1, 0 steps skipped$' $next next.net -o amp.ctt --amp O2 \
     --amp-type bf16
 says 1 'loss scale of 1099511627776 after 20 steps in a row' $train tiny.net \
-    -o a --data clips --batch 4 --amp O1 --loss-scale 1099511627776
+    -o a --data clips --batch 4 --amp O1 --loss-scale 2^40
+for scale in 2^41 2^-1 2^ 2^1.5 3^2 -1 nan; do
+    says 2 "loss-scale: bad value '${scale/^/\\^}'" $train tiny.net --amp O1 \
+        --amp-plan --loss-scale $scale
+done
+# An epoch without a usable loss says so: no number stands for it.  After the
+# first step the sums of this model are beyond fp16.
+cat > wide.net << 'END'
+input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
+conv e in=x out=8 kernel=3 stride=2 pad=1
+act f in=e kind=relu
+pool p in=f kind=avg
+conv y in=p out=12
+END
+says 0 'epoch 2/2: loss -, top-1 -, loss scale [^ ]*, [0-9]+ steps skipped' \
+    $train wide.net -o a --data clips --batch 4 --amp O1 --lr 1000 --warmup 0 \
+    --epochs 2 --log-csv lost.csv --log-json lost.json
+grep -q '^epoch 2: no step had a finite loss' out || fail "no word of the loss"
+[ "$(cut -d, -f4,5 lost.csv | tail -1)" = , ] ||
+    fail "a loss in lost.csv: $(cat lost.csv)"
+grep -q '"loss":null,"top1":null' lost.json || fail "a loss in lost.json"
 says 2 "--amp-deny requires --amp=O1 or --amp=O2" $train tiny.net --amp-deny e \
     --amp-plan
-says 1 "--amp-deny: 'q' is no op and no node" $train tiny.net --amp O1 \
+says 2 "--amp-deny: 'q' is no op and no node" $train tiny.net --amp O1 \
     --amp-deny q --amp-plan
-says 1 "--amp-allow: 'h.c1' only names the memory of 'h.c'" $train tiny.net \
+says 2 "--amp-allow: 'h.c1' only names the memory of 'h.c'" $train tiny.net \
     --amp O1 --amp-allow h.c1 --amp-plan
 says 2 '--streams requires --device=cuda' $train tiny.net -o a --data clips \
     --streams 2
 
-# 5. Bad input: one line, the right status.
+# 5. What needs no clips is told before they are read: "nothere" is not named.
+early="$train tiny.net --data nothere"
+says 2 "--amp-allow: 'q' is no op" $early -o b --amp O1 --amp-allow q
+says 1 '^convtt-train: device cuda' env CTT_MODULES=/nowhere $early -o b \
+    --device cuda
+says 1 '^convtt-train: /nowhere/a: cannot write' $early -o /nowhere/a
+says 1 '^convtt-train: /nowhere/c: cannot write' $early -o b \
+    --checkpoint /nowhere/c
+says 1 '^convtt-train: /nowhere/l: cannot write' $early -o b \
+    --log-csv /nowhere/l
+says 1 '^convtt-train: clips: not a regular file' $early -o clips
+says 1 'y: the answer is a frame of 16x16, not a class; --task=predict' \
+    $train next.net --data nothere -o b
+[ ! -e b ] || fail "a run that cannot begin leaves a file"
+
+# 6. Bad input: one line, the right status.
 says 2 'unknown option .--epoch' $train tiny.net --epoch 3
 says 2 'epochs: bad value .x' $train tiny.net --epochs x
 says 2 'no model text' $train -o a --data clips
