@@ -23,6 +23,19 @@ size() {
 size mnist-convlstm.net 3973201 16266362880
 size mnist-convttlstm.net 2687281 10997268480
 
+# As published for Moving-MNIST they end in a conv; without the # of its last
+# line, a text is the variant of the other data sets, which ends in a sigmoid.
+for f in mnist-convlstm.net mnist-convttlstm.net; do
+    "$info" --net "$root/models/$f" | tail -n 1 | grep -q '^conv o in=s4 ' ||
+        fail "$f does not end in the conv o"
+    sed 's/^#act /act /' "$root/models/$f" > variant.net
+    "$info" --net variant.net > of.variant || fail "the variant is refused"
+    [ "$(tail -n 1 of.variant)" = 'act y in=o kind=sigmoid' ] ||
+        fail "the variant of $f does not end in a sigmoid"
+    [ "$("$info" --net "$root/models/$f")" = "$(head -n -1 of.variant)" ] ||
+        fail "the variant of $f differs by more than the sigmoid"
+done
+
 rows=0
 for f in "$root"/models/*.net; do
     name=$(basename "$f")
