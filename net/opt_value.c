@@ -2,6 +2,7 @@
  * opt_value.c: values of settings as text, by type. */
 #include "net/opt_inside.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,13 +35,19 @@ static int in_range(const struct ctt_opt *o, double x)
     return (o->min == 0 && o->max == 0) || (x >= o->min && x <= o->max);
 }
 
+/* strtol and strtof would skip blanks. */
+static int is_blank(const char *s)
+{
+    return isspace((unsigned char)*s);
+}
+
 static int one_int(const struct ctt_opt *o, const char *s, char **end, int *out)
 {
     long x;
 
     errno = 0;
     x = strtol(s, end, 10);
-    if (errno || *end == s || x != (int)x || !in_range(o, (double)x))
+    if (is_blank(s) || errno || *end == s || x != (int)x || !in_range(o, (double)x))
         return CTT_EINVAL;
     *out = (int)x;
     return 0;
@@ -52,7 +59,7 @@ static int one_float(const struct ctt_opt *o, const char *s, char **end,
     float x = strtof(s, end);
 
     /* a limit written in the table may be no float: 0.99 is one above it */
-    if (*end == s || !isfinite(x) ||
+    if (is_blank(s) || *end == s || !isfinite(x) ||
         !(in_range(o, x) || x == (float)o->min || x == (float)o->max))
         return CTT_EINVAL;
     *out = x;

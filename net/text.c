@@ -10,8 +10,9 @@ enum { MAX_TEXT = 1 << 20 };
 
 static int next_line(const char **p, char *line, size_t size)
 {
-    size_t len = strcspn(*p, "\n"), use = strcspn(*p, "#\r\n");
+    size_t len = strcspn(*p, "\n"), use = strcspn(*p, "#\n");
 
+    use -= use == len && use > 0 && (*p)[use - 1] == '\r';
     if (use >= size)
         return ctt_error(CTT_EFORMAT, "line too long");
     memcpy(line, *p, use);
