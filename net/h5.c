@@ -73,6 +73,11 @@ int ctt_h5_failed(const char *path, const char *name)
                      path, name, r.text);
 }
 
+void ctt_h5_stay_open(void)
+{
+    H5dont_atexit();
+}
+
 /* ---- the end of a file ---- */
 
 void ctt_h5_end(const uint8_t *p, int64_t n, char end[CTT_H5_END])

@@ -24,6 +24,11 @@ struct ctt_h5_shape {
     int64_t dim[CTT_H5_RANK];
 };
 
+/* For programs, before any other call: HDF5 does not close its files when the
+ * program exits.  After a failed allocation it would crash there.  Not for a
+ * library, whose program may use HDF5 itself. */
+void ctt_h5_stay_open(void);
+
 /* Opens a file to read: all of it is read into memory, from which HDF5 then
  * reads, so the file may be replaced meanwhile.  The last CTT_H5_END bytes of a
  * file are "convtt ", the CRC-32 of all before them in eight hexadecimal

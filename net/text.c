@@ -70,7 +70,7 @@ char *ctt_net_print(const struct ctt_graph *g)
             fprintf(f, "clip\n");
         print_node(g, &g->node[i], f);
     }
-    if (fclose(f) == 0)
+    if (fclose(f) == 0 && s)    /* glibc: NULL if memory is out */
         copy = ctt_strdup(s);
 out:
     if (!copy)

@@ -2,6 +2,7 @@
  * tool.c: error messages, progress lines and signals of the programs. */
 #include "tools/tool.h"
 #include "net/clock.h"
+#include "net/h5.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -29,6 +30,7 @@ static void wait_briefly(char **argv)
 void ctt_tool_start(const char *name, char **argv)
 {
     wait_briefly(argv);
+    ctt_h5_stay_open();
     signal(SIGXFSZ, SIG_IGN);    /* a write beyond the limit fails instead */
     program = name;
     last_line = ctt_seconds();

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fault.h: what the driver of fault tests (sweep) and the library that it
+ * preloads into a program (shim) say to each other.
+ *
+ * The preloaded library stops the program before main() and then forks a copy
+ * of it for each order, so that loading and linking is done once. */
+#ifndef CTT_FAULT_H
+#define CTT_FAULT_H
+
+#include <stdint.h>
+
+/* Two descriptors, for orders and answers: "FD,FD". */
+#define FAULT_ENV "CTT_FAULT_FDS"
+
+enum { FAULT_PATH = 512, FAULT_WHERE = 4096 };
+
+/* What happens at the k-th event.  Events are allocations of any library for
+ * the first two, else system calls that change files. */
+enum fault {
+    FAULT_NONE,
+    FAULT_ALLOC,       /* this allocation fails */
+    FAULT_ALLOC_ON,    /* this and all later ones fail */
+    FAULT_ERROR,       /* the call fails: ENOSPC, or EIO of fsync and close */
+    FAULT_SHORT,       /* a write writes half of its bytes */
+    FAULT_FULL,        /* the same, and later ones have no space */
+    FAULT_STDOUT,      /* writes to standard output have no space */
+    FAULT_KILL,        /* SIGKILL before the call */
+    FAULT_KILL_AFTER,  /* SIGKILL after the call, or after half of a write */
+    FAULT_KILL_TIME,   /* SIGKILL after k microseconds */
+    FAULT_COUNT
+};
+
+struct fault_order {
+    int32_t kind;
+    int64_t at;                /* the event, from 1 */
+    char    dir[FAULT_PATH];   /* where to run; its standard output and error
+                                  become DIR.out and DIR.err */
+};
+
+struct fault_answer {
+    int32_t status;            /* as of waitpid() */
+    int32_t hit;               /* whether the fault took place */
+    int64_t allocs, calls;     /* events that took place */
+    char    where[FAULT_WHERE];/* who asked for the allocation that failed, or
+                                  the name of the call; and where it crashed */
+};
+
+#endif

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# scenes.sh: tiny runs of the programs, which the tests of this folder repeat
+# with faults; sourced after cli.sh.
+
+# How many cases of each kind; all: each one, and a thousand kills.
+cases=${CTT_FAULT_CASES:-some}
+seed=${CTT_FAULT_SEED:-1}
+workers=$(nproc 2> /dev/null || echo 2)
+export OMP_WAIT_POLICY=passive LD_LIBRARY_PATH="$bin/.libs"
+
+# real NAME: the program itself, without libtool's script.
+real() { [ -x "$bin/.libs/$1" ] && echo "$bin/.libs/$1" || echo "$bin/$1"; }
+
+# What cannot be preloaded: a static program; with sanitizers, their own
+# allocator.
+shim=$bin/tests/fault/shim.so
+sweep=$bin/tests/fault/sweep
+for f in "$shim" "$sweep"; do
+    [ -e "$f" ] || { echo "no $f"; exit 77; }
+done
+if grep -q __asan_init "$(real convtt-train)"; then
+    echo 'faults are not injected into programs with sanitizers'
+    exit 77
+fi
+
+learn="-b 2 -t 1 -j 1 --strict --deterministic --epochs 1 --max-frames 3"
+quiet() { "$@" > out 2> err < /dev/null || fail "$*: $(cat err)"; }
+
+# folder NAME: clips, lists and models in NAME/in.
+folder() {
+    mkdir -p "$1/in"
+    cp clips/20bn-*/[1-3].webm tiny.net next.net "$1/in"
+    (cd "$1/in" && printf '1.webm 0\n2.webm 1\n' > t.txt &&
+        printf '3.webm 0\n' > v.txt)
+}
+
+# Makes the scenes: in each lie old versions of what is written.
+make_scenes() {
+    cat > tiny.net << 'END'
+input x h=8 w=8 c=3 fps=6 mean=0.45 std=0.25
+conv e in=x out=4 kernel=3 stride=2 pad=1
+act f in=e kind=relu
+convlstm h in=f hidden=4 kernel=3
+pool p in=h kind=avg
+conv y in=p out=2
+END
+    cat > next.net << 'END'
+input x h=8 w=8 c=1 colour=gray fps=6 mean=0.45 std=0.25
+convlstm h in=x hidden=4 kernel=3
+conv y in=h out=1
+END
+    "$bin/convtt-data" synth clips --clips 3 --size 16 --seed 2 > out 2> err ||
+        { cat err; grep -q 'no encoder' err && exit 77; exit 1; }
+    for scene in train compress infer predict pack; do
+        folder $scene
+    done
+    cd train/in || exit 99
+    quiet "$bin/convtt-train" tiny.net -d t.txt --val v.txt $learn --seed 7 \
+        -o m.h5
+    echo old > l.csv
+    echo old > l.json
+    cd ../../compress/in || exit 99
+    quiet "$bin/convtt-train" tiny.net -d t.txt --val v.txt $learn -o m.h5
+    cp m.h5 ../../infer/in
+    quiet "$bin/convtt-compress" m.h5 -o c.h5 --report r.json --prune 0.7 \
+        --prune-least 10 --prune-rounds 1
+    cd ../../predict/in || exit 99
+    quiet "$bin/convtt-train" next.net --task predict -d t.txt --val v.txt \
+        --input-frames 4 --future-frames 3 -b 2 -t 1 -j 1 --epochs 1 -o m.h5
+    for f in s.png v.webm f.h5 p.csv; do echo old > $f; done
+    cd ../../pack/in || exit 99
+    quiet "$bin/convtt-data" pack v.txt -o o.pack --model tiny.net
+    cd ../..
+    rm -f */in/out */in/err
+}
+
+# How each scene runs, and what sweep must know of its files.
+train_files="-c m.h5.ckpt -r --resume -l l.csv -l l.json"
+train_run="$(real convtt-train) tiny.net -d t.txt --val v.txt $learn
+    --checkpoint-every 1 -o m.h5 --log-csv l.csv --log-json l.json"
+compress_files="-t r.json"
+compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --tt-rank 2
+    --tt-least 10 --prune 0.5 --prune-least 10 --prune-rounds 1 --data t.txt
+    --val v.txt --retrain-epochs 1 -b 2 -t 1 -j 1 --strict --deterministic
+    --max-frames 3"
+infer_files=-x
+infer_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1"
+predict_files=-x
+predict_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1 --predict 2
+    --input-frames 3 --strip s.png --video v.webm --frames f.h5 --csv p.csv"
+pack_files=-x
+pack_run="$(real convtt-data) pack t.txt -o o.pack --model tiny.net --strict"
+
+# faults SCENE FAULT COUNT: sweeps it, one worker per processor; adds up their
+# counts in the variables of `sums`.  COUNT 0: all.
+sums='runs success error killed known bad missed'
+faults() {
+    local scene=$1 fault=$2 files=${1}_files run=${1}_run i pid=() rc=0
+    for i in $(seq 0 $((workers - 1))); do
+        "$sweep" -s "$shim" -m "$fault" -n "$3" -S "$seed" -p "$i/$workers" \
+            ${known_crashes:+-a "$known_crashes"} ${!files} "$dir/$scene" -- \
+            ${!run} > "$scene.$fault.$i" 2>&1 & pid+=($!)
+    done
+    for i in "${pid[@]}"; do wait "$i" || rc=$?; done
+    cat "$scene.$fault".[0-9]* > sweeps
+    [ $rc -le 1 ] || fail "$scene $fault: $(tail -n 3 sweeps)"
+    grep BAD sweeps | sed "s|^BAD|FAILED: $scene|" | head -n 20 | cut -c1-3000
+    grep KNOWN sweeps >> known.found
+    awk -v scene="$scene" -v fault="$fault" '/^SUM/ {
+            n++; events = $2; s += $4; e += $6; k += $8; x += $10; b += $12
+            m += $14 }
+        END { printf "%-10s %-11s %7d %6d %7d %6d %6d %6d %6d %6d\n", scene,
+              fault, events, s + e + k + x + b, s, e, k, x, b, m }' sweeps |
+        tee -a table
+}
+
+# The sum of all rows; the test has failed if anything was bad.
+total() {
+    awk '{for (i = 4; i <= NF; i++) n[i] += $i}
+        END {printf "%-10s %-11s %7s", "all", "", ""
+             for (i = 4; i <= 10; i++) printf " %6d", n[i]
+             print ""; exit n[9] > 0}' table || failed=1
+    sort -k3 known.found | awk '{n = $2; $1 = $2 = ""; t[$0] += n}
+        END {for (k in t) printf "expected %d times:%s\n", t[k], k}'
+}
+head_line() {
+    printf '%-10s %-11s %7s %6s %7s %6s %6s %6s %6s %6s\n' scene fault events \
+        runs success error killed known bad missed
+}
