@@ -4,7 +4,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINE = 4096 };    /* more than a row has */
 
 struct ctt_log {
     FILE       *csv, *json;
@@ -44,14 +49,55 @@ columns[] = {
     COLUMN(ANY, "seconds", REAL, p.seconds),
 };
 
-static int open_one(const char *path, int more, FILE **out)
+/* The epoch of a row, which is its first number; 0 for any other line. */
+static long epoch_of(const char *line)
+{
+    static const char json[] = "{\"epoch\":";
+    size_t n = sizeof(json) - 1;
+
+    return strtol(strncmp(line, json, n) == 0 ? line + n : line, NULL, 10);
+}
+
+/* Where the first line begins that is cut short or of a later epoch. */
+static long find_end(FILE *f, int done)
+{
+    char line[LINE];
+    long end = 0;
+
+    while (fgets(line, sizeof(line), f) && strchr(line, '\n') &&
+           epoch_of(line) <= done)
+        end = ftell(f);
+    return end;
+}
+
+/* Cuts a log off after that many epochs; what is not a file is left alone. */
+static int cut(const char *path, int done)
+{
+    struct stat st;
+    FILE *f = NULL;
+    int rc = 0;
+
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        return 0;
+    f = fopen(path, "r+");
+    CTT_CHECK(f && ftruncate(fileno(f), find_end(f, done)) == 0, CTT_EIO,
+              "%s: %s", path, strerror(errno));
+out:
+    if (f)
+        fclose(f);
+    return rc;
+}
+
+static int open_one(const char *path, int done, FILE **out)
 {
     FILE *f;
     int rc = 0;
 
     if (!path)
         return 0;
-    f = fopen(path, more ? "a" : "w");
+    if (done >= 0)
+        CTT_TRY(cut(path, done));
+    f = fopen(path, done >= 0 ? "a" : "w");
     CTT_CHECK(f, CTT_EIO, "%s: %s", path, strerror(errno));
     *out = f;
 out:
@@ -70,7 +116,7 @@ static void head(const struct ctt_log *l)
     fputc('\n', l->csv);
 }
 
-int ctt_log_open(const struct ctt_train_cfg *cfg, int more,
+int ctt_log_open(const struct ctt_train_cfg *cfg, int done,
                  struct ctt_log **out)
 {
     struct ctt_log *l = ctt_calloc(1, sizeof(*l));
@@ -80,8 +126,8 @@ int ctt_log_open(const struct ctt_train_cfg *cfg, int more,
     l->kind = 1 << cfg->task | (cfg->amp != CTT_O0 ? AMP : 0);
     l->csv_path = cfg->log_csv;
     l->json_path = cfg->log_json;
-    CTT_TRY(open_one(l->csv_path, more, &l->csv));
-    CTT_TRY(open_one(l->json_path, more, &l->json));
+    CTT_TRY(open_one(l->csv_path, done, &l->csv));
+    CTT_TRY(open_one(l->json_path, done, &l->json));
     if (l->csv && fseek(l->csv, 0, SEEK_END) == 0 && ftell(l->csv) == 0)
         head(l);
     *out = l;

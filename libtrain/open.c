@@ -175,7 +175,7 @@ int ctt_trainer_open(struct ctt_trainer *t)
     CTT_TRY(open_step(t));
     tell_memory(t);
     CTT_TRY(open_loader(t));
-    CTT_TRY(ctt_log_open(cfg, resumed, &t->log));
+    CTT_TRY(ctt_log_open(cfg, resumed ? t->at.epoch : -1, &t->log));
     t->seed = (uint64_t)cfg->seed;
     t->steps = (int64_t)cfg->epochs * t->plan->batches;
     if (cfg->max_steps && cfg->max_steps < t->steps)

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_log.c: the logs of a run that was killed and goes on have each epoch
+ * once and whole lines only. */
+#include "libtrain/log.h"
+#include "tests/lib/check.h"
+#include "tests/lib/clip.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void write_rows(const struct ctt_train_cfg *cfg, int done, int first,
+                       int last)
+{
+    struct ctt_log *l = NULL;
+
+    CHECK_OK(ctt_log_open(cfg, done, &l));
+    for (int i = first; i <= last; i++) {
+        struct ctt_epoch e = { .p = { .epoch = i, .step = 10 * i } };
+        CHECK_OK(ctt_log_row(l, &e));
+    }
+    CHECK_OK(ctt_log_close(&l));
+}
+
+static void add_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "a");
+
+    CU_ASSERT_FATAL(f != NULL);
+    fputs(text, f);
+    fclose(f);
+}
+
+static int same_files(const char *a, const char *b)
+{
+    size_t n, m;
+    uint8_t *p = clip_bytes(a, &n), *q = clip_bytes(b, &m);
+    int same = n == m && memcmp(p, q, n) == 0;
+
+    ctt_free(p);
+    ctt_free(q);
+    return same;
+}
+
+static struct ctt_train_cfg logs(const char *name)
+{
+    return (struct ctt_train_cfg){ .log_csv = clip_path("%s.csv", name),
+                                   .log_json = clip_path("%s.json", name) };
+}
+
+/* Killed while it wrote the fourth row, and resumed after `done` epochs. */
+static void test_resume(void)
+{
+    const struct ctt_train_cfg whole = logs("whole"), part = logs("part");
+
+    write_rows(&whole, -1, 1, 12);
+    for (int done = 0; done <= 3; done++) {
+        write_rows(&part, -1, 1, 3);
+        add_text(part.log_csv, "4,4");
+        add_text(part.log_json, "{\"epoch\":4,\"st");
+        write_rows(&part, done, done + 1, 12);
+        CU_ASSERT(same_files(whole.log_csv, part.log_csv));
+        CU_ASSERT(same_files(whole.log_json, part.log_json));
+    }
+}
+
+/* Logs that were not there, or that were cut in the head line. */
+static void test_empty(void)
+{
+    const struct ctt_train_cfg a = logs("a"), b = logs("b");
+
+    write_rows(&a, 4, 5, 6);
+    add_text(b.log_csv, "epoch,st");
+    write_rows(&b, 4, 5, 6);
+    CU_ASSERT(same_files(a.log_csv, b.log_csv));
+    CU_ASSERT(same_files(a.log_json, b.log_json));
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "killed and resumed", test_resume }, { "no rows", test_empty },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { .pName = "log", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+    int rc = ctt_check_main(suites);
+
+    clip_clean();
+    return rc;
+}
