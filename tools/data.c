@@ -66,7 +66,7 @@ static int pack_clip(const struct ctt_data_cfg *c, struct ctt_pack *p,
                      const struct ctt_source *s, int i, int *bad)
 {
     const struct ctt_item *item = &ctt_source_list(s)->item[i];
-    struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
+    struct ctt_frames f = { 0 };
     int rc = ctt_source_frames(s, i, 0, c->max_frames, &f);
 
     if (rc < 0 && rc != CTT_ENOMEM && !c->strict) {

@@ -22,7 +22,7 @@ static void *check_worker(void *arg)
     struct checker *k = arg;
 
     for (;;) {
-        struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
+        struct ctt_frames f = { 0 };
         int i, rc;
 
         pthread_mutex_lock(&k->lock);

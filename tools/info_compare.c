@@ -120,7 +120,7 @@ out:
 static int measure_clip(struct meter *k, int i, struct measured *r)
 {
     const struct ctt_item *item = &ctt_source_list(k->source)->item[i];
-    struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
+    struct ctt_frames f = { 0 };
     int rc = ctt_source_frames(k->source, i, 0, 0, &f);
 
     if (rc < 0 && rc != CTT_ENOMEM) {

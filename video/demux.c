@@ -446,9 +446,10 @@ static int is_cut(const struct ctt_demux *d)
            (strncmp(name, "matroska", 8) == 0 && segment_end(d) > d->size);
 }
 
-/* Seconds that the container states beyond the last packet.  The length of the
- * whole file may be that of a sound which is longer than the video, so it is
- * compared with all streams. */
+/* Seconds that the container states beyond the last packet: AVI counts the
+ * frames of the video, Matroska may state how long the video is.  The length of
+ * the whole file may be that of a sound which is longer than the video, so it
+ * is compared with all streams. */
 static double short_of(const struct ctt_demux *d)
 {
     double all = d->fmt->duration_estimation_method ==
@@ -458,6 +459,8 @@ static double short_of(const struct ctt_demux *d)
 
     if (!ctt_format_is_timed(d->fmt->iformat->name))
         return 0;
+    if (strcmp(d->fmt->iformat->name, "avi") == 0)
+        return (double)d->stream->nb_frames * ctt_demux_unit(d) - d->end;
     if (tag > 0 && (all <= 0 || tag <= all))
         return tag - d->end;
     return all > 0 ? all - d->ends : 0;
@@ -470,7 +473,8 @@ int64_t ctt_demux_missing(const struct ctt_demux *d, double gap)
 
     if (d->index)
         return n > 0 ? n : 0;
-    if (fps <= 0 || gap <= 0)
+    if (gap <= 0)
         return 0;
+    fps = fps > 0 ? fps : 1 / gap;
     return lacks > (is_cut(d) ? 0.5 : 1.5) * gap ? llround(lacks * fps) : 0;
 }

@@ -93,5 +93,5 @@ int ctt_format_unknown(const char *start, size_t n, const char *path)
 
 int ctt_format_is_timed(const char *name)
 {
-    return is_one_of(name, "matroska avi flv asf");
+    return is_one_of(name, "matroska avi flv");
 }

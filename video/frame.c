@@ -267,6 +267,31 @@ out:
     return rc;
 }
 
+/* Sets the counts of a clip that was read to its end. */
+static void count(const struct ctt_reader *r, struct ctt_frames *f)
+{
+    f->seen = ctt_video_seen(r->v);
+    f->stated = r->ended ? ctt_video_stated(r->v) : f->seen;
+}
+
+int ctt_frames_whole(const struct ctt_frames *f, const char *path)
+{
+    int rc = 0;
+
+    CTT_CHECK(f->seen >= f->stated, CTT_EFORMAT, "%s: cut short: has %lld of "
+              "%lld frames", path, (long long)f->seen, (long long)f->stated);
+out:
+    return rc;
+}
+
+int ctt_reader_whole(const struct ctt_reader *r)
+{
+    struct ctt_frames f = { 0 };
+
+    count(r, &f);
+    return ctt_frames_whole(&f, r->path);
+}
+
 /* Room for one more frame of size bytes. */
 static int reserve(struct ctt_frames *f, int *room, size_t size,
                    const char *path)
@@ -308,6 +333,7 @@ int ctt_frames_load(const char *path, const struct ctt_input *in, int max,
         f.count += rc;
     } while (rc > 0 && (max <= 0 || f.count < max));
     f.fps = in->fps > 0 ? in->fps : ctt_video_fps(r->v);
+    count(r, &f);
     less = ctt_realloc(f.data, (size_t)f.count * size);
     f.data = less ? less : f.data;
     *out = f;

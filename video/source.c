@@ -24,6 +24,7 @@ struct ctt_source {
     struct ctt_mnist      *mnist;
     int64_t                first;     /* Moving-MNIST: number of sequence 0 */
     int                    digits, length;    /* per sequence */
+    int                    strict;    /* cut short is an error */
 };
 
 int ctt_source_is_drawn(const char *path)
@@ -178,6 +179,7 @@ int ctt_source_open(const char *path, const struct ctt_source_set *set,
         kind++;
     s->kind = kind;
     s->in = *in;
+    s->strict = set->strict;
     CTT_TRY(kind->open(s, path, set));
     *out = s;
     s = NULL;
@@ -227,12 +229,20 @@ int ctt_source_same(const struct ctt_source *a, int i,
 int ctt_source_frames(const struct ctt_source *s, int i, uint64_t seed,
                       int max, struct ctt_frames *out)
 {
-    return s->kind->frames(s, i, seed, max, out);
+    int rc = s->kind->frames(s, i, seed, max, out);
+
+    if (rc < 0 || !s->strict)
+        return rc;
+    rc = ctt_frames_whole(out, s->list->item[i].path);
+    if (rc < 0)
+        ctt_frames_free(out);
+    return rc;
 }
 
 /* ---- frame by frame ---- */
 
 struct ctt_feed {
+    int                strict;
     struct ctt_reader *reader;    /* NULL: the whole clip is in f */
     struct ctt_frames  f;
     int                next;
@@ -245,6 +255,7 @@ int ctt_feed_open(const struct ctt_source *s, int i, uint64_t seed,
     int rc = f ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
+    f->strict = s->strict;
     if (s->kind->files)
         CTT_TRY(ctt_reader_open(s->list->item[i].path, &s->in, &f->reader));
     else
@@ -260,12 +271,19 @@ int ctt_feed_next(struct ctt_feed *f, uint8_t *data)
 {
     size_t size = (size_t)f->f.h * (size_t)f->f.w * (size_t)f->f.c;
 
-    if (f->reader)
-        return ctt_reader_next(f->reader, data);
+    if (f->reader) {
+        int rc = ctt_reader_next(f->reader, data);
+        return rc || !f->strict ? rc : ctt_feed_whole(f);
+    }
     if (f->next == f->f.count)
         return 0;
     memcpy(data, f->f.data + (size_t)f->next++ * size, size);
     return 1;
+}
+
+int ctt_feed_whole(const struct ctt_feed *f)
+{
+    return f->reader ? ctt_reader_whole(f->reader) : 0;
 }
 
 void ctt_feed_close(struct ctt_feed **f)

@@ -30,6 +30,7 @@ struct ctt_source_set {
                                  CTT_LABELS_ANY: none are needed, as for
                                  prediction */
     int          any_input;   /* frames of a pack may differ from the input */
+    int          strict;      /* a clip that was cut short is an error */
 
     /* For drawn sources: number of sequences in the list, digits and frames
      * per sequence. */
@@ -67,18 +68,21 @@ int  ctt_source_drawn(const struct ctt_source *s);
 int  ctt_source_same(const struct ctt_source *a, int i,
                      const struct ctt_source *b, int k);
 
-/* Loads the frames of clip i, at most max (0: all).  seed and i determine what
+/* Loads the frames of clip i, at most max (0: all); CTT_EFORMAT if it was cut
+ * short and the set was strict, else ctt_frames_whole() tells.  seed and i determine what
  * is drawn; other sources ignore seed.  Several threads may load at once.  Free
  * them with ctt_frames_free(). */
 int  ctt_source_frames(const struct ctt_source *s, int i, uint64_t seed,
                        int max, struct ctt_frames *out);
 
 /* The same frame by frame.  next: 1 and a stored frame in data, or 0 at the
- * end. Files are decoded frame by frame, other clips are loaded at open. */
+ * end; whole: then as ctt_frames_whole().  Files are decoded frame by frame,
+ * other clips are loaded at open. */
 struct ctt_feed;
 int  ctt_feed_open(const struct ctt_source *s, int i, uint64_t seed,
                    struct ctt_feed **out);
 int  ctt_feed_next(struct ctt_feed *f, uint8_t *data);
+int  ctt_feed_whole(const struct ctt_feed *f);
 void ctt_feed_close(struct ctt_feed **f);
 
 #endif

@@ -97,8 +97,8 @@ void ctt_video_step(struct ctt_video *v);
 
 /* Frames decoded so far; and at the end how many there should be: more than
  * were decoded if the container says so, as that of a clip which was cut
- * short.  These count: the table of samples of MP4, the durations that
- * Matroska, AVI, FLV and ASF state.  A duration must exceed the frames by more
+ * short.  These count: the table of samples of MP4, the number of frames of
+ * AVI, the durations that Matroska and FLV state.  A duration must exceed the frames by more
  * than 1.5 times the longest time between two of them (0.5 times if the file is
  * also shorter than the size that it states in Matroska and AVI), since muxers
  * round it and the last frame may stay longer. */
@@ -126,27 +126,42 @@ void ctt_frame_size(const struct ctt_input *in, int *w, int *h);
  * and w as from ctt_frame_size().  Frame k is the decoded frame nearest to time
  * k / fps, the earlier one of two; count is the clip's duration times fps,
  * rounded, at least 1.  If the model's fps is 0, and for folders of pictures,
- * every frame is used, and fps is the file's average rate (0: unknown). */
+ * every frame is used, and fps is the file's average rate (0: unknown).
+ * seen, stated: ctt_video_seen() and ctt_video_stated() where the file was
+ * decoded to its end; else equal. */
 struct ctt_frames {
     uint8_t *data;
     int      count, h, w, c;
     float    fps;
+    int64_t  seen, stated;
 };
+
+/* 0, or CTT_EFORMAT if the clip at path was cut short: the message says how
+ * many frames it has and should have. */
+int  ctt_frames_whole(const struct ctt_frames *f, const char *path);
+
+/* 1 if rc is an error of the clip, which is then skipped, and not the lack of
+ * memory or the user's request to stop, which end the run. */
+static inline int ctt_clip_is_bad(int rc)
+{
+    return rc < 0 && rc != CTT_ENOMEM && rc != CTT_ESTOP;
+}
 
 /* Decodes a whole clip, at most max frames (0: all, up to 2 GiB).  A clip that
  * is corrupt, empty, has no video or a gap of over a minute between two frames
- * is an error that names it.  A truncated clip is no error if its container
- * can be read without the rest. */
+ * is an error that names it.  A truncated clip whose container can be read
+ * without the rest is no error; ctt_frames_whole() tells. */
 int  ctt_frames_load(const char *path, const struct ctt_input *in, int max,
                      struct ctt_frames *out);
 void ctt_frames_free(struct ctt_frames *f);
 
 /* Reads frame by frame.  next: 1 and a stored frame in data (h x w x c bytes),
- * or 0 at the end. */
+ * or 0 at the end; whole: then as ctt_frames_whole(). */
 struct ctt_reader;
 int  ctt_reader_open(const char *path, const struct ctt_input *in,
                      struct ctt_reader **out);
 int  ctt_reader_next(struct ctt_reader *r, uint8_t *data);
+int  ctt_reader_whole(const struct ctt_reader *r);
 void ctt_reader_close(struct ctt_reader **r);
 
 /* Crops (x, y) .. (x + in->w, y + in->h) out of a stored frame, mirrored if

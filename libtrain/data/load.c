@@ -138,7 +138,7 @@ static int load_clip(struct ctt_loader *l, int batch, int j, float *x,
 {
     int steps = l->plan->steps[batch], own = 0, rc = 0;
     int i = l->plan->clip[(size_t)batch * l->n + j];
-    struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
+    struct ctt_frames f = { 0 };
     struct look k;
 
     if (i < 0)

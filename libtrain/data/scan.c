@@ -37,7 +37,7 @@ static int look_at(struct scan *s, int i)
     struct ctt_data *d = s->d;
     struct ctt_clip *c = &d->clip[i];
     const struct ctt_item *item = &d->list->item[i];
-    struct ctt_frames f = { NULL, 0, 0, 0, 0, 0 };
+    struct ctt_frames f = { 0 };
     int rc = 0;
 
     c->item = i;

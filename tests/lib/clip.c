@@ -103,6 +103,7 @@ static int open_encoder(struct writer *w, const struct clip *c)
         w->enc->framerate = av_d2q(c->fps, 1001000);
     w->enc->time_base = c->time ? (AVRational){ 1, 12000 } :
                         av_inv_q(w->enc->framerate);
+    w->enc->sample_aspect_ratio = (AVRational){ c->pixel[0], c->pixel[1] };
     w->enc->gop_size = c->key ? c->key : 12;
     w->enc->bit_rate = 2000000;
     w->enc->thread_count = 1;
@@ -123,6 +124,7 @@ static int open_stream(struct writer *w, const struct clip *c)
         return AVERROR(ENOMEM);
     w->stream->time_base = w->enc->time_base;
     w->stream->avg_frame_rate = w->enc->framerate;
+    w->stream->sample_aspect_ratio = w->enc->sample_aspect_ratio;
     e = avcodec_parameters_from_context(w->stream->codecpar, w->enc);
     if (e < 0 || !c->turn)
         return e;
@@ -141,6 +143,55 @@ static int open_stream(struct writer *w, const struct clip *c)
     av_display_rotation_set((int32_t *)matrix, -c->turn);
     return 0;
 }
+
+/* ---- sound ---- */
+
+enum { RATE = 8000, PIECE = RATE / 10 };    /* samples */
+
+static int open_sound(struct writer *w)
+{
+    AVStream *s = avformat_new_stream(w->fmt, NULL);
+
+    if (!s)
+        return AVERROR(ENOMEM);
+    s->time_base = (AVRational){ 1, RATE };
+    s->codecpar->codec_type = AVMEDIA_TYPE_AUDIO;
+    s->codecpar->codec_id = AV_CODEC_ID_PCM_S16LE;
+    s->codecpar->format = AV_SAMPLE_FMT_S16;
+    s->codecpar->sample_rate = RATE;
+    s->codecpar->bits_per_coded_sample = 16;
+    s->codecpar->block_align = 2;
+    s->codecpar->bit_rate = 16 * RATE;
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(59, 24, 100)
+    av_channel_layout_default(&s->codecpar->ch_layout, 1);
+#else
+    s->codecpar->channels = 1;
+#endif
+    return 0;
+}
+
+static int write_sound(struct writer *w, double seconds)
+{
+    AVPacket *pkt = av_packet_alloc();
+    int e = pkt ? 0 : AVERROR(ENOMEM);
+
+    for (int64_t t = 0; e >= 0 && t < llround(seconds * RATE); t += PIECE) {
+        e = av_new_packet(pkt, 2 * PIECE);
+        if (e < 0)
+            break;
+        memset(pkt->data, 0, 2 * PIECE);
+        pkt->stream_index = 1;
+        pkt->pts = pkt->dts = t;
+        pkt->duration = PIECE;
+        av_packet_rescale_ts(pkt, (AVRational){ 1, RATE },
+                             w->fmt->streams[1]->time_base);
+        e = av_interleaved_write_frame(w->fmt, pkt);
+    }
+    av_packet_free(&pkt);
+    return e;
+}
+
+/* ---- the file ---- */
 
 static int drain(struct writer *w, const struct clip *c, const AVFrame *f)
 {
@@ -182,6 +233,7 @@ static int write_frames(struct writer *w, const struct clip *c)
 int clip_write(const struct clip *c, const char *path)
 {
     struct writer w = { 0 };
+    AVDictionary *how = NULL;
     int e;
 
     av_log_set_level(AV_LOG_QUIET);
@@ -190,12 +242,19 @@ int clip_write(const struct clip *c, const char *path)
         e = open_encoder(&w, c);
     if (e >= 0)
         e = open_stream(&w, c);
+    if (e >= 0 && c->sound > 0)
+        e = open_sound(&w);
+    if (e >= 0 && c->how)
+        e = av_dict_parse_string(&how, c->how, "=", ":", 0);
     if (e >= 0 && !(w.fmt->oformat->flags & AVFMT_NOFILE))
         e = avio_open(&w.fmt->pb, path, AVIO_FLAG_WRITE);
     if (e >= 0)
-        e = avformat_write_header(w.fmt, NULL);
+        e = avformat_write_header(w.fmt, &how);
+    av_dict_free(&how);
     if (e >= 0)
         e = write_frames(&w, c);
+    if (e >= 0 && c->sound > 0)
+        e = write_sound(&w, c->sound);
     if (e >= 0)
         e = av_write_trailer(w.fmt);
     av_frame_free(&w.frame);

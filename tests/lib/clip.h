@@ -12,6 +12,9 @@ struct clip {
     const double *time;     /* of each frame in seconds, or NULL: i / fps */
     int           turn;     /* degrees to the left in which it is shown */
     int           key;      /* frames from one key frame to the next; 0: 12 */
+    int           pixel[2]; /* width to height of a pixel; 0: not stated */
+    double        sound;    /* seconds of silence beside it (PCM) */
+    const char   *how;      /* settings of the container: movflags=... */
     /* The pixel at (x, y) of frame i, 0xRRGGBB; NULL: a grey that says i. */
     unsigned    (*draw)(int i, int x, int y);
 };
