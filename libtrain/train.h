@@ -143,6 +143,12 @@ int  ctt_data_skipped(const struct ctt_data *d);
 /* The names of the classes, valid until d is closed. */
 char *const *ctt_data_labels(const struct ctt_data *d, int *count);
 
+/* How many clips of b are in a too, whatever their names: those whose decoded
+ * frames have the same checksum.  If there are any, the paths of the first one.
+ * Drawn sequences are not compared. */
+int ctt_data_shared(const struct ctt_data *a, const struct ctt_data *b,
+                    const char **in_a, const char **in_b);
+
 /* 1 if the clips are the same files in the same order: a list without splits is
  * the training set of every split. */
 int  ctt_data_same(const struct ctt_data *a, const struct ctt_data *b);

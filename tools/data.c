@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data.c: convtt-data: generates, packs, checks and counts clips. */
-#include "net/file.h"
 #include "tools/data_check.h"
-#include "tools/data_opt.h"
-#include "tools/files.h"
+#include "tools/data_pack.h"
 #include "tools/table.h"
 #include "tools/tool.h"
 #include "video/source.h"
@@ -39,85 +37,6 @@ out:
 static int mnist(const struct ctt_data_cfg *c, const char *path)
 {
     return ctt_mnist_pack(&c->mnist, path, c->out);
-}
-
-/* ---- pack ---- */
-
-/* Reads the input settings of a model file or text, and the model of a file. */
-static int read_model(const char *path, struct ctt_input *in,
-                      struct ctt_model **out)
-{
-    struct ctt_graph *g = NULL;
-    int rc = 0;
-
-    if (!ctt_tool_is_net(path)) {
-        CTT_TRY(ctt_model_load(path, 0, out));
-        *in = (*out)->g->node[ctt_graph_input((*out)->g)].attr.input;
-        goto out;
-    }
-    CTT_TRY(ctt_tool_net(path, &g));
-    *in = g->node[ctt_graph_input(g)].attr.input;
-out:
-    ctt_graph_free(&g);
-    return rc;
-}
-
-static int pack_clip(const struct ctt_data_cfg *c, struct ctt_pack *p,
-                     const struct ctt_source *s, int i, int *bad)
-{
-    const struct ctt_item *item = &ctt_source_list(s)->item[i];
-    struct ctt_frames f = { 0 };
-    int rc = ctt_source_frames(s, i, 0, c->max_frames, &f);
-
-    if (rc < 0 && rc != CTT_ENOMEM && !c->strict) {
-        ctt_tool_warn("%s (skipped)", ctt_errmsg());
-        ++*bad;
-        rc = 0;
-        goto out;
-    }
-    CTT_TRY(rc);
-    CTT_TRY(ctt_pack_add(p, item->id, item->label, &f));
-out:
-    ctt_frames_free(&f);
-    return rc;
-}
-
-static int pack(const struct ctt_data_cfg *c, const char *path)
-{
-    struct ctt_source_set set = { .split = c->split, .classes = c->classes,
-                                  .drawn_for = drawn_for };
-    struct ctt_model *m = NULL;
-    struct ctt_source *s = NULL;
-    const struct ctt_list *l;
-    struct ctt_pack *p = NULL;
-    struct ctt_input in;
-    int bad = 0, rc = 0;
-
-    ctt_tool_catch();
-    CTT_TRY(read_model(c->model, &in, &m));
-    if (m) {
-        set.label = m->label;
-        set.labels = m->labels;
-    }
-    CTT_TRY(ctt_source_open(path, &set, &in, &s));
-    l = ctt_source_list(s);
-    CTT_TRY(ctt_pack_create(c->out, &in, l->label, l->labels, &p));
-    for (int i = 0; i < l->count; i++) {
-        CTT_CHECK(!ctt_tool_stop(), CTT_EINVAL, "stopped; %s is not written",
-                  c->out);
-        CTT_TRY(pack_clip(c, p, s, i, &bad));
-        ctt_tool_progress(0, "clip %d of %d", i + 1, l->count);
-    }
-    CTT_CHECK(bad < l->count, CTT_EFORMAT, "%s: no usable clip in %d", path,
-              l->count);
-    CTT_TRY(ctt_pack_finish(&p));
-    ctt_tool_say("%s: %d clips, %d bad clips skipped", c->out, l->count - bad,
-                 bad);
-out:
-    ctt_pack_close(&p);
-    ctt_source_close(&s);
-    ctt_model_free(&m);
-    return rc;
 }
 
 /* ---- splits ---- */
@@ -200,77 +119,149 @@ static void close_parts(struct split part[SPLITS])
 
 /* ---- check ---- */
 
+/* What the path was taken for. */
+static void tell_found(const char *path, const struct split *part, int parts)
+{
+    const struct ctt_list *l = list_of(part);
+    char text[256] = "";
+    int n = 0;
+
+    for (int i = 0; i < parts && parts > 1; i++)
+        n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %d",
+                      i ? ", " : ": ", part[i].name, list_of(&part[i])->count);
+    ctt_tool_say("%s: %s with %d classes%s", path, l->form, l->labels, text);
+}
+
+/* Warns of clips of the last part that an earlier part has too. */
+static int tell_shared(const struct split *part, int last,
+                       uint64_t *const *sum)
+{
+    const struct ctt_list *b = list_of(&part[last]);
+    int rc = 0, i = 0, k = 0;
+
+    for (int e = 0; e < last; e++) {
+        const struct ctt_list *a = list_of(&part[e]);
+        CTT_TRY(ctt_sums_shared(sum[e], a->count, sum[last], b->count, &i,
+                                &k));
+        if (rc)
+            ctt_tool_warn("%d clip%s of '%s' %s also in '%s', such as %s (%s)",
+                          rc, rc > 1 ? "s" : "", part[last].name,
+                          rc > 1 ? "are" : "is", part[e].name,
+                          b->item[k].path, a->item[i].path);
+    }
+    rc = 0;
+out:
+    return rc;
+}
+
 static int check(const struct ctt_data_cfg *c, const char *path)
 {
     struct split part[SPLITS] = { { NULL, NULL } };
+    uint64_t *sum[SPLITS] = { NULL };
     int parts, bad = 0, all = 0, rc = 0;
 
     ctt_tool_catch();
     CTT_TRY(open_parts(c, path, part, &parts));
+    tell_found(path, part, parts);
     for (int i = 0; i < parts; i++) {
-        CTT_TRY(ctt_check_clips(part[i].s, c->workers, &bad));
-        all += list_of(&part[i])->count;
+        int clips = list_of(&part[i])->count;
+        sum[i] = ctt_calloc((size_t)clips, sizeof(*sum[i]));
+        CTT_TRY(sum[i] ? 0 : CTT_ENOMEM);
+        CTT_TRY(ctt_check_clips(part[i].s, c->workers, sum[i], &bad));
+        CTT_TRY(tell_shared(part, i, sum));
+        all += clips;
     }
     ctt_tool_say("%s: %d clips, %d bad", path, all, bad);
     rc = bad ? 1 : 0;
 out:
+    for (int i = 0; i < SPLITS; i++)
+        ctt_free(sum[i]);
     close_parts(part);
     return rc;
 }
 
 /* ---- list ---- */
 
-static int count_label(const struct ctt_list *l, const char *label)
+/* Clips per class of a split, then those without a class. */
+static int count_labels(const struct ctt_list *l, int **out)
 {
-    int n = 0;
+    int *n = ctt_calloc((size_t)l->labels + 1, sizeof(*n));
 
+    if (!n)
+        return CTT_ENOMEM;
     for (int i = 0; i < l->count; i++)
-        if (label ? l->item[i].label >= 0 &&
-                    strcmp(l->label[l->item[i].label], label) == 0
-                  : l->item[i].label < 0)
-            n++;
-    return n;
+        n[l->item[i].label < 0 ? l->labels : l->item[i].label]++;
+    *out = n;
+    return 0;
 }
 
-static void count_row(struct ctt_table *t, const struct split *part, int parts,
-                      const char *name, const char *label)
+/* The number of a class in another list, in which it mostly has the same. */
+static int find_label(const struct ctt_list *l, int k, const char *name)
 {
-    char row[1024];
-    int n = snprintf(row, sizeof(row), "%.800s", name);
+    if (k < l->labels && strcmp(l->label[k], name) == 0)
+        return k;
+    for (k = 0; k < l->labels; k++)
+        if (strcmp(l->label[k], name) == 0)
+            return k;
+    return -1;
+}
 
-    for (int i = 0; i < parts; i++)
+/* A row: class k of the first split; those without a class if it has no such
+ * class. */
+static void count_row(struct ctt_table *t, const struct split *part, int parts,
+                      int *const *count, int k)
+{
+    const struct ctt_list *first = list_of(part);
+    const char *name = k < first->labels ? first->label[k] : NULL;
+    char row[1024];
+    int n = snprintf(row, sizeof(row), "%.800s", name ? name : "(not known)");
+
+    for (int i = 0; i < parts; i++) {
+        const struct ctt_list *l = list_of(&part[i]);
+        int at = name ? find_label(l, k, name) : l->labels;
         n += snprintf(row + n, sizeof(row) - (size_t)n, "\t%d",
-                      count_label(list_of(&part[i]), label));
+                      at < 0 ? 0 : count[i][at]);
+    }
     ctt_table_row(t, "%s", row);
+}
+
+static void count_rows(struct ctt_table *t, const struct split *part,
+                       int parts, int *const *count)
+{
+    char head[256], foot[256];
+    int n = snprintf(head, sizeof(head), "class");
+    int m = snprintf(foot, sizeof(foot), "all"), unknown = 0;
+
+    for (int i = 0; i < parts; i++) {
+        const struct ctt_list *l = list_of(&part[i]);
+        n += snprintf(head + n, sizeof(head) - (size_t)n, "\t%.60s",
+                      part[i].name);
+        m += snprintf(foot + m, sizeof(foot) - (size_t)m, "\t%d", l->count);
+        unknown += count[i][l->labels];
+    }
+    ctt_table_row(t, "%s", head);
+    for (int k = 0; k < list_of(part)->labels; k++)
+        count_row(t, part, parts, count, k);
+    if (unknown)
+        count_row(t, part, parts, count, list_of(part)->labels);
+    ctt_table_row(t, "%s", foot);
 }
 
 static int list(const struct ctt_data_cfg *c, const char *path)
 {
     struct split part[SPLITS] = { { NULL, NULL } };
     struct ctt_table t = { NULL, 0, 0, 0 };
-    char head[256];
-    int parts, n, unknown = 0, rc = 0;
+    int *count[SPLITS] = { NULL }, parts, rc = 0;
 
     CTT_TRY(open_parts(c, path, part, &parts));
-    n = snprintf(head, sizeof(head), "class");
-    for (int i = 0; i < parts; i++) {
-        n += snprintf(head + n, sizeof(head) - (size_t)n, "\t%.60s",
-                      part[i].name);
-        unknown += count_label(list_of(&part[i]), NULL);
-    }
-    ctt_table_row(&t, "%s", head);
-    for (int k = 0; k < list_of(part)->labels; k++)
-        count_row(&t, part, parts, list_of(part)->label[k],
-                  list_of(part)->label[k]);
-    if (unknown)
-        count_row(&t, part, parts, "(not known)", NULL);
-    n = snprintf(head, sizeof(head), "all");
     for (int i = 0; i < parts; i++)
-        n += snprintf(head + n, sizeof(head) - (size_t)n, "\t%d",
-                      list_of(&part[i])->count);
-    ctt_table_row(&t, "%s", head);
+        CTT_TRY(count_labels(list_of(&part[i]), &count[i]));
+    count_rows(&t, part, parts, count);
     CTT_TRY(ctt_table_print(&t));
 out:
+    for (int i = 0; i < SPLITS; i++)
+        ctt_free(count[i]);
+    ctt_table_free(&t);
     close_parts(part);
     return rc;
 }
@@ -282,7 +273,7 @@ static const struct {
     int paths;    /* number of operands; the second one is c->out */
 } commands[CTT_DATA_COMMANDS] = {
     [CTT_DATA_SYNTH] = { synth, 1 }, [CTT_DATA_MNIST] = { mnist, 2 },
-    [CTT_DATA_PACK] = { pack, 1 }, [CTT_DATA_CHECK] = { check, 1 },
+    [CTT_DATA_PACK] = { ctt_data_pack, 1 }, [CTT_DATA_CHECK] = { check, 1 },
     [CTT_DATA_LIST] = { list, 1 },
 };
 

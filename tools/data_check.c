@@ -13,6 +13,7 @@ struct checker {
     const struct ctt_source *s;
     int             clips;
     char          **why;
+    uint64_t       *sum;
     int             next, done, rc;
     pthread_mutex_t lock;
 };
@@ -31,6 +32,8 @@ static void *check_worker(void *arg)
         if (i < 0)
             return NULL;
         rc = ctt_source_frames(k->s, i, 0, 0, &f);
+        if (rc >= 0)
+            k->sum[i] = ctt_frames_sum(&f);
         ctt_frames_free(&f);
         if (rc < 0 && rc != CTT_ENOMEM)
             k->why[i] = ctt_strdup(ctt_errmsg());
@@ -42,9 +45,11 @@ static void *check_worker(void *arg)
     }
 }
 
-int ctt_check_clips(const struct ctt_source *s, int workers, int *bad)
+int ctt_check_clips(const struct ctt_source *s, int workers, uint64_t *sum,
+                    int *bad)
 {
-    struct checker k = { .s = s, .clips = ctt_source_list(s)->count };
+    struct checker k = { .s = s, .clips = ctt_source_list(s)->count,
+                         .sum = sum };
     pthread_t id[256];
     int n = 0, rc = 0;
 

@@ -10,7 +10,9 @@
 extern const struct ctt_input ctt_check_input;
 
 /* Decodes every clip of s in `workers` threads, prints the error of each bad
- * one and adds their number to *bad.  Fails if out of memory or stopped. */
-int ctt_check_clips(const struct ctt_source *s, int workers, int *bad);
+ * one and adds their number to *bad.  sum: the checksum of each good clip's
+ * frames; zeros before.  Fails if out of memory or stopped. */
+int ctt_check_clips(const struct ctt_source *s, int workers, uint64_t *sum,
+                    int *bad);
 
 #endif

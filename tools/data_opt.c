@@ -49,7 +49,7 @@ static const struct ctt_opt pack_opts[] = {
       "states size, rate and colour", .letter = 'm', .arg = "FILE" },
     { "split", CTT_STRING, FIELD(split), "train", "split of the data",
       .arg = "NAME" },
-    CLASSES,
+    CLASSES, WORKERS,
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
       "frames; 0: no limit", 0, 100000, .arg = "N" },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read, "

@@ -5,6 +5,7 @@
 #include "net/clock.h"
 #include "tools/infer_rc.h"
 #include "tools/tool.h"
+#include "tools/top.h"
 
 #include <stdlib.h>
 
@@ -40,15 +41,14 @@ out:
     return rc;
 }
 
-/* Sorts the classes by falling probability. */
+enum { BEST = 5 };    /* top-5 accuracy */
+
+/* Finds the classes that are printed or counted. */
 static void rank(struct ctt_recogniser *r)
 {
-    for (int i = 0; i < r->classes; i++) {
-        int j = i;
-        for (; j > 0 && r->probs[r->order[j - 1]] < r->probs[i]; j--)
-            r->order[j] = r->order[j - 1];
-        r->order[j] = i;
-    }
+    int k = r->set->top > BEST ? r->set->top : BEST;
+
+    ctt_top(r->probs, r->classes, r->order, k < r->classes ? k : r->classes);
 }
 
 /* The clip's class, if it is known and one of the model's, or -1. */
@@ -66,7 +66,7 @@ static void count(const struct ctt_recogniser *r, const struct clip *c,
         return;
     s->clips++;
     s->top1 += r->order[0] == label;
-    for (int i = 0; i < 5 && i < r->classes; i++)
+    for (int i = 0; i < BEST && i < r->classes; i++)
         s->top5 += r->order[i] == label;
 }
 

@@ -18,7 +18,8 @@ struct ctt_recogniser {
     int                 classes;
     float              *frames;     /* room for a batch in the model's size */
     float              *probs;      /* and for a value per class */
-    int                *order;      /* classes by falling probability */
+    int                *order;      /* the best classes, by falling
+                                       probability */
 
     struct ctt_accuracy accuracy[CTT_RECOGNISE_RATIOS];
     int                 ratios;

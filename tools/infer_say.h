@@ -13,7 +13,8 @@ struct ctt_said {
     double       ms;         /* computing time of this clip so far */
     char *const *name;       /* class names */
     const float *probs;
-    const int   *order;      /* the classes by falling probability */
+    const int   *order;      /* the best classes, by falling
+                                probability */
     int          top;        /* how many to print */
 };
 void ctt_say_answer(const struct ctt_said *a, int json);

@@ -225,6 +225,19 @@ out:
     return rc;
 }
 
+/* A file that is no pack is taken for a model. */
+static int tell_file(const char *path)
+{
+    struct ctt_pack *p = NULL;
+    int rc;
+
+    if (!ctt_pack_is(path) || ctt_pack_open(path, &p) < 0)
+        return tell_model(path);
+    rc = ctt_info_pack(path, p);
+    ctt_pack_close(&p);
+    return rc;
+}
+
 static int run(const struct ctt_info_cfg *cfg, char **path, int count)
 {
     if (cfg->strip)
@@ -235,7 +248,7 @@ static int run(const struct ctt_info_cfg *cfg, char **path, int count)
         return tell_plan(cfg, path[0]);
     if (cfg->compare || cfg->data || count > 1)
         return ctt_info_compare(cfg, path, count);
-    return tell_model(path[0]);
+    return tell_file(path[0]);
 }
 
 int main(int argc, char **argv)

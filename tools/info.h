@@ -6,6 +6,7 @@
 #include "net/file.h"
 #include "net/limits.h"
 #include "net/opt.h"
+#include "video/video.h"
 
 struct ctt_info_cfg {
     int   ops, net, plan, compare, threads, max_clips;
@@ -20,6 +21,9 @@ void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer);
 
 /* Prints a table with one row per model. */
 int  ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count);
+
+/* Prints what an open pack holds; the clips are not read. */
+int  ctt_info_pack(const char *path, const struct ctt_pack *p);
 
 /* Prints which kernel computes each node of a model, when, and its time. */
 int  ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m);

@@ -57,7 +57,8 @@ const struct ctt_program ctt_info_program = {
     .opts = opts,
     .description =
         "MODEL is a model file or a model text (NAME.net). Without options a "
-        "single model is shown as a whole. With --data the table of several "
+        "single model is shown as a whole, and so is a pack of clips: its "
+        "input line, clips and classes. With --data the table of several "
         "models includes the time per frame and the accuracy after 25%, 50% "
         "and 100% of a clip.",
     .chapter = chapters,

@@ -4,10 +4,12 @@
 #include "net/clock.h"
 #include "net/h5.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char *program = "convtt";
@@ -46,6 +48,7 @@ void ctt_tool_clear(void)
 
 int ctt_tool_fail(int status)
 {
+    ctt_tool_warned();
     ctt_tool_clear();
     fprintf(stderr, "%s: %s\n", program, ctt_errmsg());
     return status;
@@ -63,6 +66,7 @@ int ctt_tool_die(int status, const char *fmt, ...)
 {
     va_list ap;
 
+    ctt_tool_warned();
     va_start(ap, fmt);
     put_line("", fmt, ap);
     va_end(ap);
@@ -71,18 +75,71 @@ int ctt_tool_die(int status, const char *fmt, ...)
 
 int ctt_tool_end(int status)
 {
+    ctt_tool_warned();
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
     return ctt_tool_die(CTT_EXIT_FAIL, "standard output cannot be written");
 }
 
-void ctt_tool_warn(const char *fmt, ...)
+/* ---- warnings, counted by kind ---- */
+
+enum { SHOWN = 5, KINDS = 32 };
+
+/* The warnings with one format. */
+static struct kind {
+    const char *fmt;
+    long        count;
+    char        last[400];    /* the last one shown */
+} kinds[KINDS];
+static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void warn_line(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2)));
+static void warn_line(const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
     put_line("warning: ", fmt, ap);
     va_end(ap);
+}
+
+static struct kind *kind_of(const char *fmt)
+{
+    int i = 0;
+
+    while (i < KINDS - 1 && kinds[i].fmt && strcmp(kinds[i].fmt, fmt) != 0)
+        i++;
+    kinds[i].fmt = fmt;
+    return &kinds[i];
+}
+
+void ctt_tool_warn(const char *fmt, ...)
+{
+    struct kind *k;
+    va_list ap;
+
+    pthread_mutex_lock(&kinds_lock);
+    k = kind_of(fmt);
+    if (k->count++ < SHOWN) {
+        va_start(ap, fmt);
+        vsnprintf(k->last, sizeof(k->last), fmt, ap);
+        va_end(ap);
+        warn_line("%s%s", k->last, k->count < SHOWN ? "" :
+                  " (more like this are only counted)");
+    }
+    pthread_mutex_unlock(&kinds_lock);
+}
+
+void ctt_tool_warned(void)
+{
+    pthread_mutex_lock(&kinds_lock);
+    for (struct kind *k = kinds; k < kinds + KINDS && k->fmt; k++) {
+        if (k->count > SHOWN)
+            warn_line("%ld more like: %s", k->count - SHOWN, k->last);
+        k->count = 0;
+    }
+    pthread_mutex_unlock(&kinds_lock);
 }
 
 void ctt_tool_progress(int last, const char *fmt, ...)

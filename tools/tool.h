@@ -19,9 +19,13 @@ int  ctt_tool_die(int status, const char *fmt, ...)
 /* The value that main() returns: status, or CTT_EXIT_FAIL if stdout could not
  * be written completely. */
 int  ctt_tool_end(int status);
-/* Prints "name: warning: ..." on stderr. */
+/* Prints "name: warning: ..." on stderr; of the warnings with the same fmt only
+ * the first five, and the others are counted. */
 void ctt_tool_warn(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
+/* Prints how many were only counted, and begins anew; call it when a part of
+ * the work is done.  die, fail and end call it too. */
+void ctt_tool_warned(void);
 
 /* Progress on stderr: on a terminal the line overwrites the last one, at most
  * ten times a second; otherwise a line at most every ten seconds.  last: print

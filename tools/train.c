@@ -80,6 +80,18 @@ static void tell_sequences(const char *what, const struct ctt_data *d)
                  skipped(d, bad, sizeof(bad)));
 }
 
+/* Validation flatters a model that was trained on the same clips. */
+static int tell_shared(const struct job *j)
+{
+    const char *train, *val;
+    int rc = ctt_data_shared(j->data, j->val, &train, &val);
+
+    if (rc > 0)
+        ctt_tool_warn("%d validation clip%s also in the training data, such "
+                      "as %s (%s)", rc, rc > 1 ? "s are" : " is", val, train);
+    return rc < 0 ? rc : 0;
+}
+
 /* Opens the validation clips: --val, or --val-split of the data, which may be
  * missing; data that cannot be read is an error.  A list without splits is the
  * same for every split. */
@@ -98,8 +110,11 @@ static int open_val(struct job *j)
         ctt_tool_say("no validation clips: %s has no split '%s'", j->cfg.data,
                      j->cfg.val_split);
     }
-    if (j->val)
-        task_of(j)->data("validation", j->val);
+    ctt_tool_warned();
+    if (!j->val)
+        goto out;
+    task_of(j)->data("validation", j->val);
+    CTT_TRY(tell_shared(j));
 out:
     return rc;
 }
@@ -293,6 +308,7 @@ static int train(struct job *j, int *stopped)
     CTT_TRY(check_start(j));
     CTT_TRY(open_data(j, j->cfg.data, j->cfg.split, &j->data));
     CTT_TRY(make_model(j));
+    ctt_tool_warned();
     task_of(j)->data("training", j->data);
     CTT_TRY(open_val(j));
     tell_model(j);

@@ -64,7 +64,8 @@ static char *last(char *s, char sep)
 }
 
 /* Counts lines with the separator, and lines with a number after it. */
-static void count(const struct ctt_lines *t, char sep, int *parted, int *numbers)
+static void count(const struct ctt_lines *t, char sep, int *parted,
+                  int *numbers)
 {
     *parted = *numbers = 0;
     for (int i = 0; i < t->count; i++) {
@@ -97,7 +98,8 @@ static char separator(const struct ctt_lines *t)
 }
 
 /* Kind of the path s, relative to the list's folder. */
-static int kind(const struct ctt_lines *t, const char *s, enum ctt_disk_kind *out)
+static int kind(const struct ctt_lines *t, const char *s,
+                enum ctt_disk_kind *out)
 {
     char *path = ctt_path_join(t->dir, s);
 

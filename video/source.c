@@ -49,6 +49,7 @@ static int list_sequences(struct ctt_source *s, const char *path, int count)
 
     CTT_TRY(rc);
     s->list = s->own = l;
+    l->form = "Moving-MNIST";
     l->item = ctt_calloc((size_t)count, sizeof(*l->item));
     CTT_TRY(l->item ? 0 : CTT_ENOMEM);
     l->room = l->all = count;
@@ -154,8 +155,13 @@ static int list_open(struct ctt_source *s, const char *path,
 static int list_frames(const struct ctt_source *s, int i, uint64_t seed,
                        int max, struct ctt_frames *out)
 {
+    const char *path = s->list->item[i].path;
+    int rc = ctt_frames_load(path, &s->in, max, out);
+
     (void)seed;
-    return ctt_frames_load(s->list->item[i].path, &s->in, max, out);
+    return rc < 0 && rc != CTT_ENOMEM && ctt_pack_is(path)
+               ? ctt_error(rc, "%s: a pack or a model, not a clip; a pack is "
+                           "given by its own path", path) : rc;
 }
 
 /* ---- all kinds ---- */

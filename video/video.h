@@ -173,6 +173,17 @@ void ctt_frame_float(const uint8_t *data, const struct ctt_input *in, int x,
 void ctt_frame_middle(const uint8_t *data, int w, int h,
                       const struct ctt_input *in, float *out);
 
+/* ---- same.c: which clips occur in two sets ---- */
+
+/* A checksum of the frames, never 0. */
+uint64_t ctt_frames_sum(const struct ctt_frames *f);
+
+/* How many of the m checksums in b occur among the n in a; 0 in either stands
+ * for a clip that is not compared.  If there are any, b[*k] = a[*i] is the
+ * first. */
+int ctt_sums_shared(const uint64_t *a, int n, const uint64_t *b, int m, int *i,
+                    int *k);
+
 /* ---- pack*.c: decoded frames in one HDF5 file, faster than decoding ---- */
 
 struct ctt_pack;
@@ -201,8 +212,8 @@ int  ctt_pack_fits(const struct ctt_pack *p, const struct ctt_input *in);
 int  ctt_pack_choose(struct ctt_pack *p, char *const *known, int nknown,
                      const char *subset);
 int  ctt_pack_length(const struct ctt_pack *p, int i);    /* frames */
-/* Reads clip i of the list; several threads may do so at once.  Damaged bytes are an
- * error. */
+/* Reads clip i of the list; several threads may do so at once.  Damaged bytes
+ * are an error. */
 int  ctt_pack_read(const struct ctt_pack *p, int i, struct ctt_frames *out);
 void ctt_pack_close(struct ctt_pack **p);
 

@@ -107,6 +107,14 @@ static int sequences(const char *path, const char *split,
                ? cfg->sequences : cfg->val_sequences;
 }
 
+static int has_labels(const struct ctt_list *l)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->item[i].label >= 0)
+            return 1;
+    return 0;
+}
+
 /* Reads the clips of a source that stores them. */
 static int read_clips(struct ctt_data *d, const char *path,
                       const struct ctt_train_cfg *cfg,
@@ -114,6 +122,8 @@ static int read_clips(struct ctt_data *d, const char *path,
 {
     int rc = 0;
 
+    CTT_CHECK(d->steps || has_labels(d->list), CTT_EFORMAT,
+              "%s: none of its %d clips has a class", path, d->list->count);
     tell_subset(d, cfg->classes, ev);
     CTT_TRY(ctt_data_scan(d, ev));
     CTT_CHECK(d->clips, CTT_EFORMAT, "%s: no usable clip in %d", path,
@@ -196,4 +206,32 @@ int ctt_data_same(const struct ctt_data *a, const struct ctt_data *b)
                              b->clip[i].item))
             return 0;
     return 1;
+}
+
+/* The checksums of the clips, each clip once. */
+static uint64_t *sums_of(const struct ctt_data *d)
+{
+    uint64_t *sum = ctt_calloc((size_t)d->clips + 1, sizeof(*sum));
+
+    for (int i = 0; sum && i < d->clips; i++)
+        sum[i] = d->clip[i].part ? 0 : d->clip[i].sum;
+    return sum;
+}
+
+int ctt_data_shared(const struct ctt_data *a, const struct ctt_data *b,
+                    const char **in_a, const char **in_b)
+{
+    uint64_t *x = sums_of(a), *y = sums_of(b);
+    int i = 0, k = 0, rc = x && y ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_sums_shared(x, a->clips, y, b->clips, &i, &k));
+    if (rc) {
+        *in_a = a->list->item[a->clip[i].item].path;
+        *in_b = b->list->item[b->clip[k].item].path;
+    }
+out:
+    ctt_free(x);
+    ctt_free(y);
+    return rc;
 }

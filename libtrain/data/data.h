@@ -13,6 +13,8 @@ struct ctt_clip {
     int item, label, length;     /* item: its index in the source's list; label
                                     -1 in prediction */
     int part, whole;
+    uint64_t sum;                /* ctt_frames_sum() of the whole clip; 0:
+                                    drawn */
     struct ctt_frames f;         /* of the whole clip, owned by part 0; data
                                     NULL: not kept in memory */
 };

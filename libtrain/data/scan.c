@@ -50,6 +50,7 @@ static int look_at(struct scan *s, int i)
     CTT_CHECK(f.count >= d->steps, CTT_EFORMAT, "%s: has %d frames, %d are "
               "needed", item->path, f.count, d->steps);
     c->length = f.count;
+    c->sum = ctt_frames_sum(&f);
     if (take_room(s, &f)) {
         c->f = f;
         f.data = NULL;

@@ -143,7 +143,7 @@ static void clips_too_short(void)
     cfg = predict_cfg();
     cfg.task = CTT_RECOGNISE;
     refuse(clip_path("a.h5"), "train", &small, &cfg, CTT_EFORMAT,
-           "no usable clip in 5");    /* none has a class */
+           "none of its 5 clips has a class");
 }
 
 /* ---- videos ---- */
