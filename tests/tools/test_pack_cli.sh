@@ -43,8 +43,8 @@ says 1 'bad4.mp4' "$data" pack mixed.txt -o q.h5 --model tiny.net --strict \
 # 2. A request to stop ends it at once and leaves nothing.
 for k in $(seq 4000); do cat good; done > long.txt
 mkdir stopped
-timeout --foreground -s INT 1 "$data" pack long.txt -o stopped/s.h5 --model tiny.net -j 2 \
-    > out 2> err
+timeout --foreground -s INT 1 "$data" pack long.txt -o stopped/s.h5 \
+    --model tiny.net -j 2 > out 2> err
 got=$?
 [ $got = 124 ] || fail "stopped: status $got"
 grep -q 's.h5 is not written' err || fail "stopped: $(cat err)"
