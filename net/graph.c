@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph.c: the nodes of a graph: adding, finding and counting them, and what is
  * settled once all are there. */
+#include "net/limits.h"
 #include "net/op.h"
 
 #include <string.h>
@@ -23,17 +24,50 @@ void ctt_graph_free(struct ctt_graph **g)
     for (int i = 0; i < (*g)->count; i++)
         ctt_free((*g)->node[i].text);
     ctt_free((*g)->node);
+    ctt_free((*g)->place);
     ctt_free(*g);
     *g = NULL;
 }
 
+/* ---- names ---- */
+
+/* Where the node of this name is in the table, or the free place for it.  The
+ * hash is FNV-1a (Fowler, Noll and Vo 1991). */
+static int *place_of(const struct ctt_graph *g, const char *name)
+{
+    uint32_t h = 2166136261u, mask = (uint32_t)g->places - 1;
+
+    for (const char *s = name; *s; s++)
+        h = (h ^ (unsigned char)*s) * 16777619u;
+    for (h &= mask; g->place[h]; h = (h + 1) & mask)
+        if (strcmp(g->node[g->place[h] - 1].name, name) == 0)
+            break;
+    return &g->place[h];
+}
+
 int ctt_graph_find(const struct ctt_graph *g, const char *name)
 {
-    for (int i = g->count - 1; i >= 0; i--)
-        if (strcmp(g->node[i].name, name) == 0)
-            return i;
-    return -1;
+    return g->places ? *place_of(g, name) - 1 : -1;
 }
+
+/* Keeps at least half of the table free. */
+static int grow_table(struct ctt_graph *g)
+{
+    int *more;
+
+    if (2 * (g->count + 1) <= g->places)
+        return 0;
+    more = ctt_calloc(g->places ? 2 * (size_t)g->places : 64, sizeof(*more));
+    if (!more)
+        return CTT_ENOMEM;
+    ctt_free(g->place);
+    g->place = more;
+    g->places = g->places ? 2 * g->places : 64;
+    for (int i = 0; i < g->count; i++)
+        *place_of(g, g->node[i].name) = i + 1;
+    return 0;
+}
+
 
 int ctt_graph_input(const struct ctt_graph *g)
 {
@@ -109,8 +143,8 @@ static int make_room(struct ctt_graph *g)
 {
     void *p;
 
-    if (g->count >= CTT_MAX_NODES)
-        return ctt_error(CTT_EFORMAT, "more than %d nodes", CTT_MAX_NODES);
+    if (g->count >= CTT_MAX_NODES || g->count >= ctt_limits()->nodes)
+        return ctt_error(CTT_EFORMAT, "more than %d nodes", g->count);
     p = ctt_grown(g->node, &g->room, g->count, sizeof(*g->node));
     if (!p)
         return CTT_ENOMEM;
@@ -124,9 +158,12 @@ int ctt_graph_put(struct ctt_graph *g, const struct ctt_node *n)
 
     CTT_TRY(check_size(n));
     CTT_TRY(make_room(g));
+    CTT_TRY(grow_table(g));
     if (n->op == CTT_OP_CELL)
         g->node[n->in[0]].cell = g->count;
-    g->node[g->count++] = *n;
+    g->node[g->count] = *n;
+    g->count++;
+    *place_of(g, n->name) = g->count;
 out:
     return rc;
 }

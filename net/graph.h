@@ -90,6 +90,8 @@ struct ctt_graph {
                                    line yet */
     int              sealed;    /* 1: complete, nothing can be added */
     int64_t          weights;   /* floats, set when sealed */
+    int             *place;     /* a hash table of names: index + 1, 0: free */
+    int              places;    /* a power of two, or 0 */
 };
 
 /* An empty graph. */
