@@ -47,7 +47,8 @@ static int one_int(const struct ctt_opt *o, const char *s, char **end, int *out)
 
     errno = 0;
     x = strtol(s, end, 10);
-    if (is_blank(s) || errno || *end == s || x != (int)x || !in_range(o, (double)x))
+    if (is_blank(s) || errno || *end == s || x != (int)x ||
+        !in_range(o, (double)x))
         return CTT_EINVAL;
     *out = (int)x;
     return 0;

@@ -4,6 +4,7 @@
 #include "tools/data_pack.h"
 #include "tools/table.h"
 #include "tools/tool.h"
+#include "tools/visible.h"
 #include "video/source.h"
 
 #include <stdio.h>
@@ -214,7 +215,7 @@ static void count_row(struct ctt_table *t, const struct split *part, int parts,
     const struct ctt_list *first = list_of(part);
     const char *name = k < first->labels ? first->label[k] : NULL;
     char row[1024];
-    int n = snprintf(row, sizeof(row), "%.800s", name ? name : "(not known)");
+    int n = (int)strlen(ctt_visible(name ? name : "(not known)", 0, row, 801));
 
     for (int i = 0; i < parts; i++) {
         const struct ctt_list *l = list_of(&part[i]);
@@ -228,14 +229,14 @@ static void count_row(struct ctt_table *t, const struct split *part, int parts,
 static void count_rows(struct ctt_table *t, const struct split *part,
                        int parts, int *const *count)
 {
-    char head[256], foot[256];
+    char head[256], foot[256], split[61];
     int n = snprintf(head, sizeof(head), "class");
     int m = snprintf(foot, sizeof(foot), "all"), unknown = 0;
 
     for (int i = 0; i < parts; i++) {
         const struct ctt_list *l = list_of(&part[i]);
-        n += snprintf(head + n, sizeof(head) - (size_t)n, "\t%.60s",
-                      part[i].name);
+        n += snprintf(head + n, sizeof(head) - (size_t)n, "\t%s",
+                      ctt_visible(part[i].name, 0, split, sizeof(split)));
         m += snprintf(foot + m, sizeof(foot) - (size_t)m, "\t%d", l->count);
         unknown += count[i][l->labels];
     }
@@ -290,7 +291,7 @@ static int run(int k, int argc, char **argv)
     memset(&c, 0, sizeof(c));
     first = ctt_opt_main(&ctt_data_program.commands[k], &c, argc, argv, &done);
     if (done && first >= 0)
-        return 0;
+        return ctt_tool_end(0);
     if (first < 0 || ctt_limits_set(&c.limits) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (argc - first != commands[k].paths)
@@ -314,7 +315,7 @@ int main(int argc, char **argv)
         if (strcmp(word, word_of(k)) == 0)
             return run(k, argc - 1, argv + 1);
     if (ctt_opt_answer(&ctt_data_program, word))
-        return 0;
+        return ctt_tool_end(0);
     return ctt_tool_die(CTT_EXIT_USAGE, word[0]
                         ? "no command '%s' (see --help)"
                         : "no command given%s (see --help)", word);

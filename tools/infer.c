@@ -209,7 +209,7 @@ int main(int argc, char **argv)
     if (first < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (done)
-        return 0;
+        return ctt_tool_end(0);
     if (argc - first < 2)
         return ctt_tool_die(CTT_EXIT_USAGE, "a model and clips must be given "
                             "(see --help)");

@@ -3,44 +3,41 @@
 #include "tools/infer_say.h"
 #include "tools/table.h"
 #include "tools/tool.h"
+#include "tools/visible.h"
 
 #include <math.h>
 #include <sys/resource.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { TEXT = 4096 };    /* bytes of a name as it is shown, at most */
+
 /* ---- answers ---- */
 
-/* Bytes of the UTF-8 character at s; 0: invalid. */
-static int utf8_length(const unsigned char *s)
+/* The number of a UTF-8 character of at most three bytes. */
+static unsigned number_of(const char *s, int n)
 {
-    /* range of the second byte: excludes overlong forms and surrogates */
-    int low = *s == 0xe0 ? 0xa0 : *s == 0xf0 ? 0x90 : 0x80;
-    int high = *s == 0xed ? 0x9f : *s == 0xf4 ? 0x8f : 0xbf;
-    int n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3
-                      : *s < 0xf5 ? 4 : 0;
+    unsigned u = (unsigned char)*s & (n == 1 ? 0x7fu : n == 2 ? 0x1fu : 0xfu);
 
-    if (n > 1 && (s[1] < low || s[1] > high))
-        return 0;
-    for (int i = 2; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
+    for (int i = 1; i < n; i++)
+        u = u << 6 | ((unsigned char)s[i] & 0x3fu);
+    return u;
 }
 
 /* A file name may be any bytes, but JSON is UTF-8: invalid bytes become
- * U+FFFD. */
+ * U+FFFD.  What a terminal would obey is escaped (those have at most three
+ * bytes). */
 static void json_string(const char *s)
 {
     putchar('"');
     for (int n; *s; s += n ? n : 1) {
-        n = utf8_length((const unsigned char *)s);
+        n = ctt_utf8_length(s);
         if (n == 0)
             printf("\\ufffd");
         else if (*s == '"' || *s == '\\')
             printf("\\%c", *s);
-        else if ((unsigned char)*s < ' ')
-            printf("\\u%04x", (unsigned)(unsigned char)*s);
+        else if (ctt_utf8_is_control(s, n))
+            printf("\\u%04x", number_of(s, n));
         else
             printf("%.*s", n, s);
     }
@@ -71,14 +68,16 @@ static void json_answer(const struct ctt_said *a)
 
 static void plain_answer(const struct ctt_said *a)
 {
-    printf("%-20s %4d", a->id, a->frame);
+    char text[TEXT];
+
+    printf("%-20s %4d", ctt_visible(a->id, 0, text, sizeof(text)), a->frame);
     if (a->frames)
         printf("/%-4d", a->frames);
     if (a->seconds >= 0)
         printf(" %6.2f s", a->seconds);
     for (int i = 0; i < a->top; i++)
         printf("  %5.1f%% %s", 100 * (double)a->probs[a->order[i]],
-               a->name[a->order[i]]);
+               ctt_visible(a->name[a->order[i]], 0, text, sizeof(text)));
     printf("\n");
 }
 

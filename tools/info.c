@@ -7,6 +7,7 @@
 #include "tools/info.h"
 #include "tools/table.h"
 #include "tools/tool.h"
+#include "tools/visible.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -153,16 +154,29 @@ out:
     return rc;
 }
 
+static void tell_history(const char *s)
+{
+    char line[8192], shown[2 * sizeof(line)];
+
+    if (s && *s)
+        printf("\nhistory\n");
+    for (size_t n; s && *s; s += n + (s[n] == '\n')) {
+        n = strcspn(s, "\n");
+        snprintf(line, sizeof(line), "%.*s", (int)n, s);
+        puts(ctt_visible(line, 0, shown, sizeof(shown)));
+    }
+}
+
 static int tell_model(const char *path)
 {
     struct ctt_model *m = NULL;
     char *text = NULL;
-    char a[48];
+    char a[48], shown[8192];
     int rc = 0;
 
     CTT_TRY(load(path, 1, &m));
     CTT_TRY((text = ctt_net_print(m->g)) ? 0 : CTT_ENOMEM);
-    printf("model           %s\n", path);
+    printf("model           %s\n", ctt_visible(path, 0, shown, sizeof(shown)));
     tell_input(m->g);
     printf("parameters      %s\n", exact((double)ctt_model_params(m), a,
                                          sizeof(a)));
@@ -177,9 +191,9 @@ static int tell_model(const char *path)
     CTT_TRY(tell_stored(path));
     printf("\n%d classes\n", m->labels);
     for (int i = 0; i < m->labels; i++)
-        printf("  %d  %s\n", i, m->label[i]);
-    if (m->history && m->history[0])
-        printf("\nhistory\n%s", m->history);
+        printf("  %d  %s\n", i,
+               ctt_visible(m->label[i], 0, shown, sizeof(shown)));
+    tell_history(m->history);
 out:
     ctt_free(text);
     ctt_model_free(&m);
@@ -260,7 +274,7 @@ int main(int argc, char **argv)
     memset(&cfg, 0, sizeof(cfg));
     first = ctt_opt_main(&ctt_info_program, &cfg, argc, argv, &done);
     if (done && first >= 0)
-        return 0;
+        return ctt_tool_end(0);
     if (first < 0 || ctt_limits_set(&cfg.limits) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (cfg.ops) {

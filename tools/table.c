@@ -2,15 +2,36 @@
  * table.c: tables with aligned columns on standard output. */
 #include "tools/table.h"
 #include "tools/tool.h"
+#include "tools/visible.h"
 
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+/* The tabs of a format separate cells; those of what it prints do not.  So they
+ * become another character while the row is formatted. */
+enum { LINE = 1024, BETWEEN = '\x1f' };
+
+static char *replace(char *s, char from, char to)
+{
+    for (char *p = s; (p = strchr(p, from)) != NULL; p++)
+        *p = to;
+    return s;
+}
+
+/* A copy of the row with what a terminal would obey made visible. */
+static char *shown(const char *line, char between)
+{
+    char text[4 * LINE];
+
+    return ctt_strdup(replace(ctt_visible(line, between, text, sizeof(text)),
+                              between, '\t'));
+}
+
 void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
 {
-    char line[1024], **more;
+    char line[LINE], apart[LINE], **more;
     va_list ap;
 
     more = ctt_grown(t->row, &t->room, t->rows, sizeof(*more));
@@ -19,10 +40,12 @@ void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
         return;
     }
     t->row = more;
+    if (strchr(fmt, '\t') && strlen(fmt) < sizeof(apart))
+        fmt = replace(strcpy(apart, fmt), '\t', BETWEEN);
     va_start(ap, fmt);
     vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
-    t->row[t->rows] = ctt_strdup(line);
+    t->row[t->rows] = shown(line, fmt == apart ? BETWEEN : '\t');
     if (!t->row[t->rows])
         t->rc = CTT_ENOMEM;
     else

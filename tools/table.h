@@ -5,9 +5,10 @@
 
 #include "net/ctt.h"
 
-/* A row is its cells, separated by tabs; the first row is the header.  Columns
- * that hold only numbers are right-aligned.  If a row cannot be stored, print
- * returns the error. */
+/* A row is its cells, separated by the tabs of fmt, or, if that has none, by
+ * those of what it prints; the first row is the header.  Columns that hold only
+ * numbers are right-aligned.  What a terminal would obey is made visible.  If a
+ * row cannot be stored, print returns the error. */
 struct ctt_table {
     char **row;
     int    rows, room, rc;

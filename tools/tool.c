@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tool.c: error messages, progress lines and signals of the programs. */
 #include "tools/tool.h"
+#include "tools/visible.h"
 #include "net/clock.h"
 #include "net/h5.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -29,8 +31,21 @@ static void wait_briefly(char **argv)
         execv("/proc/self/exe", argv);    /* on failure, continue */
 }
 
+/* A program may be started without standard input, output or error.  Files that
+ * it opens would take their place, and messages would go into them.  Opened for
+ * the other direction, reading and writing them still fails. */
+static void open_standard(void)
+{
+    static const int mode[] = { O_WRONLY, O_RDONLY, O_RDONLY };
+
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", mode[fd]) != fd)
+            exit(CTT_EXIT_FAIL);
+}
+
 void ctt_tool_start(const char *name, char **argv)
 {
+    open_standard();
     wait_briefly(argv);
     ctt_h5_stay_open();
     signal(SIGXFSZ, SIG_IGN);    /* a write beyond the limit fails instead */
@@ -49,17 +64,27 @@ void ctt_tool_clear(void)
 int ctt_tool_fail(int status)
 {
     ctt_tool_warned();
-    ctt_tool_clear();
-    fprintf(stderr, "%s: %s\n", program, ctt_errmsg());
-    return status;
+    return ctt_tool_die(status, "%s", ctt_errmsg());
+}
+
+/* What is printed holds paths, labels and texts of files: it becomes one line
+ * that a terminal only shows.  Longer ones are cut. */
+enum { FORMATTED = 8192, SHOWN = 2 * FORMATTED };
+
+static char *format(char text[SHOWN], const char *fmt, va_list ap)
+{
+    char line[FORMATTED];
+
+    vsnprintf(line, sizeof(line), fmt, ap);
+    return ctt_visible(line, 0, text, SHOWN);
 }
 
 static void put_line(const char *kind, const char *fmt, va_list ap)
 {
+    char text[SHOWN];
+
     ctt_tool_clear();
-    fprintf(stderr, "%s: %s", program, kind);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s: %s%s\n", program, kind, format(text, fmt, ap));
 }
 
 int ctt_tool_die(int status, const char *fmt, ...)
@@ -146,16 +171,15 @@ void ctt_tool_progress(int last, const char *fmt, ...)
 {
     int terminal = isatty(STDERR_FILENO), n;
     double now = ctt_seconds();
-    char line[512];
+    char line[SHOWN];
     va_list ap;
 
     if (!last && now - last_line < (terminal ? 0.1 : 10))
         return;
     last_line = now;
     va_start(ap, fmt);
-    n = vsnprintf(line, sizeof(line), fmt, ap);
+    n = (int)strlen(format(line, fmt, ap));
     va_end(ap);
-    n = n < (int)sizeof(line) ? n : (int)sizeof(line) - 1;
     if (!terminal) {
         fprintf(stderr, "%s\n", line);
         return;
@@ -168,13 +192,15 @@ void ctt_tool_progress(int last, const char *fmt, ...)
 
 void ctt_tool_say(const char *fmt, ...)
 {
+    char text[SHOWN];
     va_list ap;
 
     ctt_tool_clear();
+    for (; *fmt == '\n'; fmt++)
+        putchar('\n');
     va_start(ap, fmt);
-    vprintf(fmt, ap);
+    puts(format(text, fmt, ap));
     va_end(ap);
-    putchar('\n');
 }
 
 /* ---- signals ---- */

@@ -7,9 +7,13 @@
 
 enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2 };
 
-/* Call first.  name: of the program, for messages; argv: that of main(), with
- * which the program may restart itself. */
+/* Call first: it also makes sure that files do not take the place of a standard
+ * stream that is closed.  name: of the program, for messages; argv: that of
+ * main(), with which the program may restart itself. */
 void ctt_tool_start(const char *name, char **argv);
+
+/* Messages may hold paths, labels and texts of files: control characters and
+ * bytes that are not UTF-8 are printed as \n, \t, \r or \xHH. */
 
 /* Prints "name: message" of the last error on stderr; returns status. */
 int  ctt_tool_fail(int status);
@@ -36,7 +40,8 @@ void ctt_tool_progress(int last, const char *fmt, ...)
 /* Removes a progress line from the terminal. */
 void ctt_tool_clear(void);
 
-/* Prints a line on stdout; removes a progress line first. */
+/* Prints a line on stdout, after an empty one for each \n that fmt begins with;
+ * removes a progress line first. */
 void ctt_tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Stop cleanly on SIGINT and SIGTERM: after ctt_tool_catch() the first signal

@@ -411,7 +411,7 @@ int main(int argc, char **argv)
     ctt_tool_start("convtt-train", argv);
     rc = ctt_opt_main(&ctt_train_program, &j.cfg, argc, argv, &done);
     if (done && rc >= 0)
-        return 0;
+        return ctt_tool_end(0);
     if (rc < 0 || ctt_limits_set(&j.cfg.limits) < 0 ||
         complete(&j, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);

@@ -140,7 +140,8 @@ static int same_range(const struct ctt_opt *o, const char *s)
     if (!dots)
         return !*s && o->min == 0 && o->max == 0;
     snprintf(first, sizeof(first), "%.*s", (int)(dots - s), s);
-    return number(first, &lo) && number(dots + 2, &hi) && lo == o->min && hi == o->max;
+    return number(first, &lo) && number(dots + 2, &hi) && lo == o->min &&
+           hi == o->max;
 }
 
 static const char *const kinds[] = {
