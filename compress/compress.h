@@ -127,10 +127,21 @@ struct ctt_recipe_calls {
     int (*accuracy)(void *arg, const char *stage, const struct ctt_model *m,
                     double top1[CTT_ACCURACIES]);
     int (*time)(void *arg, const char *path, double *ms);
+    /* Saves m with the text `place`, before each retraining, whose checkpoints
+     * must hold it too, and after each round. */
+    int (*save)(void *arg, struct ctt_model *m, const char *place);
+};
+
+/* Where a recipe goes on: the model of a checkpoint, which the run takes over
+ * (with m->train, retraining goes on), and its text `place`. */
+struct ctt_recipe_from {
+    struct ctt_model *m;
+    const char       *place;
 };
 
 /* The epochs of retraining after a round; rounds are counted from 0 over all
- * stages.  They add up to o->epochs if any stage retrains. */
+ * stages.  They add up to o->epochs if any stage retrains; the last round that
+ * is retrained gets one if there is any. */
 int ctt_recipe_epochs(const struct ctt_recipe *o, int round);
 
 /* Copies the options of all stages in order to tab[room], for a tool whose
@@ -144,10 +155,14 @@ int ctt_recipe_asked(const struct ctt_recipe *o);
 
 /* Runs the stages in order on *m, which is replaced by the result, and saves it
  * at path.  After each round the model is measured in a temporary file beside
- * path (net/newfile.h).  The caller frees *out.  On failure *m is the model
- * after some stage, and the file at path is unchanged. */
+ * path (net/newfile.h).  from: NULL, or where an earlier run with the same
+ * settings on the same *m was stopped: the result is the same as without the
+ * stop.  CTT_EINVAL if they were not the same.  The caller frees *out.  On
+ * failure *m is the model after some stage, and the file at path is
+ * unchanged. */
 int ctt_recipe_run(const struct ctt_recipe *o,
                    const struct ctt_recipe_calls *calls, const char *path,
-                   struct ctt_model **m, struct ctt_report **out);
+                   struct ctt_recipe_from *from, struct ctt_model **m,
+                   struct ctt_report **out);
 
 #endif

@@ -213,26 +213,33 @@ static const char *const score_words[] = { "lamp", "magnitude", NULL };
 
 static const struct ctt_opt options[] = {
     { .name = "prune", .type = CTT_FLOAT, .off = FIELD(share), .dflt = "0",
-      .help = "fraction of the weights (of their cores, if factorised) to set "
-      "to zero; 0: none", .max = 0.9999, .arg = "SHARE",
+      .help = "fraction of the prunable weights (of their cores, if "
+      "factorised) to set to zero; --prune-least and --prune-except say which "
+      "are prunable; 0: none", .max = 0.9999, .arg = "SHARE",
       .tags = CTT_OPT_COMMON },
     { .name = "prune-rounds", .type = CTT_INT, .off = FIELD(rounds),
       .dflt = "2", .help = "number of rounds of pruning and retraining",
-      .min = 1, .max = 100, .arg = "N" },
+      .min = 1, .max = 100, .arg = "N",
+      .needs = "prune" },
     { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
       .dflt = "global", .help = "prune the smallest values of all weights "
-      "together, or of each layer", .choices = scope_words },
+      "together, or of each layer", .choices = scope_words,
+      .needs = "prune" },
     { .name = "prune-score", .type = CTT_CHOICE, .off = FIELD(score),
       .dflt = "lamp", .help = "measure by which values of different weights "
-      "are compared", .choices = score_words },
+      "are compared", .choices = score_words,
+      .needs = "prune" },
     { .name = "prune-keep", .type = CTT_FLOAT, .off = FIELD(floor),
       .dflt = "0.02", .help = "fraction of each weight that is never pruned",
-      .max = 1, .arg = "SHARE" },
+      .max = 1, .arg = "SHARE",
+      .needs = "prune" },
     { .name = "prune-least", .type = CTT_INT, .off = FIELD(least),
       .dflt = "4096", .help = "do not prune weights and cores with fewer "
-      "values", .max = 1 << 30, .arg = "N" },
+      "values", .max = 1 << 30, .arg = "N",
+      .needs = "prune" },
     { .name = "prune-except", .type = CTT_STRING, .off = FIELD(except),
-      .dflt = "", .help = "weights not to prune", .arg = "PATTERNS" },
+      .dflt = "", .help = "weights not to prune", .arg = "PATTERNS",
+      .needs = "prune" },
     { .name = NULL }
 };
 
@@ -251,6 +258,11 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     CTT_CHECK(p->share == 0 || p->rounds > 0, CTT_EINVAL,
               "pruning takes at least one round, not %d", p->rounds);
     CTT_TRY(ctt_names_check(m, p->except));
+    if (p->share > 0 && !ctt_stage_tt.asked(o))
+        CTT_CHECK(ctt_pruned(m, p) < (double)p->share, CTT_EINVAL,
+                  "nothing to prune: %.2f%% of the prunable weights are pruned "
+                  "already, %g%% are asked", 100 * ctt_pruned(m, p),
+                  100 * (double)p->share);
 out:
     return rc;
 }
@@ -269,15 +281,18 @@ static double spent(const struct ctt_recipe *o, int round, double all)
 static int run(struct ctt_walk *k, int round)
 {
     const struct ctt_prune *o = &k->o->prune;
+    double was = ctt_pruned(*k->m, o);
     int rc = 0;
 
     if (round == 1)
-        k->start = ctt_pruned(*k->m, o);
+        k->start = was;
     CTT_TRY(ctt_prune(*k->m, o, ctt_prune_cubic(k->start, o->share, round,
                                                 o->rounds)));
-    snprintf(k->name, sizeof(k->name), "pruned %d/%d", round, o->rounds);
-    snprintf(k->line, sizeof(k->line), "%s: %.2f%% of the weights are zero",
-             k->name, 100 * ctt_pruned(*k->m, o));
+    snprintf(k->name, sizeof(k->name), "pruned %d/%d%s", round, o->rounds,
+             ctt_pruned(*k->m, o) > was ? "" : ": no change");
+    snprintf(k->line, sizeof(k->line), "%s: %.2f%% of all convolution weights, "
+             "%.2f%% of the prunable ones", k->name,
+             100 * ctt_pruned(*k->m, NULL), 100 * ctt_pruned(*k->m, o));
 out:
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * recipe.c: the stages in order; after each round of one the model is tested,
  * retrained, tested again and measured. */
-#include "compress/stage.h"
+#include "compress/place.h"
 #include "net/newfile.h"
 
 #include <math.h>
@@ -9,9 +9,11 @@
 #include <string.h>
 
 struct run {
-    struct ctt_walk k;
-    const char     *path;     /* models are measured in a file beside it */
-    int             rounds;   /* done so far, of all stages */
+    struct ctt_walk         k;
+    const char             *path;    /* models are measured in a file beside
+                                        it */
+    struct ctt_recipe_place at;
+    int                     skip;    /* rounds that an earlier run has done */
 };
 
 /* ---- one round ---- */
@@ -54,6 +56,8 @@ static int measure(struct run *a, struct ctt_stage_row **row)
     CTT_TRY(ctt_model_put(f, *k->m));
     CTT_TRY(ctt_report_stage(k->r, k->name, *k->m, temp, row));
     CTT_TRY(ctt_report_stored(k->r, temp));
+    if (k->o->prune.share > 0)
+        (*row)->prunable = ctt_pruned(*k->m, &k->o->prune);
     if (k->calls->time)
         CTT_TRY(k->calls->time(k->calls->arg, temp, &(*row)->ms));
 out:
@@ -61,44 +65,126 @@ out:
     return rc;
 }
 
-/* Tests, retrains and measures.  first: the model as given, which has no
- * accuracy before retraining. */
-static int finish(struct run *a, int epochs, int first)
+/* Without a row, if an earlier run has done all rounds. */
+static int measure_stored(struct run *a)
 {
-    double before[CTT_ACCURACIES] = { NAN, NAN, NAN };
-    double after[CTT_ACCURACIES];
+    struct ctt_newfile *f = NULL;
+    int rc;
+
+    CTT_TRY(ctt_newfile_open(a->path, &f));
+    CTT_TRY(ctt_model_put(f, *a->k.m));
+    CTT_TRY(ctt_report_stored(a->k.r, ctt_newfile_temp(f)));
+out:
+    ctt_newfile_drop(&f);
+    return rc;
+}
+
+/* Saves where the recipe is, if it may go on from there. */
+static int save(struct run *a)
+{
     struct ctt_walk *k = &a->k;
-    struct ctt_stage_row *row;
+    char *place = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, before));
-    memcpy(after, before, sizeof(after));
-    if (epochs > 0 && k->calls->retrain) {
-        CTT_TRY(k->calls->retrain(k->calls->arg, k->name, epochs, *k->m));
-        CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, after));
+    if (!k->calls->save)
+        goto out;
+    a->at.start = k->start;
+    memcpy(a->at.name, k->name, sizeof(a->at.name));
+    CTT_TRY(ctt_place_print(&a->at, k->o, k->r, &place));
+    CTT_TRY(k->calls->save(k->calls->arg, *k->m, place));
+out:
+    ctt_free(place);
+    return rc;
+}
+
+static int retrain(struct run *a, int epochs, double after[CTT_ACCURACIES])
+{
+    struct ctt_walk *k = &a->k;
+    int rc = 0;
+
+    if (!a->at.begun) {
+        a->at.begun = 1;
+        CTT_TRY(save(a));
     }
+    CTT_TRY(k->calls->retrain(k->calls->arg, k->name, epochs, *k->m));
+    CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, after));
+out:
+    return rc;
+}
+
+/* Tests, retrains and measures; a round that an earlier run has begun was
+ * tested then. */
+static int finish(struct run *a, int epochs)
+{
+    double after[CTT_ACCURACIES] = { NAN, NAN, NAN };
+    struct ctt_walk *k = &a->k;
+    struct ctt_stage_row *row;
+    int rc = 0, retrains = epochs > 0 && k->calls->retrain;
+
+    if (!a->at.begun) {
+        for (int i = 0; i < CTT_ACCURACIES; i++)
+            a->at.before[i] = NAN;
+        CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, a->at.before));
+    }
+    memcpy(after, a->at.before, sizeof(after));
+    if (retrains)
+        CTT_TRY(retrain(a, epochs, after));
     CTT_TRY(measure(a, &row));
     memcpy(row->after, after, sizeof(after));
-    if (!first)
-        memcpy(row->before, before, sizeof(before));
+    if (retrains)
+        memcpy(row->before, a->at.before, sizeof(row->before));
 out:
     return rc;
 }
 
 /* ---- all ---- */
 
-static int run_stage(struct run *a, const struct ctt_stage *s)
+static int run_round(struct run *a, const struct ctt_stage *s, int i)
 {
-    const struct ctt_recipe *o = a->k.o;
     int rc = 0;
 
-    a->k.start = 0;
-    for (int i = 1; i <= ctt_stage_rounds(s, o); i++) {
+    if (a->skip > 0) {
+        a->skip--;
+        goto out;
+    }
+    if (!a->at.begun) {
+        a->k.start = i == 1 ? 0 : a->k.start;
         CTT_TRY(s->run(&a->k, i));
         CTT_TRY(note(*a->k.m, a->k.line));
-        CTT_TRY(finish(a, ctt_recipe_epochs(o, a->rounds), 0));
-        a->rounds++;
     }
+    CTT_TRY(finish(a, ctt_recipe_epochs(a->k.o, a->at.rounds)));
+    a->at.rounds++;
+    a->at.begun = 0;
+    CTT_TRY(save(a));
+out:
+    return rc;
+}
+
+static int run_stage(struct run *a, const struct ctt_stage *s)
+{
+    int rc = 0;
+
+    for (int i = 1; i <= ctt_stage_rounds(s, a->k.o); i++)
+        CTT_TRY(run_round(a, s, i));
+out:
+    return rc;
+}
+
+/* Takes over the place and the model of an earlier run. */
+static int go_on(struct run *a, struct ctt_recipe_from *from)
+{
+    struct ctt_walk *k = &a->k;
+    int rc;
+
+    CTT_TRY(ctt_place_read(from->place, k->o, &a->at, k->r));
+    a->skip = a->at.rounds;
+    k->start = a->at.start;
+    memcpy(k->name, a->at.name, sizeof(k->name));
+    ctt_model_free(k->m);
+    *k->m = from->m;
+    from->m = NULL;
+    if (!a->at.begun)
+        ctt_state_free(&(*k->m)->train);
 out:
     return rc;
 }
@@ -118,17 +204,21 @@ out:
 
 int ctt_recipe_run(const struct ctt_recipe *o,
                    const struct ctt_recipe_calls *calls, const char *path,
-                   struct ctt_model **m, struct ctt_report **out)
+                   struct ctt_recipe_from *from, struct ctt_model **m,
+                   struct ctt_report **out)
 {
     struct run a = { .k = { .o = o, .calls = calls, .m = m,
                             .name = "as given" }, .path = path };
     int rc = 0;
 
     CTT_TRY(check(*m, o));
+    ctt_place_given(*m, &a.at);
     CTT_TRY(ctt_report_new(*m, &a.k.r));
-    CTT_TRY(finish(&a, 0, 1));
+    CTT_TRY(from ? go_on(&a, from) : finish(&a, 0));
     for (int i = 0; ctt_stages[i]; i++)
         CTT_TRY(run_stage(&a, ctt_stages[i]));
+    if (!a.k.r->stored)
+        CTT_TRY(measure_stored(&a));
     CTT_TRY(ctt_model_save(path, *m));
     *out = a.k.r;
     a.k.r = NULL;

@@ -78,7 +78,7 @@ static void count_macs(const struct ctt_model *m, struct ctt_stage_row *row)
     }
 }
 
-static int add_row(struct ctt_report *r, struct ctt_stage_row **row)
+int ctt_report_row(struct ctt_report *r, struct ctt_stage_row **row)
 {
     void *more = ctt_grown(r->stage, &r->stage_room, r->stages,
                            sizeof(*r->stage));
@@ -90,7 +90,7 @@ static int add_row(struct ctt_report *r, struct ctt_stage_row **row)
     memset(*row, 0, sizeof(**row));
     for (int k = 0; k < CTT_ACCURACIES; k++)
         (*row)->before[k] = (*row)->after[k] = NAN;
-    (*row)->ms = NAN;
+    (*row)->ms = (*row)->prunable = NAN;
     return 0;
 }
 
@@ -104,7 +104,7 @@ int ctt_report_stage(struct ctt_report *r, const char *name,
     int count, rc = 0;
 
     CTT_TRY(ctt_model_stored(path, &stored, &count, &bytes));
-    CTT_TRY(add_row(r, &s));
+    CTT_TRY(ctt_report_row(r, &s));
     snprintf(s->name, sizeof(s->name), "%s", name);
     s->bytes = bytes;
     s->params = ctt_model_params(m);

@@ -8,7 +8,8 @@
 
 enum { CTT_MAX_CORES = 5, CTT_ACCURACIES = 3, CTT_REASON = 112 };
 
-/* A row per round of a stage.  What was not measured is NAN. */
+/* A row per round of a stage.  What was not measured or does not apply is
+ * NAN. */
 struct ctt_stage_row {
     char    name[CTT_NAME];
     int64_t bytes;                     /* size of the saved file */
@@ -16,8 +17,11 @@ struct ctt_stage_row {
     int64_t macs, clip_macs;           /* multiplications per frame, per clip */
     int64_t live_macs;                 /* per frame, by weights not pruned */
     double  pruned;                    /* share of all conv weights */
-    double  before[CTT_ACCURACIES];    /* top-1, 0..1, before retraining and */
-    double  after[CTT_ACCURACIES];     /* after: 25%, 50%, 100% observed */
+    double  prunable;                  /* share of those that may be pruned */
+    double  before[CTT_ACCURACIES];    /* top-1, 0..1, before retraining, if
+                                          the round was retrained; and */
+    double  after[CTT_ACCURACIES];     /* of this model: 25%, 50%, 100%
+                                          observed */
     double  ms;                        /* milliseconds per frame */
 };
 
@@ -55,6 +59,9 @@ void ctt_report_free(struct ctt_report **r);
 int  ctt_report_stage(struct ctt_report *r, const char *name,
                       const struct ctt_model *m, const char *path,
                       struct ctt_stage_row **row);
+
+/* Adds an empty stage row. */
+int  ctt_report_row(struct ctt_report *r, struct ctt_stage_row **row);
 
 /* Reads from a file what is kept of each weight and how it is stored. */
 int  ctt_report_stored(struct ctt_report *r, const char *path);

@@ -23,22 +23,24 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
                            size_t size)
 {
     const struct ctt_stage_row *s = r->stage + (row ? row - 1 : 0);
-    char before[48], after[48], ms[24] = "-";
+    char before[48], after[48], ms[24] = "-", prunable[24] = "-";
 
     if (row > r->stages)
         return 0;
     if (row == 0) {
         snprintf(text, size, "stage\tbytes\tsmaller\tparameters\tpruned %%\t"
-                 "mult/frame\tnot pruned\ttop-1 %% before\t"
-                 "after retraining\tms/frame");
+                 "of prunable %%\tmult/frame\tnot pruned\t"
+                 "before retraining\ttop-1 %%\tms/frame");
         return 1;
     }
     if (!isnan(s->ms))
         snprintf(ms, sizeof(ms), "%.3f", s->ms);
-    snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%" PRId64 "\t%.1f\t%" PRId64
-             "\t%" PRId64 "\t%s\t%s\t%s", s->name, s->bytes,
+    if (!isnan(s->prunable))
+        snprintf(prunable, sizeof(prunable), "%.1f", 100 * s->prunable);
+    snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%" PRId64 "\t%.1f\t%s\t%"
+             PRId64 "\t%" PRId64 "\t%s\t%s\t%s", s->name, s->bytes,
              (double)r->stage[0].bytes / (double)s->bytes, s->params,
-             100 * s->pruned, s->macs, s->live_macs,
+             100 * s->pruned, prunable, s->macs, s->live_macs,
              percent3(s->before, before, sizeof(before)),
              percent3(s->after, after, sizeof(after)), ms);
     return 1;
@@ -116,6 +118,7 @@ static void json_stage(FILE *f, const struct ctt_stage_row *s)
             ", \"multiplications_an_answer\": %" PRId64, s->name, s->bytes,
             s->params, s->macs, s->live_macs, s->clip_macs);
     json_number(f, "pruned", s->pruned);
+    json_number(f, "pruned_of_prunable", s->prunable);
     json_three(f, "top1_before_retraining", s->before);
     json_three(f, "top1", s->after);
     json_number(f, "ms_a_frame", s->ms);

@@ -87,8 +87,12 @@ static double spent(const struct ctt_recipe *o, int rounds)
     return start;
 }
 
+/* Rounds down: if there are few epochs, the last rounds get them.  EPSILON: of
+ * the sum of shares, such as thirds. */
+#define EPSILON 1e-9
+
 int ctt_recipe_epochs(const struct ctt_recipe *o, int round)
 {
-    return (int)(o->epochs * spent(o, round + 1) + 0.5) -
-           (int)(o->epochs * spent(o, round) + 0.5);
+    return (int)(o->epochs * spent(o, round + 1) + EPSILON) -
+           (int)(o->epochs * spent(o, round) + EPSILON);
 }

@@ -276,6 +276,8 @@ static const char *const forms[] = { "train", "window", "pair", NULL };
 
 #define FIELD(f) offsetof(struct ctt_recipe, tt.f)
 
+#define TRAINS "tt-rank|tt-tol"
+
 static const struct ctt_opt options[] = {
     { .name = "tt-rank", .type = CTT_INT, .off = FIELD(rank), .dflt = "0",
       .help = "largest rank of a tensor train; 0: no limit", .max = 4096,
@@ -285,16 +287,20 @@ static const struct ctt_opt options[] = {
       .arg = "E", .tags = CTT_OPT_COMMON },
     { .name = "tt-form", .type = CTT_CHOICE, .off = FIELD(form),
       .dflt = "train", .help = "where to split a weight: at each axis, around "
-      "the window, or once, between rows and columns", .choices = forms },
+      "the window, or once, between rows and columns", .choices = forms,
+      .needs = TRAINS },
     { .name = "tt-least", .type = CTT_INT, .off = FIELD(least),
       .dflt = "65536", .help = "do not factorise weights with fewer values",
-      .max = 1 << 30, .arg = "N" },
+      .max = 1 << 30, .arg = "N",
+      .needs = TRAINS },
     { .name = "tt-harm", .type = CTT_FLOAT, .off = FIELD(harm), .dflt = "0.75",
       .help = "with --data: keep a weight whole if factorising it alone costs "
       "more top-1 than this; 1: never", .min = 0.001, .max = 1,
-      .arg = "SHARE" },
+      .arg = "SHARE",
+      .needs = TRAINS " data|val" },
     { .name = "tt-except", .type = CTT_STRING, .off = FIELD(except),
-      .dflt = "", .help = "weights not to factorise", .arg = "PATTERNS" },
+      .dflt = "", .help = "weights not to factorise", .arg = "PATTERNS",
+      .needs = TRAINS },
     { .name = NULL }
 };
 

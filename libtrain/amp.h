@@ -39,8 +39,8 @@ enum { CTT_SCALE_CLEAN = 2000,    /* updates until it doubles */
        CTT_SCALE_SKIPS = 20 };    /* skips in a row that end the training */
 
 /* The scale of the first step: 2^24 if dynamic, 1 without mixed precision.
- * CTT_EINVAL: --loss-scale is neither "dynamic" nor a number from 1 to 2^40, which
- * may be written 2^N. */
+ * CTT_EINVAL: --loss-scale is neither "dynamic" nor a number from 1 to 2^40,
+ * which may be written 2^N. */
 int  ctt_scale_begin(const struct ctt_train_cfg *cfg, struct ctt_scale *s);
 
 /* After a step: says whether to apply its gradient, and updates the scale for

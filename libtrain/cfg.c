@@ -16,7 +16,8 @@
 #define MNIST "data=mnist:*|val=mnist:*"
 
 enum { COMMON = CTT_OPT_COMMON, RESUME = CTT_CFG_RESUME,
-       TRAINER = CTT_CFG_TRAINER };
+       TRAINER = CTT_CFG_TRAINER, STEP = CTT_CFG_STEP,
+       CLIPS = CTT_CFG_CLIPS };
 
 static const char *const optimizers[] = { "sgd", "adam", "adamw", NULL };
 static const char *const schedules[] = { "constant", "step", "cosine",
@@ -37,36 +38,42 @@ const struct ctt_opt ctt_train_opts[] = {
       "--val-split of --data", .arg = "PATH", .section = "Data",
       .tags = COMMON | RESUME },
     { "split", CTT_STRING, FIELD(split), "train", "split of --data to train "
-      "on", .arg = "NAME", .section = "Data" },
+      "on", .arg = "NAME", .section = "Data", .tags = STEP },
     { "val-split", CTT_STRING, FIELD(val_split), "validation", "split to "
-      "validate on", .arg = "NAME", .section = "Data" },
+      "validate on", .arg = "NAME", .section = "Data", .tags = CLIPS },
     { "classes", CTT_STRING, FIELD(classes), "", "file with the names or "
       "numbers of the classes to use, one per line", .arg = "FILE",
-      .section = "Data", .needs = RECOGNISE, .tags = RESUME },
+      .section = "Data", .needs = RECOGNISE, .tags = CLIPS | RESUME },
     { "min-frames", CTT_INT, FIELD(min_frames), "2", "skip clips with fewer "
-      "frames", 1, 100000, .arg = "N", .section = "Data" },
+      "frames", 1, 100000, .arg = "N", .section = "Data", .tags = CLIPS },
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
-      "frames; 0: no limit", 0, 100000, .arg = "N", .section = "Data" },
+      "frames; 0: no limit", 0, 100000, .arg = "N", .section = "Data",
+      .tags = CLIPS },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read, "
-      "instead of skipping it", .section = "Data", .tags = RESUME },
+      "instead of skipping it", .section = "Data", .tags = CLIPS | RESUME },
     { "buckets", CTT_STRING, FIELD(buckets), "auto", "number of groups of "
       "clips of similar length from which batches are drawn; auto: as many as "
-      "save time", .arg = "N|auto", .section = "Data", .needs = RECOGNISE },
+      "save time", .arg = "N|auto", .section = "Data", .needs = RECOGNISE,
+      .tags = STEP },
     { "jitter", CTT_FLAG, FIELD(jitter), "0", "augmentation: crop frames at a "
-      "random position (see scale= of the model's input)", .section = "Data" },
+      "random position (see scale= of the model's input)", .section = "Data",
+      .tags = STEP },
     { "flip", CTT_FLAG, FIELD(flip), "0", "augmentation: mirror half of the "
-      "clips (wrong if left and right matter)", .section = "Data" },
+      "clips (wrong if left and right matter)", .section = "Data",
+      .tags = STEP },
     { "brightness", CTT_FLOAT, FIELD(brightness), "0", "augmentation: largest "
       "random offset of a clip's values, in units of their standard deviation",
-      0, 10, .section = "Data" },
+      0, 10, .section = "Data", .tags = STEP },
     { "contrast", CTT_FLOAT, FIELD(contrast), "0", "augmentation: largest "
       "random deviation from 1 of the contrast factor, which spreads a clip's "
-      "values about their mean; nothing is clipped", 0, 0.9, .section = "Data" },
+      "values about their mean; nothing is clipped", 0, 0.9, .section = "Data",
+      .tags = STEP },
     { "workers", CTT_INT, FIELD(workers), "2", "threads that decode clips", 1,
-      256, .letter = 'j', .arg = "N", .section = "Data", .tags = RESUME },
+      256, .letter = 'j', .arg = "N", .section = "Data",
+      .tags = CLIPS | RESUME },
     { "cache", CTT_INT, FIELD(cache), "1024", "memory for decoded frames, per "
       "data set", 0, 1 << 24, .arg = "MIB", .section = "Data",
-      .tags = RESUME },
+      .tags = CLIPS | RESUME },
     { "sequences", CTT_INT, FIELD(sequences), "10000", "sequences per epoch",
       1, SEQUENCES, .arg = "N", .section = "Data",
       .needs = "data=mnist:*", .tags = TRAINER },
@@ -84,7 +91,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "model", .arg = "FILE", .section = "Model",
       .tags = COMMON | RESUME | TRAINER },
     { "seed", CTT_INT, FIELD(seed), "1", "seed of all random numbers", 0, MANY,
-      .section = "Model" },
+      .section = "Model", .tags = STEP },
 
     { "epochs", CTT_INT, FIELD(epochs), "20", "passes over the training data",
       1, 100000, .arg = "N", .section = "Optimiser",
@@ -96,47 +103,51 @@ const struct ctt_opt ctt_train_opts[] = {
       "minutes; the learning rate schedule ignores it; 0: no limit", 0, 1e6,
       .arg = "MINUTES", .section = "Optimiser", .tags = RESUME | TRAINER },
     { "batch", CTT_INT, FIELD(batch), "16", "clips per batch", 1, 4096,
-      .letter = 'b', .arg = "N", .section = "Optimiser", .tags = COMMON },
+      .letter = 'b', .arg = "N", .section = "Optimiser",
+      .tags = STEP | COMMON },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
-      .choices = optimizers, .section = "Optimiser" },
+      .choices = optimizers, .section = "Optimiser", .tags = STEP },
     { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate", 0, 1000,
-      .section = "Optimiser", .tags = COMMON },
+      .section = "Optimiser", .tags = STEP | COMMON },
     { "momentum", CTT_FLOAT, FIELD(momentum), "0.9", "sgd: momentum", 0,
-      0.9999, .section = "Optimiser" },
+      0.9999, .section = "Optimiser", .tags = STEP },
     { "beta1", CTT_FLOAT, FIELD(beta1), "0.9", "adam, adamw: decay of the mean "
-      "gradient", 0, 0.99999, .section = "Optimiser" },
+      "gradient", 0, 0.99999, .section = "Optimiser", .tags = STEP },
     { "beta2", CTT_FLOAT, FIELD(beta2), "0.999", "adam, adamw: decay of the "
-      "mean squared gradient", 0, 0.999999, .section = "Optimiser" },
+      "mean squared gradient", 0, 0.999999, .section = "Optimiser",
+      .tags = STEP },
     { "eps", CTT_FLOAT, FIELD(eps), "1e-8", "adam, adamw: added to the root of "
-      "the mean squared gradient", 1e-30, 1, .section = "Optimiser" },
+      "the mean squared gradient", 1e-30, 1, .section = "Optimiser",
+      .tags = STEP },
     { "weight-decay", CTT_FLOAT, FIELD(weight_decay), "1e-4", "decay of "
       "weights; biases and norms are not decayed", 0, 10,
-      .section = "Optimiser" },
+      .section = "Optimiser", .tags = STEP },
     { "clip-norm", CTT_FLOAT, FIELD(clip_norm), "1", "scale gradients down to "
-      "this norm; 0: no limit", 0, 1e9, .section = "Optimiser" },
+      "this norm; 0: no limit", 0, 1e9, .section = "Optimiser", .tags = STEP },
     { "schedule", CTT_CHOICE, FIELD(schedule), "cosine", "learning rate "
       "schedule; sampled is for prediction: like step, but only after "
       "scheduled sampling has started and the validation loss stalls again",
-      .choices = schedules, .section = "Optimiser" },
+      .choices = schedules, .section = "Optimiser", .tags = STEP },
     { "warmup", CTT_FLOAT, FIELD(warmup), "0.5", "epochs over which the "
       "learning rate rises to --lr", 0, 1000, .arg = "EPOCHS",
-      .section = "Optimiser" },
+      .section = "Optimiser", .tags = STEP },
     { "lr-end", CTT_FLOAT, FIELD(lr_end), "0", "cosine: last learning rate, "
-      "as a fraction of --lr", 0, 1, .section = "Optimiser" },
+      "as a fraction of --lr", 0, 1, .section = "Optimiser", .tags = STEP },
     { "step-epochs", CTT_INT, FIELD(step_epochs), "10", "step, sampled: epochs "
       "between two decreases of the learning rate", 1, 100000, .arg = "N",
-      .section = "Optimiser" },
+      .section = "Optimiser", .tags = STEP },
     { "gamma", CTT_FLOAT, FIELD(gamma), "0.1", "step, sampled: factor of each "
-      "decrease", 0, 1, .section = "Optimiser" },
+      "decrease", 0, 1, .section = "Optimiser", .tags = STEP },
     { "label-smooth", CTT_FLOAT, FIELD(label_smooth), "0", "fraction of the "
       "target distribution spread over all classes", 0, 0.9,
-      .section = "Optimiser", .needs = RECOGNISE },
+      .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
 
     { "val-every", CTT_INT, FIELD(val_every), "1", "epochs between two "
       "validations", 1, 100000, .arg = "N", .section = "Validation",
-      .tags = RESUME },
+      .tags = STEP | RESUME },
     { "val-batch", CTT_INT, FIELD(val_batch), "8", "clips per validation "
-      "batch", 1, 4096, .arg = "N", .section = "Validation", .tags = RESUME },
+      "batch", 1, 4096, .arg = "N", .section = "Validation",
+      .tags = CLIPS | RESUME },
     { "val-ratios", CTT_STRING, FIELD(val_ratios), "0.25,0.5,1", "observed "
       "ratios at which accuracy is measured; the last one selects the best "
       "epoch", .arg = "RATIOS", .section = "Validation", .needs = RECOGNISE,
@@ -148,20 +159,21 @@ const struct ctt_opt ctt_train_opts[] = {
     { "observe", CTT_STRING, FIELD(observe), "uniform:0.1-1", "observed ratios "
       "of a clip at which the loss is computed besides its end: uniform:A-B "
       "draws one per clip, 0.25,0.5 uses all of them, 1 none",
-      .arg = "RATIOS", .section = "Early observation", .needs = RECOGNISE },
+      .arg = "RATIOS", .section = "Early observation", .needs = RECOGNISE,
+      .tags = STEP },
     { "observe-weight", CTT_FLOAT, FIELD(observe_weight), "1", "weight of the "
       "loss at these ratios", 0, 1000, .section = "Early observation",
-      .needs = RECOGNISE },
+      .needs = RECOGNISE, .tags = STEP },
     { "full-weight", CTT_FLOAT, FIELD(full_weight), "1", "weight of the loss "
       "at the end of the clip", 0, 1000, .section = "Early observation",
-      .needs = RECOGNISE },
+      .needs = RECOGNISE, .tags = STEP },
     { "frame-loss", CTT_CHOICE, FIELD(frame_loss), "none", "additional loss at "
       "frames spread over the clip; at frame t of T its weight is 1 (all), "
       "t/T (linear) or exp(4t/T-4) (exp)", .choices = frame_losses,
-      .section = "Early observation", .needs = RECOGNISE },
+      .section = "Early observation", .needs = RECOGNISE, .tags = STEP },
     { "frame-asks", CTT_INT, FIELD(frame_asks), "8", "number of frames for "
       "--frame-loss", 1, 256, .arg = "N", .section = "Early observation",
-      .needs = RECOGNISE },
+      .needs = RECOGNISE, .tags = STEP },
 
     { "input-frames", CTT_INT, FIELD(input_frames), "10", "observed frames per "
       "sequence", 1, 4096, .arg = "N", .section = "Prediction",
@@ -192,21 +204,22 @@ const struct ctt_opt ctt_train_opts[] = {
     { "amp", CTT_CHOICE, FIELD(amp), "O0", "mixed precision: O0 computes in "
       "fp32, O1 in 16 bits where the op allows it, with weights in fp32, O2 in "
       "16 bits except for losses", .choices = amps,
-      .section = "Mixed precision", .tags = COMMON },
+      .section = "Mixed precision", .tags = STEP | COMMON },
     { "amp-type", CTT_CHOICE, FIELD(amp_type), "fp16", "16-bit type",
       .choices = amp_types, .section = "Mixed precision",
-      .needs = MIXED },
+      .needs = MIXED, .tags = STEP },
     { "amp-allow", CTT_STRING, FIELD(amp_allow), "", "additional ops or nodes "
       "in 16 bits, such as pool,n1; node names override ops, --amp-deny "
       "overrides --amp-allow", .arg = "LIST", .section = "Mixed precision",
-      .needs = MIXED },
+      .needs = MIXED, .tags = STEP },
     { "amp-deny", CTT_STRING, FIELD(amp_deny), "", "ops or nodes to keep in "
-      "fp32", .arg = "LIST", .section = "Mixed precision", .needs = MIXED },
+      "fp32", .arg = "LIST", .section = "Mixed precision", .needs = MIXED,
+      .tags = STEP },
     { "loss-scale", CTT_STRING, FIELD(loss_scale), "", "factor on the loss "
       "against underflow of gradients: a number, 2^N, or dynamic: starts at "
-      "2^24, halves when a gradient overflows (that step is skipped), doubles after "
-      "2000 updates [fp16: dynamic, bf16: 1]", .arg = "N|2^N|dynamic",
-      .section = "Mixed precision", .needs = MIXED },
+      "2^24, halves when a gradient overflows (that step is skipped), doubles "
+      "after 2000 updates [fp16: dynamic, bf16: 1]", .arg = "N|2^N|dynamic",
+      .section = "Mixed precision", .needs = MIXED, .tags = STEP },
     { "amp-plan", CTT_FLAG, FIELD(amp_plan), "0", "print the type of each "
       "value, and why, and exit; needs no data",
       .section = "Mixed precision", .tags = RESUME | TRAINER },
@@ -215,10 +228,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "values are stored for backpropagation; the others are recomputed: all, "
       "a number, or auto: as many as fit in 3/4 of what --memory leaves; on a "
       "GPU in its memory, in --memory if that is given", .arg = "N|all|auto",
-      .section = "Memory", .tags = RESUME },
+      .section = "Memory", .tags = STEP | RESUME },
     { "window", CTT_INT, FIELD(window), "0", "time steps per window; 0: the "
       "clip, in prediction 4, with --keep=auto what fits best", 0, 4096,
-      .arg = "STEPS", .section = "Memory", .tags = RESUME },
+      .arg = "STEPS", .section = "Memory", .tags = STEP | RESUME },
 
     { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
       .choices = ctt_dev_names,
@@ -237,13 +250,13 @@ const struct ctt_opt ctt_train_opts[] = {
     { "out", CTT_STRING, FIELD(out), "", "the trained model", .letter = 'o',
       .arg = "FILE", .section = "Output", .tags = COMMON | RESUME | TRAINER },
     { "resume", CTT_FLAG, FIELD(resume), "0", "continue from the checkpoint",
-      .section = "Output", .tags = COMMON | RESUME | TRAINER },
+      .section = "Output", .tags = STEP | COMMON | RESUME },
     { "checkpoint", CTT_STRING, FIELD(checkpoint), "", "checkpoint file "
       "[OUT.ckpt, removed at the end]", .arg = "FILE", .section = "Output",
-      .tags = RESUME | TRAINER },
+      .tags = STEP | RESUME },
     { "checkpoint-every", CTT_INT, FIELD(checkpoint_every), "0", "batches "
       "between two checkpoints; 0: one per epoch", 0, MANY, .arg = "N",
-      .section = "Output", .tags = RESUME | TRAINER },
+      .section = "Output", .tags = STEP | RESUME },
     { "log-csv", CTT_STRING, FIELD(log_csv), "", "log with one CSV row per "
       "epoch", .arg = "FILE", .section = "Output", .tags = RESUME | TRAINER },
     { "log-json", CTT_STRING, FIELD(log_json), "", "log with one JSON object "

@@ -59,6 +59,39 @@ int ctt_weights_check(const struct ctt_model *m)
     return 0;
 }
 
+/* Begins a state with the settings and, if there is one, the recipe. */
+static int begin(const struct ctt_train_cfg *cfg, struct ctt_state **out)
+{
+    struct ctt_state *s = NULL;
+    int rc;
+
+    CTT_TRY(ctt_state_new(&s));
+    CTT_TRY(ctt_settings_print(cfg, &s->settings));
+    if (cfg->recipe)
+        CTT_TRY(ctt_state_add(s, "recipe", 1, (int64_t)strlen(cfg->recipe),
+                              cfg->recipe));
+    *out = s;
+    s = NULL;
+out:
+    ctt_state_free(&s);
+    return rc;
+}
+
+int ctt_pause_save(const char *path, struct ctt_model *m,
+                   const struct ctt_train_cfg *cfg)
+{
+    struct ctt_state *s = NULL, *old = m->train;
+    int rc;
+
+    CTT_TRY(begin(cfg, &s));
+    m->train = s;
+    rc = ctt_model_save(path, m);
+    m->train = old;
+out:
+    ctt_state_free(&s);
+    return rc;
+}
+
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_optim *o,
@@ -68,8 +101,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
     int rc = 0;
 
     CTT_TRY(ctt_weights_check(m));
-    CTT_TRY(ctt_state_new(&s));
-    CTT_TRY(ctt_settings_print(cfg, &s->settings));
+    CTT_TRY(begin(cfg, &s));
     CTT_TRY(fill(s, d, o, p, best));
     m->train = s;
     rc = ctt_model_save(path, m);
@@ -147,15 +179,42 @@ out:
     return rc;
 }
 
+static const char *settings_of(const struct ctt_state *s)
+{
+    return s->settings ? s->settings : "";
+}
+
+int ctt_pause_open(struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                   char **recipe)
+{
+    const struct ctt_array *a = m->train ? ctt_state_find(m->train, "recipe")
+                                         : NULL;
+    char *text = NULL;
+    int rc = 0;
+
+    CTT_CHECK(a && a->size == 1, CTT_EFORMAT,
+              "no checkpoint of convtt-compress");
+    CTT_TRY(ctt_settings_same(cfg, settings_of(m->train)));
+    text = ctt_calloc((size_t)a->count + 1, 1);
+    CTT_TRY(text ? 0 : CTT_ENOMEM);
+    memcpy(text, a->data, (size_t)a->count);
+    if (!ctt_state_find(m->train, "values"))
+        ctt_state_free(&m->train);
+    *recipe = text;
+out:
+    return rc;
+}
+
 int ctt_checkpoint_load(const struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, struct ctt_optim *o,
                         struct ctt_place *p, float *best)
 {
-    const char *was = m->train->settings ? m->train->settings : "";
-    int rc = ctt_settings_same(cfg, was);
+    int rc;
 
-    CTT_TRY(rc);
+    CTT_CHECK(cfg->recipe || !ctt_state_find(m->train, "recipe"), CTT_EINVAL,
+              "the checkpoint is of convtt-compress, which goes on with it");
+    CTT_TRY(ctt_settings_same(cfg, settings_of(m->train)));
     CTT_TRY(read_all(m->train, d, o, p, best));
 out:
     return rc;

@@ -43,6 +43,8 @@ struct ctt_train_cfg {
     const char *amp_allow, *amp_deny, *loss_scale;
     const char *device, *init, *out, *checkpoint, *log_csv, *log_json;
     int   checkpoint_every, resume;
+    const char *recipe;    /* no setting: text that checkpoints hold for a
+                              program that trains several times */
 };
 
 /* Bits of their column `tags`. */
@@ -55,6 +57,9 @@ enum {
     CTT_CFG_RESUME = CTT_OPT_OWN,
     /* Of convtt-train only: convtt-compress has no such option. */
     CTT_CFG_TRAINER = CTT_OPT_OWN << 1,
+    /* Has no effect in a program that does not train, or reads no clips. */
+    CTT_CFG_STEP = CTT_OPT_OWN << 2,
+    CTT_CFG_CLIPS = CTT_OPT_OWN << 3,
 };
 /* Frames of a sequence to predict. */
 static inline int ctt_cfg_frames(const struct ctt_train_cfg *cfg)
@@ -208,6 +213,20 @@ struct ctt_result {
 int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val,
                const struct ctt_events *ev, struct ctt_result *out);
+
+/* ---- checkpoint.c ---- */
+
+/* For a program that trains several times: saves a checkpoint with cfg->recipe
+ * between two trainings. */
+int  ctt_pause_save(const char *path, struct ctt_model *m,
+                    const struct ctt_train_cfg *cfg);
+
+/* Finds in a model, loaded with its training state, the text cfg->recipe of the
+ * run that saved it, which the caller frees.  m->train stays if a training was
+ * under way, otherwise it is freed.  CTT_EINVAL if a setting that affects the
+ * result differs, CTT_EFORMAT if m is no such checkpoint. */
+int  ctt_pause_open(struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                    char **recipe);
 
 /* ---- recognise/metric.c, recognise/evaluate.c ---- */
 

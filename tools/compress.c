@@ -5,7 +5,14 @@
 #include "tools/compress_say.h"
 #include "tools/compress_time.h"
 #include "tools/files.h"
+#include "tools/test_split.h"
 #include "tools/tool.h"
+#include "tools/train_say.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct config {
     struct ctt_train_cfg train;
@@ -66,13 +73,39 @@ out:
 struct job {
     struct config     c;
     const char       *path;         /* of the model as given */
-    struct ctt_model *m;
+    char              ckpt[4096];
+    int               own_ckpt;     /* not named by --checkpoint */
+    int               saved;        /* the checkpoint is of this run */
+    char             *place;        /* the recipe's text in it */
+    struct ctt_model *m, *from;     /* from: of the checkpoint */
     struct ctt_data  *data, *val;
     const char       *stage;        /* being retrained, for messages */
     struct ctt_events ev;
+    int               status;       /* of the program if it fails now */
 };
 
 /* ---- calls of the recipe ---- */
+
+static int stopped(const struct job *j, const char *stage)
+{
+    return ctt_error(CTT_EINVAL, "%s: stopped; %s%s", stage, j->saved
+                     ? "--resume continues from " : "nothing is written",
+                     j->saved ? j->c.train.checkpoint : "");
+}
+
+static int save(void *arg, struct ctt_model *m, const char *place)
+{
+    struct job *j = arg;
+    int rc = 0;
+
+    ctt_free(j->place);
+    j->c.train.recipe = j->place = ctt_strdup(place);
+    CTT_TRY(j->place ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_pause_save(j->c.train.checkpoint, m, &j->c.train));
+    j->saved = 1;
+out:
+    return rc;
+}
 
 static int retrain(void *arg, const char *stage, int epochs,
                    struct ctt_model *m)
@@ -80,13 +113,17 @@ static int retrain(void *arg, const char *stage, int epochs,
     struct job *j = arg;
     struct ctt_train_cfg cfg = j->c.train;
     struct ctt_result r;
+    char scale[96];
     int rc = 0;
 
     j->stage = stage;
     cfg.epochs = epochs;
     CTT_TRY(ctt_train(m, &cfg, j->data, j->val, &j->ev, &r));
-    CTT_CHECK(!r.stopped, CTT_EINVAL, "%s: stopped; nothing is written",
-              stage);
+    if (r.stopped)
+        CTT_TRY(stopped(j, stage));
+    if (cfg.amp)
+        ctt_tool_say("%s: %s", stage, ctt_say_scale(r.scale, r.skipped, scale,
+                                                    sizeof(scale)));
 out:
     return rc;
 }
@@ -102,10 +139,11 @@ static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
     int rc = 0;
 
     ctt_tool_progress(0, "%s: validation", stage);
-    CTT_TRY(ctt_evaluate_recognise(m, &j->c.train, j->val, point,
-                                   CTT_ACCURACIES, &j->ev, &r));
-    CTT_CHECK(!ctt_tool_stop(), CTT_EINVAL, "%s: stopped; nothing is written",
-              stage);
+    rc = ctt_evaluate_recognise(m, &j->c.train, j->val, point, CTT_ACCURACIES,
+                                &j->ev, &r);
+    if (ctt_tool_stop())
+        CTT_TRY(stopped(j, stage));
+    CTT_TRY(rc);
     for (int k = 0; k < CTT_ACCURACIES; k++)
         top1[k] = ctt_metrics_top1(r, k);
     ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", stage,
@@ -166,35 +204,225 @@ out:
     return rc;
 }
 
-static int compress(struct job *j)
+/* Whether --amp-allow and --amp-deny may name cores, which a model has only
+ * after factorisation. */
+static int names_cores(const struct config *c)
 {
-    struct config *c = &j->c;
-    struct ctt_recipe_calls calls = { .arg = j, .time = measure };
-    struct ctt_report *r = NULL;
+    const struct ctt_tt *t = &c->recipe.tt;
+    const char *const lists[] = { c->train.amp_allow, c->train.amp_deny };
+
+    for (size_t i = 0; i < CTT_LEN(lists); i++)
+        if ((t->rank > 0 || t->tol > 0) && lists[i] && strstr(lists[i], ".t"))
+            return 1;
+    return 0;
+}
+
+/* Whatever is wrong without the clips is told before they are read. */
+static int check_start(struct job *j)
+{
+    const struct ctt_train_cfg *c = &j->c.train;
+    struct ctt_amp_plan *p = NULL;
+    struct ctt_graph *g = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_model_load(j->path, 0, &j->m));
-    if (c->train.data || c->train.val) {
+    if (c->data || c->val)
         CTT_TRY(check_task(j));
-        CTT_TRY(open_clips(j));
-        calls.accuracy = accuracy;
-        calls.retrain = j->data ? retrain : NULL;
+    if (j->c.recipe.epochs > 0 && !names_cores(&j->c)) {
+        j->status = CTT_EXIT_USAGE;
+        CTT_TRY(ctt_train_plan(j->m->g, c, &g, &p));
+        j->status = CTT_EXIT_FAIL;
     }
-    CTT_TRY(ctt_recipe_run(&c->recipe, &calls, c->out, &j->m, &r));
-    CTT_TRY(ctt_compress_say(r));
-    if (c->report)
-        CTT_TRY(ctt_report_json(r, c->report));
-    ctt_tool_say("\n%s written: %.1f times smaller than %s%s", c->out,
-                 (double)r->stage[0].bytes /
-                 (double)r->stage[r->stages - 1].bytes, j->path,
+    CTT_TRY(ctt_train_device(c));
+out:
+    ctt_amp_free(&p);
+    ctt_graph_free(&g);
+    return rc;
+}
+
+static int check_outputs(const struct job *j)
+{
+    int rc;
+
+    CTT_TRY(ctt_tool_can_write(j->c.out));
+    if (j->c.report)
+        CTT_TRY(ctt_tool_can_write(j->c.report));
+    CTT_TRY(ctt_tool_can_write(j->c.train.checkpoint));
+out:
+    return rc;
+}
+
+/* Loads the checkpoint. */
+static int open_from(struct job *j)
+{
+    const char *path = j->c.train.checkpoint;
+    int rc;
+
+    CTT_TRY(ctt_model_load(path, 1, &j->from));
+    rc = ctt_pause_open(j->from, &j->c.train, &j->place);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
+    j->saved = rc >= 0;
+    j->c.train.recipe = j->place;
+out:
+    return rc;
+}
+
+/* The accuracy on clips that chose nothing, before and after. */
+static int tell_test(struct job *j)
+{
+    const struct ctt_train_cfg *c = &j->c.train;
+    struct ctt_model *given = NULL;
+    struct ctt_data *test = NULL;
+    int rc = 0;
+
+    if (!j->data)
+        goto out;
+    ctt_test_split_open(c, j->m, j->data, j->val, &test);
+    ctt_tool_say("\ntop-1 is that of the validation clips, which chose the "
+                 "best epoch of each retraining: it flatters; %s", test
+                 ? "split 'test' does not:"
+                 : "there is no split 'test' with classes to compare with");
+    if (!test)
+        goto out;
+    CTT_TRY(ctt_model_load(j->path, 0, &given));
+    CTT_TRY(ctt_test_split_say(c, given, j->path, test));
+    CTT_TRY(ctt_test_split_say(c, j->m, j->c.out, test));
+out:
+    ctt_model_free(&given);
+    ctt_data_close(&test);
+    return rc;
+}
+
+static void tell_size(const struct job *j, const struct ctt_report *r)
+{
+    int64_t bytes = r->stage[r->stages - 1].bytes;
+    struct stat st;
+
+    ctt_tool_say("\n%s written: %.1f times smaller than %s%s", j->c.out,
+                 (double)r->stage[0].bytes / (double)bytes, j->path,
                  r->stage[0].pruned > 0 ? "" : " as dense floats");
+    if (stat(j->path, &st) == 0 && bytes > st.st_size)
+        ctt_tool_warn("%s has %lld bytes, more than the %lld of %s", j->c.out,
+                      (long long)bytes, (long long)st.st_size, j->path);
+}
+
+/* What the recipe calls: retraining and tests need clips, and only what was
+ * retrained is worth a checkpoint. */
+static struct ctt_recipe_calls calls_of(struct job *j)
+{
+    struct ctt_recipe_calls calls = { .arg = j, .time = measure };
+
+    if (j->val)
+        calls.accuracy = accuracy;
+    if (j->data) {
+        calls.retrain = retrain;
+        calls.save = save;
+    }
+    return calls;
+}
+
+static int run(struct job *j, struct ctt_report **r)
+{
+    struct config *c = &j->c;
+    struct ctt_recipe_calls calls;
+    struct ctt_recipe_from from;
+    int rc;
+
+    CTT_TRY(check_outputs(j));
+    CTT_TRY(ctt_model_load(j->path, 0, &j->m));
+    CTT_TRY(check_start(j));
+    if (c->train.resume)
+        CTT_TRY(open_from(j));
+    if (c->train.data || c->train.val)
+        CTT_TRY(open_clips(j));
+    calls = calls_of(j);
+    from = (struct ctt_recipe_from){ j->from, j->place };
+    j->from = NULL;
+    rc = ctt_recipe_run(&c->recipe, &calls, c->out, from.m ? &from : NULL,
+                        &j->m, r);
+    ctt_model_free(&from.m);
+out:
+    return rc;
+}
+
+static int compress(struct job *j)
+{
+    struct ctt_report *r = NULL;
+    int rc;
+
+    CTT_TRY(run(j, &r));
+    CTT_TRY(ctt_compress_say(r));
+    if (j->c.report)
+        CTT_TRY(ctt_report_json(r, j->c.report));
+    CTT_TRY(tell_test(j));
+    tell_size(j, r);
+    if (j->own_ckpt && j->saved)
+        unlink(j->c.train.checkpoint);
 out:
     ctt_report_free(&r);
     return rc;
 }
 
+/* No output may be an input or another output. */
+static int check_files(const struct job *j)
+{
+    const struct ctt_train_cfg *t = &j->c.train;
+    const char *const made[] = { j->c.out, j->c.report, t->checkpoint };
+    const char *const read[] = { t->data, t->val, t->classes };
+    int rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(made); i++) {
+        for (size_t k = i + 1; k < CTT_LEN(made); k++)
+            CTT_CHECK(!ctt_tool_same_file(made[i], made[k]), CTT_EINVAL,
+                      "%s: given for two files", made[k]);
+        for (size_t k = 0; k < CTT_LEN(read); k++)
+            CTT_CHECK(!ctt_tool_reads(read[k], made[i]), CTT_EINVAL,
+                      "%s: given for two files", made[i]);
+        CTT_CHECK(i == 0 || !ctt_tool_same_file(made[i], j->path), CTT_EINVAL,
+                  "%s: given for two files", made[i]);
+    }
+out:
+    return rc;
+}
+
+/* The checkpoint is OUT.ckpt unless --checkpoint names it. */
+static int name_checkpoint(struct job *j)
+{
+    struct ctt_train_cfg *t = &j->c.train;
+    int n, rc = 0;
+
+    if (t->checkpoint)
+        goto out;
+    n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.ckpt", j->c.out);
+    CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "-o: name too long");
+    t->checkpoint = j->ckpt;
+    j->own_ckpt = 1;
+out:
+    return rc;
+}
+
+/* Fails for the first of the trainer's settings that has no effect without
+ * retraining, or without clips. */
+static int check_trainer(const struct config *c)
+{
+    int clips = c->train.data || c->train.val, rc = 0;
+
+    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++) {
+        if (ctt_opt_is_default(o, &c->train))
+            continue;
+        CTT_CHECK(clips || !(o->tags & CTT_CFG_CLIPS), CTT_EINVAL,
+                  "--%s requires --data or --val", o->name);
+        CTT_CHECK(c->recipe.epochs || !(o->tags & CTT_CFG_STEP), CTT_EINVAL,
+                  "--%s requires retraining: --data and --retrain-epochs other "
+                  "than 0", o->name);
+    }
+out:
+    return rc;
+}
+
 /* Checks what the table of options cannot express. */
-static int complete(struct job *j, int argc, char **argv, int first)
+static int complete(struct job *j, const struct ctt_opt *tab, int argc,
+                    char **argv, int first)
 {
     struct config *c = &j->c;
     int rc = 0;
@@ -205,21 +433,22 @@ static int complete(struct job *j, int argc, char **argv, int first)
     j->path = argv[first];
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
     CTT_TRY(ctt_recipe_asked(&c->recipe));
-    CTT_CHECK(!ctt_tool_same_file(c->report, c->out) &&
-              !ctt_tool_same_file(c->report, argv[first]), CTT_EINVAL,
-              "--report=%s: is a model already", c->report);
+    CTT_TRY(ctt_opt_check(tab, c));
     CTT_TRY(ctt_train_check(&c->train));
     CTT_CHECK(c->recipe.epochs <= 0 || c->train.data, CTT_EINVAL,
               "--retrain-epochs=%d requires --data", c->recipe.epochs);
     if (c->recipe.epochs < 0)
         c->recipe.epochs = c->train.data ? 12 : 0;
+    CTT_TRY(check_trainer(c));
+    CTT_TRY(name_checkpoint(j));
+    CTT_TRY(check_files(j));
 out:
     return rc;
 }
 
 int main(int argc, char **argv)
 {
-    struct job j = { .path = NULL };
+    struct job j = { .status = CTT_EXIT_FAIL };
     struct ctt_opt tab[CTT_OPT_MAX + 1];
     struct ctt_program program = ctt_compress_program;
     int done = 0, rc;
@@ -235,14 +464,16 @@ int main(int argc, char **argv)
     if (done && rc >= 0)
         return ctt_tool_end(0);
     if (rc < 0 || ctt_limits_set(&j.c.train.limits) < 0 ||
-        complete(&j, argc, argv, rc) < 0)
+        complete(&j, tab, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     ctt_tool_catch();
     rc = compress(&j);
     if (rc < 0)
-        ctt_tool_fail(CTT_EXIT_FAIL);
+        ctt_tool_fail(j.status);
+    ctt_free(j.place);
+    ctt_model_free(&j.from);
     ctt_data_close(&j.val);
     ctt_data_close(&j.data);
     ctt_model_free(&j.m);
-    return ctt_tool_end(rc < 0 ? CTT_EXIT_FAIL : 0);
+    return ctt_tool_end(rc < 0 ? j.status : 0);
 }

@@ -21,9 +21,25 @@ static const char description[] =
     "retraining and its validation are for classification.";
 
 static const struct ctt_chapter chapters[] = {
+    { "ACCURACY",
+      "The accuracy in the tables is that of the validation clips. It flatters "
+      "the result, because the same clips choose the best epoch of each "
+      "retraining. If the data has a split test with classes, the given model "
+      "and the result are tested on it once, at the end.\n\n"
+      "\"pruned\" is the share of the values of all convolution weights, \"of "
+      "prunable\" that of the weights which --prune may prune. A round that "
+      "there is no epoch for is not retrained: its accuracy before retraining "
+      "is \"-\"." },
+    { "STOPPING AND RESUMING",
+      "SIGINT and SIGTERM (Ctrl-C) stop the run; a checkpoint is written "
+      "before each retraining, after each of its epochs or "
+      "--checkpoint-every=N batches, when it is stopped, and after each step. "
+      "The same command with --resume continues from it, also after a crash, "
+      "and writes the same file, bit for bit under the conditions of "
+      "convtt-train --resume." },
     { "EXIT STATUS",
-      "0: the model is written. 1: an error. 2: a wrong option or operand, "
-      "reported in one line. If interrupted, it writes no output." },
+      "0: the model is written. 1: an error, or the run was stopped before "
+      "its end. 2: a wrong option or operand, reported in one line." },
     { "EXAMPLES",
       "Factorise, prune 90% of the cores, and retrain:\n\n"
       "    convtt-compress dense.h5 -o small.h5 --data clips \\\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * files.c: which paths name the same file or can be written, and model texts. */
+ * files.c: which paths name the same file or can be written; model texts. */
 #define _XOPEN_SOURCE 700    /* realpath */
 #include "tools/files.h"
 #include "net/file.h"
@@ -62,7 +62,7 @@ int ctt_tool_same_file(const char *a, const char *b)
            folder_of(a, &x) && folder_of(b, &y) && same_inode(&x, &y);
 }
 
-/* The folder that a file at path is written to; an existing link is followed. */
+/* The folder that a file at path is written to; follows an existing link. */
 static char *target_folder(const char *path)
 {
     char *real = realpath(path, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * files.h: which paths name the same file or can be written, and model texts. */
+ * files.h: which paths name the same file or can be written; model texts. */
 #ifndef CTT_FILES_H
 #define CTT_FILES_H
 

@@ -2,6 +2,7 @@
  * train.c: convtt-train: trains a model on clips. */
 #include "libtrain/train.h"
 #include "tools/files.h"
+#include "tools/test_split.h"
 #include "tools/tool.h"
 #include "tools/train_model.h"
 #include "tools/train_opt.h"
@@ -282,6 +283,31 @@ static const struct task *task_of(const struct job *j)
     return &tasks[j->cfg.task];
 }
 
+/* The results of the model that validation chose, and those on clips that
+ * chose nothing. */
+static int tell_result(struct job *j)
+{
+    struct ctt_data *test = NULL;
+    int rc = 0, tested;
+
+    if (!j->val) {
+        ctt_tool_say("%s written", j->cfg.out);
+        goto out;
+    }
+    CTT_TRY(task_of(j)->result(j));
+    ctt_test_split_open(&j->cfg, j->m, j->data, j->val, &test);
+    tested = test != NULL;
+    if (tested)
+        CTT_TRY(ctt_test_split_say(&j->cfg, j->m, j->cfg.out, test));
+    ctt_tool_say("%s written: the best by validation, whose figures flatter "
+                 "it, as they made the choice; %s", j->cfg.out, tested
+                 ? "those of split 'test' do not"
+                 : "there is no split 'test' with classes to compare with");
+out:
+    ctt_data_close(&test);
+    return rc;
+}
+
 static int check_outputs(const struct job *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
@@ -324,10 +350,7 @@ static int train(struct job *j, int *stopped)
                  r.clips_a_second, 100 * r.wait, j->cfg.amp ? "; " : "",
                  j->cfg.amp ? ctt_say_scale(r.scale, r.skipped, scale,
                                             sizeof(scale)) : "");
-    if (j->val)
-        CTT_TRY(task_of(j)->result(j));
-    ctt_tool_say("%s written%s", j->cfg.out,
-                 j->val ? ": the best by validation" : "");
+    CTT_TRY(tell_result(j));
     if (j->own_ckpt)
         unlink(j->cfg.checkpoint);
 out:

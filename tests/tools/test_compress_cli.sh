@@ -47,19 +47,103 @@ grep -q "\"bytes\": $(size c.ctt)," c.json || fail "c.json has other bytes"
 "$bin/convtt-infer" c.ctt clips > out 2>&1 || fail "infer: $(cat out)"
 ls ./*.tmp 2> /dev/null && fail "files are left"
 
-# 3. Stopped by a signal: nothing is written.
-"$compress" m.ctt -o s.ctt $common --prune 0.8 --retrain-epochs 5000 \
-    > out 2> err < /dev/null & pid=$!
-for i in $(seq 400); do    # until it retrains
-    grep -q ': epoch' out && break
-    sleep 0.02
+# 3. Stopped by signals, in the middle of retraining and between: --resume goes
+# on, and the file is that of the whole run, byte by byte.
+work="$common --tt-rank 4 --tt-least 2000 --prune 0.8 --prune-least 9
+      --retrain-epochs 9 --checkpoint-every 2 --amp O1 --amp-type bf16"
+"$compress" m.ctt -o whole.ctt $work > whole.out 2>&1 || fail "$(cat whole.out)"
+[ ! -e whole.ctt.ckpt ] || fail "the checkpoint of a finished run stays"
+grep -qE '^pruned 2/2: loss scale 1, 0 steps skipped' whole.out ||
+    fail "no word of the loss scale: $(cat whole.out)"
+# start ARGS: runs in the background until it has retrained for $1 epochs more.
+start() {
+    local until=$1
+    shift
+    "$compress" m.ctt -o s.ctt $work "$@" > out 2> err < /dev/null & pid=$!
+    for i in $(seq 1500); do
+        [ "$(grep -c ': epoch' out)" -ge "$until" ] && break
+        kill -0 $pid 2> /dev/null || break
+        sleep 0.02
+    done
+}
+stops=0 resume=
+for round in 1 2 3 4 5 6 7 8; do
+    start $((round % 3 + 1)) $resume
+    [ $((round % 4)) = 0 ] && kill -KILL $pid 2> /dev/null
+    kill -TERM $pid 2> /dev/null
+    wait $pid
+    case $? in
+    0) break ;;
+    1) grep -q 'stopped; --resume continues from s.ctt.ckpt$' err ||
+           fail "stopped: $(cat err)"
+       stops=$((stops + 1)) ;;
+    esac
+    [ -e s.ctt ] && fail "a stopped run leaves a model"
+    [ -e s.ctt.ckpt ] || fail "a stopped run leaves no checkpoint"
+    if [ $round = 1 ]; then
+        tells 1 's.ctt.ckpt: .*with --lr=0.001$' m.ctt -o s.ctt $work \
+            --lr 0.01 --resume
+        tells 1 'the checkpoint was made with other settings' m.ctt -o s.ctt \
+            $work --round 9 --resume
+        tells 1 'the checkpoint was made from another model' n.ctt -o s.ctt \
+            $work --resume
+        says 1 'the checkpoint is of convtt-compress' "$bin/convtt-train" \
+            -o t.ctt --resume --checkpoint s.ctt.ckpt $common --epochs 1
+    fi
+    resume=--resume
 done
+[ -e s.ctt ] || "$compress" m.ctt -o s.ctt $work --resume > out 2>&1 ||
+    fail "resumed: $(cat out)"
+[ $stops -gt 1 ] || fail "no run was stopped in time"
+cmp -s whole.ctt s.ctt || fail "a resumed run gives another file"
+[ ! -e s.ctt.ckpt ] || fail "the checkpoint stays"
+diff <(sed -n '/^stage /,/^$/p' whole.out | sed 's/ [0-9.]* *$//') \
+     <(sed -n '/^stage /,/^$/p' out | sed 's/ [0-9.]* *$//') ||
+    fail "a resumed run gives another table"
+"$compress" m.ctt -o early.ctt $common --prune 0.8 > out 2> err < /dev/null &
+pid=$!
+sleep 0.05    # before anything was retrained, there is nothing to go on from
 kill -TERM $pid
 wait $pid && fail "a stopped run says it is done"
-grep -q 'stopped; nothing is written' err || fail "stopped: $(cat err)"
-ls s.ctt* 2> /dev/null && fail "a stopped run leaves a file"
+[ -e early.ctt ] && fail "a stopped run leaves a model"
 
-# 4. Bad input: one line, the right status.
+# 4. What validation chose flatters; split test, where it has classes, does not.
+grep -q "there is no split 'test' with classes" whole.out || fail "no warning"
+mkdir sorted
+for split in train validation test; do
+    for class in up down; do
+        mkdir -p sorted/$split/$class
+    done
+done
+i=0
+for clip in clips/*/*.webm; do
+    set -- train/up validation/down test/up train/down validation/up test/down
+    shift $((i % 6))
+    cp "$clip" "sorted/$1/$i.webm"
+    i=$((i + 1))
+done
+"$bin/convtt-train" tiny.net -o two.ctt --data sorted --epochs 1 --threads 1 \
+    > out 2>&1 || fail "$(cat out)"
+grep -qE "^two.ctt on split 'test' \(20 clips\): top-1 [0-9.]+%," out ||
+    fail "no test split: $(cat out)"
+grep -qE 'written: the best by validation, whose .* split .test. do not' out ||
+    fail "no word of the choice: $(cat out)"
+tells 0 "^small.ctt on split 'test' \(20 clips\): top-1" two.ctt -o small.ctt \
+    --data sorted --prune 0.5 --prune-least 9 --retrain-epochs 2 --threads 1
+grep -q "^two.ctt on split 'test'" out || fail "not of the given model"
+
+# 5. Pruning what is pruned more already; a file that became larger.
+tells 1 'nothing to prune: 90.* of the prunable weights are pruned already' \
+    n.ctt -o less.ctt --prune 0.5 --prune-least 0
+[ ! -e less.ctt ] || fail "a file without a change is written"
+tells 0 'more than the [0-9]* of n.ctt' n.ctt -o less.ctt --tt-rank 200 \
+    --tt-least 0
+"$bin/convtt-info" n.ctt > out 2>&1
+grep -qE '^ *pruned 2/2: 90.0[0-9]% of all convolution weights, 90.0' out ||
+    fail "the history says something else: $(grep pruned out)"
+
+# 6. Bad input: one line, the right status.
+cp m.ctt m2.ctt
 tells 2 'no model given' -o a --prune 0.5
 tells 2 'one model expected' m.ctt m.ctt -o a --prune 0.5
 tells 2 'out.* must be given' m.ctt --prune 0.5
@@ -69,6 +153,25 @@ tells 2 "prune: bad value '1'" m.ctt -o a --prune 1
 tells 2 'tt-rank: bad value' m.ctt -o a --tt-rank -1
 tells 2 'prune-scope: no choice' m.ctt -o a --prune-scope all
 tells 2 'requires --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
+tells 2 '--prune-scope requires --prune' m.ctt -o a --tt-rank 4 \
+    --prune-scope layer
+tells 2 '--tt-form requires --tt-rank or --tt-tol' m.ctt -o a --prune 0.5 \
+    --tt-form pair
+tells 2 '--tt-harm requires --data or --val' m.ctt -o a --tt-rank 4 --tt-harm 1
+tells 2 '--lr requires retraining' m.ctt -o a --prune 0.5 --lr 0.1
+tells 2 '--resume requires retraining' m.ctt -o a --prune 0.5 --resume
+tells 2 '--cache requires --data or --val' m.ctt -o a --prune 0.5 --cache 3
+tells 2 "--amp-allow: 'q' is no op" m.ctt -o a --prune 0.5 --data nothere \
+    --amp O1 --amp-allow q
+tells 2 'm.ctt: given for two files' m.ctt -o a --prune 0.5 --report m.ctt
+says 1 '^convtt-compress: device cuda' env CTT_MODULES=/nowhere \
+    "$compress" m.ctt -o a --prune 0.5 --data nothere \
+    --device cuda
+tells 1 '^convtt-compress: /nowhere/r' m.ctt -o a --prune 0.5 --data nothere \
+    --report /nowhere/r
+tells 1 'a.ckpt: ' m.ctt -o a --prune 0.5 --data clips --resume
+tells 1 'm2.ctt: no checkpoint of convtt-compress' m.ctt -o a --prune 0.5 \
+    --data clips --resume --checkpoint m2.ctt
 tells 1 'nothere' nothere -o a --prune 0.5
 tells 1 'tiny.net' tiny.net -o a --prune 0.5
 tells 1 'nothere' m.ctt -o a --prune 0.5 --data nothere

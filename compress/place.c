@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * place.c: how far a recipe is, as text: a line for the settings, one for the
+ * given model, one for the place and one per row of the report; cells are
+ * separated by tabs. */
+#include "compress/place.h"
+#include "net/code/zip.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { INT, INT64, DOUBLE, TEXT };
+
+/* `count` numbers, or the bytes of a text. */
+struct field { enum kind kind; size_t at; int count; };
+
+#define OF(type, kind, field, count) { kind, offsetof(struct type, field), \
+                                       count }
+#define PLACE(kind, field, count) OF(ctt_recipe_place, kind, field, count)
+#define STAGE(kind, field, count) OF(ctt_stage_row, kind, field, count)
+#define WEIGHT(kind, field, count) OF(ctt_weight_row, kind, field, count)
+
+static const struct field place_fields[] = {
+    PLACE(INT, rounds, 1), PLACE(INT, begun, 1), PLACE(DOUBLE, start, 1),
+    PLACE(TEXT, name, CTT_NAME), PLACE(DOUBLE, before, CTT_ACCURACIES),
+};
+
+static const struct field stage_fields[] = {
+    STAGE(TEXT, name, CTT_NAME), STAGE(INT64, bytes, 1),
+    STAGE(INT64, params, 1), STAGE(INT64, macs, 1),
+    STAGE(INT64, clip_macs, 1), STAGE(INT64, live_macs, 1),
+    STAGE(DOUBLE, pruned, 1), STAGE(DOUBLE, prunable, 1),
+    STAGE(DOUBLE, before, CTT_ACCURACIES),
+    STAGE(DOUBLE, after, CTT_ACCURACIES), STAGE(DOUBLE, ms, 1),
+};
+
+/* What a stage writes; the rest is known from the given model and from the
+ * file. */
+static const struct field weight_fields[] = {
+    WEIGHT(TEXT, name, CTT_NAME), WEIGHT(INT, cores, 1),
+    WEIGHT(INT, rank, CTT_MAX_CORES - 1),
+    WEIGHT(TEXT, chain, sizeof(((struct ctt_weight_row *)0)->chain)),
+    WEIGHT(TEXT, reason, CTT_REASON), WEIGHT(DOUBLE, error, 1),
+    WEIGHT(INT64, params_after, 1), WEIGHT(INT64, macs_after, 1),
+};
+
+#define FIELDS(f) f, (int)CTT_LEN(f)
+
+/* ---- writing ---- */
+
+static void put_one(FILE *f, enum kind kind, const char *p, int k)
+{
+    if (kind == INT)
+        fprintf(f, "\t%d", ((const int *)(const void *)p)[k]);
+    else if (kind == INT64)
+        fprintf(f, "\t%" PRId64, ((const int64_t *)(const void *)p)[k]);
+    else
+        fprintf(f, "\t%a", ((const double *)(const void *)p)[k]);
+}
+
+static void put(FILE *f, const char *word, const struct field *field,
+                int fields, const void *p)
+{
+    fprintf(f, "%s", word);
+    for (int i = 0; i < fields; i++) {
+        const char *at = (const char *)p + field[i].at;
+        if (field[i].kind == TEXT)
+            fprintf(f, "\t%s", at);
+        for (int k = 0; k < field[i].count && field[i].kind != TEXT; k++)
+            put_one(f, field[i].kind, at, k);
+    }
+    fputc('\n', f);
+}
+
+/* All settings of the stages, and the epochs. */
+static int put_settings(FILE *f, const struct ctt_recipe *o)
+{
+    struct ctt_opt tab[CTT_OPT_MAX + 1] = { { .name = NULL } };
+    int n, rc = 0;
+
+    CTT_TRY(n = ctt_recipe_options(0, tab, CTT_OPT_MAX));
+    tab[n] = (struct ctt_opt){ .name = NULL };
+    fprintf(f, "settings retrain-epochs=%d", o->epochs);
+    ctt_opt_print(tab, o, f);
+    fputc('\n', f);
+out:
+    return rc;
+}
+
+void ctt_place_given(const struct ctt_model *m, struct ctt_recipe_place *p)
+{
+    p->weights = m->g->weights;
+    p->crc = ctt_crc32(0, m->w, (int)sizeof(*m->w), m->g->weights);
+}
+
+static void put_rows(FILE *f, const struct ctt_recipe_place *p,
+                     const struct ctt_report *r)
+{
+    put(f, "place", FIELDS(place_fields), p);
+    for (int i = 0; i < r->stages; i++)
+        put(f, "stage", FIELDS(stage_fields), &r->stage[i]);
+    for (int i = 0; i < r->weights; i++)
+        put(f, "weight", FIELDS(weight_fields), &r->weight[i]);
+}
+
+/* Writes a text with `write` and copies it to a block of ours. */
+static int collect(int (*write)(void *arg, FILE *f), void *arg, char **out)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    int rc = 0, bad;
+
+    CTT_CHECK(f, CTT_ENOMEM, "out of memory: checkpoint");
+    rc = write(arg, f);
+    bad = ferror(f);
+    bad |= fclose(f);
+    CTT_TRY(rc);
+    CTT_CHECK(!bad, CTT_ENOMEM, "out of memory: checkpoint");
+    *out = ctt_strdup(text);
+    CTT_TRY(*out ? 0 : CTT_ENOMEM);
+out:
+    free(text);
+    return rc;
+}
+
+struct all {
+    const struct ctt_recipe_place *p;
+    const struct ctt_recipe       *o;
+    const struct ctt_report       *r;
+};
+
+/* The lines that must be the same when a recipe goes on. */
+static int write_head(void *arg, FILE *f)
+{
+    const struct all *a = arg;
+    int rc;
+
+    fputs("recipe 1\n", f);
+    CTT_TRY(put_settings(f, a->o));
+    fprintf(f, "given %" PRId64 " %08" PRIx32 "\n", a->p->weights, a->p->crc);
+out:
+    return rc;
+}
+
+static int write_all(void *arg, FILE *f)
+{
+    const struct all *a = arg;
+    int rc;
+
+    CTT_TRY(write_head(arg, f));
+    put_rows(f, a->p, a->r);
+out:
+    return rc;
+}
+
+int ctt_place_print(const struct ctt_recipe_place *p,
+                    const struct ctt_recipe *o, const struct ctt_report *r,
+                    char **out)
+{
+    struct all a = { p, o, r };
+
+    return collect(write_all, &a, out);
+}
+
+/* ---- reading ---- */
+
+static int damaged(const char *what)
+{
+    return ctt_error(CTT_EFORMAT, "the checkpoint's recipe is damaged: %s",
+                     what);
+}
+
+/* Ends *s at the next such character and moves it behind; NULL: it was the
+ * last part. */
+static char *part(char **s, char end)
+{
+    char *first = *s, *to = first ? strchr(first, end) : NULL;
+
+    if (to)
+        *to++ = '\0';
+    *s = to;
+    return first;
+}
+
+/* Names go to tables and to JSON without quoting. */
+static int is_plain(const char *s)
+{
+    for (; *s; s++)
+        if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
+            return 0;
+    return 1;
+}
+
+/* Reads a number, which must be the whole cell. */
+static int get_one(enum kind kind, const char *cell, char *p, int k)
+{
+    char *end;
+    long long x = 0;
+
+    if (kind == DOUBLE)
+        ((double *)(void *)p)[k] = strtod(cell, &end);
+    else
+        x = strtoll(cell, &end, 10);
+    if (kind == INT64)
+        ((int64_t *)(void *)p)[k] = x;
+    else if (kind == INT)
+        ((int *)(void *)p)[k] = (int)x;
+    return *cell && !*end && (kind != INT || x == (int)x) &&
+           (kind == DOUBLE || x >= 0);
+}
+
+/* Reads one field from *cells, and moves it behind. */
+static int get_field(char **cells, const struct field *f, char *at)
+{
+    int n = f->kind == TEXT ? 1 : f->count;
+
+    for (int k = 0; k < n; k++) {
+        char *cell = part(cells, '\t');
+        if (!cell)
+            return 0;
+        if (f->kind != TEXT && !get_one(f->kind, cell, at, k))
+            return 0;
+        if (f->kind != TEXT)
+            continue;
+        if (strlen(cell) >= (size_t)f->count || !is_plain(cell))
+            return 0;
+        strcpy(at, cell);
+    }
+    return 1;
+}
+
+/* Reads the next line of *text, which begins with word, into p. */
+static int get(char **text, const char *word, const struct field *field,
+               int fields, void *p)
+{
+    char *line = part(text, '\n'), *first = part(&line, '\t');
+
+    if (!first || strcmp(first, word) != 0)
+        return damaged(word);
+    for (int i = 0; i < fields; i++)
+        if (!get_field(&line, &field[i], (char *)p + field[i].at))
+            return damaged(word);
+    return line ? damaged(word) : 0;
+}
+
+static int get_stages(char **text, int count, struct ctt_report *r)
+{
+    int rc = 0;
+
+    for (int i = 0; i < count; i++) {
+        struct ctt_stage_row *row;
+        CTT_TRY(ctt_report_row(r, &row));
+        CTT_TRY(get(text, "stage", FIELDS(stage_fields), row));
+        CTT_TRY(row->bytes > 0 ? 0 : damaged("stage"));
+    }
+out:
+    return rc;
+}
+
+static int get_weights(char **text, struct ctt_report *r)
+{
+    int rc = 0;
+
+    for (int i = 0; i < r->weights; i++) {
+        struct ctt_weight_row *w = &r->weight[i], was = *w;
+        CTT_TRY(get(text, "weight", FIELDS(weight_fields), w));
+        CTT_TRY(strcmp(was.name, w->name) == 0 && w->cores >= 1 &&
+                w->cores <= CTT_MAX_CORES ? 0 : damaged("weight"));
+    }
+out:
+    return rc;
+}
+
+/* How many rounds all stages have. */
+static int all_rounds(const struct ctt_recipe *o)
+{
+    int n = 0;
+
+    for (int i = 0; ctt_stages[i]; i++)
+        n += ctt_stage_rounds(ctt_stages[i], o);
+    return n;
+}
+
+static int get_rows(char *text, const struct ctt_recipe *o,
+                    struct ctt_recipe_place *p, struct ctt_report *r)
+{
+    int rc;
+
+    CTT_TRY(get(&text, "place", FIELDS(place_fields), p));
+    CTT_TRY(p->rounds + p->begun <= all_rounds(o) && p->begun <= 1 ? 0
+            : damaged("place"));
+    CTT_TRY(get_stages(&text, p->rounds + 1, r));
+    CTT_TRY(get_weights(&text, r));
+    CTT_TRY(text && !*text ? 0 : damaged("the end"));
+out:
+    return rc;
+}
+
+/* The line at *s without its end; moves *s behind it. */
+static int line_of(const char **s)
+{
+    int n = (int)strcspn(*s, "\n");
+
+    *s += n + ((*s)[n] == '\n');
+    return n;
+}
+
+/* Compares what must be the same. */
+static int compare(const char *text, const char *head)
+{
+    static const char *const what[] = { "by another version",
+                                        "with other settings",
+                                        "from another model" };
+    int rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(what); i++) {
+        const char *was = text, *now = head;
+        int n = line_of(&text), k = line_of(&head);
+        CTT_CHECK(n == k && memcmp(was, now, (size_t)n) == 0, CTT_EINVAL,
+                  "the checkpoint was made %s: '%.*s', now '%.*s'", what[i], n,
+                  was, k, now);
+    }
+out:
+    return rc;
+}
+
+int ctt_place_read(const char *text, const struct ctt_recipe *o,
+                   struct ctt_recipe_place *p, struct ctt_report *r)
+{
+    struct all a = { .p = p, .o = o };
+    char *head = NULL, *copy = NULL;
+    int rc;
+
+    CTT_TRY(collect(write_head, &a, &head));
+    CTT_TRY(compare(text, head));
+    copy = ctt_strdup(text + strlen(head));
+    CTT_TRY(copy ? 0 : CTT_ENOMEM);
+    CTT_TRY(get_rows(copy, o, p, r));
+out:
+    ctt_free(head);
+    ctt_free(copy);
+    return rc;
+}

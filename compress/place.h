@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * place.h: how far a recipe is, as text for a checkpoint. */
+#ifndef CTT_PLACE_H
+#define CTT_PLACE_H
+
+#include "compress/stage.h"
+
+struct ctt_recipe_place {
+    int64_t  weights;  /* of the model as it was given, */
+    uint32_t crc;      /* and their CRC-32 */
+    int    rounds;     /* done so far, of all stages */
+    int    begun;      /* 1: the next round has been run, but not retrained */
+    double start;      /* of struct ctt_walk, */
+    char   name[CTT_NAME];    /* and its name, if the round has begun */
+    double before[CTT_ACCURACIES];    /* top-1 before its retraining */
+};
+
+/* Sets what identifies the model as it was given. */
+void ctt_place_given(const struct ctt_model *m, struct ctt_recipe_place *p);
+
+/* The place, the settings and the report so far as text, which the caller
+ * frees. */
+int ctt_place_print(const struct ctt_recipe_place *p,
+                    const struct ctt_recipe *o, const struct ctt_report *r,
+                    char **out);
+
+/* Reads the text of a checkpoint: p, in which the given model is set, and the
+ * rows of r, a new report on that model.  CTT_EINVAL if the settings or the
+ * given model were others, CTT_EFORMAT if the text is damaged. */
+int ctt_place_read(const char *text, const struct ctt_recipe *o,
+                   struct ctt_recipe_place *p, struct ctt_report *r);
+
+#endif

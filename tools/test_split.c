@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_split.c: the clips on which no choice was made: the split "test" of the
+ * data. */
+#include "tools/test_split.h"
+#include "tools/tool.h"
+#include "tools/train_say.h"
+
+#include <string.h>
+
+static const char test_name[] = "test";
+
+/* As ctt_say_events, but what cannot be read is only counted, because a split
+ * without classes is common; a signal does not stop it. */
+static struct ctt_events quiet(void)
+{
+    struct ctt_events ev = ctt_say_events;
+
+    ev.clip = NULL;
+    ev.say = NULL;
+    ev.stop = NULL;
+    return ev;
+}
+
+static int was_used(const char *split)
+{
+    return split && strcmp(split, test_name) == 0;
+}
+
+static int is_same(const struct ctt_data *a, const struct ctt_data *b)
+{
+    return a && ctt_data_same(a, b);
+}
+
+void ctt_test_split_open(const struct ctt_train_cfg *cfg,
+                         const struct ctt_model *m,
+                         const struct ctt_data *train,
+                         const struct ctt_data *val, struct ctt_data **out)
+{
+    const struct ctt_graph *g = m->g;
+    struct ctt_events ev = quiet();
+    struct ctt_data *d = NULL;
+    int rc;
+
+    *out = NULL;
+    if (!cfg->data || was_used(cfg->split) || was_used(cfg->val_split))
+        return;
+    rc = ctt_data_open(cfg->data, test_name,
+                       &g->node[ctt_graph_input(g)].attr.input, m->label,
+                       m->labels, cfg, &ev, &d);
+    if (rc < 0 && rc != CTT_EINVAL && rc != CTT_EFORMAT)
+        ctt_tool_warn("split '%s': %s", test_name, ctt_errmsg());
+    if (rc < 0 || is_same(train, d) || is_same(val, d))
+        ctt_data_close(&d);
+    *out = d;
+}
+
+static int say_classes(const struct ctt_train_cfg *cfg,
+                       const struct ctt_model *m, const char *who,
+                       struct ctt_data *test)
+{
+    static const struct ctt_point point[] = {
+        { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
+    };
+    struct ctt_events ev = quiet();
+    struct ctt_metrics *r = NULL;
+    int rc;
+
+    CTT_TRY(ctt_evaluate_recognise(m, cfg, test, point, CTT_LEN(point), &ev,
+                                   &r));
+    ctt_tool_say("%s on split '%s' (%lld clips): top-1 %.1f%%, %.1f%%, %.1f%% "
+                 "at 25, 50, 100%%", who, test_name, (long long)r->clips,
+                 100 * ctt_metrics_top1(r, 0), 100 * ctt_metrics_top1(r, 1),
+                 100 * ctt_metrics_top1(r, 2));
+out:
+    ctt_metrics_free(&r);
+    return rc;
+}
+
+static int say_frames(const struct ctt_train_cfg *cfg,
+                      const struct ctt_model *m, const char *who,
+                      struct ctt_data *test)
+{
+    struct ctt_events ev = quiet();
+    struct ctt_predict_scores *f = NULL;
+    struct ctt_quality q;
+    int rc;
+
+    CTT_TRY(ctt_evaluate_predict(m, cfg, test, &ev, &f));
+    q = ctt_predict_scores_at(f, CTT_BY_MODEL, 0);
+    ctt_tool_say("%s on split '%s' (%lld sequences): MSE %.2fe-3, SSIM %.3f "
+                 "(range 2: %.3f), PSNR %.2f", who, test_name,
+                 (long long)f->sequences, 1e3 * q.mse, q.ssim, q.ssim2, q.psnr);
+out:
+    ctt_predict_scores_free(&f);
+    return rc;
+}
+
+int ctt_test_split_say(const struct ctt_train_cfg *cfg,
+                       const struct ctt_model *m, const char *who,
+                       struct ctt_data *test)
+{
+    return (cfg->task == CTT_PREDICT ? say_frames
+                                     : say_classes)(cfg, m, who, test);
+}
