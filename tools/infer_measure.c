@@ -44,7 +44,7 @@ static int measure_one(const struct ctt_measure *m, int ahead,
 
     CTT_TRY(ctt_quality(truth, guess, in->h, in->w, in->c, &q));
     ctt_motion_go_on(motion, ahead, m->moved);
-    *out = (struct ctt_ahead){ .clips = 1, .mse = q.mse, .psnr = q.psnr,
+    *out = (struct ctt_ahead){ .windows = 1, .mse = q.mse, .psnr = q.psnr,
         .ssim = q.ssim, .ssim2 = q.ssim2,
         .last = ctt_mean_square(truth, last, size),
         .linear = ctt_mean_square(truth, m->moved, size) };
@@ -85,17 +85,17 @@ int ctt_measure_csv(const struct ctt_measure *m, const char *path)
     int n = 0, rc = 0;
 
     CTT_TRY(text ? 0 : CTT_ENOMEM);
-    n += snprintf(text, room, "ahead,clips,mse_x1000,psnr,ssim_range1,"
+    n += snprintf(text, room, "ahead,windows,mse_x1000,psnr,ssim_range1,"
                   "ssim_range2,last_frame_mse_x1000,linear_motion_mse_x1000\n");
     for (int i = 0; i <= m->rows; i++) {
         struct ctt_ahead a = ctt_ahead_mean(m->row, m->rows, i);
-        if (a.clips && i < m->rows)
+        if (a.windows && i < m->rows)
             n += snprintf(text + n, room - (size_t)n, "%d", i + 1);
-        else if (a.clips)
+        else if (a.windows)
             n += snprintf(text + n, room - (size_t)n, "mean");
-        if (a.clips)
+        if (a.windows)
             n += snprintf(text + n, room - (size_t)n,
-                          ",%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", a.clips,
+                          ",%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g\n", a.windows,
                           1e3 * a.mse, a.psnr, a.ssim, a.ssim2, 1e3 * a.last,
                           1e3 * a.linear);
     }

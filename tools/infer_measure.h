@@ -6,7 +6,7 @@
 #include "net/graph.h"
 #include "tools/infer_say.h"
 
-/* Sums over clips, one row per frame ahead. */
+/* Sums over windows of clips, one row per frame ahead. */
 struct ctt_measure {
     const struct ctt_input *in;
     int                     seen, rows;
@@ -21,7 +21,7 @@ int  ctt_measure_init(struct ctt_measure *m, const struct ctt_input *in,
                       int seen, int rows);
 void ctt_measure_clear(struct ctt_measure *m);
 
-/* Adds a clip to the rows and to *sum; nothing if not able.  truth: `known`
+/* Adds a window of a clip to the rows and to *sum; nothing if not able.  truth: `known`
  * frames from the first observed one on; guess: the predicted frames; values in
  * 0..1. */
 int  ctt_measure_clip(struct ctt_measure *m, const float *truth, int known,

@@ -34,6 +34,10 @@ static const struct ctt_opt opts[] = {
     { "input-frames", CTT_INT, FIELD(predict.seen), "10", "observed frames per "
       "clip, before those to predict", 1, 4096, .arg = "N",
       .section = "Prediction", .needs = PREDICTS, .tags = COMMON },
+    { "windows", CTT_INT, FIELD(predict.windows), "0", "windows of "
+      "--input-frames and --predict frames to measure per clip, one after the "
+      "other from its start, as the test of convtt-train does; 0: all", 0,
+      1000000, .arg = "N", .section = "Prediction", .needs = PREDICTS },
     { "strip", CTT_STRING, FIELD(predict.strip), "", "write a PNG: one column "
       "per frame, the truth above the prediction", .arg = "FILE",
       .section = "Prediction", .needs = PREDICTS, .tags = COMMON },
@@ -94,8 +98,13 @@ static const char description[] =
 static const struct ctt_chapter chapters[] = {
     { "PREDICTION",
       "With a model trained by convtt-train --task=predict, --predict=30 "
-      "observes --input-frames frames of each clip and predicts the next 30. "
-      "Where the clip is long enough, a table has MSE (times 1000), PSNR and "
+      "observes --input-frames frames of each clip and predicts the next 30; "
+      "then it begins anew with the frames after these, as often as the clip "
+      "has all frames of such a window (--windows=1: only at its start). The "
+      "first window may be shorter. --strip, --video and --frames show the "
+      "first window of each clip; all windows are measured. Sequences of "
+      "mnist:DIR have one window.\n\n"
+      "Where the true frames are known, a table has MSE (times 1000), PSNR and "
       "SSIM (for data range 1 and 2; published numbers use 2) for each frame "
       "ahead, and averaged. If a row of the table is constant over the "
       "horizon, the model predicts blank frames.\n\n"

@@ -11,6 +11,7 @@
 #include "tools/tool.h"
 #include "video/quality.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -157,8 +158,10 @@ static int time_taken(const struct ctt_predictor *p, double start)
                                       1e3 * (ctt_seconds() - start)) : 0;
 }
 
-/* Feeds the session the observed frames, then its own predictions. */
-static int foresee(struct ctt_predictor *p, const struct ctt_frames *f)
+/* Feeds the session the observed frames, from `start` on, then its own
+ * predictions. */
+static int foresee(struct ctt_predictor *p, const struct ctt_frames *f,
+                   int start)
 {
     const struct ctt_predict *c = p->w.set;
     const float *mean = p->w.in->mean, *std = p->w.in->std;
@@ -167,9 +170,9 @@ static int foresee(struct ctt_predictor *p, const struct ctt_frames *f)
 
     ctt_session_reset(s);
     for (int i = 0; i < c->seen + c->count - 1; i++) {
-        double start = ctt_seconds();
+        double begin = ctt_seconds();
         if (i < c->seen)
-            take(f, i, p->w.in, p->frame);
+            take(f, start + i, p->w.in, p->frame);
         CTT_TRY(ctt_infer_rc(ctt_session_push_float(s, p->frame, 1)));
         if (i + 1 >= c->seen) {
             float *to = p->guess + (size_t)(i + 1 - c->seen) * p->size;
@@ -179,7 +182,7 @@ static int foresee(struct ctt_predictor *p, const struct ctt_frames *f)
                 to[j] = ctt_unit(p->frame[j] * std[k] + mean[k]);
             }
         }
-        CTT_TRY(time_taken(p, start));
+        CTT_TRY(time_taken(p, begin));
     }
 out:
     return rc;
@@ -194,8 +197,9 @@ static uint8_t *bytes(const float *x, size_t n)
     return p;
 }
 
-/* Keeps a clip for --strip and --video. */
-static int keep_shown(struct ctt_predictor *p, const struct ctt_frames *f)
+/* Keeps a window of `known` true frames for --strip and --video. */
+static int keep_shown(struct ctt_predictor *p, const struct ctt_frames *f,
+                      int known)
 {
     struct ctt_show *v = &p->show;
     struct ctt_shown *to = &v->clip[v->clips];
@@ -203,8 +207,8 @@ static int keep_shown(struct ctt_predictor *p, const struct ctt_frames *f)
 
     if (!(v->fps > 0))
         v->fps = f->fps > 0 ? (double)f->fps : any_fps;
-    to->known = f->count;
-    to->truth = bytes(p->truth, (size_t)f->count * p->size);
+    to->known = known;
+    to->truth = bytes(p->truth, (size_t)known * p->size);
     to->guess = bytes(p->guess, (size_t)v->ahead * p->size);
     CTT_TRY(to->truth && to->guess ? 0 : CTT_ENOMEM);
     v->clips++;
@@ -212,35 +216,81 @@ out:
     return rc;
 }
 
+/* Keeps the first window of a clip for the files that show it. */
+static int keep(struct ctt_predictor *p, const struct ctt_item *item,
+                const struct ctt_frames *f, int known)
+{
+    const struct ctt_predict *c = p->w.set;
+    int rc = 0;
+
+    if (p->show.clips < c->show && (c->strip || c->video))
+        CTT_TRY(keep_shown(p, f, known));
+    if (c->frames)
+        ctt_store_add(&p->store, item->path, p->truth, known, p->guess);
+out:
+    return rc;
+}
+
+/* Predicts and measures the window of `known` true frames from `start` on. */
+static int predict_window(struct ctt_predictor *p, const struct ctt_frames *f,
+                          int start, int known, struct ctt_predicted *said)
+{
+    double begin = ctt_seconds();
+    int rc = 0;
+
+    for (int i = 0; i < known; i++)
+        take(f, start + i, &p->plain, p->truth + (size_t)i * p->size);
+    CTT_TRY(foresee(p, f, start));
+    said->ms += 1e3 * (ctt_seconds() - begin);
+    said->windows++;
+    CTT_TRY(ctt_measure_clip(&p->measure, p->truth, known, p->guess,
+                             &said->sum));
+out:
+    return rc;
+}
+
+static int check_stop(const struct ctt_predictor *p)
+{
+    return ctt_tool_stop() ? ctt_error(CTT_EINVAL, "stopped after %d of %d "
+                                       "clips; nothing is written", p->done,
+                                       p->clips) : 0;
+}
+
+/* Predicts the windows of a clip; only the first may lack true frames. */
 static int predict(struct ctt_predictor *p, const struct ctt_item *item,
                    const struct ctt_frames *f)
 {
-    struct ctt_predicted said = { .file = item->path, .seen = p->w.set->seen,
-                                  .predicted = p->w.set->count };
-    double start = ctt_seconds();
-    int rc = 0;
+    const struct ctt_predict *c = p->w.set;
+    struct ctt_predicted said = { .file = item->path, .seen = c->seen,
+                                  .predicted = c->count };
+    int all = c->seen + c->count, rc = 0;
 
-    CTT_CHECK(f->count >= p->w.set->seen, CTT_EINVAL,
+    CTT_CHECK(f->count >= c->seen, CTT_EINVAL,
               "%s: has %d frames, but --input-frames is %d",
-              item->path, f->count, p->w.set->seen);
-    for (int i = 0; i < f->count; i++)
-        take(f, i, &p->plain, p->truth + (size_t)i * p->size);
-    rc = foresee(p, f);
-    said.ms = 1e3 * (ctt_seconds() - start);
-    if (rc >= 0)
-        rc = ctt_measure_clip(&p->measure, p->truth, f->count, p->guess,
-                              &said.sum);
-    if (rc < 0)
-        CTT_TRY(ctt_error(rc, "%s: %s", item->path, ctt_errmsg()));
-    if (p->show.clips < p->w.set->show && (p->w.set->strip || p->w.set->video))
-        CTT_TRY(keep_shown(p, f));
-    if (p->w.set->frames)
-        ctt_store_add(&p->store, item->path, p->truth, f->count, p->guess);
+              item->path, f->count, c->seen);
+    for (int at = 0; at == 0 || at + all <= f->count; at += all) {
+        int known = f->count - at < all ? f->count - at : all;
+
+        rc = predict_window(p, f, at, known, &said);
+        if (rc < 0)
+            CTT_TRY(ctt_error(rc, "%s: %s", item->path, ctt_errmsg()));
+        if (at == 0)
+            CTT_TRY(keep(p, item, f, known));
+        CTT_TRY(check_stop(p));
+    }
     p->done++;
     if (p->w.json)
         ctt_say_predicted(&said);
 out:
     return rc;
+}
+
+/* The frames to read of a clip: of its windows; 0: all. */
+static int frames_of(const struct ctt_predict *c)
+{
+    int64_t n = (int64_t)c->windows * (c->seen + c->count);
+
+    return n < INT_MAX ? (int)n : 0;
 }
 
 static void tell(const struct ctt_predictor *p)
@@ -258,8 +308,7 @@ static int run_clip(struct ctt_predictor *p, const struct ctt_source *from,
 {
     const struct ctt_predict *c = p->w.set;
     struct ctt_frames f = { 0 };
-    int rc = ctt_source_frames(from, i, (uint64_t)c->seed, c->seen + c->count,
-                               &f);
+    int rc = ctt_source_frames(from, i, (uint64_t)c->seed, frames_of(c), &f);
 
     if (rc < 0 && rc != CTT_ENOMEM && !p->w.strict) {
         ctt_tool_warn("%s; skipped", ctt_errmsg());
@@ -314,8 +363,7 @@ int ctt_predictor_run(struct ctt_predictor *p)
     p->start = ctt_seconds();
     for (int k = 0; k < p->sources; k++)
         for (int i = 0; i < ctt_source_list(p->source[k])->count; i++) {
-            CTT_CHECK(!ctt_tool_stop(), CTT_EINVAL, "stopped after %d of %d "
-                      "clips; nothing is written", p->done, p->clips);
+            CTT_TRY(check_stop(p));
             CTT_TRY(run_clip(p, p->source[k], i));
         }
     CTT_CHECK(p->done > 0, CTT_EINVAL, "no clip could be read");

@@ -11,6 +11,8 @@
 /* Settings; a NULL path: the file is not written. */
 struct ctt_predict {
     int         count, seen;    /* predicted and observed frames */
+    int         windows;        /* of seen + count frames, that are predicted
+                                   of a clip at most; 0: all */
     int         show;           /* clips in strip and video */
     int         sequences, digits, seed;
     const char *strip, *video, *frames, *csv;

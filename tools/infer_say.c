@@ -124,7 +124,7 @@ int ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json)
 
 void ctt_ahead_add(struct ctt_ahead *to, const struct ctt_ahead *a)
 {
-    to->clips += a->clips;
+    to->windows += a->windows;
     to->mse += a->mse;
     to->psnr += a->psnr;
     to->ssim += a->ssim;
@@ -135,9 +135,9 @@ void ctt_ahead_add(struct ctt_ahead *to, const struct ctt_ahead *a)
 
 static struct ctt_ahead mean(const struct ctt_ahead *a)
 {
-    double n = a->clips ? a->clips : 1;
+    double n = a->windows ? a->windows : 1;
 
-    return (struct ctt_ahead){ a->clips, a->mse / n, a->psnr / n, a->ssim / n,
+    return (struct ctt_ahead){ a->windows, a->mse / n, a->psnr / n, a->ssim / n,
                                a->ssim2 / n, a->last / n, a->linear / n };
 }
 
@@ -150,8 +150,8 @@ struct ctt_ahead ctt_ahead_mean(const struct ctt_ahead *row, int rows, int i)
     for (int k = 0; k < rows; k++)
         ctt_ahead_add(&all, &row[k]);
     all = mean(&all);
-    if (all.clips)
-        all.clips = row[0].clips;    /* all have the first */
+    if (all.windows)
+        all.windows = row[0].windows;    /* all have the first */
     return all;
 }
 
@@ -169,9 +169,9 @@ void ctt_say_predicted(const struct ctt_predicted *p)
 
     printf("{\"file\":");
     json_string(p->file);
-    printf(",\"seen\":%d,\"predicted\":%d,\"measured\":%d", p->seen,
-           p->predicted, m.clips);
-    if (m.clips) {
+    printf(",\"windows\":%d,\"seen\":%d,\"predicted\":%d,\"measured\":%d",
+           p->windows, p->seen, p->predicted, m.windows);
+    if (m.windows) {
         printf(",");
         json_quality(&m);
     }
@@ -182,13 +182,13 @@ static void plain_ahead(struct ctt_table *t, const char *name,
                         const struct ctt_ahead *m)
 {
     ctt_table_row(t, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.4f\t%.4f", name,
-                  m->clips, 1e3 * m->mse, 1e3 * m->last, 1e3 * m->linear,
+                  m->windows, 1e3 * m->mse, 1e3 * m->last, 1e3 * m->linear,
                   m->psnr, m->ssim, m->ssim2);
 }
 
 static void json_ahead(const char *name, const struct ctt_ahead *m)
 {
-    printf("{\"ahead\":%s,\"clips\":%d,", name, m->clips);
+    printf("{\"ahead\":%s,\"windows\":%d,", name, m->windows);
     json_quality(m);
     printf("}\n");
 }
@@ -199,7 +199,7 @@ int ctt_say_ahead(const struct ctt_ahead *row, int rows, const char *why,
     struct ctt_table table = { 0 };
     char name[16];
 
-    if (!row[0].clips) {
+    if (!row[0].windows) {
         if (!json)
             printf("nothing to measure: %s\n", why);
         return 0;
@@ -208,16 +208,16 @@ int ctt_say_ahead(const struct ctt_ahead *row, int rows, const char *why,
         printf("MSE x1e3 of the model, of the last frame again and of linear "
                "motion; PSNR and SSIM\nof the model:\n");
     if (!json)
-        ctt_table_row(&table, "ahead\tclips\tMSE x1e3\tlast\tlinear\tPSNR dB"
+        ctt_table_row(&table, "ahead\twindows\tMSE x1e3\tlast\tlinear\tPSNR dB"
                       "\tSSIM range 1\tSSIM range 2");
     for (int i = 0; i <= rows; i++) {
         struct ctt_ahead m = ctt_ahead_mean(row, rows, i);
         snprintf(name, sizeof(name), json ? "\"mean\"" : "mean");
         if (i < rows)
             snprintf(name, sizeof(name), "%d", i + 1);
-        if (m.clips && json)
+        if (m.windows && json)
             json_ahead(name, &m);
-        else if (m.clips)
+        else if (m.windows)
             plain_ahead(&table, name, &m);
     }
     return json ? 0 : ctt_table_print(&table);

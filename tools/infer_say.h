@@ -24,10 +24,10 @@ void ctt_say_answer(const struct ctt_said *a, int json);
 struct ctt_accuracy { double seen; int clips, top1, top5; };
 int  ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json);
 
-/* Quality of the frames predicted at one horizon: sums over the clips whose
- * true frame is known; last, linear: mean squared error of the repeated last
+/* Quality of the frames predicted at one horizon: sums over the windows of
+ * clips whose true frame is known; last, linear: mean squared error of the repeated last
  * frame and of linear motion (video/baseline.h). */
-struct ctt_ahead { int clips; double mse, psnr, ssim, ssim2, last, linear; };
+struct ctt_ahead { int windows; double mse, psnr, ssim, ssim2, last, linear; };
 void ctt_ahead_add(struct ctt_ahead *to, const struct ctt_ahead *a);
 
 /* Means of row i; for i = rows, means over the frames of all rows. */
@@ -36,7 +36,8 @@ struct ctt_ahead ctt_ahead_mean(const struct ctt_ahead *row, int rows, int i);
 /* A predicted clip; sum: over its frames with a known truth.  JSON only. */
 struct ctt_predicted {
     const char      *file;
-    int              seen, predicted;
+    int              windows;            /* predicted, each of */
+    int              seen, predicted;    /* so many frames */
     double           ms;
     struct ctt_ahead sum;
 };

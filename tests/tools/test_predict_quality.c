@@ -48,7 +48,7 @@ static void check_csv(char *csv)
     const struct want *w = both();
     char *line = strtok(csv, "\n");
 
-    CU_ASSERT_STRING_EQUAL(line, "ahead,clips,mse_x1000,psnr,ssim_range1,"
+    CU_ASSERT_STRING_EQUAL(line, "ahead,windows,mse_x1000,psnr,ssim_range1,"
                            "ssim_range2,last_frame_mse_x1000,"
                            "linear_motion_mse_x1000");
     for (int t = 0; t <= NEXT; t++) {
@@ -98,7 +98,7 @@ static void test_numbers(void)
     CU_ASSERT(strstr(printed, "MSE x1e3") &&
               strstr(printed, "SSIM range 2") && strstr(printed, "mean"));
     CU_ASSERT_EQUAL(run(PREDICT "--json --time p.ctt long.mkv short.mkv"), 0);
-    snprintf(text, sizeof(text), "{\"ahead\":\"mean\",\"clips\":2,\"mse\":%.5f",
+    snprintf(text, sizeof(text), "{\"ahead\":\"mean\",\"windows\":2,\"mse\":%.5f",
              want[MSE] / 1e3);
     CU_ASSERT(strstr(printed, text) != NULL);
     CU_ASSERT(strstr(printed, "\"seen\":4,\"predicted\":6,\"measured\":4")
@@ -106,6 +106,48 @@ static void test_numbers(void)
     CU_ASSERT(strstr(printed, "\"frame_ms\":{\"count\":18,") != NULL);
     CU_ASSERT_EQUAL(run(PREDICT "p.ctt seen.mkv"), 0);
     CU_ASSERT(strstr(printed, "nothing to measure") != NULL);
+}
+
+/* ---- windows ---- */
+
+/* A clip of 2 windows and 3 frames more, and the same windows as clips. */
+static unsigned later(int i, int x, int y)
+{
+    return colours(i + ALL, x, y);
+}
+
+static void test_windows(void)
+{
+    struct clip c = { .w = 32, .h = 24, .frames = 2 * ALL + 3, .codec = "ffv1",
+                      .fps = 5, .draw = colours };
+    char *all, *apart, *first;
+
+    CHECK_OK(clip_write(&c, clip_path("two.mkv")));
+    c.frames = ALL;
+    CHECK_OK(clip_write(&c, clip_path("one.mkv")));
+    c.draw = later;
+    CHECK_OK(clip_write(&c, clip_path("other.mkv")));
+    CU_ASSERT_EQUAL(run(PREDICT "--csv 1.csv --frames 1.h5 p.ctt two.mkv"), 0);
+    CU_ASSERT_EQUAL(run(PREDICT "--csv 2.csv p.ctt one.mkv other.mkv"), 0);
+    all = slurp("1.csv");
+    apart = slurp("2.csv");
+    CU_ASSERT(strstr(all, "\nmean,2,") != NULL);
+    CU_ASSERT_STRING_EQUAL(all, apart);
+    CU_ASSERT_EQUAL(run(PREDICT "--json p.ctt two.mkv"), 0);
+    CU_ASSERT(strstr(printed, "\"windows\":2,\"seen\":4,\"predicted\":6,"
+                     "\"measured\":12") != NULL);
+    CU_ASSERT_EQUAL(run(PREDICT "--windows 1 --csv 3.csv --frames 3.h5 p.ctt "
+                        "two.mkv"), 0);
+    CU_ASSERT_EQUAL(run(PREDICT "--csv 2.csv p.ctt one.mkv"), 0);
+    first = slurp("3.csv");
+    ctt_free(apart);
+    apart = slurp("2.csv");
+    CU_ASSERT_STRING_EQUAL(first, apart);
+    CU_ASSERT_STRING_NOT_EQUAL(first, all);
+    ctt_free(all);
+    ctt_free(apart);
+    ctt_free(first);
+    says(run("--windows 2 c.ctt long.mkv"), 2, "--windows requires --predict");
 }
 
 /* ---- where clips come from ---- */
@@ -218,6 +260,7 @@ int main(void)
     CU_TestInfo tests[] = {
         { "what is needed", make_files },
         { "numbers", test_numbers },
+        { "windows", test_windows },
         { "packs", test_packs },
         { "standard input", test_input },
         { "classes", test_classes },
