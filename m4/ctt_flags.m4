@@ -5,8 +5,9 @@ AC_DEFUN([CTT_FLAGS],
   [AC_ARG_ENABLE([werror],
     [AS_HELP_STRING([--enable-werror], [make every warning an error])])
   AC_ARG_ENABLE([sanitize],
-    [AS_HELP_STRING([--enable-sanitize],
-      [find bad memory accesses and undefined behaviour at run time])])
+    [AS_HELP_STRING([--enable-sanitize@<:@=thread@:>@],
+      [find bad memory accesses and undefined behaviour at run time, or data
+       races])])
   WARN="-Wall -Wextra -Wshadow -Wmissing-prototypes"
   WARN="$WARN -Wno-missing-field-initializers"
   AS_IF([test "x$enable_werror" = xyes], [WARN="$WARN -Werror"])
@@ -16,12 +17,18 @@ AC_DEFUN([CTT_FLAGS],
   # choice between two numbers from being vectorised.
   FLOAT="-ffp-contract=off -fno-math-errno -fno-trapping-math"
   SANITIZE= ctt_sanitize=no
+  AS_CASE([$enable_sanitize], [""|yes|no|thread], [],
+    [AC_MSG_ERROR([--enable-sanitize=$enable_sanitize: yes or thread])])
   AS_IF([test "x$enable_sanitize" = xyes],
     [ctt_sanitize="address, undefined"
     SANITIZE="-fsanitize=address,undefined"
     SANITIZE="$SANITIZE -fno-sanitize-recover=undefined"
     SANITIZE="$SANITIZE -fno-omit-frame-pointer"])
-  AM_CONDITIONAL([SANITIZERS], [test "x$enable_sanitize" = xyes])
+  AS_IF([test "x$enable_sanitize" = xthread],
+    [ctt_sanitize="thread"
+    SANITIZE="-fsanitize=thread -fno-omit-frame-pointer"])
+  AM_CONDITIONAL([TSAN], [test "$ctt_sanitize" = thread])
+  AM_CONDITIONAL([SANITIZERS], [test "$ctt_sanitize" != no])
   AC_SUBST([WARN])
   AC_SUBST([WARN_CXX])
   AC_SUBST([FLOAT])

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void test_chunks(void)
@@ -61,10 +62,11 @@ static void test_interleaved(void)
     ctt_infer_close(&m);
 }
 
-static void test_threads(void)
+/* Several sessions of one model, each in a thread. */
+static void threads_on(const char *device)
 {
     enum { N = 4 };
-    struct ctt_infer *m = stream_open(stream_plain, "cpu");
+    struct ctt_infer *m = stream_open(stream_plain, device);
     struct stream alone[N], beside[N];
     pthread_t id[N];
 
@@ -83,6 +85,13 @@ static void test_threads(void)
         CHECK_CLOSE(beside[i].probs, alone[i].probs, MOST_CLASSES, 1e-6);
     }
     ctt_infer_close(&m);
+}
+
+static void test_threads(void)
+{
+    threads_on("cpu");
+    if (getenv("CTT_MODULES"))    /* a simulated GPU (tests/sim) */
+        threads_on("cuda");
 }
 
 static void test_reset(void)
