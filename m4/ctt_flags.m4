@@ -28,6 +28,17 @@ AC_DEFUN([CTT_FLAGS],
     [ctt_sanitize="thread"
     SANITIZE="-fsanitize=thread -fno-omit-frame-pointer"])
   AM_CONDITIONAL([TSAN], [test "$ctt_sanitize" = thread])
+  # libFuzzer (clang only), its coverage and that of llvm-cov; with sanitizers.
+  AC_ARG_ENABLE([fuzzer],
+    [AS_HELP_STRING([--enable-fuzzer],
+      [build tests/fuzz with libFuzzer, for make fuzz (clang only)])])
+  AS_IF([test "x$enable_fuzzer" = xyes],
+    [ctt_sanitize="fuzzer, $ctt_sanitize"
+    SANITIZE="$SANITIZE -fsanitize=fuzzer-no-link"
+    SANITIZE="$SANITIZE -fprofile-instr-generate -fcoverage-mapping"
+    FUZZ_ENGINE="-fsanitize=fuzzer"])
+  AC_SUBST([FUZZ_ENGINE])
+  AM_CONDITIONAL([FUZZER], [test "x$enable_fuzzer" = xyes])
   AM_CONDITIONAL([SANITIZERS], [test "$ctt_sanitize" != no])
   AC_SUBST([WARN])
   AC_SUBST([WARN_CXX])

@@ -4,10 +4,16 @@
 #ifndef CTT_FEATURES_H
 #define CTT_FEATURES_H
 
+/* Whether kernels are compiled for instruction sets.  clang ignores #pragma GCC
+ * target: what it compiles has the plain kernels only. */
+#if defined(__x86_64__) && !defined(__clang__)
+#define CTT_X86_SETS
+#endif
+
 /* 1 if all extensions are there that files compiled for AVX2 use. */
 static inline int ctt_has_avx2(void)
 {
-#if defined(__x86_64__)
+#if defined(CTT_X86_SETS)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("f16c");
 #else
@@ -18,7 +24,7 @@ static inline int ctt_has_avx2(void)
 /* The same for AVX-512. */
 static inline int ctt_has_avx512(void)
 {
-#if defined(__x86_64__)
+#if defined(CTT_X86_SETS)
     return __builtin_cpu_supports("avx512f") &&
            __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") &&

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * isa_avx2.c: the kernels of the plain files for AVX2 and FMA. */
-#if defined(__x86_64__)
+#include "device/cpu/features.h"
+
+#if defined(CTT_X86_SETS)
 #pragma GCC target("avx2,fma,f16c")
 #pragma GCC optimize("fp-contract=fast")
 #define CTT_ISA avx2

@@ -10,7 +10,7 @@ static int anywhere(void)
 }
 
 const struct ctt_isa ctt_isas[] = {
-#if defined(__x86_64__)
+#if defined(CTT_X86_SETS)
     { "avx512", &ctt_avx512_kernels, &ctt_avx512_cast, &ctt_avx512_row_ops,
       ctt_has_avx512 },
     { "avx2", &ctt_avx2_kernels, &ctt_avx2_cast, &ctt_avx2_row_ops,

@@ -3,7 +3,7 @@
 #include "device/cpu/conv/wino.h"
 #include "device/cpu/features.h"
 
-#if defined(__x86_64__)
+#if defined(CTT_X86_SETS)
 #include <immintrin.h>
 #pragma GCC target("avx2,fma")
 #pragma GCC optimize("fp-contract=fast")

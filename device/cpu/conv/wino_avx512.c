@@ -3,7 +3,7 @@
 #include "device/cpu/conv/wino.h"
 #include "device/cpu/features.h"
 
-#if defined(__x86_64__)
+#if defined(CTT_X86_SETS)
 #include <immintrin.h>
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,fma")
 #pragma GCC target("prefer-vector-width=512")

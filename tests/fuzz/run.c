@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz.c: runs a fuzz target on damaged seeds for CTT_FUZZ_SECONDS (2) and
+ * run.c: runs a fuzz target on damaged seeds for CTT_FUZZ_SECONDS (2) and
  * prints how many inputs that was.  Input k is the same in every run; with
  * CTT_FUZZ_INPUT=k only that one is run. */
-#include "tests/lib/fuzz.h"
+#include "tests/fuzz/fuzz.h"
 #include "net/clock.h"
-#include "net/ctt.h"
 #include "net/random.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM = 1 << 16, SEEDS = 64, MUTATIONS = 6 };
+enum { ROOM = CTT_FUZZ_ROOM, SEEDS = 64, MUTATIONS = 6 };
 
 static struct { uint8_t *p; size_t n; } seed[SEEDS];
 static int seeds;
@@ -124,12 +121,12 @@ static void try_input(uint64_t k)
 {
     static uint8_t buf[ROOM];
     struct dice d = { .k = k };
-    size_t s = roll(&d, (size_t)seeds), n = seed[s].n;
+    int whole = k < (uint64_t)seeds;    /* the seeds come first */
+    size_t s = whole ? k : roll(&d, (size_t)seeds), n = seed[s].n;
     uint8_t *exact;
 
     memcpy(buf, seed[s].p, n);
-    for (size_t i = k < (uint64_t)seeds ? 0 : 1 + roll(&d, MUTATIONS); i > 0;
-         i--)
+    for (size_t i = whole ? 0 : 1 + roll(&d, MUTATIONS); i > 0; i--)
         n = mutations[roll(&d, CTT_LEN(mutations))](&d, buf, n);
     exact = malloc(n ? n : 1);    /* so that a sanitizer sees its end */
     if (!exact)

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_net.c: any text is an error in one line or a graph whose text gives the
  * same graph. */
-#include "tests/lib/fuzz.h"
+#include "tests/fuzz/fuzz.h"
 #include "net/graph.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const char *const texts[] = {
-    "input x h=64 w=64 c=3 fps=12 mean=0.45 std=0.25,0.3,0.4 scale=1.25\n"
-    "conv e in=x out=32 kernel=3 stride=2 pad=1 # a comment\n"
-    "norm n in=e kind=batch eps=1e-5\nact f in=n kind=relu\n"
-    "convttlstm h in=f hidden=32 kernel=5 order=3 steps=5 rank=8\n"
-    "clip\nwindow v in=h steps=8 every=2\nconv c in=v out=16 kernel=3 pad=1\n"
-    "pool p in=c kind=avg\ndropout d in=p rate=0.3\nconv y in=d out=12\n",
-    "input x h=16 w=16 c=1 colour=gray fit=pad\n"
-    "convlstm a in=x hidden=4 kernel=3\nlstm b in=a hidden=4\n"
-    "slice s in=b from=1 to=3\nconcat k in=a,b\nadd t in=a,b bias=1\n"
-    "mul m in=a,t\nreshape r in=m d=1 h=0 w=1 c=64\n"
-    "deconv y in=r out=2 kernel=1,2,2 stride=1,2,2\n",
-    "input x h=32 w=32 d=4 c=3\nresblock a in=x out=8 stride=2\n"
-    "resblock b in=a out=8 norm=0\npool p in=b kind=max kernel=2\n"
-    "norm n in=p kind=layer\nconv q in=n plus=n out=8\n"
-    "input t h=8 w=8 d=2 c=8\nloss l in=q,t kind=mse\n",
-    "input x c=5\nstate s of=y like=x c=7 delay=3\nconv a in=x out=7\n"
-    "add y in=a,s\nstate z of=y\nconv o in=z out=3\ninput t c=2\n"
-    "loss l in=o,t kind=xent smooth=0.1\n",
+static const struct ctt_fuzz_text texts[] = {
+    FUZZ_TEXT("input x h=64 w=64 c=3 fps=12 mean=0.45 std=0.25,0.3,0.4 "
+              "scale=1.25\n"
+              "conv e in=x out=32 kernel=3 stride=2 pad=1 # a comment\n"
+              "norm n in=e kind=batch eps=1e-5\nact f in=n kind=relu\n"
+              "convttlstm h in=f hidden=32 kernel=5 order=3 steps=5 rank=8\n"
+              "clip\nwindow v in=h steps=8 every=2\n"
+              "conv c in=v out=16 kernel=3 pad=1\n"
+              "pool p in=c kind=avg\ndropout d in=p rate=0.3\n"
+              "conv y in=d out=12\n"),
+    FUZZ_TEXT("input x h=16 w=16 c=1 colour=gray fit=pad\n"
+              "convlstm a in=x hidden=4 kernel=3\nlstm b in=a hidden=4\n"
+              "slice s in=b from=1 to=3\nconcat k in=a,b\nadd t in=a,b bias=1\n"
+              "mul m in=a,t\nreshape r in=m d=1 h=0 w=1 c=64\n"
+              "deconv y in=r out=2 kernel=1,2,2 stride=1,2,2\n"),
+    FUZZ_TEXT("input x h=32 w=32 d=4 c=3\nresblock a in=x out=8 stride=2\n"
+              "resblock b in=a out=8 norm=0\npool p in=b kind=max kernel=2\n"
+              "norm n in=p kind=layer\nconv q in=n plus=n out=8\n"
+              "input t h=8 w=8 d=2 c=8\nloss l in=q,t kind=mse\n"),
+    FUZZ_TEXT("input x c=5\nstate s of=y like=x c=7 delay=3\n"
+              "conv a in=x out=7\n"
+              "add y in=a,s\nstate z of=y\nconv o in=z out=3\ninput t c=2\n"
+              "loss l in=o,t kind=xent smooth=0.1\n"),
 };
 
 const char *const ctt_fuzz_words[] = {
@@ -45,12 +47,7 @@ const char *const ctt_fuzz_words[] = {
 
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
 {
-    size_t n;
-
-    if (i >= (int)CTT_LEN(texts) || (n = strlen(texts[i])) > room)
-        return 0;
-    memcpy(p, texts[i], n);
-    return n;
+    return ctt_fuzz_text(texts, CTT_LEN(texts), i, p, room);
 }
 
 static void same_weights(const struct ctt_graph *a, const struct ctt_graph *b)

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuzz_model.c: any model file is an error in one line or a model that can be
+ * saved and read again.  An input is the file's parts, "%NAME SIZE DIMENSIONS":
+ * texts are compressed here, and each @ at the end of a line of an index
+ * becomes the checksum that belongs there, so that what is tried is behind all
+ * checks of checksums.  Without a part the input is the file itself. */
+#include "tests/fuzz/fuzz.h"
+#include "net/file.h"
+#include "net/h5.h"
+#include "net/code/zip.h"
+
+#include <string.h>
+
+enum { PARTS = 24, BYTES = 1 << 16, INDEX = 1 << 14 };
+
+const char *const ctt_fuzz_words[] = {
+    "all", "mask", "index", "f32", "raw", "deflate", "huffman", "0", "1", "24",
+    "-1", "9223372036854775807", "99999999999999999999", "00000000", "c.w",
+    "conv c in=x out=4\n", "out=1048576", "kernel=4096", "bias=0", "3,1,1,1,2",
+    "\n", " ", "\x1f\x8b\x08", "\n%net\n", "\n%index\n", "\n%packed\n",
+    "\n%labels\n", "\n%history\n", "\n%w/c.w 4 3,1,1,1,2\n",
+    "\n%train/settings\n", "\n%train/index\n", "\n%train/a 8 2\n",
+    "\n%!version 2\n", "\n%!format other\n", "\n%!least_reader 9.1\n", "@",
+    " @\n", "nan", NULL
+};
+
+/* ---- the parts of a file ---- */
+
+struct parts { struct ctt_chunk c[PARTS]; int count; };
+
+static const struct ctt_chunk *find(const struct parts *s, const char *name)
+{
+    return ctt_chunk_find(s->c, s->count, name);
+}
+
+/* "4 3,1,1,1,2"; a row of bytes if it says nothing. */
+static struct ctt_h5_shape shape_of(const struct ctt_chunk *c)
+{
+    struct ctt_h5_shape s = { .size = 1, .rank = 1, .dim = { (int64_t)c->n } };
+    int64_t all;
+    char *end;
+    long size = strtol(c->words, &end, 10);
+
+    if (end == c->words || (size != 1 && size != 4 && size != 8))
+        return s;
+    all = s.size = (int)size;
+    for (s.rank = 0; s.rank < CTT_H5_RANK && *end; end += *end == ',') {
+        const char *from = end;
+        long n = strtol(from, &end, 10);
+        if (end == from || n < 0 || n > BYTES || (all *= n) > BYTES)
+            break;
+        s.dim[s.rank++] = n;
+    }
+    if (s.rank == 0 || *end) {
+        s.rank = 1;
+        s.dim[0] = (int64_t)c->n / s.size;
+    }
+    return s;
+}
+
+/* The bytes of an array; behind the chunk's end they are zeros. */
+static const uint8_t *bytes_of(const struct ctt_chunk *c,
+                               const struct ctt_h5_shape *s, int64_t *count)
+{
+    static uint64_t block[BYTES / 8];
+
+    *count = 1;
+    for (int i = 0; i < s->rank; i++)
+        *count *= s->dim[i];
+    memset(block, 0, sizeof(block));
+    if (c->n)
+        memcpy(block, c->p, c->n < sizeof(block) ? c->n : sizeof(block));
+    return (const uint8_t *)block;
+}
+
+/* ---- checksums ---- */
+
+/* Of the weight or array of a line of an index, "NAME ...SIZE @"; *at is what
+ * the lines before took of the part "packed". */
+static uint32_t checksum(const struct parts *s, const char *line, size_t n,
+                         const char *folder, int64_t *at)
+{
+    const struct ctt_chunk *packed = find(s, "packed"), *c;
+    struct ctt_h5_shape shape;
+    const uint8_t *p;
+    int64_t size = 0, count;
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s%.*s", folder, (int)strcspn(line, " \n"),
+             line);
+    c = find(s, name);
+    if (c && !(packed && *folder == 'w')) {
+        shape = shape_of(c);
+        p = bytes_of(c, &shape, &count);
+        return ctt_crc32(0, p, shape.size, count);
+    }
+    while (n > 2 && line[n - 3] != ' ')
+        n--;
+    if (n > 2)
+        size = strtoll(line + n - 2, NULL, 10);
+    if (!packed || size < 0 || size > (int64_t)packed->n - *at)
+        return 0;
+    *at += size;
+    return ctt_crc32(0, packed->p + *at - size, 1, size);
+}
+
+/* A copy of an index with the checksums in place of each @. */
+static char *complete(const struct parts *s, const struct ctt_chunk *c,
+                      const char *folder, size_t *size)
+{
+    char *out = ctt_calloc(INDEX, 1), *text = ctt_chunk_text(c);
+    int64_t at = 0;
+
+    FUZZ_CHECK(out);
+    *size = 0;
+    for (const char *line = text; *line && *size < INDEX - 16;) {
+        size_t n = strcspn(line, "\n"), some = n, left = INDEX - 16 - *size;
+        int asks = n > 1 && line[n - 1] == '@';
+
+        some = some - (size_t)asks < left ? some - (size_t)asks : left;
+        memcpy(out + *size, line, some);
+        *size += some;
+        if (asks)
+            *size += (size_t)snprintf(out + *size, 9, "%08x", (unsigned)
+                                      checksum(s, line, n - 1, folder, &at));
+        line += n;
+        if (*line == '\n')
+            out[(*size)++] = *line++;
+    }
+    ctt_free(text);
+    return out;
+}
+
+/* ---- the file ---- */
+
+static void put_packed(struct ctt_h5 *f, const char *name, const void *p,
+                       size_t n)
+{
+    struct ctt_h5_shape s = { .size = 1, .rank = 1 };
+    uint8_t *zip = NULL;
+
+    FUZZ_CHECK(ctt_gzip(p, (int64_t)n, &zip, &s.dim[0]) >= 0);
+    ctt_h5_write(f, name, &s, zip);
+    ctt_free(zip);
+}
+
+/* A second part of the same name, or a name that HDF5 does not take, is left
+ * out. */
+static void put(const struct parts *s, struct ctt_h5 *f,
+                const struct ctt_chunk *c)
+{
+    static const char *const text[] = { "net", "labels", "history",
+                                        "train/settings" };
+    struct ctt_h5_shape shape = shape_of(c);
+    int64_t count;
+
+    for (size_t i = 0; i < CTT_LEN(text); i++) {
+        if (strcmp(c->name, text[i]) == 0) {
+            put_packed(f, c->name, c->p, c->n);
+            return;
+        }
+    }
+    if (strcmp(c->name, "index") == 0 || strcmp(c->name, "train/index") == 0) {
+        size_t n;
+        char *index = complete(s, c, *c->name == 't' ? "train/" : "w/", &n);
+        put_packed(f, c->name, index, n);
+        ctt_free(index);
+    } else if (*c->name && *c->name != '!') {
+        const uint8_t *p = bytes_of(c, &shape, &count);
+        ctt_h5_write(f, c->name, &shape, p);
+    }
+}
+
+static int has_folder(const struct parts *s, const char *folder)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->count; i++)
+        n += strncmp(s->c[i].name, folder, strlen(folder)) == 0;
+    return n;
+}
+
+static void put_head(const struct parts *s, struct ctt_h5 *f)
+{
+    const struct ctt_chunk *format = find(s, "!format");
+    const struct ctt_chunk *least = find(s, "!least_reader");
+    const struct ctt_chunk *version = find(s, "!version");
+    char text[CTT_H5_TEXT];
+
+    snprintf(text, sizeof(text), "%.60s", format ? format->words : "convtt");
+    FUZZ_CHECK(ctt_h5_put_text(f, "format", text) >= 0);
+    snprintf(text, sizeof(text), "%.60s", least ? least->words : "0.1");
+    FUZZ_CHECK(ctt_h5_put_text(f, "least_reader", text) >= 0);
+    FUZZ_CHECK(ctt_h5_put_int(f, "version",
+                              version ? atoi(version->words) : 1) >= 0);
+    if (has_folder(s, "w/"))
+        FUZZ_CHECK(ctt_h5_group(f, "w", PARTS) >= 0);
+    if (has_folder(s, "train/"))
+        FUZZ_CHECK(ctt_h5_group(f, "train", PARTS) >= 0);
+}
+
+static const char *make_file(const struct parts *s)
+{
+    const char *path = ctt_scratch("a.h5");
+    struct ctt_h5 *f = NULL;
+    uint8_t *image = NULL;
+    int64_t size = 0;
+
+    FUZZ_CHECK(ctt_h5_new(path, 1 << 21, 4 * PARTS, &f) >= 0);
+    put_head(s, f);
+    for (int i = 0; i < s->count; i++)
+        put(s, f, &s->c[i]);
+    FUZZ_CHECK(ctt_h5_image(f, &image, &size) >= 0);
+    ctt_scratch_put("a.h5", image, (size_t)size);
+    ctt_free(image);
+    ctt_h5_close(&f);
+    return path;
+}
+
+/* ---- checks ---- */
+
+static int same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static void check_train(const struct ctt_state *a, const struct ctt_state *b)
+{
+    FUZZ_CHECK(!a == !b);
+    if (!a)
+        return;
+    FUZZ_CHECK(a->count == b->count && same_text(a->settings, b->settings));
+    for (int i = 0; i < a->count; i++) {
+        const struct ctt_array *x = &a->array[i], *y = &b->array[i];
+        FUZZ_CHECK(strcmp(x->name, y->name) == 0 && x->size == y->size &&
+                   x->count == y->count);
+        FUZZ_CHECK(memcmp(x->data, y->data, (size_t)(x->count * x->size)) == 0);
+    }
+}
+
+/* What was read can be saved and is then the same. */
+static void check_model(const struct ctt_model *m)
+{
+    const char *other = ctt_scratch("b.h5");
+    struct ctt_model *again = NULL;
+    size_t weights = (size_t)m->g->weights;
+
+    FUZZ_CHECK(ctt_model_params(m) >= 0);
+    FUZZ_CHECK(ctt_model_save(other, m) >= 0);
+    FUZZ_CHECK(ctt_model_load(other, 1, &again) >= 0);
+    FUZZ_CHECK(again->g->weights == m->g->weights &&
+               memcmp(again->w, m->w, weights * 4) == 0);
+    FUZZ_CHECK(!again->constraint.keep == !m->constraint.keep);
+    FUZZ_CHECK(!m->constraint.keep || memcmp(again->constraint.keep,
+               m->constraint.keep, weights) == 0);
+    FUZZ_CHECK(again->labels == m->labels);
+    for (int i = 0; i < m->labels; i++)
+        FUZZ_CHECK(strcmp(m->label[i], again->label[i]) == 0);
+    FUZZ_CHECK(same_text(m->history, again->history));
+    check_train(m->train, again->train);
+    ctt_model_free(&again);
+}
+
+static void load(const char *path)
+{
+    struct ctt_model *m = NULL;
+    struct ctt_stored *s = NULL;
+    int64_t size = 0;
+    int count = 0, ok;
+
+    ok = ctt_model_stored(path, &s, &count, &size) >= 0;
+    FUZZ_CHECK(!ok || (size > 0 && count >= 0));
+    ctt_free(s);
+    if (ctt_model_load(path, 1, &m) >= 0) {
+        FUZZ_CHECK(ok);    /* without /train there is less to be wrong */
+        check_model(m);
+    } else {
+        FUZZ_CHECK(!m);
+        ctt_fuzz_refused(path);
+    }
+    ctt_model_free(&m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    long live = ctt_live_blocks();
+    struct parts s;
+
+    s.count = ctt_chunks(data, size, s.c, PARTS);
+    load(s.count ? make_file(&s) : ctt_scratch_put("a.h5", data, size));
+    FUZZ_CHECK(ctt_live_blocks() == live);
+    return 0;
+}
+
+/* ---- seeds ---- */
+
+#define NET "%net\ninput x c=2\nconv c in=x out=3 bias=0\n\n"
+#define ONE "%index\nc.w 3,1,1,1,2"
+
+static const struct ctt_fuzz_text texts[] = {
+    FUZZ_TEXT(NET ONE " all f32 raw 6 24 @\n\n"
+              "%packed\n????????????????????????"),
+    FUZZ_TEXT(NET ONE " all f32 raw 6 24 @\n\n%w/c.w 4 3,1,1,1,2\nabcd\n"
+              "%history\na line\n\n"),
+    FUZZ_TEXT(NET ONE " mask f32 raw 2 9 @\n\n%packed\nabcdefgh\x11"),
+    FUZZ_TEXT(NET ONE " index f32 raw 2 10 @\n\n%packed\nabcdefgh\1\3"),
+    FUZZ_TEXT(NET ONE " all f32 deflate 6 5 @\n\n%packed\n"
+              "\xb3\xb7\xc7\x0e\0"),
+    FUZZ_TEXT("%net\ninput x c=2\nconv c in=x out=3\nnorm n in=c kind=batch\n\n"
+              ONE " all f32 raw 6 24 @\nc.b 3 all f32 raw 3 12 @\n"
+              "n.gamma 3 all f32 raw 3 12 @\nn.beta 3 all f32 raw 3 12 @\n"
+              "n.mean 3 all f32 raw 3 12 @\nn.var 3 all f32 raw 3 12 @\n\n"
+              "%packed\n??????????????????????????????????????????"
+              "??????????????????????????????????????????\n"
+              "%train/settings\nepochs=3\n\n"
+              "%train/index\na 1 4 @\nb 8 2 @\nc 4 3 @\n\n"
+              "%train/a\ndata\n%train/b 8 2\n12345678abcdefgh\n"
+              "%train/c 4 3\n\n"),
+    FUZZ_TEXT(NET ONE " all f32 raw 6 24 @\n\n%w/c.w 4 3,1,1,1,2\n\n"
+              "%labels\none\0two\0three\0"),
+    FUZZ_TEXT("%!least_reader 1.12\n" NET),
+    FUZZ_TEXT("%!version 0\n" NET),
+    FUZZ_TEXT("not a model file"),
+};
+
+/* The last ones: a file with labels, and cut. */
+static size_t file_seed(size_t cut, uint8_t *p, size_t room)
+{
+    static char one[] = "one", two[] = "two";
+    char *label[] = { one, two };
+    const char *path = ctt_scratch("seed.h5");
+    struct ctt_graph *g = NULL;
+    struct ctt_model *m = NULL;
+    size_t n;
+
+    FUZZ_CHECK(ctt_net_parse("input x c=4\nconv c in=x out=9\n"
+                             "norm n in=c kind=batch\nact y in=n kind=relu\n",
+                             &g) >= 0);
+    FUZZ_CHECK(ctt_model_new(g, &m) >= 0);
+    FUZZ_CHECK(ctt_model_labels(m, label, 2) >= 0);
+    FUZZ_CHECK(ctt_model_save(path, m) >= 0);
+    ctt_model_free(&m);
+    n = ctt_scratch_get(path, p, room);
+    return n - cut;
+}
+
+size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
+{
+    int n = (int)CTT_LEN(texts);
+
+    if (i < n)
+        return ctt_fuzz_text(texts, n, i, p, room);
+    return i < n + 2 ? file_seed(i == n ? 0 : 40, p, room) : 0;
+}

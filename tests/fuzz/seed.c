@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * seed.c: the seeds and words of a fuzz target as files for libFuzzer. */
+#include "tests/fuzz/fuzz.h"
+
+#include <ctype.h>
+#include <string.h>
+
+size_t ctt_fuzz_text(const struct ctt_fuzz_text *text, int texts, int i,
+                     uint8_t *p, size_t room)
+{
+    if (i >= texts || text[i].n > room)
+        return 0;
+    memcpy(p, text[i].p, text[i].n);
+    return text[i].n;
+}
+
+static FILE *create(const char *path)
+{
+    FILE *f = fopen(path, "wb");
+
+    if (!f) {
+        perror(path);
+        exit(99);
+    }
+    return f;
+}
+
+static void finish(FILE *f, const char *path)
+{
+    int bad = ferror(f);
+
+    if (fclose(f) != 0 || bad) {
+        fprintf(stderr, "%s: cannot be written\n", path);
+        exit(99);
+    }
+}
+
+static void write_words(const char *path)
+{
+    FILE *f = create(path);
+
+    for (int i = 0; ctt_fuzz_words[i]; i++) {
+        fputc('"', f);
+        for (const char *s = ctt_fuzz_words[i]; *s; s++)
+            if (isalnum((unsigned char)*s))
+                fputc(*s, f);
+            else
+                fprintf(f, "\\x%02x", (unsigned char)*s);
+        fputs("\"\n", f);
+    }
+    finish(f, path);
+}
+
+void ctt_fuzz_write_seeds(const char *dir, const char *dictionary)
+{
+    static uint8_t buf[CTT_FUZZ_ROOM];
+    char path[1024];
+    size_t n;
+
+    for (int i = 0; (n = ctt_fuzz_seed(i, buf, sizeof(buf))) > 0; i++) {
+        FILE *f;
+
+        snprintf(path, sizeof(path), "%s/seed-%03d", dir, i);
+        f = create(path);
+        fwrite(buf, 1, n, f);
+        finish(f, path);
+    }
+    write_words(dictionary);
+}
