@@ -59,6 +59,7 @@ static inline int64_t ctt_align(int64_t n, int64_t to)
 #define CTT_VERSION_DATE "2026-11-22"    /* printed in the manual pages */
 #define CTT_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Control characters in a message become question marks. */
 int ctt_error(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), cold));
 const char *ctt_errmsg(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run.c: runs a fuzz target on damaged seeds for CTT_FUZZ_SECONDS (2) and
  * prints how many inputs that was.  Input k is the same in every run; with
- * CTT_FUZZ_INPUT=k only that one is run. */
+ * CTT_FUZZ_INPUT=k only that one is run, and its last error is printed. */
 #include "tests/fuzz/fuzz.h"
 #include "net/clock.h"
 #include "net/random.h"
@@ -179,10 +179,13 @@ int main(void)
     if (__sanitizer_set_death_callback)
         __sanitizer_set_death_callback(died);
     signal(SIGABRT, on_abort);
+    ctt_fuzz_limits();
     make_seeds();
     do
         try_input(k++);
     while (!one && ctt_seconds() < end);
+    if (one && ctt_errmsg()[0])
+        printf("the last error: %s\n", ctt_errmsg());
     for (int i = 0; i < seeds; i++)
         free(seed[i].p);
     printf("%llu inputs from %d seeds\n", (unsigned long long)(k - first),

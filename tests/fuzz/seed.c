@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * seed.c: the seeds and words of a fuzz target as files for libFuzzer. */
+ * seed.c: the seeds and words of a fuzz target as files for libFuzzer, and the
+ * limits of all targets. */
 #include "tests/fuzz/fuzz.h"
+#include "net/limits.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -66,4 +68,13 @@ void ctt_fuzz_write_seeds(const char *dir, const char *dictionary)
         finish(f, path);
     }
     write_words(dictionary);
+}
+
+void ctt_fuzz_limits(void)
+{
+    const struct ctt_limits few = { .memory = 1 << 29, .clip_frames = 64,
+                                    .frame_pixels = 1 << 20,
+                                    .clip_seconds = 10 };
+
+    FUZZ_CHECK(ctt_limits_set(&few) >= 0);
 }

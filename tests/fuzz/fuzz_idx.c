@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuzz_idx.c: any file of digits is an error in one line or images from which
+ * sequences are drawn, the same when it is read again.  The first byte of an
+ * input says how the file is made of the rest; images that a header says there
+ * are and the input lacks can be added as zeros. */
+#include "tests/fuzz/fuzz.h"
+#include "net/code/zip.h"
+#include "video/video.h"
+
+#include <string.h>
+
+enum { HEAD = 16, IMAGE = 28 * 28, MOST = 64, FRAMES = 3 };
+
+const char *const ctt_fuzz_words[] = {
+    "\x1f\x8b\x08", "\x08\x03", "\x1c", "r", "z", "f", NULL
+};
+
+static void draw(const struct ctt_mnist *m)
+{
+    static uint8_t a[FRAMES][CTT_MNIST_SIDE][CTT_MNIST_SIDE];
+    static uint8_t b[FRAMES][CTT_MNIST_SIDE][CTT_MNIST_SIDE];
+    struct ctt_frames f = { 0 };
+
+    for (int digits = 1; digits <= CTT_MNIST_DIGITS; digits += 4) {
+        FUZZ_CHECK(ctt_mnist_draw(m, 7, 5, digits, FRAMES, a[0][0]) >= 0);
+        FUZZ_CHECK(ctt_mnist_draw(m, 7, 5, digits, FRAMES, b[0][0]) >= 0);
+        FUZZ_CHECK(memcmp(a, b, sizeof(a)) == 0);
+    }
+    FUZZ_CHECK(ctt_mnist_frames(m, 7, 5, 1, FRAMES, &f) >= 0 &&
+               f.count == FRAMES);
+    ctt_frames_free(&f);
+}
+
+static void open_file(const char *path)
+{
+    struct ctt_mnist *m = NULL, *again = NULL;
+
+    if (ctt_mnist_open(path, &m) < 0) {
+        FUZZ_CHECK(!m);
+        ctt_fuzz_refused(path);
+        return;
+    }
+    FUZZ_CHECK(ctt_mnist_count(m) > 0);
+    FUZZ_CHECK(strcmp(ctt_mnist_file(m), path) == 0);
+    draw(m);
+    FUZZ_CHECK(ctt_mnist_open(path, &again) >= 0);
+    FUZZ_CHECK(ctt_mnist_count(m) == ctt_mnist_count(again));
+    ctt_mnist_close(&m);
+    ctt_mnist_close(&again);
+}
+
+/* Adds zeros up to the size that a header of few images asks for. */
+static size_t fill(const uint8_t *p, size_t n, uint8_t *out)
+{
+    size_t want = n;
+
+    memcpy(out, p, n);
+    if (n >= HEAD && p[4] == 0 && p[5] == 0 && p[6] == 0 && p[7] <= MOST)
+        want = HEAD + (size_t)p[7] * IMAGE;
+    if (want <= n)
+        return n;
+    memset(out + n, 0, want - n);
+    return want;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+    static uint8_t file[CTT_FUZZ_ROOM + HEAD + MOST * IMAGE];
+    long live = ctt_live_blocks();
+    uint8_t *zip = NULL;
+    int64_t size;
+    int kind = n ? *p : 0;
+
+    if (n == 0 || n > CTT_FUZZ_ROOM)
+        return 0;
+    n = kind == 'r' ? n - 1 : fill(p + 1, n - 1, file);
+    if (kind == 'r') {         /* as it is */
+        open_file(ctt_scratch_put("a", p + 1, n));
+    } else if (kind == 'z') {  /* compressed */
+        FUZZ_CHECK(ctt_gzip((const char *)file, (int64_t)n, &zip, &size) >= 0);
+        open_file(ctt_scratch_put("a", zip, (size_t)size));
+        if (size > 8)          /* without its checksum */
+            open_file(ctt_scratch_put("a", zip, (size_t)size - 8));
+        ctt_free(zip);
+    } else {
+        open_file(ctt_scratch_put("a", file, n));
+    }
+    FUZZ_CHECK(ctt_live_blocks() == live);
+    return 0;
+}
+
+#define HEADER "\0\0\x8\3\0\0\0\2\0\0\0\x1c\0\0\0\x1c"
+
+static const struct ctt_fuzz_text texts[] = {
+    FUZZ_TEXT("f" HEADER "some pixels"), FUZZ_TEXT("z" HEADER "some pixels"),
+    FUZZ_TEXT("r" HEADER), FUZZ_TEXT("r\0\0\x8\1\0\0\0\2"),
+    FUZZ_TEXT("f\0\0\x8\3\0\0\0\2\0\0\0\x1c\0\0\0\x10"),
+    FUZZ_TEXT("f\0\0\x8\3\xff\0\0\2\0\0\0\x1c\0\0\0\x1c"),
+};
+
+/* The last one: a small gzip as it is. */
+size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
+{
+    static uint8_t plain[HEAD + 2 * IMAGE];
+    uint8_t *zip = NULL;
+    int64_t n = 0;
+
+    if (i != (int)CTT_LEN(texts))
+        return ctt_fuzz_text(texts, CTT_LEN(texts), i, p, room);
+    memcpy(plain, HEADER, HEAD);
+    FUZZ_CHECK(ctt_gzip((const char *)plain, sizeof(plain), &zip, &n) >= 0);
+    FUZZ_CHECK((size_t)n + 1 <= room);
+    *p = 'r';
+    memcpy(p + 1, zip, (size_t)n);
+    ctt_free(zip);
+    return (size_t)n + 1;
+}
