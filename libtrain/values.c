@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,8 +21,10 @@ enum { LINE = 64,    /* bytes for any line of the table: name=value\n */
 /* ---- the table ---- */
 
 static int is_any(double x) { (void)x; return 1; }
-static int is_count(double x) { return x >= 0; }
-static int is_step_or_none(double x) { return x >= -1; }
+/* No run counts further than 2^53, so a step more never overflows. */
+static int is_count(double x) { return x >= 0 && x <= 0x1p53; }
+static int is_epoch(double x) { return x >= 0 && x < INT_MAX; }
+static int is_step_or_none(double x) { return x == -1 || is_count(x); }
 static int is_number(double x) { return !isnan(x); }
 static int is_scale(double x) { return x >= 1 && isfinite(x); }
 
@@ -44,9 +47,9 @@ struct row {
 static const struct row rows[ROWS] = {
     INTEGER("version", version, is_any),
     INTEGER("step", at.step, is_count),
-    INTEGER("epoch", at.epoch, is_count),
+    INTEGER("epoch", at.epoch, is_epoch),
     INTEGER("batch", at.batch, is_count),
-    INTEGER("best-epoch", at.best_epoch, is_count),
+    INTEGER("best-epoch", at.best_epoch, is_epoch),
     INTEGER("updates", updates, is_count),
     INTEGER("clips", clips, is_any),
     INTEGER("weights", weights, is_any),

@@ -76,12 +76,13 @@ static void use(struct ctt_run *r, const struct ctt_weight *w, float *own)
             struct ctt_weight *to = &r->weight[i][k];
             int64_t n = own_floats(r, i, k, w);
 
-            if (n)
+            if (n) {
                 to->t.data = own;
-            else if (!ctt_weight_is_floats(w))
+                own += n;
+            } else if (!ctt_weight_is_floats(w)) {
                 *to = *w;
+            }
             to->keep = w->keep;
-            own += n;
         }
 }
 

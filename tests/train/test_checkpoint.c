@@ -106,9 +106,9 @@ static void other_settings_are_refused(void)
 static void values_are_exact(void)
 {
     const struct ctt_checkpoint_values v = {
-        .version = 5, .updates = INT64_MAX, .clips = INT64_MIN, .weights = -1,
+        .version = 5, .updates = INT64_C(1) << 53, .clips = INT64_MIN, .weights = -1,
         .at = {
-            .step = INT64_MAX - 1, .epoch = 1, .batch = 2, .best_epoch = 3,
+            .step = (INT64_C(1) << 53) - 1, .epoch = 1, .batch = 2, .best_epoch = 3,
             .sums = { 1.0 / 3, -0.0, 0x1p-1074, 0x1.fffffffffffffp1023 },
             .val = { 0.1, 0.2, INFINITY, -INFINITY, 1e-310, 0.6, 0.7 },
             .sampling = { -1, -1, 4, INFINITY },
@@ -156,6 +156,15 @@ static const struct {
     { "step", "step=1\nstep=1\n", CTT_EFORMAT, "'step' twice" },
     { "step", "", CTT_EFORMAT, "has no 'step'" },
     { "epoch", "epoch=-1\n", CTT_EFORMAT, "'epoch' is damaged" },
+    { "epoch", "epoch=2147483647\n", CTT_EFORMAT, "'epoch' is damaged" },
+    { "step", "step=9223372036854775807\n", CTT_EFORMAT,
+      "'step' is damaged" },
+    { "updates", "updates=9007199254740994\n", CTT_EFORMAT,
+      "'updates' is damaged" },
+    { "loss-scale-clean", "loss-scale-clean=9223372036854775807\n",
+      CTT_EFORMAT, "'loss-scale-clean' is damaged" },
+    { "sampling-start", "sampling-start=9223372036854775807\n", CTT_EFORMAT,
+      "'sampling-start' is damaged" },
     { "updates", "updates=-1\n", CTT_EFORMAT, "'updates' is damaged" },
     { "sampling-start", "sampling-start=-2\n", CTT_EFORMAT,
       "'sampling-start' is damaged" },
