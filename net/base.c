@@ -3,6 +3,7 @@
  * libraries that calls malloc. */
 #define _DEFAULT_SOURCE    /* madvise */
 #include "net/limits.h"
+#include "net/visible.h"
 
 #include <limits.h>
 #include <malloc.h>
@@ -24,19 +25,6 @@ static atomic_long live, calls, fail_at;
 static atomic_int asked;    /* whether the environment has been read */
 static _Atomic int64_t used;    /* bytes of the live blocks */
 
-/* A message is one line and no command to a terminal, whatever names and texts
- * of strangers it quotes: control characters (C0, DEL, and C1 in UTF-8) become
- * question marks. */
-static void tame(char *s)
-{
-    for (unsigned char *p = (unsigned char *)s; *p; p++) {
-        if (*p < 0x20 || *p == 0x7f)
-            *p = '?';
-        else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
-            p[0] = p[1] = '?';
-    }
-}
-
 int ctt_error(int code, const char *fmt, ...)
 {
     char text[sizeof(message)];    /* an argument may be the old message */
@@ -45,8 +33,7 @@ int ctt_error(int code, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    tame(text);
-    memcpy(message, text, sizeof(message));
+    ctt_visible(text, 0, message, sizeof(message));
     return code;
 }
 

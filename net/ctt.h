@@ -59,7 +59,8 @@ static inline int64_t ctt_align(int64_t n, int64_t to)
 #define CTT_VERSION_DATE "2026-11-22"    /* printed in the manual pages */
 #define CTT_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Control characters in a message become question marks. */
+/* A message is one line of UTF-8 that a terminal only shows, whatever the names
+ * and texts are that it quotes (net/visible.h). */
 int ctt_error(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), cold));
 const char *ctt_errmsg(void);

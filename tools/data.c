@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data.c: convtt-data: generates, packs, checks and counts clips. */
+#include "net/visible.h"
 #include "tools/data_check.h"
 #include "tools/data_pack.h"
 #include "tools/table.h"
 #include "tools/tool.h"
-#include "tools/visible.h"
 #include "video/source.h"
 
 #include <stdio.h>

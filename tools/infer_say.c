@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_say.c: lines and tables of convtt-infer. */
 #include "tools/infer_say.h"
+#include "net/visible.h"
 #include "tools/table.h"
 #include "tools/tool.h"
-#include "tools/visible.h"
 
 #include <math.h>
 #include <sys/resource.h>

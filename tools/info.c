@@ -3,11 +3,11 @@
 #include "device/device.h"
 #include "net/file.h"
 #include "net/op.h"
+#include "net/visible.h"
 #include "tools/files.h"
 #include "tools/info.h"
 #include "tools/table.h"
 #include "tools/tool.h"
-#include "tools/visible.h"
 
 #include <stdio.h>
 #include <string.h>

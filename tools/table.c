@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * table.c: tables with aligned columns on standard output. */
 #include "tools/table.h"
+#include "net/visible.h"
 #include "tools/tool.h"
-#include "tools/visible.h"
 
 #include <ctype.h>
 #include <stdarg.h>

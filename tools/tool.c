@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tool.c: error messages, progress lines and signals of the programs. */
 #include "tools/tool.h"
-#include "tools/visible.h"
 #include "net/clock.h"
 #include "net/h5.h"
+#include "net/visible.h"
 
 #include <fcntl.h>
 #include <pthread.h>

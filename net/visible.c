@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * visible.c: text of strangers as text that a terminal only shows. */
-#include "tools/visible.h"
+#include "net/visible.h"
 #include "net/ctt.h"
 
 #include <stdio.h>
