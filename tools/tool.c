@@ -69,19 +69,19 @@ int ctt_tool_fail(int status)
 
 /* What is printed holds paths, labels and texts of files: it becomes one line
  * that a terminal only shows.  Longer ones are cut. */
-enum { FORMATTED = 8192, SHOWN = 2 * FORMATTED };
+enum { FORMATTED = 8192, VISIBLE = 2 * FORMATTED };
 
-static char *format(char text[SHOWN], const char *fmt, va_list ap)
+static char *format(char text[VISIBLE], const char *fmt, va_list ap)
 {
     char line[FORMATTED];
 
     vsnprintf(line, sizeof(line), fmt, ap);
-    return ctt_visible(line, 0, text, SHOWN);
+    return ctt_visible(line, 0, text, VISIBLE);
 }
 
 static void put_line(const char *kind, const char *fmt, va_list ap)
 {
-    char text[SHOWN];
+    char text[VISIBLE];
 
     ctt_tool_clear();
     fprintf(stderr, "%s: %s%s\n", program, kind, format(text, fmt, ap));
@@ -171,7 +171,7 @@ void ctt_tool_progress(int last, const char *fmt, ...)
 {
     int terminal = isatty(STDERR_FILENO), n;
     double now = ctt_seconds();
-    char line[SHOWN];
+    char line[VISIBLE];
     va_list ap;
 
     if (!last && now - last_line < (terminal ? 0.1 : 10))
@@ -192,7 +192,7 @@ void ctt_tool_progress(int last, const char *fmt, ...)
 
 void ctt_tool_say(const char *fmt, ...)
 {
-    char text[SHOWN];
+    char text[VISIBLE];
     va_list ap;
 
     ctt_tool_clear();
