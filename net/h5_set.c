@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-enum { COMPACT = 1024 };    /* bytes that fit in a dataset's header */
+/* Bytes that fit in a dataset's header, and entries of a group that are stored
+ * as a list. */
+enum { COMPACT = 1024, LISTED = 256 };
 
 struct type {
     int   size;
@@ -252,14 +254,16 @@ int ctt_h5_read(struct ctt_h5 *f, const char *name,
     return rc < 0 ? rc : ctt_h5_leave(&q, read_set(f, name, s, data));
 }
 
+/* A list of entries takes least space, but the time to fill it grows with the
+ * square of their number. */
 static int make_group(struct ctt_h5 *f, const char *name, int entries)
 {
-    unsigned n = entries < 8 ? 8 : entries < 65535 ? (unsigned)entries : 65535;
     hid_t gcpl = -1, group = -1;
     int rc = 0;
 
     CTT_H5(f, name, gcpl = H5Pcreate(H5P_GROUP_CREATE));
-    CTT_H5(f, name, H5Pset_link_phase_change(gcpl, n, 0));
+    if (entries <= LISTED)
+        CTT_H5(f, name, H5Pset_link_phase_change(gcpl, LISTED, 0));
     CTT_H5(f, name, H5Pset_obj_track_times(gcpl, 0));
     group = H5Gcreate2(f->file, name, H5P_DEFAULT, gcpl, H5P_DEFAULT);
     CTT_H5(f, name, group);
