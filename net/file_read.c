@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { OBJECTS = 64 };    /* of a file, besides weights */
+
 /* Puts the path before the messages of other modules. */
 #define IN_FILE(expr)                                                   \
     do {                                                                \
@@ -386,6 +388,7 @@ static int read_head(struct ctt_h5 *f, struct ctt_model **out,
 
     CTT_TRY(read_attrs(f));
     CTT_TRY(read_net(f, &g));
+    ctt_h5_expect(f, ctt_weight_count(g) + OBJECTS);
     CTT_TRY(check_size(f, g));
     CTT_TRY(read_index(f, g, e, count));
     rc = ctt_model_new(g, out);

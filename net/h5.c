@@ -12,10 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Space at the end of an image, an upper bound of what HDF5 adds to an object
- * in it, and the memory that a call of HDF5 needs besides the image. */
-enum { SLACK = 1 << 17, OBJECT = 1 << 10, RESERVE = 1 << 22,
-       PIECE = 1 << 30 };    /* bytes read at once */
+/* Space at the end of an image, and an upper bound of what HDF5 adds to an
+ * object in it; the memory that HDF5 1.10 allocates for a file, and for each of
+ * its objects until its cache is full; bytes read at once. */
+enum { SLACK = 1 << 17, OBJECT = 1 << 10, RESERVE = 2 << 20,
+       RESERVE_EACH = 10 << 10, RESERVE_OBJECTS = 2200, PIECE = 1 << 30 };
 
 /* ---- calling HDF5 ---- */
 
@@ -28,12 +29,13 @@ static void enter(struct ctt_h5_quiet *q)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-int ctt_h5_enter(struct ctt_h5_quiet *q)
+int ctt_h5_enter(struct ctt_h5_quiet *q, int objects)
 {
+    int n = objects < RESERVE_OBJECTS ? objects : RESERVE_OBJECTS;
     void *reserve;
 
     pthread_mutex_lock(&lock);
-    reserve = ctt_realloc(NULL, RESERVE);
+    reserve = ctt_realloc(NULL, RESERVE + (size_t)n * RESERVE_EACH);
     ctt_free(reserve);
     pthread_mutex_unlock(&lock);
     if (!reserve)
@@ -189,9 +191,9 @@ out:
 
 /* ---- open files ---- */
 
-/* f takes over the image, if it is to own it, except on failure. */
+/* The caller may let f own the image. */
 static int new_file(const char *path, uint8_t *image, int64_t bytes,
-                    int64_t room, int owns, struct ctt_h5 **out)
+                    int64_t room, int objects, struct ctt_h5 **out)
 {
     struct ctt_h5 *f = ctt_calloc(1, sizeof(*f));
     struct ctt_h5_quiet q;
@@ -202,12 +204,12 @@ static int new_file(const char *path, uint8_t *image, int64_t bytes,
     f->image = image;
     f->bytes = bytes;
     f->room = room;
+    f->objects = objects;
     f->path = ctt_strdup(path);
     CTT_TRY(f->path ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_h5_enter(&q));
+    CTT_TRY(ctt_h5_enter(&q, objects));
     CTT_TRY(ctt_h5_leave(&q, bytes ? ctt_h5_image_open(f) :
                                      ctt_h5_image_make(f)));
-    f->owns = owns;
     *out = f;
     f = NULL;
 out:
@@ -250,7 +252,8 @@ int ctt_h5_new(const char *path, int64_t bytes, int objects,
     int rc = p ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    CTT_TRY(new_file(path, p, 0, room, 1, out));
+    CTT_TRY(new_file(path, p, 0, room, objects, out));
+    (*out)->owns = 1;
     p = NULL;
 out:
     ctt_free(p);
@@ -286,6 +289,11 @@ void ctt_h5_close(struct ctt_h5 **f)
         ctt_free(*f);
     }
     *f = NULL;
+}
+
+void ctt_h5_expect(struct ctt_h5 *f, int objects)
+{
+    f->objects = objects;
 }
 
 const char *ctt_h5_path(const struct ctt_h5 *f)
@@ -330,7 +338,7 @@ int ctt_h5_image(struct ctt_h5 *f, uint8_t **out, int64_t *size)
     int64_t n;
     int rc = 0;
 
-    CTT_TRY(ctt_h5_enter(&q));
+    CTT_TRY(ctt_h5_enter(&q, f->objects));
     CTT_TRY(ctt_h5_leave(&q, finish(f)));
     n = end_of(f);
     CTT_CHECK(n > 0, CTT_EIO, "%s: HDF5 made no file of it", f->path);

@@ -4,10 +4,11 @@
  * file on disk.
  *
  * Memory.  HDF5 may crash when malloc fails inside it (1.10.8 frees twice), so
- * each function first requests the memory that HDF5 may need, 4 MiB, and fails
- * with CTT_ENOMEM if it is not there; the data are always in our own blocks.
- * That cannot help if another thread takes the memory in between, or if the
- * kernel grants memory that it does not have. */
+ * each function first requests the memory that HDF5 may need, 2 MiB and 10 KiB
+ * per object up to 24 MiB (as measured), and fails with CTT_ENOMEM if it is not
+ * there; the data are always in our own blocks.  That cannot help if another
+ * thread takes the memory in between, if the kernel grants memory that it does
+ * not have, or if a forged file has more objects than its net. */
 #ifndef CTT_H5_H
 #define CTT_H5_H
 
@@ -47,6 +48,9 @@ int  ctt_h5_new(const char *path, int64_t bytes, int objects,
                 struct ctt_h5 **out);
 void ctt_h5_close(struct ctt_h5 **f);
 
+/* Says how many objects will be read, for the memory that is requested. */
+void ctt_h5_expect(struct ctt_h5 *f, int objects);
+
 const char *ctt_h5_path(const struct ctt_h5 *f);
 int64_t     ctt_h5_bytes(const struct ctt_h5 *f);    /* of the opened file */
 
@@ -66,6 +70,10 @@ int  ctt_h5_has(struct ctt_h5 *f, const char *name);
 int  ctt_h5_shape(struct ctt_h5 *f, const char *name, struct ctt_h5_shape *s);
 int  ctt_h5_read(struct ctt_h5 *f, const char *name,
                  const struct ctt_h5_shape *s, void *data);
+
+/* CTT_EIO unless a dataset has this shape and these elements, bit for bit. */
+int  ctt_h5_check(struct ctt_h5 *f, const char *name,
+                  const struct ctt_h5_shape *s, const void *data);
 
 /* Makes a group for that many entries, and writes a dataset. */
 int  ctt_h5_group(struct ctt_h5 *f, const char *name, int entries);

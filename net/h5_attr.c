@@ -99,7 +99,7 @@ static int put_int(struct ctt_h5 *f, const char *name, int x)
 int ctt_h5_get_text(struct ctt_h5 *f, const char *name, char *text)
 {
     struct ctt_h5_quiet q;
-    int rc = ctt_h5_enter(&q);
+    int rc = ctt_h5_enter(&q, f->objects);
 
     return rc < 0 ? rc : ctt_h5_leave(&q, get_text(f, name, text));
 }
@@ -107,7 +107,7 @@ int ctt_h5_get_text(struct ctt_h5 *f, const char *name, char *text)
 int ctt_h5_get_int(struct ctt_h5 *f, const char *name, int *out)
 {
     struct ctt_h5_quiet q;
-    int rc = ctt_h5_enter(&q);
+    int rc = ctt_h5_enter(&q, f->objects);
 
     return rc < 0 ? rc : ctt_h5_leave(&q, get_int(f, name, out));
 }
@@ -115,7 +115,7 @@ int ctt_h5_get_int(struct ctt_h5 *f, const char *name, int *out)
 int ctt_h5_put_text(struct ctt_h5 *f, const char *name, const char *text)
 {
     struct ctt_h5_quiet q;
-    int rc = ctt_h5_enter(&q);
+    int rc = ctt_h5_enter(&q, f->objects);
 
     return rc < 0 ? rc : ctt_h5_leave(&q, put_text(f, name, text));
 }
@@ -123,7 +123,7 @@ int ctt_h5_put_text(struct ctt_h5 *f, const char *name, const char *text)
 int ctt_h5_put_int(struct ctt_h5 *f, const char *name, int x)
 {
     struct ctt_h5_quiet q;
-    int rc = ctt_h5_enter(&q);
+    int rc = ctt_h5_enter(&q, f->objects);
 
     return rc < 0 ? rc : ctt_h5_leave(&q, put_int(f, name, x));
 }

@@ -17,17 +17,19 @@ struct ctt_h5 {
     int            owns;      /* the image */
     int            stuck;     /* HDF5 failed to close it */
     int64_t        bytes, room, read;
+    int            objects;
     struct ctt_h5 *next;
 };
 
 /* Between these two, HDF5 prints nothing and no other thread of ours is in it
  * (a build of HDF5 need not be thread-safe).  enter fails with CTT_ENOMEM if
- * the memory that HDF5 may need is not there; leave returns rc. */
+ * the memory that HDF5 may need for a file of that many objects is not there;
+ * leave returns rc. */
 struct ctt_h5_quiet {
     H5E_auto2_t func;
     void       *data;
 };
-int ctt_h5_enter(struct ctt_h5_quiet *q);
+int ctt_h5_enter(struct ctt_h5_quiet *q, int objects);
 int ctt_h5_leave(const struct ctt_h5_quiet *q, int rc);
 
 /* Records the error of HDF5 about the object of that name: CTT_EFORMAT, or

@@ -98,7 +98,7 @@ out:
 int ctt_h5_has(struct ctt_h5 *f, const char *name)
 {
     struct ctt_h5_quiet q;
-    int rc = ctt_h5_enter(&q);
+    int rc = ctt_h5_enter(&q, f->objects);
 
     return rc < 0 ? rc : ctt_h5_leave(&q, has(f, name));
 }
@@ -184,7 +184,7 @@ out:
 int ctt_h5_shape(struct ctt_h5 *f, const char *name, struct ctt_h5_shape *s)
 {
     struct ctt_h5_quiet q;
-    int rc = ctt_h5_enter(&q);
+    int rc = ctt_h5_enter(&q, f->objects);
 
     return rc < 0 ? rc : ctt_h5_leave(&q, get_shape(f, name, s));
 }
@@ -229,7 +229,7 @@ static int read_set(struct ctt_h5 *f, const char *name,
                     const struct ctt_h5_shape *s, void *data)
 {
     int64_t size = s->size * points(s);
-    struct type t;
+    struct type t = { 0 };
     hid_t set = -1;
     int rc = 0;
 
@@ -249,9 +249,70 @@ int ctt_h5_read(struct ctt_h5 *f, const char *name,
                 const struct ctt_h5_shape *s, void *data)
 {
     struct ctt_h5_quiet q;
-    int rc = ctt_h5_enter(&q);
+    int rc = ctt_h5_enter(&q, f->objects);
 
     return rc < 0 ? rc : ctt_h5_leave(&q, read_set(f, name, s, data));
+}
+
+/* Reads row i, or all if there is one dimension, to data. */
+static int read_row(struct ctt_h5 *f, const char *name, hid_t set,
+                    const struct ctt_h5_shape *s, hid_t type, int64_t i,
+                    void *data)
+{
+    hsize_t from[CTT_H5_RANK] = { 0 }, count[CTT_H5_RANK];
+    hid_t all = -1, one = -1;
+    int rc = 0;
+
+    for (int k = 0; k < s->rank; k++)
+        count[k] = (hsize_t)s->dim[k];
+    if (s->rank > 1) {
+        from[0] = (hsize_t)i;
+        count[0] = 1;
+    }
+    CTT_H5(f, name, all = H5Dget_space(set));
+    CTT_H5(f, name, H5Sselect_hyperslab(all, H5S_SELECT_SET, from, NULL,
+                                        count, NULL));
+    CTT_H5(f, name, one = H5Screate_simple(s->rank, count, NULL));
+    CTT_H5(f, name, H5Dread(set, type, one, all, H5P_DEFAULT, data));
+out:
+    CTT_H5_SHUT(f, name, H5Sclose, one);
+    CTT_H5_SHUT(f, name, H5Sclose, all);
+    return rc;
+}
+
+/* Row by row, since all of it need not fit in memory twice. */
+static int check_set(struct ctt_h5 *f, const char *name,
+                     const struct ctt_h5_shape *s, const void *data)
+{
+    int64_t rows = s->rank > 1 ? s->dim[0] : 1, size = s->size * points(s);
+    int64_t row = size / (rows ? rows : 1);
+    uint8_t *got = NULL;
+    struct type t = { 0 };
+    hid_t set = -1;
+    int rc = 0;
+
+    CTT_TRY(open_as(f, name, s, &set, &t));
+    got = ctt_calloc((size_t)row, 1);
+    CTT_TRY(got ? 0 : CTT_ENOMEM);
+    for (int64_t i = 0; i < rows && size > 0; i++) {
+        CTT_TRY(read_row(f, name, set, s, t.native, i, got));
+        CTT_CHECK(memcmp(got, (const uint8_t *)data + i * row, (size_t)row)
+                  == 0, CTT_EIO, "%s: not written: what HDF5 made of %s is "
+                  "something else", f->path, name);
+    }
+out:
+    ctt_free(got);
+    CTT_H5_SHUT(f, name, H5Dclose, set);
+    return rc;
+}
+
+int ctt_h5_check(struct ctt_h5 *f, const char *name,
+                 const struct ctt_h5_shape *s, const void *data)
+{
+    struct ctt_h5_quiet q;
+    int rc = ctt_h5_enter(&q, f->objects);
+
+    return rc < 0 ? rc : ctt_h5_leave(&q, check_set(f, name, s, data));
 }
 
 /* A list of entries takes least space, but the time to fill it grows with the
@@ -276,7 +337,7 @@ out:
 int ctt_h5_group(struct ctt_h5 *f, const char *name, int entries)
 {
     struct ctt_h5_quiet q;
-    int rc = ctt_h5_enter(&q);
+    int rc = ctt_h5_enter(&q, f->objects);
 
     return rc < 0 ? rc : ctt_h5_leave(&q, make_group(f, name, entries));
 }
@@ -302,7 +363,7 @@ static int write_set(struct ctt_h5 *f, const char *name,
 {
     hsize_t dim[CTT_H5_RANK];
     hid_t space = -1, dcpl = -1, set = -1;
-    struct type t;
+    struct type t = { 0 };
     int rc = 0;
 
     CTT_TRY(type_of(f, name, s->size, &t));
@@ -327,7 +388,7 @@ int ctt_h5_write(struct ctt_h5 *f, const char *name,
                  const struct ctt_h5_shape *s, const void *data)
 {
     struct ctt_h5_quiet q;
-    int rc = ctt_h5_enter(&q);
+    int rc = ctt_h5_enter(&q, f->objects);
 
     return rc < 0 ? rc : ctt_h5_leave(&q, write_set(f, name, s, data));
 }

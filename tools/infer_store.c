@@ -74,32 +74,92 @@ static int join_names(const struct ctt_store *s, char **out, int64_t *size)
     return 0;
 }
 
+/* The datasets of a file, and their data. */
+enum { SETS = 3 };
+
+struct sets {
+    int count;
+    struct {
+        const char         *name;
+        struct ctt_h5_shape shape;
+        const void         *data;
+    } set[SETS];
+};
+
+static void add_set(struct sets *y, const char *name,
+                    const struct ctt_h5_shape *shape, const void *data)
+{
+    y->set[y->count].name = name;
+    y->set[y->count].shape = *shape;
+    y->set[y->count++].data = data;
+}
+
+static int make_image(const struct ctt_store *s, const struct sets *y,
+                      uint8_t **image, int64_t *size)
+{
+    struct ctt_h5 *f = NULL;
+    int64_t bytes = 0;
+    int rc = 0;
+
+    for (int i = 0; i < y->count; i++) {
+        const struct ctt_h5_shape *x = &y->set[i].shape;
+        int64_t n = x->size;
+        for (int k = 0; k < x->rank; k++)
+            n *= x->dim[k];
+        bytes += n;
+    }
+    CTT_TRY(ctt_h5_new(s->path, bytes, y->count, &f));
+    CTT_TRY(ctt_h5_put_int(f, "seen", s->seen));
+    for (int i = 0; i < y->count; i++)
+        CTT_TRY(ctt_h5_write(f, y->set[i].name, &y->set[i].shape,
+                             y->set[i].data));
+    CTT_TRY(ctt_h5_image(f, image, size));
+out:
+    ctt_h5_close(&f);
+    return rc;
+}
+
+/* The bytes to be written are read again. */
+static int check_image(const struct ctt_store *s, const struct sets *y,
+                       const uint8_t *image, int64_t size)
+{
+    struct ctt_h5 *f = NULL;
+    int rc = 0, seen;
+
+    CTT_TRY(ctt_h5_open_image(s->path, image, size, &f));
+    CTT_TRY(ctt_h5_get_int(f, "seen", &seen));
+    CTT_CHECK(seen == s->seen, CTT_EIO, "%s: not written: HDF5 changed 'seen'",
+              s->path);
+    for (int i = 0; i < y->count; i++)
+        CTT_TRY(ctt_h5_check(f, y->set[i].name, &y->set[i].shape,
+                             y->set[i].data));
+out:
+    ctt_h5_close(&f);
+    return rc;
+}
+
 int ctt_store_write(const struct ctt_store *s)
 {
     const struct ctt_input *in = s->in;
     struct ctt_h5_shape shape = { .size = sizeof(float), .rank = 5,
         .dim = { s->clips, s->ahead, in->h, in->w, in->c } };
     struct ctt_h5_shape text = { .size = 1, .rank = 1 };
-    int64_t n = (int64_t)s->clips * s->ahead * (int64_t)frame_size(s), size;
+    struct sets y = { .count = 0 };
     uint8_t *image = NULL;
-    struct ctt_h5 *f = NULL;
     char *names = NULL;
+    int64_t size;
     int rc;
 
     CTT_TRY(join_names(s, &names, &text.dim[0]));
-    CTT_TRY(ctt_h5_new(s->path, text.dim[0] +
-                       n * (int64_t)sizeof(float) * (1 + s->any_truth), 3,
-                       &f));
-    CTT_TRY(ctt_h5_put_int(f, "seen", s->seen));
-    CTT_TRY(ctt_h5_write(f, "clips", &text, names));
-    CTT_TRY(ctt_h5_write(f, "prediction", &shape, s->guess));
+    add_set(&y, "clips", &text, names);
+    add_set(&y, "prediction", &shape, s->guess);
     if (s->any_truth)
-        CTT_TRY(ctt_h5_write(f, "truth", &shape, s->truth));
-    CTT_TRY(ctt_h5_image(f, &image, &size));
+        add_set(&y, "truth", &shape, s->truth);
+    CTT_TRY(make_image(s, &y, &image, &size));
+    CTT_TRY(check_image(s, &y, image, size));
     CTT_TRY(ctt_file_replace(s->path, image, size));
 out:
     ctt_free(names);
     ctt_free(image);
-    ctt_h5_close(&f);
     return rc;
 }

@@ -97,7 +97,7 @@ int ctt_pack_check(const struct ctt_pack *p, const struct ctt_newfile *f)
     int rc = 0;
 
     CTT_TRY(check_clips(p, dup(ctt_newfile_fd(f))));
-    CTT_TRY(ctt_h5_enter(&q));
+    CTT_TRY(ctt_h5_enter(&q, p->list->count));
     CTT_TRY(ctt_h5_leave(&q, check_hdf5(p, f)));
 out:
     return rc;

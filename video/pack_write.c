@@ -21,6 +21,7 @@ struct ctt_pack_out {
     struct ctt_newfile *f;
     hid_t               file;
     int64_t             size;       /* reserved on disk so far */
+    int                 objects;    /* datasets so far */
 };
 
 /* Turns a failure of HDF5 into an error that names the file; used between
@@ -90,7 +91,7 @@ static void abandon(struct ctt_pack_out **out)
 
     if (!o)
         return;
-    if (o->file >= 0 && ctt_h5_enter(&q) >= 0) {
+    if (o->file >= 0 && ctt_h5_enter(&q, o->objects) >= 0) {
         H5Fclose(o->file);
         ctt_h5_leave(&q, 0);
     }
@@ -112,7 +113,7 @@ static int open_out(const char *path, struct ctt_pack_out **out)
     CTT_TRY(ctt_newfile_open(path, &o->f));
     CTT_TRY(reserve_disk(o, SLACK));
     o->size = 0;    /* H5Fcreate truncates the file */
-    CTT_TRY(ctt_h5_enter(&q));
+    CTT_TRY(ctt_h5_enter(&q, o->objects));
     CTT_TRY(ctt_h5_leave(&q, create(o)));
     *out = o;
     o = NULL;
@@ -130,6 +131,7 @@ static int write_data(struct ctt_pack_out *o, const char *name,
     haddr_t where = 0;
     int rc = 0;
 
+    o->objects++;
     TRY_H5(o, s);
     TRY_H5(o, c = H5Pcreate(H5P_DATASET_CREATE));
     TRY_H5(o, H5Pset_obj_track_times(c, 0));
@@ -152,7 +154,7 @@ static int put_bytes(struct ctt_pack_out *o, const char *name, int rank,
                      const hsize_t *dim, const void *data, int64_t *at)
 {
     struct ctt_h5_quiet q;
-    int rc = ctt_h5_enter(&q);
+    int rc = ctt_h5_enter(&q, o->objects);
 
     return rc < 0 ? rc : ctt_h5_leave(&q, write_data(o, name, H5T_STD_U8LE,
         H5T_NATIVE_UINT8, rank, dim, data, at));
@@ -335,7 +337,7 @@ static int write_parts(const struct ctt_pack *p, struct dataset *x)
         }
         dim[0] = (hsize_t)p->list->count;
         dim[1] = CTT_PACK_COLUMNS;
-        CTT_TRY(ctt_h5_enter(&q));
+        CTT_TRY(ctt_h5_enter(&q, p->out->objects));
         CTT_TRY(ctt_h5_leave(&q, write_data(p->out, name[i], H5T_STD_I64LE,
                                             H5T_STD_I64LE, 2, dim, x[i].data,
                                             &x[i].at)));
@@ -395,7 +397,7 @@ int ctt_pack_finish(struct ctt_pack **pack)
     CTT_CHECK(p->list->count > 0, CTT_EINVAL, "%s: no clips to pack",
               p->path);
     CTT_TRY(write_parts(p, part));
-    CTT_TRY(ctt_h5_enter(&q));
+    CTT_TRY(ctt_h5_enter(&q, p->out->objects));
     CTT_TRY(ctt_h5_leave(&q, close_file(p->out, &size)));
     CTT_TRY(write_tail(p->out, size, part));
     CTT_TRY(ctt_pack_check(p, p->out->f));

@@ -4,6 +4,7 @@
 #include "tests/lib/check.h"
 #include "tests/lib/saved.h"
 #include "net/h5.h"
+#include "net/limits.h"
 #include "net/code/zip.h"
 
 #include <fcntl.h>
@@ -111,7 +112,7 @@ struct lie {
     const char *format, *least, *text, *index, *labels;
     int         version;
     const char *says;
-    int         code;
+    int         code, as_is;    /* the text is not made canonical */
 };
 
 static void put_bytes(struct ctt_h5 *f, const char *name, const void *p,
@@ -146,10 +147,10 @@ static const struct lie good = {
 };
 
 /* The canonical form of a text, or the text itself if it has none. */
-static void put_net(struct ctt_h5 *f, const char *text)
+static void put_net(struct ctt_h5 *f, const char *text, int as_is)
 {
     struct ctt_graph *g = NULL;
-    char *print = ctt_net_parse(text, &g) < 0 ? ctt_strdup(text) :
+    char *print = as_is || ctt_net_parse(text, &g) < 0 ? ctt_strdup(text) :
                   ctt_net_print(g);
 
     put_text(f, "net", print, (int64_t)strlen(print));
@@ -170,7 +171,7 @@ static void write_lie(const struct lie *l, const char *name)
     CHECK_OK(ctt_h5_put_text(f, "format", l->format ? l->format : "convtt"));
     CHECK_OK(ctt_h5_put_text(f, "least_reader", l->least ? l->least : "0.1"));
     CHECK_OK(ctt_h5_put_int(f, "version", l->version));
-    put_net(f, l->text ? l->text : TEXT);
+    put_net(f, l->text ? l->text : TEXT, l->as_is);
     if (l->labels)
         put_text(f, "labels", l->labels, (int64_t)strlen(l->labels));
     put_text(f, "index", l->index ? l->index : line,
@@ -298,7 +299,7 @@ static void test_plain_shape(void)
         CHECK_OK(ctt_h5_put_text(f, "format", "convtt"));
         CHECK_OK(ctt_h5_put_text(f, "least_reader", "0.1"));
         CHECK_OK(ctt_h5_put_int(f, "version", 1));
-        put_net(f, TEXT);
+        put_net(f, TEXT, 0);
         put_text(f, "index", LINE, (int64_t)strlen(LINE));
         CHECK_OK(ctt_h5_group(f, "w", 1));
         CHECK_OK(ctt_h5_write(f, "w/y.w", &shapes[i], x));
@@ -384,8 +385,91 @@ static void test_deep_flips(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* A net that means the same as the canonical one, but is written otherwise. */
+static void test_not_canonical(void)
+{
+    static const char *const texts[] = {
+        "%s# a comment\n", "\n%s", "%s\n",
+        "input x c=2\nconv y in=x out=3 bias=0\n",
+    };
+    struct ctt_graph *g = NULL;
+    struct ctt_model *m = NULL;
+    char text[1024], *print;
+
+    CHECK_OK(ctt_net_parse(TEXT, &g));
+    print = ctt_net_print(g);
+    for (size_t i = 0; i < CTT_LEN(texts); i++) {
+        const struct lie l = { .version = 1, .text = text, .as_is = 1 };
+        snprintf(text, sizeof(text), texts[i], print);
+        write_lie(&l, saved_path);
+        check_refused(saved_path, CTT_EFORMAT, "is not in canonical form");
+    }
+    snprintf(text, sizeof(text), "%s", print);
+    write_lie(&(struct lie){ .version = 1, .text = text, .as_is = 1 },
+              saved_path);
+    CHECK_OK(ctt_model_load(saved_path, 1, &m));
+    ctt_model_free(&m);
+    ctt_graph_free(&g);
+    ctt_free(print);
+}
+
+/* As convtt 0.1 wrote it: who adds a key to an operation, after the others and
+ * with a default that means the same as before, must let this form be read. */
+static void test_old_texts(void)
+{
+    static const char text[] =
+        "input x d=1 h=8 w=8 c=3 fps=12 mean=0.5,0.5,0.5 std=0.25,0.25,0.25 "
+        "scale=1 fit=crop colour=rgb\n"
+        "conv a in=x out=4 kernel=1,3,3 stride=1,1,1 pad=0,1,1 bias=1\n"
+        "norm b in=a kind=batch eps=1e-05 momentum=0.1\n"
+        "act c in=b kind=relu\n"
+        "state s of=e like=c c=4 delay=2\n"
+        "mul d in=c,s\n"
+        "add e in=d,c bias=1 minus=0\n"
+        "pool f in=e kind=max kernel=1,2,2 stride=1,2,2 pad=0,0,0\n"
+        "upsample g in=f by=1,2,2\n"
+        "dropout h in=g rate=0.5\n"
+        "slice i in=h from=1 to=3\n"
+        "concat j in=i,h\n"
+        "deconv k in=j out=2 kernel=1,3,3 stride=1,1,1 pad=0,1,1 bias=0\n"
+        "clip\n"
+        "window v in=k steps=2 every=1\n"
+        "reshape y in=v d=1 h=1 w=1 c=256\n";
+    struct ctt_graph *g = NULL;
+    char *print;
+
+    CHECK_OK(ctt_net_parse(text, &g));
+    print = ctt_net_print(g);
+    CU_ASSERT_STRING_EQUAL(print, text);
+    ctt_graph_free(&g);
+    ctt_free(print);
+}
+
+/* Labels are counted before memory is requested for each. */
+static void test_many_labels(void)
+{
+    int64_t n = ctt_limits()->classes + 1;
+    struct ctt_model *m = saved_variant(0);
+    char **label = ctt_calloc((size_t)n, sizeof(*label));
+
+    for (int64_t i = 0; i < n; i++)
+        label[i] = "";
+    CHECK_OK(ctt_model_save(saved_path, m));
+    CHECK_OK(ctt_model_labels(m, label, (int)n));
+    ctt_check_refused(ctt_model_save(saved_path, m), CTT_EFORMAT,
+                      "more than the limit of");
+    ctt_free(label);
+    ctt_model_free(&m);
+    CHECK_OK(ctt_model_load(saved_path, 1, &m));    /* the old file stays */
+    CU_ASSERT_EQUAL(m->labels, 0);
+    ctt_model_free(&m);
+}
+
 static CU_TestInfo tests[] = {
     { "bits flipped", test_flips },
+    { "not canonical", test_not_canonical },
+    { "texts of convtt 0.1", test_old_texts },
+    { "many labels", test_many_labels },
     { "bits flipped under the check", test_deep_flips },
     { "truncated", test_truncated },
     { "not a model", test_not_a_model },

@@ -5,6 +5,7 @@
 #include "tests/lib/clip.h"
 #include "video/video.h"
 
+#include <fcntl.h>
 #include <hdf5.h>
 #include <pthread.h>
 #include <signal.h>
@@ -271,6 +272,57 @@ static void test_full(void)
     ctt_free(after);
 }
 
+/* Two writers of one path: each pack is whole, and the last one stays. */
+static void test_two(void)
+{
+    const char *path = clip_path("two.pack");
+    struct ctt_pack *p[2] = { NULL, NULL };
+    struct ctt_input in = input();
+    int rc;
+
+    for (int k = 0; k < 2; k++)
+        CHECK_OK(ctt_pack_create(path, &in, labels, 3, &p[k]));
+    for (int i = 0; i < CLIPS; i++)
+        CHECK_OK(add(p[i % 2], i));
+    for (int k = 0; k < 2; k++) {
+        struct ctt_pack *back = NULL;
+        CHECK_OK(ctt_pack_finish(&p[k]));
+        CHECK_OK(ctt_pack_open(path, &back));
+        CU_ASSERT_EQUAL(ctt_pack_list(back)->count, CLIPS / 2 + 1 - k);
+        CU_ASSERT_STRING_EQUAL(ctt_pack_list(back)->item[0].id,
+                               k ? "clip 1.webm" : "clip 0.webm");
+        CU_ASSERT(!is_same(back, 1, &rc) && rc >= 0);    /* it is clip 2 + k */
+        ctt_pack_close(&back);
+    }
+    CU_ASSERT_EQUAL(access(clip_path("two.pack.convtt0.tmp"), F_OK), -1);
+    CU_ASSERT_EQUAL(access(clip_path("two.pack.convtt1.tmp"), F_OK), -1);
+}
+
+/* Bytes that changed on the way to the disk: the old pack stays. */
+static void test_changed(void)
+{
+    const char *path = clip_path("a.pack");
+    struct ctt_input in = input();
+    struct ctt_pack *p = NULL;
+    size_t n, m;
+    uint8_t *before = clip_bytes(path, &n), *after;
+    int fd;
+
+    CHECK_OK(ctt_pack_create(path, &in, labels, 3, &p));
+    for (int i = 0; i < CLIPS; i++)
+        CHECK_OK(add(p, i));
+    fd = open(clip_path("a.pack.convtt0.tmp"), O_WRONLY);
+    for (off_t at = 4096; at < 8192; at += 64)
+        CU_ASSERT_EQUAL(pwrite(fd, "?", 1, at), 1);
+    close(fd);
+    ctt_check_refused(ctt_pack_finish(&p), CTT_EFORMAT, "is damaged");
+    after = clip_bytes(path, &m);
+    CU_ASSERT(n == m && memcmp(before, after, n) == 0);
+    CU_ASSERT_EQUAL(access(clip_path("a.pack.convtt0.tmp"), F_OK), -1);
+    ctt_free(before);
+    ctt_free(after);
+}
+
 static int write_one(const char *path, const struct ctt_frames *f)
 {
     struct ctt_input in = input();
@@ -360,7 +412,8 @@ int main(void)
         { "round trip", test_round_trip }, { "HDF5", test_hdf5 },
         { "same bytes", test_same_bytes },
         { "refused", test_refused }, { "damage", test_damage },
-        { "full disk", test_full }, { "memory", test_memory },
+        { "full disk", test_full },
+        { "two writers", test_two }, { "changed bytes", test_changed }, { "memory", test_memory },
         { "threads", test_threads }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "pack", NULL, NULL, NULL, NULL, tests },
