@@ -212,8 +212,9 @@ cd "$build" || exit 99
 defined() {
     $NM -g --defined-only "$@" 2> /dev/null | awk 'NF == 3 {print $3}'
 }
-# What starts with __odr_asan or _sub_ is the sanitizer's.
-ours='^(ctt_|__odr_asan|_sub_[ID]_|$)'
+# What starts with __odr_asan or _sub_ is the sanitizer's, with DW.ref the C++
+# compiler's.
+ours='^(ctt_|__odr_asan|_sub_[ID]_|DW\.ref\.|$)'
 for a in .libs/libctt*.a; do
     case $a in */libcttcheck.a | */libcttsim.a) continue ;; esac
     [ -e "$a" ] || { note "exported names (nothing is built here)"; break; }

@@ -343,8 +343,9 @@ out:
     return rc;
 }
 
-static int run(struct ctt_conv_ask *q)
+static int run_any(void *arg)
 {
+    struct ctt_conv_ask *q = arg;
     const struct ctt_call *c = q->call;
     struct plan_cache *k = *q->own;
     struct ctt_plan *p = k->at[q->part];
@@ -363,6 +364,28 @@ out:
     return rc;
 }
 
+/* An exception passes the place that sets the number of threads back. */
+static int run(struct ctt_conv_ask *q)
+{
+    int rc = ctt_dnnl_try(run_any, q);
+
+    if (rc < 0)
+        omp_set_num_threads(q->dev->threads);
+    return rc;
+}
+
+static int start(void *arg)
+{
+    struct ctt_onednn *o = arg;
+    int rc = 0;
+
+    CTT_DNNL(dnnl_engine_create(&o->engine, dnnl_cpu, 0));
+    CTT_DNNL(dnnl_stream_create(&o->stream, o->engine,
+                                dnnl_stream_default_flags));
+out:
+    return rc;
+}
+
 static int open_engine(struct ctt_dev *d, void **state)
 {
     struct ctt_onednn *o = ctt_calloc(1, sizeof(*o));
@@ -371,9 +394,7 @@ static int open_engine(struct ctt_dev *d, void **state)
     (void)d;
     CTT_CHECK(o, CTT_ENOMEM, "no memory for oneDNN");
     *state = o;    /* close_engine() frees it */
-    CTT_DNNL(dnnl_engine_create(&o->engine, dnnl_cpu, 0));
-    CTT_DNNL(dnnl_stream_create(&o->stream, o->engine,
-                                dnnl_stream_default_flags));
+    CTT_TRY(ctt_dnnl_try(start, o));
 out:
     return rc;
 }
@@ -401,16 +422,26 @@ static void forget(void *own)
     ctt_free(k);
 }
 
+struct product { int n; const float *a, *b; float *c; };
+
+static int multiply(void *arg)
+{
+    const struct product *p = arg;
+    int n = p->n, rc = 0;
+
+    CTT_DNNL(dnnl_sgemm('N', 'N', n, n, n, 1, p->a, n, p->b, n, 0, p->c, n));
+out:
+    return rc;
+}
+
 static int sgemm(struct ctt_dev *d, void *state, int n, const float *a,
                  const float *b, float *c)
 {
-    int rc = 0;
+    struct product p = { n, a, b, c };
 
     (void)d;
     (void)state;
-    CTT_DNNL(dnnl_sgemm('N', 'N', n, n, n, 1, a, n, b, n, 0, c, n));
-out:
-    return rc;
+    return ctt_dnnl_try(multiply, &p);
 }
 
 const struct ctt_conv_provider ctt_conv_onednn = {

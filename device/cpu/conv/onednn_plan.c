@@ -10,6 +10,7 @@ struct making {
     const struct ctt_onednn     *o;
     const struct ctt_fold       *f;
     const struct ctt_plan_key   *key;
+    struct ctt_plan             *p;     /* what is made */
     int                          nd;    /* dimensions of a tensor */
     const int64_t               *stride, *pad;
     MD                           large, small, any, plain, bias;
@@ -195,20 +196,21 @@ static int is_ref(const char *impl)
     return strstr(impl, "ref") != NULL;
 }
 
-static int make_one(struct making *m, int sums, struct ctt_plan *p)
+static int make_one(void *arg)
 {
+    struct making *m = arg;
+    struct ctt_plan *p = m->p;
     const char *impl = NULL;
     int rc = 0;
 
     CTT_TRY(tensor_md(m, m->f->ic, m->f->large, &m->large));
     CTT_TRY(tensor_md(m, m->f->oc, m->f->small, &m->small));
     CTT_TRY(weights_md(m));
-    CTT_TRY(attributes(m, sums));
+    CTT_TRY(attributes(m, p->sums));
     CTT_TRY(describe(m));
     CTT_DNNL(dnnl_primitive_desc_query(m->pd, dnnl_query_impl_info_str, 0,
                                        &impl));
     snprintf(p->impl, sizeof(p->impl), "%s", impl);
-    p->sums = sums;
     if (is_ref(impl))
         goto out;    /* the caller tries something else */
     CTT_DNNL(dnnl_primitive_create(&p->prim, m->pd));
@@ -217,6 +219,23 @@ static int make_one(struct making *m, int sums, struct ctt_plan *p)
     CTT_TRY(make_memory(m, p));
 out:
     return rc;
+}
+
+int ctt_dnnl_try(int (*work)(void *arg), void *arg)
+{
+    int rc = 0, room = 0;
+    enum ctt_thrown thrown = ctt_guard(work, arg, &rc);
+
+    if (thrown == CTT_THROWN_NOTHING)
+        return rc;
+    /* What was thrown while a primitive was made stays in oneDNN's cache of
+     * primitives, which throws it again when asked for the same one. */
+    if (dnnl_get_primitive_cache_capacity(&room) == dnnl_success &&
+        dnnl_set_primitive_cache_capacity(0) == dnnl_success)
+        dnnl_set_primitive_cache_capacity(room);
+    if (thrown == CTT_THROWN_NO_MEMORY)
+        return ctt_error(CTT_ENOMEM, "out of memory in oneDNN");
+    return ctt_error(CTT_EUNSUP, "oneDNN fails with an exception");
 }
 
 int ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
@@ -237,7 +256,9 @@ int ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
         CTT_CHECK(p, CTT_ENOMEM, "no memory for a plan");
         p->key = *key;
         p->threads = threads;
-        rc = make_one(&m, sums, p);
+        p->sums = sums;
+        m.p = p;
+        rc = ctt_dnnl_try(make_one, &m);
         forget(&m);
         CTT_TRY(rc);
         if (p->prim)

@@ -4,6 +4,7 @@
 #define CTT_ONEDNN_PLAN_H
 
 #include "device/cpu/conv/dnnl_compat.h"
+#include "device/cpu/conv/guard.h"
 #include "device/fold.h"
 #include "device/dev.h"
 
@@ -46,6 +47,10 @@ struct ctt_onednn {
                                                 : CTT_EUNSUP,           \
                   "oneDNN refuses with status %d: %s", status_, #expr); \
     } while (0)
+
+/* Calls work(arg), which calls oneDNN; CTT_ENOMEM or CTT_EUNSUP if it throws.
+ * Functions that destroy an object do not throw and need no guard. */
+int  ctt_dnnl_try(int (*work)(void *arg), void *arg);
 
 int  ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
                   int threads, struct ctt_plan **out);
