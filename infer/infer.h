@@ -11,7 +11,26 @@
  * then returns a message of one line that names the thing and what is wrong.
  * Output arguments come last and are written only on success.  What an open
  * function allocates, its close function frees; it sets the pointer to NULL
- * and accepts NULL. */
+ * and accepts NULL.  A pointer that must not be NULL but is: functions that
+ * return int fail, except those that return what a model is, which return 0, as
+ * does ctt_session_frames(); those that return a pointer return NULL, and those
+ * that return nothing do nothing.
+ *
+ * A model file is not trusted: a damaged or forged one is an error.  Memory is
+ * limited (struct ctt_infer_limits), and a failed allocation is an error too,
+ * with these exceptions, which no library can turn into errors:
+ *
+ *   - libgomp ends the process if it cannot allocate or start its threads.
+ *   - An exception of oneDNN is caught in the thread that called this library;
+ *     in another thread of an OpenMP region it ends the process.
+ *   - HDF5 may end the process when an allocation of its own fails while it
+ *     reads or closes a file.
+ *   - Where the system promises more memory than it has (overcommit), the
+ *     kernel may kill the process when the memory is used; the limit is there
+ *     to stay below that.
+ *   - On a GPU a failed allocation is an error, but what the driver itself
+ *     needs in the process's memory is out of reach.
+ */
 #ifndef CTT_INFER_H
 #define CTT_INFER_H
 
@@ -38,11 +57,27 @@ struct ctt_infer_input {
     enum ctt_infer_colour colour;    /* order of the channels */
 };
 
+/* What models and sessions of this process may take.  A model that exceeds a
+ * limit is an error that names it. */
+struct ctt_infer_limits {
+    int64_t memory;     /* bytes that this library allocates for all models and
+                           sessions together; 0: what the machine, its control
+                           group and RLIMIT_AS had free at the first call of
+                           this library.  Not counted: what oneDNN, HDF5 and
+                           libgomp take for themselves, and memory of a GPU. */
+    int     classes;    /* of a model; 0: 65536 */
+    int     nodes;      /* of a model; 0: 65536 */
+};
+
+/* Sets the limits; call it before other threads use the library.  Fails, and
+ * changes nothing, if one is negative. */
+int  ctt_infer_limits(const struct ctt_infer_limits *limits);
+
 /* Loads the model file at path for a device: "cpu", "cuda" (an NVIDIA GPU) or
  * "ref" (plain C, slow, the same results on every machine); a device that is
  * not built in is an error, as is a model with several inputs or with an output
- * that is neither classes nor a frame.  threads: CPU threads per session; 0:
- * one per processor. */
+ * that is neither classes nor a frame, or with a weight that is not a finite
+ * number.  threads: CPU threads per session; 0: one per processor. */
 int  ctt_infer_open(const char *path, const char *device, int threads,
                     struct ctt_infer **out);
 void ctt_infer_close(struct ctt_infer **m);
@@ -64,7 +99,8 @@ const char *ctt_infer_class(const struct ctt_infer *m, int i);
 /* The message of the last failure in this thread. */
 const char *ctt_infer_error(void);
 
-/* Starts a stream; fails if the device cannot be used or memory is out. */
+/* Starts a stream; fails if the device cannot be used, or if what the model
+ * computes does not fit into memory. */
 int  ctt_session_open(const struct ctt_infer *m, struct ctt_session **out);
 void ctt_session_close(struct ctt_session **s);
 

@@ -3,6 +3,7 @@
 #include "run/run.h"
 #include "infer/simplify.h"
 #include "infer/infer.h"
+#include "net/limits.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static const int64_t ample = INT64_C(1) << 20;
 
 struct ctt_infer {
     struct ctt_model      *model;
-    char                  *device;
+    char                  *path, *device;
     int                    threads;
     int                    input, output, classes;
     int                    predicts;    /* the output is a frame */
@@ -45,6 +46,20 @@ _Static_assert((int)CTT_INFER_CROP == CTT_FIT_CROP &&
 const char *ctt_infer_error(void)
 {
     return ctt_errmsg();
+}
+
+/* Refuses a pointer that must be given. */
+#define GIVEN(p) CTT_CHECK(p, CTT_EINVAL, "%s: %s is NULL", __func__, #p)
+
+int ctt_infer_limits(const struct ctt_infer_limits *limits)
+{
+    int rc = 0;
+
+    GIVEN(limits);
+    CTT_TRY(ctt_limits_set(&(struct ctt_limits){ .memory = limits->memory,
+        .classes = limits->classes, .nodes = limits->nodes }));
+out:
+    return rc;
 }
 
 /* ---- the model ---- */
@@ -86,6 +101,9 @@ static int check_answer(const char *path, struct ctt_infer *m)
     CTT_CHECK(ctt_rows(&out->out) == 1, CTT_EUNSUP, "%s: answer %s is neither "
               "one number a class nor a frame as the input", path, out->name);
     m->classes = (int)out->out.c;
+    CTT_CHECK(m->classes <= ctt_limits()->classes, CTT_EFORMAT,
+              "%s: %d classes, more than the limit of %d", path, m->classes,
+              ctt_limits()->classes);
     CTT_CHECK(m->model->labels == 0 || m->model->labels == m->classes,
               CTT_EFORMAT, "%s: %d labels for %d classes", path,
               m->model->labels, m->classes);
@@ -126,19 +144,31 @@ out:
     return rc;
 }
 
+/* Puts the model's file before the message of an error. */
+static int blame(const struct ctt_infer *m, int rc)
+{
+    return rc < 0 ? ctt_error(rc, "%s: %s", m->path, ctt_errmsg()) : rc;
+}
+
 int ctt_infer_open(const char *path, const char *device, int threads,
                    struct ctt_infer **out)
 {
-    struct ctt_infer *m = ctt_calloc(1, sizeof(*m));
-    int rc = m ? 0 : CTT_ENOMEM;
+    struct ctt_infer *m = NULL;
+    int rc = 0;
 
-    CTT_TRY(rc);
+    GIVEN(path);
+    GIVEN(device);
+    GIVEN(out);
     CTT_TRY(check_device(device));
     CTT_CHECK(threads >= 0, CTT_EINVAL, "%d threads", threads);
+    m = ctt_calloc(1, sizeof(*m));
+    CTT_TRY(m ? 0 : CTT_ENOMEM);
+    m->path = ctt_strdup(path);
     m->device = ctt_strdup(device);
     m->threads = threads;
-    CTT_TRY(m->device ? 0 : CTT_ENOMEM);
+    CTT_TRY(m->path && m->device ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_model_load(path, 0, &m->model));
+    CTT_TRY(blame(m, ctt_model_finite(m->model)));
     CTT_TRY(check(path, m));
     m->number = ctt_calloc((size_t)m->classes + 1, sizeof(*m->number));
     CTT_TRY(m->number ? 0 : CTT_ENOMEM);
@@ -154,9 +184,10 @@ out:
 
 void ctt_infer_close(struct ctt_infer **m)
 {
-    if (!*m)
+    if (!m || !*m)
         return;
     ctt_model_free(&(*m)->model);
+    ctt_free((*m)->path);
     ctt_free((*m)->device);
     ctt_free((*m)->number);
     ctt_free(*m);
@@ -165,22 +196,22 @@ void ctt_infer_close(struct ctt_infer **m)
 
 const struct ctt_infer_input *ctt_infer_wants(const struct ctt_infer *m)
 {
-    return &m->wants;
+    return m ? &m->wants : NULL;
 }
 
 int ctt_infer_classes(const struct ctt_infer *m)
 {
-    return m->classes;
+    return m ? m->classes : 0;
 }
 
 int ctt_infer_predicts(const struct ctt_infer *m)
 {
-    return m->predicts;
+    return m && m->predicts;
 }
 
 const char *ctt_infer_class(const struct ctt_infer *m, int i)
 {
-    if (i < 0 || i >= m->classes)
+    if (!m || i < 0 || i >= m->classes)
         return NULL;
     return m->model->labels ? m->model->label[i] : m->number[i];
 }
@@ -228,17 +259,20 @@ out:
 
 int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
 {
-    struct ctt_session *s = ctt_calloc(1, sizeof(*s));
-    int rc = s ? 0 : CTT_ENOMEM;
+    struct ctt_session *s = NULL;
+    int rc = 0;
 
-    CTT_TRY(rc);
+    GIVEN(m);
+    GIVEN(out);
+    s = ctt_calloc(1, sizeof(*s));
+    CTT_TRY(s ? 0 : CTT_ENOMEM);
     s->m = m;
     for (int k = 0; k < 3; k++) {
         s->mul[k] = 1 / (255 * m->wants.std[k]);
         s->add[k] = -m->wants.mean[k] / m->wants.std[k];
     }
     CTT_TRY(ctt_dev_open(m->device, m->threads, &s->dev));
-    CTT_TRY(open_run(s));
+    CTT_TRY(blame(m, open_run(s)));
     *out = s;
     s = NULL;
 out:
@@ -248,7 +282,7 @@ out:
 
 void ctt_session_close(struct ctt_session **s)
 {
-    if (!*s)
+    if (!s || !*s)
         return;
     ctt_run_close(&(*s)->run);
     if ((*s)->w)
@@ -261,12 +295,13 @@ void ctt_session_close(struct ctt_session **s)
 
 void ctt_session_reset(struct ctt_session *s)
 {
-    ctt_run_reset(s->run);
+    if (s)
+        ctt_run_reset(s->run);
 }
 
 int64_t ctt_session_frames(const struct ctt_session *s)
 {
-    return s->run->past + s->run->cursor;
+    return s ? s->run->past + s->run->cursor : 0;
 }
 
 static void bytes_in(const struct ctt_session *s, const void *from,
@@ -292,10 +327,14 @@ static int push(struct ctt_session *s, const void *frames, size_t size,
                 void (*in)(const struct ctt_session *, const void *, int64_t,
                            float *))
 {
-    int64_t frame = frame_of(s), rows = frame / s->m->wants.c;
+    int64_t frame, rows;
     int rc = 0, some;
 
-    CTT_CHECK(frames && count > 0, CTT_EINVAL, "push: %d frames", count);
+    GIVEN(s);
+    GIVEN(frames);
+    CTT_CHECK(count > 0, CTT_EINVAL, "push: %d frames", count);
+    frame = frame_of(s);
+    rows = frame / s->m->wants.c;
     for (int i = 0; i < count; i += some) {
         some = count - i < s->run->room ? count - i : s->run->room;
         CTT_TRY(ctt_run_make_room(s->run, some));
@@ -340,9 +379,12 @@ out:
 
 int ctt_session_read(struct ctt_session *s, float *probs)
 {
-    struct ctt_run *r = s->run;
+    struct ctt_run *r;
     int rc = 0;
 
+    GIVEN(s);
+    GIVEN(probs);
+    r = s->run;
     CTT_CHECK(!s->m->predicts, CTT_EINVAL,
               "read: this model has no classes, it predicts frames");
     /* A push that failed may have moved the window and run no step of it. */
@@ -374,12 +416,15 @@ out:
 
 int ctt_session_predict(struct ctt_session *s, int count, float *frames)
 {
-    int64_t size = frame_of(s);
+    int64_t size;
     int rc = 0;
 
+    GIVEN(s);
+    GIVEN(frames);
+    size = frame_of(s);
     CTT_CHECK(s->m->predicts, CTT_EINVAL,
               "predict: this model's answer is classes, not a frame");
-    CTT_CHECK(frames && count > 0, CTT_EINVAL, "predict: %d frames", count);
+    CTT_CHECK(count > 0, CTT_EINVAL, "predict: %d frames", count);
     CTT_CHECK(s->run->cursor > 0, CTT_EINVAL,
               "predict: no frame has been pushed");
     for (int i = 0; i < count; i++) {

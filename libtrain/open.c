@@ -107,6 +107,9 @@ static int blame_longest(const struct ctt_trainer *t, int rc)
     snprintf(said, sizeof(said), "%s", ctt_errmsg());
     ctt_memory_advise(t->task, t->m->g, t->cfg, t->dev, d->longest, fits,
                       sizeof(fits));
+    if (!fits[0])
+        return ctt_error(rc, "%s (one clip at a time does not fit either: the "
+                         "model is too large)", said);
     for (int i = 0; i < d->clips; i++)
         if (d->clip[i].length == d->longest)
             return ctt_error(rc, "%s (the longest clip, %s, has %d frames: "

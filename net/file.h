@@ -65,6 +65,10 @@ struct ctt_weight ctt_model_weight(const struct ctt_model *m,
                                    const struct ctt_node *n, int k);
 int  ctt_model_weights(const struct ctt_model *m, struct ctt_weight **out);
 
+/* CTT_ENAN, and a message that names the weight, if one is not finite or if the
+ * variance of a batch norm is negative. */
+int  ctt_model_finite(const struct ctt_model *m);
+
 /* The number of parameters that are not pruned. */
 int64_t ctt_model_params(const struct ctt_model *m);
 

@@ -2,6 +2,7 @@
  * model.c: a graph with its weights, labels, history and training state in
  * memory. */
 #include "net/file.h"
+#include "net/limits.h"
 #include "net/op.h"
 
 #include <string.h>
@@ -46,6 +47,8 @@ int ctt_model_new(struct ctt_graph *g, struct ctt_model **out)
     int rc = 0;
 
     CTT_CHECK(g->sealed, CTT_EINVAL, "the graph is not sealed");
+    CTT_TRY(ctt_memory_check("the weights", g->weights *
+                             (int64_t)sizeof(*m->w)));
     m = ctt_calloc(1, sizeof(*m));
     CTT_TRY(m ? 0 : CTT_ENOMEM);
     m->w = ctt_calloc((size_t)g->weights, sizeof(*m->w));
@@ -56,6 +59,57 @@ int ctt_model_new(struct ctt_graph *g, struct ctt_model **out)
 out:
     ctt_free(m);
     ctt_graph_free(&g);
+    return rc;
+}
+
+/* Whether n floats are all finite; without a branch per number, as it reads all
+ * of a model. */
+static int all_finite(const float *w, int64_t n)
+{
+    uint32_t bad = 0, bits;
+
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(&bits, w + i, sizeof(bits));
+        bad |= (bits & 0x7f800000) == 0x7f800000;
+    }
+    return !bad;
+}
+
+static int any_below_zero(const float *w, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (w[i] < 0)
+            return 1;
+    return 0;
+}
+
+static int weight_finite(const struct ctt_model *m, const struct ctt_node *n,
+                         int k)
+{
+    enum { VARIANCE = 3 };
+    const float *w = m->w + n->at[k];
+    int64_t count = ctt_volume(&n->w[k]);
+    char title[CTT_WEIGHT_NAME];
+    int rc = 0;
+
+    ctt_weight_title(n, k, title);
+    CTT_CHECK(all_finite(w, count), CTT_ENAN,
+              "weight '%s' has a number that is not finite", title);
+    CTT_CHECK(k != VARIANCE || !ctt_is_batch_norm(n) ||
+              !any_below_zero(w, count), CTT_ENAN,
+              "weight '%s' is a variance and has a negative number", title);
+out:
+    return rc;
+}
+
+int ctt_model_finite(const struct ctt_model *m)
+{
+    int rc = 0;
+
+    for (int i = 0; i < m->g->count; i++)
+        for (int k = 0; k < m->g->node[i].nw; k++)
+            CTT_TRY(weight_finite(m, &m->g->node[i], k));
+out:
     return rc;
 }
 

@@ -3,7 +3,10 @@
  * memory. */
 #include "run/bind.h"
 #include "run/layout.h"
+#include "net/limits.h"
 #include "net/op.h"
+
+#include <stdio.h>
 
 /* The clip part reads the step part through window ops only. */
 static int check_clip(const struct ctt_graph *g)
@@ -42,18 +45,18 @@ out:
     return rc;
 }
 
-/* Only host memory is checked: a system that overcommits memory would kill the
- * program later, whereas other devices report a failed allocation. */
+/* Only host memory is checked: other devices report a failed allocation before
+ * the memory is used. */
 int ctt_run_fits(const struct ctt_run *r, int64_t bytes)
 {
-    int rc = 0;
+    char what[80];
 
-    CTT_CHECK(!ctt_dev_shared(r->dev) || bytes <= ctt_dev_room(r->dev),
-              CTT_ENOMEM,
-              "%d samples of %d steps need %lld MB, more than this machine has",
-              r->n, r->room, (long long)(bytes >> 20));
-out:
-    return rc;
+    if (!ctt_dev_shared(r->dev))
+        return 0;
+    snprintf(what, sizeof(what), "the model's values for %d clip%s and %d "
+             "step%s", r->n, r->n > 1 ? "s" : "", r->room,
+             r->room > 1 ? "s" : "");
+    return ctt_memory_check(what, bytes);
 }
 
 int ctt_run_mixes(const struct ctt_graph *g)

@@ -2,11 +2,11 @@
  * infer_store.c: the predicted frames of all clips, in one HDF5 file. */
 #include "tools/infer_store.h"
 #include "net/h5.h"
+#include "net/limits.h"
 #include "net/newfile.h"
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 static size_t frame_size(const struct ctt_store *s)
 {
@@ -14,17 +14,16 @@ static size_t frame_size(const struct ctt_store *s)
 }
 
 /* Needs memory for true and predicted frames, and again for the file's image.
- * Checked first, because a system that overcommits memory kills the program. */
+ */
 int ctt_store_open(struct ctt_store *s, int clips)
 {
     size_t size = frame_size(s);
     int64_t n = (int64_t)clips * s->ahead;    /* < 2^44 */
-    int64_t most = sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
     double need = 4.0 * sizeof(float) * (double)n * (double)size;
     int rc = 0;
 
-    CTT_CHECK(need <= (double)most, CTT_EINVAL, "%s: %d clips need %.0f MB, "
-              "more than this machine has", s->path, clips, need * 0x1p-20);
+    CTT_TRY(ctt_memory_check(s->path, need < 0x1p62 ? (int64_t)need
+                                                    : INT64_MAX));
     s->truth = ctt_calloc((size_t)n * size, sizeof(float));
     s->guess = ctt_calloc((size_t)n * size, sizeof(float));
     s->name = ctt_calloc((size_t)clips, sizeof(*s->name));

@@ -2,6 +2,7 @@
  * test_session.c: a session gives the same however frames come, refuses wrong
  * calls and allocates nothing in a step. */
 #include "tests/lib/stream.h"
+#include "net/file.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -160,12 +161,109 @@ static void test_refused_predictions(void)
                    "no frame has been");
     CHECK_OK(ctt_session_push(s, stream_bytes, 1));
     stream_refused(ctt_session_predict(s, 0, frame), CTT_EINVAL, "0 frames");
-    stream_refused(ctt_session_predict(s, 1, NULL), CTT_EINVAL, "1 frames");
+    stream_refused(ctt_session_predict(s, 1, NULL), CTT_EINVAL,
+                   "frames is NULL");
     stream_refused(ctt_session_read(s, frame), CTT_EINVAL,
                    "it predicts frames");
     frame[7] = NAN;
     CHECK_OK(ctt_session_push_float(s, frame, 1));
     stream_refused(ctt_session_predict(s, 1, frame), CTT_ENAN, "not finite");
+    ctt_session_close(&s);
+    ctt_infer_close(&m);
+}
+
+/* Every function takes NULL for every pointer as infer.h says. */
+static void test_null(void)
+{
+    struct ctt_infer *m = stream_open(stream_clip, "ref"), *none = NULL;
+    struct ctt_infer *ahead = NULL;
+    struct ctt_session *s = NULL;
+    float x[FRAME] = { 0 };
+
+    CHECK_OK(ctt_session_open(m, &s));
+    stream_refused(ctt_infer_limits(NULL), CTT_EINVAL, "limits is NULL");
+    stream_refused(ctt_infer_open(NULL, "cpu", 1, &none), CTT_EINVAL,
+                   "path is NULL");
+    stream_refused(ctt_infer_open("m", NULL, 1, &none), CTT_EINVAL,
+                   "device is NULL");
+    stream_refused(ctt_infer_open("m", "cpu", 1, NULL), CTT_EINVAL,
+                   "out is NULL");
+    CU_ASSERT(ctt_infer_wants(NULL) == NULL && !ctt_infer_predicts(NULL));
+    CU_ASSERT(ctt_infer_classes(NULL) == 0 && !ctt_infer_class(NULL, 0));
+    stream_refused(ctt_session_open(NULL, &s), CTT_EINVAL, "m is NULL");
+    stream_refused(ctt_session_open(m, NULL), CTT_EINVAL, "out is NULL");
+    stream_refused(ctt_session_push(NULL, stream_bytes, 1), CTT_EINVAL,
+                   "s is NULL");
+    stream_refused(ctt_session_push(s, NULL, 1), CTT_EINVAL, "frames is NULL");
+    stream_refused(ctt_session_push_float(NULL, x, 1), CTT_EINVAL,
+                   "s is NULL");
+    stream_refused(ctt_session_push_float(s, NULL, 1), CTT_EINVAL,
+                   "frames is NULL");
+    stream_refused(ctt_session_read(NULL, x), CTT_EINVAL, "s is NULL");
+    stream_refused(ctt_session_read(s, NULL), CTT_EINVAL, "probs is NULL");
+    stream_refused(ctt_session_predict(NULL, 1, x), CTT_EINVAL, "s is NULL");
+    CU_ASSERT_EQUAL(ctt_session_frames(NULL), 0);
+    ctt_session_reset(NULL);
+    ctt_session_close(NULL);
+    ctt_session_close(&s);
+    ctt_infer_close(NULL);
+    ctt_infer_close(&m);
+    ahead = stream_open(stream_ahead, "ref");
+    CHECK_OK(ctt_session_open(ahead, &s));
+    stream_refused(ctt_session_predict(s, 1, NULL), CTT_EINVAL,
+                   "frames is NULL");
+    ctt_session_close(&s);
+    ctt_infer_close(&ahead);
+}
+
+/* Opens stream_plain after its weight 5 became x. */
+static int open_with(float x)
+{
+    const char *path = stream_model(stream_plain, NULL, 0);
+    struct ctt_model *broken = NULL;
+    struct ctt_infer *m = NULL;
+    int rc;
+
+    CHECK_OK(ctt_model_load(path, 0, &broken));
+    broken->w[5] = x;
+    CHECK_OK(ctt_model_save(path, broken));
+    ctt_model_free(&broken);
+    rc = ctt_infer_open(path, "ref", 1, &m);
+    ctt_infer_close(&m);
+    return rc;
+}
+
+/* The model is to blame, not the clip. */
+static void test_not_finite(void)
+{
+    CHECK_OK(open_with(1e30f));
+    stream_refused(open_with(NAN), CTT_ENAN, "model.ctt: weight '");
+    stream_refused(open_with(-INFINITY), CTT_ENAN, "not finite");
+}
+
+static void test_limits(void)
+{
+    const char *path = stream_model(stream_clip, NULL, 0);
+    struct ctt_infer *m = NULL;
+    struct ctt_session *s = NULL;
+
+    stream_refused(ctt_infer_limits(&(struct ctt_infer_limits){
+        .memory = -1 }), CTT_EINVAL, "for memory");
+    CHECK_OK(ctt_infer_limits(&(struct ctt_infer_limits){ .nodes = 2 }));
+    stream_refused(ctt_infer_open(path, "ref", 1, &m), CTT_EFORMAT,
+                   "more than 2 nodes");
+    CHECK_OK(ctt_infer_limits(&(struct ctt_infer_limits){ .classes = 1 }));
+    stream_refused(ctt_infer_open(path, "ref", 1, &m), CTT_EFORMAT,
+                   "more than the limit of 1");
+    CHECK_OK(ctt_infer_limits(&(struct ctt_infer_limits){ .memory = 1 }));
+    stream_refused(ctt_infer_open(path, "ref", 1, &m), CTT_ENOMEM,
+                   "memory limit");
+    CHECK_OK(ctt_infer_limits(&(struct ctt_infer_limits){ .memory = 0 }));
+    CHECK_OK(ctt_infer_open(path, "ref", 1, &m));
+    CHECK_OK(ctt_infer_limits(&(struct ctt_infer_limits){ .memory = 1 }));
+    stream_refused(ctt_session_open(m, &s), CTT_ENOMEM, "memory limit");
+    CHECK_OK(ctt_infer_limits(&(struct ctt_infer_limits){ .memory = 0 }));
+    CHECK_OK(ctt_session_open(m, &s));
     ctt_session_close(&s);
     ctt_infer_close(&m);
 }
@@ -239,6 +337,9 @@ static CU_TestInfo tests[] = {
     { "refused predictions", test_refused_predictions },
     { "failing allocations", test_failing_allocations },
     { "no allocation in a step", test_no_allocation },
+    { "NULL", test_null },
+    { "numbers that are not finite", test_not_finite },
+    { "limits", test_limits },
     CU_TEST_INFO_NULL
 };
 
