@@ -108,7 +108,7 @@ int ctt_tool_end(int status)
 
 /* ---- warnings, counted by kind ---- */
 
-enum { SHOWN = 5, KINDS = 32 };
+enum { TOLD = 5, KINDS = 32 };
 
 /* The warnings with one format. */
 static struct kind {
@@ -146,11 +146,11 @@ void ctt_tool_warn(const char *fmt, ...)
 
     pthread_mutex_lock(&kinds_lock);
     k = kind_of(fmt);
-    if (k->count++ < SHOWN) {
+    if (k->count++ < TOLD) {
         va_start(ap, fmt);
         vsnprintf(k->last, sizeof(k->last), fmt, ap);
         va_end(ap);
-        warn_line("%s%s", k->last, k->count < SHOWN ? "" :
+        warn_line("%s%s", k->last, k->count < TOLD ? "" :
                   " (more like this are only counted)");
     }
     pthread_mutex_unlock(&kinds_lock);
@@ -160,8 +160,8 @@ void ctt_tool_warned(void)
 {
     pthread_mutex_lock(&kinds_lock);
     for (struct kind *k = kinds; k < kinds + KINDS && k->fmt; k++) {
-        if (k->count > SHOWN)
-            warn_line("%ld more like: %s", k->count - SHOWN, k->last);
+        if (k->count > TOLD)
+            warn_line("%ld more like: %s", k->count - TOLD, k->last);
         k->count = 0;
     }
     pthread_mutex_unlock(&kinds_lock);
