@@ -53,4 +53,12 @@ int  ctt_file_open(const char *path, int *fd, int64_t *size);
  * /dev/fd/N, is opened too; its size is -1. */
 int  ctt_stream_open(const char *path, int *fd, int64_t *size);
 
+/* 1 if ctt_stream_open() opens path as a pipe. */
+int  ctt_stream_is(const char *path);
+
+/* Reads from such a descriptor until n bytes are there or it ends: *got bytes.
+ * While it waits for a pipe it asks ctt_stopped(): then CTT_ESTOP. */
+int  ctt_stream_read(const char *path, int fd, void *to, size_t n,
+                     size_t *got);
+
 #endif

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * oldfile.c: opens files to read that could be something else than files. */
 #include "net/newfile.h"
+#include "net/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,34 +45,80 @@ out:
     return rc;
 }
 
-/* The names under which a user passes a pipe on purpose. */
-static int is_stream(const char *path)
+/* The descriptor that a user's name for a pipe means; -1 for other names.  They
+ * are duplicated: opening them anew would wait for a writer that has ended. */
+static int named_fd(const char *path)
 {
-    static const char *const names[] = { "/dev/stdin", "/dev/fd/",
-                                         "/proc/self/fd/" };
+    static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0)
+        return STDIN_FILENO;
+    for (size_t i = 0; i < CTT_LEN(folders); i++) {
+        const char *number = path + strlen(folders[i]);
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0 && *number &&
+            strspn(number, "0123456789") == strlen(number) &&
+            strlen(number) < 8)
+            return atoi(number);
+    }
+    return -1;
+}
+
+int ctt_stream_is(const char *path)
+{
+    int fd = named_fd(path);
     struct stat st;
 
-    if (strcmp(path, "-") == 0)
-        return 1;
-    for (size_t i = 0; i < CTT_LEN(names); i++)
-        if (strncmp(path, names[i], strlen(names[i])) == 0)
-            return stat(path, &st) == 0 &&
-                   (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) ||
-                    S_ISSOCK(st.st_mode));
-    return 0;
+    return fd >= 0 && (strcmp(path, "-") == 0 ||
+                       (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) ||
+                        S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode))));
 }
 
 int ctt_stream_open(const char *path, int *fd, int64_t *size)
 {
     int rc = 0, d;
 
-    if (!is_stream(path))
+    if (!ctt_stream_is(path))
         return ctt_file_open(path, fd, size);
-    d = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) :
-        open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    d = fcntl(named_fd(path), F_DUPFD_CLOEXEC, 3);
     CTT_CHECK(d >= 0, CTT_EIO, "%s: %s", path, strerror(errno));
     *fd = d;
     *size = -1;
+out:
+    return rc;
+}
+
+/* Waits until fd can be read. */
+static int await(const char *path, int fd)
+{
+    enum { LOOK = 200 };    /* milliseconds between looks at the request */
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    int rc = 0, n;
+
+    do {
+        CTT_CHECK(!ctt_stopped(), CTT_ESTOP, "%s: stopped", path);
+        n = poll(&p, 1, LOOK);
+        CTT_CHECK(n >= 0 || errno == EINTR, CTT_EIO, "%s: %s", path,
+                  strerror(errno));
+    } while (n <= 0);
+out:
+    return rc;
+}
+
+int ctt_stream_read(const char *path, int fd, void *to, size_t n, size_t *got)
+{
+    char *byte = to;
+    size_t done = 0;
+    ssize_t some = 1;
+    int rc = 0;
+
+    while (done < n && some != 0) {
+        CTT_TRY(await(path, fd));
+        some = read(fd, byte + done, n - done);
+        CTT_CHECK(some >= 0 || errno == EINTR || errno == EAGAIN, CTT_EIO,
+                  "%s: %s", path, strerror(errno));
+        done += some > 0 ? (size_t)some : 0;
+    }
+    *got = done;
 out:
     return rc;
 }

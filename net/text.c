@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text.c: the text form of a model: one node per line; '#' starts a comment;
  * the line 'clip' ends the part that runs every step. */
+#include "net/newfile.h"
 #include "net/op.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_TEXT = 1 << 20 };
 
@@ -81,23 +83,22 @@ out:
 
 int ctt_net_read(const char *path, char **text)
 {
-    FILE *f = fopen(path, "rb");
     char *s = NULL;
+    int64_t size;
     size_t n;
-    int rc = 0;
+    int rc, fd = -1;
 
-    CTT_CHECK(f, CTT_EIO, "%s: cannot open it", path);
+    CTT_TRY(ctt_stream_open(path, &fd, &size));
     s = ctt_calloc(MAX_TEXT + 2, 1);
     CTT_TRY(s ? 0 : CTT_ENOMEM);
-    n = fread(s, 1, MAX_TEXT + 1, f);
-    CTT_CHECK(!ferror(f), CTT_EIO, "%s: cannot read it", path);
+    CTT_TRY(ctt_stream_read(path, fd, s, MAX_TEXT + 1, &n));
     CTT_CHECK(n <= MAX_TEXT, CTT_EFORMAT, "%s: larger than 1 MiB", path);
     CTT_CHECK(strlen(s) == n, CTT_EFORMAT, "%s: not a text", path);
     *text = s;
     s = NULL;
 out:
     ctt_free(s);
-    if (f)
-        fclose(f);
+    if (fd >= 0)
+        close(fd);
     return rc;
 }

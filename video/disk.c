@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * disk.c: folders, paths and text files. */
 #include "video/disk.h"
+#include "net/newfile.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum ctt_disk_kind ctt_disk_kind(const char *path)
 {
@@ -119,12 +121,12 @@ const char *ctt_path_ending(const char *path)
 
 int ctt_text_read(const char *path, size_t limit, char **out, size_t *size)
 {
-    FILE *f = fopen(path, "rb");
     char *s = NULL, *more;
-    size_t room = 0, n = 0;
-    int rc = 0;
+    size_t room = 0, n = 0, some;
+    int64_t stated;
+    int rc, fd = -1;
 
-    CTT_CHECK(f, CTT_EIO, "%s: %s", path, strerror(errno));
+    CTT_TRY(ctt_stream_open(path, &fd, &stated));
     do {
         CTT_CHECK(n <= limit, CTT_EFORMAT, "%s: larger than %zu bytes", path,
                   limit);
@@ -133,10 +135,9 @@ int ctt_text_read(const char *path, size_t limit, char **out, size_t *size)
         if (!more)
             CTT_TRY(CTT_ENOMEM);
         s = more;
-        errno = 0;
-        n += fread(s + n, 1, room - 1 - n, f);
+        CTT_TRY(ctt_stream_read(path, fd, s + n, room - 1 - n, &some));
+        n += some;
     } while (n == room - 1);
-    CTT_CHECK(!ferror(f), CTT_EIO, "%s: %s", path, strerror(errno));
     CTT_CHECK(n <= limit, CTT_EFORMAT, "%s: larger than %zu bytes", path,
               limit);
     CTT_CHECK(!memchr(s, 0, n), CTT_EFORMAT, "%s: not a text", path);
@@ -148,8 +149,8 @@ int ctt_text_read(const char *path, size_t limit, char **out, size_t *size)
     s = NULL;
 out:
     ctt_free(s);
-    if (f)
-        fclose(f);
+    if (fd >= 0)
+        close(fd);
     return rc;
 }
 

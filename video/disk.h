@@ -29,7 +29,8 @@ const char *ctt_path_base(const char *path);
 /* The extension of a file name (".mp4"), or "". */
 const char *ctt_path_ending(const char *path);
 
-/* Reads a text file of at most limit bytes and appends a 0.  A byte order mark
+/* Reads a text file, or a pipe that the user passes on purpose
+ * (ctt_stream_open()), of at most limit bytes and appends a 0.  A byte order mark
  * is dropped; a 0 byte in the text is an error. */
 int  ctt_text_read(const char *path, size_t limit, char **out, size_t *size);
 

@@ -26,6 +26,8 @@ static int is_list(const char *path)
 
     for (size_t i = 0; i < CTT_LEN(ending); i++)
         known |= strcasecmp(ctt_path_ending(path), ending[i]) == 0;
+    if (ctt_stream_is(path))
+        return 1;
     if (!known || ctt_file_open(path, &fd, &size) < 0)
         return 0;
     n = pread(fd, some, sizeof(some), 0);
@@ -371,7 +373,7 @@ int ctt_list_text_at(struct ctt_listing *s, const char *path)
     char sep;
 
     CTT_TRY(read_lines(&t));
-    t.dir = ctt_path_dir(path);
+    t.dir = ctt_stream_is(path) ? ctt_strdup(".") : ctt_path_dir(path);
     t.index = t.dir ? ctt_path_join(t.dir, "classInd.txt") : NULL;
     CTT_TRY(t.index ? 0 : CTT_ENOMEM);
     if (t.count == 0)

@@ -137,6 +137,10 @@ static void bad_files(void)
     ctt_free(data);
     damage("other", "cut.gz", n / 2, -1);
     refuse("cut.gz", "of 2500 images");
+    for (size_t cut = 1; cut <= 8; cut++) {    /* of the sum and the length */
+        damage("other", "end.gz", cut, -1);
+        refuse("end.gz", "gzip data ends without its sum");
+    }
     damage("other", "sum.gz", 0, (long)n - 6);
     refuse("sum.gz", "gzip data is damaged");
     damage("other", "middle.gz", 0, (long)n / 2);
