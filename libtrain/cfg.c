@@ -49,7 +49,8 @@ const struct ctt_opt ctt_train_opts[] = {
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
       "frames; 0: no limit", 0, 100000, .arg = "N", .section = "Data",
       .tags = CLIPS },
-    { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read, "
+    { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "
+      "or was cut short, "
       "instead of skipping it", .section = "Data", .tags = CLIPS | RESUME },
     { "buckets", CTT_STRING, FIELD(buckets), "auto", "number of groups of "
       "clips of similar length from which batches are drawn; auto: as many as "

@@ -46,6 +46,7 @@ int ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,
         if (ev && ev->stop && ev->stop(ev->arg))
             return 1;
     }
+    rc = rc == CTT_ESTOP ? 1 : rc;    /* while the loader decoded */
 out:
     return rc;
 }

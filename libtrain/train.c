@@ -248,6 +248,10 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
         if (*why != GOES_ON || (every && t->at.step % every == 0))
             CTT_TRY(checkpoint(t));
     }
+    if (rc == CTT_ESTOP) {    /* while the loader decoded */
+        *why = STOPPED;
+        CTT_TRY(checkpoint(t));
+    }
 out:
     return rc < 0 ? rc : 0;
 }

@@ -112,6 +112,7 @@ struct ctt_metrics;
 struct ctt_events {
     void *arg;
     void (*clip)(void *arg, const char *what);     /* why a clip is skipped */
+    void (*warn)(void *arg, const char *what);     /* of a clip that is used */
     void (*say)(void *arg, const char *line);
     void (*scan)(void *arg, int done, int clips);  /* reading the clips */
     void (*progress)(void *arg, const struct ctt_progress *p);

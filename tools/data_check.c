@@ -32,8 +32,11 @@ static void *check_worker(void *arg)
         if (i < 0)
             return NULL;
         rc = ctt_source_frames(k->s, i, 0, 0, &f);
-        if (rc >= 0)
+        if (rc >= 0) {
             k->sum[i] = ctt_frames_sum(&f);
+            if (ctt_frames_whole(&f, ctt_source_list(k->s)->item[i].path) < 0)
+                ctt_tool_warn("%s", ctt_errmsg());
+        }
         ctt_frames_free(&f);
         if (rc < 0 && rc != CTT_ENOMEM)
             k->why[i] = ctt_strdup(ctt_errmsg());
@@ -63,7 +66,7 @@ int ctt_check_clips(const struct ctt_source *s, int workers, uint64_t *sum,
         check_worker(&k);
     while (n > 0)
         pthread_join(id[--n], NULL);
-    CTT_CHECK(!ctt_tool_stop(), CTT_EINVAL, "stopped");
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped");
     for (int i = 0; i < k.clips; i++) {
         if (!k.why[i])
             continue;

@@ -52,13 +52,16 @@ static const struct ctt_opt pack_opts[] = {
     CLASSES, WORKERS,
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
       "frames; 0: no limit", 0, 100000, .arg = "N" },
-    { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read, "
-      "instead of skipping it" },
+    { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "
+      "or was cut short, instead of skipping it" },
     CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
 };
 static const struct ctt_opt check_opts[] = {
-    SPLIT, WORKERS, CTT_LIMIT_ROWS(LIMIT, 0), { .name = NULL }
+    SPLIT, WORKERS,
+    { "strict", CTT_FLAG, FIELD(strict), "0", "a clip that was cut short is "
+      "bad, too" },
+    CTT_LIMIT_ROWS(LIMIT, 0), { .name = NULL }
 };
 static const struct ctt_opt list_opts[] = {
     SPLIT, CLASSES, CTT_LIMIT_MEMORY(LIMIT, 0), CTT_LIMIT_CLASSES(LIMIT, 0),

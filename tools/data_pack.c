@@ -131,8 +131,13 @@ static int write_clip(struct packer *p, struct ctt_pack *out,
     const struct ctt_item *item = &p->list->item[p->written];
     int rc = 0;
 
-    if (d->rc >= 0)
+    if (d->rc >= 0) {
+        if (ctt_frames_whole(&d->f, item->path) < 0)
+            ctt_tool_warn("%s", ctt_errmsg());
         return ctt_pack_add(out, item->id, item->label, &d->f);
+    }
+    CTT_CHECK(d->rc != CTT_ESTOP, CTT_ESTOP, "stopped; %s is not written",
+              p->c->out);
     CTT_CHECK(d->rc != CTT_ENOMEM && d->why, CTT_ENOMEM,
               "%s: out of memory; fewer threads (-j) need less", item->path);
     CTT_CHECK(!p->c->strict, d->rc, "%s", d->why);
@@ -238,6 +243,7 @@ out:
 int ctt_data_pack(const struct ctt_data_cfg *c, const char *path)
 {
     struct ctt_source_set set = { .split = c->split, .classes = c->classes,
+        .strict = c->strict,
                                   .drawn_for = "convtt-data mnist" };
     struct ctt_model *m = NULL;
     struct ctt_source *s = NULL;

@@ -22,6 +22,7 @@ static struct ctt_source_set which_clips(const struct tool *t)
     return (struct ctt_source_set){ .split = t->c.split, .need_split = 1,
         .classes = t->c.classes, .label = t->r.label,
         .labels = p->count ? CTT_LABELS_ANY : t->r.classes,
+        .strict = t->c.strict,
         .sequences = p->sequences, .digits = p->digits,
         .frames = p->seen + p->count, .drawn_for = "--predict" };
 }
@@ -45,7 +46,7 @@ static int run_operand(struct tool *t, const char *path)
 {
     int before = t->r.read + t->r.skipped, rc = run_path(t, path);
 
-    if (rc >= 0 || rc == CTT_ENOMEM || t->c.strict ||
+    if (!ctt_clip_is_bad(rc) || t->c.strict ||
         t->r.read + t->r.skipped > before)
         return rc;
     ctt_tool_warn("%s; skipped", ctt_errmsg());

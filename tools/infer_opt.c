@@ -58,7 +58,8 @@ static const struct ctt_opt opts[] = {
     { "classes", CTT_STRING, FIELD(classes), "", "file with the names or "
       "numbers of the classes to use, one per line", .arg = "FILE",
       .section = "Data" },
-    { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read, "
+    { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "
+      "or was cut short, "
       "instead of skipping it", .section = "Data" },
     { "sequences", CTT_INT, FIELD(predict.sequences), "100", "mnist: number of "
       "sequences; the published test has 5000", 1, 1000000, .arg = "N",

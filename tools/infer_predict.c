@@ -310,7 +310,7 @@ static int run_clip(struct ctt_predictor *p, const struct ctt_source *from,
     struct ctt_frames f = { 0 };
     int rc = ctt_source_frames(from, i, (uint64_t)c->seed, frames_of(c), &f);
 
-    if (rc < 0 && rc != CTT_ENOMEM && !p->w.strict) {
+    if (ctt_clip_is_bad(rc) && !p->w.strict) {
         ctt_tool_warn("%s; skipped", ctt_errmsg());
         p->skipped++;
         return 0;

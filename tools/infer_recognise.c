@@ -153,8 +153,10 @@ static int run_whole(struct ctt_recogniser *r, struct clip *c, int *bad)
     struct ctt_frames f = { 0 };
     int rc = ctt_source_frames(c->from, c->i, 0, 0, &f);
 
-    *bad = rc < 0 && rc != CTT_ENOMEM;
+    *bad = ctt_clip_is_bad(rc);
     CTT_TRY(rc);
+    if (ctt_frames_whole(&f, c->item->path) < 0)
+        ctt_tool_warn("%s", ctt_errmsg());
     CTT_TRY(observe(r, c, &f));
 out:
     ctt_frames_free(&f);
@@ -173,11 +175,11 @@ static int run_stream(struct ctt_recogniser *r, struct clip *c, int *bad)
     data = ctt_calloc((size_t)w * (size_t)h, (size_t)r->in.c);
     CTT_TRY(data ? 0 : CTT_ENOMEM);
     rc = ctt_feed_open(c->from, c->i, 0, &feed);
-    *bad = rc < 0 && rc != CTT_ENOMEM;
+    *bad = ctt_clip_is_bad(rc);
     CTT_TRY(rc);
     for (;;) {
         rc = ctt_feed_next(feed, data);
-        *bad = rc < 0 && rc != CTT_ENOMEM;
+        *bad = ctt_clip_is_bad(rc);
         CTT_TRY(rc);
         if (rc == 0)
             break;
@@ -187,6 +189,8 @@ static int run_stream(struct ctt_recogniser *r, struct clip *c, int *bad)
             answered = c->seen;
         }
     }
+    if (ctt_feed_whole(feed) < 0)
+        ctt_tool_warn("%s", ctt_errmsg());
     if (answered == c->seen)
         count(r, c, &r->accuracy[0]);
     else

@@ -123,7 +123,7 @@ static int measure_clip(struct meter *k, int i, struct measured *r)
     struct ctt_frames f = { 0 };
     int rc = ctt_source_frames(k->source, i, 0, 0, &f);
 
-    if (rc < 0 && rc != CTT_ENOMEM) {
+    if (ctt_clip_is_bad(rc)) {
         ctt_tool_warn("%s (skipped)", ctt_errmsg());
         r->skipped++;
         rc = 0;

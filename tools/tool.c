@@ -3,6 +3,7 @@
 #include "tools/tool.h"
 #include "net/clock.h"
 #include "net/h5.h"
+#include "net/limits.h"
 #include "net/visible.h"
 
 #include <fcntl.h>
@@ -214,6 +215,7 @@ void ctt_tool_catch(void)
 {
     struct sigaction a = { .sa_handler = on_signal };
 
+    ctt_stop_set(ctt_tool_stop);
     a.sa_flags = (int)SA_RESETHAND;    /* the second one ends the program */
     sigemptyset(&a.sa_mask);
     sigaction(SIGINT, &a, NULL);

@@ -45,7 +45,9 @@ void ctt_tool_clear(void);
 void ctt_tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Stop cleanly on SIGINT and SIGTERM: after ctt_tool_catch() the first signal
- * sets the flag that ctt_tool_stop() returns, the second ends the program. */
+ * sets the flag that ctt_tool_stop() returns, also to the libraries
+ * (ctt_stop_set()), so that decoding and waiting for a pipe end; the second
+ * ends the program. */
 void ctt_tool_catch(void);
 int  ctt_tool_stop(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train.c: convtt-train: trains a model on clips. */
 #include "libtrain/train.h"
+#include "net/limits.h"
 #include "tools/files.h"
 #include "tools/test_split.h"
 #include "tools/tool.h"
@@ -241,6 +242,7 @@ static struct ctt_events no_stop(void)
     struct ctt_events ev = ctt_say_events;
 
     ev.stop = NULL;
+    ctt_stop_set(NULL);
     return ev;
 }
 

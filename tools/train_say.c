@@ -18,6 +18,12 @@ static void on_clip(void *arg, const char *what)
     ctt_tool_warn("%s (skipped)", what);
 }
 
+static void on_warn(void *arg, const char *what)
+{
+    (void)arg;
+    ctt_tool_warn("%s", what);
+}
+
 static void on_say(void *arg, const char *line)
 {
     (void)arg;
@@ -171,7 +177,7 @@ static int on_stop(void *arg)
 }
 
 const struct ctt_events ctt_say_events = {
-    .clip = on_clip, .say = on_say, .scan = on_scan, .progress = on_progress,
+    .clip = on_clip, .warn = on_warn, .say = on_say, .scan = on_scan, .progress = on_progress,
     .epoch = on_epoch, .stop = on_stop,
 };
 

@@ -80,6 +80,7 @@ static int open_source(struct ctt_data *d, const char *path, const char *split,
                        int nknown, const struct ctt_train_cfg *cfg)
 {
     const struct ctt_source_set set = { .split = split,
+        .strict = cfg->strict,
         .classes = cfg->classes, .label = known,
         .labels = d->steps ? CTT_LABELS_ANY : nknown, .sequences = 1,
         .digits = cfg->digits, .frames = d->steps,

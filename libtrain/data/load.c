@@ -180,7 +180,7 @@ static void one(struct ctt_loader *l)
     pthread_mutex_lock(&l->lock);
     if (rc < 0)
         snprintf(p->bad, sizeof(p->bad), "%s", ctt_errmsg());
-    if (rc < 0 && (rc == CTT_ENOMEM || l->d->strict) && l->rc >= 0) {
+    if (rc < 0 && (!ctt_clip_is_bad(rc) || l->d->strict) && l->rc >= 0) {
         l->rc = rc;
         memcpy(l->why, p->bad, sizeof(l->why));
     }

@@ -13,6 +13,7 @@ static int64_t bytes_of(const struct ctt_frames *f)
 struct scan {
     struct ctt_data *d;
     char           **why;      /* per item: the error, or NULL */
+    char           **cut;      /* per item: that it was cut short, or NULL */
     int              next, done, rc, stop, alive;
     pthread_mutex_t  lock;
     pthread_cond_t   news;
@@ -50,6 +51,10 @@ static int look_at(struct scan *s, int i)
     CTT_CHECK(f.count >= d->steps, CTT_EFORMAT, "%s: has %d frames, %d are "
               "needed", item->path, f.count, d->steps);
     c->length = f.count;
+    if (ctt_frames_whole(&f, item->path) < 0) {
+        s->cut[i] = ctt_strdup(ctt_errmsg());
+        CTT_TRY(s->cut[i] ? 0 : CTT_ENOMEM);
+    }
     c->sum = ctt_frames_sum(&f);
     if (take_room(s, &f)) {
         c->f = f;
@@ -60,15 +65,16 @@ out:
     return rc;
 }
 
-/* A clip that cannot be read is skipped, except if memory has run out. */
+/* A clip that cannot be read is skipped. */
 static void note(struct scan *s, int i, int rc)
 {
-    if (rc < 0 && rc != CTT_ENOMEM && !s->d->strict) {
+    if (ctt_clip_is_bad(rc) && !s->d->strict) {
         s->why[i] = ctt_strdup(ctt_errmsg());
         rc = s->why[i] ? 0 : CTT_ENOMEM;
     }
     pthread_mutex_lock(&s->lock);
-    if (rc < 0 && s->rc >= 0) {
+    s->stop |= rc == CTT_ESTOP;
+    if (rc < 0 && rc != CTT_ESTOP && s->rc >= 0) {
         s->rc = rc;
         ctt_free(s->why[i]);
         s->why[i] = rc == CTT_ENOMEM ? NULL : ctt_strdup(ctt_errmsg());
@@ -132,6 +138,8 @@ static void keep_good(struct scan *s, const struct ctt_events *ev)
                 ev->clip(ev->arg, s->why[i]);
             continue;
         }
+        if (s->cut[i] && ev && ev->warn)
+            ev->warn(ev->arg, s->cut[i]);
         if (d->clips != i) {
             d->clip[d->clips] = d->clip[i];
             d->clip[i].f.data = NULL;
@@ -187,16 +195,20 @@ int ctt_data_scan(struct ctt_data *d, const struct ctt_events *ev)
     pthread_cond_init(&s.news, NULL);
     s.why = ctt_calloc((size_t)d->list->count + 1, sizeof(*s.why));
     d->clip = ctt_calloc((size_t)d->list->count + 1, sizeof(*d->clip));
-    CTT_TRY(s.why && d->clip ? 0 : CTT_ENOMEM);
+    s.cut = ctt_calloc((size_t)d->list->count + 1, sizeof(*s.cut));
+    CTT_TRY(s.why && s.cut && d->clip ? 0 : CTT_ENOMEM);
     d->held = d->list->count;
     run_workers(&s, ev);
     if (s.rc < 0)
         CTT_TRY(failure(&s));
-    CTT_CHECK(!s.stop, CTT_EINVAL, "stopped while reading the clips");
+    CTT_CHECK(!s.stop, CTT_ESTOP, "stopped while reading the clips");
     keep_good(&s, ev);
 out:
     for (int i = 0; s.why && i < d->list->count; i++)
         ctt_free(s.why[i]);
+    for (int i = 0; s.cut && i < d->list->count; i++)
+        ctt_free(s.cut[i]);
+    ctt_free(s.cut);
     ctt_free(s.why);
     pthread_cond_destroy(&s.news);
     pthread_mutex_destroy(&s.lock);
