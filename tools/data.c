@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data.c: convtt-data: generates, packs, checks and counts clips. */
+#include "net/limits.h"
 #include "net/visible.h"
 #include "tools/data_check.h"
 #include "tools/data_pack.h"
@@ -303,6 +304,7 @@ static int run(int k, int argc, char **argv)
         c.out = argv[first + 1];
     if (c.size % 2)
         return ctt_tool_die(CTT_EXIT_USAGE, "--size: %d is not even", c.size);
+    ctt_stop_set(ctt_tool_stop);
     rc = commands[k].run(&c, argv[first]);
     return rc < 0 ? ctt_tool_fail(CTT_EXIT_FAIL) : ctt_tool_end(rc);
 }

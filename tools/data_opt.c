@@ -3,7 +3,7 @@
  */
 #include "tools/data_opt.h"
 #include "net/limits_opt.h"
-#include "video/video.h"
+#include "video/source.h"
 
 #define FIELD(f) offsetof(struct ctt_data_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
@@ -88,19 +88,18 @@ static const struct ctt_program commands[] = {
         .summary = "decodes clips into one file",
         .synopsis = "DATA -o OUT --model FILE [OPTION...]", .opts = pack_opts,
         .about = "Decodes clips once into one file, a pack, which is faster to "
-                 "read." },
+                 "read. The pack does not depend on the number of threads." },
     [CTT_DATA_CHECK] = {
         .name = "convtt-data check", .summary = "names bad clips",
         .synopsis = "DATA [OPTION...]", .opts = check_opts,
-        .about = "Decodes every clip and names those that cannot be read; if "
-                 "there are any, the exit status is 1." },
+        .about = "Prints what DATA is, decodes every clip, or compares it with "
+                 "its checksum in a pack, and names those that cannot be "
+                 "read; if there are any, the exit status is 1. Clips that "
+                 "are in two splits are noticed." },
     [CTT_DATA_LIST] = {
         .name = "convtt-data list", .summary = "counts clips",
         .synopsis = "DATA [OPTION...]", .opts = list_opts,
-        .about = "Counts the clips of each class and split. If all clips of a "
-                 "folder have personNN_ in their names, KTH's splits apply: "
-                 "persons 01 to 16 for training, 17 to 25 for validation and "
-                 "test." },
+        .about = "Counts the clips of each class and split." },
     [CTT_DATA_COMMANDS] = { .name = NULL }
 };
 
@@ -122,9 +121,7 @@ const struct ctt_program ctt_data_program = {
     .about = "Prepares data sets for convtt-train.",
     .commands = commands,
     .description =
-        "DATA is a folder in the layout of Something-Something V2, a folder "
-        "with one subfolder per class, a list with one line \"path label\" per "
-        "clip (\"path,label\" if names contain blanks), or a pack.",
+        "DATA is one of\n\n" CTT_SOURCE_FORMS CTT_SOURCE_RULES,
     .chapter = chapters,
     .also = "convtt-train(1), convtt-infer(1)",
 };

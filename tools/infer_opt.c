@@ -4,6 +4,7 @@
 #include "net/limits_opt.h"
 #include "tools/infer_files.h"
 #include "tools/infer_opt.h"
+#include "video/source.h"
 
 #include <string.h>
 
@@ -88,10 +89,10 @@ static const struct ctt_opt opts[] = {
 };
 
 static const char description[] =
-    "Each operand is a clip, a list of clips, a folder, a pack made by "
-    "convtt-data pack, or mnist:DIR, Moving-MNIST generated from the MNIST "
-    "digits in DIR; - reads paths from standard input, one per line. Frames "
-    "are converted to the size, rate and colour that the model states.\n\n"
+    "Each operand is a clip, a folder of clips, or one of\n\n"
+    CTT_SOURCE_FORMS
+    "- reads paths from standard input, one per line. Frames are converted to "
+    "the size, rate and colour that the model states.\n\n"
     "Answers are printed as a table, or with --json as lines of JSON. Where "
     "the class of a clip is known, accuracy is reported at the end. A clip "
     "that cannot be read is named and skipped, or with --strict an error.";

@@ -3,6 +3,7 @@
  * settings (libtrain/cfg.c). */
 #include "libtrain/train.h"
 #include "tools/train_opt.h"
+#include "video/source.h"
 
 static const char description[] =
     "The model text describes the network in the language that convtt-info "
@@ -11,18 +12,13 @@ static const char description[] =
     "model of that file; with both, weights of the same name and shape are "
     "taken from the file.\n\n"
     "PATH is one of\n\n"
-    "    a folder in the layout of Something-Something V2,\n"
-    "    a folder with one subfolder per class,\n"
-    "    a list with one line \"path label\" per clip\n"
-    "        (\"path,label\" if names contain blanks),\n"
-    "    a pack made by convtt-data pack, or\n"
-    "    mnist:DIR, Moving-MNIST generated from the MNIST digits in DIR.\n\n"
+    CTT_SOURCE_FORMS
     "Clips may have any container, codec, size and frame rate that FFmpeg "
     "decodes; the input line of the model states the size, rate and colour "
-    "that frames are converted to. If all clips of a folder have personNN_ in "
-    "their names, KTH's splits apply: persons 01 to 16 for training, 17 to 25 "
-    "for validation and test. A clip that cannot be read is named, skipped and "
-    "counted, or with --strict an error.\n\n"
+    "that frames are converted to. A clip that cannot be read is named, "
+    "skipped and counted, or with --strict an error. Clips that are in both "
+    "the training and the validation data are noticed.\n\n"
+    CTT_SOURCE_RULES "\n\n"
     "By default each clip is observed up to a random ratio and up to its end, "
     "so that the model learns to recognise it early (--observe). The model "
     "with the best validation result is written.";

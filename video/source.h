@@ -39,6 +39,31 @@ struct ctt_source_set {
                                  needed: the option or command for them */
 };
 
+/* For the manual pages: what a path may be, and what splits it has. */
+#define CTT_SOURCE_FORMS \
+    "    a folder in the layout of Something-Something V2,\n" \
+    "    a folder with one subfolder per class,\n" \
+    "    a list with one line \"path label\" per clip\n" \
+    "        (\"path,label\" if names contain blanks),\n" \
+    "    a csv file of Kinetics, or a folder with its files,\n" \
+    "    the folder of HMDB51 or UCF101, or of their lists,\n" \
+    "    a pack made by convtt-data pack, or\n" \
+    "    mnist:DIR, Moving-MNIST generated from the MNIST digits in DIR.\n\n"
+#define CTT_SOURCE_RULES \
+    "The paths in a list are relative to its folder; if the first clips are " \
+    "not there, to a folder in it, to the folder above, or to a folder in " \
+    "that. Labels are names, or numbers from 0 without gaps; a classInd.txt " \
+    "beside the list names the numbers. A list without labels has only " \
+    "paths. Clips of Kinetics are found by name (ID_000010_000020 or ID, " \
+    "any extension) up to three folders below the list, or below the folder " \
+    "above a folder called annotations. HMDB51 and UCF101 have three splits " \
+    "each: train and test are those of the first, train2 and test2 those of " \
+    "the second; validation is test. If all clips of a folder have " \
+    "personNN_ in their names, KTH's splits apply: persons 01 to 16 for " \
+    "training, 17 to 25 for validation and test. A pack has no splits. Where " \
+    "the data or the model has only numbers as classes, equal numbers are " \
+    "the same class."
+
 struct ctt_source;
 
 /* path: "mnist:DIR", Moving-MNIST generated from the digits in DIR; a pack; or

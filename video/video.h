@@ -29,6 +29,13 @@ struct ctt_list {
  *    (or something-something-v2-labels.json ...) in it, in its labels/ or
  *    above it, the videos in its 20bn-something-something-v2/, its videos/ or
  *    in it; class = template without brackets; or split.json itself;
+ *  - a csv file of Kinetics (Kay et al. 2017), whose first line has the
+ *    columns youtube_id, time_start and time_end, or a folder with the files
+ *    of its splits in it or in its annotations/; the clips are found by name;
+ *  - the splits of HMDB51 (Kuehne et al. 2011): a folder with the files
+ *    CLASS_test_splitK.txt, the folder above, or one of these; of UCF101
+ *    (Soomro et al. 2012): a folder with trainlist01.txt ... or the folder
+ *    above; "train2" and "test2" are those of split 2, "train" of split 1;
  *  - a folder per class: path/split/class/clip, or path/class/clip, which only
  *    has the split "train";
  *  - a folder of clips and nothing else (label -1);
@@ -38,14 +45,18 @@ struct ctt_list {
  *  - a text list of lines "path label", "folder nframes label" or "folder
  *    offset nframes label", or just "path" (label -1), with # comments; a line
  *    is split at its last space, tab, comma or semicolon; paths are relative
- *    to the list's folder; labels are names, or numbers from 0.  A number is
+ *    to the list's folder, or to a folder in it, to the one above or to a
+ *    folder in that, if the first clips are there; labels are names, or
+ *    numbers from 0, and other numbers (-1) are an error.  A number is
  *    named after its clips' folder if each number has a folder of its own,
  *    else "0", "1" ...; a classInd.txt beside the list (lines "number name")
- *    gives the names and the first number;
+ *    gives the names and the first number, and classes by folder to a list
+ *    without labels;
  *  - a single clip (label -1).
  * split: "train", "validation" or "test"; other spellings of the same (val,
  * valid, ...) are tried; NULL: "train".  known: the class names a model was
- * trained with.  If NULL, they come from the data, and a class without clips in
+ * trained with; where one side has only numbers as names, numbers count.  If
+ * NULL, they come from the data, and a class without clips in
  * "train" is an error, unless nknown is CTT_LABELS_ANY: labels are not needed.
  * subset: NULL, or a file with the names or numbers of the classes to keep, one
  * per line, which also numbers them; with known, they must be among those

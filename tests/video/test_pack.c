@@ -375,6 +375,55 @@ static void test_memory(void)
     ctt_frames_free(&f);
 }
 
+/* ---- clips in two sets ---- */
+
+enum { SUMS = 3000 };
+
+/* Against a search through all pairs; 0 is never found. */
+static void test_shared(void)
+{
+    static uint64_t a[SUMS], b[SUMS];
+    int want = 0, first = -1, i = -1, k = -1;
+
+    for (int j = 0; j < SUMS; j++) {
+        a[j] = (uint64_t)j * 7 % 1000 << (j % 3 ? 40 : 0);
+        b[j] = (uint64_t)j * 11 % 1500 << (j % 2 ? 40 : 0);
+    }
+    for (int j = 0; j < SUMS; j++) {
+        int at = 0;
+        while (at < SUMS && (a[at] != b[j] || !b[j]))
+            at++;
+        want += at < SUMS;
+        if (at < SUMS && first < 0)
+            first = j;
+    }
+    CU_ASSERT(want > 100 && want < SUMS);
+    CU_ASSERT_EQUAL(ctt_sums_shared(a, SUMS, b, SUMS, &i, &k), want);
+    CU_ASSERT_EQUAL(k, first);
+    CU_ASSERT(i >= 0 && a[i] == b[k]);
+    CU_ASSERT_EQUAL(ctt_sums_shared(a, 0, b, SUMS, &i, &k), 0);
+    CU_ASSERT_EQUAL(ctt_sums_shared(a, SUMS, b, 0, &i, &k), 0);
+}
+
+/* One byte, or another number of frames, is another clip. */
+static void test_frames_sum(void)
+{
+    struct ctt_frames f, g;
+    uint64_t sum;
+
+    fill(1, &f);
+    fill(1, &g);
+    sum = ctt_frames_sum(&f);
+    CU_ASSERT(sum != 0 && sum == ctt_frames_sum(&g));
+    g.data[g.count * g.h * g.w * g.c - 1] ^= 1;
+    CU_ASSERT(sum != ctt_frames_sum(&g));
+    f.count--;
+    CU_ASSERT(sum != ctt_frames_sum(&f));
+    f.count++;
+    ctt_frames_free(&f);
+    ctt_frames_free(&g);
+}
+
 /* ---- several readers ---- */
 
 static void *read_all(void *pack)
@@ -412,8 +461,10 @@ int main(void)
         { "round trip", test_round_trip }, { "HDF5", test_hdf5 },
         { "same bytes", test_same_bytes },
         { "refused", test_refused }, { "damage", test_damage },
-        { "full disk", test_full },
-        { "two writers", test_two }, { "changed bytes", test_changed }, { "memory", test_memory },
+        { "full disk", test_full }, { "clips in two sets", test_shared },
+        { "sums of frames", test_frames_sum },
+        { "two writers", test_two }, { "changed bytes", test_changed },
+        { "memory", test_memory },
         { "threads", test_threads }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "pack", NULL, NULL, NULL, NULL, tests },
