@@ -7,6 +7,7 @@
 #include "tools/data_pack.h"
 #include "net/clock.h"
 #include "net/file.h"
+#include "net/limits.h"
 #include "tools/files.h"
 #include "tools/tool.h"
 #include "video/source.h"
@@ -16,7 +17,8 @@
 
 enum { THREADS = 256, AHEAD = 4 /* clips per thread */ };
 
-static const int64_t WAITING = (int64_t)256 << 20;    /* bytes */
+/* Bytes of clips that wait to be written, or a quarter of the memory. */
+static const int64_t WAITING = (int64_t)256 << 20;
 
 /* A decoded clip, or why there is none. */
 struct decoded {
@@ -31,7 +33,7 @@ struct packer {
     const struct ctt_list     *list;
     struct decoded *ring;        /* clip i is at i % places */
     int             places, next, written, stop, bad;
-    int64_t         bytes;       /* of the clips in the ring */
+    int64_t         bytes, most; /* of the clips in the ring */
     double          begin;
     pthread_mutex_t lock;
     pthread_cond_t  ready, room;
@@ -49,7 +51,7 @@ static int64_t bytes_of(const struct ctt_frames *f)
 static int may_begin(const struct packer *p)
 {
     return p->next == p->written ||
-           (p->next < p->written + p->places && p->bytes < WAITING);
+           (p->next < p->written + p->places && p->bytes < p->most);
 }
 
 /* Takes the number of a clip to decode; -1: none is left. */
@@ -139,7 +141,8 @@ static int write_clip(struct packer *p, struct ctt_pack *out,
     CTT_CHECK(d->rc != CTT_ESTOP, CTT_ESTOP, "stopped; %s is not written",
               p->c->out);
     CTT_CHECK(d->rc != CTT_ENOMEM && d->why, CTT_ENOMEM,
-              "%s: out of memory; fewer threads (-j) need less", item->path);
+              "%s; fewer threads (-j) need less", d->why ? d->why :
+              "out of memory");
     CTT_CHECK(!p->c->strict, d->rc, "%s", d->why);
     ctt_tool_warn("%s (skipped)", d->why);
     p->bad++;
@@ -196,10 +199,12 @@ static int pack_clips(const struct ctt_data_cfg *c, const struct ctt_source *s,
                       struct ctt_pack *out, int *bad)
 {
     struct packer p = { .c = c, .s = s, .list = ctt_source_list(s),
-                        .places = AHEAD * c->workers,
+                        .places = AHEAD * c->workers, .most = WAITING,
                         .begin = ctt_seconds() };
     int rc = 0;
 
+    if (p.most > ctt_limits()->memory / 4)
+        p.most = ctt_limits()->memory / 4;
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.ready, NULL);
     pthread_cond_init(&p.room, NULL);
