@@ -21,9 +21,9 @@ int  ctt_measure_init(struct ctt_measure *m, const struct ctt_input *in,
                       int seen, int rows);
 void ctt_measure_clear(struct ctt_measure *m);
 
-/* Adds a window of a clip to the rows and to *sum; nothing if not able.  truth: `known`
- * frames from the first observed one on; guess: the predicted frames; values in
- * 0..1. */
+/* Adds a window of a clip to the rows and to *sum; nothing if not able.  truth:
+ * `known` frames from the first observed one on; guess: the predicted frames;
+ * values in 0..1. */
 int  ctt_measure_clip(struct ctt_measure *m, const float *truth, int known,
                       const float *guess, struct ctt_ahead *sum);
 

@@ -25,8 +25,8 @@ struct ctt_accuracy { double seen; int clips, top1, top5; };
 int  ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json);
 
 /* Quality of the frames predicted at one horizon: sums over the windows of
- * clips whose true frame is known; last, linear: mean squared error of the repeated last
- * frame and of linear motion (video/baseline.h). */
+ * clips whose true frame is known; last, linear: mean squared error of the
+ * repeated last frame and of linear motion (video/baseline.h). */
 struct ctt_ahead { int windows; double mse, psnr, ssim, ssim2, last, linear; };
 void ctt_ahead_add(struct ctt_ahead *to, const struct ctt_ahead *a);
 

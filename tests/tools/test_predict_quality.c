@@ -98,8 +98,8 @@ static void test_numbers(void)
     CU_ASSERT(strstr(printed, "MSE x1e3") &&
               strstr(printed, "SSIM range 2") && strstr(printed, "mean"));
     CU_ASSERT_EQUAL(run(PREDICT "--json --time p.ctt long.mkv short.mkv"), 0);
-    snprintf(text, sizeof(text), "{\"ahead\":\"mean\",\"windows\":2,\"mse\":%.5f",
-             want[MSE] / 1e3);
+    snprintf(text, sizeof(text), "{\"ahead\":\"mean\",\"windows\":2,"
+             "\"mse\":%.5f", want[MSE] / 1e3);
     CU_ASSERT(strstr(printed, text) != NULL);
     CU_ASSERT(strstr(printed, "\"seen\":4,\"predicted\":6,\"measured\":4")
               != NULL);
