@@ -79,7 +79,7 @@ END
 train_files="-c m.h5.ckpt -r --resume -l l.csv -l l.json"
 train_run="$(real convtt-train) tiny.net -d t.txt --val v.txt $learn
     --checkpoint-every 1 -o m.h5 --log-csv l.csv --log-json l.json"
-compress_files="-t r.json"
+compress_files="-c c.h5.ckpt -r --resume -t r.json"
 compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --tt-rank 2
     --tt-least 10 --prune 0.5 --prune-least 10 --prune-rounds 1 --data t.txt
     --val v.txt --retrain-epochs 1 -b 2 -t 1 -j 1 --strict --deterministic
