@@ -44,8 +44,8 @@ size_t ctt_fuzz_text(const struct ctt_fuzz_text *text, int texts, int i,
  * libFuzzer's form. */
 void ctt_fuzz_write_seeds(const char *dir, const char *dictionary);
 
-/* Sets limits (net/limits.h) that keep an input below the seconds and the memory
- * at which a fuzzer gives up. */
+/* Sets limits (net/limits.h) that keep an input below the seconds and the
+ * memory at which a fuzzer gives up. */
 void ctt_fuzz_limits(void);
 
 /* ---- scratch.c ---- */

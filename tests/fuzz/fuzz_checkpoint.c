@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_checkpoint.c: training resumed from any training state is an error in one
- * line, or makes a step and writes a checkpoint from which it goes on.  An
+ * fuzz_checkpoint.c: training resumed from any training state is an error in
+ * one line, or makes a step and writes a checkpoint from which it goes on.  An
  * input is the arrays of the state, "%NAME SIZE", and its settings. */
 #include "tests/fuzz/fuzz.h"
 #include "libtrain/checkpoint.h"
@@ -135,8 +135,8 @@ static int on_stop(void *arg)
     return *(int *)arg;
 }
 
-/* Trains for one more step, as ctt_train() does.  *steps: how many were made since
- * the beginning, -1 if nothing was left to do. */
+/* Trains for one more step, as ctt_train() does.  *steps: how many were made
+ * since the beginning, -1 if nothing was left to do. */
 static int step(const struct job *j, struct ctt_model *m, int64_t *steps)
 {
     int now = 0, rc;

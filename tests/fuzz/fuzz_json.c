@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_json.c: any JSON text is an error in one line, or reads the same in three
- * ways: skipped as a whole, walked through value by value, and walked through
+ * fuzz_json.c: any JSON text is an error in one line, or reads the same in
+ * three ways: skipped as a whole, walked through value by value, and walked
  * after it was written anew. */
 #include "tests/fuzz/fuzz.h"
 #include "video/json.h"
@@ -12,7 +12,8 @@ enum { ROOM = 8 * CTT_FUZZ_ROOM };
 const char *const ctt_fuzz_words[] = {
     "{", "}", "[", "]", ":", ",", "\"", "\\", "\\u0041", "\\ud83d\\ude00",
     "\\ud800", "\\u0000", "\\n", "\\\"", "\"a\":", "true", "false", "null",
-    "0", "-1", "1e9", "1.5E-3", "-0", "[[[[[[[[", "{\"a\":{\"a\":", "\xef\xbb\xbf",
+    "0", "-1", "1e9", "1.5E-3", "-0", "[[[[[[[[", "{\"a\":{\"a\":",
+    "\xef\xbb\xbf",
     "\n", "\t", " ", "\xff", "{}", "[]", NULL
 };
 
@@ -133,8 +134,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 static const struct ctt_fuzz_text texts[] = {
-    FUZZ_TEXT("[{\"id\": \"12\", \"label\": \"a \\u00e9\\n\", \"n\": [1, -2.5e3]"
-              ",\n \"x\": null}]\n"),
+    FUZZ_TEXT("[{\"id\": \"12\", \"label\": \"a \\u00e9\\n\", "
+              "\"n\": [1, -2.5e3],\n \"x\": null}]\n"),
     FUZZ_TEXT("{\"a\": {\"b\": [true, false, {}], \"c\": []}, \"\": 0}"),
     FUZZ_TEXT("\xef\xbb\xbf\"\\ud83d\\ude00 \\\" \\\\ \\/ \\b\\f\\r\\t\""),
     FUZZ_TEXT("[1,]"), FUZZ_TEXT("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["),

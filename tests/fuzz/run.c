@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run.c: runs a fuzz target on damaged seeds for CTT_FUZZ_SECONDS (2) and
  * prints how many inputs that was.  Input k is the same in every run; with
- * CTT_FUZZ_INPUT=k only that one is run, and its last error is printed. */
+ * CTT_FUZZ_INPUT=k only that one is run, and its last error is printed.  The
+ * files in CTT_FUZZ_CORPUS, a folder, are seeds too: inputs that failed, or a
+ * corpus of make fuzz. */
 #include "tests/fuzz/fuzz.h"
 #include "net/clock.h"
 #include "net/random.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM = CTT_FUZZ_ROOM, SEEDS = 64, MUTATIONS = 6 };
+enum { ROOM = CTT_FUZZ_ROOM, SEEDS = 1 << 14, MUTATIONS = 6 };
 
 static struct { uint8_t *p; size_t n; } seed[SEEDS];
 static int seeds;
@@ -139,18 +142,48 @@ static void try_input(uint64_t k)
 
 /* ---- the run ---- */
 
+static void add_seed(const uint8_t *p, size_t n)
+{
+    seed[seeds].p = malloc(n);
+    if (!seed[seeds].p)
+        exit(99);
+    memcpy(seed[seeds].p, p, n);
+    seed[seeds++].n = n;
+}
+
+static void add_corpus(const char *dir)
+{
+    static uint8_t buf[ROOM];
+    struct dirent **name = NULL;
+    int count = scandir(dir, &name, NULL, alphasort);
+    char path[1024];
+    size_t n;
+
+    if (count < 0) {
+        perror(dir);
+        exit(99);
+    }
+    for (int i = 0; i < count; i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, name[i]->d_name);
+        n = name[i]->d_name[0] == '.' || seeds == SEEDS ? 0 :
+            ctt_scratch_get(path, buf, ROOM);
+        if (n > 0)
+            add_seed(buf, n);
+        free(name[i]);
+    }
+    free(name);
+}
+
 static void make_seeds(void)
 {
+    const char *corpus = getenv("CTT_FUZZ_CORPUS");
     static uint8_t buf[ROOM];
     size_t n;
 
-    while (seeds < SEEDS && (n = ctt_fuzz_seed(seeds, buf, ROOM)) > 0) {
-        seed[seeds].p = malloc(n);
-        if (!seed[seeds].p)
-            exit(99);
-        memcpy(seed[seeds].p, buf, n);
-        seed[seeds++].n = n;
-    }
+    while (seeds < SEEDS && (n = ctt_fuzz_seed(seeds, buf, ROOM)) > 0)
+        add_seed(buf, n);
+    if (corpus && *corpus)
+        add_corpus(corpus);
 }
 
 static void died(void)

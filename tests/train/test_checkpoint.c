@@ -106,9 +106,11 @@ static void other_settings_are_refused(void)
 static void values_are_exact(void)
 {
     const struct ctt_checkpoint_values v = {
-        .version = 5, .updates = INT64_C(1) << 53, .clips = INT64_MIN, .weights = -1,
+        .version = 5, .updates = INT64_C(1) << 53, .clips = INT64_MIN,
+        .weights = -1,
         .at = {
-            .step = (INT64_C(1) << 53) - 1, .epoch = 1, .batch = 2, .best_epoch = 3,
+            .step = (INT64_C(1) << 53) - 1, .epoch = 1, .batch = 2,
+            .best_epoch = 3,
             .sums = { 1.0 / 3, -0.0, 0x1p-1074, 0x1.fffffffffffffp1023 },
             .val = { 0.1, 0.2, INFINITY, -INFINITY, 1e-310, 0.6, 0.7 },
             .sampling = { -1, -1, 4, INFINITY },
