@@ -178,7 +178,8 @@ static struct ctt_model *tiny(int what)
     return m;
 }
 
-/* Each single call fails once.  HDF5 does not always survive that. */
+/* Each of the first calls fails once, then every third one.
+ * HDF5 does not always survive that. */
 static void test_each(int what)
 {
     int errors = 0, crashes = 0, is_new;
@@ -186,7 +187,7 @@ static void test_each(int what)
 
     old = tiny(0);
     new = tiny(what);
-    for (;; k++) {
+    for (;; k += k < 300 ? 1 : 3) {
         int status;
         put_old();
         status = run(k, INT64_MAX);
@@ -200,8 +201,8 @@ static void test_each(int what)
         if (k > 20000)
             break;
     }
-    printf("%ld calls, %d errors, %d crashes of HDF5 ", k - 1, errors, crashes);
-    CU_ASSERT(k > 300 && k < 20000 && errors > k / 2);
+    printf("up to call %ld: %d errors, %d crashes of HDF5 ", k - 1, errors, crashes);
+    CU_ASSERT(k > 300 && k < 20000 && errors > 300);
     ctt_model_free(&old);
     ctt_model_free(&new);
 }
