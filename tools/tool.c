@@ -115,7 +115,7 @@ enum { TOLD = 5, KINDS = 32 };
 static struct kind {
     const char *fmt;
     long        count;
-    char        last[400];    /* the last one shown */
+    char        last[FORMATTED];    /* the last one shown */
 } kinds[KINDS];
 static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -211,6 +211,10 @@ static void check_pack(const char *path, const struct ctt_pack *p)
     FUZZ_CHECK(ctt_pack_fits(q, ctt_pack_input(p)) >= 0);
     for (int i = 0; i < l->count; i++)
         check_clip(path, p, q, i);
+    /* The same classes are the same, unless one is there twice. */
+    if (ctt_pack_choose(q, l->label, l->labels, NULL) >= 0)
+        for (int i = 0; i < l->count; i++)
+            FUZZ_CHECK(ctt_pack_list(q)->item[i].label == l->item[i].label);
     ctt_pack_close(&q);
 }
 
