@@ -177,7 +177,8 @@ static int on_stop(void *arg)
 }
 
 const struct ctt_events ctt_say_events = {
-    .clip = on_clip, .warn = on_warn, .say = on_say, .scan = on_scan, .progress = on_progress,
+    .clip = on_clip, .warn = on_warn, .say = on_say, .scan = on_scan,
+    .progress = on_progress,
     .epoch = on_epoch, .stop = on_stop,
 };
 

@@ -30,8 +30,8 @@ const char *ctt_path_base(const char *path);
 const char *ctt_path_ending(const char *path);
 
 /* Reads a text file, or a pipe that the user passes on purpose
- * (ctt_stream_open()), of at most limit bytes and appends a 0.  A byte order mark
- * is dropped; a 0 byte in the text is an error. */
+ * (ctt_stream_open()), of at most limit bytes and appends a 0. A byte order
+ * mark is dropped; a 0 byte in the text is an error. */
 int  ctt_text_read(const char *path, size_t limit, char **out, size_t *size);
 
 /* Cuts the next line off *at, trims it and adds 1 to *line; NULL at the end. */

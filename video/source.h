@@ -94,9 +94,9 @@ int  ctt_source_same(const struct ctt_source *a, int i,
                      const struct ctt_source *b, int k);
 
 /* Loads the frames of clip i, at most max (0: all); CTT_EFORMAT if it was cut
- * short and the set was strict, else ctt_frames_whole() tells.  seed and i determine what
- * is drawn; other sources ignore seed.  Several threads may load at once.  Free
- * them with ctt_frames_free(). */
+ * short and the set was strict, else ctt_frames_whole() tells. seed and i
+ * determine what is drawn; other sources ignore seed. Several threads may load
+ * at once. Free them with ctt_frames_free(). */
 int  ctt_source_frames(const struct ctt_source *s, int i, uint64_t seed,
                        int max, struct ctt_frames *out);
 

@@ -107,12 +107,12 @@ int  ctt_video_ahead(struct ctt_video *v, double *t);
 void ctt_video_step(struct ctt_video *v);
 
 /* Frames decoded so far; and at the end how many there should be: more than
- * were decoded if the container says so, as that of a clip which was cut
- * short.  These count: the table of samples of MP4, the number of frames of
- * AVI, the durations that Matroska and FLV state.  A duration must exceed the frames by more
- * than 1.5 times the longest time between two of them (0.5 times if the file is
- * also shorter than the size that it states in Matroska and AVI), since muxers
- * round it and the last frame may stay longer. */
+ * were decoded if the container says so, as that of a clip which was cut short.
+ * These count: the table of samples of MP4, the number of frames of AVI, the
+ * durations that Matroska and FLV state. A duration must exceed the frames by
+ * more than 1.5 times the longest time between two of them (0.5 times if the
+ * file is also shorter than the size that it states in Matroska and AVI), since
+ * muxers round it and the last frame may stay longer. */
 int64_t ctt_video_seen(const struct ctt_video *v);
 int64_t ctt_video_stated(const struct ctt_video *v);
 

@@ -128,7 +128,8 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "crop", test_crop }, { "pad", test_pad },
-        { "stretch", test_stretch }, { "absurd shapes", test_absurd }, { NULL, NULL } };
+        { "stretch", test_stretch }, { "absurd shapes", test_absurd },
+        { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "pixels that are not square", NULL, NULL, NULL, NULL, tests },
         { NULL, NULL, NULL, NULL, NULL, NULL } };
