@@ -129,11 +129,10 @@ llvm-profdata merge -o log/all.profdata log/*.profraw || exit 99
 objects=
 for p in $programs; do objects="$objects ${objects:+-object }$p"; done
 llvm-cov report -instr-profile log/all.profdata $objects 2> /dev/null |
-    awk -v top="$source_dir/" -v want="$(echo $parsers | tr ' ' '|')" '
+    awk -v want="$(echo $parsers | tr ' ' '|')" '
         BEGIN { printf "%-24s %6s %8s %6s\n", "file", "lines", "reached", "%" }
-        { sub(".*/[.][.]/", "", $1); sub("^" top, "", $1) }
-        $1 ~ "^(" want ")$" {
-            printf "%-24s %6d %8d %6.1f\n", $1, $8, $8 - $9,
-                100 * ($8 - $9) / $8 }' |
+        match($1, "(^|/)(" want ")$") {
+            printf "%-24s %6d %8d %6.1f\n", substr($1, RSTART + 1), $8,
+                $8 - $9, 100 * ($8 - $9) / $8 }' |
     tee log/coverage
 [ $found = 0 ] || { echo "$found inputs fail: see $folder/found"; exit 1; }

@@ -25,6 +25,7 @@ const char *const ctt_fuzz_words[] = {
     "\n%f/1.jpg\n", "\n%labels/labels.json\n", "\n%a_test_split1.txt\n",
     "{\"a\": \"0\"}", "[{\"id\": \"1\", \"template\": \"a\"}]", "\"label\":",
     "\"id\":", "[", "]", "{", "}", "label,youtube_id,time_start,time_end,split",
+    "\n%testlist01.txt\n", "\n%trainlist01.txt\n",
     "a/x.avi", "a/x.avi 0", "f 2 0", "f 0 2 0", " ", ",", ";", "\t", "\n",
     "\"", "0", "1", "-1", "2", "65536", "999999999", "#", "train", "test",
     "\xef\xbb\xbf", "\r\n", "..", "/", NULL
@@ -204,6 +205,13 @@ static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT("%a_test_split1.txt\nx.avi 1\ny.avi 2\nz.avi 0\n"
               "%b_test_split1.txt\nu.avi 1\nv.avi 2\n%a/x.avi\n\n%a/y.avi\n\n"
               "%b/u.avi\n\n%b/v.avi\n\n"),
+    FUZZ_TEXT("%!open trainlist01.txt\n\n%trainlist01.txt\n"
+              "a/v_a_g01_c01.avi 1\n"
+              "b/v_b_g01_c01.avi 2\n%testlist01.txt\na/v_a_g02_c01.avi\n"
+              "%classInd.txt\n1 a\n2 b\n"),
+    FUZZ_TEXT("%trainlist01.txt\na/v_a_g01_c01.avi 1\nb/v_b_g01_c01.avi 2\n"
+              "%testlist01.txt\na/v_a_g02_c01.avi\n%classInd.txt\n1 a\n"
+              "2 b\n%!split test\n\n%a/v_a_g02_c01.avi\n\n"),
     FUZZ_TEXT("%x.avi\n\n%y.avi\n\n%notes.txt\nhello"),
     FUZZ_TEXT("%!open x.avi\n\n%x.avi\n\n"),
 };

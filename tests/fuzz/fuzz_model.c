@@ -17,7 +17,8 @@ const char *const ctt_fuzz_words[] = {
     "all", "mask", "index", "f32", "raw", "deflate", "huffman", "0", "1", "24",
     "-1", "9223372036854775807", "99999999999999999999", "00000000", "c.w",
     "conv c in=x out=4\n", "out=1048576", "kernel=4096", "bias=0", "3,1,1,1,2",
-    "\n", " ", "\x1f\x8b\x08", "\n%net\n", "\n%index\n", "\n%packed\n",
+    "\n", " ", "\x1f\x8b\x08", "\n%net\n", "\n%net raw\n",
+    "\n%index\n", "\n%packed\n",
     "\n%labels\n", "\n%history\n", "\n%w/c.w 4 3,1,1,1,2\n",
     "\n%train/settings\n", "\n%train/index\n", "\n%train/a 8 2\n",
     "\n%!version 2\n", "\n%!format other\n", "\n%!least_reader 9.1\n", "@",
@@ -144,6 +145,25 @@ static void put_packed(struct ctt_h5 *f, const char *name, const void *p,
     ctt_free(zip);
 }
 
+/* A net in the one form that a file may have; unchanged if it is "raw", or no
+ * net. */
+static void put_net(struct ctt_h5 *f, const struct ctt_chunk *c)
+{
+    char *text = ctt_chunk_text(c), *printed = NULL;
+    struct ctt_graph *g = NULL;
+
+    if (ctt_net_parse(text, &g) >= 0) {
+        printed = ctt_net_print(g);
+        FUZZ_CHECK(printed);
+        put_packed(f, c->name, printed, strlen(printed));
+    } else {
+        put_packed(f, c->name, c->p, c->n);
+    }
+    ctt_graph_free(&g);
+    ctt_free(printed);
+    ctt_free(text);
+}
+
 /* A second part of the same name, or a name that HDF5 does not take, is left
  * out. */
 static void put(const struct parts *s, struct ctt_h5 *f,
@@ -154,6 +174,10 @@ static void put(const struct parts *s, struct ctt_h5 *f,
     struct ctt_h5_shape shape = shape_of(c);
     int64_t count;
 
+    if (strcmp(c->name, "net") == 0 && strcmp(c->words, "raw") != 0) {
+        put_net(f, c);
+        return;
+    }
     for (size_t i = 0; i < CTT_LEN(text); i++) {
         if (strcmp(c->name, text[i]) == 0) {
             put_packed(f, c->name, c->p, c->n);
@@ -320,6 +344,7 @@ static const struct ctt_fuzz_text texts[] = {
               "%labels\none\0two\0three\0"),
     FUZZ_TEXT("%!least_reader 1.12\n" NET),
     FUZZ_TEXT("%!version 0\n" NET),
+    FUZZ_TEXT("%net raw\ninput x c=2\nconv c  in=x out=3 bias=0\n\n" ONE),
     FUZZ_TEXT("not a model file"),
 };
 

@@ -84,6 +84,19 @@ static void check_graph(const struct ctt_graph *g)
     ctt_free(second);
 }
 
+/* From a file the text is the same; a 0 in it is an error. */
+static void check_file(const uint8_t *data, size_t size, const char *text)
+{
+    const char *path = ctt_scratch_put("a.net", data, size);
+    char *read = NULL;
+
+    if (ctt_net_read(path, &read) >= 0)
+        FUZZ_CHECK(strlen(text) == size && strcmp(read, text) == 0);
+    else
+        ctt_fuzz_refused(path);
+    ctt_free(read);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ctt_graph *g = NULL;
@@ -93,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(text);
     if (size > 0)
         memcpy(text, data, size);
+    check_file(data, size, text);
     if (ctt_net_parse(text, &g) >= 0) {
         check_graph(g);
     } else {
