@@ -84,6 +84,11 @@ compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --tt-rank 2
     --tt-least 10 --prune 0.5 --prune-least 10 --prune-rounds 1 --data t.txt
     --val v.txt --retrain-epochs 1 -b 2 -t 1 -j 1 --strict --deterministic
     --max-frames 3"
+train_reader="$(real convtt-info) m.h5"
+compress_reader="$(real convtt-info) c.h5"
+infer_reader=true
+predict_reader=true
+pack_reader="$(real convtt-data) check o.pack"
 infer_files=-x
 infer_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1"
 predict_files=-x
@@ -96,11 +101,12 @@ pack_run="$(real convtt-data) pack t.txt -o o.pack --model tiny.net --strict"
 # counts in the variables of `sums`.  COUNT 0: all.
 sums='runs success error killed known bad missed'
 faults() {
-    local scene=$1 fault=$2 files=${1}_files run=${1}_run i pid=() rc=0
+    local scene=$1 fault=$2 reader=${1}_reader files=${1}_files run=${1}_run
+    local i pid=() rc=0
     for i in $(seq 0 $((workers - 1))); do
         "$sweep" -s "$shim" -m "$fault" -n "$3" -S "$seed" -p "$i/$workers" \
-            ${known_crashes:+-a "$known_crashes"} ${!files} "$dir/$scene" -- \
-            ${!run} > "$scene.$fault.$i" 2>&1 & pid+=($!)
+            -R "${!reader}" ${known_crashes:+-a "$known_crashes"} ${!files} \
+            "$dir/$scene" -- ${!run} > "$scene.$fault.$i" 2>&1 & pid+=($!)
     done
     for i in "${pid[@]}"; do wait "$i" || rc=$?; done
     cat "$scene.$fault".[0-9]* > sweeps

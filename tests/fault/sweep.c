@@ -42,7 +42,7 @@ struct known {
 };
 
 static struct {
-    const char    *shim, *folder, *program, *checkpoint, *resume;
+    const char    *shim, *folder, *program, *checkpoint, *resume, *reader;
     const char    *timed[MANY], *log[MANY];
     int            timed_count, log_count, exact, part, parts;
     enum fault     fault;
@@ -53,7 +53,7 @@ static struct {
     struct server  plain, again;      /* again: with the arguments to resume */
     struct tree    in, new;
     char          *out;               /* standard output without a fault */
-    int64_t        events, usec;
+    int64_t        events;
     long           ends[ENDS];
 } t;
 
@@ -297,6 +297,24 @@ static enum end signalled(const struct fault_answer *a)
     return KNOWN;
 }
 
+/* After status 0 with other results: a library that hides a failure, with a row
+ * whose reason begins with "hides".  The files must be whole. */
+static int is_hidden(const struct fault_answer *a)
+{
+    char command[FAULT_PATH + LINE];
+    struct known *k = find_known(a->where);
+
+    if (!k || !strstr(k->text, "| hides"))
+        return 0;
+    snprintf(command, sizeof(command), "cd '%s' && %s > ../read 2>&1", t.dir,
+             t.reader ? t.reader : "true");
+    if (system(command) != 0)
+        return 0;
+    k->times++;
+    *complaint = 0;
+    return 1;
+}
+
 static enum end judge(const struct fault_answer *a, int hung)
 {
     enum end end = DONE;
@@ -314,9 +332,14 @@ static enum end judge(const struct fault_answer *a, int hung)
         check_output();
     tree_read(t.dir, &is);
     check_files(&is, end == DONE, 0, end != DONE && end != ERROR);
-    if (end != DONE && (end != ERROR || (t.checkpoint &&
-                                         tree_find(&is, t.checkpoint))))
+    if (end == DONE && *complaint && is_hidden(a)) {
+        end = KNOWN;
         check_next();
+    } else if (end != DONE &&
+               (end != ERROR ||
+                (t.checkpoint && tree_find(&is, t.checkpoint)))) {
+        check_next();
+    }
     tree_free(&is);
     return end;
 }
@@ -364,7 +387,8 @@ static void need(int ok, const char *what)
     exit(99);
 }
 
-/* What a run without a fault gives: the new files, and how many events. */
+/* What a run without a fault gives: the new files, and how many events; a
+ * second one must give the same, and how long it takes. */
 static void learn(void)
 {
     struct timespec from, to;
@@ -372,20 +396,19 @@ static void learn(void)
     struct tree is;
 
     reset();
-    clock_gettime(CLOCK_MONOTONIC, &from);
     need(run(&t.plain, t.fault, INT64_MAX / 2, &a) == 0 && a.status == 0,
          "a run without a fault fails");
-    clock_gettime(CLOCK_MONOTONIC, &to);
     tree_read(t.dir, &t.new);
     t.out = said("out");
-    t.usec = (to.tv_sec - from.tv_sec) * 1000000 +
-             (to.tv_nsec - from.tv_nsec) / 1000;
     t.events = t.fault <= FAULT_ALLOC_ON ? a.allocs : a.calls;
-    if (t.fault == FAULT_KILL_TIME)
-        t.events = t.usec;
     reset();
+    clock_gettime(CLOCK_MONOTONIC, &from);
     need(run(&t.plain, FAULT_NONE, INT64_MAX, &a) == 0 && a.status == 0,
          "a second run fails");
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    if (t.fault == FAULT_KILL_TIME)
+        t.events = (to.tv_sec - from.tv_sec) * 1000000 +
+                   (to.tv_nsec - from.tv_nsec) / 1000;
     tree_read(t.dir, &is);
     check_files(&is, 1, 0, 0);
     tree_free(&is);
@@ -412,7 +435,7 @@ static int options(int argc, char **argv)
 {
     int o;
 
-    while ((o = getopt(argc, argv, "+s:m:n:k:S:p:a:c:r:t:l:x")) != -1) {
+    while ((o = getopt(argc, argv, "+s:m:n:k:S:p:a:c:r:R:t:l:x")) != -1) {
         switch (o) {
         case 's': t.shim = optarg; break;
         case 'n': t.sample = atol(optarg); break;    /* 0: all */
@@ -421,6 +444,7 @@ static int options(int argc, char **argv)
         case 'a': read_known(optarg); break;
         case 'c': t.checkpoint = optarg; break;
         case 'r': t.resume = optarg; break;
+        case 'R': t.reader = optarg; break;    /* reads what was written */
         case 't': t.timed[t.timed_count++ % MANY] = optarg; break;
         case 'l': t.log[t.log_count++ % MANY] = optarg; break;
         case 'x': t.exact = 1; break;    /* standard output has no times */

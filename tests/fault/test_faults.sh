@@ -4,10 +4,11 @@
 # file is the old one or the new one, status 0 is never given for a file that
 # is not there, and the next run puts everything right (sweep.c).
 #
-# CTT_FAULT_CASES=all: every allocation, every write and 1,000 kills, instead of
-# a sample; CTT_FAULT_SEED: another sample.
+# CTT_FAULT_CASES=all: every allocation (or CTT_FAULT_ALLOCS of each program),
+# every write and 1,000 kills, instead of a sample; CTT_FAULT_SEED: another
+# one; CTT_FAULT_SCENES: only these.
 set -u
-tools="convtt-compress convtt-data convtt-infer convtt-train"
+tools="convtt-compress convtt-data convtt-infer convtt-info convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
 here=$(cd "$bin" && cd "${srcdir:-.}" && pwd)
 . "$here/tests/fault/scenes.sh"
@@ -16,24 +17,26 @@ make_scenes
 known_crashes=$here/tests/fault/known.txt
 : > known.found > table
 
+# How many of each kind; 0: all.
 if [ "$cases" = all ]; then
-    allocs=0 calls=0 kills=40
+    allocs=${CTT_FAULT_ALLOCS:-0} later=100 calls=0 kills=0 times=330
 else
-    allocs=60 calls=10 kills=3
+    allocs=40 later=6 calls=8 kills=6 times=4
 fi
 head_line
-for scene in train compress infer predict pack; do
+scenes=${CTT_FAULT_SCENES:-train compress infer predict pack}
+for scene in $scenes; do
     faults $scene alloc $allocs
-    faults $scene alloc-on $((allocs / 6 + (allocs == 0) * 100))
+    faults $scene alloc-on $later
 done
-for scene in train compress predict pack; do
+for scene in $scenes; do
+    [ $scene != infer ] || { faults infer stdout $calls; continue; }
     for fault in error short full stdout; do
         faults $scene $fault $calls
     done
-    for fault in kill kill-after kill-time; do
-        faults $scene $fault $kills
-    done
+    faults $scene kill $kills
+    faults $scene kill-after $kills
+    faults $scene kill-time $times
 done
-faults infer stdout $calls
 total
 exit $failed

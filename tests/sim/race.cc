@@ -117,8 +117,8 @@ static void access(const void *p, size_t bytes, bool writes)
     }
 }
 
-/* In a build with ThreadSanitizer these names are its own: it watches the host's
- * code, and kernels are compiled without. */
+/* In a build with ThreadSanitizer these names are its own: it watches the
+ * host's code, and kernels are compiled without. */
 #ifdef CTT_SIM_UNWATCHED
 namespace unwatched {
 #else

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# nightly.sh: what takes too long for make check (make nightly): each test as
+# long as it needs, a summary at the end, and status 1 if one has failed.
+#
+# CTT_NIGHTLY="faults cpus fuzz": only these; TIME: seconds for each target of
+# fuzz.
+set -u
+build=$PWD
+src=$(cd "${srcdir:-.}" && pwd)
+export srcdir=$src
+logs=$build/nightly
+mkdir -p "$logs"
+rows=() failed=0
+
+# part NAME WHAT COMMAND...
+part() {
+    local name=$1 what=$2 from=$SECONDS rc
+    shift 2
+    [[ " ${CTT_NIGHTLY:-$name} " = *" $name "* ]] || return 0
+    printf '\n==== %s: %s\n' "$name" "$what"
+    "$@" 2>&1 | tee "$logs/$name.log"
+    rc=${PIPESTATUS[0]}
+    case $rc in
+    0) rc=passed ;;
+    77) rc=skipped ;;
+    *) rc=FAILED failed=1 ;;
+    esac
+    rows+=("$(printf '%-8s %-8s %6d s  %s' "$name" $rc \
+              $((SECONDS - from)) "$what")")
+}
+
+part faults 'every allocation, every write, 1,000 kills' \
+    env CTT_FAULT_CASES=all bash "$src/tests/fault/test_faults.sh"
+part cpus 'processors without AVX, AVX2, AVX-512' \
+    env CTT_CPU_CASES=all bash "$src/tests/fault/old_cpus.sh"
+if grep -q '^fuzz:' "$build/Makefile"; then
+    part fuzz "each parser for ${TIME:-600} s" \
+        "${MAKE:-make}" --no-print-directory fuzz TIME="${TIME:-600}"
+fi
+
+printf '\n==== nightly\n'
+printf '%s\n' "${rows[@]}"
+exit $failed

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# old_cpus.sh: processors without AVX, without AVX2 and without AVX-512, as
+# qemu's user mode simulates them: nothing uses an instruction that is not
+# there, our kernels and oneDNN choose by what is, and the answers are the same.
+#
+# CTT_CPU_CASES=all: also the tests of the kernels, which take an hour.
+set -u
+tools="convtt-data convtt-infer convtt-info convtt-train"
+. "${srcdir:-.}/tests/lib/cli.sh"
+type -P qemu-x86_64 > /dev/null || { echo 'no qemu-x86_64'; exit 77; }
+case $(uname -m) in x86_64) ;; *) echo 'not for x86-64'; exit 77 ;; esac
+if grep -qE '__(asan|tsan)_init' "$bin/convtt-train"; then
+    echo 'qemu has no room for the memory of sanitizers'
+    exit 77
+fi
+export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive LD_LIBRARY_PATH="$bin/.libs"
+real() { [ -x "$bin/.libs/$1" ] && echo "$bin/.libs/$1" || echo "$bin/$1"; }
+
+cat > tiny.net << 'END'
+input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
+conv e in=x out=8 kernel=3 pad=1
+act f in=e kind=relu
+convlstm h in=f hidden=4 kernel=3
+pool p in=h kind=avg
+conv y in=p out=2
+END
+"$bin/convtt-data" synth clips --clips 3 --size 16 --seed 2 > out 2> err ||
+    { cat err; grep -q 'no encoder' err && exit 77; exit 1; }
+mv clips/20bn-*/*.webm .
+printf '1.webm 0\n2.webm 1\n' > t.txt
+printf '3.webm 0\n' > v.txt
+learn="tiny.net --data t.txt --val v.txt -b 2 -t 1 -j 1 --epochs 1
+       --max-frames 4"
+"$bin/convtt-train" $learn -o here.net > out 2> err || fail "here: $(cat err)"
+"$bin/convtt-infer" here.net v.txt --threads 1 > here.txt 2> err ||
+    fail "here: $(cat err)"
+
+# close_to FILE FILE: the same words, and numbers that differ by a last digit.
+close_to() {
+    paste -d '\n' "$1" "$2" | awk '
+        NR % 2 { n = split($0, a, /[^0-9.]+/); next }
+        { m = split($0, b, /[^0-9.]+/)
+          if (m != n) exit 1
+          for (i = 1; i <= n; i++)
+              if (a[i] - b[i] > 0.11 || b[i] - a[i] > 0.11) exit 1 }'
+}
+
+# cpu NAME YES|NO: whether --plan says that there is no AVX2; none has AVX-512.
+cpu() {
+    local name=$1 told=no run="timeout 300 qemu-x86_64 -cpu $1"
+    $run "$(real convtt-info)" --plan tiny.net -t 1 > plan 2> err < /dev/null ||
+        fail "$name: --plan: status $?: $(head -n 3 err)"
+    ! grep -q 'this processor has no AVX2' plan || told=yes
+    [ $told = "$2" ] || fail "$name: said to have no AVX2: $told: $(cat plan)"
+    ! grep avx512 plan || fail "$name: AVX-512 is planned"
+    $run "$(real convtt-infer)" here.net v.txt --threads 1 > there.txt 2> err \
+        < /dev/null || fail "$name: inference: status $?: $(head -n 3 err)"
+    close_to here.txt there.txt ||
+        fail "$name: other answers: $(diff here.txt there.txt | head -n 4)"
+    $run "$(real convtt-train)" $learn -o there.net > out 2> err < /dev/null ||
+        fail "$name: training: status $?: $(head -n 3 err)"
+    $run "$bin/tests/net/test_half" > out 2>&1 ||
+        fail "$name: test_half: $(grep -E '^ *[0-9]+\. ' out | head -n 3)"
+    echo "$name: $SECONDS s"
+    [ "${CTT_CPU_CASES:-some}" = all ] || return
+    for t in device/test_widen device/test_wino device/test_ops \
+        infer/test_infer infer/test_session; do
+        timeout 3000 qemu-x86_64 -cpu "$name" "$bin/tests/$t" > out 2>&1 ||
+            fail "$name: $t: status $?: $(grep -E '^ *[0-9]+\. ' out |
+                                         head -n 3)"
+        echo "$name: $t: $SECONDS s"
+    done
+}
+cpu Nehalem yes
+cpu SandyBridge yes
+cpu Haswell no
+[ $failed = 0 ] && echo 'the same answers on each processor'
+exit $failed

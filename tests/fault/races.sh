@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# races.sh: data races, found by ThreadSanitizer in a build of
+# configure --enable-sanitize=thread (make check-races).
+#
+# races.sh TEST...: runs these tests, and a training with threads that load.
+#
+# libgomp is not compiled for ThreadSanitizer, which would take its barriers for
+# races: OpenMP gets one thread.  The threads that are watched are the loader's,
+# those of sessions, and those of programs on the simulated GPU.
+set -u
+[ $# -gt 0 ] || { echo 'usage: races.sh TEST...' >&2; exit 99; }
+bin=$PWD
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+export OMP_THREAD_LIMIT=1 OMP_WAIT_POLICY=passive
+export TSAN_OPTIONS="exitcode=66 halt_on_error=1"
+export CTT_MODULES=$bin/tests/sim/.libs CTT_REQUIRE=cuda
+passed=0 failed=0 skipped=0
+
+# 1. It works here: it must find this race.
+cat > "$dir/race.c" << 'END'
+#include <pthread.h>
+static int shared;
+static void *add(void *arg)
+{
+    shared++;
+    return arg;
+}
+int main(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, add, NULL);
+    shared++;
+    return pthread_join(t, NULL);
+}
+END
+${CC:-gcc} -O1 -fsanitize=thread "$dir/race.c" -o "$dir/race" -lpthread &&
+    "$dir/race" > "$dir/log" 2>&1
+if ! grep -q 'data race' "$dir/log"; then
+    echo 'ThreadSanitizer finds nothing here:'
+    head -n 3 "$dir/log"
+    echo '0 passed, 0 failed, 1 skipped'
+    exit 77
+fi
+
+# 2. The tests, and the programs.
+runs() {    # runs NAME COMMAND...
+    local name=$1
+    shift
+    if (cd "$dir" && timeout 300 "$@" > log 2>&1 < /dev/null); then
+        echo "PASS: $name"
+        passed=$((passed + 1))
+    else
+        echo "FAIL: $name"
+        grep -v '^$' "$dir/log" | head -n 60
+        failed=$((failed + 1))
+    fi
+}
+for t in "$@"; do
+    case $t in
+    */test_gpu*) runs "$t" "$bin/$t" quick ;;
+    *) runs "$t" "$bin/$t" ;;
+    esac
+done
+cat > "$dir/tiny.net" << 'END'
+input x h=8 w=8 c=3 fps=6
+conv e in=x out=4 kernel=3 stride=2 pad=1
+pool p in=e kind=avg
+conv y in=p out=12
+END
+learn="tiny.net --data clips -b 4 --epochs 2 -j 3 --max-frames 4"
+runs 'clips by 3 threads' "$bin/convtt-data" synth clips --clips 36 --size 16 \
+    -j 3
+runs 'pack' "$bin/convtt-data" pack clips -o a.pack --model tiny.net
+runs 'training, 3 threads load' "$bin/convtt-train" $learn -o a.net
+runs 'the same on the simulated GPU' "$bin/convtt-train" $learn -o b.net \
+    --device cuda
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]
