@@ -34,8 +34,8 @@ static const struct ctt_opt opts[] = {
       "table", 0, 4096 },
     { "input", CTT_INT, FIELD(input), "10", "observed frames", 1, 1000 },
     { "future", CTT_INT, FIELD(future), "10", "predicted frames", 1, 1000 },
-    { "memory", CTT_STRING, FIELD(memory), "", "memory limit of the largest "
-      "batch; not given: 85% of the free memory", .arg = "SIZE" },
+    { "memory", CTT_SIZE, FIELD(memory), "0", "memory limit of the largest "
+      "batch; 0: 85% of the free memory", 0, 0x1p50, .arg = "SIZE" },
     { .name = NULL }
 };
 static const struct ctt_program program = {

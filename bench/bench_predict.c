@@ -23,7 +23,8 @@
 struct cfg {
     int         size, threads, repeat, batch, input, future, window, profile;
     float       seconds;
-    const char *models, *rows, *keep, *memory;
+    const char *models, *rows, *keep;
+    int64_t     memory;
 };
 
 #define FIELD(f) offsetof(struct cfg, f)
@@ -48,8 +49,8 @@ static const struct ctt_opt opts[] = {
     { "keep", CTT_STRING, FIELD(keep), "", "like convtt-train --keep, for all "
       "rows; not given: auto in the rows named so, all in the others",
       .arg = "N|all|auto" },
-    { "memory", CTT_STRING, FIELD(memory), "1G", "limit for --keep=auto",
-      .arg = "SIZE" },
+    { "memory", CTT_SIZE, FIELD(memory), "1G", "limit for --keep=auto", 1,
+      0x1p50, .arg = "SIZE" },
     { "window", CTT_INT, FIELD(window), "0", "like convtt-train --window", 0,
       4096 },
     { "profile", CTT_FLAG, FIELD(profile), "0", "print the time per op" },
@@ -288,7 +289,7 @@ static void learner_settings(const struct work *k, struct learner *l)
     l->cfg.optimizer = CTT_ADAM;
     l->cfg.keep = keep;
     l->cfg.window = c->window;
-    l->cfg.memory = strcmp(keep, "auto") == 0 ? c->memory : NULL;
+    l->cfg.limits.memory = strcmp(keep, "auto") == 0 ? c->memory : 0;
     l->cfg.input_frames = k->r->without & NO_BATCH ? 1 : c->input;
     l->cfg.future_frames = c->input + c->future - l->cfg.input_frames;
     l->batch = (struct ctt_batch){ .x = k->x, .steps = c->input + c->future,

@@ -53,11 +53,8 @@ static struct ctt_train_cfg settings(const struct work *k)
 
 static int64_t budget(const struct work *k)
 {
-    struct ctt_train_cfg c = { .keep = "auto", .memory = k->c->memory };
-    struct ctt_memory m = { 0 };
-
-    if (k->c->memory && ctt_memory_parse(&c, &m) >= 0)
-        return m.bytes;
+    if (k->c->memory)
+        return k->c->memory;
     return ctt_dev_room(k->dev) * 85 / 100;
 }
 

@@ -16,7 +16,8 @@
 struct cfg {
     int         size, batch, input, future, threads;
     float       seconds, limit;
-    const char *models, *rows, *device, *memory;
+    const char *models, *rows, *device;
+    int64_t     memory;
 };
 
 /* What a row does without; what else it is. */

@@ -89,30 +89,29 @@ static long long mb(int64_t bytes)
     return (long long)((bytes >> 20) + ((bytes & 0xfffff) > 0));
 }
 
-int ctt_memory_check(const char *what, int64_t bytes)
+static int too_much(const char *what, int64_t bytes)
 {
-    int64_t left = ctt_memory_left();
-
-    if (bytes <= left)
-        return 0;
     return ctt_error(CTT_ENOMEM, "%s: %lld MB do not fit into the memory limit "
                      "of %lld MB (--memory), of which %lld MB are in use",
                      what, mb(bytes), mb(ctt_limits()->memory),
                      mb(ctt_memory_used()));
 }
 
+int ctt_memory_check(const char *what, int64_t bytes)
+{
+    return bytes <= ctt_memory_left() ? 0 : too_much(what, bytes);
+}
+
 /* Adds a block of this size to those in use, unless it exceeds the limit. */
 static int reserve(size_t size)
 {
-    int64_t most = ctt_limits()->memory, n = (int64_t)size;
+    int64_t n = size > INT64_MAX ? INT64_MAX : (int64_t)size;
+    int64_t most = ctt_limits()->memory, now = atomic_load(&used);
 
-    if (size > (size_t)most ||
-        atomic_fetch_add_explicit(&used, n, memory_order_relaxed) > most - n) {
-        if (size <= (size_t)most)
-            atomic_fetch_sub_explicit(&used, n, memory_order_relaxed);
-        return ctt_memory_check("out of memory", size > INT64_MAX ? INT64_MAX
-                                                                  : n);
-    }
+    do {
+        if (n > most - now)
+            return too_much("out of memory", n);
+    } while (!atomic_compare_exchange_weak(&used, &now, now + n));
     return 0;
 }
 

@@ -304,7 +304,6 @@ static int run(int k, int argc, char **argv)
         c.out = argv[first + 1];
     if (c.size % 2)
         return ctt_tool_die(CTT_EXIT_USAGE, "--size: %d is not even", c.size);
-    ctt_stop_set(ctt_tool_stop);
     rc = commands[k].run(&c, argv[first]);
     return rc < 0 ? ctt_tool_fail(CTT_EXIT_FAIL) : ctt_tool_end(rc);
 }

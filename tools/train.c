@@ -41,15 +41,10 @@ static int open_data(struct job *j, const char *path, const char *split,
 {
     struct ctt_input in;
     char *const *known = j->m && j->m->labels ? j->m->label : NULL;
-    int rc;
 
     input_of(j, &in);
-    ctt_stop_set(ctt_tool_stop);    /* in the middle of a clip; later between
-                                       batches, so that no clip is lost */
-    rc = ctt_data_open(path, split, &in, known, known ? j->m->labels : 0,
-                       &j->cfg, &ctt_say_events, out);
-    ctt_stop_set(NULL);
-    return rc;
+    return ctt_data_open(path, split, &in, known, known ? j->m->labels : 0,
+                         &j->cfg, &ctt_say_events, out);
 }
 
 /* What differs between tasks. */

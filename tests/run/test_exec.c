@@ -154,7 +154,7 @@ static void test_refused_models(void)
         { "input x c=1048576 h=64 w=8\nadd y in=x,x\n", 1 << 30, 0,
           CTT_EINVAL, "x: its values do not fit into memory" },
         { "input x c=1048576 h=64 w=8\nadd y in=x,x\n", 512, 0, CTT_ENOMEM,
-          "512 samples of 7 steps need" },
+          "512 clips and 7 steps: " },
     };
 
     for (size_t i = 0; i < CTT_LEN(bad); i++) {
