@@ -123,7 +123,8 @@ for t in $targets; do
     mkdir -p "corpus/$t"
     TMPDIR=$temporary LLVM_PROFILE_FILE=$PWD/log/$t.profraw \
         nice -n 19 tests/fuzz/fuzz_$t $limits -runs=0 "corpus/$t" \
-        "seeds/$t" > "log/$t.replay" 2>&1
+        "seeds/$t" > "log/$t.replay" 2>&1 ||
+        { cp "log/$t.replay" "found/$t-replay"; found=$((found + 1)); }
 done
 llvm-profdata merge -o log/all.profdata log/*.profraw || exit 99
 objects=
@@ -132,7 +133,9 @@ llvm-cov report -instr-profile log/all.profdata $objects 2> /dev/null |
     awk -v want="$(echo $parsers | tr ' ' '|')" '
         BEGIN { printf "%-24s %6s %8s %6s\n", "file", "lines", "reached", "%" }
         match($1, "(^|/)(" want ")$") {
-            printf "%-24s %6d %8d %6.1f\n", substr($1, RSTART + 1), $8,
-                $8 - $9, 100 * ($8 - $9) / $8 }' |
+            name = substr($1, RSTART)
+            sub("^/", "", name)
+            printf "%-24s %6d %8d %6.1f\n", name, $8, $8 - $9,
+                100 * ($8 - $9) / $8 }' |
     tee log/coverage
 [ $found = 0 ] || { echo "$found inputs fail: see $folder/found"; exit 1; }
