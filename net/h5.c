@@ -22,8 +22,8 @@ enum { SLACK = 1 << 17, OBJECT = 1 << 10, RESERVE = 2 << 20,
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* HDF5 must not tidy up at the end of the program: where it could not close
- * a forged file it would do so in a loop, and print that.  We close all files. */
+/* HDF5 must not tidy up at the end of the program: where it could not close a
+ * forged file it would try for ever and print that.  We close all files. */
 static void enter(struct ctt_h5_quiet *q)
 {
     static int begun;
