@@ -26,8 +26,9 @@ struct ctt_h5_shape {
 };
 
 /* For programs, before any other call: HDF5 does not close its files when the
- * program exits.  After a failed allocation it would crash there.  Not for a
- * library, whose program may use HDF5 itself. */
+ * program exits.  After a failed allocation it would crash there, and after a
+ * forged file try in a loop and print that.  Not for a library, whose program
+ * may use HDF5 itself. */
 void ctt_h5_stay_open(void);
 
 /* Opens a file to read: all of it is read into memory, from which HDF5 then

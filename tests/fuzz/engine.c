@@ -9,7 +9,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    ctt_fuzz_limits();
+    ctt_fuzz_start();
     if (*argc != 4 || strcmp((*argv)[1], "--seeds") != 0)
         return 0;
     ctt_fuzz_write_seeds((*argv)[2], (*argv)[3]);

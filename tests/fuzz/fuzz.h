@@ -45,8 +45,8 @@ size_t ctt_fuzz_text(const struct ctt_fuzz_text *text, int texts, int i,
 void ctt_fuzz_write_seeds(const char *dir, const char *dictionary);
 
 /* Sets limits (net/limits.h) that keep an input below the seconds and the
- * memory at which a fuzzer gives up. */
-void ctt_fuzz_limits(void);
+ * memory at which a fuzzer gives up; and HDF5 stays open, see net/h5.h. */
+void ctt_fuzz_start(void);
 
 /* ---- scratch.c ---- */
 

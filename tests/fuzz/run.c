@@ -212,7 +212,7 @@ int main(void)
     if (__sanitizer_set_death_callback)
         __sanitizer_set_death_callback(died);
     signal(SIGABRT, on_abort);
-    ctt_fuzz_limits();
+    ctt_fuzz_start();
     make_seeds();
     do
         try_input(k++);
