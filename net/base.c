@@ -126,6 +126,14 @@ static void settle(size_t reserved, void *p)
     release((int64_t)reserved - (int64_t)malloc_usable_size(p));
 }
 
+int ctt_memory_spare(size_t size)
+{
+    void *volatile p = refused() ? NULL : malloc(size);    /* not optimised
+                                                              away */
+    free(p);
+    return p ? 0 : ctt_error(CTT_ENOMEM, "out of memory: %zu bytes", size);
+}
+
 /* ---- blocks ---- */
 
 /* A larger block is cleared by giving its pages back to the kernel, which makes

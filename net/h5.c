@@ -2,6 +2,7 @@
  * h5.c: the bytes of HDF5 files: read, checked, completed; and calling HDF5
  * safely. */
 #include "net/h5_in.h"
+#include "net/limits.h"
 #include "net/newfile.h"
 #include "net/code/zip.h"
 
@@ -31,17 +32,14 @@ static void enter(struct ctt_h5_quiet *q)
 
 int ctt_h5_enter(struct ctt_h5_quiet *q, int objects)
 {
-    int n = objects < RESERVE_OBJECTS ? objects : RESERVE_OBJECTS;
-    void *reserve;
+    int n = objects < RESERVE_OBJECTS ? objects : RESERVE_OBJECTS, rc;
 
     pthread_mutex_lock(&lock);
-    reserve = ctt_realloc(NULL, RESERVE + (size_t)n * RESERVE_EACH);
-    ctt_free(reserve);
+    rc = ctt_memory_spare(RESERVE + (size_t)n * RESERVE_EACH);
     pthread_mutex_unlock(&lock);
-    if (!reserve)
-        return CTT_ENOMEM;
-    enter(q);
-    return 0;
+    if (rc >= 0)
+        enter(q);
+    return rc;
 }
 
 int ctt_h5_leave(const struct ctt_h5_quiet *q, int rc)

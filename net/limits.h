@@ -40,6 +40,10 @@ int64_t ctt_memory_left(void);
  * blocks, it says at once what does not fit. */
 int  ctt_memory_check(const char *what, int64_t bytes);
 
+/* CTT_ENOMEM if the system would not give a library a block of this size now.
+ * What libraries allocate does not count towards the limit. */
+int  ctt_memory_spare(size_t size);
+
 /* Bytes that the machine, or the control group (Linux, versions 1 and 2) or
  * the address space (RLIMIT_AS) of this process, has free: the least of the
  * three.  A cache of files that the kernel may drop counts as free. */

@@ -95,8 +95,8 @@ static int create_any(struct ctt_newfile *f)
         set_temp(f, i);
         CTT_TRY(create(f));
     }
-    CTT_CHECK(rc, CTT_EIO, "%s: all temporary names up to %s are in use",
-              f->path, f->temp);
+    CTT_CHECK(rc, CTT_EIO, "%s: all temporary names up to %s are in use; "
+              "remove them if no program writes them", f->path, f->temp);
 out:
     return rc;
 }

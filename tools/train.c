@@ -256,7 +256,7 @@ static int tell_accuracy(struct job *j)
     CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
                              p, &n));
     CTT_TRY(ctt_evaluate_recognise(j->m, &j->cfg, j->val, p, n, &ev, &m));
-    ctt_say_metrics(m, j->m->label);
+    CTT_TRY(ctt_say_metrics(m, j->m->label));
 out:
     ctt_metrics_free(&m);
     return rc;
@@ -269,7 +269,7 @@ static int tell_scores(struct job *j)
     int rc = 0;
 
     CTT_TRY(ctt_evaluate_predict(j->m, &j->cfg, j->val, &ev, &f));
-    ctt_say_scores(f);
+    CTT_TRY(ctt_say_scores(f));
 out:
     ctt_predict_scores_free(&f);
     return rc;
@@ -368,7 +368,7 @@ static int plan(struct job *j)
 
     CTT_TRY(open_start(j));
     CTT_TRY(plan_types(j, &g, &p));
-    ctt_say_plan(g, p);
+    CTT_TRY(ctt_say_plan(g, p));
 out:
     ctt_amp_free(&p);
     ctt_graph_free(&g);

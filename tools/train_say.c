@@ -184,7 +184,7 @@ const struct ctt_events ctt_say_events = {
 
 /* ---- at the end ---- */
 
-static void tell_points(const struct ctt_metrics *m)
+static int tell_points(const struct ctt_metrics *m)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     char point[32], top5[32] = "";
@@ -200,11 +200,11 @@ static void tell_points(const struct ctt_metrics *m)
                       100 * ctt_metrics_top1(m, k), ctt_metrics_loss(m, k),
                       top5);
     }
-    ctt_table_print(&t);
+    return ctt_table_print(&t);
 }
 
 /* Accuracy per class, and the most frequent wrong answer. */
-static void tell_classes(const struct ctt_metrics *m, char *const *label)
+static int tell_classes(const struct ctt_metrics *m, char *const *label)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
@@ -229,19 +229,19 @@ static void tell_classes(const struct ctt_metrics *m, char *const *label)
             ctt_table_row(&t, "%s\t%lld\t%.0f%%\t", label[i],
                           (long long)clips, 100 * ctt_metrics_class(m, i));
     }
-    ctt_table_print(&t);
+    return ctt_table_print(&t);
 }
 
 enum { CONFUSION = 20 };    /* classes; a larger matrix is not printed */
 
-static void tell_confusion(const struct ctt_metrics *m)
+static int tell_confusion(const struct ctt_metrics *m)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     char line[1024];
     int n = snprintf(line, sizeof(line), "class");
 
     if (m->classes > CONFUSION)
-        return;
+        return 0;
     for (int k = 0; k < m->classes; k++)
         n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%d", k);
     ctt_table_row(&t, "%s", line);
@@ -253,10 +253,10 @@ static void tell_confusion(const struct ctt_metrics *m)
         ctt_table_row(&t, "%s", line);
     }
     ctt_tool_say("confusion matrix (row: class, column: answer):");
-    ctt_table_print(&t);
+    return ctt_table_print(&t);
 }
 
-void ctt_say_plan(const struct ctt_graph *g, const struct ctt_amp_plan *p)
+int ctt_say_plan(const struct ctt_graph *g, const struct ctt_amp_plan *p)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
@@ -265,14 +265,18 @@ void ctt_say_plan(const struct ctt_graph *g, const struct ctt_amp_plan *p)
         ctt_table_row(&t, "%s\t%s\t%s\t%s", g->node[i].name,
                       ctt_ops[g->node[i].op].name,
                       ctt_dtype_word(p->type[i]), p->why[i]);
-    ctt_table_print(&t);
+    return ctt_table_print(&t);
 }
 
-void ctt_say_metrics(const struct ctt_metrics *m, char *const *label)
+int ctt_say_metrics(const struct ctt_metrics *m, char *const *label)
 {
-    tell_points(m);
-    tell_classes(m, label);
-    tell_confusion(m);
+    int rc;
+
+    CTT_TRY(tell_points(m));
+    CTT_TRY(tell_classes(m, label));
+    CTT_TRY(tell_confusion(m));
+out:
+    return rc;
 }
 
 static void tell_ahead(const struct ctt_predict_scores *f, int ahead,
@@ -293,7 +297,7 @@ static void tell_ahead(const struct ctt_predict_scores *f, int ahead,
                   q[CTT_BY_MODEL].ssim2, q[CTT_BY_MODEL].psnr);
 }
 
-void ctt_say_scores(const struct ctt_predict_scores *f)
+int ctt_say_scores(const struct ctt_predict_scores *f)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
@@ -306,5 +310,5 @@ void ctt_say_scores(const struct ctt_predict_scores *f)
     for (int k = 1; k <= f->future; k++)
         tell_ahead(f, k, &t);
     tell_ahead(f, 0, &t);
-    ctt_table_print(&t);
+    return ctt_table_print(&t);
 }

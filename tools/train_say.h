@@ -20,14 +20,15 @@ const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size);
  * mixed. */
 void ctt_say_amp(const struct ctt_progress *p, char *buf, size_t size);
 
-/* Prints a table: the type of each node's values, and why. */
-void ctt_say_plan(const struct ctt_graph *g, const struct ctt_amp_plan *p);
+/* Prints a table: the type of each node's values, and why; CTT_ENOMEM, as the
+ * two below. */
+int ctt_say_plan(const struct ctt_graph *g, const struct ctt_amp_plan *p);
 
 /* Prints tables: accuracy by observed ratio and by class, confusion matrix. */
-void ctt_say_metrics(const struct ctt_metrics *m, char *const *label);
+int ctt_say_metrics(const struct ctt_metrics *m, char *const *label);
 
 /* Prints a table: quality of predictions for each frame ahead, with that of the
  * baselines. */
-void ctt_say_scores(const struct ctt_predict_scores *f);
+int ctt_say_scores(const struct ctt_predict_scores *f);
 
 #endif

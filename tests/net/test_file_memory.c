@@ -201,7 +201,8 @@ static void test_each(int what)
         if (k > 20000)
             break;
     }
-    printf("up to call %ld: %d errors, %d crashes of HDF5 ", k - 1, errors, crashes);
+    printf("up to call %ld: %d errors, %d crashes of HDF5 ", k - 1, errors,
+           crashes);
     CU_ASSERT(k > 300 && k < 20000 && errors > 300);
     ctt_model_free(&old);
     ctt_model_free(&new);

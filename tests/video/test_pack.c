@@ -243,7 +243,8 @@ static void test_damage(void)
 /* A disk that is full: here, a limit on the size of files. */
 static void test_full(void)
 {
-    const char *path = clip_path("a.pack"), *part = clip_path("a.pack.convtt0.tmp");
+    const char *path = clip_path("a.pack");
+    const char *part = clip_path("a.pack.convtt0.tmp");
     struct rlimit all, some;
     int failed = 0;
     size_t n, m;
