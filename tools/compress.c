@@ -243,10 +243,11 @@ static int check_outputs(const struct job *j)
 {
     int rc;
 
-    CTT_TRY(ctt_tool_can_write(j->c.out));
+    CTT_TRY(ctt_tool_can_replace(j->c.out, CTT_TOOL_MODEL));
     if (j->c.report)
         CTT_TRY(ctt_tool_can_write(j->c.report));
-    CTT_TRY(ctt_tool_can_write(j->c.train.checkpoint));
+    CTT_TRY(ctt_tool_can_checkpoint(j->c.train.checkpoint,
+                                    j->c.train.resume));
 out:
     return rc;
 }

@@ -260,6 +260,7 @@ int ctt_data_pack(const struct ctt_data_cfg *c, const char *path)
     ctt_tool_catch();
     CTT_CHECK(!ctt_tool_reads(path, c->out), CTT_EINVAL,
               "%s: given for two files", c->out);
+    CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_PACK));
     CTT_TRY(read_model(c->model, &in, &m));
     if (m) {
         set.label = m->label;

@@ -3,6 +3,10 @@
 #define _XOPEN_SOURCE 700    /* realpath */
 #include "tools/files.h"
 #include "net/file.h"
+#include "net/h5.h"
+#include "net/newfile.h"
+#include "tools/tool.h"
+#include "video/packfile.h"
 #include "video/source.h"
 
 #include <errno.h>
@@ -94,6 +98,76 @@ out:
     return rc;
 }
 
+/* Whether the bytes `from_end` before the end of a file are the magic ones. */
+static int ends_with(const char *path, const char *magic, int64_t from_end)
+{
+    char got[8];
+    size_t n = strlen(magic);
+    int64_t size = 0;
+    int fd, is;
+
+    if (ctt_file_open(path, &fd, &size) < 0)
+        return 0;
+    is = size > from_end &&
+         pread(fd, got, n, (off_t)(size - from_end)) == (ssize_t)n &&
+         memcmp(got, magic, n) == 0;
+    close(fd);
+    return is;
+}
+
+static int is_model(const char *path)
+{
+    return ends_with(path, "convtt ", CTT_H5_END);
+}
+
+static int is_checkpoint(const char *path)
+{
+    struct ctt_model *m = NULL;
+    int is = ctt_model_load(path, 1, &m) >= 0 && m->train;
+
+    ctt_model_free(&m);
+    return is;
+}
+
+static int is_pack(const char *path)
+{
+    return ends_with(path, CTT_PACK_MAGIC, 8 * CTT_PACK_TAIL);
+}
+
+int ctt_tool_can_replace(const char *path, enum ctt_tool_kind kind)
+{
+    static const struct { const char *what; int (*is)(const char *path); }
+    kinds[] = {
+        [CTT_TOOL_MODEL] = { "model", is_model },
+        [CTT_TOOL_CHECKPOINT] = { "checkpoint", is_checkpoint },
+        [CTT_TOOL_PACK] = { "pack", is_pack },
+    };
+    struct stat st;
+    int rc;
+
+    CTT_TRY(ctt_tool_can_write(path));
+    CTT_CHECK(stat(path, &st) != 0 || st.st_size == 0 || kinds[kind].is(path),
+              CTT_EIO, "%s: is there already and is no %s; remove it first",
+              path, kinds[kind].what);
+out:
+    return rc;
+}
+
+int ctt_tool_can_checkpoint(const char *path, int resume)
+{
+    struct stat st;
+    int rc;
+
+    if (resume)
+        return ctt_tool_can_write(path);
+    CTT_TRY(ctt_tool_can_replace(path, CTT_TOOL_CHECKPOINT));
+    if (stat(path, &st) == 0)
+        ctt_tool_warn("%s: the checkpoint of an earlier run will be replaced; "
+                      "--resume would continue that run", path);
+out:
+    return rc;
+}
+
 int ctt_tool_can_append(const char *path)
 {
     struct stat st;
@@ -102,6 +176,8 @@ int ctt_tool_can_append(const char *path)
     if (stat(path, &st) < 0)
         return ctt_tool_can_write(path);
     CTT_CHECK(!S_ISDIR(st.st_mode), CTT_EIO, "%s: is a folder", path);
+    CTT_CHECK(!S_ISFIFO(st.st_mode) || strncmp(path, "/dev/", 5) == 0, CTT_EIO,
+              "%s: a FIFO, which would wait for a reader", path);
     CTT_CHECK(access(path, W_OK) == 0, CTT_EIO, "%s: cannot write it: %s",
               path, strerror(errno));
 out:

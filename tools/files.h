@@ -20,7 +20,18 @@ int  ctt_tool_same_file(const char *a, const char *b);
  * or not writable, or path is no regular file. */
 int  ctt_tool_can_write(const char *path);
 
-/* The same for a file that is written in place, such as a log. */
+/* The same, and a file that is there already must be of this kind, so that a
+ * wrong name does not cost a clip, a list or a model text.  A checkpoint is a
+ * model file with a training state. */
+enum ctt_tool_kind { CTT_TOOL_MODEL, CTT_TOOL_CHECKPOINT, CTT_TOOL_PACK };
+int  ctt_tool_can_replace(const char *path, enum ctt_tool_kind kind);
+
+/* The same for a checkpoint; if a run that does not resume will replace one, it
+ * warns. */
+int  ctt_tool_can_checkpoint(const char *path, int resume);
+
+/* The same as ctt_tool_can_write() for a file that is written in place, such as
+ * a log. */
 int  ctt_tool_can_append(const char *path);
 
 /* 1 if a source opened at data (a path or mnist:DIR) may read the file. */

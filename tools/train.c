@@ -316,8 +316,8 @@ static int check_outputs(const struct job *j)
     const char *const logs[] = { c->log_csv, c->log_json };
     int rc;
 
-    CTT_TRY(ctt_tool_can_write(c->out));
-    CTT_TRY(ctt_tool_can_write(c->checkpoint));
+    CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_MODEL));
+    CTT_TRY(ctt_tool_can_checkpoint(c->checkpoint, c->resume));
     for (size_t i = 0; i < CTT_LEN(logs); i++)
         if (logs[i])
             CTT_TRY(ctt_tool_can_append(logs[i]));

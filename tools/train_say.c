@@ -187,18 +187,20 @@ const struct ctt_events ctt_say_events = {
 static int tell_points(const struct ctt_metrics *m)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
-    char point[32], top5[32] = "";
+    char point[32];
     int five = m->classes > 5;
 
-    ctt_table_row(&t, "observed\ttop-1\tloss%s", five ? "\ttop-5" : "");
+    ctt_table_row(&t, five ? "observed\ttop-1\tloss\ttop-5" :
+                             "observed\ttop-1\tloss");
     for (int k = 0; k < m->points; k++) {
+        point_text(&m->point[k], point, sizeof(point));
         if (five)
-            snprintf(top5, sizeof(top5), "\t%.1f%%",
-                     100 * ctt_metrics_top5(m, k));
-        ctt_table_row(&t, "%s\t%.1f%%\t%.3f%s",
-                      point_text(&m->point[k], point, sizeof(point)),
-                      100 * ctt_metrics_top1(m, k), ctt_metrics_loss(m, k),
-                      top5);
+            ctt_table_row(&t, "%s\t%.1f%%\t%.3f\t%.1f%%", point,
+                          100 * ctt_metrics_top1(m, k), ctt_metrics_loss(m, k),
+                          100 * ctt_metrics_top5(m, k));
+        else
+            ctt_table_row(&t, "%s\t%.1f%%\t%.3f", point,
+                          100 * ctt_metrics_top1(m, k), ctt_metrics_loss(m, k));
     }
     return ctt_table_print(&t);
 }

@@ -54,6 +54,25 @@ done
                           fail "resumed: $(cat log)"; }
 [ $stops -gt 0 ] || fail "no run was stopped in time"
 cmp -s whole.ctt part.ctt || fail "a resumed run gives another file"
+
+# What is no output of convtt is not replaced by one.
+for file in clips/train.json clips/labels.json t.pack; do
+    cp $file kept
+    says 1 "$file: is there already and is no model" "$bin/convtt-train" \
+        $common -o $file
+    says 1 "$file: is there already and is no checkpoint" \
+        "$bin/convtt-train" $common -o new.ctt --checkpoint $file
+    cmp -s $file kept || fail "$file is changed"
+done
+says 1 'whole.ctt: is there already and is no checkpoint' \
+    "$bin/convtt-train" $common -o new.ctt --checkpoint whole.ctt
+says 1 'tiny.net: is there already and is no pack' "$bin/convtt-data" pack \
+    clips -o tiny.net --model tiny.net
+mkfifo fifo
+says 1 'fifo: a FIFO' timeout 20 "$bin/convtt-train" $common -o new.ctt \
+    --log-csv fifo
+rm fifo kept
+grep -q 'top-1 *loss *top-5$' log || fail "no table of accuracy: $(cat log)"
 train -o packed.ctt --data t.pack --val clips || fail "packed: $(cat log)"
 says 0 '^whole.ctt +[0-9]+' "$bin/convtt-info" whole.ctt part.ctt
 says 0 'Moving something up' "$bin/convtt-info" whole.ctt
