@@ -28,8 +28,8 @@
       "clip", 1, 0x1p50, .arg = "SIZE", .section = "Limits", .tags = bits }, \
     { "clip-frames", CTT_SIZE, AT(clip_frames), "16M", "most frames decoded " \
       "of a clip", 1, 0x1p31, .arg = "N", .section = "Limits", .tags = bits }, \
-    { "clip-seconds", CTT_DOUBLE, AT(clip_seconds), "3600", "most " \
-      "seconds to decode a clip", 1e-3, 1e9, .arg = "SECONDS", \
+    { "clip-seconds", CTT_DOUBLE, AT(clip_seconds), "60", "most " \
+      "seconds of decoding without a new frame", 1e-3, 1e9, .arg = "SECONDS", \
       .section = "Limits", .tags = bits }
 
 #define CTT_LIMIT_ROWS(AT, bits) \

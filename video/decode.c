@@ -205,8 +205,7 @@ static int receive(struct ctt_video *v)
               !(v->ahead->flags & AV_FRAME_FLAG_CORRUPT), CTT_EFORMAT,
               "%s: damaged in frame %lld", v->path, (long long)v->seen);
     CTT_TRY(check_size(v, v->ahead->width, v->ahead->height));
-    v->meter.frames++;
-    CTT_TRY(ctt_meter_check(&v->meter));
+    CTT_TRY(ctt_meter_frame(&v->meter));
     rc = 1;
 out:
     return rc;

@@ -28,9 +28,20 @@ int ctt_meter_check(struct ctt_meter *m)
               "%s: longer than %lld frames (--clip-frames)", m->path,
               (long long)most->clip_frames);
     CTT_CHECK(m->spent + ctt_seconds() - m->since <= most->clip_seconds,
-              CTT_EFORMAT, "%s: decoding takes longer than %g seconds "
+              CTT_EFORMAT, "%s: no new frame in %g seconds of decoding "
               "(--clip-seconds)", m->path, most->clip_seconds);
 out:
     m->rc = rc;
+    return rc;
+}
+
+int ctt_meter_frame(struct ctt_meter *m)
+{
+    int rc;
+
+    m->frames++;
+    rc = ctt_meter_check(m);
+    m->spent = 0;
+    ctt_meter_start(m);
     return rc;
 }

@@ -9,7 +9,8 @@
  * FFmpeg met and cannot pass through it. */
 struct ctt_meter {
     const char *path;            /* of the clip, for messages */
-    double      spent, since;    /* seconds; since: when this call began */
+    double      spent, since;    /* seconds without a new frame; since: when
+                                    this call began */
     int64_t     bytes, frames;   /* read, decoded */
     int         rc;
 };
@@ -21,5 +22,8 @@ void ctt_meter_stop(struct ctt_meter *m);
 /* CTT_ESTOP if the user asked to stop; CTT_EFORMAT if the clip exceeds
  * clip_seconds, clip_bytes or clip_frames of struct ctt_limits. */
 int  ctt_meter_check(struct ctt_meter *m);
+
+/* Counts a new frame and checks the limits; the time begins anew. */
+int  ctt_meter_frame(struct ctt_meter *m);
 
 #endif

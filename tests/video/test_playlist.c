@@ -4,6 +4,7 @@
 #include "net/limits.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"
+#include "video/meter.h"
 #include "video/video.h"
 
 #include <stdio.h>
@@ -182,6 +183,21 @@ static void test_limits(void)
     CHECK_OK(ctt_limits_set(&before));
 }
 
+/* The time that counts is that without a new frame. */
+static void test_seconds(void)
+{
+    struct ctt_meter m = { .path = "slow.mkv" };
+
+    ctt_meter_start(&m);
+    m.spent = ctt_limits()->clip_seconds / 2;
+    CHECK_OK(ctt_meter_frame(&m));
+    m.spent += ctt_limits()->clip_seconds / 2;
+    CHECK_OK(ctt_meter_frame(&m));
+    m.spent = ctt_limits()->clip_seconds + 1;
+    ctt_check_refused(ctt_meter_check(&m), CTT_EFORMAT,
+                      "slow.mkv: no new frame in 60 seconds");
+}
+
 /* ---- stopping ---- */
 
 static int asked_in;
@@ -215,7 +231,8 @@ int main(void)
         { "patterns", test_pattern }, { "addresses", test_address },
         { "FIFOs and devices", test_fifo }, { NULL, NULL } };
     static CU_TestInfo limits[] = {
-        { "limits", test_limits }, { "stopping", test_stop }, { NULL, NULL } };
+        { "limits", test_limits }, { "without a frame", test_seconds },
+        { "stopping", test_stop }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "other files", NULL, NULL, NULL, NULL, names },
         { "one clip", NULL, NULL, NULL, NULL, limits },
