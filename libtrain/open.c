@@ -7,7 +7,6 @@
 #include "libtrain/optim.h"
 #include "net/clock.h"
 
-
 void ctt_trainer_say(const struct ctt_trainer *t, const char *line)
 {
     if (t->ev && t->ev->say)

@@ -68,7 +68,6 @@ static int grow_table(struct ctt_graph *g)
     return 0;
 }
 
-
 int ctt_graph_input(const struct ctt_graph *g)
 {
     for (int i = 0; i < g->count; i++)

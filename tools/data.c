@@ -76,9 +76,8 @@ static int open_part(const struct ctt_data_cfg *c, const char *path,
                      struct split *part)
 {
     const struct ctt_source_set set = { .split = part->name,
-        .strict = c->strict,
-        .need_split = c->split != NULL, .classes = c->classes, .any_input = 1,
-        .drawn_for = drawn_for };
+        .strict = c->strict, .need_split = c->split != NULL,
+        .classes = c->classes, .any_input = 1, .drawn_for = drawn_for };
 
     return ctt_source_open(path, &set, &ctt_check_input, &part->s);
 }

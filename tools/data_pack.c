@@ -3,7 +3,8 @@
  *
  * Threads decode clips ahead of the one that is written next; the main thread
  * writes them in their order, so that the pack does not depend on the number of
- * threads.  Clips that wait are limited in number and bytes. */
+ * threads.  Clips that wait are limited in number and bytes.  One for which there
+ * was no memory is decoded again when it is the next, without others. */
 #include "tools/data_pack.h"
 #include "net/clock.h"
 #include "net/file.h"
@@ -33,6 +34,7 @@ struct packer {
     const struct ctt_list     *list;
     struct decoded *ring;        /* clip i is at i % places */
     int             places, next, written, stop, bad;
+    int             busy, alone; /* threads that decode; none may begin */
     int64_t         bytes, most; /* of the clips in the ring */
     double          begin;
     pthread_mutex_t lock;
@@ -50,8 +52,8 @@ static int64_t bytes_of(const struct ctt_frames *f)
  * room for them. */
 static int may_begin(const struct packer *p)
 {
-    return p->next == p->written ||
-           (p->next < p->written + p->places && p->bytes < p->most);
+    return !p->alone && (p->next == p->written ||
+           (p->next < p->written + p->places && p->bytes < p->most));
 }
 
 /* Takes the number of a clip to decode; -1: none is left. */
@@ -63,8 +65,24 @@ static int take_clip(struct packer *p)
     while (!p->stop && p->next < p->list->count && !may_begin(p))
         pthread_cond_wait(&p->room, &p->lock);
     i = p->stop || p->next >= p->list->count ? -1 : p->next++;
+    p->busy += i >= 0;
     pthread_mutex_unlock(&p->lock);
     return i;
+}
+
+static struct decoded decode(const struct packer *p, int i)
+{
+    struct decoded d = { .ready = 1 };
+
+    d.rc = ctt_source_frames(p->s, i, 0, p->c->max_frames, &d.f);
+    if (d.rc < 0)
+        d.why = ctt_strdup(ctt_errmsg());
+    return d;
+}
+
+static int lacks_memory(const struct decoded *d)
+{
+    return d->rc == CTT_ENOMEM || (d->rc < 0 && !d->why);
 }
 
 static void *decode_clips(void *arg)
@@ -73,13 +91,11 @@ static void *decode_clips(void *arg)
     int i;
 
     while ((i = take_clip(p)) >= 0) {
-        struct decoded d = { .ready = 1 };
-        d.rc = ctt_source_frames(p->s, i, 0, p->c->max_frames, &d.f);
-        if (d.rc < 0)
-            d.why = ctt_strdup(ctt_errmsg());
+        struct decoded d = decode(p, i);
         pthread_mutex_lock(&p->lock);
         p->ring[i % p->places] = d;
         p->bytes += bytes_of(&d.f);
+        p->busy--;
         pthread_cond_signal(&p->ready);
         pthread_mutex_unlock(&p->lock);
     }
@@ -88,22 +104,58 @@ static void *decode_clips(void *arg)
 
 /* ---- writing ---- */
 
-/* Waits for the next clip and takes it out of the ring; the wait ends from time
- * to time to see a request to stop. */
+/* Waits for a thread, but not for long: a request to stop must be seen. */
+static void await_thread(struct packer *p)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 100 * 1000 * 1000;
+    until.tv_sec += until.tv_nsec / (1000 * 1000 * 1000);
+    until.tv_nsec %= 1000 * 1000 * 1000;
+    pthread_cond_timedwait(&p->ready, &p->lock, &until);
+}
+
+/* Waits until no thread decodes, and drops the clips that wait: they too will
+ * be decoded again. */
+static void clear_ring(struct packer *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->alone = 1;
+    while (p->busy)
+        await_thread(p);
+    for (int i = 0; i < p->places; i++) {
+        struct decoded *d = &p->ring[i];
+        if (!d->f.data)
+            continue;
+        ctt_frames_free(&d->f);
+        d->rc = CTT_ENOMEM;
+    }
+    p->bytes = 0;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Decodes the next clip, for which there was no memory, once more. */
+static void decode_again(struct packer *p, struct decoded *d)
+{
+    clear_ring(p);
+    ctt_free(d->why);
+    *d = decode(p, p->written);
+    pthread_mutex_lock(&p->lock);
+    p->bytes += bytes_of(&d->f);
+    p->alone = 0;    /* release() wakes the threads */
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Waits for the next clip and takes it out of the ring. */
 static int await(struct packer *p, struct decoded *out)
 {
     struct decoded *d = &p->ring[p->written % p->places];
     int rc = 0;
 
     pthread_mutex_lock(&p->lock);
-    while (!d->ready && !ctt_tool_stop()) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 100 * 1000 * 1000;
-        until.tv_sec += until.tv_nsec / (1000 * 1000 * 1000);
-        until.tv_nsec %= 1000 * 1000 * 1000;
-        pthread_cond_timedwait(&p->ready, &p->lock, &until);
-    }
+    while (!d->ready && !ctt_tool_stop())
+        await_thread(p);
     CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; %s is not written",
               p->c->out);
     *out = *d;
@@ -140,8 +192,7 @@ static int write_clip(struct packer *p, struct ctt_pack *out,
     }
     CTT_CHECK(d->rc != CTT_ESTOP, CTT_ESTOP, "stopped; %s is not written",
               p->c->out);
-    CTT_CHECK(d->rc != CTT_ENOMEM && d->why, CTT_ENOMEM,
-              "%s; fewer threads (-j) need less", d->why ? d->why :
+    CTT_CHECK(!lacks_memory(d), CTT_ENOMEM, "%s", d->why ? d->why :
               "out of memory");
     CTT_CHECK(!p->c->strict, d->rc, "%s", d->why);
     ctt_tool_warn("%s (skipped)", d->why);
@@ -165,6 +216,8 @@ static int write_clips(struct packer *p, struct ctt_pack *out)
     while (p->written < p->list->count) {
         struct decoded d = { .ready = 0 };
         CTT_TRY(await(p, &d));
+        if (lacks_memory(&d))
+            decode_again(p, &d);
         rc = write_clip(p, out, &d);
         release(p, &d);
         CTT_TRY(rc);
@@ -247,9 +300,8 @@ out:
 
 int ctt_data_pack(const struct ctt_data_cfg *c, const char *path)
 {
-    struct ctt_source_set set = { .split = c->split, .classes = c->classes,
-        .strict = c->strict,
-                                  .drawn_for = "convtt-data mnist" };
+    struct ctt_source_set set = { .split = c->split, .strict = c->strict,
+        .classes = c->classes, .drawn_for = "convtt-data mnist" };
     struct ctt_model *m = NULL;
     struct ctt_source *s = NULL;
     const struct ctt_list *l;

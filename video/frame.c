@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * frame.c: converts frames to the rate, size and colours of a model. */
+#include "net/limits.h"
 #include "video/video.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +14,9 @@
 /* A frame shown for longer than this, in seconds, has a damaged time. */
 #define STILL_MAX 60
 
+/* A clip in memory: bytes, and the share of the memory limit. */
 static const int64_t LOAD_MAX = (int64_t)1 << 31;
+enum { SHARE = 4 };
 
 struct ctt_reader {
     struct ctt_input  in;
@@ -292,23 +296,44 @@ int ctt_reader_whole(const struct ctt_reader *r)
     return ctt_frames_whole(&f, r->path);
 }
 
+static int64_t most_bytes(void)
+{
+    int64_t share = ctt_limits()->memory / SHARE;
+
+    return share < LOAD_MAX ? share : LOAD_MAX;
+}
+
+int ctt_frames_fit(const char *path, int64_t bytes)
+{
+    int64_t most = most_bytes();
+    int rc = 0;
+
+    CTT_CHECK(bytes <= most, CTT_EFORMAT, "%s: its frames take more than %s",
+              path, most == LOAD_MAX ? "2 GiB" :
+              "a quarter of the memory limit (--memory)");
+out:
+    return rc;
+}
+
 /* Room for one more frame of size bytes. */
 static int reserve(struct ctt_frames *f, int *room, size_t size,
                    const char *path)
 {
-    int more = *room ? 2 * *room : 32, most = (int)(LOAD_MAX / (int64_t)size);
+    int64_t more = *room ? 2 * (int64_t)*room : 32, n = (int64_t)size;
+    int64_t most = most_bytes() / n < INT_MAX ? most_bytes() / n : INT_MAX;
     uint8_t *data;
     int rc = 0;
 
     if (f->count < *room)
         return 0;
+    CTT_TRY(ctt_frames_fit(path, (f->count + (int64_t)1) * n));
     more = more < most ? more : most;
     CTT_CHECK(f->count < more, CTT_EFORMAT, "%s: longer than %d frames", path,
-              most);
+              f->count);
     data = ctt_realloc(f->data, (size_t)more * size);
     CTT_TRY(data ? 0 : CTT_ENOMEM);
     f->data = data;
-    *room = more;
+    *room = (int)more;
 out:
     return rc;
 }

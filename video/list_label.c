@@ -126,7 +126,6 @@ out:
     return rc;
 }
 
-
 int ctt_label_by_folder(struct ctt_listing *s, struct ctt_lines *t)
 {
     int rc = 0, first = -1;

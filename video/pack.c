@@ -339,6 +339,7 @@ int ctt_pack_read(const struct ctt_pack *p, int i, struct ctt_frames *out)
     size_t size = (size_t)f.count * f.h * f.w * f.c;
     int rc = 0;
 
+    CTT_TRY(ctt_frames_fit(p->list->item[i].path, (int64_t)size));
     f.data = ctt_calloc(size, 1);
     CTT_TRY(f.data ? 0 : CTT_ENOMEM);
     CTT_TRY(read_at(p, x[CTT_PACK_AT], f.data, size));

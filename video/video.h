@@ -158,7 +158,11 @@ static inline int ctt_clip_is_bad(int rc)
     return rc < 0 && rc != CTT_ENOMEM && rc != CTT_ESTOP;
 }
 
-/* Decodes a whole clip, at most max frames (0: all, up to 2 GiB).  A clip that
+/* CTT_EFORMAT if the frames of the clip at path take more bytes than one clip
+ * may: 2 GiB, or a quarter of the limit of memory. */
+int  ctt_frames_fit(const char *path, int64_t bytes);
+
+/* Decodes a whole clip, at most max frames (0: all that ctt_frames_fit()).  A clip that
  * is corrupt, empty, has no video or a gap of over a minute between two frames
  * is an error that names it.  A truncated clip whose container can be read
  * without the rest is no error; ctt_frames_whole() tells. */

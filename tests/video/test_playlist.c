@@ -183,6 +183,21 @@ static void test_limits(void)
     CHECK_OK(ctt_limits_set(&before));
 }
 
+/* A clip that does not fit is skipped as a bad one. */
+static void test_memory(void)
+{
+    struct ctt_limits before = *ctt_limits(), less = { .memory = 1 << 15 };
+    const char *path = clip_steady("limits.mkv", 400, 12);
+
+    less.memory += ctt_memory_used();
+    CHECK_OK(ctt_limits_set(&less));
+    CU_ASSERT(ctt_clip_is_bad(load(path)));
+    CU_ASSERT(strstr(ctt_errmsg(), "limits.mkv: its frames take") &&
+              strstr(ctt_errmsg(), "(--memory)"));
+    CHECK_OK(ctt_limits_set(&before));
+    CU_ASSERT_EQUAL(load(path), 0);
+}
+
 /* The time that counts is that without a new frame. */
 static void test_seconds(void)
 {
@@ -232,6 +247,7 @@ int main(void)
         { "FIFOs and devices", test_fifo }, { NULL, NULL } };
     static CU_TestInfo limits[] = {
         { "limits", test_limits }, { "without a frame", test_seconds },
+        { "memory", test_memory },
         { "stopping", test_stop }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "other files", NULL, NULL, NULL, NULL, names },
