@@ -143,7 +143,8 @@ static int make_room(struct ctt_graph *g)
     void *p;
 
     if (g->count >= CTT_MAX_NODES || g->count >= ctt_limits()->nodes)
-        return ctt_error(CTT_EFORMAT, "more than %d nodes", g->count);
+        return ctt_error(CTT_EFORMAT, "more than %d nodes, the "
+                         "limit of nodes", g->count);
     p = ctt_grown(g->node, &g->room, g->count, sizeof(*g->node));
     if (!p)
         return CTT_ENOMEM;

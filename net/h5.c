@@ -131,24 +131,6 @@ out:
 
 /* ---- files on disk ---- */
 
-static int read_at(const char *path, int fd, int64_t at, uint8_t *p, int64_t n)
-{
-    int rc = 0;
-
-    while (n > 0) {
-        ssize_t k = pread(fd, p, n < PIECE ? (size_t)n : PIECE, (off_t)at);
-        if (k < 0 && errno == EINTR)
-            continue;
-        CTT_CHECK(k > 0, CTT_EIO, "%s: cannot read it: %s", path,
-                  k < 0 ? strerror(errno) : "it became shorter");
-        p += k;
-        at += k;
-        n -= k;
-    }
-out:
-    return rc;
-}
-
 /* Looks at both ends of a file before its size in memory is requested. */
 static int look(const char *path, int fd, int64_t size)
 {
@@ -156,10 +138,10 @@ static int look(const char *path, int fd, int64_t size)
     int64_t n = size < CTT_H5_END ? size : CTT_H5_END;
     int rc = 0;
 
-    CTT_TRY(read_at(path, fd, 0, ends, n));
+    CTT_TRY(ctt_file_read_at(path, fd, 0, ends, n));
     if (size <= CTT_H5_END)
         return check_image(path, ends, size);
-    CTT_TRY(read_at(path, fd, size - n, ends + n, n));
+    CTT_TRY(ctt_file_read_at(path, fd, size - n, ends + n, n));
     CTT_TRY(check_sign(path, ends));
     CTT_TRY(check_end(path, ends + n));
 out:
@@ -177,7 +159,7 @@ static int read_file(const char *path, uint8_t **out, int64_t *size)
     p = ctt_calloc((size_t)*size, 1);
     if (!p)
         CTT_TRY(ctt_error(CTT_ENOMEM, "%s: %s", path, ctt_errmsg()));
-    CTT_TRY(read_at(path, fd, 0, p, *size));
+    CTT_TRY(ctt_file_read_at(path, fd, 0, p, *size));
     *out = p;
     p = NULL;
 out:

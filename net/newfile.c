@@ -262,13 +262,11 @@ static int read_back(const struct ctt_newfile *f, const uint8_t *p, int64_t n)
     int rc = 0;
 
     while (at < n) {
-        size_t want = n - at < PIECE ? (size_t)(n - at) : PIECE;
-        ssize_t got = pread(f->fd, piece, want, (off_t)(start + at));
-        if (got < 0 && errno == EINTR)
-            continue;
-        CTT_CHECK(got > 0 && memcmp(piece, p + at, (size_t)got) == 0, CTT_EIO,
-                  "%s: the disk does not return what was written", f->path);
-        at += got;
+        int64_t some = n - at < PIECE ? n - at : PIECE;
+        CTT_TRY(ctt_file_read_at(f->path, f->fd, start + at, piece, some));
+        CTT_CHECK(memcmp(piece, p + at, (size_t)some) == 0, CTT_EIO,
+                  "%s: the file does not return what was written", f->path);
+        at += some;
     }
 out:
     return rc;

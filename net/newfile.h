@@ -49,7 +49,11 @@ int  ctt_file_print(const char *path, void (*print)(FILE *f, const void *arg),
  * device. */
 int  ctt_file_open(const char *path, int *fd, int64_t *size);
 
-/* The same, but a pipe that the user passes on purpose, "-", /dev/stdin or
+/* Reads n bytes at an offset of such a file: CTT_EIO if it ends before. */
+int  ctt_file_read_at(const char *path, int fd, int64_t at, void *to,
+                      int64_t n);
+
+/* The same as ctt_file_open(), but a pipe that the user passes on purpose, "-", /dev/stdin or
  * /dev/fd/N, is opened too; its size is -1. */
 int  ctt_stream_open(const char *path, int *fd, int64_t *size);
 

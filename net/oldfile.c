@@ -45,6 +45,28 @@ out:
     return rc;
 }
 
+int ctt_file_read_at(const char *path, int fd, int64_t at, void *to,
+                     int64_t n)
+{
+    enum { PIECE = 1 << 30 };    /* the most that Linux reads at once is 2^31 */
+    uint8_t *byte = to;
+    int rc = 0;
+
+    while (n > 0) {
+        ssize_t got = pread(fd, byte, n < PIECE ? (size_t)n : PIECE,
+                            (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        CTT_CHECK(got > 0, CTT_EIO, "%s: cannot read it: %s", path,
+                  got < 0 ? strerror(errno) : "it became shorter");
+        byte += got;
+        at += got;
+        n -= got;
+    }
+out:
+    return rc;
+}
+
 /* The descriptor that a user's name for a pipe means; -1 for other names.  They
  * are duplicated: opening them anew would wait for a writer that has ended. */
 static int named_fd(const char *path)

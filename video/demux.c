@@ -322,24 +322,6 @@ out:
     return rc;
 }
 
-/* Reads n bytes at fd's start. */
-static int read_whole(int fd, const char *path, uint8_t *to, int64_t n)
-{
-    int64_t at = 0;
-    int rc = 0;
-
-    while (at < n) {
-        ssize_t got = pread(fd, to + at, (size_t)(n - at), at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        CTT_CHECK(got > 0, got ? CTT_EIO : CTT_EFORMAT, "%s: %s", path,
-                  got ? strerror(errno) : "became shorter");
-        at += got;
-    }
-out:
-    return rc;
-}
-
 int ctt_packet_read(const char *path, struct ctt_meter *m, AVPacket *pkt)
 {
     int fd = -1, rc, e;
@@ -356,7 +338,7 @@ int ctt_packet_read(const char *path, struct ctt_meter *m, AVPacket *pkt)
     e = av_new_packet(pkt, (int)size);
     if (e < 0)
         CTT_TRY(ctt_av_error(m, e, "cannot be read"));
-    CTT_TRY(read_whole(fd, path, pkt->data, size));
+    CTT_TRY(ctt_file_read_at(path, fd, 0, pkt->data, size));
     pkt->flags |= AV_PKT_FLAG_KEY;
 out:
     if (fd >= 0)

@@ -15,27 +15,6 @@ enum { CLIPS_MAX = 1 << 26 };
 
 static const int64_t CLIP_MAX = (int64_t)1 << 31;    /* bytes */
 
-static int read_at(const struct ctt_pack *p, int64_t at, void *to,
-                   size_t size)
-{
-    uint8_t *byte = to;
-    int rc = 0;
-    ssize_t n;
-
-    while (size > 0) {
-        n = pread(p->fd, byte, size, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        CTT_CHECK(n > 0, CTT_EIO, "%s: %s", p->path,
-                  n < 0 ? strerror(errno) : "file became shorter");
-        byte += n;
-        at += n;
-        size -= (size_t)n;
-    }
-out:
-    return rc;
-}
-
 /* ---- the tail, and the datasets that it locates ---- */
 
 /* A dataset: its bytes, followed by a 0, and its place in the file. */
@@ -53,7 +32,7 @@ static int read_tail(const struct ctt_pack *p, int64_t size,
     int rc = 0;
 
     CTT_CHECK(end > 0, CTT_EFORMAT, "%s: not a pack", p->path);
-    CTT_TRY(read_at(p, end, tail, sizeof(tail)));
+    CTT_TRY(ctt_file_read_at(p->path, p->fd, end, tail, sizeof(tail)));
     CTT_CHECK(memcmp(tail, CTT_PACK_MAGIC, 8) == 0, CTT_EFORMAT,
               "%s: not a pack, or cut short", p->path);
     version = ctt_pack_get(tail + 8);
@@ -85,7 +64,8 @@ static int read_parts(const struct ctt_pack *p, int64_t size,
     for (int i = 0; i < CTT_PACK_PARTS; i++) {
         part[i].data = ctt_calloc((size_t)part[i].size + 1, 1);
         CTT_TRY(part[i].data ? 0 : CTT_ENOMEM);
-        CTT_TRY(read_at(p, part[i].at, part[i].data, (size_t)part[i].size));
+        CTT_TRY(ctt_file_read_at(p->path, p->fd, part[i].at, part[i].data,
+                                 part[i].size));
         sum = ctt_pack_sum(sum, part[i].data, (size_t)part[i].size);
     }
     CTT_CHECK(sum == check, CTT_EFORMAT, "%s: its index is damaged", p->path);
@@ -342,7 +322,8 @@ int ctt_pack_read(const struct ctt_pack *p, int i, struct ctt_frames *out)
     CTT_TRY(ctt_frames_fit(p->list->item[i].path, (int64_t)size));
     f.data = ctt_calloc(size, 1);
     CTT_TRY(f.data ? 0 : CTT_ENOMEM);
-    CTT_TRY(read_at(p, x[CTT_PACK_AT], f.data, size));
+    CTT_TRY(ctt_file_read_at(p->path, p->fd, x[CTT_PACK_AT], f.data,
+                             (int64_t)size));
     CTT_CHECK(ctt_pack_sum(0, f.data, size) == (uint64_t)x[CTT_PACK_SUM],
               CTT_EFORMAT, "%s: clip '%s' is damaged", p->path,
               p->list->item[i].id);
