@@ -186,7 +186,7 @@ static void test_limits(void)
 /* A clip that does not fit is skipped as a bad one. */
 static void test_memory(void)
 {
-    struct ctt_limits before = *ctt_limits(), less = { .memory = 1 << 15 };
+    struct ctt_limits before = *ctt_limits(), less = { .memory = 1 << 17 };
     const char *path = clip_steady("limits.mkv", 400, 12);
 
     less.memory += ctt_memory_used();
