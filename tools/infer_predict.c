@@ -316,6 +316,8 @@ static int run_clip(struct ctt_predictor *p, const struct ctt_source *from,
         return 0;
     }
     CTT_TRY(rc);
+    if (ctt_frames_whole(&f, ctt_source_list(from)->item[i].path) < 0)
+        ctt_tool_warn("%s", ctt_errmsg());
     CTT_TRY(predict(p, &ctt_source_list(from)->item[i], &f));
     tell(p);
 out:
