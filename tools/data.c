@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data.c: convtt-data: generates, packs, checks and counts clips. */
 #include "net/limits.h"
+#include "net/newfile.h"
 #include "net/visible.h"
 #include "tools/data_check.h"
 #include "tools/data_pack.h"
@@ -83,15 +84,16 @@ static int open_part(const struct ctt_data_cfg *c, const char *path,
 }
 
 /* Opens --split, or all splits at path.  Data without splits has the same clips
- * for each name.  A split may be missing, but must be readable. */
+ * for each name, and a list from a pipe can be read only once.  A split may be
+ * missing, but must be readable. */
 static int open_parts(const struct ctt_data_cfg *c, const char *path,
                       struct split part[SPLITS], int *count)
 {
     int rc = 0;
 
     *count = 0;
-    if (c->split) {
-        part[0].name = c->split;
+    if (c->split || ctt_stream_is(path)) {
+        part[0].name = c->split ? c->split : splits[0];
         CTT_TRY(open_part(c, path, &part[0]));
         *count = 1;
         goto out;

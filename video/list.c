@@ -2,6 +2,7 @@
  * list.c: lists clips and labels: detects the layout, numbers the labels, and
  * applies a subset of classes. */
 #include "video/list.h"
+#include "net/newfile.h"
 #include "video/disk.h"
 #include "video/split.h"
 
@@ -40,6 +41,12 @@ static int read_listing(struct ctt_listing *s)
     int folder = kind == CTT_DISK_FOLDER, rc = 0;
     size_t n = folder ? CTT_LEN(folder_forms) : CTT_LEN(file_forms);
 
+    if (ctt_stream_is(s->path)) {    /* it can be read only once */
+        CTT_TRY(ctt_list_text(s));
+        CTT_CHECK(s->list->count > 0, CTT_EINVAL, "%s: no clips in it",
+                  s->path);
+        goto out;
+    }
     CTT_CHECK(kind != CTT_DISK_NONE, CTT_EIO, "%s: no such file or folder",
               s->path);
     for (size_t i = 0; i < n && rc == 0; i++)

@@ -41,16 +41,17 @@ static int cut(char *s, char *field[COLUMNS])
 
     for (;;) {
         char *to = s, end;
-        int quoted = *s == '"';
+        int quoted = *s == '"', closed = 0;
         if (n == COLUMNS)
             return -1;
         field[n++] = to;
         for (s += quoted; *s && (quoted || *s != ','); s++) {
-            if (quoted && *s == '"' && *++s != '"')
+            closed = quoted && *s == '"' && *++s != '"';
+            if (closed)
                 break;
             *to++ = *s;
         }
-        if (quoted && s[-1] != '"')
+        if (quoted && !closed)
             return -1;
         s += strspn(s, " \t");
         end = *s;
