@@ -6,7 +6,6 @@
 #include "net/newfile.h"
 #include "net/code/zip.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,9 +14,9 @@
 
 /* Space at the end of an image, and an upper bound of what HDF5 adds to an
  * object in it; the memory that HDF5 1.10 allocates for a file, and for each of
- * its objects until its cache is full; bytes read at once. */
+ * its objects until its cache is full. */
 enum { SLACK = 1 << 17, OBJECT = 1 << 10, RESERVE = 2 << 20,
-       RESERVE_EACH = 10 << 10, RESERVE_OBJECTS = 2200, PIECE = 1 << 30 };
+       RESERVE_EACH = 10 << 10, RESERVE_OBJECTS = 2200 };
 
 /* ---- calling HDF5 ---- */
 

@@ -57,8 +57,10 @@ int  ctt_file_read_at(const char *path, int fd, int64_t at, void *to,
  * /dev/fd/N, is opened too; its size is -1. */
 int  ctt_stream_open(const char *path, int *fd, int64_t *size);
 
-/* 1 if ctt_stream_open() opens path as a pipe. */
+/* is: 1 if ctt_stream_open() opens path as a pipe.  named: 1 if path is such a
+ * name, whatever is behind it: "/dev" is no folder that its user means. */
 int  ctt_stream_is(const char *path);
+int  ctt_stream_named(const char *path);
 
 /* Reads from such a descriptor until n bytes are there or it ends: *got bytes.
  * While it waits for a pipe it asks ctt_stopped(): then CTT_ESTOP. */

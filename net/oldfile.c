@@ -85,6 +85,11 @@ static int named_fd(const char *path)
     return -1;
 }
 
+int ctt_stream_named(const char *path)
+{
+    return named_fd(path) >= 0;
+}
+
 int ctt_stream_is(const char *path)
 {
     int fd = named_fd(path);

@@ -373,7 +373,7 @@ int ctt_list_text_at(struct ctt_listing *s, const char *path)
     char sep;
 
     CTT_TRY(read_lines(&t));
-    t.dir = ctt_stream_is(path) ? ctt_strdup(".") : ctt_path_dir(path);
+    t.dir = ctt_stream_named(path) ? ctt_strdup(".") : ctt_path_dir(path);
     t.index = t.dir ? ctt_path_join(t.dir, "classInd.txt") : NULL;
     CTT_TRY(t.index ? 0 : CTT_ENOMEM);
     if (t.count == 0)

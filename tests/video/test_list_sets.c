@@ -110,6 +110,8 @@ static void test_kinetics_errors(void)
     static const struct { const char *rows, *says; } row[] = {
         { "x,aaa,1\n", "e/train.csv:2: too few columns" },
         { "x,aaa,1,2,train\n\"x,aaa,1,2,train\n", ":3: a quote" },
+        { "x,aaa,1,2,\"\n", ":2: a quote" },
+        { "x,aaa,1,2,\"train\"\"\n", ":2: a quote" },
         { ",aaa,1,2,train\n", ":2: no label" },
         { "x,,1,2,train\n", ":2: no youtube_id" },
         { "x,../aaa,1,2,train\n", ":2: a bad youtube_id" },
