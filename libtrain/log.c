@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE = 4096 };    /* more than a row has */
+enum { START = 64 };    /* of a row: more than its first number has */
 
 struct ctt_log {
     FILE       *csv, *json;
@@ -58,16 +58,28 @@ static long epoch_of(const char *line)
     return strtol(strncmp(line, json, n) == 0 ? line + n : line, NULL, 10);
 }
 
-/* Where the first line begins that is cut short or of a later epoch. */
+/* Reads a line of any length; 0: it is cut short, or there is none. */
+static int read_line(FILE *f, char start[START])
+{
+    int n = 0, c;
+
+    while ((c = getc(f)) != EOF && c != '\n')
+        if (n < START - 1)
+            start[n++] = (char)c;
+    start[n] = '\0';
+    return c == '\n';
+}
+
+/* Where the first line begins that is cut short or of a later epoch; negative
+ * if the file cannot be read. */
 static long find_end(FILE *f, int done)
 {
-    char line[LINE];
+    char start[START];
     long end = 0;
 
-    while (fgets(line, sizeof(line), f) && strchr(line, '\n') &&
-           epoch_of(line) <= done)
+    while (read_line(f, start) && epoch_of(start) <= done)
         end = ftell(f);
-    return end;
+    return ferror(f) ? -1 : end;
 }
 
 /* Cuts a log off after that many epochs; what is not a file is left alone. */
@@ -75,13 +87,15 @@ static int cut(const char *path, int done)
 {
     struct stat st;
     FILE *f = NULL;
+    long end = 0;
     int rc = 0;
 
     if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
         return 0;
     f = fopen(path, "r+");
-    CTT_CHECK(f && ftruncate(fileno(f), find_end(f, done)) == 0, CTT_EIO,
-              "%s: %s", path, strerror(errno));
+    CTT_CHECK(f && (end = find_end(f, done)) >= 0 &&
+              ftruncate(fileno(f), end) == 0, CTT_EIO, "%s: %s", path,
+              strerror(errno));
 out:
     if (f)
         fclose(f);

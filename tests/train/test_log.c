@@ -75,10 +75,31 @@ static void test_empty(void)
     CU_ASSERT(same_files(a.log_json, b.log_json));
 }
 
+/* A line that a user has added, of any length, is no reason to cut. */
+static void test_long_line(void)
+{
+    const struct ctt_train_cfg a = logs("long"), b = logs("long2");
+    static char text[10000];
+
+    memset(text, ' ', sizeof(text));
+    text[0] = '#';
+    text[sizeof(text) - 2] = '\n';
+    text[sizeof(text) - 1] = '\0';
+    for (int i = 0; i < 2; i++) {
+        const struct ctt_train_cfg *cfg = i ? &b : &a;
+        write_rows(cfg, -1, 1, 2);
+        add_text(cfg->log_csv, text);
+        write_rows(cfg, 2, 3, i ? 6 : 4);
+    }
+    write_rows(&b, 4, 5, 4);
+    CU_ASSERT(same_files(a.log_csv, b.log_csv));
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
         { "killed and resumed", test_resume }, { "no rows", test_empty },
+        { "a long line", test_long_line },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
