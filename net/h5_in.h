@@ -21,16 +21,20 @@ struct ctt_h5 {
     struct ctt_h5 *next;
 };
 
-/* Between these two, HDF5 prints nothing and no other thread of ours is in it
- * (a build of HDF5 need not be thread-safe).  enter fails with CTT_ENOMEM if
- * the memory that HDF5 may need for a file of that many objects is not there;
- * leave returns rc. */
+/* Between enter and leave, HDF5 prints nothing and no other thread of ours is
+ * in it (a build of HDF5 need not be thread-safe).  enter fails with CTT_ENOMEM
+ * if the system does not give, at that moment, the memory that HDF5 may need for
+ * a file of that many objects.  That makes it unlikely, not impossible, that
+ * HDF5 runs out of memory: the memory is given back before HDF5 asks for it, and
+ * other threads may take it.  enter_anyway does not ask: to close what is open,
+ * which must not fail.  leave returns rc. */
 struct ctt_h5_quiet {
     H5E_auto2_t func;
     void       *data;
 };
-int ctt_h5_enter(struct ctt_h5_quiet *q, int objects);
-int ctt_h5_leave(const struct ctt_h5_quiet *q, int rc);
+int  ctt_h5_enter(struct ctt_h5_quiet *q, int objects);
+void ctt_h5_enter_anyway(struct ctt_h5_quiet *q);
+int  ctt_h5_leave(const struct ctt_h5_quiet *q, int rc);
 
 /* Records the error of HDF5 about the object of that name: CTT_EFORMAT, or
  * CTT_ENOMEM. */

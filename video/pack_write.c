@@ -91,7 +91,8 @@ static void abandon(struct ctt_pack_out **out)
 
     if (!o)
         return;
-    if (o->file >= 0 && ctt_h5_enter(&q, o->objects) >= 0) {
+    if (o->file >= 0) {
+        ctt_h5_enter_anyway(&q);
         H5Fclose(o->file);
         ctt_h5_leave(&q, 0);
     }

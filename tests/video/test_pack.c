@@ -376,6 +376,21 @@ static void test_memory(void)
     ctt_frames_free(&f);
 }
 
+/* An unfinished pack is closed even if there is no memory left. */
+static void test_abandon(void)
+{
+    struct ctt_input in = input();
+    struct ctt_pack *p = NULL;
+
+    CHECK_OK(ctt_pack_create(clip_path("u.pack"), &in, labels, 3, &p));
+    CU_ASSERT_EQUAL(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_FILE), 1);
+    ctt_fail_alloc(1);
+    ctt_pack_close(&p);
+    ctt_fail_alloc(0);
+    CU_ASSERT_EQUAL(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_FILE), 0);
+    CU_ASSERT(access(clip_path("u.pack"), F_OK) == -1);
+}
+
 /* ---- clips in two sets ---- */
 
 enum { SUMS = 3000 };
@@ -465,7 +480,7 @@ int main(void)
         { "full disk", test_full }, { "clips in two sets", test_shared },
         { "sums of frames", test_frames_sum },
         { "two writers", test_two }, { "changed bytes", test_changed },
-        { "memory", test_memory },
+        { "memory", test_memory }, { "abandoned", test_abandon },
         { "threads", test_threads }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
         { "pack", NULL, NULL, NULL, NULL, tests },
