@@ -11,11 +11,7 @@ herr_t ctt_pack_access(hid_t fapl)
 {
     herr_t rc = H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
 
-#if H5_VERSION_GE(1, 10, 7)
-    if (rc >= 0)
-        rc = H5Pset_file_locking(fapl, 0, 1);
-#endif
-    return rc;
+    return rc < 0 ? rc : H5Pset_file_locking(fapl, 0, 1);
 }
 
 /* HDF5 finds every clip where the index says that it is. */
