@@ -358,7 +358,8 @@ out:
     return rc;
 }
 
-/* Before anything is allocated for the weights and the mask of their size. */
+/* Before anything is allocated for the weights, the mask of their size and the
+ * packed bytes. */
 static int check_size(struct ctt_h5 *f, const struct ctt_graph *g)
 {
     int64_t most = ctt_store_most(ctt_h5_bytes(f)), need;
@@ -368,13 +369,9 @@ static int check_size(struct ctt_h5 *f, const struct ctt_graph *g)
               " weights, more than a file of %" PRId64 " bytes holds",
               ctt_h5_path(f), g->weights, ctt_h5_bytes(f));
     CTT_TRY(packed = ctt_h5_has(f, "packed"));
-    need = g->weights * ((int64_t)sizeof(float) + (packed ? 1 : 0)) +
-           ctt_h5_bytes(f);
-    CTT_CHECK(need <= ctt_limits()->memory, CTT_ENOMEM, "%s: %" PRId64
-              " weights need %" PRId64 " bytes, more than the limit of memory, "
-              "%" PRId64, ctt_h5_path(f), g->weights, need,
-              ctt_limits()->memory);
-    rc = 0;
+    need = g->weights * (int64_t)sizeof(float) +
+           (packed ? g->weights + ctt_h5_bytes(f) : 0);
+    IN_FILE(ctt_memory_check("the weights", need));
 out:
     return rc;
 }
