@@ -35,6 +35,23 @@ folder() {
         printf '3.webm 0\n' > v.txt)
 }
 
+# What reads the files of predictions: the video by its decoder, the frames by
+# their checksum (doc/format.md, section 9), the picture by its ends, the table
+# by its columns.
+write_reader() {
+    cat << END
+set -e -o pipefail
+"$(real convtt-data)" pack v.webm -o ../v.pack --model tiny.net --strict
+rm ../v.pack
+crc=\$(head -c -16 f.h5 | gzip -1 | tail -c 8 | head -c 4 | od -An -tx4)
+[ "\$(tail -c 16 f.h5)" = "convtt \${crc# }" ]
+head -c 4 s.png | tail -c 3 | grep -q PNG
+tail -c 8 s.png | grep -q IEND
+awk -F , 'NR == 1 { n = NF } n < 2 || NF != n { bad = 1 }
+          END { exit bad || NR < 2 }' p.csv
+END
+}
+
 # Makes the scenes: in each lie old versions of what is written.
 make_scenes() {
     cat > tiny.net << 'END'
@@ -73,6 +90,7 @@ END
     quiet "$bin/convtt-data" pack v.txt -o o.pack --model tiny.net
     cd ../..
     rm -f */in/out */in/err
+    write_reader > read_predictions
 }
 
 # How each scene runs, and what sweep must know of its files.
@@ -86,8 +104,8 @@ compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --tt-rank 2
     --max-frames 3"
 train_reader="$(real convtt-info) m.h5"
 compress_reader="$(real convtt-info) c.h5"
-infer_reader=true
-predict_reader=true
+infer_reader=true    # writes no file
+predict_reader="bash $dir/read_predictions"
 pack_reader="$(real convtt-data) check o.pack"
 infer_files=-x
 infer_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1"
