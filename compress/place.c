@@ -5,6 +5,7 @@
 #include "compress/place.h"
 #include "net/code/zip.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +200,7 @@ static int get_one(enum kind kind, const char *cell, char *p, int k)
     char *end;
     long long x = 0;
 
+    errno = 0;
     if (kind == DOUBLE)
         ((double *)(void *)p)[k] = strtod(cell, &end);
     else
@@ -208,7 +210,7 @@ static int get_one(enum kind kind, const char *cell, char *p, int k)
     else if (kind == INT)
         ((int *)(void *)p)[k] = (int)x;
     return *cell && !*end && (kind != INT || x == (int)x) &&
-           (kind == DOUBLE || x >= 0);
+           (kind == DOUBLE || (x >= 0 && errno != ERANGE));
 }
 
 /* Reads one field from *cells, and moves it behind. */
@@ -289,7 +291,7 @@ static int get_rows(char *text, const struct ctt_recipe *o,
     int rc;
 
     CTT_TRY(get(&text, "place", FIELDS(place_fields), p));
-    CTT_TRY(p->rounds + p->begun <= all_rounds(o) && p->begun <= 1 ? 0
+    CTT_TRY(p->begun <= 1 && p->rounds <= all_rounds(o) - p->begun ? 0
             : damaged("place"));
     CTT_TRY(get_stages(&text, p->rounds + 1, r));
     CTT_TRY(get_weights(&text, r));

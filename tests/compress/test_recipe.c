@@ -5,6 +5,7 @@
 #include "tests/lib/small.h"
 #include "compress/place.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -448,6 +449,47 @@ static void test_places(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* Numbers at the ends of their types, in whatever way they are added up. */
+static void test_large_places(void)
+{
+    static const int rounds[] = { INT_MAX, INT_MAX - 1, 5, 4, 1 };
+    struct ctt_recipe_place p = { .rounds = 0 };
+    struct ctt_model *m = small_model(small_net, 5);
+    struct ctt_report *r = NULL, *back = NULL;
+    struct ctt_stage_row *row;
+    char *text = NULL, *digit;
+
+    CHECK_OK(ctt_report_new(m, &r));
+    CHECK_OK(ctt_report_row(r, &row));
+    row->bytes = INT64_MAX;
+    for (int k = 0; k < 2 * (int)CTT_LEN(rounds); k++) {
+        ctt_place_given(m, &p);
+        p.rounds = rounds[k / 2];
+        p.begun = k % 2;
+        CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
+        CHECK_OK(ctt_report_new(m, &back));
+        CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, back),
+                        CTT_EFORMAT);
+        ctt_report_free(&back);
+        ctt_free(text);
+    }
+    p.rounds = p.begun = 0;
+    CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
+    CHECK_OK(ctt_report_new(m, &back));
+    CHECK_OK(ctt_place_read(text, &long_recipe, &p, back));
+    CU_ASSERT(back->stage[0].bytes == INT64_MAX);
+    ctt_report_free(&back);
+    digit = strstr(text, "9223372036854775807");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(digit);
+    digit[18] = '8';
+    CHECK_OK(ctt_report_new(m, &back));
+    CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, back), CTT_EFORMAT);
+    ctt_report_free(&back);
+    ctt_free(text);
+    ctt_report_free(&r);
+    ctt_model_free(&m);
+}
+
 /* What is pruned more already is not pruned: an error, and no file; after a
  * factorisation, which makes new weights, the history says it. */
 static void test_pruned_already(void)
@@ -564,6 +606,7 @@ int main(void)
         { "alone", test_alone },
         { "stopped and continued", test_stopped },
         { "places in checkpoints", test_places },
+        { "large numbers in places", test_large_places },
         { "pruned already", test_pruned_already },
         { "errors", test_errors },
         { "allocation", test_alloc },
