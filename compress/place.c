@@ -89,10 +89,25 @@ out:
     return rc;
 }
 
-void ctt_place_given(const struct ctt_model *m, struct ctt_recipe_place *p)
+static uint32_t crc_text(uint32_t crc, const char *s)
 {
+    return ctt_crc32(crc, s, 1, (int64_t)strlen(s) + 1);
+}
+
+int ctt_place_given(const struct ctt_model *m, struct ctt_recipe_place *p)
+{
+    char *net = ctt_net_print(m->g);
+    int rc = net ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
     p->weights = m->g->weights;
-    p->crc = ctt_crc32(0, m->w, (int)sizeof(*m->w), m->g->weights);
+    p->crc = crc_text(0, net);
+    for (int i = 0; i < m->labels; i++)
+        p->crc = crc_text(p->crc, m->label[i]);
+    p->crc = ctt_crc32(p->crc, m->w, (int)sizeof(*m->w), m->g->weights);
+out:
+    ctt_free(net);
+    return rc;
 }
 
 static void put_rows(FILE *f, const struct ctt_recipe_place *p,
@@ -138,7 +153,7 @@ static int write_head(void *arg, FILE *f)
     const struct all *a = arg;
     int rc;
 
-    fputs("recipe 1\n", f);
+    fputs("recipe 2\n", f);
     CTT_TRY(put_settings(f, a->o));
     fprintf(f, "given %" PRId64 " %08" PRIx32 "\n", a->p->weights, a->p->crc);
 out:

@@ -7,7 +7,7 @@
 
 struct ctt_recipe_place {
     int64_t  weights;  /* of the model as it was given, */
-    uint32_t crc;      /* and their CRC-32 */
+    uint32_t crc;      /* and the CRC-32 of its net, labels and weights */
     int    rounds;     /* done so far, of all stages */
     int    begun;      /* 1: the next round has been run, but not retrained */
     double start;      /* of struct ctt_walk, */
@@ -16,7 +16,7 @@ struct ctt_recipe_place {
 };
 
 /* Sets what identifies the model as it was given. */
-void ctt_place_given(const struct ctt_model *m, struct ctt_recipe_place *p);
+int ctt_place_given(const struct ctt_model *m, struct ctt_recipe_place *p);
 
 /* The place, the settings and the report so far as text, which the caller
  * frees. */

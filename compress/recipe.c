@@ -170,6 +170,43 @@ out:
     return rc;
 }
 
+static int same_labels(const struct ctt_model *a, const struct ctt_model *b)
+{
+    int same = a->labels == b->labels;
+
+    for (int i = 0; same && i < a->labels; i++)
+        same = strcmp(a->label[i], b->label[i]) == 0;
+    return same;
+}
+
+static int same_output(const struct ctt_graph *a, const struct ctt_graph *b)
+{
+    const struct ctt_tensor *x = &a->node[ctt_graph_output(a)].out;
+    const struct ctt_tensor *y = &b->node[ctt_graph_output(b)].out;
+
+    return x->d == y->d && x->h == y->h && x->w == y->w && x->c == y->c;
+}
+
+/* No stage changes what a model takes and answers, so another input, output or
+ * class is not of its checkpoint. */
+static int check_from(const struct ctt_model *given, const struct ctt_model *m)
+{
+    const struct ctt_graph *a = given->g, *b = m->g;
+    int rc = 0;
+
+    CTT_CHECK(ctt_graph_inputs(b) == ctt_graph_inputs(a) &&
+              memcmp(&a->node[ctt_graph_input(a)].attr.input,
+                     &b->node[ctt_graph_input(b)].attr.input,
+                     sizeof(struct ctt_input)) == 0, CTT_EFORMAT,
+              "the checkpoint is damaged: its model takes other frames");
+    CTT_CHECK(same_output(a, b), CTT_EFORMAT,
+              "the checkpoint is damaged: its model has another output");
+    CTT_CHECK(same_labels(given, m), CTT_EFORMAT,
+              "the checkpoint is damaged: its model has other labels");
+out:
+    return rc;
+}
+
 /* Takes over the place and the model of an earlier run. */
 static int go_on(struct run *a, struct ctt_recipe_from *from)
 {
@@ -177,6 +214,7 @@ static int go_on(struct run *a, struct ctt_recipe_from *from)
     int rc;
 
     CTT_TRY(ctt_place_read(from->place, k->o, &a->at, k->r));
+    CTT_TRY(check_from(*k->m, from->m));
     a->skip = a->at.rounds;
     k->start = a->at.start;
     memcpy(k->name, a->at.name, sizeof(k->name));
@@ -212,7 +250,7 @@ int ctt_recipe_run(const struct ctt_recipe *o,
     int rc = 0;
 
     CTT_TRY(check(*m, o));
-    ctt_place_given(*m, &a.at);
+    CTT_TRY(ctt_place_given(*m, &a.at));
     CTT_TRY(ctt_report_new(*m, &a.k.r));
     CTT_TRY(from ? go_on(&a, from) : finish(&a, 0));
     for (int i = 0; ctt_stages[i]; i++)

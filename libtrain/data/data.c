@@ -209,6 +209,19 @@ int ctt_data_same(const struct ctt_data *a, const struct ctt_data *b)
     return 1;
 }
 
+int ctt_data_check(const struct ctt_data *d, const struct ctt_graph *g)
+{
+    const struct ctt_input *in = &g->node[ctt_graph_input(g)].attr.input;
+    int rc = 0;
+
+    CTT_CHECK(in->d == d->in.d && in->h == d->in.h && in->w == d->in.w &&
+              in->c == d->in.c, CTT_EINVAL,
+              "the model takes frames of %dx%dx%d, the data has %dx%dx%d",
+              in->w, in->h, in->c, d->in.w, d->in.h, d->in.c);
+out:
+    return rc;
+}
+
 /* The checksums of the clips, each clip once. */
 static uint64_t *sums_of(const struct ctt_data *d)
 {

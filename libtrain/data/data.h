@@ -42,4 +42,8 @@ enum { CTT_TEST_SEED = 1 };
 int ctt_data_frames(struct ctt_data *d, int i, uint64_t key,
                     struct ctt_frames *f, int *own);
 
+/* CTT_EINVAL unless a frame of d has the shape of the model's input: batches
+ * of d are read as such frames. */
+int ctt_data_check(const struct ctt_data *d, const struct ctt_graph *g);
+
 #endif

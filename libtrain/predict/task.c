@@ -13,6 +13,7 @@ static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     int frames = ctt_cfg_frames(cfg), rc = 0;
 
     CTT_TRY(ctt_predict_check(g));
+    CTT_TRY(ctt_data_check(d, g));
     for (int i = 0; i < d->clips; i++)
         CTT_CHECK(d->clip[i].length == frames, CTT_EINVAL,
                   "a sequence has %d frames instead of %d + %d",

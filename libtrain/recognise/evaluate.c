@@ -3,6 +3,7 @@
 #include "libtrain/data/load.h"
 #include "libtrain/evaluate.h"
 #include "libtrain/recognise/recognise.h"
+#include "libtrain/task.h"
 #include "run/run.h"
 
 #include <string.h>
@@ -32,10 +33,7 @@ int ctt_recognise_eval_open(const struct ctt_graph *g, const float *w,
     CTT_TRY(rc);
     CTT_CHECK(points > 0 && points <= CTT_MAX_POINTS, CTT_EINVAL,
               "%d points to evaluate at", points);
-    CTT_TRY(ctt_answer_check(g));
-    CTT_CHECK(ctt_answer_classes(g) == d->list->labels, CTT_EINVAL,
-              "the model answers %d classes, the data has %d",
-              ctt_answer_classes(g), d->list->labels);
+    CTT_TRY(ctt_recognise_task.check(g, cfg, d));
     e->g = g;
     e->d = d;
     e->points = points;

@@ -13,6 +13,7 @@ static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
 
     (void)cfg;
     CTT_TRY(ctt_answer_check(g));
+    CTT_TRY(ctt_data_check(d, g));
     CTT_CHECK(d->list->labels == classes, CTT_EINVAL,
               "the model answers %d classes, the data has %d", classes,
               d->list->labels);

@@ -401,6 +401,71 @@ static void test_stopped(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* A checkpoint whose place is right, but whose model is not one that the recipe
+ * could have made: the clips are of the given model. */
+static void test_forged(void)
+{
+    static const struct { const char *net, *label, *says; } forged[] = {
+        { "input x h=60 w=6 c=16\npool p in=x kind=avg\n"
+          "conv y in=p out=5\n", NULL, "other frames" },
+        { "input x h=6 w=6 c=16 fps=3\npool p in=x kind=avg\n"
+          "conv y in=p out=5\n", NULL, "other frames" },
+        { "input x h=6 w=6 c=16\npool p in=x kind=avg\n"
+          "conv y in=p out=6\n", NULL, "another output" },
+        { "input x h=6 w=6 c=16\nconv y in=x out=5 kernel=3\n", NULL,
+          "another output" },
+        { small_net, "abcde", "other labels" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(forged); i++) {
+        struct stopped t = { .dies = 2 };
+        struct ctt_report *r = NULL;
+        char *label[5];
+        int rc;
+
+        CU_ASSERT_EQUAL(run_stopped(&t, in_folder("a.h5"), &r), CTT_EIO);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(t.m);
+        ctt_model_free(&t.m);
+        t.m = small_model(forged[i].net, 5);
+        for (size_t k = 0; forged[i].label && k < CTT_LEN(label); k++)
+            label[k] = (char *)forged[i].label + k;
+        if (forged[i].label)
+            CHECK_OK(ctt_model_labels(t.m, label, CTT_LEN(label)));
+        rc = run_stopped(&t, in_folder("a.h5"), &r);
+        CU_ASSERT_EQUAL(rc, CTT_EFORMAT);
+        if (!strstr(ctt_errmsg(), forged[i].says))
+            printf("\n    %s", ctt_errmsg());
+        CU_ASSERT(strstr(ctt_errmsg(), forged[i].says) != NULL);
+        CU_ASSERT_EQUAL(t.saves, 2);
+        ctt_model_free(&t.m);
+        ctt_free(t.place);
+    }
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* The same weights are not the same model: its frames per second and its
+ * labels count too. */
+static void test_given(void)
+{
+    static char one[] = "one", two[] = "two";
+    char *const label[] = { one, two, one, two, one };
+    struct ctt_model *m = small_model(small_net, 5);
+    int input = ctt_graph_input(m->g);
+    struct ctt_recipe_place p, now;
+
+    CHECK_OK(ctt_place_given(m, &p));
+    CHECK_OK(ctt_place_given(m, &now));
+    CU_ASSERT_EQUAL(p.crc, now.crc);
+    m->g->node[input].attr.input.fps = 3;
+    CHECK_OK(ctt_place_given(m, &now));
+    CU_ASSERT(p.crc != now.crc);
+    m->g->node[input].attr.input.fps = 0;
+    CHECK_OK(ctt_model_labels(m, label, CTT_LEN(label)));
+    CHECK_OK(ctt_place_given(m, &now));
+    CU_ASSERT(p.crc != now.crc);
+    ctt_model_free(&m);
+}
+
 /* A place of other settings or of another model is refused, and so is each
  * text with a byte that another one has replaced: never a crash. */
 static void test_places(void)
@@ -416,7 +481,7 @@ static void test_places(void)
     CHECK_OK(ctt_report_row(r, &row));
     row->bytes = 1000;
     row->after[1] = 1.0 / 3;
-    ctt_place_given(m, &p);
+    CHECK_OK(ctt_place_given(m, &p));
     CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
     CHECK_OK(ctt_report_new(m, &back));
     CHECK_OK(ctt_place_read(text, &long_recipe, &p, back));
@@ -428,11 +493,11 @@ static void test_places(void)
     CU_ASSERT_EQUAL(ctt_place_read(text, &other, &p, r), CTT_EINVAL);
     CU_ASSERT(strstr(ctt_errmsg(), "with other settings") != NULL);
     m->w[3]++;
-    ctt_place_given(m, &p);
+    CHECK_OK(ctt_place_given(m, &p));
     CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, r), CTT_EINVAL);
     CU_ASSERT(strstr(ctt_errmsg(), "from another model") != NULL);
     m->w[3]--;
-    ctt_place_given(m, &p);
+    CHECK_OK(ctt_place_given(m, &p));
     for (size_t k = 0; text[k]; k++) {
         char old = text[k];
 
@@ -463,7 +528,7 @@ static void test_large_places(void)
     CHECK_OK(ctt_report_row(r, &row));
     row->bytes = INT64_MAX;
     for (int k = 0; k < 2 * (int)CTT_LEN(rounds); k++) {
-        ctt_place_given(m, &p);
+        CHECK_OK(ctt_place_given(m, &p));
         p.rounds = rounds[k / 2];
         p.begun = k % 2;
         CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
@@ -605,6 +670,8 @@ int main(void)
         { "recipe", test_recipe },
         { "alone", test_alone },
         { "stopped and continued", test_stopped },
+        { "forged checkpoints", test_forged },
+        { "what identifies a model", test_given },
         { "places in checkpoints", test_places },
         { "large numbers in places", test_large_places },
         { "pruned already", test_pruned_already },

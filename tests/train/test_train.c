@@ -133,8 +133,12 @@ static void wrong_models_are_refused(void)
         { "input x h=10 w=10 c=3\nconv y in=x out=4 kernel=3\n", "8x8" },
         { "input x h=10 w=10 c=3\npool p in=x kind=avg\n"
           "conv y in=p out=5\n", "5 classes" },
+        { "input x h=100 w=10 c=3\npool p in=x kind=avg\n"
+          "conv y in=p out=4\n", "takes frames of 10x100x3" },
     };
+    const struct ctt_point end = { .ratio = 1 };
     struct ctt_train_cfg cfg = short_run();
+    struct ctt_metrics *x = NULL;
 
     for (size_t i = 0; i < CTT_LEN(bad); i++) {
         struct ctt_model *m = NULL;
@@ -144,6 +148,9 @@ static void wrong_models_are_refused(void)
         CHECK_OK(ctt_net_parse(bad[i].net, &g));
         CHECK_OK(ctt_model_new(g, &m));
         CU_ASSERT(ctt_train(m, &cfg, toy, toy_val, NULL, &r) < 0);
+        CU_ASSERT(strstr(ctt_errmsg(), bad[i].says) != NULL);
+        CU_ASSERT(ctt_evaluate_recognise(m, &cfg, toy_val, &end, 1, NULL,
+                                         &x) < 0);
         CU_ASSERT(strstr(ctt_errmsg(), bad[i].says) != NULL);
         ctt_model_free(&m);
     }
