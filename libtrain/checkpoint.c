@@ -5,7 +5,6 @@
 #include "libtrain/optim.h"
 #include "libtrain/settings.h"
 
-#include <math.h>
 #include <string.h>
 
 static int64_t size_of(const struct ctt_optim *o)
@@ -44,19 +43,6 @@ static int fill(struct ctt_state *s, const struct ctt_data *d,
         CTT_TRY(ctt_state_add(s, "best", 4, o->weights, best));
 out:
     return rc;
-}
-
-int ctt_weights_check(const struct ctt_model *m)
-{
-    for (int i = 0; i < m->g->count; i++) {
-        const struct ctt_node *n = &m->g->node[i];
-        for (int k = 0; k < n->nw; k++)
-            for (int64_t j = 0; j < ctt_volume(&n->w[k]); j++)
-                if (!isfinite(m->w[n->at[k] + j]))
-                    return ctt_error(CTT_ENAN, "%s: a weight is not finite; "
-                                     "not saved", n->name);
-    }
-    return 0;
 }
 
 /* Begins a state with the settings and, if there is one, the recipe. */
@@ -100,7 +86,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
     struct ctt_state *s = NULL, *old = m->train;
     int rc = 0;
 
-    CTT_TRY(ctt_weights_check(m));
+    CTT_TRY(ctt_model_finite(m));
     CTT_TRY(begin(cfg, &s));
     CTT_TRY(fill(s, d, o, p, best));
     m->train = s;

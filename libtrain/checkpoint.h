@@ -20,12 +20,9 @@ struct ctt_place {
     struct ctt_scale scale;
 };
 
-/* CTT_ENAN if a weight is not finite: a relu can hide a NaN from the loss, and
- * it must not be saved. */
-int ctt_weights_check(const struct ctt_model *m);
-
 /* Writes to path the model m, whose weights must be those of o
- * (ctt_optim_pull), with all that resuming needs.  best: the best weights so
+ * (ctt_optim_pull), with all that resuming needs.  CTT_ENAN if a weight is not
+ * finite: a relu can hide a NaN from the loss.  best: the best weights so
  * far, or NULL. */
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,

@@ -61,7 +61,7 @@ static int write_out(struct ctt_trainer *t, int keep)
     char *old = t->m->history, *now = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_weights_check(t->m));
+    CTT_TRY(ctt_model_finite(t->m));
     CTT_TRY(history(t, &now));
     t->m->history = now;
     if (t->cfg->out)

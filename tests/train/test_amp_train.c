@@ -155,7 +155,7 @@ static void check_statistics(void *arg, const struct ctt_progress *p)
     } else if (p->step == w->plant + 1) {
         CU_ASSERT(p->skipped == w->skipped + 1);
         w->m->w[w->at] = w->good;
-        CHECK_OK(ctt_weights_check(w->m));
+        CHECK_OK(ctt_model_finite(w->m));
     }
     w->skipped = p->skipped;
 }
