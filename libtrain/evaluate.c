@@ -63,7 +63,7 @@ int ctt_eval_model(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &dev));
     CTT_TRY(ctt_dev_show(dev, "weights", m->w, m->g->weights, &own, &w));
     CTT_TRY(test(arg, dev, w));
-    CTT_CHECK(rc == 0, CTT_EINVAL, "stopped while evaluating");
+    CTT_CHECK(rc == 0, CTT_ESTOP, "stopped while evaluating");
 out:
     ctt_dev_free(dev, &own);
     ctt_dev_close(&dev);

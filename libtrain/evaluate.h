@@ -32,7 +32,7 @@ int  ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,
                       void *arg);
 
 /* Opens the device of cfg, calls test with it and with m's weights in its
- * memory, and closes it.  CTT_EINVAL if test returns 1, that is, was
+ * memory, and closes it.  CTT_ESTOP if test returns 1, that is, was
  * stopped. */
 int  ctt_eval_model(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                     int (*test)(void *arg, struct ctt_dev *dev,

@@ -55,7 +55,7 @@ int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
     CTT_TRY(f.data ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_pack_create(out, &in, NULL, 0, &p));
     for (int k = 0; k < j->sequences; k++) {
-        CTT_CHECK(!ctt_tool_stop(), CTT_EINVAL, "stopped; %s is not written",
+        CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; %s is not written",
                   out);
         CTT_TRY(add_one(j, m, first, k, &f, p));
         tell(k + 1, j->sequences, begin);

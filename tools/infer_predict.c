@@ -251,7 +251,7 @@ out:
 
 static int check_stop(const struct ctt_predictor *p)
 {
-    return ctt_tool_stop() ? ctt_error(CTT_EINVAL, "stopped after %d of %d "
+    return ctt_tool_stop() ? ctt_error(CTT_ESTOP, "stopped after %d of %d "
                                        "clips; nothing is written", p->done,
                                        p->clips) : 0;
 }
