@@ -5,7 +5,7 @@
 #include "tools/compress_say.h"
 #include "tools/compress_time.h"
 #include "tools/files.h"
-#include "tools/test_split.h"
+#include "tools/held_out.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
 
@@ -88,7 +88,7 @@ struct job {
 
 static int stopped(const struct job *j, const char *stage)
 {
-    return ctt_error(CTT_EINVAL, "%s: stopped; %s%s", stage, j->saved
+    return ctt_error(CTT_ESTOP, "%s: stopped; %s%s", stage, j->saved
                      ? "--resume continues from " : "nothing is written",
                      j->saved ? j->c.train.checkpoint : "");
 }
@@ -183,6 +183,8 @@ static int open_clips(struct job *j)
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
               "%s: has no split '%s' to validate on; pass --val",
               c->data, c->val_split);
+    if (j->data)
+        CTT_TRY(ctt_say_shared(j->data, j->val));
     ctt_tool_say("%d training clips, %d validation clips",
                  j->data ? ctt_data_clips(j->data) : 0,
                  ctt_data_clips(j->val));
@@ -274,20 +276,19 @@ static int tell_test(struct job *j)
     const struct ctt_train_cfg *c = &j->c.train;
     struct ctt_model *given = NULL;
     struct ctt_data *test = NULL;
-    int rc = 0;
+    int rc = 0, opened;
 
     if (!j->data)
         goto out;
-    ctt_test_split_open(c, j->m, j->data, j->val, &test);
+    opened = ctt_held_out_open(c, j->m, j->data, j->val, &test);
     ctt_tool_say("\ntop-1 is that of the validation clips, which chose the "
                  "best epoch of each retraining: it flatters; %s", test
-                 ? "split 'test' does not:"
-                 : "there is no split 'test' with classes to compare with");
+                 ? "split 'test' does not:" : ctt_held_out_missing(opened));
     if (!test)
         goto out;
     CTT_TRY(ctt_model_load(j->path, 0, &given));
-    CTT_TRY(ctt_test_split_say(c, given, j->path, test));
-    CTT_TRY(ctt_test_split_say(c, j->m, j->c.out, test));
+    CTT_TRY(ctt_held_out_say(c, given, j->path, test));
+    CTT_TRY(ctt_held_out_say(c, j->m, j->c.out, test));
 out:
     ctt_model_free(&given);
     ctt_data_close(&test);

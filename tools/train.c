@@ -3,7 +3,7 @@
 #include "libtrain/train.h"
 #include "net/limits.h"
 #include "tools/files.h"
-#include "tools/test_split.h"
+#include "tools/held_out.h"
 #include "tools/tool.h"
 #include "tools/train_model.h"
 #include "tools/train_opt.h"
@@ -82,18 +82,6 @@ static void tell_sequences(const char *what, const struct ctt_data *d)
                  skipped(d, bad, sizeof(bad)));
 }
 
-/* Validation flatters a model that was trained on the same clips. */
-static int tell_shared(const struct job *j)
-{
-    const char *train, *val;
-    int rc = ctt_data_shared(j->data, j->val, &train, &val);
-
-    if (rc > 0)
-        ctt_tool_warn("%d validation clip%s also in the training data, such "
-                      "as %s (%s)", rc, rc > 1 ? "s are" : " is", val, train);
-    return rc < 0 ? rc : 0;
-}
-
 /* Opens the validation clips: --val, or --val-split of the data, which may be
  * missing; data that cannot be read is an error.  A list without splits is the
  * same for every split. */
@@ -116,7 +104,7 @@ static int open_val(struct job *j)
     if (!j->val)
         goto out;
     task_of(j)->data("validation", j->val);
-    CTT_TRY(tell_shared(j));
+    CTT_TRY(ctt_say_shared(j->data, j->val));
 out:
     return rc;
 }
@@ -290,21 +278,20 @@ static const struct task *task_of(const struct job *j)
 static int tell_result(struct job *j)
 {
     struct ctt_data *test = NULL;
-    int rc = 0, tested;
+    int rc = 0, opened;
 
     if (!j->val) {
         ctt_tool_say("%s written", j->cfg.out);
         goto out;
     }
     CTT_TRY(task_of(j)->result(j));
-    ctt_test_split_open(&j->cfg, j->m, j->data, j->val, &test);
-    tested = test != NULL;
-    if (tested)
-        CTT_TRY(ctt_test_split_say(&j->cfg, j->m, j->cfg.out, test));
+    opened = ctt_held_out_open(&j->cfg, j->m, j->data, j->val, &test);
+    if (test)
+        CTT_TRY(ctt_held_out_say(&j->cfg, j->m, j->cfg.out, test));
     ctt_tool_say("%s written: the best by validation, whose figures flatter "
-                 "it, as they made the choice; %s", j->cfg.out, tested
+                 "it, as they made the choice; %s", j->cfg.out, test
                  ? "those of split 'test' do not"
-                 : "there is no split 'test' with classes to compare with");
+                 : ctt_held_out_missing(opened));
 out:
     ctt_data_close(&test);
     return rc;

@@ -314,3 +314,15 @@ int ctt_say_scores(const struct ctt_predict_scores *f)
     tell_ahead(f, 0, &t);
     return ctt_table_print(&t);
 }
+
+int ctt_say_shared(const struct ctt_data *train, const struct ctt_data *val)
+{
+    const char *in_train, *in_val;
+    int rc = ctt_data_shared(train, val, &in_train, &in_val);
+
+    if (rc > 0)
+        ctt_tool_warn("%d validation clip%s also in the training data, such "
+                      "as %s (%s)", rc, rc > 1 ? "s are" : " is", in_val,
+                      in_train);
+    return rc < 0 ? rc : 0;
+}

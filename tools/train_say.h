@@ -8,6 +8,10 @@
 /* Prints progress, epochs and bad clips; stops on a signal. */
 extern const struct ctt_events ctt_say_events;
 
+/* Warns if validation clips are also in the training data, which flatters the
+ * model; CTT_ENOMEM. */
+int ctt_say_shared(const struct ctt_data *train, const struct ctt_data *val);
+
 /* "loss scale 2^17, 7 steps skipped"; returns buf. */
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
                           size_t size);

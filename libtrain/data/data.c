@@ -123,7 +123,7 @@ static int read_clips(struct ctt_data *d, const char *path,
 {
     int rc = 0;
 
-    CTT_CHECK(d->steps || has_labels(d->list), CTT_EFORMAT,
+    CTT_CHECK(d->steps || has_labels(d->list), CTT_EUNSUP,
               "%s: none of its %d clips has a class", path, d->list->count);
     tell_subset(d, cfg->classes, ev);
     CTT_TRY(ctt_data_scan(d, ev));

@@ -132,6 +132,31 @@ tells 0 "^small.ctt on split 'test' \(20 clips\): top-1" two.ctt -o small.ctt \
     --data sorted --prune 0.5 --prune-least 9 --retrain-epochs 2 --threads 1
 grep -q "^two.ctt on split 'test'" out || fail "not of the given model"
 
+# A signal while it is measured stops nothing: all is written.
+tiny="--data sorted --prune 0.5 --prune-least 9 --retrain-epochs 1 --threads 1"
+rm -f small.ctt
+"$compress" two.ctt -o small.ctt $tiny > out 2> err < /dev/null & pid=$!
+for i in $(seq 3000); do
+    grep -q 'it flatters' out && break
+    kill -0 $pid 2> /dev/null || break
+    sleep 0.01
+done
+kill -TERM $pid 2> /dev/null
+wait $pid || fail "a signal after all was written: status $? $(cat err)"
+[ -e small.ctt ] || fail "no model after a signal at the end"
+grep -q "^small.ctt on split 'test'" out || fail "it stopped at the signal"
+# A split that cannot be read is not one that does not exist; the same clip in
+# training and validation is noticed.
+echo nothing > sorted/test/up/bad.webm
+set -- sorted/train/up/*.webm
+cp "$1" sorted/validation/up/same.webm
+tells 0 "split 'test' cannot be read" two.ctt -o small.ctt $tiny --strict
+cat out err > all 2> /dev/null
+grep -q "split 'test': .*bad.webm" all || fail "no reason: $(cat all)"
+grep -q "no split 'test'" all && fail "'test' is there"
+grep -qE '1 validation clip is also in the training data.*same.webm' all ||
+    fail "the same clip is not noticed: $(cat all)"
+
 # 5. Pruning what is pruned more already; a file that became larger.
 tells 1 'nothing to prune: 90.* of the prunable weights are pruned already' \
     n.ctt -o less.ctt --prune 0.5 --prune-least 0

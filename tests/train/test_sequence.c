@@ -142,7 +142,7 @@ static void clips_too_short(void)
            "no usable clip in 5");
     cfg = predict_cfg();
     cfg.task = CTT_RECOGNISE;
-    refuse(clip_path("a.h5"), "train", &small, &cfg, CTT_EFORMAT,
+    refuse(clip_path("a.h5"), "train", &small, &cfg, CTT_EUNSUP,
            "none of its 5 clips has a class");
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_split.c: the clips on which no choice was made: the split "test" of the
- * data. */
-#include "tools/test_split.h"
+ * held_out.c: the clips used neither for training nor for choosing the best
+ * epoch: the split "test" of the data. */
+#include "tools/held_out.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
+#include "net/limits.h"
 
 #include <string.h>
 
@@ -31,27 +32,37 @@ static int is_same(const struct ctt_data *a, const struct ctt_data *b)
     return a && ctt_data_same(a, b);
 }
 
-void ctt_test_split_open(const struct ctt_train_cfg *cfg,
-                         const struct ctt_model *m,
-                         const struct ctt_data *train,
-                         const struct ctt_data *val, struct ctt_data **out)
+int ctt_held_out_open(const struct ctt_train_cfg *cfg,
+                      const struct ctt_model *m, const struct ctt_data *train,
+                      const struct ctt_data *val, struct ctt_data **out)
 {
     const struct ctt_graph *g = m->g;
     struct ctt_events ev = quiet();
     struct ctt_data *d = NULL;
-    int rc;
+    int rc = 0, none;
 
     *out = NULL;
+    ctt_stop_set(NULL);
     if (!cfg->data || was_used(cfg->split) || was_used(cfg->val_split))
-        return;
+        goto out;
     rc = ctt_data_open(cfg->data, test_name,
                        &g->node[ctt_graph_input(g)].attr.input, m->label,
                        m->labels, cfg, &ev, &d);
-    if (rc < 0 && rc != CTT_EINVAL && rc != CTT_EFORMAT)
+    none = rc == CTT_EINVAL || rc == CTT_EUNSUP;
+    if (rc < 0 && !none)
         ctt_tool_warn("split '%s': %s", test_name, ctt_errmsg());
     if (rc < 0 || is_same(train, d) || is_same(val, d))
         ctt_data_close(&d);
+    rc = none ? 0 : rc;
     *out = d;
+out:
+    return rc;
+}
+
+const char *ctt_held_out_missing(int rc)
+{
+    return rc < 0 ? "split 'test' cannot be read"
+                  : "there is no split 'test' with classes to compare with";
 }
 
 static int say_classes(const struct ctt_train_cfg *cfg,
@@ -95,9 +106,9 @@ out:
     return rc;
 }
 
-int ctt_test_split_say(const struct ctt_train_cfg *cfg,
-                       const struct ctt_model *m, const char *who,
-                       struct ctt_data *test)
+int ctt_held_out_say(const struct ctt_train_cfg *cfg,
+                     const struct ctt_model *m, const char *who,
+                     struct ctt_data *test)
 {
     return (cfg->task == CTT_PREDICT ? say_frames
                                      : say_classes)(cfg, m, who, test);
