@@ -4,6 +4,7 @@
  * separated by tabs. */
 #include "compress/place.h"
 #include "net/code/zip.h"
+#include "net/newfile.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -120,26 +121,7 @@ static void put_rows(FILE *f, const struct ctt_recipe_place *p,
         put(f, "weight", FIELDS(weight_fields), &r->weight[i]);
 }
 
-/* Writes a text with `write` and copies it to a block of ours. */
-static int collect(int (*write)(void *arg, FILE *f), void *arg, char **out)
-{
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&text, &n);
-    int rc = 0, bad;
-
-    CTT_CHECK(f, CTT_ENOMEM, "out of memory: checkpoint");
-    rc = write(arg, f);
-    bad = ferror(f);
-    bad |= fclose(f);
-    CTT_TRY(rc);
-    CTT_CHECK(!bad, CTT_ENOMEM, "out of memory: checkpoint");
-    *out = ctt_strdup(text);
-    CTT_TRY(*out ? 0 : CTT_ENOMEM);
-out:
-    free(text);
-    return rc;
-}
+static const char checkpoint[] = "checkpoint";
 
 struct all {
     const struct ctt_recipe_place *p;
@@ -148,7 +130,7 @@ struct all {
 };
 
 /* The lines that must be the same when a recipe goes on. */
-static int write_head(void *arg, FILE *f)
+static int write_head(FILE *f, const void *arg)
 {
     const struct all *a = arg;
     int rc;
@@ -160,12 +142,12 @@ out:
     return rc;
 }
 
-static int write_all(void *arg, FILE *f)
+static int write_all(FILE *f, const void *arg)
 {
     const struct all *a = arg;
     int rc;
 
-    CTT_TRY(write_head(arg, f));
+    CTT_TRY(write_head(f, arg));
     put_rows(f, a->p, a->r);
 out:
     return rc;
@@ -177,7 +159,7 @@ int ctt_place_print(const struct ctt_recipe_place *p,
 {
     struct all a = { p, o, r };
 
-    return collect(write_all, &a, out);
+    return ctt_text_collect(checkpoint, write_all, &a, out);
 }
 
 /* ---- reading ---- */
@@ -350,7 +332,7 @@ int ctt_place_read(const char *text, const struct ctt_recipe *o,
     char *head = NULL, *copy = NULL;
     int rc;
 
-    CTT_TRY(collect(write_head, &a, &head));
+    CTT_TRY(ctt_text_collect(checkpoint, write_head, &a, &head));
     CTT_TRY(compare(text, head));
     copy = ctt_strdup(text + strlen(head));
     CTT_TRY(copy ? 0 : CTT_ENOMEM);

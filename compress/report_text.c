@@ -152,7 +152,7 @@ static void json_stored(FILE *f, const struct ctt_stored *s)
             s->values, s->bytes, s->params, s->kept, s->size);
 }
 
-static void json_all(FILE *f, const void *report)
+static int json_all(FILE *f, const void *report)
 {
     const struct ctt_report *r = report;
 
@@ -172,6 +172,7 @@ static void json_all(FILE *f, const void *report)
         json_stored(f, &r->stored[i]);
     }
     fprintf(f, "]}\n");
+    return 0;
 }
 
 int ctt_report_json(const struct ctt_report *r, const char *path)

@@ -295,21 +295,36 @@ out:
     return rc;
 }
 
-int ctt_file_print(const char *path, void (*print)(FILE *f, const void *arg),
-                   const void *arg)
+int ctt_text_collect(const char *what, int (*print)(FILE *f, const void *arg),
+                     const void *arg, char **out)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     int rc = 0, bad;
 
-    CTT_CHECK(f, CTT_ENOMEM, "%s: %s", path, strerror(errno));
-    print(f, arg);
+    CTT_CHECK(f, CTT_ENOMEM, "%s: out of memory", what);
+    rc = print(f, arg);
     bad = ferror(f);
     bad |= fclose(f);
-    CTT_CHECK(!bad, CTT_ENOMEM, "%s: out of memory", path);
-    CTT_TRY(ctt_file_replace(path, text, (int64_t)size));
+    CTT_TRY(rc);
+    CTT_CHECK(!bad && text, CTT_ENOMEM, "%s: out of memory", what);
+    *out = ctt_strdup(text);
+    CTT_CHECK(*out, CTT_ENOMEM, "%s: out of memory", what);
 out:
     free(text);
+    return rc;
+}
+
+int ctt_file_print(const char *path, int (*print)(FILE *f, const void *arg),
+                   const void *arg)
+{
+    char *text = NULL;
+    int rc;
+
+    CTT_TRY(ctt_text_collect(path, print, arg, &text));
+    CTT_TRY(ctt_file_replace(path, text, (int64_t)strlen(text)));
+out:
+    ctt_free(text);
     return rc;
 }

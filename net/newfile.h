@@ -39,10 +39,15 @@ int  ctt_newfile_finish(struct ctt_newfile **f);
 void ctt_newfile_drop(struct ctt_newfile **f);
 
 /* Replaces any file by n bytes in this way; they are read back before.  print:
- * by the text that print(f, arg) writes to f. */
+ * by the text that print(f, arg) writes to f, unless it returns an error. */
 int  ctt_file_replace(const char *path, const void *p, int64_t n);
-int  ctt_file_print(const char *path, void (*print)(FILE *f, const void *arg),
+int  ctt_file_print(const char *path, int (*print)(FILE *f, const void *arg),
                     const void *arg);
+
+/* The text that print(f, arg) writes to f; the caller frees it.  CTT_ENOMEM,
+ * and a message that begins with what, or the error of print. */
+int  ctt_text_collect(const char *what, int (*print)(FILE *f, const void *arg),
+                      const void *arg, char **out);
 
 /* Opens a regular file to read: its descriptor, and its size in bytes.  CTT_EIO
  * for anything else: it does not wait for the other end of a FIFO, nor open a

@@ -59,26 +59,24 @@ static void print_node(const struct ctt_graph *g, const struct ctt_node *n,
     fprintf(f, "\n");
 }
 
-char *ctt_net_print(const struct ctt_graph *g)
+static int print_net(FILE *f, const void *graph)
 {
-    char *s = NULL, *copy = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&s, &size);
+    const struct ctt_graph *g = graph;
 
-    if (!f)
-        goto out;
     for (int i = 0; i < g->count; i++) {
         if (i == g->clip)
             fprintf(f, "clip\n");
         print_node(g, &g->node[i], f);
     }
-    if (fclose(f) == 0 && s)    /* glibc: NULL if memory is out */
-        copy = ctt_strdup(s);
-out:
-    if (!copy)
-        ctt_error(CTT_ENOMEM, "out of memory: the text of a model");
-    free(s);
-    return copy;
+    return 0;
+}
+
+char *ctt_net_print(const struct ctt_graph *g)
+{
+    char *text = NULL;
+    int rc = ctt_text_collect("the text of a model", print_net, g, &text);
+
+    return rc < 0 ? NULL : text;
 }
 
 int ctt_net_read(const char *path, char **text)

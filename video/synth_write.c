@@ -129,11 +129,12 @@ struct job {
     const struct list *l;
 };
 
-static void job_print(FILE *f, const void *job)
+static int job_print(FILE *f, const void *job)
 {
     const struct job *j = job;
 
     j->l->print(f, j->y, j->l->split);
+    return 0;
 }
 
 static int list_write(const struct set *y, const struct list *l)

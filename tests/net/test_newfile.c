@@ -179,7 +179,42 @@ static void test_stream(void)
     close(end[0]);
 }
 
+static int print_word(FILE *f, const void *word)
+{
+    fputs(word, f);
+    return *(const char *)word == 'b' ? ctt_error(CTT_EUNSUP, "bad word") : 0;
+}
+
+/* A text is collected whole; an error of its writer, or memory that is out,
+ * leaves the file as it was. */
+static void test_print(void)
+{
+    char *text = NULL;
+
+    CHECK_OK(ctt_text_collect("it", print_word, "good", &text));
+    CU_ASSERT_STRING_EQUAL(text, "good");
+    ctt_free(text);
+    text = NULL;
+    CHECK_OK(ctt_text_collect("it", print_word, "", &text));
+    CU_ASSERT_STRING_EQUAL(text, "");
+    ctt_free(text);
+    text = NULL;
+    CU_ASSERT_EQUAL(ctt_text_collect("it", print_word, "bad", &text),
+                    CTT_EUNSUP);
+    ctt_fail_alloc(1);
+    CU_ASSERT_EQUAL(ctt_text_collect("it", print_word, "good", &text),
+                    CTT_ENOMEM);
+    ctt_fail_alloc(0);
+    CU_ASSERT_STRING_EQUAL(ctt_errmsg(), "it: out of memory");
+    CU_ASSERT_PTR_NULL(text);
+    CHECK_OK(ctt_file_print(at("p"), print_word, "good"));
+    CU_ASSERT(ctt_file_print(at("p"), print_word, "bad") < 0);
+    CU_ASSERT(holds("p", "good"));
+    remove(at("p"));
+}
+
 static CU_TestInfo tests[] = {
+    { "a text is collected", test_print },
     { "a file is replaced or stays", test_replace },
     { "two writers of a path", test_two },
     { "files of killed writers", test_orphans },

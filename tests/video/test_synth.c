@@ -277,7 +277,7 @@ static void test_memory(void)
         failed += rc < 0;
     }
     CU_ASSERT_EQUAL(rc, 0);
-    CU_ASSERT_EQUAL(failed, 18);
+    CU_ASSERT_EQUAL(failed, 23);
     set_remove(dir, 1);
 }
 
