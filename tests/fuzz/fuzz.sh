@@ -117,6 +117,7 @@ net/(file_read|h5|h5_attr|h5_set|h5_image|opt|opt_main|opt_value)[.]c
 net/code/[a-z0-9_]*[.]c
 video/(json|list|list_[a-z]*|listing|names|split|videos|pack|packfile|mnist)[.]c
 video/(disk|decode|demux|formats|meter|frame|pictures)[.]c
+compress/place[.]c
 libtrain/(checkpoint|values|optim|scale|settings)[.]c'
 for t in $targets; do
     [ -d "seeds/$t" ] || make_seeds "$t" || continue

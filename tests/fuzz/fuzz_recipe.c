@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fuzz_recipe.c: the text that says how far a recipe is, as a checkpoint of
+ * convtt-compress has it, is an error in one line, or is read and then written
+ * and read again as the same. */
+#include "tests/fuzz/fuzz.h"
+#include "compress/place.h"
+
+#include <string.h>
+
+const char *const ctt_fuzz_words[] = {
+    "\nplace\t", "\nstage\t", "\nweight\t", "\t", "\n", "\t0", "\t1", "\t-1",
+    "\t5", "\t2147483647", "\t2147483648", "\t9223372036854775807",
+    "\t9223372036854775808", "\t0x1p-1074", "\tnan", "\tinf", "\t-inf",
+    "\tpruned 1/3", "\"", "\\", NULL
+};
+
+static const struct ctt_recipe recipe = {
+    .tt = { .rank = 4 }, .round = { .bits = 8 },
+    .prune = { .share = 0.6f, .rounds = 3 }, .epochs = 10,
+};
+
+static struct ctt_model *new_model(void)
+{
+    struct ctt_graph *g = NULL;
+    struct ctt_model *m = NULL;
+
+    FUZZ_CHECK(ctt_net_parse("input x h=6 w=6 c=16\n"
+                             "conv a in=x out=32 kernel=3\n"
+                             "pool p in=a kind=avg\nconv y in=p out=5\n",
+                             &g) >= 0 && ctt_model_new(g, &m) >= 0);
+    return m;
+}
+
+static struct ctt_report *new_report(const struct ctt_model *m)
+{
+    struct ctt_report *r = NULL;
+
+    FUZZ_CHECK(ctt_report_new(m, &r) >= 0);
+    return r;
+}
+
+/* A place after so many rounds, begun or not. */
+static char *place_text(const struct ctt_model *m, int rounds, int begun)
+{
+    struct ctt_recipe_place p = { .rounds = rounds, .begun = begun };
+    struct ctt_report *r = new_report(m);
+    struct ctt_stage_row *row;
+    char *text = NULL;
+
+    for (int i = 0; i <= rounds; i++) {
+        FUZZ_CHECK(ctt_report_row(r, &row) >= 0);
+        snprintf(row->name, sizeof(row->name), "stage %d", i);
+        row->bytes = 1000 - i;
+    }
+    FUZZ_CHECK(ctt_place_given(m, &p) >= 0);
+    FUZZ_CHECK(ctt_place_print(&p, &recipe, r, &text) >= 0);
+    ctt_report_free(&r);
+    return text;
+}
+
+/* What was read is written so that it is read as the same. */
+static void check_again(const struct ctt_model *m,
+                        const struct ctt_recipe_place *p,
+                        const struct ctt_report *r)
+{
+    struct ctt_report *back = new_report(m);
+    struct ctt_recipe_place again = *p;
+    char *text = NULL, *same = NULL;
+
+    FUZZ_CHECK(p->rounds >= 0 && p->begun >= 0 && r->stages == p->rounds + 1);
+    FUZZ_CHECK(ctt_place_print(p, &recipe, r, &text) >= 0);
+    FUZZ_CHECK(ctt_place_read(text, &recipe, &again, back) >= 0);
+    FUZZ_CHECK(ctt_place_print(&again, &recipe, back, &same) >= 0);
+    FUZZ_CHECK(strcmp(text, same) == 0);
+    ctt_report_free(&back);
+    ctt_free(text);
+    ctt_free(same);
+}
+
+/* The first three lines are put before the input, because any others are
+ * refused at once. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    long live = ctt_live_blocks();
+    struct ctt_model *m = new_model();
+    struct ctt_recipe_place p = { .rounds = 0 };
+    struct ctt_report *r = new_report(m);
+    char *head = place_text(m, 0, 0), *text;
+    size_t n = (size_t)(strstr(head, "\nplace\t") + 1 - head);
+
+    text = ctt_calloc(n + size + 1, 1);
+    FUZZ_CHECK(text);
+    memcpy(text, head, n);
+    if (size)
+        memcpy(text + n, data, size);
+    FUZZ_CHECK(ctt_place_given(m, &p) >= 0);
+    if (ctt_place_read(text, &recipe, &p, r) >= 0)
+        check_again(m, &p, r);
+    else
+        FUZZ_CHECK(ctt_errmsg()[0] && !strchr(ctt_errmsg(), '\n'));
+    ctt_free(text);
+    ctt_free(head);
+    ctt_report_free(&r);
+    ctt_model_free(&m);
+    FUZZ_CHECK(ctt_live_blocks() == live);
+    return 0;
+}
+
+size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
+{
+    struct ctt_model *m = new_model();
+    char *text = place_text(m, i, i % 2);
+    const char *from = strstr(text, "\nplace\t") + 1;
+    size_t n = i < 4 ? strlen(from) : 0;
+
+    FUZZ_CHECK(n < room);
+    memcpy(p, from, n);
+    ctt_free(text);
+    ctt_model_free(&m);
+    return n;
+}
