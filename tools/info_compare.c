@@ -214,9 +214,9 @@ int ctt_info_compare(const struct ctt_info_cfg *cfg, char **path, int count)
     struct ctt_table t = { NULL, 0, 0, 0 };
     int rc = 0;
 
-    ctt_table_row(&t, "model\tbytes\tparameters\tmult/frame\tmult/answer%s",
-                  cfg->data ? "\tms/frame\tms/answer\ttop-1 at 25%\tat 50%\t"
-                  "at 100%" : "");
+    ctt_table_row(&t, "%s%s", "model\tbytes\tparameters\tmult/frame\t"
+                  "mult/answer", cfg->data ? "\tms/frame\tms/answer\t"
+                  "top-1 at 25%\tat 50%\tat 100%" : "");
     for (int i = 0; i < count; i++)
         CTT_TRY(compare_row(cfg, path[i], &t));
     CTT_TRY(ctt_table_print(&t));

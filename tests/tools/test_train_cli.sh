@@ -75,6 +75,8 @@ rm fifo kept
 grep -q 'top-1 *loss *top-5$' log || fail "no table of accuracy: $(cat log)"
 train -o packed.ctt --data t.pack --val clips || fail "packed: $(cat log)"
 says 0 '^whole.ctt +[0-9]+' "$bin/convtt-info" whole.ctt part.ctt
+says 0 '^model +bytes.* ms/answer +top-1 at 25% +at 50% +at 100%$' \
+    "$bin/convtt-info" --compare whole.ctt part.ctt --data clips
 says 0 'Moving something up' "$bin/convtt-info" whole.ctt
 says 0 '^conv e in=x' "$bin/convtt-info" --net whole.ctt
 says 0 'convttlstm' "$bin/convtt-info" --ops
