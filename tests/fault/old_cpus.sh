@@ -36,15 +36,29 @@ learn="tiny.net --data t.txt --val v.txt -b 2 -t 1 -j 1 --epochs 1
 "$bin/convtt-infer" here.net v.txt --threads 1 > here.txt 2> err ||
     fail "here: $(cat err)"
 
-# close_to FILE FILE: the same words, and numbers that differ by a last digit.
+# words FILE: it without its numbers.  numbers FILE: these, one a line.
+words() { sed -E 's/[0-9]+(\.[0-9]+)?/#/g' "$1"; }
+numbers() { grep -oE '[0-9]+(\.[0-9]+)?' "$1"; }
+
+# close_to FILE FILE: the same words; whole numbers are equal, and others have as
+# many decimals and differ by at most one in the last that is printed.
 close_to() {
-    paste -d '\n' "$1" "$2" | awk '
-        NR % 2 { n = split($0, a, /[^0-9.]+/); next }
-        { m = split($0, b, /[^0-9.]+/)
-          if (m != n) exit 1
-          for (i = 1; i <= n; i++)
-              if (a[i] - b[i] > 0.11 || b[i] - a[i] > 0.11) exit 1 }'
+    [ "$(words "$1")" = "$(words "$2")" ] || return 1
+    paste -d ' ' <(numbers "$1") <(numbers "$2") | awk '
+        { n = split($1, a, "."); m = split($2, b, ".")
+          unit = n > 1 ? 10 ^ -length(a[2]) : 0
+          d = $1 > $2 ? $1 - $2 : $2 - $1
+          if (n != m || length(a[2]) != length(b[2]) || d > 1.01 * unit)
+              exit 1 }'
 }
+
+# The comparison finds what it must find.
+differ() { printf '%s\n' "$1" > one; printf '%s\n' "$2" > two; }
+differ 'a 7 50.1%' 'a 7 50.2%'; close_to one two || fail 'a last digit'
+for other in 'a 8 50.1%' 'a 7 50.3%' 'b 7 50.1%' 'a 7 50%' 'a 7'; do
+    differ 'a 7 50.1%' "$other"
+    ! close_to one two || fail "not told apart: a 7 50.1%, $other"
+done
 
 # cpu NAME YES|NO: whether --plan says that there is no AVX2; none has AVX-512.
 cpu() {

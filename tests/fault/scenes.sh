@@ -47,6 +47,7 @@ crc=\$(head -c -16 f.h5 | gzip -1 | tail -c 8 | head -c 4 | od -An -tx4)
 [ "\$(tail -c 16 f.h5)" = "convtt \${crc# }" ]
 head -c 4 s.png | tail -c 3 | grep -q PNG
 tail -c 8 s.png | grep -q IEND
+[ -z "\$(tail -c 1 p.csv)" ]
 awk -F , 'NR == 1 { n = NF } n < 2 || NF != n { bad = 1 }
           END { exit bad || NR < 2 }' p.csv
 END

@@ -262,9 +262,8 @@ static void blamed(const struct fault_answer *a, char to[FAULT_WHERE])
     }
 }
 
-/* The row of a library that did not survive a failed allocation, or with `hides`
- * that hid one which a function that it names had asked for.  Nothing excuses
- * other faults. */
+/* The row of a library that did not survive a failed allocation, or, `hides`,
+ * of one that hid it.  Nothing excuses other faults. */
 static struct known *find_known(const struct fault_answer *a, int hides)
 {
     char where[FAULT_WHERE];
@@ -341,8 +340,8 @@ static enum end signalled(const struct fault_answer *a)
 }
 
 /* After status 0 with other results, and nothing worse: a library that hides a
- * failure, with a row whose reason begins with "hides".  What was written must be
- * whole, as the reader finds. */
+ * failure, with a row whose reason begins with "hides".  What was written must
+ * be whole, as the reader finds. */
 static int is_hidden(const struct fault_answer *a)
 {
     char command[FAULT_PATH + LINE];
