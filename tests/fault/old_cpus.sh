@@ -40,7 +40,7 @@ learn="tiny.net --data t.txt --val v.txt -b 2 -t 1 -j 1 --epochs 1
 words() { sed -E 's/[0-9]+(\.[0-9]+)?/#/g' "$1"; }
 numbers() { grep -oE '[0-9]+(\.[0-9]+)?' "$1"; }
 
-# close_to FILE FILE: the same words; whole numbers are equal, and others have as
+# close_to FILE FILE: the same words; whole numbers are equal, others have as
 # many decimals and differ by at most one in the last that is printed.
 close_to() {
     [ "$(words "$1")" = "$(words "$2")" ] || return 1

@@ -262,8 +262,8 @@ static void blamed(const struct fault_answer *a, char to[FAULT_WHERE])
     }
 }
 
-/* The row of a library that did not survive a failed allocation, or, `hides`,
- * of one that hid it.  Nothing excuses other faults. */
+/* The row of a library that did not survive a failed allocation or, if `hides`,
+ * that hid it.  Nothing excuses other faults. */
 static struct known *find_known(const struct fault_answer *a, int hides)
 {
     char where[FAULT_WHERE];
