@@ -31,6 +31,18 @@ static void test_refused(void)
               strstr(complained, "1 of 3 clips skipped"));
 }
 
+/* A clip that was cut short is predicted, with a warning. */
+static void test_cut(void)
+{
+    size_t n;
+    uint8_t *p = clip_bytes(clip_path("long.mkv"), &n);
+
+    clip_file("cut.mkv", p, n - n / 8);
+    ctt_free(p);
+    CU_ASSERT_EQUAL(run(PREDICT "--csv n.csv p.ctt cut.mkv"), 0);
+    CU_ASSERT(strstr(complained, "cut.mkv: cut short: has") != NULL);
+}
+
 /* Options that would do nothing. */
 static void test_idle(void)
 {
@@ -120,7 +132,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "what is needed", make_files },
-        { "refused", test_refused },
+        { "refused", test_refused }, { "cut short", test_cut },
         { "options that do nothing", test_idle },
         { "files given twice, or nowhere", test_files },
         { "small frames", test_small },
