@@ -58,8 +58,8 @@ int  ctt_file_open(const char *path, int *fd, int64_t *size);
 int  ctt_file_read_at(const char *path, int fd, int64_t at, void *to,
                       int64_t n);
 
-/* The same as ctt_file_open(), but a pipe that the user passes on purpose, "-", /dev/stdin or
- * /dev/fd/N, is opened too; its size is -1. */
+/* The same as ctt_file_open(), but a pipe that the user passes on purpose, "-",
+ * /dev/stdin or /dev/fd/N, is opened too; its size is -1. */
 int  ctt_stream_open(const char *path, int *fd, int64_t *size);
 
 /* is: 1 if ctt_stream_open() opens path as a pipe.  named: 1 if path is such a
