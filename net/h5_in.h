@@ -23,11 +23,11 @@ struct ctt_h5 {
 
 /* Between enter and leave, HDF5 prints nothing and no other thread of ours is
  * in it (a build of HDF5 need not be thread-safe).  enter fails with CTT_ENOMEM
- * if the system does not give, at that moment, the memory that HDF5 may need for
- * a file of that many objects.  That makes it unlikely, not impossible, that
- * HDF5 runs out of memory: the memory is given back before HDF5 asks for it, and
- * other threads may take it.  enter_anyway does not ask: to close what is open,
- * which must not fail.  leave returns rc. */
+ * if the system does not give, at that moment, the memory that HDF5 may need
+ * for a file of that many objects.  So HDF5 is unlikely to run out of memory,
+ * but it can: the memory is given back before HDF5 asks for it, and other
+ * threads may take it.  enter_anyway does not ask: to close what is open, which
+ * must not fail.  leave returns rc. */
 struct ctt_h5_quiet {
     H5E_auto2_t func;
     void       *data;
