@@ -281,6 +281,7 @@ static int tell_test(struct job *j)
     if (!j->data)
         goto out;
     opened = ctt_held_out_open(c, j->m, j->data, j->val, &test);
+    CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
     ctt_tool_say("\ntop-1 is that of the validation clips, which chose the "
                  "best epoch of each retraining: it flatters; %s", test
                  ? "split 'test' does not:" : ctt_held_out_missing(opened));

@@ -3,8 +3,8 @@
  *
  * Threads decode clips ahead of the one that is written next; the main thread
  * writes them in their order, so that the pack does not depend on the number of
- * threads.  Clips that wait are limited in number and bytes.  One for which there
- * was no memory is decoded again when it is the next, without others. */
+ * threads.  Clips that wait are limited in number and bytes.  A clip for which
+ * there was no memory is decoded again when it is the next, without others. */
 #include "tools/data_pack.h"
 #include "net/clock.h"
 #include "net/file.h"

@@ -6,7 +6,6 @@
 #include "net/h5.h"
 #include "net/newfile.h"
 #include "tools/tool.h"
-#include "video/packfile.h"
 #include "video/source.h"
 
 #include <errno.h>
@@ -98,26 +97,21 @@ out:
     return rc;
 }
 
-/* Whether the bytes `from_end` before the end of a file are the magic ones. */
-static int ends_with(const char *path, const char *magic, int64_t from_end)
+/* By its end (net/h5.h), so that a damaged model may be replaced. */
+static int is_model(const char *path)
 {
-    char got[8];
-    size_t n = strlen(magic);
+    static const char end[] = "convtt ";
+    char got[sizeof(end) - 1];
     int64_t size = 0;
     int fd, is;
 
     if (ctt_file_open(path, &fd, &size) < 0)
         return 0;
-    is = size > from_end &&
-         pread(fd, got, n, (off_t)(size - from_end)) == (ssize_t)n &&
-         memcmp(got, magic, n) == 0;
+    is = size > CTT_H5_END && ctt_file_read_at(path, fd, size - CTT_H5_END, got,
+                                               sizeof(got)) >= 0 &&
+         memcmp(got, end, sizeof(got)) == 0;
     close(fd);
     return is;
-}
-
-static int is_model(const char *path)
-{
-    return ends_with(path, "convtt ", CTT_H5_END);
 }
 
 static int is_checkpoint(const char *path)
@@ -131,7 +125,11 @@ static int is_checkpoint(const char *path)
 
 static int is_pack(const char *path)
 {
-    return ends_with(path, CTT_PACK_MAGIC, 8 * CTT_PACK_TAIL);
+    struct ctt_pack *p = NULL;
+    int is = ctt_pack_open(path, &p) >= 0;
+
+    ctt_pack_close(&p);
+    return is;
 }
 
 int ctt_tool_can_replace(const char *path, enum ctt_tool_kind kind)

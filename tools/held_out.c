@@ -49,7 +49,7 @@ int ctt_held_out_open(const struct ctt_train_cfg *cfg,
                        &g->node[ctt_graph_input(g)].attr.input, m->label,
                        m->labels, cfg, &ev, &d);
     none = rc == CTT_EINVAL || rc == CTT_EUNSUP;
-    if (rc < 0 && !none)
+    if (rc < 0 && !none && rc != CTT_ENOMEM)
         ctt_tool_warn("split '%s': %s", test_name, ctt_errmsg());
     if (rc < 0 || is_same(train, d) || is_same(val, d))
         ctt_data_close(&d);

@@ -8,7 +8,8 @@
 
 /* Opens split "test" of cfg->data for the model m, or sets *out to NULL if
  * there is none: no such split, without classes, or with the clips of train or
- * val.  If it cannot be read, that is a warning, and the error is returned.
+ * val.  If it cannot be read, that is a warning, and the error is returned;
+ * CTT_ENOMEM is no warning but the caller's error.
  * The outputs are written before: from here on no signal stops the program. */
 int ctt_held_out_open(const struct ctt_train_cfg *cfg,
                       const struct ctt_model *m, const struct ctt_data *train,

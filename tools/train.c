@@ -286,6 +286,7 @@ static int tell_result(struct job *j)
     }
     CTT_TRY(task_of(j)->result(j));
     opened = ctt_held_out_open(&j->cfg, j->m, j->data, j->val, &test);
+    CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
     if (test)
         CTT_TRY(ctt_held_out_say(&j->cfg, j->m, j->cfg.out, test));
     ctt_tool_say("%s written: the best by validation, whose figures flatter "

@@ -162,10 +162,10 @@ static inline int ctt_clip_is_bad(int rc)
  * may: 2 GiB, or a quarter of the limit of memory. */
 int  ctt_frames_fit(const char *path, int64_t bytes);
 
-/* Decodes a whole clip, at most max frames (0: all that ctt_frames_fit()).  A clip that
- * is corrupt, empty, has no video or a gap of over a minute between two frames
- * is an error that names it.  A truncated clip whose container can be read
- * without the rest is no error; ctt_frames_whole() tells. */
+/* Decodes a whole clip, at most max frames (0: all that ctt_frames_fit()).  A
+ * clip that is corrupt, empty, has no video or a gap of over a minute between
+ * two frames is an error that names it.  A truncated clip whose container can
+ * be read without the rest is no error; ctt_frames_whole() tells. */
 int  ctt_frames_load(const char *path, const struct ctt_input *in, int max,
                      struct ctt_frames *out);
 void ctt_frames_free(struct ctt_frames *f);

@@ -67,6 +67,7 @@ walk() {
 walk 12 "$bin/convtt-info" --plan tiny.net --device cuda
 make_clips
 train() {
+    rm -f tiny.ctt.ckpt
     "$bin/convtt-train" tiny.net --data clips -o tiny.ctt --max-steps 3 \
         --batch 8 --device cuda
 }
