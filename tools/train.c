@@ -83,19 +83,22 @@ static void tell_sequences(const char *what, const struct ctt_data *d)
 }
 
 /* Opens the validation clips: --val, or --val-split of the data, which may be
- * missing; data that cannot be read is an error.  A list without splits is the
- * same for every split. */
+ * missing unless it was named; data that cannot be read is an error.  A list
+ * without splits is the same for every split. */
 static int open_val(struct job *j)
 {
     const char *path = j->cfg.val ? j->cfg.val : j->cfg.data;
+    int named = strcmp(j->cfg.val_split, "validation") != 0;
     int rc = open_data(j, path, j->cfg.val_split, &j->val);
 
-    if (rc != CTT_EINVAL || j->cfg.val)
+    if (rc != CTT_EINVAL || j->cfg.val || named)
         CTT_TRY(rc);
     if (rc < 0) {
         rc = 0;
         ctt_tool_say("no validation clips: %s", ctt_errmsg());
     } else if (!j->cfg.val && ctt_data_same(j->data, j->val)) {
+        CTT_CHECK(!named, CTT_EINVAL, "%s: --val-split=%s has the same clips "
+                  "as the split to train on", path, j->cfg.val_split);
         ctt_data_close(&j->val);
         ctt_tool_say("no validation clips: %s has no split '%s'", j->cfg.data,
                      j->cfg.val_split);

@@ -42,18 +42,18 @@ void ctt_frame_size(const struct ctt_input *in, int *w, int *h)
     *h = (int)lround(scale * in->h);
 }
 
-static int check_input(const struct ctt_input *in)
+int ctt_input_check(const struct ctt_input *in)
 {
     int c = in->colour == CTT_GRAY ? 1 : 3, rc = 0;
     double scale = in->scale > 1 ? (double)in->scale : 1;
 
-    CTT_CHECK(in->c == c, CTT_EINVAL, "input: %d channels, but its colour has "
-              "%d", in->c, c);
+    CTT_CHECK(in->c == c, CTT_EINVAL, "the model's input line: c=%d, but its "
+              "colour has %d", in->c, c);
     CTT_CHECK(in->w > 0 && in->h > 0 && scale * in->w <= CTT_SIDE_MAX &&
               scale * in->h <= CTT_SIDE_MAX, CTT_EINVAL,
-              "input: frames of %dx%d", in->w, in->h);
+              "the model's input line: frames of %dx%d", in->w, in->h);
     CTT_CHECK(in->fps >= 0 && in->fps <= 1000, CTT_EINVAL,
-              "input: %g frames per second", (double)in->fps);
+              "the model's input line: %g frames per second", (double)in->fps);
 out:
     return rc;
 }
@@ -65,7 +65,7 @@ int ctt_reader_open(const char *path, const struct ctt_input *in,
     int rc = r ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    CTT_TRY(check_input(in));
+    CTT_TRY(ctt_input_check(in));
     r->in = *in;
     ctt_frame_size(in, &r->w, &r->h);
     r->path = ctt_strdup(path);

@@ -35,6 +35,31 @@ static int is_list(const char *path)
     return n >= 0 && !memchr(some, 0, (size_t)n);
 }
 
+static int is_among(const char *const *words, const char *s, size_t n)
+{
+    for (; *words; words++)
+        if (strlen(*words) == n && strncasecmp(*words, s, n) == 0)
+            return 1;
+    return 0;
+}
+
+/* Whether a line is the heading of a table, "path,label", which no clip has as
+ * its path and label. */
+static int is_heading(const char *s)
+{
+    static const char *const first[] = { "path", "file", "filename",
+        "file_name", "video", "video_path", "video_name", "clip", "clip_path",
+        "name", NULL };
+    static const char *const last[] = { "label", "labels", "class",
+        "class_name", "category", "target", NULL };
+    static const char sep[] = ";,\t ";
+    size_t n = strcspn(s, sep), m = strlen(s);
+
+    while (m > 0 && !strchr(sep, s[m - 1]))
+        m--;
+    return is_among(first, s, n) && is_among(last, s + m, strlen(s + m));
+}
+
 static int read_lines(struct ctt_lines *t)
 {
     struct ctt_line *more;
@@ -44,7 +69,7 @@ static int read_lines(struct ctt_lines *t)
 
     CTT_TRY(ctt_text_read(t->path, LIST_LIMIT, &t->text, &size));
     for (at = t->text; (s = ctt_text_line(&at, &number)) != NULL;) {
-        if (*s == 0 || *s == '#')
+        if (*s == 0 || *s == '#' || (t->count == 0 && is_heading(s)))
             continue;
         more = ctt_grown(t->line, &t->room, t->count, sizeof(*more));
         CTT_TRY(more ? 0 : CTT_ENOMEM);

@@ -145,10 +145,13 @@ static int open_split(struct ctt_source *s, const char *path,
 static int list_open(struct ctt_source *s, const char *path,
                      const struct ctt_source_set *set)
 {
-    int rc = open_split(s, path, set->split ? set->split : "validation", set);
+    int rc = ctt_input_check(&s->in);
 
+    CTT_TRY(rc);
+    rc = open_split(s, path, set->split ? set->split : "validation", set);
     if (rc == CTT_EINVAL && !set->split)    /* data without splits */
         rc = open_split(s, path, "train", set);
+out:
     return rc;
 }
 

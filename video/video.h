@@ -133,6 +133,9 @@ int  ctt_video_scale(struct ctt_video *v, int w, int h, enum ctt_colour to,
  * training, from a random position. */
 void ctt_frame_size(const struct ctt_input *in, int *w, int *h);
 
+/* CTT_EINVAL if no clip can be decoded for this input line. */
+int  ctt_input_check(const struct ctt_input *in);
+
 /* A clip's frames at the model's rate: count x h x w x c bytes, rows packed; h
  * and w as from ctt_frame_size().  Frame k is the decoded frame nearest to time
  * k / fps, the earlier one of two; count is the clip's duration times fps,

@@ -31,12 +31,12 @@ static void put(struct out *o, const char *s, size_t n)
 /* A string with every byte that may be escaped escaped. */
 static void put_string(struct out *o, const char *s)
 {
-    char hex[8];
+    char hex[12];
 
     put(o, "\"", 1);
     for (; *s; s++) {
         if ((unsigned char)*s < ' ' || *s == '"' || *s == '\\') {
-            snprintf(hex, sizeof(hex), "\\u%04x", (unsigned)*s);
+            snprintf(hex, sizeof(hex), "\\u%04x", (unsigned)(uint8_t)*s);
             put(o, hex, 6);
         } else {
             put(o, s, 1);

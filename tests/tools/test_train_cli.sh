@@ -68,6 +68,13 @@ says 1 'whole.ctt: is there already and is no checkpoint' \
     "$bin/convtt-train" $common -o new.ctt --checkpoint whole.ctt
 says 1 'tiny.net: is there already and is no pack' "$bin/convtt-data" pack \
     clips -o tiny.net --model tiny.net
+says 1 'no nosuch.json' "$bin/convtt-train" $common -o new.ctt \
+    --val-split nosuch
+says 1 'val-split=train has the same clips' "$bin/convtt-train" $common \
+    -o new.ctt --val-split train
+sed '1s/c=3/c=1/' tiny.net > gray.net
+says 1 "line: c=1, but its colour has 3" "$bin/convtt-train" gray.net \
+    --data clips -o new.ctt
 mkfifo fifo
 says 1 'fifo: a FIFO' timeout 20 "$bin/convtt-train" $common -o new.ctt \
     --log-csv fifo

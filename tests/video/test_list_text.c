@@ -40,6 +40,9 @@ static void test_text(void)
         { "t/pics 4 0\nt/more 5 0", "t\nt/pics#0+4:0\nt/more#0+5:0" },
         { "t/pics,2,4,0\nt/more,0,5,0", "t\nt/pics#2+4:0\nt/more#0+5:0" },
         { "/abs/x.mp4 0\n", "abs\nabs/x.mp4:0" },
+        { "Path,Label\na/x.mp4,1\nb/y.mp4,0\n", "b|a\na/x.mp4:1\nb/y.mp4:0" },
+        { "# made\nvideo class\na/x.mp4 run\n", "run\na/x.mp4:0" },
+        { "path/x.mp4,class\n", "class\npath/x.mp4:0" },
         { "a/x.mp4,3D\na/y.mp4,-\na/z.mp4,1-2\n", "-|1-2|3D\na/x.mp4:2\n"
           "a/y.mp4:0\na/z.mp4:1" },
     };
