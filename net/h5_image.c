@@ -68,6 +68,8 @@ static void new_name(char name[NAME])
     snprintf(name, NAME, "convtt-image-%lu", ++count);
 }
 
+/* Without a buffer for small pieces of data, which an image does not need and
+ * with which HDF5 1.10 damages the heap if it gets no memory for it. */
 static int settings(struct ctt_h5 *f, hid_t fapl)
 {
     H5FD_file_image_callbacks_t calls = {
@@ -78,6 +80,7 @@ static int settings(struct ctt_h5 *f, hid_t fapl)
     int rc = 0;
 
     CTT_H5(f, "settings", H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG));
+    CTT_H5(f, "settings", H5Pset_sieve_buf_size(fapl, 0));
     CTT_H5(f, "settings", H5Pset_fapl_core(fapl, STEP, 0));
     CTT_H5(f, "settings", H5Pset_file_image_callbacks(fapl, &calls));
 out:
