@@ -63,16 +63,26 @@ out:
     return rc;
 }
 
-int ctt_pause_save(const char *path, struct ctt_model *m,
-                   const struct ctt_train_cfg *cfg)
+/* Saves the model with this training state, and leaves it with its own. */
+static int save_with(const char *path, struct ctt_model *m, struct ctt_state *s)
 {
-    struct ctt_state *s = NULL, *old = m->train;
+    struct ctt_state *old = m->train;
     int rc;
 
-    CTT_TRY(begin(cfg, &s));
     m->train = s;
     rc = ctt_model_save(path, m);
     m->train = old;
+    return rc;
+}
+
+int ctt_pause_save(const char *path, struct ctt_model *m,
+                   const struct ctt_train_cfg *cfg)
+{
+    struct ctt_state *s = NULL;
+    int rc;
+
+    CTT_TRY(begin(cfg, &s));
+    CTT_TRY(save_with(path, m, s));
 out:
     ctt_state_free(&s);
     return rc;
@@ -83,15 +93,13 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_data *d, const struct ctt_optim *o,
                         const struct ctt_place *p, const float *best)
 {
-    struct ctt_state *s = NULL, *old = m->train;
+    struct ctt_state *s = NULL;
     int rc = 0;
 
     CTT_TRY(ctt_model_finite(m));
     CTT_TRY(begin(cfg, &s));
     CTT_TRY(fill(s, d, o, p, best));
-    m->train = s;
-    rc = ctt_model_save(path, m);
-    m->train = old;
+    CTT_TRY(save_with(path, m, s));
 out:
     ctt_state_free(&s);
     return rc;

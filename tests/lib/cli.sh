@@ -35,3 +35,15 @@ make_clips() {
     grep -q 'no encoder' err && exit 77
     exit 1
 }
+
+# tiny.net, a model that trains on these clips within a second.
+make_net() {
+    cat > tiny.net << 'END'
+input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
+conv e in=x out=8 kernel=3 stride=2 pad=1
+act f in=e kind=relu
+convlstm h in=f hidden=8 kernel=3
+pool p in=h kind=avg
+conv y in=p out=12
+END
+}

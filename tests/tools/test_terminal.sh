@@ -7,14 +7,7 @@ set -u
 tools='convtt-compress convtt-data convtt-infer convtt-info convtt-train'
 . "${srcdir:-.}/tests/lib/cli.sh"
 
-cat > tiny.net << 'END'
-input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
-conv e in=x out=8 kernel=3 stride=2 pad=1
-act f in=e kind=relu
-convlstm h in=f hidden=8 kernel=3
-pool p in=h kind=avg
-conv y in=p out=12
-END
+make_net
 make_clips
 clip=$PWD/clips/20bn-something-something-v2/1.webm
 
