@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_place.c: a recipe that is stopped and continued, and its place in
+ * checkpoints: also forged, or of another model. */
+#include "tests/lib/check.h"
+#include "tests/lib/small.h"
+#include "compress/place.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/test_place.XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+    static char path[256];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+/* Stands for a program that is killed when it saves the `dies`-th time, before
+ * the checkpoint is whole; 0: never. */
+struct stopped {
+    int               dies, saves;
+    struct ctt_model *m;        /* the checkpoint */
+    char             *place;
+};
+
+/* Depends on nothing but the model and the arguments. */
+static int move(void *arg, const char *stage, int epochs, struct ctt_model *m)
+{
+    (void)arg;
+    for (int64_t k = 0; k < m->g->weights; k++)
+        if (m->w[k] != 0)
+            m->w[k] += 0.01f * sinf((float)k + (float)strlen(stage) +
+                                    (float)epochs);
+    return 0;
+}
+
+static int sum(void *arg, const char *stage, const struct ctt_model *m,
+               double top1[CTT_ACCURACIES])
+{
+    double s = 0;
+
+    (void)arg;
+    (void)stage;
+    for (int64_t k = 0; k < m->g->weights; k++)
+        s += (double)m->w[k] * (double)(k % 7);
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        top1[k] = fabs(sin(s + k));
+    return 0;
+}
+
+static int save(void *arg, struct ctt_model *m, const char *place)
+{
+    struct stopped *t = arg;
+
+    if (++t->saves == t->dies)
+        return ctt_error(CTT_EIO, "killed");
+    ctt_model_free(&t->m);
+    ctt_free(t->place);
+    CHECK_OK(ctt_model_copy(m, &t->m));
+    t->place = ctt_strdup(place);
+    return 0;
+}
+
+static const struct ctt_recipe long_recipe = {
+    .tt = { .rank = 4 }, .round = { .bits = 8 },
+    .prune = { .share = 0.6f, .rounds = 3 }, .epochs = 10,
+};
+
+/* Runs the recipe into a file, if t has a checkpoint from there. */
+static int run_stopped(struct stopped *t, const char *path,
+                       struct ctt_report **r)
+{
+    struct ctt_recipe_calls calls = { t, move, sum, NULL, save };
+    struct ctt_model *m = small_model(small_net, 5);
+    struct ctt_recipe_from from = { t->m, t->place };
+    char *place = t->place;
+    int rc, resumes = t->m != NULL;
+
+    t->m = NULL;
+    t->place = NULL;
+    rc = ctt_recipe_run(&long_recipe, &calls, path, resumes ? &from : NULL, &m,
+                        r);
+    ctt_model_free(&from.m);
+    ctt_free(place);
+    ctt_model_free(&m);
+    return rc;
+}
+
+static void same_report(const struct ctt_report *a, const struct ctt_report *b)
+{
+    char s[1024], t[1024];
+
+    for (int k = 0; ctt_report_stage_cells(a, k, s, sizeof(s)); k++) {
+        CU_ASSERT(ctt_report_stage_cells(b, k, t, sizeof(t)));
+        CU_ASSERT_STRING_EQUAL(s, t);
+    }
+    for (int k = 0; ctt_report_weight_cells(a, k, s, sizeof(s)); k++) {
+        CU_ASSERT(ctt_report_weight_cells(b, k, t, sizeof(t)));
+        CU_ASSERT_STRING_EQUAL(s, t);
+    }
+}
+
+static void same_files(const char *a, const char *b)
+{
+    char line[600];
+
+    snprintf(line, sizeof(line), "cmp -s '%s' '%s'", a, b);
+    CU_ASSERT_EQUAL(system(line), 0);
+}
+
+/* Killed at any save, the result is the same file and the same report. */
+static void test_stopped(void)
+{
+    struct stopped t = { .dies = 0 };
+    struct ctt_report *whole = NULL, *r = NULL;
+    char a[256], b[256];
+    int saves;
+
+    snprintf(a, sizeof(a), "%s", in_folder("m.h5"));
+    snprintf(b, sizeof(b), "%s", in_folder("a.h5"));
+    CHECK_OK(run_stopped(&t, a, &whole));
+    saves = t.saves;
+    CU_ASSERT(saves >= 8);
+    ctt_model_free(&t.m);
+    ctt_free(t.place);
+    for (int dies = 1; dies <= saves; dies++) {
+        t = (struct stopped){ .dies = dies };
+        CU_ASSERT_EQUAL(run_stopped(&t, b, &r), CTT_EIO);
+        CHECK_OK(run_stopped(&t, b, &r));
+        same_files(a, b);
+        same_report(whole, r);
+        ctt_report_free(&r);
+        ctt_model_free(&t.m);
+        ctt_free(t.place);
+    }
+    /* from its last checkpoint, a finished run only writes the file */
+    t = (struct stopped){ .dies = 0 };
+    CHECK_OK(run_stopped(&t, b, &r));
+    ctt_report_free(&r);
+    remove(b);
+    CHECK_OK(run_stopped(&t, b, &r));
+    CU_ASSERT_EQUAL(t.saves, saves);
+    same_files(a, b);
+    same_report(whole, r);
+    ctt_report_free(&r);
+    ctt_report_free(&whole);
+    ctt_model_free(&t.m);
+    ctt_free(t.place);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* A checkpoint whose place is right, but whose model is not one that the recipe
+ * could have made: the clips are of the given model. */
+static void test_forged(void)
+{
+    static const struct { const char *net, *label, *says; } forged[] = {
+        { "input x h=60 w=6 c=16\npool p in=x kind=avg\n"
+          "conv y in=p out=5\n", NULL, "other frames" },
+        { "input x h=6 w=6 c=16 fps=3\npool p in=x kind=avg\n"
+          "conv y in=p out=5\n", NULL, "other frames" },
+        { "input x h=6 w=6 c=16\npool p in=x kind=avg\n"
+          "conv y in=p out=6\n", NULL, "another output" },
+        { "input x h=6 w=6 c=16\nconv y in=x out=5 kernel=3\n", NULL,
+          "another output" },
+        { small_net, "abcde", "other labels" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(forged); i++) {
+        struct stopped t = { .dies = 2 };
+        struct ctt_report *r = NULL;
+        char *label[5];
+        int rc;
+
+        CU_ASSERT_EQUAL(run_stopped(&t, in_folder("a.h5"), &r), CTT_EIO);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(t.m);
+        ctt_model_free(&t.m);
+        t.m = small_model(forged[i].net, 5);
+        for (size_t k = 0; forged[i].label && k < CTT_LEN(label); k++)
+            label[k] = (char *)forged[i].label + k;
+        if (forged[i].label)
+            CHECK_OK(ctt_model_labels(t.m, label, CTT_LEN(label)));
+        rc = run_stopped(&t, in_folder("a.h5"), &r);
+        CU_ASSERT_EQUAL(rc, CTT_EFORMAT);
+        if (!strstr(ctt_errmsg(), forged[i].says))
+            printf("\n    %s", ctt_errmsg());
+        CU_ASSERT(strstr(ctt_errmsg(), forged[i].says) != NULL);
+        CU_ASSERT_EQUAL(t.saves, 2);
+        ctt_model_free(&t.m);
+        ctt_free(t.place);
+    }
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* The same weights are not the same model: its frames per second and its
+ * labels count too. */
+static void test_given(void)
+{
+    static char one[] = "one", two[] = "two";
+    char *const label[] = { one, two, one, two, one };
+    struct ctt_model *m = small_model(small_net, 5);
+    int input = ctt_graph_input(m->g);
+    struct ctt_recipe_place p, now;
+
+    CHECK_OK(ctt_place_given(m, &p));
+    CHECK_OK(ctt_place_given(m, &now));
+    CU_ASSERT_EQUAL(p.crc, now.crc);
+    m->g->node[input].attr.input.fps = 3;
+    CHECK_OK(ctt_place_given(m, &now));
+    CU_ASSERT(p.crc != now.crc);
+    m->g->node[input].attr.input.fps = 0;
+    CHECK_OK(ctt_model_labels(m, label, CTT_LEN(label)));
+    CHECK_OK(ctt_place_given(m, &now));
+    CU_ASSERT(p.crc != now.crc);
+    ctt_model_free(&m);
+}
+
+/* A place of other settings or of another model is refused, and so is each
+ * text with a byte that another one has replaced: never a crash. */
+static void test_places(void)
+{
+    struct ctt_recipe other = long_recipe;
+    struct ctt_recipe_place p = { .rounds = 0 };
+    struct ctt_model *m = small_model(small_net, 5);
+    struct ctt_report *r = NULL, *back = NULL;
+    struct ctt_stage_row *row;
+    char *text = NULL;
+
+    CHECK_OK(ctt_report_new(m, &r));
+    CHECK_OK(ctt_report_row(r, &row));
+    row->bytes = 1000;
+    row->after[1] = 1.0 / 3;
+    CHECK_OK(ctt_place_given(m, &p));
+    CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
+    CHECK_OK(ctt_report_new(m, &back));
+    CHECK_OK(ctt_place_read(text, &long_recipe, &p, back));
+    CU_ASSERT_EQUAL(back->stages, 1);
+    CU_ASSERT(back->stage[0].after[1] == 1.0 / 3);
+    CU_ASSERT(isnan(back->stage[0].ms));
+    ctt_report_free(&back);
+    other.epochs++;
+    CU_ASSERT_EQUAL(ctt_place_read(text, &other, &p, r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "with other settings") != NULL);
+    m->w[3]++;
+    CHECK_OK(ctt_place_given(m, &p));
+    CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "from another model") != NULL);
+    m->w[3]--;
+    CHECK_OK(ctt_place_given(m, &p));
+    for (size_t k = 0; text[k]; k++) {
+        char old = text[k];
+
+        text[k] = "\t\n\x1b-9\"\0"[k % 7];
+        CHECK_OK(ctt_report_new(m, &back));
+        if (ctt_place_read(text, &long_recipe, &p, back) >= 0)
+            CU_ASSERT(p.rounds + p.begun <= 5);
+        ctt_report_free(&back);
+        text[k] = old;
+    }
+    ctt_free(text);
+    ctt_report_free(&r);
+    ctt_model_free(&m);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* Numbers at the ends of their types, in whatever way they are added up. */
+static void test_large_places(void)
+{
+    static const int rounds[] = { INT_MAX, INT_MAX - 1, 5, 4, 1 };
+    struct ctt_recipe_place p = { .rounds = 0 };
+    struct ctt_model *m = small_model(small_net, 5);
+    struct ctt_report *r = NULL, *back = NULL;
+    struct ctt_stage_row *row;
+    char *text = NULL, *digit;
+
+    CHECK_OK(ctt_report_new(m, &r));
+    CHECK_OK(ctt_report_row(r, &row));
+    row->bytes = INT64_MAX;
+    for (int k = 0; k < 2 * (int)CTT_LEN(rounds); k++) {
+        CHECK_OK(ctt_place_given(m, &p));
+        p.rounds = rounds[k / 2];
+        p.begun = k % 2;
+        CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
+        CHECK_OK(ctt_report_new(m, &back));
+        CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, back),
+                        CTT_EFORMAT);
+        ctt_report_free(&back);
+        ctt_free(text);
+    }
+    p.rounds = p.begun = 0;
+    CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
+    CHECK_OK(ctt_report_new(m, &back));
+    CHECK_OK(ctt_place_read(text, &long_recipe, &p, back));
+    CU_ASSERT(back->stage[0].bytes == INT64_MAX);
+    ctt_report_free(&back);
+    digit = strstr(text, "9223372036854775807");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(digit);
+    digit[18] = '8';
+    CHECK_OK(ctt_report_new(m, &back));
+    CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, back), CTT_EFORMAT);
+    ctt_report_free(&back);
+    ctt_free(text);
+    ctt_report_free(&r);
+    ctt_model_free(&m);
+}
+
+static int make_folder(void)
+{
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void)
+{
+    static const char *const names[] = { "m.h5", "a.h5" };
+
+    for (size_t i = 0; i < CTT_LEN(names); i++)
+        remove(in_folder(names[i]));
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "stopped and continued", test_stopped },
+        { "forged checkpoints", test_forged },
+        { "what identifies a model", test_given },
+        { "places in checkpoints", test_places },
+        { "large numbers in places", test_large_places },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "place", make_folder, remove_folder, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}
