@@ -28,6 +28,18 @@ out:
     return rc;
 }
 
+/* Which clips they are: number CLIPS is of those to train on, and VAL of those
+ * to test on, 0 if there are none. */
+enum { CLIPS, VAL, SETS };
+
+static int add_clips(struct ctt_state *s, const struct ctt_data *d,
+                     const struct ctt_data *val)
+{
+    const int64_t crc[SETS] = { ctt_data_crc(d), val ? ctt_data_crc(val) : 0 };
+
+    return ctt_state_add(s, "data", 8, SETS, crc);
+}
+
 static int fill(struct ctt_state *s, const struct ctt_data *d,
                 const struct ctt_optim *o, const struct ctt_place *p,
                 const float *best)
@@ -45,14 +57,17 @@ out:
     return rc;
 }
 
-/* Begins a state with the settings and, if there is one, the recipe. */
-static int begin(const struct ctt_train_cfg *cfg, struct ctt_state **out)
+/* Begins a state with the settings, the clips and, if there is one, the
+ * recipe. */
+static int begin(const struct ctt_train_cfg *cfg, const struct ctt_data *d,
+                 const struct ctt_data *val, struct ctt_state **out)
 {
     struct ctt_state *s = NULL;
     int rc;
 
     CTT_TRY(ctt_state_new(&s));
     CTT_TRY(ctt_settings_print(cfg, &s->settings));
+    CTT_TRY(add_clips(s, d, val));
     if (cfg->recipe)
         CTT_TRY(ctt_state_add(s, "recipe", 1, (int64_t)strlen(cfg->recipe),
                               cfg->recipe));
@@ -76,12 +91,13 @@ static int save_with(const char *path, struct ctt_model *m, struct ctt_state *s)
 }
 
 int ctt_pause_save(const char *path, struct ctt_model *m,
-                   const struct ctt_train_cfg *cfg)
+                   const struct ctt_train_cfg *cfg, const struct ctt_data *d,
+                   const struct ctt_data *val)
 {
     struct ctt_state *s = NULL;
     int rc;
 
-    CTT_TRY(begin(cfg, &s));
+    CTT_TRY(begin(cfg, d, val, &s));
     CTT_TRY(save_with(path, m, s));
 out:
     ctt_state_free(&s);
@@ -90,14 +106,15 @@ out:
 
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
-                        const struct ctt_data *d, const struct ctt_optim *o,
-                        const struct ctt_place *p, const float *best)
+                        const struct ctt_data *d, const struct ctt_data *val,
+                        const struct ctt_optim *o, const struct ctt_place *p,
+                        const float *best)
 {
     struct ctt_state *s = NULL;
     int rc = 0;
 
     CTT_TRY(ctt_model_finite(m));
-    CTT_TRY(begin(cfg, &s));
+    CTT_TRY(begin(cfg, d, val, &s));
     CTT_TRY(fill(s, d, o, p, best));
     CTT_TRY(save_with(path, m, s));
 out:
@@ -147,8 +164,30 @@ out:
     return rc;
 }
 
-static int read_all(const struct ctt_state *s, const struct ctt_data *d,
-                    struct ctt_optim *o, struct ctt_place *p, float *best)
+/* CTT_EINVAL, and the path of d, unless it has the clips of the checkpoint,
+ * which are number `set` of its array; one of an older convtt has none. */
+static int same_clips(const struct ctt_state *s, int set,
+                      const struct ctt_data *d, const char *path)
+{
+    const struct ctt_array *a = ctt_state_find(s, "data");
+    int64_t crc[SETS];
+    int rc = 0;
+
+    if (!a)
+        goto out;
+    CTT_CHECK(a->size == 8 && a->count == SETS, CTT_EFORMAT,
+              "the checkpoint has no usable 'data'");
+    memcpy(crc, a->data, sizeof(crc));
+    CTT_CHECK(crc[set] == (d ? (int64_t)ctt_data_crc(d) : 0), CTT_EINVAL,
+              "%s: not the clips of the checkpoint: other names, classes or "
+              "order", path ? path : "the data");
+out:
+    return rc;
+}
+
+static int read_all(const struct ctt_state *s, const struct ctt_train_cfg *cfg,
+                    const struct ctt_data *d, struct ctt_optim *o,
+                    struct ctt_place *p, float *best)
 {
     struct ctt_checkpoint_values v = { .at = *p };
     int rc = 0;
@@ -157,6 +196,7 @@ static int read_all(const struct ctt_state *s, const struct ctt_data *d,
     CTT_CHECK(v.clips == d->clips, CTT_EINVAL,
               "the checkpoint was made with %lld clips, the data has %d",
               (long long)v.clips, d->clips);
+    CTT_TRY(same_clips(s, CLIPS, d, cfg->data));
     CTT_CHECK(v.weights == o->weights, CTT_EFORMAT,
               "the checkpoint's 'weights' is %lld, the model has %lld",
               (long long)v.weights, (long long)o->weights);
@@ -192,9 +232,20 @@ int ctt_pause_open(struct ctt_model *m, const struct ctt_train_cfg *cfg,
     text = ctt_calloc((size_t)a->count + 1, 1);
     CTT_TRY(text ? 0 : CTT_ENOMEM);
     memcpy(text, a->data, (size_t)a->count);
+    *recipe = text;
+out:
+    return rc;
+}
+
+int ctt_pause_end(struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                  const struct ctt_data *d, const struct ctt_data *val)
+{
+    int rc;
+
+    CTT_TRY(same_clips(m->train, CLIPS, d, cfg->data));
+    CTT_TRY(same_clips(m->train, VAL, val, cfg->val ? cfg->val : cfg->data));
     if (!ctt_state_find(m->train, "values"))
         ctt_state_free(&m->train);
-    *recipe = text;
 out:
     return rc;
 }
@@ -209,7 +260,7 @@ int ctt_checkpoint_load(const struct ctt_model *m,
     CTT_CHECK(cfg->recipe || !ctt_state_find(m->train, "recipe"), CTT_EINVAL,
               "the checkpoint is of convtt-compress, which goes on with it");
     CTT_TRY(ctt_settings_same(cfg, settings_of(m->train)));
-    CTT_TRY(read_all(m->train, d, o, p, best));
+    CTT_TRY(read_all(m->train, cfg, d, o, p, best));
 out:
     return rc;
 }

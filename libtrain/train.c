@@ -33,7 +33,7 @@ static int checkpoint(struct ctt_trainer *t)
         goto out;
     CTT_TRY(ctt_optim_pull(t->optim));
     CTT_TRY(ctt_checkpoint_save(t->cfg->checkpoint, t->m, t->cfg, t->data,
-                                t->optim, &t->at, t->best));
+                                t->val, t->optim, &t->at, t->best));
 out:
     return rc;
 }
@@ -197,6 +197,11 @@ out:
                                    (long long)t->at.step + 1, ctt_errmsg());
 }
 
+static int is_last_step(const struct ctt_trainer *t)
+{
+    return t->cfg->max_steps && t->at.step >= t->cfg->max_steps;
+}
+
 static enum why after_batch(struct ctt_trainer *t)
 {
     const struct ctt_train_cfg *c = t->cfg;
@@ -208,7 +213,7 @@ static enum why after_batch(struct ctt_trainer *t)
     }
     if (wants_stop(t))
         return STOPPED;
-    if (c->max_steps && t->at.step >= c->max_steps)
+    if (is_last_step(t))
         return LIMIT;
     if (c->time_limit > 0 &&
         ctt_seconds() - t->start >= 60 * (double)c->time_limit)
@@ -234,8 +239,9 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
     double begin = ctt_seconds();
     struct ctt_batch b;
 
-    *why = GOES_ON;
-    start_epoch(t);
+    *why = is_last_step(t) ? LIMIT : GOES_ON;
+    if (*why == GOES_ON)
+        start_epoch(t);
     while (*why == GOES_ON &&
            (rc = ctt_loader_next(t->loader, &b, &t->wait)) > 0) {
         double now;
@@ -336,12 +342,34 @@ static int patience_ends(const struct ctt_trainer *t)
            t->at.epoch - t->at.best_epoch >= t->cfg->early_stop;
 }
 
+/* 1 if no epoch is to be begun or ended.  One that the limit of steps has cut is
+ * tested and logged, also if a checkpoint is beyond the limit. */
+static int is_done(const struct ctt_trainer *t)
+{
+    return t->at.epoch >= t->cfg->epochs ||
+           (t->at.batch == 0 && (is_last_step(t) || patience_ends(t)));
+}
+
+/* Says that a checkpoint is at or beyond the end of the run. */
+static void tell_done(const struct ctt_trainer *t)
+{
+    char line[128];
+
+    if (!is_done(t) && !is_last_step(t))
+        return;
+    snprintf(line, sizeof(line), "the checkpoint is at step %lld, after %lld "
+             "epochs: no step is left to train", (long long)t->at.step,
+             (long long)t->at.epoch);
+    ctt_trainer_say(t, line);
+}
+
 static int loop(struct ctt_trainer *t, struct ctt_result *result)
 {
     enum why why = GOES_ON;
     int rc = 0;
 
-    while (why == GOES_ON && t->at.epoch < t->cfg->epochs) {
+    tell_done(t);
+    while (why == GOES_ON && !is_done(t)) {
         CTT_TRY(run_epoch(t, &why));
         if (why == STOPPED)
             break;
@@ -351,8 +379,6 @@ static int loop(struct ctt_trainer *t, struct ctt_result *result)
             why = STOPPED;
         if (why != LIMIT && (!t->cfg->checkpoint_every || rc == 1))
             CTT_TRY(checkpoint(t));
-        if (patience_ends(t))
-            break;
     }
     rc = 0;
     result->stopped = why == STOPPED;

@@ -149,6 +149,11 @@ int  ctt_data_skipped(const struct ctt_data *d);
 /* The names of the classes, valid until d is closed. */
 char *const *ctt_data_labels(const struct ctt_data *d, int *count);
 
+/* A CRC-32 of the classes and clips (ctt_source_crc), in prediction without
+ * their classes: another set has another one.  Clips that were skipped count
+ * too. */
+uint32_t ctt_data_crc(const struct ctt_data *d);
+
 /* How many clips of b are in a too, whatever their names: those whose decoded
  * frames have the same checksum.  If there are any, the paths of the first one.
  * Drawn sequences are not compared. */
@@ -220,14 +225,20 @@ int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
 /* For a program that trains several times: saves a checkpoint with cfg->recipe
  * between two trainings. */
 int  ctt_pause_save(const char *path, struct ctt_model *m,
-                    const struct ctt_train_cfg *cfg);
+                    const struct ctt_train_cfg *cfg, const struct ctt_data *d,
+                    const struct ctt_data *val);
 
 /* Finds in a model, loaded with its training state, the text cfg->recipe of the
- * run that saved it, which the caller frees.  m->train stays if a training was
- * under way, otherwise it is freed.  CTT_EINVAL if a setting that affects the
- * result differs, CTT_EFORMAT if m is no such checkpoint. */
+ * run that saved it, which the caller frees.  CTT_EINVAL if a setting that
+ * affects the result differs, CTT_EFORMAT if m is no such checkpoint. */
 int  ctt_pause_open(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                     char **recipe);
+
+/* Then, with the clips: CTT_EINVAL if one of the sets is another than that of
+ * the run that saved it.  m->train stays if a training was under way, otherwise
+ * it is freed. */
+int  ctt_pause_end(struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                   const struct ctt_data *d, const struct ctt_data *val);
 
 /* ---- recognise/metric.c, recognise/evaluate.c ---- */
 

@@ -101,7 +101,8 @@ static int save(void *arg, struct ctt_model *m, const char *place)
     ctt_free(j->place);
     j->c.train.recipe = j->place = ctt_strdup(place);
     CTT_TRY(j->place ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_pause_save(j->c.train.checkpoint, m, &j->c.train));
+    CTT_TRY(ctt_pause_save(j->c.train.checkpoint, m, &j->c.train, j->data,
+                           j->val));
     j->saved = 1;
 out:
     return rc;
@@ -338,6 +339,8 @@ static int run(struct job *j, struct ctt_report **r)
         CTT_TRY(open_from(j));
     if (c->train.data || c->train.val)
         CTT_TRY(open_clips(j));
+    if (j->from)
+        CTT_TRY(ctt_pause_end(j->from, &c->train, j->data, j->val));
     calls = calls_of(j);
     from = (struct ctt_recipe_from){ j->from, j->place };
     j->from = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mnist.c: reads the digits of idx files and generates Moving-MNIST from them;
  * besides net/code/zip.c the only file that includes zlib.h. */
+#include "net/code/zip.h"
 #include "net/newfile.h"
 #include "net/random.h"
 #include "video/disk.h"
@@ -195,6 +196,11 @@ int ctt_mnist_count(const struct ctt_mnist *m)
 const char *ctt_mnist_file(const struct ctt_mnist *m)
 {
     return m->file;
+}
+
+uint32_t ctt_mnist_crc(const struct ctt_mnist *m)
+{
+    return ctt_crc32(0, m->image, 1, (int64_t)m->count * BYTES);
 }
 
 /* ---- sequences ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * source.c: sources of clips: one table row of functions per kind of source. */
 #include "video/source.h"
+#include "net/code/zip.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -226,6 +227,27 @@ int ctt_source_files(const struct ctt_source *s)
 int ctt_source_drawn(const struct ctt_source *s)
 {
     return s->kind->drawn;
+}
+
+static uint32_t crc_text(uint32_t crc, const char *s)
+{
+    return ctt_crc32(crc, s, 1, (int64_t)strlen(s) + 1);
+}
+
+uint32_t ctt_source_crc(const struct ctt_source *s, int classes)
+{
+    uint32_t crc = s->mnist ? ctt_mnist_crc(s->mnist) : 0;
+    const struct ctt_list *l = s->list;
+
+    for (int i = 0; i < l->labels && classes; i++)
+        crc = crc_text(crc, l->label[i]);
+    for (int i = 0; i < l->count; i++) {
+        crc = crc_text(crc, l->item[i].id);
+        if (classes)
+            crc = ctt_crc32(crc, &l->item[i].label,
+                            (int)sizeof(l->item[i].label), 1);
+    }
+    return crc;
 }
 
 int ctt_source_same(const struct ctt_source *a, int i,

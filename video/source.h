@@ -89,6 +89,12 @@ int  ctt_source_files(const struct ctt_source *s);
 /* 1 if clips are drawn: there are 2^48 of them, the list has the first ones. */
 int  ctt_source_drawn(const struct ctt_source *s);
 
+/* A CRC-32 that tells the clips from others: of the images of drawn digits, the
+ * names of the classes, and the id and the class of each clip in the order of
+ * the list, as doc/format.md has it.  classes 0: without the classes.  Folders
+ * do not matter. */
+uint32_t ctt_source_crc(const struct ctt_source *s, int classes);
+
 /* 1 if clip i of a is clip k of b. */
 int  ctt_source_same(const struct ctt_source *a, int i,
                      const struct ctt_source *b, int k);

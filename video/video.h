@@ -254,6 +254,7 @@ int  ctt_mnist_open(const char *path, struct ctt_mnist **out);
 void ctt_mnist_close(struct ctt_mnist **m);
 int  ctt_mnist_count(const struct ctt_mnist *m);           /* images */
 const char *ctt_mnist_file(const struct ctt_mnist *m);     /* what was read */
+uint32_t ctt_mnist_crc(const struct ctt_mnist *m);    /* CRC-32 of the images */
 
 /* Fails if a model with this input requires other frames; path: DIR of
  * "mnist:DIR", for the message. */

@@ -198,6 +198,11 @@ char *const *ctt_data_labels(const struct ctt_data *d, int *count)
     return d->list->label;
 }
 
+uint32_t ctt_data_crc(const struct ctt_data *d)
+{
+    return ctt_source_crc(d->source, !d->steps);
+}
+
 int ctt_data_same(const struct ctt_data *a, const struct ctt_data *b)
 {
     if (a->clips != b->clips)

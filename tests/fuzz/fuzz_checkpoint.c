@@ -11,7 +11,7 @@ enum { PARTS = 12, SIDE = 11, FRAMES = 4, CLIPS = 5 };
 
 const char *const ctt_fuzz_words[] = {
     "\n%settings\n", "\n%values 1\n", "\n%m 4\n", "\n%v 4\n", "\n%best 4\n",
-    "\n%place 8\n", "\n%sums 8\n", "\n%!job predict\n", "version=5\n",
+    "\n%data 8\n", "\n%place 8\n", "\n%sums 8\n", "\n%!job predict\n", "version=5\n",
     "version=4\n", "step=", "epoch=", "batch=", "best-epoch=", "updates=",
     "clips=", "weights=", "sampling-start=", "sampling-stalled=",
     "sampling-falls=", "loss-scale-clean=", "loss-scale-skips=",
@@ -263,7 +263,8 @@ static size_t seed(int predict, int unnamed, uint8_t *p, size_t room)
     n = put(p, n, room, "settings", s->settings, strlen(s->settings));
     for (int i = 0; i < s->count; i++) {
         const struct ctt_array *a = &s->array[i];
-        if (unnamed && strcmp(a->name, "values") == 0)
+        if (unnamed && (strcmp(a->name, "values") == 0 ||
+                        strcmp(a->name, "data") == 0))
             continue;
         snprintf(head, sizeof(head), "%s %d", a->name, a->size);
         n = put(p, n, room, head, a->data, (size_t)(a->count * a->size));

@@ -87,6 +87,16 @@ for round in 1 2 3 4 5 6 7 8; do
             $work --round 9 --resume
         tells 1 'the checkpoint was made from another model' n.ctt -o s.ctt \
             $work --resume
+        # As many clips of the same names, but two classes are exchanged.
+        cp -r clips turned
+        sed -i 's/\(Moving .something.\) up"/\1 Q"/
+                s/\(Moving .something.\) down"/\1 up"/
+                s/\(Moving .something.\) Q"/\1 down"/' \
+            turned/train.json turned/validation.json
+        for with in '--data turned --val clips' '--val turned'; do
+            tells 1 'turned: not the clips of the checkpoint' m.ctt -o s.ctt \
+                $work $with --resume
+        done
         says 1 'the checkpoint is of convtt-compress' "$bin/convtt-train" \
             -o t.ctt --resume --checkpoint s.ctt.ckpt $common --epochs 1
     fi

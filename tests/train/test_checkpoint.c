@@ -100,6 +100,182 @@ static void other_settings_are_refused(void)
     ctt_model_free(&m);
 }
 
+/* The state of a run that was stopped after a step. */
+static struct ctt_model *begun(const struct ctt_train_cfg *cfg)
+{
+    struct stopper s = { 1, 0 };
+    const struct ctt_events ev = { .arg = &s, .stop = on_stop,
+                                   .progress = on_progress };
+    struct ctt_model *m = NULL;
+    struct ctt_result r;
+
+    CHECK_OK(clip_model(clip_net, 1, &m));
+    CHECK_OK(ctt_train(m, cfg, toy, toy_val, &ev, &r));
+    ctt_model_free(&m);
+    CHECK_OK(ctt_model_load(cfg->checkpoint, 1, &m));
+    return m;
+}
+
+/* Clips as many as the toy ones, from number `from` on. */
+static struct ctt_data *other_clips(const struct ctt_train_cfg *cfg, int from,
+                                    char *const *known)
+{
+    struct ctt_input in = clip_input();
+    struct ctt_data *d = NULL;
+
+    CHECK_OK(clips_pack(clip_path("moved.pack"), from, 22));
+    CHECK_OK(ctt_data_open(clip_path("moved.pack"), "train", &in, known,
+                           known ? CLIP_CLASSES : 0, cfg, NULL, &d));
+    return d;
+}
+
+/* Takes an array out of the state. */
+static void drop_array(struct ctt_state *s, const char *name)
+{
+    const struct ctt_array *a = ctt_state_find(s, name);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(a);
+    ctt_free(a->data);
+    s->array[a - s->array] = s->array[--s->count];
+}
+
+/* Other clips or classes are refused by name even if they are as many; the same
+ * ones at another path go on, and so does a checkpoint that does not know
+ * them. */
+static void other_clips_are_refused(void)
+{
+    static char *const turned[] = { "up", "down", "left", "right" };
+    struct ctt_train_cfg cfg = short_run();
+    struct ctt_model *whole = trained(clip_net, &cfg, 1), *m;
+    struct ctt_data *moved;
+    struct ctt_result r;
+
+    cfg.checkpoint = clip_path("clips");
+    m = begun(&cfg);
+    for (int k = 0; k < 2; k++) {
+        cfg.data = "these";
+        moved = other_clips(&cfg, 4 * (k == 0), k ? turned : NULL);
+        ctt_check_refused(ctt_train(m, &cfg, moved, toy_val, NULL, &r),
+                          CTT_EINVAL, "these: not the clips of the check");
+        ctt_data_close(&moved);
+    }
+    moved = other_clips(&cfg, 0, NULL);
+    CHECK_OK(ctt_train(m, &cfg, moved, toy_val, NULL, &r));
+    CU_ASSERT(same_weights(m, whole));
+    ctt_data_close(&moved);
+    ctt_model_free(&m);
+
+    moved = other_clips(&cfg, 4, NULL);
+    m = begun(&cfg);
+    drop_array(m->train, "data");
+    CHECK_OK(ctt_state_add(m->train, "data", 8, 1, NULL));
+    ctt_check_refused(ctt_train(m, &cfg, moved, toy_val, NULL, &r),
+                      CTT_EFORMAT, "no usable 'data'");
+    drop_array(m->train, "data");
+    CHECK_OK(ctt_train(m, &cfg, moved, toy_val, NULL, &r));
+    ctt_data_close(&moved);
+    ctt_model_free(&m);
+    ctt_model_free(&whole);
+}
+
+/* Between two trainings of a recipe the clips are checked too, those to test on
+ * as well. */
+static void pauses_know_their_clips(void)
+{
+    struct ctt_train_cfg cfg = short_run();
+    struct ctt_model *m = NULL;
+    char *recipe = NULL;
+
+    cfg.recipe = "a recipe";
+    cfg.data = "these";
+    cfg.val = "those";
+    CHECK_OK(clip_model(clip_net, 1, &m));
+    CHECK_OK(ctt_pause_save(clip_path("pause"), m, &cfg, toy, toy_val));
+    ctt_model_free(&m);
+    CHECK_OK(ctt_model_load(clip_path("pause"), 1, &m));
+    CHECK_OK(ctt_pause_open(m, &cfg, &recipe));
+    CU_ASSERT_STRING_EQUAL(recipe, cfg.recipe);
+    ctt_check_refused(ctt_pause_end(m, &cfg, toy_val, toy_val), CTT_EINVAL,
+                      "these: not the clips");
+    ctt_check_refused(ctt_pause_end(m, &cfg, toy, toy), CTT_EINVAL,
+                      "those: not the clips");
+    ctt_check_refused(ctt_pause_end(m, &cfg, toy, NULL), CTT_EINVAL,
+                      "those: not the clips");
+    CU_ASSERT_PTR_NOT_NULL(m->train);
+    CHECK_OK(ctt_pause_end(m, &cfg, toy, toy_val));
+    CU_ASSERT_PTR_NULL(m->train);
+    ctt_free(recipe);
+    ctt_model_free(&m);
+}
+
+/* ---- ends ---- */
+
+/* What a run says and does. */
+struct heard { int steps, epochs, tests; char line[200]; };
+
+static void hear_step(void *arg, const struct ctt_progress *p)
+{
+    (void)p;
+    ((struct heard *)arg)->steps++;
+}
+
+static void hear_epoch(void *arg, const struct ctt_epoch *e,
+                       const struct ctt_metrics *val)
+{
+    struct heard *h = arg;
+
+    (void)val;
+    h->epochs++;
+    h->tests += e->tested;
+}
+
+static void hear_line(void *arg, const char *line)
+{
+    struct heard *h = arg;
+
+    if (strstr(line, "no step is left"))
+        snprintf(h->line, sizeof(h->line), "%s", line);
+}
+
+/* A checkpoint at step 3 or after the second epoch, and a run that ends at or
+ * before it: nothing is trained, what was not tested is, and it says so. */
+static void nothing_is_trained_beyond_the_end(void)
+{
+    static const struct { int at, steps, epochs, rows; } end[] = {
+        { 3, 3, 3, 1 }, { 3, 1, 3, 1 }, { 0, 12, 3, 1 },
+        { 0, 5, 3, 1 }, { 12, 0, 2, 0 }, { 12, 0, 1, 0 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(end); i++) {
+        struct ctt_train_cfg cfg = short_run();
+        struct heard h = { .steps = 0 };
+        const struct ctt_events ev = { .arg = &h, .progress = hear_step,
+            .epoch = hear_epoch, .say = hear_line };
+        struct ctt_model *m, *was;
+        struct ctt_result r;
+
+        cfg.checkpoint = clip_path("end");
+        cfg.epochs = end[i].at == 12 ? 2 : 3;
+        cfg.max_steps = end[i].at == 12 ? 0 : end[i].at ? end[i].at : 12;
+        CHECK_OK(clip_model(clip_net, 1, &m));
+        CHECK_OK(ctt_train(m, &cfg, toy, NULL, NULL, &r));
+        was = m;
+        m = NULL;
+        CHECK_OK(ctt_model_load(cfg.checkpoint, 1, &m));
+        cfg.max_steps = end[i].steps;
+        cfg.epochs = end[i].epochs;
+        CHECK_OK(ctt_train(m, &cfg, toy, toy_val, &ev, &r));
+        CU_ASSERT_EQUAL(h.steps, 0);
+        CU_ASSERT_EQUAL(h.epochs, end[i].rows);
+        CU_ASSERT_EQUAL(h.tests, end[i].rows);
+        CU_ASSERT(!r.stopped && r.steps == (end[i].at ? end[i].at : 12));
+        CU_ASSERT(h.line[0] != '\0');
+        CU_ASSERT(same_weights(m, was));
+        ctt_model_free(&m);
+        ctt_model_free(&was);
+    }
+}
+
 /* ---- the named values ---- */
 
 /* Every bit of every number, extreme ones too, in both versions. */
@@ -267,6 +443,10 @@ int main(void)
         { "resumed = uninterrupted", resumed_is_uninterrupted },
         { "stopped in a test, resumed", stopped_in_a_test_is_resumed },
         { "other settings are refused", other_settings_are_refused },
+        { "other clips are refused", other_clips_are_refused },
+        { "pauses know their clips", pauses_know_their_clips },
+        { "nothing is trained beyond the end",
+          nothing_is_trained_beyond_the_end },
         { "values are exact", values_are_exact },
         { "damaged values are named", damaged_values_are_named },
         { "damaged numbers of version 4 are named",
