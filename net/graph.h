@@ -137,7 +137,8 @@ int64_t ctt_node_params(const struct ctt_node *n);
 int   ctt_net_parse(const char *text, struct ctt_graph **out);
 char *ctt_net_print(const struct ctt_graph *g);
 
-/* Reads a whole text file of at most 1 MiB; the caller frees *text. */
+/* Reads a whole text file of at most 1 MiB, without a byte order mark; the
+ * caller frees *text. */
 int   ctt_net_read(const char *path, char **text);
 
 /* cell.c: expands a cell, the line "word name argv[0] ...", to *out: lines of

@@ -83,7 +83,7 @@ void ctt_h5_end(const uint8_t *p, int64_t n, char end[CTT_H5_END])
 {
     char text[CTT_H5_END + 1];
 
-    snprintf(text, sizeof(text), "convtt %08" PRIx32 "\n",
+    snprintf(text, sizeof(text), CTT_MODEL_MAGIC "%08" PRIx32 "\n",
              ctt_crc32(0, p, 1, n));
     memcpy(end, text, CTT_H5_END);
 }
@@ -100,11 +100,15 @@ out:
     return rc;
 }
 
-static int check_end(const char *path, const uint8_t *end)
+/* end: the last n bytes of the file. */
+static int check_end(const char *path, const uint8_t *end, int64_t n)
 {
+    enum ctt_kind kind = ctt_kind_of(end, n);
     int rc = 0;
 
-    CTT_CHECK(memcmp(end, "convtt ", 7) == 0, CTT_EFORMAT,
+    CTT_CHECK(kind == CTT_KIND_MODEL || kind == CTT_KIND_OTHER, CTT_EFORMAT,
+              "%s: %s, not a model", path, ctt_kind_word(kind));
+    CTT_CHECK(kind == CTT_KIND_MODEL, CTT_EFORMAT,
               "%s: cut short, or changed by another program", path);
 out:
     return rc;
@@ -119,8 +123,8 @@ static int check_image(const char *path, const uint8_t *p, int64_t size)
     CTT_CHECK(size > 0, CTT_EFORMAT, "%s: the file is empty", path);
     CTT_CHECK(size > CTT_H5_END, CTT_EFORMAT, "%s: not a model file", path);
     CTT_TRY(check_sign(path, p));
+    CTT_TRY(check_end(path, p, size));
     size -= CTT_H5_END;
-    CTT_TRY(check_end(path, p + size));
     ctt_h5_end(p, size, end);
     CTT_CHECK(memcmp(p + size, end, CTT_H5_END) == 0, CTT_EFORMAT,
               "%s: damaged (CRC-32)", path);
@@ -133,16 +137,16 @@ out:
 /* Looks at both ends of a file before its size in memory is requested. */
 static int look(const char *path, int fd, int64_t size)
 {
-    uint8_t ends[2 * CTT_H5_END] = { 0 };
-    int64_t n = size < CTT_H5_END ? size : CTT_H5_END;
+    uint8_t ends[2 * CTT_PACK_END] = { 0 };
+    int64_t n = size < CTT_PACK_END ? size : CTT_PACK_END;
     int rc = 0;
 
     CTT_TRY(ctt_file_read_at(path, fd, 0, ends, n));
-    if (size <= CTT_H5_END)
+    if (size <= CTT_PACK_END)
         return check_image(path, ends, size);
     CTT_TRY(ctt_file_read_at(path, fd, size - n, ends + n, n));
     CTT_TRY(check_sign(path, ends));
-    CTT_TRY(check_end(path, ends + n));
+    CTT_TRY(check_end(path, ends + n, n));
 out:
     return rc;
 }

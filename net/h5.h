@@ -12,11 +12,12 @@
 #ifndef CTT_H5_H
 #define CTT_H5_H
 
-#include "net/ctt.h"
+#include "net/kind.h"
 
 struct ctt_h5;
 
-enum { CTT_H5_RANK = 5, CTT_H5_TEXT = 64, CTT_H5_END = 16 };
+enum { CTT_H5_RANK = 5, CTT_H5_TEXT = 64,
+       CTT_H5_END = CTT_MODEL_END };
 
 /* The shape of a dataset: size is 1, 4 or 8 for bytes, floats and 64-bit
  * integers, as the elements of struct ctt_array. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * text.c: the text form of a model: one node per line; '#' starts a comment;
  * the line 'clip' ends the part that runs every step. */
+#include "net/kind.h"
 #include "net/newfile.h"
 #include "net/op.h"
+#include "net/visible.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,19 +81,33 @@ char *ctt_net_print(const struct ctt_graph *g)
     return rc < 0 ? NULL : text;
 }
 
+/* Says what a file is that is no text of a model. */
+static int no_text(const char *path, const char *why)
+{
+    enum ctt_kind kind = ctt_kind_at(path);
+
+    if (kind == CTT_KIND_OTHER)
+        return ctt_error(CTT_EFORMAT, "%s: %s", path, why);
+    return ctt_error(CTT_EFORMAT, "%s: %s, not the text of a model", path,
+                     ctt_kind_word(kind));
+}
+
 int ctt_net_read(const char *path, char **text)
 {
     char *s = NULL;
     int64_t size;
-    size_t n;
+    size_t n, mark;
     int rc, fd = -1;
 
     CTT_TRY(ctt_stream_open(path, &fd, &size));
     s = ctt_calloc(MAX_TEXT + 2, 1);
     CTT_TRY(s ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_stream_read(path, fd, s, MAX_TEXT + 1, &n));
-    CTT_CHECK(n <= MAX_TEXT, CTT_EFORMAT, "%s: larger than 1 MiB", path);
-    CTT_CHECK(strlen(s) == n, CTT_EFORMAT, "%s: not a text", path);
+    CTT_TRY(n <= MAX_TEXT ? 0 : no_text(path, "larger than 1 MiB"));
+    CTT_TRY(strlen(s) == n ? 0 : no_text(path, ctt_mark_utf16(s, n)
+            ? "a text in UTF-16, not UTF-8" : "not a text"));
+    mark = ctt_mark_utf8(s, n);
+    memmove(s, s + mark, n - mark + 1);
     *text = s;
     s = NULL;
 out:

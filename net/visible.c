@@ -83,3 +83,14 @@ char *ctt_visible(const char *s, char keep, char *to, size_t size)
     to[at] = '\0';
     return to;
 }
+
+size_t ctt_mark_utf8(const char *s, size_t n)
+{
+    return n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
+int ctt_mark_utf16(const char *s, size_t n)
+{
+    return n >= 2 && (memcmp(s, "\xff\xfe", 2) == 0 ||
+                      memcmp(s, "\xfe\xff", 2) == 0);
+}

@@ -20,4 +20,10 @@ int   ctt_utf8_is_control(const char *s, int n);
  * or 0.  Returns to. */
 char *ctt_visible(const char *s, char keep, char *to, size_t size);
 
+/* Editors of Windows begin a text with a byte order mark.  utf8: the bytes of
+ * that of UTF-8 at the start of a text of n bytes, 3 or 0; utf16: 1 if it has
+ * one of UTF-16, which no text of ours may be in. */
+size_t ctt_mark_utf8(const char *s, size_t n);
+int    ctt_mark_utf16(const char *s, size_t n);
+
 #endif

@@ -84,16 +84,15 @@ static int open_part(const struct ctt_data_cfg *c, const char *path,
 }
 
 /* Opens --split, or all splits at path.  Data without splits has the same clips
- * for each name, and a list from a pipe can be read only once.  A split may be
- * missing, but must be readable. */
+ * for each name.  A split may be missing, but must be readable. */
 static int open_parts(const struct ctt_data_cfg *c, const char *path,
                       struct split part[SPLITS], int *count)
 {
     int rc = 0;
 
     *count = 0;
-    if (c->split || ctt_stream_is(path)) {
-        part[0].name = c->split ? c->split : splits[0];
+    if (c->split) {
+        part[0].name = c->split;
         CTT_TRY(open_part(c, path, &part[0]));
         *count = 1;
         goto out;

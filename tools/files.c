@@ -3,7 +3,7 @@
 #define _XOPEN_SOURCE 700    /* realpath */
 #include "tools/files.h"
 #include "net/file.h"
-#include "net/h5.h"
+#include "net/kind.h"
 #include "net/newfile.h"
 #include "tools/tool.h"
 #include "video/source.h"
@@ -97,21 +97,10 @@ out:
     return rc;
 }
 
-/* By its end (net/h5.h), so that a damaged model may be replaced. */
+/* By its end, so that a damaged model may be replaced. */
 static int is_model(const char *path)
 {
-    static const char end[] = "convtt ";
-    char got[sizeof(end) - 1];
-    int64_t size = 0;
-    int fd, is;
-
-    if (ctt_file_open(path, &fd, &size) < 0)
-        return 0;
-    is = size > CTT_H5_END && ctt_file_read_at(path, fd, size - CTT_H5_END, got,
-                                               sizeof(got)) >= 0 &&
-         memcmp(got, end, sizeof(got)) == 0;
-    close(fd);
-    return is;
+    return ctt_kind_at(path) == CTT_KIND_MODEL;
 }
 
 static int is_checkpoint(const char *path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer.c: convtt-infer: runs a model on the clips that the operands name. */
 #include "net/clock.h"
+#include "net/visible.h"
 #include "tools/infer_rc.h"
 #include "tools/infer_recognise.h"
 #include "tools/tool.h"
@@ -13,6 +14,7 @@ struct tool {
     struct ctt_recogniser r;
     struct ctt_predictor *ahead;      /* NULL without --predict */
     double                open_ms;
+    int                   status;     /* of the program if it fails now */
 };
 
 static struct ctt_source_set which_clips(const struct tool *t)
@@ -27,13 +29,22 @@ static struct ctt_source_set which_clips(const struct tool *t)
         .frames = p->seen + p->count, .drawn_for = "--predict" };
 }
 
+/* Clips that the model, --split or --classes do not suit are not bad, but a
+ * mistake of the command line. */
+static int note_usage(struct tool *t, int rc)
+{
+    if (rc == CTT_EINVAL)
+        t->status = CTT_EXIT_USAGE;
+    return rc;
+}
+
 static int run_path(struct tool *t, const char *path)
 {
     struct ctt_source_set set = which_clips(t);
     struct ctt_source *s = NULL;
     int rc;
 
-    CTT_TRY(ctt_source_open(path, &set, &t->r.in, &s));
+    CTT_TRY(note_usage(t, ctt_source_open(path, &set, &t->r.in, &s)));
     for (int i = 0; i < ctt_source_list(s)->count; i++)
         CTT_TRY(ctt_recognise_clip(&t->r, s, i));
 out:
@@ -46,7 +57,7 @@ static int run_operand(struct tool *t, const char *path)
 {
     int before = t->r.read + t->r.skipped, rc = run_path(t, path);
 
-    if (!ctt_clip_is_bad(rc) || t->c.strict ||
+    if (!ctt_clip_is_bad(rc) || t->c.strict || t->status == CTT_EXIT_USAGE ||
         t->r.read + t->r.skipped > before)
         return rc;
     ctt_tool_warn("%s; skipped", ctt_errmsg());
@@ -57,15 +68,16 @@ static int run_operand(struct tool *t, const char *path)
 /* Recognition runs an operand at once; prediction first collects all. */
 static int take_operand(struct tool *t, const char *path)
 {
-    return t->ahead ? ctt_predictor_add(t->ahead, path)
+    return t->ahead ? note_usage(t, ctt_predictor_add(t->ahead, path))
                     : run_operand(t, path);
 }
 
-/* Takes the paths on standard input, one per line. */
+/* Takes the paths on standard input, one per line, also as Windows writes
+ * them. */
 static int take_input(struct tool *t)
 {
-    char line[8192];
-    int rc = 0;
+    char line[8192], *path;
+    int rc = 0, first = 1;
 
     while (fgets(line, sizeof(line), stdin)) {
         size_t n = strcspn(line, "\n");
@@ -73,8 +85,13 @@ static int take_input(struct tool *t)
                   "standard input: a path of more than %zu bytes",
                   sizeof(line) - 2);
         line[n] = '\0';
-        if (n)
-            CTT_TRY(take_operand(t, line));
+        path = line + (first ? ctt_mark_utf8(line, n) : 0);
+        n = strlen(path);
+        if (n && path[n - 1] == '\r')
+            path[n - 1] = '\0';
+        if (*path)
+            CTT_TRY(take_operand(t, path));
+        first = 0;
     }
     CTT_CHECK(!ferror(stdin), CTT_EIO, "standard input cannot be read");
 out:
@@ -201,7 +218,7 @@ out:
 
 int main(int argc, char **argv)
 {
-    struct tool t = { .m = NULL };
+    struct tool t = { .status = CTT_EXIT_FAIL };
     int first, done, status = 0;
 
     t.r.set = &t.c;
@@ -220,7 +237,7 @@ int main(int argc, char **argv)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (open_model(&t, argv[first]) < 0 ||
         run(&t, argv[first], argv + first + 1, argc - first - 1) < 0)
-        status = ctt_tool_fail(CTT_EXIT_FAIL);
+        status = ctt_tool_fail(t.status);
     close_tool(&t);
     return ctt_tool_end(status);
 }

@@ -147,7 +147,8 @@ static int open_start(struct job *j)
     else
         CTT_TRY(ctt_model_load(j->cfg.init, 0, &j->m));
     CTT_CHECK(!j->cfg.resume || j->m->train, CTT_EFORMAT,
-              "%s: is no checkpoint", j->cfg.checkpoint);
+              "%s: a model without a training state, no checkpoint",
+              j->cfg.checkpoint);
     if (j->cfg.resume && j->text)
         CTT_TRY(same_model(j));
 out:

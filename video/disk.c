@@ -2,9 +2,11 @@
  * disk.c: folders, paths and text files. */
 #include "video/disk.h"
 #include "net/newfile.h"
+#include "net/visible.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,16 @@ enum ctt_disk_kind ctt_disk_kind(const char *path)
     if (stat(path, &st) != 0)
         return CTT_DISK_NONE;
     return S_ISDIR(st.st_mode) ? CTT_DISK_FOLDER : CTT_DISK_FILE;
+}
+
+const char *ctt_disk_special(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return NULL;
+    return S_ISFIFO(st.st_mode) ? "a FIFO" :
+           S_ISSOCK(st.st_mode) ? "a socket" : "a device";
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -119,14 +131,60 @@ const char *ctt_path_ending(const char *path)
     return p && p != base ? p : base + strlen(base);
 }
 
-int ctt_text_read(const char *path, size_t limit, char **out, size_t *size)
+/* ---- texts ---- */
+
+/* The text of a pipe that was read. */
+struct heard {
+    dev_t         dev;
+    ino_t         ino;
+    char         *text;
+    size_t        size;
+    struct heard *next;
+};
+static struct heard *all_heard;
+static pthread_mutex_t heard_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const struct heard *find_heard(const struct stat *st)
+{
+    const struct heard *h = all_heard;
+
+    while (h && (h->dev != st->st_dev || h->ino != st->st_ino))
+        h = h->next;
+    return h;
+}
+
+static char *copy_of(const char *s, size_t n)
+{
+    char *copy = ctt_calloc(n + 1, 1);
+
+    if (copy)
+        memcpy(copy, s, n);
+    return copy;
+}
+
+static int keep_heard(const struct stat *st, const char *s, size_t n)
+{
+    struct heard *h = ctt_calloc(1, sizeof(*h));
+
+    if (h)
+        *h = (struct heard){ st->st_dev, st->st_ino, copy_of(s, n), n,
+                             all_heard };
+    if (!h || !h->text) {
+        ctt_free(h);
+        return CTT_ENOMEM;
+    }
+    all_heard = h;
+    return 0;
+}
+
+/* Reads all of fd, and appends a 0. */
+static int read_all(const char *path, int fd, size_t limit, char **out,
+                    size_t *size)
 {
     char *s = NULL, *more;
     size_t room = 0, n = 0, some;
-    int64_t stated;
-    int rc, fd = -1;
+    int rc;
 
-    CTT_TRY(ctt_stream_open(path, &fd, &stated));
     do {
         CTT_CHECK(n <= limit, CTT_EFORMAT, "%s: larger than %zu bytes", path,
                   limit);
@@ -140,10 +198,55 @@ int ctt_text_read(const char *path, size_t limit, char **out, size_t *size)
     } while (n == room - 1);
     CTT_CHECK(n <= limit, CTT_EFORMAT, "%s: larger than %zu bytes", path,
               limit);
-    CTT_CHECK(!memchr(s, 0, n), CTT_EFORMAT, "%s: not a text", path);
     s[n] = 0;
-    if (n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0)
-        memmove(s, s + 3, (n -= 3) + 1);
+    *out = s;
+    *size = n;
+    s = NULL;
+out:
+    ctt_free(s);
+    return rc;
+}
+
+/* The same of a pipe, from memory if it was read before. */
+static int read_pipe(const char *path, int fd, size_t limit, char **out,
+                     size_t *size)
+{
+    const struct heard *h;
+    struct stat st;
+    int rc = 0;
+
+    pthread_mutex_lock(&heard_lock);
+    CTT_CHECK(fstat(fd, &st) == 0, CTT_EIO, "%s: %s", path, strerror(errno));
+    h = find_heard(&st);
+    if (!h) {
+        CTT_TRY(read_all(path, fd, limit, out, size));
+        rc = keep_heard(&st, *out, *size);
+        if (rc < 0)
+            ctt_free(*out);
+        goto out;
+    }
+    *out = copy_of(h->text, h->size);
+    *size = h->size;
+    CTT_TRY(*out ? 0 : CTT_ENOMEM);
+out:
+    pthread_mutex_unlock(&heard_lock);
+    return rc;
+}
+
+int ctt_text_read(const char *path, size_t limit, char **out, size_t *size)
+{
+    char *s = NULL;
+    size_t n = 0, mark;
+    int64_t stated;
+    int rc, fd = -1;
+
+    CTT_TRY(ctt_stream_open(path, &fd, &stated));
+    CTT_TRY((stated < 0 ? read_pipe : read_all)(path, fd, limit, &s, &n));
+    CTT_CHECK(!ctt_mark_utf16(s, n), CTT_EFORMAT, "%s: a text in UTF-16, not "
+              "UTF-8", path);
+    CTT_CHECK(!memchr(s, 0, n), CTT_EFORMAT, "%s: not a text", path);
+    mark = ctt_mark_utf8(s, n);
+    memmove(s, s + mark, (n -= mark) + 1);
     *out = s;
     *size = n;
     s = NULL;

@@ -9,6 +9,10 @@ enum ctt_disk_kind { CTT_DISK_NONE, CTT_DISK_FILE, CTT_DISK_FOLDER };
 
 enum ctt_disk_kind ctt_disk_kind(const char *path);
 
+/* "a device", "a FIFO" or "a socket"; NULL for files and folders, and if there
+ * is nothing. */
+const char *ctt_disk_special(const char *path);
+
 /* A folder's entries, sorted by bytes, without hidden ones. */
 struct ctt_folder {
     char **name;
@@ -31,7 +35,9 @@ const char *ctt_path_ending(const char *path);
 
 /* Reads a text file, or a pipe that the user passes on purpose
  * (ctt_stream_open()), of at most limit bytes and appends a 0. A byte order
- * mark is dropped; a 0 byte in the text is an error. */
+ * mark is dropped; a 0 byte in the text is an error.  A pipe can be read only
+ * once, but its text is needed for each split: the text of each is kept until
+ * the program ends. */
 int  ctt_text_read(const char *path, size_t limit, char **out, size_t *size);
 
 /* Cuts the next line off *at, trims it and adds 1 to *line; NULL at the end. */

@@ -38,10 +38,11 @@ static int (*const file_forms[])(struct ctt_listing *) = {
 static int read_listing(struct ctt_listing *s)
 {
     enum ctt_disk_kind kind = ctt_disk_kind(s->path);
+    const char *special = ctt_disk_special(s->path);
     int folder = kind == CTT_DISK_FOLDER, rc = 0;
     size_t n = folder ? CTT_LEN(folder_forms) : CTT_LEN(file_forms);
 
-    if (ctt_stream_is(s->path)) {    /* it can be read only once */
+    if (ctt_stream_is(s->path)) {
         CTT_TRY(ctt_list_text(s));
         CTT_CHECK(s->list->count > 0, CTT_EINVAL, "%s: no clips in it",
                   s->path);
@@ -49,6 +50,8 @@ static int read_listing(struct ctt_listing *s)
     }
     CTT_CHECK(kind != CTT_DISK_NONE, CTT_EIO, "%s: no such file or folder",
               s->path);
+    CTT_CHECK(!special, CTT_EIO, "%s: %s, not a clip, a list or a folder",
+              s->path, special);
     for (size_t i = 0; i < n && rc == 0; i++)
         CTT_TRY((folder ? folder_forms : file_forms)[i](s));
     CTT_CHECK(s->list->count > 0, CTT_EINVAL, "%s: no clips in it", s->path);
@@ -83,7 +86,9 @@ static int read_subset(const struct ctt_listing *s, const char *subset,
     int rc = 0, line = 0, i;
     size_t size;
 
-    CTT_TRY(ctt_text_read(subset, SUBSET_LIMIT, &text, &size));
+    rc = ctt_text_read(subset, SUBSET_LIMIT, &text, &size);
+    CTT_TRY(ctt_clip_is_bad(rc) ? ctt_error(CTT_EINVAL, "%s", ctt_errmsg())
+                                : rc);
     for (at = text; (word = ctt_text_line(&at, &line)) != NULL;) {
         if (*word == 0 || *word == '#')
             continue;

@@ -195,6 +195,7 @@ int ctt_list_class(struct ctt_listing *s)
     const char *name;
 
     CTT_TRY(read_classes(s->path, &top, &files));
+    CTT_CHECK(top.count || files, CTT_EFORMAT, "%s: no clips in it", s->path);
     name = find_split(&top, s->split);
     if (name) {
         CTT_TRY(add_split(s, &top, name));

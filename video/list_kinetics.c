@@ -3,6 +3,7 @@
  * with the columns label, youtube_id, time_start, time_end, split. */
 #include "video/list.h"
 #include "net/newfile.h"
+#include "net/visible.h"
 #include "video/disk.h"
 #include "video/split.h"
 #include "video/videos.h"
@@ -254,7 +255,7 @@ static int is_kinetics(const char *path)
     close(fd);
     some[n > 0 ? n : 0] = 0;
     some[strcspn(some, "\r\n")] = 0;
-    return find_columns(&t, some + (memcmp(some, "\xef\xbb\xbf", 3) ? 0 : 3));
+    return find_columns(&t, some + ctt_mark_utf8(some, strlen(some)));
 }
 
 /* The csv file of the split in dir, or NULL. */

@@ -4,6 +4,7 @@
 #include "video/list_text.h"
 #include "net/limits.h"
 #include "net/newfile.h"
+#include "net/visible.h"
 #include "video/disk.h"
 
 #include <stdio.h>
@@ -32,7 +33,8 @@ static int is_list(const char *path)
         return 0;
     n = pread(fd, some, sizeof(some), 0);
     close(fd);
-    return n >= 0 && !memchr(some, 0, (size_t)n);
+    return n >= 0 && (!memchr(some, 0, (size_t)n) ||
+                      ctt_mark_utf16(some, (size_t)n));
 }
 
 static int is_among(const char *const *words, const char *s, size_t n)

@@ -28,12 +28,16 @@ static int read_tail(const struct ctt_pack *p, int64_t size,
 {
     uint8_t tail[8 * CTT_PACK_TAIL];
     int64_t end = size - (int64_t)sizeof(tail), left = end;
+    enum ctt_kind kind;
     uint64_t version;
     int rc = 0;
 
     CTT_CHECK(end > 0, CTT_EFORMAT, "%s: not a pack", p->path);
     CTT_TRY(ctt_file_read_at(p->path, p->fd, end, tail, sizeof(tail)));
-    CTT_CHECK(memcmp(tail, CTT_PACK_MAGIC, 8) == 0, CTT_EFORMAT,
+    kind = ctt_kind_of(tail, sizeof(tail));
+    CTT_CHECK(kind == CTT_KIND_PACK || kind == CTT_KIND_OTHER, CTT_EFORMAT,
+              "%s: %s, not a pack of clips", p->path, ctt_kind_word(kind));
+    CTT_CHECK(kind == CTT_KIND_PACK, CTT_EFORMAT,
               "%s: not a pack, or cut short", p->path);
     version = ctt_pack_get(tail + 8);
     CTT_CHECK(version == CTT_PACK_VERSION, CTT_EUNSUP,

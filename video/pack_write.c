@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+_Static_assert(CTT_PACK_END == 8 * CTT_PACK_TAIL, "the tail of a pack");
+
 /* Bytes that HDF5 may need besides the data: per file, and per dataset. */
 enum { SLACK = 1 << 18, EACH = 1 << 11, INPUT_MAX = 512 };
 

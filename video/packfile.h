@@ -18,6 +18,7 @@
 #ifndef CTT_PACKFILE_H
 #define CTT_PACKFILE_H
 
+#include "net/kind.h"
 #include "video/video.h"
 
 enum ctt_pack_part { CTT_PACK_INPUT, CTT_PACK_LABELS, CTT_PACK_IDS,
@@ -26,7 +27,6 @@ enum ctt_pack_column { CTT_PACK_LABEL, CTT_PACK_FRAMES, CTT_PACK_FPS,
                        CTT_PACK_SUM, CTT_PACK_AT, CTT_PACK_COLUMNS };
 enum { CTT_PACK_VERSION = 1, CTT_PACK_TAIL = 2 + 2 * CTT_PACK_PARTS + 1 };
 
-#define CTT_PACK_MAGIC    "ctt-pack"
 #define CTT_PACK_FPS_UNIT 16777216.0
 
 struct ctt_pack {

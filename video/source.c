@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * source.c: sources of clips: one table row of functions per kind of source. */
 #include "video/source.h"
+#include "net/kind.h"
 #include "net/code/zip.h"
 
 #include <stdio.h>
@@ -156,16 +157,25 @@ out:
     return rc;
 }
 
+/* rc, an error of opening the clip at path, which may be a file of ours. */
+static int no_clip(const char *path, int rc)
+{
+    enum ctt_kind kind = ctt_clip_is_bad(rc) ? ctt_kind_at(path)
+                                             : CTT_KIND_OTHER;
+
+    return kind == CTT_KIND_OTHER ? rc :
+           ctt_error(rc, "%s: %s, not a clip%s", path, ctt_kind_word(kind),
+                     kind == CTT_KIND_PACK ? "; it is given by its own path"
+                                           : "");
+}
+
 static int list_frames(const struct ctt_source *s, int i, uint64_t seed,
                        int max, struct ctt_frames *out)
 {
     const char *path = s->list->item[i].path;
-    int rc = ctt_frames_load(path, &s->in, max, out);
 
     (void)seed;
-    return rc < 0 && rc != CTT_ENOMEM && ctt_pack_is(path)
-               ? ctt_error(rc, "%s: a pack or a model, not a clip; a pack is "
-                           "given by its own path", path) : rc;
+    return no_clip(path, ctt_frames_load(path, &s->in, max, out));
 }
 
 /* ---- all kinds ---- */
@@ -283,12 +293,13 @@ int ctt_feed_open(const struct ctt_source *s, int i, uint64_t seed,
                   struct ctt_feed **out)
 {
     struct ctt_feed *f = ctt_calloc(1, sizeof(*f));
+    const char *path = s->list->item[i].path;
     int rc = f ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     f->strict = s->strict;
     if (s->kind->files)
-        CTT_TRY(ctt_reader_open(s->list->item[i].path, &s->in, &f->reader));
+        CTT_TRY(no_clip(path, ctt_reader_open(path, &s->in, &f->reader)));
     else
         CTT_TRY(ctt_source_frames(s, i, seed, 0, &f->f));
     *out = f;

@@ -62,7 +62,8 @@ struct ctt_list {
  * per line, which also numbers them; with known, they must be among those
  * names.  Clips of other classes are dropped.  No clip is opened.  Clips keep
  * the order of the list; those in folders are sorted.  CTT_EINVAL if the split
- * does not exist or has no such clips, CTT_EFORMAT if a list is damaged. */
+ * does not exist or has no such clips, or if subset does not name classes of
+ * both, CTT_EFORMAT if a list is damaged or a folder is empty. */
 enum { CTT_LABELS_ANY = -1 };
 int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);

@@ -65,7 +65,7 @@ says 0 '^input line +d=1 h=12 w=12 c=3 fps=6 ' "$bin/convtt-info" one.h5
 says 0 '^clips +12 of 3 classes' "$bin/convtt-info" one.h5
 says 0 '^all +12 ' "$bin/convtt-info" one.h5
 mkdir packs && cp one.h5 packs
-says 1 'packs/one.h5: a pack or a model, not a clip' "$data" check packs
+says 1 'packs/one.h5: a pack of clips, not a clip; it is given by its own' "$data" check packs
 cp one.h5 broken.h5
 printf '\1' | dd of=broken.h5 bs=1 seek=4000 conv=notrunc 2> /dev/null
 says 1 'broken.h5: 12 clips, 1 bad' "$data" check broken.h5

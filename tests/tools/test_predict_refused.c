@@ -86,10 +86,10 @@ static void test_files(void)
         says(run(args), 2, "given for two files");
     }
     clip_text("in", "long.mkv\n");
-    says(run(PREDICT "--frames long.mkv p.ctt -"), 1, "given for two files");
+    says(run(PREDICT "--frames long.mkv p.ctt -"), 2, "given for two files");
     clip_text("in", "");
     clip_text("list", "long.mkv\nshort.mkv\n");
-    says(run(PREDICT "--frames short.mkv p.ctt list"), 1,
+    says(run(PREDICT "--frames short.mkv p.ctt list"), 2,
          "short.mkv: given for two files");
     says(run(PREDICT "--csv none/n.csv p.ctt less.mkv"), 1,
          "none/n.csv: cannot write it: No such file");

@@ -202,7 +202,7 @@ says 2 'PATH must be given' $train tiny.net -o a
 says 1 'nothere' $train nothere.net -o a --data clips
 says 1 'nothere' $train tiny.net -o a --data nothere
 says 1 'nothere' $train tiny.net -o a --data clips --resume --checkpoint nothere
-says 1 'is no checkpoint' $train tiny.net -o a --data clips --resume \
+says 1 'no checkpoint' $train tiny.net -o a --data clips --resume \
     --checkpoint whole.ctt
 echo 'input x h=16' > bad.net
 says 1 'bad.net' $train bad.net -o a --data clips

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_given_cli.sh: what the programs say to a file given for one of another
+# kind, to options that the clips do not suit, to texts as Windows writes them,
+# to lists from pipes and to a clip that is listed twice.
+set -u
+tools="convtt-data convtt-train convtt-compress convtt-infer convtt-info"
+. "${srcdir:-.}/tests/lib/cli.sh"
+data="$bin/convtt-data"
+train="$bin/convtt-train"
+make_clips
+make_net
+run='--data clips --batch 8 --threads 1'
+"$train" tiny.net -o m.ctt $run --max-steps 1 --checkpoint m.ckpt > out 2>&1 ||
+    { cat out; exit 1; }
+"$data" pack clips -o p.h5 --model tiny.net > out 2>&1 || { cat out; exit 1; }
+one=$(find clips -name '*.webm' | sort | head -1)
+
+# 1. A file of ours for another one is named as what it is.
+for given in m.ctt m.ckpt; do
+    is="$given: a model or a checkpoint, not"
+    says 1 "$is a pack of clips" "$data" check $given
+    says 1 "$is a pack of clips" "$train" tiny.net -o a --data $given
+    says 1 "$is the text of a model" "$train" $given -o a --data clips
+done
+is='p.h5: a pack of clips, not'
+says 1 "$is a model" "$bin/convtt-infer" p.h5 clips
+says 1 "$is a model" "$bin/convtt-compress" p.h5 -o a --prune 0.5
+says 1 "$is a model" "$bin/convtt-info" --net p.h5
+says 1 "$is a model" "$train" --init p.h5 -o a --data clips
+says 1 "$is a model" "$train" -o a --data clips --resume --checkpoint p.h5
+says 1 "$is the text of a model" "$train" p.h5 -o a --data clips
+says 1 'm.ctt: a model without a training state, no checkpoint' "$train" -o a \
+    --data clips --resume --checkpoint m.ctt
+mkdir files && cp p.h5 m.ctt files
+says 1 'files/p.h5: a pack of clips, not a clip; it is given by' "$data" \
+    check files
+grep -q '^files/m.ctt: a model or a checkpoint, not a clip$' out ||
+    fail "no word of m.ctt: $(cat out)"
+for special in /dev/null /dev/zero; do
+    says 1 "$special: a device, not a clip, a list or a folder" timeout 20 \
+        "$data" check $special
+done
+
+# 2. Options and a model that the clips do not suit are no bad clips.
+infer() { "$bin/convtt-infer" m.ctt --threads 1 "$@"; }
+printf '%s %s\n' "$one" 'nonsense' > other.txt
+echo 'nonsense' > nonsense
+printf '\0' > zero
+says 2 "other.txt: class 'nonsense' is none of the model's 12" infer other.txt
+says 2 "nonsense:1: no class 'nonsense' in clips" infer clips \
+    --classes nonsense
+says 2 'nonsense: the model was not trained with class' infer other.txt \
+    --classes nonsense
+says 2 'nowhere: No such file' infer clips --classes nowhere
+says 2 'zero: not a text' infer clips --classes zero
+says 2 'no holiday.json in it' infer clips --split holiday
+says 2 'p.h5: a pack has no splits' infer p.h5 --split test
+says 2 'no holiday.json in it' infer "$one" clips "$one" --split holiday
+mkdir empty
+says 0 'empty: no clips in it; skipped' infer "$one" empty
+
+# 3. Texts as Windows writes them, with a byte order mark and CR LF, are the
+# same texts; UTF-16 is named.
+mark() { printf '\357\273\277'; sed 's/$/\r/' "$@"; }
+find clips -name '*.webm' | sort | head -12 | awk '{ print $1, NR % 3 }' \
+    > list.txt
+printf '0\n2\n' > some
+mkdir dos
+cp -r clips dos
+mark tiny.net > dos/tiny.net
+mark list.txt | sed 's,clips,dos/clips,' > dos.txt
+mark some > dos/some
+for json in clips/*.json; do mark "$json" > "dos/$json"; done
+for dir in . dos; do
+    with="--max-steps 2 --batch 4 --threads 1"
+    list=$([ $dir = . ] && echo list.txt || echo dos.txt)
+    says 0 'written' "$train" $dir/tiny.net -o $dir/list.ctt --data $list \
+        --classes $dir/some $with
+    says 0 'written' "$train" $dir/tiny.net -o $dir/json.ctt \
+        --data $dir/clips $with
+done
+for kind in list json; do
+    cmp $kind.ctt dos/$kind.ctt || fail "CR LF makes another model of $kind"
+done
+for list in list.txt dos.txt; do
+    cut -d ' ' -f 1 $list | tr -d '\r' | sed "$([ $list = dos.txt ] &&
+        printf 's/$/\\r/')" > paths
+    infer - < paths > $list.out 2> err || fail "infer - < $list: $(cat err)"
+done
+[ "$(wc -l < list.txt.out)" = 36 ] || fail "not 36 answers: $(cat list.txt.out)"
+cmp list.txt.out dos.txt.out || fail "CR LF makes other answers"
+printf '\377\376i\0n\0' > wide.net
+printf '\377\376i\0n\0' > wide.txt
+says 1 'wide.net: a text in UTF-16, not UTF-8' "$train" wide.net -o a $run
+says 1 'wide.txt: a text in UTF-16, not UTF-8' "$data" check wide.txt
+
+# 4. A list or a choice of classes from a pipe is read once, and is the same for
+# each split and set.
+with="tiny.net --max-steps 2 --batch 4 --threads 1"
+for source in - /dev/stdin; do
+    "$train" $with -o pipe.ctt --data $source < <(cat list.txt) > out 2>&1 ||
+        fail "--data $source: $(cat out)"
+    grep -q "no validation clips: $source has no split 'validation'" out ||
+        fail "--data $source: validation: $(cat out)"
+done
+says 0 'written' "$train" $with -o file.ctt --data list.txt
+cmp file.ctt pipe.ctt || fail "a list from a pipe gives another model"
+says 0 'validation: [0-9]+ clips of 2 classes' "$train" $with -o pipe.ctt \
+    --data clips --classes <(printf 'Moving something up\n3\n')
+"$train" $with -o pipe.ctt --data - --val /dev/stdin < <(cat list.txt) \
+    > out 2>&1 || fail "two sets from one pipe: $(cat out)"
+grep -q '12 validation clips are also in the training data' out ||
+    fail "one pipe is not the same twice: $(cat out)"
+"$train" $with -o pipe.ctt --data - --max-steps 4 --checkpoint pipe.ckpt \
+    < <(cat list.txt) > out 2>&1 || fail "$(cat out)"
+"$train" $with -o pipe.ctt --data - --max-steps 9 --checkpoint pipe.ckpt \
+    --resume < <(cat list.txt) > out 2>&1 || fail "resumed: $(cat out)"
+grep -q '^9 steps' out || fail "a run from a pipe does not go on: $(cat out)"
+exit $failed
