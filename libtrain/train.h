@@ -154,6 +154,11 @@ char *const *ctt_data_labels(const struct ctt_data *d, int *count);
  * too. */
 uint32_t ctt_data_crc(const struct ctt_data *d);
 
+/* Which clips are there twice: whatever their names, those with the same
+ * frames.  With cfg->strict two classes for them are an error of
+ * ctt_data_open(). */
+int ctt_data_repeats(const struct ctt_data *d, struct ctt_repeats *out);
+
 /* How many clips of b are in a too, whatever their names: those whose decoded
  * frames have the same checksum.  If there are any, the paths of the first one.
  * Drawn sequences are not compared. */

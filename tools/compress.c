@@ -184,8 +184,11 @@ static int open_clips(struct job *j)
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
               "%s: has no split '%s' to validate on; pass --val",
               c->data, c->val_split);
-    if (j->data)
+    if (j->data) {
+        CTT_TRY(ctt_say_repeats("training", j->data));
         CTT_TRY(ctt_say_shared(j->data, j->val));
+    }
+    CTT_TRY(ctt_say_repeats("validation", j->val));
     ctt_tool_say("%d training clips, %d validation clips",
                  j->data ? ctt_data_clips(j->data) : 0,
                  ctt_data_clips(j->val));

@@ -5,6 +5,7 @@
 #include "net/visible.h"
 #include "tools/data_check.h"
 #include "tools/data_pack.h"
+#include "tools/repeats.h"
 #include "tools/table.h"
 #include "tools/tool.h"
 #include "video/source.h"
@@ -157,6 +158,22 @@ out:
     return rc;
 }
 
+/* Checks the clips of a part; adds those that are bad, with --strict also those
+ * with two classes. */
+static int check_part(const struct ctt_data_cfg *c, const struct split *part,
+                      uint64_t *sum, int *bad)
+{
+    struct ctt_repeats r;
+    int rc;
+
+    CTT_TRY(ctt_check_clips(part->s, c->workers, sum, bad));
+    CTT_TRY(ctt_list_repeats(list_of(part), sum, 1, &r));
+    ctt_tool_repeats(part->name, &r);
+    *bad += c->strict ? r.other : 0;
+out:
+    return rc;
+}
+
 static int check(const struct ctt_data_cfg *c, const char *path)
 {
     struct split part[SPLITS] = { { NULL, NULL } };
@@ -170,7 +187,7 @@ static int check(const struct ctt_data_cfg *c, const char *path)
         int clips = list_of(&part[i])->count;
         sum[i] = ctt_calloc((size_t)clips, sizeof(*sum[i]));
         CTT_TRY(sum[i] ? 0 : CTT_ENOMEM);
-        CTT_TRY(ctt_check_clips(part[i].s, c->workers, sum[i], &bad));
+        CTT_TRY(check_part(c, &part[i], sum[i], &bad));
         CTT_TRY(tell_shared(part, i, sum));
         all += clips;
     }

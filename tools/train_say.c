@@ -2,6 +2,7 @@
  * train_say.c: the lines and tables of convtt-train. */
 #include "net/half.h"
 #include "net/op.h"
+#include "tools/repeats.h"
 #include "tools/table.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
@@ -313,6 +314,16 @@ int ctt_say_scores(const struct ctt_predict_scores *f)
         tell_ahead(f, k, &t);
     tell_ahead(f, 0, &t);
     return ctt_table_print(&t);
+}
+
+int ctt_say_repeats(const char *what, const struct ctt_data *d)
+{
+    struct ctt_repeats r;
+    int rc = ctt_data_repeats(d, &r);
+
+    if (rc >= 0)
+        ctt_tool_repeats(what, &r);
+    return rc;
 }
 
 int ctt_say_shared(const struct ctt_data *train, const struct ctt_data *val)

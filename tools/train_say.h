@@ -8,6 +8,10 @@
 /* Prints progress, epochs and bad clips; stops on a signal. */
 extern const struct ctt_events ctt_say_events;
 
+/* Warns if clips of a set, "training" or "validation", are in it twice;
+ * CTT_ENOMEM. */
+int ctt_say_repeats(const char *what, const struct ctt_data *d);
+
 /* Warns if validation clips are also in the training data, which flatters the
  * model; CTT_ENOMEM. */
 int ctt_say_shared(const struct ctt_data *train, const struct ctt_data *val);

@@ -192,7 +192,7 @@ void ctt_frame_float(const uint8_t *data, const struct ctt_input *in, int x,
 void ctt_frame_middle(const uint8_t *data, int w, int h,
                       const struct ctt_input *in, float *out);
 
-/* ---- same.c: which clips occur in two sets ---- */
+/* ---- same.c: which clips occur in two sets, or twice in one ---- */
 
 /* A checksum of the frames, never 0. */
 uint64_t ctt_frames_sum(const struct ctt_frames *f);
@@ -202,6 +202,18 @@ uint64_t ctt_frames_sum(const struct ctt_frames *f);
  * first. */
 int ctt_sums_shared(const uint64_t *a, int n, const uint64_t *b, int m, int *i,
                     int *k);
+
+/* How many clips have the same frames as an earlier one, and the same class or
+ * another one; the paths of the first two of each kind, and their classes. */
+struct ctt_repeats {
+    int  same, other;
+    char twins[1024], rivals[1024];
+};
+
+/* Finds them in a list from the checksum of each clip, 0 for one that is not
+ * compared.  labels 0: as if the clips had no classes. */
+int ctt_list_repeats(const struct ctt_list *l, const uint64_t *sum, int labels,
+                     struct ctt_repeats *out);
 
 /* ---- pack*.c: decoded frames in one HDF5 file, faster than decoding ---- */
 

@@ -116,6 +116,21 @@ static int has_labels(const struct ctt_list *l)
     return 0;
 }
 
+/* Two classes for the same frames are an error if cfg->strict. */
+static int check_repeats(const struct ctt_data *d, const char *path)
+{
+    struct ctt_repeats r;
+    int rc = 0;
+
+    if (!d->strict)
+        goto out;
+    CTT_TRY(ctt_data_repeats(d, &r));
+    CTT_CHECK(!r.other, CTT_EFORMAT, "%s: the same frames have two classes: "
+              "%s", path, r.rivals);
+out:
+    return rc;
+}
+
 /* Reads the clips of a source that stores them. */
 static int read_clips(struct ctt_data *d, const char *path,
                       const struct ctt_train_cfg *cfg,
@@ -129,6 +144,7 @@ static int read_clips(struct ctt_data *d, const char *path,
     CTT_TRY(ctt_data_scan(d, ev));
     CTT_CHECK(d->clips, CTT_EFORMAT, "%s: no usable clip in %d", path,
               d->list->count);
+    CTT_TRY(check_repeats(d, path));
     if (d->steps)
         CTT_TRY(ctt_sequences_cut(d));
 out:
@@ -235,6 +251,20 @@ static uint64_t *sums_of(const struct ctt_data *d)
     for (int i = 0; sum && i < d->clips; i++)
         sum[i] = d->clip[i].part ? 0 : d->clip[i].sum;
     return sum;
+}
+
+int ctt_data_repeats(const struct ctt_data *d, struct ctt_repeats *out)
+{
+    uint64_t *sum = ctt_calloc((size_t)d->list->count + 1, sizeof(*sum));
+    int rc = sum ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    for (int i = 0; i < d->clips; i++)
+        sum[d->clip[i].item] = d->clip[i].sum;
+    CTT_TRY(ctt_list_repeats(d->list, sum, !d->steps, out));
+out:
+    ctt_free(sum);
+    return rc;
 }
 
 int ctt_data_shared(const struct ctt_data *a, const struct ctt_data *b,

@@ -106,6 +106,26 @@ cp "$(sed -n 1p good)" k/val/a/y.webm
 says 0 "1 clip of 'validation' is also in 'train', such as .*y.webm .*x.webm" \
     "$data" check k
 
+# So is a clip that one set has twice, by its frames; two classes for it are an
+# error with --strict.
+{ cat train.txt; echo "$(sed -n 1p good) a"; echo "renamed.webm $(sed -n \
+    's/.* //; 3p' train.txt)"; } > twice.txt
+says 0 'training: 2 clips have the frames of another one, such as .* and ' \
+    train tiny.net --data twice.txt --strict
+says 0 "'train'|train: 2 clips have the frames of another one, such as" \
+    "$data" check twice.txt --strict
+grep -q 'another class' err && fail "the same class is another: $(cat err)"
+{ cat train.txt; echo 'renamed.webm a'; } > both.txt
+says 0 'training: 1 clip has the frames of another one but another class, such as .*\(b\) and .*renamed.webm \(a\)' \
+    train tiny.net --data both.txt
+says 0 '^both.txt: 10 clips, 0 bad' "$data" check both.txt
+grep -q 'train: 1 clip has .* another class' err || fail "check: $(cat err)"
+says 0 'both.h5: 10 clips' "$data" pack both.txt -o both.h5 --model tiny.net
+says 1 'both.h5: the same frames have two classes: ' train tiny.net \
+    --data both.h5 --strict
+"$data" check both.txt --strict > out 2>&1
+[ $? = 1 ] || fail "two classes are not bad with --strict: $(cat out)"
+
 # 7. Clips without classes are refused at once, not one by one.
 sed 's/ .*//' train.txt > plain.txt
 says 1 'plain.txt: none of its 9 clips has a class' train tiny.net \
