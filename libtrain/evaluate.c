@@ -43,7 +43,7 @@ int ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,
             ev->clip(ev->arg, b.bad);
         CTT_TRY(batch(arg, &b));
         ctt_loader_done(s->loader);
-        if (ev && ev->stop && ev->stop(ev->arg))
+        if (ctt_stopped())
             return 1;
     }
     rc = rc == CTT_ESTOP ? 1 : rc;    /* while the loader decoded */

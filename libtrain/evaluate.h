@@ -26,7 +26,7 @@ int  ctt_eval_set_open(struct ctt_data *d, int n, int frames,
 void ctt_eval_set_close(struct ctt_eval_set *s);
 
 /* Calls batch for each batch and reports clips that cannot be read to ev->clip.
- * Returns 1 if ev->stop ended it early, or the first error of batch. */
+ * Returns 1 if ctt_stopped() ended it early, or the first error of batch. */
 int  ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,
                       int (*batch)(void *arg, const struct ctt_batch *b),
                       void *arg);

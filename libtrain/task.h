@@ -66,7 +66,7 @@ struct ctt_task_kind {
                       const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                       struct ctt_data *d, void **out);
     void (*test_close)(void **e);
-    /* Returns 1 if ev->stop ended it early. */
+    /* Returns 1 if ctt_stopped() ended it early. */
     int  (*test)(void *e, const struct ctt_events *ev,
                  struct ctt_test_score *out);
     const struct ctt_metrics *(*counts)(const void *e);

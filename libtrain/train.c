@@ -18,11 +18,6 @@ static const struct ctt_task_kind *const tasks[] = {
     [CTT_RECOGNISE] = &ctt_recognise_task, [CTT_PREDICT] = &ctt_predict_task,
 };
 
-static int wants_stop(const struct ctt_trainer *t)
-{
-    return t->ev && t->ev->stop && t->ev->stop(t->ev->arg);
-}
-
 /* ---- files ---- */
 
 static int checkpoint(struct ctt_trainer *t)
@@ -211,7 +206,7 @@ static enum why after_batch(struct ctt_trainer *t)
         report(t, &p);
         t->ev->progress(t->ev->arg, &p);
     }
-    if (wants_stop(t))
+    if (ctt_stopped())
         return STOPPED;
     if (is_last_step(t))
         return LIMIT;

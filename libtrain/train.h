@@ -108,7 +108,8 @@ struct ctt_epoch {
 
 struct ctt_metrics;
 
-/* Callbacks, each may be NULL.  They run in the caller's thread. */
+/* Callbacks, each may be NULL.  They run in the caller's thread.  Who wants to
+ * stop a run sets ctt_stop_set(). */
 struct ctt_events {
     void *arg;
     void (*clip)(void *arg, const char *what);     /* why a clip is skipped */
@@ -118,7 +119,6 @@ struct ctt_events {
     void (*progress)(void *arg, const struct ctt_progress *p);
     void (*epoch)(void *arg, const struct ctt_epoch *e,
                   const struct ctt_metrics *val);  /* recognise; or NULL */
-    int  (*stop)(void *arg);                       /* 1: stop cleanly */
 };
 
 /* ---- data/data.c ---- */
@@ -200,7 +200,8 @@ int  ctt_train_plan(const struct ctt_graph *model,
                     struct ctt_amp_plan **plan);
 
 struct ctt_result {
-    int     epochs, stopped;      /* stopped: 1: by ev->stop, before the end */
+    int     epochs, stopped;      /* stopped: 1: by ctt_stopped(), before the
+                                     end */
     int64_t steps;
     int64_t skipped;              /* of these, without an update */
     double  scale;                /* the loss scale at the end */
@@ -216,7 +217,7 @@ struct ctt_result {
  * accuracy at the last of val_ratios; predict: the lowest MSE of future
  * frames), and cfg->out, if set, is written at each improvement; without val,
  * m->w ends as the last weights.  cfg->checkpoint, if set, is written every
- * checkpoint_every steps (0: every epoch) and when ev->stop ends training.  If
+ * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.  If
  * a loss or gradient is not finite: CTT_ENAN, which names the first node; files
  * keep their last content.  With cfg->amp such a step counts but changes no
  * weight, and a dynamic loss scale is halved (scale.c); only a scale below 1,

@@ -11,14 +11,13 @@
 static const char test_name[] = "test";
 
 /* As ctt_say_events, but what cannot be read is only counted, because a split
- * without classes is common; a signal does not stop it. */
+ * without classes is common. */
 static struct ctt_events quiet(void)
 {
     struct ctt_events ev = ctt_say_events;
 
     ev.clip = NULL;
     ev.say = NULL;
-    ev.stop = NULL;
     return ev;
 }
 

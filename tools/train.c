@@ -228,27 +228,16 @@ static void tell_model(const struct job *j)
                  ctt_tool_count(step, b, sizeof(b)), answer);
 }
 
-/* For the evaluation at the end, which a signal does not stop: the model is
- * already written. */
-static struct ctt_events no_stop(void)
-{
-    struct ctt_events ev = ctt_say_events;
-
-    ev.stop = NULL;
-    ctt_stop_set(NULL);
-    return ev;
-}
-
 static int tell_accuracy(struct job *j)
 {
-    struct ctt_events ev = no_stop();
     struct ctt_metrics *m = NULL;
     struct ctt_point p[CTT_MAX_POINTS];
     int n, rc = 0;
 
     CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
                              p, &n));
-    CTT_TRY(ctt_evaluate_recognise(j->m, &j->cfg, j->val, p, n, &ev, &m));
+    CTT_TRY(ctt_evaluate_recognise(j->m, &j->cfg, j->val, p, n,
+                                   &ctt_say_events, &m));
     CTT_TRY(ctt_say_metrics(m, j->m->label));
 out:
     ctt_metrics_free(&m);
@@ -257,11 +246,10 @@ out:
 
 static int tell_scores(struct job *j)
 {
-    struct ctt_events ev = no_stop();
     struct ctt_predict_scores *f = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_evaluate_predict(j->m, &j->cfg, j->val, &ev, &f));
+    CTT_TRY(ctt_evaluate_predict(j->m, &j->cfg, j->val, &ctt_say_events, &f));
     CTT_TRY(ctt_say_scores(f));
 out:
     ctt_predict_scores_free(&f);
@@ -289,6 +277,7 @@ static int tell_result(struct job *j)
         ctt_tool_say("%s written", j->cfg.out);
         goto out;
     }
+    ctt_stop_set(NULL);    /* the model is written */
     CTT_TRY(task_of(j)->result(j));
     opened = ctt_held_out_open(&j->cfg, j->m, j->data, j->val, &test);
     CTT_TRY(opened == CTT_ENOMEM ? opened : 0);

@@ -171,16 +171,9 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
                  units[e->p.task], e->p.seconds);
 }
 
-static int on_stop(void *arg)
-{
-    (void)arg;
-    return ctt_tool_stop();
-}
-
 const struct ctt_events ctt_say_events = {
     .clip = on_clip, .warn = on_warn, .say = on_say, .scan = on_scan,
-    .progress = on_progress,
-    .epoch = on_epoch, .stop = on_stop,
+    .progress = on_progress, .epoch = on_epoch,
 };
 
 /* ---- at the end ---- */

@@ -5,7 +5,7 @@
 
 #include "libtrain/train.h"
 
-/* Prints progress, epochs and bad clips; stops on a signal. */
+/* Prints progress, epochs and bad clips. */
 extern const struct ctt_events ctt_say_events;
 
 /* Warns if clips of a set, "training" or "validation", are in it twice;

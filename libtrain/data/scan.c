@@ -118,7 +118,7 @@ static void watch(struct scan *s, const struct ctt_events *ev)
         pthread_mutex_unlock(&s->lock);
         if (ev && ev->scan)
             ev->scan(ev->arg, done, s->d->list->count);
-        stop = ev && ev->stop && ev->stop(ev->arg);
+        stop = ctt_stopped();
         pthread_mutex_lock(&s->lock);
         while (s->alive && s->done == done)
             pthread_cond_wait(&s->news, &s->lock);

@@ -4,6 +4,7 @@
  * input is the arrays of the state, "%NAME SIZE", and its settings. */
 #include "tests/fuzz/fuzz.h"
 #include "libtrain/checkpoint.h"
+#include "tests/lib/stop.h"
 
 #include <string.h>
 
@@ -126,26 +127,19 @@ static struct job *job_of(int predict)
 
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
-    (void)p;
-    *(int *)arg = 1;
-}
-
-static int on_stop(void *arg)
-{
-    return *(int *)arg;
+    (void)p, (void)arg;
+    stop_now = 1;
 }
 
 /* Trains for one more step, as ctt_train() does.  *steps: how many were made
  * since the beginning, -1 if nothing was left to do. */
 static int step(const struct job *j, struct ctt_model *m, int64_t *steps)
 {
-    int now = 0, rc;
-    const struct ctt_events ev = { .arg = &now, .progress = on_progress,
-                                   .stop = on_stop };
+    const struct ctt_events ev = { .progress = on_progress };
     struct ctt_result r = { 0 };
+    int rc = stop_train(m, &j->cfg, j->data, j->val, &ev, &r);
 
-    rc = ctt_train(m, &j->cfg, j->data, j->val, &ev, &r);
-    *steps = now ? r.steps : -1;
+    *steps = stop_now ? r.steps : -1;
     return rc;
 }
 

@@ -5,6 +5,7 @@
 #define CTT_TEST_TOY_RUN_H
 
 #include "tests/lib/check.h"
+#include "tests/lib/stop.h"
 #include "tests/lib/toy.h"
 
 static struct ctt_data *toy, *toy_val;
@@ -41,18 +42,11 @@ static inline int same_weights(const struct ctt_model *a,
 }
 
 /* Stops a run after step `at`. */
-struct stopper { int64_t at; int now; };
+struct stopper { int64_t at; };
 
 static inline void on_progress(void *arg, const struct ctt_progress *p)
 {
-    struct stopper *s = arg;
-
-    s->now = p->step >= s->at;
-}
-
-static inline int on_stop(void *arg)
-{
-    return ((struct stopper *)arg)->now;
+    stop_now = p->step >= ((const struct stopper *)arg)->at;
 }
 
 /* Removes the folder too. */

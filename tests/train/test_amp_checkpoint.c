@@ -99,14 +99,13 @@ static void collapse_ends_it(void)
 static void resume(struct job *j, int at)
 {
     struct ctt_model *whole = model_of(j, 1), *m = model_of(j, 1);
-    struct stopper s = { at, 0 };
-    const struct ctt_events ev = { .arg = &s, .progress = on_progress,
-                                   .stop = on_stop };
+    struct stopper s = { at };
+    const struct ctt_events ev = { .arg = &s, .progress = on_progress };
     struct ctt_result all, r;
 
     CHECK_OK(ctt_train(whole, &j->cfg, j->data, j->val, NULL, &all));
     j->cfg.checkpoint = clip_path("resume");
-    CHECK_OK(ctt_train(m, &j->cfg, j->data, j->val, &ev, &r));
+    CHECK_OK(stop_train(m, &j->cfg, j->data, j->val, &ev, &r));
     CU_ASSERT(r.stopped && r.steps == at);
     ctt_model_free(&m);
     j->cfg.checkpoint = clip_path("end");

@@ -25,13 +25,13 @@ static void resumed_is_uninterrupted(void)
         whole = trained(nets[k % 2], &cfg, 1);
         cfg.checkpoint = clip_path("ckpt");
         for (size_t i = 0; i < CTT_LEN(at); i++) {
-            struct stopper s = { at[i], 0 };
-            const struct ctt_events ev = { .arg = &s, .stop = on_stop,
+            struct stopper s = { at[i] };
+            const struct ctt_events ev = { .arg = &s,
                                            .progress = on_progress };
             struct ctt_model *m = NULL;
 
             CHECK_OK(clip_model(nets[k % 2], 1, &m));
-            CHECK_OK(ctt_train(m, &cfg, toy, toy_val, &ev, &r));
+            CHECK_OK(stop_train(m, &cfg, toy, toy_val, &ev, &r));
             CU_ASSERT(r.stopped && r.steps == at[i]);
             ctt_model_free(&m);
             CHECK_OK(ctt_model_load(cfg.checkpoint, 1, &m));
@@ -46,26 +46,24 @@ static void resumed_is_uninterrupted(void)
 }
 
 /* Stopped during a test: the end of the epoch is repeated. */
-struct counter { int calls, stop_at; };
+static int stop_calls;
 
-static int count_stop(void *arg)
+static int stop_at_8(void)    /* six batches, then the test's second */
 {
-    struct counter *c = arg;
-
-    return ++c->calls >= c->stop_at;
+    return ++stop_calls >= 8;
 }
 
 static void stopped_in_a_test_is_resumed(void)
 {
     struct ctt_train_cfg cfg = short_run();
     struct ctt_model *whole = trained(clip_net, &cfg, 1), *m = NULL;
-    struct counter c = { 0, 8 };    /* six batches, then the test's second */
-    const struct ctt_events ev = { .arg = &c, .stop = count_stop };
     struct ctt_result r;
 
     cfg.checkpoint = clip_path("ckpt");
     CHECK_OK(clip_model(clip_net, 1, &m));
-    CHECK_OK(ctt_train(m, &cfg, toy, toy_val, &ev, &r));
+    ctt_stop_set(stop_at_8);
+    CHECK_OK(ctt_train(m, &cfg, toy, toy_val, NULL, &r));
+    ctt_stop_set(NULL);
     CU_ASSERT(r.stopped && r.steps == 6 && r.epochs == 0);
     ctt_model_free(&m);
     CHECK_OK(ctt_model_load(cfg.checkpoint, 1, &m));
@@ -103,14 +101,13 @@ static void other_settings_are_refused(void)
 /* The state of a run that was stopped after a step. */
 static struct ctt_model *begun(const struct ctt_train_cfg *cfg)
 {
-    struct stopper s = { 1, 0 };
-    const struct ctt_events ev = { .arg = &s, .stop = on_stop,
-                                   .progress = on_progress };
+    struct stopper s = { 1 };
+    const struct ctt_events ev = { .arg = &s, .progress = on_progress };
     struct ctt_model *m = NULL;
     struct ctt_result r;
 
     CHECK_OK(clip_model(clip_net, 1, &m));
-    CHECK_OK(ctt_train(m, cfg, toy, toy_val, &ev, &r));
+    CHECK_OK(stop_train(m, cfg, toy, toy_val, &ev, &r));
     ctt_model_free(&m);
     CHECK_OK(ctt_model_load(cfg->checkpoint, 1, &m));
     return m;

@@ -2,6 +2,7 @@
  * test_predict_refused.c: settings, clips and checkpoints that prediction
  * refuses, with the message. */
 #include "tests/lib/dots.h"
+#include "tests/lib/stop.h"
 #include "tests/lib/values.h"
 
 static void settings_of_the_other_task_are_refused(void)
@@ -90,13 +91,8 @@ static void sampled_needs_tests(void)
 
 static void no_progress(void *arg, const struct ctt_progress *p)
 {
-    (void)p;
-    *(int *)arg = 1;
-}
-
-static int stop_then(void *arg)
-{
-    return *(int *)arg;
+    (void)p, (void)arg;
+    stop_now = 1;
 }
 
 /* Checkpoints of an older program: another version, another count. */
@@ -106,13 +102,11 @@ static void older_checkpoints_are_named(void)
     struct ctt_model *m = dots_model(dot_net, 1);
     const struct ctt_array *place;
     struct ctt_result r;
-    int stop = 0;
-    const struct ctt_events ev = { .arg = &stop, .progress = no_progress,
-                                   .stop = stop_then };
+    const struct ctt_events ev = { .progress = no_progress };
 
     dots_open();
     cfg.checkpoint = clip_path("old.ckpt");
-    CHECK_OK(ctt_train(m, &cfg, dots, dots_val, &ev, &r));
+    CHECK_OK(stop_train(m, &cfg, dots, dots_val, &ev, &r));
     ctt_model_free(&m);
     CHECK_OK(ctt_model_load(cfg.checkpoint, 1, &m));
     values_as_version_4(m->train);

@@ -3,6 +3,7 @@
  * where it stopped, and needs the memory that it reports. */
 #include "tests/lib/allocs.h"
 #include "tests/lib/dots.h"
+#include "tests/lib/stop.h"
 
 #include <math.h>
 
@@ -77,13 +78,13 @@ static void motion_is_learnt(void)
 
 /* ---- going on ---- */
 
-struct watch { int64_t at; int now; double least; int falls, starts; };
+struct watch { int64_t at; double least; int falls, starts; };
 
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
     struct watch *w = arg;
 
-    w->now = w->at && p->step >= w->at;
+    stop_now = w->at && p->step >= w->at;
     w->least = p->truth < w->least ? p->truth : w->least;
 }
 
@@ -93,11 +94,6 @@ static void on_say(void *arg, const char *line)
 
     w->starts += strstr(line, "sampling starts") != NULL;
     w->falls += strstr(line, "rate begins to fall") != NULL;
-}
-
-static int on_stop(void *arg)
-{
-    return ((struct watch *)arg)->now;
 }
 
 /* 1 if two logs are equal except for the columns with times. */
@@ -124,15 +120,14 @@ static int same_logs(const char *a, const char *b)
 static void check_resumed(struct ctt_train_cfg *cfg, int at,
                           const struct ctt_model *whole)
 {
-    struct watch w = { at, 0, 1, 0, 0 };
-    const struct ctt_events ev = { .arg = &w, .stop = on_stop,
-                                   .progress = on_progress };
+    struct watch w = { at, 1, 0, 0 };
+    const struct ctt_events ev = { .arg = &w, .progress = on_progress };
     struct ctt_model *m = dots_model(dot_net, 1);
     struct ctt_result r;
 
     cfg->log_csv = clip_path("part.csv");
     remove(cfg->log_csv);
-    CHECK_OK(ctt_train(m, cfg, dots, dots_val, &ev, &r));
+    CHECK_OK(stop_train(m, cfg, dots, dots_val, &ev, &r));
     CU_ASSERT(r.stopped && r.steps == at);
     ctt_model_free(&m);
     CHECK_OK(ctt_model_load(cfg->checkpoint, 1, &m));
@@ -159,7 +154,7 @@ static void resumed_is_uninterrupted(void)
     };
 
     for (size_t k = 0; k < CTT_LEN(cases); k++) {
-        struct watch w = { 0, 0, 1, 0, 0 };
+        struct watch w = { 0, 1, 0, 0 };
         const struct ctt_events ev = { .arg = &w, .progress = on_progress,
                                        .say = on_say };
         struct ctt_train_cfg cfg = dots_cfg();
