@@ -50,8 +50,8 @@ const struct ctt_opt ctt_train_opts[] = {
       "frames; 0: no limit", 0, 100000, .arg = "N", .section = "Data",
       .tags = CLIPS },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "
-      "or was cut short, "
-      "instead of skipping it", .section = "Data", .tags = CLIPS | RESUME },
+      "or was cut short, instead of skipping it, or has two classes",
+      .section = "Data", .tags = CLIPS | RESUME },
     { "buckets", CTT_STRING, FIELD(buckets), "auto", "number of groups of "
       "clips of similar length from which batches are drawn; auto: as many as "
       "save time", .arg = "N|auto", .section = "Data", .needs = RECOGNISE,

@@ -32,8 +32,8 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
 
 /* Restores o, p and best from m->train.  Settings that affect the result must
  * be the same (ctt_settings_same), and so must the clips (ctt_data_crc):
- * otherwise CTT_EINVAL.  CTT_EFORMAT, CTT_EUNSUP: a value is damaged, missing or unknown;
- * the message names it. */
+ * otherwise CTT_EINVAL.  CTT_EFORMAT, CTT_EUNSUP: a value is damaged, missing
+ * or unknown; the message names it. */
 int ctt_checkpoint_load(const struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, struct ctt_optim *o,

@@ -337,8 +337,8 @@ static int patience_ends(const struct ctt_trainer *t)
            t->at.epoch - t->at.best_epoch >= t->cfg->early_stop;
 }
 
-/* 1 if no epoch is to be begun or ended.  One that the limit of steps has cut is
- * tested and logged, also if a checkpoint is beyond the limit. */
+/* 1 if no epoch is to be begun or ended.  One that the limit of steps has cut
+ * is tested and logged, also if a checkpoint is beyond the limit. */
 static int is_done(const struct ctt_trainer *t)
 {
     return t->at.epoch >= t->cfg->epochs ||

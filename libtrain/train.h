@@ -217,9 +217,10 @@ struct ctt_result {
  * accuracy at the last of val_ratios; predict: the lowest MSE of future
  * frames), and cfg->out, if set, is written at each improvement; without val,
  * m->w ends as the last weights.  cfg->checkpoint, if set, is written every
- * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.  If
- * a loss or gradient is not finite: CTT_ENAN, which names the first node; files
- * keep their last content.  With cfg->amp such a step counts but changes no
+ * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.
+ * A checkpoint at or beyond the end of the run trains no step.  If a loss or
+ * gradient is not finite: CTT_ENAN, which names the first node; files keep
+ * their last content.  With cfg->amp such a step counts but changes no
  * weight, and a dynamic loss scale is halved (scale.c); only a scale below 1,
  * or 20 such steps in a row, are CTT_ENAN. */
 int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,

@@ -6,8 +6,7 @@
 #include "compress/compress.h"
 #include "libtrain/train.h"
 
-/* Print progress, epochs and bad clips of retraining after stage *stage; stop
- * on a signal. */
+/* Print progress, epochs and bad clips of retraining after stage *stage. */
 struct ctt_events ctt_compress_events(const char **stage);
 
 /* Prints tables: one row per weight, one row per stage or round. */

@@ -12,8 +12,9 @@ enum { PARTS = 12, SIDE = 11, FRAMES = 4, CLIPS = 5 };
 
 const char *const ctt_fuzz_words[] = {
     "\n%settings\n", "\n%values 1\n", "\n%m 4\n", "\n%v 4\n", "\n%best 4\n",
-    "\n%data 8\n", "\n%place 8\n", "\n%sums 8\n", "\n%!job predict\n", "version=5\n",
-    "version=4\n", "step=", "epoch=", "batch=", "best-epoch=", "updates=",
+    "\n%data 8\n", "\n%place 8\n", "\n%sums 8\n", "\n%!job predict\n",
+    "version=5\n", "version=4\n",
+    "step=", "epoch=", "batch=", "best-epoch=", "updates=",
     "clips=", "weights=", "sampling-start=", "sampling-stalled=",
     "sampling-falls=", "loss-scale-clean=", "loss-scale-skips=",
     "loss-scale=", "best-loss=", "sum-weight=", "=0\n", "=-1\n", "=1\n", "=3\n",

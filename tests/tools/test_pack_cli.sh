@@ -65,7 +65,8 @@ says 0 '^input line +d=1 h=12 w=12 c=3 fps=6 ' "$bin/convtt-info" one.h5
 says 0 '^clips +12 of 3 classes' "$bin/convtt-info" one.h5
 says 0 '^all +12 ' "$bin/convtt-info" one.h5
 mkdir packs && cp one.h5 packs
-says 1 'packs/one.h5: a pack of clips, not a clip; it is given by its own' "$data" check packs
+says 1 'packs/one.h5: a pack of clips, not a clip; it is given by its own' \
+    "$data" check packs
 cp one.h5 broken.h5
 printf '\1' | dd of=broken.h5 bs=1 seek=4000 conv=notrunc 2> /dev/null
 says 1 'broken.h5: 12 clips, 1 bad' "$data" check broken.h5
@@ -116,7 +117,8 @@ says 0 "'train'|train: 2 clips have the frames of another one, such as" \
     "$data" check twice.txt --strict
 grep -q 'another class' err && fail "the same class is another: $(cat err)"
 { cat train.txt; echo 'renamed.webm a'; } > both.txt
-says 0 'training: 1 clip has the frames of another one but another class, such as .*\(b\) and .*renamed.webm \(a\)' \
+pair='such as .*\(b\) and .*renamed.webm \(a\)'
+says 0 "training: 1 clip has the frames of another one but .* class, $pair" \
     train tiny.net --data both.txt
 says 0 '^both.txt: 10 clips, 0 bad' "$data" check both.txt
 grep -q 'train: 1 clip has .* another class' err || fail "check: $(cat err)"
