@@ -293,12 +293,12 @@ int ctt_feed_open(const struct ctt_source *s, int i, uint64_t seed,
                   struct ctt_feed **out)
 {
     struct ctt_feed *f = ctt_calloc(1, sizeof(*f));
-    const char *path = s->list->item[i].path;
+    const char *path = s->kind->files ? s->list->item[i].path : NULL;
     int rc = f ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     f->strict = s->strict;
-    if (s->kind->files)
+    if (path)
         CTT_TRY(no_clip(path, ctt_reader_open(path, &s->in, &f->reader)));
     else
         CTT_TRY(ctt_source_frames(s, i, seed, 0, &f->f));
