@@ -31,8 +31,8 @@ static const char *const frame_losses[] = { "none", "all", "linear", "exp",
 /* In the order of their sections, as --help=all lists them. */
 const struct ctt_opt ctt_train_opts[] = {
     { "data", CTT_STRING, FIELD(data), "", "training clips: a folder, a list "
-      "or a pack; mnist:DIR generates Moving-MNIST sequences from the digits "
-      "in DIR", .letter = 'd', .arg = "PATH", .section = "Data",
+      "or a pack; digits:DIR are the pictures of MNIST in DIR, mnist:DIR "
+      "generates Moving-MNIST sequences from them", .letter = 'd', .arg = "PATH", .section = "Data",
       .tags = COMMON | RESUME },
     { "val", CTT_STRING, FIELD(val), "", "validation clips; not given: "
       "--val-split of --data", .arg = "PATH", .section = "Data",
@@ -44,7 +44,7 @@ const struct ctt_opt ctt_train_opts[] = {
     { "classes", CTT_STRING, FIELD(classes), "", "file with the names or "
       "numbers of the classes to use, one per line", .arg = "FILE",
       .section = "Data", .needs = RECOGNISE, .tags = CLIPS | RESUME },
-    { "min-frames", CTT_INT, FIELD(min_frames), "2", "skip clips with fewer "
+    { "min-frames", CTT_INT, FIELD(min_frames), "1", "skip clips with fewer "
       "frames", 1, 100000, .arg = "N", .section = "Data", .tags = CLIPS },
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
       "frames; 0: no limit", 0, 100000, .arg = "N", .section = "Data",

@@ -173,12 +173,13 @@ out:
 
 int ctt_tool_reads(const char *data, const char *file)
 {
-    const char *path = data ? ctt_source_disk_path(data) : NULL;
+    const char *path = data ? ctt_source_idx(data) : NULL;
     struct stat x, y;
 
     return ctt_tool_same_file(path, file) ||
-           (path && file && ctt_source_is_drawn(data) &&
-            strstr(last_part(file), "-images-idx") && stat(path, &x) == 0 &&
+           ctt_tool_same_file(path, file) ||
+           (path && file && strstr(last_part(file), "-ubyte") &&
+            (stat(path, &x) == 0 || folder_of(path, &x)) &&
             folder_of(file, &y) && same_inode(&x, &y));
 }
 

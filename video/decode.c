@@ -147,7 +147,7 @@ void ctt_video_close(struct ctt_video **v)
 
 int ctt_video_timeless(const struct ctt_video *v)
 {
-    return v->pictures.count > 0;
+    return v->pictures.count > 0 || ctt_demux_is_picture(v->demux);
 }
 
 float ctt_video_fps(const struct ctt_video *v)

@@ -243,10 +243,17 @@ double ctt_demux_unit(const struct ctt_demux *d)
     return av_q2d(d->stream->time_base);
 }
 
+int ctt_demux_is_picture(const struct ctt_demux *d)
+{
+    return ctt_format_is_picture(d->fmt->iformat->name);
+}
+
 float ctt_demux_fps(const struct ctt_demux *d)
 {
     AVRational r = d->stream->avg_frame_rate;
 
+    if (ctt_demux_is_picture(d))
+        return 0;
     return r.num > 0 && r.den > 0 ? (float)av_q2d(r) : 0;
 }
 

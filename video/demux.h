@@ -21,11 +21,13 @@ int  ctt_demux_open(const char *path, struct ctt_meter *m,
 void ctt_demux_close(struct ctt_demux **d);
 
 /* The video stream: a decoder that is there, its parameters, the seconds in a
- * unit of time, the average frames per second (0: not stated), the
- * counterclockwise quarter turns that make it upright. */
+ * unit of time, whether it is a picture, the average frames per second (0: not
+ * stated, as for a picture), the counterclockwise quarter turns that make it
+ * upright. */
 const struct AVCodec           *ctt_demux_decoder(const struct ctt_demux *d);
 const struct AVCodecParameters *ctt_demux_codec(const struct ctt_demux *d);
 double ctt_demux_unit(const struct ctt_demux *d);
+int    ctt_demux_is_picture(const struct ctt_demux *d);
 float  ctt_demux_fps(const struct ctt_demux *d);
 int    ctt_demux_turns(const struct ctt_demux *d);
 

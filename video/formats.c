@@ -91,6 +91,13 @@ int ctt_format_unknown(const char *start, size_t n, const char *path)
     return ctt_error(CTT_EFORMAT, "%s: %s", path, why);
 }
 
+int ctt_format_is_picture(const char *name)
+{
+    size_t n = strlen(name), m = strlen("_pipe");
+
+    return n > m && strcmp(name + n - m, "_pipe") == 0;
+}
+
 int ctt_format_is_timed(const char *name)
 {
     return is_one_of(name, "matroska avi flv");

@@ -13,6 +13,9 @@ int  ctt_format_check(const char *name, const char *path);
  * n bytes. */
 int  ctt_format_unknown(const char *start, size_t n, const char *path);
 
+/* 1 if it is that of a picture: FFmpeg invents a frame rate for it. */
+int  ctt_format_is_picture(const char *name);
+
 /* 1 if the format's own statement of its duration is reliable enough to notice
  * a file that was cut short. */
 int  ctt_format_is_timed(const char *name);

@@ -1,128 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mnist.c: reads the digits of idx files and generates Moving-MNIST from them;
- * besides net/code/zip.c the only file that includes zlib.h. */
+ * mnist.c: generates Moving-MNIST from the digits of an idx file. */
 #include "net/code/zip.h"
-#include "net/newfile.h"
 #include "net/random.h"
 #include "video/disk.h"
+#include "video/idx.h"
 #include "video/split.h"
 #include "video/video.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
-#include <zlib.h>
 
 enum {
     SIDE = 28, BYTES = SIDE * SIDE,    /* of an image */
-    RANGE = CTT_MNIST_SIDE - SIDE,     /* of the corner, in pixels */
-    HEAD = 16, MAGIC = 0x803,          /* bytes, in three dimensions */
-    IMAGES_MAX = 1 << 22,
-    CHUNK = 1024                       /* images read at a time */
+    RANGE = CTT_MNIST_SIDE - SIDE      /* of the corner, in pixels */
 };
 
-struct ctt_mnist {
-    char    *file;
-    uint8_t *image;    /* [count][28][28] */
-    int      count, room;
-};
-
-/* ---- idx files ---- */
-
-static uint32_t word(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
-           p[3];
-}
-
-/* Reads up to size bytes; *got: how many there were.  A truncated gzip stream
- * is handled like a file that ends early; *cut is then 1. */
-static int read_some(gzFile f, const char *path, void *to, int size, int *got,
-                     int *cut)
-{
-    int code = Z_OK, rc = 0;
-
-    errno = 0;
-    *got = gzread(f, to, (unsigned)size);
-    gzerror(f, &code);
-    *cut = code == Z_BUF_ERROR;
-    if (*cut)
-        *got = *got < 0 ? 0 : *got;
-    CTT_CHECK(*got >= 0 || code != Z_MEM_ERROR, CTT_ENOMEM,
-              "%s: out of memory", path);
-    CTT_CHECK(*got >= 0, code == Z_ERRNO ? CTT_EIO : CTT_EFORMAT, "%s: %s",
-              path, code == Z_ERRNO && errno ? strerror(errno)
-                                             : "its gzip data is damaged");
-out:
-    return rc;
-}
-
-/* Reads the number of images from the header. */
-static int read_head(gzFile f, const char *path, int *count)
-{
-    uint8_t head[HEAD];
-    int rc, got, cut;
-
-    CTT_TRY(read_some(f, path, head, HEAD, &got, &cut));
-    CTT_CHECK(got >= 4 && word(head) == MAGIC, CTT_EFORMAT,
-              "%s: no idx file of images", path);
-    CTT_CHECK(got == HEAD, CTT_EFORMAT, "%s: ends in its header", path);
-    CTT_CHECK(word(head + 8) == SIDE && word(head + 12) == SIDE, CTT_EFORMAT,
-              "%s: images of %lux%lu, not %dx%d", path,
-              (unsigned long)word(head + 12), (unsigned long)word(head + 8),
-              SIDE, SIDE);
-    CTT_CHECK(word(head + 4) > 0 && word(head + 4) <= IMAGES_MAX, CTT_EFORMAT,
-              "%s: says it has %lu images (1 to %d can be)", path,
-              (unsigned long)word(head + 4), (int)IMAGES_MAX);
-    *count = (int)word(head + 4);
-out:
-    return rc;
-}
-
-/* Makes room for one more chunk; the count of the header is not trusted. */
-static int reserve(struct ctt_mnist *m, int count)
-{
-    int room = 2 * m->room > CHUNK ? 2 * m->room : CHUNK;
-    uint8_t *more;
-
-    if (m->room - m->count >= CHUNK || m->room == count)
-        return 0;
-    room = room < count ? room : count;
-    more = ctt_realloc(m->image, (size_t)room * BYTES + 1);
-    if (!more)
-        return CTT_ENOMEM;
-    m->image = more;
-    m->room = room;
-    return 0;
-}
-
-/* With the last image a byte more is asked for: zlib notices that the sum at
- * the end of a gzip file is missing only if it must go on. */
-static int read_images(struct ctt_mnist *m, gzFile f, int count)
-{
-    int rc = 0, got = 0, cut = 0, rest = 0;
-
-    while (m->count < count) {
-        int want;
-
-        CTT_TRY(reserve(m, count));
-        want = m->room - m->count < CHUNK ? m->room - m->count : CHUNK;
-        rest = m->count + want == count;
-        CTT_TRY(read_some(f, m->file, m->image + (size_t)m->count * BYTES,
-                          want * BYTES + rest, &got, &cut));
-        m->count += got / BYTES;
-        CTT_CHECK(got >= want * BYTES, CTT_EFORMAT,
-                  "%s: ends after %d of %d images", m->file, m->count, count);
-        got -= want * BYTES;
-    }
-    CTT_CHECK(!cut, CTT_EFORMAT, "%s: its gzip data ends without its sum",
-              m->file);
-    CTT_CHECK(got == 0, CTT_EFORMAT, "%s: goes on after its %d images",
-              m->file, count);
-out:
-    return rc;
-}
+struct ctt_mnist { struct ctt_idx idx; };
 
 /* The file to read: path, or the training images in that folder. */
 static int find_file(const char *path, char **out)
@@ -155,25 +48,19 @@ out:
 int ctt_mnist_open(const char *path, struct ctt_mnist **out)
 {
     struct ctt_mnist *m = ctt_calloc(1, sizeof(*m));
-    int64_t size;
-    gzFile f = NULL;
-    int rc = m ? 0 : CTT_ENOMEM, count = 0, fd = -1;
+    int rc = m ? 0 : CTT_ENOMEM;
+    char *file = NULL;
 
     CTT_TRY(rc);
-    CTT_TRY(find_file(path, &m->file));
-    CTT_TRY(ctt_file_open(m->file, &fd, &size));
-    f = gzdopen(fd, "rb");
-    CTT_CHECK(f, CTT_ENOMEM, "%s: out of memory", m->file);
-    fd = -1;    /* f owns it */
-    CTT_TRY(read_head(f, m->file, &count));
-    CTT_TRY(read_images(m, f, count));
+    CTT_TRY(find_file(path, &file));
+    CTT_TRY(ctt_idx_open(file, CTT_IDX_IMAGES, &m->idx));
+    CTT_CHECK(m->idx.w == SIDE && m->idx.h == SIDE, CTT_EFORMAT,
+              "%s: images of %dx%d, not %dx%d", file, m->idx.w, m->idx.h, SIDE,
+              SIDE);
     *out = m;
     m = NULL;
 out:
-    if (f)
-        gzclose(f);
-    if (fd >= 0)
-        close(fd);
+    ctt_free(file);
     ctt_mnist_close(&m);
     return rc;
 }
@@ -182,25 +69,24 @@ void ctt_mnist_close(struct ctt_mnist **m)
 {
     if (!*m)
         return;
-    ctt_free((*m)->file);
-    ctt_free((*m)->image);
+    ctt_idx_close(&(*m)->idx);
     ctt_free(*m);
     *m = NULL;
 }
 
 int ctt_mnist_count(const struct ctt_mnist *m)
 {
-    return m->count;
+    return m->idx.count;
 }
 
 const char *ctt_mnist_file(const struct ctt_mnist *m)
 {
-    return m->file;
+    return m->idx.file;
 }
 
 uint32_t ctt_mnist_crc(const struct ctt_mnist *m)
 {
-    return ctt_crc32(0, m->image, 1, (int64_t)m->count * BYTES);
+    return ctt_crc32(0, m->idx.data, 1, (int64_t)m->idx.count * BYTES);
 }
 
 /* ---- sequences ---- */
@@ -268,7 +154,8 @@ static void draw_digit(const struct ctt_mnist *m, uint64_t key, uint64_t from,
 {
     uint64_t image = (uint64_t)ctt_random(key, from + IMAGE);
 
-    d->image = m->image + (image * (uint64_t)m->count >> 32) * BYTES;
+    d->image = m->idx.data +
+               (image * (uint64_t)m->idx.count >> 32) * BYTES;
     for (int k = 0; k < 2; k++)
         d->at[k] = (int64_t)ctt_random(key, from + (uint64_t)(X + k)) << 8;
     draw_way(key, from, d);

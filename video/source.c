@@ -3,6 +3,7 @@
 #include "video/source.h"
 #include "net/kind.h"
 #include "net/code/zip.h"
+#include "video/digits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,20 +25,35 @@ struct ctt_source {
     struct ctt_list       *own;       /* list, unless it is the pack's */
     struct ctt_pack       *pack;
     struct ctt_mnist      *mnist;
+    struct ctt_digits     *digit;
     int64_t                first;     /* Moving-MNIST: number of sequence 0 */
     int                    digits, length;    /* per sequence */
     int                    strict;    /* cut short is an error */
 };
 
-int ctt_source_is_drawn(const char *path)
+/* The path behind a prefix, or NULL. */
+static const char *after(const char *path, const char *prefix)
 {
-    return strncmp(path, CTT_SOURCE_DRAWN, sizeof(CTT_SOURCE_DRAWN) - 1) == 0;
+    size_t n = strlen(prefix);
+
+    return strncmp(path, prefix, n) == 0 ? path + n : NULL;
 }
 
-const char *ctt_source_disk_path(const char *path)
+int ctt_source_is_drawn(const char *path)
 {
-    return path + (ctt_source_is_drawn(path) ? sizeof(CTT_SOURCE_DRAWN) - 1
-                                             : 0);
+    return after(path, CTT_SOURCE_DRAWN) != NULL;
+}
+
+static int is_digits(const char *path)
+{
+    return after(path, CTT_SOURCE_DIGITS) != NULL;
+}
+
+const char *ctt_source_idx(const char *path)
+{
+    const char *drawn = after(path, CTT_SOURCE_DRAWN);
+
+    return drawn ? drawn : after(path, CTT_SOURCE_DIGITS);
 }
 
 /* ---- Moving-MNIST ---- */
@@ -71,7 +87,7 @@ out:
 static int mnist_open(struct ctt_source *s, const char *path,
                       const struct ctt_source_set *set)
 {
-    const char *dir = ctt_source_disk_path(path);
+    const char *dir = ctt_source_idx(path);
     int rc = 0;
 
     CTT_CHECK(set->labels == CTT_LABELS_ANY, CTT_EINVAL,
@@ -94,6 +110,51 @@ static int mnist_frames(const struct ctt_source *s, int i, uint64_t seed,
     int n = max > 0 && max < s->length ? max : s->length;
 
     return ctt_mnist_frames(s->mnist, seed, s->first + i, s->digits, n, out);
+}
+
+/* ---- pictures of idx files ---- */
+
+static int digits_list(struct ctt_source *s, const char *path,
+                       const struct ctt_source_set *set)
+{
+    struct ctt_listing l = { .path = path };
+    int rc;
+
+    l.split = set->split ? set->split : "validation";
+    l.list = s->own = ctt_calloc(1, sizeof(*l.list));
+    CTT_TRY(s->own ? 0 : CTT_ENOMEM);
+    s->list = s->own;
+    CTT_TRY(ctt_digits_list(s->digit, &l));
+    CTT_TRY(ctt_listing_fit(&l, set->labels > 0 ? set->label : NULL,
+                            set->labels, set->classes));
+out:
+    ctt_names_clear(&l.names);
+    return rc;
+}
+
+static int digits_open(struct ctt_source *s, const char *path,
+                       const struct ctt_source_set *set)
+{
+    int rc;
+
+    CTT_TRY(ctt_digits_open(ctt_source_idx(path), set->split, &s->digit));
+    if (set->any_input) {
+        s->in = (struct ctt_input){ .d = 1, .c = 1, .std = { 1, 1, 1 },
+                                    .scale = 1, .colour = CTT_GRAY };
+        ctt_digits_size(s->digit, &s->in.w, &s->in.h);
+    }
+    CTT_TRY(ctt_digits_fits(s->digit, path, &s->in));
+    CTT_TRY(digits_list(s, path, set));
+out:
+    return rc;
+}
+
+static int digits_frames(const struct ctt_source *s, int i, uint64_t seed,
+                         int max, struct ctt_frames *out)
+{
+    (void)seed;
+    (void)max;
+    return ctt_digits_frames(s->digit, &s->list->item[i], &s->in, out);
 }
 
 /* ---- packs ---- */
@@ -183,6 +244,7 @@ static int list_frames(const struct ctt_source *s, int i, uint64_t seed,
 /* The first row whose is() returns 1 is used. */
 static const struct kind kinds[] = {
     { ctt_source_is_drawn, mnist_open, mnist_frames, .drawn = 1 },
+    { is_digits, digits_open, digits_frames, .files = 0 },
     { ctt_pack_is, pack_open, pack_frames, .files = 0 },
     { list_is, list_open, list_frames, .files = 1 },
 };
@@ -215,6 +277,7 @@ void ctt_source_close(struct ctt_source **s)
     ctt_list_free(&(*s)->own);
     ctt_pack_close(&(*s)->pack);
     ctt_mnist_close(&(*s)->mnist);
+    ctt_digits_close(&(*s)->digit);
     ctt_free(*s);
     *s = NULL;
 }

@@ -12,9 +12,12 @@
 /* 1 if path has that prefix. */
 int  ctt_source_is_drawn(const char *path);
 
-/* The file or folder that the source at path reads: DIR of "mnist:DIR", else
- * path itself. */
-const char *ctt_source_disk_path(const char *path);
+/* Prefix of the paths of data sets in idx files: "digits:DIR" (digits.h). */
+#define CTT_SOURCE_DIGITS "digits:"
+
+/* Where the idx files of a source are: DIR of "mnist:DIR" and "digits:DIR";
+ * NULL: path is none of these. */
+const char *ctt_source_idx(const char *path);
 
 /* What a source must provide.  Pointers stay the caller's. */
 struct ctt_source_set {
@@ -47,9 +50,20 @@ struct ctt_source_set {
     "        (\"path,label\" if names contain blanks),\n" \
     "    a csv file of Kinetics, or a folder with its files,\n" \
     "    the folder of HMDB51 or UCF101, or of their lists,\n" \
-    "    a pack made by convtt-data pack, or\n" \
+    "    a pack made by convtt-data pack,\n" \
+    "    digits:DIR, the pictures of MNIST, Fashion-MNIST or EMNIST, or\n" \
     "    mnist:DIR, Moving-MNIST generated from the MNIST digits in DIR.\n\n"
 #define CTT_SOURCE_RULES \
+    "A picture (PNG, JPEG, PPM, PGM, BMP, TIFF, WebP ...) is a clip of one " \
+    "frame, wherever a video may be; its content decides, not its name. In " \
+    "lists and in the folder of a class, a folder of numbered pictures is " \
+    "one clip and a picture is one clip. digits:DIR reads the idx files " \
+    "train-images-idx3-ubyte, train-labels-idx1-ubyte and those of t10k or " \
+    "test, also as .gz; the last twelfth of the training pictures (5,000 of " \
+    "MNIST's 60,000) is the split validation, the rest train, and the t10k " \
+    "files are test. Its classes are named by their numbers; the model's " \
+    "frame is gray and has the pictures' size, or is larger, the rest " \
+    "black. Of several sets in DIR, digits:DIR/emnist-letters names one.\n\n" \
     "The paths in a list are relative to its folder; if the first clips are " \
     "not there, to a folder in it, to the folder above, or to a folder in " \
     "that. Labels are names, or numbers from 0 without gaps; a classInd.txt " \
@@ -66,8 +80,9 @@ struct ctt_source_set {
 
 struct ctt_source;
 
-/* path: "mnist:DIR", Moving-MNIST generated from the digits in DIR; a pack; or
- * what ctt_list_open() reads.  in: the model's input settings.  Opens the pack
+/* path: "mnist:DIR", Moving-MNIST generated from the digits in DIR;
+ * "digits:DIR", the pictures there as clips of one frame; a pack; or what
+ * ctt_list_open() reads.  in: the model's input settings.  Opens the pack
  * or the digits, but no clip of a list.  CTT_EINVAL if the frames, classes or
  * splits do not meet the set, CTT_EIO if path cannot be read, CTT_EFORMAT if it
  * is damaged; the message names it. */

@@ -86,6 +86,7 @@ enum { CTT_SIDE_MAX = 16384 };    /* pixels per side */
 
 /* path: a file, whose format is detected; a folder of numbered pictures, one
  * per frame; or "folder#first+count", a part of those, first counted from 0.
+ * A file that is a picture is a clip of one frame.
  * The file is a video by its content, whatever its name; playlists and other
  * files that name further files are refused (formats.c), and nothing but the
  * file, or the pictures of the folder, is opened.  Damaged data is an error
@@ -94,7 +95,8 @@ enum { CTT_SIDE_MAX = 16384 };    /* pixels per side */
 int  ctt_video_open(const char *path, struct ctt_video **out);
 void ctt_video_close(struct ctt_video **v);
 
-/* 1 if the clip is a folder of pictures, whose frames have no times. */
+/* 1 if the clip is a picture or a folder of pictures, whose frames have no
+ * times. */
 int  ctt_video_timeless(const struct ctt_video *v);
 
 /* Average frame rate in frames per second; 0: the file does not state it. */
@@ -140,8 +142,8 @@ int  ctt_input_check(const struct ctt_input *in);
 /* A clip's frames at the model's rate: count x h x w x c bytes, rows packed; h
  * and w as from ctt_frame_size().  Frame k is the decoded frame nearest to time
  * k / fps, the earlier one of two; count is the clip's duration times fps,
- * rounded, at least 1.  If the model's fps is 0, and for folders of pictures,
- * every frame is used, and fps is the file's average rate (0: unknown).
+ * rounded, at least 1.  If the model's fps is 0, and for pictures and folders
+ * of them, every frame is used, and fps is the file's average rate (0: unknown).
  * seen, stated: ctt_video_seen() and ctt_video_stated() where the file was
  * decoded to its end; else equal. */
 struct ctt_frames {

@@ -84,7 +84,7 @@ static void good_files(void)
     ctt_mnist_close(&m);
     CU_ASSERT_PTR_NULL(m);
     ctt_mnist_close(&m);
-    CU_ASSERT_STRING_EQUAL(ctt_source_disk_path("mnist:a/b"), "a/b");
+    CU_ASSERT_STRING_EQUAL(ctt_source_idx("mnist:a/b"), "a/b");
     CU_ASSERT_FALSE(ctt_source_is_drawn("mnist/a"));
 }
 
