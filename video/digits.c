@@ -15,7 +15,8 @@ enum { HELD_OUT = 12,    /* one of so many training pictures is for validation,
 
 struct ctt_digits {
     struct ctt_idx image, label;    /* of the split */
-    int            first;           /* number of its first picture in the file */
+    int            first;           /* number of its first picture in the
+                                       file */
     unsigned char  known[VALUES];   /* 1: a class */
 };
 
@@ -126,7 +127,7 @@ static int read_labels(const struct files *f, enum file of,
     CTT_CHECK(f->path[of][CTT_IDX_LABELS], CTT_EIO, "%s: no %s-labels-idx1-"
               "ubyte(.gz) in it", f->dir, of == TRAIN ? "train" : "t10k");
     ctt_idx_close(&d->label);
-    CTT_TRY(ctt_idx_open(f->path[of][CTT_IDX_LABELS], CTT_IDX_LABELS,
+    CTT_TRY(ctt_idx_open(f->path[of][CTT_IDX_LABELS], CTT_IDX_LABELS, 0,
                          &d->label));
 out:
     return rc;
@@ -146,7 +147,7 @@ out:
     return rc;
 }
 
-static void keep(struct ctt_idx *x, int first, int count)
+static int keep(struct ctt_idx *x, int first, int count)
 {
     size_t size = (size_t)x->h * (size_t)x->w;
     uint8_t *less;
@@ -154,7 +155,10 @@ static void keep(struct ctt_idx *x, int first, int count)
     memmove(x->data, x->data + (size_t)first * size, (size_t)count * size);
     x->count = x->room = count;
     less = ctt_realloc(x->data, (size_t)count * size);
-    x->data = less ? less : x->data;
+    if (!less)
+        return CTT_ENOMEM;
+    x->data = less;
+    return 0;
 }
 
 static int read_split(const struct files *f, int part, const char *split,
@@ -169,7 +173,7 @@ static int read_split(const struct files *f, int part, const char *split,
     CTT_TRY(find_classes(f, of, d));
     if (of == TEST)
         CTT_TRY(read_labels(f, of, d));
-    CTT_TRY(ctt_idx_open(f->path[of][CTT_IDX_IMAGES], CTT_IDX_IMAGES,
+    CTT_TRY(ctt_idx_open(f->path[of][CTT_IDX_IMAGES], CTT_IDX_IMAGES, 0,
                          &d->image));
     count = d->image.count;
     CTT_CHECK(d->label.count == count, CTT_EFORMAT, "%s: has %d labels for "
@@ -179,8 +183,8 @@ static int read_split(const struct files *f, int part, const char *split,
               "too few for it", d->image.file, split, count);
     d->first = part == 1 ? count - held : 0;
     count = part == 1 ? held : count - held;
-    keep(&d->image, d->first, count);
-    keep(&d->label, d->first, count);
+    CTT_TRY(keep(&d->image, d->first, count));
+    CTT_TRY(keep(&d->label, d->first, count));
 out:
     return rc;
 }
@@ -189,16 +193,15 @@ int ctt_digits_open(const char *path, const char *split,
                     struct ctt_digits **out)
 {
     struct ctt_digits *d = ctt_calloc(1, sizeof(*d));
-    int folder = ctt_disk_kind(path) == CTT_DISK_FOLDER, rc = d ? 0 : CTT_ENOMEM;
+    int folder = ctt_disk_kind(path) == CTT_DISK_FOLDER;
     char *dir = folder ? ctt_strdup(path) : ctt_path_dir(path);
     struct files f = { .dir = dir, .set = folder ? NULL : ctt_path_base(path) };
     const char *name = split ? split : "validation";
-    int part = ctt_split_number(name);
+    int part = ctt_split_number(name), rc = 0;
 
-    CTT_TRY(rc);
-    CTT_TRY(dir ? 0 : CTT_ENOMEM);
-    CTT_CHECK(part >= 0, CTT_EINVAL, "digits:%s: no split '%s' (train, "
-              "validation or test)", path, name);
+    CTT_TRY(d && dir ? 0 : CTT_ENOMEM);
+    CTT_CHECK(part >= 0, CTT_EINVAL, "%s: no split '%s' (train, validation or "
+              "test)", path, name);
     CTT_CHECK(ctt_disk_kind(dir) == CTT_DISK_FOLDER, CTT_EIO,
               "%s: no such folder", dir);
     CTT_TRY(find_files(&f));

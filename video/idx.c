@@ -59,7 +59,7 @@ out:
 
 /* Height and width of the images; of labels 1 and 1. */
 static int take_size(struct ctt_idx *x, const uint8_t *head,
-                     const struct kind *k)
+                     const struct kind *k, int side)
 {
     uint32_t h = 1, w = 1;
     int rc = 0;
@@ -68,6 +68,9 @@ static int take_size(struct ctt_idx *x, const uint8_t *head,
         h = word(head + 8);
         w = word(head + 12);
     }
+    CTT_CHECK(!side || (h == (uint32_t)side && w == h), CTT_EFORMAT,
+              "%s: images of %lux%lu, not %dx%d", x->file, (unsigned long)w,
+              (unsigned long)h, side, side);
     CTT_CHECK(h > 0 && w > 0 && h <= CTT_SIDE_MAX && w <= CTT_SIDE_MAX,
               CTT_EFORMAT, "%s: images of %lux%lu", x->file, (unsigned long)w,
               (unsigned long)h);
@@ -82,7 +85,7 @@ out:
 
 /* Reads the number of items and their size from the header. */
 static int read_head(struct ctt_idx *x, gzFile f, const struct kind *k,
-                     int *count)
+                     int side, int *count)
 {
     uint8_t head[HEAD_MAX];
     int64_t got;
@@ -92,7 +95,7 @@ static int read_head(struct ctt_idx *x, gzFile f, const struct kind *k,
     CTT_CHECK(got >= WORD && word(head) == k->magic, CTT_EFORMAT,
               "%s: no idx file of %s", x->file, k->what);
     CTT_CHECK(got == k->head, CTT_EFORMAT, "%s: ends in its header", x->file);
-    CTT_TRY(take_size(x, head, k));
+    CTT_TRY(take_size(x, head, k, side));
     CTT_CHECK(word(head + WORD) > 0 && word(head + WORD) <= ITEMS_MAX,
               CTT_EFORMAT, "%s: says it has %lu %s (1 to %d can be)", x->file,
               (unsigned long)word(head + WORD), k->what, (int)ITEMS_MAX);
@@ -146,7 +149,8 @@ out:
     return rc;
 }
 
-int ctt_idx_open(const char *file, enum ctt_idx_kind kind, struct ctt_idx *out)
+int ctt_idx_open(const char *file, enum ctt_idx_kind kind, int side,
+                 struct ctt_idx *out)
 {
     const struct kind *k = &kinds[kind];
     struct ctt_idx x = { .file = ctt_strdup(file) };
@@ -159,7 +163,7 @@ int ctt_idx_open(const char *file, enum ctt_idx_kind kind, struct ctt_idx *out)
     f = gzdopen(fd, "rb");
     CTT_CHECK(f, CTT_ENOMEM, "%s: out of memory", file);
     fd = -1;    /* f owns it */
-    CTT_TRY(read_head(&x, f, k, &count));
+    CTT_TRY(read_head(&x, f, k, side, &count));
     CTT_TRY(read_items(&x, f, k->what, count));
     *out = x;
     x = (struct ctt_idx){ 0 };

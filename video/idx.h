@@ -14,9 +14,11 @@ struct ctt_idx {
     int      count, room, h, w;
 };
 
-/* Reads the whole file, which may be compressed by gzip.  CTT_EFORMAT unless it
- * is of this kind and has exactly the items that its header says, 1 to 2^22. */
-int  ctt_idx_open(const char *file, enum ctt_idx_kind kind,
+/* Reads the whole file, which may be compressed by gzip.  side: the images must
+ * have so many rows and columns; 0: they may have any size.  CTT_EFORMAT unless
+ * the file is of this kind and has exactly the items that its header says, 1 to
+ * 2^22. */
+int  ctt_idx_open(const char *file, enum ctt_idx_kind kind, int side,
                   struct ctt_idx *out);
 void ctt_idx_close(struct ctt_idx *x);
 

@@ -53,10 +53,7 @@ int ctt_mnist_open(const char *path, struct ctt_mnist **out)
 
     CTT_TRY(rc);
     CTT_TRY(find_file(path, &file));
-    CTT_TRY(ctt_idx_open(file, CTT_IDX_IMAGES, &m->idx));
-    CTT_CHECK(m->idx.w == SIDE && m->idx.h == SIDE, CTT_EFORMAT,
-              "%s: images of %dx%d, not %dx%d", file, m->idx.w, m->idx.h, SIDE,
-              SIDE);
+    CTT_TRY(ctt_idx_open(file, CTT_IDX_IMAGES, SIDE, &m->idx));
     *out = m;
     m = NULL;
 out:

@@ -114,10 +114,10 @@ static int mnist_frames(const struct ctt_source *s, int i, uint64_t seed,
 
 /* ---- pictures of idx files ---- */
 
-static int digits_list(struct ctt_source *s, const char *path,
+static int digits_list(struct ctt_source *s, const char *dir,
                        const struct ctt_source_set *set)
 {
-    struct ctt_listing l = { .path = path };
+    struct ctt_listing l = { .path = dir };
     int rc;
 
     l.split = set->split ? set->split : "validation";
@@ -135,16 +135,17 @@ out:
 static int digits_open(struct ctt_source *s, const char *path,
                        const struct ctt_source_set *set)
 {
+    const char *dir = ctt_source_idx(path);
     int rc;
 
-    CTT_TRY(ctt_digits_open(ctt_source_idx(path), set->split, &s->digit));
+    CTT_TRY(ctt_digits_open(dir, set->split, &s->digit));
     if (set->any_input) {
         s->in = (struct ctt_input){ .d = 1, .c = 1, .std = { 1, 1, 1 },
                                     .scale = 1, .colour = CTT_GRAY };
         ctt_digits_size(s->digit, &s->in.w, &s->in.h);
     }
-    CTT_TRY(ctt_digits_fits(s->digit, path, &s->in));
-    CTT_TRY(digits_list(s, path, set));
+    CTT_TRY(ctt_digits_fits(s->digit, dir, &s->in));
+    CTT_TRY(digits_list(s, dir, set));
 out:
     return rc;
 }

@@ -11,7 +11,9 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { RING = 3, WHY = 256, MAX_WORKERS = 256 };
+/* SOME: floats of the clips that a thread loads at a time.  Most clips have
+ * more; pictures have less, and locking for each one would take long. */
+enum { RING = 3, WHY = 256, MAX_WORKERS = 256, SOME = 1 << 14 };
 
 /* A batch in the ring buffer. */
 struct buffer {
@@ -32,6 +34,7 @@ struct ctt_loader {
     int64_t             floats;     /* of a buffer */
     struct ctt_dev     *dev;        /* that has pinned them, or NULL */
     int64_t             next;       /* clip of the plan to load next */
+    int                 some;       /* clips that a thread takes */
     int                 batch;      /* that the caller has or waits for */
     int                 busy, stop, rc;
     char                why[WHY];
@@ -168,25 +171,37 @@ static int has_work(const struct ctt_loader *l)
            l->next / l->n < l->batch + RING;
 }
 
-static void one(struct ctt_loader *l)
+static void note_bad(struct ctt_loader *l, struct buffer *p, int rc)
 {
-    int batch = (int)(l->next / l->n), j = (int)(l->next % l->n), rc;
-    struct buffer *p = &l->ring[batch % RING];
-
-    l->next++;
-    l->busy++;
-    pthread_mutex_unlock(&l->lock);
-    rc = load_clip(l, batch, j, p->x + j * l->frame, &p->length[j]);
     pthread_mutex_lock(&l->lock);
-    if (rc < 0)
-        snprintf(p->bad, sizeof(p->bad), "%s", ctt_errmsg());
-    if (rc < 0 && (!ctt_clip_is_bad(rc) || l->d->strict) && l->rc >= 0) {
+    snprintf(p->bad, sizeof(p->bad), "%s", ctt_errmsg());
+    if ((!ctt_clip_is_bad(rc) || l->d->strict) && l->rc >= 0) {
         l->rc = rc;
         memcpy(l->why, p->bad, sizeof(l->why));
     }
-    p->ready++;
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* Loads the next clips of a batch. */
+static void load_some(struct ctt_loader *l)
+{
+    int batch = (int)(l->next / l->n), j = (int)(l->next % l->n);
+    int n = l->n - j < l->some ? l->n - j : l->some;
+    struct buffer *p = &l->ring[batch % RING];
+
+    l->next += n;
+    l->busy++;
+    pthread_mutex_unlock(&l->lock);
+    for (int end = j + n; j < end; j++) {
+        int rc = load_clip(l, batch, j, p->x + j * l->frame, &p->length[j]);
+        if (rc < 0)
+            note_bad(l, p, rc);
+    }
+    pthread_mutex_lock(&l->lock);
+    p->ready += n;
     l->busy--;
-    pthread_cond_signal(&l->news);
+    if (p->ready == l->n || l->rc < 0 || !l->busy)
+        pthread_cond_signal(&l->news);
 }
 
 static void *worker(void *arg)
@@ -196,7 +211,7 @@ static void *worker(void *arg)
     pthread_mutex_lock(&l->lock);
     while (!l->stop) {
         if (has_work(l))
-            one(l);
+            load_some(l);
         else
             pthread_cond_wait(&l->work, &l->lock);
     }
@@ -228,6 +243,8 @@ int ctt_loader_open(struct ctt_data *d, int n, int room,
     l->n = n;
     l->frame = (int64_t)d->in.h * d->in.w * d->in.c;
     l->floats = l->frame * n * room;
+    l->some = (int)(SOME / (l->frame * (d->longest > 0 ? d->longest : 1)));
+    l->some = l->some > 1 ? l->some : 1;
     for (int k = 0; k < RING; k++) {
         l->ring[k].x = ctt_calloc((size_t)l->floats, sizeof(float));
         l->ring[k].length = ctt_calloc((size_t)n, sizeof(int));

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_idx.c: any file of digits is an error in one line or images from which
- * sequences are drawn, the same when it is read again.  The first byte of an
- * input says how the file is made of the rest; images that a header says there
- * are and the input lacks can be added as zeros. */
+ * sequences are drawn, the same when it is read again; any pair of images and
+ * labels is an error in one line or a set of clips.  The first byte of an input
+ * says how the file is made of the rest; images that a header says there are
+ * and the input lacks can be added as zeros. */
 #include "tests/fuzz/fuzz.h"
 #include "net/code/zip.h"
-#include "video/video.h"
+#include "video/source.h"
+
+#include <stdio.h>
 
 #include <string.h>
 
-enum { HEAD = 16, IMAGE = 28 * 28, MOST = 64, FRAMES = 3 };
+enum { HEAD = 16, IMAGE = 28 * 28, MOST = 64, FRAMES = 3, LABELS = 8 };
 
 const char *const ctt_fuzz_words[] = {
-    "\x1f\x8b\x08", "\x08\x03", "\x1c", "r", "z", "f", "d", NULL
+    "\x1f\x8b\x08", "\x08\x03", "\x08\x01", "\x1c", "r", "z", "f", "d", "s",
+    NULL
 };
 
 static void draw(const struct ctt_mnist *m)
@@ -49,6 +53,41 @@ static void open_file(const char *path)
     ctt_mnist_close(&again);
 }
 
+/* Reads all splits of the folder s, in which all files are made of the input:
+ * its first bytes are those of the labels, the rest those of the images. */
+static void open_set(const uint8_t *p, size_t n)
+{
+    static const char *const split[] = { "train", "validation", "test" };
+    size_t labels = n > LABELS ? LABELS + p[7] % 32u : n;
+    char path[600];
+
+    labels = labels < n ? labels : n;
+    ctt_scratch_put("s/train-labels-idx1-ubyte", p, labels);
+    ctt_scratch_put("s/test-labels-idx1-ubyte.gz", p, labels);
+    ctt_scratch_put("s/train-images-idx3-ubyte", p + labels, n - labels);
+    ctt_scratch_put("s/test-images.idx3-ubyte", p + labels, n - labels);
+    snprintf(path, sizeof(path), "digits:%s", ctt_scratch("s"));
+    for (size_t i = 0; i < CTT_LEN(split); i++) {
+        const struct ctt_source_set set = { .split = split[i],
+                                            .any_input = 1 };
+        const struct ctt_input in = { .d = 1 };
+        struct ctt_source *s = NULL;
+        struct ctt_frames f = { 0 };
+
+        if (ctt_source_open(path, &set, &in, &s) < 0) {
+            FUZZ_CHECK(!s);
+            ctt_fuzz_refused(ctt_scratch("s"));
+            continue;
+        }
+        for (int k = 0; k < ctt_source_list(s)->count; k++) {
+            FUZZ_CHECK(ctt_source_frames(s, k, 0, 0, &f) >= 0);
+            FUZZ_CHECK(f.count == 1);
+            ctt_frames_free(&f);
+        }
+        ctt_source_close(&s);
+    }
+}
+
 /* Adds zeros up to the size that a header of few images asks for. */
 static size_t fill(const uint8_t *p, size_t n, uint8_t *out)
 {
@@ -73,8 +112,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 
     if (n == 0 || n > CTT_FUZZ_ROOM)
         return 0;
-    n = kind == 'r' ? n - 1 : fill(p + 1, n - 1, file);
-    if (kind == 'r') {         /* as it is */
+    n = kind == 'r' || kind == 's' ? n - 1 : fill(p + 1, n - 1, file);
+    if (kind == 's') {         /* a data set */
+        open_set(p + 1, n);
+    } else if (kind == 'r') {  /* as it is */
         open_file(ctt_scratch_put("a", p + 1, n));
     } else if (kind == 'z') {  /* compressed */
         FUZZ_CHECK(ctt_gzip((const char *)file, (int64_t)n, &zip, &size) >= 0);
@@ -98,6 +139,9 @@ static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT("f" HEADER "some pixels"), FUZZ_TEXT("z" HEADER "some pixels"),
     FUZZ_TEXT("r" HEADER), FUZZ_TEXT("d" HEADER),
     FUZZ_TEXT("r\0\0\x8\1\0\0\0\2"),
+    FUZZ_TEXT("s\0\0\x8\1\0\0\0\xd\1\2\1\2\1\2\1\2\1\2\1\2\1"
+              "\0\0\x8\3\0\0\0\xd\0\0\0\1\0\0\0\2"
+              "abcdefghijklmnopqrstuvwxyz"),
     FUZZ_TEXT("f\0\0\x8\3\0\0\0\2\0\0\0\x1c\0\0\0\x10"),
     FUZZ_TEXT("f\0\0\x8\3\xff\0\0\2\0\0\0\x1c\0\0\0\x1c"),
 };
