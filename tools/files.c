@@ -176,7 +176,7 @@ int ctt_tool_reads(const char *data, const char *file)
     const char *path = data ? ctt_source_idx(data) : NULL;
     struct stat x, y;
 
-    return ctt_tool_same_file(path, file) ||
+    return ctt_tool_same_file(data, file) ||
            ctt_tool_same_file(path, file) ||
            (path && file && strstr(last_part(file), "-ubyte") &&
             (stat(path, &x) == 0 || folder_of(path, &x)) &&

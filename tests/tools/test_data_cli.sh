@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_data_cli.sh: convtt-data mnist as a person calls it: the pack it writes,
 # what it says to bad input, that it leaves nothing half written, and training
-# on the pack or on the digits themselves.
+# on the pack or on the digits themselves; pictures in all programs.
 set -u
-tools="convtt-data convtt-train"
+tools="convtt-data convtt-train convtt-compress convtt-infer"
 . "${srcdir:-.}/tests/lib/cli.sh"
 data="$bin/convtt-data"
 
@@ -144,6 +144,59 @@ for word in 'check fifo.txt' 'check fifo' \
     timeout 20 "$data" $word > out 2> err
     [ $? = 1 ] || fail "$word: not refused: $(cat err)"
     grep -q 'fifo\|train-images' out err || fail "$word: $(cat err)"
+done
+
+# 7. Labelled pictures, of idx files and in folders, are clips of one frame in
+# every program, for a model of any kind.
+pictures() {    # START COUNT: those of odd numbers are bright
+    for i in $(seq "$1" $(($1 + $2 - 1))); do
+        head -c 16 /dev/zero | tr '\0' "$(printf '\\%o' \
+            $((i % 2 * 180 + i)))"
+    done
+}
+labels() { for i in $(seq "$1"); do printf '\'$((i % 2)); done; }
+mkdir -p set pics/train/dark pics/train/light pics/val/dark pics/val/light
+{ printf '\0\0\10\3\0\0\0\30\0\0\0\4\0\0\0\4'; pictures 1 24; } |
+    gzip > set/train-images-idx3-ubyte.gz
+{ printf '\0\0\10\1\0\0\0\30'; labels 24; } > set/train-labels-idx1-ubyte
+{ printf '\0\0\10\3\0\0\0\4\0\0\0\4\0\0\0\4'; pictures 31 4; } \
+    > set/t10k-images-idx3-ubyte
+{ printf '\0\0\10\1\0\0\0\4'; labels 4; } > set/t10k-labels-idx1-ubyte
+for i in $(seq 24); do
+    class=$([ $((i % 2)) = 1 ] && echo light || echo dark)
+    split=$([ "$i" -le 20 ] && echo train || echo val)
+    { printf 'P5\n4 4\n255\n'; pictures "$i" 1; } > "pics/$split/$class/$i.pgm"
+done
+says 0 '^all +22 +2 +4$' "$data" list digits:set
+says 0 'idx files with 2 classes: train 22, validation 2, test 4' \
+    "$data" check digits:set
+says 0 'digits:set: 28 clips, 0 bad' "$data" check digits:set
+says 0 'folder per class with 2 classes: train 20, validation 4' \
+    "$data" check pics
+head='input x h=4 w=4 c=1 colour=gray fps=60'
+printf '%s\nconv y in=x out=2 kernel=4\n' "$head" > flat.net
+printf '%s\nconvlstm h in=x hidden=3 kernel=3\nconv y in=h out=2 kernel=4\n' \
+    "$head" > step.net
+printf '%s\nclip\nwindow v in=x steps=4\nconv y in=v out=2 kernel=4,4,4\n' \
+    "$head" > clip.net
+thrice='top-1 ([0-9.]+%), \1, \1 at 25, 50, 100%'
+for net in flat step clip; do
+    says 0 "on split 'test' .4 clips.: $thrice" "$bin/convtt-train" $net.net \
+        -o $net.h5 --data digits:set --epochs 3 --lr 0.05
+    says 0 "c.h5 on split 'test' .4 clips.: $thrice" "$bin/convtt-compress" \
+        $net.h5 -o c.h5 --data digits:set --prune 0.3 --prune-least 1
+    says 0 '^100% +4 ' "$bin/convtt-infer" c.h5 digits:set --split test
+    says 0 'validation: 4 clips of 2 classes' "$bin/convtt-train" $net.net \
+        -o p.h5 --data pics --epochs 1
+    says 0 '^25% +4 ' "$bin/convtt-infer" p.h5 pics
+done
+says 0 's.h5: 4 clips, 0 bad' "$data" pack digits:set -o s.h5 --split test \
+    --model flat.h5
+says 0 '^100% +4 ' "$bin/convtt-infer" flat.h5 s.h5
+says 1 'no split .train2.' "$data" list digits:set --split train2
+for log in set/train-labels-idx1-ubyte set/t10k-images-idx3-ubyte; do
+    says 2 'given for two files' "$bin/convtt-train" flat.net -o o.h5 \
+        --data digits:set --log-csv $log
 done
 
 exit $failed
