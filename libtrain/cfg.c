@@ -32,8 +32,8 @@ static const char *const frame_losses[] = { "none", "all", "linear", "exp",
 const struct ctt_opt ctt_train_opts[] = {
     { "data", CTT_STRING, FIELD(data), "", "training clips: a folder, a list "
       "or a pack; digits:DIR are the pictures of MNIST in DIR, mnist:DIR "
-      "generates Moving-MNIST sequences from them", .letter = 'd', .arg = "PATH", .section = "Data",
-      .tags = COMMON | RESUME },
+      "generates Moving-MNIST sequences from them", .letter = 'd',
+      .arg = "PATH", .section = "Data", .tags = COMMON | RESUME },
     { "val", CTT_STRING, FIELD(val), "", "validation clips; not given: "
       "--val-split of --data", .arg = "PATH", .section = "Data",
       .tags = COMMON | RESUME },

@@ -34,7 +34,8 @@ int  ctt_tool_can_checkpoint(const char *path, int resume);
  * a log. */
 int  ctt_tool_can_append(const char *path);
 
-/* 1 if a source opened at data (a path, mnist:DIR or digits:DIR) may read the file. */
+/* 1 if a source opened at data (a path, mnist:DIR or digits:DIR) may read the
+ * file. */
 int  ctt_tool_reads(const char *data, const char *file);
 
 #endif

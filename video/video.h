@@ -143,7 +143,8 @@ int  ctt_input_check(const struct ctt_input *in);
  * and w as from ctt_frame_size().  Frame k is the decoded frame nearest to time
  * k / fps, the earlier one of two; count is the clip's duration times fps,
  * rounded, at least 1.  If the model's fps is 0, and for pictures and folders
- * of them, every frame is used, and fps is the file's average rate (0: unknown).
+ * of them, every frame is used, and fps is the file's average rate (0:
+ * unknown).
  * seen, stated: ctt_video_seen() and ctt_video_stated() where the file was
  * decoded to its end; else equal. */
 struct ctt_frames {

@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# lenet.sh MNISTDIR: trains LeNet-300-100 and LeNet-5 from scratch, compresses
+# them and prints what was reached beside the bars.  MNISTDIR has the four idx
+# files of MNIST.  Settings and epochs were chosen on the 5,000 validation
+# pictures; the errors printed are those of the 10,000 test pictures, one of
+# which is 0.01%.  Exit status 1: a bar was missed; 2: a wrong use.
+# BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3": a run for each.
+# ROWS=REGEX: only the rows whose name matches.  THREADS=2.
+# KEEP=FOLDER: models and logs stay there.
+set -u
+data=digits:${1:?"a folder with the idx files of MNIST must be given"}
+src=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "${BUILD:-build}" && pwd) || exit 2
+seeds=${SEEDS:-1 2 3}
+threads=${THREADS:-2}
+[ -x "$build/convtt-train" ] || { echo "no $build/convtt-train"; exit 2; }
+if [ -n "${KEEP:-}" ]; then
+    mkdir -p "$KEEP" && work=$(cd "$KEEP" && pwd) || exit 2
+else
+    work=$(mktemp -d) || exit 2
+    trap 'rm -rf "$work"' EXIT
+fi
+
+# What all runs share: batches and loss of a picture, not of a video.
+common="--batch 128 --val-batch 500 --observe 1 --clip-norm 0"
+
+# The dense nets: largest error in percent (mean over the seeds), training.
+dense_rows="
+lenet-300-100 | 1.80 | --epochs 20 --lr 2e-3 --weight-decay 0.05 \
+    --label-smooth 0.1
+lenet-5       | 0.75 | --epochs 10 --lr 2e-3 --weight-decay 0.05
+"
+
+# The compressed nets.  lost: points of error more than the dense net of the
+# same seed, mean over the seeds; file and weights: how many times smaller than
+# 4 bytes a parameter the largest file, and what it stores for all weights, must
+# be; s: longest run; - is no bar.
+# net | row | lost | file | weights | s | published | options
+rows="
+lenet-300-100 | prune 0.92 | 0.1 | - | 12 | 120 | 12x, Han 2015 | --prune 0.92 \
+    --prune-keep 0.001 --prune-least 100 --retrain-epochs 16 --lr 2e-3 \
+    --weight-decay 0.05 --label-smooth 0.1
+lenet-5 | prune 0.92 | 0.1 | - | 12 | 300 | 12x, Han 2015 | --prune 0.92 \
+    --prune-keep 0.001 --prune-least 100 --retrain-epochs 8 --lr 2e-3 \
+    --weight-decay 0.05
+"
+
+die() { echo "$*" >&2; exit 1; }
+trim() { local s=$1; s=${s#"${s%%[! ]*}"}; echo "${s%"${s##*[! ]}"}"; }
+calc() { awk "BEGIN { $1 }"; }
+
+# The error of a model on the test pictures, in percent.
+error_of() {
+    local right
+    right=$("$build/convtt-infer" --json --split test --observe 1 \
+        --threads "$threads" "$1" "$data" 2> "$work/infer.log" | tail -n 1 |
+        sed -n 's/.*"seen":1,"clips":10000,"top1":\([0-9.e-]*\).*/\1/p')
+    [ -n "$right" ] || die "$1 was not tested: $(tail -n 1 "$work/infer.log")"
+    calc "printf \"%.2f\", 100 * (1 - $right)"
+}
+
+# Runs a program; its seconds are in $took.
+timed() {
+    local log=$1 from
+    shift
+    from=$(date +%s.%N)
+    "$@" > "$log" 2>&1 || die "$1 failed: $(tail -n 1 "$log")"
+    took=$(calc "printf \"%.1f\", $(date +%s.%N) - $from")
+}
+
+# mean and largest of the numbers in $1.
+mean() { echo "$1" | awk '{ for (i = 1; i <= NF; i++) s += $i / NF }
+                          END { printf "%.3f", s }'; }
+most() { echo "$1" | awk '{ m = $1; for (i = 2; i <= NF; i++)
+                            if ($i > m) m = $i } END { print m }'; }
+
+# 1 if A OP B holds or there is no bar.
+holds() {
+    if [ "$3" = - ]; then echo 1; else calc "print ($1 $2 $3 ? 1 : 0)"; fi
+}
+
+form='%-14s %-16s %6s %6s %6s %9s %7s %9s %6s  %s\n'
+# shellcheck disable=SC2059
+heading() {
+    printf "$form" net row dense mean worst 'file B' 'file x' 'weights x' s \
+        'bar, published'
+}
+
+# The seeds' dense nets; their errors are in dense_errors[NET].
+declare -A dense_errors
+dense() {
+    local net=$1 bar=$2 options=$3 seed errors='' times='' met
+    for seed in $seeds; do
+        # shellcheck disable=SC2086
+        timed "$work/$net-$seed.log" "$build/convtt-train" \
+            "$src/models/$net.net" -o "$work/$net-$seed.h5" --data "$data" \
+            --seed "$seed" --threads "$threads" --val-ratios 1 $common $options
+        errors+="$(error_of "$work/$net-$seed.h5") "
+        times+="$took "
+    done
+    dense_errors[$net]=$errors
+    met=$(holds "$(mean "$errors")" '<=' "$bar")
+    # shellcheck disable=SC2059
+    printf "$form" "$net" dense "$(mean "$errors")" - "$(most "$errors")" \
+        "$(stat -c %s "$work/$net-${seeds%% *}.h5")" - - "$(most "$times")" \
+        "error <= $bar: $(verdict "$met")"
+}
+
+verdict() {
+    [ "$1" = 1 ] && echo met && return
+    echo MISSED
+    touch "$work/missed"
+}
+
+compress() {
+    local net=$1 row=$2 lost=$3 file=$4 weights=$5 longest=$6 published=$7
+    local options=$8 seed errors='' times='' sizes='' stored='' out full met
+    out=$work/$net-small
+    for seed in $seeds; do
+        # shellcheck disable=SC2086
+        timed "$out-$seed.log" "$build/convtt-compress" "$work/$net-$seed.h5" \
+            -o "$out-$seed.h5" --data "$data" --seed "$seed" \
+            --threads "$threads" $common $options
+        errors+="$(error_of "$out-$seed.h5") "
+        times+="$took "
+        sizes+="$(stat -c %s "$out-$seed.h5") "
+        stored+="$("$build/convtt-info" "$out-$seed.h5" |
+            sed -n 's/^on disk .* bytes, \([0-9]*\) of them.*/\1/p') "
+    done
+    full=$(full_bytes "$net")
+    file_x=$(calc "printf \"%.1f\", $full / $(most "$sizes")")
+    weights_x=$(calc "printf \"%.1f\", $full / $(most "$stored")")
+    met=$(holds "$(mean "$errors") - $(mean "${dense_errors[$net]}")" '<=' \
+        "$lost")
+    met=$((met & $(holds "$file_x" '>=' "$file") &
+           $(holds "$weights_x" '>=' "$weights") &
+           $(holds "$(most "$times")" '<=' "$longest")))
+    # shellcheck disable=SC2059
+    printf "$form" "$net" "$row" "$(mean "${dense_errors[$net]}")" \
+        "$(mean "$errors")" "$(most "$errors")" "$(most "$sizes")" "$file_x" \
+        "$weights_x" "$(most "$times")" "lost <= $lost, file >= $file x,\
+ weights >= $weights x, $longest s: $(verdict "$met") ($published)"
+}
+
+# Bytes of a net's parameters as floats.
+full_bytes() {
+    "$build/convtt-info" "$src/models/$1.net" |
+        sed -n 's/^parameters.*(\([0-9]*\)).*/\1/p' |
+        awk '{ print 4 * $1 }'
+}
+
+rm -f "$work/missed"
+heading
+while IFS='|' read -r net bar options; do
+    net=$(trim "$net")
+    [ -n "$net" ] || continue
+    dense "$net" "$(trim "$bar")" "$(trim "$options")"
+    while IFS='|' read -r of row lost file weights longest published how; do
+        of=$(trim "$of")
+        row=$(trim "$row")
+        [[ "$of" = "$net" && "$row" =~ ${ROWS:-.} ]] || continue
+        compress "$net" "$row" "$(trim "$lost")" "$(trim "$file")" \
+            "$(trim "$weights")" "$(trim "$longest")" "$(trim "$published")" \
+            "$(trim "$how")"
+    done <<< "$rows"
+done <<< "$dense_rows"
+[ ! -e "$work/missed" ]

@@ -115,7 +115,8 @@ fi
 parsers='net/(text|line|graph|shape|cell|op|schedule|model|index|constraint)[.]c
 net/(file_read|h5|h5_attr|h5_set|h5_image|opt|opt_main|opt_value)[.]c
 net/code/[a-z0-9_]*[.]c
-video/(json|list|list_[a-z]*|listing|names|split|videos|pack|packfile|idx|digits)[.]c
+video/(json|list|list_[a-z]*|listing|names|split|videos|pack|packfile)[.]c
+video/(idx|digits)[.]c
 video/(disk|decode|demux|formats|meter|frame|pictures)[.]c
 compress/place[.]c
 libtrain/(checkpoint|values|optim|scale|settings)[.]c'

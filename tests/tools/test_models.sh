@@ -14,7 +14,8 @@ size() {
     "$info" "$root/models/$1" > out || fail "$1 is refused"
     grep -qE "^parameters +[0-9.]+ [kM] \\($2\\)\$" out ||
         fail "$1 has not $2 parameters: $(grep ^parameters out)"
-    grep -qE "^multiplications [0-9.]+ [kMG] \\($3\\) per frame, 0 per answer\$" \
+    grep -qE \
+        "^multiplications [0-9.]+ [kMG] \\($3\\) per frame, 0 per answer\$" \
         out ||
         fail "$1 has not $3 multiplications: $(grep ^multiplications out)"
 }
