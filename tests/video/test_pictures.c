@@ -93,7 +93,7 @@ static void make_png(void)
     add("\x89PNG\r\n\x1a\n", 8);
     add_chunk("IHDR", head, sizeof(head));
     add_chunk("IDAT", packed, n);
-    add_chunk("IEND", NULL, 0);
+    add_chunk("IEND", head, 0);
 }
 
 static unsigned drawn(int i, int x, int y)
