@@ -38,7 +38,7 @@ struct ctt_weight_row {
     int64_t macs, macs_after;
     int64_t kept, size;                /* elements not pruned, bytes in the
                                           file */
-    char    encoding[40];              /* codings of the largest core */
+    char    encoding[56];              /* codings of the largest core */
 };
 
 struct ctt_report {

@@ -96,8 +96,12 @@ int  ctt_dev_wait(struct ctt_dev *d, int stream, int other);
 
 /* ---- the flat block of weights ---- */
 
+/* Weights `at` to at + count - 1 of the block. */
+struct ctt_range { int64_t at, count; };
+
 /* how: an enum ctt_how per 16 numbers (a weight starts at a multiple of 16).
- * All pointers are to device memory, also those of the constraint. */
+ * All pointers but `shared` are to device memory, also those of the
+ * constraint. */
 enum ctt_how { CTT_FIXED, CTT_TRAINED, CTT_DECAYS };
 struct ctt_flat {
     int64_t        n;         /* a multiple of 16 */
@@ -105,12 +109,16 @@ struct ctt_flat {
     float         *m, *v;     /* moments; v NULL: sgd */
     const uint8_t *how;
     struct ctt_constraint constraint;
+    const struct ctt_range *shared;    /* the tensors with shared values, all of
+                                         them trained */
+    int            spans;
 };
 
-/* Before an update: projects the gradient of the trained weights onto
- * f->constraint (pruned: zero) and returns the sum of its squares, not finite
- * if an element is not, both in one pass over the block.  The sum does not
- * depend on the number of threads.  Waits. */
+/* Before an update: makes the gradient of the trained weights that of
+ * f->constraint (pruned: zero; a shared value: the sum over its weights, in
+ * each of them) and returns the sum of its squares, each shared value counted once,
+ * not finite if an element is not.  The sums do not depend on the number of
+ * threads.  Waits. */
 int  ctt_dev_constrain(struct ctt_dev *d, const struct ctt_flat *f,
                        double *square_sum);
 

@@ -116,5 +116,5 @@ void ctt_init_weights(struct ctt_model *m, uint64_t seed)
         if (ctt_ops[m->g->node[i].op].takes == CTT_TAKES_GATES)
             open_gates(m, i);
     }
-    ctt_constraint_hold(&m->constraint, m->g->weights, m->w);
+    ctt_model_hold(m);
 }

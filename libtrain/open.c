@@ -152,7 +152,7 @@ static int open_optim(struct ctt_trainer *t)
 {
     struct ctt_model *m = t->m;
 
-    ctt_constraint_hold(&m->constraint, m->g->weights, m->w);
+    ctt_model_hold(m);
     return ctt_optim_open(m->g, t->cfg, &m->constraint, m->w, t->dev,
                           &t->optim);
 }

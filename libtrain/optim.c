@@ -69,14 +69,47 @@ out:
 /* Gives the device the constraint, copied if it has memory of its own. */
 static int open_constraint(struct ctt_optim *o, const struct ctt_constraint *c)
 {
+    struct ctt_constraint *to = &o->flat.constraint;
     int rc = 0;
 
-    if (ctt_dev_shared(o->dev))
-        o->flat.constraint = *c;
-    else if (c->keep)
-        rc = bytes(o, "the mask", c->keep, o->weights,
-                   &o->flat.constraint.keep);
+    if (ctt_dev_shared(o->dev)) {
+        *to = *c;
+        goto out;
+    }
+    if (c->keep)
+        CTT_TRY(bytes(o, "the mask", c->keep, o->weights, &to->keep));
+    if (c->share)
+        CTT_TRY(bytes(o, "the codes", c->share, o->weights, &to->share));
+out:
     return rc;
+}
+
+static int has_codes(const struct ctt_constraint *c, int64_t at, int64_t n)
+{
+    for (int64_t i = at; i < at + n; i++)
+        if (ctt_code(c, i))
+            return 1;
+    return 0;
+}
+
+/* Lists the weights with shared values. */
+static int find_shared(const struct ctt_graph *g,
+                       const struct ctt_constraint *c, struct ctt_optim *o)
+{
+    if (!c->share)
+        return 0;
+    o->shared = ctt_calloc((size_t)ctt_weight_count(g), sizeof(*o->shared));
+    if (!o->shared)
+        return CTT_ENOMEM;
+    o->flat.shared = o->shared;
+    for (int i = 0; i < g->count; i++)
+        for (int k = 0; k < g->node[i].nw; k++) {
+            struct ctt_range s = { g->node[i].at[k],
+                                  ctt_volume(&g->node[i].w[k]) };
+            if (has_codes(c, s.at, s.count))
+                o->shared[o->flat.spans++] = s;
+        }
+    return 0;
 }
 
 static int open_blocks(struct ctt_optim *o, float *w)
@@ -112,8 +145,10 @@ int ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     o->weights = o->flat.n = g->weights;
     CTT_TRY(find_trained(g, o));
     CTT_TRY(open_blocks(o, w));
-    if (c)
+    if (c) {
         CTT_TRY(open_constraint(o, c));
+        CTT_TRY(find_shared(g, c, o));
+    }
     CTT_TRY(ctt_optim_push(o));
     *out = o;
     o = NULL;
@@ -141,7 +176,11 @@ void ctt_optim_close(struct ctt_optim **p)
     drop(o, o->flat.v);
     drop(o, o->w16);
     drop(o, o->flat.how);
-    drop(o, ctt_dev_shared(o->dev) ? NULL : o->flat.constraint.keep);
+    if (!ctt_dev_shared(o->dev)) {
+        drop(o, o->flat.constraint.keep);
+        drop(o, o->flat.constraint.share);
+    }
+    ctt_free(o->shared);
     ctt_free(o);
     *p = NULL;
 }

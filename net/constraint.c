@@ -7,7 +7,8 @@
 void ctt_constraint_free(struct ctt_constraint *c)
 {
     ctt_free(c->keep);
-    c->keep = NULL;
+    ctt_free(c->share);
+    c->keep = c->share = NULL;
 }
 
 int ctt_constraint_copy(const struct ctt_constraint *from, int64_t n,
@@ -31,10 +32,32 @@ int ctt_constraint_mask(struct ctt_constraint *c, int64_t n)
     return 0;
 }
 
+int ctt_constraint_share(struct ctt_constraint *c, int64_t n)
+{
+    if (!c->share)
+        c->share = ctt_calloc((size_t)n, 1);
+    return c->share ? 0 : CTT_ENOMEM;
+}
+
+int ctt_constraint_shares(const struct ctt_constraint *c, int64_t n)
+{
+    for (int64_t i = 0; c->share && i < n; i++)
+        if (c->share[i])
+            return 1;
+    return 0;
+}
+
 int ctt_constraint_match(const struct ctt_constraint *from, int64_t n,
                          struct ctt_constraint *to)
 {
-    return from->keep ? ctt_constraint_mask(to, n) : 0;
+    int rc = 0;
+
+    if (from->keep)
+        CTT_TRY(ctt_constraint_mask(to, n));
+    if (from->share)
+        CTT_TRY(ctt_constraint_share(to, n));
+out:
+    return rc;
 }
 
 void ctt_constraint_carry(const struct ctt_constraint *from, int64_t at,
@@ -43,11 +66,6 @@ void ctt_constraint_carry(const struct ctt_constraint *from, int64_t at,
 {
     if (from->keep)
         memcpy(to->keep + to_at, from->keep + at, (size_t)count);
-}
-
-void ctt_constraint_hold(const struct ctt_constraint *c, int64_t n, float *w)
-{
-    for (int64_t i = 0; c->keep && i < n; i++)
-        if (!c->keep[i])
-            w[i] = 0;
+    if (from->share)
+        memcpy(to->share + to_at, from->share + at, (size_t)count);
 }

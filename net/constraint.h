@@ -3,10 +3,10 @@
  * optimizer satisfies them in every step.
  *
  * Each kind of constraint is a member of struct ctt_constraint, NULL if no
- * weight has it.  To add one, such as shared values (Han et al. 2016), add
- * its member here and its lines in constraint.c; read and write it in
- * file_read.c and file_write.c; apply it in constrain() of device/cpu/update.c
- * and of device/cuda/update.cu. */
+ * weight has it.  To add one, add its member here, its lines in constraint.c
+ * and in ctt_model_hold(); read and write it in file_read.c and file_write.c;
+ * apply it before each update in device/cpu and device/cuda
+ * (ctt_dev_constrain). */
 #ifndef CTT_CONSTRAINT_H
 #define CTT_CONSTRAINT_H
 
@@ -19,7 +19,12 @@
 struct ctt_constraint {
     uint8_t *keep;    /* the mask, a byte per weight: 0 if it is pruned and must
                          stay 0; NULL: nothing is pruned */
+    uint8_t *share;   /* shared values (Han et al. 2016), a code per weight: 0
+                         if it has a value of its own or is pruned; the weights
+                         of one tensor with the same code, 1 to 255, hold the
+                         same value; NULL: nothing is shared */
 };
+enum { CTT_MOST_CODES = 255 };
 
 /* The mask from weight `at` on, or NULL: nothing is pruned. */
 CTT_FN const uint8_t *ctt_kept(const struct ctt_constraint *c, int64_t at)
@@ -32,6 +37,12 @@ CTT_FN int ctt_is_pruned(const struct ctt_constraint *c, int64_t at)
     return c->keep && !c->keep[at];
 }
 
+/* The code of a weight, 0: its value is its own. */
+CTT_FN int ctt_code(const struct ctt_constraint *c, int64_t at)
+{
+    return c->share ? c->share[at] : 0;
+}
+
 /* Frees the constraints in host memory; c then has none. */
 void ctt_constraint_free(struct ctt_constraint *c);
 
@@ -42,6 +53,11 @@ int  ctt_constraint_copy(const struct ctt_constraint *from, int64_t n,
 /* Gives c a mask of n weights, none of them pruned, unless it has one. */
 int  ctt_constraint_mask(struct ctt_constraint *c, int64_t n);
 
+/* Gives c codes for n weights, all 0, unless it has some; and whether any is
+ * not 0. */
+int  ctt_constraint_share(struct ctt_constraint *c, int64_t n);
+int  ctt_constraint_shares(const struct ctt_constraint *c, int64_t n);
+
 /* Copies constraints between models with different layouts.  match gives `to`,
  * of n weights, each member that `from` has, without constraining a weight.
  * carry then copies those of `count` weights from offset `at` to `to_at`. */
@@ -50,8 +66,5 @@ int  ctt_constraint_match(const struct ctt_constraint *from, int64_t n,
 void ctt_constraint_carry(const struct ctt_constraint *from, int64_t at,
                           int64_t count, struct ctt_constraint *to,
                           int64_t to_at);
-
-/* Makes n weights satisfy c: pruned ones become 0. */
-void ctt_constraint_hold(const struct ctt_constraint *c, int64_t n, float *w);
 
 #endif

@@ -55,7 +55,7 @@ static inline int64_t ctt_align(int64_t n, int64_t to)
     return (n + to - 1) / to * to;
 }
 
-#define CTT_VERSION "0.1"
+#define CTT_VERSION "0.2"
 #define CTT_VERSION_DATE "2026-11-22"    /* printed in the manual pages */
 #define CTT_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

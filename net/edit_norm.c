@@ -69,12 +69,16 @@ static void fold(const struct ctt_node *n, const float *w,
     }
 }
 
-/* A norm adds to every bias, so none stays pruned.  (It multiplies the kernel,
- * so pruned values there stay zero.) */
-static void keep_bias(struct ctt_model *m, const struct ctt_node *p)
+/* A norm adds to every bias, so none stays pruned.  It multiplies each row of
+ * the kernel by another number, so pruned values there stay zero, but none are
+ * shared any more. */
+static void loosen(struct ctt_model *m, const struct ctt_node *p)
 {
     if (m->constraint.keep)
         memset(m->constraint.keep + p->at[1], 1, (size_t)p->out.c);
+    if (m->constraint.share)
+        memset(m->constraint.share + p->at[0], 0,
+               (size_t)ctt_volume(&p->w[0]));
 }
 
 void ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to)
@@ -87,6 +91,6 @@ void ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to)
         if (at < 0)
             continue;
         fold(&from->g->node[i], from->w, &to->g->node[at], to->w);
-        keep_bias(to, &to->g->node[at]);
+        loosen(to, &to->g->node[at]);
     }
 }

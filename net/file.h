@@ -69,6 +69,10 @@ int  ctt_model_weights(const struct ctt_model *m, struct ctt_weight **out);
  * variance of a batch norm is negative. */
 int  ctt_model_finite(const struct ctt_model *m);
 
+/* Makes the weights satisfy the constraint: pruned ones become 0, those that
+ * share a value the mean of what they were. */
+void ctt_model_hold(struct ctt_model *m);
+
 /* The number of parameters that are not pruned. */
 int64_t ctt_model_params(const struct ctt_model *m);
 
@@ -94,7 +98,7 @@ int  ctt_model_put(struct ctt_newfile *f, const struct ctt_model *m);
 /* How a file stores one weight, for reports. */
 struct ctt_stored {
     char    name[CTT_WEIGHT_NAME];  /* "c1.w" */
-    char    positions[12], values[12], bytes[12];    /* its codings */
+    char    positions[16], values[16], bytes[16];    /* its codings */
     int64_t params, kept, size;     /* elements, those not pruned, bytes */
 };
 

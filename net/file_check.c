@@ -33,18 +33,21 @@ static int same_labels(const struct ctt_model *a, const struct ctt_model *b)
 }
 
 /* The weights of a node, of one layout in both models: what is pruned, and the
- * bits of all others. */
+ * bits and the codes of all others. */
 static int same_node(const struct ctt_model *a, const struct ctt_model *b,
                      const struct ctt_node *n)
 {
+    const struct ctt_constraint *x = &a->constraint, *y = &b->constraint;
+
     for (int k = 0; k < n->nw; k++) {
         int64_t at = n->at[k], count = ctt_volume(&n->w[k]);
-        if (!a->constraint.keep && !b->constraint.keep &&
+        if (!x->keep && !x->share && !y->keep && !y->share &&
             memcmp(a->w + at, b->w + at, (size_t)count * sizeof(*a->w)) == 0)
             continue;
         for (int64_t j = at; j < at + count; j++) {
-            int pruned = ctt_is_pruned(&a->constraint, j);
-            if (pruned != ctt_is_pruned(&b->constraint, j) ||
+            int pruned = ctt_is_pruned(x, j);
+            if (pruned != ctt_is_pruned(y, j) ||
+                ctt_code(x, j) != ctt_code(y, j) ||
                 (!pruned && memcmp(a->w + j, b->w + j, sizeof(*a->w)) != 0))
                 return 0;
         }

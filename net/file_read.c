@@ -5,6 +5,7 @@
 #include "net/limits.h"
 #include "net/code/code.h"
 #include "net/store.h"
+#include "net/texts.h"
 #include "net/code/zip.h"
 
 #include <inttypes.h>
@@ -23,52 +24,6 @@ enum { OBJECTS = 64 };    /* of a file, besides weights */
     } while (0)
 
 /* ---- texts ---- */
-
-/* Reads a compressed text.  If there is none, *text stays NULL; an error if it
- * must be there. */
-static int read_text(struct ctt_h5 *f, const char *name, int must,
-                     int64_t most, char **text, int64_t *n)
-{
-    struct ctt_h5_shape s;
-    uint8_t *zip = NULL;
-    int rc = 0;
-
-    if (!must) {
-        CTT_TRY(ctt_h5_has(f, name));
-        if (!rc)
-            return 0;
-    }
-    CTT_TRY(ctt_h5_shape(f, name, &s));
-    CTT_CHECK(s.rank == 1 && s.size == 1, CTT_EFORMAT,
-              "%s: %s is not a row of bytes", ctt_h5_path(f), name);
-    zip = ctt_calloc((size_t)s.dim[0], 1);
-    IN_FILE(zip ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_h5_read(f, name, &s, zip));
-    rc = ctt_gunzip(zip, s.dim[0], most, text, n);
-    if (rc < 0)
-        rc = ctt_error(rc, "%s: %s: %s", ctt_h5_path(f), name, ctt_errmsg());
-out:
-    ctt_free(zip);
-    return rc;
-}
-
-/* As read_text, but the text must not contain a 0. */
-static int read_string(struct ctt_h5 *f, const char *name, int must,
-                       int64_t most, char **text)
-{
-    int64_t n = 0;
-    int rc = 0;
-
-    CTT_TRY(read_text(f, name, must, most, text, &n));
-    if (*text && (int64_t)strlen(*text) != n) {
-        ctt_free(*text);
-        *text = NULL;
-        rc = ctt_error(CTT_EFORMAT, "%s: %s is not a text", ctt_h5_path(f),
-                       name);
-    }
-out:
-    return rc;
-}
 
 /* The number of the first line in which two texts differ; 0: none. */
 static int first_other(const char *a, const char *b)
@@ -100,14 +55,11 @@ out:
     return rc;
 }
 
-static int read_net(struct ctt_h5 *f, struct ctt_graph **out)
+static int read_net(struct ctt_h5 *f, const char *text, struct ctt_graph **out)
 {
     struct ctt_graph *g = NULL;
-    char *text = NULL;
-    int rc = 0;
+    int rc = ctt_net_parse(text, &g);
 
-    CTT_TRY(read_string(f, "net", 1, CTT_STORE_NET, &text));
-    rc = ctt_net_parse(text, &g);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: net: %s", ctt_h5_path(f), ctt_errmsg()));
     CTT_TRY(check_canonical(f, g, text));
@@ -115,17 +67,16 @@ static int read_net(struct ctt_h5 *f, struct ctt_graph **out)
     g = NULL;
 out:
     ctt_graph_free(&g);
-    ctt_free(text);
     return rc;
 }
 
-static int read_labels(struct ctt_h5 *f, struct ctt_model *m)
+/* Each label is followed by a 0. */
+static int read_labels(struct ctt_h5 *f, char *text, int64_t n,
+                       struct ctt_model *m)
 {
-    char *text = NULL, **label = NULL;
-    int64_t n = 0;
+    char **label = NULL;
     int rc = 0, labels = 0;
 
-    CTT_TRY(read_text(f, "labels", 0, CTT_STORE_TEXT, &text, &n));
     if (!text)
         goto out;
     CTT_CHECK(n > 0 && text[n - 1] == '\0', CTT_EFORMAT,
@@ -143,7 +94,6 @@ static int read_labels(struct ctt_h5 *f, struct ctt_model *m)
     IN_FILE(ctt_model_labels(m, label, labels));
 out:
     ctt_free(label);
-    ctt_free(text);
     return rc;
 }
 
@@ -226,14 +176,17 @@ static int read_packed(struct reader *j, const struct ctt_node *n, int k,
 {
     const struct ctt_coding how = { e->s.positions, e->s.values, e->s.bytes };
     const uint8_t *in = j->packed + j->at;
+    struct ctt_constraint *c = &j->m->constraint;
+    const struct ctt_decoded to = {
+        j->m->w + n->at[k], c->keep + n->at[k],
+        c->share ? c->share + n->at[k] : NULL };
     int rc = 0;
 
     CTT_CHECK(e->s.size <= j->size - j->at, CTT_EFORMAT,
               "%s: weight '%s' ends behind 'packed'", ctt_h5_path(j->f),
               e->s.name);
     CTT_TRY(check_crc(j->f, e, ctt_crc32(0, in, 1, e->s.size)));
-    rc = ctt_decode(&how, in, e->s.size, &n->w[k], e->s.kept,
-                    j->m->w + n->at[k], j->m->constraint.keep + n->at[k]);
+    rc = ctt_decode(&how, in, e->s.size, &n->w[k], e->s.kept, &to);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: weight '%s': %s", ctt_h5_path(j->f),
                           e->s.name, ctt_errmsg()));
@@ -248,10 +201,19 @@ static void drop_mask(struct ctt_model *m, const struct ctt_entry *e, int count)
     for (int i = 0; i < count; i++)
         if (e[i].s.kept < e[i].s.params)
             return;
-    ctt_constraint_free(&m->constraint);
+    ctt_free(m->constraint.keep);
+    m->constraint.keep = NULL;
 }
 
-static int open_packed(struct reader *j)
+static int any_shared(const struct ctt_entry *e, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (ctt_coding_shares(e[i].s.values))
+            return 1;
+    return 0;
+}
+
+static int open_packed(struct reader *j, const struct ctt_entry *e, int count)
 {
     struct ctt_h5 *f = j->f;
     struct ctt_h5_shape s;
@@ -265,6 +227,8 @@ static int open_packed(struct reader *j)
     IN_FILE(j->packed ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_h5_read(f, "packed", &s, j->packed));
     IN_FILE(ctt_constraint_mask(&j->m->constraint, j->m->g->weights));
+    if (any_shared(e, count))
+        IN_FILE(ctt_constraint_share(&j->m->constraint, j->m->g->weights));
 out:
     return rc;
 }
@@ -277,7 +241,7 @@ static int read_weights(struct ctt_h5 *f, struct ctt_model *m,
 
     CTT_TRY(packed = ctt_h5_has(f, "packed"));
     if (packed)
-        CTT_TRY(open_packed(&j));
+        CTT_TRY(open_packed(&j, e, count));
     for (int i = 0; i < m->g->count; i++)
         for (int k = 0; k < m->g->node[i].nw; k++, at++)
             CTT_TRY((packed ? read_packed : read_plain)
@@ -326,9 +290,9 @@ static int read_train(struct ctt_h5 *f, struct ctt_state **out)
     if (!rc)
         return 0;
     IN_FILE(ctt_state_new(&t));
-    CTT_TRY(read_string(f, "train/settings", 0, CTT_STORE_TEXT,
-                        &t->settings));
-    CTT_TRY(read_string(f, "train/index", 1, CTT_STORE_TEXT, &text));
+    CTT_TRY(ctt_texts_one(f, "train/settings", 0, CTT_STORE_TEXT,
+                          &t->settings));
+    CTT_TRY(ctt_texts_one(f, "train/index", 1, CTT_STORE_TEXT, &text));
     p = text;
     while ((rc = ctt_index_parse_array(&p, &a, &crc)) > 0)
         CTT_TRY(read_array(f, &a, crc, t));
@@ -345,21 +309,8 @@ out:
 
 /* ---- the whole ---- */
 
-static int read_index(struct ctt_h5 *f, const struct ctt_graph *g,
-                      struct ctt_entry **out, int *count)
-{
-    char *text = NULL;
-    int rc = 0;
-
-    CTT_TRY(read_string(f, "index", 1, CTT_STORE_TEXT, &text));
-    IN_FILE(ctt_index_parse(text, g, out, count));
-out:
-    ctt_free(text);
-    return rc;
-}
-
-/* Before anything is allocated for the weights, the mask of their size and the
- * packed bytes. */
+/* Before anything is allocated for the weights, the mask and the codes of their
+ * size and the packed bytes. */
 static int check_size(struct ctt_h5 *f, const struct ctt_graph *g)
 {
     int64_t most = ctt_store_most(ctt_h5_bytes(f)), need;
@@ -370,24 +321,23 @@ static int check_size(struct ctt_h5 *f, const struct ctt_graph *g)
               ctt_h5_path(f), g->weights, ctt_h5_bytes(f));
     CTT_TRY(packed = ctt_h5_has(f, "packed"));
     need = g->weights * (int64_t)sizeof(float) +
-           (packed ? g->weights + ctt_h5_bytes(f) : 0);
+           (packed ? 2 * g->weights + ctt_h5_bytes(f) : 0);
     IN_FILE(ctt_memory_check("the weights", need));
 out:
     return rc;
 }
 
 /* Reads the net and the index; the caller frees *e. */
-static int read_head(struct ctt_h5 *f, struct ctt_model **out,
-                     struct ctt_entry **e, int *count)
+static int read_head(struct ctt_h5 *f, const struct ctt_texts *t,
+                     struct ctt_model **out, struct ctt_entry **e, int *count)
 {
     struct ctt_graph *g = NULL;
     int rc = 0;
 
-    CTT_TRY(read_attrs(f));
-    CTT_TRY(read_net(f, &g));
+    CTT_TRY(read_net(f, t->text[CTT_TEXT_NET], &g));
     ctt_h5_expect(f, ctt_weight_count(g) + OBJECTS);
     CTT_TRY(check_size(f, g));
-    CTT_TRY(read_index(f, g, e, count));
+    IN_FILE(ctt_index_parse(t->text[CTT_TEXT_INDEX], g, e, count));
     rc = ctt_model_new(g, out);
     g = NULL;
     if (rc < 0)
@@ -404,12 +354,17 @@ static int load(struct ctt_h5 **file, int with_train, struct ctt_model **out,
     struct ctt_h5 *f = *file;
     struct ctt_model *m = NULL;
     struct ctt_entry *e = NULL;
+    struct ctt_texts t = { { NULL } };
     int rc = 0, n = 0;
 
-    CTT_TRY(read_head(f, &m, &e, &n));
+    CTT_TRY(read_attrs(f));
+    CTT_TRY(ctt_texts_read(f, &t));
+    CTT_TRY(read_head(f, &t, &m, &e, &n));
     CTT_TRY(read_weights(f, m, e, n));
-    CTT_TRY(read_labels(f, m));
-    CTT_TRY(read_string(f, "history", 0, CTT_STORE_TEXT, &m->history));
+    CTT_TRY(read_labels(f, t.text[CTT_TEXT_LABELS], t.size[CTT_TEXT_LABELS],
+                        m));
+    m->history = t.text[CTT_TEXT_HISTORY];
+    t.text[CTT_TEXT_HISTORY] = NULL;
     if (with_train)
         CTT_TRY(read_train(f, &m->train));
     *out = m;
@@ -418,6 +373,7 @@ static int load(struct ctt_h5 **file, int with_train, struct ctt_model **out,
     m = NULL;
     e = NULL;
 out:
+    ctt_texts_free(&t);
     ctt_free(e);
     ctt_model_free(&m);
     ctt_h5_close(file);

@@ -4,6 +4,7 @@
 #include "net/newfile.h"
 #include "net/code/code.h"
 #include "net/store.h"
+#include "net/texts.h"
 #include "net/code/zip.h"
 
 #include <inttypes.h>
@@ -50,7 +51,7 @@ struct image {
     struct item            *item;
     int                     count, room;
     int64_t                 bytes;
-    int                     pruned;
+    int                     is_packed;
     struct buffer           index, packed, train;
 };
 
@@ -118,29 +119,40 @@ static int add_string(struct image *j, const char *name, const char *text,
     return text ? add_text(j, name, text, (int64_t)strlen(text), most) : 0;
 }
 
-static int add_net(struct image *j)
+/* Each label is followed by a 0. */
+static int join_labels(const struct ctt_model *m, struct buffer *b)
 {
-    char *text = ctt_net_print(j->m->g);
-    int rc = text ? add_string(j, "net", text, CTT_STORE_NET) : CTT_ENOMEM;
+    int rc = 0;
 
-    ctt_free(text);
+    for (int i = 0; i < m->labels; i++)
+        CTT_TRY(append(b, m->label[i], (int64_t)strlen(m->label[i]) + 1));
+out:
     return rc;
 }
 
-/* Each label is followed by a 0. */
-static int add_labels(struct image *j)
+static int add_texts(struct image *j)
 {
-    const struct ctt_model *m = j->m;
-    struct buffer b = { NULL };
-    int rc = 0;
+    char *net = ctt_net_print(j->m->g), *history = j->m->history;
+    char *index = j->index.p ? (char *)j->index.p : (char[1]){ 0 };
+    struct buffer labels = { NULL };
+    struct ctt_texts t = { { NULL } };
+    uint8_t *zip = NULL;
+    int64_t size = 0;
+    int rc = net ? 0 : CTT_ENOMEM;
 
-    if (m->labels == 0)
-        return 0;
-    for (int i = 0; i < m->labels; i++)
-        CTT_TRY(append(&b, m->label[i], (int64_t)strlen(m->label[i]) + 1));
-    CTT_TRY(add_text(j, "labels", b.p, b.size, CTT_STORE_TEXT));
+    CTT_TRY(rc);
+    CTT_TRY(join_labels(j->m, &labels));
+    t = (struct ctt_texts){
+        .text = { net, (char *)labels.p, history, index },
+        .size = { (int64_t)strlen(net), labels.size,
+                  history ? (int64_t)strlen(history) : 0, j->index.size } };
+    CTT_TRY(ctt_texts_pack(&t, &zip, &size));
+    CTT_TRY(add_row(j, "texts", 1, size, zip, zip));
+    zip = NULL;
 out:
-    ctt_free(b.p);
+    ctt_free(zip);
+    ctt_free(labels.p);
+    ctt_free(net);
     return rc;
 }
 
@@ -196,14 +208,15 @@ out:
     return rc;
 }
 
-/* Whether any weight is pruned. */
-static int is_pruned(const struct ctt_model *m)
+/* Whether any weight is pruned or shared. */
+static int is_packed(const struct ctt_model *m)
 {
     int64_t all = 0;
 
     for (int i = 0; i < m->g->count; i++)
         all += ctt_node_params(&m->g->node[i]);
-    return ctt_model_params(m) < all;
+    return ctt_model_params(m) < all ||
+           ctt_constraint_shares(&m->constraint, m->g->weights);
 }
 
 static int add_weights(struct image *j)
@@ -213,10 +226,9 @@ static int add_weights(struct image *j)
 
     for (int i = 0; i < g->count; i++)
         for (int k = 0; k < g->node[i].nw; k++)
-            CTT_TRY((j->pruned ? add_packed : add_plain)(j, &g->node[i], k));
-    if (j->pruned)
+            CTT_TRY((j->is_packed ? add_packed : add_plain)(j, &g->node[i], k));
+    if (j->is_packed)
         CTT_TRY(add_row(j, "packed", 1, j->packed.size, j->packed.p, NULL));
-    CTT_TRY(add_text(j, "index", j->index.p, j->index.size, CTT_STORE_TEXT));
 out:
     return rc;
 }
@@ -252,7 +264,7 @@ static int put_all(struct image *j, struct ctt_h5 *f)
     CTT_TRY(ctt_h5_put_int(f, "version", CTT_STORE_VERSION));
     CTT_TRY(ctt_h5_put_text(f, "least_reader", CTT_STORE_LEAST));
     CTT_TRY(ctt_h5_put_text(f, "made_by", "convtt " CTT_VERSION));
-    if (!j->pruned)
+    if (!j->is_packed)
         CTT_TRY(ctt_h5_group(f, "w", j->count));
     if (j->m->train)
         CTT_TRY(ctt_h5_group(f, "train", j->m->train->count + 2));
@@ -268,11 +280,9 @@ static int make_image(struct image *j, uint8_t **out, int64_t *size)
     struct ctt_h5 *f = NULL;
     int rc = 0;
 
-    j->pruned = is_pruned(j->m);
-    CTT_TRY(add_net(j));
-    CTT_TRY(add_labels(j));
-    CTT_TRY(add_string(j, "history", j->m->history, CTT_STORE_TEXT));
+    j->is_packed = is_packed(j->m);
     CTT_TRY(add_weights(j));
+    CTT_TRY(add_texts(j));
     if (j->m->train)
         CTT_TRY(add_train(j, j->m->train));
     CTT_TRY(ctt_h5_new(j->path, j->bytes, j->count, &f));

@@ -354,6 +354,7 @@ static int layout_for(struct ctt_h5 *f, const char *name, int64_t size,
     CTT_H5(f, name, H5Pset_alloc_time(*dcpl, H5D_ALLOC_TIME_EARLY));
     CTT_H5(f, name, H5Pset_fill_time(*dcpl, H5D_FILL_TIME_NEVER));
     CTT_H5(f, name, H5Pset_obj_track_times(*dcpl, 0));
+    CTT_H5(f, name, H5Pset_dset_no_attrs_hint(*dcpl, 1));
 out:
     return rc;
 }

@@ -99,11 +99,22 @@ static inline float ctt_of_f16(uint16_t h)
     }
     if (m < 0x400u) {        /* a multiple of 2^-24 */
         x = (float)m * 0x1p-24f;
-        return sign ? -x : x;
+        memcpy(&u, &x, sizeof(u));
+        u |= sign;    /* -x might lose that of 0 */
+        memcpy(&x, &u, sizeof(x));
+        return x;
     }
     u = sign | ((m << 13) + 0x38000000u);
     memcpy(&x, &u, sizeof(x));
     return x;
+}
+
+/* 1 if half precision holds x exactly: the same bits come back. */
+static inline int ctt_is_f16(float x)
+{
+    float back = ctt_of_f16(ctt_f16_of(x));
+
+    return memcmp(&back, &x, sizeof(x)) == 0;
 }
 
 /* Element i of an array of any type. */

@@ -209,6 +209,17 @@ int ctt_weight_count(const struct ctt_graph *g)
     return count;
 }
 
+static int is_shared(const struct ctt_model *m, const struct ctt_node *n,
+                     int k)
+{
+    const uint8_t *share = m->constraint.share;
+
+    for (int64_t i = 0; share && i < ctt_volume(&n->w[k]); i++)
+        if (share[n->at[k] + i])
+            return 1;
+    return 0;
+}
+
 struct ctt_weight ctt_model_weight(const struct ctt_model *m,
                                    const struct ctt_node *n, int k)
 {
@@ -219,6 +230,8 @@ struct ctt_weight ctt_model_weight(const struct ctt_model *m,
     w.keep = ctt_kept(&m->constraint, n->at[k]);
     if (ctt_weight_kept(&w) == ctt_volume(&w.t))
         w.keep = NULL;
+    if (is_shared(m, n, k))
+        w.share = m->constraint.share + n->at[k];
     return w;
 }
 
@@ -234,6 +247,36 @@ int ctt_model_weights(const struct ctt_model *m, struct ctt_weight **out)
         for (int k = 0; k < m->g->node[i].nw; k++)
             *w++ = ctt_model_weight(m, &m->g->node[i], k);
     return 0;
+}
+
+/* Gives the elements of a weight that share a value the mean of theirs. */
+static void hold_shared(const struct ctt_node *n, int k, const uint8_t *share,
+                        float *w)
+{
+    double sum[CTT_MOST_CODES + 1] = { 0 };
+    int64_t count[CTT_MOST_CODES + 1] = { 0 };
+
+    for (int64_t i = 0; i < ctt_volume(&n->w[k]); i++) {
+        sum[share[i]] += (double)w[i];
+        count[share[i]]++;
+    }
+    for (int64_t i = 0; i < ctt_volume(&n->w[k]); i++)
+        if (share[i])
+            w[i] = (float)(sum[share[i]] / (double)count[share[i]]);
+}
+
+void ctt_model_hold(struct ctt_model *m)
+{
+    const struct ctt_constraint *c = &m->constraint;
+
+    for (int64_t i = 0; i < m->g->weights; i++)
+        if (ctt_is_pruned(c, i))
+            m->w[i] = 0;
+    for (int i = 0; c->share && i < m->g->count; i++)
+        for (int k = 0; k < m->g->node[i].nw; k++) {
+            int64_t at = m->g->node[i].at[k];
+            hold_shared(&m->g->node[i], k, c->share + at, m->w + at);
+        }
 }
 
 int64_t ctt_model_params(const struct ctt_model *m)

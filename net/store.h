@@ -6,10 +6,10 @@
 #include "net/file.h"
 
 #define CTT_STORE_FORMAT "convtt"
-#define CTT_STORE_LEAST  "0.1"    /* the oldest convtt that reads these */
+#define CTT_STORE_LEAST  "0.2"    /* the oldest convtt that reads these */
 
 enum {
-    CTT_STORE_VERSION = 1,
+    CTT_STORE_VERSION = 2,
     CTT_STORE_NET     = 1 << 20,  /* bytes of text, at most */
     CTT_STORE_TEXT    = 1 << 24,  /* of any other one */
     CTT_STORE_LINE    = 512,      /* of a line of an index */

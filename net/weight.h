@@ -26,8 +26,11 @@
  * In the first form pruned elements of t.data are 0, so a kernel may ignore
  * keep.
  *
- * Nothing here is owned.  Files hold F32 with keep only; scale and codebook are
- * set by programs and tests. */
+ * share, of the first form, says which elements hold one value together
+ * (constraint.h); kernels may ignore it.
+ *
+ * Nothing here is owned.  Models hold F32 with keep and share; scale and
+ * codebook are set by programs and tests. */
 struct ctt_weight {
     struct ctt_tensor t;
     const float      *scale;
@@ -35,6 +38,8 @@ struct ctt_weight {
     int               codes;    /* floats in codebook, at most 256 */
     const uint8_t    *keep;     /* a byte per element, 0: pruned; NULL: none
                                    is pruned */
+    const uint8_t    *share;    /* a byte per element, its code, 0: none; NULL:
+                                   none has one */
 };
 
 /* 1 if the elements are floats and are their own values. */

@@ -17,6 +17,17 @@ static inline void constrain(const struct ctt_constraint *c, int64_t p,
         dw[i] = keep[i] ? dw[i] : 0;
 }
 
+/* The sum of squares of a piece, without values that are shared. */
+static inline double squares(const struct ctt_constraint *c, int64_t p,
+                             const float *dw)
+{
+    double s = 0;
+
+    for (int i = 0; i < PIECE; i++)
+        s += ctt_code(c, p + i) ? 0 : (double)dw[i] * dw[i];
+    return s;
+}
+
 /* Double sums of fixed blocks in their order: for any number of threads. */
 static double constrained_sum(const struct ctt_flat *f, int64_t from,
                               int64_t to)
@@ -29,8 +40,7 @@ static double constrained_sum(const struct ctt_flat *f, int64_t from,
         if (f->how[p / PIECE] == CTT_FIXED)
             continue;
         constrain(&f->constraint, p, dw);
-        for (int i = 0; i < PIECE; i++)
-            s += (double)dw[i] * dw[i];
+        s += squares(&f->constraint, p, dw);
     }
     return s;
 }
@@ -39,11 +49,12 @@ int ctt_host_constrain(struct ctt_dev *d, const struct ctt_flat *f,
                        double *square_sum)
 {
     int64_t blocks = (f->n + BLOCK - 1) / BLOCK;
-    double *part = ctt_dev_scratch(d, (size_t)(blocks + 1) * sizeof(*part));
-    double all = 0;
+    double all = 0, *part;
+    int rc = 0;
 
-    if (!part)
-        return CTT_ENOMEM;
+    CTT_TRY(ctt_host_share(d, f, &all));
+    part = ctt_dev_scratch(d, (size_t)(blocks + 1) * sizeof(*part));
+    CTT_TRY(part ? 0 : CTT_ENOMEM);
     #pragma omp parallel for num_threads(ctt_dev_team(d, (double)f->n))
     for (int64_t b = 0; b < blocks; b++) {
         int64_t end = (b + 1) * BLOCK;
@@ -52,7 +63,8 @@ int ctt_host_constrain(struct ctt_dev *d, const struct ctt_flat *f,
     for (int64_t b = 0; b < blocks; b++)
         all += part[b];
     *square_sum = all;
-    return 0;
+out:
+    return rc;
 }
 
 static void update_sgd(const struct ctt_flat *f, const struct ctt_rule *rule,

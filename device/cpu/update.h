@@ -8,6 +8,12 @@
 
 int ctt_host_constrain(struct ctt_dev *d, const struct ctt_flat *f,
                        double *square_sum);
+
+/* share.c: the part of ctt_host_constrain() for shared values: their gradients,
+ * and *square_sum, the sum of their squares. */
+int ctt_host_share(struct ctt_dev *d, const struct ctt_flat *f,
+                   double *square_sum);
+
 int ctt_host_update(struct ctt_dev *d, const struct ctt_flat *f,
                     const struct ctt_rule *rule);
 

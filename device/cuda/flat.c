@@ -34,7 +34,7 @@ int ctt_cuda_constrain(struct ctt_dev *d, const struct ctt_flat *f,
     void *scratch;
     int rc = 0;
 
-    CTT_TRY(ctt_cuda_scratch(d, NULL, ctt_launch_constrain_scratch(f->n),
+    CTT_TRY(ctt_cuda_scratch(d, NULL, ctt_launch_constrain_scratch(f),
                              &scratch));
     CTT_CUDA(NULL, ctt_launch_constrain(*f, k->sum, scratch, s));
     CTT_CUDA(NULL, cudaMemcpyAsync(k->host_sum, k->sum, sizeof(*k->sum),

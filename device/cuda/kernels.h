@@ -52,12 +52,16 @@ int    ctt_launch_bias_bwd(struct ctt_tensor dy, float *db, void *scratch,
                            void *stream);
 size_t ctt_launch_bias_bwd_scratch(struct ctt_tensor dy);
 
-/* The optimizer.  All pointers are to the GPU's memory.  constrain writes the
- * sum of squares of the constrained gradient to *sum; scratch: at least
- * ctt_launch_constrain_scratch() bytes. */
+/* The optimizer.  All pointers but f.shared are to the GPU's memory.  constrain
+ * writes the sum of squares of the constrained gradient to *sum; scratch: at
+ * least ctt_launch_constrain_scratch() bytes.  share is the part of it for one
+ * tensor of shared values; their squares go to *sum. */
 int    ctt_launch_constrain(struct ctt_flat f, double *sum, void *scratch,
                             void *stream);
-size_t ctt_launch_constrain_scratch(int64_t n);
+size_t ctt_launch_constrain_scratch(const struct ctt_flat *f);
+int    ctt_launch_share(struct ctt_flat f, struct ctt_range s, double *sum,
+                        void *scratch, void *stream);
+size_t ctt_launch_share_scratch(struct ctt_range s);
 int    ctt_launch_update(struct ctt_flat f, struct ctt_rule rule,
                          void *stream);
 

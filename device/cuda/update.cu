@@ -35,6 +35,18 @@ CTT_GPU int constrain(const struct ctt_constraint *c, int64_t i, float *g)
     return pruned;
 }
 
+/* The sum of squares of piece i, without values that are shared. */
+CTT_GPU double squares(const struct ctt_constraint *c, int64_t i,
+                       const float *g)
+{
+    double sum = 0;
+
+    CTT_UNROLL
+    for (int j = 0; j < PIECE; j++)
+        sum += ctt_code(c, i * PIECE + j) ? 0 : (double)g[j] * (double)g[j];
+    return sum;
+}
+
 static __global__ void __launch_bounds__(CTT_THREADS)
 constrain_part(struct ctt_flat f, double *part)
 {
@@ -50,9 +62,7 @@ constrain_part(struct ctt_flat f, double *part)
         load4(f.dw, i, g);
         if (constrain(&f.constraint, i, g))
             store4(f.dw, i, g);
-        CTT_UNROLL
-        for (int j = 0; j < PIECE; j++)
-            sum += (double)g[j] * (double)g[j];
+        sum += squares(&f.constraint, i, g);
     }
     sum = over_block(sum, shared);
     if (threadIdx.x == 0)
@@ -82,16 +92,31 @@ static int square_parts(int64_t n)
 int ctt_launch_constrain(struct ctt_flat f, double *sum, void *scratch,
                          void *stream)
 {
-    int parts = square_parts(f.n);
+    int parts = square_parts(f.n), code = 0;
+    double *part = (double *)scratch;
 
-    CTT_LAUNCH(constrain_part, (unsigned)parts, stream, f, (double *)scratch);
-    CTT_LAUNCH(square_join, 1, stream, (const double *)scratch, parts, sum);
+    for (int i = 0; i < f.spans && !code; i++)
+        code = ctt_launch_share(f, f.shared[i], part + parts + i,
+                                part + parts + f.spans, stream);
+    if (code)
+        return code;
+    CTT_LAUNCH(constrain_part, (unsigned)parts, stream, f, part);
+    CTT_LAUNCH(square_join, 1, stream, (const double *)part, parts + f.spans,
+               sum);
     return (int)cudaGetLastError();
 }
 
-size_t ctt_launch_constrain_scratch(int64_t n)
+/* The sums of parts, those of tensors of shared values, and what the largest of
+ * these needs. */
+size_t ctt_launch_constrain_scratch(const struct ctt_flat *f)
 {
-    return (size_t)square_parts(n) * sizeof(double);
+    size_t most = 0;
+
+    for (int i = 0; i < f->spans; i++) {
+        size_t one = ctt_launch_share_scratch(f->shared[i]);
+        most = one > most ? one : most;
+    }
+    return (size_t)(square_parts(f->n) + f->spans) * sizeof(double) + most;
 }
 
 /* Piece i of weights, gradient and first moment. */

@@ -8,9 +8,13 @@
 
 static const struct ctt_positions *const positions[] = {
     &ctt_positions_all, &ctt_positions_mask, &ctt_positions_index,
+    &ctt_positions_gaps,
 };
 
-static const struct ctt_values *const values[] = { &ctt_values_f32 };
+static const struct ctt_values *const values[] = {
+    &ctt_values_f32, &ctt_values_f16, &ctt_values_int8, &ctt_values_codebook,
+    &ctt_values_codebook_bits,
+};
 
 static const struct ctt_bytes *const bytes[] = {
     &ctt_bytes_raw, &ctt_bytes_deflate,
@@ -84,22 +88,24 @@ static struct ctt_part part_of(const struct ctt_weight *w)
 }
 
 static int pack(const struct ctt_part *p, const struct rows *r, uint8_t **out,
-                int64_t *size)
+                int64_t *n)
 {
-    struct ctt_layout l = { r->values->size(p), r->values->width };
-    int64_t places = r->positions->size(p);
+    int64_t places = r->positions->size(p), size;
+    struct ctt_layout l = { 0, 0, 1 };
     uint8_t *raw = NULL;
     int rc = 0;
 
     CTT_CHECK(places >= 0, CTT_EUNSUP, "positions '%s' cannot leave any out",
               r->positions->word);
-    CTT_CHECK(l.values >= 0, CTT_EUNSUP, "values '%s' cannot hold %s numbers",
-              r->values->word, ctt_dtype_word(p->w->t.dtype));
-    raw = ctt_calloc((size_t)(l.values + places), 1);
+    CTT_CHECK(r->values->layout(p, &l), CTT_EUNSUP,
+              "values '%s' cannot hold these %s numbers", r->values->word,
+              ctt_dtype_word(p->w->t.dtype));
+    size = l.head + l.values + places;
+    raw = ctt_calloc((size_t)size, 1);
     CTT_TRY(raw ? 0 : CTT_ENOMEM);
     r->values->put(p, raw);
-    r->positions->put(p, raw + l.values);
-    CTT_TRY(r->bytes->pack(&l, raw, l.values + places, out, size));
+    r->positions->put(p, raw + l.head + l.values);
+    CTT_TRY(r->bytes->pack(&l, raw, size, out, n));
 out:
     ctt_free(raw);
     return rc;
@@ -172,21 +178,41 @@ out:
 
 /* ---- decoding ---- */
 
-/* No coding of positions is longer than a mask and one byte. */
-static int unpack(const struct rows *r, const struct ctt_part *p,
-                  const uint8_t *in, int64_t size, struct ctt_layout *l,
-                  uint8_t **out, int64_t *n)
+int ctt_coding_shares(const char *word)
 {
-    int64_t room;
+    for (int i = 0; i < (int)CTT_LEN(values); i++)
+        if (strcmp(values[i]->word, word) == 0)
+            return values[i]->shares;
+    return 0;
+}
+
+/* No coding of positions is longer than a mask and one byte, or than a byte per
+ * kept element and per 255 others. */
+static int64_t most_positions(const struct ctt_part *p)
+{
+    int64_t mask = ctt_bytes_of_bits(p->count) + 1;
+    int64_t gaps = p->kept + p->count / 255;
+
+    return mask > gaps ? mask : gaps;
+}
+
+/* The bytes before compression: *n of them, the first *used of the values. */
+static int unpack(const struct rows *r, const struct ctt_part *p,
+                  const uint8_t *in, int64_t size, uint8_t **out, int64_t *n,
+                  int64_t *used)
+{
+    struct ctt_layout l = { 0, r->values->most(p), r->values->width };
+    int64_t room = l.values + most_positions(p);
     uint8_t *raw = NULL;
     int rc = 0;
 
-    *l = (struct ctt_layout){ r->values->size(p), r->values->width };
-    room = l->values + ctt_bytes_of_bits(p->count) + 1;
+    if (l.width == 1)    /* in planes they are as they are */
+        l.values = 0;
     raw = ctt_calloc((size_t)room, 1);
     CTT_TRY(raw ? 0 : CTT_ENOMEM);
-    CTT_TRY(r->bytes->unpack(l, in, size, raw, room, n));
-    CTT_CHECK(*n >= l->values, CTT_EFORMAT, "its values are missing");
+    CTT_TRY(r->bytes->unpack(&l, in, size, raw, room, n));
+    *used = r->values->used(p, raw, *n);
+    CTT_CHECK(*used >= 0, CTT_EFORMAT, "its values are missing");
     *out = raw;
     raw = NULL;
 out:
@@ -195,29 +221,33 @@ out:
 }
 
 int ctt_decode(const struct ctt_coding *how, const uint8_t *in, int64_t size,
-               const struct ctt_tensor *shape, int64_t kept, float *w,
-               uint8_t *keep)
+               const struct ctt_tensor *shape, int64_t kept,
+               const struct ctt_decoded *to)
 {
     struct ctt_weight as = { .t = *shape };
     struct ctt_part p = { &as, ctt_volume(shape), kept };
     struct rows r = { NULL, NULL, NULL };
-    struct ctt_layout l = { 0, 0 };
     uint8_t *raw = NULL;
-    int64_t n = 0;
+    int64_t n = 0, used = 0;
     int rc = 0;
 
     CTT_TRY(find_all(how, &r));
     CTT_CHECK(kept >= 0 && kept <= p.count && size >= 0, CTT_EFORMAT,
               "%lld of %lld numbers cannot be kept", (long long)kept,
               (long long)p.count);
+    CTT_CHECK(to->share || !r.values->shares, CTT_EINVAL,
+              "there is no room for codes");
     as.t.data = NULL;
     as.t.dtype = CTT_F32;
-    CTT_TRY(unpack(&r, &p, in, size, &l, &raw, &n));
-    CTT_CHECK(r.positions->get(&p, raw + l.values, n - l.values, keep),
+    CTT_TRY(unpack(&r, &p, in, size, &raw, &n, &used));
+    CTT_CHECK(r.positions->get(&p, raw + used, n - used, to->keep),
               CTT_EFORMAT, "its positions (%s) are damaged",
               r.positions->word);
-    as.keep = keep;
-    r.values->get(&p, raw, w);
+    as.keep = to->keep;
+    if (to->share && !r.values->shares)
+        memset(to->share, 0, (size_t)p.count);
+    CTT_CHECK(r.values->get(&p, raw, to), CTT_EFORMAT,
+              "its values (%s) are damaged", r.values->word);
 out:
     ctt_free(raw);
     return rc;

@@ -18,14 +18,21 @@ int ctt_encode(const struct ctt_coding *how, const struct ctt_weight *w,
 int ctt_encode_best(const struct ctt_weight *w, struct ctt_coding *how,
                     uint8_t **out, int64_t *size);
 
-/* Decodes a weight of this shape (shape->data is not read) to w, one float per
- * element, 0 if pruned, and to keep, one byte per element, 0 or 1.  CTT_EFORMAT
- * if in[size] does not encode exactly `kept` elements that are not pruned, with
- * no byte left over; w and keep then hold any values.  CTT_EUNSUP for a word
- * that is not known. */
+/* Where a decoded weight goes: per element a float, 0 if pruned; a byte, 0 if
+ * pruned, else 1; and its code (weight.h), or 0.  share may be NULL unless
+ * ctt_coding_shares() says that the values have codes. */
+struct ctt_decoded { float *w; uint8_t *keep, *share; };
+
+/* Decodes a weight of this shape (shape->data is not read).  CTT_EFORMAT if
+ * in[size] does not encode exactly `kept` elements that are not pruned, with no
+ * byte left over; `to` then holds any values.  CTT_EUNSUP for a word that is
+ * not known, CTT_EINVAL if it has no room for codes. */
 int ctt_decode(const struct ctt_coding *how, const uint8_t *in, int64_t size,
-               const struct ctt_tensor *shape, int64_t kept, float *w,
-               uint8_t *keep);
+               const struct ctt_tensor *shape, int64_t kept,
+               const struct ctt_decoded *to);
+
+/* 1 if values of this word are shared: their elements have codes. */
+int ctt_coding_shares(const char *values);
 
 /* The word of row i of a table (0: positions, 1: values, 2: bytes), NULL after
  * the last: for tests. */

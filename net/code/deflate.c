@@ -9,7 +9,8 @@
 enum { MOST_WIDTH = 8 };
 
 /* Byte k of value i goes to k * (number of values) + i.  This puts signs and
- * exponents, which are alike, together; each plane is a block of the stream. */
+ * exponents, which are alike, together; the head and each plane are a block of
+ * the stream. */
 static void to_planes(const struct ctt_layout *l, const uint8_t *raw,
                       uint8_t *plane)
 {
@@ -34,15 +35,16 @@ static int pack(const struct ctt_layout *l, const uint8_t *raw, int64_t size,
                 uint8_t **out, int64_t *n)
 {
     uint8_t *plane = ctt_calloc((size_t)size, 1);
-    int64_t cut[MOST_WIDTH];
+    int64_t cut[MOST_WIDTH + 1] = { l->head };
     int rc = 0;
 
     CTT_TRY(plane ? 0 : CTT_ENOMEM);
-    to_planes(l, raw, plane);
-    memcpy(plane + l->values, raw + l->values, (size_t)(size - l->values));
+    memcpy(plane, raw, (size_t)size);
+    if (l->width > 1)
+        to_planes(l, raw, plane);
     for (int k = 0; k < l->width; k++)
-        cut[k] = (k + 1) * (l->values / l->width);
-    CTT_TRY(ctt_deflate(plane, size, cut, l->width, out, n));
+        cut[k + 1] = l->head + (k + 1) * (l->values / l->width);
+    CTT_TRY(ctt_deflate(plane, size, cut, l->width + 1, out, n));
 out:
     ctt_free(plane);
     return rc;

@@ -5,7 +5,9 @@
 #ifndef CTT_CODE_ROW_H
 #define CTT_CODE_ROW_H
 
-#include "net/weight.h"
+#include "net/code/code.h"
+
+#include <string.h>
 
 /* A weight that is encoded or decoded.  A decoder gets it without elements
  * (w->t.data is NULL), and without w->keep until positions are decoded. */
@@ -25,6 +27,44 @@ static inline int64_t ctt_bytes_of_bits(int64_t bits)
     return (bits + 7) / 8;
 }
 
+/* Little-endian numbers of `width` bytes. */
+static inline void ctt_put_number(uint8_t *out, uint32_t x, int width)
+{
+    for (int k = 0; k < width; k++)
+        out[k] = (uint8_t)(x >> 8 * k);
+}
+
+static inline uint32_t ctt_get_number(const uint8_t *in, int width)
+{
+    uint32_t x = 0;
+
+    for (int k = 0; k < width; k++)
+        x |= (uint32_t)in[k] << 8 * k;
+    return x;
+}
+
+/* The bits of a float, in which -0 is not 0 and a NaN equals itself.  A value
+ * that is copied as a float may lose the sign of a zero: the compiler is told
+ * that it does not matter. */
+static inline uint32_t ctt_float_bits(float x)
+{
+    uint32_t u;
+
+    memcpy(&u, &x, sizeof(u));
+    return u;
+}
+
+static inline void ctt_set_bits(float *to, uint32_t u)
+{
+    memcpy(to, &u, sizeof(u));
+}
+
+/* The bits of the float that is stored in half precision. */
+static inline uint32_t ctt_f16_bits(const uint8_t *in)
+{
+    return ctt_float_bits(ctt_of_f16((uint16_t)ctt_get_number(in, 2)));
+}
+
 /* Each row starts with its word, which is stored in files: never change one. */
 
 /* Which elements are kept.  size: bytes of the encoding, or -1 if this coding
@@ -39,27 +79,36 @@ struct ctt_positions {
                    uint8_t *keep);
 };
 
-/* The kept elements.  size: bytes of the encoding of p->kept elements, or -1 if
- * this coding cannot represent p->w exactly.  width: bytes per value, of which
- * size is a multiple (1: values that are not whole bytes).  put writes to
- * zeroed memory; get fills to[p->count], with 0 for pruned elements. */
-struct ctt_values {
-    const char *word;
-    int         width;
-    int64_t (*size)(const struct ctt_part *p);
-    void    (*put)(const struct ctt_part *p, uint8_t *out);
-    void    (*get)(const struct ctt_part *p, const uint8_t *in, float *to);
+/* The bytes of a weight before compression: a head, its values, then its
+ * positions. */
+struct ctt_layout {
+    int64_t head;      /* bytes before the values; 0 if width > 1 */
+    int64_t values;    /* bytes of all values, a multiple of width */
+    int     width;     /* bytes per value, at most 8; 1: also of values that are
+                          not whole bytes */
 };
 
-/* The bytes of a weight before compression: its values, then its positions. */
-struct ctt_layout {
-    int64_t values;    /* bytes of all values */
-    int     width;     /* bytes per value, at most 8 */
+/* The kept elements.  To encode, layout says how p->w is laid out, and returns
+ * 0 if this coding cannot represent it exactly; put writes head and values to
+ * zeroed memory.  To decode, most is the most bytes that both take; used is how
+ * many they do take at the start of in[n], or -1 if they are damaged; get fills
+ * `to` with p->count elements, 0 if pruned, and returns 1, or 0 if they are
+ * damaged. */
+struct ctt_values {
+    const char *word;
+    int         width;     /* of the layout */
+    int         shares;    /* 1: gives each kept element a code */
+    int     (*layout)(const struct ctt_part *p, struct ctt_layout *l);
+    void    (*put)(const struct ctt_part *p, uint8_t *out);
+    int64_t (*most)(const struct ctt_part *p);
+    int64_t (*used)(const struct ctt_part *p, const uint8_t *in, int64_t n);
+    int     (*get)(const struct ctt_part *p, const uint8_t *in,
+                   const struct ctt_decoded *to);
 };
 
 /* Compression of these bytes.  pack: raw[size] to (*out)[*n], which the caller
  * frees.  unpack: in[n] back to raw[room], *size bytes of it; CTT_EFORMAT if
- * they are damaged or do not fit. */
+ * they are damaged or do not fit.  It may ignore the head. */
 struct ctt_bytes {
     const char *word;
     int (*pack)(const struct ctt_layout *l, const uint8_t *raw, int64_t size,
@@ -69,8 +118,10 @@ struct ctt_bytes {
 };
 
 extern const struct ctt_positions ctt_positions_all, ctt_positions_mask,
-                                  ctt_positions_index;
-extern const struct ctt_values    ctt_values_f32;
+                                  ctt_positions_index, ctt_positions_gaps;
+extern const struct ctt_values    ctt_values_f32, ctt_values_f16,
+                                  ctt_values_int8, ctt_values_codebook,
+                                  ctt_values_codebook_bits;
 extern const struct ctt_bytes     ctt_bytes_raw, ctt_bytes_deflate;
 
 #endif

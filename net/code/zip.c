@@ -54,8 +54,9 @@ static int feed(z_stream *z, const uint8_t *in, int64_t size,
     return deflate(z, Z_FINISH);
 }
 
-static int compress_to(int window, const uint8_t *in, int64_t size,
-                       const int64_t *cut, int cuts, uint8_t **out, int64_t *n)
+static int compress_to(int window, int strategy, const uint8_t *in,
+                       int64_t size, const int64_t *cut, int cuts,
+                       uint8_t **out, int64_t *n)
 {
     z_stream z = { .zalloc = zip_alloc, .zfree = zip_free };
     int64_t room = most_deflated(size, cuts);
@@ -66,8 +67,7 @@ static int compress_to(int window, const uint8_t *in, int64_t size,
               (long long)size);
     buf = ctt_calloc((size_t)room, 1);
     CTT_TRY(buf ? 0 : CTT_ENOMEM);
-    code = deflateInit2(&z, LEVEL, Z_DEFLATED, window, MEMORY,
-                        Z_DEFAULT_STRATEGY);
+    code = deflateInit2(&z, LEVEL, Z_DEFLATED, window, MEMORY, strategy);
     CTT_TRY(code == Z_OK ? 0 : failed(Z_MEM_ERROR, "compression"));
     z.next_out = buf;
     z.avail_out = (uInt)room;
@@ -105,10 +105,37 @@ out:
     return rc;
 }
 
+/* Matches pay where bytes repeat, and cost where only their frequencies differ
+ * (a code for lengths and distances); a table per block pays where blocks are
+ * large. */
 int ctt_deflate(const uint8_t *in, int64_t size, const int64_t *cut, int cuts,
                 uint8_t **out, int64_t *n)
 {
-    return compress_to(RAW, in, size, cut, cuts, out, n);
+    static const struct { int strategy, cut; } way[] = {
+        { Z_DEFAULT_STRATEGY, 1 }, { Z_HUFFMAN_ONLY, 1 }, { Z_HUFFMAN_ONLY, 0 }
+    };
+    uint8_t *best = NULL, *one = NULL;
+    int64_t least = 0, m = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(way); i++) {
+        CTT_TRY(compress_to(RAW, way[i].strategy, in, size, cut,
+                            way[i].cut ? cuts : 0, &one, &m));
+        if (!best || m < least) {
+            ctt_free(best);
+            best = one;
+            least = m;
+        } else {
+            ctt_free(one);
+        }
+        one = NULL;
+    }
+    *out = best;
+    *n = least;
+    best = NULL;
+out:
+    ctt_free(best);
+    return rc;
 }
 
 int ctt_inflate(const uint8_t *in, int64_t size, uint8_t *out, int64_t room,
@@ -119,7 +146,8 @@ int ctt_inflate(const uint8_t *in, int64_t size, uint8_t *out, int64_t room,
 
 int ctt_gzip(const char *text, int64_t n, uint8_t **out, int64_t *size)
 {
-    return compress_to(GZIP, (const uint8_t *)text, n, NULL, 0, out, size);
+    return compress_to(GZIP, Z_DEFAULT_STRATEGY, (const uint8_t *)text, n,
+                       NULL, 0, out, size);
 }
 
 /* A gzip member ends with the length of its text.  It is checked before memory

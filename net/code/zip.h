@@ -5,9 +5,10 @@
 
 #include "net/ctt.h"
 
-/* Compresses to a deflate stream (RFC 1951).  A new block starts at each of the
- * `cuts` offsets cut[] (ascending), where the statistics change.  CTT_EUNSUP
- * for more than 1 GiB.  The caller frees *out. */
+/* Compresses to a deflate stream (RFC 1951), the shortest of three: with
+ * matches or by Huffman codes only, with a new block at each of the `cuts`
+ * offsets cut[] (ascending), where the statistics change, or one code for all.
+ * CTT_EUNSUP for more than 1 GiB.  The caller frees *out. */
 int ctt_deflate(const uint8_t *in, int64_t size, const int64_t *cut, int cuts,
                 uint8_t **out, int64_t *n);
 

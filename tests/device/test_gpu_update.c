@@ -5,12 +5,18 @@
 #include "net/random.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { WEIGHTS = 16 * 9001 };
+enum { WEIGHTS = 16 * 9001, SHARED = 16 * 1000, CODES = 200 };
+
+/* Tensors with shared values: a large one and a small one. */
+static const struct ctt_range shared[] = {
+    { 16 * 5, SHARED }, { 16 * 4000, 77 }
+};
 
 struct flat {
     float   *w, *dw, *m, *v;    /* on the host */
-    uint8_t *how, *keep;
+    uint8_t *how, *keep, *share;
     struct ctt_flat here, there;
 };
 
@@ -23,6 +29,16 @@ static void *sent(const void *p, int64_t bytes)
     return q;
 }
 
+/* Codes for the weights of a tensor that are not pruned; all are trained. */
+static void share_out(struct flat *f, const struct ctt_range *r)
+{
+    for (int64_t i = r->at; i < r->at + r->count; i++) {
+        f->how[i / 16] = CTT_DECAYS;
+        if (!f->keep || f->keep[i])
+            f->share[i] = (uint8_t)(1 + ctt_random(5, (uint64_t)i) % CODES);
+    }
+}
+
 static void flat_open(struct flat *f, int pruned, int adam)
 {
     int64_t n = WEIGHTS, bytes = n * (int64_t)sizeof(float);
@@ -33,6 +49,7 @@ static void flat_open(struct flat *f, int pruned, int adam)
     f->v = adam ? ctt_check_floats(n, 4) : NULL;
     f->how = (uint8_t *)ctt_check_floats(n / 64, 0);
     f->keep = pruned ? (uint8_t *)ctt_check_floats(n / 4, 0) : NULL;
+    f->share = ctt_calloc((size_t)n, 1);
     for (int64_t i = 0; i < n / 16; i++)
         f->how[i] = (uint8_t)(ctt_random(8, (uint64_t)i) % 3);
     for (int64_t i = 0; i < n; i++) {
@@ -45,18 +62,22 @@ static void flat_open(struct flat *f, int pruned, int adam)
         if (f->how[i / 16] == CTT_FIXED)
             f->dw[i] = i % 2 ? NAN : 1e30f;    /* never read */
     }
+    for (size_t k = 0; k < CTT_LEN(shared); k++)
+        share_out(f, &shared[k]);
     f->here = (struct ctt_flat){ n, f->w, f->dw, f->m, f->v, f->how,
-                                 { .keep = f->keep } };
+                                 { f->keep, f->share }, shared,
+                                 CTT_LEN(shared) };
     f->there = (struct ctt_flat){ n, sent(f->w, bytes), sent(f->dw, bytes),
         sent(f->m, bytes), sent(f->v, bytes), sent(f->how, n / 16),
-        { .keep = sent(f->keep, n) } };
+        { sent(f->keep, n), sent(f->share, n) }, shared, CTT_LEN(shared) };
 }
 
 static void flat_close(struct flat *f)
 {
     void *there[] = { f->there.w, f->there.dw, f->there.m, f->there.v,
-                      (void *)f->there.how, f->there.constraint.keep };
-    void *here[] = { f->w, f->dw, f->m, f->v, f->how, f->keep };
+                      (void *)f->there.how, f->there.constraint.keep,
+                      f->there.constraint.share };
+    void *here[] = { f->w, f->dw, f->m, f->v, f->how, f->keep, f->share };
 
     for (size_t i = 0; i < CTT_LEN(here); i++) {
         ctt_dev_free(gpu, &there[i]);
@@ -82,14 +103,22 @@ static void flat_compare(const struct flat *f, const float *want,
 
 static void check_constrain(struct flat *f)
 {
+    int64_t bytes = WEIGHTS * (int64_t)sizeof(float);
     double want = 0, got[3] = { 0, 0, 0 };
+    float *raw = ctt_check_floats(WEIGHTS, 0);
 
+    memcpy(raw, f->dw, (size_t)bytes);
     CHECK_OK(ctt_dev_constrain(host, &f->here, &want));
-    for (int i = 0; i < 3; i++)
+    CHECK_OK(ctt_dev_constrain(gpu, &f->there, &got[0]));
+    flat_compare(f, f->dw, f->there.dw, 1e-6);    /* pruned: zero */
+    for (int i = 1; i < 3; i++) {
+        CHECK_OK(ctt_dev_copy(gpu, CTT_TO_DEVICE, raw, f->there.dw, bytes));
         CHECK_OK(ctt_dev_constrain(gpu, &f->there, &got[i]));
+    }
     CU_ASSERT(fabs(got[0] - want) <= 1e-6 * want);
     CU_ASSERT(got[0] == got[1] && got[1] == got[2]);
-    flat_compare(f, f->dw, f->there.dw, 0);    /* pruned: zero */
+    CHECK_OK(ctt_dev_copy(gpu, CTT_TO_DEVICE, f->dw, f->there.dw, bytes));
+    ctt_free(raw);
 }
 
 static const struct ctt_rule rules[] = {

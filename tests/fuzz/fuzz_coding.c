@@ -12,27 +12,62 @@ enum { HEAD = 5, COUNT = 36 };
 
 const char *const ctt_fuzz_words[] = { "\x1f\x8b\x08", "\x78\x9c", NULL };
 
-struct four { float *w, *again; uint8_t *keep, *keep_again; };
+/* A decoded weight, and what is decoded from its encoding. */
+struct both { struct ctt_decoded one, again; };
+
+static int same(const struct both *b, int64_t count)
+{
+    size_t n = (size_t)count;
+
+    return memcmp(b->one.w, b->again.w, n * sizeof(*b->one.w)) == 0 &&
+           memcmp(b->one.keep, b->again.keep, n) == 0 &&
+           memcmp(b->one.share, b->again.share, n) == 0;
+}
 
 static void decode(const struct ctt_coding *how, const uint8_t *p, size_t n,
-                   int64_t count, int64_t kept, const struct four *b)
+                   int64_t count, int64_t kept, const struct both *b)
 {
-    const struct ctt_tensor t = { .data = b->w, .n = 1, .d = 1, .h = 1, .w = 1,
-                                  .c = count, .ld = count };
-    const struct ctt_weight as = { .t = t, .keep = b->keep };
+    const struct ctt_tensor t = { .data = b->one.w, .n = 1, .d = 1, .h = 1,
+                                  .w = 1, .c = count, .ld = count };
+    struct ctt_weight as = { .t = t, .keep = b->one.keep };
+    struct ctt_coding best;
     uint8_t *again = NULL;
     int64_t size = 0;
 
-    if (ctt_decode(how, p, (int64_t)n, &t, kept, b->w, b->keep) < 0) {
+    if (ctt_decode(how, p, (int64_t)n, &t, kept, &b->one) < 0) {
         FUZZ_CHECK(ctt_errmsg()[0] && !strchr(ctt_errmsg(), '\n'));
         return;
     }
-    FUZZ_CHECK(ctt_encode(how, &as, &again, &size) >= 0);
-    FUZZ_CHECK(ctt_decode(how, again, size, &t, kept, b->again,
-                          b->keep_again) >= 0);
-    FUZZ_CHECK(memcmp(b->w, b->again, (size_t)count * 4) == 0 &&
-               memcmp(b->keep, b->keep_again, (size_t)count) == 0);
+    if (ctt_coding_shares(how->values) && kept > 0)
+        as.share = b->one.share;
+    FUZZ_CHECK(ctt_encode_best(&as, &best, &again, &size) >= 0);
+    FUZZ_CHECK(ctt_decode(&best, again, size, &t, kept, &b->again) >= 0);
+    FUZZ_CHECK(same(b, count));
     ctt_free(again);
+}
+
+static void get_room(size_t count, struct ctt_decoded *to)
+{
+    to->w = ctt_calloc(count, sizeof(*to->w));
+    to->keep = ctt_calloc(count, 1);
+    to->share = ctt_calloc(count, 1);
+    FUZZ_CHECK(to->w && to->keep && to->share);
+}
+
+static void drop_room(struct ctt_decoded *to)
+{
+    ctt_free(to->w);
+    ctt_free(to->keep);
+    ctt_free(to->share);
+}
+
+/* The first byte: two bits of the row of positions, three of values, one of
+ * bytes. */
+static void coding(uint8_t from, struct ctt_coding *how)
+{
+    how->positions = ctt_coding_word(0, from & 3);
+    how->values = ctt_coding_word(1, from >> 2 & 7);
+    how->bytes = ctt_coding_word(2, from >> 5 & 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
@@ -40,56 +75,58 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct ctt_coding how;
     long live = ctt_live_blocks();
     size_t count;
-    struct four b;
+    struct both b;
 
     if (n < HEAD)
         return 0;
-    how.positions = ctt_coding_word(0, p[0] & 3);
-    how.values = ctt_coding_word(1, 0);
-    how.bytes = ctt_coding_word(2, p[0] >> 2 & 1);
-    if (!how.positions || !how.bytes)
+    coding(p[0], &how);
+    if (!how.positions || !how.values || !how.bytes)
         return 0;
     count = 1u + p[1] + 256u * p[2];
-    b.w = ctt_calloc(count, 4);
-    b.again = ctt_calloc(count, 4);
-    b.keep = ctt_calloc(count, 1);
-    b.keep_again = ctt_calloc(count, 1);
-    FUZZ_CHECK(b.w && b.again && b.keep && b.keep_again);
+    get_room(count, &b.one);
+    get_room(count, &b.again);
     decode(&how, p + HEAD, n - HEAD, (int64_t)count, p[3] + 256 * p[4], &b);
-    ctt_free(b.w);
-    ctt_free(b.again);
-    ctt_free(b.keep);
-    ctt_free(b.keep_again);
+    drop_room(&b.one);
+    drop_room(&b.again);
     FUZZ_CHECK(ctt_live_blocks() == live);
     return 0;
 }
 
-/* Each coding of positions with each of bytes, of a weight that is pruned. */
+/* A number that each coding of values holds. */
+static float number(const char *values, uint32_t draw)
+{
+    return values[0] == 'f' || values[0] == 'i' ? (float)(draw % 255) - 127
+                                                : (float)(draw % 7);
+}
+
+/* Each coding, of a weight that is pruned unless all its numbers are kept. */
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
 {
-    static const int codings[] = { 0, 1, 2, 4, 5, 6 };
     float w[COUNT];
-    uint8_t keep[COUNT], *q = NULL;
+    uint8_t keep[COUNT], share[COUNT], *q = NULL;
     struct ctt_coding how;
-    const struct ctt_weight as = {
+    struct ctt_weight as = {
         .t = { .data = w, .n = 1, .d = 1, .h = 1, .w = 1, .c = COUNT,
                .ld = COUNT }, .keep = keep };
     int64_t n = 0;
 
-    if (i >= (int)CTT_LEN(codings))
+    if (i >= 64)
         return 0;
     memset(p, 0, HEAD);
-    p[0] = (uint8_t)codings[i];
+    p[0] = (uint8_t)i;
     p[1] = COUNT - 1;
+    coding(p[0], &how);
+    if (!how.positions || !how.values || !how.bytes)
+        return HEAD;
     for (int k = 0; k < COUNT; k++) {
-        keep[k] = (codings[i] & 3) == 0 ||
-                  ctt_random(6, (uint64_t)k) < UINT32_MAX / 5;
-        w[k] = keep[k] ? (float)ctt_random(5, (uint64_t)k) * 0x1p-32f : 0;
+        uint32_t draw = ctt_random(5, (uint64_t)k);
+        keep[k] = (i & 3) == 0 || ctt_random(6, (uint64_t)k) < UINT32_MAX / 5;
+        w[k] = keep[k] ? number(how.values, draw) : 0;
+        share[k] = keep[k] ? (uint8_t)(1 + draw % 7) : 0;
         p[3] = (uint8_t)(p[3] + keep[k]);
     }
-    how.positions = ctt_coding_word(0, codings[i] & 3);
-    how.values = ctt_coding_word(1, 0);
-    how.bytes = ctt_coding_word(2, codings[i] >> 2);
+    if (ctt_coding_shares(how.values))
+        as.share = share;
     FUZZ_CHECK(ctt_encode(&how, &as, &q, &n) >= 0 && (size_t)n + HEAD <= room);
     memcpy(p + HEAD, q, (size_t)n);
     ctt_free(q);

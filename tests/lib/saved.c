@@ -70,6 +70,18 @@ void saved_prune(struct ctt_model *m)
     }
 }
 
+void saved_share(struct ctt_model *m)
+{
+    const struct ctt_node *n = &m->g->node[ctt_graph_find(m->g, "c2")];
+
+    CHECK_OK(ctt_constraint_share(&m->constraint, m->g->weights));
+    for (int64_t j = n->at[0]; j < n->at[0] + ctt_volume(&n->w[0]); j++)
+        if (!ctt_is_pruned(&m->constraint, j))
+            m->constraint.share[j] = (uint8_t)(1 + ctt_random(4, (uint64_t)j)
+                                               % 6);
+    ctt_model_hold(m);
+}
+
 void saved_train(struct ctt_model *m)
 {
     static const float odd[] = { NAN, -INFINITY, -0.0f, 1e-42f };
@@ -111,12 +123,14 @@ static int same_mask(const struct ctt_model *a, const struct ctt_model *b)
 {
     const struct ctt_constraint *ca = &a->constraint, *cb = &b->constraint;
 
-    if (!ca->keep || !cb->keep)
-        return ca->keep == cb->keep;
+    if (!ca->keep != !cb->keep || !ca->share != !cb->share)
+        return 0;
+    if (ca->share && memcmp(ca->share, cb->share, (size_t)a->g->weights))
+        return 0;
     for (int i = 0; i < a->g->count; i++) {
         const struct ctt_node *n = &a->g->node[i];
         for (int k = 0; k < n->nw; k++)
-            if (memcmp(ctt_kept(ca, n->at[k]), ctt_kept(cb, n->at[k]),
+            if (ca->keep && memcmp(ctt_kept(ca, n->at[k]), ctt_kept(cb, n->at[k]),
                        (size_t)ctt_volume(&n->w[k])))
                 return 0;
     }
@@ -171,6 +185,8 @@ struct ctt_model *saved_variant(int what)
         saved_name(m);
     if (what & PRUNED)
         saved_prune(m);
+    if (what & SHARED)
+        saved_share(m);
     if (what & TRAIN)
         saved_train(m);
     return m;

@@ -15,13 +15,15 @@ int  saved_end(int rc);    /* removes the folder; rc, or 99 */
 struct ctt_model *saved_make(const char *text);
 
 /* Gives it labels and a history; prunes it, the first weight whole, the second
- * not at all; gives it a training state. */
+ * not at all; gives the numbers of one weight six values; gives it a training
+ * state. */
 void saved_name(struct ctt_model *m);
 void saved_prune(struct ctt_model *m);
+void saved_share(struct ctt_model *m);
 void saved_train(struct ctt_model *m);
 
 /* One with 16 weights and some of these. */
-enum { NAMES = 1, PRUNED = 2, TRAIN = 4 };
+enum { NAMES = 1, PRUNED = 2, TRAIN = 4, SHARED = 8 };
 struct ctt_model *saved_variant(int what);
 
 int saved_same(const struct ctt_model *a, const struct ctt_model *b);

@@ -34,24 +34,59 @@ static int is_kept(enum pattern pattern, int64_t i, int64_t n)
     return kept[pattern];
 }
 
+/* What the numbers are: which codings hold them. */
+enum numbers { ANY, HALVES, BYTES, SHARED, SHARED_HALVES, NUMBERS };
+
 struct sample {
+    enum numbers numbers;
     float   *w, *back;
-    uint8_t *keep, *keep_back;
+    uint8_t *keep, *keep_back, *share, *share_back;
     int64_t  n, kept;
 };
 
-static void make(struct sample *s, int64_t n, enum pattern pattern)
+static float number(enum numbers numbers, int64_t i)
 {
-    *s = (struct sample){ .n = n };
+    uint32_t u = ctt_random(7, (uint64_t)i);
+
+    switch (numbers) {
+    case HALVES:        return i % 7 ? ctt_of_f16(u & 0xbfff) : -0.0f;
+    case BYTES:         return 0x1p-6f * (float)((int)(u % 255) - 127);
+    case SHARED:        return (float)(u % 11) * 0.7f - 3;
+    case SHARED_HALVES: return (float)(u % 5) - 2.5f;
+    default:            return draw(i);
+    }
+}
+
+/* A code for each of the few values. */
+static uint8_t code(enum numbers numbers, int64_t i)
+{
+    uint32_t u = ctt_random(7, (uint64_t)i);
+
+    return (uint8_t)(numbers == SHARED ? 1 + u % 11
+                     : numbers == SHARED_HALVES ? 1 + u % 5 : 0);
+}
+
+static void make_of(enum numbers numbers, struct sample *s, int64_t n,
+                    enum pattern pattern)
+{
+    *s = (struct sample){ .numbers = numbers, .n = n };
     s->w = ctt_calloc((size_t)n, 4);
     s->back = ctt_calloc((size_t)n, 4);
     s->keep = ctt_calloc((size_t)n, 1);
     s->keep_back = ctt_calloc((size_t)n, 1);
+    s->share = ctt_calloc((size_t)n, 1);
+    s->share_back = ctt_calloc((size_t)n, 1);
     for (int64_t i = 0; i < n; i++) {
         s->keep[i] = (uint8_t)is_kept(pattern, i, n);
-        s->w[i] = s->keep[i] ? draw(i) : 0;
+        s->w[i] = s->keep[i] ? number(numbers, i) : 0;
+        s->share[i] = s->keep[i] ? code(numbers, i) : 0;
         s->kept += s->keep[i];
     }
+}
+
+static void make(struct sample *s, int64_t n, enum pattern pattern)
+{
+    make_of(ANY, s, n, pattern);
 }
 
 static void unmake(struct sample *s)
@@ -60,6 +95,8 @@ static void unmake(struct sample *s)
     ctt_free(s->back);
     ctt_free(s->keep);
     ctt_free(s->keep_back);
+    ctt_free(s->share);
+    ctt_free(s->share_back);
 }
 
 static struct ctt_weight weight_of(const float *w, const uint8_t *keep,
@@ -68,6 +105,15 @@ static struct ctt_weight weight_of(const float *w, const uint8_t *keep,
     struct ctt_weight as = { .t = { (void *)w, CTT_F32, 1, 1, 1, 1, n, n } };
 
     as.keep = keep;
+    return as;
+}
+
+static struct ctt_weight weight(const struct sample *s)
+{
+    struct ctt_weight as = weight_of(s->w, s->keep, s->n);
+
+    if (s->numbers == SHARED || s->numbers == SHARED_HALVES)
+        as.share = s->share;
     return as;
 }
 
@@ -91,17 +137,21 @@ static int encode_best(const float *w, const uint8_t *keep, int64_t n,
 static int decode(struct sample *s, const struct ctt_coding *how,
                   const uint8_t *p, int64_t size)
 {
+    const struct ctt_decoded to = { s->back, s->keep_back, s->share_back };
+
     memset(s->back, 0x55, (size_t)s->n * 4);
     memset(s->keep_back, 0x55, (size_t)s->n);
+    memset(s->share_back, 0x55, (size_t)s->n);
     return ctt_decode(how, p, size, &(struct ctt_tensor){
         .n = 1, .d = 1, .h = 1, .w = 1, .c = s->n, .ld = s->n },
-        s->kept, s->back, s->keep_back);
+        s->kept, &to);
 }
 
 static int same(const struct sample *s)
 {
     return memcmp(s->w, s->back, (size_t)s->n * 4) == 0 &&
-           memcmp(s->keep, s->keep_back, (size_t)s->n) == 0;
+           memcmp(s->keep, s->keep_back, (size_t)s->n) == 0 &&
+           memcmp(s->share, s->share_back, (size_t)s->n) == 0;
 }
 
 /* Combination i of the words of all tables; 0 behind the last one. */
@@ -122,22 +172,45 @@ static int coding(int i, struct ctt_coding *how)
 
 /* ---- tests ---- */
 
+/* Whether this coding of values holds numbers of that kind, which no other kind
+ * of them does unless its few numbers happen to be such. */
+static int holds(const char *values, enum numbers numbers)
+{
+    static const char *const words[NUMBERS][3] = {
+        [ANY] = { "f32" }, [HALVES] = { "f32", "f16" },
+        [BYTES] = { "f32", "f16", "int8" },
+        [SHARED] = { "codebook", "codebook-bits" },
+        [SHARED_HALVES] = { "codebook", "codebook-bits" },
+    };
+
+    for (int i = 0; i < 3 && words[numbers][i]; i++)
+        if (strcmp(words[numbers][i], values) == 0)
+            return 1;
+    return 0;
+}
+
+/* Each coding that can hold the weight does so exactly, the best one is not
+ * longer than any. */
 static void round_trip(struct sample *s)
 {
+    const struct ctt_weight as = weight(s);
     struct ctt_coding how, best;
     uint8_t *p = NULL, *least = NULL;
     int64_t size, smallest;
     int tried = 0;
 
-    CHECK_OK(encode_best(s->w, s->keep, s->n, &best, &least, &smallest));
+    CHECK_OK(ctt_encode_best(&as, &best, &least, &smallest));
     CHECK_OK(decode(s, &best, least, smallest));
     CU_ASSERT(same(s));
     for (int i = 0; coding(i, &how); i++) {
-        int rc = encode(&how, s->w, s->keep, s->n, &p, &size);
-        if (strcmp(how.positions, "all") == 0 && s->kept < s->n) {
+        int rc = ctt_encode(&how, &as, &p, &size);
+        int whole = strcmp(how.positions, "all") == 0 && s->kept < s->n;
+
+        if (whole || (rc < 0 && !holds(how.values, s->numbers))) {
             CU_ASSERT_EQUAL(rc, CTT_EUNSUP);
             continue;
         }
+        CU_ASSERT(s->n < 64 || s->kept < 2 || holds(how.values, s->numbers));
         CHECK_OK(rc);
         CHECK_OK(decode(s, &how, p, size));
         CU_ASSERT(same(s));
@@ -145,7 +218,7 @@ static void round_trip(struct sample *s)
         ctt_free(p);
         tried++;
     }
-    CU_ASSERT(tried >= 4);
+    CU_ASSERT(tried >= 6);
     ctt_free(least);
 }
 
@@ -154,13 +227,14 @@ static void test_round_trip(void)
     static const int64_t sizes[] = { 1, 2, 7, 8, 9, 64, 1000, 4097 };
     struct sample s;
 
-    for (size_t i = 0; i < CTT_LEN(sizes); i++) {
-        for (int k = 0; k < PATTERNS; k++) {
-            make(&s, sizes[i], (enum pattern)k);
-            round_trip(&s);
-            unmake(&s);
-        }
-    }
+    for (int j = 0; j < NUMBERS; j++)
+        for (size_t i = 0; i < CTT_LEN(sizes); i++)
+            for (int k = 0; k < PATTERNS; k++) {
+                make_of((enum numbers)j, &s, sizes[i], (enum pattern)k);
+                if (s.kept > 0 || j < SHARED)
+                    round_trip(&s);
+                unmake(&s);
+            }
     make(&s, 300000, LAST);    /* one huge gap */
     round_trip(&s);
     unmake(&s);
@@ -182,6 +256,34 @@ static void test_no_keep(void)
     CU_ASSERT(same(&s));
     ctt_free(p);
     unmake(&s);
+}
+
+/* The scales of int8 are found: that of each channel, if its largest number is
+ * 127 of them, or a power of two.  Bytes of no scale are refused. */
+static void test_scales(void)
+{
+    enum { CHANNELS = 5, EACH = 40 };
+    static const struct ctt_coding how = { "all", "int8", "raw" };
+    float w[CHANNELS * EACH], back[CHANNELS * EACH];
+    uint8_t keep[CHANNELS * EACH], *p = NULL;
+    const struct ctt_decoded to = { back, keep, NULL };
+    struct ctt_weight as = { .t = { w, CTT_F32, CHANNELS, 1, 1, 1, EACH,
+                                    EACH } };
+    int64_t size;
+
+    for (int i = 0; i < CHANNELS * EACH; i++) {
+        float scale = 0.00123f * (float)(1 + i / EACH);
+        int q = i % EACH == 7 ? 127 : (int)(ctt_random(3, (uint64_t)i) % 250)
+                                      - 125;
+        w[i] = scale * (float)q;
+    }
+    CHECK_OK(ctt_encode(&how, &as, &p, &size));
+    CU_ASSERT_EQUAL(size, 4 * CHANNELS + CHANNELS * EACH);
+    CHECK_OK(ctt_decode(&how, p, size, &as.t, CHANNELS * EACH, &to));
+    CU_ASSERT_EQUAL(memcmp(w, back, sizeof(w)), 0);
+    ctt_free(p);
+    w[9] = 0.001f;
+    CU_ASSERT_EQUAL(ctt_encode(&how, &as, &p, &size), CTT_EUNSUP);
 }
 
 /* The example of doc/format.md, and its values and a mask by hand. */
@@ -257,6 +359,20 @@ static void damage(struct sample *s, const struct ctt_coding *how, uint8_t *p,
     ctt_free(copy);
 }
 
+/* Another count of kept numbers is an error; only where their codes are bits it
+ * may pass, as then a byte holds several of them. */
+static void other_count(struct sample *s, const struct ctt_coding *how,
+                        const uint8_t *p, int64_t size, int more)
+{
+    int rc;
+
+    s->kept += more;
+    rc = decode(s, how, p, size);
+    s->kept -= more;
+    CU_ASSERT(rc == CTT_EFORMAT ||
+              (rc == 0 && strcmp(how->values, "codebook-bits") == 0));
+}
+
 static void test_damage(void)
 {
     struct ctt_coding how;
@@ -264,17 +380,18 @@ static void test_damage(void)
     uint8_t *p = NULL;
     int64_t size;
 
-    for (int k = 0; k < PATTERNS; k++) {
-        make(&s, 75, (enum pattern)k);
+    for (int k = 0; k < PATTERNS * NUMBERS; k++) {
+        struct ctt_weight as;
+
+        make_of((enum numbers)(k / PATTERNS), &s, 75,
+                (enum pattern)(k % PATTERNS));
+        as = weight(&s);
         for (int i = 0; coding(i, &how); i++) {
-            if (encode(&how, s.w, s.keep, s.n, &p, &size) < 0)
+            if (ctt_encode(&how, &as, &p, &size) < 0)
                 continue;
             damage(&s, &how, p, size);
-            s.kept++;
-            CU_ASSERT_EQUAL(decode(&s, &how, p, size), CTT_EFORMAT);
-            s.kept -= 2;
-            CU_ASSERT_EQUAL(decode(&s, &how, p, size), CTT_EFORMAT);
-            s.kept++;
+            other_count(&s, &how, p, size, 1);
+            other_count(&s, &how, p, size, -1);
             ctt_free(p);
         }
         unmake(&s);
@@ -289,23 +406,28 @@ static void test_words(void)
         const char       *says;
     } bad[] = {
         { { "2:4", "f32", "raw" }, "no positions '2:4'" },
-        { { "all", "f16", "raw" }, "no values 'f16'" },
+        { { "all", "f64", "raw" }, "no values 'f64'" },
         { { "all", "f32", "huffman" }, "no bytes 'huffman'" },
     };
     const struct ctt_tensor two = { .n = 1, .d = 1, .h = 1, .w = 1, .c = 2,
                                     .ld = 2 };
     float w[2] = { 1, 2 };
     uint8_t keep[2], in[8] = { 0 }, *p = NULL;
+    const struct ctt_decoded to = { w, keep, NULL };
+    const struct ctt_coding book = { "all", "codebook", "raw" };
     int64_t size;
 
     for (size_t i = 0; i < CTT_LEN(bad); i++) {
         CU_ASSERT_EQUAL(encode(&bad[i].how, w, NULL, 2, &p, &size),
                         CTT_EUNSUP);
         CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), bad[i].says));
-        CU_ASSERT_EQUAL(ctt_decode(&bad[i].how, in, 8, &two, 2, w, keep),
+        CU_ASSERT_EQUAL(ctt_decode(&bad[i].how, in, 8, &two, 2, &to),
                         CTT_EUNSUP);
         CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), bad[i].says));
     }
+    CU_ASSERT_EQUAL(ctt_decode(&book, in, 8, &two, 2, &to), CTT_EINVAL);
+    CU_ASSERT(ctt_coding_shares("codebook") && !ctt_coding_shares("f32") &&
+              !ctt_coding_shares("?"));
     CU_ASSERT_PTR_NULL(ctt_coding_word(3, 0));
     CU_ASSERT_PTR_NULL(ctt_coding_word(0, -1));
 }
@@ -411,6 +533,7 @@ static void test_crc(void)
 static CU_TestInfo tests[] = {
     { "every coding, bit for bit", test_round_trip },
     { "nothing pruned", test_no_keep },
+    { "scales", test_scales },
     { "bytes as documented", test_bytes },
     { "small", test_small },
     { "damaged payloads", test_damage },

@@ -35,7 +35,7 @@ static void check_refused(const char *name, int code, const char *says)
 /* No byte is without a check. */
 static void test_flips(void)
 {
-    for (int what = 0; what <= (NAMES | TRAIN | PRUNED); what++) {
+    for (int what = 0; what <= (NAMES | TRAIN | PRUNED | SHARED); what++) {
         struct ctt_model *m = saved_variant(what), *back = NULL;
         int64_t n, step;
         uint8_t *p;
@@ -261,7 +261,7 @@ static void test_wrong_payloads(void)
         { "index f32 raw 5", 22, "'packed' has bytes of no weight" },
         { "all f32 deflate 6", 24, "damaged" },
         { "2:4 f32 raw 6", 24, "no positions '2:4'" },
-        { "all int8 raw 6", 24, "no values 'int8'" },
+        { "all int9 raw 6", 24, "no values 'int9'" },
         { "all f32 huffman 6", 24, "no bytes 'huffman'" },
     };
     char line[256];
@@ -355,9 +355,10 @@ static void write_parts(const struct part *part, int parts)
 static void test_deep_flips(void)
 {
     struct part part[] = {
-        { "net" }, { "labels" }, { "history" }, { "index" }, { "packed" }
+        { "texts" }, { "packed" }
     };
-    struct ctt_model *m = saved_variant(NAMES | PRUNED), *back = NULL;
+    struct ctt_model *m = saved_variant(NAMES | PRUNED | SHARED);
+    struct ctt_model *back = NULL;
     int parts = CTT_LEN(part), refused = 0, tried = 0;
 
     CHECK_OK(ctt_model_save(saved_path, m));
@@ -383,6 +384,64 @@ static void test_deep_flips(void)
     CU_ASSERT(refused > tried * 9 / 10);
     ctt_model_free(&m);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* The texts of version 2, whose first line is checked before anything else. */
+static void test_texts(void)
+{
+    static const struct { const char *head, *tail, *says; } lies[] = {
+        { "net %d index %d\n", "", NULL },
+        { "net %d index %d\n", "x", "texts goes on after its texts" },
+        { "net %d labels 0 index %d\n", "", "the last label does not end" },
+        { "net %d history 0 index %d\n", "", NULL },
+        { "net %d\n", "", "texts has no 'index'" },
+        { "index %d\n", "", "texts has no 'net'" },
+        { "net %d index 9%d\n", "", "texts ends in its 'index'" },
+        { "net 0%d index %d\n", "", "the first line of texts is damaged" },
+        { "net -%d index %d\n", "", "the first line of texts is damaged" },
+        { "net 9999999999999%d index %d\n", "", "the first line of texts" },
+        { "net  %d index %d\n", "", "the first line of texts is damaged" },
+        { "net %d  index %d\n", "", "the first line of texts is damaged" },
+        { "net %d index %d net 1\n", "", "the first line of texts" },
+        { "index %d net %d\n", "", "the first line of texts is damaged" },
+        { "", "", "the first line of texts is damaged" },
+    };
+    struct ctt_graph *g = NULL;
+    struct ctt_model *m = NULL;
+    char text[1024], line[256], *print;
+
+    CHECK_OK(ctt_net_parse(TEXT, &g));
+    print = ctt_net_print(g);
+    snprintf(line, sizeof(line), "y.w 3,1,1,1,2 all f32 raw 6 24 %08x\n",
+             (unsigned)ctt_crc32(0, ones, 1, 24));
+    for (size_t i = 0; i < CTT_LEN(lies); i++) {
+        struct ctt_h5 *f = NULL;
+        uint8_t *image = NULL;
+        int64_t size;
+        int n = snprintf(text, sizeof(text), lies[i].head, (int)strlen(print),
+                         (int)strlen(line));
+
+        n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s%s", print, line,
+                      lies[i].tail);
+        CHECK_OK(ctt_h5_new(saved_path, 1 << 16, 8, &f));
+        CHECK_OK(ctt_h5_put_text(f, "format", "convtt"));
+        CHECK_OK(ctt_h5_put_text(f, "least_reader", "0.2"));
+        CHECK_OK(ctt_h5_put_int(f, "version", 2));
+        put_text(f, "texts", text, n);
+        put_bytes(f, "packed", ones, 24);
+        CHECK_OK(ctt_h5_image(f, &image, &size));
+        saved_spill(saved_path, image, size);
+        ctt_free(image);
+        ctt_h5_close(&f);
+        if (lies[i].says) {
+            check_refused(saved_path, CTT_EFORMAT, lies[i].says);
+        } else {
+            CHECK_OK(ctt_model_load(saved_path, 0, &m));
+            ctt_model_free(&m);
+        }
+    }
+    ctt_free(print);
+    ctt_graph_free(&g);
 }
 
 /* A net that means the same as the canonical one, but is written otherwise. */
@@ -469,6 +528,7 @@ static CU_TestInfo tests[] = {
     { "bits flipped", test_flips },
     { "not canonical", test_not_canonical },
     { "texts of convtt 0.1", test_old_texts },
+    { "texts of version 2", test_texts },
     { "many labels", test_many_labels },
     { "bits flipped under the check", test_deep_flips },
     { "truncated", test_truncated },

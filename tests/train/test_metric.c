@@ -244,6 +244,65 @@ static void compare(const struct ctt_graph *g, const struct ctt_train_cfg *c,
     ctt_dev_close(&dev);
 }
 
+/* The gradient of a shared value is the sum over its weights, each of them gets
+ * it, and the norm counts it once; after any steps they are still equal. */
+static void shared_weights_move_together(void)
+{
+    struct ctt_train_cfg c = { .lr = 0.01f, .beta1 = 0.9f, .beta2 = 0.99f,
+        .eps = 1e-6f, .weight_decay = 0.1f, .optimizer = CTT_ADAMW };
+    struct ctt_optim *o = NULL;
+    struct ctt_dev *dev = NULL;
+    struct ctt_model *m = NULL;
+    struct ctt_graph *g = NULL;
+    float *dw, *raw;
+    int64_t at, end;
+    int k;
+
+    CHECK_OK(ctt_net_parse(net, &g));
+    CHECK_OK(ctt_model_new(g, &m));
+    dw = ctt_calloc((size_t)g->weights, sizeof(*dw));
+    raw = ctt_calloc((size_t)g->weights, sizeof(*raw));
+    CHECK_OK(ctt_constraint_share(&m->constraint, g->weights));
+    at = g->node[1].at[0];
+    end = at + ctt_volume(&g->node[1].w[0]);
+    for (int64_t i = at; i < end; i++)
+        m->constraint.share[i] = (uint8_t)(i % 4);    /* 0: their own */
+    fill(g, m->w, 3);
+    ctt_model_hold(m);
+    CHECK_OK(ctt_dev_open("cpu", 2, &dev));
+    CHECK_OK(ctt_optim_open(g, &c, &m->constraint, m->w, dev, &o));
+    for (int t = 1; t <= 5; t++) {
+        double sum[4] = { 0 }, squares = 0, norm;
+
+        fill(g, dw, (uint64_t)t + 100);
+        memcpy(raw, dw, (size_t)g->weights * sizeof(*dw));
+        for (int64_t i = 0; i < g->weights; i++) {
+            int node = node_of(g, i, &k), code = m->constraint.share[i];
+            sum[code] += code ? (double)dw[i] : 0;
+            if (!code && node >= 0 && !(g->node[node].fixed >> k & 1))
+                squares += (double)dw[i] * dw[i];
+        }
+        for (int j = 1; j < 4; j++)
+            squares += sum[j] * sum[j];
+        CHECK_OK(ctt_optim_norm(o, dw, &norm));
+        CU_ASSERT_DOUBLE_EQUAL(norm, sqrt(squares), 1e-6 * norm);
+        for (int64_t i = 0; i < g->weights; i++) {
+            int code = m->constraint.share[i];
+            CU_ASSERT_DOUBLE_EQUAL(dw[i], code ? sum[code] : (double)raw[i],
+                                   1e-5);
+        }
+        CHECK_OK(ctt_optim_step(o, norm, 1, 0.01));
+        for (int64_t i = at + 4; i < end; i++)
+            CU_ASSERT(i % 4 == 0 || m->w[i] == m->w[i - 4]);
+        CU_ASSERT(m->w[at + 4] != m->w[at]);
+    }
+    ctt_optim_close(&o);
+    ctt_dev_close(&dev);
+    ctt_model_free(&m);
+    ctt_free(dw);
+    ctt_free(raw);
+}
+
 static void optimizers_are_the_formulas(void)
 {
     struct ctt_train_cfg c = { .lr = 0.01f, .momentum = 0.9f, .beta1 = 0.9f,
@@ -350,6 +409,7 @@ int main(void)
         { "nan is wrong", nan_is_wrong },
         { "rates follow the schedule", rates_follow_the_schedule },
         { "optimizers are the formulas", optimizers_are_the_formulas },
+    { "shared weights", shared_weights_move_together },
         { "the norm sees what is not finite", norm_sees_what_is_not_finite },
         { "allocations fail", allocations_fail },
         CU_TEST_INFO_NULL
