@@ -116,9 +116,9 @@ struct ctt_flat {
 
 /* Before an update: makes the gradient of the trained weights that of
  * f->constraint (pruned: zero; a shared value: the sum over its weights, in
- * each of them) and returns the sum of its squares, each shared value counted once,
- * not finite if an element is not.  The sums do not depend on the number of
- * threads.  Waits. */
+ * each of them) and returns the sum of its squares, each shared value counted
+ * once, not finite if an element is not.  The sums do not depend on the number
+ * of threads.  Waits. */
 int  ctt_dev_constrain(struct ctt_dev *d, const struct ctt_flat *f,
                        double *square_sum);
 

@@ -195,14 +195,28 @@ out:
     return rc;
 }
 
-/* Removes the mask if nothing is pruned. */
-static void drop_mask(struct ctt_model *m, const struct ctt_entry *e, int count)
+static int any_pruned(const struct ctt_entry *e, int count)
 {
     for (int i = 0; i < count; i++)
         if (e[i].s.kept < e[i].s.params)
-            return;
-    ctt_free(m->constraint.keep);
-    m->constraint.keep = NULL;
+            return 1;
+    return 0;
+}
+
+/* Removes the constraints that constrain nothing. */
+static void drop_unused(struct ctt_model *m, const struct ctt_entry *e,
+                        int count)
+{
+    struct ctt_constraint *c = &m->constraint;
+
+    if (!any_pruned(e, count)) {
+        ctt_free(c->keep);
+        c->keep = NULL;
+    }
+    if (!ctt_constraint_shares(c, m->g->weights)) {
+        ctt_free(c->share);
+        c->share = NULL;
+    }
 }
 
 static int any_shared(const struct ctt_entry *e, int count)
@@ -249,7 +263,7 @@ static int read_weights(struct ctt_h5 *f, struct ctt_model *m,
     CTT_CHECK(j.at == j.size, CTT_EFORMAT,
               "%s: 'packed' has bytes of no weight", ctt_h5_path(f));
     if (packed)
-        drop_mask(m, e, count);
+        drop_unused(m, e, count);
 out:
     ctt_free(j.packed);
     return rc;

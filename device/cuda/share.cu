@@ -13,7 +13,7 @@ static_assert((int)CODES == (int)CTT_THREADS, "a thread per code");
 static __global__ void __launch_bounds__(CTT_THREADS)
 share_part(const uint8_t *share, const float *dw, int64_t n, double *part)
 {
-    __shared__ uint8_t code[CTT_THREADS];
+    __shared__ int code[CTT_THREADS];
     __shared__ float g[CTT_THREADS];
     int64_t from = (int64_t)blockIdx.x * BLOCK, to = from + BLOCK;
     int t = threadIdx.x;

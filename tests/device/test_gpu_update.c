@@ -29,14 +29,22 @@ static void *sent(const void *p, int64_t bytes)
     return q;
 }
 
-/* Codes for the weights of a tensor that are not pruned; all are trained. */
+/* Codes for the weights of a tensor that are not pruned. */
 static void share_out(struct flat *f, const struct ctt_range *r)
 {
-    for (int64_t i = r->at; i < r->at + r->count; i++) {
-        f->how[i / 16] = CTT_DECAYS;
+    for (int64_t i = r->at; i < r->at + r->count; i++)
         if (!f->keep || f->keep[i])
             f->share[i] = (uint8_t)(1 + ctt_random(5, (uint64_t)i) % CODES);
-    }
+}
+
+/* Some weights are fixed, but none that is shared. */
+static void choose_how(struct flat *f)
+{
+    for (int64_t i = 0; i < WEIGHTS / 16; i++)
+        f->how[i] = (uint8_t)(ctt_random(8, (uint64_t)i) % 3);
+    for (size_t k = 0; k < CTT_LEN(shared); k++)
+        memset(f->how + shared[k].at / 16, CTT_DECAYS,
+               (size_t)(shared[k].count + 15) / 16);
 }
 
 static void flat_open(struct flat *f, int pruned, int adam)
@@ -50,8 +58,7 @@ static void flat_open(struct flat *f, int pruned, int adam)
     f->how = (uint8_t *)ctt_check_floats(n / 64, 0);
     f->keep = pruned ? (uint8_t *)ctt_check_floats(n / 4, 0) : NULL;
     f->share = ctt_calloc((size_t)n, 1);
-    for (int64_t i = 0; i < n / 16; i++)
-        f->how[i] = (uint8_t)(ctt_random(8, (uint64_t)i) % 3);
+    choose_how(f);
     for (int64_t i = 0; i < n; i++) {
         if (f->v)
             f->v[i] *= f->v[i];
@@ -164,7 +171,8 @@ static void test_not_finite(void)
             gpu_write(&bad[k], 1, f.there.dw + at);
             CHECK_OK(ctt_dev_constrain(gpu, &f.there, &sum));
             CU_ASSERT(!isfinite(sum));
-            gpu_write(&f.dw[at], 1, f.there.dw + at);
+            CHECK_OK(ctt_dev_copy(gpu, CTT_TO_DEVICE, f.dw, f.there.dw,
+                                  WEIGHTS * (int64_t)sizeof(float)));
             CHECK_OK(ctt_dev_constrain(gpu, &f.there, &sum));
             CU_ASSERT(isfinite(sum));
         }

@@ -19,7 +19,8 @@ const char *const ctt_fuzz_words[] = {
     "-1", "9223372036854775807", "99999999999999999999", "00000000", "c.w",
     "conv c in=x out=4\n", "out=1048576", "kernel=4096", "bias=0", "3,1,1,1,2",
     "\n", " ", "\x1f\x8b\x08", "\n%net\n", "\n%net raw\n",
-    "\n%index\n", "\n%packed\n",
+    "\n%index\n", "\n%packed\n", "\n%texts\n", "\n%texts net 9 index 9\n",
+    "gaps", "f16", "int8", "codebook", "codebook-bits",
     "\n%labels\n", "\n%history\n", "\n%w/c.w 4 3,1,1,1,2\n",
     "\n%train/settings\n", "\n%train/index\n", "\n%train/a 8 2\n",
     "\n%!version 2\n", "\n%!format other\n", "\n%!least_reader 9.1\n", "@",
@@ -146,23 +147,68 @@ static void put_packed(struct ctt_h5 *f, const char *name, const void *p,
     ctt_free(zip);
 }
 
-/* A net in the one form that a file may have; unchanged if it is "raw", or no
- * net. */
-static void put_net(struct ctt_h5 *f, const struct ctt_chunk *c)
+/* What a part stands for, which the caller frees: a net in the one form that a
+ * file may have, but unchanged if it is "raw", or no net; an index with its
+ * checksums. */
+static char *text_of(const struct parts *s, const struct ctt_chunk *c,
+                     size_t *n)
 {
-    char *text = ctt_chunk_text(c), *printed = NULL;
+    char *text, *printed = NULL;
     struct ctt_graph *g = NULL;
 
-    if (ctt_net_parse(text, &g) >= 0) {
+    if (strcmp(c->name, "index") == 0 || strcmp(c->name, "train/index") == 0)
+        return complete(s, c, *c->name == 't' ? "train/" : "w/", n);
+    text = ctt_chunk_text(c);
+    *n = c->n;
+    if (strcmp(c->name, "net") == 0 && strcmp(c->words, "raw") != 0 &&
+        ctt_net_parse(text, &g) >= 0) {
         printed = ctt_net_print(g);
         FUZZ_CHECK(printed);
-        put_packed(f, c->name, printed, strlen(printed));
-    } else {
-        put_packed(f, c->name, c->p, c->n);
+        *n = strlen(printed);
+        ctt_free(text);
     }
     ctt_graph_free(&g);
-    ctt_free(printed);
-    ctt_free(text);
+    return printed ? printed : text;
+}
+
+static const char *const joined[] = { "net", "labels", "history", "index" };
+
+static int is_joined(const char *name)
+{
+    for (size_t i = 0; i < CTT_LEN(joined); i++)
+        if (strcmp(joined[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+/* "%texts": the four texts in one dataset, after the line that tells their
+ * sizes, or another line. */
+static void put_texts(const struct parts *s, struct ctt_h5 *f,
+                      const struct ctt_chunk *c)
+{
+    static char all[CTT_FUZZ_ROOM], body[CTT_FUZZ_ROOM];
+    size_t at = 0, end = 0, n;
+
+    for (size_t i = 0; i < CTT_LEN(joined); i++) {
+        const struct ctt_chunk *one = find(s, joined[i]);
+        char *text = one ? text_of(s, one, &n) : NULL;
+        if (!text || end + n > sizeof(body)) {
+            ctt_free(text);
+            continue;
+        }
+        at += (size_t)snprintf(all + at, 64, "%s%s %zu", at ? " " : "",
+                               joined[i], n);
+        memcpy(body + end, text, n);
+        end += n;
+        ctt_free(text);
+    }
+    if (*c->words)
+        at = (size_t)snprintf(all, sizeof(all), "%s", c->words);
+    if (at + 1 + end > sizeof(all))
+        return;
+    all[at++] = '\n';
+    memcpy(all + at, body, end);
+    put_packed(f, c->name, all, at + end);
 }
 
 /* A second part of the same name, or a name that HDF5 does not take, is left
@@ -170,26 +216,19 @@ static void put_net(struct ctt_h5 *f, const struct ctt_chunk *c)
 static void put(const struct parts *s, struct ctt_h5 *f,
                 const struct ctt_chunk *c)
 {
-    static const char *const text[] = { "net", "labels", "history",
-                                        "train/settings" };
     struct ctt_h5_shape shape = shape_of(c);
     int64_t count;
+    size_t n;
 
-    if (strcmp(c->name, "net") == 0 && strcmp(c->words, "raw") != 0) {
-        put_net(f, c);
+    if (is_joined(c->name) && find(s, "texts"))
         return;
-    }
-    for (size_t i = 0; i < CTT_LEN(text); i++) {
-        if (strcmp(c->name, text[i]) == 0) {
-            put_packed(f, c->name, c->p, c->n);
-            return;
-        }
-    }
-    if (strcmp(c->name, "index") == 0 || strcmp(c->name, "train/index") == 0) {
-        size_t n;
-        char *index = complete(s, c, *c->name == 't' ? "train/" : "w/", &n);
-        put_packed(f, c->name, index, n);
-        ctt_free(index);
+    if (strcmp(c->name, "texts") == 0) {
+        put_texts(s, f, c);
+    } else if (is_joined(c->name) || strcmp(c->name, "train/settings") == 0 ||
+               strcmp(c->name, "train/index") == 0) {
+        char *text = text_of(s, c, &n);
+        put_packed(f, c->name, text, n);
+        ctt_free(text);
     } else if (*c->name && *c->name != '!') {
         const uint8_t *p = bytes_of(c, &shape, &count);
         ctt_h5_write(f, c->name, &shape, p);
@@ -276,6 +315,9 @@ static void check_model(const struct ctt_model *m)
     FUZZ_CHECK(again->g->weights == m->g->weights &&
                memcmp(again->w, m->w, weights * 4) == 0);
     FUZZ_CHECK(!again->constraint.keep == !m->constraint.keep);
+    FUZZ_CHECK(!again->constraint.share == !m->constraint.share);
+    FUZZ_CHECK(!m->constraint.share || memcmp(again->constraint.share,
+               m->constraint.share, weights) == 0);
     FUZZ_CHECK(!m->constraint.keep || memcmp(again->constraint.keep,
                m->constraint.keep, weights) == 0);
     FUZZ_CHECK(again->labels == m->labels);
@@ -366,6 +408,16 @@ static const struct ctt_fuzz_text texts[] = {
               "%train/c 4 3\n\n"),
     FUZZ_TEXT(NET ONE " all f32 raw 6 24 @\n\n%w/c.w 4 3,1,1,1,2\n\n"
               "%labels\none\0two\0three\0"),
+    FUZZ_TEXT("%texts\n" NET ONE " gaps f16 raw 2 6 @\n\n%packed\nabcd\1\2"),
+    FUZZ_TEXT("%texts\n" NET ONE " all int8 raw 6 18 @\n\n"
+              "%packed\n???\x3e???\x3e???\x3e\1\2\3\4\5\6"),
+    FUZZ_TEXT("%texts\n%labels\none\0two\0\n" NET
+              ONE " all codebook raw 6 12 @\n\n"
+              "%packed\n\2\2\0\x3c\0\x40\0\1\0\1\1\1"),
+    FUZZ_TEXT("%texts\n%history\nabc\n\n" NET
+              ONE " gaps codebook-bits raw 3 10 @\n\n"
+              "%packed\n\3\2\0\x3c\0\x40\0\x44\x24\0\1\1"),
+    FUZZ_TEXT("%texts net 30 index 12\n" NET ONE),
     FUZZ_TEXT("%!least_reader 1.12\n" NET),
     FUZZ_TEXT("%!version 0\n" NET),
     FUZZ_TEXT("%net raw\ninput x c=2\nconv c  in=x out=3 bias=0\n\n" ONE),

@@ -130,8 +130,9 @@ static int same_mask(const struct ctt_model *a, const struct ctt_model *b)
     for (int i = 0; i < a->g->count; i++) {
         const struct ctt_node *n = &a->g->node[i];
         for (int k = 0; k < n->nw; k++)
-            if (ca->keep && memcmp(ctt_kept(ca, n->at[k]), ctt_kept(cb, n->at[k]),
-                       (size_t)ctt_volume(&n->w[k])))
+            if (ca->keep && memcmp(ctt_kept(ca, n->at[k]),
+                                   ctt_kept(cb, n->at[k]),
+                                   (size_t)ctt_volume(&n->w[k])))
                 return 0;
     }
     return 1;
