@@ -61,6 +61,8 @@ static void gradients_of(const struct ctt_case *cs, int flags)
 {
     struct ctt_rig r;
 
+    if (!ctt_check_tries())
+        return;
     ctt_rig_open(&r, cs, 2, flags | ALL, 0);
     loss(&r);
     CHECK_OK(ctt_dev_run(ref, &r.call, CTT_BWD));
@@ -126,6 +128,8 @@ static void compare(struct ctt_dev *d, const struct ctt_case *cs, int n,
     struct ctt_rig want, got;
     long calls;
 
+    if (!ctt_check_tries())
+        return;
     ctt_rig_open(&want, cs, n, flags, act);
     ctt_rig_open(&got, cs, n, flags, act);
     for (int again = 0; again < 2; again++) {
@@ -206,6 +210,8 @@ static void fused_of(const struct ctt_case *cs, int act)
     struct ctt_call c = { .node = NULL };
     struct ctt_node n = { .op = CTT_OP_ACT, .name = "act", .nin = 1 };
 
+    if (!ctt_check_tries())
+        return;
     ctt_rig_open(&plain, cs, 2, 0, 0);
     ctt_rig_open(&fused, cs, 2, 0, act);
     CHECK_OK(ctt_dev_run(ref, &plain.call, CTT_FWD));
@@ -237,7 +243,8 @@ static void test_adjoint(void)
         CHECK_OK(ctt_dev_open(ctt_check_hosts[k], 2, &d));
         for (size_t i = 0; i < ctt_case_count; i++) {
             double a, b, size;
-            if (!strstr(ctt_cases[i].op, "conv ") || ctt_cases[i].b)
+            if (!strstr(ctt_cases[i].op, "conv ") || ctt_cases[i].b ||
+                !ctt_check_tries())
                 continue;
             ctt_rig_open(&r, &ctt_cases[i], 2, RIG_DIN, 0);
             r.call.w[1].t.data = NULL;    /* a linear map has no bias */
@@ -261,6 +268,8 @@ static void singles_of(const struct ctt_case *cs)
     struct ctt_tensor all, one;
     struct ctt_call c;
 
+    if (!ctt_check_tries())
+        return;
     ctt_rig_open(&r, cs, N, RIG_DIN, 0);
     run_both(ref, &r.call);
     all = r.call.out;
@@ -294,6 +303,8 @@ static void threads_of(struct ctt_dev *single, struct ctt_dev *d,
 {
     struct ctt_rig one, many;
 
+    if (!ctt_check_tries())
+        return;
     ctt_rig_open(&one, cs, 8, ALL | RIG_TRAIN, 0);
     ctt_rig_open(&many, cs, 8, ALL | RIG_TRAIN, 0);
     run_both(single, &one.call);

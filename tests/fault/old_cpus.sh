@@ -4,12 +4,23 @@
 # qemu's user mode simulates them: nothing uses an instruction that is not
 # there, our kernels and oneDNN choose by what is, and the answers are the same.
 #
-# CTT_CPU_CASES=all: also the tests of the kernels, which take an hour.
+# The tests of the kernels try a sample of their cases there; CTT_CPU_CASES=all:
+# each one, and those of sessions, which takes an hour or two.
 set -u
 tools="convtt-data convtt-infer convtt-info convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
-type -P qemu-x86_64 > /dev/null || { echo 'no qemu-x86_64'; exit 77; }
 case $(uname -m) in x86_64) ;; *) echo 'not for x86-64'; exit 77 ;; esac
+
+# oneDNN's code for older processors runs on this one too.
+for isa in SSE41 AVX AVX2; do
+    ONEDNN_MAX_CPU_ISA=$isa CTT_CHECK_EVERY=13 "$bin/tests/device/test_ops" \
+        > out 2>&1 ||
+        fail "oneDNN with $isa: $(grep -E '^ *[0-9]+[.] |expected' out |
+                                  head -n 3)"
+done
+[ $failed = 0 ] || exit 1
+
+type -P qemu-x86_64 > /dev/null || { echo 'no qemu-x86_64'; exit 77; }
 if grep -qE '__(asan|tsan)_init' "$bin/convtt-train"; then
     echo 'qemu has no room for the memory of sanitizers'
     exit 77
@@ -60,7 +71,21 @@ for other in 'a 8 50.1%' 'a 7 50.3%' 'b 7 50.1%' 'a 7 50%' 'a 7'; do
     ! close_to one two || fail "not told apart: a 7 50.1%, $other"
 done
 
-# cpu NAME YES|NO: whether --plan says that there is no AVX2; none has AVX-512.
+# kernels NAME EVERY TEST...: tests of the kernels, each EVERY-th case.
+kernels() {
+    local name=$1 every=$2 t
+    shift 2
+    for t in "$@"; do
+        CTT_CHECK_EVERY=$every timeout 7200 qemu-x86_64 -cpu "$name" \
+            "$bin/tests/$t" > out 2>&1 < /dev/null ||
+            fail "$name: $t: status $?: $(grep -E '^ *[0-9]+[.] |expected' \
+                                          out | head -n 3)"
+        echo "$name: $t: $SECONDS s"
+    done
+}
+
+# cpu NAME YES|NO EVERY: whether --plan says that there is no AVX2; none has
+# AVX-512.  EVERY: see kernels, fewer cases where qemu takes longer for one.
 cpu() {
     local name=$1 told=no run="timeout 300 qemu-x86_64 -cpu $1"
     $run "$(real convtt-info)" --plan tiny.net -t 1 > plan 2> err < /dev/null ||
@@ -74,20 +99,18 @@ cpu() {
         fail "$name: other answers: $(diff here.txt there.txt | head -n 4)"
     $run "$(real convtt-train)" $learn -o there.net > out 2> err < /dev/null ||
         fail "$name: training: status $?: $(head -n 3 err)"
-    $run "$bin/tests/net/test_half" > out 2>&1 ||
-        fail "$name: test_half: $(grep -E '^ *[0-9]+\. ' out | head -n 3)"
-    echo "$name: $SECONDS s"
-    [ "${CTT_CPU_CASES:-some}" = all ] || return
-    for t in device/test_widen device/test_wino device/test_ops \
-        infer/test_infer infer/test_session; do
-        timeout 3000 qemu-x86_64 -cpu "$name" "$bin/tests/$t" > out 2>&1 ||
-            fail "$name: $t: status $?: $(grep -E '^ *[0-9]+\. ' out |
-                                         head -n 3)"
-        echo "$name: $t: $SECONDS s"
-    done
+    if [ "${CTT_CPU_CASES:-some}" = all ]; then
+        kernels "$name" 1 net/test_half device/test_wino device/test_ops \
+            device/test_widen infer/test_infer infer/test_session
+    else
+        kernels "$name" 1 net/test_half
+        kernels "$name" 7 device/test_wino
+        kernels "$name" "$3" device/test_ops
+        kernels "$name" 151 device/test_widen
+    fi
 }
-cpu Nehalem yes
-cpu SandyBridge yes
-cpu Haswell no
+cpu Nehalem yes 13
+cpu SandyBridge yes 31
+cpu Haswell no 61
 [ $failed = 0 ] && echo 'the same answers on each processor'
 exit $failed

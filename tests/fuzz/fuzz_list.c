@@ -212,6 +212,15 @@ static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT("%trainlist01.txt\na/v_a_g01_c01.avi 1\nb/v_b_g01_c01.avi 2\n"
               "%testlist01.txt\na/v_a_g02_c01.avi\n%classInd.txt\n1 a\n"
               "2 b\n%!split test\n\n%a/v_a_g02_c01.avi\n\n"),
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx.avi;[a] walk\ny.avi;a run\n"
+              "%classes\n# one\na [run]\n"),
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx.avi 0\ny.avi 1\n"
+              "%classes\n1\n"),
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx.avi;walk\ny.avi;run\n"
+              "%classes\nrun\n%!known\nwalk\n"),
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx.avi 0\ny.avi 2\n"),
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx.avi 0\ny.avi 1\n"
+              "%!known\nrun\nwalk\n"),
     FUZZ_TEXT("%x.avi\n\n%y.avi\n\n%notes.txt\nhello"),
     FUZZ_TEXT("%!open x.avi\n\n%x.avi\n\n"),
 };

@@ -29,7 +29,11 @@ const char *const ctt_fuzz_words[] = {
 
 /* ---- the parts of a file ---- */
 
-struct parts { struct ctt_chunk c[PARTS]; int count; };
+struct parts {
+    struct ctt_chunk c[PARTS];
+    int              count;
+    uint8_t          stored[PARTS];    /* an array of the file */
+};
 
 static const struct ctt_chunk *find(const struct parts *s, const char *name)
 {
@@ -211,11 +215,22 @@ static void put_texts(const struct parts *s, struct ctt_h5 *f,
     put_packed(f, c->name, all, at + end);
 }
 
+/* HDF5 gives "" and "." as a part of a name a meaning, which model files have
+ * no use for. */
+static int is_plain(const char *name)
+{
+    size_t n = strcspn(name, "/");
+
+    if (n == 0 || (n == 1 && *name == '.'))
+        return 0;
+    return !name[n] || is_plain(name + n + 1);
+}
+
 /* A second part of the same name, or a name that HDF5 does not take, is left
  * out. */
-static void put(const struct parts *s, struct ctt_h5 *f,
-                const struct ctt_chunk *c)
+static void put(struct parts *s, struct ctt_h5 *f, int k)
 {
+    const struct ctt_chunk *c = &s->c[k];
     struct ctt_h5_shape shape = shape_of(c);
     int64_t count;
     size_t n;
@@ -229,9 +244,9 @@ static void put(const struct parts *s, struct ctt_h5 *f,
         char *text = text_of(s, c, &n);
         put_packed(f, c->name, text, n);
         ctt_free(text);
-    } else if (*c->name && *c->name != '!') {
+    } else if (is_plain(c->name) && *c->name != '!') {
         const uint8_t *p = bytes_of(c, &shape, &count);
-        ctt_h5_write(f, c->name, &shape, p);
+        s->stored[k] = ctt_h5_write(f, c->name, &shape, p) >= 0;
     }
 }
 
@@ -263,7 +278,25 @@ static void put_head(const struct parts *s, struct ctt_h5 *f)
         FUZZ_CHECK(ctt_h5_group(f, "train", PARTS) >= 0);
 }
 
-static const char *make_file(const struct parts *s)
+/* The arrays in the file are those that were written. */
+static void check_arrays(const struct parts *s, const char *path,
+                         const uint8_t *image, int64_t size)
+{
+    struct ctt_h5 *f = NULL;
+    int64_t count;
+
+    FUZZ_CHECK(ctt_h5_open_image(path, image, size, &f) >= 0);
+    for (int i = 0; i < s->count; i++) {
+        struct ctt_h5_shape shape = shape_of(&s->c[i]);
+        const uint8_t *p = bytes_of(&s->c[i], &shape, &count);
+
+        FUZZ_CHECK(!s->stored[i] ||
+                   ctt_h5_check(f, s->c[i].name, &shape, p) >= 0);
+    }
+    ctt_h5_close(&f);
+}
+
+static const char *make_file(struct parts *s)
 {
     const char *path = ctt_scratch("a.h5");
     struct ctt_h5 *f = NULL;
@@ -273,8 +306,9 @@ static const char *make_file(const struct parts *s)
     FUZZ_CHECK(ctt_h5_new(path, 1 << 21, 4 * PARTS, &f) >= 0);
     put_head(s, f);
     for (int i = 0; i < s->count; i++)
-        put(s, f, &s->c[i]);
+        put(s, f, i);
     FUZZ_CHECK(ctt_h5_image(f, &image, &size) >= 0);
+    check_arrays(s, path, image, size);
     ctt_scratch_put("a.h5", image, (size_t)size);
     ctt_free(image);
     ctt_h5_close(&f);
@@ -367,7 +401,7 @@ static const char *put_file(const uint8_t *p, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     long live = ctt_live_blocks();
-    struct parts s;
+    struct parts s = { .count = 0 };
 
     s.count = ctt_chunks(data, size, s.c, PARTS);
     load(s.count ? make_file(&s) : put_file(data, size));

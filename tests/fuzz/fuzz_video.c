@@ -2,8 +2,10 @@
  * fuzz_video.c: any bytes are an error in one line or a clip whose frames can
  * be read and resized within the limits, the same when they are read again.  An
  * input is a file; one that begins with a part, "%NAME", is the files of a
- * folder, of which "%!open NAME" is opened. */
+ * folder, of which "%!open NAME" is opened, and with "%!range FIRST+COUNT" a
+ * range of its pictures. */
 #include "tests/fuzz/fuzz.h"
+#include "tests/lib/clip.h"
 #include "video/save.h"
 #include "video/video.h"
 
@@ -21,6 +23,7 @@ const char *const ctt_fuzz_words[] = {
     "tkhd", "elst", "RIFF", "AVI LIST", "idx1", "movi", "\x89PNG\r\n\x1a\n",
     "IHDR", "IDAT", "acTL", "fcTL", "GIF89a", "YUV4MPEG2 W8 H8 F12:1 C420\n",
     "FRAME\n", "\n%1.png\n", "\n%2.png\n", "\n%!open a\n", "\n%a\n",
+    "\n%!range 0+2\n", "DURATION", "00:00:01.666000000",
     "\xff\xff\xff\xff", "\x7f\xff\xff\xff", "\x80\0", NULL
 };
 
@@ -87,10 +90,12 @@ static int is_good(const char *name)
     return *name && *name != '.';
 }
 
+/* Its path, or that of the part of it that is opened. */
 static const char *put_folder(const struct ctt_chunk *c, int count)
 {
     const struct ctt_chunk *open = ctt_chunk_find(c, count, "!open");
-    char name[64];
+    const struct ctt_chunk *range = ctt_chunk_find(c, count, "!range");
+    char name[96];
 
     ctt_scratch_clear("d");
     mkdir(ctt_scratch("d"), 0777);
@@ -100,9 +105,11 @@ static const char *put_folder(const struct ctt_chunk *c, int count)
         snprintf(name, sizeof(name), "d/%.47s", c[i].name);
         ctt_scratch_put(name, c[i].n ? (const void *)c[i].p : "", c[i].n);
     }
-    if (!open || !is_good(open->words))
-        return ctt_scratch("d");
-    snprintf(name, sizeof(name), "d/%.60s", open->words);
+    snprintf(name, sizeof(name), "d");
+    if (open && is_good(open->words))
+        snprintf(name, sizeof(name), "d/%.60s", open->words);
+    else if (range)
+        snprintf(name, sizeof(name), "d#%.80s", range->words);
     return ctt_scratch(name);
 }
 
@@ -137,27 +144,38 @@ static const struct ctt_fuzz_text texts[] = {
               "\0\0\0\0\1\0\1\0\0\2\2\x44\1\0;"),
 };
 
-/* A clip of few frames as our own writer makes it, whole or cut. */
-static size_t clip_seed(const char *name, int cut, uint8_t *p, size_t room)
+/* Clips in containers that state their length, or how they are shown; each
+ * whole and cut. */
+static const struct {
+    const char *name;
+    struct clip clip;
+} clips[] = {
+    { "seed.webm", { .codec = "libvpx-vp9" } },
+    { "seed.mkv", { .codec = "mpeg4", .sound = 0.2 } },
+    { "seed.mp4", { .codec = "mpeg4", .turn = 90 } },
+    { "fast.mp4", { .codec = "mpeg4", .how = "movflags=faststart" } },
+    { "seed.mov", { .codec = "mjpeg", .pixel = { 4, 3 } } },
+    { "seed.avi", { .codec = "mpeg4" } },
+    { "seed.flv", { .codec = "flv" } },
+};
+
+static size_t clip_seed(int i, int cut, uint8_t *p, size_t room)
 {
-    static uint8_t pixel[16 * 16 * 3];
-    const char *path = ctt_scratch(name);
-    struct ctt_saver *s = NULL;
+    const char *path = ctt_scratch(clips[i].name);
+    struct clip c = clips[i].clip;
     size_t n;
 
-    if (!ctt_saver_can(path))
+    if (!clip_can(c.codec))
         return ctt_fuzz_text(texts, 1, 0, p, room);
-    FUZZ_CHECK(ctt_saver_open(path, CTT_SAVE_QUICK, 16, 16, 12, &s) >= 0);
-    for (int i = 0; i < 4; i++) {
-        for (size_t k = 0; k < sizeof(pixel); k++)
-            pixel[k] = (uint8_t)(k * (size_t)(i + 1));
-        FUZZ_CHECK(ctt_saver_frame(s, pixel) >= 0);
-    }
-    FUZZ_CHECK(ctt_saver_finish(&s) >= 0);
+    c.w = c.h = 16;
+    c.frames = 4;
+    c.fps = 12;
+    FUZZ_CHECK(clip_write(&c, path) >= 0);
     n = ctt_scratch_get(path, p, room);
     return cut ? n * 2 / 3 : n;
 }
 
+/* folder: two numbered pictures, 2: of which one is opened. */
 static size_t picture_seed(int folder, uint8_t *p, size_t room)
 {
     static uint8_t pixel[4 * 4 * 3] = { 200 };
@@ -167,6 +185,8 @@ static size_t picture_seed(int folder, uint8_t *p, size_t room)
 
     FUZZ_CHECK(ctt_save_png(path, pixel, 4, 4, 3) >= 0);
     n = ctt_scratch_get(path, folder ? png : p, folder ? sizeof(png) : room);
+    if (folder == 2)
+        at = (size_t)snprintf((char *)p, room, "%%!range 1+1\n\n");
     for (int i = 1; folder && i <= 2; i++) {
         at += (size_t)snprintf((char *)p + at, room - at, "%%%d.png\n", i);
         memcpy(p + at, png, n);
@@ -178,12 +198,11 @@ static size_t picture_seed(int folder, uint8_t *p, size_t room)
 
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
 {
-    static const char *const name[] = { "seed.webm", "seed.mp4" };
-    int n = (int)CTT_LEN(texts);
+    int n = (int)CTT_LEN(texts), more = n + 2 * (int)CTT_LEN(clips);
 
     if (i < n)
         return ctt_fuzz_text(texts, n, i, p, room);
-    if (i < n + 4)
-        return clip_seed(name[(i - n) / 2], (i - n) % 2, p, room);
-    return i < n + 6 ? picture_seed(i - n - 4, p, room) : 0;
+    if (i < more)
+        return clip_seed((i - n) / 2, (i - n) % 2, p, room);
+    return i < more + 3 ? picture_seed(i - more, p, room) : 0;
 }

@@ -16,6 +16,10 @@ extern const char *const ctt_check_hosts[];
 /* Runs the suites and returns what main returns. */
 int ctt_check_main(CU_SuiteInfo *suites);
 
+/* Whether a test tries the variation at hand of a case: each one, or with the
+ * environment variable CTT_CHECK_EVERY=N each N-th one. */
+int ctt_check_tries(void);
+
 /* Deterministic numbers in -1..1 from the formula the devices share. */
 void ctt_check_fill(float *x, int64_t n, uint64_t key);
 

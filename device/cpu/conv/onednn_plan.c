@@ -196,6 +196,13 @@ static int is_ref(const char *impl)
     return strstr(impl, "ref") != NULL;
 }
 
+/* oneDNN's convolution by a matrix product adds the wrong rows of a second
+ * operand on processors without AVX2 (2.6.3, SSE4.1 and AVX). */
+static int is_wrong(const struct making *m, const char *impl)
+{
+    return m->key->plus && !m->p->sums && strstr(impl, "gemm") != NULL;
+}
+
 static int make_one(void *arg)
 {
     struct making *m = arg;
@@ -211,7 +218,7 @@ static int make_one(void *arg)
     CTT_DNNL(dnnl_primitive_desc_query(m->pd, dnnl_query_impl_info_str, 0,
                                        &impl));
     snprintf(p->impl, sizeof(p->impl), "%s", impl);
-    if (is_ref(impl))
+    if (is_ref(impl) || is_wrong(m, impl))
         goto out;    /* the caller tries something else */
     CTT_DNNL(dnnl_primitive_create(&p->prim, m->pd));
     CTT_TRY(make_reorder(m, p));
@@ -244,8 +251,8 @@ int ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
     struct ctt_plan *p = NULL;
     int rc = 0;
 
-    /* plus as a second operand needs no copy; where that has no fast code, it
-     * is put into the result first, or lies there. */
+    /* plus as a second operand needs no copy; where that has no fast and right
+     * code, it is put into the result first, or lies there. */
     for (int sums = key->here; sums <= key->plus; sums++) {
         struct making m = { .o = o, .f = &key->f, .key = key,
                             .nd = 2 + key->f.axes };
