@@ -68,8 +68,24 @@ static void new_name(char name[NAME])
     snprintf(name, NAME, "convtt-image-%lu", ++count);
 }
 
-/* Without a buffer for small pieces of data, which an image does not need and
- * with which HDF5 1.10 damages the heap if it gets no memory for it. */
+/* Closing a file closes what is in it.  There is no buffer for small pieces of
+ * data, with which HDF5 1.10 damages the heap if it gets no memory for it. */
+herr_t ctt_h5_access(hid_t fapl)
+{
+    herr_t rc = H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
+
+    return rc < 0 ? rc : H5Pset_sieve_buf_size(fapl, 0);
+}
+
+/* The format is that of HDF5 1.8, the oldest with small headers; without
+ * times. */
+herr_t ctt_h5_form(hid_t fapl, hid_t fcpl)
+{
+    herr_t rc = H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18);
+
+    return rc < 0 ? rc : H5Pset_obj_track_times(fcpl, 0);
+}
+
 static int settings(struct ctt_h5 *f, hid_t fapl)
 {
     H5FD_file_image_callbacks_t calls = {
@@ -79,8 +95,7 @@ static int settings(struct ctt_h5 *f, hid_t fapl)
     };
     int rc = 0;
 
-    CTT_H5(f, "settings", H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG));
-    CTT_H5(f, "settings", H5Pset_sieve_buf_size(fapl, 0));
+    CTT_H5(f, "settings", ctt_h5_access(fapl));
     CTT_H5(f, "settings", H5Pset_fapl_core(fapl, STEP, 0));
     CTT_H5(f, "settings", H5Pset_file_image_callbacks(fapl, &calls));
 out:
@@ -103,8 +118,7 @@ out:
     return rc;
 }
 
-/* The format is that of HDF5 1.8, the oldest with small headers; metadata is
- * not allocated in blocks, which would waste space. */
+/* Metadata is not allocated in blocks, which would waste space. */
 int ctt_h5_image_make(struct ctt_h5 *f)
 {
     hid_t fapl = -1, fcpl = -1;
@@ -114,12 +128,10 @@ int ctt_h5_image_make(struct ctt_h5 *f)
     new_name(name);
     CTT_H5(f, "settings", fapl = H5Pcreate(H5P_FILE_ACCESS));
     CTT_TRY(settings(f, fapl));
-    CTT_H5(f, "settings", H5Pset_libver_bounds(fapl, H5F_LIBVER_V18,
-                                               H5F_LIBVER_V18));
     CTT_H5(f, "settings", H5Pset_meta_block_size(fapl, 0));
     CTT_H5(f, "settings", H5Pset_small_data_block_size(fapl, 0));
     CTT_H5(f, "settings", fcpl = H5Pcreate(H5P_FILE_CREATE));
-    CTT_H5(f, "settings", H5Pset_obj_track_times(fcpl, 0));
+    CTT_H5(f, "settings", ctt_h5_form(fapl, fcpl));
     CTT_H5(f, "file", f->file = H5Fcreate(name, H5F_ACC_TRUNC, fcpl, fapl));
 out:
     CTT_H5_SHUT(f, "settings", H5Pclose, fcpl);

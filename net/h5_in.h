@@ -53,6 +53,11 @@ int ctt_h5_failed(const char *path, const char *name);
             rc = ctt_h5_failed((f)->path, name); \
     } while (0)
 
+/* Settings of all files: how HDF5 opens one, and the form of a new one, so that
+ * the same content gives the same bytes; negative if HDF5 fails. */
+herr_t ctt_h5_access(hid_t fapl);
+herr_t ctt_h5_form(hid_t fapl, hid_t fcpl);
+
 /* h5_image.c: opens the image for HDF5, and starts an empty one. */
 int ctt_h5_image_open(struct ctt_h5 *f);
 int ctt_h5_image_make(struct ctt_h5 *f);

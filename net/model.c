@@ -137,7 +137,7 @@ int ctt_model_labels(struct ctt_model *m, char *const *label, int labels)
         room += strlen(label[i]) + 1;
     if (labels > 0 && !(copy = ctt_calloc(room, 1)))
         return CTT_ENOMEM;
-    text = (char *)(copy + labels);
+    text = copy ? (char *)(copy + labels) : NULL;
     for (int i = 0; i < labels; i++) {
         copy[i] = strcpy(text, label[i]);
         text += strlen(text) + 1;

@@ -372,24 +372,18 @@ out:
     return rc;
 }
 
-/* No output may be an input or another output. */
+/* No output may be an input or another output; only OUT may be the model. */
 static int check_files(const struct job *j)
 {
     const struct ctt_train_cfg *t = &j->c.train;
     const char *const made[] = { j->c.out, j->c.report, t->checkpoint };
     const char *const read[] = { t->data, t->val, t->classes };
-    int rc = 0;
+    int n = (int)CTT_LEN(made), rc;
 
-    for (size_t i = 0; i < CTT_LEN(made); i++) {
-        for (size_t k = i + 1; k < CTT_LEN(made); k++)
-            CTT_CHECK(!ctt_tool_same_file(made[i], made[k]), CTT_EINVAL,
-                      "%s: given for two files", made[k]);
-        for (size_t k = 0; k < CTT_LEN(read); k++)
-            CTT_CHECK(!ctt_tool_reads(read[k], made[i]), CTT_EINVAL,
-                      "%s: given for two files", made[i]);
-        CTT_CHECK(i == 0 || !ctt_tool_same_file(made[i], j->path), CTT_EINVAL,
-                  "%s: given for two files", made[i]);
-    }
+    CTT_TRY(ctt_tool_apart(made, n));
+    for (size_t k = 0; k < CTT_LEN(read); k++)
+        CTT_TRY(ctt_tool_spares(made, n, read[k]));
+    CTT_TRY(ctt_tool_spares(made + 1, n - 1, j->path));
 out:
     return rc;
 }

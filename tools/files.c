@@ -183,6 +183,29 @@ int ctt_tool_reads(const char *data, const char *file)
             folder_of(file, &y) && same_inode(&x, &y));
 }
 
+int ctt_tool_apart(const char *const *made, int n)
+{
+    int rc = 0;
+
+    for (int i = 0; i < n; i++)
+        for (int k = i + 1; k < n; k++)
+            CTT_CHECK(!ctt_tool_same_file(made[i], made[k]), CTT_EINVAL,
+                      "%s: given for two files", made[k]);
+out:
+    return rc;
+}
+
+int ctt_tool_spares(const char *const *made, int n, const char *data)
+{
+    int rc = 0;
+
+    for (int i = 0; i < n; i++)
+        CTT_CHECK(!ctt_tool_reads(data, made[i]), CTT_EINVAL,
+                  "%s: given for two files", made[i]);
+out:
+    return rc;
+}
+
 int ctt_tool_net(const char *path, struct ctt_graph **out)
 {
     char *text = NULL;

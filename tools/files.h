@@ -38,4 +38,9 @@ int  ctt_tool_can_append(const char *path);
  * file. */
 int  ctt_tool_reads(const char *data, const char *file);
 
+/* Outputs; NULL is none.  CTT_EINVAL if two of them are the same file, or if a
+ * source opened at data may read one. */
+int  ctt_tool_apart(const char *const *made, int n);
+int  ctt_tool_spares(const char *const *made, int n, const char *data);
+
 #endif

@@ -17,14 +17,9 @@ static void list_files(const struct ctt_predict *c, const char *file[FILES])
 int ctt_predict_spares(const struct ctt_predict *c, const char *path)
 {
     const char *file[FILES];
-    int rc = 0;
 
     list_files(c, file);
-    for (int i = 0; i < FILES; i++)
-        CTT_CHECK(!ctt_tool_reads(path, file[i]), CTT_EINVAL,
-                  "%s: given for two files", file[i]);
-out:
-    return rc;
+    return ctt_tool_spares(file, FILES, path);
 }
 
 int ctt_predict_can_write(const struct ctt_predict *c)
@@ -43,13 +38,7 @@ out:
 int ctt_predict_apart(const struct ctt_predict *c)
 {
     const char *file[FILES];
-    int rc = 0;
 
     list_files(c, file);
-    for (int i = 0; i < FILES; i++)
-        for (int k = i + 1; k < FILES; k++)
-            CTT_CHECK(!ctt_tool_same_file(file[i], file[k]), CTT_EINVAL,
-                      "%s: given for two files", file[k]);
-out:
-    return rc;
+    return ctt_tool_apart(file, FILES);
 }

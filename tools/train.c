@@ -365,19 +365,13 @@ static int check_files(const struct job *j)
     const struct ctt_train_cfg *c = &j->cfg;
     const char *const made[] = { c->out, c->checkpoint, c->log_csv,
                                  c->log_json };
-    const char *const read[] = { j->text, c->data, c->val, c->classes,
-                                 c->init };
-    int rc = 0;
+    const char *const read[] = { j->text, c->data, c->val, c->classes };
+    int n = (int)CTT_LEN(made), rc;
 
-    for (size_t i = 0; i < CTT_LEN(made); i++) {
-        for (size_t k = i + 1; k < CTT_LEN(made); k++)
-            CTT_CHECK(!ctt_tool_same_file(made[i], made[k]), CTT_EINVAL,
-                      "%s: given for two files", made[k]);
-        for (size_t k = 0; k < CTT_LEN(read); k++)
-            CTT_CHECK((made[i] == c->out && read[k] == c->init) ||
-                      !ctt_tool_reads(read[k], made[i]), CTT_EINVAL,
-                      "%s: given for two files", made[i]);
-    }
+    CTT_TRY(ctt_tool_apart(made, n));
+    for (size_t k = 0; k < CTT_LEN(read); k++)
+        CTT_TRY(ctt_tool_spares(made, n, read[k]));
+    CTT_TRY(ctt_tool_spares(made + 1, n - 1, c->init));
 out:
     return rc;
 }

@@ -9,7 +9,7 @@
 /* The file is locked by its own descriptor, so HDF5 must not lock it, too. */
 herr_t ctt_pack_access(hid_t fapl)
 {
-    herr_t rc = H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
+    herr_t rc = ctt_h5_access(fapl);
 
     return rc < 0 ? rc : H5Pset_file_locking(fapl, 0, 1);
 }

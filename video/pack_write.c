@@ -70,9 +70,8 @@ static int create(struct ctt_pack_out *o)
     TRY_H5(o, c);
     TRY_H5(o, d);
     TRY_H5(o, ctt_pack_access(a));
-    TRY_H5(o, H5Pset_obj_track_times(c, 0));
+    TRY_H5(o, ctt_h5_form(a, c));
     TRY_H5(o, H5Pset_obj_track_times(d, 0));
-    TRY_H5(o, H5Pset_libver_bounds(a, H5F_LIBVER_V18, H5F_LIBVER_V18));
     TRY_H5(o, o->file = H5Fcreate(ctt_newfile_temp(o->f), H5F_ACC_TRUNC, c,
                                   a));
     CTT_TRY(reserve_disk(o, SLACK));

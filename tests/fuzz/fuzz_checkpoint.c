@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_checkpoint.c: training resumed from any training state is an error in
- * one line, or makes a step and writes a checkpoint from which it goes on.  An
- * input is the arrays of the state, "%NAME SIZE", and its settings. */
+ * one line, or makes a step and writes a checkpoint from which it goes on; the
+ * recipe of a checkpoint of convtt-compress is kept.  An input is the arrays of
+ * the state, "%NAME SIZE", and its settings. */
 #include "tests/fuzz/fuzz.h"
 #include "libtrain/checkpoint.h"
 #include "tests/lib/stop.h"
@@ -12,10 +13,10 @@ enum { PARTS = 12, SIDE = 11, FRAMES = 4, CLIPS = 5 };
 
 const char *const ctt_fuzz_words[] = {
     "\n%settings\n", "\n%values 1\n", "\n%m 4\n", "\n%v 4\n", "\n%best 4\n",
-    "\n%data 8\n", "\n%place 8\n", "\n%sums 8\n", "\n%!job predict\n",
-    "version=5\n", "version=4\n",
-    "step=", "epoch=", "batch=", "best-epoch=", "updates=",
-    "clips=", "weights=", "sampling-start=", "sampling-stalled=",
+    "\n%data 8\n", "\n%place 8\n", "\n%sums 8\n", "\n%recipe 1\n",
+    "\n%!job predict\n", "version=5\n", "version=4\n", "step=",
+    "epoch=", "batch=", "best-epoch=", "updates=", "clips=", "weights=",
+    "sampling-start=", "sampling-stalled=",
     "sampling-falls=", "loss-scale-clean=", "loss-scale-skips=",
     "loss-scale=", "best-loss=", "sum-weight=", "=0\n", "=-1\n", "=1\n", "=3\n",
     "9223372036854775807", "9223372036854775806", "-9223372036854775808",
@@ -173,6 +174,44 @@ static void check_file(const struct job *j, int64_t steps)
     ctt_model_free(&m);
 }
 
+static char *recipe_of(const struct job *j, struct ctt_model *m)
+{
+    char *recipe = NULL;
+
+    if (ctt_pause_open(m, &j->cfg, &recipe) < 0) {
+        FUZZ_CHECK(!recipe && ctt_errmsg()[0]);
+    } else if (ctt_pause_end(m, &j->cfg, j->data, j->val) < 0) {
+        FUZZ_CHECK(ctt_errmsg()[0]);
+        ctt_free(recipe);
+        recipe = NULL;
+    }
+    return recipe;
+}
+
+/* A recipe that is read is written and read as the same. */
+static void check_recipe(const struct job *j, const struct ctt_model *m)
+{
+    struct ctt_train_cfg cfg = j->cfg;
+    struct ctt_model *copy = NULL;
+    const char *path = ctt_scratch("p.net");
+    char *recipe, *again;
+
+    FUZZ_CHECK(ctt_model_copy(m, &copy) >= 0);
+    recipe = recipe_of(j, copy);
+    if (recipe && *recipe) {
+        cfg.recipe = recipe;
+        FUZZ_CHECK(ctt_pause_save(path, copy, &cfg, j->data, j->val) >=
+                   0);
+        ctt_model_free(&copy);
+        FUZZ_CHECK(ctt_model_load(path, 1, &copy) >= 0);
+        again = recipe_of(j, copy);
+        FUZZ_CHECK(again && strcmp(recipe, again) == 0 && !copy->train);
+        ctt_free(again);
+    }
+    ctt_free(recipe);
+    ctt_model_free(&copy);
+}
+
 /* ---- an input ---- */
 
 /* Bytes of an array; m, v and best have one float per weight, whatever the
@@ -215,6 +254,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         else if (*c[i].name != '!')
             add_array(m, &c[i]);
     }
+    check_recipe(j, m);
     remove(j->cfg.checkpoint);
     full = is_full(m);
     if (step(j, m, &steps) < 0)
@@ -240,31 +280,39 @@ static size_t put(uint8_t *p, size_t n, size_t room, const char *head,
     return n + size + 1;
 }
 
-/* A checkpoint after one step, and as version 4 wrote it: without names. */
-static size_t seed(int predict, int unnamed, uint8_t *p, size_t room)
+/* A checkpoint after one step; as version 4 wrote it, without names; after an
+ * epoch, with the best weights; of convtt-compress. */
+enum { NAMED, UNNAMED, EPOCH, RECIPE, KINDS };
+static size_t seed(int predict, int kind, uint8_t *p, size_t room)
 {
     const struct job *j = job_of(predict);
     struct ctt_model *m = new_model(j), *at = NULL;
     const struct ctt_state *s;
     int64_t steps;
     char head[80];
+    int most = kind == EPOCH ? 4 : 1;    /* an epoch has three */
     size_t n = 0;
 
-    FUZZ_CHECK(step(j, m, &steps) >= 0 && steps == 1);
-    FUZZ_CHECK(ctt_model_load(j->cfg.checkpoint, 1, &at) >= 0);
+    for (int i = 1; i <= most; i++) {
+        FUZZ_CHECK(step(j, i > 1 ? at : m, &steps) >= 0 && steps == i);
+        ctt_model_free(&at);
+        FUZZ_CHECK(ctt_model_load(j->cfg.checkpoint, 1, &at) >= 0);
+    }
     s = at->train;
     if (predict)
         n = put(p, n, room, "!job predict", "", 0);
     n = put(p, n, room, "settings", s->settings, strlen(s->settings));
+    if (kind == RECIPE)
+        n = put(p, n, room, "recipe 1", "version=1\nrounds=0", 18);
     for (int i = 0; i < s->count; i++) {
         const struct ctt_array *a = &s->array[i];
-        if (unnamed && (strcmp(a->name, "values") == 0 ||
-                        strcmp(a->name, "data") == 0))
+        if (kind == UNNAMED && (strcmp(a->name, "values") == 0 ||
+                                strcmp(a->name, "data") == 0))
             continue;
         snprintf(head, sizeof(head), "%s %d", a->name, a->size);
         n = put(p, n, room, head, a->data, (size_t)(a->count * a->size));
     }
-    if (unnamed) {
+    if (kind == UNNAMED) {
         int64_t place[14] = { 4, 1, 0, 1, 0, 1, CLIPS, m->g->weights, -1, 0,
                               -1 };
         double sums[13] = { [12] = 1 };
@@ -278,5 +326,5 @@ static size_t seed(int predict, int unnamed, uint8_t *p, size_t room)
 
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
 {
-    return i < 4 ? seed(i % 2, i / 2, p, room) : 0;
+    return i < 2 * KINDS ? seed(i % 2, i / 2, p, room) : 0;
 }
