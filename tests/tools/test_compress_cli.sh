@@ -23,6 +23,8 @@ common='--data clips --batch 8 --threads 1'
     { cat out; exit 1; }
 
 # 1. Without clips; what is asked is what the file has.
+tells 1 'tiny.net: is there already and is no model' m.ctt -o tiny.net \
+    --prune 0.5
 tells 0 'n.ctt written: [0-9.]+ times smaller than m.ctt' m.ctt -o n.ctt \
     --prune 0.9 --prune-least 0 --threads 1
 grep -qE '^pruned 2/2 .* 90\.[01] ' out || fail "not 90% pruned: $(cat out)"

@@ -132,4 +132,25 @@ says 1 'both.h5: the same frames have two classes: ' train tiny.net \
 sed 's/ .*//' train.txt > plain.txt
 says 1 'plain.txt: none of its 9 clips has a class' train tiny.net \
     --data plain.txt
+
+# 8. A clip for which there was no memory is decoded again: whichever allocation
+# fails, the pack is whole or an error is told, and some are made up for.
+head -3 good | sed 's/$/ a/' > few.txt
+says 0 '^whole.pack: 3 clips' "$data" pack few.txt -o whole.pack \
+    --model tiny.net -j 2
+again=0 in_a_row=0 k=0
+while [ $in_a_row -lt 40 ]; do    # then the run has no k-th allocation
+    k=$((k + 2))
+    rm -f part.pack
+    if CTT_FAIL_ALLOC=$k "$data" pack few.txt -o part.pack --model tiny.net \
+        -j 2 > out 2> err; then
+        in_a_row=$((in_a_row + 1))
+        cmp part.pack whole.pack || fail "allocation $k: another pack"
+    else
+        [ ! -e part.pack ] || fail "allocation $k: a pack after an error"
+        [ "$(wc -l < err)" = 1 ] || fail "allocation $k: $(head -3 err)"
+        again=$((again + in_a_row)) in_a_row=0
+    fi
+done
+[ $again -ge 3 ] || fail "only $again failed allocations were made up for"
 exit $failed
