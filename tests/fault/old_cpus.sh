@@ -5,7 +5,7 @@
 # there, our kernels and oneDNN choose by what is, and the answers are the same.
 #
 # The tests of the kernels try a sample of their cases there; CTT_CPU_CASES=all:
-# each one, and those of sessions, which takes an hour or two.
+# each one, and those of sessions, which takes much longer.
 set -u
 tools="convtt-data convtt-infer convtt-info convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
