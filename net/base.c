@@ -89,12 +89,18 @@ static long long mb(int64_t bytes)
     return (long long)((bytes >> 20) + ((bytes & 0xfffff) > 0));
 }
 
+/* In bytes where it would seem to fit, rounded to MB. */
 static int too_much(const char *what, int64_t bytes)
 {
-    return ctt_error(CTT_ENOMEM, "%s: %lld MB do not fit into the memory limit "
-                     "of %lld MB (--memory), of which %lld MB are in use",
-                     what, mb(bytes), mb(ctt_limits()->memory),
-                     mb(ctt_memory_used()));
+    int64_t most = ctt_limits()->memory, now = ctt_memory_used();
+    int exact = mb(bytes) <= mb(most) - mb(now);
+    const char *unit = exact ? "bytes" : "MB";
+
+    return ctt_error(CTT_ENOMEM, "%s: %lld %s do not fit into the memory limit "
+                     "of %lld %s (--memory), of which %lld %s are in use", what,
+                     exact ? (long long)bytes : mb(bytes), unit,
+                     exact ? (long long)most : mb(most), unit,
+                     exact ? (long long)now : mb(now), unit);
 }
 
 int ctt_memory_check(const char *what, int64_t bytes)

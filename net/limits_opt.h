@@ -12,8 +12,8 @@
 #define CTT_LIMIT_MEMORY(AT, bits) \
     { "memory", CTT_SIZE, AT(memory), "0", "limit of the program's memory, " \
       "such as 900M or 2G; 0: what the machine, its control group and " \
-      "ulimit -v leave free", 0, 0x1p50, .arg = "SIZE", .section = "Limits", \
-      .tags = bits }
+      "ulimit -v leave free", 0x1p20, 0x1p50, .zero = 1, .arg = "SIZE", \
+      .section = "Limits", .tags = bits }
 
 #define CTT_LIMIT_CLASSES(AT, bits) \
     { "max-classes", CTT_INT, AT(classes), "65536", "most classes of a " \

@@ -28,6 +28,7 @@ struct ctt_opt {
                                      string's default "" becomes NULL */
     const char        *help;
     double             min, max;  /* for numbers; both 0: no limits */
+    int                zero;      /* 1: 0 is valid too, although below min */
     const char *const *choices;   /* of a CTT_CHOICE, whose field is an index
                                      into them, or of a CTT_STRING, which must
                                      be one of them; NULL-terminated */
@@ -77,6 +78,11 @@ int  ctt_opt_is_default(const struct ctt_opt *o, const void *cfg);
  *
  * A condition on an option that the table does not have holds. */
 int  ctt_opt_check(const struct ctt_opt *tab, const void *cfg);
+
+/* The range of a row, "1 to 1024T" or "0, or 1M to 1024T"; returns 0 if it has
+ * none. */
+enum { CTT_OPT_RANGE = 128 };
+int  ctt_opt_range(const struct ctt_opt *o, char text[CTT_OPT_RANGE]);
 
 /* " name=value" for each row, in the form that ctt_opt_set reads.  Rows whose
  * string is NULL are left out. */

@@ -96,10 +96,10 @@ static void put_heading(const char *section)
 /* Range, conditions and default, as far as the row has them. */
 static void put_limits(const struct ctt_opt *tab, const struct ctt_opt *o)
 {
-    char needs[CTT_OPT_TEXT];
+    char needs[CTT_OPT_TEXT], range[CTT_OPT_RANGE];
 
-    if (o->min != 0 || o->max != 0)
-        printf("From %.10g to %.10g.\n", o->min, o->max);
+    if (ctt_opt_range(o, range))
+        printf("Range: %s.\n", range);
     ctt_opt_needs_text(tab, o, needs);
     if (needs[0]) {
         put_upper((char[]){ needs[0], '\0' });

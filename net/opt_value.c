@@ -20,19 +20,60 @@ static int no_choice(const struct ctt_opt *o, const char *value)
                      all);
 }
 
+static const char units[] = "KMGT";
+
+/* In the largest unit of which it is a whole number. */
+static void size_text(int64_t n, char text[32])
+{
+    int k = 0;
+
+    while (n > 0 && n % 1024 == 0 && units[k]) {
+        n /= 1024;
+        k++;
+    }
+    snprintf(text, 32, "%lld%.*s", (long long)n, k > 0,
+             units + (k > 0 ? k - 1 : 0));
+}
+
+static void number_text(const struct ctt_opt *o, double x, char text[32])
+{
+    if (o->type == CTT_SIZE)
+        size_text((int64_t)x, text);
+    else
+        snprintf(text, 32, "%.15g", x);
+}
+
+static int has_range(const struct ctt_opt *o)
+{
+    return o->min != 0 || o->max != 0;
+}
+
+int ctt_opt_range(const struct ctt_opt *o, char text[CTT_OPT_RANGE])
+{
+    char min[32], max[32];
+
+    number_text(o, o->min, min);
+    number_text(o, o->max, max);
+    snprintf(text, CTT_OPT_RANGE, "%s%s to %s", o->zero ? "0, or " : "", min,
+             max);
+    return has_range(o);
+}
+
 static int bad(const struct ctt_opt *o, const char *value)
 {
+    char range[CTT_OPT_RANGE];
+
     if (o->choices)
         return no_choice(o, value);
-    if (o->min != 0 || o->max != 0)
-        return ctt_error(CTT_EINVAL, "%s: bad value '%s' (%g to %g)", o->name,
-                         value, o->min, o->max);
+    if (ctt_opt_range(o, range))
+        return ctt_error(CTT_EINVAL, "%s: bad value '%s' (%s)", o->name, value,
+                         range);
     return ctt_error(CTT_EINVAL, "%s: bad value '%s'", o->name, value);
 }
 
 static int in_range(const struct ctt_opt *o, double x)
 {
-    return (o->min == 0 && o->max == 0) || (x >= o->min && x <= o->max);
+    return !has_range(o) || (x >= o->min && x <= o->max) || (o->zero && x == 0);
 }
 
 /* strtol and strtof would skip blanks. */
@@ -100,8 +141,6 @@ static int get_double(const struct ctt_opt *o, const char *s, void *out)
     return 0;
 }
 
-static const char units[] = "KMGT";
-
 static int get_size(const struct ctt_opt *o, const char *s, void *out)
 {
     char *end;
@@ -112,9 +151,10 @@ static int get_size(const struct ctt_opt *o, const char *s, void *out)
         x = ldexp(x, 10 * (int)(unit - units + 1));
         end++;
     }
-    if (*s < '0' || *s > '9' || *end || !(x <= 0x1p62) || !in_range(o, x))
-        return ctt_error(CTT_EINVAL, "%s: bad value '%s' (such as 900M or 2G)",
-                         o->name, s);
+    /* a part of 1 would be cut off to 0, which may mean something else */
+    if (*s < '0' || *s > '9' || *end || !(x <= 0x1p62) || !in_range(o, x) ||
+        (x > 0 && x < 1))
+        return bad(o, s);
     *(int64_t *)out = (int64_t)x;
     return 0;
 }
@@ -217,18 +257,13 @@ static void put_double(const struct ctt_opt *o, const void *p, FILE *f)
     fprintf(f, "%.17g", *(const double *)p);
 }
 
-/* In the largest unit of which it is a whole number. */
 static void put_size(const struct ctt_opt *o, const void *p, FILE *f)
 {
-    int64_t n = *(const int64_t *)p;
-    int k = 0;
+    char text[32];
 
     (void)o;
-    while (n > 0 && n % 1024 == 0 && units[k]) {
-        n /= 1024;
-        k++;
-    }
-    fprintf(f, "%lld%.*s", (long long)n, k > 0, units + (k > 0 ? k - 1 : 0));
+    size_text(*(const int64_t *)p, text);
+    fprintf(f, "%s", text);
 }
 
 static void put_string(const struct ctt_opt *o, const void *p, FILE *f)

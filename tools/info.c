@@ -16,15 +16,15 @@
 
 static void tell_attribute(const struct ctt_opt *o)
 {
-    char left[64];
+    char left[64], range[CTT_OPT_RANGE];
 
     snprintf(left, sizeof(left), "%s=%s", o->name,
              !o->dflt ? "..." : o->dflt[0] ? o->dflt : "NAME");
     printf("    %-16s %s", left, o->help);
     for (int i = 0; o->choices && o->choices[i]; i++)
         printf("%s%s", i ? ", " : ": ", o->choices[i]);
-    if (o->min != 0 || o->max != 0)
-        printf(" (%.10g to %.10g)", o->min, o->max);
+    if (ctt_opt_range(o, range))
+        printf(" (%s)", range);
     printf("%s\n", o->dflt ? "" : " (must be given)");
 }
 

@@ -87,10 +87,12 @@ static void test_sizes(void)
 {
     static const struct { const char *text; int64_t bytes; } good[] = {
         { "900M", 900 * MIB }, { "2G", 2048 * MIB }, { "1.5G", 1536 * MIB },
-        { "4096", 4096 }, { "0", 0 }, { "1T", MIB * MIB }, { "8K", 8192 },
+        { "4194304", 4 * MIB }, { "0", 0 }, { "1T", MIB * MIB },
+        { "8192K", 8 * MIB },
     };
     static const char *const bad[] = {
         "2X", "-2G", "G", "2GB", "nan", "inf", "1e300G", "", " 1", "2e15",
+        "0.5", "1", "1023K",
     };
     struct ctt_limits l = { 0 };
 
@@ -100,7 +102,11 @@ static void test_sizes(void)
     }
     for (size_t i = 0; i < CTT_LEN(bad); i++)
         ctt_check_refused(ctt_opt_set(rows, &l, "memory", bad[i]), CTT_EINVAL,
-                          "memory: bad value '");
+                          "(0, or 1M to 1024T)");
+    ctt_check_refused(ctt_opt_set(rows, &l, "frame-pixels", "0.5"), CTT_EINVAL,
+                      "frame-pixels: bad value '0.5' (1 to 4G)");
+    ctt_check_refused(ctt_opt_set(rows, &l, "max-classes", "0"), CTT_EINVAL,
+                      "max-classes: bad value '0' (1 to 1048576)");
     CHECK_OK(ctt_opt_set(rows, &l, "clip-seconds", "0.25"));
     CU_ASSERT(l.clip_seconds > 0.2499 && l.clip_seconds < 0.2501);
     ctt_check_refused(ctt_opt_set(rows, &l, "clip-seconds", "0"), CTT_EINVAL,
@@ -172,6 +178,17 @@ static void test_refused(void)
     limit_memory(0);
 }
 
+/* Rounded to MB, 9 would seem to fit into 9. */
+static void test_exact(void)
+{
+    CU_ASSERT_EQUAL_FATAL(ctt_memory_used(), 0);
+    limit_memory(8 * MIB + MIB / 4);
+    ctt_check_refused(ctt_memory_check("it", 8 * MIB + MIB / 2), CTT_ENOMEM,
+                      "it: 8912896 bytes do not fit into the memory limit of "
+                      "8650752 bytes (--memory), of which 0 bytes are in use");
+    limit_memory(0);
+}
+
 /* Sizes that no machine has, and those that are no size. */
 static void test_absurd(void)
 {
@@ -224,6 +241,7 @@ static CU_TestInfo tests[] = {
     { "printed rows", test_printed },
     { "bytes in use", test_count },
     { "beyond the limit", test_refused },
+    { "rounding does not hide what is missing", test_exact },
     { "absurd sizes", test_absurd },
     { "zeros", test_zeros },
     { "large blocks are not touched", test_untouched },

@@ -131,13 +131,18 @@ static void test_weights(void)
 /* The limit that the user gives counts, not only what the machine has. */
 static void test_memory(void)
 {
-    fails("convtt-info values.h5 --memory 1K", "limit of 1 MB (--memory)");
-    fails("convtt-infer values.h5 a --memory 1K", "limit of 1 MB (--memory)");
-    fails("convtt-compress values.h5 -o out.h5 --prune 0.5 --memory 1K",
+    static char list[2 << 20];
+
+    for (size_t i = 0; i + 8 < sizeof(list); i += 8)
+        memcpy(list + i, "a.mkv 0\n", 8);
+    clip_text("list", list);
+    fails("convtt-info values.h5 --memory 1M", "limit of 1 MB (--memory)");
+    fails("convtt-infer values.h5 a --memory 1M", "limit of 1 MB (--memory)");
+    fails("convtt-compress values.h5 -o out.h5 --prune 0.5 --memory 1M",
           "limit of 1 MB (--memory)");
-    fails("convtt-train values.net -o out.h5 --data clips --memory 1K",
+    fails("convtt-train values.net -o out.h5 --data clips --memory 1M",
           "limit of 1 MB (--memory)");
-    fails("convtt-data list clips --memory 1K", "limit of 1 MB (--memory)");
+    fails("convtt-data list list --memory 1M", "limit of 1 MB (--memory)");
 }
 
 static void make_clips(void)
