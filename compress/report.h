@@ -76,7 +76,8 @@ int  ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
                              size_t size);
 
 /* Writes the report as one JSON object, under a temporary name that is then
- * renamed to path. */
+ * renamed to path; and how it begins. */
+#define CTT_REPORT_BEGIN "{\"observed\":"
 int  ctt_report_json(const struct ctt_report *r, const char *path);
 
 #endif

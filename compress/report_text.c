@@ -156,7 +156,7 @@ static int json_all(FILE *f, const void *report)
 {
     const struct ctt_report *r = report;
 
-    fprintf(f, "{\"observed\": [0.25, 0.5, 1],\n \"stages\": [");
+    fprintf(f, CTT_REPORT_BEGIN " [0.25, 0.5, 1],\n \"stages\": [");
     for (int i = 0; i < r->stages; i++) {
         fprintf(f, "%s\n  ", i ? "," : "");
         json_stage(f, &r->stage[i]);

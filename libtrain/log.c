@@ -52,7 +52,7 @@ columns[] = {
 /* The epoch of a row, which is its first number; 0 for any other line. */
 static long epoch_of(const char *line)
 {
-    static const char json[] = "{\"epoch\":";
+    static const char json[] = CTT_LOG_JSON_BEGIN;
     size_t n = sizeof(json) - 1;
 
     return strtol(strncmp(line, json, n) == 0 ? line + n : line, NULL, 10);

@@ -169,6 +169,10 @@ int ctt_data_shared(const struct ctt_data *a, const struct ctt_data *b,
  * the training set of every split. */
 int  ctt_data_same(const struct ctt_data *a, const struct ctt_data *b);
 
+/* How the logs of --log-csv and --log-json begin. */
+#define CTT_LOG_CSV_BEGIN "epoch,"
+#define CTT_LOG_JSON_BEGIN "{\"epoch\":"
+
 /* ---- init.c ---- */
 
 /* Sets the initial weights: He and others 2015 before a relu, Glorot and Bengio

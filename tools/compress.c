@@ -251,7 +251,7 @@ static int check_outputs(const struct job *j)
 
     CTT_TRY(ctt_tool_can_replace(j->c.out, CTT_TOOL_MODEL));
     if (j->c.report)
-        CTT_TRY(ctt_tool_can_write(j->c.report));
+        CTT_TRY(ctt_tool_can_replace(j->c.report, CTT_TOOL_REPORT));
     CTT_TRY(ctt_tool_can_checkpoint(j->c.train.checkpoint,
                                     j->c.train.resume));
 out:

@@ -47,10 +47,8 @@ int ctt_mnist_pack(const struct ctt_mnist_job *j, const char *path,
 
     ctt_tool_catch();
     CTT_TRY(ctt_mnist_first(j->split, &first));
-    CTT_TRY(ctt_mnist_open(path, &m));
-    CTT_CHECK(!ctt_tool_same_file(ctt_mnist_file(m), out), CTT_EINVAL,
-              "%s: given for two files", out);
     CTT_TRY(ctt_tool_can_replace(out, CTT_TOOL_PACK));
+    CTT_TRY(ctt_mnist_open(path, &m));
     f.data = ctt_calloc((size_t)f.count * f.h, (size_t)f.w);
     CTT_TRY(f.data ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_pack_create(out, &in, NULL, 0, &p));

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * files.c: which paths name the same file or can be written; model texts. */
-#define _XOPEN_SOURCE 700    /* realpath */
 #include "tools/files.h"
-#include "net/file.h"
-#include "net/kind.h"
 #include "net/newfile.h"
 #include "tools/tool.h"
 #include "video/source.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,77 +62,36 @@ int ctt_tool_same_file(const char *a, const char *b)
            folder_of(a, &x) && folder_of(b, &y) && same_inode(&x, &y);
 }
 
-/* The folder that a file at path is written to; follows an existing link. */
-static char *target_folder(const char *path)
+/* By making the temporary file and removing it. */
+static int can_write(const char *path)
 {
-    char *real = realpath(path, NULL);
-    const char *at = real ? real : path;
-    size_t n = (size_t)(last_part(at) - at);
-    char *folder = ctt_calloc(n + 2, 1);
+    struct ctt_newfile *f = NULL;
+    int rc = ctt_newfile_open(path, &f);
 
-    if (folder) {
-        memcpy(folder, at, n);
-        folder[n] = '.';
-    }
-    free(real);
-    return folder;
-}
-
-int ctt_tool_can_write(const char *path)
-{
-    char *folder = target_folder(path);
-    struct stat st;
-    int rc = 0;
-
-    CTT_TRY(folder ? 0 : CTT_ENOMEM);
-    CTT_CHECK(access(folder, W_OK | X_OK) == 0, CTT_EIO,
-              "%s: cannot write it: %s", path, strerror(errno));
-    CTT_CHECK(stat(path, &st) != 0 || S_ISREG(st.st_mode), CTT_EIO,
-              "%s: not a regular file", path);
-out:
-    ctt_free(folder);
+    ctt_newfile_drop(&f);
     return rc;
 }
 
-/* By its end, so that a damaged model may be replaced. */
-static int is_model(const char *path)
+/* What is there already must be of the kind.  A device or a pipe is none. */
+static int check_kind(const char *path, enum ctt_tool_kind kind)
 {
-    return ctt_kind_at(path) == CTT_KIND_MODEL;
-}
+    struct stat st;
+    int rc = 0;
 
-static int is_checkpoint(const char *path)
-{
-    struct ctt_model *m = NULL;
-    int is = ctt_model_load(path, 1, &m) >= 0 && m->train;
-
-    ctt_model_free(&m);
-    return is;
-}
-
-static int is_pack(const char *path)
-{
-    struct ctt_pack *p = NULL;
-    int is = ctt_pack_open(path, &p) >= 0;
-
-    ctt_pack_close(&p);
-    return is;
+    CTT_CHECK(stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+              st.st_size == 0 || ctt_tool_is_kind(path, kind), CTT_EIO,
+              "%s: is there already and is no %s; remove it first", path,
+              ctt_tool_kind_name(kind));
+out:
+    return rc;
 }
 
 int ctt_tool_can_replace(const char *path, enum ctt_tool_kind kind)
 {
-    static const struct { const char *what; int (*is)(const char *path); }
-    kinds[] = {
-        [CTT_TOOL_MODEL] = { "model", is_model },
-        [CTT_TOOL_CHECKPOINT] = { "checkpoint", is_checkpoint },
-        [CTT_TOOL_PACK] = { "pack", is_pack },
-    };
-    struct stat st;
     int rc;
 
-    CTT_TRY(ctt_tool_can_write(path));
-    CTT_CHECK(stat(path, &st) != 0 || st.st_size == 0 || kinds[kind].is(path),
-              CTT_EIO, "%s: is there already and is no %s; remove it first",
-              path, kinds[kind].what);
+    CTT_TRY(check_kind(path, kind));
+    CTT_TRY(can_write(path));
 out:
     return rc;
 }
@@ -146,7 +102,7 @@ int ctt_tool_can_checkpoint(const char *path, int resume)
     int rc;
 
     if (resume)
-        return ctt_tool_can_write(path);
+        return can_write(path);
     CTT_TRY(ctt_tool_can_replace(path, CTT_TOOL_CHECKPOINT));
     if (stat(path, &st) == 0)
         ctt_tool_warn("%s: the checkpoint of an earlier run will be replaced; "
@@ -155,18 +111,36 @@ out:
     return rc;
 }
 
-int ctt_tool_can_append(const char *path)
+/* A file that is not there is made and removed again. */
+static int can_open(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), rc = 0;
+
+    if (fd >= 0)
+        unlink(path);
+    else if (errno == EEXIST)
+        fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    CTT_CHECK(fd >= 0, CTT_EIO, "%s: cannot write: %s", path, strerror(errno));
+    close(fd);
+out:
+    return rc;
+}
+
+int ctt_tool_can_append(const char *path, enum ctt_tool_kind kind)
 {
     struct stat st;
-    int rc = 0;
+    int there = stat(path, &st) == 0, rc = 0;
 
-    if (stat(path, &st) < 0)
-        return ctt_tool_can_write(path);
-    CTT_CHECK(!S_ISDIR(st.st_mode), CTT_EIO, "%s: is a folder", path);
-    CTT_CHECK(!S_ISFIFO(st.st_mode) || strncmp(path, "/dev/", 5) == 0, CTT_EIO,
+    CTT_CHECK(!there || !S_ISDIR(st.st_mode), CTT_EIO, "%s: is a folder",
+              path);
+    CTT_CHECK(!there || !S_ISFIFO(st.st_mode) ||
+              strncmp(path, "/dev/", 5) == 0, CTT_EIO,
               "%s: a FIFO, which would wait for a reader", path);
-    CTT_CHECK(access(path, W_OK) == 0, CTT_EIO, "%s: cannot write it: %s",
-              path, strerror(errno));
+    CTT_TRY(check_kind(path, kind));
+    if (!there || S_ISREG(st.st_mode))
+        CTT_TRY(can_open(path));
+    CTT_CHECK(access(path, F_OK) != 0 || access(path, W_OK) == 0, CTT_EIO,
+              "%s: cannot write it: %s", path, strerror(errno));
 out:
     return rc;
 }

@@ -4,6 +4,7 @@
 #define CTT_FILES_H
 
 #include "net/graph.h"
+#include "tools/output.h"
 
 /* 1 if path names a model text (NAME.net), not a model file. */
 int  ctt_tool_is_net(const char *path);
@@ -15,24 +16,19 @@ int  ctt_tool_net(const char *path, struct ctt_graph **out);
  * yet the folder and the name are compared. */
 int  ctt_tool_same_file(const char *a, const char *b);
 
-/* Finds a wrong output path before the work instead of after it; changes
- * nothing.  CTT_EIO unless a new file could replace path: its folder is missing
- * or not writable, or path is no regular file. */
-int  ctt_tool_can_write(const char *path);
-
-/* The same, and a file that is there already must be of this kind, so that a
- * wrong name does not cost a clip, a list or a model text.  A checkpoint is a
- * model file with a training state. */
-enum ctt_tool_kind { CTT_TOOL_MODEL, CTT_TOOL_CHECKPOINT, CTT_TOOL_PACK };
+/* Finds a wrong output path before the work instead of after it; nothing is
+ * changed.  CTT_EIO unless a new file could replace path now, which is tried,
+ * or if a file that is there already is of another kind, so that a wrong name
+ * does not cost a clip, a list or a model text. */
 int  ctt_tool_can_replace(const char *path, enum ctt_tool_kind kind);
 
 /* The same for a checkpoint; if a run that does not resume will replace one, it
  * warns. */
 int  ctt_tool_can_checkpoint(const char *path, int resume);
 
-/* The same as ctt_tool_can_write() for a file that is written in place, such as
- * a log. */
-int  ctt_tool_can_append(const char *path);
+/* The same for a file that is written in place, such as a log, which may be a
+ * device or a pipe of the user's shell. */
+int  ctt_tool_can_append(const char *path, enum ctt_tool_kind kind);
 
 /* 1 if a source opened at data (a path, mnist:DIR or digits:DIR) may read the
  * file. */

@@ -24,13 +24,15 @@ int ctt_predict_spares(const struct ctt_predict *c, const char *path)
 
 int ctt_predict_can_write(const struct ctt_predict *c)
 {
+    static const enum ctt_tool_kind kind[FILES] = { CTT_TOOL_PICTURE,
+        CTT_TOOL_VIDEO, CTT_TOOL_FRAMES, CTT_TOOL_TABLE };
     const char *file[FILES];
     int rc = 0;
 
     list_files(c, file);
     for (int i = 0; i < FILES; i++)
         if (file[i])
-            CTT_TRY(ctt_tool_can_write(file[i]));
+            CTT_TRY(ctt_tool_can_replace(file[i], kind[i]));
 out:
     return rc;
 }

@@ -85,7 +85,7 @@ int ctt_measure_csv(const struct ctt_measure *m, const char *path)
     int n = 0, rc = 0;
 
     CTT_TRY(text ? 0 : CTT_ENOMEM);
-    n += snprintf(text, room, "ahead,windows,mse_x1000,psnr,ssim_range1,"
+    n += snprintf(text, room, CTT_MEASURE_BEGIN "mse_x1000,psnr,ssim_range1,"
                   "ssim_range2,last_frame_mse_x1000,linear_motion_mse_x1000\n");
     for (int i = 0; i <= m->rows; i++) {
         struct ctt_ahead a = ctt_ahead_mean(m->row, m->rows, i);

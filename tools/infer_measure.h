@@ -27,7 +27,9 @@ void ctt_measure_clear(struct ctt_measure *m);
 int  ctt_measure_clip(struct ctt_measure *m, const float *truth, int known,
                       const float *guess, struct ctt_ahead *sum);
 
-/* Writes a CSV file: one line per row and one for the mean. */
+/* Writes a CSV file: one line per row and one for the mean; and how it
+ * begins. */
+#define CTT_MEASURE_BEGIN "ahead,windows,"
 int  ctt_measure_csv(const struct ctt_measure *m, const char *path);
 
 #endif

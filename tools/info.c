@@ -232,6 +232,7 @@ static int strip(const char *path, const char *out)
     struct ctt_model *m = NULL;
     int rc = 0;
 
+    CTT_TRY(ctt_tool_can_replace(out, CTT_TOOL_MODEL));
     CTT_TRY(ctt_model_load(path, 0, &m));
     CTT_TRY(ctt_model_save(out, m));
 out:

@@ -295,14 +295,14 @@ out:
 static int check_outputs(const struct job *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
-    const char *const logs[] = { c->log_csv, c->log_json };
     int rc;
 
     CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_MODEL));
     CTT_TRY(ctt_tool_can_checkpoint(c->checkpoint, c->resume));
-    for (size_t i = 0; i < CTT_LEN(logs); i++)
-        if (logs[i])
-            CTT_TRY(ctt_tool_can_append(logs[i]));
+    if (c->log_csv)
+        CTT_TRY(ctt_tool_can_append(c->log_csv, CTT_TOOL_LOG_CSV));
+    if (c->log_json)
+        CTT_TRY(ctt_tool_can_append(c->log_json, CTT_TOOL_LOG_JSON));
 out:
     return rc;
 }

@@ -2,6 +2,7 @@
  * synth_write.c: writes the generated clips in the layout of
  * Something-Something V2: VP9 in WebM, and lists in JSON. */
 #include "net/newfile.h"
+#include "video/disk.h"
 #include "video/save.h"
 #include "video/synth.h"
 #include "video/synth_draw.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FOLDER "20bn-something-something-v2"
 
@@ -116,7 +118,7 @@ static const struct list {
     void      (*print)(FILE *f, const struct set *y, int split);
     int         split;
 } lists[] = {
-    { "labels.json", labels_print, 0 },
+    { "labels.json", labels_print, 0 },    /* the same for all clips */
     { "test-answers.csv", answers_print, 2 },
     { "test.json", split_print, 2 },
     { "validation.json", split_print, 1 },
@@ -146,6 +148,62 @@ static int list_write(const struct set *y, const struct list *l)
     return ctt_file_print(path, job_print, &j);
 }
 
+/* ---- the place ---- */
+
+/* 1 if the folder has the labels of made clips, which are written first. */
+static int is_ours(const struct set *y)
+{
+    const struct job j = { y, &lists[0] };
+    char path[PATH_LEN], *want = NULL, *got = NULL;
+    size_t size;
+    int rc = 0;
+
+    snprintf(path, sizeof(path), "%s/%s", y->dir, lists[0].name);
+    if (access(path, F_OK) != 0)
+        return 0;
+    CTT_TRY(ctt_text_collect(path, job_print, &j, &want));
+    CTT_TRY(ctt_text_read(path, 1 << 16, &got, &size));
+    rc = strcmp(got, want) == 0;
+out:
+    ctt_free(want);
+    ctt_free(got);
+    return rc == CTT_ENOMEM ? rc : rc > 0;
+}
+
+static int check_free(const char *path)
+{
+    int rc = 0;
+
+    CTT_CHECK(access(path, F_OK) != 0, CTT_EIO, "%s: is there already, and is "
+              "not of made clips; name a new folder", path);
+out:
+    return rc;
+}
+
+static const char *clip_path(const struct set *y, int i, char path[PATH_LEN])
+{
+    snprintf(path, PATH_LEN, "%s/" FOLDER "/%d.webm", y->dir, i + 1);
+    return path;
+}
+
+/* Only made clips are replaced by others. */
+static int check_place(const struct set *y)
+{
+    char path[PATH_LEN];
+    int ours = is_ours(y), rc = 0;
+
+    if (ours)
+        return ours < 0 ? ours : 0;
+    for (size_t k = 0; k < CTT_LEN(lists); k++) {
+        snprintf(path, sizeof(path), "%s/%s", y->dir, lists[k].name);
+        CTT_TRY(check_free(path));
+    }
+    for (int i = 0; i < y->s->clips; i++)
+        CTT_TRY(check_free(clip_path(y, i, path)));
+out:
+    return rc;
+}
+
 /* ---- the set ---- */
 
 static int clip_write(struct set *y, int i)
@@ -154,9 +212,8 @@ static int clip_write(struct set *y, int i)
     struct ctt_frames f = { 0 };
     int rc = 0;
 
-    snprintf(path, sizeof(path), "%s/" FOLDER "/%d.webm", y->dir, i + 1);
     CTT_TRY(ctt_synth_make(y->s, i, &f, &y->caption[i]));
-    CTT_TRY(video_write(path, &f));
+    CTT_TRY(video_write(clip_path(y, i, path), &f));
 out:
     ctt_free(f.data);
     return rc;
@@ -221,6 +278,7 @@ int ctt_synth_write(const struct ctt_synth *s, const char *dir,
               "%d clips: 1 to 1000000 can be made", s->clips);
     CTT_CHECK(strlen(dir) < PATH_LEN - 64, CTT_EINVAL,
               "%.60s...: path too long", dir);
+    CTT_TRY(check_place(&y));
     CTT_TRY(folder_make(dir));
     snprintf(path, sizeof(path), "%s/" FOLDER, dir);
     CTT_TRY(folder_make(path));
@@ -229,8 +287,9 @@ int ctt_synth_write(const struct ctt_synth *s, const char *dir,
         rc = CTT_ENOMEM;
         goto out;
     }
+    CTT_TRY(list_write(&y, &lists[0]));
     CTT_TRY(set_make(&y));
-    for (size_t k = 0; k < CTT_LEN(lists); k++)
+    for (size_t k = 1; k < CTT_LEN(lists); k++)
         CTT_TRY(list_write(&y, &lists[k]));
 out:
     pthread_mutex_destroy(&y.lock);

@@ -25,6 +25,8 @@ if grep -q __asan_init "$(real convtt-train)"; then
 fi
 
 learn="-b 2 -t 1 -j 1 --strict --deterministic --epochs 1 --max-frames 3"
+foresee="--predict 2 --input-frames 3 --strip s.png --video v.webm --frames f.h5
+    --csv p.csv"
 quiet() { "$@" > out 2> err < /dev/null || fail "$*: $(cat err)"; }
 
 # folder NAME: clips, lists and models in NAME/in.
@@ -76,8 +78,8 @@ END
     cd train/in || exit 99
     quiet "$bin/convtt-train" tiny.net -d t.txt --val v.txt $learn --seed 7 \
         -o m.h5
-    echo old > l.csv
-    echo old > l.json
+    echo epoch,old > l.csv
+    echo '{"epoch":"old"}' > l.json
     cd ../../compress/in || exit 99
     quiet "$bin/convtt-train" tiny.net -d t.txt --val v.txt $learn -o m.h5
     cp m.h5 ../../infer/in
@@ -86,7 +88,7 @@ END
     cd ../../predict/in || exit 99
     quiet "$bin/convtt-train" next.net --task predict -d t.txt --val v.txt \
         --input-frames 4 --future-frames 3 -b 2 -t 1 -j 1 --epochs 1 -o m.h5
-    for f in s.png v.webm f.h5 p.csv; do echo old > $f; done
+    quiet "$bin/convtt-infer" m.h5 t.txt $foresee
     cd ../../pack/in || exit 99
     quiet "$bin/convtt-data" pack v.txt -o o.pack --model tiny.net
     cd ../..
@@ -111,8 +113,7 @@ pack_reader="$(real convtt-data) check o.pack"
 infer_files=-x
 infer_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1"
 predict_files=-x
-predict_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1 --predict 2
-    --input-frames 3 --strip s.png --video v.webm --frames f.h5 --csv p.csv"
+predict_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1 $foresee"
 pack_files=-x
 pack_run="$(real convtt-data) pack t.txt -o o.pack --model tiny.net --strict"
 

@@ -78,21 +78,32 @@ static void test_files(void)
         "--csv ./n.csv --frames n.csv p.ctt long.mkv",
         "--video v.mp4 --strip v.mp4 p.ctt long.mkv",
     };
+    static const char *const kinds[] = { "--strip", "--video", "--frames",
+                                         "--csv" };
     char args[300];
+    size_t n;
+    uint8_t *p = clip_bytes(clip_path("long.mkv"), &n);
 
     clip_text("n.csv", "");
     for (size_t i = 0; i < CTT_LEN(twice); i++) {
         snprintf(args, sizeof(args), PREDICT "%s", twice[i]);
         says(run(args), 2, "given for two files");
     }
-    clip_text("in", "long.mkv\n");
-    says(run(PREDICT "--frames long.mkv p.ctt -"), 2, "given for two files");
+    clip_file("v.webm", p, n);
+    ctt_free(p);
+    clip_text("in", "v.webm\n");
+    says(run(PREDICT "--video v.webm p.ctt -"), 2, "given for two files");
     clip_text("in", "");
-    clip_text("list", "long.mkv\nshort.mkv\n");
-    says(run(PREDICT "--frames short.mkv p.ctt list"), 2,
-         "short.mkv: given for two files");
+    clip_text("list", "long.mkv\nv.webm\n");
+    says(run(PREDICT "--video v.webm p.ctt list"), 2,
+         "v.webm: given for two files");
+    for (size_t i = 0; i < CTT_LEN(kinds); i++) {
+        snprintf(args, sizeof(args), PREDICT "%s list p.ctt long.mkv",
+                 kinds[i]);
+        says(run(args), 1, "list: is there already and is no ");
+    }
     says(run(PREDICT "--csv none/n.csv p.ctt less.mkv"), 1,
-         "none/n.csv: cannot write it: No such file");
+         "none/n.csv: cannot write: No such file");
     clip_folder("folder");
     says(run(PREDICT "--csv folder p.ctt less.mkv"), 1, "not a regular");
 }

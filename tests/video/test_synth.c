@@ -241,19 +241,50 @@ static void test_errors(void)
     set_remove(dir, 1);
 }
 
+/* What is not of made clips is not replaced, made clips are. */
+static void test_place(void)
+{
+    struct ctt_synth s = { .clips = 2, .size = 32, .workers = 1, .seed = 1 };
+    static const char *const other[] = { "train.json", "labels.json",
+        "20bn-something-something-v2/2.webm" };
+    char dir[256], path[300], text[8];
+    FILE *f;
+
+    snprintf(dir, sizeof(dir), "%s/set", folder);
+    for (size_t i = 0; i < CTT_LEN(other); i++) {
+        snprintf(path, sizeof(path), "%s/20bn-something-something-v2", dir);
+        CU_ASSERT_FATAL(!mkdir(dir, 0700) && !mkdir(path, 0700));
+        snprintf(path, sizeof(path), "%s/%s", dir, other[i]);
+        f = fopen(path, "w+");
+        CU_ASSERT_FATAL(f && fputs("mine", f) >= 0 && fflush(f) == 0);
+        CU_ASSERT_EQUAL(ctt_synth_write(&s, dir, NULL, NULL), CTT_EIO);
+        CU_ASSERT(strstr(ctt_errmsg(), path) != NULL);
+        fclose(f);
+        f = fopen(path, "r");
+        CU_ASSERT(f && fgets(text, sizeof(text), f) && !strcmp(text, "mine"));
+        fclose(f);
+        set_remove(dir, 2);
+    }
+    CHECK_OK(ctt_synth_write(&s, dir, NULL, NULL));
+    s.seed = 2;
+    CHECK_OK(ctt_synth_write(&s, dir, NULL, NULL));
+    set_remove(dir, 2);
+}
+
 /* A video that cannot be written is named, although another thread may have
  * met the error; and there are no lists of a set that is not whole. */
 static void test_blocked(void)
 {
     struct ctt_synth s = { .clips = 2, .size = 32, .workers = 2, .seed = 1 };
+    struct ctt_synth one = { .clips = 1, .size = 32, .workers = 1, .seed = 1 };
     char dir[256], video[300], train[300];
 
     snprintf(dir, sizeof(dir), "%s/set", folder);
     snprintf(video, sizeof(video), "%s/20bn-something-something-v2", dir);
     snprintf(train, sizeof(train), "%s/train.json", dir);
-    CU_ASSERT_FATAL(!mkdir(dir, 0700) && !mkdir(video, 0700));
+    CHECK_OK(ctt_synth_write(&one, dir, NULL, NULL));
     strcat(video, "/2.webm");
-    CU_ASSERT_FATAL(!mkdir(video, 0700));
+    CU_ASSERT_FATAL(!remove(train) && !mkdir(video, 0700));
     CU_ASSERT_EQUAL(ctt_synth_write(&s, dir, NULL, NULL), CTT_EIO);
     CU_ASSERT(strstr(ctt_errmsg(), video) != NULL);
     CU_ASSERT(access(train, F_OK) != 0);
@@ -277,7 +308,7 @@ static void test_memory(void)
         failed += rc < 0;
     }
     CU_ASSERT_EQUAL(rc, 0);
-    CU_ASSERT_EQUAL(failed, 23);
+    CU_ASSERT_EQUAL(failed, 25);
     set_remove(dir, 1);
 }
 
@@ -290,6 +321,7 @@ int main(void)
         { "written", test_write },
         { "read back", test_read },
         { "errors name the thing", test_errors },
+    { "other files stay", test_place },
         { "blocked paths", test_blocked },
         { "allocations that fail", test_memory },
         CU_TEST_INFO_NULL
