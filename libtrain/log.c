@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * log.c: the result of each epoch as CSV and JSON, for other programs. */
 #include "libtrain/log.h"
+#include "net/newfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,17 +85,13 @@ static long find_end(FILE *f, int done)
     return ferror(f) ? -1 : end;
 }
 
-/* Cuts a log off after that many epochs; what is not a file is left alone. */
+/* Cuts a log off after that many epochs. */
 static int cut(const char *path, int done)
 {
-    struct stat st;
-    FILE *f = NULL;
+    FILE *f = fopen(path, "r+");
     long end = 0;
     int rc = 0;
 
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-        return 0;
-    f = fopen(path, "r+");
     CTT_CHECK(f && (end = find_end(f, done)) >= 0 &&
               ftruncate(fileno(f), end) == 0, CTT_EIO, "%s: %s", path,
               strerror(errno));
@@ -102,19 +101,41 @@ out:
     return rc;
 }
 
+/* A log file is locked before it is changed: the run that writes it keeps it.
+ */
+static int begin(const char *path, int fd, int done)
+{
+    struct stat st;
+    int rc = 0;
+
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return 0;
+    CTT_CHECK(flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK,
+              CTT_EIO, CTT_TAKEN, path);
+    if (done >= 0)
+        CTT_TRY(cut(path, done));
+    else
+        CTT_CHECK(ftruncate(fd, 0) == 0, CTT_EIO, "%s: %s", path,
+                  strerror(errno));
+out:
+    return rc;
+}
+
 static int open_one(const char *path, int done, FILE **out)
 {
-    FILE *f;
-    int rc = 0;
+    int fd, rc = 0;
 
     if (!path)
         return 0;
-    if (done >= 0)
-        CTT_TRY(cut(path, done));
-    f = fopen(path, done >= 0 ? "a" : "w");
-    CTT_CHECK(f, CTT_EIO, "%s: %s", path, strerror(errno));
-    *out = f;
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    CTT_CHECK(fd >= 0, CTT_EIO, "%s: %s", path, strerror(errno));
+    CTT_TRY(begin(path, fd, done));
+    *out = fdopen(fd, "a");
+    CTT_CHECK(*out, CTT_ENOMEM, "%s: out of memory", path);
+    fd = -1;
 out:
+    if (fd >= 0)
+        close(fd);
     return rc;
 }
 

@@ -127,10 +127,6 @@ static int open_new(struct ctt_newfile *f)
     struct stat old;
     int rc = 0, there;
 
-    CTT_CHECK(strlen(f->path) < PATH_MAX, CTT_EINVAL,
-              "%s: the path is too long", f->path);
-    strcpy(f->real, f->path);
-    follow(f->real);
     there = stat(f->real, &old) == 0;
     CTT_CHECK(!there || S_ISREG(old.st_mode), CTT_EIO,
               "%s: not a regular file", f->path);
@@ -141,7 +137,33 @@ out:
     return rc;
 }
 
-int ctt_newfile_open(const char *path, struct ctt_newfile **out)
+/* Takes the lock of a path.  Its file may be removed by the last owner between
+ * opening and locking. */
+static int open_lock(struct ctt_newfile *f)
+{
+    int rc = 0, can, has;
+
+    snprintf(f->temp, sizeof(f->temp), "%s.convtt.lock", f->real);
+    for (int i = 0; i < NAMES; i++) {
+        int fd = open(f->temp, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
+                      O_CLOEXEC, 0666);
+        if (fd < 0)
+            return failed(f, "cannot write");
+        has = lock(fd, &can);
+        if ((has || !can) && is_at(fd, f->temp)) {
+            f->fd = fd;
+            return 0;
+        }
+        close(fd);
+        CTT_CHECK(has || !can, CTT_EIO, CTT_TAKEN, f->path);
+    }
+    CTT_CHECK(0, CTT_EIO, "%s: cannot lock %s", f->path, f->temp);
+out:
+    return rc;
+}
+
+static int open_by(const char *path, int (*open_it)(struct ctt_newfile *f),
+                   struct ctt_newfile **out)
 {
     struct ctt_newfile *f = ctt_calloc(1, sizeof(*f));
     int rc = f ? 0 : CTT_ENOMEM;
@@ -150,12 +172,26 @@ int ctt_newfile_open(const char *path, struct ctt_newfile **out)
     f->fd = -1;
     f->path = ctt_strdup(path);
     CTT_TRY(f->path ? 0 : CTT_ENOMEM);
-    CTT_TRY(open_new(f));
+    CTT_CHECK(strlen(path) < PATH_MAX, CTT_EINVAL, "%s: the path is too long",
+              path);
+    strcpy(f->real, path);
+    follow(f->real);
+    CTT_TRY(open_it(f));
     *out = f;
     f = NULL;
 out:
     ctt_newfile_drop(&f);
     return rc < 0 ? rc : 0;
+}
+
+int ctt_newfile_open(const char *path, struct ctt_newfile **out)
+{
+    return open_by(path, open_new, out);
+}
+
+int ctt_newfile_claim(const char *path, struct ctt_newfile **out)
+{
+    return open_by(path, open_lock, out);
 }
 
 int ctt_newfile_fd(const struct ctt_newfile *f)

@@ -22,6 +22,15 @@ struct ctt_newfile;
  * cannot be written. */
 int  ctt_newfile_open(const char *path, struct ctt_newfile **out);
 
+/* Claims path for a run that writes it again and again: CTT_EIO if another
+ * process has claimed it.  The lock (flock of PATH.convtt.lock) ends with its
+ * owner, however that ends; nothing can be written to it, and drop gives it up.
+ * On file systems without locks nobody is refused. */
+int  ctt_newfile_claim(const char *path, struct ctt_newfile **out);
+
+/* The message for such a path, and for a log that is locked itself. */
+#define CTT_TAKEN "%s: another program is running that writes it"
+
 /* Its descriptor, open to read and write, its path as given, for messages, and
  * its temporary name. */
 int         ctt_newfile_fd(const struct ctt_newfile *f);

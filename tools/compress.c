@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress.c: convtt-compress: compresses a trained model, retrains it and
  * reports size, speed and accuracy. */
+#include "net/newfile.h"
 #include "tools/compress_opt.h"
 #include "tools/compress_say.h"
 #include "tools/compress_time.h"
@@ -79,6 +80,7 @@ struct job {
     char             *place;        /* the recipe's text in it */
     struct ctt_model *m, *from;     /* from: of the checkpoint */
     struct ctt_data  *data, *val;
+    struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     const char       *stage;        /* being retrained, for messages */
     struct ctt_events ev;
     int               status;       /* of the program if it fails now */
@@ -245,10 +247,12 @@ out:
     return rc;
 }
 
-static int check_outputs(const struct job *j)
+static int check_outputs(struct job *j)
 {
     int rc;
 
+    CTT_TRY(ctt_newfile_claim(j->c.out, &j->claim[0]));
+    CTT_TRY(ctt_newfile_claim(j->c.train.checkpoint, &j->claim[1]));
     CTT_TRY(ctt_tool_can_replace(j->c.out, CTT_TOOL_MODEL));
     if (j->c.report)
         CTT_TRY(ctt_tool_can_replace(j->c.report, CTT_TOOL_REPORT));
@@ -478,5 +482,7 @@ int main(int argc, char **argv)
     ctt_data_close(&j.val);
     ctt_data_close(&j.data);
     ctt_model_free(&j.m);
+    for (size_t i = 0; i < CTT_LEN(j.claim); i++)
+        ctt_newfile_drop(&j.claim[i]);
     return ctt_tool_end(rc < 0 ? j.status : 0);
 }

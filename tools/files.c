@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,8 +122,11 @@ static int can_open(const char *path)
     else if (errno == EEXIST)
         fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     CTT_CHECK(fd >= 0, CTT_EIO, "%s: cannot write: %s", path, strerror(errno));
-    close(fd);
+    CTT_CHECK(flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK,
+              CTT_EIO, CTT_TAKEN, path);
 out:
+    if (fd >= 0)
+        close(fd);
     return rc;
 }
 

@@ -2,6 +2,7 @@
  * train.c: convtt-train: trains a model on clips. */
 #include "libtrain/train.h"
 #include "net/limits.h"
+#include "net/newfile.h"
 #include "tools/files.h"
 #include "tools/held_out.h"
 #include "tools/tool.h"
@@ -21,6 +22,7 @@ struct job {
     struct ctt_graph *g;            /* of the text, until m is created */
     struct ctt_model *m;
     struct ctt_data  *data, *val;
+    struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     int               status;       /* of the program if it fails now */
 };
 
@@ -292,11 +294,13 @@ out:
     return rc;
 }
 
-static int check_outputs(const struct job *j)
+static int check_outputs(struct job *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
     int rc;
 
+    CTT_TRY(ctt_newfile_claim(c->out, &j->claim[0]));
+    CTT_TRY(ctt_newfile_claim(c->checkpoint, &j->claim[1]));
     CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_MODEL));
     CTT_TRY(ctt_tool_can_checkpoint(c->checkpoint, c->resume));
     if (c->log_csv)
@@ -425,5 +429,7 @@ int main(int argc, char **argv)
     ctt_data_close(&j.data);
     ctt_model_free(&j.m);
     ctt_graph_free(&j.g);
+    for (size_t i = 0; i < CTT_LEN(j.claim); i++)
+        ctt_newfile_drop(&j.claim[i]);
     return ctt_tool_end(rc < 0 ? j.status : stopped ? CTT_EXIT_FAIL : 0);
 }

@@ -110,6 +110,46 @@ static void test_orphans(void)
     CU_ASSERT(holds("o", "") && !there("o.convtt0.tmp"));
 }
 
+static void die_claiming(const char *path)
+{
+    struct ctt_newfile *f = NULL;
+
+    if (ctt_newfile_claim(path, &f) == 0)
+        raise(SIGKILL);
+    _exit(1);
+}
+
+/* A path has one owner, by whatever name, until that gives it up or dies. */
+static void test_claim(void)
+{
+    struct ctt_newfile *f = NULL, *g = NULL;
+    int status = 0;
+    pid_t child = fork();
+
+    CU_ASSERT_FATAL(child >= 0);
+    if (child == 0)
+        die_claiming(at("c"));
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT(WIFSIGNALED(status) && there("c.convtt.lock"));
+    CHECK_OK(ctt_newfile_claim(at("c"), &f));
+    ctt_check_refused(ctt_newfile_claim(at("c"), &g), CTT_EIO,
+                      "another program");
+    CU_ASSERT_EQUAL(symlink("c", at("to-c")), 0);
+    ctt_check_refused(ctt_newfile_claim(at("to-c"), &g), CTT_EIO,
+                      "another program");
+    CHECK_OK(ctt_file_replace(at("c"), "new", 3));
+    ctt_check_refused(ctt_newfile_claim(at("c"), &g), CTT_EIO,
+                      "another program");
+    ctt_newfile_drop(&f);
+    CU_ASSERT(!there("c.convtt.lock") && holds("c", "new"));
+    CHECK_OK(ctt_newfile_claim(at("to-c"), &g));
+    ctt_newfile_drop(&g);
+    CU_ASSERT_EQUAL(symlink("victim", at("c.convtt.lock")), 0);
+    ctt_check_refused(ctt_newfile_claim(at("c"), &g), CTT_EIO,
+                      "cannot write");
+    CU_ASSERT(!there("victim"));
+}
+
 /* Links at temporary names are not followed; a link at the path is kept. */
 static void test_links(void)
 {
@@ -218,6 +258,7 @@ static CU_TestInfo tests[] = {
     { "a file is replaced or stays", test_replace },
     { "two writers of a path", test_two },
     { "files of killed writers", test_orphans },
+    { "one owner", test_claim },
     { "links", test_links },
     { "paths that cannot be written", test_refused },
     { "nothing waits", test_open },
