@@ -174,9 +174,9 @@ int ctt_trainer_open(struct ctt_trainer *t)
     ctt_sampling_begin(cfg, t->plan->batches, &t->at.sampling);
     CTT_TRY(open_val(t));
     CTT_TRY(restore(t));
+    CTT_TRY(open_loader(t));    /* --keep=auto plans with what is left */
     CTT_TRY(open_step(t));
     tell_memory(t);
-    CTT_TRY(open_loader(t));
     CTT_TRY(ctt_log_open(cfg, resumed ? t->at.epoch : -1, &t->log));
     t->seed = (uint64_t)cfg->seed;
     t->steps = (int64_t)cfg->epochs * t->plan->batches;

@@ -78,7 +78,8 @@ int64_t ctt_memory_used(void)
 
 int64_t ctt_memory_left(void)
 {
-    int64_t left = ctt_limits()->memory - atomic_load(&used);
+    int64_t left = ctt_limits()->memory - atomic_load(&used) +
+                   ctt_cache_held();
 
     return left > 0 ? left : 0;
 }
@@ -92,7 +93,8 @@ static long long mb(int64_t bytes)
 /* In bytes where it would seem to fit, rounded to MB. */
 static int too_much(const char *what, int64_t bytes)
 {
-    int64_t most = ctt_limits()->memory, now = ctt_memory_used();
+    int64_t most = ctt_limits()->memory;
+    int64_t now = ctt_memory_used() - ctt_cache_held();
     int exact = mb(bytes) <= mb(most) - mb(now);
     const char *unit = exact ? "bytes" : "MB";
 
@@ -108,17 +110,28 @@ int ctt_memory_check(const char *what, int64_t bytes)
     return bytes <= ctt_memory_left() ? 0 : too_much(what, bytes);
 }
 
+/* Frees so many bytes of caches, if they have them. */
+static int make_room(int64_t bytes)
+{
+    return bytes <= ctt_cache_held() && ctt_cache_drop(bytes) > 0;
+}
+
 /* Adds a block of this size to those in use, unless it exceeds the limit. */
 static int reserve(size_t size)
 {
     int64_t n = size > INT64_MAX ? INT64_MAX : (int64_t)size;
     int64_t most = ctt_limits()->memory, now = atomic_load(&used);
 
-    do {
-        if (n > most - now)
-            return too_much("out of memory", n);
-    } while (!atomic_compare_exchange_weak(&used, &now, now + n));
-    return 0;
+    while (n <= most) {
+        if (n > most - now) {
+            if (!make_room(n - (most - now)))
+                break;
+            now = atomic_load(&used);
+        } else if (atomic_compare_exchange_weak(&used, &now, now + n)) {
+            return 0;
+        }
+    }
+    return too_much("out of memory", n);
 }
 
 static void release(int64_t size)

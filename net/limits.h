@@ -31,9 +31,34 @@ const struct ctt_limits *ctt_limits(void);
  * its default; CTT_EINVAL if one is negative or not finite. */
 int  ctt_limits_set(const struct ctt_limits *l);
 
-/* Bytes of all live blocks, and how many more the limit of memory leaves. */
+/* Bytes of all live blocks, and how many more the limit of memory leaves, with
+ * those of caches. */
 int64_t ctt_memory_used(void);
 int64_t ctt_memory_left(void);
+
+/* A cache keeps what can be made again, in blocks that count as free: when the
+ * limit of memory would be exceeded, drop is called. */
+struct ctt_cache {
+    /* Frees at least so many bytes, if it can, with ctt_free(); returns how
+     * many it freed.  It is called with the lock below, by any thread. */
+    int64_t (*drop)(struct ctt_cache *c, int64_t bytes);
+    int64_t held;               /* bytes that it keeps; its owner adds to it */
+    struct ctt_cache *next;     /* the rest is set by ctt_cache_open() */
+};
+
+/* open: from now on it gives way.  close: no more; it must be closed before its
+ * memory is freed. */
+void ctt_cache_open(struct ctt_cache *c);
+void ctt_cache_close(struct ctt_cache *c);
+
+/* The lock of all caches, for every change of what one keeps.  Nothing may be
+ * allocated while it is held. */
+void ctt_cache_lock(void);
+void ctt_cache_unlock(void);
+
+/* Bytes of all caches; and frees so many, if it can: returns how many. */
+int64_t ctt_cache_held(void);
+int64_t ctt_cache_drop(int64_t bytes);
 
 /* CTT_ENOMEM if a sum of blocks to be allocated exceeds what is left; `what`
  * begins the message, which names the limit.  Asked before the first of the

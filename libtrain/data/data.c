@@ -18,13 +18,21 @@ static void cut(struct ctt_frames *f, int start, int count)
     f->count = count;
 }
 
-/* The frames of a clip in memory, or of a sequence that begins at `start`. */
-static int in_memory(const struct ctt_clip *c, int start, struct ctt_frames *f)
+/* 1 if the frames of a clip, or of a sequence that begins at `start`, are in
+ * memory, where they then stay until ctt_data_done(). */
+static int in_memory(struct ctt_data *d, const struct ctt_clip *c, int start,
+                     struct ctt_frames *f)
 {
-    *f = c->f;
-    f->data += (size_t)start * f->h * f->w * f->c;
+    struct ctt_kept *k = &d->kept[c->item];
+
+    ctt_cache_lock();
+    *f = k->f;
+    k->users += f->data != NULL;
+    ctt_cache_unlock();
+    if (f->data)
+        f->data += (size_t)start * f->h * f->w * f->c;
     f->count = c->length;
-    return 0;
+    return f->data != NULL;
 }
 
 static int decode(struct ctt_data *d, const struct ctt_clip *c, int start,
@@ -51,12 +59,78 @@ int ctt_data_frames(struct ctt_data *d, int i, uint64_t key,
     const struct ctt_clip *c = &d->clip[i];
     int start;
 
-    *own = !c->f.data;
+    *own = 1;
     if (ctt_source_drawn(d->source))
         return ctt_source_frames(d->source, c->part,
                                  key ? key : CTT_TEST_SEED, 0, f);
     start = d->steps ? ctt_sequence_start(c, key) : 0;
-    return c->f.data ? in_memory(c, start, f) : decode(d, c, start, f);
+    *own = !in_memory(d, c, start, f);
+    return *own ? decode(d, c, start, f) : 0;
+}
+
+void ctt_data_done(struct ctt_data *d, int i, struct ctt_frames *f, int own)
+{
+    if (own) {
+        ctt_frames_free(f);
+        return;
+    }
+    ctt_cache_lock();
+    d->kept[d->clip[i].item].users--;
+    ctt_cache_unlock();
+}
+
+/* ---- the frames in memory ---- */
+
+static int64_t bytes_of(const struct ctt_frames *f)
+{
+    return (int64_t)f->count * f->h * f->w * f->c;
+}
+
+void ctt_data_keep(struct ctt_data *d, int item, struct ctt_frames *f)
+{
+    int64_t n = bytes_of(f);
+
+    ctt_cache_lock();
+    if (n <= d->room) {
+        d->room -= n;
+        d->cache.held += n;
+        d->kept[item].f = *f;
+        d->kept_end = item < d->kept_end ? d->kept_end : item + 1;
+        f->data = NULL;
+    }
+    ctt_cache_unlock();
+}
+
+/* Frees the frames of the last items, but for those that are being read. */
+static int64_t drop(struct ctt_cache *c, int64_t bytes)
+{
+    struct ctt_data *d = (struct ctt_data *)((char *)c -
+                         offsetof(struct ctt_data, cache));
+    int end = 0, i = d->kept_end;
+    int64_t n = 0;
+
+    while (i > 0 && n < bytes) {
+        struct ctt_kept *k = &d->kept[--i];
+        if (k->users && !end)
+            end = i + 1;
+        if (!k->f.data || k->users)
+            continue;
+        n += bytes_of(&k->f);
+        ctt_frames_free(&k->f);
+    }
+    d->kept_end = end ? end : i;
+    return n;
+}
+
+static int open_cache(struct ctt_data *d, const struct ctt_train_cfg *cfg)
+{
+    d->room = (int64_t)cfg->cache << 20;
+    if (d->room > ctt_memory_left() / 4)    /* the run needs the rest */
+        d->room = ctt_memory_left() / 4;
+    d->kept = ctt_calloc((size_t)d->list->count + 1, sizeof(*d->kept));
+    d->cache.drop = drop;
+    ctt_cache_open(&d->cache);
+    return d->kept ? 0 : CTT_ENOMEM;
 }
 
 /* ---- the set ---- */
@@ -141,6 +215,7 @@ static int read_clips(struct ctt_data *d, const char *path,
     CTT_CHECK(d->steps || has_labels(d->list), CTT_EUNSUP,
               "%s: none of its %d clips has a class", path, d->list->count);
     tell_subset(d, cfg->classes, ev);
+    CTT_TRY(open_cache(d, cfg));
     CTT_TRY(ctt_data_scan(d, ev));
     CTT_CHECK(d->clips, CTT_EFORMAT, "%s: no usable clip in %d", path,
               d->list->count);
@@ -166,9 +241,6 @@ int ctt_data_open(const char *path, const char *split,
     d->strict = cfg->strict;
     d->min_frames = cfg->min_frames;
     d->max_frames = cfg->max_frames;
-    d->room = (int64_t)cfg->cache << 20;
-    if (d->room > ctt_memory_left() / 4)    /* the run needs the rest */
-        d->room = ctt_memory_left() / 4;
     if (cfg->task == CTT_PREDICT)
         d->steps = ctt_cfg_frames(cfg);
     CTT_TRY(open_source(d, path, split, in, known, nknown, cfg));
@@ -189,9 +261,10 @@ void ctt_data_close(struct ctt_data **d)
 
     if (!x)
         return;
-    for (int i = 0; i < x->held; i++)
-        if (!x->clip[i].part)
-            ctt_frames_free(&x->clip[i].f);
+    ctt_cache_close(&x->cache);
+    for (int i = 0; i < x->kept_end; i++)
+        ctt_frames_free(&x->kept[i].f);
+    ctt_free(x->kept);
     ctt_free(x->clip);
     ctt_source_close(&x->source);
     ctt_free(x);

@@ -4,6 +4,7 @@
 #define CTT_DATA_H
 
 #include "libtrain/train.h"
+#include "net/limits.h"
 #include "video/source.h"
 
 /* In recognition, a clip of the source.  In prediction, a sequence of `length`
@@ -15,8 +16,12 @@ struct ctt_clip {
     int part, whole;
     uint64_t sum;                /* ctt_frames_sum() of the whole clip; 0:
                                     drawn */
-    struct ctt_frames f;         /* of the whole clip, owned by part 0; data
-                                    NULL: not kept in memory */
+};
+
+/* The frames of an item of the list; data NULL: they are not kept. */
+struct ctt_kept {
+    struct ctt_frames f;
+    int               users;     /* threads that read them: they must stay */
 };
 
 struct ctt_data {
@@ -27,20 +32,27 @@ struct ctt_data {
     struct ctt_input       in;
     int                    stored_w, stored_h;
     struct ctt_clip       *clip;
-    int                    clips, skipped, longest, held;
+    int                    clips, skipped, longest;
     int                    workers, max_frames, min_frames, strict;
     int64_t                room; /* bytes left for frames in memory */
+    struct ctt_cache       cache;
+    struct ctt_kept       *kept; /* per item, or NULL; under the caches' lock */
+    int                    kept_end;  /* items from here on are not kept */
 };
 
 /* The seed of drawn sequences for key 0, independent of --seed. */
 enum { CTT_TEST_SEED = 1 };
 
-/* Decodes clip i, or points f at its frames in memory; *own: 1 if the caller
- * must free f.  A sequence of a clip begins at a frame that key determines,
+/* Decodes clip i, or points f at its frames in memory; *own says which, for
+ * ctt_data_done(), which must be called when f is no longer read.  A sequence of a clip begins at a frame that key determines,
  * with key 0 (tests) at part * steps; a drawn sequence is a different one for
  * each key.  CTT_EFORMAT if the clip's number of frames has changed. */
-int ctt_data_frames(struct ctt_data *d, int i, uint64_t key,
-                    struct ctt_frames *f, int *own);
+int  ctt_data_frames(struct ctt_data *d, int i, uint64_t key,
+                     struct ctt_frames *f, int *own);
+void ctt_data_done(struct ctt_data *d, int i, struct ctt_frames *f, int own);
+
+/* Keeps the frames of an item, which are then d's, if there is room. */
+void ctt_data_keep(struct ctt_data *d, int item, struct ctt_frames *f);
 
 /* CTT_EINVAL unless a frame of d has the shape of the model's input: batches
  * of d are read as such frames. */

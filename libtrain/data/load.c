@@ -152,8 +152,7 @@ static int load_clip(struct ctt_loader *l, int batch, int j, float *x,
         goto empty;
     write_frames(l, &k, &f, steps, x);
     *length = f.count;
-    if (own)
-        ctt_frames_free(&f);
+    ctt_data_done(l->d, i, &f, own);
     return 0;
 empty:
     for (int t = 0; t < steps; t++)

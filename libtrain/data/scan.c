@@ -5,11 +5,6 @@
 
 #include <pthread.h>
 
-static int64_t bytes_of(const struct ctt_frames *f)
-{
-    return (int64_t)f->count * f->h * f->w * f->c;
-}
-
 struct scan {
     struct ctt_data *d;
     char           **why;      /* per item: the error, or NULL */
@@ -18,20 +13,6 @@ struct scan {
     pthread_mutex_t  lock;
     pthread_cond_t   news;
 };
-
-/* Returns 1 if the frames may stay in memory, and reserves it. */
-static int take_room(struct scan *s, const struct ctt_frames *f)
-{
-    int64_t n = bytes_of(f);
-    int yes;
-
-    pthread_mutex_lock(&s->lock);
-    yes = n <= s->d->room;
-    if (yes)
-        s->d->room -= n;
-    pthread_mutex_unlock(&s->lock);
-    return yes;
-}
 
 static int look_at(struct scan *s, int i)
 {
@@ -56,10 +37,7 @@ static int look_at(struct scan *s, int i)
         CTT_TRY(s->cut[i] ? 0 : CTT_ENOMEM);
     }
     c->sum = ctt_frames_sum(&f);
-    if (take_room(s, &f)) {
-        c->f = f;
-        f.data = NULL;
-    }
+    ctt_data_keep(d, i, &f);
 out:
     ctt_frames_free(&f);
     return rc;
@@ -140,10 +118,7 @@ static void keep_good(struct scan *s, const struct ctt_events *ev)
         }
         if (s->cut[i] && ev && ev->warn)
             ev->warn(ev->arg, s->cut[i]);
-        if (d->clips != i) {
-            d->clip[d->clips] = d->clip[i];
-            d->clip[i].f.data = NULL;
-        }
+        d->clip[d->clips] = d->clip[i];
         if (d->clip[d->clips].length > d->longest)
             d->longest = d->clip[d->clips].length;
         d->clips++;
@@ -197,7 +172,6 @@ int ctt_data_scan(struct ctt_data *d, const struct ctt_events *ev)
     d->clip = ctt_calloc((size_t)d->list->count + 1, sizeof(*d->clip));
     s.cut = ctt_calloc((size_t)d->list->count + 1, sizeof(*s.cut));
     CTT_TRY(s.why && s.cut && d->clip ? 0 : CTT_ENOMEM);
-    d->held = d->list->count;
     run_workers(&s, ev);
     if (s.rc < 0)
         CTT_TRY(failure(&s));

@@ -48,7 +48,7 @@ int ctt_sequences_cut(struct ctt_data *d)
     }
     ctt_free(d->clip);
     d->clip = all;
-    d->clips = d->held = (int)n;
+    d->clips = (int)n;
     d->longest = d->steps;
 out:
     return rc;
@@ -62,7 +62,7 @@ int ctt_sequences_draw(struct ctt_data *d, int n)
     for (int i = 0; i < n; i++)
         d->clip[i] = (struct ctt_clip){ .label = -1, .length = d->steps,
                                         .part = i, .whole = d->steps };
-    d->clips = d->held = n;
+    d->clips = n;
     d->longest = d->steps;
     return 0;
 }

@@ -114,6 +114,13 @@ says 0 '^memory: [0-9]+ MB .* windows of up to 6 steps are kept$' \
     $next next.net -o auto.ctt --keep auto
 says 0 '^memory: 10 MB .* are recomputed' $next next.net -o auto.ctt \
     --batch 32 --keep auto --memory 16M
+# Clips in memory take only what the run leaves: with them it needs no more.
+"$bin/convtt-data" synth more --clips 300 --size 48 > out 2> err ||
+    fail "more clips: $(cat err)"
+for cache in 0 1024; do
+    says 0 'cache.h5 written' $next next.net -o cache.h5 --data more \
+        --val-batch 1 --val clips --cache $cache --memory 4M
+done
 says 1 'need at least 8 MB.*more --memory' $next next.net -o a \
     --batch 32 --keep auto --memory 8M
 says 1 'one window, because n: kind=batch' $next norm.net -o a --keep auto \

@@ -73,6 +73,54 @@ static void batches_do_not_depend_on_workers(void)
     CU_ASSERT(sum[0] == sum[1] && sum[0] == sum[2]);
 }
 
+/* A block of n bytes where the limit leaves none but those of caches. */
+static void *block_instead_of_cache(int64_t n)
+{
+    void *p;
+
+    CHECK_OK(ctt_limits_set(&(struct ctt_limits){
+        .memory = ctt_memory_used() }));
+    p = ctt_calloc((size_t)n, 1);
+    CHECK_OK(ctt_limits_set(&(struct ctt_limits){ .memory = 0 }));
+    return p;
+}
+
+/* Frames in memory go when their memory is needed, but not those that are read
+ * just now, nor for a block that does not fit anyway; then they are decoded. */
+static void frames_in_memory_give_way(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    const struct ctt_augment a = { 1, 1, 0.2f, 0.2f, 99 };
+    struct ctt_data *d = open_toy(clip_path("toy.pack"), &cfg);
+    int64_t held = ctt_cache_held(), some;
+    struct ctt_frames f;
+    int n, own = 1;
+    double sum = all_batches(d, &a, 0, &n);
+    uint8_t first;
+    void *p;
+
+    CU_ASSERT(held > 30 * CLIP_SIZE * CLIP_SIZE);
+    CU_ASSERT(block_instead_of_cache(held + 4096) == NULL);
+    CU_ASSERT_EQUAL(ctt_cache_held(), held);
+    p = block_instead_of_cache(held / 2);
+    some = ctt_cache_held();
+    CU_ASSERT(p != NULL && some > 0 && some <= held - held / 2);
+    ctt_free(p);
+    CU_ASSERT(all_batches(d, &a, 0, &n) == sum);
+    CHECK_OK(ctt_data_frames(d, 0, 0, &f, &own));
+    CU_ASSERT_FATAL(!own);
+    first = f.data[0];
+    CU_ASSERT(block_instead_of_cache(some - 64) == NULL);
+    CU_ASSERT(ctt_cache_held() == (int64_t)f.count * f.w * f.h * f.c);
+    CU_ASSERT_EQUAL(f.data[0], first);
+    ctt_data_done(d, 0, &f, own);
+    p = block_instead_of_cache(ctt_cache_held() - 64);
+    CU_ASSERT(p != NULL && ctt_cache_held() == 0);
+    ctt_free(p);
+    CU_ASSERT(all_batches(d, &a, 0, &n) == sum);
+    ctt_data_close(&d);
+}
+
 /* Without augmentation a frame is the centre of the stored one; padding repeats
  * the last frame. */
 static void frames_are_cut_and_padded(void)
@@ -354,6 +402,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "workers do not matter", batches_do_not_depend_on_workers },
+        { "frames in memory give way", frames_in_memory_give_way },
         { "frames are cut and padded", frames_are_cut_and_padded },
         { "colours follow the light of the clip",
           colours_follow_the_light_of_the_clip },
