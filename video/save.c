@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * save.c: saves pictures and videos with FFmpeg. */
 #include "video/save.h"
+#include "net/limits.h"
 #include "net/newfile.h"
 #include "video/disk.h"
 
@@ -103,6 +104,26 @@ out:
     return rc;
 }
 
+/* libvpx calls memory that is out a wrong argument, or bad data.  As measured
+ * (1.12, VP9) an encoder needs 14 MB and 143 bytes per pixel; other threads, of
+ * which malloc takes 128 MB each for a moment, may have given theirs back
+ * meanwhile.  Sizes and settings are right, so a failure with less than this to
+ * spare is one of memory. */
+enum { ENCODER_SPARE = 256 << 20, ENCODER_PIXEL = 160 };
+
+static int check_codec(const struct ctt_saver *s, int av)
+{
+    size_t pixels = (size_t)s->w * (size_t)s->h;
+    int rc = 0;
+
+    if (av == AVERROR(EINVAL) || av == AVERROR_INVALIDDATA)
+        CTT_CHECK(ctt_memory_spare(ENCODER_SPARE + ENCODER_PIXEL * pixels) >= 0,
+                  CTT_ENOMEM, "%s: out of memory for the encoder", s->path);
+    CTT_AV(av, s->path);
+out:
+    return rc;
+}
+
 static int open_codec(struct ctt_saver *s, enum ctt_save_kind kind, double fps)
 {
     const AVCodec *codec = avcodec_find_encoder_by_name(s->how->encoder);
@@ -114,7 +135,7 @@ static int open_codec(struct ctt_saver *s, enum ctt_save_kind kind, double fps)
     CTT_CHECK(s->enc && s->frame && s->packet, CTT_ENOMEM, "%s: out of memory",
               s->path);
     CTT_TRY(set_codec(s, kind, fps));
-    CTT_AV(avcodec_open2(s->enc, codec, NULL), s->path);
+    CTT_TRY(check_codec(s, avcodec_open2(s->enc, codec, NULL)));
     s->frame->width = s->enc->width;
     s->frame->height = s->enc->height;
     s->frame->format = s->enc->pix_fmt;
@@ -220,7 +241,7 @@ static int send(struct ctt_saver *s, const AVFrame *f)
 {
     int rc = 0, got;
 
-    CTT_AV(avcodec_send_frame(s->enc, f), s->path);
+    CTT_TRY(check_codec(s, avcodec_send_frame(s->enc, f)));
     while ((got = avcodec_receive_packet(s->enc, s->packet)) >= 0) {
         s->packet->stream_index = 0;
         s->packet->duration = 1;

@@ -153,4 +153,18 @@ for out in '--strip s.png' '--video v.webm' '--frames f.h5' '--csv a.csv'; do
     # shellcheck disable=SC2086
     too_large "${out#* }" "$infer" next.h5 "$clip" $ahead $out
 done
+
+# 5. An encoder without memory says so, whatever its library calls it; the
+# libraries load only from some size on.  Programs with sanitizers need more.
+if ! grep -qs __asan_init "$bin/.libs/convtt-data" "$data"; then
+    words=0
+    for room in $(seq 100 10 600); do
+        (ulimit -v ${room}000
+         exec "$data" synth little --clips 4 --size 96) > out 2> err && break
+        grep -q 'Invalid' err && fail "$room MB: $(cat err)"
+        grep -q 'out of memory' err && words=$((words + 1))
+    done
+    grep -q '4 clips' out || fail "600 MB do not suffice: $(cat err)"
+    [ $words -gt 0 ] || fail 'memory was never out'
+fi
 exit $failed
