@@ -72,9 +72,9 @@ const struct ctt_opt ctt_train_opts[] = {
     { "workers", CTT_INT, FIELD(workers), "2", "threads that decode clips", 1,
       256, .letter = 'j', .arg = "N", .section = "Data",
       .tags = CLIPS | RESUME },
-    { "cache", CTT_INT, FIELD(cache), "1024", "most memory for decoded frames, per "
-      "data set; they give way to all else", 0, 1 << 24, .arg = "MIB", .section = "Data",
-      .tags = CLIPS | RESUME },
+    { "cache", CTT_INT, FIELD(cache), "1024", "most memory for decoded "
+      "frames, per data set; they give way to all else", 0, 1 << 24,
+      .arg = "MIB", .section = "Data", .tags = CLIPS | RESUME },
     { "sequences", CTT_INT, FIELD(sequences), "10000", "sequences per epoch",
       1, SEQUENCES, .arg = "N", .section = "Data",
       .needs = "data=mnist:*", .tags = TRAINER },

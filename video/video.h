@@ -305,7 +305,8 @@ int ctt_synth_clip(const struct ctt_synth *s, int i, struct ctt_frames *out,
 
 /* Writes all clips and lists into dir, in the layout of Something-Something V2.
  * CTT_EIO if one of these files is there already, unless the labels in dir are
- * those of made clips: a set replaces only such a one.  Calls done(arg, i, n) after each clip: i of n were written before it. */
+ * those of made clips: a set replaces only such a one.  Calls done(arg, i, n)
+ * after each clip: i of n were written before it. */
 int ctt_synth_write(const struct ctt_synth *s, const char *dir,
                     void (*done)(void *arg, int i, int n), void *arg);
 

@@ -44,9 +44,10 @@ struct ctt_data {
 enum { CTT_TEST_SEED = 1 };
 
 /* Decodes clip i, or points f at its frames in memory; *own says which, for
- * ctt_data_done(), which must be called when f is no longer read.  A sequence of a clip begins at a frame that key determines,
- * with key 0 (tests) at part * steps; a drawn sequence is a different one for
- * each key.  CTT_EFORMAT if the clip's number of frames has changed. */
+ * ctt_data_done(), which must be called when f is no longer read.  A sequence
+ * of a clip begins at a frame that key determines, with key 0 (tests) at part *
+ * steps; a drawn sequence is a different one for each key.  CTT_EFORMAT if the
+ * clip's number of frames has changed. */
 int  ctt_data_frames(struct ctt_data *d, int i, uint64_t key,
                      struct ctt_frames *f, int *own);
 void ctt_data_done(struct ctt_data *d, int i, struct ctt_frames *f, int own);

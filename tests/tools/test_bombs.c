@@ -136,7 +136,8 @@ static void test_memory(void)
     for (size_t i = 0; i + 8 < sizeof(list); i += 8)
         memcpy(list + i, "a.mkv 0\n", 8);
     clip_text("list", list);
-    fails("convtt-info --plan values.h5 --memory 1M", "limit of 1 MB (--memory)");
+    fails("convtt-info --plan values.h5 --memory 1M",
+          "limit of 1 MB (--memory)");
     fails("convtt-infer values.h5 a --memory 1M", "limit of 1 MB (--memory)");
     fails("convtt-compress values.h5 -o out.h5 --prune 0.5 --memory 1M",
           "limit of 1 MB (--memory)");

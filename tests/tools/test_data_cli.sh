@@ -90,7 +90,8 @@ says 1 '\.: no train-images' "$data" mnist . o.h5
 says 1 'ends after 3 of 5 images' "$data" mnist short o.h5
 says 1 'no idx file of images' "$data" mnist "$bin/convtt-data" o.h5
 says 1 'none/o.h5' "$data" mnist digits none/o.h5
-says 1 'is there already and is no pack' "$data" mnist digits/train-images-idx3-ubyte \
+says 1 'is there already and is no pack' "$data" mnist \
+    digits/train-images-idx3-ubyte \
     digits/../digits/train-images-idx3-ubyte
 says 1 'not a regular file' "$data" mnist digits /dev/full
 [ -z "$(ls ./*.h5* 2> /dev/null)" ] || fail "left behind: $(ls ./*.h5*)"
