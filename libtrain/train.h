@@ -127,10 +127,11 @@ struct ctt_data;
 
 /* Lists the clips at path (video/source.h) and reads each stored one once:
  * checks it, counts its frames, keeps the decoded frames of the first
- * cfg->cache MiB.  in: the format of the model's input.  known: the model's
- * labels, or NULL to take them from the data.  Bad clips are reported to
- * ev->clip and left out; with cfg->strict they are an error.  An empty set is
- * an error; CTT_EUNSUP if recognition finds no clip with a class.
+ * cfg->cache MiB as long as nothing else needs the memory.  in: the format of
+ * the model's input.  known: the model's labels, or NULL to take them from the
+ * data.  Bad clips are reported to ev->clip and left out; with cfg->strict they
+ * are an error.  An empty set is an error; CTT_EUNSUP if recognition finds no
+ * clip with a class.
  *
  * In prediction labels are ignored.  A clip of L frames is L / T sequences of T
  * = input_frames + future_frames, which begin anywhere in training and at k * T
