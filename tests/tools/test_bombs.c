@@ -149,7 +149,7 @@ static void test_memory(void)
 static void make_clips(void)
 {
     clip_steady("a.mkv", 6, 6);
-    clip_steady("b.mkv", 6, 6);
+    clip_steady("b.mkv", 5, 6);    /* another clip */
     clip_text("clips", "a.mkv 0\nb.mkv 1\n");
 }
 
