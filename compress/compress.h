@@ -95,6 +95,34 @@ double ctt_pruned(const struct ctt_model *m, const struct ctt_prune *o);
  * s0 before the first to s1 in the last, fastest at the start. */
 double ctt_prune_cubic(double s0, double s1, int round, int rounds);
 
+/* ---- share.c ---- */
+
+struct ctt_share {
+    const char *bits;      /* "3", "auto", "3,c1*=5", "y=auto": bits per weight,
+                              1 to 8, for all and for names; "" or NULL: the
+                              stage is skipped */
+    int         init;      /* enum ctt_kmeans_init */
+    float       lambda;    /* of struct ctt_kmeans */
+    float       tol;       /* largest relative error with auto */
+    int         epochs;    /* of retraining, besides those of the recipe */
+    int         least;     /* weights with fewer elements that are not pruned
+                              keep their own values */
+    const char *except;    /* names that do, as in struct ctt_tt */
+};
+
+struct ctt_share_sum {
+    int    weights, shared;    /* all of convs and deconvs; those that share */
+    int    values;             /* of all codebooks */
+    double error;              /* the largest relative error of a weight */
+};
+
+/* Gives the elements of conv and deconv weights that are not pruned at most
+ * 2^bits values per weight, 255 for 8 bits, none of them zero, by k-means
+ * (kmeans.h), and the model the constraint that keeps them shared.  CTT_ENAN if
+ * a weight is not finite, CTT_EINVAL if none can share. */
+int ctt_share(struct ctt_model *m, const struct ctt_share *o,
+              struct ctt_share_sum *sum);
+
 /* ---- round.c ---- */
 
 struct ctt_round {
@@ -103,7 +131,7 @@ struct ctt_round {
 };
 
 /* Rounds the conv and deconv weights to this many significant bits, 1..24 (24:
- * no change).  A zero stays zero. */
+ * no change).  A zero stays zero, and equal weights stay equal. */
 void ctt_round(struct ctt_model *m, int bits);
 
 /* ---- recipe.c ---- */
@@ -112,6 +140,7 @@ void ctt_round(struct ctt_model *m, int bits);
 struct ctt_recipe {
     struct ctt_tt    tt;
     struct ctt_prune prune;
+    struct ctt_share share;
     struct ctt_round round;
     int              epochs;    /* of retraining, all stages together */
 };
@@ -140,8 +169,9 @@ struct ctt_recipe_from {
 };
 
 /* The epochs of retraining after a round; rounds are counted from 0 over all
- * stages.  They add up to o->epochs if any stage retrains; the last round that
- * is retrained gets one if there is any. */
+ * stages.  Besides those that stages have of their own they add up to o->epochs
+ * if any stage retrains; the last round that is retrained gets one if there is
+ * any. */
 int ctt_recipe_epochs(const struct ctt_recipe *o, int round);
 
 /* Copies the options of all stages in order to tab[room], for a tool whose
@@ -152,6 +182,10 @@ int ctt_recipe_options(size_t base, struct ctt_opt *tab, int room);
 /* CTT_EINVAL, naming the options to give, if no stage is requested except those
  * that are not worth a run of their own (struct ctt_stage, ask). */
 int ctt_recipe_asked(const struct ctt_recipe *o);
+
+/* CTT_EINVAL if no stage is requested, or if a setting of one is wrong or wrong
+ * for this model. */
+int ctt_recipe_check(const struct ctt_recipe *o, const struct ctt_model *m);
 
 /* Runs the stages in order on *m, which is replaced by the result, and saves it
  * at path.  After each round the model is measured in a temporary file beside

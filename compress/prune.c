@@ -172,6 +172,8 @@ static void zero(struct ctt_model *m, const struct item *item, int64_t count)
     for (int64_t k = 0; k < count; k++) {
         m->w[item[k].at] = 0;
         m->constraint.keep[item[k].at] = 0;
+        if (m->constraint.share)
+            m->constraint.share[item[k].at] = 0;
     }
 }
 

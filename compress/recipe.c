@@ -227,7 +227,7 @@ out:
     return rc;
 }
 
-static int check(const struct ctt_model *m, const struct ctt_recipe *o)
+int ctt_recipe_check(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     int asked = 0, rc = 0;
 
@@ -249,7 +249,7 @@ int ctt_recipe_run(const struct ctt_recipe *o,
                             .name = "as given" }, .path = path };
     int rc = 0;
 
-    CTT_TRY(check(*m, o));
+    CTT_TRY(ctt_recipe_check(o, *m));
     CTT_TRY(ctt_place_given(*m, &a.at));
     CTT_TRY(ctt_report_new(*m, &a.k.r));
     CTT_TRY(from ? go_on(&a, from) : finish(&a, 0));

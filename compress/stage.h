@@ -28,6 +28,8 @@ struct ctt_stage {
      * stage is retrained as well (the last one takes all); 0: it is never
      * retrained. */
     double                epochs;
+    /* Epochs of its own, besides the recipe's; NULL: none. */
+    int    (*own_epochs)(const struct ctt_recipe *o);
 
     /* Whether the settings request it. */
     int    (*asked)(const struct ctt_recipe *o);
@@ -47,6 +49,7 @@ extern const struct ctt_stage *const ctt_stages[];
 
 extern const struct ctt_stage ctt_stage_tt;
 extern const struct ctt_stage ctt_stage_prune;
+extern const struct ctt_stage ctt_stage_share;
 extern const struct ctt_stage ctt_stage_round;
 
 /* The number of rounds of a stage; 0 if it is not requested. */

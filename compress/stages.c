@@ -5,11 +5,12 @@
 
 #include <stdio.h>
 
-/* Each preserves the results of earlier ones: pruning works on cores, and
- * rounding keeps zeros. */
+/* Each preserves the results of earlier ones: pruning works on cores, what is
+ * pruned shares no value, and rounding keeps zeros and equal values. */
 const struct ctt_stage *const ctt_stages[] = {
     &ctt_stage_tt,
     &ctt_stage_prune,
+    &ctt_stage_share,
     &ctt_stage_round,
     NULL
 };
@@ -91,8 +92,23 @@ static double spent(const struct ctt_recipe *o, int rounds)
  * the sum of shares, such as thirds. */
 #define EPSILON 1e-9
 
+/* The stage of a round. */
+static const struct ctt_stage *stage_of(const struct ctt_recipe *o, int round)
+{
+    for (int i = 0; ctt_stages[i]; i++) {
+        round -= ctt_stage_rounds(ctt_stages[i], o);
+        if (round < 0)
+            return ctt_stages[i];
+    }
+    return NULL;
+}
+
 int ctt_recipe_epochs(const struct ctt_recipe *o, int round)
 {
+    const struct ctt_stage *s = stage_of(o, round);
+
+    if (s && s->own_epochs)
+        return o->epochs > 0 ? s->own_epochs(o) : 0;
     return (int)(o->epochs * spent(o, round + 1) + EPSILON) -
            (int)(o->epochs * spent(o, round) + EPSILON);
 }

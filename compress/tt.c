@@ -309,9 +309,33 @@ static int asked(const struct ctt_recipe *o)
     return o->tt.rank > 0 || o->tt.tol > 0;
 }
 
+/* Whether what pruning or sharing did to a weight would be lost. */
+static int check_weight(const struct ctt_model *m, const struct ctt_node *n,
+                        const struct ctt_tt *o)
+{
+    int rc = 0;
+
+    if (!ctt_is_conv(n) || ctt_volume(&n->w[0]) < o->least ||
+        ctt_name_matches(o->except, n->name))
+        return 0;
+    for (int64_t i = n->at[0]; i < n->at[0] + ctt_volume(&n->w[0]); i++)
+        CTT_CHECK(!ctt_is_pruned(&m->constraint, i) &&
+                  !ctt_code(&m->constraint, i), CTT_EINVAL, "%s is pruned or "
+                  "shared, and a tensor train of it would be neither: give a "
+                  "dense model, or --tt-except", n->name);
+out:
+    return rc;
+}
+
 static int check(const struct ctt_recipe *o, const struct ctt_model *m)
 {
-    return ctt_names_check(m, o->tt.except);
+    int rc;
+
+    CTT_TRY(ctt_names_check(m, o->tt.except));
+    for (int i = 0; asked(o) && i < m->g->count; i++)
+        CTT_TRY(check_weight(m, &m->g->node[i], &o->tt));
+out:
+    return rc;
 }
 
 static void tell(struct ctt_walk *k)

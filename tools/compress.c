@@ -235,11 +235,11 @@ static int check_start(struct job *j)
 
     if (c->data || c->val)
         CTT_TRY(check_task(j));
-    if (j->c.recipe.epochs > 0 && !names_cores(&j->c)) {
-        j->status = CTT_EXIT_USAGE;
+    j->status = CTT_EXIT_USAGE;
+    CTT_TRY(ctt_recipe_check(&j->c.recipe, j->m));
+    if (j->c.recipe.epochs > 0 && !names_cores(&j->c))
         CTT_TRY(ctt_train_plan(j->m->g, c, &g, &p));
-        j->status = CTT_EXIT_FAIL;
-    }
+    j->status = CTT_EXIT_FAIL;
     CTT_TRY(ctt_train_device(c));
 out:
     ctt_amp_free(&p);
