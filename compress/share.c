@@ -35,8 +35,8 @@ static int parse(const char *spec, int (*each)(void *arg, const char *pattern,
         int bits = bits_in(value, (size_t)(p + n - value));
 
         CTT_CHECK(bits != NONE && name < sizeof(pattern), CTT_EINVAL,
-                  "--share: '%.*s' is not 1 to %d bits or auto, for all weights "
-                  "or as NAME=BITS", (int)n, p, MOST_BITS);
+                  "--share: '%.*s' is not 1 to %d bits or auto, for all "
+                  "weights or as NAME=BITS", (int)n, p, MOST_BITS);
         snprintf(pattern, sizeof(pattern), "%.*s", (int)name, p);
         CTT_TRY(each(arg, name < n ? pattern : NULL, bits));
         p += n;

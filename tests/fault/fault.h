@@ -27,7 +27,10 @@ enum fault {
     FAULT_KILL,        /* SIGKILL before the call */
     FAULT_KILL_AFTER,  /* SIGKILL after the call, or after half of a write */
     FAULT_KILL_TIME,   /* SIGKILL after k microseconds */
-    FAULT_COUNT
+    FAULT_COUNT,
+    FAULT_STACKS = FAULT_COUNT    /* no fault: the file DIR.stacks gets a number
+                                     of 64 bits for each allocation: equal ones
+                                     were asked for by the same calls */
 };
 
 struct fault_order {

@@ -30,7 +30,7 @@ part() {
               $((SECONDS - from)) "$what")")
 }
 
-part faults 'every allocation, every write, 1,000 kills' \
+part faults 'every kind of allocation, every write, 1,000 kills' \
     env CTT_FAULT_CASES=all bash "$src/tests/fault/test_faults.sh"
 part cpus 'processors without AVX, AVX2, AVX-512' \
     env CTT_CPU_CASES=all bash "$src/tests/fault/old_cpus.sh"

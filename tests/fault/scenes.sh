@@ -118,13 +118,15 @@ pack_files=-x
 pack_run="$(real convtt-data) pack t.txt -o o.pack --model tiny.net --strict"
 
 # faults SCENE FAULT COUNT: sweeps it, one worker per processor; adds up their
-# counts in the variables of `sums`.  COUNT 0: all.
+# counts in the variables of `sums`.  COUNT 0: all; each: three of those
+# allocations that the same calls ask for.
 sums='runs success error killed known bad missed'
 faults() {
     local scene=$1 fault=$2 reader=${1}_reader files=${1}_files run=${1}_run
-    local i pid=() rc=0
+    local i pid=() rc=0 which="-n $3"
+    [ "$3" != each ] || which='-u 3'
     for i in $(seq 0 $((workers - 1))); do
-        "$sweep" -s "$shim" -m "$fault" -n "$3" -S "$seed" -p "$i/$workers" \
+        "$sweep" -s "$shim" -m "$fault" $which -S "$seed" -p "$i/$workers" \
             -R "${!reader}" ${known_crashes:+-a "$known_crashes"} ${!files} \
             "$dir/$scene" -- ${!run} > "$scene.$fault.$i" 2>&1 & pid+=($!)
     done

@@ -35,7 +35,8 @@
 #error "written for glibc on x86-64"
 #endif
 
-enum { FRAMES = 32, SKIP = 2 };    /* SKIP: this file's own frames */
+enum { FRAMES = 32, SKIP = 2,      /* SKIP: this file's own frames */
+       STACKS = 1 << 22 };         /* of which numbers are kept */
 
 /* Shared by the server and the copy that runs. */
 struct shared {
@@ -48,6 +49,7 @@ struct shared {
 
 static struct shared *now;
 static struct fault_order order;    /* kind FAULT_NONE outside of a run */
+static uint64_t *stacks;           /* shared as well */
 static int armed;
 static _Thread_local int inside;    /* in this file: do not count */
 
@@ -58,6 +60,24 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *p, size_t size);
 void *__libc_memalign(size_t align, size_t size);
 
+/* The calls that ask for allocation n, as a number (FNV-1a of the addresses,
+ * which are the same in each copy). */
+static void keep_stack(long n)
+{
+    void *frame[FRAMES];
+    uint64_t hash = 14695981039346656037u;
+    int count;
+
+    if (n > STACKS)
+        return;
+    inside = 1;
+    count = backtrace(frame, FRAMES);
+    for (int i = SKIP; i < count; i++)
+        hash = (hash ^ (uint64_t)(uintptr_t)frame[i]) * 1099511628211u;
+    stacks[n - 1] = hash;
+    inside = 0;
+}
+
 static int fails(void)
 {
     long n;
@@ -65,6 +85,8 @@ static int fails(void)
     if (!armed || inside)
         return 0;
     n = atomic_fetch_add(&now->allocs, 1) + 1;
+    if (order.kind == FAULT_STACKS)
+        keep_stack(n);
     if (order.kind == FAULT_ALLOC ? n != order.at :
         order.kind != FAULT_ALLOC_ON || n < order.at)
         return 0;
@@ -398,7 +420,7 @@ static void begin(void)
     catch_crashes();
     if (chdir(order.dir) < 0 ||
         (order.kind != FAULT_ALLOC && order.kind != FAULT_ALLOC_ON &&
-         catch_calls() < 0) ||
+         order.kind != FAULT_STACKS && catch_calls() < 0) ||
         (order.kind == FAULT_KILL_TIME && start_timer() < 0))
         _exit(99);
     armed = 1;
@@ -451,6 +473,20 @@ static void name_all(char to[FAULT_WHERE])
         name_frames(to, used, now->crash, now->crash_frames);
 }
 
+static void write_stacks(void)
+{
+    long n = atomic_load(&now->allocs);
+    char path[FAULT_PATH + 8];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s.stacks", order.dir);
+    f = fopen(path, "wb");
+    n = n < STACKS ? n : STACKS;
+    if (!f || fwrite(stacks, sizeof(*stacks), (size_t)n, f) != (size_t)n ||
+        fclose(f) != 0)
+        _exit(99);
+}
+
 static void answer(int fd, pid_t pid)
 {
     struct fault_answer a = { 0 };
@@ -462,6 +498,8 @@ static void answer(int fd, pid_t pid)
     a.allocs = atomic_load(&now->allocs);
     a.calls = atomic_load(&now->calls);
     name_all(a.where);
+    if (order.kind == FAULT_STACKS)
+        write_stacks();
     if (write(fd, &a, sizeof(a)) != sizeof(a))
         _exit(99);
 }
@@ -477,7 +515,9 @@ __attribute__((constructor)) static void serve(void)
     backtrace(first, 4);    /* loads what it needs */
     now = mmap(NULL, sizeof(*now), PROT_READ | PROT_WRITE,
                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (now == MAP_FAILED)
+    stacks = mmap(NULL, STACKS * sizeof(*stacks), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (now == MAP_FAILED || stacks == MAP_FAILED)
         _exit(99);
     while (read(in, &order, sizeof(order)) == sizeof(order)) {
         pid_t pid;

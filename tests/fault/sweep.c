@@ -4,6 +4,10 @@
  *
  * sweep -s SHIM -m FAULT [OPTION...] FOLDER -- PROGRAM ARGUMENT...
  *
+ * Which events fail: -n N: so many, spread over all, 0: all; -u N: of the
+ * allocations that the same calls ask for, so many, the first and the last
+ * among them; -k N: the N-th.
+ *
  * FOLDER/in holds the files that the program finds, among them older versions
  * of what it writes.  After each run with a fault
  *  - the program has ended with 0, or with 1 or 2 and one line of error, or by
@@ -39,7 +43,7 @@ static struct {
     const char       *shim, *folder, *program, *resume, *reader;
     int               part, parts;
     enum fault        fault;
-    long              sample, first, seed;
+    long              sample, first, seed, each;
     struct known_list known;
     char              dir[FAULT_PATH];
     struct server     plain, again;    /* again: with arguments to resume */
@@ -292,10 +296,11 @@ static int options(int argc, char **argv)
 {
     int o;
 
-    while ((o = getopt(argc, argv, "+s:m:n:k:S:p:a:c:r:R:t:l:x")) != -1) {
+    while ((o = getopt(argc, argv, "+s:m:n:u:k:S:p:a:c:r:R:t:l:x")) != -1) {
         switch (o) {
         case 's': t.shim = optarg; break;
         case 'n': t.sample = atol(optarg); break;    /* 0: all */
+        case 'u': t.each = atol(optarg); break;
         case 'k': t.first = atol(optarg); break;     /* this one only */
         case 'S': t.seed = atol(optarg); break;
         case 'a': known_read(optarg, &t.known); break;
@@ -359,6 +364,79 @@ static void all(void)
     }
 }
 
+/* ---- one of each kind ---- */
+
+struct event { uint64_t stack; int64_t at; };
+
+static int by_stack(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+
+    if (x->stack != y->stack)
+        return x->stack < y->stack ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct event *x = a, *y = b;
+
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* All allocations with the calls that ask for them; the caller frees them. */
+static struct event *read_events(int64_t *count)
+{
+    struct fault_answer a;
+    struct event *e;
+    char path[FAULT_PATH + 8];
+    uint64_t *stack;
+    size_t size;
+
+    reset();
+    need(run(&t.plain, FAULT_STACKS, 0, &a) == 0 && a.status == 0,
+         "a run that is watched fails");
+    snprintf(path, sizeof(path), "%s.stacks", t.dir);
+    stack = (uint64_t *)(void *)tree_slurp(path, &size);
+    *count = (int64_t)(size / sizeof(*stack));
+    e = calloc((size_t)*count + 1, sizeof(*e));
+    need(e && *count > 0, "no allocations were seen");
+    for (int64_t i = 0; i < *count; i++)
+        e[i] = (struct event){ stack[i], i + 1 };
+    free(stack);
+    remove(path);
+    return e;
+}
+
+/* Keeps t.each of `same` events of one kind, evenly spread. */
+static int64_t thin(const struct event *e, int64_t same, struct event *to)
+{
+    int64_t n = same < t.each ? same : t.each;
+
+    for (int64_t i = 0; i < n; i++)
+        to[i] = e[n > 1 ? i * (same - 1) / (n - 1) : 0];
+    return n;
+}
+
+static void each_kind(void)
+{
+    int64_t count, kept = 0, kinds = 0;
+    struct event *e = read_events(&count);
+
+    qsort(e, (size_t)count, sizeof(*e), by_stack);
+    for (int64_t i = 0, n; i < count; i += n, kinds++) {
+        for (n = 1; i + n < count && e[i + n].stack == e[i].stack;)
+            n++;
+        kept += thin(e + i, n, e + kept);
+    }
+    qsort(e, (size_t)kept, sizeof(*e), by_place);
+    for (int64_t i = 0; i < kept; i++)
+        if (i % t.parts == t.part)
+            one(e[i].at);
+    printf("KINDS %lld\n", (long long)kinds);
+    free(e);
+}
+
 int main(int argc, char **argv)
 {
     int at = options(argc, argv);
@@ -373,6 +451,8 @@ int main(int argc, char **argv)
     learn();
     if (t.first > 0)
         one(t.first);
+    else if (t.each > 0)
+        each_kind();
     else
         all();
     known_print(&t.known);

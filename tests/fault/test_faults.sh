@@ -4,9 +4,10 @@
 # file is the old one or the new one, status 0 is never given for a file that
 # is not there, and the next run puts everything right (sweep.c).
 #
-# CTT_FAULT_CASES=all: every allocation (or CTT_FAULT_ALLOCS of each program),
-# every write and 1,000 kills, instead of a sample; CTT_FAULT_SEED: another
-# one; CTT_FAULT_SCENES: only these.
+# CTT_FAULT_CASES=all: every write, 1,000 kills and, of the allocations that the
+# same calls ask for, the first, the last and one between, instead of a sample;
+# CTT_FAULT_ALLOCS: so many allocations of each program, 0: every one (hours);
+# CTT_FAULT_SEED: another sample; CTT_FAULT_SCENES: only these.
 set -u
 tools="convtt-compress convtt-data convtt-infer convtt-info convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
@@ -19,7 +20,7 @@ known_crashes=$here/tests/fault/known.txt
 
 # How many of each kind; 0: all.
 if [ "$cases" = all ]; then
-    allocs=${CTT_FAULT_ALLOCS:-0} later=100 calls=0 kills=0 times=330
+    allocs=${CTT_FAULT_ALLOCS:-each} later=100 calls=0 kills=0 times=330
 else
     allocs=40 later=6 calls=8 kills=6 times=4
 fi

@@ -87,7 +87,7 @@ for round in 1 2 3 4 5 6 7 8; do
             --lr 0.01 --resume
         tells 1 'the checkpoint was made with other settings' m.ctt -o s.ctt \
             $work --round 9 --resume
-        tells 1 'the checkpoint was made from another model' n.ctt -o s.ctt \
+        tells 1 'the checkpoint was made from another model' t.ctt -o s.ctt \
             $work --resume
         # As many clips of the same names, but two classes are exchanged.
         cp -r clips turned
@@ -170,16 +170,37 @@ grep -qE '1 validation clip is also in the training data.*same.webm' all ||
     fail "the same clip is not noticed: $(cat all)"
 
 # 5. Pruning what is pruned more already; a file that became larger.
-tells 1 'nothing to prune: 90.* of the prunable weights are pruned already' \
+tells 2 'nothing to prune: 90.* of the prunable weights are pruned already' \
     n.ctt -o less.ctt --prune 0.5 --prune-least 0
 [ ! -e less.ctt ] || fail "a file without a change is written"
-tells 0 'more than the [0-9]* of n.ctt' n.ctt -o less.ctt --tt-rank 200 \
-    --tt-least 0
+tells 0 'more than the [0-9]* of n.ctt' n.ctt -o less.ctt $common \
+    --prune 0.901 --prune-least 0 --prune-rounds 1 --round 24 \
+    --retrain-epochs 1
 "$bin/convtt-info" n.ctt > out 2>&1
 grep -qE '^ *pruned 2/2: 90.0[0-9]% of all convolution weights, 90.0' out ||
     fail "the history says something else: $(grep pruned out)"
 
-# 6. Bad input: one line, the right status.
+# 6. Sharing: values that are few, stay so when they are trained, and are not
+# shared again; what would undo a stage is refused.
+tells 0 's.ctt written' m.ctt -o s.ctt $common --prune 0.8 --prune-least 9 \
+    --prune-rounds 1 --share 2,e=auto --share-least 2 --share-epochs 1 \
+    --retrain-epochs 1
+"$bin/convtt-info" s.ctt > out 2>&1
+grep -qE '^e\.w .* codebook' out || fail "no codebook: $(cat out)"
+"$bin/convtt-info" --net s.ctt > s.net
+"$bin/convtt-train" s.net --init s.ctt -o s2.ctt --data clips --epochs 1 \
+    > out 2>&1 ||
+    fail "a shared model is not trained further: $(cat out)"
+"$bin/convtt-info" s2.ctt > out 2>&1
+grep -qE '^e\.w .* codebook' out || fail "training unshared it: $(cat out)"
+for bad in 0 9 x 3,e=0; do
+    tells 2 "is not 1 to 8 bits" m.ctt -o a --share $bad
+done
+tells 2 'share values already' s.ctt -o a --share 3
+tells 2 'is pruned or shared' s.ctt -o a --tt-rank 2 --tt-least 0
+[ ! -e a ] || fail "what was refused is written"
+
+# 7. Bad input: one line, the right status.
 cp m.ctt m2.ctt
 tells 2 'no model given' -o a --prune 0.5
 tells 2 'one model expected' m.ctt m.ctt -o a --prune 0.5
@@ -212,7 +233,7 @@ tells 1 'm2.ctt: no checkpoint of convtt-compress' m.ctt -o a --prune 0.5 \
 tells 1 'nothere' nothere -o a --prune 0.5
 tells 1 'tiny.net' tiny.net -o a --prune 0.5
 tells 1 'nothere' m.ctt -o a --prune 0.5 --data nothere
-tells 1 "no weight matches 'z" m.ctt -o a --prune 0.5 --prune-except 'z*'
+tells 2 "no weight matches 'z" m.ctt -o a --prune 0.5 --prune-except 'z*'
 tells 1 '/nowhere/a' m.ctt -o /nowhere/a --prune 0.5
 tells 0 '^Usage: ' --help
 tells 0 '^convtt [0-9]' --version
