@@ -200,13 +200,12 @@ static const struct ctt_node *first_conv(const struct ctt_model *m)
 static void test_bits(void)
 {
     struct ctt_model *m = small_model(small_net, 1);
-    const char *name = first_conv(m)->name;
     char spec[64];
     struct ctt_share o;
     struct ctt_share_sum sum;
     int all;
 
-    snprintf(spec, sizeof(spec), "1,%s=3", name);
+    snprintf(spec, sizeof(spec), "1,%s=3", first_conv(m)->name);
     o = settings(spec);
     o.lambda = 0;
     CHECK_OK(ctt_share(m, &o, &sum));
@@ -215,7 +214,7 @@ static void test_bits(void)
     all = sum.shared;
     ctt_model_free(&m);
     m = small_model(small_net, 1);
-    snprintf(spec, sizeof(spec), "%s=auto", name);
+    snprintf(spec, sizeof(spec), "%s=auto", first_conv(m)->name);
     o = settings(spec);
     o.tol = 0.05f;
     CHECK_OK(ctt_share(m, &o, &sum));
