@@ -71,7 +71,7 @@ int ctt_saver_can(const char *path)
 struct ctt_saver {
     char             *path;
     const struct how *how;
-    int               w, h, count;
+    int               w, h, count, packets;    /* frames in, packets out */
     AVFormatContext  *mux;      /* into memory */
     AVCodecContext   *enc;
     AVFrame          *frame;
@@ -248,6 +248,7 @@ static int send(struct ctt_saver *s, const AVFrame *f)
         av_packet_rescale_ts(s->packet, s->enc->time_base,
                              s->mux->streams[0]->time_base);
         CTT_AV(av_interleaved_write_frame(s->mux, s->packet), s->path);
+        s->packets++;
     }
     if (got != AVERROR(EAGAIN) && got != AVERROR_EOF)
         CTT_AV(got, s->path);
@@ -275,6 +276,10 @@ int ctt_saver_finish(struct ctt_saver **saver)
 
     CTT_CHECK(s->count > 0, CTT_EINVAL, "%s: a video of no frames", s->path);
     CTT_TRY(send(s, NULL));
+    /* libvpx keeps to itself that it had no memory for a packet */
+    CTT_CHECK(s->packets >= s->count, CTT_ENOMEM, "%s: out of memory: the "
+              "encoder lost %d of %d frames", s->path, s->count - s->packets,
+              s->count);
     CTT_AV(av_write_trailer(s->mux), s->path);
     size = avio_close_dyn_buf(s->mux->pb, &data);
     s->mux->pb = NULL;
