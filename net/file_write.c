@@ -22,6 +22,8 @@ static int append(struct buffer *b, const void *p, int64_t n)
 {
     void *q;
 
+    if (n == 0)    /* p may be NULL, and b->p */
+        return 0;
     if (b->size + n > b->room) {
         int64_t room = 2 * (b->size + n) + 4096;
         q = ctt_realloc(b->p, (size_t)room);
