@@ -30,28 +30,27 @@ static int layout_f16(const struct ctt_part *p, struct ctt_layout *l)
     return 1;
 }
 
-static void put_f32(const struct ctt_part *p, uint8_t *out)
+static void put(const struct ctt_part *p, int width, uint8_t *out)
 {
     const float *w = p->w->t.data;
 
     for (int64_t i = 0; i < p->count; i++) {
         if (!ctt_part_keeps(p, i))
             continue;
-        ctt_put_number(out, ctt_float_bits(w[i]), SINGLE);
-        out += SINGLE;
+        ctt_put_number(out, width == HALF ? ctt_f16_of(w[i])
+                                          : ctt_float_bits(w[i]), width);
+        out += width;
     }
+}
+
+static void put_f32(const struct ctt_part *p, uint8_t *out)
+{
+    put(p, SINGLE, out);
 }
 
 static void put_f16(const struct ctt_part *p, uint8_t *out)
 {
-    const float *w = p->w->t.data;
-
-    for (int64_t i = 0; i < p->count; i++) {
-        if (!ctt_part_keeps(p, i))
-            continue;
-        ctt_put_number(out, ctt_f16_of(w[i]), HALF);
-        out += HALF;
-    }
+    put(p, HALF, out);
 }
 
 /* ---- decoding ---- */
@@ -71,28 +70,32 @@ static int64_t used_f16(const struct ctt_part *p, const uint8_t *in, int64_t n)
     return most_f16(p) <= n ? most_f16(p) : -1;
 }
 
+static int get(const struct ctt_part *p, int width, const uint8_t *in,
+               const struct ctt_decoded *to)
+{
+    for (int64_t i = 0; i < p->count; i++) {
+        uint32_t bits = 0;
+
+        if (ctt_part_keeps(p, i)) {
+            bits = width == HALF ? ctt_f16_bits(in)
+                                 : ctt_get_number(in, SINGLE);
+            in += width;
+        }
+        ctt_set_bits(&to->w[i], bits);
+    }
+    return 1;
+}
+
 static int get_f32(const struct ctt_part *p, const uint8_t *in,
                    const struct ctt_decoded *to)
 {
-    for (int64_t i = 0; i < p->count; i++) {
-        int kept = ctt_part_keeps(p, i);
-
-        ctt_set_bits(&to->w[i], kept ? ctt_get_number(in, SINGLE) : 0);
-        in += kept ? SINGLE : 0;
-    }
-    return 1;
+    return get(p, SINGLE, in, to);
 }
 
 static int get_f16(const struct ctt_part *p, const uint8_t *in,
                    const struct ctt_decoded *to)
 {
-    for (int64_t i = 0; i < p->count; i++) {
-        int kept = ctt_part_keeps(p, i);
-
-        ctt_set_bits(&to->w[i], kept ? ctt_f16_bits(in) : 0);
-        in += kept ? HALF : 0;
-    }
-    return 1;
+    return get(p, HALF, in, to);
 }
 
 const struct ctt_values ctt_values_f32 = {

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_zip.c: compressed texts, and checksums. */
+#include "tests/lib/check.h"
+#include "net/code/zip.h"
+
+#include <string.h>
+
+static void test_text(void)
+{
+    static const char text[] = "conv a in=x out=3\nconv b in=a out=3\n";
+    int64_t len = (int64_t)strlen(text), size, n = 0;
+    uint8_t *zip = NULL;
+    char *back = NULL;
+
+    CHECK_OK(ctt_gzip(text, len, &zip, &size));
+    CHECK_OK(ctt_gunzip(zip, size, len, &back, &n));
+    CU_ASSERT_EQUAL(n, len);
+    CU_ASSERT_STRING_EQUAL(back, text);
+    ctt_free(back);
+    CU_ASSERT_EQUAL(ctt_gunzip(zip, size, len - 1, &back, &n), CTT_EFORMAT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), "too many"));
+    for (int64_t i = 0; i < 8 * size; i++) {
+        zip[i / 8] ^= (uint8_t)(1u << i % 8);
+        if (ctt_gunzip(zip, size, 1 << 20, &back, &n) >= 0) {
+            CU_ASSERT_STRING_EQUAL(back, text);    /* time, system */
+            ctt_free(back);
+        }
+        zip[i / 8] ^= (uint8_t)(1u << i % 8);
+    }
+    for (int64_t i = 0; i < size; i++)
+        CU_ASSERT_EQUAL(ctt_gunzip(zip, i, 1 << 20, &back, &n), CTT_EFORMAT);
+    ctt_free(zip);
+    CHECK_OK(ctt_gzip("", 0, &zip, &size));
+    CHECK_OK(ctt_gunzip(zip, size, 0, &back, &n));
+    CU_ASSERT_EQUAL(n, 0);
+    ctt_free(back);
+    ctt_free(zip);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* The check value that every description of this CRC gives. */
+static void test_crc(void)
+{
+    static const uint8_t bytes[] = { 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0 };
+    const float x[2] = { 1, -2 };
+
+    CU_ASSERT_EQUAL(ctt_crc32(0, "123456789", 1, 9), 0xcbf43926);
+    CU_ASSERT_EQUAL(ctt_crc32(ctt_crc32(0, "1234", 1, 4), "56789", 1, 5),
+                    0xcbf43926);
+    CU_ASSERT_EQUAL(ctt_crc32(0, x, 4, 2), ctt_crc32(0, bytes, 1, 8));
+}
+
+static CU_TestInfo tests[] = {
+    { "texts", test_text },
+    { "CRC-32", test_crc },
+    CU_TEST_INFO_NULL
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "zip", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}
