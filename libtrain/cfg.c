@@ -142,6 +142,14 @@ const struct ctt_opt ctt_train_opts[] = {
     { "label-smooth", CTT_FLOAT, FIELD(label_smooth), "0", "fraction of the "
       "target distribution spread over all classes", 0, 0.9,
       .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
+    { "teacher", CTT_STRING, FIELD(teacher), "", "distillation: also learn "
+      "the answers of this model", .arg = "FILE", .section = "Optimiser",
+      .needs = RECOGNISE, .tags = TRAINER },
+    { "distil", CTT_FLOAT, FIELD(distil), "0.7", "part of the teacher's answer "
+      "in the target distribution, the rest is that of the label (Hinton and "
+      "others 2015, temperature 1); convtt-compress: the teacher is the model "
+      "as given; 0: no distillation", 0, 1, .arg = "SHARE",
+      .section = "Optimiser", .needs = RECOGNISE " teacher", .tags = STEP },
 
     { "val-every", CTT_INT, FIELD(val_every), "1", "epochs between two "
       "validations", 1, 100000, .arg = "N", .section = "Validation",

@@ -24,7 +24,7 @@ struct ctt_train_cfg {
     float brightness, contrast;
     const char *observe;
     int   frame_loss, frame_asks;
-    float observe_weight, full_weight, label_smooth;
+    float observe_weight, full_weight, label_smooth, distil;
     int   epochs, batch, max_steps, optimizer, schedule, step_epochs;
     float lr, lr_end, warmup, gamma, momentum, beta1, beta2, eps;
     float weight_decay, clip_norm, time_limit;
@@ -41,10 +41,12 @@ struct ctt_train_cfg {
     int   window, deterministic, streams;
     int   amp, amp_type, amp_plan;
     const char *amp_allow, *amp_deny, *loss_scale;
-    const char *device, *init, *out, *checkpoint, *log_csv, *log_json;
+    const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
     int   checkpoint_every, resume;
     const char *recipe;    /* no setting: text that checkpoints hold for a
                               program that trains several times */
+    const struct ctt_model *taught_by;    /* no setting: the teacher that distil
+                              is about, or NULL; not owned */
 };
 
 /* Bits of their column `tags`. */

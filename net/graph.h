@@ -29,7 +29,8 @@ enum {
 enum ctt_act_kind  { CTT_ACT_RELU, CTT_ACT_SIGMOID, CTT_ACT_TANH };
 enum ctt_pool_kind { CTT_POOL_MAX, CTT_POOL_AVG };
 enum ctt_norm_kind { CTT_NORM_BATCH, CTT_NORM_LAYER };
-enum ctt_loss_kind { CTT_LOSS_XENT, CTT_LOSS_MSE, CTT_LOSS_L1L2 };
+enum ctt_loss_kind { CTT_LOSS_XENT, CTT_LOSS_MSE, CTT_LOSS_L1L2,
+                     CTT_LOSS_SOFT };
 enum ctt_fit       { CTT_FIT_CROP, CTT_FIT_STRETCH, CTT_FIT_PAD };
 enum ctt_colour    { CTT_RGB, CTT_BGR, CTT_GRAY };
 

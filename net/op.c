@@ -13,7 +13,8 @@
 static const char *const act_kinds[] = { "relu", "sigmoid", "tanh", NULL };
 static const char *const pool_kinds[] = { "max", "avg", NULL };
 static const char *const norm_kinds[] = { "batch", "layer", NULL };
-static const char *const loss_kinds[] = { "xent", "mse", "l1l2", NULL };
+static const char *const loss_kinds[] = { "xent", "mse", "l1l2", "soft",
+                                          NULL };
 static const char *const fits[] = { "crop", "stretch", "pad", NULL };
 static const char *const colours[] = { "rgb", "bgr", "gray", NULL };
 

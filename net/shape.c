@@ -354,7 +354,8 @@ out:
     return rc;
 }
 
-/* xent: the target is a class number and a weight; mse, l1l2: values. */
+/* xent: the target is a class number and a weight; others: a number for each of
+ * the answer. */
 int ctt_shape_loss(const struct ctt_graph *g, struct ctt_node *n)
 {
     const struct ctt_tensor *x = in(g, n, 0), *t = in(g, n, 1);

@@ -79,6 +79,7 @@ struct job {
     int               saved;        /* the checkpoint is of this run */
     char             *place;        /* the recipe's text in it */
     struct ctt_model *m, *from;     /* from: of the checkpoint */
+    struct ctt_model *given;        /* teaches m: a copy of m as given */
     struct ctt_data  *data, *val;
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     const char       *stage;        /* being retrained, for messages */
@@ -341,6 +342,9 @@ static int run(struct job *j, struct ctt_report **r)
 
     CTT_TRY(check_outputs(j));
     CTT_TRY(ctt_model_load(j->path, 0, &j->m));
+    if (c->recipe.epochs > 0)
+        CTT_TRY(ctt_model_copy(j->m, &j->given));
+    c->train.taught_by = j->given;
     CTT_TRY(check_start(j));
     if (c->train.resume)
         CTT_TRY(open_from(j));
@@ -479,6 +483,7 @@ int main(int argc, char **argv)
         ctt_tool_fail(j.status);
     ctt_free(j.place);
     ctt_model_free(&j.from);
+    ctt_model_free(&j.given);
     ctt_data_close(&j.val);
     ctt_data_close(&j.data);
     ctt_model_free(&j.m);

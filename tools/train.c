@@ -20,7 +20,7 @@ struct job {
     char              ckpt[4096];
     int               own_ckpt;     /* not named by --checkpoint */
     struct ctt_graph *g;            /* of the text, until m is created */
-    struct ctt_model *m;
+    struct ctt_model *m, *teacher;
     struct ctt_data  *data, *val;
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     int               status;       /* of the program if it fails now */
@@ -154,6 +154,9 @@ static int open_start(struct job *j)
               j->cfg.checkpoint);
     if (j->cfg.resume && j->text)
         CTT_TRY(same_model(j));
+    if (j->cfg.teacher)
+        CTT_TRY(ctt_model_load(j->cfg.teacher, 0, &j->teacher));
+    j->cfg.taught_by = j->teacher;
 out:
     return rc;
 }
@@ -369,7 +372,8 @@ static int check_files(const struct job *j)
     const struct ctt_train_cfg *c = &j->cfg;
     const char *const made[] = { c->out, c->checkpoint, c->log_csv,
                                  c->log_json };
-    const char *const read[] = { j->text, c->data, c->val, c->classes };
+    const char *const read[] = { j->text, c->data, c->val, c->classes,
+                                 c->teacher };
     int n = (int)CTT_LEN(made), rc;
 
     CTT_TRY(ctt_tool_apart(made, n));
@@ -428,6 +432,7 @@ int main(int argc, char **argv)
     ctt_data_close(&j.val);
     ctt_data_close(&j.data);
     ctt_model_free(&j.m);
+    ctt_model_free(&j.teacher);
     ctt_graph_free(&j.g);
     for (size_t i = 0; i < CTT_LEN(j.claim); i++)
         ctt_newfile_drop(&j.claim[i]);

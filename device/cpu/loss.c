@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loss.c: cross entropy, squared error and that plus the absolute error, one
- * number a row. */
+ * loss.c: cross entropy with a class or a distribution, squared error and that
+ * plus the absolute error, one number a row. */
 #include "device/cpu/cpu.h"
 
 #include <math.h>
@@ -82,6 +82,53 @@ out:
     return rc;
 }
 
+/* -sum q log softmax(z) of a target row q, whose numbers add up to the weight
+ * of the row; a row of weight 0 counts nothing. */
+static float soft(const float *z, const float *q, int64_t n, float weight)
+{
+    float top = largest(z, n), sum = 0, part = 0;
+
+    if (weight == 0)
+        return 0;
+    for (int64_t j = 0; j < n; j++) {
+        sum += ctt_exp(z[j] - top);
+        part += q[j] * (z[j] - top);
+    }
+    return weight * logf(sum) - part;
+}
+
+static void soft_back(const float *z, const float *q, int64_t n, float weight,
+                      float scale, float *dz, int add)
+{
+    float top = largest(z, n), sum = 0;
+
+    for (int64_t j = 0; j < n; j++)
+        sum += ctt_exp(z[j] - top);
+    for (int64_t j = 0; j < n; j++) {
+        float p = weight == 0 ? 0 : weight * (ctt_exp(z[j] - top) / sum);
+        float g = scale * (p - q[j]);
+        dz[j] = add ? dz[j] + g : g;
+    }
+}
+
+static int soft_rows(const struct ctt_call *c, int back)
+{
+    int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
+
+    for (int64_t r = 0; r < rows; r++) {
+        const float *z = ctt_row(&c->in[0], r), *q = ctt_row(&c->in[1], r);
+        float weight = 0;
+        for (int64_t j = 0; j < n; j++)
+            weight += q[j];
+        if (back)
+            soft_back(z, q, n, weight, *ctt_row(&c->dout, r),
+                      ctt_row(&c->din[0], r), c->add & 1);
+        else
+            *ctt_row(&c->out, r) = soft(z, q, n, weight);
+    }
+    return 0;
+}
+
 /* The mean of f over a row's differences; bwd is f's slope. */
 #define MEAN_ROWS(name, f, bwd)                                           \
 static int name(const struct ctt_call *c, int back)                       \
@@ -111,7 +158,7 @@ MEAN_ROWS(l1l2_rows, ctt_l1l2, ctt_l1l2_bwd)    /* Su et al. 2020 */
 
 static int (*const losses[])(const struct ctt_call *c, int back) = {
     [CTT_LOSS_XENT] = xent_rows, [CTT_LOSS_MSE] = mse_rows,
-    [CTT_LOSS_L1L2] = l1l2_rows,
+    [CTT_LOSS_L1L2] = l1l2_rows, [CTT_LOSS_SOFT] = soft_rows,
 };
 
 int K(loss_fwd)(struct ctt_dev *d, const struct ctt_call *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loss.cu: cross entropy, squared error, and squared plus absolute error, one
- * number per row.  A kernel cannot report an error: a label that is no class
- * gives NaN. */
+ * loss.cu: cross entropy with a class or a distribution, squared error, and
+ * squared plus absolute error, one number per row.  A kernel cannot report an
+ * error: a label that is no class gives NaN. */
 #include "device/cuda/kernels.h"
 #include "device/cuda/rows.cuh"
 #include "device/ewise.h"
@@ -93,6 +93,28 @@ CTT_GPU float xent(const struct losing &f, const struct rows_plan &p,
                                        f.smooth * e.all / (float)p.c);
 }
 
+/* Of a target row q of kind soft: its sum, which is the weight of the row, and
+ * the sum of q (z - top). */
+struct aim { float weight, part; };
+
+CTT_GPU struct aim aim_of(const struct losing &f, const struct rows_plan &p,
+                          int64_t row, float top, float (*shared)[CTT_THREADS])
+{
+    float s[2] = { 0, 0 };
+    struct aim a;
+
+    for (int64_t j = threadIdx.x % p.share; row < p.rows && j < p.c;
+         j += p.share) {
+        float q = number(f.t, row, j);
+        s[0] += q;
+        s[1] += q * (number(f.z, row, j) - top);
+    }
+    join_row<plain_sums<2>>(p.share, s, 0, shared);
+    a.weight = s[0];
+    a.part = s[1];
+    return a;
+}
+
 CTT_GPU float error_of(const struct losing &f, float e)
 {
     return f.kind == CTT_LOSS_MSE ? ctt_square(e) : ctt_l1l2(e);
@@ -117,6 +139,10 @@ loss_forward(struct losing f, struct rows_plan p)
         if (f.kind == CTT_LOSS_XENT) {
             struct entropy e = entropy_of(f, p, s.row, shared);
             y = there && lane == 0 ? xent(f, p, s.row, e) : 0;
+        } else if (f.kind == CTT_LOSS_SOFT) {
+            struct entropy e = entropy_of(f, p, s.row, shared);
+            struct aim a = aim_of(f, p, s.row, e.top, shared);
+            y = a.weight == 0 ? 0 : a.weight * logf(e.sum) - a.part;
         } else {
             for (int64_t j = lane; there && j < p.c; j += p.share)
                 y += error_of(f, number(f.z, s.row, j) -
@@ -146,6 +172,20 @@ CTT_GPU void xent_back(const struct losing &f, const struct rows_plan &p,
     }
 }
 
+CTT_GPU void soft_back(const struct losing &f, const struct rows_plan &p,
+                       int64_t row, const struct entropy &e, float weight)
+{
+    float scale = number(f.dy, row, 0);
+
+    for (int64_t j = threadIdx.x % p.share; j < p.c; j += p.share) {
+        struct spot s = { row, j };
+        float y = weight == 0 ? 0 : weight *
+                  (ctt_exp(number(f.z, row, j) - e.top) / e.sum);
+        float g = scale * (y - number(f.t, row, j));
+        one::put(f.dz, s, &g, f.add);
+    }
+}
+
 CTT_GPU void error_back(const struct losing &f, const struct rows_plan &p,
                         int64_t row)
 {
@@ -169,12 +209,17 @@ loss_backward(struct losing f, struct rows_plan p)
     for (int64_t k = blockIdx.x; k < blocks; k += gridDim.x) {
         int64_t row = k * each + threadIdx.x / p.share;
         struct entropy e = { 0, 0, 0 };
-        if (f.kind == CTT_LOSS_XENT)
+        struct aim a = { 0, 0 };
+        if (f.kind == CTT_LOSS_XENT || f.kind == CTT_LOSS_SOFT)
             e = entropy_of(f, p, row, shared);
+        if (f.kind == CTT_LOSS_SOFT)
+            a = aim_of(f, p, row, e.top, shared);
         if (row >= p.rows)
             continue;
         if (f.kind == CTT_LOSS_XENT)
             xent_back(f, p, row, e);
+        else if (f.kind == CTT_LOSS_SOFT)
+            soft_back(f, p, row, e, a.weight);
         else
             error_back(f, p, row);
     }

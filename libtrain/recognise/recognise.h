@@ -9,6 +9,7 @@
 struct ctt_batch;
 struct ctt_dev;
 struct ctt_exec;
+struct ctt_run;
 struct ctt_sums;
 
 /* The asks of a clip in training: the points at which it is classified.  The
@@ -32,6 +33,35 @@ int  ctt_asks_parse(const struct ctt_train_cfg *cfg, struct ctt_asks *out);
 void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,
                    int length, uint64_t key, struct ctt_want *want);
 
+/* teacher.c: a model whose answers are targets (Hinton and others 2015). */
+struct ctt_teacher {
+    const struct ctt_graph *g;
+    struct ctt_dev *dev;
+    struct ctt_run *r;
+    void           *own;         /* its weights in a device's own memory */
+    float          *answers;     /* of a batch: a row per ask, or per step and
+                                    sample */
+};
+
+/* 1 if a training with these settings has a teacher. */
+int  ctt_is_taught(const struct ctt_train_cfg *cfg);
+
+/* CTT_EINVAL if the teacher of cfg takes other frames than the model g, or
+ * answers other classes than those of d. */
+int  ctt_teacher_check(const struct ctt_train_cfg *cfg,
+                       const struct ctt_graph *g, const struct ctt_data *d);
+
+/* Prepares batches of n clips of at most room frames with at most asks asks.  m
+ * must stay valid. */
+int  ctt_teacher_open(const struct ctt_model *m, struct ctt_dev *dev, int n,
+                      int room, int asks, struct ctt_teacher **out);
+void ctt_teacher_close(struct ctt_teacher **t);
+
+/* Writes the probabilities of all classes to p, a row for each goal; those of a
+ * goal of weight 0 are not set. */
+int  ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
+                     const struct ctt_goal *goal, int goals, float *p);
+
 struct ctt_recognise_step {
     const struct ctt_train_cfg *cfg;
     struct ctt_graph *g;         /* the training graph */
@@ -42,17 +72,22 @@ struct ctt_recognise_step {
     struct ctt_goal  *goal;      /* asks.total per clip of the batch */
     struct ctt_ask   *ask;       /* the same for the clip part */
     float            *row, *answers;    /* rows of the current window */
+    struct ctt_teacher *teacher;        /* or NULL */
+    float            *aim;       /* with a teacher: the target distributions of
+                                    the goals, times their weights */
     const struct ctt_batch *batch;
     double            sum, right;    /* of losses; of right last answers */
     double            scale;         /* loss scale; 1 unless set */
     int               skips;         /* a loss may be not finite */
     float             seed;          /* gradient of a loss */
     int input, answer, target, loss;
+    int wide;                    /* floats per row of the target */
 };
 
 /* The training graph: the model with target and loss appended; weights keep
- * their offsets.  smooth: label smoothing. */
-int  ctt_recognise_graph(const struct ctt_graph *model, float smooth,
+ * their offsets. */
+int  ctt_recognise_graph(const struct ctt_graph *model,
+                         const struct ctt_train_cfg *cfg,
                          struct ctt_graph **out);
 
 /* Prepares batches of n clips of at most room frames.  w: the model's weights

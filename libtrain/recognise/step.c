@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TARGET = 2 };    /* floats per row of the target: label, weight */
+enum { TARGET = 2 };    /* floats per row of a target without a teacher: label,
+                           weight */
 
 /* ---- the training graph ---- */
 
@@ -39,18 +40,24 @@ out:
     return rc;
 }
 
-int ctt_recognise_graph(const struct ctt_graph *model, float smooth,
+/* Without a teacher the loss spreads label_smooth itself. */
+int ctt_recognise_graph(const struct ctt_graph *model,
+                        const struct ctt_train_cfg *cfg,
                         struct ctt_graph **out)
 {
     const char *answer = model->node[ctt_graph_output(model)].name;
+    int taught = ctt_is_taught(cfg);
+    double smooth = taught ? 0 : (double)cfg->label_smooth;
     struct ctt_edit *e = NULL;
     int rc = 0, end = model->count;
 
     CTT_TRY(ctt_answer_check(model));
     CTT_TRY(ctt_edit_begin(model, &e));
-    CTT_TRY(ctt_edit_add(e, end, "input train.target c=2"));
+    CTT_TRY(ctt_edit_add(e, end, "input train.target c=%d",
+                         taught ? ctt_answer_classes(model) : TARGET));
     CTT_TRY(ctt_edit_add(e, end, "loss train.loss in=%s,train.target "
-                         "kind=xent smooth=%.9g", answer, (double)smooth));
+                         "kind=%s smooth=%.9g", answer,
+                         taught ? "soft" : "xent", smooth));
     CTT_TRY(ctt_edit_graph(e, out));
 out:
     ctt_edit_free(&e);
@@ -67,10 +74,22 @@ static int take_memory(struct ctt_recognise_step *s, int n, int room)
     s->want = ctt_calloc((size_t)s->asks.total, sizeof(*s->want));
     s->goal = ctt_calloc(goals, sizeof(*s->goal));
     s->ask = ctt_calloc(goals, sizeof(*s->ask));
-    s->row = ctt_calloc(rows, TARGET * sizeof(*s->row));
+    s->row = ctt_calloc(rows, (size_t)s->wide * sizeof(*s->row));
     s->answers = ctt_calloc(rows, classes * sizeof(*s->answers));
-    return s->want && s->goal && s->ask && s->row && s->answers ? 0
-                                                                : CTT_ENOMEM;
+    if (ctt_is_taught(s->cfg))
+        s->aim = ctt_calloc(goals, classes * sizeof(*s->aim));
+    return s->want && s->goal && s->ask && s->row && s->answers &&
+           (s->aim || !ctt_is_taught(s->cfg)) ? 0 : CTT_ENOMEM;
+}
+
+/* Before the exec, which may take all memory that is left. */
+static int open_teacher(struct ctt_recognise_step *s, struct ctt_dev *dev,
+                        int n, int room)
+{
+    if (!ctt_is_taught(s->cfg))
+        return 0;
+    return ctt_teacher_open(s->cfg->taught_by, dev, n, room,
+                            n * s->asks.total, &s->teacher);
 }
 
 int ctt_recognise_step_open(const struct ctt_graph *model, const float *w,
@@ -87,7 +106,7 @@ int ctt_recognise_step_open(const struct ctt_graph *model, const float *w,
     s->scale = 1;
     CTT_TRY(ctt_memory_parse(cfg, &m));
     CTT_TRY(ctt_asks_parse(cfg, &s->asks));
-    CTT_TRY(ctt_recognise_graph(model, cfg->label_smooth, &s->g));
+    CTT_TRY(ctt_recognise_graph(model, cfg, &s->g));
     CTT_CHECK(s->g->weights == model->weights, CTT_EFORMAT,
               "the training graph has %lld weights, the model %lld",
               (long long)s->g->weights, (long long)model->weights);
@@ -95,7 +114,9 @@ int ctt_recognise_step_open(const struct ctt_graph *model, const float *w,
     s->loss = s->g->count - 1;
     s->target = s->loss - 1;
     s->answer = s->g->node[s->loss].in[0];
+    s->wide = (int)s->g->node[s->target].out.c;
     CTT_TRY(take_memory(s, n, room));
+    CTT_TRY(open_teacher(s, dev, n, room));
     CTT_TRY(ctt_amp_plan(s->g, cfg, &s->amp));
     CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
         .g = s->g, .dev = dev, .w = w, .samples = n, .steps = room,
@@ -115,6 +136,8 @@ void ctt_recognise_step_close(struct ctt_recognise_step **s)
     ctt_exec_close(&(*s)->x);
     ctt_amp_free(&(*s)->amp);
     ctt_graph_free(&(*s)->g);
+    ctt_teacher_close(&(*s)->teacher);
+    ctt_free((*s)->aim);
     ctt_free((*s)->row);
     ctt_free((*s)->answers);
     ctt_free((*s)->want);
@@ -168,6 +191,36 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
     return sum;
 }
 
+/* Mixes the teacher's answers, which are in s->aim, with the labels. */
+static void mix(struct ctt_recognise_step *s)
+{
+    int classes = s->wide;
+    float part = s->cfg->distil, smooth = s->cfg->label_smooth;
+
+    for (int i = 0; i < goals_of(s); i++) {
+        const struct ctt_goal *g = &s->goal[i];
+        float *aim = s->aim + (int64_t)i * classes;
+        for (int j = 0; j < classes && g->weight > 0; j++) {
+            float hard = smooth / (float)classes +
+                         (j == g->label ? 1 - smooth : 0);
+            aim[j] = g->weight * (part * aim[j] + (1 - part) * hard);
+        }
+    }
+}
+
+static int make_aims(struct ctt_recognise_step *s)
+{
+    int rc = 0;
+
+    if (!s->teacher)
+        goto out;
+    CTT_TRY(ctt_teacher_run(s->teacher, s->batch, s->goal, goals_of(s),
+                            s->aim));
+    mix(s);
+out:
+    return rc;
+}
+
 /* Iterates over the goals of a window and their rows in it. */
 struct goal_iter { int64_t row; const struct ctt_goal *goal; int i; };
 
@@ -193,6 +246,20 @@ static int next(const struct ctt_recognise_step *s, const struct ctt_window *p,
     return 0;
 }
 
+/* Adds the target of a goal to its row: several may be at one step. */
+static void put_target(const struct ctt_recognise_step *s,
+                       const struct ctt_goal *g, float *t)
+{
+    const float *aim = s->aim + (g - s->goal) * s->wide;
+
+    for (int j = 0; s->teacher && j < s->wide; j++)
+        t[j] += aim[j];
+    if (s->teacher)
+        return;
+    t[0] = (float)g->label;
+    t[1] += g->weight;
+}
+
 static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_recognise_step *s = arg;
@@ -203,14 +270,10 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 
     CTT_TRY(ctt_run_put(x->r, s->input, 0, s->batch->x + p->first * frame,
                         p->steps * ctt_rows(in) * x->r->n));
-    memset(s->row, 0, (size_t)rows * TARGET * sizeof(*s->row));
-    while (next(s, p, &e)) {
-        float *t = s->row + e.row * TARGET;
-        if (e.goal->weight == 0)
-            continue;
-        t[0] = (float)e.goal->label;
-        t[1] += e.goal->weight;
-    }
+    memset(s->row, 0, (size_t)(rows * s->wide) * sizeof(*s->row));
+    while (next(s, p, &e))
+        if (e.goal->weight > 0)
+            put_target(s, e.goal, s->row + e.row * s->wide);
     if (rows > 0)
         CTT_TRY(ctt_run_put(x->r, s->target, 0, s->row, rows));
 out:
@@ -294,6 +357,7 @@ int ctt_recognise_step_run(struct ctt_recognise_step *s,
     weight = make_goals(s, d, b, observe);
     s->seed = weight > 0 ? (float)(s->scale / weight) : 0;
     job = job_of(s);
+    CTT_TRY(make_aims(s));
     CTT_TRY(ctt_exec_forward(s->x, &job));
     if (!isfinite(s->sum) && s->skips)
         return 1;

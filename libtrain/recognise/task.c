@@ -24,7 +24,7 @@ out:
 static int graph(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                  struct ctt_graph **out)
 {
-    return ctt_recognise_graph(g, cfg->label_smooth, out);
+    return ctt_recognise_graph(g, cfg, out);
 }
 
 static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)
@@ -47,11 +47,14 @@ static int open_step(const struct ctt_graph *g, const float *w,
                      const struct ctt_data *d, void **out)
 {
     struct ctt_recognise_step *s = NULL;
-    int rc = ctt_recognise_step_open(g, w, cfg, dev, cfg->batch, d->longest,
-                                     &s);
+    int rc = 0;
 
-    if (rc >= 0)
-        *out = s;
+    if (ctt_is_taught(cfg))
+        CTT_TRY(ctt_teacher_check(cfg, g, d));
+    CTT_TRY(ctt_recognise_step_open(g, w, cfg, dev, cfg->batch, d->longest,
+                                    &s));
+    *out = s;
+out:
     return rc;
 }
 

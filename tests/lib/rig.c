@@ -53,6 +53,8 @@ const struct ctt_case ctt_cases[] = {
     { "c=7 h=2", "c=2 h=2", "loss y in=a,b kind=xent smooth=0.1", 0 },
     { "c=5 h=3", "c=5 h=3", "loss y in=a,b kind=mse", 0 },
     { "c=5 h=3", "c=5 h=3", "loss y in=a,b kind=l1l2", 0 },
+    { "c=5 h=3", "c=5 h=3", "loss y in=a,b kind=soft", 0 },
+    { "c=67", "c=67", "loss y in=a,b kind=soft", 0 },
     { "c=4 h=3 w=2", "c=4 h=3 w=2", "mix y in=a,b,m", 0 },
     { "c=3 h=2 w=2", NULL, "window y in=a steps=3 every=2", 0 },
     { "c=2", NULL, "window y in=a steps=4", 0 },

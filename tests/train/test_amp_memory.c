@@ -144,7 +144,7 @@ static void advise(const struct ctt_graph *model, struct ctt_dev *dev,
     int64_t bytes = 0;
 
     cfg.batch = 16;
-    CHECK_OK(ctt_recognise_graph(model, 0, &g));
+    CHECK_OK(ctt_recognise_graph(model, &cfg, &g));
     CHECK_OK(ctt_exec_bytes(&(struct ctt_run_spec){
         .g = g, .dev = dev, .samples = cfg.batch, .steps = 100,
         .asks = 1 }, &m, &bytes));

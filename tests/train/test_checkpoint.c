@@ -17,9 +17,12 @@ static void resumed_is_uninterrupted(void)
 
     for (size_t k = 0; k < 2 * CTT_LEN(devices); k++) {
         struct ctt_train_cfg cfg = short_run();
-        struct ctt_model *whole;
+        struct ctt_model *whole, *teacher = NULL;
         struct ctt_result r;
 
+        CHECK_OK(clip_model(clip_net, 2, &teacher));
+        cfg.taught_by = k == 3 ? teacher : NULL;
+        cfg.distil = 0.5f;
         cfg.device = devices[k / 2];
         cfg.optimizer = k == 1 ? CTT_SGD : CTT_ADAMW;
         whole = trained(nets[k % 2], &cfg, 1);
@@ -42,6 +45,7 @@ static void resumed_is_uninterrupted(void)
             ctt_model_free(&m);
         }
         ctt_model_free(&whole);
+        ctt_model_free(&teacher);
     }
 }
 

@@ -12,8 +12,8 @@
 /* ---- the gradient ---- */
 
 /* The gradient of the whole step, with target and asks: a step along it lowers
- * the loss as expected. */
-static void gradient_is_of_the_loss(void)
+ * the loss as expected.  taught: another model is the teacher. */
+static void check_gradient(int taught)
 {
     static const char *const nets[] = { clip_net_end,
         "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
@@ -29,7 +29,7 @@ static void gradient_is_of_the_loss(void)
         struct ctt_recognise_step *s = NULL;
         struct ctt_loader *l = NULL;
         struct ctt_order *p = NULL;
-        struct ctt_model *m = NULL;
+        struct ctt_model *m = NULL, *teacher = NULL;
         struct ctt_dev *dev = NULL;
         struct ctt_buckets bk;
         struct ctt_batch batch;
@@ -41,6 +41,9 @@ static void gradient_is_of_the_loss(void)
         cfg.frame_asks = 3;
         CHECK_OK(ctt_dev_open("ref", 2, &dev));
         CHECK_OK(clip_model(nets[k], 3, &m));
+        CHECK_OK(clip_model(nets[!k], 4, &teacher));
+        cfg.distil = 0.6f;
+        cfg.taught_by = taught ? teacher : NULL;
         CHECK_OK(ctt_buckets_find(toy, 4, "1", &bk));
         CHECK_OK(ctt_order_new(toy, 4, &p));
         ctt_order_make(toy, &bk, 1, 1, p);
@@ -70,8 +73,111 @@ static void gradient_is_of_the_loss(void)
         ctt_recognise_step_close(&s);
         ctt_order_free(&p);
         ctt_model_free(&m);
+        ctt_model_free(&teacher);
         ctt_dev_close(&dev);
     }
+}
+
+static void gradient_is_of_the_loss(void)
+{
+    check_gradient(0);
+}
+
+static void gradient_with_a_teacher(void)
+{
+    check_gradient(1);
+}
+
+/* The norm of the gradient and the loss of the first batch. */
+static double first_gradient(const struct ctt_train_cfg *cfg,
+                             struct ctt_model *m, double *loss)
+{
+    const struct ctt_augment none = { 0 };
+    struct ctt_recognise_step *s = NULL;
+    struct ctt_loader *l = NULL;
+    struct ctt_order *p = NULL;
+    struct ctt_sums sums = { 0 };
+    struct ctt_dev *dev = NULL;
+    struct ctt_buckets bk;
+    struct ctt_batch batch;
+    double wait = 0, norm = 0;
+
+    CHECK_OK(ctt_dev_open("cpu", 2, &dev));
+    CHECK_OK(ctt_buckets_find(toy, 4, "1", &bk));
+    CHECK_OK(ctt_order_new(toy, 4, &p));
+    ctt_order_make(toy, &bk, 1, 1, p);
+    CHECK_OK(ctt_recognise_step_open(m->g, m->w, cfg, dev, 4, toy->longest,
+                                     &s));
+    CHECK_OK(ctt_loader_open(toy, 4, toy->longest, &l));
+    ctt_loader_start(l, p, &none, 0);
+    CU_ASSERT_EQUAL_FATAL(ctt_loader_next(l, &batch, &wait), 1);
+    CHECK_OK(ctt_recognise_step_run(s, toy, &batch, 1, 2, &sums));
+    for (int64_t i = 0; i < m->g->weights; i++)
+        norm += (double)s->x->dw[i] * s->x->dw[i];
+    *loss = sums.loss / sums.weight;
+    ctt_loader_close(&l);
+    ctt_recognise_step_close(&s);
+    ctt_order_free(&p);
+    ctt_dev_close(&dev);
+    return sqrt(norm);
+}
+
+/* A model that is its own teacher has nothing to learn from it; a share of 0
+ * leaves the loss of the labels. */
+static void a_model_teaches_itself_nothing(void)
+{
+    static const char *const nets[] = { clip_net_end,
+        "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
+        "conv e in=x out=6 kernel=3 stride=3 pad=0\n"
+        "convlstm h in=e hidden=6 kernel=3\n"
+        "pool p in=h kind=avg\n"
+        "conv y in=p out=4\n" };
+
+    for (int k = 0; k < 2; k++) {
+        struct ctt_train_cfg cfg = short_run();
+        struct ctt_model *m = NULL;
+        double plain, norm, loss, same;
+
+        CHECK_OK(clip_model(nets[k], 3, &m));
+        plain = first_gradient(&cfg, m, &loss);
+        cfg.taught_by = m;
+        cfg.distil = 1;
+        norm = first_gradient(&cfg, m, &same);
+        CU_ASSERT(plain > 1e-3 && norm < 1e-4 * plain);
+        CU_ASSERT(same != loss);
+        cfg.distil = 1e-6f;
+        CU_ASSERT_DOUBLE_EQUAL(first_gradient(&cfg, m, &same) / plain, 1,
+                               1e-4);
+        CU_ASSERT_DOUBLE_EQUAL(same, loss, 1e-4);
+        cfg.distil = 0;
+        CU_ASSERT(first_gradient(&cfg, m, &same) == plain && same == loss);
+        ctt_model_free(&m);
+    }
+}
+
+/* What does not suit is refused before the first step. */
+static void another_teacher_is_refused(void)
+{
+    struct ctt_train_cfg cfg = short_run();
+    struct ctt_model *m = NULL, *bad = NULL;
+    struct ctt_result r;
+
+    CHECK_OK(clip_model(clip_net_end, 3, &m));
+    cfg.distil = 0.5f;
+    CHECK_OK(clip_model("input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 "
+                        "scale=1.2\nconv y in=x out=5 kernel=10\n", 3, &bad));
+    cfg.taught_by = bad;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "the teacher answers 5 classes, the data "
+                     "has 4") != NULL);
+    ctt_model_free(&bad);
+    CHECK_OK(clip_model("input x h=12 w=12 c=3 fps=12\n"
+                        "conv y in=x out=4 kernel=12\n", 3, &bad));
+    cfg.taught_by = bad;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "takes other frames") != NULL);
+    ctt_model_free(&bad);
+    ctt_model_free(&m);
 }
 
 /* ---- when clips are asked ---- */
@@ -128,6 +234,9 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "the gradient is of the loss", gradient_is_of_the_loss },
+        { "the gradient with a teacher", gradient_with_a_teacher },
+        { "a model teaches itself nothing", a_model_teaches_itself_nothing },
+        { "another teacher is refused", another_teacher_is_refused },
         { "asks are where they should be", asks_are_where_they_should_be },
         { "bad asks are refused", bad_asks_are_refused },
         CU_TEST_INFO_NULL
