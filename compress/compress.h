@@ -66,7 +66,10 @@ enum ctt_prune_score { CTT_SCORE_LAMP, CTT_SCORE_MAGNITUDE };
 struct ctt_prune {
     float       share;     /* pruned after the last round, 0..1; 0: the stage is
                               skipped */
-    int         rounds;    /* at least 1 */
+    int         rounds;    /* 0: in `steps` steps while it is retrained, over
+                              the first part of its batches, `until`, 0..1 */
+    int         steps;
+    float       until;
     int         scope;     /* enum ctt_prune_scope */
     int         score;     /* enum ctt_prune_score */
     float       floor;     /* share of each weight that is never pruned; at
@@ -91,8 +94,8 @@ int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share);
  * convs and deconvs. */
 double ctt_pruned(const struct ctt_model *m, const struct ctt_prune *o);
 
-/* The share to prune in round 1 .. rounds (Zhu and Gupta 2017): it rises from
- * s0 before the first to s1 in the last, fastest at the start. */
+/* The share to prune in round (or step) 1 .. rounds (Zhu and Gupta 2017): it
+ * rises from s0 before the first to s1 in the last, fastest at the start. */
 double ctt_prune_cubic(double s0, double s1, int round, int rounds);
 
 /* ---- share.c ---- */
@@ -150,9 +153,10 @@ struct ctt_recipe {
  * milliseconds per frame of the model file at path. */
 struct ctt_recipe_calls {
     void *arg;
-    /* Trains m in place under its constraints and adds to its history. */
+    /* Trains m in place under its constraints and adds to its history.  during:
+     * what changes it meanwhile, or NULL. */
     int (*retrain)(void *arg, const char *stage, int epochs,
-                   struct ctt_model *m);
+                   const struct ctt_changes *during, struct ctt_model *m);
     int (*accuracy)(void *arg, const char *stage, const struct ctt_model *m,
                     double top1[CTT_ACCURACIES]);
     int (*time)(void *arg, const char *path, double *ms);

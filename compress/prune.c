@@ -220,9 +220,18 @@ static const struct ctt_opt options[] = {
       "are prunable; 0: none", .max = 0.9999, .arg = "SHARE",
       .tags = CTT_OPT_COMMON },
     { .name = "prune-rounds", .type = CTT_INT, .off = FIELD(rounds),
-      .dflt = "2", .help = "number of rounds of pruning and retraining",
-      .min = 1, .max = 100, .arg = "N",
-      .needs = "prune" },
+      .dflt = "0", .help = "number of rounds of pruning and retraining; 0: one "
+      "retraining, which prunes in --prune-steps steps",
+      .max = 100, .arg = "N", .needs = "prune" },
+    { .name = "prune-steps", .type = CTT_INT, .off = FIELD(steps),
+      .dflt = "40", .help = "number of steps in which one retraining prunes, "
+      "fastest at its start (Zhu and Gupta 2017)",
+      .min = 1, .max = 100000, .arg = "N",
+      .needs = "prune prune-rounds=0" },
+    { .name = "prune-until", .type = CTT_FLOAT, .off = FIELD(until),
+      .dflt = "0.6", .help = "fraction of this retraining after which nothing "
+      "more is pruned", .max = 1, .arg = "SHARE",
+      .needs = "prune prune-rounds=0" },
     { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
       .dflt = "global", .help = "prune the smallest values of all weights "
       "together, or of each layer", .choices = scope_words,
@@ -257,8 +266,8 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
 
     CTT_CHECK(p->share >= 0 && p->share < 1, CTT_EINVAL,
               "a share of %g cannot be pruned", (double)p->share);
-    CTT_CHECK(p->share == 0 || p->rounds > 0, CTT_EINVAL,
-              "pruning takes at least one round, not %d", p->rounds);
+    CTT_CHECK(p->share == 0 || p->rounds > 0 || p->steps > 0, CTT_EINVAL,
+              "pruning takes at least one round or step");
     CTT_TRY(ctt_names_check(m, p->except));
     if (p->share > 0 && !ctt_stage_tt.asked(o))
         CTT_CHECK(ctt_pruned(m, p) < (double)p->share, CTT_EINVAL,
@@ -271,7 +280,7 @@ out:
 
 static int rounds(const struct ctt_recipe *o)
 {
-    return o->prune.rounds;
+    return o->prune.rounds > 0 ? o->prune.rounds : 1;
 }
 
 /* The last round takes half of the epochs. */
@@ -280,17 +289,71 @@ static double spent(const struct ctt_recipe *o, int round, double all)
     return all * 0.5 * round / (o->prune.rounds - 1);
 }
 
-static int run(struct ctt_walk *k, int round)
+/* How many of the steps of pruning are done when batch `batch` of `batches`
+ * begins. */
+static int64_t steps_done(const struct ctt_prune *o, int64_t batch,
+                          int64_t batches)
+{
+    int64_t until = (int64_t)((double)o->until * (double)batches);
+
+    until = until < 1 ? 1 : until;
+    return batch + 1 >= until ? o->steps : o->steps * (batch + 1) / until;
+}
+
+static int due(const void *arg, int64_t batch, int64_t batches)
+{
+    const struct ctt_prune *o = &((const struct ctt_walk *)arg)->o->prune;
+
+    return steps_done(o, batch, batches) > (batch ? steps_done(o, batch - 1,
+                                                               batches) : 0);
+}
+
+static int change(void *arg, struct ctt_model *m, int64_t batch,
+                  int64_t batches)
+{
+    const struct ctt_walk *k = arg;
+    const struct ctt_prune *o = &k->o->prune;
+    int64_t step = steps_done(o, batch, batches);
+
+    return ctt_prune(m, o, ctt_prune_cubic(k->start, (double)o->share,
+                                           (int)step, o->steps));
+}
+
+/* Whether this round is pruned while it is retrained. */
+static int in_steps(const struct ctt_walk *k)
+{
+    return k->o->prune.rounds == 0 && k->epochs > 0;
+}
+
+static void during(struct ctt_walk *k, struct ctt_changes *c)
+{
+    if (in_steps(k))
+        *c = (struct ctt_changes){ k, due, change };
+}
+
+/* Only prepares the mask, as the retraining prunes. */
+static int prepare(struct ctt_walk *k)
+{
+    const struct ctt_prune *o = &k->o->prune;
+    int rc;
+
+    CTT_TRY(ctt_prune(*k->m, o, k->start));
+    snprintf(k->name, sizeof(k->name), "pruned");
+    snprintf(k->line, sizeof(k->line), "pruned: in %d steps to %.2f%% of the "
+             "prunable weights", o->steps, 100 * (double)o->share);
+out:
+    return rc;
+}
+
+static int prune_round(struct ctt_walk *k, int round)
 {
     const struct ctt_prune *o = &k->o->prune;
     double was = ctt_pruned(*k->m, o);
-    int rc = 0;
+    int all = rounds(k->o), rc = 0;
 
-    if (round == 1)
-        k->start = was;
-    CTT_TRY(ctt_prune(*k->m, o, ctt_prune_cubic(k->start, o->share, round,
-                                                o->rounds)));
-    snprintf(k->name, sizeof(k->name), "pruned %d/%d%s", round, o->rounds,
+    CTT_TRY(ctt_prune(*k->m, o, ctt_prune_cubic(k->start, (double)o->share,
+                                                round, all)));
+    snprintf(k->name, sizeof(k->name), "pruned %d/%d%s", round, all,
              ctt_pruned(*k->m, o) > was ? "" : ": no change");
     snprintf(k->line, sizeof(k->line), "%s: %.2f%% of all convolution weights, "
              "%.2f%% of the prunable ones", k->name,
@@ -299,8 +362,15 @@ out:
     return rc;
 }
 
+static int run(struct ctt_walk *k, int round)
+{
+    if (round == 1)
+        k->start = ctt_pruned(*k->m, &k->o->prune);
+    return in_steps(k) ? prepare(k) : prune_round(k, round);
+}
+
 const struct ctt_stage ctt_stage_prune = {
     .section = "Pruning", .options = options, .ask = "--prune", .epochs = 1,
     .asked = asked, .check = check, .rounds = rounds, .spent = spent,
-    .run = run,
+    .run = run, .during = during,
 };

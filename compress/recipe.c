@@ -97,29 +97,35 @@ out:
     return rc;
 }
 
-static int retrain(struct run *a, int epochs, double after[CTT_ACCURACIES])
+static int retrain(struct run *a, const struct ctt_stage *s,
+                   double after[CTT_ACCURACIES])
 {
     struct ctt_walk *k = &a->k;
+    struct ctt_changes c = { .due = NULL };
     int rc = 0;
+
+    if (s->during)
+        s->during(k, &c);
 
     if (!a->at.begun) {
         a->at.begun = 1;
         CTT_TRY(save(a));
     }
-    CTT_TRY(k->calls->retrain(k->calls->arg, k->name, epochs, *k->m));
+    CTT_TRY(k->calls->retrain(k->calls->arg, k->name, k->epochs,
+                              c.due ? &c : NULL, *k->m));
     CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, after));
 out:
     return rc;
 }
 
 /* Tests, retrains and measures; a round that an earlier run has begun was
- * tested then. */
-static int finish(struct run *a, int epochs)
+ * tested then.  s: the stage; NULL: the model is as given. */
+static int finish(struct run *a, const struct ctt_stage *s)
 {
     double after[CTT_ACCURACIES] = { NAN, NAN, NAN };
     struct ctt_walk *k = &a->k;
     struct ctt_stage_row *row;
-    int rc = 0, retrains = epochs > 0 && k->calls->retrain;
+    int rc = 0, retrains = s && k->epochs > 0;
 
     if (!a->at.begun) {
         for (int i = 0; i < CTT_ACCURACIES; i++)
@@ -128,7 +134,7 @@ static int finish(struct run *a, int epochs)
     }
     memcpy(after, a->at.before, sizeof(after));
     if (retrains)
-        CTT_TRY(retrain(a, epochs, after));
+        CTT_TRY(retrain(a, s, after));
     CTT_TRY(measure(a, &row));
     memcpy(row->after, after, sizeof(after));
     if (retrains)
@@ -147,12 +153,14 @@ static int run_round(struct run *a, const struct ctt_stage *s, int i)
         a->skip--;
         goto out;
     }
+    a->k.epochs = a->k.calls->retrain ? ctt_recipe_epochs(a->k.o, a->at.rounds)
+                                      : 0;
     if (!a->at.begun) {
         a->k.start = i == 1 ? 0 : a->k.start;
         CTT_TRY(s->run(&a->k, i));
         CTT_TRY(note(*a->k.m, a->k.line));
     }
-    CTT_TRY(finish(a, ctt_recipe_epochs(a->k.o, a->at.rounds)));
+    CTT_TRY(finish(a, s));
     a->at.rounds++;
     a->at.begun = 0;
     CTT_TRY(save(a));
@@ -252,7 +260,7 @@ int ctt_recipe_run(const struct ctt_recipe *o,
     CTT_TRY(ctt_recipe_check(o, *m));
     CTT_TRY(ctt_place_given(*m, &a.at));
     CTT_TRY(ctt_report_new(*m, &a.k.r));
-    CTT_TRY(from ? go_on(&a, from) : finish(&a, 0));
+    CTT_TRY(from ? go_on(&a, from) : finish(&a, NULL));
     for (int i = 0; ctt_stages[i]; i++)
         CTT_TRY(run_stage(&a, ctt_stages[i]));
     if (!a.k.r->stored)

@@ -15,6 +15,7 @@ struct ctt_walk {
     struct ctt_report *r;         /* the stage fills in its weight rows */
     double             start;     /* 0 in the first round; the stage may store a
                                      number for later rounds */
+    int                epochs;    /* of retraining after this round */
     char               name[CTT_NAME];    /* out: of the round, for reports */
     char               line[160]; /* out: line for the model's history */
 };
@@ -42,6 +43,9 @@ struct ctt_stage {
     double (*spent)(const struct ctt_recipe *o, int round, double all);
     /* Runs round `round`, from 1. */
     int    (*run)(struct ctt_walk *k, int round);
+    /* What changes the model while this round is retrained, with arg = k;
+     * NULL, or due NULL: nothing. */
+    void   (*during)(struct ctt_walk *k, struct ctt_changes *c);
 };
 
 /* In the order of the recipe; NULL ends it. */

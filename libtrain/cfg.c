@@ -150,6 +150,11 @@ const struct ctt_opt ctt_train_opts[] = {
       "others 2015, temperature 1); convtt-compress: the teacher is the model "
       "as given; 0: no distillation", 0, 1, .arg = "SHARE",
       .section = "Optimiser", .needs = RECOGNISE " teacher", .tags = STEP },
+    { "dsd", CTT_FLOAT, FIELD(dsd), "0", "dense-sparse-dense training: from "
+      "half of the steps to 80% of them this share of each convolution's "
+      "weights, the smallest, is zero; after that the learning rate is a tenth "
+      "(Han and others 2017); 0: off", 0, 0.99, .arg = "SHARE",
+      .section = "Optimiser", .tags = STEP | TRAINER },
 
     { "val-every", CTT_INT, FIELD(val_every), "1", "epochs between two "
       "validations", 1, 100000, .arg = "N", .section = "Validation",

@@ -19,6 +19,8 @@ static int check(const struct ctt_trainer *t)
     const struct ctt_graph *g = t->m->g;
     int inputs = ctt_graph_inputs(g), rc = 0;
 
+    CTT_CHECK(t->cfg->dsd <= 0 || t->m->train || !t->m->constraint.keep,
+              CTT_EINVAL, "--dsd is for dense models, and this one is pruned");
     CTT_CHECK(inputs == 1, CTT_EUNSUP, "the model has %d inputs; clips feed "
               "one", inputs);
     for (size_t i = 0; i < CTT_LEN(sets); i++)
@@ -182,6 +184,8 @@ int ctt_trainer_open(struct ctt_trainer *t)
     t->steps = (int64_t)cfg->epochs * t->plan->batches;
     if (cfg->max_steps && cfg->max_steps < t->steps)
         t->steps = cfg->max_steps;
+    ctt_dsd_changes(cfg, &t->dsd);
+    t->changes = cfg->dsd > 0 ? &t->dsd : cfg->changes;
     t->first = t->at.step;
     t->start = ctt_seconds();
 out:

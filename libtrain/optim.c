@@ -213,6 +213,41 @@ int ctt_optim_pull(struct ctt_optim *o)
                         o->weights * (int64_t)sizeof(float));
 }
 
+/* ---- a changed constraint ---- */
+
+/* Clears the moments of pruned weights, which are in the device's memory. */
+static int forget(struct ctt_optim *o, const struct ctt_constraint *c, float *m)
+{
+    int64_t size = o->weights * (int64_t)sizeof(float);
+    float *host = m && c->keep ? ctt_calloc(1, (size_t)size) : NULL;
+    int rc = 0;
+
+    if (!m || !c->keep)
+        goto out;
+    CTT_TRY(host ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_HOST, m, host, size));
+    ctt_constraint_hold(c, o->weights, host);
+    CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_DEVICE, host, m, size));
+out:
+    ctt_free(host);
+    return rc;
+}
+
+int ctt_optim_constrain(struct ctt_optim *o, const struct ctt_constraint *c)
+{
+    int rc;
+
+    if (!ctt_dev_shared(o->dev))
+        drop(o, o->flat.constraint.keep);
+    o->flat.constraint = (struct ctt_constraint){ .keep = NULL };
+    CTT_TRY(open_constraint(o, c));
+    CTT_TRY(forget(o, c, o->flat.m));
+    CTT_TRY(forget(o, c, o->flat.v));
+    CTT_TRY(ctt_optim_push(o));
+out:
+    return rc;
+}
+
 /* ---- a step ---- */
 
 int ctt_optim_norm(struct ctt_optim *o, float *dw, double *norm)

@@ -33,6 +33,10 @@ void ctt_optim_close(struct ctt_optim **o);
 int  ctt_optim_push(struct ctt_optim *o);
 int  ctt_optim_pull(struct ctt_optim *o);
 
+/* Takes over weights of the model whose constraint c has changed: pruned ones
+ * lose their moments. */
+int  ctt_optim_constrain(struct ctt_optim *o, const struct ctt_constraint *c);
+
 /* Applies the constraint to the gradient dw in the device's memory and computes
  * its L2 norm, which is not finite if any element is not.  The result does not
  * depend on the number of threads. */

@@ -95,7 +95,8 @@ static double truth(const struct ctt_trainer *t)
 /* The learning rate of a step. */
 static double rate(const struct ctt_trainer *t, int64_t step)
 {
-    return ctt_lr(t->cfg, step, t->steps, t->plan->batches,
+    return ctt_dsd_rate(t->cfg, step, t->steps) *
+           ctt_lr(t->cfg, step, t->steps, t->plan->batches,
                   t->at.sampling.falls);
 }
 
@@ -166,6 +167,23 @@ static int prefetch(struct ctt_trainer *t)
         return ctt_dev_prefetch(t->dev, NULL, 0);
     return ctt_dev_prefetch(t->dev, b.x, (int64_t)b.steps * b.n *
                             t->data->in.h * t->data->in.w * t->data->in.c);
+}
+
+/* Before a step: changes what is pruned.  The best weights so far are not of the
+ * model that is wanted then. */
+static int change(struct ctt_trainer *t)
+{
+    const struct ctt_changes *c = t->changes;
+    int rc = 0;
+
+    if (!c || !c->due(c->arg, t->at.step, t->steps))
+        goto out;
+    CTT_TRY(ctt_optim_pull(t->optim));
+    CTT_TRY(c->change(c->arg, t->m, t->at.step, t->steps));
+    CTT_TRY(ctt_optim_constrain(t->optim, &t->m->constraint));
+    t->at.best_epoch = 0;
+out:
+    return rc;
 }
 
 static int train_batch(struct ctt_trainer *t, const struct ctt_batch *b)
@@ -240,6 +258,7 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
     while (*why == GOES_ON &&
            (rc = ctt_loader_next(t->loader, &b, &t->wait)) > 0) {
         double now;
+        CTT_TRY(change(t));
         CTT_TRY(train_batch(t, &b));
         ctt_loader_done(t->loader);
         now = ctt_seconds();
@@ -397,6 +416,8 @@ static int finish(struct ctt_trainer *t, struct ctt_result *r)
     CTT_TRY(ctt_optim_pull(t->optim));
     if (r->stopped)
         goto out;
+    if (t->cfg->dsd > 0)
+        ctt_constraint_free(&t->m->constraint);
     if (t->at.best_epoch)
         memcpy(t->m->w, t->best, (size_t)t->m->g->weights * sizeof(float));
     CTT_TRY(write_out(t, 1));

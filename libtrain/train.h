@@ -24,7 +24,7 @@ struct ctt_train_cfg {
     float brightness, contrast;
     const char *observe;
     int   frame_loss, frame_asks;
-    float observe_weight, full_weight, label_smooth, distil;
+    float observe_weight, full_weight, label_smooth, distil, dsd;
     int   epochs, batch, max_steps, optimizer, schedule, step_epochs;
     float lr, lr_end, warmup, gamma, momentum, beta1, beta2, eps;
     float weight_decay, clip_norm, time_limit;
@@ -47,6 +47,8 @@ struct ctt_train_cfg {
                               program that trains several times */
     const struct ctt_model *taught_by;    /* no setting: the teacher that distil
                               is about, or NULL; not owned */
+    const struct ctt_changes *changes;    /* no setting: called during the
+                              training; or NULL */
 };
 
 /* Bits of their column `tags`. */
@@ -225,8 +227,9 @@ struct ctt_result {
  * frames), and cfg->out, if set, is written at each improvement; without val,
  * m->w ends as the last weights.  cfg->checkpoint, if set, is written every
  * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.
- * A checkpoint at or beyond the end of the run trains no step.  If a loss or
- * gradient is not finite: CTT_ENAN, which names the first node; files keep
+ * Weights that cfg->changes or --dsd prune lose their moments, and what was
+ * best on val before counts no longer.  A checkpoint at or beyond the end of
+ * the run trains no step.  If a loss or gradient is not finite: CTT_ENAN, which names the first node; files keep
  * their last content.  With cfg->amp such a step counts but changes no
  * weight, and a dynamic loss scale is halved (scale.c); only a scale below 1,
  * or 20 such steps in a row, are CTT_ENAN. */

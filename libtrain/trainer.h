@@ -23,6 +23,8 @@ struct ctt_trainer {
     float              *best;        /* weights of the best test on val */
     uint64_t            seed;
     int64_t             steps;       /* of the whole run */
+    const struct ctt_changes *changes;    /* NULL: none */
+    struct ctt_changes  dsd;
     double              start, wait;
     double              clips, train_seconds;    /* since the start or resume */
     int64_t             first;       /* step at the start or resume */
@@ -33,6 +35,13 @@ struct ctt_trainer {
  * called after a failure; it returns errors of writing the logs. */
 int  ctt_trainer_open(struct ctt_trainer *t);
 int  ctt_trainer_close(struct ctt_trainer *t);
+
+/* dsd.c: dense-sparse-dense training (Han and others 2017): the change of
+ * cfg->dsd, whose struct c is filled, and the factor of the learning rate of a
+ * step. */
+void   ctt_dsd_changes(const struct ctt_train_cfg *cfg, struct ctt_changes *c);
+double ctt_dsd_rate(const struct ctt_train_cfg *cfg, int64_t step,
+                    int64_t steps);
 
 /* Passes a line to ev->say, if it is set. */
 void ctt_trainer_say(const struct ctt_trainer *t, const char *line);

@@ -67,4 +67,16 @@ void ctt_constraint_carry(const struct ctt_constraint *from, int64_t at,
                           int64_t count, struct ctt_constraint *to,
                           int64_t to_at);
 
+/* What changes the weights and constraints of a model while it is trained, such
+ * as pruning in steps.  due: 1 if change is to be called before step `step` of
+ * `steps` (from 0); it must depend on its arguments only, so that a resumed
+ * training goes on in the same way.  change works on m, whose weights are
+ * current, and returns an error or not. */
+struct ctt_model;
+struct ctt_changes {
+    void *arg;
+    int (*due)(const void *arg, int64_t step, int64_t steps);
+    int (*change)(void *arg, struct ctt_model *m, int64_t step, int64_t steps);
+};
+
 #endif

@@ -112,7 +112,7 @@ out:
 }
 
 static int retrain(void *arg, const char *stage, int epochs,
-                   struct ctt_model *m)
+                   const struct ctt_changes *during, struct ctt_model *m)
 {
     struct job *j = arg;
     struct ctt_train_cfg cfg = j->c.train;
@@ -122,6 +122,7 @@ static int retrain(void *arg, const char *stage, int epochs,
 
     j->stage = stage;
     cfg.epochs = epochs;
+    cfg.changes = during;
     CTT_TRY(ctt_train(m, &cfg, j->data, j->val, &j->ev, &r));
     if (r.stopped)
         CTT_TRY(stopped(j, stage));

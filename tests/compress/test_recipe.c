@@ -17,9 +17,10 @@ static void test_epochs(void)
     for (int k = 0; k < 30 * 2 * 6; k++) {
         struct ctt_recipe o = { .tt = { .rank = k / 6 % 2 * 8 },
                                 .prune = { .share = k % 6 ? 0.5f : 0,
-                                           .rounds = k % 6 },
+                                           .rounds = k % 6 - 1 },
                                 .epochs = k / 12 };
-        int stages = (o.tt.rank > 0) + o.prune.rounds, sum = 0;
+        int mine = !(k % 6) ? 0 : k % 6 > 1 ? k % 6 - 1 : 1;
+        int stages = (o.tt.rank > 0) + mine, sum = 0;
 
         for (int i = 0; i < stages; i++) {
             int e = ctt_recipe_epochs(&o, i);
@@ -76,14 +77,35 @@ static const char *in_folder(const char *name)
 /* Stands for a trainer: moves all that may move, and looks at the mask. */
 struct trainer {
     int      epochs, stages, asked, timed;
+    int      changes, last;    /* of the mask; the batch of the last one */
     uint8_t *mask;
 };
 
+/* Each batch may prune more and never less. */
+static void prune_meanwhile(const struct ctt_changes *during, int batches,
+                            struct trainer *t, struct ctt_model *m)
+{
+    double was = ctt_pruned(m, NULL);
+
+    for (int k = 0; k < batches; k++) {
+        if (!during->due(during->arg, k, batches))
+            continue;
+        CU_ASSERT_FATAL(m->constraint.keep != NULL);
+        CHECK_OK(during->change(during->arg, m, k, batches));
+        CU_ASSERT(ctt_pruned(m, NULL) > was);
+        was = ctt_pruned(m, NULL);
+        t->changes++;
+        t->last = k;
+    }
+}
+
 static int retrain(void *arg, const char *stage, int epochs,
-                   struct ctt_model *m)
+                   const struct ctt_changes *during, struct ctt_model *m)
 {
     struct trainer *t = arg;
 
+    if (during)
+        prune_meanwhile(during, epochs * 10, t, m);
     CU_ASSERT(strlen(stage) > 0);
     t->epochs += epochs;
     t->stages++;
@@ -264,6 +286,33 @@ static void test_alone(void)
     }
 }
 
+/* Pruned in steps while it is retrained: nothing before, all of it after 60% of
+ * the batches.  Without retraining it is pruned at once. */
+static void test_steps(void)
+{
+    static const char *const names[] = { "pruned 1/1", "pruned" };
+
+    for (int k = 0; k < 2; k++) {
+        struct trainer t = { .mask = NULL };
+        struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain };
+        struct ctt_recipe o = { .prune = { .share = 0.6f, .steps = 10,
+                                           .until = 0.6f }, .epochs = 4 * k };
+        struct ctt_model *m = small_model(small_net, 6);
+        struct ctt_report *r = NULL;
+
+        CHECK_OK(ctt_recipe_run(&o, &calls, in_folder("a.h5"), NULL, &m, &r));
+        CU_ASSERT_EQUAL_FATAL(r->stages, 2);
+        CU_ASSERT_STRING_EQUAL(r->stage[1].name, names[k]);
+        CU_ASSERT_DOUBLE_EQUAL(r->stage[1].prunable, 0.6, 1e-3);
+        CU_ASSERT_EQUAL(t.changes, 10 * k);
+        CU_ASSERT_EQUAL(t.last, 23 * k);    /* of 40 batches */
+        CU_ASSERT(strstr(m->history, k ? "in 10 steps to 60.00%" : "1/1: 60.0")
+                  != NULL);
+        ctt_free(t.mask);
+        ctt_report_free(&r);
+        ctt_model_free(&m);
+    }
+}
 
 /* What is pruned more already is not pruned: an error, and no file; after a
  * factorisation, which makes new weights, the history says it. */
@@ -298,7 +347,7 @@ static void test_errors(void)
     bad[] = {
         { { .prune = { .rounds = 1 } }, "e.h5", "nothing to do" },
         { { .prune = { .share = 1, .rounds = 1 } }, "e.h5", "a share of 1 " },
-        { { .prune = { .share = 0.5f } }, "e.h5", "at least one round" },
+        { { .prune = { .share = 0.5f } }, "e.h5", "one round or step" },
         { { .round = { .bits = 25 } }, "e.h5", "nothing to do" },
         { { .prune = { .share = 0.5f, .rounds = 1 }, .round = { .bits = 25 } },
           "e.h5", "no 25 " },
@@ -379,6 +428,7 @@ int main(void)
         { "options", test_options },
         { "recipe", test_recipe },
         { "alone", test_alone },
+        { "pruned in steps", test_steps },
         { "pruned already", test_pruned_already },
         { "errors", test_errors },
         { "allocation", test_alloc },

@@ -27,7 +27,7 @@ tells 1 'tiny.net: is there already and is no model' m.ctt -o tiny.net \
     --prune 0.5
 tells 0 'n.ctt written: [0-9.]+ times smaller than m.ctt' m.ctt -o n.ctt \
     --prune 0.9 --prune-least 0 --threads 1
-grep -qE '^pruned 2/2 .* 90\.[01] ' out || fail "not 90% pruned: $(cat out)"
+grep -qE '^pruned 1/1 .* 90\.[01] ' out || fail "not 90% pruned: $(cat out)"
 [ "$(size n.ctt)" -lt $(($(size m.ctt) / 4)) ] || fail "n.ctt is large"
 tells 0 'in\|kh\|kw\|out +4,4,4' m.ctt -o t.ctt --tt-rank 4 --tt-least 0 \
     --tt-except 'e,y' --threads 1
@@ -54,8 +54,10 @@ ls ./*.tmp 2> /dev/null && fail "files are left"
 work="$common --tt-rank 4 --tt-least 2000 --prune 0.8 --prune-least 9
       --retrain-epochs 9 --checkpoint-every 2 --amp O1 --amp-type bf16"
 "$compress" m.ctt -o whole.ctt $work > whole.out 2>&1 || fail "$(cat whole.out)"
+grep -qE '^pruned  .* 80\.[0-9] .* 80\.[0-9] ' whole.out ||
+    fail "not pruned in steps to 80%: $(cat whole.out)"
 [ ! -e whole.ctt.ckpt ] || fail "the checkpoint of a finished run stays"
-grep -qE '^pruned 2/2: loss scale 1, 0 steps skipped' whole.out ||
+grep -qE '^pruned: loss scale 1, 0 steps skipped' whole.out ||
     fail "no word of the loss scale: $(cat whole.out)"
 # start ARGS: runs in the background until it has retrained for $1 epochs more.
 start() {
@@ -177,7 +179,7 @@ tells 0 'more than the [0-9]* of n.ctt' n.ctt -o less.ctt $common \
     --prune 0.901 --prune-least 0 --prune-rounds 1 --round 24 \
     --retrain-epochs 1
 "$bin/convtt-info" n.ctt > out 2>&1
-grep -qE '^ *pruned 2/2: 90.0[0-9]% of all convolution weights, 90.0' out ||
+grep -qE '^ *pruned 1/1: 90.0[0-9]% of all convolution weights, 90.0' out ||
     fail "the history says something else: $(grep pruned out)"
 
 # 6. Sharing: values that are few, stay so when they are trained, and are not

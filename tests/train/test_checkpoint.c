@@ -7,6 +7,49 @@
 
 #include <math.h>
 
+/* Prunes more of each kernel before some steps. */
+static int prunes_at(const void *arg, int64_t step, int64_t steps)
+{
+    (void)arg;
+    CU_ASSERT_EQUAL(steps, 18);
+    return step % 5 == 2;
+}
+
+static int prune_more(void *arg, struct ctt_model *m, int64_t step,
+                      int64_t steps)
+{
+    (void)arg;
+    (void)steps;
+    CHECK_OK(ctt_constraint_mask(&m->constraint, m->g->weights));
+    for (int i = 0; i < m->g->count; i++)
+        for (int64_t k = 0; m->g->node[i].op == CTT_OP_CONV &&
+             k < ctt_volume(&m->g->node[i].w[0]); k++)
+            if (k * 7 % 20 < step) {
+                m->w[m->g->node[i].at[0] + k] = 0;
+                m->constraint.keep[m->g->node[i].at[0] + k] = 0;
+            }
+    return 0;
+}
+
+static const struct ctt_changes prunes = { NULL, prunes_at, prune_more };
+
+/* The share of the weights of kernels that are pruned, which are zero. */
+static double share_pruned(const struct ctt_model *m)
+{
+    double gone = 0, all = 0;
+
+    for (int i = 0; i < m->g->count; i++)
+        for (int64_t k = 0; m->g->node[i].op == CTT_OP_CONV &&
+             k < ctt_volume(&m->g->node[i].w[0]); k++, all++) {
+            int64_t at = m->g->node[i].at[0] + k;
+            if (!ctt_is_pruned(&m->constraint, at))
+                continue;
+            CU_ASSERT(m->w[at] == 0);
+            gone++;
+        }
+    return gone / all;
+}
+
 /* A run stopped after any step, within or at the end of an epoch, and resumed
  * has the final weights of an uninterrupted one. */
 static void resumed_is_uninterrupted(void)
@@ -22,10 +65,14 @@ static void resumed_is_uninterrupted(void)
 
         CHECK_OK(clip_model(clip_net, 2, &teacher));
         cfg.taught_by = k == 3 ? teacher : NULL;
+        cfg.changes = k > 1 ? &prunes : NULL;
+        cfg.dsd = k == 1 ? 0.4f : 0;    /* from step 9 to 15 */
         cfg.distil = 0.5f;
         cfg.device = devices[k / 2];
         cfg.optimizer = k == 1 ? CTT_SGD : CTT_ADAMW;
         whole = trained(nets[k % 2], &cfg, 1);
+        CU_ASSERT_DOUBLE_EQUAL(share_pruned(whole), k > 1 ? 0.85 : 0, 0.01);
+        CU_ASSERT((whole->constraint.keep != NULL) == (k > 1));
         cfg.checkpoint = clip_path("ckpt");
         for (size_t i = 0; i < CTT_LEN(at); i++) {
             struct stopper s = { at[i] };
@@ -38,8 +85,12 @@ static void resumed_is_uninterrupted(void)
             CU_ASSERT(r.stopped && r.steps == at[i]);
             ctt_model_free(&m);
             CHECK_OK(ctt_model_load(cfg.checkpoint, 1, &m));
+            if (at[i] == 11 && k > 0)
+                CU_ASSERT_DOUBLE_EQUAL(share_pruned(m), k > 1 ? 0.35 : 0.4,
+                                       0.01);
             CHECK_OK(ctt_train(m, &cfg, toy, toy_val, NULL, &r));
             CU_ASSERT(!r.stopped && r.steps == 18);
+            CU_ASSERT_DOUBLE_EQUAL(share_pruned(m), k > 1 ? 0.85 : 0, 0.01);
             CU_ASSERT(same_weights(m, whole));
             CU_ASSERT(strcmp(m->history, whole->history) == 0);
             ctt_model_free(&m);
