@@ -146,6 +146,13 @@ struct ctt_recipe {
     struct ctt_share share;
     struct ctt_round round;
     int              epochs;    /* of retraining, all stages together */
+    int              rewind;    /* 1: for the record: their learning rates are
+                                   those of the end of the given model's
+                                   training */
+    /* 1: the last retraining is repeated, each time for as many epochs as all
+     * before, until top-1 of whole clips is at most `within` clips worse than
+     * that of the model as given, or all epochs are `limit`. */
+    int              automatic, limit, within;
 };
 
 /* Functions of the caller, which get arg; each may be NULL: not done.  stage:
@@ -160,9 +167,14 @@ struct ctt_recipe_calls {
     int (*accuracy)(void *arg, const char *stage, const struct ctt_model *m,
                     double top1[CTT_ACCURACIES]);
     int (*time)(void *arg, const char *path, double *ms);
+    /* Estimates the statistics of batch norms again, after a round has changed
+     * the weights of m. */
+    int (*norms)(void *arg, const char *stage, struct ctt_model *m);
+    void (*say)(void *arg, const char *line);
     /* Saves m with the text `place`, before each retraining, whose checkpoints
      * must hold it too, and after each round. */
     int (*save)(void *arg, struct ctt_model *m, const char *place);
+    int clips;    /* that top1 is of */
 };
 
 /* Where a recipe goes on: the model of a checkpoint, which the run takes over

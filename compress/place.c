@@ -84,6 +84,10 @@ static int put_settings(FILE *f, const struct ctt_recipe *o)
     CTT_TRY(n = ctt_recipe_options(0, tab, CTT_OPT_MAX));
     tab[n] = (struct ctt_opt){ .name = NULL };
     fprintf(f, "settings retrain-epochs=%d", o->epochs);
+    if (o->automatic)
+        fprintf(f, " limit=%d within=%d", o->limit, o->within);
+    if (o->rewind)
+        fprintf(f, " rewind");
     ctt_opt_print(tab, o, f);
     fputc('\n', f);
 out:
@@ -288,7 +292,8 @@ static int get_rows(char *text, const struct ctt_recipe *o,
     int rc;
 
     CTT_TRY(get(&text, "place", FIELDS(place_fields), p));
-    CTT_TRY(p->begun <= 1 && p->rounds <= all_rounds(o) - p->begun ? 0
+    CTT_TRY(p->begun <= (o->automatic ? CTT_RETRAININGS : 1) &&
+            p->rounds <= all_rounds(o) - (p->begun > 0) ? 0
             : damaged("place"));
     CTT_TRY(get_stages(&text, p->rounds + 1, r));
     CTT_TRY(get_weights(&text, r));

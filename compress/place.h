@@ -5,11 +5,15 @@
 
 #include "compress/stage.h"
 
+/* The most retrainings of a round: epochs double. */
+enum { CTT_RETRAININGS = 31 };
+
 struct ctt_recipe_place {
     int64_t  weights;  /* of the model as it was given, */
     uint32_t crc;      /* and the CRC-32 of its net, labels and weights */
     int    rounds;     /* done so far, of all stages */
-    int    begun;      /* 1: the next round has been run, but not retrained */
+    int    begun;      /* n > 0: the next round has been run, and its n-th
+                          retraining is under way */
     double start;      /* of struct ctt_walk, */
     char   name[CTT_NAME];    /* and its name, if the round has begun */
     double before[CTT_ACCURACIES];    /* top-1 before its retraining */

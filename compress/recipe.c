@@ -97,23 +97,124 @@ out:
     return rc;
 }
 
-static int retrain(struct run *a, const struct ctt_stage *s,
-                   double after[CTT_ACCURACIES])
+/* ---- retraining ---- */
+
+/* The epochs of all retrainings before the n-th of this round, which is the
+ * last one that is retrained if n > 1. */
+static int64_t spent_before(const struct run *a, int n)
+{
+    const struct ctt_recipe *o = a->k.o;
+    int64_t sum = n < 2 ? 0 : (int64_t)o->epochs << (n - 2);
+
+    return sum < o->limit ? sum : o->limit;
+}
+
+/* The epochs of the n-th retraining of this round. */
+static int epochs_of(const struct run *a, int n)
+{
+    int64_t sum = spent_before(a, n), left = a->k.o->limit - sum;
+
+    return n < 2 ? a->k.epochs : (int)(sum < left ? sum : left);
+}
+
+/* Whether all epochs are spent once this round is retrained. */
+static int is_last(const struct run *a)
+{
+    int sum = 0;
+
+    for (int i = 0; i <= a->at.rounds; i++)
+        sum += ctt_recipe_epochs(a->k.o, i);
+    return sum == a->k.o->epochs;
+}
+
+/* Top-1 of whole clips that is missing, 0..1. */
+static double missing(const struct run *a, const double top1[CTT_ACCURACIES])
+{
+    int whole = CTT_ACCURACIES - 1;
+
+    return a->k.r->stage[0].after[whole] - top1[whole];
+}
+
+static void say_end(const struct run *a, int back, int64_t epochs, double miss)
+{
+    const struct ctt_walk *k = &a->k;
+    char line[160];
+
+    if (back)
+        snprintf(line, sizeof(line), "%s: accuracy is back after %lld epochs "
+                 "of retraining", k->name, (long long)epochs);
+    else
+        snprintf(line, sizeof(line), "%s: %.1f points of top-1 are missing "
+                 "after %lld epochs of retraining, the limit", k->name,
+                 100 * miss, (long long)epochs);
+    if (k->calls->say)
+        k->calls->say(k->calls->arg, line);
+}
+
+/* Whether to retrain once more after a->at.begun times; says why not. */
+static int goes_on(const struct run *a, const double top1[CTT_ACCURACIES])
+{
+    const struct ctt_recipe *o = a->k.o;
+    double miss = missing(a, top1), clips = a->k.calls->clips;
+    int64_t spent = spent_before(a, a->at.begun + 1);
+    int back, more;
+
+    if (!o->automatic || !is_last(a) || isnan(miss))
+        return 0;
+    back = miss * clips <= o->within + 1e-6;
+    more = !back && a->at.begun < CTT_RETRAININGS &&
+           epochs_of(a, a->at.begun + 1) > 0;
+    if (!more)
+        say_end(a, back, spent, miss);
+    return more;
+}
+
+/* The a->at.begun-th retraining of a round. */
+static int retrain_once(struct run *a, const struct ctt_changes *c,
+                        double after[CTT_ACCURACIES])
 {
     struct ctt_walk *k = &a->k;
-    struct ctt_changes c = { .due = NULL };
-    int rc = 0;
+    int rc = 0, first = a->at.begun == 1;
 
-    if (s->during)
-        s->during(k, &c);
+    CTT_TRY(k->calls->retrain(k->calls->arg, k->name,
+                              epochs_of(a, a->at.begun),
+                              first && c->due ? c : NULL, *k->m));
+    CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, after));
+out:
+    return rc;
+}
+
+static int retrain(struct run *a, const struct ctt_changes *c,
+                   double after[CTT_ACCURACIES])
+{
+    int rc = 0;
 
     if (!a->at.begun) {
         a->at.begun = 1;
         CTT_TRY(save(a));
     }
-    CTT_TRY(k->calls->retrain(k->calls->arg, k->name, k->epochs,
-                              c.due ? &c : NULL, *k->m));
-    CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, after));
+    CTT_TRY(retrain_once(a, c, after));
+    while (goes_on(a, after)) {
+        a->at.begun++;
+        CTT_TRY(save(a));
+        CTT_TRY(retrain_once(a, c, after));
+    }
+out:
+    return rc;
+}
+
+/* Tests a model before it is retrained.  changed: a stage has changed its
+ * weights. */
+static int test(struct run *a, int changed)
+{
+    struct ctt_walk *k = &a->k;
+    int rc = 0;
+
+    for (int i = 0; i < CTT_ACCURACIES; i++)
+        a->at.before[i] = NAN;
+    if (changed && k->calls->norms)
+        CTT_TRY(k->calls->norms(k->calls->arg, k->name, *k->m));
+    CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, a->at.before));
 out:
     return rc;
 }
@@ -123,18 +224,18 @@ out:
 static int finish(struct run *a, const struct ctt_stage *s)
 {
     double after[CTT_ACCURACIES] = { NAN, NAN, NAN };
+    struct ctt_changes c = { .due = NULL };
     struct ctt_walk *k = &a->k;
     struct ctt_stage_row *row;
     int rc = 0, retrains = s && k->epochs > 0;
 
-    if (!a->at.begun) {
-        for (int i = 0; i < CTT_ACCURACIES; i++)
-            a->at.before[i] = NAN;
-        CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, a->at.before));
-    }
+    if (s && s->during)
+        s->during(k, &c);
+    if (!a->at.begun)
+        CTT_TRY(test(a, s && !c.due));
     memcpy(after, a->at.before, sizeof(after));
     if (retrains)
-        CTT_TRY(retrain(a, s, after));
+        CTT_TRY(retrain(a, &c, after));
     CTT_TRY(measure(a, &row));
     memcpy(row->after, after, sizeof(after));
     if (retrains)

@@ -149,7 +149,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "in the target distribution, the rest is that of the label (Hinton and "
       "others 2015, temperature 1); convtt-compress: the teacher is the model "
       "as given; 0: no distillation", 0, 1, .arg = "SHARE",
-      .section = "Optimiser", .needs = RECOGNISE " teacher", .tags = STEP },
+      .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
     { "dsd", CTT_FLOAT, FIELD(dsd), "0", "dense-sparse-dense training: from "
       "half of the steps to 80% of them this share of each convolution's "
       "weights, the smallest, is zero; after that the learning rate is a tenth "

@@ -95,8 +95,12 @@ static double truth(const struct ctt_trainer *t)
 /* The learning rate of a step. */
 static double rate(const struct ctt_trainer *t, int64_t step)
 {
+    int64_t each = t->plan->batches, before = 0;
+
+    if (t->cfg->last_of > t->cfg->epochs)
+        before = (int64_t)(t->cfg->last_of - t->cfg->epochs) * each;
     return ctt_dsd_rate(t->cfg, step, t->steps) *
-           ctt_lr(t->cfg, step, t->steps, t->plan->batches,
+           ctt_lr(t->cfg, before + step, before + t->steps, each,
                   t->at.sampling.falls);
 }
 
@@ -169,8 +173,8 @@ static int prefetch(struct ctt_trainer *t)
                             t->data->in.h * t->data->in.w * t->data->in.c);
 }
 
-/* Before a step: changes what is pruned.  The best weights so far are not of the
- * model that is wanted then. */
+/* Before a step: changes what is pruned.  The best weights so far are not of
+ * the model that is wanted then. */
 static int change(struct ctt_trainer *t)
 {
     const struct ctt_changes *c = t->changes;

@@ -47,6 +47,8 @@ struct ctt_train_cfg {
                               program that trains several times */
     const struct ctt_model *taught_by;    /* no setting: the teacher that distil
                               is about, or NULL; not owned */
+    int   last_of;         /* no setting: the learning rates are those of the
+                              last epochs of so many; 0: of `epochs` */
     const struct ctt_changes *changes;    /* no setting: called during the
                               training; or NULL */
 };
@@ -229,13 +231,26 @@ struct ctt_result {
  * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.
  * Weights that cfg->changes or --dsd prune lose their moments, and what was
  * best on val before counts no longer.  A checkpoint at or beyond the end of
- * the run trains no step.  If a loss or gradient is not finite: CTT_ENAN, which names the first node; files keep
- * their last content.  With cfg->amp such a step counts but changes no
- * weight, and a dynamic loss scale is halved (scale.c); only a scale below 1,
- * or 20 such steps in a row, are CTT_ENAN. */
+ * the run trains no step.  If a loss or gradient is not finite: CTT_ENAN, which
+ * names the first node; files keep their last content.  With cfg->amp such a
+ * step counts but changes no weight, and a dynamic loss scale is halved
+ * (scale.c); only a scale below 1, or 20 such steps in a row, are CTT_ENAN. */
 int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val,
                const struct ctt_events *ev, struct ctt_result *out);
+
+/* ---- recognise/norms.c ---- */
+
+/* Sets the running statistics of the batch norms of m to the means and
+ * variances over `clips` clips of d, or all if there are fewer: m sees them as
+ * in training, in the batches and the order of its first epoch, with no other
+ * weight changed (the "precise" statistics of Wu and Johnson 2021).  Sums over
+ * the batches are doubles; an incomplete batch is left out unless it is the
+ * only one.  Does nothing if m has no batch norm.  On failure m is unchanged;
+ * CTT_ESTOP if ctt_stopped(). */
+int  ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                        struct ctt_data *d, int clips,
+                        const struct ctt_events *ev);
 
 /* ---- checkpoint.c ---- */
 

@@ -3,6 +3,7 @@
  * reports size, speed and accuracy. */
 #include "net/newfile.h"
 #include "tools/compress_opt.h"
+#include "tools/compress_retrain.h"
 #include "tools/compress_say.h"
 #include "tools/compress_time.h"
 #include "tools/files.h"
@@ -18,16 +19,37 @@
 struct config {
     struct ctt_train_cfg train;
     struct ctt_recipe    recipe;
-    const char          *out, *report;
+    const char          *out, *report, *epochs;
+    int                  norm_clips;
 };
 
 #define FIELD(f) offsetof(struct config, f)
 
+static const char *const schedules[] = { "fresh", "rewind", NULL };
+
 static const struct ctt_opt own[] = {
-    { .name = "retrain-epochs", .type = CTT_INT, .off = FIELD(recipe.epochs),
-      .dflt = "-1", .help = "total epochs of retraining; -1: 12 with --data",
-      .min = -1, .max = 100000, .arg = "N", .section = "Retraining",
-      .tags = CTT_OPT_COMMON },
+    { .name = "retrain-epochs", .type = CTT_STRING, .off = FIELD(epochs),
+      .dflt = "", .help = "total epochs of retraining [12 with --data]; auto: "
+      "12, then the last retraining is repeated for 12, 24, 48.. more until "
+      "the accuracy on the validation clips is back, or --retrain-limit",
+      .arg = "N|auto", .section = "Retraining", .tags = CTT_OPT_COMMON },
+    { .name = "retrain-limit", .type = CTT_INT, .off = FIELD(recipe.limit),
+      .dflt = "96", .help = "auto: most epochs", .min = 1, .max = 100000,
+      .arg = "N", .section = "Retraining", .needs = "retrain-epochs=auto" },
+    { .name = "retrain-within", .type = CTT_INT, .off = FIELD(recipe.within),
+      .dflt = "1", .help = "auto: the accuracy is back if so many validation "
+      "clips or fewer are missing", .max = 1000000000, .arg = "CLIPS",
+      .section = "Retraining", .needs = "retrain-epochs=auto" },
+    { .name = "retrain-schedule", .type = CTT_CHOICE,
+      .off = FIELD(recipe.rewind), .dflt = "fresh", .help = "learning rates of "
+      "each retraining: fresh: --lr and --schedule; rewind: those of the end "
+      "of the model's own training, which its history tells (Renda and others "
+      "2020)", .choices = schedules, .section = "Retraining" },
+    { .name = "norm-clips", .type = CTT_INT, .off = FIELD(norm_clips),
+      .dflt = "256", .help = "training clips on which the statistics of batch "
+      "norms are estimated again after each step that changes weights without "
+      "training; 0: never", .max = 1000000000, .arg = "N",
+      .section = "Retraining", .needs = "data" },
     { .name = NULL }
 };
 
@@ -158,6 +180,24 @@ out:
     return rc;
 }
 
+static int norms(void *arg, const char *stage, struct ctt_model *m)
+{
+    struct job *j = arg;
+    int rc = ctt_norms_estimate(m, &j->c.train, j->data, j->c.norm_clips,
+                                &j->ev);
+
+    if (rc == CTT_ESTOP)
+        CTT_TRY(stopped(j, stage));
+out:
+    return rc;
+}
+
+static void say(void *arg, const char *line)
+{
+    (void)arg;
+    ctt_tool_say("%s", line);
+}
+
 static int measure(void *arg, const char *path, double *ms)
 {
     const struct ctt_train_cfg *c = &((struct job *)arg)->c.train;
@@ -176,15 +216,18 @@ static int open_data(struct job *j, const char *path, const char *split,
                          j->m->label, j->m->labels, &j->c.train, &j->ev, out);
 }
 
-/* Opens the training clips, if it retrains, and the validation clips. */
+/* Opens the training clips, if they are needed, and the validation clips.  A
+ * list without splits validates on what it would train on. */
 static int open_clips(struct job *j)
 {
     const struct ctt_train_cfg *c = &j->c.train;
     int rc = 0;
 
-    if (j->c.recipe.epochs > 0)
+    if (c->data && (j->c.recipe.epochs > 0 || j->c.norm_clips > 0))
         CTT_TRY(open_data(j, c->data, c->split, &j->data));
     CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
+    if (j->c.recipe.epochs == 0 && j->data && ctt_data_same(j->data, j->val))
+        ctt_data_close(&j->data);
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
               "%s: has no split '%s' to validate on; pass --val",
               c->data, c->val_split);
@@ -288,7 +331,7 @@ static int tell_test(struct job *j)
     struct ctt_data *test = NULL;
     int rc = 0, opened;
 
-    if (!j->data)
+    if (j->c.recipe.epochs == 0)
         goto out;
     opened = ctt_held_out_open(c, j->m, j->data, j->val, &test);
     CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
@@ -325,9 +368,14 @@ static struct ctt_recipe_calls calls_of(struct job *j)
 {
     struct ctt_recipe_calls calls = { .arg = j, .time = measure };
 
-    if (j->val)
+    calls.say = say;
+    if (j->val) {
         calls.accuracy = accuracy;
-    if (j->data) {
+        calls.clips = ctt_data_clips(j->val);
+    }
+    if (j->data && j->c.norm_clips > 0)
+        calls.norms = norms;
+    if (j->c.recipe.epochs > 0) {
         calls.retrain = retrain;
         calls.save = save;
     }
@@ -343,6 +391,10 @@ static int run(struct job *j, struct ctt_report **r)
 
     CTT_TRY(check_outputs(j));
     CTT_TRY(ctt_model_load(j->path, 0, &j->m));
+    j->status = CTT_EXIT_USAGE;
+    if (c->recipe.rewind)
+        CTT_TRY(ctt_retrain_rewind(j->m, &c->train));
+    j->status = CTT_EXIT_FAIL;
     if (c->recipe.epochs > 0)
         CTT_TRY(ctt_model_copy(j->m, &j->given));
     c->train.taught_by = j->given;
@@ -447,10 +499,9 @@ static int complete(struct job *j, const struct ctt_opt *tab, int argc,
     CTT_TRY(ctt_recipe_asked(&c->recipe));
     CTT_TRY(ctt_opt_check(tab, c));
     CTT_TRY(ctt_train_check(&c->train));
-    CTT_CHECK(c->recipe.epochs <= 0 || c->train.data, CTT_EINVAL,
-              "--retrain-epochs=%d requires --data", c->recipe.epochs);
-    if (c->recipe.epochs < 0)
-        c->recipe.epochs = c->train.data ? 12 : 0;
+    CTT_TRY(ctt_retrain_epochs(c->epochs, c->train.data != NULL, &c->recipe));
+    CTT_CHECK(!c->recipe.rewind || c->recipe.epochs > 0, CTT_EINVAL,
+              "--retrain-schedule=rewind requires retraining");
     CTT_TRY(check_trainer(c));
     CTT_TRY(name_checkpoint(j));
     CTT_TRY(check_files(j));

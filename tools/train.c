@@ -387,6 +387,8 @@ out:
 /* Checks what the table of options cannot express. */
 static int complete(struct job *j, int argc, char **argv, int first)
 {
+    const struct ctt_opt *distil = ctt_train_opts +
+                                   ctt_opt_find(ctt_train_opts, "distil");
     struct ctt_train_cfg *c = &j->cfg;
     int rc = 0;
 
@@ -400,6 +402,8 @@ static int complete(struct job *j, int argc, char **argv, int first)
     CTT_CHECK(c->data || c->amp_plan, CTT_EINVAL,
               "--data PATH must be given (see --help)");
     CTT_TRY(ctt_train_check(c));
+    CTT_CHECK(c->teacher || ctt_opt_is_default(distil, c), CTT_EINVAL,
+              "--distil requires --teacher");
     CTT_CHECK(c->checkpoint || c->out || !c->resume, CTT_EINVAL,
               "--checkpoint FILE must be given (see --help)");
     if (!c->checkpoint && c->out) {

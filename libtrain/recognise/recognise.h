@@ -108,6 +108,11 @@ int  ctt_recognise_step_run(struct ctt_recognise_step *s,
                             uint64_t key, uint64_t observe,
                             struct ctt_sums *sums);
 
+/* The forward pass of such a step only. */
+int  ctt_recognise_step_forward(struct ctt_recognise_step *s,
+                                const struct ctt_data *d,
+                                const struct ctt_batch *b);
+
 /* After a gradient that is not finite: names the node; always an error. */
 int  ctt_recognise_step_blame(struct ctt_recognise_step *s,
                               const struct ctt_batch *b);

@@ -372,3 +372,16 @@ int ctt_recognise_step_run(struct ctt_recognise_step *s,
 out:
     return rc;
 }
+
+int ctt_recognise_step_forward(struct ctt_recognise_step *s,
+                               const struct ctt_data *d,
+                               const struct ctt_batch *b)
+{
+    struct ctt_job job;
+
+    s->x->r->stamp++;
+    s->batch = b;
+    make_goals(s, d, b, 0);
+    job = job_of(s);
+    return ctt_exec_forward(s->x, &job);
+}

@@ -314,6 +314,75 @@ static void test_steps(void)
     }
 }
 
+/* As given, before retraining, and after each one. */
+static int rising(void *arg, const char *stage, const struct ctt_model *m,
+                  double top1[CTT_ACCURACIES])
+{
+    static const double top[] = { 0.9, 0.1, 0.2, 0.5, 0.89 };
+    struct trainer *t = arg;
+
+    (void)stage;
+    (void)m;
+    CU_ASSERT_FATAL(t->asked < (int)CTT_LEN(top));
+    top1[0] = top1[1] = 0.3;
+    top1[2] = top[t->asked++];
+    return 0;
+}
+
+static char told[200];
+
+static void tell(void *arg, const char *line)
+{
+    (void)arg;
+    snprintf(told, sizeof(told), "%s", line);
+}
+
+static int refresh(void *arg, const char *stage, struct ctt_model *m)
+{
+    struct trainer *t = arg;
+
+    (void)m;
+    CU_ASSERT(t->stages == 0 && strncmp(stage, "pruned", 6) == 0);
+    t->timed++;
+    return 0;
+}
+
+/* Retraining is repeated with twice the epochs until one clip of 100 is
+ * missing, or the limit is reached.  Norms are estimated after pruning at once,
+ * not before pruning in steps. */
+static void test_automatic(void)
+{
+    static const struct { int rounds, limit, epochs; const char *says; }
+    expect[] = {
+        { 0, 96, 16, "pruned: accuracy is back after 16 epochs" },
+        { 1, 16, 16, "pruned 1/1: accuracy is back after 16 epochs" },
+        { 1, 8, 8, "pruned 1/1: 40.0 points of top-1 are missing after 8 epochs"
+                   " of retraining, the limit" },
+        { 0, 4, 4, "pruned: 70.0 points of top-1 are missing after 4 epochs" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(expect); i++) {
+        struct trainer t = { .mask = NULL };
+        struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain,
+            .accuracy = rising, .say = tell, .norms = refresh, .clips = 100 };
+        struct ctt_recipe o = { .prune = { .share = 0.6f, .steps = 10,
+            .until = 0.6f, .rounds = expect[i].rounds }, .epochs = 4,
+            .automatic = 1, .within = 1, .limit = expect[i].limit };
+        struct ctt_model *m = small_model(small_net, 6);
+        struct ctt_report *r = NULL;
+
+        CHECK_OK(ctt_recipe_run(&o, &calls, in_folder("a.h5"), NULL, &m, &r));
+        CU_ASSERT_EQUAL(t.epochs, expect[i].epochs);
+        CU_ASSERT_EQUAL(t.timed, expect[i].rounds);
+        CU_ASSERT_EQUAL(t.changes, expect[i].rounds ? 0 : 10);
+        CU_ASSERT(strstr(told, expect[i].says) == told);
+        CU_ASSERT_DOUBLE_EQUAL(r->stage[1].prunable, 0.6, 1e-3);
+        ctt_free(t.mask);
+        ctt_report_free(&r);
+        ctt_model_free(&m);
+    }
+}
+
 /* What is pruned more already is not pruned: an error, and no file; after a
  * factorisation, which makes new weights, the history says it. */
 static void test_pruned_already(void)
@@ -429,6 +498,7 @@ int main(void)
         { "recipe", test_recipe },
         { "alone", test_alone },
         { "pruned in steps", test_steps },
+        { "until accuracy is back", test_automatic },
         { "pruned already", test_pruned_already },
         { "errors", test_errors },
         { "allocation", test_alloc },

@@ -182,6 +182,16 @@ tells 0 'more than the [0-9]* of n.ctt' n.ctt -o less.ctt $common \
 grep -qE '^ *pruned 1/1: 90.0[0-9]% of all convolution weights, 90.0' out ||
     fail "the history says something else: $(grep pruned out)"
 
+# A share of the teacher's answers that is no default.
+tells 0 'small.ctt written' two.ctt -o small.ctt $tiny --distil 0
+
+# Until accuracy is back, or the limit; rates of the model's own training.
+tells 0 'after [0-9]+ epochs of retraining' two.ctt -o small.ctt --data sorted \
+    --prune 0.5 --prune-least 9 --threads 1 --retrain-epochs auto \
+    --retrain-limit 12 --retrain-schedule rewind
+"$bin/convtt-info" small.ctt > all 2>&1
+grep -qE '^ *train clips=[0-9]+ .* epochs=12 ' all || fail "history: $(cat all)"
+
 # 6. Sharing: values that are few, stay so when they are trained, and are not
 # shared again; what would undo a stage is refused.
 tells 0 's.ctt written' m.ctt -o s.ctt $common --prune 0.8 --prune-least 9 \
@@ -218,6 +228,16 @@ tells 2 '--prune-scope requires --prune' m.ctt -o a --tt-rank 4 \
 tells 2 '--tt-form requires --tt-rank or --tt-tol' m.ctt -o a --prune 0.5 \
     --tt-form pair
 tells 2 '--tt-harm requires --data or --val' m.ctt -o a --tt-rank 4 --tt-harm 1
+tells 2 'retrain-epochs: bad value .x' m.ctt -o a --prune 0.5 --data clips \
+    --retrain-epochs x
+tells 2 '--retrain-limit requires --retrain-epochs=auto' m.ctt -o a --data clips \
+    --prune 0.5 --retrain-limit 30
+tells 2 'retrain-limit=3: auto begins with 12' m.ctt -o a --data clips \
+    --prune 0.5 --retrain-limit 3 --retrain-epochs auto
+tells 2 '--lr: --retrain-schedule=rewind takes it' m.ctt -o a --data clips \
+    --prune 0.5 --retrain-schedule rewind --lr 0.1
+tells 2 '--prune-steps requires --prune-rounds=0' \
+    m.ctt -o a --prune 0.5 --prune-rounds 2 --prune-steps 3
 tells 2 '--lr requires retraining' m.ctt -o a --prune 0.5 --lr 0.1
 tells 2 '--resume requires retraining' m.ctt -o a --prune 0.5 --resume
 tells 2 '--cache requires --data or --val' m.ctt -o a --prune 0.5 --cache 3

@@ -180,6 +180,80 @@ static void another_teacher_is_refused(void)
     ctt_model_free(&m);
 }
 
+/* ---- norms ---- */
+
+/* Sums of a channel of all frames of the first batch of 8 clips, and of their
+ * squares. */
+static double channel(struct ctt_data *d, int c, double *square)
+{
+    const struct ctt_augment none = { 0 };
+    struct ctt_loader *l = NULL;
+    struct ctt_order *p = NULL;
+    struct ctt_buckets bk;
+    struct ctt_batch b;
+    double wait = 0, sum = 0;
+    int64_t n;
+
+    CHECK_OK(ctt_buckets_find(d, 8, "1", &bk));
+    CHECK_OK(ctt_order_new(d, 8, &p));
+    ctt_order_make(d, &bk, 0, 0, p);
+    CHECK_OK(ctt_loader_open(d, 8, d->longest, &l));
+    ctt_loader_start(l, p, &none, 0);
+    CU_ASSERT_EQUAL_FATAL(ctt_loader_next(l, &b, &wait), 1);
+    n = (int64_t)b.steps * b.n * 10 * 10;
+    *square = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double x = (double)b.x[3 * i + c];
+        sum += x / (double)n;
+        *square += x * x / (double)n;
+    }
+    ctt_loader_close(&l);
+    ctt_order_free(&p);
+    return sum;
+}
+
+/* Over all clips, in batches of 2, the statistics of a norm that reads the
+ * frames are those of the frames; over 2 clips they are others. */
+static void norms_are_estimated_again(void)
+{
+    static const char net[] =
+        "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
+        "norm n in=x kind=batch\npool p in=n kind=avg\nconv y in=p out=4\n";
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_input in = clip_input();
+    struct ctt_model *m = NULL, *few = NULL;
+    struct ctt_data *d = NULL;
+    const struct ctt_node *n;
+    float kept;
+
+    cfg.max_frames = CLIP_SHORTEST;    /* no clip is padded */
+    cfg.batch = 2;
+    CHECK_OK(clips_pack(clip_path("norm.pack"), 0, 8));
+    CHECK_OK(ctt_data_open(clip_path("norm.pack"), "train", &in, NULL, 0, &cfg,
+                           NULL, &d));
+    CHECK_OK(clip_model(net, 1, &m));
+    n = &m->g->node[ctt_graph_find(m->g, "n")];
+    for (int c = 0; c < 3; c++) {
+        m->w[n->at[2] + c] = 50;
+        m->w[n->at[3] + c] = 7;
+    }
+    kept = m->w[n->at[0]];
+    CHECK_OK(ctt_model_copy(m, &few));
+    CHECK_OK(ctt_norms_estimate(few, &cfg, d, 2, NULL));
+    CHECK_OK(ctt_norms_estimate(m, &cfg, d, 100, NULL));
+    for (int c = 0; c < 3; c++) {
+        double square, mean = channel(d, c, &square);
+        CU_ASSERT_DOUBLE_EQUAL(m->w[n->at[2] + c], mean, 1e-5);
+        CU_ASSERT_DOUBLE_EQUAL(m->w[n->at[3] + c], square - mean * mean, 1e-4);
+        CU_ASSERT(fabs(few->w[n->at[2] + c] - mean) > 1e-4);
+        CU_ASSERT(fabs(few->w[n->at[2] + c] - mean) < 1);
+    }
+    CU_ASSERT(m->w[n->at[0]] == kept && n->attr.norm.momentum < 1);
+    ctt_model_free(&m);
+    ctt_model_free(&few);
+    ctt_data_close(&d);
+}
+
 /* ---- when clips are asked ---- */
 
 static void asks_are_where_they_should_be(void)
@@ -237,6 +311,7 @@ int main(void)
         { "the gradient with a teacher", gradient_with_a_teacher },
         { "a model teaches itself nothing", a_model_teaches_itself_nothing },
         { "another teacher is refused", another_teacher_is_refused },
+        { "norms are estimated again", norms_are_estimated_again },
         { "asks are where they should be", asks_are_where_they_should_be },
         { "bad asks are refused", bad_asks_are_refused },
         CU_TEST_INFO_NULL

@@ -63,6 +63,64 @@ static void same_seed_same_weights(void)
     }
 }
 
+/* The learning rates of the last epochs of a longer run. */
+struct rates { double lr[64]; int n; };
+
+static void take_rate(void *arg, const struct ctt_progress *p)
+{
+    struct rates *r = arg;
+
+    CU_ASSERT_FATAL(r->n < 64);
+    r->lr[r->n++] = p->lr;
+}
+
+static void rates_are_rewound(void)
+{
+    struct rates all = { .n = 0 }, last = { .n = 0 };
+    struct rates *const to[] = { &all, &last };
+
+    for (int k = 0; k < 2; k++) {
+        struct ctt_train_cfg cfg = short_run();
+        struct ctt_events ev = { .arg = to[k], .progress = take_rate };
+        struct ctt_model *m = NULL;
+        struct ctt_result r;
+
+        cfg.epochs = k ? 2 : 5;
+        cfg.last_of = k ? 5 : 0;
+        CHECK_OK(clip_model(clip_net_end, 1, &m));
+        CHECK_OK(ctt_train(m, &cfg, toy, NULL, &ev, &r));
+        ctt_model_free(&m);
+    }
+    CU_ASSERT_FATAL(all.n == 5 * 6 && last.n == 2 * 6);
+    CU_ASSERT(all.lr[20] != all.lr[2]);
+    for (int i = 0; i < last.n; i++)
+        CU_ASSERT_EQUAL(last.lr[i], all.lr[18 + i]);
+}
+
+/* After the sparse phase the rate is a tenth. */
+static void dsd_lowers_the_rate(void)
+{
+    struct rates all = { .n = 0 }, dsd = { .n = 0 };
+    struct rates *const to[] = { &all, &dsd };
+
+    for (int k = 0; k < 2; k++) {
+        struct ctt_train_cfg cfg = short_run();
+        struct ctt_events ev = { .arg = to[k], .progress = take_rate };
+        struct ctt_model *m = NULL;
+        struct ctt_result r;
+
+        cfg.epochs = 5;
+        cfg.dsd = k ? 0.3f : 0;
+        CHECK_OK(clip_model(clip_net_end, 1, &m));
+        CHECK_OK(ctt_train(m, &cfg, toy, NULL, &ev, &r));
+        CU_ASSERT_PTR_NULL(m->constraint.keep);
+        ctt_model_free(&m);
+    }
+    for (int i = 0; i < 30; i++)
+        CU_ASSERT_DOUBLE_EQUAL(dsd.lr[i], all.lr[i] * (i < 24 ? 1 : 0.1),
+                               1e-12);
+}
+
 /* ---- constraints ---- */
 
 static void pruned_weights_stay_zero(void)
@@ -257,6 +315,8 @@ int main(void)
     CU_TestInfo tests[] = {
         { "eight clips are learnt", eight_clips_are_learnt },
         { "same seed, same weights", same_seed_same_weights },
+        { "rates are rewound", rates_are_rewound },
+        { "dsd lowers the rate", dsd_lowers_the_rate },
         { "pruned weights stay zero", pruned_weights_stay_zero },
         { "nan is named", nan_is_named },
         { "wrong models are refused", wrong_models_are_refused },
