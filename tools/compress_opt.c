@@ -6,12 +6,15 @@ static const char description[] =
     "Factorisation comes first: successive SVDs turn a weight into a tensor "
     "train, limited by --tt-rank, --tt-tol or both. A weight whose "
     "factorisation would not save anything stays whole, and the report says "
-    "why. Then magnitude pruning (--prune) sets the smallest weights to zero "
-    "in several rounds; weights of different layers are compared by their "
-    "LAMP score (Lee and others 2021) unless --prune-score says otherwise. "
-    "With --data the model is retrained after each step that "
-    "--retrain-epochs has an epoch for. Last, "
-    "the remaining weights are rounded (--round).\n\n"
+    "why. Then magnitude pruning (--prune) sets the smallest weights to zero, "
+    "with --data in many steps while the model is retrained (Zhu and Gupta "
+    "2017), or in --prune-rounds rounds; weights of different layers are "
+    "compared by their LAMP score (Lee and others 2021) unless --prune-score "
+    "says otherwise. Last, the remaining weights are rounded (--round).\n\n"
+    "With --data the model is retrained after factorisation and after each "
+    "round of pruning that --retrain-epochs has an epoch for; the model as "
+    "given is its teacher (--distil). What is best on the validation clips is "
+    "kept, chosen after the last step of pruning.\n\n"
     "Pruning makes the file smaller; tensor trains also reduce the number of "
     "multiplications. Two tables report what each weight and each step came "
     "to; --report writes the same as JSON.\n\n"
@@ -29,7 +32,8 @@ static const struct ctt_chapter chapters[] = {
       "\"pruned\" is the share of the values of all convolution weights, \"of "
       "prunable\" that of the weights which --prune may prune. A round that "
       "there is no epoch for is not retrained: its accuracy before retraining "
-      "is \"-\"." },
+      "is \"-\". Pruning in steps begins with retraining: the accuracy before "
+      "it is that of a model in which nothing is pruned yet." },
     { "STOPPING AND RESUMING",
       "SIGINT and SIGTERM (Ctrl-C) stop the run; a checkpoint is written "
       "before each retraining, after each of its epochs or "
@@ -52,9 +56,8 @@ const struct ctt_program ctt_compress_program = {
     .summary = "make a trained model smaller",
     .synopsis = "[OPTION...] MODEL -o OUT",
     .about = "Factorises the weights of a trained model (--tt-rank, --tt-tol), "
-             "prunes them in rounds (--prune), or both; with --data it "
-             "retrains after each step. Writes the compressed model and a "
-             "report.",
+             "prunes them (--prune), or both; with --data it retrains. Writes "
+             "the compressed model and a report.",
     .description = description,
     .chapter = chapters,
     .also = "convtt-train(1), convtt-infer(1), convtt-info(1)",

@@ -35,6 +35,13 @@ static const struct ctt_chapter chapters[] = {
       "defaults of --sampling-patience (3) and --sampling-decay (0.05) are for "
       "short runs; Su et al. 2020 used 20 and 0.004, with --schedule=sampled "
       "--optimizer=adam --clip-norm=3 --step-epochs=5 --gamma=0.98." },
+    { "DENSE-SPARSE-DENSE TRAINING",
+      "--dsd=0.3 trains as usual for half of the steps, holds the 30% smallest "
+      "weights of each convolution at zero until 80% of them, then trains all "
+      "again at a tenth of the learning rate. It spends no more epochs than a "
+      "run without it, so whether it helps is seen by comparing both with the "
+      "same --epochs, over several --seed; a comparison with the model at half "
+      "of the run would count the longer training as a gain." },
     { "MIXED PRECISION",
       "--amp=O1 computes values and gradients in fp16 (or with --amp-type=bf16 "
       "in bf16) where that is safe; weights and sums stay in fp32, and the "

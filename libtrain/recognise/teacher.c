@@ -18,8 +18,8 @@ int ctt_teacher_check(const struct ctt_train_cfg *cfg,
                       const struct ctt_graph *g, const struct ctt_data *d)
 {
     const struct ctt_model *m = cfg->taught_by;
-    int classes, rc = 0;
-    char *const *label = ctt_data_labels(d, &classes);
+    char *const *label = d->list->label;
+    int classes = d->list->labels, rc = 0;
 
     CTT_CHECK(ctt_graph_inputs(m->g) == 1 &&
               memcmp(&m->g->node[ctt_graph_input(m->g)].attr.input,

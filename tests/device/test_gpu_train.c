@@ -251,12 +251,48 @@ static void test_deterministic(void)
     ctt_dev_deterministic(gpu, 0);
 }
 
+/* A mask that comes in the middle of training: the device gets it, moments of
+ * pruned weights are cleared, and what is pruned stays zero. */
+static void test_pruned_meanwhile(void)
+{
+    struct ctt_constraint c = { .keep = NULL };
+    struct learner a;
+    float *m;
+
+    learner_open(&a, gpu, CTT_RECOGNISE, CTT_O0, 0);
+    m = ctt_calloc((size_t)a.g->weights, sizeof(*m));
+    CU_ASSERT_FATAL(m != NULL);
+    learn(&a, 0);
+    for (int k = 2; k < 4; k++) {    /* once new, once changed */
+        CHECK_OK(ctt_optim_pull(a.o));
+        CHECK_OK(ctt_constraint_mask(&c, a.g->weights));
+        memset(c.keep, 1, (size_t)a.g->weights);
+        for (int i = 0; i < a.g->count; i++)
+            for (int64_t j = 0; a.g->node[i].op == CTT_OP_CONV &&
+                 j < ctt_volume(&a.g->node[i].w[0]); j++)
+                c.keep[a.g->node[i].at[0] + j] = j % k != 0;
+        ctt_constraint_hold(&c, a.g->weights, a.w);
+        CHECK_OK(ctt_optim_constrain(a.o, &c));
+        gpu_read(a.o->flat.m, CTT_F32, a.g->weights, m);
+        for (int64_t i = 0; i < a.g->weights; i++)
+            CU_ASSERT_FATAL(c.keep[i] || m[i] == 0);
+        learn(&a, k);
+        CHECK_OK(ctt_optim_pull(a.o));
+        for (int64_t i = 0; i < a.g->weights; i++)
+            CU_ASSERT_FATAL(c.keep[i] || a.w[i] == 0);
+    }
+    ctt_constraint_free(&c);
+    ctt_free(m);
+    learner_close(&a);
+}
+
 static CU_TestInfo tests[] = {
     { "recognise", test_recognise },
     { "recognise, mixed precision", test_recognise_mixed },
     { "predict", test_predict },
     { "predict, mixed precision", test_predict_mixed },
     { "deterministic", test_deterministic },
+    { "pruned meanwhile", test_pruned_meanwhile },
     CU_TEST_INFO_NULL
 };
 

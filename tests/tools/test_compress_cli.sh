@@ -230,8 +230,8 @@ tells 2 '--tt-form requires --tt-rank or --tt-tol' m.ctt -o a --prune 0.5 \
 tells 2 '--tt-harm requires --data or --val' m.ctt -o a --tt-rank 4 --tt-harm 1
 tells 2 'retrain-epochs: bad value .x' m.ctt -o a --prune 0.5 --data clips \
     --retrain-epochs x
-tells 2 '--retrain-limit requires --retrain-epochs=auto' m.ctt -o a --data clips \
-    --prune 0.5 --retrain-limit 30
+tells 2 '--retrain-limit requires --retrain-epochs=auto' m.ctt -o a \
+    --data clips --prune 0.5 --retrain-limit 30
 tells 2 'retrain-limit=3: auto begins with 12' m.ctt -o a --data clips \
     --prune 0.5 --retrain-limit 3 --retrain-epochs auto
 tells 2 '--lr: --retrain-schedule=rewind takes it' m.ctt -o a --data clips \
