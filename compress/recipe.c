@@ -117,14 +117,15 @@ static int epochs_of(const struct run *a, int n)
     return n < 2 ? a->k.epochs : (int)(sum < left ? sum : left);
 }
 
-/* Whether all epochs are spent once this round is retrained. */
+/* Whether all epochs are spent once this round is retrained, but for those that
+ * stages have of their own. */
 static int is_last(const struct run *a)
 {
     int sum = 0;
 
     for (int i = 0; i <= a->at.rounds; i++)
         sum += ctt_recipe_epochs(a->k.o, i);
-    return sum == a->k.o->epochs;
+    return sum >= a->k.o->epochs;
 }
 
 /* Top-1 of whole clips that is missing, 0..1. */

@@ -66,24 +66,6 @@ out:
     return rc;
 }
 
-/* Gives the device the constraint, copied if it has memory of its own. */
-static int open_constraint(struct ctt_optim *o, const struct ctt_constraint *c)
-{
-    struct ctt_constraint *to = &o->flat.constraint;
-    int rc = 0;
-
-    if (ctt_dev_shared(o->dev)) {
-        *to = *c;
-        goto out;
-    }
-    if (c->keep)
-        CTT_TRY(bytes(o, "the mask", c->keep, o->weights, &to->keep));
-    if (c->share)
-        CTT_TRY(bytes(o, "the codes", c->share, o->weights, &to->share));
-out:
-    return rc;
-}
-
 static int has_codes(const struct ctt_constraint *c, int64_t at, int64_t n)
 {
     for (int64_t i = at; i < at + n; i++)
@@ -93,9 +75,10 @@ static int has_codes(const struct ctt_constraint *c, int64_t at, int64_t n)
 }
 
 /* Lists the weights with shared values. */
-static int find_shared(const struct ctt_graph *g,
-                       const struct ctt_constraint *c, struct ctt_optim *o)
+static int find_shared(struct ctt_optim *o, const struct ctt_constraint *c)
 {
+    const struct ctt_graph *g = o->g;
+
     if (!c->share)
         return 0;
     o->shared = ctt_calloc((size_t)ctt_weight_count(g), sizeof(*o->shared));
@@ -110,6 +93,48 @@ static int find_shared(const struct ctt_graph *g,
                 o->shared[o->flat.spans++] = s;
         }
     return 0;
+}
+
+static void drop(struct ctt_optim *o, const void *p)
+{
+    void *block = (void *)(uintptr_t)p;
+
+    if (p)
+        ctt_dev_free(o->dev, &block);
+}
+
+/* Gives the device the constraint, copied if it has memory of its own. */
+static int open_constraint(struct ctt_optim *o, const struct ctt_constraint *c)
+{
+    struct ctt_constraint *to = &o->flat.constraint;
+    int rc = 0;
+
+    CTT_TRY(find_shared(o, c));
+    if (ctt_dev_shared(o->dev)) {
+        *to = *c;
+        goto out;
+    }
+    if (c->keep)
+        CTT_TRY(bytes(o, "the mask", c->keep, o->weights, &to->keep));
+    if (c->share)
+        CTT_TRY(bytes(o, "the codes", c->share, o->weights, &to->share));
+out:
+    return rc;
+}
+
+static void close_constraint(struct ctt_optim *o)
+{
+    struct ctt_flat *f = &o->flat;
+
+    if (!ctt_dev_shared(o->dev)) {
+        drop(o, f->constraint.keep);
+        drop(o, f->constraint.share);
+    }
+    ctt_free(o->shared);
+    o->shared = NULL;
+    f->constraint = (struct ctt_constraint){ .keep = NULL };
+    f->shared = NULL;
+    f->spans = 0;
 }
 
 static int open_blocks(struct ctt_optim *o, float *w)
@@ -139,30 +164,21 @@ int ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     int rc = o ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
+    o->g = g;
     o->cfg = cfg;
     o->dev = dev;
     o->type = ctt_amp_type(cfg);
     o->weights = o->flat.n = g->weights;
     CTT_TRY(find_trained(g, o));
     CTT_TRY(open_blocks(o, w));
-    if (c) {
+    if (c)
         CTT_TRY(open_constraint(o, c));
-        CTT_TRY(find_shared(g, c, o));
-    }
     CTT_TRY(ctt_optim_push(o));
     *out = o;
     o = NULL;
 out:
     ctt_optim_close(&o);
     return rc;
-}
-
-static void drop(struct ctt_optim *o, const void *p)
-{
-    void *block = (void *)(uintptr_t)p;
-
-    if (p)
-        ctt_dev_free(o->dev, &block);
 }
 
 void ctt_optim_close(struct ctt_optim **p)
@@ -176,11 +192,7 @@ void ctt_optim_close(struct ctt_optim **p)
     drop(o, o->flat.v);
     drop(o, o->w16);
     drop(o, o->flat.how);
-    if (!ctt_dev_shared(o->dev)) {
-        drop(o, o->flat.constraint.keep);
-        drop(o, o->flat.constraint.share);
-    }
-    ctt_free(o->shared);
+    close_constraint(o);
     ctt_free(o);
     *p = NULL;
 }
@@ -226,7 +238,7 @@ static int forget(struct ctt_optim *o, const struct ctt_constraint *c, float *m)
         goto out;
     CTT_TRY(host ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_HOST, m, host, size));
-    ctt_constraint_hold(c, o->weights, host);
+    ctt_constraint_clear(c, o->weights, host);
     CTT_TRY(ctt_dev_copy(o->dev, CTT_TO_DEVICE, host, m, size));
 out:
     ctt_free(host);
@@ -237,9 +249,7 @@ int ctt_optim_constrain(struct ctt_optim *o, const struct ctt_constraint *c)
 {
     int rc;
 
-    if (!ctt_dev_shared(o->dev))
-        drop(o, o->flat.constraint.keep);
-    o->flat.constraint = (struct ctt_constraint){ .keep = NULL };
+    close_constraint(o);
     CTT_TRY(open_constraint(o, c));
     CTT_TRY(forget(o, c, o->flat.m));
     CTT_TRY(forget(o, c, o->flat.v));

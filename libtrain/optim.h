@@ -11,6 +11,7 @@
  * If the program shares that memory they are the model's own array, otherwise a
  * copy that push and pull synchronise. */
 struct ctt_optim {
+    const struct ctt_graph     *g;
     const struct ctt_train_cfg *cfg;
     struct ctt_dev  *dev;
     struct ctt_flat  flat;     /* dw: as of the last ctt_optim_norm() */
@@ -21,7 +22,7 @@ struct ctt_optim {
     int64_t          weights, t;    /* t: updates so far */
 };
 
-/* w: the weights of g; c: their constraint, or NULL.  cfg, c, dev and w must
+/* w: the weights of g; c: their constraint, or NULL.  g, cfg, c, dev and w must
  * stay valid. */
 int  ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                     const struct ctt_constraint *c, float *w,

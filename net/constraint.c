@@ -47,6 +47,13 @@ int ctt_constraint_shares(const struct ctt_constraint *c, int64_t n)
     return 0;
 }
 
+void ctt_constraint_clear(const struct ctt_constraint *c, int64_t n, float *w)
+{
+    for (int64_t i = 0; c->keep && i < n; i++)
+        if (!c->keep[i])
+            w[i] = 0;
+}
+
 int ctt_constraint_match(const struct ctt_constraint *from, int64_t n,
                          struct ctt_constraint *to)
 {

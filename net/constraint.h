@@ -58,6 +58,9 @@ int  ctt_constraint_mask(struct ctt_constraint *c, int64_t n);
 int  ctt_constraint_share(struct ctt_constraint *c, int64_t n);
 int  ctt_constraint_shares(const struct ctt_constraint *c, int64_t n);
 
+/* Makes those of n numbers 0 that are of pruned weights. */
+void ctt_constraint_clear(const struct ctt_constraint *c, int64_t n, float *w);
+
 /* Copies constraints between models with different layouts.  match gives `to`,
  * of n weights, each member that `from` has, without constraining a weight.
  * carry then copies those of `count` weights from offset `at` to `to_at`. */

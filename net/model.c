@@ -269,9 +269,7 @@ void ctt_model_hold(struct ctt_model *m)
 {
     const struct ctt_constraint *c = &m->constraint;
 
-    for (int64_t i = 0; i < m->g->weights; i++)
-        if (ctt_is_pruned(c, i))
-            m->w[i] = 0;
+    ctt_constraint_clear(c, m->g->weights, m->w);
     for (int i = 0; c->share && i < m->g->count; i++)
         for (int k = 0; k < m->g->node[i].nw; k++) {
             int64_t at = m->g->node[i].at[k];

@@ -271,7 +271,7 @@ static void test_pruned_meanwhile(void)
             for (int64_t j = 0; a.g->node[i].op == CTT_OP_CONV &&
                  j < ctt_volume(&a.g->node[i].w[0]); j++)
                 c.keep[a.g->node[i].at[0] + j] = j % k != 0;
-        ctt_constraint_hold(&c, a.g->weights, a.w);
+        ctt_constraint_clear(&c, a.g->weights, a.w);
         CHECK_OK(ctt_optim_constrain(a.o, &c));
         gpu_read(a.o->flat.m, CTT_F32, a.g->weights, m);
         for (int64_t i = 0; i < a.g->weights; i++)
