@@ -98,6 +98,30 @@ double ctt_pruned(const struct ctt_model *m, const struct ctt_prune *o);
  * rises from s0 before the first to s1 in the last, fastest at the start. */
 double ctt_prune_cubic(double s0, double s1, int round, int rounds);
 
+/* ---- fold.c ---- */
+
+/* What folding does; ALL is the sum of two.  AUTO: ALL, but DEAD if the
+ * weights are shared and there are norms, which would end the sharing. */
+enum ctt_fold_what { CTT_FOLD_NONE, CTT_FOLD_NORMS, CTT_FOLD_DEAD,
+                     CTT_FOLD_ALL, CTT_FOLD_AUTO };
+
+struct ctt_fold {
+    int what;              /* enum ctt_fold_what; NONE: the stage is skipped */
+};
+
+/* What was folded and dropped. */
+struct ctt_folded {
+    int     norms;         /* batch norms */
+    int64_t channels;      /* dead ones, */
+    int     layers;        /* of so many convs */
+};
+
+/* Folds batch norms into the convs before them, drops dead channels, or both
+ * (net/edit.h).  The rows of r, the report of the model that m was made of, get
+ * what is left of their weights.  The caller frees *out. */
+int ctt_fold_model(const struct ctt_model *m, int what, struct ctt_report *r,
+                   struct ctt_folded *done, struct ctt_model **out);
+
 /* ---- share.c ---- */
 
 struct ctt_share {
@@ -129,13 +153,20 @@ int ctt_share(struct ctt_model *m, const struct ctt_share *o,
 /* ---- round.c ---- */
 
 struct ctt_round {
-    int bits;              /* as in ctt_round(); 0 or 24: the stage is
-                              skipped */
+    int bits;              /* as in ctt_round(); 0 or 24: weights are not
+                              rounded */
+    int bias_bits;         /* as in ctt_round_biases(); 0: not rounded */
 };
 
 /* Rounds the conv and deconv weights to this many significant bits, 1..24 (24:
  * no change).  A zero stays zero, and equal weights stay equal. */
 void ctt_round(struct ctt_model *m, int bits);
+
+/* Rounds each vector of trained numbers (biases; gamma and beta of norms) to
+ * multiples of its largest number over 2^(bits - 1) - 1, bits in 2..8, which
+ * the coding of values `int8` stores as a byte each.  The mean and the variance
+ * of a batch norm stay. */
+void ctt_round_biases(struct ctt_model *m, int bits);
 
 /* ---- recipe.c ---- */
 
@@ -143,6 +174,7 @@ void ctt_round(struct ctt_model *m, int bits);
 struct ctt_recipe {
     struct ctt_tt    tt;
     struct ctt_prune prune;
+    struct ctt_fold  fold;
     struct ctt_share share;
     struct ctt_round round;
     int              epochs;    /* of retraining, all stages together */

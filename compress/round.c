@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * round.c: the stage "rounding": weights get fewer significant bits; the zero
- * bits at their ends take almost no space in a deflated file (Zender 2016). */
+ * bits at their ends take almost no space in a deflated file (Zender 2016).
+ * The numbers of a bias become multiples of one scale, which a file stores as
+ * small integers. */
 #include "compress/stage.h"
 #include "net/op.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,21 +39,60 @@ void ctt_round(struct ctt_model *m, int bits)
     }
 }
 
+/* Multiples of a scale, as the coding `int8` of a file finds it again: the
+ * largest number over `most`.  A -0 would need a sign of its own. */
+static void round_vector(float *w, int64_t n, float most)
+{
+    float largest = 0, scale;
+
+    for (int64_t k = 0; k < n; k++)
+        largest = fmaxf(largest, fabsf(w[k]));
+    scale = largest / most;
+    for (int64_t k = 0; k < n && scale > 0; k++) {
+        float q = rintf(w[k] / scale);
+
+        w[k] = q == 0 ? 0 : scale * fmaxf(-most, fminf(most, q));
+    }
+}
+
+void ctt_round_biases(struct ctt_model *m, int bits)
+{
+    float most = (float)((1 << (bits - 1)) - 1);
+
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+
+        for (int k = 0; k < n->nw; k++)
+            if (ctt_ops[n->op].weight[k].role == CTT_ROLE_VECTOR)
+                round_vector(m->w + n->at[k], ctt_volume(&n->w[k]), most);
+    }
+}
+
 /* ---- the stage ---- */
 
-enum { ALL_BITS = 24 };    /* of a float */
+enum { ALL_BITS = 24, BIAS_BITS = 8 };    /* of a float; of a bias, at most */
 
 static const struct ctt_opt options[] = {
     { .name = "round", .type = CTT_INT,
       .off = offsetof(struct ctt_recipe, round.bits), .dflt = "8",
       .help = "significant bits that weights are rounded to at the end; 24: "
       "no rounding", .min = 1, .max = ALL_BITS, .arg = "BITS" },
+    { .name = "bias-bits", .type = CTT_INT,
+      .off = offsetof(struct ctt_recipe, round.bias_bits), .dflt = "8",
+      .help = "bits, 2 to 8, of each number of a bias (and of gamma and beta "
+      "of norms that are left) at the end, with one scale for a whole bias; 0: "
+      "no rounding", .max = BIAS_BITS, .arg = "BITS" },
     { .name = NULL }
 };
 
-static int asked(const struct ctt_recipe *o)
+static int weights_asked(const struct ctt_recipe *o)
 {
     return o->round.bits > 0 && o->round.bits < ALL_BITS;
+}
+
+static int asked(const struct ctt_recipe *o)
+{
+    return weights_asked(o) || o->round.bias_bits > 0;
 }
 
 static int check(const struct ctt_recipe *o, const struct ctt_model *m)
@@ -60,17 +102,30 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     (void)m;
     CTT_CHECK(o->round.bits >= 0 && o->round.bits <= ALL_BITS, CTT_EINVAL,
               "a float has no %d significant bits", o->round.bits);
+    CTT_CHECK(o->round.bias_bits == 0 || (o->round.bias_bits >= 2 &&
+              o->round.bias_bits <= BIAS_BITS), CTT_EINVAL,
+              "a bias is rounded to 2 to %d bits, not to %d", BIAS_BITS,
+              o->round.bias_bits);
 out:
     return rc;
 }
 
 static int run(struct ctt_walk *k, int round)
 {
+    const struct ctt_round *o = &k->o->round;
+    char weights[48] = "", biases[48] = "";
+
     (void)round;
-    ctt_round(*k->m, k->o->round.bits);
+    if (weights_asked(k->o)) {
+        ctt_round(*k->m, o->bits);
+        snprintf(weights, sizeof(weights), ": %d significant bits", o->bits);
+    }
+    if (o->bias_bits) {
+        ctt_round_biases(*k->m, o->bias_bits);
+        snprintf(biases, sizeof(biases), ": biases to %d bits", o->bias_bits);
+    }
     snprintf(k->name, sizeof(k->name), "rounded");
-    snprintf(k->line, sizeof(k->line), "rounded: %d significant bits",
-             k->o->round.bits);
+    snprintf(k->line, sizeof(k->line), "rounded%s%s", weights, biases);
     return 0;
 }
 

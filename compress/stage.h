@@ -34,6 +34,8 @@ struct ctt_stage {
 
     /* Whether the settings request it. */
     int    (*asked)(const struct ctt_recipe *o);
+    /* Whether they do so by more than a default; NULL: as asked. */
+    int    (*given)(const struct ctt_recipe *o);
     /* CTT_EINVAL if a setting is wrong, or wrong for this model. */
     int    (*check)(const struct ctt_recipe *o, const struct ctt_model *m);
     /* How many rounds it has, each followed by retraining; NULL: one. */
@@ -53,6 +55,7 @@ extern const struct ctt_stage *const ctt_stages[];
 
 extern const struct ctt_stage ctt_stage_tt;
 extern const struct ctt_stage ctt_stage_prune;
+extern const struct ctt_stage ctt_stage_fold;
 extern const struct ctt_stage ctt_stage_share;
 extern const struct ctt_stage ctt_stage_round;
 

@@ -5,11 +5,14 @@
 
 #include <stdio.h>
 
-/* Each preserves the results of earlier ones: pruning works on cores, what is
- * pruned shares no value, and rounding keeps zeros and equal values. */
+/* Each preserves the results of earlier ones: pruning works on cores; folding
+ * keeps zeros and drops the channels that pruning left without use, while a norm
+ * after sharing would end it; what is pruned shares no value; rounding keeps
+ * zeros and equal values. */
 const struct ctt_stage *const ctt_stages[] = {
     &ctt_stage_tt,
     &ctt_stage_prune,
+    &ctt_stage_fold,
     &ctt_stage_share,
     &ctt_stage_round,
     NULL
@@ -48,7 +51,7 @@ int ctt_recipe_asked(const struct ctt_recipe *o)
 
         if (!s->ask)
             continue;
-        if (s->asked(o))
+        if (s->given ? s->given(o) : s->asked(o))
             return 0;
         if (n < sizeof(all))
             n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s",

@@ -8,7 +8,7 @@ static int edit(struct ctt_edit *e, const struct ctt_graph *g)
 {
     int rc = 0;
 
-    CTT_TRY(ctt_edit_norms(e, g));
+    CTT_TRY(ctt_edit_norms(e, g, ctt_edit_bypass));
     for (int i = 0; i < g->count; i++)
         if (g->node[i].op == CTT_OP_DROPOUT)
             CTT_TRY(ctt_edit_bypass(e, i));

@@ -186,6 +186,57 @@ out:
     return rc;
 }
 
+/* ---- reading another node instead ---- */
+
+/* Copies a list of names with `to` instead of `from`.  Returns whether `from`
+ * was there. */
+static int other_name(const char *list, const char *from, const char *to,
+                       char *out, size_t size)
+{
+    size_t at = 0;
+    int hits = 0;
+
+    for (const char *s = list; at < size; s += strspn(s, ",")) {
+        int n = (int)strcspn(s, ", ");
+        int hit = (size_t)n == strlen(from) && memcmp(s, from, (size_t)n) == 0;
+
+        at += (size_t)snprintf(out + at, size - at, "%s%.*s",
+                               s == list ? "" : ",",
+                               hit ? (int)strlen(to) : n, hit ? to : s);
+        hits += hit;
+        s += n;
+        if (*s != ',')
+            break;
+    }
+    return hits;
+}
+
+/* The keys whose values are names of nodes. */
+static const char *const reads[] = { "in", "plus", "of", "like" };
+
+int ctt_edit_unlink(struct ctt_edit *e, int node)
+{
+    const struct ctt_node *n = &e->g->node[node];
+    char list[CTT_MAX_IN * CTT_NAME];
+    int to = n->in[0], rc = 0;
+
+    while (e->place[to].names >= 0)
+        to = e->place[to].names;
+    for (int i = 0; i < e->g->count; i++)
+        for (size_t k = 0; e->place[i].line && k < CTT_LEN(reads); k++) {
+            const char *was = value_of(e->place[i].line, reads[k]);
+
+            if (was && other_name(was, n->name, e->g->node[to].name, list,
+                                  sizeof(list)))
+                CTT_TRY(ctt_edit_set(e, i, reads[k], list));
+        }
+    ctt_edit_remove(e, node);
+    e->place[node].names = to;
+    rc = 1;
+out:
+    return rc;
+}
+
 /* ---- the result ---- */
 
 static size_t room_for(const struct ctt_edit *e)

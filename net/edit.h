@@ -35,6 +35,12 @@ int  ctt_edit_set(struct ctt_edit *e, int node, const char *key,
  * without a change if a state delays the node and cannot delay its input. */
 int  ctt_edit_bypass(struct ctt_edit *e, int node);
 
+/* Removes a node whose first input has its shape, unless it is the output;
+ * whatever reads it, and the states that delay it, take that input instead.
+ * Lines that were added are not changed.  Unlink nodes in execution order.
+ * Returns 1. */
+int  ctt_edit_unlink(struct ctt_edit *e, int node);
+
 /* The edited graph, sealed; the caller frees it. */
 int  ctt_edit_graph(const struct ctt_edit *e, struct ctt_graph **out);
 
@@ -54,12 +60,34 @@ int  ctt_model_move(const struct ctt_model *from, struct ctt_model *to);
  * weights.  A norm can be folded if nothing else reads the conv and the conv
  * adds no second input (plus=).
  *
- * In the text: each such conv gets a bias, and the norm is bypassed.  g: the
- * graph of the edit. */
-int  ctt_edit_norms(struct ctt_edit *e, const struct ctt_graph *g);
+ * In the text: each such conv gets a bias, and `without`, ctt_edit_bypass or
+ * ctt_edit_unlink, takes the norm away; a norm that is the output is always
+ * bypassed.  g: the graph of the edit. */
+int  ctt_edit_norms(struct ctt_edit *e, const struct ctt_graph *g,
+                    int (*without)(struct ctt_edit *e, int node));
+
+/* How many norms of g can be folded. */
+int  ctt_foldable_norms(const struct ctt_graph *g);
 
 /* In the weights: `to` is the model `from` after ctt_edit_norms and
  * ctt_edit_model; folds the norms of `from` into the convs of `to`. */
 void ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to);
+
+/* edit_dead.c: drops dead channels.  A channel of a conv or deconv is dead if
+ * nothing reads it: the weights for it are 0 in every conv or deconv that reads
+ * it.  A channel whose own weights are all 0 holds a constant; a conv without
+ * padding takes that into its bias, if it has one, and any conv takes a 0, so
+ * that nothing reads the channel any more.  Between the two may stand ops that
+ * treat each channel alone: act, pool, dropout, upsample, window, batch norm,
+ * a reshape that keeps the channels.  A conv that something else reads as well
+ * (a state, concat, lstm, plus=, ...), or that is the output, keeps all
+ * channels, and every conv at least one.
+ *
+ * If m has a mask, a bias that its pruned row leaves without effect (0 after
+ * the relu that reads it) becomes a pruned 0.
+ *
+ * The new model, which the caller frees, answers as m does, up to rounding; it
+ * has no training state. */
+int  ctt_drop_dead(const struct ctt_model *m, struct ctt_model **out);
 
 #endif

@@ -31,7 +31,17 @@ static int host(const struct ctt_graph *g, int norm)
     return n->in[0];
 }
 
-int ctt_edit_norms(struct ctt_edit *e, const struct ctt_graph *g)
+int ctt_foldable_norms(const struct ctt_graph *g)
+{
+    int norms = 0;
+
+    for (int i = 0; i < g->count; i++)
+        norms += host(g, i) >= 0;
+    return norms;
+}
+
+int ctt_edit_norms(struct ctt_edit *e, const struct ctt_graph *g,
+                   int (*without)(struct ctt_edit *e, int node))
 {
     int rc = 0;
 
@@ -41,7 +51,7 @@ int ctt_edit_norms(struct ctt_edit *e, const struct ctt_graph *g)
         if (conv < 0)
             continue;
         CTT_TRY(ctt_edit_set(e, conv, "bias", "1"));
-        CTT_TRY(ctt_edit_bypass(e, i));
+        CTT_TRY((i == ctt_graph_output(g) ? ctt_edit_bypass : without)(e, i));
     }
     rc = 0;
 out:

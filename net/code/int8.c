@@ -56,9 +56,24 @@ static float unit_of(float x)
     return ldexpf(1, e);
 }
 
-/* Numbers that were rounded to scale q have a scale that is either the largest
- * power of two that divides them all, or the largest of them over 127, up to
- * the rounding of their product. */
+/* Up to the rounding of a product. */
+static int fits_near(const struct ctt_part *p, int64_t channel, float near,
+                     float *scale)
+{
+    *scale = near;
+    for (int k = 0; k < ULPS; k++)
+        *scale = nextafterf(*scale, 0);
+    for (int k = 0; k <= 2 * ULPS; k++) {
+        if (fits(p, channel, *scale))
+            return 1;
+        *scale = nextafterf(*scale, INFINITY);
+    }
+    return 0;
+}
+
+/* Numbers that were rounded have a scale that is either the largest power of
+ * two that divides them all, or the largest of them over 127 or, in fewer bits,
+ * 63, 31 and so on. */
 static int find_scale(const struct ctt_part *p, int64_t channel, float *scale)
 {
     const float *w = p->w->t.data;
@@ -73,14 +88,9 @@ static int find_scale(const struct ctt_part *p, int64_t channel, float *scale)
     *scale = isfinite(unit) ? unit : 0;
     if (fits(p, channel, *scale))
         return 1;
-    *scale = most / LARGEST;
-    for (int k = 0; k < ULPS; k++)
-        *scale = nextafterf(*scale, 0);
-    for (int k = 0; k <= 2 * ULPS; k++) {
-        if (fits(p, channel, *scale))
+    for (int q = LARGEST; q > 0; q /= 2)
+        if (fits_near(p, channel, most / (float)q, scale))
             return 1;
-        *scale = nextafterf(*scale, INFINITY);
-    }
     return 0;
 }
 

@@ -23,8 +23,8 @@ static const char *in_folder(const char *name)
 }
 
 static const struct ctt_recipe long_recipe = {
-    .tt = { .rank = 4 }, .round = { .bits = 8 },
-    .prune = { .share = 0.6f, .rounds = 3 }, .epochs = 10,
+    .tt = { .rank = 4 }, .prune = { .share = 0.6f, .rounds = 3 },
+    .fold = { CTT_FOLD_ALL }, .round = { 8, 8 }, .epochs = 10,
 };
 
 /* Retrained for 10, 10, 20 and 30 epochs, as accuracy never comes back. */

@@ -6,6 +6,10 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static void test_round(void)
 {
@@ -40,10 +44,76 @@ static void test_round(void)
     ctt_model_free(&old);
 }
 
+static struct ctt_stored *stored(const struct ctt_model *m, const char *name,
+                                 struct ctt_stored *all)
+{
+    static char path[] = "/tmp/test_round.XXXXXX";
+    struct ctt_stored *s = NULL;
+    int64_t bytes;
+    int count, fd = mkstemp(path);
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    CHECK_OK(ctt_model_save(path, m));
+    CHECK_OK(ctt_model_stored(path, &s, &count, &bytes));
+    remove(path);
+    memcpy(path + strlen(path) - 6, "XXXXXX", 6);
+    for (int i = 0; i < count; i++)
+        if (strcmp(s[i].name, name) == 0)
+            *all = s[i];
+    ctt_free(s);
+    return all;
+}
+
+/* Biases, gamma and beta lie within half a step of what they were, and a file
+ * holds each as a byte; the statistics of a norm and the kernels stay. */
+static void test_biases(void)
+{
+    static const int trained[][2] = { { 1, 1 }, { 2, 0 }, { 2, 1 } };
+    static const int others[][2] = { { 1, 0 }, { 2, 2 }, { 2, 3 } };
+
+    for (int bits = 2; bits <= 8; bits++) {
+        struct ctt_model *m = small_model(small_net, 1), *old = NULL;
+        struct ctt_stored s = { .size = 0 };
+        int most = (1 << (bits - 1)) - 1;
+
+        m->w[m->g->node[1].at[1]] = -1e-9f;    /* rounds to 0, not to -0 */
+        CHECK_OK(ctt_constraint_mask(&m->constraint, m->g->weights));
+        m->constraint.keep[0] = 0;    /* so that the file is coded */
+        m->w[0] = 0;
+        CHECK_OK(ctt_model_copy(m, &old));
+        ctt_round_biases(m, bits);
+        for (size_t i = 0; i < CTT_LEN(trained); i++) {
+            const struct ctt_node *n = &m->g->node[trained[i][0]];
+            int64_t at = n->at[trained[i][1]], count = n->out.c;
+            double largest = 0;
+
+            for (int64_t k = 0; k < count; k++)
+                largest = fmax(largest, fabs((double)old->w[at + k]));
+            for (int64_t k = 0; k < count; k++) {
+                double q = m->w[at + k] * most / largest;
+                CU_ASSERT_DOUBLE_EQUAL(q, rint(q), 1e-4);
+                CU_ASSERT(fabs((double)m->w[at + k] - old->w[at + k]) <=
+                          0.5001 * largest / most);
+            }
+        }
+        for (size_t i = 0; i < CTT_LEN(others); i++) {
+            const struct ctt_node *n = &m->g->node[others[i][0]];
+            int64_t at = n->at[others[i][1]];
+            CU_ASSERT_EQUAL(memcmp(m->w + at, old->w + at, (size_t)
+                                   ctt_volume(&n->w[others[i][1]]) * 4), 0);
+        }
+        CU_ASSERT_STRING_EQUAL(stored(m, "a.b", &s)->values, "int8");
+        ctt_model_free(&m);
+        ctt_model_free(&old);
+    }
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
         { "round", test_round },
+        { "biases", test_biases },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {

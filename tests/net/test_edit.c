@@ -249,7 +249,7 @@ static void fold(struct ctt_model *m, struct ctt_model **to)
 {
     struct ctt_edit *e = begin(m->g);
 
-    CHECK_OK(ctt_edit_norms(e, m->g));
+    CHECK_OK(ctt_edit_norms(e, m->g, ctt_edit_bypass));
     CHECK_OK(ctt_edit_model(e, m, to));
     ctt_fold_norms(m, *to);
     ctt_edit_free(&e);
@@ -306,7 +306,7 @@ static int change(const struct ctt_model *m, struct ctt_model **to)
     int rc = 0;
 
     CTT_TRY(ctt_edit_begin(m->g, &e));
-    CTT_TRY(ctt_edit_norms(e, m->g));
+    CTT_TRY(ctt_edit_norms(e, m->g, ctt_edit_bypass));
     CTT_TRY(ctt_edit_bypass(e, 4));
     CTT_TRY(ctt_edit_set(e, 9, "out", "7"));
     CTT_TRY(ctt_edit_add(e, m->g->count, "act z in=y kind=relu"));
