@@ -123,8 +123,9 @@ static const struct ctt_opt options[] = {
       .off = offsetof(struct ctt_recipe, fold.what), .dflt = "auto",
       .help = "after pruning, fold batch norms into the convs before them "
       "(norms), drop channels that have no effect (dead), or both; auto: both, "
-      "in a run that does something else too. The answers stay the same up to "
-      "rounding; a model without norms can be trained further, but less well",
+      "in a run that does something else too (norms only if no weights are "
+      "shared). The answers stay the same up to rounding; later training goes "
+      "on without norms",
       .choices = words },
     { .name = NULL }
 };

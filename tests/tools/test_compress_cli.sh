@@ -11,8 +11,9 @@ size() { wc -c < "$1"; }
 
 cat > tiny.net << 'END'
 input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
-conv e in=x out=32 kernel=3 stride=2 pad=1
-act f in=e kind=relu
+conv e in=x out=32 kernel=3 stride=2 pad=1 bias=0
+norm n in=e kind=batch
+act f in=n kind=relu
 convlstm h in=f hidden=16 kernel=3
 pool p in=h kind=avg
 conv y in=p out=12
@@ -35,11 +36,30 @@ grep -qE '^e .* excepted' out || fail "e is not excepted: $(cat out)"
 tells 0 'in\|kh kw\|out' m.ctt -o w.ctt --tt-tol 0.6 --tt-form window \
     --tt-least 0 --threads 1
 
+# Without its norm the model answers the same, and may be trained, compressed
+# and answered with further; --fold alone is worth a run.
+top1() { "$bin/convtt-infer" --threads 1 "$1" clips 2> err | grep -i top-1; }
+tells 0 'f.ctt written' m.ctt -o f.ctt --fold all --bias-bits 0 --round 24 \
+    --threads 1
+"$bin/convtt-info" f.ctt > out 2>&1
+grep -q '^norm ' out && fail "a norm is left: $(cat out)"
+grep -q 'folded: 1 batch norms into convs, 0 dead' out || fail "$(cat out)"
+[ "$(top1 m.ctt)" = "$(top1 f.ctt)" ] && [ -n "$(top1 f.ctt)" ] ||
+    fail "f.ctt answers $(top1 f.ctt), m.ctt $(top1 m.ctt)"
+"$bin/convtt-train" --init f.ctt -o g.ctt $common --epochs 1 > out 2>&1 ||
+    fail "not trained further: $(cat out)"
+tells 0 '^folded: no change' g.ctt -o h.ctt $common --prune 0.5 \
+    --prune-least 9 --retrain-epochs 2
+[ -n "$(top1 h.ctt)" ] || fail "h.ctt does not answer: $(cat err)"
+tells 0 'x.ctt written' m.ctt -o x.ctt --prune 0.5 --fold none --threads 1
+grep -q '^folded' out && fail "folded, though told not to"
+
 # 2. Both, with retraining and a report.
 tells 0 'c.ctt written' m.ctt -o c.ctt $common --prune 0.8 --tt-rank 4 \
     --tt-least 2000 --prune-least 9 --prune-rounds 2 --retrain-epochs 4 \
     --report c.json
-for stage in 'as given' 'tensor trains' 'pruned 1/2' 'pruned 2/2' 'rounded'; do
+for stage in 'as given' 'tensor trains' 'pruned 1/2' 'pruned 2/2' 'folded' \
+        'rounded'; do
     grep -qE "^$stage  .*[0-9]/[0-9]+\.[0-9]/[0-9]" out ||
         fail "no accuracy of '$stage': $(cat out)"
     grep -q "\"stage\": \"$stage\"" c.json || fail "'$stage' is not in c.json"
@@ -238,6 +258,9 @@ tells 2 '--lr: --retrain-schedule=rewind takes it' m.ctt -o a --data clips \
     --prune 0.5 --retrain-schedule rewind --lr 0.1
 tells 2 '--prune-steps requires --prune-rounds=0' \
     m.ctt -o a --prune 0.5 --prune-rounds 2 --prune-steps 3
+tells 1 'a bias is rounded to 2 to 8 bits, not to 1' m.ctt -o a --prune 0.5 \
+    --bias-bits 1
+tells 2 'fold: no choice' m.ctt -o a --prune 0.5 --fold most
 tells 2 '--lr requires retraining' m.ctt -o a --prune 0.5 --lr 0.1
 tells 2 '--resume requires retraining' m.ctt -o a --prune 0.5 --resume
 tells 2 '--cache requires --data or --val' m.ctt -o a --prune 0.5 --cache 3

@@ -59,9 +59,9 @@ sections() {    # sections PROGRAM HEADING...
 trainer='Memory Device Limits Output'
 sections convtt-train Data Model Optimiser Validation 'Early observation' \
     Prediction 'Mixed precision' $trainer
-sections convtt-compress 'Tensor trains' Pruning Sharing Rounding Retraining \
-    Data Model Optimiser Validation 'Early observation' 'Mixed precision' \
-    $trainer
+sections convtt-compress 'Tensor trains' Pruning Folding Sharing Rounding \
+    Retraining Data Model Optimiser Validation 'Early observation' \
+    'Mixed precision' $trainer
 sections convtt-infer Recognition Prediction Data Device Limits Output
 sections convtt-info 'What to show' Data Device Limits
 
