@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-/* Each preserves the results of earlier ones: pruning works on cores; folding
- * keeps zeros and drops the channels that pruning left without use, while a norm
- * after sharing would end it; what is pruned shares no value; rounding keeps
- * zeros and equal values. */
+/* Each preserves the results of earlier ones: pruning works on cores, folding
+ * keeps zeros and drops the channels that pruning left without use, what is
+ * pruned shares no value, and rounding keeps zeros and equal values.  Folding
+ * stands before sharing, since norms would end that. */
 const struct ctt_stage *const ctt_stages[] = {
     &ctt_stage_tt,
     &ctt_stage_prune,

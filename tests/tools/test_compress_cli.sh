@@ -168,7 +168,7 @@ grep -q "^two.ctt on split 'test'" out || fail "not of the given model"
 
 # A signal while it is measured stops nothing: all is written.
 tiny="--data sorted --prune 0.5 --prune-least 9 --retrain-epochs 1 --threads 1"
-rm -f small.ctt
+rm -f small.ctt out
 "$compress" two.ctt -o small.ctt $tiny > out 2> err < /dev/null & pid=$!
 for i in $(seq 3000); do
     grep -q 'it flatters' out && break
@@ -229,6 +229,13 @@ for bad in 0 9 x 3,e=0; do
     tells 2 "is not 1 to 8 bits" m.ctt -o a --share $bad
 done
 tells 2 'share values already' s.ctt -o a --share 3
+"$compress" m.ctt -o u.ctt --fold none --share 2 --threads 1 > out 2>&1 ||
+    fail "$(cat out)"
+tells 2 'cannot be folded into shared weights: fold before sharing' u.ctt \
+    -o a --fold all
+tells 0 '^folded: no change' u.ctt -o u2.ctt --prune 0.5 --threads 1
+"$bin/convtt-info" u2.ctt | grep -qE '^e\.w .* codebook' ||
+    fail "folding unshared it"
 tells 2 'is pruned or shared' s.ctt -o a --tt-rank 2 --tt-least 0
 [ ! -e a ] || fail "what was refused is written"
 
@@ -258,7 +265,7 @@ tells 2 '--lr: --retrain-schedule=rewind takes it' m.ctt -o a --data clips \
     --prune 0.5 --retrain-schedule rewind --lr 0.1
 tells 2 '--prune-steps requires --prune-rounds=0' \
     m.ctt -o a --prune 0.5 --prune-rounds 2 --prune-steps 3
-tells 1 'a bias is rounded to 2 to 8 bits, not to 1' m.ctt -o a --prune 0.5 \
+tells 2 'a bias is rounded to 2 to 8 bits, not to 1' m.ctt -o a --prune 0.5 \
     --bias-bits 1
 tells 2 'fold: no choice' m.ctt -o a --prune 0.5 --fold most
 tells 2 '--lr requires retraining' m.ctt -o a --prune 0.5 --lr 0.1
