@@ -162,11 +162,15 @@ static int run(struct ctt_walk *k, int round)
     CTT_TRY(ctt_fold_model(*k->m, k->o->fold.what, k->r, &f, &m));
     ctt_model_free(k->m);
     *k->m = m;
-    snprintf(k->name, sizeof(k->name), "folded%s", f.norms || f.channels
-             ? "" : ": no change");
-    snprintf(k->line, sizeof(k->line), "%s: %d batch norms into convs, %" PRId64
-             " dead channels of %d convs dropped", k->name, f.norms,
-             f.channels, f.layers);
+    if (!f.norms && !f.channels) {
+        snprintf(k->name, sizeof(k->name), "folded: no change");
+        snprintf(k->line, sizeof(k->line), "%s", k->name);
+        goto out;
+    }
+    snprintf(k->name, sizeof(k->name), "folded");
+    snprintf(k->line, sizeof(k->line), "folded: %d norms, %" PRId64
+             " dead channels of %d convs dropped", f.norms, f.channels,
+             f.layers);
 out:
     return rc;
 }
