@@ -25,6 +25,7 @@ void ctt_chain_free(struct ctt_chain **c)
         return;
     for (int k = 0; k < CTT_MAX_CORES; k++)
         ctt_free((*c)->w[k]);
+    ctt_free((*c)->bias);
     ctt_free(*c);
     *c = NULL;
 }
@@ -116,9 +117,8 @@ static int64_t core_params(const struct ctt_chain_conv *r)
     return r->in * r->out * r->kernel[0] * r->kernel[1] * r->kernel[2];
 }
 
-/* Fills in params and macs from cuts and ranks. */
-static void count(struct ctt_chain *c, const struct ctt_graph *g,
-                  const struct ctt_node *n)
+void ctt_chain_count(struct ctt_chain *c, const struct ctt_graph *g,
+                     const struct ctt_node *n)
 {
     const struct ctt_tensor *x = &g->node[n->in[0]].out;
     int64_t size[3] = { x->d, x->h, x->w };
@@ -154,7 +154,7 @@ static int useless_cut(const struct ctt_chain *c, const struct ctt_graph *g,
     for (int k = 1; k < c->cores; k++) {
         struct ctt_chain d = *c;
         drop_cut(&d, k);
-        count(&d, g, n);
+        ctt_chain_count(&d, g, n);
         if (d.macs <= least && (d.params <= c->params || c->macs >= dense)) {
             least = d.macs;
             best = k;
@@ -344,7 +344,7 @@ int ctt_chain_new(const struct ctt_graph *g, int node, const float *w,
         if (rc == CTT_ENAN || rc == CTT_EUNSUP)
             rc = ctt_error(rc, "%s: %s", n->name, ctt_errmsg());
         CTT_TRY(rc);
-        count(c, g, n);
+        ctt_chain_count(c, g, n);
         useless = useless_cut(c, g, n, ctt_node_macs(g, node));
         if (useless)
             drop_cut(c, useless);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chain.h: one weight as a chain of small convs. */
+ * chain.h: one weight as a chain of small convs, which replaces it. */
 #ifndef CTT_CHAIN_H
 #define CTT_CHAIN_H
 
@@ -15,6 +15,7 @@ struct ctt_chain {
     int     cores;
     int     first[CTT_MAX_CORES + 1], rank[CTT_MAX_CORES + 1];
     float  *w[CTT_MAX_CORES];    /* as conv weights: (out, kd, kh, kw, in) */
+    float  *bias;                /* of the last core; NULL: that of the node */
     double  error;               /* relative, in the Frobenius norm */
     int64_t params, macs;        /* of all cores; macs as ctt_node_macs */
 };
@@ -35,7 +36,43 @@ struct ctt_chain_conv {
 struct ctt_chain_conv ctt_chain_core(const struct ctt_chain *c, int k,
                                const struct ctt_node *n);
 
+/* Sets c->params and c->macs, from its cuts and ranks, for node n of g. */
+void ctt_chain_count(struct ctt_chain *c, const struct ctt_graph *g,
+                     const struct ctt_node *n);
+
 /* The modes of the cores as text: "in|kh|kw|out". */
 void ctt_chain_text(const struct ctt_chain *c, char *text, size_t size);
+
+/* ---- replace.c ---- */
+
+/* The row of the weight of that name; NULL: it has none, or it is factorised
+ * already.  And how many weights are factorised. */
+struct ctt_weight_row *ctt_chain_row(const struct ctt_report *r,
+                                     const char *name);
+int ctt_chain_rows(const struct ctt_report *r);
+
+/* CTT_EINVAL if a weight of m that `what` ("a tensor train") would replace is
+ * pruned or shared, which would be lost.  least, except: as in struct ctt_tt;
+ * option: that of `except`, for the message. */
+int ctt_chain_check(const struct ctt_model *m, int least, const char *except,
+                    const char *what, const char *option);
+
+/* Whether node i may become a chain: it is large enough, not excepted, and the
+ * names of the cores are unused.  If not, the row gets the reason. */
+int ctt_chain_may(const struct ctt_graph *g, int i, int least,
+                  const char *except, struct ctt_weight_row *row);
+
+/* Whether c has several cores, and fewer parameters and multiplications than
+ * the weight.  If not, the row gets the reason. */
+int ctt_chain_pays(const struct ctt_chain *c, struct ctt_weight_row *row);
+
+/* Sets what the row says of a weight that became c. */
+void ctt_chain_tell(const struct ctt_chain *c, struct ctt_weight_row *row);
+
+/* The model m with the nodes i whose chain[i] is not NULL replaced by the convs
+ * NAME.t1, NAME.t2 .. NAME; the rest is as ctt_edit_model() says.  The caller
+ * frees *out. */
+int ctt_chain_replace(const struct ctt_model *m,
+                      struct ctt_chain *const *chain, struct ctt_model **out);
 
 #endif

@@ -24,7 +24,27 @@ int ctt_name_matches(const char *patterns, const char *name);
 /* CTT_EINVAL if one of the patterns matches no conv or deconv of m. */
 int ctt_names_check(const struct ctt_model *m, const char *patterns);
 
-/* ---- tt.c, chain.c ---- */
+/* ---- svd.c ---- */
+
+struct ctt_svd {
+    int         rank;      /* largest rank; 0: no limit */
+    float       energy;    /* the lowest rank that keeps this share of the sum
+                              of squared singular values; 0: no limit; rank = 0
+                              and energy = 0: the stage is skipped */
+    int         least;     /* weights with fewer elements stay whole */
+    const char *except;    /* names that stay whole, as in struct ctt_tt */
+};
+
+/* Replaces the convs and deconvs of a model by two each (Denton and others
+ * 2014): NAME.t1 with fewer output channels and the kernel, stride and padding,
+ * then NAME, a conv of one pixel with the bias and the second input.  They are
+ * the truncated SVD of the weight as a matrix, output channels x all else.  A
+ * weight stays whole if they do not have fewer parameters and fewer
+ * multiplications.  r and *out as of ctt_factorise(). */
+int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
+                  struct ctt_report *r, struct ctt_model **out);
+
+/* ---- tt.c, chain.c, replace.c ---- */
 
 enum ctt_tt_form { CTT_TT_TRAIN, CTT_TT_WINDOW, CTT_TT_PAIR };
 
@@ -172,6 +192,7 @@ void ctt_round_biases(struct ctt_model *m, int bits);
 
 /* The settings of the stages; the order is that of stages.c. */
 struct ctt_recipe {
+    struct ctt_svd   svd;
     struct ctt_tt    tt;
     struct ctt_prune prune;
     struct ctt_fold  fold;

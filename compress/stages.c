@@ -5,11 +5,13 @@
 
 #include <stdio.h>
 
-/* Each preserves the results of earlier ones: pruning works on cores, folding
- * keeps zeros and drops the channels that pruning left without use, what is
- * pruned shares no value, and rounding keeps zeros and equal values.  Folding
- * stands before sharing, since norms would end that. */
+/* Each preserves the results of earlier ones: a tensor train is made of what no
+ * SVD has replaced, pruning works on cores, folding keeps zeros and drops the
+ * channels that pruning left without use, what is pruned shares no value, and
+ * rounding keeps zeros and equal values.  Folding stands before sharing, since
+ * norms would end that. */
 const struct ctt_stage *const ctt_stages[] = {
+    &ctt_stage_svd,
     &ctt_stage_tt,
     &ctt_stage_prune,
     &ctt_stage_fold,

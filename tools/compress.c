@@ -262,10 +262,12 @@ out:
 static int names_cores(const struct config *c)
 {
     const struct ctt_tt *t = &c->recipe.tt;
+    const struct ctt_svd *s = &c->recipe.svd;
+    int cores = t->rank > 0 || t->tol > 0 || s->rank > 0 || s->energy > 0;
     const char *const lists[] = { c->train.amp_allow, c->train.amp_deny };
 
     for (size_t i = 0; i < CTT_LEN(lists); i++)
-        if ((t->rank > 0 || t->tol > 0) && lists[i] && strstr(lists[i], ".t"))
+        if (cores && lists[i] && strstr(lists[i], ".t"))
             return 1;
     return 0;
 }

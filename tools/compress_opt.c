@@ -3,8 +3,10 @@
 #include "tools/compress_opt.h"
 
 static const char description[] =
-    "Factorisation comes first: successive SVDs turn a weight into a tensor "
-    "train, limited by --tt-rank, --tt-tol or both. A weight whose "
+    "Factorisation comes first. An SVD (--svd-rank, --svd-energy or both) "
+    "replaces a weight by two: a convolution with fewer channels, then one of "
+    "one pixel that mixes them. Of the other weights successive SVDs make "
+    "tensor trains, limited by --tt-rank, --tt-tol or both. A weight whose "
     "factorisation would not save anything stays whole, and the report says "
     "why. Then magnitude pruning (--prune) sets the smallest weights to zero, "
     "with --data in many steps while the model is retrained (Zhu and Gupta "
@@ -60,9 +62,10 @@ const struct ctt_program ctt_compress_program = {
     .name = "convtt-compress",
     .summary = "make a trained model smaller",
     .synopsis = "[OPTION...] MODEL -o OUT",
-    .about = "Factorises the weights of a trained model (--tt-rank, --tt-tol), "
-             "prunes them (--prune), or both; with --data it retrains. Writes "
-             "the compressed model and a report.",
+    .about = "Factorises the weights of a trained model (--svd-rank, "
+             "--svd-energy, --tt-rank, --tt-tol), prunes them (--prune), or "
+             "both; with --data it retrains. Writes the compressed model and a "
+             "report.",
     .description = description,
     .chapter = chapters,
     .also = "convtt-train(1), convtt-infer(1), convtt-info(1)",

@@ -35,6 +35,10 @@ tells 0 'in\|kh\|kw\|out +4,4,4' m.ctt -o t.ctt --tt-rank 4 --tt-least 0 \
 grep -qE '^e .* excepted' out || fail "e is not excepted: $(cat out)"
 tells 0 'in\|kh kw\|out' m.ctt -o w.ctt --tt-tol 0.6 --tt-form window \
     --tt-least 0 --threads 1
+tells 0 'in kh kw\|out +3 ' m.ctt -o v.ctt --svd-rank 3 --svd-least 0 \
+    --svd-except 'e,y' --threads 1
+grep -qE '^e .* excepted' out || fail "e is not excepted: $(cat out)"
+tells 0 'v.ctt' m.ctt -o v.ctt --svd-energy 0.5 --svd-least 0 --threads 1
 
 # Without its norm the model answers the same, and may be trained, compressed
 # and answered with further; --fold alone is worth a run.
@@ -237,6 +241,7 @@ tells 0 '^folded: no change' u.ctt -o u2.ctt --prune 0.5 --threads 1
 "$bin/convtt-info" u2.ctt | grep -qE '^e\.w .* codebook' ||
     fail "folding unshared it"
 tells 2 'is pruned or shared' s.ctt -o a --tt-rank 2 --tt-least 0
+tells 2 'is pruned or shared' s.ctt -o a --svd-rank 2 --svd-least 0
 [ ! -e a ] || fail "what was refused is written"
 
 # 7. Bad input: one line, the right status.
@@ -248,6 +253,9 @@ tells 2 'nothing to do' m.ctt -o a
 tells 2 'unknown option .--prone' m.ctt -o a --prone 0.5
 tells 2 "prune: bad value '1'" m.ctt -o a --prune 1
 tells 2 'tt-rank: bad value' m.ctt -o a --tt-rank -1
+tells 2 'svd-energy: bad value' m.ctt -o a --svd-energy 1
+tells 2 '--svd-except requires --svd-rank' m.ctt -o a --prune 0.5 \
+    --svd-except e
 tells 2 'prune-scope: no choice' m.ctt -o a --prune-scope all
 tells 2 'requires --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
 tells 2 '--prune-scope requires --prune' m.ctt -o a --tt-rank 4 \

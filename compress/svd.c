@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * svd.c: the stage "SVD": replaces a conv by one with fewer channels and a conv
+ * of one pixel that mixes these. */
+#include "compress/chain.h"
+#include "compress/stage.h"
+#include "net/op.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Energies below this share of the first are rounding errors of zero. */
+static const double vanished = 1e-12;
+
+/* A weight is a matrix w of d rows, one per output channel, and `taps` columns.
+ * The first r columns of u span what rank r keeps, and u' w is its first
+ * core. */
+struct spectrum {
+    int     node, d, taps;
+    int     n;         /* columns of u */
+    double *u;         /* d x n, orthonormal columns */
+    double *energy;    /* n values, descending: what each column keeps */
+    double  all;       /* their sum */
+    int     rank;
+};
+
+static void forget(struct spectrum *s)
+{
+    ctt_free(s->u);
+    ctt_free(s->energy);
+    s->u = s->energy = NULL;
+}
+
+/* ---- directions and energies ---- */
+
+static int of_weights(struct spectrum *s, const float *w)
+{
+    size_t d = (size_t)s->d, taps = (size_t)s->taps, n = d < taps ? d : taps;
+    double *a = ctt_calloc(d * taps, sizeof(*a));
+    double *vt = ctt_calloc(n * taps, sizeof(*vt));
+    int rc = 0;
+
+    s->u = ctt_calloc(d * n, sizeof(*s->u));
+    s->energy = ctt_calloc(n, sizeof(*s->energy));
+    CTT_TRY(a && vt && s->u && s->energy ? 0 : CTT_ENOMEM);
+    for (size_t i = 0; i < d * taps; i++)
+        a[i] = w[i];
+    s->n = (int)n;
+    CTT_TRY(ctt_svd(s->d, s->taps, a, s->u, s->energy, vt));
+    for (size_t i = 0; i < n; i++)
+        s->energy[i] *= s->energy[i];
+out:
+    ctt_free(a);
+    ctt_free(vt);
+    return rc;
+}
+
+static int analyse(const struct ctt_model *m, int i, struct spectrum *s)
+{
+    const struct ctt_node *n = &m->g->node[i];
+    int64_t all = ctt_volume(&n->w[0]);
+    int rc = 0;
+
+    CTT_CHECK(all <= INT_MAX, CTT_EUNSUP, "%s: too large for singular values",
+              n->name);
+    s->node = i;
+    s->d = (int)n->w[0].n;
+    s->taps = (int)(all / n->w[0].n);
+    rc = of_weights(s, m->w + n->at[0]);
+    if (rc == CTT_ENAN || rc == CTT_EUNSUP)
+        rc = ctt_error(rc, "%s: %s", n->name, ctt_errmsg());
+    CTT_TRY(rc);
+    s->all = 0;
+    for (int k = 0; k < s->n; k++)
+        s->all += s->energy[k];
+out:
+    return rc;
+}
+
+/* ---- ranks ---- */
+
+/* The lowest rank that keeps the share o->energy, at most o->rank. */
+static int choose_rank(const struct spectrum *s, const struct ctt_svd *o)
+{
+    double lost = 0, may = o->energy > 0 ? (1 - (double)o->energy) * s->all : 0;
+    int r = s->n;
+
+    while (r > 1 && s->energy[r - 1] <= vanished * s->energy[0])
+        lost += s->energy[--r];
+    while (r > 1 && lost + s->energy[r - 1] <= may)
+        lost += s->energy[--r];
+    return o->rank && r > o->rank ? o->rank : r;
+}
+
+static double error_of(const struct spectrum *s)
+{
+    double lost = 0;
+
+    for (int k = s->rank; k < s->n; k++)
+        lost += s->energy[k] > 0 ? s->energy[k] : 0;
+    return s->all > 0 ? sqrt(lost / s->all) : 0;
+}
+
+/* ---- the two cores ---- */
+
+static void shape(const struct ctt_graph *g, const struct spectrum *s,
+                  struct ctt_chain *c)
+{
+    const struct ctt_node *n = &g->node[s->node];
+    const struct ctt_tensor *k = &n->w[0];
+
+    memcpy(c->dim, (int[]){ (int)k->c, (int)k->d, (int)k->h, (int)k->w,
+                            (int)k->n }, sizeof(c->dim));
+    c->cores = 2;
+    memcpy(c->first, (int[]){ 0, CTT_MODES - 1, CTT_MODES }, 3 * sizeof(int));
+    memcpy(c->rank, (int[]){ 1, s->rank, 1 }, 3 * sizeof(int));
+    c->error = error_of(s);
+    ctt_chain_count(c, g, n);
+}
+
+/* The first core is u' w, the second u; row and column k get the same norm, as
+ * training preserves the differences of squared norms (Du and others 2018). */
+static int fill(const struct spectrum *s, const float *w, struct ctt_chain *c)
+{
+    double *row = ctt_calloc((size_t)s->taps, sizeof(*row));
+    int r = s->rank, rc = 0;
+
+    c->w[0] = ctt_calloc((size_t)r * (size_t)s->taps, sizeof(float));
+    c->w[1] = ctt_calloc((size_t)s->d * (size_t)r, sizeof(float));
+    CTT_TRY(row && c->w[0] && c->w[1] ? 0 : CTT_ENOMEM);
+    for (int k = 0; k < r; k++) {
+        double norm2 = 0, split;
+
+        memset(row, 0, (size_t)s->taps * sizeof(*row));
+        for (int o = 0; o < s->d; o++)
+            for (int t = 0; t < s->taps; t++)
+                row[t] += s->u[(size_t)o * (size_t)s->n + (size_t)k] *
+                          w[(size_t)o * (size_t)s->taps + (size_t)t];
+        for (int t = 0; t < s->taps; t++)
+            norm2 += row[t] * row[t];
+        split = norm2 > 0 ? sqrt(sqrt(norm2)) : 1;
+        for (int t = 0; t < s->taps; t++)
+            c->w[0][(size_t)k * (size_t)s->taps + (size_t)t] =
+                (float)(row[t] / split);
+        for (int o = 0; o < s->d; o++)
+            c->w[1][(size_t)o * (size_t)r + (size_t)k] =
+                (float)(s->u[(size_t)o * (size_t)s->n + (size_t)k] * split);
+    }
+out:
+    ctt_free(row);
+    return rc;
+}
+
+/* *out stays NULL if the weight stays whole. */
+static int build(const struct ctt_model *m, const struct spectrum *s,
+                 struct ctt_weight_row *row, struct ctt_chain **out)
+{
+    struct ctt_chain *c = ctt_calloc(1, sizeof(*c));
+    int rc = 0;
+
+    CTT_TRY(c ? 0 : CTT_ENOMEM);
+    shape(m->g, s, c);
+    if (!ctt_chain_pays(c, row))
+        goto out;
+    CTT_TRY(fill(s, m->w + m->g->node[s->node].at[0], c));
+    ctt_chain_tell(c, row);
+    *out = c;
+    c = NULL;
+out:
+    ctt_chain_free(&c);
+    return rc;
+}
+
+static int one(const struct ctt_model *m, int i, const struct ctt_svd *o,
+               struct ctt_weight_row *row, struct ctt_chain **out)
+{
+    struct spectrum s = { 0 };
+    int rc = 0;
+
+    if (!ctt_chain_may(m->g, i, o->least, o->except, row))
+        return 0;
+    CTT_TRY(analyse(m, i, &s));
+    s.rank = choose_rank(&s, o);
+    CTT_TRY(build(m, &s, row, out));
+out:
+    forget(&s);
+    return rc;
+}
+
+int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
+                  struct ctt_report *r, struct ctt_model **out)
+{
+    struct ctt_chain **chain = ctt_calloc((size_t)m->g->count, sizeof(*chain));
+    int rc = 0;
+
+    CTT_TRY(chain ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < m->g->count; i++) {
+        struct ctt_weight_row *row = ctt_chain_row(r, m->g->node[i].name);
+        if (row)
+            CTT_TRY(one(m, i, o, row, &chain[i]));
+    }
+    CTT_TRY(ctt_chain_replace(m, chain, out));
+out:
+    for (int i = 0; chain && i < m->g->count; i++)
+        ctt_chain_free(&chain[i]);
+    ctt_free(chain);
+    return rc;
+}
+
+/* ---- the stage ---- */
+
+#define FIELD(f) offsetof(struct ctt_recipe, svd.f)
+
+#define ASKED "svd-rank|svd-energy"
+
+static const struct ctt_opt options[] = {
+    { .name = "svd-rank", .type = CTT_INT, .off = FIELD(rank), .dflt = "0",
+      .help = "largest rank of a weight as a matrix; 0: no limit", .max = 4096,
+      .arg = "R", .tags = CTT_OPT_COMMON },
+    { .name = "svd-energy", .type = CTT_FLOAT, .off = FIELD(energy),
+      .dflt = "0", .help = "lowest rank that keeps this share of the sum of "
+      "squared singular values; 0: no limit", .max = 0.999999, .arg = "SHARE",
+      .tags = CTT_OPT_COMMON },
+    { .name = "svd-least", .type = CTT_INT, .off = FIELD(least),
+      .dflt = "4096", .help = "do not factorise weights with fewer values",
+      .max = 1 << 30, .arg = "N", .needs = ASKED },
+    { .name = "svd-except", .type = CTT_STRING, .off = FIELD(except),
+      .dflt = "", .help = "weights not to factorise", .arg = "PATTERNS",
+      .needs = ASKED },
+    { .name = NULL }
+};
+
+static int asked(const struct ctt_recipe *o)
+{
+    return o->svd.rank > 0 || o->svd.energy > 0;
+}
+
+static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+{
+    int rc;
+
+    CTT_TRY(ctt_names_check(m, o->svd.except));
+    if (asked(o))
+        CTT_TRY(ctt_chain_check(m, o->svd.least, o->svd.except, "an SVD",
+                                "svd-except"));
+out:
+    return rc;
+}
+
+static int run(struct ctt_walk *k, int round)
+{
+    const struct ctt_svd *o = &k->o->svd;
+    struct ctt_model *m = NULL;
+    int rc;
+
+    (void)round;
+    CTT_TRY(ctt_svd_model(*k->m, o, k->r, &m));
+    ctt_model_free(k->m);
+    *k->m = m;
+    snprintf(k->name, sizeof(k->name), "SVD");
+    snprintf(k->line, sizeof(k->line), "SVD of weights: rank %d, energy %g, "
+             "%d of %d weights", o->rank, (double)o->energy,
+             ctt_chain_rows(k->r), k->r->weights);
+out:
+    return rc;
+}
+
+/* Takes a third of the epochs if later stages are retrained as well. */
+const struct ctt_stage ctt_stage_svd = {
+    .section = "SVD", .options = options, .ask = "--svd-rank or --svd-energy",
+    .epochs = 1.0 / 3, .asked = asked, .check = check, .run = run,
+};
