@@ -15,6 +15,10 @@
  * too large or LAPACK does not converge. */
 int ctt_svd(int m, int n, double *a, double *u, double *s, double *vt);
 
+/* Eigenvalues s[n], in ascending order, of the symmetric n x n matrix a; row k
+ * of a becomes the eigenvector of s[k].  Errors as of ctt_svd(). */
+int ctt_eigen(int n, double *a, double *s);
+
 /* ---- names.c ---- */
 
 /* 1 if name, or the name of the conv that it is a core of, matches one of the
@@ -26,11 +30,18 @@ int ctt_names_check(const struct ctt_model *m, const char *patterns);
 
 /* ---- svd.c ---- */
 
+enum ctt_svd_on { CTT_SVD_WEIGHTS, CTT_SVD_RESPONSES };
+
 struct ctt_svd {
     int         rank;      /* largest rank; 0: no limit */
     float       energy;    /* the lowest rank that keeps this share of the sum
-                              of squared singular values; 0: no limit; rank = 0
-                              and energy = 0: the stage is skipped */
+                              of squared singular values, or of the variance
+                              of responses; 0: no limit */
+    float       macs;      /* not 0: ranks that leave at most this share of all
+                              multiplications, per frame and clip together;
+                              all three 0: the stage is skipped */
+    int         on;        /* enum ctt_svd_on */
+    int         clips;     /* to measure responses on */
     int         least;     /* weights with fewer elements stay whole */
     const char *except;    /* names that stay whole, as in struct ctt_tt */
 };
@@ -38,11 +49,18 @@ struct ctt_svd {
 /* Replaces the convs and deconvs of a model by two each (Denton and others
  * 2014): NAME.t1 with fewer output channels and the kernel, stride and padding,
  * then NAME, a conv of one pixel with the bias and the second input.  They are
- * the truncated SVD of the weight as a matrix, output channels x all else.  A
- * weight stays whole if they do not have fewer parameters and fewer
- * multiplications.  r and *out as of ctt_factorise(). */
+ * the truncated SVD of the weight w as a matrix, output channels x all else
+ * (CTT_SVD_WEIGHTS), or u and u' w with u the first eigenvectors of the
+ * covariance of w x on clips, and the bias makes up for the mean of what is
+ * lost (CTT_SVD_RESPONSES: the linear case of Zhang and others 2015, all layers
+ * measured in the given model m).  A weight stays whole if
+ * they do not have fewer parameters and fewer multiplications.  The error that
+ * r reports is that of w, or the root of the share of the variance of w x that
+ * is lost.  r and *out as of ctt_factorise(). */
+struct ctt_recipe_calls;
 int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
-                  struct ctt_report *r, struct ctt_model **out);
+                  const struct ctt_recipe_calls *calls, struct ctt_report *r,
+                  struct ctt_model **out);
 
 /* ---- tt.c, chain.c, replace.c ---- */
 
@@ -228,6 +246,11 @@ struct ctt_recipe_calls {
      * must hold it too, and after each round. */
     int (*save)(void *arg, struct ctt_model *m, const char *place);
     int clips;    /* that top1 is of */
+    /* Runs m on that many clips and calls take(to, k, row) with the channels of
+     * node[k] at random places of each frame. */
+    int (*sample)(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes,
+                  void (*take)(void *to, int k, const float *row), void *to);
 };
 
 /* Where a recipe goes on: the model of a checkpoint, which the run takes over

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * linalg.c: singular values by LAPACK, which no other file includes. */
+ * linalg.c: singular values and eigenvalues by LAPACK, which no other file
+ * includes. */
 #include "compress/compress.h"
 
 #include <lapacke.h>
@@ -32,6 +33,33 @@ int ctt_svd(int m, int n, double *a, double *u, double *s, double *vt)
                                k, work, (int)best, iwork);
     CTT_CHECK(info == 0, CTT_EUNSUP,
               "the singular values of %d x %d did not converge", m, n);
+out:
+    ctt_free(work);
+    ctt_free(iwork);
+    return rc;
+}
+
+/* Column-major: eigenvectors, its columns, are our rows. */
+int ctt_eigen(int n, double *a, double *s)
+{
+    double best = 0, *work = NULL;
+    int ibest = 0, *iwork = NULL, info, rc = 0;
+
+    CTT_CHECK(n > 0, CTT_EINVAL, "no eigenvalues of %d x %d", n, n);
+    for (int64_t i = 0; i < (int64_t)n * n; i++)
+        CTT_CHECK(isfinite(a[i]), CTT_ENAN,
+                  "no eigenvalues: a number is not finite");
+    info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, s, &best,
+                               -1, &ibest, -1);
+    CTT_CHECK(info == 0 && best < INT_MAX, CTT_EUNSUP,
+              "no eigenvalues of %d x %d: too large", n, n);
+    work = ctt_calloc((size_t)best, sizeof(*work));
+    iwork = ctt_calloc((size_t)ibest, sizeof(*iwork));
+    CTT_TRY(work && iwork ? 0 : CTT_ENOMEM);
+    info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, s, work,
+                               (int)best, iwork, ibest);
+    CTT_CHECK(info == 0, CTT_EUNSUP,
+              "the eigenvalues of %d x %d did not converge", n, n);
 out:
     ctt_free(work);
     ctt_free(iwork);

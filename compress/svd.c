@@ -2,7 +2,9 @@
  * svd.c: the stage "SVD": replaces a conv by one with fewer channels and a conv
  * of one pixel that mixes these. */
 #include "compress/chain.h"
+#include "compress/respond.h"
 #include "compress/stage.h"
+#include "compress/svd.h"
 #include "net/op.h"
 
 #include <limits.h>
@@ -21,7 +23,8 @@ struct spectrum {
     int     n;         /* columns of u */
     double *u;         /* d x n, orthonormal columns */
     double *energy;    /* n values, descending: what each column keeps */
-    double  all;       /* their sum */
+    double *mean;      /* d, of w x on clips; NULL: not measured */
+    double  all;       /* the sum of the energies */
     int     rank;
 };
 
@@ -29,7 +32,8 @@ static void forget(struct spectrum *s)
 {
     ctt_free(s->u);
     ctt_free(s->energy);
-    s->u = s->energy = NULL;
+    ctt_free(s->mean);
+    s->u = s->energy = s->mean = NULL;
 }
 
 /* ---- directions and energies ---- */
@@ -56,7 +60,36 @@ out:
     return rc;
 }
 
-static int analyse(const struct ctt_model *m, int i, struct spectrum *s)
+/* Takes over the mean of p. */
+static int of_responses(struct spectrum *s, struct ctt_moments *p)
+{
+    size_t d = (size_t)s->d;
+    int rc = 0;
+
+    s->n = s->d;
+    s->u = ctt_calloc(d * d, sizeof(*s->u));
+    s->energy = ctt_calloc(d, sizeof(*s->energy));
+    CTT_TRY(s->u && s->energy ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_eigen(s->d, p->cov, s->energy));
+    for (size_t k = 0; k < d; k++)
+        for (size_t o = 0; o < d; o++)
+            s->u[o * d + k] = p->cov[(d - 1 - k) * d + o];
+    for (size_t k = 0; k < d / 2; k++) {
+        double e = s->energy[k];
+        s->energy[k] = s->energy[d - 1 - k];
+        s->energy[d - 1 - k] = e;
+    }
+    for (size_t k = 0; k < d; k++)
+        s->energy[k] = s->energy[k] > 0 ? s->energy[k] : 0;
+    s->mean = p->sum;
+    p->sum = NULL;
+out:
+    return rc;
+}
+
+/* p: the moments of its responses, or NULL. */
+static int analyse(const struct ctt_model *m, int i, struct ctt_moments *p,
+                   struct spectrum *s)
 {
     const struct ctt_node *n = &m->g->node[i];
     int64_t all = ctt_volume(&n->w[0]);
@@ -67,7 +100,7 @@ static int analyse(const struct ctt_model *m, int i, struct spectrum *s)
     s->node = i;
     s->d = (int)n->w[0].n;
     s->taps = (int)(all / n->w[0].n);
-    rc = of_weights(s, m->w + n->at[0]);
+    rc = p ? of_responses(s, p) : of_weights(s, m->w + n->at[0]);
     if (rc == CTT_ENAN || rc == CTT_EUNSUP)
         rc = ctt_error(rc, "%s: %s", n->name, ctt_errmsg());
     CTT_TRY(rc);
@@ -98,7 +131,7 @@ static double error_of(const struct spectrum *s)
     double lost = 0;
 
     for (int k = s->rank; k < s->n; k++)
-        lost += s->energy[k] > 0 ? s->energy[k] : 0;
+        lost += s->energy[k];
     return s->all > 0 ? sqrt(lost / s->all) : 0;
 }
 
@@ -152,18 +185,51 @@ out:
     return rc;
 }
 
+/* b + mean - u u' mean, so that the mean of the answers stays. */
+static int fill_bias(const struct spectrum *s, const float *bias,
+                     struct ctt_chain *c)
+{
+    c->bias = ctt_calloc((size_t)s->d, sizeof(*c->bias));
+    if (!c->bias)
+        return CTT_ENOMEM;
+    for (int o = 0; o < s->d; o++)
+        c->bias[o] = bias ? bias[o] : 0;
+    for (int o = 0; o < s->d; o++) {
+        double sum = s->mean[o];
+
+        for (int k = 0; k < s->rank; k++) {
+            const double *u = s->u + k;
+            double dot = 0;
+
+            for (int i = 0; i < s->d; i++)
+                dot += u[(size_t)i * (size_t)s->n] * s->mean[i];
+            sum -= dot * u[(size_t)o * (size_t)s->n];
+        }
+        c->bias[o] += (float)sum;
+    }
+    return 0;
+}
+
 /* *out stays NULL if the weight stays whole. */
 static int build(const struct ctt_model *m, const struct spectrum *s,
                  struct ctt_weight_row *row, struct ctt_chain **out)
 {
+    const struct ctt_node *n = &m->g->node[s->node];
     struct ctt_chain *c = ctt_calloc(1, sizeof(*c));
     int rc = 0;
 
     CTT_TRY(c ? 0 : CTT_ENOMEM);
+    if (s->rank == 0) {
+        snprintf(row->reason, CTT_REASON, "whole: other weights lose less, or "
+                 "two would save nothing");
+        goto out;
+    }
     shape(m->g, s, c);
     if (!ctt_chain_pays(c, row))
         goto out;
-    CTT_TRY(fill(s, m->w + m->g->node[s->node].at[0], c));
+    CTT_TRY(fill(s, m->w + n->at[0], c));
+    if (s->mean)
+        CTT_TRY(fill_bias(s, n->nw > 1 ? m->w + n->at[1] : NULL, c));
     ctt_chain_tell(c, row);
     *out = c;
     c = NULL;
@@ -172,36 +238,121 @@ out:
     return rc;
 }
 
-static int one(const struct ctt_model *m, int i, const struct ctt_svd *o,
-               struct ctt_weight_row *row, struct ctt_chain **out)
+/* ---- the model ---- */
+
+/* What is known of all weights that may become two, in the order of the
+ * graph. */
+struct all {
+    int                count;
+    int               *node;
+    struct ctt_moments *moments;    /* NULL: not measured */
+    struct spectrum   *s;
+};
+
+static void close_all(struct all *a)
 {
-    struct spectrum s = { 0 };
+    for (int k = 0; k < a->count; k++) {
+        if (a->moments)
+            ctt_moments_free(&a->moments[k]);
+        if (a->s)
+            forget(&a->s[k]);
+    }
+    ctt_free(a->node);
+    ctt_free(a->moments);
+    ctt_free(a->s);
+}
+
+static int open_all(struct all *a, const struct ctt_model *m,
+                    const struct ctt_svd *o,
+                    const struct ctt_recipe_calls *calls, struct ctt_report *r)
+{
+    size_t nodes = (size_t)m->g->count;
     int rc = 0;
 
-    if (!ctt_chain_may(m->g, i, o->least, o->except, row))
-        return 0;
-    CTT_TRY(analyse(m, i, &s));
-    s.rank = choose_rank(&s, o);
-    CTT_TRY(build(m, &s, row, out));
+    a->node = ctt_calloc(nodes, sizeof(*a->node));
+    a->s = ctt_calloc(nodes, sizeof(*a->s));
+    CTT_TRY(a->node && a->s ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < m->g->count; i++) {
+        struct ctt_weight_row *row = ctt_chain_row(r, m->g->node[i].name);
+        if (row && ctt_chain_may(m->g, i, o->least, o->except, row))
+            a->node[a->count++] = i;
+    }
+    if (o->on == CTT_SVD_RESPONSES) {
+        a->moments = ctt_calloc(nodes, sizeof(*a->moments));
+        CTT_TRY(a->moments ? 0 : CTT_ENOMEM);
+        CTT_TRY(ctt_responses(m, calls, o->clips, a->node, a->count,
+                              a->moments));
+    }
+    for (int k = 0; k < a->count; k++) {
+        struct ctt_moments *p = a->moments ? &a->moments[k] : NULL;
+
+        CTT_TRY(analyse(m, a->node[k], p, &a->s[k]));
+        a->s[k].rank = choose_rank(&a->s[k], o);
+        if (p)
+            ctt_moments_free(p);
+    }
 out:
-    forget(&s);
+    return rc;
+}
+
+/* The highest rank at which the two cores have fewer parameters and
+ * multiplications than the weight; both are proportional to the rank. */
+static void costs(const struct ctt_graph *g, struct spectrum *s,
+                  struct ctt_svd_layer *l)
+{
+    int64_t params = (int64_t)s->d * s->taps, most;
+    struct ctt_chain c = { .w = { NULL } };
+
+    s->rank = 1;
+    shape(g, s, &c);
+    l->energy = s->energy;
+    l->all = s->all;
+    l->whole = ctt_node_macs(g, s->node);
+    l->unit = c.macs;
+    most = (l->whole - 1) / c.macs;
+    most = (params - 1) / c.params < most ? (params - 1) / c.params : most;
+    l->most = most < s->n ? (int)most : s->n;
+}
+
+static int choose_ranks(struct all *a, const struct ctt_graph *g, double share)
+{
+    struct ctt_svd_layer *l = ctt_calloc((size_t)a->count + 1, sizeof(*l));
+    int64_t all = 0;
+    int rc = 0;
+
+    CTT_TRY(l ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < g->count; i++)
+        if (ctt_is_conv(&g->node[i]))
+            all += ctt_node_macs(g, i);
+    for (int k = 0; k < a->count; k++)
+        costs(g, &a->s[k], &l[k]);
+    CTT_TRY(ctt_svd_ranks(l, a->count, all, share));
+    for (int k = 0; k < a->count; k++)
+        a->s[k].rank = l[k].rank;
+out:
+    ctt_free(l);
     return rc;
 }
 
 int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
-                  struct ctt_report *r, struct ctt_model **out)
+                  const struct ctt_recipe_calls *calls, struct ctt_report *r,
+                  struct ctt_model **out)
 {
     struct ctt_chain **chain = ctt_calloc((size_t)m->g->count, sizeof(*chain));
+    struct all a = { 0 };
     int rc = 0;
 
     CTT_TRY(chain ? 0 : CTT_ENOMEM);
-    for (int i = 0; i < m->g->count; i++) {
-        struct ctt_weight_row *row = ctt_chain_row(r, m->g->node[i].name);
-        if (row)
-            CTT_TRY(one(m, i, o, row, &chain[i]));
-    }
+    CTT_TRY(open_all(&a, m, o, calls, r));
+    if (o->macs > 0)
+        CTT_TRY(choose_ranks(&a, m->g, (double)o->macs));
+    for (int k = 0; k < a.count; k++)
+        CTT_TRY(build(m, &a.s[k],
+                      ctt_chain_row(r, m->g->node[a.node[k]].name),
+                      &chain[a.node[k]]));
     CTT_TRY(ctt_chain_replace(m, chain, out));
 out:
+    close_all(&a);
     for (int i = 0; chain && i < m->g->count; i++)
         ctt_chain_free(&chain[i]);
     ctt_free(chain);
@@ -212,7 +363,9 @@ out:
 
 #define FIELD(f) offsetof(struct ctt_recipe, svd.f)
 
-#define ASKED "svd-rank|svd-energy"
+static const char *const ons[] = { "weights", "responses", NULL };
+
+#define ASKED "svd-rank|svd-energy|svd-macs"
 
 static const struct ctt_opt options[] = {
     { .name = "svd-rank", .type = CTT_INT, .off = FIELD(rank), .dflt = "0",
@@ -222,6 +375,17 @@ static const struct ctt_opt options[] = {
       .dflt = "0", .help = "lowest rank that keeps this share of the sum of "
       "squared singular values; 0: no limit", .max = 0.999999, .arg = "SHARE",
       .tags = CTT_OPT_COMMON },
+    { .name = "svd-macs", .type = CTT_FLOAT, .off = FIELD(macs), .dflt = "0",
+      .help = "ranks that leave this share of all multiplications and keep "
+      "the most energy; 0: no limit", .max = 0.9999, .arg = "SHARE",
+      .tags = CTT_OPT_COMMON },
+    { .name = "svd-on", .type = CTT_CHOICE, .off = FIELD(on),
+      .dflt = "weights", .help = "keep most of each weight, or of the variance "
+      "of its results on training clips", .choices = ons,
+      .needs = ASKED " data" },
+    { .name = "calibrate", .type = CTT_INT, .off = FIELD(clips), .dflt = "64",
+      .help = "training clips that --svd-on responses measures", .min = 1,
+      .max = 1 << 20, .arg = "CLIPS", .needs = "svd-on" },
     { .name = "svd-least", .type = CTT_INT, .off = FIELD(least),
       .dflt = "4096", .help = "do not factorise weights with fewer values",
       .max = 1 << 30, .arg = "N", .needs = ASKED },
@@ -233,13 +397,16 @@ static const struct ctt_opt options[] = {
 
 static int asked(const struct ctt_recipe *o)
 {
-    return o->svd.rank > 0 || o->svd.energy > 0;
+    return o->svd.rank > 0 || o->svd.energy > 0 || o->svd.macs > 0;
 }
 
 static int check(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     int rc;
 
+    CTT_CHECK(o->svd.macs == 0 || (o->svd.rank == 0 && o->svd.energy == 0),
+              CTT_EINVAL, "--svd-macs chooses ranks: it excludes --svd-rank "
+              "and --svd-energy");
     CTT_TRY(ctt_names_check(m, o->svd.except));
     if (asked(o))
         CTT_TRY(ctt_chain_check(m, o->svd.least, o->svd.except, "an SVD",
@@ -255,19 +422,21 @@ static int run(struct ctt_walk *k, int round)
     int rc;
 
     (void)round;
-    CTT_TRY(ctt_svd_model(*k->m, o, k->r, &m));
+    CTT_TRY(ctt_svd_model(*k->m, o, k->calls, k->r, &m));
     ctt_model_free(k->m);
     *k->m = m;
     snprintf(k->name, sizeof(k->name), "SVD");
-    snprintf(k->line, sizeof(k->line), "SVD of weights: rank %d, energy %g, "
-             "%d of %d weights", o->rank, (double)o->energy,
-             ctt_chain_rows(k->r), k->r->weights);
+    snprintf(k->line, sizeof(k->line), "SVD on %s: rank %d, energy %g, "
+             "multiplications %g, %d of %d weights", ons[o->on], o->rank,
+             (double)o->energy, (double)o->macs, ctt_chain_rows(k->r),
+             k->r->weights);
 out:
     return rc;
 }
 
 /* Takes a third of the epochs if later stages are retrained as well. */
 const struct ctt_stage ctt_stage_svd = {
-    .section = "SVD", .options = options, .ask = "--svd-rank or --svd-energy",
+    .section = "SVD", .options = options,
+    .ask = "--svd-rank, --svd-energy or --svd-macs",
     .epochs = 1.0 / 3, .asked = asked, .check = check, .run = run,
 };

@@ -8,7 +8,7 @@
 
 /* The uses: their keys are ctt_key(seed, one of these). */
 enum { CTT_KEY_INIT = 1, CTT_KEY_ORDER, CTT_KEY_IMAGE, CTT_KEY_OBSERVE,
-       CTT_KEY_DROPOUT, CTT_KEY_TRUTH };
+       CTT_KEY_DROPOUT, CTT_KEY_TRUTH, CTT_KEY_SAMPLE };
 
 /* Derives a key from key a for number b of an epoch, a step or a clip. */
 static inline uint64_t ctt_key(uint64_t a, uint64_t b)

@@ -252,6 +252,27 @@ int  ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                         struct ctt_data *d, int clips,
                         const struct ctt_events *ev);
 
+/* ---- sample.c ---- */
+
+/* What gets the values: take is called with to, k and the channels of node[k]
+ * of a graph at one place. */
+struct ctt_sample {
+    const int *node;
+    int        nodes;
+    void     (*take)(void *to, int k, const float *row);
+    void      *to;
+};
+
+/* Runs m on that many clips of d, or all of fewer, in a random order that
+ * cfg->seed determines, and draws from each frame (after clip: from each whole
+ * clip) 10 random places of each node, or takes all of fewer.  Norms and
+ * dropout act as in a test.  Uses device, threads, val_batch and seed of
+ * cfg. */
+int  ctt_sample_values(const struct ctt_model *m,
+                       const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                       int clips, const struct ctt_sample *want,
+                       const struct ctt_events *ev);
+
 /* ---- checkpoint.c ---- */
 
 /* For a program that trains several times: saves a checkpoint with cfg->recipe

@@ -192,6 +192,17 @@ out:
     return rc;
 }
 
+static int sample(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes,
+                  void (*take)(void *to, int k, const float *row), void *to)
+{
+    struct job *j = arg;
+    struct ctt_sample want = { node, nodes, take, to };
+
+    ctt_tool_progress(0, "measuring responses on %d clips", clips);
+    return ctt_sample_values(m, &j->c.train, j->data, clips, &want, &j->ev);
+}
+
 static void say(void *arg, const char *line)
 {
     (void)arg;
@@ -216,17 +227,24 @@ static int open_data(struct job *j, const char *path, const char *split,
                          j->m->label, j->m->labels, &j->c.train, &j->ev, out);
 }
 
-/* Opens the training clips, if they are needed, and the validation clips.  A
- * list without splits validates on what it would train on. */
+/* Whether it cannot do without training clips. */
+static int needs_data(const struct ctt_recipe *r)
+{
+    return r->epochs > 0 || r->svd.on == CTT_SVD_RESPONSES;
+}
+
+/* Opens the training clips, if it reads them, and the validation clips.  A list
+ * without splits validates on what it would train on. */
 static int open_clips(struct job *j)
 {
     const struct ctt_train_cfg *c = &j->c.train;
     int rc = 0;
 
-    if (c->data && (j->c.recipe.epochs > 0 || j->c.norm_clips > 0))
+    if (c->data && (needs_data(&j->c.recipe) || j->c.norm_clips > 0))
         CTT_TRY(open_data(j, c->data, c->split, &j->data));
     CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
-    if (j->c.recipe.epochs == 0 && j->data && ctt_data_same(j->data, j->val))
+    if (!needs_data(&j->c.recipe) && j->data
+        && ctt_data_same(j->data, j->val))
         ctt_data_close(&j->data);
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
               "%s: has no split '%s' to validate on; pass --val",
@@ -263,7 +281,8 @@ static int names_cores(const struct config *c)
 {
     const struct ctt_tt *t = &c->recipe.tt;
     const struct ctt_svd *s = &c->recipe.svd;
-    int cores = t->rank > 0 || t->tol > 0 || s->rank > 0 || s->energy > 0;
+    int cores = t->rank > 0 || t->tol > 0 || s->rank > 0 || s->energy > 0 ||
+                s->macs > 0;
     const char *const lists[] = { c->train.amp_allow, c->train.amp_deny };
 
     for (size_t i = 0; i < CTT_LEN(lists); i++)
@@ -377,6 +396,8 @@ static struct ctt_recipe_calls calls_of(struct job *j)
     }
     if (j->data && j->c.norm_clips > 0)
         calls.norms = norms;
+    if (j->data)
+        calls.sample = sample;
     if (j->c.recipe.epochs > 0) {
         calls.retrain = retrain;
         calls.save = save;

@@ -3,9 +3,11 @@
 #include "tools/compress_opt.h"
 
 static const char description[] =
-    "Factorisation comes first. An SVD (--svd-rank, --svd-energy or both) "
-    "replaces a weight by two: a convolution with fewer channels, then one of "
-    "one pixel that mixes them. Of the other weights successive SVDs make "
+    "Factorisation comes first. An SVD (--svd-rank, --svd-energy or both, or "
+    "--svd-macs for all weights together) replaces a weight by two: a "
+    "convolution with fewer channels, then one of one pixel that mixes them; "
+    "--svd-on responses chooses those that keep most of what the weight "
+    "answers on training clips. Of the other weights successive SVDs make "
     "tensor trains, limited by --tt-rank, --tt-tol or both. A weight whose "
     "factorisation would not save anything stays whole, and the report says "
     "why. Then magnitude pruning (--prune) sets the smallest weights to zero, "
@@ -63,9 +65,9 @@ const struct ctt_program ctt_compress_program = {
     .summary = "make a trained model smaller",
     .synopsis = "[OPTION...] MODEL -o OUT",
     .about = "Factorises the weights of a trained model (--svd-rank, "
-             "--svd-energy, --tt-rank, --tt-tol), prunes them (--prune), or "
-             "both; with --data it retrains. Writes the compressed model and a "
-             "report.",
+             "--svd-energy, --svd-macs, --tt-rank, --tt-tol), prunes them "
+             "(--prune), or both; with --data it retrains. Writes the compressed "
+             "model and a report.",
     .description = description,
     .chapter = chapters,
     .also = "convtt-train(1), convtt-infer(1), convtt-info(1)",

@@ -224,7 +224,7 @@ static void test_recipe(void)
 {
     struct trainer t = { 0 };
     struct ctt_recipe_calls calls = { &t, retrain, accuracy, timed,
-                                       NULL };
+                                       NULL, NULL };
     struct ctt_recipe o = { .tt = { .rank = 4 }, .round = { .bits = 8 },
                             .prune = { .share = 0.6f, .rounds = 3 },
                             .epochs = 10 };

@@ -4,6 +4,9 @@
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
 #include "compress/stage.h"
+#include "compress/svd.h"
+#include "net/random.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +49,7 @@ static void test_exact(void)
 
         small_rank(m, 2);
         CHECK_OK(ctt_report_new(m, &r));
-        CHECK_OK(ctt_svd_model(m, &o, r, &c));
+        CHECK_OK(ctt_svd_model(m, &o, NULL, r, &c));
         small_compare(m, c, 5, 2e-5);
         CU_ASSERT(factorised(r) >= 1);
         for (int k = 0; k < r->weights; k++) {
@@ -109,7 +112,7 @@ static void test_energy(void)
         double error;
 
         CHECK_OK(ctt_report_new(m, &r));
-        CHECK_OK(ctt_svd_model(m, &o, r, &c));
+        CHECK_OK(ctt_svd_model(m, &o, NULL, r, &c));
         error = distance(m, c);
         CU_ASSERT_DOUBLE_EQUAL(error, r->weight[0].error, 1e-6);
         CU_ASSERT(1 - error * error >= (double)energy[i]);
@@ -118,7 +121,7 @@ static void test_energy(void)
         ctt_report_free(&r);
         ctt_model_free(&c);
         CHECK_OK(ctt_report_new(m, &r));
-        CHECK_OK(ctt_svd_model(m, &o, r, &c));
+        CHECK_OK(ctt_svd_model(m, &o, NULL, r, &c));
         CU_ASSERT_EQUAL(node(c, "y.t1")->w[0].n, o.rank);
         error = distance(m, c);
         CU_ASSERT(1 - error * error < (double)energy[i]);
@@ -156,6 +159,345 @@ static void test_trains(void)
     ctt_model_free(&m);
 }
 
+/* ---- on responses ---- */
+
+enum { FRAMES = 6 };
+
+/* Channels that vary together, about means that are not 0: far from white. */
+static void frame(float *x, int64_t pixels, int64_t c, int step)
+{
+    for (int64_t i = 0; i < pixels; i++)
+        for (int64_t k = 0; k < c; k++) {
+            double at = (double)(i + 17 * step), z = sin(1.3 * at),
+                   v = cos(0.7 * at * at);
+            x[i * c + k] = (float)(0.8 + z * cos(2.1 * (double)k) +
+                                   0.5 * v * sin(0.9 * (double)(k * k)) +
+                                   0.01 * sin(7.7 * at * (double)(k + 1)));
+        }
+}
+
+/* Runs m on FRAMES frames and calls take with every place. */
+static int sample(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes,
+                  void (*take)(void *to, int k, const float *row), void *to)
+{
+    int in = ctt_graph_input(m->g), rc = 0;
+    struct ctt_dev *d = NULL;
+    struct ctt_run *r = NULL;
+    const struct ctt_tensor *x = &m->g->node[in].out;
+    float *v = NULL;
+
+    CU_ASSERT(!arg || clips == *(int *)arg);
+    CTT_TRY(ctt_dev_open("ref", 1, &d));
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
+        .g = m->g, .dev = d, .w = m->w, .samples = 1, .steps = FRAMES,
+        .train = 1 }, &r));
+    r->train = 0;
+    for (int t = 0; t < FRAMES; t++)
+        frame(ctt_run_value(r, in, t), x->d * x->h * x->w, x->c, t);
+    CTT_TRY(ctt_run_steps(r, FRAMES));
+    for (int k = 0; k < nodes; k++) {
+        const struct ctt_tensor *y = &m->g->node[node[k]].out;
+        int64_t pixels = y->d * y->h * y->w;
+
+        ctt_free(v);
+        v = ctt_calloc((size_t)(pixels * y->c), sizeof(*v));
+        CTT_TRY(v ? 0 : CTT_ENOMEM);
+        for (int t = 0; t < FRAMES; t++) {
+            CTT_TRY(ctt_run_get(r, node[k], t, pixels, v));
+            for (int64_t i = 0; i < pixels; i++)
+                take(to, k, v + i * y->c);
+        }
+    }
+out:
+    ctt_free(v);
+    ctt_run_close(&r);
+    ctt_dev_close(&d);
+    return rc;
+}
+
+struct answers { float *row; int64_t rows, c; };
+
+static void keep(void *to, int k, const float *row)
+{
+    struct answers *a = to;
+
+    (void)k;
+    memcpy(a->row + a->rows++ * a->c, row, (size_t)a->c * sizeof(*row));
+}
+
+static struct answers answers(const struct ctt_model *m)
+{
+    int out = ctt_graph_output(m->g);
+    const struct ctt_tensor *y = &m->g->node[out].out;
+    struct answers a = { .c = y->c };
+
+    a.row = ctt_calloc((size_t)(FRAMES * ctt_volume(y)), sizeof(*a.row));
+    CHECK_OK(sample(NULL, m, 0, &out, 1, keep, &a));
+    return a;
+}
+
+/* The mean of |y - y'|^2 over the places; *bias: the largest mean difference
+ * of a channel. */
+static double loss(const struct ctt_model *m, const struct ctt_model *c,
+                   double *bias)
+{
+    struct answers a = answers(m), b = answers(c);
+    double sum = 0;
+
+    CU_ASSERT_EQUAL_FATAL(a.rows, b.rows);
+    *bias = 0;
+    for (int64_t k = 0; k < a.c; k++) {
+        double mean = 0;
+        for (int64_t i = 0; i < a.rows; i++) {
+            double e = a.row[i * a.c + k] - b.row[i * a.c + k];
+            mean += e / (double)a.rows;
+            sum += e * e / (double)a.rows;
+        }
+        *bias = fabs(mean) > *bias ? fabs(mean) : *bias;
+    }
+    ctt_free(a.row);
+    ctt_free(b.row);
+    return sum;
+}
+
+/* The variance of w x over the places, in models without bias and second
+ * input. */
+static double variance(const struct ctt_model *m)
+{
+    struct answers a = answers(m);
+    double sum = 0;
+
+    for (int64_t k = 0; k < a.c; k++) {
+        double mean = 0;
+        for (int64_t i = 0; i < a.rows; i++)
+            mean += a.row[i * a.c + k] / (double)a.rows;
+        for (int64_t i = 0; i < a.rows; i++) {
+            double e = a.row[i * a.c + k] - mean;
+            sum += e * e / (double)a.rows;
+        }
+    }
+    ctt_free(a.row);
+    return sum;
+}
+
+static struct ctt_model *lowered(const struct ctt_model *m, int rank, int on,
+                                 const char *except, double *error)
+{
+    int clips = 7;
+    struct ctt_recipe_calls calls = { .arg = &clips, .sample = sample };
+    struct ctt_svd o = { .rank = rank, .on = on, .clips = clips,
+                         .except = except };
+    struct ctt_report *r = NULL;
+    struct ctt_model *c = NULL;
+
+    CHECK_OK(ctt_report_new(m, &r));
+    CHECK_OK(ctt_svd_model(m, &o, &calls, r, &c));
+    for (int k = 0; k < r->weights; k++)
+        if (r->weight[k].cores > 1)
+            *error = r->weight[k].error;
+    CU_ASSERT_EQUAL_FATAL(factorised(r), 1);
+    ctt_report_free(&r);
+    return c;
+}
+
+static const char *const lone[] = {
+    "input x h=6 w=7 c=12\nconv y in=x out=20 kernel=1,3,3 pad=0,1,1 bias=0\n",
+    "input x h=6 w=6 c=12\nconv a in=x out=16\nact r in=a kind=relu\n"
+    "conv y in=r out=18 kernel=1,3,3 stride=1,2,2 bias=0\n",
+    "input x h=5 w=5 c=16\ndeconv y in=x out=16 kernel=1,4,4 stride=1,2,2 "
+    "pad=0,1,1 bias=0\n",
+};
+
+/* On the data it saw, the squared error is the sum of the eigenvalues that
+ * were dropped, the mean stays, and the SVD of the weights loses more. */
+static void test_responses(void)
+{
+    for (size_t i = 0; i < CTT_LEN(lone); i++)
+        for (int rank = 1; rank <= 5; rank += 2) {
+            struct ctt_model *m = small_model(lone[i], 3), *c, *w;
+            double all = variance(m), error = 0, other, bias, lost, worse;
+
+            c = lowered(m, rank, CTT_SVD_RESPONSES, "a", &error);
+            w = lowered(m, rank, CTT_SVD_WEIGHTS, "a", &other);
+            lost = loss(m, c, &bias);
+            CU_ASSERT(bias < 1e-5);
+            CU_ASSERT_DOUBLE_EQUAL(lost / all, error * error, 1e-5);
+            worse = loss(m, w, &bias);
+            CU_ASSERT(lost < worse);
+            CU_ASSERT_EQUAL(c->g->node[ctt_graph_output(c->g)].nw, 2);
+            ctt_model_free(&m);
+            ctt_model_free(&c);
+            ctt_model_free(&w);
+        }
+}
+
+/* Bias, second input and an activation inside are no part of the response. */
+static void test_plus(void)
+{
+    static const char net[] =
+        "input x h=6 w=6 c=12\nconv b in=x out=20\n"
+        "conv y in=x plus=b out=20 kernel=1,3,3 pad=0,1,1\n";
+    struct ctt_model *m = small_model(net, 3), *c;
+    double error = 0, bias, lost;
+
+    c = lowered(m, 3, CTT_SVD_RESPONSES, "b", &error);
+    lost = loss(m, c, &bias);
+    CU_ASSERT(bias < 1e-5);
+    CU_ASSERT(lost > 0 && error > 0 && error < 1);
+    ctt_model_free(&c);
+    /* Another bias and second input: the same loss. */
+    for (int64_t k = 0; k < 20; k++)
+        m->w[node(m, "y")->at[1] + k] += 3;
+    for (int64_t k = 0; k < 12 * 20; k++)
+        m->w[node(m, "b")->at[0] + k] *= -2;
+    c = lowered(m, 3, CTT_SVD_RESPONSES, "b", &error);
+    CU_ASSERT_DOUBLE_EQUAL(loss(m, c, &bias), lost, 1e-5 * (1 + lost));
+    CU_ASSERT(bias < 1e-5);
+    ctt_model_free(&c);
+    ctt_model_free(&m);
+}
+
+static void test_no_clips(void)
+{
+    struct ctt_recipe_calls none = { NULL };
+    struct ctt_svd o = { .rank = 2, .on = CTT_SVD_RESPONSES, .clips = 1 };
+    struct ctt_model *m = small_model(lone[0], 8), *c = NULL;
+    struct ctt_report *r = NULL;
+
+    CHECK_OK(ctt_report_new(m, &r));
+    CU_ASSERT_EQUAL(ctt_svd_model(m, &o, &none, r, &c), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "no clips") == ctt_errmsg());
+    none.sample = sample;
+    m->w[m->g->node[1].at[0] + 5] = NAN;
+    CU_ASSERT_EQUAL(ctt_svd_model(m, &o, &none, r, &c), CTT_ENAN);
+    CU_ASSERT(strstr(ctt_errmsg(), "y: a response is not") == ctt_errmsg());
+    CU_ASSERT_PTR_NULL(c);
+    ctt_report_free(&r);
+    ctt_model_free(&m);
+}
+
+/* ---- ranks under a budget ---- */
+
+enum { LAYERS = 3, MOST = 5 };
+
+static double product(const struct ctt_svd_layer *l, const int rank[LAYERS])
+{
+    double log_kept = 0;
+
+    for (int k = 0; k < LAYERS; k++) {
+        double sum = 0;
+        for (int i = 0; i < rank[k]; i++)
+            sum += l[k].energy[i];
+        log_kept += log(sum / l[k].all);
+    }
+    return log_kept;
+}
+
+/* The best product of kept shares with `ranks` ranks in all, by trying all. */
+static double best_product(const struct ctt_svd_layer *l, int ranks)
+{
+    double best = -INFINITY;
+    int r[LAYERS];
+
+    for (r[0] = 1; r[0] <= MOST; r[0]++)
+        for (r[1] = 1; r[1] <= MOST; r[1]++) {
+            r[2] = ranks - r[0] - r[1];
+            if (r[2] >= 1 && r[2] <= MOST && product(l, r) > best)
+                best = product(l, r);
+        }
+    return best;
+}
+
+/* Where a rank costs the same everywhere, the greedy choice is the best one. */
+static void test_budget(void)
+{
+    double energy[LAYERS][MOST];
+    struct ctt_svd_layer l[LAYERS] = { { NULL } };
+
+    for (int seed = 0; seed < 20; seed++)
+        for (int ranks = LAYERS; ranks < LAYERS * MOST; ranks++) {
+            int r[LAYERS], sum = 0;
+            for (int k = 0; k < LAYERS; k++) {
+                double e = 1;
+                l[k] = (struct ctt_svd_layer){ .energy = energy[k],
+                    .most = MOST, .whole = 100 * MOST + 1, .unit = 100 };
+                for (int i = 0; i < MOST; i++) {
+                    energy[k][i] = e;
+                    l[k].all += e;
+                    e *= ctt_random((uint64_t)(seed * LAYERS + k),
+                                    (uint64_t)i) / 4294967296.0;
+                }
+            }
+            CHECK_OK(ctt_svd_ranks(l, LAYERS, 10000, (10000 - 1503 + 100 *
+                                                      ranks + 0.5) / 10000));
+            for (int k = 0; k < LAYERS; k++)
+                sum += r[k] = l[k].rank ? l[k].rank : MOST;
+            CU_ASSERT_EQUAL(sum, ranks);
+            CU_ASSERT_DOUBLE_EQUAL(product(l, r), best_product(l, ranks),
+                                   1e-9);
+        }
+    CU_ASSERT_EQUAL(ctt_svd_ranks(l, LAYERS, 10000, 0.1), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "0.8797 of the multiplications") != NULL);
+}
+
+/* The highest rank of the first weight saves 5 multiplications and loses much:
+ * lower ones are better, and the second weight is not emptied before. */
+static void test_first_step(void)
+{
+    static const double flat[] = { 1, 1, 1, 1, 1 },
+                        steep[] = { 1, 0.5, 0.25, 0.125, 0.0625 };
+    struct ctt_svd_layer l[] = {
+        { flat, 5, 4, 405, 100, 0 }, { steep, 1.9375, 5, 501, 100, 0 },
+    };
+
+    CHECK_OK(ctt_svd_ranks(l, 2, 1000, 0.501));
+    CU_ASSERT(l[0].rank == 2 || l[0].rank == 3);
+    CU_ASSERT_EQUAL(l[0].rank + l[1].rank, 4);
+}
+
+static int64_t all_macs(const struct ctt_graph *g)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_CONV)
+            sum += ctt_node_macs(g, i);
+    return sum;
+}
+
+static void test_macs(void)
+{
+    static const float share[] = { 0.8f, 0.5f, 0.3f };
+    struct ctt_model *m = small_model(models[2], 4);
+    struct ctt_report *r = NULL;
+    struct ctt_model *c = NULL;
+    struct ctt_svd o;
+
+    for (size_t i = 0; i < CTT_LEN(share); i++) {
+        double is;
+
+        o = (struct ctt_svd){ .macs = share[i] };
+        CHECK_OK(ctt_report_new(m, &r));
+        CHECK_OK(ctt_svd_model(m, &o, NULL, r, &c));
+        is = (double)all_macs(c->g) / (double)all_macs(m->g);
+        CU_ASSERT(is <= (double)share[i]);
+        CU_ASSERT(is > (double)share[i] - 0.15);
+        ctt_model_free(&c);
+        ctt_report_free(&r);
+    }
+    o.macs = 0.01f;
+    CHECK_OK(ctt_report_new(m, &r));
+    CU_ASSERT_EQUAL(ctt_svd_model(m, &o, NULL, r, &c), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "--svd-macs=0.01 cannot") == ctt_errmsg());
+    CU_ASSERT_PTR_NULL(c);
+    ctt_report_free(&r);
+    CU_ASSERT_EQUAL(ctt_stage_svd.check(&(struct ctt_recipe){
+        .svd = { .macs = 0.5f, .rank = 3 } }, m), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "excludes --svd-rank") != NULL);
+    ctt_model_free(&m);
+}
+
 static void test_bad(void)
 {
     struct ctt_recipe o = { .svd = { .rank = 2 } };
@@ -164,11 +506,11 @@ static void test_bad(void)
 
     CHECK_OK(ctt_report_new(m, &r));
     m->w[m->g->node[1].at[0] + 5] = NAN;
-    CU_ASSERT_EQUAL(ctt_svd_model(m, &o.svd, r, &c), CTT_ENAN);
+    CU_ASSERT_EQUAL(ctt_svd_model(m, &o.svd, NULL, r, &c), CTT_ENAN);
     CU_ASSERT(strstr(ctt_errmsg(), "y: ") == ctt_errmsg());
     CU_ASSERT_PTR_NULL(c);
     o.svd.least = 1 << 20;
-    CHECK_OK(ctt_svd_model(m, &o.svd, r, &c));
+    CHECK_OK(ctt_svd_model(m, &o.svd, NULL, r, &c));
     CU_ASSERT(strstr(r->weight[0].reason, "has fewer than") != NULL);
     ctt_model_free(&c);
     o.svd.least = 0;
@@ -186,10 +528,11 @@ static void test_bad(void)
 }
 
 /* Every allocation may fail. */
-static void test_alloc(void)
+static void fail_each(const char *net, int on)
 {
-    struct ctt_model *m = small_model(models[4], 9), *c = NULL;
-    struct ctt_svd o = { .rank = 4 };
+    struct ctt_recipe_calls calls = { .sample = sample };
+    struct ctt_model *m = small_model(net, 9), *c = NULL;
+    struct ctt_svd o = { .rank = 4, .on = on, .clips = 1 };
     struct ctt_report *r = NULL;
     long live = ctt_live_blocks();
     int rc = CTT_ENOMEM;
@@ -198,7 +541,7 @@ static void test_alloc(void)
         ctt_fail_alloc(k);
         rc = ctt_report_new(m, &r);
         if (rc >= 0)
-            rc = ctt_svd_model(m, &o, r, &c);
+            rc = ctt_svd_model(m, &o, &calls, r, &c);
         ctt_fail_alloc(0);
         ctt_report_free(&r);
         CU_ASSERT(rc >= 0 || rc == CTT_ENOMEM);
@@ -209,12 +552,24 @@ static void test_alloc(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+static void test_alloc(void)
+{
+    fail_each(models[4], CTT_SVD_WEIGHTS);
+    fail_each(models[1], CTT_SVD_RESPONSES);
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
         { "exact", test_exact },
         { "energy", test_energy },
         { "then tensor trains", test_trains },
+        { "responses", test_responses },
+        { "plus", test_plus },
+        { "no clips", test_no_clips },
+        { "budget", test_budget },
+        { "first step", test_first_step },
+        { "multiplications", test_macs },
         { "bad", test_bad },
         { "allocation", test_alloc },
         CU_TEST_INFO_NULL

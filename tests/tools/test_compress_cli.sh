@@ -39,6 +39,13 @@ tells 0 'in kh kw\|out +3 ' m.ctt -o v.ctt --svd-rank 3 --svd-least 0 \
     --svd-except 'e,y' --threads 1
 grep -qE '^e .* excepted' out || fail "e is not excepted: $(cat out)"
 tells 0 'v.ctt' m.ctt -o v.ctt --svd-energy 0.5 --svd-least 0 --threads 1
+tells 0 'v.ctt written' m.ctt -o v.ctt --svd-macs 0.5 --svd-least 0 --threads 1
+tells 0 'v.ctt written' m.ctt -o v.ctt --svd-rank 3 --svd-least 0 \
+    --data clips --svd-on responses --calibrate 5 --retrain-epochs 0 --threads 1
+grep -qE '^e .*out +3 ' out || fail "e is not factorised: $(cat out)"
+tells 0 'v2.ctt written' m.ctt -o v2.ctt --svd-rank 3 --svd-least 0 \
+    --data clips --svd-on responses --calibrate 5 --retrain-epochs 0 --threads 1
+cmp v.ctt v2.ctt || fail "the same command wrote another file"
 
 # Without its norm the model answers the same, and may be trained, compressed
 # and answered with further; --fold alone is worth a run.
@@ -256,6 +263,10 @@ tells 2 'tt-rank: bad value' m.ctt -o a --tt-rank -1
 tells 2 'svd-energy: bad value' m.ctt -o a --svd-energy 1
 tells 2 '--svd-except requires --svd-rank' m.ctt -o a --prune 0.5 \
     --svd-except e
+tells 2 '--svd-on requires .*--data' m.ctt -o a --svd-rank 2 \
+    --svd-on responses
+tells 2 'excludes --svd-rank' m.ctt -o a --svd-rank 2 --svd-macs 0.5
+tells 2 '--calibrate requires --svd-on' m.ctt -o a --svd-rank 2 --calibrate 3
 tells 2 'prune-scope: no choice' m.ctt -o a --prune-scope all
 tells 2 'requires --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
 tells 2 '--prune-scope requires --prune' m.ctt -o a --tt-rank 4 \

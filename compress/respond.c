@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * respond.c: mean and covariance of what convs answer on real clips: each gets
+ * a copy without bias and second input, whose values are sampled. */
+#include "compress/respond.h"
+#include "net/edit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- moments ---- */
+
+int ctt_moments_begin(struct ctt_moments *s, int d)
+{
+    size_t n = (size_t)d;
+
+    *s = (struct ctt_moments){ .d = d };
+    s->first = ctt_calloc(n, sizeof(*s->first));
+    s->sum = ctt_calloc(n, sizeof(*s->sum));
+    s->cov = ctt_calloc(n * n, sizeof(*s->cov));
+    return s->first && s->sum && s->cov ? 0 : CTT_ENOMEM;
+}
+
+void ctt_moments_free(struct ctt_moments *s)
+{
+    ctt_free(s->first);
+    ctt_free(s->sum);
+    ctt_free(s->cov);
+    *s = (struct ctt_moments){ 0 };
+}
+
+void ctt_moments_add(struct ctt_moments *s, const float *row)
+{
+    if (s->count++ == 0)
+        for (int i = 0; i < s->d; i++)
+            s->first[i] = row[i];
+    for (int i = 0; i < s->d; i++) {
+        double x = row[i] - s->first[i], *cov = s->cov + (size_t)i *
+                                                (size_t)s->d;
+        s->sum[i] += x;
+        for (int k = 0; k <= i; k++)
+            cov[k] += x * (row[k] - s->first[k]);
+    }
+}
+
+void ctt_moments_end(struct ctt_moments *s)
+{
+    double n = s->count > 0 ? (double)s->count : 1;
+    size_t d = (size_t)s->d;
+
+    for (size_t i = 0; i < d; i++)
+        s->sum[i] /= n;
+    for (size_t i = 0; i < d; i++)
+        for (size_t k = 0; k <= i; k++)
+            s->cov[i * d + k] = s->cov[k * d + i] =
+                s->cov[i * d + k] / n - s->sum[i] * s->sum[k];
+    for (size_t i = 0; i < d; i++)
+        s->sum[i] += s->first[i];
+}
+
+/* ---- the copies ---- */
+
+static void copy_name(int k, char name[CTT_NAME])
+{
+    snprintf(name, CTT_NAME, "response.%d", k);
+}
+
+/* The number of the first copy, such that no name is used. */
+static int first_copy(const struct ctt_graph *g, int nodes)
+{
+    char name[CTT_NAME];
+    int first = 0;
+
+    for (int k = 0; k < nodes; k++) {
+        copy_name(first + k, name);
+        if (ctt_graph_find(g, name) >= 0) {
+            first += k + 1;
+            k = -1;
+        }
+    }
+    return first;
+}
+
+static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
+                    const char *name)
+{
+    const struct ctt_node *n = &g->node[i];
+    const int *f = n->attr.conv.kernel, *s = n->attr.conv.stride,
+              *p = n->attr.conv.pad;
+
+    return ctt_edit_add(e, i, "%s %s in=%s out=%d kernel=%d,%d,%d "
+                        "stride=%d,%d,%d pad=%d,%d,%d bias=0",
+                        n->op == CTT_OP_CONV ? "conv" : "deconv", name,
+                        g->node[n->in[0]].name, n->attr.conv.out, f[0], f[1],
+                        f[2], s[0], s[1], s[2], p[0], p[1], p[2]);
+}
+
+/* The model with the copies, and their indices at[nodes]. */
+static int with_copies(const struct ctt_model *m, const int *node, int nodes,
+                       int *at, struct ctt_model **out)
+{
+    int first = first_copy(m->g, nodes), rc = 0;
+    struct ctt_edit *e = NULL;
+    struct ctt_model *to = NULL;
+    char name[CTT_NAME];
+
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    for (int k = 0; k < nodes; k++) {
+        copy_name(first + k, name);
+        CTT_TRY(add_copy(e, m->g, node[k], name));
+    }
+    CTT_TRY(ctt_edit_model(e, m, &to));
+    for (int k = 0; k < nodes; k++) {
+        const struct ctt_node *n = &m->g->node[node[k]];
+
+        copy_name(first + k, name);
+        at[k] = ctt_graph_find(to->g, name);
+        CTT_CHECK(at[k] >= 0, CTT_EFORMAT, "%s: lost on the way", name);
+        memcpy(to->w + to->g->node[at[k]].at[0], m->w + n->at[0],
+               (size_t)ctt_volume(&n->w[0]) * sizeof(float));
+    }
+    *out = to;
+    to = NULL;
+out:
+    ctt_model_free(&to);
+    ctt_edit_free(&e);
+    return rc;
+}
+
+/* ---- all ---- */
+
+static void take(void *to, int k, const float *row)
+{
+    ctt_moments_add(&((struct ctt_moments *)to)[k], row);
+}
+
+static int check_moments(const struct ctt_model *m, int node,
+                         const struct ctt_moments *s)
+{
+    const char *name = m->g->node[node].name;
+    int rc = 0;
+
+    CTT_CHECK(s->count > 1, CTT_EINVAL, "%s: %d responses are too few", name,
+              (int)s->count);
+    for (int i = 0; i < s->d; i++)
+        CTT_CHECK(isfinite(s->cov[(size_t)i * (size_t)s->d + (size_t)i]),
+                  CTT_ENAN, "%s: a response is not finite", name);
+out:
+    return rc;
+}
+
+int ctt_responses(const struct ctt_model *m,
+                  const struct ctt_recipe_calls *calls, int clips,
+                  const int *node, int nodes, struct ctt_moments *s)
+{
+    struct ctt_model *copy = NULL;
+    int *at = ctt_calloc((size_t)nodes + 1, sizeof(*at)), rc = 0;
+
+    CTT_TRY(at ? 0 : CTT_ENOMEM);
+    CTT_CHECK(calls->sample, CTT_EINVAL, "no clips to measure responses on");
+    for (int k = 0; k < nodes; k++)
+        CTT_TRY(ctt_moments_begin(&s[k], (int)m->g->node[node[k]].w[0].n));
+    CTT_TRY(with_copies(m, node, nodes, at, &copy));
+    CTT_TRY(calls->sample(calls->arg, copy, clips, at, nodes, take, s));
+    for (int k = 0; k < nodes; k++) {
+        ctt_moments_end(&s[k]);
+        CTT_TRY(check_moments(m, node[k], &s[k]));
+    }
+out:
+    ctt_model_free(&copy);
+    ctt_free(at);
+    return rc;
+}

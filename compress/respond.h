@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * respond.h: mean and covariance of what convs answer on real clips. */
+#ifndef CTT_RESPOND_H
+#define CTT_RESPOND_H
+
+#include "compress/compress.h"
+
+/* Of rows of d numbers.  Sums are taken of differences from the first row, so
+ * that a large mean cancels nothing. */
+struct ctt_moments {
+    int     d;
+    int64_t count;
+    double *first;    /* d */
+    double *sum;      /* d; after ctt_moments_end() the mean */
+    double *cov;      /* d x d; before, sums in its lower triangle; after, the
+                         covariance, divided by count */
+};
+
+int  ctt_moments_begin(struct ctt_moments *s, int d);
+void ctt_moments_add(struct ctt_moments *s, const float *row);
+void ctt_moments_end(struct ctt_moments *s);
+void ctt_moments_free(struct ctt_moments *s);
+
+/* Fills s[k] with the moments of w x of the conv or deconv node[k] of m: its
+ * result without bias, second input and activation, at places that
+ * calls->sample() draws.  The caller frees each s[k], also after a failure.
+ * CTT_EINVAL if there are no clips or fewer than two places, CTT_ENAN if a
+ * result is not finite. */
+int  ctt_responses(const struct ctt_model *m,
+                   const struct ctt_recipe_calls *calls, int clips,
+                   const int *node, int nodes, struct ctt_moments *s);
+
+#endif
