@@ -370,15 +370,14 @@ static const char *const ons[] = { "weights", "responses", NULL };
 static const struct ctt_opt options[] = {
     { .name = "svd-rank", .type = CTT_INT, .off = FIELD(rank), .dflt = "0",
       .help = "largest rank of a weight as a matrix; 0: no limit", .max = 4096,
-      .arg = "R", .tags = CTT_OPT_COMMON },
+      .arg = "R" },
     { .name = "svd-energy", .type = CTT_FLOAT, .off = FIELD(energy),
       .dflt = "0", .help = "lowest rank that keeps this share of the sum of "
       "squared singular values; 0: no limit", .max = 0.999999, .arg = "SHARE",
       .tags = CTT_OPT_COMMON },
     { .name = "svd-macs", .type = CTT_FLOAT, .off = FIELD(macs), .dflt = "0",
       .help = "ranks that leave this share of all multiplications and keep "
-      "the most energy; 0: no limit", .max = 0.9999, .arg = "SHARE",
-      .tags = CTT_OPT_COMMON },
+      "the most energy; 0: no limit", .max = 0.9999, .arg = "SHARE" },
     { .name = "svd-on", .type = CTT_CHOICE, .off = FIELD(on),
       .dflt = "weights", .help = "keep most of each weight, or of the variance "
       "of its results on training clips", .choices = ons,

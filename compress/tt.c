@@ -118,7 +118,7 @@ static const struct ctt_opt options[] = {
       .arg = "R", .tags = CTT_OPT_COMMON },
     { .name = "tt-tol", .type = CTT_FLOAT, .off = FIELD(tol), .dflt = "0",
       .help = "largest relative error of a weight; 0: no limit", .max = 0.9999,
-      .arg = "E", .tags = CTT_OPT_COMMON },
+      .arg = "E" },
     { .name = "tt-form", .type = CTT_CHOICE, .off = FIELD(form),
       .dflt = "train", .help = "where to split a weight: at each axis, around "
       "the window, or once, between rows and columns", .choices = forms,

@@ -139,7 +139,7 @@ static void test_trains(void)
                             .tt = { .rank = 2 } };
     struct ctt_model *m = small_model(models[2], 4);
     struct ctt_report *r = NULL;
-    struct ctt_walk k = { &o, &none, &m, NULL, 0, "", "" };
+    struct ctt_walk k = { .o = &o, .calls = &none, .m = &m };
     char *net;
 
     CHECK_OK(ctt_report_new(m, &r));

@@ -59,7 +59,7 @@ sections() {    # sections PROGRAM HEADING...
 trainer='Memory Device Limits Output'
 sections convtt-train Data Model Optimiser Validation 'Early observation' \
     Prediction 'Mixed precision' $trainer
-sections convtt-compress 'Tensor trains' Pruning Folding Sharing Rounding \
+sections convtt-compress SVD 'Tensor trains' Pruning Folding Sharing Rounding \
     Retraining Data Model Optimiser Validation 'Early observation' \
     'Mixed precision' $trainer
 sections convtt-infer Recognition Prediction Data Device Limits Output
