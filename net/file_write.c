@@ -2,6 +2,7 @@
  * file_write.c: writes a model file, under a temporary name that is renamed. */
 #include "net/h5.h"
 #include "net/newfile.h"
+#include "net/op.h"
 #include "net/code/code.h"
 #include "net/store.h"
 #include "net/texts.h"
@@ -210,7 +211,25 @@ out:
     return rc;
 }
 
-/* Whether any weight is pruned or shared. */
+/* Whether it has convs, and half precision holds all of their weights. */
+static int is_rounded(const struct ctt_model *m)
+{
+    int convs = 0;
+
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        if (!ctt_is_conv(n))
+            continue;
+        convs++;
+        for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
+            if (!ctt_is_f16(m->w[n->at[0] + k]))
+                return 0;
+    }
+    return convs > 0;
+}
+
+/* Whether coding saves anything: any weight is pruned or shared, or all were
+ * rounded. */
 static int is_packed(const struct ctt_model *m)
 {
     int64_t all = 0;
@@ -218,7 +237,8 @@ static int is_packed(const struct ctt_model *m)
     for (int i = 0; i < m->g->count; i++)
         all += ctt_node_params(&m->g->node[i]);
     return ctt_model_params(m) < all ||
-           ctt_constraint_shares(&m->constraint, m->g->weights);
+           ctt_constraint_shares(&m->constraint, m->g->weights) ||
+           is_rounded(m);
 }
 
 static int add_weights(struct image *j)

@@ -168,6 +168,34 @@ static int count_files(void)
     return n;
 }
 
+/* Kernels that half precision holds are coded; one number more than that, and
+ * all are plain floats. */
+static void test_rounded(void)
+{
+    struct ctt_model *m = saved_variant(0), *back = NULL;
+    const struct ctt_node *y = &m->g->node[m->g->count - 1];
+    struct ctt_stored *s;
+    int64_t coded, plain;
+    int n;
+
+    for (int64_t k = 0; k < m->g->weights; k++)
+        m->w[k] = ctt_of_f16(ctt_f16_of(m->w[k]));
+    CHECK_OK(ctt_model_save(saved_path, m));
+    CHECK_OK(ctt_model_load(saved_path, 0, &back));
+    CU_ASSERT(saved_same(m, back));
+    CHECK_OK(ctt_model_stored(saved_path, &s, &n, &coded));
+    CU_ASSERT_STRING_EQUAL(s[0].values, "f16");
+    ctt_free(s);
+    m->w[y->at[0]] = 0.1f;
+    CHECK_OK(ctt_model_save(saved_path, m));
+    CHECK_OK(ctt_model_stored(saved_path, &s, &n, &plain));
+    CU_ASSERT_STRING_EQUAL(s[0].values, "f32");
+    CU_ASSERT(coded < plain);
+    ctt_free(s);
+    ctt_model_free(&m);
+    ctt_model_free(&back);
+}
+
 static void test_unwritable(void)
 {
     static const char *const bad[] = {
@@ -338,6 +366,7 @@ static CU_TestInfo tests[] = {
     { "parameters", test_params },
     { "what is stored", test_stored },
     { "overhead", test_overhead },
+    { "rounded", test_rounded },
     { "unwritable", test_unwritable },
     { "full disk", test_full },
     { "permissions and links", test_replace },
