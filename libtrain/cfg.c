@@ -145,11 +145,15 @@ const struct ctt_opt ctt_train_opts[] = {
     { "teacher", CTT_STRING, FIELD(teacher), "", "distillation: also learn "
       "the answers of this model", .arg = "FILE", .section = "Optimiser",
       .needs = RECOGNISE, .tags = TRAINER },
-    { "distil", CTT_FLOAT, FIELD(distil), "0.7", "part of the teacher's answer "
-      "in the target distribution, the rest is that of the label (Hinton and "
-      "others 2015, temperature 1); convtt-compress: the teacher is the model "
-      "as given; 0: no distillation", 0, 1, .arg = "SHARE",
+    { "distil", CTT_FLOAT, FIELD(distil), "0.7", "part of the loss that the "
+      "teacher's answers are the target of, the rest has the labels (Hinton "
+      "and others 2015); convtt-compress: the teacher is the model as given; "
+      "0: no distillation", 0, 1, .arg = "SHARE",
       .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
+    { "distil-temperature", CTT_FLOAT, FIELD(temperature), "4", "what answers "
+      "are divided by before the model is compared with its teacher: above 1 "
+      "the classes that are not the answer count more", 0.01, 1000,
+      .arg = "T", .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
     { "dsd", CTT_FLOAT, FIELD(dsd), "0", "dense-sparse-dense training: from "
       "half of the steps to 80% of them this share of each convolution's "
       "weights, the smallest, is zero; after that the learning rate is a tenth "

@@ -59,7 +59,7 @@ union ctt_attr {
                                            minus: subtract in[1..] */
     struct { int from, to; } slice;
     struct { float rate; } dropout;
-    struct { int kind; float smooth; } loss;
+    struct { int kind; float smooth, temperature; } loss;
 };
 
 struct ctt_node {

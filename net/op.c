@@ -111,7 +111,9 @@ static const struct ctt_opt loss_attr[] = {
     { "kind", CTT_CHOICE, FIELD(loss.kind), NULL, "function",
       .choices = loss_kinds },
     { "smooth", CTT_FLOAT, FIELD(loss.smooth), "0", "label smoothing", 0,
-      0.9 }, END
+      0.9 },
+    { "temperature", CTT_FLOAT, FIELD(loss.temperature), "1", "of the second "
+      "half of a soft target", 0.01, 1000 }, END
 };
 static const struct ctt_opt none[] = { END };
 #define cell_attr   none

@@ -384,11 +384,23 @@ out:
     return rc;
 }
 
+/* Settings of a teacher that is not there are refused. */
+static int check_teacher(const struct ctt_train_cfg *c)
+{
+    static const char *const of[] = { "distil", "distil-temperature" };
+    int rc = 0;
+
+    for (size_t i = 0; !c->teacher && i < CTT_LEN(of); i++)
+        CTT_CHECK(ctt_opt_is_default(ctt_train_opts +
+                                     ctt_opt_find(ctt_train_opts, of[i]), c),
+                  CTT_EINVAL, "--%s requires --teacher", of[i]);
+out:
+    return rc;
+}
+
 /* Checks what the table of options cannot express. */
 static int complete(struct job *j, int argc, char **argv, int first)
 {
-    const struct ctt_opt *distil = ctt_train_opts +
-                                   ctt_opt_find(ctt_train_opts, "distil");
     struct ctt_train_cfg *c = &j->cfg;
     int rc = 0;
 
@@ -402,8 +414,7 @@ static int complete(struct job *j, int argc, char **argv, int first)
     CTT_CHECK(c->data || c->amp_plan, CTT_EINVAL,
               "--data PATH must be given (see --help)");
     CTT_TRY(ctt_train_check(c));
-    CTT_CHECK(c->teacher || ctt_opt_is_default(distil, c), CTT_EINVAL,
-              "--distil requires --teacher");
+    CTT_TRY(check_teacher(c));
     CTT_CHECK(c->checkpoint || c->out || !c->resume, CTT_EINVAL,
               "--checkpoint FILE must be given (see --help)");
     if (!c->checkpoint && c->out) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loss.c: cross entropy with a class or a distribution, squared error and that
- * plus the absolute error, one number a row. */
+ * loss.c: cross entropy with a class or with distributions, squared error and
+ * that plus the absolute error, one number a row. */
 #include "device/cpu/cpu.h"
 
 #include <math.h>
@@ -82,49 +82,51 @@ out:
     return rc;
 }
 
-/* -sum q log softmax(z) of a target row q, whose numbers add up to the weight
- * of the row; a row of weight 0 counts nothing. */
-static float soft(const float *z, const float *q, int64_t n, float weight)
+/* -t^2 sum q log softmax(z / t) of the numbers q, which add up to a weight; of
+ * weight 0 they count nothing, whatever z is. */
+static float soft(const float *z, const float *q, int64_t n, float t)
 {
-    float top = largest(z, n), sum = 0, part = 0;
+    float top = largest(z, n), sum = 0, part = 0, weight = 0;
 
-    if (weight == 0)
-        return 0;
     for (int64_t j = 0; j < n; j++) {
-        sum += ctt_exp(z[j] - top);
+        sum += ctt_exp((z[j] - top) / t);
         part += q[j] * (z[j] - top);
+        weight += q[j];
     }
-    return weight * logf(sum) - part;
+    return weight == 0 ? 0 : t * t * weight * logf(sum) - t * part;
 }
 
-static void soft_back(const float *z, const float *q, int64_t n, float weight,
+static void soft_back(const float *z, const float *q, int64_t n, float t,
                       float scale, float *dz, int add)
 {
-    float top = largest(z, n), sum = 0;
+    float top = largest(z, n), sum = 0, weight = 0;
 
-    for (int64_t j = 0; j < n; j++)
-        sum += ctt_exp(z[j] - top);
     for (int64_t j = 0; j < n; j++) {
-        float p = weight == 0 ? 0 : weight * (ctt_exp(z[j] - top) / sum);
-        float g = scale * (p - q[j]);
+        sum += ctt_exp((z[j] - top) / t);
+        weight += q[j];
+    }
+    for (int64_t j = 0; j < n; j++) {
+        float p = weight == 0 ? 0 : weight * (ctt_exp((z[j] - top) / t) / sum);
+        float g = scale * t * (p - q[j]);
         dz[j] = add ? dz[j] + g : g;
     }
 }
 
+/* A target row has two parts: of labels, and of a teacher's answers. */
 static int soft_rows(const struct ctt_call *c, int back)
 {
     int64_t rows = ctt_rows(&c->in[0]), n = c->in[0].c;
+    float t = c->node->attr.loss.temperature;
 
     for (int64_t r = 0; r < rows; r++) {
         const float *z = ctt_row(&c->in[0], r), *q = ctt_row(&c->in[1], r);
-        float weight = 0;
-        for (int64_t j = 0; j < n; j++)
-            weight += q[j];
-        if (back)
-            soft_back(z, q, n, weight, *ctt_row(&c->dout, r),
-                      ctt_row(&c->din[0], r), c->add & 1);
-        else
-            *ctt_row(&c->out, r) = soft(z, q, n, weight);
+        if (!back) {
+            *ctt_row(&c->out, r) = soft(z, q, n, 1) + soft(z, q + n, n, t);
+            continue;
+        }
+        float scale = *ctt_row(&c->dout, r), *dz = ctt_row(&c->din[0], r);
+        soft_back(z, q, n, 1, scale, dz, c->add & 1);
+        soft_back(z, q + n, n, t, scale, dz, 1);
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * loss.cu: cross entropy with a class or a distribution, squared error, and
+ * loss.cu: cross entropy with a class or with distributions, squared error, and
  * squared plus absolute error, one number per row.  A kernel cannot report an
  * error: a label that is no class gives NaN. */
 #include "device/cuda/kernels.h"
@@ -11,7 +11,7 @@
 struct losing {
     struct view z, t, y, dy, dz;    /* answer, target, loss; gradients */
     int         kind, add;
-    float       smooth;
+    float       smooth, temperature;
 };
 
 typedef num<some, 1> one;    /* few channels, or seldom read */
@@ -35,13 +35,13 @@ struct largest {
     }
 };
 
-/* Of a row of logits: the largest, the sum of exp(z - top), the sum of z -
- * top. */
+/* Of a row of logits: the largest, the sum of exp((z - top) / t), the sum of
+ * z - top. */
 struct entropy { float top, sum, all; };
 
 CTT_GPU struct entropy entropy_of(const struct losing &f,
                                   const struct rows_plan &p, int64_t row,
-                                  float (*shared)[CTT_THREADS])
+                                  float t, float (*shared)[CTT_THREADS])
 {
     int lane = threadIdx.x % p.share;
     float top = -INFINITY, s[2] = { 0, 0 };
@@ -54,7 +54,7 @@ CTT_GPU struct entropy entropy_of(const struct losing &f,
     join_row<largest>(p.share, &top, 0, shared);
     for (int64_t j = lane; row < p.rows && j < p.c; j += p.share) {
         float z = number(f.z, row, j) - top;
-        s[0] += ctt_exp(z);
+        s[0] += ctt_exp(z / t);
         s[1] += z;
     }
     join_row<plain_sums<2>>(p.share, s, 0, shared);
@@ -93,26 +93,42 @@ CTT_GPU float xent(const struct losing &f, const struct rows_plan &p,
                                        f.smooth * e.all / (float)p.c);
 }
 
-/* Of a target row q of kind soft: its sum, which is the weight of the row, and
- * the sum of q (z - top). */
-struct aim { float weight, part; };
+/* One of the two parts of a target row of kind soft, of labels and of a
+ * teacher's answers: numbers q from column `from` on, whose sum is the weight
+ * of the part, and the sum of q (z - top), at temperature t. */
+struct aim {
+    struct entropy e;
+    int64_t        from;
+    float          t, weight, part;
+};
 
 CTT_GPU struct aim aim_of(const struct losing &f, const struct rows_plan &p,
-                          int64_t row, float top, float (*shared)[CTT_THREADS])
+                          int64_t row, int taught, float (*shared)[CTT_THREADS])
 {
     float s[2] = { 0, 0 };
     struct aim a;
 
+    a.from = taught ? p.c : 0;
+    a.t = taught ? f.temperature : 1;
+    a.e = entropy_of(f, p, row, a.t, shared);
+
     for (int64_t j = threadIdx.x % p.share; row < p.rows && j < p.c;
          j += p.share) {
-        float q = number(f.t, row, j);
+        float q = number(f.t, row, a.from + j);
         s[0] += q;
-        s[1] += q * (number(f.z, row, j) - top);
+        s[1] += q * (number(f.z, row, j) - a.e.top);
     }
     join_row<plain_sums<2>>(p.share, s, 0, shared);
     a.weight = s[0];
     a.part = s[1];
     return a;
+}
+
+/* -t^2 sum q log softmax(z / t). */
+CTT_GPU float soft(const struct aim &a)
+{
+    return a.weight == 0 ? 0
+         : a.t * a.t * a.weight * logf(a.e.sum) - a.t * a.part;
 }
 
 CTT_GPU float error_of(const struct losing &f, float e)
@@ -137,12 +153,12 @@ loss_forward(struct losing f, struct rows_plan p)
         int there = s.row < p.rows;
         float y = 0;
         if (f.kind == CTT_LOSS_XENT) {
-            struct entropy e = entropy_of(f, p, s.row, shared);
+            struct entropy e = entropy_of(f, p, s.row, 1, shared);
             y = there && lane == 0 ? xent(f, p, s.row, e) : 0;
         } else if (f.kind == CTT_LOSS_SOFT) {
-            struct entropy e = entropy_of(f, p, s.row, shared);
-            struct aim a = aim_of(f, p, s.row, e.top, shared);
-            y = a.weight == 0 ? 0 : a.weight * logf(e.sum) - a.part;
+            struct aim hard = aim_of(f, p, s.row, 0, shared);
+            struct aim taught = aim_of(f, p, s.row, 1, shared);
+            y = soft(hard) + soft(taught);
         } else {
             for (int64_t j = lane; there && j < p.c; j += p.share)
                 y += error_of(f, number(f.z, s.row, j) -
@@ -172,16 +188,25 @@ CTT_GPU void xent_back(const struct losing &f, const struct rows_plan &p,
     }
 }
 
+CTT_GPU float soft_slope(const struct losing &f, int64_t row, int64_t j,
+                         const struct aim &a)
+{
+    float z = (number(f.z, row, j) - a.e.top) / a.t;
+    float y = a.weight == 0 ? 0 : a.weight * (ctt_exp(z) / a.e.sum);
+
+    return a.t * (y - number(f.t, row, a.from + j));
+}
+
 CTT_GPU void soft_back(const struct losing &f, const struct rows_plan &p,
-                       int64_t row, const struct entropy &e, float weight)
+                       int64_t row, const struct aim &hard,
+                       const struct aim &taught)
 {
     float scale = number(f.dy, row, 0);
 
     for (int64_t j = threadIdx.x % p.share; j < p.c; j += p.share) {
         struct spot s = { row, j };
-        float y = weight == 0 ? 0 : weight *
-                  (ctt_exp(number(f.z, row, j) - e.top) / e.sum);
-        float g = scale * (y - number(f.t, row, j));
+        float g = scale * (soft_slope(f, row, j, hard) +
+                           soft_slope(f, row, j, taught));
         one::put(f.dz, s, &g, f.add);
     }
 }
@@ -209,17 +234,19 @@ loss_backward(struct losing f, struct rows_plan p)
     for (int64_t k = blockIdx.x; k < blocks; k += gridDim.x) {
         int64_t row = k * each + threadIdx.x / p.share;
         struct entropy e = { 0, 0, 0 };
-        struct aim a = { 0, 0 };
-        if (f.kind == CTT_LOSS_XENT || f.kind == CTT_LOSS_SOFT)
-            e = entropy_of(f, p, row, shared);
-        if (f.kind == CTT_LOSS_SOFT)
-            a = aim_of(f, p, row, e.top, shared);
+        struct aim hard = { e, 0, 1, 0, 0 }, taught = hard;
+        if (f.kind == CTT_LOSS_XENT)
+            e = entropy_of(f, p, row, 1, shared);
+        if (f.kind == CTT_LOSS_SOFT) {
+            hard = aim_of(f, p, row, 0, shared);
+            taught = aim_of(f, p, row, 1, shared);
+        }
         if (row >= p.rows)
             continue;
         if (f.kind == CTT_LOSS_XENT)
             xent_back(f, p, row, e);
         else if (f.kind == CTT_LOSS_SOFT)
-            soft_back(f, p, row, e, a.weight);
+            soft_back(f, p, row, hard, taught);
         else
             error_back(f, p, row);
     }
@@ -230,7 +257,8 @@ static struct losing losing_of(const struct ctt_call *c)
     struct losing f = { view_of(c->in[0]), view_of(c->in[1]), view_of(c->out),
                         view_of(c->dout), view_of(c->din[0]),
                         c->node->attr.loss.kind, (int)(c->add & 1),
-                        c->node->attr.loss.smooth };
+                        c->node->attr.loss.smooth,
+                        c->node->attr.loss.temperature };
 
     return f;
 }

@@ -57,10 +57,12 @@ int  ctt_teacher_open(const struct ctt_model *m, struct ctt_dev *dev, int n,
                       int room, int asks, struct ctt_teacher **out);
 void ctt_teacher_close(struct ctt_teacher **t);
 
-/* Writes the probabilities of all classes to p, a row for each goal; those of a
+/* Writes the probabilities of all classes at this temperature to the second
+ * half of each row of p, which has one of 2 x classes for each goal; those of a
  * goal of weight 0 are not set. */
 int  ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
-                     const struct ctt_goal *goal, int goals, float *p);
+                     const struct ctt_goal *goal, int goals,
+                     float temperature, float *p);
 
 struct ctt_recognise_step {
     const struct ctt_train_cfg *cfg;

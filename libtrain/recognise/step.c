@@ -54,10 +54,11 @@ int ctt_recognise_graph(const struct ctt_graph *model,
     CTT_TRY(ctt_answer_check(model));
     CTT_TRY(ctt_edit_begin(model, &e));
     CTT_TRY(ctt_edit_add(e, end, "input train.target c=%d",
-                         taught ? ctt_answer_classes(model) : TARGET));
+                         taught ? 2 * ctt_answer_classes(model) : TARGET));
     CTT_TRY(ctt_edit_add(e, end, "loss train.loss in=%s,train.target "
-                         "kind=%s smooth=%.9g", answer,
-                         taught ? "soft" : "xent", smooth));
+                         "kind=%s smooth=%.9g temperature=%.9g", answer,
+                         taught ? "soft" : "xent", smooth,
+                         taught ? (double)cfg->temperature : 1));
     CTT_TRY(ctt_edit_graph(e, out));
 out:
     ctt_edit_free(&e);
@@ -77,7 +78,7 @@ static int take_memory(struct ctt_recognise_step *s, int n, int room)
     s->row = ctt_calloc(rows, (size_t)s->wide * sizeof(*s->row));
     s->answers = ctt_calloc(rows, classes * sizeof(*s->answers));
     if (ctt_is_taught(s->cfg))
-        s->aim = ctt_calloc(goals, classes * sizeof(*s->aim));
+        s->aim = ctt_calloc(goals, 2 * classes * sizeof(*s->aim));
     return s->want && s->goal && s->ask && s->row && s->answers &&
            (s->aim || !ctt_is_taught(s->cfg)) ? 0 : CTT_ENOMEM;
 }
@@ -191,19 +192,22 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
     return sum;
 }
 
-/* Mixes the teacher's answers, which are in s->aim, with the labels. */
+/* Weighs the teacher's answers, which are in the second halves of s->aim, and
+ * puts the labels into the first. */
 static void mix(struct ctt_recognise_step *s)
 {
-    int classes = s->wide;
+    int classes = s->wide / 2;
     float part = s->cfg->distil, smooth = s->cfg->label_smooth;
 
     for (int i = 0; i < goals_of(s); i++) {
         const struct ctt_goal *g = &s->goal[i];
-        float *aim = s->aim + (int64_t)i * classes;
-        for (int j = 0; j < classes && g->weight > 0; j++) {
+        float *aim = s->aim + (int64_t)i * s->wide;
+        for (int j = 0; j < classes; j++) {
             float hard = smooth / (float)classes +
                          (j == g->label ? 1 - smooth : 0);
-            aim[j] = g->weight * (part * aim[j] + (1 - part) * hard);
+            aim[j] = g->weight * (1 - part) * hard;
+            aim[classes + j] = g->weight == 0 ? 0 :
+                               g->weight * part * aim[classes + j];
         }
     }
 }
@@ -215,7 +219,7 @@ static int make_aims(struct ctt_recognise_step *s)
     if (!s->teacher)
         goto out;
     CTT_TRY(ctt_teacher_run(s->teacher, s->batch, s->goal, goals_of(s),
-                            s->aim));
+                            s->cfg->temperature, s->aim));
     mix(s);
 out:
     return rc;

@@ -81,7 +81,7 @@ void ctt_teacher_close(struct ctt_teacher **t)
     *t = NULL;
 }
 
-static void softmax(const float *z, int n, float *p)
+static void softmax(const float *z, int n, double temperature, float *p)
 {
     float top = z[0];
     double sum = 0;
@@ -89,9 +89,9 @@ static void softmax(const float *z, int n, float *p)
     for (int j = 1; j < n; j++)
         top = z[j] > top ? z[j] : top;
     for (int j = 0; j < n; j++)
-        sum += exp((double)z[j] - (double)top);
+        sum += exp(((double)z[j] - (double)top) / temperature);
     for (int j = 0; j < n; j++)
-        p[j] = (float)(exp((double)z[j] - (double)top) / sum);
+        p[j] = (float)(exp(((double)z[j] - (double)top) / temperature) / sum);
 }
 
 static int forward(struct ctt_teacher *t, const struct ctt_batch *b,
@@ -116,7 +116,8 @@ out:
 }
 
 int ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
-                    const struct ctt_goal *goal, int goals, float *p)
+                    const struct ctt_goal *goal, int goals, float temperature,
+                    float *p)
 {
     int classes = ctt_answer_classes(t->g), rc;
 
@@ -125,7 +126,8 @@ int ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
         int64_t row = has_clip(t) ? i : (int64_t)goal[i].step * b->n +
                                         goal[i].sample;
         if (goal[i].weight > 0)
-            softmax(t->answers + row * classes, classes, p + i * classes);
+            softmax(t->answers + row * classes, classes, temperature,
+                    p + (2 * i + 1) * classes);
     }
 out:
     return rc;
