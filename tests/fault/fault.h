@@ -26,12 +26,19 @@ enum fault {
     FAULT_STDOUT,      /* writes to standard output have no space */
     FAULT_KILL,        /* SIGKILL before the call */
     FAULT_KILL_AFTER,  /* SIGKILL after the call, or after half of a write */
+    FAULT_TERM,        /* SIGTERM before the call */
     FAULT_KILL_TIME,   /* SIGKILL after k microseconds */
+    FAULT_TERM_TIME,   /* SIGTERM after them */
     FAULT_COUNT,
     FAULT_STACKS = FAULT_COUNT    /* no fault: the file DIR.stacks gets a number
                                      of 64 bits for each allocation: equal ones
                                      were asked for by the same calls */
 };
+
+static inline int fault_is_timed(int kind)
+{
+    return kind == FAULT_KILL_TIME || kind == FAULT_TERM_TIME;
+}
 
 struct fault_order {
     int32_t kind;

@@ -32,7 +32,7 @@ quiet() { "$@" > out 2> err < /dev/null || fail "$*: $(cat err)"; }
 # folder NAME: clips, lists and models in NAME/in.
 folder() {
     mkdir -p "$1/in"
-    cp clips/20bn-*/[1-3].webm tiny.net next.net "$1/in"
+    cp clips/20bn-*/[1-3].webm tiny.net next.net stages.net "$1/in"
     (cd "$1/in" && printf '1.webm 0\n2.webm 1\n' > t.txt &&
         printf '3.webm 0\n' > v.txt)
 }
@@ -70,6 +70,15 @@ input x h=8 w=8 c=1 colour=gray fps=6 mean=0.45 std=0.25
 convlstm h in=x hidden=4 kernel=3
 conv y in=h out=1
 END
+    cat > stages.net << 'END'
+input x h=8 w=8 c=3 fps=6 mean=0.45 std=0.25
+conv e in=x out=12 kernel=3 stride=2 pad=1 bias=0
+norm n in=e kind=batch
+act f in=n kind=relu
+convlstm h in=f hidden=4 kernel=3
+pool p in=h kind=avg
+conv y in=p out=2
+END
     "$bin/convtt-data" synth clips --clips 3 --size 16 --seed 2 > out 2> err ||
         { cat err; grep -q 'no encoder' err && exit 77; exit 1; }
     for scene in train compress infer predict pack; do
@@ -81,8 +90,9 @@ END
     echo epoch,old > l.csv
     echo '{"epoch":"old"}' > l.json
     cd ../../compress/in || exit 99
-    quiet "$bin/convtt-train" tiny.net -d t.txt --val v.txt $learn -o m.h5
-    cp m.h5 ../../infer/in
+    quiet "$bin/convtt-train" tiny.net -d t.txt --val v.txt $learn \
+        -o ../../infer/in/m.h5
+    quiet "$bin/convtt-train" stages.net -d t.txt --val v.txt $learn -o m.h5
     quiet "$bin/convtt-compress" m.h5 -o c.h5 --report r.json --prune 0.7 \
         --prune-least 10 --prune-rounds 1
     cd ../../predict/in || exit 99
@@ -101,10 +111,13 @@ train_files="-c m.h5.ckpt -r --resume -l l.csv -l l.json"
 train_run="$(real convtt-train) tiny.net -d t.txt --val v.txt $learn
     --checkpoint-every 1 -o m.h5 --log-csv l.csv --log-json l.json"
 compress_files="-c c.h5.ckpt -r --resume -t r.json"
-compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --tt-rank 2
-    --tt-least 10 --prune 0.5 --prune-least 10 --prune-rounds 1 --data t.txt
-    --val v.txt --retrain-epochs 1 -b 2 -t 1 -j 1 --strict --deterministic
-    --max-frames 3"
+# Every stage, each with retraining of its own, and a checkpoint a batch.
+compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --svd-rank 2
+    --svd-on responses --svd-least 10 --svd-except h.z,y --tt-rank 2
+    --tt-least 10 --tt-except e,h.zx,y --prune 0.5 --prune-least 10
+    --prune-steps 4 --share 2 --share-least 2 --share-epochs 2 --data t.txt
+    --val v.txt --retrain-epochs 6 --checkpoint-every 1 -b 1 -t 1 -j 1 --strict
+    --deterministic --max-frames 3"
 train_reader="$(real convtt-info) m.h5"
 compress_reader="$(real convtt-info) c.h5"
 infer_reader=true    # writes no file

@@ -228,6 +228,9 @@ static int is_event(const struct row *r, const long *a)
 {
     if (order.kind == FAULT_STDOUT)
         return r->what == WRITE && a[0] == 1;
+    if ((order.kind == FAULT_SHORT || order.kind == FAULT_FULL) &&
+        r->what != WRITE)
+        return 0;
     if (r->flags >= 0 && !(a[r->flags] & O_CREAT))
         return 0;
     return !r->fd || is_output((int)a[0]);
@@ -253,10 +256,10 @@ static long half(const struct row *r, const long *a)
     return b[2] ? raw(r->nr, b) : -1;
 }
 
-static void die(void)
+static void send_signal(int sig)
 {
     atomic_store(&now->hit, 1);
-    fault_raw(SYS_kill, getpid(), SIGKILL);
+    fault_raw(SYS_kill, getpid(), sig);
 }
 
 static long strike(const struct row *r, const long *a)
@@ -266,12 +269,15 @@ static long strike(const struct row *r, const long *a)
     now->call = r->name;
     switch (order.kind) {
     case FAULT_KILL:
-        die();
+        send_signal(SIGKILL);
+        break;
+    case FAULT_TERM:
+        send_signal(SIGTERM);
         break;
     case FAULT_KILL_AFTER:
         if (half(r, a) < 0)
             raw(r->nr, a);
-        die();
+        send_signal(SIGKILL);
         break;
     case FAULT_SHORT:
     case FAULT_FULL:
@@ -394,7 +400,8 @@ static void catch_crashes(void)
 static int start_timer(void)
 {
     struct sigevent e = { .sigev_notify = SIGEV_SIGNAL,
-                          .sigev_signo = SIGKILL };
+                          .sigev_signo = order.kind == FAULT_TERM_TIME
+                                         ? SIGTERM : SIGKILL };
     struct itimerspec t = { .it_value = { order.at / 1000000,
                                           order.at % 1000000 * 1000 } };
     timer_t id;
@@ -421,7 +428,7 @@ static void begin(void)
     if (chdir(order.dir) < 0 ||
         (order.kind != FAULT_ALLOC && order.kind != FAULT_ALLOC_ON &&
          order.kind != FAULT_STACKS && catch_calls() < 0) ||
-        (order.kind == FAULT_KILL_TIME && start_timer() < 0))
+        (fault_is_timed(order.kind) && start_timer() < 0))
         _exit(99);
     armed = 1;
 }

@@ -36,7 +36,7 @@ enum end { NOT_HIT, DONE, ERROR, KILLED, KNOWN, BAD, ENDS };
 
 static const char *const faults[FAULT_COUNT] = {
     "none", "alloc", "alloc-on", "error", "short", "full", "stdout", "kill",
-    "kill-after", "kill-time"
+    "kill-after", "term", "kill-time", "term-time"
 };
 
 static struct {
@@ -106,6 +106,22 @@ static void check_next(void)
     tree_free(&is);
 }
 
+static int is_term(void)
+{
+    return t.fault == FAULT_TERM || t.fault == FAULT_TERM_TIME;
+}
+
+/* A stop is no error for convtt-train: it says on standard output how to go
+ * on. */
+static int says_stopped(void)
+{
+    char *out = said("out");
+    int is = is_term() && strstr(out, "; --resume continues from ");
+
+    free(out);
+    return is;
+}
+
 /* One line, of the program itself; a library that ends it with its own message
  * is in the table of -a. */
 static enum end check_message(const struct fault_answer *a)
@@ -120,6 +136,7 @@ static enum end check_message(const struct fault_answer *a)
     name = name ? name + 1 : t.program;
     clean = (status == 1 || status == 2) && end && !end[1] &&
             strncmp(err, name, strlen(name)) == 0 && err[strlen(name)] == ':';
+    clean |= status == 1 && !*err && says_stopped();
     if (!clean) {
         k = known_find(&t.known, t.fault, a, 0);
         if (k)
@@ -146,6 +163,8 @@ static enum end signalled(const struct fault_answer *a)
     struct known *k;
 
     if (sig == SIGKILL && t.fault >= FAULT_KILL)
+        return KILLED;
+    if (sig == SIGTERM && is_term())    /* the program does not catch it yet */
         return KILLED;
     k = known_find(&t.known, t.fault, a, 0);
     if (!k) {
@@ -270,7 +289,7 @@ static void learn(void)
     need(run(&t.plain, FAULT_NONE, INT64_MAX, &a) == 0 && a.status == 0,
          "a second run fails");
     clock_gettime(CLOCK_MONOTONIC, &to);
-    if (t.fault == FAULT_KILL_TIME)
+    if (fault_is_timed(t.fault))
         t.events = (to.tv_sec - from.tv_sec) * 1000000 +
                    (to.tv_nsec - from.tv_nsec) / 1000;
     tree_read(t.dir, &is);

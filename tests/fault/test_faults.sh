@@ -38,6 +38,11 @@ for scene in $scenes; do
     faults $scene kill $kills
     faults $scene kill-after $kills
     faults $scene kill-time $times
+    case $scene in
+    train|compress)
+        faults $scene term $kills
+        faults $scene term-time $times ;;
+    esac
 done
 total
 exit $failed
