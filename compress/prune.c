@@ -49,18 +49,29 @@ static int pruned(const struct ctt_model *m, int64_t at)
     return ctt_is_pruned(&m->constraint, at);
 }
 
-double ctt_pruned(const struct ctt_model *m, const struct ctt_prune *o)
+/* How many elements the weights that may be pruned have; returns how many of
+ * them are pruned. */
+static int64_t count_pruned(const struct ctt_model *m,
+                            const struct ctt_prune *o, int64_t *all)
 {
-    int64_t all = 0, gone = 0;
+    int64_t gone = 0;
 
+    *all = 0;
     for (int i = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
         if (!prunable(n, o))
             continue;
-        all += ctt_volume(&n->w[0]);
+        *all += ctt_volume(&n->w[0]);
         for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
             gone += pruned(m, n->at[0] + k);
     }
+    return gone;
+}
+
+double ctt_pruned(const struct ctt_model *m, const struct ctt_prune *o)
+{
+    int64_t all, gone = count_pruned(m, o, &all);
+
     return all ? (double)gone / (double)all : 0;
 }
 
@@ -262,6 +273,7 @@ static int asked(const struct ctt_recipe *o)
 static int check(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     const struct ctt_prune *p = &o->prune;
+    int64_t all, gone = count_pruned(m, p, &all);
     int rc = 0;
 
     CTT_CHECK(p->share >= 0 && p->share < 1, CTT_EINVAL,
@@ -269,11 +281,15 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     CTT_CHECK(p->share == 0 || p->rounds > 0 || p->steps > 0, CTT_EINVAL,
               "pruning takes at least one round or step");
     CTT_TRY(ctt_names_check(m, p->except));
-    if (p->share > 0 && !ctt_stage_tt.asked(o))
-        CTT_CHECK(ctt_pruned(m, p) < (double)p->share, CTT_EINVAL,
-                  "nothing to prune: %.2f%% of the prunable weights are pruned "
-                  "already, %g%% are asked", 100 * ctt_pruned(m, p),
-                  100 * (double)p->share);
+    if (p->share == 0 || ctt_stage_tt.asked(o) || ctt_stage_svd.asked(o))
+        goto out;    /* cores are not known yet */
+    CTT_CHECK(all > 0, CTT_EINVAL, "the model has no weight to prune: none has "
+              "%d values (--prune-least) or all are excepted", p->least);
+    CTT_CHECK(gone == 0 || gone < llround((double)p->share * (double)all),
+              CTT_EINVAL,
+              "nothing to prune: %.2f%% of the prunable weights are pruned "
+              "already, %g%% are asked", 100 * ctt_pruned(m, p),
+              100 * (double)p->share);
 out:
     return rc;
 }
@@ -319,10 +335,19 @@ static int change(void *arg, struct ctt_model *m, int64_t batch,
                                            (int)step, o->steps));
 }
 
+/* Cores may all be too small to be pruned. */
+static int has_prunable(const struct ctt_walk *k)
+{
+    int64_t all;
+
+    count_pruned(*k->m, &k->o->prune, &all);
+    return all > 0;
+}
+
 /* Whether this round is pruned while it is retrained. */
 static int in_steps(const struct ctt_walk *k)
 {
-    return k->o->prune.rounds == 0 && k->epochs > 0;
+    return k->o->prune.rounds == 0 && k->epochs > 0 && has_prunable(k);
 }
 
 static void during(struct ctt_walk *k, struct ctt_changes *c)
@@ -351,8 +376,9 @@ static int prune_round(struct ctt_walk *k, int round)
     double was = ctt_pruned(*k->m, o);
     int all = rounds(k->o), rc = 0;
 
-    CTT_TRY(ctt_prune(*k->m, o, ctt_prune_cubic(k->start, (double)o->share,
-                                                round, all)));
+    if (has_prunable(k))
+        CTT_TRY(ctt_prune(*k->m, o, ctt_prune_cubic(k->start, (double)o->share,
+                                                    round, all)));
     snprintf(k->name, sizeof(k->name), "pruned %d/%d%s", round, all,
              ctt_pruned(*k->m, o) > was ? "" : ": no change");
     snprintf(k->line, sizeof(k->line), "%s: %.2f%% of all convolution weights, "

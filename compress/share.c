@@ -140,25 +140,53 @@ static void assign(struct ctt_model *m, const struct ctt_node *n,
     }
 }
 
+static int may_share(const struct ctt_model *m, const struct ctt_node *n,
+                     const struct ctt_share *o)
+{
+    struct ctt_weight w;
+    int64_t kept;
+
+    if (!ctt_is_conv(n) || bits_for(o, n->name) == NONE)
+        return 0;
+    w = ctt_model_weight(m, n, 0);
+    kept = ctt_weight_kept(&w);
+    return kept > 0 && kept >= o->least;
+}
+
+static int any_may_share(const struct ctt_model *m, const struct ctt_share *o)
+{
+    int any = 0;
+
+    for (int i = 0; i < m->g->count; i++)
+        any |= may_share(m, &m->g->node[i], o);
+    return any;
+}
+
 /* 1: it shares values now. */
 static int share_weight(struct ctt_model *m, const struct ctt_node *n,
                         const struct ctt_share *o, struct ctt_clusters *c)
 {
     struct ctt_weight w = ctt_model_weight(m, n, 0);
     int64_t kept = ctt_weight_kept(&w);
-    int bits = bits_for(o, n->name), rc = 0;
+    int rc = 0;
     float *x = NULL;
 
-    if (bits == NONE || kept < o->least || kept == 0)
+    if (!may_share(m, n, o))
         return 0;
     x = ctt_calloc((size_t)kept, sizeof(*x));
     CTT_TRY(x ? 0 : CTT_ENOMEM);
-    CTT_TRY(cluster(o, bits, x, gather(&w, x), c));
+    CTT_TRY(cluster(o, bits_for(o, n->name), x, gather(&w, x), c));
     assign(m, n, c);
     rc = 1;
 out:
     ctt_free(x);
     return rc;
+}
+
+static int none_may(const struct ctt_share *o)
+{
+    return ctt_error(CTT_EINVAL, "--share: no weight has %d numbers that are "
+                     "not pruned (--share-least) and is asked for", o->least);
 }
 
 int ctt_share(struct ctt_model *m, const struct ctt_share *o,
@@ -181,8 +209,7 @@ int ctt_share(struct ctt_model *m, const struct ctt_share *o,
         sum->values += c.count;
         sum->error = c.error > sum->error ? c.error : sum->error;
     }
-    CTT_CHECK(sum->shared > 0, CTT_EINVAL, "--share: no weight has %d numbers "
-              "that are not pruned (--share-least)", o->least);
+    CTT_TRY(sum->shared > 0 ? 0 : none_may(o));
 out:
     return rc < 0 ? rc : 0;
 }
@@ -239,6 +266,8 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     CTT_TRY(ctt_names_check(m, o->share.except));
     CTT_CHECK(!ctt_constraint_shares(&m->constraint, m->g->weights),
               CTT_EINVAL, "--share: the model's weights share values already");
+    if (!ctt_stage_svd.asked(o) && !ctt_stage_tt.asked(o))
+        CTT_TRY(any_may_share(m, &o->share) ? 0 : none_may(&o->share));
 out:
     return rc;
 }
@@ -254,6 +283,11 @@ static int run(struct ctt_walk *k, int round)
     int rc = 0;
 
     (void)round;
+    if (!any_may_share(*k->m, &k->o->share)) {
+        snprintf(k->name, sizeof(k->name), "shared: no change");
+        snprintf(k->line, sizeof(k->line), "%s", k->name);
+        goto out;
+    }
     CTT_TRY(ctt_share(*k->m, &k->o->share, &sum));
     snprintf(k->name, sizeof(k->name), "shared");
     snprintf(k->line, sizeof(k->line), "shared: %s bits, %d of %d weights have "

@@ -16,11 +16,13 @@ void ctt_trainer_say(const struct ctt_trainer *t, const char *line)
 static int check(const struct ctt_trainer *t)
 {
     const struct ctt_data *sets[] = { t->data, t->val };
+    const struct ctt_constraint *c = &t->m->constraint;
     const struct ctt_graph *g = t->m->g;
     int inputs = ctt_graph_inputs(g), rc = 0;
 
-    CTT_CHECK(t->cfg->dsd <= 0 || t->m->train || !t->m->constraint.keep,
-              CTT_EINVAL, "--dsd is for dense models, and this one is pruned");
+    CTT_CHECK(t->cfg->dsd <= 0 || t->m->train || (!c->keep &&
+              !ctt_constraint_shares(c, g->weights)), CTT_EINVAL,
+              "--dsd is for dense models, and this one is pruned or shared");
     CTT_CHECK(inputs == 1, CTT_EUNSUP, "the model has %d inputs; clips feed "
               "one", inputs);
     for (size_t i = 0; i < CTT_LEN(sets); i++)

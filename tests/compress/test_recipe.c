@@ -408,6 +408,17 @@ static void test_pruned_already(void)
     CU_ASSERT(strstr(m->history, "pruned 1/1: no change: ") != NULL);
     ctt_report_free(&r);
     ctt_model_free(&m);
+
+    /* cores that are too small for what follows cost no run */
+    m = small_model(small_net, 7);
+    o.prune.least = 1000000;
+    o.share = (struct ctt_share){ .bits = "3", .least = 1000000 };
+    CHECK_OK(ctt_recipe_run(&o, &none, in_folder("a.h5"), NULL, &m, &r));
+    CU_ASSERT(strstr(m->history, "pruned 1/1: no change: ") != NULL);
+    CU_ASSERT(strstr(m->history, "shared: no change") != NULL);
+    CU_ASSERT(!ctt_constraint_shares(&m->constraint, m->g->weights));
+    ctt_report_free(&r);
+    ctt_model_free(&m);
 }
 
 static void test_errors(void)
@@ -426,6 +437,8 @@ static void test_errors(void)
           "no weight matches 'n'" },
         { { .prune = { .share = 0.5f, .rounds = 1, .except = "*" } }, "e.h5",
           "no weight to prune" },
+        { { .share = { .bits = "3", .least = 1000000 } }, "e.h5",
+          "no weight has 1000000 numbers" },
         { { .tt = { .rank = 2 } }, "none/e.h5", "none/e.h5" },
     };
     struct ctt_recipe_calls none = { NULL };

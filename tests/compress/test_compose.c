@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_compose.c: every stage with every other, in one run and in two: what
+ * comes out is the model that was tested, is trained further under its
+ * constraints, and is compressed again; an order that would undo a stage is
+ * refused. */
+#include "tests/lib/toy.h"
+#include "compress/compress.h"
+#include "net/edit.h"
+#include "net/op.h"
+
+#include <math.h>
+
+/* ---- the steps ---- */
+
+/* What a model is made by: a stage, alone or retrained with a teacher, or a
+ * training. */
+enum step { SVD, RESPONSES, TRAINS, PRUNE, FOLD, SHARE, ROUND, DISTIL, DSD,
+            STEPS };
+
+static const char *const step_names[STEPS] = {
+    "svd", "svd on responses", "tensor trains", "prune", "fold", "share",
+    "round", "distil", "dsd"
+};
+
+#define BIT(step) (1u << (step))
+
+/* Asks for a stage besides what o asks for already. */
+static void ask(struct ctt_recipe *o, enum step s)
+{
+    switch (s) {
+    case SVD:
+    case RESPONSES:
+        o->svd = (struct ctt_svd){ .rank = 2, .least = 60, .clips = 4,
+                                   .on = s == RESPONSES ? CTT_SVD_RESPONSES
+                                                        : CTT_SVD_WEIGHTS };
+        break;
+    case TRAINS:
+        o->tt = (struct ctt_tt){ .rank = 2, .least = 60, .harm = 1 };
+        break;
+    case PRUNE:
+    case DISTIL:
+        o->prune = (struct ctt_prune){ .share = s == PRUNE ? 0.5f : 0.7f,
+                                       .steps = 3, .until = 0.6f, .least = 9,
+                                       .floor = 0.02f };
+        break;
+    case FOLD:
+        o->fold.what = CTT_FOLD_ALL;
+        break;
+    case SHARE:
+        o->share = (struct ctt_share){ .bits = "2", .lambda = 0.02f,
+                                       .least = 2, .epochs = 1 };
+        break;
+    case ROUND:
+        o->round = (struct ctt_round){ 8, 8 };
+        break;
+    default:
+        break;
+    }
+    o->epochs = 2;
+}
+
+/* ---- models and clips ---- */
+
+/* Besides a net with a norm, a recurrent cell and dropout, one of pictures. */
+static const char picture_net[] =
+    "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
+    "conv a in=x out=6 kernel=3\n"
+    "pool p in=a kind=max kernel=2\n"
+    "conv b in=p out=12 kernel=4\n"
+    "act r in=b kind=relu\n"
+    "conv y in=r out=4\n";
+
+static struct kind {
+    const char       *name, *net;
+    int               frames;    /* of a clip; 0: all */
+    struct ctt_data  *train, *val;
+    struct ctt_model *dense, *dsd;
+} kinds[] = {
+    { .name = "video", .net = clip_net },
+    { .name = "picture", .net = picture_net, .frames = 1 },
+};
+
+static struct ctt_train_cfg cfg_of(const struct kind *k)
+{
+    struct ctt_train_cfg c = clip_cfg();
+
+    c.device = "cpu";
+    c.epochs = 1;
+    c.max_frames = k->frames;
+    c.distil = 0;
+    return c;
+}
+
+static void train(const struct kind *k, const struct ctt_train_cfg *c,
+                  struct ctt_model *m)
+{
+    struct ctt_result r;
+
+    CHECK_OK(ctt_train(m, c, k->train, k->val, NULL, &r));
+}
+
+static void open_kind(struct kind *k)
+{
+    struct ctt_train_cfg c = cfg_of(k);
+    struct ctt_input in = clip_input();
+
+    CHECK_OK(ctt_data_open(clip_path("train.pack"), "train", &in, NULL, 0, &c,
+                           NULL, &k->train));
+    CHECK_OK(ctt_data_open(clip_path("val.pack"), "train", &in, NULL, 0, &c,
+                           NULL, &k->val));
+    CHECK_OK(clip_model(k->net, 3, &k->dense));
+    c.epochs = 2;
+    train(k, &c, k->dense);
+    CHECK_OK(clip_model(k->net, 3, &k->dsd));
+    c.epochs = 5;
+    c.dsd = 0.3f;
+    train(k, &c, k->dsd);
+}
+
+static void close_kind(struct kind *k)
+{
+    ctt_data_close(&k->train);
+    ctt_data_close(&k->val);
+    ctt_model_free(&k->dense);
+    ctt_model_free(&k->dsd);
+}
+
+/* ---- calls of a recipe ---- */
+
+struct job {
+    struct kind         *k;
+    struct ctt_train_cfg cfg;
+    double               loss;    /* of the last test */
+};
+
+static int retrain(void *arg, const char *stage, int epochs,
+                   const struct ctt_changes *during, struct ctt_model *m)
+{
+    struct job *j = arg;
+    struct ctt_train_cfg c = j->cfg;
+    struct ctt_result r;
+
+    (void)stage;
+    c.epochs = epochs;
+    c.changes = during;
+    return ctt_train(m, &c, j->k->train, j->k->val, NULL, &r);
+}
+
+static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
+                    double top1[CTT_ACCURACIES])
+{
+    const struct ctt_point end = { .ratio = 1 };
+    struct ctt_metrics *r = NULL;
+    struct job *j = arg;
+    int rc;
+
+    (void)stage;
+    CTT_TRY(ctt_evaluate_recognise(m, &j->cfg, j->k->val, &end, 1, NULL, &r));
+    for (int i = 0; i < CTT_ACCURACIES; i++)
+        top1[i] = ctt_metrics_top1(r, 0);
+    j->loss = ctt_metrics_loss(r, 0);
+out:
+    ctt_metrics_free(&r);
+    return rc;
+}
+
+static int norms(void *arg, const char *stage, struct ctt_model *m)
+{
+    struct job *j = arg;
+
+    (void)stage;
+    return ctt_norms_estimate(m, &j->cfg, j->k->train, 8, NULL);
+}
+
+static int sample(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes,
+                  void (*take)(void *to, int k, const float *row), void *to)
+{
+    struct ctt_sample want = { node, nodes, take, to };
+    struct job *j = arg;
+
+    return ctt_sample_values(m, &j->cfg, j->k->train, clips, &want, NULL);
+}
+
+static const char *result(void) { return clip_path("result.h5"); }
+
+/* One run of these stages on *m, which becomes its result; *loss: of its last
+ * test. */
+static int compress(struct kind *k, unsigned stages, struct ctt_model **m,
+                    double *loss)
+{
+    struct job j = { .k = k, .cfg = cfg_of(k) };
+    struct ctt_recipe_calls calls = {
+        .arg = &j, .retrain = retrain, .accuracy = accuracy, .norms = norms,
+        .sample = sample, .clips = ctt_data_clips(k->val)
+    };
+    struct ctt_model *teacher = NULL;
+    struct ctt_report *r = NULL;
+    struct ctt_recipe o = { .epochs = 0 };
+    int rc;
+
+    for (int s = 0; s < STEPS; s++)
+        if (stages & BIT(s))
+            ask(&o, (enum step)s);
+    CHECK_OK(ctt_model_copy(*m, &teacher));
+    if (stages & BIT(DISTIL)) {
+        j.cfg.distil = 0.7f;
+        j.cfg.taught_by = teacher;
+    }
+    remove(result());
+    rc = ctt_recipe_run(&o, &calls, result(), NULL, m, &r);
+    *loss = j.loss;
+    ctt_report_free(&r);
+    ctt_model_free(&teacher);
+    return rc;
+}
+
+/* ---- what a model keeps ---- */
+
+/* Over the weights of convs: the numbers that are not pruned, and the values
+ * that numbers share. */
+struct held { int64_t kept, values; };
+
+/* Each value that a weight's numbers share, once. */
+static int64_t shared_values(const struct ctt_weight *w)
+{
+    float value[CTT_MOST_CODES + 1];
+    int seen[CTT_MOST_CODES + 1] = { 0 };
+    const float *x = w->t.data;
+    int64_t n = 0;
+
+    for (int64_t i = 0; w->share && i < ctt_volume(&w->t); i++) {
+        int code = w->share[i];
+
+        if (!code)
+            continue;
+        CU_ASSERT(!w->keep || w->keep[i]);
+        CU_ASSERT(!seen[code] || x[i] == value[code]);
+        CU_ASSERT(x[i] != 0);
+        n += !seen[code];
+        seen[code] = 1;
+        value[code] = x[i];
+    }
+    return n;
+}
+
+static struct held held_of(const struct ctt_model *m)
+{
+    struct held h = { 0, 0 };
+
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        struct ctt_weight w;
+
+        if (!ctt_is_conv(n))
+            continue;
+        w = ctt_model_weight(m, n, 0);
+        h.kept += ctt_weight_kept(&w);
+        h.values += shared_values(&w);
+        for (int64_t k = 0; w.keep && k < ctt_volume(&w.t); k++)
+            CU_ASSERT(w.keep[k] || ((const float *)w.t.data)[k] == 0);
+    }
+    return h;
+}
+
+static int convs(const struct ctt_model *m)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->g->count; i++)
+        n += ctt_is_conv(&m->g->node[i]);
+    return n;
+}
+
+/* ---- what must hold for each result ---- */
+
+/* The file has what was tested. */
+static void check_file(struct kind *k, const struct ctt_model *m, double loss)
+{
+    struct job j = { .k = k, .cfg = cfg_of(k) };
+    double top1[CTT_ACCURACIES];
+    struct ctt_model *read = NULL;
+
+    CHECK_OK(ctt_model_load(result(), 1, &read));
+    CU_ASSERT_EQUAL_FATAL(read->g->weights, m->g->weights);
+    CU_ASSERT(memcmp(read->w, m->w, (size_t)m->g->weights * 4) == 0);
+    CHECK_OK(accuracy(&j, "", read, top1));
+    CU_ASSERT_DOUBLE_EQUAL(j.loss, loss, 1e-9);
+    ctt_model_free(&read);
+}
+
+/* Trained further, it keeps its constraints. */
+static void check_trained(struct kind *k, const struct ctt_model *m)
+{
+    struct ctt_train_cfg c = cfg_of(k);
+    struct ctt_model *copy = NULL;
+    struct held was = held_of(m), is;
+
+    CHECK_OK(ctt_model_copy(m, &copy));
+    train(k, &c, copy);
+    is = held_of(copy);
+    CU_ASSERT_EQUAL(is.kept, was.kept);
+    CU_ASSERT(is.values <= was.values && !is.values == !was.values);
+    ctt_model_free(&copy);
+}
+
+/* It is compressed again. */
+static void check_again(struct kind *k, const struct ctt_model *m)
+{
+    struct held was = held_of(m), is;
+    struct ctt_model *copy = NULL;
+    double loss;
+
+    CHECK_OK(ctt_model_copy(m, &copy));
+    CHECK_OK(compress(k, BIT(ROUND), &copy, &loss));
+    is = held_of(copy);
+    CU_ASSERT_EQUAL(is.kept, was.kept);
+    CU_ASSERT(is.values <= was.values && !is.values == !was.values);
+    ctt_model_free(&copy);
+}
+
+static void check_result(struct kind *k, const struct ctt_model *m, double loss)
+{
+    check_file(k, m, loss);
+    check_trained(k, m);
+    check_again(k, m);
+}
+
+/* A model that all these steps made of the dense one has what each leaves. */
+static void check_steps(const struct kind *k, unsigned steps,
+                        const struct ctt_model *m)
+{
+    struct held h = held_of(m), dense = held_of(k->dense);
+
+    if (steps & (BIT(PRUNE) | BIT(DISTIL)))
+        CU_ASSERT(h.kept < dense.kept * 6 / 10);
+    CU_ASSERT(!(steps & BIT(SHARE)) == !h.values);
+    CU_ASSERT(h.values <= 4 * convs(m));
+    if (steps & (BIT(SVD) | BIT(RESPONSES) | BIT(TRAINS)))
+        CU_ASSERT(convs(m) > convs(k->dense));
+    if (steps & BIT(FOLD))
+        CU_ASSERT_EQUAL(ctt_foldable_norms(m->g), 0);
+}
+
+static void tell(const struct kind *k, unsigned first, unsigned then,
+                 unsigned failures)
+{
+    if (CU_get_number_of_failures() == failures)
+        return;
+    printf("\n%s:", k->name);
+    for (int s = 0; s < STEPS; s++)
+        if (first & BIT(s))
+            printf(" %s", step_names[s]);
+    printf(";");
+    for (int s = 0; s < STEPS; s++)
+        if (then & BIT(s))
+            printf(" %s", step_names[s]);
+    printf("\n");
+}
+
+/* ---- one run ---- */
+
+static struct ctt_model *given(const struct kind *k, unsigned steps)
+{
+    struct ctt_model *m = NULL;
+
+    CHECK_OK(ctt_model_copy(steps & BIT(DSD) ? k->dsd : k->dense, &m));
+    return m;
+}
+
+static void one_run(struct kind *k, unsigned steps)
+{
+    unsigned failures = CU_get_number_of_failures();
+    struct ctt_model *m = given(k, steps);
+    double loss = NAN;
+
+    CHECK_OK(compress(k, steps, &m, &loss));
+    check_steps(k, steps, m);
+    check_result(k, m, loss);
+    ctt_model_free(&m);
+    tell(k, steps, 0, failures);
+}
+
+/* Two settings of one stage are not asked in one run. */
+static int is_run(unsigned steps)
+{
+    unsigned svd = BIT(SVD) | BIT(RESPONSES), prune = BIT(PRUNE) | BIT(DISTIL);
+
+    return (steps & svd) != svd && (steps & prune) != prune &&
+           (steps & ~(unsigned)BIT(DSD)) != 0;
+}
+
+static void test_one_run(void)
+{
+    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+        for (unsigned a = 0; a < STEPS; a++)
+            for (unsigned b = a; b < STEPS; b++)
+                if (is_run(BIT(a) | BIT(b)) && ctt_check_tries())
+                    one_run(&kinds[i], BIT(a) | BIT(b));
+}
+
+static void test_many(void)
+{
+    static const unsigned many[] = {
+        BIT(SVD) | BIT(TRAINS) | BIT(PRUNE),
+        BIT(RESPONSES) | BIT(FOLD) | BIT(SHARE),
+        BIT(TRAINS) | BIT(DISTIL) | BIT(SHARE),
+        BIT(DSD) | BIT(PRUNE) | BIT(SHARE),
+        BIT(DSD) | BIT(RESPONSES) | BIT(TRAINS) | BIT(DISTIL) | BIT(FOLD) |
+            BIT(SHARE) | BIT(ROUND),
+    };
+
+    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+        for (size_t s = 0; s < CTT_LEN(many); s++)
+            one_run(&kinds[i], many[s]);
+}
+
+/* ---- two runs, one after the other ---- */
+
+static const struct { unsigned first, then; const char *says; } refused[] = {
+    { BIT(PRUNE) | BIT(DISTIL) | BIT(SHARE), BIT(SVD) | BIT(RESPONSES),
+      "an SVD of it would be neither" },
+    { BIT(PRUNE) | BIT(DISTIL) | BIT(SHARE), BIT(TRAINS),
+      "a tensor train of it would be neither" },
+    { BIT(PRUNE), BIT(PRUNE), "nothing to prune" },
+    { BIT(DISTIL), BIT(PRUNE) | BIT(DISTIL), "nothing to prune" },
+    { BIT(SHARE), BIT(SHARE), "share values already" },
+    { BIT(PRUNE) | BIT(DISTIL) | BIT(SHARE), BIT(DSD),
+      "is for dense models" },
+};
+
+/* Why the second step is refused after the first, or NULL. */
+static const char *refusal(enum step a, enum step b, const struct ctt_model *m)
+{
+    if (a == SHARE && b == FOLD && ctt_foldable_norms(m->g) > 0)
+        return "fold before sharing";
+    for (size_t i = 0; i < CTT_LEN(refused); i++)
+        if (refused[i].first & BIT(a) && refused[i].then & BIT(b))
+            return refused[i].says;
+    return NULL;
+}
+
+static int do_step(struct kind *k, enum step s, struct ctt_model **m,
+                   double *loss)
+{
+    struct ctt_train_cfg c = cfg_of(k);
+    struct job j = { .k = k, .cfg = c };
+    double top1[CTT_ACCURACIES];
+    struct ctt_result r;
+    int rc;
+
+    if (s != DSD)
+        return compress(k, BIT(s), m, loss);
+    c.epochs = 5;
+    c.dsd = 0.3f;
+    remove(result());
+    CTT_TRY(ctt_train(*m, &c, k->train, k->val, NULL, &r));
+    CTT_TRY(ctt_model_save(result(), *m));
+    CTT_TRY(accuracy(&j, "", *m, top1));
+    *loss = j.loss;
+out:
+    return rc;
+}
+
+/* Nothing that the first run has constrained is free after the second. */
+static void check_second(struct kind *k, enum step a, enum step b,
+                         const struct ctt_model *first,
+                         const struct ctt_model *m, double loss)
+{
+    struct held was = held_of(first), is = held_of(m);
+
+    if (a == PRUNE || a == DISTIL)
+        CU_ASSERT(is.kept <= was.kept);
+    if (a == SHARE)
+        CU_ASSERT(is.values > 0 && is.values <= was.values);
+    check_steps(k, BIT(a) | BIT(b), m);
+    check_result(k, m, loss);
+}
+
+static void two_runs(struct kind *k, enum step a, enum step b,
+                     const struct ctt_model *first)
+{
+    unsigned failures = CU_get_number_of_failures();
+    const char *says = refusal(a, b, first);
+    struct ctt_model *m = NULL;
+    double loss = NAN;
+    int rc;
+
+    CHECK_OK(ctt_model_copy(first, &m));
+    rc = do_step(k, b, &m, &loss);
+    if (!says) {
+        CHECK_OK(rc);
+        check_second(k, a, b, first, m, loss);
+    } else {
+        CU_ASSERT_EQUAL(rc, CTT_EINVAL);
+        CU_ASSERT(strstr(ctt_errmsg(), says) && !strchr(ctt_errmsg(), '\n'));
+        CU_ASSERT(access(result(), F_OK) != 0);
+    }
+    ctt_model_free(&m);
+    tell(k, BIT(a), BIT(b), failures);
+}
+
+static void test_two_runs(void)
+{
+    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+        for (int a = 0; a < STEPS; a++) {
+            struct ctt_model *first = given(&kinds[i], BIT(a));
+            double loss;
+
+            if (a != DSD)
+                CHECK_OK(compress(&kinds[i], BIT(a), &first, &loss));
+            for (int b = 0; b < STEPS; b++)
+                if (ctt_check_tries())
+                    two_runs(&kinds[i], (enum step)a, (enum step)b, first);
+            ctt_model_free(&first);
+        }
+}
+
+static void test_given(void)
+{
+    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+        open_kind(&kinds[i]);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "models as given", test_given },
+        { "one run of two", test_one_run },
+        { "one run of many", test_many },
+        { "two runs", test_two_runs },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "compose", NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+    };
+    int rc;
+
+    if (clips_dir() < 0)
+        return 99;
+    if (clips_pack(clip_path("train.pack"), 0, 12) < 0 ||
+        clips_pack(clip_path("val.pack"), 100, 8) < 0)
+        return 99;
+    rc = ctt_check_main(suites);
+    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+        close_kind(&kinds[i]);
+    return clips_clean() == 0 ? rc : 99;
+}
