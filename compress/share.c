@@ -57,10 +57,22 @@ static int choose(void *arg, const char *pattern, int bits)
     return 0;
 }
 
+struct checked { const struct ctt_model *m; int alls; };
+
 static int check_part(void *arg, const char *pattern, int bits)
 {
+    struct checked *c = arg;
+    int rc = 0;
+
     (void)bits;
-    return ctt_names_check(arg, pattern);
+    c->alls += !pattern;
+    CTT_CHECK(c->alls < 2, CTT_EINVAL, "--share: two numbers of bits are for "
+              "all weights");
+    CTT_CHECK(!pattern || *pattern, CTT_EINVAL, "--share: there is no name "
+              "before '='");
+    CTT_TRY(ctt_names_check(c->m, pattern));
+out:
+    return rc;
 }
 
 /* AUTO, or NONE: it keeps values of its own. */
@@ -258,11 +270,12 @@ static int asked(const struct ctt_recipe *o)
 
 static int check(const struct ctt_recipe *o, const struct ctt_model *m)
 {
+    struct checked c = { m, 0 };
     int rc = 0;
 
     if (!asked(o))
         goto out;
-    CTT_TRY(parse(o->share.bits, check_part, (void *)(uintptr_t)m));
+    CTT_TRY(parse(o->share.bits, check_part, &c));
     CTT_TRY(ctt_names_check(m, o->share.except));
     CTT_CHECK(!ctt_constraint_shares(&m->constraint, m->g->weights),
               CTT_EINVAL, "--share: the model's weights share values already");

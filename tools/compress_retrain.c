@@ -66,6 +66,15 @@ static int find(const char *line, const char *name, char *value, size_t size)
     return 0;
 }
 
+/* 0: no such number; histories are not trusted. */
+static int number_of_epochs(const char *value)
+{
+    char *end;
+    long n = strtol(value, &end, 10);
+
+    return end != value && !*end && n > 0 && n <= MOST ? (int)n : 0;
+}
+
 int ctt_retrain_rewind(const struct ctt_model *m, struct ctt_train_cfg *cfg)
 {
     const char *line = last_training(m->history);
@@ -73,7 +82,7 @@ int ctt_retrain_rewind(const struct ctt_model *m, struct ctt_train_cfg *cfg)
     int rc = 0;
 
     CTT_CHECK(line && find(line, "epochs", value, sizeof(value)) &&
-              (cfg->last_of = atoi(value)) > 0, CTT_EINVAL,
+              (cfg->last_of = number_of_epochs(value)) > 0, CTT_EINVAL,
               "--retrain-schedule=rewind: the model's history has no training");
     for (size_t i = 0; i < CTT_LEN(names); i++) {
         int k = ctt_opt_find(ctt_train_opts, names[i]);

@@ -236,6 +236,7 @@ static void test_refused(void)
         { "0", "'0' is not 1 to 8 bits" }, { "9", "'9' is not" },
         { "33", "'33' is not" }, { "3,nothing=2", "no weight matches" },
         { "3,x=", "'x=' is not" }, { "autos", "'autos' is not" },
+        { "3,=4", "no name before '='" }, { "3,auto", "two numbers of bits" },
     };
     struct ctt_model *m = small_model(small_net, 1);
     struct ctt_recipe r = { .share = settings("3") };

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_coding.c: any bytes are an error or a decoded weight, which encodes and
- * decodes to the same.  An input is: which coding, the counts of all and of
- * kept numbers in two bytes each, the encoded bytes. */
+ * decodes to the same.  An input is: which coding and how many output channels,
+ * the counts of a channel's and of all kept numbers in two bytes each, the
+ * encoded bytes. */
 #include "tests/fuzz/fuzz.h"
 #include "net/code/code.h"
 #include "net/random.h"
 
 #include <string.h>
 
-enum { HEAD = 5, COUNT = 36 };
+enum { HEAD = 5, COUNT = 36, CHANNELS = 4 };
 
-const char *const ctt_fuzz_words[] = { "\x1f\x8b\x08", "\x78\x9c", NULL };
+/* A codebook of halves and of floats, a scale, a long gap. */
+const char *const ctt_fuzz_words[] = {
+    "\x02\x02\x01\x3c\x01\x40", "\x01\x04\x01\x01\x80\x3f",
+    "\xff\x02", "\xff\x04", "\x01\x01\x80\x3f", "\x01\x01\x80\x7f",
+    "\xff\xff\x01", NULL
+};
 
 /* A decoded weight, and what is decoded from its encoding. */
 struct both { struct ctt_decoded one, again; };
@@ -25,10 +31,12 @@ static int same(const struct both *b, int64_t count)
 }
 
 static void decode(const struct ctt_coding *how, const uint8_t *p, size_t n,
-                   int64_t count, int64_t kept, const struct both *b)
+                   int channels, int64_t each, int64_t kept,
+                   const struct both *b)
 {
-    const struct ctt_tensor t = { .data = b->one.w, .n = 1, .d = 1, .h = 1,
-                                  .w = 1, .c = count, .ld = count };
+    const struct ctt_tensor t = { .data = b->one.w, .n = channels, .d = 1,
+                                  .h = 1, .w = 1, .c = each, .ld = each };
+    int64_t count = channels * each;
     struct ctt_weight as = { .t = t, .keep = b->one.keep };
     struct ctt_coding best;
     uint8_t *again = NULL;
@@ -62,30 +70,34 @@ static void drop_room(struct ctt_decoded *to)
 }
 
 /* The first byte: two bits of the row of positions, three of values, one of
- * bytes. */
-static void coding(uint8_t from, struct ctt_coding *how)
+ * bytes, two of the output channels; returns how many. */
+static int coding(uint8_t from, struct ctt_coding *how)
 {
     how->positions = ctt_coding_word(0, from & 3);
     how->values = ctt_coding_word(1, from >> 2 & 7);
     how->bytes = ctt_coding_word(2, from >> 5 & 1);
+    return 1 + (from >> 6) % CHANNELS;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     struct ctt_coding how;
     long live = ctt_live_blocks();
-    size_t count;
+    size_t count, each;
     struct both b;
+    int channels;
 
     if (n < HEAD)
         return 0;
-    coding(p[0], &how);
+    channels = coding(p[0], &how);
     if (!how.positions || !how.values || !how.bytes)
         return 0;
-    count = 1u + p[1] + 256u * p[2];
+    each = 1u + p[1] + 256u * p[2];
+    count = (size_t)channels * each;
     get_room(count, &b.one);
     get_room(count, &b.again);
-    decode(&how, p + HEAD, n - HEAD, (int64_t)count, p[3] + 256 * p[4], &b);
+    decode(&how, p + HEAD, n - HEAD, channels, (int64_t)each,
+           p[3] + 256 * p[4], &b);
     drop_room(&b.one);
     drop_room(&b.again);
     FUZZ_CHECK(ctt_live_blocks() == live);
@@ -106,16 +118,16 @@ size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
     uint8_t keep[COUNT], share[COUNT], *q = NULL;
     struct ctt_coding how;
     struct ctt_weight as = {
-        .t = { .data = w, .n = 1, .d = 1, .h = 1, .w = 1, .c = COUNT,
-               .ld = COUNT }, .keep = keep };
+        .t = { .data = w, .d = 1, .h = 1, .w = 1 }, .keep = keep };
     int64_t n = 0;
 
-    if (i >= 64)
+    if (i > UINT8_MAX)
         return 0;
     memset(p, 0, HEAD);
     p[0] = (uint8_t)i;
-    p[1] = COUNT - 1;
-    coding(p[0], &how);
+    as.t.n = coding(p[0], &how);
+    as.t.c = as.t.ld = COUNT / as.t.n;
+    p[1] = (uint8_t)(as.t.c - 1);
     if (!how.positions || !how.values || !how.bytes)
         return HEAD;
     for (int k = 0; k < COUNT; k++) {

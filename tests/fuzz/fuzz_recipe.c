@@ -11,13 +11,19 @@ const char *const ctt_fuzz_words[] = {
     "\nplace\t", "\nstage\t", "\nweight\t", "\t", "\n", "\t0", "\t1", "\t-1",
     "\t5", "\t2147483647", "\t2147483648", "\t9223372036854775807",
     "\t9223372036854775808", "\t0x1p-1074", "\tnan", "\tinf", "\t-inf",
-    "\tpruned 1/3", "\"", "\\", NULL
+    "\tpruned 1/3", "\tshared: no change", "\tin kh kw|out",
+    "\t3 outputs dropped", "\"", "\\", NULL
 };
 
+/* Every stage, and the last one retrained again and again. */
 static const struct ctt_recipe recipe = {
-    .tt = { .rank = 4 }, .round = { .bits = 8 },
-    .prune = { .share = 0.6f, .rounds = 3 }, .epochs = 10,
+    .svd = { .rank = 3 }, .tt = { .rank = 4 },
+    .prune = { .share = 0.6f, .rounds = 3 }, .fold = { CTT_FOLD_ALL },
+    .share = { .bits = "3,y=auto", .epochs = 2 },
+    .round = { .bits = 8, .bias_bits = 8 }, .epochs = 10, .automatic = 1,
+    .limit = 96, .within = 1,
 };
+enum { ROUNDS = 8 };    /* of all its stages */
 
 static struct ctt_model *new_model(void)
 {
@@ -94,10 +100,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(text + n, data, size);
     FUZZ_CHECK(ctt_place_given(m, &p) >= 0);
-    if (ctt_place_read(text, &recipe, &p, r) >= 0)
+    if (ctt_place_read(text, &recipe, &p, r) >= 0) {
+        FUZZ_CHECK(p.rounds <= ROUNDS);
         check_again(m, &p, r);
-    else
+    } else {
         FUZZ_CHECK(ctt_errmsg()[0] && !strchr(ctt_errmsg(), '\n'));
+    }
     ctt_free(text);
     ctt_free(head);
     ctt_report_free(&r);
@@ -106,12 +114,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
+/* After each round, and in a retraining of the next one. */
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
 {
     struct ctt_model *m = new_model();
-    char *text = place_text(m, i, i % 2);
+    char *text = place_text(m, i, i < ROUNDS ? i % 3 : 0);
     const char *from = strstr(text, "\nplace\t") + 1;
-    size_t n = i < 4 ? strlen(from) : 0;
+    size_t n = i <= ROUNDS ? strlen(from) : 0;
 
     FUZZ_CHECK(n < room);
     memcpy(p, from, n);
