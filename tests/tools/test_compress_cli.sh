@@ -77,7 +77,13 @@ for stage in 'as given' 'tensor trains' 'pruned 1/2' 'pruned 2/2' 'folded' \
 done
 [ "$(grep -cE ': epoch [0-9]+/' out)" = 4 ] || fail "not 4 epochs: $(cat out)"
 grep -q "\"bytes\": $(size c.ctt)," c.json || fail "c.json has other bytes"
-"$bin/convtt-infer" c.ctt clips > out 2>&1 || fail "infer: $(cat out)"
+# convtt-infer answers as the last row of the report says.
+says=$(sed -n 's|^rounded .* \([0-9.]*/[0-9.]*/[0-9.]*\) .*|\1|p' out)
+"$bin/convtt-infer" --threads 1 c.ctt clips > out 2>&1 ||
+    fail "infer: $(cat out)"
+does=$(sed -n 's/^\(25\|50\|100\)% *[0-9]* *\([0-9.]*\)%.*/\2/p' out |
+    paste -sd/)
+[ "$says" = "$does" ] || fail "top-1 is $does, the report says $says"
 ls ./*.tmp 2> /dev/null && fail "files are left"
 
 # 3. Stopped by signals in each stage that retrains: --resume goes on, and the
@@ -228,8 +234,15 @@ tells 0 'more than the [0-9]* of n.ctt' n.ctt -o less.ctt $common \
 grep -qE '^ *pruned 1/1: 90.0[0-9]% of all convolution weights, 90.0' out ||
     fail "the history says something else: $(grep pruned out)"
 
-# A share of the teacher's answers that is no default.
-tells 0 'small.ctt written' two.ctt -o small.ctt $tiny --distil 0
+# The teacher's answers and the clips of norms make a difference.
+rm -f tried.*
+for with in '' '--distil 0' '--fold none' '--fold none --norm-clips 0'; do
+    tells 0 'small.ctt written' two.ctt -o small.ctt $tiny $with
+    for other in tried.*; do
+        cmp -s small.ctt "$other" && fail "'$with' makes no difference"
+    done
+    cp small.ctt "tried.${with// /}"
+done
 
 # Until accuracy is back, or the limit; rates of the model's own training.
 tells 0 'after [0-9]+ epochs of retraining' two.ctt -o small.ctt --data sorted \
@@ -264,6 +277,8 @@ tells 0 '^folded: no change' u.ctt -o u2.ctt --prune 0.5 --threads 1
     fail "folding unshared it"
 tells 2 'is pruned or shared' s.ctt -o a --tt-rank 2 --tt-least 0
 tells 2 'is pruned or shared' s.ctt -o a --svd-rank 2 --svd-least 0
+says 1 'is for dense models, and this one is pruned or shared' \
+    "$bin/convtt-train" s.net --init u.ctt -o a --data clips --dsd 0.3
 [ ! -e a ] || fail "what was refused is written"
 
 # 7. Bad input: one line, the right status.
@@ -301,6 +316,13 @@ tells 2 '--prune-steps requires --prune-rounds=0' \
     m.ctt -o a --prune 0.5 --prune-rounds 2 --prune-steps 3
 tells 2 'a bias is rounded to 2 to 8 bits, not to 1' m.ctt -o a --prune 0.5 \
     --bias-bits 1
+tells 2 "bias-bits: bad value '9'" m.ctt -o a --prune 0.5 --bias-bits 9
+tells 2 'norm-clips: bad value' m.ctt -o a --prune 0.5 --data clips \
+    --norm-clips -1
+tells 2 'norm-clips requires --data' m.ctt -o a --prune 0.5 --norm-clips 3
+tells 2 'distil: bad value' m.ctt -o a --prune 0.5 --data clips --distil 1.5
+tells 2 'no weight to prune: none has 4096' two.ctt -o a --prune 0.5 \
+    --prune-least 4096 --prune-except 'e,h*'
 tells 2 'fold: no choice' m.ctt -o a --prune 0.5 --fold most
 tells 2 '--lr requires retraining' m.ctt -o a --prune 0.5 --lr 0.1
 tells 2 '--resume requires retraining' m.ctt -o a --prune 0.5 --resume

@@ -200,6 +200,43 @@ says 1 'y: the answer is a frame of 16x16, not a class; --task=predict' \
     $train next.net --data nothere -o b
 [ ! -e b ] || fail "a run that cannot begin leaves a file"
 
+# A teacher has the same classes in the same order.
+make_sorted() {    # FOLDER CLASS CLASS
+    local i
+    mkdir -p "$1"/{train,validation}/{"$2","$3"}
+    for i in 1 2 3 4 5; do
+        cp clips/20bn-*/$i.webm "$1/train/$2"
+        cp clips/20bn-*/1$i.webm "$1/train/$3"
+        cp clips/20bn-*/2$i.webm "$1/validation/$2"
+        cp clips/20bn-*/3$i.webm "$1/validation/$3"
+    done
+}
+make_sorted updown up down
+make_sorted upleft up left
+one='--epochs 1 --threads 1 --batch 4'
+teach() { says "$1" "$2" $train tiny.net --data $3 $one "${@:4}"; }
+teach 0 'teacher.ctt written' updown -o teacher.ctt
+teach 0 'taught.ctt written' updown -o taught.ctt --teacher teacher.ctt
+teach 0 'alone.ctt written' updown -o alone.ctt --teacher teacher.ctt --distil 0
+cmp -s taught.ctt alone.ctt && fail "a teacher makes no difference"
+teach 1 "the teacher's class 0 is 'down', that of the data 'left'" upleft \
+    -o new.ctt --teacher teacher.ctt
+teach 1 'the teacher answers 12 classes, the data has 2' updown -o new.ctt \
+    --teacher whole.ctt
+teach 1 'nothere' updown -o new.ctt --teacher nothere
+teach 1 'tiny.net: not a model file' updown -o new.ctt --teacher tiny.net
+teach 2 'distil requires --teacher' updown -o new.ctt --distil 0.5
+[ ! -e new.ctt ] || fail "what was refused is written"
+
+# The share of dense-sparse-dense training.
+teach 0 'a.ctt written' updown -o a.ctt --dsd 0.99
+for bad in 1 -0.1 nan inf x; do
+    teach 2 "dsd: bad value '$bad'" updown -o new.ctt --dsd $bad
+done
+teach 2 'could end the run before the phases of --dsd' updown -o new.ctt \
+    --dsd 0.3 --early-stop 2
+[ ! -e new.ctt ] || fail "what was refused is written"
+
 # 6. Bad input: one line, the right status.
 says 2 'unknown option .--epoch' $train tiny.net --epoch 3
 says 2 'epochs: bad value .x' $train tiny.net --epochs x
