@@ -30,6 +30,8 @@ int ctt_teacher_check(const struct ctt_train_cfg *cfg,
     CTT_CHECK(ctt_answer_classes(m->g) == classes, CTT_EINVAL,
               "the teacher answers %d classes, the data has %d",
               ctt_answer_classes(m->g), classes);
+    CTT_CHECK(m->labels == 0 || m->labels == classes, CTT_EINVAL,
+              "the teacher has %d labels for %d classes", m->labels, classes);
     for (int i = 0; i < m->labels; i++)
         CTT_CHECK(strcmp(m->label[i], label[i]) == 0, CTT_EINVAL,
                   "the teacher's class %d is '%s', that of the data '%s'", i,

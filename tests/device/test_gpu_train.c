@@ -63,6 +63,11 @@ static void draw(int b, float *x, int *clip)
 
 /* ---- a trainer ---- */
 
+/* Of what learner_open() opens: a model that teaches it and a constraint, or
+ * NULL. */
+static const struct ctt_model *teacher;
+static const struct ctt_constraint *bound;
+
 struct learner {
     struct ctt_train_cfg cfg;
     struct ctt_graph   *g;
@@ -86,7 +91,8 @@ static struct ctt_train_cfg settings(int task, int amp, int type)
         .input_frames = SEEN, .future_frames = AHEAD, .optimizer = CTT_ADAM,
         .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .clip_norm = 5,
         .observe = "uniform:0.1-1", .observe_weight = 1, .full_weight = 1,
-        .amp = amp, .amp_type = type, .loss_scale = "1024" };
+        .amp = amp, .amp_type = type, .loss_scale = "1024",
+        .taught_by = teacher, .distil = 0.7f };
 }
 
 static void first_weights(const struct ctt_graph *g, float *w)
@@ -97,6 +103,15 @@ static void first_weights(const struct ctt_graph *g, float *w)
     for (int i = 0; i < g->count; i++)
         for (int64_t j = 0; g->node[i].nw == 4 && j < g->node[i].out.c; j++)
             w[g->node[i].at[0] + j] = w[g->node[i].at[3] + j] = 1;
+}
+
+/* Gives all weights of a code one value. */
+static void hold(float *w, int64_t n)
+{
+    ctt_constraint_clear(bound, n, w);
+    for (int64_t i = 0; i < n; i++)
+        if (bound->share[i])
+            w[i] = 0.06f * (float)bound->share[i] - 0.17f;
 }
 
 static void open_task(struct learner *l)
@@ -135,7 +150,9 @@ static void learner_open(struct learner *l, struct ctt_dev *dev, int task,
     l->batch = (struct ctt_batch){ .x = l->frame, .steps = FRAMES, .n = BATCH,
                                    .clip = l->which, .length = l->length };
     CHECK_OK(ctt_scale_begin(&l->cfg, &l->scale));
-    CHECK_OK(ctt_optim_open(l->g, &l->cfg, NULL, l->w, dev, &l->o));
+    if (bound)
+        hold(l->w, l->g->weights);
+    CHECK_OK(ctt_optim_open(l->g, &l->cfg, bound, l->w, dev, &l->o));
     open_task(l);
 }
 
@@ -286,6 +303,61 @@ static void test_pruned_meanwhile(void)
     learner_close(&a);
 }
 
+/* Each weight of a conv in five has no value, the others have one of four. */
+static void get_bound(const struct ctt_graph *g, struct ctt_constraint *c)
+{
+    CHECK_OK(ctt_constraint_mask(c, g->weights));
+    CHECK_OK(ctt_constraint_share(c, g->weights));
+    for (int i = 0; i < g->count; i++)
+        for (int64_t j = 0; g->node[i].op == CTT_OP_CONV &&
+             j < ctt_volume(&g->node[i].w[0]); j++) {
+            int64_t at = g->node[i].at[0] + j;
+            c->keep[at] = j % 5 != 0;
+            c->share[at] = (uint8_t)(c->keep[at] ? j % 5 : 0);
+        }
+}
+
+/* The weights of a conv that share a code are equal. */
+static void check_shared(const struct ctt_graph *g, const float *w)
+{
+    for (int i = 0; i < g->count; i++)
+        for (int64_t j = 5; g->node[i].op == CTT_OP_CONV &&
+             j < ctt_volume(&g->node[i].w[0]); j++)
+            CU_ASSERT_FATAL(w[g->node[i].at[0] + j] ==
+                            (j % 5 ? w[g->node[i].at[0] + j - 5] : 0));
+}
+
+/* With a teacher and a constraint, as convtt-compress trains. */
+static void test_compressed(void)
+{
+    struct ctt_constraint c = { .keep = NULL };
+    struct ctt_graph *g = NULL;
+    struct ctt_model *m = NULL;
+    struct learner a;
+
+    CHECK_OK(ctt_net_parse(texts[CTT_RECOGNISE], &g));
+    CHECK_OK(ctt_model_new(g, &m));
+    ctt_check_fill(m->w, m->g->weights, 5);
+    for (int i = 0; i < m->g->count; i++)
+        for (int64_t j = 0; m->g->node[i].nw == 4 &&
+             j < m->g->node[i].out.c; j++)
+            m->w[m->g->node[i].at[3] + j] = 1;    /* no variance is negative */
+    get_bound(m->g, &c);
+    teacher = m;
+    bound = &c;
+    compare(CTT_RECOGNISE, CTT_O0, 0, 2e-3);
+    learner_open(&a, gpu, CTT_RECOGNISE, CTT_O0, 0);
+    for (int i = 0; i < 3; i++)
+        learn(&a, i);
+    CHECK_OK(ctt_optim_pull(a.o));
+    check_shared(a.g, a.w);
+    learner_close(&a);
+    teacher = NULL;
+    bound = NULL;
+    ctt_constraint_free(&c);
+    ctt_model_free(&m);
+}
+
 static CU_TestInfo tests[] = {
     { "recognise", test_recognise },
     { "recognise, mixed precision", test_recognise_mixed },
@@ -293,6 +365,7 @@ static CU_TestInfo tests[] = {
     { "predict, mixed precision", test_predict_mixed },
     { "deterministic", test_deterministic },
     { "pruned meanwhile", test_pruned_meanwhile },
+    { "taught, pruned and shared", test_compressed },
     CU_TEST_INFO_NULL
 };
 

@@ -159,6 +159,7 @@ static void a_model_teaches_itself_nothing(void)
 static void another_teacher_is_refused(void)
 {
     struct ctt_train_cfg cfg = short_run();
+    char *more[] = { "right", "left", "down", "up", "more" };
     struct ctt_model *m = NULL, *bad = NULL;
     struct ctt_result r;
 
@@ -176,6 +177,12 @@ static void another_teacher_is_refused(void)
     cfg.taught_by = bad;
     CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);
     CU_ASSERT(strstr(ctt_errmsg(), "takes other frames") != NULL);
+    ctt_model_free(&bad);
+    CHECK_OK(clip_model(clip_net, 3, &bad));
+    CHECK_OK(ctt_model_labels(bad, more, 5));
+    cfg.taught_by = bad;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "has 5 labels for 4 classes") != NULL);
     ctt_model_free(&bad);
     ctt_model_free(&m);
 }
