@@ -3,10 +3,10 @@
  * comes out is the model that was tested, is trained further under its
  * constraints, and is compressed again; an order that would undo a stage is
  * refused. */
+#include "tests/lib/held.h"
 #include "tests/lib/toy.h"
 #include "compress/compress.h"
 #include "net/edit.h"
-#include "net/op.h"
 
 #include <math.h>
 
@@ -17,45 +17,40 @@
 enum step { SVD, RESPONSES, TRAINS, PRUNE, FOLD, SHARE, ROUND, DISTIL, DSD,
             STEPS };
 
-static const char *const step_names[STEPS] = {
-    "svd", "svd on responses", "tensor trains", "prune", "fold", "share",
-    "round", "distil", "dsd"
+#define BIT(step) (1u << (step))
+#define SET(member, type)                                               \
+    offsetof(struct ctt_recipe, member), sizeof(type), &(const type)
+
+/* The settings of a step's stage; a training has none. */
+static const struct {
+    const char *name;
+    size_t      at, size;
+    const void *value;
+} steps_of[STEPS] = {
+    [SVD] = { "svd", SET(svd, struct ctt_svd){ .rank = 2, .least = 60 } },
+    [RESPONSES] = { "svd on responses", SET(svd, struct ctt_svd){
+        .rank = 2, .least = 60, .clips = 4, .on = CTT_SVD_RESPONSES } },
+    [TRAINS] = { "tensor trains", SET(tt, struct ctt_tt){
+        .rank = 2, .least = 60, .harm = 1 } },
+    [PRUNE] = { "prune", SET(prune, struct ctt_prune){
+        .share = 0.5f, .steps = 3, .until = 0.6f, .least = 9,
+        .floor = 0.02f } },
+    [DISTIL] = { "distil", SET(prune, struct ctt_prune){
+        .share = 0.7f, .steps = 3, .until = 0.6f, .least = 9,
+        .floor = 0.02f } },
+    [FOLD] = { "fold", SET(fold, struct ctt_fold){ CTT_FOLD_ALL } },
+    [SHARE] = { "share", SET(share, struct ctt_share){
+        .bits = "2", .lambda = 0.02f, .least = 2, .epochs = 1 } },
+    [ROUND] = { "round", SET(round, struct ctt_round){ 8, 8 } },
+    [DSD] = { .name = "dsd" },
 };
 
-#define BIT(step) (1u << (step))
-
-/* Asks for a stage besides what o asks for already. */
-static void ask(struct ctt_recipe *o, enum step s)
+static void ask(struct ctt_recipe *o, unsigned steps)
 {
-    switch (s) {
-    case SVD:
-    case RESPONSES:
-        o->svd = (struct ctt_svd){ .rank = 2, .least = 60, .clips = 4,
-                                   .on = s == RESPONSES ? CTT_SVD_RESPONSES
-                                                        : CTT_SVD_WEIGHTS };
-        break;
-    case TRAINS:
-        o->tt = (struct ctt_tt){ .rank = 2, .least = 60, .harm = 1 };
-        break;
-    case PRUNE:
-    case DISTIL:
-        o->prune = (struct ctt_prune){ .share = s == PRUNE ? 0.5f : 0.7f,
-                                       .steps = 3, .until = 0.6f, .least = 9,
-                                       .floor = 0.02f };
-        break;
-    case FOLD:
-        o->fold.what = CTT_FOLD_ALL;
-        break;
-    case SHARE:
-        o->share = (struct ctt_share){ .bits = "2", .lambda = 0.02f,
-                                       .least = 2, .epochs = 1 };
-        break;
-    case ROUND:
-        o->round = (struct ctt_round){ 8, 8 };
-        break;
-    default:
-        break;
-    }
+    for (int s = 0; s < STEPS; s++)
+        if (steps & BIT(s) && steps_of[s].value)
+            memcpy((char *)o + steps_of[s].at, steps_of[s].value,
+                   steps_of[s].size);
     o->epochs = 2;
 }
 
@@ -199,9 +194,7 @@ static int compress(struct kind *k, unsigned stages, struct ctt_model **m,
     struct ctt_recipe o = { .epochs = 0 };
     int rc;
 
-    for (int s = 0; s < STEPS; s++)
-        if (stages & BIT(s))
-            ask(&o, (enum step)s);
+    ask(&o, stages);
     CHECK_OK(ctt_model_copy(*m, &teacher));
     if (stages & BIT(DISTIL)) {
         j.cfg.distil = 0.7f;
@@ -215,53 +208,7 @@ static int compress(struct kind *k, unsigned stages, struct ctt_model **m,
     return rc;
 }
 
-/* ---- what a model keeps ---- */
-
-/* Over the weights of convs: the numbers that are not pruned, and the values
- * that numbers share. */
-struct held { int64_t kept, values; };
-
-/* Each value that a weight's numbers share, once. */
-static int64_t shared_values(const struct ctt_weight *w)
-{
-    float value[CTT_MOST_CODES + 1];
-    int seen[CTT_MOST_CODES + 1] = { 0 };
-    const float *x = w->t.data;
-    int64_t n = 0;
-
-    for (int64_t i = 0; w->share && i < ctt_volume(&w->t); i++) {
-        int code = w->share[i];
-
-        if (!code)
-            continue;
-        CU_ASSERT(!w->keep || w->keep[i]);
-        CU_ASSERT(!seen[code] || x[i] == value[code]);
-        CU_ASSERT(x[i] != 0);
-        n += !seen[code];
-        seen[code] = 1;
-        value[code] = x[i];
-    }
-    return n;
-}
-
-static struct held held_of(const struct ctt_model *m)
-{
-    struct held h = { 0, 0 };
-
-    for (int i = 0; i < m->g->count; i++) {
-        const struct ctt_node *n = &m->g->node[i];
-        struct ctt_weight w;
-
-        if (!ctt_is_conv(n))
-            continue;
-        w = ctt_model_weight(m, n, 0);
-        h.kept += ctt_weight_kept(&w);
-        h.values += shared_values(&w);
-        for (int64_t k = 0; w.keep && k < ctt_volume(&w.t); k++)
-            CU_ASSERT(w.keep[k] || ((const float *)w.t.data)[k] == 0);
-    }
-    return h;
-}
+/* ---- what must hold for each result ---- */
 
 static int convs(const struct ctt_model *m)
 {
@@ -271,8 +218,6 @@ static int convs(const struct ctt_model *m)
         n += ctt_is_conv(&m->g->node[i]);
     return n;
 }
-
-/* ---- what must hold for each result ---- */
 
 /* The file has what was tested. */
 static void check_file(struct kind *k, const struct ctt_model *m, double loss)
@@ -289,34 +234,34 @@ static void check_file(struct kind *k, const struct ctt_model *m, double loss)
     ctt_model_free(&read);
 }
 
-/* Trained further, it keeps its constraints. */
+/* What was done to a copy of m, which is freed, ended no constraint. */
+static void check_held(const struct ctt_model *m, struct ctt_model **copy)
+{
+    struct held was = held_of(m), is = held_of(*copy);
+
+    CU_ASSERT_EQUAL(is.kept, was.kept);
+    CU_ASSERT(is.values <= was.values && !is.values == !was.values);
+    ctt_model_free(copy);
+}
+
 static void check_trained(struct kind *k, const struct ctt_model *m)
 {
     struct ctt_train_cfg c = cfg_of(k);
     struct ctt_model *copy = NULL;
-    struct held was = held_of(m), is;
 
     CHECK_OK(ctt_model_copy(m, &copy));
     train(k, &c, copy);
-    is = held_of(copy);
-    CU_ASSERT_EQUAL(is.kept, was.kept);
-    CU_ASSERT(is.values <= was.values && !is.values == !was.values);
-    ctt_model_free(&copy);
+    check_held(m, &copy);
 }
 
-/* It is compressed again. */
 static void check_again(struct kind *k, const struct ctt_model *m)
 {
-    struct held was = held_of(m), is;
     struct ctt_model *copy = NULL;
     double loss;
 
     CHECK_OK(ctt_model_copy(m, &copy));
     CHECK_OK(compress(k, BIT(ROUND), &copy, &loss));
-    is = held_of(copy);
-    CU_ASSERT_EQUAL(is.kept, was.kept);
-    CU_ASSERT(is.values <= was.values && !is.values == !was.values);
-    ctt_model_free(&copy);
+    check_held(m, &copy);
 }
 
 static void check_result(struct kind *k, const struct ctt_model *m, double loss)
@@ -342,19 +287,19 @@ static void check_steps(const struct kind *k, unsigned steps,
         CU_ASSERT_EQUAL(ctt_foldable_norms(m->g), 0);
 }
 
+/* Says which steps failed. */
 static void tell(const struct kind *k, unsigned first, unsigned then,
                  unsigned failures)
 {
     if (CU_get_number_of_failures() == failures)
         return;
     printf("\n%s:", k->name);
-    for (int s = 0; s < STEPS; s++)
-        if (first & BIT(s))
-            printf(" %s", step_names[s]);
-    printf(";");
-    for (int s = 0; s < STEPS; s++)
-        if (then & BIT(s))
-            printf(" %s", step_names[s]);
+    for (int s = 0; s < 2 * STEPS; s++) {
+        if (s == STEPS && then)
+            printf(", then");
+        if ((s < STEPS ? first : then) & BIT(s % STEPS))
+            printf(" %s", steps_of[s % STEPS].name);
+    }
     printf("\n");
 }
 
