@@ -65,6 +65,18 @@ tells 0 '^folded: no change' g.ctt -o h.ctt $common --prune 0.5 \
 tells 0 'x.ctt written' m.ctt -o x.ctt --prune 0.5 --fold none --threads 1
 grep -q '^folded' out && fail "folded, though told not to"
 
+# agrees MODEL OUTPUT: convtt-infer answers as the last row of the report says.
+agrees() {
+    local says does
+    says=$(sed -n 's|^rounded .* \([0-9.]*/[0-9.]*/[0-9.]*\) .*|\1|p' "$2")
+    "$bin/convtt-infer" --threads 1 "$1" clips > answers 2>&1 ||
+        fail "infer: $(cat answers)"
+    does=$(sed -n 's/^\(25\|50\|100\)% *[0-9]* *\([0-9.]*\)%.*/\2/p' answers |
+        paste -sd/)
+    [ -n "$does" ] && [ "$says" = "$does" ] ||
+        fail "top-1 of $1 is $does, the report says $says"
+}
+
 # 2. Both, with retraining and a report.
 tells 0 'c.ctt written' m.ctt -o c.ctt $common --prune 0.8 --tt-rank 4 \
     --tt-least 2000 --prune-least 9 --prune-rounds 2 --retrain-epochs 4 \
@@ -77,13 +89,7 @@ for stage in 'as given' 'tensor trains' 'pruned 1/2' 'pruned 2/2' 'folded' \
 done
 [ "$(grep -cE ': epoch [0-9]+/' out)" = 4 ] || fail "not 4 epochs: $(cat out)"
 grep -q "\"bytes\": $(size c.ctt)," c.json || fail "c.json has other bytes"
-# convtt-infer answers as the last row of the report says.
-says=$(sed -n 's|^rounded .* \([0-9.]*/[0-9.]*/[0-9.]*\) .*|\1|p' out)
-"$bin/convtt-infer" --threads 1 c.ctt clips > out 2>&1 ||
-    fail "infer: $(cat out)"
-does=$(sed -n 's/^\(25\|50\|100\)% *[0-9]* *\([0-9.]*\)%.*/\2/p' out |
-    paste -sd/)
-[ "$says" = "$does" ] || fail "top-1 is $does, the report says $says"
+agrees c.ctt out
 ls ./*.tmp 2> /dev/null && fail "files are left"
 
 # 3. Stopped by signals in each stage that retrains: --resume goes on, and the
@@ -99,6 +105,7 @@ grep -qE '^pruned  .* 80\.[0-9] .* 80\.[0-9] ' whole.out ||
 for stage in SVD 'tensor trains' pruned folded shared rounded; do
     grep -q "^$stage  " whole.out || fail "no '$stage': $(cat whole.out)"
 done
+agrees whole.ctt whole.out
 [ ! -e whole.ctt.ckpt ] || fail "the checkpoint of a finished run stays"
 grep -qE '^pruned: loss scale 1, 0 steps skipped' whole.out ||
     fail "no word of the loss scale: $(cat whole.out)"
