@@ -2,10 +2,10 @@
  * test_compose.c: every stage with every other, in one run and in two: what
  * comes out is the model that was tested, is trained further under its
  * constraints, and is compressed again; an order that would undo a stage is
- * refused. */
+ * refused.  CTT_COMPOSE_NETS=N: of the first N nets. */
 #include "tests/lib/held.h"
 #include "tests/lib/toy.h"
-#include "compress/compress.h"
+#include "tests/lib/toy_compress.h"
 #include "net/edit.h"
 
 #include <math.h>
@@ -65,6 +65,18 @@ static const char picture_net[] =
     "act r in=b kind=relu\n"
     "conv y in=r out=4\n";
 
+static const char mixed_net[] =
+    "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
+    "resblock a in=x out=8 stride=2\n"
+    "conv v in=a out=6 kernel=3 pad=1 bias=0\n"
+    "norm vn in=v kind=layer\n"
+    "deconv d in=vn out=5 kernel=2 stride=2\n"
+    "norm dn in=d kind=batch\n"
+    "convttlstm h in=dn hidden=4 kernel=3\n"
+    "pool p in=h kind=avg\n"
+    "lstm l in=p hidden=8\n"
+    "conv y in=l out=4\n";
+
 static struct kind {
     const char       *name, *net;
     int               frames;    /* of a clip; 0: all */
@@ -73,7 +85,18 @@ static struct kind {
 } kinds[] = {
     { .name = "video", .net = clip_net },
     { .name = "picture", .net = picture_net, .frames = 1 },
+    { .name = "clip", .net = clip_net_end },
+    { .name = "mixed", .net = mixed_net },
 };
+enum { KINDS = CTT_LEN(kinds), FEW = 2 };
+
+static int kinds_tried(void)
+{
+    const char *s = getenv("CTT_COMPOSE_NETS");
+    int n = s ? atoi(s) : FEW;
+
+    return n < 1 ? 1 : n > KINDS ? KINDS : n;
+}
 
 static struct ctt_train_cfg cfg_of(const struct kind *k)
 {
@@ -120,62 +143,7 @@ static void close_kind(struct kind *k)
     ctt_model_free(&k->dsd);
 }
 
-/* ---- calls of a recipe ---- */
-
-struct job {
-    struct kind         *k;
-    struct ctt_train_cfg cfg;
-    double               loss;    /* of the last test */
-};
-
-static int retrain(void *arg, const char *stage, int epochs,
-                   const struct ctt_changes *during, struct ctt_model *m)
-{
-    struct job *j = arg;
-    struct ctt_train_cfg c = j->cfg;
-    struct ctt_result r;
-
-    (void)stage;
-    c.epochs = epochs;
-    c.changes = during;
-    return ctt_train(m, &c, j->k->train, j->k->val, NULL, &r);
-}
-
-static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
-                    double top1[CTT_ACCURACIES])
-{
-    const struct ctt_point end = { .ratio = 1 };
-    struct ctt_metrics *r = NULL;
-    struct job *j = arg;
-    int rc;
-
-    (void)stage;
-    CTT_TRY(ctt_evaluate_recognise(m, &j->cfg, j->k->val, &end, 1, NULL, &r));
-    for (int i = 0; i < CTT_ACCURACIES; i++)
-        top1[i] = ctt_metrics_top1(r, 0);
-    j->loss = ctt_metrics_loss(r, 0);
-out:
-    ctt_metrics_free(&r);
-    return rc;
-}
-
-static int norms(void *arg, const char *stage, struct ctt_model *m)
-{
-    struct job *j = arg;
-
-    (void)stage;
-    return ctt_norms_estimate(m, &j->cfg, j->k->train, 8, NULL);
-}
-
-static int sample(void *arg, const struct ctt_model *m, int clips,
-                  const int *node, int nodes,
-                  void (*take)(void *to, int k, const float *row), void *to)
-{
-    struct ctt_sample want = { node, nodes, take, to };
-    struct job *j = arg;
-
-    return ctt_sample_values(m, &j->cfg, j->k->train, clips, &want, NULL);
-}
+/* ---- runs ---- */
 
 static const char *result(void) { return clip_path("result.h5"); }
 
@@ -184,11 +152,8 @@ static const char *result(void) { return clip_path("result.h5"); }
 static int compress(struct kind *k, unsigned stages, struct ctt_model **m,
                     double *loss)
 {
-    struct job j = { .k = k, .cfg = cfg_of(k) };
-    struct ctt_recipe_calls calls = {
-        .arg = &j, .retrain = retrain, .accuracy = accuracy, .norms = norms,
-        .sample = sample, .clips = ctt_data_clips(k->val)
-    };
+    struct toy_job j = { cfg_of(k), k->train, k->val, NAN };
+    struct ctt_recipe_calls calls = toy_calls(&j);
     struct ctt_model *teacher = NULL;
     struct ctt_report *r = NULL;
     struct ctt_recipe o = { .epochs = 0 };
@@ -222,14 +187,14 @@ static int convs(const struct ctt_model *m)
 /* The file has what was tested. */
 static void check_file(struct kind *k, const struct ctt_model *m, double loss)
 {
-    struct job j = { .k = k, .cfg = cfg_of(k) };
+    struct toy_job j = { cfg_of(k), k->train, k->val, NAN };
     double top1[CTT_ACCURACIES];
     struct ctt_model *read = NULL;
 
     CHECK_OK(ctt_model_load(result(), 1, &read));
     CU_ASSERT_EQUAL_FATAL(read->g->weights, m->g->weights);
     CU_ASSERT(memcmp(read->w, m->w, (size_t)m->g->weights * 4) == 0);
-    CHECK_OK(accuracy(&j, "", read, top1));
+    CHECK_OK(toy_accuracy(&j, "", read, top1));
     CU_ASSERT_DOUBLE_EQUAL(j.loss, loss, 1e-9);
     ctt_model_free(&read);
 }
@@ -337,7 +302,7 @@ static int is_run(unsigned steps)
 
 static void test_one_run(void)
 {
-    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+    for (int i = 0; i < kinds_tried(); i++)
         for (unsigned a = 0; a < STEPS; a++)
             for (unsigned b = a; b < STEPS; b++)
                 if (is_run(BIT(a) | BIT(b)) && ctt_check_tries())
@@ -355,7 +320,7 @@ static void test_many(void)
             BIT(SHARE) | BIT(ROUND),
     };
 
-    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+    for (int i = 0; i < kinds_tried(); i++)
         for (size_t s = 0; s < CTT_LEN(many); s++)
             one_run(&kinds[i], many[s]);
 }
@@ -389,7 +354,7 @@ static int do_step(struct kind *k, enum step s, struct ctt_model **m,
                    double *loss)
 {
     struct ctt_train_cfg c = cfg_of(k);
-    struct job j = { .k = k, .cfg = c };
+    struct toy_job j = { c, k->train, k->val, NAN };
     double top1[CTT_ACCURACIES];
     struct ctt_result r;
     int rc;
@@ -401,7 +366,7 @@ static int do_step(struct kind *k, enum step s, struct ctt_model **m,
     remove(result());
     CTT_TRY(ctt_train(*m, &c, k->train, k->val, NULL, &r));
     CTT_TRY(ctt_model_save(result(), *m));
-    CTT_TRY(accuracy(&j, "", *m, top1));
+    CTT_TRY(toy_accuracy(&j, "", *m, top1));
     *loss = j.loss;
 out:
     return rc;
@@ -447,7 +412,7 @@ static void two_runs(struct kind *k, enum step a, enum step b,
 
 static void test_two_runs(void)
 {
-    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+    for (int i = 0; i < kinds_tried(); i++)
         for (int a = 0; a < STEPS; a++) {
             struct ctt_model *first = given(&kinds[i], BIT(a));
             double loss;
@@ -463,7 +428,7 @@ static void test_two_runs(void)
 
 static void test_given(void)
 {
-    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+    for (int i = 0; i < kinds_tried(); i++)
         open_kind(&kinds[i]);
 }
 
@@ -487,7 +452,7 @@ int main(void)
         clips_pack(clip_path("val.pack"), 100, 8) < 0)
         return 99;
     rc = ctt_check_main(suites);
-    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+    for (int i = 0; i < kinds_tried(); i++)
         close_kind(&kinds[i]);
     return clips_clean() == 0 ? rc : 99;
 }

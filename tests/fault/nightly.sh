@@ -3,7 +3,7 @@
 # nightly.sh: what takes too long for make check (make nightly): each test as
 # long as it needs, a summary at the end, and status 1 if one has failed.
 #
-# CTT_NIGHTLY="faults cpus fuzz": only these; TIME: seconds for each target of
+# CTT_NIGHTLY="faults compose cpus fuzz": only these; TIME: seconds for each target of
 # fuzz.
 set -u
 build=$PWD
@@ -32,6 +32,8 @@ part() {
 
 part faults 'every kind of allocation, every write, 1,000 kills' \
     env CTT_FAULT_CASES=all bash "$src/tests/fault/test_faults.sh"
+part compose 'each stage of compression with each other, on four nets' \
+    env CTT_COMPOSE_NETS=4 "$build/tests/compress/test_compose"
 part cpus 'processors without AVX, AVX2, AVX-512' \
     env CTT_CPU_CASES=all bash "$src/tests/fault/old_cpus.sh"
 if grep -q '^fuzz:' "$build/Makefile"; then
