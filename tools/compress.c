@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress.c: convtt-compress: compresses a trained model, retrains it and
  * reports size, speed and accuracy. */
-#include "net/newfile.h"
+#include "tools/compress_calls.h"
 #include "tools/compress_opt.h"
 #include "tools/compress_retrain.h"
 #include "tools/compress_say.h"
-#include "tools/compress_time.h"
 #include "tools/files.h"
 #include "tools/held_out.h"
 #include "tools/tool.h"
@@ -16,14 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct config {
-    struct ctt_train_cfg train;
-    struct ctt_recipe    recipe;
-    const char          *out, *report, *epochs;
-    int                  norm_clips;
-};
-
-#define FIELD(f) offsetof(struct config, f)
+#define FIELD(f) offsetof(struct ctt_compress_cfg, f)
 
 static const char *const schedules[] = { "fresh", "rewind", NULL };
 
@@ -80,7 +72,8 @@ out:
 }
 
 /* All options: those of the stages, of retraining and of files.  The trainer's
- * settings are first in struct config, so the offsets of its rows apply. */
+ * settings are first in struct ctt_compress_cfg, so the offsets of its rows
+ * apply. */
 static int all_options(struct ctt_opt tab[CTT_OPT_MAX + 1])
 {
     int n, rc = 0;
@@ -93,133 +86,10 @@ out:
     return rc;
 }
 
-struct job {
-    struct config     c;
-    const char       *path;         /* of the model as given */
-    char              ckpt[4096];
-    int               own_ckpt;     /* not named by --checkpoint */
-    int               saved;        /* the checkpoint is of this run */
-    char             *place;        /* the recipe's text in it */
-    struct ctt_model *m, *from;     /* from: of the checkpoint */
-    struct ctt_model *given;        /* teaches m: a copy of m as given */
-    struct ctt_data  *data, *val;
-    struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
-    const char       *stage;        /* being retrained, for messages */
-    struct ctt_events ev;
-    int               status;       /* of the program if it fails now */
-};
-
-/* ---- calls of the recipe ---- */
-
-static int stopped(const struct job *j, const char *stage)
-{
-    return ctt_error(CTT_ESTOP, "%s: stopped; %s%s", stage, j->saved
-                     ? "--resume continues from " : "nothing is written",
-                     j->saved ? j->c.train.checkpoint : "");
-}
-
-static int save(void *arg, struct ctt_model *m, const char *place)
-{
-    struct job *j = arg;
-    int rc = 0;
-
-    ctt_free(j->place);
-    j->c.train.recipe = j->place = ctt_strdup(place);
-    CTT_TRY(j->place ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_pause_save(j->c.train.checkpoint, m, &j->c.train, j->data,
-                           j->val));
-    j->saved = 1;
-out:
-    return rc;
-}
-
-static int retrain(void *arg, const char *stage, int epochs,
-                   const struct ctt_changes *during, struct ctt_model *m)
-{
-    struct job *j = arg;
-    struct ctt_train_cfg cfg = j->c.train;
-    struct ctt_result r;
-    char scale[96];
-    int rc = 0;
-
-    j->stage = stage;
-    cfg.epochs = epochs;
-    cfg.changes = during;
-    CTT_TRY(ctt_train(m, &cfg, j->data, j->val, &j->ev, &r));
-    if (r.stopped)
-        CTT_TRY(stopped(j, stage));
-    if (cfg.amp)
-        ctt_tool_say("%s: %s", stage, ctt_say_scale(r.scale, r.skipped, scale,
-                                                    sizeof(scale)));
-out:
-    return rc;
-}
-
-static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
-                    double top1[CTT_ACCURACIES])
-{
-    static const struct ctt_point point[CTT_ACCURACIES] = {
-        { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
-    };
-    struct job *j = arg;
-    struct ctt_metrics *r = NULL;
-    int rc = 0;
-
-    ctt_tool_progress(0, "%s: validation", stage);
-    rc = ctt_evaluate_recognise(m, &j->c.train, j->val, point, CTT_ACCURACIES,
-                                &j->ev, &r);
-    if (ctt_tool_stop())
-        CTT_TRY(stopped(j, stage));
-    CTT_TRY(rc);
-    for (int k = 0; k < CTT_ACCURACIES; k++)
-        top1[k] = ctt_metrics_top1(r, k);
-    ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", stage,
-                 100 * top1[0], 100 * top1[1], 100 * top1[2]);
-out:
-    ctt_metrics_free(&r);
-    return rc;
-}
-
-static int norms(void *arg, const char *stage, struct ctt_model *m)
-{
-    struct job *j = arg;
-    int rc = ctt_norms_estimate(m, &j->c.train, j->data, j->c.norm_clips,
-                                &j->ev);
-
-    if (rc == CTT_ESTOP)
-        CTT_TRY(stopped(j, stage));
-out:
-    return rc;
-}
-
-static int sample(void *arg, const struct ctt_model *m, int clips,
-                  const int *node, int nodes,
-                  void (*take)(void *to, int k, const float *row), void *to)
-{
-    struct job *j = arg;
-    struct ctt_sample want = { node, nodes, take, to };
-
-    ctt_tool_progress(0, "measuring responses on %d clips", clips);
-    return ctt_sample_values(m, &j->c.train, j->data, clips, &want, &j->ev);
-}
-
-static void say(void *arg, const char *line)
-{
-    (void)arg;
-    ctt_tool_say("%s", line);
-}
-
-static int measure(void *arg, const char *path, double *ms)
-{
-    const struct ctt_train_cfg *c = &((struct job *)arg)->c.train;
-
-    return ctt_compress_time(path, c->device, c->threads, ms);
-}
-
 /* ---- the run ---- */
 
-static int open_data(struct job *j, const char *path, const char *split,
-                     struct ctt_data **out)
+static int open_data(struct ctt_compress_job *j, const char *path,
+                     const char *split, struct ctt_data **out)
 {
     const struct ctt_graph *g = j->m->g;
 
@@ -235,7 +105,7 @@ static int needs_data(const struct ctt_recipe *r)
 
 /* Opens the training clips, if it reads them, and the validation clips.  A list
  * without splits validates on what it would train on. */
-static int open_clips(struct job *j)
+static int open_clips(struct ctt_compress_job *j)
 {
     const struct ctt_train_cfg *c = &j->c.train;
     int rc = 0;
@@ -262,7 +132,7 @@ out:
 }
 
 /* Retraining and validation are for recognition. */
-static int check_task(const struct job *j)
+static int check_task(const struct ctt_compress_job *j)
 {
     const struct ctt_graph *g = j->m->g;
     const struct ctt_tensor *y = &g->node[ctt_graph_output(g)].out;
@@ -277,7 +147,7 @@ out:
 
 /* Whether --amp-allow and --amp-deny may name cores, which a model has only
  * after factorisation. */
-static int names_cores(const struct config *c)
+static int names_cores(const struct ctt_compress_cfg *c)
 {
     const struct ctt_tt *t = &c->recipe.tt;
     const struct ctt_svd *s = &c->recipe.svd;
@@ -292,7 +162,7 @@ static int names_cores(const struct config *c)
 }
 
 /* Whatever is wrong without the clips is told before they are read. */
-static int check_start(struct job *j)
+static int check_start(struct ctt_compress_job *j)
 {
     const struct ctt_train_cfg *c = &j->c.train;
     struct ctt_amp_plan *p = NULL;
@@ -313,7 +183,7 @@ out:
     return rc;
 }
 
-static int check_outputs(struct job *j)
+static int check_outputs(struct ctt_compress_job *j)
 {
     int rc;
 
@@ -329,7 +199,7 @@ out:
 }
 
 /* Loads the checkpoint. */
-static int open_from(struct job *j)
+static int open_from(struct ctt_compress_job *j)
 {
     const char *path = j->c.train.checkpoint;
     int rc;
@@ -345,7 +215,7 @@ out:
 }
 
 /* The accuracy on clips that chose nothing, before and after. */
-static int tell_test(struct job *j)
+static int tell_test(struct ctt_compress_job *j)
 {
     const struct ctt_train_cfg *c = &j->c.train;
     struct ctt_model *given = NULL;
@@ -370,7 +240,8 @@ out:
     return rc;
 }
 
-static void tell_size(const struct job *j, const struct ctt_report *r)
+static void tell_size(const struct ctt_compress_job *j,
+                      const struct ctt_report *r)
 {
     int64_t bytes = r->stage[r->stages - 1].bytes;
     struct stat st;
@@ -383,31 +254,9 @@ static void tell_size(const struct job *j, const struct ctt_report *r)
                       (long long)bytes, (long long)st.st_size, j->path);
 }
 
-/* What the recipe calls: retraining and tests need clips, and only what was
- * retrained is worth a checkpoint. */
-static struct ctt_recipe_calls calls_of(struct job *j)
+static int run(struct ctt_compress_job *j, struct ctt_report **r)
 {
-    struct ctt_recipe_calls calls = { .arg = j, .time = measure };
-
-    calls.say = say;
-    if (j->val) {
-        calls.accuracy = accuracy;
-        calls.clips = ctt_data_clips(j->val);
-    }
-    if (j->data && j->c.norm_clips > 0)
-        calls.norms = norms;
-    if (j->data)
-        calls.sample = sample;
-    if (j->c.recipe.epochs > 0) {
-        calls.retrain = retrain;
-        calls.save = save;
-    }
-    return calls;
-}
-
-static int run(struct job *j, struct ctt_report **r)
-{
-    struct config *c = &j->c;
+    struct ctt_compress_cfg *c = &j->c;
     struct ctt_recipe_calls calls;
     struct ctt_recipe_from from;
     int rc;
@@ -428,7 +277,7 @@ static int run(struct job *j, struct ctt_report **r)
         CTT_TRY(open_clips(j));
     if (j->from)
         CTT_TRY(ctt_pause_end(j->from, &c->train, j->data, j->val));
-    calls = calls_of(j);
+    calls = ctt_compress_calls(j);
     from = (struct ctt_recipe_from){ j->from, j->place };
     j->from = NULL;
     rc = ctt_recipe_run(&c->recipe, &calls, c->out, from.m ? &from : NULL,
@@ -438,7 +287,7 @@ out:
     return rc;
 }
 
-static int compress(struct job *j)
+static int compress(struct ctt_compress_job *j)
 {
     struct ctt_report *r = NULL;
     int rc;
@@ -457,7 +306,7 @@ out:
 }
 
 /* No output may be an input or another output; only OUT may be the model. */
-static int check_files(const struct job *j)
+static int check_files(const struct ctt_compress_job *j)
 {
     const struct ctt_train_cfg *t = &j->c.train;
     const char *const made[] = { j->c.out, j->c.report, t->checkpoint };
@@ -473,7 +322,7 @@ out:
 }
 
 /* The checkpoint is OUT.ckpt unless --checkpoint names it. */
-static int name_checkpoint(struct job *j)
+static int name_checkpoint(struct ctt_compress_job *j)
 {
     struct ctt_train_cfg *t = &j->c.train;
     int n, rc = 0;
@@ -490,7 +339,7 @@ out:
 
 /* Fails for the first of the trainer's settings that has no effect without
  * retraining, or without clips. */
-static int check_trainer(const struct config *c)
+static int check_trainer(const struct ctt_compress_cfg *c)
 {
     int clips = c->train.data || c->train.val, rc = 0;
 
@@ -508,10 +357,10 @@ out:
 }
 
 /* Checks what the table of options cannot express. */
-static int complete(struct job *j, const struct ctt_opt *tab, int argc,
-                    char **argv, int first)
+static int complete(struct ctt_compress_job *j, const struct ctt_opt *tab,
+                    int argc, char **argv, int first)
 {
-    struct config *c = &j->c;
+    struct ctt_compress_cfg *c = &j->c;
     int rc = 0;
 
     CTT_CHECK(first < argc, CTT_EINVAL, "no model given (see --help)");
@@ -534,7 +383,7 @@ out:
 
 int main(int argc, char **argv)
 {
-    struct job j = { .status = CTT_EXIT_FAIL };
+    struct ctt_compress_job j = { .status = CTT_EXIT_FAIL };
     struct ctt_opt tab[CTT_OPT_MAX + 1];
     struct ctt_program program = ctt_compress_program;
     int done = 0, rc;

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_calls.c: what the recipe of convtt-compress calls: checkpoints,
+ * retraining, tests and measurements. */
+#include "tools/compress_calls.h"
+#include "tools/compress_time.h"
+#include "tools/tool.h"
+#include "tools/train_say.h"
+
+static int stopped(const struct ctt_compress_job *j, const char *stage)
+{
+    return ctt_error(CTT_ESTOP, "%s: stopped; %s%s", stage, j->saved
+                     ? "--resume continues from " : "nothing is written",
+                     j->saved ? j->c.train.checkpoint : "");
+}
+
+static int save(void *arg, struct ctt_model *m, const char *place)
+{
+    struct ctt_compress_job *j = arg;
+    int rc = 0;
+
+    ctt_free(j->place);
+    j->c.train.recipe = j->place = ctt_strdup(place);
+    CTT_TRY(j->place ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_pause_save(j->c.train.checkpoint, m, &j->c.train, j->data,
+                           j->val));
+    j->saved = 1;
+out:
+    return rc;
+}
+
+static int retrain(void *arg, const char *stage, int epochs,
+                   const struct ctt_changes *during, struct ctt_model *m)
+{
+    struct ctt_compress_job *j = arg;
+    struct ctt_train_cfg cfg = j->c.train;
+    struct ctt_result r;
+    char scale[96];
+    int rc = 0;
+
+    j->stage = stage;
+    cfg.epochs = epochs;
+    cfg.changes = during;
+    CTT_TRY(ctt_train(m, &cfg, j->data, j->val, &j->ev, &r));
+    if (r.stopped)
+        CTT_TRY(stopped(j, stage));
+    if (cfg.amp)
+        ctt_tool_say("%s: %s", stage, ctt_say_scale(r.scale, r.skipped, scale,
+                                                    sizeof(scale)));
+out:
+    return rc;
+}
+
+static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
+                    double top1[CTT_ACCURACIES])
+{
+    static const struct ctt_point point[CTT_ACCURACIES] = {
+        { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
+    };
+    struct ctt_compress_job *j = arg;
+    struct ctt_metrics *r = NULL;
+    int rc = 0;
+
+    ctt_tool_progress(0, "%s: validation", stage);
+    rc = ctt_evaluate_recognise(m, &j->c.train, j->val, point, CTT_ACCURACIES,
+                                &j->ev, &r);
+    if (ctt_tool_stop())
+        CTT_TRY(stopped(j, stage));
+    CTT_TRY(rc);
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        top1[k] = ctt_metrics_top1(r, k);
+    ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", stage,
+                 100 * top1[0], 100 * top1[1], 100 * top1[2]);
+out:
+    ctt_metrics_free(&r);
+    return rc;
+}
+
+static int norms(void *arg, const char *stage, struct ctt_model *m)
+{
+    struct ctt_compress_job *j = arg;
+    int rc = ctt_norms_estimate(m, &j->c.train, j->data, j->c.norm_clips,
+                                &j->ev);
+
+    if (rc == CTT_ESTOP)
+        CTT_TRY(stopped(j, stage));
+out:
+    return rc;
+}
+
+static int sample(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes,
+                  void (*take)(void *to, int k, const float *row), void *to)
+{
+    struct ctt_compress_job *j = arg;
+    struct ctt_sample want = { node, nodes, take, to };
+
+    ctt_tool_progress(0, "measuring responses on %d clips", clips);
+    return ctt_sample_values(m, &j->c.train, j->data, clips, &want, &j->ev);
+}
+
+static void say(void *arg, const char *line)
+{
+    (void)arg;
+    ctt_tool_say("%s", line);
+}
+
+static int measure(void *arg, const char *path, double *ms)
+{
+    const struct ctt_train_cfg *c = &((struct ctt_compress_job *)arg)->c.train;
+
+    return ctt_compress_time(path, c->device, c->threads, ms);
+}
+
+struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
+{
+    struct ctt_recipe_calls calls = { .arg = j, .time = measure };
+
+    calls.say = say;
+    if (j->val) {
+        calls.accuracy = accuracy;
+        calls.clips = ctt_data_clips(j->val);
+    }
+    if (j->data && j->c.norm_clips > 0)
+        calls.norms = norms;
+    if (j->data)
+        calls.sample = sample;
+    if (j->c.recipe.epochs > 0) {
+        calls.retrain = retrain;
+        calls.save = save;
+    }
+    return calls;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_calls.h: a run of convtt-compress, and what its recipe calls. */
+#ifndef CTT_TOOL_COMPRESS_CALLS_H
+#define CTT_TOOL_COMPRESS_CALLS_H
+
+#include "compress/compress.h"
+#include "libtrain/train.h"
+#include "net/newfile.h"
+
+/* All settings. */
+struct ctt_compress_cfg {
+    struct ctt_train_cfg train;
+    struct ctt_recipe    recipe;
+    const char          *out, *report, *epochs;
+    int                  norm_clips;
+};
+
+struct ctt_compress_job {
+    struct ctt_compress_cfg c;
+    const char       *path;         /* of the model as given */
+    char              ckpt[4096];
+    int               own_ckpt;     /* not named by --checkpoint */
+    int               saved;        /* the checkpoint is of this run */
+    char             *place;        /* the recipe's text in it */
+    struct ctt_model *m, *from;     /* from: of the checkpoint */
+    struct ctt_model *given;        /* teaches m: a copy of m as given */
+    struct ctt_data  *data, *val;
+    struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
+    const char       *stage;        /* being retrained, for messages */
+    struct ctt_events ev;
+    int               status;       /* of the program if it fails now */
+};
+
+/* What the recipe calls: retraining and tests need clips, and only what was
+ * retrained is worth a checkpoint. */
+struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j);
+
+#endif
