@@ -227,8 +227,8 @@ struct ctt_recipe {
 };
 
 /* Functions of the caller, which get arg; each may be NULL: not done.  stage:
- * a name for logs.  top1, 0..1, after 25%, 50% and 100% of each video; ms:
- * milliseconds per frame of the model file at path. */
+ * a name for logs.  top1, 0..1, after 25%, 50% and 100% of each video; s:
+ * how the model file at path runs. */
 struct ctt_recipe_calls {
     void *arg;
     /* Trains m in place under its constraints and adds to its history.  during:
@@ -237,7 +237,7 @@ struct ctt_recipe_calls {
                    const struct ctt_changes *during, struct ctt_model *m);
     int (*accuracy)(void *arg, const char *stage, const struct ctt_model *m,
                     double top1[CTT_ACCURACIES]);
-    int (*time)(void *arg, const char *path, double *ms);
+    int (*time)(void *arg, const char *path, struct ctt_speed *s);
     /* Estimates the statistics of batch norms again, after a round has changed
      * the weights of m. */
     int (*norms)(void *arg, const char *stage, struct ctt_model *m);

@@ -34,7 +34,8 @@ static const struct field stage_fields[] = {
     STAGE(INT64, clip_macs, 1), STAGE(INT64, live_macs, 1),
     STAGE(DOUBLE, pruned, 1), STAGE(DOUBLE, prunable, 1),
     STAGE(DOUBLE, before, CTT_ACCURACIES),
-    STAGE(DOUBLE, after, CTT_ACCURACIES), STAGE(DOUBLE, ms, 1),
+    STAGE(DOUBLE, after, CTT_ACCURACIES), STAGE(INT64, ram, 1),
+    STAGE(DOUBLE, ms, 1), STAGE(DOUBLE, faster, 1),
 };
 
 /* What a stage writes; the rest is known from the given model and from the
@@ -139,7 +140,7 @@ static int write_head(FILE *f, const void *arg)
     const struct all *a = arg;
     int rc;
 
-    fputs("recipe 2\n", f);
+    fputs("recipe 3\n", f);
     CTT_TRY(put_settings(f, a->o));
     fprintf(f, "given %" PRId64 " %08" PRIx32 "\n", a->p->weights, a->p->crc);
 out:

@@ -48,6 +48,7 @@ static int measure(struct run *a, struct ctt_stage_row **row)
 {
     struct ctt_newfile *f = NULL;
     struct ctt_walk *k = &a->k;
+    struct ctt_speed speed;
     const char *temp;
     int rc = 0;
 
@@ -59,7 +60,9 @@ static int measure(struct run *a, struct ctt_stage_row **row)
     if (k->o->prune.share > 0)
         (*row)->prunable = ctt_pruned(*k->m, &k->o->prune);
     if (k->calls->time)
-        CTT_TRY(k->calls->time(k->calls->arg, temp, &(*row)->ms));
+        CTT_TRY(k->calls->time(k->calls->arg, temp, &speed));
+    if (k->calls->time)
+        ctt_report_speed(k->r, &speed, *row);
 out:
     ctt_newfile_drop(&f);
     return rc;

@@ -90,8 +90,16 @@ int ctt_report_row(struct ctt_report *r, struct ctt_stage_row **row)
     memset(*row, 0, sizeof(**row));
     for (int k = 0; k < CTT_ACCURACIES; k++)
         (*row)->before[k] = (*row)->after[k] = NAN;
-    (*row)->ms = (*row)->prunable = NAN;
+    (*row)->ms = (*row)->faster = (*row)->prunable = NAN;
     return 0;
+}
+
+void ctt_report_speed(const struct ctt_report *r, const struct ctt_speed *s,
+                      struct ctt_stage_row *row)
+{
+    row->ram = s->ram;
+    row->faster = 1 / s->slower;
+    row->ms = row == r->stage ? s->ms : r->stage[0].ms * s->slower;
 }
 
 int ctt_report_stage(struct ctt_report *r, const char *name,

@@ -8,6 +8,14 @@
 
 enum { CTT_MAX_CORES = 5, CTT_ACCURACIES = 3, CTT_REASON = 112 };
 
+/* How a model file runs. */
+struct ctt_speed {
+    double  ms;        /* milliseconds per frame */
+    double  slower;    /* the median ratio to the model as given, of pairs of
+                          measurements next to each other */
+    int64_t ram;       /* bytes that the runtime allocates for it */
+};
+
 /* A row per round of a stage.  What was not measured or does not apply is
  * NAN. */
 struct ctt_stage_row {
@@ -22,7 +30,13 @@ struct ctt_stage_row {
                                           the round was retrained; and */
     double  after[CTT_ACCURACIES];     /* of this model: 25%, 50%, 100%
                                           observed */
-    double  ms;                        /* milliseconds per frame */
+    int64_t ram;                       /* bytes at run time: the model as the
+                                          runtime keeps it, and its values and
+                                          states in one session; 0: not
+                                          measured */
+    double  ms;                        /* milliseconds per frame: as given
+                                          measured, then that / faster */
+    double  faster;                    /* than the model as given */
 };
 
 /* A row per conv or deconv weight of the given model. */
@@ -59,6 +73,12 @@ void ctt_report_free(struct ctt_report **r);
 int  ctt_report_stage(struct ctt_report *r, const char *name,
                       const struct ctt_model *m, const char *path,
                       struct ctt_stage_row **row);
+
+/* Sets what was measured of the model of a row.  Only the time of the first row
+ * is an absolute one: times measured later compare worse than ratios, since
+ * what else the machine does changes. */
+void ctt_report_speed(const struct ctt_report *r, const struct ctt_speed *s,
+                      struct ctt_stage_row *row);
 
 /* Adds an empty stage row. */
 int  ctt_report_row(struct ctt_report *r, struct ctt_stage_row **row);

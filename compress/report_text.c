@@ -23,26 +23,31 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
                            size_t size)
 {
     const struct ctt_stage_row *s = r->stage + (row ? row - 1 : 0);
-    char before[48], after[48], ms[24] = "-", prunable[24] = "-";
+    char before[48], after[48], prunable[24] = "-";
+    char ram[24] = "-", ms[24] = "-", faster[24] = "-";
 
     if (row > r->stages)
         return 0;
     if (row == 0) {
         snprintf(text, size, "stage\tbytes\tsmaller\tparameters\tpruned %%\t"
-                 "of prunable %%\tmult/frame\tnot pruned\t"
-                 "before retraining\ttop-1 %%\tms/frame");
+                 "prunable %%\tmult/frame\tnot pruned\tRAM kB\tms/frame\tfaster\t"
+                 "before retraining\ttop-1 %%");
         return 1;
     }
+    if (s->ram)
+        snprintf(ram, sizeof(ram), "%.0f", (double)s->ram / 1000);
+    if (!isnan(s->faster))
+        snprintf(faster, sizeof(faster), "%.2fx", s->faster);
     if (!isnan(s->ms))
         snprintf(ms, sizeof(ms), "%.3f", s->ms);
     if (!isnan(s->prunable))
         snprintf(prunable, sizeof(prunable), "%.1f", 100 * s->prunable);
     snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%" PRId64 "\t%.1f\t%s\t%"
-             PRId64 "\t%" PRId64 "\t%s\t%s\t%s", s->name, s->bytes,
+             PRId64 "\t%" PRId64 "\t%s\t%s\t%s\t%s\t%s", s->name, s->bytes,
              (double)r->stage[0].bytes / (double)s->bytes, s->params,
-             100 * s->pruned, prunable, s->macs, s->live_macs,
+             100 * s->pruned, prunable, s->macs, s->live_macs, ram, ms, faster,
              percent3(s->before, before, sizeof(before)),
-             percent3(s->after, after, sizeof(after)), ms);
+             percent3(s->after, after, sizeof(after)));
     return 1;
 }
 
@@ -121,7 +126,9 @@ static void json_stage(FILE *f, const struct ctt_stage_row *s)
     json_number(f, "pruned_of_prunable", s->prunable);
     json_three(f, "top1_before_retraining", s->before);
     json_three(f, "top1", s->after);
+    fprintf(f, ", \"ram_bytes\": %" PRId64, s->ram);
     json_number(f, "ms_a_frame", s->ms);
+    json_number(f, "faster", s->faster);
     fprintf(f, "}");
 }
 

@@ -104,11 +104,12 @@ static void say(void *arg, const char *line)
     ctt_tool_say("%s", line);
 }
 
-static int measure(void *arg, const char *path, double *ms)
+static int measure(void *arg, const char *path, struct ctt_speed *s)
 {
-    const struct ctt_train_cfg *c = &((struct ctt_compress_job *)arg)->c.train;
+    const struct ctt_compress_job *j = arg;
 
-    return ctt_compress_time(path, c->device, c->threads, ms);
+    return ctt_compress_time(j->path, path, j->c.train.device,
+                             j->c.train.threads, s);
 }
 
 struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)

@@ -38,11 +38,18 @@ static const struct ctt_chapter chapters[] = {
       "the result, because the same clips choose the best epoch of each "
       "retraining. If the data has a split test with classes, the given model "
       "and the result are tested on it once, at the end.\n\n"
-      "\"pruned\" is the share of the values of all convolution weights, \"of "
-      "prunable\" that of the weights which --prune may prune. A round that "
+      "\"pruned\" is the share of the values of all convolution weights, \"prunable\" "
+      "that of the weights which --prune may prune. A round that "
       "there is no epoch for is not retrained: its accuracy before retraining "
       "is \"-\". Pruning in steps begins with retraining: the accuracy before "
       "it is that of a model in which nothing is pruned yet." },
+    { "TIME AND MEMORY",
+      "\"RAM\" is what the runtime allocates, in kB, for the model and the "
+      "values and states of one stream. To compare times, each model and the "
+      "given one run in turns, a few frames each, and \"faster\" is the median "
+      "ratio of such pairs; \"ms/frame\" is the time of the given model, "
+      "measured once, divided by it. So what else the machine does meanwhile "
+      "does not count." },
     { "STOPPING AND RESUMING",
       "SIGINT and SIGTERM (Ctrl-C) stop the run; a checkpoint is written "
       "before each retraining, after each of its epochs or "

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compress_time.h: time per frame of a model. */
+ * compress_time.h: time per frame and memory of a model in the runtime. */
 #ifndef CTT_COMPRESS_TIME_H
 #define CTT_COMPRESS_TIME_H
 
-/* Measures the model file at path in the runtime on a device: ms per frame, one
- * frame at a time; threads 0: one per processor. */
-int ctt_compress_time(const char *path, const char *device, int threads,
-                      double *ms);
+#include "compress/compress.h"
+
+/* Runs the model file at path and the one as given in turns on a device, one
+ * frame at a time as from a camera; threads 0: one per processor.  Sets
+ * milliseconds per frame, the ratio of both, and the bytes that the runtime
+ * allocates for the model and a session with it; what oneDNN takes for itself
+ * and the memory of a GPU are not counted. */
+int ctt_compress_time(const char *given, const char *path, const char *device,
+                      int threads, struct ctt_speed *out);
 
 #endif

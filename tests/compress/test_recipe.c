@@ -138,14 +138,17 @@ static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
     return 0;
 }
 
-static int timed(void *arg, const char *path, double *ms)
+/* The first model takes 4 ms, the k-th k times as long. */
+static int timed(void *arg, const char *path, struct ctt_speed *s)
 {
     struct trainer *t = arg;
     struct ctt_model *m = NULL;
 
     CHECK_OK(ctt_model_load(path, 0, &m));
     ctt_model_free(&m);
-    *ms = ++t->timed;
+    t->timed++;
+    *s = (struct ctt_speed){ 4 + 100 * (t->timed > 1), t->timed,
+                             1000000 + 1000 * t->timed };
     return 0;
 }
 
@@ -171,7 +174,10 @@ static void check_rows(const struct ctt_report *r, const struct ctt_model *m)
     CU_ASSERT_DOUBLE_EQUAL(last->after[0], 0.2, 1e-9);
     CU_ASSERT(isnan(r->stage[0].before[0]));
     CU_ASSERT_DOUBLE_EQUAL(last->prunable, ctt_pruned(m, NULL), 1e-9);
-    CU_ASSERT_EQUAL(last->ms, 6);
+    CU_ASSERT_DOUBLE_EQUAL(last->ms, 6 * 4, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(last->faster, 1 / 6.0, 1e-9);
+    CU_ASSERT_EQUAL(last->ram, 1006000);
+    CU_ASSERT_EQUAL(r->stage[0].ms, 4);
     CU_ASSERT(last->bytes < last[-1].bytes);
     CU_ASSERT_EQUAL(last->params, last[-1].params);
     CU_ASSERT(last->bytes < r->stage[1].bytes);
@@ -202,7 +208,7 @@ static void check_text(const struct ctt_report *r)
     CU_ASSERT(strstr(s, "rounded") == s);
     CHECK_OK(ctt_report_stage_cells(r, r->stages - 1, s, sizeof(s)));
     CU_ASSERT(strstr(s, "pruned 3/3") == s);
-    CU_ASSERT(strstr(s, "\t18.0/28.0/38.0\t19.0/29.0/39.0\t5.000") != NULL);
+    CU_ASSERT(strstr(s, "\t1005\t20.000\t0.20x\t18.0/28.0/38.0\t19.0/29.0/39.0") != NULL);
     for (rows = 0; ctt_report_weight_cells(r, rows, s, sizeof(s)); )
         rows++;
     CU_ASSERT_EQUAL(rows, r->weights + 1);
@@ -214,7 +220,7 @@ static void check_text(const struct ctt_report *r)
     }
     CU_ASSERT_EQUAL(depth, 0);
     CU_ASSERT(strstr(json, "\"top1_before_retraining\": null") != NULL);
-    CU_ASSERT(strstr(json, "\"ms_a_frame\": 6}") != NULL);
+    CU_ASSERT(strstr(json, "\"ms_a_frame\": 24, \"faster\": 0.16") != NULL);
     CU_ASSERT(strstr(json, "nan") == NULL);
     ctt_free(json);
     CU_ASSERT_EQUAL(ctt_report_json(r, in_folder("none/r.json")), CTT_EIO);
