@@ -227,16 +227,17 @@ struct ctt_recipe {
 };
 
 /* Functions of the caller, which get arg; each may be NULL: not done.  stage:
- * a name for logs.  top1, 0..1, after 25%, 50% and 100% of each video; s:
- * how the model file at path runs. */
+ * a name for logs. */
 struct ctt_recipe_calls {
     void *arg;
     /* Trains m in place under its constraints and adds to its history.  during:
      * what changes it meanwhile, or NULL. */
     int (*retrain)(void *arg, const char *stage, int epochs,
                    const struct ctt_changes *during, struct ctt_model *m);
+    /* Tests m. */
     int (*accuracy)(void *arg, const char *stage, const struct ctt_model *m,
-                    double top1[CTT_ACCURACIES]);
+                    struct ctt_score *s);
+    /* Measures the model file at path. */
     int (*time)(void *arg, const char *path, struct ctt_speed *s);
     /* Estimates the statistics of batch norms again, after a round has changed
      * the weights of m. */
@@ -245,7 +246,7 @@ struct ctt_recipe_calls {
     /* Saves m with the text `place`, before each retraining, whose checkpoints
      * must hold it too, and after each round. */
     int (*save)(void *arg, struct ctt_model *m, const char *place);
-    int clips;    /* that top1 is of */
+    int clips;    /* that it is tested on */
     /* Runs m on that many clips and calls take(to, k, row) with the channels of
      * node[k] at random places of each frame. */
     int (*sample)(void *arg, const struct ctt_model *m, int clips,

@@ -34,7 +34,9 @@ static const struct field stage_fields[] = {
     STAGE(INT64, clip_macs, 1), STAGE(INT64, live_macs, 1),
     STAGE(DOUBLE, pruned, 1), STAGE(DOUBLE, prunable, 1),
     STAGE(DOUBLE, before, CTT_ACCURACIES),
-    STAGE(DOUBLE, after, CTT_ACCURACIES), STAGE(INT64, ram, 1),
+    STAGE(DOUBLE, after.top1, CTT_ACCURACIES), STAGE(INT64, after.clips, 1),
+    STAGE(INT64, after.lost, 1), STAGE(INT64, after.won, 1),
+    STAGE(INT64, ram, 1),
     STAGE(DOUBLE, ms, 1), STAGE(DOUBLE, faster, 1),
 };
 

@@ -35,11 +35,11 @@ static int note(struct ctt_model *m, const char *line)
 }
 
 int ctt_walk_accuracy(const struct ctt_walk *k, const char *what,
-                      const struct ctt_model *m, double top1[CTT_ACCURACIES])
+                      const struct ctt_model *m, struct ctt_score *s)
 {
     if (!k->calls->accuracy)
         return 0;
-    return k->calls->accuracy(k->calls->arg, what, m, top1);
+    return k->calls->accuracy(k->calls->arg, what, m, s);
 }
 
 /* Adds a row to the report, measured on the saved model, whose file is then
@@ -132,11 +132,11 @@ static int is_last(const struct run *a)
 }
 
 /* Top-1 of whole clips that is missing, 0..1. */
-static double missing(const struct run *a, const double top1[CTT_ACCURACIES])
+static double missing(const struct run *a, const struct ctt_score *s)
 {
     int whole = CTT_ACCURACIES - 1;
 
-    return a->k.r->stage[0].after[whole] - top1[whole];
+    return a->k.r->stage[0].after.top1[whole] - s->top1[whole];
 }
 
 static void say_end(const struct run *a, int back, int64_t epochs, double miss)
@@ -156,10 +156,10 @@ static void say_end(const struct run *a, int back, int64_t epochs, double miss)
 }
 
 /* Whether to retrain once more after a->at.begun times; says why not. */
-static int goes_on(const struct run *a, const double top1[CTT_ACCURACIES])
+static int goes_on(const struct run *a, const struct ctt_score *s)
 {
     const struct ctt_recipe *o = a->k.o;
-    double miss = missing(a, top1), clips = a->k.calls->clips;
+    double miss = missing(a, s), clips = a->k.calls->clips;
     int64_t spent = spent_before(a, a->at.begun + 1);
     int back, more;
 
@@ -175,7 +175,7 @@ static int goes_on(const struct run *a, const double top1[CTT_ACCURACIES])
 
 /* The a->at.begun-th retraining of a round. */
 static int retrain_once(struct run *a, const struct ctt_changes *c,
-                        double after[CTT_ACCURACIES])
+                        struct ctt_score *after)
 {
     struct ctt_walk *k = &a->k;
     int rc = 0, first = a->at.begun == 1;
@@ -189,7 +189,7 @@ out:
 }
 
 static int retrain(struct run *a, const struct ctt_changes *c,
-                   double after[CTT_ACCURACIES])
+                   struct ctt_score *after)
 {
     int rc = 0;
 
@@ -209,16 +209,15 @@ out:
 
 /* Tests a model before it is retrained.  changed: a stage has changed its
  * weights. */
-static int test(struct run *a, int changed)
+static int test(struct run *a, int changed, struct ctt_score *s)
 {
     struct ctt_walk *k = &a->k;
     int rc = 0;
 
-    for (int i = 0; i < CTT_ACCURACIES; i++)
-        a->at.before[i] = NAN;
     if (changed && k->calls->norms)
         CTT_TRY(k->calls->norms(k->calls->arg, k->name, *k->m));
-    CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, a->at.before));
+    CTT_TRY(ctt_walk_accuracy(k, k->name, *k->m, s));
+    memcpy(a->at.before, s->top1, sizeof(a->at.before));
 out:
     return rc;
 }
@@ -227,7 +226,7 @@ out:
  * tested then.  s: the stage; NULL: the model is as given. */
 static int finish(struct run *a, const struct ctt_stage *s)
 {
-    double after[CTT_ACCURACIES] = { NAN, NAN, NAN };
+    struct ctt_score after = { .top1 = { NAN, NAN, NAN } };
     struct ctt_changes c = { .due = NULL };
     struct ctt_walk *k = &a->k;
     struct ctt_stage_row *row;
@@ -236,12 +235,11 @@ static int finish(struct run *a, const struct ctt_stage *s)
     if (s && s->during)
         s->during(k, &c);
     if (!a->at.begun)
-        CTT_TRY(test(a, s && !c.due));
-    memcpy(after, a->at.before, sizeof(after));
+        CTT_TRY(test(a, s && !c.due, &after));
     if (retrains)
-        CTT_TRY(retrain(a, &c, after));
+        CTT_TRY(retrain(a, &c, &after));
     CTT_TRY(measure(a, &row));
-    memcpy(row->after, after, sizeof(after));
+    row->after = after;
     if (retrains)
         memcpy(row->before, a->at.before, sizeof(row->before));
 out:

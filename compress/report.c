@@ -89,7 +89,7 @@ int ctt_report_row(struct ctt_report *r, struct ctt_stage_row **row)
     *row = &r->stage[r->stages++];
     memset(*row, 0, sizeof(**row));
     for (int k = 0; k < CTT_ACCURACIES; k++)
-        (*row)->before[k] = (*row)->after[k] = NAN;
+        (*row)->before[k] = (*row)->after.top1[k] = NAN;
     (*row)->ms = (*row)->faster = (*row)->prunable = NAN;
     return 0;
 }

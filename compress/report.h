@@ -8,6 +8,16 @@
 
 enum { CTT_MAX_CORES = 5, CTT_ACCURACIES = 3, CTT_REASON = 112 };
 
+/* The result of a test on clips; NAN: there was none. */
+struct ctt_score {
+    double  top1[CTT_ACCURACIES];    /* 0..1, after 25%, 50% and 100% of each
+                                        clip */
+    int64_t clips;
+    int64_t lost, won;               /* whole clips that the model as given has
+                                        right and this one wrong, and the
+                                        reverse */
+};
+
 /* How a model file runs. */
 struct ctt_speed {
     double  ms;        /* milliseconds per frame */
@@ -28,8 +38,7 @@ struct ctt_stage_row {
     double  prunable;                  /* share of those that may be pruned */
     double  before[CTT_ACCURACIES];    /* top-1, 0..1, before retraining, if
                                           the round was retrained; and */
-    double  after[CTT_ACCURACIES];     /* of this model: 25%, 50%, 100%
-                                          observed */
+    struct ctt_score after;            /* of this model */
     int64_t ram;                       /* bytes at run time: the model as the
                                           runtime keeps it, and its values and
                                           states in one session; 0: not
@@ -86,11 +95,25 @@ int  ctt_report_row(struct ctt_report *r, struct ctt_stage_row **row);
 /* Reads from a file what is kept of each weight and how it is stored. */
 int  ctt_report_stored(struct ctt_report *r, const char *path);
 
-/* ---- report_text.c ---- */
+/* ---- stats.c ---- */
+
+/* The 95% confidence interval of an accuracy 0..1 measured on `of` clips
+ * (Wilson 1927). */
+void ctt_wilson(double share, int64_t of, double interval[2]);
+
+/* The exact test of McNemar (1947) of two models on the same clips: how
+ * probable it is, if both err equally often, that at least as large a part of
+ * the clips on which they differ is lost, or won.  Both sides; 1 if they do not
+ * differ. */
+double ctt_mcnemar(int64_t lost, int64_t won);
+
+/* ---- report_text.c, report_json.c ---- */
 
 /* The cells of a table row as text, separated by tabs; row 0 is the head.
  * Returns 1, or 0 after the last row. */
 int  ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
+                            size_t size);
+int  ctt_report_score_cells(const struct ctt_report *r, int row, char *text,
                             size_t size);
 int  ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
                              size_t size);

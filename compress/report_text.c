@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_text.c: a report as rows of text and as JSON. */
 #include "compress/report.h"
-#include "net/newfile.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,19 +18,66 @@ static const char *percent3(const double a[CTT_ACCURACIES], char *s,
     return s;
 }
 
+/* "\t71.2-83.0" for each accuracy. */
+static const char *intervals(const struct ctt_score *s, char *text, size_t size)
+{
+    double x[2];
+    size_t n = 0;
+
+    if (isnan(s->top1[0]))
+        return "\t-\t-\t-";
+    for (int k = 0; k < CTT_ACCURACIES && n < size; k++) {
+        ctt_wilson(s->top1[k], s->clips, x);
+        n += (size_t)snprintf(text + n, size - n, "\t%.1f-%.1f", 100 * x[0],
+                              100 * x[1]);
+    }
+    return text;
+}
+
+/* "lost \t won \t p", or, of the model as given, dashes. */
+static const char *against(const struct ctt_score *s, int given, char *text,
+                           size_t size)
+{
+    if (given || isnan(s->top1[0]))
+        return "-\t-\t-";
+    snprintf(text, size, "%" PRId64 "\t%" PRId64 "\t%.3g", s->lost, s->won,
+             ctt_mcnemar(s->lost, s->won));
+    return text;
+}
+
+int ctt_report_score_cells(const struct ctt_report *r, int row, char *text,
+                           size_t size)
+{
+    const struct ctt_stage_row *s = r->stage + (row ? row - 1 : 0);
+    char before[48], after[48], ranges[96], pair[64];
+
+    if (row > r->stages)
+        return 0;
+    if (row == 0) {
+        snprintf(text, size, "stage\tbefore retraining\ttop-1 %%\t95%%: at "
+                 "25%%\tat 50%%\tat 100%%\tlost\twon\tp");
+        return 1;
+    }
+    snprintf(text, size, "%s\t%s\t%s%s\t%s", s->name,
+             percent3(s->before, before, sizeof(before)),
+             percent3(s->after.top1, after, sizeof(after)),
+             intervals(&s->after, ranges, sizeof(ranges)),
+             against(&s->after, row == 1, pair, sizeof(pair)));
+    return 1;
+}
+
 int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
                            size_t size)
 {
     const struct ctt_stage_row *s = r->stage + (row ? row - 1 : 0);
-    char before[48], after[48], prunable[24] = "-";
-    char ram[24] = "-", ms[24] = "-", faster[24] = "-";
+    char prunable[24] = "-", ram[24] = "-", ms[24] = "-", faster[24] = "-";
 
     if (row > r->stages)
         return 0;
     if (row == 0) {
         snprintf(text, size, "stage\tbytes\tsmaller\tparameters\tpruned %%\t"
-                 "prunable %%\tmult/frame\tnot pruned\tRAM kB\tms/frame\tfaster\t"
-                 "before retraining\ttop-1 %%");
+                 "prunable %%\tmult/frame\tnot pruned\tRAM kB\tms/frame\t"
+                 "faster");
         return 1;
     }
     if (s->ram)
@@ -43,11 +89,10 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
     if (!isnan(s->prunable))
         snprintf(prunable, sizeof(prunable), "%.1f", 100 * s->prunable);
     snprintf(text, size, "%s\t%" PRId64 "\t%.1fx\t%" PRId64 "\t%.1f\t%s\t%"
-             PRId64 "\t%" PRId64 "\t%s\t%s\t%s\t%s\t%s", s->name, s->bytes,
+             PRId64 "\t%" PRId64 "\t%s\t%s\t%s", s->name, s->bytes,
              (double)r->stage[0].bytes / (double)s->bytes, s->params,
-             100 * s->pruned, prunable, s->macs, s->live_macs, ram, ms, faster,
-             percent3(s->before, before, sizeof(before)),
-             percent3(s->after, after, sizeof(after)));
+             100 * s->pruned, prunable, s->macs, s->live_macs, ram, ms,
+             faster);
     return 1;
 }
 
@@ -60,14 +105,13 @@ static void shape_text(const struct ctt_weight_row *w, char *s, size_t size)
             n += (size_t)snprintf(s + n, size - n, "x%d", w->shape[k]);
 }
 
-static void rank_text(const struct ctt_weight_row *w, const char *between,
-                      char *s, size_t size)
+static void rank_text(const struct ctt_weight_row *w, char *s, size_t size)
 {
     size_t n = 0;
 
     s[0] = '\0';
     for (int k = 0; k < w->cores - 1 && n < size; k++)
-        n += (size_t)snprintf(s + n, size - n, "%s%d", k ? between : "",
+        n += (size_t)snprintf(s + n, size - n, "%s%d", k ? "," : "",
                               w->rank[k]);
 }
 
@@ -85,7 +129,7 @@ int ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
         return 1;
     }
     shape_text(w, shape, sizeof(shape));
-    rank_text(w, ",", rank, sizeof(rank));
+    rank_text(w, rank, sizeof(rank));
     if (w->cores > 1)
         snprintf(error, sizeof(error), "%.4f", w->error);
     snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%"
@@ -94,95 +138,4 @@ int ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
              error, w->params, w->params_after, w->kept, w->macs,
              w->macs_after, w->size, w->encoding, w->reason);
     return 1;
-}
-
-/* ---- as JSON; names have no characters that need quoting ---- */
-
-static void json_number(FILE *f, const char *name, double x)
-{
-    if (isnan(x))
-        fprintf(f, ", \"%s\": null", name);
-    else
-        fprintf(f, ", \"%s\": %.9g", name, x);
-}
-
-static void json_three(FILE *f, const char *name,
-                       const double a[CTT_ACCURACIES])
-{
-    if (isnan(a[0]))
-        fprintf(f, ", \"%s\": null", name);
-    else
-        fprintf(f, ", \"%s\": [%.6g, %.6g, %.6g]", name, a[0], a[1], a[2]);
-}
-
-static void json_stage(FILE *f, const struct ctt_stage_row *s)
-{
-    fprintf(f, "{\"stage\": \"%s\", \"bytes\": %" PRId64
-            ", \"parameters\": %" PRId64 ", \"multiplications_a_frame\": %"
-            PRId64 ", \"multiplications_not_pruned\": %" PRId64
-            ", \"multiplications_an_answer\": %" PRId64, s->name, s->bytes,
-            s->params, s->macs, s->live_macs, s->clip_macs);
-    json_number(f, "pruned", s->pruned);
-    json_number(f, "pruned_of_prunable", s->prunable);
-    json_three(f, "top1_before_retraining", s->before);
-    json_three(f, "top1", s->after);
-    fprintf(f, ", \"ram_bytes\": %" PRId64, s->ram);
-    json_number(f, "ms_a_frame", s->ms);
-    json_number(f, "faster", s->faster);
-    fprintf(f, "}");
-}
-
-static void json_weight(FILE *f, const struct ctt_weight_row *w)
-{
-    char rank[64];
-
-    rank_text(w, ", ", rank, sizeof(rank));
-    fprintf(f, "{\"weight\": \"%s\", \"shape\": [%d, %d, %d, %d, %d], "
-            "\"cores\": %d, \"chain\": \"%s\", \"ranks\": [%s]", w->name,
-            w->shape[0], w->shape[1], w->shape[2], w->shape[3], w->shape[4],
-            w->cores, w->chain, rank);
-    json_number(f, "error", w->error);
-    fprintf(f, ", \"parameters\": %" PRId64 ", \"parameters_after\": %" PRId64
-            ", \"multiplications\": %" PRId64
-            ", \"multiplications_after\": %" PRId64 ", \"kept\": %" PRId64
-            ", \"bytes\": %" PRId64, w->params, w->params_after, w->macs,
-            w->macs_after, w->kept, w->size);
-    fprintf(f, ", \"stored_as\": \"%s\", \"note\": \"%s\"}", w->encoding,
-            w->reason);
-}
-
-static void json_stored(FILE *f, const struct ctt_stored *s)
-{
-    fprintf(f, "{\"name\": \"%s\", \"positions\": \"%s\", \"values\": \"%s\", "
-            "\"coding\": \"%s\", \"parameters\": %" PRId64 ", \"kept\": %"
-            PRId64 ", \"bytes\": %" PRId64 "}", s->name, s->positions,
-            s->values, s->bytes, s->params, s->kept, s->size);
-}
-
-static int json_all(FILE *f, const void *report)
-{
-    const struct ctt_report *r = report;
-
-    fprintf(f, CTT_REPORT_BEGIN " [0.25, 0.5, 1],\n \"stages\": [");
-    for (int i = 0; i < r->stages; i++) {
-        fprintf(f, "%s\n  ", i ? "," : "");
-        json_stage(f, &r->stage[i]);
-    }
-    fprintf(f, "],\n \"weights\": [");
-    for (int i = 0; i < r->weights; i++) {
-        fprintf(f, "%s\n  ", i ? "," : "");
-        json_weight(f, &r->weight[i]);
-    }
-    fprintf(f, "],\n \"stored\": [");
-    for (int i = 0; i < r->nstored; i++) {
-        fprintf(f, "%s\n  ", i ? "," : "");
-        json_stored(f, &r->stored[i]);
-    }
-    fprintf(f, "]}\n");
-    return 0;
-}
-
-int ctt_report_json(const struct ctt_report *r, const char *path)
-{
-    return ctt_file_print(path, json_all, r);
 }

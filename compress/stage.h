@@ -67,6 +67,6 @@ int ctt_stage_rounds(const struct ctt_stage *s, const struct ctt_recipe *o);
  * name for logs. */
 int ctt_walk_accuracy(const struct ctt_walk *k, const char *what,
                       const struct ctt_model *m,
-                      double top1[CTT_ACCURACIES]);
+                      struct ctt_score *s);
 
 #endif

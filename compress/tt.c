@@ -70,7 +70,7 @@ static int cost_alone(const struct ctt_walk *k, int i, double before,
     struct ctt_tt o = k->o->tt;
     struct ctt_model *m = NULL;
     struct ctt_report *r = NULL;
-    double top1[CTT_ACCURACIES];
+    struct ctt_score s;
     char name[CTT_NAME + 8];
     int rc = 0;
 
@@ -81,8 +81,8 @@ static int cost_alone(const struct ctt_walk *k, int i, double before,
     if (m->g->count == given->g->count)
         goto out;
     snprintf(name, sizeof(name), "%s alone", given->g->node[i].name);
-    CTT_TRY(ctt_walk_accuracy(k, name, m, top1));
-    *cost = (float)(before - top1[CTT_ACCURACIES - 1]);
+    CTT_TRY(ctt_walk_accuracy(k, name, m, &s));
+    *cost = (float)(before - s.top1[CTT_ACCURACIES - 1]);
 out:
     ctt_report_free(&r);
     ctt_model_free(&m);
@@ -94,7 +94,8 @@ out:
 static int costs(const struct ctt_walk *k, float *cost)
 {
     const struct ctt_graph *g = (*k->m)->g;
-    double before = k->r->stage[k->r->stages - 1].after[CTT_ACCURACIES - 1];
+    const struct ctt_score *s = &k->r->stage[k->r->stages - 1].after;
+    double before = s->top1[CTT_ACCURACIES - 1];
     int rc = 0;
 
     for (int i = 0; i < g->count; i++)

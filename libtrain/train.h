@@ -307,6 +307,9 @@ int ctt_point_step(const struct ctt_point *p, int length);
 enum { CTT_MAX_POINTS = 32 };
 int ctt_points_parse(const char *text, struct ctt_point *out, int *count);
 
+/* What a test says of a clip at a point; UNREAD: nothing, it cannot be read. */
+enum ctt_clip_verdict { CTT_UNREAD, CTT_WRONG, CTT_RIGHT };
+
 /* Sums over the clips, per point. */
 struct ctt_metrics {
     int      points, classes;
@@ -315,16 +318,20 @@ struct ctt_metrics {
     double   loss[CTT_MAX_POINTS];        /* sums of -log p(label) */
     int64_t  top1[CTT_MAX_POINTS], top5[CTT_MAX_POINTS];    /* right */
     int64_t *confusion;    /* [label][answer] at the last point */
+    uint8_t *verdict;      /* enum ctt_clip_verdict of [clip of the set]
+                              [point]; NULL unless of
+                              ctt_evaluate_recognise() */
 };
 
 int  ctt_metrics_new(int classes, const struct ctt_point *point, int points,
                      struct ctt_metrics **out);
 void ctt_metrics_free(struct ctt_metrics **m);
 void ctt_metrics_clear(struct ctt_metrics *m);
-/* Counts one answer (logits of all classes) at one point.  A clip must be
- * counted at every point; the last one also fills the confusion matrix. */
-void ctt_metrics_add(struct ctt_metrics *m, int point, const float *logits,
-                     int label);
+/* Counts one answer (logits of all classes) at one point, and returns its
+ * verdict.  A clip must be counted at every point; the last one also fills the
+ * confusion matrix. */
+enum ctt_clip_verdict ctt_metrics_add(struct ctt_metrics *m, int point,
+                                      const float *logits, int label);
 /* Accuracy, 0..1, and mean loss at a point. */
 double ctt_metrics_top1(const struct ctt_metrics *m, int point);
 double ctt_metrics_top5(const struct ctt_metrics *m, int point);

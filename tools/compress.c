@@ -408,6 +408,7 @@ int main(int argc, char **argv)
     ctt_free(j.place);
     ctt_model_free(&j.from);
     ctt_model_free(&j.given);
+    ctt_metrics_free(&j.base);
     ctt_data_close(&j.val);
     ctt_data_close(&j.data);
     ctt_model_free(&j.m);

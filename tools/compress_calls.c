@@ -2,6 +2,7 @@
  * compress_calls.c: what the recipe of convtt-compress calls: checkpoints,
  * retraining, tests and measurements. */
 #include "tools/compress_calls.h"
+#include "tools/compress_test.h"
 #include "tools/compress_time.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
@@ -50,28 +51,35 @@ out:
     return rc;
 }
 
-static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
-                    double top1[CTT_ACCURACIES])
+/* Of a run that goes on, the model as given is tested again. */
+static int test_given(struct ctt_compress_job *j)
 {
-    static const struct ctt_point point[CTT_ACCURACIES] = {
-        { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
-    };
+    struct ctt_score s;
+
+    if (j->base || !j->c.train.resume)
+        return 0;
+    return ctt_compress_test(j->given, &j->c.train, j->val, &j->ev, NULL, &s,
+                             &j->base);
+}
+
+/* The first model that a recipe tests is the one as given. */
+static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
+                    struct ctt_score *s)
+{
     struct ctt_compress_job *j = arg;
-    struct ctt_metrics *r = NULL;
-    int rc = 0;
+    int rc;
 
     ctt_tool_progress(0, "%s: validation", stage);
-    rc = ctt_evaluate_recognise(m, &j->c.train, j->val, point, CTT_ACCURACIES,
-                                &j->ev, &r);
+    rc = test_given(j);
+    if (rc >= 0)
+        rc = ctt_compress_test(m, &j->c.train, j->val, &j->ev, j->base, s,
+                               j->base ? NULL : &j->base);
     if (ctt_tool_stop())
         CTT_TRY(stopped(j, stage));
     CTT_TRY(rc);
-    for (int k = 0; k < CTT_ACCURACIES; k++)
-        top1[k] = ctt_metrics_top1(r, k);
     ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", stage,
-                 100 * top1[0], 100 * top1[1], 100 * top1[2]);
+                 100 * s->top1[0], 100 * s->top1[1], 100 * s->top1[2]);
 out:
-    ctt_metrics_free(&r);
     return rc;
 }
 

@@ -25,6 +25,8 @@ struct ctt_compress_job {
     struct ctt_model *m, *from;     /* from: of the checkpoint */
     struct ctt_model *given;        /* teaches m: a copy of m as given */
     struct ctt_data  *data, *val;
+    struct ctt_metrics *base;       /* of the model as given on val; NULL: not
+                                       yet tested */
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     const char       *stage;        /* being retrained, for messages */
     struct ctt_events ev;

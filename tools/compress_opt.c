@@ -38,12 +38,17 @@ static const struct ctt_chapter chapters[] = {
       "the result, because the same clips choose the best epoch of each "
       "retraining. If the data has a split test with classes, the given model "
       "and the result are tested on it once, at the end.\n\n"
-      "\"pruned\" is the share of the values of all convolution weights, \"prunable\" "
-      "that of the weights which --prune may prune. A round that "
-      "there is no epoch for is not retrained: its accuracy before retraining "
-      "is \"-\". Pruning in steps begins with retraining: the accuracy before "
-      "it is that of a model in which nothing is pruned yet." },
-    { "TIME AND MEMORY",
+      "\"95%\" is the confidence interval of an accuracy (Wilson 1927). Clips "
+      "that only the given model recognises are \"lost\", those that only the "
+      "smaller one does are \"won\", and p is McNemar's exact test of both: "
+      "the probability of such a difference if the models were equally good. A "
+      "round that there is no epoch for is not retrained: its accuracy before "
+      "retraining is \"-\". Pruning in steps begins with retraining: the "
+      "accuracy before it is that of a model in which nothing is pruned "
+      "yet." },
+    { "SIZE, TIME AND MEMORY",
+      "\"pruned\" is the share of the values of all convolution weights, "
+      "\"prunable\" that of the weights which --prune may prune. "
       "\"RAM\" is what the runtime allocates, in kB, for the model and the "
       "values and states of one stream. To compare times, each model and the "
       "given one run in turns, a few frames each, and \"faster\" is the median "

@@ -6,6 +6,9 @@
 #include "tools/tool.h"
 #include "tools/train_say.h"
 
+#include <inttypes.h>
+#include <math.h>
+
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
     const char *const *stage = arg;
@@ -56,7 +59,15 @@ int ctt_compress_say(const struct ctt_report *r)
     CTT_TRY(ctt_table_print(&t));
     for (int k = 0; ctt_report_stage_cells(r, k, line, sizeof(line)); k++)
         ctt_table_row(&t, "%s", line);
-    ctt_tool_say("\nstages (top-1 after 25/50/100%% of a clip):");
+    ctt_tool_say("\nstages:");
+    CTT_TRY(ctt_table_print(&t));
+    if (isnan(r->stage[0].after.top1[0]))
+        goto out;
+    for (int k = 0; ctt_report_score_cells(r, k, line, sizeof(line)); k++)
+        ctt_table_row(&t, "%s", line);
+    ctt_tool_say("\ntop-1 after 25/50/100%% of %" PRId64 " validation clips, "
+                 "and whole clips lost and won against the model as given:",
+                 r->stage[0].after.clips);
     CTT_TRY(ctt_table_print(&t));
 out:
     return rc;

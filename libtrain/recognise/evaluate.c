@@ -106,8 +106,11 @@ static void count(const struct ctt_recognise_eval *e, const struct ctt_batch *b,
         for (int k = 0; k < e->points; k++) {
             int row = e->g->clip < e->g->count
                       ? j * e->points + k : step_of(e, b, j, k) * b->n + j;
-            ctt_metrics_add(m, k, e->answers + (int64_t)row * classes,
-                            e->d->clip[b->clip[j]].label);
+            enum ctt_clip_verdict v = ctt_metrics_add(
+                m, k, e->answers + (int64_t)row * classes,
+                e->d->clip[b->clip[j]].label);
+            if (m->verdict)
+                m->verdict[(int64_t)b->clip[j] * m->points + k] = (uint8_t)v;
         }
     }
 }
@@ -161,6 +164,8 @@ static int test(void *arg, struct ctt_dev *dev, const float *w)
                                     q->points, &e));
     CTT_TRY(ctt_metrics_new(ctt_answer_classes(q->m->g), q->point, q->points,
                             &q->out));
+    q->out->verdict = ctt_calloc((size_t)q->d->clips, (size_t)q->points);
+    CTT_TRY(q->out->verdict ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_recognise_eval_run(e, q->ev, q->out));
 out:
     ctt_recognise_eval_close(&e);

@@ -78,6 +78,7 @@ void ctt_metrics_free(struct ctt_metrics **m)
     if (!*m)
         return;
     ctt_free((*m)->confusion);
+    ctt_free((*m)->verdict);
     ctt_free(*m);
     *m = NULL;
 }
@@ -124,8 +125,8 @@ static double neg_log(const float *z, int n, int label)
     return log(sum) - (z[label] - top);
 }
 
-void ctt_metrics_add(struct ctt_metrics *m, int k, const float *logits,
-                     int label)
+enum ctt_clip_verdict ctt_metrics_add(struct ctt_metrics *m, int k,
+                                      const float *logits, int label)
 {
     int rank = rank_of(logits, m->classes, label);
 
@@ -137,6 +138,7 @@ void ctt_metrics_add(struct ctt_metrics *m, int k, const float *logits,
         m->confusion[(int64_t)label * m->classes +
                      largest(logits, m->classes)]++;
     }
+    return rank < 1 ? CTT_RIGHT : CTT_WRONG;
 }
 
 static double share(double n, int64_t of)

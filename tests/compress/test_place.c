@@ -59,17 +59,20 @@ static int move(void *arg, const char *stage, int epochs,
 }
 
 static int sum(void *arg, const char *stage, const struct ctt_model *m,
-               double top1[CTT_ACCURACIES])
+               struct ctt_score *t)
 {
     double s = 0;
 
+    *t = (struct ctt_score){ .clips = 100 };
     (void)arg;
     (void)stage;
     for (int64_t k = 0; k < m->g->weights; k++)
         s += (double)m->w[k] * (double)(k % 7);
     for (int k = 0; k < CTT_ACCURACIES; k++)
-        top1[k] = recipe->automatic && !m->constraint.keep ? 2
-                                                           : fabs(sin(s + k));
+        t->top1[k] = recipe->automatic && !m->constraint.keep
+                     ? 2 : fabs(sin(s + k));
+    t->lost = (int64_t)(100 * t->top1[0]);
+    t->won = (int64_t)(100 * t->top1[1]);
     return 0;
 }
 
@@ -113,6 +116,10 @@ static void same_report(const struct ctt_report *a, const struct ctt_report *b)
 
     for (int k = 0; ctt_report_stage_cells(a, k, s, sizeof(s)); k++) {
         CU_ASSERT(ctt_report_stage_cells(b, k, t, sizeof(t)));
+        CU_ASSERT_STRING_EQUAL(s, t);
+    }
+    for (int k = 0; ctt_report_score_cells(a, k, s, sizeof(s)); k++) {
+        CU_ASSERT(ctt_report_score_cells(b, k, t, sizeof(t)));
         CU_ASSERT_STRING_EQUAL(s, t);
     }
     for (int k = 0; ctt_report_weight_cells(a, k, s, sizeof(s)); k++) {
@@ -258,13 +265,13 @@ static void test_places(void)
     CHECK_OK(ctt_report_new(m, &r));
     CHECK_OK(ctt_report_row(r, &row));
     row->bytes = 1000;
-    row->after[1] = 1.0 / 3;
+    row->after.top1[1] = 1.0 / 3;
     CHECK_OK(ctt_place_given(m, &p));
     CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
     CHECK_OK(ctt_report_new(m, &back));
     CHECK_OK(ctt_place_read(text, &long_recipe, &p, back));
     CU_ASSERT_EQUAL(back->stages, 1);
-    CU_ASSERT(back->stage[0].after[1] == 1.0 / 3);
+    CU_ASSERT(back->stage[0].after.top1[1] == 1.0 / 3);
     CU_ASSERT(isnan(back->stage[0].ms));
     ctt_report_free(&back);
     other.epochs++;

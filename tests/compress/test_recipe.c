@@ -126,15 +126,16 @@ static int retrain(void *arg, const char *stage, int epochs,
 }
 
 static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
-                    double top1[CTT_ACCURACIES])
+                    struct ctt_score *s)
 {
     struct trainer *t = arg;
 
     (void)stage;
     CU_ASSERT(m->g->sealed);
     t->asked++;
+    *s = (struct ctt_score){ .clips = 200, .lost = 15, .won = t->asked };
     for (int k = 0; k < CTT_ACCURACIES; k++)
-        top1[k] = 0.1 * (k + 1) + 0.01 * t->asked;
+        s->top1[k] = 0.1 * (k + 1) + 0.01 * t->asked;
     return 0;
 }
 
@@ -166,12 +167,12 @@ static void check_rows(const struct ctt_report *r, const struct ctt_model *m)
     int done = 0;
 
     CU_ASSERT(isnan(r->stage[0].before[0]));
-    CU_ASSERT_DOUBLE_EQUAL(r->stage[0].after[2], 0.31, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(r->stage[0].after.top1[2], 0.31, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(last[-1].before[0], 0.18, 1e-9);
-    CU_ASSERT_DOUBLE_EQUAL(last[-1].after[0], 0.19, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(last[-1].after.top1[0], 0.19, 1e-9);
     /* rounding is not retrained: there is no "before" */
     CU_ASSERT(isnan(last->before[0]));
-    CU_ASSERT_DOUBLE_EQUAL(last->after[0], 0.2, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(last->after.top1[0], 0.2, 1e-9);
     CU_ASSERT(isnan(r->stage[0].before[0]));
     CU_ASSERT_DOUBLE_EQUAL(last->prunable, ctt_pruned(m, NULL), 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(last->ms, 6 * 4, 1e-9);
@@ -208,7 +209,16 @@ static void check_text(const struct ctt_report *r)
     CU_ASSERT(strstr(s, "rounded") == s);
     CHECK_OK(ctt_report_stage_cells(r, r->stages - 1, s, sizeof(s)));
     CU_ASSERT(strstr(s, "pruned 3/3") == s);
-    CU_ASSERT(strstr(s, "\t1005\t20.000\t0.20x\t18.0/28.0/38.0\t19.0/29.0/39.0") != NULL);
+    CU_ASSERT(strstr(s, "\t1005\t20.000\t0.20x") != NULL);
+    for (rows = 0; ctt_report_score_cells(r, rows, s, sizeof(s)); )
+        rows++;
+    CU_ASSERT_EQUAL(rows, r->stages + 1);
+    CHECK_OK(ctt_report_score_cells(r, 1, s, sizeof(s)));
+    CU_ASSERT(strstr(s, "as given\t-\t11.0/21.0/31.0\t7.4-16.1\t") == s);
+    CU_ASSERT(strstr(s, "\t-\t-\t-") != NULL);
+    CHECK_OK(ctt_report_score_cells(r, r->stages - 1, s, sizeof(s)));
+    CU_ASSERT(strstr(s, "pruned 3/3\t18.0/28.0/38.0\t19.0/29.0/39.0\t") == s);
+    CU_ASSERT(strstr(s, "\t15\t9\t0.307") != NULL);
     for (rows = 0; ctt_report_weight_cells(r, rows, s, sizeof(s)); )
         rows++;
     CU_ASSERT_EQUAL(rows, r->weights + 1);
@@ -286,6 +296,8 @@ static void test_alone(void)
         CU_ASSERT_EQUAL(r->stages, 2);
         CHECK_OK(ctt_report_stage_cells(r, 2, s, sizeof(s)));
         CU_ASSERT(strstr(s, "\t-\t-\t-") != NULL);
+        CHECK_OK(ctt_report_score_cells(r, 2, s, sizeof(s)));
+        CU_ASSERT(strstr(s, "\t-\t-\t-\t-\t-\t-\t-\t-") != NULL);
         CU_ASSERT((m->constraint.keep != NULL) == (o[i].prune.share > 0));
         ctt_report_free(&r);
         ctt_model_free(&m);
@@ -322,7 +334,7 @@ static void test_steps(void)
 
 /* As given, before retraining, and after each one. */
 static int rising(void *arg, const char *stage, const struct ctt_model *m,
-                  double top1[CTT_ACCURACIES])
+                  struct ctt_score *s)
 {
     static const double top[] = { 0.9, 0.1, 0.2, 0.5, 0.89 };
     struct trainer *t = arg;
@@ -330,8 +342,7 @@ static int rising(void *arg, const char *stage, const struct ctt_model *m,
     (void)stage;
     (void)m;
     CU_ASSERT_FATAL(t->asked < (int)CTT_LEN(top));
-    top1[0] = top1[1] = 0.3;
-    top1[2] = top[t->asked++];
+    *s = (struct ctt_score){ .top1 = { 0.3, 0.3, top[t->asked++] } };
     return 0;
 }
 

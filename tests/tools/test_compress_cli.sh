@@ -89,6 +89,10 @@ for stage in 'as given' 'tensor trains' 'pruned 1/2' 'pruned 2/2' 'folded' \
 done
 [ "$(grep -cE ': epoch [0-9]+/' out)" = 4 ] || fail "not 4 epochs: $(cat out)"
 grep -q "\"bytes\": $(size c.ctt)," c.json || fail "c.json has other bytes"
+grep -qE '"pruned 1/2".*"clips": 12, "top1_95": .*"mcnemar_p": [0-9]' c.json ||
+    fail "no test of accuracy in c.json: $(cat c.json)"
+grep -qE '^as given +- +([0-9.]+/){2}[0-9.]+ +([0-9.]+-[0-9.]+ +){3}- +- +-$' \
+    out || fail "no confidence intervals: $(cat out)"
 agrees c.ctt out
 ls ./*.tmp 2> /dev/null && fail "files are left"
 
@@ -172,9 +176,9 @@ cmp -s whole.ctt s.ctt || fail "a resumed run gives another file"
 [ ! -e s.ctt.ckpt ] || fail "the checkpoint stays"
 # Without what is measured: memory, which malloc rounds, and time.
 rows() {
-    sed -n '/^stage /,/^$/p' "$1" | sed -E 's/ [0-9]+ +[0-9.]+ +[0-9.]+x / /'
+    sed -n '/^stage /,/^$/p' "$1" | sed -E 's/ [0-9]+ +[0-9.]+ +[0-9.]+x *$//'
 }
-grep -qE '^rounded .* [0-9]{3,} +[0-9]+\.[0-9]+ +[0-9]+\.[0-9]+x ' whole.out ||
+grep -qE '^rounded .* [0-9]{3,} +[0-9]+\.[0-9]+ +[0-9.]+x *$' whole.out ||
     fail "no memory or time: $(cat whole.out)"
 diff <(rows whole.out | sed 's/  */ /g') <(rows out | sed 's/  */ /g') ||
     fail "a resumed run gives another table"

@@ -40,6 +40,39 @@ static void eight_clips_are_learnt(void)
     }
 }
 
+/* Whatever the order of the batches. */
+static void verdicts_are_by_clip(void)
+{
+    static const struct ctt_point points[] = { { .ratio = 0.5 },
+                                               { .ratio = 1 } };
+    struct ctt_train_cfg cfg = short_run();
+    struct ctt_metrics *v[2] = { NULL, NULL };
+    struct ctt_model *m = NULL;
+    int clips = ctt_data_clips(toy), found = 0;
+
+    CHECK_OK(clip_model(clip_net, 1, &m));
+    for (int i = 0; i < 2; i++) {
+        cfg.val_batch = i ? 3 : 8;
+        cfg.buckets = i ? "4" : "1";
+        CHECK_OK(ctt_evaluate_recognise(m, &cfg, toy, points, 2, NULL, &v[i]));
+    }
+    for (int k = 0; k < 2; k++) {
+        int64_t right = 0;
+
+        for (int i = 0; i < clips; i++) {
+            int is = v[0]->verdict[2 * i + k];
+            CU_ASSERT_EQUAL(is, v[1]->verdict[2 * i + k]);
+            found |= 1 << is;
+            right += is == CTT_RIGHT;
+        }
+        CU_ASSERT_EQUAL(right, v[0]->top1[k]);
+    }
+    CU_ASSERT_EQUAL(found, 1 << CTT_RIGHT | 1 << CTT_WRONG);
+    ctt_metrics_free(&v[0]);
+    ctt_metrics_free(&v[1]);
+    ctt_model_free(&m);
+}
+
 static void same_seed_same_weights(void)
 {
     static const char *const devices[] = { "ref", "cpu" };
@@ -314,6 +347,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "eight clips are learnt", eight_clips_are_learnt },
+        { "verdicts are by clip", verdicts_are_by_clip },
         { "same seed, same weights", same_seed_same_weights },
         { "rates are rewound", rates_are_rewound },
         { "dsd lowers the rate", dsd_lowers_the_rate },

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * report_json.c: a report as one JSON object. */
+#include "compress/report.h"
+#include "net/newfile.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static void json_number(FILE *f, const char *name, double x)
+{
+    if (isnan(x))
+        fprintf(f, ", \"%s\": null", name);
+    else
+        fprintf(f, ", \"%s\": %.9g", name, x);
+}
+
+static void json_three(FILE *f, const char *name,
+                       const double a[CTT_ACCURACIES])
+{
+    if (isnan(a[0]))
+        fprintf(f, ", \"%s\": null", name);
+    else
+        fprintf(f, ", \"%s\": [%.6g, %.6g, %.6g]", name, a[0], a[1], a[2]);
+}
+
+static void json_score(FILE *f, const struct ctt_score *s)
+{
+    double x[2];
+
+    json_three(f, "top1", s->top1);
+    if (isnan(s->top1[0]))
+        return;
+    fprintf(f, ", \"clips\": %" PRId64 ", \"top1_95\": [", s->clips);
+    for (int k = 0; k < CTT_ACCURACIES; k++) {
+        ctt_wilson(s->top1[k], s->clips, x);
+        fprintf(f, "%s[%.6g, %.6g]", k ? ", " : "", x[0], x[1]);
+    }
+    fprintf(f, "], \"lost\": %" PRId64 ", \"won\": %" PRId64
+            ", \"mcnemar_p\": %.6g", s->lost, s->won,
+            ctt_mcnemar(s->lost, s->won));
+}
+
+static void json_stage(FILE *f, const struct ctt_stage_row *s)
+{
+    fprintf(f, "{\"stage\": \"%s\", \"bytes\": %" PRId64
+            ", \"parameters\": %" PRId64 ", \"multiplications_a_frame\": %"
+            PRId64 ", \"multiplications_not_pruned\": %" PRId64
+            ", \"multiplications_an_answer\": %" PRId64, s->name, s->bytes,
+            s->params, s->macs, s->live_macs, s->clip_macs);
+    json_number(f, "pruned", s->pruned);
+    json_number(f, "pruned_of_prunable", s->prunable);
+    json_three(f, "top1_before_retraining", s->before);
+    json_score(f, &s->after);
+    fprintf(f, ", \"ram_bytes\": %" PRId64, s->ram);
+    json_number(f, "ms_a_frame", s->ms);
+    json_number(f, "faster", s->faster);
+    fprintf(f, "}");
+}
+
+static void json_weight(FILE *f, const struct ctt_weight_row *w)
+{
+    fprintf(f, "{\"weight\": \"%s\", \"shape\": [%d, %d, %d, %d, %d], "
+            "\"cores\": %d, \"chain\": \"%s\", \"ranks\": [", w->name,
+            w->shape[0], w->shape[1], w->shape[2], w->shape[3], w->shape[4],
+            w->cores, w->chain);
+    for (int k = 0; k < w->cores - 1; k++)
+        fprintf(f, "%s%d", k ? ", " : "", w->rank[k]);
+    fprintf(f, "]");
+    json_number(f, "error", w->error);
+    fprintf(f, ", \"parameters\": %" PRId64 ", \"parameters_after\": %" PRId64
+            ", \"multiplications\": %" PRId64
+            ", \"multiplications_after\": %" PRId64 ", \"kept\": %" PRId64
+            ", \"bytes\": %" PRId64, w->params, w->params_after, w->macs,
+            w->macs_after, w->kept, w->size);
+    fprintf(f, ", \"stored_as\": \"%s\", \"note\": \"%s\"}", w->encoding,
+            w->reason);
+}
+
+static void json_stored(FILE *f, const struct ctt_stored *s)
+{
+    fprintf(f, "{\"name\": \"%s\", \"positions\": \"%s\", \"values\": \"%s\", "
+            "\"coding\": \"%s\", \"parameters\": %" PRId64 ", \"kept\": %"
+            PRId64 ", \"bytes\": %" PRId64 "}", s->name, s->positions,
+            s->values, s->bytes, s->params, s->kept, s->size);
+}
+
+static int json_all(FILE *f, const void *report)
+{
+    const struct ctt_report *r = report;
+
+    fprintf(f, CTT_REPORT_BEGIN " [0.25, 0.5, 1],\n \"stages\": [");
+    for (int i = 0; i < r->stages; i++) {
+        fprintf(f, "%s\n  ", i ? "," : "");
+        json_stage(f, &r->stage[i]);
+    }
+    fprintf(f, "],\n \"weights\": [");
+    for (int i = 0; i < r->weights; i++) {
+        fprintf(f, "%s\n  ", i ? "," : "");
+        json_weight(f, &r->weight[i]);
+    }
+    fprintf(f, "],\n \"stored\": [");
+    for (int i = 0; i < r->nstored; i++) {
+        fprintf(f, "%s\n  ", i ? "," : "");
+        json_stored(f, &r->stored[i]);
+    }
+    fprintf(f, "]}\n");
+    return 0;
+}
+
+int ctt_report_json(const struct ctt_report *r, const char *path)
+{
+    return ctt_file_print(path, json_all, r);
+}
