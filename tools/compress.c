@@ -88,13 +88,19 @@ out:
 
 /* ---- the run ---- */
 
+/* Clips of a split that is not there, or of other classes than the model's, are
+ * a wrong argument. */
 static int open_data(struct ctt_compress_job *j, const char *path,
                      const char *split, struct ctt_data **out)
 {
     const struct ctt_graph *g = j->m->g;
+    int rc = ctt_data_open(path, split,
+                           &g->node[ctt_graph_input(g)].attr.input, j->m->label,
+                           j->m->labels, &j->c.train, &j->ev, out);
 
-    return ctt_data_open(path, split, &g->node[ctt_graph_input(g)].attr.input,
-                         j->m->label, j->m->labels, &j->c.train, &j->ev, out);
+    if (rc == CTT_EINVAL)
+        j->status = CTT_EXIT_USAGE;
+    return rc;
 }
 
 /* Whether it cannot do without training clips. */

@@ -297,8 +297,17 @@ says 1 'is for dense models, and this one is pruned or shared' \
     "$bin/convtt-train" s.net --init u.ctt -o a --data clips --dsd 0.3
 [ ! -e a ] || fail "what was refused is written"
 
-# 7. Bad input: one line, the right status.
+# 7. Bad input: one line, the right status, and nothing written.
 cp m.ctt m2.ctt
+for with in '--data sorted' '--data clips --val sorted' '--val sorted'; do
+    tells 2 "sorted: class '[a-z]*' is none of the model's 12" m.ctt -o bad \
+        --share 3 --report bad.json $with
+done
+tells 2 "is not 1 to 8 bits" m.ctt -o bad --share 0 --report bad.json \
+    --data clips
+tells 2 'share values already' s.ctt -o bad --share 3 --report bad.json \
+    --data clips
+ls bad* 2> /dev/null && fail "bad input wrote a file"
 tells 2 'no model given' -o a --prune 0.5
 tells 2 'one model expected' m.ctt m.ctt -o a --prune 0.5
 tells 2 'out.* must be given' m.ctt --prune 0.5
