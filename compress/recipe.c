@@ -368,6 +368,7 @@ int ctt_recipe_run(const struct ctt_recipe *o,
         CTT_TRY(run_stage(&a, ctt_stages[i]));
     if (!a.k.r->stored)
         CTT_TRY(measure_stored(&a));
+    CTT_TRY(ctt_report_entropy(a.k.r, *m));
     CTT_TRY(ctt_model_save(path, *m));
     *out = a.k.r;
     a.k.r = NULL;

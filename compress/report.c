@@ -126,20 +126,19 @@ out:
 
 /* ---- what is stored of a weight ---- */
 
-/* Whether stored weight s, "NAME.w", is the weight of node row->name or of one
- * of its cores "NAME.t1.w". */
-static int belongs(const struct ctt_stored *s,
-                   const struct ctt_weight_row *row)
+/* Whether a weight "NAME.w" is that of node row->name or of one of its cores
+ * "NAME.t1.w". */
+static int belongs(const char *name, const struct ctt_weight_row *row)
 {
     size_t n = strlen(row->name);
 
-    if (strncmp(s->name, row->name, n) != 0)
+    if (strncmp(name, row->name, n) != 0)
         return 0;
-    if (strcmp(s->name + n, ".w") == 0)
+    if (strcmp(name + n, ".w") == 0)
         return 1;
-    return row->cores > 1 && strncmp(s->name + n, ".t", 2) == 0 &&
-           s->name[n + 2] >= '1' && s->name[n + 2] <= '9' &&
-           strcmp(s->name + n + 3, ".w") == 0;
+    return row->cores > 1 && strncmp(name + n, ".t", 2) == 0 &&
+           name[n + 2] >= '1' && name[n + 2] <= '9' &&
+           strcmp(name + n + 3, ".w") == 0;
 }
 
 /* Says how the largest part of the weight is stored. */
@@ -150,7 +149,7 @@ static void sum_stored(struct ctt_report *r, struct ctt_weight_row *row)
     row->kept = row->size = 0;
     for (int i = 0; i < r->nstored; i++) {
         const struct ctt_stored *s = &r->stored[i];
-        if (!belongs(s, row))
+        if (!belongs(s->name, row))
             continue;
         row->kept += s->kept;
         row->size += s->size;
@@ -176,4 +175,36 @@ int ctt_report_stored(struct ctt_report *r, const char *path)
     for (int i = 0; i < r->weights; i++)
         sum_stored(r, &r->weight[i]);
     return 0;
+}
+
+static int add_entropy(const struct ctt_model *m, const struct ctt_node *n,
+                       struct ctt_weight_row *row)
+{
+    struct ctt_weight w = ctt_model_weight(m, n, 0);
+    struct ctt_entropy e, *sum = &row->entropy;
+    char title[CTT_WEIGHT_NAME];
+    int rc = 0;
+
+    ctt_weight_title(n, 0, title);
+    if (!belongs(title, row))
+        goto out;
+    CTT_TRY(ctt_entropy(&w, &e));
+    sum->values += e.values;
+    sum->value_bits += e.value_bits;
+    sum->gap_bits += e.gap_bits;
+out:
+    return rc;
+}
+
+int ctt_report_entropy(struct ctt_report *r, const struct ctt_model *m)
+{
+    int rc = 0;
+
+    for (int k = 0; k < r->weights; k++)
+        r->weight[k].entropy = (struct ctt_entropy){ .values = 0 };
+    for (int i = 0; i < m->g->count; i++)
+        for (int k = 0; ctt_is_conv(&m->g->node[i]) && k < r->weights; k++)
+            CTT_TRY(add_entropy(m, &m->g->node[i], &r->weight[k]));
+out:
+    return rc;
 }

@@ -48,6 +48,13 @@ struct ctt_stage_row {
     double  faster;                    /* than the model as given */
 };
 
+/* What a weight holds, as if each symbol were coded alone: bits of the values
+ * that are not pruned, different ones, and bits of the gaps between them. */
+struct ctt_entropy {
+    int64_t values;
+    double  value_bits, gap_bits;
+};
+
 /* A row per conv or deconv weight of the given model. */
 struct ctt_weight_row {
     char    name[CTT_NAME];
@@ -62,6 +69,7 @@ struct ctt_weight_row {
     int64_t kept, size;                /* elements not pruned, bytes in the
                                           file */
     char    encoding[56];              /* codings of the largest core */
+    struct ctt_entropy entropy;        /* sums over its cores */
 };
 
 struct ctt_report {
@@ -95,6 +103,14 @@ int  ctt_report_row(struct ctt_report *r, struct ctt_stage_row **row);
 /* Reads from a file what is kept of each weight and how it is stored. */
 int  ctt_report_stored(struct ctt_report *r, const char *path);
 
+/* Sets the entropy of each row; m: the model in that file. */
+int  ctt_report_entropy(struct ctt_report *r, const struct ctt_model *m);
+
+/* ---- entropy.c ---- */
+
+/* Of a weight of floats (net/weight.h). */
+int  ctt_entropy(const struct ctt_weight *w, struct ctt_entropy *out);
+
 /* ---- stats.c ---- */
 
 /* The 95% confidence interval of an accuracy 0..1 measured on `of` clips
@@ -116,6 +132,8 @@ int  ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
 int  ctt_report_score_cells(const struct ctt_report *r, int row, char *text,
                             size_t size);
 int  ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
+                             size_t size);
+int  ctt_report_stored_cells(const struct ctt_report *r, int row, char *text,
                              size_t size);
 
 /* Writes the report as one JSON object, under a temporary name that is then

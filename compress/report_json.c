@@ -57,6 +57,20 @@ static void json_stage(FILE *f, const struct ctt_stage_row *s)
     fprintf(f, "}");
 }
 
+static void json_entropy(FILE *f, const struct ctt_weight_row *w)
+{
+    const struct ctt_entropy *e = &w->entropy;
+    double kept = w->kept ? (double)w->kept : NAN;
+    double bits = e->value_bits + e->gap_bits;
+
+    fprintf(f, ", \"values\": %" PRId64, e->values);
+    json_number(f, "bits_a_weight", 8 * (double)w->size / kept);
+    json_number(f, "entropy_bits_a_value", e->value_bits / kept);
+    json_number(f, "entropy_bits_a_gap", e->gap_bits / kept);
+    json_number(f, "entropy_bytes", bits / 8);
+    json_number(f, "over_entropy", bits > 0 ? 8 * (double)w->size / bits : NAN);
+}
+
 static void json_weight(FILE *f, const struct ctt_weight_row *w)
 {
     fprintf(f, "{\"weight\": \"%s\", \"shape\": [%d, %d, %d, %d, %d], "
@@ -72,6 +86,7 @@ static void json_weight(FILE *f, const struct ctt_weight_row *w)
             ", \"multiplications_after\": %" PRId64 ", \"kept\": %" PRId64
             ", \"bytes\": %" PRId64, w->params, w->params_after, w->macs,
             w->macs_after, w->kept, w->size);
+    json_entropy(f, w);
     fprintf(f, ", \"stored_as\": \"%s\", \"note\": \"%s\"}", w->encoding,
             w->reason);
 }

@@ -125,7 +125,7 @@ int ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
         return 0;
     if (row == 0) {
         snprintf(text, size, "weight\tshape\tcores\tranks\terror\tparameters\t"
-                 "after\tkept\tmult\tafter\tbytes\tstored as\tnote");
+                 "after\tmult\tafter\tnote");
         return 1;
     }
     shape_text(w, shape, sizeof(shape));
@@ -133,9 +133,33 @@ int ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
     if (w->cores > 1)
         snprintf(error, sizeof(error), "%.4f", w->error);
     snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%"
-             PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\t%s", w->name,
-             shape, w->cores > 1 ? w->chain : "-", w->cores > 1 ? rank : "-",
-             error, w->params, w->params_after, w->kept, w->macs,
-             w->macs_after, w->size, w->encoding, w->reason);
+             PRId64 "\t%" PRId64 "\t%s", w->name, shape,
+             w->cores > 1 ? w->chain : "-", w->cores > 1 ? rank : "-", error,
+             w->params, w->params_after, w->macs, w->macs_after, w->reason);
+    return 1;
+}
+
+int ctt_report_stored_cells(const struct ctt_report *r, int row, char *text,
+                            size_t size)
+{
+    const struct ctt_weight_row *w = r->weight + (row ? row - 1 : 0);
+    const struct ctt_entropy *e = &w->entropy;
+    double kept = w->kept ? (double)w->kept : 1;
+    double bits = e->value_bits + e->gap_bits;
+    char over[24] = "-";
+
+    if (row > r->weights)
+        return 0;
+    if (row == 0) {
+        snprintf(text, size, "weight\tkept\tvalues\tbytes\tbits\t"
+                 "entropy: value\tgap\tover entropy\tstored as");
+        return 1;
+    }
+    if (bits > 0)
+        snprintf(over, sizeof(over), "%.2fx", 8 * (double)w->size / bits);
+    snprintf(text, size, "%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64
+             "\t%.2f\t%.2f\t%.2f\t%s\t%s", w->name, w->kept, e->values,
+             w->size, 8 * (double)w->size / kept, e->value_bits / kept,
+             e->gap_bits / kept, over, w->encoding);
     return 1;
 }

@@ -48,7 +48,12 @@ static const struct ctt_chapter chapters[] = {
       "yet." },
     { "SIZE, TIME AND MEMORY",
       "\"pruned\" is the share of the values of all convolution weights, "
-      "\"prunable\" that of the weights which --prune may prune. "
+      "\"prunable\" that of the weights which --prune may prune.\n\n"
+      "\"values\" counts the different values of a weight, \"gap\" is the "
+      "number of pruned ones before one that is kept. Their entropy is what "
+      "the best code of single symbols needs on this weight, without the "
+      "table that says which code stands for what; \"over entropy\" is how "
+      "many times as many bytes the file holds.\n\n"
       "\"RAM\" is what the runtime allocates, in kB, for the model and the "
       "values and states of one stream. To compare times, each model and the "
       "given one run in turns, a few frames each, and \"faster\" is the median "

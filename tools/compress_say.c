@@ -57,6 +57,10 @@ int ctt_compress_say(const struct ctt_report *r)
         ctt_table_row(&t, "%s", line);
     ctt_tool_say("\nweights:");
     CTT_TRY(ctt_table_print(&t));
+    for (int k = 0; ctt_report_stored_cells(r, k, line, sizeof(line)); k++)
+        ctt_table_row(&t, "%s", line);
+    ctt_tool_say("\nas stored, in bits per weight that is kept (not pruned):");
+    CTT_TRY(ctt_table_print(&t));
     for (int k = 0; ctt_report_stage_cells(r, k, line, sizeof(line)); k++)
         ctt_table_row(&t, "%s", line);
     ctt_tool_say("\nstages:");

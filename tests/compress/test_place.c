@@ -122,6 +122,10 @@ static void same_report(const struct ctt_report *a, const struct ctt_report *b)
         CU_ASSERT(ctt_report_score_cells(b, k, t, sizeof(t)));
         CU_ASSERT_STRING_EQUAL(s, t);
     }
+    for (int k = 0; ctt_report_stored_cells(a, k, s, sizeof(s)); k++) {
+        CU_ASSERT(ctt_report_stored_cells(b, k, t, sizeof(t)));
+        CU_ASSERT_STRING_EQUAL(s, t);
+    }
     for (int k = 0; ctt_report_weight_cells(a, k, s, sizeof(s)); k++) {
         CU_ASSERT(ctt_report_weight_cells(b, k, t, sizeof(t)));
         CU_ASSERT_STRING_EQUAL(s, t);

@@ -191,6 +191,9 @@ static void check_rows(const struct ctt_report *r, const struct ctt_model *m)
         size += r->weight[k].size;
         done += r->weight[k].cores > 1;
         CU_ASSERT(r->weight[k].encoding[0] != '\0');
+        CU_ASSERT(r->weight[k].entropy.values > 0 &&
+                  r->weight[k].entropy.values <= r->weight[k].kept);
+        CU_ASSERT(r->weight[k].entropy.gap_bits > 0);
     }
     small_count(m, &all, &pruned);
     CU_ASSERT_EQUAL(kept, all - pruned);
@@ -220,6 +223,9 @@ static void check_text(const struct ctt_report *r)
     CU_ASSERT(strstr(s, "pruned 3/3\t18.0/28.0/38.0\t19.0/29.0/39.0\t") == s);
     CU_ASSERT(strstr(s, "\t15\t9\t0.307") != NULL);
     for (rows = 0; ctt_report_weight_cells(r, rows, s, sizeof(s)); )
+        rows++;
+    CU_ASSERT_EQUAL(rows, r->weights + 1);
+    for (rows = 0; ctt_report_stored_cells(r, rows, s, sizeof(s)); )
         rows++;
     CU_ASSERT_EQUAL(rows, r->weights + 1);
     CHECK_OK(ctt_report_json(r, in_folder("r.json")));

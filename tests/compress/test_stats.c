@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_stats.c: intervals and tests of accuracy against known values. */
+ * test_stats.c: intervals and tests of accuracy, and entropy, against known
+ * values. */
 #include "compress/report.h"
 #include "tests/lib/check.h"
 
@@ -46,11 +47,36 @@ static void test_mcnemar(void)
     CU_ASSERT(ctt_mcnemar(0, 1000000) == 0);
 }
 
+/* Two values of one bit, four of two; gaps 0 and 3, half of each. */
+static void test_entropy(void)
+{
+    static float two[] = { 1, -1, 1, -1, 1, -1, 1, -1 };
+    static float four[] = { 1, 0, 0, 0, 2, 3, 0, 0, 0, 4 };
+    static const uint8_t keep[] = { 1, 0, 0, 0, 1, 1, 0, 0, 0, 1 };
+    struct ctt_weight w = { .t = { .n = 1, .d = 1, .h = 1, .w = 1, .c = 8,
+                                   .ld = 8, .data = two } };
+    struct ctt_entropy e;
+
+    CHECK_OK(ctt_entropy(&w, &e));
+    CU_ASSERT_EQUAL(e.values, 2);
+    CU_ASSERT_DOUBLE_EQUAL(e.value_bits, 8, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(e.gap_bits, 0, 1e-12);
+    w.t.c = w.t.ld = 10;
+    w.t.data = four;
+    w.keep = keep;
+    CHECK_OK(ctt_entropy(&w, &e));
+    CU_ASSERT_EQUAL(e.values, 4);
+    CU_ASSERT_DOUBLE_EQUAL(e.value_bits, 8, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(e.gap_bits, 4, 1e-12);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
         { "confidence intervals", test_wilson },
         { "paired test", test_mcnemar },
+        { "entropy", test_entropy },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {

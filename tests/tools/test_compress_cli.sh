@@ -96,6 +96,9 @@ grep -qE '^as given +- +([0-9.]+/){2}[0-9.]+ +([0-9.]+-[0-9.]+ +){3}- +- +-$' \
 agrees c.ctt out
 ls ./*.tmp 2> /dev/null && fail "files are left"
 
+grep -qE '"weight": "h.z",.*"bits_a_weight": [1-9].*"over_entropy": [1-9]' \
+    c.json || fail "no entropy in c.json: $(cat c.json)"
+
 # 3. Stopped by signals in each stage that retrains: --resume goes on, and the
 # file is that of the whole run, byte by byte.  tests/fault/test_faults.sh does
 # so at each write of a smaller run.
@@ -117,6 +120,7 @@ grep -qE '^pruned: loss scale 1, 0 steps skipped' whole.out ||
 start() {
     local until=$1
     shift
+    : > out    # a signal before the program runs would end a copy of this shell
     "$compress" m.ctt -o s.ctt $work "$@" > out 2> err < /dev/null & pid=$!
     for i in $(seq 3000); do
         grep -q "^$until" out && break
