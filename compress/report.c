@@ -27,6 +27,8 @@ int ctt_report_new(const struct ctt_model *m, struct ctt_report **out)
     int rc = 0;
 
     CTT_TRY(r ? 0 : CTT_ENOMEM);
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        r->proof[0].top1[k] = r->proof[1].top1[k] = NAN;
     r->weight = ctt_calloc((size_t)m->g->count, sizeof(*r->weight));
     CTT_TRY(r->weight ? 0 : CTT_ENOMEM);
     for (int i = 0; i < m->g->count; i++)

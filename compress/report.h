@@ -72,6 +72,13 @@ struct ctt_weight_row {
     struct ctt_entropy entropy;        /* sums over its cores */
 };
 
+/* What the clips of a data set were used for: "training", "statistics" (of
+ * norms and responses), "choice", "test" or "proof".  Not owned. */
+struct ctt_clips {
+    const char *used_for, *path, *split;
+    int64_t     clips;
+};
+
 struct ctt_report {
     struct ctt_stage_row  *stage;
     int                    stages, stage_room;
@@ -79,6 +86,10 @@ struct ctt_report {
     int                    weights;
     struct ctt_stored     *stored;     /* every weight of the final file */
     int                    nstored;
+    struct ctt_clips       clips[3];
+    int                    sets;
+    struct ctt_score       proof[2];   /* as given, and of the result, on clips
+                                          that chose nothing */
 };
 
 /* A report with a row for each conv and deconv of m. */
@@ -130,6 +141,8 @@ double ctt_mcnemar(int64_t lost, int64_t won);
 int  ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
                             size_t size);
 int  ctt_report_score_cells(const struct ctt_report *r, int row, char *text,
+                            size_t size);
+int  ctt_report_proof_cells(const struct ctt_report *r, int row, char *text,
                             size_t size);
 int  ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
                              size_t size);

@@ -2,6 +2,7 @@
  * report_json.c: a report as one JSON object. */
 #include "compress/report.h"
 #include "net/newfile.h"
+#include "net/visible.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -99,6 +100,29 @@ static void json_stored(FILE *f, const struct ctt_stored *s)
             s->values, s->bytes, s->params, s->kept, s->size);
 }
 
+/* The clips, and the proof; the caller ends its list. */
+static void json_clips(FILE *f, const struct ctt_report *r)
+{
+    static const char *const names[] = { "as given", "compressed" };
+
+    fprintf(f, "],\n \"clips\": [");
+    for (int i = 0; i < r->sets; i++) {
+        const struct ctt_clips *s = &r->clips[i];
+        fprintf(f, "%s\n  {\"used_for\": \"%s\", \"path\": ", i ? "," : "",
+                s->used_for);
+        ctt_json_put(f, s->path);
+        fprintf(f, ", \"split\": ");
+        ctt_json_put(f, s->split);
+        fprintf(f, ", \"clips\": %" PRId64 "}", s->clips);
+    }
+    fprintf(f, "],\n \"proof\": [");
+    for (int i = 0; i < 2 && !isnan(r->proof[i].top1[0]); i++) {
+        fprintf(f, "%s\n  {\"model\": \"%s\"", i ? "," : "", names[i]);
+        json_score(f, &r->proof[i]);
+        fprintf(f, "}");
+    }
+}
+
 static int json_all(FILE *f, const void *report)
 {
     const struct ctt_report *r = report;
@@ -118,6 +142,7 @@ static int json_all(FILE *f, const void *report)
         fprintf(f, "%s\n  ", i ? "," : "");
         json_stored(f, &r->stored[i]);
     }
+    json_clips(f, r);
     fprintf(f, "]}\n");
     return 0;
 }

@@ -96,6 +96,27 @@ int ctt_report_stage_cells(const struct ctt_report *r, int row, char *text,
     return 1;
 }
 
+int ctt_report_proof_cells(const struct ctt_report *r, int row, char *text,
+                           size_t size)
+{
+    static const char *const names[] = { "as given", "compressed" };
+    const struct ctt_score *s = &r->proof[row == 2];
+    char after[48], ranges[96], pair[64];
+
+    if (row > 2 || isnan(s->top1[0]))
+        return 0;
+    if (row == 0) {
+        snprintf(text, size, "model\ttop-1 %%\t95%%: at 25%%\tat 50%%\t"
+                 "at 100%%\tlost\twon\tp");
+        return 1;
+    }
+    snprintf(text, size, "%s\t%s%s\t%s", names[row - 1],
+             percent3(s->top1, after, sizeof(after)),
+             intervals(s, ranges, sizeof(ranges)),
+             against(s, row == 1, pair, sizeof(pair)));
+    return 1;
+}
+
 static void shape_text(const struct ctt_weight_row *w, char *s, size_t size)
 {
     size_t n = (size_t)snprintf(s, size, "%d", w->shape[0]);

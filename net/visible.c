@@ -3,7 +3,6 @@
 #include "net/visible.h"
 #include "net/ctt.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { PIECE = 20 };    /* bytes for any one character made visible */
@@ -82,6 +81,34 @@ char *ctt_visible(const char *s, char keep, char *to, size_t size)
     }
     to[at] = '\0';
     return to;
+}
+
+/* The number of a UTF-8 character of at most three bytes. */
+static unsigned number_of(const char *s, int n)
+{
+    unsigned u = (unsigned char)*s & (n == 1 ? 0x7fu : n == 2 ? 0x1fu : 0xfu);
+
+    for (int i = 1; i < n; i++)
+        u = u << 6 | ((unsigned char)s[i] & 0x3fu);
+    return u;
+}
+
+/* What a terminal would obey has at most three bytes. */
+void ctt_json_put(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (int n; *s; s += n ? n : 1) {
+        n = ctt_utf8_length(s);
+        if (n == 0)
+            fputs("\\ufffd", f);
+        else if (*s == '"' || *s == '\\')
+            fprintf(f, "\\%c", *s);
+        else if (ctt_utf8_is_control(s, n))
+            fprintf(f, "\\u%04x", number_of(s, n));
+        else
+            fprintf(f, "%.*s", n, s);
+    }
+    fputc('"', f);
 }
 
 size_t ctt_mark_utf8(const char *s, size_t n)

@@ -5,6 +5,7 @@
 #define CTT_VISIBLE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* Bytes of the UTF-8 character at s; 0: invalid. */
 int   ctt_utf8_length(const char *s);
@@ -19,6 +20,10 @@ int   ctt_utf8_is_control(const char *s, int n);
  * as does each byte that is not UTF-8.  keep: a control character that stays,
  * or 0.  Returns to. */
 char *ctt_visible(const char *s, char keep, char *to, size_t size);
+
+/* Prints s as a JSON string.  A file name may be any bytes, but JSON is UTF-8:
+ * invalid bytes become U+FFFD.  What a terminal would obey is escaped. */
+void  ctt_json_put(FILE *f, const char *s);
 
 /* Editors of Windows begin a text with a byte order mark.  utf8: the bytes of
  * that of UTF-8 at the start of a text of n bytes, 3 or 0; utf16: 1 if it has

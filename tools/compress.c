@@ -3,10 +3,10 @@
  * reports size, speed and accuracy. */
 #include "tools/compress_calls.h"
 #include "tools/compress_opt.h"
+#include "tools/compress_prove.h"
 #include "tools/compress_retrain.h"
 #include "tools/compress_say.h"
 #include "tools/files.h"
-#include "tools/held_out.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
 
@@ -220,32 +220,6 @@ out:
     return rc;
 }
 
-/* The accuracy on clips that chose nothing, before and after. */
-static int tell_test(struct ctt_compress_job *j)
-{
-    const struct ctt_train_cfg *c = &j->c.train;
-    struct ctt_model *given = NULL;
-    struct ctt_data *test = NULL;
-    int rc = 0, opened;
-
-    if (j->c.recipe.epochs == 0)
-        goto out;
-    opened = ctt_held_out_open(c, j->m, j->data, j->val, &test);
-    CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
-    ctt_tool_say("\ntop-1 is that of the validation clips, which chose the "
-                 "best epoch of each retraining: it flatters; %s", test
-                 ? "split 'test' does not:" : ctt_held_out_missing(opened));
-    if (!test)
-        goto out;
-    CTT_TRY(ctt_model_load(j->path, 0, &given));
-    CTT_TRY(ctt_held_out_say(c, given, j->path, test));
-    CTT_TRY(ctt_held_out_say(c, j->m, j->c.out, test));
-out:
-    ctt_model_free(&given);
-    ctt_data_close(&test);
-    return rc;
-}
-
 static void tell_size(const struct ctt_compress_job *j,
                       const struct ctt_report *r)
 {
@@ -300,9 +274,9 @@ static int compress(struct ctt_compress_job *j)
 
     CTT_TRY(run(j, &r));
     CTT_TRY(ctt_compress_say(r));
+    CTT_TRY(ctt_compress_prove(j, r));
     if (j->c.report)
         CTT_TRY(ctt_report_json(r, j->c.report));
-    CTT_TRY(tell_test(j));
     tell_size(j, r);
     if (j->own_ckpt && j->saved)
         unlink(j->c.train.checkpoint);

@@ -14,40 +14,10 @@ enum { TEXT = 4096 };    /* bytes of a name as it is shown, at most */
 
 /* ---- answers ---- */
 
-/* The number of a UTF-8 character of at most three bytes. */
-static unsigned number_of(const char *s, int n)
-{
-    unsigned u = (unsigned char)*s & (n == 1 ? 0x7fu : n == 2 ? 0x1fu : 0xfu);
-
-    for (int i = 1; i < n; i++)
-        u = u << 6 | ((unsigned char)s[i] & 0x3fu);
-    return u;
-}
-
-/* A file name may be any bytes, but JSON is UTF-8: invalid bytes become
- * U+FFFD.  What a terminal would obey is escaped (those have at most three
- * bytes). */
-static void json_string(const char *s)
-{
-    putchar('"');
-    for (int n; *s; s += n ? n : 1) {
-        n = ctt_utf8_length(s);
-        if (n == 0)
-            printf("\\ufffd");
-        else if (*s == '"' || *s == '\\')
-            printf("\\%c", *s);
-        else if (ctt_utf8_is_control(s, n))
-            printf("\\u%04x", number_of(s, n));
-        else
-            printf("%.*s", n, s);
-    }
-    putchar('"');
-}
-
 static void json_answer(const struct ctt_said *a)
 {
     printf("{\"file\":");
-    json_string(a->file);
+    ctt_json_put(stdout, a->file);
     printf(",\"frame\":%d", a->frame);
     if (a->frames)
         printf(",\"frames\":%d", a->frames);
@@ -55,12 +25,12 @@ static void json_answer(const struct ctt_said *a)
         printf(",\"seconds\":%.3f", a->seconds);
     if (a->label) {
         printf(",\"label\":");
-        json_string(a->label);
+        ctt_json_put(stdout, a->label);
     }
     printf(",\"top\":[");
     for (int i = 0; i < a->top; i++) {
         printf("%s{\"class\":", i ? "," : "");
-        json_string(a->name[a->order[i]]);
+        ctt_json_put(stdout, a->name[a->order[i]]);
         printf(",\"probability\":%.6f}", (double)a->probs[a->order[i]]);
     }
     printf("],\"ms\":%.3f}\n", a->ms);
@@ -168,7 +138,7 @@ void ctt_say_predicted(const struct ctt_predicted *p)
     struct ctt_ahead m = mean(&p->sum);
 
     printf("{\"file\":");
-    json_string(p->file);
+    ctt_json_put(stdout, p->file);
     printf(",\"windows\":%d,\"seen\":%d,\"predicted\":%d,\"measured\":%d",
            p->windows, p->seen, p->predicted, m.windows);
     if (m.windows) {

@@ -201,7 +201,7 @@ static void check_rows(const struct ctt_report *r, const struct ctt_model *m)
     CU_ASSERT(done > 1);
 }
 
-static void check_text(const struct ctt_report *r)
+static void check_text(struct ctt_report *r)
 {
     char s[1024], *json = NULL;
     int rows = 0, depth = 0;
@@ -228,6 +228,14 @@ static void check_text(const struct ctt_report *r)
     for (rows = 0; ctt_report_stored_cells(r, rows, s, sizeof(s)); )
         rows++;
     CU_ASSERT_EQUAL(rows, r->weights + 1);
+    CU_ASSERT_EQUAL(ctt_report_proof_cells(r, 0, s, sizeof(s)), 0);
+    r->clips[r->sets++] = (struct ctt_clips){ "proof", "a\"\n", "test", 7 };
+    r->proof[0] = r->stage[0].after;
+    r->proof[1] = r->stage[1].after;
+    for (rows = 0; ctt_report_proof_cells(r, rows, s, sizeof(s)); )
+        rows++;
+    CU_ASSERT_EQUAL(rows, 3);
+    CU_ASSERT(strstr(s, "compressed\t13.0/23.0/33.0\t9.0-18.4\t") == s);
     CHECK_OK(ctt_report_json(r, in_folder("r.json")));
     CHECK_OK(ctt_net_read(in_folder("r.json"), &json));
     for (const char *p = json; *p; p++) {
@@ -237,6 +245,8 @@ static void check_text(const struct ctt_report *r)
     CU_ASSERT_EQUAL(depth, 0);
     CU_ASSERT(strstr(json, "\"top1_before_retraining\": null") != NULL);
     CU_ASSERT(strstr(json, "\"ms_a_frame\": 24, \"faster\": 0.16") != NULL);
+    CU_ASSERT(strstr(json, "\"a\\\"\\u000a\", \"split\": \"test\", "
+                     "\"clips\": 7}") != NULL);
     CU_ASSERT(strstr(json, "nan") == NULL);
     ctt_free(json);
     CU_ASSERT_EQUAL(ctt_report_json(r, in_folder("none/r.json")), CTT_EIO);

@@ -194,7 +194,7 @@ wait $pid && fail "a stopped run says it is done"
 [ -e early.ctt ] && fail "a stopped run leaves a model"
 
 # 4. What validation chose flatters; split test, where it has classes, does not.
-grep -q "there is no split 'test' with classes" whole.out || fail "no warning"
+grep -q "nothing proves it: there is no split 'test' with" whole.out || fail "no warning"
 mkdir sorted
 for split in train validation test; do
     for class in up down; do
@@ -214,9 +214,24 @@ grep -qE "^two.ctt on split 'test' \(20 clips\): top-1 [0-9.]+%," out ||
     fail "no test split: $(cat out)"
 grep -qE 'written: the best by validation, whose .* split .test. do not' out ||
     fail "no word of the choice: $(cat out)"
-tells 0 "^small.ctt on split 'test' \(20 clips\): top-1" two.ctt -o small.ctt \
-    --data sorted --prune 0.5 --prune-least 9 --retrain-epochs 2 --threads 1
-grep -q "^two.ctt on split 'test'" out || fail "not of the given model"
+tells 0 "^ *20 +sorted +test +proof" two.ctt -o small.ctt --data sorted \
+    --prune 0.5 --prune-least 9 --retrain-epochs 2 --threads 1 --report p.json
+grep -qE '^ *[0-9]+ +sorted +train +training' out || fail "no training clips"
+grep -qE '^ *[0-9]+ +sorted +validation +choice' out || fail "no choice clips"
+# proof MODEL ROW: what convtt-infer says of these clips is in the table.
+proof() {
+    local top=$("$bin/convtt-infer" --threads 1 --split test $1 sorted 2> err |
+        awk '/^[0-9]+% / { printf "%s%s", s, $3; s = "/" }' |
+        tr -d %)
+    grep -qE "^$2 +$top +([0-9.]+-[0-9.]+ +){3}" out ||
+        fail "no proof of $1: '$top' $(cat out err)"
+}
+proof two.ctt 'as given'
+proof small.ctt compressed
+grep -q '"model": "compressed", "top1": .*"mcnemar_p"' p.json ||
+    fail "no proof in p.json: $(cat p.json)"
+grep -q '"choice", "path": "sorted", "split": "validation", "clips": 20' \
+    p.json || fail "no choice in p.json: $(cat p.json)"
 
 # A signal while it is measured stops nothing: all is written.
 tiny="--data sorted --prune 0.5 --prune-least 9 --retrain-epochs 1 --threads 1"
@@ -230,7 +245,7 @@ done
 kill -TERM $pid 2> /dev/null
 wait $pid || fail "a signal after all was written: status $? $(cat err)"
 [ -e small.ctt ] || fail "no model after a signal at the end"
-grep -q "^small.ctt on split 'test'" out || fail "it stopped at the signal"
+grep -qE '^ *20 +sorted +test +proof' out || fail "it stopped at the signal"
 # A split that cannot be read is not one that does not exist; the same clip in
 # training and validation is noticed.
 echo nothing > sorted/test/up/bad.webm
