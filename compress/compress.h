@@ -226,6 +226,20 @@ struct ctt_recipe {
     int              automatic, limit, within;
 };
 
+/* Epochs of retraining, in all rounds: before the one under way, of it, and
+ * after it as far as is known. */
+struct ctt_span {
+    int64_t done, now, later;
+    int64_t most;    /* not 0: more may follow, up to so many (automatic) */
+    double  each;    /* seconds per epoch, which the caller may set; 0: not
+                        known */
+};
+
+/* "; in all 41% of 12 epochs, 95 s left" after `part` epochs of the one under
+ * way, or "" if there are none; returns text. */
+const char *ctt_span_text(const struct ctt_span *s, double part, char *text,
+                          size_t size);
+
 /* Functions of the caller, which get arg; each may be NULL: not done.  stage:
  * a name for logs. */
 struct ctt_recipe_calls {
@@ -243,6 +257,8 @@ struct ctt_recipe_calls {
      * the weights of m. */
     int (*norms)(void *arg, const char *stage, struct ctt_model *m);
     void (*say)(void *arg, const char *line);
+    /* Called before each retraining. */
+    void (*span)(void *arg, const struct ctt_span *s);
     /* Saves m with the text `place`, before each retraining, whose checkpoints
      * must hold it too, and after each round. */
     int (*save)(void *arg, struct ctt_model *m, const char *place);

@@ -279,16 +279,6 @@ out:
     return rc;
 }
 
-/* How many rounds all stages have. */
-static int all_rounds(const struct ctt_recipe *o)
-{
-    int n = 0;
-
-    for (int i = 0; ctt_stages[i]; i++)
-        n += ctt_stage_rounds(ctt_stages[i], o);
-    return n;
-}
-
 static int get_rows(char *text, const struct ctt_recipe *o,
                     struct ctt_recipe_place *p, struct ctt_report *r)
 {
@@ -296,7 +286,7 @@ static int get_rows(char *text, const struct ctt_recipe *o,
 
     CTT_TRY(get(&text, "place", FIELDS(place_fields), p));
     CTT_TRY(p->begun <= (o->automatic ? CTT_RETRAININGS : 1) &&
-            p->rounds <= all_rounds(o) - (p->begun > 0) ? 0
+            p->rounds <= ctt_recipe_rounds(o) - (p->begun > 0) ? 0
             : damaged("place"));
     CTT_TRY(get_stages(&text, p->rounds + 1, r));
     CTT_TRY(get_weights(&text, r));

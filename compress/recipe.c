@@ -102,22 +102,10 @@ out:
 
 /* ---- retraining ---- */
 
-/* The epochs of all retrainings before the n-th of this round, which is the
- * last one that is retrained if n > 1. */
-static int64_t spent_before(const struct run *a, int n)
-{
-    const struct ctt_recipe *o = a->k.o;
-    int64_t sum = n < 2 ? 0 : (int64_t)o->epochs << (n - 2);
-
-    return sum < o->limit ? sum : o->limit;
-}
-
 /* The epochs of the n-th retraining of this round. */
 static int epochs_of(const struct run *a, int n)
 {
-    int64_t sum = spent_before(a, n), left = a->k.o->limit - sum;
-
-    return n < 2 ? a->k.epochs : (int)(sum < left ? sum : left);
+    return ctt_retraining_epochs(a->k.o, a->at.rounds, n);
 }
 
 /* Whether all epochs are spent once this round is retrained, but for those that
@@ -160,7 +148,7 @@ static int goes_on(const struct run *a, const struct ctt_score *s)
 {
     const struct ctt_recipe *o = a->k.o;
     double miss = missing(a, s), clips = a->k.calls->clips;
-    int64_t spent = spent_before(a, a->at.begun + 1);
+    int64_t spent = ctt_epochs_before(o, a->at.begun + 1);
     int back, more;
 
     if (!o->automatic || !is_last(a) || isnan(miss))
@@ -178,8 +166,11 @@ static int retrain_once(struct run *a, const struct ctt_changes *c,
                         struct ctt_score *after)
 {
     struct ctt_walk *k = &a->k;
+    struct ctt_span span = ctt_span_at(k->o, a->at.rounds, a->at.begun);
     int rc = 0, first = a->at.begun == 1;
 
+    if (k->calls->span)
+        k->calls->span(k->calls->arg, &span);
     CTT_TRY(k->calls->retrain(k->calls->arg, k->name,
                               epochs_of(a, a->at.begun),
                               first && c->due ? c : NULL, *k->m));

@@ -63,6 +63,23 @@ extern const struct ctt_stage ctt_stage_round;
 /* The number of rounds of a stage; 0 if it is not requested. */
 int ctt_stage_rounds(const struct ctt_stage *s, const struct ctt_recipe *o);
 
+/* ---- span.c ---- */
+
+/* The number of rounds of all stages. */
+int ctt_recipe_rounds(const struct ctt_recipe *o);
+
+/* The epochs of all retrainings before the n-th of the last round that is
+ * retrained, but for those that stages have of their own. */
+int64_t ctt_epochs_before(const struct ctt_recipe *o, int n);
+
+/* The epochs of the n-th retraining, from 1, of a round, from 0; n > 1: of the
+ * last round that is retrained, which doubles all epochs so far, up to the
+ * limit. */
+int ctt_retraining_epochs(const struct ctt_recipe *o, int round, int n);
+
+/* When it begins. */
+struct ctt_span ctt_span_at(const struct ctt_recipe *o, int round, int n);
+
 /* Top-1 of m, by the caller's test; does nothing if there is none.  what: a
  * name for logs. */
 int ctt_walk_accuracy(const struct ctt_walk *k, const char *what,

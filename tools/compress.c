@@ -5,7 +5,6 @@
 #include "tools/compress_opt.h"
 #include "tools/compress_prove.h"
 #include "tools/compress_retrain.h"
-#include "tools/compress_say.h"
 #include "tools/files.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
@@ -369,7 +368,7 @@ int main(int argc, char **argv)
     int done = 0, rc;
 
     ctt_tool_start("convtt-compress", argv);
-    j.ev = ctt_compress_events(&j.stage);
+    j.ev = ctt_compress_events(&j.watch);
     rc = ctt_opt_defaults(ctt_train_opts, &j.c.train);
     if (rc >= 0)
         rc = all_options(tab);

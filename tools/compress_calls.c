@@ -38,7 +38,7 @@ static int retrain(void *arg, const char *stage, int epochs,
     char scale[96];
     int rc = 0;
 
-    j->stage = stage;
+    j->watch.stage = stage;
     cfg.epochs = epochs;
     cfg.changes = during;
     CTT_TRY(ctt_train(m, &cfg, j->data, j->val, &j->ev, &r));
@@ -67,9 +67,11 @@ static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
                     struct ctt_score *s)
 {
     struct ctt_compress_job *j = arg;
+    char far[128];
     int rc;
 
-    ctt_tool_progress(0, "%s: validation", stage);
+    ctt_span_text(&j->watch.span, (double)j->watch.span.now, far, sizeof(far));
+    ctt_tool_progress(0, "%s: validation%s", stage, far);
     rc = test_given(j);
     if (rc >= 0)
         rc = ctt_compress_test(m, &j->c.train, j->val, &j->ev, j->base, s,
@@ -106,6 +108,15 @@ static int sample(void *arg, const struct ctt_model *m, int clips,
     return ctt_sample_values(m, &j->c.train, j->data, clips, &want, &j->ev);
 }
 
+static void span(void *arg, const struct ctt_span *s)
+{
+    struct ctt_compress_job *j = arg;
+    double each = j->watch.span.each;
+
+    j->watch.span = *s;
+    j->watch.span.each = each;
+}
+
 static void say(void *arg, const char *line)
 {
     (void)arg;
@@ -135,6 +146,7 @@ struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
         calls.sample = sample;
     if (j->c.recipe.epochs > 0) {
         calls.retrain = retrain;
+        calls.span = span;
         calls.save = save;
     }
     return calls;

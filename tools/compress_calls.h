@@ -6,6 +6,7 @@
 #include "compress/compress.h"
 #include "libtrain/train.h"
 #include "net/newfile.h"
+#include "tools/compress_say.h"
 
 /* All settings. */
 struct ctt_compress_cfg {
@@ -28,7 +29,7 @@ struct ctt_compress_job {
     struct ctt_metrics *base;       /* of the model as given on val; NULL: not
                                        yet tested */
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
-    const char       *stage;        /* being retrained, for messages */
+    struct ctt_compress_watch watch;
     struct ctt_events ev;
     int               status;       /* of the program if it fails now */
 };

@@ -11,20 +11,25 @@
 
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
-    const char *const *stage = arg;
-    char what[192];
+    struct ctt_compress_watch *w = arg;
+    double part = p->epoch - 1 + (p->batches ? (double)p->batch / p->batches
+                                             : 0);
+    char what[192], far[128];
 
+    if (p->left > 0 && part < p->epochs)
+        w->span.each = p->left / (p->epochs - part);
     ctt_say_loss(p, what, sizeof(what));
     ctt_say_amp(p, what, sizeof(what));
-    ctt_tool_progress(0, "%s: epoch %d/%d %d/%d: %s, %.1f clips/s, %.0f s left",
-                      *stage, p->epoch, p->epochs, p->batch, p->batches, what,
-                      p->clips_a_second, p->left);
+    ctt_tool_progress(0, "%s: epoch %d/%d %d/%d: %s, %.1f clips/s%s", w->stage,
+                      p->epoch, p->epochs, p->batch, p->batches, what,
+                      p->clips_a_second, ctt_span_text(&w->span, part, far,
+                                                       sizeof(far)));
 }
 
 static void on_epoch(void *arg, const struct ctt_epoch *e,
                      const struct ctt_metrics *val)
 {
-    const char *const *stage = arg;
+    const struct ctt_compress_watch *w = arg;
     char val_text[64] = "", what[192];
 
     if (val)
@@ -32,15 +37,15 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
                  100 * e->val.top1, e->best ? " (best)" : "");
     ctt_say_loss(&e->p, what, sizeof(what));
     ctt_say_amp(&e->p, what, sizeof(what));
-    ctt_tool_say("%s: epoch %d/%d: %s%s; %.0f s", *stage, e->p.epoch,
+    ctt_tool_say("%s: epoch %d/%d: %s%s; %.0f s", w->stage, e->p.epoch,
                  e->p.epochs, what, val_text, e->p.seconds);
 }
 
-struct ctt_events ctt_compress_events(const char **stage)
+struct ctt_events ctt_compress_events(struct ctt_compress_watch *w)
 {
     struct ctt_events e = ctt_say_events;
 
-    e.arg = stage;
+    e.arg = w;
     e.say = NULL;
     e.progress = on_progress;
     e.epoch = on_epoch;

@@ -6,8 +6,14 @@
 #include "compress/compress.h"
 #include "libtrain/train.h"
 
-/* Print progress, epochs and bad clips of retraining after stage *stage. */
-struct ctt_events ctt_compress_events(const char **stage);
+/* How far a run is. */
+struct ctt_compress_watch {
+    const char     *stage;    /* being retrained */
+    struct ctt_span span;     /* of all retraining; all 0: none yet */
+};
+
+/* Print progress, epochs and bad clips of retraining. */
+struct ctt_events ctt_compress_events(struct ctt_compress_watch *w);
 
 /* Prints tables: one row per weight, one row per stage or round. */
 int ctt_compress_say(const struct ctt_report *r);

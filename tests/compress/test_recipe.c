@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_recipe.c: the stages of a recipe in order, their epochs, the report and
- * its files. */
+ * test_recipe.c: the stages of a recipe in order, the report and its files. */
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
 #include "compress/stage.h"
@@ -11,30 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static void test_epochs(void)
-{
-    for (int k = 0; k < 30 * 2 * 6; k++) {
-        struct ctt_recipe o = { .tt = { .rank = k / 6 % 2 * 8 },
-                                .prune = { .share = k % 6 ? 0.5f : 0,
-                                           .rounds = k % 6 - 1 },
-                                .epochs = k / 12 };
-        int mine = !(k % 6) ? 0 : k % 6 > 1 ? k % 6 - 1 : 1;
-        int stages = (o.tt.rank > 0) + mine, sum = 0;
-
-        for (int i = 0; i < stages; i++) {
-            int e = ctt_recipe_epochs(&o, i);
-            CU_ASSERT(e >= 0);
-            sum += e;
-        }
-        CU_ASSERT_EQUAL(sum, stages ? o.epochs : 0);
-        if (o.prune.rounds > 1)
-            CU_ASSERT(ctt_recipe_epochs(&o, stages - 1) >= o.epochs / 3);
-        /* what is shipped is retrained, however few epochs there are */
-        if (stages && o.epochs)
-            CU_ASSERT(ctt_recipe_epochs(&o, stages - 1) > 0);
-    }
-}
 
 /* Each stage has options with defaults, which ask for nothing that is worth a
  * run; those of a tool lie where its recipe does. */
@@ -79,7 +54,16 @@ struct trainer {
     int      epochs, stages, asked, timed;
     int      changes, last;    /* of the mask; the batch of the last one */
     uint8_t *mask;
+    struct ctt_span span;
 };
+
+static void spanned(void *arg, const struct ctt_span *s)
+{
+    struct trainer *t = arg;
+
+    CU_ASSERT_EQUAL(s->done, t->epochs);
+    t->span = *s;
+}
 
 /* Each batch may prune more and never less. */
 static void prune_meanwhile(const struct ctt_changes *during, int batches,
@@ -107,6 +91,7 @@ static int retrain(void *arg, const char *stage, int epochs,
     if (during)
         prune_meanwhile(during, epochs * 10, t, m);
     CU_ASSERT(strlen(stage) > 0);
+    CU_ASSERT(t->span.now == 0 || t->span.now == epochs);
     t->epochs += epochs;
     t->stages++;
     for (int64_t k = 0; k < m->g->weights; k++) {
@@ -255,8 +240,8 @@ static void check_text(struct ctt_report *r)
 static void test_recipe(void)
 {
     struct trainer t = { 0 };
-    struct ctt_recipe_calls calls = { &t, retrain, accuracy, timed,
-                                       NULL, NULL };
+    struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain,
+        .accuracy = accuracy, .time = timed, .span = spanned };
     struct ctt_recipe o = { .tt = { .rank = 4 }, .round = { .bits = 8 },
                             .prune = { .share = 0.6f, .rounds = 3 },
                             .epochs = 10 };
@@ -268,6 +253,8 @@ static void test_recipe(void)
     snprintf(file, sizeof(file), "%s", path);
     CHECK_OK(ctt_recipe_run(&o, &calls, file, NULL, &m, &r));
     CU_ASSERT_EQUAL(t.epochs, 10);
+    CU_ASSERT_EQUAL(t.span.done + t.span.now, 10);
+    CU_ASSERT_EQUAL(t.span.later, 0);
     CU_ASSERT_EQUAL(t.stages, 4);
     CU_ASSERT_EQUAL(r->stages, 6);
     CU_ASSERT_EQUAL(r->stage[5].bytes, file_size(file));
@@ -397,7 +384,8 @@ static void test_automatic(void)
     for (size_t i = 0; i < CTT_LEN(expect); i++) {
         struct trainer t = { .mask = NULL };
         struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain,
-            .accuracy = rising, .say = tell, .norms = refresh, .clips = 100 };
+            .accuracy = rising, .say = tell, .norms = refresh, .clips = 100,
+            .span = spanned };
         struct ctt_recipe o = { .prune = { .share = 0.6f, .steps = 10,
             .until = 0.6f, .rounds = expect[i].rounds }, .epochs = 4,
             .automatic = 1, .within = 1, .limit = expect[i].limit };
@@ -406,6 +394,7 @@ static void test_automatic(void)
 
         CHECK_OK(ctt_recipe_run(&o, &calls, in_folder("a.h5"), NULL, &m, &r));
         CU_ASSERT_EQUAL(t.epochs, expect[i].epochs);
+        CU_ASSERT_EQUAL(t.span.done + t.span.now, t.epochs);
         CU_ASSERT_EQUAL(t.timed, expect[i].rounds);
         CU_ASSERT_EQUAL(t.changes, expect[i].rounds ? 0 : 10);
         CU_ASSERT(strstr(told, expect[i].says) == told);
@@ -539,7 +528,6 @@ static int remove_folder(void)
 int main(void)
 {
     static CU_TestInfo tests[] = {
-        { "epochs", test_epochs },
         { "options", test_options },
         { "recipe", test_recipe },
         { "alone", test_alone },

@@ -184,7 +184,7 @@ thrice='top-1 ([0-9.]+%), \1, \1 at 25, 50, 100%'
 for net in flat step clip; do
     says 0 "on split 'test' .4 clips.: $thrice" "$bin/convtt-train" $net.net \
         -o $net.h5 --data digits:set --epochs 3 --lr 0.05
-    says 0 "c.h5 on split 'test' .4 clips.: $thrice" "$bin/convtt-compress" \
+    says 0 '^compressed +([0-9.]+)/\1/\1 ' "$bin/convtt-compress" \
         $net.h5 -o c.h5 --data digits:set --prune 0.3 --prune-least 1
     says 0 '^100% +4 ' "$bin/convtt-infer" c.h5 digits:set --split test
     says 0 'validation: 4 clips of 2 classes' "$bin/convtt-train" $net.net \
