@@ -54,6 +54,7 @@ static int open_runner(const char *path, const char *device, int threads,
         r->frame[i] = (uint8_t)ctt_random(1, i);
     CTT_TRY(push(r, WARM));
     r->ram = in_use() - before - (int64_t)size;
+    r->ram = r->ram > 0 ? r->ram : 0;
 out:
     return rc;
 }
