@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chain.c: factorises a weight into a chain of cores by successive truncated
- * SVDs (Oseledets 2011), where that is cheaper, and balances their norms. */
-#include "compress/chain.h"
+ * chain.c: one weight as a chain of cores: where to cut it, and what the cores
+ * cost. */
+#include "compress/cores.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Singular values below this share of the first are rounding errors of zero. */
-static const double vanished = 1e-6;
-
-struct work {
-    double *a;                        /* the rest, to be factorised */
-    double *u, *s, *vt;
-    double *core[CTT_MAX_CORES];      /* (rank, modes, rank) */
-    double *sigma[CTT_MAX_CORES];     /* values kept at the cut after core k */
-    double  norm2, lost2;
-};
 
 void ctt_chain_free(struct ctt_chain **c)
 {
@@ -28,15 +16,6 @@ void ctt_chain_free(struct ctt_chain **c)
     ctt_free((*c)->bias);
     ctt_free(*c);
     *c = NULL;
-}
-
-static void forget(struct work *t)
-{
-    for (int k = 0; k < CTT_MAX_CORES; k++) {
-        ctt_free(t->core[k]);
-        ctt_free(t->sigma[k]);
-        t->core[k] = t->sigma[k] = NULL;
-    }
 }
 
 /* ---- where to cut ---- */
@@ -163,131 +142,6 @@ static int useless_cut(const struct ctt_chain *c, const struct ctt_graph *g,
     return best;
 }
 
-/* ---- the numbers ---- */
-
-static void load(const struct ctt_chain *c, const float *w, struct work *t)
-{
-    int in = c->dim[0], out = c->dim[4];
-    int64_t taps = (int64_t)c->dim[1] * c->dim[2] * c->dim[3];
-
-    t->norm2 = t->lost2 = 0;
-    for (int64_t o = 0; o < out; o++)
-        for (int64_t p = 0; p < taps; p++)
-            for (int64_t i = 0; i < in; i++) {
-                double x = w[(o * taps + p) * in + i];
-                t->a[(i * taps + p) * out + o] = x;
-                t->norm2 += x * x;
-            }
-}
-
-/* How many of k singular values to keep if the squares of the others may sum to
- * lost2. */
-static int choose_rank(const double *s, int k, const struct ctt_tt *o,
-                       double lost2)
-{
-    double tail = 0;
-    int r = k;
-
-    while (r > 1 && s[r - 1] <= vanished * s[0])
-        r--;
-    while (r > 1 && (tail += s[r - 1] * s[r - 1]) <= lost2)
-        r--;
-    return o->rank && r > o->rank ? o->rank : r;
-}
-
-/* Cuts t->a, an m x n matrix: its first r left vectors are core k, the rest is
- * the new t->a. */
-static int cut(struct work *t, int k, int m, int n,
-               const struct ctt_tt *o, double lost2, int *rank)
-{
-    int all = m < n ? m : n, r, rc = 0;
-
-    CTT_TRY(ctt_svd(m, n, t->a, t->u, t->s, t->vt));
-    r = choose_rank(t->s, all, o, lost2);
-    for (int i = r; i < all; i++)
-        t->lost2 += t->s[i] * t->s[i];
-    t->core[k] = ctt_calloc((size_t)m * (size_t)r, sizeof(double));
-    t->sigma[k] = ctt_calloc((size_t)r, sizeof(double));
-    CTT_TRY(t->core[k] && t->sigma[k] ? 0 : CTT_ENOMEM);
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < r; j++)
-            t->core[k][(int64_t)i * r + j] = t->u[(int64_t)i * all + j];
-    for (int i = 0; i < r; i++) {
-        t->sigma[k][i] = t->s[i];
-        for (int j = 0; j < n; j++)
-            t->a[(int64_t)i * n + j] = t->s[i] * t->vt[(int64_t)i * n + j];
-    }
-    *rank = r;
-out:
-    return rc;
-}
-
-static int64_t modes(const struct ctt_chain *c, int k)
-{
-    int64_t size = 1;
-
-    for (int m = c->first[k]; m < c->first[k + 1]; m++)
-        size *= c->dim[m];
-    return size;
-}
-
-/* The allowed error is divided evenly among the cuts: their squared errors add
- * up, since the errors of different cuts are orthogonal. */
-static int decompose(struct ctt_chain *c, const float *w,
-                     const struct ctt_tt *o, struct work *t)
-{
-    int64_t rest = 1, last;
-    double lost2;
-    int rc = 0;
-
-    forget(t);
-    load(c, w, t);
-    lost2 = (double)o->tol * o->tol * t->norm2 / (c->cores - 1);
-    for (int m = 0; m < CTT_MODES; m++)
-        rest *= c->dim[m];
-    for (int k = 0; k < c->cores - 1; k++) {
-        rest /= modes(c, k);
-        CTT_TRY(cut(t, k, (int)(c->rank[k] * modes(c, k)), (int)rest, o,
-                    lost2, &c->rank[k + 1]));
-    }
-    last = c->rank[c->cores - 1] * modes(c, c->cores - 1);
-    t->core[c->cores - 1] = ctt_calloc((size_t)last, sizeof(double));
-    CTT_TRY(t->core[c->cores - 1] ? 0 : CTT_ENOMEM);
-    memcpy(t->core[c->cores - 1], t->a, (size_t)last * sizeof(double));
-    c->error = t->norm2 > 0 ? sqrt(t->lost2 / t->norm2) : 0;
-out:
-    return rc;
-}
-
-/* All cores except the last are orthogonal.  Each singular value is split
- * evenly between both sides of its cut, then all cores are scaled to the same
- * norm, since training preserves the differences of squared norms (Du and
- * others 2018).
- */
-static void balance(const struct ctt_chain *c, struct work *t)
-{
-    double norm[CTT_MAX_CORES], mean = 0;
-
-    for (int k = 0; k < c->cores; k++) {
-        int64_t size = modes(c, k), l = c->rank[k], r = c->rank[k + 1];
-        norm[k] = 0;
-        for (int64_t i = 0; i < l * size * r; i++) {
-            double *x = &t->core[k][i];
-            double before = k > 0 ? t->sigma[k - 1][i / (size * r)] : 1;
-            double after = k < c->cores - 1 ? t->sigma[k][i % r] : 1;
-            *x *= sqrt((after > 0 ? after : 1) / (before > 0 ? before : 1));
-            norm[k] += *x * *x;
-        }
-        if (norm[k] == 0)
-            return;
-        norm[k] = sqrt(norm[k]);
-        mean += log(norm[k]) / c->cores;
-    }
-    for (int k = 0; k < c->cores; k++)
-        for (int64_t i = 0; i < c->rank[k] * modes(c, k) * c->rank[k + 1]; i++)
-            t->core[k][i] *= exp(mean) / norm[k];
-}
-
 /* (in, taps, out) in double becomes (out, taps, in) in float. */
 static int store(struct ctt_chain *c, int k, const struct ctt_node *n,
                  const double *core)
@@ -306,61 +160,48 @@ static int store(struct ctt_chain *c, int k, const struct ctt_node *n,
     return 0;
 }
 
-static int make_room(const struct ctt_chain *c, const char *name,
-                     struct work *t)
+/* An error of LAPACK names the node. */
+static int of_node(const struct ctt_node *n, int rc)
 {
-    size_t all = 1;
-    int rc = 0;
-
-    for (int m = 0; m < CTT_MODES; m++)
-        all *= (size_t)c->dim[m];
-    CTT_CHECK(all <= INT_MAX, CTT_EUNSUP, "%s: too large for singular values",
-              name);
-    t->a = ctt_calloc(all, sizeof(double));
-    t->u = ctt_calloc(all, sizeof(double));
-    t->vt = ctt_calloc(all, sizeof(double));
-    t->s = ctt_calloc((size_t)sqrt((double)all) + 1, sizeof(double));
-    CTT_TRY(t->a && t->u && t->vt && t->s ? 0 : CTT_ENOMEM);
-out:
-    return rc;
+    return rc == CTT_ENAN || rc == CTT_EUNSUP
+        ? ctt_error(rc, "%s: %s", n->name, ctt_errmsg()) : rc;
 }
 
 int ctt_chain_new(const struct ctt_graph *g, int node, const float *w,
-                  const struct ctt_tt *o, struct ctt_chain **out)
+                  const struct ctt_tt *o, const struct ctt_fit_to *to,
+                  struct ctt_chain **out)
 {
     const struct ctt_node *n = &g->node[node];
     const struct ctt_tensor *k = &n->w[0];
     struct ctt_chain *c = ctt_calloc(1, sizeof(*c));
-    struct work t = { NULL };
+    struct ctt_cores t = { NULL };
     int rc = 0;
 
     CTT_TRY(c ? 0 : CTT_ENOMEM);
     memcpy(c->dim, (int[]){ (int)k->c, (int)k->d, (int)k->h, (int)k->w,
                             (int)k->n }, sizeof(c->dim));
-    CTT_TRY(make_room(c, n->name, &t));
+    CTT_TRY(ctt_cores_open(c, n->name, &t));
     first_cuts(c, o->form, n->op == CTT_OP_DECONV);
     for (int useless = 1; useless && c->cores > 1; ) {
-        rc = decompose(c, w, o, &t);
-        if (rc == CTT_ENAN || rc == CTT_EUNSUP)
-            rc = ctt_error(rc, "%s: %s", n->name, ctt_errmsg());
-        CTT_TRY(rc);
+        ctt_cores_load(c, w, t.a);
+        CTT_TRY(of_node(n, ctt_cores_cut(c, o, &t)));
         ctt_chain_count(c, g, n);
         useless = useless_cut(c, g, n, ctt_node_macs(g, node));
         if (useless)
             drop_cut(c, useless);
     }
+    if (to && c->cores > 1) {
+        CTT_TRY(of_node(n, ctt_cores_fit(c, to, w, &t)));
+        ctt_chain_count(c, g, n);
+    }
     if (c->cores > 1)
-        balance(c, &t);
+        ctt_cores_balance(c, &t);
     for (int i = 0; c->cores > 1 && i < c->cores; i++)
         CTT_TRY(store(c, i, n, t.core[i]));
     *out = c;
     c = NULL;
 out:
-    forget(&t);
-    ctt_free(t.a);
-    ctt_free(t.u);
-    ctt_free(t.s);
-    ctt_free(t.vt);
+    ctt_cores_close(&t);
     ctt_chain_free(&c);
     return rc;
 }

@@ -16,16 +16,30 @@ struct ctt_chain {
     int     first[CTT_MAX_CORES + 1], rank[CTT_MAX_CORES + 1];
     float  *w[CTT_MAX_CORES];    /* as conv weights: (out, kd, kh, kw, in) */
     float  *bias;                /* of the last core; NULL: that of the node */
-    double  error;               /* relative, in the Frobenius norm */
+    double  error;               /* as in struct ctt_weight_row */
+    int     fitted;              /* to inputs or answers on clips */
     int64_t params, macs;        /* of all cores; macs as ctt_node_macs */
 };
 
+/* The inputs on which a chain answers like the weight (als.h).  bias: that of
+ * the node, or NULL; that of the chain keeps the mean of the answers. */
+struct ctt_moments;
+struct ctt_fit_to {
+    /* In the order of a row of w; then may follow the answers that are wanted
+     * for these inputs instead of those of w. */
+    const struct ctt_moments *inputs;
+    const float              *bias;
+};
+
 /* The chain for the weight w of a conv or deconv, cut as o->form says, except
- * where a cut saves nothing.  If no chain has fewer multiplications than the
- * weight itself, it has one core without elements, and params and macs are
- * those of the last chain tried.  The caller frees *out. */
+ * where a cut saves nothing.  Its cores are those of w, with o's ranks, which
+ * are then fitted to the inputs `to`, or not, if that is NULL.  If no chain has
+ * fewer multiplications than the weight itself, it has one core without
+ * elements, and params and macs are those of the last chain tried.  The caller
+ * frees *out. */
 int  ctt_chain_new(const struct ctt_graph *g, int node, const float *w,
-                   const struct ctt_tt *o, struct ctt_chain **out);
+                   const struct ctt_tt *o, const struct ctt_fit_to *to,
+                   struct ctt_chain **out);
 void ctt_chain_free(struct ctt_chain **c);
 
 /* Kernel, stride, padding and channels of core k of the chain for node n. */

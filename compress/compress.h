@@ -7,6 +7,8 @@
 
 #include "compress/report.h"
 
+struct ctt_recipe_calls;
+
 /* ---- linalg.c ---- */
 
 /* Thin singular value decomposition a = u diag(s) vt of a row-major m x n
@@ -19,6 +21,12 @@ int ctt_svd(int m, int n, double *a, double *u, double *s, double *vt);
  * of a becomes the eigenvector of s[k].  Errors as of ctt_svd(). */
 int ctt_eigen(int n, double *a, double *s);
 
+/* Solves a x = b for the symmetric, positive definite n x n matrix a, of which
+ * the lower triangle is read, and `columns` vectors of n numbers, one after the
+ * other in b, which x replaces.  a is overwritten.  CTT_EUNSUP if a is not
+ * positive definite. */
+int ctt_solve(int n, int columns, double *a, double *b);
+
 /* ---- names.c ---- */
 
 /* 1 if name, or the name of the conv that it is a core of, matches one of the
@@ -30,7 +38,8 @@ int ctt_names_check(const struct ctt_model *m, const char *patterns);
 
 /* ---- svd.c ---- */
 
-enum ctt_svd_on { CTT_SVD_WEIGHTS, CTT_SVD_RESPONSES };
+/* What is to be kept: the weight itself, or what it answers on clips. */
+enum ctt_on { CTT_ON_WEIGHTS, CTT_ON_RESPONSES };
 
 struct ctt_svd {
     int         rank;      /* largest rank; 0: no limit */
@@ -40,8 +49,8 @@ struct ctt_svd {
     float       macs;      /* not 0: ranks that leave at most this share of all
                               multiplications, per frame and clip together;
                               all three 0: the stage is skipped */
-    int         on;        /* enum ctt_svd_on */
-    int         clips;     /* to measure responses on */
+    int         on;        /* enum ctt_on */
+    int         clips;     /* to measure responses on; 0: enough */
     int         least;     /* weights with fewer elements stay whole */
     const char *except;    /* names that stay whole, as in struct ctt_tt */
 };
@@ -50,14 +59,15 @@ struct ctt_svd {
  * 2014): NAME.t1 with fewer output channels and the kernel, stride and padding,
  * then NAME, a conv of one pixel with the bias and the second input.  They are
  * the truncated SVD of the weight w as a matrix, output channels x all else
- * (CTT_SVD_WEIGHTS), or u and u' w with u the first eigenvectors of the
+ * (CTT_ON_WEIGHTS), or u and u' w with u the first eigenvectors of the
  * covariance of w x on clips, and the bias makes up for the mean of what is
- * lost (CTT_SVD_RESPONSES: the linear case of Zhang and others 2015, all layers
- * measured in the given model m).  A weight stays whole if
+ * lost (CTT_ON_RESPONSES: the linear, asymmetric case of Zhang and others 2015:
+ * ranks are chosen with responses of the given model; then, one weight after
+ * the other, the responses that it has behind those replaced before it are
+ * mapped to those it had in m).  A weight stays whole if
  * they do not have fewer parameters and fewer multiplications.  The error that
  * r reports is that of w, or the root of the share of the variance of w x that
  * is lost.  r and *out as of ctt_factorise(). */
-struct ctt_recipe_calls;
 int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
                   const struct ctt_recipe_calls *calls, struct ctt_report *r,
                   struct ctt_model **out);
@@ -71,13 +81,13 @@ struct ctt_tt {
     float       tol;       /* largest relative error per weight; 0: no limit;
                               rank = 0 and tol = 0: the stage is skipped */
     int         form;      /* enum ctt_tt_form */
+    int         on;        /* enum ctt_on */
+    int         clips;     /* to measure inputs on; 0: enough */
     int         least;     /* weights with fewer elements stay whole */
     const char *except;    /* names that stay whole: patterns separated by
                               commas, or NULL */
     float       harm;      /* weights stay whole if factorising one alone costs
-                              more top-1 than this, 0..1 */
-    const float *cost;     /* this cost by node; NULL: not known */
-    int         only;      /* node + 1: only this node; 0: all */
+                              more top-1 than this, 0..1: in a recipe */
 };
 
 /* Factorises the convs and deconvs of a model as tensor trains (Oseledets
@@ -89,12 +99,17 @@ struct ctt_tt {
  * the same rank).  Each core is a small conv: the chain NAME.t1, NAME.t2 ..
  * NAME computes what NAME did, up to the error.  Two cores stay together if
  * splitting them saves nothing; a weight stays whole if its chain does not have
- * fewer parameters and fewer multiplications.  The rows of r, the report of
- * a model with the same nodes, are filled in.  The new model, which the caller
- * frees, has the labels, history and other weights of m, and the masks of the
+ * fewer parameters and fewer multiplications.  With CTT_ON_RESPONSES the cores
+ * are then fitted, at these ranks, to what w answers on clips, by alternating
+ * least squares in the covariance of all inputs of a place, those behind the
+ * chains made before it; the bias makes up for the mean of what is lost.  A
+ * weight with more than 4,096 inputs a place is not fitted.  The rows of r, the
+ * report of a model with the same nodes, are filled in.  The new model, which
+ * the caller frees, has the labels, history and other weights of m, and the masks of the
  * weights that stayed whole. */
 int ctt_factorise(const struct ctt_model *m, const struct ctt_tt *o,
-                  struct ctt_report *r, struct ctt_model **out);
+                  const struct ctt_recipe_calls *calls, struct ctt_report *r,
+                  struct ctt_model **out);
 
 /* ---- prune.c ---- */
 
@@ -263,10 +278,11 @@ struct ctt_recipe_calls {
      * must hold it too, and after each round. */
     int (*save)(void *arg, struct ctt_model *m, const char *place);
     int clips;    /* that it is tested on */
-    /* Runs m on that many clips and calls take(to, k, row) with the channels of
-     * node[k] at random places of each frame. */
+    /* Runs m on that many clips, 0: enough, and calls take(to, k, row) with the
+     * channels of node[k], or all inputs of the conv node[k] in the order of a
+     * row of its weight, at random places of each frame. */
     int (*sample)(void *arg, const struct ctt_model *m, int clips,
-                  const int *node, int nodes,
+                  const int *node, int nodes, int inputs,
                   void (*take)(void *to, int k, const float *row), void *to);
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * linalg.c: singular values and eigenvalues by LAPACK, which no other file
- * includes. */
+ * linalg.c: singular values, eigenvalues and linear equations by LAPACK, which
+ * no other file includes. */
 #include "compress/compress.h"
 
 #include <lapacke.h>
@@ -63,5 +63,18 @@ int ctt_eigen(int n, double *a, double *s)
 out:
     ctt_free(work);
     ctt_free(iwork);
+    return rc;
+}
+
+int ctt_solve(int n, int columns, double *a, double *b)
+{
+    int info, rc = 0;
+
+    CTT_CHECK(n > 0 && columns > 0, CTT_EINVAL, "no equations");
+    /* Column-major: the lower triangle of our rows is the upper one. */
+    info = LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', n, columns, a, n, b, n);
+    CTT_CHECK(info == 0, CTT_EUNSUP, "equations of %d numbers have no single "
+              "solution", n);
+out:
     return rc;
 }

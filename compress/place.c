@@ -46,7 +46,8 @@ static const struct field weight_fields[] = {
     WEIGHT(TEXT, name, CTT_NAME), WEIGHT(INT, cores, 1),
     WEIGHT(INT, rank, CTT_MAX_CORES - 1),
     WEIGHT(TEXT, chain, sizeof(((struct ctt_weight_row *)0)->chain)),
-    WEIGHT(TEXT, reason, CTT_REASON), WEIGHT(DOUBLE, error, 1),
+    WEIGHT(TEXT, reason, CTT_REASON), WEIGHT(INT, fitted, 1),
+    WEIGHT(DOUBLE, error, 1),
     WEIGHT(INT64, params_after, 1), WEIGHT(INT64, macs_after, 1),
 };
 

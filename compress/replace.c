@@ -128,6 +128,7 @@ void ctt_chain_tell(const struct ctt_chain *c, struct ctt_weight_row *row)
     ctt_chain_text(c, row->chain, sizeof(row->chain));
     row->reason[0] = '\0';
     row->error = c->error;
+    row->fitted = c->fitted;
     row->params_after = c->params;
     row->macs_after = c->macs;
 }

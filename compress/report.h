@@ -62,8 +62,12 @@ struct ctt_weight_row {
     int     cores;                     /* 1: not factorised */
     int     rank[CTT_MAX_CORES - 1];   /* between core k and k + 1 */
     char    chain[24];                 /* "in|kh|kw|out": axes of the cores */
-    char    reason[CTT_REASON];        /* why it was not factorised, or "" */
-    double  error;                     /* relative, in the Frobenius norm */
+    char    reason[CTT_REASON];        /* why it was not factorised, or not
+                                          fitted, or "" */
+    int     fitted;                    /* to what it answers on clips */
+    double  error;                     /* relative, in the Frobenius norm; if
+                                          fitted, the root of the lost share of
+                                          the variance of the answers */
     int64_t params, params_after;      /* of the weight and of its cores */
     int64_t macs, macs_after;
     int64_t kept, size;                /* elements not pruned, bytes in the

@@ -82,6 +82,7 @@ static void json_weight(FILE *f, const struct ctt_weight_row *w)
         fprintf(f, "%s%d", k ? ", " : "", w->rank[k]);
     fprintf(f, "]");
     json_number(f, "error", w->error);
+    fprintf(f, ", \"error_of\": \"%s\"", w->fitted ? "responses" : "weight");
     fprintf(f, ", \"parameters\": %" PRId64 ", \"parameters_after\": %" PRId64
             ", \"multiplications\": %" PRId64
             ", \"multiplications_after\": %" PRId64 ", \"kept\": %" PRId64

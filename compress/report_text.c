@@ -156,7 +156,8 @@ int ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
     snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%"
              PRId64 "\t%" PRId64 "\t%s", w->name, shape,
              w->cores > 1 ? w->chain : "-", w->cores > 1 ? rank : "-", error,
-             w->params, w->params_after, w->macs, w->macs_after, w->reason);
+             w->params, w->params_after, w->macs, w->macs_after,
+             w->fitted ? "error of its results on clips" : w->reason);
     return 1;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * respond.c: mean and covariance of what convs answer on real clips: each gets
- * a copy without bias and second input, whose values are sampled. */
+ * respond.c: mean and covariance of what convs read, and of what they answer,
+ * on real clips: for the latter each gets a copy without bias and second input,
+ * whose values are sampled. */
 #include "compress/respond.h"
 #include "net/edit.h"
 
@@ -10,37 +11,56 @@
 
 /* ---- moments ---- */
 
+/* Rows that are added to the sums together, which is faster. */
+enum { LATE = 32 };
+
 int ctt_moments_begin(struct ctt_moments *s, int d)
 {
     size_t n = (size_t)d;
 
     *s = (struct ctt_moments){ .d = d };
     s->first = ctt_calloc(n, sizeof(*s->first));
+    s->late = ctt_calloc(LATE * n, sizeof(*s->late));
     s->sum = ctt_calloc(n, sizeof(*s->sum));
     s->cov = ctt_calloc(n * n, sizeof(*s->cov));
-    return s->first && s->sum && s->cov ? 0 : CTT_ENOMEM;
+    return s->first && s->late && s->sum && s->cov ? 0 : CTT_ENOMEM;
 }
 
 void ctt_moments_free(struct ctt_moments *s)
 {
     ctt_free(s->first);
+    ctt_free(s->late);
     ctt_free(s->sum);
     ctt_free(s->cov);
     *s = (struct ctt_moments){ 0 };
 }
 
+/* Adds `rows` late rows to the lower triangle of cov. */
+static void add_late(struct ctt_moments *s, int64_t rows)
+{
+    for (int64_t i = 0; i < s->d; i++)
+        for (int64_t r = 0; r < rows; r++) {
+            const double *x = s->late + r * s->d;
+            double *restrict cov = s->cov + i * s->d;
+
+            for (int64_t k = 0; k <= i; k++)
+                cov[k] += x[i] * x[k];
+        }
+}
+
 void ctt_moments_add(struct ctt_moments *s, const float *row)
 {
+    double *x = s->late + s->count % LATE * s->d;
+
     if (s->count++ == 0)
         for (int i = 0; i < s->d; i++)
             s->first[i] = row[i];
     for (int i = 0; i < s->d; i++) {
-        double x = row[i] - s->first[i], *cov = s->cov + (size_t)i *
-                                                (size_t)s->d;
-        s->sum[i] += x;
-        for (int k = 0; k <= i; k++)
-            cov[k] += x * (row[k] - s->first[k]);
+        x[i] = row[i] - s->first[i];
+        s->sum[i] += x[i];
     }
+    if (s->count % LATE == 0)
+        add_late(s, LATE);
 }
 
 void ctt_moments_end(struct ctt_moments *s)
@@ -48,6 +68,7 @@ void ctt_moments_end(struct ctt_moments *s)
     double n = s->count > 0 ? (double)s->count : 1;
     size_t d = (size_t)s->d;
 
+    add_late(s, s->count % LATE);
     for (size_t i = 0; i < d; i++)
         s->sum[i] /= n;
     for (size_t i = 0; i < d; i++)
@@ -134,17 +155,17 @@ static void take(void *to, int k, const float *row)
     ctt_moments_add(&((struct ctt_moments *)to)[k], row);
 }
 
-static int check_moments(const struct ctt_model *m, int node,
+static int check_moments(const struct ctt_model *m, int node, const char *what,
                          const struct ctt_moments *s)
 {
     const char *name = m->g->node[node].name;
     int rc = 0;
 
-    CTT_CHECK(s->count > 1, CTT_EINVAL, "%s: %d responses are too few", name,
+    CTT_CHECK(s->count > 1, CTT_EINVAL, "%s: %d places are too few", name,
               (int)s->count);
     for (int i = 0; i < s->d; i++)
         CTT_CHECK(isfinite(s->cov[(size_t)i * (size_t)s->d + (size_t)i]),
-                  CTT_ENAN, "%s: a response is not finite", name);
+                  CTT_ENAN, "%s: %s is not finite", name, what);
 out:
     return rc;
 }
@@ -161,13 +182,117 @@ int ctt_responses(const struct ctt_model *m,
     for (int k = 0; k < nodes; k++)
         CTT_TRY(ctt_moments_begin(&s[k], (int)m->g->node[node[k]].w[0].n));
     CTT_TRY(with_copies(m, node, nodes, at, &copy));
-    CTT_TRY(calls->sample(calls->arg, copy, clips, at, nodes, take, s));
+    CTT_TRY(calls->sample(calls->arg, copy, clips, at, nodes, 0, take, s));
     for (int k = 0; k < nodes; k++) {
         ctt_moments_end(&s[k]);
-        CTT_TRY(check_moments(m, node[k], &s[k]));
+        CTT_TRY(check_moments(m, node[k], "a response", &s[k]));
     }
 out:
     ctt_model_free(&copy);
     ctt_free(at);
+    return rc;
+}
+
+int ctt_inputs(const struct ctt_model *m, const struct ctt_recipe_calls *calls,
+               int clips, const int *node, int nodes, struct ctt_moments *s)
+{
+    int rc = 0;
+
+    CTT_CHECK(calls->sample, CTT_EINVAL, "no clips to measure inputs on");
+    for (int k = 0; k < nodes; k++) {
+        const struct ctt_tensor *w = &m->g->node[node[k]].w[0];
+
+        CTT_TRY(ctt_moments_begin(&s[k], (int)(ctt_volume(w) / w->n)));
+    }
+    CTT_TRY(calls->sample(calls->arg, m, clips, node, nodes, 1, take, s));
+    for (int k = 0; k < nodes; k++) {
+        ctt_moments_end(&s[k]);
+        CTT_TRY(check_moments(m, node[k], "an input", &s[k]));
+    }
+out:
+    return rc;
+}
+
+/* ---- of two models ---- */
+
+/* The answers in one model wait for what is sampled in the other. */
+struct both {
+    int                 d, width, rc;
+    float              *rows;    /* of d numbers */
+    int                 count, room, next;
+    float              *pair;    /* width numbers, then d */
+    struct ctt_moments *s;
+};
+
+static void keep(void *to, int k, const float *row)
+{
+    struct both *b = to;
+    size_t size = (size_t)b->d * sizeof(*row);
+    float *rows = b->rc < 0 ? NULL
+        : ctt_grown(b->rows, &b->room, b->count, size);
+
+    (void)k;
+    b->rows = rows ? rows : b->rows;
+    b->rc = rows ? 0 : CTT_ENOMEM;
+    if (rows)
+        memcpy(rows + (size_t)b->count++ * (size_t)b->d, row, size);
+}
+
+static void add_pair(void *to, int k, const float *row)
+{
+    struct both *b = to;
+
+    (void)k;
+    if (b->next < b->count) {
+        memcpy(b->pair, row, (size_t)b->width * sizeof(*row));
+        memcpy(b->pair + b->width, b->rows + (size_t)b->next * (size_t)b->d,
+               (size_t)b->d * sizeof(*row));
+        ctt_moments_add(b->s, b->pair);
+    }
+    b->next++;
+}
+
+/* Samples the answers of one node, or its inputs. */
+static int sample_one(const struct ctt_model *m, const char *name, int inputs,
+                      const struct ctt_recipe_calls *calls, int clips,
+                      void (*f)(void *to, int k, const float *row),
+                      struct both *b)
+{
+    int node = ctt_graph_find(m->g, name), at = node, rc = 0;
+    struct ctt_model *copy = NULL;
+
+    CTT_CHECK(node >= 0, CTT_EFORMAT, "%s: lost on the way", name);
+    if (!inputs)
+        CTT_TRY(with_copies(m, &node, 1, &at, &copy));
+    CTT_TRY(calls->sample(calls->arg, copy ? copy : m, clips, &at, 1, inputs,
+                          f, b));
+    CTT_TRY(b->rc);
+out:
+    ctt_model_free(&copy);
+    return rc;
+}
+
+int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
+                      int node, int inputs,
+                      const struct ctt_recipe_calls *calls, int clips,
+                      struct ctt_moments *s)
+{
+    const struct ctt_node *n = &m->g->node[node];
+    struct both b = { .d = (int)n->w[0].n, .s = s };
+    int rc = 0;
+
+    b.width = inputs ? (int)(ctt_volume(&n->w[0]) / n->w[0].n) : b.d;
+    b.pair = ctt_calloc((size_t)b.width + (size_t)b.d, sizeof(*b.pair));
+    CTT_TRY(b.pair ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_moments_begin(s, b.width + b.d));
+    CTT_TRY(sample_one(m, n->name, 0, calls, clips, keep, &b));
+    CTT_TRY(sample_one(part, n->name, inputs, calls, clips, add_pair, &b));
+    CTT_CHECK(b.next == b.count, CTT_EINVAL, "%s: %d and %d places", n->name,
+              b.count, b.next);
+    ctt_moments_end(s);
+    CTT_TRY(check_moments(m, node, "a response", s));
+out:
+    ctt_free(b.rows);
+    ctt_free(b.pair);
     return rc;
 }

@@ -15,30 +15,19 @@
 /* Energies below this share of the first are rounding errors of zero. */
 static const double vanished = 1e-12;
 
-/* A weight is a matrix w of d rows, one per output channel, and `taps` columns.
- * The first r columns of u span what rank r keeps, and u' w is its first
- * core. */
-struct spectrum {
-    int     node, d, taps;
-    int     n;         /* columns of u */
-    double *u;         /* d x n, orthonormal columns */
-    double *energy;    /* n values, descending: what each column keeps */
-    double *mean;      /* d, of w x on clips; NULL: not measured */
-    double  all;       /* the sum of the energies */
-    int     rank;
-};
-
-static void forget(struct spectrum *s)
+static void forget(struct ctt_spectrum *s)
 {
     ctt_free(s->u);
     ctt_free(s->energy);
     ctt_free(s->mean);
-    s->u = s->energy = s->mean = NULL;
+    ctt_free(s->was);
+    ctt_free(s->w);
+    *s = (struct ctt_spectrum){ .u = NULL };
 }
 
 /* ---- directions and energies ---- */
 
-static int of_weights(struct spectrum *s, const float *w)
+static int of_weights(struct ctt_spectrum *s, const float *w)
 {
     size_t d = (size_t)s->d, taps = (size_t)s->taps, n = d < taps ? d : taps;
     double *a = ctt_calloc(d * taps, sizeof(*a));
@@ -60,20 +49,21 @@ out:
     return rc;
 }
 
-/* Takes over the mean of p. */
-static int of_responses(struct spectrum *s, struct ctt_moments *p)
+int ctt_spectrum_of(struct ctt_spectrum *s, double *cov)
 {
     size_t d = (size_t)s->d;
     int rc = 0;
 
     s->n = s->d;
+    ctt_free(s->u);
+    ctt_free(s->energy);
     s->u = ctt_calloc(d * d, sizeof(*s->u));
     s->energy = ctt_calloc(d, sizeof(*s->energy));
     CTT_TRY(s->u && s->energy ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_eigen(s->d, p->cov, s->energy));
+    CTT_TRY(ctt_eigen(s->d, cov, s->energy));
     for (size_t k = 0; k < d; k++)
         for (size_t o = 0; o < d; o++)
-            s->u[o * d + k] = p->cov[(d - 1 - k) * d + o];
+            s->u[o * d + k] = cov[(d - 1 - k) * d + o];
     for (size_t k = 0; k < d / 2; k++) {
         double e = s->energy[k];
         s->energy[k] = s->energy[d - 1 - k];
@@ -81,15 +71,13 @@ static int of_responses(struct spectrum *s, struct ctt_moments *p)
     }
     for (size_t k = 0; k < d; k++)
         s->energy[k] = s->energy[k] > 0 ? s->energy[k] : 0;
-    s->mean = p->sum;
-    p->sum = NULL;
 out:
     return rc;
 }
 
 /* p: the moments of its responses, or NULL. */
 static int analyse(const struct ctt_model *m, int i, struct ctt_moments *p,
-                   struct spectrum *s)
+                   struct ctt_spectrum *s)
 {
     const struct ctt_node *n = &m->g->node[i];
     int64_t all = ctt_volume(&n->w[0]);
@@ -100,10 +88,14 @@ static int analyse(const struct ctt_model *m, int i, struct ctt_moments *p,
     s->node = i;
     s->d = (int)n->w[0].n;
     s->taps = (int)(all / n->w[0].n);
-    rc = p ? of_responses(s, p) : of_weights(s, m->w + n->at[0]);
+    rc = p ? ctt_spectrum_of(s, p->cov) : of_weights(s, m->w + n->at[0]);
     if (rc == CTT_ENAN || rc == CTT_EUNSUP)
         rc = ctt_error(rc, "%s: %s", n->name, ctt_errmsg());
     CTT_TRY(rc);
+    if (p) {
+        s->mean = p->sum;
+        p->sum = NULL;
+    }
     s->all = 0;
     for (int k = 0; k < s->n; k++)
         s->all += s->energy[k];
@@ -114,7 +106,7 @@ out:
 /* ---- ranks ---- */
 
 /* The lowest rank that keeps the share o->energy, at most o->rank. */
-static int choose_rank(const struct spectrum *s, const struct ctt_svd *o)
+static int choose_rank(const struct ctt_spectrum *s, const struct ctt_svd *o)
 {
     double lost = 0, may = o->energy > 0 ? (1 - (double)o->energy) * s->all : 0;
     int r = s->n;
@@ -126,18 +118,18 @@ static int choose_rank(const struct spectrum *s, const struct ctt_svd *o)
     return o->rank && r > o->rank ? o->rank : r;
 }
 
-static double error_of(const struct spectrum *s)
+static double error_of(const struct ctt_spectrum *s)
 {
-    double lost = 0;
+    double lost = s->all;
 
-    for (int k = s->rank; k < s->n; k++)
-        lost += s->energy[k];
-    return s->all > 0 ? sqrt(lost / s->all) : 0;
+    for (int k = 0; k < s->rank; k++)
+        lost -= s->energy[k];
+    return s->all > 0 && lost > 0 ? sqrt(lost / s->all) : 0;
 }
 
 /* ---- the two cores ---- */
 
-static void shape(const struct ctt_graph *g, const struct spectrum *s,
+static void shape(const struct ctt_graph *g, const struct ctt_spectrum *s,
                   struct ctt_chain *c)
 {
     const struct ctt_node *n = &g->node[s->node];
@@ -149,12 +141,14 @@ static void shape(const struct ctt_graph *g, const struct spectrum *s,
     memcpy(c->first, (int[]){ 0, CTT_MODES - 1, CTT_MODES }, 3 * sizeof(int));
     memcpy(c->rank, (int[]){ 1, s->rank, 1 }, 3 * sizeof(int));
     c->error = error_of(s);
+    c->fitted = s->mean != NULL;
     ctt_chain_count(c, g, n);
 }
 
 /* The first core is u' w, the second u; row and column k get the same norm, as
  * training preserves the differences of squared norms (Du and others 2018). */
-static int fill(const struct spectrum *s, const float *w, struct ctt_chain *c)
+static int fill(const struct ctt_spectrum *s, const float *w,
+                struct ctt_chain *c)
 {
     double *row = ctt_calloc((size_t)s->taps, sizeof(*row));
     int r = s->rank, rc = 0;
@@ -169,7 +163,9 @@ static int fill(const struct spectrum *s, const float *w, struct ctt_chain *c)
         for (int o = 0; o < s->d; o++)
             for (int t = 0; t < s->taps; t++)
                 row[t] += s->u[(size_t)o * (size_t)s->n + (size_t)k] *
-                          w[(size_t)o * (size_t)s->taps + (size_t)t];
+                          (s->w ? s->w[(size_t)o * (size_t)s->taps + (size_t)t]
+                           : (double)w[(size_t)o * (size_t)s->taps +
+                                       (size_t)t]);
         for (int t = 0; t < s->taps; t++)
             norm2 += row[t] * row[t];
         split = norm2 > 0 ? sqrt(sqrt(norm2)) : 1;
@@ -185,8 +181,8 @@ out:
     return rc;
 }
 
-/* b + mean - u u' mean, so that the mean of the answers stays. */
-static int fill_bias(const struct spectrum *s, const float *bias,
+/* b + mean - u u' was, so that the mean of the answers stays. */
+static int fill_bias(const struct ctt_spectrum *s, const float *bias,
                      struct ctt_chain *c)
 {
     c->bias = ctt_calloc((size_t)s->d, sizeof(*c->bias));
@@ -202,7 +198,8 @@ static int fill_bias(const struct spectrum *s, const float *bias,
             double dot = 0;
 
             for (int i = 0; i < s->d; i++)
-                dot += u[(size_t)i * (size_t)s->n] * s->mean[i];
+                dot += u[(size_t)i * (size_t)s->n] *
+                       (s->was ? s->was : s->mean)[i];
             sum -= dot * u[(size_t)o * (size_t)s->n];
         }
         c->bias[o] += (float)sum;
@@ -211,7 +208,7 @@ static int fill_bias(const struct spectrum *s, const float *bias,
 }
 
 /* *out stays NULL if the weight stays whole. */
-static int build(const struct ctt_model *m, const struct spectrum *s,
+static int build(const struct ctt_model *m, const struct ctt_spectrum *s,
                  struct ctt_weight_row *row, struct ctt_chain **out)
 {
     const struct ctt_node *n = &m->g->node[s->node];
@@ -246,7 +243,7 @@ struct all {
     int                count;
     int               *node;
     struct ctt_moments *moments;    /* NULL: not measured */
-    struct spectrum   *s;
+    struct ctt_spectrum   *s;
 };
 
 static void close_all(struct all *a)
@@ -277,7 +274,7 @@ static int open_all(struct all *a, const struct ctt_model *m,
         if (row && ctt_chain_may(m->g, i, o->least, o->except, row))
             a->node[a->count++] = i;
     }
-    if (o->on == CTT_SVD_RESPONSES) {
+    if (o->on == CTT_ON_RESPONSES) {
         a->moments = ctt_calloc(nodes, sizeof(*a->moments));
         CTT_TRY(a->moments ? 0 : CTT_ENOMEM);
         CTT_TRY(ctt_responses(m, calls, o->clips, a->node, a->count,
@@ -297,7 +294,7 @@ out:
 
 /* The highest rank at which the two cores have fewer parameters and
  * multiplications than the weight; both are proportional to the rank. */
-static void costs(const struct ctt_graph *g, struct spectrum *s,
+static void costs(const struct ctt_graph *g, struct ctt_spectrum *s,
                   struct ctt_svd_layer *l)
 {
     int64_t params = (int64_t)s->d * s->taps, most;
@@ -346,10 +343,13 @@ int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
     CTT_TRY(open_all(&a, m, o, calls, r));
     if (o->macs > 0)
         CTT_TRY(choose_ranks(&a, m->g, (double)o->macs));
-    for (int k = 0; k < a.count; k++)
+    for (int k = 0; k < a.count; k++) {
+        if (o->on == CTT_ON_RESPONSES && a.s[k].rank > 0)
+            CTT_TRY(ctt_svd_follow(m, chain, o->clips, calls, &a.s[k]));
         CTT_TRY(build(m, &a.s[k],
                       ctt_chain_row(r, m->g->node[a.node[k]].name),
                       &chain[a.node[k]]));
+    }
     CTT_TRY(ctt_chain_replace(m, chain, out));
 out:
     close_all(&a);
@@ -382,9 +382,10 @@ static const struct ctt_opt options[] = {
       .dflt = "weights", .help = "keep most of each weight, or of the variance "
       "of its results on training clips", .choices = ons,
       .needs = ASKED " data" },
-    { .name = "calibrate", .type = CTT_INT, .off = FIELD(clips), .dflt = "64",
-      .help = "training clips that --svd-on responses measures", .min = 1,
-      .max = 1 << 20, .arg = "CLIPS", .needs = "svd-on" },
+    { .name = "calibrate", .type = CTT_INT, .off = FIELD(clips), .dflt = "0",
+      .help = "training clips on which responses are measured; 0: as many as "
+      "have 3,000 frames", .max = 1 << 20, .arg = "CLIPS",
+      .needs = "svd-on|tt-on" },
     { .name = "svd-least", .type = CTT_INT, .off = FIELD(least),
       .dflt = "4096", .help = "do not factorise weights with fewer values",
       .max = 1 << 30, .arg = "N", .needs = ASKED },

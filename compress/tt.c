@@ -2,6 +2,7 @@
  * tt.c: the stage "tensor trains": chooses weights to factorise and replaces
  * them by chains of small convs. */
 #include "compress/chain.h"
+#include "compress/respond.h"
 #include "compress/stage.h"
 #include "net/op.h"
 
@@ -10,27 +11,46 @@
 
 /* ---- which weights ---- */
 
-/* *out stays NULL if the weight stays whole. */
-static int choose(const struct ctt_model *m, int i,
-                  const struct ctt_tt *o, struct ctt_weight_row *row,
-                  struct ctt_chain **out)
+/* Weights with more inputs a place are not fitted: their moments alone would
+ * need more memory than a model. */
+enum { MOST_INPUTS = 4096 };
+
+static int64_t inputs_of(const struct ctt_node *n)
 {
-    const struct ctt_node *n = &m->g->node[i];
+    return ctt_volume(&n->w[0]) / n->w[0].n;
+}
+
+/* Whether node i is fitted to its inputs if it becomes a chain. */
+static int can_fit(const struct ctt_model *m, int i, const struct ctt_tt *o)
+{
+    return o->on == CTT_ON_RESPONSES &&
+           inputs_of(&m->g->node[i]) <= MOST_INPUTS;
+}
+
+/* What the chains of a model are made with and of. */
+struct making {
+    const struct ctt_model        *m;
+    const struct ctt_tt           *o;
+    const struct ctt_recipe_calls *calls;
+    const struct ctt_walk         *k;    /* whose test may refuse chains; or
+                                            NULL */
+    struct ctt_report             *r;
+    struct ctt_chain             **chain;    /* by node */
+    int                            count;
+};
+
+/* *out stays NULL if the weight stays whole. */
+static int choose(const struct making *a, int i,
+                  const struct ctt_moments *inputs, struct ctt_chain **out)
+{
+    const struct ctt_node *n = &a->m->g->node[i];
+    struct ctt_fit_to to = { inputs, n->nw > 1 ? a->m->w + n->at[1] : NULL };
     struct ctt_chain *c = NULL;
     int rc = 0;
 
-    if (o->only && o->only != i + 1)
-        return 0;
-    if (!ctt_chain_may(m->g, i, o->least, o->except, row))
-        return 0;
-    if (o->cost && o->cost[i] > o->harm) {
-        snprintf(row->reason, CTT_REASON, "alone costs %.1f points of top-1",
-                 100 * (double)o->cost[i]);
-        return 0;
-    }
-    CTT_TRY(ctt_chain_new(m->g, i, m->w + n->at[0], o, &c));
-    if (ctt_chain_pays(c, row)) {
-        ctt_chain_tell(c, row);
+    CTT_TRY(ctt_chain_new(a->m->g, i, a->m->w + n->at[0], a->o,
+                          inputs ? &to : NULL, &c));
+    if (ctt_chain_pays(c, ctt_chain_row(a->r, n->name))) {
         *out = c;
         c = NULL;
     }
@@ -39,74 +59,164 @@ out:
     return rc;
 }
 
-int ctt_factorise(const struct ctt_model *m, const struct ctt_tt *o,
-                  struct ctt_report *r, struct ctt_model **out)
+/* The chain of node i with the inputs that it has in the given model. */
+static int choose_alone(const struct making *a, int i, struct ctt_chain **out)
 {
-    struct ctt_chain **chain = ctt_calloc((size_t)m->g->count, sizeof(*chain));
+    struct ctt_moments s = { .d = 0 };
+    int rc = 0, fits = can_fit(a->m, i, a->o);
+
+    if (fits)
+        CTT_TRY(ctt_inputs(a->m, a->calls, a->o->clips, &i, 1, &s));
+    CTT_TRY(choose(a, i, fits ? &s : NULL, out));
+out:
+    ctt_moments_free(&s);
+    return rc;
+}
+
+/* The same with the inputs that it has behind the chains made so far, and the
+ * answers that it has in the given model. */
+static int choose_behind(const struct making *a, int i,
+                         struct ctt_chain **out)
+{
+    struct ctt_moments s = { .d = 0 };
+    struct ctt_model *part = NULL;
     int rc = 0;
 
-    CTT_TRY(chain ? 0 : CTT_ENOMEM);
-    for (int i = 0; i < m->g->count; i++) {
-        struct ctt_weight_row *row = ctt_chain_row(r, m->g->node[i].name);
-        if (row)
-            CTT_TRY(choose(m, i, o, row, &chain[i]));
-    }
-    CTT_TRY(ctt_chain_replace(m, chain, out));
+    CTT_TRY(ctt_chain_replace(a->m, a->chain, &part));
+    CTT_TRY(ctt_two_responses(a->m, part, i, 1, a->calls, a->o->clips, &s));
+    CTT_TRY(choose(a, i, &s, out));
 out:
-    for (int i = 0; chain && i < m->g->count; i++)
-        ctt_chain_free(&chain[i]);
-    ctt_free(chain);
+    ctt_moments_free(&s);
+    ctt_model_free(&part);
     return rc;
 }
 
 /* ---- the accuracy that one weight costs ---- */
 
-/* The loss of top-1 on full clips if only node i is factorised, without
- * retraining.  0 if the node stays whole anyway. */
-static int cost_alone(const struct ctt_walk *k, int i, double before,
-                      float *cost)
+/* The loss of top-1 on full clips if only node i is a chain, without
+ * retraining. */
+static int cost_alone(const struct ctt_walk *k, int i, struct ctt_chain *c,
+                      double before, double *cost)
 {
     const struct ctt_model *given = *k->m;
-    struct ctt_tt o = k->o->tt;
+    size_t nodes = (size_t)given->g->count;
+    struct ctt_chain **chain = ctt_calloc(nodes, sizeof(*chain));
     struct ctt_model *m = NULL;
-    struct ctt_report *r = NULL;
     struct ctt_score s;
     char name[CTT_NAME + 8];
     int rc = 0;
 
-    o.only = i + 1;
-    CTT_TRY(ctt_report_new(given, &r));
-    CTT_TRY(ctt_factorise(given, &o, r, &m));
-    *cost = 0;
-    if (m->g->count == given->g->count)
-        goto out;
+    CTT_TRY(chain ? 0 : CTT_ENOMEM);
+    chain[i] = c;
+    CTT_TRY(ctt_chain_replace(given, chain, &m));
     snprintf(name, sizeof(name), "%s alone", given->g->node[i].name);
     CTT_TRY(ctt_walk_accuracy(k, name, m, &s));
-    *cost = (float)(before - s.top1[CTT_ACCURACIES - 1]);
+    *cost = before - s.top1[CTT_ACCURACIES - 1];
 out:
-    ctt_report_free(&r);
+    ctt_free(chain);
     ctt_model_free(&m);
     return rc;
 }
 
-/* The cost by node.  Some weights tolerate no truncation: retraining would then
- * start from chance, and keeping them whole gives the better small model. */
-static int costs(const struct ctt_walk *k, float *cost)
+/* Whether chain c of node i costs too much; the row then gets the reason.  Some
+ * weights tolerate no truncation: retraining would then start from chance, and
+ * keeping them whole gives the better small model. */
+static int is_harmful(const struct making *a, int i, struct ctt_chain *c)
 {
-    const struct ctt_graph *g = (*k->m)->g;
-    const struct ctt_score *s = &k->r->stage[k->r->stages - 1].after;
-    double before = s->top1[CTT_ACCURACIES - 1];
+    const struct ctt_walk *k = a->k;
+    double before, cost = 0;
     int rc = 0;
 
-    for (int i = 0; i < g->count; i++)
-        if (ctt_chain_row(k->r, g->node[i].name))
-            CTT_TRY(cost_alone(k, i, before, &cost[i]));
+    before = k->r->stage[k->r->stages - 1].after.top1[CTT_ACCURACIES - 1];
+    CTT_TRY(cost_alone(k, i, c, before, &cost));
+    if (cost <= (double)a->o->harm)
+        goto out;
+    snprintf(ctt_chain_row(a->r, a->m->g->node[i].name)->reason, CTT_REASON,
+             "alone costs %.1f points of top-1", 100 * cost);
+    rc = 1;
 out:
     return rc;
 }
 
+/* ---- the model ---- */
+
+static void tell_row(const struct ctt_model *m, int i, const struct ctt_tt *o,
+                     const struct ctt_chain *c, struct ctt_report *r)
+{
+    const struct ctt_node *n = &m->g->node[i];
+    struct ctt_weight_row *row = ctt_chain_row(r, n->name);
+
+    ctt_chain_tell(c, row);
+    if (o->on == CTT_ON_RESPONSES && !c->fitted)
+        snprintf(row->reason, CTT_REASON, "%lld inputs a place are too many "
+                 "to fit", (long long)inputs_of(n));
+}
+
+/* The chain of node i, if it gets one.  A test of it alone needs the inputs of
+ * the given model. */
+static int make_one(struct making *a, int i)
+{
+    int tests = a->k && a->k->calls->accuracy && a->o->harm > 0 &&
+                a->o->harm < 1;
+    int behind = a->count > 0 && can_fit(a->m, i, a->o);
+    struct ctt_chain *c = NULL;
+    int rc = 0, harmful = 0;
+
+    if (tests || !behind)
+        CTT_TRY(choose_alone(a, i, &c));
+    if (tests && c)
+        CTT_TRY(harmful = is_harmful(a, i, c));
+    rc = 0;
+    if (behind && !harmful && (c || !tests)) {
+        ctt_chain_free(&c);
+        CTT_TRY(choose_behind(a, i, &c));
+    }
+    if (c && !harmful) {
+        a->chain[i] = c;
+        a->count++;
+        c = NULL;
+    }
+out:
+    ctt_chain_free(&c);
+    return rc;
+}
+
+static int factorise(struct making *a, struct ctt_model **out)
+{
+    const struct ctt_graph *g = a->m->g;
+    int rc = 0;
+
+    a->chain = ctt_calloc((size_t)g->count, sizeof(*a->chain));
+    CTT_TRY(a->chain ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < g->count; i++) {
+        struct ctt_weight_row *row = ctt_chain_row(a->r, g->node[i].name);
+
+        if (row && ctt_chain_may(g, i, a->o->least, a->o->except, row))
+            CTT_TRY(make_one(a, i));
+    }
+    for (int i = 0; i < g->count; i++)
+        if (a->chain[i])
+            tell_row(a->m, i, a->o, a->chain[i], a->r);
+    CTT_TRY(ctt_chain_replace(a->m, a->chain, out));
+out:
+    for (int i = 0; a->chain && i < g->count; i++)
+        ctt_chain_free(&a->chain[i]);
+    ctt_free(a->chain);
+    return rc;
+}
+
+int ctt_factorise(const struct ctt_model *m, const struct ctt_tt *o,
+                  const struct ctt_recipe_calls *calls, struct ctt_report *r,
+                  struct ctt_model **out)
+{
+    struct making a = { m, o, calls, NULL, r, NULL, 0 };
+
+    return factorise(&a, out);
+}
+
 /* ---- the stage ---- */
 
+static const char *const ons[] = { "weights", "responses", NULL };
 static const char *const forms[] = { "train", "window", "pair", NULL };
 
 #define FIELD(f) offsetof(struct ctt_recipe, tt.f)
@@ -120,6 +230,10 @@ static const struct ctt_opt options[] = {
     { .name = "tt-tol", .type = CTT_FLOAT, .off = FIELD(tol), .dflt = "0",
       .help = "largest relative error of a weight; 0: no limit", .max = 0.9999,
       .arg = "E" },
+    { .name = "tt-on", .type = CTT_CHOICE, .off = FIELD(on),
+      .dflt = "weights", .help = "keep most of each weight, or of its results "
+      "on training clips, with the ranks of the weight", .choices = ons,
+      .needs = TRAINS " data" },
     { .name = "tt-form", .type = CTT_CHOICE, .off = FIELD(form),
       .dflt = "train", .help = "where to split a weight: at each axis, around "
       "the window, or once, between rows and columns", .choices = forms,
@@ -159,8 +273,9 @@ out:
 static void tell(struct ctt_walk *k, int done)
 {
     snprintf(k->name, sizeof(k->name), "tensor trains");
-    snprintf(k->line, sizeof(k->line), "tensor trains: rank %d, tolerance %g, "
-             "%d of %d weights", k->o->tt.rank, (double)k->o->tt.tol, done,
+    snprintf(k->line, sizeof(k->line), "tensor trains%s: rank %d, tolerance "
+             "%g, %d of %d weights", k->o->tt.on == CTT_ON_RESPONSES
+             ? " on responses" : "", k->o->tt.rank, (double)k->o->tt.tol, done,
              k->r->weights);
 }
 
@@ -168,22 +283,16 @@ static int run(struct ctt_walk *k, int round)
 {
     struct ctt_tt o = k->o->tt;
     struct ctt_model *m = NULL;
-    float *cost = NULL;
     int done = ctt_chain_rows(k->r), rc = 0;
 
     (void)round;
-    if (k->calls->accuracy && o.harm > 0 && o.harm < 1) {
-        cost = ctt_calloc((size_t)(*k->m)->g->count, sizeof(*cost));
-        CTT_TRY(cost ? 0 : CTT_ENOMEM);
-        CTT_TRY(costs(k, cost));
-        o.cost = cost;
-    }
-    CTT_TRY(ctt_factorise(*k->m, &o, k->r, &m));
+    o.clips = k->o->svd.clips;
+    CTT_TRY(factorise(&(struct making){ *k->m, &o, k->calls, k, k->r, NULL,
+                                        0 }, &m));
     ctt_model_free(k->m);
     *k->m = m;
     tell(k, ctt_chain_rows(k->r) - done);
 out:
-    ctt_free(cost);
     return rc;
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sample.c: values that nodes of a model have at random places of clips. */
+ * sample.c: values that nodes of a model have, and inputs that convs read, at
+ * random places of clips. */
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/evaluate.h"
 #include "net/op.h"
 #include "run/run.h"
 
-/* Zhang and others 2015 draw as many from a picture. */
-enum { PLACES = 10 };
+#include <string.h>
+
+/* Zhang and others 2015 draw as many from a picture, and use as many. */
+enum { PLACES = 10, PICTURES = 3000 };
 
 struct sampling {
     const struct ctt_sample    *want;
@@ -18,6 +21,7 @@ struct sampling {
     struct ctt_eval_set set;
     struct ctt_run     *r;
     float              *rows;    /* of one node: a step, or all asks */
+    float              *patch;   /* the inputs of one place */
     int                 left;    /* clips still to be read */
     uint64_t            key, frame;    /* of random places; frame counts */
 };
@@ -37,36 +41,94 @@ out:
     return rc;
 }
 
-static int open_rows(struct sampling *s, int n)
+/* The node whose values are read for want->node[k]. */
+static int read_node(const struct sampling *s, int k)
 {
-    int64_t most = 0;
+    int node = s->want->node[k];
 
-    for (int k = 0; k < s->want->nodes; k++) {
-        int64_t v = ctt_volume(&s->m->g->node[s->want->node[k]].out);
-        most = v > most ? v : most;
-    }
-    s->rows = ctt_calloc((size_t)n, (size_t)most * sizeof(*s->rows));
-    return s->rows ? 0 : CTT_ENOMEM;
+    return s->want->inputs ? s->m->g->node[node].in[0] : node;
 }
 
-/* Takes at most PLACES of the rows (pixels) of one frame. */
-static void take_frame(struct sampling *s, int k, const float *rows)
+static int open_rows(struct sampling *s, int n)
 {
-    const struct ctt_tensor *y = &s->m->g->node[s->want->node[k]].out;
-    int64_t pixels = ctt_rows(y);
+    int64_t most = 0, patch = 1;
+
+    for (int k = 0; k < s->want->nodes; k++) {
+        const struct ctt_node *node = &s->m->g->node[s->want->node[k]];
+        int64_t v = ctt_volume(&s->m->g->node[read_node(s, k)].out);
+
+        most = v > most ? v : most;
+        if (s->want->inputs && ctt_volume(&node->w[0]) / node->w[0].n > patch)
+            patch = ctt_volume(&node->w[0]) / node->w[0].n;
+    }
+    s->rows = ctt_calloc((size_t)n, (size_t)most * sizeof(*s->rows));
+    s->patch = ctt_calloc((size_t)patch, sizeof(*s->patch));
+    return s->rows && s->patch ? 0 : CTT_ENOMEM;
+}
+
+/* ---- the inputs of a place ---- */
+
+/* The input along one axis that tap k of result o reads; -1: none.  An element
+ * of a deconv's input reaches results at its multiple of the stride. */
+static int64_t source(const struct ctt_node *n, int axis, int64_t o, int64_t k,
+                      int64_t size)
+{
+    int stride = n->attr.conv.stride[axis], pad = n->attr.conv.pad[axis];
+    int64_t at = o * stride + k - pad;
+
+    if (n->op == CTT_OP_DECONV) {
+        at = o + pad - k;
+        at = at % stride ? -1 : at / stride;
+    }
+    return at < size ? at : -1;
+}
+
+/* Copies what node n reads from one frame x for its result at place `at`. */
+static const float *patch_of(struct sampling *s, const struct ctt_node *n,
+                             const float *x, int64_t at)
+{
+    const struct ctt_tensor *in = &s->m->g->node[n->in[0]].out, *y = &n->out;
+    const struct ctt_tensor *w = &n->w[0];
+    int64_t o[3] = { at / (y->h * y->w), at / y->w % y->h, at % y->w };
+    float *to = s->patch;
+
+    for (int64_t d = 0; d < w->d; d++)
+        for (int64_t h = 0; h < w->h; h++)
+            for (int64_t k = 0; k < w->w; k++, to += w->c) {
+                int64_t pd = source(n, 0, o[0], d, in->d),
+                        ph = source(n, 1, o[1], h, in->h),
+                        pw = source(n, 2, o[2], k, in->w);
+
+                memset(to, 0, (size_t)w->c * sizeof(*to));
+                if (pd >= 0 && ph >= 0 && pw >= 0)
+                    memcpy(to, x + ((pd * in->h + ph) * in->w + pw) * in->c,
+                           (size_t)w->c * sizeof(*to));
+            }
+    return s->patch;
+}
+
+/* ---- places ---- */
+
+/* Takes at most PLACES of the rows (pixels) of one frame's result; x: what is
+ * read. */
+static void take_frame(struct sampling *s, int k, const float *x)
+{
+    const struct ctt_node *n = &s->m->g->node[s->want->node[k]];
+    int64_t pixels = ctt_rows(&n->out);
     uint64_t key = ctt_call_key(s->key, (uint64_t)k, s->frame++);
 
     for (int64_t i = 0; i < (pixels < PLACES ? pixels : PLACES); i++) {
         int64_t at = pixels <= PLACES ? i
             : (int64_t)(ctt_random(key, (uint64_t)i) % (uint64_t)pixels);
-        s->want->take(s->want->to, k, rows + at * y->c);
+        s->want->take(s->want->to, k, s->want->inputs
+                      ? patch_of(s, n, x, at) : x + at * n->out.c);
     }
 }
 
 static int take_node(struct sampling *s, int k, const struct ctt_batch *b,
                      int clips)
 {
-    int node = s->want->node[k], clip = node >= s->m->g->clip, rc = 0;
+    int node = read_node(s, k), clip = node >= s->m->g->clip, rc = 0;
     const struct ctt_tensor *y = &s->m->g->node[node].out;
 
     for (int t = 0; t < (clip ? 1 : b->steps); t++) {
@@ -83,7 +145,7 @@ static int run_batch(void *arg, const struct ctt_batch *b)
 {
     struct sampling *s = arg;
     int input = ctt_graph_input(s->m->g), rc = 0;
-    int clips = s->left < b->n ? s->left : b->n;
+    int clips = 0, used = 0;
 
     ctt_run_reset(s->r);
     CTT_TRY(ctt_run_put(s->r, input, 0, b->x, (int64_t)b->steps * b->n *
@@ -95,11 +157,26 @@ static int run_batch(void *arg, const struct ctt_batch *b)
                 j, b->length[j] ? b->length[j] - 1 : 0 };
         CTT_TRY(ctt_run_clip(s->r, b->n));
     }
+    for (; clips < b->n && used < s->left; clips++)
+        used += b->length[clips] > 0;
     for (int k = 0; k < s->want->nodes; k++)
         CTT_TRY(take_node(s, k, b, clips));
-    s->left -= clips;
+    s->left -= used;
 out:
     return rc;
+}
+
+/* As many clips as have PICTURES frames; what stands after `clip` is computed
+ * once a clip. */
+static int enough_clips(const struct ctt_model *m, const struct ctt_data *d)
+{
+    int64_t frames = 0;
+
+    if (m->g->clip < m->g->count)
+        return PICTURES;
+    for (int i = 0; i < d->clips; i++)
+        frames += d->clip[i].length;
+    return (int)((int64_t)PICTURES * d->clips / (frames > 0 ? frames : 1)) + 1;
 }
 
 /* All values stay, as for a backward pass; norms use what training found. */
@@ -130,10 +207,14 @@ int ctt_sample_values(const struct ctt_model *m,
                       const struct ctt_events *ev)
 {
     struct sampling s = { .want = want, .m = m, .cfg = cfg, .d = d, .ev = ev,
-                          .key = ctt_key((uint64_t)cfg->seed, CTT_KEY_SAMPLE),
-                          .left = clips < d->clips ? clips : d->clips };
-    int rc = ctt_eval_model(m, cfg, run, &s);
+                          .key = ctt_key((uint64_t)cfg->seed,
+                                         CTT_KEY_SAMPLE) };
+    int rc;
 
+    clips = clips > 0 ? clips : enough_clips(m, d);
+    s.left = clips < d->clips ? clips : d->clips;
+    rc = ctt_eval_model(m, cfg, run, &s);
     ctt_free(s.rows);
+    ctt_free(s.patch);
     return rc;
 }

@@ -105,7 +105,8 @@ static int open_data(struct ctt_compress_job *j, const char *path,
 /* Whether it cannot do without training clips. */
 static int needs_data(const struct ctt_recipe *r)
 {
-    return r->epochs > 0 || r->svd.on == CTT_SVD_RESPONSES;
+    return r->epochs > 0 || r->svd.on == CTT_ON_RESPONSES ||
+           r->tt.on == CTT_ON_RESPONSES;
 }
 
 /* Opens the training clips, if it reads them, and the validation clips.  A list

@@ -137,7 +137,7 @@ static void chain_ranks(size_t i, int form)
         struct ctt_chain *c = NULL;
         char text[24];
 
-        CHECK_OK(ctt_chain_new(m->g, 1, w, &o, &c));
+        CHECK_OK(ctt_chain_new(m->g, 1, w, &o, NULL, &c));
         if (c->cores > 1) {
             double e = distance(c, n, w);
             CU_ASSERT_DOUBLE_EQUAL(e, c->error, 1e-5);
@@ -178,7 +178,7 @@ static void test_tolerance(void)
             struct ctt_tt o = { .tol = tol[t] };
             struct ctt_chain *c = NULL;
 
-            CHECK_OK(ctt_chain_new(m->g, 1, m->w + n->at[0], &o, &c));
+            CHECK_OK(ctt_chain_new(m->g, 1, m->w + n->at[0], &o, NULL, &c));
             CU_ASSERT(c->cores == 1 ||
                       distance(c, n, m->w + n->at[0]) <= tol[t] + 1e-6);
             CU_ASSERT(c->params >= before);
@@ -198,7 +198,7 @@ static void test_scale(void)
     struct ctt_chain *c = NULL;
     double norm[CTT_MAX_CORES] = { 0 };
 
-    CHECK_OK(ctt_chain_new(m->g, 1, m->w + n->at[0], &o, &c));
+    CHECK_OK(ctt_chain_new(m->g, 1, m->w + n->at[0], &o, NULL, &c));
     for (int k = 0; k < c->cores; k++) {
         struct ctt_chain_conv r = ctt_chain_core(c, k, n);
         int64_t size = r.in * r.out * r.kernel[1] * r.kernel[2];
@@ -208,7 +208,7 @@ static void test_scale(void)
     }
     ctt_chain_free(&c);
     memset(m->w, 0, (size_t)m->g->weights * sizeof(*m->w));
-    CHECK_OK(ctt_chain_new(m->g, 1, m->w + n->at[0], &o, &c));
+    CHECK_OK(ctt_chain_new(m->g, 1, m->w + n->at[0], &o, NULL, &c));
     CU_ASSERT_EQUAL(c->error, 0);
     for (int k = 0; k < c->cores; k++)
         for (int i = 0; i < 3; i++)

@@ -6,7 +6,6 @@
 #include "compress/stage.h"
 #include "compress/svd.h"
 #include "net/random.h"
-#include "run/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -161,131 +160,11 @@ static void test_trains(void)
 
 /* ---- on responses ---- */
 
-enum { FRAMES = 6 };
-
-/* Channels that vary together, about means that are not 0: far from white. */
-static void frame(float *x, int64_t pixels, int64_t c, int step)
-{
-    for (int64_t i = 0; i < pixels; i++)
-        for (int64_t k = 0; k < c; k++) {
-            double at = (double)(i + 17 * step), z = sin(1.3 * at),
-                   v = cos(0.7 * at * at);
-            x[i * c + k] = (float)(0.8 + z * cos(2.1 * (double)k) +
-                                   0.5 * v * sin(0.9 * (double)(k * k)) +
-                                   0.01 * sin(7.7 * at * (double)(k + 1)));
-        }
-}
-
-/* Runs m on FRAMES frames and calls take with every place. */
-static int sample(void *arg, const struct ctt_model *m, int clips,
-                  const int *node, int nodes,
-                  void (*take)(void *to, int k, const float *row), void *to)
-{
-    int in = ctt_graph_input(m->g), rc = 0;
-    struct ctt_dev *d = NULL;
-    struct ctt_run *r = NULL;
-    const struct ctt_tensor *x = &m->g->node[in].out;
-    float *v = NULL;
-
-    CU_ASSERT(!arg || clips == *(int *)arg);
-    CTT_TRY(ctt_dev_open("ref", 1, &d));
-    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
-        .g = m->g, .dev = d, .w = m->w, .samples = 1, .steps = FRAMES,
-        .train = 1 }, &r));
-    r->train = 0;
-    for (int t = 0; t < FRAMES; t++)
-        frame(ctt_run_value(r, in, t), x->d * x->h * x->w, x->c, t);
-    CTT_TRY(ctt_run_steps(r, FRAMES));
-    for (int k = 0; k < nodes; k++) {
-        const struct ctt_tensor *y = &m->g->node[node[k]].out;
-        int64_t pixels = y->d * y->h * y->w;
-
-        ctt_free(v);
-        v = ctt_calloc((size_t)(pixels * y->c), sizeof(*v));
-        CTT_TRY(v ? 0 : CTT_ENOMEM);
-        for (int t = 0; t < FRAMES; t++) {
-            CTT_TRY(ctt_run_get(r, node[k], t, pixels, v));
-            for (int64_t i = 0; i < pixels; i++)
-                take(to, k, v + i * y->c);
-        }
-    }
-out:
-    ctt_free(v);
-    ctt_run_close(&r);
-    ctt_dev_close(&d);
-    return rc;
-}
-
-struct answers { float *row; int64_t rows, c; };
-
-static void keep(void *to, int k, const float *row)
-{
-    struct answers *a = to;
-
-    (void)k;
-    memcpy(a->row + a->rows++ * a->c, row, (size_t)a->c * sizeof(*row));
-}
-
-static struct answers answers(const struct ctt_model *m)
-{
-    int out = ctt_graph_output(m->g);
-    const struct ctt_tensor *y = &m->g->node[out].out;
-    struct answers a = { .c = y->c };
-
-    a.row = ctt_calloc((size_t)(FRAMES * ctt_volume(y)), sizeof(*a.row));
-    CHECK_OK(sample(NULL, m, 0, &out, 1, keep, &a));
-    return a;
-}
-
-/* The mean of |y - y'|^2 over the places; *bias: the largest mean difference
- * of a channel. */
-static double loss(const struct ctt_model *m, const struct ctt_model *c,
-                   double *bias)
-{
-    struct answers a = answers(m), b = answers(c);
-    double sum = 0;
-
-    CU_ASSERT_EQUAL_FATAL(a.rows, b.rows);
-    *bias = 0;
-    for (int64_t k = 0; k < a.c; k++) {
-        double mean = 0;
-        for (int64_t i = 0; i < a.rows; i++) {
-            double e = a.row[i * a.c + k] - b.row[i * a.c + k];
-            mean += e / (double)a.rows;
-            sum += e * e / (double)a.rows;
-        }
-        *bias = fabs(mean) > *bias ? fabs(mean) : *bias;
-    }
-    ctt_free(a.row);
-    ctt_free(b.row);
-    return sum;
-}
-
-/* The variance of w x over the places, in models without bias and second
- * input. */
-static double variance(const struct ctt_model *m)
-{
-    struct answers a = answers(m);
-    double sum = 0;
-
-    for (int64_t k = 0; k < a.c; k++) {
-        double mean = 0;
-        for (int64_t i = 0; i < a.rows; i++)
-            mean += a.row[i * a.c + k] / (double)a.rows;
-        for (int64_t i = 0; i < a.rows; i++) {
-            double e = a.row[i * a.c + k] - mean;
-            sum += e * e / (double)a.rows;
-        }
-    }
-    ctt_free(a.row);
-    return sum;
-}
-
 static struct ctt_model *lowered(const struct ctt_model *m, int rank, int on,
                                  const char *except, double *error)
 {
     int clips = 7;
-    struct ctt_recipe_calls calls = { .arg = &clips, .sample = sample };
+    struct ctt_recipe_calls calls = { .arg = &clips, .sample = small_sample };
     struct ctt_svd o = { .rank = rank, .on = on, .clips = clips,
                          .except = except };
     struct ctt_report *r = NULL;
@@ -316,20 +195,48 @@ static void test_responses(void)
     for (size_t i = 0; i < CTT_LEN(lone); i++)
         for (int rank = 1; rank <= 5; rank += 2) {
             struct ctt_model *m = small_model(lone[i], 3), *c, *w;
-            double all = variance(m), error = 0, other, bias, lost, worse;
+            double all = small_variance(m), error = 0, other, bias, lost, worse;
 
-            c = lowered(m, rank, CTT_SVD_RESPONSES, "a", &error);
-            w = lowered(m, rank, CTT_SVD_WEIGHTS, "a", &other);
-            lost = loss(m, c, &bias);
+            c = lowered(m, rank, CTT_ON_RESPONSES, "a", &error);
+            w = lowered(m, rank, CTT_ON_WEIGHTS, "a", &other);
+            lost = small_loss(m, c, &bias);
             CU_ASSERT(bias < 1e-5);
             CU_ASSERT_DOUBLE_EQUAL(lost / all, error * error, 1e-5);
-            worse = loss(m, w, &bias);
+            worse = small_loss(m, w, &bias);
             CU_ASSERT(lost < worse);
             CU_ASSERT_EQUAL(c->g->node[ctt_graph_output(c->g)].nw, 2);
             ctt_model_free(&m);
             ctt_model_free(&c);
             ctt_model_free(&w);
         }
+}
+
+/* The second weight keeps most of the answers that it had with the inputs that
+ * it has now: its error is that of the model. */
+static void test_behind(void)
+{
+    static const char net[] =
+        "input x h=6 w=6 c=12\nconv a in=x out=24 kernel=1,3,3 pad=0,1,1\n"
+        "act r in=a kind=relu\nconv y in=r out=18 kernel=1,3,3 bias=0\n";
+    struct ctt_recipe_calls calls = { .sample = small_sample };
+
+    for (int rank = 1; rank <= 5; rank += 2) {
+        struct ctt_svd o = { .rank = rank, .on = CTT_ON_RESPONSES };
+        struct ctt_model *m = small_model(net, 3), *c = NULL;
+        struct ctt_report *r = NULL;
+        double lost, bias;
+
+        CHECK_OK(ctt_report_new(m, &r));
+        CHECK_OK(ctt_svd_model(m, &o, &calls, r, &c));
+        CU_ASSERT_EQUAL(factorised(r), 2);
+        lost = small_loss(m, c, &bias);
+        CU_ASSERT(bias < 1e-5);
+        CU_ASSERT_DOUBLE_EQUAL(sqrt(lost / small_variance(m)),
+                               r->weight[1].error, 1e-3);
+        ctt_report_free(&r);
+        ctt_model_free(&m);
+        ctt_model_free(&c);
+    }
 }
 
 /* Bias, second input and an activation inside are no part of the response. */
@@ -341,8 +248,8 @@ static void test_plus(void)
     struct ctt_model *m = small_model(net, 3), *c;
     double error = 0, bias, lost;
 
-    c = lowered(m, 3, CTT_SVD_RESPONSES, "b", &error);
-    lost = loss(m, c, &bias);
+    c = lowered(m, 3, CTT_ON_RESPONSES, "b", &error);
+    lost = small_loss(m, c, &bias);
     CU_ASSERT(bias < 1e-5);
     CU_ASSERT(lost > 0 && error > 0 && error < 1);
     ctt_model_free(&c);
@@ -351,8 +258,8 @@ static void test_plus(void)
         m->w[node(m, "y")->at[1] + k] += 3;
     for (int64_t k = 0; k < 12 * 20; k++)
         m->w[node(m, "b")->at[0] + k] *= -2;
-    c = lowered(m, 3, CTT_SVD_RESPONSES, "b", &error);
-    CU_ASSERT_DOUBLE_EQUAL(loss(m, c, &bias), lost, 1e-5 * (1 + lost));
+    c = lowered(m, 3, CTT_ON_RESPONSES, "b", &error);
+    CU_ASSERT_DOUBLE_EQUAL(small_loss(m, c, &bias), lost, 1e-5 * (1 + lost));
     CU_ASSERT(bias < 1e-5);
     ctt_model_free(&c);
     ctt_model_free(&m);
@@ -361,14 +268,14 @@ static void test_plus(void)
 static void test_no_clips(void)
 {
     struct ctt_recipe_calls none = { NULL };
-    struct ctt_svd o = { .rank = 2, .on = CTT_SVD_RESPONSES, .clips = 1 };
+    struct ctt_svd o = { .rank = 2, .on = CTT_ON_RESPONSES, .clips = 1 };
     struct ctt_model *m = small_model(lone[0], 8), *c = NULL;
     struct ctt_report *r = NULL;
 
     CHECK_OK(ctt_report_new(m, &r));
     CU_ASSERT_EQUAL(ctt_svd_model(m, &o, &none, r, &c), CTT_EINVAL);
     CU_ASSERT(strstr(ctt_errmsg(), "no clips") == ctt_errmsg());
-    none.sample = sample;
+    none.sample = small_sample;
     m->w[m->g->node[1].at[0] + 5] = NAN;
     CU_ASSERT_EQUAL(ctt_svd_model(m, &o, &none, r, &c), CTT_ENAN);
     CU_ASSERT(strstr(ctt_errmsg(), "y: a response is not") == ctt_errmsg());
@@ -530,7 +437,7 @@ static void test_bad(void)
 /* Every allocation may fail. */
 static void fail_each(const char *net, int on)
 {
-    struct ctt_recipe_calls calls = { .sample = sample };
+    struct ctt_recipe_calls calls = { .sample = small_sample };
     struct ctt_model *m = small_model(net, 9), *c = NULL;
     struct ctt_svd o = { .rank = 4, .on = on, .clips = 1 };
     struct ctt_report *r = NULL;
@@ -554,8 +461,8 @@ static void fail_each(const char *net, int on)
 
 static void test_alloc(void)
 {
-    fail_each(models[4], CTT_SVD_WEIGHTS);
-    fail_each(models[1], CTT_SVD_RESPONSES);
+    fail_each(models[4], CTT_ON_WEIGHTS);
+    fail_each(models[1], CTT_ON_RESPONSES);
 }
 
 int main(void)
@@ -565,6 +472,7 @@ int main(void)
         { "energy", test_energy },
         { "then tensor trains", test_trains },
         { "responses", test_responses },
+        { "behind an SVD", test_behind },
         { "plus", test_plus },
         { "no clips", test_no_clips },
         { "budget", test_budget },

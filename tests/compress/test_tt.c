@@ -61,7 +61,7 @@ static void test_exact(void)
             small_rank(m, 2);
             m->history = ctt_strdup("made by hand\n");
             CHECK_OK(ctt_report_new(m, &r));
-            CHECK_OK(ctt_factorise(m, &o, r, &c));
+            CHECK_OK(ctt_factorise(m, &o, NULL, r, &c));
             same_rest(m, c);
             small_compare(m, c, 5, 2e-5);
             for (int k = 0; k < r->weights; k++) {
@@ -91,7 +91,7 @@ static void test_counts(void)
         int64_t macs = 0, params = 0, macs_said = 0, params_said = 0;
 
         CHECK_OK(ctt_report_new(m, &r));
-        CHECK_OK(ctt_factorise(m, &o, r, &c));
+        CHECK_OK(ctt_factorise(m, &o, NULL, r, &c));
         for (int k = 0; k < c->g->count; k++) {
             const struct ctt_node *n = &c->g->node[k];
             if (n->op != CTT_OP_CONV && n->op != CTT_OP_DECONV)
@@ -123,7 +123,7 @@ static void reason(const char *text, int rank, const char *except,
     char *before = ctt_net_print(m->g), *after;
 
     CHECK_OK(ctt_report_new(m, &r));
-    CHECK_OK(ctt_factorise(m, &o, r, &c));
+    CHECK_OK(ctt_factorise(m, &o, NULL, r, &c));
     after = ctt_net_print(c->g);
     CU_ASSERT_STRING_EQUAL(before, after);
     CU_ASSERT_EQUAL(r->weight[0].cores, 1);
@@ -167,11 +167,11 @@ static void test_again(void)
     char *ta, *tb;
 
     CHECK_OK(ctt_report_new(m, &r));
-    CHECK_OK(ctt_factorise(m, &o, r, &a));
+    CHECK_OK(ctt_factorise(m, &o, NULL, r, &a));
     ctt_report_free(&r);
     CHECK_OK(ctt_report_new(a, &r));
     CU_ASSERT(r->weights > 1);
-    CHECK_OK(ctt_factorise(a, &o, r, &b));
+    CHECK_OK(ctt_factorise(a, &o, NULL, r, &b));
     ta = ctt_net_print(a->g);
     tb = ctt_net_print(b->g);
     CU_ASSERT_STRING_EQUAL(ta, tb);
@@ -195,6 +195,159 @@ static void test_names(void)
     CU_ASSERT(!ctt_name_matches("", "y"));
 }
 
+/* ---- on responses ---- */
+
+/* Without a part after clip, bias and second input. */
+static const char *const lone[] = {
+    "input x h=6 w=7 c=12\nconv y in=x out=20 kernel=1,3,3 pad=0,1,1 bias=0\n",
+    "input x h=6 w=6 c=24\nconv a in=x out=20\nact r in=a kind=relu\n"
+    "conv y in=r out=18 kernel=1,3,3 stride=1,2,2 bias=0\n",
+    "input x h=5 w=5 c=16\ndeconv y in=x out=16 kernel=1,4,4 stride=1,2,2 "
+    "pad=0,1,1 bias=0\n",
+    "input x d=4 h=5 w=4 c=8\n"
+    "conv y in=x out=12 kernel=3,3,3 stride=2,1,1 pad=1 bias=0\n",
+    "input x d=3 h=3 w=4 c=8\ndeconv y in=x out=8 kernel=2,3,3 "
+    "stride=2,2,1 pad=0,1,1 bias=0\n",
+    "input x h=5 w=5 c=30\nconv y in=x out=20 bias=0\n",
+};
+
+static struct ctt_model *fitted(const struct ctt_model *m, int rank, int form,
+                                int on, double *error)
+{
+    int clips = 7;
+    struct ctt_recipe_calls calls = { .arg = &clips, .sample = small_sample };
+    struct ctt_tt o = { .rank = rank, .form = form, .on = on, .clips = clips,
+                        .except = "a" };
+    struct ctt_report *r = NULL;
+    struct ctt_model *c = NULL;
+    int done = 0;
+
+    CHECK_OK(ctt_report_new(m, &r));
+    CHECK_OK(ctt_factorise(m, &o, &calls, r, &c));
+    for (int k = 0; k < r->weights; k++) {
+        if (r->weight[k].cores == 1)
+            continue;
+        CU_ASSERT_EQUAL(r->weight[k].fitted, on == CTT_ON_RESPONSES);
+        *error = r->weight[k].error;
+        done++;
+    }
+    CU_ASSERT_EQUAL_FATAL(done, 1);
+    ctt_report_free(&r);
+    return c;
+}
+
+/* The report says what is lost of the variance of the answers, which is less
+ * than with the cores of the weight, and the mean stays. */
+static void test_responses(void)
+{
+    for (size_t i = 0; i < CTT_LEN(lone); i++)
+        for (int form = CTT_TT_TRAIN; form <= CTT_TT_PAIR; form++)
+            for (int rank = 1; rank <= 3; rank++) {
+                struct ctt_model *m = small_model(lone[i], 3), *c, *w;
+                double all = small_variance(m), error = 0, other, bias, lost;
+
+                c = fitted(m, rank, form, CTT_ON_RESPONSES, &error);
+                w = fitted(m, rank, form, CTT_ON_WEIGHTS, &other);
+                lost = small_loss(m, c, &bias);
+                CU_ASSERT(bias < 1e-5);
+                CU_ASSERT_DOUBLE_EQUAL(lost / all, error * error, 2e-3);
+                CU_ASSERT(lost < 0.9 * small_loss(m, w, &bias));
+                ctt_model_free(&m);
+                ctt_model_free(&c);
+                ctt_model_free(&w);
+            }
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* The second weight is fitted to the answers that it had with the inputs that
+ * it has now: its error is that of the model. */
+static void test_behind(void)
+{
+    static const char net[] =
+        "input x h=6 w=6 c=24\nconv a in=x out=24 kernel=1,3,3 pad=0,1,1\n"
+        "act r in=a kind=relu\nconv y in=r out=18 kernel=1,3,3 bias=0\n";
+    struct ctt_recipe_calls calls = { .sample = small_sample };
+
+    for (int rank = 1; rank <= 3; rank++) {
+        struct ctt_tt o = { .rank = rank, .on = CTT_ON_RESPONSES };
+        struct ctt_model *m = small_model(net, 3), *c = NULL;
+        struct ctt_report *r = NULL;
+        double lost, bias;
+
+        CHECK_OK(ctt_report_new(m, &r));
+        CHECK_OK(ctt_factorise(m, &o, &calls, r, &c));
+        CU_ASSERT(r->weight[0].cores > 1 && r->weight[1].cores > 1);
+        lost = small_loss(m, c, &bias);
+        CU_ASSERT(bias < 1e-5);
+        CU_ASSERT_DOUBLE_EQUAL(sqrt(lost / small_variance(m)),
+                               r->weight[1].error, 1e-3);
+        ctt_report_free(&r);
+        ctt_model_free(&m);
+        ctt_model_free(&c);
+    }
+}
+
+/* A weight that is a train of the rank is kept exactly. */
+static void test_responses_exact(void)
+{
+    for (size_t i = 0; i < CTT_LEN(lone); i++)
+        for (int form = CTT_TT_TRAIN; form <= CTT_TT_PAIR; form++) {
+            struct ctt_model *m = small_model(lone[i], 3), *c;
+            double error = 0;
+
+            small_rank(m, 2);
+            c = fitted(m, 4, form, CTT_ON_RESPONSES, &error);
+            CU_ASSERT(error < 1e-5);
+            small_compare(m, c, 5, 2e-5);
+            ctt_model_free(&m);
+            ctt_model_free(&c);
+        }
+}
+
+/* What cannot be fitted is a train of the weight, and the report says so. */
+static void test_too_many(void)
+{
+    static const char net[] = "input x h=1 w=1 c=4097\n"
+                              "conv y in=x out=8 bias=0\n";
+    struct ctt_recipe_calls calls = { .sample = small_sample };
+    struct ctt_tt o = { .rank = 2, .on = CTT_ON_RESPONSES };
+    struct ctt_model *m = small_model(net, 3), *c = NULL, *w = NULL;
+    struct ctt_report *r = NULL, *plain = NULL;
+
+    CHECK_OK(ctt_report_new(m, &r));
+    CHECK_OK(ctt_factorise(m, &o, &calls, r, &c));
+    CU_ASSERT_EQUAL(r->weight[0].cores, 2);
+    CU_ASSERT_EQUAL(r->weight[0].fitted, 0);
+    CU_ASSERT(strstr(r->weight[0].reason,
+                     "4097 inputs a place are too many") != NULL);
+    o.on = CTT_ON_WEIGHTS;
+    CHECK_OK(ctt_report_new(m, &plain));
+    CHECK_OK(ctt_factorise(m, &o, NULL, plain, &w));
+    CU_ASSERT_EQUAL_FATAL(c->g->weights, w->g->weights);
+    CU_ASSERT_EQUAL(memcmp(c->w, w->w, (size_t)c->g->weights *
+                           sizeof(*c->w)), 0);
+    ctt_report_free(&r);
+    ctt_report_free(&plain);
+    ctt_model_free(&m);
+    ctt_model_free(&c);
+    ctt_model_free(&w);
+}
+
+static void test_no_clips(void)
+{
+    struct ctt_recipe_calls none = { NULL };
+    struct ctt_tt o = { .rank = 2, .on = CTT_ON_RESPONSES, .clips = 1 };
+    struct ctt_model *m = small_model(lone[0], 8), *c = NULL;
+    struct ctt_report *r = NULL;
+
+    CHECK_OK(ctt_report_new(m, &r));
+    CU_ASSERT_EQUAL(ctt_factorise(m, &o, &none, r, &c), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "no clips") == ctt_errmsg());
+    CU_ASSERT_PTR_NULL(c);
+    ctt_report_free(&r);
+    ctt_model_free(&m);
+}
+
 static void test_nan(void)
 {
     struct ctt_model *m = small_model(models[0], 8), *c = NULL;
@@ -203,7 +356,7 @@ static void test_nan(void)
 
     m->w[m->g->node[1].at[0] + 5] = INFINITY;
     CHECK_OK(ctt_report_new(m, &r));
-    CU_ASSERT_EQUAL(ctt_factorise(m, &o, r, &c), CTT_ENAN);
+    CU_ASSERT_EQUAL(ctt_factorise(m, &o, NULL, r, &c), CTT_ENAN);
     CU_ASSERT(strstr(ctt_errmsg(), "y: ") == ctt_errmsg());
     CU_ASSERT_PTR_NULL(c);
     ctt_report_free(&r);
@@ -211,10 +364,11 @@ static void test_nan(void)
 }
 
 /* Every allocation may fail. */
-static void test_alloc(void)
+static void fail_each(const char *net, int on)
 {
-    struct ctt_model *m = small_model(models[6], 9), *c = NULL;
-    struct ctt_tt o = { .rank = 4 };
+    struct ctt_recipe_calls calls = { .sample = small_sample };
+    struct ctt_model *m = small_model(net, 9), *c = NULL;
+    struct ctt_tt o = { .rank = 4, .on = on };
     struct ctt_report *r = NULL;
     long live = ctt_live_blocks();
     int rc = CTT_ENOMEM;
@@ -223,7 +377,7 @@ static void test_alloc(void)
         ctt_fail_alloc(k);
         rc = ctt_report_new(m, &r);
         if (rc >= 0)
-            rc = ctt_factorise(m, &o, r, &c);
+            rc = ctt_factorise(m, &o, &calls, r, &c);
         ctt_fail_alloc(0);
         ctt_report_free(&r);
         CU_ASSERT(rc >= 0 || rc == CTT_ENOMEM);
@@ -236,6 +390,13 @@ static void test_alloc(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+static void test_alloc(void)
+{
+    fail_each(models[6], CTT_ON_WEIGHTS);
+    fail_each("input x h=3 w=3 c=12\nconv a in=x out=12\n"
+              "conv y in=a out=12\n", CTT_ON_RESPONSES);
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
@@ -244,6 +405,11 @@ int main(void)
         { "reasons", test_reasons },
         { "again", test_again },
         { "names", test_names },
+        { "responses", test_responses },
+        { "behind a train", test_behind },
+        { "exact trains on responses", test_responses_exact },
+        { "too many inputs", test_too_many },
+        { "no clips", test_no_clips },
         { "not finite", test_nan },
         { "allocation", test_alloc },
         CU_TEST_INFO_NULL

@@ -142,3 +142,164 @@ void small_count(const struct ctt_model *m, int64_t *all, int64_t *pruned)
         zeros += !m->constraint.keep[k];
     CU_ASSERT_EQUAL(zeros, *pruned);
 }
+
+/* ---- clips ---- */
+
+/* Channels that vary together, about means that are not 0: far from white. */
+static void frame(float *x, int64_t pixels, int64_t c, int step)
+{
+    for (int64_t i = 0; i < pixels; i++)
+        for (int64_t k = 0; k < c; k++) {
+            double at = (double)(i + 17 * step), z = sin(1.3 * at),
+                   v = cos(0.7 * at * at);
+            x[i * c + k] = (float)(0.8 + z * cos(2.1 * (double)k) +
+                                   0.5 * v * sin(0.9 * (double)(k * k)) +
+                                   0.01 * sin(7.7 * at * (double)(k + 1)));
+        }
+}
+
+/* What y, a conv or deconv, reads for place `at`, in the order of a row of its
+ * weight: for each element of the row, the only element of the input x that is
+ * multiplied by it. */
+static void patch(const struct ctt_graph *g, const struct ctt_node *n,
+                  const float *x, int64_t at, float *to)
+{
+    const struct ctt_tensor *in = &g->node[n->in[0]].out, *w = &n->w[0];
+    const int *s = n->attr.conv.stride, *p = n->attr.conv.pad;
+    int64_t y[3] = { at / (n->out.h * n->out.w), at / n->out.w % n->out.h,
+                     at % n->out.w };
+
+    for (int64_t k = 0; k < w->d * w->h * w->w; k++) {
+        int64_t tap[3] = { k / (w->h * w->w), k / w->w % w->h, k % w->w };
+
+        memset(to + k * w->c, 0, (size_t)w->c * sizeof(*to));
+        for (int64_t i = 0; i < ctt_rows(in); i++) {
+            int64_t q[3] = { i / (in->h * in->w), i / in->w % in->h,
+                             i % in->w };
+            int reads = 1;
+
+            for (int a = 0; a < 3; a++)
+                reads &= n->op == CTT_OP_DECONV
+                    ? y[a] == q[a] * s[a] - p[a] + tap[a]
+                    : q[a] == y[a] * s[a] - p[a] + tap[a];
+            if (reads)
+                memcpy(to + k * w->c, x + i * w->c,
+                       (size_t)w->c * sizeof(*to));
+        }
+    }
+}
+
+static int take_node(const struct ctt_run *r, const struct ctt_graph *g,
+                     int node, int inputs, int k,
+                     void (*take)(void *to, int k, const float *row), void *to)
+{
+    const struct ctt_node *n = &g->node[node];
+    int from = inputs ? n->in[0] : node, rc = 0;
+    const struct ctt_tensor *x = &g->node[from].out;
+    float *v = ctt_calloc((size_t)ctt_volume(x), sizeof(*v));
+    float *row = ctt_calloc(inputs ? (size_t)ctt_volume(&n->w[0]) : 1,
+                            sizeof(*row));
+
+    CTT_TRY(v && row ? 0 : CTT_ENOMEM);
+    for (int t = 0; t < SMALL_FRAMES; t++) {
+        CTT_TRY(ctt_run_get(r, from, t, ctt_rows(x), v));
+        for (int64_t i = 0; i < ctt_rows(&n->out); i++) {
+            if (inputs)
+                patch(g, n, v, i, row);
+            take(to, k, inputs ? row : v + i * n->out.c);
+        }
+    }
+out:
+    ctt_free(v);
+    ctt_free(row);
+    return rc;
+}
+
+int small_sample(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes, int inputs,
+                  void (*take)(void *to, int k, const float *row), void *to)
+{
+    int in = ctt_graph_input(m->g), rc = 0;
+    struct ctt_dev *d = NULL;
+    struct ctt_run *r = NULL;
+    const struct ctt_tensor *x = &m->g->node[in].out;
+
+    CU_ASSERT(!arg || clips == *(int *)arg);
+    CTT_TRY(ctt_dev_open("ref", 1, &d));
+    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
+        .g = m->g, .dev = d, .w = m->w, .samples = 1, .steps = SMALL_FRAMES,
+        .train = 1 }, &r));
+    r->train = 0;
+    for (int t = 0; t < SMALL_FRAMES; t++)
+        frame(ctt_run_value(r, in, t), x->d * x->h * x->w, x->c, t);
+    CTT_TRY(ctt_run_steps(r, SMALL_FRAMES));
+    for (int k = 0; k < nodes; k++)
+        CTT_TRY(take_node(r, m->g, node[k], inputs, k, take, to));
+out:
+    ctt_run_close(&r);
+    ctt_dev_close(&d);
+    return rc;
+}
+
+struct answers { float *row; int64_t rows, c; };
+
+static void keep(void *to, int k, const float *row)
+{
+    struct answers *a = to;
+
+    (void)k;
+    memcpy(a->row + a->rows++ * a->c, row, (size_t)a->c * sizeof(*row));
+}
+
+static struct answers answers(const struct ctt_model *m)
+{
+    int out = ctt_graph_output(m->g);
+    const struct ctt_tensor *y = &m->g->node[out].out;
+    struct answers a = { .c = y->c };
+
+    a.row = ctt_calloc((size_t)(SMALL_FRAMES * ctt_volume(y)), sizeof(*a.row));
+    CHECK_OK(small_sample(NULL, m, 0, &out, 1, 0, keep, &a));
+    return a;
+}
+
+double small_loss(const struct ctt_model *m, const struct ctt_model *c,
+                  double *bias)
+{
+    struct answers a = answers(m), b = answers(c);
+    double sum = 0;
+
+    CU_ASSERT_EQUAL_FATAL(a.rows, b.rows);
+    *bias = 0;
+    for (int64_t k = 0; k < a.c; k++) {
+        double mean = 0;
+        for (int64_t i = 0; i < a.rows; i++) {
+            double e = a.row[i * a.c + k] - b.row[i * a.c + k];
+            mean += e / (double)a.rows;
+            sum += e * e / (double)a.rows;
+        }
+        *bias = fabs(mean) > *bias ? fabs(mean) : *bias;
+    }
+    ctt_free(a.row);
+    ctt_free(b.row);
+    return sum;
+}
+
+/* The variance of w x over the places, in models without bias and second
+ * input. */
+double small_variance(const struct ctt_model *m)
+{
+    struct answers a = answers(m);
+    double sum = 0;
+
+    for (int64_t k = 0; k < a.c; k++) {
+        double mean = 0;
+        for (int64_t i = 0; i < a.rows; i++)
+            mean += a.row[i * a.c + k] / (double)a.rows;
+        for (int64_t i = 0; i < a.rows; i++) {
+            double e = a.row[i * a.c + k] - mean;
+            sum += e * e / (double)a.rows;
+        }
+    }
+    ctt_free(a.row);
+    return sum;
+}

@@ -26,4 +26,19 @@ int64_t small_pruned(const struct ctt_model *m, const struct ctt_node *n);
 /* Sums over the prunable weights; all other numbers must be kept. */
 void small_count(const struct ctt_model *m, int64_t *all, int64_t *pruned);
 
+/* For struct ctt_recipe_calls: runs m, which has no part after clip, on
+ * SMALL_FRAMES frames and calls take with every place.  arg: NULL, or the
+ * number of clips (int) that must be asked for. */
+enum { SMALL_FRAMES = 6 };
+int small_sample(void *arg, const struct ctt_model *m, int clips,
+                 const int *node, int nodes, int inputs,
+                 void (*take)(void *to, int k, const float *row), void *to);
+
+/* On these frames: the mean of |y - y'|^2 of the outputs over the places, and
+ * *bias: the largest mean difference of a channel; the sum of the variances of
+ * the output's channels. */
+double small_loss(const struct ctt_model *m, const struct ctt_model *c,
+                  double *bias);
+double small_variance(const struct ctt_model *m);
+
 #endif

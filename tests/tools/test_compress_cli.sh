@@ -46,6 +46,12 @@ grep -qE '^e .*out +3 ' out || fail "e is not factorised: $(cat out)"
 tells 0 'v2.ctt written' m.ctt -o v2.ctt --svd-rank 3 --svd-least 0 \
     --data clips --svd-on responses --calibrate 5 --retrain-epochs 0 --threads 1
 cmp v.ctt v2.ctt || fail "the same command wrote another file"
+for file in t1 t2; do
+    tells 0 'in\|kh\|kw\|out +4,4,4 .*error of its results' m.ctt -o $file.ctt \
+        --tt-rank 4 --tt-least 0 --data clips --tt-on responses --calibrate 5 \
+        --retrain-epochs 0 --threads 1
+done
+cmp t1.ctt t2.ctt || fail "the same command wrote another file"
 
 # Without its norm the model answers the same, and may be trained, compressed
 # and answered with further; --fold alone is worth a run.
@@ -341,6 +347,7 @@ tells 2 '--svd-except requires --svd-rank' m.ctt -o a --prune 0.5 \
 tells 2 '--svd-on requires .*--data' m.ctt -o a --svd-rank 2 \
     --svd-on responses
 tells 2 'excludes --svd-rank' m.ctt -o a --svd-rank 2 --svd-macs 0.5
+tells 2 '--tt-on requires .*--data' m.ctt -o a --tt-rank 2 --tt-on responses
 tells 2 '--calibrate requires --svd-on' m.ctt -o a --svd-rank 2 --calibrate 3
 tells 2 'prune-scope: no choice' m.ctt -o a --prune-scope all
 tells 2 'requires --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
