@@ -105,8 +105,8 @@ struct ctt_tt {
  * chains made before it; the bias makes up for the mean of what is lost.  A
  * weight with more than 4,096 inputs a place is not fitted.  The rows of r, the
  * report of a model with the same nodes, are filled in.  The new model, which
- * the caller frees, has the labels, history and other weights of m, and the masks of the
- * weights that stayed whole. */
+ * the caller frees, has the labels, history and other weights of m, and the
+ * masks of the weights that stayed whole. */
 int ctt_factorise(const struct ctt_model *m, const struct ctt_tt *o,
                   const struct ctt_recipe_calls *calls, struct ctt_report *r,
                   struct ctt_model **out);

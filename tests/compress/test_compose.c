@@ -29,7 +29,7 @@ static const struct {
 } steps_of[STEPS] = {
     [SVD] = { "svd", SET(svd, struct ctt_svd){ .rank = 2, .least = 60 } },
     [RESPONSES] = { "svd on responses", SET(svd, struct ctt_svd){
-        .rank = 2, .least = 60, .clips = 4, .on = CTT_SVD_RESPONSES } },
+        .rank = 2, .least = 60, .clips = 4, .on = CTT_ON_RESPONSES } },
     [TRAINS] = { "tensor trains", SET(tt, struct ctt_tt){
         .rank = 2, .least = 60, .harm = 1 } },
     [PRUNE] = { "prune", SET(prune, struct ctt_prune){
@@ -188,13 +188,13 @@ static int convs(const struct ctt_model *m)
 static void check_file(struct kind *k, const struct ctt_model *m, double loss)
 {
     struct toy_job j = { cfg_of(k), k->train, k->val, NAN };
-    double top1[CTT_ACCURACIES];
+    struct ctt_score score;
     struct ctt_model *read = NULL;
 
     CHECK_OK(ctt_model_load(result(), 1, &read));
     CU_ASSERT_EQUAL_FATAL(read->g->weights, m->g->weights);
     CU_ASSERT(memcmp(read->w, m->w, (size_t)m->g->weights * 4) == 0);
-    CHECK_OK(toy_accuracy(&j, "", read, top1));
+    CHECK_OK(toy_accuracy(&j, "", read, &score));
     CU_ASSERT_DOUBLE_EQUAL(j.loss, loss, 1e-9);
     ctt_model_free(&read);
 }
@@ -355,7 +355,7 @@ static int do_step(struct kind *k, enum step s, struct ctt_model **m,
 {
     struct ctt_train_cfg c = cfg_of(k);
     struct toy_job j = { c, k->train, k->val, NAN };
-    double top1[CTT_ACCURACIES];
+    struct ctt_score score;
     struct ctt_result r;
     int rc;
 
@@ -366,7 +366,7 @@ static int do_step(struct kind *k, enum step s, struct ctt_model **m,
     remove(result());
     CTT_TRY(ctt_train(*m, &c, k->train, k->val, NULL, &r));
     CTT_TRY(ctt_model_save(result(), *m));
-    CTT_TRY(toy_accuracy(&j, "", *m, top1));
+    CTT_TRY(toy_accuracy(&j, "", *m, &score));
     *loss = j.loss;
 out:
     return rc;

@@ -3,8 +3,8 @@
 # nightly.sh: what takes too long for make check (make nightly): each test as
 # long as it needs, a summary at the end, and status 1 if one has failed.
 #
-# CTT_NIGHTLY="faults compose cpus fuzz": only these; TIME: seconds for each target of
-# fuzz.
+# CTT_NIGHTLY="faults compose cpus fuzz": only these; TIME: seconds for each
+# target of fuzz.
 set -u
 build=$PWD
 src=$(cd "${srcdir:-.}" && pwd)

@@ -28,7 +28,7 @@ static inline int toy_retrain(void *arg, const char *stage, int epochs,
 
 static inline int toy_accuracy(void *arg, const char *stage,
                                const struct ctt_model *m,
-                               double top1[CTT_ACCURACIES])
+                               struct ctt_score *s)
 {
     const struct ctt_point end = { .ratio = 1 };
     struct ctt_metrics *r = NULL;
@@ -38,7 +38,8 @@ static inline int toy_accuracy(void *arg, const char *stage,
     (void)stage;
     CTT_TRY(ctt_evaluate_recognise(m, &j->cfg, j->val, &end, 1, NULL, &r));
     for (int i = 0; i < CTT_ACCURACIES; i++)
-        top1[i] = ctt_metrics_top1(r, 0);
+        s->top1[i] = ctt_metrics_top1(r, 0);
+    s->clips = ctt_data_clips(j->val);
     j->loss = ctt_metrics_loss(r, 0);
 out:
     ctt_metrics_free(&r);
@@ -55,11 +56,11 @@ static inline int toy_norms(void *arg, const char *stage,
 }
 
 static inline int toy_sample(void *arg, const struct ctt_model *m, int clips,
-                             const int *node, int nodes,
+                             const int *node, int nodes, int inputs,
                              void (*take)(void *to, int k, const float *row),
                              void *to)
 {
-    struct ctt_sample want = { node, nodes, take, to };
+    struct ctt_sample want = { node, nodes, inputs, take, to };
     struct toy_job *j = arg;
 
     return ctt_sample_values(m, &j->cfg, j->train, clips, &want, NULL);

@@ -114,9 +114,9 @@ static void test_places(void)
         size_t size = (size_t)(a.at[k].count * a.at[k].size) * sizeof(float);
 
         CU_ASSERT_EQUAL_FATAL(a.at[k].count, b.at[k].count);
-        CU_ASSERT_EQUAL_FATAL(a.at[k].count, c.at[k].count);
         CU_ASSERT_EQUAL(memcmp(a.at[k].row, b.at[k].row, size), 0);
-        CU_ASSERT(memcmp(a.at[k].row, c.at[k].row, size) != 0);
+        CU_ASSERT(memcmp(a.at[k].row, c.at[k].row,
+                         10 * (size_t)a.at[k].size * sizeof(float)) != 0);
     }
     forget(&a);
     forget(&b);
