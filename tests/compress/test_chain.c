@@ -4,6 +4,7 @@
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
 #include "compress/chain.h"
+#include "compress/respond.h"
 
 #include <math.h>
 #include <string.h>
@@ -217,6 +218,44 @@ static void test_scale(void)
     ctt_model_free(&m);
 }
 
+/* Inputs that are white: the answers are as far from each other as the weights,
+ * and the fit is no worse than successive SVDs. */
+static void test_white(void)
+{
+    double gain = 0;
+
+    for (size_t i = 0; i < CTT_LEN(weights); i++)
+        for (int rank = 1; rank <= 5; rank++) {
+            struct ctt_model *m = small_model(weights[i], 1);
+            const struct ctt_node *n = &m->g->node[1];
+            const float *w = m->w + n->at[0];
+            struct ctt_tt o = { .rank = rank };
+            struct ctt_chain *c = NULL, *f = NULL;
+            struct ctt_moments x;
+
+            CHECK_OK(ctt_moments_begin(&x, (int)(ctt_volume(&n->w[0]) /
+                                                 n->w[0].n)));
+            for (int64_t k = 0; k < x.d; k++)
+                x.cov[k * x.d + k] = 1;
+            CHECK_OK(ctt_chain_new(m->g, 1, w, &o, NULL, &c));
+            CHECK_OK(ctt_chain_new(m->g, 1, w, &o,
+                                   &(struct ctt_fit_to){ &x, NULL }, &f));
+            CU_ASSERT_EQUAL(c->cores, f->cores);
+            if (f->cores > 1) {
+                double e = distance(f, n, w);
+
+                CU_ASSERT_DOUBLE_EQUAL(e, f->error, 1e-5);
+                CU_ASSERT(e <= c->error + 1e-6);
+                gain += c->error - e;
+            }
+            ctt_moments_free(&x);
+            ctt_chain_free(&c);
+            ctt_chain_free(&f);
+            ctt_model_free(&m);
+        }
+    CU_ASSERT(gain > 0.01);
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
@@ -224,6 +263,7 @@ int main(void)
         { "ranks", test_ranks },
         { "tolerance", test_tolerance },
         { "scale", test_scale },
+        { "white inputs", test_white },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
