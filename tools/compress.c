@@ -336,6 +336,22 @@ out:
     return rc;
 }
 
+/* Fails for a setting of a stage that has no effect without retraining. */
+static int check_stages(const struct ctt_compress_cfg *c,
+                        const struct ctt_opt *tab)
+{
+    static const char *const of[] = { "prune-steps", "prune-until",
+                                      "share-epochs" };
+    int rc = 0;
+
+    for (size_t i = 0; !c->recipe.epochs && i < CTT_LEN(of); i++)
+        CTT_CHECK(ctt_opt_is_default(tab + ctt_opt_find(tab, of[i]), c),
+                  CTT_EINVAL, "--%s requires retraining: --data and "
+                  "--retrain-epochs other than 0", of[i]);
+out:
+    return rc;
+}
+
 /* Checks what the table of options cannot express. */
 static int complete(struct ctt_compress_job *j, const struct ctt_opt *tab,
                     int argc, char **argv, int first)
@@ -355,6 +371,7 @@ static int complete(struct ctt_compress_job *j, const struct ctt_opt *tab,
     CTT_CHECK(!c->recipe.rewind || c->recipe.epochs > 0, CTT_EINVAL,
               "--retrain-schedule=rewind requires retraining");
     CTT_TRY(check_trainer(c));
+    CTT_TRY(check_stages(c, tab));
     CTT_TRY(name_checkpoint(j));
     CTT_TRY(check_files(j));
 out:

@@ -27,10 +27,13 @@ common="--batch 128 --val-batch 500 --observe 1 --clip-norm 0"
 
 # The dense nets: largest error in percent (mean over the seeds), training.
 dense_rows="
-lenet-300-100 | 1.80 | --epochs 20 --lr 2e-3 --weight-decay 0.05 \
-    --label-smooth 0.1
+lenet-300-100 | 1.80 | --epochs 20
 lenet-5       | 0.75 | --epochs 10 --lr 2e-3 --weight-decay 0.05
 "
+
+# What all compressed nets share: nothing is too small to prune.
+small="--prune-keep 0.001 --prune-least 100 --prune-steps 200 --lr 2e-3 \
+    --weight-decay 0.05"
 
 # The compressed nets.  lost: points of error more than the dense net of the
 # same seed, mean over the seeds; file and weights: how many times smaller than
@@ -38,12 +41,27 @@ lenet-5       | 0.75 | --epochs 10 --lr 2e-3 --weight-decay 0.05
 # be; s: longest run; - is no bar.
 # net | row | lost | file | weights | s | published | options
 rows="
-lenet-300-100 | prune 0.92 | 0.1 | - | 12 | 120 | 12x, Han 2015 | --prune 0.92 \
-    --prune-keep 0.001 --prune-least 100 --retrain-epochs 16 --lr 2e-3 \
-    --weight-decay 0.05 --label-smooth 0.1
-lenet-5 | prune 0.92 | 0.1 | - | 12 | 300 | 12x, Han 2015 | --prune 0.92 \
-    --prune-keep 0.001 --prune-least 100 --retrain-epochs 8 --lr 2e-3 \
-    --weight-decay 0.05
+lenet-300-100 | prune 0.92 | 0.1 | - | 12 | 120 | 12x, Han 2015 | $small \
+    --prune 0.92 --retrain-epochs 16
+lenet-300-100 | 3 bits | 0.1 | - | - | 120 | 8 and 5 bits, Han 2016 | \
+    --share 3 --share-epochs 6 --lr 1e-3
+lenet-300-100 | smallest 0.1 | 0.1 | 75 | 88 | 120 | weights 40x, Han 2016; \
+    64x, Ullrich 2017 | $small --prune 0.95 --retrain-epochs 40 --share 2 \
+    --share-epochs 8
+lenet-300-100 | smallest 0.35 | 0.35 | 95 | 130 | 120 | weights 124x, Oktay \
+    2020 | $small --prune 0.969 --retrain-epochs 40 --share 2 --share-epochs 8
+lenet-5 | prune 0.92 | 0.1 | - | 12 | 600 | 12x, Han 2015 | $small \
+    --prune 0.92 --retrain-epochs 8
+lenet-5 | 3 bits | 0.1 | - | - | 600 | 8 and 5 bits, Han 2016 | \
+    --share 3 --share-epochs 4 --lr 1e-3
+lenet-5 | SVD responses | 0.5 | - | - | 600 | 4x fewer multiplications, 0.9 \
+    points, Zhang 2015 | --svd-macs 0.25 --svd-on responses --retrain-epochs 3
+lenet-5 | smallest 0.1 | 0.1 | 165 | - | 900 | weights 39x, Han 2016; 162x, \
+    Ullrich 2017 | $small --prune 0.985 --retrain-epochs 20 --share 3 \
+    --share-epochs 4
+lenet-5 | smallest 0.3 | 0.3 | 240 | 390 | 900 | weights 382x, Reagen 2018; \
+    606x, Oktay 2020; 555x and 1110x, Havasi 2019 | $small --prune 0.992 \
+    --retrain-epochs 20 --share 3 --share-epochs 4
 "
 
 die() { echo "$*" >&2; exit 1; }

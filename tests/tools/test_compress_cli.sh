@@ -378,6 +378,10 @@ tells 2 'no weight to prune: none has 4096' two.ctt -o a --prune 0.5 \
 tells 2 'fold: no choice' m.ctt -o a --prune 0.5 --fold most
 tells 2 '--lr requires retraining' m.ctt -o a --prune 0.5 --lr 0.1
 tells 2 '--resume requires retraining' m.ctt -o a --prune 0.5 --resume
+tells 2 '--prune-steps requires retraining' m.ctt -o a --prune 0.5 \
+    --prune-steps 3
+tells 2 '--share-epochs requires retraining' m.ctt -o a --share 3 \
+    --share-epochs 1 --data clips --retrain-epochs 0
 tells 2 '--cache requires --data or --val' m.ctt -o a --prune 0.5 --cache 3
 tells 2 "--amp-allow: 'q' is no op" m.ctt -o a --prune 0.5 --data nothere \
     --amp O1 --amp-allow q
