@@ -235,9 +235,11 @@ struct ctt_recipe {
     int              rewind;    /* 1: for the record: their learning rates are
                                    those of the end of the given model's
                                    training */
-    /* 1: the last retraining is repeated, each time for as many epochs as all
-     * before, until top-1 of whole clips is at most `within` clips worse than
-     * that of the model as given, or all epochs are `limit`. */
+    int              norm_clips;    /* for the record: of its call `norms` */
+    /* 1: a retraining is repeated (ctt_recipe_last), each time for as many
+     * epochs as all before, until top-1 of whole clips is at most `within`
+     * clips worse than that of the model as given, or all epochs are
+     * `limit`. */
     int              automatic, limit, within;
 };
 
@@ -298,6 +300,11 @@ struct ctt_recipe_from {
  * if any stage retrains; the last round that is retrained gets one if there is
  * any. */
 int ctt_recipe_epochs(const struct ctt_recipe *o, int round);
+
+/* The round whose retraining is repeated if o->automatic: the last one that
+ * gets some of o->epochs, or, if none does, the last that is retrained; -1:
+ * none is. */
+int ctt_recipe_last(const struct ctt_recipe *o);
 
 /* Copies the options of all stages in order to tab[room], for a tool whose
  * settings contain a struct ctt_recipe at offset `base`.  Returns how many;

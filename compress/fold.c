@@ -39,17 +39,6 @@ static void count_dropped(const struct ctt_model *from,
 
 /* ---- the report ---- */
 
-/* Whether a node is the one of a row of the report, or one of its cores. */
-static int is_of(const struct ctt_node *n, const struct ctt_weight_row *row)
-{
-    size_t len = strlen(row->name);
-
-    if (!ctt_is_conv(n) || strncmp(n->name, row->name, len) != 0)
-        return 0;
-    return n->name[len] == '\0' ||
-           (row->cores > 1 && strncmp(n->name + len, ".t", 2) == 0);
-}
-
 static void note(struct ctt_weight_row *row, int64_t dropped)
 {
     size_t n = strlen(row->reason);
@@ -65,7 +54,8 @@ static void fill_row(const struct ctt_model *from, const struct ctt_model *to,
 
     row->params_after = row->macs_after = 0;
     for (int i = 0; i < to->g->count; i++) {
-        if (!is_of(&to->g->node[i], row))
+        if (!ctt_is_conv(&to->g->node[i]) ||
+            !ctt_row_has(row, to->g->node[i].name, ""))
             continue;
         row->params_after += ctt_volume(&to->g->node[i].w[0]);
         row->macs_after += ctt_node_macs(to->g, i);
@@ -163,6 +153,7 @@ static int run(struct ctt_walk *k, int round)
     ctt_model_free(k->m);
     *k->m = m;
     if (!f.norms && !f.channels) {
+        k->same = 1;
         snprintf(k->name, sizeof(k->name), "folded: no change");
         snprintf(k->line, sizeof(k->line), "%s", k->name);
         goto out;

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +94,7 @@ static int put_settings(FILE *f, const struct ctt_recipe *o)
         fprintf(f, " limit=%d within=%d", o->limit, o->within);
     if (o->rewind)
         fprintf(f, " rewind");
+    fprintf(f, " norm-clips=%d", o->norm_clips);
     ctt_opt_print(tab, o, f);
     fputc('\n', f);
 out:
@@ -113,6 +116,7 @@ int ctt_place_given(const struct ctt_model *m, struct ctt_recipe_place *p)
     p->crc = crc_text(0, net);
     for (int i = 0; i < m->labels; i++)
         p->crc = crc_text(p->crc, m->label[i]);
+    p->crc = crc_text(p->crc, m->history ? m->history : "");
     p->crc = ctt_crc32(p->crc, m->w, (int)sizeof(*m->w), m->g->weights);
 out:
     ctt_free(net);
@@ -252,6 +256,23 @@ static int get(char **text, const char *word, const struct field *field,
     return line ? damaged(word) : 0;
 }
 
+/* What a test can come to; NaN: there was none. */
+static int is_score(const struct ctt_score *s)
+{
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        if (s->top1[k] < 0 || s->top1[k] > 1 ||
+            isnan(s->top1[k]) != isnan(s->top1[0]))
+            return 0;
+    return s->clips <= INT_MAX && s->lost <= s->clips &&
+           s->won <= s->clips - s->lost;
+}
+
+static int is_stage(const struct ctt_stage_row *s)
+{
+    return s->bytes > 0 && is_score(&s->after) && !isinf(s->pruned) &&
+           !isinf(s->prunable) && !isinf(s->ms) && !isinf(s->faster);
+}
+
 static int get_stages(char **text, int count, struct ctt_report *r)
 {
     int rc = 0;
@@ -260,7 +281,7 @@ static int get_stages(char **text, int count, struct ctt_report *r)
         struct ctt_stage_row *row;
         CTT_TRY(ctt_report_row(r, &row));
         CTT_TRY(get(text, "stage", FIELDS(stage_fields), row));
-        CTT_TRY(row->bytes > 0 ? 0 : damaged("stage"));
+        CTT_TRY(is_stage(row) ? 0 : damaged("stage"));
     }
 out:
     return rc;

@@ -379,8 +379,9 @@ static int prune_round(struct ctt_walk *k, int round)
     if (has_prunable(k))
         CTT_TRY(ctt_prune(*k->m, o, ctt_prune_cubic(k->start, (double)o->share,
                                                     round, all)));
+    k->same = !(ctt_pruned(*k->m, o) > was);
     snprintf(k->name, sizeof(k->name), "pruned %d/%d%s", round, all,
-             ctt_pruned(*k->m, o) > was ? "" : ": no change");
+             k->same ? ": no change" : "");
     snprintf(k->line, sizeof(k->line), "%s: %.2f%% of all convolution weights, "
              "%.2f%% of the prunable ones", k->name,
              100 * ctt_pruned(*k->m, NULL), 100 * ctt_pruned(*k->m, o));

@@ -108,17 +108,6 @@ static int epochs_of(const struct run *a, int n)
     return ctt_retraining_epochs(a->k.o, a->at.rounds, n);
 }
 
-/* Whether all epochs are spent once this round is retrained, but for those that
- * stages have of their own. */
-static int is_last(const struct run *a)
-{
-    int sum = 0;
-
-    for (int i = 0; i <= a->at.rounds; i++)
-        sum += ctt_recipe_epochs(a->k.o, i);
-    return sum >= a->k.o->epochs;
-}
-
 /* Top-1 of whole clips that is missing, 0..1. */
 static double missing(const struct run *a, const struct ctt_score *s)
 {
@@ -151,7 +140,7 @@ static int goes_on(const struct run *a, const struct ctt_score *s)
     int64_t spent = ctt_epochs_before(o, a->at.begun + 1);
     int back, more;
 
-    if (!o->automatic || !is_last(a) || isnan(miss))
+    if (!o->automatic || a->at.rounds != ctt_recipe_last(o) || isnan(miss))
         return 0;
     back = miss * clips <= o->within + 1e-6;
     more = !back && a->at.begun < CTT_RETRAININGS &&
@@ -226,7 +215,7 @@ static int finish(struct run *a, const struct ctt_stage *s)
     if (s && s->during)
         s->during(k, &c);
     if (!a->at.begun)
-        CTT_TRY(test(a, s && !c.due, &after));
+        CTT_TRY(test(a, s && !c.due && !k->same, &after));
     if (retrains)
         CTT_TRY(retrain(a, &c, &after));
     CTT_TRY(measure(a, &row));
@@ -251,6 +240,7 @@ static int run_round(struct run *a, const struct ctt_stage *s, int i)
                                       : 0;
     if (!a->at.begun) {
         a->k.start = i == 1 ? 0 : a->k.start;
+        a->k.same = 0;
         CTT_TRY(s->run(&a->k, i));
         CTT_TRY(note(*a->k.m, a->k.line));
     }

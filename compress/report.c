@@ -128,19 +128,18 @@ out:
 
 /* ---- what is stored of a weight ---- */
 
-/* Whether a weight "NAME.w" is that of node row->name or of one of its cores
- * "NAME.t1.w". */
-static int belongs(const char *name, const struct ctt_weight_row *row)
+int ctt_row_has(const struct ctt_weight_row *row, const char *name,
+                const char *end)
 {
     size_t n = strlen(row->name);
 
     if (strncmp(name, row->name, n) != 0)
         return 0;
-    if (strcmp(name + n, ".w") == 0)
+    if (strcmp(name + n, end) == 0)
         return 1;
     return row->cores > 1 && strncmp(name + n, ".t", 2) == 0 &&
            name[n + 2] >= '1' && name[n + 2] <= '9' &&
-           strcmp(name + n + 3, ".w") == 0;
+           strcmp(name + n + 3, end) == 0;
 }
 
 /* Says how the largest part of the weight is stored. */
@@ -151,7 +150,7 @@ static void sum_stored(struct ctt_report *r, struct ctt_weight_row *row)
     row->kept = row->size = 0;
     for (int i = 0; i < r->nstored; i++) {
         const struct ctt_stored *s = &r->stored[i];
-        if (!belongs(s->name, row))
+        if (!ctt_row_has(row, s->name, ".w"))
             continue;
         row->kept += s->kept;
         row->size += s->size;
@@ -188,7 +187,7 @@ static int add_entropy(const struct ctt_model *m, const struct ctt_node *n,
     int rc = 0;
 
     ctt_weight_title(n, 0, title);
-    if (!belongs(title, row))
+    if (!ctt_row_has(row, title, ".w"))
         goto out;
     CTT_TRY(ctt_entropy(&w, &e));
     sum->values += e.values;

@@ -100,6 +100,11 @@ struct ctt_report {
 int  ctt_report_new(const struct ctt_model *m, struct ctt_report **out);
 void ctt_report_free(struct ctt_report **r);
 
+/* Whether a name is that of the row's conv or of one of its cores, NAME.t1,
+ * NAME.t2 .., with `end` behind it: "" for a node, ".w" for its weight. */
+int  ctt_row_has(const struct ctt_weight_row *row, const char *name,
+                 const char *end);
+
 /* Adds a stage row for model m, saved in the file at path; *row is valid until
  * the next one is added. */
 int  ctt_report_stage(struct ctt_report *r, const char *name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * report_text.c: a report as rows of text and as JSON. */
+ * report_text.c: a report as rows of text. */
 #include "compress/report.h"
 
 #include <inttypes.h>
@@ -154,10 +154,11 @@ int ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
     if (w->cores > 1)
         snprintf(error, sizeof(error), "%.4f", w->error);
     snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%"
-             PRId64 "\t%" PRId64 "\t%s", w->name, shape,
+             PRId64 "\t%" PRId64 "\t%s%s%s", w->name, shape,
              w->cores > 1 ? w->chain : "-", w->cores > 1 ? rank : "-", error,
              w->params, w->params_after, w->macs, w->macs_after,
-             w->fitted ? "error of its results on clips" : w->reason);
+             w->fitted ? "error of its results on clips" : "",
+             w->fitted && w->reason[0] ? "; " : "", w->reason);
     return 1;
 }
 

@@ -114,8 +114,10 @@ static int run(struct ctt_walk *k, int round)
 {
     const struct ctt_round *o = &k->o->round;
     char weights[48] = "", biases[48] = "";
+    int rc;
 
     (void)round;
+    CTT_TRY(ctt_model_finite(*k->m));
     if (weights_asked(k->o)) {
         ctt_round(*k->m, o->bits);
         snprintf(weights, sizeof(weights), ": %d significant bits", o->bits);
@@ -126,7 +128,8 @@ static int run(struct ctt_walk *k, int round)
     }
     snprintf(k->name, sizeof(k->name), "rounded");
     snprintf(k->line, sizeof(k->line), "rounded%s%s", weights, biases);
-    return 0;
+out:
+    return rc;
 }
 
 /* Not retrained: that would undo the rounding. */

@@ -297,6 +297,7 @@ static int run(struct ctt_walk *k, int round)
 
     (void)round;
     if (!any_may_share(*k->m, &k->o->share)) {
+        k->same = 1;
         snprintf(k->name, sizeof(k->name), "shared: no change");
         snprintf(k->line, sizeof(k->line), "%s", k->name);
         goto out;

@@ -13,6 +13,20 @@ int ctt_recipe_rounds(const struct ctt_recipe *o)
     return n;
 }
 
+int ctt_recipe_last(const struct ctt_recipe *o)
+{
+    int last = -1, sum = 0;
+
+    for (int i = 0, n = ctt_recipe_rounds(o); i < n; i++) {
+        int e = ctt_recipe_epochs(o, i);
+
+        if (e > 0 && (last < 0 || sum < o->epochs))
+            last = i;
+        sum += e;
+    }
+    return last;
+}
+
 int64_t ctt_epochs_before(const struct ctt_recipe *o, int n)
 {
     int64_t sum = n < 2 ? 0 : (int64_t)o->epochs << (n - 2);
@@ -38,10 +52,11 @@ struct ctt_span ctt_span_at(const struct ctt_recipe *o, int round, int n)
         s.done += ctt_retraining_epochs(o, round, i);
     for (int i = round + 1; i < rounds; i++)
         s.later += ctt_recipe_epochs(o, i);
-    for (int i = 0; i < rounds && o->automatic; i++)
+    if (!o->automatic || round > ctt_recipe_last(o))
+        return s;
+    for (int i = 0; i < rounds; i++)
         s.most += ctt_recipe_epochs(o, i);
-    if (o->automatic)
-        s.most += o->limit - o->epochs;
+    s.most += o->limit - o->epochs;
     return s;
 }
 

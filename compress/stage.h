@@ -16,6 +16,7 @@ struct ctt_walk {
     double             start;     /* 0 in the first round; the stage may store a
                                      number for later rounds */
     int                epochs;    /* of retraining after this round */
+    int                same;      /* out: 1: the round changed no weight */
     char               name[CTT_NAME];    /* out: of the round, for reports */
     char               line[160]; /* out: line for the model's history */
 };

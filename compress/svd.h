@@ -46,6 +46,7 @@ struct ctt_svd_layer {
     int64_t       whole, unit;    /* multiplications of the weight as it is, and
                                      per rank */
     int           rank;           /* out; 0: the weight stays whole */
+    int           first;          /* out: the first rank below whole */
 };
 
 /* Lowers ranks from whole weights on, the one with the least loss of log

@@ -27,17 +27,23 @@ static double price(const struct ctt_svd_layer *l, int rank)
     return loss / (double)(macs(l, l->rank) - macs(l, rank));
 }
 
-/* The rank to lower to next; 0: there is none.  The highest rank of a weight
- * that is still whole may save next to nothing, so the first step goes to the
- * rank with the least price; from there on that is always the next one. */
-static int lower(const struct ctt_svd_layer *l)
+/* The highest rank of a whole weight may save next to nothing, so the first
+ * step goes to the rank with the least price. */
+static int first_rank(const struct ctt_svd_layer *l)
 {
-    int best = l->rank > 0 ? l->rank - 1 : l->most;
+    int best = l->most;
 
-    for (int r = best - 1; l->rank == 0 && r > 0; r--)
+    for (int r = best - 1; r > 0; r--)
         if (price(l, r) < price(l, best))
             best = r;
     return best;
+}
+
+/* The rank to lower to next; 0: there is none.  After the first step the next
+ * one always has the least price. */
+static int lower(const struct ctt_svd_layer *l)
+{
+    return l->rank > 0 ? l->rank - 1 : l->first;
 }
 
 static struct ctt_svd_layer *cheapest(struct ctt_svd_layer *l, int layers)
@@ -98,8 +104,10 @@ int ctt_svd_ranks(struct ctt_svd_layer *l, int layers, int64_t all,
     int64_t now = all;
     int rc = 0;
 
-    for (int k = 0; k < layers; k++)
+    for (int k = 0; k < layers; k++) {
         l[k].rank = 0;
+        l[k].first = first_rank(&l[k]);
+    }
     while ((double)now > share * (double)all) {
         struct ctt_svd_layer *best = cheapest(l, layers);
 

@@ -55,6 +55,8 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     CTT_TRY(ctt_opt_check(ctt_train_opts, cfg));
     CTT_CHECK(cfg->dsd <= 0 || !cfg->early_stop, CTT_EINVAL, "--early-stop "
               "could end the run before the phases of --dsd");
+    CTT_CHECK(cfg->dsd <= 0 || cfg->time_limit <= 0, CTT_EINVAL,
+              "--time-limit could end the run before the phases of --dsd");
     CTT_TRY(checks[cfg->task](cfg));
     CTT_TRY(ctt_memory_parse(cfg, &memory));
     CTT_TRY(ctt_scale_begin(cfg, &scale));

@@ -80,6 +80,18 @@ void ctt_dsd_changes(const struct ctt_train_cfg *cfg, struct ctt_changes *c)
     *c = (struct ctt_changes){ (void *)(uintptr_t)cfg, due, change };
 }
 
+int ctt_dsd_check(const struct ctt_train_cfg *cfg, int64_t steps)
+{
+    int64_t begin = step_at(BEGIN, steps), end = step_at(END, steps);
+    int rc = 0;
+
+    CTT_CHECK(cfg->dsd <= 0 || (begin < end && end < steps), CTT_EINVAL,
+              "--dsd has three phases, and %lld steps are too few for them",
+              (long long)steps);
+out:
+    return rc;
+}
+
 double ctt_dsd_rate(const struct ctt_train_cfg *cfg, int64_t step,
                     int64_t steps)
 {

@@ -186,6 +186,7 @@ int ctt_trainer_open(struct ctt_trainer *t)
     t->steps = (int64_t)cfg->epochs * t->plan->batches;
     if (cfg->max_steps && cfg->max_steps < t->steps)
         t->steps = cfg->max_steps;
+    CTT_TRY(ctt_dsd_check(cfg, t->steps));
     ctt_dsd_changes(cfg, &t->dsd);
     t->changes = cfg->dsd > 0 ? &t->dsd : cfg->changes;
     t->first = t->at.step;

@@ -38,7 +38,8 @@ int  ctt_trainer_close(struct ctt_trainer *t);
 
 /* dsd.c: dense-sparse-dense training (Han and others 2017): the change of
  * cfg->dsd, whose struct c is filled, and the factor of the learning rate of a
- * step. */
+ * step.  CTT_EINVAL if so many steps leave a phase without any. */
+int    ctt_dsd_check(const struct ctt_train_cfg *cfg, int64_t steps);
 void   ctt_dsd_changes(const struct ctt_train_cfg *cfg, struct ctt_changes *c);
 double ctt_dsd_rate(const struct ctt_train_cfg *cfg, int64_t step,
                     int64_t steps);

@@ -21,8 +21,9 @@ static const char *const schedules[] = { "fresh", "rewind", NULL };
 static const struct ctt_opt own[] = {
     { .name = "retrain-epochs", .type = CTT_STRING, .off = FIELD(epochs),
       .dflt = "", .help = "total epochs of retraining [12 with --data]; auto: "
-      "12, then the last retraining is repeated for 12, 24, 48.. more until "
-      "the accuracy on the validation clips is back, or --retrain-limit",
+      "12, then the last one before sharing is repeated for 12, 24, 48.. "
+      "more until the accuracy on the validation clips is back, or "
+      "--retrain-limit",
       .arg = "N|auto", .section = "Retraining", .tags = CTT_OPT_COMMON },
     { .name = "retrain-limit", .type = CTT_INT, .off = FIELD(recipe.limit),
       .dflt = "96", .help = "auto: most epochs", .min = 1, .max = 100000,
@@ -36,7 +37,7 @@ static const struct ctt_opt own[] = {
       "each retraining: fresh: --lr and --schedule; rewind: those of the end "
       "of the model's own training, which its history tells (Renda and others "
       "2020)", .choices = schedules, .section = "Retraining" },
-    { .name = "norm-clips", .type = CTT_INT, .off = FIELD(norm_clips),
+    { .name = "norm-clips", .type = CTT_INT, .off = FIELD(recipe.norm_clips),
       .dflt = "256", .help = "training clips on which the statistics of batch "
       "norms are estimated again after each step that changes weights without "
       "training; 0: never", .max = 1000000000, .arg = "N",
@@ -109,6 +110,13 @@ static int needs_data(const struct ctt_recipe *r)
            r->tt.on == CTT_ON_RESPONSES;
 }
 
+/* Whether it can do without, if the validation clips are the same. */
+static int spares_data(const struct ctt_compress_job *j)
+{
+    return !needs_data(&j->c.recipe) &&
+           ctt_opt_is_default(own + ctt_opt_find(own, "norm-clips"), &j->c);
+}
+
 /* Opens the training clips, if it reads them, and the validation clips.  A list
  * without splits validates on what it would train on. */
 static int open_clips(struct ctt_compress_job *j)
@@ -116,11 +124,10 @@ static int open_clips(struct ctt_compress_job *j)
     const struct ctt_train_cfg *c = &j->c.train;
     int rc = 0;
 
-    if (c->data && (needs_data(&j->c.recipe) || j->c.norm_clips > 0))
+    if (c->data && (needs_data(&j->c.recipe) || j->c.recipe.norm_clips > 0))
         CTT_TRY(open_data(j, c->data, c->split, &j->data));
     CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
-    if (!needs_data(&j->c.recipe) && j->data
-        && ctt_data_same(j->data, j->val))
+    if (spares_data(j) && j->data && ctt_data_same(j->data, j->val))
         ctt_data_close(&j->data);
     CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
               "%s: has no split '%s' to validate on; pass --val",

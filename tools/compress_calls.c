@@ -88,7 +88,7 @@ out:
 static int norms(void *arg, const char *stage, struct ctt_model *m)
 {
     struct ctt_compress_job *j = arg;
-    int rc = ctt_norms_estimate(m, &j->c.train, j->data, j->c.norm_clips,
+    int rc = ctt_norms_estimate(m, &j->c.train, j->data, j->c.recipe.norm_clips,
                                 &j->ev);
 
     if (rc == CTT_ESTOP)
@@ -140,7 +140,7 @@ struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
         calls.accuracy = accuracy;
         calls.clips = ctt_data_clips(j->val);
     }
-    if (j->data && j->c.norm_clips > 0)
+    if (j->data && j->c.recipe.norm_clips > 0)
         calls.norms = norms;
     if (j->data)
         calls.sample = sample;

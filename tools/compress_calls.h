@@ -13,7 +13,6 @@ struct ctt_compress_cfg {
     struct ctt_train_cfg train;
     struct ctt_recipe    recipe;
     const char          *out, *report, *epochs;
-    int                  norm_clips;
 };
 
 struct ctt_compress_job {

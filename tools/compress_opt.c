@@ -20,14 +20,15 @@ static const char description[] =
     "(--fold). Weights may share the values of a codebook (--share). Last, the "
     "remaining weights (--round) and biases (--bias-bits) are rounded.\n\n"
     "With --data the model is retrained after factorisation and after each "
-    "round of pruning that --retrain-epochs has an epoch for; the model as "
-    "given is its teacher (--distil). What is best on the validation clips is "
-    "kept, chosen after the last step of pruning.\n\n"
+    "round of pruning that --retrain-epochs has an epoch for, and after "
+    "sharing for --share-epochs; the model as given is its teacher "
+    "(--distil). What is best on the validation clips is kept, chosen after "
+    "the last step of pruning.\n\n"
     "A folded model can be trained, compressed and folded again, but it has "
     "no batch norms any more; --fold none keeps them.\n\n"
     "Pruning makes the file smaller; tensor trains and dropped channels also "
-    "reduce the number of multiplications. Two tables report what each weight "
-    "and each step came to; --report writes the same as JSON.\n\n"
+    "reduce the number of multiplications. Tables report what each weight and "
+    "each step came to; --report writes the same as JSON.\n\n"
     "PATTERNS are names with * and ?, separated by commas. A pattern also "
     "matches the cores of a weight of that name.\n\n"
     "A model that predicts frames is compressed without --data and --val: "
@@ -86,8 +87,9 @@ const struct ctt_program ctt_compress_program = {
     .synopsis = "[OPTION...] MODEL -o OUT",
     .about = "Factorises the weights of a trained model (--svd-rank, "
              "--svd-energy, --svd-macs, --tt-rank, --tt-tol), prunes them "
-             "(--prune), or both; with --data it retrains. Writes the "
-             "compressed model and a report.",
+             "(--prune), lets them share values (--share), or all of that; "
+             "with --data it retrains. Writes the compressed model and a "
+             "report.",
     .description = description,
     .chapter = chapters,
     .also = "convtt-train(1), convtt-infer(1), convtt-info(1)",

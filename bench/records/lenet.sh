@@ -6,7 +6,8 @@
 # pictures; the errors printed are those of the 10,000 test pictures, one of
 # which is 0.01%.  Exit status 1: a bar was missed; 2: a wrong use.
 # BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3": a run for each.
-# ROWS=REGEX: only the rows whose name matches.  THREADS=2.
+# NETS=REGEX, ROWS=REGEX: only the nets, the rows whose name matches.
+# THREADS=2.
 # KEEP=FOLDER: models and logs stay there.
 set -u
 data=digits:${1:?"a folder with the idx files of MNIST must be given"}
@@ -172,7 +173,7 @@ rm -f "$work/missed"
 heading
 while IFS='|' read -r net bar options; do
     net=$(trim "$net")
-    [ -n "$net" ] || continue
+    [[ -n "$net" && "$net" =~ ${NETS:-.} ]] || continue
     dense "$net" "$(trim "$bar")" "$(trim "$options")"
     while IFS='|' read -r of row lost file weights longest published how; do
         of=$(trim "$of")

@@ -4,6 +4,7 @@
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/recognise/recognise.h"
+#include "net/op.h"
 #include "libtrain/task.h"
 #include "run/back/exec.h"
 
@@ -23,17 +24,13 @@ struct estimate {
     double *sum;                 /* per weight: of a batch's mean, and of its
                                     mean square, times its rows */
     double  rows;
+    int     whole;               /* they are of batches without empty places */
 };
-
-static int is_batch_norm(const struct ctt_node *n)
-{
-    return n->op == CTT_OP_NORM && n->attr.norm.kind == CTT_NORM_BATCH;
-}
 
 static int has_norm(const struct ctt_graph *g)
 {
     for (int i = 0; i < g->count; i++)
-        if (is_batch_norm(&g->node[i]))
+        if (ctt_is_batch_norm(&g->node[i]))
             return 1;
     return 0;
 }
@@ -44,7 +41,7 @@ static int copy_model(const struct ctt_model *m, struct estimate *e)
 
     CTT_TRY(ctt_model_copy(m, &e->m));
     for (int i = 0; i < e->m->g->count; i++)
-        if (is_batch_norm(&e->m->g->node[i]))
+        if (ctt_is_batch_norm(&e->m->g->node[i]))
             e->m->g->node[i].attr.norm.momentum = 1;
     e->sum = ctt_calloc((size_t)e->m->g->weights, sizeof(*e->sum));
     CTT_TRY(e->sum ? 0 : CTT_ENOMEM);
@@ -96,7 +93,7 @@ static int add(struct estimate *e, double rows)
                              (int64_t)sizeof(*w)));
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
-        for (int64_t j = 0; is_batch_norm(n) && j < n->out.c; j++) {
+        for (int64_t j = 0; ctt_is_batch_norm(n) && j < n->out.c; j++) {
             double mean = (double)w[n->at[MEAN] + j];
             e->sum[n->at[MEAN] + j] += rows * mean;
             e->sum[n->at[VAR] + j] += rows * ((double)w[n->at[VAR] + j] +
@@ -108,8 +105,16 @@ out:
     return rc;
 }
 
-/* Returns 1 after the last batch.  Empty places would count as frames, so a
- * batch that has one is left out unless it is the only one. */
+/* Makes room for the first batch without empty places. */
+static void forget(struct estimate *e)
+{
+    memset(e->sum, 0, (size_t)e->m->g->weights * sizeof(*e->sum));
+    e->rows = 0;
+    e->whole = 1;
+}
+
+/* Returns 1 after the last batch.  Empty places would count as frames, so
+ * batches that have one are left out unless all have. */
 static int run_batch(struct estimate *e, struct ctt_data *d, int *clips,
                      const struct ctt_events *ev)
 {
@@ -127,6 +132,8 @@ static int run_batch(struct estimate *e, struct ctt_data *d, int *clips,
         *clips -= b.length[j] > 0;
         whole &= b.length[j] > 0;
     }
+    if (whole && !e->whole)
+        forget(e);
     if (whole || e->rows == 0) {
         CTT_TRY(ctt_recognise_step_forward(e->step, d, &b));
         CTT_TRY(add(e, rows));
@@ -141,7 +148,7 @@ static void set(const struct estimate *e, struct ctt_model *m)
 {
     for (int i = 0; i < m->g->count && e->rows > 0; i++) {
         const struct ctt_node *n = &m->g->node[i];
-        for (int64_t j = 0; is_batch_norm(n) && j < n->out.c; j++) {
+        for (int64_t j = 0; ctt_is_batch_norm(n) && j < n->out.c; j++) {
             double mean = e->sum[n->at[MEAN] + j] / e->rows;
             double var = e->sum[n->at[VAR] + j] / e->rows - mean * mean;
             m->w[n->at[MEAN] + j] = (float)mean;
@@ -162,6 +169,8 @@ int ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
     if (!has_norm(m->g))
         goto out;
     plain.amp = CTT_O0;
+    plain.window = 0;    /* a norm would only show the last window's */
+    plain.keep = "all";
     plain.taught_by = NULL;
     CTT_TRY(open_all(m, &plain, d, &e));
     ctt_loader_start(e.loader, e.order, &none, 0);

@@ -56,7 +56,7 @@ int ctt_teacher_open(const struct ctt_model *m, struct ctt_dev *dev, int n,
     CTT_TRY(rc);
     t->g = m->g;
     t->dev = dev;
-    rows = (size_t)(has_clip(t) ? asks : n * room);
+    rows = has_clip(t) ? (size_t)asks : (size_t)n * (size_t)room;
     CTT_TRY(ctt_dev_show(dev, "the teacher's weights", m->w, m->g->weights,
                          &t->own, &w));
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){

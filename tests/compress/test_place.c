@@ -70,9 +70,9 @@ static int sum(void *arg, const char *stage, const struct ctt_model *m,
         s += (double)m->w[k] * (double)(k % 7);
     for (int k = 0; k < CTT_ACCURACIES; k++)
         t->top1[k] = recipe->automatic && !m->constraint.keep
-                     ? 2 : fabs(sin(s + k));
-    t->lost = (int64_t)(100 * t->top1[0]);
-    t->won = (int64_t)(100 * t->top1[1]);
+                     ? 1 : fabs(sin(s + k)) / 2;
+    t->lost = (int64_t)(50 * t->top1[0]);
+    t->won = (int64_t)(50 * t->top1[1]);
     return 0;
 }
 
@@ -269,7 +269,8 @@ static void test_places(void)
     CHECK_OK(ctt_report_new(m, &r));
     CHECK_OK(ctt_report_row(r, &row));
     row->bytes = 1000;
-    row->after.top1[1] = 1.0 / 3;
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        row->after.top1[k] = 1.0 / 3;
     CHECK_OK(ctt_place_given(m, &p));
     CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
     CHECK_OK(ctt_report_new(m, &back));
@@ -301,6 +302,39 @@ static void test_places(void)
     ctt_report_free(&r);
     ctt_model_free(&m);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* What no test can come to is refused. */
+static void test_impossible_scores(void)
+{
+    static const struct ctt_score bad[] = {
+        { { 1, 1, 1 }, 1, INT64_MAX, INT64_MAX },
+        { { 1, 1, 1 }, 10, 6, 5 }, { { 1, 1, 1 }, INT64_MAX, 0, 0 },
+        { { 1, 1, 2 }, 10, 0, 0 }, { { 1, NAN, 1 }, 10, 0, 0 },
+        { { INFINITY, 1, 1 }, 10, 0, 0 },
+    };
+    struct ctt_model *m = small_model(small_net, 5);
+    struct ctt_recipe_place p = { .rounds = 0 };
+
+    for (size_t i = 0; i < CTT_LEN(bad); i++) {
+        struct ctt_report *r = NULL, *back = NULL;
+        struct ctt_stage_row *row;
+        char *text = NULL;
+
+        CHECK_OK(ctt_report_new(m, &r));
+        CHECK_OK(ctt_report_row(r, &row));
+        row->bytes = 1;
+        row->after = bad[i];
+        CHECK_OK(ctt_place_given(m, &p));
+        CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
+        CHECK_OK(ctt_report_new(m, &back));
+        CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, back),
+                        CTT_EFORMAT);
+        ctt_report_free(&back);
+        ctt_report_free(&r);
+        ctt_free(text);
+    }
+    ctt_model_free(&m);
 }
 
 /* Numbers at the ends of their types, in whatever way they are added up. */
@@ -365,6 +399,7 @@ int main(void)
         { "forged checkpoints", test_forged },
         { "what identifies a model", test_given },
         { "places in checkpoints", test_places },
+        { "impossible scores", test_impossible_scores },
         { "large numbers in places", test_large_places },
         CU_TEST_INFO_NULL
     };

@@ -55,6 +55,26 @@ static void test_spans(void)
     }
 }
 
+/* One retraining is repeated: the last one before sharing, which has epochs of
+ * its own, or that of sharing if there is no other. */
+static void test_last(void)
+{
+    struct ctt_recipe o = { .prune = { .share = 0.5f, .rounds = 2 },
+                            .share = { .bits = "3", .epochs = 2 },
+                            .epochs = 12, .automatic = 1, .limit = 40 };
+    int prune, share = ctt_recipe_rounds(&o) - 1;
+
+    prune = share - 1;
+    CU_ASSERT_EQUAL(ctt_recipe_epochs(&o, share), 2);
+    CU_ASSERT_EQUAL(ctt_recipe_last(&o), prune);
+    CU_ASSERT_EQUAL(ctt_span_at(&o, prune, 1).most, 42);
+    CU_ASSERT_EQUAL(ctt_span_at(&o, share, 1).most, 0);
+    o.prune.share = 0;
+    CU_ASSERT_EQUAL(ctt_recipe_last(&o), 0);
+    o.share.bits = "";
+    CU_ASSERT_EQUAL(ctt_recipe_last(&o), -1);
+}
+
 static void test_text(void)
 {
     static const struct { struct ctt_span s; double part; const char *is; }
@@ -80,6 +100,7 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "epochs", test_epochs },
         { "what is left", test_spans },
+        { "the last retraining", test_last },
         { "in words", test_text },
         CU_TEST_INFO_NULL
     };

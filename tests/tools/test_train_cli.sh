@@ -226,15 +226,20 @@ teach 1 'the teacher answers 12 classes, the data has 2' updown -o new.ctt \
 teach 1 'nothere' updown -o new.ctt --teacher nothere
 teach 1 'tiny.net: not a model file' updown -o new.ctt --teacher tiny.net
 teach 2 'distil requires --teacher' updown -o new.ctt --distil 0.5
+teach 2 'distil-temperature requires --teacher' updown -o new.ctt \
+    --distil-temperature 2
 [ ! -e new.ctt ] || fail "what was refused is written"
 
 # The share of dense-sparse-dense training.
-teach 0 'a.ctt written' updown -o a.ctt --dsd 0.99
+teach 0 'a.ctt written' updown -o a.ctt --dsd 0.99 --batch 1
+teach 1 '3 steps are too few' updown -o new.ctt --dsd 0.99
 for bad in 1 -0.1 nan inf x; do
     teach 2 "dsd: bad value '$bad'" updown -o new.ctt --dsd $bad
 done
 teach 2 'could end the run before the phases of --dsd' updown -o new.ctt \
     --dsd 0.3 --early-stop 2
+teach 2 'could end the run before the phases of --dsd' updown -o new.ctt \
+    --dsd 0.3 --time-limit 60
 [ ! -e new.ctt ] || fail "what was refused is written"
 
 # 6. Bad input: one line, the right status.

@@ -220,7 +220,8 @@ static double channel(struct ctt_data *d, int c, double *square)
 }
 
 /* Over all clips, in batches of 2, the statistics of a norm that reads the
- * frames are those of the frames; over 2 clips they are others. */
+ * frames are those of the frames, also if training has windows of one frame;
+ * over 2 clips they are others. */
 static void norms_are_estimated_again(void)
 {
     static const char net[] =
@@ -247,6 +248,7 @@ static void norms_are_estimated_again(void)
     kept = m->w[n->at[0]];
     CHECK_OK(ctt_model_copy(m, &few));
     CHECK_OK(ctt_norms_estimate(few, &cfg, d, 2, NULL));
+    cfg.window = 1;
     CHECK_OK(ctt_norms_estimate(m, &cfg, d, 100, NULL));
     for (int c = 0; c < 3; c++) {
         double square, mean = channel(d, c, &square);
