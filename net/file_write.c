@@ -211,7 +211,15 @@ out:
     return rc;
 }
 
-/* Whether it has convs, and half precision holds all of their weights. */
+static int has_low_byte(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof(bits));
+    return (bits & 0xff) != 0;
+}
+
+/* Whether it has convs, and the lowest byte of all of their weights is 0. */
 static int is_rounded(const struct ctt_model *m)
 {
     int convs = 0;
@@ -222,7 +230,7 @@ static int is_rounded(const struct ctt_model *m)
             continue;
         convs++;
         for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-            if (!ctt_is_f16(m->w[n->at[0] + k]))
+            if (has_low_byte(m->w[n->at[0] + k]))
                 return 0;
     }
     return convs > 0;

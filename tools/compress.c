@@ -231,11 +231,12 @@ static void tell_size(const struct ctt_compress_job *j,
                       const struct ctt_report *r)
 {
     int64_t bytes = r->stage[r->stages - 1].bytes;
+    int plain = r->stage[0].bytes >= 4 * r->stage[0].params;
     struct stat st;
 
     ctt_tool_say("\n%s written: %.1f times smaller than %s%s", j->c.out,
                  (double)r->stage[0].bytes / (double)bytes, j->path,
-                 r->stage[0].pruned > 0 ? "" : " as dense floats");
+                 plain ? " as dense floats" : "");
     if (stat(j->path, &st) == 0 && bytes > st.st_size)
         ctt_tool_warn("%s has %lld bytes, more than the %lld of %s", j->c.out,
                       (long long)bytes, (long long)st.st_size, j->path);

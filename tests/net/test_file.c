@@ -168,7 +168,7 @@ static int count_files(void)
     return n;
 }
 
-/* Kernels that half precision holds are coded; one number more than that, and
+/* Kernels of rounded numbers, tiny ones too, are coded; with one of all digits
  * all are plain floats. */
 static void test_rounded(void)
 {
@@ -183,6 +183,11 @@ static void test_rounded(void)
     CHECK_OK(ctt_model_save(saved_path, m));
     CHECK_OK(ctt_model_load(saved_path, 0, &back));
     CU_ASSERT(saved_same(m, back));
+    CHECK_OK(ctt_model_stored(saved_path, &s, &n, &coded));
+    CU_ASSERT_STRING_EQUAL(s[0].values, "f16");
+    ctt_free(s);
+    m->w[y->at[0]] = 0x1.02p-40f;    /* half precision holds no such number */
+    CHECK_OK(ctt_model_save(saved_path, m));
     CHECK_OK(ctt_model_stored(saved_path, &s, &n, &coded));
     CU_ASSERT_STRING_EQUAL(s[0].values, "f16");
     ctt_free(s);
