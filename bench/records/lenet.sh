@@ -50,7 +50,7 @@ lenet-300-100 | smallest 0.1 | 0.1 | 75 | 88 | 120 | weights 40x, Han 2016; \
     64x, Ullrich 2017 | $small --prune 0.95 --retrain-epochs 40 --share 2 \
     --share-epochs 8
 lenet-300-100 | smallest 0.35 | 0.35 | 95 | 130 | 120 | weights 124x, Oktay \
-    2020 | $small --prune 0.969 --retrain-epochs 40 --share 2 --share-epochs 8
+    2020 | $small --prune 0.969 --retrain-epochs 64 --share 2 --share-epochs 12
 lenet-5 | prune 0.92 | 0.1 | - | 12 | 600 | 12x, Han 2015 | $small \
     --prune 0.92 --retrain-epochs 8
 lenet-5 | 3 bits | 0.1 | - | - | 600 | 8 and 5 bits, Han 2016 | \
@@ -180,7 +180,7 @@ while IFS='|' read -r net bar options; do
         row=$(trim "$row")
         [[ "$of" = "$net" && "$row" =~ ${ROWS:-.} ]] || continue
         compress "$net" "$row" "$(trim "$lost")" "$(trim "$file")" \
-            "$(trim "$weights")" "$(trim "$longest")" "$(trim "$published")" \
+            "$(trim "$weights")" "$(trim "$longest")" "$(trim "$published" | tr -s ' ')" \
             "$(trim "$how")"
     done <<< "$rows"
 done <<< "$dense_rows"
