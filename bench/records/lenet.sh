@@ -136,6 +136,7 @@ compress() {
     local net=$1 row=$2 lost=$3 file=$4 weights=$5 longest=$6 published=$7
     local options=$8 seed errors='' times='' sizes='' stored='' out full met
     out=$work/$net-small
+    published=$(tr -s ' ' <<< "$published")
     for seed in $seeds; do
         # shellcheck disable=SC2086
         timed "$out-$seed.log" "$build/convtt-compress" "$work/$net-$seed.h5" \
@@ -180,7 +181,7 @@ while IFS='|' read -r net bar options; do
         row=$(trim "$row")
         [[ "$of" = "$net" && "$row" =~ ${ROWS:-.} ]] || continue
         compress "$net" "$row" "$(trim "$lost")" "$(trim "$file")" \
-            "$(trim "$weights")" "$(trim "$longest")" "$(trim "$published" | tr -s ' ')" \
+            "$(trim "$weights")" "$(trim "$longest")" "$(trim "$published")" \
             "$(trim "$how")"
     done <<< "$rows"
 done <<< "$dense_rows"
