@@ -11,6 +11,33 @@
 
 /* ---- the gradient ---- */
 
+/* A step along the gradient of this batch, and one back, change the loss as
+ * the gradient says. */
+static void check_slope(struct ctt_recognise_step *s, struct ctt_model *m,
+                        const struct ctt_batch *batch)
+{
+    struct ctt_sums a = { 0 }, b = { 0 }, c = { 0 };
+    float *dw = ctt_calloc((size_t)m->g->weights, sizeof(*dw));
+    double norm = 0, h, slope;
+
+    CU_ASSERT_FATAL(dw != NULL);
+    CHECK_OK(ctt_recognise_step_run(s, toy, batch, 1, 2, &a));
+    memcpy(dw, s->x->dw, (size_t)m->g->weights * sizeof(*dw));
+    for (int64_t i = 0; i < m->g->weights; i++)
+        norm += (double)dw[i] * dw[i];
+    h = 1e-2 / sqrt(norm);
+    for (int64_t i = 0; i < m->g->weights; i++)
+        m->w[i] += (float)(h * dw[i]);
+    CHECK_OK(ctt_recognise_step_run(s, toy, batch, 1, 2, &b));
+    for (int64_t i = 0; i < m->g->weights; i++)
+        m->w[i] -= (float)(2 * h * dw[i]);
+    CHECK_OK(ctt_recognise_step_run(s, toy, batch, 1, 2, &c));
+    slope = (b.loss / b.weight - c.loss / c.weight) / (2 * h);
+    CU_ASSERT(a.weight == b.weight && a.clips == 4);
+    CU_ASSERT_DOUBLE_EQUAL(slope / norm, 1, 0.02);
+    ctt_free(dw);
+}
+
 /* The gradient of the whole step, with target and asks: a step along it lowers
  * the loss as expected.  taught: another model is the teacher. */
 static void check_gradient(int taught)
@@ -25,7 +52,6 @@ static void check_gradient(int taught)
     for (int k = 0; k < 2; k++) {
         struct ctt_train_cfg cfg = short_run();
         const struct ctt_augment none = { 0 };
-        struct ctt_sums a = { 0 }, b = { 0 }, c = { 0 };
         struct ctt_recognise_step *s = NULL;
         struct ctt_loader *l = NULL;
         struct ctt_order *p = NULL;
@@ -33,8 +59,7 @@ static void check_gradient(int taught)
         struct ctt_dev *dev = NULL;
         struct ctt_buckets bk;
         struct ctt_batch batch;
-        double wait = 0, norm = 0, h, slope;
-        float *dw;
+        double wait = 0;
 
         cfg.label_smooth = 0.1f;
         cfg.frame_loss = CTT_FRAME_LINEAR;
@@ -52,23 +77,7 @@ static void check_gradient(int taught)
         CHECK_OK(ctt_loader_open(toy, 4, toy->longest, &l));
         ctt_loader_start(l, p, &none, 0);
         CU_ASSERT_EQUAL_FATAL(ctt_loader_next(l, &batch, &wait), 1);
-        CHECK_OK(ctt_recognise_step_run(s, toy, &batch, 1, 2, &a));
-        dw = ctt_calloc((size_t)m->g->weights, sizeof(*dw));
-        CU_ASSERT_FATAL(dw != NULL);
-        memcpy(dw, s->x->dw, (size_t)m->g->weights * sizeof(*dw));
-        for (int64_t i = 0; i < m->g->weights; i++)
-            norm += (double)dw[i] * dw[i];
-        h = 1e-2 / sqrt(norm);
-        for (int64_t i = 0; i < m->g->weights; i++)
-            m->w[i] += (float)(h * dw[i]);
-        CHECK_OK(ctt_recognise_step_run(s, toy, &batch, 1, 2, &b));
-        for (int64_t i = 0; i < m->g->weights; i++)
-            m->w[i] -= (float)(2 * h * dw[i]);
-        CHECK_OK(ctt_recognise_step_run(s, toy, &batch, 1, 2, &c));
-        slope = (b.loss / b.weight - c.loss / c.weight) / (2 * h);
-        CU_ASSERT(a.weight == b.weight && a.clips == 4);
-        CU_ASSERT_DOUBLE_EQUAL(slope / norm, 1, 0.02);
-        ctt_free(dw);
+        check_slope(s, m, &batch);
         ctt_loader_close(&l);
         ctt_recognise_step_close(&s);
         ctt_order_free(&p);
