@@ -15,8 +15,8 @@
 #define LANES 8
 #define ROWS 6
 
-typedef float vec __attribute__((vector_size(LANES * 4), aligned(4)));
-typedef float half __attribute__((vector_size(LANES * 2), aligned(4)));
+typedef float vec __attribute__((vector_size(LANES * 4)));
+typedef float half __attribute__((vector_size(LANES * 2)));
 typedef int mask __attribute__((vector_size(LANES * 4)));
 
 /* The first n lanes. */

@@ -16,8 +16,8 @@
 #define LANES 16
 #define ROWS 14
 
-typedef float vec __attribute__((vector_size(LANES * 4), aligned(4)));
-typedef float half __attribute__((vector_size(LANES * 2), aligned(4)));
+typedef float vec __attribute__((vector_size(LANES * 4)));
+typedef float half __attribute__((vector_size(LANES * 2)));
 typedef int mask __attribute__((vector_size(LANES * 4)));
 
 static inline vec load_some(const float *p, int64_t n)

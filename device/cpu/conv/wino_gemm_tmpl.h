@@ -3,8 +3,7 @@
  * of two registers, one and half a one. */
 
 /* R rows and N registers are constants: the loops over them are unrolled, and
- * the sums stay in registers.  (memcpy instead of load() and store(), because
- * gcc 12 emits a third more instructions for those with AVX2.) */
+ * the sums stay in registers. */
 
 /* m[r][N registers] = sum over c of v[r][c] u[c][N registers]. */
 INLINE void product_registers(int R, int N, const float *v, int64_t ldv,
@@ -18,7 +17,7 @@ INLINE void product_registers(int R, int N, const float *v, int64_t ldv,
     for (int64_t i = 0; i < c; i++) {
         vec b[2];
         UNROLL for (int n = 0; n < N; n++)
-            memcpy(&b[n], u + (i * N + n) * LANES, sizeof(vec));
+            b[n] = load(u + (i * N + n) * LANES);
         for (int n = 0; n < N; n++)
             __builtin_prefetch(u + ((i + c) * N + n) * LANES);
         UNROLL for (int r = 0; r < R; r++)
@@ -27,7 +26,7 @@ INLINE void product_registers(int R, int N, const float *v, int64_t ldv,
     }
     UNROLL for (int r = 0; r < R; r++)
         for (int n = 0; n < N; n++)
-            memcpy(m + (r * N + n) * LANES, &s[r][n], sizeof(vec));
+            store(m + (r * N + n) * LANES, s[r][n]);
 }
 
 /* The same for a panel of half a register, two channels of v at once: lane 2 k
@@ -62,18 +61,18 @@ INLINE void outer_registers(int R, int N, const float *v, int64_t ldv,
 
     UNROLL for (int r = 0; r < R; r++)
         for (int n = 0; n < N; n++)
-            memcpy(&s[r][n], du + r * ldu + n * LANES, sizeof(vec));
+            s[r][n] = load(du + r * ldu + n * LANES);
     for (int64_t t = 0; t < tiles; t++) {
         vec b[2];
         UNROLL for (int n = 0; n < N; n++)
-            memcpy(&b[n], m + t * ldm + n * LANES, sizeof(vec));
+            b[n] = load(m + t * ldm + n * LANES);
         UNROLL for (int r = 0; r < R; r++)
             for (int n = 0; n < N; n++)
                 s[r][n] += v[t * ldv + r] * b[n];
     }
     UNROLL for (int r = 0; r < R; r++)
         for (int n = 0; n < N; n++)
-            memcpy(du + r * ldu + n * LANES, &s[r][n], sizeof(vec));
+            store(du + r * ldu + n * LANES, s[r][n]);
 }
 
 /* The same for half a register. */

@@ -9,30 +9,29 @@ enum { PANEL = 2 * LANES, HALF = LANES / 2, MAXT = 8 };
 #define UNROLL _Pragma("GCC unroll 16")
 #define LOOP _Pragma("GCC unroll 1")
 
+/* What loads and stores at any address, in one instruction: gcc 12 copies the 32
+ * bytes of a memcpy in two halves, through the stack. */
+typedef vec loose_vec __attribute__((aligned(4), may_alias));
+typedef half loose_half __attribute__((aligned(4), may_alias));
+
 INLINE vec load(const float *p)
 {
-    vec v;
-
-    memcpy(&v, p, sizeof(v));
-    return v;
+    return *(const loose_vec *)p;
 }
 
 INLINE void store(float *p, vec v)
 {
-    memcpy(p, &v, sizeof(v));
+    *(loose_vec *)p = v;
 }
 
 INLINE half load_half(const float *p)
 {
-    half v;
-
-    memcpy(&v, p, sizeof(v));
-    return v;
+    return *(const loose_half *)p;
 }
 
 INLINE void store_half(float *p, half v)
 {
-    memcpy(p, &v, sizeof(v));
+    *(loose_half *)p = v;
 }
 
 /* ---- the one-dimensional transforms, on registers ---- */
