@@ -153,9 +153,7 @@ static int run(struct ctt_walk *k, int round)
     ctt_model_free(k->m);
     *k->m = m;
     if (!f.norms && !f.channels) {
-        k->same = 1;
-        snprintf(k->name, sizeof(k->name), "folded: no change");
-        snprintf(k->line, sizeof(k->line), "%s", k->name);
+        ctt_walk_same(k, "folded");
         goto out;
     }
     snprintf(k->name, sizeof(k->name), "folded");

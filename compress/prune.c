@@ -375,13 +375,16 @@ static int prune_round(struct ctt_walk *k, int round)
     const struct ctt_prune *o = &k->o->prune;
     double was = ctt_pruned(*k->m, o);
     int all = rounds(k->o), rc = 0;
+    char what[CTT_NAME];
 
     if (has_prunable(k))
         CTT_TRY(ctt_prune(*k->m, o, ctt_prune_cubic(k->start, (double)o->share,
                                                     round, all)));
-    k->same = !(ctt_pruned(*k->m, o) > was);
-    snprintf(k->name, sizeof(k->name), "pruned %d/%d%s", round, all,
-             k->same ? ": no change" : "");
+    snprintf(k->name, sizeof(k->name), "pruned %d/%d", round, all);
+    if (!(ctt_pruned(*k->m, o) > was)) {
+        snprintf(what, sizeof(what), "%s", k->name);
+        ctt_walk_same(k, what);
+    }
     snprintf(k->line, sizeof(k->line), "%s: %.2f%% of all convolution weights, "
              "%.2f%% of the prunable ones", k->name,
              100 * ctt_pruned(*k->m, NULL), 100 * ctt_pruned(*k->m, o));

@@ -108,12 +108,15 @@ static int epochs_of(const struct run *a, int n)
     return ctt_retraining_epochs(a->k.o, a->at.rounds, n);
 }
 
-/* Top-1 of whole clips that is missing, 0..1. */
+/* The mean top-1 that is missing, 0..1. */
 static double missing(const struct run *a, const struct ctt_score *s)
 {
-    int whole = CTT_ACCURACIES - 1;
+    const double *was = a->k.r->stage[0].after.top1;
+    double sum = 0;
 
-    return a->k.r->stage[0].after.top1[whole] - s->top1[whole];
+    for (int i = 0; i < CTT_ACCURACIES; i++)
+        sum += was[i] - s->top1[i];
+    return sum / CTT_ACCURACIES;
 }
 
 static void say_end(const struct run *a, int back, int64_t epochs, double miss)
@@ -187,8 +190,20 @@ out:
     return rc;
 }
 
-/* Tests a model before it is retrained.  changed: a stage has changed its
- * weights. */
+void ctt_walk_same(struct ctt_walk *k, const char *what)
+{
+    char line[CTT_NAME + 64];
+
+    k->same = 1;
+    snprintf(k->name, sizeof(k->name), "%s: no change", what);
+    snprintf(k->line, sizeof(k->line), "%s", k->name);
+    snprintf(line, sizeof(line), "%s, so it is not retrained", k->name);
+    if (k->epochs > 0 && k->calls->say)
+        k->calls->say(k->calls->arg, line);
+}
+
+/* Tests a model before it is retrained, unless that changes it too.  changed: a
+ * stage has changed its weights. */
 static int test(struct run *a, int changed, struct ctt_score *s)
 {
     struct ctt_walk *k = &a->k;
@@ -210,12 +225,14 @@ static int finish(struct run *a, const struct ctt_stage *s)
     struct ctt_changes c = { .due = NULL };
     struct ctt_walk *k = &a->k;
     struct ctt_stage_row *row;
-    int rc = 0, retrains = s && k->epochs > 0;
+    int rc = 0, retrains = s && k->epochs > 0 && !k->same;
 
     if (s && s->during)
         s->during(k, &c);
     if (!a->at.begun)
-        CTT_TRY(test(a, s && !c.due && !k->same, &after));
+        memcpy(a->at.before, after.top1, sizeof(a->at.before));
+    if (!a->at.begun && !c.due)
+        CTT_TRY(test(a, s && !k->same, &after));
     if (retrains)
         CTT_TRY(retrain(a, &c, &after));
     CTT_TRY(measure(a, &row));

@@ -105,7 +105,7 @@ int ctt_chain_may(const struct ctt_graph *g, int i, int least,
         return 0;
     }
     if (row->params < least) {
-        snprintf(row->reason, CTT_REASON, "has fewer than %d numbers", least);
+        snprintf(row->reason, CTT_REASON, "has fewer than %d values", least);
         return 0;
     }
     return names_free(g, n, row);

@@ -146,7 +146,7 @@ int ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
         return 0;
     if (row == 0) {
         snprintf(text, size, "weight\tshape\tcores\tranks\terror\tparameters\t"
-                 "after\tmult\tafter\tnote");
+                 "factorised\tmult\tfactorised\tnote");
         return 1;
     }
     shape_text(w, shape, sizeof(shape));

@@ -197,7 +197,7 @@ out:
 
 static int none_may(const struct ctt_share *o)
 {
-    return ctt_error(CTT_EINVAL, "--share: no weight has %d numbers that are "
+    return ctt_error(CTT_EINVAL, "--share: no weight has %d values that are "
                      "not pruned (--share-least) and is asked for", o->least);
 }
 
@@ -297,9 +297,7 @@ static int run(struct ctt_walk *k, int round)
 
     (void)round;
     if (!any_may_share(*k->m, &k->o->share)) {
-        k->same = 1;
-        snprintf(k->name, sizeof(k->name), "shared: no change");
-        snprintf(k->line, sizeof(k->line), "%s", k->name);
+        ctt_walk_same(k, "shared");
         goto out;
     }
     CTT_TRY(ctt_share(*k->m, &k->o->share, &sum));

@@ -16,7 +16,8 @@ struct ctt_walk {
     double             start;     /* 0 in the first round; the stage may store a
                                      number for later rounds */
     int                epochs;    /* of retraining after this round */
-    int                same;      /* out: 1: the round changed no weight */
+    int                same;      /* out: 1: the round changed no weight; see
+                                     ctt_walk_same() */
     char               name[CTT_NAME];    /* out: of the round, for reports */
     char               line[160]; /* out: line for the model's history */
 };
@@ -60,6 +61,10 @@ extern const struct ctt_stage ctt_stage_prune;
 extern const struct ctt_stage ctt_stage_fold;
 extern const struct ctt_stage ctt_stage_share;
 extern const struct ctt_stage ctt_stage_round;
+
+/* Names a round of a stage, called `what`, that has changed no weight: it is not
+ * retrained. */
+void ctt_walk_same(struct ctt_walk *k, const char *what);
 
 /* The number of rounds of a stage; 0 if it is not requested. */
 int ctt_stage_rounds(const struct ctt_stage *s, const struct ctt_recipe *o);

@@ -425,6 +425,10 @@ static int run(struct ctt_walk *k, int round)
     CTT_TRY(ctt_svd_model(*k->m, o, k->calls, k->r, &m));
     ctt_model_free(k->m);
     *k->m = m;
+    if (!ctt_chain_rows(k->r)) {
+        ctt_walk_same(k, "SVD");
+        goto out;
+    }
     snprintf(k->name, sizeof(k->name), "SVD");
     snprintf(k->line, sizeof(k->line), "SVD on %s: rank %d, energy %g, "
              "multiplications %g, %d of %d weights", ons[o->on], o->rank,

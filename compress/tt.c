@@ -291,7 +291,10 @@ static int run(struct ctt_walk *k, int round)
                                         0 }, &m));
     ctt_model_free(k->m);
     *k->m = m;
-    tell(k, ctt_chain_rows(k->r) - done);
+    if (ctt_chain_rows(k->r) > done)
+        tell(k, ctt_chain_rows(k->r) - done);
+    else
+        ctt_walk_same(k, "tensor trains");
 out:
     return rc;
 }

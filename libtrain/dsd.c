@@ -14,6 +14,8 @@
 #define END   0.8
 #define RATE  0.1
 
+enum { LEAST = 5 };    /* steps, so that each phase has one */
+
 static int64_t step_at(double part, int64_t steps)
 {
     return (int64_t)ceil(part * (double)steps);
@@ -75,9 +77,25 @@ out:
     return rc;
 }
 
+static int tell(const void *arg, int64_t step, int64_t steps, char *line,
+                size_t size)
+{
+    const struct ctt_train_cfg *cfg = arg;
+
+    if (step < step_at(END, steps))
+        snprintf(line, size, "--dsd: the smallest %g%% of each weight are zero "
+                 "until %g%% of the run", 100 * (double)cfg->dsd, 100 * END);
+    else
+        snprintf(line, size, "--dsd: all weights train again, at %g of the "
+                 "learning rate; the best model is chosen from here on",
+                 RATE);
+    return 1;
+}
+
 void ctt_dsd_changes(const struct ctt_train_cfg *cfg, struct ctt_changes *c)
 {
-    *c = (struct ctt_changes){ (void *)(uintptr_t)cfg, due, change };
+    *c = (struct ctt_changes){ (void *)(uintptr_t)cfg, due, change,
+                                tell };
 }
 
 int ctt_dsd_check(const struct ctt_train_cfg *cfg, int64_t steps)
@@ -86,8 +104,8 @@ int ctt_dsd_check(const struct ctt_train_cfg *cfg, int64_t steps)
     int rc = 0;
 
     CTT_CHECK(cfg->dsd <= 0 || (begin < end && end < steps), CTT_EINVAL,
-              "--dsd has three phases, and %lld steps are too few for them",
-              (long long)steps);
+              "--dsd has three phases, and %lld steps are too few for them: %d "
+              "are the least", (long long)steps, LEAST);
 out:
     return rc;
 }

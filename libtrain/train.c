@@ -173,11 +173,11 @@ static int prefetch(struct ctt_trainer *t)
                             t->data->in.h * t->data->in.w * t->data->in.c);
 }
 
-/* Before a step: changes what is pruned.  The best weights so far are not of
- * the model that is wanted then. */
+/* Before a step: changes what is pruned. */
 static int change(struct ctt_trainer *t)
 {
     const struct ctt_changes *c = t->changes;
+    char line[192];
     int rc = 0;
 
     if (!c || !c->due(c->arg, t->at.step, t->steps))
@@ -185,7 +185,8 @@ static int change(struct ctt_trainer *t)
     CTT_TRY(ctt_optim_pull(t->optim));
     CTT_TRY(c->change(c->arg, t->m, t->at.step, t->steps));
     CTT_TRY(ctt_optim_constrain(t->optim, &t->m->constraint));
-    t->at.best_epoch = 0;
+    if (c->tell && c->tell(c->arg, t->at.step, t->steps, line, sizeof(line)))
+        ctt_trainer_say(t, line);
 out:
     return rc;
 }
@@ -292,6 +293,49 @@ static void sample(struct ctt_trainer *t, double loss, int last)
         ctt_trainer_say(t, line);
 }
 
+/* Whether the model is not yet the one that is wanted in the end. */
+static int changes_later(const struct ctt_trainer *t)
+{
+    const struct ctt_changes *c = t->changes;
+
+    for (int64_t step = t->at.step; c && step < t->steps; step++)
+        if (c->due(c->arg, step, t->steps))
+            return 1;
+    return 0;
+}
+
+/* What was tested last is the best so far, after best_epoch epochs. */
+static int take_best(struct ctt_trainer *t, int64_t best_epoch,
+                     const struct ctt_test_score *score)
+{
+    int rc = 0;
+
+    t->at.best_epoch = best_epoch;
+    t->at.val = *score;
+    CTT_TRY(ctt_optim_pull(t->optim));
+    memcpy(t->best, t->m->w, (size_t)t->m->g->weights * sizeof(float));
+    if (t->cfg->out)
+        CTT_TRY(write_out(t, 0));
+out:
+    return rc;
+}
+
+/* Tests the weights as given, if they may be the best; returns 1 if it was
+ * stopped. */
+static int test_given(struct ctt_trainer *t)
+{
+    struct ctt_test_score score;
+    int rc = 0;
+
+    if (!t->cfg->or_given || t->changes || !t->test || t->at.step > 0)
+        goto out;
+    CTT_TRY(t->task->test(t->test, t->ev, &score));
+    if (rc == 0)
+        CTT_TRY(take_best(t, CTT_BEST_GIVEN, &score));
+out:
+    return rc;
+}
+
 /* Runs a test; returns 1 if it was stopped, without a result. */
 static int test(struct ctt_trainer *t, int last, struct ctt_epoch *e)
 {
@@ -302,15 +346,10 @@ static int test(struct ctt_trainer *t, int last, struct ctt_epoch *e)
         goto out;
     e->tested = 1;
     sample(t, e->val.loss, last);
-    e->best = !t->at.best_epoch || t->task->better(&e->val, &t->at.val);
-    if (!e->best)
-        goto out;
-    t->at.best_epoch = t->at.epoch + 1;
-    t->at.val = e->val;
-    CTT_TRY(ctt_optim_pull(t->optim));
-    memcpy(t->best, t->m->w, (size_t)t->m->g->weights * sizeof(float));
-    if (t->cfg->out)
-        CTT_TRY(write_out(t, 0));
+    e->best = !changes_later(t) && (!t->at.best_epoch ||
+                                    t->task->better(&e->val, &t->at.val));
+    if (e->best)
+        CTT_TRY(take_best(t, t->at.epoch + 1, &e->val));
 out:
     return rc;
 }
@@ -355,9 +394,11 @@ out:
 /* 1 if --early-stop ends the run, which only happens after a test. */
 static int patience_ends(const struct ctt_trainer *t)
 {
+    int64_t best = t->at.best_epoch > 0 ? t->at.best_epoch : 0;
+
     return t->cfg->early_stop && t->at.best_epoch &&
            t->at.epoch % t->cfg->val_every == 0 &&
-           t->at.epoch - t->at.best_epoch >= t->cfg->early_stop;
+           t->at.epoch - best >= t->cfg->early_stop;
 }
 
 /* 1 if no epoch is to be begun or ended.  One that the limit of steps has cut
@@ -387,6 +428,9 @@ static int loop(struct ctt_trainer *t, struct ctt_result *result)
     int rc = 0;
 
     tell_done(t);
+    CTT_TRY(test_given(t));
+    if (rc == 1)
+        why = STOPPED;
     while (why == GOES_ON && !is_done(t)) {
         CTT_TRY(run_epoch(t, &why));
         if (why == STOPPED)

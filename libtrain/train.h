@@ -51,6 +51,8 @@ struct ctt_train_cfg {
                               last epochs of so many; 0: of `epochs` */
     const struct ctt_changes *changes;    /* no setting: called during the
                               training; or NULL */
+    int   or_given;        /* no setting: without changes, the weights as given
+                              are the best until an epoch is better */
 };
 
 /* Bits of their column `tags`. */
@@ -100,9 +102,10 @@ struct ctt_progress {
 };
 
 /* The result of a test.  Recognise: loss and accuracy, 0..1, at the last of
- * --val-ratios.  Predict: loss over all frames but the first, and the mean
- * quality of the future frames. */
-struct ctt_test_score { double loss, top1, top5, mse, psnr, ssim, ssim2; };
+ * --val-ratios, and their means over all of these.  Predict: loss over all
+ * frames but the first, and the mean quality of the future frames. */
+struct ctt_test_score { double loss, top1, top5, mse, psnr, ssim, ssim2,
+                               mean_loss, mean_top1; };
 
 /* One row of the logs. */
 struct ctt_epoch {
@@ -155,6 +158,9 @@ int  ctt_data_clips(const struct ctt_data *d);
 int  ctt_data_skipped(const struct ctt_data *d);
 /* The names of the classes, valid until d is closed. */
 char *const *ctt_data_labels(const struct ctt_data *d, int *count);
+
+/* How many of the classes have a clip; 0 in prediction.  CTT_ENOMEM. */
+int  ctt_data_classes(const struct ctt_data *d);
 
 /* A CRC-32 of the classes and clips (ctt_source_crc), in prediction without
  * their classes: another set has another one.  Clips that were skipped count
@@ -210,6 +216,7 @@ int  ctt_train_plan(const struct ctt_graph *model,
                     const struct ctt_train_cfg *cfg, struct ctt_graph **g,
                     struct ctt_amp_plan **plan);
 
+enum { CTT_BEST_GIVEN = -1 };
 struct ctt_result {
     int     epochs, stopped;      /* stopped: 1: by ctt_stopped(), before the
                                      end */
@@ -217,20 +224,21 @@ struct ctt_result {
     int64_t skipped;              /* of these, without an update */
     double  scale;                /* the loss scale at the end */
     double  loss, top1;           /* of the last training epoch */
-    int     best_epoch;           /* 0: never validated */
+    int     best_epoch;           /* 0: never validated; CTT_BEST_GIVEN: the
+                                     weights as given were the best */
     struct ctt_test_score val;         /* of the best epoch */
     double  seconds, clips_a_second, wait;
 };
 
 /* Trains m->w in place; m->constraint always holds.  With m->train (from a
  * checkpoint) training resumes, bit for bit as if it had not been interrupted.
- * With val, m->w ends as the best weights on it (recognise: the highest
- * accuracy at the last of val_ratios; predict: the lowest MSE of future
- * frames), and cfg->out, if set, is written at each improvement; without val,
- * m->w ends as the last weights.  cfg->checkpoint, if set, is written every
+ * With val, m->w ends as the best weights on it (recognise: the highest mean
+ * accuracy over val_ratios; predict: the lowest MSE of future frames), and
+ * cfg->out, if set, is written at each improvement; without val, m->w ends as
+ * the last weights.  cfg->checkpoint, if set, is written every
  * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.
- * Weights that cfg->changes or --dsd prune lose their moments, and what was
- * best on val before counts no longer.  A checkpoint at or beyond the end of
+ * Weights that cfg->changes or --dsd prune lose their moments, and what is best
+ * on val is only looked for after the last change.  A checkpoint at or beyond the end of
  * the run trains no step.  If a loss or gradient is not finite: CTT_ENAN, which
  * names the first node; files keep their last content.  With cfg->amp such a
  * step counts but changes no weight, and a dynamic loss scale is halved

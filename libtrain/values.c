@@ -16,7 +16,8 @@
 enum { VERSION = 5, UNNAMED = 4, PLACE = 14, SUMS = 13 };
 
 enum { LINE = 64,    /* bytes for any line of the table: name=value\n */
-       ROWS = PLACE + SUMS };
+       FIRST = PLACE + SUMS,    /* rows that all checkpoints have */
+       ROWS = FIRST + 2 };
 
 /* ---- the table ---- */
 
@@ -24,6 +25,7 @@ static int is_any(double x) { (void)x; return 1; }
 /* No run counts further than 2^53, so a step more never overflows. */
 static int is_count(double x) { return x >= 0 && x <= 0x1p53; }
 static int is_epoch(double x) { return x >= 0 && x < INT_MAX; }
+static int is_best(double x) { return x == CTT_BEST_GIVEN || is_epoch(x); }
 static int is_step_or_none(double x) { return x == -1 || is_count(x); }
 static int is_number(double x) { return !isnan(x); }
 static int is_scale(double x) { return x >= 1 && isfinite(x); }
@@ -43,13 +45,13 @@ struct row {
     { name, 1, offsetof(struct ctt_checkpoint_values, field), legal }
 
 /* The order is that of version 4: append new rows, and define their values for
- * checkpoints of version 4. */
+ * older checkpoints in complete(). */
 static const struct row rows[ROWS] = {
     INTEGER("version", version, is_any),
     INTEGER("step", at.step, is_count),
     INTEGER("epoch", at.epoch, is_epoch),
     INTEGER("batch", at.batch, is_count),
-    INTEGER("best-epoch", at.best_epoch, is_epoch),
+    INTEGER("best-epoch", at.best_epoch, is_best),
     INTEGER("updates", updates, is_count),
     INTEGER("clips", clips, is_any),
     INTEGER("weights", weights, is_any),
@@ -72,6 +74,8 @@ static const struct row rows[ROWS] = {
     DOUBLE("best-ssim2", at.val.ssim2, is_any),
     DOUBLE("sampling-best", at.sampling.best, is_number),
     DOUBLE("loss-scale", at.scale.scale, is_scale),
+    DOUBLE("best-mean-top1", at.val.mean_top1, is_any),
+    DOUBLE("best-mean-loss", at.val.mean_loss, is_any),
 };
 
 static int64_t get_integer(const struct ctt_checkpoint_values *v,
@@ -182,6 +186,15 @@ out:
     return rc;
 }
 
+/* What older checkpoints lack: then the last of --val-ratios decided alone. */
+static void complete(struct ctt_checkpoint_values *v, const char seen[ROWS])
+{
+    if (!seen[FIRST])
+        v->at.val.mean_top1 = v->at.val.top1;
+    if (!seen[FIRST + 1])
+        v->at.val.mean_loss = v->at.val.loss;
+}
+
 /* The version comes first, so that it is checked before unknown names are. */
 static int read_text(const char *text, struct ctt_checkpoint_values *v)
 {
@@ -197,9 +210,10 @@ static int read_text(const char *text, struct ctt_checkpoint_values *v)
             CTT_TRY(check_version(v->version, VERSION));
         s += n;
     }
-    for (int k = 0; k < ROWS; k++)
+    for (int k = 0; k < FIRST; k++)
         CTT_CHECK(seen[k], CTT_EFORMAT, "the checkpoint has no '%s'",
                   rows[k].name);
+    complete(v, seen);
 out:
     return rc;
 }
@@ -259,6 +273,7 @@ out:
 int ctt_values_read(const struct ctt_state *s, struct ctt_checkpoint_values *v)
 {
     const struct ctt_array *named = ctt_state_find(s, "values");
+    static const char none[ROWS];
     struct ctt_checkpoint_values got = *v;
     int rc = 0;
 
@@ -269,6 +284,7 @@ int ctt_values_read(const struct ctt_state *s, struct ctt_checkpoint_values *v)
                   "the checkpoint has no usable 'values'");
         CTT_TRY(read_unnamed(s, "place", PLACE, 0, &got));
         CTT_TRY(read_unnamed(s, "sums", SUMS, 1, &got));
+        complete(&got, none);
     }
     CTT_TRY(check(&got));
     *v = got;

@@ -80,6 +80,9 @@ struct ctt_changes {
     void *arg;
     int (*due)(const void *arg, int64_t step, int64_t steps);
     int (*change)(void *arg, struct ctt_model *m, int64_t step, int64_t steps);
+    /* Then, unless NULL: writes a line for the user; returns 0 for none. */
+    int (*tell)(const void *arg, int64_t step, int64_t steps, char *line,
+                size_t size);
 };
 
 #endif

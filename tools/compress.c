@@ -22,11 +22,11 @@ static const struct ctt_opt own[] = {
     { .name = "retrain-epochs", .type = CTT_STRING, .off = FIELD(epochs),
       .dflt = "", .help = "total epochs of retraining [12 with --data]; auto: "
       "12, then the last one before sharing is repeated for 12, 24, 48.. "
-      "more until the accuracy on the validation clips is back, or "
-      "--retrain-limit",
+      "more until the mean accuracy after 25, 50 and 100% of the validation "
+      "clips is back, or --retrain-limit",
       .arg = "N|auto", .section = "Retraining", .tags = CTT_OPT_COMMON },
     { .name = "retrain-limit", .type = CTT_INT, .off = FIELD(recipe.limit),
-      .dflt = "96", .help = "auto: most epochs", .min = 1, .max = 100000,
+      .dflt = "96", .help = "auto: most epochs, 12 or more", .min = 1, .max = 100000,
       .arg = "N", .section = "Retraining", .needs = "retrain-epochs=auto" },
     { .name = "retrain-within", .type = CTT_INT, .off = FIELD(recipe.within),
       .dflt = "1", .help = "auto: the accuracy is back if so many validation "
@@ -133,10 +133,10 @@ static int open_clips(struct ctt_compress_job *j)
               "%s: has no split '%s' to validate on; pass --val",
               c->data, c->val_split);
     if (j->data) {
-        CTT_TRY(ctt_say_repeats("training", j->data));
+        CTT_TRY(ctt_say_set("training", j->data));
         CTT_TRY(ctt_say_shared(j->data, j->val));
     }
-    CTT_TRY(ctt_say_repeats("validation", j->val));
+    CTT_TRY(ctt_say_set("validation", j->val));
     ctt_tool_say("%d training clips, %d validation clips",
                  j->data ? ctt_data_clips(j->data) : 0,
                  ctt_data_clips(j->val));

@@ -41,9 +41,14 @@ static int retrain(void *arg, const char *stage, int epochs,
     j->watch.stage = stage;
     cfg.epochs = epochs;
     cfg.changes = during;
+    cfg.or_given = 1;
     CTT_TRY(ctt_train(m, &cfg, j->data, j->val, &j->ev, &r));
     if (r.stopped)
         CTT_TRY(stopped(j, stage));
+    if (r.best_epoch == CTT_BEST_GIVEN)
+        ctt_tool_say("%s: no epoch of retraining was better on the validation "
+                     "clips, so the weights from before it are kept; another "
+                     "--lr may help", stage);
     if (cfg.amp)
         ctt_tool_say("%s: %s", stage, ctt_say_scale(r.scale, r.skipped, scale,
                                                     sizeof(scale)));

@@ -109,7 +109,7 @@ static int open_val(struct job *j)
     if (!j->val)
         goto out;
     task_of(j)->data("validation", j->val);
-    CTT_TRY(ctt_say_repeats("validation", j->val));
+    CTT_TRY(ctt_say_set("validation", j->val));
     CTT_TRY(ctt_say_shared(j->data, j->val));
 out:
     return rc;
@@ -327,7 +327,7 @@ static int train(struct job *j, int *stopped)
     CTT_TRY(make_model(j));
     ctt_tool_warned();
     task_of(j)->data("training", j->data);
-    CTT_TRY(ctt_say_repeats("training", j->data));
+    CTT_TRY(ctt_say_set("training", j->data));
     CTT_TRY(open_val(j));
     tell_model(j);
     CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ctt_say_events, &r));

@@ -309,14 +309,20 @@ int ctt_say_scores(const struct ctt_predict_scores *f)
     return ctt_table_print(&t);
 }
 
-int ctt_say_repeats(const char *what, const struct ctt_data *d)
+int ctt_say_set(const char *what, const struct ctt_data *d)
 {
     struct ctt_repeats r;
-    int rc = ctt_data_repeats(d, &r);
+    int classes, labels, rc;
 
-    if (rc >= 0)
-        ctt_tool_repeats(what, &r);
-    return rc;
+    ctt_data_labels(d, &labels);
+    CTT_TRY(ctt_data_repeats(d, &r));
+    ctt_tool_repeats(what, &r);
+    CTT_TRY(classes = ctt_data_classes(d));
+    if (classes > 0 && classes < labels)
+        ctt_tool_warn("%s: only %d of the %d classes have clips", what, classes,
+                      labels);
+out:
+    return rc < 0 ? rc : 0;
 }
 
 int ctt_say_shared(const struct ctt_data *train, const struct ctt_data *val)

@@ -8,9 +8,9 @@
 /* Prints progress, epochs and bad clips. */
 extern const struct ctt_events ctt_say_events;
 
-/* Warns if clips of a set, "training" or "validation", are in it twice;
- * CTT_ENOMEM. */
-int ctt_say_repeats(const char *what, const struct ctt_data *d);
+/* Warns if clips of a set, "training" or "validation", are in it twice, or if
+ * classes have none; CTT_ENOMEM. */
+int ctt_say_set(const char *what, const struct ctt_data *d);
 
 /* Warns if validation clips are also in the training data, which flatters the
  * model; CTT_ENOMEM. */

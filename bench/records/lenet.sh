@@ -45,7 +45,7 @@ rows="
 lenet-300-100 | prune 0.92 | 0.1 | - | 12 | 120 | 12x, Han 2015 | $small \
     --prune 0.92 --retrain-epochs 16
 lenet-300-100 | 3 bits | 0.1 | - | - | 120 | 8 and 5 bits, Han 2016 | \
-    --share 3 --share-epochs 6 --lr 1e-3
+    --share 3 --share-epochs 12 --lr 1e-3
 lenet-300-100 | smallest 0.1 | 0.1 | 75 | 88 | 120 | weights 40x, Han 2016; \
     64x, Ullrich 2017 | $small --prune 0.95 --retrain-epochs 40 --share 2 \
     --share-epochs 8

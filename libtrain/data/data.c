@@ -287,6 +287,24 @@ char *const *ctt_data_labels(const struct ctt_data *d, int *count)
     return d->list->label;
 }
 
+int ctt_data_classes(const struct ctt_data *d)
+{
+    char *has;
+    int n = 0;
+
+    if (d->steps)
+        return 0;
+    has = ctt_calloc((size_t)d->list->labels + 1, 1);
+    if (!has)
+        return CTT_ENOMEM;
+    for (int i = 0; i < d->clips; i++) {
+        n += !has[d->clip[i].label];
+        has[d->clip[i].label] = 1;
+    }
+    ctt_free(has);
+    return n;
+}
+
 uint32_t ctt_data_crc(const struct ctt_data *d)
 {
     return ctt_source_crc(d->source, !d->steps);

@@ -79,6 +79,8 @@ struct ctt_recognise_step {
                                     the goals, times their weights */
     const struct ctt_batch *batch;
     double            sum, right;    /* of losses; of right last answers */
+    double            least;         /* what the sum of losses is if the answers
+                                        are the teacher's */
     double            scale;         /* loss scale; 1 unless set */
     int               skips;         /* a loss may be not finite */
     float             seed;          /* gradient of a loss */

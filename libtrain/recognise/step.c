@@ -192,16 +192,31 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
     return sum;
 }
 
+static double entropy(const float *p, int n)
+{
+    double sum = 0;
+
+    for (int j = 0; j < n; j++)
+        sum -= p[j] > 0 ? (double)p[j] * log((double)p[j]) : 0;
+    return sum;
+}
+
 /* Weighs the teacher's answers, which are in the second halves of s->aim, and
- * puts the labels into the first. */
+ * puts the labels into the first.  No training changes the entropy of the
+ * teacher's answers, so the loss is reported without it: a divergence (Kullback
+ * and Leibler 1951). */
 static void mix(struct ctt_recognise_step *s)
 {
     int classes = s->wide / 2;
     float part = s->cfg->distil, smooth = s->cfg->label_smooth;
+    double hot = (double)s->cfg->temperature * (double)s->cfg->temperature;
 
     for (int i = 0; i < goals_of(s); i++) {
         const struct ctt_goal *g = &s->goal[i];
         float *aim = s->aim + (int64_t)i * s->wide;
+        if (g->weight > 0)
+            s->least += hot * (double)(g->weight * part) *
+                        entropy(aim + classes, classes);
         for (int j = 0; j < classes; j++) {
             float hard = smooth / (float)classes +
                          (j == g->label ? 1 - smooth : 0);
@@ -357,7 +372,7 @@ int ctt_recognise_step_run(struct ctt_recognise_step *s,
     s->x->r->key = key;
     s->x->r->stamp++;
     s->batch = b;
-    s->sum = s->right = 0;
+    s->sum = s->right = s->least = 0;
     weight = make_goals(s, d, b, observe);
     s->seed = weight > 0 ? (float)(s->scale / weight) : 0;
     job = job_of(s);
@@ -370,7 +385,7 @@ int ctt_recognise_step_run(struct ctt_recognise_step *s,
     for (int j = 0; j < b->n; j++)
         sums->clips += b->length[j] > 0;
     sums->right += s->right;
-    sums->loss += s->sum;
+    sums->loss += s->sum - s->least;
     sums->weight += weight;
     CTT_TRY(ctt_exec_backward(s->x, &job));
 out:

@@ -129,6 +129,16 @@ out:
     return rc;
 }
 
+static double mean(const struct ctt_metrics *m,
+                   double (*of)(const struct ctt_metrics *m, int k))
+{
+    double sum = 0;
+
+    for (int k = 0; k < m->points; k++)
+        sum += of(m, k);
+    return sum / m->points;
+}
+
 static int test(void *e, const struct ctt_events *ev,
                 struct ctt_test_score *out)
 {
@@ -138,6 +148,8 @@ static int test(void *e, const struct ctt_events *ev,
 
     if (rc == 0)
         *out = (struct ctt_test_score){
+            .mean_loss = mean(t->metrics, ctt_metrics_loss),
+            .mean_top1 = mean(t->metrics, ctt_metrics_top1),
             .loss = ctt_metrics_loss(t->metrics, last),
             .top1 = ctt_metrics_top1(t->metrics, last),
             .top5 = ctt_metrics_top5(t->metrics, last) };
@@ -152,7 +164,8 @@ static const struct ctt_metrics *counts(const void *e)
 static int better(const struct ctt_test_score *a,
                   const struct ctt_test_score *b)
 {
-    return a->top1 > b->top1 || (a->top1 == b->top1 && a->loss < b->loss);
+    return a->mean_top1 > b->mean_top1 ||
+           (a->mean_top1 == b->mean_top1 && a->mean_loss < b->mean_loss);
 }
 
 const struct ctt_task_kind ctt_recognise_task = {

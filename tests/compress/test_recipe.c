@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_recipe.c: the stages of a recipe in order, the report and its files. */
 #include "tests/lib/check.h"
+#include "tests/lib/fake_trainer.h"
 #include "tests/lib/small.h"
 #include "compress/stage.h"
 
@@ -47,67 +48,6 @@ static const char *in_folder(const char *name)
 
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     return path;
-}
-
-/* Stands for a trainer: moves all that may move, and looks at the mask. */
-struct trainer {
-    int      epochs, stages, asked, timed;
-    int      changes, last;    /* of the mask; the batch of the last one */
-    uint8_t *mask;
-    struct ctt_span span;
-};
-
-static void spanned(void *arg, const struct ctt_span *s)
-{
-    struct trainer *t = arg;
-
-    CU_ASSERT_EQUAL(s->done, t->epochs);
-    t->span = *s;
-}
-
-/* Each batch may prune more and never less. */
-static void prune_meanwhile(const struct ctt_changes *during, int batches,
-                            struct trainer *t, struct ctt_model *m)
-{
-    double was = ctt_pruned(m, NULL);
-
-    for (int k = 0; k < batches; k++) {
-        if (!during->due(during->arg, k, batches))
-            continue;
-        CU_ASSERT_FATAL(m->constraint.keep != NULL);
-        CHECK_OK(during->change(during->arg, m, k, batches));
-        CU_ASSERT(ctt_pruned(m, NULL) > was);
-        was = ctt_pruned(m, NULL);
-        t->changes++;
-        t->last = k;
-    }
-}
-
-static int retrain(void *arg, const char *stage, int epochs,
-                   const struct ctt_changes *during, struct ctt_model *m)
-{
-    struct trainer *t = arg;
-
-    if (during)
-        prune_meanwhile(during, epochs * 10, t, m);
-    CU_ASSERT(strlen(stage) > 0);
-    CU_ASSERT(t->span.now == 0 || t->span.now == epochs);
-    t->epochs += epochs;
-    t->stages++;
-    for (int64_t k = 0; k < m->g->weights; k++) {
-        CU_ASSERT_FATAL(!t->mask || t->mask[k] ||
-                        ctt_is_pruned(&m->constraint, k));
-        /* Zero is pruned or lies between two weights. */
-        if (m->w[k] != 0)
-            m->w[k] += 0.01f * sinf((float)(k + t->stages));
-    }
-    ctt_free(t->mask);
-    t->mask = NULL;
-    if (m->constraint.keep) {
-        t->mask = ctt_calloc((size_t)m->g->weights, 1);
-        memcpy(t->mask, m->constraint.keep, (size_t)m->g->weights);
-    }
-    return 0;
 }
 
 static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
@@ -335,76 +275,6 @@ static void test_steps(void)
     }
 }
 
-/* As given, before retraining, and after each one. */
-static int rising(void *arg, const char *stage, const struct ctt_model *m,
-                  struct ctt_score *s)
-{
-    static const double top[] = { 0.9, 0.1, 0.2, 0.5, 0.89 };
-    struct trainer *t = arg;
-
-    (void)stage;
-    (void)m;
-    CU_ASSERT_FATAL(t->asked < (int)CTT_LEN(top));
-    *s = (struct ctt_score){ .top1 = { 0.3, 0.3, top[t->asked++] } };
-    return 0;
-}
-
-static char told[200];
-
-static void tell(void *arg, const char *line)
-{
-    (void)arg;
-    snprintf(told, sizeof(told), "%s", line);
-}
-
-static int refresh(void *arg, const char *stage, struct ctt_model *m)
-{
-    struct trainer *t = arg;
-
-    (void)m;
-    CU_ASSERT(t->stages == 0 && strncmp(stage, "pruned", 6) == 0);
-    t->timed++;
-    return 0;
-}
-
-/* Retraining is repeated with twice the epochs until one clip of 100 is
- * missing, or the limit is reached.  Norms are estimated after pruning at once,
- * not before pruning in steps. */
-static void test_automatic(void)
-{
-    static const struct { int rounds, limit, epochs; const char *says; }
-    expect[] = {
-        { 0, 96, 16, "pruned: accuracy is back after 16 epochs" },
-        { 1, 16, 16, "pruned 1/1: accuracy is back after 16 epochs" },
-        { 1, 8, 8, "pruned 1/1: 40.0 points of top-1 are missing after 8 epochs"
-                   " of retraining, the limit" },
-        { 0, 4, 4, "pruned: 70.0 points of top-1 are missing after 4 epochs" },
-    };
-
-    for (size_t i = 0; i < CTT_LEN(expect); i++) {
-        struct trainer t = { .mask = NULL };
-        struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain,
-            .accuracy = rising, .say = tell, .norms = refresh, .clips = 100,
-            .span = spanned };
-        struct ctt_recipe o = { .prune = { .share = 0.6f, .steps = 10,
-            .until = 0.6f, .rounds = expect[i].rounds }, .epochs = 4,
-            .automatic = 1, .within = 1, .limit = expect[i].limit };
-        struct ctt_model *m = small_model(small_net, 6);
-        struct ctt_report *r = NULL;
-
-        CHECK_OK(ctt_recipe_run(&o, &calls, in_folder("a.h5"), NULL, &m, &r));
-        CU_ASSERT_EQUAL(t.epochs, expect[i].epochs);
-        CU_ASSERT_EQUAL(t.span.done + t.span.now, t.epochs);
-        CU_ASSERT_EQUAL(t.timed, expect[i].rounds);
-        CU_ASSERT_EQUAL(t.changes, expect[i].rounds ? 0 : 10);
-        CU_ASSERT(strstr(told, expect[i].says) == told);
-        CU_ASSERT_DOUBLE_EQUAL(r->stage[1].prunable, 0.6, 1e-3);
-        ctt_free(t.mask);
-        ctt_report_free(&r);
-        ctt_model_free(&m);
-    }
-}
-
 /* What is pruned more already is not pruned: an error, and no file; after a
  * factorisation, which makes new weights, the history says it. */
 static void test_pruned_already(void)
@@ -460,7 +330,7 @@ static void test_errors(void)
         { { .prune = { .share = 0.5f, .rounds = 1, .except = "*" } }, "e.h5",
           "no weight to prune" },
         { { .share = { .bits = "3", .least = 1000000 } }, "e.h5",
-          "no weight has 1000000 numbers" },
+          "no weight has 1000000 values" },
         { { .tt = { .rank = 2 } }, "none/e.h5", "none/e.h5" },
     };
     struct ctt_recipe_calls none = { NULL };
@@ -532,7 +402,6 @@ int main(void)
         { "recipe", test_recipe },
         { "alone", test_alone },
         { "pruned in steps", test_steps },
-        { "until accuracy is back", test_automatic },
         { "pruned already", test_pruned_already },
         { "errors", test_errors },
         { "allocation", test_alloc },
