@@ -10,17 +10,9 @@
 # THREADS=2.  KEEP=FOLDER: models and logs stay there.
 # COMPRESS="...": other options for compression.
 set -u
-dir=$(cd "${1:?"the folder of the clips must be given"}" && pwd) || exit 2
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
 seeds=${SEEDS:-1 2 3}
-threads=${THREADS:-2}
-if [ -n "${KEEP:-}" ]; then
-    mkdir -p "$KEEP" && work=$(cd "$KEEP" && pwd) || exit 2
-else
-    work=$(mktemp -d) || exit 2
-    trap 'rm -rf "$work"' EXIT
-fi
+# shellcheck source=bench/records/common.sh
+. "$(dirname "$0")/common.sh"
 
 learn="--lr 1e-3 --weight-decay 0.02 --label-smooth 0.05 --jitter --flip
     --brightness 0.5 --contrast 0.2"
@@ -28,8 +20,6 @@ compress=${COMPRESS:---prune 0.82 --tt-rank 8 --tt-on responses --share 4
     --retrain-epochs 24 --share-epochs 8 --distil 0.3}
 smaller=100     # the bar: times smaller than 4 bytes a parameter
 lost=1          # the bar: clips, mean over the seeds
-
-die() { echo "$*" >&2; exit 1; }
 
 lists() {       # train.txt, choose.txt and prove.txt, with whole paths
     awk -v dir="$dir" -v work="$work" '

@@ -10,21 +10,9 @@
 # THREADS=2.
 # KEEP=FOLDER: models and logs stay there.
 set -u
-data=digits:${1:?"a folder with the idx files of MNIST must be given"}
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${BUILD:-build}" && pwd) || exit 2
 seeds=${SEEDS:-1 2 3}
-threads=${THREADS:-2}
-[ -x "$build/convtt-train" ] || { echo "no $build/convtt-train"; exit 2; }
-if [ -n "${KEEP:-}" ]; then
-    mkdir -p "$KEEP" && work=$(cd "$KEEP" && pwd) || exit 2
-else
-    work=$(mktemp -d) || exit 2
-    trap 'rm -rf "$work"' EXIT
-fi
-
-# What all runs share: batches and loss of a picture, not of a video.
-common="--batch 128 --val-batch 500 --observe 1 --clip-norm 0"
+# shellcheck source=bench/records/common.sh
+. "$(dirname "$0")/common.sh"
 
 # The dense nets: largest error in percent (mean over the seeds), training.
 dense_rows="
@@ -65,19 +53,7 @@ lenet-5 | smallest 0.3 | 0.3 | 240 | 390 | 900 | weights 382x, Reagen 2018; \
     --retrain-epochs 20 --share 3 --share-epochs 4
 "
 
-die() { echo "$*" >&2; exit 1; }
 trim() { local s=$1; s=${s#"${s%%[! ]*}"}; echo "${s%"${s##*[! ]}"}"; }
-calc() { awk "BEGIN { $1 }"; }
-
-# The error of a model on the test pictures, in percent.
-error_of() {
-    local right
-    right=$("$build/convtt-infer" --json --split test --observe 1 \
-        --threads "$threads" "$1" "$data" 2> "$work/infer.log" | tail -n 1 |
-        sed -n 's/.*"seen":1,"clips":10000,"top1":\([0-9.e-]*\).*/\1/p')
-    [ -n "$right" ] || die "$1 was not tested: $(tail -n 1 "$work/infer.log")"
-    calc "printf \"%.2f\", 100 * (1 - $right)"
-}
 
 # Runs a program; its seconds are in $took.
 timed() {
