@@ -158,5 +158,7 @@ int main(void)
         { "best", NULL, toy_clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
     };
 
+    if (clips_dir() < 0)
+        return 99;
     return ctt_check_main(suites);
 }
