@@ -30,15 +30,15 @@ static void on_epoch(void *arg, const struct ctt_epoch *e,
                      const struct ctt_metrics *val)
 {
     const struct ctt_compress_watch *w = arg;
-    char val_text[64] = "", what[192];
+    char test[400] = "", what[192];
 
     if (val)
-        snprintf(val_text, sizeof(val_text), "; validation: %.1f%%%s",
-                 100 * e->val.top1, e->best ? " (best)" : "");
+        ctt_say_points(e, val, test, sizeof(test));
     ctt_say_loss(&e->p, what, sizeof(what));
     ctt_say_amp(&e->p, what, sizeof(what));
-    ctt_tool_say("%s: epoch %d/%d: %s%s; %.0f s", w->stage, e->p.epoch,
-                 e->p.epochs, what, val_text, e->p.seconds);
+    ctt_tool_say("%s: epoch %d/%d: %s%s%s%s; %.0f s", w->stage, e->p.epoch,
+                 e->p.epochs, what, val ? "; validation:" : "", test,
+                 e->best ? " (best)" : "", e->p.seconds);
 }
 
 struct ctt_events ctt_compress_events(struct ctt_compress_watch *w)

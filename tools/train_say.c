@@ -128,8 +128,8 @@ static const char *point_text(const struct ctt_point *p, char *buf, size_t size)
     return buf;
 }
 
-static void put_points(const struct ctt_epoch *e, const struct ctt_metrics *val,
-                       char *buf, size_t size)
+void ctt_say_points(const struct ctt_epoch *e, const struct ctt_metrics *val,
+                    char *buf, size_t size)
 {
     char point[32];
     size_t n = 0;
@@ -152,7 +152,7 @@ static void put_quality(const struct ctt_epoch *e,
 
 static void (*const tests_of[])(const struct ctt_epoch *,
                                 const struct ctt_metrics *, char *, size_t) = {
-    [CTT_RECOGNISE] = put_points, [CTT_PREDICT] = put_quality,
+    [CTT_RECOGNISE] = ctt_say_points, [CTT_PREDICT] = put_quality,
 };
 
 static void on_epoch(void *arg, const struct ctt_epoch *e,
