@@ -62,8 +62,8 @@ extern const struct ctt_stage ctt_stage_fold;
 extern const struct ctt_stage ctt_stage_share;
 extern const struct ctt_stage ctt_stage_round;
 
-/* Names a round of a stage, called `what`, that has changed no weight: it is not
- * retrained. */
+/* Names a round of a stage, called `what`, that has changed no weight: it is
+ * not retrained. */
 void ctt_walk_same(struct ctt_walk *k, const char *what);
 
 /* The number of rounds of a stage; 0 if it is not requested. */

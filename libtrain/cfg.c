@@ -167,9 +167,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "batch", 1, 4096, .arg = "N", .section = "Validation",
       .tags = CLIPS | RESUME },
     { "val-ratios", CTT_STRING, FIELD(val_ratios), "0.25,0.5,1", "observed "
-      "ratios at which accuracy is measured; its mean over them selects the best "
-      "epoch", .arg = "RATIOS", .section = "Validation", .needs = RECOGNISE,
-      .tags = TRAINER },
+      "ratios at which accuracy is measured; its mean over them selects the "
+      "best epoch", .arg = "RATIOS", .section = "Validation",
+      .needs = RECOGNISE, .tags = TRAINER },
     { "early-stop", CTT_INT, FIELD(early_stop), "0", "stop after this many "
       "epochs without a better validation; 0: never", 0, 100000,
       .arg = "EPOCHS", .section = "Validation", .tags = RESUME | TRAINER },

@@ -238,11 +238,12 @@ struct ctt_result {
  * the last weights.  cfg->checkpoint, if set, is written every
  * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.
  * Weights that cfg->changes or --dsd prune lose their moments, and what is best
- * on val is only looked for after the last change.  A checkpoint at or beyond the end of
- * the run trains no step.  If a loss or gradient is not finite: CTT_ENAN, which
- * names the first node; files keep their last content.  With cfg->amp such a
- * step counts but changes no weight, and a dynamic loss scale is halved
- * (scale.c); only a scale below 1, or 20 such steps in a row, are CTT_ENAN. */
+ * on val is only looked for after the last change.  A checkpoint at or beyond
+ * the end of the run trains no step.  If a loss or gradient is not finite:
+ * CTT_ENAN, which names the first node; files keep their last content.  With
+ * cfg->amp such a step counts but changes no weight, and a dynamic loss scale
+ * is halved (scale.c); only a scale below 1, or 20 such steps in a row, are
+ * CTT_ENAN. */
 int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val,
                const struct ctt_events *ev, struct ctt_result *out);

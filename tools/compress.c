@@ -26,8 +26,9 @@ static const struct ctt_opt own[] = {
       "clips is back, or --retrain-limit",
       .arg = "N|auto", .section = "Retraining", .tags = CTT_OPT_COMMON },
     { .name = "retrain-limit", .type = CTT_INT, .off = FIELD(recipe.limit),
-      .dflt = "96", .help = "auto: most epochs, 12 or more", .min = 1, .max = 100000,
-      .arg = "N", .section = "Retraining", .needs = "retrain-epochs=auto" },
+      .dflt = "96", .help = "auto: most epochs, 12 or more", .min = 1,
+      .max = 100000, .arg = "N", .section = "Retraining",
+      .needs = "retrain-epochs=auto" },
     { .name = "retrain-within", .type = CTT_INT, .off = FIELD(recipe.within),
       .dflt = "1", .help = "auto: the accuracy is back if so many validation "
       "clips or fewer are missing", .max = 1000000000, .arg = "CLIPS",

@@ -47,8 +47,8 @@ static int refresh(void *arg, const char *stage, struct ctt_model *m)
 }
 
 /* Retraining is repeated with twice the epochs until one clip of 100 is
- * missing, mean over the observed ratios, or the limit is reached.  Norms are estimated after pruning at once,
- * not before pruning in steps. */
+ * missing, mean over the observed ratios, or the limit is reached.  Norms are
+ * estimated after pruning at once, not before pruning in steps. */
 static void test_automatic(void)
 {
     static const struct { int rounds, limit, epochs; const char *says; }
