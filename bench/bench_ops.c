@@ -46,6 +46,16 @@ static const struct { int n; const char *a, *b, *op; } rows[] = {
     { 1, "c=64 h=12 w=12", NULL, "conv y in=a out=24 kernel=3 pad=1" },
     { 1, "c=8 h=12 w=12", NULL, "conv y in=a out=8 kernel=3 pad=1" },
     { 1, "c=64", NULL, "conv y in=a out=12" },
+    { 1, "c=96 h=112 w=112", NULL, "conv y in=a out=96 kernel=3 stride=2 pad=1 "
+      "groups=96" },
+    { 1, "c=144 h=56 w=56", NULL, "conv y in=a out=144 kernel=3 pad=1 "
+      "groups=144" },
+    { 1, "c=576 h=14 w=14", NULL, "conv y in=a out=576 kernel=3 pad=1 "
+      "groups=576" },
+    { 16, "c=64 h=12 w=12", NULL, "conv y in=a out=64 kernel=3 pad=1 "
+      "groups=64" },
+    { 16, "c=64 h=12 w=12", NULL, "conv y in=a out=64 kernel=3 pad=1 "
+      "groups=4" },
     { 16, "c=256 h=12 w=12", "c=64 h=12 w=12", "lstm y in=a,b" },
     { 1, "c=256 h=12 w=12", "c=64 h=12 w=12", "lstm y in=a,b" },
     { 40, "c=64 h=12 w=12", NULL, "act y in=a kind=relu" },

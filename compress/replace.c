@@ -65,7 +65,8 @@ int ctt_chain_check(const struct ctt_model *m, int least, const char *except,
 
     for (int i = 0; i < m->g->count; i++) {
         const struct ctt_node *n = &m->g->node[i];
-        if (ctt_is_conv(n) && ctt_volume(&n->w[0]) >= least &&
+        if (ctt_is_conv(n) && !ctt_is_grouped(n) &&
+            ctt_volume(&n->w[0]) >= least &&
             !ctt_name_matches(except, n->name))
             CTT_TRY(check_weight(m, n, what, option));
     }
@@ -102,6 +103,10 @@ int ctt_chain_may(const struct ctt_graph *g, int i, int least,
 
     if (ctt_name_matches(except, n->name)) {
         snprintf(row->reason, CTT_REASON, "excepted");
+        return 0;
+    }
+    if (ctt_is_grouped(n)) {
+        snprintf(row->reason, CTT_REASON, "has groups");
         return 0;
     }
     if (row->params < least) {

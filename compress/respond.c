@@ -4,6 +4,7 @@
  * whose values are sampled. */
 #include "compress/respond.h"
 #include "net/edit.h"
+#include "net/op.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -108,12 +109,15 @@ static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
     const struct ctt_node *n = &g->node[i];
     const int *f = n->attr.conv.kernel, *s = n->attr.conv.stride,
               *p = n->attr.conv.pad;
+    char groups[32] = "";
 
+    if (ctt_is_grouped(n))
+        snprintf(groups, sizeof(groups), " groups=%d", n->attr.conv.groups);
     return ctt_edit_add(e, i, "%s %s in=%s out=%d kernel=%d,%d,%d "
-                        "stride=%d,%d,%d pad=%d,%d,%d bias=0",
+                        "stride=%d,%d,%d pad=%d,%d,%d bias=0%s",
                         n->op == CTT_OP_CONV ? "conv" : "deconv", name,
                         g->node[n->in[0]].name, n->attr.conv.out, f[0], f[1],
-                        f[2], s[0], s[1], s[2], p[0], p[1], p[2]);
+                        f[2], s[0], s[1], s[2], p[0], p[1], p[2], groups);
 }
 
 /* The model with the copies, and their indices at[nodes]. */
@@ -170,6 +174,14 @@ out:
     return rc;
 }
 
+/* All results of a place must read the same inputs. */
+static int check_inputs(const struct ctt_node *n)
+{
+    return ctt_is_grouped(n)
+        ? ctt_error(CTT_EUNSUP, "%s: its groups read different inputs", n->name)
+        : 0;
+}
+
 int ctt_responses(const struct ctt_model *m,
                   const struct ctt_recipe_calls *calls, int clips,
                   const int *node, int nodes, struct ctt_moments *s)
@@ -200,8 +212,10 @@ int ctt_inputs(const struct ctt_model *m, const struct ctt_recipe_calls *calls,
 
     CTT_CHECK(calls->sample, CTT_EINVAL, "no clips to measure inputs on");
     for (int k = 0; k < nodes; k++) {
-        const struct ctt_tensor *w = &m->g->node[node[k]].w[0];
+        const struct ctt_node *n = &m->g->node[node[k]];
+        const struct ctt_tensor *w = &n->w[0];
 
+        CTT_TRY(check_inputs(n));
         CTT_TRY(ctt_moments_begin(&s[k], (int)(ctt_volume(w) / w->n)));
     }
     CTT_TRY(calls->sample(calls->arg, m, clips, node, nodes, 1, take, s));
@@ -281,6 +295,7 @@ int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
     struct both b = { .d = (int)n->w[0].n, .s = s };
     int rc = 0;
 
+    CTT_TRY(inputs ? check_inputs(n) : 0);
     b.width = inputs ? (int)(ctt_volume(&n->w[0]) / n->w[0].n) : b.d;
     b.pair = ctt_calloc((size_t)b.width + (size_t)b.d, sizeof(*b.pair));
     CTT_TRY(b.pair ? 0 : CTT_ENOMEM);

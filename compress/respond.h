@@ -24,7 +24,8 @@ void ctt_moments_free(struct ctt_moments *s);
 
 /* Fills s[k] with the moments of all that the conv or deconv node[k] reads for
  * its result at one place, in the order of a row of its weight.  The caller
- * frees each s[k], also after a failure.  Errors as of ctt_responses(). */
+ * frees each s[k], also after a failure.  Errors as of ctt_responses(), and
+ * CTT_EUNSUP if it has groups. */
 int  ctt_inputs(const struct ctt_model *m,
                 const struct ctt_recipe_calls *calls, int clips,
                 const int *node, int nodes, struct ctt_moments *s);

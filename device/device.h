@@ -87,6 +87,12 @@ struct ctt_call {
                            call; starts NULL, freed by ctt_dev_forget() */
 };
 
+/* The groups of channels that a conv convolves each alone; 1 for a deconv. */
+static inline int64_t ctt_call_groups(const struct ctt_call *c)
+{
+    return c->in[0].c / c->w[0].t.c;
+}
+
 enum ctt_pass { CTT_FWD, CTT_BWD, CTT_PASSES };
 
 struct ctt_dev;

@@ -67,6 +67,7 @@ CTT_FN float ctt_exp(float x)
 }
 
 CTT_FN float ctt_relu(float x)    { return x < 0 ? 0 : x; }
+CTT_FN float ctt_relu6(float x)   { return x < 0 ? 0 : x > 6 ? 6 : x; }
 CTT_FN float ctt_sigmoid(float x) { return 1.0f / (1.0f + ctt_exp(-x)); }
 
 /* By exp, and near 0, where that would cancel, by a polynomial (Moshier). */
@@ -85,11 +86,15 @@ CTT_FN float ctt_tanh(float x)
 
 /* Gradients in terms of the output y, so that the input need not be kept. */
 CTT_FN float ctt_relu_bwd(float y, float dy)    { return y > 0 ? dy : 0; }
+CTT_FN float ctt_relu6_bwd(float y, float dy)
+{
+    return y > 0 && y < 6 ? dy : 0;
+}
 CTT_FN float ctt_sigmoid_bwd(float y, float dy) { return dy * y * (1 - y); }
 CTT_FN float ctt_tanh_bwd(float y, float dy)    { return dy * (1 - y * y); }
 
 /* Activations in the order of ctt_act_kind.  List column: word. */
-#define CTT_ACTS(X) X(relu) X(sigmoid) X(tanh)
+#define CTT_ACTS(X) X(relu) X(sigmoid) X(tanh) X(relu6)
 
 /* One channel of an LSTM cell.  z holds the gates i, f, o, g before their
  * nonlinearities. */

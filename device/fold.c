@@ -43,7 +43,7 @@ static int whole(const struct ctt_fold *f)
     for (int i = 0; i < 3; i++)
         if (f->small[i] != 1 || f->pad[i] || f->kernel[i] != f->large[i])
             return 0;
-    return f->step_ic == 1;
+    return f->step_ic == 1 && f->groups == 1;
 }
 
 static void simplify(struct ctt_fold *f)
@@ -86,6 +86,7 @@ struct ctt_fold ctt_fold(const struct ctt_call *c, enum ctt_conv_way way)
     f.n = large->n;
     f.ic = large->c;
     f.oc = small->c;
+    f.groups = ctt_call_groups(c);
     memcpy(f.large, (int64_t[]){ large->d, large->h, large->w },
            sizeof(f.large));
     memcpy(f.small, (int64_t[]){ small->d, small->h, small->w },
@@ -104,7 +105,7 @@ struct ctt_fold ctt_fold(const struct ctt_call *c, enum ctt_conv_way way)
 
 double ctt_fold_work(const struct ctt_fold *f)
 {
-    double work = (double)f->n * (double)f->ic * (double)f->oc;
+    double work = (double)f->n * (double)f->ic * (double)(f->oc / f->groups);
 
     for (int i = 0; i < 3; i++)
         work *= (double)(f->small[i] * f->kernel[i]);

@@ -10,12 +10,13 @@
  * forward, back to the large, or its weights. */
 enum ctt_conv_way { CTT_TO_SMALL, CTT_TO_LARGE, CTT_TO_WEIGHTS };
 
-/* The shape of a convolution, compared to find its plan.  step_*: strides of
- * the weights in floats, along oc, ic and the last kernel axis. */
+/* The shape of a convolution, compared to find its plan.  Each of the groups
+ * takes ic / groups channels to oc / groups.  step_*: strides of the weights
+ * in floats, along oc, the ic of a group and the last kernel axis. */
 struct ctt_fold {
     enum ctt_conv_way way;
     int               axes;    /* 2 or 3, the last ones are used */
-    int64_t           n, ic, oc, large[3], small[3], kernel[3], stride[3],
+    int64_t           n, ic, oc, groups, large[3], small[3], kernel[3], stride[3],
                       pad[3];
     int64_t           step_oc, step_ic, step_tap;
 };

@@ -18,7 +18,7 @@ static enum reader reader_of(const struct ctt_graph *g, int node)
             if (n->in[k] != node)
                 continue;
             if (takes == CTT_TAKES_ACT)
-                return n->attr.act.kind == CTT_ACT_RELU ? RELU : LINEAR;
+                return ctt_is_relu(n) ? RELU : LINEAR;
             if (takes == CTT_TAKES_GATES)
                 return GATES;
             if (takes == CTT_TAKES_PASSED || (n->plus && k == 1))
@@ -43,7 +43,8 @@ static void fill_normal(float *w, int64_t n, double sigma, uint64_t key)
 static double sigma_of(const struct ctt_node *n, enum reader r)
 {
     double window = (double)(n->w[0].d * n->w[0].h * n->w[0].w);
-    double in = window * (double)n->w[0].c, out = window * (double)n->w[0].n;
+    double in = window * (double)n->w[0].c;
+    double out = window * (double)n->w[0].n / n->attr.conv.groups;
 
     if (r == RELU)
         return sqrt(2 / in);

@@ -25,11 +25,12 @@ struct flow {
 /* ---- ops that treat each channel alone ---- */
 
 static double act_relu(double x)    { return x < 0 ? 0 : x; }
+static double act_relu6(double x)   { return x < 0 ? 0 : x > 6 ? 6 : x; }
 static double act_sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 static double (*const acts[])(double) = {
     [CTT_ACT_RELU] = act_relu, [CTT_ACT_SIGMOID] = act_sigmoid,
-    [CTT_ACT_TANH] = tanh,
+    [CTT_ACT_TANH] = tanh, [CTT_ACT_RELU6] = act_relu6,
 };
 
 static double same(const struct ctt_node *n, const float *w, int64_t j,
@@ -93,16 +94,19 @@ static void stay(struct flow *f, int node)
     f->other[node] = 1;
 }
 
+/* All channels of a grouped conv and of what it reads stay: without one its
+ * groups would be others. */
 static void trace_node(struct flow *f, int i)
 {
     const struct ctt_node *n = &f->g->node[i];
-    int conv = ctt_is_conv(n), alone = conv || passes(f->g, n);
+    int conv = ctt_is_conv(n) && !ctt_is_grouped(n);
+    int alone = conv || passes(f->g, n);
 
     f->source[i] = conv ? i : alone ? f->source[n->in[0]] : -1;
     for (int k = 0; k < n->nin; k++) {
         if (k > 0 || !alone)
             stay(f, n->in[k]);
-        if (n->op != CTT_OP_ACT || n->attr.act.kind != CTT_ACT_RELU)
+        if (!ctt_is_relu(n))
             f->other[n->in[k]] = 1;
     }
     if (conv && n->plus)

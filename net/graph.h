@@ -26,7 +26,8 @@ enum {
                                                 all weights */
 
 /* Values of choice attributes; op.c has their words in the same order. */
-enum ctt_act_kind  { CTT_ACT_RELU, CTT_ACT_SIGMOID, CTT_ACT_TANH };
+enum ctt_act_kind  { CTT_ACT_RELU, CTT_ACT_SIGMOID, CTT_ACT_TANH,
+                     CTT_ACT_RELU6 };
 enum ctt_pool_kind { CTT_POOL_MAX, CTT_POOL_AVG };
 enum ctt_norm_kind { CTT_NORM_BATCH, CTT_NORM_LAYER };
 enum ctt_loss_kind { CTT_LOSS_XENT, CTT_LOSS_MSE, CTT_LOSS_L1L2,
@@ -50,7 +51,10 @@ union ctt_attr {
     struct { const char *of, *like; int delay, c; } state;
     struct { int d, h, w, c; } reshape;
     struct { int steps, every; } window;
-    struct { int out, kernel[3], stride[3], pad[3], bias; } conv; /* deconv */
+    struct {
+        int out, kernel[3], stride[3], pad[3], bias;
+        int groups;             /* of channels; of a deconv always 1 */
+    } conv;                     /* and deconv */
     struct { int kind, kernel[3], stride[3], pad[3]; } pool;
     struct { int by[3]; } upsample;
     struct { int kind; float eps, momentum; } norm;

@@ -10,7 +10,8 @@
 #define END { .name = NULL }
 #define MANY CTT_MAX_SIZE
 
-static const char *const act_kinds[] = { "relu", "sigmoid", "tanh", NULL };
+static const char *const act_kinds[] = { "relu", "sigmoid", "tanh", "relu6",
+                                         NULL };
 static const char *const pool_kinds[] = { "max", "avg", NULL };
 static const char *const norm_kinds[] = { "batch", "layer", NULL };
 static const char *const loss_kinds[] = { "xent", "mse", "l1l2", "soft",
@@ -58,15 +59,20 @@ static const struct ctt_opt window_attr[] = {
     { "every", CTT_INT, FIELD(window.every), "1", "steps between them", 1,
       1000 }, END
 };
+#define CONV \
+    { "out", CTT_INT, FIELD(conv.out), NULL, "channels", 1, MANY }, \
+    { "kernel", CTT_INT3, FIELD(conv.kernel), "1", "depth,height,width of the " \
+      "window", 1, 4096 }, \
+    { "stride", CTT_INT3, FIELD(conv.stride), "1", "stride", 1, 99 }, \
+    { "pad", CTT_INT3, FIELD(conv.pad), "0", "zero padding", 0, 99 }, \
+    { "bias", CTT_INT, FIELD(conv.bias), "1", "add a bias", 0, 1 }
 static const struct ctt_opt conv_attr[] = {
-    { "out", CTT_INT, FIELD(conv.out), NULL, "channels", 1, MANY },
-    { "kernel", CTT_INT3, FIELD(conv.kernel), "1", "depth,height,width of the "
-      "window", 1, 4096 },
-    { "stride", CTT_INT3, FIELD(conv.stride), "1", "stride", 1, 99 },
-    { "pad", CTT_INT3, FIELD(conv.pad), "0", "zero padding", 0, 99 },
-    { "bias", CTT_INT, FIELD(conv.bias), "1", "add a bias", 0, 1 }, END
+    CONV,
+    { "groups", CTT_INT, FIELD(conv.groups), "1", "parts of the channels, each "
+      "convolved alone", 1, MANY, .tags = CTT_OPT_QUIET }, END
 };
-#define deconv_attr conv_attr
+static const struct ctt_opt deconv_attr[] = { CONV, END };
+#undef CONV
 static const struct ctt_opt pool_attr[] = {
     { "kind", CTT_CHOICE, FIELD(pool.kind), NULL, "function",
       .choices = pool_kinds },

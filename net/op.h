@@ -130,6 +130,19 @@ static inline int ctt_is_batch_norm(const struct ctt_node *n)
     return ctt_ops[n->op].together(n) == CTT_BATCH;
 }
 
+/* 1 if the node is an act that makes every negative number 0. */
+static inline int ctt_is_relu(const struct ctt_node *n)
+{
+    return n->op == CTT_OP_ACT && (n->attr.act.kind == CTT_ACT_RELU ||
+                                   n->attr.act.kind == CTT_ACT_RELU6);
+}
+
+/* 1 if the node is a conv of which each result reads some of the channels. */
+static inline int ctt_is_grouped(const struct ctt_node *n)
+{
+    return n->op == CTT_OP_CONV && n->attr.conv.groups > 1;
+}
+
 /* 1 if input k is read only in feedback steps: the second of a mix. */
 static inline int ctt_is_feedback(const struct ctt_node *n, int k)
 {

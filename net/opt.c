@@ -96,7 +96,8 @@ void ctt_opt_print(const struct ctt_opt *tab, const void *cfg, FILE *f)
     for (; tab->name; tab++) {
         const void *p = (const char *)cfg + tab->off;
 
-        if (tab->type == CTT_STRING && !*(char *const *)p)
+        if ((tab->type == CTT_STRING && !*(char *const *)p) ||
+            (tab->tags & CTT_OPT_QUIET && ctt_opt_is_default(tab, cfg)))
             continue;
         fprintf(f, " %s=", tab->name);
         ctt_opt_kinds[tab->type].put(tab, p, f);

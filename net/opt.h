@@ -18,7 +18,8 @@ enum ctt_opt_type { CTT_FLAG, CTT_INT, CTT_INT3, CTT_FLOAT, CTT_FLOAT3,
 /* Bits of ctt_opt.tags.  Those from CTT_OPT_OWN on belong to the owner of the
  * table, who defines them. */
 enum { CTT_OPT_COMMON = 1,    /* plain --help shows it, not only --help=all */
-       CTT_OPT_OWN = 2 };
+       CTT_OPT_QUIET = 2,     /* ctt_opt_print() omits it at its default */
+       CTT_OPT_OWN = 4 };
 
 struct ctt_opt {
     const char        *name;      /* NULL ends the table */

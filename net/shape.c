@@ -181,8 +181,8 @@ static void flat_conv(struct ctt_node *n, int64_t d)
 int ctt_shape_conv(const struct ctt_graph *g, struct ctt_node *n)
 {
     const struct ctt_tensor *x = in(g, n, 0), *y;
+    int groups = n->attr.conv.groups, rc = 0;
     int64_t o[3];
-    int rc = 0;
 
     flat_conv(n, x->d);
     CTT_TRY(slide(n, x, n->attr.conv.kernel, n->attr.conv.stride,
@@ -190,13 +190,16 @@ int ctt_shape_conv(const struct ctt_graph *g, struct ctt_node *n)
     n->out = image(o[0], o[1], o[2], n->attr.conv.out);
     CTT_CHECK(n->nin == 1 + n->plus, CTT_EINVAL,
               "%s: a conv has one input; another is given by plus=", n->name);
+    CTT_CHECK(x->c % groups == 0 && n->out.c % groups == 0, CTT_EINVAL,
+              "%s: %lld channels in and %lld out cannot both be cut into %d "
+              "groups", n->name, (long long)x->c, (long long)n->out.c, groups);
     if (n->plus) {
         y = in(g, n, 1);
         CTT_CHECK(same_rows(y, &n->out) && y->c == n->out.c, CTT_EINVAL,
                   "%s: plus=%s is not of its shape", n->name,
                   g->node[n->in[1]].name);
     }
-    conv_weights(n, x->c);
+    conv_weights(n, x->c / groups);
 out:
     return rc;
 }
@@ -217,6 +220,7 @@ int ctt_shape_deconv(const struct ctt_graph *g, struct ctt_node *n)
                   n->name, p[i]);
     }
     n->out = image(o[0], o[1], o[2], n->attr.conv.out);
+    n->attr.conv.groups = 1;
     conv_weights(n, x->c);
 out:
     return rc;

@@ -79,7 +79,8 @@ static int same_window(const struct ctt_node *a, const struct ctt_node *b)
            memcmp(a->attr.conv.stride, b->attr.conv.stride,
                   sizeof(a->attr.conv.stride)) == 0 &&
            memcmp(a->attr.conv.pad, b->attr.conv.pad,
-                  sizeof(a->attr.conv.pad)) == 0;
+                  sizeof(a->attr.conv.pad)) == 0 &&
+           a->attr.conv.groups == b->attr.conv.groups;
 }
 
 /* Only nodes of floats are fused into a conv. */

@@ -26,6 +26,8 @@ static enum shape shape_of(const struct ctt_call *c)
     const int64_t size[3] = { x->d, x->h, x->w };
     int pixels = 1, images = c->node->op == CTT_OP_CONV;
 
+    if (ctt_call_groups(c) > 1)
+        return NO_PRODUCT;
     for (int i = 0; i < 3; i++) {
         pixels = pixels && k[i] == 1 && s[i] == 1 && pad[i] == 0;
         images = images && k[i] == size[i] && pad[i] == 0;

@@ -227,7 +227,7 @@ static int choose(const struct ctt_conv_ask *q, const struct image_conv *m,
 
     key.plus = m->plus.data != NULL;
     key.bias = m->bias != NULL;
-    key.act = m->act;
+    key.act = ctt_dnn_takes_act(m->act) ? m->act : 0;
     key.deterministic = q->dev->deterministic;
     CTT_TRY(find_plan(q, &key, p));
     if (!(*p)->exec && (key.plus || key.bias || key.act)) {
@@ -241,14 +241,19 @@ out:
     return rc;
 }
 
-/* The steps that are not fused. */
+/* The steps that the plan, whose result is y, has not fused. */
 static int finish(struct ctt_dev *d, const struct ctt_call *c,
-                  const struct image_conv *m, const struct ctt_tensor *y)
+                  const struct ctt_dnn_plan *p, const struct image_conv *m,
+                  const struct ctt_tensor *y)
 {
+    struct ctt_tensor plus = m->plus;
     int rc = 0;
 
-    CTT_CUDA(c, (cudaError_t)ctt_launch_finish(*y, m->plus, m->bias, m->act,
-                                               m->y, ctt_cuda_lane(d)->stream));
+    if (p->key.plus)
+        plus.data = NULL;
+    CTT_CUDA(c, (cudaError_t)ctt_launch_finish(
+        *y, plus, p->key.bias ? NULL : m->bias, p->key.act ? 0 : m->act, m->y,
+        ctt_cuda_lane(d)->stream));
 out:
     return rc;
 }
@@ -297,7 +302,7 @@ static int run_images(const struct ctt_conv_ask *q, struct ctt_dnn_plan *p,
                                   (char *)scratch + room));
     if ((m->plus.data && !p->key.plus) || (m->bias && !p->key.bias) ||
         (m->act && !p->key.act))
-        CTT_TRY(finish(d, c, m, &o[Y].t));
+        CTT_TRY(finish(d, c, p, m, &o[Y].t));
     else if (o[Y].moved)
         CTT_TRY(copy(d, c, o[Y].t, m->y, m->add));
 out:

@@ -110,10 +110,12 @@ static cudnnStatus_t small(struct ctt_dnn_making *m, int64_t uid,
     return image(m, uid, t, f->n, f->oc, f->small, out);
 }
 
+/* cuDNN takes the number of groups from the channels of image and kernel. */
 static cudnnStatus_t kernel(struct ctt_dnn_making *m, DESC *out)
 {
     const struct ctt_fold *f = &m->key->f;
-    int64_t dims[5] = { f->oc, f->ic }, steps[5] = { f->step_oc, f->step_ic };
+    int64_t dims[5] = { f->oc, f->ic / f->groups };
+    int64_t steps[5] = { f->step_oc, f->step_ic };
 
     axes(f, f->kernel, f->step_tap, dims, steps);
     return tensor(m, CTT_DNN_KERNEL, m->key->type, dims, steps, out);
@@ -250,14 +252,22 @@ static cudnnStatus_t bias(struct ctt_dnn_making *m, DESC *out)
                  f->way == CTT_TO_SMALL ? f->oc : f->ic, one, out);
 }
 
+/* ADD: cuDNN's graph has no such act. */
+static const cudnnPointwiseMode_t acts[] = {
+    [CTT_ACT_RELU] = CUDNN_POINTWISE_RELU_FWD,
+    [CTT_ACT_SIGMOID] = CUDNN_POINTWISE_SIGMOID_FWD,
+    [CTT_ACT_TANH] = CUDNN_POINTWISE_TANH_FWD,
+    [CTT_ACT_RELU6] = CUDNN_POINTWISE_ADD,
+};
+
+int ctt_dnn_takes_act(int act)
+{
+    return act == 0 || acts[act - 1] != CUDNN_POINTWISE_ADD;
+}
+
 /* cuDNN has fused engines for this order. */
 cudnnStatus_t ctt_dnn_graph(struct ctt_dnn_making *m, DESC *out)
 {
-    static const cudnnPointwiseMode_t acts[] = {
-        [CTT_ACT_RELU] = CUDNN_POINTWISE_RELU_FWD,
-        [CTT_ACT_SIGMOID] = CUDNN_POINTWISE_SIGMOID_FWD,
-        [CTT_ACT_TANH] = CUDNN_POINTWISE_TANH_FWD,
-    };
     const struct ctt_dnn_key *k = m->key;
     int left = ctt_dnn_fused(k);
     int64_t n = 0;

@@ -150,6 +150,8 @@ static void test_reasons(void)
     reason("input x h=4 w=4 c=64\nconv y in=x out=64\n", 2, "z,y", "excepted");
     reason("input x h=4 w=4 c=64\nconv a.b2 in=x out=64\n", 2, "a.*",
            "excepted");
+    reason("input x h=4 w=4 c=64\nconv y in=x out=64 groups=2\n", 2, NULL,
+           "has groups");
     reason("input x h=4 w=4 c=64\nact y.t2 in=x kind=relu\n"
            "conv y in=y.t2 out=64\n", 2, NULL, "there is y.t2");
     reason("input x h=4 w=4 c=64\n"

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ALL = RIG_DIN | RIG_DW };
+enum { ALL = RIG_DIN | RIG_DW, ACTS = CTT_ACT_RELU6 + 1 };
 
 static struct ctt_dev *ref;
 
@@ -165,7 +165,7 @@ static void compare_all(struct ctt_dev *d, const struct ctt_case *cs)
             compare(d, cs, n, wanted[k], 0);
             compare(d, cs, n, wanted[k] | RIG_TRAIN, 0);
         }
-    for (int act = 1; act <= 3 && takes_act(cs->op); act++) {
+    for (int act = 1; act <= ACTS && takes_act(cs->op); act++) {
         compare(d, cs, 3, 0, act);
         compare(d, cs, 3, RIG_VIEW | RIG_TRAIN, act);
     }
@@ -205,7 +205,8 @@ static void test_instruction_sets(void)
 /* An act applied by the kernel is the act applied after it. */
 static void fused_of(const struct ctt_case *cs, int act)
 {
-    static const char *const kinds[] = { "relu", "sigmoid", "tanh" };
+    static const char *const kinds[] = { "relu", "sigmoid", "tanh",
+                                         "relu6" };
     struct ctt_rig plain, fused;
     struct ctt_call c = { .node = NULL };
     struct ctt_node n = { .op = CTT_OP_ACT, .name = "act", .nin = 1 };
@@ -229,7 +230,7 @@ static void fused_of(const struct ctt_case *cs, int act)
 static void test_fused(void)
 {
     for (size_t i = 0; i < ctt_case_count; i++)
-        for (int act = 1; act <= 3 && takes_act(ctt_cases[i].op); act++)
+        for (int act = 1; act <= ACTS && takes_act(ctt_cases[i].op); act++)
             fused_of(&ctt_cases[i], act);
 }
 

@@ -21,6 +21,8 @@ static const struct ctt_fuzz_text texts[] = {
               "slice s in=b from=1 to=3\nconcat k in=a,b\nadd t in=a,b bias=1\n"
               "mul m in=a,t\nreshape r in=m d=1 h=0 w=1 c=64\n"
               "deconv y in=r out=2 kernel=1,2,2 stride=1,2,2\n"),
+    FUZZ_TEXT("input x h=16 w=16 c=6\nconv a in=x out=12 kernel=3 groups=6\n"
+              "act r in=a kind=relu6\nconv y in=r out=3 groups=3\n"),
     FUZZ_TEXT("input x h=32 w=32 d=4 c=3\nresblock a in=x out=8 stride=2\n"
               "resblock b in=a out=8 norm=0\npool p in=b kind=max kernel=2\n"
               "norm n in=p kind=layer\nconv q in=n plus=n out=8\n"
@@ -36,13 +38,13 @@ const char *const ctt_fuzz_words[] = {
     "pool", "upsample", "norm", "act", "add", "mul", "concat", "lstm",
     "dropout", "loss", "convlstm", "convttlstm", "resblock", "clip",
     "\nclip\n", " in=", " plus=", " by=", " of=", " like=", " c=", " out=",
-    " kernel=", " stride=", " pad=",
+    " kernel=", " stride=", " pad=", " groups=",
     " hidden=", " order=", " steps=", " rank=", " delay=", " every=", "0",
     "1", "-1", "2", "7", "99", "1000", "4096", "65536", "1048576", "1048577",
     "2147483647", "2147483648", "-2147483648", "99999999999999999999", "1e39",
     "1e-46", "nan", "inf", "0x10", "1,2,3", "1,2", ",", "=", "#", "\n", "\r\n",
     "\t", "a", "b", "x", "y", "h", "h.q", "h.c", "batch", "layer", "max",
-    "avg", "relu", NULL
+    "avg", "relu", "relu6", NULL
 };
 
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)

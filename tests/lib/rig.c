@@ -19,6 +19,20 @@ const struct ctt_case ctt_cases[] = {
     { "c=5", "c=19", "conv y in=a plus=b out=19", 0 },
     { "c=2 h=4 w=3", "c=5 h=4 w=3", "conv y in=a plus=b out=5 kernel=3 pad=1 "
       "bias=0", 0 },
+    { "c=6 h=5 w=4", NULL, "conv y in=a out=4 kernel=3 pad=1 groups=2", 0 },
+    { "c=5 h=6 w=5", NULL, "conv y in=a out=5 kernel=3 stride=2 pad=1 "
+      "groups=5", 0 },
+    { "c=3 h=4 w=4", NULL, "conv y in=a out=6 kernel=3 pad=1 bias=0 groups=3",
+      0 },
+    { "c=4 d=3 h=4 w=3", NULL, "conv y in=a out=6 kernel=3 pad=1 groups=2",
+      0 },
+    { "c=3 d=3 h=3 w=3", NULL, "conv y in=a out=3 kernel=3 pad=1 groups=3",
+      0 },
+    { "c=6 h=3 w=3", "c=9 h=3 w=3", "conv y in=a plus=b out=9 kernel=3 pad=1 "
+      "groups=3", 0 },
+    { "c=4 h=2 w=3", NULL, "conv y in=a out=6 kernel=1,2,3 groups=2", 0 },
+    { "c=6 h=3 w=2", NULL, "conv y in=a out=4 groups=2", 0 },
+    { "c=6", NULL, "conv y in=a out=6 groups=6", 0 },
     { "c=3 h=3 w=4", NULL, "deconv y in=a out=2 kernel=4 stride=2 pad=1", 0 },
     { "c=2 d=2 h=2 w=3", NULL, "deconv y in=a out=3 kernel=2,3,3 "
       "stride=1,2,3", 0 },
@@ -35,6 +49,7 @@ const struct ctt_case ctt_cases[] = {
     { "c=5 h=4 w=3", NULL, "norm y in=a kind=layer", 0 },
     { "c=71 w=2", NULL, "norm y in=a kind=layer", 0 },
     { "c=5 h=3", NULL, "act y in=a kind=relu", 0 },
+    { "c=5 h=3", NULL, "act y in=a kind=relu6", 0 },
     { "c=5 h=3", NULL, "act y in=a kind=sigmoid", 0 },
     { "c=67", NULL, "act y in=a kind=tanh", 0 },
     { "c=3 h=2", "c=3 h=2", "add y in=a,b", 0 },
@@ -83,6 +98,15 @@ const struct ctt_case ctt_cases[] = {
     { "c=17 h=9 w=7", NULL, "conv y in=a out=33 kernel=3 pad=1", 1 },
     { "c=32 h=6 w=6", NULL, "deconv y in=a out=16 kernel=4 stride=2 pad=1",
       1 },
+    { "c=64 h=12 w=12", "c=64 h=12 w=12", "conv y in=a plus=b out=64 kernel=3 "
+      "pad=1 groups=4", 1 },
+    { "c=32 h=12 w=12", "c=32 h=12 w=12", "conv y in=a plus=b out=32 kernel=3 "
+      "pad=1 groups=32", 1 },
+    { "c=24 h=11 w=9", NULL, "conv y in=a out=24 kernel=3 stride=2 pad=1 "
+      "groups=24", 1 },
+    { "c=19 h=9 w=7", NULL, "conv y in=a out=38 kernel=5 pad=2 groups=19", 1 },
+    { "c=16 d=4 h=6 w=6", NULL, "conv y in=a out=16 kernel=3 pad=1 groups=16",
+      1 },
 };
 const size_t ctt_case_count = CTT_LEN(ctt_cases);
 
@@ -112,8 +136,8 @@ static void tensor(struct ctt_rig *r, const struct ctt_tensor *shape, int n,
     }
 }
 
-/* Keeps inputs away from 0, where relu has no derivative to compare with, and
- * those of max apart from each other. */
+/* Keeps inputs away from 0, where relu has no derivative to compare with, those
+ * of relu6 also from 6, and those of max apart from each other. */
 static void avoid_kinks(const struct ctt_node *n, const struct ctt_tensor *t)
 {
     float *x = t->data;
@@ -121,6 +145,8 @@ static void avoid_kinks(const struct ctt_node *n, const struct ctt_tensor *t)
     for (int64_t i = 0, k = 0; i < ctt_rows(t); i++, x += t->ld)
         for (int64_t j = 0; j < t->c; j++, k++) {
             x[j] += x[j] < 0 ? -0.05f : 0.05f;
+            if (n->op == CTT_OP_ACT && n->attr.act.kind == CTT_ACT_RELU6)
+                x[j] = x[j] * 10 + (fabsf(x[j] - 0.6f) < 0.02f ? 0.4f : 0);
             if (n->op == CTT_OP_POOL)
                 x[j] = (float)(k * 37 % 997) * (40.0f / 997) - 20;
         }

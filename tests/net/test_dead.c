@@ -141,6 +141,14 @@ static const struct { const char *text, *zero, *before, *after; } cases[] = {
       "add w in=z,z\n", "b.0", "5 4 2", "5 1 1" },
     { IMAGE A "reshape r in=a h=1 w=1 c=180\nconv y in=r out=2\n",
       "a:0=0", "5 2", "5 2" },
+    /* groups would be others: nothing around such a conv is dropped */
+    { IMAGE A "conv b in=a out=5 kernel=1,3,3 groups=5\nact r in=b kind=relu6\n"
+      "conv c in=r out=4\nconv y in=c out=2\n",
+      "a:0=0 b:1=0 b:2=-1 c.3 c:1=0.5 y.2", "5 5 4 2", "5 5 2 2" },
+    { IMAGE "conv a in=x out=6\nconv b in=a out=4 groups=2\nconv y in=b out=2\n",
+      "a:0=0.5 a:3=0 b.1 b:2=0 y.1", "6 4 2", "6 4 2" },
+    { IMAGE A "act r in=a kind=relu6\nconv b in=r out=4\nconv y in=b out=2\n",
+      "a:0=-0.5 a:1=7", "5 4 2", "3 4 2" },
 };
 
 static void check_case(size_t i, int masked)

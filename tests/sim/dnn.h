@@ -31,7 +31,8 @@ struct ctt_sim_tensor {
 };
 
 /* way: the descriptor type of the operation.  Convolutions: x and y are the
- * large and the small image, and one of the three is the result.  Pointwise: y
+ * large and the small image, and one of the three is the result; the kernel has
+ * the input channels of one group.  Pointwise: y
  * = mode(x, b). */
 struct ctt_sim_dnn_op {
     int            way, mode;
@@ -41,6 +42,7 @@ struct ctt_sim_dnn_op {
     bool           has_b;
 
     const ctt_sim_tensor &result() const;
+    int64_t groups() const { return x.dim[1] / w.dim[1]; }
 };
 
 enum ctt_sim_engine {

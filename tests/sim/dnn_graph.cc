@@ -128,8 +128,8 @@ static cudnnStatus_t shapes(const ctt_sim_dnn_op &op, const desc &conv)
     int axes = (int)conv.get<int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
 
     if (op.x.axes != axes || op.y.axes != axes || op.w.axes != axes ||
-        op.x.dim[0] != op.y.dim[0] || op.x.dim[1] != op.w.dim[1] ||
-        op.y.dim[1] != op.w.dim[0])
+        op.x.dim[0] != op.y.dim[0] || op.x.dim[1] % op.w.dim[1] ||
+        op.y.dim[1] != op.w.dim[0] || op.y.dim[1] % op.groups())
         FAIL(BAD_PARAM_SHAPE_MISMATCH, "channels or images of a convolution");
     for (int i = 0; i < 3; i++) {
         int64_t reach = op.dilation[i] * (op.w.dim[2 + i] - 1) + 1;

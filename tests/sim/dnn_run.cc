@@ -127,11 +127,13 @@ static void forward(const ctt_sim_dnn_op &op, image &x, image &y,
                     const image &w)
 {
     std::vector<float> v = by_tap(w);
+    int64_t outs = y.c / op.groups();
 
     each_tap(op, x, y, [&](const float *from, float *to, int64_t t) {
         for (int64_t c = 0; c < x.c; c++) {
-            const float *k = &v[(size_t)((t * x.c + c) * y.c)];
-            for (int64_t o = 0; o < y.c; o++)
+            const float *k = &v[(size_t)((t * w.c + c % w.c) * y.c)];
+            int64_t first = c / w.c * outs;
+            for (int64_t o = first; o < first + outs; o++)
                 to[o] += from[c] * k[o];
         }
     });
@@ -140,13 +142,14 @@ static void forward(const ctt_sim_dnn_op &op, image &x, image &y,
 static void backward_data(const ctt_sim_dnn_op &op, image &x, image &y,
                           const image &w)
 {
-    int64_t taps = w.pixels();
+    int64_t taps = w.pixels(), outs = y.c / op.groups();
 
     each_tap(op, x, y, [&](float *to, const float *from, int64_t t) {
         for (int64_t o = 0; o < y.c; o++) {
-            const float *k = &w.x[(size_t)((o * taps + t) * x.c)];
-            for (int64_t c = 0; c < x.c; c++)
-                to[c] += from[o] * k[c];
+            const float *k = &w.x[(size_t)((o * taps + t) * w.c)];
+            int64_t first = o / outs * w.c;
+            for (int64_t c = 0; c < w.c; c++)
+                to[first + c] += from[o] * k[c];
         }
     });
 }
@@ -154,13 +157,14 @@ static void backward_data(const ctt_sim_dnn_op &op, image &x, image &y,
 static void backward_filter(const ctt_sim_dnn_op &op, image &x, image &y,
                             image &w)
 {
-    int64_t taps = w.pixels();
+    int64_t taps = w.pixels(), outs = y.c / op.groups();
 
     each_tap(op, x, y, [&](const float *a, const float *b, int64_t t) {
         for (int64_t o = 0; o < y.c; o++) {
-            float *k = &w.x[(size_t)((o * taps + t) * x.c)];
-            for (int64_t c = 0; c < x.c; c++)
-                k[c] += b[o] * a[c];
+            float *k = &w.x[(size_t)((o * taps + t) * w.c)];
+            int64_t first = o / outs * w.c;
+            for (int64_t c = 0; c < w.c; c++)
+                k[c] += b[o] * a[first + c];
         }
     });
 }

@@ -28,6 +28,23 @@ size lenet-5.net 431080 2293000
 size mnist-convlstm.net 3973201 16266362880
 size mnist-convttlstm.net 2687281 10997268480
 
+# trained FILE PARAMETERS: without the running means and variances of norms, half
+# of what those have
+trained() {
+    all=$("$info" "$root/models/$1" |
+        awk '$2 == "norm" { less += $4 / 2 }
+             /^parameters/ { all = substr($NF, 2) + 0 }
+             END { print all - less }')
+    [ "$all" = "$2" ] || fail "$1 trains $all parameters, not $2"
+}
+
+# He et al. 2016 and Sandler et al. 2018 as torchvision counts them, at 224x224
+# with 1,000 classes.
+size resnet18.net 11699112 1814073344
+trained resnet18.net 11689512
+size mobilenet-v2.net 3538984 300774272
+trained mobilenet-v2.net 3504872
+
 # As published for Moving-MNIST they end in a conv; without the # of its last
 # line, a text is the variant of the other data sets, which ends in a sigmoid.
 for f in mnist-convlstm.net mnist-convttlstm.net; do
@@ -54,5 +71,5 @@ for f in "$root"/models/*.net; do
         fail "models/README.md has no row for $name"
     rows=$((rows + 1))
 done
-[ "$rows" -ge 9 ] || fail "only $rows models in $root/models"
+[ "$rows" -ge 11 ] || fail "only $rows models in $root/models"
 exit $failed

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * conv.c: convolution and its adjoint, in terms of direct sums.  Both have
- * weights (out, kd, kh, kw, in), so that the forward pass of one is the
+ * weights (out, kd, kh, kw, in of a group), so that the forward pass of one is the
  * gradient of the input of the other. */
 #include "device/cpu/conv/direct.h"
 
@@ -16,7 +16,7 @@ static int sum_fwd(struct ctt_dev *d, const struct ctt_call *c, int up)
         .kernel = n->attr.conv.kernel, .stride = n->attr.conv.stride,
         .pad = n->attr.conv.pad, .up = up, .act = c->act, .w = &c->w[0],
         .bias = c->w[1].t.data, .step_x = 1, .step_tap = w->c,
-        .step_y = taps * w->c });
+        .step_y = taps * w->c, .groups = ctt_call_groups(c) });
 }
 
 static int sum_bwd(struct ctt_dev *d, const struct ctt_call *c, int up)
@@ -31,11 +31,12 @@ static int sum_bwd(struct ctt_dev *d, const struct ctt_call *c, int up)
             .y = &c->din[0], .x = &c->dout, .kernel = n->attr.conv.kernel,
             .stride = n->attr.conv.stride, .pad = n->attr.conv.pad,
             .up = !up, .add = c->add & 1, .w = &c->w[0],
-            .step_x = taps * w->c, .step_tap = w->c, .step_y = 1 }));
+            .step_x = taps * w->c, .step_tap = w->c, .step_y = 1,
+            .groups = ctt_call_groups(c) }));
     if (n->plus && c->din[1].data && c->din[1].data != c->dout.data)
         K(copy)(d, &c->dout, &c->din[1], c->add >> 1 & 1);
     if (c->dw[0].data)
-        CTT_TRY(K(direct_dw)(d, n, &c->dout, &c->in[0], up, c->dw[0].data));
+        CTT_TRY(K(direct_dw)(d, c, up));
     if (c->dw[1].data)
         CTT_TRY(K(bias_bwd)(d, &c->dout, c->dw[1].data));
 out:

@@ -15,9 +15,10 @@ typedef float vec __attribute__((vector_size(CTT_VEC * 4)));
 struct loop {
     const struct ctt_direct *v;
     struct ctt_tensor        y, x;
-    int64_t                  taps, blocks;    /* blocks of output channels */
-    int64_t                  step, groups;    /* of pixels in a line */
-    const float             *w;       /* [block][tap][x.c][CTT_VEC] */
+    int64_t                  ins, outs;       /* channels of a group */
+    int64_t                  taps, blocks;    /* blocks of outputs, by group */
+    int64_t                  step, strips;    /* of pixels in a line */
+    const float             *w;       /* [block][tap][ins][CTT_VEC] */
     const float             *zero;    /* a row that lies outside */
 };
 
@@ -36,18 +37,31 @@ static void as_line(struct ctt_tensor *t)
     t->n = t->d = t->h = 1;
 }
 
+/* The place of the weight that row k of the packed ones begins with; outs: how
+ * many of the row there are. */
+static int64_t packed_from(const struct loop *l, int64_t k, int64_t *outs)
+{
+    const struct ctt_direct *v = l->v;
+    int64_t i = k % l->ins, t = k / l->ins % l->taps;
+    int64_t block = k / l->ins / l->taps, o = block % l->blocks * CTT_VEC;
+    int64_t group = block / l->blocks;
+
+    *outs = l->outs - o;
+    return group * (l->ins * l->taps * l->outs) + i * v->step_x +
+           t * v->step_tap + o * v->step_y;
+}
+
 static void pack(struct ctt_dev *d, const struct loop *l, float *w)
 {
     const struct ctt_direct *v = l->v;
-    int64_t n = l->x.c, out = l->y.c;
+    int64_t rows = v->groups * l->blocks * l->taps * l->ins;
 
-    PARALLEL(d, l->blocks * l->taps * n * CTT_VEC)
-    for (int64_t k = 0; k < l->blocks * l->taps * n; k++) {
-        int64_t i = k % n, t = k / n % l->taps, o = k / n / l->taps * CTT_VEC;
-        const float *from = (const float *)v->w->t.data + i * v->step_x +
-                            t * v->step_tap + o * v->step_y;
+    PARALLEL(d, rows * CTT_VEC)
+    for (int64_t k = 0; k < rows; k++) {
+        int64_t n, at = packed_from(l, k, &n);
+        const float *from = (const float *)v->w->t.data + at;
         for (int64_t j = 0; j < CTT_VEC; j++)
-            w[k * CTT_VEC + j] = o + j < out ? from[j * v->step_y] : 0;
+            w[k * CTT_VEC + j] = j < n ? from[j * v->step_y] : 0;
     }
 }
 
@@ -55,16 +69,14 @@ static void pack(struct ctt_dev *d, const struct loop *l, float *w)
 static void pack_form(struct ctt_dev *d, const struct loop *l, float *w)
 {
     const struct ctt_direct *v = l->v;
-    int64_t n = l->x.c, out = l->y.c, all = l->blocks * l->taps * n * CTT_VEC;
+    int64_t rows = v->groups * l->blocks * l->taps * l->ins;
 
-    PARALLEL(d, all)
-    for (int64_t k = 0; k < all; k++) {
-        int64_t i = k / CTT_VEC % n, t = k / CTT_VEC / n % l->taps;
-        int64_t o = k / CTT_VEC / n / l->taps * CTT_VEC + k % CTT_VEC;
-
-        w[k] = o < out ? ctt_weight_value(v->w, i * v->step_x +
-                                          t * v->step_tap + o * v->step_y)
-                       : 0;
+    PARALLEL(d, rows * CTT_VEC)
+    for (int64_t k = 0; k < rows; k++) {
+        int64_t n, at = packed_from(l, k, &n);
+        for (int64_t j = 0; j < CTT_VEC; j++)
+            w[k * CTT_VEC + j] =
+                j < n ? ctt_weight_value(v->w, at + j * v->step_y) : 0;
     }
 }
 
@@ -100,18 +112,20 @@ static inline int64_t place(const struct ctt_direct *v, int axis, int64_t o,
     return q < size ? q : -1;
 }
 
-/* The taps of one line of the kernel, for the pixels from o on. */
+/* The taps of one line of the kernel, for the pixels from o on and the input
+ * channels from `first` on. */
 static void line_taps(const struct loop *l, int64_t line, int64_t o,
-                      const float *w, vec sum[PIXELS])
+                      int64_t first, const float *w, vec sum[PIXELS])
 {
     const float *x[PIXELS];
-    int64_t n = l->x.c;
+    int64_t n = l->ins;
 
     for (int64_t t = 0; t < l->v->kernel[2]; t++, w += n * CTT_VEC) {
         int any = 0;
         for (int b = 0; b < PIXELS; b++) {
             int64_t q = place(l->v, 2, o + b * l->step, t, l->x.w);
-            x[b] = q < 0 ? l->zero : ctt_row(&l->x, line * l->x.w + q);
+            x[b] = q < 0 ? l->zero
+                         : ctt_row(&l->x, line * l->x.w + q) + first;
             any |= q >= 0;
         }
         if (any)
@@ -119,11 +133,11 @@ static void line_taps(const struct loop *l, int64_t line, int64_t o,
     }
 }
 
+/* The n sums of a pixel are its channels from `from` on. */
 static void finish(const struct loop *l, int64_t line, int64_t o, int64_t from,
-                   vec sum[PIXELS])
+                   int64_t n, vec sum[PIXELS])
 {
     const struct ctt_direct *v = l->v;
-    int64_t n = l->y.c - from < CTT_VEC ? l->y.c - from : CTT_VEC;
 
     for (int b = 0; b < PIXELS && o + b * l->step < l->y.w; b++) {
         int64_t r = line * l->y.w + o + b * l->step;
@@ -137,12 +151,15 @@ static void finish(const struct loop *l, int64_t line, int64_t o, int64_t from,
     }
 }
 
-static void group(const struct loop *l, int64_t job)
+/* A block of output channels of one group, for a strip of PIXELS pixels. */
+static void strip(const struct loop *l, int64_t job)
 {
     const struct ctt_direct *v = l->v;
-    int64_t lines = l->y.n * l->y.d * l->y.h, g = job % l->groups;
-    int64_t line = job / l->groups % lines, block = job / l->groups / lines;
-    int64_t o = g / l->step * PIXELS * l->step + g % l->step;
+    int64_t lines = l->y.n * l->y.d * l->y.h, s = job % l->strips;
+    int64_t line = job / l->strips % lines, block = job / l->strips / lines;
+    int64_t group = block / l->blocks, out = block % l->blocks * CTT_VEC;
+    int64_t left = l->outs - out, o = s / l->step * PIXELS * l->step +
+                                      s % l->step;
     int64_t oh = line % l->y.h, od = line / l->y.h % l->y.d;
     const int *k = v->kernel;
     vec sum[PIXELS];
@@ -153,11 +170,12 @@ static void group(const struct loop *l, int64_t job)
         int64_t ih = place(v, 1, oh, t % k[1], l->x.h);
         int64_t n = line / (l->y.h * l->y.d);
         if (id >= 0 && ih >= 0)
-            line_taps(l, (n * l->x.d + id) * l->x.h + ih, o,
-                      l->w + (block * l->taps + t * k[2]) * l->x.c * CTT_VEC,
+            line_taps(l, (n * l->x.d + id) * l->x.h + ih, o, group * l->ins,
+                      l->w + (block * l->taps + t * k[2]) * l->ins * CTT_VEC,
                       sum);
     }
-    finish(l, line, o, block * CTT_VEC, sum);
+    finish(l, line, o, group * l->outs + out, left < CTT_VEC ? left : CTT_VEC,
+           sum);
 }
 
 int K(direct)(struct ctt_dev *d, const struct ctt_direct *v)
@@ -167,24 +185,26 @@ int K(direct)(struct ctt_dev *d, const struct ctt_direct *v)
     float *w;
 
     l.taps = (int64_t)v->kernel[0] * v->kernel[1] * v->kernel[2];
-    l.blocks = (l.y.c + CTT_VEC - 1) / CTT_VEC;
+    l.ins = l.x.c / v->groups;
+    l.outs = l.y.c / v->groups;
+    l.blocks = (l.outs + CTT_VEC - 1) / CTT_VEC;
     if (single(v)) {
         as_line(&l.y);
         as_line(&l.x);
     }
     l.step = v->up ? v->stride[2] : 1;
-    l.groups = l.step * ((l.y.w + PIXELS * l.step - 1) / (PIXELS * l.step));
-    size = l.blocks * l.taps * l.x.c * CTT_VEC;
-    w = ctt_dev_scratch(d, (size_t)(size + l.x.c) * sizeof(float));
+    l.strips = l.step * ((l.y.w + PIXELS * l.step - 1) / (PIXELS * l.step));
+    size = v->groups * l.blocks * l.taps * l.ins * CTT_VEC;
+    w = ctt_dev_scratch(d, (size_t)(size + l.ins) * sizeof(float));
     if (!w)
         return CTT_ENOMEM;
-    memset(w + size, 0, (size_t)l.x.c * sizeof(float));
+    memset(w + size, 0, (size_t)l.ins * sizeof(float));
     l.w = w;
     l.zero = w + size;
     (ctt_weight_is_floats(v->w) ? pack : pack_form)(d, &l, w);
-    jobs = l.groups * l.y.n * l.y.d * l.y.h * l.blocks;
-    PARALLEL(d, (double)jobs * (double)(l.taps * l.x.c))
+    jobs = l.strips * l.y.n * l.y.d * l.y.h * v->groups * l.blocks;
+    PARALLEL(d, (double)jobs * (double)(l.taps * l.ins))
     for (int64_t job = 0; job < jobs; job++)
-        group(&l, job);
+        strip(&l, job);
     return 0;
 }

@@ -16,22 +16,23 @@ enum { CTT_VEC = 4 };
 
 /* Tap t of output place o reads the source at o * stride - pad + t or, with
  * `up`, at (o + pad - t) / stride where that is whole.  Tap t takes channel i
- * to j by w[i * step_x + t * step_tap + j * step_y]. */
+ * to j by w[i * step_x + t * step_tap + j * step_y].  With groups, i and j count
+ * in one of them, and its weights follow those of the group before it. */
 struct ctt_direct {
     const struct ctt_tensor *y, *x, *plus;    /* plus: added to y, or NULL */
     const int               *kernel, *stride, *pad;
     int                      up, add, act;
     const struct ctt_weight *w;               /* of any form */
     const float             *bias;            /* may be NULL */
-    int64_t                  step_x, step_tap, step_y;
+    int64_t                  step_x, step_tap, step_y, groups;
 };
 
 int K(direct)(struct ctt_dev *d, const struct ctt_direct *v);
 
-/* dw[o][tap][i] += the sum over the pixels of dy[o] x[i].  The large tensor is
- * the one that the kernel slides over: x of a conv, dy of a deconv. */
-int K(direct_dw)(struct ctt_dev *d, const struct ctt_node *n,
-                 const struct ctt_tensor *dy, const struct ctt_tensor *x,
-                 int up, float *dw);
+/* The gradient of the weights of call c (up: a deconv): dw[o][tap][i] += the
+ * sum over the pixels of dy[o] x[i], i counted in the group of o.  The large
+ * tensor is the one that the kernel slides over: x of a conv, dy of a
+ * deconv. */
+int K(direct_dw)(struct ctt_dev *d, const struct ctt_call *c, int up);
 
 #endif

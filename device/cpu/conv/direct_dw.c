@@ -41,7 +41,8 @@ struct dw {
     const struct ctt_node *n;
     struct ctt_tensor      dy, x;
     int                    up;
-    int64_t                taps, outs, ins;    /* counts of blocks */
+    int64_t                taps, in, out;    /* channels of a group */
+    int64_t                outs, ins;        /* counts of blocks in a group */
     float                 *dw;
 };
 
@@ -57,14 +58,18 @@ static void range(const struct dw *v, int axis, int64_t t, int64_t small,
     *to = *to < small ? *to : small;
 }
 
+/* A block of weights: OUTS outputs from o on, CTT_VEC inputs from i on, of
+ * those of the group. */
+struct block { int64_t group, tap, o, i; };
+
 /* The sum of a block over line r of the small tensor and q of the large. */
 static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
-                     int64_t o, int64_t i, float sum[OUTS][CTT_VEC])
+                     struct block b, float sum[OUTS][CTT_VEC])
 {
     const struct ctt_tensor *small = v->up ? &v->x : &v->dy;
     const struct ctt_tensor *large = v->up ? &v->dy : &v->x;
     int64_t s = v->n->attr.conv.stride[2], off = tw - v->n->attr.conv.pad[2];
-    int64_t from, to, outs = v->dy.c - o, ins = v->x.c - i;
+    int64_t from, to, outs = v->out - b.o, ins = v->in - b.i;
     struct stretch at;
 
     range(v, 2, tw, small->w, large->w, &from, &to);
@@ -73,8 +78,8 @@ static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
     at.n = to - from;
     if (at.n <= 0)
         return;
-    at.dy = ctt_row(&v->dy, v->up ? q : r) + o;
-    at.x = ctt_row(&v->x, v->up ? r : q) + i;
+    at.dy = ctt_row(&v->dy, v->up ? q : r) + b.group * v->out + b.o;
+    at.x = ctt_row(&v->x, v->up ? r : q) + b.group * v->in + b.i;
     at.dy_step = v->dy.ld * (v->up ? s : 1);
     at.x_step = v->x.ld * (v->up ? 1 : s);
     if (outs >= OUTS && ins >= CTT_VEC)
@@ -84,14 +89,16 @@ static void line_sum(const struct dw *v, int64_t r, int64_t q, int64_t tw,
                    ins < CTT_VEC ? ins : CTT_VEC, sum);
 }
 
-static void add_block(const struct dw *v, int64_t tap, int64_t o, int64_t i,
+static void add_block(const struct dw *v, struct block b,
                       float sum[OUTS][CTT_VEC])
 {
-    int64_t ins = v->x.c - i < CTT_VEC ? v->x.c - i : CTT_VEC;
+    int64_t ins = v->in - b.i < CTT_VEC ? v->in - b.i : CTT_VEC;
+    int64_t outs = v->out - b.o < OUTS ? v->out - b.o : OUTS;
+    int64_t row = b.group * v->out + b.o;
 
-    for (int64_t b = 0; b < OUTS && o + b < v->dy.c; b++)
-        ctt_put(v->dw + ((o + b) * v->taps + tap) * v->x.c + i, sum[b], ins,
-                1);
+    for (int64_t k = 0; k < outs; k++)
+        ctt_put(v->dw + ((row + k) * v->taps + b.tap) * v->in + b.i, sum[k],
+                ins, 1);
 }
 
 static void block_sum(const struct dw *v, int64_t job)
@@ -100,9 +107,10 @@ static void block_sum(const struct dw *v, int64_t job)
     const struct ctt_tensor *large = v->up ? &v->dy : &v->x;
     const int *k = v->n->attr.conv.kernel, *s = v->n->attr.conv.stride;
     const int *pad = v->n->attr.conv.pad;
-    int64_t i = job % v->ins * CTT_VEC, tap = job / v->ins % v->taps;
-    int64_t o = job / v->ins / v->taps * OUTS, from[2], to[2];
-    int64_t td = tap / k[2] / k[1], th = tap / k[2] % k[1];
+    int64_t row = job / v->ins / v->taps, from[2], to[2];
+    struct block b = { row / v->outs, job / v->ins % v->taps,
+                       row % v->outs * OUTS, job % v->ins * CTT_VEC };
+    int64_t td = b.tap / k[2] / k[1], th = b.tap / k[2] % k[1];
     wvec sum[OUTS];    /* for its alignment */
 
     memset(sum, 0, sizeof(sum));
@@ -113,22 +121,24 @@ static void block_sum(const struct dw *v, int64_t job)
             for (int64_t h = from[1]; h < to[1]; h++)
                 line_sum(v, (n * small->d + d) * small->h + h,
                          (n * large->d + d * s[0] - pad[0] + td) * large->h +
-                         h * s[1] - pad[1] + th, tap % k[2], o, i,
+                         h * s[1] - pad[1] + th, b.tap % k[2], b,
                          (float(*)[CTT_VEC])sum);
-    add_block(v, tap, o, i, (float(*)[CTT_VEC])sum);
+    add_block(v, b, (float(*)[CTT_VEC])sum);
 }
 
-int K(direct_dw)(struct ctt_dev *d, const struct ctt_node *n,
-                 const struct ctt_tensor *dy, const struct ctt_tensor *x,
-                 int up, float *dw)
+int K(direct_dw)(struct ctt_dev *d, const struct ctt_call *c, int up)
 {
-    const int *k = n->attr.conv.kernel;
-    struct dw v = { n, *dy, *x, up, (int64_t)k[0] * k[1] * k[2],
-                    (dy->c + OUTS - 1) / OUTS,
-                    (x->c + CTT_VEC - 1) / CTT_VEC, dw };
-    int64_t jobs = v.taps * v.outs * v.ins;
+    const int *k = c->node->attr.conv.kernel;
+    int64_t groups = ctt_call_groups(c), jobs;
+    struct dw v = { .n = c->node, .dy = c->dout, .x = c->in[0], .up = up,
+                    .taps = (int64_t)k[0] * k[1] * k[2],
+                    .in = c->in[0].c / groups, .out = c->dout.c / groups,
+                    .dw = c->dw[0].data };
 
-    PARALLEL(d, (double)ctt_volume(up ? x : dy) * (double)v.taps *
+    v.outs = (v.out + OUTS - 1) / OUTS;
+    v.ins = (v.in + CTT_VEC - 1) / CTT_VEC;
+    jobs = groups * v.taps * v.outs * v.ins;
+    PARALLEL(d, (double)ctt_volume(up ? &v.x : &v.dy) * (double)v.taps *
              (double)(up ? v.outs : v.ins))
     for (int64_t job = 0; job < jobs; job++)
         block_sum(&v, job);

@@ -38,9 +38,10 @@ static inline size_t md_size(const_dnnl_memory_desc_t md)
     return md ? dnnl_memory_desc_get_size(md) : 0;
 }
 
-static inline int post_act(dnnl_post_ops_t po, dnnl_alg_kind_t alg)
+static inline int post_act(dnnl_post_ops_t po, dnnl_alg_kind_t alg,
+                           float alpha, float beta)
 {
-    return dnnl_post_ops_append_eltwise(po, alg, 0, 0);
+    return dnnl_post_ops_append_eltwise(po, alg, alpha, beta);
 }
 
 static inline int post_sum(dnnl_post_ops_t po)
@@ -116,9 +117,10 @@ static inline size_t md_size(const_md md)
     return md ? dnnl_memory_desc_get_size(md) : 0;
 }
 
-static inline int post_act(dnnl_post_ops_t po, dnnl_alg_kind_t alg)
+static inline int post_act(dnnl_post_ops_t po, dnnl_alg_kind_t alg,
+                           float alpha, float beta)
 {
-    return dnnl_post_ops_append_eltwise(po, 1, alg, 0, 0);
+    return dnnl_post_ops_append_eltwise(po, 1, alg, alpha, beta);
 }
 
 static inline int post_sum(dnnl_post_ops_t po)

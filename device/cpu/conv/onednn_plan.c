@@ -53,21 +53,26 @@ out:
     return rc;
 }
 
+/* With groups, oneDNN's weights have one axis more, the first. */
 static int weights_md(struct making *m)
 {
     const struct ctt_fold *f = m->f;
-    dnnl_dims_t dims = { f->oc, f->ic }, steps = { f->step_oc, f->step_ic };
+    int64_t g = f->groups, oc = f->oc / g, ic = f->ic / g;
+    dnnl_dims_t dims = { g, oc, ic };
+    dnnl_dims_t steps = { oc * f->step_oc, f->step_oc, f->step_ic };
     dnnl_dims_t bias = { f->oc };
-    int64_t step = f->step_tap;
+    int64_t step = f->step_tap, first = g == 1;
     int rc = 0;
 
     for (int i = f->axes - 1; i >= 0; i--) {
-        dims[2 + i] = f->kernel[3 - f->axes + i];
-        steps[2 + i] = step;
-        step *= dims[2 + i];
+        dims[3 + i] = f->kernel[3 - f->axes + i];
+        steps[3 + i] = step;
+        step *= dims[3 + i];
     }
-    CTT_DNNL(md_by_strides(&m->plain, m->nd, dims, steps));
-    CTT_DNNL(md_by_tag(&m->any, m->nd, dims, dnnl_format_tag_any));
+    CTT_DNNL(md_by_strides(&m->plain, m->nd + !first, dims + first,
+                           steps + first));
+    CTT_DNNL(md_by_tag(&m->any, m->nd + !first, dims + first,
+                       dnnl_format_tag_any));
     CTT_DNNL(md_by_tag(&m->bias, 1, bias, dnnl_a));
 out:
     return rc;
@@ -75,11 +80,13 @@ out:
 
 static int attributes(struct making *m, int sums)
 {
-    static const dnnl_alg_kind_t acts[] = {
-        [CTT_ACT_RELU] = dnnl_eltwise_relu,
-        [CTT_ACT_SIGMOID] = dnnl_eltwise_logistic,
-        [CTT_ACT_TANH] = dnnl_eltwise_tanh,
+    static const struct { dnnl_alg_kind_t kind; float alpha, beta; } acts[] = {
+        [CTT_ACT_RELU] = { dnnl_eltwise_relu, 0, 0 },
+        [CTT_ACT_SIGMOID] = { dnnl_eltwise_logistic, 0, 0 },
+        [CTT_ACT_TANH] = { dnnl_eltwise_tanh, 0, 0 },
+        [CTT_ACT_RELU6] = { dnnl_eltwise_clip, 0, 6 },
     };
+    int act = m->key->act - 1;
     int rc = 0;
 
     CTT_DNNL(dnnl_primitive_attr_create(&m->attr));
@@ -91,8 +98,9 @@ static int attributes(struct making *m, int sums)
     else if (m->key->plus)
         CTT_DNNL(dnnl_post_ops_append_binary(m->post, dnnl_binary_add,
                                              REF(m->small)));
-    if (m->key->act)
-        CTT_DNNL(post_act(m->post, acts[m->key->act - 1]));
+    if (act >= 0)
+        CTT_DNNL(post_act(m->post, acts[act].kind, acts[act].alpha,
+                          acts[act].beta));
     CTT_DNNL(dnnl_primitive_attr_set_post_ops(m->attr, m->post));
     CTT_DNNL(dnnl_primitive_attr_create(&m->sum));
     CTT_DNNL(dnnl_post_ops_create(&m->post_sum));

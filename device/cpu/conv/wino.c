@@ -34,6 +34,8 @@ const char *ctt_wino_refuses(const struct ctt_node *n)
         return "the window is neither 3x3 nor 5x5";
     if (s[0] != 1 || s[1] != 1 || s[2] != 1)
         return "the stride is not 1";
+    if (n->attr.conv.groups > 1)
+        return "it has groups";
     if (p[0] != 0 || p[1] >= k[1] || p[2] >= k[2])
         return "the padding is as wide as the window";
     return NULL;
