@@ -16,8 +16,8 @@ enum ctt_conv_way { CTT_TO_SMALL, CTT_TO_LARGE, CTT_TO_WEIGHTS };
 struct ctt_fold {
     enum ctt_conv_way way;
     int               axes;    /* 2 or 3, the last ones are used */
-    int64_t           n, ic, oc, groups, large[3], small[3], kernel[3], stride[3],
-                      pad[3];
+    int64_t           n, ic, oc, groups, large[3], small[3], kernel[3],
+                      stride[3], pad[3];
     int64_t           step_oc, step_ic, step_tap;
 };
 

@@ -266,7 +266,7 @@ int  ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
 /* What gets the values: take is called with to, k and the channels of node[k]
  * of a graph at one place; or, with `inputs`, with all that the conv or deconv
  * node[k] reads for its result at one place, in the order of a row of its
- * weight (kd, kh, kw, in), 0 outside the frame. */
+ * weight (kd, kh, kw, in), 0 outside the frame; it has no groups then. */
 struct ctt_sample {
     const int *node;
     int        nodes, inputs;

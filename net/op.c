@@ -61,8 +61,8 @@ static const struct ctt_opt window_attr[] = {
 };
 #define CONV \
     { "out", CTT_INT, FIELD(conv.out), NULL, "channels", 1, MANY }, \
-    { "kernel", CTT_INT3, FIELD(conv.kernel), "1", "depth,height,width of the " \
-      "window", 1, 4096 }, \
+    { "kernel", CTT_INT3, FIELD(conv.kernel), "1", \
+      "depth,height,width of the window", 1, 4096 }, \
     { "stride", CTT_INT3, FIELD(conv.stride), "1", "stride", 1, 99 }, \
     { "pad", CTT_INT3, FIELD(conv.pad), "0", "zero padding", 0, 99 }, \
     { "bias", CTT_INT, FIELD(conv.bias), "1", "add a bias", 0, 1 }

@@ -9,8 +9,8 @@
  *
  * TENSOR: UNIQUE_ID (int64: enum ctt_dnn_uid), DATA_TYPE (FLOAT, HALF or
  * BFLOAT16), DIMENSIONS and STRIDES (int64, 4 or 5 of them: n, c, [d,] h, w;
- * channels last; the kernel is oc, ic of a group, [kd,] kh, kw with the steps of
- * struct ctt_fold), BYTE_ALIGNMENT (int64, 16), IS_VIRTUAL (boolean).
+ * channels last; the kernel is oc, ic of a group, [kd,] kh, kw with the steps
+ * of struct ctt_fold), BYTE_ALIGNMENT (int64, 16), IS_VIRTUAL (boolean).
  *
  * CONVOLUTION: SPATIAL_DIMS (int64), COMP_TYPE (FLOAT), CONV_MODE
  * (CROSS_CORRELATION), DILATIONS (1), FILTER_STRIDES, PRE_PADDINGS and

@@ -68,7 +68,10 @@ static const char picture_net[] =
 static const char mixed_net[] =
     "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
     "resblock a in=x out=8 stride=2\n"
-    "conv v in=a out=6 kernel=3 pad=1 bias=0\n"
+    "conv g in=a out=8 kernel=3 pad=1 groups=8 bias=0\n"
+    "norm gn in=g kind=batch\n"
+    "act gr in=gn kind=relu6\n"
+    "conv v in=gr out=6 kernel=3 pad=1 groups=2 bias=0\n"
     "norm vn in=v kind=layer\n"
     "deconv d in=vn out=5 kernel=2 stride=2\n"
     "norm dn in=d kind=batch\n"

@@ -124,7 +124,7 @@ static void test_act(void)
 {
     static const struct way acts[] = {
         { 2, 0, 1 }, { 2, RIG_VIEW | RIG_TRAIN, 3 }, { 1, RIG_TRAIN, 2 },
-        { 5, RIG_VIEW, 2 },
+        { 5, RIG_VIEW, 2 }, { 2, 0, 4 }, { 5, RIG_VIEW | RIG_TRAIN, 4 },
     };
 
     compare_all(acts, CTT_LEN(acts), takes_act, 1);

@@ -153,7 +153,7 @@ static void compare_all(struct ctt_dev *d, const struct ctt_case *cs, int type)
             compare(d, cs, n, wanted[k] | type, 0);
             compare(d, cs, n, wanted[k] | type | RIG_TRAIN, 0);
         }
-    for (int act = 1; act <= 3 && takes_act(cs->op); act++)
+    for (int act = 1; act <= CTT_ACT_RELU6 + 1 && takes_act(cs->op); act++)
         compare(d, cs, 3, RIG_TRAIN | type, act);
 }
 

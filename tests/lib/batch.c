@@ -72,6 +72,21 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "concat k in=f,v,t\n"
       "conv y in=k out=2\n", 2 },
 
+    { "input x h=4 w=5 c=2\n"              /* groups, in a loop and after it */
+      "conv zx in=x out=8 kernel=3 pad=1 groups=2\n"
+      "state h1 of=h like=x c=2\n"
+      "conv zh in=h1 plus=zx out=8 kernel=3 pad=1 groups=2 bias=0\n"
+      "conv z in=h1 plus=zh out=8 kernel=3 pad=1 bias=0\n"
+      "state c1 of=c like=x c=2\n"
+      "lstm h in=z,c1\n"
+      "cell c in=h\n"
+      "conv g in=h out=4 kernel=3 pad=1 groups=2\n"
+      "clip\n"
+      "window v in=g steps=3\n"
+      "conv q in=v out=4 kernel=3 pad=0,1,1 groups=4\n"
+      "act a in=q kind=tanh\n"
+      "conv y in=a out=3 kernel=1,4,5\n", 2, 4 },
+
     { "input x h=6 w=6 c=1\n"              /* running statistics */
       "conv e in=x out=2 kernel=3 pad=1\n"
       "resblock b in=e out=2\n"

@@ -145,7 +145,8 @@ static const struct { const char *text, *zero, *before, *after; } cases[] = {
     { IMAGE A "conv b in=a out=5 kernel=1,3,3 groups=5\nact r in=b kind=relu6\n"
       "conv c in=r out=4\nconv y in=c out=2\n",
       "a:0=0 b:1=0 b:2=-1 c.3 c:1=0.5 y.2", "5 5 4 2", "5 5 2 2" },
-    { IMAGE "conv a in=x out=6\nconv b in=a out=4 groups=2\nconv y in=b out=2\n",
+    { IMAGE "conv a in=x out=6\nconv b in=a out=4 groups=2\n"
+      "conv y in=b out=2\n",
       "a:0=0.5 a:3=0 b.1 b:2=0 y.1", "6 4 2", "6 4 2" },
     { IMAGE A "act r in=a kind=relu6\nconv b in=r out=4\nconv y in=b out=2\n",
       "a:0=-0.5 a:1=7", "5 4 2", "3 4 2" },

@@ -56,6 +56,23 @@ static void test_round_trip(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* A setting that is printed only where it is not at its default. */
+static void test_quiet(void)
+{
+    static const char text[] = "input x c=4\nconv a in=x out=4 groups=1\n"
+                               "conv y in=a out=4 groups=2\n";
+    struct ctt_graph *g = NULL;
+    char *s;
+
+    CHECK_OK(ctt_net_parse(text, &g));
+    s = ctt_net_print(g);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+    CU_ASSERT_PTR_NULL(strstr(s, "groups=1"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(s, " bias=1 groups=2\n"));
+    ctt_free(s);
+    ctt_graph_free(&g);
+}
+
 /* Texts that are no model, and a part of what is said of each. */
 static const struct { const char *text, *says; } wrong[] = {
     { "", "no input" },
@@ -191,6 +208,13 @@ static void test_shapes(void)
                            "conv y in=x out=3 kernel=3 stride=2 pad=1\n", &g));
     check_shape(g, "y", 1, 4, 5, 3);
     CU_ASSERT_EQUAL(node(g, "y")->w[0].d, 1);
+    ctt_graph_free(&g);
+    CHECK_OK(ctt_net_parse("input x h=7 w=9 c=6\n"
+                           "conv y in=x out=4 kernel=3 groups=2\n", &g));
+    check_shape(g, "y", 1, 5, 7, 4);
+    CU_ASSERT_EQUAL(node(g, "y")->w[0].c, 3);
+    CU_ASSERT_EQUAL(ctt_node_params(node(g, "y")), 4 * 9 * 3 + 4);
+    CU_ASSERT_EQUAL(ctt_node_macs(g, 1), 5 * 7 * 4 * 9 * 3);
     ctt_graph_free(&g);
     CHECK_OK(ctt_net_parse("input x d=2 h=7 w=9 c=2\nupsample y in=x by=3\n"
                            "upsample z in=y by=1,2,1\ninput a h=3 c=1\n"
@@ -398,6 +422,7 @@ static void test_many_options(void)
 
 static CU_TestInfo tests[] = {
     { "round trip", test_round_trip },
+    { "quiet", test_quiet },
     { "errors", test_errors },
     { "out of memory", test_out_of_memory },
     { "shapes", test_shapes },

@@ -28,8 +28,8 @@ size lenet-5.net 431080 2293000
 size mnist-convlstm.net 3973201 16266362880
 size mnist-convttlstm.net 2687281 10997268480
 
-# trained FILE PARAMETERS: without the running means and variances of norms, half
-# of what those have
+# trained FILE PARAMETERS: without the running means and variances of norms,
+# half of what those have
 trained() {
     all=$("$info" "$root/models/$1" |
         awk '$2 == "norm" { less += $4 / 2 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * conv.c: convolution and its adjoint, in terms of direct sums.  Both have
- * weights (out, kd, kh, kw, in of a group), so that the forward pass of one is the
- * gradient of the input of the other. */
+ * weights (out, kd, kh, kw, in of a group), so that the forward pass of one is
+ * the gradient of the input of the other. */
 #include "device/cpu/conv/direct.h"
 
 /* Forward of either; up: 1 for deconv. */

@@ -16,8 +16,8 @@ enum { CTT_VEC = 4 };
 
 /* Tap t of output place o reads the source at o * stride - pad + t or, with
  * `up`, at (o + pad - t) / stride where that is whole.  Tap t takes channel i
- * to j by w[i * step_x + t * step_tap + j * step_y].  With groups, i and j count
- * in one of them, and its weights follow those of the group before it. */
+ * to j by w[i * step_x + t * step_tap + j * step_y].  With groups, i and j
+ * count in one of them, and its weights follow those of the group before it. */
 struct ctt_direct {
     const struct ctt_tensor *y, *x, *plus;    /* plus: added to y, or NULL */
     const int               *kernel, *stride, *pad;
