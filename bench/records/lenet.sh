@@ -38,7 +38,7 @@ lenet-300-100 | smallest 0.1 | 0.1 | 75 | 88 | 120 | weights 40x, Han 2016; \
     64x, Ullrich 2017 | $small --prune 0.95 --retrain-epochs 40 --share 2 \
     --share-epochs 8
 lenet-300-100 | smallest 0.35 | 0.35 | 95 | 130 | 120 | weights 124x, Oktay \
-    2020 | $small --prune 0.969 --retrain-epochs 64 --share 2 --share-epochs 12
+    2020 | $small --prune 0.969 --retrain-epochs 40 --share 2 --share-epochs 8
 lenet-5 | prune 0.92 | 0.1 | - | 12 | 600 | 12x, Han 2015 | $small \
     --prune 0.92 --retrain-epochs 8
 lenet-5 | 3 bits | 0.1 | - | - | 600 | 8 and 5 bits, Han 2016 | \
@@ -50,7 +50,7 @@ lenet-5 | smallest 0.1 | 0.1 | 165 | - | 900 | weights 39x, Han 2016; 162x, \
     --share-epochs 4
 lenet-5 | smallest 0.3 | 0.3 | 240 | 390 | 900 | weights 382x, Reagen 2018; \
     606x, Oktay 2020; 555x and 1110x, Havasi 2019 | $small --prune 0.992 \
-    --retrain-epochs 20 --share 3 --share-epochs 4
+    --retrain-epochs 16 --share 3 --share-epochs 4
 "
 
 trim() { local s=$1; s=${s#"${s%%[! ]*}"}; echo "${s%"${s##*[! ]}"}"; }
