@@ -8,6 +8,7 @@
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
 #include "net/file.h"
+#include "net/init.h"
 #include "net/op.h"
 #include "run/run.h"
 

@@ -4,17 +4,12 @@
 #ifndef CTT_CHANCE_H
 #define CTT_CHANCE_H
 
-#include "net/random.h"
+#include "net/init.h"
+#include "net/key.h"
 
-/* The uses: their keys are ctt_key(seed, one of these). */
-enum { CTT_KEY_INIT = 1, CTT_KEY_ORDER, CTT_KEY_IMAGE, CTT_KEY_OBSERVE,
+/* The uses: their keys are ctt_key(seed, one of these, or CTT_KEY_INIT). */
+enum { CTT_KEY_ORDER = CTT_KEY_INIT + 1, CTT_KEY_IMAGE, CTT_KEY_OBSERVE,
        CTT_KEY_DROPOUT, CTT_KEY_TRUTH, CTT_KEY_SAMPLE };
-
-/* Derives a key from key a for number b of an epoch, a step or a clip. */
-static inline uint64_t ctt_key(uint64_t a, uint64_t b)
-{
-    return (uint64_t)ctt_random(a, 2 * b) << 32 | ctt_random(a, 2 * b + 1);
-}
 
 /* The i-th number of a key, uniform in [0, 1). */
 static inline float ctt_uniform(uint64_t key, uint64_t i)

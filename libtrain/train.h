@@ -186,12 +186,6 @@ int  ctt_data_same(const struct ctt_data *a, const struct ctt_data *b);
 #define CTT_LOG_CSV_BEGIN "epoch,"
 #define CTT_LOG_JSON_BEGIN "{\"epoch\":"
 
-/* ---- init.c ---- */
-
-/* Sets the initial weights: He and others 2015 before a relu, Glorot and Bengio
- * 2010 elsewhere; the bias of forget gates is 1, norms are the identity. */
-void ctt_init_weights(struct ctt_model *m, uint64_t seed);
-
 /* ---- amp.c ---- */
 
 /* The type of each node's values, and the reason. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train.c: convtt-train: trains a model on clips. */
 #include "libtrain/train.h"
+#include "net/init.h"
 #include "net/limits.h"
 #include "net/newfile.h"
 #include "tools/files.h"

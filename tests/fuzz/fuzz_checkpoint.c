@@ -5,6 +5,7 @@
  * the state, "%NAME SIZE", and its settings. */
 #include "tests/fuzz/fuzz.h"
 #include "libtrain/checkpoint.h"
+#include "net/init.h"
 #include "tests/lib/stop.h"
 
 #include <string.h>

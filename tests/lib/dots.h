@@ -4,6 +4,7 @@
 #ifndef CTT_TEST_DOTS_H
 #define CTT_TEST_DOTS_H
 
+#include "net/init.h"
 #include "tests/lib/check.h"
 #include "tests/lib/toy.h"
 

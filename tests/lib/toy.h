@@ -5,6 +5,7 @@
 #define CTT_TEST_TOY_H
 
 #include "libtrain/train.h"
+#include "net/init.h"
 #include "net/random.h"
 #include "tests/lib/check.h"
 

@@ -2,6 +2,7 @@
  * test_stop.c: training and the reading of clips are stopped at any moment,
  * also while the loader decodes a clip; nothing is lost. */
 #include "libtrain/train.h"
+#include "net/init.h"
 #include "net/limits.h"
 #include "tests/lib/check.h"
 #include "tests/lib/clip.h"

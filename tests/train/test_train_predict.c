@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_train_predict.c: training prediction as a whole: it learns, resumes
  * where it stopped, and needs the memory that it reports. */
+#include "net/init.h"
 #include "tests/lib/allocs.h"
 #include "tests/lib/dots.h"
 #include "tests/lib/stop.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * init.c: initial weights of a model, which depend on what reads each node. */
-#include "libtrain/chance.h"
-#include "libtrain/train.h"
+#include "net/init.h"
+#include "net/key.h"
 #include "net/op.h"
 
 #include <math.h>
