@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session.c: a loaded model, and sessions that run frames through it. */
-#include "run/run.h"
+#include "infer/inside.h"
 #include "infer/simplify.h"
-#include "infer/infer.h"
 #include "net/limits.h"
 
 #include <math.h>
@@ -302,6 +301,11 @@ void ctt_session_reset(struct ctt_session *s)
 int64_t ctt_session_frames(const struct ctt_session *s)
 {
     return s ? s->run->past + s->run->cursor : 0;
+}
+
+struct ctt_run *ctt_session_run(const struct ctt_session *s)
+{
+    return s->run;
 }
 
 static void bytes_in(const struct ctt_session *s, const void *from,

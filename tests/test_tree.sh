@@ -56,7 +56,7 @@ may_include() {
     compress)   echo 'net/|compress/|infer/infer\.h' ;;
     tools)      echo 'net/|device/device\.h|run/run\.h|tools/|'\
 'video/(video|source|quality|baseline|save)\.h|'\
-'libtrain/train\.h|compress/compress\.h|infer/infer\.h' ;;
+'libtrain/train\.h|compress/compress\.h|infer/(infer|inside)\.h' ;;
     *)          echo '' ;;
     esac
 }

@@ -216,6 +216,13 @@ out:
     return rc;
 }
 
+static int bench(const struct tool *t, const char *model)
+{
+    return ctt_bench(&(struct ctt_bench_with){ .set = &t->c.bench,
+        .path = model, .device = t->c.device, .threads = t->c.threads,
+        .json = t->c.json });
+}
+
 int main(int argc, char **argv)
 {
     struct tool t = { .status = CTT_EXIT_FAIL };
@@ -228,13 +235,15 @@ int main(int argc, char **argv)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (done)
         return ctt_tool_end(0);
-    if (argc - first < 2)
-        return ctt_tool_die(CTT_EXIT_USAGE, "a model and clips must be given "
-                            "(see --help)");
+    if (argc == first)
+        return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
     if (ctt_limits_set(&t.c.limits) < 0 ||
         ctt_infer_check(&t.c, argv + first, argc - first) < 0 ||
         ctt_recognise_ratios(&t.r) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
+    if (t.c.bench.on)
+        return ctt_tool_end(bench(&t, argv[first]) < 0
+                            ? ctt_tool_fail(t.status) : 0);
     if (open_model(&t, argv[first]) < 0 ||
         run(&t, argv[first], argv + first + 1, argc - first - 1) < 0)
         status = ctt_tool_fail(t.status);

@@ -13,7 +13,9 @@
 
 /* Conditions that several rows share. */
 #define PREDICTS "predict"
-#define ANSWERS "!predict"
+#define ANSWERS "!predict !bench"
+#define RUNS "!bench"
+#define BENCH "bench"
 
 /* Of the column tags: has no effect unless an operand is mnist:DIR. */
 enum { COMMON = CTT_OPT_COMMON, MNIST = CTT_OPT_OWN };
@@ -31,7 +33,7 @@ static const struct ctt_opt opts[] = {
 
     { "predict", CTT_INT, FIELD(predict.count), "0", "predict the next N "
       "frames", 0, 4096, .letter = 'p', .arg = "N", .section = "Prediction",
-      .tags = COMMON },
+      .needs = RUNS, .tags = COMMON },
     { "input-frames", CTT_INT, FIELD(predict.seen), "10", "observed frames per "
       "clip, before those to predict", 1, 4096, .arg = "N",
       .section = "Prediction", .needs = PREDICTS, .tags = COMMON },
@@ -53,15 +55,35 @@ static const struct ctt_opt opts[] = {
     { "csv", CTT_STRING, FIELD(predict.csv), "", "write the metrics as a "
       "table", .arg = "FILE", .section = "Prediction", .needs = PREDICTS },
 
+    { "bench", CTT_FLAG, FIELD(bench.on), "0", "measure a model file, or a "
+      "model text (.net) with random weights; no clips", .letter = 'b',
+      .section = "Measuring", .tags = COMMON },
+    { "runs", CTT_INT, FIELD(bench.runs), "0", "frames per measurement; 0: as "
+      "many as two seconds take, 100 at least (each row of threads and "
+      "streams: half a second, 20 at least)", 0, 1000000, .arg = "N",
+      .section = "Measuring", .needs = BENCH },
+    { "warm-up", CTT_INT, FIELD(bench.warm_up), "20", "frames before these, "
+      "which are not timed", 0, 1000000, .arg = "N", .section = "Measuring",
+      .needs = BENCH },
+    { "streams", CTT_INT, FIELD(bench.streams), "0", "streams that run at once "
+      "in the last row, sharing the threads; 0: one per thread", 0, 4096,
+      .arg = "N", .section = "Measuring", .needs = BENCH },
+    { "against", CTT_STRING, FIELD(bench.against), "", "run the model and this "
+      "one in turns, and print the ratio of their times", .arg = "MODEL",
+      .section = "Measuring", .needs = BENCH },
+    { "zeros", CTT_DOUBLE, FIELD(bench.zeros), "0", "share of the random "
+      "weights of convs to prune", 0, 1, .arg = "SHARE",
+      .section = "Measuring", .needs = BENCH },
+
     { "split", CTT_STRING, FIELD(split), "", "split of a data set [validation, "
       "or all clips if it has no splits; mnist: test]", .arg = "NAME",
-      .section = "Data" },
+      .section = "Data", .needs = RUNS },
     { "classes", CTT_STRING, FIELD(classes), "", "file with the names or "
       "numbers of the classes to use, one per line", .arg = "FILE",
-      .section = "Data" },
+      .section = "Data", .needs = RUNS },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "
       "or was cut short, "
-      "instead of skipping it", .section = "Data" },
+      "instead of skipping it", .section = "Data", .needs = RUNS },
     { "sequences", CTT_INT, FIELD(predict.sequences), "100", "mnist: number of "
       "sequences; the published test has 5000", 1, 1000000, .arg = "N",
       .section = "Data", .needs = PREDICTS, .tags = MNIST },
@@ -81,10 +103,11 @@ static const struct ctt_opt opts[] = {
 
     CTT_LIMIT_ROWS(LIMIT, 0),
 
-    { "json", CTT_FLAG, FIELD(json), "0", "print one line of JSON per answer",
-      .letter = 'j', .section = "Output", .tags = COMMON },
+    { "json", CTT_FLAG, FIELD(json), "0", "print one line of JSON per answer; "
+      "with --bench one object", .letter = 'j', .section = "Output",
+      .tags = COMMON },
     { "time", CTT_FLAG, FIELD(time), "0", "measure the time of each frame",
-      .letter = 't', .section = "Output", .tags = COMMON },
+      .letter = 't', .section = "Output", .needs = RUNS, .tags = COMMON },
     { .name = NULL }
 };
 
@@ -112,6 +135,23 @@ static const struct ctt_chapter chapters[] = {
       "horizon, the model predicts blank frames.\n\n"
       "If the run fails because a clip is too short, no file is written. The "
       "HDF5 file of --frames is described in section 9 of doc/format.md." },
+    { "MEASURING",
+      "--bench runs noise through a model as from a camera: one frame at a "
+      "time, and the answer after each. Of a model that computes its answer "
+      "only when it is asked (after clip) the time is that of an answer; of a "
+      "model that predicts, one step of the stream. Printed are the time until "
+      "the model is open, that of the first frame, then mean, quantiles (by "
+      "nearest rank) and maximum of --runs frames after --warm-up; memory; "
+      "frames per second with 1, 2, 4 ... --threads threads, and of --streams "
+      "streams at once, each in a thread of its own; and which code computes "
+      "each node, with its share of the time of all nodes, from a run in which "
+      "each node is timed.\n\n"
+      "A model text is given the initial weights of a training, which --zeros "
+      "prunes at random, and is stored in a file in TMPDIR that is gone when "
+      "the program ends.\n\n"
+      "--against=OTHER measures in pairs, a few frames of each model in turns, "
+      "and prints the median and the quartiles of the ratio MODEL : OTHER of "
+      "their times." },
     { "EXIT STATUS",
       "0: success. 1: an error, or no clip could be read. 2: a wrong option or "
       "operand, reported in one line." },
@@ -122,6 +162,9 @@ static const struct ctt_chapter chapters[] = {
       "\n\n"
       "    convtt-infer --predict 10 small-mnist.h5 mnist:mnist \\\n"
       "        --sequences 5000 --strip strip.png --show 2\n\n"
+      "How fast a compressed model is, and how much faster than the one it was "
+      "made of:\n\n"
+      "    convtt-infer --bench small.h5 --against model.h5\n\n"
       "30 frames ahead on a pack of 40-frame sequences:\n\n"
       "    convtt-data mnist mnist test.h5 --split test --sequences 5000 \\\n"
       "        --frames 40\n"
@@ -135,7 +178,8 @@ const struct ctt_program ctt_infer_program = {
     .synopsis = "[OPTION...] MODEL CLIP|LIST|FOLDER|PACK|mnist:DIR|- ...",
     .about = "Prints which class each clip shows, after ratios of it "
              "(--observe) or as frames arrive (--every); or, with a model "
-             "trained for that, predicts the next frames (--predict).",
+             "trained for that, predicts the next frames (--predict). --bench "
+             "MODEL measures how fast a model runs on this machine.",
     .opts = opts,
     .description = description,
     .chapter = chapters,
@@ -168,6 +212,12 @@ int ctt_infer_check(const struct ctt_infer_set *c, char **path, int paths)
     int rc;
 
     CTT_TRY(ctt_opt_check(opts, c));
+    CTT_CHECK(!c->bench.on || paths == 1, CTT_EINVAL,
+              "--bench measures one model (and --against=MODEL another), not "
+              "clips: %s", path[1]);
+    CTT_CHECK(c->bench.on || paths > 1, CTT_EINVAL,
+              "a model and clips must be given (see --help)");
+    CTT_TRY(ctt_bench_check(&c->bench, path[0]));
     CTT_TRY(check_mnist(c, path + 1, paths - 1));
     CTT_TRY(ctt_predict_apart(&c->predict));
     for (int i = 0; i < paths; i++)

@@ -5,12 +5,14 @@
 
 #include "net/limits.h"
 #include "net/opt.h"
+#include "tools/infer_bench.h"
 #include "tools/infer_predict.h"
 
 struct ctt_infer_set {
     const char *split, *classes, *observe, *device;
     int every, top, json, time, strict, threads;
     struct ctt_predict predict;
+    struct ctt_bench_set bench;
     struct ctt_limits limits;
 };
 

@@ -5,10 +5,7 @@
 #include "tools/table.h"
 #include "tools/tool.h"
 
-#include <math.h>
-#include <sys/resource.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { TEXT = 4096 };    /* bytes of a name as it is shown, at most */
 
@@ -195,58 +192,20 @@ int ctt_say_ahead(const struct ctt_ahead *row, int rows, const char *why,
 
 /* ---- times ---- */
 
-int ctt_times_add(struct ctt_times *t, double ms)
+static void say_spread(struct ctt_table *table, const char *name,
+                       struct ctt_times *t, int json)
 {
-    double *more = ctt_grown(t->ms, &t->room, t->count, sizeof(*more));
+    struct ctt_spread s = ctt_times_spread(t);
 
-    if (!more)
-        return CTT_ENOMEM;
-    t->ms = more;
-    t->ms[t->count++] = ms;
-    return 0;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* The quantile of sorted times. */
-static double quantile(const struct ctt_times *t, double share)
-{
-    return t->ms[(int)ceil(share * t->count) - 1];
-}
-
-static void sort_and_say(struct ctt_table *table, const char *name,
-                         struct ctt_times *t, int json)
-{
-    double sum = 0;
-
-    if (!t->count)
+    if (!s.count)
         return;
-    qsort(t->ms, (size_t)t->count, sizeof(*t->ms), by_size);
-    for (int i = 0; i < t->count; i++)
-        sum += t->ms[i];
     if (json)
         printf(",\"%s_ms\":{\"count\":%d,\"mean\":%.4f,\"p50\":%.4f,"
-               "\"p90\":%.4f,\"p99\":%.4f,\"max\":%.4f}", name, t->count,
-               sum / t->count, quantile(t, 0.5), quantile(t, 0.9),
-               quantile(t, 0.99), t->ms[t->count - 1]);
+               "\"p90\":%.4f,\"p99\":%.4f,\"max\":%.4f}", name, s.count,
+               s.mean, s.median, s.p90, s.p99, s.max);
     else
         ctt_table_row(table, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", name,
-                      t->count, sum / t->count, quantile(t, 0.5),
-                      quantile(t, 0.9), quantile(t, 0.99),
-                      t->ms[t->count - 1]);
-}
-
-/* Peak memory of this process in MB. */
-static double peak_mb(void)
-{
-    struct rusage r;
-
-    return getrusage(RUSAGE_SELF, &r) == 0 ? (double)r.ru_maxrss / 1024 : 0;
+                      s.count, s.mean, s.median, s.p90, s.p99, s.max);
 }
 
 int ctt_say_times(double open_ms, struct ctt_times *frame,
@@ -256,19 +215,19 @@ int ctt_say_times(double open_ms, struct ctt_times *frame,
     int rc = 0;
 
     if (json) {
-        printf("{\"open_ms\":%.3f,\"peak_mb\":%.1f", open_ms, peak_mb());
-        sort_and_say(NULL, "frame", frame, 1);
-        sort_and_say(NULL, "answer", answer, 1);
+        printf("{\"open_ms\":%.3f,\"peak_mb\":%.1f", open_ms, ctt_peak_mb());
+        say_spread(NULL, "frame", frame, 1);
+        say_spread(NULL, "answer", answer, 1);
         printf("}\n");
         return 0;
     }
     ctt_table_row(&table, "ms\tcount\tmean\tp50\tp90\tp99\tmax");
     ctt_table_row(&table, "open\t1\t%.3f", open_ms);
-    sort_and_say(&table, "frame", frame, 0);
-    sort_and_say(&table, "answer", answer, 0);
+    say_spread(&table, "frame", frame, 0);
+    say_spread(&table, "answer", answer, 0);
     printf("\n");
     CTT_TRY(ctt_table_print(&table));
-    printf("peak memory: %.1f MB\n", peak_mb());
+    printf("peak memory: %.1f MB\n", ctt_peak_mb());
 out:
     return rc;
 }

@@ -4,6 +4,8 @@
 #ifndef CTT_INFER_SAY_H
 #define CTT_INFER_SAY_H
 
+#include "tools/times.h"
+
 /* An answer after `frame` of `frames` frames. */
 struct ctt_said {
     const char  *file, *id;
@@ -48,9 +50,8 @@ void ctt_say_predicted(const struct ctt_predicted *p);
 int  ctt_say_ahead(const struct ctt_ahead *row, int rows, const char *why,
                    int json);
 
-/* Measured times; free ms with ctt_free().  Printing sorts them. */
-struct ctt_times { double *ms; int count, room; };
-int  ctt_times_add(struct ctt_times *t, double ms);
+/* The times to open the model, of each frame and of each answer; it sorts
+ * them. */
 int  ctt_say_times(double open_ms, struct ctt_times *frame,
                    struct ctt_times *answer, int json);
 

@@ -2,10 +2,10 @@
  * info_plan.c: convtt-info --plan: which kernel computes each node of a model
  * on this machine and why, inside or outside the loop over time steps, and its
  * time; and which kernels compute the gradients of its convs. */
-#include "run/run.h"
 #include "net/op.h"
 #include "net/random.h"
 #include "tools/info.h"
+#include "tools/nodes.h"
 #include "tools/table.h"
 #include "tools/tool.h"
 
@@ -17,7 +17,7 @@ struct plan {
     const struct ctt_graph *g;
     struct ctt_dev         *dev;
     struct ctt_run         *run;
-    struct ctt_profile    (*sum)[CTT_PASSES];
+    struct ctt_nodes        nodes;
     float                  *noise;    /* one frame */
     void                   *w;        /* the device's copy of the weights */
 };
@@ -45,25 +45,12 @@ static int measure(struct plan *p)
 
     for (int i = 0; i < WARM; i++)
         CTT_TRY(step(p));
-    ctt_dev_profile(p->dev, p->g, p->sum);
+    CTT_TRY(ctt_nodes_open(p->run, &p->nodes));
     for (int i = 0; i < ROUNDS; i++)
         CTT_TRY(step(p));
-    ctt_dev_profile(p->dev, p->g, NULL);
+    ctt_nodes_stop(&p->nodes);
 out:
     return rc;
-}
-
-static const char *when(const struct plan *p, int node)
-{
-    const struct ctt_schedule *s = ctt_run_schedule(p->run);
-
-    if (node >= p->g->clip)
-        return "clip";
-    for (int k = 0; k < s->comps; k++)
-        for (int j = s->first[k]; j < s->first[k + 1]; j++)
-            if (s->order[j] == node)
-                return s->bound[k] ? "loop" : "free";
-    return "";
 }
 
 /* Multiplications of a call, including those of a conv that is fused into
@@ -73,7 +60,7 @@ static double macs(const struct plan *p, int node)
     int pair = p->run->slot[node].pair;
     double n = (double)ctt_node_macs(p->g, node);
 
-    if (pair >= 0 && !p->sum[pair][CTT_FWD].calls)
+    if (pair >= 0 && !p->nodes.sum[pair][CTT_FWD].calls)
         n += (double)ctt_node_macs(p->g, pair);
     return n;
 }
@@ -91,26 +78,25 @@ static const char *weight(const struct plan *p, int node,
 static int tell(const struct plan *p)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
-    double all = 0;
 
     ctt_table_row(&t, "node\tword\twhen\tkernel\tweight\tms\t"
                   "G multiplications/s\twhy");
     for (int i = 0; i < p->g->count; i++) {
-        const struct ctt_profile *f = &p->sum[i][CTT_FWD];
-        double ms = f->seconds * 1e3 / ROUNDS;
         void *cache = p->run->cache[i][CTT_CACHE_FWD];
         char form[CTT_WEIGHT_FORM];
+        struct ctt_node_time n;
+        double ms;
 
-        if (!f->calls)
-            continue;    /* no computation, or fused into another node */
-        all += ms;
-        ctt_table_row(&t, "%s\t%s\t%s\t%s\t%s\t%.3f\t%.1f\t%s",
-                      p->g->node[i].name, ctt_ops[p->g->node[i].op].name,
-                      when(p, i), ctt_dev_impl(p->dev, cache, CTT_FWD),
-                      weight(p, i, form), ms, macs(p, i) / ms * 1e-6,
+        if (!ctt_nodes_row(&p->nodes, i, &n))
+            continue;
+        ms = n.ms / ROUNDS;
+        ctt_table_row(&t, "%s\t%s\t%s\t%s\t%s\t%.3f\t%.1f\t%s", n.name,
+                      n.word, n.when, n.kernel, weight(p, i, form), ms,
+                      macs(p, i) / ms * 1e-6,
                       ctt_dev_why(p->dev, cache, CTT_FWD));
     }
-    ctt_table_row(&t, "all\t\t\t\t\t%.3f\t\t", all);
+    ctt_table_row(&t, "all\t\t\t\t\t%.3f\t\t",
+                  ctt_nodes_ms(&p->nodes) / ROUNDS);
     return ctt_table_print(&t);
 }
 
@@ -223,9 +209,8 @@ static int open_plan(struct plan *p, const struct ctt_info_cfg *cfg,
         .asks = 1 }, &p->run));
     CTT_TRY(ctt_model_weights(m, &weight));
     CTT_TRY(ctt_run_weights(p->run, weight));
-    p->sum = ctt_calloc((size_t)m->g->count, sizeof(*p->sum));
     p->noise = ctt_calloc((size_t)n, sizeof(*p->noise));
-    CTT_TRY(p->sum && p->noise ? 0 : CTT_ENOMEM);
+    CTT_TRY(p->noise ? 0 : CTT_ENOMEM);
     for (int64_t i = 0; i < n; i++)
         p->noise[i] = (float)ctt_random(1, (uint64_t)i) * 0x1p-32f;
 out:
@@ -247,11 +232,11 @@ int ctt_info_plan(const struct ctt_info_cfg *cfg, const struct ctt_model *m)
            "(batches may choose otherwise)\n\n");
     CTT_TRY(tell_gradients(&p));
 out:
+    ctt_nodes_close(&p.nodes);
     ctt_run_close(&p.run);
     if (p.w)
         ctt_dev_free(p.dev, &p.w);
     ctt_dev_close(&p.dev);
-    ctt_free(p.sum);
     ctt_free(p.noise);
     return rc;
 }

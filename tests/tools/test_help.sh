@@ -62,7 +62,7 @@ sections convtt-train Data Model Optimiser Validation 'Early observation' \
 sections convtt-compress SVD 'Tensor trains' Pruning Folding Sharing Rounding \
     Retraining Data Model Optimiser Validation 'Early observation' \
     'Mixed precision' $trainer
-sections convtt-infer Recognition Prediction Data Device Limits Output
+sections convtt-infer Recognition Prediction Measuring Data Device Limits Output
 sections convtt-info 'What to show' Data Device Limits
 
 # 4. What stands in a row: letter, choices, conditions, default.

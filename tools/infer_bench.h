@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer_bench.h: convtt-infer --bench: how fast a model runs here. */
+#ifndef CTT_INFER_BENCH_H
+#define CTT_INFER_BENCH_H
+
+struct ctt_bench_set {
+    int         on, runs, warm_up, streams;
+    double      zeros;
+    const char *against;    /* NULL: nothing */
+};
+
+struct ctt_bench_with {
+    const struct ctt_bench_set *set;
+    const char                 *path, *device;
+    int                         threads, json;
+};
+
+/* CTT_EINVAL for settings that do not suit the model at path. */
+int ctt_bench_check(const struct ctt_bench_set *set, const char *path);
+
+/* Measures the model file or model text at path, and prints what came out. */
+int ctt_bench(const struct ctt_bench_with *w);
+
+#endif

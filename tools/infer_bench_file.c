@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer_bench_file.c: the model file to measure, made if only its text is
+ * there. */
+#include "tools/infer_bench_file.h"
+#include "net/init.h"
+#include "net/key.h"
+#include "net/newfile.h"
+#include "net/op.h"
+#include "tools/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SEED = 1 };
+
+static int is_kernel(const struct ctt_node *n, int k)
+{
+    return ctt_ops[n->op].weight[k].start == CTT_START_SCALED;
+}
+
+/* Prunes weights of a kernel; counts all of them and the pruned ones. */
+static void prune_kernel(struct ctt_model *m, const struct ctt_node *n, int k,
+                         double zeros, int64_t count[2])
+{
+    uint64_t key = ctt_key(SEED, (uint64_t)n->at[k]);
+
+    for (int64_t i = 0; i < ctt_volume(&n->w[k]); i++) {
+        int pruned = ctt_random(key, (uint64_t)i) * 0x1p-32 < zeros;
+        m->constraint.keep[n->at[k] + i] = !pruned;
+        count[pruned]++;
+    }
+}
+
+/* *share: that of the weights that were pruned. */
+static int prune(struct ctt_model *m, double zeros, double *share)
+{
+    int64_t count[2] = { 0, 0 };
+    int rc;
+
+    CTT_TRY(ctt_constraint_mask(&m->constraint, m->g->weights));
+    for (int i = 0; i < m->g->count; i++)
+        for (int k = 0; k < m->g->node[i].nw; k++)
+            if (is_kernel(&m->g->node[i], k))
+                prune_kernel(m, &m->g->node[i], k, zeros, count);
+    ctt_model_hold(m);
+    *share = count[1] ? (double)count[1] / (double)(count[0] + count[1]) : 0;
+out:
+    return rc;
+}
+
+static int make_model(const char *path, double zeros, struct ctt_model **out,
+                      double *share)
+{
+    struct ctt_graph *g = NULL;
+    struct ctt_model *m = NULL;
+    int rc;
+
+    CTT_TRY(ctt_tool_net(path, &g));
+    CTT_TRY(ctt_model_new(g, &m));
+    ctt_init_weights(m, SEED);
+    if (zeros > 0)
+        CTT_TRY(prune(m, zeros, share));
+    *out = m;
+    m = NULL;
+out:
+    ctt_model_free(&m);
+    return rc;
+}
+
+/* Writes the model to a file that has lost its name when this returns. */
+static int write_nameless(const struct ctt_model *m, int *fd)
+{
+    const char *folder = getenv("TMPDIR");
+    struct ctt_newfile *f = NULL;
+    char path[4096];
+    int rc;
+
+    snprintf(path, sizeof(path), "%s/convtt-bench.%ld",
+             folder && *folder ? folder : "/tmp", (long)getuid());
+    CTT_TRY(ctt_newfile_open(path, &f));
+    CTT_TRY(ctt_model_put(f, m));
+    *fd = fcntl(ctt_newfile_fd(f), F_DUPFD_CLOEXEC, 0);
+    CTT_CHECK(*fd >= 0, CTT_EIO, "%s: %s", path, strerror(errno));
+out:
+    ctt_newfile_drop(&f);
+    return rc;
+}
+
+static int make(struct ctt_bench_file *f, double zeros)
+{
+    struct ctt_model *m = NULL;
+    int rc;
+
+    CTT_TRY(make_model(f->name, zeros, &m, &f->zeros));
+    CTT_TRY(write_nameless(m, &f->fd));
+    f->made = 1;
+    snprintf(f->path, sizeof(f->path), "/dev/fd/%d", f->fd);
+out:
+    ctt_model_free(&m);
+    return rc;
+}
+
+int ctt_bench_file_open(const char *name, double zeros,
+                        struct ctt_bench_file *f)
+{
+    int rc = 0, fd;
+
+    *f = (struct ctt_bench_file){ .name = name };
+    if (ctt_tool_is_net(name))
+        CTT_TRY(make(f, zeros));
+    CTT_TRY(ctt_file_open(f->made ? f->path : name, &fd, &f->bytes));
+    close(fd);
+out:
+    return rc;
+}
+
+void ctt_bench_file_close(struct ctt_bench_file *f)
+{
+    if (f->made)
+        close(f->fd);
+    f->made = 0;
+}
+
+int ctt_bench_file_load(const struct ctt_bench_file *f, const char *device,
+                        int threads, struct ctt_runner *r)
+{
+    int rc = ctt_runner_load(f->made ? f->path : f->name, device, threads, r);
+    size_t n = strlen(f->path);
+    char text[1024];
+
+    if (rc < 0 && f->made && strncmp(ctt_errmsg(), f->path, n) == 0) {
+        snprintf(text, sizeof(text), "%s", ctt_errmsg() + n);
+        rc = ctt_error(rc, "%s%s", f->name, text);
+    }
+    return rc;
+}

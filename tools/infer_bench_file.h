@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer_bench_file.h: the model file to measure, made if only its text is
+ * there. */
+#ifndef CTT_INFER_BENCH_FILE_H
+#define CTT_INFER_BENCH_FILE_H
+
+#include "tools/runner.h"
+
+/* Starts as zeros. */
+struct ctt_bench_file {
+    const char *name;       /* as given */
+    int         made;       /* 1: from a model text, with random weights */
+    int         fd;         /* made: of a file that has no name */
+    char        path[32];   /* made: another way to it */
+    int64_t     bytes;
+    double      zeros;      /* made: the share of pruned weights of convs */
+};
+
+/* name: a model file, or a model text: its weights are the initial weights of a
+ * training (net/init.h), of which a random share `zeros` of each conv's kernel
+ * is pruned.  The file is made in TMPDIR and is gone when the program ends,
+ * however that ends. */
+int  ctt_bench_file_open(const char *name, double zeros,
+                         struct ctt_bench_file *f);
+void ctt_bench_file_close(struct ctt_bench_file *f);
+
+/* ctt_runner_load() of this file; messages name it as given. */
+int  ctt_bench_file_load(const struct ctt_bench_file *f, const char *device,
+                         int threads, struct ctt_runner *r);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * infer_bench_say.h: output of convtt-infer --bench, as text or JSON. */
+#ifndef CTT_INFER_BENCH_SAY_H
+#define CTT_INFER_BENCH_SAY_H
+
+#include "tools/infer_bench_file.h"
+#include "tools/nodes.h"
+#include "tools/turns.h"
+
+/* So many streams at once, each with so many threads. */
+struct ctt_bench_row {
+    int    streams, threads;
+    double median_ms, frames_per_s;    /* of a stream; of all together */
+};
+
+enum { CTT_BENCH_ROWS = 16 };
+
+struct ctt_bench_said {
+    const struct ctt_bench_file *model, *other;    /* other: with --against */
+    const char      *device;
+    int              threads, warm_up, predicts, on_demand;
+    struct ctt_spread ms;            /* of a frame and its answer */
+    double           open_ms, first_ms, resident_mb, peak_mb;
+    struct ctt_bench_row row[CTT_BENCH_ROWS];      /* the last one: streams */
+    int              rows;
+    struct ctt_nodes nodes;
+    struct ctt_turns turns;          /* of other and model */
+};
+
+int ctt_bench_say(const struct ctt_bench_said *s, int json);
+
+#endif
