@@ -281,7 +281,8 @@ static void test_places(void)
     ctt_report_free(&back);
     other.epochs++;
     CU_ASSERT_EQUAL(ctt_place_read(text, &other, &p, r), CTT_EINVAL);
-    CU_ASSERT(strstr(ctt_errmsg(), "with other settings") != NULL);
+    CU_ASSERT(strstr(ctt_errmsg(), "made with other settings: "
+                     "'retrain-epochs=10', now 'retrain-epochs=11'") != NULL);
     m->w[3]++;
     CHECK_OK(ctt_place_given(m, &p));
     CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, r), CTT_EINVAL);
