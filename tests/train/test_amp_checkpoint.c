@@ -96,6 +96,7 @@ static void collapse_ends_it(void)
 
 /* ---- going on ---- */
 
+/* Version 4 knows no means over several observed ratios. */
 static void resume(struct job *j, int at)
 {
     struct ctt_model *whole = model_of(j, 1), *m = model_of(j, 1);
@@ -103,6 +104,7 @@ static void resume(struct job *j, int at)
     const struct ctt_events ev = { .arg = &s, .progress = on_progress };
     struct ctt_result all, r;
 
+    j->cfg.val_ratios = "1";
     CHECK_OK(ctt_train(whole, &j->cfg, j->data, j->val, NULL, &all));
     j->cfg.checkpoint = clip_path("resume");
     CHECK_OK(stop_train(m, &j->cfg, j->data, j->val, &ev, &r));
