@@ -237,9 +237,9 @@ struct ctt_recipe {
                                    training */
     int              norm_clips;    /* for the record: of its call `norms` */
     /* 1: a retraining is repeated (ctt_recipe_last), each time for as many
-     * epochs as all before, until top-1 of whole clips is at most `within`
-     * clips worse than that of the model as given, or all epochs are
-     * `limit`. */
+     * epochs as all before, until the mean top-1 over the observed shares
+     * is at most `within` clips worse than that of the model as given, or all
+     * epochs are `limit`. */
     int              automatic, limit, within;
 };
 

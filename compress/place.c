@@ -333,10 +333,11 @@ static void other_words(const char **was, int *n, const char **now, int *k)
     for (;;) {
         *n = (int)strcspn(*was, " \n");
         *k = (int)strcspn(*now, " \n");
-        if (*n != *k || memcmp(*was, *now, (size_t)*n) != 0)
+        if (*n != *k || memcmp(*was, *now, (size_t)*n) != 0 ||
+            (*was)[*n] != ' ' || (*now)[*k] != ' ')
             return;
-        *was += *n + ((*was)[*n] == ' ');
-        *now += *k + ((*now)[*k] == ' ');
+        *was += *n + 1;
+        *now += *k + 1;
     }
 }
 

@@ -192,14 +192,27 @@ out:
 
 void ctt_walk_same(struct ctt_walk *k, const char *what)
 {
-    char line[CTT_NAME + 64];
-
     k->same = 1;
     snprintf(k->name, sizeof(k->name), "%s: no change", what);
     snprintf(k->line, sizeof(k->line), "%s", k->name);
+}
+
+/* Whether a round is retrained.  One that changed nothing is not, unless it is
+ * the last: its epochs are also for the rounds before it. */
+static int retrains(const struct run *a)
+{
+    const struct ctt_walk *k = &a->k;
+    char line[CTT_NAME + 64];
+
+    if (k->epochs <= 0)
+        return 0;
+    if (!k->same || (a->at.rounds > 0 &&
+                     a->at.rounds == ctt_recipe_last(k->o)))
+        return 1;
     snprintf(line, sizeof(line), "%s, so it is not retrained", k->name);
-    if (k->epochs > 0 && k->calls->say)
+    if (k->calls->say)
         k->calls->say(k->calls->arg, line);
+    return 0;
 }
 
 /* Tests a model before it is retrained, unless that changes it too.  changed: a
@@ -225,7 +238,7 @@ static int finish(struct run *a, const struct ctt_stage *s)
     struct ctt_changes c = { .due = NULL };
     struct ctt_walk *k = &a->k;
     struct ctt_stage_row *row;
-    int rc = 0, retrains = s && k->epochs > 0 && !k->same;
+    int rc = 0, more = s && retrains(a);
 
     if (s && s->during)
         s->during(k, &c);
@@ -233,11 +246,11 @@ static int finish(struct run *a, const struct ctt_stage *s)
         memcpy(a->at.before, after.top1, sizeof(a->at.before));
     if (!a->at.begun && !c.due)
         CTT_TRY(test(a, s && !k->same, &after));
-    if (retrains)
+    if (more)
         CTT_TRY(retrain(a, &c, &after));
     CTT_TRY(measure(a, &row));
     row->after = after;
-    if (retrains)
+    if (more)
         memcpy(row->before, a->at.before, sizeof(row->before));
 out:
     return rc;

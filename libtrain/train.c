@@ -185,6 +185,7 @@ static int change(struct ctt_trainer *t)
     CTT_TRY(ctt_optim_pull(t->optim));
     CTT_TRY(c->change(c->arg, t->m, t->at.step, t->steps));
     CTT_TRY(ctt_optim_constrain(t->optim, &t->m->constraint));
+    t->at.best_epoch = 0;    /* of an earlier end, or an older checkpoint */
     if (c->tell && c->tell(c->arg, t->at.step, t->steps, line, sizeof(line)))
         ctt_trainer_say(t, line);
 out:

@@ -218,7 +218,8 @@ struct ctt_result {
     int64_t skipped;              /* of these, without an update */
     double  scale;                /* the loss scale at the end */
     double  loss, top1;           /* of the last training epoch */
-    int     best_epoch;           /* 0: never validated; CTT_BEST_GIVEN: the
+    int     best_epoch;           /* 0: never validated, or not after the last
+                                     change; CTT_BEST_GIVEN: the
                                      weights as given were the best */
     struct ctt_test_score val;         /* of the best epoch */
     double  seconds, clips_a_second, wait;
@@ -229,7 +230,8 @@ struct ctt_result {
  * With val, m->w ends as the best weights on it (recognise: the highest mean
  * accuracy over val_ratios; predict: the lowest MSE of future frames), and
  * cfg->out, if set, is written at each improvement; without val, m->w ends as
- * the last weights.  cfg->checkpoint, if set, is written every
+ * the last weights.  With cfg->or_given the weights as given are tested too,
+ * and kept if no epoch is better.  cfg->checkpoint, if set, is written every
  * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.
  * Weights that cfg->changes or --dsd prune lose their moments, and what is best
  * on val is only looked for after the last change.  A checkpoint at or beyond

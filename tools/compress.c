@@ -31,7 +31,8 @@ static const struct ctt_opt own[] = {
       .needs = "retrain-epochs=auto" },
     { .name = "retrain-within", .type = CTT_INT, .off = FIELD(recipe.within),
       .dflt = "1", .help = "auto: the accuracy is back if so many validation "
-      "clips or fewer are missing", .max = 1000000000, .arg = "CLIPS",
+      "clips or fewer are missing, mean over the same shares",
+      .max = 1000000000, .arg = "CLIPS",
       .section = "Retraining", .needs = "retrain-epochs=auto" },
     { .name = "retrain-schedule", .type = CTT_CHOICE,
       .off = FIELD(recipe.rewind), .dflt = "fresh", .help = "learning rates of "

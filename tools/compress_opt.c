@@ -51,7 +51,7 @@ static const struct ctt_chapter chapters[] = {
       "round that there is no epoch for is not retrained: its accuracy before "
       "retraining is \"-\", as is that of pruning in steps, which retraining "
       "does itself. A round that changes no weight (\"no change\") is not "
-      "retrained." },
+      "retrained, unless it is the last one." },
     { "SIZE, TIME AND MEMORY",
       "\"pruned\" is the share of the values of all convolution weights, "
       "\"prunable\" that of the weights which --prune may prune.\n\n"

@@ -70,22 +70,28 @@ out:
     return rc;
 }
 
-/* Writes the model to a file that has lost its name when this returns. */
+/* Writes the model to a file that has lost its name when this returns.  It had
+ * one in a folder of its own, which nobody else may enter. */
 static int write_nameless(const struct ctt_model *m, int *fd)
 {
-    const char *folder = getenv("TMPDIR");
+    const char *where = getenv("TMPDIR");
     struct ctt_newfile *f = NULL;
-    char path[4096];
-    int rc;
+    char folder[4096], path[4096 + 8];
+    int rc = 0, made;
 
-    snprintf(path, sizeof(path), "%s/convtt-bench.%ld",
-             folder && *folder ? folder : "/tmp", (long)getuid());
+    snprintf(folder, sizeof(folder), "%s/convtt-bench.XXXXXX",
+             where && *where ? where : "/tmp");
+    made = mkdtemp(folder) != NULL;
+    CTT_CHECK(made, CTT_EIO, "%s: %s", folder, strerror(errno));
+    snprintf(path, sizeof(path), "%s/model", folder);
     CTT_TRY(ctt_newfile_open(path, &f));
     CTT_TRY(ctt_model_put(f, m));
     *fd = fcntl(ctt_newfile_fd(f), F_DUPFD_CLOEXEC, 0);
     CTT_CHECK(*fd >= 0, CTT_EIO, "%s: %s", path, strerror(errno));
 out:
     ctt_newfile_drop(&f);
+    if (made)
+        rmdir(folder);
     return rc;
 }
 

@@ -18,8 +18,8 @@ struct ctt_bench_file {
 
 /* name: a model file, or a model text: its weights are the initial weights of a
  * training (net/init.h), of which a random share `zeros` of each conv's kernel
- * is pruned.  The file is made in TMPDIR and is gone when the program ends,
- * however that ends. */
+ * is pruned.  The file is made in TMPDIR and loses its name at once; only a
+ * program that is killed meanwhile leaves it there. */
 int  ctt_bench_file_open(const char *name, double zeros,
                          struct ctt_bench_file *f);
 void ctt_bench_file_close(struct ctt_bench_file *f);

@@ -24,7 +24,7 @@ lost=1          # the bar: clips, mean over the seeds
 lists() {       # train.txt, choose.txt and prove.txt, with whole paths
     awk -v dir="$dir" -v work="$work" '
         { n = $1; gsub(/.*\/[a-zA-Z]*|\.[a-z0-9]*$/, "", n)
-          print dir "/" $1, $2 > (work "/" (n > 100 ? "choose" : "train") \
+          print dir "/" $1, $2 > (work "/" (n + 0 > 100 ? "choose" : "train") \
                                   ".txt") }' "$dir/train_list.txt"
     awk -v dir="$dir" '{ print dir "/" $1, $2 }' "$dir/val_list.txt" \
         > "$work/prove.txt"
@@ -66,7 +66,7 @@ for seed in $seeds; do
     for model in dense small; do
         file=$work/$model-$seed.h5
         bytes=$(stat -c %s "$file")
-        clips=$(right "$file")
+        clips=$(right "$file") || exit 1
         # shellcheck disable=SC2059
         printf "$form" "$model" "$seed" "$bytes" \
             "$(awk "BEGIN { printf \"%.1f\", 4 * $full / $bytes }")" "$clips"

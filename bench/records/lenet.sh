@@ -91,7 +91,7 @@ dense() {
         timed "$work/$net-$seed.log" "$build/convtt-train" \
             "$src/models/$net.net" -o "$work/$net-$seed.h5" --data "$data" \
             --seed "$seed" --threads "$threads" --val-ratios 1 $common $options
-        errors+="$(error_of "$work/$net-$seed.h5") "
+        errors+="$(error_of "$work/$net-$seed.h5") " || exit 1
         times+="$took "
     done
     dense_errors[$net]=$errors
@@ -118,7 +118,7 @@ compress() {
         timed "$out-$seed.log" "$build/convtt-compress" "$work/$net-$seed.h5" \
             -o "$out-$seed.h5" --data "$data" --seed "$seed" \
             --threads "$threads" $common $options
-        errors+="$(error_of "$out-$seed.h5") "
+        errors+="$(error_of "$out-$seed.h5") " || exit 1
         times+="$took "
         sizes+="$(stat -c %s "$out-$seed.h5") "
         stored+="$("$build/convtt-info" "$out-$seed.h5" |

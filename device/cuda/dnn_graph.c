@@ -252,7 +252,7 @@ static cudnnStatus_t bias(struct ctt_dnn_making *m, DESC *out)
                  f->way == CTT_TO_SMALL ? f->oc : f->ic, one, out);
 }
 
-/* ADD: cuDNN's graph has no such act. */
+/* ADD: not used here; finish() of dnn.c computes it. */
 static const cudnnPointwiseMode_t acts[] = {
     [CTT_ACT_RELU] = CUDNN_POINTWISE_RELU_FWD,
     [CTT_ACT_SIGMOID] = CUDNN_POINTWISE_SIGMOID_FWD,

@@ -129,13 +129,23 @@ out:
     return rc;
 }
 
-static double mean(const struct ctt_metrics *m,
-                   double (*of)(const struct ctt_metrics *m, int k))
+/* The right answers are added up first, so that equal numbers of them are equal
+ * means. */
+static double mean_top1(const struct ctt_metrics *m)
+{
+    int64_t right = 0;
+
+    for (int k = 0; k < m->points; k++)
+        right += m->top1[k];
+    return m->clips ? (double)right / (double)(m->points * m->clips) : 0;
+}
+
+static double mean_loss(const struct ctt_metrics *m)
 {
     double sum = 0;
 
     for (int k = 0; k < m->points; k++)
-        sum += of(m, k);
+        sum += ctt_metrics_loss(m, k);
     return sum / m->points;
 }
 
@@ -148,8 +158,8 @@ static int test(void *e, const struct ctt_events *ev,
 
     if (rc == 0)
         *out = (struct ctt_test_score){
-            .mean_loss = mean(t->metrics, ctt_metrics_loss),
-            .mean_top1 = mean(t->metrics, ctt_metrics_top1),
+            .mean_loss = mean_loss(t->metrics),
+            .mean_top1 = mean_top1(t->metrics),
             .loss = ctt_metrics_loss(t->metrics, last),
             .top1 = ctt_metrics_top1(t->metrics, last),
             .top5 = ctt_metrics_top5(t->metrics, last) };

@@ -255,6 +255,24 @@ static void test_given(void)
     ctt_model_free(&m);
 }
 
+/* Blanks at the ends of its first lines are no endless loop. */
+static void refuse_blanks(const char *text)
+{
+    struct ctt_recipe_place p = { .rounds = 0 };
+    char other[4096];
+
+    for (int line = 0; line < 3; line++) {
+        const char *end = text;
+
+        for (int k = 0; k <= line; k++)
+            end = strchr(end, '\n') + 1;
+        snprintf(other, sizeof(other), "%.*s \n%s", (int)(end - 1 - text),
+                 text, end);
+        CU_ASSERT_EQUAL(ctt_place_read(other, &long_recipe, &p, NULL),
+                        CTT_EINVAL);
+    }
+}
+
 /* A place of other settings or of another model is refused, and so is each
  * text with a byte that another one has replaced: never a crash. */
 static void test_places(void)
@@ -283,6 +301,7 @@ static void test_places(void)
     CU_ASSERT_EQUAL(ctt_place_read(text, &other, &p, r), CTT_EINVAL);
     CU_ASSERT(strstr(ctt_errmsg(), "made with other settings: "
                      "'retrain-epochs=10', now 'retrain-epochs=11'") != NULL);
+    refuse_blanks(text);
     m->w[3]++;
     CHECK_OK(ctt_place_given(m, &p));
     CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, r), CTT_EINVAL);

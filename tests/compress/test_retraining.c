@@ -111,6 +111,26 @@ static void test_no_change(void)
     ctt_model_free(&m);
 }
 
+/* The last round is retrained all the same: for the rounds before it. */
+static void test_last(void)
+{
+    struct trainer t = { .mask = NULL };
+    struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain };
+    struct ctt_recipe o = { .tt = { .rank = 2, .least = 60, .harm = 1 },
+                            .prune = { .share = 0.6f, .rounds = 1,
+                                       .least = 1000000 }, .epochs = 9 };
+    struct ctt_model *m = small_model(small_net, 6);
+    struct ctt_report *r = NULL;
+
+    CHECK_OK(ctt_recipe_run(&o, &calls, path, NULL, &m, &r));
+    CU_ASSERT_EQUAL_FATAL(r->stages, 3);
+    CU_ASSERT_STRING_EQUAL(r->stage[2].name, "pruned 1/1: no change");
+    CU_ASSERT_EQUAL(t.stages, 2);
+    CU_ASSERT_EQUAL(t.epochs, 9);
+    ctt_report_free(&r);
+    ctt_model_free(&m);
+}
+
 static int make_file(void)
 {
     int fd = mkstemp(path);
@@ -128,6 +148,7 @@ int main(void)
     CU_TestInfo tests[] = {
         { "until accuracy is back", test_automatic },
         { "no change", test_no_change },
+        { "no change in the last round", test_last },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {

@@ -32,9 +32,9 @@ quiet() { "$@" > out 2> err < /dev/null || fail "$*: $(cat err)"; }
 # folder NAME: clips, lists and models in NAME/in.
 folder() {
     mkdir -p "$1/in"
-    cp clips/20bn-*/[1-3].webm tiny.net next.net stages.net "$1/in"
+    cp clips/20bn-*/[1-4].webm tiny.net next.net stages.net "$1/in"
     (cd "$1/in" && printf '1.webm 0\n2.webm 1\n' > t.txt &&
-        printf '3.webm 0\n' > v.txt)
+        printf '3.webm 0\n4.webm 1\n' > v.txt)
 }
 
 # What reads the files of predictions: the video by its decoder, the frames by
@@ -79,7 +79,7 @@ convlstm h in=f hidden=4 kernel=3
 pool p in=h kind=avg
 conv y in=p out=2
 END
-    "$bin/convtt-data" synth clips --clips 3 --size 16 --seed 2 > out 2> err ||
+    "$bin/convtt-data" synth clips --clips 4 --size 16 --seed 2 > out 2> err ||
         { cat err; grep -q 'no encoder' err && exit 77; exit 1; }
     for scene in train compress infer predict pack; do
         folder $scene
