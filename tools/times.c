@@ -54,6 +54,13 @@ int ctt_pace_goes_on(const struct ctt_pace *p, int done, double start)
            (done < p->most && ctt_seconds() - start < p->seconds);
 }
 
+static double most_mb(void)
+{
+    struct rusage r;
+
+    return getrusage(RUSAGE_SELF, &r) == 0 ? (double)r.ru_maxrss / 1024 : 0;
+}
+
 /* Linux: the second number is the count of resident pages. */
 double ctt_resident_mb(void)
 {
@@ -64,12 +71,11 @@ double ctt_resident_mb(void)
     if (f)
         fclose(f);
     return got == 1 ? (double)pages * (double)sysconf(_SC_PAGESIZE) / 1048576
-                    : ctt_peak_mb();
+                    : most_mb();
 }
 
+/* The system counts the peak a little later than what is resident. */
 double ctt_peak_mb(void)
 {
-    struct rusage r;
-
-    return getrusage(RUSAGE_SELF, &r) == 0 ? (double)r.ru_maxrss / 1024 : 0;
+    return fmax(most_mb(), ctt_resident_mb());
 }
