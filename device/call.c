@@ -89,6 +89,11 @@ static int is_float(const struct ctt_tensor *t)
     return !t->data || ctt_is_float_type(t->dtype);
 }
 
+static int is_value(const struct ctt_dev *d, const struct ctt_tensor *t)
+{
+    return is_float(t) || (ctt_is_bytes(t) && ctt_dev_shared(d));
+}
+
 static int is_plain(const struct ctt_weight *w)
 {
     return is_float(&w->t) && !w->scale && !w->codebook;
@@ -106,16 +111,16 @@ static int takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
     return is_plain(w) || ctt_dev_takes(d, n, k, w);
 }
 
-/* Refuses what no kernel reads: integers, and weights of a form that the device
+/* Refuses what no kernel reads: integers but for quantised values, and weights of a form that the device
  * does not take. */
 static int check_types(const struct ctt_dev *d, const struct ctt_call *c)
 {
     const struct ctt_node *n = c->node;
-    int rc = 0, ok = is_float(&c->out) && is_float(&c->also) &&
+    int rc = 0, ok = is_value(d, &c->out) && is_float(&c->also) &&
                      is_float(&c->dout) && is_float(&c->dalso);
 
     for (int k = 0; k < n->nin; k++)
-        ok &= is_float(&c->in[k]) && is_float(&c->din[k]);
+        ok &= is_value(d, &c->in[k]) && is_float(&c->din[k]);
     for (int k = 0; k < n->nw; k++)
         ok &= takes(d, n, k, &c->w[k]) && is_float(&c->dw[k]);
     for (int k = 0; c->pair.node && k < c->pair.node->nw; k++)

@@ -8,6 +8,14 @@
 #include "net/graph.h"
 #include "net/weight.h"
 
+/* 1 if the tensor's quantised values are bytes: only on a device whose memory is
+ * the program's.  (Elsewhere, and where gradients are computed, they are
+ * floats.) */
+static inline int ctt_is_bytes(const struct ctt_tensor *t)
+{
+    return t->dtype == CTT_U8 && t->scale > 0;
+}
+
 /* A query of the clip part: the answer after step `step` of sample `sample`. */
 struct ctt_ask { int sample, step; };
 
@@ -54,6 +62,10 @@ struct ctt_live {
  * dropout may be the same memory; then add is 0.  So may out and the plus
  * input of a conv (dout and din[1]; then there is nothing to do for din[1]).
  *
+ * Quantised values (scale > 0 in a tensor) are floats, or in forward calls
+ * bytes (ctt_is_bytes()).  A conv that reads them takes its weight as whole
+ * numbers (net/quant.h), whatever floats it is given.
+ *
  * A mix whose in[1] has no data copies in[0].
  *
  * Values and their gradients may be 16-bit, each tensor with its own type;
@@ -91,6 +103,14 @@ struct ctt_call {
 static inline int64_t ctt_call_groups(const struct ctt_call *c)
 {
     return c->in[0].c / c->w[0].t.c;
+}
+
+/* 1 if the call is a conv of quantised values, or its pair is: products and
+ * sums of whole numbers. */
+static inline int ctt_call_is_int8(const struct ctt_call *c)
+{
+    return c->node->op == CTT_OP_CONV &&
+           (c->in[0].scale > 0 || (c->pair.node && c->pair.in.scale > 0));
 }
 
 enum ctt_pass { CTT_FWD, CTT_BWD, CTT_PASSES };

@@ -6,6 +6,7 @@
 #ifndef CTT_EWISE_H
 #define CTT_EWISE_H
 
+#include "net/byte.h"
 #include "net/random.h"
 
 #include <string.h>

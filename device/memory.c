@@ -57,9 +57,14 @@ int ctt_dev_shared(const struct ctt_dev *d)
     return of(d)->shared;
 }
 
+int ctt_dev_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes)
+{
+    return bytes > 0 ? of(d)->fill(d, p, byte, bytes) : 0;
+}
+
 int ctt_dev_clear(struct ctt_dev *d, void *p, int64_t bytes)
 {
-    return bytes > 0 ? of(d)->clear(d, p, bytes) : 0;
+    return ctt_dev_fill(d, p, 0, bytes);
 }
 
 int ctt_dev_copy(struct ctt_dev *d, enum ctt_direction way, const void *from,

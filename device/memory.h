@@ -24,7 +24,9 @@ int64_t ctt_dev_room(const struct ctt_dev *d);
 /* 1 if the program may read and write its memory. */
 int  ctt_dev_shared(const struct ctt_dev *d);
 
+/* Sets every byte to 0, or to `byte`. */
 int  ctt_dev_clear(struct ctt_dev *d, void *p, int64_t bytes);
+int  ctt_dev_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes);
 
 /* The host's bytes may be changed as soon as CTT_TO_DEVICE returns, unless they
  * are pinned: then after ctt_dev_sync(). */

@@ -100,6 +100,8 @@ static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q)
     q->why = NULL;
     if (p->forget && !q->own)
         q->why = "the call has no cache";
+    else if (q->part == CTT_CONV_OUT && !p->int8 && ctt_call_is_int8(c))
+        q->why = "reads quantised values";
     else if (q->dev->deterministic && !p->any_threads)
         q->why = "results must not depend on the threads";
     else if ((c->pair.node || c->lstm.node) && !p->along)

@@ -41,6 +41,9 @@ struct ctt_conv_ask {
 struct ctt_conv_provider {
     const char *name;
     int  along;         /* 1: computes pair and lstm in the same kernel */
+    int  int8;          /* 1: takes calls of quantised values
+                           (ctt_call_is_int8()).  "cpu" multiplies whole
+                           numbers, "cuda" the floats that they stand for */
     int  any_threads;   /* 1: after ctt_dev_deterministic() no bit of a result
                            depends on the number of threads */
     /* For the device; state: the provider's own. */

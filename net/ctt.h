@@ -38,6 +38,9 @@ struct ctt_tensor {
     enum ctt_dtype dtype;
     int64_t        n, d, h, w, c;
     int64_t        ld;
+    float          scale;    /* quantised values: each is a whole number from
+                                -zero to 255 - zero times the scale; 0: any */
+    int            zero;     /* a value of 0 as a byte */
 };
 
 static inline int64_t ctt_rows(const struct ctt_tensor *t)

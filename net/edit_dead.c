@@ -42,6 +42,18 @@ static double same(const struct ctt_node *n, const float *w, int64_t j,
     return x;
 }
 
+static double quant(const struct ctt_node *n, const float *w, int64_t j,
+                    double x)
+{
+    double inv = (double)(1 / n->attr.quant.scale), zero = n->attr.quant.zero;
+
+    (void)w;
+    (void)j;
+    x = rint(x * inv);
+    x = x < -zero ? -zero : x > 255 - zero ? 255 - zero : x;
+    return x * (double)n->attr.quant.scale;
+}
+
 static double act(const struct ctt_node *n, const float *w, int64_t j,
                   double x)
 {
@@ -75,7 +87,7 @@ static double (*const through[CTT_NOPS])(const struct ctt_node *n,
                                          const float *w, int64_t j,
                                          double x) = {
     [CTT_OP_ACT] = act, [CTT_OP_POOL] = same, [CTT_OP_DROPOUT] = same,
-    [CTT_OP_UPSAMPLE] = same, [CTT_OP_RESHAPE] = same,
+    [CTT_OP_UPSAMPLE] = same, [CTT_OP_QUANT] = quant, [CTT_OP_RESHAPE] = same,
     [CTT_OP_WINDOW] = window, [CTT_OP_NORM] = norm,
 };
 

@@ -3,6 +3,7 @@
  * settled once all are there. */
 #include "net/limits.h"
 #include "net/op.h"
+#include "net/quant.h"
 
 #include <string.h>
 
@@ -218,6 +219,7 @@ int ctt_graph_seal(struct ctt_graph *g)
     for (int i = 0; i < g->count; i++)
         if (g->node[i].op == CTT_OP_STATE)
             CTT_TRY(resolve(g, &g->node[i]));
+    CTT_TRY(ctt_graph_quantise(g));
     CTT_TRY(lay_out(g));
     if (g->clip < 0)
         g->clip = g->count;

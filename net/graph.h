@@ -63,6 +63,7 @@ union ctt_attr {
                                            minus: subtract in[1..] */
     struct { int from, to; } slice;
     struct { float rate; } dropout;
+    struct { float scale; int zero; } quant;
     struct { int kind; float smooth, temperature; } loss;
 };
 

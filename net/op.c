@@ -113,6 +113,12 @@ static const struct ctt_opt dropout_attr[] = {
     { "rate", CTT_FLOAT, FIELD(dropout.rate), "0.5", "share set to zero", 0,
       0.99 }, END
 };
+static const struct ctt_opt quant_attr[] = {
+    { "scale", CTT_FLOAT, FIELD(quant.scale), NULL, "step between two values",
+      1e-20, 1e20 },
+    { "zero", CTT_INT, FIELD(quant.zero), "128", "the byte that stands for 0",
+      0, 255 }, END
+};
 static const struct ctt_opt loss_attr[] = {
     { "kind", CTT_CHOICE, FIELD(loss.kind), NULL, "function",
       .choices = loss_kinds },
@@ -220,17 +226,42 @@ READS(if_max)
                                              : CTT_NOTHING;
 }
 
+/* ---- the form of the result ---- */
+
+static enum ctt_form form_free(const struct ctt_node *n)
+{
+    (void)n;
+    return CTT_FORM_FREE;
+}
+
+static enum ctt_form form_kept(const struct ctt_node *n)
+{
+    (void)n;
+    return CTT_FORM_KEPT;
+}
+
+static enum ctt_form form_own(const struct ctt_node *n)
+{
+    (void)n;
+    return CTT_FORM_OWN;
+}
+
+static enum ctt_form form_if_max(const struct ctt_node *n)
+{
+    return n->attr.pool.kind == CTT_POOL_MAX ? CTT_FORM_KEPT : CTT_FORM_FREE;
+}
+
 /* ---- the table ---- */
 
 const struct ctt_op ctt_ops[CTT_NOPS] = {
 #define OP(E, s, memory, lo, hi, list, exact, reach, together, in_place, \
-           reads, result, weights, macs, takes)                          \
+           reads, result, weights, macs, takes, form)                    \
     [CTT_OP_##E] = { #s, s##_attr, ctt_shape_##s, CTT_##memory, lo, hi,  \
                      CTT_##list, CTT_##exact, CTT_REACH_##reach,         \
                      together_##together, in_place_##in_place,           \
                      reads_##reads, CTT_RESULT_##result,                 \
                      weights##_weights, CTT_MACS_##macs,                 \
-                     CTT_TAKES_##takes },
+                     CTT_TAKES_##takes, form_##form },
 #include "net/ops.def"
 #undef OP
 };

@@ -70,11 +70,17 @@ enum ctt_macs { CTT_MACS_NONE, CTT_MACS_OUT, CTT_MACS_IN };
 enum ctt_takes { CTT_TAKES_ANY, CTT_TAKES_PASSED, CTT_TAKES_ACT,
                  CTT_TAKES_GATES };
 
+/* Which values the result can have.  FREE: any.  OWN: those of the node's
+ * attributes.  KEPT: those of its inputs, as it only selects or repeats them;
+ * if the inputs have one form, the result has it. */
+enum ctt_form { CTT_FORM_FREE, CTT_FORM_OWN, CTT_FORM_KEPT };
+
 /* A row of traits.  Its hooks get a node of this op:
  *   shape     (net/shape.h) sets out, w and nw; an error names the node;
  *   together  enum ctt_together, which may depend on the attributes;
  *   in_place  1 if a kernel may write its result over its first input
  *             (backward: the gradient of the input over that of the result);
+ *   form      enum ctt_form;
  *   reads     the values that the backward kernel reads if it computes the
  *             gradient of input k (bit k of din) and of w[0] (dw): IN0, IN1,
  *             IN2, READS_OUT; other values need not be available. */
@@ -96,6 +102,7 @@ struct ctt_op {
     const struct ctt_weight_traits *weight;    /* CTT_MAX_W of them */
     enum ctt_macs         macs;
     enum ctt_takes        takes;
+    enum ctt_form         (*form)(const struct ctt_node *n);
 };
 
 extern const struct ctt_op ctt_ops[CTT_NOPS];

@@ -283,6 +283,11 @@ int ctt_shape_act(const struct ctt_graph *g, struct ctt_node *n)
     return 0;
 }
 
+int ctt_shape_quant(const struct ctt_graph *g, struct ctt_node *n)
+{
+    return ctt_shape_act(g, n);
+}
+
 int ctt_shape_dropout(const struct ctt_graph *g, struct ctt_node *n)
 {
     return ctt_shape_act(g, n);

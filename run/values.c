@@ -19,6 +19,12 @@ static int64_t old_bytes(const struct ctt_run *r, int i)
     return s->alias == i ? s->history * step_bytes(s) : 0;
 }
 
+/* What fills memory with values of 0. */
+static int zero_byte(const struct ctt_run *r, int i)
+{
+    return r->slot[i].type == CTT_U8 ? r->g->node[i].out.zero : 0;
+}
+
 /* The address of the node's value at step 0. */
 static char *start(const struct ctt_run *r, int i)
 {
@@ -61,7 +67,7 @@ int ctt_run_load_history(struct ctt_run *r, const char *from)
             CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from, start(r, i) - n,
                                  n));
         else if (n)
-            CTT_TRY(ctt_dev_clear(r->dev, start(r, i) - n, n));
+            CTT_TRY(ctt_dev_fill(r->dev, start(r, i) - n, zero_byte(r, i), n));
         from = from ? from + ctt_align(n, 64) : NULL;
     }
 out:

@@ -176,4 +176,21 @@ static void cast_sum(enum ctt_dtype type, const void *x, void *y, int64_t n)
     }
 }
 
-const struct ctt_cast K(cast) = { cast_to, cast_from, cast_sum };
+static void to_bytes(const float *x, float scale, int zero, uint8_t *y,
+                     int64_t n)
+{
+    float inv = 1 / scale, z = (float)zero;
+
+    SIMD for (int64_t j = 0; j < n; j++)
+        y[j] = (uint8_t)((int32_t)ctt_quant(x[j], inv, z) + zero);
+}
+
+static void from_bytes(const uint8_t *x, float scale, int zero, float *y,
+                       int64_t n)
+{
+    SIMD for (int64_t j = 0; j < n; j++)
+        y[j] = (float)(x[j] - zero) * scale;
+}
+
+const struct ctt_cast K(cast) = { cast_to, cast_from, cast_sum, to_bytes,
+                                  from_bytes };

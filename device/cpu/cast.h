@@ -18,8 +18,8 @@ void ctt_cast_from(struct ctt_dev *d, enum ctt_dtype type, const void *x,
 void ctt_cast_sum(struct ctt_dev *d, enum ctt_dtype type, const void *x,
                   void *y, int64_t n);
 
-/* The rows of a tensor from and to dense floats; what lies between the rows of
- * a view stays. */
+/* The rows of a tensor from and to dense floats, bytes of quantised values
+ * too; what lies between the rows of a view stays. */
 void ctt_cast_put(struct ctt_dev *d, const float *x,
                   const struct ctt_tensor *y);
 void ctt_cast_get(struct ctt_dev *d, const struct ctt_tensor *x, float *y);
@@ -29,6 +29,11 @@ struct ctt_cast {
     void (*to)(const float *x, enum ctt_dtype type, void *y, int64_t n);
     void (*from)(enum ctt_dtype type, const void *x, float *y, int64_t n);
     void (*sum)(enum ctt_dtype type, const void *x, void *y, int64_t n);
+    /* Quantised values from and to bytes (net/byte.h). */
+    void (*to_bytes)(const float *x, float scale, int zero, uint8_t *y,
+                     int64_t n);
+    void (*from_bytes)(const uint8_t *x, float scale, int zero, float *y,
+                       int64_t n);
 };
 extern const struct ctt_cast ctt_ref_cast, ctt_avx2_cast, ctt_avx512_cast;
 

@@ -32,10 +32,10 @@ static int64_t room(const struct ctt_dev *d)
     return ctt_memory_left();
 }
 
-static int clear(struct ctt_dev *d, void *p, int64_t bytes)
+static int fill(struct ctt_dev *d, void *p, int byte, int64_t bytes)
 {
     (void)d;
-    memset(p, 0, (size_t)bytes);
+    memset(p, byte, (size_t)bytes);
     return 0;
 }
 
@@ -117,7 +117,7 @@ static int group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 }
 
 const struct ctt_dev_memory ctt_host_memory = {
-    .shared = 1, .alloc = take, .free = give, .room = room, .clear = clear,
+    .shared = 1, .alloc = take, .free = give, .room = room, .fill = fill,
     .copy = copy, .put = put, .get = get, .cast = cast, .sum = sum,
     .constrain = ctt_host_constrain, .update = ctt_host_update,
     .group_sums = group_sums, .group_fill = group_fill,

@@ -4,7 +4,6 @@
 
 #if defined(CTT_X86_SETS)
 #pragma GCC target("avx2,fma,f16c")
-#pragma GCC optimize("fp-contract=fast")
 #define CTT_ISA avx2
 #include "device/cpu/isa.h"
 #endif

@@ -5,7 +5,6 @@
 #if defined(CTT_X86_SETS)
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,fma")
 #pragma GCC target("prefer-vector-width=512")
-#pragma GCC optimize("fp-contract=fast")
 #define CTT_ISA avx512
 #include "device/cpu/isa.h"
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * widen.c: runs an fp32 kernel on a call with 16-bit tensors: on fp32 copies,
- * of as many samples at a time as fit into a cache. */
+ * widen.c: runs an fp32 kernel on a call with tensors of 16 bits or of bytes: on
+ * fp32 copies, of as many samples at a time as fit into a cache. */
 #include "device/cpu/cast.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/widen.h"
@@ -37,10 +37,27 @@ static int in_place(const struct ctt_call *c, enum ctt_pass pass)
 
 /* ---- what is copied ---- */
 
+/* 1 if the kernel itself reads or writes bytes: a conv of quantised values, and
+ * what makes them. */
+static int kernel_takes(const struct ctt_call *c, const struct ctt_tensor *t)
+{
+    if (!ctt_is_bytes(t))
+        return t->dtype == CTT_F32;
+    return (c->node->op == CTT_OP_CONV && (t == &c->in[0] ||
+                                           t == &c->pair.in)) ||
+           (c->node->op == CTT_OP_QUANT && t == &c->out);
+}
+
+/* 1 if the kernel needs a copy of the tensor in floats. */
+static int is_short(const struct ctt_call *c, const struct ctt_tensor *t)
+{
+    return t->data && !kernel_takes(c, t);
+}
+
 enum { READ = 1, WRITE = 2 };
 
 /* A tensor of the call and its counterpart in the kernel's call.  If it is
- * 16-bit and used, that is in the memory of copy number `room`: `each` floats
+ * short and used, that is in the memory of copy number `room`: `each` floats
  * per unit, from offset `at`. */
 struct copy {
     const struct ctt_tensor *from;
@@ -76,11 +93,11 @@ static void take(struct widening *j, const struct ctt_tensor *from,
     if (!from->data)
         return;
     *p = (struct copy){ .from = from, .to = to, .use = use, .room = -1 };
-    if (ctt_is_16bit(from) && use) {
+    if (is_short(j->c, from) && use) {
         p->room = j->count;
         p->each = rows_each(j, from) * from->c;
     }
-    for (int i = 0; i < j->count && ctt_is_16bit(from); i++)
+    for (int i = 0; i < j->count && is_short(j->c, from); i++)
         if (j->copy[i].room == i && same(j->copy[i].from, from)) {
             p->room = i;
             p->each = 0;
@@ -195,7 +212,7 @@ static int done(const struct widening *j, int i, int use)
     return 0;
 }
 
-/* Sets the tensors of n units from `from` on, 16-bit ones as fp32 copies. */
+/* Sets the tensors of n units from `from` on, short ones as fp32 copies. */
 static void load(struct ctt_dev *d, struct widening *j, float *room,
                  int64_t from, int64_t n)
 {
@@ -251,8 +268,7 @@ static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
             j.weights += ctt_align(ctt_volume(&c->w[k].t), 16);
     (pass == CTT_FWD ? take_forward : take_backward)(&j);
     room = ctt_widen_room(d, (size_t)plan(&j) * sizeof(float));
-    CTT_CHECK(room, CTT_ENOMEM, "%s: no memory for numbers of 16 bits as "
-              "floats", c->node->name);
+    CTT_CHECK(room, CTT_ENOMEM, "%s: no memory for short numbers as floats", c->node->name);
     load_weights(d, &j, room);
     for (int64_t from = 0; from < j.units; from += j.step) {
         int64_t left = j.units - from;
@@ -268,14 +284,16 @@ out:
 
 int ctt_is_narrow(const struct ctt_call *c)
 {
-    int any = ctt_is_16bit(&c->out) || ctt_is_16bit(&c->also) ||
-              ctt_is_16bit(&c->dout) || ctt_is_16bit(&c->dalso) ||
-              ctt_is_16bit(&c->pair.in) || ctt_is_16bit(&c->pair.w[0].t) ||
-              ctt_is_16bit(&c->lstm.old) || ctt_is_16bit(&c->lstm.h) ||
-              ctt_is_16bit(&c->lstm.c);
+    const struct ctt_tensor *one[] = {
+        &c->out, &c->also, &c->dout, &c->dalso, &c->pair.in, &c->lstm.old,
+        &c->lstm.h, &c->lstm.c,
+    };
+    int any = ctt_is_16bit(&c->pair.w[0].t);
 
+    for (size_t i = 0; i < CTT_LEN(one); i++)
+        any |= is_short(c, one[i]);
     for (int k = 0; k < c->node->nin; k++)
-        any |= ctt_is_16bit(&c->in[k]) || ctt_is_16bit(&c->din[k]);
+        any |= is_short(c, &c->in[k]) || is_short(c, &c->din[k]);
     for (int k = 0; k < c->node->nw; k++)
         any |= ctt_is_16bit(&c->w[k].t);
     return any;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * widen.h: runs fp32 kernels on calls with 16-bit tensors. */
+ * widen.h: runs fp32 kernels on calls with tensors of 16 bits or of bytes. */
 #ifndef CTT_WIDEN_H
 #define CTT_WIDEN_H
 
@@ -10,10 +10,10 @@ static inline int ctt_is_16bit(const struct ctt_tensor *t)
     return t->data && (t->dtype == CTT_F16 || t->dtype == CTT_BF16);
 }
 
-/* 1 if a tensor of the call is 16-bit. */
+/* 1 if a tensor of the call has numbers that its kernel cannot take. */
 int ctt_is_narrow(const struct ctt_call *c);
 
-/* Runs a kernel that takes fp32 only; 16-bit tensors are converted before and
+/* Runs a kernel that takes fp32 only; other tensors are converted before and
  * after it.  (The run of struct ctt_dev_kind.) */
 int ctt_widen_run(struct ctt_dev *d, ctt_kernel *kernel,
                   const struct ctt_call *c, enum ctt_pass pass);

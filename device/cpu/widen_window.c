@@ -56,7 +56,8 @@ static int gather(struct ctt_dev *d, const struct ctt_call *c)
         for (int64_t r = 0; r < area; r++) {
             char *to = (char *)y->data + (k * area + r) * y->ld * size;
             if (step < c->oldest)
-                memset(to, 0, (size_t)(y->c * size));
+                memset(to, ctt_is_bytes(y) ? y->zero : 0,
+                       (size_t)(y->c * size));
             else
                 move(f, x->dtype, row_at(c, x, step, first + r), y->dtype, to,
                      y->c);

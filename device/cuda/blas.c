@@ -275,7 +275,7 @@ out:
 }
 
 const struct ctt_conv_provider ctt_conv_cublaslt = {
-    .name = "cublaslt", .any_threads = 1, .open = open_plans,
+    .name = "cublaslt", .int8 = 1, .any_threads = 1, .open = open_plans,
     .close = close_plans, .can = can, .run = run, .forget = forget,
     .sgemm = sgemm,
 };

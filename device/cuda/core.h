@@ -46,7 +46,7 @@ int     ctt_cuda_alloc(struct ctt_dev *d, const char *what, int64_t bytes,
                        void **out);
 void    ctt_cuda_free(struct ctt_dev *d, void *p);
 int64_t ctt_cuda_room(const struct ctt_dev *d);
-int     ctt_cuda_clear(struct ctt_dev *d, void *p, int64_t bytes);
+int     ctt_cuda_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes);
 
 /* lane.c */
 int  ctt_lane_open(struct ctt_lane *l);

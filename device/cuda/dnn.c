@@ -390,6 +390,6 @@ static void forget(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_cudnn = {
-    .name = "cudnn", .any_threads = 1, .open = open_plans,
+    .name = "cudnn", .int8 = 1, .any_threads = 1, .open = open_plans,
     .close = close_plans, .can = can, .run = run, .forget = forget,
 };

@@ -58,11 +58,11 @@ int64_t ctt_cuda_room(const struct ctt_dev *d)
     return (int64_t)have;
 }
 
-int ctt_cuda_clear(struct ctt_dev *d, void *p, int64_t bytes)
+int ctt_cuda_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes)
 {
     int rc = 0;
 
-    CTT_CUDA(NULL, cudaMemsetAsync(p, 0, (size_t)bytes,
+    CTT_CUDA(NULL, cudaMemsetAsync(p, byte, (size_t)bytes,
                                    ctt_cuda_lane(d)->stream));
 out:
     return rc;

@@ -44,6 +44,8 @@ const struct ctt_case ctt_cases[] = {
     { "c=3 d=4 h=4 w=3", NULL, "pool y in=a kind=avg", 0 },
     { "c=3 h=2 w=3", NULL, "upsample y in=a by=2", 0 },
     { "c=8 d=2 h=3 w=2", NULL, "upsample y in=a by=2,1,3", 0 },
+    { "c=3 h=2 w=3", NULL, "quant y in=a scale=0.02 zero=100", 1 },
+    { "c=67 h=2", NULL, "quant y in=a scale=0.01", 1 },
     { "c=5 h=4 w=3", NULL, "norm y in=a kind=batch", 0 },
     { "c=67", NULL, "norm y in=a kind=batch momentum=0.3 eps=0.01", 0 },
     { "c=5 h=4 w=3", NULL, "norm y in=a kind=layer", 0 },

@@ -9,7 +9,8 @@
 #include <CUnit/Basic.h>
 
 /* a, b: attributes of the input nodes a and b, or NULL; op: the line of node
- * y.  big: compare devices only, finite differences would take too long. */
+ * y.  big: compare devices only: finite differences would take too long, or
+ * are not the gradient. */
 struct ctt_case { const char *a, *b, *op; int big; };
 
 extern const struct ctt_case ctt_cases[];

@@ -3,6 +3,7 @@
  * weights (out, kd, kh, kw, in of a group), so that the forward pass of one is
  * the gradient of the input of the other. */
 #include "device/cpu/conv/direct.h"
+#include "device/cpu/conv/int8.h"
 
 /* Forward of either; up: 1 for deconv. */
 static int sum_fwd(struct ctt_dev *d, const struct ctt_call *c, int up)
@@ -45,7 +46,7 @@ out:
 
 int K(conv_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
-    return sum_fwd(d, c, 0);
+    return c->in[0].scale > 0 ? K(int8_sums)(d, c) : sum_fwd(d, c, 0);
 }
 
 int K(conv_bwd)(struct ctt_dev *d, const struct ctt_call *c)

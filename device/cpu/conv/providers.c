@@ -73,6 +73,6 @@ static int sgemm(struct ctt_dev *d, void *state, int n, const float *a,
 }
 
 const struct ctt_conv_provider ctt_conv_direct = {
-    .name = "direct", .any_threads = 1, .can = can, .run = run,
+    .name = "direct", .int8 = 1, .any_threads = 1, .can = can, .run = run,
     .sgemm = sgemm,
 };

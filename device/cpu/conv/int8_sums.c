@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_sums.c: convs of quantised values by direct sums of whole numbers, in
+ * plain C: the reference. */
+#include "device/cpu/conv/int8.h"
+
+#include <omp.h>
+
+struct whole {
+    const struct ctt_call *c;
+    int64_t                ins, outs, taps;    /* ins, outs: of a group */
+    const int16_t         *x;       /* [row][channel] */
+    const int8_t          *q;       /* [out channel][tap][ins] */
+    const float           *step;    /* by output channel */
+};
+
+/* The values as whole numbers. */
+static void to_whole(struct ctt_dev *d, const struct ctt_tensor *x, int16_t *y)
+{
+    float inv = 1 / x->scale, zero = (float)x->zero;
+    int64_t rows = ctt_rows(x);
+
+    PARALLEL(d, ctt_volume(x))
+    for (int64_t r = 0; r < rows; r++) {
+        const uint8_t *b = (const uint8_t *)x->data + r * x->ld;
+        const float *f = (const float *)x->data + r * x->ld;
+        int16_t *to = y + r * x->c;
+
+        for (int64_t j = 0; j < x->c; j++)
+            to[j] = x->dtype == CTT_U8 ? (int16_t)(b[j] - x->zero)
+                                       : (int16_t)ctt_quant(f[j], inv, zero);
+    }
+}
+
+/* The row that tap t of the output at row r reads, or -1: padding. */
+static int64_t row_of(const struct ctt_call *c, int64_t r, int64_t t)
+{
+    const struct ctt_tensor *x = &c->in[0], *y = &c->out;
+    const int64_t in[3] = { x->d, x->h, x->w }, out[3] = { y->d, y->h, y->w };
+    const int *kernel = c->node->attr.conv.kernel;
+    int64_t row = 0, by = 1;
+
+    for (int k = 2; k >= 0; k--) {
+        int64_t at = r % out[k] * c->node->attr.conv.stride[k] -
+                     c->node->attr.conv.pad[k] + t % kernel[k];
+
+        if (at < 0 || at >= in[k])
+            return -1;
+        row += at * by;
+        by *= in[k];
+        r /= out[k];
+        t /= kernel[k];
+    }
+    return r * by + row;
+}
+
+static int32_t dot(const int16_t *x, const int8_t *q, int64_t n)
+{
+    int32_t sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * q[i];
+    return sum;
+}
+
+/* The channels of one group, at output row r. */
+static void group_sums(const struct whole *l, int64_t r, int64_t group,
+                       int32_t *sum)
+{
+    int64_t from = group * l->outs;
+
+    memset(sum, 0, (size_t)l->outs * sizeof(*sum));
+    for (int64_t t = 0; t < l->taps; t++) {
+        int64_t row = row_of(l->c, r, t);
+
+        for (int64_t o = 0; row >= 0 && o < l->outs; o++)
+            sum[o] += dot(l->x + row * l->c->in[0].c + group * l->ins,
+                          l->q + ((from + o) * l->taps + t) * l->ins, l->ins);
+    }
+}
+
+/* y = act(sum * factor + bias + plus), each operation rounded. */
+static void finish_whole(const struct whole *l, int64_t r, int64_t from,
+                         int64_t n, const int32_t *sum)
+{
+    const struct ctt_call *c = l->c;
+    const float *bias = c->w[1].t.data;
+    float y[CTT_PIECE];
+
+    for (int64_t j = 0; j < n; j++)
+        y[j] = (float)sum[j] * ctt_int8_factor(&c->in[0], l->step[from + j]);
+    for (int64_t j = 0; j < n && bias; j++)
+        y[j] += bias[from + j];
+    if (c->node->plus && c->in[1].data)
+        ctt_put(y, ctt_row(&c->in[1], r) + from, n, 1);
+    K(act_row)(c->act, y, n);
+    ctt_put(ctt_row(&c->out, r) + from, y, n, 0);
+}
+
+static void out_row(const struct whole *l, int64_t r, int32_t *sum)
+{
+    for (int64_t g = 0; g < l->c->out.c / l->outs; g++) {
+        group_sums(l, r, g, sum);
+        for (int64_t j = 0; j < l->outs; j += CTT_PIECE)
+            finish_whole(l, r, g * l->outs + j, ctt_piece(l->outs, j),
+                         sum + j);
+    }
+}
+
+int K(int8_sums)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    const struct ctt_tensor *w = &c->w[0].t, *x = &c->in[0];
+    int64_t taps = w->d * w->h * w->w, rows = ctt_rows(&c->out);
+    struct whole l = { .c = c, .ins = w->c, .taps = taps };
+    int64_t outs = w->n / ctt_call_groups(c), threads = ctt_dev_threads(d);
+    char *room = ctt_dev_scratch(d, (size_t)(ctt_volume(w) +
+        2 * ctt_volume(x) + 4 * (w->n + threads * outs) + 3 * 64));
+    int16_t *whole = (int16_t *)room;
+    int32_t *sum = (int32_t *)(room + ctt_align(2 * ctt_volume(x), 64));
+    float *step = (float *)(sum + ctt_align(threads * outs, 16));
+    int8_t *q = (int8_t *)(step + ctt_align(w->n, 16));
+
+    if (!room)
+        return CTT_ENOMEM;
+    ctt_quant_weights(w->data, w->n, taps * w->c, q, step);
+    to_whole(d, x, whole);
+    l.outs = outs;
+    l.x = whole;
+    l.q = q;
+    l.step = step;
+    PARALLEL(d, (double)rows * (double)ctt_volume(w))
+    for (int64_t r = 0; r < rows; r++)
+        out_row(&l, r, sum + omp_get_thread_num() * outs);
+    return 0;
+}

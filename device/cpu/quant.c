@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * quant.c: values rounded to whole numbers of a step, as floats or bytes. */
+#include "device/cpu/cpu.h"
+
+/* What the formulas of byte.h need of a quant. */
+struct step { float inv, zero, scale; };
+
+static struct step step_of(const struct ctt_call *c)
+{
+    float scale = c->node->attr.quant.scale;
+
+    return (struct step){ 1 / scale, (float)c->node->attr.quant.zero, scale };
+}
+
+static void to_floats(struct step s, const float *x, float *y, int64_t n)
+{
+    SIMD for (int64_t j = 0; j < n; j++)
+        y[j] = ctt_quant(x[j], s.inv, s.zero) * s.scale;
+}
+
+static int to_bytes_fwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    const struct ctt_tensor *x = &c->in[0], *y = &c->out;
+    struct ctt_span s = ctt_span(y, x, x);
+
+    PARALLEL(d, 2 * s.total)
+    for (int64_t r = 0; r < s.rows; r++)
+        K(cast).to_bytes(ctt_at(s, x, r), y->scale, y->zero,
+                         (uint8_t *)y->data +
+                         r * (s.dense ? s.cols : y->ld), ctt_len(s, r));
+    return 0;
+}
+
+int K(quant_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
+    struct step step = step_of(c);
+
+    if (ctt_is_bytes(&c->out))
+        return to_bytes_fwd(d, c);
+    PARALLEL(d, 2 * s.total)
+    for (int64_t r = 0; r < s.rows; r++)
+        to_floats(step, ctt_at(s, &c->in[0], r), ctt_at(s, &c->out, r),
+                  ctt_len(s, r));
+    return 0;
+}
+
+static void pass_back(struct step s, const float *x, const float *dy,
+                      float *dx, int64_t n, int add)
+{
+    float v[CTT_PIECE];
+
+    for (int64_t j = 0; j < n; j += CTT_PIECE) {
+        int64_t len = ctt_piece(n, j);
+        SIMD for (int64_t i = 0; i < len; i++)
+            v[i] = ctt_quant_bwd(x[j + i], s.inv, s.zero, dy[j + i]);
+        ctt_put(dx + j, v, len, add);
+    }
+}
+
+int K(quant_bwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_span s = ctt_span(&c->dout, &c->in[0], &c->din[0]);
+    struct step step = step_of(c);
+
+    if (!c->din[0].data)
+        return 0;
+    PARALLEL(d, 2 * s.total)
+    for (int64_t r = 0; r < s.rows; r++)
+        pass_back(step, ctt_at(s, &c->in[0], r), ctt_at(s, &c->dout, r),
+                  ctt_at(s, &c->din[0], r), ctt_len(s, r), c->add & 1);
+    return 0;
+}
