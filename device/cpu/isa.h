@@ -7,6 +7,7 @@
 #include "device/cpu/act.c"
 #include "device/cpu/cast.c"
 #include "device/cpu/conv/conv.c"
+#include "device/cpu/conv/int8_end.c"
 #include "device/cpu/conv/int8_sums.c"
 #include "device/cpu/loss.c"
 #include "device/cpu/lstm.c"

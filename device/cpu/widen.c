@@ -43,9 +43,9 @@ static int kernel_takes(const struct ctt_call *c, const struct ctt_tensor *t)
 {
     if (!ctt_is_bytes(t))
         return t->dtype == CTT_F32;
-    return (c->node->op == CTT_OP_CONV && (t == &c->in[0] ||
-                                           t == &c->pair.in)) ||
-           (c->node->op == CTT_OP_QUANT && t == &c->out);
+    if (t == &c->out)
+        return c->node->op == CTT_OP_QUANT || ctt_call_is_int8(c);
+    return c->node->op == CTT_OP_CONV && (t == &c->in[0] || t == &c->pair.in);
 }
 
 /* 1 if the kernel needs a copy of the tensor in floats. */

@@ -210,10 +210,30 @@ static void test_definition(void)
 
 /* ---- every way ---- */
 
+/* The step and zero of results that are bytes. */
+static const float out_step = 0.11f;
+enum { OUT_ZERO = 90 };
+
+/* b: as bytes, which stand for the floats of a, rounded. */
+static int same_bytes(const struct job *a, const struct job *b)
+{
+    const struct ctt_tensor *y = &a->call.out;
+    const uint8_t *got = (const uint8_t *)b->y;
+
+    for (int64_t r = 0; r < ctt_rows(y); r++)
+        for (int64_t j = 0; j < y->c; j++)
+            if (got[r * y->ld + j] != OUT_ZERO +
+                (int)ctt_quant(a->y[r * y->ld + j], 1 / out_step, OUT_ZERO))
+                return 0;
+    return 1;
+}
+
 static int same_results(const struct job *a, const struct job *b)
 {
     const struct ctt_tensor *y = &a->call.out;
 
+    if (b->call.out.dtype == CTT_U8)
+        return same_bytes(a, b);
     for (int64_t r = 0; r < ctt_rows(y); r++)
         if (memcmp(a->y + r * y->ld, b->y + r * y->ld,
                    (size_t)y->c * sizeof(float)) != 0)
@@ -221,7 +241,7 @@ static int same_results(const struct job *a, const struct job *b)
     return 1;
 }
 
-/* Floats and bytes, on one device. */
+/* bytes: 1: of the input, 2: of the result. */
 static void check_device(struct ctt_dev *d, const struct shape *s, int plus,
                          int act, int bytes)
 {
@@ -229,9 +249,14 @@ static void check_device(struct ctt_dev *d, const struct shape *s, int plus,
 
     open_job(&want, s, plus, act, 5);
     open_job(&got, s, plus, act, 5);
-    if (bytes) {
+    if (bytes & 1) {
         got.call.in[0].dtype = CTT_U8;
         got.call.in[0].data = got.bytes;
+    }
+    if (bytes & 2) {
+        got.call.out.dtype = CTT_U8;
+        got.call.out.scale = out_step;
+        got.call.out.zero = OUT_ZERO;
     }
     CHECK_OK(ctt_dev_run(ref, &want.call, CTT_FWD));
     for (int again = 0; again < 2; again++) {
@@ -248,9 +273,9 @@ static void check_device(struct ctt_dev *d, const struct shape *s, int plus,
 static void test_devices(void)
 {
     for (size_t i = 0; i < CTT_LEN(shapes); i++)
-        for (int k = 0; k < 8; k++)
-            check_device(k & 4 ? ref : cpu, &shapes[i], k & 1,
-                         (int)(i % 5), k >> 1 & 1);
+        for (int k = 0; k < 16; k++)
+            check_device(k & 8 ? ref : cpu, &shapes[i], k & 1,
+                         (int)(i % 5), k >> 1 & 3);
 }
 
 /* Weights that have changed are packed again. */

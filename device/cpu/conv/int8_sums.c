@@ -10,7 +10,7 @@ struct whole {
     int64_t                ins, outs, taps;    /* ins, outs: of a group */
     const int16_t         *x;       /* [row][channel] */
     const int8_t          *q;       /* [out channel][tap][ins] */
-    const float           *step;    /* by output channel */
+    struct ctt_int8_end    end;
 };
 
 /* The values as whole numbers. */
@@ -78,31 +78,11 @@ static void group_sums(const struct whole *l, int64_t r, int64_t group,
     }
 }
 
-/* y = act(sum * factor + bias + plus), each operation rounded. */
-static void finish_whole(const struct whole *l, int64_t r, int64_t from,
-                         int64_t n, const int32_t *sum)
-{
-    const struct ctt_call *c = l->c;
-    const float *bias = c->w[1].t.data;
-    float y[CTT_PIECE];
-
-    for (int64_t j = 0; j < n; j++)
-        y[j] = (float)sum[j] * ctt_int8_factor(&c->in[0], l->step[from + j]);
-    for (int64_t j = 0; j < n && bias; j++)
-        y[j] += bias[from + j];
-    if (c->node->plus && c->in[1].data)
-        ctt_put(y, ctt_row(&c->in[1], r) + from, n, 1);
-    K(act_row)(c->act, y, n);
-    ctt_put(ctt_row(&c->out, r) + from, y, n, 0);
-}
-
 static void out_row(const struct whole *l, int64_t r, int32_t *sum)
 {
     for (int64_t g = 0; g < l->c->out.c / l->outs; g++) {
         group_sums(l, r, g, sum);
-        for (int64_t j = 0; j < l->outs; j += CTT_PIECE)
-            finish_whole(l, r, g * l->outs + j, ctt_piece(l->outs, j),
-                         sum + j);
+        K(int8_end)(&l->end, r, g * l->outs, l->outs, sum);
     }
 }
 
@@ -126,7 +106,9 @@ int K(int8_sums)(struct ctt_dev *d, const struct ctt_call *c)
     l.outs = outs;
     l.x = whole;
     l.q = q;
-    l.step = step;
+    for (int64_t o = 0; o < w->n; o++)
+        step[o] *= x->scale;
+    l.end = (struct ctt_int8_end){ c, step };
     PARALLEL(d, (double)rows * (double)ctt_volume(w))
     for (int64_t r = 0; r < rows; r++)
         out_row(&l, r, sum + omp_get_thread_num() * outs);
