@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuse.c: operator fusion: an act that the preceding kernel applies; an lstm
+ * fuse.c: operator fusion: an act or quant that the preceding kernel applies; an lstm
  * and the conv of the plus input that a conv's kernel computes too; and a plus
  * input that the conv accumulates into. */
 #include "run/layout.h"
@@ -33,6 +33,38 @@ void ctt_layout_fuse_acts(struct ctt_run *r, const int *readers)
 
         if (p >= 0 && r->slot[p].act < 0) {
             r->slot[p].act = i;
+            r->slot[i].skip = 1;
+        }
+    }
+}
+
+/* The node whose kernel may write the bytes of this quant, or -1. */
+static int quant_host(const struct ctt_run *r, const int *readers, int quant)
+{
+    const struct ctt_graph *g = r->g;
+    int p = g->node[quant].in[0], from = p;
+
+    if (g->node[quant].op != CTT_OP_QUANT || readers[p] != 1 ||
+        ctt_place_type(r, quant) != CTT_U8)
+        return -1;
+    if (g->node[p].op == CTT_OP_ACT && r->slot[p].skip)
+        do
+            from = g->node[from].in[0];
+        while (r->slot[from].act != p);
+    if (ctt_ops[g->node[from].op].result != CTT_RESULT_ACT ||
+        (from < g->clip) != (quant < g->clip) ||
+        ctt_place_type(r, from) != CTT_F32)
+        return -1;
+    return from;
+}
+
+void ctt_layout_fuse_quants(struct ctt_run *r, const int *readers)
+{
+    for (int i = 0; i < r->g->count; i++) {
+        int p = quant_host(r, readers, i);
+
+        if (p >= 0) {
+            r->slot[p].quant = i;
             r->slot[i].skip = 1;
         }
     }

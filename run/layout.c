@@ -25,9 +25,17 @@ static void start(struct ctt_run *r)
     for (int i = 0; i < r->g->count; i++) {
         struct ctt_slot *s = &r->slot[i];
 
-        s->act = s->lstm = s->pair = s->fused_into = -1;
+        s->act = s->quant = s->lstm = s->pair = s->fused_into = -1;
         s->skip = ctt_ops[r->g->node[i].op].memory != CTT_COMPUTED;
     }
+}
+
+/* 1 if the node only names memory of the node that it reads, whose kernel may
+ * have done its work. */
+static int is_name(const struct ctt_node *n, const struct ctt_slot *s)
+{
+    return ctt_ops[n->op].memory == CTT_VIEW ||
+           (ctt_ops[n->op].memory == CTT_COMPUTED && s->skip);
 }
 
 /* Resolves a name: the node that owns the memory, and the offset in it. */
@@ -42,10 +50,9 @@ static int view(struct ctt_run *r, int node, int depth)
     CTT_CHECK(depth < DEEPEST, CTT_EUNSUP, "%s: a chain of more than %d names",
               n->name, DEEPEST);
     s->alias = node;
-    if (ctt_ops[n->op].memory != CTT_VIEW &&
-        !(n->op == CTT_OP_ACT && s->skip)) {
+    if (!is_name(n, s)) {
         s->ld = n->out.c;
-        s->type = ctt_place_type(r, node);
+        s->type = ctt_place_type(r, s->quant < 0 ? node : s->quant);
         goto out;
     }
     s->alias = ctt_viewed(n);
@@ -146,6 +153,7 @@ int ctt_run_layout(struct ctt_run *r, const char *saved, int windows)
     count_readers(r->g, readers);
     start(r);
     ctt_layout_fuse_acts(r, readers);
+    ctt_layout_fuse_quants(r, readers);
     for (int i = 0; i < r->g->count; i++)
         CTT_TRY(view(r, i, 0));
     histories(r, windows);

@@ -175,6 +175,7 @@ static int new_run(const struct ctt_run_spec *spec, int train,
     r->max_asks = spec->asks;
     r->train = train;
     r->slides = !train;
+    r->bytes = r->slides && r->dev && ctt_dev_shared(r->dev);
     r->stamp = 1;
     return 0;
 }
@@ -208,6 +209,8 @@ int ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out)
     CTT_TRY(take(r, "values", r->values, &r->val));
     for (int b = 0; b < CTT_BLOCKS; b++)
         r->base[b] = r->val;
+    if (r->bytes)    /* the byte of a value of 0 may be another than 0 */
+        CTT_TRY(ctt_run_load_history(r, NULL));
     *out = r;
     r = NULL;
 out:

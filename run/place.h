@@ -9,6 +9,8 @@
  * type of the node that it names. */
 static inline enum ctt_dtype ctt_place_type(const struct ctt_run *r, int node)
 {
+    if (r->bytes && r->g->node[node].out.scale > 0)
+        return CTT_U8;
     return r->type ? r->type[node] : CTT_F32;
 }
 

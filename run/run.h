@@ -16,7 +16,7 @@ enum ctt_block { CTT_SAVED, CTT_TRANSIENT, CTT_BLOCKS };
 /* A node's values: [history + room][n][d,h,w,c] numbers of the node's type, one
  * node after the other.  History: the steps before the window that a state or a
  * window op still reads.  A node that only names memory (state, slice, reshape,
- * an act that the preceding kernel applies, the plus input that a conv
+ * an act or quant that the preceding kernel applies, the plus input that a conv
  * accumulates into) has no values of its own: `at`, `size`, `type`, `history`
  * and `block` are those of the node it names, `alias`. */
 struct ctt_slot {
@@ -30,6 +30,8 @@ struct ctt_slot {
     int64_t off, ld;   /* offset in a step; stride from pixel to pixel, in
                           numbers */
     int     act;       /* the act node that this node's kernel applies, or -1 */
+    int     quant;     /* the quant node whose bytes this node's kernel writes,
+                          or -1 */
     int     skip;      /* forward has no kernel to call: fused, or a name */
     enum ctt_block block;
     int     plus_in_place;    /* conv: its plus input is a name of its
@@ -72,6 +74,7 @@ struct ctt_run {
     uint64_t                key;     /* of the random numbers of this window */
     int                     train;   /* batch statistics and dropout */
     int                     slides;  /* opened with train = 0 */
+    int                     bytes;   /* quantised values are stored as bytes */
     int                     feedback;     /* a mix may take its second input */
     int                     recompute;    /* the window runs again: running
                                              statistics are not updated */
@@ -114,7 +117,8 @@ static inline int ctt_run_memory(const struct ctt_run *r, int node,
  * bound norm kind=batch is CTT_EUNSUP: it would see one step only.
  * train = 0: windows slide, and the memory of a node is reused once its readers
  * have run; afterwards only inputs, the answer, and values that a state or a
- * window op reads are valid. */
+ * window op reads are valid.  Quantised values (net/quant.h) are then bytes, if
+ * the device's memory is the program's; otherwise floats. */
 struct ctt_run_spec {
     const struct ctt_graph *g;          /* sealed */
     struct ctt_dev         *dev;        /* NULL: to compute sizes only */

@@ -19,10 +19,18 @@ static int64_t old_bytes(const struct ctt_run *r, int i)
     return s->alias == i ? s->history * step_bytes(s) : 0;
 }
 
+/* The quantised form of what lies in a node's memory. */
+static const struct ctt_tensor *stored(const struct ctt_run *r, int i)
+{
+    int quant = r->slot[i].quant;
+
+    return &r->g->node[quant < 0 ? i : quant].out;
+}
+
 /* What fills memory with values of 0. */
 static int zero_byte(const struct ctt_run *r, int i)
 {
-    return r->slot[i].type == CTT_U8 ? r->g->node[i].out.zero : 0;
+    return r->slot[i].type == CTT_U8 ? stored(r, i)->zero : 0;
 }
 
 /* The address of the node's value at step 0. */
@@ -134,6 +142,8 @@ struct ctt_tensor ctt_run_tensor(const struct ctt_run *r, int node, int step,
     t.n = 1;
     t.ld = r->slot[node].ld;
     t.dtype = r->slot[node].type;
+    t.scale = stored(r, node)->scale;
+    t.zero = stored(r, node)->zero;
     t.data = ctt_run_value(r, node, step);
     if (node >= r->g->clip)    /* step is an ask */
         t.data = (char *)t.data +

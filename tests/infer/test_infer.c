@@ -63,7 +63,9 @@ static void expect(const char *path, const char *device, float *probs)
     ctt_model_free(&m);
 }
 
-static void check_equal(const char *text, const char *device, double tol)
+/* from: the device of the trainer. */
+static void check_devices(const char *text, const char *from,
+                          const char *device, double tol)
 {
     static float want[LONG * MOST_CLASSES], got[LONG * MOST_CLASSES];
     const char *path = stream_model(text, NULL, 0);
@@ -71,7 +73,7 @@ static void check_equal(const char *text, const char *device, double tol)
     struct ctt_session *s = NULL;
     int n;
 
-    expect(path, device, want);
+    expect(path, from, want);
     CHECK_OK(ctt_infer_open(path, device, 1, &m));
     CHECK_OK(ctt_session_open(m, &s));
     n = ctt_infer_classes(m);
@@ -87,6 +89,22 @@ static void check_equal(const char *text, const char *device, double tol)
     ctt_session_close(&s);
     ctt_infer_close(&m);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+static void check_equal(const char *text, const char *device, double tol)
+{
+    check_devices(text, device, device, tol);
+}
+
+/* What the trainer computes with whole numbers as floats, and a session with
+ * bytes, on the plain device and the fastest: the same bits. */
+static void test_int8(void)
+{
+    static const char *const devices[] = { "ref", "cpu" };
+
+    for (size_t i = 0; i < CTT_LEN(devices); i++)
+        for (size_t k = 0; k < CTT_LEN(devices); k++)
+            check_devices(stream_int8, devices[i], devices[k], 0);
 }
 
 static void test_equal(void)
@@ -318,6 +336,7 @@ static void test_damaged(void)
 
 static CU_TestInfo tests[] = {
     { "as the trainer", test_equal },
+    { "quantised: the same bits", test_int8 },
     { "fuse", test_fuse },
     { "simpler, pruned", test_fuse_pruned },
     { "prediction", test_predict },

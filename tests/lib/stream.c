@@ -44,6 +44,41 @@ const char stream_fused[] = STREAM_INPUT
     "norm o in=l kind=batch\n"          /* no conv before it: it stays */
     "conv y in=o out=3\n";
 
+/* Every conv reads bytes, of whatever made or passed them on. */
+const char stream_int8[] = STREAM_INPUT
+    "quant xq in=x scale=0.02 zero=100\n"
+    "conv e in=xq out=4 kernel=3 pad=1\n"
+    "act f in=e kind=relu\n"
+    "quant fq in=f scale=0.04 zero=0\n"
+    "pool p in=fq kind=max kernel=2\n"
+    "state p2 of=p delay=2\n"
+    "concat k in=p,p2\n"
+    "conv zx in=k out=12 kernel=3 pad=1\n"
+    "state h1 of=hq like=zx c=3\n"
+    "slice s in=h1 from=1 to=3\n"
+    "conv zs in=s plus=zx out=12 bias=0\n"
+    "conv z in=h1 plus=zs out=12 kernel=3 pad=1 bias=0\n"
+    "state c1 of=c like=z c=3\n"
+    "lstm h in=z,c1\n"
+    "cell c in=h\n"
+    "quant hq in=h scale=0.0078125 zero=128\n"
+    "slice zi in=z from=0 to=3\n"
+    "add b in=h,zi bias=1\n"
+    "quant bq in=b scale=0.01 zero=130\n"
+    "upsample u in=bq by=2\n"
+    "clip\n"
+    "window v in=u steps=4 every=3\n"
+    "conv q in=v out=6 kernel=2,3,3 pad=0,1,1\n"
+    "act a in=q kind=tanh\n"
+    "quant aq in=a scale=0.0078125 zero=128\n"
+    "window w in=hq steps=2\n"
+    "reshape r in=w d=1 h=1 w=1 c=72\n"
+    "quant rq in=r scale=0.0078125 zero=128\n"
+    "pool g in=aq kind=avg\n"
+    "quant gq in=g scale=0.0078125 zero=128\n"
+    "concat all in=gq,rq\n"
+    "conv y in=all out=4\n";
+
 /* The answer is the next frame. */
 const char stream_ahead[] = STREAM_INPUT
     "convttlstm l in=x hidden=4 kernel=3 order=2 steps=3 rank=2\n"
