@@ -25,6 +25,8 @@ struct ctt_dev_memory {
                    float *to);
     int     (*cast)(struct ctt_dev *d, const float *from, enum ctt_dtype type,
                     void *to, int64_t n);
+    int     (*round8)(struct ctt_dev *d, const float *x, int64_t rows,
+                      int64_t each, float *y);
     int     (*sum)(struct ctt_dev *d, enum ctt_dtype type, const void *from,
                    void *to, int64_t n);
     int     (*constrain)(struct ctt_dev *d, const struct ctt_flat *f,

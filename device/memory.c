@@ -125,6 +125,12 @@ int ctt_dev_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
     return rc >= 0 && n > 0 ? of(d)->cast(d, from, type, to, n) : rc;
 }
 
+int ctt_dev_round8(struct ctt_dev *d, const float *x, int64_t rows,
+                   int64_t each, float *y)
+{
+    return rows > 0 && each > 0 ? of(d)->round8(d, x, rows, each, y) : 0;
+}
+
 int ctt_dev_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
                 void *to, int64_t n)
 {

@@ -24,6 +24,11 @@ int64_t ctt_dev_room(const struct ctt_dev *d);
 /* 1 if the program may read and write its memory. */
 int  ctt_dev_shared(const struct ctt_dev *d);
 
+/* y: `rows` rows of `each` floats of x, rounded to 8 bits as the weights of
+ * convs of quantised values are (ctt_quant_floats() of net/quant.h). */
+int  ctt_dev_round8(struct ctt_dev *d, const float *x, int64_t rows,
+                    int64_t each, float *y);
+
 /* Sets every byte to 0, or to `byte`. */
 int  ctt_dev_clear(struct ctt_dev *d, void *p, int64_t bytes);
 int  ctt_dev_fill(struct ctt_dev *d, void *p, int byte, int64_t bytes);

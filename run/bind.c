@@ -2,8 +2,10 @@
  * bind.c: the arguments of a node's call: values, weights, randomness, and the
  * nodes that are fused into it. */
 #include "run/bind.h"
+#include "run/layout.h"
 #include "net/half.h"
 #include "net/op.h"
+#include "net/quant.h"
 #include "net/random.h"
 
 #include <string.h>
@@ -31,9 +33,10 @@ int ctt_run_upload(struct ctt_run *r)
 {
     char *p = r->live_host;
     int32_t *which;
+    int rc = ctt_run_round(r);
 
-    if (!p)
-        return 0;
+    if (!p || rc < 0)
+        return rc;
     memcpy(p, &r->key, sizeof(r->key));
     p += sizeof(uint64_t);
     memcpy(p, r->ask, (size_t)r->max_asks * sizeof(*r->ask));
@@ -58,13 +61,15 @@ static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
     c->oldest = s->delay - s->history;
 }
 
-/* A conv with a 16-bit result reads its kernel from the 16-bit copy. */
+/* A conv with a 16-bit result reads its kernel from the 16-bit copy, unless it
+ * multiplies whole numbers. */
 static void bind_weights(const struct ctt_run *r, const struct ctt_node *n,
                          enum ctt_dtype type, struct ctt_weight *w)
 {
     for (int k = 0; k < n->nw; k++)
         w[k] = r->weight[n - r->g->node][k];
-    if (r->w16 && type != CTT_F32 && ctt_is_conv(n)) {
+    if (r->w16 && type != CTT_F32 && ctt_is_conv(n) &&
+        !ctt_is_int8(r->g, (int)(n - r->g->node))) {
         w[0].t.data = (uint16_t *)r->w16 + n->at[0];
         w[0].t.dtype = type;
     }

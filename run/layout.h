@@ -23,6 +23,11 @@ int  ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,
  * block. */
 int  ctt_run_flat_weights(struct ctt_run *r);
 
+/* weights.c: after the weights are known, and before a window: lets convs of
+ * quantised values read rounded weights where their kernels would not round
+ * them: in a run with a backward pass, and on a device with its own memory. */
+int  ctt_run_round(struct ctt_run *r);
+
 /* reuse.c: places the values of a sliding run; nodes whose values are not
  * needed at the same time share memory. */
 int  ctt_layout_reuse(struct ctt_run *r);

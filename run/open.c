@@ -241,6 +241,8 @@ void ctt_run_close(struct ctt_run **r)
     ctt_free((*r)->cache);
     ctt_free((*r)->slot);
     ctt_free((*r)->weight);
+    ctt_free((*r)->round);
+    give((*r)->dev, (*r)->rounded);
     give((*r)->dev, (*r)->sink);
     give((*r)->dev, (*r)->floats);
     give((*r)->dev, (*r)->val);

@@ -56,6 +56,10 @@ enum { CTT_RUN_NO_LSTM = 1, CTT_RUN_NO_PAIR = 2, CTT_RUN_DW_EACH = 4 };
 /* Bytes of a window in a block: fixed + steps * step + asks * ask. */
 struct ctt_extent { int64_t fixed, step, ask; };
 
+/* The weight of a conv of quantised values: rows of floats, and the same rounded
+ * (net/quant.h), which calls get. */
+struct ctt_rounded { const float *from; float *to; int64_t rows, each; };
+
 struct ctt_run {
     const struct ctt_graph *g;
     struct ctt_dev         *dev;
@@ -67,6 +71,11 @@ struct ctt_run {
                                         16-bit result; not owned */
     struct ctt_weight     (*weight)[CTT_MAX_W];    /* the weights of a node's
                                         calls, except for w16 */
+    struct ctt_rounded     *round;   /* weights that are rounded to 8 bits
+                                        when w has changed: rounds of them */
+    int                     rounds;
+    float                  *rounded; /* their values, or NULL */
+    uint64_t                rounded_stamp;
     void                   *floats;  /* values of the weights that are not
                                         floats, or NULL */
     const enum ctt_dtype   *type;    /* of a node's values; NULL: all floats */
@@ -207,8 +216,9 @@ int  ctt_run_get(const struct ctt_run *r, int node, int step, int64_t rows,
 int  ctt_run_sums(const struct ctt_run *r, int node, int step, int64_t rows,
                   int64_t groups, double *sums);
 
-/* Copies key, asks and their numbers to a device with memory of its own.  Of a
- * bare run the caller calls it before each window. */
+/* Copies key, asks and their numbers to a device with memory of its own, and
+ * rounds weights again if they have changed (r->stamp).  Of a bare run the
+ * caller calls it before each window. */
 int  ctt_run_upload(struct ctt_run *r);
 
 /* Makes room for `steps` more steps at the cursor: if the window is full, moves

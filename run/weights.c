@@ -2,6 +2,7 @@
  * weights.c: the weights that the calls of a run get, decoded if they are not
  * floats. */
 #include "run/layout.h"
+#include "net/quant.h"
 
 int ctt_run_flat_weights(struct ctt_run *r)
 {
@@ -107,5 +108,73 @@ int ctt_run_weights(struct ctt_run *r, const struct ctt_weight *weight)
     use(r, weight, own);
 out:
     ctt_free(host);
+    return rc;
+}
+
+/* ---- rounded weights ---- */
+
+/* The floats that rounded weights take. */
+static int64_t rounded_floats(const struct ctt_run *r, int *count)
+{
+    int64_t sum = 0;
+
+    *count = 0;
+    for (int i = 0; i < r->g->count; i++)
+        if (ctt_is_int8(r->g, i) &&
+            ctt_weight_is_floats(&r->weight[i][0])) {
+            sum += ctt_align(ctt_volume(&r->weight[i][0].t), 16);
+            ++*count;
+        }
+    return sum;
+}
+
+static void list_rounded(struct ctt_run *r)
+{
+    float *to = r->rounded;
+
+    for (int i = 0, k = 0; i < r->g->count; i++) {
+        struct ctt_tensor *t = &r->weight[i][0].t;
+
+        if (!ctt_is_int8(r->g, i) || !ctt_weight_is_floats(&r->weight[i][0]))
+            continue;
+        r->round[k++] = (struct ctt_rounded){ t->data, to, t->n,
+                                              ctt_volume(t) / t->n };
+        t->data = to;
+        to += ctt_align(ctt_volume(t), 16);
+    }
+}
+
+static int make_rounded(struct ctt_run *r)
+{
+    int count, rc = 0;
+    int64_t n = rounded_floats(r, &count);
+    void *p = NULL;
+
+    if (n == 0)
+        goto out;
+    r->round = ctt_calloc((size_t)count, sizeof(*r->round));
+    CTT_TRY(r->round ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_dev_alloc(r->dev, "rounded weights",
+                          n * (int64_t)sizeof(float), &p));
+    r->rounded = p;
+    r->rounds = count;
+    list_rounded(r);
+out:
+    return rc;
+}
+
+int ctt_run_round(struct ctt_run *r)
+{
+    int rc = 0;
+
+    if (r->bytes || !r->w || r->rounded_stamp == r->stamp)
+        goto out;
+    if (!r->rounded)
+        CTT_TRY(make_rounded(r));
+    for (int k = 0; k < r->rounds; k++)
+        CTT_TRY(ctt_dev_round8(r->dev, r->round[k].from, r->round[k].rows,
+                               r->round[k].each, r->round[k].to));
+    r->rounded_stamp = r->stamp;
+out:
     return rc;
 }

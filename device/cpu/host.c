@@ -5,6 +5,7 @@
 #include "device/cpu/update.h"
 #include "net/half.h"
 #include "net/limits.h"
+#include "net/quant.h"
 
 #include <string.h>
 
@@ -68,6 +69,15 @@ static int cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
     return 0;
 }
 
+static int round8(struct ctt_dev *d, const float *x, int64_t rows,
+                  int64_t each, float *y)
+{
+    PARALLEL(d, 4 * rows * each)
+    for (int64_t r = 0; r < rows; r++)
+        ctt_quant_floats(x + r * each, 1, each, y + r * each);
+    return 0;
+}
+
 static int sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
                void *to, int64_t n)
 {
@@ -118,7 +128,7 @@ static int group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 
 const struct ctt_dev_memory ctt_host_memory = {
     .shared = 1, .alloc = take, .free = give, .room = room, .fill = fill,
-    .copy = copy, .put = put, .get = get, .cast = cast, .sum = sum,
+    .copy = copy, .put = put, .get = get, .cast = cast, .round8 = round8, .sum = sum,
     .constrain = ctt_host_constrain, .update = ctt_host_update,
     .group_sums = group_sums, .group_fill = group_fill,
 };

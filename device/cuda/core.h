@@ -76,6 +76,8 @@ void ctt_cuda_unpin(struct ctt_dev *d, void *p);
 int  ctt_cuda_prefetch(struct ctt_dev *d, const float *from, int64_t n);
 
 /* flat.c */
+int  ctt_cuda_round8(struct ctt_dev *d, const float *x, int64_t rows,
+                     int64_t each, float *y);
 int  ctt_cuda_cast(struct ctt_dev *d, const float *from, enum ctt_dtype type,
                    void *to, int64_t n);
 int  ctt_cuda_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,

@@ -15,6 +15,17 @@ out:
     return rc;
 }
 
+int ctt_cuda_round8(struct ctt_dev *d, const float *x, int64_t rows,
+                    int64_t each, float *y)
+{
+    int rc = 0;
+
+    CTT_CUDA(NULL, ctt_launch_round8(x, rows, each, y,
+                                     ctt_cuda_lane(d)->stream));
+out:
+    return rc;
+}
+
 int ctt_cuda_sum(struct ctt_dev *d, enum ctt_dtype type, const void *from,
                  void *to, int64_t n)
 {

@@ -104,6 +104,7 @@ static const struct ctt_dev_memory memory = {
     .put = ctt_cuda_put,
     .get = ctt_cuda_get,
     .cast = ctt_cuda_cast,
+    .round8 = ctt_cuda_round8,
     .sum = ctt_cuda_sum,
     .constrain = ctt_cuda_constrain,
     .update = ctt_cuda_update,

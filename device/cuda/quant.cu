@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * quant.cu: values rounded to whole numbers of a step. */
+ * quant.cu: values and weights rounded to whole numbers of a step. */
 #include "device/cuda/kernels.h"
 #include "device/cuda/walk.cuh"
 #include "net/byte.h"
@@ -66,4 +66,36 @@ int ctt_launch_quant_bwd(const struct ctt_call *c, void *scratch, void *stream)
     look(&form, c->in[0]);
     look(&form, c->din[0]);
     return run_each(f, form, stream);
+}
+
+/* A block for each row. */
+static __global__ void __launch_bounds__(CTT_THREADS)
+round_row(const float *x, int64_t each, float *y)
+{
+    __shared__ float most[CTT_THREADS];
+    const float *row = x + blockIdx.x * each;
+    int t = threadIdx.x;
+    float scale;
+
+    most[t] = 0;
+    for (int64_t i = t; i < each; i += CTT_THREADS) {
+        float a = row[i] < 0 ? -row[i] : row[i];
+        most[t] = a > most[t] ? a : most[t];
+    }
+    for (int o = CTT_THREADS / 2; o > 0; o /= 2) {
+        __syncthreads();
+        if (t < o && most[t + o] > most[t])
+            most[t] = most[t + o];
+    }
+    __syncthreads();
+    scale = ctt_quant_step(most[0]);
+    for (int64_t i = t; i < each; i += CTT_THREADS)
+        y[blockIdx.x * each + i] = ctt_quant_weight(row[i], scale) * scale;
+}
+
+int ctt_launch_round8(const float *x, int64_t rows, int64_t each, float *y,
+                      void *stream)
+{
+    CTT_LAUNCH(round_row, (unsigned)rows, stream, x, each, y);
+    return (int)cudaGetLastError();
 }

@@ -87,6 +87,25 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "act a in=q kind=tanh\n"
       "conv y in=a out=3 kernel=1,4,5\n", 2, 4 },
 
+    { "input x h=4 w=5 c=2\n"              /* quantised values and weights */
+      "quant xq in=x scale=0.01\n"
+      "conv zx in=xq out=8 kernel=3 pad=1\n"
+      "state h1 of=hq like=x c=2\n"
+      "conv z in=h1 plus=zx out=8 kernel=3 pad=1 bias=0\n"
+      "state c1 of=c like=x c=2\n"
+      "lstm h in=z,c1\n"
+      "cell c in=h\n"
+      "quant hq in=h scale=0.0078125\n"
+      "state h3 of=hq delay=3\n"
+      "concat k in=hq,h3\n"
+      "pool p in=k kind=max kernel=2\n"
+      "clip\n"
+      "window v in=p steps=3\n"
+      "conv q in=v out=4 kernel=3,1,1 pad=1,0,0\n"
+      "act a in=q kind=tanh\n"
+      "quant aq in=a scale=0.0078125\n"
+      "conv y in=aq out=3 kernel=1,2,2\n", 2, 4 },
+
     { "input x h=6 w=6 c=1\n"              /* running statistics */
       "conv e in=x out=2 kernel=3 pad=1\n"
       "resblock b in=e out=2\n"

@@ -3,6 +3,9 @@
  * against finite differences, allocations, and refused arguments. */
 #include "tests/lib/check.h"
 #include "tests/lib/exec.h"
+#include "net/quant.h"
+
+#include <string.h>
 
 /* ---- gradients ---- */
 
@@ -46,6 +49,61 @@ static void test_gradients(void)
     for (size_t i = 0; i < EXEC_MODELS; i++)
         check_gradients(&exec_models[i]);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+static const struct exec_model int8_model = {
+    "input x h=5 w=4 c=2\n"
+    "quant xq in=x scale=0.01\n"
+    "conv a in=xq out=6 kernel=3 pad=1\n"
+    "act f in=a kind=tanh\n"
+    "quant fq in=f scale=0.0078125\n"
+    "conv y in=fq out=3 kernel=3\n", 2
+};
+
+/* Rounds the weights of the convs themselves. */
+static void round_weights(struct exec_rig *r)
+{
+    for (int i = 0; i < r->g->count; i++) {
+        const struct ctt_node *n = &r->g->node[i];
+
+        if (ctt_is_int8(r->g, i))
+            ctt_quant_floats(r->w + n->at[0], n->w[0].n,
+                             ctt_volume(&n->w[0]) / n->w[0].n,
+                             r->w + n->at[0]);
+    }
+}
+
+/* Convs of quantised values: the answer and the gradients are those of the
+ * rounded weights, also after weights have changed. */
+static void check_rounded(const char *device)
+{
+    struct exec_rig a, b;
+    size_t bytes;
+
+    CHECK_OK(exec_rig_open(&a, &int8_model, device));
+    CHECK_OK(exec_rig_open(&b, &int8_model, device));
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t i = 0; i < a.g->weights; i++)
+            b.w[i] = a.w[i] *= 0.9f;
+        round_weights(&b);
+        CU_ASSERT(memcmp(a.w, b.w, sizeof(float) * (size_t)a.g->weights));
+        a.x->r->stamp++;
+        b.x->r->stamp++;
+        bytes = sizeof(float) * (size_t)exec_answers(&a);
+        CU_ASSERT(memcmp(exec_forward(&a), exec_forward(&b), bytes) == 0);
+        CHECK_OK(exec_backward(&a));
+        CHECK_OK(exec_backward(&b));
+        CU_ASSERT(memcmp(a.x->dw, b.x->dw,
+                         sizeof(float) * (size_t)a.g->weights) == 0);
+    }
+    exec_rig_close(&a);
+    exec_rig_close(&b);
+}
+
+static void test_rounded(void)
+{
+    for (int i = 0; ctt_check_hosts[i]; i++)
+        check_rounded(ctt_check_hosts[i]);
 }
 
 /* The fast device against the plain one. */
@@ -217,6 +275,7 @@ static void test_refused_calls(void)
 static CU_TestInfo tests[] = {
     { "gradients", test_gradients },
     { "devices", test_devices },
+    { "rounded weights", test_rounded },
     { "no allocation in a window", test_no_allocation },
     { "nor with two lengths", test_two_lengths },
     { "failing allocations", test_failing_allocations },

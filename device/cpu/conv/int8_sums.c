@@ -86,31 +86,64 @@ static void out_row(const struct whole *l, int64_t r, int32_t *sum)
     }
 }
 
-int K(int8_sums)(struct ctt_dev *d, const struct ctt_call *c)
+/* Scratch memory of a call. */
+struct rooms {
+    int16_t *whole;
+    int32_t *sum;      /* `outs` of each thread */
+    float   *step, *w;
+    int8_t  *q;
+};
+
+/* The floats of a weight: its own, or decoded. */
+static const float *floats_of(const struct ctt_weight *w, float *room)
 {
-    const struct ctt_tensor *w = &c->w[0].t, *x = &c->in[0];
-    int64_t taps = w->d * w->h * w->w, rows = ctt_rows(&c->out);
-    struct whole l = { .c = c, .ins = w->c, .taps = taps };
-    int64_t outs = w->n / ctt_call_groups(c), threads = ctt_dev_threads(d);
-    char *room = ctt_dev_scratch(d, (size_t)(ctt_volume(w) +
-        2 * ctt_volume(x) + 4 * (w->n + threads * outs) + 3 * 64));
-    int16_t *whole = (int16_t *)room;
-    int32_t *sum = (int32_t *)(room + ctt_align(2 * ctt_volume(x), 64));
-    float *step = (float *)(sum + ctt_align(threads * outs, 16));
-    int8_t *q = (int8_t *)(step + ctt_align(w->n, 16));
+    if (ctt_weight_is_floats(w))
+        return w->t.data;
+    for (int64_t i = 0; i < ctt_volume(&w->t); i++)
+        room[i] = ctt_weight_value(w, i);
+    return room;
+}
+
+static int make_rooms(struct ctt_dev *d, const struct ctt_call *c, int64_t sums,
+                      struct rooms *r)
+{
+    const struct ctt_tensor *w = &c->w[0].t;
+    int64_t n = ctt_volume(w), coded = ctt_weight_is_floats(&c->w[0]) ? 0 : n;
+    int64_t values = ctt_align(2 * ctt_volume(&c->in[0]), 64);
+    int64_t floats = ctt_align(sums, 16) + ctt_align(w->n, 16) +
+                     ctt_align(coded, 16);
+    char *room = ctt_dev_scratch(d, (size_t)(values + 4 * floats + n));
 
     if (!room)
-        return CTT_ENOMEM;
-    ctt_quant_weights(w->data, w->n, taps * w->c, q, step);
-    to_whole(d, x, whole);
-    l.outs = outs;
-    l.x = whole;
-    l.q = q;
-    for (int64_t o = 0; o < w->n; o++)
-        step[o] *= x->scale;
-    l.end = (struct ctt_int8_end){ c, step };
-    PARALLEL(d, (double)rows * (double)ctt_volume(w))
-    for (int64_t r = 0; r < rows; r++)
-        out_row(&l, r, sum + omp_get_thread_num() * outs);
+        return ctt_error(CTT_ENOMEM, "%s: no memory for whole numbers",
+                         c->node->name);
+    r->whole = (int16_t *)(void *)room;
+    r->sum = (int32_t *)(void *)(room + values);
+    r->step = (float *)(void *)(r->sum + ctt_align(sums, 16));
+    r->w = r->step + ctt_align(w->n, 16);
+    r->q = (int8_t *)(r->w + ctt_align(coded, 16));
     return 0;
+}
+
+int K(int8_sums)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    const struct ctt_tensor *w = &c->w[0].t;
+    int64_t taps = w->d * w->h * w->w, rows = ctt_rows(&c->out);
+    int64_t outs = w->n / ctt_call_groups(c);
+    struct rooms r;
+    struct whole l;
+    int rc = 0;
+
+    CTT_TRY(make_rooms(d, c, ctt_dev_threads(d) * outs, &r));
+    ctt_quant_weights(floats_of(&c->w[0], r.w), w->n, taps * w->c, r.q,
+                      r.step);
+    for (int64_t o = 0; o < w->n; o++)
+        r.step[o] *= c->in[0].scale;
+    to_whole(d, &c->in[0], r.whole);
+    l = (struct whole){ c, w->c, outs, taps, r.whole, r.q, { c, r.step } };
+    PARALLEL(d, (double)rows * (double)ctt_volume(w))
+    for (int64_t i = 0; i < rows; i++)
+        out_row(&l, i, r.sum + omp_get_thread_num() * outs);
+out:
+    return rc;
 }
