@@ -203,6 +203,17 @@ struct ctt_share_sum {
 int ctt_share(struct ctt_model *m, const struct ctt_share *o,
               struct ctt_share_sum *sum);
 
+/* ---- int8.c ---- */
+
+struct ctt_int8 {
+    int         method;      /* 0: the stage is skipped; 1 + an enum
+                                ctt_range_method */
+    float       percentile;
+    const char *except;      /* convs that read floats, as in struct ctt_tt */
+    int         epochs;      /* of retraining, besides those of the recipe, */
+    float       harm;        /* if more of the mean top-1 is lost */
+};
+
 /* ---- round.c ---- */
 
 struct ctt_round {
@@ -212,7 +223,9 @@ struct ctt_round {
 };
 
 /* Rounds the conv and deconv weights to this many significant bits, 1..24 (24:
- * no change).  A zero stays zero, and equal weights stay equal. */
+ * no change); those of convs of quantised values to 8 bits, as kernels do
+ * (net/quant.h), unless they share values, which kernels then round.  A zero
+ * stays zero, and equal shared weights stay equal. */
 void ctt_round(struct ctt_model *m, int bits);
 
 /* Rounds each vector of trained numbers (biases; gamma and beta of norms) to
@@ -230,6 +243,7 @@ struct ctt_recipe {
     struct ctt_prune prune;
     struct ctt_fold  fold;
     struct ctt_share share;
+    struct ctt_int8  int8;
     struct ctt_round round;
     int              epochs;    /* of retraining, all stages together */
     int              rewind;    /* 1: for the record: their learning rates are
@@ -282,9 +296,10 @@ struct ctt_recipe_calls {
     int clips;    /* that it is tested on */
     /* Runs m on that many clips, 0: enough, and calls take(to, k, row) with the
      * channels of node[k], or all inputs of the conv node[k] in the order of a
-     * row of its weight, at random places of each frame. */
+     * row of its weight, at random places of each frame; or the channels at all
+     * places. */
     int (*sample)(void *arg, const struct ctt_model *m, int clips,
-                  const int *node, int nodes, int inputs,
+                  const int *node, int nodes, enum ctt_sampled what,
                   void (*take)(void *to, int k, const float *row), void *to);
 };
 

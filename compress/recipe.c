@@ -215,6 +215,28 @@ static int retrains(const struct run *a)
     return 0;
 }
 
+/* Whether a round that may lose some top-1 has lost more; says so if not. */
+static int is_hurt(const struct run *a, const struct ctt_stage *s,
+                   const struct ctt_score *now)
+{
+    const struct ctt_walk *k = &a->k;
+    const double *was = k->r->stage[k->r->stages - 1].after.top1;
+    double lost = 0;
+    char line[CTT_NAME + 80];
+
+    if (!s->harm || a->at.begun)
+        return 1;
+    for (int i = 0; i < CTT_ACCURACIES; i++)
+        lost += (was[i] - now->top1[i]) / CTT_ACCURACIES;
+    if (!(lost <= s->harm(k->o)))
+        return 1;
+    snprintf(line, sizeof(line), "%s: %.1f points of mean top-1 lost, so it is "
+             "not retrained", k->name, 100 * lost);
+    if (k->calls->say)
+        k->calls->say(k->calls->arg, line);
+    return 0;
+}
+
 /* Tests a model before it is retrained, unless that changes it too.  changed: a
  * stage has changed its weights. */
 static int test(struct run *a, int changed, struct ctt_score *s)
@@ -246,6 +268,7 @@ static int finish(struct run *a, const struct ctt_stage *s)
         memcpy(a->at.before, after.top1, sizeof(a->at.before));
     if (!a->at.begun && !c.due)
         CTT_TRY(test(a, s && !k->same, &after));
+    more = more && is_hurt(a, s, &after);
     if (more)
         CTT_TRY(retrain(a, &c, &after));
     CTT_TRY(measure(a, &row));

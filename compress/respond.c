@@ -194,7 +194,8 @@ int ctt_responses(const struct ctt_model *m,
     for (int k = 0; k < nodes; k++)
         CTT_TRY(ctt_moments_begin(&s[k], (int)m->g->node[node[k]].w[0].n));
     CTT_TRY(with_copies(m, node, nodes, at, &copy));
-    CTT_TRY(calls->sample(calls->arg, copy, clips, at, nodes, 0, take, s));
+    CTT_TRY(calls->sample(calls->arg, copy, clips, at, nodes,
+                          CTT_SAMPLE_VALUES, take, s));
     for (int k = 0; k < nodes; k++) {
         ctt_moments_end(&s[k]);
         CTT_TRY(check_moments(m, node[k], "a response", &s[k]));
@@ -218,7 +219,8 @@ int ctt_inputs(const struct ctt_model *m, const struct ctt_recipe_calls *calls,
         CTT_TRY(check_inputs(n));
         CTT_TRY(ctt_moments_begin(&s[k], (int)(ctt_volume(w) / w->n)));
     }
-    CTT_TRY(calls->sample(calls->arg, m, clips, node, nodes, 1, take, s));
+    CTT_TRY(calls->sample(calls->arg, m, clips, node, nodes,
+                          CTT_SAMPLE_INPUTS, take, s));
     for (int k = 0; k < nodes; k++) {
         ctt_moments_end(&s[k]);
         CTT_TRY(check_moments(m, node[k], "an input", &s[k]));
@@ -278,8 +280,9 @@ static int sample_one(const struct ctt_model *m, const char *name, int inputs,
     CTT_CHECK(node >= 0, CTT_EFORMAT, "%s: lost on the way", name);
     if (!inputs)
         CTT_TRY(with_copies(m, &node, 1, &at, &copy));
-    CTT_TRY(calls->sample(calls->arg, copy ? copy : m, clips, &at, 1, inputs,
-                          f, b));
+    CTT_TRY(calls->sample(calls->arg, copy ? copy : m, clips, &at, 1,
+                          inputs ? CTT_SAMPLE_INPUTS : CTT_SAMPLE_VALUES, f,
+                          b));
     CTT_TRY(b->rc);
 out:
     ctt_model_free(&copy);

@@ -5,6 +5,7 @@
  * small integers. */
 #include "compress/stage.h"
 #include "net/op.h"
+#include "net/quant.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +28,18 @@ static float rounded(float x, int bits)
     return x;
 }
 
+/* Rounds the kernel of a conv of quantised values, unless it has a codebook:
+ * each channel's step would make values of its own. */
+static void round8(struct ctt_model *m, const struct ctt_node *n)
+{
+    float *w = m->w + n->at[0];
+
+    for (int64_t i = n->at[0]; i < n->at[0] + ctt_volume(&n->w[0]); i++)
+        if (ctt_code(&m->constraint, i))
+            return;
+    ctt_quant_floats(w, n->w[0].n, ctt_volume(&n->w[0]) / n->w[0].n, w);
+}
+
 void ctt_round(struct ctt_model *m, int bits)
 {
     for (int i = 0; i < m->g->count; i++) {
@@ -34,6 +47,10 @@ void ctt_round(struct ctt_model *m, int bits)
 
         if (!ctt_is_conv(n))
             continue;
+        if (ctt_is_int8(m->g, i)) {
+            round8(m, n);
+            continue;
+        }
         for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
             m->w[n->at[0] + k] = rounded(m->w[n->at[0] + k], bits);
     }

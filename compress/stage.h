@@ -34,6 +34,10 @@ struct ctt_stage {
     /* Epochs of its own, besides the recipe's; NULL: none. */
     int    (*own_epochs)(const struct ctt_recipe *o);
 
+    /* The mean top-1 that a round may lose without being retrained; NULL: it
+     * always is. */
+    double (*harm)(const struct ctt_recipe *o);
+
     /* Whether the settings request it. */
     int    (*asked)(const struct ctt_recipe *o);
     /* Whether they do so by more than a default; NULL: as asked. */
@@ -60,6 +64,7 @@ extern const struct ctt_stage ctt_stage_tt;
 extern const struct ctt_stage ctt_stage_prune;
 extern const struct ctt_stage ctt_stage_fold;
 extern const struct ctt_stage ctt_stage_share;
+extern const struct ctt_stage ctt_stage_int8;
 extern const struct ctt_stage ctt_stage_round;
 
 /* Names a round of a stage, called `what`, that has changed no weight: it is

@@ -9,13 +9,15 @@
  * SVD has replaced, pruning works on cores, folding keeps zeros and drops the
  * channels that pruning left without use, what is pruned shares no value, and
  * rounding keeps zeros and equal values.  Folding stands before sharing, since
- * norms would end that. */
+ * norms would end that, and before INT8, which quantises what convs then
+ * read. */
 const struct ctt_stage *const ctt_stages[] = {
     &ctt_stage_svd,
     &ctt_stage_tt,
     &ctt_stage_prune,
     &ctt_stage_fold,
     &ctt_stage_share,
+    &ctt_stage_int8,
     &ctt_stage_round,
     NULL
 };

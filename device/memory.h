@@ -104,7 +104,7 @@ int  ctt_dev_wait(struct ctt_dev *d, int stream, int other);
 /* ---- the flat block of weights ---- */
 
 /* Weights `at` to at + count - 1 of the block. */
-struct ctt_range { int64_t at, count; };
+struct ctt_stretch { int64_t at, count; };
 
 /* how: an enum ctt_how per 16 numbers (a weight starts at a multiple of 16).
  * All pointers but `shared` are to device memory, also those of the
@@ -116,7 +116,7 @@ struct ctt_flat {
     float         *m, *v;     /* moments; v NULL: sgd */
     const uint8_t *how;
     struct ctt_constraint constraint;
-    const struct ctt_range *shared;    /* the tensors with shared values, all of
+    const struct ctt_stretch *shared;    /* the tensors with shared values, all of
                                          them trained */
     int            spans;
 };

@@ -87,7 +87,7 @@ static int find_shared(struct ctt_optim *o, const struct ctt_constraint *c)
     o->flat.shared = o->shared;
     for (int i = 0; i < g->count; i++)
         for (int k = 0; k < g->node[i].nw; k++) {
-            struct ctt_range s = { g->node[i].at[k],
+            struct ctt_stretch s = { g->node[i].at[k],
                                   ctt_volume(&g->node[i].w[k]) };
             if (has_codes(c, s.at, s.count))
                 o->shared[o->flat.spans++] = s;

@@ -17,7 +17,7 @@ struct ctt_optim {
     struct ctt_flat  flat;     /* dw: as of the last ctt_optim_norm() */
     float           *host;     /* the model's weights */
     enum ctt_dtype   type;     /* of w16 */
-    struct ctt_range *shared;   /* flat.shared */
+    struct ctt_stretch *shared;   /* flat.shared */
     void            *w16;      /* 16-bit copy for mixed precision, or NULL */
     int64_t          weights, t;    /* t: updates so far */
 };

@@ -46,7 +46,8 @@ static int read_node(const struct sampling *s, int k)
 {
     int node = s->want->node[k];
 
-    return s->want->inputs ? s->m->g->node[node].in[0] : node;
+    return s->want->what == CTT_SAMPLE_INPUTS ? s->m->g->node[node].in[0]
+                                              : node;
 }
 
 static int open_rows(struct sampling *s, int n)
@@ -58,7 +59,7 @@ static int open_rows(struct sampling *s, int n)
         int64_t v = ctt_volume(&s->m->g->node[read_node(s, k)].out);
 
         most = v > most ? v : most;
-        if (s->want->inputs && ctt_volume(&node->w[0]) / node->w[0].n > patch)
+        if (s->want->what == CTT_SAMPLE_INPUTS && ctt_volume(&node->w[0]) / node->w[0].n > patch)
             patch = ctt_volume(&node->w[0]) / node->w[0].n;
     }
     s->rows = ctt_calloc((size_t)n, (size_t)most * sizeof(*s->rows));
@@ -109,18 +110,19 @@ static const float *patch_of(struct sampling *s, const struct ctt_node *n,
 
 /* ---- places ---- */
 
-/* Takes at most PLACES of the rows (pixels) of one frame's result; x: what is
+/* Takes PLACES, or all, of the rows (pixels) of one frame's result; x: what is
  * read. */
 static void take_frame(struct sampling *s, int k, const float *x)
 {
     const struct ctt_node *n = &s->m->g->node[s->want->node[k]];
     int64_t pixels = ctt_rows(&n->out);
+    int64_t most = s->want->what == CTT_SAMPLE_ALL ? pixels : PLACES;
     uint64_t key = ctt_call_key(s->key, (uint64_t)k, s->frame++);
 
-    for (int64_t i = 0; i < (pixels < PLACES ? pixels : PLACES); i++) {
-        int64_t at = pixels <= PLACES ? i
+    for (int64_t i = 0; i < (pixels < most ? pixels : most); i++) {
+        int64_t at = pixels <= most ? i
             : (int64_t)(ctt_random(key, (uint64_t)i) % (uint64_t)pixels);
-        s->want->take(s->want->to, k, s->want->inputs
+        s->want->take(s->want->to, k, s->want->what == CTT_SAMPLE_INPUTS
                       ? patch_of(s, n, x, at) : x + at * n->out.c);
     }
 }

@@ -260,19 +260,21 @@ int  ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
 /* ---- sample.c ---- */
 
 /* What gets the values: take is called with to, k and the channels of node[k]
- * of a graph at one place; or, with `inputs`, with all that the conv or deconv
- * node[k] reads for its result at one place, in the order of a row of its
+ * of a graph at one place; or, with CTT_SAMPLE_INPUTS, with all that the conv or
+ * deconv node[k] reads for its result at one place, in the order of a row of its
  * weight (kd, kh, kw, in), 0 outside the frame; it has no groups then. */
 struct ctt_sample {
     const int *node;
-    int        nodes, inputs;
+    int        nodes;
+    enum ctt_sampled what;
     void     (*take)(void *to, int k, const float *row);
     void      *to;
 };
 
 /* Runs m on that many clips of d, or all of fewer, in a random order that
  * cfg->seed determines, and draws from each frame (after clip: from each whole
- * clip) 10 random places of each node, or takes all of fewer.  clips 0: as many
+ * clip) 10 random places of each node, or all (CTT_SAMPLE_ALL, or if there are
+ * fewer).  clips 0: as many
  * as have 3,000 frames, the number of pictures that Zhang and others 2015 use
  * (3,000 clips if a part of m stands after clip).  Norms and dropout act as in
  * a test.  Uses device, threads, val_batch and seed of cfg. */

@@ -70,6 +70,10 @@ void ctt_constraint_carry(const struct ctt_constraint *from, int64_t at,
                           int64_t count, struct ctt_constraint *to,
                           int64_t to_at);
 
+/* What is taken of a model that runs on clips: the channels of a node at random
+ * places; all inputs that a conv reads there; the channels at all places. */
+enum ctt_sampled { CTT_SAMPLE_VALUES, CTT_SAMPLE_INPUTS, CTT_SAMPLE_ALL };
+
 /* What changes the weights and constraints of a model while it is trained, such
  * as pruning in steps.  due: 1 if change is to be called before step `step` of
  * `steps` (from 0); it must depend on its arguments only, so that a resumed

@@ -12,6 +12,7 @@
 struct place {
     char *added;    /* lines added before it, each with its newline, or NULL */
     char *line;     /* its line, without newline; NULL: removed */
+    char *after;    /* as added, after it */
     int   names;    /* the node that it has become a view of, or -1 */
 };
 
@@ -73,6 +74,7 @@ void ctt_edit_free(struct ctt_edit **e)
     for (int i = 0; (*e)->place && i <= (*e)->g->count; i++) {
         ctt_free((*e)->place[i].added);
         ctt_free((*e)->place[i].line);
+        ctt_free((*e)->place[i].after);
     }
     ctt_free((*e)->place);
     ctt_free(*e);
@@ -88,6 +90,17 @@ int ctt_edit_add(struct ctt_edit *e, int node, const char *fmt, ...)
 
     va_start(ap, fmt);
     rc = ctt_append_line(&e->place[node].added, fmt, ap);
+    va_end(ap);
+    return rc;
+}
+
+int ctt_edit_after(struct ctt_edit *e, int node, const char *fmt, ...)
+{
+    va_list ap;
+    int rc;
+
+    va_start(ap, fmt);
+    rc = ctt_append_line(&e->place[node].after, fmt, ap);
     va_end(ap);
     return rc;
 }
@@ -237,6 +250,52 @@ out:
     return rc;
 }
 
+/* ---- nodes without effect ---- */
+
+/* Notes that a node is needed; returns whether that is new. */
+static int need(char *needed, int node)
+{
+    int new = node >= 0 && !needed[node];
+
+    if (new)
+        needed[node] = 1;
+    return new;
+}
+
+/* Notes what node i depends on. */
+static int need_inputs(const struct ctt_graph *g, char *needed, int i)
+{
+    const struct ctt_node *n = &g->node[i];
+    int new = need(needed, n->source);
+
+    for (int k = 0; k < n->nin; k++)
+        new |= need(needed, n->in[k]);
+    if (n->op == CTT_OP_STATE && n->attr.state.like)
+        new |= need(needed, ctt_graph_find(g, n->attr.state.like));
+    return new;
+}
+
+int ctt_edit_sweep(struct ctt_edit *e)
+{
+    const struct ctt_graph *g = e->g;
+    char *needed = ctt_calloc((size_t)g->count, 1);
+
+    if (!needed)
+        return CTT_ENOMEM;
+    needed[ctt_graph_output(g)] = 1;
+    for (int new = 1; new; ) {    /* a state may need a later node */
+        new = 0;
+        for (int i = g->count - 1; i >= 0; i--)
+            if (needed[i])
+                new |= need_inputs(g, needed, i);
+    }
+    for (int i = 0; i < g->count; i++)
+        if (!needed[i] && g->node[i].op != CTT_OP_INPUT)
+            ctt_edit_remove(e, i);
+    ctt_free(needed);
+    return 0;
+}
+
 /* ---- the result ---- */
 
 static size_t room_for(const struct ctt_edit *e)
@@ -248,6 +307,7 @@ static size_t room_for(const struct ctt_edit *e)
 
         room += p->added ? strlen(p->added) : 0;
         room += p->line ? strlen(p->line) + 1 : 0;
+        room += p->after ? strlen(p->after) : 0;
     }
     return room;
 }
@@ -263,9 +323,10 @@ int ctt_edit_graph(const struct ctt_edit *e, struct ctt_graph **out)
         const struct place *p = &e->place[i];
         int clip = i == e->g->clip && i < e->g->count;
 
-        at += (size_t)snprintf(text + at, room - at, "%s%s%s%s",
+        at += (size_t)snprintf(text + at, room - at, "%s%s%s%s%s",
                                clip ? "clip\n" : "", p->added ? p->added : "",
-                               p->line ? p->line : "", p->line ? "\n" : "");
+                               p->line ? p->line : "", p->line ? "\n" : "",
+                               p->after ? p->after : "");
     }
     CTT_TRY(ctt_net_parse(text, out));
 out:

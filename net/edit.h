@@ -20,6 +20,11 @@ void ctt_edit_free(struct ctt_edit **e);
 int  ctt_edit_add(struct ctt_edit *e, int node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Adds a line after that of a node, after lines added there earlier, and before
+ * 'clip' if the node stands before it. */
+int  ctt_edit_after(struct ctt_edit *e, int node, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Removes the line of a node.  If other nodes read it, a line that defines its
  * name must be added. */
 void ctt_edit_remove(struct ctt_edit *e, int node);
@@ -40,6 +45,10 @@ int  ctt_edit_bypass(struct ctt_edit *e, int node);
  * Lines that were added are not changed.  Unlink nodes in execution order.
  * Returns 1. */
 int  ctt_edit_unlink(struct ctt_edit *e, int node);
+
+/* Removes all nodes that the output does not depend on, but for the inputs and
+ * nodes that name a size (like=).  Of a graph, before other changes. */
+int  ctt_edit_sweep(struct ctt_edit *e);
 
 /* The edited graph, sealed; the caller frees it. */
 int  ctt_edit_graph(const struct ctt_edit *e, struct ctt_graph **out);

@@ -3,6 +3,7 @@
 #include "net/h5.h"
 #include "net/newfile.h"
 #include "net/op.h"
+#include "net/quant.h"
 #include "net/code/code.h"
 #include "net/store.h"
 #include "net/texts.h"
@@ -219,7 +220,16 @@ static int has_low_byte(float x)
     return (bits & 0xff) != 0;
 }
 
-/* Whether it has convs, and the lowest byte of all of their weights is 0. */
+static int low_bytes(const float *w, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (has_low_byte(w[k]))
+            return 1;
+    return 0;
+}
+
+/* Whether it has convs, and the lowest byte of all of their weights is 0, or
+ * they are the whole numbers that a conv of quantised values multiplies. */
 static int is_rounded(const struct ctt_model *m)
 {
     int convs = 0;
@@ -229,9 +239,12 @@ static int is_rounded(const struct ctt_model *m)
         if (!ctt_is_conv(n))
             continue;
         convs++;
-        for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-            if (has_low_byte(m->w[n->at[0] + k]))
-                return 0;
+        if (ctt_is_int8(m->g, i) ? !ctt_quant_is(m->w + n->at[0], n->w[0].n,
+                                                 ctt_volume(&n->w[0]) /
+                                                 n->w[0].n)
+                                 : low_bytes(m->w + n->at[0],
+                                             ctt_volume(&n->w[0])))
+            return 0;
     }
     return convs > 0;
 }

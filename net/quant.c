@@ -153,3 +153,14 @@ void ctt_quant_floats(const float *w, int64_t channels, int64_t each,
             y[i] = ctt_quant_weight(w[i], scale) * scale;
     }
 }
+
+int ctt_quant_is(const float *w, int64_t channels, int64_t each)
+{
+    for (int64_t o = 0; o < channels; o++, w += each) {
+        float scale = step_of(w, each);
+        for (int64_t i = 0; i < each; i++)
+            if (ctt_quant_weight(w[i], scale) * scale != w[i])
+                return 0;
+    }
+    return 1;
+}

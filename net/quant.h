@@ -29,4 +29,7 @@ void ctt_quant_weights(const float *w, int64_t channels, int64_t each,
 void ctt_quant_floats(const float *w, int64_t channels, int64_t each,
                       float *y);
 
+/* 1 if they are such floats. */
+int  ctt_quant_is(const float *w, int64_t channels, int64_t each);
+
 #endif

@@ -103,11 +103,11 @@ out:
 }
 
 static int sample(void *arg, const struct ctt_model *m, int clips,
-                  const int *node, int nodes, int inputs,
+                  const int *node, int nodes, enum ctt_sampled what,
                   void (*take)(void *to, int k, const float *row), void *to)
 {
     struct ctt_compress_job *j = arg;
-    struct ctt_sample want = { node, nodes, inputs, take, to };
+    struct ctt_sample want = { node, nodes, what, take, to };
 
     ctt_tool_progress(0, "measuring responses");
     return ctt_sample_values(m, &j->c.train, j->data, clips, &want, &j->ev);

@@ -27,7 +27,7 @@ static void spread(const uint8_t *share, const double sum[CODES], int64_t n,
             dw[i] = (float)sum[share[i]];
 }
 
-static int64_t size_of(const struct ctt_range *s, int64_t block)
+static int64_t size_of(const struct ctt_stretch *s, int64_t block)
 {
     int64_t left = s->count - block * BLOCK;
 
@@ -36,7 +36,7 @@ static int64_t size_of(const struct ctt_range *s, int64_t block)
 
 /* Fixed blocks are added in their order: for any number of threads. */
 static int share_range(struct ctt_dev *d, const struct ctt_flat *f,
-                      const struct ctt_range *s, double *square_sum)
+                      const struct ctt_stretch *s, double *square_sum)
 {
     int64_t blocks = (s->count + BLOCK - 1) / BLOCK;
     double *sum = ctt_dev_scratch(d, (size_t)(blocks * CODES) * sizeof(*sum));

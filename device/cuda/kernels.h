@@ -59,9 +59,9 @@ size_t ctt_launch_bias_bwd_scratch(struct ctt_tensor dy);
 int    ctt_launch_constrain(struct ctt_flat f, double *sum, void *scratch,
                             void *stream);
 size_t ctt_launch_constrain_scratch(const struct ctt_flat *f);
-int    ctt_launch_share(struct ctt_flat f, struct ctt_range s, double *sum,
+int    ctt_launch_share(struct ctt_flat f, struct ctt_stretch s, double *sum,
                         void *scratch, void *stream);
-size_t ctt_launch_share_scratch(struct ctt_range s);
+size_t ctt_launch_share_scratch(struct ctt_stretch s);
 int    ctt_launch_update(struct ctt_flat f, struct ctt_rule rule,
                          void *stream);
 

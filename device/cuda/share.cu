@@ -63,12 +63,12 @@ share_spread(const uint8_t *share, const double *sum, int64_t n, float *dw)
             dw[i] = (float)sum[share[i]];
 }
 
-static int64_t blocks_of(struct ctt_range s)
+static int64_t blocks_of(struct ctt_stretch s)
 {
     return (s.count + BLOCK - 1) / BLOCK;
 }
 
-int ctt_launch_share(struct ctt_flat f, struct ctt_range s, double *sum,
+int ctt_launch_share(struct ctt_flat f, struct ctt_stretch s, double *sum,
                      void *scratch, void *stream)
 {
     const uint8_t *share = f.constraint.share + s.at;
@@ -83,7 +83,7 @@ int ctt_launch_share(struct ctt_flat f, struct ctt_range s, double *sum,
     return (int)cudaGetLastError();
 }
 
-size_t ctt_launch_share_scratch(struct ctt_range s)
+size_t ctt_launch_share_scratch(struct ctt_stretch s)
 {
     return (size_t)(blocks_of(s) * CODES) * sizeof(double);
 }

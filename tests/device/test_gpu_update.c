@@ -10,7 +10,7 @@
 enum { WEIGHTS = 16 * 9001, SHARED = 16 * 1000, CODES = 200 };
 
 /* Tensors with shared values: a large one and a small one. */
-static const struct ctt_range shared[] = {
+static const struct ctt_stretch shared[] = {
     { 16 * 5, SHARED }, { 16 * 4000, 77 }
 };
 
@@ -30,7 +30,7 @@ static void *sent(const void *p, int64_t bytes)
 }
 
 /* Codes for the weights of a tensor that are not pruned. */
-static void share_out(struct flat *f, const struct ctt_range *r)
+static void share_out(struct flat *f, const struct ctt_stretch *r)
 {
     for (int64_t i = r->at; i < r->at + r->count; i++)
         if (!f->keep || f->keep[i])

@@ -216,7 +216,7 @@ out:
 }
 
 int small_sample(void *arg, const struct ctt_model *m, int clips,
-                  const int *node, int nodes, int inputs,
+                  const int *node, int nodes, enum ctt_sampled what,
                   void (*take)(void *to, int k, const float *row), void *to)
 {
     int in = ctt_graph_input(m->g), rc = 0;
@@ -234,7 +234,8 @@ int small_sample(void *arg, const struct ctt_model *m, int clips,
         frame(ctt_run_value(r, in, t), x->d * x->h * x->w, x->c, t);
     CTT_TRY(ctt_run_steps(r, SMALL_FRAMES));
     for (int k = 0; k < nodes; k++)
-        CTT_TRY(take_node(r, m->g, node[k], inputs, k, take, to));
+        CTT_TRY(take_node(r, m->g, node[k], what == CTT_SAMPLE_INPUTS, k,
+                          take, to));
 out:
     ctt_run_close(&r);
     ctt_dev_close(&d);

@@ -31,7 +31,7 @@ void small_count(const struct ctt_model *m, int64_t *all, int64_t *pruned);
  * number of clips (int) that must be asked for. */
 enum { SMALL_FRAMES = 6 };
 int small_sample(void *arg, const struct ctt_model *m, int clips,
-                 const int *node, int nodes, int inputs,
+                 const int *node, int nodes, enum ctt_sampled what,
                  void (*take)(void *to, int k, const float *row), void *to);
 
 /* On these frames: the mean of |y - y'|^2 of the outputs over the places, and

@@ -56,11 +56,11 @@ static inline int toy_norms(void *arg, const char *stage,
 }
 
 static inline int toy_sample(void *arg, const struct ctt_model *m, int clips,
-                             const int *node, int nodes, int inputs,
+                             const int *node, int nodes, enum ctt_sampled what,
                              void (*take)(void *to, int k, const float *row),
                              void *to)
 {
-    struct ctt_sample want = { node, nodes, inputs, take, to };
+    struct ctt_sample want = { node, nodes, what, take, to };
     struct toy_job *j = arg;
 
     return ctt_sample_values(m, &j->cfg, j->train, clips, &want, NULL);

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8.c: the stage "INT8": ranges of values are measured on clips, and convs
+ * read bytes. */
+#include "compress/quantise.h"
+#include "compress/range.h"
+#include "compress/stage.h"
+#include "net/edit.h"
+#include "net/op.h"
+#include "net/quant.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- which convs ---- */
+
+static const char *why_not(const struct ctt_int8 *o, const struct ctt_graph *g,
+                           int i)
+{
+    const struct ctt_node *n = &g->node[i];
+
+    if (ctt_is_int8(g, i))
+        return "reads bytes already";
+    if (ctt_name_matches(o->except, n->name))
+        return "not int8: excepted";
+    if (n->op != CTT_OP_CONV)
+        return "not int8: a deconv";
+    if (ctt_volume(&n->w[0]) / n->w[0].n > CTT_QUANT_MOST)
+        return "not int8: too many weights an output";
+    return NULL;
+}
+
+static void note(struct ctt_report *r, const char *name, const char *why)
+{
+    for (int i = 0; i < r->weights; i++) {
+        struct ctt_weight_row *row = &r->weight[i];
+        size_t n = strlen(row->reason);
+
+        if (ctt_row_has(row, name, "") && !strstr(row->reason, why))
+            snprintf(row->reason + n, CTT_REASON - n, "%s%s", n ? "; " : "",
+                     why);
+    }
+}
+
+/* Marks them in take[]; returns how many. */
+static int choose(const struct ctt_int8 *o, const struct ctt_graph *g,
+                  struct ctt_report *r, char *take)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->count; i++) {
+        const char *why;
+
+        if (!ctt_is_conv(&g->node[i]))
+            continue;
+        why = why_not(o, g, i);
+        take[i] = !why;
+        count += !why;
+        if (r)
+            note(r, g->node[i].name, why ? why : "int8");
+    }
+    return count;
+}
+
+/* ---- the forms of values ---- */
+
+/* 1 if the form follows from the node: the bytes of frames, of which one step
+ * is the same in each channel; and an LSTM's state, which is in -1..1. */
+static int known_form(const struct ctt_node *n, struct ctt_form_of *form)
+{
+    const struct ctt_input *in = &n->attr.input;
+
+    if (n->op == CTT_OP_LSTM) {
+        *form = (struct ctt_form_of){ 0x1p-7f, 128 };
+        return 1;
+    }
+    if (n->op != CTT_OP_INPUT)
+        return 0;
+    for (int k = 0; k < 3; k++)
+        if (in->std[k] != in->std[0] || in->mean[k] != in->mean[0] ||
+            !(in->mean[k] >= 0 && in->mean[k] <= 1))
+            return 0;
+    *form = (struct ctt_form_of){ 1 / (255 * in->std[0]),
+                                  (int)rintf(255 * in->mean[0]) };
+    return 1;
+}
+
+/* Values of nodes as they are sampled. */
+struct sampled {
+    const struct ctt_graph *g;
+    int                    *node;
+    struct ctt_range       *range;
+    int                     nodes;
+};
+
+static void take_row(void *to, int k, const float *row)
+{
+    struct sampled *s = to;
+
+    ctt_range_add(&s->range[k], row, s->g->node[s->node[k]].out.c);
+}
+
+/* The sources whose form clips must tell. */
+static void list_unknown(const struct ctt_graph *g, const char *source,
+                         struct ctt_form_of *form, struct sampled *s)
+{
+    for (int i = 0; i < g->count; i++)
+        if (source[i] && !known_form(&g->node[i], &form[i]))
+            s->node[s->nodes++] = i;
+}
+
+static int measure(const struct ctt_walk *k, const struct ctt_model *m,
+                   struct sampled *s)
+{
+    const struct ctt_recipe_calls *calls = k->calls;
+    int rc = 0;
+
+    CTT_CHECK(calls->sample, CTT_EINVAL, "--int8: no clips to measure ranges "
+              "on: give --data");
+    s->range = ctt_calloc((size_t)s->nodes, sizeof(*s->range));
+    CTT_TRY(s->range ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < s->nodes; i++)
+        ctt_range_begin(&s->range[i]);
+    CTT_TRY(calls->sample(calls->arg, m, k->o->svd.clips, s->node, s->nodes,
+                          CTT_SAMPLE_ALL, take_row, s));
+out:
+    return rc;
+}
+
+/* The methods that options can name come after "none". */
+static enum ctt_range_method method_of(const struct ctt_int8 *o)
+{
+    return (enum ctt_range_method)(o->method - 1);
+}
+
+static int choose_forms(const struct ctt_walk *k, const struct sampled *s,
+                        struct ctt_form_of *form)
+{
+    const struct ctt_int8 *o = &k->o->int8;
+    int rc = 0;
+
+    for (int i = 0; i < s->nodes && rc >= 0; i++) {
+        struct ctt_form_of *f = &form[s->node[i]];
+
+        rc = ctt_range_choose(&s->range[i], method_of(o),
+                              (double)o->percentile, &f->scale, &f->zero);
+        if (rc < 0)
+            rc = ctt_error(rc, "%s: %s", s->g->node[s->node[i]].name,
+                           ctt_errmsg());
+    }
+    return rc;
+}
+
+/* Fills form[] of all sources. */
+static int find_forms(const struct ctt_walk *k, const struct ctt_model *m,
+                      const char *take, struct ctt_form_of *form)
+{
+    struct sampled s = { .g = m->g };
+    char *source = ctt_calloc((size_t)m->g->count, 1);
+    int rc = 0;
+
+    s.node = ctt_calloc((size_t)m->g->count, sizeof(*s.node));
+    CTT_TRY(source && s.node ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_quantise_sources(m->g, take, source));
+    list_unknown(m->g, source, form, &s);
+    if (s.nodes > 0)
+        CTT_TRY(measure(k, m, &s));
+    CTT_TRY(choose_forms(k, &s, form));
+out:
+    ctt_free(source);
+    ctt_free(s.node);
+    ctt_free(s.range);
+    return rc;
+}
+
+/* ---- the stage ---- */
+
+#define FIELD(f) offsetof(struct ctt_recipe, int8.f)
+
+static const char *const words[] = { "none", "minmax", "percentile", "entropy",
+                                     "mse", NULL };
+
+static const struct ctt_opt options[] = {
+    { .name = "int8", .type = CTT_CHOICE, .off = FIELD(method),
+      .dflt = "none", .help = "convs read bytes and multiply whole numbers: "
+      "how the range of values is chosen from those that clips give: all, "
+      "--int8-percentile, where clipping loses least information, or least "
+      "squared error", .choices = words, .tags = CTT_OPT_COMMON },
+    { .name = "int8-percentile", .type = CTT_FLOAT, .off = FIELD(percentile),
+      .dflt = "99.99", .help = "share of the values, in percent, that is not "
+      "clipped at either end", .min = 50, .max = 100, .arg = "P",
+      .needs = "int8=percentile" },
+    { .name = "int8-except", .type = CTT_STRING, .off = FIELD(except),
+      .dflt = "", .help = "convs that read floats", .arg = "PATTERNS",
+      .needs = "int8" },
+    { .name = "int8-epochs", .type = CTT_INT, .off = FIELD(epochs),
+      .dflt = "2", .help = "epochs that train the rounded model, besides "
+      "--retrain-epochs, if it loses more than --int8-harm", .max = 100000,
+      .arg = "N", .needs = "int8 data" },
+    { .name = "int8-harm", .type = CTT_FLOAT, .off = FIELD(harm),
+      .dflt = "0.005", .help = "loss of the mean top-1, 0 to 1, from which on "
+      "the rounded model is trained", .min = 0, .max = 1, .arg = "LOSS",
+      .needs = "int8 data" },
+    { .name = NULL }
+};
+
+_Static_assert(CTT_LEN(words) == (int)CTT_RANGE_MSE + 3, "none, the methods");
+
+static int asked(const struct ctt_recipe *o)
+{
+    return o->int8.method > 0;
+}
+
+static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+{
+    int fold = o->fold.what, rc = 0;
+
+    if (!asked(o))
+        goto out;
+    CTT_TRY(ctt_names_check(m, o->int8.except));
+    CTT_CHECK(ctt_foldable_norms(m->g) == 0 || fold == CTT_FOLD_AUTO ||
+              (fold & CTT_FOLD_NORMS), CTT_EINVAL, "--int8 needs batch norms "
+              "folded into convs: not --fold none or dead");
+out:
+    return rc;
+}
+
+static int own_epochs(const struct ctt_recipe *o)
+{
+    return o->int8.epochs;
+}
+
+static double harm(const struct ctt_recipe *o)
+{
+    return (double)o->int8.harm;
+}
+
+static int count_convs(const struct ctt_graph *g)
+{
+    int n = 0;
+
+    for (int i = 0; i < g->count; i++)
+        n += ctt_is_conv(&g->node[i]);
+    return n;
+}
+
+static int run(struct ctt_walk *k, int round)
+{
+    size_t count = (size_t)(*k->m)->g->count;
+    char *take = ctt_calloc(count, 1);
+    struct ctt_form_of *form = ctt_calloc(count, sizeof(*form));
+    struct ctt_model *m = NULL;
+    int rc = 0, taken;
+
+    (void)round;
+    CTT_TRY(take && form ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_model_finite(*k->m));
+    CTT_CHECK(ctt_foldable_norms((*k->m)->g) == 0, CTT_EINVAL, "--int8: batch "
+              "norms cannot be folded into shared weights: give the dense "
+              "model");
+    taken = choose(&k->o->int8, (*k->m)->g, k->r, take);
+    CTT_CHECK(taken > 0, CTT_EINVAL, "--int8: there is no conv that could "
+              "read bytes");
+    CTT_TRY(find_forms(k, *k->m, take, form));
+    CTT_TRY(ctt_quantise(*k->m, take, form, &m));
+    ctt_model_free(k->m);
+    *k->m = m;
+    snprintf(k->name, sizeof(k->name), "int8");
+    snprintf(k->line, sizeof(k->line), "int8: %d of %d convs read bytes, "
+             "ranges by %s", taken, count_convs(m->g),
+             words[k->o->int8.method]);
+out:
+    ctt_free(take);
+    ctt_free(form);
+    return rc;
+}
+
+const struct ctt_stage ctt_stage_int8 = {
+    .section = "INT8", .options = options, .ask = "--int8",
+    .own_epochs = own_epochs, .harm = harm, .asked = asked, .check = check,
+    .run = run,
+};

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * quantise.c: a model in which convs read bytes: lines `quant` behind what
+ * makes their input, and copies of the views and windows between. */
+#include "compress/quantise.h"
+#include "net/edit.h"
+#include "net/op.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LONG_NAME = CTT_NAME + 8 };
+
+/* Whether quantised values pass through a node of one input as they are. */
+static int passes(const struct ctt_node *n)
+{
+    return ctt_ops[n->op].form(n) == CTT_FORM_KEPT &&
+           (n->source >= 0 || n->nin == 1);
+}
+
+static int made_of(const struct ctt_node *n)
+{
+    return n->source >= 0 ? n->source : n->in[0];
+}
+
+/* Marks all nodes from a conv's input back to its source, which gets 2.  One
+ * that has been marked ends the way, so that a loop does too. */
+static void mark(const struct ctt_graph *g, int i, char *marked)
+{
+    while (!marked[i] && !(g->node[i].out.scale > 0)) {
+        marked[i] = passes(&g->node[i]) ? 1 : 2;
+        if (marked[i] == 2)
+            break;
+        i = made_of(&g->node[i]);
+    }
+}
+
+static int mark_all(const struct ctt_graph *g, const char *take, char **out)
+{
+    char *marked = ctt_calloc((size_t)g->count + 1, 1);
+
+    *out = marked;
+    if (!marked)
+        return CTT_ENOMEM;
+    for (int i = 0; i < g->count; i++)
+        if (take[i])
+            mark(g, g->node[i].in[0], marked);
+    return 0;
+}
+
+int ctt_quantise_sources(const struct ctt_graph *g, const char *take,
+                         char *source)
+{
+    char *marked = NULL;
+    int rc = mark_all(g, take, &marked);
+
+    for (int i = 0; rc >= 0 && i < g->count; i++)
+        source[i] = marked[i] == 2;
+    ctt_free(marked);
+    return rc;
+}
+
+/* The name of the node's values in bytes: its own, if they are quantised. */
+static int byte_name(const struct ctt_graph *g, int i, char name[LONG_NAME])
+{
+    const struct ctt_node *n = &g->node[i];
+    int rc = 0;
+
+    if (n->out.scale > 0) {
+        snprintf(name, LONG_NAME, "%s", n->name);
+        goto out;
+    }
+    CTT_CHECK(snprintf(name, LONG_NAME, "%s.q8", n->name) < CTT_NAME,
+              CTT_EINVAL, "%s: the name leaves no room for .q8", n->name);
+    CTT_CHECK(ctt_graph_find(g, name) < 0, CTT_EINVAL, "there is a node %s "
+              "already", name);
+out:
+    return rc;
+}
+
+/* The attributes of a line, from the word after "NAME " and "in=X " on. */
+static const char *rest_of(const struct ctt_node *n, const char *line)
+{
+    const char *at = strchr(line, ' ') + 1;
+
+    at += strcspn(at, " \n");
+    if (strncmp(at, " in=", 4) == 0)
+        at += 1 + strcspn(at + 1, " \n");
+    (void)n;
+    return at;
+}
+
+/* A copy of the line of a node that only passes values on, which reads what its
+ * input is in bytes. */
+static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
+                    const char *line)
+{
+    const struct ctt_node *n = &g->node[i];
+    char name[LONG_NAME], from[LONG_NAME], sizes[CTT_NAME + 32] = "";
+    int rc = 0;
+
+    CTT_TRY(byte_name(g, i, name));
+    CTT_TRY(byte_name(g, made_of(n), from));
+    if (n->source < 0) {
+        CTT_TRY(ctt_edit_after(e, i, "%s %s in=%s%.*s", ctt_ops[n->op].name,
+                               name, from, (int)strcspn(rest_of(n, line), "\n"),
+                               rest_of(n, line)));
+        goto out;
+    }
+    if (n->source > i)
+        snprintf(sizes, sizeof(sizes), " like=%s c=%d", n->attr.state.like,
+                 n->attr.state.c);
+    CTT_TRY(ctt_edit_after(e, i, "state %s of=%s%s delay=%d", name, from,
+                           sizes, n->attr.state.delay));
+out:
+    return rc;
+}
+
+static int add_quant(struct ctt_edit *e, const struct ctt_graph *g, int i,
+                     const struct ctt_form_of *form)
+{
+    char name[LONG_NAME];
+    int rc;
+
+    CTT_TRY(byte_name(g, i, name));
+    CTT_TRY(ctt_edit_after(e, i, "quant %s in=%s scale=%.9g zero=%d", name,
+                           g->node[i].name, (double)form->scale, form->zero));
+out:
+    return rc;
+}
+
+/* Lets a conv read the bytes: replaces the first name of in=. */
+static int read_bytes(struct ctt_edit *e, const struct ctt_graph *g, int i)
+{
+    char name[LONG_NAME];
+    int rc;
+
+    CTT_TRY(byte_name(g, g->node[i].in[0], name));
+    CTT_TRY(ctt_edit_set(e, i, "in", name));
+out:
+    return rc;
+}
+
+static const char *next_line(const char *s)
+{
+    s += strcspn(s, "\n");
+    return s + (*s == '\n');
+}
+
+static int add_lines(struct ctt_edit *e, const struct ctt_graph *g,
+                     const char *take, const char *marked,
+                     const struct ctt_form_of *form, const char *text)
+{
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++, text = next_line(text)) {
+        if (i == g->clip)
+            text = next_line(text);
+        if (marked[i] == 1)
+            CTT_TRY(add_copy(e, g, i, text));
+        if (marked[i] == 2)
+            CTT_TRY(add_quant(e, g, i, &form[i]));
+        if (take[i])
+            CTT_TRY(read_bytes(e, g, i));
+    }
+out:
+    return rc;
+}
+
+static int sweep(struct ctt_model **m)
+{
+    struct ctt_edit *e = NULL;
+    struct ctt_model *less = NULL;
+    int rc;
+
+    CTT_TRY(ctt_edit_begin((*m)->g, &e));
+    CTT_TRY(ctt_edit_sweep(e));
+    CTT_TRY(ctt_edit_model(e, *m, &less));
+    ctt_edit_free(&e);
+    ctt_model_free(m);
+    *m = less;
+out:
+    ctt_edit_free(&e);
+    return rc;
+}
+
+int ctt_quantise(const struct ctt_model *m, const char *take,
+                 const struct ctt_form_of *form, struct ctt_model **out)
+{
+    struct ctt_edit *e = NULL;
+    struct ctt_model *to = NULL;
+    char *marked = NULL, *text = ctt_net_print(m->g);
+    int rc = text ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(mark_all(m->g, take, &marked));
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    CTT_TRY(add_lines(e, m->g, take, marked, form, text));
+    CTT_TRY(ctt_edit_model(e, m, &to));
+    CTT_TRY(sweep(&to));
+    *out = to;
+    to = NULL;
+out:
+    ctt_model_free(&to);
+    ctt_edit_free(&e);
+    ctt_free(marked);
+    ctt_free(text);
+    return rc;
+}
