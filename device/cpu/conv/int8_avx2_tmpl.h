@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_avx2_tmpl.h: what int8_end_tmpl.h needs of registers of 256 bits. */
+
+static inline fvec bigger(fvec a, fvec b)
+{
+    return (fvec)_mm256_max_ps((__m256)a, (__m256)b);
+}
+
+static inline fvec smaller(fvec a, fvec b)
+{
+    return (fvec)_mm256_min_ps((__m256)a, (__m256)b);
+}
+
+/* The low bytes of the first n lanes; all are 0 to 255. */
+static inline void put_low(uint8_t *p, ivec v, int64_t n)
+{
+    __m128i w = _mm_packus_epi32(_mm256_castsi256_si128((__m256i)v),
+                                 _mm256_extracti128_si256((__m256i)v, 1));
+    int64_t b = _mm_cvtsi128_si64(_mm_packus_epi16(w, w));
+
+    if (n == LANES)
+        memcpy(p, &b, sizeof(b));
+    else
+        memcpy(p, &b, (size_t)n);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_job.h: convs of quantised values by kernels for an instruction set: what
+ * a kernel is given, and the table of kernels.
+ *
+ * The values are first laid out as kernels read them, with their padding, a
+ * plane of [sample][d][h][w][channel] per group.  The window of a result is then
+ * kd * kh runs of kw * channels neighbours.  Weights lie as whole numbers in the
+ * order in which they are read: [group][block of channels][run][step][channel of
+ * the block][unit].  A unit is the neighbours of a run that one instruction
+ * multiplies and adds up; runs end with weights that are 0. */
+#ifndef CTT_INT8_JOB_H
+#define CTT_INT8_JOB_H
+
+#include "device/cpu/conv/int8.h"
+
+/* A conv, and the part of its samples that is computed at a time. */
+struct ctt_int8_job {
+    const struct ctt_call *c;
+    int64_t  in[3], out[3];           /* d h w */
+    int64_t  size[3];                 /* of the values laid out */
+    int64_t  groups, ins, outs;       /* ins, outs: channels of a group */
+    int64_t  blocks;                  /* of the channels of a group */
+    int64_t  run, steps;              /* length of a run; units, rounded up */
+    int64_t  first, samples;          /* of the part */
+    int64_t  chunk;                   /* rows of the result in a task */
+    /* The values; elements from pixel to pixel, and from group to group. */
+    void          *x;
+    int64_t        pixel, plane;
+    /* Weights; by group, block and channel of the block: factors, bias or NULL,
+     * and what a sum starts with. */
+    const int8_t  *w;
+    const float   *factor, *bias;
+    const int32_t *start;
+};
+
+struct ctt_int8_isa {
+    const char *name;
+    int   unit, block;
+    int   bytes;              /* of an element of the values: 1: the bytes that
+                                 stand for them, 2: whole numbers */
+    int   depthwise;          /* 1: for convs of each channel alone */
+    int (*supported)(void);
+    /* Lays out row `row` of the size[0] * size[1] of each sample. */
+    void (*lay)(const struct ctt_int8_job *j, int64_t row);
+    /* Computes a block of a chunk: task = chunk * groups * blocks + block. */
+    void (*task)(const struct ctt_int8_job *j, int64_t task);
+};
+
+extern const struct ctt_int8_isa ctt_int8_avx2, ctt_int8_vnni,
+                                 ctt_int8_avxvnni, ctt_int8_depthwise;
+
+/* int8_plan.c.  The kernels for a call, or NULL if there are none: those of the
+ * best instruction set that the processor has. */
+const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c);
+
+/* The shape of a call's job; the pointers are not set. */
+struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
+                                  const struct ctt_call *c);
+
+/* Numbers of weights that are packed, and of channels, rounded up to blocks. */
+int64_t ctt_int8_packed(const struct ctt_int8_isa *isa,
+                        const struct ctt_int8_job *j);
+int64_t ctt_int8_channels(const struct ctt_int8_isa *isa,
+                          const struct ctt_int8_job *j);
+
+/* A call's weights as kernels read them; starts all 0. */
+struct ctt_int8_weights {
+    char                      *room;
+    int64_t                    bytes;
+    int8_t                    *w;
+    float                     *factor, *bias;
+    int32_t                   *start;
+    uint64_t                   stamp;
+    float                      scale;   /* of the values */
+    int                        zero;
+};
+
+/* int8_run.c: the forward call by these kernels.  The weights are packed again
+ * if they are not those of the call. */
+int  ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                  const struct ctt_call *c, struct ctt_int8_weights *k);
+
+#endif

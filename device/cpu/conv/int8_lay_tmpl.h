@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_lay_tmpl.h: quantised values laid out with their padding, as elements of
+ * the type elem: whole numbers, or bytes, which stand for them. */
+
+/* What an element holds for 0. */
+static elem nothing(const struct ctt_int8_job *j)
+{
+    return (elem)(sizeof(elem) == 1 ? j->c->in[0].zero : 0);
+}
+
+static void lay_none(const struct ctt_int8_job *j, elem *to, int64_t n)
+{
+    elem zero = nothing(j);
+
+    SIMD for (int64_t i = 0; i < n; i++)
+        to[i] = zero;
+}
+
+static void lay_floats(const struct ctt_tensor *x, elem add, const float *from,
+                       elem *to, int64_t n)
+{
+    float inv = 1 / x->scale, zero = (float)x->zero;
+
+    SIMD for (int64_t i = 0; i < n; i++)
+        to[i] = (elem)((int32_t)ctt_quant(from[i], inv, zero) + add);
+}
+
+/* n values from channel `channel` of row `row` on. */
+static void lay_some(const struct ctt_int8_job *j, int64_t row,
+                     int64_t channel, elem *to, int64_t n)
+{
+    const struct ctt_tensor *x = &j->c->in[0];
+    int64_t at = row * x->ld + channel;
+    const uint8_t *b = (const uint8_t *)x->data + at;
+    elem zero = (elem)(x->zero - nothing(j));
+
+    if (!ctt_is_bytes(x)) {
+        lay_floats(x, nothing(j), (const float *)x->data + at, to, n);
+        return;
+    }
+    SIMD for (int64_t i = 0; i < n; i++)
+        to[i] = (elem)(b[i] - zero);
+}
+
+/* `pixels` pixels of a group, from row `row` on; neighbours at once if nothing
+ * lies between them. */
+static void lay_pixels(const struct ctt_int8_job *j, int64_t row,
+                       int64_t group, elem *to, int64_t pixels)
+{
+    int64_t ld = j->c->in[0].ld;
+
+    if (ld == j->ins && ld == j->pixel) {
+        lay_some(j, row, 0, to, pixels * ld);
+        return;
+    }
+    for (int64_t i = 0; i < pixels; i++)
+        lay_some(j, row + i, group * j->ins, to + i * j->pixel, j->ins);
+}
+
+static void lay(const struct ctt_int8_job *j, int64_t line)
+{
+    const int *pad = j->c->node->attr.conv.pad;
+    int64_t wide = j->size[2], left = pad[2] < wide ? pad[2] : wide;
+    int64_t n = wide - left < j->in[2] ? wide - left : j->in[2];
+    int64_t h = line % j->size[1] - pad[1];
+    int64_t d = line / j->size[1] % j->size[0] - pad[0];
+    int64_t sample = j->first + line / j->size[1] / j->size[0];
+    int64_t row = ((sample * j->in[0] + d) * j->in[1] + h) * j->in[2];
+    elem *to = (elem *)j->x + line * wide * j->pixel;
+
+    if (d < 0 || h < 0 || d >= j->in[0] || h >= j->in[1])
+        left = wide, n = 0;
+    for (int64_t g = 0; g < j->groups; g++, to += j->plane) {
+        lay_none(j, to, left * j->pixel);
+        lay_pixels(j, row, g, to + left * j->pixel, n);
+        lay_none(j, to + (left + n) * j->pixel,
+                 (wide - left - n) * j->pixel);
+    }
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_plan.c: convs of quantised values by kernels: which kernels, and the
+ * shape of what they are given. */
+#include "device/cpu/conv/int8_job.h"
+
+static int is_depthwise(const struct ctt_call *c)
+{
+    return c->w[0].t.c == 1 && c->in[0].c == c->out.c && c->out.c > 1;
+}
+
+const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
+{
+    static const struct ctt_int8_isa *const all[] = {
+        &ctt_int8_avx2,
+    };
+
+    for (size_t i = 0; i < CTT_LEN(all); i++)
+        if (all[i]->supported() && (is_depthwise(c) || !all[i]->depthwise))
+            return all[i];
+    return NULL;
+}
+
+/* 1 if kernels can read the call's bytes where they are. */
+static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
+{
+    const int *pad = c->node->attr.conv.pad, *k = c->node->attr.conv.kernel;
+
+    return isa->bytes == 1 && ctt_is_bytes(&c->in[0]) &&
+           k[0] * k[1] * k[2] == 1 && pad[0] + pad[1] + pad[2] == 0 &&
+           c->w[0].t.c % isa->unit == 0;
+}
+
+/* The channels of a depthwise conv are the neighbours of one group. */
+static void plan_depthwise(struct ctt_int8_job *j, int64_t block)
+{
+    j->groups = 1;
+    j->ins = j->outs = j->c->out.c;
+    j->pixel = ctt_align(j->ins, block);
+    j->run = ctt_volume(&j->c->w[0].t) / j->ins;
+}
+
+struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
+                                  const struct ctt_call *c)
+{
+    const struct ctt_tensor *x = &c->in[0], *y = &c->out, *w = &c->w[0].t;
+    const int *kernel = c->node->attr.conv.kernel;
+    struct ctt_int8_job j = {
+        .c = c, .in = { x->d, x->h, x->w }, .out = { y->d, y->h, y->w },
+        .groups = ctt_call_groups(c), .ins = w->c, .pixel = w->c,
+        .run = w->w * w->c,
+    };
+
+    j.outs = y->c / j.groups;
+    for (int k = 0; k < 3; k++)
+        j.size[k] = (j.out[k] - 1) * c->node->attr.conv.stride[k] + kernel[k];
+    if (isa->depthwise)
+        plan_depthwise(&j, isa->block);
+    else if (in_place(isa, c)) {
+        memcpy(j.size, j.in, sizeof(j.size));
+        j.x = x->data;
+        j.pixel = x->ld;
+        j.plane = w->c;
+    }
+    j.blocks = (j.outs + isa->block - 1) / isa->block;
+    j.steps = (j.run + isa->unit - 1) / isa->unit;
+    return j;
+}
+
+int64_t ctt_int8_packed(const struct ctt_int8_isa *isa,
+                        const struct ctt_int8_job *j)
+{
+    const struct ctt_tensor *w = &j->c->w[0].t;
+    int64_t runs = isa->depthwise ? 1 : w->d * w->h;
+
+    return j->groups * j->blocks * runs * j->steps * isa->block * isa->unit;
+}
+
+int64_t ctt_int8_channels(const struct ctt_int8_isa *isa,
+                          const struct ctt_int8_job *j)
+{
+    return j->groups * j->blocks * isa->block;
+}

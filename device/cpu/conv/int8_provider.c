@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_provider.c: the provider "int8": convs of quantised values by kernels
+ * that multiply whole numbers. */
+#include "device/cpu/conv/int8_job.h"
+#include "device/cpu/conv/providers.h"
+
+static int can(struct ctt_conv_ask *q)
+{
+    if (q->part != CTT_CONV_OUT || !ctt_call_is_int8(q->call))
+        return 0;
+    if (!ctt_int8_best(q->call))
+        q->why = "this processor has no AVX2";
+    return !q->why;
+}
+
+static int run(struct ctt_conv_ask *q)
+{
+    const struct ctt_int8_isa *isa = ctt_int8_best(q->call);
+    struct ctt_int8_weights *k = ctt_conv_own(q, sizeof(*k));
+
+    if (!k)
+        return CTT_ENOMEM;
+    q->code = isa->name;
+    return ctt_int8_run(isa, q->dev, q->call, k);
+}
+
+static void forget(void *own)
+{
+    struct ctt_int8_weights *k = own;
+
+    ctt_free(k->room);
+    ctt_free(k);
+}
+
+const struct ctt_conv_provider ctt_conv_int8 = {
+    .name = "int8", .int8 = 1, .any_threads = 1, .can = can, .run = run,
+    .forget = forget,
+};

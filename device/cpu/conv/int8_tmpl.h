@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_tmpl.h: the kernels of convs of quantised values.  A tile is PIXELS rows
+ * of the result by a block of two registers of channels: the sums stay in
+ * registers.  The file that includes it has defined elem, wvec (a register of
+ * weights), UNIT, and
+ *     get(w)            the weights of a register
+ *     dot(sum, x, w)    sum + the products of the unit at x with those of w
+ * and what int8_end_tmpl.h needs. */
+#include "device/cpu/conv/int8_end_tmpl.h"
+#include "device/cpu/conv/int8_lay_tmpl.h"
+
+enum { PIXELS = 6, REGS = 2, BLOCK = REGS * LANES };
+
+/* A tile: its first row of the result, its block of channels, and where its
+ * windows begin. */
+struct tile {
+    int64_t     row, block;
+    const elem *x[PIXELS];
+};
+
+/* P and R, pixels and registers, are constants. */
+INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
+                    const elem *const *x, int64_t off, const int8_t *w,
+                    ivec sum[PIXELS][REGS])
+{
+    const elem *at[PIXELS];
+
+    UNROLL for (int p = 0; p < P; p++)
+        at[p] = x[p] + off;
+    for (int64_t i = 0; i < j->steps; i++, w += BLOCK * UNIT) {
+        wvec b[REGS];
+        UNROLL for (int r = 0; r < R; r++)
+            b[r] = get(w + r * LANES * UNIT);
+        UNROLL for (int p = 0; p < P; p++) {
+            ivec v = spread(at[p] + i * UNIT);
+            UNROLL for (int r = 0; r < R; r++)
+                sum[p][r] = dot(sum[p][r], v, b[r]);
+        }
+    }
+}
+
+INLINE void put_tile(int P, int R, const struct ctt_int8_job *j,
+                     const struct tile *t, ivec sum[PIXELS][REGS])
+{
+    int64_t in = t->block % j->blocks * BLOCK, left = j->outs - in;
+    int64_t from = t->block / j->blocks * j->outs + in;
+
+    UNROLL for (int p = 0; p < P; p++)
+        UNROLL for (int r = 0; r < R; r++) {
+            int64_t n = left - r * LANES;
+            put_sums(j, t->row + p, from + r * LANES,
+                     t->block * BLOCK + r * LANES, n < LANES ? n : LANES,
+                     sum[p][r]);
+        }
+}
+
+INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
+                     const struct tile *t)
+{
+    const int *k = j->c->node->attr.conv.kernel;
+    int64_t each = j->steps * BLOCK * UNIT;
+    const int8_t *w = j->w + t->block * k[0] * k[1] * each;
+    ivec sum[PIXELS][REGS];
+
+    UNROLL for (int p = 0; p < P; p++)
+        UNROLL for (int r = 0; r < R; r++)
+            memcpy(&sum[p][r], j->start + t->block * BLOCK + r * LANES,
+                   sizeof(ivec));
+    for (int64_t d = 0; d < k[0]; d++)
+        for (int64_t h = 0; h < k[1]; h++, w += each)
+            add_run(P, R, j, t->x,
+                    (d * j->size[1] + h) * j->size[2] * j->pixel, w, sum);
+    put_tile(P, R, j, t, sum);
+}
+
+#define TILE(P, R)                                                      \
+    static void tile_##P##_##R(const struct ctt_int8_job *j,            \
+                               const struct tile *t)                    \
+    {                                                                   \
+        run_tile(P, R, j, t);                                           \
+    }
+#define TILES(X) X(1, 1) X(1, 2) X(2, 1) X(2, 2) X(3, 1) X(3, 2) X(4, 1) \
+                 X(4, 2) X(5, 1) X(5, 2) X(6, 1) X(6, 2)
+TILES(TILE)
+
+static void (*const tiles[PIXELS + 1][REGS + 1])(const struct ctt_int8_job *,
+                                                 const struct tile *) = {
+#define ROW(P, R) [P][R] = tile_##P##_##R,
+    TILES(ROW)
+#undef ROW
+};
+
+/* Where the window of row `row` of the part begins. */
+static int64_t window(const struct ctt_int8_job *j, int64_t row)
+{
+    const int *s = j->c->node->attr.conv.stride;
+    int64_t w = row % j->out[2], h = row / j->out[2] % j->out[1];
+    int64_t up = row / j->out[2] / j->out[1];
+    int64_t d = up % j->out[0], sample = up / j->out[0];
+
+    return (((sample * j->size[0] + d * s[0]) * j->size[1] + h * s[1]) *
+            j->size[2] + w * s[2]) * j->pixel;
+}
+
+/* In a row of the image each window is as far from the one before it. */
+static void set_windows(const struct ctt_int8_job *j, const elem *base,
+                        int64_t row, int64_t n, struct tile *t)
+{
+    int64_t far = j->c->node->attr.conv.stride[2] * j->pixel;
+    int64_t w = row % j->out[2];
+
+    for (int64_t p = 0; p < n; p++, w++) {
+        if (p && w < j->out[2]) {
+            t->x[p] = t->x[p - 1] + far;
+            continue;
+        }
+        t->x[p] = base + window(j, row + p);
+        w = (row + p) % j->out[2];
+    }
+}
+
+static void task(const struct ctt_int8_job *j, int64_t at)
+{
+    int64_t pixels = j->out[0] * j->out[1] * j->out[2];
+    int64_t many = j->groups * j->blocks, end = (at / many + 1) * j->chunk;
+    struct tile t = { .block = at % many };
+    const elem *base = (const elem *)j->x + t.block / j->blocks * j->plane;
+    int few = j->outs - t.block % j->blocks * BLOCK <= LANES;
+
+    if (end > j->samples * pixels)
+        end = j->samples * pixels;
+    for (int64_t row = at / many * j->chunk; row < end; row += PIXELS) {
+        int64_t n = end - row < PIXELS ? end - row : PIXELS;
+        set_windows(j, base, row, n, &t);
+        t.row = j->first * pixels + row;
+        tiles[n][few ? 1 : 2](j, &t);
+    }
+}
