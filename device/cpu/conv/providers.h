@@ -8,9 +8,10 @@
 /* Best first, NULL-terminated. */
 extern const struct ctt_conv_provider *const ctt_cpu_providers[];
 
-/* wino_provider.c: Winograd; onednn.c, if it is built in; direct sums. */
-extern const struct ctt_conv_provider ctt_conv_winograd, ctt_conv_onednn,
-                                      ctt_conv_direct;
+/* wino16_provider.c: Winograd in whole numbers; wino_provider.c: Winograd;
+ * onednn.c, if it is built in; direct sums. */
+extern const struct ctt_conv_provider ctt_conv_wino16, ctt_conv_winograd,
+                                      ctt_conv_onednn, ctt_conv_direct;
 
 /* The gradients that no provider computed, by the kernels of direct sums. */
 ctt_kernel ctt_conv_direct_rest;
