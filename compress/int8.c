@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8.c: the stage "INT8": ranges of values are measured on clips, and convs
- * read bytes. */
+ * int8.c: the stage "INT8": ranges of values are measured on clips, convs read
+ * bytes, and biases make up for mean errors. */
 #include "compress/quantise.h"
 #include "compress/range.h"
 #include "compress/stage.h"
@@ -56,8 +56,8 @@ static int choose(const struct ctt_int8 *o, const struct ctt_graph *g,
         why = why_not(o, g, i);
         take[i] = !why;
         count += !why;
-        if (r)
-            note(r, g->node[i].name, why ? why : "int8");
+        if (why)
+            note(r, g->node[i].name, why);
     }
     return count;
 }
@@ -173,6 +173,38 @@ out:
     return rc;
 }
 
+/* ---- errors ---- */
+
+/* Clips on which results are compared, twice for each conv. */
+enum { FOLLOWED = 48 };
+
+struct worst { double db; const char *name; };
+
+/* Notes the ratio of each conv's results to their errors, corrects biases, and
+ * finds the worst. */
+static int follow(const struct ctt_walk *k, const struct ctt_model *was,
+                  struct ctt_model *now, const char *take, struct worst *worst)
+{
+    const struct ctt_graph *g = was->g;
+    int rc = 0, clips = k->o->svd.clips ? k->o->svd.clips : FOLLOWED;
+
+    *worst = (struct worst){ INFINITY, "" };
+    for (int i = 0; i < g->count; i++) {
+        char text[32];
+        double db;
+
+        if (!take[i])
+            continue;
+        CTT_TRY(ctt_int8_follow(was, now, i, k->calls, clips, &db));
+        snprintf(text, sizeof(text), "int8: %.1f dB", db);
+        note(k->r, g->node[i].name, text);
+        if (db < worst->db)
+            *worst = (struct worst){ db, g->node[i].name };
+    }
+out:
+    return rc;
+}
+
 /* ---- the stage ---- */
 
 #define FIELD(f) offsetof(struct ctt_recipe, int8.f)
@@ -250,6 +282,7 @@ static int run(struct ctt_walk *k, int round)
     char *take = ctt_calloc(count, 1);
     struct ctt_form_of *form = ctt_calloc(count, sizeof(*form));
     struct ctt_model *m = NULL;
+    struct worst worst;
     int rc = 0, taken;
 
     (void)round;
@@ -263,13 +296,16 @@ static int run(struct ctt_walk *k, int round)
               "read bytes");
     CTT_TRY(find_forms(k, *k->m, take, form));
     CTT_TRY(ctt_quantise(*k->m, take, form, &m));
-    ctt_model_free(k->m);
-    *k->m = m;
+    CTT_TRY(follow(k, *k->m, m, take, &worst));
     snprintf(k->name, sizeof(k->name), "int8");
     snprintf(k->line, sizeof(k->line), "int8: %d of %d convs read bytes, "
-             "ranges by %s", taken, count_convs(m->g),
-             words[k->o->int8.method]);
+             "ranges by %s; worst: %s, %.1f dB", taken, count_convs(m->g),
+             words[k->o->int8.method], worst.name, worst.db);
+    ctt_model_free(k->m);
+    *k->m = m;
+    m = NULL;
 out:
+    ctt_model_free(&m);
     ctt_free(take);
     ctt_free(form);
     return rc;

@@ -24,4 +24,13 @@ int  ctt_quantise_sources(const struct ctt_graph *g, const char *take,
 int  ctt_quantise(const struct ctt_model *m, const char *take,
                   const struct ctt_form_of *form, struct ctt_model **out);
 
+/* int8_follow.c: of the conv `node` of `was`, which has a node of that name in
+ * `now`: the ratio in dB of its results to the errors of those in `now`, on so
+ * many clips; if it has a bias, that then makes up for the mean of the errors,
+ * which the ratio does not count.  To be called in the order of execution.
+ * Errors as of ctt_responses(). */
+int  ctt_int8_follow(const struct ctt_model *was, struct ctt_model *now,
+                     int node, const struct ctt_recipe_calls *calls, int clips,
+                     double *db);
+
 #endif

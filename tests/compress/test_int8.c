@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_int8.c: the stage INT8: which values become bytes, that answers stay
+ * near, that the file holds what kernels multiply, and when it is retrained. */
+#include "compress/quantise.h"
+#include "net/edit.h"
+#include "net/op.h"
+#include "net/quant.h"
+#include "tests/lib/fake_trainer.h"
+#include "tests/lib/small.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/test_int8.XXXXXX";
+
+/* ---- the graph ---- */
+
+/* Lines before, and all that stand in the quantised text (without the values of
+ * attributes that do not matter here). */
+static const struct { const char *before, *after; } texts[] = {
+    { "input x c=2 h=4 w=4\nconv a in=x out=3 kernel=3 pad=1\n"
+      "act r in=a kind=relu\nconv y in=r out=2\n",
+      "input x\nquant x.q8 in=x\nconv a in=x.q8\nact r in=a\n"
+      "quant r.q8 in=r\nconv y in=r.q8\n" },
+    /* what only repeats values passes bytes on; others still read floats */
+    { "input x c=2 h=4 w=4\nstate p of=x\nadd d in=x,p minus=1\n"
+      "conv a in=d out=3\npool m in=a kind=max kernel=2\n"
+      "slice s in=m from=1 to=3\nconv b in=s out=2\nconv y in=m plus=b out=2\n",
+      "input x\nstate p of=x\nadd d in=x,p\nquant d.q8 in=d\n"
+      "conv a in=d.q8\nquant a.q8 in=a\npool m.q8 in=a.q8\n"
+      "slice s.q8 in=m.q8\nconv b in=s.q8\nconv y in=m.q8 plus=b\n" },
+    /* a state of a later node is one of bytes; a window too */
+    { "input x c=2 h=3 w=3\nconvlstm h in=x hidden=2\nclip\n"
+      "window v in=h steps=2\nconv q in=v out=2\npool g in=q kind=avg\n"
+      "conv y in=g out=2\n",
+      "input x\nquant x.q8 in=x\nconv h.zx in=x.q8\n"
+      "state h.h1.q8 of=h.q8\nconv h.z in=h.h1.q8 plus=h.zx\n"
+      "state h.c1 of=h.c\nlstm h in=h.z,h.c1\nquant h.q8 in=h\n"
+      "cell h.c in=h\nclip\nwindow v.q8 in=h.q8\nconv q in=v.q8\n"
+      "pool g in=q\nquant g.q8 in=g\nconv y in=g.q8\n" },
+};
+
+/* The first two words of each line, and plus=. */
+static void outline(const struct ctt_graph *g, char *to, size_t size)
+{
+    char *text = ctt_net_print(g);
+    size_t at = 0;
+
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        for (char *s = line; *s; s += strspn(s, " ")) {
+            size_t n = strcspn(s, " ");
+            if (!memchr(s, '=', n) || strncmp(s, "in=", 3) == 0 ||
+                strncmp(s, "of=", 3) == 0 || strncmp(s, "plus=", 5) == 0)
+                at += (size_t)snprintf(to + at, size - at, "%s%.*s",
+                                       s == line ? "" : " ", (int)n, s);
+            s += n;
+        }
+        at += (size_t)snprintf(to + at, size - at, "\n");
+    }
+    ctt_free(text);
+}
+
+static void mark_convs(const struct ctt_graph *g, char *take)
+{
+    for (int i = 0; i < g->count; i++)
+        take[i] = g->node[i].op == CTT_OP_CONV;
+}
+
+static void test_graph(void)
+{
+    for (size_t i = 0; i < CTT_LEN(texts); i++) {
+        struct ctt_model *m = small_model(texts[i].before, 3), *q = NULL;
+        char take[32] = { 0 }, got[2000] = "";
+        struct ctt_form_of form[32];
+
+        for (size_t k = 0; k < CTT_LEN(form); k++)
+            form[k] = (struct ctt_form_of){ 0x1p-7f, 128 };
+        mark_convs(m->g, take);
+        CHECK_OK(ctt_quantise(m, take, form, &q));
+        outline(q->g, got, sizeof(got));
+        CU_ASSERT_STRING_EQUAL(got, texts[i].after);
+        if (strcmp(got, texts[i].after) != 0)
+            printf("\n%s", got);
+        for (int k = 0; k < q->g->count; k++)
+            CU_ASSERT(q->g->node[k].op != CTT_OP_CONV || ctt_is_int8(q->g, k));
+        ctt_model_free(&m);
+        ctt_model_free(&q);
+    }
+}
+
+static void test_names(void)
+{
+    static const struct { const char *text, *says; } rows[] = {
+        { "input x c=2\nact x.q8 in=x kind=relu\nconv a in=x out=2\n"
+          "add y in=x.q8,a\n", "there is a node x.q8 already" },
+        { "input x23456789012345678901234567890123456789012345 c=2\n"
+          "conv y in=x23456789012345678901234567890123456789012345 out=2\n",
+          "leaves no room for .q8" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+        struct ctt_model *m = small_model(rows[i].text, 3), *q = NULL;
+        struct ctt_form_of form[8] = { { 1, 0 } };
+        char take[8] = { 0 };
+
+        mark_convs(m->g, take);
+        ctt_check_refused(ctt_quantise(m, take, form, &q), CTT_EINVAL,
+                          rows[i].says);
+        CU_ASSERT_PTR_NULL(q);
+        ctt_model_free(&m);
+    }
+}
+
+/* ---- the stage ---- */
+
+static const char net[] =
+    "input x h=6 w=6 c=16 mean=0.5 std=0.2\n"
+    "conv a in=x out=24 kernel=3 pad=1\n"
+    "norm n in=a kind=batch\n"
+    "act r in=n kind=relu\n"
+    "pool p in=r kind=max kernel=2\n"
+    "convlstm h in=p hidden=8 kernel=3\n"
+    "deconv u in=h out=6 kernel=2 stride=2\n"
+    "conv y in=u out=5 kernel=3 pad=1\n";
+
+static int sample(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes, enum ctt_sampled what,
+                  void (*take)(void *to, int k, const float *row), void *to)
+{
+    (void)arg;
+    CU_ASSERT(what == CTT_SAMPLE_ALL || what == CTT_SAMPLE_VALUES);
+    return small_sample(NULL, m, clips, node, nodes, what, take, to);
+}
+
+static struct ctt_model *run_recipe(const struct ctt_recipe *o,
+                                    const struct ctt_recipe_calls *calls,
+                                    const char *text)
+{
+    struct ctt_model *m = small_model(text, 6);
+    struct ctt_report *r = NULL;
+
+    CHECK_OK(ctt_recipe_run(o, calls, path, NULL, &m, &r));
+    ctt_report_free(&r);
+    return m;
+}
+
+static int convs_of_bytes(const struct ctt_graph *g)
+{
+    int n = 0;
+
+    for (int i = 0; i < g->count; i++)
+        n += ctt_is_int8(g, i);
+    return n;
+}
+
+/* The loss against the model as given in shares of the variance of its
+ * answers; the file gives the same answers to the bit. */
+static void check_method(int method)
+{
+    struct ctt_recipe o = { .int8 = { .method = method, .percentile = 99.99f },
+        .fold = { CTT_FOLD_ALL }, .round = { .bits = 8 } };
+    struct ctt_recipe_calls calls = { .sample = sample };
+    struct ctt_model *was = small_model(net, 6), *file = NULL;
+    struct ctt_model *m = run_recipe(&o, &calls, net);
+    double bias, loss;
+
+    CU_ASSERT_EQUAL(convs_of_bytes(m->g), 4);
+    loss = small_loss(was, m, &bias) / small_variance(was);
+    CU_ASSERT(loss < 0.001);
+    CHECK_OK(ctt_model_load(path, 0, &file));
+    small_compare(m, file, 6, 0);
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        if (ctt_is_int8(m->g, i))
+            CU_ASSERT(ctt_quant_is(m->w + n->at[0], n->w[0].n,
+                                   ctt_volume(&n->w[0]) / n->w[0].n));
+    }
+    ctt_model_free(&was);
+    ctt_model_free(&m);
+    ctt_model_free(&file);
+}
+
+static void test_methods(void)
+{
+    for (int method = 1; method <= 4; method++)
+        check_method(method);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+/* The mean error of each conv is gone with the bias, and the ratio is that of
+ * its results. */
+static void test_follow(void)
+{
+    static const char text[] = "input x h=6 w=6 c=16 mean=0.5 std=0.2\n"
+                               "conv y in=x out=8 kernel=3\n";
+    struct ctt_recipe_calls calls = { .sample = sample };
+    struct ctt_model *m = small_model(text, 6), *q = NULL;
+    struct ctt_form_of form[2] = { { 0.2f, 128 } };
+    char take[2] = { 0, 1 };
+    double db, again, bias, loss;
+
+    CHECK_OK(ctt_quantise(m, take, form, &q));
+    for (int i = 0; i < 8; i++)    /* a mean error to undo */
+        q->w[q->g->node[2].at[1] + i] += 0.3f;
+    small_loss(m, q, &bias);
+    CU_ASSERT(bias > 0.29);
+    CHECK_OK(ctt_int8_follow(m, q, 1, &calls, 0, &db));
+    for (int i = 0; i < 8; i++)    /* which the copies without bias do not see */
+        q->w[q->g->node[2].at[1] + i] -= 0.3f;
+    loss = small_loss(m, q, &bias);
+    CU_ASSERT(bias < 1e-5);
+    again = 10 * log10(small_variance(m) / loss);
+    CU_ASSERT(db > 20 && again < db + 1);
+    ctt_model_free(&m);
+    ctt_model_free(&q);
+}
+
+/* Pruned weights stay 0, shared ones share, and a second run has nothing to
+ * do. */
+static void test_compose(void)
+{
+    struct ctt_recipe o = { .int8 = { .method = 1 }, .fold = { CTT_FOLD_AUTO },
+        .prune = { .share = 0.5f, .rounds = 1 },
+        .share = { .bits = "4", .tol = 0.15f, .least = 64, .lambda = 0.02f },
+        .round = { .bits = 8 } };
+    struct ctt_recipe_calls calls = { .sample = sample };
+    struct ctt_model *m = run_recipe(&o, &calls, net), *file = NULL;
+    struct ctt_report *r = NULL;
+
+    CU_ASSERT_EQUAL(convs_of_bytes(m->g), 4);
+    CU_ASSERT(ctt_pruned(m, NULL) > 0.45);
+    CU_ASSERT(ctt_constraint_shares(&m->constraint, m->g->weights));
+    CHECK_OK(ctt_model_load(path, 0, &file));
+    small_compare(m, file, 6, 0);
+    o = (struct ctt_recipe){ .int8 = { .method = 1 } };
+    ctt_check_refused(ctt_recipe_run(&o, &calls, path, NULL, &m, &r),
+                      CTT_EINVAL, "no conv that could read bytes");
+    ctt_model_free(&m);
+    ctt_model_free(&file);
+}
+
+static void test_refused(void)
+{
+    static const struct {
+        const char *except, *says;
+        int         fold, clips;
+    } rows[] = {
+        { "nothing", "no weight matches 'nothing'", CTT_FOLD_ALL, 1 },
+        { "*", "no conv that could read bytes", CTT_FOLD_ALL, 1 },
+        { NULL, "needs batch norms folded", CTT_FOLD_NONE, 1 },
+        { NULL, "needs batch norms folded", CTT_FOLD_DEAD, 1 },
+        { NULL, "no clips to measure ranges on", CTT_FOLD_ALL, 0 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+        struct ctt_recipe o = { .fold = { rows[i].fold }, .int8 = {
+            .method = 1, .except = rows[i].except } };
+        struct ctt_recipe_calls calls = {
+            .sample = rows[i].clips ? sample : NULL };
+        struct ctt_model *m = small_model(net, 6);
+        struct ctt_report *r = NULL;
+
+        ctt_check_refused(ctt_recipe_run(&o, &calls, path, NULL, &m, &r),
+                          CTT_EINVAL, rows[i].says);
+        ctt_model_free(&m);
+    }
+}
+
+/* Convs of these names read floats. */
+static void test_except(void)
+{
+    struct ctt_recipe o = { .fold = { CTT_FOLD_ALL }, .int8 = {
+        .method = 1, .except = "a,h.z*" } };
+    struct ctt_recipe_calls calls = { .sample = sample };
+    struct ctt_model *m = run_recipe(&o, &calls, net);
+
+    CU_ASSERT_EQUAL(convs_of_bytes(m->g), 1);
+    CU_ASSERT(ctt_is_int8(m->g, ctt_graph_find(m->g, "y")));
+    CU_ASSERT(ctt_graph_find(m->g, "h.h1.q8") < 0);
+    ctt_model_free(&m);
+}
+
+/* ---- retraining ---- */
+
+static double lost;
+
+static int less(void *arg, const char *stage, const struct ctt_model *m,
+                struct ctt_score *s)
+{
+    (void)arg;
+    (void)stage;
+    *s = (struct ctt_score){ .clips = 100 };
+    for (int i = 0; i < CTT_ACCURACIES; i++)
+        s->top1[i] = 0.8 - (convs_of_bytes(m->g) ? lost : 0);
+    return 0;
+}
+
+/* Only what costs more than --int8-harm is trained. */
+static void test_harm(void)
+{
+    static const struct { double lost; int epochs; } rows[] = {
+        { 0.004, 0 }, { 0.02, 3 }, { -0.1, 0 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+        struct trainer t = { .mask = NULL };
+        struct ctt_recipe o = { .int8 = { .method = 1, .epochs = 3,
+            .harm = 0.005f }, .fold = { CTT_FOLD_ALL }, .epochs = 1 };
+        struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain,
+            .accuracy = less, .sample = sample, .clips = 100 };
+        struct ctt_model *m;
+
+        lost = rows[i].lost;
+        m = run_recipe(&o, &calls, net);
+        CU_ASSERT_EQUAL(t.epochs, rows[i].epochs);
+        ctt_free(t.mask);
+        ctt_model_free(&m);
+    }
+}
+
+static CU_TestInfo tests[] = {
+    { "the graph", test_graph }, { "names", test_names },
+    { "methods", test_methods },
+    { "errors", test_follow }, { "with other stages", test_compose },
+    { "refused", test_refused }, { "excepted", test_except },
+    { "retrained if it hurts", test_harm }, CU_TEST_INFO_NULL
+};
+
+int main(void)
+{
+    CU_SuiteInfo suites[] = {
+        { .pName = "int8", .pTests = tests }, CU_SUITE_INFO_NULL
+    };
+    int fd = mkstemp(path), rc;
+
+    if (fd < 0)
+        return 99;
+    close(fd);
+    rc = ctt_check_main(suites);
+    unlink(path);
+    return rc;
+}
