@@ -9,20 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int fold_norms(const struct ctt_model *m, struct ctt_model **out)
-{
-    struct ctt_edit *e = NULL;
-    int rc = 0;
-
-    CTT_TRY(ctt_edit_begin(m->g, &e));
-    CTT_TRY(ctt_edit_norms(e, m->g, ctt_edit_unlink));
-    CTT_TRY(ctt_edit_model(e, m, out));
-    ctt_fold_norms(m, *out);
-out:
-    ctt_edit_free(&e);
-    return rc;
-}
-
 /* Both models have the same nodes. */
 static void count_dropped(const struct ctt_model *from,
                           const struct ctt_model *to, struct ctt_folded *done)
@@ -86,7 +72,7 @@ int ctt_fold_model(const struct ctt_model *m, int what, struct ctt_report *r,
         what = norms_destroy(m) ? CTT_FOLD_DEAD : CTT_FOLD_ALL;
     if (what & CTT_FOLD_NORMS) {
         done->norms = ctt_foldable_norms(m->g);
-        CTT_TRY(fold_norms(m, &folded));
+        CTT_TRY(ctt_without_norms(m, &folded));
     } else {
         CTT_TRY(ctt_model_copy(m, &folded));
     }

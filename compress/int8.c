@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8.c: the stage "INT8": ranges of values are measured on clips, convs read
  * bytes, and biases make up for mean errors. */
-#include "compress/quantise.h"
+#include "compress/int8_follow.h"
 #include "compress/range.h"
 #include "compress/stage.h"
 #include "net/edit.h"
+#include "net/edit_quant.h"
 #include "net/op.h"
 #include "net/quant.h"
 
@@ -64,27 +65,6 @@ static int choose(const struct ctt_int8 *o, const struct ctt_graph *g,
 
 /* ---- the forms of values ---- */
 
-/* 1 if the form follows from the node: the bytes of frames, of which one step
- * is the same in each channel; and an LSTM's state, which is in -1..1. */
-static int known_form(const struct ctt_node *n, struct ctt_form_of *form)
-{
-    const struct ctt_input *in = &n->attr.input;
-
-    if (n->op == CTT_OP_LSTM) {
-        *form = (struct ctt_form_of){ 0x1p-7f, 128 };
-        return 1;
-    }
-    if (n->op != CTT_OP_INPUT)
-        return 0;
-    for (int k = 0; k < 3; k++)
-        if (in->std[k] != in->std[0] || in->mean[k] != in->mean[0] ||
-            !(in->mean[k] >= 0 && in->mean[k] <= 1))
-            return 0;
-    *form = (struct ctt_form_of){ 1 / (255 * in->std[0]),
-                                  (int)rintf(255 * in->mean[0]) };
-    return 1;
-}
-
 /* Values of nodes as they are sampled. */
 struct sampled {
     const struct ctt_graph *g;
@@ -105,7 +85,7 @@ static void list_unknown(const struct ctt_graph *g, const char *source,
                          struct ctt_form_of *form, struct sampled *s)
 {
     for (int i = 0; i < g->count; i++)
-        if (source[i] && !known_form(&g->node[i], &form[i]))
+        if (source[i] && !ctt_quantise_known(&g->node[i], &form[i]))
             s->node[s->nodes++] = i;
 }
 

@@ -2,7 +2,7 @@
  * int8_follow.c: how far the results of convs are from those of the model as it
  * was, behind all that is rounded before them; and biases that make up for the
  * mean of it (bias correction: Nagel and others 2019). */
-#include "compress/quantise.h"
+#include "compress/int8_follow.h"
 #include "compress/respond.h"
 
 #include <math.h>

@@ -82,6 +82,9 @@ int  ctt_foldable_norms(const struct ctt_graph *g);
  * ctt_edit_model; folds the norms of `from` into the convs of `to`. */
 void ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to);
 
+/* Both: the model without the norms that can be folded (ctt_edit_unlink). */
+int  ctt_without_norms(const struct ctt_model *m, struct ctt_model **out);
+
 /* edit_dead.c: drops dead channels.  A channel of a conv or deconv is dead if
  * nothing reads it: the weights for it are 0 in every conv or deconv that reads
  * it.  A channel whose own weights are all 0 holds a constant; a conv without

@@ -104,3 +104,18 @@ void ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to)
         loosen(to, &to->g->node[at]);
     }
 }
+
+int ctt_without_norms(const struct ctt_model *m, struct ctt_model **out)
+{
+    struct ctt_edit *e = NULL;
+    int rc;
+
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    CTT_TRY(ctt_edit_norms(e, m->g, ctt_edit_unlink));
+    CTT_TRY(ctt_edit_model(e, m, out));
+    ctt_fold_norms(m, *out);
+    rc = 0;
+out:
+    ctt_edit_free(&e);
+    return rc;
+}

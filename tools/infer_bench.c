@@ -32,6 +32,9 @@ int ctt_bench_check(const struct ctt_bench_set *set, const char *path)
 {
     int rc = 0;
 
+    CTT_CHECK(!set->int8 || ctt_tool_is_net(path), CTT_EINVAL,
+              "--type is of a model text (.net); %s has the type that "
+              "convtt-compress gave it", path);
     CTT_CHECK(!set->zeros || ctt_tool_is_net(path), CTT_EINVAL,
               "--zeros prunes random weights, but %s is no model text (.net); "
               "convtt-compress --prune prunes a model file", path);
@@ -70,7 +73,7 @@ static int measure_model(struct bench *b)
     const struct ctt_run *run;
     int rc;
 
-    CTT_TRY(ctt_bench_file_open(w->path, w->set->zeros, &b->file[MODEL]));
+    CTT_TRY(ctt_bench_file_open(w->path, w->set, &b->file[MODEL]));
     CTT_TRY(ctt_bench_file_load(&b->file[MODEL], w->device, w->threads, r));
     CTT_TRY(time_frames(b, r, main_pace, &s->ms));
     s->resident_mb = ctt_resident_mb();
@@ -162,9 +165,10 @@ static int measure_against(struct bench *b)
 {
     const struct ctt_bench_with *w = b->w;
     struct ctt_pace pace = pace_of(b, pair_pace);
+    static const struct ctt_bench_set plain = { .on = 1 };
     int rc;
 
-    CTT_TRY(ctt_bench_file_open(w->set->against, 0, &b->file[OTHER]));
+    CTT_TRY(ctt_bench_file_open(w->set->against, &plain, &b->file[OTHER]));
     CTT_TRY(ctt_bench_file_load(&b->file[OTHER], w->device, w->threads,
                                 &b->r[OTHER]));
     CTT_TRY(ctt_runner_step(&b->r[OTHER], w->set->warm_up));

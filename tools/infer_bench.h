@@ -5,6 +5,7 @@
 
 struct ctt_bench_set {
     int         on, runs, warm_up, streams;
+    int         int8;       /* convs of a model text read bytes */
     double      zeros;
     const char *against;    /* NULL: nothing */
 };

@@ -2,6 +2,8 @@
  * infer_bench_file.c: the model file to measure, made if only its text is
  * there. */
 #include "tools/infer_bench_file.h"
+#include "net/edit.h"
+#include "net/edit_quant.h"
 #include "net/init.h"
 #include "net/key.h"
 #include "net/newfile.h"
@@ -51,8 +53,43 @@ out:
     return rc;
 }
 
-static int make_model(const char *path, double zeros, struct ctt_model **out,
-                      double *share)
+/* Some range for what a node makes. */
+static struct ctt_form_of some_form(const struct ctt_node *n)
+{
+    struct ctt_form_of form = { 1 / 32.0f, ctt_is_relu(n) ? 0 : 128 };
+
+    ctt_quantise_known(n, &form);
+    return form;
+}
+
+/* Lets all convs read bytes, as convtt-compress would. */
+static int quantise(struct ctt_model **m)
+{
+    struct ctt_model *folded = NULL, *q = NULL;
+    struct ctt_form_of *form = NULL;
+    char *take = NULL;
+    int rc;
+
+    CTT_TRY(ctt_without_norms(*m, &folded));
+    take = ctt_calloc((size_t)folded->g->count, 1);
+    form = ctt_calloc((size_t)folded->g->count, sizeof(*form));
+    CTT_TRY(take && form ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < folded->g->count; i++) {
+        take[i] = folded->g->node[i].op == CTT_OP_CONV;
+        form[i] = some_form(&folded->g->node[i]);
+    }
+    CTT_TRY(ctt_quantise(folded, take, form, &q));
+    ctt_model_free(m);
+    *m = q;
+out:
+    ctt_model_free(&folded);
+    ctt_free(take);
+    ctt_free(form);
+    return rc;
+}
+
+static int make_model(const char *path, const struct ctt_bench_set *set,
+                      struct ctt_model **out, double *share)
 {
     struct ctt_graph *g = NULL;
     struct ctt_model *m = NULL;
@@ -61,8 +98,10 @@ static int make_model(const char *path, double zeros, struct ctt_model **out,
     CTT_TRY(ctt_tool_net(path, &g));
     CTT_TRY(ctt_model_new(g, &m));
     ctt_init_weights(m, SEED);
-    if (zeros > 0)
-        CTT_TRY(prune(m, zeros, share));
+    if (set->zeros > 0)
+        CTT_TRY(prune(m, set->zeros, share));
+    if (set->int8)
+        CTT_TRY(quantise(&m));
     *out = m;
     m = NULL;
 out:
@@ -95,12 +134,12 @@ out:
     return rc;
 }
 
-static int make(struct ctt_bench_file *f, double zeros)
+static int make(struct ctt_bench_file *f, const struct ctt_bench_set *set)
 {
     struct ctt_model *m = NULL;
     int rc;
 
-    CTT_TRY(make_model(f->name, zeros, &m, &f->zeros));
+    CTT_TRY(make_model(f->name, set, &m, &f->zeros));
     CTT_TRY(write_nameless(m, &f->fd));
     f->made = 1;
     snprintf(f->path, sizeof(f->path), "/dev/fd/%d", f->fd);
@@ -109,14 +148,14 @@ out:
     return rc;
 }
 
-int ctt_bench_file_open(const char *name, double zeros,
+int ctt_bench_file_open(const char *name, const struct ctt_bench_set *set,
                         struct ctt_bench_file *f)
 {
     int rc = 0, fd;
 
     *f = (struct ctt_bench_file){ .name = name };
     if (ctt_tool_is_net(name))
-        CTT_TRY(make(f, zeros));
+        CTT_TRY(make(f, set));
     CTT_TRY(ctt_file_open(f->made ? f->path : name, &fd, &f->bytes));
     close(fd);
 out:

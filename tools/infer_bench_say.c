@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_bench_say.c: output of convtt-infer --bench, as text or JSON. */
 #include "tools/infer_bench_say.h"
+#include "net/quant.h"
 #include "net/visible.h"
 #include "tools/table.h"
 #include "tools/tool.h"
@@ -8,8 +9,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What is computed in; there are no kernels for other types yet. */
-static const char type[] = "fp32";
+/* What convs multiply: "int8" if one of them reads bytes. */
+static const char *type_of(const struct ctt_bench_said *s)
+{
+    const struct ctt_graph *g = s->nodes.run->g;
+
+    for (int i = 0; i < g->count; i++)
+        if (ctt_is_int8(g, i))
+            return "int8";
+    return "fp32";
+}
 
 /* What is timed: its name in JSON, and in words. */
 static const struct unit { const char *name, *words; } units[] = {
@@ -46,7 +55,7 @@ static void json_model(const struct ctt_bench_said *s)
     if (s->model->made)
         printf(",\"zeros\":%.4f", s->model->zeros);
     printf(",\"file_bytes\":%" PRId64 ",\"device\":\"%s\",\"type\":\"%s\"",
-           s->model->bytes, s->device, type);
+           s->model->bytes, s->device, type_of(s));
 }
 
 static void json_times(const struct ctt_bench_said *s)
@@ -127,7 +136,7 @@ static void say_model(const struct ctt_bench_said *s)
     ctt_tool_say("%s: %s%s; %" PRId64 " bytes", s->model->name,
                  s->model->made ? "random weights" : "a model file", pruned,
                  s->model->bytes);
-    ctt_tool_say("device %s, %s, %d thread%s; timed: %s", s->device, type,
+    ctt_tool_say("device %s, %s, %d thread%s; timed: %s", s->device, type_of(s),
                  s->threads, s->threads == 1 ? "" : "s", unit_of(s)->words);
 }
 

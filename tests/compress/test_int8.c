@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_int8.c: the stage INT8: which values become bytes, that answers stay
  * near, that the file holds what kernels multiply, and when it is retrained. */
-#include "compress/quantise.h"
-#include "net/edit.h"
+#include "compress/int8_follow.h"
+#include "net/edit_quant.h"
 #include "net/op.h"
 #include "net/quant.h"
 #include "tests/lib/fake_trainer.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * quantise.c: a model in which convs read bytes: lines `quant` behind what
+ * edit_quant.c: a model in which convs read bytes: lines `quant` behind what
  * makes their input, and copies of the views and windows between. */
-#include "compress/quantise.h"
 #include "net/edit.h"
+#include "net/edit_quant.h"
 #include "net/op.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,6 +46,25 @@ static int mark_all(const struct ctt_graph *g, const char *take, char **out)
         if (take[i])
             mark(g, g->node[i].in[0], marked);
     return 0;
+}
+
+int ctt_quantise_known(const struct ctt_node *n, struct ctt_form_of *form)
+{
+    const struct ctt_input *in = &n->attr.input;
+
+    if (n->op == CTT_OP_LSTM) {
+        *form = (struct ctt_form_of){ 0x1p-7f, 128 };
+        return 1;
+    }
+    if (n->op != CTT_OP_INPUT)
+        return 0;
+    for (int k = 0; k < 3; k++)
+        if (in->std[k] != in->std[0] || in->mean[k] != in->mean[0] ||
+            !(in->mean[k] >= 0 && in->mean[k] <= 1))
+            return 0;
+    *form = (struct ctt_form_of){ 1 / (255 * in->std[0]),
+                                  (int)rintf(255 * in->mean[0]) };
+    return 1;
 }
 
 int ctt_quantise_sources(const struct ctt_graph *g, const char *take,
