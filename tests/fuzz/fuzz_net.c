@@ -27,6 +27,9 @@ static const struct ctt_fuzz_text texts[] = {
               "resblock b in=a out=8 norm=0\npool p in=b kind=max kernel=2\n"
               "norm n in=p kind=layer\nconv q in=n plus=n out=8\n"
               "input t h=8 w=8 d=2 c=8\nloss l in=q,t kind=mse\n"),
+    FUZZ_TEXT("input x h=8 w=8 c=3\nquant q in=x scale=0.02 zero=100\n"
+              "state s of=r like=x c=3\nconcat c in=q,s\npool p in=c kind=max\n"
+              "quant r in=q scale=0.02 zero=100\nconv y in=p out=2\n"),
     FUZZ_TEXT("input x c=5\nstate s of=y like=x c=7 delay=3\n"
               "conv a in=x out=7\n"
               "add y in=a,s\nstate z of=y\nconv o in=z out=3\ninput t c=2\n"
@@ -36,9 +39,9 @@ static const struct ctt_fuzz_text texts[] = {
 const char *const ctt_fuzz_words[] = {
     "input", "state", "cell", "slice", "reshape", "window", "conv", "deconv",
     "pool", "upsample", "norm", "act", "add", "mul", "concat", "lstm",
-    "dropout", "loss", "convlstm", "convttlstm", "resblock", "clip",
+    "dropout", "quant", "loss", "convlstm", "convttlstm", "resblock", "clip",
     "\nclip\n", " in=", " plus=", " by=", " of=", " like=", " c=", " out=",
-    " kernel=", " stride=", " pad=", " groups=",
+    " kernel=", " stride=", " pad=", " groups=", " scale=", " zero=",
     " hidden=", " order=", " steps=", " rank=", " delay=", " every=", "0",
     "1", "-1", "2", "7", "99", "1000", "4096", "65536", "1048576", "1048577",
     "2147483647", "2147483648", "-2147483648", "99999999999999999999", "1e39",
