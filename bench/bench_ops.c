@@ -150,10 +150,32 @@ out:
     return rc;
 }
 
+enum { FORWARD, DIN, DW, FRESH, INT8, BYTES, WAYS };
+
+/* The call of a way to measure an op; 0: it is none of this op. */
+static int call_of(const struct ctt_call *c, double flop, int way,
+                   struct ctt_call *part)
+{
+    *part = *c;
+    if (way == DIN)
+        memset(part->dw, 0, sizeof(part->dw));
+    if (way == DW)
+        memset(part->din, 0, sizeof(part->din));
+    if (way >= INT8) {
+        part->in[0].scale = 0.01f;
+        part->in[0].zero = 16;
+    }
+    if (way == BYTES)
+        part->in[0].dtype = CTT_U8;
+    return way == DW ? c->node->nw > 0 : way == FRESH ? flop > 0 :
+           way < INT8 || c->node->op == CTT_OP_CONV;
+}
+
 static int run_row(struct ctt_dev *d, size_t i, double ceiling)
 {
-    static const char *const what[] = { "forward", "din", "dw",
-                                        "new weights" };
+    static const char *const what[WAYS] = { "forward", "din", "dw",
+                                            "new weights", "int8",
+                                            "int8, bytes" };
     struct ctt_graph *g = NULL;
     struct ctt_call c = { .node = NULL }, part;
     double t, flop;
@@ -168,16 +190,11 @@ static int run_row(struct ctt_dev *d, size_t i, double ceiling)
     CTT_TRY(open_call(g, rows[i].n, &c));
     flop = 2e-9 * (double)ctt_node_macs(g, g->count - 1) * rows[i].n;
     printf("%d x %s: %s\n", rows[i].n, rows[i].a, rows[i].op);
-    for (int k = 0; k < 4; k++) {
-        part = c;
-        if (k == 1)
-            memset(part.dw, 0, sizeof(part.dw));
-        if (k == 2)
-            memset(part.din, 0, sizeof(part.din));
-        if ((k == 2 && c.node->nw == 0) || (k == 3 && flop == 0))
-            break;
-        CTT_TRY(time_call(d, part, k % 3 ? CTT_BWD : CTT_FWD, k == 3, &t,
-                          impl));
+    for (int k = 0; k < WAYS; k++) {
+        if (!call_of(&c, flop, k, &part))
+            continue;
+        CTT_TRY(time_call(d, part, k == DIN || k == DW ? CTT_BWD : CTT_FWD,
+                          k == FRESH, &t, impl));
         printf("    %-12s %9.4f ms", what[k], t * 1e3);
         if (flop > 0)
             printf(" %7.1f GFLOP/s %4.0f%%  %s\n", flop / t,

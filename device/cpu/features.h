@@ -34,4 +34,23 @@ static inline int ctt_has_avx512(void)
 #endif
 }
 
+/* Sums of products of bytes: with AVX-512, and with registers of 256 bits. */
+static inline int ctt_has_vnni(void)
+{
+#if defined(CTT_X86_SETS)
+    return ctt_has_avx512() && __builtin_cpu_supports("avx512vnni");
+#else
+    return 0;
+#endif
+}
+
+static inline int ctt_has_avxvnni(void)
+{
+#if defined(CTT_X86_SETS)
+    return ctt_has_avx2() && __builtin_cpu_supports("avxvnni");
+#else
+    return 0;
+#endif
+}
+
 #endif

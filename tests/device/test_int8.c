@@ -2,140 +2,24 @@
  * test_int8.c: convs of quantised values: plain C gives what doc/format.md
  * defines, and every device and way to compute them gives the same bits. */
 #include "tests/lib/check.h"
+#include "tests/lib/int8.h"
 #include "device/cpu/cpu.h"
+#include "device/cpu/features.h"
 #include "net/half.h"
 #include "net/quant.h"
 
 #include <math.h>
 #include <string.h>
 
-static struct ctt_dev *ref, *cpu;
-
-/* The line of the conv y, which reads q and may add b; the input's size; its
- * step and zero. */
-struct shape { const char *in, *conv; int zero; };
-
-static const struct shape shapes[] = {
-    { "c=1", "out=1", 128 },
-    { "c=5 h=4 w=3", "out=4 kernel=3 pad=1", 128 },
-    { "c=5 h=4 w=3", "out=4 kernel=3 pad=1 bias=0", 0 },
-    { "c=3 h=9 w=11", "out=20 kernel=5 stride=2 pad=2", 115 },
-    { "c=16 h=6 w=6", "out=64 kernel=3 pad=1", 255 },
-    { "c=64 h=6 w=6", "out=33 kernel=3 pad=1", 0 },
-    { "c=17 h=7 w=5", "out=16 kernel=1,3,5 pad=0,1,2", 7 },
-    { "c=8 h=12 w=12", "out=48 kernel=5 pad=2", 128 },
-    { "c=64 h=14 w=14", "out=24 kernel=3 pad=1", 128 },
-    { "c=24 h=16 w=15", "out=40 kernel=3 pad=1", 3 },
-    { "c=300", "out=100", 0 },
-    { "c=12 h=5 w=5", "out=50", 90 },
-    { "c=6 h=8 w=8", "out=9 kernel=3 pad=0 stride=3", 40 },
-    { "c=4 d=5 h=6 w=7", "out=12 kernel=3,3,3 stride=2,1,2 pad=1", 128 },
-    { "c=8 h=9 w=9", "out=8 kernel=3 pad=1 groups=8", 0 },
-    { "c=32 h=7 w=7", "out=32 kernel=3 pad=1 stride=2 groups=32", 128 },
-    { "c=6 h=5 w=4", "out=9 kernel=3 pad=2 groups=3", 20 },
-    { "c=16 h=5 w=4", "out=32 kernel=3 pad=1 groups=16", 20 },
-    { "c=96 h=2 w=2", "out=130 kernel=3 pad=1", 128 },
-    { "c=2 h=3 w=40", "out=5 kernel=1,1,7 pad=0,0,3", 200 },
-};
-
-enum { SAMPLES = 2, GAP = 3 };
-static const float step = 0.037f;
-
-/* A call of the conv, its values in all forms. */
-struct job {
-    struct ctt_graph *g;
-    struct ctt_call   call;
-    float            *x, *w, *b, *plus, *y;
-    uint8_t          *bytes;
-    void             *cache;
-};
-
-static float *floats(int64_t n)
-{
-    float *p = ctt_calloc((size_t)n + 1, sizeof(*p));
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    return p;
-}
-
-/* Rows are GAP longer than their channels. */
-static struct ctt_tensor rows_of(const struct ctt_node *n, void *data)
-{
-    struct ctt_tensor t = n->out;
-
-    t.n = SAMPLES;
-    t.ld = t.c + GAP;
-    t.data = data;
-    return t;
-}
-
-static void fill(struct job *j, const struct ctt_tensor *x, uint64_t seed)
-{
-    int64_t n = ctt_rows(x) * x->ld;
-
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t r = ctt_random(seed, (uint64_t)i);
-        j->bytes[i] = r % 7 == 0 ? 0 : r % 7 == 1 ? 255 : (uint8_t)(r >> 8);
-        j->x[i] = (float)(j->bytes[i] - x->zero) * step;
-    }
-}
-
-static void open_job(struct job *j, const struct shape *s, int plus, int act,
-                     uint64_t seed)
-{
-    char text[400];
-    const struct ctt_node *n;
-    struct ctt_tensor x, y;
-
-    memset(j, 0, sizeof(*j));
-    snprintf(text, sizeof(text), "input a %s\nquant q in=a scale=%g zero=%d\n"
-             "conv p in=q %s\nconv y in=q %s %s\n", s->in, (double)step,
-             s->zero, s->conv, s->conv, plus ? "plus=p" : "");
-    CHECK_OK(ctt_net_parse(text, &j->g));
-    n = &j->g->node[3];
-    x = rows_of(&j->g->node[1], NULL);
-    y = rows_of(n, NULL);
-    j->x = floats(ctt_rows(&x) * x.ld);
-    j->bytes = (uint8_t *)floats(ctt_rows(&x) * x.ld);
-    j->y = floats(ctt_rows(&y) * y.ld);
-    j->plus = floats(ctt_rows(&y) * y.ld);
-    j->w = floats(ctt_volume(&n->w[0]));
-    j->b = floats(n->out.c);
-    x.data = j->x;
-    y.data = j->y;
-    fill(j, &x, seed);
-    ctt_check_fill(j->w, ctt_volume(&n->w[0]), seed + 1);
-    ctt_check_fill(j->b, n->out.c, seed + 2);
-    ctt_check_fill(j->plus, ctt_rows(&y) * y.ld, seed + 3);
-    j->call = (struct ctt_call){ .node = n, .act = act, .stamp = 1,
-                                 .cache = &j->cache };
-    j->call.in[0] = x;
-    j->call.out = j->call.in[1] = y;
-    j->call.in[1].data = plus ? j->plus : NULL;
-    for (int k = 0; k < n->nw; k++)
-        j->call.w[k].t = n->w[k];
-    j->call.w[0].t.data = j->w;
-    if (n->nw > 1)
-        j->call.w[1].t.data = j->b;
-}
-
-static void close_job(struct job *j, struct ctt_dev *d)
-{
-    ctt_dev_forget(d, &j->cache);
-    ctt_free(j->x);
-    ctt_free(j->bytes);
-    ctt_free(j->y);
-    ctt_free(j->plus);
-    ctt_free(j->w);
-    ctt_free(j->b);
-    ctt_graph_free(&j->g);
-}
+/* cpu: by number of threads - 1. */
+enum { MOST = 3 };
+static struct ctt_dev *ref, *cpus[MOST], *cpu;
 
 /* ---- the definition ---- */
 
 /* The sum of products of whole numbers of one result, by the indices of the
  * text in doc/format.md. */
-static int64_t sum_of(const struct job *j, int64_t row, int64_t o)
+static int64_t sum_of(const struct ctt_int8_try *j, int64_t row, int64_t o)
 {
     const struct ctt_tensor *x = &j->call.in[0], *y = &j->call.out,
                             *w = &j->call.w[0].t;
@@ -166,7 +50,7 @@ static int64_t sum_of(const struct job *j, int64_t row, int64_t o)
     return sum;
 }
 
-static float factor_of(const struct job *j, int64_t o)
+static float factor_of(const struct ctt_int8_try *j, int64_t o)
 {
     const struct ctt_tensor *w = &j->call.w[0].t;
     int64_t each = w->d * w->h * w->w * w->c;
@@ -174,10 +58,10 @@ static float factor_of(const struct job *j, int64_t o)
 
     for (int64_t i = 0; i < each; i++)
         most = fmaxf(most, fabsf(j->w[o * each + i]));
-    return step * ctt_quant_step(most);
+    return CTT_INT8_STEP * ctt_quant_step(most);
 }
 
-static float defined(const struct job *j, int64_t row, int64_t o)
+static float defined(const struct ctt_int8_try *j, int64_t row, int64_t o)
 {
     float y = (float)sum_of(j, row, o) * factor_of(j, o);
 
@@ -188,113 +72,75 @@ static float defined(const struct job *j, int64_t row, int64_t o)
     return j->call.act == CTT_ACT_RELU + 1 ? ctt_relu(y) : y;
 }
 
-static void check_defined(const struct shape *s, int plus, int act)
+static void check_defined(const struct ctt_int8_shape *s, int plus, int act)
 {
-    struct job j;
+    struct ctt_int8_try j;
     int64_t wrong = 0;
 
-    open_job(&j, s, plus, act, 17);
+    ctt_int8_open(&j, s, plus, act, 0, 17);
     CHECK_OK(ctt_dev_run(ref, &j.call, CTT_FWD));
     for (int64_t r = 0; r < ctt_rows(&j.call.out); r++)
         for (int64_t o = 0; o < j.call.out.c; o++)
             wrong += j.y[r * j.call.out.ld + o] != defined(&j, r, o);
     CU_ASSERT_EQUAL(wrong, 0);
-    close_job(&j, ref);
+    ctt_int8_close(&j, ref);
 }
 
 static void test_definition(void)
 {
-    for (size_t i = 0; i < CTT_LEN(shapes); i++)
-        check_defined(&shapes[i], i % 2, i % 3 ? CTT_ACT_RELU + 1 : 0);
+    for (size_t i = 0; ctt_int8_shapes[i].in; i++)
+        check_defined(&ctt_int8_shapes[i], i % 2, i % 3 ? CTT_ACT_RELU + 1 : 0);
 }
 
 /* ---- every way ---- */
 
-/* The step and zero of results that are bytes. */
-static const float out_step = 0.11f;
-enum { OUT_ZERO = 90 };
-
-/* b: as bytes, which stand for the floats of a, rounded. */
-static int same_bytes(const struct job *a, const struct job *b)
-{
-    const struct ctt_tensor *y = &a->call.out;
-    const uint8_t *got = (const uint8_t *)b->y;
-
-    for (int64_t r = 0; r < ctt_rows(y); r++)
-        for (int64_t j = 0; j < y->c; j++)
-            if (got[r * y->ld + j] != OUT_ZERO +
-                (int)ctt_quant(a->y[r * y->ld + j], 1 / out_step, OUT_ZERO))
-                return 0;
-    return 1;
-}
-
-static int same_results(const struct job *a, const struct job *b)
-{
-    const struct ctt_tensor *y = &a->call.out;
-
-    if (b->call.out.dtype == CTT_U8)
-        return same_bytes(a, b);
-    for (int64_t r = 0; r < ctt_rows(y); r++)
-        if (memcmp(a->y + r * y->ld, b->y + r * y->ld,
-                   (size_t)y->c * sizeof(float)) != 0)
-            return 0;
-    return 1;
-}
-
 /* bytes: 1: of the input, 2: of the result. */
-static void check_device(struct ctt_dev *d, const struct shape *s, int plus,
-                         int act, int bytes)
+static void check_device(struct ctt_dev *d, const struct ctt_int8_shape *s,
+                         int plus, int act, int bytes)
 {
-    struct job want, got;
+    struct ctt_int8_try want, got;
 
-    open_job(&want, s, plus, act, 5);
-    open_job(&got, s, plus, act, 5);
-    if (bytes & 1) {
-        got.call.in[0].dtype = CTT_U8;
-        got.call.in[0].data = got.bytes;
-    }
-    if (bytes & 2) {
-        got.call.out.dtype = CTT_U8;
-        got.call.out.scale = out_step;
-        got.call.out.zero = OUT_ZERO;
-    }
+    ctt_int8_open(&want, s, plus, act, 0, 5);
+    ctt_int8_open(&got, s, plus, act, bytes, 5);
     CHECK_OK(ctt_dev_run(ref, &want.call, CTT_FWD));
     for (int again = 0; again < 2; again++) {
         CHECK_OK(ctt_dev_run(d, &got.call, CTT_FWD));
-        CU_ASSERT(same_results(&want, &got));
-        if (!same_results(&want, &got))
+        CU_ASSERT(ctt_int8_same(&want, &got));
+        CU_ASSERT(d == ref || !ctt_has_avx2() ||
+                  strstr(ctt_dev_impl(d, got.cache, CTT_FWD), "int8:"));
+        if (!ctt_int8_same(&want, &got))
             printf("\n    %s, conv %s, plus %d, bytes %d: %s", s->in, s->conv,
                    plus, bytes, ctt_dev_impl(d, got.cache, CTT_FWD));
     }
-    close_job(&want, ref);
-    close_job(&got, d);
+    ctt_int8_close(&want, ref);
+    ctt_int8_close(&got, d);
 }
 
 static void test_devices(void)
 {
-    for (size_t i = 0; i < CTT_LEN(shapes); i++)
+    for (size_t i = 0; ctt_int8_shapes[i].in; i++)
         for (int k = 0; k < 16; k++)
-            check_device(k & 8 ? ref : cpu, &shapes[i], k & 1,
-                         (int)(i % 5), k >> 1 & 3);
+            check_device(k & 8 ? ref : cpus[i % MOST], &ctt_int8_shapes[i],
+                         k & 1, (int)(i + (size_t)k) % 5, k >> 1 & 3);
 }
 
 /* Weights that have changed are packed again. */
 static void test_new_weights(void)
 {
-    struct job want, got;
+    struct ctt_int8_try want, got;
 
-    open_job(&want, &shapes[4], 0, 0, 5);
-    open_job(&got, &shapes[4], 0, 0, 5);
+    ctt_int8_open(&want, &ctt_int8_shapes[4], 0, 0, 0, 5);
+    ctt_int8_open(&got, &ctt_int8_shapes[4], 0, 0, 0, 5);
     CHECK_OK(ctt_dev_run(cpu, &got.call, CTT_FWD));
-    for (struct job *j = &want; j; j = j == &want ? &got : NULL) {
+    for (struct ctt_int8_try *j = &want; j; j = j == &want ? &got : NULL) {
         ctt_check_fill(j->w, ctt_volume(&j->call.w[0].t), 99);
         j->call.stamp = 2;
     }
     CHECK_OK(ctt_dev_run(ref, &want.call, CTT_FWD));
     CHECK_OK(ctt_dev_run(cpu, &got.call, CTT_FWD));
-    CU_ASSERT(same_results(&want, &got));
-    close_job(&want, ref);
-    close_job(&got, cpu);
+    CU_ASSERT(ctt_int8_same(&want, &got));
+    ctt_int8_close(&want, ref);
+    ctt_int8_close(&got, cpu);
 }
 
 /* ---- formulas ---- */
@@ -400,10 +246,15 @@ int main(void)
     };
     int rc;
 
-    if (ctt_dev_open("ref", 1, &ref) < 0 || ctt_dev_open("cpu", 2, &cpu) < 0)
+    for (int i = 0; i < MOST; i++)
+        if (ctt_dev_open("cpu", i + 1, &cpus[i]) < 0)
+            return 99;
+    if (ctt_dev_open("ref", 1, &ref) < 0)
         return 99;
+    cpu = cpus[1];
     rc = ctt_check_main(suites);
     ctt_dev_close(&ref);
-    ctt_dev_close(&cpu);
+    for (int i = 0; i < MOST; i++)
+        ctt_dev_close(&cpus[i]);
     return rc;
 }

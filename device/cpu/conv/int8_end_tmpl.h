@@ -33,16 +33,36 @@ INLINE void put_floats(float *p, fvec v, int64_t n)
         memcpy(p, &v, (size_t)n * sizeof(*p));
 }
 
-/* ctt_quant() of net/byte.h; bigger() and smaller() choose as it does. */
-INLINE void put_bytes(const struct ctt_tensor *out, uint8_t *p, fvec v,
-                      int64_t n)
-{
-    float zero = (float)out->zero;
+/* What is the same for all sums of a call. */
+struct ending {
+    const float *factor, *bias, *plus;    /* bias, plus: or NULL */
+    char        *y;
+    int64_t      ldplus, ldy;
+    int          act, bytes, zero;
+    float        inv;
+};
 
-    v = bigger(v * (1 / out->scale), (fvec){ 0 } - zero);
+static struct ending ending_of(const struct ctt_int8_job *j)
+{
+    const struct ctt_call *c = j->c;
+    int plus = c->node->plus && c->in[1].data, bytes = ctt_is_bytes(&c->out);
+
+    return (struct ending){
+        j->factor, j->bias, plus ? c->in[1].data : NULL, c->out.data,
+        plus ? c->in[1].ld : 0, c->out.ld, c->act, bytes,
+        bytes ? c->out.zero : 0, bytes ? 1 / c->out.scale : 0
+    };
+}
+
+/* ctt_quant() of net/byte.h; bigger() and smaller() choose as it does. */
+INLINE void put_bytes(struct ending e, uint8_t *p, fvec v, int64_t n)
+{
+    float zero = (float)e.zero;
+
+    v = bigger(v * e.inv, (fvec){ 0 } - zero);
     v = smaller(v, (fvec){ 0 } + (255.0f - zero));
     v = (v + 12582912.0f) - 12582912.0f;
-    put_low(p, __builtin_convertvector(v, ivec) + out->zero, n);
+    put_low(p, __builtin_convertvector(v, ivec) + e.zero, n);
 }
 
 static void act_few(int act, fvec *v)
@@ -56,23 +76,24 @@ static void act_few(int act, fvec *v)
 
 /* n sums of row `row` of the result, from channel `from` on; at: where factors
  * and bias of that channel are. */
-INLINE void put_sums(const struct ctt_int8_job *j, int64_t row, int64_t from,
-                     int64_t at, int64_t n, ivec sum)
+INLINE void put_sums(struct ending e, int64_t row, int64_t from, int64_t at,
+                     int64_t n, ivec sum)
 {
-    const struct ctt_call *c = j->c;
-    fvec v = __builtin_convertvector(sum, fvec) * load(j->factor + at);
+    fvec v = __builtin_convertvector(sum, fvec) * load(e.factor + at);
 
-    if (j->bias)
-        v += load(j->bias + at);
-    if (c->node->plus && c->in[1].data)
-        v += load_few(ctt_row(&c->in[1], row) + from, n);
-    if (c->act == CTT_ACT_RELU + 1)
+    if (e.bias)
+        v += load(e.bias + at);
+    if (e.plus)
+        v += load_few(e.plus + row * e.ldplus + from, n);
+    if (e.act == CTT_ACT_RELU + 1) {
         v = (fvec)((ivec)v & ~(ivec)(v < 0));
-    else if (c->act)
-        act_few(c->act, &v);
-    if (ctt_is_bytes(&c->out))
-        put_bytes(&c->out, (uint8_t *)c->out.data + row * c->out.ld + from, v,
-                  n);
+    } else if (e.act) {
+        fvec few = v;
+        act_few(e.act, &few);
+        v = few;
+    }
+    if (e.bytes)
+        put_bytes(e, (uint8_t *)e.y + row * e.ldy + from, v, n);
     else
-        put_floats(ctt_row(&c->out, row) + from, v, n);
+        put_floats((float *)e.y + row * e.ldy + from, v, n);
 }

@@ -11,7 +11,7 @@ static int is_depthwise(const struct ctt_call *c)
 const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
 {
     static const struct ctt_int8_isa *const all[] = {
-        &ctt_int8_avx2,
+        &ctt_int8_depthwise, &ctt_int8_vnni, &ctt_int8_avxvnni, &ctt_int8_avx2,
     };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)

@@ -8,14 +8,16 @@
  * and what int8_end_tmpl.h needs. */
 #include "device/cpu/conv/int8_end_tmpl.h"
 #include "device/cpu/conv/int8_lay_tmpl.h"
+#include "device/cpu/conv/int8_pixel_tmpl.h"
 
 enum { PIXELS = 6, REGS = 2, BLOCK = REGS * LANES };
 
 /* A tile: its first row of the result, its block of channels, and where its
  * windows begin. */
 struct tile {
-    int64_t     row, block;
-    const elem *x[PIXELS];
+    int64_t       row, block;
+    const elem   *x[PIXELS];
+    struct ending end;
 };
 
 /* P and R, pixels and registers, are constants. */
@@ -44,11 +46,12 @@ INLINE void put_tile(int P, int R, const struct ctt_int8_job *j,
 {
     int64_t in = t->block % j->blocks * BLOCK, left = j->outs - in;
     int64_t from = t->block / j->blocks * j->outs + in;
+    struct ending end = t->end;
 
     UNROLL for (int p = 0; p < P; p++)
         UNROLL for (int r = 0; r < R; r++) {
             int64_t n = left - r * LANES;
-            put_sums(j, t->row + p, from + r * LANES,
+            put_sums(end, t->row + p, from + r * LANES,
                      t->block * BLOCK + r * LANES, n < LANES ? n : LANES,
                      sum[p][r]);
         }
@@ -90,49 +93,24 @@ static void (*const tiles[PIXELS + 1][REGS + 1])(const struct ctt_int8_job *,
 #undef ROW
 };
 
-/* Where the window of row `row` of the part begins. */
-static int64_t window(const struct ctt_int8_job *j, int64_t row)
-{
-    const int *s = j->c->node->attr.conv.stride;
-    int64_t w = row % j->out[2], h = row / j->out[2] % j->out[1];
-    int64_t up = row / j->out[2] / j->out[1];
-    int64_t d = up % j->out[0], sample = up / j->out[0];
-
-    return (((sample * j->size[0] + d * s[0]) * j->size[1] + h * s[1]) *
-            j->size[2] + w * s[2]) * j->pixel;
-}
-
-/* In a row of the image each window is as far from the one before it. */
-static void set_windows(const struct ctt_int8_job *j, const elem *base,
-                        int64_t row, int64_t n, struct tile *t)
-{
-    int64_t far = j->c->node->attr.conv.stride[2] * j->pixel;
-    int64_t w = row % j->out[2];
-
-    for (int64_t p = 0; p < n; p++, w++) {
-        if (p && w < j->out[2]) {
-            t->x[p] = t->x[p - 1] + far;
-            continue;
-        }
-        t->x[p] = base + window(j, row + p);
-        w = (row + p) % j->out[2];
-    }
-}
-
 static void task(const struct ctt_int8_job *j, int64_t at)
 {
     int64_t pixels = j->out[0] * j->out[1] * j->out[2];
-    int64_t many = j->groups * j->blocks, end = (at / many + 1) * j->chunk;
-    struct tile t = { .block = at % many };
-    const elem *base = (const elem *)j->x + t.block / j->blocks * j->plane;
-    int few = j->outs - t.block % j->blocks * BLOCK <= LANES;
+    int64_t many = j->groups * j->blocks, row = at / many * j->chunk;
+    int64_t left = j->samples * pixels - row;
+    struct tile t = { .block = at % many, .end = ending_of(j) };
+    const elem *x = (const elem *)j->x + t.block / j->blocks * j->plane;
+    int regs = j->outs - t.block % j->blocks * BLOCK <= LANES ? 1 : 2;
+    struct pixel p = pixel_at(j, x, row);
 
-    if (end > j->samples * pixels)
-        end = j->samples * pixels;
-    for (int64_t row = at / many * j->chunk; row < end; row += PIXELS) {
-        int64_t n = end - row < PIXELS ? end - row : PIXELS;
-        set_windows(j, base, row, n, &t);
-        t.row = j->first * pixels + row;
-        tiles[n][few ? 1 : 2](j, &t);
+    t.row = j->first * pixels + row;
+    left = left < j->chunk ? left : j->chunk;
+    while (left > 0) {
+        int64_t n = left < PIXELS ? left : PIXELS;
+        for (int64_t i = 0; i < n; i++, step_on(j, x, &p))
+            t.x[i] = p.x;
+        tiles[n][regs](j, &t);
+        t.row += n;
+        left -= n;
     }
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_vnni.c: convs of quantised values for AVX-512 VNNI: sums of four products
+ * of bytes.  tests/device/test_int8_emulated.c compiles it for any processor. */
+#include "device/cpu/features.h"
+
+#if defined(CTT_X86_SETS)
+#ifndef CTT_EMULATED
+#include <immintrin.h>
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")
+#pragma GCC target("prefer-vector-width=512")
+#define CTT_ISA avx512
+#endif
+#include "device/cpu/conv/int8_job.h"
+
+#define LANES 16
+#define UNIT 4
+
+typedef uint8_t elem;
+typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
+typedef float fvec __attribute__((vector_size(LANES * 4)));
+typedef __m512i wvec;
+
+static inline fvec bigger(fvec a, fvec b)
+{
+    return (fvec)_mm512_max_ps((__m512)a, (__m512)b);
+}
+
+static inline fvec smaller(fvec a, fvec b)
+{
+    return (fvec)_mm512_min_ps((__m512)a, (__m512)b);
+}
+
+/* The low bytes of the first n lanes; all are 0 to 255. */
+static inline void put_low(uint8_t *p, ivec v, int64_t n)
+{
+    typedef uint8_t bvec __attribute__((vector_size(LANES)));
+    bvec b = __builtin_convertvector(v, bvec);
+
+    if (n == LANES)
+        memcpy(p, &b, sizeof(b));
+    else
+        memcpy(p, &b, (size_t)n);
+}
+
+static inline wvec get(const int8_t *w)
+{
+    return _mm512_loadu_si512(w);
+}
+
+static inline ivec spread(const elem *x)
+{
+    int32_t four;
+
+    memcpy(&four, x, sizeof(four));
+    return (ivec)_mm512_set1_epi32(four);
+}
+
+static inline ivec dot(ivec sum, ivec x, wvec w)
+{
+    return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, w);
+}
+
+#include "device/cpu/conv/int8_tmpl.h"
+
+const struct ctt_int8_isa ctt_int8_vnni = {
+    "vnni", UNIT, BLOCK, sizeof(elem), 0, ctt_has_vnni, lay, task
+};
+#else
+#include "device/cpu/conv/int8_job.h"
+
+const struct ctt_int8_isa ctt_int8_vnni = { .supported = ctt_has_vnni };
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8.h: calls of convs of quantised values, for the tests of their kernels. */
+#ifndef CTT_TESTS_INT8_H
+#define CTT_TESTS_INT8_H
+
+#include "device/device.h"
+
+/* The line of the conv y, which reads q and may add a value; the input's size;
+ * its zero.  The last row has no conv. */
+struct ctt_int8_shape { const char *in, *conv; int zero; };
+extern const struct ctt_int8_shape ctt_int8_shapes[];
+
+/* The step of the values, and of results that are bytes, with their zero. */
+#define CTT_INT8_STEP 0.037f
+#define CTT_INT8_OUT_STEP 0.11f
+enum { CTT_INT8_OUT_ZERO = 90 };
+
+/* A call of the conv, its values as floats and as bytes.  Rows are longer than
+ * their channels. */
+struct ctt_int8_try {
+    struct ctt_graph *g;
+    struct ctt_call   call;
+    float            *x, *w, *b, *plus, *y;
+    uint8_t          *bytes;
+    void             *cache;
+};
+
+/* act: ctt_act_kind + 1, or 0; bytes: 1: of the input, 2: of the result. */
+void ctt_int8_open(struct ctt_int8_try *j, const struct ctt_int8_shape *s,
+                   int plus, int act, int bytes, uint64_t seed);
+void ctt_int8_close(struct ctt_int8_try *j, struct ctt_dev *d);
+
+/* 1 if b has the results of a, whose results are floats; as bytes: rounded. */
+int  ctt_int8_same(const struct ctt_int8_try *a, const struct ctt_int8_try *b);
+
+#endif
