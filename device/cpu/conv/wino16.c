@@ -134,7 +134,7 @@ void ctt_wino16_pack(const struct ctt_wino16_isa *i,
 
 /* The data of a block should stay in half a megabyte of cache, and the threads
  * should get equal shares. */
-enum { BYTES = 256 << 10, LEAST = 12, MOST = 120 };
+enum { BYTES = 256 << 10, LEAST = 24, MOST = 120 };
 
 static int64_t block_of(const struct ctt_wino16_isa *i,
                         const struct ctt_wino16_shape *s, int threads)

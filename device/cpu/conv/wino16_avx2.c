@@ -59,39 +59,12 @@ static inline fvec smaller(fvec a, fvec b)
     return (fvec)_mm256_min_ps((__m256)a, (__m256)b);
 }
 
-/* The first n lanes. */
-static inline __m256i first(int64_t n)
-{
-    static const int32_t ones[2 * LANES] = { -1, -1, -1, -1, -1, -1, -1, -1 };
-
-    return _mm256_loadu_si256((const __m256i *)(const void *)
-                              (ones + LANES - n));
-}
-
-static inline fvec load_some(const float *p, int64_t n)
-{
-    return n == LANES ? (fvec)_mm256_loadu_ps(p)
-                      : (fvec)_mm256_maskload_ps(p, first(n));
-}
-
-static inline void store_some(float *p, fvec v, int64_t n)
-{
-    if (n == LANES)
-        _mm256_storeu_ps(p, (__m256)v);
-    else
-        _mm256_maskstore_ps(p, first(n), (__m256)v);
-}
-
-static inline void store_bytes(uint8_t *p, vec v, int64_t n)
+static inline void store_bytes(void *p, vec v)
 {
     __m128i s = _mm_packus_epi32(_mm256_castsi256_si128((__m256i)v),
                                  _mm256_extracti128_si256((__m256i)v, 1));
-    int64_t eight = _mm_cvtsi128_si64(_mm_packus_epi16(s, s));
 
-    if (n == LANES)
-        memcpy(p, &eight, sizeof(eight));
-    else
-        memcpy(p, &eight, (size_t)n);
+    _mm_storel_epi64(p, _mm_packus_epi16(s, s));
 }
 
 #include "device/cpu/conv/wino16_tmpl.h"

@@ -17,8 +17,7 @@ INLINE void product(int R, int N, const int16_t *v, int64_t ldv,
         vec b[2];
         UNROLL for (int n = 0; n < N; n++)
             b[n] = load(u + (i * N + n) * 2 * LANES);
-        for (int n = 0; n < N; n++)
-            __builtin_prefetch(u + ((i + pairs) * N + n) * 2 * LANES);
+        __builtin_prefetch(u + (i + pairs) * N * 2 * LANES);
         UNROLL for (int r = 0; r < R; r++) {
             vec a = load_pair(v + r * ldv + 2 * i);
             for (int n = 0; n < N; n++)

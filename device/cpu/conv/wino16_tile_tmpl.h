@@ -148,95 +148,149 @@ INLINE int power(int side, int i)
 }
 
 /* What becomes of the sums of a register of channels, from..from + n - 1: see
- * ctt_int8_end.  plain: 0: K(int8_end) does it. */
+ * ctt_int8_end.  Full registers with relu or no act are done here, all else by
+ * K(int8_end).  least: of relu's result, or -Inf; bias: -0 if there is none,
+ * which changes no sum. */
+enum ending { FLOATS, QUANTISED, OTHER };
+
 struct finish {
     const struct ctt_int8_end *end;
-    const float *plus;
-    fvec         factor, bias;
+    enum ending  how;
+    const char  *plus;
+    char        *out;
+    int64_t      ldplus, ldout;     /* in bytes */
     int64_t      from, n;
-    int          plain, relu, biased, bytes;
+    fvec         factor, bias, least, inv, low, high;
+    int32_t      zero;
 };
 
 static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
                                int64_t n)
 {
     const struct ctt_call *c = end->c;
-    const float *bias = c->w[1].t.data, *plus = c->in[1].data;
-    struct finish f = { .end = end, .from = from, .n = n < LANES ? n : LANES };
+    const struct ctt_tensor *y = &c->out;
+    const float *bias = c->w[1].t.data;
+    int relu = c->act == CTT_ACT_RELU + 1, bytes = ctt_is_bytes(y);
+    int64_t size = bytes ? 1 : (int64_t)sizeof(float);
+    struct finish f = { .end = end, .how = bytes ? QUANTISED : FLOATS,
+                        .ldplus = c->in[1].ld * 4, .ldout = y->ld * size,
+                        .from = from, .n = n < LANES ? n : LANES };
 
-    f.relu = c->act == CTT_ACT_RELU + 1;
-    f.plain = !c->act || f.relu;
-    f.bytes = ctt_is_bytes(&c->out);
-    f.biased = bias != NULL;
-    f.plus = c->node->plus && plus ? plus + from : NULL;
-    f.factor = load_some(end->factor + from, f.n);
-    if (bias)
-        f.bias = load_some(bias + from, f.n);
+    f.out = (char *)y->data + from * size;
+    if (n < LANES || (c->act && !relu)) {
+        f.how = OTHER;
+        return f;
+    }
+    if (c->node->plus && c->in[1].data)
+        f.plus = (const char *)((const float *)c->in[1].data + from);
+    f.factor = load_floats(end->factor + from);
+    f.bias = bias ? load_floats(bias + from) : -(fvec){ 0 };
+    f.least = (fvec){ 0 } + (relu ? 0.0f : -INFINITY);
+    if (bytes) {
+        f.zero = y->zero;
+        f.inv = (fvec){ 0 } + 1 / y->scale;
+        f.low = (fvec){ 0 } - (float)y->zero;
+        f.high = (fvec){ 0 } + (255.0f - (float)y->zero);
+    }
     return f;
 }
 
-/* ctt_quant() of a register. */
-INLINE vec quantised(fvec y, const struct ctt_tensor *to)
+/* ctt_quant() of a register, and what its bytes hold. */
+INLINE vec quantised(const struct finish *f, fvec y)
 {
-    float zero = (float)to->zero;
-
-    y = y * (1 / to->scale);
-    y = larger(y, (fvec){ 0 } - zero);
-    y = smaller(y, (fvec){ 0 } + (255.0f - zero));
+    y = smaller(larger(y * f->inv, f->low), f->high);
     y = (y + 12582912.0f) - 12582912.0f;
-    return to_whole(y) + (uint32_t)to->zero;
+    return to_whole(y) + (uint32_t)f->zero;
 }
 
-INLINE void finish(const struct finish *f, int64_t row, vec sum)
+/* plus, to: those of row `row`. */
+INLINE void finish(enum ending how, const struct finish *f, const char *plus,
+                   char *to, int64_t row, vec sum)
 {
-    const struct ctt_call *c = f->end->c;
     fvec y = to_floats(sum);
 
-    if (!f->plain) {
+    if (how == OTHER) {
         int32_t s[LANES];
         memcpy(s, &sum, sizeof(s));
         K(int8_end)(f->end, row, f->from, f->n, s);
         return;
     }
-    y = y * f->factor;
-    if (f->biased)
-        y = y + f->bias;
-    if (f->plus)
-        y = y + load_some(f->plus + row * c->in[1].ld, f->n);
-    if (f->relu)
-        y = larger((fvec){ 0 }, y);
-    if (f->bytes)
-        store_bytes((uint8_t *)c->out.data + row * c->out.ld + f->from,
-                    quantised(y, &c->out), f->n);
+    y = y * f->factor + f->bias;
+    if (plus)
+        y = y + (fvec)load(plus);
+    y = larger(f->least, y);
+    if (how == QUANTISED)
+        store_bytes(to, quantised(f, y));
     else
-        store_some(ctt_row(&c->out, row) + f->from, y, f->n);
+        store(to, (vec)y);
 }
 
 /* A register of channels of a tile; m: its sums, mstep from one frequency to
- * the next. */
-INLINE void gather_tile(int side, const uint32_t *m,
+ * the next.  The copy of `*from` is known not to change with what is stored. */
+INLINE void gather_tile(enum ending how, int side, const uint32_t *m,
                         const struct ctt_wino16_plan *p, struct place at,
-                        const struct finish *f)
+                        const struct finish *from)
 {
-    int tile = side - 2, cols = p->ow - at.j0 < tile ? (int)(p->ow - at.j0)
-                                                     : tile;
+    struct finish f = *from;
+    int tile = side - 2;
+    int rows = p->oh - at.i0 < tile ? (int)(p->oh - at.i0) : tile;
+    int cols = p->ow - at.j0 < tile ? (int)(p->ow - at.j0) : tile;
+    int64_t ow = p->ow, row = (at.n * p->oh + at.i0) * ow + at.j0;
+    int64_t mstep = p->mstep, down = ow * f.ldout, also = ow * f.ldplus;
+    const char *plus = f.plus ? f.plus + row * f.ldplus : NULL;
+    char *to = f.out + row * f.ldout;
     vec t[SIDE][SIDE], col[SIDE];
 
-    LOOP for (int i = 0; i < side; i++) {
+    LOOP for (int i = 0; i < side; i++, m += side * mstep) {
         UNROLL for (int j = 0; j < side; j++)
-            t[i][j] = load(m + (i * side + j) * p->mstep);
+            t[i][j] = load(m + j * mstep);
         out(side, t[i]);
     }
-    LOOP for (int j = 0; j < cols; j++) {
-        int64_t row = (at.n * p->oh + at.i0) * p->ow + at.j0 + j;
+    LOOP for (int j = 0; j < cols; j++, row++, to += f.ldout) {
         UNROLL for (int i = 0; i < side; i++)
             col[i] = t[i][j];
         out(side, col);
         UNROLL for (int i = 0; i < tile; i++)
-            if (at.i0 + i < p->oh)
-                finish(f, row + i * p->ow, shift(col[i] * INVERSE,
+            if (i < rows)
+                finish(how, &f, plus ? plus + i * also : NULL, to + i * down,
+                       row + i * ow, shift(col[i] * INVERSE,
                        power(side, i) + power(side, j)));
+        plus = plus ? plus + f.ldplus : NULL;
     }
+}
+
+#define GATHER(name, how, side)                                           \
+static void name(const uint32_t *m, const struct ctt_wino16_plan *p,      \
+                 struct place at, const struct finish *f)                 \
+{                                                                         \
+    gather_tile(how, side, m, p, at, f);                                  \
+}
+GATHER(floats5, FLOATS, 5)
+GATHER(floats6, FLOATS, 6)
+GATHER(bytes5, QUANTISED, 5)
+GATHER(bytes6, QUANTISED, 6)
+GATHER(other5, OTHER, 5)
+GATHER(other6, OTHER, 6)
+
+typedef void gather_fn(const uint32_t *, const struct ctt_wino16_plan *,
+                       struct place, const struct finish *);
+
+static gather_fn *const gathers[][2] = {
+    [FLOATS] = { floats5, floats6 }, [QUANTISED] = { bytes5, bytes6 },
+    [OTHER] = { other5, other6 },
+};
+
+/* Prefetches, to be written, the pixels of a tile in panel f->from. */
+static void fetch_results(const struct finish *f,
+                          const struct ctt_wino16_plan *p, struct place at)
+{
+    int tile = p->side - 2;
+    const char *to = f->out + ((at.n * p->oh + at.i0) * p->ow + at.j0) *
+                     f->ldout;
+
+    for (int i = 0; i < tile; i++, to += p->ow * f->ldout)
+        for (int j = 0; j < tile; j++)
+            __builtin_prefetch(to + j * f->ldout, 1);
 }
 
 /* Panel k of the tiles from `first` on; m is [freq][tile][width]. */
@@ -244,17 +298,21 @@ static void gather(const struct ctt_wino16_job *job,
                    const struct ctt_wino16_plan *p, int64_t first,
                    int64_t tiles, int64_t k, const uint32_t *m, int64_t width)
 {
-    int64_t from = k * PANEL;
+    int64_t from = k * PANEL, rest = job->s->k - from;
+    struct finish f[2] = { finish_of(job->end, from, rest) };
+    gather_fn *fn[2] = { gathers[f[0].how][p->side - 5] };
+    int count = 1;
 
-    for (int64_t c = 0; c < width && from + c < job->s->k; c += LANES) {
-        struct finish f = finish_of(job->end, from + c, job->s->k - from - c);
+    if (rest > LANES) {
+        f[1] = finish_of(job->end, from + LANES, rest - LANES);
+        fn[1] = gathers[f[1].how][p->side - 5];
+        count = 2;
+    }
+    for (int64_t t = 0; t < tiles; t++) {
+        struct place at = place(p, first + t);
 
-        for (int64_t t = 0; t < tiles; t++) {
-            struct place at = place(p, first + t);
-            if (p->side == 6)
-                gather_tile(6, m + t * width + c, p, at, &f);
-            else
-                gather_tile(5, m + t * width + c, p, at, &f);
-        }
+        fetch_results(&f[0], p, place(p, first + t + 1));
+        for (int c = 0; c < count; c++)
+            fn[c](m + t * width + c * LANES, p, at, &f[c]);
     }
 }

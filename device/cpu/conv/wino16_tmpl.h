@@ -9,7 +9,9 @@
  *   shift(v, n)             the signed numbers / 2^n, exact
  *   to_floats, to_whole     conversions of signed numbers
  *   larger(a, b), smaller   of two floats; b if one is a NaN or both are 0
- *   load_some, store_some, store_bytes(p, v, n)   n <= LANES numbers. */
+ *   store_bytes(p, v)       numbers of 0 to 255. */
+
+#include <math.h>
 
 enum { PANEL = 2 * LANES };
 
@@ -29,7 +31,12 @@ INLINE vec load(const void *p)
     return *(const loose_vec *)p;
 }
 
-INLINE void store(uint32_t *p, vec v)
+INLINE fvec load_floats(const float *p)
+{
+    return (fvec)load(p);
+}
+
+INLINE void store(void *p, vec v)
 {
     *(loose_vec *)p = v;
 }
