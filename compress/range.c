@@ -108,14 +108,18 @@ static int zeros_of(const float *x, int n)
     return zeros;
 }
 
-/* The product with a power of two is exact, or less than 1. */
+/* The product with a power of two is exact, or less than 1.  The first loop is
+ * vectorised. */
 static void count_bins(struct ctt_range *r, const float *x, int n)
 {
     float inv = ldexpf(1, -r->width);
     int64_t *bins = r->bins[0];
+    int32_t at[PART];
 
     for (int i = 0; i < n; i++)
-        bins[(x[i] < 0) * BINS + (int)(fabsf(x[i]) * inv)]++;
+        at[i] = (x[i] < 0) * BINS + (int32_t)(fabsf(x[i]) * inv);
+    for (int i = 0; i < n; i++)
+        bins[at[i]]++;
 }
 
 static void take_ends(struct ctt_range *r, struct ends e)
