@@ -25,11 +25,14 @@ static inline wvec get(const int8_t *w)
                                                 w));
 }
 
-static inline ivec spread(const elem *x)
+/* The same for all channels. */
+static inline ivec values(const struct ctt_int8_job *j, const elem *x,
+                          int64_t i, int r)
 {
     int32_t pair;
 
-    memcpy(&pair, x, sizeof(pair));
+    (void)j, (void)r;
+    memcpy(&pair, x + i * UNIT, sizeof(pair));
     return (ivec)_mm256_set1_epi32(pair);
 }
 
@@ -38,6 +41,8 @@ static inline ivec dot(ivec sum, ivec x, wvec w)
     return sum + (ivec)_mm256_madd_epi16((__m256i)x, w);
 }
 
+#include "device/cpu/conv/int8_end_tmpl.h"
+#include "device/cpu/conv/int8_line_tmpl.h"
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_avx2 = {

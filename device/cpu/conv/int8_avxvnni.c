@@ -27,11 +27,14 @@ static inline wvec get(const int8_t *w)
     return _mm256_loadu_si256((const __m256i *)(const void *)w);
 }
 
-static inline ivec spread(const elem *x)
+/* The same for all channels. */
+static inline ivec values(const struct ctt_int8_job *j, const elem *x,
+                          int64_t i, int r)
 {
     int32_t four;
 
-    memcpy(&four, x, sizeof(four));
+    (void)j, (void)r;
+    memcpy(&four, x + i * UNIT, sizeof(four));
     return (ivec)_mm256_set1_epi32(four);
 }
 
@@ -40,6 +43,8 @@ static inline ivec dot(ivec sum, ivec x, wvec w)
     return (ivec)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)x, w);
 }
 
+#include "device/cpu/conv/int8_end_tmpl.h"
+#include "device/cpu/conv/int8_line_tmpl.h"
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_avxvnni = {

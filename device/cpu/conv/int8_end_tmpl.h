@@ -14,25 +14,6 @@ INLINE fvec load(const float *p)
     return v;
 }
 
-/* The first n lanes; the others are 0. */
-static inline fvec load_few(const float *p, int64_t n)
-{
-    fvec v = { 0 };
-
-    if (n == LANES)
-        return load(p);
-    memcpy(&v, p, (size_t)n * sizeof(*p));
-    return v;
-}
-
-INLINE void put_floats(float *p, fvec v, int64_t n)
-{
-    if (n == LANES)
-        memcpy(p, &v, sizeof(v));
-    else
-        memcpy(p, &v, (size_t)n * sizeof(*p));
-}
-
 /* What is the same for all sums of a call. */
 struct ending {
     const float *factor, *bias, *plus;    /* bias, plus: or NULL */
@@ -54,46 +35,83 @@ static struct ending ending_of(const struct ctt_int8_job *j)
     };
 }
 
-/* ctt_quant() of net/byte.h; bigger() and smaller() choose as it does. */
-INLINE void put_bytes(struct ending e, uint8_t *p, fvec v, int64_t n)
+/* ctt_quant() of net/byte.h, + zero; bigger() and smaller() choose as it
+ * does. */
+INLINE ivec to_bytes(struct ending e, fvec v)
 {
     float zero = (float)e.zero;
 
     v = bigger(v * e.inv, (fvec){ 0 } - zero);
     v = smaller(v, (fvec){ 0 } + (255.0f - zero));
     v = (v + 12582912.0f) - 12582912.0f;
-    put_low(p, __builtin_convertvector(v, ivec) + e.zero, n);
+    return __builtin_convertvector(v, ivec) + e.zero;
 }
 
-static void act_few(int act, fvec *v)
+/* An act of a register of numbers. */
+static __attribute__((noinline)) void act_on(int act, float *y)
 {
-    float y[LANES];
-
-    memcpy(y, v, sizeof(y));
     K(act_row)(act, y, LANES);
-    memcpy(v, y, sizeof(y));
 }
 
-/* n sums of row `row` of the result, from channel `from` on; at: where factors
- * and bias of that channel are. */
-INLINE void put_sums(struct ending e, int64_t row, int64_t from, int64_t at,
-                     int64_t n, ivec sum)
+/* What n numbers, LANES of them or fewer, become: from sums and the numbers of
+ * the plus input at `plus` to those of the result at y.  n == LANES is a
+ * constant where it holds. */
+INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
+                     const float *plus, char *y, int64_t n)
 {
-    fvec v = __builtin_convertvector(sum, fvec) * load(e.factor + at);
+    fvec v = __builtin_convertvector(sum, fvec) * factor, more = { 0 };
 
     if (e.bias)
-        v += load(e.bias + at);
-    if (e.plus)
-        v += load_few(e.plus + row * e.ldplus + from, n);
+        v += bias;
+    if (e.plus) {
+        memcpy(&more, plus, (size_t)n * sizeof(*plus));
+        v += more;
+    }
     if (e.act == CTT_ACT_RELU + 1) {
         v = (fvec)((ivec)v & ~(ivec)(v < 0));
     } else if (e.act) {
-        fvec few = v;
-        act_few(e.act, &few);
-        v = few;
+        float few[LANES];
+        memcpy(few, &v, sizeof(few));
+        act_on(e.act, few);
+        memcpy(&v, few, sizeof(few));
     }
     if (e.bytes)
-        put_bytes(e, (uint8_t *)e.y + row * e.ldy + from, v, n);
+        put_low((uint8_t *)y, to_bytes(e, v), n);
     else
-        put_floats((float *)e.y + row * e.ldy + from, v, n);
+        memcpy(y, &v, (size_t)n * sizeof(float));
+}
+
+/* A register of channels, from channel `from` on, of many rows of the result:
+ * their sums are `stride` registers apart.  at: where factors and bias of the
+ * channels are. */
+INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
+                     int64_t at, int64_t n, const ivec *sum, int stride)
+{
+    fvec factor = load(e.factor + at), bias = { 0 };
+    const float *plus = e.plus ? e.plus + row * e.ldplus + from : NULL;
+    int64_t size = e.bytes ? 1 : sizeof(float);
+    char *y = e.y + (row * e.ldy + from) * size;
+
+    if (e.bias)
+        bias = load(e.bias + at);
+    for (int64_t i = 0; i < rows; i++) {
+        put_sums(e, factor, bias, sum[i * stride], plus, y, n);
+        plus = e.plus ? plus + e.ldplus : NULL;
+        y += e.ldy * size;
+    }
+}
+
+/* The sums of a tile: regs registers of each row, of so many channels.  Not a
+ * part of the code of each kind of tile, which would be slower. */
+static __attribute__((noinline))
+void put_tile(const struct ending *e, int64_t row, int64_t rows, int64_t from,
+              int64_t at, int64_t channels, const ivec *sum, int regs)
+{
+    for (int r = 0; r < regs; r++, from += LANES, at += LANES) {
+        if (channels >= (r + 1) * LANES)
+            put_rows(*e, row, rows, from, at, LANES, sum + r, regs);
+        else
+            put_rows(*e, row, rows, from, at, channels - r * LANES, sum + r,
+                     regs);
+    }
 }

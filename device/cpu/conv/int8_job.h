@@ -7,25 +7,32 @@
  * kd * kh runs of kw * channels neighbours.  Weights lie as whole numbers in the
  * order in which they are read: [group][block of channels][run][step][channel of
  * the block][unit].  A unit is the neighbours of a run that one instruction
- * multiplies and adds up; runs end with weights that are 0. */
+ * multiplies and adds up; runs end with weights that are 0.
+ *
+ * Of a depthwise conv each channel is a group, but they lie as one: pairs of
+ * neighbours of each channel, so that a register of them has as many channels as
+ * one of sums. */
 #ifndef CTT_INT8_JOB_H
 #define CTT_INT8_JOB_H
 
 #include "device/cpu/conv/int8.h"
 
-/* A conv, and the part of its samples that is computed at a time. */
+/* A conv, and the part of it that is computed at a time. */
 struct ctt_int8_job {
     const struct ctt_call *c;
     int64_t  in[3], out[3];           /* d h w */
-    int64_t  size[3];                 /* of the values laid out */
+    int64_t  size[3];                 /* d h w of the values laid out */
     int64_t  groups, ins, outs;       /* ins, outs: channels of a group */
     int64_t  blocks;                  /* of the channels of a group */
     int64_t  run, steps;              /* length of a run; units, rounded up */
-    int64_t  first, samples;          /* of the part */
-    int64_t  chunk;                   /* rows of the result in a task */
-    /* The values; elements from pixel to pixel, and from group to group. */
+    /* The part: its first sample, or of one sample a band of the rows of the
+     * image, which starts `top` pixels down; out[1] and size[1] are those of
+     * the band.  Its first row of the result, how many, and those in a task. */
+    int64_t  first, top, first_row, rows, chunk;
+    /* The values; elements from pixel to pixel, from group to group, and from
+     * block to block of channels: 0 if all blocks read the same. */
     void          *x;
-    int64_t        pixel, plane;
+    int64_t        pixel, plane, apart;
     /* Weights; by group, block and channel of the block: factors, bias or NULL,
      * and what a sum starts with. */
     const int8_t  *w;
@@ -40,8 +47,8 @@ struct ctt_int8_isa {
                                  stand for them, 2: whole numbers */
     int   depthwise;          /* 1: for convs of each channel alone */
     int (*supported)(void);
-    /* Lays out row `row` of the size[0] * size[1] of each sample. */
-    void (*lay)(const struct ctt_int8_job *j, int64_t row);
+    /* Lays out a line, of the size[0] * size[1] of each sample. */
+    void (*lay)(const struct ctt_int8_job *j, int64_t line);
     /* Computes a block of a chunk: task = chunk * groups * blocks + block. */
     void (*task)(const struct ctt_int8_job *j, int64_t task);
 };

@@ -42,38 +42,21 @@ static void lay_some(const struct ctt_int8_job *j, int64_t row,
         to[i] = (elem)(b[i] - zero);
 }
 
-/* `pixels` pixels of a group, from row `row` on; neighbours at once if nothing
- * lies between them. */
-static void lay_pixels(const struct ctt_int8_job *j, int64_t row,
-                       int64_t group, elem *to, int64_t pixels)
-{
-    int64_t ld = j->c->in[0].ld;
+/* A line of the values laid out: the row of in[0] of its first pixel that is
+ * there, and how many pixels of padding come before it, are there, follow. */
+struct line { int64_t row, left, n, right; };
 
-    if (ld == j->ins && ld == j->pixel) {
-        lay_some(j, row, 0, to, pixels * ld);
-        return;
-    }
-    for (int64_t i = 0; i < pixels; i++)
-        lay_some(j, row + i, group * j->ins, to + i * j->pixel, j->ins);
-}
-
-static void lay(const struct ctt_int8_job *j, int64_t line)
+static struct line line_of(const struct ctt_int8_job *j, int64_t line)
 {
     const int *pad = j->c->node->attr.conv.pad;
     int64_t wide = j->size[2], left = pad[2] < wide ? pad[2] : wide;
     int64_t n = wide - left < j->in[2] ? wide - left : j->in[2];
-    int64_t h = line % j->size[1] - pad[1];
+    int64_t h = line % j->size[1] + j->top - pad[1];
     int64_t d = line / j->size[1] % j->size[0] - pad[0];
     int64_t sample = j->first + line / j->size[1] / j->size[0];
     int64_t row = ((sample * j->in[0] + d) * j->in[1] + h) * j->in[2];
-    elem *to = (elem *)j->x + line * wide * j->pixel;
 
     if (d < 0 || h < 0 || d >= j->in[0] || h >= j->in[1])
         left = wide, n = 0;
-    for (int64_t g = 0; g < j->groups; g++, to += j->plane) {
-        lay_none(j, to, left * j->pixel);
-        lay_pixels(j, row, g, to + left * j->pixel, n);
-        lay_none(j, to + (left + n) * j->pixel,
-                 (wide - left - n) * j->pixel);
-    }
+    return (struct line){ row, left, n, wide - left - n };
 }

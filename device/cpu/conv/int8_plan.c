@@ -30,13 +30,14 @@ static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
            c->w[0].t.c % isa->unit == 0;
 }
 
-/* The channels of a depthwise conv are the neighbours of one group. */
-static void plan_depthwise(struct ctt_int8_job *j, int64_t block)
+/* Each pixel has the pairs that begin there. */
+static void plan_depthwise(struct ctt_int8_job *j,
+                           const struct ctt_int8_isa *isa)
 {
     j->groups = 1;
     j->ins = j->outs = j->c->out.c;
-    j->pixel = ctt_align(j->ins, block);
-    j->run = ctt_volume(&j->c->w[0].t) / j->ins;
+    j->pixel = isa->unit * ctt_align(j->ins, isa->block);
+    j->apart = isa->unit * isa->block;
 }
 
 struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
@@ -54,7 +55,7 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
     for (int k = 0; k < 3; k++)
         j.size[k] = (j.out[k] - 1) * c->node->attr.conv.stride[k] + kernel[k];
     if (isa->depthwise)
-        plan_depthwise(&j, isa->block);
+        plan_depthwise(&j, isa);
     else if (in_place(isa, c)) {
         memcpy(j.size, j.in, sizeof(j.size));
         j.x = x->data;
@@ -70,9 +71,9 @@ int64_t ctt_int8_packed(const struct ctt_int8_isa *isa,
                         const struct ctt_int8_job *j)
 {
     const struct ctt_tensor *w = &j->c->w[0].t;
-    int64_t runs = isa->depthwise ? 1 : w->d * w->h;
 
-    return j->groups * j->blocks * runs * j->steps * isa->block * isa->unit;
+    return j->groups * j->blocks * w->d * w->h * j->steps * isa->block *
+           isa->unit;
 }
 
 int64_t ctt_int8_channels(const struct ctt_int8_isa *isa,

@@ -5,14 +5,12 @@
 
 /* ---- weights ---- */
 
-/* Weight i of run r of channel o of a group, in memory of one group: the runs
- * of a depthwise conv hold one channel each, its weights are one run. */
+/* Channel o of a group. */
 static void pack_channel(const struct ctt_int8_isa *isa,
                          const struct ctt_int8_job *j, int64_t group,
                          int64_t o, const int8_t *q, int8_t *to)
 {
-    int64_t runs = ctt_int8_packed(isa, j) /
-                   (j->groups * j->blocks * j->steps * isa->block * isa->unit);
+    int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
     int64_t unit = isa->unit, block = isa->block;
 
     to += (group * j->blocks + o / block) * runs * j->steps * block * unit +
@@ -103,45 +101,29 @@ out:
 
 /* ---- values ---- */
 
-/* Values that are laid out at a time, if a sample is not larger, so that they
- * are still in the cache when they are read; a task's rows of the result. */
-enum { BYTES = 1 << 20, CHUNK = 96, LEAST = 12, SLACK = 64 };
-
-static int64_t laid(const struct ctt_int8_job *j, int64_t samples)
-{
-    return j->plane ? 0 : samples * j->size[0] * j->size[1] * j->size[2] *
-                          j->pixel;
-}
+/* Values that are laid out at a time, so that they are still in the cache when
+ * they are read; a task's rows of the result. */
+enum { BYTES = 512 << 10, CHUNK = 96, LEAST = 12, SLACK = 64 };
 
 /* Chunks are smaller where the threads would not get equal shares. */
-static int64_t chunk_of(const struct ctt_int8_job *j, int64_t rows,
-                        int threads)
+static int64_t chunk_of(const struct ctt_int8_job *j, int threads)
 {
-    int64_t chunk = CHUNK;
+    int64_t chunk = CHUNK, blocks = j->groups * j->blocks;
 
-    while (chunk > LEAST && (rows + chunk - 1) / chunk * j->groups * j->blocks <
-                            4 * threads)
+    while (chunk > LEAST &&
+           (j->rows + chunk - 1) / chunk * blocks < 4 * threads)
         chunk /= 2;
     return chunk;
 }
 
 /* The blocks of a chunk lie together: its values stay in the cache. */
 static void run_part(const struct ctt_int8_isa *isa,
-                     const struct ctt_int8_job *j, int threads)
+                     const struct ctt_int8_job *j, int64_t lines, int threads)
 {
-    int64_t rows = j->samples * j->out[0] * j->out[1] * j->out[2];
-    int64_t lines = j->x == j->c->in[0].data ? 0 :
-                    j->samples * j->size[0] * j->size[1];
-    int64_t tasks = (rows + j->chunk - 1) / j->chunk * j->groups * j->blocks;
+    int64_t tasks = (j->rows + j->chunk - 1) / j->chunk * j->groups *
+                    j->blocks;
 
-    if (threads == 1) {
-        for (int64_t l = 0; l < lines; l++)
-            isa->lay(j, l);
-        for (int64_t t = 0; t < tasks; t++)
-            isa->task(j, t);
-        return;
-    }
-    #pragma omp parallel num_threads(threads)
+    #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         #pragma omp for schedule(static)
         for (int64_t l = 0; l < lines; l++)
@@ -152,28 +134,68 @@ static void run_part(const struct ctt_int8_isa *isa,
     }
 }
 
+/* The sizes of parts: how many samples, or of one sample how many rows of the
+ * result's image; elements of the values of the largest. */
+struct parts { int64_t samples, high, elements; };
+
+static struct parts parts_of(const struct ctt_int8_isa *isa,
+                             const struct ctt_int8_job *j)
+{
+    int64_t n = j->c->in[0].n, stride = j->c->node->attr.conv.stride[1];
+    int64_t line = j->size[2] * j->pixel * j->groups, h = j->size[1];
+    int64_t room = BYTES / isa->bytes, fit = room / (j->size[0] * h * line);
+    int64_t more = (h - room / line) / stride;
+    struct parts p = { fit < 1 ? 1 : fit > n ? n : fit, j->out[1], 0 };
+
+    if (j->x)
+        return (struct parts){ n, j->out[1], 0 };
+    if (fit < 1 && j->size[0] == 1) {
+        p.high = more < j->out[1] ? j->out[1] - more : 1;
+        h -= (j->out[1] - p.high) * stride;
+    }
+    p.elements = p.samples * j->size[0] * h * line;
+    return p;
+}
+
+/* Samples from first on, rows of the image from `from` on. */
+static void one_part(const struct ctt_int8_isa *isa,
+                     const struct ctt_int8_job *all, struct parts p,
+                     int64_t first, int64_t from, int threads)
+{
+    struct ctt_int8_job j = *all;
+    int64_t n = j.c->in[0].n - first, stride = j.c->node->attr.conv.stride[1];
+    int64_t high = j.out[1] - from < p.high ? j.out[1] - from : p.high;
+
+    n = n < p.samples ? n : p.samples;
+    j.first = first;
+    j.top = from * stride;
+    j.first_row = (first * j.out[0] * j.out[1] + from) * j.out[2];
+    if (high < j.out[1]) {
+        j.size[1] -= (j.out[1] - high) * stride;
+        j.out[1] = high;
+    }
+    j.rows = n * j.out[0] * j.out[1] * j.out[2];
+    j.chunk = chunk_of(&j, threads);
+    run_part(isa, &j, p.elements ? n * j.size[0] * j.size[1] : 0, threads);
+}
+
 static int run_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                      struct ctt_int8_job *j)
 {
-    int64_t n = j->c->in[0].n, pixels = j->out[0] * j->out[1] * j->out[2];
-    int64_t one = laid(j, 1) * j->groups * isa->bytes;
-    int64_t most = one ? BYTES / one : n;
-    int threads = ctt_dev_team(d, (double)(n * pixels * j->outs * j->groups) *
-                                  (double)ctt_volume(&j->c->w[0].t) /
-                                  (double)(j->c->w[0].t.n * 64));
+    const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
+    struct parts p = parts_of(isa, j);
+    int threads = ctt_dev_team(d, (double)ctt_volume(&j->c->out) *
+                                  (double)(ctt_volume(w) / w->n) / 64);
 
-    most = most < 1 ? 1 : most > n ? n : most;
-    if (one) {
-        j->x = ctt_dev_scratch(d, (size_t)(most * one + SLACK));
+    if (p.elements) {
+        j->x = ctt_dev_scratch(d, (size_t)(p.elements * isa->bytes + SLACK));
         if (!j->x)
             return CTT_ENOMEM;
-        j->plane = laid(j, most);
+        j->plane = p.elements / j->groups;
     }
-    for (j->first = 0; j->first < n; j->first += most) {
-        j->samples = n - j->first < most ? n - j->first : most;
-        j->chunk = chunk_of(j, j->samples * pixels, threads);
-        run_part(isa, j, threads);
-    }
+    for (int64_t i = 0; i < x->n; i += p.samples)
+        for (int64_t h = 0; h < j->out[1]; h += p.high)
+            one_part(isa, j, p, i, h, threads);
     return 0;
 }
 

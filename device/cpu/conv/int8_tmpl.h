@@ -3,11 +3,11 @@
  * of the result by a block of two registers of channels: the sums stay in
  * registers.  The file that includes it has defined elem, wvec (a register of
  * weights), UNIT, and
- *     get(w)            the weights of a register
- *     dot(sum, x, w)    sum + the products of the unit at x with those of w
- * and what int8_end_tmpl.h needs. */
-#include "device/cpu/conv/int8_end_tmpl.h"
-#include "device/cpu/conv/int8_lay_tmpl.h"
+ *     get(w)               the weights of a register
+ *     values(j, x, i, r)   what register r of step i of a run at x multiplies
+ *     dot(sum, v, w)       sum + the products of these
+ *     lay()                of struct ctt_int8_isa
+ * and included int8_end_tmpl.h. */
 #include "device/cpu/conv/int8_pixel_tmpl.h"
 
 enum { PIXELS = 6, REGS = 2, BLOCK = REGS * LANES };
@@ -33,28 +33,10 @@ INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
         wvec b[REGS];
         UNROLL for (int r = 0; r < R; r++)
             b[r] = get(w + r * LANES * UNIT);
-        UNROLL for (int p = 0; p < P; p++) {
-            ivec v = spread(at[p] + i * UNIT);
+        UNROLL for (int p = 0; p < P; p++)
             UNROLL for (int r = 0; r < R; r++)
-                sum[p][r] = dot(sum[p][r], v, b[r]);
-        }
+                sum[p][r] = dot(sum[p][r], values(j, at[p], i, r), b[r]);
     }
-}
-
-INLINE void put_tile(int P, int R, const struct ctt_int8_job *j,
-                     const struct tile *t, ivec sum[PIXELS][REGS])
-{
-    int64_t in = t->block % j->blocks * BLOCK, left = j->outs - in;
-    int64_t from = t->block / j->blocks * j->outs + in;
-    struct ending end = t->end;
-
-    UNROLL for (int p = 0; p < P; p++)
-        UNROLL for (int r = 0; r < R; r++) {
-            int64_t n = left - r * LANES;
-            put_sums(end, t->row + p, from + r * LANES,
-                     t->block * BLOCK + r * LANES, n < LANES ? n : LANES,
-                     sum[p][r]);
-        }
 }
 
 INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
@@ -63,7 +45,8 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
     const int *k = j->c->node->attr.conv.kernel;
     int64_t each = j->steps * BLOCK * UNIT;
     const int8_t *w = j->w + t->block * k[0] * k[1] * each;
-    ivec sum[PIXELS][REGS];
+    int64_t in = t->block % j->blocks * BLOCK;
+    ivec sum[PIXELS][REGS], done[PIXELS * REGS];
 
     UNROLL for (int p = 0; p < P; p++)
         UNROLL for (int r = 0; r < R; r++)
@@ -73,7 +56,11 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
         for (int64_t h = 0; h < k[1]; h++, w += each)
             add_run(P, R, j, t->x,
                     (d * j->size[1] + h) * j->size[2] * j->pixel, w, sum);
-    put_tile(P, R, j, t, sum);
+    UNROLL for (int p = 0; p < P; p++)
+        UNROLL for (int r = 0; r < R; r++)
+            done[p * R + r] = sum[p][r];
+    put_tile(&t->end, t->row, P, t->block / j->blocks * j->outs + in,
+             t->block * BLOCK, j->outs - in, done, R);
 }
 
 #define TILE(P, R)                                                      \
@@ -95,15 +82,15 @@ static void (*const tiles[PIXELS + 1][REGS + 1])(const struct ctt_int8_job *,
 
 static void task(const struct ctt_int8_job *j, int64_t at)
 {
-    int64_t pixels = j->out[0] * j->out[1] * j->out[2];
     int64_t many = j->groups * j->blocks, row = at / many * j->chunk;
-    int64_t left = j->samples * pixels - row;
-    struct tile t = { .block = at % many, .end = ending_of(j) };
-    const elem *x = (const elem *)j->x + t.block / j->blocks * j->plane;
-    int regs = j->outs - t.block % j->blocks * BLOCK <= LANES ? 1 : 2;
+    int64_t left = j->rows - row, block = at % many % j->blocks;
+    struct tile t = { .row = j->first_row + row, .block = at % many,
+                      .end = ending_of(j) };
+    const elem *x = (const elem *)j->x + at % many / j->blocks * j->plane +
+                    block * j->apart;
+    int regs = j->outs - block * BLOCK <= LANES ? 1 : 2;
     struct pixel p = pixel_at(j, x, row);
 
-    t.row = j->first * pixels + row;
     left = left < j->chunk ? left : j->chunk;
     while (left > 0) {
         int64_t n = left < PIXELS ? left : PIXELS;

@@ -47,11 +47,14 @@ static inline wvec get(const int8_t *w)
     return _mm512_loadu_si512(w);
 }
 
-static inline ivec spread(const elem *x)
+/* The same for all channels. */
+static inline ivec values(const struct ctt_int8_job *j, const elem *x,
+                          int64_t i, int r)
 {
     int32_t four;
 
-    memcpy(&four, x, sizeof(four));
+    (void)j, (void)r;
+    memcpy(&four, x + i * UNIT, sizeof(four));
     return (ivec)_mm512_set1_epi32(four);
 }
 
@@ -60,6 +63,8 @@ static inline ivec dot(ivec sum, ivec x, wvec w)
     return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, w);
 }
 
+#include "device/cpu/conv/int8_end_tmpl.h"
+#include "device/cpu/conv/int8_line_tmpl.h"
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_vnni = {
