@@ -34,4 +34,14 @@ static inline int ctt_has_avx512(void)
 #endif
 }
 
+/* The same, and the sums of products of 16 bits and 8. */
+static inline int ctt_has_vnni(void)
+{
+#if defined(CTT_X86_SETS)
+    return ctt_has_avx512() && __builtin_cpu_supports("avx512vnni");
+#else
+    return 0;
+#endif
+}
+
 #endif

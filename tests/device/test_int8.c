@@ -35,6 +35,11 @@ static const struct shape shapes[] = {
     { "c=6 h=5 w=4", "out=9 kernel=3 pad=2 groups=3", 20 },
     { "c=16 h=5 w=4", "out=32 kernel=3 pad=1 groups=16", 20 },
     { "c=96 h=2 w=2", "out=130 kernel=3 pad=1", 128 },
+    { "c=48 h=13 w=11", "out=70 kernel=3 pad=0", 0 },
+    { "c=33 h=14 w=9", "out=17 kernel=3 pad=2", 255 },
+    { "c=70 h=9 w=9", "out=66 kernel=3 pad=1", 3 },
+    { "c=32 d=3 h=12 w=12", "out=32 kernel=1,3,3 pad=0,1,1", 128 },
+    { "c=520 h=9 w=12", "out=9 kernel=3 pad=1", 128 },
     { "c=2 h=3 w=40", "out=5 kernel=1,1,7 pad=0,0,3", 200 },
 };
 
