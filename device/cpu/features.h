@@ -34,7 +34,8 @@ static inline int ctt_has_avx512(void)
 #endif
 }
 
-/* Sums of products of bytes: with AVX-512, and with registers of 256 bits. */
+/* Sums of products of bytes and of 16 bits: with AVX-512, and with registers of
+ * 256 bits. */
 static inline int ctt_has_vnni(void)
 {
 #if defined(CTT_X86_SETS)

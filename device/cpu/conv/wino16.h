@@ -26,7 +26,7 @@ enum { CTT_WINO16_MOST_SIDE = 6 };
 
 /* Most channels in for which tiles of 3x3 are exact whatever the weights:
  * 9 * 127 * 255 * channels < 2^29. */
-enum { CTT_WINO16_CHANNELS = 1842 };
+enum { CTT_WINO16_CHANNELS = 1841 };
 
 /* x: the bytes; ldx from pixel to pixel, at least a multiple of 16, and as many
  * bytes are read of each; blank: as many bytes `zero`.  u: packed weights. */
@@ -50,7 +50,8 @@ struct ctt_wino16_isa {
                  int64_t block, void *scratch);
 };
 
-extern const struct ctt_wino16_isa ctt_wino16_avx2;
+extern const struct ctt_wino16_isa ctt_wino16_avx2, ctt_wino16_avx512,
+                                   ctt_wino16_vnni;
 
 /* The best one this machine has, or NULL. */
 const struct ctt_wino16_isa *ctt_wino16_best(void);

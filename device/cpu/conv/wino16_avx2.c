@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wino16_avx2.c: the Winograd kernels in whole numbers for AVX2. */
+#define CTT_ISA avx2
+#include "device/cpu/conv/wino16.h"
 #include "device/cpu/features.h"
 
 #if defined(CTT_X86_SETS)
 #include <immintrin.h>
 #pragma GCC target("avx2,fma")
-#define CTT_ISA avx2
 #include "device/cpu/conv/wino16_plan.h"
 
 #define LANES 8
 #define ROWS 6
 
 typedef uint32_t vec __attribute__((vector_size(LANES * 4)));
+typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 typedef float fvec __attribute__((vector_size(LANES * 4)));
 typedef int16_t shorts __attribute__((vector_size(32)));
 
@@ -34,21 +36,6 @@ static inline shorts load_bytes(const uint8_t *p)
         _mm_loadu_si128((const __m128i *)(const void *)p));
 }
 
-static inline vec shift(vec v, int n)
-{
-    return (vec)_mm256_srai_epi32((__m256i)v, n);
-}
-
-static inline fvec to_floats(vec v)
-{
-    return (fvec)_mm256_cvtepi32_ps((__m256i)v);
-}
-
-static inline vec to_whole(fvec v)
-{
-    return (vec)_mm256_cvtps_epi32((__m256)v);
-}
-
 static inline fvec larger(fvec a, fvec b)
 {
     return (fvec)_mm256_max_ps((__m256)a, (__m256)b);
@@ -59,11 +46,18 @@ static inline fvec smaller(fvec a, fvec b)
     return (fvec)_mm256_min_ps((__m256)a, (__m256)b);
 }
 
-static inline void store_bytes(void *p, vec v)
-{
-    __m128i s = _mm_packus_epi32(_mm256_castsi256_si128((__m256i)v),
-                                 _mm256_extracti128_si256((__m256i)v, 1));
+struct limits { fvec low, high; int32_t zero; };
 
+/* What is below the lower limit, or a NaN, is still negative when it is packed,
+ * and packed to 0. */
+static inline void store_bytes(void *p, fvec v, const struct limits *l)
+{
+    __m256i w = _mm256_cvtps_epi32((__m256)smaller(l->high, v));
+    __m128i s;
+
+    w = _mm256_add_epi32(w, _mm256_set1_epi32(l->zero));
+    s = _mm_packs_epi32(_mm256_castsi256_si128(w),
+                        _mm256_extracti128_si256(w, 1));
     _mm_storel_epi64(p, _mm_packus_epi16(s, s));
 }
 
@@ -73,8 +67,6 @@ const struct ctt_wino16_isa ctt_wino16_avx2 = {
     "avx2", LANES, ctt_has_avx2, conv
 };
 #else
-#include "device/cpu/conv/wino16.h"
-
 const struct ctt_wino16_isa ctt_wino16_avx2 = {
     "avx2", 0, ctt_has_avx2, NULL
 };

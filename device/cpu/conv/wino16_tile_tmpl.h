@@ -148,8 +148,7 @@ INLINE int power(int side, int i)
 }
 
 /* What becomes of the sums of a register of channels, from..from + n - 1: see
- * ctt_int8_end.  Full registers with relu or no act are done here, all else by
- * K(int8_end).  least: of relu's result, or -Inf; bias: -0 if there is none,
+ * ctt_int8_end.  Acts other than relu are left to K(int8_end).  least: of relu's result, or -Inf; bias: -0 if there is none,
  * which changes no sum. */
 enum ending { FLOATS, QUANTISED, OTHER };
 
@@ -160,8 +159,8 @@ struct finish {
     char        *out;
     int64_t      ldplus, ldout;     /* in bytes */
     int64_t      from, n;
-    fvec         factor, bias, least, inv, low, high;
-    int32_t      zero;
+    fvec         factor, bias, least, inv;
+    struct limits limits;
 };
 
 static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
@@ -177,59 +176,49 @@ static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
                         .from = from, .n = n < LANES ? n : LANES };
 
     f.out = (char *)y->data + from * size;
-    if (n < LANES || (c->act && !relu)) {
+    if (c->act && !relu)
         f.how = OTHER;
-        return f;
-    }
     if (c->node->plus && c->in[1].data)
         f.plus = (const char *)((const float *)c->in[1].data + from);
-    f.factor = load_floats(end->factor + from);
-    f.bias = bias ? load_floats(bias + from) : -(fvec){ 0 };
+    f.factor = load_some(end->factor + from, f.n);
+    f.bias = bias ? load_some(bias + from, f.n) : -(fvec){ 0 };
     f.least = (fvec){ 0 } + (relu ? 0.0f : -INFINITY);
     if (bytes) {
-        f.zero = y->zero;
         f.inv = (fvec){ 0 } + 1 / y->scale;
-        f.low = (fvec){ 0 } - (float)y->zero;
-        f.high = (fvec){ 0 } + (255.0f - (float)y->zero);
+        f.limits.low = (fvec){ 0 } - (float)y->zero;
+        f.limits.high = (fvec){ 0 } + (255.0f - (float)y->zero);
+        f.limits.zero = y->zero;
     }
     return f;
 }
 
-/* ctt_quant() of a register, and what its bytes hold. */
-INLINE vec quantised(const struct finish *f, fvec y)
+/* n: f->n, a constant where it can be; plus, to: those of row `row`. */
+INLINE void finish(enum ending how, int64_t n, const struct finish *f,
+                   const char *plus, char *to, int64_t row, vec sum)
 {
-    y = smaller(larger(y * f->inv, f->low), f->high);
-    y = (y + 12582912.0f) - 12582912.0f;
-    return to_whole(y) + (uint32_t)f->zero;
-}
-
-/* plus, to: those of row `row`. */
-INLINE void finish(enum ending how, const struct finish *f, const char *plus,
-                   char *to, int64_t row, vec sum)
-{
-    fvec y = to_floats(sum);
+    fvec y = __builtin_convertvector((ivec)sum, fvec);
 
     if (how == OTHER) {
         int32_t s[LANES];
         memcpy(s, &sum, sizeof(s));
-        K(int8_end)(f->end, row, f->from, f->n, s);
+        K(int8_end)(f->end, row, f->from, n, s);
         return;
     }
     y = y * f->factor + f->bias;
     if (plus)
-        y = y + (fvec)load(plus);
+        y = y + load_some((const void *)plus, n);
     y = larger(f->least, y);
     if (how == QUANTISED)
-        store_bytes(to, quantised(f, y));
+        store_some_bytes(to, y * f->inv, &f->limits, n);
     else
-        store(to, (vec)y);
+        store_some(to, y, n);
 }
 
 /* A register of channels of a tile; m: its sums, mstep from one frequency to
  * the next.  The copy of `*from` is known not to change with what is stored. */
-INLINE void gather_tile(enum ending how, int side, const uint32_t *m,
-                        const struct ctt_wino16_plan *p, struct place at,
-                        const struct finish *from)
+INLINE void gather_tile(enum ending how, int64_t n, int side,
+                        const uint32_t *m, const struct ctt_wino16_plan *p,
+                        struct place at, const struct finish *from)
 {
     struct finish f = *from;
     int tile = side - 2;
@@ -252,32 +241,39 @@ INLINE void gather_tile(enum ending how, int side, const uint32_t *m,
         out(side, col);
         UNROLL for (int i = 0; i < tile; i++)
             if (i < rows)
-                finish(how, &f, plus ? plus + i * also : NULL, to + i * down,
-                       row + i * ow, shift(col[i] * INVERSE,
-                       power(side, i) + power(side, j)));
+                finish(how, n, &f, plus ? plus + i * also : NULL, to + i * down,
+                       row + i * ow, (vec)((ivec)(col[i] * INVERSE) >>
+                       (power(side, i) + power(side, j))));
         plus = plus ? plus + f.ldplus : NULL;
     }
 }
 
-#define GATHER(name, how, side)                                           \
+/* A function for each ending, for full registers and for less, and side. */
+#define GATHER(name, how, n, side)                                        \
 static void name(const uint32_t *m, const struct ctt_wino16_plan *p,      \
                  struct place at, const struct finish *f)                 \
 {                                                                         \
-    gather_tile(how, side, m, p, at, f);                                  \
+    gather_tile(how, n, side, m, p, at, f);                               \
 }
-GATHER(floats5, FLOATS, 5)
-GATHER(floats6, FLOATS, 6)
-GATHER(bytes5, QUANTISED, 5)
-GATHER(bytes6, QUANTISED, 6)
-GATHER(other5, OTHER, 5)
-GATHER(other6, OTHER, 6)
+GATHER(floats5, FLOATS, LANES, 5)
+GATHER(floats6, FLOATS, LANES, 6)
+GATHER(bytes5, QUANTISED, LANES, 5)
+GATHER(bytes6, QUANTISED, LANES, 6)
+GATHER(few_floats5, FLOATS, f->n, 5)
+GATHER(few_floats6, FLOATS, f->n, 6)
+GATHER(few_bytes5, QUANTISED, f->n, 5)
+GATHER(few_bytes6, QUANTISED, f->n, 6)
+GATHER(other5, OTHER, f->n, 5)
+GATHER(other6, OTHER, f->n, 6)
 
 typedef void gather_fn(const uint32_t *, const struct ctt_wino16_plan *,
                        struct place, const struct finish *);
 
-static gather_fn *const gathers[][2] = {
-    [FLOATS] = { floats5, floats6 }, [QUANTISED] = { bytes5, bytes6 },
-    [OTHER] = { other5, other6 },
+/* By ending, side and whether the register is full. */
+static gather_fn *const gathers[][2][2] = {
+    [FLOATS] = { { few_floats5, floats5 }, { few_floats6, floats6 } },
+    [QUANTISED] = { { few_bytes5, bytes5 }, { few_bytes6, bytes6 } },
+    [OTHER] = { { other5, other5 }, { other6, other6 } },
 };
 
 /* Prefetches, to be written, the pixels of a tile in panel f->from. */
@@ -300,12 +296,12 @@ static void gather(const struct ctt_wino16_job *job,
 {
     int64_t from = k * PANEL, rest = job->s->k - from;
     struct finish f[2] = { finish_of(job->end, from, rest) };
-    gather_fn *fn[2] = { gathers[f[0].how][p->side - 5] };
+    gather_fn *fn[2] = { gathers[f[0].how][p->side - 5][f[0].n == LANES] };
     int count = 1;
 
     if (rest > LANES) {
         f[1] = finish_of(job->end, from + LANES, rest - LANES);
-        fn[1] = gathers[f[1].how][p->side - 5];
+        fn[1] = gathers[f[1].how][p->side - 5][f[1].n == LANES];
         count = 2;
     }
     for (int64_t t = 0; t < tiles; t++) {

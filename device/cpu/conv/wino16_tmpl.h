@@ -2,14 +2,14 @@
  * wino16_tmpl.h: the Winograd kernels in whole numbers for one instruction set;
  * the including file sets LANES (sums in a register) and ROWS (tiles a
  * micro-kernel takes), and defines the registers vec (of uint32_t, whose sums
- * are modulo 2^32), fvec and shorts (16 of int16_t), and:
+ * are modulo 2^32), ivec (signed), fvec (of floats) and shorts (16 of int16_t),
+ * and:
  *   add_products(s, a, b)   s + the products of the pairs of 16 bits, summed
  *   load_pair(p)            two numbers of 16 bits, repeated
  *   load_bytes(p)           16 bytes as shorts
- *   shift(v, n)             the signed numbers / 2^n, exact
- *   to_floats, to_whole     conversions of signed numbers
  *   larger(a, b), smaller   of two floats; b if one is a NaN or both are 0
- *   store_bytes(p, v)       numbers of 0 to 255. */
+ *   store_bytes(p, v, l)    as bytes: what follows the product in ctt_quant(),
+ *                           with struct limits: low -zero, high 255 - zero. */
 
 #include <math.h>
 
@@ -31,11 +31,6 @@ INLINE vec load(const void *p)
     return *(const loose_vec *)p;
 }
 
-INLINE fvec load_floats(const float *p)
-{
-    return (fvec)load(p);
-}
-
 INLINE void store(void *p, vec v)
 {
     *(loose_vec *)p = v;
@@ -44,6 +39,33 @@ INLINE void store(void *p, vec v)
 INLINE void store_shorts(int16_t *p, shorts v)
 {
     *(loose_shorts *)p = v;
+}
+
+INLINE fvec load_some(const float *p, int64_t n)
+{
+    float some[LANES] = { 0 };
+
+    if (n == LANES)
+        return (fvec)load(p);
+    memcpy(some, p, (size_t)n * sizeof(float));
+    return (fvec)load(some);
+}
+
+INLINE void store_some(void *p, fvec v, int64_t n)
+{
+    if (n == LANES)
+        store(p, (vec)v);
+    else
+        memcpy(p, &v, (size_t)n * sizeof(float));
+}
+
+INLINE void store_some_bytes(void *p, fvec v, const struct limits *l, int64_t n)
+{
+    uint8_t some[LANES];
+
+    store_bytes(n == LANES ? p : some, v, l);
+    if (n < LANES)
+        memcpy(p, some, (size_t)n);
 }
 
 #include "device/cpu/conv/wino16_gemm_tmpl.h"

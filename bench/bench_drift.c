@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench_drift.c: how far the states of a quantised model drift from those of
+ * the model that it was made of, over a long stream: the relative root mean
+ * square error of each LSTM's result and cell state after 1, 10, 100 .. steps,
+ * and the largest of all steps.
+ * Usage: bench_drift MODEL.h5 INT8.h5 [STEPS]. */
+#include "infer/inside.h"
+#include "infer/infer.h"
+#include "net/random.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64, LONG_NAME = CTT_NAME + 4 };
+
+/* A value of both models, by node; its errors. */
+struct state {
+    int    node[2];
+    double now, worst;
+};
+
+struct pair {
+    struct ctt_infer   *m[2];
+    struct ctt_session *s[2];
+    struct state        state[MOST];
+    int                 states;
+    float              *x[2];
+    uint8_t            *frame;
+};
+
+static const struct ctt_graph *graph(const struct pair *p, int k)
+{
+    return ctt_session_run(p->s[k])->g;
+}
+
+/* Other values are gone after a step. */
+static int is_kept(const struct pair *p, int k, int node)
+{
+    const struct ctt_run *r = ctt_session_run(p->s[k]);
+
+    return node >= 0 && r->slot[r->slot[node].alias].history > 0;
+}
+
+static void add_state(struct pair *p, int node, const char *other)
+{
+    int at = ctt_graph_find(graph(p, 1), other);
+
+    if (is_kept(p, 0, node) && is_kept(p, 1, at) && p->states < MOST)
+        p->state[p->states++] = (struct state){ { node, at }, 0, 0 };
+}
+
+/* The quantised model keeps an LSTM's result as bytes, NAME.q8. */
+static void find_states(struct pair *p)
+{
+    const struct ctt_graph *g = graph(p, 0);
+    char name[LONG_NAME];
+
+    for (int i = 0; i < g->count; i++) {
+        const struct ctt_node *n = &g->node[i];
+
+        if (n->op != CTT_OP_LSTM)
+            continue;
+        snprintf(name, sizeof(name), "%s.q8", n->name);
+        if (ctt_graph_find(graph(p, 1), name) < 0)
+            snprintf(name, sizeof(name), "%s", n->name);
+        add_state(p, i, name);
+        if (n->cell >= 0)
+            add_state(p, n->cell, g->node[n->cell].name);
+    }
+}
+
+/* Waves that move and change their speed, under noise. */
+static void draw(const struct ctt_infer_input *in, int64_t t, uint8_t *to)
+{
+    double x0 = 9 * sin((double)t / 23) + (double)t / 7,
+           y0 = 5 * cos((double)t / 31) - (double)t / 11;
+
+    for (int64_t i = 0; i < (int64_t)in->h * in->w; i++) {
+        double y = (double)(i / in->w) + y0, x = (double)(i % in->w) + x0;
+
+        for (int k = 0; k < in->c; k++) {
+            uint32_t noise = ctt_random((uint64_t)t, (uint64_t)(i * in->c + k));
+            double v = 128 + 60 * sin(x / (3 + k)) + 50 * cos(y / 4 - k) +
+                       (double)(noise % 21) - 10;
+            to[i * in->c + k] = (uint8_t)fmin(255, fmax(0, v));
+        }
+    }
+}
+
+static int compare(struct pair *p, struct state *s)
+{
+    double error = 0, sum = 0;
+    int64_t n = ctt_volume(&graph(p, 0)->node[s->node[0]].out);
+    int rc = 0;
+
+    for (int k = 0; k < 2; k++) {
+        const struct ctt_run *r = ctt_session_run(p->s[k]);
+
+        CTT_TRY(ctt_run_get(r, s->node[k], r->cursor - 1,
+                            ctt_rows(&r->g->node[s->node[k]].out), p->x[k]));
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double a = (double)p->x[0][i], d = (double)p->x[1][i] - a;
+
+        error += d * d;
+        sum += a * a;
+    }
+    s->now = sqrt(error / (sum > 0 ? sum : 1));
+    s->worst = fmax(s->worst, s->now);
+out:
+    return rc;
+}
+
+static int step(struct pair *p, int64_t t)
+{
+    int rc = 0;
+
+    draw(ctt_infer_wants(p->m[0]), t, p->frame);
+    for (int k = 0; k < 2; k++)
+        CTT_TRY(ctt_session_push(p->s[k], p->frame, 1));
+    for (int i = 0; i < p->states; i++)
+        CTT_TRY(compare(p, &p->state[i]));
+out:
+    return rc;
+}
+
+static void say(const struct pair *p, int64_t t)
+{
+    for (int i = 0; i < p->states; i++)
+        printf("%-8lld  %-16s  %.5f  %.5f\n", (long long)t,
+               graph(p, 0)->node[p->state[i].node[0]].name, p->state[i].now,
+               p->state[i].worst);
+}
+
+static int run(struct pair *p, char **path, int64_t steps)
+{
+    const struct ctt_infer_input *in;
+    int64_t most = 1;
+    int rc = 0;
+
+    for (int k = 0; k < 2; k++) {
+        CTT_TRY(ctt_infer_open(path[k], "cpu", 1, &p->m[k]));
+        CTT_TRY(ctt_session_open(p->m[k], &p->s[k]));
+    }
+    for (int i = 0; i < graph(p, 0)->count; i++)
+        if (ctt_volume(&graph(p, 0)->node[i].out) > most)
+            most = ctt_volume(&graph(p, 0)->node[i].out);
+    in = ctt_infer_wants(p->m[0]);
+    find_states(p);
+    for (int k = 0; k < 2; k++)
+        p->x[k] = ctt_calloc((size_t)most, sizeof(float));
+    p->frame = ctt_calloc((size_t)(in->h * in->w * in->c), 1);
+    CTT_TRY(p->x[0] && p->x[1] && p->frame ? 0 : CTT_ENOMEM);
+    printf("%-8s  %-16s  %-7s  %s\n", "step", "state", "error", "largest");
+    for (int64_t t = 1, next = 1; t <= steps; t++) {
+        CTT_TRY(step(p, t));
+        if (t == next || t == steps)
+            say(p, t);
+        next *= t == next ? 10 : 1;
+    }
+out:
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct pair p = { .states = 0 };
+    int rc;
+
+    if (argc < 3 || argc > 4) {
+        fprintf(stderr, "usage: bench_drift MODEL.h5 INT8.h5 [STEPS]\n");
+        return 2;
+    }
+    rc = run(&p, argv + 1, argc > 3 ? atoll(argv[3]) : 1000);
+    if (rc < 0)
+        fprintf(stderr, "bench_drift: %s\n", ctt_errmsg());
+    for (int k = 0; k < 2; k++) {
+        ctt_session_close(&p.s[k]);
+        ctt_infer_close(&p.m[k]);
+        ctt_free(p.x[k]);
+    }
+    ctt_free(p.frame);
+    return rc < 0;
+}

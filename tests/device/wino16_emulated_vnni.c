@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * wino16_emulated_vnni.c: Winograd in whole numbers for AVX-512 with VNNI, emulated. */
+#include "tests/device/wino16_emulated.h"
+
+#ifdef HAVE_SIMDE
+#define SIMDE_ENABLE_NATIVE_ALIASES
+/* The emulation is not ours to warn of, and gcc need not say that registers of
+ * 64 bytes would be passed differently with AVX-512. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wshadow"
+#include <simde/x86/avx512.h>
+#pragma GCC diagnostic pop
+#pragma GCC diagnostic ignored "-Wpsabi"
+#define WINO16_VNNI
+#include "device/cpu/conv/wino16_avx512_tmpl.h"
+
+static int here(void)
+{
+    return 1;
+}
+
+const struct ctt_wino16_isa ctt_wino16_emulated_vnni = {
+    "emulated_vnni", LANES, here, conv
+};
+#else
+static int here(void)
+{
+    return 0;
+}
+
+const struct ctt_wino16_isa ctt_wino16_emulated_vnni = {
+    "emulated_vnni", 0, here, NULL
+};
+#endif
