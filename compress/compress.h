@@ -210,6 +210,7 @@ struct ctt_int8 {
                                 ctt_range_method */
     float       percentile;
     const char *except;      /* convs that read floats, as in struct ctt_tt */
+    int         slow;        /* 1: convs that are faster with floats, too */
     int         epochs;      /* of retraining, besides those of the recipe, */
     float       harm;        /* if more of the mean top-1 is lost */
 };

@@ -281,6 +281,23 @@ static void test_except(void)
     ctt_model_free(&m);
 }
 
+/* What is faster in floats stays, unless it is asked for. */
+static void test_slow(void)
+{
+    static const char text[] = "input x h=12 w=12 c=8 mean=0.5 std=0.2\n"
+        "conv a in=x out=16 kernel=5 pad=2\nconv y in=a out=4 kernel=3\n";
+
+    for (int slow = 0; slow < 2; slow++) {
+        struct ctt_recipe o = { .fold = { CTT_FOLD_ALL }, .int8 = {
+            .method = 1, .slow = slow } };
+        struct ctt_recipe_calls calls = { .sample = sample };
+        struct ctt_model *m = run_recipe(&o, &calls, text);
+
+        CU_ASSERT_EQUAL(convs_of_bytes(m->g), 1 + slow);
+        ctt_model_free(&m);
+    }
+}
+
 /* ---- retraining ---- */
 
 static double lost;
@@ -323,7 +340,8 @@ static CU_TestInfo tests[] = {
     { "the graph", test_graph }, { "names", test_names },
     { "methods", test_methods },
     { "errors", test_follow }, { "with other stages", test_compose },
-    { "refused", test_refused }, { "excepted", test_except },
+    { "refused", test_refused }, { "excepted", test_except }, { "no faster", test_slow },
+   
     { "retrained if it hurts", test_harm }, CU_TEST_INFO_NULL
 };
 
