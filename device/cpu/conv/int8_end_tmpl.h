@@ -6,7 +6,7 @@
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 
-/* Registers anywhere in memory: through memcpy() some would lie on the stack. */
+/* Registers anywhere in memory: by memcpy() some would lie on the stack. */
 typedef float fvec_at __attribute__((vector_size(LANES * 4), aligned(4),
                                      may_alias));
 

@@ -3,15 +3,15 @@
  * a kernel is given, and the table of kernels.
  *
  * The values are first laid out as kernels read them, with their padding, a
- * plane of [sample][d][h][w][channel] per group.  The window of a result is then
- * kd * kh runs of kw * channels neighbours.  Weights lie as whole numbers in the
- * order in which they are read: [group][block of channels][run][step][channel of
- * the block][unit].  A unit is the neighbours of a run that one instruction
- * multiplies and adds up; runs end with weights that are 0.
+ * plane of [sample][d][h][w][channel] per group.  The window of a result is
+ * then kd * kh runs of kw * channels neighbours.  Weights lie as whole numbers
+ * in the order in which they are read: [group][block of channels][run][step]
+ * [channel of the block][unit].  A unit is the neighbours of a run that one
+ * instruction multiplies and adds up; runs end with weights that are 0.
  *
  * Of a depthwise conv each channel is a group, but they lie as one: pairs of
- * neighbours of each channel, so that a register of them has as many channels as
- * one of sums. */
+ * neighbours of each channel, so that a register of them has as many channels
+ * as one of sums. */
 #ifndef CTT_INT8_JOB_H
 #define CTT_INT8_JOB_H
 

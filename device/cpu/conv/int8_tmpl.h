@@ -13,8 +13,8 @@
 
 enum { PIXELS = 6, REGS = 2, BLOCK = REGS * LANES };
 
-/* A tile: its first row of the result; its block, the block's first channel, and
- * how many the group has from there on; where its windows begin. */
+/* A tile: its first row of the result; its block, the block's first channel,
+ * and how many the group has from there on; where its windows begin. */
 struct tile {
     int64_t       row, block, from, left;
     const elem   *x[PIXELS];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8_vnni.c: convs of quantised values for AVX-512 VNNI: sums of four products
- * of bytes.  tests/device/test_int8_emulated.c compiles it for any processor. */
+ * int8_vnni.c: convs of quantised values for AVX-512 VNNI: sums of four
+ * products of bytes.  tests/device/test_int8_emulated.c compiles it for any
+ * processor. */
 #include "device/cpu/features.h"
 
 #if defined(CTT_X86_SETS)
