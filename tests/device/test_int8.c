@@ -104,7 +104,9 @@ static void check_device(struct ctt_dev *d, const struct ctt_int8_shape *s,
     ctt_int8_open(&got, s, plus, act, bytes, 5);
     CHECK_OK(ctt_dev_run(ref, &want.call, CTT_FWD));
     for (int again = 0; again < 2; again++) {
+        long allocs = ctt_alloc_calls();
         CHECK_OK(ctt_dev_run(d, &got.call, CTT_FWD));
+        CU_ASSERT(!again || ctt_alloc_calls() == allocs);
         CU_ASSERT(ctt_int8_same(&want, &got));
         CU_ASSERT(d == ref || !ctt_has_avx2() ||
                   !strstr(ctt_dev_impl(d, got.cache, CTT_FWD), "direct"));

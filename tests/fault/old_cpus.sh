@@ -101,7 +101,8 @@ cpu() {
         fail "$name: training: status $?: $(head -n 3 err)"
     if [ "${CTT_CPU_CASES:-some}" = all ]; then
         kernels "$name" 1 net/test_half device/test_wino device/test_ops \
-            device/test_widen infer/test_infer infer/test_session
+            device/test_int8 device/test_widen infer/test_infer \
+            infer/test_session
     else
         kernels "$name" 1 net/test_half
         kernels "$name" 7 device/test_wino

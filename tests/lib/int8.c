@@ -64,7 +64,8 @@ static struct ctt_tensor rows_of(const struct ctt_node *n, void *data)
     return t;
 }
 
-static void fill(struct ctt_int8_try *j, const struct ctt_tensor *x, uint64_t seed)
+static void fill(struct ctt_int8_try *j, const struct ctt_tensor *x,
+                 uint64_t seed)
 {
     int64_t n = ctt_rows(x) * x->ld;
 
@@ -98,8 +99,9 @@ void ctt_int8_open(struct ctt_int8_try *j, const struct ctt_int8_shape *s,
 
     memset(j, 0, sizeof(*j));
     snprintf(text, sizeof(text), "input a %s\nquant q in=a scale=%g zero=%d\n"
-             "conv p in=q %s\nconv y in=q %s %s\n", s->in, (double)CTT_INT8_STEP,
-             s->zero, s->conv, s->conv, plus ? "plus=p" : "");
+             "conv p in=q %s\nconv y in=q %s %s\n", s->in,
+             (double)CTT_INT8_STEP, s->zero, s->conv, s->conv,
+             plus ? "plus=p" : "");
     CHECK_OK(ctt_net_parse(text, &j->g));
     n = &j->g->node[3];
     x = rows_of(&j->g->node[1], NULL);
@@ -142,7 +144,8 @@ void ctt_int8_close(struct ctt_int8_try *j, struct ctt_dev *d)
 }
 
 /* b: as bytes, which stand for the floats of a, rounded. */
-static int same_bytes(const struct ctt_int8_try *a, const struct ctt_int8_try *b)
+static int same_bytes(const struct ctt_int8_try *a,
+                      const struct ctt_int8_try *b)
 {
     const struct ctt_tensor *y = &a->call.out;
     const uint8_t *got = (const uint8_t *)b->y;
@@ -150,7 +153,8 @@ static int same_bytes(const struct ctt_int8_try *a, const struct ctt_int8_try *b
     for (int64_t r = 0; r < ctt_rows(y); r++)
         for (int64_t j = 0; j < y->c; j++)
             if (got[r * y->ld + j] != CTT_INT8_OUT_ZERO +
-                (int)ctt_quant(a->y[r * y->ld + j], 1 / CTT_INT8_OUT_STEP, CTT_INT8_OUT_ZERO))
+                (int)ctt_quant(a->y[r * y->ld + j], 1 / CTT_INT8_OUT_STEP,
+                               CTT_INT8_OUT_ZERO))
                 return 0;
     return 1;
 }

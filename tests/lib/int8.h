@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * int8.h: calls of convs of quantised values, for the tests of their kernels. */
+ * int8.h: calls of convs of quantised values, for the tests of their
+ * kernels. */
 #ifndef CTT_TESTS_INT8_H
 #define CTT_TESTS_INT8_H
 

@@ -6,12 +6,43 @@
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 
+/* Registers anywhere in memory: by memcpy() some would lie on the stack. */
+typedef float fvec_at __attribute__((vector_size(LANES * 4), aligned(4),
+                                     may_alias));
+
 INLINE fvec load(const float *p)
 {
-    fvec v;
+    return *(const fvec_at *)p;
+}
 
-    memcpy(&v, p, sizeof(v));
-    return v;
+INLINE void store(float *p, fvec v)
+{
+    *(fvec_at *)p = v;
+}
+
+/* The first n lanes; n == LANES is a constant where it holds. */
+INLINE fvec load_few(const float *p, int64_t n)
+{
+    float few[LANES] = { 0 };
+
+    if (n == LANES)
+        return load(p);
+    for (int64_t i = 0; i < n; i++)
+        few[i] = p[i];
+    return load(few);
+}
+
+INLINE void store_few(float *p, fvec v, int64_t n)
+{
+    float few[LANES];
+
+    if (n == LANES) {
+        store(p, v);
+        return;
+    }
+    store(few, v);
+    for (int64_t i = 0; i < n; i++)
+        p[i] = few[i];
 }
 
 /* What is the same for all sums of a call. */
@@ -54,31 +85,28 @@ static __attribute__((noinline)) void act_on(int act, float *y)
 }
 
 /* What n numbers, LANES of them or fewer, become: from sums and the numbers of
- * the plus input at `plus` to those of the result at y.  n == LANES is a
- * constant where it holds. */
+ * the plus input at `plus` to those of the result at y. */
 INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
                      const float *plus, char *y, int64_t n)
 {
-    fvec v = __builtin_convertvector(sum, fvec) * factor, more = { 0 };
+    fvec v = __builtin_convertvector(sum, fvec) * factor;
 
     if (e.bias)
         v += bias;
-    if (e.plus) {
-        memcpy(&more, plus, (size_t)n * sizeof(*plus));
-        v += more;
-    }
+    if (e.plus)
+        v += load_few(plus, n);
     if (e.act == CTT_ACT_RELU + 1) {
         v = (fvec)((ivec)v & ~(ivec)(v < 0));
     } else if (e.act) {
         float few[LANES];
-        memcpy(few, &v, sizeof(few));
+        store(few, v);
         act_on(e.act, few);
-        memcpy(&v, few, sizeof(few));
+        v = load(few);
     }
     if (e.bytes)
         put_low((uint8_t *)y, to_bytes(e, v), n);
     else
-        memcpy(y, &v, (size_t)n * sizeof(float));
+        store_few((float *)y, v, n);
 }
 
 /* A register of channels, from channel `from` on, of many rows of the result:

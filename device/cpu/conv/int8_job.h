@@ -3,15 +3,15 @@
  * a kernel is given, and the table of kernels.
  *
  * The values are first laid out as kernels read them, with their padding, a
- * plane of [sample][d][h][w][channel] per group.  The window of a result is then
- * kd * kh runs of kw * channels neighbours.  Weights lie as whole numbers in the
- * order in which they are read: [group][block of channels][run][step][channel of
- * the block][unit].  A unit is the neighbours of a run that one instruction
- * multiplies and adds up; runs end with weights that are 0.
+ * plane of [sample][d][h][w][channel] per group.  The window of a result is
+ * then kd * kh runs of kw * channels neighbours.  Weights lie as whole numbers
+ * in the order in which they are read: [group][block of channels][run][step]
+ * [channel of the block][unit].  A unit is the neighbours of a run that one
+ * instruction multiplies and adds up; runs end with weights that are 0.
  *
  * Of a depthwise conv each channel is a group, but they lie as one: pairs of
- * neighbours of each channel, so that a register of them has as many channels as
- * one of sums. */
+ * neighbours of each channel, so that a register of them has as many channels
+ * as one of sums. */
 #ifndef CTT_INT8_JOB_H
 #define CTT_INT8_JOB_H
 
@@ -24,6 +24,7 @@ struct ctt_int8_job {
     int64_t  size[3];                 /* d h w of the values laid out */
     int64_t  groups, ins, outs;       /* ins, outs: channels of a group */
     int64_t  blocks;                  /* of the channels of a group */
+    int64_t  together;                /* blocks in a task */
     int64_t  run, steps;              /* length of a run; units, rounded up */
     /* The part: its first sample, or of one sample a band of the rows of the
      * image, which starts `top` pixels down; out[1] and size[1] are those of
@@ -49,7 +50,8 @@ struct ctt_int8_isa {
     int (*supported)(void);
     /* Lays out a line, of the size[0] * size[1] of each sample. */
     void (*lay)(const struct ctt_int8_job *j, int64_t line);
-    /* Computes a block of a chunk: task = chunk * groups * blocks + block. */
+    /* Computes blocks of a chunk; the tasks of a chunk come one after the
+     * other. */
     void (*task)(const struct ctt_int8_job *j, int64_t task);
 };
 

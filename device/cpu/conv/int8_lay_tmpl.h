@@ -8,14 +8,6 @@ static elem nothing(const struct ctt_int8_job *j)
     return (elem)(sizeof(elem) == 1 ? j->c->in[0].zero : 0);
 }
 
-static void lay_none(const struct ctt_int8_job *j, elem *to, int64_t n)
-{
-    elem zero = nothing(j);
-
-    SIMD for (int64_t i = 0; i < n; i++)
-        to[i] = zero;
-}
-
 static void lay_floats(const struct ctt_tensor *x, elem add, const float *from,
                        elem *to, int64_t n)
 {

@@ -2,6 +2,14 @@
  * int8_line_tmpl.h: quantised values laid out pixel after pixel. */
 #include "device/cpu/conv/int8_lay_tmpl.h"
 
+static void lay_none(const struct ctt_int8_job *j, elem *to, int64_t n)
+{
+    elem zero = nothing(j);
+
+    SIMD for (int64_t i = 0; i < n; i++)
+        to[i] = zero;
+}
+
 /* The pixels of a group that are there; neighbours at once if nothing lies
  * between them. */
 static void lay_pixels(const struct ctt_int8_job *j, struct line l,

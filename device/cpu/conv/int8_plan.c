@@ -63,6 +63,7 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
         j.plane = w->c;
     }
     j.blocks = (j.outs + isa->block - 1) / isa->block;
+    j.together = isa->depthwise ? j.blocks : 1;
     j.steps = (j.run + isa->unit - 1) / isa->unit;
     return j;
 }

@@ -108,10 +108,10 @@ enum { BYTES = 512 << 10, CHUNK = 96, LEAST = 12, SLACK = 64 };
 /* Chunks are smaller where the threads would not get equal shares. */
 static int64_t chunk_of(const struct ctt_int8_job *j, int threads)
 {
-    int64_t chunk = CHUNK, blocks = j->groups * j->blocks;
+    int64_t chunk = CHUNK, many = j->groups * j->blocks / j->together;
 
     while (chunk > LEAST &&
-           (j->rows + chunk - 1) / chunk * blocks < 4 * threads)
+           (j->rows + chunk - 1) / chunk * many < 4 * threads)
         chunk /= 2;
     return chunk;
 }
@@ -120,8 +120,8 @@ static int64_t chunk_of(const struct ctt_int8_job *j, int threads)
 static void run_part(const struct ctt_int8_isa *isa,
                      const struct ctt_int8_job *j, int64_t lines, int threads)
 {
-    int64_t tasks = (j->rows + j->chunk - 1) / j->chunk * j->groups *
-                    j->blocks;
+    int64_t tasks = (j->rows + j->chunk - 1) / j->chunk *
+                    (j->groups * j->blocks / j->together);
 
     #pragma omp parallel num_threads(threads) if (threads > 1)
     {

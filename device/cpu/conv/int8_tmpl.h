@@ -4,7 +4,8 @@
  * registers.  The file that includes it has defined elem, wvec (a register of
  * weights), UNIT, and
  *     get(w)               the weights of a register
- *     values(j, x, i, r)   what register r of step i of a run at x multiplies
+ *     values(x, r)         the unit at x, for the channels of register r
+ *     apart(j)             elements from a unit of a run to the next
  *     dot(sum, v, w)       sum + the products of these
  *     lay()                of struct ctt_int8_isa
  * and included int8_end_tmpl.h. */
@@ -12,30 +13,29 @@
 
 enum { PIXELS = 6, REGS = 2, BLOCK = REGS * LANES };
 
-/* A tile: its first row of the result, its block of channels, and where its
- * windows begin. */
+/* A tile: its first row of the result; its block, the block's first channel,
+ * and how many the group has from there on; where its windows begin. */
 struct tile {
-    int64_t       row, block;
+    int64_t       row, block, from, left;
     const elem   *x[PIXELS];
     struct ending end;
 };
 
-/* P and R, pixels and registers, are constants. */
+/* P and R, pixels and registers, are constants.  One index counts for all
+ * pixels. */
 INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
-                    const elem *const *x, int64_t off, const int8_t *w,
+                    const elem *const *x, int64_t at, const int8_t *w,
                     ivec sum[PIXELS][REGS])
 {
-    const elem *at[PIXELS];
+    int64_t far = apart(j), end = at + j->steps * far;
 
-    UNROLL for (int p = 0; p < P; p++)
-        at[p] = x[p] + off;
-    for (int64_t i = 0; i < j->steps; i++, w += BLOCK * UNIT) {
+    for (; at != end; at += far, w += BLOCK * UNIT) {
         wvec b[REGS];
         UNROLL for (int r = 0; r < R; r++)
             b[r] = get(w + r * LANES * UNIT);
         UNROLL for (int p = 0; p < P; p++)
             UNROLL for (int r = 0; r < R; r++)
-                sum[p][r] = dot(sum[p][r], values(j, at[p], i, r), b[r]);
+                sum[p][r] = dot(sum[p][r], values(x[p] + at, r), b[r]);
     }
 }
 
@@ -45,7 +45,6 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
     const int *k = j->c->node->attr.conv.kernel;
     int64_t each = j->steps * BLOCK * UNIT;
     const int8_t *w = j->w + t->block * k[0] * k[1] * each;
-    int64_t in = t->block % j->blocks * BLOCK;
     ivec sum[PIXELS][REGS], done[PIXELS * REGS];
 
     UNROLL for (int p = 0; p < P; p++)
@@ -59,8 +58,7 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
     UNROLL for (int p = 0; p < P; p++)
         UNROLL for (int r = 0; r < R; r++)
             done[p * R + r] = sum[p][r];
-    put_tile(&t->end, t->row, P, t->block / j->blocks * j->outs + in,
-             t->block * BLOCK, j->outs - in, done, R);
+    put_tile(&t->end, t->row, P, t->from, t->block * BLOCK, t->left, done, R);
 }
 
 #define TILE(P, R)                                                      \
@@ -80,23 +78,44 @@ static void (*const tiles[PIXELS + 1][REGS + 1])(const struct ctt_int8_job *,
 #undef ROW
 };
 
+/* The blocks of a tile of n rows, of one group.  (A copy of the tile would be
+ * read while it is written, which is slow.) */
+static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
+                              int64_t n)
+{
+    int64_t block = t->block, from = t->from, left = t->left;
+
+    for (int64_t b = 0; b < j->together; b++) {
+        tiles[n][t->left > LANES ? 2 : 1](j, t);
+        t->block++;
+        t->from += BLOCK;
+        t->left -= BLOCK;
+        for (int64_t i = 0; i < n; i++)
+            t->x[i] += j->apart;
+    }
+    t->block = block;
+    t->from = from;
+    t->left = left;
+}
+
 static void task(const struct ctt_int8_job *j, int64_t at)
 {
-    int64_t many = j->groups * j->blocks, row = at / many * j->chunk;
-    int64_t left = j->rows - row, block = at % many % j->blocks;
-    struct tile t = { .row = j->first_row + row, .block = at % many,
+    int64_t many = j->groups * j->blocks / j->together, row = at / many;
+    int64_t block = at % many * j->together, left;
+    int64_t group = block / j->blocks, in = block % j->blocks * BLOCK;
+    struct tile t = { .row = j->first_row + row * j->chunk, .block = block,
+                      .from = group * j->outs + in, .left = j->outs - in,
                       .end = ending_of(j) };
-    const elem *x = (const elem *)j->x + at % many / j->blocks * j->plane +
-                    block * j->apart;
-    int regs = j->outs - block * BLOCK <= LANES ? 1 : 2;
-    struct pixel p = pixel_at(j, x, row);
+    const elem *x = (const elem *)j->x + group * j->plane;
+    struct pixel p = pixel_at(j, x, row * j->chunk);
 
+    left = j->rows - row * j->chunk;
     left = left < j->chunk ? left : j->chunk;
     while (left > 0) {
         int64_t n = left < PIXELS ? left : PIXELS;
         for (int64_t i = 0; i < n; i++, step_on(j, x, &p))
             t.x[i] = p.x;
-        tiles[n][regs](j, &t);
+        run_blocks(j, &t, n);
         t.row += n;
         left -= n;
     }
