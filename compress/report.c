@@ -2,6 +2,7 @@
  * report.c: what was done to a model and the measured results. */
 #include "compress/compress.h"
 #include "net/op.h"
+#include "net/quant.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -178,22 +179,55 @@ int ctt_report_stored(struct ctt_report *r, const char *path)
     return 0;
 }
 
+/* The symbols of a weight that is stored as bytes are these, not their products
+ * with the step of a channel.  *whole: the caller frees it. */
+static int use_bytes(const struct ctt_node *n, struct ctt_weight *w,
+                     float **whole)
+{
+    int64_t all = ctt_volume(&n->w[0]), each = all / n->w[0].n;
+    float *step = ctt_calloc((size_t)n->w[0].n, sizeof(*step));
+    int8_t *q = ctt_calloc((size_t)all, 1);
+    int rc = 0;
+
+    *whole = ctt_calloc((size_t)all, sizeof(**whole));
+    CTT_TRY(step && q && *whole ? 0 : CTT_ENOMEM);
+    ctt_quant_weights(w->t.data, n->w[0].n, each, q, step);
+    for (int64_t i = 0; i < all; i++)
+        (*whole)[i] = q[i];
+    w->t.data = *whole;
+out:
+    ctt_free(step);
+    ctt_free(q);
+    return rc;
+}
+
+static int is_bytes(const struct ctt_model *m, const struct ctt_node *n)
+{
+    return ctt_is_int8(m->g, (int)(n - m->g->node)) &&
+           ctt_quant_is(m->w + n->at[0], n->w[0].n,
+                        ctt_volume(&n->w[0]) / n->w[0].n);
+}
+
 static int add_entropy(const struct ctt_model *m, const struct ctt_node *n,
                        struct ctt_weight_row *row)
 {
     struct ctt_weight w = ctt_model_weight(m, n, 0);
     struct ctt_entropy e, *sum = &row->entropy;
     char title[CTT_WEIGHT_NAME];
+    float *whole = NULL;
     int rc = 0;
 
     ctt_weight_title(n, 0, title);
     if (!ctt_row_has(row, title, ".w"))
         goto out;
+    if (is_bytes(m, n))
+        CTT_TRY(use_bytes(n, &w, &whole));
     CTT_TRY(ctt_entropy(&w, &e));
     sum->values += e.values;
     sum->value_bits += e.value_bits;
     sum->gap_bits += e.gap_bits;
 out:
+    ctt_free(whole);
     return rc;
 }
 
