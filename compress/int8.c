@@ -211,7 +211,8 @@ static const struct ctt_opt options[] = {
       .dflt = "none", .help = "convs read bytes and multiply whole numbers: "
       "how the range of values is chosen from those that clips give: all, "
       "--int8-percentile, where clipping loses least information, or least "
-      "squared error", .choices = words, .tags = CTT_OPT_COMMON },
+      "squared error", .choices = words, .needs = "data",
+      .tags = CTT_OPT_COMMON },
     { .name = "int8-percentile", .type = CTT_FLOAT, .off = FIELD(percentile),
       .dflt = "99.99", .help = "share of the values, in percent, that is not "
       "clipped at either end", .min = 50, .max = 100, .arg = "P",
@@ -240,6 +241,20 @@ static int asked(const struct ctt_recipe *o)
     return o->int8.method > 0;
 }
 
+static int none_may(void)
+{
+    return ctt_error(CTT_EINVAL, "--int8: there is no conv that could read "
+                     "bytes");
+}
+
+static int any_may(const struct ctt_int8 *o, const struct ctt_graph *g)
+{
+    for (int i = 0; i < g->count; i++)
+        if (ctt_is_conv(&g->node[i]) && !why_not(o, g, i))
+            return 1;
+    return 0;
+}
+
 static int check(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     int fold = o->fold.what, rc = 0;
@@ -247,6 +262,7 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     if (!asked(o))
         goto out;
     CTT_TRY(ctt_names_check(m, o->int8.except));
+    CTT_TRY(any_may(&o->int8, m->g) ? 0 : none_may());
     CTT_CHECK(ctt_foldable_norms(m->g) == 0 || fold == CTT_FOLD_AUTO ||
               (fold & CTT_FOLD_NORMS), CTT_EINVAL, "--int8 needs batch norms "
               "folded into convs: not --fold none or dead");
@@ -289,8 +305,7 @@ static int run(struct ctt_walk *k, int round)
               "norms cannot be folded into shared weights: give the dense "
               "model");
     taken = choose(&k->o->int8, (*k->m)->g, k->r, take);
-    CTT_CHECK(taken > 0, CTT_EINVAL, "--int8: there is no conv that could "
-              "read bytes");
+    CTT_TRY(taken > 0 ? 0 : none_may());
     CTT_TRY(find_forms(k, *k->m, take, form));
     CTT_TRY(ctt_quantise(*k->m, take, form, &m));
     CTT_TRY(follow(k, *k->m, m, take, &worst));

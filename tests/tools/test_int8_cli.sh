@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_int8_cli.sh: a model is trained, quantised, trained further as one of
+# bytes, and answers the same on every device; what --int8 says to bad input.
+set -u
+tools="convtt-data convtt-train convtt-compress convtt-infer convtt-info"
+. "${srcdir:-.}/tests/lib/cli.sh"
+compress=$bin/convtt-compress
+tells() { says "$1" "$2" "$compress" "${@:3}"; }
+size() { wc -c < "$1"; }
+
+make_net
+make_clips
+plain='--data clips --threads 1'
+common="$plain --batch 8"
+"$bin/convtt-train" tiny.net -o m.ctt $common --epochs 2 > out 2>&1 ||
+    { cat out; exit 1; }
+
+# answers MODEL DEVICE THREADS: of every clip, with all digits.
+answers() {
+    "$bin/convtt-infer" --json --threads "$3" --device "$2" "$1" clips 2> err |
+        sed 's/"\(device\|threads\|seconds\|ms\)[^,}]*//g'
+}
+
+# 1. Every conv reads bytes, the file is small, and the same command writes the
+# same bytes.
+for method in minmax percentile entropy mse; do
+    tells 0 "$method.ctt written" m.ctt -o $method.ctt $plain --int8 $method \
+        --retrain-epochs 0
+    grep -qE '^int8 ' out || fail "no row int8: $(cat out)"
+    grep -qE '^h.z .*int8: [0-9.]+ dB' out || fail "no ratio: $(cat out)"
+done
+tells 0 'mse2.ctt written' m.ctt -o mse2.ctt $plain --int8 mse \
+    --retrain-epochs 0
+cmp mse.ctt mse2.ctt || fail "the same command wrote another file"
+"$bin/convtt-info" mse.ctt > out 2>&1
+[ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 4 ] ||
+    fail "not all convs read bytes: $(cat out)"
+grep -q 'int8: 4 of 4 convs read bytes, ranges by mse; worst: ' out ||
+    fail "the history does not say it: $(cat out)"
+
+# 2. The same answers to the bit on plain C, on the fastest kernels, and by any
+# number of threads; nearly those of the floats.
+want=$(answers mse.ctt ref 1)
+[ -n "$want" ] || fail "no answers: $(cat err)"
+for how in 'cpu 1' 'cpu 2' 'ref 2'; do
+    # shellcheck disable=SC2086
+    [ "$(answers mse.ctt $how)" = "$want" ] || fail "other answers on $how"
+done
+
+# 3. It trains as what it is, and the result answers the same on both.
+says 0 'written' "$bin/convtt-train" --init mse.ctt -o t.ctt $common --epochs 1
+"$bin/convtt-info" t.ctt > out 2>&1
+[ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 4 ] ||
+    fail "training changed the lines: $(cat out)"
+[ "$(answers t.ctt cpu 1)" = "$(answers t.ctt ref 1)" ] ||
+    fail "after training, other answers on cpu than on ref"
+tells 0 'trained at most|not retrained|epoch 1/2' m.ctt -o h.ctt $common \
+    --int8 minmax --int8-epochs 2 --int8-harm 0 --retrain-epochs 1
+
+# 4. With other stages.
+tells 0 'all.ctt written' m.ctt -o all.ctt $common --prune 0.5 --prune-least 9 \
+    --share 4 --share-epochs 1 --int8 mse --retrain-epochs 1
+[ "$(answers all.ctt cpu 2)" = "$(answers all.ctt ref 1)" ] ||
+    fail "pruned and shared: other answers on cpu than on ref"
+[ "$(size all.ctt)" -lt "$(size mse.ctt)" ] || fail "all.ctt is large"
+
+# 5. Measured; a text as well.
+says 0 'device cpu, int8' "$bin/convtt-infer" --bench mse.ctt --runs 20 \
+    --threads 1
+grep -qE '(int8|wino16|direct)' out || fail "no kernel of whole numbers"
+says 0 'device cpu, int8' "$bin/convtt-infer" --bench tiny.net --type int8 \
+    --runs 20 --threads 1 --against tiny.net
+says 2 '--type is of a model text' "$bin/convtt-infer" --bench mse.ctt \
+    --type int8
+
+# 6. Bad input: one line, status 2, nothing written.
+refused() {
+    tells 2 "$1" m.ctt -o no.ctt "${@:2}"
+    [ -e no.ctt ] && fail "no.ctt was written"
+}
+refused "int8: no choice 'best'" --int8 best $common
+refused '--int8 requires --data' --int8 mse
+refused "no weight matches 'q'" --int8 mse --int8-except q $common
+refused 'no conv that could read bytes' --int8 mse --int8-except '*' $plain \
+    --retrain-epochs 0
+refused 'int8-percentile' --int8 mse --int8-percentile 99 $common
+refused 'int8' --int8-slow $common --prune 0.5
+tells 2 'no conv that could read bytes' mse.ctt -o no.ctt $plain --int8 mse \
+    --retrain-epochs 0
+exit $failed
