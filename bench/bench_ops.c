@@ -5,6 +5,7 @@
  * Usage: bench_ops [DEVICE [THREADS [WORD]]]; WORD: only lines that hold it. */
 #include "bench/measure.h"
 #include "device/device.h"
+#include "net/quant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,9 @@ static const struct { int n; const char *a, *b, *op; } rows[] = {
       "kernel=5 pad=2" },
     { 1, "c=64 h=12 w=12", NULL, "conv y in=a out=24 kernel=3 pad=1" },
     { 1, "c=8 h=12 w=12", NULL, "conv y in=a out=8 kernel=3 pad=1" },
+    { 16, "c=64 h=12 w=12", NULL, "conv y in=q out=256 kernel=3 pad=1" },
+    { 1, "c=64 h=12 w=12", NULL, "conv y in=q out=256 kernel=3 pad=1" },
+    { 1, "c=128 h=28 w=28", NULL, "conv y in=q out=128 kernel=3 pad=1" },
     { 1, "c=64", NULL, "conv y in=a out=12" },
     { 1, "c=96 h=112 w=112", NULL, "conv y in=a out=96 kernel=3 stride=2 pad=1 "
       "groups=96" },
@@ -186,7 +190,10 @@ static int run_row(struct ctt_dev *d, size_t i, double ceiling)
     CTT_TRY(ctt_graph_add(g, "input a %s", rows[i].a));
     if (rows[i].b)
         CTT_TRY(ctt_graph_add(g, "input b %s", rows[i].b));
+    if (strstr(rows[i].op, "in=q"))
+        CTT_TRY(ctt_graph_add(g, "quant q in=a scale=0.01"));
     CTT_TRY(ctt_graph_add(g, "%s", rows[i].op));
+    CTT_TRY(ctt_graph_quantise(g));
     CTT_TRY(open_call(g, rows[i].n, &c));
     flop = 2e-9 * (double)ctt_node_macs(g, g->count - 1) * rows[i].n;
     printf("%d x %s: %s\n", rows[i].n, rows[i].a, rows[i].op);

@@ -52,8 +52,8 @@ static void *room(int64_t bytes)
     return p;
 }
 
-/* extreme: 1: the largest sums, -1: the smallest, 0: random numbers, ends of the
- * ranges among them. */
+/* extreme: 1: the largest sums, -1: the smallest, 0: random numbers, ends of
+ * the ranges among them. */
 static void fill(struct rig *r, int extreme)
 {
     int64_t in = r->s.n * r->s.h * r->s.w * r->ld, nq = r->s.k * 9 * r->s.c;

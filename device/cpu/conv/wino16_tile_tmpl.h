@@ -148,8 +148,8 @@ INLINE int power(int side, int i)
 }
 
 /* What becomes of the sums of a register of channels, from..from + n - 1: see
- * ctt_int8_end.  Acts other than relu are left to K(int8_end).  least: of relu's result, or -Inf; bias: -0 if there is none,
- * which changes no sum. */
+ * ctt_int8_end.  Acts other than relu are left to K(int8_end).  least: of
+ * relu's result, or -Inf; bias: -0 if there is none, which changes no sum. */
 enum ending { FLOATS, QUANTISED, OTHER };
 
 struct finish {

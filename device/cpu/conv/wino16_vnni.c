@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wino16_vnni.c: the Winograd kernels in whole numbers for AVX-512 with VNNI. */
+ * wino16_vnni.c: the Winograd kernels in whole numbers for AVX-512 with
+ * VNNI. */
 #define CTT_ISA avx512
 #include "device/cpu/conv/wino16.h"
 #include "device/cpu/features.h"
