@@ -123,7 +123,14 @@ static void run_part(const struct ctt_int8_isa *isa,
     int64_t tasks = (j->rows + j->chunk - 1) / j->chunk *
                     (j->groups * j->blocks / j->together);
 
-    #pragma omp parallel num_threads(threads) if (threads > 1)
+    if (threads == 1) {    /* a team of one takes longer than a small conv */
+        for (int64_t l = 0; l < lines; l++)
+            isa->lay(j, l);
+        for (int64_t t = 0; t < tasks; t++)
+            isa->task(j, t);
+        return;
+    }
+    #pragma omp parallel num_threads(threads)
     {
         #pragma omp for schedule(static)
         for (int64_t l = 0; l < lines; l++)
