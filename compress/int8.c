@@ -15,9 +15,9 @@
 
 /* ---- which convs ---- */
 
-/* Winograd's 5x5 needs 4 multiplications of floats per result and weight matrix,
- * a sum of whole numbers 25, at two (AVX2) to four (VNNI) times the rate.  It is
- * used where channels fill registers and there are a few tiles of 4x4. */
+/* Winograd's 5x5 needs 4 multiplications of floats where a sum of whole numbers
+ * needs 25, at two (AVX2) to four (VNNI) times the rate.  It is used where
+ * channels fill registers and there are a few tiles of 4x4. */
 static int winograd_wins(const struct ctt_node *n)
 {
     const int *k = n->attr.conv.kernel, *s = n->attr.conv.stride;
@@ -221,8 +221,8 @@ static const struct ctt_opt options[] = {
       .dflt = "", .help = "convs that read floats", .arg = "PATTERNS",
       .needs = "int8" },
     { .name = "int8-slow", .type = CTT_FLAG, .off = FIELD(slow), .dflt = "0",
-      .help = "also convs that are no faster so: 5x5 on images of 8x8 and more, "
-      "for which floats have a better algorithm", .needs = "int8" },
+      .help = "also convs that are no faster so: 5x5 on images of 8x8 and "
+      "more, for which floats have a better algorithm", .needs = "int8" },
     { .name = "int8-epochs", .type = CTT_INT, .off = FIELD(epochs),
       .dflt = "2", .help = "epochs that train the rounded model, besides "
       "--retrain-epochs, if it loses more than --int8-harm", .max = 100000,

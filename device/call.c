@@ -111,8 +111,8 @@ static int takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
     return is_plain(w) || ctt_dev_takes(d, n, k, w);
 }
 
-/* Refuses what no kernel reads: integers but for quantised values, and weights of a form that the device
- * does not take. */
+/* Refuses what no kernel reads: integers but for quantised values, and weights
+ * of a form that the device does not take. */
 static int check_types(const struct ctt_dev *d, const struct ctt_call *c)
 {
     const struct ctt_node *n = c->node;

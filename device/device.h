@@ -8,8 +8,8 @@
 #include "net/graph.h"
 #include "net/weight.h"
 
-/* 1 if the tensor's quantised values are bytes: only on a device whose memory is
- * the program's.  (Elsewhere, and where gradients are computed, they are
+/* 1 if the tensor's quantised values are bytes: only on a device whose memory
+ * is the program's.  (Elsewhere, and where gradients are computed, they are
  * floats.) */
 static inline int ctt_is_bytes(const struct ctt_tensor *t)
 {

@@ -116,8 +116,8 @@ struct ctt_flat {
     float         *m, *v;     /* moments; v NULL: sgd */
     const uint8_t *how;
     struct ctt_constraint constraint;
-    const struct ctt_stretch *shared;    /* the tensors with shared values, all of
-                                         them trained */
+    const struct ctt_stretch *shared;    /* the tensors with shared values, all
+                                            of them trained */
     int            spans;
 };
 

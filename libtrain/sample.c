@@ -59,7 +59,8 @@ static int open_rows(struct sampling *s, int n)
         int64_t v = ctt_volume(&s->m->g->node[read_node(s, k)].out);
 
         most = v > most ? v : most;
-        if (s->want->what == CTT_SAMPLE_INPUTS && ctt_volume(&node->w[0]) / node->w[0].n > patch)
+        if (s->want->what == CTT_SAMPLE_INPUTS &&
+            ctt_volume(&node->w[0]) / node->w[0].n > patch)
             patch = ctt_volume(&node->w[0]) / node->w[0].n;
     }
     s->rows = ctt_calloc((size_t)n, (size_t)most * sizeof(*s->rows));

@@ -260,9 +260,9 @@ int  ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
 /* ---- sample.c ---- */
 
 /* What gets the values: take is called with to, k and the channels of node[k]
- * of a graph at one place; or, with CTT_SAMPLE_INPUTS, with all that the conv or
- * deconv node[k] reads for its result at one place, in the order of a row of its
- * weight (kd, kh, kw, in), 0 outside the frame; it has no groups then. */
+ * of a graph at one place; or, with CTT_SAMPLE_INPUTS, with all that the conv
+ * or deconv node[k] reads for its result at one place, in the order of a row of
+ * its weight (kd, kh, kw, in), 0 outside the frame; it has no groups then. */
 struct ctt_sample {
     const int *node;
     int        nodes;

@@ -56,8 +56,8 @@ enum { CTT_RUN_NO_LSTM = 1, CTT_RUN_NO_PAIR = 2, CTT_RUN_DW_EACH = 4 };
 /* Bytes of a window in a block: fixed + steps * step + asks * ask. */
 struct ctt_extent { int64_t fixed, step, ask; };
 
-/* The weight of a conv of quantised values: rows of floats, and the same rounded
- * (net/quant.h), which calls get. */
+/* The weight of a conv of quantised values: rows of floats, and the same
+ * rounded (net/quant.h), which calls get. */
 struct ctt_rounded { const float *from; float *to; int64_t rows, each; };
 
 struct ctt_run {

@@ -20,8 +20,8 @@ struct ctt_bench_file {
 /* name: a model file, or a model text: its weights are the initial weights of a
  * training (net/init.h), of which a random share set->zeros of each conv's
  * kernel is pruned; with set->int8, its convs read bytes, whose range does not
- * matter as it changes no time.  The file is made in TMPDIR and loses its name at once; only a
- * program that is killed meanwhile leaves it there. */
+ * matter as it changes no time.  The file is made in TMPDIR and loses its name
+ * at once; only a program that is killed meanwhile leaves it there. */
 int  ctt_bench_file_open(const char *name, const struct ctt_bench_set *set,
                          struct ctt_bench_file *f);
 void ctt_bench_file_close(struct ctt_bench_file *f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * widen.c: runs an fp32 kernel on a call with tensors of 16 bits or of bytes: on
- * fp32 copies, of as many samples at a time as fit into a cache. */
+ * widen.c: runs an fp32 kernel on a call with tensors of 16 bits or of bytes:
+ * on fp32 copies, of as many samples at a time as fit into a cache. */
 #include "device/cpu/cast.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/widen.h"
@@ -268,7 +268,8 @@ static int run(struct ctt_dev *d, ctt_kernel *kernel, const struct ctt_call *c,
             j.weights += ctt_align(ctt_volume(&c->w[k].t), 16);
     (pass == CTT_FWD ? take_forward : take_backward)(&j);
     room = ctt_widen_room(d, (size_t)plan(&j) * sizeof(float));
-    CTT_CHECK(room, CTT_ENOMEM, "%s: no memory for short numbers as floats", c->node->name);
+    CTT_CHECK(room, CTT_ENOMEM, "%s: no memory for short numbers as floats",
+              c->node->name);
     load_weights(d, &j, room);
     for (int64_t from = 0; from < j.units; from += j.step) {
         int64_t left = j.units - from;

@@ -206,7 +206,7 @@ static void test_follow(void)
     small_loss(m, q, &bias);
     CU_ASSERT(bias > 0.29);
     CHECK_OK(ctt_int8_follow(m, q, 1, &calls, 0, &db));
-    for (int i = 0; i < 8; i++)    /* which the copies without bias do not see */
+    for (int i = 0; i < 8; i++)    /* not seen by the copies without bias */
         q->w[q->g->node[2].at[1] + i] -= 0.3f;
     loss = small_loss(m, q, &bias);
     CU_ASSERT(bias < 1e-5);
@@ -340,8 +340,8 @@ static CU_TestInfo tests[] = {
     { "the graph", test_graph }, { "names", test_names },
     { "methods", test_methods },
     { "errors", test_follow }, { "with other stages", test_compose },
-    { "refused", test_refused }, { "excepted", test_except }, { "no faster", test_slow },
-   
+    { "refused", test_refused }, { "excepted", test_except },
+    { "no faster", test_slow },
     { "retrained if it hurts", test_harm }, CU_TEST_INFO_NULL
 };
 
