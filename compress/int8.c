@@ -15,18 +15,6 @@
 
 /* ---- which convs ---- */
 
-/* Winograd's 5x5 needs 4 multiplications of floats where a sum of whole numbers
- * needs 25, at two (AVX2) to four (VNNI) times the rate.  It is used where
- * channels fill registers and there are a few tiles of 4x4. */
-static int winograd_wins(const struct ctt_node *n)
-{
-    const int *k = n->attr.conv.kernel, *s = n->attr.conv.stride;
-
-    return k[0] == 1 && k[1] == 5 && k[2] == 5 && s[0] * s[1] * s[2] == 1 &&
-           !ctt_is_grouped(n) && n->w[0].c >= 8 && n->out.c >= 8 &&
-           n->out.h * n->out.w >= 64;
-}
-
 static const char *why_not(const struct ctt_int8 *o, const struct ctt_graph *g,
                            int i)
 {
@@ -40,7 +28,7 @@ static const char *why_not(const struct ctt_int8 *o, const struct ctt_graph *g,
         return "not int8: a deconv";
     if (ctt_volume(&n->w[0]) / n->w[0].n > CTT_QUANT_MOST)
         return "not int8: too many weights an output";
-    if (!o->slow && winograd_wins(n))
+    if (!o->slow && !ctt_quantise_pays(n))
         return "not int8: no faster";
     return NULL;
 }
@@ -222,7 +210,8 @@ static const struct ctt_opt options[] = {
       .needs = "int8" },
     { .name = "int8-slow", .type = CTT_FLAG, .off = FIELD(slow), .dflt = "0",
       .help = "also convs that are no faster so: 5x5 on images of 8x8 and "
-      "more, for which floats have a better algorithm", .needs = "int8" },
+      "more, for which floats have a better algorithm, and depthwise "
+      "ones", .needs = "int8" },
     { .name = "int8-epochs", .type = CTT_INT, .off = FIELD(epochs),
       .dflt = "2", .help = "epochs that train the rounded model, besides "
       "--retrain-epochs, if it loses more than --int8-harm", .max = 100000,

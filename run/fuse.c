@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuse.c: operator fusion: an act or quant that the preceding kernel applies; an
- * lstm and the conv of the plus input that a conv's kernel computes too; and a
- * plus input that the conv accumulates into. */
+ * fuse.c: operator fusion: an act or quant that the preceding kernel applies;
+ * an lstm and the conv of the plus input that a conv's kernel computes too; and
+ * a plus input that the conv accumulates into. */
 #include "run/layout.h"
 #include "net/op.h"
 

@@ -11,9 +11,10 @@
  * saved NULL: all. */
 int  ctt_run_layout(struct ctt_run *r, const char *saved, int windows);
 
-/* fuse.c: which acts, and then which quants, the preceding kernel applies; which
- * convs accumulate into the memory of their plus input, and which nodes are
- * fused into a conv.  readers: number of edges from each node.  saved as above. */
+/* fuse.c: which acts, and then which quants, the preceding kernel applies;
+ * which convs accumulate into the memory of their plus input, and which nodes
+ * are fused into a conv.  readers: number of edges from each node.  saved as
+ * above. */
 void ctt_layout_fuse_acts(struct ctt_run *r, const int *readers);
 void ctt_layout_fuse_quants(struct ctt_run *r, const int *readers);
 int  ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,

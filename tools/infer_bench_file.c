@@ -62,7 +62,7 @@ static struct ctt_form_of some_form(const struct ctt_node *n)
     return form;
 }
 
-/* Lets all convs read bytes, as convtt-compress would. */
+/* Lets convs read bytes, as convtt-compress would. */
 static int quantise(struct ctt_model **m)
 {
     struct ctt_model *folded = NULL, *q = NULL;
@@ -75,7 +75,8 @@ static int quantise(struct ctt_model **m)
     form = ctt_calloc((size_t)folded->g->count, sizeof(*form));
     CTT_TRY(take && form ? 0 : CTT_ENOMEM);
     for (int i = 0; i < folded->g->count; i++) {
-        take[i] = folded->g->node[i].op == CTT_OP_CONV;
+        take[i] = folded->g->node[i].op == CTT_OP_CONV &&
+                  ctt_quantise_pays(&folded->g->node[i]);
         form[i] = some_form(&folded->g->node[i]);
     }
     CTT_TRY(ctt_quantise(folded, take, form, &q));
