@@ -41,6 +41,13 @@ const struct ctt_int8_shape ctt_int8_shapes[] = {
     { "c=19 d=3 h=4 w=5", "out=19 kernel=2,3,1 pad=1,0,0 groups=19", 9 },
     { "c=9216", "out=12", 128 },
     { "c=40 h=20 w=21", "out=100 kernel=3 pad=1", 128 },
+    /* More values than are laid out at a time: bands of a sample, and parts of
+     * the samples. */
+    { "c=130 h=64 w=66", "out=3 kernel=3 pad=1", 128 },
+    { "c=131 h=71 w=70", "out=2 kernel=5 pad=2 stride=3", 5 },
+    { "c=140 h=64 w=61", "out=140 kernel=3 pad=1 stride=2 groups=140", 128 },
+    { "c=90 h=60 w=61", "out=2 kernel=3 pad=1", 128 },
+    { "c=64 d=5 h=40 w=42", "out=2 kernel=3 pad=1", 128 },
     { NULL, NULL, 0 },
 };
 
