@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+# engines.py: the runtimes that runtime.py measures: each writes its files of a
+# graph of netir.py (prepare), in a process of its own so that what that needs
+# does not count, and runs them (open, run).
+import os
+
+import numpy as np
+
+
+class Carried:
+    """The former values that a runtime reads, zero before the first frame."""
+    def __init__(self, io):
+        self.io = io
+        self.frame = io["inputs"][0][0]
+        self.past = {}
+        for _, shape, of, k in io["inputs"][1:]:
+            most = max(k, len(self.past.get(of, [])))
+            self.past[of] = [np.zeros(shape, np.float32)] * most
+
+    def inputs(self, x):
+        return [x] + [self.past[of][k - 1]
+                      for _, _, of, k in self.io["inputs"][1:]]
+
+    def take(self, x, outputs):
+        now = dict(zip(self.io["outputs"], outputs))
+        now[self.frame] = x
+        for of, past in self.past.items():
+            past.insert(0, now[of])
+            past.pop()
+
+
+def frames(io, last, count, seed=5):
+    """Random numbers, the same with channels first and last."""
+    random = np.random.default_rng(seed)
+    shape = io["inputs"][0][1]
+    shape = [1, shape[-1]] + shape[1:-1] if last else shape
+    xs = [random.standard_normal(shape).astype(np.float32)
+          for _ in range(count)]
+    return [np.ascontiguousarray(np.moveaxis(x, 1, -1)) if last else x
+            for x in xs]
+
+
+def recorded(engine, io, count=24):
+    """What an engine's inputs are on random frames, to calibrate with."""
+    carried, seen = Carried(io), []
+    for x in frames(io, engine.last, count, 7):
+        inputs = carried.inputs(x)
+        seen.append([np.array(i) for i in inputs])
+        carried.take(x, engine.run(inputs))
+    return seen
+
+
+class Engine:
+    last = False    # channels last
+    needs = ()      # modules
+
+    def __init__(self, path, io, threads):
+        self.io, self.threads = io, threads
+        self.names = [i[0] for i in io["inputs"]]
+        self.open(path)
+
+
+class Ort(Engine):
+    """ONNX Runtime's CPU provider."""
+    needs = ("onnx", "onnxruntime")
+
+    @staticmethod
+    def prepare(net, path):
+        import onnx
+        from emit import Onnx
+        onnx.save(Onnx(net).model(), path)
+
+    def open(self, path):
+        import onnxruntime as ort
+        o = ort.SessionOptions()
+        o.intra_op_num_threads, o.inter_op_num_threads = self.threads, 1
+        o.log_severity_level = 3
+        self.session = ort.InferenceSession(path, o, ["CPUExecutionProvider"])
+        self.version = ort.__version__
+
+    def run(self, inputs):
+        return self.session.run(None, dict(zip(self.names, inputs)))
+
+
+class OrtInt8(Ort):
+    """Only the convs are quantised: what is carried stays fp32.  Weights have
+    7 bits where the processor adds pairs of products in 16."""
+    @staticmethod
+    def prepare(net, path):
+        from onnxruntime.quantization import (
+            CalibrationDataReader, QuantFormat, QuantType, quantize_static)
+        Ort.prepare(net, path + ".fp32")
+        io = net.io()
+        seen = recorded(Ort(path + ".fp32", io, 1), io)
+
+        class Reader(CalibrationDataReader):
+            rows = iter([dict(zip([i[0] for i in io["inputs"]], row))
+                         for row in seen])
+
+            def get_next(self):
+                return next(self.rows, None)
+        quantize_static(path + ".fp32", path, Reader(),
+                        quant_format=QuantFormat.QDQ, per_channel=True,
+                        reduce_range=not has_vnni(),
+                        activation_type=QuantType.QUInt8,
+                        weight_type=QuantType.QInt8,
+                        op_types_to_quantize=["Conv"])
+
+
+def has_vnni():
+    with open("/proc/cpuinfo") as f:
+        return "vnni" in f.read()
+
+
+class OpenVino(Engine):
+    needs = ("onnx", "openvino")
+    prepare = staticmethod(Ort.prepare)
+
+    def open(self, path):
+        import openvino as ov
+        core = ov.Core()
+        model = core.compile_model(core.read_model(path), "CPU", {
+            "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32",
+            "INFERENCE_NUM_THREADS": self.threads, "NUM_STREAMS": 1,
+            "ENABLE_CPU_PINNING": False})    # the core may be busy
+        self.request = model.create_infer_request()
+        self.version = ov.__version__.split("-")[0]
+        self.outs = len(self.io["outputs"])
+
+    def run(self, inputs):
+        self.request.infer(dict(enumerate(inputs)), share_inputs=True)
+        # the request writes to the same memory next time
+        return [self.request.get_output_tensor(k).data.copy()
+                for k in range(self.outs)]
+
+
+class OpenVinoInt8(OpenVino):
+    """Post-training quantisation of NNCF."""
+    needs = OpenVino.needs + ("nncf",)
+
+    @staticmethod
+    def prepare(net, path):
+        import nncf
+        import openvino as ov
+        fp32, io = path + ".onnx", net.io()
+        Ort.prepare(net, fp32)
+        names = [i[0] for i in io["inputs"]]
+        seen = [dict(zip(names, row))
+                for row in recorded(OpenVino(fp32, io, 1), io)]
+        model = nncf.quantize(ov.Core().read_model(fp32), nncf.Dataset(seen),
+                              subset_size=len(seen))
+        ov.save_model(model, path + ".xml", compress_to_fp16=False)
+
+    def open(self, path):
+        super().open(path + ".xml")
+
+
+class Torch(Engine):
+    """torch.jit, frozen, channels last."""
+    needs = ("torch",)
+
+    @staticmethod
+    def form(torch, x):
+        return x.contiguous(memory_format=torch.channels_last if x.dim() == 4
+                            else torch.channels_last_3d)
+
+    @classmethod
+    def module(cls, net):
+        import torch
+        from emit import torch_module
+        m = torch_module(net)
+        for p in m.parameters():
+            if p.dim() >= 4:
+                p.data = cls.form(torch, p.data)
+        args = tuple(cls.form(torch, torch.zeros(i[1]))
+                     for i in net.io()["inputs"])
+        return m, args
+
+    @classmethod
+    def prepare(cls, net, path):
+        import torch
+        m, args = cls.module(net)
+        with torch.no_grad():
+            m = torch.jit.freeze(torch.jit.trace(m, args))
+        torch.jit.save(m, path)
+
+    def open(self, path):
+        import torch
+        torch.set_num_threads(self.threads)
+        torch.set_grad_enabled(False)
+        self.torch, self.version = torch, torch.__version__.split("+")[0]
+        self.model = torch.jit.load(path)
+
+    def run(self, inputs):
+        t = self.torch
+        inputs = [self.form(t, x if isinstance(x, t.Tensor)
+                            else t.from_numpy(x)) for x in inputs]
+        return self.model(*inputs)
+
+
+class TorchCompile(Torch):
+    """torch.compile; the compiler's memory counts."""
+    @classmethod
+    def prepare(cls, net, path):
+        import pickle
+        with open(path, "wb") as f:
+            pickle.dump(net, f)
+
+    def open(self, path):
+        import pickle
+        import torch
+        torch.set_num_threads(self.threads)
+        torch.set_grad_enabled(False)
+        self.torch, self.version = torch, torch.__version__.split("+")[0]
+        with open(path, "rb") as f:
+            self.model = torch.compile(self.module(pickle.load(f))[0])
+
+
+class LiteRt(Engine):
+    """LiteRT with XNNPACK, converted from PyTorch."""
+    last = True
+    needs = ("torch", "litert_torch", "ai_edge_litert")
+
+    @staticmethod
+    def prepare(net, path):
+        import litert_torch
+        import torch
+        from emit import torch_module
+        io = net.io(True)
+        m = litert_torch.to_channel_last_io(
+            torch_module(net), list(range(len(io["inputs"]))),
+            list(range(len(io["outputs"])))).eval()
+        args = tuple(torch.zeros(i[1]) for i in io["inputs"])
+        litert_torch.convert(m, args).export(path)
+
+    def open(self, path):
+        import ai_edge_litert
+        from ai_edge_litert.interpreter import Interpreter
+        self.model = Interpreter(path, num_threads=self.threads)
+        self.model.allocate_tensors()
+        signature = self.model.get_signature_list()["serving_default"]
+        runner = self.model.get_signature_runner("serving_default")
+        ins, outs = runner.get_input_details(), runner.get_output_details()
+        number = lambda name: int(name.rsplit("_", 1)[1])
+        self.ins = [ins[k]["index"] for k in
+                    sorted(signature["inputs"], key=number)]
+        self.outs = [outs[k]["index"] for k in
+                     sorted(signature["outputs"], key=number)]
+        self.version = getattr(ai_edge_litert, "__version__", "")
+
+    def run(self, inputs):
+        for k, x in zip(self.ins, inputs):
+            self.model.set_tensor(k, x)
+        self.model.invoke()
+        return [self.model.get_tensor(k) for k in self.outs]
+
+
+class LiteRtInt8(LiteRt):
+    """Static quantisation of weights and values, fp32 in and out."""
+    needs = LiteRt.needs + ("ai_edge_quantizer",)
+
+    @staticmethod
+    def prepare(net, path):
+        from ai_edge_quantizer import algorithm_manager, qtyping
+        from ai_edge_quantizer import quantizer, recipe
+        LiteRt.prepare(net, path + ".fp32")
+        io = net.io(True)
+        q = quantizer.Quantizer(path + ".fp32", recipe.static_wi8_ai8())
+        whole = algorithm_manager.AlgorithmName.NO_QUANTIZE
+        for end in (qtyping.TFLOperationName.INPUT,
+                    qtyping.TFLOperationName.OUTPUT):
+            q.update_quantization_recipe(".*", end, algorithm_key=whole)
+        rows = [{f"args_{k}": x for k, x in enumerate(row)}
+                for row in recorded(LiteRt(path + ".fp32", io, 1), io)]
+        result = q.calibrate({"serving_default": rows})
+        if os.path.exists(path):
+            os.remove(path)
+        q.quantize(result).export_model(path)
+
+
+ENGINES = {"ort": Ort, "ort-int8": OrtInt8, "openvino": OpenVino,
+           "openvino-int8": OpenVinoInt8, "torch": Torch,
+           "torch-compile": TorchCompile, "litert": LiteRt,
+           "litert-int8": LiteRtInt8}

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# runtime.py: how long a frame takes convtt and other runtimes, on the same
+# graph with random weights: batch 1, states carried from frame to frame, by
+# turns in one run.  See README.md.
+import argparse
+import importlib.util
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import engines
+import netir
+
+MODELS = "early-convttlstm,early-convlstm,early-cnn3d,resnet18,mobilenet-v2"
+TOP = pathlib.Path(__file__).resolve().parents[2]
+
+# What keeps libraries from AVX-512.  ONNX Runtime, XNNPACK and convtt's own
+# kernels have no such switch.
+MASK = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
+
+
+# ---- a process that runs one engine ----
+
+def peak_mb():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def serve(name, path, io, threads):
+    """Reads how many frames to run, writes the times; none: the answers of a
+    few frames from the start, to compare."""
+    engine = engines.ENGINES[name](path, io, threads)
+    carried = engines.Carried(io)
+    xs = engines.frames(io, engine.last, 8)
+
+    def frame(k):
+        x = xs[k % len(xs)]
+        outputs = engine.run(carried.inputs(x))
+        carried.take(x, outputs)
+        return outputs[0]
+    answers = [np.array(frame(k)) for k in range(len(xs))]
+    answers = [(np.moveaxis(y, -1, 1) if engine.last else y).ravel().tolist()
+               for y in answers]
+    print(json.dumps({"version": engine.version, "answers": answers}),
+          flush=True)
+    for line in sys.stdin:
+        times = []
+        for k in range(int(line) + 5):    # the first are not counted
+            t = time.perf_counter()
+            frame(k)
+            times.append((time.perf_counter() - t) * 1e3)
+        print(json.dumps({"times": times[5:], "mb": peak_mb()}), flush=True)
+
+
+class Peer:
+    """An engine in processes of its own: one writes its files, one runs."""
+    def __init__(self, a, name, text, folder):
+        self.name, self.rows = name, []
+        self.path = os.path.join(folder, name)
+        self.words = [sys.executable, __file__, "--threads", str(a.threads),
+                      "--engine", name, "--path", self.path, "--text", text]
+        self.env = environment(a)
+        made = subprocess.run(self.words + ["--prepare"], env=self.env,
+                              capture_output=True, text=True)
+        if made.returncode:
+            raise RuntimeError(last_line(made.stderr))
+        self.errors = open(self.path + ".stderr", "w+")
+        self.process = subprocess.Popen(
+            self.words, env=self.env, text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self.errors)
+        self.first = self.read()
+
+    def read(self):
+        for line in self.process.stdout:
+            if line.startswith("{"):    # libraries print, too
+                return json.loads(line)
+        self.errors.seek(0)
+        raise RuntimeError(last_line(self.errors.read()))
+
+    def turn(self, runs):
+        self.process.stdin.write(f"{runs}\n")
+        self.process.stdin.flush()
+        got = self.read()
+        self.rows.append((np.median(got["times"]),
+                          np.percentile(got["times"], 99), got["mb"]))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Ours:
+    """convtt-infer --bench, a process a turn.  It is measured from inside: a
+    frame is a call of the library."""
+    def __init__(self, a, name, model):
+        self.name, self.rows, self.env = name, [], environment(a)
+        self.words = [os.path.join(a.build, "convtt-infer"), "--bench", model,
+                      "--json", "--threads", str(a.threads)]
+        got = subprocess.run([self.words[0], "--version"], text=True,
+                             capture_output=True, check=True).stdout
+        self.first = {"version": got.split()[1], "answers": None}
+
+    def turn(self, runs):
+        got = subprocess.run(self.words + ["--runs", str(runs)], text=True,
+                             env=self.env, capture_output=True)
+        if got.returncode:
+            raise RuntimeError(last_line(got.stderr))
+        j = json.loads(got.stdout)
+        self.rows.append((j["median_ms"], j["p99_ms"], j["peak_mb"]))
+
+    def close(self):
+        pass
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return (lines or ["no reason given"])[-1][:150]
+
+
+def environment(a):
+    env = dict(os.environ, OMP_NUM_THREADS=str(a.threads),
+               PYTHONWARNINGS="ignore", TF_CPP_MIN_LOG_LEVEL="3")
+    return {**env, **MASK} if a.mask_avx512 else env
+
+
+# ---- a table: of each runtime its turn of the least median ----
+
+def missing(name):
+    return [m for m in engines.ENGINES[name].needs
+            if importlib.util.find_spec(m) is None]
+
+
+def start(a, model, others, folder):
+    """What there is to measure of a model; convtt comes first."""
+    text = os.path.join(folder, "text.net")
+    with open(text, "w") as f:
+        f.write("\n".join(netir.canonical(
+            os.path.join(a.build, "convtt-info"), model)) + "\n")
+    running = [Ours(a, "convtt", model)]
+    running += [Ours(a, pathlib.Path(o).name, o) for o in others]
+    for name in a.runtimes.split(","):
+        absent = missing(name)
+        try:
+            if absent:
+                raise RuntimeError("not installed: " + ", ".join(absent))
+            running.append(Peer(a, name, text, folder))
+        except RuntimeError as e:
+            print(f"{pathlib.Path(model).stem}: no {name}: {e}", flush=True)
+    return running
+
+
+def off(reference, answers):
+    """The root mean square of the difference, relative; of the last answer,
+    to which all frames before it have come."""
+    if not reference or not answers:
+        return ""
+    x, y = np.array(reference[-1]), np.array(answers[-1])
+    if x.shape != y.shape:
+        return "shape"
+    return f"{np.sqrt(np.mean((x - y) ** 2) / np.mean(x ** 2)):.2g}"
+
+
+def table(a, model, others):
+    with tempfile.TemporaryDirectory() as folder:
+        running = start(a, model, others, folder)
+        for _ in range(a.turns):
+            for r in running:
+                r.turn(a.runs)
+                time.sleep(0.1)    # threads that wait come to rest
+        for r in running:
+            r.close()
+    reference = next((r.first["answers"] for r in running
+                      if r.name in ("ort", "torch", "openvino")), None)
+    base = min(running[0].rows)[0]
+    for r in running:
+        ms, p99, _ = min(r.rows)
+        print(f"| {pathlib.Path(model).stem} | {r.name} | {ms:.3f} | {p99:.3f} "
+              f"| {ms / base:.2f} | {max(row[2] for row in r.rows):.0f} "
+              f"| {off(reference, r.first['answers'])} "
+              f"| {r.first['version']} |", flush=True)
+
+
+def arguments():
+    p = argparse.ArgumentParser(
+        description="the time of a frame, convtt and other runtimes")
+    p.add_argument("--models", default=MODELS,
+                   help="names of models/ or texts; A.net+B.h5 also runs B.h5 "
+                   "with convtt, beside A.net")
+    p.add_argument("--runtimes", default=",".join(engines.ENGINES))
+    p.add_argument("--threads", type=int, default=1)
+    p.add_argument("--runs", type=int, default=100, help="frames a turn")
+    p.add_argument("--turns", type=int, default=5)
+    p.add_argument("--build", default=os.environ.get("BUILD", "."),
+                   help="where convtt-infer and convtt-info are [BUILD or .]")
+    p.add_argument("--mask-avx512", action="store_true",
+                   help="no AVX-512 in convtt's oneDNN and in PyTorch")
+    for name in ("engine", "path", "text"):    # of a process it starts
+        p.add_argument("--" + name, help=argparse.SUPPRESS)
+    p.add_argument("--prepare", action="store_true", help=argparse.SUPPRESS)
+    a = p.parse_args()
+    unknown = set(a.runtimes.split(",")) - set(engines.ENGINES)
+    if unknown:
+        p.error("no runtime " + ", ".join(sorted(unknown)))
+    if not a.engine and not os.path.exists(os.path.join(a.build,
+                                                        "convtt-infer")):
+        p.error(f"no convtt-infer in {a.build}: name the build folder, --build")
+    return a
+
+
+def part(a):
+    engine = engines.ENGINES[a.engine]
+    with open(a.text) as f:
+        net = netir.Net(f.read().splitlines())
+    if a.prepare:
+        engine.prepare(net, a.path)
+        return
+    io = net.io(engine.last)
+    del net
+    serve(a.engine, a.path, io, a.threads)
+
+
+def every(a):
+    print("| model | runtime | median ms | p99 ms | times convtt | peak MB "
+          "| off | version |\n|---|---|---|---|---|---|---|---|", flush=True)
+    for model in a.models.split(","):
+        model, *others = model.split("+")
+        path = TOP / "models" / f"{model}.net"
+        table(a, str(path) if path.exists() else model, others)
+
+
+def main():
+    a = arguments()
+    try:
+        part(a) if a.engine else every(a)
+    except RuntimeError as e:
+        if a.engine:
+            raise    # the last line of this is printed by who started it
+        sys.exit(f"runtime.py: {e}")
+
+
+if __name__ == "__main__":
+    main()
