@@ -100,10 +100,10 @@ class Peer:
 class Ours:
     """convtt-infer --bench, a process a turn.  It is measured from inside: a
     frame is a call of the library."""
-    def __init__(self, a, name, model):
+    def __init__(self, a, name, model, *more):
         self.name, self.rows, self.env = name, [], environment(a)
         self.words = [os.path.join(a.build, "convtt-infer"), "--bench", model,
-                      "--json", "--threads", str(a.threads)]
+                      "--json", "--threads", str(a.threads), *more]
         got = subprocess.run([self.words[0], "--version"], text=True,
                              capture_output=True, check=True).stdout
         self.first = {"version": got.split()[1], "answers": None}
@@ -144,7 +144,8 @@ def start(a, model, others, folder):
     with open(text, "w") as f:
         f.write("\n".join(netir.canonical(
             os.path.join(a.build, "convtt-info"), model)) + "\n")
-    running = [Ours(a, "convtt", model)]
+    running = [Ours(a, "convtt", model),
+               Ours(a, "convtt-int8", model, "--type", "int8")]
     running += [Ours(a, pathlib.Path(o).name, o) for o in others]
     for name in a.runtimes.split(","):
         absent = missing(name)
