@@ -19,18 +19,13 @@ static const char *why_not(const struct ctt_int8 *o, const struct ctt_graph *g,
                            int i)
 {
     const struct ctt_node *n = &g->node[i];
+    const char *cannot = ctt_quantise_cannot(g, i);
 
-    if (ctt_is_int8(g, i))
-        return "reads bytes already";
+    if (cannot)
+        return cannot;
     if (ctt_name_matches(o->except, n->name))
-        return "not int8: excepted";
-    if (n->op != CTT_OP_CONV)
-        return "not int8: a deconv";
-    if (ctt_volume(&n->w[0]) / n->w[0].n > CTT_QUANT_MOST)
-        return "not int8: too many weights an output";
-    if (!o->slow && !ctt_quantise_pays(n))
-        return "not int8: no faster";
-    return NULL;
+        return "excepted";
+    return o->slow || ctt_quantise_pays(n) ? NULL : "no faster";
 }
 
 static void note(struct ctt_report *r, const char *name, const char *why)
@@ -53,14 +48,17 @@ static int choose(const struct ctt_int8 *o, const struct ctt_graph *g,
 
     for (int i = 0; i < g->count; i++) {
         const char *why;
+        char text[64];
 
         if (!ctt_is_conv(&g->node[i]))
             continue;
         why = why_not(o, g, i);
         take[i] = !why;
         count += !why;
-        if (why)
-            note(r, g->node[i].name, why);
+        if (why) {
+            snprintf(text, sizeof(text), "not int8: %s", why);
+            note(r, g->node[i].name, text);
+        }
     }
     return count;
 }
@@ -170,7 +168,7 @@ static int follow(const struct ctt_walk *k, const struct ctt_model *was,
     const struct ctt_graph *g = was->g;
     int rc = 0, clips = k->o->svd.clips ? k->o->svd.clips : FOLLOWED;
 
-    *worst = (struct worst){ INFINITY, "" };
+    *worst = (struct worst){ INFINITY, NULL };
     for (int i = 0; i < g->count; i++) {
         char text[32];
         double db;
@@ -180,7 +178,7 @@ static int follow(const struct ctt_walk *k, const struct ctt_model *was,
         CTT_TRY(ctt_int8_follow(was, now, i, k->calls, clips, &db));
         snprintf(text, sizeof(text), "int8: %.1f dB", db);
         note(k->r, g->node[i].name, text);
-        if (db < worst->db)
+        if (!worst->name || db < worst->db)
             *worst = (struct worst){ db, g->node[i].name };
     }
 out:
@@ -191,8 +189,12 @@ out:
 
 #define FIELD(f) offsetof(struct ctt_recipe, int8.f)
 
-static const char *const words[] = { "none", "minmax", "percentile", "entropy",
-                                     "mse", NULL };
+/* "none", then those of enum ctt_range_method. */
+static const char *const words[] = {
+    "none", [1 + CTT_RANGE_MINMAX] = "minmax",
+    [1 + CTT_RANGE_PERCENTILE] = "percentile",
+    [1 + CTT_RANGE_ENTROPY] = "entropy", [1 + CTT_RANGE_MSE] = "mse", NULL
+};
 
 static const struct ctt_opt options[] = {
     { .name = "int8", .type = CTT_CHOICE, .off = FIELD(method),
@@ -222,8 +224,6 @@ static const struct ctt_opt options[] = {
       .needs = "int8 data" },
     { .name = NULL }
 };
-
-_Static_assert(CTT_LEN(words) == (int)CTT_RANGE_MSE + 3, "none, the methods");
 
 static int asked(const struct ctt_recipe *o)
 {

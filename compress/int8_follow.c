@@ -32,7 +32,7 @@ static double ratio_of(const struct ctt_moments *p, int corrected)
         signal += c.var[1] + c.mean[1] * c.mean[1];
         noise += fmax(0, c.var[0] + c.var[1] - 2 * c.both) + off * off;
     }
-    return 10 * log10(signal / noise);
+    return noise > 0 ? 10 * log10(signal / noise) : INFINITY;
 }
 
 static void correct(const struct ctt_moments *p, float *bias)

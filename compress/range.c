@@ -17,11 +17,6 @@ enum {
     FINE = 7               /* then so many to each side, a 64th apart */
 };
 
-const char *const ctt_range_methods[] = {
-    [CTT_RANGE_MINMAX] = "minmax", [CTT_RANGE_PERCENTILE] = "percentile",
-    [CTT_RANGE_ENTROPY] = "entropy", [CTT_RANGE_MSE] = "mse", NULL
-};
-
 /* ---- the values ---- */
 
 void ctt_range_begin(struct ctt_range *r)
@@ -142,22 +137,6 @@ void ctt_range_add(struct ctt_range *r, const float *x, int64_t n)
         r->zeros += zeros_of(x + at, part);
         r->sum += sum_of(x + at, part);
     }
-}
-
-void ctt_range_merge(struct ctt_range *r, const struct ctt_range *other)
-{
-    int by;
-
-    r->broken |= other->broken;
-    take_ends(r, (struct ends){ other->least, other->most });
-    by = r->width - other->width;
-    by = by < LOG_BINS ? by : LOG_BINS;
-    for (int s = 0; s < 2; s++)
-        for (int k = 0; k < BINS; k++)
-            r->bins[s][k >> by] += other->bins[s][k];
-    r->count += other->count;
-    r->zeros += other->zeros;
-    r->sum += other->sum;
 }
 
 /* ---- ends ---- */

@@ -12,7 +12,6 @@
  * squared errors least. */
 enum ctt_range_method { CTT_RANGE_MINMAX, CTT_RANGE_PERCENTILE,
                         CTT_RANGE_ENTROPY, CTT_RANGE_MSE };
-extern const char *const ctt_range_methods[];    /* words, then NULL */
 
 enum { CTT_RANGE_BINS = 2048 };
 
@@ -34,9 +33,6 @@ void ctt_range_begin(struct ctt_range *r);
 
 /* Adds n values.  Allocates nothing. */
 void ctt_range_add(struct ctt_range *r, const float *x, int64_t n);
-
-/* Adds the values of another range to r. */
-void ctt_range_merge(struct ctt_range *r, const struct ctt_range *other);
 
 /* Chooses the step and the zero byte.  A method chooses ends lo <= 0 <= hi
  * beyond which values are clipped; then

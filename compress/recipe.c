@@ -226,6 +226,8 @@ static int is_hurt(const struct run *a, const struct ctt_stage *s,
 
     if (!s->harm || a->at.begun)
         return 1;
+    if (k->o->automatic && a->at.rounds == ctt_recipe_last(k->o))
+        return !(missing(a, now) * k->calls->clips <= k->o->within + 1e-6);
     for (int i = 0; i < CTT_ACCURACIES; i++)
         lost += (was[i] - now->top1[i]) / CTT_ACCURACIES;
     if (!(lost <= s->harm(k->o)))

@@ -274,10 +274,10 @@ struct ctt_sample {
 /* Runs m on that many clips of d, or all of fewer, in a random order that
  * cfg->seed determines, and draws from each frame (after clip: from each whole
  * clip) 10 random places of each node, or all (CTT_SAMPLE_ALL, or if there are
- * fewer).  clips 0: as many
- * as have 3,000 frames, the number of pictures that Zhang and others 2015 use
- * (3,000 clips if a part of m stands after clip).  Norms and dropout act as in
- * a test.  Uses device, threads, val_batch and seed of cfg. */
+ * fewer).  clips 0: as many as have 3,000 frames, the number of pictures that
+ * Zhang and others 2015 use (3,000 clips if a part of m stands after clip).
+ * Norms and dropout act as in a test.  Uses device, threads, val_batch and seed
+ * of cfg. */
 int  ctt_sample_values(const struct ctt_model *m,
                        const struct ctt_train_cfg *cfg, struct ctt_data *d,
                        int clips, const struct ctt_sample *want,

@@ -53,7 +53,7 @@ CTT_FN float ctt_quant_step(float most)
     memcpy(&u, &s, sizeof(u));
     u = (u + 0xffu) & ~0xffu;
     memcpy(&s, &u, sizeof(s));
-    return most >= 1e-30f && most <= 1e30f ? s : 1.0f;
+    return s >= 0x1p-107f && s <= 0x1p93f ? s : 1.0f;
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * edit_dead.c: drops channels of convs that nothing reads. */
+#include "net/byte.h"
 #include "net/edit.h"
 #include "net/op.h"
 
@@ -45,13 +46,12 @@ static double same(const struct ctt_node *n, const float *w, int64_t j,
 static double quant(const struct ctt_node *n, const float *w, int64_t j,
                     double x)
 {
-    double inv = (double)(1 / n->attr.quant.scale), zero = n->attr.quant.zero;
+    float scale = n->attr.quant.scale;
 
     (void)w;
     (void)j;
-    x = rint(x * inv);
-    x = x < -zero ? -zero : x > 255 - zero ? 255 - zero : x;
-    return x * (double)n->attr.quant.scale;
+    return (double)(ctt_quant((float)x, 1 / scale,
+                              (float)n->attr.quant.zero) * scale);
 }
 
 static double act(const struct ctt_node *n, const float *w, int64_t j,

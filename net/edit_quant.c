@@ -4,6 +4,7 @@
 #include "net/edit.h"
 #include "net/edit_quant.h"
 #include "net/op.h"
+#include "net/quant.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,6 +34,27 @@ static void mark(const struct ctt_graph *g, int i, char *marked)
             break;
         i = made_of(&g->node[i]);
     }
+}
+
+/* 1 if the node repeats values of the model's answer, or is it. */
+static int is_answer(const struct ctt_graph *g, int i)
+{
+    for (int k = 0; k < g->count && passes(&g->node[i]); k++)
+        i = made_of(&g->node[i]);
+    return i == ctt_graph_output(g);
+}
+
+const char *ctt_quantise_cannot(const struct ctt_graph *g, int i)
+{
+    const struct ctt_node *n = &g->node[i];
+
+    if (n->op != CTT_OP_CONV)
+        return "no conv";
+    if (ctt_is_int8(g, i))
+        return "reads bytes already";
+    if (ctt_volume(&n->w[0]) / n->w[0].n > CTT_QUANT_MOST)
+        return "too many weights an output";
+    return is_answer(g, n->in[0]) ? "reads the answer" : NULL;
 }
 
 static int mark_all(const struct ctt_graph *g, const char *take, char **out)
@@ -115,14 +137,13 @@ out:
 }
 
 /* The attributes of a line, from the word after "NAME " and "in=X " on. */
-static const char *rest_of(const struct ctt_node *n, const char *line)
+static const char *rest_of(const char *line)
 {
     const char *at = strchr(line, ' ') + 1;
 
     at += strcspn(at, " \n");
     if (strncmp(at, " in=", 4) == 0)
         at += 1 + strcspn(at + 1, " \n");
-    (void)n;
     return at;
 }
 
@@ -139,8 +160,8 @@ static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
     CTT_TRY(byte_name(g, made_of(n), from));
     if (n->source < 0) {
         CTT_TRY(ctt_edit_after(e, i, "%s %s in=%s%.*s", ctt_ops[n->op].name,
-                               name, from, (int)strcspn(rest_of(n, line), "\n"),
-                               rest_of(n, line)));
+                               name, from, (int)strcspn(rest_of(line), "\n"),
+                               rest_of(line)));
         goto out;
     }
     if (n->source > i)

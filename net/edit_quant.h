@@ -13,15 +13,19 @@ struct ctt_form_of { float scale; int zero; };
  * same in each channel; and an LSTM's state, which is in -1..1. */
 int  ctt_quantise_known(const struct ctt_node *n, struct ctt_form_of *form);
 
+/* Why node i cannot read bytes, in a few words; NULL: it can.  A conv that
+ * reads the model's answer cannot: bytes would become the answer. */
+const char *ctt_quantise_cannot(const struct ctt_graph *g, int i);
+
 /* 0 if a conv is no faster with bytes, by measurements (doc/benchmarks.md): a
  * depthwise one, and 5x5 with stride 1 where floats use Winograd. */
 int  ctt_quantise_pays(const struct ctt_node *n);
 
 /* Marks in source[g->count] the nodes whose values must be quantised so that
- * the convs with take[i] = 1 read bytes: not what they read itself where that
- * only selects or repeats (a state, slice, reshape, window, upsample, the
- * maximum of a pool), but what that is made of.  A state of bytes is then a
- * quarter of one of floats. */
+ * the convs with take[i] = 1, which can, read bytes: not what they read itself
+ * where that only selects or repeats (a state, slice, reshape, window,
+ * upsample, the maximum of a pool), but what that is made of.  A state of bytes
+ * is then a quarter of one of floats. */
 int  ctt_quantise_sources(const struct ctt_graph *g, const char *take,
                           char *source);
 

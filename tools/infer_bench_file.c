@@ -68,17 +68,20 @@ static int quantise(struct ctt_model **m)
     struct ctt_model *folded = NULL, *q = NULL;
     struct ctt_form_of *form = NULL;
     char *take = NULL;
-    int rc;
+    int rc, taken = 0;
 
     CTT_TRY(ctt_without_norms(*m, &folded));
     take = ctt_calloc((size_t)folded->g->count, 1);
     form = ctt_calloc((size_t)folded->g->count, sizeof(*form));
     CTT_TRY(take && form ? 0 : CTT_ENOMEM);
     for (int i = 0; i < folded->g->count; i++) {
-        take[i] = folded->g->node[i].op == CTT_OP_CONV &&
+        take[i] = !ctt_quantise_cannot(folded->g, i) &&
                   ctt_quantise_pays(&folded->g->node[i]);
+        taken += take[i];
         form[i] = some_form(&folded->g->node[i]);
     }
+    CTT_CHECK(taken > 0, CTT_EUNSUP, "--type int8: no conv of this model would "
+              "be faster with bytes");
     CTT_TRY(ctt_quantise(folded, take, form, &q));
     ctt_model_free(m);
     *m = q;

@@ -65,11 +65,11 @@ size_t ctt_launch_share_scratch(struct ctt_stretch s);
 int    ctt_launch_update(struct ctt_flat f, struct ctt_rule rule,
                          void *stream);
 
-/* y = x, n floats into another type; y += x, n numbers of one type. */
 /* y: the rows of x rounded to 8 bits (net/byte.h). */
 int ctt_launch_round8(const float *x, int64_t rows, int64_t each, float *y,
                       void *stream);
 
+/* y = x, n floats into another type; y += x, n numbers of one type. */
 int ctt_launch_cast(const float *x, enum ctt_dtype type, void *y, int64_t n,
                     void *stream);
 int ctt_launch_sum(enum ctt_dtype type, const void *x, void *y, int64_t n,

@@ -70,10 +70,9 @@ static void check_same(const struct ctt_range *a, const struct ctt_range *b)
 }
 
 /* Values of many orders of magnitude, zeros of both signs among them: in one
- * call, one by one from the last to the first, and in parts that are merged. */
+ * call, one by one from the last to the first, and in parts of all sizes. */
 static void test_order(void)
 {
-    static struct ctt_range part;
     int n = 30000;
 
     for (int i = 0; i < n; i++)
@@ -86,11 +85,8 @@ static void test_order(void)
         ctt_range_add(&other, x + i, 1);
     check_same(&r, &other);
     ctt_range_begin(&other);
-    for (int at = 0, size = 1; at < n; at += size, size = size * 3 % 10007) {
-        ctt_range_begin(&part);
-        ctt_range_add(&part, x + at, size < n - at ? size : n - at);
-        ctt_range_merge(&other, &part);
-    }
+    for (int at = 0, size = 1; at < n; at += size, size = size * 3 % 10007)
+        ctt_range_add(&other, x + at, size < n - at ? size : n - at);
     check_same(&r, &other);
 }
 
@@ -168,14 +164,14 @@ static void test_one_sided(void)
     fill_gauss();
     for (int i = 0; i < N; i++)
         x[i] = x[i] > 0 ? x[i] : 0;
-    for (int m = 0; ctt_range_methods[m]; m++) {
+    for (int m = 0; m <= CTT_RANGE_MSE; m++) {
         choose(x, N, m, 99.99, &scale, &zero);
         CU_ASSERT_EQUAL(zero, 0);
         CU_ASSERT(scale * 255 > 3.4f && scale <= r.most / 255);
     }
     for (int i = 0; i < N; i++)
         x[i] = -x[i];
-    for (int m = 0; ctt_range_methods[m]; m++) {
+    for (int m = 0; m <= CTT_RANGE_MSE; m++) {
         choose(x, N, m, 99.99, &scale, &zero);
         CU_ASSERT_EQUAL(zero, 255);
     }
@@ -187,7 +183,7 @@ static void test_zeros(void)
     float scale;
     int zero;
 
-    for (int m = 0; ctt_range_methods[m]; m++) {
+    for (int m = 0; m <= CTT_RANGE_MSE; m++) {
         choose(y, 4, m, 99.99, &scale, &zero);
         CU_ASSERT(scale == 1 && zero == 0);
     }
@@ -400,7 +396,7 @@ static void test_extremes(void)
     float y[64], scale;
     int zero;
 
-    for (int m = 0; ctt_range_methods[m]; m++) {
+    for (int m = 0; m <= CTT_RANGE_MSE; m++) {
         for (int i = 0; i < 64; i++)
             y[i] = 1e-30f * (float)(i % 9 - 4);
         choose(y, 64, m, 99.99, &scale, &zero);
@@ -446,11 +442,6 @@ static void test_refused(void)
         y[3] = 4;
         ctt_range_add(&r, y, 5);
         ctt_check_refused(ctt_range_choose(&r, CTT_RANGE_MINMAX, 0, &scale,
-                                           &zero), CTT_ENAN, "not finite");
-        ctt_range_begin(&other);
-        ctt_range_add(&other, y, 5);
-        ctt_range_merge(&other, &r);
-        ctt_check_refused(ctt_range_choose(&other, CTT_RANGE_MSE, 0, &scale,
                                            &zero), CTT_ENAN, "not finite");
     }
     CU_ASSERT(scale == 7 && zero == 7);

@@ -14,6 +14,7 @@ struct batch_model {
     const char *text;
     int n, asks, feedback;    /* feedback 0: there is no mix */
     int batch;           /* a batch norm, whose windows differ from clips */
+    int rounds;          /* a quant, whose gradient is not its slope */
 };
 
 /* Those from FEEDBACK on have a mix. */

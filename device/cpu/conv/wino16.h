@@ -28,8 +28,8 @@ enum { CTT_WINO16_MOST_SIDE = 6 };
  * 9 * 127 * 255 * channels < 2^29. */
 enum { CTT_WINO16_CHANNELS = 1841 };
 
-/* x: the bytes; ldx from pixel to pixel, at least a multiple of 16, and as many
- * bytes are read of each; blank: as many bytes `zero`.  u: packed weights. */
+/* x: the bytes; ldx from pixel to pixel; of each a multiple of 16 bytes is
+ * read; blank: as many bytes `zero`.  u: packed weights. */
 struct ctt_wino16_job {
     const struct ctt_wino16_shape *s;
     const uint8_t                 *x, *blank;
