@@ -373,8 +373,8 @@ static const struct ctt_opt options[] = {
       .arg = "R" },
     { .name = "svd-energy", .type = CTT_FLOAT, .off = FIELD(energy),
       .dflt = "0", .help = "lowest rank that keeps this share of the sum of "
-      "squared singular values; 0: no limit", .max = 0.999999, .arg = "SHARE",
-      .tags = CTT_OPT_COMMON },
+      "squared singular values; 0: no limit", .max = 0.999999,
+      .arg = "SHARE" },
     { .name = "svd-macs", .type = CTT_FLOAT, .off = FIELD(macs), .dflt = "0",
       .help = "ranks that leave this share of all multiplications and keep "
       "the most energy; 0: no limit", .max = 0.9999, .arg = "SHARE" },

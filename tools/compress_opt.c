@@ -91,9 +91,9 @@ const struct ctt_program ctt_compress_program = {
     .synopsis = "[OPTION...] MODEL -o OUT",
     .about = "Factorises the weights of a trained model (--svd-rank, "
              "--svd-energy, --svd-macs, --tt-rank, --tt-tol), prunes them "
-             "(--prune), lets them share values (--share), or all of that; "
-             "with --data it retrains. Writes the compressed model and a "
-             "report.",
+             "(--prune), lets them share values (--share), lets convs read "
+             "bytes (--int8), or all of that; with --data it retrains. Writes "
+             "the compressed model and a report.",
     .description = description,
     .chapter = chapters,
     .also = "convtt-train(1), convtt-infer(1), convtt-info(1)",

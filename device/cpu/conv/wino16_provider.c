@@ -43,10 +43,10 @@ static int can(struct ctt_conv_ask *q)
 {
     const struct ctt_call *c = q->call;
 
+    if (q->part != CTT_CONV_OUT || !(c->in[0].scale > 0))
+        return 0;
     if (!q->state)
         q->why = "this processor has no AVX2";
-    else if (q->part != CTT_CONV_OUT || !(c->in[0].scale > 0))
-        q->why = "reads no quantised values";
     else if (ctt_wino_refuses(c->node))
         q->why = ctt_wino_refuses(c->node);
     else if (c->node->attr.conv.kernel[1] != 3)
