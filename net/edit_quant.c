@@ -103,7 +103,7 @@ static int winograd_wins(const struct ctt_node *n)
 
 int ctt_quantise_pays(const struct ctt_node *n)
 {
-    return !winograd_wins(n) && !(ctt_is_grouped(n) && n->w[0].c == 1);
+    return !winograd_wins(n);
 }
 
 int ctt_quantise_sources(const struct ctt_graph *g, const char *take,

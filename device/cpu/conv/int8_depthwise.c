@@ -58,6 +58,15 @@ static void lay(const struct ctt_int8_job *j, int64_t line)
     }
 }
 
+/* Each pixel has the pairs that begin there. */
+static void plan(struct ctt_int8_job *j)
+{
+    j->groups = 1;
+    j->ins = j->outs = j->c->out.c;
+    j->pixel = UNIT * ctt_align(j->ins, 2 * LANES);
+    j->apart = UNIT * 2 * LANES;
+}
+
 static inline wvec get(const int8_t *w)
 {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)
@@ -84,7 +93,8 @@ static inline ivec dot(ivec sum, ivec v, wvec w)
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_depthwise = {
-    "depthwise:avx2", UNIT, BLOCK, sizeof(elem), 1, ctt_has_avx2, lay, task
+    "depthwise:avx2", UNIT, BLOCK, sizeof(elem), 1, ctt_has_avx2, lay, task,
+    plan, NULL
 };
 #else
 #include "device/cpu/conv/int8_job.h"

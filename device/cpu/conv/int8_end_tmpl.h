@@ -6,6 +6,12 @@
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 
+/* The whole numbers nearest to those of a register, half to even; |v| < 2^22. */
+#ifndef WHOLE
+#define WHOLE(v) \
+    __builtin_convertvector(((v) + 12582912.0f) - 12582912.0f, ivec)
+#endif
+
 /* Registers anywhere in memory: by memcpy() some would lie on the stack. */
 typedef float fvec_at __attribute__((vector_size(LANES * 4), aligned(4),
                                      may_alias));
@@ -50,32 +56,48 @@ struct ending {
     const float *factor, *bias, *plus;    /* bias, plus: or NULL */
     char        *y;
     int64_t      ldplus, ldy;
-    int          act, bytes, zero;
-    float        inv;
+    int          act, bytes, zero, relu;
+    float        inv, most;
 };
+
+/* The most steps: those of a byte, or of relu6's 6.  To scale and then to take
+ * the least gives what to take it and then to scale does. */
+static float most_of(const struct ctt_call *c, float inv)
+{
+    float most = 255.0f - (float)c->out.zero;
+
+    return c->act == CTT_ACT_RELU6 + 1 && 6 * inv < most ? 6 * inv : most;
+}
 
 static struct ending ending_of(const struct ctt_int8_job *j)
 {
     const struct ctt_call *c = j->c;
     int plus = c->node->plus && c->in[1].data, bytes = ctt_is_bytes(&c->out);
+    float inv = bytes ? 1 / c->out.scale : 0;
+    int relu = c->act == CTT_ACT_RELU + 1 || c->act == CTT_ACT_RELU6 + 1;
 
     return (struct ending){
         j->factor, j->bias, plus ? c->in[1].data : NULL, c->out.data,
         plus ? c->in[1].ld : 0, c->out.ld, c->act, bytes,
-        bytes ? c->out.zero : 0, bytes ? 1 / c->out.scale : 0
+        bytes ? c->out.zero : 0, relu, inv, bytes ? most_of(c, inv) : 6
     };
 }
 
-/* ctt_quant() of net/byte.h, + zero; bigger() and smaller() choose as it
- * does. */
+/* 0 for what is less; a NaN stays. */
+INLINE fvec relu_of(fvec v)
+{
+    return (fvec)((ivec)v & ~(ivec)(v < 0));
+}
+
+/* relu, and relu6 by e.most, and ctt_quant() of net/byte.h, + zero; bigger() and
+ * smaller() choose as it does. */
 INLINE ivec to_bytes(struct ending e, fvec v)
 {
-    float zero = (float)e.zero;
-
-    v = bigger(v * e.inv, (fvec){ 0 } - zero);
-    v = smaller(v, (fvec){ 0 } + (255.0f - zero));
-    v = (v + 12582912.0f) - 12582912.0f;
-    return __builtin_convertvector(v, ivec) + e.zero;
+    v = v * e.inv;
+    if (e.relu && e.zero)
+        v = relu_of(v);
+    v = bigger(v, (fvec){ 0 } - (float)e.zero);
+    return WHOLE(smaller(v, (fvec){ 0 } + e.most)) + e.zero;
 }
 
 /* An act of a register of numbers. */
@@ -95,18 +117,21 @@ INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
         v += bias;
     if (e.plus)
         v += load_few(plus, n);
-    if (e.act == CTT_ACT_RELU + 1) {
-        v = (fvec)((ivec)v & ~(ivec)(v < 0));
-    } else if (e.act) {
+    if (e.act && !e.relu) {
         float few[LANES];
         store(few, v);
         act_on(e.act, few);
         v = load(few);
     }
-    if (e.bytes)
+    if (e.bytes) {
         put_low((uint8_t *)y, to_bytes(e, v), n);
-    else
-        store_few((float *)y, v, n);
+        return;
+    }
+    if (e.relu)
+        v = relu_of(v);
+    if (e.act == CTT_ACT_RELU6 + 1)
+        v = smaller((fvec){ 0 } + 6, v);
+    store_few((float *)y, v, n);
 }
 
 /* A register of channels, from channel `from` on, of many rows of the result:

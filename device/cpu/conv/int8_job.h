@@ -53,10 +53,18 @@ struct ctt_int8_isa {
     /* Computes blocks of a chunk; the tasks of a chunk come one after the
      * other. */
     void (*task)(const struct ctt_int8_job *j, int64_t task);
+    /* Or NULL: changes the shape of a job of which blocks, together and steps
+     * are not set yet. */
+    void (*plan)(struct ctt_int8_job *j);
+    /* Or NULL, if they lie as above: puts the weights q of channel o of a group
+     * among packed ones, which are 0 before. */
+    void (*pack)(const struct ctt_int8_job *j, int64_t group, int64_t o,
+                 const int8_t *q, int8_t *to);
 };
 
 extern const struct ctt_int8_isa ctt_int8_avx2, ctt_int8_vnni,
-                                 ctt_int8_avxvnni, ctt_int8_depthwise;
+                                 ctt_int8_avxvnni, ctt_int8_depthwise,
+                                 ctt_int8_depthwise_vnni;
 
 /* int8_plan.c.  The kernels for a call, or NULL if there are none: those of the
  * best instruction set that the processor has. */

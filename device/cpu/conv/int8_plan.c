@@ -11,7 +11,8 @@ static int is_depthwise(const struct ctt_call *c)
 const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
 {
     static const struct ctt_int8_isa *const all[] = {
-        &ctt_int8_depthwise, &ctt_int8_vnni, &ctt_int8_avxvnni, &ctt_int8_avx2,
+        &ctt_int8_depthwise_vnni, &ctt_int8_depthwise, &ctt_int8_vnni,
+        &ctt_int8_avxvnni, &ctt_int8_avx2,
     };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)
@@ -30,16 +31,6 @@ static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
            c->w[0].t.c % isa->unit == 0;
 }
 
-/* Each pixel has the pairs that begin there. */
-static void plan_depthwise(struct ctt_int8_job *j,
-                           const struct ctt_int8_isa *isa)
-{
-    j->groups = 1;
-    j->ins = j->outs = j->c->out.c;
-    j->pixel = isa->unit * ctt_align(j->ins, isa->block);
-    j->apart = isa->unit * isa->block;
-}
-
 struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
                                   const struct ctt_call *c)
 {
@@ -54,8 +45,8 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
     j.outs = y->c / j.groups;
     for (int k = 0; k < 3; k++)
         j.size[k] = (j.out[k] - 1) * c->node->attr.conv.stride[k] + kernel[k];
-    if (isa->depthwise)
-        plan_depthwise(&j, isa);
+    if (isa->plan)
+        isa->plan(&j);
     else if (in_place(isa, c)) {
         memcpy(j.size, j.in, sizeof(j.size));
         j.x = x->data;

@@ -44,7 +44,10 @@ static void pack_one(const struct ctt_int8_isa *isa,
     float step;
 
     ctt_quant_weights((const float *)w->data + o * each, 1, each, q, &step);
-    pack_channel(isa, j, group, in, q, k->w);
+    if (isa->pack)
+        isa->pack(j, group, in, q, k->w);
+    else
+        pack_channel(isa, j, group, in, q, k->w);
     k->factor[at] = step * k->scale;
     k->bias[at] = bias ? bias[o] : 0;
     k->start[at] = start_of(isa, j, q, each);

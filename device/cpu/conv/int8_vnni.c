@@ -17,31 +17,9 @@
 #define UNIT 4
 
 typedef uint8_t elem;
-typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
-typedef float fvec __attribute__((vector_size(LANES * 4)));
 typedef __m512i wvec;
 
-static inline fvec bigger(fvec a, fvec b)
-{
-    return (fvec)_mm512_max_ps((__m512)a, (__m512)b);
-}
-
-static inline fvec smaller(fvec a, fvec b)
-{
-    return (fvec)_mm512_min_ps((__m512)a, (__m512)b);
-}
-
-/* The low bytes of the first n lanes; all are 0 to 255. */
-static inline void put_low(uint8_t *p, ivec v, int64_t n)
-{
-    typedef uint8_t bvec __attribute__((vector_size(LANES)));
-    bvec b = __builtin_convertvector(v, bvec);
-
-    if (n == LANES)
-        memcpy(p, &b, sizeof(b));
-    else
-        memcpy(p, &b, (size_t)n);
-}
+#include "device/cpu/conv/int8_avx512_tmpl.h"
 
 static inline wvec get(const int8_t *w)
 {
