@@ -10,6 +10,7 @@
 #include "device/cpu/conv/int8_job.h"
 
 #define LANES 8
+#define REGS 2
 #define UNIT 2
 
 typedef int16_t elem;
@@ -51,7 +52,7 @@ static inline ivec dot(ivec sum, ivec x, wvec w)
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_avx2 = {
-    "avx2", UNIT, BLOCK, sizeof(elem), 0, ctt_has_avx2, lay, task
+    "avx2", UNIT, LANES, BLOCK, sizeof(elem), 0, ctt_has_avx2, lay, task
 };
 #else
 #include "device/cpu/conv/int8_job.h"

@@ -30,3 +30,31 @@ static inline void put_low(uint8_t *p, ivec v, int64_t n)
     else
         memcpy(p, &b, (size_t)n);
 }
+
+/* Packing goes by quarters of registers, which are then put in order. */
+static inline __attribute__((always_inline))
+void put_packed(int R, uint8_t *p, const ivec *v)
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10,
+                                            14, 3, 7, 11, 15);
+    __m512i a = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), b = a;
+
+    if (R == 4)
+        b = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
+    a = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(a, b));
+    if (R == 4)
+        _mm512_storeu_si512(p, a);
+    else
+        _mm256_storeu_si256((__m256i *)(void *)p, _mm512_castsi512_si256(a));
+}
+
+static inline __attribute__((always_inline))
+void put_lows(int R, uint8_t *p, const ivec *v, int64_t n)
+{
+    if (n < R * LANES || R == 1 || R == 3) {
+        for (int r = 0; r < R; r++, n -= LANES)
+            put_low(p + r * LANES, v[r], n < LANES ? n : LANES);
+        return;
+    }
+    put_packed(R, p, v);
+}

@@ -13,6 +13,7 @@
 #include "device/cpu/conv/int8_job.h"
 
 #define LANES 8
+#define REGS 2
 #define UNIT 4
 
 typedef uint8_t elem;
@@ -53,7 +54,7 @@ static inline ivec dot(ivec sum, ivec x, wvec w)
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_avxvnni = {
-    "avxvnni", UNIT, BLOCK, sizeof(elem), 0, ctt_has_avxvnni, lay, task
+    "avxvnni", UNIT, LANES, BLOCK, sizeof(elem), 0, ctt_has_avxvnni, lay, task
 };
 #else
 #include "device/cpu/conv/int8_job.h"

@@ -10,6 +10,7 @@
 #include "device/cpu/conv/int8_job.h"
 
 #define LANES 8
+#define REGS 2
 #define UNIT 2
 
 typedef int16_t elem;
@@ -63,8 +64,8 @@ static void plan(struct ctt_int8_job *j)
 {
     j->groups = 1;
     j->ins = j->outs = j->c->out.c;
-    j->pixel = UNIT * ctt_align(j->ins, 2 * LANES);
-    j->apart = UNIT * 2 * LANES;
+    j->pixel = UNIT * ctt_align(j->ins, REGS * LANES);
+    j->apart = UNIT * REGS * LANES;
 }
 
 static inline wvec get(const int8_t *w)
@@ -93,7 +94,7 @@ static inline ivec dot(ivec sum, ivec v, wvec w)
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_depthwise = {
-    "depthwise:avx2", UNIT, BLOCK, sizeof(elem), 1, ctt_has_avx2, lay, task,
+    "depthwise:avx2", UNIT, LANES, BLOCK, sizeof(elem), 1, ctt_has_avx2, lay, task,
     plan, NULL
 };
 #else

@@ -18,6 +18,7 @@
 enum { FOUR = 4 };
 
 #define LANES 16
+#define REGS FOUR
 #define BLOCK (FOUR * LANES)
 
 typedef uint8_t elem;
@@ -197,7 +198,7 @@ void put_slowly(const struct ending *e, const struct block *b, int64_t row,
     int regs = (int)((b->left + LANES - 1) / LANES);
 
     turn(sum);
-    put_tile(e, row, 1, b->from, b->from, b->left, sum, regs);
+    put_any(e, row, 1, b->from, b->from, b->left, sum, regs);
 }
 
 /* n results of a row of the image, P at a time. */
@@ -260,7 +261,7 @@ static void task(const struct ctt_int8_job *j, int64_t at)
 }
 
 const struct ctt_int8_isa ctt_int8_depthwise_vnni = {
-    "depthwise:vnni", FOUR, BLOCK, sizeof(elem), 1, ctt_has_vnni, lay, task,
+    "depthwise:vnni", FOUR, LANES, BLOCK, sizeof(elem), 1, ctt_has_vnni, lay, task,
     plan, pack
 };
 #else

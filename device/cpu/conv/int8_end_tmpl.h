@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8_end_tmpl.h: what becomes of a register of sums: the operations of
  * int8_end.c, in their order.  The file that includes it has defined ivec and
- * fvec, LANES numbers each, and how to load, store and round them. */
+ * fvec, LANES numbers each, REGS, the most registers of a tile's row,
+ *     bigger(a, b), smaller(a, b)   b if one is a NaN
+ *     put_low(p, v, n)              the low bytes of the first n lanes
+ *     put_lows(R, p, v, n)          the same of R registers, n or all their
+ *                                   channels, if those are fewer
+ * and perhaps WHOLE(v). */
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
@@ -58,6 +63,7 @@ struct ending {
     int64_t      ldplus, ldy;
     int          act, bytes, zero, relu;
     float        inv, most;
+    int          quick;                   /* see put_bytes() */
 };
 
 /* The most steps: those of a byte, or of relu6's 6.  To scale and then to take
@@ -79,7 +85,8 @@ static struct ending ending_of(const struct ctt_int8_job *j)
     return (struct ending){
         j->factor, j->bias, plus ? c->in[1].data : NULL, c->out.data,
         plus ? c->in[1].ld : 0, c->out.ld, c->act, bytes,
-        bytes ? c->out.zero : 0, relu, inv, bytes ? most_of(c, inv) : 6
+        bytes ? c->out.zero : 0, relu, inv, bytes ? most_of(c, inv) : 6,
+        bytes && (relu || !c->act)
     };
 }
 
@@ -154,11 +161,39 @@ INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
     }
 }
 
-/* The sums of a tile: regs registers of each row, of so many channels.  Not a
- * part of the code of each kind of tile, which would be slower. */
-static __attribute__((noinline))
-void put_tile(const struct ending *e, int64_t row, int64_t rows, int64_t from,
-              int64_t at, int64_t channels, const ivec *sum, int regs)
+/* The sums of a tile that become bytes after an act that to_bytes() applies:
+ * R registers of each row, a constant. */
+INLINE void put_bytes(int R, const struct ending *of, int64_t row, int64_t rows,
+                      int64_t from, int64_t at, int64_t channels,
+                      const ivec *sum)
+{
+    struct ending e = *of;
+    const float *plus = e.plus ? e.plus + row * e.ldplus + from : NULL;
+    uint8_t *y = (uint8_t *)e.y + row * e.ldy + from;
+    fvec factor[REGS], bias[REGS];
+
+    UNROLL for (int r = 0; r < R; r++) {
+        factor[r] = load(e.factor + at + r * LANES);
+        bias[r] = e.bias ? load(e.bias + at + r * LANES) : -(fvec){ 0 };
+    }
+    for (int64_t i = 0; i < rows; i++, sum += R, y += e.ldy) {
+        ivec v[REGS];
+        UNROLL for (int r = 0; r < R; r++) {
+            fvec f = __builtin_convertvector(sum[r], fvec) * factor[r] +
+                     bias[r];
+            if (plus)
+                f += load(plus + r * LANES);
+            v[r] = to_bytes(e, f);
+        }
+        put_lows(R, y, v, channels);
+        plus = plus ? plus + e.ldplus : NULL;
+    }
+}
+
+/* The same, of any kind. */
+static void put_any(const struct ending *e, int64_t row, int64_t rows,
+                    int64_t from, int64_t at, int64_t channels,
+                    const ivec *sum, int regs)
 {
     for (int r = 0; r < regs; r++, from += LANES, at += LANES) {
         if (channels >= (r + 1) * LANES)

@@ -6,7 +6,8 @@
  * plane of [sample][d][h][w][channel] per group.  The window of a result is
  * then kd * kh runs of kw * channels neighbours.  Weights lie as whole numbers
  * in the order in which they are read: [group][block of channels][run][step]
- * [channel of the block][unit].  A unit is the neighbours of a run that one
+ * [channel of the block][unit]; the last block has as many registers as it
+ * needs.  A unit is the neighbours of a run that one
  * instruction multiplies and adds up; runs end with weights that are 0.
  *
  * Of a depthwise conv each channel is a group, but they lie as one: pairs of
@@ -43,7 +44,7 @@ struct ctt_int8_job {
 
 struct ctt_int8_isa {
     const char *name;
-    int   unit, block;
+    int   unit, lanes, block; /* lanes: channels of a register of sums */
     int   bytes;              /* of an element of the values: 1: the bytes that
                                  stand for them, 2: whole numbers */
     int   depthwise;          /* 1: for convs of each channel alone */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8_tmpl.h: the kernels of convs of quantised values.  A tile is PIXELS rows
- * of the result by a block of two registers of channels: the sums stay in
- * registers.  The file that includes it has defined elem, wvec (a register of
- * weights), UNIT, and
+ * of the result by a block of REGS registers of channels, 2 or 4, or what is
+ * left of them: the sums stay in registers.  The file that includes it has
+ * defined elem, wvec (a register of weights), UNIT, and
  *     get(w)               the weights of a register
  *     values(x, r)         the unit at x, for the channels of register r
  *     apart(j)             elements from a unit of a run to the next
@@ -11,7 +11,7 @@
  * and included int8_end_tmpl.h. */
 #include "device/cpu/conv/int8_pixel_tmpl.h"
 
-enum { PIXELS = 6, REGS = 2, BLOCK = REGS * LANES };
+enum { PIXELS = 6, BLOCK = REGS * LANES };
 
 /* A tile: its first row of the result; its block, the block's first channel,
  * and how many the group has from there on; where its windows begin. */
@@ -21,6 +21,34 @@ struct tile {
     struct ending end;
 };
 
+/* The sums of a tile.  Functions that are not a part of the code of each kind
+ * of tile, which would be slower. */
+#define PUT(R)                                                             \
+static __attribute__((noinline))                                           \
+void put_##R(const struct ending *e, int64_t row, int64_t rows,            \
+             int64_t from, int64_t at, int64_t channels, const ivec *sum)  \
+{                                                                          \
+    if (e->quick && (!e->plus || channels >= R * LANES))                   \
+        put_bytes(R, e, row, rows, from, at, channels, sum);               \
+    else                                                                   \
+        put_any(e, row, rows, from, at, channels, sum, R);                 \
+}
+#if REGS == 4
+#define EACH_REGS(X, Y) X(Y, 1) X(Y, 2) X(Y, 3) X(Y, 4)
+PUT(1) PUT(2) PUT(3) PUT(4)
+static void (*const puts_of[])(const struct ending *, int64_t, int64_t,
+                               int64_t, int64_t, int64_t, const ivec *) = {
+    NULL, put_1, put_2, put_3, put_4
+};
+#else
+#define EACH_REGS(X, Y) X(Y, 1) X(Y, 2)
+PUT(1) PUT(2)
+static void (*const puts_of[])(const struct ending *, int64_t, int64_t,
+                               int64_t, int64_t, int64_t, const ivec *) = {
+    NULL, put_1, put_2
+};
+#endif
+
 /* P and R, pixels and registers, are constants.  One index counts for all
  * pixels. */
 INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
@@ -29,7 +57,7 @@ INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
 {
     int64_t far = apart(j), end = at + j->steps * far;
 
-    for (; at != end; at += far, w += BLOCK * UNIT) {
+    for (; at != end; at += far, w += R * LANES * UNIT) {
         wvec b[REGS];
         UNROLL for (int r = 0; r < R; r++)
             b[r] = get(w + r * LANES * UNIT);
@@ -43,8 +71,8 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
                      const struct tile *t)
 {
     const int *k = j->c->node->attr.conv.kernel;
-    int64_t each = j->steps * BLOCK * UNIT;
-    const int8_t *w = j->w + t->block * k[0] * k[1] * each;
+    int64_t runs = k[0] * k[1], each = j->steps * UNIT;
+    const int8_t *w = j->w + t->block * runs * each * BLOCK;
     ivec sum[PIXELS][REGS], done[PIXELS * REGS];
 
     UNROLL for (int p = 0; p < P; p++)
@@ -52,13 +80,13 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
             memcpy(&sum[p][r], j->start + t->block * BLOCK + r * LANES,
                    sizeof(ivec));
     for (int64_t d = 0; d < k[0]; d++)
-        for (int64_t h = 0; h < k[1]; h++, w += each)
+        for (int64_t h = 0; h < k[1]; h++, w += each * R * LANES)
             add_run(P, R, j, t->x,
                     (d * j->size[1] + h) * j->size[2] * j->pixel, w, sum);
     UNROLL for (int p = 0; p < P; p++)
         UNROLL for (int r = 0; r < R; r++)
             done[p * R + r] = sum[p][r];
-    put_tile(&t->end, t->row, P, t->from, t->block * BLOCK, t->left, done, R);
+    puts_of[R](&t->end, t->row, P, t->from, t->block * BLOCK, t->left, done);
 }
 
 #define TILE(P, R)                                                      \
@@ -67,15 +95,15 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
     {                                                                   \
         run_tile(P, R, j, t);                                           \
     }
-#define TILES(X) X(1, 1) X(1, 2) X(2, 1) X(2, 2) X(3, 1) X(3, 2) X(4, 1) \
-                 X(4, 2) X(5, 1) X(5, 2) X(6, 1) X(6, 2)
-TILES(TILE)
+#define NAME(P, R) tile_##P##_##R,
+#define EACH(X, R) X(1, R) X(2, R) X(3, R) X(4, R) X(5, R) X(6, R)
+EACH_REGS(EACH, TILE)
 
-static void (*const tiles[PIXELS + 1][REGS + 1])(const struct ctt_int8_job *,
+/* By registers and rows. */
+#define ROW(X, R) { NULL, X(NAME, R) },
+static void (*const tiles[REGS + 1][PIXELS + 1])(const struct ctt_int8_job *,
                                                  const struct tile *) = {
-#define ROW(P, R) [P][R] = tile_##P##_##R,
-    TILES(ROW)
-#undef ROW
+    { NULL }, EACH_REGS(ROW, EACH)
 };
 
 /* The blocks of a tile of n rows, of one group.  (A copy of the tile would be
@@ -86,7 +114,8 @@ static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
     int64_t block = t->block, from = t->from, left = t->left;
 
     for (int64_t b = 0; b < j->together; b++) {
-        tiles[n][t->left > LANES ? 2 : 1](j, t);
+        int64_t regs = (t->left + LANES - 1) / LANES;
+        tiles[regs < REGS ? regs : REGS][n](j, t);
         t->block++;
         t->from += BLOCK;
         t->left -= BLOCK;
@@ -112,7 +141,8 @@ static void task(const struct ctt_int8_job *j, int64_t at)
     left = j->rows - row * j->chunk;
     left = left < j->chunk ? left : j->chunk;
     while (left > 0) {
-        int64_t n = left < PIXELS ? left : PIXELS;
+        int64_t parts = (left + PIXELS - 1) / PIXELS;
+        int64_t n = (left + parts - 1) / parts;    /* as even as possible */
         for (int64_t i = 0; i < n; i++, step_on(j, x, &p))
             t.x[i] = p.x;
         run_blocks(j, &t, n);

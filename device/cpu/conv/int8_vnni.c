@@ -14,6 +14,7 @@
 #include "device/cpu/conv/int8_job.h"
 
 #define LANES 16
+#define REGS 4
 #define UNIT 4
 
 typedef uint8_t elem;
@@ -52,7 +53,7 @@ static inline ivec dot(ivec sum, ivec x, wvec w)
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_vnni = {
-    "vnni", UNIT, BLOCK, sizeof(elem), 0, ctt_has_vnni, lay, task
+    "vnni", UNIT, LANES, BLOCK, sizeof(elem), 0, ctt_has_vnni, lay, task
 };
 #else
 #include "device/cpu/conv/int8_job.h"
