@@ -16,6 +16,7 @@
 #endif
 
 /* Without SIMDe their names are NULL. */
-extern const struct ctt_int8_isa ctt_emulated_vnni, ctt_emulated_avxvnni;
+extern const struct ctt_int8_isa ctt_emulated_vnni, ctt_emulated_avxvnni,
+                                 ctt_emulated_depthwise;
 
 #endif

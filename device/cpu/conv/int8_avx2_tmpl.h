@@ -11,13 +11,17 @@ static inline fvec smaller(fvec a, fvec b)
     return (fvec)_mm256_min_ps((__m256)a, (__m256)b);
 }
 
-/* The low bytes of the first n lanes; all are 0 to 255. */
-static inline void put_low(uint8_t *p, ivec v, int64_t n)
-{
-    __m128i w = _mm_packus_epi32(_mm256_castsi256_si128((__m256i)v),
-                                 _mm256_extracti128_si256((__m256i)v, 1));
-    int64_t b = _mm_cvtsi128_si64(_mm_packus_epi16(w, w));
+#define WHOLE(v) ((ivec)_mm256_cvtps_epi32((__m256)(v)))
 
+/* Adding and packing saturate. */
+static inline void put_low(uint8_t *p, ivec v, int zero, int64_t n)
+{
+    __m128i w = _mm_packs_epi32(_mm256_castsi256_si128((__m256i)v),
+                                _mm256_extracti128_si256((__m256i)v, 1));
+    int64_t b;
+
+    w = _mm_adds_epi16(w, _mm_set1_epi16((short)zero));
+    b = _mm_cvtsi128_si64(_mm_packus_epi16(w, w));
     if (n == LANES)
         memcpy(p, &b, sizeof(b));
     else
@@ -25,8 +29,8 @@ static inline void put_low(uint8_t *p, ivec v, int64_t n)
 }
 
 static inline __attribute__((always_inline))
-void put_lows(int R, uint8_t *p, const ivec *v, int64_t n)
+void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
 {
     for (int r = 0; r < R; r++, n -= LANES)
-        put_low(p + r * LANES, v[r], n < LANES ? n : LANES);
+        put_low(p + r * LANES, v[r], zero, n < LANES ? n : LANES);
 }

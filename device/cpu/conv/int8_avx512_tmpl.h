@@ -19,42 +19,54 @@ static inline fvec smaller(fvec a, fvec b)
 #define WHOLE(v) ((ivec)_mm512_cvtps_epi32((__m512)(v)))
 #endif
 
-/* The low bytes of the first n lanes; all are 0 to 255. */
-static inline void put_low(uint8_t *p, ivec v, int64_t n)
-{
-    typedef uint8_t bvec __attribute__((vector_size(LANES)));
-    bvec b = __builtin_convertvector(v, bvec);
-
-    if (n == LANES)
-        memcpy(p, &b, sizeof(b));
-    else
-        memcpy(p, &b, (size_t)n);
-}
-
 /* Packing goes by quarters of registers, which are then put in order. */
 static inline __attribute__((always_inline))
-void put_packed(int R, uint8_t *p, const ivec *v)
+ivec in_order(ivec v)
 {
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10,
-                                            14, 3, 7, 11, 15);
-    __m512i a = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), b = a;
+    return (ivec)_mm512_permutexvar_epi32(
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11,
+                          15), (__m512i)v);
+}
 
-    if (R == 4)
-        b = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
-    a = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(a, b));
-    if (R == 4)
-        _mm512_storeu_si512(p, a);
-    else
-        _mm256_storeu_si256((__m256i *)(void *)p, _mm512_castsi512_si256(a));
+/* Adding and packing saturate. */
+static inline __attribute__((always_inline))
+ivec pack_two(ivec a, ivec b, ivec zero)
+{
+    return (ivec)_mm512_adds_epi16(_mm512_packs_epi32((__m512i)a, (__m512i)b),
+                                   (__m512i)zero);
 }
 
 static inline __attribute__((always_inline))
-void put_lows(int R, uint8_t *p, const ivec *v, int64_t n)
+ivec pack_bytes(ivec a, ivec b)
 {
-    if (n < R * LANES || R == 1 || R == 3) {
-        for (int r = 0; r < R; r++, n -= LANES)
-            put_low(p + r * LANES, v[r], n < LANES ? n : LANES);
-        return;
-    }
-    put_packed(R, p, v);
+    return (ivec)_mm512_packus_epi16((__m512i)a, (__m512i)b);
+}
+
+/* The first n bytes. */
+static inline __attribute__((always_inline))
+void store_some(uint8_t *p, ivec v, int64_t n)
+{
+    if (n >= 64)
+        _mm512_storeu_si512(p, (__m512i)v);
+    else if (n == 32)
+        _mm256_storeu_si256((__m256i *)(void *)p,
+                            _mm512_castsi512_si256((__m512i)v));
+    else
+#ifdef CTT_EMULATED    /* SIMDe lacks it */
+        memcpy(p, &v, (size_t)n);
+#else
+        _mm512_mask_storeu_epi8(p, ~(__mmask64)0 >> (64 - n), (__m512i)v);
+#endif
+}
+
+static inline __attribute__((always_inline))
+void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
+{
+    ivec z = (ivec)_mm512_set1_epi16((short)zero);
+    ivec a = pack_two(v[0], v[R > 1], z), b = a;
+
+    if (R > 2)
+        b = pack_two(v[2], v[R - 1], z);
+    a = in_order(pack_bytes(a, b));
+    store_some(p, a, n < R * LANES ? n : R * LANES);
 }

@@ -95,7 +95,7 @@ static inline ivec dot(ivec sum, ivec v, wvec w)
 
 const struct ctt_int8_isa ctt_int8_depthwise = {
     "depthwise:avx2", UNIT, LANES, BLOCK, sizeof(elem), 1, ctt_has_avx2, lay, task,
-    plan, NULL
+    plan, NULL, NULL
 };
 #else
 #include "device/cpu/conv/int8_job.h"

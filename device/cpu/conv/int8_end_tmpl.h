@@ -3,18 +3,18 @@
  * int8_end.c, in their order.  The file that includes it has defined ivec and
  * fvec, LANES numbers each, REGS, the most registers of a tile's row,
  *     bigger(a, b), smaller(a, b)   b if one is a NaN
- *     put_low(p, v, n)              the low bytes of the first n lanes
- *     put_lows(R, p, v, n)          the same of R registers, n or all their
- *                                   channels, if those are fewer
+ *     put_lows(R, p, v, zero, n)    v + zero as bytes, saturated, of R registers,
+ *                                   n or all their channels, if those are fewer
  * and perhaps WHOLE(v). */
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 
-/* The whole numbers nearest to those of a register, half to even; |v| < 2^22. */
+/* The whole numbers nearest to those of a register, half to even; of a NaN or
+ * what is less than -256 one that is less than -255. */
 #ifndef WHOLE
-#define WHOLE(v) \
-    __builtin_convertvector(((v) + 12582912.0f) - 12582912.0f, ivec)
+#define WHOLE(v) __builtin_convertvector(                                  \
+    (bigger(v, (fvec){ 0 } - 256.0f) + 12582912.0f) - 12582912.0f, ivec)
 #endif
 
 /* Registers anywhere in memory: by memcpy() some would lie on the stack. */
@@ -96,15 +96,15 @@ INLINE fvec relu_of(fvec v)
     return (fvec)((ivec)v & ~(ivec)(v < 0));
 }
 
-/* relu, and relu6 by e.most, and ctt_quant() of net/byte.h, + zero; bigger() and
- * smaller() choose as it does. */
-INLINE ivec to_bytes(struct ending e, fvec v)
+/* relu, and relu6 by e.most, and ctt_quant() of net/byte.h, but for what is
+ * less than the least: put_lows() saturates it.  Of a NaN the least. */
+INLINE ivec to_whole(struct ending e, fvec v)
 {
     v = v * e.inv;
     if (e.relu && e.zero)
         v = relu_of(v);
-    v = bigger(v, (fvec){ 0 } - (float)e.zero);
-    return WHOLE(smaller(v, (fvec){ 0 } + e.most)) + e.zero;
+    v = smaller((fvec){ 0 } + e.most, v);
+    return WHOLE(v);
 }
 
 /* An act of a register of numbers. */
@@ -131,7 +131,8 @@ INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
         v = load(few);
     }
     if (e.bytes) {
-        put_low((uint8_t *)y, to_bytes(e, v), n);
+        ivec w = to_whole(e, v);
+        put_lows(1, (uint8_t *)y, &w, e.zero, n);
         return;
     }
     if (e.relu)
@@ -161,7 +162,7 @@ INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
     }
 }
 
-/* The sums of a tile that become bytes after an act that to_bytes() applies:
+/* The sums of a tile that become bytes after an act that to_whole() applies:
  * R registers of each row, a constant. */
 INLINE void put_bytes(int R, const struct ending *of, int64_t row, int64_t rows,
                       int64_t from, int64_t at, int64_t channels,
@@ -183,9 +184,9 @@ INLINE void put_bytes(int R, const struct ending *of, int64_t row, int64_t rows,
                      bias[r];
             if (plus)
                 f += load(plus + r * LANES);
-            v[r] = to_bytes(e, f);
+            v[r] = to_whole(e, f);
         }
-        put_lows(R, y, v, channels);
+        put_lows(R, y, v, e.zero, channels);
         plus = plus ? plus + e.ldplus : NULL;
     }
 }

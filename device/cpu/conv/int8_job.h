@@ -10,9 +10,9 @@
  * needs.  A unit is the neighbours of a run that one
  * instruction multiplies and adds up; runs end with weights that are 0.
  *
- * Of a depthwise conv each channel is a group, but they lie as one: pairs of
- * neighbours of each channel, so that a register of them has as many channels
- * as one of sums. */
+ * Of a depthwise conv each channel is a group, but they lie as one: either pairs
+ * of neighbours of each channel, so that a register of them has as many channels
+ * as one of sums, or as they are, and registers are interleaved. */
 #ifndef CTT_INT8_JOB_H
 #define CTT_INT8_JOB_H
 
@@ -61,13 +61,18 @@ struct ctt_int8_isa {
      * among packed ones, which are 0 before. */
     void (*pack)(const struct ctt_int8_job *j, int64_t group, int64_t o,
                  const int8_t *q, int8_t *to);
+    /* Or NULL: whether they can compute a call. */
+    int (*can)(const struct ctt_call *c);
 };
 
 extern const struct ctt_int8_isa ctt_int8_avx2, ctt_int8_vnni,
                                  ctt_int8_avxvnni, ctt_int8_depthwise,
                                  ctt_int8_depthwise_vnni;
 
-/* int8_plan.c.  The kernels for a call, or NULL if there are none: those of the
+/* int8_plan.c.  Whether kernels can compute a call. */
+int ctt_int8_can(const struct ctt_int8_isa *isa, const struct ctt_call *c);
+
+/* The kernels for a call, or NULL if there are none: those of the
  * best instruction set that the processor has. */
 const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c);
 

@@ -8,6 +8,11 @@ static int is_depthwise(const struct ctt_call *c)
     return c->w[0].t.c == 1 && c->in[0].c == c->out.c && c->out.c > 1;
 }
 
+int ctt_int8_can(const struct ctt_int8_isa *isa, const struct ctt_call *c)
+{
+    return (is_depthwise(c) || !isa->depthwise) && (!isa->can || isa->can(c));
+}
+
 const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
 {
     static const struct ctt_int8_isa *const all[] = {
@@ -16,7 +21,7 @@ const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
     };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)
-        if (all[i]->supported() && (is_depthwise(c) || !all[i]->depthwise))
+        if (all[i]->supported() && ctt_int8_can(all[i], c))
             return all[i];
     return NULL;
 }
