@@ -42,6 +42,8 @@ static void compare(const struct ctt_case *cs, const struct way *y,
     long calls;
     int good = 1;
 
+    if (!ctt_check_tries())
+        return;
     gpu_open(&got, cs, y->n, y->flags, y->act, t->type, y->wide, y->live);
     gpu_expect(&got, cs, y->n, y->flags, y->act, &want);
     for (int again = 0; again < 2; again++) {

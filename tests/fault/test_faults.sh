@@ -22,7 +22,7 @@ known_crashes=$here/tests/fault/known.txt
 if [ "$cases" = all ]; then
     allocs=${CTT_FAULT_ALLOCS:-each} later=100 calls=0 kills=0 times=330
 else
-    allocs=40 later=6 calls=8 kills=6 times=4
+    allocs=20 later=4 calls=5 kills=4 times=2
 fi
 head_line
 scenes=${CTT_FAULT_SCENES:-train compress infer predict pack}

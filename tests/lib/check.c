@@ -33,7 +33,7 @@ int ctt_check_tries(void)
         every = s ? atol(s) : 1;
         every = every > 1 ? every : 1;
     }
-    return asked++ % every == 0;
+    return ctt_random(99, (uint64_t)asked++) % (uint64_t)every == 0;
 }
 
 void ctt_check_fill(float *x, int64_t n, uint64_t key)

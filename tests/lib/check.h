@@ -17,7 +17,8 @@ extern const char *const ctt_check_hosts[];
 int ctt_check_main(CU_SuiteInfo *suites);
 
 /* Whether a test tries the variation at hand of a case: each one, or with the
- * environment variable CTT_CHECK_EVERY=N each N-th one. */
+ * environment variable CTT_CHECK_EVERY=N one in N, by chance: a fixed stride
+ * would always meet the same settings. */
 int ctt_check_tries(void);
 
 /* Deterministic numbers in -1..1 from the formula the devices share. */
