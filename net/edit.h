@@ -85,6 +85,12 @@ void ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to);
 /* Both: the model without the norms that can be folded (ctt_edit_unlink). */
 int  ctt_without_norms(const struct ctt_model *m, struct ctt_model **out);
 
+/* edit_add.c: the model in which an add of a conv and another value, outside of
+ * loops, is the plus input of that conv, with the same answers: a pass less over
+ * them, and the conv's kernel applies the act behind.  Only if nothing else
+ * reads the conv.  The caller frees *out. */
+int  ctt_without_adds(const struct ctt_model *m, struct ctt_model **out);
+
 /* edit_dead.c: drops dead channels.  A channel of a conv or deconv is dead if
  * nothing reads it: the weights for it are 0 in every conv or deconv that reads
  * it.  A channel whose own weights are all 0 holds a constant; a conv without

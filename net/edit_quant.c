@@ -186,14 +186,20 @@ out:
     return rc;
 }
 
-/* Lets a conv read the bytes: replaces the first name of in=. */
-static int read_bytes(struct ctt_edit *e, const struct ctt_graph *g, int i)
+/* Lets a conv read bytes; those of its plus input too, if there are any. */
+static int read_bytes(struct ctt_edit *e, const struct ctt_graph *g, int i,
+                      const char *marked)
 {
+    const struct ctt_node *n = &g->node[i];
     char name[LONG_NAME];
     int rc;
 
-    CTT_TRY(byte_name(g, g->node[i].in[0], name));
+    CTT_TRY(byte_name(g, n->in[0], name));
     CTT_TRY(ctt_edit_set(e, i, "in", name));
+    if (n->plus && marked[n->in[1]]) {
+        CTT_TRY(byte_name(g, n->in[1], name));
+        CTT_TRY(ctt_edit_set(e, i, "plus", name));
+    }
 out:
     return rc;
 }
@@ -218,7 +224,7 @@ static int add_lines(struct ctt_edit *e, const struct ctt_graph *g,
         if (marked[i] == 2)
             CTT_TRY(add_quant(e, g, i, &form[i]));
         if (take[i])
-            CTT_TRY(read_bytes(e, g, i));
+            CTT_TRY(read_bytes(e, g, i, marked));
     }
 out:
     return rc;

@@ -65,12 +65,13 @@ static struct ctt_form_of some_form(const struct ctt_node *n)
 /* Lets convs read bytes, as convtt-compress would. */
 static int quantise(struct ctt_model **m)
 {
-    struct ctt_model *folded = NULL, *q = NULL;
+    struct ctt_model *folded = NULL, *plain = NULL, *q = NULL;
     struct ctt_form_of *form = NULL;
     char *take = NULL;
     int rc, taken = 0;
 
-    CTT_TRY(ctt_without_norms(*m, &folded));
+    CTT_TRY(ctt_without_norms(*m, &plain));
+    CTT_TRY(ctt_without_adds(plain, &folded));
     take = ctt_calloc((size_t)folded->g->count, 1);
     form = ctt_calloc((size_t)folded->g->count, sizeof(*form));
     CTT_TRY(take && form ? 0 : CTT_ENOMEM);
@@ -87,6 +88,7 @@ static int quantise(struct ctt_model **m)
     *m = q;
 out:
     ctt_model_free(&folded);
+    ctt_model_free(&plain);
     ctt_free(take);
     ctt_free(form);
     return rc;

@@ -94,8 +94,8 @@ static inline ivec dot(ivec sum, ivec v, wvec w)
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_depthwise = {
-    "depthwise:avx2", UNIT, LANES, BLOCK, sizeof(elem), 1, ctt_has_avx2, lay, task,
-    plan, NULL, NULL
+    "depthwise:avx2", UNIT, LANES, BLOCK, sizeof(elem), 1, ctt_has_avx2, lay,
+    task, plan, NULL, NULL
 };
 #else
 #include "device/cpu/conv/int8_job.h"

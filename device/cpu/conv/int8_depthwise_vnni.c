@@ -184,7 +184,7 @@ static void copy_rows(const struct image *m, const struct rows *of, int runs,
     }
 }
 
-INLINE __m512i load_some(const elem *x, __mmask64 some)
+INLINE __m512i load_some(const elem *x, uint64_t some)
 {
 #ifdef CTT_EMULATED    /* SIMDe lacks it */
     elem few[BLOCK] = { 0 };
@@ -197,7 +197,7 @@ INLINE __m512i load_some(const elem *x, __mmask64 some)
 }
 
 /* The neighbours of each channel of four pixels. */
-INLINE void load_fours(const elem *x, int64_t pixel, __mmask64 some,
+INLINE void load_fours(const elem *x, int64_t pixel, uint64_t some,
                        __m512i v[FOUR])
 {
     __m512i a = load_some(x, some), b = load_some(x + pixel, some);
@@ -218,7 +218,7 @@ INLINE void load_fours(const elem *x, int64_t pixel, __mmask64 some,
 /* P results beside each other of 64 channels, from pixel w on: RUNS rows of
  * STEPS fours; P is a constant, and the others where they can be. */
 INLINE void add_up(int P, int RUNS, int STEPS, const struct rows *x, int64_t w,
-                   __mmask64 some, const int8_t *at, ivec sum[2][FOUR])
+                   uint64_t some, const int8_t *at, ivec sum[2][FOUR])
 {
     UNROLL_FEW for (int r = 0; r < RUNS; r++) {
         const elem *from = x->at[r] + w * x->pixel[r];
@@ -293,7 +293,7 @@ struct strip {
     const struct ending *end;
     const struct block  *block;
     const int8_t        *w;
-    __mmask64            some;
+    uint64_t             some;
     int64_t              runs, steps, stride;
 };
 
@@ -408,15 +408,15 @@ static void task(const struct ctt_int8_job *j, int64_t at)
     for (int64_t from = 0; from < j->outs; from += BLOCK) {
         struct block b = block_of(j, &e, from);
         struct strip l = { &e, &b, j->w + from * runs * j->steps * FOUR,
-                          ~(__mmask64)0 >> (BLOCK - b.left), runs,
+                          ~(uint64_t)0 >> (BLOCK - b.left), runs,
                           j->steps / many, j->c->node->attr.conv.stride[2] };
         run_block(j, &m, &l, first, end);
     }
 }
 
 const struct ctt_int8_isa ctt_int8_depthwise_vnni = {
-    "depthwise:vnni", FOUR, LANES, BLOCK, sizeof(elem), 1, ctt_has_vnni, lay, task,
-    plan, pack, can
+    "depthwise:vnni", FOUR, LANES, BLOCK, sizeof(elem), 1, ctt_has_vnni, lay,
+    task, plan, pack, can
 };
 #else
 #include "device/cpu/conv/int8_job.h"

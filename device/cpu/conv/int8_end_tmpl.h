@@ -3,8 +3,8 @@
  * int8_end.c, in their order.  The file that includes it has defined ivec and
  * fvec, LANES numbers each, REGS, the most registers of a tile's row,
  *     bigger(a, b), smaller(a, b)   b if one is a NaN
- *     put_lows(R, p, v, zero, n)    v + zero as bytes, saturated, of R registers,
- *                                   n or all their channels, if those are fewer
+ *     put_lows(R, p, v, zero, n)    v + zero as bytes, saturated: R registers,
+ *                                   n channels or fewer
  * and perhaps WHOLE(v). */
 
 #define INLINE static inline __attribute__((always_inline))

@@ -10,9 +10,9 @@
  * needs.  A unit is the neighbours of a run that one
  * instruction multiplies and adds up; runs end with weights that are 0.
  *
- * Of a depthwise conv each channel is a group, but they lie as one: either pairs
- * of neighbours of each channel, so that a register of them has as many channels
- * as one of sums, or as they are, and registers are interleaved. */
+ * Of a depthwise conv each channel is a group, but they lie as one: either as
+ * pairs of neighbours of each channel, so that a register of them has as many
+ * channels as one of sums, or as they are, and registers are interleaved. */
 #ifndef CTT_INT8_JOB_H
 #define CTT_INT8_JOB_H
 
