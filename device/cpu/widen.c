@@ -45,6 +45,8 @@ static int kernel_takes(const struct ctt_call *c, const struct ctt_tensor *t)
         return t->dtype == CTT_F32;
     if (t == &c->out)
         return c->node->op == CTT_OP_QUANT || ctt_call_is_int8(c);
+    if (t == &c->in[1])
+        return ctt_call_is_int8(c);    /* a conv's plus input */
     return c->node->op == CTT_OP_CONV && (t == &c->in[0] || t == &c->pair.in);
 }
 

@@ -95,7 +95,7 @@ static void test_definition(void)
 
 /* ---- every way ---- */
 
-/* bytes: 1: of the input, 2: of the result. */
+/* bytes: as of ctt_int8_open(). */
 static void check_device(struct ctt_dev *d, const struct ctt_int8_shape *s,
                          int plus, int act, int bytes)
 {
@@ -125,7 +125,8 @@ static void test_devices(void)
         for (int k = 0; k < 16; k++)
             if (ctt_check_tries())
                 check_device(k & 8 ? ref : cpus[i % MOST], &ctt_int8_shapes[i],
-                             k & 1, (int)(i + (size_t)k) % 5, k >> 1 & 3);
+                             k & 1, (int)(i + (size_t)k) % 5,
+                             ctt_int8_bytes(i, k));
 }
 
 /* Weights that have changed are packed again. */

@@ -42,7 +42,7 @@ static void check(const struct ctt_int8_isa *isa)
         for (int k = i % 2; k < 8; k += 2)
             if (ctt_check_tries())
                 check_shape(isa, &ctt_int8_shapes[i], k & 1, (i + k) % 5,
-                            k >> 1);
+                            ctt_int8_bytes((size_t)i, k));
 }
 
 static void test_vnni(void)    { check(&ctt_emulated_vnni); }

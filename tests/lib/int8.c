@@ -71,16 +71,14 @@ static struct ctt_tensor rows_of(const struct ctt_node *n, void *data)
     return t;
 }
 
-static void fill(struct ctt_int8_try *j, const struct ctt_tensor *x,
+/* Bytes, and the numbers that they stand for. */
+static void fill(uint8_t *bytes, float *x, int64_t n, int zero, float step,
                  uint64_t seed)
 {
-    int64_t n = ctt_rows(x) * x->ld;
-
     for (int64_t i = 0; i < n; i++) {
         uint32_t r = ctt_random(seed, (uint64_t)i);
-        j->bytes[i] = r % 7 == 0 ? 0 : r % 7 == 1 ? 255 : (uint8_t)(r >> 8);
-        j->x[i] = (float)(j->bytes[i] - x->zero) *
-                  CTT_INT8_STEP;
+        bytes[i] = r % 7 == 0 ? 0 : r % 7 == 1 ? 255 : (uint8_t)(r >> 8);
+        x[i] = (float)(bytes[i] - zero) * step;
     }
 }
 
@@ -95,6 +93,19 @@ static void be_bytes(struct ctt_int8_try *j, int bytes)
         j->call.out.scale = CTT_INT8_OUT_STEP;
         j->call.out.zero = CTT_INT8_OUT_ZERO;
     }
+    if (bytes & 4) {
+        j->call.in[1].dtype = CTT_U8;
+        j->call.in[1].data = j->plus_bytes;
+        j->call.in[1].scale = CTT_INT8_PLUS_STEP;
+        j->call.in[1].zero = CTT_INT8_PLUS_ZERO;
+    }
+}
+
+int ctt_int8_bytes(size_t i, int k)
+{
+    int bytes = k >> 1 & 3;
+
+    return bytes | ((k & 1) && (i / 2 + (size_t)bytes) % 2 ? 4 : 0);
 }
 
 void ctt_int8_open(struct ctt_int8_try *j, const struct ctt_int8_shape *s,
@@ -117,14 +128,16 @@ void ctt_int8_open(struct ctt_int8_try *j, const struct ctt_int8_shape *s,
     j->bytes = (uint8_t *)floats(ctt_rows(&x) * x.ld);
     j->y = floats(ctt_rows(&y) * y.ld);
     j->plus = floats(ctt_rows(&y) * y.ld);
+    j->plus_bytes = (uint8_t *)floats(ctt_rows(&y) * y.ld);
     j->w = floats(ctt_volume(&n->w[0]));
     j->b = floats(n->out.c);
     x.data = j->x;
     y.data = j->y;
-    fill(j, &x, seed);
+    fill(j->bytes, j->x, ctt_rows(&x) * x.ld, x.zero, CTT_INT8_STEP, seed);
+    fill(j->plus_bytes, j->plus, ctt_rows(&y) * y.ld, CTT_INT8_PLUS_ZERO,
+         CTT_INT8_PLUS_STEP, seed + 3);
     ctt_check_fill(j->w, ctt_volume(&n->w[0]), seed + 1);
     ctt_check_fill(j->b, n->out.c, seed + 2);
-    ctt_check_fill(j->plus, ctt_rows(&y) * y.ld, seed + 3);
     j->call = (struct ctt_call){ .node = n, .act = act, .stamp = 1,
                                  .cache = &j->cache };
     j->call.in[0] = x;
@@ -145,6 +158,7 @@ void ctt_int8_close(struct ctt_int8_try *j, struct ctt_dev *d)
     ctt_free(j->bytes);
     ctt_free(j->y);
     ctt_free(j->plus);
+    ctt_free(j->plus_bytes);
     ctt_free(j->w);
     ctt_free(j->b);
     ctt_graph_free(&j->g);

@@ -56,11 +56,49 @@ INLINE void store_few(float *p, fvec v, int64_t n)
         p[i] = few[i];
 }
 
+/* The plus input, if x is not NULL: ld in bytes; of bytes the step and the byte
+ * of 0, else scale 0. */
+struct plus { const char *x; int64_t ld; float scale; int zero; };
+
+static struct plus plus_of(const struct ctt_call *c)
+{
+    const struct ctt_tensor *x = &c->in[1];
+
+    if (!c->node->plus || !x->data)
+        return (struct plus){ NULL, 0, 0, 0 };
+    if (ctt_is_bytes(x))
+        return (struct plus){ x->data, x->ld, x->scale, x->zero };
+    return (struct plus){ x->data, x->ld * 4, 0, 0 };
+}
+
+/* Where its numbers of a row are, from a channel on. */
+INLINE const char *plus_at(const struct plus *p, int64_t row, int64_t from)
+{
+    return p->x ? p->x + row * p->ld + (p->scale > 0 ? from : 4 * from) : NULL;
+}
+
+/* n numbers of it, LANES of them or fewer, r registers on. */
+INLINE fvec load_plus(const struct plus *p, const char *at, int r, int64_t n)
+{
+    typedef uint8_t bvec __attribute__((vector_size(LANES)));
+    bvec b = { 0 };
+
+    if (!(p->scale > 0))
+        return load_few((const float *)(const void *)at + r * LANES, n);
+    if (n == LANES)
+        memcpy(&b, at + r * LANES, sizeof(b));
+    else
+        memcpy(&b, at + r * LANES, (size_t)n);
+    return __builtin_convertvector(__builtin_convertvector(b, ivec) - p->zero,
+                                   fvec) * p->scale;
+}
+
 /* What is the same for all sums of a call. */
 struct ending {
-    const float *factor, *bias, *plus;    /* bias, plus: or NULL */
+    const float *factor, *bias;           /* bias: or NULL */
+    struct plus  plus;
     char        *y;
-    int64_t      ldplus, ldy;
+    int64_t      ldy;
     int          act, bytes, zero, relu;
     float        inv, most;
     int          quick;                   /* see put_bytes() */
@@ -78,13 +116,12 @@ static float most_of(const struct ctt_call *c, float inv)
 static struct ending ending_of(const struct ctt_int8_job *j)
 {
     const struct ctt_call *c = j->c;
-    int plus = c->node->plus && c->in[1].data, bytes = ctt_is_bytes(&c->out);
+    int bytes = ctt_is_bytes(&c->out);
     float inv = bytes ? 1 / c->out.scale : 0;
     int relu = c->act == CTT_ACT_RELU + 1 || c->act == CTT_ACT_RELU6 + 1;
 
     return (struct ending){
-        j->factor, j->bias, plus ? c->in[1].data : NULL, c->out.data,
-        plus ? c->in[1].ld : 0, c->out.ld, c->act, bytes,
+        j->factor, j->bias, plus_of(c), c->out.data, c->out.ld, c->act, bytes,
         bytes ? c->out.zero : 0, relu, inv, bytes ? most_of(c, inv) : 6,
         bytes && (relu || !c->act)
     };
@@ -116,14 +153,14 @@ static __attribute__((noinline)) void act_on(int act, float *y)
 /* What n numbers, LANES of them or fewer, become: from sums and the numbers of
  * the plus input at `plus` to those of the result at y. */
 INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
-                     const float *plus, char *y, int64_t n)
+                     const char *plus, char *y, int64_t n)
 {
     fvec v = __builtin_convertvector(sum, fvec) * factor;
 
     if (e.bias)
         v += bias;
-    if (e.plus)
-        v += load_few(plus, n);
+    if (plus)
+        v += load_plus(&e.plus, plus, 0, n);
     if (e.act && !e.relu) {
         float few[LANES];
         store(few, v);
@@ -149,7 +186,7 @@ INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
                      int64_t at, int64_t n, const ivec *sum, int stride)
 {
     fvec factor = load(e.factor + at), bias = { 0 };
-    const float *plus = e.plus ? e.plus + row * e.ldplus + from : NULL;
+    const char *plus = plus_at(&e.plus, row, from);
     int64_t size = e.bytes ? 1 : sizeof(float);
     char *y = e.y + (row * e.ldy + from) * size;
 
@@ -157,7 +194,7 @@ INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
         bias = load(e.bias + at);
     for (int64_t i = 0; i < rows; i++) {
         put_sums(e, factor, bias, sum[i * stride], plus, y, n);
-        plus = e.plus ? plus + e.ldplus : NULL;
+        plus = plus ? plus + e.plus.ld : NULL;
         y += e.ldy * size;
     }
 }
@@ -169,7 +206,7 @@ INLINE void put_bytes(int R, const struct ending *of, int64_t row, int64_t rows,
                       const ivec *sum)
 {
     struct ending e = *of;
-    const float *plus = e.plus ? e.plus + row * e.ldplus + from : NULL;
+    const char *plus = plus_at(&e.plus, row, from);
     uint8_t *y = (uint8_t *)e.y + row * e.ldy + from;
     fvec factor[REGS], bias[REGS];
 
@@ -183,11 +220,11 @@ INLINE void put_bytes(int R, const struct ending *of, int64_t row, int64_t rows,
             fvec f = __builtin_convertvector(sum[r], fvec) * factor[r] +
                      bias[r];
             if (plus)
-                f += load(plus + r * LANES);
+                f += load_plus(&e.plus, plus, r, LANES);
             v[r] = to_whole(e, f);
         }
         put_lows(R, y, v, e.zero, channels);
-        plus = plus ? plus + e.ldplus : NULL;
+        plus = plus ? plus + e.plus.ld : NULL;
     }
 }
 

@@ -28,7 +28,7 @@ static __attribute__((noinline))                                           \
 void put_##R(const struct ending *e, int64_t row, int64_t rows,            \
              int64_t from, int64_t at, int64_t channels, const ivec *sum)  \
 {                                                                          \
-    if (e->quick && (!e->plus || channels >= R * LANES))                   \
+    if (e->quick && (!e->plus.x || channels >= R * LANES))                 \
         put_bytes(R, e, row, rows, from, at, channels, sum);               \
     else                                                                   \
         put_any(e, row, rows, from, at, channels, sum, R);                 \

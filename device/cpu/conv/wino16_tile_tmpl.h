@@ -158,10 +158,22 @@ struct finish {
     const char  *plus;
     char        *out;
     int64_t      ldplus, ldout;     /* in bytes */
+    float        plus_scale;        /* 0: it is floats */
+    int          plus_zero;
     int64_t      from, n;
     fvec         factor, bias, least, inv;
     struct limits limits;
 };
+
+static void set_plus(struct finish *f, const struct ctt_tensor *x)
+{
+    int64_t size = ctt_is_bytes(x) ? 1 : (int64_t)sizeof(float);
+
+    f->plus = (const char *)x->data + f->from * size;
+    f->ldplus = x->ld * size;
+    f->plus_scale = size == 1 ? x->scale : 0;
+    f->plus_zero = x->zero;
+}
 
 static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
                                int64_t n)
@@ -172,14 +184,14 @@ static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
     int relu = c->act == CTT_ACT_RELU + 1, bytes = ctt_is_bytes(y);
     int64_t size = bytes ? 1 : (int64_t)sizeof(float);
     struct finish f = { .end = end, .how = bytes ? QUANTISED : FLOATS,
-                        .ldplus = c->in[1].ld * 4, .ldout = y->ld * size,
-                        .from = from, .n = n < LANES ? n : LANES };
+                        .ldout = y->ld * size, .from = from,
+                        .n = n < LANES ? n : LANES };
 
     f.out = (char *)y->data + from * size;
     if (c->act && !relu)
         f.how = OTHER;
     if (c->node->plus && c->in[1].data)
-        f.plus = (const char *)((const float *)c->in[1].data + from);
+        set_plus(&f, &c->in[1]);
     f.factor = load_some(end->factor + from, f.n);
     f.bias = bias ? load_some(bias + from, f.n) : -(fvec){ 0 };
     f.least = (fvec){ 0 } + (relu ? 0.0f : -INFINITY);
@@ -190,6 +202,21 @@ static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
         f.limits.zero = y->zero;
     }
     return f;
+}
+
+INLINE fvec load_plus(const struct finish *f, const char *plus, int64_t n)
+{
+    typedef uint8_t bvec __attribute__((vector_size(LANES)));
+    bvec b = { 0 };
+
+    if (!(f->plus_scale > 0))
+        return load_some((const void *)plus, n);
+    if (n == LANES)
+        memcpy(&b, plus, sizeof(b));
+    else
+        memcpy(&b, plus, (size_t)n);
+    return __builtin_convertvector(__builtin_convertvector(b, ivec) -
+                                   f->plus_zero, fvec) * f->plus_scale;
 }
 
 /* n: f->n, a constant where it can be; plus, to: those of row `row`. */
@@ -206,7 +233,7 @@ INLINE void finish(enum ending how, int64_t n, const struct finish *f,
     }
     y = y * f->factor + f->bias;
     if (plus)
-        y = y + load_some((const void *)plus, n);
+        y = y + load_plus(f, plus, n);
     y = larger(f->least, y);
     if (how == QUANTISED)
         store_some_bytes(to, y * f->inv, &f->limits, n);
