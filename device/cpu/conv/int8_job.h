@@ -45,7 +45,7 @@ struct ctt_int8_isa {
     const char *name;
     int   unit, block;
     int   bytes;              /* of an element of the values: 1: the bytes that
-                                 stand for them, 2: whole numbers */
+                                 stand for them, or less; 2: whole numbers */
     int   depthwise;          /* 1: for convs of each channel alone */
     int (*supported)(void);
     /* Lays out a line, of the size[0] * size[1] of each sample. */
@@ -53,10 +53,14 @@ struct ctt_int8_isa {
     /* Computes blocks of a chunk; the tasks of a chunk come one after the
      * other. */
     void (*task)(const struct ctt_int8_job *j, int64_t task);
+    int   less;               /* of elements of 1 byte: by how much they are
+                                 less than the bytes that stand for values */
 };
 
 extern const struct ctt_int8_isa ctt_int8_avx2, ctt_int8_vnni,
-                                 ctt_int8_avxvnni, ctt_int8_depthwise;
+                                 ctt_int8_avxvnni, ctt_int8_depthwise,
+                                 ctt_int8_neon, ctt_int8_neondot,
+                                 ctt_int8_neon_depthwise;
 
 /* int8_plan.c.  The kernels for a call, or NULL if there are none: those of the
  * best instruction set that the processor has. */

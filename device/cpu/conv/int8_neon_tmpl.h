@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_neon_tmpl.h: what int8_end_tmpl.h needs of registers of NEON. */
+#include <arm_neon.h>
+
+#define LANES 4
+
+typedef int32x4_t ivec;
+typedef float32x4_t fvec;
+
+static inline fvec bigger(fvec a, fvec b)
+{
+    return vbslq_f32(vcgtq_f32(a, b), a, b);
+}
+
+static inline fvec smaller(fvec a, fvec b)
+{
+    return vbslq_f32(vcltq_f32(a, b), a, b);
+}
+
+/* The low bytes of the first n lanes; all are 0 to 255. */
+static inline void put_low(uint8_t *p, ivec v, int64_t n)
+{
+    int16x4_t w = vmovn_s32(v);
+    uint8x8_t b = vqmovun_s16(vcombine_s16(w, w));
+
+    if (n == LANES)
+        memcpy(p, &b, LANES);
+    else
+        memcpy(p, &b, (size_t)n);
+}
