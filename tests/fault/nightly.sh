@@ -3,7 +3,7 @@
 # nightly.sh: what takes too long for make check (make nightly): each test as
 # long as it needs, a summary at the end, and status 1 if one has failed.
 #
-# CTT_NIGHTLY="faults compose cpus fuzz": only these; TIME: seconds for each
+# CTT_NIGHTLY="faults compose cpus arm fuzz": only these; TIME: seconds for each
 # target of fuzz.
 set -u
 build=$PWD
@@ -36,6 +36,8 @@ part compose 'each stage of compression with each other, on four nets' \
     env CTT_COMPOSE_NETS=4 "$build/tests/compress/test_compose"
 part cpus 'processors without AVX, AVX2, AVX-512' \
     env CTT_CPU_CASES=all bash "$src/tests/fault/old_cpus.sh"
+part arm 'convolutions of quantised values on ARM' \
+    env CTT_CPU_CASES=all bash "$src/tests/device/test_arm.sh"
 if grep -q '^fuzz:' "$build/Makefile"; then
     part fuzz "each parser for ${TIME:-600} s" \
         "${MAKE:-make}" --no-print-directory fuzz TIME="${TIME:-600}"
