@@ -9,6 +9,13 @@
 #if defined(__x86_64__) && !defined(__clang__)
 #define CTT_X86_SETS
 #endif
+#if defined(__AARCH64EL__) && !defined(__clang__)
+#define CTT_ARM_SETS
+#endif
+
+#if defined(CTT_ARM_SETS) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 /* 1 if all extensions are there that files compiled for AVX2 use. */
 static inline int ctt_has_avx2(void)
@@ -49,6 +56,25 @@ static inline int ctt_has_avxvnni(void)
 {
 #if defined(CTT_X86_SETS)
     return ctt_has_avx2() && __builtin_cpu_supports("avxvnni");
+#else
+    return 0;
+#endif
+}
+
+/* Of ARM with 64 bits: NEON, which all have, and sums of products of bytes. */
+static inline int ctt_has_neon(void)
+{
+#if defined(CTT_ARM_SETS)
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+static inline int ctt_has_neondot(void)
+{
+#if defined(CTT_ARM_SETS) && defined(__linux__)
+    return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 #else
     return 0;
 #endif

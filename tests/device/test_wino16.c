@@ -9,7 +9,7 @@
 
 static const struct ctt_wino16_isa *const isas[] = {
     &ctt_wino16_avx2, &ctt_wino16_avx512, &ctt_wino16_vnni,
-    &ctt_wino16_emulated, &ctt_wino16_emulated_vnni,
+    &ctt_wino16_emulated, &ctt_wino16_emulated_vnni, &ctt_wino16_neon,
 };
 
 static const struct ctt_wino16_shape shapes[] = {

@@ -3,8 +3,8 @@
 # nightly.sh: what takes too long for make check (make nightly): each test as
 # long as it needs, a summary at the end, and status 1 if one has failed.
 #
-# CTT_NIGHTLY="faults files compose cpus sim fuzz": only these; TIME: seconds
-# for each target of fuzz.
+# CTT_NIGHTLY="faults files compose cpus arm sim fuzz": only these; TIME:
+# seconds for each target of fuzz.
 set -u
 build=$PWD
 src=$(cd "${srcdir:-.}" && pwd)
@@ -40,6 +40,8 @@ part cpus 'processors without AVX, AVX2, AVX-512' \
     env CTT_CPU_CASES=all bash "$src/tests/fault/old_cpus.sh"
 part sim 'the simulated GPU in each order of work' \
     env CTT_SIM_CASES=all bash "$src/tests/device/test_sim_runs.sh"
+part arm 'convolutions of quantised values on ARM' \
+    env CTT_CPU_CASES=all bash "$src/tests/device/test_arm.sh"
 if grep -q '^fuzz:' "$build/Makefile"; then
     part fuzz "each parser for ${TIME:-600} s" \
         "${MAKE:-make}" --no-print-directory fuzz TIME="${TIME:-600}"

@@ -52,7 +52,9 @@ static inline ivec dot(ivec sum, ivec x, wvec w)
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_avx2 = {
-    "avx2", UNIT, LANES, BLOCK, sizeof(elem), 0, ctt_has_avx2, lay, task
+    .name = "avx2", .unit = UNIT, .lanes = LANES, .block = BLOCK,
+    .bytes = sizeof(elem), .supported = ctt_has_avx2,
+    .lay = lay, .task = task
 };
 #else
 #include "device/cpu/conv/int8_job.h"

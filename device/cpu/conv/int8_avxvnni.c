@@ -54,7 +54,9 @@ static inline ivec dot(ivec sum, ivec x, wvec w)
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_avxvnni = {
-    "avxvnni", UNIT, LANES, BLOCK, sizeof(elem), 0, ctt_has_avxvnni, lay, task
+    .name = "avxvnni", .unit = UNIT, .lanes = LANES, .block = BLOCK,
+    .bytes = sizeof(elem), .supported = ctt_has_avxvnni,
+    .lay = lay, .task = task
 };
 #else
 #include "device/cpu/conv/int8_job.h"

@@ -19,6 +19,7 @@ typedef float fvec __attribute__((vector_size(LANES * 4)));
 typedef __m256i wvec;
 
 #include "device/cpu/conv/int8_avx2_tmpl.h"
+#include "device/cpu/conv/int8_depthwise_tmpl.h"
 #include "device/cpu/conv/int8_end_tmpl.h"
 #include "device/cpu/conv/int8_lay_tmpl.h"
 
@@ -59,15 +60,6 @@ static void lay(const struct ctt_int8_job *j, int64_t line)
     }
 }
 
-/* Each pixel has the pairs that begin there. */
-static void plan(struct ctt_int8_job *j)
-{
-    j->groups = 1;
-    j->ins = j->outs = j->c->out.c;
-    j->pixel = UNIT * ctt_align(j->ins, REGS * LANES);
-    j->apart = UNIT * REGS * LANES;
-}
-
 static inline wvec get(const int8_t *w)
 {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)
@@ -94,8 +86,9 @@ static inline ivec dot(ivec sum, ivec v, wvec w)
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_depthwise = {
-    "depthwise:avx2", UNIT, LANES, BLOCK, sizeof(elem), 1, ctt_has_avx2, lay,
-    task, plan, NULL, NULL
+    .name = "depthwise:avx2", .unit = UNIT, .lanes = LANES, .block = BLOCK,
+    .bytes = sizeof(elem), .depthwise = 1, .supported = ctt_has_avx2,
+    .lay = lay, .task = task, .plan = plan
 };
 #else
 #include "device/cpu/conv/int8_job.h"

@@ -415,8 +415,9 @@ static void task(const struct ctt_int8_job *j, int64_t at)
 }
 
 const struct ctt_int8_isa ctt_int8_depthwise_vnni = {
-    "depthwise:vnni", FOUR, LANES, BLOCK, sizeof(elem), 1, ctt_has_vnni, lay,
-    task, plan, pack, can
+    .name = "depthwise:vnni", .unit = FOUR, .lanes = LANES, .block = BLOCK,
+    .bytes = sizeof(elem), .depthwise = 1, .supported = ctt_has_vnni,
+    .lay = lay, .task = task, .plan = plan, .pack = pack, .can = can
 };
 #else
 #include "device/cpu/conv/int8_job.h"

@@ -46,7 +46,9 @@ struct ctt_int8_isa {
     const char *name;
     int   unit, lanes, block; /* lanes: channels of a register of sums */
     int   bytes;              /* of an element of the values: 1: the bytes that
-                                 stand for them, 2: whole numbers */
+                                 stand for them, or less; 2: whole numbers */
+    int   less;               /* of elements of 1 byte: by how much they are
+                                 less than the bytes that stand for values */
     int   depthwise;          /* 1: for convs of each channel alone */
     int (*supported)(void);
     /* Lays out a line, of the size[0] * size[1] of each sample. */
@@ -67,7 +69,9 @@ struct ctt_int8_isa {
 
 extern const struct ctt_int8_isa ctt_int8_avx2, ctt_int8_vnni,
                                  ctt_int8_avxvnni, ctt_int8_depthwise,
-                                 ctt_int8_depthwise_vnni;
+                                 ctt_int8_depthwise_vnni,
+                                 ctt_int8_neon, ctt_int8_neondot,
+                                 ctt_int8_neon_depthwise;
 
 /* int8_plan.c.  Whether kernels can compute a call. */
 int ctt_int8_can(const struct ctt_int8_isa *isa, const struct ctt_call *c);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8_lay_tmpl.h: quantised values laid out with their padding, as elements of
- * the type elem: whole numbers, or bytes, which stand for them. */
+ * the type elem: whole numbers, or bytes, which stand for them, less LESS. */
+
+#ifndef LESS
+#define LESS 0
+#endif
 
 /* What an element holds for 0. */
 static elem nothing(const struct ctt_int8_job *j)
 {
-    return (elem)(sizeof(elem) == 1 ? j->c->in[0].zero : 0);
+    return (elem)(sizeof(elem) == 1 ? j->c->in[0].zero - LESS : 0);
 }
 
 static void lay_floats(const struct ctt_tensor *x, elem add, const float *from,

@@ -17,7 +17,8 @@ const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c)
 {
     static const struct ctt_int8_isa *const all[] = {
         &ctt_int8_depthwise_vnni, &ctt_int8_depthwise, &ctt_int8_vnni,
-        &ctt_int8_avxvnni, &ctt_int8_avx2,
+        &ctt_int8_avxvnni, &ctt_int8_avx2, &ctt_int8_neon_depthwise,
+        &ctt_int8_neondot, &ctt_int8_neon,
     };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)
@@ -31,7 +32,7 @@ static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
 {
     const int *pad = c->node->attr.conv.pad, *k = c->node->attr.conv.kernel;
 
-    return isa->bytes == 1 && ctt_is_bytes(&c->in[0]) &&
+    return isa->bytes == 1 && !isa->less && ctt_is_bytes(&c->in[0]) &&
            k[0] * k[1] * k[2] == 1 && pad[0] + pad[1] + pad[2] == 0 &&
            c->w[0].t.c % isa->unit == 0;
 }

@@ -23,7 +23,8 @@ static void pack_channel(const struct ctt_int8_isa *isa,
                 q[r * j->run + i];
 }
 
-/* Bytes are the values + zero, which adds this to a sum. */
+/* Bytes are the values + zero - less, which changes a sum by as much times the
+ * weights. */
 static int32_t start_of(const struct ctt_int8_isa *isa,
                         const struct ctt_int8_job *j, const int8_t *q,
                         int64_t each)
@@ -32,7 +33,7 @@ static int32_t start_of(const struct ctt_int8_isa *isa,
 
     for (int64_t i = 0; i < each && isa->bytes == 1; i++)
         sum += q[i];
-    return -sum * j->c->in[0].zero;
+    return -sum * (j->c->in[0].zero - isa->less);
 }
 
 static void pack_one(const struct ctt_int8_isa *isa,

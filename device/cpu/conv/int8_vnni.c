@@ -53,7 +53,9 @@ static inline ivec dot(ivec sum, ivec x, wvec w)
 #include "device/cpu/conv/int8_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_vnni = {
-    "vnni", UNIT, LANES, BLOCK, sizeof(elem), 0, ctt_has_vnni, lay, task
+    .name = "vnni", .unit = UNIT, .lanes = LANES, .block = BLOCK,
+    .bytes = sizeof(elem), .supported = ctt_has_vnni,
+    .lay = lay, .task = task
 };
 #else
 #include "device/cpu/conv/int8_job.h"

@@ -9,7 +9,8 @@
 const struct ctt_wino16_isa *ctt_wino16_best(void)
 {
     static const struct ctt_wino16_isa *const all[] = {
-        &ctt_wino16_vnni, &ctt_wino16_avx512, &ctt_wino16_avx2
+        &ctt_wino16_vnni, &ctt_wino16_avx512, &ctt_wino16_avx2,
+        &ctt_wino16_neon
     };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)

@@ -51,7 +51,7 @@ struct ctt_wino16_isa {
 };
 
 extern const struct ctt_wino16_isa ctt_wino16_avx2, ctt_wino16_avx512,
-                                   ctt_wino16_vnni;
+                                   ctt_wino16_vnni, ctt_wino16_neon;
 
 /* The best one this machine has, or NULL. */
 const struct ctt_wino16_isa *ctt_wino16_best(void);

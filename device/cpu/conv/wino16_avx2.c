@@ -16,18 +16,24 @@ typedef uint32_t vec __attribute__((vector_size(LANES * 4)));
 typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 typedef float fvec __attribute__((vector_size(LANES * 4)));
 typedef int16_t shorts __attribute__((vector_size(32)));
+typedef vec wvec, pvec;
 
-static inline vec add_products(vec s, vec a, vec b)
+static inline vec add_products(vec s, pvec a, wvec b)
 {
     return s + (vec)_mm256_madd_epi16((__m256i)a, (__m256i)b);
 }
 
-static inline vec load_pair(const int16_t *p)
+static inline wvec load_weights(const int16_t *p)
+{
+    return (wvec)_mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+
+static inline pvec load_pair(const int16_t *p)
 {
     int32_t two;
 
     memcpy(&two, p, sizeof(two));
-    return (vec)_mm256_set1_epi32(two);
+    return (pvec)_mm256_set1_epi32(two);
 }
 
 static inline shorts load_bytes(const uint8_t *p)

@@ -10,9 +10,10 @@ typedef uint32_t vec __attribute__((vector_size(LANES * 4)));
 typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 typedef float fvec __attribute__((vector_size(LANES * 4)));
 typedef int16_t shorts __attribute__((vector_size(32)));
+typedef vec wvec, pvec;
 typedef uint8_t some_bytes __attribute__((vector_size(LANES)));
 
-static inline vec add_products(vec s, vec a, vec b)
+static inline vec add_products(vec s, pvec a, wvec b)
 {
 #ifdef WINO16_VNNI
     return (vec)_mm512_dpwssd_epi32((__m512i)s, (__m512i)a, (__m512i)b);
@@ -21,12 +22,17 @@ static inline vec add_products(vec s, vec a, vec b)
 #endif
 }
 
-static inline vec load_pair(const int16_t *p)
+static inline wvec load_weights(const int16_t *p)
+{
+    return (wvec)_mm512_loadu_si512(p);
+}
+
+static inline pvec load_pair(const int16_t *p)
 {
     int32_t two;
 
     memcpy(&two, p, sizeof(two));
-    return (vec)_mm512_set1_epi32(two);
+    return (pvec)_mm512_set1_epi32(two);
 }
 
 static inline shorts load_bytes(const uint8_t *p)

@@ -14,12 +14,12 @@ INLINE void product(int R, int N, const int16_t *v, int64_t ldv,
         for (int n = 0; n < N; n++)
             s[r][n] = (vec){ 0 };
     for (int64_t i = 0; i < pairs; i++) {
-        vec b[2];
+        wvec b[2];
         UNROLL for (int n = 0; n < N; n++)
-            b[n] = load(u + (i * N + n) * 2 * LANES);
+            b[n] = load_weights(u + (i * N + n) * 2 * LANES);
         __builtin_prefetch(u + (i + pairs) * N * 2 * LANES);
         UNROLL for (int r = 0; r < R; r++) {
-            vec a = load_pair(v + r * ldv + 2 * i);
+            pvec a = load_pair(v + r * ldv + 2 * i);
             for (int n = 0; n < N; n++)
                 s[r][n] = add_products(s[r][n], a, b[n]);
         }

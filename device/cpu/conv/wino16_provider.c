@@ -61,7 +61,7 @@ static int can(struct ctt_conv_ask *q)
  * reach about 4 in 5 of the processor's rate.  Of a register, the transform
  * back takes as long as BACK products per frequency, the one forth as FORTH,
  * and reading weights as the products of READ tiles, or FAR if there are so
- * many that they hardly stay in a cache.  (Measured on 196 calls, 1 to 512
+ * many that they hardly stay in a cache.  (Measured on x86, 196 calls, 1 to 512
  * channels, images of 2x2 to 28x28, against direct sums at 1.6 times the rate
  * of sgemm: it chose the faster one, or one at most a quarter slower, in 189.)
  */

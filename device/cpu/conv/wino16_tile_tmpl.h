@@ -51,9 +51,9 @@ INLINE void in(int side, shorts d[SIDE])
         in5(d);
 }
 
-/* v[freq] = the transform of 16 channels from `at` on; px: the tile's pixels.
- * Between the two directions the rows are stored in memory: there are not
- * enough registers, and the loops stay short. */
+/* v[freq] = the transform of SHORTS channels from `at` on; px: the tile's
+ * pixels.  Between the two directions the rows are stored in memory: there are
+ * not enough registers, and the loops stay short. */
 INLINE void scatter_tile(int side, const uint8_t *const *px, int64_t at,
                          shorts zero, int16_t *v, int64_t step)
 {
@@ -101,10 +101,10 @@ static void scatter(const struct ctt_wino16_job *job,
     for (int64_t t = 0; t < tiles; t++, v += p->cp) {
         find_pixels(job, place(p, first + t), p->side, px);
         if (p->side == 6)
-            for (int64_t c = 0; c < p->cp; c += 16)
+            for (int64_t c = 0; c < p->cp; c += SHORTS)
                 scatter_tile(6, px, c, zero, v + c, p->vstep);
         else
-            for (int64_t c = 0; c < p->cp; c += 16)
+            for (int64_t c = 0; c < p->cp; c += SHORTS)
                 scatter_tile(5, px, c, zero, v + c, p->vstep);
     }
 }

@@ -2,18 +2,19 @@
  * wino16_tmpl.h: the Winograd kernels in whole numbers for one instruction set;
  * the including file sets LANES (sums in a register) and ROWS (tiles a
  * micro-kernel takes), and defines the registers vec (of uint32_t, whose sums
- * are modulo 2^32), ivec (signed), fvec (of floats) and shorts (16 of int16_t),
- * and:
- *   add_products(s, a, b)   s + the products of the pairs of 16 bits, summed
- *   load_pair(p)            two numbers of 16 bits, repeated
- *   load_bytes(p)           16 bytes as shorts
+ * are modulo 2^32), ivec (signed), fvec (of floats) and shorts (16 or 8 of
+ * int16_t), wvec and pvec, and:
+ *   load_weights(p)         pairs of 16 bits, as wvec
+ *   load_pair(p)            two numbers of 16 bits for each pair, as pvec
+ *   add_products(s, a, b)   s + the products of the pairs a and b, summed
+ *   load_bytes(p)           as many bytes as shorts
  *   larger(a, b), smaller   of two floats; b if one is a NaN or both are 0
  *   store_bytes(p, v, l)    as bytes: what follows the product in ctt_quant(),
  *                           with struct limits: low -zero, high 255 - zero. */
 
 #include <math.h>
 
-enum { PANEL = 2 * LANES };
+enum { PANEL = 2 * LANES, SHORTS = sizeof(shorts) / sizeof(int16_t) };
 
 /* Of 9, modulo 2^32. */
 #define INVERSE 0x38e38e39u

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * int8_neon_tmpl.h: what int8_end_tmpl.h needs of registers of NEON. */
+#include <arm_neon.h>
+
+#define LANES 4
+#define REGS 2
+
+typedef int32x4_t ivec;
+typedef float32x4_t fvec;
+
+static inline fvec bigger(fvec a, fvec b)
+{
+    return vbslq_f32(vcgtq_f32(a, b), a, b);
+}
+
+static inline fvec smaller(fvec a, fvec b)
+{
+    return vbslq_f32(vcltq_f32(a, b), a, b);
+}
+
+/* Adding and packing saturate. */
+static inline void put_low(uint8_t *p, ivec v, int zero, int64_t n)
+{
+    int16x4_t w = vqadd_s16(vqmovn_s32(v), vdup_n_s16((int16_t)zero));
+    uint8x8_t b = vqmovun_s16(vcombine_s16(w, w));
+
+    if (n == LANES)
+        memcpy(p, &b, LANES);
+    else
+        memcpy(p, &b, (size_t)n);
+}
+
+static inline __attribute__((always_inline))
+void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
+{
+    for (int r = 0; r < R; r++, n -= LANES)
+        put_low(p + r * LANES, v[r], zero, n < LANES ? n : LANES);
+}
