@@ -84,6 +84,11 @@ struct ctt_int8_weights {
     int                        zero;
 };
 
+/* int8_run.c: lays out the values and computes the result, part by part; j has
+ * its weights.  What lies behind the values reads as 0. */
+int  ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                    struct ctt_int8_job *j);
+
 /* int8_run.c: the forward call by these kernels.  The weights are packed again
  * if they are not those of the call. */
 int  ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,

@@ -186,8 +186,8 @@ static void one_part(const struct ctt_int8_isa *isa,
     run_part(isa, &j, p.elements ? n * j.size[0] * j.size[1] : 0, threads);
 }
 
-static int run_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                     struct ctt_int8_job *j)
+int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                   struct ctt_int8_job *j)
 {
     const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
     struct parts p = parts_of(isa, j);
@@ -198,6 +198,7 @@ static int run_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
         j->x = ctt_dev_scratch(d, (size_t)(p.elements * isa->bytes + SLACK));
         if (!j->x)
             return CTT_ENOMEM;
+        memset((char *)j->x + p.elements * isa->bytes, 0, SLACK);
         j->plane = p.elements / j->groups;
     }
     for (int64_t i = 0; i < x->n; i += p.samples)
@@ -217,7 +218,7 @@ int ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     j.factor = k->factor;
     j.bias = c->w[1].t.data ? k->bias : NULL;
     j.start = k->start;
-    CTT_TRY(run_parts(isa, d, &j));
+    CTT_TRY(ctt_int8_parts(isa, d, &j));
 out:
     return rc;
 }

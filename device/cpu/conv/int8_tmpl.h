@@ -2,7 +2,7 @@
  * int8_tmpl.h: the kernels of convs of quantised values.  A tile is PIXELS rows
  * of the result by a block of two registers of channels: the sums stay in
  * registers.  The file that includes it has defined elem, wvec (a register of
- * weights), UNIT, and
+ * weights), UNIT (bytes of a lane's weights), and
  *     get(w)               the weights of a register
  *     values(x, r)         the unit at x, for the channels of register r
  *     apart(j)             elements from a unit of a run to the next
