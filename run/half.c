@@ -5,75 +5,118 @@
 #include "net/op.h"
 #include "net/quant.h"
 
-#include <stdlib.h>
-
 /* ---- convs ---- */
+
+/* Winograd (3x3 and 5x5, stride 1) multiplies floats 2.25 to 4 times less.  Of
+ * the result of 3x3 it computes tiles of 4x4: where over two fifths of their
+ * pixels lie outside of the image, or where its transformed weights, 36 floats
+ * for 9, are that long to read for few tiles, bf16 is faster. */
+enum { TILE = 4, FREQS = 36, LONG = 2 << 20 };
+
+static int winograd_wins(const struct ctt_node *n)
+{
+    const int *k = n->attr.conv.kernel, *s = n->attr.conv.stride;
+    int64_t pixels = (int64_t)n->out.h * n->out.w, tiles =
+        (n->out.h + TILE - 1) / TILE * ((n->out.w + TILE - 1) / TILE);
+    int64_t bytes = n->w[0].c * n->out.c * FREQS * (int64_t)sizeof(float);
+
+    if (k[0] != 1 || k[1] != k[2] || (k[1] != 3 && k[1] != 5) ||
+        s[0] * s[1] * s[2] != 1 || ctt_is_grouped(n) || tiles < TILE)
+        return 0;
+    return k[1] == 5 || (5 * pixels >= 3 * tiles * TILE * TILE &&
+                         bytes < tiles * LONG);
+}
+
+/* Whether a conv is faster with bf16 on one core, its values in floats: sums of
+ * few products, for few channels, take longer to begin and to end than to add
+ * up.  (Measured with bench_half on a processor with AVX512-BF16, Zen 4.) */
+enum { SHORT_SUM = 32, LONG_SUM = 64, REGISTER = 16 };
 
 static int pays(const struct ctt_graph *g, int i)
 {
     const struct ctt_node *n = &g->node[i];
+    int64_t each, outs;
 
-    if (n->op != CTT_OP_CONV || ctt_is_int8(g, i))
+    if (n->op != CTT_OP_CONV || ctt_is_int8(g, i) || winograd_wins(n))
         return 0;
-    if (ctt_is_grouped(n) && n->w[0].c == 1) return 0;
-    if (getenv("HALF_ALL")) return 1;
-    if (n->attr.conv.stride[1]==1 && n->attr.conv.kernel[1]>1 &&n->attr.conv.kernel[0]==1) return 0;
-    return 1;
+    each = ctt_volume(&n->w[0]) / n->w[0].n;
+    outs = n->out.c / n->attr.conv.groups;
+    return each >= (outs > REGISTER ? SHORT_SUM : LONG_SUM) &&
+           (!ctt_is_grouped(n) || outs >= REGISTER);
 }
 
 /* ---- values ---- */
 
-/* As a conv rounds what it reads anyway, a value that only such convs read is
- * rounded where it is made, without a further change of any result.  Not the
- * answer; not the result of an lstm, which may be computed in a conv's kernel;
- * quantised values are bytes. */
-static int may_be_short(const struct ctt_graph *g, int i)
+/* What names or gathers values as they are. */
+static int passes(const struct ctt_node *n)
 {
-    const struct ctt_node *n = &g->node[i];
-
-    return n->op != CTT_OP_LSTM && n->op != CTT_OP_CELL &&
-           n->op != CTT_OP_QUANT && !(n->out.scale > 0) &&
-           i != ctt_graph_output(g);
+    return ctt_ops[n->op].memory == CTT_VIEW || n->op == CTT_OP_WINDOW;
 }
 
-/* 1 if node j takes its input k in 16 bits: a conv that multiplies them, what
- * only names, selects or repeats values that are read so, and an act that the
- * kernel of its input applies. */
+/* As a conv rounds what it reads anyway, a value that only such convs read is
+ * rounded where it is made, without a further change of any result.  So are
+ * frames, and results of such convs, whose kernels write 16 bits; another
+ * kernel's would have to be converted, which takes longer than is gained.  Not
+ * the answer; quantised values are bytes. */
+static int may_be_short(const struct ctt_run *r, int i)
+{
+    const struct ctt_node *n = &r->g->node[i];
+
+    if (i == ctt_graph_output(r->g) || n->out.scale > 0)
+        return 0;
+    return n->op == CTT_OP_INPUT || r->mul[i] != CTT_F32 ||
+           n->op == CTT_OP_ACT || passes(n);
+}
+
+/* 1 if node j takes its input k, node i, in 16 bits. */
 static int takes(const struct ctt_run *r, const char *half, int i, int j,
                  int k, int readers)
 {
     const struct ctt_node *n = &r->g->node[j];
 
-    if (ctt_is_conv(n))
+    if (n->op == CTT_OP_CONV)
         return k == 0 && r->mul[j] != CTT_F32;
-    if (n->op == CTT_OP_ACT)
-        return half[j] && readers == 1 &&
-               ctt_ops[r->g->node[i].op].result == CTT_RESULT_ACT;
-    return half[j] && (ctt_ops[n->op].memory == CTT_VIEW ||
-                       ctt_ops[n->op].form(n) == CTT_FORM_KEPT);
+    if (n->op == CTT_OP_ACT)    /* the conv's kernel applies it */
+        return half[j] && readers == 1 && r->mul[i] != CTT_F32;
+    return half[j] && passes(n);
 }
 
-/* 1 if all readers of node i take 16 bits, and there is one. */
+static int made_of(const struct ctt_node *n)
+{
+    return n->source >= 0 ? n->source : n->in[0];
+}
+
+/* Counts the readers of node i, and those that take it in 16 bits if it has so
+ * many. */
+static int count(const struct ctt_run *r, const char *half, int i, int readers,
+                 int *taken)
+{
+    int sum = 0;
+
+    *taken = 0;
+    for (int j = 0; j < r->g->count; j++) {
+        const struct ctt_node *n = &r->g->node[j];
+        int inputs = n->source >= 0 ? 1 : n->nin;
+
+        for (int k = 0; k < inputs; k++)
+            if ((k == 0 ? made_of(n) : n->in[k]) == i) {
+                *taken += takes(r, half, i, j, k, readers);
+                sum++;
+            }
+    }
+    return sum;
+}
+
+/* 1 if all readers of node i take 16 bits, and there is one; what has no kernel
+ * of its own also needs them in what it is made of. */
 static int judge(const struct ctt_run *r, const char *half, int i)
 {
-    const struct ctt_graph *g = r->g;
-    int readers = 0, taken = 0;
+    const struct ctt_node *n = &r->g->node[i];
+    int taken, readers = count(r, half, i, 0, &taken);
 
-    for (int pass = 0; pass < 2; pass++)
-        for (int j = 0; j < g->count; j++) {
-            const struct ctt_node *n = &g->node[j];
-            int inputs = n->source >= 0 ? 1 : n->nin;
-
-            for (int k = 0; k < inputs; k++) {
-                if ((n->source >= 0 ? n->source : n->in[k]) != i)
-                    continue;
-                if (pass == 0)
-                    readers++;
-                else
-                    taken += takes(r, half, i, j, k, readers);
-            }
-        }
-    return readers > 0 && taken == readers;
+    if ((n->op == CTT_OP_ACT || passes(n)) && !half[made_of(n)])
+        return 0;
+    return count(r, half, i, readers, &taken) > 0 && taken == readers;
 }
 
 static void settle(const struct ctt_run *r, char *half)
@@ -81,7 +124,7 @@ static void settle(const struct ctt_run *r, char *half)
     int changed = 1;
 
     for (int i = 0; i < r->g->count; i++)
-        half[i] = (char)may_be_short(r->g, i);
+        half[i] = (char)may_be_short(r, i);
     while (changed) {
         changed = 0;
         for (int i = 0; i < r->g->count; i++)

@@ -177,8 +177,8 @@ void ctt_bench_file_close(struct ctt_bench_file *f)
 int ctt_bench_file_load(const struct ctt_bench_file *f, const char *device,
                         int threads, struct ctt_runner *r)
 {
-    int rc = ctt_runner_load(f->made ? f->path : f->name, device, f->type, threads,
-                             r);
+    int rc = ctt_runner_load(f->made ? f->path : f->name, device, f->type,
+                             threads, r);
     size_t n = strlen(f->path);
     char text[1024];
 

@@ -72,8 +72,10 @@ grep -qE '^h.z +conv +loop +(int8|wino16)' out ||
     fail "no kernel of whole numbers: $(cat out)"
 says 0 'device cpu, int8' "$bin/convtt-infer" --bench tiny.net --type int8 \
     --runs 20 --threads 1 --against tiny.net
-says 2 '--type is of a model text' "$bin/convtt-infer" --bench mse.ctt \
+says 2 '--type=int8 measures a model text' "$bin/convtt-infer" --bench mse.ctt \
     --type int8
+says 2 '--type=int8 measures a model text' "$bin/convtt-infer" --type int8 \
+    mse.ctt clips
 
 # 6. Bad input: one line, status 2, nothing written.
 refused() {

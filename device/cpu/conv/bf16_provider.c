@@ -4,9 +4,9 @@
 #include "device/cpu/conv/bf16.h"
 #include "device/cpu/conv/providers.h"
 
-static int reads(const struct ctt_tensor *t)
+static int is_known(const struct ctt_tensor *t)
 {
-    return (t->dtype == CTT_F32 || t->dtype == CTT_BF16) && !(t->scale > 0);
+    return t->dtype == CTT_F32 || t->dtype == CTT_BF16;
 }
 
 int ctt_bf16_takes(const struct ctt_call *c)
@@ -14,7 +14,7 @@ int ctt_bf16_takes(const struct ctt_call *c)
     int plus = c->node->plus && c->in[1].data;
 
     return c->mul == CTT_BF16 && c->node->op == CTT_OP_CONV &&
-           reads(&c->in[0]) && reads(&c->out) &&
+           !ctt_call_is_int8(c) && is_known(&c->in[0]) && is_known(&c->out) &&
            (!plus || c->in[1].dtype == CTT_F32) &&
            c->w[0].t.dtype == CTT_F32 && ctt_bf16_avx512.supported();
 }
