@@ -202,6 +202,10 @@ static void test_refused(void)
     stream_refused(ctt_infer_multiply(m, NULL), CTT_EINVAL, "type is NULL");
     stream_refused(ctt_infer_multiply(NULL, "bf16"), CTT_EINVAL, "m is NULL");
     ctt_infer_close(&m);
+    m = stream_open(all, "cuda");
+    stream_refused(ctt_infer_multiply(m, "bf16"), CTT_EUNSUP,
+                   "the device cuda has no bf16 inference");
+    ctt_infer_close(&m);
 }
 
 static CU_TestInfo tests[] = {
