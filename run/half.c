@@ -86,60 +86,70 @@ static int made_of(const struct ctt_node *n)
     return n->source >= 0 ? n->source : n->in[0];
 }
 
-/* Counts the readers of node i, and those that take it in 16 bits if it has so
- * many. */
-static int count(const struct ctt_run *r, const char *half, int i, int readers,
-                 int *taken)
+static int inputs(const struct ctt_node *n)
 {
-    int sum = 0;
-
-    *taken = 0;
-    for (int j = 0; j < r->g->count; j++) {
-        const struct ctt_node *n = &r->g->node[j];
-        int inputs = n->source >= 0 ? 1 : n->nin;
-
-        for (int k = 0; k < inputs; k++)
-            if ((k == 0 ? made_of(n) : n->in[k]) == i) {
-                *taken += takes(r, half, i, j, k, readers);
-                sum++;
-            }
-    }
-    return sum;
+    return n->source >= 0 ? 1 : n->nin;
 }
 
-/* 1 if all readers of node i take 16 bits, and there is one; what has no kernel
- * of its own also needs them in what it is made of. */
-static int judge(const struct ctt_run *r, const char *half, int i)
+static int input(const struct ctt_node *n, int k)
 {
-    const struct ctt_node *n = &r->g->node[i];
-    int taken, readers = count(r, half, i, 0, &taken);
-
-    if ((n->op == CTT_OP_ACT || passes(n)) && !half[made_of(n)])
-        return 0;
-    return count(r, half, i, readers, &taken) > 0 && taken == readers;
+    return k == 0 ? made_of(n) : n->in[k];
 }
 
-static void settle(const struct ctt_run *r, char *half)
+/* Takes 16 bits from what a reader does not take so; returns how many nodes
+ * lost them. */
+static int ask_readers(const struct ctt_run *r, const int *readers, char *half)
 {
-    int changed = 1;
+    int lost = 0;
 
-    for (int i = 0; i < r->g->count; i++)
-        half[i] = (char)may_be_short(r, i);
-    while (changed) {
-        changed = 0;
-        for (int i = 0; i < r->g->count; i++)
-            if (half[i] && !judge(r, half, i)) {
+    for (int j = r->g->count - 1; j >= 0; j--)
+        for (int k = 0; k < inputs(&r->g->node[j]); k++) {
+            int i = input(&r->g->node[j], k);
+
+            if (half[i] && !takes(r, half, i, j, k, readers[i])) {
                 half[i] = 0;
-                changed = 1;
+                lost++;
             }
+        }
+    return lost;
+}
+
+/* The same for what has no kernel of its own, if what it is made of has lost
+ * them. */
+static int ask_makers(const struct ctt_run *r, char *half)
+{
+    int lost = 0;
+
+    for (int i = 0; i < r->g->count; i++) {
+        const struct ctt_node *n = &r->g->node[i];
+
+        if (half[i] && (n->op == CTT_OP_ACT || passes(n)) &&
+            !half[made_of(n)]) {
+            half[i] = 0;
+            lost++;
+        }
     }
+    return lost;
+}
+
+/* Nodes begin with 16 bits and lose them until nothing changes. */
+static void settle(const struct ctt_run *r, int *readers, char *half)
+{
+    for (int j = 0; j < r->g->count; j++)
+        for (int k = 0; k < inputs(&r->g->node[j]); k++)
+            readers[input(&r->g->node[j], k)]++;
+    for (int i = 0; i < r->g->count; i++)
+        half[i] = readers[i] > 0 && may_be_short(r, i);
+    while (ask_readers(r, readers, half) + ask_makers(r, half) > 0)
+        ;
 }
 
 int ctt_run_halve(struct ctt_run *r, enum ctt_dtype type)
 {
     size_t count = (size_t)r->g->count;
-    char *half = ctt_calloc(count + 1, 1);
-    int rc = half ? 0 : CTT_ENOMEM;
+    char *half = ctt_calloc(count, 1);
+    int *readers = ctt_calloc(count, sizeof(*readers));
+    int rc = half && readers ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     r->mul = ctt_calloc(count, sizeof(*r->mul));
@@ -147,11 +157,12 @@ int ctt_run_halve(struct ctt_run *r, enum ctt_dtype type)
     CTT_TRY(r->mul && r->own_type ? 0 : CTT_ENOMEM);
     for (size_t i = 0; i < count; i++)
         r->mul[i] = pays(r->g, (int)i) ? type : CTT_F32;
-    settle(r, half);
+    settle(r, readers, half);
     for (size_t i = 0; i < count; i++)
         r->own_type[i] = half[i] ? type : CTT_F32;
     r->type = r->own_type;
 out:
     ctt_free(half);
+    ctt_free(readers);
     return rc;
 }
