@@ -42,7 +42,7 @@ static int pays(const struct ctt_graph *g, int i)
     each = ctt_volume(&n->w[0]) / n->w[0].n;
     outs = n->out.c / n->attr.conv.groups;
     return each >= (outs > REGISTER ? SHORT_SUM : LONG_SUM) &&
-           (!ctt_is_grouped(n) || outs >= REGISTER);
+           (!ctt_is_grouped(n) || outs > REGISTER);
 }
 
 /* ---- values ---- */
