@@ -221,6 +221,7 @@ struct ctt_round {
     int bits;              /* as in ctt_round(); 0 or 24: weights are not
                               rounded */
     int bias_bits;         /* as in ctt_round_biases(); 0: not rounded */
+    int half;              /* 1: ctt_round_half() in place of both */
 };
 
 /* Rounds the conv and deconv weights to this many significant bits, 1..24 (24:
@@ -234,6 +235,11 @@ void ctt_round(struct ctt_model *m, int bits);
  * the coding of values `int8` stores as a byte each.  The mean and the variance
  * of a batch norm stay. */
 void ctt_round_biases(struct ctt_model *m, int bits);
+
+/* Rounds all weights and biases to half precision, which a file then stores in
+ * 16 bits each; numbers too large for it stay, and so do the kernels of convs
+ * of quantised values. */
+void ctt_round_half(struct ctt_model *m);
 
 /* ---- recipe.c ---- */
 

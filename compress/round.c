@@ -4,6 +4,7 @@
  * The numbers of a bias become multiples of one scale, which a file stores as
  * small integers. */
 #include "compress/stage.h"
+#include "net/half.h"
 #include "net/op.h"
 #include "net/quant.h"
 
@@ -85,6 +86,20 @@ void ctt_round_biases(struct ctt_model *m, int bits)
     }
 }
 
+void ctt_round_half(struct ctt_model *m)
+{
+    for (int i = 0; i < m->g->count; i++)
+        for (int k = ctt_is_int8(m->g, i); k < m->g->node[i].nw; k++) {
+            const struct ctt_node *n = &m->g->node[i];
+            float *w = m->w + n->at[k];
+
+            for (int64_t j = 0; j < ctt_volume(&n->w[k]); j++) {
+                float h = ctt_of_f16(ctt_f16_of(w[j]));
+                w[j] = isfinite(h) ? h : w[j];
+            }
+        }
+}
+
 /* ---- the stage ---- */
 
 enum { ALL_BITS = 24, BIAS_BITS = 8 };    /* of a float; of a bias, at most */
@@ -93,12 +108,17 @@ static const struct ctt_opt options[] = {
     { .name = "round", .type = CTT_INT,
       .off = offsetof(struct ctt_recipe, round.bits), .dflt = "8",
       .help = "significant bits that weights are rounded to at the end; 24: "
-      "no rounding", .min = 1, .max = ALL_BITS, .arg = "BITS" },
+      "no rounding", .min = 1, .max = ALL_BITS, .arg = "BITS",
+      .needs = "!half" },
     { .name = "bias-bits", .type = CTT_INT,
       .off = offsetof(struct ctt_recipe, round.bias_bits), .dflt = "8",
       .help = "bits, 2 to 8, of each number of a bias (and of gamma and beta "
       "of norms that are left) at the end, with one scale for a whole bias; 0: "
-      "no rounding", .max = BIAS_BITS, .arg = "BITS" },
+      "no rounding", .max = BIAS_BITS, .arg = "BITS", .needs = "!half" },
+    { .name = "half", .type = CTT_FLAG,
+      .off = offsetof(struct ctt_recipe, round.half), .dflt = "0",
+      .help = "round weights and biases to half precision instead: without "
+      "other stages half the file, at hardly any loss" },
     { .name = NULL }
 };
 
@@ -109,7 +129,13 @@ static int weights_asked(const struct ctt_recipe *o)
 
 static int asked(const struct ctt_recipe *o)
 {
-    return weights_asked(o) || o->round.bias_bits > 0;
+    return o->round.half || weights_asked(o) || o->round.bias_bits > 0;
+}
+
+/* The others have defaults. */
+static int given(const struct ctt_recipe *o)
+{
+    return o->round.half;
 }
 
 static int check(const struct ctt_recipe *o, const struct ctt_model *m)
@@ -135,6 +161,12 @@ static int run(struct ctt_walk *k, int round)
 
     (void)round;
     CTT_TRY(ctt_model_finite(*k->m));
+    if (o->half) {
+        ctt_round_half(*k->m);
+        snprintf(k->name, sizeof(k->name), "rounded");
+        snprintf(k->line, sizeof(k->line), "rounded to half precision");
+        goto out;
+    }
     if (weights_asked(k->o)) {
         ctt_round(*k->m, o->bits);
         snprintf(weights, sizeof(weights), ": %d significant bits", o->bits);
@@ -151,6 +183,6 @@ out:
 
 /* Not retrained: that would undo the rounding. */
 const struct ctt_stage ctt_stage_round = {
-    .section = "Rounding", .options = options, .asked = asked, .check = check,
-    .run = run,
+    .section = "Rounding", .options = options, .ask = "--half", .asked = asked,
+    .given = given, .check = check, .run = run,
 };

@@ -12,7 +12,8 @@
 static int run_pair(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_call p = { .node = c->pair.node, .out = c->out,
-                          .stamp = c->stamp, .cache = c->pair.cache };
+                          .mul = c->pair.mul, .stamp = c->stamp,
+                          .cache = c->pair.cache };
 
     p.in[0] = c->pair.in;
     p.w[0] = c->pair.w[0];

@@ -33,6 +33,7 @@ struct ctt_also_conv {
     const struct ctt_node *node;
     struct ctt_tensor      in;
     struct ctt_weight      w[2];
+    enum ctt_dtype         mul;      /* as in the call */
     void                 **cache;
 };
 struct ctt_also_lstm {
@@ -83,6 +84,8 @@ struct ctt_call {
     struct ctt_weight w[CTT_MAX_W];
     struct ctt_tensor din[CTT_MAX_IN], dout, dalso, dw[CTT_MAX_W];
     unsigned  add;
+    enum ctt_dtype mul; /* conv, forward: 0, or a type of 16 bits: its kernel
+                           may round what it multiplies to this type */
     int       act;      /* conv, deconv, norm, add: an act applied to out
                            forward: ctt_act_kind + 1, or 0 */
     int       train;    /* batch statistics and dropout, or not */

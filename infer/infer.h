@@ -82,6 +82,13 @@ int  ctt_infer_open(const char *path, const char *device, int threads,
                     struct ctt_infer **out);
 void ctt_infer_close(struct ctt_infer **m);
 
+/* What the convs of sessions opened from now on multiply: "fp32", as at first,
+ * or "bf16": those that are faster so on a processor with AVX512-BF16 (and not
+ * slower on others but for conversions) round weights and values to bfloat16,
+ * and values that only they read are stored in 16 bits; sums, cell states and
+ * answers stay floats.  Quantised values stay bytes.  Not for "cuda". */
+int  ctt_infer_multiply(struct ctt_infer *m, const char *type);
+
 /* Valid until the model is closed. */
 const struct ctt_infer_input *ctt_infer_wants(const struct ctt_infer *m);
 

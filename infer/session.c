@@ -2,6 +2,7 @@
  * session.c: a loaded model, and sessions that run frames through it. */
 #include "infer/inside.h"
 #include "infer/simplify.h"
+#include "net/half.h"
 #include "net/limits.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@ struct ctt_infer {
     struct ctt_model      *model;
     char                  *path, *device;
     int                    threads;
+    enum ctt_dtype         multiply;
     int                    input, output, classes;
     int                    predicts;    /* the output is a frame */
     char                 (*number)[DIGITS];    /* names of classes without
@@ -193,6 +195,27 @@ void ctt_infer_close(struct ctt_infer **m)
     *m = NULL;
 }
 
+int ctt_infer_multiply(struct ctt_infer *m, const char *type)
+{
+    static const enum ctt_dtype types[] = { CTT_F32, CTT_BF16 };
+    enum ctt_dtype multiply = CTT_U8;
+    int rc = 0;
+
+    GIVEN(m);
+    GIVEN(type);
+    for (size_t i = 0; i < CTT_LEN(types); i++)
+        if (strcmp(type, ctt_dtype_word(types[i])) == 0)
+            multiply = types[i];
+    CTT_CHECK(multiply != CTT_U8, CTT_EINVAL, "no type '%s': fp32 or bf16",
+              type);
+    CTT_CHECK(multiply == CTT_F32 || strcmp(m->device, "cuda") != 0,
+              CTT_EUNSUP, "%s: the device cuda has no %s inference", m->path,
+              type);
+    m->multiply = multiply;
+out:
+    return rc;
+}
+
 const struct ctt_infer_input *ctt_infer_wants(const struct ctt_infer *m)
 {
     return m ? &m->wants : NULL;
@@ -244,7 +267,7 @@ static int open_run(struct ctt_session *s)
                          &s->w, &w));
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
         .g = model->g, .dev = s->dev, .w = w, .samples = 1, .steps = room,
-        .asks = 1 }, &s->run));
+        .asks = 1, .multiply = s->m->multiply }, &s->run));
     CTT_TRY(ctt_model_weights(model, &weight));
     CTT_TRY(ctt_run_weights(s->run, weight));
     most = room * frame_of(s);

@@ -126,6 +126,7 @@ void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
     bind_weights(r, n, c->out.dtype, c->w);
     bind_op(r, node, step, c);
     c->act = fused >= 0 ? r->g->node[fused].attr.act.kind + 1 : 0;
+    c->mul = r->mul ? r->mul[node] : CTT_F32;
     c->train = r->train;
     bind_chance(r, node, step, c);
     c->stamp = r->stamp;
@@ -162,6 +163,7 @@ static void bind_pair(const struct ctt_run *r, int node, int step,
     c->in[1].data = NULL;
     c->pair.node = n;
     c->pair.in = ctt_run_tensor(r, n->in[0], step, c->out.n);
+    c->pair.mul = r->mul ? r->mul[node] : CTT_F32;
     c->pair.cache = &r->cache[node][CTT_CACHE_FWD];
     bind_weights(r, n, CTT_F32, c->pair.w);
 }

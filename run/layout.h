@@ -20,6 +20,9 @@ void ctt_layout_fuse_quants(struct ctt_run *r, const int *readers);
 int  ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,
                            const char *saved);
 
+/* half.c: sets r->mul and r->type for a run whose convs multiply 16 bits. */
+int  ctt_run_halve(struct ctt_run *r, enum ctt_dtype type);
+
 /* weights.c: allocates r->weight and points it at the floats of the flat
  * block. */
 int  ctt_run_flat_weights(struct ctt_run *r);

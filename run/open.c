@@ -201,6 +201,8 @@ int ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out)
     int rc = 0;
 
     CTT_TRY(new_run(spec, spec->train, &r));
+    if (spec->multiply != CTT_F32)
+        CTT_TRY(ctt_run_halve(r, spec->multiply));
     CTT_TRY(set_up(r, NULL, r->slides));
     if (r->train)
         r->values = ctt_extent_bytes(&r->extent[CTT_SAVED], r->room,
@@ -242,6 +244,8 @@ void ctt_run_close(struct ctt_run **r)
     ctt_free((*r)->slot);
     ctt_free((*r)->weight);
     ctt_free((*r)->round);
+    ctt_free((*r)->mul);
+    ctt_free((*r)->own_type);
     give((*r)->dev, (*r)->rounded);
     give((*r)->dev, (*r)->sink);
     give((*r)->dev, (*r)->floats);

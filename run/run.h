@@ -79,6 +79,9 @@ struct ctt_run {
     void                   *floats;  /* values of the weights that are not
                                         floats, or NULL */
     const enum ctt_dtype   *type;    /* of a node's values; NULL: all floats */
+    enum ctt_dtype         *mul;     /* per node: what a conv's kernel may
+                                        round what it multiplies to; or NULL */
+    enum ctt_dtype         *own_type;    /* what `type` then is */
     uint64_t                stamp;   /* raise it when w changes */
     uint64_t                key;     /* of the random numbers of this window */
     int                     train;   /* batch statistics and dropout */
@@ -141,6 +144,11 @@ struct ctt_run_spec {
     const enum ctt_dtype   *type;       /* of each node's values (a name: of
                                            the node that it names); NULL:
                                            floats */
+    enum ctt_dtype          multiply;   /* a type of 16 bits, without train and
+                                           type: the convs that are faster so
+                                           (run/half.c) may round what they
+                                           multiply to it, and what only they
+                                           read is stored in it; 0: fp32 */
 };
 
 int  ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out);

@@ -122,6 +122,8 @@ static int open_model(struct tool *t, const char *path)
 
     CTT_TRY(ctt_infer_rc(ctt_infer_open(path, t->c.device, t->c.threads,
                                         &t->m)));
+    CTT_TRY(ctt_infer_rc(ctt_infer_multiply(t->m, ctt_type_run(
+                                            t->c.bench.type))));
     CTT_TRY(ctt_infer_rc(ctt_session_open(t->m, &r->session)));
     t->open_ms = ctt_milliseconds() - start;
     describe_model(t);

@@ -3,9 +3,18 @@
 #ifndef CTT_INFER_BENCH_H
 #define CTT_INFER_BENCH_H
 
+/* What convs multiply, by --type; int8: those of a model text read bytes. */
+enum { CTT_TYPE_FP32, CTT_TYPE_BF16, CTT_TYPE_INT8 };
+extern const char *const ctt_type_words[];
+
+/* What ctt_infer_multiply() is given for it. */
+static inline const char *ctt_type_run(int type)
+{
+    return ctt_type_words[type == CTT_TYPE_BF16 ? type : CTT_TYPE_FP32];
+}
+
 struct ctt_bench_set {
-    int         on, runs, warm_up, streams;
-    int         int8;       /* convs of a model text read bytes */
+    int         on, runs, warm_up, streams, type;
     double      zeros;
     const char *against;    /* NULL: nothing */
 };

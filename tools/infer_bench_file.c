@@ -106,7 +106,7 @@ static int make_model(const char *path, const struct ctt_bench_set *set,
     ctt_init_weights(m, SEED);
     if (set->zeros > 0)
         CTT_TRY(prune(m, set->zeros, share));
-    if (set->int8)
+    if (set->type == CTT_TYPE_INT8)
         CTT_TRY(quantise(&m));
     *out = m;
     m = NULL;
@@ -159,7 +159,8 @@ int ctt_bench_file_open(const char *name, const struct ctt_bench_set *set,
 {
     int rc = 0, fd;
 
-    *f = (struct ctt_bench_file){ .name = name };
+    *f = (struct ctt_bench_file){ .name = name,
+                                  .type = ctt_type_run(set->type) };
     if (ctt_tool_is_net(name))
         CTT_TRY(make(f, set));
     CTT_TRY(ctt_file_open(f->made ? f->path : name, &fd, &f->bytes));
@@ -178,7 +179,8 @@ void ctt_bench_file_close(struct ctt_bench_file *f)
 int ctt_bench_file_load(const struct ctt_bench_file *f, const char *device,
                         int threads, struct ctt_runner *r)
 {
-    int rc = ctt_runner_load(f->made ? f->path : f->name, device, threads, r);
+    int rc = ctt_runner_load(f->made ? f->path : f->name, device, f->type,
+                             threads, r);
     size_t n = strlen(f->path);
     char text[1024];
 

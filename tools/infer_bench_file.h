@@ -10,6 +10,7 @@
 /* Starts as zeros. */
 struct ctt_bench_file {
     const char *name;       /* as given */
+    const char *type;       /* what convs multiply in the runtime */
     int         made;       /* 1: from a model text, with random weights */
     int         fd;         /* made: of a file that has no name */
     char        path[32];   /* made: another way to it */
@@ -19,7 +20,7 @@ struct ctt_bench_file {
 
 /* name: a model file, or a model text: its weights are the initial weights of a
  * training (net/init.h), of which a random share set->zeros of each conv's
- * kernel is pruned; with set->int8, its convs read bytes, whose range does not
+ * kernel is pruned; of --type=int8, its convs read bytes, whose range does not
  * matter as it changes no time.  The file is made in TMPDIR and loses its name
  * at once; only a program that is killed meanwhile leaves it there. */
 int  ctt_bench_file_open(const char *name, const struct ctt_bench_set *set,

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What convs multiply: "int8" if one of them reads bytes. */
+/* What convs multiply: "int8" if one of them reads bytes, or as given. */
 static const char *type_of(const struct ctt_bench_said *s)
 {
     const struct ctt_graph *g = s->nodes.run->g;
@@ -17,7 +17,7 @@ static const char *type_of(const struct ctt_bench_said *s)
     for (int i = 0; i < g->count; i++)
         if (ctt_is_int8(g, i))
             return "int8";
-    return "fp32";
+    return s->nodes.run->mul ? "bf16" : "fp32";
 }
 
 /* What is timed: its name in JSON, and in words. */

@@ -20,8 +20,6 @@
 /* Of the column tags: has no effect unless an operand is mnist:DIR. */
 enum { COMMON = CTT_OPT_COMMON, MNIST = CTT_OPT_OWN };
 
-static const char *const types[] = { "fp32", "int8", NULL };
-
 static const struct ctt_opt opts[] = {
     { "observe", CTT_STRING, FIELD(observe), "", "answer after these ratios of "
       "a clip [0.25,0.5,1]", .letter = 'o', .arg = "R,...",
@@ -73,9 +71,6 @@ static const struct ctt_opt opts[] = {
     { "against", CTT_STRING, FIELD(bench.against), "", "run the model and this "
       "one in turns, and print the ratio of their times", .arg = "MODEL",
       .section = "Measuring", .needs = BENCH },
-    { "type", CTT_CHOICE, FIELD(bench.int8), "fp32", "what the convs of a "
-      "model text multiply", .choices = types, .section = "Measuring",
-      .needs = BENCH },
     { "zeros", CTT_DOUBLE, FIELD(bench.zeros), "0", "share of the random "
       "weights of convs to prune", 0, 1, .arg = "SHARE",
       .section = "Measuring", .needs = BENCH },
@@ -105,6 +100,10 @@ static const struct ctt_opt opts[] = {
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .arg = "N", .section = "Device",
       .tags = COMMON },
+    { "type", CTT_CHOICE, FIELD(bench.type), "fp32", "what convs multiply; "
+      "bf16: weights and values in 16 bits where that is faster; int8: with "
+      "--bench of a model text, as convtt-compress --int8 makes it",
+      .choices = ctt_type_words, .section = "Device", .tags = COMMON },
 
     CTT_LIMIT_ROWS(LIMIT, 0),
 

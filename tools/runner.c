@@ -51,14 +51,15 @@ out:
     return rc;
 }
 
-int ctt_runner_load(const char *path, const char *device, int threads,
-                    struct ctt_runner *r)
+int ctt_runner_load(const char *path, const char *device, const char *type,
+                    int threads, struct ctt_runner *r)
 {
     double start = ctt_milliseconds();
     int rc;
 
     *r = (struct ctt_runner){ .own = NULL };
     CTT_TRY(ctt_infer_rc(ctt_infer_open(path, device, threads, &r->own)));
+    CTT_TRY(ctt_infer_rc(ctt_infer_multiply(r->own, type)));
     r->m = r->own;
     CTT_TRY(begin(r, start));
 out:

@@ -4,6 +4,7 @@
  * plain C for any processor, the reference that the others are tested against.
  */
 #include "device/cpu/cpu.h"
+#include "device/cpu/conv/bf16.h"
 #include "device/cpu/conv/providers.h"
 #include "device/cpu/widen.h"
 #include "net/op.h"
@@ -61,10 +62,21 @@ static void close_cpu(struct ctt_dev *d)
     d->own = NULL;
 }
 
-/* Not for calls with 16-bit tensors: widen.c runs these in parts. */
+/* Not for calls with 16-bit tensors, which widen.c runs in parts, and where a
+ * product of 16 bits is faster than anything that takes nodes along. */
 static int cpu_along(struct ctt_dev *d, const struct ctt_call *c)
 {
-    return !ctt_is_narrow(c) && ctt_conv_along(&ctt_cpu_of(d)->conv, d, c);
+    return !ctt_is_narrow(c) && !ctt_bf16_takes(c) &&
+           ctt_conv_along(&ctt_cpu_of(d)->conv, d, c);
+}
+
+/* The kernels of bf16.h read and write 16 bits themselves. */
+static int cpu_run(struct ctt_dev *d, ctt_kernel *kernel,
+                   const struct ctt_call *c, enum ctt_pass pass)
+{
+    if (pass == CTT_FWD && ctt_bf16_takes(c))
+        return kernel(d, c);
+    return ctt_widen_run(d, kernel, c, pass);
 }
 
 static int cpu_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
@@ -75,7 +87,7 @@ static int cpu_sgemm(struct ctt_dev *d, int n, const float *a, const float *b,
 
 const struct ctt_dev_kind ctt_dev_cpu = {
     .name = "cpu", .memory = &ctt_host_memory, .open = cpu_open,
-    .close = close_cpu, .run = ctt_widen_run, .forget = ctt_conv_forget,
+    .close = close_cpu, .run = cpu_run, .forget = ctt_conv_forget,
     .impl = ctt_conv_impl, .why = ctt_conv_why, .along = cpu_along,
     .sgemm = cpu_sgemm,
 };

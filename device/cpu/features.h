@@ -80,4 +80,14 @@ static inline int ctt_has_neondot(void)
 #endif
 }
 
+/* Sums of products of bfloat16, with AVX-512. */
+static inline int ctt_has_avx512bf16(void)
+{
+#if defined(CTT_X86_SETS)
+    return ctt_has_avx512() && __builtin_cpu_supports("avx512bf16");
+#else
+    return 0;
+#endif
+}
+
 #endif

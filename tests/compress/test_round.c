@@ -3,6 +3,7 @@
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
 #include "compress/compress.h"
+#include "net/half.h"
 
 #include <float.h>
 #include <math.h>
@@ -40,6 +41,29 @@ static void test_round(void)
         CU_ASSERT(fabs((double)m->w[k] - old->w[k]) <=
                   fabs((double)old->w[k]) / 256);
     CU_ASSERT_EQUAL(m->w[n->at[1]], old->w[n->at[1]]);    /* a bias */
+    ctt_model_free(&m);
+    ctt_model_free(&old);
+}
+
+/* Each number to the nearest of half precision, the smallest and a bias too;
+ * what is too large stays. */
+static void test_half(void)
+{
+    struct ctt_model *m = small_model(small_net, 1), *old = NULL;
+    const struct ctt_node *n = &m->g->node[1];
+
+    m->w[n->at[0]] = FLT_MAX;
+    m->w[n->at[0] + 1] = 1e-6f;
+    CHECK_OK(ctt_model_copy(m, &old));
+    ctt_round_half(m);
+    CU_ASSERT_EQUAL(m->w[n->at[0]], FLT_MAX);
+    CU_ASSERT_EQUAL(m->w[n->at[0] + 1], 0x11p-24f);
+    CU_ASSERT(m->w[n->at[1]] != old->w[n->at[1]]);
+    for (int64_t k = 0; k < m->g->weights; k++) {
+        CU_ASSERT(k == n->at[0] || ctt_is_f16(m->w[k]));
+        CU_ASSERT(fabs((double)m->w[k] - old->w[k]) <=
+                  fabs((double)old->w[k]) / 2048 + 0x1p-25);
+    }
     ctt_model_free(&m);
     ctt_model_free(&old);
 }
@@ -112,7 +136,7 @@ static void test_biases(void)
 int main(void)
 {
     static CU_TestInfo tests[] = {
-        { "round", test_round },
+        { "round", test_round }, { "half", test_half },
         { "biases", test_biases },
         CU_TEST_INFO_NULL
     };

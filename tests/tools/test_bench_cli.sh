@@ -107,6 +107,17 @@ says 0 'device ref, fp32, 1 thread;' bench "$models/lenet-300-100.net" \
     --device ref --threads 1
 [ "$(grep -cE '^1 +1 ' out)" = 1 ] || fail "rows: $(cat out)"
 
+# With products of 16 bits, by the kernels for them where the processor has
+# those; the other model of --against stays in floats.
+says 0 'device cpu, bf16, 2 threads; timed: a frame and its answer$' \
+    bench "$models/early-convlstm.net" --type bf16 \
+    --against "$models/early-convlstm.net"
+if grep -qw avx512_bf16 /proc/cpuinfo; then
+    grep -qE '^c2 +conv +free +bf16:avx512' out || fail "no bf16: $(cat out)"
+fi
+says 0 '"type":"bf16"' bench "$models/lenet-300-100.net" --type bf16 --json
+says 2 "no choice 'bf17'" bench "$models/lenet-300-100.net" --type bf17
+
 # 4. A model against itself, about the same whatever the machine does; and two
 # of which one has ten thousand times the work.  One thread does not wait for
 # another one.

@@ -338,6 +338,10 @@ tells 2 'no model given' -o a --prune 0.5
 tells 2 'one model expected' m.ctt m.ctt -o a --prune 0.5
 tells 2 'out.* must be given' m.ctt --prune 0.5
 tells 2 'nothing to do' m.ctt -o a
+tells 2 'half' m.ctt -o a --half --round 9
+tells 0 'half.ctt written' m.ctt -o half.ctt --half
+[ $((100 * $(wc -c < half.ctt))) -lt $((60 * $(wc -c < m.ctt))) ] ||
+    fail "--half is no half: $(wc -c m.ctt half.ctt)"
 tells 2 'unknown option .--prone' m.ctt -o a --prone 0.5
 tells 2 "prune: bad value '1'" m.ctt -o a --prune 1
 tells 2 'tt-rank: bad value' m.ctt -o a --tt-rank -1

@@ -16,9 +16,10 @@ common="$plain --batch 8"
 "$bin/convtt-train" tiny.net -o m.ctt $common --epochs 2 > out 2>&1 ||
     { cat out; exit 1; }
 
-# answers MODEL DEVICE THREADS: of every clip, with all digits.
+# answers MODEL DEVICE THREADS OPTION...: of every clip, with all digits.
 answers() {
-    "$bin/convtt-infer" --json --threads "$3" --device "$2" "$1" clips 2> err |
+    "$bin/convtt-infer" --json --threads "$3" --device "$2" "${@:4}" "$1" \
+        clips 2> err |
         sed 's/"\(device\|threads\|seconds\|ms\)[^,}]*//g'
 }
 
@@ -72,8 +73,22 @@ grep -qE '^h.z +conv +loop +(int8|wino16)' out ||
     fail "no kernel of whole numbers: $(cat out)"
 says 0 'device cpu, int8' "$bin/convtt-infer" --bench tiny.net --type int8 \
     --runs 20 --threads 1 --against tiny.net
-says 2 '--type is of a model text' "$bin/convtt-infer" --bench mse.ctt \
+says 2 '--type=int8 measures a model text' "$bin/convtt-infer" --bench mse.ctt \
     --type int8
+says 2 '--type=int8 measures a model text' "$bin/convtt-infer" --type int8 \
+    mse.ctt clips
+
+# With products of bf16 in place of floats: nearly the same answers; what reads
+# bytes stays so.
+sed 's/out=8 kernel=3/out=24 kernel=5/' tiny.net > wide.net
+"$bin/convtt-train" wide.net -o w.ctt $common --epochs 1 > out 2>&1 ||
+    fail "$(cat out)"
+answers w.ctt cpu 1 > floats
+answers w.ctt cpu 1 --type bf16 > halves
+[ "$(wc -l < floats)" = "$(wc -l < halves)" ] || fail "$(cat err halves)"
+cmp -s floats halves && fail "--type bf16 changes nothing"
+says 0 'device cpu, int8' "$bin/convtt-infer" --bench mse.ctt --runs 20 \
+    --threads 1 --type bf16
 
 # 6. Bad input: one line, status 2, nothing written.
 refused() {

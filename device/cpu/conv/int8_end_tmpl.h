@@ -241,3 +241,15 @@ static void put_any(const struct ending *e, int64_t row, int64_t rows,
                      regs);
     }
 }
+
+/* The sums of a tile: R registers of each row, a constant, of so many channels,
+ * the last register perhaps in part. */
+INLINE void put_tile(int R, const struct ending *e, int64_t row, int64_t rows,
+                     int64_t from, int64_t at, int64_t channels,
+                     const ivec *sum)
+{
+    if (e->quick && (!e->plus.x || channels >= R * LANES))
+        put_bytes(R, e, row, rows, from, at, channels, sum);
+    else
+        put_any(e, row, rows, from, at, channels, sum, R);
+}

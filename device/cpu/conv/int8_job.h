@@ -84,6 +84,10 @@ const struct ctt_int8_isa *ctt_int8_best(const struct ctt_call *c);
 struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
                                   const struct ctt_call *c);
 
+/* Channels of the block of channel o of a group, rounded up to registers. */
+int64_t ctt_int8_wide(const struct ctt_int8_isa *isa,
+                      const struct ctt_int8_job *j, int64_t o);
+
 /* Numbers of weights that are packed, and of channels, rounded up to blocks. */
 int64_t ctt_int8_packed(const struct ctt_int8_isa *isa,
                         const struct ctt_int8_job *j);
@@ -101,6 +105,11 @@ struct ctt_int8_weights {
     float                      scale;   /* of the values */
     int                        zero;
 };
+
+/* int8_run.c: lays out the values and computes the result, part by part; j has
+ * its weights.  What lies behind the values reads as 0. */
+int  ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                    struct ctt_int8_job *j);
 
 /* int8_run.c: the forward call by these kernels.  The weights are packed again
  * if they are not those of the call. */

@@ -6,6 +6,7 @@
 #define LESS 0
 #endif
 
+#ifndef LAYS_HALF    /* bf16_avx512.c has its own */
 /* What an element holds for 0. */
 static elem nothing(const struct ctt_int8_job *j)
 {
@@ -37,6 +38,7 @@ static void lay_some(const struct ctt_int8_job *j, int64_t row,
     SIMD for (int64_t i = 0; i < n; i++)
         to[i] = (elem)(b[i] - zero);
 }
+#endif
 
 /* A line of the values laid out: the row of in[0] of its first pixel that is
  * there, and how many pixels of padding come before it, are there, follow. */

@@ -65,6 +65,15 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
     return j;
 }
 
+int64_t ctt_int8_wide(const struct ctt_int8_isa *isa,
+                      const struct ctt_int8_job *j, int64_t o)
+{
+    int64_t first = o / isa->block * isa->block;
+    int64_t left = ctt_align(j->outs - first, isa->lanes);
+
+    return left < isa->block ? left : isa->block;
+}
+
 int64_t ctt_int8_packed(const struct ctt_int8_isa *isa,
                         const struct ctt_int8_job *j)
 {

@@ -11,9 +11,8 @@ static void pack_channel(const struct ctt_int8_isa *isa,
                          int64_t o, const int8_t *q, int8_t *to)
 {
     int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
-    int64_t unit = isa->unit, block = isa->block, first = o / block * block;
-    int64_t left = ctt_align(j->outs - first, isa->lanes);
-    int64_t wide = left < block ? left : block;
+    int64_t unit = isa->unit, block = isa->block;
+    int64_t wide = ctt_int8_wide(isa, j, o);
 
     to += (group * j->blocks + o / block) * runs * j->steps * block * unit +
           o % block * unit;
@@ -192,8 +191,8 @@ static void one_part(const struct ctt_int8_isa *isa,
     run_part(isa, &j, p.elements ? n * j.size[0] * j.size[1] : 0, threads);
 }
 
-static int run_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                     struct ctt_int8_job *j)
+int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                   struct ctt_int8_job *j)
 {
     const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
     struct parts p = parts_of(isa, j);
@@ -204,6 +203,7 @@ static int run_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
         j->x = ctt_dev_scratch(d, (size_t)(p.elements * isa->bytes + SLACK));
         if (!j->x)
             return CTT_ENOMEM;
+        memset((char *)j->x + p.elements * isa->bytes, 0, SLACK);
         j->plane = p.elements / j->groups;
     }
     for (int64_t i = 0; i < x->n; i += p.samples)
@@ -223,7 +223,7 @@ int ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     j.factor = k->factor;
     j.bias = c->w[1].t.data ? k->bias : NULL;
     j.start = k->start;
-    CTT_TRY(run_parts(isa, d, &j));
+    CTT_TRY(ctt_int8_parts(isa, d, &j));
 out:
     return rc;
 }

@@ -2,7 +2,8 @@
  * int8_tmpl.h: the kernels of convs of quantised values.  A tile is PIXELS rows
  * of the result by a block of REGS registers of channels, 2 or 4, or what is
  * left of them: the sums stay in registers.  The file that includes it has
- * defined elem, wvec (a register of weights), UNIT, and
+ * defined elem, wvec (a register of weights), UNIT (bytes of a lane's weights),
+ * and
  *     get(w)               the weights of a register
  *     values(x, r)         the unit at x, for the channels of register r
  *     apart(j)             elements from a unit of a run to the next
@@ -28,10 +29,7 @@ static __attribute__((noinline))                                           \
 void put_##R(const struct ending *e, int64_t row, int64_t rows,            \
              int64_t from, int64_t at, int64_t channels, const ivec *sum)  \
 {                                                                          \
-    if (e->quick && (!e->plus.x || channels >= R * LANES))                 \
-        put_bytes(R, e, row, rows, from, at, channels, sum);               \
-    else                                                                   \
-        put_any(e, row, rows, from, at, channels, sum, R);                 \
+    put_tile(R, e, row, rows, from, at, channels, sum);                    \
 }
 #if REGS == 4
 #define EACH_REGS(X, Y) X(Y, 1) X(Y, 2) X(Y, 3) X(Y, 4)

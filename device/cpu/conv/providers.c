@@ -7,6 +7,7 @@
 const struct ctt_conv_provider *const ctt_cpu_providers[] = {
     &ctt_conv_wino16,
     &ctt_conv_int8,
+    &ctt_conv_bf16,
     &ctt_conv_winograd,
 #ifdef HAVE_ONEDNN
     &ctt_conv_onednn,

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * half.c: which convs of a run multiply 16 bits, and which values it stores in
+ * 16 bits. */
+#include "run/layout.h"
+#include "net/op.h"
+#include "net/quant.h"
+
+/* ---- convs ---- */
+
+/* Winograd (3x3 and 5x5, stride 1) multiplies floats 2.25 to 4 times less.  Of
+ * the result of 3x3 it computes tiles of 4x4: where over two fifths of their
+ * pixels lie outside of the image, or where its transformed weights, 36 floats
+ * for 9, are that long to read for few tiles, bf16 is faster. */
+enum { TILE = 4, FREQS = 36, LONG = 2 << 20 };
+
+static int winograd_wins(const struct ctt_node *n)
+{
+    const int *k = n->attr.conv.kernel, *s = n->attr.conv.stride;
+    int64_t pixels = (int64_t)n->out.h * n->out.w, tiles =
+        (n->out.h + TILE - 1) / TILE * ((n->out.w + TILE - 1) / TILE);
+    int64_t bytes = n->w[0].c * n->out.c * FREQS * (int64_t)sizeof(float);
+
+    if (k[0] != 1 || k[1] != k[2] || (k[1] != 3 && k[1] != 5) ||
+        s[0] * s[1] * s[2] != 1 || ctt_is_grouped(n) || tiles < TILE)
+        return 0;
+    return k[1] == 5 || (5 * pixels >= 3 * tiles * TILE * TILE &&
+                         bytes < tiles * LONG);
+}
+
+/* Whether a conv is faster with bf16 on one core, its values in floats: sums of
+ * few products, for few channels, take longer to begin and to end than to add
+ * up.  (Measured with bench_half on a processor with AVX512-BF16, Zen 4.) */
+enum { SHORT_SUM = 32, LONG_SUM = 64, REGISTER = 16 };
+
+static int pays(const struct ctt_graph *g, int i)
+{
+    const struct ctt_node *n = &g->node[i];
+    int64_t each, outs;
+
+    if (n->op != CTT_OP_CONV || ctt_is_int8(g, i) || winograd_wins(n))
+        return 0;
+    each = ctt_volume(&n->w[0]) / n->w[0].n;
+    outs = n->out.c / n->attr.conv.groups;
+    return each >= (outs > REGISTER ? SHORT_SUM : LONG_SUM) &&
+           (!ctt_is_grouped(n) || outs > REGISTER);
+}
+
+/* ---- values ---- */
+
+/* What names or gathers values as they are. */
+static int passes(const struct ctt_node *n)
+{
+    return ctt_ops[n->op].memory == CTT_VIEW || n->op == CTT_OP_WINDOW;
+}
+
+/* As a conv rounds what it reads anyway, a value that only such convs read is
+ * rounded where it is made, without a further change of any result.  So are
+ * frames, and results of such convs, whose kernels write 16 bits; another
+ * kernel's would have to be converted, which takes longer than is gained.  Not
+ * the answer; quantised values are bytes. */
+static int may_be_short(const struct ctt_run *r, int i)
+{
+    const struct ctt_node *n = &r->g->node[i];
+
+    if (i == ctt_graph_output(r->g) || n->out.scale > 0)
+        return 0;
+    return n->op == CTT_OP_INPUT || r->mul[i] != CTT_F32 ||
+           n->op == CTT_OP_ACT || passes(n);
+}
+
+/* 1 if node j takes its input k, node i, in 16 bits. */
+static int takes(const struct ctt_run *r, const char *half, int i, int j,
+                 int k, int readers)
+{
+    const struct ctt_node *n = &r->g->node[j];
+
+    if (n->op == CTT_OP_CONV)
+        return k == 0 && r->mul[j] != CTT_F32;
+    if (n->op == CTT_OP_ACT)    /* the conv's kernel applies it */
+        return half[j] && readers == 1 && r->mul[i] != CTT_F32;
+    return half[j] && passes(n);
+}
+
+static int made_of(const struct ctt_node *n)
+{
+    return n->source >= 0 ? n->source : n->in[0];
+}
+
+static int inputs(const struct ctt_node *n)
+{
+    return n->source >= 0 ? 1 : n->nin;
+}
+
+static int input(const struct ctt_node *n, int k)
+{
+    return k == 0 ? made_of(n) : n->in[k];
+}
+
+/* Takes 16 bits from what a reader does not take so; returns how many nodes
+ * lost them. */
+static int ask_readers(const struct ctt_run *r, const int *readers, char *half)
+{
+    int lost = 0;
+
+    for (int j = r->g->count - 1; j >= 0; j--)
+        for (int k = 0; k < inputs(&r->g->node[j]); k++) {
+            int i = input(&r->g->node[j], k);
+
+            if (half[i] && !takes(r, half, i, j, k, readers[i])) {
+                half[i] = 0;
+                lost++;
+            }
+        }
+    return lost;
+}
+
+/* The same for what has no kernel of its own, if what it is made of has lost
+ * them. */
+static int ask_makers(const struct ctt_run *r, char *half)
+{
+    int lost = 0;
+
+    for (int i = 0; i < r->g->count; i++) {
+        const struct ctt_node *n = &r->g->node[i];
+
+        if (half[i] && (n->op == CTT_OP_ACT || passes(n)) &&
+            !half[made_of(n)]) {
+            half[i] = 0;
+            lost++;
+        }
+    }
+    return lost;
+}
+
+/* Nodes begin with 16 bits and lose them until nothing changes. */
+static void settle(const struct ctt_run *r, int *readers, char *half)
+{
+    for (int j = 0; j < r->g->count; j++)
+        for (int k = 0; k < inputs(&r->g->node[j]); k++)
+            readers[input(&r->g->node[j], k)]++;
+    for (int i = 0; i < r->g->count; i++)
+        half[i] = readers[i] > 0 && may_be_short(r, i);
+    while (ask_readers(r, readers, half) + ask_makers(r, half) > 0)
+        ;
+}
+
+int ctt_run_halve(struct ctt_run *r, enum ctt_dtype type)
+{
+    size_t count = (size_t)r->g->count;
+    char *half = ctt_calloc(count, 1);
+    int *readers = ctt_calloc(count, sizeof(*readers));
+    int rc = half && readers ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    r->mul = ctt_calloc(count, sizeof(*r->mul));
+    r->own_type = ctt_calloc(count, sizeof(*r->own_type));
+    CTT_TRY(r->mul && r->own_type ? 0 : CTT_ENOMEM);
+    for (size_t i = 0; i < count; i++)
+        r->mul[i] = pays(r->g, (int)i) ? type : CTT_F32;
+    settle(r, readers, half);
+    for (size_t i = 0; i < count; i++)
+        r->own_type[i] = half[i] ? type : CTT_F32;
+    r->type = r->own_type;
+out:
+    ctt_free(half);
+    ctt_free(readers);
+    return rc;
+}
