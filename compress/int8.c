@@ -54,15 +54,15 @@ static int choose(const struct ctt_int8 *o, const struct ctt_graph *g,
     return count;
 }
 
-/* Adds rows of blame for the others. */
+/* Adds rows of blame for those that were not to read bytes. */
 static int list_others(const struct ctt_int8 *o, const struct ctt_graph *g,
-                       const char *take, struct ctt_report *r)
+                       struct ctt_report *r)
 {
     struct ctt_blame *b;
     int rc = 0;
 
     for (int i = 0; i < g->count; i++) {
-        if (!ctt_is_conv(&g->node[i]) || take[i])
+        if (!ctt_is_conv(&g->node[i]) || !why_not(o, g, i))
             continue;
         CTT_TRY(ctt_report_blame(r, g->node[i].name, &b));
         snprintf(b->stays, sizeof(b->stays), "%s", why_not(o, g, i));
@@ -347,7 +347,7 @@ static int run(struct ctt_walk *k, int round)
     CTT_TRY(find_forms(k, p.m, p.take, p.form));
     CTT_TRY(ctt_int8_blame(k, p.m, p.take, p.form));
     CTT_TRY(is_auto(o) ? ctt_int8_keep(k, &p, &m) : ctt_int8_make(k, &p, &m));
-    CTT_TRY(list_others(o, p.m->g, p.take, k->r));
+    CTT_TRY(list_others(o, p.m->g, k->r));
     CTT_TRY(ctt_int8_blame_all(k, p.m, m));
     tell(k, m);
     ctt_model_free(k->m);

@@ -191,10 +191,21 @@ static int check_task(struct ctt_compress_job *j)
     CTT_CHECK(needs_data(&c->recipe), CTT_EUNSUP, "%s: predicts frames; "
               "without --int8, or responses to measure, it is compressed "
               "without --data", j->path);
-    j->status = CTT_EXIT_USAGE;
-    CTT_TRY(check_trainer(c));
-    j->status = CTT_EXIT_FAIL;
 out:
+    return rc;
+}
+
+/* What has no effect as such a model is not retrained.  A checkpoint that no
+ * option names does not count. */
+static int check_untrained(struct ctt_compress_job *j)
+{
+    const char *checkpoint = j->c.train.checkpoint;
+    int rc;
+
+    if (j->own_ckpt)
+        j->c.train.checkpoint = NULL;
+    rc = check_trainer(&j->c);
+    j->c.train.checkpoint = checkpoint;
     return rc;
 }
 
@@ -222,9 +233,9 @@ static int check_start(struct ctt_compress_job *j)
     struct ctt_graph *g = NULL;
     int rc = 0;
 
-    if (c->data || c->val)
-        CTT_TRY(check_task(j));
     j->status = CTT_EXIT_USAGE;
+    if (c->task == CTT_PREDICT)
+        CTT_TRY(check_untrained(j));
     CTT_TRY(ctt_recipe_check(&j->c.recipe, j->m));
     if (j->c.recipe.epochs > 0 && !names_cores(&j->c))
         CTT_TRY(ctt_train_plan(j->m->g, c, &g, &p));
