@@ -218,6 +218,9 @@ struct ctt_int8 {
     float       harm;        /* if more of the mean top-1 is lost */
 };
 
+/* 1 if `except` begins with "auto". */
+int ctt_int8_auto(const struct ctt_int8 *o);
+
 /* ---- round.c ---- */
 
 struct ctt_round {

@@ -14,7 +14,7 @@
 
 /* ---- which convs ---- */
 
-static int is_auto(const struct ctt_int8 *o)
+int ctt_int8_auto(const struct ctt_int8 *o)
 {
     return o->except && strncmp(o->except, "auto", 4) == 0 &&
            (!o->except[4] || o->except[4] == ',');
@@ -23,7 +23,7 @@ static int is_auto(const struct ctt_int8 *o)
 /* The patterns of --int8-except; NULL: none. */
 static const char *patterns(const struct ctt_int8 *o)
 {
-    if (!is_auto(o))
+    if (!ctt_int8_auto(o))
         return o->except;
     return o->except[4] ? o->except + 5 : NULL;
 }
@@ -265,7 +265,7 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
               !ctt_constraint_shares(&m->constraint, m->g->weights)),
               CTT_EINVAL, "--int8-homogenise: weights that are shared cannot "
               "be multiplied");
-    CTT_CHECK(!is_auto(&o->int8) || !ctt_int8_frames(m->g), CTT_EINVAL,
+    CTT_CHECK(!ctt_int8_auto(&o->int8) || !ctt_int8_frames(m->g), CTT_EINVAL,
               "--int8-except auto: the model predicts frames, and has no "
               "top-1 to keep: name the convs");
 out:
@@ -322,7 +322,7 @@ static int check_given(const struct ctt_walk *k)
     CTT_CHECK(ctt_foldable_norms((*k->m)->g) == 0, CTT_EINVAL, "--int8: batch "
               "norms cannot be folded into shared weights: give the dense "
               "model");
-    CTT_CHECK(!is_auto(&k->o->int8) || k->calls->accuracy, CTT_EINVAL,
+    CTT_CHECK(!ctt_int8_auto(&k->o->int8) || k->calls->accuracy, CTT_EINVAL,
               "--int8-except auto: no validation clips to test on");
 out:
     return rc;
@@ -346,7 +346,7 @@ static int run(struct ctt_walk *k, int round)
         CTT_TRY(ctt_int8_alike(k, *k->m));
     CTT_TRY(find_forms(k, p.m, p.take, p.form));
     CTT_TRY(ctt_int8_blame(k, p.m, p.take, p.form));
-    CTT_TRY(is_auto(o) ? ctt_int8_keep(k, &p, &m) : ctt_int8_make(k, &p, &m));
+    CTT_TRY((ctt_int8_auto(o) ? ctt_int8_keep : ctt_int8_make)(k, &p, &m));
     CTT_TRY(list_others(o, p.m->g, k->r));
     CTT_TRY(ctt_int8_blame_all(k, p.m, m));
     tell(k, m);

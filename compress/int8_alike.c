@@ -239,8 +239,8 @@ int ctt_int8_alike(const struct ctt_walk *k, struct ctt_model *m)
     a.list = ctt_calloc((size_t)m->g->count, sizeof(*a.list));
     a.seen = ctt_calloc((size_t)m->g->count, sizeof(*a.seen));
     CTT_TRY(a.list && a.seen ? 0 : CTT_ENOMEM);
-    CTT_CHECK(k->calls->sample, CTT_EINVAL, "--int8: no clips to measure ranges "
-              "on: give --data");
+    CTT_CHECK(k->calls->sample, CTT_EINVAL, "--int8: no clips to measure "
+              "ranges on: give --data");
     CTT_TRY(find(m->g, &a));
     if (a.count > 0)
         CTT_TRY(k->calls->sample(k->calls->arg, m, k->o->svd.clips, a.seen,

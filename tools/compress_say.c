@@ -64,7 +64,8 @@ static int say_blame(const struct ctt_report *r)
     if (!t.rows)
         goto out;
     ctt_tool_say("\nwhat reading bytes costs: %s if only this conv does, and "
-                 "results over errors in dB; the worst first%s:", r->blame[0].frames
+                 "results over errors in dB; the worst first%s:",
+                 r->blame[0].frames
                  ? "predicted frames over their errors in dB"
                  : "divergence of the answer in nats",
                  r->blames > CTT_BLAME_LINES ? ", all are in --report" : "");

@@ -86,8 +86,8 @@ tells 0 'a.ctt written' m.ctt -o a.ctt $plain --int8 minmax --int8-except auto \
 "$bin/convtt-info" a.ctt > out 2>&1
 [ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 4 ] ||
     fail "a harm of 1 keeps convs in floats: $(cat out)"
-tells 0 'channels differ by [0-9.e+]+, now 1[.0-9]*' m.ctt -o alike.ctt $plain \
-    --int8 mse --int8-homogenise --retrain-epochs 0
+tells 0 'channels differ by [0-9.e+]+, now 1[.0-9]*' m.ctt -o alike.ctt \
+    $plain --int8 mse --int8-homogenise --retrain-epochs 0
 
 # A model that predicts frames, measured on the same clips.
 cat > next.net << 'END'
@@ -95,8 +95,8 @@ input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
 convlstm h in=x hidden=8 kernel=3
 conv y in=h out=3
 END
-says 0 'written' "$bin/convtt-train" next.net -o next.ctt $plain --task predict \
-    --epochs 1 --input-frames 4 --future-frames 3
+says 0 'written' "$bin/convtt-train" next.net -o next.ctt $plain \
+    --task predict --epochs 1 --input-frames 4 --future-frames 3
 tells 0 'what reading bytes costs: predicted frames' next.ctt -o n.ctt $plain \
     --int8 mse --report n.json
 grep -q '"frames_db": ' n.json || fail "no ratio of frames: $(cat n.json)"
