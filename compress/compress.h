@@ -215,7 +215,8 @@ struct ctt_int8 {
     int         slow;        /* 1: convs that are faster with floats, too */
     int         alike;       /* 1: channels get ranges that are alike */
     int         epochs;      /* of retraining, besides those of the recipe, */
-    float       harm;        /* if more of the mean top-1 is lost */
+    float       harm;        /* if more of the mean top-1 is lost; below 0: in
+                                any case */
 };
 
 /* 1 if `except` begins with "auto". */

@@ -221,7 +221,8 @@ static const struct ctt_opt options[] = {
       .arg = "N", .needs = "int8 data" },
     { .name = "int8-harm", .type = CTT_FLOAT, .off = FIELD(harm),
       .dflt = "0.005", .help = "loss of the mean top-1, 0 to 1, from which on "
-      "the rounded model is trained", .min = 0, .max = 1, .arg = "LOSS",
+      "the rounded model is trained; below 0: in any case", .min = -1,
+      .max = 1, .arg = "LOSS",
       .needs = "int8 data" },
     { .name = NULL }
 };
@@ -265,6 +266,8 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
               !ctt_constraint_shares(&m->constraint, m->g->weights)),
               CTT_EINVAL, "--int8-homogenise: weights that are shared cannot "
               "be multiplied");
+    CTT_CHECK(!ctt_int8_auto(&o->int8) || o->int8.harm >= 0, CTT_EINVAL,
+              "--int8-except auto: --int8-harm must be 0 or more");
     CTT_CHECK(!ctt_int8_auto(&o->int8) || !ctt_int8_frames(m->g), CTT_EINVAL,
               "--int8-except auto: the model predicts frames, and has no "
               "top-1 to keep: name the convs");

@@ -323,14 +323,15 @@ static int less(void *arg, const char *stage, const struct ctt_model *m,
 /* Only what costs more than --int8-harm is trained. */
 static void test_harm(void)
 {
-    static const struct { double lost; int epochs; } rows[] = {
-        { 0.004, 0 }, { 0.02, 3 }, { -0.1, 0 },
+    static const struct { double lost; float harm; int epochs; } rows[] = {
+        { 0.004, 0.005f, 0 }, { 0.02, 0.005f, 3 }, { -0.1, 0.005f, 0 },
+        { 0, 0, 0 }, { 0, -1, 3 }, { -0.1, -1, 3 },
     };
 
     for (size_t i = 0; i < CTT_LEN(rows); i++) {
         struct trainer t = { .mask = NULL };
         struct ctt_recipe o = { .int8 = { .method = 1, .epochs = 3,
-            .harm = 0.005f }, .fold = { CTT_FOLD_ALL }, .epochs = 1 };
+            .harm = rows[i].harm }, .fold = { CTT_FOLD_ALL }, .epochs = 1 };
         struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain,
             .accuracy = less, .sample = sample, .clips = 100 };
         struct ctt_model *m;
@@ -515,18 +516,21 @@ static void test_auto_refused(void)
     static const struct {
         const char *net, *except, *says;
         int         alike, shared;
+        float       harm;
     } rows[] = {
-        { classes, "auto", "no validation clips", 0, 0 },
-        { net, "auto", "predicts frames", 0, 0 },
-        { classes, "auto,q", "no weight matches 'q'", 0, 0 },
-        { classes, "automatic", "no weight matches 'automatic'", 0, 0 },
-        { classes, "auto,*", "no conv that could read bytes", 0, 0 },
-        { classes, "", "weights that are shared", 1, 1 },
+        { classes, "auto", "no validation clips", 0, 0, 0 },
+        { classes, "auto", "--int8-harm must be 0 or more", 0, 0, -1 },
+        { net, "auto", "predicts frames", 0, 0, 0 },
+        { classes, "auto,q", "no weight matches 'q'", 0, 0, 0 },
+        { classes, "automatic", "no weight matches 'automatic'", 0, 0, 0 },
+        { classes, "auto,*", "no conv that could read bytes", 0, 0, 0 },
+        { classes, "", "weights that are shared", 1, 1, 0 },
     };
 
     for (size_t i = 0; i < CTT_LEN(rows); i++) {
         struct ctt_recipe o = { .fold = { CTT_FOLD_ALL }, .int8 = {
-            .method = 1, .except = rows[i].except, .alike = rows[i].alike },
+            .method = 1, .except = rows[i].except,
+            .alike = rows[i].alike, .harm = rows[i].harm },
             .share = { .bits = rows[i].shared ? "4" : "", .tol = 0.15f } };
         struct ctt_recipe_calls calls = { .sample = sample };
         struct ctt_model *m = small_model(rows[i].net, 6);
