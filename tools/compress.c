@@ -119,6 +119,18 @@ static int spares_data(const struct ctt_compress_job *j)
            ctt_opt_is_default(own + ctt_opt_find(own, "norm-clips"), &j->c);
 }
 
+/* Fewer clips hardly tell the ranges of values. */
+enum { FEW_CLIPS = 8 };
+
+static void tell_few(const struct ctt_compress_job *j)
+{
+    int clips = j->data ? ctt_data_clips(j->data) : 0;
+
+    if (j->c.recipe.int8.method > 0 && clips < FEW_CLIPS)
+        ctt_tool_say("int8: %d training clips are few to measure ranges of "
+                     "values on: others may be clipped", clips);
+}
+
 /* Opens the training clips, if it reads them, and the validation clips.  A list
  * without splits validates on what it would train on. */
 static int open_clips(struct ctt_compress_job *j)
@@ -130,6 +142,7 @@ static int open_clips(struct ctt_compress_job *j)
         CTT_TRY(open_data(j, c->data, c->split, &j->data));
     if (c->task == CTT_PREDICT) {
         CTT_TRY(ctt_say_set("training", j->data));
+        tell_few(j);
         goto out;
     }
     CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
@@ -146,6 +159,7 @@ static int open_clips(struct ctt_compress_job *j)
     ctt_tool_say("%d training clips, %d validation clips",
                  j->data ? ctt_data_clips(j->data) : 0,
                  ctt_data_clips(j->val));
+    tell_few(j);
 out:
     return rc;
 }
