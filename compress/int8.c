@@ -91,9 +91,6 @@ static void note(struct ctt_report *r, const struct ctt_blame *b)
 
 /* ---- the forms of values ---- */
 
-/* How often the step of a state is halved at most. */
-enum { FINER = 6 };
-
 /* Values of nodes as they are sampled. */
 struct sampled {
     const struct ctt_graph *g;
@@ -109,13 +106,12 @@ static void take_row(void *to, int k, const float *row)
     ctt_range_add(&s->range[k], row, s->g->node[s->node[k]].out.c);
 }
 
-/* The sources whose form clips must tell, or can make finer (an LSTM's). */
+/* The sources whose form clips must tell. */
 static void list_unknown(const struct ctt_graph *g, const char *source,
                          struct ctt_form_of *form, struct sampled *s)
 {
     for (int i = 0; i < g->count; i++)
-        if (source[i] && (!ctt_quantise_known(&g->node[i], &form[i]) ||
-                          g->node[i].op == CTT_OP_LSTM))
+        if (source[i] && !ctt_quantise_known(&g->node[i], &form[i]))
             s->node[s->nodes++] = i;
 }
 
@@ -137,17 +133,6 @@ out:
     return rc;
 }
 
-/* The state of an LSTM is in -1..1, but often in a small part of that: then its
- * step is halved as long as twice the largest value on clips fits.  Whatever
- * the method, it is not clipped: errors of a state come back. */
-static void refine(const struct ctt_range *r, struct ctt_form_of *f)
-{
-    float most = r->most > -r->least ? r->most : -r->least;
-
-    for (int k = 0; k < FINER && 2 * most <= 127 * f->scale / 2; k++)
-        f->scale /= 2;
-}
-
 /* The methods that options can name come after "none". */
 static enum ctt_range_method method_of(const struct ctt_int8 *o)
 {
@@ -163,11 +148,6 @@ static int choose_forms(const struct ctt_walk *k, const struct sampled *s,
     for (int i = 0; i < s->nodes && rc >= 0; i++) {
         struct ctt_form_of *f = &form[s->node[i]];
 
-        if (s->g->node[s->node[i]].op == CTT_OP_LSTM && !s->range[i].broken &&
-            s->range[i].count > 0) {
-            refine(&s->range[i], f);
-            continue;
-        }
         rc = ctt_range_choose(&s->range[i], method_of(o),
                               (double)o->percentile, &f->scale, &f->zero);
         if (rc < 0)

@@ -305,50 +305,6 @@ static void test_slow(void)
     }
 }
 
-static void take_most(void *to, int k, const float *row)
-{
-    float *most = to;
-
-    (void)k;
-    for (int i = 0; i < 8; i++)
-        *most = fmaxf(*most, fabsf(row[i]));
-}
-
-/* A state of small values has a step that is a power of two and takes twice the
- * largest; an eighth of the weights, a finer one. */
-static void test_states(void)
-{
-    static const char text[] = "input x h=4 w=4 c=16 mean=0.5 std=0.2\n"
-        "convlstm h in=x hidden=8 kernel=3\nconv y in=h out=4\n";
-    float step[2];
-
-    for (int small = 0; small < 2; small++) {
-        struct ctt_recipe o = { .int8 = { .method = 1 } };
-        struct ctt_recipe_calls calls = { .sample = sample };
-        struct ctt_model *m = small_model(text, 6);
-        struct ctt_report *r = NULL;
-        float most = 0;
-        int h = ctt_graph_find(m->g, "h"), e;
-
-        for (int64_t i = 0; small && i < m->g->weights; i++)
-            m->w[i] *= 0.125f;
-        CHECK_OK(small_sample(NULL, m, 0, &h, 1, CTT_SAMPLE_ALL, take_most,
-                              &most));
-        CHECK_OK(ctt_recipe_run(&o, &calls, path, NULL, &m, &r));
-        h = ctt_graph_find(m->g, "h.q8");
-        CU_ASSERT_FATAL(h >= 0);
-        step[small] = m->g->node[h].attr.quant.scale;
-        CU_ASSERT(frexpf(step[small], &e) == 0.5f);
-        CU_ASSERT(step[small] <= 0x1p-7f);
-        CU_ASSERT(step[small] == 0x1p-7f || 127 * step[small] >= 2 * most);
-        CU_ASSERT(127 * step[small] < 4.1f * most);
-        CU_ASSERT_EQUAL(m->g->node[h].attr.quant.zero, 128);
-        ctt_report_free(&r);
-        ctt_model_free(&m);
-    }
-    CU_ASSERT(step[1] < step[0]);
-}
-
 /* ---- retraining ---- */
 
 static double lost;
@@ -712,7 +668,6 @@ static CU_TestInfo tests[] = {
     { "errors", test_follow }, { "with other stages", test_compose },
     { "refused", test_refused }, { "excepted", test_except },
     { "no faster", test_slow },
-    { "states", test_states },
     { "retrained if it hurts", test_harm },
     { "what each conv costs", test_blame },
     { "what each costs predicted frames", test_blame_frames },
