@@ -2,11 +2,14 @@
  * bench_drift.c: how far the states of a quantised model drift from those of
  * the model that it was made of, over a long stream: the relative root mean
  * square error of each LSTM's result and cell state after 1, 10, 100 .. steps,
- * and the largest of all steps.
- * Usage: bench_drift MODEL.h5 INT8.h5 [STEPS]. */
+ * the root mean square of these over all steps, and the largest.  The frames
+ * are artificial waves, or those of all clips of a set one after another, as
+ * often as needed, without a reset between them.
+ * Usage: bench_drift MODEL.h5 INT8.h5 [STEPS [CLIPS]]. */
 #include "infer/inside.h"
 #include "infer/infer.h"
 #include "net/random.h"
+#include "video/source.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +21,14 @@ enum { MOST = 64, LONG_NAME = CTT_NAME + 4 };
 /* A value of both models, by node; its errors. */
 struct state {
     int    node[2];
-    double now, worst;
+    double now, sum, worst;    /* sum: of squares of all steps */
+};
+
+/* Frames of clips. */
+struct reel {
+    struct ctt_source *s;
+    struct ctt_feed   *f;
+    int                clip;
 };
 
 struct pair {
@@ -28,6 +38,7 @@ struct pair {
     int                 states;
     float              *x[2];
     uint8_t            *frame;
+    struct reel         reel;
 };
 
 static const struct ctt_graph *graph(const struct pair *p, int k)
@@ -48,7 +59,7 @@ static void add_state(struct pair *p, int node, const char *other)
     int at = ctt_graph_find(graph(p, 1), other);
 
     if (is_kept(p, 0, node) && is_kept(p, 1, at) && p->states < MOST)
-        p->state[p->states++] = (struct state){ { node, at }, 0, 0 };
+        p->state[p->states++] = (struct state){ { node, at }, 0, 0, 0 };
 }
 
 /* The quantised model keeps an LSTM's result as bytes, NAME.q8. */
@@ -108,7 +119,41 @@ static int compare(struct pair *p, struct state *s)
         sum += a * a;
     }
     s->now = sqrt(error / (sum > 0 ? sum : 1));
+    s->sum += s->now * s->now;
     s->worst = fmax(s->worst, s->now);
+out:
+    return rc;
+}
+
+/* Stored frames get the size of the model's, without a margin to crop. */
+static int open_reel(struct pair *p, const char *path)
+{
+    const struct ctt_graph *g = graph(p, 0);
+    struct ctt_input in = g->node[ctt_graph_input(g)].attr.input;
+    struct ctt_source_set set = { .labels = CTT_LABELS_ANY, .sequences = 100,
+                                  .digits = 2, .frames = 20,
+                                  .drawn_for = "prediction" };
+
+    in.scale = 1;
+    return ctt_source_open(path, &set, &in, &p->reel.s);
+}
+
+/* The next frame of the clip, or the first one of the next clip. */
+static int next_frame(struct reel *r, uint8_t *to)
+{
+    int clips = ctt_source_list(r->s)->count, rc = 0;
+
+    for (int tried = 0; tried <= clips; tried++) {
+        if (!r->f)
+            CTT_TRY(ctt_feed_open(r->s, r->clip, 1, &r->f));
+        rc = ctt_feed_next(r->f, to);
+        CTT_TRY(rc);
+        if (rc > 0)
+            goto out;
+        ctt_feed_close(&r->f);
+        r->clip = (r->clip + 1) % clips;
+    }
+    CTT_CHECK(0, CTT_EFORMAT, "the clips have no frames");
 out:
     return rc;
 }
@@ -117,7 +162,10 @@ static int step(struct pair *p, int64_t t)
 {
     int rc = 0;
 
-    draw(ctt_infer_wants(p->m[0]), t, p->frame);
+    if (p->reel.s)
+        CTT_TRY(next_frame(&p->reel, p->frame));
+    else
+        draw(ctt_infer_wants(p->m[0]), t, p->frame);
     for (int k = 0; k < 2; k++)
         CTT_TRY(ctt_session_push(p->s[k], p->frame, 1));
     for (int i = 0; i < p->states; i++)
@@ -129,12 +177,12 @@ out:
 static void say(const struct pair *p, int64_t t)
 {
     for (int i = 0; i < p->states; i++)
-        printf("%-8lld  %-16s  %.5f  %.5f\n", (long long)t,
+        printf("%-8lld  %-16s  %.5f  %.5f  %.5f\n", (long long)t,
                graph(p, 0)->node[p->state[i].node[0]].name, p->state[i].now,
-               p->state[i].worst);
+               sqrt(p->state[i].sum / (double)t), p->state[i].worst);
 }
 
-static int run(struct pair *p, char **path, int64_t steps)
+static int run(struct pair *p, char **path, int64_t steps, const char *clips)
 {
     const struct ctt_infer_input *in;
     int64_t most = 1;
@@ -153,7 +201,10 @@ static int run(struct pair *p, char **path, int64_t steps)
         p->x[k] = ctt_calloc((size_t)most, sizeof(float));
     p->frame = ctt_calloc((size_t)(in->h * in->w * in->c), 1);
     CTT_TRY(p->x[0] && p->x[1] && p->frame ? 0 : CTT_ENOMEM);
-    printf("%-8s  %-16s  %-7s  %s\n", "step", "state", "error", "largest");
+    if (clips)
+        CTT_TRY(open_reel(p, clips));
+    printf("%-8s  %-16s  %-7s  %-7s  %s\n", "step", "state", "error", "so far",
+           "largest");
     for (int64_t t = 1, next = 1; t <= steps; t++) {
         CTT_TRY(step(p, t));
         if (t == next || t == steps)
@@ -169,11 +220,13 @@ int main(int argc, char **argv)
     struct pair p = { .states = 0 };
     int rc;
 
-    if (argc < 3 || argc > 4) {
-        fprintf(stderr, "usage: bench_drift MODEL.h5 INT8.h5 [STEPS]\n");
+    if (argc < 3 || argc > 5) {
+        fprintf(stderr, "usage: bench_drift MODEL.h5 INT8.h5 [STEPS [CLIPS]]"
+                "\n");
         return 2;
     }
-    rc = run(&p, argv + 1, argc > 3 ? atoll(argv[3]) : 1000);
+    rc = run(&p, argv + 1, argc > 3 ? atoll(argv[3]) : 1000,
+             argc > 4 ? argv[4] : NULL);
     if (rc < 0)
         fprintf(stderr, "bench_drift: %s\n", ctt_errmsg());
     for (int k = 0; k < 2; k++) {
@@ -182,5 +235,7 @@ int main(int argc, char **argv)
         ctt_free(p.x[k]);
     }
     ctt_free(p.frame);
+    ctt_feed_close(&p.reel.f);
+    ctt_source_close(&p.reel.s);
     return rc < 0;
 }

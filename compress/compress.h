@@ -209,11 +209,18 @@ struct ctt_int8 {
     int         method;      /* 0: the stage is skipped; 1 + an enum
                                 ctt_range_method */
     float       percentile;
-    const char *except;      /* convs that read floats, as in struct ctt_tt */
+    const char *except;      /* convs that read floats, as in struct ctt_tt;
+                                "auto" or "auto,.." as well: those that cost
+                                more than `harm` */
     int         slow;        /* 1: convs that are faster with floats, too */
+    int         alike;       /* 1: channels get ranges that are alike */
     int         epochs;      /* of retraining, besides those of the recipe, */
-    float       harm;        /* if more of the mean top-1 is lost */
+    float       harm;        /* if more of the mean top-1 is lost; below 0: in
+                                any case */
 };
+
+/* 1 if `except` begins with "auto". */
+int ctt_int8_auto(const struct ctt_int8 *o);
 
 /* ---- round.c ---- */
 
@@ -295,6 +302,9 @@ struct ctt_recipe_calls {
      * the weights of m. */
     int (*norms)(void *arg, const char *stage, struct ctt_model *m);
     void (*say)(void *arg, const char *line);
+    /* What the calls of sample() from now on are for, as a line of progress;
+     * "": nothing that takes long. */
+    void (*busy)(void *arg, const char *what);
     /* Called before each retraining. */
     void (*span)(void *arg, const struct ctt_span *s);
     /* Saves m with the text `place`, before each retraining, whose checkpoints

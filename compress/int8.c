@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8.c: the stage "INT8": ranges of values are measured on clips, convs read
  * bytes, and biases make up for mean errors. */
-#include "compress/int8_follow.h"
+#include "compress/int8_alike.h"
+#include "compress/int8_blame.h"
+#include "compress/int8_keep.h"
 #include "compress/range.h"
-#include "compress/stage.h"
 #include "net/edit.h"
-#include "net/edit_quant.h"
 #include "net/op.h"
 #include "net/quant.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- which convs ---- */
+
+int ctt_int8_auto(const struct ctt_int8 *o)
+{
+    return o->except && strncmp(o->except, "auto", 4) == 0 &&
+           (!o->except[4] || o->except[4] == ',');
+}
+
+/* The patterns of --int8-except; NULL: none. */
+static const char *patterns(const struct ctt_int8 *o)
+{
+    if (!ctt_int8_auto(o))
+        return o->except;
+    return o->except[4] ? o->except + 5 : NULL;
+}
 
 static const char *why_not(const struct ctt_int8 *o, const struct ctt_graph *g,
                            int i)
@@ -23,44 +36,57 @@ static const char *why_not(const struct ctt_int8 *o, const struct ctt_graph *g,
 
     if (cannot)
         return cannot;
-    if (ctt_name_matches(o->except, n->name))
+    if (ctt_name_matches(patterns(o), n->name))
         return "excepted";
     return o->slow || ctt_quantise_pays(n) ? NULL : "no faster";
 }
 
-static void note(struct ctt_report *r, const char *name, const char *why)
-{
-    for (int i = 0; i < r->weights; i++) {
-        struct ctt_weight_row *row = &r->weight[i];
-        size_t n = strlen(row->reason);
-
-        if (ctt_row_has(row, name, "") && !strstr(row->reason, why))
-            snprintf(row->reason + n, CTT_REASON - n, "%s%s", n ? "; " : "",
-                     why);
-    }
-}
-
 /* Marks them in take[]; returns how many. */
 static int choose(const struct ctt_int8 *o, const struct ctt_graph *g,
-                  struct ctt_report *r, char *take)
+                  char *take)
 {
     int count = 0;
 
     for (int i = 0; i < g->count; i++) {
-        const char *why;
-        char text[64];
-
-        if (!ctt_is_conv(&g->node[i]))
-            continue;
-        why = why_not(o, g, i);
-        take[i] = !why;
-        count += !why;
-        if (why) {
-            snprintf(text, sizeof(text), "not int8: %s", why);
-            note(r, g->node[i].name, text);
-        }
+        take[i] = ctt_is_conv(&g->node[i]) && !why_not(o, g, i);
+        count += take[i];
     }
     return count;
+}
+
+/* Adds rows of blame for those that were not to read bytes. */
+static int list_others(const struct ctt_int8 *o, const struct ctt_graph *g,
+                       struct ctt_report *r)
+{
+    struct ctt_blame *b;
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++) {
+        if (!ctt_is_conv(&g->node[i]) || !why_not(o, g, i))
+            continue;
+        CTT_TRY(ctt_report_blame(r, g->node[i].name, &b));
+        snprintf(b->stays, sizeof(b->stays), "%s", why_not(o, g, i));
+    }
+out:
+    return rc;
+}
+
+/* Writes to a weight's row why a conv reads floats, or its errors. */
+static void note(struct ctt_report *r, const struct ctt_blame *b)
+{
+    char why[64];
+
+    snprintf(why, sizeof(why), "not int8: %s", b->stays);
+    if (!b->stays[0])
+        snprintf(why, sizeof(why), "int8: %.1f dB", b->behind);
+    for (int i = 0; i < r->weights; i++) {
+        struct ctt_weight_row *row = &r->weight[i];
+        size_t n = strlen(row->reason);
+
+        if (ctt_row_has(row, b->name, "") && !strstr(row->reason, why))
+            snprintf(row->reason + n, CTT_REASON - n, "%s%s", n ? "; " : "",
+                     why);
+    }
 }
 
 /* ---- the forms of values ---- */
@@ -153,38 +179,6 @@ out:
     return rc;
 }
 
-/* ---- errors ---- */
-
-/* Clips on which results are compared, twice for each conv. */
-enum { FOLLOWED = 48 };
-
-struct worst { double db; const char *name; };
-
-/* Notes the ratio of each conv's results to their errors, corrects biases, and
- * finds the worst. */
-static int follow(const struct ctt_walk *k, const struct ctt_model *was,
-                  struct ctt_model *now, const char *take, struct worst *worst)
-{
-    const struct ctt_graph *g = was->g;
-    int rc = 0, clips = k->o->svd.clips ? k->o->svd.clips : FOLLOWED;
-
-    *worst = (struct worst){ INFINITY, NULL };
-    for (int i = 0; i < g->count; i++) {
-        char text[32];
-        double db;
-
-        if (!take[i])
-            continue;
-        CTT_TRY(ctt_int8_follow(was, now, i, k->calls, clips, &db));
-        snprintf(text, sizeof(text), "int8: %.1f dB", db);
-        note(k->r, g->node[i].name, text);
-        if (!worst->name || db < worst->db)
-            *worst = (struct worst){ db, g->node[i].name };
-    }
-out:
-    return rc;
-}
-
 /* ---- the stage ---- */
 
 #define FIELD(f) offsetof(struct ctt_recipe, int8.f)
@@ -208,19 +202,27 @@ static const struct ctt_opt options[] = {
       "clipped at either end", .min = 50, .max = 100, .arg = "P",
       .needs = "int8=percentile" },
     { .name = "int8-except", .type = CTT_STRING, .off = FIELD(except),
-      .dflt = "", .help = "convs that read floats", .arg = "PATTERNS",
+      .dflt = "", .help = "convs that read floats; auto, or auto,PATTERNS: "
+      "also those that cost most, until the mean top-1 on the validation clips "
+      "is less than --int8-harm below that without int8", .arg = "PATTERNS",
       .needs = "int8" },
     { .name = "int8-slow", .type = CTT_FLAG, .off = FIELD(slow), .dflt = "0",
       .help = "also convs that are no faster so: 5x5 on images of 8x8 and "
       "more, for which floats have a better algorithm, and depthwise "
       "ones", .needs = "int8" },
+    { .name = "int8-homogenise", .type = CTT_FLAG, .off = FIELD(alike),
+      .dflt = "0", .help = "channels get ranges that are alike, by powers of "
+      "two: convs before a relu, or none, are divided by them and the convs "
+      "that read these multiplied; the model's answers stay the same",
+      .needs = "int8" },
     { .name = "int8-epochs", .type = CTT_INT, .off = FIELD(epochs),
       .dflt = "2", .help = "epochs that train the rounded model, besides "
       "--retrain-epochs, if it loses more than --int8-harm", .max = 100000,
       .arg = "N", .needs = "int8 data" },
     { .name = "int8-harm", .type = CTT_FLOAT, .off = FIELD(harm),
       .dflt = "0.005", .help = "loss of the mean top-1, 0 to 1, from which on "
-      "the rounded model is trained", .min = 0, .max = 1, .arg = "LOSS",
+      "the rounded model is trained; below 0: in any case", .min = -1,
+      .max = 1, .arg = "LOSS",
       .needs = "int8 data" },
     { .name = NULL }
 };
@@ -244,17 +246,31 @@ static int any_may(const struct ctt_int8 *o, const struct ctt_graph *g)
     return 0;
 }
 
+static int has_text(const char *s)
+{
+    return s && *s;
+}
+
 static int check(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     int fold = o->fold.what, rc = 0;
 
     if (!asked(o))
         goto out;
-    CTT_TRY(ctt_names_check(m, o->int8.except));
+    CTT_TRY(ctt_names_check(m, patterns(&o->int8)));
     CTT_TRY(any_may(&o->int8, m->g) ? 0 : none_may());
     CTT_CHECK(ctt_foldable_norms(m->g) == 0 || fold == CTT_FOLD_AUTO ||
               (fold & CTT_FOLD_NORMS), CTT_EINVAL, "--int8 needs batch norms "
               "folded into convs: not --fold none or dead");
+    CTT_CHECK(!o->int8.alike || (!has_text(o->share.bits) &&
+              !ctt_constraint_shares(&m->constraint, m->g->weights)),
+              CTT_EINVAL, "--int8-homogenise: weights that are shared cannot "
+              "be multiplied");
+    CTT_CHECK(!ctt_int8_auto(&o->int8) || o->int8.harm >= 0, CTT_EINVAL,
+              "--int8-except auto: --int8-harm must be 0 or more");
+    CTT_CHECK(!ctt_int8_auto(&o->int8) || !ctt_int8_frames(m->g), CTT_EINVAL,
+              "--int8-except auto: the model predicts frames, and has no "
+              "top-1 to keep: name the convs");
 out:
     return rc;
 }
@@ -278,37 +294,72 @@ static int count_convs(const struct ctt_graph *g)
     return n;
 }
 
-static int run(struct ctt_walk *k, int round)
+/* Sorts and writes what was found; the line of the history. */
+static void tell(struct ctt_walk *k, const struct ctt_model *m)
 {
-    size_t count = (size_t)(*k->m)->g->count;
-    char *take = ctt_calloc(count, 1);
-    struct ctt_form_of *form = ctt_calloc(count, sizeof(*form));
-    struct ctt_model *m = NULL;
-    struct worst worst;
-    int rc = 0, taken;
+    const struct ctt_blame *worst = NULL;
+    int bytes = 0;
 
-    (void)round;
-    CTT_TRY(take && form ? 0 : CTT_ENOMEM);
+    ctt_report_sort_blame(k->r);
+    for (int i = 0; i < k->r->blames; i++) {
+        const struct ctt_blame *b = &k->r->blame[i];
+
+        if (strcmp(b->name, CTT_BLAME_ALL) == 0)
+            continue;
+        note(k->r, b);
+        bytes += !b->stays[0];
+        if (!b->stays[0] && (!worst || b->behind < worst->behind))
+            worst = b;
+    }
+    snprintf(k->line, sizeof(k->line), "int8: %d of %d convs read bytes, "
+             "ranges by %s; worst: %s, %.1f dB", bytes, count_convs(m->g),
+             words[k->o->int8.method], worst ? worst->name : "none",
+             worst ? worst->behind : 0);
+}
+
+static int check_given(const struct ctt_walk *k)
+{
+    int rc;
+
     CTT_TRY(ctt_model_finite(*k->m));
     CTT_CHECK(ctt_foldable_norms((*k->m)->g) == 0, CTT_EINVAL, "--int8: batch "
               "norms cannot be folded into shared weights: give the dense "
               "model");
-    taken = choose(&k->o->int8, (*k->m)->g, k->r, take);
-    CTT_TRY(taken > 0 ? 0 : none_may());
-    CTT_TRY(find_forms(k, *k->m, take, form));
-    CTT_TRY(ctt_quantise(*k->m, take, form, &m));
-    CTT_TRY(follow(k, *k->m, m, take, &worst));
+    CTT_CHECK(!ctt_int8_auto(&k->o->int8) || k->calls->accuracy, CTT_EINVAL,
+              "--int8-except auto: no validation clips to test on");
+out:
+    return rc;
+}
+
+static int run(struct ctt_walk *k, int round)
+{
+    const struct ctt_int8 *o = &k->o->int8;
+    size_t count = (size_t)(*k->m)->g->count;
+    struct ctt_int8_plan p = { .m = *k->m, .take = ctt_calloc(count, 1),
+                               .form = ctt_calloc(count, sizeof(*p.form)) };
+    struct ctt_model *m = NULL;
+    int rc = 0;
+
+    (void)round;
+    CTT_TRY(p.take && p.form ? 0 : CTT_ENOMEM);
+    CTT_TRY(check_given(k));
     snprintf(k->name, sizeof(k->name), "int8");
-    snprintf(k->line, sizeof(k->line), "int8: %d of %d convs read bytes, "
-             "ranges by %s; worst: %s, %.1f dB", taken, count_convs(m->g),
-             words[k->o->int8.method], worst.name, worst.db);
+    CTT_TRY(choose(o, p.m->g, p.take) > 0 ? 0 : none_may());
+    if (o->alike)
+        CTT_TRY(ctt_int8_alike(k, *k->m));
+    CTT_TRY(find_forms(k, p.m, p.take, p.form));
+    CTT_TRY(ctt_int8_blame(k, p.m, p.take, p.form));
+    CTT_TRY((ctt_int8_auto(o) ? ctt_int8_keep : ctt_int8_make)(k, &p, &m));
+    CTT_TRY(list_others(o, p.m->g, k->r));
+    CTT_TRY(ctt_int8_blame_all(k, p.m, m));
+    tell(k, m);
     ctt_model_free(k->m);
     *k->m = m;
     m = NULL;
 out:
     ctt_model_free(&m);
-    ctt_free(take);
-    ctt_free(form);
+    ctt_free(p.take);
+    ctt_free(p.form);
     return rc;
 }
 

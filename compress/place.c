@@ -23,6 +23,7 @@ struct field { enum kind kind; size_t at; int count; };
                                        count }
 #define PLACE(kind, field, count) OF(ctt_recipe_place, kind, field, count)
 #define STAGE(kind, field, count) OF(ctt_stage_row, kind, field, count)
+#define BLAME(kind, field, count) OF(ctt_blame, kind, field, count)
 #define WEIGHT(kind, field, count) OF(ctt_weight_row, kind, field, count)
 
 static const struct field place_fields[] = {
@@ -51,6 +52,13 @@ static const struct field weight_fields[] = {
     WEIGHT(TEXT, reason, CTT_REASON), WEIGHT(INT, fitted, 1),
     WEIGHT(DOUBLE, error, 1),
     WEIGHT(INT64, params_after, 1), WEIGHT(INT64, macs_after, 1),
+};
+
+static const struct field blame_fields[] = {
+    BLAME(TEXT, name, CTT_NAME), BLAME(DOUBLE, alone, 1),
+    BLAME(DOUBLE, behind, 1), BLAME(DOUBLE, answer, 1),
+    BLAME(INT, frames, 1),
+    BLAME(TEXT, stays, sizeof(((struct ctt_blame *)0)->stays)),
 };
 
 #define FIELDS(f) f, (int)CTT_LEN(f)
@@ -131,6 +139,8 @@ static void put_rows(FILE *f, const struct ctt_recipe_place *p,
         put(f, "stage", FIELDS(stage_fields), &r->stage[i]);
     for (int i = 0; i < r->weights; i++)
         put(f, "weight", FIELDS(weight_fields), &r->weight[i]);
+    for (int i = 0; i < r->blames; i++)
+        put(f, "blame", FIELDS(blame_fields), &r->blame[i]);
 }
 
 static const char checkpoint[] = "checkpoint";
@@ -147,7 +157,7 @@ static int write_head(FILE *f, const void *arg)
     const struct all *a = arg;
     int rc;
 
-    fputs("recipe 3\n", f);
+    fputs("recipe 4\n", f);
     CTT_TRY(put_settings(f, a->o));
     fprintf(f, "given %" PRId64 " %08" PRIx32 "\n", a->p->weights, a->p->crc);
 out:
@@ -301,6 +311,20 @@ out:
     return rc;
 }
 
+/* As many as there are. */
+static int get_blames(char **text, struct ctt_report *r)
+{
+    int rc = 0;
+
+    while (*text && **text) {
+        struct ctt_blame *b;
+        CTT_TRY(ctt_report_blame(r, "", &b));
+        CTT_TRY(get(text, "blame", FIELDS(blame_fields), b));
+    }
+out:
+    return rc;
+}
+
 static int get_rows(char *text, const struct ctt_recipe *o,
                     struct ctt_recipe_place *p, struct ctt_report *r)
 {
@@ -312,6 +336,7 @@ static int get_rows(char *text, const struct ctt_recipe *o,
             : damaged("place"));
     CTT_TRY(get_stages(&text, p->rounds + 1, r));
     CTT_TRY(get_weights(&text, r));
+    CTT_TRY(get_blames(&text, r));
     CTT_TRY(text && !*text ? 0 : damaged("the end"));
 out:
     return rc;

@@ -224,7 +224,7 @@ static int is_hurt(const struct run *a, const struct ctt_stage *s,
     double lost = 0;
     char line[CTT_NAME + 80];
 
-    if (!s->harm || a->at.begun)
+    if (!s->harm || a->at.begun || s->harm(k->o) < 0)
         return 1;
     if (k->o->automatic && a->at.rounds == ctt_recipe_last(k->o))
         return !(missing(a, now) * k->calls->clips <= k->o->within + 1e-6);

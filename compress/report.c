@@ -49,6 +49,7 @@ void ctt_report_free(struct ctt_report **r)
     ctt_free((*r)->stage);
     ctt_free((*r)->weight);
     ctt_free((*r)->stored);
+    ctt_free((*r)->blame);
     ctt_free(*r);
     *r = NULL;
 }
@@ -95,6 +96,44 @@ int ctt_report_row(struct ctt_report *r, struct ctt_stage_row **row)
         (*row)->before[k] = (*row)->after.top1[k] = NAN;
     (*row)->ms = (*row)->faster = (*row)->prunable = NAN;
     return 0;
+}
+
+int ctt_report_blame(struct ctt_report *r, const char *name,
+                     struct ctt_blame **row)
+{
+    void *more = ctt_grown(r->blame, &r->blame_room, r->blames,
+                           sizeof(*r->blame));
+
+    if (!more)
+        return CTT_ENOMEM;
+    r->blame = more;
+    *row = &r->blame[r->blames++];
+    **row = (struct ctt_blame){ .alone = NAN, .behind = NAN, .answer = NAN };
+    snprintf((*row)->name, sizeof((*row)->name), "%s", name);
+    return 0;
+}
+
+/* The larger, the worse. */
+static double harm_of(const struct ctt_blame *b)
+{
+    if (strcmp(b->name, CTT_BLAME_ALL) == 0)
+        return INFINITY;
+    if (isnan(b->answer))
+        return -INFINITY;
+    return b->frames ? -b->answer : b->answer;
+}
+
+/* Sorts by insertion: equal ones stay in the order of the model. */
+void ctt_report_sort_blame(struct ctt_report *r)
+{
+    for (int i = 1; i < r->blames; i++) {
+        struct ctt_blame b = r->blame[i];
+        int k = i;
+
+        for (; k > 0 && harm_of(&r->blame[k - 1]) < harm_of(&b); k--)
+            r->blame[k] = r->blame[k - 1];
+        r->blame[k] = b;
+    }
 }
 
 void ctt_report_speed(const struct ctt_report *r, const struct ctt_speed *s,

@@ -76,6 +76,21 @@ struct ctt_weight_row {
     struct ctt_entropy entropy;        /* sums over its cores */
 };
 
+/* A row per conv of the model that INT8 was made of, and first one for all that
+ * read bytes, named CTT_BLAME_ALL.  Ratios in dB are of a conv's results to
+ * their errors. */
+#define CTT_BLAME_ALL "all together"
+struct ctt_blame {
+    char   name[CTT_NAME];
+    double alone, behind;    /* dB if only this conv reads bytes, and if those
+                                before it do too; NAN: it reads floats */
+    double answer;           /* what only this conv does to the answer: mean KL
+                                divergence of the classes' probabilities in
+                                nats, */
+    int    frames;           /* or, if 1, dB of predicted frames */
+    char   stays[32];        /* why it reads floats, or "" */
+};
+
 /* What the clips of a data set were used for: "training", "statistics" (of
  * norms and responses), "choice", "test" or "proof".  Not owned. */
 struct ctt_clips {
@@ -90,6 +105,8 @@ struct ctt_report {
     int                    weights;
     struct ctt_stored     *stored;     /* every weight of the final file */
     int                    nstored;
+    struct ctt_blame      *blame;      /* worst first */
+    int                    blames, blame_room;
     struct ctt_clips       clips[3];
     int                    sets;
     struct ctt_score       proof[2];   /* as given, and of the result, on clips
@@ -119,6 +136,14 @@ void ctt_report_speed(const struct ctt_report *r, const struct ctt_speed *s,
 
 /* Adds an empty stage row. */
 int  ctt_report_row(struct ctt_report *r, struct ctt_stage_row **row);
+
+/* Adds a row of blame without numbers; *row is valid until the next one is
+ * added. */
+int  ctt_report_blame(struct ctt_report *r, const char *name,
+                      struct ctt_blame **row);
+
+/* Those whose `answer` is worst come first, but for that of all together. */
+void ctt_report_sort_blame(struct ctt_report *r);
 
 /* Reads from a file what is kept of each weight and how it is stored. */
 int  ctt_report_stored(struct ctt_report *r, const char *path);
@@ -157,6 +182,10 @@ int  ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
                              size_t size);
 int  ctt_report_stored_cells(const struct ctt_report *r, int row, char *text,
                              size_t size);
+/* The worst convs only; CTT_BLAME_LINES of them. */
+enum { CTT_BLAME_LINES = 9 };
+int  ctt_report_blame_cells(const struct ctt_report *r, int row, char *text,
+                            size_t size);
 
 /* Writes the report as one JSON object, under a temporary name that is then
  * renamed to path; and how it begins. */

@@ -9,7 +9,7 @@
 
 static void json_number(FILE *f, const char *name, double x)
 {
-    if (isnan(x))
+    if (!isfinite(x))
         fprintf(f, ", \"%s\": null", name);
     else
         fprintf(f, ", \"%s\": %.9g", name, x);
@@ -101,6 +101,21 @@ static void json_stored(FILE *f, const struct ctt_stored *s)
             s->values, s->bytes, s->params, s->kept, s->size);
 }
 
+/* The list of blame, if there is one. */
+static void json_blame(FILE *f, const struct ctt_report *r)
+{
+    for (int i = 0; i < r->blames; i++) {
+        const struct ctt_blame *b = &r->blame[i];
+
+        fprintf(f, "%s\n  {\"conv\": \"%s\"", i ? "," : "],\n \"int8\": [",
+                b->name);
+        json_number(f, b->frames ? "frames_db" : "kl_nats", b->answer);
+        json_number(f, "sqnr_alone_db", b->alone);
+        json_number(f, "sqnr_behind_db", b->behind);
+        fprintf(f, ", \"in_floats\": \"%s\"}", b->stays);
+    }
+}
+
 /* The clips, and the proof; the caller ends its list. */
 static void json_clips(FILE *f, const struct ctt_report *r)
 {
@@ -143,6 +158,7 @@ static int json_all(FILE *f, const void *report)
         fprintf(f, "%s\n  ", i ? "," : "");
         json_stored(f, &r->stored[i]);
     }
+    json_blame(f, r);
     json_clips(f, r);
     fprintf(f, "]}\n");
     return 0;

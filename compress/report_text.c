@@ -186,3 +186,32 @@ int ctt_report_stored_cells(const struct ctt_report *r, int row, char *text,
              e->gap_bits / kept, over, w->encoding);
     return 1;
 }
+
+static const char *number(const char *form, double x, char *text, size_t size)
+{
+    if (isnan(x))
+        return "-";
+    snprintf(text, size, form, x);
+    return text;
+}
+
+int ctt_report_blame_cells(const struct ctt_report *r, int row, char *text,
+                           size_t size)
+{
+    const struct ctt_blame *b = r->blame + (row ? row - 1 : 0);
+    char alone[32], behind[32], answer[32];
+
+    if (row > r->blames || row > CTT_BLAME_LINES || !r->blames)
+        return 0;
+    if (row == 0) {
+        snprintf(text, size, "conv\t%s\tdB alone\tdB behind the others\tnote",
+                 b->frames ? "dB of frames" : "KL of classes");
+        return 1;
+    }
+    snprintf(text, size, "%s\t%s\t%s\t%s\t%s", b->name,
+             number(b->frames ? "%.1f" : "%.2g", b->answer, answer,
+                    sizeof(answer)),
+             number("%.1f", b->alone, alone, sizeof(alone)),
+             number("%.1f", b->behind, behind, sizeof(behind)), b->stays);
+    return 1;
+}

@@ -34,8 +34,8 @@ struct ctt_stage {
     /* Epochs of its own, besides the recipe's; NULL: none. */
     int    (*own_epochs)(const struct ctt_recipe *o);
 
-    /* The mean top-1 that a round may lose without being retrained; NULL: it
-     * always is. */
+    /* The mean top-1 that a round may lose without being retrained; below 0, or
+     * NULL: it always is. */
     double (*harm)(const struct ctt_recipe *o);
 
     /* Whether the settings request it. */

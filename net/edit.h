@@ -86,9 +86,9 @@ void ctt_fold_norms(const struct ctt_model *from, struct ctt_model *to);
 int  ctt_without_norms(const struct ctt_model *m, struct ctt_model **out);
 
 /* edit_add.c: the model in which an add of a conv and another value, outside of
- * loops, is the plus input of that conv, with the same answers: a pass less over
- * them, and the conv's kernel applies the act behind.  Only if nothing else
- * reads the conv.  The caller frees *out. */
+ * loops, is the plus input of that conv, with the same answers: a pass less
+ * over them, and the conv's kernel applies the act behind.  Only if nothing
+ * else reads the conv.  The caller frees *out. */
 int  ctt_without_adds(const struct ctt_model *m, struct ctt_model **out);
 
 /* edit_dead.c: drops dead channels.  A channel of a conv or deconv is dead if

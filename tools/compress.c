@@ -109,7 +109,7 @@ static int open_data(struct ctt_compress_job *j, const char *path,
 static int needs_data(const struct ctt_recipe *r)
 {
     return r->epochs > 0 || r->svd.on == CTT_ON_RESPONSES ||
-           r->tt.on == CTT_ON_RESPONSES;
+           r->tt.on == CTT_ON_RESPONSES || r->int8.method > 0;
 }
 
 /* Whether it can do without, if the validation clips are the same. */
@@ -117,6 +117,18 @@ static int spares_data(const struct ctt_compress_job *j)
 {
     return !needs_data(&j->c.recipe) &&
            ctt_opt_is_default(own + ctt_opt_find(own, "norm-clips"), &j->c);
+}
+
+/* Fewer clips hardly tell the ranges of values. */
+enum { FEW_CLIPS = 8 };
+
+static void tell_few(const struct ctt_compress_job *j)
+{
+    int clips = j->data ? ctt_data_clips(j->data) : 0;
+
+    if (j->c.recipe.int8.method > 0 && clips < FEW_CLIPS)
+        ctt_tool_say("int8: %d training clips are few to measure ranges of "
+                     "values on: others may be clipped", clips);
 }
 
 /* Opens the training clips, if it reads them, and the validation clips.  A list
@@ -128,6 +140,11 @@ static int open_clips(struct ctt_compress_job *j)
 
     if (c->data && (needs_data(&j->c.recipe) || j->c.recipe.norm_clips > 0))
         CTT_TRY(open_data(j, c->data, c->split, &j->data));
+    if (c->task == CTT_PREDICT) {
+        CTT_TRY(ctt_say_set("training", j->data));
+        tell_few(j);
+        goto out;
+    }
     CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
     if (spares_data(j) && j->data && ctt_data_same(j->data, j->val))
         ctt_data_close(&j->data);
@@ -142,21 +159,67 @@ static int open_clips(struct ctt_compress_job *j)
     ctt_tool_say("%d training clips, %d validation clips",
                  j->data ? ctt_data_clips(j->data) : 0,
                  ctt_data_clips(j->val));
+    tell_few(j);
 out:
     return rc;
 }
 
-/* Retraining and validation are for recognition. */
-static int check_task(const struct ctt_compress_job *j)
+/* Fails for the first of the trainer's settings that has no effect without
+ * retraining, or without clips. */
+static int check_trainer(const struct ctt_compress_cfg *c)
+{
+    int clips = c->train.data || c->train.val, rc = 0;
+
+    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++) {
+        if (ctt_opt_is_default(o, &c->train))
+            continue;
+        CTT_CHECK(clips || !(o->tags & CTT_CFG_CLIPS), CTT_EINVAL,
+                  "--%s requires --data or --val", o->name);
+        CTT_CHECK(c->recipe.epochs || !(o->tags & CTT_CFG_STEP), CTT_EINVAL,
+                  "--%s requires retraining: --data and --retrain-epochs other "
+                  "than 0", o->name);
+    }
+out:
+    return rc;
+}
+
+/* Retraining and validation are for recognition; a model that predicts frames
+ * can be measured on clips. */
+static int check_task(struct ctt_compress_job *j)
 {
     const struct ctt_graph *g = j->m->g;
     const struct ctt_tensor *y = &g->node[ctt_graph_output(g)].out;
+    struct ctt_compress_cfg *c = &j->c;
     int rc = 0;
 
-    CTT_CHECK(y->d * y->h * y->w == 1, CTT_EUNSUP, "%s: predicts frames; such "
-              "a model is compressed without --data and --val, which are for "
+    if (y->d * y->h * y->w == 1 || (!c->train.data && !c->train.val))
+        goto out;
+    CTT_CHECK(!c->train.val, CTT_EUNSUP, "%s: predicts frames; --val is for "
               "classification", j->path);
+    CTT_CHECK(!c->epochs || !c->recipe.epochs, CTT_EUNSUP, "%s: predicts "
+              "frames, and retraining is for classification: pass "
+              "--retrain-epochs 0", j->path);
+    c->recipe.epochs = 0;
+    c->recipe.norm_clips = 0;
+    c->train.task = CTT_PREDICT;
+    CTT_CHECK(needs_data(&c->recipe), CTT_EUNSUP, "%s: predicts frames; "
+              "without --int8, or responses to measure, it is compressed "
+              "without --data", j->path);
 out:
+    return rc;
+}
+
+/* What has no effect as such a model is not retrained.  A checkpoint that no
+ * option names does not count. */
+static int check_untrained(struct ctt_compress_job *j)
+{
+    const char *checkpoint = j->c.train.checkpoint;
+    int rc;
+
+    if (j->own_ckpt)
+        j->c.train.checkpoint = NULL;
+    rc = check_trainer(&j->c);
+    j->c.train.checkpoint = checkpoint;
     return rc;
 }
 
@@ -184,9 +247,9 @@ static int check_start(struct ctt_compress_job *j)
     struct ctt_graph *g = NULL;
     int rc = 0;
 
-    if (c->data || c->val)
-        CTT_TRY(check_task(j));
     j->status = CTT_EXIT_USAGE;
+    if (c->task == CTT_PREDICT)
+        CTT_TRY(check_untrained(j));
     CTT_TRY(ctt_recipe_check(&j->c.recipe, j->m));
     if (j->c.recipe.epochs > 0 && !names_cores(&j->c))
         CTT_TRY(ctt_train_plan(j->m->g, c, &g, &p));
@@ -253,6 +316,7 @@ static int run(struct ctt_compress_job *j, struct ctt_report **r)
 
     CTT_TRY(check_outputs(j));
     CTT_TRY(ctt_model_load(j->path, 0, &j->m));
+    CTT_TRY(check_task(j));
     j->status = CTT_EXIT_USAGE;
     if (c->recipe.rewind)
         CTT_TRY(ctt_retrain_rewind(j->m, &c->train));
@@ -323,25 +387,6 @@ static int name_checkpoint(struct ctt_compress_job *j)
     CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "-o: name too long");
     t->checkpoint = j->ckpt;
     j->own_ckpt = 1;
-out:
-    return rc;
-}
-
-/* Fails for the first of the trainer's settings that has no effect without
- * retraining, or without clips. */
-static int check_trainer(const struct ctt_compress_cfg *c)
-{
-    int clips = c->train.data || c->train.val, rc = 0;
-
-    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++) {
-        if (ctt_opt_is_default(o, &c->train))
-            continue;
-        CTT_CHECK(clips || !(o->tags & CTT_CFG_CLIPS), CTT_EINVAL,
-                  "--%s requires --data or --val", o->name);
-        CTT_CHECK(c->recipe.epochs || !(o->tags & CTT_CFG_STEP), CTT_EINVAL,
-                  "--%s requires retraining: --data and --retrain-epochs other "
-                  "than 0", o->name);
-    }
 out:
     return rc;
 }

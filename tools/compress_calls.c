@@ -7,6 +7,8 @@
 #include "tools/tool.h"
 #include "tools/train_say.h"
 
+#include <stdio.h>
+
 static int stopped(const struct ctt_compress_job *j, const char *stage)
 {
     return ctt_error(CTT_ESTOP, "%s: stopped; %s%s", stage, j->saved
@@ -109,7 +111,7 @@ static int sample(void *arg, const struct ctt_model *m, int clips,
     struct ctt_compress_job *j = arg;
     struct ctt_sample want = { node, nodes, what, take, to };
 
-    ctt_tool_progress(0, "measuring responses");
+    ctt_tool_progress(0, "%s", j->busy[0] ? j->busy : "measuring responses");
     return ctt_sample_values(m, &j->c.train, j->data, clips, &want, &j->ev);
 }
 
@@ -128,6 +130,13 @@ static void say(void *arg, const char *line)
     ctt_tool_say("%s", line);
 }
 
+static void busy(void *arg, const char *what)
+{
+    struct ctt_compress_job *j = arg;
+
+    snprintf(j->busy, sizeof(j->busy), "%s", what);
+}
+
 static int measure(void *arg, const char *path, struct ctt_speed *s)
 {
     const struct ctt_compress_job *j = arg;
@@ -141,6 +150,7 @@ struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
     struct ctt_recipe_calls calls = { .arg = j, .time = measure };
 
     calls.say = say;
+    calls.busy = busy;
     if (j->val) {
         calls.accuracy = accuracy;
         calls.clips = ctt_data_clips(j->val);

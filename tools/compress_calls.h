@@ -29,6 +29,7 @@ struct ctt_compress_job {
                                        yet tested */
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     struct ctt_compress_watch watch;
+    char              busy[128];    /* what samples are taken for */
     struct ctt_events ev;
     int               status;       /* of the program if it fails now */
 };

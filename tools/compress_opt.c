@@ -17,8 +17,9 @@ static const char description[] =
     "compared by their LAMP score (Lee and others 2021) unless --prune-score "
     "says otherwise. Then batch norms go into the convolutions before them, "
     "and channels that nothing reads, or that hold a constant, are dropped "
-    "(--fold). Weights may share the values of a codebook (--share). Last, the "
-    "remaining weights (--round) and biases (--bias-bits) are rounded.\n\n"
+    "(--fold). Weights may share the values of a codebook (--share). "
+    "Convolutions may read bytes (--int8). Last, the remaining weights "
+    "(--round) and biases (--bias-bits) are rounded.\n\n"
     "With --data the model is retrained after factorisation and after each "
     "round of pruning that --retrain-epochs has an epoch for, and after "
     "sharing for --share-epochs; the model as given is its teacher "
@@ -33,8 +34,9 @@ static const char description[] =
     "each step came to; --report writes the same as JSON.\n\n"
     "PATTERNS are names with * and ?, separated by commas. A pattern also "
     "matches the cores of a weight of that name.\n\n"
-    "A model that predicts frames is compressed without --data and --val: "
-    "retraining and its validation are for classification.";
+    "A model that predicts frames is compressed without --val and retraining, "
+    "which are for classification. --data is only read for what is measured on "
+    "clips: by --int8, --svd-on and --tt-on.";
 
 static const struct ctt_chapter chapters[] = {
     { "ACCURACY",
@@ -52,6 +54,24 @@ static const struct ctt_chapter chapters[] = {
       "retraining is \"-\", as is that of pruning in steps, which retraining "
       "does itself. A round that changes no weight (\"no change\") is not "
       "retrained, unless it is the last one." },
+    { "INT8",
+      "For each convolution a table says what it costs that it reads bytes: "
+      "\"KL of classes\" is how far the probabilities of the classes are from "
+      "those of the model of floats if only this convolution reads bytes "
+      "(Kullback-Leibler divergence in nats, mean over clips of the training "
+      "set); of a model that predicts frames, \"dB of frames\" is the ratio of "
+      "their squares to those of the errors. \"dB alone\" is that ratio of the "
+      "convolution's own results, and \"dB behind the others\" the same if all "
+      "before it read bytes too. A mean error that its bias makes up for does "
+      "not count. The first row is of all convolutions together, then the "
+      "worst come first; --report has all.\n\n"
+      "--int8-except auto keeps the convolutions that cost most in floats, "
+      "worst first by the first column, if the validation clips lose more "
+      "than --int8-harm: 1, 2, 4 and so on, until it is enough, then it "
+      "looks for the fewest between the last two. That comes before "
+      "retraining, as it costs some milliseconds and not minutes. If there is "
+      "retraining, at most half of the convolutions stay in floats: where that "
+      "is not enough, none of them does, and training has to help." },
     { "SIZE, TIME AND MEMORY",
       "\"pruned\" is the share of the values of all convolution weights, "
       "\"prunable\" that of the weights which --prune may prune.\n\n"

@@ -21,13 +21,22 @@ static void add(struct ctt_report *r, const char *used_for, const char *path,
 static const char *choice(const struct ctt_recipe *o, char *text, size_t size)
 {
     const struct ctt_tt *t = &o->tt;
-    int whole = (t->rank > 0 || t->tol > 0) && t->harm > 0 && t->harm < 1;
+    const char *const parts[] = {
+        o->epochs <= 0 ? NULL : o->automatic
+        ? "the best epoch of each retraining and when it ended"
+        : "the best epoch of each retraining",
+        (t->rank > 0 || t->tol > 0) && t->harm > 0 && t->harm < 1
+        ? "which weights stay whole" : NULL,
+        o->int8.method > 0 && ctt_int8_auto(&o->int8)
+        ? "which convs read floats" : NULL,
+    };
+    size_t n = 0;
 
-    snprintf(text, size, "%s%s%s%s", o->epochs > 0
-             ? "the best epoch of each retraining" : "",
-             o->automatic ? " and when it ended" : "",
-             whole && o->epochs > 0 ? ", and " : "",
-             whole ? "which weights stay whole" : "");
+    text[0] = '\0';
+    for (size_t i = 0; i < CTT_LEN(parts) && n < size; i++)
+        if (parts[i])
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", and " : "",
+                                  parts[i]);
     return text;
 }
 
@@ -53,7 +62,7 @@ out:
 static int prove(const struct ctt_compress_job *j, struct ctt_report *r)
 {
     struct ctt_data *d = NULL;
-    char text[128];
+    char text[160];
     int rc = 0, opened;
 
     opened = ctt_held_out_open(&j->c.train, j->m, j->data, j->val, &d);
@@ -96,7 +105,7 @@ out:
 int ctt_compress_prove(const struct ctt_compress_job *j, struct ctt_report *r)
 {
     const struct ctt_train_cfg *c = &j->c.train;
-    char text[128];
+    char text[160];
     int rc = 0, chose;
 
     if (!j->val)

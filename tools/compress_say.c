@@ -52,6 +52,29 @@ struct ctt_events ctt_compress_events(struct ctt_compress_watch *w)
     return e;
 }
 
+/* The worst of those that read bytes. */
+static int say_blame(const struct ctt_report *r)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char line[1024];
+    int rc = 0;
+
+    for (int k = 0; ctt_report_blame_cells(r, k, line, sizeof(line)); k++)
+        ctt_table_row(&t, "%s", line);
+    if (!t.rows)
+        goto out;
+    ctt_tool_say("\nwhat reading bytes costs: %s if only this conv does, and "
+                 "results over errors in dB; the worst first%s:",
+                 r->blame[0].frames
+                 ? "predicted frames over their errors in dB"
+                 : "divergence of the answer in nats",
+                 r->blames > CTT_BLAME_LINES ? ", all are in --report" : "");
+    CTT_TRY(ctt_table_print(&t));
+out:
+    ctt_table_free(&t);
+    return rc;
+}
+
 int ctt_compress_say(const struct ctt_report *r)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
@@ -66,6 +89,7 @@ int ctt_compress_say(const struct ctt_report *r)
         ctt_table_row(&t, "%s", line);
     ctt_tool_say("\nas stored, in bits per weight that is kept (not pruned):");
     CTT_TRY(ctt_table_print(&t));
+    CTT_TRY(say_blame(r));
     for (int k = 0; ctt_report_stage_cells(r, k, line, sizeof(line)); k++)
         ctt_table_row(&t, "%s", line);
     ctt_tool_say("\nstages:");

@@ -33,7 +33,20 @@ static const struct ctt_recipe until_back = {
     .prune = { .share = 0.6f, .steps = 5, .until = 0.6f },
 };
 
+/* INT8 in which some convs may stay in floats, and retraining of its own. */
+static const struct ctt_recipe of_bytes = {
+    .prune = { .share = 0.5f, .rounds = 1 }, .fold = { CTT_FOLD_ALL },
+    .int8 = { .method = 4, .epochs = 3, .except = "auto", .harm = 0.005f },
+    .round = { .bits = 8 }, .epochs = 4,
+};
+
+static const char no_clip[] = "input x h=6 w=6 c=16\n"
+    "conv a in=x out=24 kernel=3 pad=1\nact r in=a kind=relu\n"
+    "convlstm h in=r hidden=8 kernel=3\npool p in=h kind=avg\n"
+    "conv y in=p out=5\n";
+
 static const struct ctt_recipe *recipe = &long_recipe;
+static const char *net = small_net;
 
 /* Stands for a program that is killed when it saves the `dies`-th time, before
  * the checkpoint is whole; 0: never. */
@@ -89,13 +102,22 @@ static int save(void *arg, struct ctt_model *m, const char *place)
     return 0;
 }
 
+static int sample(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes, enum ctt_sampled what,
+                  void (*take)(void *to, int k, const float *row), void *to)
+{
+    (void)arg;
+    return small_sample(NULL, m, clips, node, nodes, what, take, to);
+}
+
 /* Runs the recipe into a file, if t has a checkpoint from there. */
 static int run_stopped(struct stopped *t, const char *path,
                        struct ctt_report **r)
 {
     struct ctt_recipe_calls calls = { .arg = t, .retrain = move,
-        .accuracy = sum, .save = save, .clips = 100 };
-    struct ctt_model *m = small_model(small_net, 5);
+        .accuracy = sum, .save = save, .sample = sample,
+        .clips = 100 };
+    struct ctt_model *m = small_model(net, 5);
     struct ctt_recipe_from from = { t->m, t->place };
     char *place = t->place;
     int rc, resumes = t->m != NULL;
@@ -132,6 +154,18 @@ static void same_report(const struct ctt_report *a, const struct ctt_report *b)
     }
 }
 
+static void same_blame(const struct ctt_report *a, const struct ctt_report *b)
+{
+    CU_ASSERT_EQUAL_FATAL(a->blames, b->blames);
+    for (int k = 0; k < a->blames; k++) {
+        const struct ctt_blame *x = &a->blame[k], *y = &b->blame[k];
+
+        CU_ASSERT_STRING_EQUAL(x->name, y->name);
+        CU_ASSERT_STRING_EQUAL(x->stays, y->stays);
+        CU_ASSERT(memcmp(&x->alone, &y->alone, 3 * sizeof(x->alone)) == 0);
+    }
+}
+
 static void same_files(const char *a, const char *b)
 {
     char line[600];
@@ -162,6 +196,7 @@ static void check_stopped(int least)
         CHECK_OK(run_stopped(&t, b, &r));
         same_files(a, b);
         same_report(whole, r);
+        same_blame(whole, r);
         ctt_report_free(&r);
         ctt_model_free(&t.m);
         ctt_free(t.place);
@@ -187,7 +222,11 @@ static void test_stopped(void)
     check_stopped(8);
     recipe = &until_back;
     check_stopped(6);    /* before 4 retrainings, after 2 rounds */
+    recipe = &of_bytes;
+    net = no_clip;
+    check_stopped(5);    /* before 2 retrainings, after 3 rounds */
     recipe = &long_recipe;
+    net = small_net;
 }
 
 /* A checkpoint whose place is right, but whose model is not one that the recipe
@@ -282,11 +321,14 @@ static void test_places(void)
     struct ctt_model *m = small_model(small_net, 5);
     struct ctt_report *r = NULL, *back = NULL;
     struct ctt_stage_row *row;
+    struct ctt_blame *blame;
     char *text = NULL;
 
     CHECK_OK(ctt_report_new(m, &r));
     CHECK_OK(ctt_report_row(r, &row));
     row->bytes = 1000;
+    CHECK_OK(ctt_report_blame(r, "h.z", &blame));
+    blame->alone = 1.0 / 3;
     for (int k = 0; k < CTT_ACCURACIES; k++)
         row->after.top1[k] = 1.0 / 3;
     CHECK_OK(ctt_place_given(m, &p));
@@ -296,6 +338,9 @@ static void test_places(void)
     CU_ASSERT_EQUAL(back->stages, 1);
     CU_ASSERT(back->stage[0].after.top1[1] == 1.0 / 3);
     CU_ASSERT(isnan(back->stage[0].ms));
+    CU_ASSERT_EQUAL_FATAL(back->blames, 1);
+    CU_ASSERT(back->blame[0].alone == 1.0 / 3);
+    CU_ASSERT(isnan(back->blame[0].behind));
     ctt_report_free(&back);
     other.epochs++;
     CU_ASSERT_EQUAL(ctt_place_read(text, &other, &p, r), CTT_EINVAL);

@@ -16,7 +16,8 @@ static const struct way { const struct ctt_int8_isa *isa; int emulated; }
 ways[] = {
     { &ctt_emulated_vnni, 1 }, { &ctt_emulated_avxvnni, 1 },
     { &ctt_emulated_depthwise, 1 },
-    { &ctt_int8_depthwise_vnni, 0 }, { &ctt_int8_depthwise, 0 }, { &ctt_int8_vnni, 0 }, { &ctt_int8_avxvnni, 0 },
+    { &ctt_int8_depthwise_vnni, 0 }, { &ctt_int8_depthwise, 0 },
+    { &ctt_int8_vnni, 0 }, { &ctt_int8_avxvnni, 0 },
     { &ctt_int8_avx2, 0 }, { &ctt_int8_neon_depthwise, 0 },
     { &ctt_int8_neondot, 0 }, { &ctt_int8_neon, 0 },
 };

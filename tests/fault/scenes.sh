@@ -81,7 +81,7 @@ conv y in=p out=2
 END
     "$bin/convtt-data" synth clips --clips 4 --size 16 --seed 2 > out 2> err ||
         { cat err; grep -q 'no encoder' err && exit 77; exit 1; }
-    for scene in train compress infer predict pack; do
+    for scene in train compress bytes infer predict pack; do
         folder $scene
     done
     cd train/in || exit 99
@@ -95,6 +95,7 @@ END
     quiet "$bin/convtt-train" stages.net -d t.txt --val v.txt $learn -o m.h5
     quiet "$bin/convtt-compress" m.h5 -o c.h5 --report r.json --prune 0.7 \
         --prune-least 10 --prune-rounds 1
+    cp m.h5 c.h5 r.json ../../bytes/in
     cd ../../predict/in || exit 99
     quiet "$bin/convtt-train" next.net --task predict -d t.txt --val v.txt \
         --input-frames 4 --future-frames 3 -b 2 -t 1 -j 1 --epochs 1 -o m.h5
@@ -118,6 +119,13 @@ compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --svd-rank 2
     --prune-steps 4 --share 2 --share-least 2 --share-epochs 2 --data t.txt
     --val v.txt --retrain-epochs 6 --checkpoint-every 1 -b 1 -t 1 -j 1 --strict
     --deterministic --max-frames 3"
+# INT8 alone: whatever it loses, it is trained.
+bytes_files=$compress_files
+bytes_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --int8 mse
+    --int8-homogenise --int8-epochs 2 --int8-harm -1 --retrain-epochs 2
+    --data t.txt --val v.txt --checkpoint-every 1 -b 1 -t 1 -j 1 --strict
+    --deterministic --max-frames 3"
+bytes_reader="$(real convtt-info) c.h5"
 train_reader="$(real convtt-info) m.h5"
 compress_reader="$(real convtt-info) c.h5"
 infer_reader=true    # writes no file

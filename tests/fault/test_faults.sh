@@ -21,11 +21,12 @@ known_crashes=$here/tests/fault/known.txt
 # How many of each kind; 0: all.
 if [ "$cases" = all ]; then
     allocs=${CTT_FAULT_ALLOCS:-each} later=100 calls=0 kills=0 times=330
+    more=bytes    # INT8 alone: nightly
 else
-    allocs=20 later=4 calls=5 kills=4 times=2
+    allocs=20 later=4 calls=5 kills=4 times=2 more=
 fi
 head_line
-scenes=${CTT_FAULT_SCENES:-train compress infer predict pack}
+scenes=${CTT_FAULT_SCENES:-train compress $more infer predict pack}
 for scene in $scenes; do
     faults $scene alloc $allocs
     faults $scene alloc-on $later
@@ -39,7 +40,7 @@ for scene in $scenes; do
     faults $scene kill-after $kills
     faults $scene kill-time $times
     case $scene in
-    train|compress)
+    train|compress|bytes)
         faults $scene term $kills
         faults $scene term-time $times ;;
     esac

@@ -8,7 +8,8 @@
 #include <string.h>
 
 const char *const ctt_fuzz_words[] = {
-    "\nplace\t", "\nstage\t", "\nweight\t", "\t", "\n", "\t0", "\t1", "\t-1",
+    "\nplace\t", "\nstage\t", "\nweight\t", "\nblame\t", "\t", "\n", "\t0",
+    "\t1", "\t-1",
     "\t5", "\t2147483647", "\t2147483648", "\t9223372036854775807",
     "\t9223372036854775808", "\t0x1p-1074", "\tnan", "\tinf", "\t-inf",
     "\tpruned 1/3", "\tshared: no change", "\tin kh kw|out",
@@ -45,23 +46,32 @@ static struct ctt_report *new_report(const struct ctt_model *m)
     return r;
 }
 
+static void add_blame(struct ctt_report *r, int i)
+{
+    struct ctt_blame *b;
+
+    FUZZ_CHECK(ctt_report_blame(r, i ? "a" : CTT_BLAME_ALL, &b) >= 0);
+    b->answer = 0.5 * i;
+}
+
 /* A place after so many rounds, begun or not. */
-static char *place_text(const struct ctt_model *m, int rounds, int begun)
+static void place_text(const struct ctt_model *m, int rounds, int begun,
+                       char **text)
 {
     struct ctt_recipe_place p = { .rounds = rounds, .begun = begun };
     struct ctt_report *r = new_report(m);
     struct ctt_stage_row *row;
-    char *text = NULL;
 
     for (int i = 0; i <= rounds; i++) {
         FUZZ_CHECK(ctt_report_row(r, &row) >= 0);
         snprintf(row->name, sizeof(row->name), "stage %d", i);
         row->bytes = 1000 - i;
     }
+    for (int i = 0; i < rounds; i++)
+        add_blame(r, i);
     FUZZ_CHECK(ctt_place_given(m, &p) >= 0);
-    FUZZ_CHECK(ctt_place_print(&p, &recipe, r, &text) >= 0);
+    FUZZ_CHECK(ctt_place_print(&p, &recipe, r, text) >= 0);
     ctt_report_free(&r);
-    return text;
 }
 
 /* What was read is written so that it is read as the same. */
@@ -91,9 +101,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ctt_model *m = new_model();
     struct ctt_recipe_place p = { .rounds = 0 };
     struct ctt_report *r = new_report(m);
-    char *head = place_text(m, 0, 0), *text;
-    size_t n = (size_t)(strstr(head, "\nplace\t") + 1 - head);
+    char *head = NULL, *text;
+    size_t n;
 
+    place_text(m, 0, 0, &head);
+    n = (size_t)(strstr(head, "\nplace\t") + 1 - head);
     text = ctt_calloc(n + size + 1, 1);
     FUZZ_CHECK(text);
     memcpy(text, head, n);
@@ -118,10 +130,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
 {
     struct ctt_model *m = new_model();
-    char *text = place_text(m, i, i < ROUNDS ? i % 3 : 0);
-    const char *from = strstr(text, "\nplace\t") + 1;
-    size_t n = i <= ROUNDS ? strlen(from) : 0;
+    const char *from;
+    char *text = NULL;
+    size_t n;
 
+    place_text(m, i, i < ROUNDS ? i % 3 : 0, &text);
+    from = strstr(text, "\nplace\t") + 1;
+    n = i <= ROUNDS ? strlen(from) : 0;
     FUZZ_CHECK(n < room);
     memcpy(p, from, n);
     ctt_free(text);

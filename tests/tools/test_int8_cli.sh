@@ -66,7 +66,46 @@ tells 0 'all.ctt written' m.ctt -o all.ctt $common --prune 0.5 --prune-least 9 \
     fail "pruned and shared: other answers on cpu than on ref"
 [ "$(size all.ctt)" -lt "$(size mse.ctt)" ] || fail "all.ctt is large"
 
-# 5. Measured; a text as well.
+# 5. What each conv costs: a table, worst first, and all of it as JSON; some may
+# stay in floats.
+tells 0 'what reading bytes costs: divergence' m.ctt -o b.ctt $plain \
+    --int8 minmax --retrain-epochs 0 --report b.json
+grep -qE '^all together +[0-9.e-]+ +- ' out || fail "no sum: $(cat out)"
+[ "$(sed '/^stages:/,$d' out | sed '1,/what reading/d' |
+    grep -cE '^(e|h.zx|h.z|y) +[0-9.e-]+ +[0-9.]+ +[0-9.]+ ')" = 4 ] ||
+    fail "not all convs are blamed: $(cat out)"
+sed -n '/"int8":/,/\]/p' b.json > rows
+[ "$(grep -cE '"conv": "[^"]+", "kl_nats": [0-9.e-]+, ' rows)" = 5 ] ||
+    fail "the report lacks convs: $(cat b.json)"
+sed -n 's/.*"kl_nats": \([0-9.e-]*\),.*/\1/p' rows | tail -n +2 > kl
+sort -gr kl | cmp -s - kl || fail "not the worst first: $(cat kl)"
+if command -v python3 > /dev/null; then
+    python3 -m json.tool b.json > /dev/null || fail 'the report is no JSON'
+fi
+tells 0 'a.ctt written' m.ctt -o a.ctt $plain --int8 minmax --int8-except auto \
+    --int8-harm 1 --retrain-epochs 0
+"$bin/convtt-info" a.ctt > out 2>&1
+[ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 4 ] ||
+    fail "a harm of 1 keeps convs in floats: $(cat out)"
+tells 0 'channels differ by [0-9.e+]+, now 1[.0-9]*' m.ctt -o alike.ctt \
+    $plain --int8 mse --int8-homogenise --retrain-epochs 0
+
+# A model that predicts frames, measured on the same clips.
+cat > next.net << 'END'
+input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
+convlstm h in=x hidden=8 kernel=3
+conv y in=h out=3
+END
+says 0 'written' "$bin/convtt-train" next.net -o next.ctt $plain \
+    --task predict --epochs 1 --input-frames 4 --future-frames 3
+tells 0 'what reading bytes costs: predicted frames' next.ctt -o n.ctt $plain \
+    --int8 mse --report n.json
+grep -q '"frames_db": ' n.json || fail "no ratio of frames: $(cat n.json)"
+"$bin/convtt-info" n.ctt > out 2>&1
+[ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 3 ] ||
+    fail "not all convs of a predictor read bytes: $(cat out)"
+
+# 6. Measured; a text as well.
 says 0 'device cpu, int8' "$bin/convtt-infer" --bench mse.ctt --runs 20 \
     --threads 1
 grep -qE '^h.z +conv +loop +(int8|wino16)' out ||
@@ -90,7 +129,7 @@ cmp -s floats halves && fail "--type bf16 changes nothing"
 says 0 'device cpu, int8' "$bin/convtt-infer" --bench mse.ctt --runs 20 \
     --threads 1 --type bf16
 
-# 6. Bad input: one line, status 2, nothing written.
+# 7. Bad input: one line, status 2, nothing written.
 refused() {
     tells 2 "$1" m.ctt -o no.ctt "${@:2}"
     [ -e no.ctt ] && fail "no.ctt was written"
@@ -103,6 +142,25 @@ refused 'no conv that could read bytes' --int8 mse --int8-except '*' $plain \
 refused '--int8-percentile requires --int8=percentile' --int8 mse \
     --int8-percentile 99 $common
 refused '--int8-slow requires --int8' --int8-slow $common --prune 0.5
+refused '--int8-homogenise: weights that are shared' --int8 mse \
+    --int8-homogenise --share 4 $common
+printf 'clips/20bn-something-something-v2/%d.webm,Moving something up\n' 1 2 3 \
+    > one.txt
+sed 's/,.*/,Juggling/' one.txt > other.txt
+tells 1 "has no split 'validation' to validate on" m.ctt -o no.ctt --int8 mse \
+    --data one.txt --threads 1 --retrain-epochs 0
+head -n 2 one.txt > two.txt
+tells 0 'int8: 2 training clips are few' m.ctt -o few.ctt --int8 mse \
+    --data two.txt --val one.txt --threads 1 --retrain-epochs 0
+tells 2 'class .* is none of the model' m.ctt -o no.ctt --int8 mse \
+    --data other.txt --val one.txt --threads 1 --retrain-epochs 0
+tells 2 'auto: the model predicts frames' next.ctt -o no.ctt $plain --int8 mse \
+    --int8-except auto
+tells 1 'retraining is for classification: pass --retrain-epochs 0' next.ctt \
+    -o no.ctt $plain --int8 mse --retrain-epochs 2
+tells 1 '--val is for classification' next.ctt -o no.ctt $plain --int8 mse \
+    --val clips
+tells 1 'it is compressed without --data' next.ctt -o no.ctt $plain --prune 0.5
 tells 2 'no conv that could read bytes' mse.ctt -o no.ctt $plain --int8 mse \
     --retrain-epochs 0
 exit $failed
