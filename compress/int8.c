@@ -208,8 +208,8 @@ static const struct ctt_opt options[] = {
       .needs = "int8" },
     { .name = "int8-slow", .type = CTT_FLAG, .off = FIELD(slow), .dflt = "0",
       .help = "also convs that are no faster so: 5x5 on images of 8x8 and "
-      "more, for which floats have a better algorithm, and depthwise "
-      "ones", .needs = "int8" },
+      "more, for which floats have a better algorithm",
+      .needs = "int8" },
     { .name = "int8-homogenise", .type = CTT_FLAG, .off = FIELD(alike),
       .dflt = "0", .help = "channels get ranges that are alike, by powers of "
       "two: convs before a relu, or none, are divided by them and the convs "
@@ -331,7 +331,20 @@ out:
     return rc;
 }
 
-static int run(struct ctt_walk *k, int round)
+/* A sum that a conv adds is a pass less, over bytes. */
+static int join_adds(struct ctt_walk *k)
+{
+    struct ctt_model *m = NULL;
+    int rc;
+
+    CTT_TRY(ctt_without_adds(*k->m, &m));
+    ctt_model_free(k->m);
+    *k->m = m;
+out:
+    return rc;
+}
+
+static int quantise(struct ctt_walk *k)
 {
     const struct ctt_int8 *o = &k->o->int8;
     size_t count = (size_t)(*k->m)->g->count;
@@ -340,9 +353,7 @@ static int run(struct ctt_walk *k, int round)
     struct ctt_model *m = NULL;
     int rc = 0;
 
-    (void)round;
     CTT_TRY(p.take && p.form ? 0 : CTT_ENOMEM);
-    CTT_TRY(check_given(k));
     snprintf(k->name, sizeof(k->name), "int8");
     CTT_TRY(choose(o, p.m->g, p.take) > 0 ? 0 : none_may());
     if (o->alike)
@@ -360,6 +371,18 @@ out:
     ctt_model_free(&m);
     ctt_free(p.take);
     ctt_free(p.form);
+    return rc;
+}
+
+static int run(struct ctt_walk *k, int round)
+{
+    int rc;
+
+    (void)round;
+    CTT_TRY(check_given(k));
+    CTT_TRY(join_adds(k));
+    CTT_TRY(quantise(k));
+out:
     return rc;
 }
 

@@ -170,16 +170,18 @@ static float *window_step(const struct ctt_call *c, const struct ctt_tensor *t,
 int K(window_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t area = c->out.h * c->out.w, n = c->out.c, depth = c->out.d;
+    int64_t once = c->in[0].ld == n && c->out.ld == n ? area : 1;
+    size_t bytes = (size_t)(once * n) * sizeof(float);
 
     PARALLEL(d, ctt_volume(&c->out))
     for (int64_t k = 0; k < c->out.n * depth; k++) {
         const float *x = window_step(c, &c->in[0], k / depth, k % depth);
-        for (int64_t r = 0; r < area; r++) {
+        for (int64_t r = 0; r < area; r += once) {
             float *y = ctt_row(&c->out, k * area + r);
             if (x)
-                memcpy(y, x + r * c->in[0].ld, (size_t)n * sizeof(float));
+                memcpy(y, x + r * c->in[0].ld, bytes);
             else
-                memset(y, 0, (size_t)n * sizeof(float));
+                memset(y, 0, bytes);
         }
     }
     return 0;

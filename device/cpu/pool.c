@@ -59,6 +59,22 @@ static void max_fwd(const struct ctt_call *c, int64_t r)
     }
 }
 
+/* The largest byte stands for the largest value. */
+static void max_bytes(const struct ctt_call *c, int64_t r)
+{
+    const struct ctt_tensor *in = &c->in[0];
+    struct box b = window_box(c, r);
+    uint8_t *y = (uint8_t *)c->out.data + r * c->out.ld;
+    int64_t n = c->out.c;
+
+    memset(y, 0, (size_t)n);
+    EACH_ROW(b, in, q) {
+        const uint8_t *x = (const uint8_t *)in->data + q * in->ld;
+        SIMD for (int64_t j = 0; j < n; j++)
+            y[j] = y[j] > x[j] ? y[j] : x[j];
+    }
+}
+
 static void avg_fwd(const struct ctt_call *c, int64_t r)
 {
     struct box b = window_box(c, r);
@@ -124,10 +140,12 @@ int K(pool_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t rows = ctt_rows(&c->out);
     int kind = c->node->attr.pool.kind;
+    void (*fwd)(const struct ctt_call *, int64_t) =
+        ctt_is_bytes(&c->out) ? max_bytes : pools[kind].fwd;
 
     PARALLEL(d, pool_work(c))
     for (int64_t r = 0; r < rows; r++)
-        pools[kind].fwd(c, r);
+        fwd(c, r);
     return 0;
 }
 

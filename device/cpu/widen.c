@@ -37,12 +37,22 @@ static int in_place(const struct ctt_call *c, enum ctt_pass pass)
 
 /* ---- what is copied ---- */
 
-/* 1 if the kernel itself reads or writes bytes: a conv of quantised values, and
- * what makes them. */
+/* The maximum of bytes, which are bytes of the same form. */
+static int is_pool_of_bytes(const struct ctt_call *c)
+{
+    return c->node->op == CTT_OP_POOL &&
+           c->node->attr.pool.kind == CTT_POOL_MAX &&
+           ctt_is_bytes(&c->in[0]) && ctt_is_bytes(&c->out);
+}
+
+/* 1 if the kernel itself reads or writes bytes: a conv of quantised values, a
+ * maximum of them, and what makes them. */
 static int kernel_takes(const struct ctt_call *c, const struct ctt_tensor *t)
 {
     if (!ctt_is_bytes(t))
         return t->dtype == CTT_F32;
+    if (is_pool_of_bytes(c))
+        return 1;
     if (t == &c->out)
         return c->node->op == CTT_OP_QUANT || ctt_call_is_int8(c);
     if (t == &c->in[1])

@@ -48,19 +48,20 @@ static int gather(struct ctt_dev *d, const struct ctt_call *c)
     const struct ctt_cast *f = ctt_cast_of(d);
     const struct ctt_tensor *x = &c->in[0], *y = &c->out;
     int64_t area = y->h * y->w, size = ctt_dtype_size(y->dtype);
+    int64_t once = x->ld == y->c && y->ld == y->c ? area : 1;
 
     PARALLEL(d, ctt_volume(y) / 2)
     for (int64_t k = 0; k < y->n * y->d; k++) {
         int64_t step = step_of(c, k);
         int64_t first = c->ask[k / y->d].sample * area;
-        for (int64_t r = 0; r < area; r++) {
+        for (int64_t r = 0; r < area; r += once) {
             char *to = (char *)y->data + (k * area + r) * y->ld * size;
             if (step < c->oldest)
                 memset(to, ctt_is_bytes(y) ? y->zero : 0,
-                       (size_t)(y->c * size));
+                       (size_t)(once * y->c * size));
             else
                 move(f, x->dtype, row_at(c, x, step, first + r), y->dtype, to,
-                     y->c);
+                     once * y->c);
         }
     }
     return 0;

@@ -298,6 +298,39 @@ static void test_norms(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* The answers are the same to the bit; some adds no conv can take in. */
+static void test_adds(void)
+{
+    static const struct { const char *text; int stay; } cases[] = {
+        { "input x h=8 w=8 c=4\nresblock a in=x out=8 stride=2 norm=0\n"
+          "resblock b in=a out=8 norm=0\nconv y in=b out=4\n", 0 },
+        { "input x h=4 w=4 c=4\nact r in=x kind=relu\nconv a in=x out=4\n"
+          "add s in=r,a\nadd t in=s,x\nconv y in=t out=2\n", 1 },
+                                    /* the conv is second; then it has a plus */
+        { "input x h=4 w=4 c=4\nconv a in=x out=4\nact r in=a kind=relu\n"
+          "add s in=a,r\nconv y in=s out=2\n", 1 },  /* a has two readers */
+        { "input x h=4 w=4 c=4\nconv a in=x out=4\nadd s in=a,x minus=1\n"
+          "add t in=s,x bias=1\nadd y in=t,x\n", 3 },
+        { "input x c=4\nstate p of=s like=x c=4\nconv a in=x out=4\n"
+          "add s in=a,p\nconv y in=s out=2\n", 1 },  /* a loop */
+        { "input x c=4\nconv a in=x out=4\nclip\nwindow v in=a steps=1\n"
+          "reshape r in=v d=1 h=1 w=1 c=4\nadd s in=r,r\nconv y in=s "
+          "out=2\n", 1 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(cases); i++) {
+        struct ctt_model *m = small_model(cases[i].text, 3 + i), *to = NULL;
+
+        CHECK_OK(ctt_without_adds(m, &to));
+        CU_ASSERT_EQUAL(count_op(to, CTT_OP_ADD), cases[i].stay);
+        CU_ASSERT_EQUAL(to->g->weights, m->g->weights);
+        small_compare(m, to, 5, 0);
+        ctt_model_free(&m);
+        ctt_model_free(&to);
+    }
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
 /* ---- every allocation may fail ---- */
 
 static int change(const struct ctt_model *m, struct ctt_model **to)
@@ -347,6 +380,7 @@ int main(void)
         { "not a name", test_no_bypass },
         { "weights and masks", test_model },
         { "norms", test_norms },
+        { "adds", test_adds },
         { "allocation", test_alloc },
         CU_TEST_INFO_NULL
     };

@@ -12,13 +12,18 @@
  * and included int8_end_tmpl.h. */
 #include "device/cpu/conv/int8_pixel_tmpl.h"
 
+#if REGS == 4
+#define WIDE 12    /* rows of a tile of two registers */
+#else
+#define WIDE 6
+#endif
 enum { PIXELS = 6, BLOCK = REGS * LANES };
 
 /* A tile: its first row of the result; its block, the block's first channel,
  * and how many the group has from there on; where its windows begin. */
 struct tile {
     int64_t       row, block, from, left;
-    const elem   *x[PIXELS];
+    const elem   *x[WIDE];
     struct ending end;
 };
 
@@ -32,14 +37,12 @@ void put_##R(const struct ending *e, int64_t row, int64_t rows,            \
     put_tile(R, e, row, rows, from, at, channels, sum);                    \
 }
 #if REGS == 4
-#define EACH_REGS(X, Y) X(Y, 1) X(Y, 2) X(Y, 3) X(Y, 4)
 PUT(1) PUT(2) PUT(3) PUT(4)
 static void (*const puts_of[])(const struct ending *, int64_t, int64_t,
                                int64_t, int64_t, int64_t, const ivec *) = {
     NULL, put_1, put_2, put_3, put_4
 };
 #else
-#define EACH_REGS(X, Y) X(Y, 1) X(Y, 2)
 PUT(1) PUT(2)
 static void (*const puts_of[])(const struct ending *, int64_t, int64_t,
                                int64_t, int64_t, int64_t, const ivec *) = {
@@ -51,7 +54,7 @@ static void (*const puts_of[])(const struct ending *, int64_t, int64_t,
  * pixels. */
 INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
                     const elem *const *x, int64_t at, const int8_t *w,
-                    ivec sum[PIXELS][REGS])
+                    ivec sum[WIDE][REGS])
 {
     int64_t far = apart(j), end = at + j->steps * far;
 
@@ -71,7 +74,7 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
     const int *k = j->c->node->attr.conv.kernel;
     int64_t runs = k[0] * k[1], each = j->steps * UNIT;
     const int8_t *w = j->w + t->block * runs * each * BLOCK;
-    ivec sum[PIXELS][REGS], done[PIXELS * REGS];
+    ivec sum[WIDE][REGS], done[PIXELS * REGS];
 
     UNROLL for (int p = 0; p < P; p++)
         UNROLL for (int r = 0; r < R; r++)
@@ -95,13 +98,24 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
     }
 #define NAME(P, R) tile_##P##_##R,
 #define EACH(X, R) X(1, R) X(2, R) X(3, R) X(4, R) X(5, R) X(6, R)
-EACH_REGS(EACH, TILE)
+#if REGS == 4
+#define MORE(X, R) EACH(X, R) X(7, R) X(8, R) X(9, R) X(10, R) X(11, R) \
+                   X(12, R)
+#define EACH_REGS(WIDER, FULL) FULL(1) WIDER(2) FULL(3) FULL(4)
+#else
+#define MORE EACH
+#define EACH_REGS(WIDER, FULL) FULL(1) FULL(2)
+#endif
+#define WIDE_TILES(R) MORE(TILE, R)
+#define FULL_TILES(R) EACH(TILE, R)
+EACH_REGS(WIDE_TILES, FULL_TILES)
 
 /* By registers and rows. */
-#define ROW(X, R) { NULL, X(NAME, R) },
-static void (*const tiles[REGS + 1][PIXELS + 1])(const struct ctt_int8_job *,
-                                                 const struct tile *) = {
-    { NULL }, EACH_REGS(ROW, EACH)
+#define WIDE_ROW(R) { NULL, MORE(NAME, R) },
+#define FULL_ROW(R) { NULL, EACH(NAME, R) },
+static void (*const tiles[REGS + 1][WIDE + 1])(const struct ctt_int8_job *,
+                                               const struct tile *) = {
+    { NULL }, EACH_REGS(WIDE_ROW, FULL_ROW)
 };
 
 /* The blocks of a tile of n rows, of one group.  (A copy of the tile would be
@@ -135,11 +149,12 @@ static void task(const struct ctt_int8_job *j, int64_t at)
                       .end = ending_of(j) };
     const elem *x = (const elem *)j->x + group * j->plane;
     struct pixel p = pixel_at(j, x, row * j->chunk);
+    int64_t most = j->outs > 2 * LANES || j->outs <= LANES ? PIXELS : WIDE;
 
     left = j->rows - row * j->chunk;
     left = left < j->chunk ? left : j->chunk;
     while (left > 0) {
-        int64_t parts = (left + PIXELS - 1) / PIXELS;
+        int64_t parts = (left + most - 1) / most;
         int64_t n = (left + parts - 1) / parts;    /* as even as possible */
         for (int64_t i = 0; i < n; i++, step_on(j, x, &p))
             t.x[i] = p.x;
