@@ -17,8 +17,8 @@ int  ctt_quantise_known(const struct ctt_node *n, struct ctt_form_of *form);
  * reads the model's answer cannot: bytes would become the answer. */
 const char *ctt_quantise_cannot(const struct ctt_graph *g, int i);
 
-/* 0 if a conv is no faster with bytes, by measurements (doc/benchmarks.md): a
- * depthwise one, and 5x5 with stride 1 where floats use Winograd. */
+/* 0 if a conv is no faster with bytes, by measurements (doc/benchmarks.md): 5x5
+ * with stride 1 where floats use Winograd. */
 int  ctt_quantise_pays(const struct ctt_node *n);
 
 /* Marks in source[g->count] the nodes whose values must be quantised so that
@@ -30,8 +30,8 @@ int  ctt_quantise_sources(const struct ctt_graph *g, const char *take,
                           char *source);
 
 /* Adds a line `quant` after each source, whose form is form[i], and lets the
- * convs read what follows from it: NAME.q8 is the node NAME of quantised
- * values.  What nothing reads any more is left out.  CTT_EINVAL if a name is
+ * convs read what follows from it, as plus input too: NAME.q8 is the node NAME
+ * of quantised values.  What nothing reads any more is left out.  CTT_EINVAL if a name is
  * taken or too long.  The caller frees *out. */
 int  ctt_quantise(const struct ctt_model *m, const char *take,
                   const struct ctt_form_of *form, struct ctt_model **out);

@@ -137,10 +137,12 @@ static void run_part(const struct ctt_int8_isa *isa,
     }
     #pragma omp parallel num_threads(threads)
     {
-        #pragma omp for schedule(static)
-        for (int64_t l = 0; l < lines; l++)
-            isa->lay(j, l);
-        #pragma omp for schedule(static)
+        if (lines > 0) {    /* else the threads would wait for each other */
+            #pragma omp for schedule(static)
+            for (int64_t l = 0; l < lines; l++)
+                isa->lay(j, l);
+        }
+        #pragma omp for schedule(static) nowait
         for (int64_t t = 0; t < tasks; t++)
             isa->task(j, t);
     }

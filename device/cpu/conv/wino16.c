@@ -176,7 +176,7 @@ void ctt_wino16_conv(const struct ctt_wino16_isa *i,
     {
         char *mine = (char *)scratch +
                      omp_get_thread_num() * ctt_wino16_room(&p);
-#pragma omp for schedule(static)
+#pragma omp for schedule(static) nowait
         for (int64_t item = 0; item < blocks * groups; item++)
             i->conv(j, (int)item, groups, block, mine);
     }
