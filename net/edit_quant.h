@@ -31,8 +31,8 @@ int  ctt_quantise_sources(const struct ctt_graph *g, const char *take,
 
 /* Adds a line `quant` after each source, whose form is form[i], and lets the
  * convs read what follows from it, as plus input too: NAME.q8 is the node NAME
- * of quantised values.  What nothing reads any more is left out.  CTT_EINVAL if a name is
- * taken or too long.  The caller frees *out. */
+ * of quantised values.  What nothing reads any more is left out.  CTT_EINVAL if
+ * a name is taken or too long.  The caller frees *out. */
 int  ctt_quantise(const struct ctt_model *m, const char *take,
                   const struct ctt_form_of *form, struct ctt_model **out);
 
