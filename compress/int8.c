@@ -66,6 +66,7 @@ static int list_others(const struct ctt_int8 *o, const struct ctt_graph *g,
             continue;
         CTT_TRY(ctt_report_blame(r, g->node[i].name, &b));
         snprintf(b->stays, sizeof(b->stays), "%s", why_not(o, g, i));
+        b->frames = ctt_int8_frames(g);
     }
 out:
     return rc;

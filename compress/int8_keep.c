@@ -195,8 +195,8 @@ int ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
     CTT_TRY(try_without(k, p, 0, &all));
     if (!helps(k, &all)) {
         CTT_TRY(search(k, p, most, &best, &t));
-        if (!best.m && t.m)
-            say(k, &t, most);
+        if (!best.m)
+            say(k, t.m ? &t : &all, most);
         if (!best.m && t.m && k->epochs <= 0)
             swap(&best, &t);
     }

@@ -86,18 +86,25 @@ void ctt_round_biases(struct ctt_model *m, int bits)
     }
 }
 
+static void half_vector(float *w, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) {
+        float h = ctt_of_f16(ctt_f16_of(w[j]));
+        w[j] = isfinite(h) ? h : w[j];
+    }
+}
+
 void ctt_round_half(struct ctt_model *m)
 {
-    for (int i = 0; i < m->g->count; i++)
-        for (int k = ctt_is_int8(m->g, i); k < m->g->node[i].nw; k++) {
-            const struct ctt_node *n = &m->g->node[i];
-            float *w = m->w + n->at[k];
+    for (int i = 0; i < m->g->count; i++) {
+        const struct ctt_node *n = &m->g->node[i];
+        int int8 = ctt_is_int8(m->g, i);
 
-            for (int64_t j = 0; j < ctt_volume(&n->w[k]); j++) {
-                float h = ctt_of_f16(ctt_f16_of(w[j]));
-                w[j] = isfinite(h) ? h : w[j];
-            }
-        }
+        if (int8)
+            round8(m, n);
+        for (int k = int8; k < n->nw; k++)
+            half_vector(m->w + n->at[k], ctt_volume(&n->w[k]));
+    }
 }
 
 /* ---- the stage ---- */

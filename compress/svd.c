@@ -383,9 +383,9 @@ static const struct ctt_opt options[] = {
       "of its results on training clips", .choices = ons,
       .needs = ASKED " data" },
     { .name = "calibrate", .type = CTT_INT, .off = FIELD(clips), .dflt = "0",
-      .help = "training clips on which responses are measured; 0: as many as "
-      "have 3,000 frames", .max = 1 << 20, .arg = "CLIPS",
-      .needs = "svd-on|tt-on" },
+      .help = "training clips on which responses, and ranges for --int8, are "
+      "measured; 0: as many as have 3,000 frames", .max = 1 << 20,
+      .arg = "CLIPS", .needs = "svd-on|tt-on|int8" },
     { .name = "svd-least", .type = CTT_INT, .off = FIELD(least),
       .dflt = "4096", .help = "do not factorise weights with fewer values",
       .max = 1 << 30, .arg = "N", .needs = ASKED },

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How often a node is read, and delayed by a state. */
+/* How often a node is read, delayed by a state, or names a state's size. */
 static int readers(const struct ctt_graph *g, int node)
 {
     int n = 0;
@@ -15,7 +15,9 @@ static int readers(const struct ctt_graph *g, int node)
     for (int i = 0; i < g->count; i++) {
         for (int k = 0; k < g->node[i].nin; k++)
             n += g->node[i].in[k] == node;
-        n += g->node[i].op == CTT_OP_STATE && g->node[i].source == node;
+        if (g->node[i].op == CTT_OP_STATE)
+            n += (g->node[i].source == node) +
+                 (strcmp(g->node[i].attr.state.like, g->node[node].name) == 0);
     }
     return n;
 }

@@ -6,6 +6,7 @@
 #include "net/limits.h"
 #include "net/op.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* The clip part reads the step part through window ops only. */
@@ -201,6 +202,7 @@ int ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out)
     int rc = 0;
 
     CTT_TRY(new_run(spec, spec->train, &r));
+    assert(spec->multiply == CTT_F32 || (!spec->train && !spec->type));
     if (spec->multiply != CTT_F32)
         CTT_TRY(ctt_run_halve(r, spec->multiply));
     CTT_TRY(set_up(r, NULL, r->slides));

@@ -219,6 +219,9 @@ static int check_untrained(struct ctt_compress_job *j)
     if (j->own_ckpt)
         j->c.train.checkpoint = NULL;
     rc = check_trainer(&j->c);
+    if (rc >= 0 && j->c.recipe.rewind && !j->c.recipe.epochs)
+        rc = ctt_error(CTT_EINVAL, "--retrain-schedule=rewind requires "
+                       "retraining");
     j->c.train.checkpoint = checkpoint;
     return rc;
 }
@@ -396,7 +399,7 @@ static int check_stages(const struct ctt_compress_cfg *c,
                         const struct ctt_opt *tab)
 {
     static const char *const of[] = { "prune-steps", "prune-until",
-                                      "share-epochs" };
+                                      "share-epochs", "int8-epochs" };
     int rc = 0;
 
     for (size_t i = 0; !c->recipe.epochs && i < CTT_LEN(of); i++)

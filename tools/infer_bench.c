@@ -32,10 +32,11 @@ const char *const ctt_type_words[] = { "fp32", "bf16", "int8", NULL };
 
 int ctt_bench_check(const struct ctt_bench_set *set, const char *path)
 {
-    int rc = 0;
+    int int8 = set->type == CTT_TYPE_INT8, rc = 0;
 
-    CTT_CHECK(set->type != CTT_TYPE_INT8 || (set->on && ctt_tool_is_net(path)),
-              CTT_EINVAL, "--type=int8 measures a model text (.net); "
+    CTT_CHECK(!int8 || set->on, CTT_EINVAL, "--type=int8 requires --bench");
+    CTT_CHECK(!int8 || ctt_tool_is_net(path), CTT_EINVAL,
+              "--type=int8 measures a model text (.net); "
               "convtt-compress --int8 decides whether %s reads bytes", path);
     CTT_CHECK(!set->zeros || ctt_tool_is_net(path), CTT_EINVAL,
               "--zeros prunes random weights, but %s is no model text (.net); "

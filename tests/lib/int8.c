@@ -48,6 +48,12 @@ const struct ctt_int8_shape ctt_int8_shapes[] = {
     { "c=140 h=64 w=61", "out=140 kernel=3 pad=1 stride=2 groups=140", 128 },
     { "c=90 h=60 w=61", "out=2 kernel=3 pad=1", 128 },
     { "c=64 d=5 h=40 w=42", "out=2 kernel=3 pad=1", 128 },
+    { "c=20 h=3 w=17", "out=20 kernel=1,1,8 pad=0,0,2 stride=1,1,2 groups=20",
+      7 },
+    { "c=20 h=3 w=9", "out=20 kernel=1,1,7 pad=0,0,3 groups=20", 128 },
+    { "c=70 h=3 w=2", "out=70 kernel=3 pad=4 groups=70", 40 },
+    { "c=5 h=9 w=9", "out=5 kernel=1,2,2 stride=1,4,4 groups=5", 128 },
+    { "c=65 h=3 w=4", "out=65 groups=65", 1 },
     { NULL, NULL, 0 },
 };
 

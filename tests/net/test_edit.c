@@ -313,6 +313,9 @@ static void test_adds(void)
           "add t in=s,x bias=1\nadd y in=t,x\n", 3 },
         { "input x c=4\nstate p of=s like=x c=4\nconv a in=x out=4\n"
           "add s in=a,p\nconv y in=s out=2\n", 1 },  /* a loop */
+        { "input x c=4\nconv a in=x out=8\nstate s of=z like=a c=8\n"
+          "conv b in=s out=8\nadd y in=a,b\nconv z in=x out=8\n"
+          "conv o in=y out=2\n", 0 },    /* b, as a gives a state its size */
         { "input x c=4\nconv a in=x out=4\nclip\nwindow v in=a steps=1\n"
           "reshape r in=v d=1 h=1 w=1 c=4\nadd s in=r,r\nconv y in=s "
           "out=2\n", 1 },

@@ -33,6 +33,10 @@ for method in minmax percentile entropy mse; do
 done
 tells 0 'mse2.ctt written' m.ctt -o mse2.ctt $plain --int8 mse \
     --retrain-epochs 0
+tells 0 'half.ctt written' m.ctt -o half.ctt $plain --int8 mse --half \
+    --retrain-epochs 0
+[ "$(stat -c %s half.ctt)" -lt $(($(stat -c %s mse.ctt) * 11 / 10)) ] ||
+    fail "--half makes a file of bytes larger"
 cmp mse.ctt mse2.ctt || fail "the same command wrote another file"
 "$bin/convtt-info" mse.ctt > out 2>&1
 [ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 4 ] ||
@@ -114,8 +118,10 @@ says 0 'device cpu, int8' "$bin/convtt-infer" --bench tiny.net --type int8 \
     --runs 20 --threads 1 --against tiny.net
 says 2 '--type=int8 measures a model text' "$bin/convtt-infer" --bench mse.ctt \
     --type int8
-says 2 '--type=int8 measures a model text' "$bin/convtt-infer" --type int8 \
+says 2 '--type=int8 requires --bench' "$bin/convtt-infer" --type int8 \
     mse.ctt clips
+says 2 '--int8-epochs requires retraining' "$bin/convtt-compress" m.ctt \
+    -o no.ctt --data clips --int8 mse --retrain-epochs 0 --int8-epochs 3
 
 # With products of bf16 in place of floats: nearly the same answers; what reads
 # bytes stays so.

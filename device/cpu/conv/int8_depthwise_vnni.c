@@ -45,6 +45,15 @@ INLINE void turn(ivec v[FOUR])
     v[3] = (ivec)_mm512_shuffle_i32x4(b, d, 0xdd);
 }
 
+static void turn_floats(fvec v[FOUR])
+{
+    ivec w[FOUR];
+
+    memcpy(w, v, sizeof(w));
+    turn(w);
+    memcpy(v, w, sizeof(w));
+}
+
 /* Where channel i of a block is in that order. */
 static int64_t turned(int64_t i)
 {
@@ -255,8 +264,8 @@ static struct block block_of(const struct ctt_int8_job *j,
         b.bias[i] = e->bias ? load(e->bias + from + i * LANES) : -(fvec){ 0 };
         memcpy(&b.start[i], j->start + from + i * LANES, sizeof(ivec));
     }
-    turn((ivec *)b.factor);
-    turn((ivec *)b.bias);
+    turn_floats(b.factor);
+    turn_floats(b.bias);
     turn(b.start);
     return b;
 }
