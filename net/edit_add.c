@@ -100,44 +100,46 @@ static int turn(struct ctt_edit *e, const struct ctt_graph *g, int add)
     return ctt_edit_set(e, add, "in", names);
 }
 
-/* Changes one add; 0: there is none. */
-static int change(struct ctt_model **m)
+/* A model with one add less; 0: there is none that can go. */
+static int change(const struct ctt_model *m, struct ctt_model **to)
 {
     struct ctt_schedule *s = NULL;
     struct ctt_edit *e = NULL;
-    struct ctt_model *to = NULL;
     char *text = NULL;
     int rc, add;
 
-    CTT_TRY(ctt_schedule_new((*m)->g, 0, &s));
-    add = find((*m)->g, s);
-    if (add < 0)
+    CTT_TRY(ctt_schedule_new(m->g, 0, &s));
+    add = find(m->g, s);
+    if (add < 0) {
+        rc = 0;
         goto out;
-    CTT_TRY((text = ctt_net_print((*m)->g)) ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_edit_begin((*m)->g, &e));
-    CTT_TRY(host((*m)->g, add) == 1 ? turn(e, (*m)->g, add)
-                                    : move(e, (*m)->g, add, text));
-    CTT_TRY(ctt_edit_model(e, *m, &to));
-    ctt_edit_free(&e);
-    ctt_model_free(m);
-    *m = to;
+    }
+    CTT_TRY((text = ctt_net_print(m->g)) ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    CTT_TRY(host(m->g, add) == 1 ? turn(e, m->g, add)
+                                 : move(e, m->g, add, text));
+    CTT_TRY(ctt_edit_model(e, m, to));
     rc = 1;
 out:
     ctt_edit_free(&e);
     ctt_schedule_free(&s);
     ctt_free(text);
-    return rc < 0 ? rc : add >= 0;
+    return rc;
 }
 
 int ctt_without_adds(const struct ctt_model *m, struct ctt_model **out)
 {
-    struct ctt_model *to = NULL;
+    struct ctt_model *to = NULL, *next = NULL;
     int rc;
 
-    CTT_TRY(ctt_model_copy(m, &to));
-    while ((rc = change(&to)) > 0)
-        continue;
+    while ((rc = change(to ? to : m, &next)) > 0) {
+        ctt_model_free(&to);
+        to = next;
+        next = NULL;
+    }
     CTT_TRY(rc);
+    if (!to)
+        CTT_TRY(ctt_model_copy(m, &to));
     *out = to;
     to = NULL;
 out:

@@ -62,33 +62,42 @@ static struct ctt_form_of some_form(const struct ctt_node *n)
     return form;
 }
 
+/* Models are large: the one before is not kept. */
+static void become(struct ctt_model **m, struct ctt_model **next)
+{
+    ctt_model_free(m);
+    *m = *next;
+    *next = NULL;
+}
+
 /* Lets convs read bytes, as convtt-compress would. */
 static int quantise(struct ctt_model **m)
 {
-    struct ctt_model *folded = NULL, *plain = NULL, *q = NULL;
+    struct ctt_model *next = NULL;
     struct ctt_form_of *form = NULL;
+    const struct ctt_graph *g;
     char *take = NULL;
     int rc, taken = 0;
 
-    CTT_TRY(ctt_without_norms(*m, &plain));
-    CTT_TRY(ctt_without_adds(plain, &folded));
-    take = ctt_calloc((size_t)folded->g->count, 1);
-    form = ctt_calloc((size_t)folded->g->count, sizeof(*form));
+    CTT_TRY(ctt_without_norms(*m, &next));
+    become(m, &next);
+    CTT_TRY(ctt_without_adds(*m, &next));
+    become(m, &next);
+    g = (*m)->g;
+    take = ctt_calloc((size_t)g->count, 1);
+    form = ctt_calloc((size_t)g->count, sizeof(*form));
     CTT_TRY(take && form ? 0 : CTT_ENOMEM);
-    for (int i = 0; i < folded->g->count; i++) {
-        take[i] = !ctt_quantise_cannot(folded->g, i) &&
-                  ctt_quantise_pays(&folded->g->node[i]);
+    for (int i = 0; i < g->count; i++) {
+        take[i] = !ctt_quantise_cannot(g, i) &&
+                  ctt_quantise_pays(&g->node[i]);
         taken += take[i];
-        form[i] = some_form(&folded->g->node[i]);
+        form[i] = some_form(&g->node[i]);
     }
     CTT_CHECK(taken > 0, CTT_EUNSUP, "--type int8: no conv of this model would "
               "be faster with bytes");
-    CTT_TRY(ctt_quantise(folded, take, form, &q));
-    ctt_model_free(m);
-    *m = q;
+    CTT_TRY(ctt_quantise(*m, take, form, &next));
+    become(m, &next);
 out:
-    ctt_model_free(&folded);
-    ctt_model_free(&plain);
     ctt_free(take);
     ctt_free(form);
     return rc;

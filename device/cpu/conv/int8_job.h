@@ -29,8 +29,11 @@ struct ctt_int8_job {
     int64_t  run, steps;              /* length of a run; units, rounded up */
     /* The part: its first sample, or of one sample a band of the rows of the
      * image, which starts `top` pixels down; out[1] and size[1] are those of
-     * the band.  Its first row of the result, how many, and those in a task. */
-    int64_t  first, top, first_row, rows, chunk;
+     * the band.  Its first row of the result, how many, and those in a task, a
+     * chunk; how many chunks.  Tasks follow each other by chunk, the blocks of
+     * one together, or by block. */
+    int64_t  first, top, first_row, rows, chunk, chunks;
+    int      by_blocks;
     /* The values; elements from pixel to pixel, from group to group, and from
      * block to block of channels: 0 if all blocks read the same. */
     void          *x;

@@ -108,25 +108,32 @@ out:
 
 /* Values that are laid out at a time, so that they are still in the cache when
  * they are read; a task's rows of the result. */
-enum { BYTES = 512 << 10, CHUNK = 96, LEAST = 12, SLACK = 64 };
+enum { BYTES = 512 << 10, CHUNK = 96, SLACK = 64 };
 
-/* Chunks are smaller where the threads would not get equal shares. */
-static int64_t chunk_of(const struct ctt_int8_job *j, int threads)
+/* How the work is divided into tasks, of which each thread takes a run: by
+ * rows, the same share of them in each conv, so that what a thread wrote it
+ * reads; or by blocks, if weights are more bytes than values and the threads get
+ * equal shares, so that each thread reads its part of the weights only. */
+static void divide(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
+                   int threads)
 {
-    int64_t chunk = CHUNK, many = j->groups * j->blocks / j->together;
+    int64_t many = j->groups * j->blocks / j->together;
+    int64_t values = j->rows * (j->pixel * isa->bytes + j->c->out.c);
+    int64_t parts = (j->rows + CHUNK - 1) / CHUNK;
+    int equal = many % threads == 0 && j->outs % isa->block == 0;
 
-    while (chunk > LEAST &&
-           (j->rows + chunk - 1) / chunk * many < 4 * threads)
-        chunk /= 2;
-    return chunk;
+    j->by_blocks = ctt_int8_packed(isa, j) * isa->bytes > values &&
+                   (equal || many >= 4 * threads);
+    if (!j->by_blocks)
+        parts = ctt_align(parts, threads);
+    j->chunk = (j->rows + parts - 1) / parts;
+    j->chunks = (j->rows + j->chunk - 1) / j->chunk;
 }
 
-/* The blocks of a chunk lie together: its values stay in the cache. */
 static void run_part(const struct ctt_int8_isa *isa,
                      const struct ctt_int8_job *j, int64_t lines, int threads)
 {
-    int64_t tasks = (j->rows + j->chunk - 1) / j->chunk *
-                    (j->groups * j->blocks / j->together);
+    int64_t tasks = j->chunks * (j->groups * j->blocks / j->together);
 
     if (threads == 1) {    /* a team of one takes longer than a small conv */
         for (int64_t l = 0; l < lines; l++)
@@ -189,7 +196,7 @@ static void one_part(const struct ctt_int8_isa *isa,
         j.out[1] = high;
     }
     j.rows = n * j.out[0] * j.out[1] * j.out[2];
-    j.chunk = chunk_of(&j, threads);
+    divide(isa, &j, threads);
     run_part(isa, &j, p.elements ? n * j.size[0] * j.size[1] : 0, threads);
 }
 

@@ -141,8 +141,9 @@ static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
 
 static void task(const struct ctt_int8_job *j, int64_t at)
 {
-    int64_t many = j->groups * j->blocks / j->together, row = at / many;
-    int64_t block = at % many * j->together, left;
+    int64_t many = j->groups * j->blocks / j->together, left;
+    int64_t row = j->by_blocks ? at % j->chunks : at / many;
+    int64_t block = (j->by_blocks ? at / j->chunks : at % many) * j->together;
     int64_t group = block / j->blocks, in = block % j->blocks * BLOCK;
     struct tile t = { .row = j->first_row + row * j->chunk, .block = block,
                       .from = group * j->outs + in, .left = j->outs - in,
