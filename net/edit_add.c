@@ -7,7 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How often a node is read, delayed by a state, or names a state's size. */
+/* 1 if a state takes the size of a node by its name. */
+static int is_like(const struct ctt_node *n, const struct ctt_node *of)
+{
+    return n->op == CTT_OP_STATE && n->attr.state.like &&
+           strcmp(n->attr.state.like, of->name) == 0;
+}
+
+/* How often a node is read, delayed by a state, or named for its size. */
 static int readers(const struct ctt_graph *g, int node)
 {
     int n = 0;
@@ -15,9 +22,8 @@ static int readers(const struct ctt_graph *g, int node)
     for (int i = 0; i < g->count; i++) {
         for (int k = 0; k < g->node[i].nin; k++)
             n += g->node[i].in[k] == node;
-        if (g->node[i].op == CTT_OP_STATE)
-            n += (g->node[i].source == node) +
-                 (strcmp(g->node[i].attr.state.like, g->node[node].name) == 0);
+        n += g->node[i].op == CTT_OP_STATE && g->node[i].source == node;
+        n += is_like(&g->node[i], &g->node[node]);
     }
     return n;
 }

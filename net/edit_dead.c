@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * edit_dead.c: drops channels of convs that nothing reads. */
-#include "net/byte.h"
 #include "net/edit.h"
 #include "net/op.h"
 
@@ -43,17 +42,6 @@ static double same(const struct ctt_node *n, const float *w, int64_t j,
     return x;
 }
 
-static double quant(const struct ctt_node *n, const float *w, int64_t j,
-                    double x)
-{
-    float scale = n->attr.quant.scale;
-
-    (void)w;
-    (void)j;
-    return (double)(ctt_quant((float)x, 1 / scale,
-                              (float)n->attr.quant.zero) * scale);
-}
-
 static double act(const struct ctt_node *n, const float *w, int64_t j,
                   double x)
 {
@@ -82,13 +70,14 @@ static double norm(const struct ctt_node *n, const float *w, int64_t j,
 }
 
 /* What each makes of a channel that holds x.  The padding of a pool does not
- * count. */
+ * count.  Not quant: a conv that reads bytes rounds its weights by the largest
+ * of them, so one that is gone could change all. */
 static double (*const through[CTT_NOPS])(const struct ctt_node *n,
                                          const float *w, int64_t j,
                                          double x) = {
     [CTT_OP_ACT] = act, [CTT_OP_POOL] = same, [CTT_OP_DROPOUT] = same,
-    [CTT_OP_UPSAMPLE] = same, [CTT_OP_QUANT] = quant, [CTT_OP_RESHAPE] = same,
-    [CTT_OP_WINDOW] = window, [CTT_OP_NORM] = norm,
+    [CTT_OP_UPSAMPLE] = same, [CTT_OP_RESHAPE] = same, [CTT_OP_WINDOW] = window,
+    [CTT_OP_NORM] = norm,
 };
 
 static int passes(const struct ctt_graph *g, const struct ctt_node *n)

@@ -104,9 +104,15 @@ static const char turned[] =
     "act r in=a kind=relu\ndeconv b in=r out=4 kernel=1,2,2\n"
     "conv y in=b out=2\n";
 
+static const char bytes[] =
+    IMAGE A "act r in=a kind=relu\nquant q in=r scale=0.01 zero=9\n"
+    "conv b in=q out=4 kernel=1,3,3\nconv y in=b out=2\n";
+
 /* Texts, what is zero, the channels of the convs before and after. */
 static const struct { const char *text, *zero, *before, *after; } cases[] = {
     { plain, "", "5 4 2", "5 4 2" },
+    { bytes, "", "5 4 2", "5 4 2" },
+    { bytes, "a:3=-0.5 y.1", "5 4 2", "5 3 2" },
     { plain, "a:0=0.5 a:3=-0.5", "5 4 2", "3 4 2" },
     { plain, "b.1 b.4", "5 4 2", "3 4 2" },
     { plain, "a:0=0.5 b.0 b.2 a:4=0.25", "5 4 2", "2 4 2" },

@@ -311,6 +311,9 @@ static void test_adds(void)
           "add s in=a,r\nconv y in=s out=2\n", 1 },  /* a has two readers */
         { "input x h=4 w=4 c=4\nconv a in=x out=4\nadd s in=a,x minus=1\n"
           "add t in=s,x bias=1\nadd y in=t,x\n", 3 },
+        { "input x c=4\nconv a in=x out=4\nact r in=x kind=relu\n"
+          "add s in=a,r\nstate p of=s\nconcat k in=s,p\nconv y in=k "
+          "out=2\n", 0 },                  /* a state without like= */
         { "input x c=4\nstate p of=s like=x c=4\nconv a in=x out=4\n"
           "add s in=a,p\nconv y in=s out=2\n", 1 },  /* a loop */
         { "input x c=4\nconv a in=x out=8\nstate s of=z like=a c=8\n"

@@ -112,8 +112,8 @@ enum { BYTES = 512 << 10, CHUNK = 96, SLACK = 64 };
 
 /* How the work is divided into tasks, of which each thread takes a run: by
  * rows, the same share of them in each conv, so that what a thread wrote it
- * reads; or by blocks, if weights are more bytes than values and the threads get
- * equal shares, so that each thread reads its part of the weights only. */
+ * reads; or by blocks, if weights are more bytes than values and the threads
+ * get equal shares, so that each thread reads its part of the weights only. */
 static void divide(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
                    int threads)
 {
