@@ -8,24 +8,13 @@
 #include <string.h>
 
 /* 1 if a state takes the size of a node by its name. */
-static int is_like(const struct ctt_node *n, const struct ctt_node *of)
+static int is_like(const struct ctt_graph *g, int node)
 {
-    return n->op == CTT_OP_STATE && n->attr.state.like &&
-           strcmp(n->attr.state.like, of->name) == 0;
-}
-
-/* How often a node is read, delayed by a state, or named for its size. */
-static int readers(const struct ctt_graph *g, int node)
-{
-    int n = 0;
-
-    for (int i = 0; i < g->count; i++) {
-        for (int k = 0; k < g->node[i].nin; k++)
-            n += g->node[i].in[k] == node;
-        n += g->node[i].op == CTT_OP_STATE && g->node[i].source == node;
-        n += is_like(&g->node[i], &g->node[node]);
-    }
-    return n;
+    for (int i = 0; i < g->count; i++)
+        if (g->node[i].op == CTT_OP_STATE && g->node[i].attr.state.like &&
+            strcmp(g->node[i].attr.state.like, g->node[node].name) == 0)
+            return 1;
+    return 0;
 }
 
 static int same_shape(const struct ctt_tensor *a, const struct ctt_tensor *b)
@@ -41,7 +30,8 @@ static int is_host(const struct ctt_graph *g, int add, int k)
     const struct ctt_node *p = &g->node[conv];
 
     return p->op == CTT_OP_CONV && !p->plus && conv != other &&
-           readers(g, conv) == 1 && (conv < g->clip) == (add < g->clip) &&
+           ctt_node_readers(g, conv) == 1 && !is_like(g, conv) &&
+           (conv < g->clip) == (add < g->clip) &&
            same_shape(&p->out, &n->out) &&
            same_shape(&g->node[other].out, &n->out);
 }

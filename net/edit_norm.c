@@ -6,18 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static int readers(const struct ctt_graph *g, int node)
-{
-    int n = 0;
-
-    for (int i = 0; i < g->count; i++) {
-        for (int k = 0; k < g->node[i].nin; k++)
-            n += g->node[i].in[k] == node;
-        n += g->node[i].op == CTT_OP_STATE && g->node[i].source == node;
-    }
-    return n;
-}
-
 /* The conv that node `norm` can be folded into, or -1. */
 static int host(const struct ctt_graph *g, int norm)
 {
@@ -26,7 +14,7 @@ static int host(const struct ctt_graph *g, int norm)
     if (!ctt_is_batch_norm(n))
         return -1;
     p = &g->node[n->in[0]];
-    if (!ctt_is_conv(p) || p->plus || readers(g, n->in[0]) != 1)
+    if (!ctt_is_conv(p) || p->plus || ctt_node_readers(g, n->in[0]) != 1)
         return -1;
     return n->in[0];
 }

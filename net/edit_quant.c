@@ -19,11 +19,6 @@ static int passes(const struct ctt_node *n)
            (n->source >= 0 || n->nin == 1);
 }
 
-static int made_of(const struct ctt_node *n)
-{
-    return n->source >= 0 ? n->source : n->in[0];
-}
-
 /* Marks all nodes from a conv's input back to its source, which gets 2.  One
  * that has been marked ends the way, so that a loop does too. */
 static void mark(const struct ctt_graph *g, int i, char *marked)
@@ -32,7 +27,7 @@ static void mark(const struct ctt_graph *g, int i, char *marked)
         marked[i] = passes(&g->node[i]) ? 1 : 2;
         if (marked[i] == 2)
             break;
-        i = made_of(&g->node[i]);
+        i = ctt_node_input(&g->node[i], 0);
     }
 }
 
@@ -40,7 +35,7 @@ static void mark(const struct ctt_graph *g, int i, char *marked)
 static int is_answer(const struct ctt_graph *g, int i)
 {
     for (int k = 0; k < g->count && passes(&g->node[i]); k++)
-        i = made_of(&g->node[i]);
+        i = ctt_node_input(&g->node[i], 0);
     return i == ctt_graph_output(g);
 }
 
@@ -157,7 +152,7 @@ static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
     int rc = 0;
 
     CTT_TRY(byte_name(g, i, name));
-    CTT_TRY(byte_name(g, made_of(n), from));
+    CTT_TRY(byte_name(g, ctt_node_input(n, 0), from));
     if (n->source < 0) {
         CTT_TRY(ctt_edit_after(e, i, "%s %s in=%s%.*s", ctt_ops[n->op].name,
                                name, from, (int)strcspn(rest_of(line), "\n"),

@@ -150,6 +150,28 @@ static inline int ctt_is_grouped(const struct ctt_node *n)
     return n->op == CTT_OP_CONV && n->attr.conv.groups > 1;
 }
 
+/* What a node's values are made of: its inputs; of a state what it delays. */
+static inline int ctt_node_inputs(const struct ctt_node *n)
+{
+    return n->source >= 0 ? 1 : n->nin;
+}
+
+static inline int ctt_node_input(const struct ctt_node *n, int k)
+{
+    return n->source >= 0 ? n->source : n->in[k];
+}
+
+/* How often nodes are made of a node. */
+static inline int ctt_node_readers(const struct ctt_graph *g, int node)
+{
+    int readers = 0;
+
+    for (int i = 0; i < g->count; i++)
+        for (int k = 0; k < ctt_node_inputs(&g->node[i]); k++)
+            readers += ctt_node_input(&g->node[i], k) == node;
+    return readers;
+}
+
 /* 1 if input k is read only in feedback steps: the second of a mix. */
 static inline int ctt_is_feedback(const struct ctt_node *n, int k)
 {

@@ -18,16 +18,6 @@ static void set(struct ctt_tensor *t, float scale, int zero)
     t->zero = scale > 0 ? zero : 0;
 }
 
-static int inputs(const struct ctt_node *n)
-{
-    return n->source >= 0 ? 1 : n->nin;
-}
-
-static int input(const struct ctt_node *n, int k)
-{
-    return n->source >= 0 ? n->source : n->in[k];
-}
-
 /* Gives a node the form that follows from those of its inputs. */
 static void settle(const struct ctt_graph *g, struct ctt_node *n)
 {
@@ -37,9 +27,9 @@ static void settle(const struct ctt_graph *g, struct ctt_node *n)
         set(&n->out, n->attr.quant.scale, n->attr.quant.zero);
     if (ctt_ops[n->op].form(n) != CTT_FORM_KEPT)
         return;
-    first = &g->node[input(n, 0)].out;
-    for (int k = 1; k < inputs(n); k++)
-        if (!same(first, &g->node[input(n, k)].out))
+    first = &g->node[ctt_node_input(n, 0)].out;
+    for (int k = 1; k < ctt_node_inputs(n); k++)
+        if (!same(first, &g->node[ctt_node_input(n, k)].out))
             return;
     set(&n->out, first->scale, first->zero);
 }
@@ -51,11 +41,11 @@ enum seen { NEW, OPEN, DONE };
 static int first_needed(const struct ctt_graph *g, const char *seen, int i)
 {
     const struct ctt_node *n = &g->node[i];
+    int many = ctt_ops[n->op].form(n) == CTT_FORM_KEPT ? ctt_node_inputs(n) : 0;
 
-    for (int k = 0; ctt_ops[n->op].form(n) == CTT_FORM_KEPT && k < inputs(n);
-         k++)
-        if (seen[input(n, k)] == NEW)
-            return input(n, k);
+    for (int k = 0; k < many; k++)
+        if (seen[ctt_node_input(n, k)] == NEW)
+            return ctt_node_input(n, k);
     return -1;
 }
 

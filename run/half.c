@@ -81,21 +81,6 @@ static int takes(const struct ctt_run *r, const char *half, int i, int j,
     return half[j] && passes(n);
 }
 
-static int made_of(const struct ctt_node *n)
-{
-    return n->source >= 0 ? n->source : n->in[0];
-}
-
-static int inputs(const struct ctt_node *n)
-{
-    return n->source >= 0 ? 1 : n->nin;
-}
-
-static int input(const struct ctt_node *n, int k)
-{
-    return k == 0 ? made_of(n) : n->in[k];
-}
-
 /* Takes 16 bits from what a reader does not take so; returns how many nodes
  * lost them. */
 static int ask_readers(const struct ctt_run *r, const int *readers, char *half)
@@ -103,8 +88,8 @@ static int ask_readers(const struct ctt_run *r, const int *readers, char *half)
     int lost = 0;
 
     for (int j = r->g->count - 1; j >= 0; j--)
-        for (int k = 0; k < inputs(&r->g->node[j]); k++) {
-            int i = input(&r->g->node[j], k);
+        for (int k = 0; k < ctt_node_inputs(&r->g->node[j]); k++) {
+            int i = ctt_node_input(&r->g->node[j], k);
 
             if (half[i] && !takes(r, half, i, j, k, readers[i])) {
                 half[i] = 0;
@@ -124,7 +109,7 @@ static int ask_makers(const struct ctt_run *r, char *half)
         const struct ctt_node *n = &r->g->node[i];
 
         if (half[i] && (n->op == CTT_OP_ACT || passes(n)) &&
-            !half[made_of(n)]) {
+            !half[ctt_node_input(n, 0)]) {
             half[i] = 0;
             lost++;
         }
@@ -135,9 +120,7 @@ static int ask_makers(const struct ctt_run *r, char *half)
 /* Nodes begin with 16 bits and lose them until nothing changes. */
 static void settle(const struct ctt_run *r, int *readers, char *half)
 {
-    for (int j = 0; j < r->g->count; j++)
-        for (int k = 0; k < inputs(&r->g->node[j]); k++)
-            readers[input(&r->g->node[j], k)]++;
+    ctt_layout_readers(r->g, readers);
     for (int i = 0; i < r->g->count; i++)
         half[i] = readers[i] > 0 && may_be_short(r, i);
     while (ask_readers(r, readers, half) + ask_makers(r, half) > 0)

@@ -7,16 +7,11 @@
 
 enum { DEEPEST = 1000 };
 
-static void count_readers(const struct ctt_graph *g, int *readers)
+void ctt_layout_readers(const struct ctt_graph *g, int *readers)
 {
-    for (int i = 0; i < g->count; i++) {
-        const struct ctt_node *n = &g->node[i];
-
-        for (int k = 0; k < n->nin; k++)
-            readers[n->in[k]]++;
-        if (n->op == CTT_OP_STATE)
-            readers[n->source]++;
-    }
+    for (int i = 0; i < g->count; i++)
+        for (int k = 0; k < ctt_node_inputs(&g->node[i]); k++)
+            readers[ctt_node_input(&g->node[i], k)]++;
 }
 
 /* Initialises the slots, before fusion. */
@@ -150,7 +145,7 @@ int ctt_run_layout(struct ctt_run *r, const char *saved, int windows)
 
     r->slot = ctt_calloc(count, sizeof(*r->slot));
     CTT_TRY(readers && r->slot ? 0 : CTT_ENOMEM);
-    count_readers(r->g, readers);
+    ctt_layout_readers(r->g, readers);
     start(r);
     ctt_layout_fuse_acts(r, readers);
     ctt_layout_fuse_quants(r, readers);

@@ -20,6 +20,9 @@ void ctt_layout_fuse_quants(struct ctt_run *r, const int *readers);
 int  ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,
                            const char *saved);
 
+/* Adds to readers[i] how many edges start at node i. */
+void ctt_layout_readers(const struct ctt_graph *g, int *readers);
+
 /* half.c: sets r->mul and r->type for a run whose convs multiply 16 bits. */
 int  ctt_run_halve(struct ctt_run *r, enum ctt_dtype type);
 
