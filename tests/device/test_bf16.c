@@ -105,7 +105,7 @@ static void check_shape(const struct ctt_int8_isa *isa,
     expect(&want, s, plus, act, 0);
     expect(&size, s, plus, act, 1);
     for (int half = 0; half < 4; half++) {
-        struct ctt_bf16_weights k = { NULL };
+        struct ctt_int8_weights k = { NULL };
 
         open_try(&got, s, plus, act);
         make_short(&got, half);

@@ -16,19 +16,9 @@ extern const struct ctt_int8_isa ctt_bf16_avx512;
  * and its result are bf16 or floats, and the processor has them. */
 int  ctt_bf16_takes(const struct ctt_call *c);
 
-/* A call's weights as kernels read them; starts all 0. */
-struct ctt_bf16_weights {
-    char     *room;
-    int64_t   bytes;
-    uint16_t *w;
-    float    *bias;
-    int32_t  *start;
-    uint64_t  stamp;
-};
-
 /* bf16_run.c: the forward call by these kernels, which round floats to the
  * nearest.  The weights are packed again if they are not those of the call. */
 int  ctt_bf16_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                  const struct ctt_call *c, struct ctt_bf16_weights *k);
+                  const struct ctt_call *c, struct ctt_int8_weights *k);
 
 #endif

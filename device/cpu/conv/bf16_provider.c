@@ -30,7 +30,7 @@ static int can(struct ctt_conv_ask *q)
 
 static int run(struct ctt_conv_ask *q)
 {
-    struct ctt_bf16_weights *k = ctt_conv_own(q, sizeof(*k));
+    struct ctt_int8_weights *k = ctt_conv_own(q, sizeof(*k));
 
     if (!k)
         return CTT_ENOMEM;
@@ -40,7 +40,7 @@ static int run(struct ctt_conv_ask *q)
 
 static void forget(void *own)
 {
-    struct ctt_bf16_weights *k = own;
+    struct ctt_int8_weights *k = own;
 
     ctt_free(k->room);
     ctt_free(k);

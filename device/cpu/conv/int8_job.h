@@ -109,6 +109,11 @@ struct ctt_int8_weights {
     int                        zero;
 };
 
+/* int8_run.c: room for them, each weight of so many bytes; new room is zeros,
+ * which lanes that no channel has keep. */
+int  ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
+                   int64_t size, struct ctt_int8_weights *k);
+
 /* int8_run.c: lays out the values and computes the result, part by part; j has
  * its weights.  What lies behind the values reads as 0. */
 int  ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,

@@ -55,11 +55,11 @@ static void pack_one(const struct ctt_int8_isa *isa,
     k->start[at] = start_of(isa, j, q, each);
 }
 
-/* Lanes that no channel has keep zeros. */
-static int get_room(const struct ctt_int8_isa *isa,
-                    const struct ctt_int8_job *j, struct ctt_int8_weights *k)
+int ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
+                  int64_t size, struct ctt_int8_weights *k)
 {
-    int64_t n = ctt_int8_packed(isa, j), many = ctt_int8_channels(isa, j);
+    int64_t n = size * ctt_int8_packed(isa, j);
+    int64_t many = ctt_int8_channels(isa, j);
     int64_t bytes = ctt_align(n, 64) + 3 * ctt_align(4 * many, 64);
 
     if (bytes > k->bytes) {
@@ -88,7 +88,7 @@ static int get_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     int8_t *q;
     int rc = 0;
 
-    CTT_TRY(get_room(isa, j, k));
+    CTT_TRY(ctt_int8_room(isa, j, 1, k));
     if (k->stamp == j->c->stamp && k->stamp && k->scale == x->scale &&
         k->zero == x->zero)
         return 0;
