@@ -115,12 +115,14 @@ def has_vnni():
 class OpenVino(Engine):
     needs = ("onnx", "openvino")
     prepare = staticmethod(Ort.prepare)
+    precision = "f32"
 
     def open(self, path):
         import openvino as ov
         core = ov.Core()
         model = core.compile_model(core.read_model(path), "CPU", {
-            "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32",
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": self.precision,
             "INFERENCE_NUM_THREADS": self.threads, "NUM_STREAMS": 1,
             "ENABLE_CPU_PINNING": False})    # the core may be busy
         self.request = model.create_infer_request()
@@ -132,6 +134,10 @@ class OpenVino(Engine):
         # the request writes to the same memory next time
         return [self.request.get_output_tensor(k).data.copy()
                 for k in range(self.outs)]
+
+
+class OpenVinoBf16(OpenVino):
+    precision = "bf16"
 
 
 class OpenVinoInt8(OpenVino):
@@ -279,6 +285,6 @@ class LiteRtInt8(LiteRt):
 
 
 ENGINES = {"ort": Ort, "ort-int8": OrtInt8, "openvino": OpenVino,
-           "openvino-int8": OpenVinoInt8, "torch": Torch,
-           "torch-compile": TorchCompile, "litert": LiteRt,
+           "openvino-bf16": OpenVinoBf16, "openvino-int8": OpenVinoInt8,
+           "torch": Torch, "torch-compile": TorchCompile, "litert": LiteRt,
            "litert-int8": LiteRtInt8}

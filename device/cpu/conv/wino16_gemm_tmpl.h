@@ -2,6 +2,10 @@
  * wino16_gemm_tmpl.h: the matrix products of a Winograd convolution in whole
  * numbers, for panels of two registers and one. */
 
+/* By how many pairs of channels weights are fetched ahead: those of a panel are
+ * in no cache near the core if an image is small and has many channels. */
+enum { AHEAD = 32 };
+
 /* m[r][N registers] = sum over pairs of channels of v[r][pair] u[pair].  R rows
  * and N registers are constants: the loops over them are unrolled, and the sums
  * stay in registers. */
@@ -17,7 +21,8 @@ INLINE void product(int R, int N, const int16_t *v, int64_t ldv,
         wvec b[2];
         UNROLL for (int n = 0; n < N; n++)
             b[n] = load_weights(u + (i * N + n) * 2 * LANES);
-        __builtin_prefetch(u + (i + pairs) * N * 2 * LANES);
+        for (int n = 0; n < N; n++)
+            __builtin_prefetch(u + ((i + AHEAD) * N + n) * 2 * LANES);
         UNROLL for (int r = 0; r < R; r++) {
             pvec a = load_pair(v + r * ldv + 2 * i);
             for (int n = 0; n < N; n++)
