@@ -44,6 +44,14 @@ void   ctt_dsd_changes(const struct ctt_train_cfg *cfg, struct ctt_changes *c);
 double ctt_dsd_rate(const struct ctt_train_cfg *cfg, int64_t step,
                     int64_t steps);
 
+/* best.c: a test of the weights as they are, and of those that were given, if
+ * they may be the best; both return 1 if they were stopped, without a result.
+ * The best weights go to t->best and to cfg->out.  last: no epoch follows.
+ * out writes cfg->out; keep: m->history keeps the line on this run. */
+int  ctt_trainer_test(struct ctt_trainer *t, int last, struct ctt_epoch *e);
+int  ctt_trainer_test_given(struct ctt_trainer *t);
+int  ctt_trainer_out(struct ctt_trainer *t, int keep);
+
 /* Passes a line to ev->say, if it is set. */
 void ctt_trainer_say(const struct ctt_trainer *t, const char *line);
 

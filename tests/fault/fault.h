@@ -40,6 +40,12 @@ static inline int fault_is_timed(int kind)
     return kind == FAULT_KILL_TIME || kind == FAULT_TERM_TIME;
 }
 
+static inline int fault_of_allocs(int kind)
+{
+    return kind == FAULT_ALLOC || kind == FAULT_ALLOC_ON ||
+           kind == FAULT_STACKS;
+}
+
 struct fault_order {
     int32_t kind;
     int64_t at;                /* the event, from 1 */

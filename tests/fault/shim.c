@@ -1,54 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shim.c: preloaded into a program, makes one of its allocations or one of its
- * system calls fail, or kills it there (fault.h).
- *
- * System calls are caught by a seccomp filter that turns them into SIGSYS, as
- * libc's own calls, those of stdio, cannot be replaced by preloading. */
+ * system calls (shim_calls.c) fail, or kills it there (fault.h). */
 #define _GNU_SOURCE
-#include "tests/fault/fault.h"
+#include "tests/fault/shim.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
-#if !defined(__x86_64__) || !defined(__GLIBC__)
-#error "written for glibc on x86-64"
-#endif
-
-enum { FRAMES = 32, SKIP = 2,      /* SKIP: this file's own frames */
-       STACKS = 1 << 22 };         /* of which numbers are kept */
-
-/* Shared by the server and the copy that runs. */
-struct shared {
-    atomic_long allocs, calls;
-    atomic_int  hit;
-    const char *call;          /* name of the call that failed */
-    int         frames, crash_frames;
-    void       *frame[FRAMES], *crash[FRAMES];
-};
-
-static struct shared *now;
-static struct fault_order order;    /* kind FAULT_NONE outside of a run */
+struct shared *fault_now;
+struct fault_order fault_order;
 static uint64_t *stacks;           /* shared as well */
 static int armed;
 static _Thread_local int inside;    /* in this file: do not count */
@@ -84,16 +55,16 @@ static int fails(void)
 
     if (!armed || inside)
         return 0;
-    n = atomic_fetch_add(&now->allocs, 1) + 1;
-    if (order.kind == FAULT_STACKS)
+    n = atomic_fetch_add(&fault_now->allocs, 1) + 1;
+    if (fault_order.kind == FAULT_STACKS)
         keep_stack(n);
-    if (order.kind == FAULT_ALLOC ? n != order.at :
-        order.kind != FAULT_ALLOC_ON || n < order.at)
+    if (fault_order.kind == FAULT_ALLOC ? n != fault_order.at :
+        fault_order.kind != FAULT_ALLOC_ON || n < fault_order.at)
         return 0;
-    if (n == order.at) {
+    if (n == fault_order.at) {
         inside = 1;
-        now->frames = backtrace(now->frame, FRAMES);
-        atomic_store(&now->hit, 1);
+        fault_now->frames = backtrace(fault_now->frame, FRAMES);
+        atomic_store(&fault_now->hit, 1);
         inside = 0;
     }
     errno = ENOMEM;
@@ -148,225 +119,6 @@ int posix_memalign(void **p, size_t align, size_t size)
     return 0;
 }
 
-/* ---- system calls ---- */
-
-/* As syscall(), but returns -errno, and the filter knows its address. */
-long fault_raw(long nr, ...);
-extern const char fault_raw_end[];
-__asm__(".text\n"
-        ".globl fault_raw\n"
-        ".type fault_raw, @function\n"
-        "fault_raw:\n"
-        "    mov %rdi, %rax\n"
-        "    mov %rsi, %rdi\n"
-        "    mov %rdx, %rsi\n"
-        "    mov %rcx, %rdx\n"
-        "    mov %r8, %r10\n"
-        "    mov %r9, %r8\n"
-        "    mov 8(%rsp), %r9\n"
-        "    syscall\n"
-        ".globl fault_raw_end\n"
-        "fault_raw_end:\n"
-        "    ret\n"
-        ".size fault_raw, . - fault_raw\n");
-
-enum what { WRITE, SYNC, SIZE, MAKE, NAME, CLOSE, REMOVE };
-
-/* flags: which argument has O_CREAT, or -1; fd: whether the first argument is
- * a descriptor. */
-static const struct row {
-    int         nr;
-    const char *name;
-    enum what   what;
-    int         flags, fd;
-} rows[] = {
-    { SYS_write,     "write",     WRITE, -1, 1 },
-    { SYS_pwrite64,  "pwrite",    WRITE, -1, 1 },
-    { SYS_writev,    "writev",    WRITE, -1, 1 },
-    { SYS_pwritev,   "pwritev",   WRITE, -1, 1 },
-    { SYS_fsync,     "fsync",     SYNC,  -1, 0 },    /* of folders, too */
-    { SYS_fdatasync, "fdatasync", SYNC,  -1, 0 },
-    { SYS_ftruncate, "ftruncate", SIZE,  -1, 1 },
-    { SYS_fallocate, "fallocate", SIZE,  -1, 1 },
-    { SYS_open,      "open",      MAKE,   1, 0 },
-    { SYS_openat,    "openat",    MAKE,   2, 0 },
-    { SYS_creat,     "creat",     MAKE,  -1, 0 },
-    { SYS_mkdir,     "mkdir",     MAKE,  -1, 0 },
-    { SYS_mkdirat,   "mkdirat",   MAKE,  -1, 0 },
-    { SYS_rename,    "rename",    NAME,  -1, 0 },
-    { SYS_renameat,  "renameat",  NAME,  -1, 0 },
-    { SYS_renameat2, "renameat2", NAME,  -1, 0 },
-    { SYS_link,      "link",      NAME,  -1, 0 },
-    { SYS_linkat,    "linkat",    NAME,  -1, 0 },
-    { SYS_close,     "close",     CLOSE, -1, 1 },
-    { SYS_unlink,    "unlink",    REMOVE, -1, 0 },
-    { SYS_unlinkat,  "unlinkat",  REMOVE, -1, 0 },
-};
-enum { ROWS = sizeof(rows) / sizeof(*rows) };
-
-/* What an errorless call returns when it is made to fail; 0: it is not, since a
- * program can do nothing about it. */
-static const int errors[] = { [WRITE] = ENOSPC, [SYNC] = EIO, [SIZE] = ENOSPC,
-    [MAKE] = ENOSPC, [NAME] = EIO, [CLOSE] = EIO, [REMOVE] = 0 };
-
-static long raw(long nr, const long *a)
-{
-    return fault_raw(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
-/* Whether fd is a file that is being written. */
-static int is_output(int fd)
-{
-    struct stat st;
-    long flags = fault_raw(SYS_fcntl, fd, F_GETFL);
-
-    return fd > 2 && flags >= 0 && (flags & O_ACCMODE) != O_RDONLY &&
-           fault_raw(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-static int is_event(const struct row *r, const long *a)
-{
-    if (order.kind == FAULT_STDOUT)
-        return r->what == WRITE && a[0] == 1;
-    if ((order.kind == FAULT_SHORT || order.kind == FAULT_FULL) &&
-        r->what != WRITE)
-        return 0;
-    if (r->flags >= 0 && !(a[r->flags] & O_CREAT))
-        return 0;
-    return !r->fd || is_output((int)a[0]);
-}
-
-/* Writes the first half; -1 if this is no write of two bytes. */
-static long half(const struct row *r, const long *a)
-{
-    long b[6];
-    struct iovec v;
-
-    memcpy(b, a, sizeof(b));
-    if (r->what != WRITE)
-        return -1;
-    if (r->nr == SYS_writev || r->nr == SYS_pwritev) {
-        v = *(const struct iovec *)a[1];
-        v.iov_len /= 2;
-        b[1] = (long)&v;
-        b[2] = 1;
-        return v.iov_len ? raw(r->nr, b) : -1;
-    }
-    b[2] /= 2;
-    return b[2] ? raw(r->nr, b) : -1;
-}
-
-static void send_signal(int sig)
-{
-    atomic_store(&now->hit, 1);
-    fault_raw(SYS_kill, getpid(), sig);
-}
-
-static long strike(const struct row *r, const long *a)
-{
-    long rc;
-
-    now->call = r->name;
-    switch (order.kind) {
-    case FAULT_KILL:
-        send_signal(SIGKILL);
-        break;
-    case FAULT_TERM:
-        send_signal(SIGTERM);
-        break;
-    case FAULT_KILL_AFTER:
-        if (half(r, a) < 0)
-            raw(r->nr, a);
-        send_signal(SIGKILL);
-        break;
-    case FAULT_SHORT:
-    case FAULT_FULL:
-        rc = half(r, a);
-        if (rc < 0)
-            break;
-        atomic_store(&now->hit, 1);
-        return rc;
-    case FAULT_ERROR:
-    case FAULT_STDOUT:
-        if (!errors[r->what])
-            break;
-        if (r->what == CLOSE)    /* Linux closes it all the same */
-            raw(r->nr, a);
-        atomic_store(&now->hit, 1);
-        return -errors[r->what];
-    default:
-        break;
-    }
-    return raw(r->nr, a);
-}
-
-static long emulate(int nr, const long *a)
-{
-    const struct row *r = rows;
-    long n;
-
-    while (r < rows + ROWS - 1 && r->nr != nr)
-        r++;
-    if (!is_event(r, a))
-        return raw(nr, a);
-    n = atomic_fetch_add(&now->calls, 1) + 1;
-    if (n == order.at)
-        return strike(r, a);
-    if (n > order.at && atomic_load(&now->hit) &&
-        (order.kind == FAULT_FULL || order.kind == FAULT_STDOUT) &&
-        errors[r->what] == ENOSPC)
-        return -ENOSPC;
-    return raw(nr, a);
-}
-
-static void on_call(int sig, siginfo_t *info, void *context)
-{
-    greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
-    const long a[6] = { g[REG_RDI], g[REG_RSI], g[REG_RDX], g[REG_R10],
-                        g[REG_R8], g[REG_R9] };
-    int old = errno;
-
-    (void)sig;
-    g[REG_RAX] = emulate(info->si_syscall, a);
-    errno = old;
-}
-
-/* The filter: another architecture or our own address passes, the rows trap. */
-static int catch_calls(void)
-{
-    struct sigaction act = { .sa_sigaction = on_call,
-                             .sa_flags = SA_SIGINFO | SA_NODEFER };
-    uint64_t own = (uint64_t)(uintptr_t)fault_raw_end;
-    struct sock_filter f[ROWS + 10];
-    struct sock_fprog prog = { .filter = f };
-    unsigned n = 0;
-
-#define LOAD(field) f[n++] = (struct sock_filter)BPF_STMT( \
-        BPF_LD | BPF_W | BPF_ABS, (unsigned)(field))
-#define EQUAL(value, yes, no) f[n++] = (struct sock_filter)BPF_JUMP( \
-        BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(value), (yes), (no))
-#define RETURN(value) f[n++] = (struct sock_filter)BPF_STMT( \
-        BPF_RET | BPF_K, (unsigned)(value))
-    LOAD(offsetof(struct seccomp_data, arch));
-    EQUAL(AUDIT_ARCH_X86_64, 0, 4);
-    LOAD(offsetof(struct seccomp_data, instruction_pointer));
-    EQUAL(own & 0xffffffff, 0, 3);
-    LOAD(offsetof(struct seccomp_data, instruction_pointer) + 4);
-    EQUAL(own >> 32, 0, 1);
-    RETURN(SECCOMP_RET_ALLOW);
-    LOAD(offsetof(struct seccomp_data, nr));
-    for (int i = 0; i < ROWS; i++)
-        EQUAL(rows[i].nr, ROWS - i, 0);
-    RETURN(SECCOMP_RET_ALLOW);
-    RETURN(SECCOMP_RET_TRAP);
-    prog.len = (unsigned short)n;
-    if (sigaction(SIGSYS, &act, NULL) < 0 ||
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0)
-        return -1;
-    return 0;
-}
-
 /* ---- the server ---- */
 
 static void open_as(int fd, const char *path, int flags)
@@ -383,7 +135,7 @@ static void on_crash(int sig)
 {
     (void)sig;
     inside = 1;
-    now->crash_frames = backtrace(now->crash, FRAMES);
+    fault_now->crash_frames = backtrace(fault_now->crash, FRAMES);
     inside = 0;
 }
 
@@ -400,10 +152,10 @@ static void catch_crashes(void)
 static int start_timer(void)
 {
     struct sigevent e = { .sigev_notify = SIGEV_SIGNAL,
-                          .sigev_signo = order.kind == FAULT_TERM_TIME
+                          .sigev_signo = fault_order.kind == FAULT_TERM_TIME
                                          ? SIGTERM : SIGKILL };
-    struct itimerspec t = { .it_value = { order.at / 1000000,
-                                          order.at % 1000000 * 1000 } };
+    struct itimerspec t = { .it_value = { fault_order.at / 1000000,
+                                          fault_order.at % 1000000 * 1000 } };
     timer_t id;
 
     return timer_create(CLOCK_MONOTONIC, &e, &id) < 0 ? -1
@@ -417,18 +169,17 @@ static void begin(void)
     char path[FAULT_PATH + 8];
 
     open_as(0, "/dev/null", O_RDONLY);
-    snprintf(path, sizeof(path), "%s.out", order.dir);
+    snprintf(path, sizeof(path), "%s.out", fault_order.dir);
     open_as(1, path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
-    snprintf(path, sizeof(path), "%s.err", order.dir);
+    snprintf(path, sizeof(path), "%s.err", fault_order.dir);
     open_as(2, path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     unsetenv("LD_PRELOAD");
     unsetenv(FAULT_ENV);
     setrlimit(RLIMIT_CORE, &none);
     catch_crashes();
-    if (chdir(order.dir) < 0 ||
-        (order.kind != FAULT_ALLOC && order.kind != FAULT_ALLOC_ON &&
-         order.kind != FAULT_STACKS && catch_calls() < 0) ||
-        (fault_is_timed(order.kind) && start_timer() < 0))
+    if (chdir(fault_order.dir) < 0 ||
+        (!fault_of_allocs(fault_order.kind) && fault_catch_calls() < 0) ||
+        (fault_is_timed(fault_order.kind) && start_timer() < 0))
         _exit(99);
     armed = 1;
 }
@@ -469,24 +220,24 @@ static void name_all(char to[FAULT_WHERE])
 {
     size_t used;
 
-    if (now->call)
-        used = (size_t)snprintf(to, FAULT_WHERE, "%s", now->call);
+    if (fault_now->call)
+        used = (size_t)snprintf(to, FAULT_WHERE, "%s", fault_now->call);
     else
-        used = name_frames(to, 0, now->frame, now->frames);
-    if (now->crash_frames == 0)
+        used = name_frames(to, 0, fault_now->frame, fault_now->frames);
+    if (fault_now->crash_frames == 0)
         return;
     used += (size_t)snprintf(to + used, FAULT_WHERE - used, " CRASH ");
     if (used < FAULT_WHERE)
-        name_frames(to, used, now->crash, now->crash_frames);
+        name_frames(to, used, fault_now->crash, fault_now->crash_frames);
 }
 
 static void write_stacks(void)
 {
-    long n = atomic_load(&now->allocs);
+    long n = atomic_load(&fault_now->allocs);
     char path[FAULT_PATH + 8];
     FILE *f;
 
-    snprintf(path, sizeof(path), "%s.stacks", order.dir);
+    snprintf(path, sizeof(path), "%s.stacks", fault_order.dir);
     f = fopen(path, "wb");
     n = n < STACKS ? n : STACKS;
     if (!f || fwrite(stacks, sizeof(*stacks), (size_t)n, f) != (size_t)n ||
@@ -501,11 +252,11 @@ static void answer(int fd, pid_t pid)
     if (write(fd, &pid, sizeof(pid)) != sizeof(pid) ||
         waitpid(pid, &a.status, 0) != pid)
         _exit(99);
-    a.hit = atomic_load(&now->hit);
-    a.allocs = atomic_load(&now->allocs);
-    a.calls = atomic_load(&now->calls);
+    a.hit = atomic_load(&fault_now->hit);
+    a.allocs = atomic_load(&fault_now->allocs);
+    a.calls = atomic_load(&fault_now->calls);
     name_all(a.where);
-    if (order.kind == FAULT_STACKS)
+    if (fault_order.kind == FAULT_STACKS)
         write_stacks();
     if (write(fd, &a, sizeof(a)) != sizeof(a))
         _exit(99);
@@ -520,16 +271,16 @@ __attribute__((constructor)) static void serve(void)
     if (!fds || sscanf(fds, "%d,%d", &in, &out) != 2)
         return;
     backtrace(first, 4);    /* loads what it needs */
-    now = mmap(NULL, sizeof(*now), PROT_READ | PROT_WRITE,
+    fault_now = mmap(NULL, sizeof(*fault_now), PROT_READ | PROT_WRITE,
                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     stacks = mmap(NULL, STACKS * sizeof(*stacks), PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (now == MAP_FAILED || stacks == MAP_FAILED)
+    if (fault_now == MAP_FAILED || stacks == MAP_FAILED)
         _exit(99);
-    while (read(in, &order, sizeof(order)) == sizeof(order)) {
+    while (read(in, &fault_order, sizeof(fault_order)) == sizeof(fault_order)) {
         pid_t pid;
 
-        memset(now, 0, sizeof(*now));
+        memset(fault_now, 0, sizeof(*fault_now));
         pid = fork();
         if (pid == 0) {
             close(in);

@@ -212,3 +212,20 @@ int saved_end(int rc)
     snprintf(command, sizeof(command), "rm -rf %s", saved_dir);
     return system(command) == 0 ? rc : 99;
 }
+
+void saved_refused(const char *name, int code, const char *says)
+{
+    struct ctt_model *m = NULL;
+    int rc = ctt_model_load(name, 1, &m);
+
+    if (rc != code || !strstr(ctt_errmsg(), says) ||
+        strncmp(ctt_errmsg(), name, strlen(name)) ||
+        strchr(ctt_errmsg(), '\n'))
+        printf("\n    %d, wanted %d, %s: %s", rc, code, says, ctt_errmsg());
+    CU_ASSERT_EQUAL(rc, code);
+    CU_ASSERT_PTR_NULL(m);
+    CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), says));
+    CU_ASSERT(strncmp(ctt_errmsg(), name, strlen(name)) == 0);
+    CU_ASSERT_PTR_NULL(strchr(ctt_errmsg(), '\n'));
+    ctt_model_free(&m);
+}

@@ -31,4 +31,8 @@ int saved_same(const struct ctt_model *a, const struct ctt_model *b);
 uint8_t *saved_slurp(const char *name, int64_t *n);
 void     saved_spill(const char *name, const uint8_t *p, int64_t n);
 
+/* Loading that file fails with that code and one line that begins with its name
+ * and holds these words. */
+void saved_refused(const char *name, int code, const char *says);
+
 #endif
