@@ -17,48 +17,35 @@
 #include <sys/auxv.h>
 #endif
 
+#if defined(CTT_X86_SETS)
+#define CTT_X86_HAS(set) (__builtin_cpu_supports(set) != 0)
+#else
+#define CTT_X86_HAS(set) 0
+#endif
+
 /* 1 if all extensions are there that files compiled for AVX2 use. */
 static inline int ctt_has_avx2(void)
 {
-#if defined(CTT_X86_SETS)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
-#else
-    return 0;
-#endif
+    return CTT_X86_HAS("avx2") && CTT_X86_HAS("fma") && CTT_X86_HAS("f16c");
 }
 
 /* The same for AVX-512. */
 static inline int ctt_has_avx512(void)
 {
-#if defined(CTT_X86_SETS)
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-#else
-    return 0;
-#endif
+    return CTT_X86_HAS("avx512f") && CTT_X86_HAS("avx512bw") &&
+           CTT_X86_HAS("avx512dq") && CTT_X86_HAS("avx512vl");
 }
 
 /* Sums of products of bytes and of 16 bits: with AVX-512, and with registers of
  * 256 bits. */
 static inline int ctt_has_vnni(void)
 {
-#if defined(CTT_X86_SETS)
-    return ctt_has_avx512() && __builtin_cpu_supports("avx512vnni");
-#else
-    return 0;
-#endif
+    return ctt_has_avx512() && CTT_X86_HAS("avx512vnni");
 }
 
 static inline int ctt_has_avxvnni(void)
 {
-#if defined(CTT_X86_SETS)
-    return ctt_has_avx2() && __builtin_cpu_supports("avxvnni");
-#else
-    return 0;
-#endif
+    return ctt_has_avx2() && CTT_X86_HAS("avxvnni");
 }
 
 /* Of ARM with 64 bits: NEON, which all have, and sums of products of bytes. */
@@ -83,11 +70,7 @@ static inline int ctt_has_neondot(void)
 /* Sums of products of bfloat16, with AVX-512. */
 static inline int ctt_has_avx512bf16(void)
 {
-#if defined(CTT_X86_SETS)
-    return ctt_has_avx512() && __builtin_cpu_supports("avx512bf16");
-#else
-    return 0;
-#endif
+    return ctt_has_avx512() && CTT_X86_HAS("avx512bf16");
 }
 
 #endif

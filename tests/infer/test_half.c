@@ -172,16 +172,8 @@ static void check_chunks(const char *text, const char *device, double tol)
 
     stream_run(&one);
     CHECK_OK(one.rc);
-    for (size_t i = 0; i < CTT_LEN(chunks); i++) {
-        struct stream more = { .m = m, .chunk = chunks[i] };
-
-        stream_run(&more);
-        CHECK_OK(more.rc);
-        if (tol > 0)
-            CHECK_CLOSE(more.probs, one.probs, MOST_CLASSES, tol);
-        else
-            CU_ASSERT(memcmp(more.probs, one.probs, sizeof(one.probs)) == 0);
-    }
+    for (size_t i = 0; i < CTT_LEN(chunks); i++)
+        stream_again(&one, chunks[i], 0, tol);
     ctt_infer_close(&m);
 }
 

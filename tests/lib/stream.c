@@ -190,6 +190,20 @@ void *stream_run(void *arg)
     return NULL;
 }
 
+void stream_again(const struct stream *one, int chunk, int as_bytes,
+                  double tol)
+{
+    struct stream more = { .m = one->m, .chunk = chunk,
+                           .as_bytes = as_bytes };
+
+    stream_run(&more);
+    CHECK_OK(more.rc);
+    if (tol > 0)
+        CHECK_CLOSE(more.probs, one->probs, MOST_CLASSES, tol);
+    else
+        CU_ASSERT(memcmp(more.probs, one->probs, sizeof(one->probs)) == 0);
+}
+
 struct ctt_infer *stream_open(const char *text, const char *device)
 {
     struct ctt_infer *m = NULL;

@@ -36,7 +36,6 @@ struct stream {
     float probs[MOST_CLASSES];
 };
 
-
 /* probs: in prediction, the first numbers of the second predicted frame. */
 int stream_answer(const struct ctt_infer *m, struct ctt_session *s,
                   float *probs);
@@ -47,6 +46,11 @@ int stream_feed(struct stream *a, struct ctt_session *s);
 /* The same in a session of its own, as a thread's function; a->rc is the
  * result. */
 void *stream_run(void *arg);
+
+/* The same model again, in such chunks: the same numbers; tol = 0: the same
+ * bits. */
+void stream_again(const struct stream *one, int chunk, int as_bytes,
+                  double tol);
 
 /* An error of that code whose message holds these words. */
 void stream_refused(int rc, int code, const char *message);

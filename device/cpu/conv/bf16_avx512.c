@@ -30,24 +30,12 @@ static inline wvec get(const int8_t *w)
     return _mm512_loadu_si512(w);
 }
 
-static inline int64_t apart(const struct ctt_int8_job *j)
-{
-    (void)j;
-    return PAIR;
-}
-
-/* The same for all channels. */
-static inline ivec values(const elem *x, int r)
-{
-    int32_t pair;
-
-    (void)r;
-    memcpy(&pair, x, sizeof(pair));
-    return (ivec)_mm512_set1_epi32(pair);
-}
+typedef ivec xvec;
+#define SPREAD(unit) (ivec)_mm512_set1_epi32(unit)
+#include "device/cpu/conv/int8_unit_tmpl.h"
 
 /* The sums are floats. */
-static inline ivec dot(ivec sum, ivec x, wvec w)
+static inline ivec dot(ivec sum, xvec x, wvec w)
 {
     return (ivec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)x, (__m512bh)w);
 }

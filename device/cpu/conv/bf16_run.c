@@ -10,11 +10,9 @@ static void pack_channel(const struct ctt_int8_isa *isa,
                          int64_t o, const float *w, uint16_t *to)
 {
     int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
-    int64_t unit = isa->unit, block = isa->block;
-    int64_t wide = ctt_int8_wide(isa, j, o);
+    int64_t unit = isa->unit, wide = ctt_int8_wide(isa, j, o);
 
-    to += (group * j->blocks + o / block) * runs * j->steps * block * unit +
-          o % block * unit;
+    to += ctt_int8_first(isa, j, group, o);
     for (int64_t r = 0; r < runs; r++)
         for (int64_t i = 0; i < j->run; i++)
             to[(r * j->steps + i / unit) * wide * unit + i % unit] =

@@ -26,23 +26,11 @@ static inline wvec get(const int8_t *w)
                                                 w));
 }
 
-static inline int64_t apart(const struct ctt_int8_job *j)
-{
-    (void)j;
-    return UNIT;
-}
+typedef ivec xvec;
+#define SPREAD(unit) (ivec)_mm256_set1_epi32(unit)
+#include "device/cpu/conv/int8_unit_tmpl.h"
 
-/* The same for all channels. */
-static inline ivec values(const elem *x, int r)
-{
-    int32_t pair;
-
-    (void)r;
-    memcpy(&pair, x, sizeof(pair));
-    return (ivec)_mm256_set1_epi32(pair);
-}
-
-static inline ivec dot(ivec sum, ivec x, wvec w)
+static inline ivec dot(ivec sum, xvec x, wvec w)
 {
     return sum + (ivec)_mm256_madd_epi16((__m256i)x, w);
 }

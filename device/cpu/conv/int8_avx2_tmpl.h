@@ -27,10 +27,3 @@ static inline void put_low(uint8_t *p, ivec v, int zero, int64_t n)
     else
         memcpy(p, &b, (size_t)n);
 }
-
-static inline __attribute__((always_inline))
-void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
-{
-    for (int r = 0; r < R; r++, n -= LANES)
-        put_low(p + r * LANES, v[r], zero, n < LANES ? n : LANES);
-}

@@ -59,6 +59,7 @@ void store_some(uint8_t *p, ivec v, int64_t n)
 #endif
 }
 
+#define LOWS_AT_ONCE
 static inline __attribute__((always_inline))
 void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
 {

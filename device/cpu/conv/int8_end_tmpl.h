@@ -3,12 +3,21 @@
  * int8_end.c, in their order.  The file that includes it has defined ivec and
  * fvec, LANES numbers each, REGS, the most registers of a tile's row,
  *     bigger(a, b), smaller(a, b)   b if one is a NaN
- *     put_lows(R, p, v, zero, n)    v + zero as bytes, saturated: R registers,
- *                                   n channels or fewer
+ *     put_low(p, v, zero, n)        v + zero as bytes, saturated: n channels
+ * or LOWS_AT_ONCE and
+ *     put_lows(R, p, v, zero, n)    of R registers, n channels or fewer
  * and perhaps WHOLE(v). */
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
+
+#ifndef LOWS_AT_ONCE
+INLINE void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
+{
+    for (int r = 0; r < R; r++, n -= LANES)
+        put_low(p + r * LANES, v[r], zero, n < LANES ? n : LANES);
+}
+#endif
 
 /* The whole numbers nearest to those of a register, half to even; of a NaN or
  * what is less than -256 one that is less than -255. */
@@ -56,42 +65,7 @@ INLINE void store_few(float *p, fvec v, int64_t n)
         p[i] = few[i];
 }
 
-/* The plus input, if x is not NULL: ld in bytes; of bytes the step and the byte
- * of 0, else scale 0. */
-struct plus { const char *x; int64_t ld; float scale; int zero; };
-
-static struct plus plus_of(const struct ctt_call *c)
-{
-    const struct ctt_tensor *x = &c->in[1];
-
-    if (!c->node->plus || !x->data)
-        return (struct plus){ NULL, 0, 0, 0 };
-    if (ctt_is_bytes(x))
-        return (struct plus){ x->data, x->ld, x->scale, x->zero };
-    return (struct plus){ x->data, x->ld * 4, 0, 0 };
-}
-
-/* Where its numbers of a row are, from a channel on. */
-INLINE const char *plus_at(const struct plus *p, int64_t row, int64_t from)
-{
-    return p->x ? p->x + row * p->ld + (p->scale > 0 ? from : 4 * from) : NULL;
-}
-
-/* n numbers of it, LANES of them or fewer, r registers on. */
-INLINE fvec load_plus(const struct plus *p, const char *at, int r, int64_t n)
-{
-    typedef uint8_t bvec __attribute__((vector_size(LANES)));
-    bvec b = { 0 };
-
-    if (!(p->scale > 0))
-        return load_few((const float *)(const void *)at + r * LANES, n);
-    if (n == LANES)
-        memcpy(&b, at + r * LANES, sizeof(b));
-    else
-        memcpy(&b, at + r * LANES, (size_t)n);
-    return __builtin_convertvector(__builtin_convertvector(b, ivec) - p->zero,
-                                   fvec) * p->scale;
-}
+#include "device/cpu/conv/int8_plus_tmpl.h"
 
 /* What is the same for all sums of a call. */
 struct ending {

@@ -91,6 +91,10 @@ struct ctt_int8_job ctt_int8_plan(const struct ctt_int8_isa *isa,
 int64_t ctt_int8_wide(const struct ctt_int8_isa *isa,
                       const struct ctt_int8_job *j, int64_t o);
 
+/* Where the first weight of channel o of a group is among packed ones. */
+int64_t ctt_int8_first(const struct ctt_int8_isa *isa,
+                       const struct ctt_int8_job *j, int64_t group, int64_t o);
+
 /* Numbers of weights that are packed, and of channels, rounded up to blocks. */
 int64_t ctt_int8_packed(const struct ctt_int8_isa *isa,
                         const struct ctt_int8_job *j);

@@ -21,23 +21,12 @@ static inline wvec get(const int8_t *w)
     return vuzp_s16(vget_low_s16(all), vget_high_s16(all));
 }
 
-static inline int64_t apart(const struct ctt_int8_job *j)
-{
-    (void)j;
-    return UNIT;
-}
+/* Two of its lanes are used. */
+typedef int16x4_t xvec;
+#define SPREAD(unit) vreinterpret_s16_s32((int32x2_t){ (unit) })
+#include "device/cpu/conv/int8_unit_tmpl.h"
 
-/* The same for all channels; of the register two lanes are used. */
-static inline int16x4_t values(const elem *x, int r)
-{
-    int32_t pair;
-
-    (void)r;
-    memcpy(&pair, x, sizeof(pair));
-    return vreinterpret_s16_s32((int32x2_t){ pair });
-}
-
-static inline ivec dot(ivec sum, int16x4_t x, wvec w)
+static inline ivec dot(ivec sum, xvec x, wvec w)
 {
     sum = vmlal_lane_s16(sum, w.val[0], x, 0);
     return vmlal_lane_s16(sum, w.val[1], x, 1);

@@ -19,23 +19,11 @@ static inline wvec get(const int8_t *w)
     return vld1q_s8(w);
 }
 
-static inline int64_t apart(const struct ctt_int8_job *j)
-{
-    (void)j;
-    return UNIT;
-}
+typedef int8x8_t xvec;
+#define SPREAD(unit) vreinterpret_s8_s32((int32x2_t){ (unit) })
+#include "device/cpu/conv/int8_unit_tmpl.h"
 
-/* The same for all channels. */
-static inline int8x8_t values(const elem *x, int r)
-{
-    int32_t four;
-
-    (void)r;
-    memcpy(&four, x, sizeof(four));
-    return vreinterpret_s8_s32((int32x2_t){ four });
-}
-
-static inline ivec dot(ivec sum, int8x8_t x, wvec w)
+static inline ivec dot(ivec sum, xvec x, wvec w)
 {
     return vdotq_lane_s32(sum, w, x, 0);
 }

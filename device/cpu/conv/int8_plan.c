@@ -74,6 +74,15 @@ int64_t ctt_int8_wide(const struct ctt_int8_isa *isa,
     return left < isa->block ? left : isa->block;
 }
 
+int64_t ctt_int8_first(const struct ctt_int8_isa *isa,
+                       const struct ctt_int8_job *j, int64_t group, int64_t o)
+{
+    int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
+    int64_t block = group * j->blocks + o / isa->block;
+
+    return (block * runs * j->steps * isa->block + o % isa->block) * isa->unit;
+}
+
 int64_t ctt_int8_packed(const struct ctt_int8_isa *isa,
                         const struct ctt_int8_job *j)
 {

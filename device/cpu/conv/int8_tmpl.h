@@ -7,6 +7,7 @@
  *     get(w)               the weights of a register
  *     values(x, r)         the unit at x, for the channels of register r
  *     apart(j)             elements from a unit of a run to the next
+ *                          (these two: int8_unit_tmpl.h)
  *     dot(sum, v, w)       sum + the products of these
  *     lay()                of struct ctt_int8_isa
  * and included int8_end_tmpl.h. */

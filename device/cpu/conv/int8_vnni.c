@@ -27,23 +27,11 @@ static inline wvec get(const int8_t *w)
     return _mm512_loadu_si512(w);
 }
 
-static inline int64_t apart(const struct ctt_int8_job *j)
-{
-    (void)j;
-    return UNIT;
-}
+typedef ivec xvec;
+#define SPREAD(unit) (ivec)_mm512_set1_epi32(unit)
+#include "device/cpu/conv/int8_unit_tmpl.h"
 
-/* The same for all channels. */
-static inline ivec values(const elem *x, int r)
-{
-    int32_t four;
-
-    (void)r;
-    memcpy(&four, x, sizeof(four));
-    return (ivec)_mm512_set1_epi32(four);
-}
-
-static inline ivec dot(ivec sum, ivec x, wvec w)
+static inline ivec dot(ivec sum, xvec x, wvec w)
 {
     return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, w);
 }

@@ -147,6 +147,8 @@ INLINE int power(int side, int i)
     return side == 5 || i > 1 ? 1 : 3 - i;
 }
 
+#include "device/cpu/conv/int8_plus_tmpl.h"
+
 /* What becomes of the sums of a register of channels, from..from + n - 1: see
  * ctt_int8_end.  Acts other than relu are left to K(int8_end).  least: of
  * relu's result, or -Inf; bias: -0 if there is none, which changes no sum. */
@@ -155,25 +157,13 @@ enum ending { FLOATS, QUANTISED, OTHER };
 struct finish {
     const struct ctt_int8_end *end;
     enum ending  how;
-    const char  *plus;
+    struct plus  plus;
     char        *out;
-    int64_t      ldplus, ldout;     /* in bytes */
-    float        plus_scale;        /* 0: it is floats */
-    int          plus_zero;
+    int64_t      ldout;             /* in bytes */
     int64_t      from, n;
     fvec         factor, bias, least, inv;
     struct limits limits;
 };
-
-static void set_plus(struct finish *f, const struct ctt_tensor *x)
-{
-    int64_t size = ctt_is_bytes(x) ? 1 : (int64_t)sizeof(float);
-
-    f->plus = (const char *)x->data + f->from * size;
-    f->ldplus = x->ld * size;
-    f->plus_scale = size == 1 ? x->scale : 0;
-    f->plus_zero = x->zero;
-}
 
 static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
                                int64_t n)
@@ -184,16 +174,14 @@ static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
     int relu = c->act == CTT_ACT_RELU + 1, bytes = ctt_is_bytes(y);
     int64_t size = bytes ? 1 : (int64_t)sizeof(float);
     struct finish f = { .end = end, .how = bytes ? QUANTISED : FLOATS,
-                        .ldout = y->ld * size, .from = from,
-                        .n = n < LANES ? n : LANES };
+                        .plus = plus_of(c), .ldout = y->ld * size,
+                        .from = from, .n = n < LANES ? n : LANES };
 
     f.out = (char *)y->data + from * size;
     if (c->act && !relu)
         f.how = OTHER;
-    if (c->node->plus && c->in[1].data)
-        set_plus(&f, &c->in[1]);
-    f.factor = load_some(end->factor + from, f.n);
-    f.bias = bias ? load_some(bias + from, f.n) : -(fvec){ 0 };
+    f.factor = load_few(end->factor + from, f.n);
+    f.bias = bias ? load_few(bias + from, f.n) : -(fvec){ 0 };
     f.least = (fvec){ 0 } + (relu ? 0.0f : -INFINITY);
     if (bytes) {
         f.inv = (fvec){ 0 } + 1 / y->scale;
@@ -202,21 +190,6 @@ static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
         f.limits.zero = y->zero;
     }
     return f;
-}
-
-INLINE fvec load_plus(const struct finish *f, const char *plus, int64_t n)
-{
-    typedef uint8_t bvec __attribute__((vector_size(LANES)));
-    bvec b = { 0 };
-
-    if (!(f->plus_scale > 0))
-        return load_some((const void *)plus, n);
-    if (n == LANES)
-        memcpy(&b, plus, sizeof(b));
-    else
-        memcpy(&b, plus, (size_t)n);
-    return __builtin_convertvector(__builtin_convertvector(b, ivec) -
-                                   f->plus_zero, fvec) * f->plus_scale;
 }
 
 /* n: f->n, a constant where it can be; plus, to: those of row `row`. */
@@ -233,7 +206,7 @@ INLINE void finish(enum ending how, int64_t n, const struct finish *f,
     }
     y = y * f->factor + f->bias;
     if (plus)
-        y = y + load_plus(f, plus, n);
+        y = y + load_plus(&f->plus, plus, 0, n);
     y = larger(f->least, y);
     if (how == QUANTISED)
         store_some_bytes(to, y * f->inv, &f->limits, n);
@@ -252,8 +225,8 @@ INLINE void gather_tile(enum ending how, int64_t n, int side,
     int rows = p->oh - at.i0 < tile ? (int)(p->oh - at.i0) : tile;
     int cols = p->ow - at.j0 < tile ? (int)(p->ow - at.j0) : tile;
     int64_t ow = p->ow, row = (at.n * p->oh + at.i0) * ow + at.j0;
-    int64_t mstep = p->mstep, down = ow * f.ldout, also = ow * f.ldplus;
-    const char *plus = f.plus ? f.plus + row * f.ldplus : NULL;
+    int64_t mstep = p->mstep, down = ow * f.ldout, also = ow * f.plus.ld;
+    const char *plus = plus_at(&f.plus, row, f.from);
     char *to = f.out + row * f.ldout;
     vec t[SIDE][SIDE], col[SIDE];
 
@@ -271,7 +244,7 @@ INLINE void gather_tile(enum ending how, int64_t n, int side,
                 finish(how, n, &f, plus ? plus + i * also : NULL, to + i * down,
                        row + i * ow, (vec)((ivec)(col[i] * INVERSE) >>
                        (power(side, i) + power(side, j))));
-        plus = plus ? plus + f.ldplus : NULL;
+        plus = plus ? plus + f.plus.ld : NULL;
     }
 }
 

@@ -42,7 +42,7 @@ INLINE void store_shorts(int16_t *p, shorts v)
     *(loose_shorts *)p = v;
 }
 
-INLINE fvec load_some(const float *p, int64_t n)
+INLINE fvec load_few(const float *p, int64_t n)
 {
     float some[LANES] = { 0 };
 
