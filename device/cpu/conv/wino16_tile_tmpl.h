@@ -150,18 +150,19 @@ INLINE int power(int side, int i)
 #include "device/cpu/conv/int8_plus_tmpl.h"
 
 /* What becomes of the sums of a register of channels, from..from + n - 1: see
- * ctt_int8_end.  Acts other than relu are left to K(int8_end).  least: of
- * relu's result, or -Inf; bias: -0 if there is none, which changes no sum. */
+ * ctt_int8_end.  Acts other than relu are left to K(int8_end).  bias: -0 if
+ * there is none, which changes no sum. */
 enum ending { FLOATS, QUANTISED, OTHER };
 
 struct finish {
     const struct ctt_int8_end *end;
     enum ending  how;
+    int          cuts;              /* relu is an operation */
     struct plus  plus;
     char        *out;
     int64_t      ldout;             /* in bytes */
     int64_t      from, n;
-    fvec         factor, bias, least, inv;
+    fvec         factor, bias, inv;
     struct limits limits;
 };
 
@@ -174,7 +175,7 @@ static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
     int relu = c->act == CTT_ACT_RELU + 1, bytes = ctt_is_bytes(y);
     int64_t size = bytes ? 1 : (int64_t)sizeof(float);
     struct finish f = { .end = end, .how = bytes ? QUANTISED : FLOATS,
-                        .plus = plus_of(c), .ldout = y->ld * size,
+                        .cuts = relu, .plus = plus_of(c), .ldout = y->ld * size,
                         .from = from, .n = n < LANES ? n : LANES };
 
     f.out = (char *)y->data + from * size;
@@ -182,12 +183,12 @@ static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
         f.how = OTHER;
     f.factor = load_few(end->factor + from, f.n);
     f.bias = bias ? load_few(bias + from, f.n) : -(fvec){ 0 };
-    f.least = (fvec){ 0 } + (relu ? 0.0f : -INFINITY);
     if (bytes) {
         f.inv = (fvec){ 0 } + 1 / y->scale;
         f.limits.low = (fvec){ 0 } - (float)y->zero;
         f.limits.high = (fvec){ 0 } + (255.0f - (float)y->zero);
         f.limits.zero = y->zero;
+        f.cuts = relu && y->zero > 0;    /* else bytes end at it */
     }
     return f;
 }
@@ -207,7 +208,8 @@ INLINE void finish(enum ending how, int64_t n, const struct finish *f,
     y = y * f->factor + f->bias;
     if (plus)
         y = y + load_plus(&f->plus, plus, 0, n);
-    y = larger(f->least, y);
+    if (f->cuts)
+        y = larger((fvec){ 0 }, y);
     if (how == QUANTISED)
         store_some_bytes(to, y * f->inv, &f->limits, n);
     else
