@@ -6,7 +6,7 @@
  *     put_low(p, v, zero, n)        v + zero as bytes, saturated: n channels
  * or LOWS_AT_ONCE and
  *     put_lows(R, p, v, zero, n)    of R registers, n channels or fewer
- * and perhaps WHOLE(v). */
+ * and perhaps WHOLE(v), and FLOATS if the sums are floats. */
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
@@ -24,6 +24,12 @@ INLINE void put_lows(int R, uint8_t *p, const ivec *v, int zero, int64_t n)
 #ifndef WHOLE
 #define WHOLE(v) __builtin_convertvector(                                  \
     (bigger(v, (fvec){ 0 } - 256.0f) + 12582912.0f) - 12582912.0f, ivec)
+#endif
+
+#ifdef FLOATS
+#define SUMS(v) ((fvec)(v))
+#else
+#define SUMS(v) __builtin_convertvector(v, fvec)
 #endif
 
 /* Registers anywhere in memory: by memcpy() some would lie on the stack. */
@@ -129,7 +135,7 @@ static __attribute__((noinline)) void act_on(int act, float *y)
 INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
                      const char *plus, char *y, int64_t n)
 {
-    fvec v = __builtin_convertvector(sum, fvec) * factor;
+    fvec v = SUMS(sum) * factor;
 
     if (e.bias)
         v += bias;
@@ -191,8 +197,7 @@ INLINE void put_bytes(int R, const struct ending *of, int64_t row, int64_t rows,
     for (int64_t i = 0; i < rows; i++, sum += R, y += e.ldy) {
         ivec v[REGS];
         UNROLL for (int r = 0; r < R; r++) {
-            fvec f = __builtin_convertvector(sum[r], fvec) * factor[r] +
-                     bias[r];
+            fvec f = SUMS(sum[r]) * factor[r] + bias[r];
             if (plus)
                 f += load_plus(&e.plus, plus, r, LANES);
             v[r] = to_whole(e, f);

@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8_lay_tmpl.h: quantised values laid out with their padding, as elements of
- * the type elem: whole numbers, or bytes, which stand for them, less LESS. */
+ * the type elem: whole numbers, or bytes, which stand for them, less LESS; or
+ * values that are floats, if FLOATS is defined. */
 
 #ifndef LESS
 #define LESS 0
 #endif
 
-#ifndef LAYS_HALF    /* bf16_avx512.c has its own */
+#if defined(FLOATS)
+static elem nothing(const struct ctt_int8_job *j)
+{
+    (void)j;
+    return 0;
+}
+
+static void lay_some(const struct ctt_int8_job *j, int64_t row,
+                     int64_t channel, elem *to, int64_t n)
+{
+    memcpy(to, ctt_row(&j->c->in[0], row) + channel, (size_t)n * sizeof(*to));
+}
+#elif !defined(LAYS_HALF)    /* bf16_avx512.c has its own */
 /* What an element holds for 0. */
 static elem nothing(const struct ctt_int8_job *j)
 {

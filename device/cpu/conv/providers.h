@@ -8,10 +8,12 @@
 /* Best first, NULL-terminated. */
 extern const struct ctt_conv_provider *const ctt_cpu_providers[];
 
-/* Of quantised values: wino16_provider.c, Winograd in whole numbers, and
- * int8_provider.c.  Of 16 bits: bf16_provider.c.  Of others: wino_provider.c,
- * Winograd; onednn.c, if it is built in.  Of all: direct sums. */
-extern const struct ctt_conv_provider ctt_conv_wino16, ctt_conv_int8,
+/* Of weights that are mostly zeros: sparse_provider.c.  Of quantised values:
+ * wino16_provider.c, Winograd in whole numbers, and int8_provider.c.  Of 16
+ * bits: bf16_provider.c.  Of others: wino_provider.c, Winograd; onednn.c, if it
+ * is built in.  Of all: direct sums. */
+extern const struct ctt_conv_provider ctt_conv_sparse,
+                                      ctt_conv_wino16, ctt_conv_int8,
                                       ctt_conv_bf16, ctt_conv_winograd,
                                       ctt_conv_onednn, ctt_conv_direct;
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench_sparse.c: convs whose weights are mostly zeros against the dense convs
+ * of the device "cpu", in turns: what pays() in
+ * device/cpu/conv/sparse_provider.c was drawn from.
+ *
+ * The floor of a row is the number of units that are not 0 times the registers
+ * of results; a core multiplies one register of units a cycle (AVX-512). */
+#include "device/cpu/conv/sparse.h"
+#include "bench/measure.h"
+#include "bench/rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The input's size and the conv's attributes. */
+static const struct shape { const char *name, *in, *conv; } shapes[] = {
+    { "6x6", "c=64 h=6 w=6", "out=256 kernel=3 pad=1" },
+    { "6x6b", "c=128 h=6 w=6", "out=128 kernel=3 pad=1" },
+    { "12x12", "c=64 h=12 w=12", "out=128 kernel=3 stride=2 pad=1" },
+    { "24x24", "c=32 h=24 w=24", "out=64 kernel=3 stride=2 pad=1" },
+    { "cnn3d-2", "c=32 d=16 h=24 w=24", "out=64 kernel=3 stride=1,2,2 pad=1" },
+    { "cnn3d-3", "c=64 d=16 h=12 w=12", "out=96 kernel=3 stride=2 pad=1" },
+    { "cnn3d-4", "c=96 d=8 h=6 w=6", "out=128 kernel=3 stride=2 pad=1" },
+    { "k5", "c=56 h=64 w=64", "out=192 kernel=5 pad=2" },
+    { "k3", "c=64 h=32 w=32", "out=256 kernel=3 pad=1" },
+    { "resnet-1", "c=64 h=56 w=56", "out=64 kernel=3 pad=1" },
+    { "resnet-2", "c=128 h=28 w=28", "out=128 kernel=3 pad=1" },
+    { "resnet-3", "c=256 h=14 w=14", "out=256 kernel=3 pad=1" },
+    { "resnet-4", "c=512 h=7 w=7", "out=512 kernel=3 pad=1" },
+    { "1x1", "c=256 h=14 w=14", "out=256" },
+};
+
+/* What is pruned together: as convtt-infer --zeros-form. */
+static const struct form { const char *name; int ins, outs; } forms[] = {
+    { "any", 1, 1 }, { "block", 4, 1 }, { "row", 1, 16 }
+};
+static const double shares[] = { 0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98 };
+
+/* A conv with dense weights, by the device, and one with zeros. */
+struct pair {
+    struct ctt_graph         *g;
+    struct ctt_call           dense, sparse;
+    void                     *cache;
+    struct ctt_sparse_weights w;
+    struct ctt_sparse_shape   s;
+};
+
+static float *floats(int64_t n, uint64_t key)
+{
+    float *p = ctt_calloc((size_t)n + 1, sizeof(*p));
+
+    if (!p)
+        exit(1);
+    bench_fill(p, n, key, -1, 1);
+    return p;
+}
+
+static void prune(const struct ctt_tensor *w, struct form f, double share)
+{
+    int64_t taps = w->d * w->h * w->w;
+
+    for (int64_t i = 0; i < ctt_volume(w); i++) {
+        int64_t o = i / w->c / taps, tap = i / w->c % taps, c = i % w->c;
+        int64_t unit = (o / f.outs * taps + tap) * w->c + c / f.ins;
+        if (ctt_random(9, (uint64_t)unit) * 0x1p-32 < share)
+            ((float *)w->data)[i] = 0;
+    }
+}
+
+static int open_pair(struct pair *p, const struct shape *s, int is_int8)
+{
+    const struct ctt_node *n;
+    struct ctt_tensor x;
+    char text[300];
+    int rc;
+
+    *p = (struct pair){ NULL };
+    snprintf(text, sizeof(text), "input x %s\nquant q in=x scale=0.01\n"
+             "conv y in=%s %s\n", s->in, is_int8 ? "q" : "x", s->conv);
+    CTT_TRY(ctt_net_parse(text, &p->g));
+    n = &p->g->node[2];
+    x = p->g->node[is_int8].out;
+    x.data = floats(ctt_volume(&x), 1);
+    if (is_int8)
+        x.dtype = CTT_U8;
+    p->dense = (struct ctt_call){ .node = n, .stamp = 1, .cache = &p->cache,
+                                  .in = { x }, .out = n->out };
+    p->dense.out.data = floats(ctt_volume(&n->out), 2);
+    if (is_int8) {
+        p->dense.out.dtype = CTT_U8;
+        p->dense.out.scale = 0.1f;
+    }
+    for (int k = 0; k < n->nw; k++) {
+        p->dense.w[k].t = n->w[k];
+        p->dense.w[k].t.data = floats(ctt_volume(&n->w[k]), 3);
+    }
+    p->sparse = p->dense;
+    p->sparse.w[0].t.data = floats(ctt_volume(&n->w[0]), 3);
+out:
+    return rc;
+}
+
+static void close_pair(struct pair *p, struct ctt_dev *d)
+{
+    ctt_dev_forget(d, &p->cache);
+    ctt_free(p->dense.in[0].data);
+    ctt_free(p->dense.out.data);
+    ctt_free(p->sparse.w[0].t.data);
+    for (int k = 0; p->g && k < p->g->node[2].nw; k++)
+        ctt_free(p->dense.w[k].t.data);
+    ctt_free(p->w.room);
+    ctt_graph_free(&p->g);
+}
+
+/* Best times in seconds of both, in turns. */
+static int measure(struct ctt_dev *d, struct pair *p,
+                   const struct ctt_sparse_isa *isa, double best[2])
+{
+    double start = ctt_seconds(), t;
+    int rc = 0;
+
+    best[0] = best[1] = 1e9;
+    for (int i = 0; i < 10 || ctt_seconds() - start < 0.1; i++) {
+        t = ctt_seconds();
+        CTT_TRY(ctt_dev_run(d, &p->dense, CTT_FWD));
+        t = ctt_seconds() - t;
+        best[0] = t < best[0] ? t : best[0];
+        t = ctt_seconds();
+        CTT_TRY(ctt_sparse_run(isa, d, &p->sparse, &p->s, &p->w));
+        t = ctt_seconds() - t;
+        best[1] = t < best[1] ? t : best[1];
+    }
+out:
+    return rc;
+}
+
+/* A line: how many times faster than dense, by share. */
+static int one(struct ctt_dev *d, const struct shape *s, int is_int8,
+               struct form f)
+{
+    const struct ctt_sparse_isa *isa;
+    struct pair p;
+    double best[2] = { 0, 0 };
+    int rc;
+
+    CTT_TRY(open_pair(&p, s, is_int8));
+    isa = ctt_sparse_best(&p.sparse);
+    CTT_CHECK(isa, CTT_EUNSUP, "this processor has no AVX2");
+    p.s = ctt_sparse_plan(isa, &p.sparse);
+    printf("%-9s %-4s %-5s", s->name, is_int8 ? "int8" : "fp32", f.name);
+    for (size_t i = 0; i < CTT_LEN(shares); i++) {
+        double floor;
+        prune(&p.sparse.w[0].t, f, shares[i]);
+        CTT_TRY(ctt_sparse_pack(isa, d, &p.sparse, &p.s, &p.w));
+        CTT_TRY(measure(d, &p, isa, best));
+        floor = (double)p.w.first[p.sparse.out.c] * (double)p.s.span /
+                isa->lanes;
+        printf("  %5.2f (%.2f)", best[0] / best[1], floor / best[1] * 1e-9);
+    }
+    printf("  %9.1f us %s\n", best[0] * 1e6,
+           ctt_dev_impl(d, p.cache, CTT_FWD));
+    fflush(stdout);
+out:
+    close_pair(&p, d);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    const char *list = argc > 2 ? argv[2] : NULL;
+    struct ctt_dev *d = NULL;
+    int rc = ctt_dev_open("cpu", argc > 1 ? atoi(argv[1]) : 1, &d);
+
+    printf("conv; times faster than dense with 0 50 70 80 90 95 98%% of zeros "
+           "(registers of units a ns); the dense one\n");
+    for (size_t i = 0; rc >= 0 && i < CTT_LEN(shapes); i++)
+        for (int k = 0; k < 6 && rc >= 0; k++)
+            if (bench_wanted(list, shapes[i].name))
+                rc = one(d, &shapes[i], k < 3, forms[k % 3]);
+    if (rc < 0)
+        fprintf(stderr, "bench_sparse: %s\n", ctt_errmsg());
+    ctt_dev_close(&d);
+    return rc < 0;
+}

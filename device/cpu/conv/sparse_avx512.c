@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sparse_avx512.c: sparse convs of floats for AVX-512. */
+#include "device/cpu/features.h"
+
+#if defined(CTT_X86_SETS)
+#include <immintrin.h>
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,fma")
+#pragma GCC target("prefer-vector-width=512")
+#define CTT_ISA avx512
+#include "device/cpu/conv/sparse.h"
+
+#define LANES 16
+#define REGS 1
+#define UNIT 1
+
+typedef float elem;
+
+#include "device/cpu/conv/int8_avx512_tmpl.h"
+
+static inline ivec spread(int32_t w)
+{
+    return (ivec)_mm512_set1_epi32(w);
+}
+
+static inline ivec dot(ivec sum, ivec x, ivec w)
+{
+    return (ivec)_mm512_fmadd_ps((__m512)x, (__m512)w, (__m512)sum);
+}
+
+static inline ivec join(ivec a, ivec b)
+{
+    return (ivec)((fvec)a + (fvec)b);
+}
+
+#define FLOATS
+
+#include "device/cpu/conv/int8_end_tmpl.h"
+#include "device/cpu/conv/int8_lay_tmpl.h"
+#include "device/cpu/conv/sparse_tmpl.h"
+
+const struct ctt_sparse_isa ctt_sparse_avx512 = {
+    .name = "avx512", .is_int8 = 0, .unit = UNIT, .lanes = LANES,
+    .supported = ctt_has_avx512, .lay = lay, .task = task
+};
+#else
+#include "device/cpu/conv/sparse.h"
+
+const struct ctt_sparse_isa ctt_sparse_avx512 = { .supported = ctt_has_avx512 };
+#endif

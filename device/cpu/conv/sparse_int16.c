@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sparse_int16.c: sparse convs of quantised values for AVX2: a unit is two
+ * whole numbers of 16 bits (sums of products of bytes would be saturated). */
+#include "device/cpu/features.h"
+
+#if defined(CTT_X86_SETS)
+#include <immintrin.h>
+#pragma GCC target("avx2,fma,f16c")
+#define CTT_ISA avx2
+#include "device/cpu/conv/sparse.h"
+
+#define LANES 8
+#define REGS 1
+#define UNIT 2
+
+typedef int16_t elem;
+typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
+typedef float fvec __attribute__((vector_size(LANES * 4)));
+
+#include "device/cpu/conv/int8_avx2_tmpl.h"
+
+static inline ivec spread(int32_t w)
+{
+    return (ivec)_mm256_set1_epi32(w);
+}
+
+static inline ivec dot(ivec sum, ivec x, ivec w)
+{
+    return sum + (ivec)_mm256_madd_epi16((__m256i)x, (__m256i)w);
+}
+
+static inline ivec join(ivec a, ivec b)
+{
+    return a + b;
+}
+
+#include "device/cpu/conv/int8_end_tmpl.h"
+#include "device/cpu/conv/int8_lay_tmpl.h"
+#include "device/cpu/conv/sparse_tmpl.h"
+
+const struct ctt_sparse_isa ctt_sparse_int16 = {
+    .name = "avx2", .is_int8 = 1, .unit = UNIT, .lanes = LANES,
+    .supported = ctt_has_avx2, .lay = lay, .task = task
+};
+#else
+#include "device/cpu/conv/sparse.h"
+
+const struct ctt_sparse_isa ctt_sparse_int16 = { .supported = ctt_has_avx2 };
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sparse_plan.c: sparse convs: which kernels, and where the values lie. */
+#include "device/cpu/conv/sparse.h"
+
+const struct ctt_sparse_isa *ctt_sparse_best(const struct ctt_call *c)
+{
+    static const struct ctt_sparse_isa *const all[] = {
+        &ctt_sparse_vnni, &ctt_sparse_int16, &ctt_sparse_avx512,
+        &ctt_sparse_avx2,
+    };
+
+    for (size_t i = 0; i < CTT_LEN(all); i++)
+        if (all[i]->is_int8 == ctt_call_is_int8(c) && all[i]->supported())
+            return all[i];
+    return NULL;
+}
+
+/* How far a side goes from row to row: the pixels of the input that are read,
+ * and the padding before or after them, whichever is more. */
+static int64_t pitch_of(int64_t in, int64_t out, int64_t kernel,
+                        int64_t stride, int64_t pad)
+{
+    int64_t size = (out - 1) * stride + kernel, used = size - pad, after;
+
+    used = used < 0 ? 0 : used > in ? in : used;
+    after = size - pad - used;
+    used += after > pad ? after : pad;
+    return (used + stride - 1) / stride;
+}
+
+/* Samples that are laid out at a time, so that they are still in the cache when
+ * they are read. */
+enum { UNITS = 128 << 10 };
+
+struct ctt_sparse_shape ctt_sparse_plan(const struct ctt_sparse_isa *isa,
+                                        const struct ctt_call *c)
+{
+    const struct ctt_tensor *x = &c->in[0], *y = &c->out;
+    const int64_t in[3] = { x->d, x->h, x->w }, out[3] = { y->d, y->h, y->w };
+    const struct ctt_node *n = c->node;
+    struct ctt_sparse_shape s = {
+        .units = isa->unit, .groups = (x->c + isa->unit - 1) / isa->unit
+    };
+    int64_t far = 0, size = s.groups, fit, last = 0;
+
+    for (int k = 0; k < 3; k++) {
+        int64_t kernel = n->attr.conv.kernel[k];
+        int64_t stride = n->attr.conv.stride[k];
+        s.phases[k] = kernel < stride ? kernel : stride;
+        s.pitch[k] = pitch_of(in[k], out[k], kernel, stride,
+                              n->attr.conv.pad[k]);
+        far = far * s.pitch[k] + (kernel - 1) / stride;
+        last = last * s.pitch[k] + out[k] - 1;
+        size *= s.pitch[k] * s.phases[k];
+    }
+    fit = UNITS / size;
+    s.samples = fit < 1 ? 1 : fit > x->n ? x->n : fit;
+    size = s.pitch[0] * s.pitch[1] * s.pitch[2];
+    s.span = (s.samples - 1) * size + last + 1;
+    s.plane = s.samples * size;
+    if (s.plane < s.span + far)
+        s.plane = s.span + far;
+    /* What registers read behind the last result. */
+    s.plane += CTT_SPARSE_REGS * isa->lanes;
+    return s;
+}

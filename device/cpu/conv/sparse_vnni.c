@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sparse_vnni.c: sparse convs of quantised values for AVX-512 VNNI: a unit is
+ * four bytes. */
+#include "device/cpu/features.h"
+
+#if defined(CTT_X86_SETS)
+#include <immintrin.h>
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")
+#pragma GCC target("prefer-vector-width=512")
+#define CTT_ISA avx512
+#include "device/cpu/conv/sparse.h"
+
+#define LANES 16
+#define REGS 1
+#define UNIT 4
+
+typedef uint8_t elem;
+
+#include "device/cpu/conv/int8_avx512_tmpl.h"
+
+static inline ivec spread(int32_t w)
+{
+    return (ivec)_mm512_set1_epi32(w);
+}
+
+static inline ivec dot(ivec sum, ivec x, ivec w)
+{
+    return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)w);
+}
+
+static inline ivec join(ivec a, ivec b)
+{
+    return a + b;
+}
+
+#include "device/cpu/conv/int8_end_tmpl.h"
+#include "device/cpu/conv/int8_lay_tmpl.h"
+#include "device/cpu/conv/sparse_tmpl.h"
+
+const struct ctt_sparse_isa ctt_sparse_vnni = {
+    .name = "vnni", .is_int8 = 1, .unit = UNIT, .lanes = LANES,
+    .supported = ctt_has_vnni, .lay = lay, .task = task
+};
+#else
+#include "device/cpu/conv/sparse.h"
+
+const struct ctt_sparse_isa ctt_sparse_vnni = { .supported = ctt_has_vnni };
+#endif
