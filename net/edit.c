@@ -381,14 +381,12 @@ out:
     return rc;
 }
 
-int ctt_edit_model(const struct ctt_edit *e, const struct ctt_model *m,
+int ctt_model_with(struct ctt_graph *g, const struct ctt_model *m,
                    struct ctt_model **out)
 {
-    struct ctt_graph *g = NULL;
     struct ctt_model *to = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_edit_graph(e, &g));
     CTT_TRY(ctt_model_new(g, &to));
     CTT_TRY(ctt_model_labels(to, m->label, m->labels));
     if (m->history)
@@ -399,5 +397,17 @@ int ctt_edit_model(const struct ctt_edit *e, const struct ctt_model *m,
     rc = 0;
 out:
     ctt_model_free(&to);
+    return rc;
+}
+
+int ctt_edit_model(const struct ctt_edit *e, const struct ctt_model *m,
+                   struct ctt_model **out)
+{
+    struct ctt_graph *g = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_edit_graph(e, &g));
+    CTT_TRY(ctt_model_with(g, m, out));
+out:
     return rc;
 }

@@ -60,6 +60,10 @@ int  ctt_edit_graph(const struct ctt_edit *e, struct ctt_graph **out);
 int  ctt_edit_model(const struct ctt_edit *e, const struct ctt_model *m,
                     struct ctt_model **out);
 
+/* The same of any sealed graph.  It takes g over; on failure g is freed. */
+int  ctt_model_with(struct ctt_graph *g, const struct ctt_model *m,
+                    struct ctt_model **out);
+
 /* Copies each weight that has the same name ("conv1.w") and shape in both
  * models, with its mask.  Returns how many were copied. */
 int  ctt_model_move(const struct ctt_model *from, struct ctt_model *to);

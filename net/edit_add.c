@@ -96,25 +96,24 @@ static int turn(struct ctt_edit *e, const struct ctt_graph *g, int add)
     return ctt_edit_set(e, add, "in", names);
 }
 
-/* A model with one add less; 0: there is none that can go. */
-static int change(const struct ctt_model *m, struct ctt_model **to)
+/* A graph with one add less, or one that then can go; 0: there is none. */
+static int change(const struct ctt_graph *g, struct ctt_graph **to)
 {
     struct ctt_schedule *s = NULL;
     struct ctt_edit *e = NULL;
     char *text = NULL;
     int rc, add;
 
-    CTT_TRY(ctt_schedule_new(m->g, 0, &s));
-    add = find(m->g, s);
+    CTT_TRY(ctt_schedule_new(g, 0, &s));
+    add = find(g, s);
     if (add < 0) {
         rc = 0;
         goto out;
     }
-    CTT_TRY((text = ctt_net_print(m->g)) ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_edit_begin(m->g, &e));
-    CTT_TRY(host(m->g, add) == 1 ? turn(e, m->g, add)
-                                 : move(e, m->g, add, text));
-    CTT_TRY(ctt_edit_model(e, m, to));
+    CTT_TRY((text = ctt_net_print(g)) ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_edit_begin(g, &e));
+    CTT_TRY(host(g, add) == 1 ? turn(e, g, add) : move(e, g, add, text));
+    CTT_TRY(ctt_edit_graph(e, to));
     rc = 1;
 out:
     ctt_edit_free(&e);
@@ -123,22 +122,21 @@ out:
     return rc;
 }
 
+/* Weights are copied once, behind all changes of the graph. */
 int ctt_without_adds(const struct ctt_model *m, struct ctt_model **out)
 {
-    struct ctt_model *to = NULL, *next = NULL;
+    struct ctt_graph *to = NULL, *next = NULL;
     int rc;
 
-    while ((rc = change(to ? to : m, &next)) > 0) {
-        ctt_model_free(&to);
+    while ((rc = change(to ? to : m->g, &next)) > 0) {
+        ctt_graph_free(&to);
         to = next;
         next = NULL;
     }
     CTT_TRY(rc);
-    if (!to)
-        CTT_TRY(ctt_model_copy(m, &to));
-    *out = to;
+    rc = to ? ctt_model_with(to, m, out) : ctt_model_copy(m, out);
     to = NULL;
 out:
-    ctt_model_free(&to);
+    ctt_graph_free(&to);
     return rc;
 }
