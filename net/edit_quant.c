@@ -5,6 +5,7 @@
 #include "net/edit_quant.h"
 #include "net/op.h"
 #include "net/quant.h"
+#include "net/winograd.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,21 +85,9 @@ int ctt_quantise_known(const struct ctt_node *n, struct ctt_form_of *form)
     return 1;
 }
 
-/* Winograd's 5x5 needs 4 multiplications of floats where a sum of whole numbers
- * needs 25, at two (AVX2) to four (VNNI) times the rate.  It is used where
- * channels fill registers and there are a few tiles of 4x4. */
-static int winograd_wins(const struct ctt_node *n)
-{
-    const int *k = n->attr.conv.kernel, *s = n->attr.conv.stride;
-
-    return k[0] == 1 && k[1] == 5 && k[2] == 5 && s[0] * s[1] * s[2] == 1 &&
-           !ctt_is_grouped(n) && n->w[0].c >= 8 && n->out.c >= 8 &&
-           n->out.h * n->out.w >= 64;
-}
-
 int ctt_quantise_pays(const struct ctt_node *n)
 {
-    return !winograd_wins(n);
+    return !ctt_winograd_beats_bytes(n);
 }
 
 int ctt_quantise_sources(const struct ctt_graph *g, const char *take,

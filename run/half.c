@@ -4,28 +4,9 @@
 #include "run/layout.h"
 #include "net/op.h"
 #include "net/quant.h"
+#include "net/winograd.h"
 
 /* ---- convs ---- */
-
-/* Winograd (3x3 and 5x5, stride 1) multiplies floats 2.25 to 4 times less.  Of
- * the result of 3x3 it computes tiles of 4x4: where over two fifths of their
- * pixels lie outside of the image, or where its transformed weights, 36 floats
- * for 9, are that long to read for few tiles, bf16 is faster. */
-enum { TILE = 4, FREQS = 36, LONG = 2 << 20 };
-
-static int winograd_wins(const struct ctt_node *n)
-{
-    const int *k = n->attr.conv.kernel, *s = n->attr.conv.stride;
-    int64_t pixels = (int64_t)n->out.h * n->out.w, tiles =
-        (n->out.h + TILE - 1) / TILE * ((n->out.w + TILE - 1) / TILE);
-    int64_t bytes = n->w[0].c * n->out.c * FREQS * (int64_t)sizeof(float);
-
-    if (k[0] != 1 || k[1] != k[2] || (k[1] != 3 && k[1] != 5) ||
-        s[0] * s[1] * s[2] != 1 || ctt_is_grouped(n) || tiles < TILE)
-        return 0;
-    return k[1] == 5 || (5 * pixels >= 3 * tiles * TILE * TILE &&
-                         bytes < tiles * LONG);
-}
 
 /* Whether a conv is faster with bf16 on one core, its values in floats: sums of
  * few products, for few channels, take longer to begin and to end than to add
@@ -37,7 +18,8 @@ static int pays(const struct ctt_graph *g, int i)
     const struct ctt_node *n = &g->node[i];
     int64_t each, outs;
 
-    if (n->op != CTT_OP_CONV || ctt_is_int8(g, i) || winograd_wins(n))
+    if (n->op != CTT_OP_CONV || ctt_is_int8(g, i) ||
+        ctt_winograd_beats_bf16(n))
         return 0;
     each = ctt_volume(&n->w[0]) / n->w[0].n;
     outs = n->out.c / n->attr.conv.groups;

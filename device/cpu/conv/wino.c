@@ -23,24 +23,6 @@ const struct ctt_wino_isa *ctt_wino_best(void)
     return NULL;
 }
 
-const char *ctt_wino_refuses(const struct ctt_node *n)
-{
-    const int *k = n->attr.conv.kernel, *s = n->attr.conv.stride;
-    const int *p = n->attr.conv.pad;
-
-    if (n->op != CTT_OP_CONV)
-        return "a deconv";
-    if (k[0] != 1 || k[1] != k[2] || (k[1] != 3 && k[1] != 5))
-        return "the window is neither 3x3 nor 5x5";
-    if (s[0] != 1 || s[1] != 1 || s[2] != 1)
-        return "the stride is not 1";
-    if (n->attr.conv.groups > 1)
-        return "it has groups";
-    if (p[0] != 0 || p[1] >= k[1] || p[2] >= k[2])
-        return "the padding is as wide as the window";
-    return NULL;
-}
-
 /* Images in depth are as good as images in n, for a window without depth. */
 struct ctt_wino_shape ctt_wino_fwd_shape(const struct ctt_node *n,
                                          const struct ctt_tensor *x)

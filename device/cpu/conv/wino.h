@@ -77,10 +77,6 @@ extern const struct ctt_wino_isa ctt_wino_avx2, ctt_wino_avx512;
 /* The best one this machine has, or NULL. */
 const struct ctt_wino_isa *ctt_wino_best(void);
 
-/* Why Winograd cannot compute a conv or deconv, by its window, stride and
- * padding; NULL: it can. */
-const char *ctt_wino_refuses(const struct ctt_node *n);
-
 /* The shape of the forward pass of node n on input x, and of the gradient of
  * its input, which is a convolution with the window turned by 180 degrees. */
 struct ctt_wino_shape ctt_wino_fwd_shape(const struct ctt_node *n,

@@ -2,8 +2,8 @@
  * wino16_provider.c: the provider "wino16": which convs of quantised values it
  * computes, when that is faster than the rows below, and with which weights. */
 #include "device/cpu/conv/providers.h"
-#include "device/cpu/conv/wino.h"
 #include "device/cpu/conv/wino16_plan.h"
+#include "net/winograd.h"
 
 /* The content of a call's cache: weights in the transform domain, and the
  * factors of the sums.  They hold for a stamp, a tile that was asked for, a
@@ -47,8 +47,8 @@ static int can(struct ctt_conv_ask *q)
         return 0;
     if (!q->state)
         q->why = "this processor has no AVX2";
-    else if (ctt_wino_refuses(c->node))
-        q->why = ctt_wino_refuses(c->node);
+    else if (ctt_winograd_refuses(c->node))
+        q->why = ctt_winograd_refuses(c->node);
     else if (c->node->attr.conv.kernel[1] != 3)
         q->why = "the window is not 3x3";
     else if (c->in[0].c > CTT_WINO16_CHANNELS)

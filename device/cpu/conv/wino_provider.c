@@ -4,6 +4,7 @@
 #include "device/cpu/conv/providers.h"
 #include "device/cpu/conv/wino.h"
 #include "device/cpu/conv/wino_plan.h"
+#include "net/winograd.h"
 
 /* Weights in the transform domain, for one kind of pass. */
 struct packed {
@@ -53,39 +54,27 @@ static int can(struct ctt_conv_ask *q)
     else if ((c->pair.node || c->lstm.node) && c->act)
         q->why = "an activation comes before the fused nodes";
     else
-        q->why = ctt_wino_refuses(c->node);
+        q->why = ctt_winograd_refuses(c->node);
     return !q->why;
 }
 
-/* Whether Winograd is faster, the same for every number of threads: compares
- * how many products of half a register the direct sum and Winograd take.  For
- * Winograd the transform of half a register counts like TRANSFORM products per
- * frequency, and a gradient of weights like MORE further tiles, for the sums
- * and the inverse transform.  (Measured on 714 calls, 3x3 and 5x5, 1 to 256
- * channels, images of 4x4 to 64x64: it chose the faster one, or one at most a
- * quarter slower, in 94 of 100; the others mostly take a few microseconds.) */
-enum { TRANSFORM = 8, MORE = 32, TILES = 4 };
-
+/* Whether Winograd is faster, the same for every number of threads. */
 static int pays(struct ctt_conv_ask *q)
 {
     const struct ctt_wino_isa *i = q->state;
     struct ctt_wino_shape s = shape_of(q);
     struct ctt_wino_plan p = ctt_wino_plan(&s, i->lanes, 1);
-    int64_t more = q->part == CTT_CONV_DW ? MORE : 0;
-    int64_t half = i->lanes / 2, in = (p.c + half - 1) / half;
-    int64_t out = (s.k + half - 1) / half;
-    int64_t direct = s.n * p.oh * p.ow * s.r * s.r * p.c * out;
-    int64_t ours = (p.tiles + more) * p.c * out +
-                   p.tiles * TRANSFORM * (in + out);
+    const struct ctt_winograd_work work = {
+        .pixels = s.n * p.oh * p.ow, .tiles = p.tiles, .freqs = p.freqs,
+        .in = p.c, .out = s.k, .window = s.r, .lanes = i->lanes,
+        .sums = q->part == CTT_CONV_DW
+    };
+    const char *loses = ctt_winograd_loses(&work);
 
-    if (p.tiles < TILES)
-        q->why = "fewer than 4 tiles of 4x4 pixels";
-    else if (ours * p.freqs >= direct)
-        q->why = "transforms cost more than they save";
-    else
-        q->why = s.r == 3 ? "3x3, stride 1, fewer multiplications"
-                          : "5x5, stride 1, fewer multiplications";
-    return p.tiles >= TILES && ours * p.freqs < direct;
+    q->why = loses ? loses
+             : s.r == 3 ? "3x3, stride 1, fewer multiplications"
+                        : "5x5, stride 1, fewer multiplications";
+    return !loses;
 }
 
 /* ---- the parts ---- */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * winograd.h: which convs Winograd's algorithm (Lavin and Gray 2016) computes,
+ * and when, with floats on a processor, it is faster than each other way to
+ * compute them, by measurements. */
+#ifndef CTT_WINOGRAD_H
+#define CTT_WINOGRAD_H
+
+#include "net/op.h"
+
+/* Why it cannot compute a conv or deconv, in a few words; NULL: it can. */
+const char *ctt_winograd_refuses(const struct ctt_node *n);
+
+/* A pass of such a conv: pixels of the result, its tiles of 4x4, frequencies of
+ * a tile, channels in and out, the side of the window, numbers in a register;
+ * sums: 1 for the gradient of the weights, whose sums are transformed. */
+struct ctt_winograd_work {
+    int64_t pixels, tiles, freqs, in, out;
+    int     window, lanes, sums;
+};
+
+/* Why direct sums of floats are as fast, in a few words; NULL: they are
+ * slower. */
+const char *ctt_winograd_loses(const struct ctt_winograd_work *w);
+
+/* 1 if it is faster than sums of bytes, or of bf16, in the forward pass. */
+int ctt_winograd_beats_bytes(const struct ctt_node *n);
+int ctt_winograd_beats_bf16(const struct ctt_node *n);
+
+#endif
