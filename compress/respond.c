@@ -165,7 +165,8 @@ static int check_moments(const struct ctt_model *m, int node, const char *what,
     const char *name = m->g->node[node].name;
     int rc = 0;
 
-    CTT_CHECK(s->count > 1, CTT_EINVAL, "%s: %d places are too few", name,
+    CTT_CHECK(s->count > 1, CTT_EINVAL, "%s: the clips to measure on have %d "
+              "of its places, too few: give --calibrate more clips", name,
               (int)s->count);
     for (int i = 0; i < s->d; i++)
         CTT_CHECK(isfinite(s->cov[(size_t)i * (size_t)s->d + (size_t)i]),

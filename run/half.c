@@ -27,6 +27,27 @@ static int pays(const struct ctt_graph *g, int i)
            (!ctt_is_grouped(n) || outs > REGISTER);
 }
 
+/* The node that alone reads node i, on the same side of `clip`, or -1. */
+static int reader(const struct ctt_graph *g, const int *readers, int i)
+{
+    for (int j = 0; j < g->count && readers[i] == 1; j++)
+        for (int k = 0; k < ctt_node_inputs(&g->node[j]); k++)
+            if (ctt_node_input(&g->node[j], k) == i)
+                return (i < g->clip) == (j < g->clip) ? j : -1;
+    return -1;
+}
+
+/* 1 if what a conv makes becomes the bytes of a quant at once, behind an act
+ * perhaps: kernels of 16 bits are then given copies in floats. */
+static int writes_bytes(const struct ctt_graph *g, const int *readers, int i)
+{
+    int j = reader(g, readers, i);
+
+    if (j >= 0 && g->node[j].op == CTT_OP_ACT)
+        j = reader(g, readers, j);
+    return j >= 0 && g->node[j].op == CTT_OP_QUANT;
+}
+
 /* ---- values ---- */
 
 /* What names or gathers values as they are. */
@@ -52,14 +73,15 @@ static int may_be_short(const struct ctt_run *r, int i)
 
 /* 1 if node j takes its input k, node i, in 16 bits. */
 static int takes(const struct ctt_run *r, const char *half, int i, int j,
-                 int k, int readers)
+                 int k, const int *readers)
 {
     const struct ctt_node *n = &r->g->node[j];
 
     if (n->op == CTT_OP_CONV)
-        return k == 0 && r->mul[j] != CTT_F32;
+        return k == 0 && r->mul[j] != CTT_F32 &&
+               !writes_bytes(r->g, readers, j);
     if (n->op == CTT_OP_ACT)    /* the conv's kernel applies it */
-        return half[j] && readers == 1 && r->mul[i] != CTT_F32;
+        return half[j] && readers[i] == 1 && r->mul[i] != CTT_F32;
     return half[j] && passes(n);
 }
 
@@ -73,7 +95,7 @@ static int ask_readers(const struct ctt_run *r, const int *readers, char *half)
         for (int k = 0; k < ctt_node_inputs(&r->g->node[j]); k++) {
             int i = ctt_node_input(&r->g->node[j], k);
 
-            if (half[i] && !takes(r, half, i, j, k, readers[i])) {
+            if (half[i] && !takes(r, half, i, j, k, readers)) {
                 half[i] = 0;
                 lost++;
             }
@@ -100,9 +122,8 @@ static int ask_makers(const struct ctt_run *r, char *half)
 }
 
 /* Nodes begin with 16 bits and lose them until nothing changes. */
-static void settle(const struct ctt_run *r, int *readers, char *half)
+static void settle(const struct ctt_run *r, const int *readers, char *half)
 {
-    ctt_layout_readers(r->g, readers);
     for (int i = 0; i < r->g->count; i++)
         half[i] = readers[i] > 0 && may_be_short(r, i);
     while (ask_readers(r, readers, half) + ask_makers(r, half) > 0)
@@ -120,8 +141,9 @@ int ctt_run_halve(struct ctt_run *r, enum ctt_dtype type)
     r->mul = ctt_calloc(count, sizeof(*r->mul));
     r->own_type = ctt_calloc(count, sizeof(*r->own_type));
     CTT_TRY(r->mul && r->own_type ? 0 : CTT_ENOMEM);
-    for (size_t i = 0; i < count; i++)
-        r->mul[i] = pays(r->g, (int)i) ? type : CTT_F32;
+    ctt_layout_readers(r->g, readers);
+    for (int i = 0; i < r->g->count; i++)
+        r->mul[i] = pays(r->g, i) ? type : CTT_F32;
     settle(r, readers, half);
     for (size_t i = 0; i < count; i++)
         r->own_type[i] = half[i] ? type : CTT_F32;

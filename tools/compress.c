@@ -422,8 +422,8 @@ static int complete(struct ctt_compress_job *j, const struct ctt_opt *tab,
               "also given: '%s'", argv[first + 1]);
     j->path = argv[first];
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
-    CTT_TRY(ctt_recipe_asked(&c->recipe));
     CTT_TRY(ctt_opt_check(tab, c));
+    CTT_TRY(ctt_recipe_asked(&c->recipe));
     CTT_TRY(ctt_train_check(&c->train));
     CTT_TRY(ctt_retrain_epochs(c->epochs, c->train.data != NULL, &c->recipe));
     CTT_CHECK(!c->recipe.rewind || c->recipe.epochs > 0, CTT_EINVAL,

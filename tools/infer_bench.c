@@ -53,6 +53,16 @@ static struct ctt_pace pace_of(const struct bench *b, struct ctt_pace usual)
     return runs ? (struct ctt_pace){ runs, runs, 0 } : usual;
 }
 
+/* A session that says that answers are not finite does not know their file. */
+static int named(int rc, const char *path)
+{
+    size_t n = strlen(path);
+
+    if (rc != CTT_ENAN || strncmp(ctt_errmsg(), path, n) == 0)
+        return rc;
+    return ctt_error(rc, "%s: %s", path, ctt_errmsg());
+}
+
 static int time_frames(const struct bench *b, struct ctt_runner *r,
                        struct ctt_pace usual, struct ctt_spread *out)
 {
@@ -91,7 +101,7 @@ static int measure_model(struct bench *b)
     s->open_ms = r->open_ms;
     s->first_ms = r->first_ms;
 out:
-    return rc;
+    return named(rc, w->path);
 }
 
 static int measure_nodes(struct bench *b)
@@ -178,7 +188,7 @@ static int measure_against(struct bench *b)
     CTT_TRY(ctt_turns_run(b->r, &pace, &b->said.turns));
     b->said.other = &b->file[OTHER];
 out:
-    return rc;
+    return named(rc, w->set->against);
 }
 
 int ctt_bench(const struct ctt_bench_with *w)

@@ -36,13 +36,20 @@ static const char mixed[] = STREAM_INPUT
     "conv i in=fq out=32\n"
     "pool p in=i kind=avg\n"
     "pool pg in=g kind=avg\n"
-    "concat all in=p,pg\n"
+    "conv n in=s out=48\n"
+    "conv o in=n out=64\n"
+    "act or in=o kind=relu\n"
+    "quant oq in=or scale=0.1 zero=128\n"
+    "conv j in=oq out=8\n"
+    "pool pj in=j kind=avg\n"
+    "concat all in=p,pg,pj\n"
     "conv y in=all out=5\n";
 
 /* The convs that multiply bf16, and the values that have 16 bits: only such
  * convs read them, and such a conv, or nothing, computes them. */
 static const char *const multiply[] = { "a", "b", "c", "e", "zx", "z", "w",
-                                        "v", "f", NULL };
+                                        "v", "f", "n", "o", NULL };
+static const char *const writers[] = { "f", "o", "or", NULL };    /* of bytes */
 static const char *const shorts[] = { "a", "ar", "c", "c3", "w", "w1", NULL };
 
 static int is_one_of(const char *name, const char *const *list)
@@ -71,7 +78,7 @@ static void check_nodes(const struct ctt_run *r, int here)
             is_one_of(n->name, shorts) ? CTT_BF16 : CTT_F32;
         int mul = is_one_of(n->name, multiply);
 
-        if (strcmp(n->name, "f") == 0)    /* its kernel writes the bytes */
+        if (is_one_of(n->name, writers))
             type = CTT_U8;
         CU_ASSERT_EQUAL(r->slot[i].type, type);
         CU_ASSERT_EQUAL(r->mul[i], mul ? CTT_BF16 : CTT_F32);

@@ -173,6 +173,15 @@ says 1 '^convtt-infer: damaged.h5: ' bench damaged.h5
 says 1 '^convtt-infer: damaged.net: ' bench damaged.net
 says 1 '^convtt-infer: two.net: has 2 inputs' bench two.net
 says 1 '^convtt-infer: damaged.h5: ' bench least.net --against damaged.h5
+{ echo 'input x h=4 w=4 c=1 mean=0 std=1e-06'
+  for to in b,a c,b d,c e,d; do
+      echo "mul ${to%,*} in=${to#*,},${to#*,}"
+  done | sed 's/a,a/x,x/'
+  printf 'pool p in=e kind=avg\nconv y in=p out=2\n'
+} > huge.net
+says 1 '^convtt-infer: huge.net: .* not finite' bench huge.net
+says 1 '^convtt-infer: huge.net: .* not finite' bench least.net \
+    --against huge.net
 says 1 '^convtt-infer: .*/no/folder/convtt-bench.*: ' \
     env TMPDIR="$dir/no/folder" "$infer" --bench least.net
 [ -z "$(find . -name '*convtt*')" ] || fail "left behind: $(ls)"

@@ -338,10 +338,18 @@ tells 2 'no model given' -o a --prune 0.5
 tells 2 'one model expected' m.ctt m.ctt -o a --prune 0.5
 tells 2 'out.* must be given' m.ctt --prune 0.5
 tells 2 'nothing to do' m.ctt -o a
-tells 2 'half' m.ctt -o a --half --round 9
+tells 2 '--round excludes --half' m.ctt -o a --half --round 9
 tells 0 'half.ctt written' m.ctt -o half.ctt --half
 [ $((100 * $(wc -c < half.ctt))) -lt $((60 * $(wc -c < m.ctt))) ] ||
     fail "--half is no half: $(wc -c m.ctt half.ctt)"
+# A part that runs on demand has one place a clip.
+sed -e '/^conv y/i clip\nwindow v in=p steps=1' \
+    -e 's/^conv y in=p/conv y in=v/' tiny.net > once.net
+"$bin/convtt-train" once.net -o once.ctt --data clips --batch 4 --threads 1 \
+    --max-steps 1 > out 2>&1 || fail "$(cat out)"
+tells 1 'too few: give --calibrate more clips' once.ctt -o bad --data clips \
+    --retrain-epochs 0 --svd-rank 2 --svd-on responses --svd-least 1 \
+    --svd-except 'e,h*' --calibrate 1 --threads 1
 tells 2 'unknown option .--prone' m.ctt -o a --prone 0.5
 tells 2 "prune: bad value '1'" m.ctt -o a --prune 1
 tells 2 'tt-rank: bad value' m.ctt -o a --tt-rank -1

@@ -148,6 +148,8 @@ refused 'no conv that could read bytes' --int8 mse --int8-except '*' $plain \
 refused '--int8-percentile requires --int8=percentile' --int8 mse \
     --int8-percentile 99 $common
 refused '--int8-slow requires --int8' --int8-slow $common --prune 0.5
+refused '--int8-slow requires --int8' --int8-slow
+refused '--int8-except requires --int8' --int8-except e
 refused '--int8-homogenise: weights that are shared' --int8 mse \
     --int8-homogenise --share 4 $common
 printf 'clips/20bn-something-something-v2/%d.webm,Moving something up\n' 1 2 3 \
