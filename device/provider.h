@@ -67,7 +67,7 @@ struct ctt_conv_provider {
 
 /* The open providers of a device.  rest: the backward kernel for gradients that
  * no provider computed: adds to dw[1] and writes din[1]. */
-enum { CTT_CONV_MOST = 7 };
+enum { CTT_CONV_MOST = 8 };
 struct ctt_conv_set {
     struct {
         const struct ctt_conv_provider *by;

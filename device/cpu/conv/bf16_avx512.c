@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bf16_avx512.c: convs of 16 bits for AVX512-BF16: sums of two products of
- * bfloat16.  tests/device/test_bf16.c compiles it for any processor. */
+ * bfloat16.  tests/device/test_dense.c compiles it for any processor. */
 #include "device/cpu/features.h"
 
 #if defined(CTT_X86_SETS)
@@ -10,7 +10,7 @@
 #pragma GCC target("prefer-vector-width=512")
 #define CTT_ISA avx512
 #endif
-#include "device/cpu/conv/bf16.h"
+#include "device/cpu/conv/dense.h"
 
 #define LANES 16
 #define REGS 4
@@ -86,7 +86,7 @@ const struct ctt_int8_isa ctt_bf16_avx512 = {
     .lay = lay, .task = task
 };
 #else
-#include "device/cpu/conv/bf16.h"
+#include "device/cpu/conv/dense.h"
 
 const struct ctt_int8_isa ctt_bf16_avx512 = {
     .supported = ctt_has_avx512bf16

@@ -255,7 +255,7 @@ struct block {
 static struct block block_of(const struct ctt_int8_job *j,
                              const struct ending *e, int64_t from)
 {
-    struct block b = { .from = from, .fast = e->quick && !e->plus.x,
+    struct block b = { .from = from, .fast = e->quick && e->bytes && !e->plus.x,
                        .left = j->outs - from < BLOCK ? j->outs - from
                                                       : BLOCK };
 

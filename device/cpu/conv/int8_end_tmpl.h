@@ -81,15 +81,18 @@ struct ending {
     int64_t      ldy;
     int          act, bytes, zero, relu;
     float        inv, most;
-    int          quick;                   /* see put_bytes() */
+    int          quick;                   /* see put_quick() */
 };
 
 /* The most steps: those of a byte, or of relu6's 6.  To scale and then to take
- * the least gives what to take it and then to scale does. */
+ * the least gives what to take it and then to scale does.  Of floats: 6, or no
+ * bound. */
 static float most_of(const struct ctt_call *c, float inv)
 {
     float most = 255.0f - (float)c->out.zero;
 
+    if (!ctt_is_bytes(&c->out))
+        return c->act == CTT_ACT_RELU6 + 1 ? 6 : INFINITY;
     return c->act == CTT_ACT_RELU6 + 1 && 6 * inv < most ? 6 * inv : most;
 }
 
@@ -102,8 +105,8 @@ static struct ending ending_of(const struct ctt_int8_job *j)
 
     return (struct ending){
         j->factor, j->bias, plus_of(c), c->out.data, c->out.ld, c->act, bytes,
-        bytes ? c->out.zero : 0, relu, inv, bytes ? most_of(c, inv) : 6,
-        bytes && (relu || !c->act)
+        bytes ? c->out.zero : 0, relu, inv, most_of(c, inv),
+        relu || !c->act
     };
 }
 
@@ -153,9 +156,7 @@ INLINE void put_sums(struct ending e, fvec factor, fvec bias, ivec sum,
         return;
     }
     if (e.relu)
-        v = relu_of(v);
-    if (e.act == CTT_ACT_RELU6 + 1)
-        v = smaller((fvec){ 0 } + 6, v);
+        v = smaller((fvec){ 0 } + e.most, relu_of(v));
     store_few((float *)y, v, n);
 }
 
@@ -179,30 +180,50 @@ INLINE void put_rows(struct ending e, int64_t row, int64_t rows, int64_t from,
     }
 }
 
-/* The sums of a tile that become bytes after an act that to_whole() applies:
- * R registers of each row, a constant. */
-INLINE void put_bytes(int R, const struct ending *of, int64_t row, int64_t rows,
-                      int64_t from, int64_t at, int64_t channels,
-                      const ivec *sum)
+/* The numbers of R registers of a row: bytes, or floats of full registers. */
+INLINE void put_row(int R, int bytes, struct ending e, const fvec *f, char *y,
+                    int64_t channels)
+{
+    ivec v[REGS];
+
+    UNROLL for (int r = 0; r < R; r++) {
+        fvec one = f[r];
+        if (bytes) {
+            v[r] = to_whole(e, one);
+            continue;
+        }
+        if (e.relu)
+            one = smaller((fvec){ 0 } + e.most, relu_of(one));
+        store((float *)(void *)y + r * LANES, one);
+    }
+    if (bytes)
+        put_lows(R, (uint8_t *)y, v, e.zero, channels);
+}
+
+/* The sums of a tile, with no act but those that put_row() applies: R registers
+ * of each row.  R, bytes: constants. */
+INLINE void put_quick(int R, int bytes, const struct ending *of, int64_t row,
+                      int64_t rows, int64_t from, int64_t at,
+                      int64_t channels, const ivec *sum)
 {
     struct ending e = *of;
     const char *plus = plus_at(&e.plus, row, from);
-    uint8_t *y = (uint8_t *)e.y + row * e.ldy + from;
+    int64_t size = bytes ? 1 : sizeof(float);
+    char *y = e.y + (row * e.ldy + from) * size;
     fvec factor[REGS], bias[REGS];
 
     UNROLL for (int r = 0; r < R; r++) {
         factor[r] = load(e.factor + at + r * LANES);
         bias[r] = e.bias ? load(e.bias + at + r * LANES) : -(fvec){ 0 };
     }
-    for (int64_t i = 0; i < rows; i++, sum += R, y += e.ldy) {
-        ivec v[REGS];
+    for (int64_t i = 0; i < rows; i++, sum += R, y += e.ldy * size) {
+        fvec f[REGS];
         UNROLL for (int r = 0; r < R; r++) {
-            fvec f = SUMS(sum[r]) * factor[r] + bias[r];
+            f[r] = SUMS(sum[r]) * factor[r] + bias[r];
             if (plus)
-                f += load_plus(&e.plus, plus, r, LANES);
-            v[r] = to_whole(e, f);
+                f[r] += load_plus(&e.plus, plus, r, LANES);
         }
-        put_lows(R, y, v, e.zero, channels);
+        put_row(R, bytes, e, f, y, channels);
         plus = plus ? plus + e.plus.ld : NULL;
     }
 }
@@ -227,8 +248,12 @@ INLINE void put_tile(int R, const struct ending *e, int64_t row, int64_t rows,
                      int64_t from, int64_t at, int64_t channels,
                      const ivec *sum)
 {
-    if (e->quick && (!e->plus.x || channels >= R * LANES))
-        put_bytes(R, e, row, rows, from, at, channels, sum);
+    int full = channels >= R * LANES;
+
+    if (e->quick && e->bytes && (full || !e->plus.x))
+        put_quick(R, 1, e, row, rows, from, at, channels, sum);
+    else if (e->quick && !e->bytes && full)
+        put_quick(R, 0, e, row, rows, from, at, channels, sum);
     else
         put_any(e, row, rows, from, at, channels, sum, R);
 }

@@ -13,6 +13,7 @@ const struct ctt_conv_provider *const ctt_cpu_providers[] = {
 #ifdef HAVE_ONEDNN
     &ctt_conv_onednn,
 #endif
+    &ctt_conv_dense,
     &ctt_conv_direct,
     NULL
 };

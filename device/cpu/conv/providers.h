@@ -10,11 +10,13 @@ extern const struct ctt_conv_provider *const ctt_cpu_providers[];
 
 /* Of weights that are mostly zeros: sparse_provider.c.  Of quantised values:
  * wino16_provider.c, Winograd in whole numbers, and int8_provider.c.  Of 16
- * bits: bf16_provider.c.  Of others: wino_provider.c, Winograd; onednn.c, if it
- * is built in.  Of all: direct sums. */
+ * bits: dense_provider.c.  Of others: wino_provider.c, Winograd; onednn.c, if
+ * it is built in; else dense_provider.c, where no training is.  Of all: direct
+ * sums. */
 extern const struct ctt_conv_provider ctt_conv_sparse,
                                       ctt_conv_wino16, ctt_conv_int8,
                                       ctt_conv_bf16, ctt_conv_winograd,
+                                      ctt_conv_dense,
                                       ctt_conv_onednn, ctt_conv_direct;
 
 /* The gradients that no provider computed, by the kernels of direct sums. */

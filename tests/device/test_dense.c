@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_bf16.c: convs that multiply bf16: every kernel gives the sums of plain C
- * of the same rounded numbers, up to the rounding of sums. */
+ * test_dense.c: convs of floats, and those that multiply bf16: every kernel
+ * gives the sums of plain C of the same numbers, rounded if they are bf16, up
+ * to the rounding of sums. */
 #include "tests/device/emulated.h"
 #include "tests/lib/check.h"
 #include "tests/lib/int8.h"
-#include "device/cpu/conv/bf16.h"
+#include "device/cpu/conv/dense.h"
 #include "device/cpu/widen.h"
 #include "net/half.h"
 
@@ -40,18 +41,22 @@ static void round_all(float *x, int64_t n)
         x[i] = rounded(x[i]);
 }
 
-/* What plain C gives for rounded numbers; with `sizes` the sum of what the
- * products are without their signs, which bounds the error of a sum. */
-static void expect(struct ctt_int8_try *j, const struct ctt_int8_shape *s,
-                   int plus, int act, int sizes)
+/* What plain C gives for the numbers as the kernels round them; with `sizes`
+ * the sum of what the products are without their signs, which bounds the error
+ * of a sum. */
+static void expect(struct ctt_int8_try *j, const struct ctt_int8_isa *isa,
+                   const struct ctt_int8_shape *s, int plus, int act,
+                   int sizes)
 {
     int64_t n, w;
 
     open_try(j, s, plus, sizes ? 0 : act);
     n = ctt_rows(&j->call.in[0]) * j->call.in[0].ld;
     w = ctt_volume(&j->call.w[0].t);
-    round_all(j->x, n);
-    round_all(j->w, w);
+    if (isa->bytes == sizeof(uint16_t)) {
+        round_all(j->x, n);
+        round_all(j->w, w);
+    }
     for (int64_t i = 0; sizes && i < n; i++)
         j->x[i] = fabsf(j->x[i]);
     for (int64_t i = 0; sizes && i < w; i++)
@@ -102,15 +107,16 @@ static void check_shape(const struct ctt_int8_isa *isa,
 {
     struct ctt_int8_try want, size, got;
 
-    expect(&want, s, plus, act, 0);
-    expect(&size, s, plus, act, 1);
-    for (int half = 0; half < 4; half++) {
+    expect(&want, isa, s, plus, act, 0);
+    expect(&size, isa, s, plus, act, 1);
+    for (int half = 0; half < (isa->bytes == 2 ? 4 : 1); half++) {
         struct ctt_int8_weights k = { NULL };
 
         open_try(&got, s, plus, act);
-        make_short(&got, half);
+        if (isa->bytes == sizeof(uint16_t))
+            make_short(&got, half);
         for (int t = 0; t < 2; t++) {
-            CHECK_OK(ctt_bf16_run(isa, cpus[t], &got.call, &k));
+            CHECK_OK(ctt_dense_run(isa, cpus[t], &got.call, &k));
             CU_ASSERT_EQUAL(wrong(&got, &want, &size), 0);
             if (wrong(&got, &want, &size))
                 printf("\n    %s: %s, conv %s, plus %d, act %d, short %d",
@@ -131,10 +137,15 @@ static void check(const struct ctt_int8_isa *isa)
 
 static void test_here(void)
 {
-    if (ctt_bf16_avx512.supported())
-        check(&ctt_bf16_avx512);
-    else
-        puts("\n    this processor has no AVX512-BF16");
+    static const struct ctt_int8_isa *const all[] = {
+        &ctt_bf16_avx512, &ctt_dense_avx512, &ctt_dense_avx2
+    };
+
+    for (size_t i = 0; i < CTT_LEN(all); i++)
+        if (all[i]->supported())
+            check(all[i]);
+        else
+            printf("\n    this processor lacks what kernel %d needs", (int)i);
 }
 
 static void test_emulated(void)
@@ -153,8 +164,8 @@ static void test_stamp(void)
 
     if (!ctt_bf16_avx512.supported())
         return;
-    expect(&want, s, 0, 0, 0);
-    expect(&size, s, 0, 0, 1);
+    expect(&want, &ctt_bf16_avx512, s, 0, 0, 0);
+    expect(&size, &ctt_bf16_avx512, s, 0, 0, 1);
     open_try(&j, s, 0, 0);
     make_short(&j, 0);
     CHECK_OK(ctt_dev_run(cpus[0], &j.call, CTT_FWD));
@@ -204,7 +215,7 @@ static CU_TestInfo tests[] = {
 int main(void)
 {
     CU_SuiteInfo suites[] = {
-        { .pName = "bf16", .pTests = tests }, CU_SUITE_INFO_NULL
+        { .pName = "dense", .pTests = tests }, CU_SUITE_INFO_NULL
     };
     int rc;
 

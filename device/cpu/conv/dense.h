@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * dense.h: convs of floats, and convs that multiply numbers of 16 bits
+ * (bfloat16) and add them up in floats, by the loops of the kernels of
+ * quantised values (int8_job.h).
+ *
+ * An element of the values has 32 or 16 bits, a unit is one or two of them.
+ * Weights are packed as those of whole numbers are, and every sum starts with
+ * 0. */
+#ifndef CTT_DENSE_H
+#define CTT_DENSE_H
+
+#include "device/cpu/conv/int8_job.h"
+
+/* The kernels, by instruction set; supported(): 1 if this processor has it. */
+extern const struct ctt_int8_isa ctt_bf16_avx512, ctt_dense_avx512,
+                                 ctt_dense_avx2;
+
+/* 1 if the forward call goes to the kernels of bf16: it may multiply bf16, its
+ * values and its result are bf16 or floats, and the processor has them. */
+int  ctt_bf16_takes(const struct ctt_call *c);
+
+/* dense_run.c: the forward call by these kernels; those of bf16 round floats
+ * to the nearest.  The weights are packed again if they are not those of the
+ * call.  CTT_ENOMEM. */
+int  ctt_dense_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                   const struct ctt_call *c, struct ctt_int8_weights *k);
+
+#endif
