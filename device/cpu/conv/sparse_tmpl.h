@@ -16,8 +16,34 @@ typedef int32_t ivec_at __attribute__((vector_size(LANES * 4), aligned(4),
 
 /* ---- values ---- */
 
-/* Pixels and channels that are laid out at a time. */
-enum { PIXELS = 32, CHANNELS = 64 * UNIT };
+/* LANES registers of LANES lanes, transposed: each step makes the highest bit
+ * of a number's register the lowest bit of its lane. */
+INLINE void turn(ivec *v)
+{
+    ivec low, high, next[LANES];
+
+    UNROLL for (int i = 0; i < LANES; i++) {
+        low[i] = i / 2 + i % 2 * LANES;
+        high[i] = low[i] + LANES / 2;
+    }
+    UNROLL for (int step = 1; step < LANES; step *= 2) {
+        UNROLL for (int i = 0; i < LANES / 2; i++) {
+            next[2 * i] = __builtin_shuffle(v[i], v[i + LANES / 2], low);
+            next[2 * i + 1] = __builtin_shuffle(v[i], v[i + LANES / 2], high);
+        }
+        UNROLL for (int i = 0; i < LANES; i++)
+            v[i] = next[i];
+    }
+}
+
+/* Pixels that are laid out at a time, and units of each. */
+enum { PIXELS = 32, WIDE = 64, CHANNELS = WIDE * UNIT };
+
+/* Units from plane to plane of a group. */
+static int64_t apart_of(const struct ctt_sparse_job *j)
+{
+    return j->s.phases[0] * j->s.phases[1] * j->s.phases[2] * j->s.plane;
+}
 
 static int32_t blank_of(const struct ctt_sparse_job *j)
 {
@@ -30,49 +56,72 @@ static int32_t blank_of(const struct ctt_sparse_job *j)
     return bits;
 }
 
-/* Pixels from column `from` on of those that are there, n of them; to: where
- * the first column of the line lies in the plane of the first group, of phases
- * that are `apart` units apart. */
+/* LANES units of n pixels, LANES of them or fewer, which are `step` rows apart:
+ * to the first `groups` planes. */
+INLINE void lay_turned(const int32_t *row, int64_t n, int64_t step,
+                       int64_t groups, int32_t *to, int64_t apart)
+{
+    ivec v[LANES];
+
+    UNROLL for (int i = 0; i < LANES; i++)
+        v[i] = *(const ivec_at *)(row + (i < n ? i : 0) * step * WIDE);
+    turn(v);
+    for (int64_t g = 0; g < groups && g < LANES; g++, to += apart)
+        if (n >= LANES)
+            *(ivec_at *)to = v[g];
+        else
+            memcpy(to, &v[g], (size_t)n * sizeof(*to));
+}
+
+/* n pixels that are `step` rows of `room` apart, to the planes of a phase. */
+static void lay_phase(const int32_t *room, int64_t n, int64_t step,
+                      int64_t groups, int32_t *to, int64_t apart)
+{
+    for (int64_t g = 0; g < groups; g += LANES)
+        for (int64_t i = 0; i < n; i += LANES)
+            lay_turned(room + i * step * WIDE + g, n - i, step, groups - g,
+                       to + g * apart + i, apart);
+}
+
+/* n pixels from column `from` on of those that are there, from a channel on;
+ * to: the line in the plane of the first group. */
 static void lay_block(const struct ctt_sparse_job *j, struct line l,
                       int64_t from, int64_t n, int64_t channel, int32_t *to)
 {
-    int64_t left = j->j.c->in[0].c - channel, phases = j->s.phases[2];
-    int64_t apart = j->s.phases[0] * j->s.phases[1] * phases * j->s.plane;
+    int64_t left = j->j.c->in[0].c - channel, apart = apart_of(j);
     int64_t stride = j->j.c->node->attr.conv.stride[2];
-    int32_t room[PIXELS * CHANNELS / UNIT] = { 0 };
+    int32_t room[PIXELS * WIDE] = { 0 };
 
     left = left < CHANNELS ? left : CHANNELS;
     for (int64_t i = 0; i < n; i++)
         lay_some(&j->j, l.row + from + i, channel,
-                 (elem *)(void *)(room + i * CHANNELS / UNIT), left);
+                 (elem *)(void *)(room + i * WIDE), left);
     to += channel / UNIT * apart;
-    for (int64_t g = 0; g * UNIT < left; g++, to += apart)
-        for (int64_t i = 0; i < n; i++) {
-            int64_t at = l.left + from + i;
-            if (at % stride < phases)
-                to[at % stride * j->s.plane + at / stride] =
-                    room[i * CHANNELS / UNIT + g];
-        }
+    for (int64_t p = 0; p < j->s.phases[2]; p++, to += j->s.plane) {
+        int64_t at = (l.left + from - p + stride - 1) / stride;
+        int64_t first = at * stride + p - l.left - from;
+        lay_phase(room + first * WIDE, (n - first + stride - 1) / stride,
+                  stride, (left + UNIT - 1) / UNIT, to + at, apart);
+    }
 }
 
 /* The padding of a line in all planes, before and after what is there. */
 static void lay_blank(const struct ctt_sparse_job *j, struct line l,
                       int32_t *to)
 {
-    int64_t stride = j->j.c->node->attr.conv.stride[2];
-    int64_t phases = j->s.phases[2], behind = l.left + l.n;
-    int64_t apart = j->s.phases[0] * j->s.phases[1] * phases * j->s.plane;
+    int64_t stride = j->j.c->node->attr.conv.stride[2], apart = apart_of(j);
     int32_t blank = blank_of(j);
 
-    for (int64_t g = 0; g < j->s.groups; g++, to += apart)
-        for (int64_t p = 0; p < phases; p++) {
-            int32_t *at = to + p * j->s.plane;
-            for (int64_t i = p; i < l.left; i += stride)
-                at[i / stride] = blank;
-            for (int64_t i = behind + (p - behind % stride + stride) % stride;
-                 i < behind + l.right; i += stride)
-                at[i / stride] = blank;
+    for (int64_t p = 0; p < j->s.phases[2]; p++, to += j->s.plane) {
+        int64_t before = (l.left - p + stride - 1) / stride;
+        int64_t behind = (l.left + l.n - p + stride - 1) / stride;
+        for (int64_t g = 0; g < j->s.groups; g++) {
+            for (int64_t i = 0; i < before; i++)
+                to[g * apart + i] = blank;
+            for (int64_t i = behind; i < j->s.pitch[2]; i++)
+                to[g * apart + i] = blank;
         }
+    }
 }
 
 /* What lies behind the lines. */
@@ -168,26 +217,6 @@ static void (*const walks[REGS_MOST + 1])(const int32_t *,
 };
 
 /* ---- results ---- */
-
-/* LANES registers of LANES lanes, transposed: each step makes the highest bit
- * of a number's register the lowest bit of its lane. */
-INLINE void turn(ivec *v)
-{
-    ivec low, high, next[LANES];
-
-    UNROLL for (int i = 0; i < LANES; i++) {
-        low[i] = i / 2 + i % 2 * LANES;
-        high[i] = low[i] + LANES / 2;
-    }
-    UNROLL for (int step = 1; step < LANES; step *= 2) {
-        UNROLL for (int i = 0; i < LANES / 2; i++) {
-            next[2 * i] = __builtin_shuffle(v[i], v[i + LANES / 2], low);
-            next[2 * i + 1] = __builtin_shuffle(v[i], v[i + LANES / 2], high);
-        }
-        UNROLL for (int i = 0; i < LANES; i++)
-            v[i] = next[i];
-    }
-}
 
 /* A place in the values: the result there, if it is one. */
 struct spot { int64_t w, h, d, sample; };
