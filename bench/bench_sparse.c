@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The input's size and the conv's attributes. */
 static const struct shape { const char *name, *in, *conv; } shapes[] = {
@@ -40,7 +41,7 @@ static const double shares[] = { 0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98 };
 struct pair {
     struct ctt_graph         *g;
     struct ctt_call           dense, sparse;
-    void                     *cache;
+    void                     *cache, *chosen;    /* of calls of the device */
     struct ctt_sparse_weights w;
     struct ctt_sparse_shape   s;
 };
@@ -103,6 +104,7 @@ out:
 static void close_pair(struct pair *p, struct ctt_dev *d)
 {
     ctt_dev_forget(d, &p->cache);
+    ctt_dev_forget(d, &p->chosen);
     ctt_free(p->dense.in[0].data);
     ctt_free(p->dense.out.data);
     ctt_free(p->sparse.w[0].t.data);
@@ -155,7 +157,12 @@ static int one(struct ctt_dev *d, const struct shape *s, int is_int8,
         CTT_TRY(measure(d, &p, isa, best));
         floor = (double)p.w.first[p.sparse.out.c] * (double)p.s.span /
                 isa->lanes;
-        printf("  %5.2f (%.2f)", best[0] / best[1], floor / best[1] * 1e-9);
+        p.sparse.stamp = i + 2;
+        p.sparse.cache = &p.chosen;
+        CTT_TRY(ctt_dev_run(d, &p.sparse, CTT_FWD));
+        printf("  %5.2f%c(%.2f)", best[0] / best[1],
+               strncmp(ctt_dev_impl(d, p.chosen, CTT_FWD), "sparse", 6)
+                   ? ' ' : '*', floor / best[1] * 1e-9);
     }
     printf("  %9.1f us %s\n", best[0] * 1e6,
            ctt_dev_impl(d, p.cache, CTT_FWD));
@@ -172,7 +179,7 @@ int main(int argc, char **argv)
     int rc = ctt_dev_open("cpu", argc > 1 ? atoi(argv[1]) : 1, &d);
 
     printf("conv; times faster than dense with 0 50 70 80 90 95 98%% of zeros "
-           "(registers of units a ns); the dense one\n");
+           "(*: chosen; registers of units a ns); the dense one\n");
     for (size_t i = 0; rc >= 0 && i < CTT_LEN(shapes); i++)
         for (int k = 0; k < 6 && rc >= 0; k++)
             if (bench_wanted(list, shapes[i].name))

@@ -13,8 +13,11 @@ static inline const char *ctt_type_run(int type)
     return ctt_type_words[type == CTT_TYPE_BF16 ? type : CTT_TYPE_FP32];
 }
 
+/* What --zeros prunes together, by --zeros-form. */
+extern const char *const ctt_zeros_words[];
+
 struct ctt_bench_set {
-    int         on, runs, warm_up, streams, type;
+    int         on, runs, warm_up, streams, type, zeros_form;
     double      zeros;
     const char *against;    /* NULL: nothing */
 };

@@ -23,21 +23,38 @@ static int is_kernel(const struct ctt_node *n, int k)
     return ctt_ops[n->op].weight[k].start == CTT_START_SCALED;
 }
 
+const char *const ctt_zeros_words[] = { "any", "block", "row", NULL };
+
+/* Neighbouring input and output channels that are pruned together, by form. */
+static const struct form { int64_t ins, outs; } forms[] = {
+    { 1, 1 }, { 4, 1 }, { 1, 16 }
+};
+
+/* The number of what weight i is pruned with. */
+static int64_t part_of(const struct ctt_tensor *w, int64_t i, struct form f)
+{
+    int64_t each = w->d * w->h * w->w, tap = i / w->c % each;
+
+    return (i / w->c / each / f.outs * each + tap) * w->c + i % w->c / f.ins;
+}
+
 /* Prunes weights of a kernel; counts all of them and the pruned ones. */
 static void prune_kernel(struct ctt_model *m, const struct ctt_node *n, int k,
-                         double zeros, int64_t count[2])
+                         const struct ctt_bench_set *set, int64_t count[2])
 {
     uint64_t key = ctt_key(SEED, (uint64_t)n->at[k]);
 
     for (int64_t i = 0; i < ctt_volume(&n->w[k]); i++) {
-        int pruned = ctt_random(key, (uint64_t)i) * 0x1p-32 < zeros;
+        int64_t part = part_of(&n->w[k], i, forms[set->zeros_form]);
+        int pruned = ctt_random(key, (uint64_t)part) * 0x1p-32 < set->zeros;
         m->constraint.keep[n->at[k] + i] = !pruned;
         count[pruned]++;
     }
 }
 
 /* *share: that of the weights that were pruned. */
-static int prune(struct ctt_model *m, double zeros, double *share)
+static int prune(struct ctt_model *m, const struct ctt_bench_set *set,
+                 double *share)
 {
     int64_t count[2] = { 0, 0 };
     int rc;
@@ -46,7 +63,7 @@ static int prune(struct ctt_model *m, double zeros, double *share)
     for (int i = 0; i < m->g->count; i++)
         for (int k = 0; k < m->g->node[i].nw; k++)
             if (is_kernel(&m->g->node[i], k))
-                prune_kernel(m, &m->g->node[i], k, zeros, count);
+                prune_kernel(m, &m->g->node[i], k, set, count);
     ctt_model_hold(m);
     *share = count[1] ? (double)count[1] / (double)(count[0] + count[1]) : 0;
 out:
@@ -114,7 +131,7 @@ static int make_model(const char *path, const struct ctt_bench_set *set,
     CTT_TRY(ctt_model_new(g, &m));
     ctt_init_weights(m, SEED);
     if (set->zeros > 0)
-        CTT_TRY(prune(m, set->zeros, share));
+        CTT_TRY(prune(m, set, share));
     if (set->type == CTT_TYPE_INT8)
         CTT_TRY(quantise(&m));
     *out = m;

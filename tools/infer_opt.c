@@ -74,6 +74,10 @@ static const struct ctt_opt opts[] = {
     { "zeros", CTT_DOUBLE, FIELD(bench.zeros), "0", "share of the random "
       "weights of convs to prune", 0, 1, .arg = "SHARE",
       .section = "Measuring", .needs = BENCH },
+    { "zeros-form", CTT_CHOICE, FIELD(bench.zeros_form), "any", "what --zeros "
+      "prunes together: any weight alone, a block of 4 input channels, or a "
+      "row: one input of 16 output channels", .choices = ctt_zeros_words,
+      .section = "Measuring", .needs = "zeros" },
 
     { "split", CTT_STRING, FIELD(split), "", "split of a data set [validation, "
       "or all clips if it has no splits; mnist: test]", .arg = "NAME",

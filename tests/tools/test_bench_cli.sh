@@ -84,6 +84,10 @@ field file_bytes
 full=$value
 json "$models/lenet-5.net" frame c1 --zeros 0.9
 holds "{zeros} > 0.89 && {zeros} < 0.91 && {file_bytes} < $full / 2"
+for form in block row; do
+    json "$models/lenet-5.net" frame c1 --zeros 0.9 --zeros-form "$form"
+    holds '{zeros} > 0.85 && {zeros} < 0.95'
+done
 json "$models/lenet-5.net" frame c1 --zeros 1
 holds '{zeros} == 1'
 says 0 'random weights, 90\.[0-9]% of them pruned' bench \
@@ -154,6 +158,7 @@ for o in '--observe 0.5' '--every 2' '--top 2' '--predict 2' '--split a' \
     # shellcheck disable=SC2086
     says 2 "^convtt-infer: ${o% *} excludes --bench$" bench least.net $o
 done
+says 2 '--zeros-form requires --zeros' bench least.net --zeros-form row
 says 2 '--strip requires --predict' bench least.net --strip a.png
 says 2 'measures one model .*not clips: b.net' bench least.net b.net
 says 2 'no model given' bench

@@ -3,6 +3,8 @@
  * zeros, and when that is faster than the rows below. */
 #include "device/cpu/conv/providers.h"
 #include "device/cpu/conv/sparse.h"
+#include "device/cpu/conv/wino.h"
+#include "device/cpu/conv/wino16_plan.h"
 
 /* The content of a call's cache.  The lists hold for a stamp, sizes, and a step
  * and a zero of the values; few: there are so few zeros that there are none. */
@@ -81,6 +83,71 @@ out:
     return rc;
 }
 
+/* Whether it is faster, the same for every number of threads: compares products
+ * of registers, of which dense convs reach about the processor's rate.  One of
+ * units takes as long as 9/4 of them (its values are read for it alone, and not
+ * from a multiple of 64 bytes on); a channel of a tile as many as WALK, a line
+ * of a plane as many as LINE, to lay out or to end a register of units or sums
+ * as many as TURN (of bytes) or TURN_FLOATS.  Of dense convs Winograd takes 5/4
+ * of its products, because of the transforms; of whole numbers, which it
+ * multiplies in pairs, 4/3.  (Drawn from bench/bench_sparse.c, on AVX-512;
+ * doc/benchmarks.md says how often it was right.) */
+enum { WALK = 10, LINE = 20, TURN = 16, TURN_FLOATS = 22 };
+
+/* Laying out: lines of a phase, of which turning leaves whole registers. */
+static double lay_of(const struct ctt_sparse_isa *isa, const struct kept *k,
+                     const struct ctt_call *c, int64_t turn)
+{
+    const struct ctt_tensor *x = &c->in[0];
+    int64_t stride = c->node->attr.conv.stride[2];
+    int64_t regs = ((x->w + stride - 1) / stride + isa->lanes - 1) /
+                   isa->lanes;
+    int64_t lines = x->n * x->d * x->h * k->s.phases[2];
+
+    return (double)(lines * ctt_align(k->s.groups, isa->lanes)) *
+           (double)(LINE + turn * regs);
+}
+
+static double ours_of(const struct ctt_sparse_isa *isa, const struct kept *k,
+                      const struct ctt_call *c)
+{
+    double parts = (double)c->in[0].n / (double)k->s.samples;
+    int64_t turn = isa->is_int8 ? TURN : TURN_FLOATS;
+    int64_t regs = (k->s.span + isa->lanes - 1) / isa->lanes;
+    int64_t tiles = (regs + CTT_SPARSE_REGS - 1) / CTT_SPARSE_REGS;
+    int64_t ends = regs * ctt_align(c->out.c, isa->lanes) * turn;
+    int64_t walks = WALK * tiles * c->out.c;
+
+    return parts * (2.25 * (double)(k->w.first[c->out.c] * regs) +
+                    (double)(ends + walks)) + lay_of(isa, k, c, turn);
+}
+
+/* n of a side in tiles. */
+static double tiles_of(const struct ctt_tensor *y, int64_t tile)
+{
+    return (double)(y->n * y->d * ((y->h + tile - 1) / tile) *
+                    ((y->w + tile - 1) / tile));
+}
+
+static double dense_of(const struct ctt_sparse_isa *isa,
+                       const struct ctt_call *c)
+{
+    const struct ctt_tensor *y = &c->out, *w = &c->w[0].t;
+    double blocks = (double)((y->c + isa->lanes - 1) / isa->lanes);
+    double taps = (double)(w->d * w->h * w->w), ins = (double)w->c;
+    double units = (double)((w->c + isa->unit - 1) / isa->unit), wino;
+    double direct = (double)ctt_rows(y) * taps * units * blocks;
+    int tile = isa->is_int8 ? ctt_wino16_tile(y->h, y->w) : 4;
+    int side = tile + (int)w->h - 1;
+
+    if (ctt_wino_refuses(c->node) ||
+        (isa->is_int8 && (w->h != 3 || w->c > CTT_WINO16_CHANNELS)))
+        return direct;
+    wino = tiles_of(y, tile) * side * side * blocks *
+           (isa->is_int8 ? ins / 2 * 4 / 3 : ins * 5 / 4);
+    return wino < direct ? wino : direct;
+}
+
 static int pays(struct ctt_conv_ask *q)
 {
     const struct ctt_sparse_isa *isa = ctt_sparse_best(q->call);
@@ -89,8 +156,10 @@ static int pays(struct ctt_conv_ask *q)
 
     if (rc < 0)
         return rc;
-    q->why = "most weights are zeros";
-    return 1;
+    rc = ours_of(isa, k, q->call) < dense_of(isa, q->call);
+    q->why = rc ? "most weights are zeros"
+                : "too few zeros to be faster than a dense convolution";
+    return rc;
 }
 
 static int run(struct ctt_conv_ask *q)

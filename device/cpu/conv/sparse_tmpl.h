@@ -56,6 +56,18 @@ static int32_t blank_of(const struct ctt_sparse_job *j)
     return bits;
 }
 
+/* The first n lanes of a register, by pieces of constant size. */
+INLINE void copy_few(int32_t *to, const int32_t *v, int64_t n)
+{
+    int64_t done = 0;
+
+    UNROLL for (int piece = LANES / 2; piece > 0; piece /= 2)
+        if (n & piece) {
+            memcpy(to + done, v + done, (size_t)piece * sizeof(*to));
+            done += piece;
+        }
+}
+
 /* LANES units of n pixels, LANES of them or fewer, which are `step` rows apart:
  * to the first `groups` planes. */
 INLINE void lay_turned(const int32_t *row, int64_t n, int64_t step,
@@ -70,7 +82,7 @@ INLINE void lay_turned(const int32_t *row, int64_t n, int64_t step,
         if (n >= LANES)
             *(ivec_at *)to = v[g];
         else
-            memcpy(to, &v[g], (size_t)n * sizeof(*to));
+            copy_few(to, (const int32_t *)&v[g], n);
 }
 
 /* n pixels that are `step` rows of `room` apart, to the planes of a phase. */
@@ -90,7 +102,7 @@ static void lay_block(const struct ctt_sparse_job *j, struct line l,
 {
     int64_t left = j->j.c->in[0].c - channel, apart = apart_of(j);
     int64_t stride = j->j.c->node->attr.conv.stride[2];
-    int32_t room[PIXELS * WIDE] = { 0 };
+    int32_t room[PIXELS * WIDE];    /* channels that are not there: any */
 
     left = left < CHANNELS ? left : CHANNELS;
     for (int64_t i = 0; i < n; i++)
