@@ -6,6 +6,7 @@
 #define CTT_COMPRESS_H
 
 #include "compress/report.h"
+#include "net/unit.h"
 
 struct ctt_recipe_calls;
 
@@ -111,7 +112,7 @@ int ctt_factorise(const struct ctt_model *m, const struct ctt_tt *o,
                   const struct ctt_recipe_calls *calls, struct ctt_report *r,
                   struct ctt_model **out);
 
-/* ---- prune.c ---- */
+/* ---- prune.c, prune_units.c ---- */
 
 enum ctt_prune_scope { CTT_PRUNE_GLOBAL, CTT_PRUNE_LAYER };
 enum ctt_prune_score { CTT_SCORE_LAMP, CTT_SCORE_MAGNITUDE };
@@ -123,6 +124,7 @@ struct ctt_prune {
                               the first part of its batches, `until`, 0..1 */
     int         steps;
     float       until;
+    int         form;      /* enum ctt_prune_form: what is pruned together */
     int         scope;     /* enum ctt_prune_scope */
     int         score;     /* enum ctt_prune_score */
     float       floor;     /* share of each weight that is never pruned; at
@@ -132,13 +134,15 @@ struct ctt_prune {
 };
 
 /* Prunes the conv and deconv weights (never biases) of m by magnitude (Han and
- * others 2015) until `share` of the elements of all weights that may be pruned
- * are zero: the smallest of all weights together (scope global), or of each
- * weight (scope layer).  Elements pruned before stay pruned and count.  With
- * scope global, elements are compared by |w| over the root mean square of their
- * weight (score magnitude), or by w^2 over the sum of squares of the elements
- * of their weight that are not smaller (score LAMP; Lee and others 2021).  Of
- * equal elements, the first is pruned.  Gives the model a mask if it has none.
+ * others 2015), whole units of `form` (net/unit.h), until `share` of the
+ * elements of all weights that may be pruned are zero, and at most one unit
+ * more: the smallest of all weights together (scope global), or of each weight
+ * (scope layer).  Elements pruned before stay pruned and count.  The size of a
+ * unit is the mean square of its elements that are not pruned.  With scope
+ * global, units are compared by it over the mean square of their weight (score
+ * magnitude), or over the sum of squares of the units of their weight that are
+ * not smaller (score LAMP; Lee and others 2021).  Of equal units, the first is
+ * pruned.  Gives the model a mask if it has none.
  * CTT_ENAN if a weight is not finite, CTT_EINVAL if no weight may be pruned.
  * On failure m is unchanged. */
 int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share);
@@ -146,6 +150,10 @@ int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share);
 /* The share of the elements of these weights that is pruned; o NULL: of all
  * convs and deconvs. */
 double ctt_pruned(const struct ctt_model *m, const struct ctt_prune *o);
+
+/* How many of them, *all, are pruned. */
+int64_t ctt_count_pruned(const struct ctt_model *m, const struct ctt_prune *o,
+                         int64_t *all);
 
 /* The share to prune in round (or step) 1 .. rounds (Zhu and Gupta 2017): it
  * rises from s0 before the first to s1 in the last, fastest at the start. */

@@ -1,226 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * prune.c: the stage "pruning": sets elements of the weights to zero for
- * good. */
+ * prune.c: the stage "pruning": rounds or steps of pruning, and its options. */
 #include "compress/stage.h"
-#include "net/op.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-/* One element: its score and its offset in the flat block. */
-struct item {
-    double  score;
-    int64_t at;
-};
-
-/* A weight: its `count` items from `first`, how many were pruned before, and
- * how many must stay. */
-struct layer {
-    int64_t at, count, first, gone, stay;
-};
-
-struct list {
-    struct layer *layer;
-    int           layers;
-    struct item  *item;
-    int64_t       items, gone, stay;
-};
-
-static int by_score(const void *pa, const void *pb)
-{
-    const struct item *a = pa, *b = pb;
-
-    if (a->score != b->score)
-        return a->score < b->score ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
-
-static int prunable(const struct ctt_node *n, const struct ctt_prune *o)
-{
-    if (!ctt_is_conv(n))
-        return 0;
-    return !o || (ctt_volume(&n->w[0]) >= o->least &&
-                  !ctt_name_matches(o->except, n->name));
-}
-
-static int pruned(const struct ctt_model *m, int64_t at)
-{
-    return ctt_is_pruned(&m->constraint, at);
-}
-
-/* How many elements the weights that may be pruned have; returns how many of
- * them are pruned. */
-static int64_t count_pruned(const struct ctt_model *m,
-                            const struct ctt_prune *o, int64_t *all)
-{
-    int64_t gone = 0;
-
-    *all = 0;
-    for (int i = 0; i < m->g->count; i++) {
-        const struct ctt_node *n = &m->g->node[i];
-        if (!prunable(n, o))
-            continue;
-        *all += ctt_volume(&n->w[0]);
-        for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-            gone += pruned(m, n->at[0] + k);
-    }
-    return gone;
-}
-
-double ctt_pruned(const struct ctt_model *m, const struct ctt_prune *o)
-{
-    int64_t all, gone = count_pruned(m, o, &all);
-
-    return all ? (double)gone / (double)all : 0;
-}
-
-double ctt_prune_cubic(double s0, double s1, int round, int rounds)
-{
-    double left = 1 - (double)round / rounds;
-
-    return s1 + (s0 - s1) * left * left * left;
-}
-
-/* ---- the list ---- */
-
-static void add_layer(const struct ctt_model *m, const struct ctt_prune *o,
-                      const struct ctt_node *n, struct list *l)
-{
-    struct layer *y = &l->layer[l->layers++];
-
-    *y = (struct layer){ .at = n->at[0], .count = ctt_volume(&n->w[0]),
-                         .first = l->items };
-    for (int64_t k = 0; k < y->count; k++) {
-        double x = m->w[y->at + k];
-        int is_gone = pruned(m, y->at + k);
-        /* Elements pruned before sort first, so that they stay pruned. */
-        l->item[l->items++] = (struct item){ is_gone ? -1 : x * x,
-                                             y->at + k };
-        y->gone += is_gone;
-    }
-    y->stay = (int64_t)ceil((double)o->floor * (double)y->count);
-    if (y->stay < 1)
-        y->stay = 1;
-    if (y->stay > y->count - y->gone)
-        y->stay = y->count - y->gone;
-    l->gone += y->gone;
-    l->stay += y->stay;
-    qsort(l->item + y->first, (size_t)y->count, sizeof(*l->item), by_score);
-}
-
-static int make_list(const struct ctt_model *m, const struct ctt_prune *o,
-                     struct list *l)
-{
-    int64_t all = 0;
-    int count = 0, rc = 0;
-
-    for (int i = 0; i < m->g->count; i++) {
-        const struct ctt_node *n = &m->g->node[i];
-        if (!prunable(n, o))
-            continue;
-        all += ctt_volume(&n->w[0]);
-        count++;
-        for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-            CTT_CHECK(isfinite(m->w[n->at[0] + k]), CTT_ENAN,
-                      "%s: a weight is not finite", n->name);
-    }
-    CTT_CHECK(count > 0, CTT_EINVAL, "the model has no weight to prune");
-    l->layer = ctt_calloc((size_t)count, sizeof(*l->layer));
-    l->item = ctt_calloc((size_t)all, sizeof(*l->item));
-    CTT_TRY(l->layer && l->item ? 0 : CTT_ENOMEM);
-    for (int i = 0; i < m->g->count; i++)
-        if (prunable(&m->g->node[i], o))
-            add_layer(m, o, &m->g->node[i], l);
-out:
-    return rc;
-}
-
-/* ---- scores that are comparable between weights ---- */
-
-static void lamp(struct item *item, int64_t n)
-{
-    double sum = 0;
-
-    for (int64_t k = n - 1; k >= 0; k--) {
-        sum += item[k].score;
-        if (sum > 0)
-            item[k].score /= sum;
-    }
-}
-
-static void magnitude(struct item *item, int64_t n)
-{
-    double sum = 0;
-
-    for (int64_t k = 0; k < n; k++)
-        sum += item[k].score;
-    for (int64_t k = 0; k < n && sum > 0; k++)
-        item[k].score *= (double)n / sum;
-}
-
-static void (*const scores[])(struct item *, int64_t) = {
-    [CTT_SCORE_LAMP] = lamp, [CTT_SCORE_MAGNITUDE] = magnitude,
-};
-
-static void compare_all(struct list *l, int score)
-{
-    for (int i = 0; i < l->layers; i++) {
-        struct layer *y = &l->layer[i];
-        struct item *item = l->item + y->first;
-
-        scores[score](item + y->gone, y->count - y->gone);
-        for (int64_t k = y->count - y->stay; k < y->count; k++)
-            item[k].score = HUGE_VAL;
-    }
-    qsort(l->item, (size_t)l->items, sizeof(*l->item), by_score);
-}
-
-/* ---- pruning ---- */
-
-static void zero(struct ctt_model *m, const struct item *item, int64_t count)
-{
-    for (int64_t k = 0; k < count; k++) {
-        m->w[item[k].at] = 0;
-        m->constraint.keep[item[k].at] = 0;
-        if (m->constraint.share)
-            m->constraint.share[item[k].at] = 0;
-    }
-}
-
-static int64_t wanted(double share, int64_t count, int64_t gone, int64_t stay)
-{
-    int64_t n = (int64_t)llround(share * (double)count);
-
-    n = n > count - stay ? count - stay : n;
-    return n < gone ? gone : n;
-}
-
-int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share)
-{
-    struct list l = { NULL };
-    int rc = 0;
-
-    CTT_TRY(make_list(m, o, &l));
-    CTT_TRY(ctt_constraint_mask(&m->constraint, m->g->weights));
-    if (o->scope == CTT_PRUNE_GLOBAL) {
-        compare_all(&l, o->score);
-        zero(m, l.item, wanted(share, l.items, l.gone, l.stay));
-    }
-    for (int i = 0; i < l.layers && o->scope == CTT_PRUNE_LAYER; i++) {
-        const struct layer *y = &l.layer[i];
-        zero(m, l.item + y->first, wanted(share, y->count, y->gone, y->stay));
-    }
-out:
-    ctt_free(l.layer);
-    ctt_free(l.item);
-    return rc;
-}
-
-/* ---- the stage ---- */
 
 static const char *const scope_words[] = { "global", "layer", NULL };
 static const char *const score_words[] = { "lamp", "magnitude", NULL };
+
+/* How the model's history names the forms. */
+static const char *const form_text[CTT_PRUNE_FORMS] = {
+    [CTT_PRUNE_ANY] = "", [CTT_PRUNE_BLOCK] = ", in blocks of 4 inputs",
+    [CTT_PRUNE_ROW] = ", in rows of 16 outputs",
+};
 
 #define FIELD(f) offsetof(struct ctt_recipe, prune.f)
 
@@ -243,6 +35,11 @@ static const struct ctt_opt options[] = {
       .dflt = "0.6", .help = "fraction of this retraining after which nothing "
       "more is pruned", .max = 1, .arg = "SHARE",
       .needs = "prune prune-rounds=0" },
+    { .name = "prune-form", .type = CTT_CHOICE, .off = FIELD(form),
+      .dflt = "any", .help = "prune single values; blocks of 4 neighbouring "
+      "input channels, which one instruction multiplies in INT8; or rows of 16 "
+      "neighbouring output channels, one register of floats",
+      .choices = ctt_prune_forms, .needs = "prune" },
     { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
       .dflt = "global", .help = "prune the smallest values of all weights "
       "together, or of each layer", .choices = scope_words,
@@ -273,7 +70,7 @@ static int asked(const struct ctt_recipe *o)
 static int check(const struct ctt_recipe *o, const struct ctt_model *m)
 {
     const struct ctt_prune *p = &o->prune;
-    int64_t all, gone = count_pruned(m, p, &all);
+    int64_t all, gone = ctt_count_pruned(m, p, &all);
     int rc = 0;
 
     CTT_CHECK(p->share >= 0 && p->share < 1, CTT_EINVAL,
@@ -340,7 +137,7 @@ static int has_prunable(const struct ctt_walk *k)
 {
     int64_t all;
 
-    count_pruned(*k->m, &k->o->prune, &all);
+    ctt_count_pruned(*k->m, &k->o->prune, &all);
     return all > 0;
 }
 
@@ -365,7 +162,8 @@ static int prepare(struct ctt_walk *k)
     CTT_TRY(ctt_prune(*k->m, o, k->start));
     snprintf(k->name, sizeof(k->name), "pruned");
     snprintf(k->line, sizeof(k->line), "pruned: in %d steps to %.2f%% of the "
-             "prunable weights", o->steps, 100 * (double)o->share);
+             "prunable weights%s", o->steps, 100 * (double)o->share,
+             form_text[o->form]);
 out:
     return rc;
 }
@@ -386,8 +184,9 @@ static int prune_round(struct ctt_walk *k, int round)
         ctt_walk_same(k, what);
     }
     snprintf(k->line, sizeof(k->line), "%s: %.2f%% of all convolution weights, "
-             "%.2f%% of the prunable ones", k->name,
-             100 * ctt_pruned(*k->m, NULL), 100 * ctt_pruned(*k->m, o));
+             "%.2f%% of the prunable ones%s", k->name,
+             100 * ctt_pruned(*k->m, NULL), 100 * ctt_pruned(*k->m, o),
+             form_text[o->form]);
 out:
     return rc;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * edit_dead.c: drops channels of convs that nothing reads. */
+#include "net/alone.h"
 #include "net/edit.h"
 #include "net/op.h"
+#include "net/unit.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,71 +22,11 @@ struct flow {
     double  *value;          /* by channel: the constant that it holds, or
                                 NAN */
     uint8_t *read, *dead;    /* by channel of a conv */
+    uint8_t *form;           /* by conv: a bit for each form (net/unit.h) of
+                                which it has whole units, some pruned */
+    int     *grain;          /* by conv: so many neighbouring channels are
+                                dropped together */
 };
-
-/* ---- ops that treat each channel alone ---- */
-
-static double act_relu(double x)    { return x < 0 ? 0 : x; }
-static double act_relu6(double x)   { return x < 0 ? 0 : x > 6 ? 6 : x; }
-static double act_sigmoid(double x) { return 1 / (1 + exp(-x)); }
-
-static double (*const acts[])(double) = {
-    [CTT_ACT_RELU] = act_relu, [CTT_ACT_SIGMOID] = act_sigmoid,
-    [CTT_ACT_TANH] = tanh, [CTT_ACT_RELU6] = act_relu6,
-};
-
-static double same(const struct ctt_node *n, const float *w, int64_t j,
-                   double x)
-{
-    (void)n;
-    (void)w;
-    (void)j;
-    return x;
-}
-
-static double act(const struct ctt_node *n, const float *w, int64_t j,
-                  double x)
-{
-    (void)w;
-    (void)j;
-    return acts[n->attr.act.kind](x);
-}
-
-/* Before the first step a window has zeros. */
-static double window(const struct ctt_node *n, const float *w, int64_t j,
-                     double x)
-{
-    (void)n;
-    (void)w;
-    (void)j;
-    return x == 0 ? 0 : NAN;
-}
-
-static double norm(const struct ctt_node *n, const float *w, int64_t j,
-                   double x)
-{
-    double gamma = w[n->at[0] + j], beta = w[n->at[1] + j];
-    double mean = w[n->at[2] + j], var = w[n->at[3] + j];
-
-    return gamma * (x - mean) / sqrt(var + (double)n->attr.norm.eps) + beta;
-}
-
-/* What each makes of a channel that holds x.  The padding of a pool does not
- * count.  Not quant: a conv that reads bytes rounds its weights by the largest
- * of them, so one that is gone could change all. */
-static double (*const through[CTT_NOPS])(const struct ctt_node *n,
-                                         const float *w, int64_t j,
-                                         double x) = {
-    [CTT_OP_ACT] = act, [CTT_OP_POOL] = same, [CTT_OP_DROPOUT] = same,
-    [CTT_OP_UPSAMPLE] = same, [CTT_OP_RESHAPE] = same, [CTT_OP_WINDOW] = window,
-    [CTT_OP_NORM] = norm,
-};
-
-static int passes(const struct ctt_graph *g, const struct ctt_node *n)
-{
-    return through[n->op] && g->node[n->in[0]].out.c == n->out.c &&
-           (n->op != CTT_OP_NORM || ctt_is_batch_norm(n));
-}
 
 /* ---- where the channels go ---- */
 
@@ -101,7 +43,7 @@ static void trace_node(struct flow *f, int i)
 {
     const struct ctt_node *n = &f->g->node[i];
     int conv = ctt_is_conv(n) && !ctt_is_grouped(n);
-    int alone = conv || passes(f->g, n);
+    int alone = conv || ctt_treats_alone(f->g, n);
 
     f->source[i] = conv ? i : alone ? f->source[n->in[0]] : -1;
     for (int k = 0; k < n->nin; k++) {
@@ -133,6 +75,8 @@ static void flow_free(struct flow *f)
     ctt_free(f->value);
     ctt_free(f->read);
     ctt_free(f->dead);
+    ctt_free(f->form);
+    ctt_free(f->grain);
 }
 
 static int flow_new(struct ctt_model *m, struct flow *f)
@@ -146,7 +90,10 @@ static int flow_new(struct ctt_model *m, struct flow *f)
     f->stays = ctt_calloc(nodes, 1);
     f->other = ctt_calloc(nodes, 1);
     f->at = ctt_calloc(nodes, sizeof(*f->at));
-    CTT_TRY(f->source && f->stays && f->other && f->at ? 0 : CTT_ENOMEM);
+    f->form = ctt_calloc(nodes, 1);
+    f->grain = ctt_calloc(nodes, sizeof(*f->grain));
+    CTT_TRY(f->source && f->stays && f->other && f->at && f->form && f->grain
+            ? 0 : CTT_ENOMEM);
     trace(f);
     for (int i = 0; i < m->g->count; i++) {
         f->at[i] = all;
@@ -167,6 +114,48 @@ static int feeder(const struct flow *f, int i)
     int from = f->source[f->g->node[i].in[0]];
 
     return from >= 0 && !f->stays[from] ? from : -1;
+}
+
+/* ---- units that were pruned together ---- */
+
+static void widen(int *grain, int to)
+{
+    *grain = *grain > to ? *grain : to;
+}
+
+/* A kernel gains where whole blocks or rows are zero: the channels that are
+ * left must stand in the same ones. */
+static void find_grain(struct flow *f)
+{
+    for (int k = 0; k < f->g->count * CTT_PRUNE_FORMS; k++) {
+        int i = k / CTT_PRUNE_FORMS, form = k % CTT_PRUNE_FORMS;
+        const struct ctt_node *n = &f->g->node[i];
+        struct ctt_unit u;
+
+        widen(&f->grain[i], 1);
+        if (!ctt_is_conv(n) || ctt_is_grouped(n) ||
+            !ctt_units_whole(form, &n->w[0], 1,
+                             ctt_kept(&f->m->constraint, n->at[0])))
+            continue;
+        f->form[i] |= (uint8_t)(1 << form);
+        u = ctt_unit_at(form, &n->w[0], 1, 0);
+        widen(&f->grain[i], u.outs);
+        if (feeder(f, i) >= 0)
+            widen(&f->grain[feeder(f, i)], u.ins);
+    }
+}
+
+/* Elements that became 0 in a unit that is kept are kept as such. */
+static void keep_whole(struct flow *f)
+{
+    for (int k = 0; k < f->g->count * CTT_PRUNE_FORMS; k++) {
+        const struct ctt_node *n = &f->g->node[k / CTT_PRUNE_FORMS];
+        int form = k % CTT_PRUNE_FORMS;
+
+        if (f->form[k / CTT_PRUNE_FORMS] >> form & 1)
+            ctt_units_fill(form, &n->w[0], 1,
+                           f->m->constraint.keep + n->at[0]);
+    }
 }
 
 /* ---- constants ---- */
@@ -217,7 +206,7 @@ static void find_values(struct flow *f)
             continue;
         x = ctt_is_conv(n) ? NULL : f->value + f->at[n->in[0]];
         for (int64_t j = 0; j < n->out.c; j++)
-            y[j] = x ? through[n->op](n, f->m->w, j, x[j])
+            y[j] = x ? ctt_alone(n, f->m->w, j, x[j])
                      : conv_value(f->m, n, j);
     }
 }
@@ -382,14 +371,21 @@ static void prune_biases(struct flow *f)
 
 /* ---- the smaller model ---- */
 
-/* How many channels of the conv stay; at least one does. */
+/* How many channels of the conv stay; at least one does, and all that are
+ * dropped with one that stays. */
 static int64_t left(struct flow *f, int conv)
 {
-    int64_t n = f->g->node[conv].out.c, live = 0;
+    int64_t n = f->g->node[conv].out.c, grain = f->grain[conv], live = 0;
     uint8_t *dead = f->dead + f->at[conv];
 
-    for (int64_t j = 0; j < n; j++)
-        live += !dead[j];
+    for (int64_t j = 0; j < n; j += grain) {
+        int64_t count = n - j < grain ? n - j : grain;
+
+        if (!memchr(dead + j, 0, (size_t)count))
+            continue;
+        memset(dead + j, 0, (size_t)count);
+        live += count;
+    }
     if (live == 0)
         dead[0] = 0;
     return live ? live : 1;
@@ -451,9 +447,12 @@ int ctt_drop_dead(const struct ctt_model *m, struct ctt_model **out)
     CTT_TRY(ctt_model_finite(m));
     CTT_TRY(ctt_model_copy(m, &copied));
     CTT_TRY(flow_new(copied, &f));
+    find_grain(&f);
     find_all(&f);
-    if (copied->constraint.keep)
+    if (copied->constraint.keep) {
         prune_biases(&f);
+        keep_whole(&f);
+    }
     CTT_TRY(ctt_edit_begin(f.g, &e));
     CTT_TRY(edit(e, &f));
     CTT_TRY(ctt_edit_model(e, copied, &to));

@@ -8,7 +8,7 @@
 
 static const struct ctt_positions *const positions[] = {
     &ctt_positions_all, &ctt_positions_mask, &ctt_positions_index,
-    &ctt_positions_gaps,
+    &ctt_positions_gaps, &ctt_positions_block,
 };
 
 static const struct ctt_values *const values[] = {
@@ -95,8 +95,8 @@ static int pack(const struct ctt_part *p, const struct rows *r, uint8_t **out,
     uint8_t *raw = NULL;
     int rc = 0;
 
-    CTT_CHECK(places >= 0, CTT_EUNSUP, "positions '%s' cannot leave any out",
-              r->positions->word);
+    CTT_CHECK(places >= 0, CTT_EUNSUP,
+              "positions '%s' cannot say which are kept", r->positions->word);
     CTT_CHECK(r->values->layout(p, &l), CTT_EUNSUP,
               "values '%s' cannot hold these %s numbers", r->values->word,
               ctt_dtype_word(p->w->t.dtype));

@@ -1,29 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gaps.c: positions "gaps": the gaps between kept elements as bytes (the
- * relative index of Han et al. 2016), for which deflate finds the code. */
+ * gaps.c: positions "gaps" and "block": the gaps between kept elements, or kept
+ * blocks of them, as bytes (the relative index of Han et al. 2016), for which
+ * deflate finds the code. */
 #include "net/code/row.h"
+#include "net/unit.h"
 
-enum { MORE = 255 };    /* this many pruned elements, and the gap goes on */
+enum { MORE = 255 };    /* this many pruned units, and the gap goes on */
 
-static int64_t size(const struct ctt_part *p)
+static int64_t units(const struct ctt_part *p, enum ctt_prune_form f)
+{
+    return ctt_units(f, &p->w->t, 1);
+}
+
+/* How many elements of unit k are kept. */
+static int kept_of(const struct ctt_part *p, enum ctt_prune_form f, int64_t k)
+{
+    struct ctt_unit u = ctt_unit_at(f, &p->w->t, 1, k);
+
+    return ctt_unit_kept(&u, p->w->keep);
+}
+
+/* -1: a unit is kept in part. */
+static int64_t size(const struct ctt_part *p, enum ctt_prune_form f)
 {
     int64_t n = 0, gap = 0;
 
-    for (int64_t i = 0; i < p->count; i++, gap++) {
-        if (!ctt_part_keeps(p, i))
+    for (int64_t k = 0; k < units(p, f); k++, gap++) {
+        struct ctt_unit u = ctt_unit_at(f, &p->w->t, 1, k);
+        int kept = ctt_unit_kept(&u, p->w->keep);
+
+        if (kept == 0)
             continue;
+        if (kept < ctt_unit_size(&u))
+            return -1;
         n += gap / MORE + 1;
         gap = -1;
     }
     return n;
 }
 
-static void put(const struct ctt_part *p, uint8_t *out)
+static void put(const struct ctt_part *p, enum ctt_prune_form f, uint8_t *out)
 {
     int64_t gap = 0;
 
-    for (int64_t i = 0; i < p->count; i++, gap++) {
-        if (!ctt_part_keeps(p, i))
+    for (int64_t k = 0; k < units(p, f); k++, gap++) {
+        if (kept_of(p, f, k) == 0)
             continue;
         for (; gap >= MORE; gap -= MORE)
             *out++ = MORE;
@@ -32,21 +53,65 @@ static void put(const struct ctt_part *p, uint8_t *out)
     }
 }
 
-static int get(const struct ctt_part *p, const uint8_t *in, int64_t size,
-               uint8_t *keep)
+static int get(const struct ctt_part *p, enum ctt_prune_form f,
+               const uint8_t *in, int64_t size, uint8_t *keep)
 {
-    int64_t left = p->kept, i = 0;
+    int64_t left = p->kept, count = units(p, f), k = 0;
 
     memset(keep, 0, (size_t)p->count);
     for (int64_t at = 0; at < size; at++) {
-        i += in[at];
+        struct ctt_unit u;
+
+        k += in[at];
         if (in[at] == MORE)
             continue;
-        if (i >= p->count || left-- == 0)
+        if (k >= count)
             return 0;
-        keep[i++] = 1;
+        u = ctt_unit_at(f, &p->w->t, 1, k++);
+        if ((left -= ctt_unit_size(&u)) < 0)
+            return 0;
+        ctt_unit_keep(&u, keep);
     }
     return left == 0 && (size == 0 || in[size - 1] != MORE);
 }
 
-const struct ctt_positions ctt_positions_gaps = { "gaps", size, put, get };
+/* ---- the rows ---- */
+
+static int64_t size_gaps(const struct ctt_part *p)
+{
+    return size(p, CTT_PRUNE_ANY);
+}
+
+static void put_gaps(const struct ctt_part *p, uint8_t *out)
+{
+    put(p, CTT_PRUNE_ANY, out);
+}
+
+static int get_gaps(const struct ctt_part *p, const uint8_t *in, int64_t size,
+                    uint8_t *keep)
+{
+    return get(p, CTT_PRUNE_ANY, in, size, keep);
+}
+
+static int64_t size_block(const struct ctt_part *p)
+{
+    return size(p, CTT_PRUNE_BLOCK);
+}
+
+static void put_block(const struct ctt_part *p, uint8_t *out)
+{
+    put(p, CTT_PRUNE_BLOCK, out);
+}
+
+static int get_block(const struct ctt_part *p, const uint8_t *in, int64_t size,
+                     uint8_t *keep)
+{
+    return get(p, CTT_PRUNE_BLOCK, in, size, keep);
+}
+
+const struct ctt_positions ctt_positions_gaps = {
+    "gaps", size_gaps, put_gaps, get_gaps
+};
+const struct ctt_positions ctt_positions_block = {
+    "block", size_block, put_block, get_block
+};

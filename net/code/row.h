@@ -118,7 +118,8 @@ struct ctt_bytes {
 };
 
 extern const struct ctt_positions ctt_positions_all, ctt_positions_mask,
-                                  ctt_positions_index, ctt_positions_gaps;
+                                  ctt_positions_index, ctt_positions_gaps,
+                                  ctt_positions_block;
 extern const struct ctt_values    ctt_values_f32, ctt_values_f16,
                                   ctt_values_int8, ctt_values_codebook,
                                   ctt_values_codebook_bits;

@@ -69,14 +69,29 @@ static void drop_room(struct ctt_decoded *to)
     ctt_free(to->share);
 }
 
-/* The first byte: two bits of the row of positions, three of values, one of
- * bytes, two of the output channels; returns how many. */
-static int coding(uint8_t from, struct ctt_coding *how)
+/* Takes a digit with as many values as the table has rows. */
+static const char *take_word(int table, int *from)
 {
-    how->positions = ctt_coding_word(0, from & 3);
-    how->values = ctt_coding_word(1, from >> 2 & 7);
-    how->bytes = ctt_coding_word(2, from >> 5 & 1);
-    return 1 + (from >> 6) % CHANNELS;
+    const char *word;
+    int rows = 0;
+
+    while (ctt_coding_word(table, rows))
+        rows++;
+    word = ctt_coding_word(table, *from % rows);
+    *from /= rows;
+    return word;
+}
+
+/* The first byte: the rows of positions, values and bytes, and the output
+ * channels, as digits; returns how many of these. */
+static int coding(uint8_t first, struct ctt_coding *how)
+{
+    int from = first;
+
+    how->positions = take_word(0, &from);
+    how->values = take_word(1, &from);
+    how->bytes = take_word(2, &from);
+    return 1 + from % CHANNELS;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
@@ -90,8 +105,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     if (n < HEAD)
         return 0;
     channels = coding(p[0], &how);
-    if (!how.positions || !how.values || !how.bytes)
-        return 0;
     each = 1u + p[1] + 256u * p[2];
     count = (size_t)channels * each;
     get_room(count, &b.one);
@@ -111,6 +124,15 @@ static float number(const char *values, uint32_t draw)
                                                 : (float)(draw % 7);
 }
 
+/* Blocks of 4 of each row, or single numbers. */
+static int is_kept(const char *positions, int k, int64_t c)
+{
+    int64_t unit = positions[0] == 'b' ? k / c * c + k % c / 4 * 4 : k;
+
+    return strcmp(positions, "all") == 0 ||
+           ctt_random(6, (uint64_t)unit) < UINT32_MAX / 5;
+}
+
 /* Each coding, of a weight that is pruned unless all its numbers are kept. */
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
 {
@@ -128,11 +150,9 @@ size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)
     as.t.n = coding(p[0], &how);
     as.t.c = as.t.ld = COUNT / as.t.n;
     p[1] = (uint8_t)(as.t.c - 1);
-    if (!how.positions || !how.values || !how.bytes)
-        return HEAD;
     for (int k = 0; k < COUNT; k++) {
         uint32_t draw = ctt_random(5, (uint64_t)k);
-        keep[k] = (i & 3) == 0 || ctt_random(6, (uint64_t)k) < UINT32_MAX / 5;
+        keep[k] = (uint8_t)is_kept(how.positions, k, as.t.c);
         w[k] = keep[k] ? number(how.values, draw) : 0;
         share[k] = keep[k] ? (uint8_t)(1 + draw % 7) : 0;
         p[3] = (uint8_t)(p[3] + keep[k]);

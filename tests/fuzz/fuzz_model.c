@@ -20,7 +20,7 @@ const char *const ctt_fuzz_words[] = {
     "conv c in=x out=4\n", "out=1048576", "kernel=4096", "bias=0", "3,1,1,1,2",
     "\n", " ", "\x1f\x8b\x08", "\n%net\n", "\n%net raw\n",
     "\n%index\n", "\n%packed\n", "\n%texts\n", "\n%texts net 9 index 9\n",
-    "gaps", "f16", "int8", "codebook", "codebook-bits",
+    "gaps", "block", "f16", "int8", "codebook", "codebook-bits",
     "\n%labels\n", "\n%history\n", "\n%w/c.w 4 3,1,1,1,2\n",
     "\n%train/settings\n", "\n%train/index\n", "\n%train/a 8 2\n",
     "\n%!version 2\n", "\n%!format other\n", "\n%!least_reader 9.1\n", "@",
@@ -453,6 +453,8 @@ static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT(NET ONE " all f32 raw 6 24 @\n\n%w/c.w 4 3,1,1,1,2\n\n"
               "%labels\none\0two\0three\0"),
     FUZZ_TEXT("%texts\n" NET ONE " gaps f16 raw 2 6 @\n\n%packed\nabcd\1\2"),
+    FUZZ_TEXT("%texts\n" NET ONE " block f16 raw 4 10 @\n\n"
+              "%packed\nabcdABCD\0\1"),
     FUZZ_TEXT("%texts\n" NET ONE " all int8 raw 6 18 @\n\n"
               "%packed\n???\x3e???\x3e???\x3e\1\2\3\4\5\6"),
     FUZZ_TEXT("%texts\n%labels\none\0two\0\n" NET

@@ -24,7 +24,8 @@ static int is_kept(enum pattern pattern, int64_t i, int64_t n)
     const int kept[PATTERNS] = {
         [ALL] = 1, [FIRST] = i == 0, [LAST] = i == n - 1, [ODD] = i & 1,
         [SOME] = ctt_random(1, (uint64_t)i) < UINT32_MAX / 10,
-        [CLUMPS] = i / 97 % 5 == 2
+        [CLUMPS] = i / 97 % 5 == 2,
+        [BLOCKS] = ctt_random(2, (uint64_t)i / 4) < UINT32_MAX / 4
     };
 
     return kept[pattern];

@@ -6,7 +6,7 @@
 #include "net/code/code.h"
 
 /* Which numbers are kept. */
-enum pattern { ALL, NONE, FIRST, LAST, ODD, SOME, CLUMPS, PATTERNS };
+enum pattern { ALL, NONE, FIRST, LAST, ODD, SOME, CLUMPS, BLOCKS, PATTERNS };
 
 /* What the numbers are: which codings hold them. */
 enum numbers { ANY, HALVES, BYTES, SHARED, SHARED_HALVES, NUMBERS };

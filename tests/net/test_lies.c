@@ -158,6 +158,7 @@ static void test_wrong_payloads(void)
         { "all f32 raw 5", 20, "its positions (all)" },
         { "mask f32 raw 5", 21, "its positions (mask)" },
         { "index f32 raw 5", 21, "its positions (index)" },
+        { "block f32 raw 5", 22, "its positions (block)" },
         { "all f32 raw 6", 23, "its values are missing" },
         { "index f32 raw 1", 24, "24 bytes are too many" },
         { "all f32 raw 6", 20, "its values are missing" },

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * alone.h: ops that treat each channel alone. */
+#ifndef CTT_ALONE_H
+#define CTT_ALONE_H
+
+#include "net/graph.h"
+
+/* 1 if n makes each channel of its result of the same channel of its input. */
+int ctt_treats_alone(const struct ctt_graph *g, const struct ctt_node *n);
+
+/* What such a node makes of a channel j that holds x everywhere; w: the
+ * weights of its model.  NAN: not one number. */
+double ctt_alone(const struct ctt_node *n, const float *w, int64_t j, double x);
+
+#endif
