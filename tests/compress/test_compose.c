@@ -36,6 +36,7 @@ static const struct {
         .share = 0.5f, .steps = 3, .until = 0.6f, .least = 9,
         .floor = 0.02f } },
     [DISTIL] = { "distil", SET(prune, struct ctt_prune){
+        .form = CTT_PRUNE_BLOCK,
         .share = 0.7f, .steps = 3, .until = 0.6f, .least = 9,
         .floor = 0.02f } },
     [FOLD] = { "fold", SET(fold, struct ctt_fold){ CTT_FOLD_ALL } },
