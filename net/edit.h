@@ -6,6 +6,7 @@
 #define CTT_EDIT_H
 
 #include "net/file.h"
+#include "net/ties.h"
 
 /* An edit of the sealed graph g, which must not change until the edit is freed.
  * A node is given by its index in g, whatever was added or removed before.
@@ -95,15 +96,22 @@ int  ctt_without_norms(const struct ctt_model *m, struct ctt_model **out);
  * else reads the conv.  The caller frees *out. */
 int  ctt_without_adds(const struct ctt_model *m, struct ctt_model **out);
 
-/* edit_dead.c: drops dead channels.  A channel of a conv or deconv is dead if
- * nothing reads it: the weights for it are 0 in every conv or deconv that reads
- * it.  A channel whose own weights are all 0 holds a constant; a conv without
- * padding takes that into its bias, if it has one, and any conv takes a 0, so
- * that nothing reads the channel any more.  Between the two may stand ops that
- * treat each channel alone: act, pool, dropout, upsample, window, batch norm,
- * a reshape that keeps the channels.  A conv that something else reads as well
- * (a state, concat, lstm, plus=, ...), or that is the output, keeps all
- * channels, and every conv at least one.
+/* edit_thin.c: the model without the classes of channels (net/ties.h) for which
+ * keep, a byte by class, is 0; all that stays has its numbers and constraints.
+ * CTT_EINVAL if a node would have no channel, or if one goes that must stay.
+ * It answers as m would if the convs that read these channels had zeros for
+ * them.  No training state; the caller frees *out. */
+int  ctt_thin_model(const struct ctt_model *m, const struct ctt_ties *t,
+                    const uint8_t *keep, struct ctt_model **out);
+
+/* edit_dead.c: drops dead channels: those that no weight but 0 leads from to
+ * the output, through any number of convs, and those of the same class
+ * (net/ties.h).  A channel of a conv whose own weights are all 0 holds a
+ * constant; a conv without padding takes that into its bias, if it has one, and
+ * any conv takes a 0, so that nothing reads the channel any more.  Between the
+ * two may stand ops that treat each channel alone: act, pool, dropout,
+ * upsample, window, batch norm, a reshape that keeps the channels.  Every node
+ * keeps at least one channel.
  *
  * If m has a mask, a bias that its pruned row leaves without effect (0 after
  * the relu that reads it) becomes a pruned 0.

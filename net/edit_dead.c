@@ -13,70 +13,49 @@
 struct flow {
     const struct ctt_graph *g;
     struct ctt_model *m;     /* changed in place; has the graph g */
+    struct ctt_ties  *ties;
+    uint8_t *alive;          /* by class: the output depends on it */
     int     *source;         /* by node: the conv whose channels its value
                                 still has, each alone; -1: none */
-    uint8_t *stays;          /* by conv: something else than convs reads it */
-    uint8_t *other;          /* by conv: something else than a relu reads its
-                                own value */
+    uint8_t *other;          /* by node: something else than a relu reads it */
     int64_t *at;
     double  *value;          /* by channel: the constant that it holds, or
                                 NAN */
-    uint8_t *read, *dead;    /* by channel of a conv */
     uint8_t *form;           /* by conv: a bit for each form (net/unit.h) of
                                 which it has whole units, some pruned */
-    int     *grain;          /* by conv: so many neighbouring channels are
-                                dropped together */
 };
 
 /* ---- where the channels go ---- */
 
-static void stay(struct flow *f, int node)
-{
-    if (f->source[node] >= 0)
-        f->stays[f->source[node]] = 1;
-    f->other[node] = 1;
-}
-
-/* All channels of a grouped conv and of what it reads stay: without one its
- * groups would be others. */
+/* A conv with groups has another value for each channel that it reads. */
 static void trace_node(struct flow *f, int i)
 {
     const struct ctt_node *n = &f->g->node[i];
     int conv = ctt_is_conv(n) && !ctt_is_grouped(n);
-    int alone = conv || ctt_treats_alone(f->g, n);
 
-    f->source[i] = conv ? i : alone ? f->source[n->in[0]] : -1;
-    for (int k = 0; k < n->nin; k++) {
-        if (k > 0 || !alone)
-            stay(f, n->in[k]);
+    f->source[i] = conv ? i : ctt_treats_alone(f->g, n) ? f->source[n->in[0]]
+                                                        : -1;
+    for (int k = 0; k < ctt_node_inputs(n); k++)
         if (!ctt_is_relu(n))
-            f->other[n->in[k]] = 1;
-    }
-    if (conv && n->plus)
-        stay(f, i);
+            f->other[ctt_node_input(n, k)] = 1;
 }
 
 static void trace(struct flow *f)
 {
     for (int i = 0; i < f->g->count; i++)
         trace_node(f, i);
-    for (int i = 0; i < f->g->count; i++)
-        if (f->g->node[i].op == CTT_OP_STATE)
-            stay(f, f->g->node[i].source);
-    stay(f, ctt_graph_output(f->g));
+    f->other[ctt_graph_output(f->g)] = 1;
 }
 
 static void flow_free(struct flow *f)
 {
+    ctt_ties_free(&f->ties);
+    ctt_free(f->alive);
     ctt_free(f->source);
-    ctt_free(f->stays);
     ctt_free(f->other);
     ctt_free(f->at);
     ctt_free(f->value);
-    ctt_free(f->read);
-    ctt_free(f->dead);
     ctt_free(f->form);
-    ctt_free(f->grain);
 }
 
 static int flow_new(struct ctt_model *m, struct flow *f)
@@ -86,62 +65,82 @@ static int flow_new(struct ctt_model *m, struct flow *f)
     int rc = 0;
 
     *f = (struct flow){ .g = m->g, .m = m };
+    CTT_TRY(ctt_ties_new(m->g, &f->ties));
+    f->alive = ctt_calloc((size_t)f->ties->classes, 1);
     f->source = ctt_calloc(nodes, sizeof(*f->source));
-    f->stays = ctt_calloc(nodes, 1);
     f->other = ctt_calloc(nodes, 1);
     f->at = ctt_calloc(nodes, sizeof(*f->at));
     f->form = ctt_calloc(nodes, 1);
-    f->grain = ctt_calloc(nodes, sizeof(*f->grain));
-    CTT_TRY(f->source && f->stays && f->other && f->at && f->form && f->grain
-            ? 0 : CTT_ENOMEM);
+    CTT_TRY(f->alive && f->source && f->other && f->at && f->form ? 0
+                                                                  : CTT_ENOMEM);
     trace(f);
     for (int i = 0; i < m->g->count; i++) {
         f->at[i] = all;
         all += f->source[i] >= 0 ? m->g->node[i].out.c : 0;
     }
-    all += all == 0;
-    f->value = ctt_calloc((size_t)all, sizeof(*f->value));
-    f->read = ctt_calloc((size_t)all, 1);
-    f->dead = ctt_calloc((size_t)all, 1);
-    CTT_TRY(f->value && f->read && f->dead ? 0 : CTT_ENOMEM);
+    f->value = ctt_calloc((size_t)(all + (all == 0)), sizeof(*f->value));
+    CTT_TRY(f->value ? 0 : CTT_ENOMEM);
 out:
     return rc;
 }
 
-/* The conv whose channels conv i reads and may do without, or -1. */
-static int feeder(const struct flow *f, int i)
-{
-    int from = f->source[f->g->node[i].in[0]];
-
-    return from >= 0 && !f->stays[from] ? from : -1;
-}
-
 /* ---- units that were pruned together ---- */
 
-static void widen(int *grain, int to)
+static int has_form(const struct flow *f, int node, int form)
 {
-    *grain = *grain > to ? *grain : to;
+    return f->form[node] >> form & 1;
 }
 
-/* A kernel gains where whole blocks or rows are zero: the channels that are
- * left must stand in the same ones. */
-static void find_grain(struct flow *f)
+static void find_forms(struct flow *f)
 {
     for (int k = 0; k < f->g->count * CTT_PRUNE_FORMS; k++) {
         int i = k / CTT_PRUNE_FORMS, form = k % CTT_PRUNE_FORMS;
         const struct ctt_node *n = &f->g->node[i];
-        struct ctt_unit u;
 
-        widen(&f->grain[i], 1);
-        if (!ctt_is_conv(n) || ctt_is_grouped(n) ||
-            !ctt_units_whole(form, &n->w[0], 1,
-                             ctt_kept(&f->m->constraint, n->at[0])))
-            continue;
-        f->form[i] |= (uint8_t)(1 << form);
-        u = ctt_unit_at(form, &n->w[0], 1, 0);
-        widen(&f->grain[i], u.outs);
-        if (feeder(f, i) >= 0)
-            widen(&f->grain[feeder(f, i)], u.ins);
+        if (ctt_is_conv(n) && !ctt_is_grouped(n) &&
+            ctt_units_whole(form, &n->w[0], 1,
+                            ctt_kept(&f->m->constraint, n->at[0])))
+            f->form[i] |= (uint8_t)(1 << form);
+    }
+}
+
+/* Of so many neighbouring channels of a node all stay if one does.  Returns
+ * whether that is news of one. */
+static int keep_together(struct flow *f, int node, int64_t together)
+{
+    int64_t n = f->g->node[node].out.c;
+    int news = 0;
+
+    for (int64_t j = 0; j < n; j++) {
+        int64_t end = j / together * together + together;
+        uint8_t *alive = &f->alive[ctt_tie(f->ties, node, j)];
+
+        for (int64_t k = end - together; k < end && k < n && !*alive; k++)
+            if (f->alive[ctt_tie(f->ties, node, k)])
+                *alive = news = 1;
+    }
+    return news;
+}
+
+/* A kernel gains where whole blocks or rows are zero: the channels that are
+ * left must stand in the same ones. */
+static void keep_units(struct flow *f)
+{
+    int news = 1;
+
+    while (news) {
+        news = 0;
+        for (int k = 0; k < f->g->count * CTT_PRUNE_FORMS; k++) {
+            int i = k / CTT_PRUNE_FORMS, form = k % CTT_PRUNE_FORMS;
+            const struct ctt_node *n = &f->g->node[i];
+            struct ctt_unit u;
+
+            if (!has_form(f, i, form))
+                continue;
+            u = ctt_unit_at(form, &n->w[0], 1, 0);
+            news |= keep_together(f, i, u.outs);
+            news |= keep_together(f, n->in[0], u.ins);
+        }
     }
 }
 
@@ -149,10 +148,10 @@ static void find_grain(struct flow *f)
 static void keep_whole(struct flow *f)
 {
     for (int k = 0; k < f->g->count * CTT_PRUNE_FORMS; k++) {
-        const struct ctt_node *n = &f->g->node[k / CTT_PRUNE_FORMS];
-        int form = k % CTT_PRUNE_FORMS;
+        int i = k / CTT_PRUNE_FORMS, form = k % CTT_PRUNE_FORMS;
+        const struct ctt_node *n = &f->g->node[i];
 
-        if (f->form[k / CTT_PRUNE_FORMS] >> form & 1)
+        if (has_form(f, i, form))
             ctt_units_fill(form, &n->w[0], 1,
                            f->m->constraint.keep + n->at[0]);
     }
@@ -249,9 +248,9 @@ static int take(struct flow *f, int i)
 {
     const struct ctt_node *n = &f->g->node[i];
     const double *x = f->value + f->at[n->in[0]];
-    int changed = 0;
+    int reads = !ctt_is_grouped(n) && f->source[n->in[0]] >= 0, changed = 0;
 
-    for (int64_t o = 0; o < n->out.c && feeder(f, i) >= 0; o++) {
+    for (int64_t o = 0; o < n->out.c && reads; o++) {
         double add = 0;
 
         for (int64_t j = 0; j < n->w[0].c; j++) {
@@ -272,20 +271,53 @@ static int take(struct flow *f, int i)
     return changed;
 }
 
+/* A conv that takes a 0 may then have a row without a weight. */
+static void take_all(struct flow *f)
+{
+    int changed = 1;
+
+    while (changed) {
+        changed = 0;
+        find_values(f);
+        for (int i = 0; i < f->g->count; i++)
+            if (ctt_is_conv(&f->g->node[i]))
+                changed |= take(f, i);
+    }
+}
+
 /* ---- channels that nothing reads ---- */
 
-static void find_read(struct flow *f)
+/* Channels that a row of an alive class reads are alive.  Returns whether that
+ * is news of one. */
+static int spread(struct flow *f, int i)
 {
-    for (int i = 0; i < f->g->count; i++) {
-        const struct ctt_node *n = &f->g->node[i];
-        int from = ctt_is_conv(n) ? feeder(f, i) : -1;
-        const float *w = f->m->w + n->at[0];
+    const struct ctt_node *n = &f->g->node[i];
+    int64_t size = row_size(n), c = n->w[0].c;
+    int news = 0;
 
-        if (from < 0)
+    for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++) {
+        uint8_t *alive = &f->alive[ctt_tie(f->ties, n->in[0], k % c)];
+
+        if (*alive || f->m->w[n->at[0] + k] == 0 ||
+            !f->alive[ctt_tie(f->ties, i, k / size)])
             continue;
-        for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-            if (w[k] != 0)
-                f->read[f->at[from] + k % n->w[0].c] = 1;
+        *alive = 1;
+        news = 1;
+    }
+    return news;
+}
+
+static void find_alive(struct flow *f)
+{
+    const struct ctt_graph *g = f->g;
+    int news = 1;
+
+    memcpy(f->alive, f->ties->whole, (size_t)f->ties->classes);
+    while (news) {
+        news = 0;
+        for (int i = g->count - 1; i >= 0; i--)
+            if (ctt_is_conv(&g->node[i]) && !ctt_is_grouped(&g->node[i]))
+                news |= spread(f, i);
     }
 }
 
@@ -300,41 +332,24 @@ static void kill_channel(struct ctt_model *m, const struct ctt_node *n,
         prune(m, n->at[1] + j);
 }
 
-/* Returns whether a channel has died. */
-static int find_dead(struct flow *f)
+static void kill_dead(struct flow *f)
 {
-    int found = 0;
-
-    for (int i = 0; i < f->g->count; i++) {
-        int64_t at = f->at[i];
-
-        if (f->source[i] != i || f->stays[i])
-            continue;
-        for (int64_t j = 0; j < f->g->node[i].out.c; j++)
-            if (!f->read[at + j] && !f->dead[at + j]) {
+    for (int i = 0; i < f->g->count; i++)
+        for (int64_t j = 0; ctt_is_conv(&f->g->node[i]) &&
+             j < f->g->node[i].out.c; j++)
+            if (!f->alive[ctt_tie(f->ties, i, j)])
                 kill_channel(f->m, &f->g->node[i], j);
-                f->dead[at + j] = 1;
-                found = 1;
-            }
-        memset(f->read + at, 0, (size_t)f->g->node[i].out.c);
-    }
-    return found;
 }
 
-/* A channel that dies may be the last reader of another, and one that holds
- * 0 may leave a row without a weight. */
-static void find_all(struct flow *f)
+/* Each node keeps a channel. */
+static void keep_one(struct flow *f)
 {
-    int changed = 1;
+    for (int i = 0; i < f->g->count; i++) {
+        int live = 0;
 
-    while (changed) {
-        changed = 0;
-        find_values(f);
-        for (int i = 0; i < f->g->count; i++)
-            if (ctt_is_conv(&f->g->node[i]))
-                changed |= take(f, i);
-        find_read(f);
-        changed |= find_dead(f);
+        for (int64_t j = 0; j < f->g->node[i].out.c && !live; j++)
+            live = f->alive[ctt_tie(f->ties, i, j)];
+        f->alive[ctt_tie(f->ties, i, 0)] |= !live;
     }
 }
 
@@ -371,100 +386,28 @@ static void prune_biases(struct flow *f)
 
 /* ---- the smaller model ---- */
 
-/* How many channels of the conv stay; at least one does, and all that are
- * dropped with one that stays. */
-static int64_t left(struct flow *f, int conv)
-{
-    int64_t n = f->g->node[conv].out.c, grain = f->grain[conv], live = 0;
-    uint8_t *dead = f->dead + f->at[conv];
-
-    for (int64_t j = 0; j < n; j += grain) {
-        int64_t count = n - j < grain ? n - j : grain;
-
-        if (!memchr(dead + j, 0, (size_t)count))
-            continue;
-        memset(dead + j, 0, (size_t)count);
-        live += count;
-    }
-    if (live == 0)
-        dead[0] = 0;
-    return live ? live : 1;
-}
-
-static int edit(struct ctt_edit *e, struct flow *f)
-{
-    char text[24];
-    int rc = 0;
-
-    for (int i = 0; i < f->g->count; i++) {
-        const struct ctt_node *n = &f->g->node[i];
-        int conv = ctt_is_conv(n);
-
-        if (f->source[i] < 0 || !(conv || n->op == CTT_OP_RESHAPE))
-            continue;
-        snprintf(text, sizeof(text), "%lld",
-                 (long long)left(f, f->source[i]));
-        CTT_TRY(ctt_edit_set(e, i, conv ? "out" : "c", text));
-    }
-out:
-    return rc;
-}
-
-/* Which channels of a node's result are dropped; NULL: none. */
-static const uint8_t *dropped(const struct flow *f, int node)
-{
-    int from = f->source[node];
-
-    return from >= 0 ? f->dead + f->at[from] : NULL;
-}
-
-/* Copies weight k of node i without what is dropped. */
-static void copy(const struct flow *f, int i, int k, struct ctt_model *to)
-{
-    const struct ctt_node *n = &f->g->node[i];
-    int kernel = ctt_is_kernel(n, k);
-    const uint8_t *rows = kernel ? dropped(f, i) : NULL;
-    const uint8_t *cols = dropped(f, kernel ? n->in[0] : i);
-    int64_t c = n->w[k].c, size = ctt_volume(&n->w[k]);
-    int64_t each = kernel ? row_size(n) : size, out = to->g->node[i].at[k];
-
-    for (int64_t x = 0; x < size; x++) {
-        if ((rows && rows[x / each]) || (cols && cols[x % c]))
-            continue;
-        to->w[out] = f->m->w[n->at[k] + x];
-        ctt_constraint_carry(&f->m->constraint, n->at[k] + x, 1,
-                             &to->constraint, out++);
-    }
-}
-
 int ctt_drop_dead(const struct ctt_model *m, struct ctt_model **out)
 {
-    struct ctt_model *copied = NULL, *to = NULL;
-    struct ctt_edit *e = NULL;
+    struct ctt_model *copied = NULL;
     struct flow f = { NULL };
     int rc = 0;
 
     CTT_TRY(ctt_model_finite(m));
     CTT_TRY(ctt_model_copy(m, &copied));
     CTT_TRY(flow_new(copied, &f));
-    find_grain(&f);
-    find_all(&f);
+    find_forms(&f);
+    take_all(&f);
+    find_alive(&f);
+    kill_dead(&f);
+    keep_one(&f);
+    keep_units(&f);
     if (copied->constraint.keep) {
         prune_biases(&f);
         keep_whole(&f);
     }
-    CTT_TRY(ctt_edit_begin(f.g, &e));
-    CTT_TRY(edit(e, &f));
-    CTT_TRY(ctt_edit_model(e, copied, &to));
-    for (int i = 0; i < f.g->count; i++)
-        for (int k = 0; k < f.g->node[i].nw; k++)
-            copy(&f, i, k, to);
-    *out = to;
-    to = NULL;
+    CTT_TRY(ctt_thin_model(copied, f.ties, f.alive, out));
 out:
-    ctt_edit_free(&e);
     flow_free(&f);
-    ctt_model_free(&to);
     ctt_model_free(&copied);
     return rc;
 }

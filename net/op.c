@@ -255,13 +255,13 @@ static enum ctt_form form_if_max(const struct ctt_node *n)
 
 const struct ctt_op ctt_ops[CTT_NOPS] = {
 #define OP(E, s, memory, lo, hi, list, exact, reach, together, in_place, \
-           reads, result, weights, macs, takes, form)                    \
+           reads, result, weights, macs, takes, form, ties)              \
     [CTT_OP_##E] = { #s, s##_attr, ctt_shape_##s, CTT_##memory, lo, hi,  \
                      CTT_##list, CTT_##exact, CTT_REACH_##reach,         \
                      together_##together, in_place_##in_place,           \
                      reads_##reads, CTT_RESULT_##result,                 \
                      weights##_weights, CTT_MACS_##macs,                 \
-                     CTT_TAKES_##takes, form_##form },
+                     CTT_TAKES_##takes, form_##form, CTT_TIES_##ties },
 #include "net/ops.def"
 #undef OP
 };

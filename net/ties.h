@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ties.h: which channels of a graph's values can only be removed together. */
+#ifndef CTT_TIES_H
+#define CTT_TIES_H
+
+#include "net/graph.h"
+
+/* The channels of all nodes in classes: a class is removed or kept as a whole
+ * (Fang and others 2023: DepGraph).  Without it, all other channels are what
+ * they would be if each conv that reads it had zeros for it. */
+struct ctt_ties {
+    int64_t *at;       /* by node: the entry of its channel 0 in `of` */
+    int     *of;       /* the class of each channel of each node */
+    int      classes;
+    uint8_t *whole;    /* by class: 1: it must stay: a channel of an input or
+                          of the output, of a norm over channels, or of a conv
+                          with groups that is not depthwise */
+};
+
+/* Of a sealed graph; the caller frees *out.  CTT_EUNSUP if it has more than
+ * 2^31 - 1 channels. */
+int  ctt_ties_new(const struct ctt_graph *g, struct ctt_ties **out);
+void ctt_ties_free(struct ctt_ties **t);
+
+/* The class of a channel of a node. */
+static inline int ctt_tie(const struct ctt_ties *t, int node, int64_t channel)
+{
+    return t->of[t->at[node] + channel];
+}
+
+/* 1 if the node is a conv with groups of one input channel each. */
+int  ctt_is_depthwise(const struct ctt_graph *g, const struct ctt_node *n);
+
+#endif
