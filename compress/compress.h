@@ -37,6 +37,40 @@ int ctt_name_matches(const char *patterns, const char *name);
 /* CTT_EINVAL if one of the patterns matches no conv or deconv of m. */
 int ctt_names_check(const struct ctt_model *m, const char *patterns);
 
+/* ---- thin.c ---- */
+
+enum ctt_thin_scope { CTT_THIN_GLOBAL, CTT_THIN_LAYER };
+enum ctt_thin_score { CTT_THIN_NORM, CTT_THIN_RESPONSE };
+
+struct ctt_thin {
+    float       share;     /* of the channels that may go, removed after the
+                              last round, 0..1; 0: the stage is skipped */
+    int         rounds;
+    int         scope;     /* enum ctt_thin_scope */
+    int         score;     /* enum ctt_thin_score (thin_score.h) */
+    float       floor;     /* share of each layer's channels that stays */
+    int         multiple;  /* what a layer keeps is a multiple of it, or all */
+    const char *except;    /* convs that keep their channels, as in struct
+                              ctt_tt */
+};
+
+/* What was removed: of channels that may go, each counted once with those that
+ * go with it (net/ties.h). */
+struct ctt_thinned {
+    int     channels, of;
+    int64_t macs, macs_of;    /* multiplications, per frame and clip together,
+                                 after and before */
+};
+
+/* Removes channels until `share` of the *start ones that might go in the model
+ * that r was made of are gone: those that matter least of all layers
+ * (net/ties.h), or of each.  *start = 0: m is that model; *start is then set.  clips: for scores on responses, 0: enough.  The rows of r get
+ * what is left of each weight.  *out: the new model, which the caller frees. */
+int ctt_thin(const struct ctt_model *m, const struct ctt_thin *o, double share,
+             double *start, int clips, const struct ctt_recipe_calls *calls,
+             struct ctt_report *r, struct ctt_thinned *done,
+             struct ctt_model **out);
+
 /* ---- svd.c ---- */
 
 /* What is to be kept: the weight itself, or what it answers on clips. */
@@ -260,6 +294,7 @@ void ctt_round_half(struct ctt_model *m);
 
 /* The settings of the stages; the order is that of stages.c. */
 struct ctt_recipe {
+    struct ctt_thin  thin;
     struct ctt_svd   svd;
     struct ctt_tt    tt;
     struct ctt_prune prune;

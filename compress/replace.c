@@ -109,7 +109,7 @@ int ctt_chain_may(const struct ctt_graph *g, int i, int least,
         snprintf(row->reason, CTT_REASON, "has groups");
         return 0;
     }
-    if (row->params < least) {
+    if (row->params_after < least) {
         snprintf(row->reason, CTT_REASON, "has fewer than %d values", least);
         return 0;
     }
@@ -118,7 +118,8 @@ int ctt_chain_may(const struct ctt_graph *g, int i, int least,
 
 int ctt_chain_pays(const struct ctt_chain *c, struct ctt_weight_row *row)
 {
-    if (c->cores > 1 && c->params < row->params && c->macs < row->macs)
+    if (c->cores > 1 && c->params < row->params_after &&
+        c->macs < row->macs_after)
         return 1;
     snprintf(row->reason, CTT_REASON, "a chain takes %lld parameters and %lld "
              "multiplications", (long long)c->params, (long long)c->macs);

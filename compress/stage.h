@@ -59,6 +59,7 @@ struct ctt_stage {
 /* In the order of the recipe; NULL ends it. */
 extern const struct ctt_stage *const ctt_stages[];
 
+extern const struct ctt_stage ctt_stage_thin;
 extern const struct ctt_stage ctt_stage_svd;
 extern const struct ctt_stage ctt_stage_tt;
 extern const struct ctt_stage ctt_stage_prune;

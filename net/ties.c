@@ -153,6 +153,77 @@ static void (*const rules[CTT_TIES_RULES])(struct find *f, int i) = {
     [CTT_TIES_CONV] = conv, [CTT_TIES_LSTM] = lstm,
 };
 
+/* ---- layers ---- */
+
+/* How a layer is cut by a node: of its classes that the node has `count` times
+ * a new one is made. */
+struct cut { int node, count, to; };
+
+struct cutting {
+    struct ctt_ties *t;
+    int        *count;    /* by class: channels of the node at hand */
+    struct cut *cut;      /* by layer, at most one for each entry */
+};
+
+static void cut_node(struct cutting *a, const struct ctt_graph *g, int i)
+{
+    struct ctt_ties *t = a->t;
+    int64_t c = g->node[i].out.c;
+
+    for (int64_t j = 0; j < c; j++)
+        a->count[ctt_tie(t, i, j)]++;
+    for (int64_t j = 0; j < c; j++) {
+        int k = ctt_tie(t, i, j), n = a->count[k];
+        struct cut *cut = &a->cut[t->layer[k] < 0 ? 0 : t->layer[k]];
+
+        a->count[k] = 0;
+        if (n == 0 || t->whole[k])
+            continue;
+        if (cut->node != i + 1 || cut->count != n)
+            *cut = (struct cut){ i + 1, n, t->layers++ };
+        t->layer[k] = cut->to;
+    }
+}
+
+/* Numbers layers in the order of their first classes. */
+static void number_layers(struct ctt_ties *t, struct cut *cut)
+{
+    int layers = 0;
+
+    for (int k = 0; k < t->layers; k++)
+        cut[k].to = -1;
+    for (int k = 0; k < t->classes; k++) {
+        if (t->whole[k])
+            continue;
+        if (cut[t->layer[k]].to < 0)
+            cut[t->layer[k]].to = layers++;
+        t->layer[k] = cut[t->layer[k]].to;
+    }
+    t->layers = layers;
+}
+
+static int find_layers(const struct ctt_graph *g, struct ctt_ties *t,
+                       int64_t all)
+{
+    size_t n = (size_t)t->classes;
+    struct cutting a = { t, ctt_calloc(n, sizeof(*a.count)),
+                         ctt_calloc((size_t)all + 1, sizeof(*a.cut)) };
+    int rc = 0;
+
+    t->layer = ctt_calloc(n, sizeof(*t->layer));
+    CTT_TRY(a.count && a.cut && t->layer ? 0 : CTT_ENOMEM);
+    t->layers = 1;
+    for (int k = 0; k < t->classes; k++)
+        t->layer[k] = t->whole[k] ? -1 : 0;
+    for (int i = 0; i < g->count; i++)
+        cut_node(&a, g, i);
+    number_layers(t, a.cut);
+out:
+    ctt_free(a.count);
+    ctt_free(a.cut);
+    return rc;
+}
+
 /* ---- all ---- */
 
 static int place(const struct ctt_graph *g, struct ctt_ties *t, int64_t *all)
@@ -208,6 +279,7 @@ int ctt_ties_new(const struct ctt_graph *g, struct ctt_ties **out)
         rules[ctt_ops[g->node[i].op].ties](&f, i);
     stay(&f, ctt_graph_output(g));
     number(t, f.stays, all);
+    CTT_TRY(find_layers(g, t, all));
     *out = t;
     t = NULL;
 out:
@@ -223,6 +295,7 @@ void ctt_ties_free(struct ctt_ties **t)
     ctt_free((*t)->at);
     ctt_free((*t)->of);
     ctt_free((*t)->whole);
+    ctt_free((*t)->layer);
     ctt_free(*t);
     *t = NULL;
 }

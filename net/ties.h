@@ -15,6 +15,9 @@ struct ctt_ties {
     uint8_t *whole;    /* by class: 1: it must stay: a channel of an input or
                           of the output, of a norm over channels, or of a conv
                           with groups that is not depthwise */
+    int     *layer;    /* by class: its layer; -1: it must stay */
+    int      layers;   /* a layer: classes in a row that the same nodes have,
+                          each equally often */
 };
 
 /* Of a sealed graph; the caller frees *out.  CTT_EUNSUP if it has more than
