@@ -64,8 +64,9 @@ struct ctt_thinned {
 
 /* Removes channels until `share` of the *start ones that might go in the model
  * that r was made of are gone: those that matter least of all layers
- * (net/ties.h), or of each.  *start = 0: m is that model; *start is then set.  clips: for scores on responses, 0: enough.  The rows of r get
- * what is left of each weight.  *out: the new model, which the caller frees. */
+ * (net/ties.h), or of each.  *start = 0: m is that model; *start is then set.
+ * clips: for scores on responses, 0: enough.  The rows of r get what is left of
+ * each weight.  *out: the new model, which the caller frees. */
 int ctt_thin(const struct ctt_model *m, const struct ctt_thin *o, double share,
              double *start, int clips, const struct ctt_recipe_calls *calls,
              struct ctt_report *r, struct ctt_thinned *done,

@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-/* Each preserves the results of earlier ones: weights are factorised, pruned and
- * rounded once their shapes are known, so channels go first; a tensor train is made of what no
- * SVD has replaced, pruning works on cores, folding keeps zeros and drops the
- * channels that pruning left without use, what is pruned shares no value, and
- * rounding keeps zeros and equal values.  Folding stands before sharing, since
+/* Each preserves the results of earlier ones: what is factorised has the
+ * channels that are left, a tensor train is made of what no SVD has replaced,
+ * pruning works on cores, folding keeps zeros and drops the channels that
+ * pruning left without use, what is pruned shares no value, and rounding keeps
+ * zeros and equal values.  Folding stands before sharing, since
  * norms would end that, and before INT8, which quantises what convs then
  * read. */
 const struct ctt_stage *const ctt_stages[] = {

@@ -299,7 +299,7 @@ static const struct ctt_opt options[] = {
       "remove most at the start", .min = 1, .max = 100, .arg = "N",
       .needs = "thin" },
     { .name = "thin-scope", .type = CTT_CHOICE, .off = FIELD(scope),
-      .dflt = "global", .help = "remove what matters least of all layers "
+      .dflt = "layer", .help = "remove what matters least of all layers "
       "together, or of each layer", .choices = scope_words, .needs = "thin" },
     { .name = "thin-score", .type = CTT_CHOICE, .off = FIELD(score),
       .dflt = "norm", .help = "what matters: all weights of a channel, or its "

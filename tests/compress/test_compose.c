@@ -14,8 +14,8 @@
 
 /* What a model is made by: a stage, alone or retrained with a teacher, or a
  * training. */
-enum step { SVD, RESPONSES, TRAINS, PRUNE, FOLD, SHARE, ROUND, DISTIL, DSD,
-            STEPS };
+enum step { THIN, SVD, RESPONSES, TRAINS, PRUNE, FOLD, SHARE, ROUND, DISTIL,
+            DSD, STEPS };
 
 #define BIT(step) (1u << (step))
 #define SET(member, type)                                               \
@@ -27,6 +27,9 @@ static const struct {
     size_t      at, size;
     const void *value;
 } steps_of[STEPS] = {
+    [THIN] = { "thin", SET(thin, struct ctt_thin){
+        .share = 0.3f, .rounds = 1, .multiple = 1,
+        .score = CTT_THIN_RESPONSE } },
     [SVD] = { "svd", SET(svd, struct ctt_svd){ .rank = 2, .least = 60 } },
     [RESPONSES] = { "svd on responses", SET(svd, struct ctt_svd){
         .rank = 2, .least = 60, .clips = 4, .on = CTT_ON_RESPONSES } },
@@ -203,6 +206,18 @@ static void check_file(struct kind *k, const struct ctt_model *m, double loss)
     ctt_model_free(&read);
 }
 
+/* Channels of the results of convs, of those that the dense model has. */
+static int64_t widths(const struct ctt_model *dense, const struct ctt_model *m)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < m->g->count; i++)
+        if (ctt_is_conv(&m->g->node[i]) &&
+            ctt_graph_find(dense->g, m->g->node[i].name) >= 0)
+            sum += m->g->node[i].out.c;
+    return sum;
+}
+
 /* What was done to a copy of m, which is freed, ended no constraint. */
 static void check_held(const struct ctt_model *m, struct ctt_model **copy)
 {
@@ -252,6 +267,8 @@ static void check_steps(const struct kind *k, unsigned steps,
     CU_ASSERT(h.values <= 4 * convs(m));
     if (steps & (BIT(SVD) | BIT(RESPONSES) | BIT(TRAINS)))
         CU_ASSERT(convs(m) > convs(k->dense));
+    if (steps & BIT(THIN))
+        CU_ASSERT(widths(k->dense, m) < widths(k->dense, k->dense));
     if (steps & BIT(FOLD))
         CU_ASSERT_EQUAL(ctt_foldable_norms(m->g), 0);
 }
@@ -320,8 +337,9 @@ static void test_many(void)
         BIT(RESPONSES) | BIT(FOLD) | BIT(SHARE),
         BIT(TRAINS) | BIT(DISTIL) | BIT(SHARE),
         BIT(DSD) | BIT(PRUNE) | BIT(SHARE),
-        BIT(DSD) | BIT(RESPONSES) | BIT(TRAINS) | BIT(DISTIL) | BIT(FOLD) |
-            BIT(SHARE) | BIT(ROUND),
+        BIT(THIN) | BIT(TRAINS) | BIT(PRUNE) | BIT(SHARE),
+        BIT(DSD) | BIT(THIN) | BIT(RESPONSES) | BIT(TRAINS) | BIT(DISTIL) |
+            BIT(FOLD) | BIT(SHARE) | BIT(ROUND),
     };
 
     for (int i = 0; i < kinds_tried(); i++)

@@ -113,7 +113,8 @@ train_run="$(real convtt-train) tiny.net -d t.txt --val v.txt $learn
     --checkpoint-every 1 -o m.h5 --log-csv l.csv --log-json l.json"
 compress_files="-c c.h5.ckpt -r --resume -t r.json"
 # Every stage, each with retraining of its own, and a checkpoint a batch.
-compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --svd-rank 2
+compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --thin 0.3
+    --thin-score response --thin-multiple 1 --svd-rank 2
     --svd-on responses --svd-least 10 --svd-except h.z,y --tt-rank 2
     --tt-least 10 --tt-except e,h.zx,y --prune 0.5 --prune-least 10
     --prune-steps 4 --share 2 --share-least 2 --share-epochs 2 --data t.txt

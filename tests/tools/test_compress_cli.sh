@@ -108,14 +108,16 @@ grep -qE '"weight": "h.z",.*"bits_a_weight": [1-9].*"over_entropy": [1-9]' \
 # 3. Stopped by signals in each stage that retrains: --resume goes on, and the
 # file is that of the whole run, byte by byte.  tests/fault/test_faults.sh does
 # so at each write of a smaller run.
-work="$common --svd-rank 4 --svd-least 200 --svd-except h.z,h.zx --tt-rank 4
-      --tt-least 2000 --prune 0.8 --prune-least 9 --share 3 --share-least 9
+work="$common --thin 0.25 --thin-rounds 2 --thin-score response
+      --thin-multiple 1 --svd-rank 4 --svd-least 200 --svd-except h.z,h.zx
+      --tt-rank 4 --tt-least 2000 --prune 0.8 --prune-least 9 --share 3 --share-least 9
       --share-epochs 2 --retrain-epochs 9 --checkpoint-every 2 --amp O1
       --amp-type bf16"
 "$compress" m.ctt -o whole.ctt $work > whole.out 2>&1 || fail "$(cat whole.out)"
 grep -qE '^pruned  .* 80\.[0-9] .* 80\.[0-9] ' whole.out ||
     fail "not pruned in steps to 80%: $(cat whole.out)"
-for stage in SVD 'tensor trains' pruned folded shared rounded; do
+for stage in 'thinned 1/2' 'thinned 2/2' SVD 'tensor trains' pruned folded \
+        shared rounded; do
     grep -q "^$stage  " whole.out || fail "no '$stage': $(cat whole.out)"
 done
 agrees whole.ctt whole.out
@@ -172,6 +174,7 @@ while read -r signal until; do
     fi
     resume=--resume
 done << 'END'
+TERM thinned 2/2: epoch 1
 TERM SVD: epoch 1
 KILL tensor trains: top-1
 KILL pruned: epoch 1
@@ -353,6 +356,13 @@ tells 1 'too few: give --calibrate more clips' once.ctt -o bad --data clips \
 tells 2 'unknown option .--prone' m.ctt -o a --prone 0.5
 tells 2 "prune: bad value '1'" m.ctt -o a --prune 1
 tells 2 'tt-rank: bad value' m.ctt -o a --tt-rank -1
+tells 2 "thin: bad value '1'" m.ctt -o a --thin 1
+tells 2 '--thin-rounds requires --thin' m.ctt -o a --prune 0.5 \
+    --thin-rounds 2
+tells 2 '--thin-score requires .*--data' m.ctt -o a --thin 0.5 \
+    --thin-score response
+tells 2 'no weight matches .q' m.ctt -o a --thin 0.5 --thin-except q
+tells 2 'no channel to remove' m.ctt -o a --thin 0.5 --thin-except '*'
 tells 2 'svd-energy: bad value' m.ctt -o a --svd-energy 1
 tells 2 '--svd-except requires --svd-rank' m.ctt -o a --prune 0.5 \
     --svd-except e
@@ -360,7 +370,8 @@ tells 2 '--svd-on requires .*--data' m.ctt -o a --svd-rank 2 \
     --svd-on responses
 tells 2 'excludes --svd-rank' m.ctt -o a --svd-rank 2 --svd-macs 0.5
 tells 2 '--tt-on requires .*--data' m.ctt -o a --tt-rank 2 --tt-on responses
-tells 2 '--calibrate requires --svd-on' m.ctt -o a --svd-rank 2 --calibrate 3
+tells 2 '--calibrate requires --thin-score' m.ctt -o a --svd-rank 2 \
+    --calibrate 3
 tells 2 'prune-scope: no choice' m.ctt -o a --prune-scope all
 tells 2 'requires --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
 tells 2 '--prune-scope requires --prune' m.ctt -o a --tt-rank 4 \
