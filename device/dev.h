@@ -4,6 +4,7 @@
 #define CTT_DEV_H
 
 #include "device/memory.h"
+#include "device/team.h"
 
 typedef ctt_kernel *ctt_kernels[CTT_PASSES][CTT_NOPS];
 
@@ -96,6 +97,7 @@ struct ctt_dev {
     const struct ctt_dev_kind *kind;
     ctt_kernels                kernel;
     int                        threads;
+    struct ctt_team           *team;     /* NULL: OpenMP's threads */
     int                        deterministic;
     int                        streams;      /* most lanes used; default 1 */
     void                      *own;      /* the kind's own state, by open */
@@ -116,5 +118,20 @@ static inline int ctt_dev_team(const struct ctt_dev *d, double work)
 {
     return work < 2e4 ? 1 : d->threads;
 }
+
+/* tasks.c: f(arg, i, who) for each of so many tasks, shared by so many threads,
+ * 1 or all of the device's team; without a team OpenMP's, as for d NULL.  Only
+ * for tasks that are independent, so that no result depends on who runs
+ * them. */
+void ctt_dev_tasks(struct ctt_dev *d, int threads, int64_t tasks, ctt_task *f,
+                   void *arg);
+
+/* The same for n rows, a run of which, from .. to - 1, is a task.
+ * ctt_dev_rows(): by ctt_dev_team(d, work) threads. */
+typedef void ctt_rows_fn(const void *arg, int64_t from, int64_t to);
+void ctt_dev_share(struct ctt_dev *d, int threads, int64_t n, ctt_rows_fn *f,
+                   const void *arg);
+void ctt_dev_rows(struct ctt_dev *d, double work, int64_t n, ctt_rows_fn *f,
+                  const void *arg);
 
 #endif

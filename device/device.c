@@ -66,9 +66,17 @@ void ctt_dev_close(struct ctt_dev **d)
         return;
     if ((*d)->own && (*d)->kind->close)
         (*d)->kind->close(*d);
+    ctt_team_close(&(*d)->team);
     ctt_free((*d)->scratch);
     ctt_free(*d);
     *d = NULL;
+}
+
+int ctt_dev_own_threads(struct ctt_dev *d)
+{
+    if (d->team || d->threads == 1 || !d->kind->memory->shared)
+        return 0;
+    return ctt_team_open(d->threads, &d->team);
 }
 
 int ctt_dev_threads(const struct ctt_dev *d)

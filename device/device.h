@@ -133,6 +133,11 @@ int  ctt_dev_open(const char *name, int threads, struct ctt_dev **out);
 void ctt_dev_close(struct ctt_dev **d);
 int  ctt_dev_threads(const struct ctt_dev *d);
 
+/* Makes threads of the device's own, which never have to be waited for before
+ * they take part (device/team.h), compute in place of OpenMP's; as few as the
+ * system starts.  For inference. */
+int  ctt_dev_own_threads(struct ctt_dev *d);
+
 /* On: results are the same to the bit for any number of threads.  Without it,
  * the choice of kernels is still a fixed rule, and the same call with the same
  * number of threads gives the same bits; but on "cpu" sums of weight gradients

@@ -294,6 +294,7 @@ int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
         s->add[k] = -m->wants.mean[k] / m->wants.std[k];
     }
     CTT_TRY(ctt_dev_open(m->device, m->threads, &s->dev));
+    CTT_TRY(ctt_dev_own_threads(s->dev));
     CTT_TRY(blame(m, open_run(s)));
     *out = s;
     s = NULL;

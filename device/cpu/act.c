@@ -38,15 +38,22 @@ void K(act_row)(int act, float *y, int64_t n)
         acts[act - 1].row(y, y, n);
 }
 
-int K(act_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+static void act_rows(const void *arg, int64_t from, int64_t to)
 {
+    const struct ctt_call *c = arg;
     struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
     int kind = c->node->attr.act.kind;
 
-    PARALLEL(d, 2 * s.total)
-    for (int64_t r = 0; r < s.rows; r++)
+    for (int64_t r = from; r < to; r++)
         acts[kind].row(ctt_at(s, &c->in[0], r), ctt_at(s, &c->out, r),
                        ctt_len(s, r));
+}
+
+int K(act_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
+
+    ctt_dev_rows(d, 2 * (double)s.total, s.rows, act_rows, c);
     return 0;
 }
 
@@ -86,16 +93,30 @@ static void drop_row(const struct ctt_call *c, uint64_t at, const float *x,
     }
 }
 
+struct dropping {
+    const struct ctt_call   *c;
+    const struct ctt_tensor *x, *y;
+    int                      add;
+};
+
+static void drop_rows(const void *arg, int64_t from, int64_t to)
+{
+    const struct dropping *p = arg;
+    struct ctt_span s = ctt_span(p->y, p->x, p->x);
+
+    for (int64_t r = from; r < to; r++)
+        drop_row(p->c, (uint64_t)(r * s.cols), ctt_at(s, p->x, r),
+                 ctt_at(s, p->y, r), ctt_len(s, r), p->add);
+}
+
 static int drop(struct ctt_dev *d, const struct ctt_call *c,
                 const struct ctt_tensor *x, const struct ctt_tensor *y,
                 int add)
 {
     struct ctt_span s = ctt_span(y, x, x);
 
-    PARALLEL(d, (c->train ? 8 : 1) * s.total)
-    for (int64_t r = 0; r < s.rows; r++)
-        drop_row(c, (uint64_t)(r * s.cols), ctt_at(s, x, r), ctt_at(s, y, r),
-                 ctt_len(s, r), add);
+    ctt_dev_rows(d, (double)((c->train ? 8 : 1) * s.total), s.rows, drop_rows,
+                 &(struct dropping){ c, x, y, add });
     return 0;
 }
 

@@ -23,27 +23,49 @@ const struct ctt_cast *ctt_cast_of(const struct ctt_dev *d)
     return ctt_cpu_of(d)->isa->cast;
 }
 
+/* n numbers of one array into another. */
+struct array {
+    const struct ctt_cast *f;
+    enum ctt_dtype         type;    /* of the one that is no floats */
+    const char            *x;
+    char                  *y;
+    int64_t                n;
+};
+
+static void to_pieces(const void *arg, int64_t from, int64_t to)
+{
+    const struct array *a = arg;
+    int64_t size = ctt_dtype_size(a->type);
+
+    for (int64_t i = from; i < to; i++)
+        a->f->to((const float *)(const void *)a->x + i * PIECE, a->type,
+                 a->y + i * PIECE * size, piece(a->n, i));
+}
+
 void ctt_cast_to(struct ctt_dev *d, const float *x, enum ctt_dtype type,
                  void *y, int64_t n)
 {
-    const struct ctt_cast *f = ctt_cast_of(d);
-    int64_t size = ctt_dtype_size(type);
+    struct array a = { ctt_cast_of(d), type, (const char *)x, y, n };
 
-    PARALLEL(d, n / 4)
-    for (int64_t i = 0; i < pieces(n); i++)
-        f->to(x + i * PIECE, type, (char *)y + i * PIECE * size, piece(n, i));
+    ctt_dev_rows(d, (double)n / 4, pieces(n), to_pieces, &a);
+}
+
+static void from_pieces(const void *arg, int64_t from, int64_t to)
+{
+    const struct array *a = arg;
+    int64_t size = ctt_dtype_size(a->type);
+
+    for (int64_t i = from; i < to; i++)
+        a->f->from(a->type, a->x + i * PIECE * size,
+                   (float *)(void *)a->y + i * PIECE, piece(a->n, i));
 }
 
 void ctt_cast_from(struct ctt_dev *d, enum ctt_dtype type, const void *x,
                    float *y, int64_t n)
 {
-    const struct ctt_cast *f = ctt_cast_of(d);
-    int64_t size = ctt_dtype_size(type);
+    struct array a = { ctt_cast_of(d), type, x, (char *)y, n };
 
-    PARALLEL(d, n / 4)
-    for (int64_t i = 0; i < pieces(n); i++)
-        f->from(type, (const char *)x + i * PIECE * size, y + i * PIECE,
-                piece(n, i));
+    ctt_dev_rows(d, (double)n / 4, pieces(n), from_pieces, &a);
 }
 
 void ctt_cast_sum(struct ctt_dev *d, enum ctt_dtype type, const void *x,
@@ -99,23 +121,52 @@ static int64_t run_len(const struct ctt_tensor *t, const struct run *r,
     return t->ld == t->c ? piece(ctt_volume(t), i) : r->len;
 }
 
+/* Dense floats and a tensor. */
+struct dense {
+    const struct ctt_cast   *f;
+    const struct ctt_tensor *t;
+    const float             *x;
+    float                   *y;
+};
+
+static double runs_work(struct run r)
+{
+    return (double)r.count * (double)(r.len / 4 + 4);
+}
+
+static void put_runs(const void *arg, int64_t from, int64_t to)
+{
+    const struct dense *a = arg;
+    struct run r = run_of(a->t);
+
+    for (int64_t i = from; i < to; i++)
+        put_run(a->f, a->x + i * r.len, a->t, i * r.step,
+                run_len(a->t, &r, i));
+}
+
 void ctt_cast_put(struct ctt_dev *d, const float *x,
                   const struct ctt_tensor *y)
 {
-    const struct ctt_cast *f = ctt_cast_of(d);
+    struct dense a = { ctt_cast_of(d), y, x, NULL };
     struct run r = run_of(y);
 
-    PARALLEL(d, r.count * (r.len / 4 + 4))
-    for (int64_t i = 0; i < r.count; i++)
-        put_run(f, x + i * r.len, y, i * r.step, run_len(y, &r, i));
+    ctt_dev_rows(d, runs_work(r), r.count, put_runs, &a);
+}
+
+static void get_runs(const void *arg, int64_t from, int64_t to)
+{
+    const struct dense *a = arg;
+    struct run r = run_of(a->t);
+
+    for (int64_t i = from; i < to; i++)
+        get_run(a->f, a->t, i * r.step, a->y + i * r.len,
+                run_len(a->t, &r, i));
 }
 
 void ctt_cast_get(struct ctt_dev *d, const struct ctt_tensor *x, float *y)
 {
-    const struct ctt_cast *f = ctt_cast_of(d);
+    struct dense a = { ctt_cast_of(d), x, NULL, y };
     struct run r = run_of(x);
 
-    PARALLEL(d, r.count * (r.len / 4 + 4))
-    for (int64_t i = 0; i < r.count; i++)
-        get_run(f, x, i * r.step, y + i * r.len, run_len(x, &r, i));
+    ctt_dev_rows(d, runs_work(r), r.count, get_runs, &a);
 }

@@ -2,12 +2,12 @@
  * lstm.c: the gates of an LSTM cell and its two states, in one pass. */
 #include "device/cpu/cpu.h"
 
-int K(lstm_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+static void lstm_rows(const void *arg, int64_t first, int64_t last)
 {
-    int64_t rows = ctt_rows(&c->out), H = c->out.c;
+    const struct ctt_call *c = arg;
+    int64_t H = c->out.c;
 
-    PARALLEL(d, 8 * rows * H)
-    for (int64_t r = 0; r < rows; r++)
+    for (int64_t r = first; r < last; r++)
         for (int64_t at = 0; at < H; at += CTT_PIECE) {
             const float *z = ctt_row(&c->in[0], r) + at;
             const float *old = ctt_row(&c->in[1], r) + at;
@@ -20,6 +20,12 @@ int K(lstm_fwd)(struct ctt_dev *d, const struct ctt_call *c)
             if (c->also.data)
                 ctt_put(ctt_row(&c->also, r) + at, cell, n, 0);
         }
+}
+
+int K(lstm_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    ctt_dev_rows(d, 8 * (double)ctt_volume(&c->out), ctt_rows(&c->out),
+                 lstm_rows, c);
     return 0;
 }
 

@@ -11,14 +11,20 @@ static int taken(const struct ctt_call *c, int64_t i)
     return c->in[1].data && *ctt_row(&c->in[2], i) == 0;
 }
 
-int K(mix_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+static void mix_rows(const void *arg, int64_t from, int64_t to)
 {
-    int64_t rows = ctt_rows(&c->out), each = rows / c->out.n;
+    const struct ctt_call *c = arg;
+    int64_t each = ctt_rows(&c->out) / c->out.n;
 
-    PARALLEL(d, ctt_volume(&c->out))
-    for (int64_t r = 0; r < rows; r++)
+    for (int64_t r = from; r < to; r++)
         ctt_put(ctt_row(&c->out, r), ctt_row(&c->in[taken(c, r / each)], r),
                 c->out.c, 0);
+}
+
+int K(mix_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    ctt_dev_rows(d, (double)ctt_volume(&c->out), ctt_rows(&c->out), mix_rows,
+                 c);
     return 0;
 }
 

@@ -5,18 +5,28 @@
 #include <string.h>
 
 /* y (+)= x, n channels from channel yc of y and xc of x. */
-static void copy_cols(struct ctt_dev *d, const struct ctt_tensor *y,
-                      int64_t yc, const struct ctt_tensor *x, int64_t xc,
-                      int64_t n, int add)
-{
-    int64_t rows = ctt_rows(y);
+struct cols {
+    const struct ctt_tensor *y;
+    int64_t                  yc;
+    const struct ctt_tensor *x;
+    int64_t                  xc, n;
+    int                      add;
+};
 
-    PARALLEL(d, rows * n)
-    for (int64_t r = 0; r < rows; r++) {
-        float *py = ctt_row(y, r) + yc;
-        const float *px = ctt_row(x, r) + xc;
-        ctt_put(py, px, n, add);
-    }
+static void cols_rows(const void *arg, int64_t from, int64_t to)
+{
+    const struct cols *c = arg;
+
+    for (int64_t r = from; r < to; r++)
+        ctt_put(ctt_row(c->y, r) + c->yc, ctt_row(c->x, r) + c->xc, c->n,
+                c->add);
+}
+
+static void copy_cols(struct ctt_dev *d, struct cols c)
+{
+    int64_t rows = ctt_rows(c.y);
+
+    ctt_dev_rows(d, (double)(rows * c.n), rows, cols_rows, &c);
 }
 
 /* One row of a sum of n channels. */
@@ -39,6 +49,19 @@ sum_row(const struct ctt_call *c, struct ctt_span s, int64_t r, int64_t n)
     K(act_row)(c->act, y, n);
 }
 
+struct adding { const struct ctt_call *c; struct ctt_span s; };
+
+static void add_rows(const void *arg, int64_t from, int64_t to)
+{
+    struct adding a = *(const struct adding *)arg;
+
+    for (int64_t r = from; r < to; r++)
+        if (a.s.cols == CTT_NARROW)    /* a known number: short code */
+            sum_row(a.c, a.s, r, CTT_NARROW);
+        else
+            sum_row(a.c, a.s, r, ctt_len(a.s, r));
+}
+
 int K(add_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
@@ -48,12 +71,8 @@ int K(add_fwd)(struct ctt_dev *d, const struct ctt_call *c)
         views |= c->in[k].ld != c->in[k].c;
     if (views)
         s = (struct ctt_span){ ctt_rows(&c->out), c->out.c, s.total, 0 };
-    PARALLEL(d, c->node->nin * s.total)
-    for (int64_t r = 0; r < s.rows; r++)
-        if (s.cols == CTT_NARROW)    /* a known number: short code */
-            sum_row(c, s, r, CTT_NARROW);
-        else
-            sum_row(c, s, r, ctt_len(s, r));
+    ctt_dev_rows(d, (double)(c->node->nin * s.total), s.rows, add_rows,
+                 &(struct adding){ c, s });
     return 0;
 }
 
@@ -89,12 +108,12 @@ out:
     return rc;
 }
 
-int K(mul_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+static void mul_rows(const void *arg, int64_t from, int64_t to)
 {
+    const struct ctt_call *c = arg;
     struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[1]);
 
-    PARALLEL(d, s.total)
-    for (int64_t r = 0; r < s.rows; r++) {
+    for (int64_t r = from; r < to; r++) {
         const float *a = ctt_at(s, &c->in[0], r);
         const float *b = ctt_at(s, &c->in[1], r);
         float *y = ctt_at(s, &c->out, r);
@@ -102,6 +121,13 @@ int K(mul_fwd)(struct ctt_dev *d, const struct ctt_call *c)
         SIMD for (int64_t j = 0; j < n; j++)
             y[j] = a[j] * b[j];
     }
+}
+
+int K(mul_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[1]);
+
+    ctt_dev_rows(d, (double)s.total, s.rows, mul_rows, c);
     return 0;
 }
 
@@ -138,7 +164,7 @@ int K(concat_fwd)(struct ctt_dev *d, const struct ctt_call *c)
     int64_t at = 0;
 
     for (int k = 0; k < c->node->nin; at += c->in[k++].c)
-        copy_cols(d, &c->out, at, &c->in[k], 0, c->in[k].c, 0);
+        copy_cols(d, (struct cols){ &c->out, at, &c->in[k], 0, c->in[k].c, 0 });
     return 0;
 }
 
@@ -148,8 +174,8 @@ int K(concat_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 
     for (int k = 0; k < c->node->nin; at += c->in[k++].c)
         if (c->din[k].data)
-            copy_cols(d, &c->din[k], 0, &c->dout, at, c->in[k].c,
-                      c->add >> k & 1);
+            copy_cols(d, (struct cols){ &c->din[k], 0, &c->dout, at,
+                                        c->in[k].c, c->add >> k & 1 });
     return 0;
 }
 
@@ -167,14 +193,14 @@ static float *window_step(const struct ctt_call *c, const struct ctt_tensor *t,
            c->ask[a].sample * area * t->ld;
 }
 
-int K(window_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+static void window_images(const void *arg, int64_t from, int64_t to)
 {
+    const struct ctt_call *c = arg;
     int64_t area = c->out.h * c->out.w, n = c->out.c, depth = c->out.d;
     int64_t once = c->in[0].ld == n && c->out.ld == n ? area : 1;
     size_t bytes = (size_t)(once * n) * sizeof(float);
 
-    PARALLEL(d, ctt_volume(&c->out))
-    for (int64_t k = 0; k < c->out.n * depth; k++) {
+    for (int64_t k = from; k < to; k++) {
         const float *x = window_step(c, &c->in[0], k / depth, k % depth);
         for (int64_t r = 0; r < area; r += once) {
             float *y = ctt_row(&c->out, k * area + r);
@@ -184,6 +210,12 @@ int K(window_fwd)(struct ctt_dev *d, const struct ctt_call *c)
                 memset(y, 0, bytes);
         }
     }
+}
+
+int K(window_fwd)(struct ctt_dev *d, const struct ctt_call *c)
+{
+    ctt_dev_rows(d, (double)ctt_volume(&c->out), c->out.n * c->out.d,
+                 window_images, c);
     return 0;
 }
 

@@ -63,6 +63,24 @@ static void batch_stats(struct ctt_dev *d, const struct ctt_call *c,
     }
 }
 
+/* y = scale x + offset, of which there is one for each channel. */
+struct scaling { const struct ctt_call *c; const float *scale; };
+
+static void scale_rows(const void *arg, int64_t from, int64_t to)
+{
+    const struct scaling *s = arg;
+    int64_t n = s->c->out.c;
+    const float *scale = s->scale, *offset = scale + n;
+
+    for (int64_t r = from; r < to; r++) {
+        const float *x = ctt_row(&s->c->in[0], r);
+        float *y = ctt_row(&s->c->out, r);
+        SIMD for (int64_t j = 0; j < n; j++)
+            y[j] = x[j] * scale[j] + offset[j];
+        K(act_row)(s->c->act, y, n);
+    }
+}
+
 static int batch_fwd(struct ctt_dev *d, const struct ctt_call *c)
 {
     int64_t n = c->out.c, rows = ctt_rows(&c->out);
@@ -76,18 +94,12 @@ static int batch_fwd(struct ctt_dev *d, const struct ctt_call *c)
     mean = part + 2 * CTT_CHUNKS * n;
     inv = mean + n;
     batch_stats(d, c, 1, part, mean, inv);
-    for (int64_t j = 0; j < n; j++) {    /* y = scale x + offset */
+    for (int64_t j = 0; j < n; j++) {
         part[j] = gamma[j] * inv[j];
         part[n + j] = beta[j] - mean[j] * part[j];
     }
-    PARALLEL(d, rows * n)
-    for (int64_t r = 0; r < rows; r++) {
-        const float *x = ctt_row(&c->in[0], r);
-        float *y = ctt_row(&c->out, r);
-        SIMD for (int64_t j = 0; j < n; j++)
-            y[j] = x[j] * part[j] + part[n + j];
-        K(act_row)(c->act, y, n);
-    }
+    ctt_dev_rows(d, (double)(rows * n), rows, scale_rows,
+                 &(struct scaling){ c, part });
     return 0;
 }
 
@@ -197,14 +209,14 @@ static void row_stats(const float *x, int64_t n, float eps, float *mean,
     *inv = 1 / sqrtf((b < 0 ? 0 : b) + eps);
 }
 
-static int layer_fwd(struct ctt_dev *d, const struct ctt_call *c)
+static void layer_rows(const void *arg, int64_t from, int64_t to)
 {
-    int64_t n = c->out.c, rows = ctt_rows(&c->out);
+    const struct ctt_call *c = arg;
+    int64_t n = c->out.c;
     const float *gamma = c->w[0].t.data, *beta = c->w[1].t.data;
     float eps = c->node->attr.norm.eps;
 
-    PARALLEL(d, 3 * rows * n)
-    for (int64_t r = 0; r < rows; r++) {
+    for (int64_t r = from; r < to; r++) {
         const float *x = ctt_row(&c->in[0], r);
         float *y = ctt_row(&c->out, r), mean, inv;
         row_stats(x, n, eps, &mean, &inv);
@@ -212,6 +224,12 @@ static int layer_fwd(struct ctt_dev *d, const struct ctt_call *c)
             y[j] = (x[j] - mean) * inv * gamma[j] + beta[j];
         K(act_row)(c->act, y, n);
     }
+}
+
+static int layer_fwd(struct ctt_dev *d, const struct ctt_call *c)
+{
+    ctt_dev_rows(d, 3 * (double)ctt_volume(&c->out), ctt_rows(&c->out),
+                 layer_rows, c);
     return 0;
 }
 

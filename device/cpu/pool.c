@@ -136,16 +136,19 @@ static double pool_work(const struct ctt_call *c)
     return (double)ctt_volume(&c->out) * k[0] * k[1] * k[2];
 }
 
+static void pool_rows(const void *arg, int64_t from, int64_t to)
+{
+    const struct ctt_call *c = arg;
+    void (*fwd)(const struct ctt_call *, int64_t) =
+        ctt_is_bytes(&c->out) ? max_bytes : pools[c->node->attr.pool.kind].fwd;
+
+    for (int64_t r = from; r < to; r++)
+        fwd(c, r);
+}
+
 int K(pool_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
-    int64_t rows = ctt_rows(&c->out);
-    int kind = c->node->attr.pool.kind;
-    void (*fwd)(const struct ctt_call *, int64_t) =
-        ctt_is_bytes(&c->out) ? max_bytes : pools[kind].fwd;
-
-    PARALLEL(d, pool_work(c))
-    for (int64_t r = 0; r < rows; r++)
-        fwd(c, r);
+    ctt_dev_rows(d, pool_work(c), ctt_rows(&c->out), pool_rows, c);
     return 0;
 }
 

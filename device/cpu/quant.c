@@ -18,30 +18,35 @@ static void to_floats(struct step s, const float *x, float *y, int64_t n)
         y[j] = ctt_quant(x[j], s.inv, s.zero) * s.scale;
 }
 
-static int to_bytes_fwd(struct ctt_dev *d, const struct ctt_call *c)
+static void bytes_rows(const void *arg, int64_t from, int64_t to)
 {
+    const struct ctt_call *c = arg;
     const struct ctt_tensor *x = &c->in[0], *y = &c->out;
     struct ctt_span s = ctt_span(y, x, x);
 
-    PARALLEL(d, 2 * s.total)
-    for (int64_t r = 0; r < s.rows; r++)
+    for (int64_t r = from; r < to; r++)
         K(cast).to_bytes(ctt_at(s, x, r), y->scale, y->zero,
                          (uint8_t *)y->data +
                          r * (s.dense ? s.cols : y->ld), ctt_len(s, r));
-    return 0;
+}
+
+static void floats_rows(const void *arg, int64_t from, int64_t to)
+{
+    const struct ctt_call *c = arg;
+    struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
+    struct step step = step_of(c);
+
+    for (int64_t r = from; r < to; r++)
+        to_floats(step, ctt_at(s, &c->in[0], r), ctt_at(s, &c->out, r),
+                  ctt_len(s, r));
 }
 
 int K(quant_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_span s = ctt_span(&c->out, &c->in[0], &c->in[0]);
-    struct step step = step_of(c);
 
-    if (ctt_is_bytes(&c->out))
-        return to_bytes_fwd(d, c);
-    PARALLEL(d, 2 * s.total)
-    for (int64_t r = 0; r < s.rows; r++)
-        to_floats(step, ctt_at(s, &c->in[0], r), ctt_at(s, &c->out, r),
-                  ctt_len(s, r));
+    ctt_dev_rows(d, 2 * (double)s.total, s.rows,
+                 ctt_is_bytes(&c->out) ? bytes_rows : floats_rows, c);
     return 0;
 }
 

@@ -16,13 +16,16 @@ static void repeat_line(const struct ctt_call *c, int64_t i)
                    (size_t)y->c * sizeof(float));
 }
 
+static void repeat_lines(const void *arg, int64_t from, int64_t to)
+{
+    for (int64_t i = from; i < to; i++)
+        repeat_line(arg, i);
+}
+
 int K(upsample_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
-    int64_t lines = c->out.n * c->out.d * c->out.h;
-
-    PARALLEL(d, ctt_volume(&c->out) / 2)
-    for (int64_t i = 0; i < lines; i++)
-        repeat_line(c, i);
+    ctt_dev_rows(d, (double)ctt_volume(&c->out) / 2,
+                 c->out.n * c->out.d * c->out.h, repeat_lines, c);
     return 0;
 }
 

@@ -43,15 +43,17 @@ static void move(const struct ctt_cast *f, enum ctt_dtype from, const void *x,
     }
 }
 
-static int gather(struct ctt_dev *d, const struct ctt_call *c)
+struct gathering { const struct ctt_cast *f; const struct ctt_call *c; };
+
+static void gather_images(const void *arg, int64_t from, int64_t last)
 {
-    const struct ctt_cast *f = ctt_cast_of(d);
+    const struct ctt_cast *f = ((const struct gathering *)arg)->f;
+    const struct ctt_call *c = ((const struct gathering *)arg)->c;
     const struct ctt_tensor *x = &c->in[0], *y = &c->out;
     int64_t area = y->h * y->w, size = ctt_dtype_size(y->dtype);
     int64_t once = x->ld == y->c && y->ld == y->c ? area : 1;
 
-    PARALLEL(d, ctt_volume(y) / 2)
-    for (int64_t k = 0; k < y->n * y->d; k++) {
+    for (int64_t k = from; k < last; k++) {
         int64_t step = step_of(c, k);
         int64_t first = c->ask[k / y->d].sample * area;
         for (int64_t r = 0; r < area; r += once) {
@@ -64,6 +66,12 @@ static int gather(struct ctt_dev *d, const struct ctt_call *c)
                      once * y->c);
         }
     }
+}
+
+static int gather(struct ctt_dev *d, const struct ctt_call *c)
+{
+    ctt_dev_rows(d, (double)ctt_volume(&c->out) / 2, c->out.n * c->out.d,
+                 gather_images, &(struct gathering){ ctt_cast_of(d), c });
     return 0;
 }
 

@@ -18,7 +18,7 @@ struct loop {
     int64_t                  ins, outs;       /* channels of a group */
     int64_t                  taps, blocks;    /* blocks of outputs, by group */
     int64_t                  step, strips;    /* of pixels in a line */
-    const float             *w;       /* [block][tap][ins][CTT_VEC] */
+    float                   *w;       /* [block][tap][ins][CTT_VEC] */
     const float             *zero;    /* a row that lies outside */
 };
 
@@ -51,13 +51,13 @@ static int64_t packed_from(const struct loop *l, int64_t k, int64_t *outs)
            t * v->step_tap + o * v->step_y;
 }
 
-static void pack(struct ctt_dev *d, const struct loop *l, float *w)
+static void pack_rows(const void *arg, int64_t first, int64_t last)
 {
+    const struct loop *l = arg;
     const struct ctt_direct *v = l->v;
-    int64_t rows = v->groups * l->blocks * l->taps * l->ins;
+    float *w = l->w;
 
-    PARALLEL(d, rows * CTT_VEC)
-    for (int64_t k = 0; k < rows; k++) {
+    for (int64_t k = first; k < last; k++) {
         int64_t n, at = packed_from(l, k, &n);
         const float *from = (const float *)v->w->t.data + at;
         for (int64_t j = 0; j < CTT_VEC; j++)
@@ -66,13 +66,13 @@ static void pack(struct ctt_dev *d, const struct loop *l, float *w)
 }
 
 /* The same of a weight of another form. */
-static void pack_form(struct ctt_dev *d, const struct loop *l, float *w)
+static void pack_form(const void *arg, int64_t first, int64_t last)
 {
+    const struct loop *l = arg;
     const struct ctt_direct *v = l->v;
-    int64_t rows = v->groups * l->blocks * l->taps * l->ins;
+    float *w = l->w;
 
-    PARALLEL(d, rows * CTT_VEC)
-    for (int64_t k = 0; k < rows; k++) {
+    for (int64_t k = first; k < last; k++) {
         int64_t n, at = packed_from(l, k, &n);
         for (int64_t j = 0; j < CTT_VEC; j++)
             w[k * CTT_VEC + j] =
@@ -178,6 +178,12 @@ static void strip(const struct loop *l, int64_t job)
            sum);
 }
 
+static void strips(const void *arg, int64_t from, int64_t to)
+{
+    for (int64_t job = from; job < to; job++)
+        strip(arg, job);
+}
+
 int K(direct)(struct ctt_dev *d, const struct ctt_direct *v)
 {
     struct loop l = { v, *v->y, *v->x, 0 };
@@ -201,10 +207,9 @@ int K(direct)(struct ctt_dev *d, const struct ctt_direct *v)
     memset(w + size, 0, (size_t)l.ins * sizeof(float));
     l.w = w;
     l.zero = w + size;
-    (ctt_weight_is_floats(v->w) ? pack : pack_form)(d, &l, w);
+    ctt_dev_rows(d, (double)size, size / CTT_VEC,
+                 ctt_weight_is_floats(v->w) ? pack_rows : pack_form, &l);
     jobs = l.strips * l.y.n * l.y.d * l.y.h * v->groups * l.blocks;
-    PARALLEL(d, (double)jobs * (double)(l.taps * l.ins))
-    for (int64_t job = 0; job < jobs; job++)
-        strip(&l, job);
+    ctt_dev_rows(d, (double)jobs * (double)(l.taps * l.ins), jobs, strips, &l);
     return 0;
 }

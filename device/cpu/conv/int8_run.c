@@ -128,29 +128,32 @@ static void divide(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
     j->chunks = (j->rows + j->chunk - 1) / j->chunk;
 }
 
-static void run_part(const struct ctt_int8_isa *isa,
+struct part { const struct ctt_int8_isa *isa; const struct ctt_int8_job *j; };
+
+static void lay_lines(const void *arg, int64_t from, int64_t to)
+{
+    const struct part *p = arg;
+
+    for (int64_t l = from; l < to; l++)
+        p->isa->lay(p->j, l);
+}
+
+static void run_task(void *arg, int64_t task, int who)
+{
+    const struct part *p = arg;
+
+    (void)who;
+    p->isa->task(p->j, task);
+}
+
+static void run_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                      const struct ctt_int8_job *j, int64_t lines, int threads)
 {
-    int64_t tasks = j->chunks * (j->groups * j->blocks / j->together);
+    struct part p = { isa, j };
 
-    if (threads == 1) {    /* a team of one takes longer than a small conv */
-        for (int64_t l = 0; l < lines; l++)
-            isa->lay(j, l);
-        for (int64_t t = 0; t < tasks; t++)
-            isa->task(j, t);
-        return;
-    }
-    #pragma omp parallel num_threads(threads)
-    {
-        if (lines > 0) {    /* else the threads would wait for each other */
-            #pragma omp for schedule(static)
-            for (int64_t l = 0; l < lines; l++)
-                isa->lay(j, l);
-        }
-        #pragma omp for schedule(static) nowait
-        for (int64_t t = 0; t < tasks; t++)
-            isa->task(j, t);
-    }
+    ctt_dev_share(d, threads, lines, lay_lines, &p);
+    ctt_dev_tasks(d, threads, j->chunks * (j->groups * j->blocks / j->together),
+                  run_task, &p);
 }
 
 /* The sizes of parts: how many samples, or of one sample how many rows of the
@@ -177,7 +180,7 @@ static struct parts parts_of(const struct ctt_int8_isa *isa,
 }
 
 /* Samples from first on, rows of the image from `from` on. */
-static void one_part(const struct ctt_int8_isa *isa,
+static void one_part(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                      const struct ctt_int8_job *all, struct parts p,
                      int64_t first, int64_t from, int threads)
 {
@@ -195,7 +198,7 @@ static void one_part(const struct ctt_int8_isa *isa,
     }
     j.rows = n * j.out[0] * j.out[1] * j.out[2];
     divide(isa, &j, threads);
-    run_part(isa, &j, p.elements ? n * j.size[0] * j.size[1] : 0, threads);
+    run_part(isa, d, &j, p.elements ? n * j.size[0] * j.size[1] : 0, threads);
 }
 
 int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
@@ -215,7 +218,7 @@ int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     }
     for (int64_t i = 0; i < x->n; i += p.samples)
         for (int64_t h = 0; h < j->out[1]; h += p.high)
-            one_part(isa, j, p, i, h, threads);
+            one_part(isa, d, j, p, i, h, threads);
     return 0;
 }
 

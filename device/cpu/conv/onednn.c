@@ -81,6 +81,8 @@ static int run_plan(const struct ctt_conv_ask *q, struct ctt_plan *p,
     const struct ctt_onednn *o = q->state;
     int rc = 0;
 
+    if (p->threads > 1)    /* OpenMP's, and they would wait for ours */
+        ctt_team_close(&q->dev->team);
     if (p->threads != q->dev->threads)
         omp_set_num_threads(p->threads);
     CTT_DNNL(dnnl_primitive_execute(f, o->stream, n, arg));

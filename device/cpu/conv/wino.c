@@ -2,15 +2,9 @@
  * wino.c: Winograd convolution: packed weights, blocks, threads. */
 #include "device/cpu/conv/wino.h"
 #include "device/cpu/conv/wino_plan.h"
+#include "device/dev.h"
 
 #include <string.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#define CTT_THREAD omp_get_thread_num()
-#else
-#define CTT_THREAD 0
-#endif
 
 const struct ctt_wino_isa *ctt_wino_best(void)
 {
@@ -212,6 +206,22 @@ static int is_far(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
            p->tiles * 16 * j->s->k * (int64_t)sizeof(float) > FAR;
 }
 
+struct items {
+    const struct ctt_wino_isa *isa;
+    const struct ctt_wino_job *j;
+    int                        groups;
+    int64_t                    block, room;
+    float                     *scratch;
+};
+
+static void run_item(void *arg, int64_t item, int who)
+{
+    const struct items *i = arg;
+
+    i->isa->conv(i->j, (int)item, i->groups, i->block,
+                 i->scratch + who * i->room);
+}
+
 void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
                    int threads, float *scratch)
 {
@@ -224,13 +234,8 @@ void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
 
     groups = groups > p.panels ? (int)p.panels : groups;
     job.far = is_far(i, j, &p);
-#pragma omp parallel num_threads(threads)
-    {
-        float *mine = scratch + CTT_THREAD * room;
-#pragma omp for schedule(static)
-        for (int64_t item = 0; item < blocks * groups; item++)
-            i->conv(&job, (int)item, groups, block, mine);
-    }
+    ctt_dev_tasks(j->dev, threads, blocks * groups, run_item,
+                  &(struct items){ i, &job, groups, block, room, scratch });
 }
 
 /* The sums of n columns from j on and channel c of all parts, in their order,

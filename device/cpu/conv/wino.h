@@ -51,6 +51,7 @@ struct ctt_wino_job {
     const struct ctt_wino_end   *end;
     int                          far;    /* set by ctt_wino_conv(): y does not
                                             stay in any cache */
+    struct ctt_dev              *dev;    /* whose threads; NULL: any */
 };
 
 /* One instruction set's kernels; lanes: floats in a register. */

@@ -4,8 +4,6 @@
 #include "device/cpu/conv/wino16.h"
 #include "device/cpu/conv/wino16_plan.h"
 
-#include <omp.h>
-
 const struct ctt_wino16_isa *ctt_wino16_best(void)
 {
     static const struct ctt_wino16_isa *const all[] = {
@@ -162,6 +160,22 @@ int64_t ctt_wino16_scratch(const struct ctt_wino16_isa *i,
     return ctt_wino16_room(&p) * threads;
 }
 
+struct items {
+    const struct ctt_wino16_isa *isa;
+    const struct ctt_wino16_job *j;
+    int                          groups;
+    int64_t                      block, room;
+    char                        *scratch;
+};
+
+static void run_item(void *arg, int64_t item, int who)
+{
+    const struct items *i = arg;
+
+    i->isa->conv(i->j, (int)item, i->groups, i->block,
+                 i->scratch + who * i->room);
+}
+
 void ctt_wino16_conv(const struct ctt_wino16_isa *i,
                      const struct ctt_wino16_job *j, int threads,
                      void *scratch)
@@ -172,12 +186,7 @@ void ctt_wino16_conv(const struct ctt_wino16_isa *i,
     int groups = blocks >= threads ? 1 : (int)(threads / blocks);
 
     groups = groups > p.panels ? (int)p.panels : groups;
-#pragma omp parallel num_threads(threads)
-    {
-        char *mine = (char *)scratch +
-                     omp_get_thread_num() * ctt_wino16_room(&p);
-#pragma omp for schedule(static) nowait
-        for (int64_t item = 0; item < blocks * groups; item++)
-            i->conv(j, (int)item, groups, block, mine);
-    }
+    ctt_dev_tasks(j->dev, threads, blocks * groups, run_item,
+                  &(struct items){ i, j, groups, block, ctt_wino16_room(&p),
+                                   scratch });
 }

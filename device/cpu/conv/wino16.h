@@ -37,6 +37,7 @@ struct ctt_wino16_job {
     int                            zero;
     const int16_t                 *u;
     const struct ctt_int8_end     *end;
+    struct ctt_dev                *dev;    /* whose threads; NULL: any */
 };
 
 /* One instruction set's kernels; lanes: sums in a register. */

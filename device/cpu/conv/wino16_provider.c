@@ -161,21 +161,35 @@ static int team(const struct ctt_dev *d, const struct ctt_wino16_shape *s)
                            (double)s->k * 9 / 256);
 }
 
-/* The bytes of rows of channels that are a multiple of 16. */
+/* Of rows of channels that are a multiple of 16. */
+struct copying {
+    const struct ctt_cast   *cast;
+    const struct ctt_tensor *x;
+    uint8_t                 *to;
+    int64_t                  ld;
+};
+
+static void copy_rows(const void *arg, int64_t from, int64_t last)
+{
+    const struct copying *c = arg;
+    const struct ctt_tensor *x = c->x;
+
+    for (int64_t r = from; r < last; r++)
+        if (ctt_is_bytes(x))
+            memcpy(c->to + r * c->ld, (const uint8_t *)x->data + r * x->ld,
+                   (size_t)x->c);
+        else
+            c->cast->to_bytes(ctt_row(x, r), x->scale, x->zero,
+                              c->to + r * c->ld, x->c);
+}
+
 static void copy_bytes(const struct ctt_conv_ask *q, uint8_t *to, int64_t ld)
 {
     const struct ctt_tensor *x = &q->call->in[0];
-    const struct ctt_cast *cast = ctt_cast_of(q->dev);
-    int64_t rows = ctt_rows(x);
 
-    PARALLEL(q->dev, rows * ld / 8)
-    for (int64_t r = 0; r < rows; r++)
-        if (ctt_is_bytes(x))
-            memcpy(to + r * ld, (const uint8_t *)x->data + r * x->ld,
-                   (size_t)x->c);
-        else
-            cast->to_bytes(ctt_row(x, r), x->scale, x->zero, to + r * ld,
-                           x->c);
+    ctt_dev_rows(q->dev, (double)(ctt_rows(x) * ld / 8), ctt_rows(x),
+                 copy_rows,
+                 &(struct copying){ ctt_cast_of(q->dev), x, to, ld });
 }
 
 /* The values are read where they are if they are bytes and rows are whole
@@ -210,6 +224,7 @@ static int run(struct ctt_conv_ask *q)
     job.blank = room;
     job.u = p->u;
     job.end = &end;
+    job.dev = q->dev;
     end.factor = p->factor;
     ctt_wino16_conv(isa, &job, threads, room + cp + copy);
 out:

@@ -133,6 +133,7 @@ static int convolve(struct ctt_conv_ask *q, struct ctt_wino_job *job,
     CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
     CTT_TRY(get_packed(q, job->s, way == TO_INPUT, &k->way[way]));
     job->u = k->way[way].u;
+    job->dev = q->dev;
     ctt_wino_conv(isa, job, threads, scratch);
 out:
     return rc;

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * team.c: threads that share the tasks of a loop. */
+#define _DEFAULT_SOURCE    /* syscall */
+#include "device/team.h"
+#include "net/clock.h"
+#include "net/ctt.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Seconds.  SPIN: a thread without work looks for it, and the caller for the
+ * end of the last task, for so long before it sleeps, about what waking it
+ * takes.  LATE: a task that takes so much longer than all that the caller did
+ * has lost its processor.  The caller then works alone for ALONE, twice as long
+ * each time up to ALONE_MOST, and half as long again after as much time without
+ * a loss. */
+static const double SPIN = 50e-6, LATE = 300e-6;
+static const double ALONE = 4e-3, ALONE_MOST = 0.25;
+
+/* Looks at a variable between two looks at the clock. */
+enum { LOOKS = 32, LINE = 64 };
+
+/* One thread's tasks that are not taken: the first in the lower half, behind
+ * the last in the upper one.  The others, and they alone, take from the end. */
+struct member {
+    _Alignas(LINE) _Atomic uint64_t tasks;
+    _Alignas(LINE) _Atomic uint32_t asleep;
+    struct ctt_team *team;
+    pthread_t        id;
+    int              who;
+};
+
+/* f and arg are written while no task is left and read after one was taken. */
+struct ctt_team {
+    int                      size;
+    double                   alone, until;    /* the caller's */
+    ctt_task                *f;
+    void                    *arg;
+    _Alignas(LINE) _Atomic uint32_t job;      /* counts calls */
+    _Atomic int              ends;
+    _Alignas(LINE) _Atomic int64_t done;      /* tasks, by all but the caller */
+    _Atomic uint32_t         caller_sleeps;
+    struct member            member[];
+};
+
+/* Whose tasks this thread runs now; NULL: none. */
+static _Thread_local struct member *me;
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void wait_while(_Atomic uint32_t *word, uint32_t is)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, is, NULL, NULL, 0);
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+    if (atomic_load(word) && atomic_exchange(word, 0))
+        syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* ---- tasks ---- */
+
+static uint64_t pair(int64_t first, int64_t end)
+{
+    return (uint64_t)end << 32 | (uint64_t)first;
+}
+
+/* A task of m, its first or its last, or -1: none is left. */
+static int64_t take(struct member *m, int last)
+{
+    uint64_t now = atomic_load_explicit(&m->tasks, memory_order_relaxed);
+
+    for (;;) {
+        int64_t first = (int64_t)(now & UINT32_MAX);
+        int64_t end = (int64_t)(now >> 32);
+        uint64_t left = last ? pair(first, end - 1) : pair(first + 1, end);
+
+        if (first >= end)
+            return -1;
+        if (atomic_compare_exchange_weak_explicit(&m->tasks, &now, left,
+                memory_order_acq_rel, memory_order_relaxed))
+            return last ? end - 1 : first;
+    }
+}
+
+/* Runs what is left of all tasks, a thread's own first; how many. */
+static int64_t work(struct ctt_team *t, int who)
+{
+    struct member *outer = me;
+    int64_t task, count = 0;
+
+    me = &t->member[who];
+    for (int k = 0; k < t->size; k++) {
+        struct member *m = &t->member[(who + k) % t->size];
+
+        for (; (task = take(m, k > 0)) >= 0; count++)
+            t->f(t->arg, task, who);
+    }
+    me = outer;
+    return count;
+}
+
+/* ---- the others ---- */
+
+/* 1 if a call came within the time of spinning. */
+static int sees_job(const struct ctt_team *t, uint32_t last)
+{
+    double until = ctt_seconds() + SPIN;
+
+    do {
+        for (int i = 0; i < LOOKS; i++) {
+            if (atomic_load_explicit(&t->job, memory_order_acquire) != last)
+                return 1;
+            pause_briefly();
+        }
+    } while (ctt_seconds() < until);
+    return 0;
+}
+
+/* The caller counts the job first and then looks who is asleep. */
+static void sleep_until_job(struct member *m, uint32_t last)
+{
+    atomic_store(&m->asleep, 1);
+    while (atomic_load(&m->team->job) == last && atomic_load(&m->asleep))
+        wait_while(&m->asleep, 1);
+    atomic_store(&m->asleep, 0);
+}
+
+static void *serve(void *arg)
+{
+    struct member *m = arg;
+    struct ctt_team *t = m->team;
+    uint32_t last = 0;
+
+    while (!atomic_load(&t->ends)) {
+        uint32_t now = atomic_load(&t->job);
+        int64_t count = now != last ? work(t, m->who) : 0;
+
+        last = now;
+        if (count) {
+            atomic_fetch_add(&t->done, count);
+            wake(&t->caller_sleeps);
+        }
+        if (!sees_job(t, last))
+            sleep_until_job(m, last);
+    }
+    return NULL;
+}
+
+/* Signals are for the program's own threads. */
+static int start(struct member *m)
+{
+    sigset_t all, old;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    rc = pthread_create(&m->id, NULL, serve, m);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return rc == 0;
+}
+
+/* ---- the caller ---- */
+
+int ctt_team_open(int threads, struct ctt_team **out)
+{
+    size_t bytes = sizeof(struct ctt_team) +
+                   (size_t)threads * sizeof(struct member);
+    struct ctt_team *t = ctt_calloc(bytes, 1);
+
+    if (!t)
+        return CTT_ENOMEM;
+    t->alone = ALONE;
+    t->size = threads;
+    for (int i = 0; i < threads; i++) {
+        t->member[i].team = t;
+        t->member[i].who = i;
+    }
+    for (int i = 1; i < t->size; i++)
+        if (!start(&t->member[i]))
+            t->size = i;
+    *out = t;
+    return 0;
+}
+
+static void call_all(struct ctt_team *t)
+{
+    atomic_fetch_add(&t->job, 1);
+    for (int i = 1; i < t->size; i++)
+        wake(&t->member[i].asleep);
+}
+
+void ctt_team_close(struct ctt_team **t)
+{
+    if (!*t)
+        return;
+    atomic_store(&(*t)->ends, 1);
+    call_all(*t);
+    for (int i = 1; i < (*t)->size; i++)
+        pthread_join((*t)->member[i].id, NULL);
+    ctt_free(*t);
+    *t = NULL;
+}
+
+int ctt_team_size(const struct ctt_team *t)
+{
+    return t ? t->size : 1;
+}
+
+static void in_order(int64_t tasks, ctt_task *f, void *arg, int who)
+{
+    for (int64_t i = 0; i < tasks; i++)
+        f(arg, i, who);
+}
+
+/* The seconds until the others have done so many tasks. */
+static double wait_for(struct ctt_team *t, int64_t count)
+{
+    double begin = ctt_seconds(), now = begin;
+
+    while (atomic_load(&t->done) != count && now < begin + SPIN) {
+        for (int i = 0; i < LOOKS && atomic_load_explicit(&t->done,
+                memory_order_acquire) != count; i++)
+            pause_briefly();
+        now = ctt_seconds();
+    }
+    while (atomic_load(&t->done) != count) {
+        atomic_store(&t->caller_sleeps, 1);
+        if (atomic_load(&t->done) != count)
+            wait_while(&t->caller_sleeps, 1);
+    }
+    atomic_store(&t->caller_sleeps, 0);
+    return ctt_seconds() - begin;
+}
+
+/* After a call whose last tasks were waited for. */
+static void judge(struct ctt_team *t, double now, double waited, double worked)
+{
+    if (waited > worked + LATE) {
+        t->until = now + t->alone;
+        t->alone = 2 * t->alone < ALONE_MOST ? 2 * t->alone : ALONE_MOST;
+    } else if (now > t->until + t->alone && t->alone > ALONE) {
+        t->until = now;
+        t->alone /= 2;
+    }
+}
+
+/* Shares the tasks out, works and waits. */
+static void together(struct ctt_team *t, int64_t tasks, double begin)
+{
+    double worked, waited;
+    int64_t mine;
+
+    atomic_store_explicit(&t->done, 0, memory_order_relaxed);
+    for (int i = 0; i < t->size; i++)
+        atomic_store_explicit(&t->member[i].tasks,
+                              pair(tasks * i / t->size,
+                                   tasks * (i + 1) / t->size),
+                              memory_order_release);
+    call_all(t);
+    mine = work(t, 0);
+    worked = ctt_seconds() - begin;
+    waited = mine < tasks ? wait_for(t, tasks - mine) : 0;
+    judge(t, begin + worked + waited, waited, worked);
+}
+
+void ctt_team_run(struct ctt_team *t, int64_t tasks, ctt_task *f, void *arg)
+{
+    int nested = me && t && me->team == t;
+    double now;
+
+    if (!t || t->size == 1 || tasks == 1 || nested ||
+        (now = ctt_seconds()) < t->until) {
+        in_order(tasks, f, arg, nested ? me->who : 0);
+        return;
+    }
+    t->f = f;
+    t->arg = arg;
+    together(t, tasks, now);
+}

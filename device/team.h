@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * team.h: threads that share the tasks of a loop and never have to be waited
+ * for before they take part. */
+#ifndef CTT_TEAM_H
+#define CTT_TEAM_H
+
+#include <stdint.h>
+
+struct ctt_team;
+
+/* One task of a loop; who: the thread that runs it, 0 (the caller) to the
+ * number of threads - 1, so that each may have memory of its own. */
+typedef void ctt_task(void *arg, int64_t task, int who);
+
+/* The most tasks of one call of ctt_team_run(). */
+#define CTT_TEAM_TASKS INT64_C(0x7fffffff)
+
+/* A team of the caller and threads - 1 others; of fewer if the system does not
+ * start as many.  CTT_ENOMEM: no memory. */
+int  ctt_team_open(int threads, struct ctt_team **out);
+void ctt_team_close(struct ctt_team **t);
+
+/* The threads that a team has, with the caller; 1 for NULL. */
+int  ctt_team_size(const struct ctt_team *t);
+
+/* Calls f(arg, i, who) once for each i of 0 .. tasks - 1 and returns when all
+ * are done.  Each thread takes a run of tasks in order, as large as the others'
+ * runs, and then those that others have not begun (Blumofe and Leiserson 1999);
+ * the caller too, so that nothing waits for a thread that has no processor,
+ * unless it lost it in a task.  If that happens, the caller works alone for
+ * some milliseconds, for longer each time.  By one caller at a time; within a
+ * task the tasks run in order. */
+void ctt_team_run(struct ctt_team *t, int64_t tasks, ctt_task *f, void *arg);
+
+#endif
