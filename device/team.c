@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * team.c: threads that share the tasks of a loop. */
-#define _DEFAULT_SOURCE    /* syscall */
+#define _GNU_SOURCE    /* sched_getcpu, syscall */
 #include "device/team.h"
 #include "net/clock.h"
 #include "net/ctt.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
@@ -18,8 +19,8 @@
  * has lost its processor.  The caller then works alone for ALONE, twice as long
  * each time up to ALONE_MOST, and half as long again after as much time without
  * a loss. */
-static const double SPIN = 50e-6, LATE = 300e-6;
-static const double ALONE = 4e-3, ALONE_MOST = 0.25;
+static const double SPIN = 50e-6, LATE = 50e-6;
+static const double ALONE = 4e-3, ALONE_MOST = 1;
 
 /* Looks at a variable between two looks at the clock. */
 enum { LOOKS = 32, LINE = 64 };
@@ -41,9 +42,10 @@ struct ctt_team {
     ctt_task                *f;
     void                    *arg;
     _Alignas(LINE) _Atomic uint32_t job;      /* counts calls */
-    _Atomic int              ends;
+    _Atomic int              ends, cpu;       /* cpu: the caller's */
     _Alignas(LINE) _Atomic int64_t done;      /* tasks, by all but the caller */
     _Atomic uint32_t         caller_sleeps;
+    _Atomic int              crowded;         /* two have one processor */
     struct member            member[];
 };
 
@@ -138,6 +140,17 @@ static void sleep_until_job(struct member *m, uint32_t last)
     atomic_store(&m->asleep, 0);
 }
 
+static void help(struct ctt_team *t, int who)
+{
+    int64_t count = work(t, who);
+
+    if (count) {
+        atomic_fetch_add(&t->done, count);
+        wake(&t->caller_sleeps);
+    }
+}
+
+/* A thread that was put on the caller's processor leaves it to the caller. */
 static void *serve(void *arg)
 {
     struct member *m = arg;
@@ -146,14 +159,14 @@ static void *serve(void *arg)
 
     while (!atomic_load(&t->ends)) {
         uint32_t now = atomic_load(&t->job);
-        int64_t count = now != last ? work(t, m->who) : 0;
+        int crowded = atomic_load(&t->cpu) == sched_getcpu();
 
+        if (now != last && crowded)
+            atomic_store(&t->crowded, 1);
+        else if (now != last)
+            help(t, m->who);
         last = now;
-        if (count) {
-            atomic_fetch_add(&t->done, count);
-            wake(&t->caller_sleeps);
-        }
-        if (!sees_job(t, last))
+        if (crowded || !sees_job(t, last))
             sleep_until_job(m, last);
     }
     return NULL;
@@ -245,10 +258,10 @@ static double wait_for(struct ctt_team *t, int64_t count)
     return ctt_seconds() - begin;
 }
 
-/* After a call whose last tasks were waited for. */
-static void judge(struct ctt_team *t, double now, double waited, double worked)
+/* After a call; lost: an other thread had no processor. */
+static void judge(struct ctt_team *t, double now, int lost)
 {
-    if (waited > worked + LATE) {
+    if (lost) {
         t->until = now + t->alone;
         t->alone = 2 * t->alone < ALONE_MOST ? 2 * t->alone : ALONE_MOST;
     } else if (now > t->until + t->alone && t->alone > ALONE) {
@@ -269,11 +282,14 @@ static void together(struct ctt_team *t, int64_t tasks, double begin)
                               pair(tasks * i / t->size,
                                    tasks * (i + 1) / t->size),
                               memory_order_release);
+    atomic_store_explicit(&t->crowded, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->cpu, sched_getcpu(), memory_order_relaxed);
     call_all(t);
     mine = work(t, 0);
     worked = ctt_seconds() - begin;
     waited = mine < tasks ? wait_for(t, tasks - mine) : 0;
-    judge(t, begin + worked + waited, waited, worked);
+    judge(t, begin + worked + waited, waited > worked + LATE ||
+              atomic_load_explicit(&t->crowded, memory_order_relaxed));
 }
 
 void ctt_team_run(struct ctt_team *t, int64_t tasks, ctt_task *f, void *arg)

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE    /* RTLD_NEXT */
 #include "device/team.h"
 #include "device/dev.h"
+#include "net/clock.h"
 #include "tests/lib/check.h"
 
 #include <dlfcn.h>
@@ -176,16 +177,19 @@ static void test_many(void)
 
 /* ---- a thread that does not come back ---- */
 
+/* The caller works until another thread has a task, for 0.1 s at most. */
 static void hold(void *arg, int64_t task, int who)
 {
+    double until = ctt_seconds() + 0.1;
+    atomic_int *held = arg;
+
     (void)task;
     if (who > 0) {
-        atomic_store((atomic_int *)arg, 1);
+        atomic_store(held, 1);
         usleep(20000);
-    } else {    /* so that the other one takes a task */
-        for (int i = 0; i < 2000 && !atomic_load((atomic_int *)arg); i++)
-            usleep(100);
     }
+    while (!atomic_load(held) && ctt_seconds() < until)
+        ;
 }
 
 static void note_who(void *arg, int64_t task, int who)
@@ -194,18 +198,24 @@ static void note_who(void *arg, int64_t task, int who)
     atomic_fetch_or((atomic_int *)arg, 1 << who);
 }
 
-/* After it was waited for, the caller works alone for a while. */
-static void test_lost(void)
+/* After it was waited for, the caller works alone for a while.  The other
+ * thread does not take a task where it is put on the caller's processor. */
+static void test_late(void)
 {
-    struct tally *t = open_tally(2);
-    atomic_int held = 0, who = 0;
+    atomic_int held = 0;
 
-    ctt_team_run(t->team, 2, hold, &held);
-    CU_ASSERT_EQUAL(atomic_load(&held), 1);
-    ctt_team_run(t->team, 100, note_who, &who);
-    CU_ASSERT_EQUAL(atomic_load(&who), 1);
-    do_rounds(t, 100, 20);
-    close_tally(t);
+    for (int i = 0; i < 50 && !atomic_load(&held); i++) {
+        struct tally *t = open_tally(2);
+        atomic_int who = 0;
+
+        ctt_team_run(t->team, 2, hold, &held);
+        ctt_team_run(t->team, 100, note_who, &who);
+        CU_ASSERT(atomic_load(&who) == 1 || !atomic_load(&held));
+        do_rounds(t, 100, 20);
+        close_tally(t);
+    }
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+        CU_ASSERT_EQUAL(atomic_load(&held), 1);
 }
 
 /* ---- what fails ---- */
@@ -284,7 +294,7 @@ static CU_TestInfo tests[] = {
     { "threads that sleep", test_sleep },
     { "tasks within tasks", test_nested },
     { "teams at once", test_many },
-    { "a thread that is late", test_lost },
+    { "a thread that is late", test_late },
     { "fewer threads", test_refused },
     { "out of memory", test_memory },
     { "rows", test_rows },
