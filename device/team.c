@@ -16,11 +16,11 @@
 /* Seconds.  SPIN: a thread without work looks for it, and the caller for the
  * end of the last task, for so long before it sleeps, about what waking it
  * takes.  LATE: a task that takes so much longer than all that the caller did
- * has lost its processor.  The caller then works alone for ALONE, twice as long
- * each time up to ALONE_MOST, and half as long again after as much time without
- * a loss. */
-static const double SPIN = 50e-6, LATE = 50e-6;
-static const double ALONE = 4e-3, ALONE_MOST = 1;
+ * has lost its processor.  The caller then works alone for ALONE, or if
+ * that was not longer ago than it took, for twice as long, up to
+ * ALONE_MOST. */
+static const double SPIN = 50e-6, LATE = 100e-6;
+static const double ALONE = 4e-3, ALONE_MOST = 0.5;
 
 /* Looks at a variable between two looks at the clock. */
 enum { LOOKS = 32, LINE = 64 };
@@ -150,7 +150,27 @@ static void help(struct ctt_team *t, int who)
     }
 }
 
-/* A thread that was put on the caller's processor leaves it to the caller. */
+/* 1 if this thread has the caller's processor and may use no other.  The kernel
+ * puts a thread that is woken there if others are busy, be it with less urgent
+ * work, and then the caller would wait for its own processor. */
+static int is_crowded(const struct ctt_team *t)
+{
+    int cpu = atomic_load(&t->cpu);
+    cpu_set_t all, others;
+    int moved = 0;
+
+    if (cpu != sched_getcpu())
+        return 0;
+    if (sched_getaffinity(0, sizeof(all), &all) == 0) {
+        others = all;
+        CPU_CLR((size_t)cpu, &others);
+        moved = CPU_COUNT(&others) > 0 &&
+                sched_setaffinity(0, sizeof(others), &others) == 0;
+        sched_setaffinity(0, sizeof(all), &all);
+    }
+    return !moved;
+}
+
 static void *serve(void *arg)
 {
     struct member *m = arg;
@@ -159,7 +179,7 @@ static void *serve(void *arg)
 
     while (!atomic_load(&t->ends)) {
         uint32_t now = atomic_load(&t->job);
-        int crowded = atomic_load(&t->cpu) == sched_getcpu();
+        int crowded = is_crowded(t);
 
         if (now != last && crowded)
             atomic_store(&t->crowded, 1);
@@ -195,7 +215,6 @@ int ctt_team_open(int threads, struct ctt_team **out)
 
     if (!t)
         return CTT_ENOMEM;
-    t->alone = ALONE;
     t->size = threads;
     for (int i = 0; i < threads; i++) {
         t->member[i].team = t;
@@ -261,13 +280,11 @@ static double wait_for(struct ctt_team *t, int64_t count)
 /* After a call; lost: an other thread had no processor. */
 static void judge(struct ctt_team *t, double now, int lost)
 {
-    if (lost) {
-        t->until = now + t->alone;
-        t->alone = 2 * t->alone < ALONE_MOST ? 2 * t->alone : ALONE_MOST;
-    } else if (now > t->until + t->alone && t->alone > ALONE) {
-        t->until = now;
-        t->alone /= 2;
-    }
+    if (!lost)
+        return;
+    t->alone = now > t->until + t->alone ? ALONE : 2 * t->alone;
+    t->alone = t->alone < ALONE_MOST ? t->alone : ALONE_MOST;
+    t->until = now + t->alone;
 }
 
 /* Shares the tasks out, works and waits. */

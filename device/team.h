@@ -28,8 +28,8 @@ int  ctt_team_size(const struct ctt_team *t);
  * runs, and then those that others have not begun (Blumofe and Leiserson 1999);
  * the caller too, so that nothing waits for a thread that has no processor,
  * unless it lost it in a task.  If that happens, the caller works alone for
- * some milliseconds, for longer each time.  By one caller at a time; within a
- * task the tasks run in order. */
+ * some milliseconds, for longer if it happens again.  By one caller at a time;
+ * within a task of the same team the tasks run in order. */
 void ctt_team_run(struct ctt_team *t, int64_t tasks, ctt_task *f, void *arg);
 
 #endif
