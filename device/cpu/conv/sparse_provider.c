@@ -3,6 +3,7 @@
  * zeros, and when that is faster than the rows below. */
 #include "device/cpu/conv/providers.h"
 #include "device/cpu/conv/sparse.h"
+#include "net/winograd.h"
 #include "device/cpu/conv/wino.h"
 #include "device/cpu/conv/wino16_plan.h"
 
@@ -140,7 +141,7 @@ static double dense_of(const struct ctt_sparse_isa *isa,
     int tile = isa->is_int8 ? ctt_wino16_tile(y->h, y->w) : 4;
     int side = tile + (int)w->h - 1;
 
-    if (ctt_wino_refuses(c->node) ||
+    if (ctt_winograd_refuses(c->node) ||
         (isa->is_int8 && (w->h != 3 || w->c > CTT_WINO16_CHANNELS)))
         return direct;
     wino = tiles_of(y, tile) * side * side * blocks *
