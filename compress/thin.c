@@ -292,8 +292,7 @@ static const struct ctt_opt options[] = {
     { .name = "thin", .type = CTT_FLOAT, .off = FIELD(share), .dflt = "0",
       .help = "fraction of the channels between the convs to remove, with all "
       "that can only go together with them, so that every tensor becomes "
-      "smaller; 0: none", .max = 0.99, .arg = "SHARE",
-      .tags = CTT_OPT_COMMON },
+      "smaller; 0: none", .max = 0.99, .arg = "SHARE" },
     { .name = "thin-rounds", .type = CTT_INT, .off = FIELD(rounds),
       .dflt = "1", .help = "number of rounds of thinning and retraining, which "
       "remove most at the start", .min = 1, .max = 100, .arg = "N",

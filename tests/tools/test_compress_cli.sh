@@ -110,9 +110,9 @@ grep -qE '"weight": "h.z",.*"bits_a_weight": [1-9].*"over_entropy": [1-9]' \
 # so at each write of a smaller run.
 work="$common --thin 0.25 --thin-rounds 2 --thin-score response
       --thin-multiple 1 --svd-rank 4 --svd-least 200 --svd-except h.z,h.zx
-      --tt-rank 4 --tt-least 2000 --prune 0.8 --prune-least 9 --share 3 --share-least 9
-      --share-epochs 2 --retrain-epochs 9 --checkpoint-every 2 --amp O1
-      --amp-type bf16"
+      --tt-rank 4 --tt-least 2000 --prune 0.8 --prune-least 9 --share 3
+      --share-least 9 --share-epochs 2 --retrain-epochs 9 --checkpoint-every 2
+      --amp O1 --amp-type bf16"
 "$compress" m.ctt -o whole.ctt $work > whole.out 2>&1 || fail "$(cat whole.out)"
 grep -qE '^pruned  .* 80\.[0-9] .* 80\.[0-9] ' whole.out ||
     fail "not pruned in steps to 80%: $(cat whole.out)"
