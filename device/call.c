@@ -64,6 +64,8 @@ static int call(struct ctt_dev *d, const struct ctt_call *c,
 {
     ctt_kernel *kernel = d->kernel[pass][c->node->op];
 
+    if (d->tuning == CTT_TUNE_LOOK && !ctt_is_conv(c->node))
+        return 0;
     return d->kind->run ? d->kind->run(d, kernel, c, pass) : kernel(d, c);
 }
 

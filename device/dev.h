@@ -75,6 +75,9 @@ struct ctt_dev_kind {
     int         (*along)(struct ctt_dev *d, const struct ctt_call *c);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
+    /* The processor and its instruction sets, in words, which times of
+     * providers depend on; NULL: there is nothing to choose by timing. */
+    void        (*machine)(char *text, size_t size);
 };
 
 extern const struct ctt_dev_kind ctt_dev_cpu, ctt_dev_ref;
@@ -106,6 +109,10 @@ struct ctt_dev {
     int                        blame;
     const struct ctt_graph    *g;        /* whose nodes are profiled */
     struct ctt_profile       (*sum)[CTT_PASSES];
+    const struct ctt_tuner    *tuner;    /* NULL: providers by rule */
+    struct ctt_tune           *tune;     /* not owned */
+    enum ctt_tuning            tuning;
+    int                        unknown;  /* calls of which nothing is known */
 };
 
 /* Scratch of at least `bytes` bytes, 64-byte aligned, not cleared; valid until

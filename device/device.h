@@ -145,6 +145,31 @@ int  ctt_dev_own_threads(struct ctt_dev *d);
  * direct sums replace oneDNN. */
 void ctt_dev_deterministic(struct ctt_dev *d, int on);
 
+/* What timing found about the convs of "cpu" (device/tune.h).  open: path is a
+ * file that remembers it, written when something new is known; NULL: the file
+ * of this machine in the user's folder of caches ($XDG_CACHE_HOME/convtt or
+ * ~/.cache/convtt); "": none.  A file that cannot be read or written is no
+ * error: then it is remembered until close.  CTT_EUNSUP for other devices.
+ * Several open devices may share it; close it after them.  dev_tune: from now
+ * on forward calls go to the providers that it names. */
+struct ctt_tune;
+int  ctt_tune_open(const char *device, const char *path,
+                   struct ctt_tune **out);
+void ctt_tune_close(struct ctt_tune **t);
+void ctt_dev_tune(struct ctt_dev *d, struct ctt_tune *t);
+
+/* How forward calls then use it.  USE, the first: by what is known; otherwise
+ * by rule.  LOOK: nothing is computed.  MEASURE: calls of which nothing is
+ * known are timed.  Returns how many calls remained unknown in the mode
+ * before. */
+enum ctt_tuning { CTT_TUNE_USE, CTT_TUNE_LOOK, CTT_TUNE_MEASURE };
+int  ctt_dev_tuning(struct ctt_dev *d, enum ctt_tuning mode);
+
+/* One device measures at a time; 0: no table was given.  end also writes the
+ * file. */
+int  ctt_dev_tune_begin(struct ctt_dev *d);
+void ctt_dev_tune_end(struct ctt_dev *d);
+
 /* "cuda": how many independent nodes may run at the same time. */
 void ctt_dev_streams(struct ctt_dev *d, int streams);
 

@@ -12,6 +12,7 @@ struct choice {
     int         pair, lstm;    /* computed in the same kernel */
     const char *why[CTT_CONV_MOST];
     char        code[64];
+    const struct ctt_tuned *tuned;    /* NULL: chosen by rule */
 };
 
 /* The content of a call's cache. */
@@ -19,6 +20,7 @@ struct conv_cache {
     const struct ctt_conv_set *set;
     void                      *own[CTT_CONV_MOST];
     struct choice              choice[CTT_CONV_PARTS];
+    struct ctt_tuned           tuned[CTT_TUNED];
     char                       impl[160], why[400];
 };
 
@@ -92,7 +94,8 @@ void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size)
 }
 
 /* 1 if a provider accepts the part; 0: q->why says why not; or an error. */
-static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q)
+static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q,
+                 int by_rule)
 {
     const struct ctt_call *c = q->call;
     int rc;
@@ -109,7 +112,15 @@ static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q)
     if (q->why)
         return 0;
     rc = p->can(q);
-    return rc == 1 && p->pays ? p->pays(q) : rc;
+    return rc == 1 && p->pays && by_rule ? p->pays(q) : rc;
+}
+
+int ctt_conv_takes(const struct ctt_conv_set *s, int row, void **own,
+                   struct ctt_conv_ask *q, int by_rule)
+{
+    q->state = s->row[row].state;
+    q->own = own ? &own[row] : NULL;
+    return takes(s->row[row].by, q, by_rule);
 }
 
 /* The number of the first row that accepts the part, or an error. */
@@ -120,9 +131,7 @@ static int pick(const struct ctt_conv_set *s, struct conv_cache *k,
     int rc = 0, i = 0;
 
     for (; i < s->count; i++) {
-        q->state = s->row[i].state;
-        q->own = k ? &k->own[i] : NULL;
-        CTT_TRY(takes(s->row[i].by, q));
+        CTT_TRY(ctt_conv_takes(s, i, k ? k->own : NULL, q, 1));
         if (why)
             why[i] = q->why;
         if (rc)
@@ -149,15 +158,49 @@ static void note(struct choice *h, int row, const struct ctt_conv_ask *q)
         snprintf(h->code, sizeof(h->code), "%s", code);
 }
 
+/* What timing found about the call; NULL: it goes by rule. */
+static struct ctt_tuned *tuned(const struct ctt_conv_set *s,
+                               struct conv_cache *k,
+                               const struct ctt_conv_ask *q)
+{
+    const struct ctt_dev *d = q->dev;
+
+    return k && d->tuner && q->part == CTT_CONV_OUT && !d->deterministic
+               ? d->tuner->look(s, q, k->tuned) : NULL;
+}
+
+/* Runs the part; returns the row that did. */
+static int run_chosen(const struct ctt_conv_set *s, struct conv_cache *k,
+                      struct ctt_conv_ask *q, struct ctt_tuned *t)
+{
+    int rc = 0, row;
+
+    if (t && t->row >= 0)
+        CTT_TRY(ctt_conv_takes(s, t->row, k->own, q, 0));
+    row = rc ? t->row : pick(s, k, q);
+    CTT_TRY(row);
+    if (t && t->row < 0 && q->dev->tuning == CTT_TUNE_MEASURE)
+        CTT_TRY(row = q->dev->tuner->measure(s, k->own, q, row, t));
+    else
+        CTT_TRY(s->row[row].by->run(q));
+    rc = row;
+out:
+    return rc;
+}
+
 static int run_part(const struct ctt_conv_set *s, struct conv_cache *k,
                     struct ctt_conv_ask *q)
 {
-    int row = pick(s, k, q), rc = row;
+    struct ctt_tuned *t = tuned(s, k, q);
+    int rc = 0;
 
-    CTT_TRY(rc);
-    CTT_TRY(s->row[row].by->run(q));
-    if (k)
-        note(&k->choice[q->part], row, q);
+    if (q->dev->tuning == CTT_TUNE_LOOK)
+        return 0;
+    CTT_TRY(run_chosen(s, k, q, t));
+    if (k) {
+        note(&k->choice[q->part], rc, q);
+        k->choice[q->part].tuned = t && t->row == rc ? t : NULL;
+    }
 out:
     return rc;
 }
@@ -232,7 +275,7 @@ int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
 
         q.state = s->row[i].state;
         q.own = !c->cache ? NULL : k ? &k->own[i] : &none;
-        rc = s->row[i].by->along ? takes(s->row[i].by, &q) : 0;
+        rc = s->row[i].by->along ? takes(s->row[i].by, &q, 1) : 0;
     }
     return rc;
 }
@@ -282,6 +325,21 @@ const char *ctt_conv_impl(void *cache, enum ctt_pass pass)
     return k->impl;
 }
 
+/* The times of the rows that were timed, the chosen one first. */
+static void add_times(struct conv_cache *k, const struct choice *h)
+{
+    for (int i = -1; i < k->set->count; i++) {
+        int row = i < 0 ? h->row : i;
+        char one[64];
+
+        if (i == h->row || !(h->tuned->ms[row] > 0))
+            continue;
+        snprintf(one, sizeof(one), "%s%s %.4f ms", i < 0 ? "measured: " : "",
+                 k->set->row[row].by->name, (double)h->tuned->ms[row]);
+        add(k->why, sizeof(k->why), ", ", one);
+    }
+}
+
 const char *ctt_conv_why(void *cache, enum ctt_pass pass)
 {
     struct conv_cache *k = cache;
@@ -291,7 +349,9 @@ const char *ctt_conv_why(void *cache, enum ctt_pass pass)
     for (int i = 0; i < CTT_CONV_PARTS; i++) {
         const struct choice *h = &k->choice[i];
 
-        for (int r = 0; is_of(k, i, pass) && r <= h->row; r++) {
+        if (is_of(k, i, pass) && h->tuned)
+            add_times(k, h);
+        for (int r = 0; is_of(k, i, pass) && !h->tuned && r <= h->row; r++) {
             if (!h->why[r])
                 continue;
             snprintf(one, sizeof(one), "%s%s%s%s", r < h->row ? "not " : "",

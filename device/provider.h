@@ -37,6 +37,33 @@ struct ctt_conv_ask {
                             computed too */
 };
 
+enum { CTT_CONV_MOST = 8 };
+
+/* What timing found about the calls with a cache that have as many samples as
+ * these: n, 0: none; row: the fastest, -1: not known; rule: the one that the
+ * rule takes; ms: the least time of each row that was timed, 0: none. */
+struct ctt_tuned {
+    int64_t n;
+    int     row, rule, out;                  /* out: bits of rows given up */
+    int     runs[CTT_CONV_MOST];             /* -1: it cannot */
+    float   ms[CTT_CONV_MOST], sum[CTT_CONV_MOST];
+};
+enum { CTT_TUNED = 8 };
+
+/* Functions of tune_call.c; the module "cuda" has none.  look: what is known of
+ * a call, one of memo[CTT_TUNED]; NULL: such calls are not tuned.  measure:
+ * runs the call by the row whose turn it is and returns that row; own: the
+ * places of the rows in the call's cache. */
+struct ctt_conv_set;
+struct ctt_tuner {
+    struct ctt_tuned *(*look)(const struct ctt_conv_set *s,
+                              const struct ctt_conv_ask *q,
+                              struct ctt_tuned *memo);
+    int               (*measure)(const struct ctt_conv_set *s, void **own,
+                                 struct ctt_conv_ask *q, int rule,
+                                 struct ctt_tuned *t);
+};
+
 /* A way to compute convs.  open, close, pays, forget, sgemm may be NULL. */
 struct ctt_conv_provider {
     const char *name;
@@ -67,7 +94,6 @@ struct ctt_conv_provider {
 
 /* The open providers of a device.  rest: the backward kernel for gradients that
  * no provider computed: adds to dw[1] and writes din[1]. */
-enum { CTT_CONV_MOST = 8 };
 struct ctt_conv_set {
     struct {
         const struct ctt_conv_provider *by;
@@ -93,6 +119,12 @@ int  ctt_conv_bwd(struct ctt_conv_set *s, struct ctt_dev *d,
 /* 1 if one kernel will compute the call with its pair and lstm. */
 int  ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
                     const struct ctt_call *c);
+
+/* 1 if a row accepts the part, which is then ready to run, 0, or an error.
+ * own: the places in the call's cache, or NULL; by_rule: only if it also
+ * pays. */
+int  ctt_conv_takes(const struct ctt_conv_set *s, int row, void **own,
+                    struct ctt_conv_ask *q, int by_rule);
 
 /* For a provider: *q->own, allocated (size bytes, cleared) if it is not there
  * yet; NULL, with a message: out of memory. */

@@ -89,6 +89,17 @@ void ctt_infer_close(struct ctt_infer **m);
  * answers stay floats.  Quantised values stay bytes.  Not for "cuda". */
 int  ctt_infer_multiply(struct ctt_infer *m, const char *type);
 
+/* Sessions opened from now on compute each conv with the code that is the
+ * fastest here.  That is found by timing when the first frames of a stream are
+ * pushed, which takes up to some hundred frames once, and remembered: file is
+ * the path of a file for that, NULL the one of this machine and version in
+ * $XDG_CACHE_HOME/convtt or ~/.cache/convtt, "" none.  Without a file, or with
+ * one that cannot be read or written, it is remembered until the model is
+ * closed.  At first the code is chosen by rule: answers are then the same in
+ * every run on this machine, and the bits of floats may differ from those after
+ * timing; INT8 sums never do.  Only for "cpu", before its first session. */
+int  ctt_infer_tune(struct ctt_infer *m, const char *file);
+
 /* Valid until the model is closed. */
 const struct ctt_infer_input *ctt_infer_wants(const struct ctt_infer *m);
 

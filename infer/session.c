@@ -19,6 +19,7 @@ struct ctt_infer {
     char                  *path, *device;
     int                    threads;
     enum ctt_dtype         multiply;
+    struct ctt_tune       *tune;        /* NULL: kernels by rule */
     int                    input, output, classes;
     int                    predicts;    /* the output is a frame */
     char                 (*number)[DIGITS];    /* names of classes without
@@ -34,6 +35,7 @@ struct ctt_session {
                                         its own */
     float                  *numbers; /* frames to be copied to the device, or
                                         an output copied from it */
+    unsigned                tuned;   /* bit n: windows of n steps are */
     float                   mul[3], add[3];    /* byte to float, per channel */
 };
 
@@ -187,6 +189,7 @@ void ctt_infer_close(struct ctt_infer **m)
 {
     if (!m || !*m)
         return;
+    ctt_tune_close(&(*m)->tune);
     ctt_model_free(&(*m)->model);
     ctt_free((*m)->path);
     ctt_free((*m)->device);
@@ -212,6 +215,19 @@ int ctt_infer_multiply(struct ctt_infer *m, const char *type)
               CTT_EUNSUP, "%s: the device cuda has no %s inference", m->path,
               type);
     m->multiply = multiply;
+out:
+    return rc;
+}
+
+int ctt_infer_tune(struct ctt_infer *m, const char *file)
+{
+    struct ctt_tune *t = NULL;
+    int rc = 0;
+
+    GIVEN(m);
+    CTT_TRY(blame(m, ctt_tune_open(m->device, file, &t)));
+    ctt_tune_close(&m->tune);
+    m->tune = t;
 out:
     return rc;
 }
@@ -295,6 +311,7 @@ int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
     }
     CTT_TRY(ctt_dev_open(m->device, m->threads, &s->dev));
     CTT_TRY(ctt_dev_own_threads(s->dev));
+    ctt_dev_tune(s->dev, m->tune);
     CTT_TRY(blame(m, open_run(s)));
     *out = s;
     s = NULL;
@@ -350,6 +367,22 @@ static void floats_in(const struct ctt_session *s, const void *from,
     memcpy(to, from, (size_t)count * sizeof(float));
 }
 
+/* At the start of a stream, as tuning leaves other states: for windows of so
+ * many steps, and of one, in which predictions go on. */
+static int tune(struct ctt_session *s, int steps)
+{
+    int rc = 0;
+
+    for (int n = steps; n > 0; n = n > 1 ? 1 : 0) {
+        if (!s->m->tune || s->tuned >> n & 1)
+            continue;
+        CTT_TRY(ctt_run_tune(s->run, n));
+        s->tuned |= 1u << n;
+    }
+out:
+    return rc;
+}
+
 static int push(struct ctt_session *s, const void *frames, size_t size,
                 int count,
                 void (*in)(const struct ctt_session *, const void *, int64_t,
@@ -365,6 +398,8 @@ static int push(struct ctt_session *s, const void *frames, size_t size,
     rows = frame / s->m->wants.c;
     for (int i = 0; i < count; i += some) {
         some = count - i < s->run->room ? count - i : s->run->room;
+        if (ctt_session_frames(s) == 0)
+            CTT_TRY(tune(s, some));
         CTT_TRY(ctt_run_make_room(s->run, some));
         in(s, (const char *)frames + (size_t)(i * frame) * size, some * frame,
            s->numbers);

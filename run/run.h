@@ -245,6 +245,11 @@ int  ctt_run_steps(struct ctt_run *r, int steps);
  * start of the window and are less than cursor. */
 int  ctt_run_clip(struct ctt_run *r, int asks);
 
+/* Measures which kernels are the fastest for windows of so many steps, unless
+ * that is known or the device was given no table (ctt_dev_tune()): repeats the
+ * step part and the clip part on what is in memory.  Then a new clip starts. */
+int  ctt_run_tune(struct ctt_run *r, int steps);
+
 /* Fills c for a call of the node for `steps` steps from `step` (after clip: for
  * `steps` asks from ask `step`): values and weights, without fused nodes.  For
  * callers that choose the kernels themselves (the backward pass, tests).

@@ -21,7 +21,7 @@ static int open_runner(const char *path, const char *device, int threads,
     int64_t before = in_use();
     int rc;
 
-    CTT_TRY(ctt_runner_load(path, device, "fp32", threads, r));
+    CTT_TRY(ctt_runner_load(path, device, "fp32", 0, threads, r));
     CTT_TRY(ctt_runner_step(r, WARM));
     *ram = in_use() - before - (int64_t)r->bytes;
     *ram = *ram > 0 ? *ram : 0;

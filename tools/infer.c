@@ -124,6 +124,8 @@ static int open_model(struct tool *t, const char *path)
                                         &t->m)));
     CTT_TRY(ctt_infer_rc(ctt_infer_multiply(t->m, ctt_type_run(
                                             t->c.bench.type))));
+    if (t->c.bench.tune)
+        CTT_TRY(ctt_infer_rc(ctt_infer_tune(t->m, NULL)));
     CTT_TRY(ctt_infer_rc(ctt_session_open(t->m, &r->session)));
     t->open_ms = ctt_milliseconds() - start;
     describe_model(t);

@@ -17,7 +17,7 @@ static inline const char *ctt_type_run(int type)
 extern const char *const ctt_zeros_words[];
 
 struct ctt_bench_set {
-    int         on, runs, warm_up, streams, type, zeros_form;
+    int         on, runs, warm_up, streams, type, zeros_form, tune;
     double      zeros;
     const char *against;    /* NULL: nothing */
 };

@@ -185,7 +185,7 @@ int ctt_bench_file_open(const char *name, const struct ctt_bench_set *set,
 {
     int rc = 0, fd;
 
-    *f = (struct ctt_bench_file){ .name = name,
+    *f = (struct ctt_bench_file){ .name = name, .tune = set->tune,
                                   .type = ctt_type_run(set->type) };
     if (ctt_tool_is_net(name))
         CTT_TRY(make(f, set));
@@ -206,7 +206,7 @@ int ctt_bench_file_load(const struct ctt_bench_file *f, const char *device,
                         int threads, struct ctt_runner *r)
 {
     int rc = ctt_runner_load(f->made ? f->path : f->name, device, f->type,
-                             threads, r);
+                             f->tune, threads, r);
     size_t n = strlen(f->path);
     char text[1024];
 

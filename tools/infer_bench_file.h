@@ -11,6 +11,7 @@
 struct ctt_bench_file {
     const char *name;       /* as given */
     const char *type;       /* what convs multiply in the runtime */
+    int         tune;       /* 1: kernels of convs are chosen by timing */
     int         made;       /* 1: from a model text, with random weights */
     int         fd;         /* made: of a file that has no name */
     char        path[32];   /* made: another way to it */

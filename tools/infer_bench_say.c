@@ -165,16 +165,28 @@ static int say_rows(const struct ctt_bench_said *s)
     return ctt_table_print(&t);
 }
 
+/* The times of what could compute the node, or why the rule chose. */
+static const char *measured(const struct ctt_bench_said *s, int node)
+{
+    const struct ctt_run *r = s->nodes.run;
+
+    return ctt_dev_why(r->dev, r->cache[node][CTT_CACHE_FWD], CTT_FWD);
+}
+
 static int say_nodes(const struct ctt_bench_said *s)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     struct ctt_node_time n;
 
-    ctt_table_row(&t, "node\tword\twhen\tkernel\t%% of time");
+    ctt_table_row(&t, s->model->tune
+                          ? "node\tword\twhen\tkernel\t%% of time\twhy"
+                          : "node\tword\twhen\tkernel\t%% of time");
     for (int i = 0; i < s->nodes.run->g->count; i++)
         if (ctt_nodes_row(&s->nodes, i, &n))
-            ctt_table_row(&t, "%s\t%s\t%s\t%s\t%.1f", n.name, n.word, n.when,
-                          n.kernel, 100 * share_of(s, &n));
+            ctt_table_row(&t, s->model->tune ? "%s\t%s\t%s\t%s\t%.1f\t%s"
+                                             : "%s\t%s\t%s\t%s\t%.1f",
+                          n.name, n.word, n.when, n.kernel,
+                          100 * share_of(s, &n), measured(s, i));
     return ctt_table_print(&t);
 }
 

@@ -20,6 +20,8 @@
 /* Of the column tags: has no effect unless an operand is mnist:DIR. */
 enum { COMMON = CTT_OPT_COMMON, MNIST = CTT_OPT_OWN };
 
+static const char *const tune_words[] = { "off", "on", NULL };
+
 static const struct ctt_opt opts[] = {
     { "observe", CTT_STRING, FIELD(observe), "", "answer after these ratios of "
       "a clip [0.25,0.5,1]", .letter = 'o', .arg = "R,...",
@@ -108,6 +110,10 @@ static const struct ctt_opt opts[] = {
       "bf16: weights and values in 16 bits where that is faster; int8: with "
       "--bench of a model text, as convtt-compress --int8 makes it",
       .choices = ctt_type_words, .section = "Device", .tags = COMMON },
+    { "tune", CTT_CHOICE, FIELD(bench.tune), "off", "on: choose the code of "
+      "each conv by timing, once per machine and model; what was found is kept "
+      "in $XDG_CACHE_HOME/convtt or ~/.cache/convtt; off: by rule",
+      .choices = tune_words, .section = "Device" },
 
     CTT_LIMIT_ROWS(LIMIT, 0),
 

@@ -52,7 +52,7 @@ out:
 }
 
 int ctt_runner_load(const char *path, const char *device, const char *type,
-                    int threads, struct ctt_runner *r)
+                    int tune, int threads, struct ctt_runner *r)
 {
     double start = ctt_milliseconds();
     int rc;
@@ -60,6 +60,8 @@ int ctt_runner_load(const char *path, const char *device, const char *type,
     *r = (struct ctt_runner){ .own = NULL };
     CTT_TRY(ctt_infer_rc(ctt_infer_open(path, device, threads, &r->own)));
     CTT_TRY(ctt_infer_rc(ctt_infer_multiply(r->own, type)));
+    if (tune)
+        CTT_TRY(ctt_infer_rc(ctt_infer_tune(r->own, NULL)));
     r->m = r->own;
     CTT_TRY(begin(r, start));
 out:

@@ -19,13 +19,14 @@ struct ctt_runner {
 };
 
 /* load: loads the model file at path (see ctt_infer_open()); type: what its
- * convs multiply (ctt_infer_multiply()).  join: opens
- * another stream through a loaded model.  Both then run the first frame;
- * open_ms is the time until the stream was open, first_ms that of the first
- * frame and its answer, for which kernels are chosen and weights packed.  An
- * error leaves r for close. */
+ * convs multiply (ctt_infer_multiply()); tune: 1: their kernels are chosen by
+ * timing (ctt_infer_tune()).  join: opens another stream through a loaded
+ * model.  Both then run the first frame; open_ms is the time until the stream
+ * was open, first_ms that of the first frame and its answer, for which kernels
+ * are chosen, by timing too, and weights packed.  An error leaves r for
+ * close. */
 int  ctt_runner_load(const char *path, const char *device, const char *type,
-                     int threads, struct ctt_runner *r);
+                     int tune, int threads, struct ctt_runner *r);
 int  ctt_runner_join(const struct ctt_infer *m, struct ctt_runner *r);
 void ctt_runner_close(struct ctt_runner *r);
 

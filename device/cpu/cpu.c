@@ -89,7 +89,7 @@ const struct ctt_dev_kind ctt_dev_cpu = {
     .name = "cpu", .memory = &ctt_host_memory, .open = cpu_open,
     .close = close_cpu, .run = cpu_run, .forget = ctt_conv_forget,
     .impl = ctt_conv_impl, .why = ctt_conv_why, .along = cpu_along,
-    .sgemm = cpu_sgemm,
+    .sgemm = cpu_sgemm, .machine = ctt_cpu_machine,
 };
 
 /* The direct sums read int8 and coded weights as they are: the reference for

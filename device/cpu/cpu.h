@@ -60,6 +60,9 @@ extern const struct ctt_isa ctt_isas[];
 const struct ctt_isa *ctt_isa_best(void);
 const struct ctt_isa *ctt_isa_plain(void);
 
+/* machine.c: the processor and its instruction sets, in words of a line. */
+void ctt_cpu_machine(char *text, size_t size);
+
 /* host.c: host memory as device memory. */
 extern const struct ctt_dev_memory ctt_host_memory;
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * machine.c: the name of the processor, and its instruction sets as far as
+ * kernels use them: what times of kernels depend on. */
+#include "device/cpu/cpu.h"
+#include "device/cpu/features.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+/* Of x86 the brand that the processor states: 48 bytes. */
+static void brand(char text[64])
+{
+    text[0] = '\0';
+#if defined(__x86_64__)
+    unsigned r[4];
+
+    for (unsigned i = 0; i < 3; i++) {
+        if (!__get_cpuid(0x80000002u + i, &r[0], &r[1], &r[2], &r[3]))
+            return;
+        memcpy(text + 16 * i, r, sizeof(r));
+    }
+    text[48] = '\0';
+#endif
+}
+
+void ctt_cpu_machine(char *text, size_t size)
+{
+    static const struct { const char *name; int (*has)(void); } sets[] = {
+        { "avx2", ctt_has_avx2 }, { "avx512", ctt_has_avx512 },
+        { "vnni", ctt_has_vnni }, { "avxvnni", ctt_has_avxvnni },
+        { "avx512bf16", ctt_has_avx512bf16 }, { "neon", ctt_has_neon },
+        { "neondot", ctt_has_neondot },
+    };
+    char name[64];
+    struct utsname u = { .machine = "" };
+    size_t n;
+
+    brand(name);
+    uname(&u);
+    snprintf(text, size, "%.16s %s", u.machine, name);
+    for (size_t i = 0; i < CTT_LEN(sets); i++) {
+        n = strlen(text);
+        if (sets[i].has())
+            snprintf(text + n, size - n, " %s", sets[i].name);
+    }
+    for (char *p = text; *p; p++)    /* it becomes a line of a file */
+        *p = *p < ' ' || *p > '~' ? '?' : *p;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tune_file.c: the file of what timing found: a line that says of which version
+ * and machine, then a line per row of the table. */
+#include "device/tune.h"
+#include "net/newfile.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 1 << 20 };
+
+/* ---- where it is ---- */
+
+/* A folder of this user that nobody else can write. */
+static int is_own_folder(const char *path)
+{
+    struct stat s;
+
+    return lstat(path, &s) == 0 && S_ISDIR(s.st_mode) &&
+           s.st_uid == geteuid() && !(s.st_mode & 022);
+}
+
+/* The folder of caches: an absolute path, or "". */
+static void caches(char *path, size_t room)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+    path[0] = '\0';
+    if (xdg && *xdg == '/')
+        snprintf(path, room, "%s", xdg);
+    else if (home && *home == '/')
+        snprintf(path, room, "%s/.cache", home);
+}
+
+/* FNV-1a (Fowler, Noll, Vo 1991): a file name of the machine's. */
+static uint32_t hash(const char *text)
+{
+    uint32_t h = 2166136261u;
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
+int ctt_tune_place(const char *machine, int make, char *path, size_t room)
+{
+    char base[2048], folder[2100];
+    int rc = 0;
+
+    caches(base, sizeof(base));
+    CTT_CHECK(*base && strlen(base) + 1 < sizeof(base), CTT_EIO,
+              "no folder of caches");
+    snprintf(folder, sizeof(folder), "%s/convtt", base);
+    if (make) {
+        mkdir(base, 0700);
+        mkdir(folder, 0700);
+    }
+    CTT_CHECK(is_own_folder(folder), CTT_EIO, "%s: not a folder that only its "
+              "user writes", folder);
+    CTT_CHECK(snprintf(path, room, "%s/convs-%s-%08x.txt", folder, CTT_VERSION,
+                       hash(machine)) < (int)room, CTT_EIO,
+              "%s: the path is too long", folder);
+out:
+    return rc;
+}
+
+/* ---- reading ---- */
+
+/* Opens a regular file of this user that is no link. */
+static int open_own(const char *path, int *out, int64_t *size)
+{
+    struct stat at, is;
+    int fd = -1, rc = 0;
+
+    CTT_CHECK(lstat(path, &at) == 0, CTT_EIO, "%s: not there", path);
+    CTT_CHECK(S_ISREG(at.st_mode) && at.st_uid == geteuid(), CTT_EIO,
+              "%s: not a file of this user", path);
+    CTT_TRY(ctt_file_open(path, &fd, size));
+    CTT_CHECK(fstat(fd, &is) == 0 && is.st_dev == at.st_dev &&
+              is.st_ino == at.st_ino, CTT_EIO, "%s: it changed", path);
+    *out = fd;
+    return 0;
+out:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int read_text(const char *path, char **out)
+{
+    int64_t size = 0;
+    char *text = NULL;
+    int fd = -1, rc = 0;
+
+    CTT_TRY(open_own(path, &fd, &size));
+    CTT_CHECK(size > 0 && size <= MOST_BYTES, CTT_EFORMAT, "%s: too large",
+              path);
+    text = ctt_calloc((size_t)size + 1, 1);
+    CTT_TRY(text ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_file_read_at(path, fd, 0, text, size));
+    CTT_CHECK(strlen(text) == (size_t)size && text[size - 1] == '\n',
+              CTT_EFORMAT, "%s: damaged", path);
+    *out = text;
+    text = NULL;
+out:
+    if (fd >= 0)
+        close(fd);
+    ctt_free(text);
+    return rc;
+}
+
+static void first_line(const char *machine, char *line, size_t room)
+{
+    snprintf(line, room, "convtt " CTT_VERSION " times of convs: %s\n",
+             machine);
+}
+
+/* Adds a row if its key is not there. */
+static int take_line(const char *path, char *line, int number,
+                     struct ctt_tune *t)
+{
+    char none[CTT_TUNE_TIMES], *name = strchr(line, '\t');
+    char *times = name ? strchr(name + 1, '\t') : NULL;
+    int rc = 0;
+
+    CTT_CHECK(times, CTT_EFORMAT, "%s:%d: damaged", path, number);
+    *name++ = '\0';
+    *times++ = '\0';
+    if (!ctt_tune_find(t, line, none, sizeof(none), none))
+        CTT_CHECK(ctt_tune_add(t, line, name, times) == 0, CTT_EFORMAT,
+                  "%s:%d: damaged", path, number);
+out:
+    return rc;
+}
+
+static int take_lines(const char *path, char *text, struct ctt_tune *t)
+{
+    int rc = 0, number = 2;
+
+    for (char *end; *text; text = end + 1, number++) {
+        end = strchr(text, '\n');
+        *end = '\0';
+        CTT_TRY(take_line(path, text, number, t));
+    }
+out:
+    return rc;
+}
+
+/* Moves the rows of one table into another that does not have them. */
+static void join(const struct ctt_tune *from, struct ctt_tune *to)
+{
+    const char *row;
+
+    for (int i = 0; (row = ctt_tune_row(from, i)); i++) {
+        char line[CTT_TUNE_KEY + CTT_TUNE_TIMES + 64];
+
+        snprintf(line, sizeof(line), "%s", row);
+        take_line("", line, i, to);
+    }
+}
+
+int ctt_tune_read(const char *path, const char *machine, struct ctt_tune *t)
+{
+    struct ctt_tune *all = NULL;
+    char *text = NULL, first[CTT_MACHINE + 64];
+    size_t n;
+    int rc = 0;
+
+    CTT_TRY(ctt_tune_new(&all));
+    CTT_TRY(read_text(path, &text));
+    first_line(machine, first, sizeof(first));
+    n = strlen(first);
+    CTT_CHECK(strncmp(text, first, n) == 0, CTT_EFORMAT,
+              "%s: of another version or machine", path);
+    CTT_TRY(take_lines(path, text + n, all));
+    join(all, t);
+out:
+    ctt_free(text);
+    ctt_tune_close(&all);
+    return rc;
+}
+
+/* ---- writing ---- */
+
+struct to_print { const struct ctt_tune *t; const char *machine; };
+
+static int print(FILE *f, const void *arg)
+{
+    const struct to_print *p = arg;
+    char first[CTT_MACHINE + 64];
+    const char *row;
+
+    first_line(p->machine, first, sizeof(first));
+    fputs(first, f);
+    for (int i = 0; (row = ctt_tune_row(p->t, i)); i++)
+        fprintf(f, "%s\n", row);
+    return 0;
+}
+
+int ctt_tune_write(const char *path, const char *machine, struct ctt_tune *t)
+{
+    struct to_print p = { t, machine };
+    struct stat s;
+    int rc = 0;
+
+    if (lstat(path, &s) == 0) {
+        CTT_CHECK(S_ISREG(s.st_mode) && s.st_uid == geteuid(), CTT_EIO,
+                  "%s: not a file of this user", path);
+        ctt_tune_read(path, machine, t);
+    }
+    CTT_TRY(ctt_file_print(path, print, &p));
+out:
+    return rc;
+}

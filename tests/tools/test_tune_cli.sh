@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_tune_cli.sh: convtt-infer --tune on measures once and remembers it, also
+# where what it remembers is damaged or cannot be kept.
+set -u
+tools="convtt-infer"
+. "${srcdir:-.}/tests/lib/cli.sh"
+
+cat > convs.net << 'END'
+input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
+conv a in=x out=8 kernel=3 pad=1
+conv b in=a out=8 kernel=5 pad=2
+pool p in=b kind=avg
+conv y in=p out=4
+END
+export XDG_CACHE_HOME=$PWD/caches
+tune() { "$bin/convtt-infer" --bench convs.net --threads 1 --runs 1 "$@"; }
+remembered() { cat caches/convtt/convs-*.txt; }
+
+# 1. By rule nothing is kept.
+says 0 '^a +conv' tune
+[ -e caches/convtt ] && fail "--tune off made a folder"
+
+# 2. Three convs are three rows, and the second run leaves the file alone.
+says 0 '^a +conv' tune --tune on
+[ "$(remembered | wc -l)" -eq 4 ] || fail "not a line a conv"
+remembered > first
+ls -li caches/convtt > before
+says 0 '^a +conv' tune --tune on
+ls -li caches/convtt > after
+cmp -s before after || fail "the second run measured again"
+
+# 3. Another type of the same model adds rows and keeps the others.
+says 0 '^a +conv' tune --tune on --type int8
+remembered | grep -Fxf first | cmp -s - first || fail "rows were lost"
+remembered | grep -q ' uint8 ' || fail "no row of bytes"
+
+# 4. A damaged file is made again; without a folder it works too.
+for f in caches/convtt/convs-*.txt; do
+    head -c 100 first > "$f"
+done
+says 0 '^a +conv' tune --tune on
+[ "$(remembered | wc -l)" -eq 4 ] || fail "the damaged file stays"
+XDG_CACHE_HOME=/dev/null says 0 '^a +conv' tune --tune on
+
+# 5. Only the device cpu has a choice.
+says 1 'ref does not choose kernels by timing' tune --tune on --device ref
+exit $failed
