@@ -261,14 +261,36 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-/* Only providers that can compute pair and lstm are asked, so that the others
- * prepare nothing for a call that they will not get. */
+/* 1 if a provider computes the conv by itself, or an error. */
+static int is_apart(const struct ctt_conv_set *s, struct ctt_dev *d,
+                    const struct ctt_call *c)
+{
+    struct ctt_call one = *c;
+    struct ctt_conv_ask q = { .dev = d, .call = &one, .part = CTT_CONV_OUT };
+    struct conv_cache *k;
+    int rc = 0, found = 0;
+
+    one.pair.node = one.lstm.node = NULL;
+    CTT_TRY(open_cache(s, c, &k));
+    for (int i = 0; i < s->count && !found; i++)
+        if (s->row[i].by->apart)
+            CTT_TRY(found = ctt_conv_takes(s, i, k ? k->own : NULL, &q, 1));
+    rc = found;
+out:
+    return rc;
+}
+
+/* Only providers that can compute pair and lstm are asked, or that compute the
+ * conv apart, so that the others prepare nothing for a call that they will not
+ * get. */
 int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
                    const struct ctt_call *c)
 {
     struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_OUT };
-    int rc = 0;
+    int rc = is_apart(s, d, c);
 
+    if (rc)
+        return rc < 0 ? rc : 0;
     for (int i = 0; i < s->count && rc == 0; i++) {
         struct conv_cache *k = c->cache ? *c->cache : NULL;
         void *none = NULL;

@@ -68,6 +68,8 @@ struct ctt_tuner {
 struct ctt_conv_provider {
     const char *name;
     int  along;         /* 1: computes pair and lstm in the same kernel */
+    int  apart;         /* 1: if it takes a conv without pair and lstm, these
+                           are computed by themselves: that is faster */
     int  int8;          /* 1: takes calls of quantised values
                            (ctt_call_is_int8()).  "cpu" multiplies whole
                            numbers, "cuda" the floats that they stand for */

@@ -181,6 +181,6 @@ static void forget(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_sparse = {
-    .name = "sparse", .int8 = 1, .any_threads = 1, .can = can, .pays = pays,
-    .run = run, .forget = forget,
+    .name = "sparse", .apart = 1, .int8 = 1, .any_threads = 1, .can = can,
+    .pays = pays, .run = run, .forget = forget,
 };

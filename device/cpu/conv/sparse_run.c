@@ -2,36 +2,34 @@
  * sparse_run.c: a sparse conv by kernels: parts of the samples, threads. */
 #include "device/cpu/conv/sparse.h"
 
-static void run_part(const struct ctt_sparse_isa *isa,
-                     const struct ctt_sparse_job *j, int64_t lines,
-                     int threads)
-{
-    int64_t tasks = j->tiles * j->blocks;
+struct part {
+    const struct ctt_sparse_isa *isa;
+    const struct ctt_sparse_job *j;
+};
 
-    if (threads == 1) {    /* a team of one takes longer than a small conv */
-        for (int64_t l = 0; l < lines; l++)
-            isa->lay(j, l);
-        for (int64_t t = 0; t < tasks; t++)
-            isa->task(j, t);
-        return;
-    }
-    #pragma omp parallel num_threads(threads)
-    {
-        #pragma omp for schedule(static)
-        for (int64_t l = 0; l < lines; l++)
-            isa->lay(j, l);
-        #pragma omp for schedule(static) nowait
-        for (int64_t t = 0; t < tasks; t++)
-            isa->task(j, t);
-    }
+static void lay_lines(const void *arg, int64_t from, int64_t to)
+{
+    const struct part *p = arg;
+
+    for (int64_t l = from; l < to; l++)
+        p->isa->lay(p->j, l);
+}
+
+static void run_task(void *arg, int64_t task, int who)
+{
+    const struct part *p = arg;
+
+    (void)who;
+    p->isa->task(p->j, task);
 }
 
 /* n samples from `first` on, in tiles that are as even as possible. */
-static void one_part(const struct ctt_sparse_isa *isa,
+static void one_part(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
                      const struct ctt_sparse_job *all, int64_t first,
                      int64_t n, int threads)
 {
     struct ctt_sparse_job j = *all;
+    struct part p = { isa, &j };
     int64_t sample = j.s.pitch[0] * j.s.pitch[1] * j.s.pitch[2], regs;
 
     j.j.first = first;
@@ -42,7 +40,9 @@ static void one_part(const struct ctt_sparse_isa *isa,
     j.tiles = (regs + CTT_SPARSE_REGS - 1) / CTT_SPARSE_REGS;
     j.regs = (regs + j.tiles - 1) / j.tiles;
     j.tiles = (regs + j.regs - 1) / j.regs;
-    run_part(isa, &j, n * j.j.size[0] * j.j.size[1] + 1, threads);
+    ctt_dev_share(d, threads, n * j.j.size[0] * j.j.size[1] + 1, lay_lines,
+                  &p);
+    ctt_dev_tasks(d, threads, j.tiles * j.blocks, run_task, &p);
 }
 
 int ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
@@ -58,7 +58,7 @@ int ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
     };
     int64_t units = s->groups * s->plane;
     int threads = ctt_dev_team(d, (double)k->first[y->c] * (double)s->span *
-                                  (double)x->n / (double)s->samples / 32);
+                                  (double)x->n / (double)s->samples / 8);
 
     for (int i = 0; i < 3; i++) {
         units *= s->phases[i];
@@ -68,7 +68,7 @@ int ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
     if (!j.j.x)
         return CTT_ENOMEM;
     for (int64_t i = 0; i < x->n; i += s->samples)
-        one_part(isa, &j, i, x->n - i < s->samples ? x->n - i : s->samples,
+        one_part(isa, d, &j, i, x->n - i < s->samples ? x->n - i : s->samples,
                  threads);
     return 0;
 }
