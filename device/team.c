@@ -177,10 +177,14 @@ static void *serve(void *arg)
     struct ctt_team *t = m->team;
     uint32_t last = 0;
 
-    while (!atomic_load(&t->ends)) {
-        uint32_t now = atomic_load(&t->job);
-        int crowded = is_crowded(t);
+    for (;;) {
+        uint32_t now = atomic_load(&t->job);    /* before `ends`, which is set
+                                                   before the last is counted */
+        int crowded;
 
+        if (atomic_load(&t->ends))
+            return NULL;
+        crowded = is_crowded(t);
         if (now != last && crowded)
             atomic_store(&t->crowded, 1);
         else if (now != last)
@@ -189,7 +193,6 @@ static void *serve(void *arg)
         if (crowded || !sees_job(t, last))
             sleep_until_job(m, last);
     }
-    return NULL;
 }
 
 /* Signals are for the program's own threads. */
@@ -287,6 +290,13 @@ static void judge(struct ctt_team *t, double now, int lost)
     t->until = now + t->alone;
 }
 
+/* The first task of thread i; the caller has one even of few tasks, or it would
+ * take the time of a task for one that lost its processor. */
+static int64_t first_of(const struct ctt_team *t, int64_t tasks, int i)
+{
+    return (tasks * i + t->size - 1) / t->size;
+}
+
 /* Shares the tasks out, works and waits. */
 static void together(struct ctt_team *t, int64_t tasks, double begin)
 {
@@ -296,8 +306,8 @@ static void together(struct ctt_team *t, int64_t tasks, double begin)
     atomic_store_explicit(&t->done, 0, memory_order_relaxed);
     for (int i = 0; i < t->size; i++)
         atomic_store_explicit(&t->member[i].tasks,
-                              pair(tasks * i / t->size,
-                                   tasks * (i + 1) / t->size),
+                              pair(first_of(t, tasks, i),
+                                   first_of(t, tasks, i + 1)),
                               memory_order_release);
     atomic_store_explicit(&t->crowded, 0, memory_order_relaxed);
     atomic_store_explicit(&t->cpu, sched_getcpu(), memory_order_relaxed);
@@ -314,7 +324,7 @@ void ctt_team_run(struct ctt_team *t, int64_t tasks, ctt_task *f, void *arg)
     int nested = me && t && me->team == t;
     double now;
 
-    if (!t || t->size == 1 || tasks == 1 || nested ||
+    if (!t || t->size == 1 || tasks == 1 || tasks > CTT_TEAM_TASKS || nested ||
         (now = ctt_seconds()) < t->until) {
         in_order(tasks, f, arg, nested ? me->who : 0);
         return;

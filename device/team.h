@@ -12,7 +12,7 @@ struct ctt_team;
  * number of threads - 1, so that each may have memory of its own. */
 typedef void ctt_task(void *arg, int64_t task, int who);
 
-/* The most tasks of one call of ctt_team_run(). */
+/* The most tasks that ctt_team_run() shares: more run in order. */
 #define CTT_TEAM_TASKS INT64_C(0x7fffffff)
 
 /* A team of the caller and threads - 1 others; of fewer if the system does not

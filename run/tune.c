@@ -38,5 +38,6 @@ out:
     ctt_dev_tuning(r->dev, CTT_TUNE_USE);
     ctt_dev_tune_end(r->dev);
     ctt_run_reset(r);
-    return rc;
+    /* oneDNN, which was timed, has ended them; once chosen it does again. */
+    return rc < 0 ? rc : ctt_dev_own_threads(r->dev);
 }

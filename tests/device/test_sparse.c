@@ -4,6 +4,7 @@
  * floats; and what the device makes of them. */
 #include "tests/lib/allocs.h"
 #include "tests/lib/int8.h"
+#include "device/cpu/conv/providers.h"
 #include "device/cpu/conv/sparse.h"
 #include "device/cpu/features.h"
 #include "net/random.h"
@@ -209,6 +210,28 @@ static void test_device(void)
     check_device(1);
 }
 
+/* By --tune it runs without having been asked whether it pays. */
+static void test_unasked(void)
+{
+    struct setting t = { 1, 0, 0, 0 };
+    struct ctt_int8_try want, got;
+    void *own = NULL;
+    struct ctt_conv_ask q = { .dev = cpu, .call = &got.call,
+                              .part = CTT_CONV_OUT, .own = &own };
+
+    open_try(&want, &large, t, forms[1], 0.98);
+    open_try(&got, &large, t, forms[1], 0.98);
+    CHECK_OK(ctt_dev_run(ref, &want.call, CTT_FWD));
+    CU_ASSERT_EQUAL(ctt_conv_sparse.can(&q), ctt_has_avx2());
+    if (ctt_has_avx2()) {
+        CHECK_OK(ctt_conv_sparse.run(&q));
+        CU_ASSERT(ctt_int8_same(&want, &got));
+        ctt_conv_sparse.forget(own);
+    }
+    ctt_int8_close(&want, ref);
+    ctt_int8_close(&got, cpu);
+}
+
 /* A call with a cache of its own, in which nothing is allocated again. */
 static int one_call(void *arg)
 {
@@ -239,7 +262,8 @@ static void test_memory(void)
 
 static CU_TestInfo tests[] = {
     { "kernels", test_kernels }, { "device", test_device },
-    { "memory", test_memory }, CU_TEST_INFO_NULL
+    { "unasked", test_unasked }, { "memory", test_memory },
+    CU_TEST_INFO_NULL
 };
 
 int main(void)

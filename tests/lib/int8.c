@@ -33,6 +33,10 @@ const struct ctt_int8_shape ctt_int8_shapes[] = {
     { "c=70 h=9 w=9", "out=66 kernel=3 pad=1", 3 },
     { "c=32 d=3 h=12 w=12", "out=32 kernel=1,3,3 pad=0,1,1", 128 },
     { "c=520 h=9 w=12", "out=9 kernel=3 pad=1", 128 },
+    /* padding wider than the window */
+    { "c=33 h=8 w=8", "out=17 kernel=3 pad=3", 128 },
+    { "c=7 h=9 w=9", "out=18 kernel=1 stride=2 pad=1", 128 },
+    { "c=6 d=3 h=4 w=3", "out=5 kernel=1,3,2 pad=2,4,3", 20 },
     { "c=2 h=3 w=40", "out=5 kernel=1,1,7 pad=0,0,3", 200 },
     { "c=32 h=3 w=5", "out=48", 77 },
     { "c=8 h=4 w=5", "out=70 stride=2", 1 },

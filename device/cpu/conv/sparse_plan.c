@@ -16,7 +16,8 @@ const struct ctt_sparse_isa *ctt_sparse_best(const struct ctt_call *c)
 }
 
 /* How far a side goes from row to row: the pixels of the input that are read,
- * and the padding before or after them, whichever is more. */
+ * and the padding before or after them, whichever is more; with padding wider
+ * than the window the results need more. */
 static int64_t pitch_of(int64_t in, int64_t out, int64_t kernel,
                         int64_t stride, int64_t pad)
 {
@@ -25,7 +26,8 @@ static int64_t pitch_of(int64_t in, int64_t out, int64_t kernel,
     used = used < 0 ? 0 : used > in ? in : used;
     after = size - pad - used;
     used += after > pad ? after : pad;
-    return (used + stride - 1) / stride;
+    used = (used + stride - 1) / stride;
+    return used < out ? out : used;
 }
 
 /* Samples that are laid out at a time, so that they are still in the cache when

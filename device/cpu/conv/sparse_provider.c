@@ -3,17 +3,19 @@
  * zeros, and when that is faster than the rows below. */
 #include "device/cpu/conv/providers.h"
 #include "device/cpu/conv/sparse.h"
-#include "net/winograd.h"
 #include "device/cpu/conv/wino.h"
 #include "device/cpu/conv/wino16_plan.h"
+#include "net/winograd.h"
 
 /* The content of a call's cache.  The lists hold for a stamp, sizes, and a step
- * and a zero of the values; few: there are so few zeros that there are none. */
+ * and a zero of the values, and so does what was decided; stamp, packed,
+ * decided: 0: nothing yet.  few: there are so few zeros that there are no
+ * lists. */
 struct kept {
     struct ctt_sparse_weights w;
     struct ctt_sparse_shape   s;
-    uint64_t                  stamp, packed;
-    int                       few, zero;
+    uint64_t                  stamp, packed, decided;
+    int                       few, zero, wins;
     float                     scale;
 };
 
@@ -45,6 +47,16 @@ static int has_few(const struct ctt_tensor *w)
     return zeros < n / 2;
 }
 
+/* Lists hold offsets of 32 bits. */
+static int is_too_large(const struct ctt_call *c)
+{
+    struct ctt_sparse_shape s = ctt_sparse_plan(ctt_sparse_best(c), c);
+
+    for (int i = 0; i < 3; i++)
+        s.groups *= s.phases[i];
+    return s.plane > INT32_MAX / s.groups;
+}
+
 /* Weights of a training change in each call. */
 static int can(struct ctt_conv_ask *q)
 {
@@ -58,30 +70,47 @@ static int can(struct ctt_conv_ask *q)
     if (!k)
         return CTT_ENOMEM;
     if (k->stamp != c->stamp) {
-        k->few = has_few(&c->w[0].t);
+        k->few = has_few(&c->w[0].t) || is_too_large(c);
         k->stamp = c->stamp;
     }
     return !k->few;
+}
+
+/* Forgets what does not hold for this call. */
+static void check(struct kept *k, const struct ctt_sparse_isa *isa,
+                  const struct ctt_call *c)
+{
+    struct ctt_sparse_shape s = ctt_sparse_plan(isa, c);
+
+    if (k->scale != c->in[0].scale || k->zero != c->in[0].zero ||
+        memcmp(&k->s, &s, sizeof(s)) != 0)
+        k->packed = k->decided = 0;
+    k->s = s;
+    k->scale = c->in[0].scale;
+    k->zero = c->in[0].zero;
 }
 
 static int get_lists(struct ctt_conv_ask *q, const struct ctt_sparse_isa *isa,
                      struct kept *k)
 {
     const struct ctt_call *c = q->call;
-    struct ctt_sparse_shape s = ctt_sparse_plan(isa, c);
     int rc = 0;
 
-    if (k->packed == c->stamp && k->scale == c->in[0].scale &&
-        k->zero == c->in[0].zero && memcmp(&k->s, &s, sizeof(s)) == 0)
+    check(k, isa, c);
+    if (k->packed == c->stamp)
         return 0;
     k->packed = 0;
-    CTT_TRY(ctt_sparse_pack(isa, q->dev, c, &s, &k->w));
-    k->s = s;
-    k->scale = c->in[0].scale;
-    k->zero = c->in[0].zero;
+    CTT_TRY(ctt_sparse_pack(isa, q->dev, c, &k->s, &k->w));
     k->packed = c->stamp;
 out:
     return rc;
+}
+
+static void drop_lists(struct kept *k)
+{
+    ctt_free(k->w.room);
+    memset(&k->w, 0, sizeof(k->w));
+    k->packed = 0;
 }
 
 /* Whether it is faster, the same for every number of threads: compares products
@@ -149,27 +178,47 @@ static double dense_of(const struct ctt_sparse_isa *isa,
     return wino < direct ? wino : direct;
 }
 
-static int pays(struct ctt_conv_ask *q)
+static int decide(struct ctt_conv_ask *q, const struct ctt_sparse_isa *isa,
+                  struct kept *k)
 {
-    const struct ctt_sparse_isa *isa = ctt_sparse_best(q->call);
-    struct kept *k = *q->own;
-    int rc = get_lists(q, isa, k);
+    int rc = 0;
 
-    if (rc < 0)
-        return rc;
-    rc = ours_of(isa, k, q->call) < dense_of(isa, q->call);
-    q->why = rc ? "most weights are zeros"
-                : "too few zeros to be faster than a dense convolution";
+    check(k, isa, q->call);
+    if (k->decided == q->call->stamp)
+        return 0;
+    CTT_TRY(get_lists(q, isa, k));
+    k->wins = ours_of(isa, k, q->call) < dense_of(isa, q->call);
+    k->decided = q->call->stamp;
+    if (!k->wins)
+        drop_lists(k);
+out:
     return rc;
 }
 
+static int pays(struct ctt_conv_ask *q)
+{
+    struct kept *k = *q->own;
+    int rc = decide(q, ctt_sparse_best(q->call), k);
+
+    if (rc < 0)
+        return rc;
+    q->why = k->wins ? "most weights are zeros"
+                     : "too few zeros to be faster than a dense convolution";
+    return k->wins;
+}
+
+/* By --tune it may run without having been asked whether it pays. */
 static int run(struct ctt_conv_ask *q)
 {
     const struct ctt_sparse_isa *isa = ctt_sparse_best(q->call);
     struct kept *k = *q->own;
+    int rc;
 
+    CTT_TRY(get_lists(q, isa, k));
     q->code = isa->name;
-    return ctt_sparse_run(isa, q->dev, q->call, &k->s, &k->w);
+    rc = ctt_sparse_run(isa, q->dev, q->call, &k->s, &k->w);
+out:
+    return rc;
 }
 
 static void forget(void *own)
