@@ -18,6 +18,7 @@ struct item { double score; int class, layer; };
 struct layer {
     int    first, count, gone, stay;
     double given;    /* how many it had in the given model */
+    int    sure;     /* a conv without channels of other layers says so */
 };
 
 /* Items that go together, so that a layer keeps a multiple. */
@@ -86,22 +87,51 @@ static void list_items(struct choice *a)
     }
 }
 
-/* The channels that a layer had: a conv that makes them had as many times more
- * as its row says. */
+/* Where the channels of a conv are: one layer, or -1 if in none or several;
+ * *stay: how many must stay. */
+static int only_layer(const struct choice *a, int node, int *stay)
+{
+    int64_t c = a->m->g->node[node].out.c;
+    int only = -1, several = 0;
+
+    *stay = 0;
+    for (int64_t j = 0; j < c; j++) {
+        int layer = a->t->layer[ctt_tie(a->t, node, j)];
+
+        *stay += layer < 0;
+        several |= layer >= 0 && only >= 0 && layer != only;
+        only = layer >= 0 ? layer : only;
+    }
+    return several ? -1 : only;
+}
+
+/* The channels that layers had.  Of a conv with `was` channels in the given
+ * model some must stay, the others were as many times more.  Where these are of
+ * several layers, each is taken to have lost the same share, unless another
+ * conv knows better. */
+static void find_given_by(struct choice *a, int node, int was)
+{
+    int64_t c = a->m->g->node[node].out.c;
+    int stay, only = only_layer(a, node, &stay);
+
+    for (int64_t j = 0; j < c; j++) {
+        int layer = a->t->layer[ctt_tie(a->t, node, j)];
+        struct layer *y = layer < 0 ? NULL : &a->layer[layer];
+
+        if (!y || (y->sure && only < 0))
+            continue;
+        y->given = y->count * (double)(was - stay) / (double)(c - stay);
+        y->sure = only >= 0;
+    }
+}
+
 static void find_given(struct choice *a, const struct ctt_report *r)
 {
     for (int k = 0; r && k < r->weights; k++) {
-        const struct ctt_weight_row *row = &r->weight[k];
-        int node = ctt_graph_find(a->m->g, row->name);
-        double c = node < 0 ? 0 : (double)a->m->g->node[node].out.c;
+        int node = ctt_graph_find(a->m->g, r->weight[k].name);
 
-        for (int64_t j = 0; j < (int64_t)c; j++) {
-            int layer = a->t->layer[ctt_tie(a->t, node, j)];
-
-            if (layer >= 0)
-                a->layer[layer].given = a->layer[layer].count *
-                                        row->shape[0] / c;
-        }
+        if (node >= 0)
+            find_given_by(a, node, r->weight[k].shape[0]);
     }
 }
 

@@ -202,6 +202,31 @@ static void test_rounds(void)
     ctt_model_free(&m);
 }
 
+/* Half of what may go of `a` goes, however many rounds it takes: 16 of the 32
+ * channels that `b` reads; the norm's stay. */
+static void test_rounds_of_part(void)
+{
+    static const char net[] = IMAGE "conv a in=x out=64\n"
+        "slice p in=a from=0 to=32\nslice q in=a from=32 to=64\n"
+        "norm n in=q kind=layer\nconv b in=p out=2\nconv c in=n out=2\n"
+        "add y in=b,c\n";
+
+    for (int rounds = 1; rounds < 5; rounds++) {
+        struct trainer t = { .mask = NULL };
+        struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain };
+        struct ctt_recipe o = { .thin = half(), .epochs = 8 };
+        struct ctt_model *m = small_model(net, 6);
+        struct ctt_report *r = NULL;
+
+        o.thin.rounds = rounds;
+        CHECK_OK(ctt_recipe_run(&o, &calls, in_folder("m.h5"), NULL, &m, &r));
+        CU_ASSERT_EQUAL(node(m, "a")->out.c, 48);
+        CU_ASSERT_EQUAL(node(m, "p")->out.c, 16);
+        ctt_report_free(&r);
+        ctt_model_free(&m);
+    }
+}
+
 /* What later stages do is done to the thin model. */
 static void test_combined(void)
 {
@@ -314,6 +339,7 @@ int main(void)
         { "of all layers", test_global },
         { "scores", test_scores },
         { "rounds", test_rounds },
+        { "rounds of a part", test_rounds_of_part },
         { "other stages", test_combined },
         { "refused", test_refused },
         { "allocation", test_alloc },
