@@ -113,6 +113,10 @@ int  ctt_thin_model(const struct ctt_model *m, const struct ctt_ties *t,
  * upsample, window, batch norm, a reshape that keeps the channels.  Every node
  * keeps at least one channel.
  *
+ * Of a conv that was pruned in whole blocks (net/unit.h), the channels that it
+ * reads go in whole blocks too.  Weights that become 0 in a block that stays
+ * are zeros that are not pruned, so that training may change them.
+ *
  * If m has a mask, a bias that its pruned row leaves without effect (0 after
  * the relu that reads it) becomes a pruned 0.
  *

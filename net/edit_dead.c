@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * edit_dead.c: drops channels of convs that nothing reads. */
+ * edit_dead.c: drops classes of channels (net/ties.h) that nothing reads. */
 #include "net/alone.h"
 #include "net/edit.h"
 #include "net/op.h"
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The channels of convs and where they go.  `at` gives each node with a source
- * its first entry of the arrays by channel. */
+/* The channels of all nodes, and where those of convs go.  `at` gives each node
+ * with a source its first entry of the arrays by channel. */
 struct flow {
     const struct ctt_graph *g;
     struct ctt_model *m;     /* changed in place; has the graph g */
@@ -21,8 +21,8 @@ struct flow {
     int64_t *at;
     double  *value;          /* by channel: the constant that it holds, or
                                 NAN */
-    uint8_t *form;           /* by conv: a bit for each form (net/unit.h) of
-                                which it has whole units, some pruned */
+    uint8_t *blocks;         /* by node: 1: a conv that was pruned in whole
+                                blocks (net/unit.h) */
 };
 
 /* ---- where the channels go ---- */
@@ -55,7 +55,7 @@ static void flow_free(struct flow *f)
     ctt_free(f->other);
     ctt_free(f->at);
     ctt_free(f->value);
-    ctt_free(f->form);
+    ctt_free(f->blocks);
 }
 
 static int flow_new(struct ctt_model *m, struct flow *f)
@@ -70,9 +70,9 @@ static int flow_new(struct ctt_model *m, struct flow *f)
     f->source = ctt_calloc(nodes, sizeof(*f->source));
     f->other = ctt_calloc(nodes, 1);
     f->at = ctt_calloc(nodes, sizeof(*f->at));
-    f->form = ctt_calloc(nodes, 1);
-    CTT_TRY(f->alive && f->source && f->other && f->at && f->form ? 0
-                                                                  : CTT_ENOMEM);
+    f->blocks = ctt_calloc(nodes, 1);
+    CTT_TRY(f->alive && f->source && f->other && f->at && f->blocks
+            ? 0 : CTT_ENOMEM);
     trace(f);
     for (int i = 0; i < m->g->count; i++) {
         f->at[i] = all;
@@ -84,23 +84,16 @@ out:
     return rc;
 }
 
-/* ---- units that were pruned together ---- */
+/* ---- blocks ---- */
 
-static int has_form(const struct flow *f, int node, int form)
+static void find_blocks(struct flow *f)
 {
-    return f->form[node] >> form & 1;
-}
-
-static void find_forms(struct flow *f)
-{
-    for (int k = 0; k < f->g->count * CTT_PRUNE_FORMS; k++) {
-        int i = k / CTT_PRUNE_FORMS, form = k % CTT_PRUNE_FORMS;
+    for (int i = 0; i < f->g->count; i++) {
         const struct ctt_node *n = &f->g->node[i];
 
-        if (ctt_is_conv(n) && !ctt_is_grouped(n) &&
-            ctt_units_whole(form, &n->w[0], 1,
-                            ctt_kept(&f->m->constraint, n->at[0])))
-            f->form[i] |= (uint8_t)(1 << form);
+        f->blocks[i] = ctt_is_conv(n) && !ctt_is_grouped(n) &&
+                       ctt_units_whole(CTT_PRUNE_BLOCK, &n->w[0], 1,
+                                       ctt_kept(&f->m->constraint, n->at[0]));
     }
 }
 
@@ -122,37 +115,33 @@ static int keep_together(struct flow *f, int node, int64_t together)
     return news;
 }
 
-/* A kernel gains where whole blocks or rows are zero: the channels that are
- * left must stand in the same ones. */
-static void keep_units(struct flow *f)
+/* A kernel gains where whole blocks are zero: the channels that are left must
+ * stand in the same ones.  No kernel gains by rows. */
+static void keep_blocks(struct flow *f)
 {
     int news = 1;
 
     while (news) {
         news = 0;
-        for (int k = 0; k < f->g->count * CTT_PRUNE_FORMS; k++) {
-            int i = k / CTT_PRUNE_FORMS, form = k % CTT_PRUNE_FORMS;
+        for (int i = 0; i < f->g->count; i++) {
             const struct ctt_node *n = &f->g->node[i];
-            struct ctt_unit u;
 
-            if (!has_form(f, i, form))
-                continue;
-            u = ctt_unit_at(form, &n->w[0], 1, 0);
-            news |= keep_together(f, i, u.outs);
-            news |= keep_together(f, n->in[0], u.ins);
+            if (f->blocks[i])
+                news |= keep_together(f, n->in[0],
+                                      ctt_unit_at(CTT_PRUNE_BLOCK, &n->w[0], 1,
+                                                  0).ins);
         }
     }
 }
 
-/* Elements that became 0 in a unit that is kept are kept as such. */
+/* Elements that became 0 in a block that stays are kept as zeros. */
 static void keep_whole(struct flow *f)
 {
-    for (int k = 0; k < f->g->count * CTT_PRUNE_FORMS; k++) {
-        int i = k / CTT_PRUNE_FORMS, form = k % CTT_PRUNE_FORMS;
+    for (int i = 0; i < f->g->count; i++) {
         const struct ctt_node *n = &f->g->node[i];
 
-        if (has_form(f, i, form))
-            ctt_units_fill(form, &n->w[0], 1,
+        if (f->blocks[i])
+            ctt_units_fill(CTT_PRUNE_BLOCK, &n->w[0], 1,
                            f->m->constraint.keep + n->at[0]);
     }
 }
@@ -395,15 +384,15 @@ int ctt_drop_dead(const struct ctt_model *m, struct ctt_model **out)
     CTT_TRY(ctt_model_finite(m));
     CTT_TRY(ctt_model_copy(m, &copied));
     CTT_TRY(flow_new(copied, &f));
-    find_forms(&f);
+    find_blocks(&f);
     take_all(&f);
     find_alive(&f);
     kill_dead(&f);
     keep_one(&f);
-    keep_units(&f);
+    keep_blocks(&f);
     if (copied->constraint.keep) {
-        prune_biases(&f);
         keep_whole(&f);
+        prune_biases(&f);
     }
     CTT_TRY(ctt_thin_model(copied, f.ties, f.alive, out));
 out:
