@@ -110,7 +110,9 @@ int ctt_chain_may(const struct ctt_graph *g, int i, int least,
         return 0;
     }
     if (row->params_after < least) {
-        snprintf(row->reason, CTT_REASON, "has fewer than %d values", least);
+        snprintf(row->reason, CTT_REASON, row->params_after < row->params
+                 ? "fewer than %d values are left"
+                 : "has fewer than %d values", least);
         return 0;
     }
     return names_free(g, n, row);

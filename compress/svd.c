@@ -311,19 +311,33 @@ static void costs(const struct ctt_graph *g, struct ctt_spectrum *s,
     l->most = most < s->n ? (int)most : s->n;
 }
 
-static int choose_ranks(struct all *a, const struct ctt_graph *g, double share)
+static int64_t conv_macs(const struct ctt_graph *g)
 {
-    struct ctt_svd_layer *l = ctt_calloc((size_t)a->count + 1, sizeof(*l));
     int64_t all = 0;
-    int rc = 0;
 
-    CTT_TRY(l ? 0 : CTT_ENOMEM);
     for (int i = 0; i < g->count; i++)
         if (ctt_is_conv(&g->node[i]))
             all += ctt_node_macs(g, i);
+    return all;
+}
+
+/* must: a share that cannot be reached is an error; else the ranks are then the
+ * lowest. */
+static int choose_ranks(struct all *a, const struct ctt_graph *g, double share,
+                        int must)
+{
+    struct ctt_svd_layer *l = ctt_calloc((size_t)a->count + 1, sizeof(*l));
+    int64_t all = conv_macs(g), left;
+    int rc = 0;
+
+    CTT_TRY(l ? 0 : CTT_ENOMEM);
     for (int k = 0; k < a->count; k++)
         costs(g, &a->s[k], &l[k]);
-    CTT_TRY(ctt_svd_ranks(l, a->count, all, share));
+    left = ctt_svd_ranks(l, a->count, all, share);
+    CTT_CHECK(!must || (double)left <= share * (double)all, CTT_EINVAL,
+              "--svd-macs=%g cannot be reached: with the lowest ranks %.4f of "
+              "the multiplications are left", share,
+              (double)left / (double)all);
     for (int k = 0; k < a->count; k++)
         a->s[k].rank = l[k].rank;
 out:
@@ -342,7 +356,8 @@ int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
     CTT_TRY(chain ? 0 : CTT_ENOMEM);
     CTT_TRY(open_all(&a, m, o, calls, r));
     if (o->macs > 0)
-        CTT_TRY(choose_ranks(&a, m->g, (double)o->macs));
+        /* what a round before has retrained is not given up */
+        CTT_TRY(choose_ranks(&a, m->g, (double)o->macs, r->stages <= 1));
     for (int k = 0; k < a.count; k++) {
         if (o->on == CTT_ON_RESPONSES && a.s[k].rank > 0)
             CTT_TRY(ctt_svd_follow(m, chain, o->clips, calls, &a.s[k]));
@@ -419,10 +434,16 @@ static int run(struct ctt_walk *k, int round)
 {
     const struct ctt_svd *o = &k->o->svd;
     struct ctt_model *m = NULL;
+    char missed[48] = "";
+    double is, was = (double)conv_macs((*k->m)->g);
     int rc;
 
     (void)round;
     CTT_TRY(ctt_svd_model(*k->m, o, k->calls, k->r, &m));
+    is = (double)conv_macs(m->g);
+    if (o->macs > 0 && is > (double)o->macs * was)
+        snprintf(missed, sizeof(missed), " (the lowest ranks leave %.4f)",
+                 is / was);
     ctt_model_free(k->m);
     *k->m = m;
     if (!ctt_chain_rows(k->r)) {
@@ -431,8 +452,8 @@ static int run(struct ctt_walk *k, int round)
     }
     snprintf(k->name, sizeof(k->name), "SVD");
     snprintf(k->line, sizeof(k->line), "SVD on %s: rank %d, energy %g, "
-             "multiplications %g, %d of %d weights", ons[o->on], o->rank,
-             (double)o->energy, (double)o->macs, ctt_chain_rows(k->r),
+             "multiplications %g%s, %d of %d weights", ons[o->on], o->rank,
+             (double)o->energy, (double)o->macs, missed, ctt_chain_rows(k->r),
              k->r->weights);
 out:
     return rc;

@@ -53,8 +53,9 @@ struct ctt_svd_layer {
  * energy per multiplication saved first, until at most `share` of `all`
  * multiplications of the model are left, then raises some if there is room:
  * greedily, the product of the kept shares of energy is large (Zhang and
- * others 2015).  CTT_EINVAL if that cannot be reached. */
-int ctt_svd_ranks(struct ctt_svd_layer *l, int layers, int64_t all,
-                  double share);
+ * others 2015).  Returns how many are left: more than that if the lowest ranks
+ * leave more. */
+int64_t ctt_svd_ranks(struct ctt_svd_layer *l, int layers, int64_t all,
+                      double share);
 
 #endif

@@ -69,11 +69,15 @@ static int higher(const struct ctt_svd_layer *l)
 }
 
 /* The last step may have saved too much: raises ranks where that fits into
- * `room` multiplications, the one that gains most for each first. */
-static void use_rest(struct ctt_svd_layer *l, int layers, double room)
+ * `room` multiplications, the one that gains most for each first.  Returns how
+ * many it uses. */
+static int64_t use_rest(struct ctt_svd_layer *l, int layers, double room)
 {
+    int64_t used = 0;
+
     for (;;) {
         struct ctt_svd_layer *best = NULL;
+        int64_t was;
         double most = 0;
 
         for (int k = 0; k < layers; k++) {
@@ -82,7 +86,8 @@ static void use_rest(struct ctt_svd_layer *l, int layers, double room)
 
             up.rank = higher(&l[k]);
             if (l[k].rank == 0 ||
-                (double)(macs(&up, up.rank) - macs(&l[k], l[k].rank)) > room)
+                (double)(macs(&up, up.rank) - macs(&l[k], l[k].rank) + used) >
+                room)
                 continue;
             gain = price(&up, l[k].rank);
             if (!best || gain > most) {
@@ -91,18 +96,17 @@ static void use_rest(struct ctt_svd_layer *l, int layers, double room)
             }
         }
         if (!best)
-            return;
-        room += (double)macs(best, best->rank);
+            return used;
+        was = macs(best, best->rank);
         best->rank = higher(best);
-        room -= (double)macs(best, best->rank);
+        used += macs(best, best->rank) - was;
     }
 }
 
-int ctt_svd_ranks(struct ctt_svd_layer *l, int layers, int64_t all,
-                  double share)
+int64_t ctt_svd_ranks(struct ctt_svd_layer *l, int layers, int64_t all,
+                      double share)
 {
     int64_t now = all;
-    int rc = 0;
 
     for (int k = 0; k < layers; k++) {
         l[k].rank = 0;
@@ -111,14 +115,11 @@ int ctt_svd_ranks(struct ctt_svd_layer *l, int layers, int64_t all,
     while ((double)now > share * (double)all) {
         struct ctt_svd_layer *best = cheapest(l, layers);
 
-        CTT_CHECK(best, CTT_EINVAL, "--svd-macs=%g cannot be reached: with "
-                  "the lowest ranks %.4f of the multiplications are left",
-                  share, (double)now / (double)all);
+        if (!best)
+            break;
         now -= macs(best, best->rank);
         best->rank = lower(best);
         now += macs(best, best->rank);
     }
-    use_rest(l, layers, share * (double)all - (double)now);
-out:
-    return rc;
+    return now + use_rest(l, layers, share * (double)all - (double)now);
 }

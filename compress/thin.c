@@ -145,7 +145,6 @@ static void choice_free(struct choice *a)
     ctt_free(a->keep);
 }
 
-/* r: NULL, or the report of the given model. */
 static int choice_new(const struct ctt_model *m, const struct ctt_thin *o,
                       struct choice *a)
 {
@@ -168,7 +167,8 @@ out:
     return rc;
 }
 
-/* Lists what may go, once there are scores. */
+/* Lists what may go, once there are scores.  r: NULL, or the report of the
+ * given model. */
 static void list_all(struct choice *a, const struct ctt_report *r)
 {
     list_items(a);
@@ -322,7 +322,8 @@ static const struct ctt_opt options[] = {
     { .name = "thin", .type = CTT_FLOAT, .off = FIELD(share), .dflt = "0",
       .help = "fraction of the channels between the convs to remove, with all "
       "that can only go together with them, so that every tensor becomes "
-      "smaller; 0: none", .max = 0.99, .arg = "SHARE" },
+      "smaller; thin before pruning, as this breaks pruned blocks; 0: none",
+      .max = 0.99, .arg = "SHARE" },
     { .name = "thin-rounds", .type = CTT_INT, .off = FIELD(rounds),
       .dflt = "1", .help = "number of rounds of thinning and retraining, which "
       "remove most at the start", .min = 1, .max = 100, .arg = "N",
@@ -363,8 +364,8 @@ static int check_any(const struct ctt_model *m, const struct ctt_thin *o)
     for (int k = 0; k < a.t->layers; k++)
         may += a.layer[k].count - a.layer[k].stay;
     CTT_CHECK(a.items > 0, CTT_EINVAL, "the model has no channel to remove: "
-              "all belong to its inputs or its output, to a norm over channels "
-              "or to groups, or are excepted");
+              "all belong to its inputs or its output, to a norm over "
+              "channels, a mix or a loss, or to groups, or are excepted");
     CTT_CHECK(may > 0, CTT_EINVAL, "no layer has more channels than "
               "--thin-multiple=%d and --thin-keep=%g leave it", o->multiple,
               (double)o->floor);

@@ -126,6 +126,8 @@ static int add_shares(struct scoring *a, const struct reader *r)
     double all = 0;
     int rc = 0;
 
+    CTT_CHECK(r->rows > 0, CTT_EINVAL, "%s: the clips to measure on have none "
+              "of its places: give --calibrate more clips", n->name);
     for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++) {
         int j = (int)(k % r->c);
         double x = (double)w[k] * (double)w[k] * r->square[j];

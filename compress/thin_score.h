@@ -17,8 +17,8 @@
  * results: the mean square of the channel on clips times the squares of the
  * weights that read it (Sun and others 2024, for channels), as a share of that
  * of all channels that the conv reads.  clips: to measure on; 0: enough.
- * CTT_EINVAL if there are no clips, CTT_ENAN if a weight or value is not
- * finite. */
+ * CTT_EINVAL if there are no clips, or none that reaches a conv; CTT_ENAN if a
+ * weight or value is not finite. */
 int ctt_thin_scores(const struct ctt_model *m, const struct ctt_ties *t,
                     const struct ctt_thin *o, int clips,
                     const struct ctt_recipe_calls *calls, double *score);

@@ -5,7 +5,8 @@
 
 #include "net/graph.h"
 
-/* 1 if n makes each channel of its result of the same channel of its input. */
+/* 1 if n makes each channel of its result of the same channel of its input, and
+ * what it makes of a constant is known. */
 int ctt_treats_alone(const struct ctt_graph *g, const struct ctt_node *n);
 
 /* What such a node makes of a channel j that holds x everywhere; w: the

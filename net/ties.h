@@ -13,8 +13,9 @@ struct ctt_ties {
     int     *of;       /* the class of each channel of each node */
     int      classes;
     uint8_t *whole;    /* by class: 1: it must stay: a channel of an input or
-                          of the output, of a norm over channels, or of a conv
-                          with groups that is not depthwise */
+                          of the output, of a norm over channels, a mix or a
+                          loss, or of a conv with groups that is not
+                          depthwise */
     int     *layer;    /* by class: its layer; -1: it must stay */
     int      layers;   /* a layer: classes in a row that the same nodes have,
                           each equally often */

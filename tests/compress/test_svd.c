@@ -336,16 +336,16 @@ static void test_budget(void)
                                     (uint64_t)i) / 4294967296.0;
                 }
             }
-            CHECK_OK(ctt_svd_ranks(l, LAYERS, 10000, (10000 - 1503 + 100 *
-                                                      ranks + 0.5) / 10000));
+            CU_ASSERT(ctt_svd_ranks(l, LAYERS, 10000, (10000 - 1503 + 100 *
+                                                       ranks + 0.5) / 10000) <=
+                      10000 - 1503 + 100 * ranks);
             for (int k = 0; k < LAYERS; k++)
                 sum += r[k] = l[k].rank ? l[k].rank : MOST;
             CU_ASSERT_EQUAL(sum, ranks);
             CU_ASSERT_DOUBLE_EQUAL(product(l, r), best_product(l, ranks),
                                    1e-9);
         }
-    CU_ASSERT_EQUAL(ctt_svd_ranks(l, LAYERS, 10000, 0.1), CTT_EINVAL);
-    CU_ASSERT(strstr(ctt_errmsg(), "0.8797 of the multiplications") != NULL);
+    CU_ASSERT_EQUAL(ctt_svd_ranks(l, LAYERS, 10000, 0.1), 8797);
 }
 
 /* The highest rank of the first weight saves 5 multiplications and loses much:
@@ -358,7 +358,7 @@ static void test_first_step(void)
         { flat, 5, 4, 405, 100, 0 }, { steep, 1.9375, 5, 501, 100, 0 },
     };
 
-    CHECK_OK(ctt_svd_ranks(l, 2, 1000, 0.501));
+    CU_ASSERT(ctt_svd_ranks(l, 2, 1000, 0.501) <= 501);
     CU_ASSERT(l[0].rank == 2 || l[0].rank == 3);
     CU_ASSERT_EQUAL(l[0].rank + l[1].rank, 4);
 }

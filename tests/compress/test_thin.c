@@ -254,6 +254,39 @@ static void test_combined(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* A share of multiplications that an SVD cannot reach is an error at the start,
+ * but not after a thinning that took hours. */
+static void test_then_svd(void)
+{
+    static const struct {
+        float thin;
+        int   least, rc;
+        const char *says;
+    } of[] = {
+        { 0, 0, CTT_EINVAL, "--svd-macs=0.01 cannot be reached: " },
+        { 0, 1 << 20, CTT_EINVAL, "the lowest ranks 1.0000 of the" },
+        { 0.5f, 0, 0, "multiplications 0.01 (the lowest ranks leave 0." },
+        { 0.5f, 1 << 20, 0, "SVD: no change" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(of); i++) {
+        struct trainer t = { .mask = NULL };
+        struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain };
+        struct ctt_recipe o = { .thin = half(), .epochs = 2,
+            .svd = { .macs = 0.01f, .least = of[i].least } };
+        struct ctt_model *m = small_model(plain, 7);
+        struct ctt_report *r = NULL;
+
+        o.thin.share = of[i].thin;
+        CU_ASSERT_EQUAL(ctt_recipe_run(&o, &calls, in_folder("m.h5"), NULL, &m,
+                                       &r), of[i].rc);
+        CU_ASSERT(strstr(of[i].rc ? ctt_errmsg() : m->history, of[i].says) !=
+                  NULL);
+        ctt_report_free(&r);
+        ctt_model_free(&m);
+    }
+}
+
 static const struct {
     const char *net, *except, *message;
     float       share, floor;
@@ -341,6 +374,7 @@ int main(void)
         { "rounds", test_rounds },
         { "rounds of a part", test_rounds_of_part },
         { "other stages", test_combined },
+        { "then an SVD", test_then_svd },
         { "refused", test_refused },
         { "allocation", test_alloc },
         CU_TEST_INFO_NULL
