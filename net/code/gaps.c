@@ -12,26 +12,31 @@ static int64_t units(const struct ctt_part *p, enum ctt_prune_form f)
     return ctt_units(f, &p->w->t, 1);
 }
 
-/* How many elements of unit k are kept. */
+enum { NONE, ALL, PART };    /* what is kept of a unit */
+
 static int kept_of(const struct ctt_part *p, enum ctt_prune_form f, int64_t k)
 {
-    struct ctt_unit u = ctt_unit_at(f, &p->w->t, 1, k);
+    struct ctt_unit u;
+    int kept;
 
-    return ctt_unit_kept(&u, p->w->keep);
+    if (f == CTT_PRUNE_ANY)    /* most weights: no division for each element */
+        return ctt_part_keeps(p, k) ? ALL : NONE;
+    u = ctt_unit_at(f, &p->w->t, 1, k);
+    kept = ctt_unit_kept(&u, p->w->keep);
+    return kept == 0 ? NONE : kept == ctt_unit_size(&u) ? ALL : PART;
 }
 
 /* -1: a unit is kept in part. */
 static int64_t size(const struct ctt_part *p, enum ctt_prune_form f)
 {
-    int64_t n = 0, gap = 0;
+    int64_t n = 0, gap = 0, count = units(p, f);
 
-    for (int64_t k = 0; k < units(p, f); k++, gap++) {
-        struct ctt_unit u = ctt_unit_at(f, &p->w->t, 1, k);
-        int kept = ctt_unit_kept(&u, p->w->keep);
+    for (int64_t k = 0; k < count; k++, gap++) {
+        int kept = kept_of(p, f, k);
 
-        if (kept == 0)
+        if (kept == NONE)
             continue;
-        if (kept < ctt_unit_size(&u))
+        if (kept == PART)
             return -1;
         n += gap / MORE + 1;
         gap = -1;
@@ -41,10 +46,10 @@ static int64_t size(const struct ctt_part *p, enum ctt_prune_form f)
 
 static void put(const struct ctt_part *p, enum ctt_prune_form f, uint8_t *out)
 {
-    int64_t gap = 0;
+    int64_t gap = 0, count = units(p, f);
 
-    for (int64_t k = 0; k < units(p, f); k++, gap++) {
-        if (kept_of(p, f, k) == 0)
+    for (int64_t k = 0; k < count; k++, gap++) {
+        if (kept_of(p, f, k) == NONE)
             continue;
         for (; gap >= MORE; gap -= MORE)
             *out++ = MORE;
