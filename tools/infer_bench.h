@@ -13,12 +13,9 @@ static inline const char *ctt_type_run(int type)
     return ctt_type_words[type == CTT_TYPE_BF16 ? type : CTT_TYPE_FP32];
 }
 
-/* What --zeros prunes together, by --zeros-form. */
-extern const char *const ctt_zeros_words[];
-
 struct ctt_bench_set {
     int         on, runs, warm_up, streams, type, zeros_form, tune;
-    double      zeros;
+    double      zeros;      /* zeros_form: enum ctt_prune_form (net/unit.h) */
     const char *against;    /* NULL: nothing */
 };
 

@@ -8,6 +8,7 @@
 #include "net/key.h"
 #include "net/newfile.h"
 #include "net/op.h"
+#include "net/unit.h"
 #include "tools/files.h"
 
 #include <errno.h>
@@ -23,32 +24,23 @@ static int is_kernel(const struct ctt_node *n, int k)
     return ctt_ops[n->op].weight[k].start == CTT_START_SCALED;
 }
 
-const char *const ctt_zeros_words[] = { "any", "block", "row", NULL };
-
-/* Neighbouring input and output channels that are pruned together, by form. */
-static const struct form { int64_t ins, outs; } forms[] = {
-    { 1, 1 }, { 4, 1 }, { 1, 16 }
-};
-
-/* The number of what weight i is pruned with. */
-static int64_t part_of(const struct ctt_tensor *w, int64_t i, struct form f)
-{
-    int64_t each = w->d * w->h * w->w, tap = i / w->c % each;
-
-    return (i / w->c / each / f.outs * each + tap) * w->c + i % w->c / f.ins;
-}
-
 /* Prunes weights of a kernel; counts all of them and the pruned ones. */
 static void prune_kernel(struct ctt_model *m, const struct ctt_node *n, int k,
                          const struct ctt_bench_set *set, int64_t count[2])
 {
     uint64_t key = ctt_key(SEED, (uint64_t)n->at[k]);
+    uint8_t *keep = m->constraint.keep + n->at[k];
+    int groups = ctt_is_grouped(n) ? n->attr.conv.groups : 1;
+    int64_t units = ctt_units(set->zeros_form, &n->w[k], groups);
 
-    for (int64_t i = 0; i < ctt_volume(&n->w[k]); i++) {
-        int64_t part = part_of(&n->w[k], i, forms[set->zeros_form]);
-        int pruned = ctt_random(key, (uint64_t)part) * 0x1p-32 < set->zeros;
-        m->constraint.keep[n->at[k] + i] = !pruned;
-        count[pruned]++;
+    memset(keep, 0, (size_t)ctt_volume(&n->w[k]));
+    for (int64_t i = 0; i < units; i++) {
+        struct ctt_unit u = ctt_unit_at(set->zeros_form, &n->w[k], groups, i);
+        int pruned = ctt_random(key, (uint64_t)i) * 0x1p-32 < set->zeros;
+
+        if (!pruned)
+            ctt_unit_keep(&u, keep);
+        count[pruned] += ctt_unit_size(&u);
     }
 }
 

@@ -2,6 +2,7 @@
  * infer_opt.c: the options and the manual page of convtt-infer. */
 #include "device/device.h"
 #include "net/limits_opt.h"
+#include "net/unit.h"
 #include "tools/infer_files.h"
 #include "tools/infer_opt.h"
 #include "video/source.h"
@@ -78,7 +79,7 @@ static const struct ctt_opt opts[] = {
       .section = "Measuring", .needs = BENCH },
     { "zeros-form", CTT_CHOICE, FIELD(bench.zeros_form), "any", "what --zeros "
       "prunes together: any weight alone, a block of 4 input channels, or a "
-      "row: one input of 16 output channels", .choices = ctt_zeros_words,
+      "row: one input of 16 output channels", .choices = ctt_prune_forms,
       .section = "Measuring", .needs = "zeros" },
 
     { "split", CTT_STRING, FIELD(split), "", "split of a data set [validation, "
