@@ -50,13 +50,13 @@ out:
     return rc;
 }
 
-/* 1 if one kernel computes the conv with its pair and lstm.  While NaNs are
- * searched for, it is 0, so that each result is checked by itself. */
+/* 1 if one kernel computes the conv with its pair and lstm, or an error.  While
+ * NaNs are searched for, it is 0, so that each result is checked by itself. */
 static int is_fused(struct ctt_dev *d, const struct ctt_call *c)
 {
     if (!c->pair.node && !c->lstm.node)
         return 1;
-    return !d->blame && d->kind->along && d->kind->along(d, c);
+    return !d->blame && d->kind->along ? d->kind->along(d, c) : 0;
 }
 
 static int call(struct ctt_dev *d, const struct ctt_call *c,
@@ -143,7 +143,8 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
               "%s: '%s' has no kernel", c->node->name,
               ctt_ops[c->node->op].name);
     CTT_TRY(check_types(d, c));
-    if (!is_fused(d, c))
+    CTT_TRY(is_fused(d, c));
+    if (rc == 0)
         return split(d, c);
     if (pass == CTT_BWD && ctt_din_overlaps(c))
         return ctt_run_per_input(d, c);

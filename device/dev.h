@@ -71,7 +71,7 @@ struct ctt_dev_kind {
     int         (*takes)(const struct ctt_node *n, int k,
                          const struct ctt_weight *w);
     /* 1 if the kernel of this conv also computes its pair and lstm; if 0 or
-     * NULL, they are run as separate calls. */
+     * NULL, they are run as separate calls; negative: an error. */
     int         (*along)(struct ctt_dev *d, const struct ctt_call *c);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);

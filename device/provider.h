@@ -118,7 +118,7 @@ int  ctt_conv_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
 int  ctt_conv_bwd(struct ctt_conv_set *s, struct ctt_dev *d,
                   const struct ctt_call *c);
 
-/* 1 if one kernel will compute the call with its pair and lstm. */
+/* 1 if one kernel will compute the call with its pair and lstm, or an error. */
 int  ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
                     const struct ctt_call *c);
 

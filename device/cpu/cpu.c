@@ -66,7 +66,7 @@ static void close_cpu(struct ctt_dev *d)
  * product of 16 bits is faster than anything that takes nodes along. */
 static int cpu_along(struct ctt_dev *d, const struct ctt_call *c)
 {
-    return !ctt_is_narrow(c) && !ctt_bf16_takes(c) &&
+    return ctt_is_narrow(c) || ctt_bf16_takes(c) ? 0 :
            ctt_conv_along(&ctt_cpu_of(d)->conv, d, c);
 }
 
