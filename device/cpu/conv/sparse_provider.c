@@ -36,7 +36,8 @@ static int takes(const struct ctt_call *c)
            ctt_weight_is_floats(&c->w[0]);
 }
 
-/* Fewer zeros than this share of the weights never pay. */
+/* Fewer zeros than this share of the weights never pay; if all are 0, it is a
+ * text without weights (convtt-info --plan). */
 static int has_few(const struct ctt_tensor *w)
 {
     const float *x = w->data;
@@ -44,7 +45,7 @@ static int has_few(const struct ctt_tensor *w)
 
     SIMD for (int64_t i = 0; i < n; i++)
         zeros += x[i] == 0;
-    return zeros < n / 2;
+    return zeros < n / 2 || zeros == n;
 }
 
 /* Lists hold offsets of 32 bits. */
