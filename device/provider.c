@@ -293,11 +293,9 @@ int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
         return rc < 0 ? rc : 0;
     for (int i = 0; i < s->count && rc == 0; i++) {
         struct conv_cache *k = c->cache ? *c->cache : NULL;
-        void *none = NULL;
 
-        q.state = s->row[i].state;
-        q.own = !c->cache ? NULL : k ? &k->own[i] : &none;
-        rc = s->row[i].by->along ? takes(s->row[i].by, &q, 1) : 0;
+        if (s->row[i].by->along)
+            rc = ctt_conv_takes(s, i, k ? k->own : NULL, &q, 1);
     }
     return rc;
 }

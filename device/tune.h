@@ -43,7 +43,8 @@ int  ctt_tune_new(struct ctt_tune **out);
  * this user's caches, which is made if `make`; CTT_EIO: there is none.  read:
  * adds the rows of a file that are not in the table yet, all or none; CTT_EIO
  * if it is not a regular file of this user, CTT_EFORMAT if it is damaged or of
- * another machine.  write: the same, and replaces the file by the table. */
+ * another machine.  write: the same, and replaces the file by the table;
+ * CTT_EIO if there is a file that is none of times. */
 int  ctt_tune_place(const char *machine, int make, char *path, size_t room);
 int  ctt_tune_read(const char *path, const char *machine, struct ctt_tune *t);
 int  ctt_tune_write(const char *path, const char *machine,

@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 1 << 20 };
+#define TITLE " times of convs: "
+
+/* A table that is full. */
+enum { MOST_BYTES = CTT_TUNE_ROWS * (CTT_TUNE_KEY + CTT_TUNE_TIMES + 64) };
 
 /* ---- where it is ---- */
 
@@ -113,7 +116,7 @@ out:
 
 static void first_line(const char *machine, char *line, size_t room)
 {
-    snprintf(line, room, "convtt " CTT_VERSION " times of convs: %s\n",
+    snprintf(line, room, "convtt " CTT_VERSION TITLE "%s\n",
              machine);
 }
 
@@ -199,6 +202,27 @@ static int print(FILE *f, const void *arg)
     return 0;
 }
 
+/* Only a file of times, be it damaged or of another machine, or an empty one is
+ * replaced. */
+static int check_kind(const char *path)
+{
+    char head[64] = "";
+    int64_t size = 0;
+    int fd = -1, rc = 0;
+
+    CTT_TRY(open_own(path, &fd, &size));
+    if (size > (int64_t)sizeof(head) - 1)
+        size = sizeof(head) - 1;
+    CTT_TRY(ctt_file_read_at(path, fd, 0, head, size));
+    CTT_CHECK(size == 0 || (strncmp(head, "convtt ", 7) == 0 &&
+                            strstr(head, TITLE)),
+              CTT_EIO, "%s: not a file of times, so it stays", path);
+out:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 int ctt_tune_write(const char *path, const char *machine, struct ctt_tune *t)
 {
     struct to_print p = { t, machine };
@@ -206,9 +230,10 @@ int ctt_tune_write(const char *path, const char *machine, struct ctt_tune *t)
     int rc = 0;
 
     if (lstat(path, &s) == 0) {
-        CTT_CHECK(S_ISREG(s.st_mode) && s.st_uid == geteuid(), CTT_EIO,
-                  "%s: not a file of this user", path);
-        ctt_tune_read(path, machine, t);
+        CTT_TRY(check_kind(path));
+        rc = ctt_tune_read(path, machine, t);
+        if (rc == CTT_ENOMEM || rc == CTT_EIO)
+            return rc;
     }
     CTT_TRY(ctt_file_print(path, print, &p));
 out:

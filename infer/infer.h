@@ -97,7 +97,9 @@ int  ctt_infer_multiply(struct ctt_infer *m, const char *type);
  * one that cannot be read or written, it is remembered until the model is
  * closed.  At first the code is chosen by rule: answers are then the same in
  * every run on this machine, and the bits of floats may differ from those after
- * timing; INT8 sums never do.  Only for "cpu", before its first session. */
+ * timing; INT8 sums never do.  Windows of other lengths than the first push
+ * made go by rule.  The first push of a session waits for one that measures.
+ * Only for "cpu", once, before the model's first session. */
 int  ctt_infer_tune(struct ctt_infer *m, const char *file);
 
 /* Valid until the model is closed. */

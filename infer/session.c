@@ -225,8 +225,9 @@ int ctt_infer_tune(struct ctt_infer *m, const char *file)
     int rc = 0;
 
     GIVEN(m);
+    CTT_CHECK(!m->tune, CTT_EINVAL, "%s: its convs are tuned already",
+              m->path);
     CTT_TRY(blame(m, ctt_tune_open(m->device, file, &t)));
-    ctt_tune_close(&m->tune);
     m->tune = t;
 out:
     return rc;

@@ -13,7 +13,7 @@
 /* Of x86 the brand that the processor states: 48 bytes. */
 static void brand(char text[64])
 {
-    text[0] = '\0';
+    memset(text, 0, 64);
 #if defined(__x86_64__)
     unsigned r[4];
 
@@ -22,7 +22,6 @@ static void brand(char text[64])
             return;
         memcpy(text + 16 * i, r, sizeof(r));
     }
-    text[48] = '\0';
 #endif
 }
 
