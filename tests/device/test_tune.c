@@ -294,6 +294,28 @@ static void damaged(void)
     unlink(file);
 }
 
+/* A file of another kind stays; an empty one is replaced. */
+static void keeps_others(struct ctt_tune *t)
+{
+    char text[8] = "";
+    FILE *f = fopen(other, "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs("clips\n", f);
+    fclose(f);
+    CU_ASSERT_EQUAL(ctt_tune_write(other, "here", t), CTT_EIO);
+    f = fopen(other, "r");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT_PTR_NOT_NULL(fgets(text, sizeof(text), f));
+    CU_ASSERT_STRING_EQUAL(text, "clips\n");
+    fclose(f);
+    f = fopen(other, "w");
+    fclose(f);
+    CHECK_OK(ctt_tune_write(other, "here", t));
+    CU_ASSERT_EQUAL(rows_of(other), 1);
+    unlink(other);
+}
+
 /* A link is not written through either, nor a folder that others write. */
 static void not_ours(void)
 {
@@ -306,6 +328,7 @@ static void not_ours(void)
     CU_ASSERT(ctt_tune_write(other, "here", t) < 0);
     CU_ASSERT(access(file, F_OK) != 0);
     unlink(other);
+    keeps_others(t);
     ctt_tune_close(&t);
     CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(here, sizeof(here) - 20));
     strcat(here, "/test_tune_caches");
