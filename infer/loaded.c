@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * loaded.c: a loaded model. */
+#include "infer/loaded.h"
+#include "infer/simplify.h"
+#include "net/half.h"
+#include "net/limits.h"
+
+#include <string.h>
+
+_Static_assert((int)CTT_INFER_CROP == CTT_FIT_CROP &&
+               (int)CTT_INFER_STRETCH == CTT_FIT_STRETCH &&
+               (int)CTT_INFER_PAD == CTT_FIT_PAD &&
+               (int)CTT_INFER_RGB == CTT_RGB &&
+               (int)CTT_INFER_BGR == CTT_BGR &&
+               (int)CTT_INFER_GRAY == CTT_GRAY, "infer.h repeats graph.h");
+
+const char *ctt_infer_error(void)
+{
+    return ctt_errmsg();
+}
+
+int ctt_infer_limits(const struct ctt_infer_limits *limits)
+{
+    int rc = 0;
+
+    GIVEN(limits);
+    CTT_TRY(ctt_limits_set(&(struct ctt_limits){ .memory = limits->memory,
+        .classes = limits->classes, .nodes = limits->nodes }));
+out:
+    return rc;
+}
+
+static void look_at_input(struct ctt_infer *m)
+{
+    const struct ctt_input *a = &m->model->g->node[m->input].attr.input;
+    struct ctt_infer_input *w = &m->wants;
+
+    *w = (struct ctt_infer_input){ .h = a->h, .w = a->w, .c = a->c,
+        .fps = a->fps, .scale = a->scale,
+        .fit = (enum ctt_infer_fit)a->fit,
+        .colour = (enum ctt_infer_colour)a->colour };
+    memcpy(w->mean, a->mean, sizeof(w->mean));
+    memcpy(w->std, a->std, sizeof(w->std));
+}
+
+/* Whether the output is the next frame: it is computed every step, has the
+ * shape of a frame, and the model has no labels. */
+static int is_frame(const struct ctt_model *m, const struct ctt_node *in,
+                    const struct ctt_node *out)
+{
+    const struct ctt_tensor *a = &in->out, *b = &out->out;
+
+    return m->g->clip == m->g->count && m->labels == 0 && a->d == b->d &&
+           a->h == b->h && a->w == b->w && a->c == b->c;
+}
+
+/* Sets predicts, or the number of classes. */
+static int check_answer(const char *path, struct ctt_infer *m)
+{
+    const struct ctt_node *node = m->model->g->node;
+    const struct ctt_node *out = &node[m->output];
+    int rc = 0;
+
+    m->predicts = is_frame(m->model, &node[m->input], out);
+    if (m->predicts)
+        goto out;
+    CTT_CHECK(ctt_rows(&out->out) == 1, CTT_EUNSUP, "%s: answer %s is neither "
+              "one number a class nor a frame as the input", path, out->name);
+    m->classes = (int)out->out.c;
+    CTT_CHECK(m->classes <= ctt_limits()->classes, CTT_EFORMAT,
+              "%s: %d classes, more than the limit of %d", path, m->classes,
+              ctt_limits()->classes);
+    CTT_CHECK(m->model->labels == 0 || m->model->labels == m->classes,
+              CTT_EFORMAT, "%s: %d labels for %d classes", path,
+              m->model->labels, m->classes);
+out:
+    return rc;
+}
+
+/* A model must have one input, a picture per step, and as its output one number
+ * per class or a frame. */
+static int check(const char *path, struct ctt_infer *m)
+{
+    const struct ctt_graph *g = m->model->g;
+    const struct ctt_node *in;
+    int inputs = ctt_graph_inputs(g), rc = 0;
+
+    CTT_CHECK(inputs == 1, CTT_EUNSUP, "%s: has %d inputs; a session feeds one",
+              path, inputs);
+    m->input = ctt_graph_input(g);
+    m->output = ctt_graph_output(g);
+    in = &g->node[m->input];
+    CTT_CHECK(in->out.d == 1 && in->out.c <= 3 && m->input < g->clip,
+              CTT_EUNSUP, "%s: input %s does not take a picture a step", path,
+              in->name);
+    CTT_TRY(check_answer(path, m));
+    look_at_input(m);
+out:
+    return rc;
+}
+
+static int check_device(const char *name)
+{
+    int known = 0, rc = 0;
+
+    for (int i = 0; ctt_dev_names[i]; i++)
+        known |= strcmp(ctt_dev_names[i], name) == 0;
+    CTT_CHECK(known, CTT_EINVAL, "no device '%s' is built in", name);
+out:
+    return rc;
+}
+
+int ctt_infer_blame(const struct ctt_infer *m, int rc)
+{
+    return rc < 0 ? ctt_error(rc, "%s: %s", m->path, ctt_errmsg()) : rc;
+}
+
+int ctt_infer_open(const char *path, const char *device, int threads,
+                   struct ctt_infer **out)
+{
+    struct ctt_infer *m = NULL;
+    int rc = 0;
+
+    GIVEN(path);
+    GIVEN(device);
+    GIVEN(out);
+    CTT_TRY(check_device(device));
+    CTT_CHECK(threads >= 0, CTT_EINVAL, "%d threads", threads);
+    m = ctt_calloc(1, sizeof(*m));
+    CTT_TRY(m ? 0 : CTT_ENOMEM);
+    m->path = ctt_strdup(path);
+    m->device = ctt_strdup(device);
+    m->threads = threads;
+    CTT_TRY(m->path && m->device ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_model_load(path, 0, &m->model));
+    CTT_TRY(ctt_infer_blame(m, ctt_model_finite(m->model)));
+    CTT_TRY(check(path, m));
+    m->number = ctt_calloc((size_t)m->classes + 1, sizeof(*m->number));
+    CTT_TRY(m->number ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < m->classes; i++)
+        snprintf(m->number[i], sizeof(m->number[i]), "%d", i);
+    CTT_TRY(ctt_simplify(&m->model));
+    *out = m;
+    m = NULL;
+out:
+    ctt_infer_close(&m);
+    return rc;
+}
+
+void ctt_infer_close(struct ctt_infer **m)
+{
+    if (!m || !*m)
+        return;
+    ctt_tune_close(&(*m)->tune);
+    ctt_model_free(&(*m)->model);
+    ctt_free((*m)->path);
+    ctt_free((*m)->device);
+    ctt_free((*m)->number);
+    ctt_free(*m);
+    *m = NULL;
+}
+
+int ctt_infer_multiply(struct ctt_infer *m, const char *type)
+{
+    static const enum ctt_dtype types[] = { CTT_F32, CTT_BF16 };
+    enum ctt_dtype multiply = CTT_U8;
+    int rc = 0;
+
+    GIVEN(m);
+    GIVEN(type);
+    for (size_t i = 0; i < CTT_LEN(types); i++)
+        if (strcmp(type, ctt_dtype_word(types[i])) == 0)
+            multiply = types[i];
+    CTT_CHECK(multiply != CTT_U8, CTT_EINVAL, "no type '%s': fp32 or bf16",
+              type);
+    CTT_CHECK(multiply == CTT_F32 || strcmp(m->device, "cuda") != 0,
+              CTT_EUNSUP, "%s: the device cuda has no %s inference", m->path,
+              type);
+    m->multiply = multiply;
+out:
+    return rc;
+}
+
+int ctt_infer_tune(struct ctt_infer *m, const char *file)
+{
+    struct ctt_tune *t = NULL;
+    int rc = 0;
+
+    GIVEN(m);
+    CTT_CHECK(!m->tune, CTT_EINVAL, "%s: its convs are tuned already",
+              m->path);
+    CTT_TRY(ctt_infer_blame(m, ctt_tune_open(m->device, file, &t)));
+    m->tune = t;
+out:
+    return rc;
+}
+
+const struct ctt_infer_input *ctt_infer_wants(const struct ctt_infer *m)
+{
+    return m ? &m->wants : NULL;
+}
+
+int ctt_infer_classes(const struct ctt_infer *m)
+{
+    return m ? m->classes : 0;
+}
+
+int ctt_infer_predicts(const struct ctt_infer *m)
+{
+    return m && m->predicts;
+}
+
+const char *ctt_infer_class(const struct ctt_infer *m, int i)
+{
+    if (!m || i < 0 || i >= m->classes)
+        return NULL;
+    return m->model->labels ? m->model->label[i] : m->number[i];
+}

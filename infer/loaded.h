@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * loaded.h: a loaded model, as its sessions see it. */
+#ifndef CTT_LOADED_H
+#define CTT_LOADED_H
+
+#include "infer/inside.h"
+#include "net/file.h"
+
+enum { CTT_INFER_DIGITS = 12 };
+
+struct ctt_infer {
+    struct ctt_model      *model;
+    char                  *path, *device;
+    int                    threads;
+    enum ctt_dtype         multiply;
+    struct ctt_tune       *tune;        /* NULL: kernels by rule */
+    int                    input, output, classes;
+    int                    predicts;    /* the output is a frame */
+    char                 (*number)[CTT_INFER_DIGITS];    /* names of classes
+                                                            without labels */
+    struct ctt_infer_input wants;
+};
+
+/* Refuses a pointer that must be given. */
+#define GIVEN(p) CTT_CHECK(p, CTT_EINVAL, "%s: %s is NULL", __func__, #p)
+
+/* Puts the model's file before the message of an error. */
+int ctt_infer_blame(const struct ctt_infer *m, int rc);
+
+#endif
