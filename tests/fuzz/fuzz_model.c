@@ -339,16 +339,14 @@ static void check_train(const struct ctt_state *a, const struct ctt_state *b)
 static void check_same(const struct ctt_model *m,
                        const struct ctt_model *again)
 {
+    const struct ctt_constraint *a = &again->constraint, *b = &m->constraint;
     size_t weights = (size_t)m->g->weights;
 
     FUZZ_CHECK(again->g->weights == m->g->weights &&
                memcmp(again->w, m->w, weights * 4) == 0);
-    FUZZ_CHECK(!again->constraint.keep == !m->constraint.keep);
-    FUZZ_CHECK(!again->constraint.share == !m->constraint.share);
-    FUZZ_CHECK(!m->constraint.share || memcmp(again->constraint.share,
-               m->constraint.share, weights) == 0);
-    FUZZ_CHECK(!m->constraint.keep || memcmp(again->constraint.keep,
-               m->constraint.keep, weights) == 0);
+    FUZZ_CHECK(!a->keep == !b->keep && !a->share == !b->share);
+    FUZZ_CHECK(!b->keep || memcmp(a->keep, b->keep, weights) == 0);
+    FUZZ_CHECK(!b->share || memcmp(a->share, b->share, weights) == 0);
     FUZZ_CHECK(again->labels == m->labels);
     for (int i = 0; i < m->labels; i++)
         FUZZ_CHECK(strcmp(m->label[i], again->label[i]) == 0);
