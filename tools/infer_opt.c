@@ -114,7 +114,7 @@ static const struct ctt_opt opts[] = {
     { "tune", CTT_CHOICE, FIELD(bench.tune), "off", "on: choose the code of "
       "each conv by timing, once per machine and model; what was found is kept "
       "in $XDG_CACHE_HOME/convtt or ~/.cache/convtt; off: by rule",
-      .choices = tune_words, .section = "Device" },
+      .choices = tune_words, .section = "Device", .needs = "device=cpu" },
 
     CTT_LIMIT_ROWS(LIMIT, 0),
 

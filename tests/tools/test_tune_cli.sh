@@ -44,5 +44,8 @@ says 0 '^a +conv' tune --tune on
 XDG_CACHE_HOME=/dev/null says 0 '^a +conv' tune --tune on
 
 # 5. Only the device cpu has a choice.
-says 1 'ref does not choose kernels by timing' tune --tune on --device ref
+for device in ref cuda; do
+    says 2 '^convtt-infer: --tune requires --device=cpu$' \
+        tune --tune on --device "$device"
+done
 exit $failed
