@@ -49,7 +49,8 @@ static const struct ctt_opt own[] = {
 
 /* After the trainer's settings, as they continue their last section. */
 static const struct ctt_opt files[] = {
-    { "out", CTT_STRING, FIELD(out), NULL, "the compressed model",
+    { "out", CTT_STRING, FIELD(out), NULL, "the compressed model, another "
+      "file than MODEL",
       .letter = 'o', .arg = "FILE", .section = "Output",
       .tags = CTT_OPT_COMMON },
     { "report", CTT_STRING, FIELD(report), "", "write the report as JSON",
@@ -362,18 +363,18 @@ out:
     return rc;
 }
 
-/* No output may be an input or another output; only OUT may be the model. */
+/* No output may be an input or another output: what is compressed is lost, so
+ * the model as given stays. */
 static int check_files(const struct ctt_compress_job *j)
 {
     const struct ctt_train_cfg *t = &j->c.train;
     const char *const made[] = { j->c.out, j->c.report, t->checkpoint };
-    const char *const read[] = { t->data, t->val, t->classes };
+    const char *const read[] = { j->path, t->data, t->val, t->classes };
     int n = (int)CTT_LEN(made), rc;
 
     CTT_TRY(ctt_tool_apart(made, n));
     for (size_t k = 0; k < CTT_LEN(read); k++)
         CTT_TRY(ctt_tool_spares(made, n, read[k]));
-    CTT_TRY(ctt_tool_spares(made + 1, n - 1, j->path));
 out:
     return rc;
 }

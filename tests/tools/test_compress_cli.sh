@@ -408,7 +408,15 @@ tells 2 '--share-epochs requires retraining' m.ctt -o a --share 3 \
 tells 2 '--cache requires --data or --val' m.ctt -o a --prune 0.5 --cache 3
 tells 2 "--amp-allow: 'q' is no op" m.ctt -o a --prune 0.5 --data nothere \
     --amp O1 --amp-allow q
-tells 2 'm.ctt: given for two files' m.ctt -o a --prune 0.5 --report m.ctt
+# The model as given stays, whatever name it goes by.
+ln m.ctt hard.ctt
+ln -s m.ctt soft.ctt
+for name in m.ctt "$PWD/m.ctt" hard.ctt soft.ctt; do
+    tells 2 '[a-z]*.ctt: given for two files' m.ctt -o "$name" --prune 0.5
+    tells 2 '[a-z]*.ctt: given for two files' m.ctt -o a --prune 0.5 \
+        --report "$name"
+done
+cmp m.ctt m2.ctt || fail "the model that was given has changed"
 says 1 '^convtt-compress: device cuda' env CTT_MODULES=/nowhere \
     "$compress" m.ctt -o a --prune 0.5 --data nothere \
     --device cuda
