@@ -75,8 +75,9 @@ struct ctt_dev_kind {
     int         (*along)(struct ctt_dev *d, const struct ctt_call *c);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
-    /* The processor and its instruction sets, in words, which times of
-     * providers depend on; NULL: there is nothing to choose by timing. */
+    /* The processor, its instruction sets and the providers that are built in,
+     * in words: what the choice of the fastest depends on; NULL: there is
+     * nothing to choose by timing. */
     void        (*machine)(char *text, size_t size);
 };
 

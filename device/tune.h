@@ -15,7 +15,7 @@
 #include "device/provider.h"
 
 enum { CTT_TUNE_KEY = 240, CTT_TUNE_TIMES = 200, CTT_TUNE_ROWS = 4096,
-       CTT_MACHINE = 160 };
+       CTT_MACHINE = 256 };
 
 /* A table of keys, sorted: of each the name of the fastest provider, and
  * "NAME=NANOSECONDS" of those that were timed, separated by spaces. */

@@ -5,6 +5,7 @@
 #include "net/clock.h"
 #include "net/half.h"
 #include "net/op.h"
+#include "net/unit.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,16 +25,27 @@ static const float enough = 1, gain = 0.97f;
 
 enum { SAMPLES = 512 };
 
-/* The share of the weights that are not zero, in tenths, of a sample. */
-static int dense_tenths(const struct ctt_tensor *w)
+/* The share of the weights' units that are not all zeros, in tenths, of a
+ * sample: of elements, which sparse sums of floats leave out, or of blocks,
+ * which those of bytes do. */
+static int full_tenths(const struct ctt_call *c, enum ctt_prune_form form)
 {
-    int64_t all = ctt_volume(w), step = all / SAMPLES | 1, n = 0, full = 0;
+    const struct ctt_tensor *w = &c->w[0].t;
+    int groups = (int)ctt_call_groups(c), any;
+    int64_t all = ctt_units(form, w, groups), step = all / SAMPLES | 1;
+    int64_t n = 0, full = 0;
 
     if (w->dtype != CTT_F32 || !w->data)
         return 10;
-    for (int64_t i = 0; i < all; i += step, n++)
-        full += ((const float *)w->data)[i] < 0 ||
-                ((const float *)w->data)[i] > 0;
+    for (int64_t i = 0; i < all; i += step, n++) {
+        struct ctt_unit u = ctt_unit_at(form, w, groups, i);
+        const float *x = (const float *)w->data + u.at;
+
+        any = 0;
+        for (int k = 0; k < u.ins; k++)
+            any |= x[k] < 0 || x[k] > 0;
+        full += any;
+    }
     return n ? (int)((full * 10 + n - 1) / n) : 10;
 }
 
@@ -79,9 +91,10 @@ void ctt_tune_key(const struct ctt_dev *d, const struct ctt_call *c,
         add(key, " plus");
     else if (c->node->plus && plus->data)
         add(key, " plus %s/%" PRId64, kind_of(plus), plus->ld);
-    add(key, " mul %s act %d bias %d full %d threads %d",
+    add(key, " mul %s act %d bias %d full %d blocks %d threads %d",
         ctt_dtype_word(c->mul), c->act, c->w[1].t.data != NULL,
-        dense_tenths(&c->w[0].t), d->threads);
+        full_tenths(c, CTT_PRUNE_ANY), full_tenths(c, CTT_PRUNE_BLOCK),
+        d->threads);
 }
 
 /* ---- what is known ---- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * machine.c: the name of the processor, and its instruction sets as far as
- * kernels use them: what times of kernels depend on. */
+ * machine.c: the name of the processor, its instruction sets as far as kernels
+ * use them, and which providers of convs are built in: what the choice of the
+ * fastest depends on. */
+#include "device/cpu/conv/providers.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/features.h"
 
@@ -25,6 +27,13 @@ static void brand(char text[64])
 #endif
 }
 
+static void add(const char *before, const char *name, char *text, size_t size)
+{
+    size_t n = strlen(text);
+
+    snprintf(text + n, size - n, "%s%s", before, name);
+}
+
 void ctt_cpu_machine(char *text, size_t size)
 {
     static const struct { const char *name; int (*has)(void); } sets[] = {
@@ -35,16 +44,15 @@ void ctt_cpu_machine(char *text, size_t size)
     };
     char name[64];
     struct utsname u = { .machine = "" };
-    size_t n;
 
     brand(name);
     uname(&u);
     snprintf(text, size, "%.16s %s", u.machine, name);
-    for (size_t i = 0; i < CTT_LEN(sets); i++) {
-        n = strlen(text);
+    for (size_t i = 0; i < CTT_LEN(sets); i++)
         if (sets[i].has())
-            snprintf(text + n, size - n, " %s", sets[i].name);
-    }
+            add(" ", sets[i].name, text, size);
+    for (int i = 0; ctt_cpu_providers[i]; i++)
+        add(i ? " " : ": ", ctt_cpu_providers[i]->name, text, size);
     for (char *p = text; *p; p++)    /* it becomes a line of a file */
         *p = *p < ' ' || *p > '~' ? '?' : *p;
 }

@@ -2,6 +2,7 @@
  * test_tune.c: providers chosen by timing, with providers whose times are
  * known; and the table and the file that remember them. */
 #include "tests/lib/check.h"
+#include "device/cpu/conv/providers.h"
 #include "device/tune.h"
 #include "net/clock.h"
 #include "net/newfile.h"
@@ -224,6 +225,65 @@ static void failing_ones(void)
     ctt_tune_close(&t);
 }
 
+/* ---- what a choice holds for ---- */
+
+enum { OUTS = 8, INS = 16 };
+static float kernel[OUTS * INS];
+
+static void key_of(char key[CTT_TUNE_KEY])
+{
+    begin(1, 1, NULL);
+    call.in[0].c = INS;
+    call.out.c = OUTS;
+    call.w[0].t = number(kernel);
+    call.w[0].t.n = OUTS;
+    call.w[0].t.c = INS;
+    ctt_tune_key(dev, &call, key);
+    end();
+}
+
+/* As many zeros in whole blocks are another key, and in other places not. */
+static void zeros(void)
+{
+    char full[CTT_TUNE_KEY], blocks[CTT_TUNE_KEY], apart[CTT_TUNE_KEY];
+    char others[CTT_TUNE_KEY];
+
+    for (int i = 0; i < OUTS * INS; i++)
+        kernel[i] = 1;
+    key_of(full);
+    CU_ASSERT_PTR_NOT_NULL(strstr(full, " full 10 blocks 10 "));
+    for (int i = 0; i < OUTS * INS; i++)
+        kernel[i] = (float)(i / 4 % 2);
+    key_of(blocks);
+    CU_ASSERT_PTR_NOT_NULL(strstr(blocks, " full 5 blocks 5 "));
+    for (int i = 0; i < OUTS * INS; i++)
+        kernel[i] = (float)(i % 2);
+    key_of(apart);
+    CU_ASSERT_PTR_NOT_NULL(strstr(apart, " full 5 blocks 10 "));
+    for (int i = 0; i < OUTS * INS; i++)
+        kernel[i] = (float)(i % 4 > 1);
+    key_of(others);
+    CU_ASSERT_STRING_EQUAL(apart, others);
+}
+
+/* The machine's text names all providers: a build without one of them must not
+ * take over what one with it found. */
+static void builds(void)
+{
+    char text[CTT_MACHINE + 1], names[CTT_MACHINE] = "";
+    const char *found;
+
+    memset(text, 'x', sizeof(text));
+    ctt_dev_cpu.machine(text, sizeof(text));
+    CU_ASSERT(strlen(text) < CTT_MACHINE);    /* not cut there */
+    for (int i = 0; ctt_cpu_providers[i]; i++) {
+        strcat(names, i ? " " : ": ");
+        strcat(names, ctt_cpu_providers[i]->name);
+    }
+    found = strstr(text, names);
+    CU_ASSERT(found && strlen(found) == strlen(names));
+}
+
 /* ---- the file ---- */
 
 static const char file[] = "test_tune.txt", other[] = "test_tune_other.txt";
@@ -382,6 +442,8 @@ int main(void)
         { "slow providers are given up at once", slow_ones },
         { "a result in its plus input is added to once", in_place },
         { "providers that fail are given up", failing_ones },
+        { "the shares of zeros and of blocks of them", zeros },
+        { "the providers of a build", builds },
         { "the file of two writers", round_trip },
         { "damaged files are ignored as a whole", damaged },
         { "only files and folders of this user", not_ours },
