@@ -178,7 +178,7 @@ static int measure_against(struct bench *b)
 {
     const struct ctt_bench_with *w = b->w;
     struct ctt_pace pace = pace_of(b, pair_pace);
-    static const struct ctt_bench_set plain = { .on = 1 };
+    struct ctt_bench_set plain = { .on = 1, .tune = w->set->tune };
     int rc;
 
     CTT_TRY(ctt_bench_file_open(w->set->against, &plain, &b->file[OTHER]));

@@ -166,7 +166,7 @@ static const struct ctt_chapter chapters[] = {
       "the program ends.\n\n"
       "--against=OTHER measures in pairs, a few frames of each model in turns, "
       "and prints the median and the quartiles of the ratio MODEL : OTHER of "
-      "their times." },
+      "their times. --tune holds for both, --type and --zeros for MODEL." },
     { "EXIT STATUS",
       "0: success. 1: an error, or no clip could be read. 2: a wrong option or "
       "operand, reported in one line." },

@@ -43,7 +43,13 @@ says 0 '^a +conv' tune --tune on
 [ "$(remembered | wc -l)" -eq 4 ] || fail "the damaged file stays"
 XDG_CACHE_HOME=/dev/null says 0 '^a +conv' tune --tune on
 
-# 5. Only the device cpu has a choice.
+# 5. --against is measured by the same rule.
+sed 's/out=8/out=24/' convs.net > wide.net
+says 0 'wide.net' tune --tune on --against wide.net
+[ "$(remembered | grep -c '^conv .* to [0-9x]*x24/')" -eq 2 ] ||
+    fail "the other model was not tuned"
+
+# 6. Only the device cpu has a choice.
 for device in ref cuda; do
     says 2 '^convtt-infer: --tune requires --device=cpu$' \
         tune --tune on --device "$device"
