@@ -119,6 +119,7 @@ video/(json|list|list_[a-z]*|listing|names|split|videos|pack|packfile)[.]c
 video/(idx|digits)[.]c
 video/(disk|decode|demux|formats|meter|frame|pictures)[.]c
 compress/place[.]c
+device/(tune|tune_file)[.]c
 libtrain/(checkpoint|values|optim|scale|settings)[.]c'
 for t in $targets; do
     [ -d "seeds/$t" ] || make_seeds "$t" || continue
