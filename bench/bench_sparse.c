@@ -35,6 +35,11 @@ static const struct shape { const char *name, *in, *conv; } shapes[] = {
 static const struct form { const char *name; int ins, outs; } forms[] = {
     { "any", 1, 1 }, { "block", 4, 1 }, { "row", 1, 16 }
 };
+
+/* Types, and whether the kernels are those of rows. */
+static const struct kind { const char *name; int is_int8, by_rows; } kinds[] = {
+    { "int8", 1, 0 }, { "fp32", 0, 0 }, { "rows", 0, 1 }
+};
 static const double shares[] = { 0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98 };
 
 /* A conv with dense weights, by the device, and one with zeros. */
@@ -114,9 +119,37 @@ static void close_pair(struct pair *p, struct ctt_dev *d)
     ctt_graph_free(&p->g);
 }
 
+/* Makes the lists of the call's weights; the registers of products of them. */
+static int pack(struct ctt_dev *d, struct pair *p, int by_rows, double *floor)
+{
+    const struct ctt_sparse_isa *isa = ctt_sparse_best(&p->sparse);
+    const struct ctt_int8_isa *rows = ctt_sparse_rows_best(&p->sparse);
+    int rc = 0;
+
+    if (by_rows) {
+        CTT_TRY(ctt_sparse_rows_pack(rows, &p->sparse, &p->w));
+        *floor = (double)ctt_sparse_rows_count(&p->sparse) *
+                 (double)(ctt_rows(&p->sparse.out) * rows->block / rows->lanes);
+        goto out;
+    }
+    CTT_TRY(ctt_sparse_pack(isa, d, &p->sparse, &p->s, &p->w));
+    *floor = (double)p->w.first[p->sparse.out.c] * (double)p->s.span /
+             isa->lanes;
+out:
+    return rc;
+}
+
+static int run(struct ctt_dev *d, struct pair *p, int by_rows)
+{
+    return by_rows ? ctt_sparse_rows_run(ctt_sparse_rows_best(&p->sparse), d,
+                                         &p->sparse, &p->w)
+                   : ctt_sparse_run(ctt_sparse_best(&p->sparse), d, &p->sparse,
+                                    &p->s, &p->w);
+}
+
 /* Best times in seconds of both, in turns. */
-static int measure(struct ctt_dev *d, struct pair *p,
-                   const struct ctt_sparse_isa *isa, double best[2])
+static int measure(struct ctt_dev *d, struct pair *p, int by_rows,
+                   double best[2])
 {
     double start = ctt_seconds(), t;
     int rc = 0;
@@ -128,7 +161,7 @@ static int measure(struct ctt_dev *d, struct pair *p,
         t = ctt_seconds() - t;
         best[0] = t < best[0] ? t : best[0];
         t = ctt_seconds();
-        CTT_TRY(ctt_sparse_run(isa, d, &p->sparse, &p->s, &p->w));
+        CTT_TRY(run(d, p, by_rows));
         t = ctt_seconds() - t;
         best[1] = t < best[1] ? t : best[1];
     }
@@ -136,33 +169,38 @@ out:
     return rc;
 }
 
+/* What the device chose for the call: '*' for these kernels. */
+static char chosen(struct ctt_dev *d, const struct pair *p, int by_rows)
+{
+    const char *impl = ctt_dev_impl(d, p->chosen, CTT_FWD);
+
+    return strncmp(impl, "sparse", 6) == 0 &&
+           (strstr(impl, "rows") != NULL) == by_rows ? '*' : ' ';
+}
+
 /* A line: how many times faster than dense, by share. */
-static int one(struct ctt_dev *d, const struct shape *s, int is_int8,
+static int one(struct ctt_dev *d, const struct shape *s, struct kind k,
                struct form f)
 {
-    const struct ctt_sparse_isa *isa;
     struct pair p;
     double best[2] = { 0, 0 };
     int rc;
 
-    CTT_TRY(open_pair(&p, s, is_int8));
-    isa = ctt_sparse_best(&p.sparse);
-    CTT_CHECK(isa, CTT_EUNSUP, "this processor has no AVX2");
-    p.s = ctt_sparse_plan(isa, &p.sparse);
-    printf("%-9s %-4s %-5s", s->name, is_int8 ? "int8" : "fp32", f.name);
+    CTT_TRY(open_pair(&p, s, k.is_int8));
+    CTT_CHECK(ctt_sparse_best(&p.sparse), CTT_EUNSUP,
+              "this processor has no AVX2");
+    p.s = ctt_sparse_plan(ctt_sparse_best(&p.sparse), &p.sparse);
+    printf("%-9s %-4s %-5s", s->name, k.name, f.name);
     for (size_t i = 0; i < CTT_LEN(shares); i++) {
         double floor;
         prune(&p.sparse.w[0].t, f, shares[i]);
-        CTT_TRY(ctt_sparse_pack(isa, d, &p.sparse, &p.s, &p.w));
-        CTT_TRY(measure(d, &p, isa, best));
-        floor = (double)p.w.first[p.sparse.out.c] * (double)p.s.span /
-                isa->lanes;
+        CTT_TRY(pack(d, &p, k.by_rows, &floor));
+        CTT_TRY(measure(d, &p, k.by_rows, best));
         p.sparse.stamp = i + 2;
         p.sparse.cache = &p.chosen;
         CTT_TRY(ctt_dev_run(d, &p.sparse, CTT_FWD));
-        printf("  %5.2f%c(%.2f)", best[0] / best[1],
-               strncmp(ctt_dev_impl(d, p.chosen, CTT_FWD), "sparse", 6)
-                   ? ' ' : '*', floor / best[1] * 1e-9);
+        printf("  %5.2f%c(%.2f)", best[0] / best[1], chosen(d, &p, k.by_rows),
+               floor / best[1] * 1e-9);
     }
     printf("  %9.1f us %s\n", best[0] * 1e6,
            ctt_dev_impl(d, p.cache, CTT_FWD));
@@ -181,9 +219,10 @@ int main(int argc, char **argv)
     printf("conv; times faster than dense with 0 50 70 80 90 95 98%% of zeros "
            "(*: chosen; registers of units a ns); the dense one\n");
     for (size_t i = 0; rc >= 0 && i < CTT_LEN(shapes); i++)
-        for (int k = 0; k < 6 && rc >= 0; k++)
-            if (bench_wanted(list, shapes[i].name))
-                rc = one(d, &shapes[i], k < 3, forms[k % 3]);
+        for (int k = 0; k < 9 && rc >= 0; k++)
+            if (bench_wanted(list, shapes[i].name) &&
+                bench_wanted(argc > 3 ? argv[3] : NULL, kinds[k / 3].name))
+                rc = one(d, &shapes[i], kinds[k / 3], forms[k % 3]);
     if (rc < 0)
         fprintf(stderr, "bench_sparse: %s\n", ctt_errmsg());
     ctt_dev_close(&d);

@@ -132,6 +132,32 @@ static void check_isa(const struct ctt_sparse_isa *isa,
     ctt_int8_close(&got, cpu);
 }
 
+static const struct ctt_int8_isa *const rows[] = {
+    &ctt_sparse_rows_avx512, &ctt_sparse_rows_avx2,
+};
+
+static void check_rows(const struct ctt_int8_isa *isa,
+                       const struct ctt_int8_shape *s, struct setting t,
+                       struct form f, double share,
+                       const struct ctt_int8_try *want)
+{
+    struct ctt_sparse_weights w = { NULL };
+    struct ctt_int8_try got;
+
+    open_try(&got, s, t, f, share);
+    CHECK_OK(ctt_sparse_rows_pack(isa, &got.call, &w));
+    for (int again = 0; again < 2; again++) {
+        CHECK_OK(ctt_sparse_rows_run(isa, cpu, &got.call, &w));
+        CU_ASSERT(is_right(want, &got));
+    }
+    if (!is_right(want, &got))
+        printf("\n    %s: %s, conv %s, plus %d, act %d, pruned %dx%d %g: "
+               "error %g", isa->name, s->in, s->conv, t.plus, t.act, f.ins,
+               f.outs, share, error_of(want, &got));
+    ctt_free(w.room);
+    ctt_int8_close(&got, cpu);
+}
+
 static void check_shape(const struct ctt_int8_shape *s, struct setting t,
                         struct form f, double share)
 {
@@ -144,6 +170,9 @@ static void check_shape(const struct ctt_int8_shape *s, struct setting t,
         for (size_t i = 0; i < CTT_LEN(isas); i++)
             if (isas[i]->supported() && isas[i]->is_int8 == t.is_int8)
                 check_isa(isas[i], s, t, f, share, &want);
+        for (size_t i = 0; i < CTT_LEN(rows) && !t.is_int8; i++)
+            if (rows[i]->supported())
+                check_rows(rows[i], s, t, f, share, &want);
     }
     ctt_int8_close(&want, ref);
 }
@@ -173,32 +202,37 @@ static const struct ctt_int8_shape large = {
     "c=64 h=20 w=24", "out=64 kernel=3 pad=1", 128
 };
 
-static int is_sparse(struct ctt_int8_try *j)
+static int is_sparse(struct ctt_int8_try *j, int by_rows)
 {
-    return strncmp(ctt_dev_impl(cpu, j->cache, CTT_FWD), "sparse:", 7) == 0;
+    const char *impl = ctt_dev_impl(cpu, j->cache, CTT_FWD);
+
+    return strncmp(impl, "sparse:", 7) == 0 &&
+           (strstr(impl, "-rows") != NULL) == by_rows;
 }
 
-/* Weights change from dense to pruned ones and back, and so do the sizes. */
-static void check_device(int is_int8)
+/* Weights change from dense to pruned ones and back, and so do the sizes, also
+ * of the same weights; those of floats that are pruned in rows go by rows. */
+static void check_device(int is_int8, struct form f)
 {
     struct setting t = { is_int8, 0, 0, 0 };
     struct ctt_int8_try want, got;
-    int here = ctt_has_avx2();
+    int here = ctt_has_avx2(), by_rows = f.outs > 1;
 
-    open_try(&want, &large, t, forms[1], 0);
-    open_try(&got, &large, t, forms[1], 0);
-    for (int k = 0; k < 4; k++) {
+    open_try(&want, &large, t, f, 0);
+    open_try(&got, &large, t, f, 0);
+    for (int k = 0; k < 8; k++) {
         for (struct ctt_int8_try *j = &want; j; j = j == &want ? &got : NULL) {
             ctt_check_fill(j->w, ctt_volume(&j->call.w[0].t), 99);
-            prune(j, forms[1], k % 2 ? 0.98 : 0, (uint64_t)k);
-            j->call.stamp = (uint64_t)k + 2;
-            j->call.in[0].n = j->call.out.n = 1 + k / 2;
+            prune(j, f, k / 2 % 2 ? 0.98 : 0, (uint64_t)k / 2);
+            j->call.stamp = (uint64_t)k / 2 + 2;
+            j->call.in[0].n = j->call.out.n = 1 + k % 3 % 2;
         }
         CHECK_OK(ctt_dev_run(ref, &want.call, CTT_FWD));
         CHECK_OK(ctt_dev_run(cpu, &got.call, CTT_FWD));
         CU_ASSERT(want.call.in[0].scale > 0 ? ctt_int8_same(&want, &got)
                                             : error_of(&want, &got) <= 1e-5);
-        CU_ASSERT_EQUAL(is_sparse(&got), here && k % 2);
+        CU_ASSERT_EQUAL(is_sparse(&got, by_rows && !is_int8),
+                        here && k / 2 % 2);
     }
     ctt_int8_close(&want, ref);
     ctt_int8_close(&got, cpu);
@@ -206,8 +240,9 @@ static void check_device(int is_int8)
 
 static void test_device(void)
 {
-    check_device(0);
-    check_device(1);
+    for (size_t i = 0; i < CTT_LEN(forms); i++)
+        check_device(0, forms[i]);
+    check_device(1, forms[1]);
 }
 
 /* By --tune it runs without having been asked whether it pays. */
@@ -249,11 +284,11 @@ static int one_call(void *arg)
 
 static void test_memory(void)
 {
-    for (int is_int8 = 0; is_int8 < 2; is_int8++) {
-        struct setting t = { is_int8, 0, 0, 0 };
+    for (int k = 0; k < 3; k++) {
+        struct setting t = { k == 1, 0, 0, 0 };
         struct ctt_int8_try j;
 
-        open_try(&j, &large, t, forms[1], 0.98);
+        open_try(&j, &large, t, forms[k], 0.98);
         CHECK_OK(one_call(&j));
         fail_allocs(one_call, &j, 2);
         ctt_int8_close(&j, cpu);

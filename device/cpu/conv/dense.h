@@ -19,6 +19,11 @@ extern const struct ctt_int8_isa ctt_bf16_avx512, ctt_dense_avx512,
  * values and its result are bf16 or floats, and the processor has them. */
 int  ctt_bf16_takes(const struct ctt_call *c);
 
+/* dense_run.c: the shape of a call's job; values that need not be laid out are
+ * read where they are. */
+struct ctt_int8_job ctt_dense_plan(const struct ctt_int8_isa *isa,
+                                   const struct ctt_call *c);
+
 /* dense_run.c: the forward call by these kernels; those of bf16 round floats
  * to the nearest.  The weights are packed again if they are not those of the
  * call.  CTT_ENOMEM. */

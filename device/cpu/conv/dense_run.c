@@ -76,13 +76,21 @@ static void plan_in_place(const struct ctt_int8_isa *isa,
     j->plane = j->ins;
 }
 
+struct ctt_int8_job ctt_dense_plan(const struct ctt_int8_isa *isa,
+                                   const struct ctt_call *c)
+{
+    struct ctt_int8_job j = ctt_int8_plan(isa, c);
+
+    plan_in_place(isa, &j);
+    return j;
+}
+
 int ctt_dense_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                  const struct ctt_call *c, struct ctt_int8_weights *k)
 {
-    struct ctt_int8_job j = ctt_int8_plan(isa, c);
+    struct ctt_int8_job j = ctt_dense_plan(isa, c);
     int rc = 0;
 
-    plan_in_place(isa, &j);
     CTT_TRY(get_weights(isa, d, &j, k));
     j.w = k->w;
     j.factor = k->factor;

@@ -41,6 +41,7 @@ struct ctt_int8_job {
     /* Weights; by group, block and channel of the block: factors, bias or NULL,
      * and what a sum starts with. */
     const int8_t  *w;
+    const int64_t *lists;     /* or NULL: w is lists of rows, see sparse.h */
     const float   *factor, *bias;
     const int32_t *start;
 };

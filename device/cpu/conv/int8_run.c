@@ -108,6 +108,14 @@ out:
  * they are read; a task's rows of the result. */
 enum { BYTES = 512 << 10, CHUNK = 96, SLACK = 64 };
 
+/* Weights that are multiplied, in whole blocks. */
+static int64_t kept_of(const struct ctt_int8_isa *isa,
+                       const struct ctt_int8_job *j)
+{
+    return j->lists ? j->lists[j->blocks] * isa->block
+                    : ctt_int8_packed(isa, j);
+}
+
 /* How the work is divided into tasks, of which each thread takes a run: by
  * rows, the same share of them in each conv, so that what a thread wrote it
  * reads; or by blocks, if weights are more bytes than values and the threads
@@ -120,7 +128,7 @@ static void divide(const struct ctt_int8_isa *isa, struct ctt_int8_job *j,
     int64_t parts = (j->rows + CHUNK - 1) / CHUNK;
     int equal = many % threads == 0 && j->outs % isa->block == 0;
 
-    j->by_blocks = ctt_int8_packed(isa, j) * isa->bytes > values &&
+    j->by_blocks = kept_of(isa, j) * isa->bytes > values &&
                    (equal || many >= 4 * threads);
     if (!j->by_blocks)
         parts = ctt_align(parts, threads);
@@ -206,8 +214,9 @@ int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
 {
     const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
     struct parts p = parts_of(isa, j);
-    int threads = ctt_dev_team(d, (double)ctt_volume(&j->c->out) *
-                                  (double)(ctt_volume(w) / w->n) / 64);
+    int64_t kept = j->lists ? kept_of(isa, j) : ctt_volume(w);
+    int threads = ctt_dev_team(d, (double)ctt_rows(&j->c->out) *
+                                  (double)kept / 64);
 
     if (p.elements) {
         j->x = ctt_dev_scratch(d, (size_t)(p.elements * isa->bytes + SLACK));

@@ -13,14 +13,24 @@
  * [h][w], so that those of neighbouring results are neighbours.  A stride of s
  * has s phases a side: every s-th column, from the phase on.  Rows share their
  * padding: what follows one comes before the next.  So results lie one after
- * the other too, with some between the rows that are thrown away. */
+ * the other too, with some between the rows that are thrown away.
+ *
+ * Or, of floats, the lanes are 16 neighbouring output channels: their weights
+ * for one value are a row, and such a block has a list of those rows that are
+ * not all 0.  Values and results lie as those of dense convs (dense.h).  This
+ * multiplies at twice the rate, so it is faster where rows were pruned. */
 #ifndef CTT_SPARSE_H
 #define CTT_SPARSE_H
 
-#include "device/cpu/conv/int8_job.h"
+#include "device/cpu/conv/dense.h"
 
 /* w: the bits of the weights; at: units from a result's first value on. */
 struct ctt_sparse_unit { int32_t at, w; };
+
+enum { CTT_SPARSE_ROW = 16 };    /* output channels of a row */
+
+/* at: elements from where a window begins. */
+struct ctt_sparse_row { int32_t at; float w[CTT_SPARSE_ROW]; };
 
 /* Where values lie, of so many samples. */
 struct ctt_sparse_shape {
@@ -33,12 +43,13 @@ struct ctt_sparse_shape {
     int64_t plane;       /* units of a phase of a group */
 };
 
-/* Weights of a call; of a room all lie in. */
+/* Weights of a call, units or rows; of a room all lie in. */
 struct ctt_sparse_weights {
     void                    *room;
     int64_t                  bytes;
     struct ctt_sparse_unit  *unit;
-    int64_t                 *first;    /* by channel, and one more */
+    struct ctt_sparse_row   *row;
+    int64_t                 *first;    /* by channel or block, and one more */
     float                   *factor, *bias;
     int32_t                 *start;
 };
@@ -84,10 +95,41 @@ int  ctt_sparse_pack(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
                      const struct ctt_sparse_shape *s,
                      struct ctt_sparse_weights *k);
 
-/* sparse_run.c: the forward call with these weights, by so many threads. */
+/* The same for values in planes of so many units before, now of so many. */
+void ctt_sparse_move(struct ctt_sparse_weights *k, int64_t units, int64_t from,
+                     int64_t to);
+
+/* sparse_run.c: the forward call with these weights. */
 int  ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
                     const struct ctt_call *c,
                     const struct ctt_sparse_shape *s,
                     const struct ctt_sparse_weights *k);
+
+/* ---- sparse_rows.c: by rows ---- */
+
+extern const struct ctt_int8_isa ctt_sparse_rows_avx512, ctt_sparse_rows_avx2;
+
+/* The kernels for a call, or NULL: it is not of floats, or this processor has
+ * none. */
+const struct ctt_int8_isa *ctt_sparse_rows_best(const struct ctt_call *c);
+
+/* Rows of the call's weights that are not all 0. */
+int64_t ctt_sparse_rows_count(const struct ctt_call *c);
+
+/* Makes the lists of rows; CTT_ENOMEM. */
+int  ctt_sparse_rows_pack(const struct ctt_int8_isa *isa,
+                          const struct ctt_call *c,
+                          struct ctt_sparse_weights *k);
+
+/* The forward call with these weights; CTT_ENOMEM. */
+int  ctt_sparse_rows_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                         const struct ctt_call *c,
+                         const struct ctt_sparse_weights *k);
+
+/* sparse_pack.c: room for a call's weights: n units or rows of so many bytes,
+ * in lists; factors, biases and what sums start with are 0, lanes that no
+ * channel has too.  CTT_ENOMEM. */
+int  ctt_sparse_room(const struct ctt_call *c, int64_t n, size_t size,
+                     int64_t lists, struct ctt_sparse_weights *k);
 
 #endif

@@ -67,13 +67,12 @@ static int64_t list(const struct from *f, int64_t o, struct ctt_sparse_unit *to)
     return n;
 }
 
-/* Room for n units.  Lanes that no channel has stay 0. */
-static int make_room(const struct ctt_call *c, int64_t n,
-                     struct ctt_sparse_weights *k)
+int ctt_sparse_room(const struct ctt_call *c, int64_t n, size_t size,
+                    int64_t lists, struct ctt_sparse_weights *k)
 {
-    int64_t outs = c->out.c, many = ctt_align(outs, 16);
-    int64_t bytes = n * (int64_t)sizeof(*k->unit) +
-                    (outs + 1) * (int64_t)sizeof(*k->first) + 12 * many;
+    int64_t many = ctt_align(c->out.c, CTT_SPARSE_ROW);
+    int64_t room = n * (int64_t)size;
+    int64_t bytes = room + (lists + 1) * (int64_t)sizeof(*k->first) + 12 * many;
 
     if (bytes > k->bytes) {
         ctt_free(k->room);
@@ -84,8 +83,10 @@ static int make_room(const struct ctt_call *c, int64_t n,
         k->bytes = bytes;
     }
     k->first = k->room;
-    k->unit = (struct ctt_sparse_unit *)(k->first + outs + 1);
-    k->factor = (float *)(k->unit + n);
+    k->first[0] = 0;
+    k->unit = (void *)(k->first + lists + 1);
+    k->row = (void *)k->unit;
+    k->factor = (void *)((char *)k->unit + room);
     k->bias = k->factor + many;
     k->start = (int32_t *)(k->bias + many);
     memset(k->factor, 0, (size_t)(12 * many));
@@ -141,12 +142,20 @@ int ctt_sparse_pack(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
         CTT_TRY(to_whole(d, &f, &step));
     for (int64_t o = 0; o < outs; o++)
         n += list(&f, o, NULL);
-    CTT_TRY(make_room(c, n, k));
-    k->first[0] = 0;
+    CTT_TRY(ctt_sparse_room(c, n, sizeof(*k->unit), outs, k));
     for (int64_t o = 0; o < outs; o++) {
         k->first[o + 1] = k->first[o] + list(&f, o, NULL);
         pack_channel(isa, &f, o, step, k);
     }
 out:
     return rc;
+}
+
+void ctt_sparse_move(struct ctt_sparse_weights *k, int64_t units, int64_t from,
+                     int64_t to)
+{
+    for (int64_t i = 0; i < units; i++) {
+        int64_t at = k->unit[i].at;
+        k->unit[i].at = (int32_t)(at / from * to + at % from);
+    }
 }

@@ -7,15 +7,16 @@
 #include "device/cpu/conv/wino16_plan.h"
 #include "net/winograd.h"
 
-/* The content of a call's cache.  The lists hold for a stamp, sizes, and a step
- * and a zero of the values, and so does what was decided; stamp, packed,
+/* The content of a call's cache.  Lists hold for a stamp, sizes, and a step and
+ * a zero of the values, and so does what was decided; stamp, counted, packed,
  * decided: 0: nothing yet.  few: there are so few zeros that there are no
- * lists. */
+ * lists.  by_rows: lists are, or will be, those of rows. */
 struct kept {
     struct ctt_sparse_weights w;
     struct ctt_sparse_shape   s;
-    uint64_t                  stamp, packed, decided;
-    int                       few, zero, wins;
+    uint64_t                  stamp, counted, packed, decided;
+    int64_t                   units, rows;
+    int                       few, zero, by_rows, wins, high, wide;
     float                     scale;
 };
 
@@ -77,43 +78,6 @@ static int can(struct ctt_conv_ask *q)
     return !k->few;
 }
 
-/* Forgets what does not hold for this call. */
-static void check(struct kept *k, const struct ctt_sparse_isa *isa,
-                  const struct ctt_call *c)
-{
-    struct ctt_sparse_shape s = ctt_sparse_plan(isa, c);
-
-    if (k->scale != c->in[0].scale || k->zero != c->in[0].zero ||
-        memcmp(&k->s, &s, sizeof(s)) != 0)
-        k->packed = k->decided = 0;
-    k->s = s;
-    k->scale = c->in[0].scale;
-    k->zero = c->in[0].zero;
-}
-
-static int get_lists(struct ctt_conv_ask *q, const struct ctt_sparse_isa *isa,
-                     struct kept *k)
-{
-    const struct ctt_call *c = q->call;
-    int rc = 0;
-
-    check(k, isa, c);
-    if (k->packed == c->stamp)
-        return 0;
-    k->packed = 0;
-    CTT_TRY(ctt_sparse_pack(isa, q->dev, c, &k->s, &k->w));
-    k->packed = c->stamp;
-out:
-    return rc;
-}
-
-static void drop_lists(struct kept *k)
-{
-    ctt_free(k->w.room);
-    memset(&k->w, 0, sizeof(k->w));
-    k->packed = 0;
-}
-
 /* Whether it is faster, the same for every number of threads: compares products
  * of registers, of which dense convs reach about the processor's rate.  One of
  * units takes as long as 9/4 of them (its values are read for it alone, and not
@@ -139,7 +103,7 @@ static double lay_of(const struct ctt_sparse_isa *isa, const struct kept *k,
            (double)(LINE + turn * regs);
 }
 
-static double ours_of(const struct ctt_sparse_isa *isa, const struct kept *k,
+static double units_of(const struct ctt_sparse_isa *isa, const struct kept *k,
                       const struct ctt_call *c)
 {
     double parts = (double)c->in[0].n / (double)k->s.samples;
@@ -149,7 +113,7 @@ static double ours_of(const struct ctt_sparse_isa *isa, const struct kept *k,
     int64_t ends = regs * ctt_align(c->out.c, isa->lanes) * turn;
     int64_t walks = WALK * tiles * c->out.c;
 
-    return parts * (2.25 * (double)(k->w.first[c->out.c] * regs) +
+    return parts * (2.25 * (double)(k->units * regs) +
                     (double)(ends + walks)) + lay_of(isa, k, c, turn);
 }
 
@@ -179,18 +143,112 @@ static double dense_of(const struct ctt_sparse_isa *isa,
     return wino < direct ? wino : direct;
 }
 
-static int decide(struct ctt_conv_ask *q, const struct ctt_sparse_isa *isa,
-                  struct kept *k)
+/* By rows, which take 25/24 of their products: a pixel and register of results
+ * takes as long as END of them, a register of values to lay out as LAY. */
+enum { END = 8, LAY = 7 };
+
+static double rows_of(const struct ctt_int8_isa *isa, const struct kept *k,
+                      const struct ctt_call *c)
 {
+    int64_t blocks = (c->out.c + isa->block - 1) / isa->block;
+    double each = 25. / 24 * (double)k->rows + (double)(END * blocks);
+
+    return (double)(ctt_rows(&c->out) * isa->block / isa->lanes) * each +
+           (double)(LAY * ctt_volume(&c->in[0]) / isa->lanes);
+}
+
+/* ---- lists ---- */
+
+/* The same sizes, of another number of samples. */
+static int is_moved(const struct kept *k, const struct ctt_sparse_shape *s,
+                    const struct ctt_tensor *y)
+{
+    return memcmp(k->s.pitch, s->pitch, sizeof(s->pitch)) == 0 &&
+           memcmp(k->s.phases, s->phases, sizeof(s->phases)) == 0 &&
+           k->s.groups == s->groups && k->high == y->h && k->wide == y->w;
+}
+
+/* Forgets what does not hold for this call. */
+static void check(struct kept *k, const struct ctt_sparse_isa *isa,
+                  const struct ctt_call *c)
+{
+    struct ctt_sparse_shape s = ctt_sparse_plan(isa, c);
+
+    if (k->scale != c->in[0].scale || k->zero != c->in[0].zero ||
+        !is_moved(k, &s, &c->out))
+        k->packed = k->counted = 0;
+    else if (k->packed && !k->by_rows)
+        ctt_sparse_move(&k->w, k->units, k->s.plane, s.plane);
+    if (memcmp(&k->s, &s, sizeof(s)) != 0)
+        k->decided = 0;
+    k->s = s;
+    k->high = c->out.h;
+    k->wide = c->out.w;
+    k->scale = c->in[0].scale;
+    k->zero = c->in[0].zero;
+}
+
+static void drop_lists(struct kept *k)
+{
+    ctt_free(k->w.room);
+    memset(&k->w, 0, sizeof(k->w));
+    k->packed = 0;
+}
+
+static int get_lists(struct ctt_conv_ask *q, struct kept *k)
+{
+    const struct ctt_call *c = q->call;
     int rc = 0;
 
-    check(k, isa, q->call);
-    if (k->decided == q->call->stamp)
+    if (k->packed == c->stamp)
         return 0;
-    CTT_TRY(get_lists(q, isa, k));
-    k->wins = ours_of(isa, k, q->call) < dense_of(isa, q->call);
-    k->decided = q->call->stamp;
-    if (!k->wins)
+    k->packed = 0;
+    if (k->by_rows)
+        CTT_TRY(ctt_sparse_rows_pack(ctt_sparse_rows_best(c), c, &k->w));
+    else
+        CTT_TRY(ctt_sparse_pack(ctt_sparse_best(c), q->dev, c, &k->s, &k->w));
+    k->packed = c->stamp;
+out:
+    return rc;
+}
+
+/* How many units and rows there are: of whole numbers the lists say it. */
+static int count(struct ctt_conv_ask *q, struct kept *k)
+{
+    const struct ctt_call *c = q->call;
+    int rc = 0;
+
+    if (k->counted == c->stamp)
+        return 0;
+    k->by_rows = 0;
+    CTT_TRY(get_lists(q, k));
+    k->units = k->w.first[c->out.c];
+    k->rows = ctt_sparse_rows_count(c);
+    k->counted = c->stamp;
+out:
+    return rc;
+}
+
+/* Which kernel is faster, and whether it is than a dense conv. */
+static int decide(struct ctt_conv_ask *q, struct kept *k)
+{
+    const struct ctt_call *c = q->call;
+    const struct ctt_sparse_isa *isa = ctt_sparse_best(c);
+    const struct ctt_int8_isa *rows = ctt_sparse_rows_best(c);
+    double units, by_rows;
+    int rc = 0, was;
+
+    check(k, isa, c);
+    if (k->decided == c->stamp)
+        return 0;
+    CTT_TRY(count(q, k));
+    was = k->by_rows;
+    units = units_of(isa, k, c);
+    by_rows = rows ? rows_of(rows, k, c) : units;
+    k->by_rows = by_rows < units;
+    k->wins = (k->by_rows ? by_rows : units) < dense_of(isa, c);
+    k->decided = c->stamp;
+    if (!k->wins || k->by_rows != was)
         drop_lists(k);
 out:
     return rc;
@@ -199,7 +257,7 @@ out:
 static int pays(struct ctt_conv_ask *q)
 {
     struct kept *k = *q->own;
-    int rc = decide(q, ctt_sparse_best(q->call), k);
+    int rc = decide(q, k);
 
     if (rc < 0)
         return rc;
@@ -212,12 +270,15 @@ static int pays(struct ctt_conv_ask *q)
 static int run(struct ctt_conv_ask *q)
 {
     const struct ctt_sparse_isa *isa = ctt_sparse_best(q->call);
+    const struct ctt_int8_isa *rows = ctt_sparse_rows_best(q->call);
     struct kept *k = *q->own;
     int rc;
 
-    CTT_TRY(get_lists(q, isa, k));
-    q->code = isa->name;
-    rc = ctt_sparse_run(isa, q->dev, q->call, &k->s, &k->w);
+    CTT_TRY(decide(q, k));
+    CTT_TRY(get_lists(q, k));
+    q->code = k->by_rows ? rows->name : isa->name;
+    rc = k->by_rows ? ctt_sparse_rows_run(rows, q->dev, q->call, &k->w)
+                    : ctt_sparse_run(isa, q->dev, q->call, &k->s, &k->w);
 out:
     return rc;
 }
