@@ -28,44 +28,46 @@ static const char *patterns(const struct ctt_int8 *o)
     return o->except[4] ? o->except + 5 : NULL;
 }
 
-static const char *why_not(const struct ctt_int8 *o, const struct ctt_graph *g,
+static const char *why_not(const struct ctt_int8 *o, const struct ctt_model *m,
                            int i)
 {
-    const struct ctt_node *n = &g->node[i];
-    const char *cannot = ctt_quantise_cannot(g, i);
+    const struct ctt_node *n = &m->g->node[i];
+    const char *cannot = ctt_quantise_cannot(m->g, i);
 
     if (cannot)
         return cannot;
     if (ctt_name_matches(patterns(o), n->name))
         return "excepted";
-    return o->slow || ctt_quantise_pays(n) ? NULL : "no faster";
+    return o->slow || ctt_quantise_pays(m, i) ? NULL : "no faster";
 }
 
 /* Marks them in take[]; returns how many. */
-static int choose(const struct ctt_int8 *o, const struct ctt_graph *g,
+static int choose(const struct ctt_int8 *o, const struct ctt_model *m,
                   char *take)
 {
     int count = 0;
 
-    for (int i = 0; i < g->count; i++) {
-        take[i] = ctt_is_conv(&g->node[i]) && !why_not(o, g, i);
+    for (int i = 0; i < m->g->count; i++) {
+        take[i] = ctt_is_conv(&m->g->node[i]) && !why_not(o, m, i);
         count += take[i];
     }
     return count;
 }
 
 /* Adds rows of blame for those that were not to read bytes. */
-static int list_others(const struct ctt_int8 *o, const struct ctt_graph *g,
+static int list_others(const struct ctt_int8 *o, const struct ctt_model *m,
                        struct ctt_report *r)
 {
+    const struct ctt_graph *g = m->g;
     struct ctt_blame *b;
     int rc = 0;
 
     for (int i = 0; i < g->count; i++) {
-        if (!ctt_is_conv(&g->node[i]) || !why_not(o, g, i))
+        const char *why = why_not(o, m, i);
+        if (!ctt_is_conv(&g->node[i]) || !why)
             continue;
         CTT_TRY(ctt_report_blame(r, g->node[i].name, &b));
-        snprintf(b->stays, sizeof(b->stays), "%s", why_not(o, g, i));
+        snprintf(b->stays, sizeof(b->stays), "%s", why);
         b->frames = ctt_int8_frames(g);
     }
 out:
@@ -209,7 +211,8 @@ static const struct ctt_opt options[] = {
       .needs = "int8" },
     { .name = "int8-slow", .type = CTT_FLAG, .off = FIELD(slow), .dflt = "0",
       .help = "also convs that are no faster so: 5x5 on images of 8x8 and "
-      "more, for which floats have a better algorithm",
+      "more, for which floats have a better algorithm, unless most blocks are "
+      "pruned; and those of which most rows are pruned",
       .needs = "int8" },
     { .name = "int8-homogenise", .type = CTT_FLAG, .off = FIELD(alike),
       .dflt = "0", .help = "channels get ranges that are alike, by powers of "
@@ -239,10 +242,14 @@ static int none_may(void)
                      "bytes");
 }
 
-static int any_may(const struct ctt_int8 *o, const struct ctt_graph *g)
+/* Of a model that is to be pruned, which may change what is faster. */
+static int any_may(const struct ctt_recipe *o, const struct ctt_model *m)
 {
-    for (int i = 0; i < g->count; i++)
-        if (ctt_is_conv(&g->node[i]) && !why_not(o, g, i))
+    struct ctt_int8 all = o->int8;
+
+    all.slow = all.slow || o->prune.share > 0;
+    for (int i = 0; i < m->g->count; i++)
+        if (ctt_is_conv(&m->g->node[i]) && !why_not(&all, m, i))
             return 1;
     return 0;
 }
@@ -259,7 +266,7 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     if (!asked(o))
         goto out;
     CTT_TRY(ctt_names_check(m, patterns(&o->int8)));
-    CTT_TRY(any_may(&o->int8, m->g) ? 0 : none_may());
+    CTT_TRY(any_may(o, m) ? 0 : none_may());
     CTT_CHECK(ctt_foldable_norms(m->g) == 0 || fold == CTT_FOLD_AUTO ||
               (fold & CTT_FOLD_NORMS), CTT_EINVAL, "--int8 needs batch norms "
               "folded into convs: not --fold none or dead");
@@ -356,13 +363,17 @@ static int quantise(struct ctt_walk *k)
 
     CTT_TRY(p.take && p.form ? 0 : CTT_ENOMEM);
     snprintf(k->name, sizeof(k->name), "int8");
-    CTT_TRY(choose(o, p.m->g, p.take) > 0 ? 0 : none_may());
+    if (choose(o, p.m, p.take) == 0) {
+        ctt_walk_same(k, "int8");
+        CTT_TRY(list_others(o, p.m, k->r));
+        goto out;
+    }
     if (o->alike)
         CTT_TRY(ctt_int8_alike(k, *k->m));
     CTT_TRY(find_forms(k, p.m, p.take, p.form));
     CTT_TRY(ctt_int8_blame(k, p.m, p.take, p.form));
     CTT_TRY((ctt_int8_auto(o) ? ctt_int8_keep : ctt_int8_make)(k, &p, &m));
-    CTT_TRY(list_others(o, p.m->g, k->r));
+    CTT_TRY(list_others(o, p.m, k->r));
     CTT_TRY(ctt_int8_blame_all(k, p.m, m));
     tell(k, m);
     ctt_model_free(k->m);

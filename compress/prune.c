@@ -38,8 +38,8 @@ static const struct ctt_opt options[] = {
     { .name = "prune-form", .type = CTT_CHOICE, .off = FIELD(form),
       .dflt = "any", .help = "prune single values; blocks of 4 neighbouring "
       "input channels, which one instruction multiplies in INT8; or rows of 16 "
-      "neighbouring output channels, which no kernel computes faster than "
-      "single values",
+      "neighbouring output channels, which one instruction multiplies in "
+      "floats",
       .choices = ctt_prune_forms, .needs = "prune" },
     { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
       .dflt = "global", .help = "prune the smallest values of all weights "

@@ -5,6 +5,7 @@
 #include "net/edit_quant.h"
 #include "net/op.h"
 #include "net/quant.h"
+#include "net/unit.h"
 #include "net/winograd.h"
 
 #include <math.h>
@@ -85,9 +86,35 @@ int ctt_quantise_known(const struct ctt_node *n, struct ctt_form_of *form)
     return 1;
 }
 
-int ctt_quantise_pays(const struct ctt_node *n)
+/* The share of a conv's units of which something is kept. */
+static double kept(const struct ctt_model *m, int i, enum ctt_prune_form f)
 {
-    return !ctt_winograd_beats_bytes(n);
+    const struct ctt_node *n = &m->g->node[i];
+    const uint8_t *keep = m->constraint.keep;
+    int groups = n->attr.conv.groups;
+    int64_t units = ctt_units(f, &n->w[0], groups), count = 0;
+
+    if (!keep || groups > 1)
+        return 1;
+    for (int64_t k = 0; k < units; k++) {
+        struct ctt_unit u = ctt_unit_at(f, &n->w[0], groups, k);
+        count += ctt_unit_kept(&u, keep + n->at[0]) > 0;
+    }
+    return (double)count / (double)units;
+}
+
+/* Times are shares of that of a dense sum of bytes.  One of floats takes 4;
+ * Winograd's 5x5 takes 0.8.  Of pruned weights a block of bytes takes 2.25, a
+ * row of floats hardly more than in a dense sum.  (From bench/bench_sparse.c,
+ * on AVX-512.) */
+int ctt_quantise_pays(const struct ctt_model *m, int i)
+{
+    double bytes = 2.25 * kept(m, i, CTT_PRUNE_BLOCK);
+    double floats = 4.2 * kept(m, i, CTT_PRUNE_ROW);
+
+    if (ctt_winograd_beats_bytes(&m->g->node[i]))
+        floats = fmin(floats, 0.8);
+    return fmin(bytes, 1) < floats;
 }
 
 int ctt_quantise_sources(const struct ctt_graph *g, const char *take,

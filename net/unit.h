@@ -9,9 +9,9 @@
 /* any: an element.  block: what one dot product of bytes multiplies, 4
  * neighbouring input channels (4g .. 4g + 3) of one kernel position and one
  * output channel.  row: 16 neighbouring output channels (16g .. 16g + 15) for
- * one input channel of one kernel position; kernels are no faster with rows
- * than with any.  The last unit of a row of channels may be shorter, and none
- * spans two groups of a conv. */
+ * one input channel of one kernel position, which one instruction multiplies in
+ * floats.  The last unit of a row of channels may be shorter, and none spans
+ * two groups of a conv. */
 enum ctt_prune_form {
     CTT_PRUNE_ANY, CTT_PRUNE_BLOCK, CTT_PRUNE_ROW, CTT_PRUNE_FORMS
 };

@@ -98,7 +98,7 @@ static int quantise(struct ctt_model **m)
     CTT_TRY(take && form ? 0 : CTT_ENOMEM);
     for (int i = 0; i < g->count; i++) {
         take[i] = !ctt_quantise_cannot(g, i) &&
-                  ctt_quantise_pays(&g->node[i]);
+                  ctt_quantise_pays(*m, i);
         taken += take[i];
         form[i] = some_form(&g->node[i]);
     }
