@@ -176,10 +176,10 @@ static void check(struct kept *k, const struct ctt_sparse_isa *isa,
 
     if (k->scale != c->in[0].scale || k->zero != c->in[0].zero ||
         !is_moved(k, &s, &c->out))
-        k->packed = k->counted = 0;
-    else if (k->packed && !k->by_rows)
+        k->packed = k->counted = k->decided = 0;
+    if (k->packed && !k->by_rows && k->s.plane != s.plane)
         ctt_sparse_move(&k->w, k->units, k->s.plane, s.plane);
-    if (memcmp(&k->s, &s, sizeof(s)) != 0)
+    if (k->s.samples != s.samples)
         k->decided = 0;
     k->s = s;
     k->high = c->out.h;
