@@ -83,10 +83,6 @@ struct ctt_dev_kind {
 
 extern const struct ctt_dev_kind ctt_dev_cpu, ctt_dev_ref;
 
-/* module.c: the kind of a device whose code is a module "convtt-NAME.so"; the
- * message of an error lists the folders that were searched. */
-int ctt_dev_module(const char *name, const struct ctt_dev_kind **out);
-
 /* overlap.c: 1 if two input gradients of the call overlap in memory without
  * being the same view; the backward pass, one call per input. */
 int ctt_din_overlaps(const struct ctt_call *c);

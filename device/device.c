@@ -2,12 +2,13 @@
  * device.c: the list of devices; opening and closing one, its settings and its
  * scratch memory. */
 #include "device/dev.h"
+#include "net/module.h"
 
 #include <omp.h>
 #include <string.h>
 
-/* Name and kind, best first; kind NULL: a module, loaded when the device is
- * opened. */
+/* Name and kind, best first; kind NULL: a module (net/module.h),
+ * loaded when the device is opened. */
 #define DEVICES(X) X("cpu", &ctt_dev_cpu) X("cuda", NULL) X("ref", &ctt_dev_ref)
 
 #define ROW(name, kind) { name, kind },
@@ -24,6 +25,7 @@ const char ctt_dev_help[] = "device: the processor, a GPU, or plain C for "
 
 static int find_kind(const char *name, const struct ctt_dev_kind **out)
 {
+    const void *what;
     size_t i = 0;
     int rc = 0;
 
@@ -31,10 +33,13 @@ static int find_kind(const char *name, const struct ctt_dev_kind **out)
         i++;
     CTT_CHECK(i < CTT_LEN(devices), CTT_EINVAL, "no device '%s' is built in",
               name);
-    if (devices[i].kind)
-        *out = devices[i].kind;
-    else
-        CTT_TRY(ctt_dev_module(name, out));
+    *out = devices[i].kind;
+    if (*out)
+        goto out;
+    rc = ctt_module_load(name, NULL, &what);
+    if (rc < 0)
+        CTT_TRY(ctt_error(rc, "device %s: %s", name, ctt_errmsg()));
+    *out = what;
 out:
     return rc;
 }

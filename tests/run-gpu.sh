@@ -9,8 +9,9 @@ usage() {
 usage: run-gpu.sh [options] DIR            runs the tests and benchmarks in DIR
        run-gpu.sh --pack BUILD DIR         copies what a run needs into DIR
 
-DIR is a build folder or made by --pack: programs, the module convtt-cuda.so,
-models, and libraries except those of CUDA and the system; at most 60 MB.
+DIR is a build folder or made by --pack: programs, the modules convtt-cuda.so
+and convtt-onednn.so, models, and libraries except those of CUDA and the system;
+at most 60 MB.
 Also required: the driver, and CUDA's libraries with cuDNN; they are searched
 for in the system's folders, /usr/local/cuda, and the packages of PYTHON.
 
@@ -39,9 +40,11 @@ base="$base|libcuda|libcudart|libcudnn.*|libcublas.*|libnv.*"
 
 # pack BUILD DIR
 pack() {
-    local build=$1 dir=$2 module kb f
+    local build=$1 dir=$2 module dnn kb f
     module=${CTT_MODULES:-$build/.libs}/convtt-cuda.so
+    dnn=$build/.libs/convtt-onednn.so
     [ -e "$module" ] || die "no $module"
+    [ -e "$dnn" ] || dnn=
     mkdir -p "$dir"/{bin,lib/convtt,bench/peers,models} || exit 1
     for f in tests/device/test_gpu{_memory,_update,_stream,,_model,_train} \
         bench/bench_gpu; do
@@ -51,8 +54,8 @@ pack() {
         cp "$program" "$dir/bin/" && strip -S "$dir/bin/$(basename $f)" ||
             exit 1
     done
-    cp "$module" "$dir/lib/convtt/" && strip -S "$dir/lib/convtt/"*.so ||
-        exit 1
+    cp "$module" ${dnn:+"$dnn"} "$dir/lib/convtt/" &&
+        strip -S "$dir/lib/convtt/"*.so || exit 1
     ldd "$dir"/bin/* "$dir"/lib/convtt/*.so | awk '$2 == "=>" {print $1, $3}' |
         sort -u | grep -vE "^($base)\.so" | while read -r name file; do
         [ -e "$file" ] || die "$name is not found"
@@ -110,7 +113,7 @@ start() {
     cat > "$work/$1" << END && chmod +x "$work/$1"
 #!/bin/sh
 LD_LIBRARY_PATH='$dir/lib:$found:${LD_LIBRARY_PATH:-}'
-CTT_MODULES='$modules' srcdir='$sources'
+CTT_MODULES='$modules:$dir/lib/convtt:$dir/.libs' srcdir='$sources'
 export LD_LIBRARY_PATH CTT_MODULES srcdir
 exec ${2:+'$2'} "\$@"
 END

@@ -33,11 +33,7 @@ struct ctt_core {
 };
 
 /* Files call downwards only: open.c; conv.c; blas.c, dnn.c, own.c, flat.c,
- * replay.c, upload.c; lane.c; memory.c; error.c; host.c. */
-
-/* host.c: from now on errors and allocations go to the program. */
-struct ctt_host;
-void ctt_host_set(const struct ctt_host *h);
+ * replay.c, upload.c; lane.c; memory.c; error.c. */
 
 /* memory.c: blocks of the GPU's memory, as struct ctt_dev_memory has them;
  * malloc: not cleared, and a failed call sets the message only. */

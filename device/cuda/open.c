@@ -2,7 +2,7 @@
  * open.c: opens and closes a GPU as the device "cuda", the tables of its
  * functions, and the symbol that the program loads the module by. */
 #include "device/cuda/core.h"
-#include "device/module.h"
+#include "net/module.h"
 
 #include <string.h>
 
@@ -133,8 +133,8 @@ static const struct ctt_dev_kind kind = {
 };
 
 /* The module's other names are hidden. */
-__attribute__((visibility("default")))
-const struct ctt_dev_kind *ctt_module_kind(const struct ctt_host *h)
+__attribute__((visibility("default"))) ctt_module_get ctt_module_cuda;
+const void *ctt_module_cuda(const struct ctt_host *h)
 {
     if (h->version != CTT_MODULE_VERSION)
         return NULL;

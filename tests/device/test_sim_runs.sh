@@ -8,8 +8,9 @@ set -u
 tools="convtt-info convtt-train convtt-data"
 . "${srcdir:-.}/tests/lib/cli.sh"
 case ${srcdir:=$bin} in /*) ;; *) srcdir=$bin/$srcdir ;; esac
-export srcdir CTT_MODULES=$bin/tests/sim/.libs CTT_REQUIRE=cuda
-[ -e "$CTT_MODULES/convtt-cuda.so" ] || { echo "no simulation"; exit 77; }
+export srcdir CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs CTT_REQUIRE=cuda
+[ -e "${CTT_MODULES%%:*}/convtt-cuda.so" ] ||
+    { echo "no simulation"; exit 77; }
 
 # passes VAR=VALUE PROGRAM: its quick tests pass with this in the environment.
 passes() {

@@ -19,7 +19,7 @@ dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 export OMP_THREAD_LIMIT=1 OMP_WAIT_POLICY=passive
 export TSAN_OPTIONS="exitcode=66 halt_on_error=1"
-export CTT_MODULES=$bin/tests/sim/.libs CTT_REQUIRE=cuda
+export CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs CTT_REQUIRE=cuda
 passed=0 failed=0 skipped=0
 
 # 1. It works here: it must find this race.

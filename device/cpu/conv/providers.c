@@ -10,10 +10,10 @@ const struct ctt_conv_provider *const ctt_cpu_providers[] = {
     &ctt_conv_int8,
     &ctt_conv_bf16,
     &ctt_conv_winograd,
+    &ctt_conv_dense,
 #ifdef HAVE_ONEDNN
     &ctt_conv_onednn,
 #endif
-    &ctt_conv_dense,
     &ctt_conv_direct,
     NULL
 };

@@ -10,9 +10,9 @@ extern const struct ctt_conv_provider *const ctt_cpu_providers[];
 
 /* Of weights that are mostly zeros: sparse_provider.c.  Of quantised values:
  * wino16_provider.c, Winograd in whole numbers, and int8_provider.c.  Of 16
- * bits: dense_provider.c.  Of others: wino_provider.c, Winograd; onednn.c, if
- * it is built in; else dense_provider.c, where no training is.  Of all: direct
- * sums. */
+ * bits: dense_provider.c.  Of others: wino_provider.c, Winograd;
+ * dense_provider.c, where no training is; what is left onednn.c, a module that
+ * onednn_load.c loads then, if it is built.  Of all: direct sums. */
 extern const struct ctt_conv_provider ctt_conv_sparse,
                                       ctt_conv_wino16, ctt_conv_int8,
                                       ctt_conv_bf16, ctt_conv_winograd,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * host.c: the functions that the module borrows from the program, under the
- * names that the rest of the module calls. */
-#include "device/cuda/core.h"
-#include "device/module.h"
+ * module_host.c: the functions that every module borrows from the program,
+ * under the names that the rest of the module calls. */
+#include "net/module.h"
+
+#include <string.h>
 
 static struct ctt_host host;
 

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ffmpeg.h: the files that call FFmpeg, decode.c, demux.c and save.c, as a
+ * module (net/module.h): what it gives the program and what it borrows.  The
+ * rows are result, name, parameters, arguments. */
+#ifndef CTT_FFMPEG_H
+#define CTT_FFMPEG_H
+
+#include "net/limits.h"
+#include "net/newfile.h"
+#include "video/disk.h"
+#include "video/pictures.h"
+#include "video/save.h"
+#include "video/video.h"
+
+/* The functions of video.h and save.h that FFmpeg does.  The first ones come
+ * before others: they load the module; path is of a clip or an output. */
+#define CTT_FFMPEG_OPENS(X)                                                 \
+    X(int, ctt_video_open, (const char *path, struct ctt_video **out),      \
+      (path, out))                                                          \
+    X(int, ctt_save_png, (const char *path, const uint8_t *data, int w,     \
+                          int h, int c), (path, data, w, h, c))             \
+    X(int, ctt_saver_open, (const char *path, enum ctt_save_kind kind,      \
+                            int w, int h, double fps,                       \
+                            struct ctt_saver **out),                        \
+      (path, kind, w, h, fps, out))
+#define CTT_FFMPEG_TELLS(X)                                                 \
+    X(int, ctt_video_timeless, (const struct ctt_video *v), (v))            \
+    X(float, ctt_video_fps, (const struct ctt_video *v), (v))               \
+    X(int, ctt_video_ahead, (struct ctt_video *v, double *t), (v, t))       \
+    X(int64_t, ctt_video_stated, (const struct ctt_video *v), (v))          \
+    X(int64_t, ctt_video_seen, (const struct ctt_video *v), (v))            \
+    X(int, ctt_video_scale, (struct ctt_video *v, int w, int h,             \
+                             enum ctt_colour to, uint8_t *data,             \
+                             int stride), (v, w, h, to, data, stride))      \
+    X(int, ctt_saver_frame, (struct ctt_saver *s, const uint8_t *rgb),      \
+      (s, rgb))                                                             \
+    X(int, ctt_saver_finish, (struct ctt_saver **s), (s))
+#define CTT_FFMPEG_DOES(X)                                                  \
+    X(void, ctt_video_step, (struct ctt_video *v), (v))                     \
+    X(void, ctt_video_size, (const struct ctt_video *v, int *w, int *h,     \
+                             int *turns), (v, w, h, turns))
+
+/* What it borrows besides struct ctt_host. */
+#define CTT_FFMPEG_BORROWS(X)                                               \
+    X(const struct ctt_limits *, ctt_limits, (void), ())                    \
+    X(int64_t, ctt_memory_free, (void), ())                                 \
+    X(int, ctt_memory_spare, (size_t size), (size))                         \
+    X(int, ctt_stopped, (void), ())                                         \
+    X(char *, ctt_strdup, (const char *s), (s))                             \
+    X(int, ctt_file_open, (const char *path, int *fd, int64_t *size),       \
+      (path, fd, size))                                                     \
+    X(int, ctt_file_read_at, (const char *path, int fd, int64_t at,         \
+                              void *to, int64_t n), (path, fd, at, to, n))  \
+    X(int, ctt_file_replace, (const char *path, const void *p, int64_t n),  \
+      (path, p, n))                                                         \
+    X(const char *, ctt_path_ending, (const char *path), (path))            \
+    X(int, ctt_pictures_find, (const char *path, struct ctt_pictures *out), \
+      (path, out))                                                          \
+    X(int, ctt_pictures_name, (const struct ctt_pictures *p, int i,         \
+                               char **out), (p, i, out))
+
+#define CTT_FFMPEG_MEMBER(type, name, takes, args) type (*name) takes;
+struct ctt_ffmpeg {
+    CTT_FFMPEG_OPENS(CTT_FFMPEG_MEMBER)
+    CTT_FFMPEG_TELLS(CTT_FFMPEG_MEMBER)
+    CTT_FFMPEG_DOES(CTT_FFMPEG_MEMBER)
+    int  (*ctt_saver_can)(const char *path);
+    void (*ctt_video_close)(struct ctt_video **v);
+    void (*ctt_saver_close)(struct ctt_saver **s);
+};
+struct ctt_ffmpeg_host {
+    CTT_FFMPEG_BORROWS(CTT_FFMPEG_MEMBER)
+    void (*ctt_pictures_clear)(struct ctt_pictures *p);
+};
+
+/* A row as an initialiser of its member. */
+#define CTT_FFMPEG_VALUE(type, name, takes, args) .name = name,
+
+#endif
