@@ -355,9 +355,10 @@ int ctt_svd_model(const struct ctt_model *m, const struct ctt_svd *o,
 
     CTT_TRY(chain ? 0 : CTT_ENOMEM);
     CTT_TRY(open_all(&a, m, o, calls, r));
+    /* What a round before has retrained is not given up. */
     if (o->macs > 0)
-        /* what a round before has retrained is not given up */
-        CTT_TRY(choose_ranks(&a, m->g, (double)o->macs, r->stages <= 1));
+        CTT_TRY(choose_ranks(&a, m->g, (double)o->macs,
+                             r->stages <= 1 || !calls || !calls->retrain));
     for (int k = 0; k < a.count; k++) {
         if (o->on == CTT_ON_RESPONSES && a.s[k].rank > 0)
             CTT_TRY(ctt_svd_follow(m, chain, o->clips, calls, &a.s[k]));
@@ -392,7 +393,8 @@ static const struct ctt_opt options[] = {
       .arg = "SHARE" },
     { .name = "svd-macs", .type = CTT_FLOAT, .off = FIELD(macs), .dflt = "0",
       .help = "ranks that leave this share of all multiplications and keep "
-      "the most energy; 0: no limit", .max = 0.9999, .arg = "SHARE" },
+      "the most energy; 0: no limit; where the lowest ranks leave more, they "
+      "are taken after a retraining of --thin, else it is an error", .max = 0.9999, .arg = "SHARE" },
     { .name = "svd-on", .type = CTT_CHOICE, .off = FIELD(on),
       .dflt = "weights", .help = "keep most of each weight, or of the variance "
       "of its results on training clips", .choices = ons,
