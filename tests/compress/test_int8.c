@@ -5,12 +5,14 @@
 #include "net/edit_quant.h"
 #include "net/op.h"
 #include "net/quant.h"
+#include "net/unit.h"
 #include "tests/lib/fake_trainer.h"
 #include "tests/lib/int8_recipe.h"
 #include "tests/lib/saved.h"
 #include "tests/lib/small.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- the graph ---- */
 
@@ -262,6 +264,42 @@ static void test_slow(void)
     }
 }
 
+/* Keeps every n-th unit of a form of a conv's weights. */
+static void keep_some(struct ctt_model *m, int i, enum ctt_prune_form f, int n)
+{
+    const struct ctt_node *c = &m->g->node[i];
+    uint8_t *keep = m->constraint.keep + c->at[0];
+
+    memset(keep, 0, (size_t)ctt_volume(&c->w[0]));
+    for (int64_t k = 0; k < ctt_units(f, &c->w[0], 1); k += n) {
+        struct ctt_unit u = ctt_unit_at(f, &c->w[0], 1, k);
+        ctt_unit_keep(&u, keep);
+    }
+}
+
+/* What is pruned decides what is faster: a is 5x5, b 3x3. */
+static void test_pruned(void)
+{
+    static const struct { enum ctt_prune_form form; int n, pays[2]; } rows[] = {
+        { CTT_PRUNE_ANY, 1, { 0, 1 } }, { CTT_PRUNE_ANY, 2, { 0, 1 } },
+        { CTT_PRUNE_BLOCK, 10, { 1, 1 } }, { CTT_PRUNE_ROW, 10, { 0, 0 } },
+    };
+    struct ctt_graph *g;
+    struct ctt_model *m;
+
+    CHECK_OK(ctt_net_parse("input x h=12 w=12 c=32\n"
+                           "conv a in=x out=32 kernel=5 pad=2\n"
+                           "conv b in=a out=32 kernel=3\n", &g));
+    CHECK_OK(ctt_model_new(g, &m));
+    CHECK_OK(ctt_constraint_mask(&m->constraint, m->g->weights));
+    for (size_t k = 0; k < CTT_LEN(rows); k++)
+        for (int i = 0; i < 2; i++) {
+            keep_some(m, i + 1, rows[k].form, rows[k].n);
+            CU_ASSERT_EQUAL(ctt_quantise_pays(m, i + 1), rows[k].pays[i]);
+        }
+    ctt_model_free(&m);
+}
+
 /* ---- retraining ---- */
 
 static double lost;
@@ -306,7 +344,7 @@ static CU_TestInfo tests[] = {
     { "methods", test_methods },
     { "errors", test_follow }, { "with other stages", test_compose },
     { "refused", test_refused }, { "excepted", test_except },
-    { "no faster", test_slow },
+    { "no faster", test_slow }, { "pruned", test_pruned },
     { "retrained if it hurts", test_harm },
     CU_TEST_INFO_NULL
 };

@@ -18,19 +18,9 @@ typedef float fvec __attribute__((vector_size(LANES * 4)));
 
 #include "device/cpu/conv/int8_avx2_tmpl.h"
 
-static inline ivec spread(int32_t w)
-{
-    return (ivec)_mm256_set1_epi32(w);
-}
-
 static inline ivec dot(ivec sum, ivec x, ivec w)
 {
     return (ivec)_mm256_fmadd_ps((__m256)x, (__m256)w, (__m256)sum);
-}
-
-static inline ivec join(ivec a, ivec b)
-{
-    return (ivec)((fvec)a + (fvec)b);
 }
 
 #define FLOATS

@@ -17,19 +17,9 @@ typedef float elem;
 
 #include "device/cpu/conv/int8_avx512_tmpl.h"
 
-static inline ivec spread(int32_t w)
-{
-    return (ivec)_mm512_set1_epi32(w);
-}
-
 static inline ivec dot(ivec sum, ivec x, ivec w)
 {
     return (ivec)_mm512_fmadd_ps((__m512)x, (__m512)w, (__m512)sum);
-}
-
-static inline ivec join(ivec a, ivec b)
-{
-    return (ivec)((fvec)a + (fvec)b);
 }
 
 #define FLOATS

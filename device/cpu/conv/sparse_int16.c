@@ -19,19 +19,9 @@ typedef float fvec __attribute__((vector_size(LANES * 4)));
 
 #include "device/cpu/conv/int8_avx2_tmpl.h"
 
-static inline ivec spread(int32_t w)
-{
-    return (ivec)_mm256_set1_epi32(w);
-}
-
 static inline ivec dot(ivec sum, ivec x, ivec w)
 {
     return sum + (ivec)_mm256_madd_epi16((__m256i)x, (__m256i)w);
-}
-
-static inline ivec join(ivec a, ivec b)
-{
-    return a + b;
 }
 
 #include "device/cpu/conv/int8_end_tmpl.h"

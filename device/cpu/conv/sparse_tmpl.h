@@ -4,9 +4,7 @@
  * while its list is read.  The sums of LANES channels are then turned, so that
  * what ends dense convs ends these.  The file that includes it has defined elem
  * and UNIT (elements of a unit), and
- *     spread(w)            a register of the unit w
  *     dot(sum, x, w)       sum + the products of registers of units
- *     join(a, b)           the sum of two registers of sums
  * and included int8_end_tmpl.h and int8_lay_tmpl.h. */
 
 enum { REGS_MOST = CTT_SPARSE_REGS };
@@ -181,6 +179,15 @@ static void lay(const struct ctt_sparse_job *j, int64_t line)
 
 /* ---- sums ---- */
 
+INLINE ivec join(ivec a, ivec b)
+{
+#ifdef FLOATS
+    return (ivec)((fvec)a + (fvec)b);
+#else
+    return a + b;
+#endif
+}
+
 /* T registers, and S sums of each, so that one need not wait for the other:
  * constants. */
 INLINE void walk(int T, int S, const int32_t *x,
@@ -193,13 +200,13 @@ INLINE void walk(int T, int S, const int32_t *x,
     for (; n >= S; n -= S, u += S)
         UNROLL for (int s = 0; s < S; s++) {
             const int32_t *at = x + u[s].at;
-            ivec w = spread(u[s].w);
+            ivec w = (ivec){ 0 } + u[s].w;
             UNROLL for (int t = 0; t < T; t++)
                 sum[s * T + t] = dot(sum[s * T + t],
                     *(const ivec_at *)(at + t * LANES), w);
         }
     for (; S > 1 && n > 0; n--, u++) {
-        ivec w = spread(u->w);
+        ivec w = (ivec){ 0 } + u->w;
         UNROLL for (int t = 0; t < T; t++)
             sum[t] = dot(sum[t], *(const ivec_at *)(x + u->at + t * LANES),
                          w);

@@ -18,19 +18,9 @@ typedef uint8_t elem;
 
 #include "device/cpu/conv/int8_avx512_tmpl.h"
 
-static inline ivec spread(int32_t w)
-{
-    return (ivec)_mm512_set1_epi32(w);
-}
-
 static inline ivec dot(ivec sum, ivec x, ivec w)
 {
     return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)w);
-}
-
-static inline ivec join(ivec a, ivec b)
-{
-    return a + b;
 }
 
 #include "device/cpu/conv/int8_end_tmpl.h"
