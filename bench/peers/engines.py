@@ -284,7 +284,40 @@ class LiteRtInt8(LiteRt):
         q.quantize(result).export_model(path)
 
 
+class DeepSparse(Engine):
+    """Neural Magic's, which skips weights that are zero.  It knows operators
+    of version 11; what it does not know it leaves to ONNX Runtime, which the
+    version then says."""
+    needs = ("onnx", "deepsparse")
+
+    @staticmethod
+    def prepare(net, path):
+        import onnx
+        from emit import Onnx
+        m = Onnx(net).model()
+        m.opset_import[0].version, m.ir_version = 11, 6
+        for n in m.graph.node:
+            if n.op_type == "Split":
+                each = net.shape_of(n.output[0].split("~")[0])[-1]
+                n.attribute.append(onnx.helper.make_attribute(
+                    "split", [each] * len(n.output)))
+        onnx.checker.check_model(m)
+        onnx.save(m, path)
+
+    def open(self, path):
+        import deepsparse
+        self.model = deepsparse.compile_model(path, batch_size=1,
+                                              num_cores=self.threads)
+        known = self.model.fraction_of_supported_ops
+        self.version = deepsparse.__version__
+        if known < 1:
+            self.version += f" ({known:.0%} of the operators)"
+
+    def run(self, inputs):
+        return self.model.run(inputs)
+
+
 ENGINES = {"ort": Ort, "ort-int8": OrtInt8, "openvino": OpenVino,
            "openvino-bf16": OpenVinoBf16, "openvino-int8": OpenVinoInt8,
            "torch": Torch, "torch-compile": TorchCompile, "litert": LiteRt,
-           "litert-int8": LiteRtInt8}
+           "litert-int8": LiteRtInt8, "deepsparse": DeepSparse}

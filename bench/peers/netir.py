@@ -174,6 +174,15 @@ class Net:
             if n.name in self.past:
                 raise SystemExit(f"{n.name}: a state of a norm")
 
+    def prune(self, share):
+        """Sets a share of the weights of convs to zero, at random
+        positions."""
+        random = np.random.default_rng(9)
+        for n in self.nodes:
+            if n.word == "conv":
+                w = n.weights["w"]
+                w *= random.random(w.shape) >= share
+
     # ---- what goes in and out ----
 
     def tensor(self, name, last=False):

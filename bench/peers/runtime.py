@@ -20,6 +20,7 @@ import engines
 import netir
 
 MODELS = "early-convttlstm,early-convlstm,early-cnn3d,resnet18,mobilenet-v2"
+PRUNED = [("fp32", "any"), ("fp32", "row"), ("int8", "any"), ("int8", "block")]
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
 # What keeps libraries from AVX-512.  ONNX Runtime, XNNPACK and convtt's own
@@ -66,7 +67,8 @@ class Peer:
         self.name, self.rows = name, []
         self.path = os.path.join(folder, name)
         self.words = [sys.executable, __file__, "--threads", str(a.threads),
-                      "--engine", name, "--path", self.path, "--text", text]
+                      "--engine", name, "--path", self.path, "--text", text,
+                      "--zeros", str(a.zeros)]
         self.env = environment(a)
         made = subprocess.run(self.words + ["--prepare"], env=self.env,
                               capture_output=True, text=True)
@@ -146,6 +148,9 @@ def start(a, model, others, folder):
             os.path.join(a.build, "convtt-info"), model)) + "\n")
     running = [Ours(a, "convtt", model),
                Ours(a, "convtt-int8", model, "--type", "int8")]
+    running += [Ours(a, f"convtt-{t} {form}", model, "--type", t, "--zeros",
+                     str(a.zeros), "--zeros-form", form)
+                for t, form in PRUNED if a.zeros]
     running += [Ours(a, pathlib.Path(o).name, o) for o in others]
     for name in a.runtimes.split(","):
         absent = missing(name)
@@ -199,6 +204,9 @@ def arguments():
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--runs", type=int, default=100, help="frames a turn")
     p.add_argument("--turns", type=int, default=5)
+    p.add_argument("--zeros", type=float, default=0,
+                   help="share of the weights of convs that are zeros, for the "
+                   "peers at random positions; convtt also without")
     p.add_argument("--build", default=os.environ.get("BUILD", "."),
                    help="where convtt-infer and convtt-info are [BUILD or .]")
     p.add_argument("--mask-avx512", action="store_true",
@@ -220,6 +228,7 @@ def part(a):
     engine = engines.ENGINES[a.engine]
     with open(a.text) as f:
         net = netir.Net(f.read().splitlines())
+    net.prune(a.zeros)
     if a.prepare:
         engine.prepare(net, a.path)
         return
