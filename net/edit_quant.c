@@ -104,16 +104,17 @@ static double kept(const struct ctt_model *m, int i, enum ctt_prune_form f)
 }
 
 /* Times are shares of that of a dense sum of bytes.  One of floats takes 4;
- * Winograd's 5x5 takes 0.8.  Of pruned weights a block of bytes takes 2.25, a
- * row of floats hardly more than in a dense sum.  (From bench/bench_sparse.c,
- * on AVX-512.) */
+ * Winograd's 5x5, which also computes an LSTM along, takes 0.75.  Of pruned
+ * weights a block of bytes takes 2.25, a row of floats hardly more than in a
+ * dense sum.  (From bench/bench_sparse.c and bench/run_sparse.sh, on AVX-512.)
+ */
 int ctt_quantise_pays(const struct ctt_model *m, int i)
 {
     double bytes = 2.25 * kept(m, i, CTT_PRUNE_BLOCK);
     double floats = 4.2 * kept(m, i, CTT_PRUNE_ROW);
 
     if (ctt_winograd_beats_bytes(&m->g->node[i]))
-        floats = fmin(floats, 0.8);
+        floats = fmin(floats, 0.75);
     return fmin(bytes, 1) < floats;
 }
 
