@@ -3,6 +3,7 @@
 #include "device/device.h"
 #include "net/file.h"
 #include "net/op.h"
+#include "net/unit.h"
 #include "net/visible.h"
 #include "tools/files.h"
 #include "tools/info.h"
@@ -116,21 +117,65 @@ static int tell_nodes(const struct ctt_graph *g)
     return ctt_table_print(&t);
 }
 
-static int tell_stored(const char *path)
+/* The node and the number of a weight of that title; NULL: there is none. */
+static const struct ctt_node *weight_of(const struct ctt_graph *g,
+                                        const char *title, int *k)
+{
+    char is[CTT_WEIGHT_NAME];
+
+    for (int i = 0; i < g->count; i++)
+        for (*k = 0; *k < g->node[i].nw; (*k)++) {
+            ctt_weight_title(&g->node[i], *k, is);
+            if (strcmp(is, title) == 0)
+                return &g->node[i];
+        }
+    return NULL;
+}
+
+enum { UNITS = 48 };
+
+/* Of a kernel: "3/8", how many of its units are not pruned as a whole, and of
+ * how many; else "-". */
+static const char *units_kept(const struct ctt_model *m, const char *title,
+                              enum ctt_prune_form form, char text[UNITS])
+{
+    const uint8_t *keep = m->constraint.keep;
+    int64_t dim[5], kept = 0, all;
+    int k, groups;
+    const struct ctt_node *n = weight_of(m->g, title, &k);
+
+    snprintf(text, UNITS, "-");
+    if (!n || ctt_weight_shape(n, k, dim) != 5)
+        return text;
+    groups = ctt_is_grouped(n) ? n->attr.conv.groups : 1;
+    all = ctt_units(form, &n->w[k], groups);
+    for (int64_t i = 0; i < all; i++) {
+        struct ctt_unit u = ctt_unit_at(form, &n->w[k], groups, i);
+
+        kept += ctt_unit_kept(&u, keep ? keep + n->at[k] : NULL) > 0;
+    }
+    snprintf(text, UNITS, "%lld/%lld", (long long)kept, (long long)all);
+    return text;
+}
+
+static int tell_stored(const char *path, const struct ctt_model *m)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     struct ctt_stored *s = NULL;
     int64_t bytes, payload = 0;
+    char blocks[UNITS], rows[UNITS];
     int count, rc = 0;
 
     CTT_TRY(ctt_model_stored(path, &s, &count, &bytes));
     ctt_table_row(&t, "weight\tpositions\tvalues\tbytes\tparameters\tkept\t"
-                  "on disk");
+                  "blocks kept\trows kept\ton disk");
     for (int i = 0; i < count; i++) {
         payload += s[i].size;
-        ctt_table_row(&t, "%s\t%s\t%s\t%s\t%lld\t%lld\t%lld", s[i].name,
-                      s[i].positions, s[i].values, s[i].bytes,
+        ctt_table_row(&t, "%s\t%s\t%s\t%s\t%lld\t%lld\t%s\t%s\t%lld",
+                      s[i].name, s[i].positions, s[i].values, s[i].bytes,
                       (long long)s[i].params, (long long)s[i].kept,
+                      units_kept(m, s[i].name, CTT_PRUNE_BLOCK, blocks),
+                      units_kept(m, s[i].name, CTT_PRUNE_ROW, rows),
                       (long long)s[i].size);
     }
     CTT_TRY(ctt_table_print(&t));
@@ -188,7 +233,7 @@ static int tell_model(const char *path)
     if (ctt_tool_is_net(path))
         goto out;
     printf("\n");
-    CTT_TRY(tell_stored(path));
+    CTT_TRY(tell_stored(path, m));
     printf("\n%d classes\n", m->labels);
     for (int i = 0; i < m->labels; i++)
         printf("  %d  %s\n", i,

@@ -58,7 +58,10 @@ const struct ctt_program ctt_info_program = {
     .description =
         "MODEL is a model file or a model text (NAME.net). Without options a "
         "single model is shown as a whole, and so is a pack of clips: its "
-        "input line, clips and classes. With --data the table of several "
+        "input line, clips and classes. Of each kernel it says how many values "
+        "are kept, and how many of the units that convtt-compress "
+        "--prune-form prunes together: blocks and rows with a kept value, of "
+        "all. With --data the table of several "
         "models includes the time per frame and the accuracy after 25%, 50% "
         "and 100% of a clip.",
     .chapter = chapters,

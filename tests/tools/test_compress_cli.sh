@@ -30,6 +30,16 @@ tells 0 'n.ctt written: [0-9.]+ times smaller than m.ctt' m.ctt -o n.ctt \
     --prune 0.9 --prune-least 0 --threads 1
 grep -qE '^pruned 1/1 .* 90\.[01] ' out || fail "not 90% pruned: $(cat out)"
 [ "$(size n.ctt)" -lt $(($(size m.ctt) / 4)) ] || fail "n.ctt is large"
+
+# convtt-info counts the units that are kept: e.w has 32 outputs of 3x3x3.
+units() { "$bin/convtt-info" "$1" | awk '$1 == "e.w" {print $6, $7, $8}'; }
+[ "$(units m.ctt)" = '864 288/288 54/54' ] ||
+    fail "of m.ctt are kept: $(units m.ctt)"
+tells 0 'n3.ctt written' m.ctt -o n3.ctt --prune 0.5 --prune-form block \
+    --prune-scope layer --prune-least 0 --fold none --threads 1
+[ "$(units n3.ctt)" = '432 144/288 54/54' ] ||
+    fail "of n3.ctt are kept: $(units n3.ctt)"
+rm n3.ctt
 tells 0 'in\|kh\|kw\|out +4,4,4' m.ctt -o t.ctt --tt-rank 4 --tt-least 0 \
     --tt-except 'e,y' --threads 1
 grep -qE '^e .* excepted' out || fail "e is not excepted: $(cat out)"
