@@ -31,14 +31,26 @@ static int run_lstm(struct ctt_dev *d, const struct ctt_call *c)
     return ctt_dev_run(d, &l, CTT_FWD);
 }
 
-/* Runs a conv, its pair and its lstm as separate calls: the pair's result
- * becomes the plus input of the conv. */
+static int run_chain(struct ctt_dev *d, const struct ctt_call *c)
+{
+    int rc = 0;
+
+    for (int i = 0; i < c->links; i++)
+        CTT_TRY(ctt_dev_run(d, &c->chain[i], CTT_FWD));
+out:
+    return rc;
+}
+
+/* Runs a conv, its chain, its pair and its lstm as separate calls: the pair's
+ * result becomes the plus input of the conv. */
 static int split(struct ctt_dev *d, const struct ctt_call *c)
 {
     struct ctt_call one = *c;
     int rc = 0;
 
     one.pair.node = one.lstm.node = NULL;
+    one.links = 0;
+    CTT_TRY(run_chain(d, c));
     if (c->pair.node) {
         CTT_TRY(run_pair(d, c));
         one.in[1] = c->out;
@@ -50,11 +62,12 @@ out:
     return rc;
 }
 
-/* 1 if one kernel computes the conv with its pair and lstm, or an error.  While
- * NaNs are searched for, it is 0, so that each result is checked by itself. */
+/* 1 if one kernel computes the conv with its chain, pair and lstm, or an error.
+ * While NaNs are searched for, it is 0, so that each result is checked by
+ * itself. */
 static int is_fused(struct ctt_dev *d, const struct ctt_call *c)
 {
-    if (!c->pair.node && !c->lstm.node)
+    if (!c->pair.node && !c->lstm.node && !c->links)
         return 1;
     return !d->blame && d->kind->along ? d->kind->along(d, c) : 0;
 }
@@ -143,6 +156,8 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
               "%s: '%s' has no kernel", c->node->name,
               ctt_ops[c->node->op].name);
     CTT_TRY(check_types(d, c));
+    for (int i = 0; i < c->links; i++)
+        CTT_TRY(check_types(d, &c->chain[i]));
     CTT_TRY(is_fused(d, c));
     if (rc == 0)
         return split(d, c);
@@ -155,6 +170,12 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
         CTT_TRY(ctt_dev_blame_call(d, c, pass));
 out:
     return rc;
+}
+
+int ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
+                  const struct ctt_node *next)
+{
+    return d && d->kind->links && d->kind->links(n, next);
 }
 
 void ctt_dev_blame(struct ctt_dev *d, int on)

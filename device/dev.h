@@ -70,9 +70,13 @@ struct ctt_dev_kind {
      * a device whose memory is the program's. */
     int         (*takes)(const struct ctt_node *n, int k,
                          const struct ctt_weight *w);
-    /* 1 if the kernel of this conv also computes its pair and lstm; if 0 or
-     * NULL, they are run as separate calls; negative: an error. */
+    /* 1 if the kernel of this conv also computes its pair and lstm, or its
+     * chain; if 0 or NULL, they are run as separate calls; negative: an
+     * error. */
     int         (*along)(struct ctt_dev *d, const struct ctt_call *c);
+    /* ctt_dev_links(); NULL: no convs are chained. */
+    int         (*links)(const struct ctt_node *n,
+                         const struct ctt_node *next);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
     /* The processor, its instruction sets and the providers that are built in,

@@ -28,7 +28,13 @@ struct ctt_ask { int sample, step; };
  * the result itself is written only if keep, otherwise undefined.  Backward
  * calls have neither.  If the kernel cannot fuse them (along() of
  * device/dev.h), ctt_dev_run() runs them as separate calls, each counted for
- * its own node in the profile. */
+ * its own node in the profile.
+ *
+ * So is a chain: the calls of convs, the first one first, of which each reads
+ * the result of the one before it and the call itself that of the last one; no
+ * other call reads these results, and a kernel that computes the chain need not
+ * write them.  A call with a chain has neither pair nor lstm. */
+enum { CTT_CHAIN_MOST = 16 };
 struct ctt_also_conv {
     const struct ctt_node *node;
     struct ctt_tensor      in;
@@ -96,6 +102,8 @@ struct ctt_call {
     const struct ctt_ask *ask;    /* window: out.n of them, in host memory */
     struct ctt_also_conv  pair;   /* conv, forward: added to its result */
     struct ctt_also_lstm  lstm;   /* conv, forward: applied to its result */
+    const struct ctt_call *chain; /* conv, forward: `links` calls before it, */
+    int       links;              /* CTT_CHAIN_MOST at most */
     int64_t   stride;
     int       oldest;
     void    **cache;    /* where the device keeps what it prepares for this
@@ -169,6 +177,11 @@ int  ctt_dev_tuning(struct ctt_dev *d, enum ctt_tuning mode);
  * file. */
 int  ctt_dev_tune_begin(struct ctt_dev *d);
 void ctt_dev_tune_end(struct ctt_dev *d);
+
+/* 1 if the device may compute this conv and the next, which alone reads its
+ * result, faster as a chain. */
+int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
+                   const struct ctt_node *next);
 
 /* "cuda": how many independent nodes may run at the same time. */
 void ctt_dev_streams(struct ctt_dev *d, int streams);

@@ -9,7 +9,7 @@
 /* The row that computed a part, and the reasons of the rows up to it. */
 struct choice {
     int         row, done;
-    int         pair, lstm;    /* computed in the same kernel */
+    int         pair, lstm, links;    /* computed in the same kernel */
     const char *why[CTT_CONV_MOST];
     char        code[64];
     const struct ctt_tuned *tuned;    /* NULL: chosen by rule */
@@ -109,6 +109,8 @@ static int takes(const struct ctt_conv_provider *p, struct ctt_conv_ask *q,
         q->why = "results must not depend on the threads";
     else if ((c->pair.node || c->lstm.node) && !p->along)
         q->why = "takes nothing along";
+    else if (c->links && !p->chains)
+        q->why = "takes no chain";
     if (q->why)
         return 0;
     rc = p->can(q);
@@ -154,6 +156,7 @@ static void note(struct choice *h, int row, const struct ctt_conv_ask *q)
     h->done = 1;
     h->pair = q->call->pair.node != NULL;
     h->lstm = q->call->lstm.node != NULL;
+    h->links = q->call->links;
     if (strcmp(h->code, code) != 0)
         snprintf(h->code, sizeof(h->code), "%s", code);
 }
@@ -262,8 +265,8 @@ out:
 }
 
 /* 1 if a provider computes the conv by itself, or an error. */
-static int is_apart(const struct ctt_conv_set *s, struct ctt_dev *d,
-                    const struct ctt_call *c)
+static int one_apart(const struct ctt_conv_set *s, struct ctt_dev *d,
+                     const struct ctt_call *c)
 {
     struct ctt_call one = *c;
     struct ctt_conv_ask q = { .dev = d, .call = &one, .part = CTT_CONV_OUT };
@@ -271,12 +274,24 @@ static int is_apart(const struct ctt_conv_set *s, struct ctt_dev *d,
     int rc = 0, found = 0;
 
     one.pair.node = one.lstm.node = NULL;
+    one.links = 0;
     CTT_TRY(open_cache(s, c, &k));
     for (int i = 0; i < s->count && !found; i++)
         if (s->row[i].by->apart)
             CTT_TRY(found = ctt_conv_takes(s, i, k ? k->own : NULL, &q, 1));
     rc = found;
 out:
+    return rc;
+}
+
+/* The same, of the conv or one of its chain. */
+static int is_apart(const struct ctt_conv_set *s, struct ctt_dev *d,
+                    const struct ctt_call *c)
+{
+    int rc = one_apart(s, d, c);
+
+    for (int i = 0; i < c->links && rc == 0; i++)
+        rc = one_apart(s, d, &c->chain[i]);
     return rc;
 }
 
@@ -294,7 +309,7 @@ int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
     for (int i = 0; i < s->count && rc == 0; i++) {
         struct conv_cache *k = c->cache ? *c->cache : NULL;
 
-        if (s->row[i].by->along)
+        if (c->links ? s->row[i].by->chains : s->row[i].by->along)
             rc = ctt_conv_takes(s, i, k ? k->own : NULL, &q, 1);
     }
     return rc;
@@ -337,9 +352,10 @@ const char *ctt_conv_impl(void *cache, enum ctt_pass pass)
 
         if (!is_of(k, i, pass))
             continue;
-        snprintf(one, sizeof(one), "%s%s%s%s%s", k->set->row[h->row].by->name,
-                 h->code[0] ? ":" : "", h->code, h->pair ? "+pair" : "",
-                 h->lstm ? "+lstm" : "");
+        snprintf(one, sizeof(one), "%s%s%s%s%s%s",
+                 k->set->row[h->row].by->name, h->code[0] ? ":" : "", h->code,
+                 h->pair ? "+pair" : "", h->lstm ? "+lstm" : "",
+                 h->links ? "+chain" : "");
         add(k->impl, sizeof(k->impl), " ", one);
     }
     return k->impl;

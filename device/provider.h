@@ -37,7 +37,7 @@ struct ctt_conv_ask {
                             computed too */
 };
 
-enum { CTT_CONV_MOST = 8 };
+enum { CTT_CONV_MOST = 12 };
 
 /* What timing found about the calls with a cache that have as many samples as
  * these: n, 0: none; row: the fastest, -1: not known; rule: the one that the
@@ -68,8 +68,9 @@ struct ctt_tuner {
 struct ctt_conv_provider {
     const char *name;
     int  along;         /* 1: computes pair and lstm in the same kernel */
-    int  apart;         /* 1: if it takes a conv without pair and lstm, these
-                           are computed by themselves: that is faster */
+    int  chains;        /* 1: computes a conv with the chain before it */
+    int  apart;         /* 1: if it takes a conv without pair, lstm and chain,
+                           these are computed by themselves: that is faster */
     int  int8;          /* 1: takes calls of quantised values
                            (ctt_call_is_int8()).  "cpu" multiplies whole
                            numbers, "cuda" the floats that they stand for */
@@ -118,7 +119,8 @@ int  ctt_conv_fwd(struct ctt_conv_set *s, struct ctt_dev *d,
 int  ctt_conv_bwd(struct ctt_conv_set *s, struct ctt_dev *d,
                   const struct ctt_call *c);
 
-/* 1 if one kernel will compute the call with its pair and lstm, or an error. */
+/* 1 if one kernel will compute the call with its pair and lstm, or with its
+ * chain, or an error. */
 int  ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
                     const struct ctt_call *c);
 
@@ -136,9 +138,9 @@ void *ctt_conv_own(const struct ctt_conv_ask *q, size_t size);
 void ctt_conv_forget(void *cache);
 
 /* Which providers computed the parts of the last call of that pass, as
- * "NAME:CODE+pair+lstm" ("onednn:brgconv:avx512_core"), separated by spaces;
- * and why: "not NAME: reason" for each row before it, then its own reason,
- * separated by "; ".  Valid until the next query. */
+ * "NAME:CODE+pair+lstm+chain" ("onednn:brgconv:avx512_core"), separated by
+ * spaces; and why: "not NAME: reason" for each row before it, then its own
+ * reason, separated by "; ".  Valid until the next query. */
 const char *ctt_conv_impl(void *cache, enum ctt_pass pass);
 const char *ctt_conv_why(void *cache, enum ctt_pass pass);
 

@@ -106,7 +106,8 @@ static int is_16bit(const struct ctt_tensor *t)
 
 static int is_tuned(const struct ctt_call *c)
 {
-    return !c->train && !c->pair.node && !c->lstm.node && c->in[0].n > 0 &&
+    return !c->train && !c->pair.node && !c->lstm.node && !c->links &&
+           c->in[0].n > 0 &&
            !is_16bit(&c->in[0]) && !is_16bit(&c->out) && !is_16bit(&c->in[1]);
 }
 

@@ -151,6 +151,8 @@ int ctt_run_is_fused(const struct ctt_run *r, int node, int single)
     z = &r->slot[r->slot[node].fused_into];
     if (z->lstm == node)
         return !(r->plain & CTT_RUN_NO_LSTM);
+    if (z->link >= 0)
+        return !(r->plain & CTT_RUN_NO_CHAIN);
     return !(r->plain & CTT_RUN_NO_PAIR) &&
            (single || z->same_loop[r->feedback && r->sched[1]]);
 }
@@ -182,10 +184,28 @@ static void bind_lstm(const struct ctt_run *r, int node, int step,
                    r->slot[r->slot[node].fused_into].block == CTT_SAVED;
 }
 
-void ctt_run_bind_fused(const struct ctt_run *r, int node, int step,
+static void bind_chain(const struct ctt_run *r, int node, int step, int steps,
+                       struct ctt_call *c)
+{
+    int at;
+
+    for (at = node; r->slot[at].link >= 0; at = r->slot[at].link)
+        c->links++;
+    at = node;
+    for (int i = c->links - 1; i >= 0; i--) {
+        at = r->slot[at].link;
+        ctt_run_bind(r, at, step, steps, &r->chain[i]);
+    }
+    c->chain = r->chain;
+}
+
+void ctt_run_bind_fused(const struct ctt_run *r, int node, int step, int steps,
                         int single, struct ctt_call *c)
 {
     const struct ctt_slot *s = &r->slot[node];
+
+    if (s->link >= 0 && ctt_run_is_fused(r, s->link, single))
+        bind_chain(r, node, step, steps, c);
 
     if (s->pair >= 0 && ctt_run_is_fused(r, s->pair, single))
         bind_pair(r, s->pair, step, c);

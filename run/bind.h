@@ -20,8 +20,9 @@ int64_t ctt_run_live_bytes(const struct ctt_run *r);
  * one step long. */
 int  ctt_run_is_fused(const struct ctt_run *r, int node, int single);
 
-/* After ctt_run_bind(): adds the fused nodes to the node's call. */
-void ctt_run_bind_fused(const struct ctt_run *r, int node, int step,
+/* After ctt_run_bind(): adds the fused nodes to the node's call of so many
+ * steps.  A chain is valid until the next call of this function. */
+void ctt_run_bind_fused(const struct ctt_run *r, int node, int step, int steps,
                         int single, struct ctt_call *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuse.c: operator fusion: an act or quant that the preceding kernel applies;
- * an lstm and the conv of the plus input that a conv's kernel computes too; and
- * a plus input that the conv accumulates into. */
+ * an lstm and the conv of the plus input that a conv's kernel computes too; a
+ * plus input that the conv accumulates into; and chains of convs. */
 #include "run/layout.h"
 #include "net/op.h"
 
@@ -72,12 +72,14 @@ void ctt_layout_fuse_quants(struct ctt_run *r, const int *readers)
 
 /* ---- convs ---- */
 
-/* comp[f][i]: the component of node i in schedule f. */
+/* comp[f][i]: the component of node i in schedule f; bound[f][k]: whether it is
+ * a loop. */
 struct fusion {
     struct ctt_run *r;
     const int      *readers;
     const char     *saved;
     int            *comp[2];
+    const int      *bound[2];
 };
 
 static void components(const struct ctt_schedule *s, int *comp)
@@ -164,6 +166,77 @@ static void fuse_lstm(struct fusion *l, int lstm)
     r->slot[lstm].fused_into = z;
 }
 
+/* ---- chains ---- */
+
+/* 1 if both convs run in the same loop over steps, or neither is in one. */
+static int same_times(const struct fusion *l, int a, int b)
+{
+    int clip = l->r->g->clip;
+
+    if (a >= clip || b >= clip)
+        return a >= clip && b >= clip;
+    for (int f = 0; f < 2; f++) {
+        const int *bound = l->bound[f];
+        int of_a = l->comp[f][a], of_b = l->comp[f][b];
+        if (of_a != of_b && (bound[of_a] || bound[of_b]))
+            return 0;
+    }
+    return 1;
+}
+
+/* 1 if the conv is computed by a call of its own, in floats or bytes. */
+static int is_alone(const struct fusion *l, int conv)
+{
+    const struct ctt_slot *s = &l->r->slot[conv];
+
+    return l->r->g->node[conv].op == CTT_OP_CONV && s->pair < 0 &&
+           s->lstm < 0 && s->fused_into < 0 &&
+           (s->type == CTT_F32 || s->type == CTT_U8) &&
+           (!l->r->mul || l->r->mul[conv] == CTT_F32);
+}
+
+/* The conv whose result only the conv b reads, after acts and quants that its
+ * kernel applies, and which the device likes to compute with it; or -1. */
+static int link_of(const struct fusion *l, int b)
+{
+    const struct ctt_run *r = l->r;
+    const struct ctt_graph *g = r->g;
+    int a = g->node[b].in[0];
+
+    while ((g->node[a].op == CTT_OP_ACT || g->node[a].op == CTT_OP_QUANT) &&
+           r->slot[a].skip && l->readers[a] == 1)
+        a = g->node[a].in[0];
+    if (l->readers[a] != 1 || !is_alone(l, a) || r->slot[a].alias != a ||
+        r->slot[g->node[b].in[0]].alias != a || r->slot[a].history > 0 ||
+        !same_times(l, a, b) ||
+        !ctt_dev_links(r->dev, &g->node[a], &g->node[b]))
+        return -1;
+    return a;
+}
+
+/* The longest chain that ends with this conv. */
+static void fuse_chain(struct fusion *l, int last)
+{
+    int links = 0, at = last, from;
+
+    while (links++ < CTT_CHAIN_MOST && (from = link_of(l, at)) >= 0) {
+        l->r->slot[at].link = from;
+        l->r->slot[from].fused_into = last;
+        at = from;
+    }
+}
+
+static int fuse_chains(struct fusion *l)
+{
+    struct ctt_run *r = l->r;
+
+    for (int i = r->g->count - 1; i >= 0; i--)
+        if (is_alone(l, i))
+            fuse_chain(l, i);
+    r->chain = ctt_calloc(CTT_CHAIN_MOST, sizeof(*r->chain));
+    return r->chain ? 0 : CTT_ENOMEM;
+}
+
 /* Later nodes first, so that a chain of sums ends in one memory. */
 static void fuse_all(struct fusion *l)
 {
@@ -192,8 +265,11 @@ int ctt_layout_fuse_convs(struct ctt_run *r, const int *readers,
         l.comp[f] = ctt_calloc((size_t)r->g->count, sizeof(int));
         CTT_TRY(l.comp[f] ? 0 : CTT_ENOMEM);
         components(r->sched[f] ? r->sched[f] : r->sched[0], l.comp[f]);
+        l.bound[f] = (r->sched[f] ? r->sched[f] : r->sched[0])->bound;
     }
     fuse_all(&l);
+    if (r->slides)
+        CTT_TRY(fuse_chains(&l));
 out:
     ctt_free(l.comp[0]);
     ctt_free(l.comp[1]);

@@ -20,7 +20,8 @@ static void start(struct ctt_run *r)
     for (int i = 0; i < r->g->count; i++) {
         struct ctt_slot *s = &r->slot[i];
 
-        s->act = s->quant = s->lstm = s->pair = s->fused_into = -1;
+        s->act = s->quant = s->lstm = s->pair = s->link = -1;
+        s->fused_into = -1;
         s->skip = ctt_ops[r->g->node[i].op].memory != CTT_COMPUTED;
     }
 }

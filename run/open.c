@@ -243,6 +243,7 @@ void ctt_run_close(struct ctt_run **r)
     ctt_streams_free(&(*r)->streams);
     ctt_free((*r)->ask);
     ctt_free((*r)->cache);
+    ctt_free((*r)->chain);
     ctt_free((*r)->slot);
     ctt_free((*r)->weight);
     ctt_free((*r)->round);

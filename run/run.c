@@ -38,7 +38,7 @@ static int run(struct ctt_run *r, int node, int step, int steps, int single)
         goto out;
     for (int t = 0; t < (each ? steps : 1); t++) {
         ctt_run_bind(r, node, step + t, each ? 1 : steps, &c);
-        ctt_run_bind_fused(r, node, step + t, single, &c);
+        ctt_run_bind_fused(r, node, step + t, each ? 1 : steps, single, &c);
         CTT_TRY(touch(r, &c));
         CTT_TRY(ctt_dev_run(r->dev, &c, CTT_FWD));
     }

@@ -40,6 +40,7 @@ struct ctt_slot {
                           -1 */
     int     pair;      /* conv: the conv of its plus input that may be fused
                           into its kernel, or -1 */
+    int     link;      /* conv: the conv before it in a chain, or -1 */
     int     same_loop[2];     /* without and with feedback: both convs of the
                                  pair run in the same loop over steps */
     int     fused_into;       /* the conv that this node may be fused into, or
@@ -51,7 +52,10 @@ enum ctt_run_cache { CTT_CACHE_FWD, CTT_CACHE_BWD, CTT_CACHE_DW, CTT_CACHES };
 /* Optimisations to switch off, to measure their gain.  Results differ only by
  * rounding.  DW_EACH: the backward pass computes the weight gradients of bound
  * nodes step by step instead of in one call per window. */
-enum { CTT_RUN_NO_LSTM = 1, CTT_RUN_NO_PAIR = 2, CTT_RUN_DW_EACH = 4 };
+enum {
+    CTT_RUN_NO_LSTM = 1, CTT_RUN_NO_PAIR = 2, CTT_RUN_DW_EACH = 4,
+    CTT_RUN_NO_CHAIN = 8
+};
 
 /* Bytes of a window in a block: fixed + steps * step + asks * ask. */
 struct ctt_extent { int64_t fixed, step, ask; };
@@ -108,6 +112,8 @@ struct ctt_run {
     char                   *live_host;    /* the program's copy of them */
     struct ctt_slot        *slot;
     void                 *(*cache)[CTT_CACHES];
+    struct ctt_call        *chain;   /* slides: room for the calls of a chain,
+                                        CTT_CHAIN_MOST */
     struct ctt_streams     *streams; /* memories: ctt_run_memory() */
     void                  **place;   /* slides: the recorded work of a step,
                                         [2 * cursor + feedback]; or NULL */

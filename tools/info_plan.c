@@ -62,6 +62,9 @@ static double macs(const struct plan *p, int node)
 
     if (pair >= 0 && !p->nodes.sum[pair][CTT_FWD].calls)
         n += (double)ctt_node_macs(p->g, pair);
+    while ((node = p->run->slot[node].link) >= 0 &&
+           !p->nodes.sum[node][CTT_FWD].calls)
+        n += (double)ctt_node_macs(p->g, node);
     return n;
 }
 

@@ -66,6 +66,9 @@ static void close_cpu(struct ctt_dev *d)
  * product of 16 bits is faster than anything that takes nodes along. */
 static int cpu_along(struct ctt_dev *d, const struct ctt_call *c)
 {
+    for (int i = 0; i < c->links; i++)
+        if (ctt_is_narrow(&c->chain[i]))
+            return 0;
     return ctt_is_narrow(c) || ctt_bf16_takes(c) ? 0 :
            ctt_conv_along(&ctt_cpu_of(d)->conv, d, c);
 }
@@ -89,7 +92,7 @@ const struct ctt_dev_kind ctt_dev_cpu = {
     .name = "cpu", .memory = &ctt_host_memory, .open = cpu_open,
     .close = close_cpu, .run = cpu_run, .forget = ctt_conv_forget,
     .impl = ctt_conv_impl, .why = ctt_conv_why, .along = cpu_along,
-    .sgemm = cpu_sgemm, .machine = ctt_cpu_machine,
+    .links = ctt_cpu_links, .sgemm = cpu_sgemm, .machine = ctt_cpu_machine,
 };
 
 /* The direct sums read int8 and coded weights as they are: the reference for

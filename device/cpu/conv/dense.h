@@ -13,7 +13,7 @@
 
 /* The kernels, by instruction set; supported(): 1 if this processor has it. */
 extern const struct ctt_int8_isa ctt_bf16_avx512, ctt_dense_avx512,
-                                 ctt_dense_avx2;
+                                 ctt_dense_avx2, ctt_thin_avx512;
 
 /* 1 if the forward call goes to the kernels of bf16: it may multiply bf16, its
  * values and its result are bf16 or floats, and the processor has them. */
@@ -24,9 +24,12 @@ int  ctt_bf16_takes(const struct ctt_call *c);
 struct ctt_int8_job ctt_dense_plan(const struct ctt_int8_isa *isa,
                                    const struct ctt_call *c);
 
+/* dense_run.c: packs the weights of the call, if they are not those. */
+int  ctt_dense_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                   const struct ctt_int8_job *j, struct ctt_int8_weights *k);
+
 /* dense_run.c: the forward call by these kernels; those of bf16 round floats
- * to the nearest.  The weights are packed again if they are not those of the
- * call.  CTT_ENOMEM. */
+ * to the nearest.  CTT_ENOMEM. */
 int  ctt_dense_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                    const struct ctt_call *c, struct ctt_int8_weights *k);
 

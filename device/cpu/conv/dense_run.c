@@ -31,9 +31,8 @@ static void pack_channel(const struct ctt_int8_isa *isa,
                 w[r * j->run + i]);
 }
 
-static int get_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                       const struct ctt_int8_job *j,
-                       struct ctt_int8_weights *k)
+int ctt_dense_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                  const struct ctt_int8_job *j, struct ctt_int8_weights *k)
 {
     const struct ctt_tensor *w = &j->c->w[0].t;
     const float *bias = j->c->w[1].t.data;
@@ -91,7 +90,7 @@ int ctt_dense_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     struct ctt_int8_job j = ctt_dense_plan(isa, c);
     int rc = 0;
 
-    CTT_TRY(get_weights(isa, d, &j, k));
+    CTT_TRY(ctt_dense_get(isa, d, &j, k));
     j.w = k->w;
     j.factor = k->factor;
     j.bias = c->w[1].t.data ? k->bias : NULL;

@@ -104,7 +104,8 @@ static struct ending ending_of(const struct ctt_int8_job *j)
     int relu = c->act == CTT_ACT_RELU + 1 || c->act == CTT_ACT_RELU6 + 1;
 
     return (struct ending){
-        j->factor, j->bias, plus_of(c), c->out.data, c->out.ld, c->act, bytes,
+        j->factor, j->bias, plus_of(c), j->to ? j->to : c->out.data,
+        c->out.ld, c->act, bytes,
         bytes ? c->out.zero : 0, relu, inv, most_of(c, inv),
         relu || !c->act
     };

@@ -38,6 +38,9 @@ struct ctt_int8_job {
      * block to block of channels: 0 if all blocks read the same. */
     void          *x;
     int64_t        pixel, plane, apart;
+    /* The first row of the result; NULL: it is in the call's.  (Of a chain: one
+     * that lies between convs.) */
+    char          *to;
     /* Weights; by group, block and channel of the block: factors, bias or NULL,
      * and what a sum starts with. */
     const int8_t  *w;
@@ -119,13 +122,16 @@ struct ctt_int8_weights {
 int  ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
                    int64_t size, struct ctt_int8_weights *k);
 
+/* int8_run.c: packs the weights of the call, if they are not those. */
+int  ctt_int8_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                  const struct ctt_int8_job *j, struct ctt_int8_weights *k);
+
 /* int8_run.c: lays out the values and computes the result, part by part; j has
  * its weights.  What lies behind the values reads as 0. */
 int  ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                     struct ctt_int8_job *j);
 
-/* int8_run.c: the forward call by these kernels.  The weights are packed again
- * if they are not those of the call. */
+/* int8_run.c: the forward call by these kernels. */
 int  ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                   const struct ctt_call *c, struct ctt_int8_weights *k);
 

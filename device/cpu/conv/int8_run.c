@@ -77,9 +77,8 @@ int ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
     return 0;
 }
 
-static int get_weights(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                       const struct ctt_int8_job *j,
-                       struct ctt_int8_weights *k)
+int ctt_int8_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                 const struct ctt_int8_job *j, struct ctt_int8_weights *k)
 {
     const struct ctt_tensor *w = &j->c->w[0].t, *x = &j->c->in[0];
     int64_t each = ctt_volume(w) / w->n;
@@ -237,7 +236,7 @@ int ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     struct ctt_int8_job j = ctt_int8_plan(isa, c);
     int rc = 0;
 
-    CTT_TRY(get_weights(isa, d, &j, k));
+    CTT_TRY(ctt_int8_get(isa, d, &j, k));
     j.w = k->w;
     j.factor = k->factor;
     j.bias = c->w[1].t.data ? k->bias : NULL;

@@ -10,13 +10,20 @@
  *                          (these two: int8_unit_tmpl.h)
  *     dot(sum, v, w)       sum + the products of these
  *     lay()                of struct ctt_int8_isa
- * and included int8_end_tmpl.h. */
+ * and included int8_end_tmpl.h.  PARTS: a register of sums, svec, has several
+ * for each channel, which start with 0 and which
+ *     total(s)             adds up to a register of LANES sums. */
 #include "device/cpu/conv/int8_pixel_tmpl.h"
 
 #if REGS == 4
 #define WIDE 12    /* rows of a tile of two registers */
 #else
 #define WIDE 6
+#endif
+#ifndef PARTS
+#define PARTS 1
+typedef ivec svec;
+#define total(s) (s)
 #endif
 enum { PIXELS = 6, BLOCK = REGS * LANES };
 
@@ -55,7 +62,7 @@ static void (*const puts_of[])(const struct ending *, int64_t, int64_t,
  * pixels. */
 INLINE void add_run(int P, int R, const struct ctt_int8_job *j,
                     const elem *const *x, int64_t at, const int8_t *w,
-                    ivec sum[WIDE][REGS])
+                    svec sum[WIDE][REGS])
 {
     int64_t far = apart(j), end = at + j->steps * far;
 
@@ -75,19 +82,23 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
     const int *k = j->c->node->attr.conv.kernel;
     int64_t runs = k[0] * k[1], each = j->steps * UNIT;
     const int8_t *w = j->w + t->block * runs * each * BLOCK;
-    ivec sum[WIDE][REGS], done[PIXELS * REGS];
+    svec sum[WIDE][REGS];
+    ivec done[PIXELS * REGS];
 
     UNROLL for (int p = 0; p < P; p++)
         UNROLL for (int r = 0; r < R; r++)
-            memcpy(&sum[p][r], j->start + t->block * BLOCK + r * LANES,
-                   sizeof(ivec));
+            if (PARTS > 1)
+                sum[p][r] = (svec){ 0 };
+            else
+                memcpy(&sum[p][r], j->start + t->block * BLOCK + r * LANES,
+                       sizeof(ivec));
     for (int64_t d = 0; d < k[0]; d++)
         for (int64_t h = 0; h < k[1]; h++, w += each * R * LANES)
             add_run(P, R, j, t->x,
                     (d * j->size[1] + h) * j->size[2] * j->pixel, w, sum);
     UNROLL for (int p = 0; p < P; p++)
         UNROLL for (int r = 0; r < R; r++)
-            done[p * R + r] = sum[p][r];
+            done[p * R + r] = total(sum[p][r]);
     puts_of[R](&t->end, t->row, P, t->from, t->block * BLOCK, t->left, done);
 }
 

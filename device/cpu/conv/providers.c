@@ -5,6 +5,7 @@
 
 /* Best first: a new way to compute a conv is a file and a line here. */
 const struct ctt_conv_provider *const ctt_cpu_providers[] = {
+    &ctt_conv_chain,
     &ctt_conv_sparse,
     &ctt_conv_wino16,
     &ctt_conv_int8,

@@ -8,16 +8,20 @@
 /* Best first, NULL-terminated. */
 extern const struct ctt_conv_provider *const ctt_cpu_providers[];
 
-/* Of weights that are mostly zeros: sparse_provider.c.  Of quantised values:
- * wino16_provider.c, Winograd in whole numbers, and int8_provider.c.  Of 16
- * bits: dense_provider.c.  Of others: wino_provider.c, Winograd;
- * dense_provider.c, where no training is; what is left onednn.c, a module that
- * onednn_load.c loads then, if it is built.  Of all: direct sums. */
-extern const struct ctt_conv_provider ctt_conv_sparse,
+/* Of convs that follow each other: chain_provider.c.  Of weights that are
+ * mostly zeros: sparse_provider.c.  Of quantised values: wino16_provider.c,
+ * Winograd in whole numbers, and int8_provider.c.  Of 16 bits:
+ * dense_provider.c.  Of others: wino_provider.c, Winograd; dense_provider.c,
+ * where no training is; what is left onednn.c, a module that onednn_load.c
+ * loads then, if it is built.  Of all: direct sums. */
+extern const struct ctt_conv_provider ctt_conv_chain, ctt_conv_sparse,
                                       ctt_conv_wino16, ctt_conv_int8,
                                       ctt_conv_bf16, ctt_conv_winograd,
                                       ctt_conv_dense,
                                       ctt_conv_onednn, ctt_conv_direct;
+
+/* chain_provider.c: ctt_dev_links() of "cpu". */
+int  ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next);
 
 /* The gradients that no provider computed, by the kernels of direct sums. */
 ctt_kernel ctt_conv_direct_rest;
