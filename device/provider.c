@@ -15,12 +15,17 @@ struct choice {
     const struct ctt_tuned *tuned;    /* NULL: chosen by rule */
 };
 
+/* Whether providers compute a call by itself: 1, 0, -1: not known; for weights
+ * of this stamp, so many samples, and rather than this. */
+struct apart { uint64_t stamp; int64_t n; unsigned from; int yes; };
+
 /* The content of a call's cache. */
 struct conv_cache {
     const struct ctt_conv_set *set;
     void                      *own[CTT_CONV_MOST];
     struct choice              choice[CTT_CONV_PARTS];
     struct ctt_tuned           tuned[CTT_TUNED];
+    struct apart               apart;
     char                       impl[160], why[400];
 };
 
@@ -264,34 +269,53 @@ out:
     return rc < 0 ? rc : 0;
 }
 
+/* What is known of this call without pair, lstm and chain; room for it. */
+static struct apart *known(struct conv_cache *k, const struct ctt_call *c,
+                           unsigned from)
+{
+    struct apart *a = k ? &k->apart : NULL;
+
+    if (a && (a->stamp != c->stamp || a->n != c->in[0].n || a->from != from))
+        *a = (struct apart){ c->stamp, c->in[0].n, from, -1 };
+    return a;
+}
+
 /* 1 if a provider computes the conv by itself, or an error. */
 static int one_apart(const struct ctt_conv_set *s, struct ctt_dev *d,
-                     const struct ctt_call *c)
+                     const struct ctt_call *c, unsigned from)
 {
-    struct ctt_call one = *c;
-    struct ctt_conv_ask q = { .dev = d, .call = &one, .part = CTT_CONV_OUT };
-    struct conv_cache *k;
+    struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_OUT };
+    struct conv_cache *k = NULL;
+    struct apart *a;
     int rc = 0, found = 0;
 
-    one.pair.node = one.lstm.node = NULL;
-    one.links = 0;
     CTT_TRY(open_cache(s, c, &k));
+    a = known(k, c, from);
+    if (a && a->stamp && a->yes >= 0)
+        return a->yes;
     for (int i = 0; i < s->count && !found; i++)
-        if (s->row[i].by->apart)
+        if (s->row[i].by->apart & from)
             CTT_TRY(found = ctt_conv_takes(s, i, k ? k->own : NULL, &q, 1));
+    if (a)
+        a->yes = found;
     rc = found;
 out:
     return rc;
 }
 
-/* The same, of the conv or one of its chain. */
+/* The same, of a conv without pair, lstm and chain, or one of its chain. */
 static int is_apart(const struct ctt_conv_set *s, struct ctt_dev *d,
                     const struct ctt_call *c)
 {
-    int rc = one_apart(s, d, c);
+    unsigned from = c->links ? CTT_APART_CHAIN : CTT_APART_ALONG;
+    struct ctt_call one = *c;
+    int rc;
 
+    one.pair.node = one.lstm.node = NULL;
+    one.links = 0;
+    rc = one_apart(s, d, &one, from);
     for (int i = 0; i < c->links && rc == 0; i++)
-        rc = one_apart(s, d, &c->chain[i]);
+        rc = one_apart(s, d, &c->chain[i], from);
     return rc;
 }
 

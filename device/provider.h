@@ -38,6 +38,7 @@ struct ctt_conv_ask {
 };
 
 enum { CTT_CONV_MOST = 12 };
+enum { CTT_APART_ALONG = 1, CTT_APART_CHAIN = 2 };    /* pair and lstm; chain */
 
 /* What timing found about the calls with a cache that have as many samples as
  * these: n, 0: none; row: the fastest, -1: not known; rule: the one that the
@@ -69,8 +70,8 @@ struct ctt_conv_provider {
     const char *name;
     int  along;         /* 1: computes pair and lstm in the same kernel */
     int  chains;        /* 1: computes a conv with the chain before it */
-    int  apart;         /* 1: if it takes a conv without pair, lstm and chain,
-                           these are computed by themselves: that is faster */
+    unsigned apart;     /* CTT_APART_...: if it takes a conv alone, these are
+                           computed by themselves: that is faster */
     int  int8;          /* 1: takes calls of quantised values
                            (ctt_call_is_int8()).  "cpu" multiplies whole
                            numbers, "cuda" the floats that they stand for */

@@ -184,19 +184,36 @@ static void bind_lstm(const struct ctt_run *r, int node, int step,
                    r->slot[r->slot[node].fused_into].block == CTT_SAVED;
 }
 
+/* Binds a conv of a chain.  If that was done for as many steps, only what
+ * differs from step to step is set, as binding takes a large part of the time
+ * of a small conv. */
+static void bind_link(const struct ctt_run *r, int node, int step, int steps,
+                      struct ctt_call *c)
+{
+    int64_t n = node < r->g->clip ? (int64_t)steps * r->n : steps;
+
+    if (!c->node || c->out.n != n) {
+        ctt_run_bind(r, node, step, steps, c);
+        return;
+    }
+    c->out.data = ctt_run_tensor(r, node, step, n).data;
+    for (int k = 0; k < c->node->nin; k++)
+        c->in[k].data = ctt_run_tensor(r, c->node->in[k], step, n).data;
+    c->stamp = r->stamp;
+}
+
+/* The calls of a chain lie in their order. */
 static void bind_chain(const struct ctt_run *r, int node, int step, int steps,
                        struct ctt_call *c)
 {
-    int at;
+    struct ctt_call *call = r->chain + r->slot[node].chain;
 
-    for (at = node; r->slot[at].link >= 0; at = r->slot[at].link)
+    c->chain = call;
+    for (int at = node; r->slot[at].link >= 0; at = r->slot[at].link)
         c->links++;
-    at = node;
-    for (int i = c->links - 1; i >= 0; i--) {
-        at = r->slot[at].link;
-        ctt_run_bind(r, at, step, steps, &r->chain[i]);
-    }
-    c->chain = r->chain;
+    call += c->links;
+    while ((node = r->slot[node].link) >= 0)
+        bind_link(r, node, step, steps, --call);
 }
 
 void ctt_run_bind_fused(const struct ctt_run *r, int node, int step, int steps,

@@ -214,26 +214,31 @@ static int link_of(const struct fusion *l, int b)
     return a;
 }
 
-/* The longest chain that ends with this conv. */
-static void fuse_chain(struct fusion *l, int last)
+/* The longest chain that ends with this conv; how many come before it. */
+static int fuse_chain(struct fusion *l, int last)
 {
     int links = 0, at = last, from;
 
-    while (links++ < CTT_CHAIN_MOST && (from = link_of(l, at)) >= 0) {
+    while (links < CTT_CHAIN_MOST && (from = link_of(l, at)) >= 0) {
         l->r->slot[at].link = from;
         l->r->slot[from].fused_into = last;
         at = from;
+        links++;
     }
+    return links;
 }
 
 static int fuse_chains(struct fusion *l)
 {
     struct ctt_run *r = l->r;
+    int links = 0;
 
     for (int i = r->g->count - 1; i >= 0; i--)
-        if (is_alone(l, i))
-            fuse_chain(l, i);
-    r->chain = ctt_calloc(CTT_CHAIN_MOST, sizeof(*r->chain));
+        if (is_alone(l, i)) {
+            r->slot[i].chain = links;
+            links += fuse_chain(l, i);
+        }
+    r->chain = ctt_calloc((size_t)links + 1, sizeof(*r->chain));
     return r->chain ? 0 : CTT_ENOMEM;
 }
 

@@ -41,6 +41,8 @@ struct ctt_slot {
     int     pair;      /* conv: the conv of its plus input that may be fused
                           into its kernel, or -1 */
     int     link;      /* conv: the conv before it in a chain, or -1 */
+    int     chain;     /* conv that ends a chain: where its calls are in
+                          `chain` of the run */
     int     same_loop[2];     /* without and with feedback: both convs of the
                                  pair run in the same loop over steps */
     int     fused_into;       /* the conv that this node may be fused into, or
@@ -112,8 +114,8 @@ struct ctt_run {
     char                   *live_host;    /* the program's copy of them */
     struct ctt_slot        *slot;
     void                 *(*cache)[CTT_CACHES];
-    struct ctt_call        *chain;   /* slides: room for the calls of a chain,
-                                        CTT_CHAIN_MOST */
+    struct ctt_call        *chain;   /* the calls of chains, kept from step
+                                        to step; node NULL: not bound yet */
     struct ctt_streams     *streams; /* memories: ctt_run_memory() */
     void                  **place;   /* slides: the recorded work of a step,
                                         [2 * cursor + feedback]; or NULL */

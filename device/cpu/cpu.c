@@ -66,9 +66,6 @@ static void close_cpu(struct ctt_dev *d)
  * product of 16 bits is faster than anything that takes nodes along. */
 static int cpu_along(struct ctt_dev *d, const struct ctt_call *c)
 {
-    for (int i = 0; i < c->links; i++)
-        if (ctt_is_narrow(&c->chain[i]))
-            return 0;
     return ctt_is_narrow(c) || ctt_bf16_takes(c) ? 0 :
            ctt_conv_along(&ctt_cpu_of(d)->conv, d, c);
 }

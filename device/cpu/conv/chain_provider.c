@@ -4,10 +4,13 @@
 #include "device/cpu/conv/chain.h"
 #include "device/cpu/conv/providers.h"
 
-/* The content of a call's cache.  why: why the call's chain was refused. */
+/* The content of a call's cache.  why: why the call's chain was refused, or
+ * NULL: this was decided for weights of this stamp and so many samples. */
 struct kept {
     struct ctt_int8_weights w[CTT_CHAIN_CONVS];
     const char             *why;
+    uint64_t                stamp;
+    int64_t                 samples;
 };
 
 /* ---- which convs ---- */
@@ -92,9 +95,11 @@ static int can(struct ctt_conv_ask *q)
     k = ctt_conv_own(q, sizeof(*k));
     if (!k)
         return CTT_ENOMEM;
-    q->why = k->why = refuses_chain(c);
-    if (!q->why)
-        q->why = "read by nothing else, thin";
+    if (k->stamp != c->stamp || k->samples != c->out.n)
+        k->why = refuses_chain(c);
+    k->stamp = c->stamp;
+    k->samples = c->out.n;
+    q->why = k->why ? k->why : "thin values that only the next conv reads";
     return !k->why;
 }
 

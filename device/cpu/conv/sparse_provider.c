@@ -292,6 +292,6 @@ static void forget(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_sparse = {
-    .name = "sparse", .apart = 1, .int8 = 1, .any_threads = 1, .can = can,
-    .pays = pays, .run = run, .forget = forget,
+    .name = "sparse", .apart = CTT_APART_ALONG | CTT_APART_CHAIN, .int8 = 1,
+    .any_threads = 1, .can = can, .pays = pays, .run = run, .forget = forget,
 };

@@ -241,6 +241,7 @@ static void forget(void *own)
 }
 
 const struct ctt_conv_provider ctt_conv_wino16 = {
-    .name = "wino16", .int8 = 1, .any_threads = 1, .open = open_isa,
+    .name = "wino16", .int8 = 1, .any_threads = 1,
+    .apart = CTT_APART_CHAIN, .open = open_isa,
     .can = can, .pays = pays, .run = run, .forget = forget,
 };
