@@ -102,6 +102,7 @@ struct ctt_dev {
     ctt_kernels                kernel;
     int                        threads;
     struct ctt_team           *team;     /* NULL: OpenMP's threads */
+    int                        used;     /* threads of the team that are */
     int                        deterministic;
     int                        streams;      /* most lanes used; default 1 */
     void                      *own;      /* the kind's own state, by open */
@@ -124,13 +125,12 @@ void *ctt_dev_scratch(struct ctt_dev *d, size_t bytes);
  * about 5000 ns, short work gets one thread. */
 static inline int ctt_dev_team(const struct ctt_dev *d, double work)
 {
-    return work < 2e4 ? 1 : d->threads;
+    return work < 2e4 ? 1 : ctt_dev_used(d);
 }
 
-/* tasks.c: f(arg, i, who) for each of so many tasks, shared by so many threads,
- * 1 or all of the device's team; without a team OpenMP's, as for d NULL.  Only
- * for tasks that are independent, so that no result depends on who runs
- * them. */
+/* tasks.c: f(arg, i, who) for each of so many tasks, shared by so many threads
+ * of the device's team; without a team OpenMP's, as for d NULL.  Only for tasks
+ * that are independent, so that no result depends on who runs them. */
 void ctt_dev_tasks(struct ctt_dev *d, int threads, int64_t tasks, ctt_task *f,
                    void *arg);
 

@@ -81,7 +81,22 @@ int ctt_dev_own_threads(struct ctt_dev *d)
 {
     if (d->team || d->threads == 1 || !d->kind->memory->shared)
         return 0;
+    d->used = d->threads;
     return ctt_team_open(d->threads, &d->team);
+}
+
+void ctt_dev_use(struct ctt_dev *d, int threads)
+{
+    d->used = threads;
+}
+
+int ctt_dev_used(const struct ctt_dev *d)
+{
+    int most = ctt_team_size(d->team);
+
+    if (!d->team)
+        return d->threads;
+    return d->used < most ? d->used : most;
 }
 
 int ctt_dev_threads(const struct ctt_dev *d)

@@ -146,6 +146,11 @@ int  ctt_dev_threads(const struct ctt_dev *d);
  * system starts.  For inference. */
 int  ctt_dev_own_threads(struct ctt_dev *d);
 
+/* From now on loops are shared by so many of its own threads, if it has as
+ * many, and not by all.  ctt_dev_used(): those that share loops. */
+void ctt_dev_use(struct ctt_dev *d, int threads);
+int  ctt_dev_used(const struct ctt_dev *d);
+
 /* On: results are the same to the bit for any number of threads.  Without it,
  * the choice of kernels is still a fixed rule, and the same call with the same
  * number of threads gives the same bits; but on "cpu" sums of weight gradients

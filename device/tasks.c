@@ -16,7 +16,7 @@ void ctt_dev_tasks(struct ctt_dev *d, int threads, int64_t tasks, ctt_task *f,
         return;
     }
     if (d && d->team) {
-        ctt_team_run(d->team, tasks, f, arg);
+        ctt_team_run(d->team, threads, tasks, f, arg);
         return;
     }
     #pragma omp parallel for schedule(static) num_threads(threads)

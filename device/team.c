@@ -13,23 +13,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Seconds.  SPIN: a thread without work looks for it, and the caller for the
- * end of the last task, for so long before it sleeps, about what waking it
- * takes.  LATE: a task that takes so much longer than all that the caller did
- * has lost its processor.  The caller then works alone for ALONE, or if
- * that was not longer ago than it took, for twice as long, up to
- * ALONE_MOST. */
-static const double SPIN = 50e-6, LATE = 100e-6;
-static const double ALONE = 4e-3, ALONE_MOST = 0.5;
+/* Seconds for which a thread without work looks for it, and the caller for the
+ * end of the last task, before it sleeps: about what waking it takes. */
+static const double SPIN = 50e-6;
 
 /* Looks at a variable between two looks at the clock. */
 enum { LOOKS = 32, LINE = 64 };
 
-/* One thread's tasks that are not taken: the first in the lower half, behind
- * the last in the upper one.  The others, and they alone, take from the end. */
+/* tasks: one thread's tasks that are not taken, as pair() has them; the others,
+ * and they alone, take from the end.  job: counts the calls that need it. */
 struct member {
     _Alignas(LINE) _Atomic uint64_t tasks;
-    _Alignas(LINE) _Atomic uint32_t asleep;
+    _Alignas(LINE) _Atomic uint32_t job;
+    _Atomic uint32_t asleep;
     struct ctt_team *team;
     pthread_t        id;
     int              who;
@@ -38,14 +34,11 @@ struct member {
 /* f and arg are written while no task is left and read after one was taken. */
 struct ctt_team {
     int                      size;
-    double                   alone, until;    /* the caller's */
     ctt_task                *f;
     void                    *arg;
-    _Alignas(LINE) _Atomic uint32_t job;      /* counts calls */
-    _Atomic int              ends, cpu;       /* cpu: the caller's */
+    _Alignas(LINE) _Atomic int ends, cpu;     /* cpu: the caller's */
     _Alignas(LINE) _Atomic int64_t done;      /* tasks, by all but the caller */
     _Atomic uint32_t         caller_sleeps;
-    _Atomic int              crowded;         /* two have one processor */
     struct member            member[];
 };
 
@@ -74,22 +67,29 @@ static void wake(_Atomic uint32_t *word)
 
 /* ---- tasks ---- */
 
-static uint64_t pair(int64_t first, int64_t end)
+/* Tasks first .. end - 1, which so many threads may take: so one that comes
+ * late and is not needed by this call takes none. */
+enum { TASK_BITS = 25, TASK_MASK = (1 << TASK_BITS) - 1 };
+
+static uint64_t pair(int64_t first, int64_t end, int threads)
 {
-    return (uint64_t)end << 32 | (uint64_t)first;
+    return (uint64_t)threads << 2 * TASK_BITS | (uint64_t)end << TASK_BITS |
+           (uint64_t)first;
 }
 
-/* A task of m, its first or its last, or -1: none is left. */
-static int64_t take(struct member *m, int last)
+/* A task of m, its first or, by another thread, its last; or -1: none is left
+ * for this thread. */
+static int64_t take(struct member *m, int who)
 {
     uint64_t now = atomic_load_explicit(&m->tasks, memory_order_relaxed);
 
     for (;;) {
-        int64_t first = (int64_t)(now & UINT32_MAX);
-        int64_t end = (int64_t)(now >> 32);
-        uint64_t left = last ? pair(first, end - 1) : pair(first + 1, end);
+        int64_t first = (int64_t)(now & TASK_MASK);
+        int64_t end = (int64_t)(now >> TASK_BITS & TASK_MASK);
+        int threads = (int)(now >> 2 * TASK_BITS), last = who != m->who;
+        uint64_t left = pair(first + !last, end - last, threads);
 
-        if (first >= end)
+        if (first >= end || who >= threads)
             return -1;
         if (atomic_compare_exchange_weak_explicit(&m->tasks, &now, left,
                 memory_order_acq_rel, memory_order_relaxed))
@@ -107,7 +107,7 @@ static int64_t work(struct ctt_team *t, int who)
     for (int k = 0; k < t->size; k++) {
         struct member *m = &t->member[(who + k) % t->size];
 
-        for (; (task = take(m, k > 0)) >= 0; count++)
+        for (; (task = take(m, who)) >= 0; count++)
             t->f(t->arg, task, who);
     }
     me = outer;
@@ -117,13 +117,13 @@ static int64_t work(struct ctt_team *t, int who)
 /* ---- the others ---- */
 
 /* 1 if a call came within the time of spinning. */
-static int sees_job(const struct ctt_team *t, uint32_t last)
+static int sees_job(const struct member *m, uint32_t last)
 {
     double until = ctt_seconds() + SPIN;
 
     do {
         for (int i = 0; i < LOOKS; i++) {
-            if (atomic_load_explicit(&t->job, memory_order_acquire) != last)
+            if (atomic_load_explicit(&m->job, memory_order_acquire) != last)
                 return 1;
             pause_briefly();
         }
@@ -135,7 +135,7 @@ static int sees_job(const struct ctt_team *t, uint32_t last)
 static void sleep_until_job(struct member *m, uint32_t last)
 {
     atomic_store(&m->asleep, 1);
-    while (atomic_load(&m->team->job) == last && atomic_load(&m->asleep))
+    while (atomic_load(&m->job) == last && atomic_load(&m->asleep))
         wait_while(&m->asleep, 1);
     atomic_store(&m->asleep, 0);
 }
@@ -178,19 +178,17 @@ static void *serve(void *arg)
     uint32_t last = 0;
 
     for (;;) {
-        uint32_t now = atomic_load(&t->job);    /* before `ends`, which is set
+        uint32_t now = atomic_load(&m->job);    /* before `ends`, which is set
                                                    before the last is counted */
         int crowded;
 
         if (atomic_load(&t->ends))
             return NULL;
         crowded = is_crowded(t);
-        if (now != last && crowded)
-            atomic_store(&t->crowded, 1);
-        else if (now != last)
+        if (now != last && !crowded)
             help(t, m->who);
         last = now;
-        if (crowded || !sees_job(t, last))
+        if (crowded || !sees_job(m, last))
             sleep_until_job(m, last);
     }
 }
@@ -230,11 +228,13 @@ int ctt_team_open(int threads, struct ctt_team **out)
     return 0;
 }
 
-static void call_all(struct ctt_team *t)
+/* Calls members 1 .. threads - 1. */
+static void call(struct ctt_team *t, int threads)
 {
-    atomic_fetch_add(&t->job, 1);
-    for (int i = 1; i < t->size; i++)
+    for (int i = 1; i < threads; i++) {
+        atomic_fetch_add(&t->member[i].job, 1);
         wake(&t->member[i].asleep);
+    }
 }
 
 void ctt_team_close(struct ctt_team **t)
@@ -242,7 +242,7 @@ void ctt_team_close(struct ctt_team **t)
     if (!*t)
         return;
     atomic_store(&(*t)->ends, 1);
-    call_all(*t);
+    call(*t, (*t)->size);
     for (int i = 1; i < (*t)->size; i++)
         pthread_join((*t)->member[i].id, NULL);
     ctt_free(*t);
@@ -260,76 +260,59 @@ static void in_order(int64_t tasks, ctt_task *f, void *arg, int who)
         f(arg, i, who);
 }
 
-/* The seconds until the others have done so many tasks. */
-static double wait_for(struct ctt_team *t, int64_t count)
+/* Until the others have done so many tasks. */
+static void wait_for(struct ctt_team *t, int64_t count)
 {
-    double begin = ctt_seconds(), now = begin;
+    double until = ctt_seconds() + SPIN;
 
-    while (atomic_load(&t->done) != count && now < begin + SPIN) {
+    while (atomic_load(&t->done) != count && ctt_seconds() < until)
         for (int i = 0; i < LOOKS && atomic_load_explicit(&t->done,
                 memory_order_acquire) != count; i++)
             pause_briefly();
-        now = ctt_seconds();
-    }
     while (atomic_load(&t->done) != count) {
         atomic_store(&t->caller_sleeps, 1);
         if (atomic_load(&t->done) != count)
             wait_while(&t->caller_sleeps, 1);
     }
     atomic_store(&t->caller_sleeps, 0);
-    return ctt_seconds() - begin;
-}
-
-/* After a call; lost: an other thread had no processor. */
-static void judge(struct ctt_team *t, double now, int lost)
-{
-    if (!lost)
-        return;
-    t->alone = now > t->until + t->alone ? ALONE : 2 * t->alone;
-    t->alone = t->alone < ALONE_MOST ? t->alone : ALONE_MOST;
-    t->until = now + t->alone;
 }
 
 /* The first task of thread i; the caller has one even of few tasks, or it would
  * take the time of a task for one that lost its processor. */
-static int64_t first_of(const struct ctt_team *t, int64_t tasks, int i)
+static int64_t first_of(int64_t tasks, int i, int threads)
 {
-    return (tasks * i + t->size - 1) / t->size;
+    return (tasks * i + threads - 1) / threads;
 }
 
 /* Shares the tasks out, works and waits. */
-static void together(struct ctt_team *t, int64_t tasks, double begin)
+static void together(struct ctt_team *t, int threads, int64_t tasks)
 {
-    double worked, waited;
     int64_t mine;
 
     atomic_store_explicit(&t->done, 0, memory_order_relaxed);
-    for (int i = 0; i < t->size; i++)
+    for (int i = 0; i < threads; i++)
         atomic_store_explicit(&t->member[i].tasks,
-                              pair(first_of(t, tasks, i),
-                                   first_of(t, tasks, i + 1)),
+                              pair(first_of(tasks, i, threads),
+                                   first_of(tasks, i + 1, threads), threads),
                               memory_order_release);
-    atomic_store_explicit(&t->crowded, 0, memory_order_relaxed);
     atomic_store_explicit(&t->cpu, sched_getcpu(), memory_order_relaxed);
-    call_all(t);
+    call(t, threads);
     mine = work(t, 0);
-    worked = ctt_seconds() - begin;
-    waited = mine < tasks ? wait_for(t, tasks - mine) : 0;
-    judge(t, begin + worked + waited, waited > worked + LATE ||
-              atomic_load_explicit(&t->crowded, memory_order_relaxed));
+    if (mine < tasks)
+        wait_for(t, tasks - mine);
 }
 
-void ctt_team_run(struct ctt_team *t, int64_t tasks, ctt_task *f, void *arg)
+void ctt_team_run(struct ctt_team *t, int threads, int64_t tasks, ctt_task *f,
+                  void *arg)
 {
-    int nested = me && t && me->team == t;
-    double now;
+    int nested = me && t && me->team == t, size = ctt_team_size(t);
 
-    if (!t || t->size == 1 || tasks == 1 || tasks > CTT_TEAM_TASKS || nested ||
-        (now = ctt_seconds()) < t->until) {
+    threads = threads < size ? threads : size;
+    if (threads <= 1 || tasks <= 1 || tasks > CTT_TEAM_TASKS || nested) {
         in_order(tasks, f, arg, nested ? me->who : 0);
         return;
     }
     t->f = f;
     t->arg = arg;
-    together(t, tasks, now);
+    together(t, threads, tasks);
 }

@@ -13,7 +13,7 @@ struct ctt_team;
 typedef void ctt_task(void *arg, int64_t task, int who);
 
 /* The most tasks that ctt_team_run() shares: more run in order. */
-#define CTT_TEAM_TASKS INT64_C(0x7fffffff)
+#define CTT_TEAM_TASKS INT64_C(0x1ffffff)
 
 /* A team of the caller and threads - 1 others; of fewer if the system does not
  * start as many.  CTT_ENOMEM: no memory. */
@@ -24,12 +24,13 @@ void ctt_team_close(struct ctt_team **t);
 int  ctt_team_size(const struct ctt_team *t);
 
 /* Calls f(arg, i, who) once for each i of 0 .. tasks - 1 and returns when all
- * are done.  Each thread takes a run of tasks in order, as large as the others'
- * runs, and then those that others have not begun (Blumofe and Leiserson 1999);
- * the caller too, so that nothing waits for a thread that has no processor,
- * unless it lost it in a task.  If that happens, the caller works alone for
- * some milliseconds, for longer if it happens again.  By one caller at a time;
- * within a task of the same team the tasks run in order. */
-void ctt_team_run(struct ctt_team *t, int64_t tasks, ctt_task *f, void *arg);
+ * are done, by the caller and threads - 1 others, or as many as there are.
+ * Each takes a run of tasks in order, as large as the others' runs, and then
+ * those that others have not begun (Blumofe and Leiserson 1999); the caller
+ * too, so that nothing waits for a thread that has no processor, unless it lost
+ * it in a task.  By one caller at a time; within a task of the same team the
+ * tasks run in order. */
+void ctt_team_run(struct ctt_team *t, int threads, int64_t tasks, ctt_task *f,
+                  void *arg);
 
 #endif

@@ -10,4 +10,8 @@
  * the simplified model, and its caches say which kernels computed it. */
 struct ctt_run *ctt_session_run(const struct ctt_session *s);
 
+/* The threads that its latest frames were shared by: fewer than it may have
+ * where more did not pay. */
+int ctt_session_threads(struct ctt_session *s);
+
 #endif

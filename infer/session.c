@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session.c: sessions that run frames through a loaded model. */
+#include "infer/gain.h"
 #include "infer/loaded.h"
+#include "net/clock.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,6 +23,8 @@ struct ctt_session {
                                         an output copied from it */
     unsigned                tuned;   /* bit n: windows of n steps are */
     float                   mul[3], add[3];    /* byte to float, per channel */
+    struct ctt_gain         gain[1 + MOST_STEPS];    /* of the clip part; of
+                                                        windows of n steps */
 };
 
 /* The number of values per frame. */
@@ -78,6 +82,8 @@ int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
     }
     CTT_TRY(ctt_dev_open(m->device, m->threads, &s->dev));
     CTT_TRY(ctt_dev_own_threads(s->dev));
+    for (int i = 0; i <= MOST_STEPS; i++)
+        ctt_gain_begin(&s->gain[i], ctt_dev_used(s->dev));
     ctt_dev_tune(s->dev, m->tune);
     CTT_TRY(ctt_infer_blame(m, open_run(s)));
     *out = s;
@@ -116,6 +122,17 @@ struct ctt_run *ctt_session_run(const struct ctt_session *s)
     return s->run;
 }
 
+int ctt_session_threads(struct ctt_session *s)
+{
+    int most = 1;
+
+    for (int i = 0; i <= MOST_STEPS; i++)
+        if (s->gain[i].first && s->gain[i].now > most)
+            most = s->gain[i].now;
+    ctt_dev_use(s->dev, most);
+    return ctt_dev_used(s->dev);
+}
+
 static void bytes_in(const struct ctt_session *s, const void *from,
                      int64_t count, float *to)
 {
@@ -150,6 +167,23 @@ out:
     return rc;
 }
 
+/* Runs so many steps, or 0: the clip part, by as many threads as pay. */
+static int run(struct ctt_session *s, int steps)
+{
+    struct ctt_gain *g = &s->gain[steps];
+    double begin = ctt_seconds();
+    int rc;
+
+    ctt_dev_use(s->dev, ctt_gain_threads(g));
+    if (steps)
+        CTT_TRY(ctt_run_steps(s->run, steps));
+    else
+        CTT_TRY(ctt_run_clip(s->run, 1));
+    ctt_gain_frame(g, ctt_seconds() - begin);
+out:
+    return rc;
+}
+
 static int push(struct ctt_session *s, const void *frames, size_t size,
                 int count,
                 void (*in)(const struct ctt_session *, const void *, int64_t,
@@ -172,7 +206,7 @@ static int push(struct ctt_session *s, const void *frames, size_t size,
            s->numbers);
         CTT_TRY(ctt_run_put(s->run, s->m->input, s->run->cursor, s->numbers,
                             some * rows));
-        CTT_TRY(ctt_run_steps(s->run, some));
+        CTT_TRY(run(s, some));
     }
 out:
     return rc;
@@ -221,7 +255,7 @@ int ctt_session_read(struct ctt_session *s, float *probs)
     CTT_CHECK(r->cursor > 0, CTT_EINVAL, "read: no frame has been pushed");
     if (r->g->clip < r->g->count) {
         r->ask[0] = (struct ctt_ask){ 0, r->cursor - 1 };
-        CTT_TRY(ctt_run_clip(r, 1));
+        CTT_TRY(run(s, 0));
     }
     CTT_TRY(ctt_run_get(r, s->m->output, r->cursor - 1, 1, s->numbers));
     CTT_TRY(softmax(s->numbers, s->m->classes, probs));

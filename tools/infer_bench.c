@@ -95,6 +95,7 @@ static int measure_model(struct bench *b)
     s->model = &b->file[MODEL];
     s->device = w->device;
     s->threads = ctt_dev_threads(run->dev);
+    s->used = ctt_session_threads(r->s);
     s->warm_up = w->set->warm_up;
     s->predicts = ctt_infer_predicts(r->m);
     s->on_demand = run->g->clip < run->g->count;

@@ -62,12 +62,13 @@ static void json_times(const struct ctt_bench_said *s)
 {
     const struct ctt_spread *t = &s->ms;
 
-    printf(",\"unit\":\"%s\",\"threads\":%d,\"streams\":1,\"warm_up\":%d,"
+    printf(",\"unit\":\"%s\",\"threads\":%d,\"threads_used\":%d,"
+           "\"streams\":1,\"warm_up\":%d,"
            "\"runs\":%d,\"mean_ms\":%.6f,\"median_ms\":%.6f,\"p90_ms\":%.6f,"
            "\"p99_ms\":%.6f,\"max_ms\":%.6f,\"frames_per_s\":%.3f,"
            "\"open_ms\":%.3f,\"first_ms\":%.3f,\"rss_mb\":%.1f,"
-           "\"peak_mb\":%.1f", unit_of(s)->name, s->threads, s->warm_up,
-           t->count, t->mean, t->median, t->p90, t->p99, t->max,
+           "\"peak_mb\":%.1f", unit_of(s)->name, s->threads, s->used,
+           s->warm_up, t->count, t->mean, t->median, t->p90, t->p99, t->max,
            1e3 / t->mean, s->open_ms, s->first_ms, s->resident_mb,
            s->peak_mb);
 }
@@ -128,7 +129,7 @@ static void say_json(const struct ctt_bench_said *s)
 
 static void say_model(const struct ctt_bench_said *s)
 {
-    char pruned[48] = "";
+    char pruned[48] = "", used[24] = "";
 
     if (s->model->zeros > 0)
         snprintf(pruned, sizeof(pruned), ", %.1f%% of them pruned",
@@ -136,8 +137,11 @@ static void say_model(const struct ctt_bench_said *s)
     ctt_tool_say("%s: %s%s; %" PRId64 " bytes", s->model->name,
                  s->model->made ? "random weights" : "a model file", pruned,
                  s->model->bytes);
-    ctt_tool_say("device %s, %s, %d thread%s; timed: %s", s->device, type_of(s),
-                 s->threads, s->threads == 1 ? "" : "s", unit_of(s)->words);
+    if (s->used < s->threads)
+        snprintf(used, sizeof(used), " (%d used)", s->used);
+    ctt_tool_say("device %s, %s, %d thread%s%s; timed: %s", s->device,
+                 type_of(s), s->threads, s->threads == 1 ? "" : "s", used,
+                 unit_of(s)->words);
 }
 
 static int say_times(const struct ctt_bench_said *s)

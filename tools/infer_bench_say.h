@@ -18,7 +18,8 @@ enum { CTT_BENCH_ROWS = 16 };
 struct ctt_bench_said {
     const struct ctt_bench_file *model, *other;    /* other: with --against */
     const char      *device;
-    int              threads, warm_up, predicts, on_demand;
+    int              threads, used;  /* at most; in the end */
+    int              warm_up, predicts, on_demand;
     struct ctt_spread ms;            /* of a frame and its answer */
     double           open_ms, first_ms, resident_mb, peak_mb;
     struct ctt_bench_row row[CTT_BENCH_ROWS];      /* the last one: streams */

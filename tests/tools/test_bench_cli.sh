@@ -49,7 +49,8 @@ json() {
     what=$1
     says 0 '^\{.*\}$' bench "$1" --json "${@:4}"
     cat out >> objects
-    has '"threads":2' '"streams":1' '"runs":6' '"warm_up":1' '"device":"cpu"' \
+    has '"threads":2' '"threads_used":' '"streams":1' '"runs":6' \
+        '"warm_up":1' '"device":"cpu"' \
         '"type":"fp32"' "\"unit\":\"$2\"" \
         "{\"name\":\"$3\",\"word\":\"conv\"," '"kernel":"' \
         '"scaling":[{"streams":1,"threads":1,"median_ms":' \
