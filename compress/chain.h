@@ -42,6 +42,12 @@ int  ctt_chain_new(const struct ctt_graph *g, int node, const float *w,
                    struct ctt_chain **out);
 void ctt_chain_free(struct ctt_chain **c);
 
+/* Sets chain[node] for each weight of m that the stage "tensor trains" would
+ * replace, without looking at clips, and the rows of r; the caller frees them,
+ * also after a failure. */
+int  ctt_tt_chains(const struct ctt_model *m, const struct ctt_tt *o,
+                   struct ctt_report *r, struct ctt_chain **chain);
+
 /* Kernel, stride, padding and channels of core k of the chain for node n. */
 struct ctt_chain_conv {
     int     kernel[3], stride[3], pad[3];

@@ -152,6 +152,9 @@ int ctt_factorise(const struct ctt_model *m, const struct ctt_tt *o,
 enum ctt_prune_scope { CTT_PRUNE_GLOBAL, CTT_PRUNE_LAYER };
 enum ctt_prune_score { CTT_SCORE_LAMP, CTT_SCORE_MAGNITUDE };
 
+/* In a recipe, in place of a form: choose.h. */
+enum { CTT_PRUNE_AUTO = CTT_PRUNE_FORMS };
+
 struct ctt_prune {
     float       share;     /* pruned after the last round, 0..1; 0: the stage is
                               skipped */
@@ -248,9 +251,15 @@ int ctt_share(struct ctt_model *m, const struct ctt_share *o,
 
 /* ---- int8.c ---- */
 
+/* In a recipe, in place of a method: choose.h. */
+enum { CTT_INT8_AUTO = 5 };
+
 struct ctt_int8 {
     int         method;      /* 0: the stage is skipped; 1 + an enum
                                 ctt_range_method */
+    int         automatic;   /* 1: a recipe chose it: it is never retrained, and
+                                no conv reads bytes if that costs more than
+                                `harm` */
     float       percentile;
     const char *except;      /* convs that read floats, as in struct ctt_tt;
                                 "auto" or "auto,.." as well: those that cost
@@ -262,7 +271,10 @@ struct ctt_int8 {
                                 any case */
 };
 
-/* 1 if `except` begins with "auto". */
+/* 1 if the method is one, and not AUTO. */
+int ctt_int8_given(const struct ctt_int8 *o);
+
+/* 1 if `except` begins with "auto", or if the recipe chooses, or chose. */
 int ctt_int8_auto(const struct ctt_int8 *o);
 
 /* ---- round.c ---- */
@@ -293,6 +305,13 @@ void ctt_round_half(struct ctt_model *m);
 
 /* ---- recipe.c ---- */
 
+/* What a choice is to make small: the product of both, the bytes of the file or
+ * the time of a frame. */
+enum ctt_aim { CTT_AIM_BOTH, CTT_AIM_BYTES, CTT_AIM_MS };
+
+/* Their words in that order, then NULL. */
+extern const char *const ctt_aims[];
+
 /* The settings of the stages; the order is that of stages.c. */
 struct ctt_recipe {
     struct ctt_thin  thin;
@@ -303,6 +322,7 @@ struct ctt_recipe {
     struct ctt_share share;
     struct ctt_int8  int8;
     struct ctt_round round;
+    int              aim;       /* enum ctt_aim, of what is AUTO */
     int              epochs;    /* of retraining, all stages together */
     int              rewind;    /* 1: for the record: their learning rates are
                                    those of the end of the given model's
@@ -342,6 +362,10 @@ struct ctt_recipe_calls {
                     struct ctt_score *s);
     /* Measures the model file at path. */
     int (*time)(void *arg, const char *path, struct ctt_speed *s);
+    /* The same, beside the model file `base` in place of the one as given;
+     * NULL: choices follow written rules. */
+    int (*compare)(void *arg, const char *base, const char *path,
+                   struct ctt_speed *s);
     /* Estimates the statistics of batch norms again, after a round has changed
      * the weights of m. */
     int (*norms)(void *arg, const char *stage, struct ctt_model *m);

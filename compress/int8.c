@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * int8.c: the stage "INT8": ranges of values are measured on clips, convs read
  * bytes, and biases make up for mean errors. */
+#include "compress/choose.h"
 #include "compress/int8_alike.h"
 #include "compress/int8_blame.h"
 #include "compress/int8_keep.h"
@@ -14,16 +15,26 @@
 
 /* ---- which convs ---- */
 
-int ctt_int8_auto(const struct ctt_int8 *o)
+int ctt_int8_given(const struct ctt_int8 *o)
+{
+    return o->method > 0 && o->method != CTT_INT8_AUTO;
+}
+
+static int says_auto(const struct ctt_int8 *o)
 {
     return o->except && strncmp(o->except, "auto", 4) == 0 &&
            (!o->except[4] || o->except[4] == ',');
 }
 
+int ctt_int8_auto(const struct ctt_int8 *o)
+{
+    return o->automatic || o->method == CTT_INT8_AUTO || says_auto(o);
+}
+
 /* The patterns of --int8-except; NULL: none. */
 static const char *patterns(const struct ctt_int8 *o)
 {
-    if (!ctt_int8_auto(o))
+    if (!says_auto(o))
         return o->except;
     return o->except[4] ? o->except + 5 : NULL;
 }
@@ -190,15 +201,18 @@ out:
 static const char *const words[] = {
     "none", [1 + CTT_RANGE_MINMAX] = "minmax",
     [1 + CTT_RANGE_PERCENTILE] = "percentile",
-    [1 + CTT_RANGE_ENTROPY] = "entropy", [1 + CTT_RANGE_MSE] = "mse", NULL
+    [1 + CTT_RANGE_ENTROPY] = "entropy", [1 + CTT_RANGE_MSE] = "mse",
+    [CTT_INT8_AUTO] = "auto", NULL
 };
 
 static const struct ctt_opt options[] = {
     { .name = "int8", .type = CTT_CHOICE, .off = FIELD(method),
-      .dflt = "none", .help = "convs read bytes and multiply whole numbers: "
-      "how the range of values is chosen from those that clips give: all, "
-      "--int8-percentile, where clipping loses least information, or least "
-      "squared error", .choices = words, .needs = "data",
+      .dflt = "auto", .help = "with --data: convs read bytes and multiply "
+      "whole numbers: how the range of values is chosen from those that clips "
+      "give: all, --int8-percentile, where clipping loses least information, "
+      "or least squared error; auto: none or mse, as --for decides, for a "
+      "model that is thinned, factorised or pruned, without --half; convs that "
+      "then cost more than --int8-harm stay in floats", .choices = words,
       .tags = CTT_OPT_COMMON },
     { .name = "int8-percentile", .type = CTT_FLOAT, .off = FIELD(percentile),
       .dflt = "99.99", .help = "share of the values, in percent, that is not "
@@ -208,32 +222,37 @@ static const struct ctt_opt options[] = {
       .dflt = "", .help = "convs that read floats; auto, or auto,PATTERNS: "
       "also those that cost most, until the mean top-1 on the validation clips "
       "is less than --int8-harm below that without int8", .arg = "PATTERNS",
-      .needs = "int8" },
+      .needs = "int8!=none data" },
     { .name = "int8-slow", .type = CTT_FLAG, .off = FIELD(slow), .dflt = "0",
       .help = "also convs that are no faster so: 5x5 on images of 8x8 and "
       "more, for which floats have a better algorithm, unless most blocks are "
       "pruned; and those of which most rows are pruned",
-      .needs = "int8" },
+      .needs = "int8!=none data" },
     { .name = "int8-homogenise", .type = CTT_FLAG, .off = FIELD(alike),
       .dflt = "0", .help = "channels get ranges that are alike, by powers of "
       "two: convs before a relu, or none, are divided by them and the convs "
       "that read these multiplied; the model's answers stay the same",
-      .needs = "int8" },
+      .needs = "int8!=none data" },
     { .name = "int8-epochs", .type = CTT_INT, .off = FIELD(epochs),
       .dflt = "2", .help = "epochs that train the rounded model, besides "
       "--retrain-epochs, if it loses more than --int8-harm", .max = 100000,
-      .arg = "N", .needs = "int8 data" },
+      .arg = "N", .needs = "int8!=auto int8!=none data" },
     { .name = "int8-harm", .type = CTT_FLOAT, .off = FIELD(harm),
       .dflt = "0.005", .help = "loss of the mean top-1, 0 to 1, from which on "
       "the rounded model is trained; below 0: in any case", .min = -1,
       .max = 1, .arg = "LOSS",
-      .needs = "int8 data" },
+      .needs = "int8!=none data" },
     { .name = NULL }
 };
 
 static int asked(const struct ctt_recipe *o)
 {
     return o->int8.method > 0;
+}
+
+static int given(const struct ctt_recipe *o)
+{
+    return ctt_int8_given(&o->int8);
 }
 
 static int none_may(void)
@@ -259,23 +278,32 @@ static int has_text(const char *s)
     return s && *s;
 }
 
-static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+static int is_shared(const struct ctt_model *m)
 {
-    int fold = o->fold.what, rc = 0;
+    return ctt_constraint_shares(&m->constraint, m->g->weights);
+}
 
-    if (!asked(o))
-        goto out;
-    CTT_TRY(ctt_names_check(m, patterns(&o->int8)));
+static int folds(const struct ctt_recipe *o, const struct ctt_model *m)
+{
+    int fold = o->fold.what;
+
+    return ctt_foldable_norms(m->g) == 0 || fold == CTT_FOLD_AUTO ||
+           (fold & CTT_FOLD_NORMS);
+}
+
+int ctt_int8_may(const struct ctt_recipe *o, const struct ctt_model *m)
+{
+    return !ctt_int8_frames(m->g) && any_may(o, m) && folds(o, m) &&
+           !(ctt_foldable_norms(m->g) > 0 && is_shared(m));
+}
+
+static int check_given(const struct ctt_recipe *o, const struct ctt_model *m)
+{
+    int rc = 0;
+
     CTT_TRY(any_may(o, m) ? 0 : none_may());
-    CTT_CHECK(ctt_foldable_norms(m->g) == 0 || fold == CTT_FOLD_AUTO ||
-              (fold & CTT_FOLD_NORMS), CTT_EINVAL, "--int8 needs batch norms "
+    CTT_CHECK(folds(o, m), CTT_EINVAL, "--int8 needs batch norms "
               "folded into convs: not --fold none or dead");
-    CTT_CHECK(!o->int8.alike || (!has_text(o->share.bits) &&
-              !ctt_constraint_shares(&m->constraint, m->g->weights)),
-              CTT_EINVAL, "--int8-homogenise: weights that are shared cannot "
-              "be multiplied");
-    CTT_CHECK(!ctt_int8_auto(&o->int8) || o->int8.harm >= 0, CTT_EINVAL,
-              "--int8-except auto: --int8-harm must be 0 or more");
     CTT_CHECK(!ctt_int8_auto(&o->int8) || !ctt_int8_frames(m->g), CTT_EINVAL,
               "--int8-except auto: the model predicts frames, and has no "
               "top-1 to keep: name the convs");
@@ -283,9 +311,31 @@ out:
     return rc;
 }
 
+static int check(const struct ctt_recipe *o, const struct ctt_model *m)
+{
+    int rc = 0;
+
+    if (!asked(o))
+        goto out;
+    CTT_TRY(ctt_names_check(m, patterns(&o->int8)));
+    CTT_CHECK(!o->int8.alike || (!has_text(o->share.bits) && !is_shared(m)),
+              CTT_EINVAL, "--int8-homogenise: weights that are shared cannot "
+              "be multiplied");
+    CTT_CHECK(!ctt_int8_auto(&o->int8) || o->int8.harm >= 0, CTT_EINVAL,
+              "--int8 auto and --int8-except auto: --int8-harm must be 0 or "
+              "more");
+    if (given(o))
+        CTT_TRY(check_given(o, m));
+out:
+    return rc;
+}
+
+/* What a recipe chose has to be good enough as it is. */
 static int own_epochs(const struct ctt_recipe *o)
 {
-    return o->int8.epochs;
+    const struct ctt_int8 *i = &o->int8;
+
+    return i->automatic || i->method == CTT_INT8_AUTO ? 0 : i->epochs;
 }
 
 static double harm(const struct ctt_recipe *o)
@@ -325,7 +375,7 @@ static void tell(struct ctt_walk *k, const struct ctt_model *m)
              worst ? worst->behind : 0);
 }
 
-static int check_given(const struct ctt_walk *k)
+static int check_made(const struct ctt_walk *k)
 {
     int rc;
 
@@ -374,8 +424,13 @@ static int quantise(struct ctt_walk *k)
     CTT_TRY(ctt_int8_blame(k, p.m, p.take, p.form));
     CTT_TRY((ctt_int8_auto(o) ? ctt_int8_keep : ctt_int8_make)(k, &p, &m));
     CTT_TRY(list_others(o, p.m, k->r));
-    CTT_TRY(ctt_int8_blame_all(k, p.m, m));
-    tell(k, m);
+    if (m)
+        CTT_TRY(ctt_int8_blame_all(k, p.m, m));
+    tell(k, p.m);
+    if (!m) {
+        ctt_walk_same(k, "int8");
+        goto out;
+    }
     ctt_model_free(k->m);
     *k->m = m;
     m = NULL;
@@ -391,15 +446,35 @@ static int run(struct ctt_walk *k, int round)
     int rc;
 
     (void)round;
-    CTT_TRY(check_given(k));
+    CTT_TRY(check_made(k));
     CTT_TRY(join_adds(k));
     CTT_TRY(quantise(k));
 out:
     return rc;
 }
 
+/* As run(), but with some ranges. */
+static int sketch(struct ctt_walk *k)
+{
+    char *take = ctt_calloc((size_t)(*k->m)->g->count, 1);
+    struct ctt_model *m = NULL;
+    int rc = take ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(join_adds(k));
+    if (ctt_foldable_norms((*k->m)->g) > 0 ||
+        choose(&k->o->int8, *k->m, take) == 0)
+        goto out;
+    CTT_TRY(ctt_quantise_some(*k->m, take, &m));
+    ctt_model_free(k->m);
+    *k->m = m;
+out:
+    ctt_free(take);
+    return rc;
+}
+
 const struct ctt_stage ctt_stage_int8 = {
     .section = "INT8", .options = options, .ask = "--int8",
-    .own_epochs = own_epochs, .harm = harm, .asked = asked, .check = check,
-    .run = run,
+    .own_epochs = own_epochs, .harm = harm, .asked = asked, .given = given,
+    .check = check, .run = run, .sketch = sketch, .choice = 1,
 };

@@ -165,7 +165,8 @@ static void say(const struct ctt_walk *k, const struct try *t, int most)
 
     snprintf(line, sizeof(line), "int8: %.1f points of mean top-1 lost even "
              "with %d convs in floats, so %s", 100 * t->lost, most,
-             k->epochs > 0 ? "none is kept so and training has to help"
+             k->o->int8.automatic ? "all stay so"
+             : k->epochs > 0 ? "none is kept so and training has to help"
              : "they stay so, and nothing else is tried");
     if (k->calls->say)
         k->calls->say(k->calls->arg, line);
@@ -175,6 +176,10 @@ static void say(const struct ctt_walk *k, const struct try *t, int most)
 static void settle(const struct ctt_walk *k, struct ctt_int8_plan *p,
                    struct try *t, struct ctt_model **out)
 {
+    struct ctt_choice *c = ctt_report_form(k->r);
+
+    if (c && c->int8)
+        c->lost = t->lost;
     for (int i = 0; i < t->out; i++)
         snprintf(k->r->blame[i].stays, sizeof(k->r->blame[i].stays),
                  "costs accuracy");
@@ -182,6 +187,13 @@ static void settle(const struct ctt_walk *k, struct ctt_int8_plan *p,
     set_rows(k, p, t->db);
     *out = t->m;
     t->m = NULL;
+}
+
+/* Nothing reads bytes; `lost` stays that of all of them. */
+static void give_up(struct try *t, int convs)
+{
+    ctt_model_free(&t->m);
+    t->out = convs;
 }
 
 int ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
@@ -197,7 +209,9 @@ int ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
         CTT_TRY(search(k, p, most, &best, &t));
         if (!best.m)
             say(k, t.m ? &t : &all, most);
-        if (!best.m && t.m && k->epochs <= 0)
+        if (!best.m && k->o->int8.automatic)
+            give_up(&all, convs);
+        else if (!best.m && t.m && k->epochs <= 0)
             swap(&best, &t);
     }
     settle(k, p, best.m ? &best : &all, out);

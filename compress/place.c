@@ -24,6 +24,7 @@ struct field { enum kind kind; size_t at; int count; };
 #define PLACE(kind, field, count) OF(ctt_recipe_place, kind, field, count)
 #define STAGE(kind, field, count) OF(ctt_stage_row, kind, field, count)
 #define BLAME(kind, field, count) OF(ctt_blame, kind, field, count)
+#define CHOICE(kind, field, count) OF(ctt_choice, kind, field, count)
 #define WEIGHT(kind, field, count) OF(ctt_weight_row, kind, field, count)
 
 static const struct field place_fields[] = {
@@ -59,6 +60,13 @@ static const struct field blame_fields[] = {
     BLAME(DOUBLE, behind, 1), BLAME(DOUBLE, answer, 1),
     BLAME(INT, frames, 1),
     BLAME(TEXT, stays, sizeof(((struct ctt_blame *)0)->stays)),
+};
+
+static const struct field choice_fields[] = {
+    CHOICE(TEXT, of, CTT_NAME),
+    CHOICE(TEXT, name, sizeof(((struct ctt_choice *)0)->name)),
+    CHOICE(INT, form, 1), CHOICE(INT, int8, 1), CHOICE(INT, chosen, 1),
+    CHOICE(INT64, bytes, 1), CHOICE(DOUBLE, ms, 1), CHOICE(DOUBLE, lost, 1),
 };
 
 #define FIELDS(f) f, (int)CTT_LEN(f)
@@ -102,7 +110,7 @@ static int put_settings(FILE *f, const struct ctt_recipe *o)
         fprintf(f, " limit=%d within=%d", o->limit, o->within);
     if (o->rewind)
         fprintf(f, " rewind");
-    fprintf(f, " norm-clips=%d", o->norm_clips);
+    fprintf(f, " norm-clips=%d for=%s", o->norm_clips, ctt_aims[o->aim]);
     ctt_opt_print(tab, o, f);
     fputc('\n', f);
 out:
@@ -139,6 +147,8 @@ static void put_rows(FILE *f, const struct ctt_recipe_place *p,
         put(f, "stage", FIELDS(stage_fields), &r->stage[i]);
     for (int i = 0; i < r->weights; i++)
         put(f, "weight", FIELDS(weight_fields), &r->weight[i]);
+    for (int i = 0; i < r->choices; i++)
+        put(f, "choice", FIELDS(choice_fields), &r->choice[i]);
     for (int i = 0; i < r->blames; i++)
         put(f, "blame", FIELDS(blame_fields), &r->blame[i]);
 }
@@ -157,7 +167,7 @@ static int write_head(FILE *f, const void *arg)
     const struct all *a = arg;
     int rc;
 
-    fputs("recipe 4\n", f);
+    fputs("recipe 5\n", f);
     CTT_TRY(put_settings(f, a->o));
     fprintf(f, "given %" PRId64 " %08" PRIx32 "\n", a->p->weights, a->p->crc);
 out:
@@ -311,6 +321,28 @@ out:
     return rc;
 }
 
+static int is_choice(const struct ctt_choice *c)
+{
+    return c->form < CTT_PRUNE_FORMS && c->int8 <= 1 && c->chosen <= 1 &&
+           !isinf(c->ms) && !isinf(c->lost);
+}
+
+/* As many as there are. */
+static int get_choices(char **text, struct ctt_report *r)
+{
+    static const char word[] = "choice\t";
+    int rc = 0;
+
+    while (*text && strncmp(*text, word, strlen(word)) == 0) {
+        struct ctt_choice *c;
+        CTT_TRY(ctt_report_choice(r, "", "", &c));
+        CTT_TRY(get(text, "choice", FIELDS(choice_fields), c));
+        CTT_TRY(is_choice(c) ? 0 : damaged("choice"));
+    }
+out:
+    return rc;
+}
+
 /* As many as there are. */
 static int get_blames(char **text, struct ctt_report *r)
 {
@@ -336,6 +368,7 @@ static int get_rows(char *text, const struct ctt_recipe *o,
             : damaged("place"));
     CTT_TRY(get_stages(&text, p->rounds + 1, r));
     CTT_TRY(get_weights(&text, r));
+    CTT_TRY(get_choices(&text, r));
     CTT_TRY(get_blames(&text, r));
     CTT_TRY(text && !*text ? 0 : damaged("the end"));
 out:

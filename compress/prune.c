@@ -7,6 +7,9 @@
 
 static const char *const scope_words[] = { "global", "layer", NULL };
 static const char *const score_words[] = { "lamp", "magnitude", NULL };
+static const char *const form_words[] = {
+    CTT_PRUNE_WORDS, [CTT_PRUNE_AUTO] = "auto", NULL
+};
 
 /* How the model's history names the forms. */
 static const char *const form_text[CTT_PRUNE_FORMS] = {
@@ -36,11 +39,11 @@ static const struct ctt_opt options[] = {
       "more is pruned", .max = 1, .arg = "SHARE",
       .needs = "prune prune-rounds=0" },
     { .name = "prune-form", .type = CTT_CHOICE, .off = FIELD(form),
-      .dflt = "any", .help = "prune single values; blocks of 4 neighbouring "
+      .dflt = "auto", .help = "prune single values; blocks of 4 neighbouring "
       "input channels, which one instruction multiplies in INT8; or rows of 16 "
       "neighbouring output channels, which one instruction multiplies in "
-      "floats",
-      .choices = ctt_prune_forms, .needs = "prune" },
+      "floats; auto: --for decides between any and block (any without "
+      "retraining)", .choices = form_words, .needs = "prune" },
     { .name = "prune-scope", .type = CTT_CHOICE, .off = FIELD(scope),
       .dflt = "global", .help = "prune the smallest values of all weights "
       "together, or of each layer", .choices = scope_words,
@@ -202,5 +205,5 @@ static int run(struct ctt_walk *k, int round)
 const struct ctt_stage ctt_stage_prune = {
     .section = "Pruning", .options = options, .ask = "--prune", .epochs = 1,
     .asked = asked, .check = check, .rounds = rounds, .spent = spent,
-    .run = run, .during = during,
+    .run = run, .choice = 1, .during = during,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * recipe.c: the stages in order; after each round of one the model is tested,
  * retrained, tested again and measured. */
+#include "compress/choose.h"
 #include "compress/place.h"
 #include "net/newfile.h"
 
@@ -10,6 +11,9 @@
 
 struct run {
     struct ctt_walk         k;
+    struct ctt_recipe       o;       /* k.o, as it is chosen */
+    const struct ctt_recipe *given;
+    int                     chosen;  /* choices are made */
     const char             *path;    /* models are measured in a file beside
                                         it */
     struct ctt_recipe_place at;
@@ -93,7 +97,7 @@ static int save(struct run *a)
         goto out;
     a->at.start = k->start;
     memcpy(a->at.name, k->name, sizeof(a->at.name));
-    CTT_TRY(ctt_place_print(&a->at, k->o, k->r, &place));
+    CTT_TRY(ctt_place_print(&a->at, a->given, k->r, &place));
     CTT_TRY(k->calls->save(k->calls->arg, *k->m, place));
 out:
     ctt_free(place);
@@ -307,10 +311,32 @@ out:
     return rc;
 }
 
-static int run_stage(struct run *a, const struct ctt_stage *s)
+/* Before the first stage that needs it; a run that goes on knows it. */
+static int choose(struct run *a, const struct ctt_stage *s)
 {
+    struct ctt_walk *k = &a->k;
     int rc = 0;
 
+    if (!s->choice || !s->asked(k->o) || a->chosen)
+        goto out;
+    CTT_CHECK(!a->skip && !a->at.begun, CTT_EFORMAT,
+              "the checkpoint is damaged: it has no choices");
+    CTT_TRY(ctt_choose(k, &a->o, a->path));
+    a->chosen = 1;
+    if (!k->line[0])
+        goto out;
+    CTT_TRY(note(*k->m, k->line));
+    if (k->calls->say)
+        k->calls->say(k->calls->arg, k->line);
+out:
+    return rc;
+}
+
+static int run_stage(struct run *a, const struct ctt_stage *s)
+{
+    int rc;
+
+    CTT_TRY(choose(a, s));
     for (int i = 1; i <= ctt_stage_rounds(s, a->k.o); i++)
         CTT_TRY(run_round(a, s, i));
 out:
@@ -360,7 +386,9 @@ static int go_on(struct run *a, struct ctt_recipe_from *from)
     struct ctt_walk *k = &a->k;
     int rc;
 
-    CTT_TRY(ctt_place_read(from->place, k->o, &a->at, k->r));
+    CTT_TRY(ctt_place_read(from->place, a->given, &a->at, k->r));
+    ctt_choose_again(k->r, &a->o);
+    a->chosen = ctt_report_form(k->r) != NULL;
     CTT_TRY(check_from(*k->m, from->m));
     a->skip = a->at.rounds;
     k->start = a->at.start;
@@ -392,10 +420,11 @@ int ctt_recipe_run(const struct ctt_recipe *o,
                    struct ctt_recipe_from *from, struct ctt_model **m,
                    struct ctt_report **out)
 {
-    struct run a = { .k = { .o = o, .calls = calls, .m = m,
-                            .name = "as given" }, .path = path };
+    struct run a = { .k = { .calls = calls, .m = m, .name = "as given" },
+                     .o = *o, .given = o, .path = path };
     int rc = 0;
 
+    a.k.o = &a.o;
     CTT_TRY(ctt_recipe_check(o, *m));
     CTT_TRY(ctt_place_given(*m, &a.at));
     CTT_TRY(ctt_report_new(*m, &a.k.r));

@@ -50,6 +50,7 @@ void ctt_report_free(struct ctt_report **r)
     ctt_free((*r)->weight);
     ctt_free((*r)->stored);
     ctt_free((*r)->blame);
+    ctt_free((*r)->choice);
     ctt_free(*r);
     *r = NULL;
 }
@@ -111,6 +112,51 @@ int ctt_report_blame(struct ctt_report *r, const char *name,
     **row = (struct ctt_blame){ .alone = NAN, .behind = NAN, .answer = NAN };
     snprintf((*row)->name, sizeof((*row)->name), "%s", name);
     return 0;
+}
+
+int ctt_report_choice(struct ctt_report *r, const char *of, const char *name,
+                      struct ctt_choice **row)
+{
+    void *more = ctt_grown(r->choice, &r->choice_room, r->choices,
+                           sizeof(*r->choice));
+
+    if (!more)
+        return CTT_ENOMEM;
+    r->choice = more;
+    *row = &r->choice[r->choices++];
+    **row = (struct ctt_choice){ .ms = NAN, .lost = NAN };
+    snprintf((*row)->of, sizeof((*row)->of), "%s", of);
+    snprintf((*row)->name, sizeof((*row)->name), "%s", name);
+    return 0;
+}
+
+struct ctt_choice *ctt_report_form(const struct ctt_report *r)
+{
+    for (int i = 0; i < r->choices; i++)
+        if (r->choice[i].chosen &&
+            strcmp(r->choice[i].of, CTT_CHOICE_FORM) == 0)
+            return &r->choice[i];
+    return NULL;
+}
+
+static int same_choice(const struct ctt_report *r, int i, int k)
+{
+    return k >= 0 && k < r->choices &&
+           strcmp(r->choice[i].of, r->choice[k].of) == 0;
+}
+
+double ctt_report_gain(const struct ctt_report *r, const struct ctt_choice *c)
+{
+    int k = (int)(c - r->choice), first = k;
+
+    while (same_choice(r, k, first - 1))
+        first--;
+    return r->choice[first].ms / c->ms;
+}
+
+int ctt_report_had_choice(const struct ctt_report *r, int i)
+{
+    return same_choice(r, i, i - 1) || same_choice(r, i, i + 1);
 }
 
 /* The larger, the worse. */

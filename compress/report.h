@@ -64,6 +64,7 @@ struct ctt_weight_row {
     char    chain[24];                 /* "in|kh|kw|out": axes of the cores */
     char    reason[CTT_REASON];        /* why it was not factorised, or not
                                           fitted, or "" */
+    int     whole;                     /* 1: a choice says that it stays so */
     int     fitted;                    /* to what it answers on clips */
     double  error;                     /* relative, in the Frobenius norm; if
                                           fitted, the root of the lost share of
@@ -91,6 +92,20 @@ struct ctt_blame {
     char   stays[32];        /* why it reads floats, or "" */
 };
 
+/* A candidate of a choice (choose.h), with what was measured of it on a model
+ * without the training to come.  Those of one choice stand together. */
+#define CTT_CHOICE_FORM "pattern and type"
+struct ctt_choice {
+    char    of[CTT_NAME];    /* CTT_CHOICE_FORM, "all weights" or a weight */
+    char    name[32];        /* "block, int8" */
+    int     form, int8;      /* enum ctt_prune_form; 1: convs read bytes */
+    int     chosen;
+    int64_t bytes;           /* of the file; 0: not measured */
+    double  ms;              /* of a frame; NAN: not timed */
+    double  lost;            /* mean top-1 that bytes then cost, 0..1; NAN: not
+                                tested */
+};
+
 /* What the clips of a data set were used for: "training", "statistics" (of
  * norms and responses), "choice", "test" or "proof".  Not owned. */
 struct ctt_clips {
@@ -107,6 +122,8 @@ struct ctt_report {
     int                    nstored;
     struct ctt_blame      *blame;      /* worst first */
     int                    blames, blame_room;
+    struct ctt_choice     *choice;
+    int                    choices, choice_room;
     struct ctt_clips       clips[3];
     int                    sets;
     struct ctt_score       proof[2];   /* as given, and of the result, on clips
@@ -141,6 +158,20 @@ int  ctt_report_row(struct ctt_report *r, struct ctt_stage_row **row);
  * added. */
 int  ctt_report_blame(struct ctt_report *r, const char *name,
                       struct ctt_blame **row);
+
+/* Adds a row without numbers for a choice; *row is valid until the next one is
+ * added. */
+int  ctt_report_choice(struct ctt_report *r, const char *of, const char *name,
+                       struct ctt_choice **row);
+
+/* The row of CTT_CHOICE_FORM that was chosen; NULL: there is none. */
+struct ctt_choice *ctt_report_form(const struct ctt_report *r);
+
+/* How many times as fast it is as the first candidate; NAN: not timed. */
+double ctt_report_gain(const struct ctt_report *r, const struct ctt_choice *c);
+
+/* Whether row i is one of several candidates. */
+int  ctt_report_had_choice(const struct ctt_report *r, int i);
 
 /* Those whose `answer` is worst come first, but for that of all together. */
 void ctt_report_sort_blame(struct ctt_report *r);
@@ -181,6 +212,9 @@ int  ctt_report_proof_cells(const struct ctt_report *r, int row, char *text,
 int  ctt_report_weight_cells(const struct ctt_report *r, int row, char *text,
                              size_t size);
 int  ctt_report_stored_cells(const struct ctt_report *r, int row, char *text,
+                             size_t size);
+/* Only those of several candidates. */
+int  ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
                              size_t size);
 /* The worst convs only; CTT_BLAME_LINES of them. */
 enum { CTT_BLAME_LINES = 9 };

@@ -116,6 +116,24 @@ static void json_blame(FILE *f, const struct ctt_report *r)
     }
 }
 
+/* The caller ends the list before, and this one. */
+static void json_choices(FILE *f, const struct ctt_report *r)
+{
+    fprintf(f, "],\n \"choices\": [");
+    for (int i = 0; i < r->choices; i++) {
+        const struct ctt_choice *c = &r->choice[i];
+
+        fprintf(f, "%s\n  {\"of\": \"%s\", \"candidate\": \"%s\", "
+                "\"chosen\": %s", i ? "," : "", c->of, c->name,
+                c->chosen ? "true" : "false");
+        json_number(f, "bytes", c->bytes ? (double)c->bytes : NAN);
+        json_number(f, "ms_a_frame", c->ms);
+        json_number(f, "faster", ctt_report_gain(r, c));
+        json_number(f, "top1_lost", c->lost);
+        fprintf(f, "}");
+    }
+}
+
 /* The clips, and the proof; the caller ends its list. */
 static void json_clips(FILE *f, const struct ctt_report *r)
 {
@@ -159,6 +177,7 @@ static int json_all(FILE *f, const void *report)
         json_stored(f, &r->stored[i]);
     }
     json_blame(f, r);
+    json_choices(f, r);
     json_clips(f, r);
     fprintf(f, "]}\n");
     return 0;

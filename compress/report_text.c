@@ -215,3 +215,35 @@ int ctt_report_blame_cells(const struct ctt_report *r, int row, char *text,
              number("%.1f", b->behind, behind, sizeof(behind)), b->stays);
     return 1;
 }
+
+/* Candidate `row`, from 1, of those that had others; NULL: there are fewer. */
+static const struct ctt_choice *choice_at(const struct ctt_report *r, int row)
+{
+    for (int i = 0; i < r->choices; i++)
+        if (ctt_report_had_choice(r, i) && --row == 0)
+            return &r->choice[i];
+    return NULL;
+}
+
+int ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
+                            size_t size)
+{
+    const struct ctt_choice *c = choice_at(r, row ? row : 1);
+    char bytes[32] = "-", ms[32], faster[32], lost[32];
+
+    if (!c)
+        return 0;
+    if (row == 0) {
+        snprintf(text, size, "choice of\tcandidate\tbytes\tms/frame\tfaster\t"
+                 "points lost\tnote");
+        return 1;
+    }
+    if (c->bytes)
+        snprintf(bytes, sizeof(bytes), "%" PRId64, c->bytes);
+    snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%s\t%s", c->of, c->name, bytes,
+             number("%.4f", c->ms, ms, sizeof(ms)),
+             number("%.2fx", ctt_report_gain(r, c), faster, sizeof(faster)),
+             number("%.1f", 100 * c->lost, lost, sizeof(lost)),
+             c->chosen ? "chosen" : "");
+    return 1;
+}

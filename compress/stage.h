@@ -51,6 +51,11 @@ struct ctt_stage {
     double (*spent)(const struct ctt_recipe *o, int round, double all);
     /* Runs round `round`, from 1. */
     int    (*run)(struct ctt_walk *k, int round);
+    /* Does to the model what takes as long at run time, where there are no
+     * clips; NULL: as run(). */
+    int    (*sketch)(struct ctt_walk *k);
+    /* 1: ctt_choose() comes before it. */
+    int    choice;
     /* What changes the model while this round is retrained, with arg = k;
      * NULL, or due NULL: nothing. */
     void   (*during)(struct ctt_walk *k, struct ctt_changes *c);

@@ -181,6 +181,35 @@ out:
     return rc;
 }
 
+static int make_all(struct making *a)
+{
+    const struct ctt_graph *g = a->m->g;
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++) {
+        struct ctt_weight_row *row = ctt_chain_row(a->r, g->node[i].name);
+
+        if (row && !row->whole &&
+            ctt_chain_may(g, i, a->o->least, a->o->except, row))
+            CTT_TRY(make_one(a, i));
+    }
+    for (int i = 0; i < g->count; i++)
+        if (a->chain[i])
+            tell_row(a->m, i, a->o, a->chain[i], a->r);
+out:
+    return rc;
+}
+
+int ctt_tt_chains(const struct ctt_model *m, const struct ctt_tt *o,
+                  struct ctt_report *r, struct ctt_chain **chain)
+{
+    struct ctt_tt weights = *o;
+    struct making a = { m, &weights, NULL, NULL, r, chain, 0 };
+
+    weights.on = CTT_ON_WEIGHTS;
+    return make_all(&a);
+}
+
 static int factorise(struct making *a, struct ctt_model **out)
 {
     const struct ctt_graph *g = a->m->g;
@@ -188,15 +217,7 @@ static int factorise(struct making *a, struct ctt_model **out)
 
     a->chain = ctt_calloc((size_t)g->count, sizeof(*a->chain));
     CTT_TRY(a->chain ? 0 : CTT_ENOMEM);
-    for (int i = 0; i < g->count; i++) {
-        struct ctt_weight_row *row = ctt_chain_row(a->r, g->node[i].name);
-
-        if (row && ctt_chain_may(g, i, a->o->least, a->o->except, row))
-            CTT_TRY(make_one(a, i));
-    }
-    for (int i = 0; i < g->count; i++)
-        if (a->chain[i])
-            tell_row(a->m, i, a->o, a->chain[i], a->r);
+    CTT_TRY(make_all(a));
     CTT_TRY(ctt_chain_replace(a->m, a->chain, out));
 out:
     for (int i = 0; a->chain && i < g->count; i++)
@@ -303,5 +324,5 @@ out:
 const struct ctt_stage ctt_stage_tt = {
     .section = "Tensor trains", .options = options,
     .ask = "--tt-rank or --tt-tol", .epochs = 1.0 / 3,
-    .asked = asked, .check = check, .run = run,
+    .asked = asked, .check = check, .run = run, .choice = 1,
 };

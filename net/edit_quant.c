@@ -282,3 +282,26 @@ out:
     ctt_free(text);
     return rc;
 }
+
+static struct ctt_form_of some_form(const struct ctt_node *n)
+{
+    struct ctt_form_of form = { 1 / 32.0f, ctt_is_relu(n) ? 0 : 128 };
+
+    ctt_quantise_known(n, &form);
+    return form;
+}
+
+int ctt_quantise_some(const struct ctt_model *m, const char *take,
+                      struct ctt_model **out)
+{
+    struct ctt_form_of *form = ctt_calloc((size_t)m->g->count, sizeof(*form));
+    int rc = form ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    for (int i = 0; i < m->g->count; i++)
+        form[i] = some_form(&m->g->node[i]);
+    CTT_TRY(ctt_quantise(m, take, form, out));
+out:
+    ctt_free(form);
+    return rc;
+}

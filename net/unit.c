@@ -8,8 +8,7 @@ static const struct { int outs, ins; } most[CTT_PRUNE_FORMS] = {
 };
 
 const char *const ctt_prune_forms[] = {
-    [CTT_PRUNE_ANY] = "any", [CTT_PRUNE_BLOCK] = "block",
-    [CTT_PRUNE_ROW] = "row", [CTT_PRUNE_FORMS] = NULL
+    CTT_PRUNE_WORDS, [CTT_PRUNE_FORMS] = NULL
 };
 
 static int64_t parts(int64_t n, int most_of_one)

@@ -16,7 +16,9 @@ enum ctt_prune_form {
     CTT_PRUNE_ANY, CTT_PRUNE_BLOCK, CTT_PRUNE_ROW, CTT_PRUNE_FORMS
 };
 
-/* Their words in that order, then NULL. */
+/* Their words in that order; and then NULL. */
+#define CTT_PRUNE_WORDS [CTT_PRUNE_ANY] = "any", \
+    [CTT_PRUNE_BLOCK] = "block", [CTT_PRUNE_ROW] = "row"
 extern const char *const ctt_prune_forms[];
 
 /* The elements at + o * stride + i of a weight, o < outs and i < ins. */

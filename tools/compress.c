@@ -19,6 +19,14 @@
 static const char *const schedules[] = { "fresh", "rewind", NULL };
 
 static const struct ctt_opt own[] = {
+    { .name = "for", .type = CTT_CHOICE, .off = FIELD(recipe.aim),
+      .dflt = "both", .help = "what --prune-form auto, --int8 auto and the "
+      "choice of weights for tensor trains make small: the product of bytes "
+      "and time, the bytes of the file, or the time of a frame, measured here "
+      "before anything is trained; by a rule with --deterministic or "
+      "--device ref", .choices = ctt_aims, .section = "Choices",
+      .needs = "prune-form=auto|int8=auto|tt-rank|tt-tol",
+      .tags = CTT_OPT_COMMON },
     { .name = "retrain-epochs", .type = CTT_STRING, .off = FIELD(epochs),
       .dflt = "", .help = "total epochs of retraining [12 with --data]; auto: "
       "12, then the last one before sharing is repeated for 12, 24, 48.. "
@@ -110,7 +118,7 @@ static int open_data(struct ctt_compress_job *j, const char *path,
 static int needs_data(const struct ctt_recipe *r)
 {
     return r->epochs > 0 || r->svd.on == CTT_ON_RESPONSES ||
-           r->tt.on == CTT_ON_RESPONSES || r->int8.method > 0;
+           r->tt.on == CTT_ON_RESPONSES || ctt_int8_given(&r->int8);
 }
 
 /* Whether it can do without, if the validation clips are the same. */
@@ -127,7 +135,7 @@ static void tell_few(const struct ctt_compress_job *j)
 {
     int clips = j->data ? ctt_data_clips(j->data) : 0;
 
-    if (j->c.recipe.int8.method > 0 && clips < FEW_CLIPS)
+    if (ctt_int8_given(&j->c.recipe.int8) && clips < FEW_CLIPS)
         ctt_tool_say("int8: %d training clips are few to measure ranges of "
                      "values on: others may be clipped", clips);
 }
@@ -424,6 +432,8 @@ static int complete(struct ctt_compress_job *j, const struct ctt_opt *tab,
     j->path = argv[first];
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
     CTT_TRY(ctt_opt_check(tab, c));
+    CTT_CHECK(c->train.data || !ctt_int8_given(&c->recipe.int8), CTT_EINVAL,
+              "--int8 requires --data");
     CTT_TRY(ctt_recipe_asked(&c->recipe));
     CTT_TRY(ctt_train_check(&c->train));
     CTT_TRY(ctt_retrain_epochs(c->epochs, c->train.data != NULL, &c->recipe));

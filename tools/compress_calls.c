@@ -8,6 +8,7 @@
 #include "tools/train_say.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static int stopped(const struct ctt_compress_job *j, const char *stage)
 {
@@ -145,10 +146,31 @@ static int measure(void *arg, const char *path, struct ctt_speed *s)
                              j->c.train.threads, s);
 }
 
+static int compare(void *arg, const char *base, const char *path,
+                   struct ctt_speed *s)
+{
+    const struct ctt_compress_job *j = arg;
+
+    ctt_tool_progress(0, "timing what there is to choose");
+    if (ctt_tool_stop())
+        return stopped(j, "choices");
+    return ctt_compress_time(base, path, j->c.train.device, j->c.train.threads,
+                             s);
+}
+
+/* The plain C of the device "ref" tells nothing of the time that other devices
+ * take, and a time is not the same twice. */
+static int may_time(const struct ctt_train_cfg *c)
+{
+    return !c->deterministic && strcmp(c->device, "ref") != 0;
+}
+
 struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
 {
     struct ctt_recipe_calls calls = { .arg = j, .time = measure };
 
+    if (may_time(&j->c.train))
+        calls.compare = compare;
     calls.say = say;
     calls.busy = busy;
     if (j->val) {

@@ -17,8 +17,19 @@ static void add(struct ctt_report *r, const char *used_for, const char *path,
                                               ctt_data_clips(d) };
 }
 
+/* Whether they chose the convs that read floats. */
+static int chose_convs(const struct ctt_recipe *o, const struct ctt_report *r)
+{
+    const struct ctt_choice *c = ctt_report_form(r);
+
+    if (o->int8.method == CTT_INT8_AUTO)
+        return c && c->int8;
+    return o->int8.method > 0 && ctt_int8_auto(&o->int8);
+}
+
 /* What the validation clips chose, or "". */
-static const char *choice(const struct ctt_recipe *o, char *text, size_t size)
+static const char *choice(const struct ctt_recipe *o,
+                          const struct ctt_report *r, char *text, size_t size)
 {
     const struct ctt_tt *t = &o->tt;
     const char *const parts[] = {
@@ -27,8 +38,7 @@ static const char *choice(const struct ctt_recipe *o, char *text, size_t size)
         : "the best epoch of each retraining",
         (t->rank > 0 || t->tol > 0) && t->harm > 0 && t->harm < 1
         ? "which weights stay whole" : NULL,
-        o->int8.method > 0 && ctt_int8_auto(&o->int8)
-        ? "which convs read floats" : NULL,
+        chose_convs(o, r) ? "which convs read floats" : NULL,
     };
     size_t n = 0;
 
@@ -68,7 +78,7 @@ static int prove(const struct ctt_compress_job *j, struct ctt_report *r)
     opened = ctt_held_out_open(&j->c.train, j->m, j->data, j->val, &d);
     CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
     ctt_tool_say("\ntop-1 is that of the validation clips, which chose %s: "
-                 "it flatters; %s%s", choice(&j->c.recipe, text, sizeof(text)),
+                 "it flatters; %s%s", choice(&j->c.recipe, r, text, sizeof(text)),
                  d ? "split 'test' chose nothing:" : "nothing proves it: ",
                  d ? "" : ctt_held_out_missing(opened));
     if (d)
@@ -110,7 +120,7 @@ int ctt_compress_prove(const struct ctt_compress_job *j, struct ctt_report *r)
 
     if (!j->val)
         goto out;
-    chose = *choice(&j->c.recipe, text, sizeof(text)) != '\0';
+    chose = *choice(&j->c.recipe, r, text, sizeof(text)) != '\0';
     if (j->data)
         add(r, j->c.recipe.epochs > 0 ? "training" : "statistics", c->data,
             c->split, j->data);

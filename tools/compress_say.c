@@ -75,6 +75,24 @@ out:
     return rc;
 }
 
+static int say_choices(const struct ctt_report *r)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char line[1024];
+    int rc = 0;
+
+    for (int k = 0; ctt_report_choice_cells(r, k, line, sizeof(line)); k++)
+        ctt_table_row(&t, "%s", line);
+    if (!t.rows)
+        goto out;
+    ctt_tool_say("\nchoices, made before training on weights that were "
+                 "compressed at once:");
+    CTT_TRY(ctt_table_print(&t));
+out:
+    ctt_table_free(&t);
+    return rc;
+}
+
 int ctt_compress_say(const struct ctt_report *r)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
@@ -90,6 +108,7 @@ int ctt_compress_say(const struct ctt_report *r)
     ctt_tool_say("\nas stored, in bits per weight that is kept (not pruned):");
     CTT_TRY(ctt_table_print(&t));
     CTT_TRY(say_blame(r));
+    CTT_TRY(say_choices(r));
     for (int k = 0; ctt_report_stage_cells(r, k, line, sizeof(line)); k++)
         ctt_table_row(&t, "%s", line);
     ctt_tool_say("\nstages:");

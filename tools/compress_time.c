@@ -29,7 +29,7 @@ out:
     return rc;
 }
 
-int ctt_compress_time(const char *given, const char *path, const char *device,
+int ctt_compress_time(const char *base, const char *path, const char *device,
                       int threads, struct ctt_speed *out)
 {
     struct ctt_runner r[2] = { { .own = NULL }, { .own = NULL } };
@@ -37,7 +37,7 @@ int ctt_compress_time(const char *given, const char *path, const char *device,
     int64_t ram;
     int rc;
 
-    CTT_TRY(open_runner(given, device, threads, &r[0], &ram));
+    CTT_TRY(open_runner(base, device, threads, &r[0], &ram));
     CTT_TRY(open_runner(path, device, threads, &r[1], &ram));
     CTT_TRY(ctt_turns_run(r, &pace, &t));
     *out = (struct ctt_speed){ t.ms[1], t.ratio.median, ram };

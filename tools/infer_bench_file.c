@@ -62,15 +62,6 @@ out:
     return rc;
 }
 
-/* Some range for what a node makes. */
-static struct ctt_form_of some_form(const struct ctt_node *n)
-{
-    struct ctt_form_of form = { 1 / 32.0f, ctt_is_relu(n) ? 0 : 128 };
-
-    ctt_quantise_known(n, &form);
-    return form;
-}
-
 /* Models are large: the one before is not kept. */
 static void become(struct ctt_model **m, struct ctt_model **next)
 {
@@ -83,7 +74,6 @@ static void become(struct ctt_model **m, struct ctt_model **next)
 static int quantise(struct ctt_model **m)
 {
     struct ctt_model *next = NULL;
-    struct ctt_form_of *form = NULL;
     const struct ctt_graph *g;
     char *take = NULL;
     int rc, taken = 0;
@@ -94,21 +84,18 @@ static int quantise(struct ctt_model **m)
     become(m, &next);
     g = (*m)->g;
     take = ctt_calloc((size_t)g->count, 1);
-    form = ctt_calloc((size_t)g->count, sizeof(*form));
-    CTT_TRY(take && form ? 0 : CTT_ENOMEM);
+    CTT_TRY(take ? 0 : CTT_ENOMEM);
     for (int i = 0; i < g->count; i++) {
         take[i] = !ctt_quantise_cannot(g, i) &&
                   ctt_quantise_pays(*m, i);
         taken += take[i];
-        form[i] = some_form(&g->node[i]);
     }
     CTT_CHECK(taken > 0, CTT_EUNSUP, "--type int8: no conv of this model would "
               "be faster with bytes");
-    CTT_TRY(ctt_quantise(*m, take, form, &next));
+    CTT_TRY(ctt_quantise_some(*m, take, &next));
     become(m, &next);
 out:
     ctt_free(take);
-    ctt_free(form);
     return rc;
 }
 

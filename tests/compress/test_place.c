@@ -40,6 +40,14 @@ static const struct ctt_recipe of_bytes = {
     .round = { .bits = 8 }, .epochs = 4,
 };
 
+/* What is chosen is known to the run that goes on. */
+static const struct ctt_recipe chooses = {
+    .tt = { .rank = 4, .except = "y" },
+    .prune = { .share = 0.6f, .rounds = 2, .form = CTT_PRUNE_AUTO },
+    .fold = { CTT_FOLD_ALL }, .int8 = { .method = CTT_INT8_AUTO, .harm = 1 },
+    .round = { .bits = 8 }, .epochs = 4, .aim = CTT_AIM_MS,
+};
+
 static const char no_clip[] = "input x h=6 w=6 c=16\n"
     "conv a in=x out=24 kernel=3 pad=1\nact r in=a kind=relu\n"
     "convlstm h in=r hidden=8 kernel=3\npool p in=h kind=avg\n"
@@ -51,7 +59,8 @@ static const char *net = small_net;
 /* Stands for a program that is killed when it saves the `dies`-th time, before
  * the checkpoint is whole; 0: never. */
 struct stopped {
-    int               dies, saves;
+    int               dies, saves, compared;
+    int               goes_on;    /* with choices from a checkpoint */
     struct ctt_model *m;        /* the checkpoint */
     char             *place;
 };
@@ -110,18 +119,34 @@ static int sample(void *arg, const struct ctt_model *m, int clips,
     return small_sample(NULL, m, clips, node, nodes, what, take, to);
 }
 
+/* Bytes and chains are faster at each other call: who asks again would choose
+ * otherwise. */
+static int compare(void *arg, const char *base, const char *path,
+                   struct ctt_speed *s)
+{
+    struct stopped *t = arg;
+
+    (void)base;
+    (void)path;
+    CU_ASSERT(!t->goes_on);
+    *s = (struct ctt_speed){ 2, ++t->compared % 2 ? 0.5 : 2, 0 };
+    return 0;
+}
+
 /* Runs the recipe into a file, if t has a checkpoint from there. */
 static int run_stopped(struct stopped *t, const char *path,
                        struct ctt_report **r)
 {
     struct ctt_recipe_calls calls = { .arg = t, .retrain = move,
         .accuracy = sum, .save = save, .sample = sample,
-        .clips = 100 };
+        .clips = 100, .compare = compare };
     struct ctt_model *m = small_model(net, 5);
     struct ctt_recipe_from from = { t->m, t->place };
     char *place = t->place;
     int rc, resumes = t->m != NULL;
 
+    t->compared = 0;
+    t->goes_on = place && strstr(place, "\nchoice\t");
     t->m = NULL;
     t->place = NULL;
     rc = ctt_recipe_run(recipe, &calls, path, resumes ? &from : NULL, &m,
@@ -150,6 +175,11 @@ static void same_report(const struct ctt_report *a, const struct ctt_report *b)
     }
     for (int k = 0; ctt_report_weight_cells(a, k, s, sizeof(s)); k++) {
         CU_ASSERT(ctt_report_weight_cells(b, k, t, sizeof(t)));
+        CU_ASSERT_STRING_EQUAL(s, t);
+    }
+    CU_ASSERT_EQUAL(a->choices, b->choices);
+    for (int k = 0; ctt_report_choice_cells(a, k, s, sizeof(s)); k++) {
+        CU_ASSERT(ctt_report_choice_cells(b, k, t, sizeof(t)));
         CU_ASSERT_STRING_EQUAL(s, t);
     }
 }
@@ -225,6 +255,8 @@ static void test_stopped(void)
     recipe = &of_bytes;
     net = no_clip;
     check_stopped(5);    /* before 2 retrainings, after 3 rounds */
+    recipe = &chooses;
+    check_stopped(8);    /* before 3 retrainings, after 5 rounds */
     recipe = &long_recipe;
     net = small_net;
 }
@@ -321,12 +353,16 @@ static void test_places(void)
     struct ctt_model *m = small_model(small_net, 5);
     struct ctt_report *r = NULL, *back = NULL;
     struct ctt_stage_row *row;
+    struct ctt_choice *choice;
     struct ctt_blame *blame;
     char *text = NULL;
 
     CHECK_OK(ctt_report_new(m, &r));
     CHECK_OK(ctt_report_row(r, &row));
     row->bytes = 1000;
+    CHECK_OK(ctt_report_choice(r, CTT_CHOICE_FORM, "block, int8", &choice));
+    choice->form = CTT_PRUNE_BLOCK;
+    choice->chosen = choice->int8 = 1;
     CHECK_OK(ctt_report_blame(r, "h.z", &blame));
     blame->alone = 1.0 / 3;
     for (int k = 0; k < CTT_ACCURACIES; k++)
@@ -338,6 +374,9 @@ static void test_places(void)
     CU_ASSERT_EQUAL(back->stages, 1);
     CU_ASSERT(back->stage[0].after.top1[1] == 1.0 / 3);
     CU_ASSERT(isnan(back->stage[0].ms));
+    CU_ASSERT_EQUAL_FATAL(back->choices, 1);
+    CU_ASSERT(isnan(back->choice[0].ms) && ctt_report_form(back) != NULL);
+    CU_ASSERT_EQUAL(back->choice[0].form, CTT_PRUNE_BLOCK);
     CU_ASSERT_EQUAL_FATAL(back->blames, 1);
     CU_ASSERT(back->blame[0].alone == 1.0 / 3);
     CU_ASSERT(isnan(back->blame[0].behind));
@@ -358,8 +397,11 @@ static void test_places(void)
 
         text[k] = "\t\n\x1b-9\"\0"[k % 7];
         CHECK_OK(ctt_report_new(m, &back));
-        if (ctt_place_read(text, &long_recipe, &p, back) >= 0)
+        if (ctt_place_read(text, &long_recipe, &p, back) >= 0) {
             CU_ASSERT(p.rounds + p.begun <= 5);
+            for (int i = 0; i < back->choices; i++)
+                CU_ASSERT(back->choice[i].form < CTT_PRUNE_FORMS);
+        }
         ctt_report_free(&back);
         text[k] = old;
     }

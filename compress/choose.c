@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * choose.c: which pattern of pruning and which type a recipe takes. */
+#include "compress/choose.h"
+#include "compress/range.h"
+#include "compress/trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const ctt_aims[] = {
+    [CTT_AIM_BOTH] = "both", [CTT_AIM_BYTES] = "bytes", [CTT_AIM_MS] = "ms",
+    NULL
+};
+
+/* In the order of what they cost in accuracy.  rule: the highest is taken where
+ * nothing is measured: the fastest in doc/benchmarks.md. */
+struct candidate { int form, int8, rule; };
+static const struct candidate candidates[] = {
+    { CTT_PRUNE_ANY, 0, 1 }, { CTT_PRUNE_BLOCK, 0, 0 },
+    { CTT_PRUNE_ANY, 1, 2 }, { CTT_PRUNE_BLOCK, 1, 3 },
+};
+
+/* ---- which there are ---- */
+
+/* Whether bytes are worth a try: something is done for speed, and clips tell
+ * ranges and what they cost. */
+static int may_read_bytes(const struct ctt_walk *k)
+{
+    const struct ctt_recipe *o = k->o;
+    int fast = ctt_stage_thin.asked(o) || ctt_stage_svd.asked(o) ||
+               ctt_stage_tt.asked(o) || ctt_stage_prune.asked(o);
+
+    return fast && !o->round.half && k->calls->sample && k->calls->accuracy &&
+           ctt_int8_may(o, *k->m);
+}
+
+/* Blocks lose more accuracy than single values, which training gives back. */
+static int may_prune(const struct ctt_walk *k, int form)
+{
+    if (form == CTT_PRUNE_ANY)
+        return 1;
+    return ctt_stage_prune.asked(k->o) && k->o->prune.form == CTT_PRUNE_AUTO &&
+           k->o->epochs > 0 && k->calls->retrain;
+}
+
+static int may(const struct ctt_walk *k, const struct candidate *c)
+{
+    const struct ctt_int8 *o = &k->o->int8;
+
+    if (!may_prune(k, c->form))
+        return 0;
+    if (o->method != CTT_INT8_AUTO)
+        return c->int8 == ctt_int8_given(o);
+    return !c->int8 || may_read_bytes(k);
+}
+
+static void settle(const struct ctt_choice *c, struct ctt_recipe *o)
+{
+    if (o->prune.form == CTT_PRUNE_AUTO)
+        o->prune.form = c->form;
+    if (o->int8.method == CTT_INT8_AUTO) {
+        o->int8.method = c->int8 ? 1 + CTT_RANGE_MSE : 0;
+        o->int8.automatic = c->int8;
+    }
+}
+
+/* "block, int8"; of what is not pruned, "int8". */
+static void name(const struct ctt_recipe *o, const struct candidate *c,
+                 char *text, size_t size)
+{
+    int form = o->prune.form == CTT_PRUNE_AUTO ? c->form : o->prune.form;
+    int prunes = ctt_stage_prune.asked(o);
+
+    snprintf(text, size, "%s%s%s", prunes ? ctt_prune_forms[form] : "",
+             prunes ? ", " : "", c->int8 ? "int8" : "floats");
+}
+
+/* Adds the rows; returns how many. */
+static int list(const struct ctt_walk *k)
+{
+    int n = 0, rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(candidates); i++) {
+        struct ctt_choice *row;
+        char text[sizeof(row->name)];
+
+        if (!may(k, &candidates[i]))
+            continue;
+        name(k->o, &candidates[i], text, sizeof(text));
+        CTT_TRY(ctt_report_choice(k->r, CTT_CHOICE_FORM, text, &row));
+        row->form = candidates[i].form;
+        row->int8 = candidates[i].int8;
+        n++;
+    }
+out:
+    return rc < 0 ? rc : n;
+}
+
+/* ---- which is taken ---- */
+
+/* first: the candidate that is compared with. */
+static int measure(const struct ctt_choosing *a, const struct ctt_model *m,
+                   const struct ctt_trial *first, struct ctt_choice *base,
+                   struct ctt_choice *c, struct ctt_trial *t)
+{
+    const struct ctt_recipe_calls *calls = a->k->calls;
+    struct ctt_recipe o = *a->o;
+    struct ctt_speed s;
+    int rc;
+
+    settle(c, &o);
+    CTT_TRY(ctt_trial_make(m, &o, a->rows, a->path, t));
+    c->bytes = t->bytes;
+    if (c == base || !calls->compare)
+        goto out;
+    CTT_TRY(ctt_trial_compare(calls, first, t, &s));
+    if (isnan(base->ms))
+        base->ms = s.ms / s.slower;
+    c->ms = base->ms * s.slower;
+out:
+    return rc;
+}
+
+static int measure_all(const struct ctt_choosing *a, const struct ctt_model *m,
+                       struct ctt_choice *c, int n)
+{
+    struct ctt_trial first = { .file = NULL }, t = { .file = NULL };
+    int rc;
+
+    CTT_TRY(measure(a, m, NULL, c, c, &first));
+    for (int i = 1; i < n; i++) {
+        ctt_trial_drop(&t);
+        CTT_TRY(measure(a, m, &first, c, &c[i], &t));
+    }
+out:
+    ctt_trial_drop(&first);
+    ctt_trial_drop(&t);
+    return rc;
+}
+
+/* What the aim counts. */
+static double cost(const struct ctt_recipe *o, const struct ctt_choice *c)
+{
+    return (o->aim == CTT_AIM_MS ? 1 : (double)c->bytes) *
+           (o->aim == CTT_AIM_BYTES ? 1 : c->ms);
+}
+
+static int best_of(const struct ctt_recipe *o, const struct ctt_choice *c,
+                   int n)
+{
+    int best = 0;
+
+    for (int i = 1; i < n; i++)
+        if (cost(o, &c[i]) < CTT_CHOICE_GAIN * cost(o, &c[best]))
+            best = i;
+    return best;
+}
+
+static int by_rule(const struct ctt_choice *c, int n)
+{
+    int best = 0, most = -1;
+
+    for (int i = 0; i < n; i++)
+        for (size_t j = 0; j < CTT_LEN(candidates); j++)
+            if (c[i].form == candidates[j].form &&
+                c[i].int8 == candidates[j].int8 && candidates[j].rule > most) {
+                most = candidates[j].rule;
+                best = i;
+            }
+    return best;
+}
+
+static int is_measured(const struct ctt_walk *k)
+{
+    return k->calls->compare || k->o->aim == CTT_AIM_BYTES;
+}
+
+/* m: with tensor trains.  Returns how many candidates there were. */
+static int choose_form(const struct ctt_choosing *a, struct ctt_recipe *o,
+                       const struct ctt_model *m)
+{
+    int at = a->k->r->choices, best, n, rc;
+    struct ctt_choice *c;
+
+    CTT_TRY(n = list(a->k));
+    c = a->k->r->choice + at;
+    if (n > 1 && is_measured(a->k))
+        CTT_TRY(measure_all(a, m, c, n));
+    best = is_measured(a->k) ? best_of(o, c, n) : by_rule(c, n);
+    c[best].chosen = 1;
+    settle(&c[best], o);
+    rc = n;
+out:
+    return rc;
+}
+
+void ctt_choose_again(const struct ctt_report *r, struct ctt_recipe *o)
+{
+    const struct ctt_choice *c = ctt_report_form(r);
+
+    if (c)
+        settle(c, o);
+}
+
+/* ---- all ---- */
+
+/* Sets a->chain and a->rows. */
+static int make_chains(struct ctt_choosing *a)
+{
+    size_t nodes = (size_t)(*a->k->m)->g->count;
+    int rc;
+
+    CTT_TRY(ctt_trial_rows(a->k->r, &a->rows));
+    if (!ctt_stage_tt.asked(a->o) || !is_measured(a->k))
+        goto out;
+    a->chain = ctt_calloc(nodes, sizeof(*a->chain));
+    CTT_TRY(a->chain ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_tt_chains(*a->k->m, &a->o->tt, a->rows, a->chain));
+out:
+    return rc;
+}
+
+static void tell(struct ctt_walk *k, int candidates_of_form, int whole)
+{
+    const struct ctt_choice *c = ctt_report_form(k->r);
+    char weights[48] = "";
+
+    if (whole)
+        snprintf(weights, sizeof(weights), "; %d weights are no tensor trains",
+                 whole);
+    k->line[0] = '\0';
+    if (candidates_of_form > 1 || whole)
+        snprintf(k->line, sizeof(k->line), "chosen %s%s: %s%s",
+                 is_measured(k) ? "for " : "by rule",
+                 is_measured(k) ? ctt_aims[k->o->aim] : "", c->name, weights);
+}
+
+int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o, const char *path)
+{
+    struct ctt_choosing a = { .k = k, .o = o, .path = path };
+    struct ctt_model *trains = NULL;
+    int nodes = (*k->m)->g->count, forms, whole = 0, rc;
+
+    CTT_TRY(make_chains(&a));
+    if (a.chain)
+        CTT_TRY(ctt_chain_replace(*k->m, a.chain, &trains));
+    CTT_TRY(forms = choose_form(&a, o, trains ? trains : *k->m));
+    if (a.chain)
+        CTT_TRY(whole = ctt_choose_chains(&a));
+    tell(k, forms, whole);
+    rc = 0;
+out:
+    ctt_model_free(&trains);
+    for (int i = 0; a.chain && i < nodes; i++)
+        ctt_chain_free(&a.chain[i]);
+    ctt_free(a.chain);
+    ctt_report_free(&a.rows);
+    return rc;
+}

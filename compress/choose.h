@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * choose.h: what a recipe chooses before it trains: the pattern of pruning, the
+ * type of the convs, and which weights become tensor trains. */
+#ifndef CTT_CHOOSE_H
+#define CTT_CHOOSE_H
+
+#include "compress/chain.h"
+#include "compress/stage.h"
+
+/* Called once, with the model *k->m as it is when the first stage with a
+ * `choice` begins.  Replaces CTT_PRUNE_AUTO and CTT_INT8_AUTO in o, which k->o
+ * is, marks the weights that stay whole in the rows of k->r, adds rows of
+ * choice to it, and sets k->line: for the history, or "" if there was nothing
+ * to choose.
+ *
+ * A candidate is a trial (trial.h), made of the weights as they are: time and
+ * size hardly depend on their values.  It is taken if what o->aim counts is at
+ * least CTT_CHOICE_GAIN smaller than that of a candidate that keeps more of the
+ * weights.  Without k->calls->compare nothing is timed, and unless only bytes
+ * count, rules decide.
+ *
+ *   pattern: any; if the model is retrained, also blocks.  Rule: blocks where
+ *       convs read bytes.
+ *   type: floats; where training clips give ranges and validation clips a test,
+ *       and the model is thinned, factorised or pruned and not to be rounded to
+ *       half precision, also bytes.  Rule: bytes.
+ *   tensor trains: the user asked for them, so a weight stays whole only if its
+ *       chain stores more bytes and is slower; or only one of that, if only
+ *       that counts.  Rule: chains. */
+int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o, const char *path);
+
+/* Below this ratio a candidate is smaller, or faster. */
+#define CTT_CHOICE_GAIN 0.97
+
+/* Replaces AUTO in o by what the rows of r say. */
+void ctt_choose_again(const struct ctt_report *r, struct ctt_recipe *o);
+
+/* ---- choose_chain.c ---- */
+
+/* A model whose weights could be chains. */
+struct ctt_choosing {
+    struct ctt_walk         *k;
+    const struct ctt_recipe *o;
+    const char              *path;
+    struct ctt_chain       **chain;    /* of *k->m, by node; NULL: no train is
+                                          asked for, or nothing is measured */
+    struct ctt_report       *rows;     /* of their weights */
+};
+
+/* Takes those out of a->chain whose weights stay whole.  Returns how many. */
+int ctt_choose_chains(const struct ctt_choosing *a);
+
+/* ---- int8.c ---- */
+
+/* Whether a recipe may choose that convs of m read bytes. */
+int ctt_int8_may(const struct ctt_recipe *o, const struct ctt_model *m);
+
+#endif

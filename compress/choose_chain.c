@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * choose_chain.c: which weights stay whole although tensor trains are asked
+ * for. */
+#include "compress/choose.h"
+#include "compress/trial.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ---- a weight ---- */
+
+/* The bytes and the time of a weight's candidates: whole, and its chain. */
+struct both { int64_t bytes[2]; double ms[2]; };
+
+static int add_rows(const struct ctt_choosing *a, const char *of,
+                    const struct both *b, int whole)
+{
+    static const char *const names[] = { "whole", "tensor trains" };
+    int rc = 0;
+
+    for (int i = 0; i < 2; i++) {
+        struct ctt_choice *c;
+
+        CTT_TRY(ctt_report_choice(a->k->r, of, names[i], &c));
+        c->bytes = b->bytes[i];
+        c->ms = b->ms[i];
+        c->chosen = whole ? i == 0 : i == 1;
+    }
+out:
+    return rc;
+}
+
+/* Whether the time may decide. */
+static int is_open(const struct ctt_choosing *a, const struct both *b)
+{
+    return a->k->calls->compare &&
+           (a->o->aim == CTT_AIM_MS || (a->o->aim == CTT_AIM_BOTH &&
+                                        b->bytes[0] < b->bytes[1]));
+}
+
+static int stays(const struct ctt_choosing *a, const struct both *b)
+{
+    int slower = b->ms[0] < CTT_CHOICE_GAIN * b->ms[1];
+    int larger = (double)b->bytes[0] < CTT_CHOICE_GAIN * (double)b->bytes[1];
+
+    return (a->o->aim == CTT_AIM_BYTES || slower) &&
+           (a->o->aim == CTT_AIM_MS || larger);
+}
+
+/* A trial of the model with the chains that are left. */
+static int make_trial(const struct ctt_choosing *a, struct ctt_trial *t)
+{
+    struct ctt_model *m = NULL;
+    int rc;
+
+    CTT_TRY(ctt_chain_replace(*a->k->m, a->chain, &m));
+    CTT_TRY(ctt_trial_make(m, a->o, a->rows, a->path, t));
+out:
+    ctt_model_free(&m);
+    return rc;
+}
+
+/* Times the model with weight i whole beside *now, which it becomes if it is
+ * taken; the chain is then gone. */
+static int try_whole(const struct ctt_choosing *a, int i, struct ctt_trial *now,
+                     struct both *b)
+{
+    struct ctt_trial t = { .file = NULL };
+    struct ctt_chain *c = a->chain[i];
+    struct ctt_speed s;
+    int rc;
+
+    a->chain[i] = NULL;
+    CTT_TRY(make_trial(a, &t));
+    CTT_TRY(ctt_trial_compare(a->k->calls, now, &t, &s));
+    b->ms[0] = s.ms;
+    b->ms[1] = s.ms / s.slower;
+    if (stays(a, b)) {
+        ctt_trial_drop(now);
+        *now = t;
+        t = (struct ctt_trial){ .file = NULL };
+    }
+out:
+    a->chain[i] = c;
+    ctt_trial_drop(&t);
+    return rc;
+}
+
+static void keep_whole(const struct ctt_choosing *a, int i,
+                       const char *name)
+{
+    struct ctt_weight_row *row = ctt_chain_row(a->k->r, name);
+
+    row->whole = 1;
+    snprintf(row->reason, CTT_REASON, "no gain from a tensor train: see "
+             "choices");
+    ctt_chain_free(&a->chain[i]);
+}
+
+/* Returns whether weight i stays whole.  whole: a trial in which all do. */
+static int decide(const struct ctt_choosing *a, int i,
+                  const struct ctt_trial *whole, struct ctt_trial *now)
+{
+    const char *name = (*a->k->m)->g->node[i].name;
+    struct both b = { { 0, 0 }, { NAN, NAN } };
+    int rc = 0, is_whole;
+
+    for (int j = 0; j < a->rows->weights; j++)
+        if (ctt_row_has(&a->rows->weight[j], name, "")) {
+            b.bytes[0] = ctt_trial_weight(whole, &a->rows->weight[j]);
+            b.bytes[1] = ctt_trial_weight(now, &a->rows->weight[j]);
+        }
+    if (is_open(a, &b))
+        CTT_TRY(try_whole(a, i, now, &b));
+    is_whole = stays(a, &b);
+    if (is_whole || !isnan(b.ms[0]))
+        CTT_TRY(add_rows(a, name, &b, is_whole));
+    if (is_whole)
+        keep_whole(a, i, name);
+    rc = is_whole;
+out:
+    return rc;
+}
+
+/* ---- all ---- */
+
+/* What all trains gain. */
+static int compare_all(const struct ctt_choosing *a,
+                       const struct ctt_trial *whole,
+                       const struct ctt_trial *trains)
+{
+    struct both b = { { whole->bytes, trains->bytes }, { NAN, NAN } };
+    struct ctt_speed s;
+    int rc = 0;
+
+    if (a->k->calls->compare) {
+        CTT_TRY(ctt_trial_compare(a->k->calls, whole, trains, &s));
+        b.ms[0] = s.ms / s.slower;
+        b.ms[1] = s.ms;
+    }
+    CTT_TRY(add_rows(a, "all weights", &b, 0));
+out:
+    return rc;
+}
+
+static int any(const struct ctt_choosing *a)
+{
+    for (int i = 0; i < (*a->k->m)->g->count; i++)
+        if (a->chain[i])
+            return 1;
+    return 0;
+}
+
+int ctt_choose_chains(const struct ctt_choosing *a)
+{
+    struct ctt_trial whole = { .file = NULL }, now = { .file = NULL };
+    int sum = 0, is_whole, rc = 0;
+
+    if (!any(a))
+        goto out;
+    CTT_TRY(ctt_trial_make(*a->k->m, a->o, a->rows, a->path, &whole));
+    CTT_TRY(make_trial(a, &now));
+    CTT_TRY(compare_all(a, &whole, &now));
+    for (int i = 0; i < (*a->k->m)->g->count; i++) {
+        if (!a->chain[i])
+            continue;
+        CTT_TRY(is_whole = decide(a, i, &whole, &now));
+        sum += is_whole;
+    }
+    rc = sum;
+out:
+    ctt_trial_drop(&whole);
+    ctt_trial_drop(&now);
+    return rc;
+}

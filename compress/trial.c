@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * trial.c: what a recipe would come to without training, as a file to
+ * measure. */
+#include "compress/trial.h"
+#include "net/newfile.h"
+
+#include <string.h>
+
+int ctt_trial_rows(const struct ctt_report *r, struct ctt_report **out)
+{
+    struct ctt_report *to = ctt_calloc(1, sizeof(*to));
+    int rc = to ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    to->weight = ctt_calloc((size_t)r->weights + 1, sizeof(*to->weight));
+    CTT_TRY(to->weight ? 0 : CTT_ENOMEM);
+    memcpy(to->weight, r->weight, (size_t)r->weights * sizeof(*r->weight));
+    to->weights = r->weights;
+    *out = to;
+    to = NULL;
+out:
+    ctt_report_free(&to);
+    return rc;
+}
+
+/* All rounds of a stage as one. */
+static int run_stage(const struct ctt_stage *s, struct ctt_walk *k)
+{
+    if (!s->asked(k->o))
+        return 0;
+    return s->sketch ? s->sketch(k) : s->run(k, 1);
+}
+
+/* The stages behind tensor trains, on *m. */
+static int run_stages(const struct ctt_recipe *o, const struct ctt_report *r,
+                      struct ctt_model **m)
+{
+    static const struct ctt_recipe_calls none;
+    struct ctt_recipe at_once = *o;
+    struct ctt_report *rows = NULL;
+    struct ctt_walk k = { .o = &at_once, .calls = &none, .m = m };
+    int i = 0, rc;
+
+    at_once.prune.rounds = 1;
+    CTT_TRY(ctt_trial_rows(r, &rows));
+    k.r = rows;
+    while (ctt_stages[i] != &ctt_stage_tt)
+        i++;
+    while (ctt_stages[++i])
+        CTT_TRY(run_stage(ctt_stages[i], &k));
+out:
+    ctt_report_free(&rows);
+    return rc;
+}
+
+int ctt_trial_make(const struct ctt_model *m, const struct ctt_recipe *o,
+                   const struct ctt_report *r, const char *path,
+                   struct ctt_trial *t)
+{
+    struct ctt_model *copy = NULL;
+    int rc;
+
+    *t = (struct ctt_trial){ .file = NULL };
+    CTT_TRY(ctt_model_copy(m, &copy));
+    CTT_TRY(run_stages(o, r, &copy));
+    CTT_TRY(ctt_newfile_open(path, &t->file));
+    CTT_TRY(ctt_model_put(t->file, copy));
+    CTT_TRY(ctt_model_stored(ctt_newfile_temp(t->file), &t->stored,
+                             &t->nstored, &t->bytes));
+out:
+    ctt_model_free(&copy);
+    return rc;
+}
+
+void ctt_trial_drop(struct ctt_trial *t)
+{
+    ctt_newfile_drop(&t->file);
+    ctt_free(t->stored);
+    *t = (struct ctt_trial){ .file = NULL };
+}
+
+int ctt_trial_compare(const struct ctt_recipe_calls *calls,
+                      const struct ctt_trial *base, const struct ctt_trial *t,
+                      struct ctt_speed *s)
+{
+    return calls->compare(calls->arg, ctt_newfile_temp(base->file),
+                          ctt_newfile_temp(t->file), s);
+}
+
+int64_t ctt_trial_weight(const struct ctt_trial *t,
+                         const struct ctt_weight_row *row)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < t->nstored; i++)
+        if (ctt_row_has(row, t->stored[i].name, ".w"))
+            sum += t->stored[i].size;
+    return sum;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * trial.h: what a recipe would come to without training, as a file to
+ * measure. */
+#ifndef CTT_TRIAL_H
+#define CTT_TRIAL_H
+
+#include "compress/stage.h"
+
+struct ctt_newfile;
+
+/* A temporary file, its size, and what it stores. */
+struct ctt_trial {
+    struct ctt_newfile *file;
+    int64_t             bytes;
+    struct ctt_stored  *stored;
+    int                 nstored;
+};
+
+/* Makes t of a copy of m, in which tensor trains are made: the stages behind
+ * them run at once, without clips.  o: settings without AUTO; r: has rows of
+ * the weights of m, and stays as it is; path: the file is beside it.  The
+ * caller drops t, also after a failure. */
+int  ctt_trial_make(const struct ctt_model *m, const struct ctt_recipe *o,
+                    const struct ctt_report *r, const char *path,
+                    struct ctt_trial *t);
+void ctt_trial_drop(struct ctt_trial *t);
+
+/* How t runs beside `base`: calls->compare. */
+int  ctt_trial_compare(const struct ctt_recipe_calls *calls,
+                       const struct ctt_trial *base, const struct ctt_trial *t,
+                       struct ctt_speed *s);
+
+/* The bytes that t stores for a weight and its cores. */
+int64_t ctt_trial_weight(const struct ctt_trial *t,
+                         const struct ctt_weight_row *row);
+
+/* A report with copies of the rows of weights of r, for stages to write to. */
+int  ctt_trial_rows(const struct ctt_report *r, struct ctt_report **out);
+
+#endif

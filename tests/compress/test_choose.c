@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_choose.c: what a recipe chooses by time, by bytes and by rule, and what
+ * it is left without choice. */
+#include "tests/lib/check.h"
+#include "tests/lib/small.h"
+#include "compress/choose.h"
+#include "net/op.h"
+#include "net/quant.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char net[] = "input x h=6 w=6 c=16\n"
+    "conv a in=x out=24 kernel=3 pad=1\nact r in=a kind=relu\n"
+    "convlstm h in=r hidden=8 kernel=3\npool p in=h kind=avg\n"
+    "conv y in=p out=5\n";
+
+static char folder[] = "/tmp/test_choose.XXXXXX";
+
+static const char *out_file(void)
+{
+    static char path[64];
+
+    snprintf(path, sizeof(path), "%s/m.h5", folder);
+    return path;
+}
+
+/* Times that a model takes, as factors; and top-1 that it loses by bytes. */
+struct machine {
+    double int8, blocks, chain;
+    double lost;
+    int    compared;
+};
+
+/* ---- what a model is ---- */
+
+static int convs_of_bytes(const struct ctt_model *m)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->g->count; i++)
+        n += ctt_is_int8(m->g, i);
+    return n;
+}
+
+static int chains(const struct ctt_model *m)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->g->count; i++)
+        n += strstr(m->g->node[i].name, ".t1") != NULL;
+    return n;
+}
+
+/* Whether conv a, which is pruned, is so in whole blocks. */
+static int in_blocks(const struct ctt_model *m)
+{
+    const struct ctt_node *n = &m->g->node[ctt_graph_find(m->g, "a")];
+
+    return m->constraint.keep &&
+           ctt_units_whole(CTT_PRUNE_BLOCK, &n->w[0], 1,
+                           m->constraint.keep + n->at[0]);
+}
+
+static double time_of(const struct machine *t, const char *path)
+{
+    struct ctt_model *m = NULL;
+    double ms = 4;
+
+    if (ctt_model_load(path, 0, &m) < 0)
+        return -1;    /* memory */
+    if (convs_of_bytes(m))
+        ms *= t->int8 * (in_blocks(m) ? t->blocks : 1);
+    for (int i = chains(m); i > 0; i--)
+        ms *= t->chain;
+    ctt_model_free(&m);
+    return ms;
+}
+
+static int compare(void *arg, const char *base, const char *path,
+                   struct ctt_speed *s)
+{
+    struct machine *t = arg;
+    double was = time_of(t, base), ms = time_of(t, path);
+
+    t->compared++;
+    if (was < 0 || ms < 0)
+        return CTT_ENOMEM;
+    *s = (struct ctt_speed){ ms, ms / was, 0 };
+    return 0;
+}
+
+static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
+                    struct ctt_score *s)
+{
+    const struct machine *t = arg;
+
+    (void)stage;
+    *s = (struct ctt_score){ .clips = 100 };
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        s->top1[k] = 0.9 - (convs_of_bytes(m) ? t->lost : 0);
+    return 0;
+}
+
+static int retrain(void *arg, const char *stage, int epochs,
+                   const struct ctt_changes *during, struct ctt_model *m)
+{
+    (void)arg;
+    (void)stage;
+    (void)epochs;
+    (void)during;
+    (void)m;
+    return 0;
+}
+
+static int sample(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes, enum ctt_sampled what,
+                  void (*take)(void *to, int k, const float *row), void *to)
+{
+    (void)arg;
+    return small_sample(NULL, m, clips, node, nodes, what, take, to);
+}
+
+/* ---- running ---- */
+
+static struct ctt_recipe open_recipe(int aim)
+{
+    return (struct ctt_recipe){
+        .prune = { .share = 0.8f, .rounds = 1, .form = CTT_PRUNE_AUTO },
+        .fold = { CTT_FOLD_AUTO }, .round = { .bits = 8, .bias_bits = 8 },
+        .int8 = { .method = CTT_INT8_AUTO, .harm = 0.005f, .epochs = 2 },
+        .epochs = 2, .aim = aim,
+    };
+}
+
+static struct ctt_recipe_calls all_calls(struct machine *t)
+{
+    return (struct ctt_recipe_calls){ .arg = t, .compare = compare,
+        .accuracy = accuracy, .retrain = retrain, .sample = sample,
+        .clips = 100 };
+}
+
+struct result { struct ctt_model *m; struct ctt_report *r; };
+
+static struct result run(const struct ctt_recipe *o,
+                         const struct ctt_recipe_calls *calls)
+{
+    struct result x = { small_model(net, 5), NULL };
+
+    CHECK_OK(ctt_recipe_run(o, calls, out_file(), NULL, &x.m, &x.r));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x.r);
+    return x;
+}
+
+static void end(struct result *x)
+{
+    ctt_report_free(&x->r);
+    ctt_model_free(&x->m);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
+static const char *chosen(const struct result *x)
+{
+    const struct ctt_choice *c = ctt_report_form(x->r);
+
+    return c ? c->name : "none";
+}
+
+static int says(const struct result *x, const char *line)
+{
+    return x->m->history && strstr(x->m->history, line) != NULL;
+}
+
+static struct ctt_choice *row(const struct result *x, const char *of,
+                              const char *name)
+{
+    for (int i = 0; i < x->r->choices; i++)
+        if (strcmp(x->r->choice[i].of, of) == 0 &&
+            strcmp(x->r->choice[i].name, name) == 0)
+            return &x->r->choice[i];
+    CU_FAIL_FATAL("no such candidate");
+    return NULL;
+}
+
+/* ---- pattern and type ---- */
+
+static void test_by_time(void)
+{
+    struct machine t = { .int8 = 0.5, .blocks = 0.8 };
+    struct ctt_recipe_calls calls = all_calls(&t);
+    struct ctt_recipe o = open_recipe(CTT_AIM_MS);
+    struct result x = run(&o, &calls);
+    struct ctt_choice *c = row(&x, CTT_CHOICE_FORM, "block, int8");
+    char s[512];
+
+    CU_ASSERT(c->chosen && says(&x, "chosen for ms: block, int8\n"));
+    CU_ASSERT_DOUBLE_EQUAL(c->ms, 4 * 0.5 * 0.8, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_report_gain(x.r, c), 2.5, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(c->lost, 0, 1e-9);
+    CU_ASSERT(c->bytes > 0);
+    CU_ASSERT_EQUAL(x.r->choices, 4);
+    CU_ASSERT_EQUAL(t.compared, 3);
+    CU_ASSERT_DOUBLE_EQUAL(row(&x, CTT_CHOICE_FORM, "any, floats")->ms, 4,
+                           1e-9);
+    CU_ASSERT(convs_of_bytes(x.m) > 0 && in_blocks(x.m));
+    CU_ASSERT_EQUAL(o.prune.form, CTT_PRUNE_AUTO);
+    CHECK_OK(ctt_report_choice_cells(x.r, 4, s, sizeof(s)));
+    CU_ASSERT(strstr(s, "block, int8") && strstr(s, "\t2.50x\t0.0\tchosen"));
+    CU_ASSERT_EQUAL(ctt_report_choice_cells(x.r, 5, s, sizeof(s)), 0);
+    end(&x);
+
+    /* a gain that is not worth it */
+    t = (struct machine){ .int8 = 0.98, .blocks = 0.99 };
+    x = run(&o, &calls);
+    CU_ASSERT_STRING_EQUAL(chosen(&x), "any, floats");
+    CU_ASSERT(!convs_of_bytes(x.m) && !in_blocks(x.m));
+    CU_ASSERT(!says(&x, "int8"));
+    end(&x);
+}
+
+/* Of the candidates that are measured, the chosen one is the best. */
+static void test_by_bytes(void)
+{
+    struct machine t = { .int8 = 3, .blocks = 3 };
+    struct ctt_recipe_calls calls = all_calls(&t);
+    struct ctt_recipe o = open_recipe(CTT_AIM_BYTES);
+    struct result x;
+    const struct ctt_choice *best;
+
+    calls.compare = NULL;
+    x = run(&o, &calls);
+    best = ctt_report_form(x.r);
+    for (int i = 0; i < x.r->choices; i++) {
+        CU_ASSERT(x.r->choice[i].bytes > 0 && isnan(x.r->choice[i].ms));
+        CU_ASSERT((double)x.r->choice[i].bytes >=
+                  CTT_CHOICE_GAIN * (double)best->bytes);
+    }
+    CU_ASSERT_EQUAL(in_blocks(x.m), best->form == CTT_PRUNE_BLOCK);
+    CU_ASSERT_EQUAL(convs_of_bytes(x.m) > 0, best->int8);
+    end(&x);
+
+    /* much slower and a little smaller is no gain of both */
+    calls.compare = compare;
+    o.aim = CTT_AIM_BOTH;
+    o.prune.form = CTT_PRUNE_BLOCK;
+    x = run(&o, &calls);
+    CU_ASSERT_STRING_EQUAL(chosen(&x), "block, floats");
+    end(&x);
+}
+
+/* Without timing; what is not there to choose from. */
+static void test_by_rule(void)
+{
+    enum { NO_EPOCHS = 1, NO_CLIPS = 2, NO_TEST = 4, HALF = 8, ANY = 16,
+           FLOATS = 32, BYTES = 64, NO_PRUNE = 128 };
+    static const struct { int without; const char *chosen; } rows[] = {
+        { 0, "block, int8" }, { NO_EPOCHS, "any, int8" },
+        { NO_CLIPS, "any, floats" }, { NO_TEST, "any, floats" },
+        { HALF, "any, floats" }, { ANY, "any, int8" },
+        { FLOATS, "any, floats" }, { BYTES, "block, int8" },
+        { NO_PRUNE, "floats" },
+    };
+    struct machine t = { .int8 = 1 };
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+        struct ctt_recipe_calls calls = all_calls(&t);
+        struct ctt_recipe o = open_recipe(CTT_AIM_BOTH);
+        int without = rows[i].without;
+        struct result x;
+
+        calls.compare = NULL;
+        o.epochs = without & NO_EPOCHS ? 0 : 2;
+        calls.sample = without & NO_CLIPS ? NULL : sample;
+        calls.accuracy = without & NO_TEST ? NULL : accuracy;
+        o.round.half = without & HALF;
+        o.prune.form = without & ANY ? CTT_PRUNE_ANY : CTT_PRUNE_AUTO;
+        o.int8.method = without & FLOATS ? 0 : without & BYTES ? 1
+                        : CTT_INT8_AUTO;
+        o.prune.share = without & NO_PRUNE ? 0 : 0.8f;
+        x = run(&o, &calls);
+        if (strcmp(chosen(&x), rows[i].chosen) != 0)
+            printf("\n    %zu: %s", i, chosen(&x));
+        CU_ASSERT_STRING_EQUAL(chosen(&x), rows[i].chosen);
+        CU_ASSERT_EQUAL(convs_of_bytes(x.m) > 0,
+                        strstr(rows[i].chosen, "int8") != NULL);
+        CU_ASSERT_EQUAL(in_blocks(x.m), strstr(rows[i].chosen, "block") != NULL);
+        CU_ASSERT_EQUAL(says(&x, "chosen by rule"), x.r->choices > 1);
+        end(&x);
+    }
+}
+
+/* Bytes that cost more than --int8-harm are given up. */
+static void test_harm(void)
+{
+    struct machine t = { .int8 = 0.5, .blocks = 1, .lost = 0.02 };
+    struct ctt_recipe_calls calls = all_calls(&t);
+    struct ctt_recipe o = open_recipe(CTT_AIM_MS);
+    struct result x = run(&o, &calls);
+
+    CU_ASSERT_STRING_EQUAL(chosen(&x), "any, int8");
+    CU_ASSERT_DOUBLE_EQUAL(ctt_report_form(x.r)->lost, 0.02, 1e-9);
+    CU_ASSERT_EQUAL(convs_of_bytes(x.m), 0);
+    CU_ASSERT(says(&x, "int8: no change\n"));
+    end(&x);
+    t.lost = 0.004;
+    x = run(&o, &calls);
+    CU_ASSERT(convs_of_bytes(x.m) > 0);
+    end(&x);
+}
+
+/* ---- tensor trains ---- */
+
+static void check_chains(struct machine *t, int aim, int want)
+{
+    struct ctt_recipe_calls calls = all_calls(t);
+    struct ctt_recipe o = open_recipe(aim);
+    struct result x;
+
+    o.tt = (struct ctt_tt){ .rank = 2, .except = "y" };
+    o.prune.share = 0;
+    o.int8.method = 0;
+    x = run(&o, &calls);
+    CU_ASSERT_EQUAL(chains(x.m), want);
+    CU_ASSERT_DOUBLE_EQUAL(row(&x, "all weights", "whole")->ms, 4, 1e-9);
+    CU_ASSERT(row(&x, "all weights", "tensor trains")->bytes <
+              row(&x, "all weights", "whole")->bytes);
+    CU_ASSERT_EQUAL(says(&x, "weights are no tensor trains"), want == 0);
+    if (!want) {
+        CU_ASSERT(row(&x, "a", "whole")->chosen);
+        CU_ASSERT(!row(&x, "a", "tensor trains")->chosen);
+        CU_ASSERT(strstr(x.r->weight[0].reason, "no gain") != NULL);
+        CU_ASSERT_EQUAL(x.r->weight[0].cores, 1);
+    }
+    end(&x);
+}
+
+static void test_chains(void)
+{
+    struct machine fast = { .chain = 0.5 }, slow = { .chain = 1.5 };
+
+    check_chains(&fast, CTT_AIM_MS, 3);
+    check_chains(&slow, CTT_AIM_BYTES, 3);    /* they are smaller */
+    check_chains(&slow, CTT_AIM_BOTH, 3);
+    check_chains(&slow, CTT_AIM_MS, 0);
+}
+
+/* Every allocation may fail. */
+static void test_alloc(void)
+{
+    struct machine t = { .int8 = 0.5, .blocks = 0.8, .chain = 1.5 };
+    struct ctt_recipe_calls calls = all_calls(&t);
+    struct ctt_recipe o = open_recipe(CTT_AIM_MS);
+    int rc = CTT_ENOMEM;
+
+    o.tt = (struct ctt_tt){ .rank = 2, .except = "y" };
+    calls.sample = NULL;
+    for (long k = 1; rc < 0; k += 1 + k / 8) {
+        struct result x = { small_model(net, 5), NULL };
+
+        ctt_fail_alloc(k);
+        rc = ctt_recipe_run(&o, &calls, out_file(), NULL, &x.m, &x.r);
+        ctt_fail_alloc(0);
+        CU_ASSERT(rc >= 0 || rc == CTT_ENOMEM || strstr(ctt_errmsg(),
+                                                        "memory") != NULL);
+        end(&x);
+    }
+}
+
+static int make_folder(void)
+{
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void)
+{
+    remove(out_file());
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "pattern and type by time", test_by_time },
+        { "by bytes", test_by_bytes },
+        { "by rule", test_by_rule },
+        { "bytes that cost accuracy", test_harm },
+        { "weights that are no tensor trains", test_chains },
+        { "allocation", test_alloc },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "choices", make_folder, remove_folder, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}
