@@ -13,12 +13,12 @@ const char *const ctt_aims[] = {
     NULL
 };
 
-/* In the order of what they cost in accuracy.  rule: the highest is taken where
- * nothing is measured: the fastest in doc/benchmarks.md. */
-struct candidate { int form, int8, rule; };
+/* Without retraining, or INT8, some are not there.  Of equal ones, the first is
+ * taken: it keeps more of the weights. */
+struct candidate { int form, int8; };
 static const struct candidate candidates[] = {
-    { CTT_PRUNE_ANY, 0, 1 }, { CTT_PRUNE_BLOCK, 0, 0 },
-    { CTT_PRUNE_ANY, 1, 2 }, { CTT_PRUNE_BLOCK, 1, 3 },
+    { CTT_PRUNE_ANY, 0 }, { CTT_PRUNE_ANY, 1 },
+    { CTT_PRUNE_BLOCK, 0 }, { CTT_PRUNE_BLOCK, 1 },
 };
 
 /* ---- which there are ---- */
@@ -146,28 +146,32 @@ static double cost(const struct ctt_recipe *o, const struct ctt_choice *c)
            (o->aim == CTT_AIM_BYTES ? 1 : c->ms);
 }
 
+/* What bytes cost is tested later; what blocks do is not known before. */
+static double enough(const struct ctt_choice *c, const struct ctt_choice *than)
+{
+    return c->form == than->form ? CTT_CHOICE_GAIN : CTT_CHOICE_BLOCK_GAIN;
+}
+
 static int best_of(const struct ctt_recipe *o, const struct ctt_choice *c,
                    int n)
 {
     int best = 0;
 
     for (int i = 1; i < n; i++)
-        if (cost(o, &c[i]) < CTT_CHOICE_GAIN * cost(o, &c[best]))
+        if (cost(o, &c[i]) < enough(&c[i], &c[best]) * cost(o, &c[best]))
             best = i;
     return best;
 }
 
-static int by_rule(const struct ctt_choice *c, int n)
+/* Blocks gain in INT8, but hardly in tensor trains, whose cores are thin. */
+static int by_rule(const struct ctt_recipe *o, const struct ctt_choice *c,
+                   int n)
 {
-    int best = 0, most = -1;
+    int best = 0;
 
-    for (int i = 0; i < n; i++)
-        for (size_t j = 0; j < CTT_LEN(candidates); j++)
-            if (c[i].form == candidates[j].form &&
-                c[i].int8 == candidates[j].int8 && candidates[j].rule > most) {
-                most = candidates[j].rule;
-                best = i;
-            }
+    for (int i = 1; i < n; i++)
+        if (c[i].int8 && (c[i].form == CTT_PRUNE_ANY || !ctt_stage_tt.asked(o)))
+            best = i;
     return best;
 }
 
@@ -187,7 +191,7 @@ static int choose_form(const struct ctt_choosing *a, struct ctt_recipe *o,
     c = a->k->r->choice + at;
     if (n > 1 && is_measured(a->k))
         CTT_TRY(measure_all(a, m, c, n));
-    best = is_measured(a->k) ? best_of(o, c, n) : by_rule(c, n);
+    best = is_measured(a->k) ? best_of(o, c, n) : by_rule(o, c, n);
     c[best].chosen = 1;
     settle(&c[best], o);
     rc = n;

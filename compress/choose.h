@@ -15,12 +15,13 @@
  *
  * A candidate is a trial (trial.h), made of the weights as they are: time and
  * size hardly depend on their values.  It is taken if what o->aim counts is at
- * least CTT_CHOICE_GAIN smaller than that of a candidate that keeps more of the
- * weights.  Without k->calls->compare nothing is timed, and unless only bytes
- * count, rules decide.
+ * most CTT_CHOICE_GAIN of that of those before; as blocks cost accuracy that no
+ * trial shows (doc/benchmarks.md), they must be at most CTT_CHOICE_BLOCK_GAIN
+ * of single values.  Without k->calls->compare nothing is timed, and unless
+ * only bytes count, rules decide.
  *
  *   pattern: any; if the model is retrained, also blocks.  Rule: blocks where
- *       convs read bytes.
+ *       convs read bytes and no tensor trains are asked for.
  *   type: floats; where training clips give ranges and validation clips a test,
  *       and the model is thinned, factorised or pruned and not to be rounded to
  *       half precision, also bytes.  Rule: bytes.
@@ -29,8 +30,9 @@
  *       that counts.  Rule: chains. */
 int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o, const char *path);
 
-/* Below this ratio a candidate is smaller, or faster. */
+/* Below these ratios a candidate is smaller, or faster. */
 #define CTT_CHOICE_GAIN 0.97
+#define CTT_CHOICE_BLOCK_GAIN 0.9
 
 /* Replaces AUTO in o by what the rows of r say. */
 void ctt_choose_again(const struct ctt_report *r, struct ctt_recipe *o);

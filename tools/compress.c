@@ -25,8 +25,7 @@ static const struct ctt_opt own[] = {
       "and time, the bytes of the file, or the time of a frame, measured here "
       "before anything is trained; by a rule with --deterministic or "
       "--device ref", .choices = ctt_aims, .section = "Choices",
-      .needs = "prune-form=auto|int8=auto|tt-rank|tt-tol",
-      .tags = CTT_OPT_COMMON },
+      .needs = "prune-form=auto|int8=auto|tt-rank|tt-tol" },
     { .name = "retrain-epochs", .type = CTT_STRING, .off = FIELD(epochs),
       .dflt = "", .help = "total epochs of retraining [12 with --data]; auto: "
       "12, then the last one before sharing is repeated for 12, 24, 48.. "

@@ -18,7 +18,8 @@ static const char description[] =
     "says otherwise. Then batch norms go into the convolutions before them, "
     "and channels that nothing reads, or that hold a constant, are dropped "
     "(--fold). Weights may share the values of a codebook (--share). "
-    "Convolutions may read bytes (--int8). Last, the remaining weights "
+    "Convolutions may read bytes (--int8). What is left open is chosen: see "
+    "CHOICES. Last, the remaining weights "
     "(--round) and biases (--bias-bits) are rounded.\n\n"
     "With --data the model is retrained after factorisation and after each "
     "round of pruning that --retrain-epochs has an epoch for, and after "
@@ -39,6 +40,27 @@ static const char description[] =
     "clips: by --int8, --svd-on and --tt-on.";
 
 static const struct ctt_chapter chapters[] = {
+    { "CHOICES",
+      "Before anything is trained, candidates are made of the weights as they "
+      "are, written to temporary files and timed here in turns, as "
+      "\"faster\" of the other tables: with --prune-form auto single values "
+      "or, if the model is retrained, blocks; with --int8 auto floats or "
+      "bytes. --for says whether bytes, time or their product count. One that "
+      "loses less of the weights is kept unless the other gains 3%, or 10% if "
+      "it is blocks, whose loss only shows after training. A weight that "
+      "--tt-rank or --tt-tol would factorise stays whole if that is smaller "
+      "and faster; with --for bytes or ms, if it is that. INT8 that was chosen "
+      "is not trained: convolutions that cost more than --int8-harm on the "
+      "validation clips stay in floats, or all of them.\n\n"
+      "The table \"choices\" shows all candidates; \"faster\" is there "
+      "relative to the first of its kind, and \"points lost\" is the mean "
+      "top-1 that bytes cost in the end. The history of the model says what "
+      "was chosen, and --resume does not choose again. Times differ, so the "
+      "same command may choose otherwise elsewhere, or later: with "
+      "--deterministic, and on the device ref, rules decide (bytes where that "
+      "is possible, and blocks with them if there are no tensor trains); with "
+      "--for bytes sizes do, which are the same each time. What an option "
+      "names is not chosen: --prune-form any --int8 none." },
     { "ACCURACY",
       "The accuracy in the tables is that of the validation clips. It flatters "
       "the result, because the same clips choose the best epoch of each "

@@ -77,8 +77,9 @@ static int prove(const struct ctt_compress_job *j, struct ctt_report *r)
 
     opened = ctt_held_out_open(&j->c.train, j->m, j->data, j->val, &d);
     CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
+    choice(&j->c.recipe, r, text, sizeof(text));
     ctt_tool_say("\ntop-1 is that of the validation clips, which chose %s: "
-                 "it flatters; %s%s", choice(&j->c.recipe, r, text, sizeof(text)),
+                 "it flatters; %s%s", text,
                  d ? "split 'test' chose nothing:" : "nothing proves it: ",
                  d ? "" : ctt_held_out_missing(opened));
     if (d)

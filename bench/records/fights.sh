@@ -16,7 +16,8 @@ seeds=${SEEDS:-1 2 3}
 
 learn="--lr 1e-3 --weight-decay 0.02 --label-smooth 0.05 --jitter --flip
     --brightness 0.5 --contrast 0.2"
-compress=${COMPRESS:---prune 0.82 --tt-rank 8 --tt-on responses --share 4
+compress=${COMPRESS:---prune 0.82 --prune-form any --int8 none
+    --tt-rank 8 --tt-on responses --share 4
     --retrain-epochs 24 --share-epochs 8 --distil 0.3}
 smaller=100     # the bar: times smaller than 4 bytes a parameter
 lost=1          # the bar: clips, mean over the seeds

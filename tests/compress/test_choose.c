@@ -213,6 +213,10 @@ static void test_by_time(void)
     end(&x);
 
     /* a gain that is not worth it */
+    t = (struct machine){ .int8 = 0.5, .blocks = 0.92 };
+    x = run(&o, &calls);
+    CU_ASSERT_STRING_EQUAL(chosen(&x), "any, int8");
+    end(&x);
     t = (struct machine){ .int8 = 0.98, .blocks = 0.99 };
     x = run(&o, &calls);
     CU_ASSERT_STRING_EQUAL(chosen(&x), "any, floats");
@@ -236,7 +240,7 @@ static void test_by_bytes(void)
     for (int i = 0; i < x.r->choices; i++) {
         CU_ASSERT(x.r->choice[i].bytes > 0 && isnan(x.r->choice[i].ms));
         CU_ASSERT((double)x.r->choice[i].bytes >=
-                  CTT_CHOICE_GAIN * (double)best->bytes);
+                  CTT_CHOICE_BLOCK_GAIN * (double)best->bytes);
     }
     CU_ASSERT_EQUAL(in_blocks(x.m), best->form == CTT_PRUNE_BLOCK);
     CU_ASSERT_EQUAL(convs_of_bytes(x.m) > 0, best->int8);
@@ -255,13 +259,13 @@ static void test_by_bytes(void)
 static void test_by_rule(void)
 {
     enum { NO_EPOCHS = 1, NO_CLIPS = 2, NO_TEST = 4, HALF = 8, ANY = 16,
-           FLOATS = 32, BYTES = 64, NO_PRUNE = 128 };
+           FLOATS = 32, BYTES = 64, NO_PRUNE = 128, TRAINS = 256 };
     static const struct { int without; const char *chosen; } rows[] = {
         { 0, "block, int8" }, { NO_EPOCHS, "any, int8" },
         { NO_CLIPS, "any, floats" }, { NO_TEST, "any, floats" },
         { HALF, "any, floats" }, { ANY, "any, int8" },
         { FLOATS, "any, floats" }, { BYTES, "block, int8" },
-        { NO_PRUNE, "floats" },
+        { NO_PRUNE, "floats" }, { TRAINS, "any, int8" },
     };
     struct machine t = { .int8 = 1 };
 
@@ -279,6 +283,7 @@ static void test_by_rule(void)
         o.prune.form = without & ANY ? CTT_PRUNE_ANY : CTT_PRUNE_AUTO;
         o.int8.method = without & FLOATS ? 0 : without & BYTES ? 1
                         : CTT_INT8_AUTO;
+        o.tt.rank = without & TRAINS ? 2 : 0;
         o.prune.share = without & NO_PRUNE ? 0 : 0.8f;
         x = run(&o, &calls);
         if (strcmp(chosen(&x), rows[i].chosen) != 0)
@@ -286,7 +291,8 @@ static void test_by_rule(void)
         CU_ASSERT_STRING_EQUAL(chosen(&x), rows[i].chosen);
         CU_ASSERT_EQUAL(convs_of_bytes(x.m) > 0,
                         strstr(rows[i].chosen, "int8") != NULL);
-        CU_ASSERT_EQUAL(in_blocks(x.m), strstr(rows[i].chosen, "block") != NULL);
+        CU_ASSERT_EQUAL(in_blocks(x.m),
+                        strstr(rows[i].chosen, "block") != NULL);
         CU_ASSERT_EQUAL(says(&x, "chosen by rule"), x.r->choices > 1);
         end(&x);
     }

@@ -119,7 +119,7 @@ compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --thin 0.3
     --tt-least 10 --tt-except e,h.zx,y --prune 0.5 --prune-least 10
     --prune-steps 4 --share 2 --share-least 2 --share-epochs 2 --data t.txt
     --val v.txt --retrain-epochs 6 --checkpoint-every 1 -b 1 -t 1 -j 1 --strict
-    --deterministic --max-frames 3"
+    --deterministic --max-frames 3 --int8 none --for bytes"
 # INT8 alone: whatever it loses, it is trained.
 bytes_files=$compress_files
 bytes_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --int8 mse

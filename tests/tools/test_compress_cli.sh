@@ -115,6 +115,40 @@ ls ./*.tmp 2> /dev/null && fail "files are left"
 grep -qE '"weight": "h.z",.*"bits_a_weight": [1-9].*"over_entropy": [1-9]' \
     c.json || fail "no entropy in c.json: $(cat c.json)"
 
+# Choices: measured, by a rule, for bytes, which need no time; what is given
+# stays.
+sed -n '/"choices":/,/^ "clips"/p' c.json > list
+timed='"of": "pattern and type", .*"ms_a_frame": [0-9.]+'
+[ "$(grep -cE "$timed" list)" = 4 ] ||
+    fail "not four candidates are timed: $(cat list)"
+[ "$(grep -c '"of": "pattern.*"chosen": true' list)" = 1 ] ||
+    fail "not one is chosen: $(cat list)"
+grep -q '"of": "all weights", "candidate": "tensor trains"' list ||
+    fail "no time of tensor trains: $(cat list)"
+grep -qE '^chosen for both: (any|block), (floats|int8)' out ||
+    fail "no word of the choice: $(cat out)"
+small="$common --prune 0.8 --prune-least 9 --prune-rounds 1 --retrain-epochs 1"
+tells 0 '^chosen by rule: block, int8$' m.ctt -o rule.ctt $small \
+    --deterministic
+"$bin/convtt-info" rule.ctt > info 2>&1
+grep -q 'chosen by rule: block, int8' info || fail "no history: $(cat info)"
+grep -qE '^conv .*in=[a-z0-9.]*q8' info || fail "no bytes: $(cat info)"
+tells 0 'rule.ctt written' m.ctt -o rule.ctt $small --device ref --int8 none
+grep -qE '^pattern and type +any, floats +(- +){4}chosen$' out ||
+    fail "on ref: $(cat out)"
+tells 0 'rule.ctt written' m.ctt -o rule.ctt $small --prune-form row \
+    --int8 none
+grep -q '^choices' out && fail "what was given is chosen: $(cat out)"
+"$bin/convtt-info" rule.ctt > info 2>&1
+grep -q 'in rows of 16 outputs' info || fail "no rows: $(cat info)"
+for file in b1 b2; do
+    tells 0 "$file.ctt written" m.ctt -o $file.ctt $small --for bytes \
+        --deterministic --report $file.json
+done
+cmp b1.ctt b2.ctt || fail "the same command wrote another file"
+grep -qE '"of": "pattern and type", .*"bytes": [0-9]+, "ms_a_frame": null' \
+    b1.json || fail "no bytes: $(cat b1.json)"
+
 # 3. Stopped by signals in each stage that retrains: --resume goes on, and the
 # file is that of the whole run, byte by byte.  tests/fault/test_faults.sh does
 # so at each write of a smaller run.
@@ -122,7 +156,7 @@ work="$common --thin 0.25 --thin-rounds 2 --thin-score response
       --thin-multiple 1 --svd-rank 4 --svd-least 200 --svd-except h.z,h.zx
       --tt-rank 4 --tt-least 2000 --prune 0.8 --prune-least 9 --share 3
       --share-least 9 --share-epochs 2 --retrain-epochs 9 --checkpoint-every 2
-      --amp O1 --amp-type bf16"
+      --amp O1 --amp-type bf16 --deterministic"
 "$compress" m.ctt -o whole.ctt $work > whole.out 2>&1 || fail "$(cat whole.out)"
 grep -qE '^pruned  .* 80\.[0-9] .* 80\.[0-9] ' whole.out ||
     fail "not pruned in steps to 80%: $(cat whole.out)"
@@ -309,7 +343,8 @@ grep -qE '^ *train clips=[0-9]+ .* epochs=12 ' all || fail "history: $(cat all)"
 # 6. Sharing: values that are few, stay so when they are trained, and are not
 # shared again; what would undo a stage is refused.
 tells 0 's.ctt written' m.ctt -o s.ctt $common --prune 0.8 --prune-least 9 \
-    --prune-rounds 1 --share 2,e=auto --share-least 2 --share-epochs 1 \
+    --prune-form any --int8 none --prune-rounds 1 \
+    --share 2,e=auto --share-least 2 --share-epochs 1 \
     --retrain-epochs 1
 "$bin/convtt-info" s.ctt > out 2>&1
 grep -qE '^e\.w .* codebook' out || fail "no codebook: $(cat out)"
@@ -380,10 +415,13 @@ tells 2 '--svd-on requires .*--data' m.ctt -o a --svd-rank 2 \
     --svd-on responses
 tells 2 'excludes --svd-rank' m.ctt -o a --svd-rank 2 --svd-macs 0.5
 tells 2 '--tt-on requires .*--data' m.ctt -o a --tt-rank 2 --tt-on responses
-tells 2 '--calibrate requires --thin-score' m.ctt -o a --svd-rank 2 \
+tells 2 '--calibrate requires --data' m.ctt -o a --svd-rank 2 \
     --calibrate 3
 tells 2 'prune-scope: no choice' m.ctt -o a --prune-scope all
 tells 2 'requires --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
+tells 2 'for: no choice' m.ctt -o a --prune 0.5 --for speed
+tells 2 '--for requires --prune-form=auto or --int8=auto or --tt-rank' m.ctt \
+    -o a --svd-rank 4 --prune 0.5 --prune-form any --int8 none --for ms
 tells 2 '--prune-scope requires --prune' m.ctt -o a --tt-rank 4 \
     --prune-scope layer
 tells 2 '--tt-form requires --tt-rank or --tt-tol' m.ctt -o a --prune 0.5 \

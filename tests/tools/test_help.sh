@@ -60,7 +60,8 @@ trainer='Memory Device Limits Output'
 sections convtt-train Data Model Optimiser Validation 'Early observation' \
     Prediction 'Mixed precision' $trainer
 sections convtt-compress Thinning SVD 'Tensor trains' Pruning Folding Sharing \
-    Rounding Retraining Data Model Optimiser Validation 'Early observation' \
+    Rounding Choices Retraining Data Model Optimiser Validation \
+    'Early observation' \
     'Mixed precision' $trainer
 sections convtt-infer Recognition Prediction Measuring Data Device Limits Output
 sections convtt-info 'What to show' Data Device Limits

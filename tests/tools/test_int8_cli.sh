@@ -147,9 +147,14 @@ refused 'no conv that could read bytes' --int8 mse --int8-except '*' $plain \
     --retrain-epochs 0
 refused '--int8-percentile requires --int8=percentile' --int8 mse \
     --int8-percentile 99 $common
-refused '--int8-slow requires --int8' --int8-slow $common --prune 0.5
-refused '--int8-slow requires --int8' --int8-slow
-refused '--int8-except requires --int8' --int8-except e
+refused '--int8-slow requires --int8 other than none' --int8-slow $common \
+    --prune 0.5 --int8 none
+refused '--int8-slow requires --data' --int8-slow
+refused '--int8-except requires --data' --int8-except e
+refused '--int8-epochs requires --int8 other than auto' --int8-epochs 1 \
+    $common --prune 0.5
+refused 'auto: --int8-harm must be 0 or more' --int8-harm -1 $common \
+    --prune 0.5 --prune-least 9
 refused '--int8-homogenise: weights that are shared' --int8 mse \
     --int8-homogenise --share 4 $common
 printf 'clips/20bn-something-something-v2/%d.webm,Moving something up\n' 1 2 3 \
