@@ -88,9 +88,10 @@ static void fail_each(struct work *w)
     ctt_rig_close(&good, ref);
 }
 
-/* A stride of 2 and few channels leave them to oneDNN. */
+/* A stride of 2 and few channels in a group leave them to oneDNN. */
 static const struct ctt_case conv = {
-    "h=9 w=9 c=32", NULL, "conv y in=a out=8 kernel=3 stride=2 pad=1", 0
+    "h=9 w=9 c=32", NULL,
+    "conv y in=a out=32 kernel=3 stride=2 pad=1 groups=4", 0
 };
 
 static void test_forward(void)

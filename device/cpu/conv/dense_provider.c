@@ -76,12 +76,15 @@ static int can_floats(struct ctt_conv_ask *q)
            (!plus || c->in[1].dtype == CTT_F32);
 }
 
-/* A register of channels has to be full for the most part. */
+/* A register of channels has to be full for the most part, if there are many
+ * groups; a conv of few channels takes little time anyway. */
 static int pays_floats(struct ctt_conv_ask *q)
 {
-    if (q->call->out.c / ctt_call_groups(q->call) >= 12)
+    int64_t groups = ctt_call_groups(q->call);
+
+    if (groups == 1 || q->call->out.c / groups >= 12)
         return 1;
-    q->why = "few channels";
+    q->why = "few channels in a group";
     return 0;
 }
 

@@ -28,9 +28,10 @@ typedef ivec svec;
 enum { PIXELS = 6, BLOCK = REGS * LANES };
 
 /* A tile: its first row of the result; its block, the block's first channel,
- * and how many the group has from there on; where its windows begin. */
+ * and how many the group has from there on; the planes of the window that are
+ * multiplied, low .. high - 1; where its windows begin. */
 struct tile {
-    int64_t       row, block, from, left;
+    int64_t       row, block, from, left, low, high;
     const elem   *x[WIDE];
     struct ending end;
 };
@@ -92,7 +93,8 @@ INLINE void run_tile(int P, int R, const struct ctt_int8_job *j,
             else
                 memcpy(&sum[p][r], j->start + t->block * BLOCK + r * LANES,
                        sizeof(ivec));
-    for (int64_t d = 0; d < k[0]; d++)
+    w += t->low * k[1] * each * R * LANES;
+    for (int64_t d = t->low; d < t->high; d++)
         for (int64_t h = 0; h < k[1]; h++, w += each * R * LANES)
             add_run(P, R, j, t->x,
                     (d * j->size[1] + h) * j->size[2] * j->pixel, w, sum);
@@ -151,6 +153,30 @@ static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
     t->left = left;
 }
 
+/* Sets the planes of the window of pixels from plane d of the result to plane
+ * `last`.  Those in the padding are left out where padding is 0. */
+static inline void set_planes(const struct ctt_int8_job *j, int64_t d,
+                              int64_t last, struct tile *t)
+{
+    const int *k = j->c->node->attr.conv.kernel;
+#ifdef FLOATS
+    int64_t before = j->c->node->attr.conv.pad[0] -
+                     d * j->c->node->attr.conv.stride[0];
+    int64_t end = before + j->in[0];
+
+    if (k[0] > 1 && d == last) {
+        t->low = before > 0 ? before : 0;
+        t->high = end < k[0] ? end : k[0];
+        return;
+    }
+#else
+    (void)d;
+    (void)last;
+#endif
+    t->low = 0;
+    t->high = k[0];
+}
+
 static void task(const struct ctt_int8_job *j, int64_t at)
 {
     int64_t many = j->groups * j->blocks / j->together, left;
@@ -169,8 +195,12 @@ static void task(const struct ctt_int8_job *j, int64_t at)
     while (left > 0) {
         int64_t parts = (left + most - 1) / most;
         int64_t n = (left + parts - 1) / parts;    /* as even as possible */
-        for (int64_t i = 0; i < n; i++, step_on(j, x, &p))
+        int64_t d = p.d, last = d;
+        for (int64_t i = 0; i < n; i++, step_on(j, x, &p)) {
             t.x[i] = p.x;
+            last = p.d;
+        }
+        set_planes(j, d, last, &t);
         run_blocks(j, &t, n);
         t.row += n;
         left -= n;
