@@ -42,7 +42,8 @@ large='libdnnl|libOpenCL|libav|libsw|libcurl|libcrypto|libstdc'
 sed -e '/^conv g/d' -e s/in=g/in=e/ tiny.net > plain.net
 if [ -e "$dnn" ]; then
     CTT_MODULES=/nonexistent says 0 \
-        '^e +weights .*not onednn: no convtt-onednn\.so in /nonexistent' plan cpu
+        '^e +weights .*not onednn: no convtt-onednn\.so in /nonexistent' \
+        plan cpu
     CTT_MODULES=/nonexistent says 0 '^g +conv .*direct' plan cpu
     CTT_MODULES=/nonexistent says 0 'direct' bench tiny.net
     says 0 '^g +conv .*onednn' plan cpu
