@@ -61,15 +61,16 @@ heads() {
 draw() {
     awk -F ' *[|] *' '
     function x(k) { return log(100 / (100 - share[k])) / log(50) * 200 }
-    function y(v) { return 180 - log(v < 0.5 ? 1 : 2 * v) / log(128) * 180 }
+    function y(v) { return 180 - log(v < 0.5 ? 1 : 2 * v) / log(32) * 180 }
     function text(at, down, how, what) {
         printf "<text x=\"%.0f\" y=\"%.0f\"%s>%s</text>\n", at, down, how, what
     }
     function line(from, up, to, down, how) {
-        printf "<path d=\"M%.0f %.1fL%.0f %.1f\" %s/>\n", from, up, to, down, how
+        printf "<path d=\"M%.0f %.1fL%.0f %.1f\" %s/>\n", from, up, to, down,
+            how
     }
     function axes(k, v) {
-        for (v = 0.5; v <= 64; v *= 2) {
+        for (v = 0.5; v <= 16; v *= 2) {
             line(0, y(v), 200, y(v), v == 1 ? "stroke=\"#555\"" : \
                  "stroke=\"#ddd\"")
             text(-4, y(v) + 3, " text-anchor=\"end\"", v)
@@ -77,7 +78,8 @@ draw() {
         for (k = 1; k <= n; k++)
             if (share[k] != 70)
                 text(x(k), 194, " text-anchor=\"middle\"", share[k] "%")
-        line(0, y(1), 200, y(50), "stroke=\"#999\" stroke-dasharray=\"3 3\"")
+        line(0, y(1), log(16) / log(50) * 200, y(16), \
+             "stroke=\"#999\" stroke-dasharray=\"3 3\"")
     }
     BEGIN { split("#1f77b4 #d62728 #2ca02c #9467bd", colour, " ") }
     $2 == "model" { for (i = 4; i < NF; i++) share[++n] = $i + 0 }
