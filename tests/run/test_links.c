@@ -237,7 +237,10 @@ static const struct which { const char *text; int links; } whiches[] = {
     { "conv p in=x out=8\nconv a in=x plus=p out=8 kernel=3 pad=1\n"
       "conv b in=a out=64\n", 1 },
     { "conv a in=x out=8\nconv b in=a out=64\nstate s of=m like=b c=16\n"
-      "lstm h in=b,s\ncell m in=h\n", 0 },    /* b takes the lstm along */
+      "lstm h in=b,s\ncell m in=h\n", 1 },
+    { "state s of=h like=x c=16\nstate t of=m like=x c=16\n"
+      "conv a in=s out=8\nconv b in=a out=64\nlstm h in=b,t\n"
+      "cell m in=h\n", 0 },    /* b takes the lstm along */
 };
 
 static void test_which(void)

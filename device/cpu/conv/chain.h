@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * chain.h: convs of which each reads only the result of the one before, computed
- * as one: the factors of a weight (compress/tt.c, compress/svd.c).
+ * chain.h: convs of which each reads only the result of the one before,
+ * computed as one: the factors of a weight (compress/tt.c, compress/svd.c).
  *
  * A task computes a band of rows of the last result of a sample: first the rows
  * of the first conv's result that it needs, then those of the next, and so on,
@@ -13,7 +13,8 @@
 
 #include "device/cpu/conv/dense.h"
 
-enum { CTT_CHAIN_CONVS = CTT_CHAIN_MOST + 1 };
+/* Convs; bytes of a band, which stay in the cache. */
+enum { CTT_CHAIN_CONVS = CTT_CHAIN_MOST + 1, CTT_CHAIN_BYTES = 256 << 10 };
 
 /* A conv.  job: of all rows of a sample; its x: where the values lie that it
  * reads, NULL: they are laid out with their padding. */
@@ -26,7 +27,7 @@ struct ctt_chain {
     struct ctt_chain_conv conv[CTT_CHAIN_CONVS];
     int                   convs;
     int64_t               bands, rows;    /* of a sample; rows of a band */
-    int64_t               bytes;          /* that a band needs */
+    int64_t               bytes, whole;   /* that a band needs; an image */
     int                   threads;
     char                 *room;           /* `bytes` for each thread */
 };

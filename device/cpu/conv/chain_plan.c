@@ -122,7 +122,7 @@ static double cost(const struct ctt_chain *p, int64_t rows, int64_t *bytes)
     return work;
 }
 
-enum { BYTES = 256 << 10, LEAST = 4 };    /* of a band; rows */
+enum { LEAST = 4 };    /* rows of a band */
 
 /* The image in one band, unless its values would not stay in the cache, or
  * there are fewer samples than threads and two threads are faster though they
@@ -131,7 +131,7 @@ static void divide(const struct ctt_dev *d, struct ctt_chain *p)
 {
     int64_t high = p->conv[p->convs - 1].job.out[1], bytes;
     int64_t n = p->conv[0].job.c->in[0].n;
-    double all = cost(p, high, &p->bytes), part;
+    double all = cost(p, high, &p->whole), part;
 
     p->threads = ctt_dev_team(d, all * (double)n);
     p->bands = n < p->threads ? p->threads : 1;
@@ -140,7 +140,7 @@ static void divide(const struct ctt_dev *d, struct ctt_chain *p)
     part = cost(p, p->rows, &bytes);
     if (p->bands > 1 && part > 0.8 * all)
         p->threads = 1, p->bands = 1, p->rows = high;
-    while (cost(p, p->rows, &p->bytes) > 0 && p->bytes > BYTES &&
+    while (cost(p, p->rows, &p->bytes) > 0 && p->bytes > CTT_CHAIN_BYTES &&
            p->rows > LEAST)
         p->rows = (p->rows + 1) / 2;
     p->bands = (high + p->rows - 1) / p->rows;

@@ -225,5 +225,6 @@ static void forget(void *own)
 
 const struct ctt_conv_provider ctt_conv_winograd = {
     .name = "winograd", .along = 1, .apart = CTT_APART_CHAIN,
-    .any_threads = 1, .open = open_isa, .can = can, .pays = pays, .run = run, .forget = forget,
+    .any_threads = 1, .open = open_isa, .can = can, .pays = pays, .run = run,
+    .forget = forget,
 };
