@@ -175,7 +175,7 @@ out:
 int ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
                   const struct ctt_node *next)
 {
-    return d && d->kind->links && d->kind->links(n, next);
+    return d && d->kind->links ? d->kind->links(n, next) : 0;
 }
 
 void ctt_dev_blame(struct ctt_dev *d, int on)

@@ -183,8 +183,9 @@ int  ctt_dev_tuning(struct ctt_dev *d, enum ctt_tuning mode);
 int  ctt_dev_tune_begin(struct ctt_dev *d);
 void ctt_dev_tune_end(struct ctt_dev *d);
 
-/* 1 if the device may compute this conv and the next, which alone reads its
- * result, faster as a chain. */
+/* How many convs may come before the last one of a chain with this conv and the
+ * next, which alone reads its result, if the device may compute it faster so;
+ * 0: it does not. */
 int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
                    const struct ctt_node *next);
 

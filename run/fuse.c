@@ -196,30 +196,32 @@ static int is_alone(const struct fusion *l, int conv)
 }
 
 /* The conv whose result only the conv b reads, after acts and quants that its
- * kernel applies, and which the device likes to compute with it; or -1. */
-static int link_of(const struct fusion *l, int b)
+ * kernel applies, and which the device likes to compute with it; or -1.  most: set to the smaller of
+ * itself and of how many convs of a chain the device then takes along. */
+static int link_of(const struct fusion *l, int b, int *most)
 {
     const struct ctt_run *r = l->r;
     const struct ctt_graph *g = r->g;
-    int a = g->node[b].in[0];
+    int a = g->node[b].in[0], links;
 
     while ((g->node[a].op == CTT_OP_ACT || g->node[a].op == CTT_OP_QUANT) &&
            r->slot[a].skip && l->readers[a] == 1)
         a = g->node[a].in[0];
     if (l->readers[a] != 1 || !is_alone(l, a) || r->slot[a].alias != a ||
         r->slot[g->node[b].in[0]].alias != a || r->slot[a].history > 0 ||
-        !same_times(l, a, b) ||
-        !ctt_dev_links(r->dev, &g->node[a], &g->node[b]))
+        !same_times(l, a, b))
         return -1;
-    return a;
+    links = ctt_dev_links(r->dev, &g->node[a], &g->node[b]);
+    *most = links < *most ? links : *most;
+    return links > 0 ? a : -1;
 }
 
 /* The longest chain that ends with this conv; how many come before it. */
 static int fuse_chain(struct fusion *l, int last)
 {
-    int links = 0, at = last, from;
+    int links = 0, most = CTT_CHAIN_MOST, at = last, from;
 
-    while (links < CTT_CHAIN_MOST && (from = link_of(l, at)) >= 0) {
+    while ((from = link_of(l, at, &most)) >= 0 && links < most) {
         l->r->slot[at].link = from;
         l->r->slot[from].fused_into = last;
         at = from;

@@ -39,6 +39,9 @@ struct ctt_chain_band { int64_t from, to, top, high; };
 /* chain_plan.c: the kernels for a conv, or NULL. */
 const struct ctt_int8_isa *ctt_chain_isa(const struct ctt_call *c);
 
+/* Whether the value between two convs lies as kernels of the next read it. */
+int ctt_chain_follows(const struct ctt_call *c, const struct ctt_call *next);
+
 /* The shapes and the bands of a call with a chain. */
 void ctt_chain_plan(const struct ctt_dev *d, const struct ctt_call *c,
                     struct ctt_chain *p);

@@ -32,6 +32,18 @@ const struct ctt_int8_isa *ctt_chain_isa(const struct ctt_call *c)
 
 /* ---- shapes ---- */
 
+int ctt_chain_follows(const struct ctt_call *c, const struct ctt_call *next)
+{
+    const struct ctt_tensor *y = &c->out, *x = &next->in[0];
+
+    return y->data == x->data && y->dtype == x->dtype && y->n == x->n &&
+           y->d == x->d && y->h == x->h && y->w == x->w && y->c == x->c &&
+           y->ld == y->c &&
+           x->dtype == (ctt_call_is_int8(next) ? CTT_U8 : CTT_F32);
+}
+
+/* Floats of larger images are no faster so: measured on mnist-convttlstm. */
+
 /* 1 if kernels can read the first values where they are. */
 static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
 {

@@ -28,7 +28,9 @@ static int is_thin(const struct ctt_node *n)
 
 int ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next)
 {
-    return is_thin(n) && is_thin(next);
+    if (ctt_int8_may_join(n, next))
+        return 1;
+    return is_thin(n) && is_thin(next) ? CTT_CHAIN_MOST : 0;
 }
 
 /* ---- the choice ---- */
@@ -57,18 +59,6 @@ static const char *refuses(const struct ctt_call *c)
                             : "this processor has no kernels for its bytes";
 }
 
-/* Values between convs lie as the kernels of the next read them. */
-static int follows(const struct ctt_call *c, const struct ctt_call *next)
-{
-    const struct ctt_tensor *y = &c->out, *x = &next->in[0];
-
-    return y->data == x->data && y->dtype == x->dtype && y->n == x->n &&
-           y->d == x->d && y->h == x->h && y->w == x->w && y->c == x->c &&
-           y->ld == y->c &&
-           x->dtype == (ctt_call_is_int8(next) ? CTT_U8 : CTT_F32);
-}
-
-/* Floats of larger images are no faster so: measured on mnist-convttlstm. */
 static const char *refuses_chain(const struct ctt_dev *d,
                                  const struct ctt_call *c)
 {
@@ -77,7 +67,7 @@ static const char *refuses_chain(const struct ctt_dev *d,
 
     for (int k = 0; k <= c->links && !why; k++) {
         why = refuses(call_of(c, k));
-        if (!why && k > 0 && !follows(call_of(c, k - 1), call_of(c, k)))
+        if (!why && k > 0 && !ctt_chain_follows(call_of(c, k - 1), call_of(c, k)))
             why = "a value of the chain has another shape or type";
     }
     if (why || ctt_call_is_int8(c))

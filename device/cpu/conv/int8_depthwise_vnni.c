@@ -354,6 +354,12 @@ static line_fn *const lines[3][2] = {
     [1] = { one_any, one_3x3 }, [2] = { two_any, two_3x3 }
 };
 
+static line_fn *line_of_results(const struct ctt_int8_job *j,
+                                const struct strip *l)
+{
+    return lines[results(j->c)][l->runs == 3 && l->steps == 1];
+}
+
 /* ---- a chunk ---- */
 
 /* Results w to end of a row of the image; those whose windows are not inside
@@ -363,7 +369,7 @@ static void run_row(const struct ctt_int8_job *j, const struct image *m,
                     int64_t w, int64_t end)
 {
     int many = results(j->c);
-    line_fn *fn = lines[many][l->runs == 3 && l->steps == 1];
+    line_fn *fn = line_of_results(j, l);
     int64_t reach = l->steps * FOUR, first = -m->pad[2];
 
     while (w < end) {
@@ -404,29 +410,56 @@ static void run_block(const struct ctt_int8_job *j, const struct image *m,
     }
 }
 
+static struct strip strip_of(const struct ctt_int8_job *j,
+                             const struct ending *e, const struct block *b)
+{
+    int64_t runs = j->c->w[0].t.d * j->c->w[0].t.h;
+
+    return (struct strip){ e, b, j->w + b->from * runs * j->steps * FOUR,
+                           ~(uint64_t)0 >> (BLOCK - b->left), runs,
+                           j->steps / results(j->c),
+                           j->c->node->attr.conv.stride[2] };
+}
+
 /* All blocks of a chunk. */
 static void task(const struct ctt_int8_job *j, int64_t at)
 {
-    const struct ctt_tensor *w = &j->c->w[0].t;
     struct ending e = ending_of(j);
     struct image m = image_of(j);
     int64_t first = at * j->chunk, end = first + j->chunk;
-    int64_t runs = w->d * w->h, many = results(j->c);
 
     end = end < j->rows ? end : j->rows;
     for (int64_t from = 0; from < j->outs; from += BLOCK) {
         struct block b = block_of(j, &e, from);
-        struct strip l = { &e, &b, j->w + from * runs * j->steps * FOUR,
-                          ~(uint64_t)0 >> (BLOCK - b.left), runs,
-                          j->steps / many, j->c->node->attr.conv.stride[2] };
+        struct strip l = strip_of(j, &e, &b);
         run_block(j, &m, &l, first, end);
+    }
+}
+
+static void filter(const struct ctt_int8_job *j, int64_t block,
+                   const struct ctt_int8_band *x, int64_t high, int64_t n,
+                   int64_t row)
+{
+    struct ending e = ending_of(j);
+    struct block b = block_of(j, &e, block * BLOCK);
+    struct strip l = strip_of(j, &e, &b);
+    int stride = j->c->node->attr.conv.stride[1];
+
+    for (int64_t h = high; h < high + n; h++, row += j->out[2]) {
+        struct rows of;
+        for (int64_t i = 0; i < l.runs; i++) {
+            of.at[i] = x->x + (h * stride + i) % x->deep * x->row;
+            of.pixel[i] = BLOCK;
+        }
+        line_of_results(j, &l)(&l, &of, 0, row, j->out[2]);
     }
 }
 
 const struct ctt_int8_isa ctt_int8_depthwise_vnni = {
     .name = "depthwise:vnni", .unit = FOUR, .lanes = LANES, .block = BLOCK,
     .bytes = sizeof(elem), .depthwise = 1, .supported = ctt_has_vnni,
-    .lay = lay, .task = task, .plan = plan, .pack = pack, .can = can
+    .lay = lay, .task = task, .plan = plan, .pack = pack, .can = can,
+    .filter = filter
 };
 #else
 #include "device/cpu/conv/int8_job.h"

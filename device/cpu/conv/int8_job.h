@@ -49,6 +49,10 @@ struct ctt_int8_job {
     const int32_t *start;
 };
 
+/* Rows of an image with its padding, of a block of channels: row r begins r %
+ * deep * row bytes behind x. */
+struct ctt_int8_band { uint8_t *x; int64_t row, deep; };
+
 struct ctt_int8_isa {
     const char *name;
     int   unit, lanes, block; /* lanes: channels of a register of sums */
@@ -72,6 +76,15 @@ struct ctt_int8_isa {
                  const int8_t *q, int8_t *to);
     /* Or NULL: whether they can compute a call. */
     int (*can)(const struct ctt_call *c);
+    /* Or NULL: a block of a 1x1 conv whose values are read where they are: n
+     * pixels from `row` on, as bytes, `block` apart. */
+    void (*pixels)(const struct ctt_int8_job *j, int64_t block, int64_t row,
+                   int64_t n, uint8_t *y);
+    /* Or NULL: a block of a depthwise conv from rows of its values: n rows of
+     * the result's image from `high` on, which begin at row `row` of all. */
+    void (*filter)(const struct ctt_int8_job *j, int64_t block,
+                   const struct ctt_int8_band *x, int64_t high, int64_t n,
+                   int64_t row);
 };
 
 extern const struct ctt_int8_isa ctt_int8_avx2, ctt_int8_vnni,
@@ -131,8 +144,21 @@ int  ctt_int8_get(const struct ctt_int8_isa *isa, struct ctt_dev *d,
 int  ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                     struct ctt_int8_job *j);
 
+/* int8_run.c: the job of a forward call, with its weights. */
+int  ctt_int8_job(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                  const struct ctt_call *c, struct ctt_int8_weights *k,
+                  struct ctt_int8_job *out);
+
 /* int8_run.c: the forward call by these kernels. */
 int  ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
                   const struct ctt_call *c, struct ctt_int8_weights *k);
+
+/* int8_join.c: whether the second conv may take the first along; whether a call
+ * and the one conv of its chain can be computed together, and that; k: the
+ * weights of the call, and those of its chain. */
+int  ctt_int8_may_join(const struct ctt_node *n, const struct ctt_node *next);
+int  ctt_int8_joins(const struct ctt_call *c);
+int  ctt_int8_join(struct ctt_dev *d, const struct ctt_call *c,
+                   struct ctt_int8_weights k[2]);
 
 #endif

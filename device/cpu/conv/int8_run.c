@@ -230,8 +230,9 @@ int ctt_int8_parts(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     return 0;
 }
 
-int ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
-                 const struct ctt_call *c, struct ctt_int8_weights *k)
+int ctt_int8_job(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                 const struct ctt_call *c, struct ctt_int8_weights *k,
+                 struct ctt_int8_job *out)
 {
     struct ctt_int8_job j = ctt_int8_plan(isa, c);
     int rc = 0;
@@ -241,6 +242,18 @@ int ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
     j.factor = k->factor;
     j.bias = c->w[1].t.data ? k->bias : NULL;
     j.start = k->start;
+    *out = j;
+out:
+    return rc;
+}
+
+int ctt_int8_run(const struct ctt_int8_isa *isa, struct ctt_dev *d,
+                 const struct ctt_call *c, struct ctt_int8_weights *k)
+{
+    struct ctt_int8_job j;
+    int rc = 0;
+
+    CTT_TRY(ctt_int8_job(isa, d, c, k, &j));
     CTT_TRY(ctt_int8_parts(isa, d, &j));
 out:
     return rc;
