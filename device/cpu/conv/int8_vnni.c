@@ -40,26 +40,7 @@ static inline ivec dot(ivec sum, xvec x, wvec w)
 #include "device/cpu/conv/int8_line_tmpl.h"
 #include "device/cpu/conv/int8_tmpl.h"
 
-static void pixels(const struct ctt_int8_job *j, int64_t block, int64_t row,
-                   int64_t n, uint8_t *y)
-{
-    struct tile t = { .block = block, .left = j->outs - block * BLOCK,
-                      .end = ending_of(j) };
-    int64_t regs = (t.left + LANES - 1) / LANES, most, k;
-    const elem *x = (const elem *)j->x + row * j->pixel;
-
-    regs = regs < REGS ? regs : REGS;
-    most = regs == 2 ? WIDE : PIXELS;
-    t.end.y = (char *)y;
-    t.end.ldy = BLOCK;
-    for (; n > 0; n -= k, t.row += k) {
-        k = (n + most - 1) / most;      /* tiles, as even as possible */
-        k = (n + k - 1) / k;
-        for (int64_t i = 0; i < k; i++, x += j->pixel)
-            t.x[i] = x;
-        tiles[regs][k](j, &t);
-    }
-}
+#include "device/cpu/conv/int8_few_tmpl.h"
 
 const struct ctt_int8_isa ctt_int8_vnni = {
     .name = "vnni", .unit = UNIT, .lanes = LANES, .block = BLOCK,
