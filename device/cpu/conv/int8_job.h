@@ -33,6 +33,7 @@ struct ctt_int8_job {
      * chunk; how many chunks.  Tasks follow each other by chunk, the blocks of
      * one together, or by block. */
     int64_t  first, top, first_row, rows, chunk, chunks;
+    int64_t  first_plane;    /* of the result, that the part begins with */
     int      by_blocks;
     /* The values; elements from pixel to pixel, from group to group, and from
      * block to block of channels: 0 if all blocks read the same. */

@@ -153,7 +153,7 @@ static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
     t->left = left;
 }
 
-/* Sets the planes of the window of pixels from plane d of the result to plane
+/* Sets the planes of the window of pixels from plane d of the part to plane
  * `last`.  Those in the padding are left out where padding is 0. */
 static inline void set_planes(const struct ctt_int8_job *j, int64_t d,
                               int64_t last, struct tile *t)
@@ -161,7 +161,8 @@ static inline void set_planes(const struct ctt_int8_job *j, int64_t d,
     const int *k = j->c->node->attr.conv.kernel;
 #ifdef FLOATS
     int64_t before = j->c->node->attr.conv.pad[0] -
-                     d * j->c->node->attr.conv.stride[0];
+                     (j->first_plane + d) *
+                     j->c->node->attr.conv.stride[0];
     int64_t end = before + j->in[0];
 
     if (k[0] > 1 && d == last) {
