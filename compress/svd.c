@@ -394,7 +394,8 @@ static const struct ctt_opt options[] = {
     { .name = "svd-macs", .type = CTT_FLOAT, .off = FIELD(macs), .dflt = "0",
       .help = "ranks that leave this share of all multiplications and keep "
       "the most energy; 0: no limit; where the lowest ranks leave more, they "
-      "are taken after a retraining of --thin, else it is an error", .max = 0.9999, .arg = "SHARE" },
+      "are taken after a retraining of --thin, else it is an error",
+      .max = 0.9999, .arg = "SHARE" },
     { .name = "svd-on", .type = CTT_CHOICE, .off = FIELD(on),
       .dflt = "weights", .help = "keep most of each weight, or of the variance "
       "of its results on training clips", .choices = ons,

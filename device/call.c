@@ -173,9 +173,9 @@ out:
 }
 
 int ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
-                  const struct ctt_node *next)
+                  const struct ctt_node *next, enum ctt_dtype between)
 {
-    return d && d->kind->links ? d->kind->links(n, next) : 0;
+    return d && d->kind->links ? d->kind->links(n, next, between) : 0;
 }
 
 void ctt_dev_blame(struct ctt_dev *d, int on)

@@ -76,7 +76,8 @@ struct ctt_dev_kind {
     int         (*along)(struct ctt_dev *d, const struct ctt_call *c);
     /* ctt_dev_links(); NULL: no convs are chained. */
     int         (*links)(const struct ctt_node *n,
-                         const struct ctt_node *next);
+                         const struct ctt_node *next,
+                         enum ctt_dtype between);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
     /* The processor, its instruction sets and the providers that are built in,

@@ -184,10 +184,10 @@ int  ctt_dev_tune_begin(struct ctt_dev *d);
 void ctt_dev_tune_end(struct ctt_dev *d);
 
 /* How many convs may come before the last one of a chain with this conv and the
- * next, which alone reads its result, if the device may compute it faster so;
- * 0: it does not. */
+ * next, which alone reads its result, of type `between`, if the device may
+ * compute it faster so; 0: it does not. */
 int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
-                   const struct ctt_node *next);
+                   const struct ctt_node *next, enum ctt_dtype between);
 
 /* "cuda": how many independent nodes may run at the same time. */
 void ctt_dev_streams(struct ctt_dev *d, int streams);

@@ -61,7 +61,8 @@ static void use_more(struct ctt_gain *g, double lower)
 }
 
 /* After more threads were used for so many frames, of no use at the end. */
-static void use_fewer(struct ctt_gain *g, int threads, int lasted, double time)
+static void use_fewer(struct ctt_gain *g, int threads, int64_t lasted,
+                      double time)
 {
     int most = REST < HOLD_MOST * time ? (int)(REST / time) : HOLD_MOST;
 
@@ -81,7 +82,8 @@ static int is_late(double seconds, double lower)
 /* 1 if fewer threads would be faster, or as fast and never late. */
 static int falls_short(struct ctt_gain *g, double seconds)
 {
-    int late = is_late(seconds, g->lower), again = g->since - g->late < APART;
+    int late = is_late(seconds, g->lower);
+    int again = g->since - g->late < APART;
 
     if (late)
         g->late = g->since;
@@ -140,7 +142,7 @@ static void go_on(struct ctt_gain *g, double seconds)
         return;
     n = (turn / 2 + 1) * CTT_GAIN_COUNT;
     low = median(g->time[0], n);
-    if (is_late(seconds, low)) {
+    if (k >= 0 && is_late(seconds, low)) {
         end_trial(g, low, seconds);
     } else if (g->at % TURN == 0) {
         last = turn == CTT_GAIN_TURNS - 1;

@@ -4,6 +4,8 @@
 #ifndef CTT_GAIN_H
 #define CTT_GAIN_H
 
+#include <stdint.h>
+
 /* A trial: frames with fewer threads and with more, in turns of SKIP that do
  * not count and COUNT that do. */
 enum {
@@ -21,8 +23,8 @@ struct ctt_gain {
     int    at;               /* frames of the trial so far */
     double time[2][CTT_GAIN_TIMES];    /* with low, with high threads */
     double lower;            /* with half as many as now; 0: not known */
-    int    since;            /* frames since it is known */
-    int    late;             /* the last of these that was late */
+    int64_t since;           /* frames since it is known */
+    int64_t late;            /* the last of these that was late */
     int    slow;             /* of these, less those that were not */
     int    hold, left;       /* frames until a trial: as set last; as are left,
                                 0: there will be none */

@@ -160,6 +160,7 @@ static int tune(struct ctt_session *s, int steps)
     for (int n = steps; n > 0; n = n > 1 ? 1 : 0) {
         if (!s->m->tune || s->tuned >> n & 1)
             continue;
+        ctt_dev_use(s->dev, ctt_dev_threads(s->dev));
         CTT_TRY(ctt_run_tune(s->run, n));
         s->tuned |= 1u << n;
     }

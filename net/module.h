@@ -31,9 +31,10 @@ typedef const void *ctt_module_get(const struct ctt_host *host);
 /* What the module convtt-NAME.so is; it is loaded by the first call and stays,
  * as its libraries cannot be unloaded.  Searched are the folders of the
  * environment's CTT_MODULES (between colons) if it is set; else those beside
- * the program, where a file counts that is root's, the user's or of the
- * program's owner, and the one it was configured for.  CTT_EUNSUP: it is not
- * there, is broken or of another version. */
+ * the program, where a file counts that is, with its folder, root's, the user's
+ * or of the program's owner and that not everybody may write, and the one that
+ * configure was given.  CTT_EUNSUP: it is not there, is broken or of another
+ * version. */
 int ctt_module_load(const char *name, const void *more, const void **out);
 
 /* module_host.c, in a module: what the functions of net that it calls do. */

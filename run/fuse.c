@@ -196,8 +196,9 @@ static int is_alone(const struct fusion *l, int conv)
 }
 
 /* The conv whose result only the conv b reads, after acts and quants that its
- * kernel applies, and which the device likes to compute with it; or -1.  most: set to the smaller of
- * itself and of how many convs of a chain the device then takes along. */
+ * kernel applies, and which the device likes to compute with it; or -1.  most:
+ * set to the smaller of itself and of how many convs of a chain the device then
+ * takes along. */
 static int link_of(const struct fusion *l, int b, int *most)
 {
     const struct ctt_run *r = l->r;
@@ -211,7 +212,7 @@ static int link_of(const struct fusion *l, int b, int *most)
         r->slot[g->node[b].in[0]].alias != a || r->slot[a].history > 0 ||
         !same_times(l, a, b))
         return -1;
-    links = ctt_dev_links(r->dev, &g->node[a], &g->node[b]);
+    links = ctt_dev_links(r->dev, &g->node[a], &g->node[b], r->slot[a].type);
     *most = links < *most ? links : *most;
     return links > 0 ? a : -1;
 }

@@ -23,8 +23,8 @@ $run "$dir/none" || { echo "$run runs no programs"; exit 77; }
 
 # The device but oneDNN, what it needs of net (no files: they need HDF5), the
 # tests; of CUnit there is only what they use.
-net='append base cache cell graph limits line op opt opt_value quant shape text
-     visible weight winograd'
+net='append base cache cell graph limits line module op opt opt_value quant
+     shape text visible weight winograd'
 device=$(ls device/*.c device/cpu/*.c device/cpu/conv/*.c | grep -v /onednn)
 shared="$(printf 'net/%s.c ' $net) $device tests/lib/bare/cunit.c
         tests/lib/check.c tests/lib/int8.c"

@@ -33,6 +33,9 @@ const struct ctt_int8_shape ctt_int8_shapes[] = {
     { "c=70 h=9 w=9", "out=66 kernel=3 pad=1", 3 },
     { "c=32 d=3 h=12 w=12", "out=32 kernel=1,3,3 pad=0,1,1", 128 },
     { "c=520 h=9 w=12", "out=9 kernel=3 pad=1", 128 },
+    /* tiles of pixels whose last plane is the first one, of another sample */
+    { "c=8 d=4 h=1 w=1", "out=12 kernel=3,1,1 pad=1,0,0", 128, 5 },
+    { "c=8 d=3 h=1 w=1", "out=12 kernel=3,1,1 pad=1,0,0", 128, 3 },
     /* padding wider than the window */
     { "c=33 h=8 w=8", "out=17 kernel=3 pad=3", 128 },
     { "c=7 h=9 w=9", "out=18 kernel=1 stride=2 pad=1", 128 },
@@ -134,6 +137,7 @@ void ctt_int8_open(struct ctt_int8_try *j, const struct ctt_int8_shape *s,
     n = &j->g->node[3];
     x = rows_of(&j->g->node[1], NULL);
     y = rows_of(n, NULL);
+    x.n = y.n = s->samples ? s->samples : SAMPLES;
     j->x = floats(ctt_rows(&x) * x.ld);
     j->bytes = (uint8_t *)floats(ctt_rows(&x) * x.ld);
     j->y = floats(ctt_rows(&y) * y.ld);

@@ -8,7 +8,8 @@
 
 /* The line of the conv y, which reads q and may add a value; the input's size;
  * its zero.  The last row has no conv. */
-struct ctt_int8_shape { const char *in, *conv; int zero; };
+/* samples: 0: 2. */
+struct ctt_int8_shape { const char *in, *conv; int zero, samples; };
 extern const struct ctt_int8_shape ctt_int8_shapes[];
 
 /* The steps of the values, of the plus input, and of results that are bytes;

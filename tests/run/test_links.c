@@ -183,6 +183,8 @@ static int compare(struct job *j, int bytes, int exact)
     memcpy(want, j->y, (size_t)n * sizeof(float));
     if (answers(j, "cpu", 2, 0, STEPS) == chained && (bytes || exact))
         CU_ASSERT(memcmp(want, j->y, (size_t)n * sizeof(float)) == 0);
+    if (answers(j, "cpu", SAMPLES + 1, 0, 1) == chained && (bytes || exact))
+        CU_ASSERT(memcmp(want, j->y, (size_t)n * sizeof(float)) == 0);
     CU_ASSERT_EQUAL(answers(j, "cpu", 1, CTT_RUN_NO_CHAIN, 1), 0);
     CU_ASSERT(error_of(want, j->y, n) <= tolerance);
     CU_ASSERT_EQUAL(answers(j, "ref", 1, 0, STEPS), 0);
@@ -269,6 +271,21 @@ static void test_which(void)
     }
 }
 
+/* Bands of one row, of which the last one needs more values than the first. */
+static void test_edges(void)
+{
+    struct job j = { NULL };
+
+    CHECK_OK(ctt_net_parse(
+        "input x c=16 h=4 w=80\n"
+        "conv a in=x out=16 kernel=1,3,1 pad=0,1,0\n"
+        "conv b in=a out=64 kernel=3 stride=2 pad=1\n", &j.g));
+    fill(&j);
+    CU_ASSERT_EQUAL(answers(&j, "cpu", SAMPLES + 1, 0, 1), ctt_has_avx2());
+    CU_ASSERT_EQUAL(compare(&j, 0, 1), ctt_has_avx2());
+    close_job(&j);
+}
+
 /* Links that add a plus input, in a loop over steps. */
 static void test_cell(void)
 {
@@ -286,6 +303,7 @@ static CU_TestInfo tests[] = {
     { "floats", test_floats },
     { "bytes", test_bytes },
     { "which", test_which },
+    { "edges", test_edges },
     { "cell", test_cell },
     CU_TEST_INFO_NULL
 };

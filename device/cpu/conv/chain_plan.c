@@ -42,8 +42,6 @@ int ctt_chain_follows(const struct ctt_call *c, const struct ctt_call *next)
            x->dtype == (ctt_call_is_int8(next) ? CTT_U8 : CTT_F32);
 }
 
-/* Floats of larger images are no faster so: measured on mnist-convttlstm. */
-
 /* 1 if kernels can read the first values where they are. */
 static int in_place(const struct ctt_int8_isa *isa, const struct ctt_call *c)
 {
@@ -115,8 +113,9 @@ void ctt_chain_bands(const struct ctt_chain *p, int64_t from, int64_t to,
     }
 }
 
-/* What a band takes: bytes, and time as ctt_dev_team() counts it. */
-static double cost(const struct ctt_chain *p, int64_t rows, int64_t *bytes)
+/* The time of a band of so many rows in the middle, as ctt_dev_team() counts
+ * it. */
+static double cost(const struct ctt_chain *p, int64_t rows)
 {
     struct ctt_chain_band band[CTT_CHAIN_CONVS];
     int64_t high = p->conv[p->convs - 1].job.out[1];
@@ -124,14 +123,29 @@ static double cost(const struct ctt_chain *p, int64_t rows, int64_t *bytes)
     double work = 0;
 
     ctt_chain_bands(p, from, from + rows, band);
-    *bytes = 0;
     for (int k = 0; k < p->convs; k++) {
         const struct ctt_int8_job *j = &p->conv[k].job;
         int64_t n = j->out[0] * (band[k].to - band[k].from) * j->out[2];
-        *bytes += ctt_chain_bytes(p, k, band[k].high);
         work += (double)(n * ctt_volume(&j->c->w[0].t)) / 64;
     }
     return work;
+}
+
+/* The most bytes that a band of so many rows takes: with strides those at the
+ * edges need more or fewer rows of values than others. */
+static int64_t most_bytes(const struct ctt_chain *p, int64_t rows)
+{
+    struct ctt_chain_band band[CTT_CHAIN_CONVS];
+    int64_t high = p->conv[p->convs - 1].job.out[1], most = 0;
+
+    for (int64_t from = 0; from < high; from += rows) {
+        int64_t to = from + rows < high ? from + rows : high, bytes = 0;
+        ctt_chain_bands(p, from, to, band);
+        for (int k = 0; k < p->convs; k++)
+            bytes += ctt_chain_bytes(p, k, band[k].high);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }
 
 enum { LEAST = 4 };    /* rows of a band */
@@ -141,18 +155,18 @@ enum { LEAST = 4 };    /* rows of a band */
  * compute some rows twice. */
 static void divide(const struct ctt_dev *d, struct ctt_chain *p)
 {
-    int64_t high = p->conv[p->convs - 1].job.out[1], bytes;
+    int64_t high = p->conv[p->convs - 1].job.out[1];
     int64_t n = p->conv[0].job.c->in[0].n;
-    double all = cost(p, high, &p->whole), part;
+    double all = cost(p, high);
 
+    p->whole = most_bytes(p, high);
     p->threads = ctt_dev_team(d, all * (double)n);
     p->bands = n < p->threads ? p->threads : 1;
     p->bands = p->bands < high ? p->bands : high;
     p->rows = (high + p->bands - 1) / p->bands;
-    part = cost(p, p->rows, &bytes);
-    if (p->bands > 1 && part > 0.8 * all)
+    if (p->bands > 1 && cost(p, p->rows) > 0.8 * all)
         p->threads = 1, p->bands = 1, p->rows = high;
-    while (cost(p, p->rows, &p->bytes) > 0 && p->bytes > CTT_CHAIN_BYTES &&
+    while ((p->bytes = most_bytes(p, p->rows)) > CTT_CHAIN_BYTES &&
            p->rows > LEAST)
         p->rows = (p->rows + 1) / 2;
     p->bands = (high + p->rows - 1) / p->rows;

@@ -2,6 +2,8 @@
  * chain_run.c: chains of convs: a band of all of them in a task. */
 #include "device/cpu/conv/chain.h"
 
+#include <assert.h>
+
 /* A conv of a band: its job with the band's shape, its rows, and the values
  * that it reads, of a sample. */
 struct piece {
@@ -154,6 +156,7 @@ static void task(void *arg, int64_t at, int who)
         } else if (!v[0].j.x)
             lay(&v[0]);
     }
+    assert(room <= p->room + (who + 1) * p->bytes);
     conv(&v[(p->convs - 1) % 2], NULL);
 }
 

@@ -153,8 +153,9 @@ static inline void run_blocks(const struct ctt_int8_job *j, struct tile *t,
     t->left = left;
 }
 
-/* Sets the planes of the window of pixels from plane d of the part to plane
- * `last`.  Those in the padding are left out where padding is 0. */
+/* Sets the planes of the window of pixels of plane d of the part, if `last` is
+ * d: all are of that plane.  Those in the padding are left out where padding
+ * is 0. */
 static inline void set_planes(const struct ctt_int8_job *j, int64_t d,
                               int64_t last, struct tile *t)
 {
@@ -199,7 +200,7 @@ static void task(const struct ctt_int8_job *j, int64_t at)
         int64_t d = p.d, last = d;
         for (int64_t i = 0; i < n; i++, step_on(j, x, &p)) {
             t.x[i] = p.x;
-            last = p.d;
+            last = p.d == d ? last : -1;
         }
         set_planes(j, d, last, &t);
         run_blocks(j, &t, n);

@@ -52,7 +52,7 @@ static int need(struct passed *p, struct ctt_dev *d,
                 const struct ctt_conv_provider **out)
 {
     static const struct ctt_onednn_host host = {
-        ctt_dev_scratch, ctt_team_close
+        ctt_dev_scratch, ctt_team_close, ctt_dev_used
     };
     const void *what;
     int rc = 0;

@@ -10,6 +10,7 @@
 struct ctt_onednn_host {
     void *(*scratch)(struct ctt_dev *d, size_t bytes);
     void  (*team_close)(struct ctt_team **t);
+    int   (*used)(const struct ctt_dev *d);
 };
 
 #endif

@@ -17,6 +17,11 @@ void ctt_team_close(struct ctt_team **t)
     host.team_close(t);
 }
 
+int ctt_dev_used(const struct ctt_dev *d)
+{
+    return host.used(d);
+}
+
 /* The module's other names are hidden. */
 __attribute__((visibility("default"))) ctt_module_get ctt_module_onednn;
 const void *ctt_module_onednn(const struct ctt_host *h)

@@ -21,7 +21,8 @@ extern const struct ctt_conv_provider ctt_conv_chain, ctt_conv_sparse,
                                       ctt_conv_onednn, ctt_conv_direct;
 
 /* chain_provider.c: ctt_dev_links() of "cpu". */
-int  ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next);
+int  ctt_cpu_links(const struct ctt_node *n, const struct ctt_node *next,
+                   enum ctt_dtype between);
 
 /* The gradients that no provider computed, by the kernels of direct sums. */
 ctt_kernel ctt_conv_direct_rest;
