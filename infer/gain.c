@@ -128,8 +128,8 @@ static void end_trial(struct ctt_gain *g, double low, double high)
     g->high = 0;
 }
 
-/* The first of each turn do not count: threads wake up, and what others wrote
- * is fetched. */
+/* The times of the first of each turn are not kept: threads wake up, and what
+ * others wrote is fetched.  But if one is late, the trial ends, too. */
 static void go_on(struct ctt_gain *g, double seconds)
 {
     int turn = g->at / TURN, high = is_high(g), last, n;
@@ -142,7 +142,7 @@ static void go_on(struct ctt_gain *g, double seconds)
         return;
     n = (turn / 2 + 1) * CTT_GAIN_COUNT;
     low = median(g->time[0], n);
-    if (k >= 0 && is_late(seconds, low)) {
+    if (is_late(seconds, low)) {
         end_trial(g, low, seconds);
     } else if (g->at % TURN == 0) {
         last = turn == CTT_GAIN_TURNS - 1;

@@ -45,7 +45,8 @@ lenet-5 | prune 0.92 | 0.1 | - | 12 | 600 | 12x, Han 2015 | $small \
 lenet-5 | 3 bits | 0.1 | - | - | 600 | 8 and 5 bits, Han 2016 | \
     --share 3 --share-epochs 4 --lr 1e-3
 lenet-5 | SVD responses | 0.5 | - | - | 600 | 4x fewer multiplications, 0.9 \
-    points, Zhang 2015 | --svd-macs 0.25 --svd-on responses --retrain-epochs 3
+    points, Zhang 2015 | --svd-macs 0.25 --svd-on responses --int8 none \
+    --retrain-epochs 3
 lenet-5 | smallest 0.1 | 0.1 | 165 | - | 900 | weights 39x, Han 2016; 162x, \
     Ullrich 2017 | $small --prune 0.985 --retrain-epochs 20 --share 3 \
     --share-epochs 4

@@ -139,6 +139,14 @@ predict_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1 $foresee"
 pack_files=-x
 pack_run="$(real convtt-data) pack t.txt -o o.pack --model tiny.net --strict"
 
+# What modules load is there before a fault is: libraries that start do not
+# survive one, and functions of a library that comes later have no names here.
+preload=$shim
+for module in ffmpeg onednn; do
+    so=$bin/.libs/convtt-$module.so
+    [ ! -e "$so" ] || preload=$preload:$so
+done
+
 # faults SCENE FAULT COUNT: sweeps it, one worker per processor; adds up their
 # counts in the variables of `sums`.  COUNT 0: all; each: three of those
 # allocations that the same calls ask for.
@@ -148,7 +156,7 @@ faults() {
     local i pid=() rc=0 which="-n $3"
     [ "$3" != each ] || which='-u 3'
     for i in $(seq 0 $((workers - 1))); do
-        "$sweep" -s "$shim" -m "$fault" $which -S "$seed" -p "$i/$workers" \
+        "$sweep" -s "$preload" -m "$fault" $which -S "$seed" -p "$i/$workers" \
             -R "${!reader}" ${known_crashes:+-a "$known_crashes"} ${!files} \
             "$dir/$scene" -- ${!run} > "$scene.$fault.$i" 2>&1 & pid+=($!)
     done

@@ -27,10 +27,17 @@ else
 fi
 head_line
 scenes=${CTT_FAULT_SCENES:-train compress $more infer predict pack}
-for scene in $scenes; do
-    faults $scene alloc $allocs
-    faults $scene alloc-on $later
-done
+# HDF5 does not survive failed allocations (known.txt).  Within a program its
+# functions have no names to know it by.
+if ldd "$(real convtt-infer)" | grep -q libhdf5; then
+    for scene in $scenes; do
+        faults $scene alloc $allocs
+        faults $scene alloc-on $later
+    done
+else
+    echo 'not tested: allocations that fail (needs configure' \
+         '--with-hdf5=shared)'
+fi
 for scene in $scenes; do
     [ $scene != infer ] || { faults infer stdout $calls; continue; }
     for fault in error short full stdout; do

@@ -12,8 +12,8 @@ conv same in=half out=40 kernel=3 pad=1
 conv narrow in=x out=1 kernel=3 pad=1
 conv layer in=same out=16 kernel=1
 deconv up in=layer out=8 kernel=3 stride=2 pad=1
-conv tiny in=up out=8 kernel=31
-conv last in=tiny out=8 kernel=3 pad=1
+conv tiny in=up out=24 kernel=31
+conv last in=tiny out=24 kernel=3 pad=1
 pool p in=last kind=avg
 conv y in=p out=12
 END

@@ -119,7 +119,7 @@ says 0 '^memory: 10 MB .* are recomputed' $next next.net -o auto.ctt \
     fail "more clips: $(cat err)"
 for cache in 0 1024; do
     says 0 'cache.h5 written' $next next.net -o cache.h5 --data more \
-        --val-batch 1 --val clips --cache $cache --memory 4M
+        --val-batch 1 --val clips --cache $cache --memory 4300000
 done
 says 1 'need at least 8 MB.*more --memory' $next next.net -o a \
     --batch 32 --keep auto --memory 8M
