@@ -57,7 +57,9 @@ temporary=$(mktemp -d -p "$([ -d /dev/shm ] && echo /dev/shm || echo /tmp)" \
 trap 'rm -rf "$temporary"' EXIT
 trap 'exit 130' INT TERM
 export OMP_NUM_THREADS=1 LLVM_PROFILE_FILE=/dev/null
-export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
+ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
+# See .ci/run.
+export ASAN_OPTIONS=$ASAN_OPTIONS:intercept_tls_get_addr=0
 export UBSAN_OPTIONS=print_stacktrace=1
 limits="-timeout=25 -rss_limit_mb=2048 -max_len=65536"
 
