@@ -116,14 +116,6 @@ static int retrain(void *arg, const char *stage, int epochs,
     return 0;
 }
 
-static int sample(void *arg, const struct ctt_model *m, int clips,
-                  const int *node, int nodes, enum ctt_sampled what,
-                  void (*take)(void *to, int k, const float *row), void *to)
-{
-    (void)arg;
-    return small_sample(NULL, m, clips, node, nodes, what, take, to);
-}
-
 /* ---- running ---- */
 
 static struct ctt_recipe open_recipe(int aim)
@@ -139,7 +131,7 @@ static struct ctt_recipe open_recipe(int aim)
 static struct ctt_recipe_calls all_calls(struct machine *t)
 {
     return (struct ctt_recipe_calls){ .arg = t, .compare = compare,
-        .accuracy = accuracy, .retrain = retrain, .sample = sample,
+        .accuracy = accuracy, .retrain = retrain, .sample = small_sample_any,
         .clips = 100 };
 }
 
@@ -277,7 +269,7 @@ static void test_by_rule(void)
 
         calls.compare = NULL;
         o.epochs = without & NO_EPOCHS ? 0 : 2;
-        calls.sample = without & NO_CLIPS ? NULL : sample;
+        calls.sample = without & NO_CLIPS ? NULL : small_sample_any;
         calls.accuracy = without & NO_TEST ? NULL : accuracy;
         o.round.half = without & HALF;
         o.prune.form = without & ANY ? CTT_PRUNE_ANY : CTT_PRUNE_AUTO;

@@ -111,14 +111,6 @@ static int save(void *arg, struct ctt_model *m, const char *place)
     return 0;
 }
 
-static int sample(void *arg, const struct ctt_model *m, int clips,
-                  const int *node, int nodes, enum ctt_sampled what,
-                  void (*take)(void *to, int k, const float *row), void *to)
-{
-    (void)arg;
-    return small_sample(NULL, m, clips, node, nodes, what, take, to);
-}
-
 /* Bytes and chains are faster at each other call: who asks again would choose
  * otherwise. */
 static int compare(void *arg, const char *base, const char *path,
@@ -138,7 +130,7 @@ static int run_stopped(struct stopped *t, const char *path,
                        struct ctt_report **r)
 {
     struct ctt_recipe_calls calls = { .arg = t, .retrain = move,
-        .accuracy = sum, .save = save, .sample = sample,
+        .accuracy = sum, .save = save, .sample = small_sample_any,
         .clips = 100, .compare = compare };
     struct ctt_model *m = small_model(net, 5);
     struct ctt_recipe_from from = { t->m, t->place };
@@ -344,20 +336,13 @@ static void refuse_blanks(const char *text)
     }
 }
 
-/* A place of other settings or of another model is refused, and so is each
- * text with a byte that another one has replaced: never a crash. */
-static void test_places(void)
+/* A stage, a choice and a blame, each with a number that is not known. */
+static void fill_report(struct ctt_report *r)
 {
-    struct ctt_recipe other = long_recipe;
-    struct ctt_recipe_place p = { .rounds = 0 };
-    struct ctt_model *m = small_model(small_net, 5);
-    struct ctt_report *r = NULL, *back = NULL;
     struct ctt_stage_row *row;
     struct ctt_choice *choice;
     struct ctt_blame *blame;
-    char *text = NULL;
 
-    CHECK_OK(ctt_report_new(m, &r));
     CHECK_OK(ctt_report_row(r, &row));
     row->bytes = 1000;
     CHECK_OK(ctt_report_choice(r, CTT_CHOICE_FORM, "block, int8", &choice));
@@ -367,10 +352,10 @@ static void test_places(void)
     blame->alone = 1.0 / 3;
     for (int k = 0; k < CTT_ACCURACIES; k++)
         row->after.top1[k] = 1.0 / 3;
-    CHECK_OK(ctt_place_given(m, &p));
-    CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
-    CHECK_OK(ctt_report_new(m, &back));
-    CHECK_OK(ctt_place_read(text, &long_recipe, &p, back));
+}
+
+static void check_report(const struct ctt_report *back)
+{
     CU_ASSERT_EQUAL(back->stages, 1);
     CU_ASSERT(back->stage[0].after.top1[1] == 1.0 / 3);
     CU_ASSERT(isnan(back->stage[0].ms));
@@ -380,17 +365,14 @@ static void test_places(void)
     CU_ASSERT_EQUAL_FATAL(back->blames, 1);
     CU_ASSERT(back->blame[0].alone == 1.0 / 3);
     CU_ASSERT(isnan(back->blame[0].behind));
-    ctt_report_free(&back);
-    other.epochs++;
-    CU_ASSERT_EQUAL(ctt_place_read(text, &other, &p, r), CTT_EINVAL);
-    CU_ASSERT(strstr(ctt_errmsg(), "made with other settings: "
-                     "'retrain-epochs=10', now 'retrain-epochs=11'") != NULL);
-    refuse_blanks(text);
-    m->w[3]++;
-    CHECK_OK(ctt_place_given(m, &p));
-    CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, r), CTT_EINVAL);
-    CU_ASSERT(strstr(ctt_errmsg(), "from another model") != NULL);
-    m->w[3]--;
+}
+
+/* Each byte replaced by another one: never a crash. */
+static void damage(const struct ctt_model *m, char *text)
+{
+    struct ctt_recipe_place p = { .rounds = 0 };
+    struct ctt_report *back = NULL;
+
     CHECK_OK(ctt_place_given(m, &p));
     for (size_t k = 0; text[k]; k++) {
         char old = text[k];
@@ -405,6 +387,36 @@ static void test_places(void)
         ctt_report_free(&back);
         text[k] = old;
     }
+}
+
+/* A place of other settings or of another model is refused. */
+static void test_places(void)
+{
+    struct ctt_recipe other = long_recipe;
+    struct ctt_recipe_place p = { .rounds = 0 };
+    struct ctt_model *m = small_model(small_net, 5);
+    struct ctt_report *r = NULL, *back = NULL;
+    char *text = NULL;
+
+    CHECK_OK(ctt_report_new(m, &r));
+    fill_report(r);
+    CHECK_OK(ctt_place_given(m, &p));
+    CHECK_OK(ctt_place_print(&p, &long_recipe, r, &text));
+    CHECK_OK(ctt_report_new(m, &back));
+    CHECK_OK(ctt_place_read(text, &long_recipe, &p, back));
+    check_report(back);
+    ctt_report_free(&back);
+    other.epochs++;
+    CU_ASSERT_EQUAL(ctt_place_read(text, &other, &p, r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "made with other settings: "
+                     "'retrain-epochs=10', now 'retrain-epochs=11'") != NULL);
+    refuse_blanks(text);
+    m->w[3]++;
+    CHECK_OK(ctt_place_given(m, &p));
+    CU_ASSERT_EQUAL(ctt_place_read(text, &long_recipe, &p, r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "from another model") != NULL);
+    m->w[3]--;
+    damage(m, text);
     ctt_free(text);
     ctt_report_free(&r);
     ctt_model_free(&m);

@@ -242,6 +242,15 @@ out:
     return rc;
 }
 
+int small_sample_any(void *arg, const struct ctt_model *m, int clips,
+                     const int *node, int nodes, enum ctt_sampled what,
+                     void (*take)(void *to, int k, const float *row),
+                     void *to)
+{
+    (void)arg;
+    return small_sample(NULL, m, clips, node, nodes, what, take, to);
+}
+
 struct answers { float *row; int64_t rows, c; };
 
 static void keep(void *to, int k, const float *row)

@@ -34,6 +34,12 @@ int small_sample(void *arg, const struct ctt_model *m, int clips,
                  const int *node, int nodes, enum ctt_sampled what,
                  void (*take)(void *to, int k, const float *row), void *to);
 
+/* The same for any arg. */
+int small_sample_any(void *arg, const struct ctt_model *m, int clips,
+                     const int *node, int nodes, enum ctt_sampled what,
+                     void (*take)(void *to, int k, const float *row),
+                     void *to);
+
 /* On these frames: the mean of |y - y'|^2 of the outputs over the places, and
  * *bias: the largest mean difference of a channel; the sum of the variances of
  * the output's channels. */
