@@ -183,7 +183,8 @@ static void note_who(void *arg, int64_t task, int who)
     atomic_fetch_or((atomic_int *)arg, 1 << who);
 }
 
-/* Those that are not needed take no task, though they are about. */
+/* Those that are not needed take no task, though they are about; the caller may
+ * find none left when it lost its processor. */
 static void test_fewer(void)
 {
     struct tally *t = open_tally(4);
@@ -193,7 +194,7 @@ static void test_fewer(void)
         atomic_int who = 0;
 
         ctt_team_run(t->team, threads, 100, note_who, &who);
-        CU_ASSERT(atomic_load(&who) & 1);
+        CU_ASSERT(atomic_load(&who) > 0);
         CU_ASSERT(atomic_load(&who) < 1 << threads);
     }
     do_rounds(t, 100, 20);
