@@ -110,7 +110,7 @@ static int measure(const struct ctt_choosing *a, const struct ctt_model *m,
     int rc;
 
     settle(c, &o);
-    CTT_TRY(ctt_trial_make(m, &o, a->rows, a->path, t));
+    CTT_TRY(ctt_trial_make(m, &ctt_stage_tt, &o, a->rows, a->k->path, t));
     c->bytes = t->bytes;
     if (c == base || !calls->compare)
         goto out;
@@ -139,11 +139,15 @@ out:
     return rc;
 }
 
-/* What the aim counts. */
+double ctt_choice_cost(const struct ctt_recipe *o, int64_t bytes, double ms)
+{
+    return (o->aim == CTT_AIM_MS ? 1 : (double)bytes) *
+           (o->aim == CTT_AIM_BYTES ? 1 : ms);
+}
+
 static double cost(const struct ctt_recipe *o, const struct ctt_choice *c)
 {
-    return (o->aim == CTT_AIM_MS ? 1 : (double)c->bytes) *
-           (o->aim == CTT_AIM_BYTES ? 1 : c->ms);
+    return ctt_choice_cost(o, c->bytes, c->ms);
 }
 
 /* What bytes cost is tested later; what blocks do is not known before. */
@@ -175,7 +179,7 @@ static int by_rule(const struct ctt_recipe *o, const struct ctt_choice *c,
     return best;
 }
 
-static int is_measured(const struct ctt_walk *k)
+int ctt_choice_is_measured(const struct ctt_walk *k)
 {
     return k->calls->compare || k->o->aim == CTT_AIM_BYTES;
 }
@@ -184,14 +188,15 @@ static int is_measured(const struct ctt_walk *k)
 static int choose_form(const struct ctt_choosing *a, struct ctt_recipe *o,
                        const struct ctt_model *m)
 {
-    int at = a->k->r->choices, best, n, rc;
+    int at = a->k->r->choices, measured = ctt_choice_is_measured(a->k);
     struct ctt_choice *c;
+    int best, n, rc;
 
     CTT_TRY(n = list(a->k));
     c = a->k->r->choice + at;
-    if (n > 1 && is_measured(a->k))
+    if (n > 1 && measured)
         CTT_TRY(measure_all(a, m, c, n));
-    best = is_measured(a->k) ? best_of(o, c, n) : by_rule(o, c, n);
+    best = measured ? best_of(o, c, n) : by_rule(o, c, n);
     c[best].chosen = 1;
     settle(&c[best], o);
     rc = n;
@@ -216,7 +221,7 @@ static int make_chains(struct ctt_choosing *a)
     int rc;
 
     CTT_TRY(ctt_trial_rows(a->k->r, &a->rows));
-    if (!ctt_stage_tt.asked(a->o) || !is_measured(a->k))
+    if (!ctt_stage_tt.asked(a->o) || !ctt_choice_is_measured(a->k))
         goto out;
     a->chain = ctt_calloc(nodes, sizeof(*a->chain));
     CTT_TRY(a->chain ? 0 : CTT_ENOMEM);
@@ -229,6 +234,7 @@ static void tell(struct ctt_walk *k, int candidates_of_form, int whole)
 {
     const struct ctt_choice *c = ctt_report_form(k->r);
     char weights[48] = "";
+    int measured = ctt_choice_is_measured(k);
 
     if (whole)
         snprintf(weights, sizeof(weights), "; %d weights are no tensor trains",
@@ -236,13 +242,13 @@ static void tell(struct ctt_walk *k, int candidates_of_form, int whole)
     k->line[0] = '\0';
     if (candidates_of_form > 1 || whole)
         snprintf(k->line, sizeof(k->line), "chosen %s%s: %s%s",
-                 is_measured(k) ? "for " : "by rule",
-                 is_measured(k) ? ctt_aims[k->o->aim] : "", c->name, weights);
+                 measured ? "for " : "by rule",
+                 measured ? ctt_aims[k->o->aim] : "", c->name, weights);
 }
 
-int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o, const char *path)
+int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o)
 {
-    struct ctt_choosing a = { .k = k, .o = o, .path = path };
+    struct ctt_choosing a = { .k = k, .o = o };
     struct ctt_model *trains = NULL;
     int nodes = (*k->m)->g->count, forms, whole = 0, rc;
 

@@ -28,11 +28,17 @@
  *   tensor trains: the user asked for them, so a weight stays whole only if its
  *       chain stores more bytes and is slower; or only one of that, if only
  *       that counts.  Rule: chains. */
-int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o, const char *path);
+int ctt_choose(struct ctt_walk *k, struct ctt_recipe *o);
 
 /* Below these ratios a candidate is smaller, or faster. */
 #define CTT_CHOICE_GAIN 0.97
 #define CTT_CHOICE_BLOCK_GAIN 0.9
+
+/* What o->aim counts. */
+double ctt_choice_cost(const struct ctt_recipe *o, int64_t bytes, double ms);
+
+/* Whether that is known of a trial; else rules decide. */
+int ctt_choice_is_measured(const struct ctt_walk *k);
 
 /* Replaces AUTO in o by what the rows of r say. */
 void ctt_choose_again(const struct ctt_report *r, struct ctt_recipe *o);
@@ -43,7 +49,6 @@ void ctt_choose_again(const struct ctt_report *r, struct ctt_recipe *o);
 struct ctt_choosing {
     struct ctt_walk         *k;
     const struct ctt_recipe *o;
-    const char              *path;
     struct ctt_chain       **chain;    /* of *k->m, by node; NULL: no train is
                                           asked for, or nothing is measured */
     struct ctt_report       *rows;     /* of their weights */
@@ -51,6 +56,15 @@ struct ctt_choosing {
 
 /* Takes those out of a->chain whose weights stay whole.  Returns how many. */
 int ctt_choose_chains(const struct ctt_choosing *a);
+
+/* ---- choose_int8.c ---- */
+
+/* Whether INT8 that was chosen gains what it must if only some convs of
+ * `floats` read bytes, as in `bytes`: both are what the stage can leave, and
+ * are measured again.  If not, it says so and gives it up in the rows of k->r.
+ * 1: it gains, or that cannot be measured. */
+int ctt_choose_int8(const struct ctt_walk *k, const struct ctt_model *floats,
+                    const struct ctt_model *bytes);
 
 /* ---- int8.c ---- */
 

@@ -12,19 +12,22 @@
 /* The bytes and the time of a weight's candidates: whole, and its chain. */
 struct both { int64_t bytes[2]; double ms[2]; };
 
+enum { WHOLE, TRAINS, NEITHER };
+
+/* chosen: one of them, or NEITHER. */
 static int add_rows(const struct ctt_choosing *a, const char *of,
-                    const struct both *b, int whole)
+                    const struct both *b, int chosen)
 {
     static const char *const names[] = { "whole", "tensor trains" };
     int rc = 0;
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = WHOLE; i < NEITHER; i++) {
         struct ctt_choice *c;
 
         CTT_TRY(ctt_report_choice(a->k->r, of, names[i], &c));
         c->bytes = b->bytes[i];
         c->ms = b->ms[i];
-        c->chosen = whole ? i == 0 : i == 1;
+        c->chosen = i == chosen;
     }
 out:
     return rc;
@@ -54,7 +57,7 @@ static int make_trial(const struct ctt_choosing *a, struct ctt_trial *t)
     int rc;
 
     CTT_TRY(ctt_chain_replace(*a->k->m, a->chain, &m));
-    CTT_TRY(ctt_trial_make(m, a->o, a->rows, a->path, t));
+    CTT_TRY(ctt_trial_make(m, &ctt_stage_tt, a->o, a->rows, a->k->path, t));
 out:
     ctt_model_free(&m);
     return rc;
@@ -114,7 +117,7 @@ static int decide(const struct ctt_choosing *a, int i,
         CTT_TRY(try_whole(a, i, now, &b));
     is_whole = stays(a, &b);
     if (is_whole || !isnan(b.ms[0]))
-        CTT_TRY(add_rows(a, name, &b, is_whole));
+        CTT_TRY(add_rows(a, name, &b, is_whole ? WHOLE : TRAINS));
     if (is_whole)
         keep_whole(a, i, name);
     rc = is_whole;
@@ -124,7 +127,7 @@ out:
 
 /* ---- all ---- */
 
-/* What all trains gain. */
+/* What all trains gain; the rows come first, and are marked at the end. */
 static int compare_all(const struct ctt_choosing *a,
                        const struct ctt_trial *whole,
                        const struct ctt_trial *trains)
@@ -138,27 +141,30 @@ static int compare_all(const struct ctt_choosing *a,
         b.ms[0] = s.ms / s.slower;
         b.ms[1] = s.ms;
     }
-    CTT_TRY(add_rows(a, "all weights", &b, 0));
+    CTT_TRY(add_rows(a, "all weights", &b, NEITHER));
 out:
     return rc;
 }
 
-static int any(const struct ctt_choosing *a)
+static int count_chains(const struct ctt_choosing *a)
 {
+    int n = 0;
+
     for (int i = 0; i < (*a->k->m)->g->count; i++)
-        if (a->chain[i])
-            return 1;
-    return 0;
+        n += a->chain[i] != NULL;
+    return n;
 }
 
 int ctt_choose_chains(const struct ctt_choosing *a)
 {
     struct ctt_trial whole = { .file = NULL }, now = { .file = NULL };
+    int all = count_chains(a), first = a->k->r->choices;
     int sum = 0, is_whole, rc = 0;
 
-    if (!any(a))
+    if (!all)
         goto out;
-    CTT_TRY(ctt_trial_make(*a->k->m, a->o, a->rows, a->path, &whole));
+    CTT_TRY(ctt_trial_make(*a->k->m, &ctt_stage_tt, a->o, a->rows, a->k->path,
+                           &whole));
     CTT_TRY(make_trial(a, &now));
     CTT_TRY(compare_all(a, &whole, &now));
     for (int i = 0; i < (*a->k->m)->g->count; i++) {
@@ -167,6 +173,8 @@ int ctt_choose_chains(const struct ctt_choosing *a)
         CTT_TRY(is_whole = decide(a, i, &whole, &now));
         sum += is_whole;
     }
+    a->k->r->choice[first + WHOLE].chosen = sum == all;
+    a->k->r->choice[first + TRAINS].chosen = sum == 0;
     rc = sum;
 out:
     ctt_trial_drop(&whole);

@@ -259,7 +259,7 @@ struct ctt_int8 {
                                 ctt_range_method */
     int         automatic;   /* 1: a recipe chose it: it is never retrained, and
                                 no conv reads bytes if that costs more than
-                                `harm` */
+                                `harm`, or if too few may for a gain */
     float       percentile;
     const char *except;      /* convs that read floats, as in struct ctt_tt;
                                 "auto" or "auto,.." as well: those that cost

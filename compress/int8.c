@@ -6,6 +6,7 @@
 #include "compress/int8_blame.h"
 #include "compress/int8_keep.h"
 #include "compress/range.h"
+#include "compress/trial.h"
 #include "net/edit.h"
 #include "net/op.h"
 #include "net/quant.h"
@@ -389,86 +390,95 @@ out:
     return rc;
 }
 
-/* A sum that a conv adds is a pass less, over bytes. */
-static int join_adds(struct ctt_walk *k)
+/* The model is as it was. */
+static void tell_same(struct ctt_walk *k)
 {
-    struct ctt_model *m = NULL;
-    int rc;
+    const struct ctt_choice *c = ctt_report_form(k->r);
 
-    CTT_TRY(ctt_without_adds(*k->m, &m));
-    ctt_model_free(k->m);
-    *k->m = m;
-out:
-    return rc;
+    ctt_walk_same(k, "int8");
+    if (c && c->given_up[0])
+        snprintf(k->line, sizeof(k->line), "int8: given up: %s", c->given_up);
 }
 
-static int quantise(struct ctt_walk *k)
+/* Makes *out of m, which may change; NULL: no conv reads bytes. */
+static int quantise(struct ctt_walk *k, struct ctt_model *m,
+                    struct ctt_model **out)
 {
     const struct ctt_int8 *o = &k->o->int8;
-    size_t count = (size_t)(*k->m)->g->count;
-    struct ctt_int8_plan p = { .m = *k->m, .take = ctt_calloc(count, 1),
+    size_t count = (size_t)m->g->count;
+    struct ctt_int8_plan p = { .m = m, .take = ctt_calloc(count, 1),
                                .form = ctt_calloc(count, sizeof(*p.form)) };
-    struct ctt_model *m = NULL;
+    struct ctt_report *rows = NULL;
     int rc = 0;
 
     CTT_TRY(p.take && p.form ? 0 : CTT_ENOMEM);
-    snprintf(k->name, sizeof(k->name), "int8");
-    if (choose(o, p.m, p.take) == 0) {
-        ctt_walk_same(k, "int8");
-        CTT_TRY(list_others(o, p.m, k->r));
+    CTT_TRY(ctt_trial_rows(k->r, &rows));
+    if (choose(o, m, p.take) == 0) {
+        ctt_report_give_up(k->r, "no conv is faster so");
+        CTT_TRY(list_others(o, m, k->r));
         goto out;
     }
     if (o->alike)
-        CTT_TRY(ctt_int8_alike(k, *k->m));
-    CTT_TRY(find_forms(k, p.m, p.take, p.form));
-    CTT_TRY(ctt_int8_blame(k, p.m, p.take, p.form));
-    CTT_TRY((ctt_int8_auto(o) ? ctt_int8_keep : ctt_int8_make)(k, &p, &m));
-    CTT_TRY(list_others(o, p.m, k->r));
-    if (m)
-        CTT_TRY(ctt_int8_blame_all(k, p.m, m));
-    tell(k, p.m);
+        CTT_TRY(ctt_int8_alike(k, m));
+    CTT_TRY(find_forms(k, m, p.take, p.form));
+    CTT_TRY(ctt_int8_blame(k, m, p.take, p.form));
+    CTT_TRY((ctt_int8_auto(o) ? ctt_int8_keep : ctt_int8_make)(k, &p, out));
+    CTT_TRY(list_others(o, m, k->r));
+    if (*out)
+        CTT_TRY(ctt_int8_blame_all(k, m, *out));
+    else    /* what was said of channels is not so */
+        memcpy(k->r->weight, rows->weight,
+               (size_t)rows->weights * sizeof(*rows->weight));
+    tell(k, m);
+out:
+    ctt_report_free(&rows);
+    ctt_free(p.take);
+    ctt_free(p.form);
+    return rc;
+}
+
+/* A sum that a conv adds is a pass less, over bytes. */
+static int run(struct ctt_walk *k, int round)
+{
+    struct ctt_model *joined = NULL, *m = NULL;
+    int rc;
+
+    (void)round;
+    CTT_TRY(check_made(k));
+    CTT_TRY(ctt_without_adds(*k->m, &joined));
+    snprintf(k->name, sizeof(k->name), "int8");
+    CTT_TRY(quantise(k, joined, &m));
     if (!m) {
-        ctt_walk_same(k, "int8");
+        tell_same(k);
         goto out;
     }
     ctt_model_free(k->m);
     *k->m = m;
     m = NULL;
 out:
+    ctt_model_free(&joined);
     ctt_model_free(&m);
-    ctt_free(p.take);
-    ctt_free(p.form);
-    return rc;
-}
-
-static int run(struct ctt_walk *k, int round)
-{
-    int rc;
-
-    (void)round;
-    CTT_TRY(check_made(k));
-    CTT_TRY(join_adds(k));
-    CTT_TRY(quantise(k));
-out:
     return rc;
 }
 
 /* As run(), but with some ranges. */
 static int sketch(struct ctt_walk *k)
 {
-    char *take = ctt_calloc((size_t)(*k->m)->g->count, 1);
-    struct ctt_model *m = NULL;
-    int rc = take ? 0 : CTT_ENOMEM;
+    struct ctt_model *joined = NULL, *m = NULL;
+    char *take = NULL;
+    int rc;
 
-    CTT_TRY(rc);
-    CTT_TRY(join_adds(k));
-    if (ctt_foldable_norms((*k->m)->g) > 0 ||
-        choose(&k->o->int8, *k->m, take) == 0)
+    CTT_TRY(ctt_without_adds(*k->m, &joined));
+    take = ctt_calloc((size_t)joined->g->count, 1);
+    CTT_TRY(take ? 0 : CTT_ENOMEM);
+    if (ctt_foldable_norms(joined->g) > 0 ||
+        choose(&k->o->int8, joined, take) == 0)
         goto out;
-    CTT_TRY(ctt_quantise_some(*k->m, take, &m));
+    CTT_TRY(ctt_quantise_some(joined, take, &m));
     ctt_model_free(k->m);
     *k->m = m;
 out:
+    ctt_model_free(&joined);
     ctt_free(take);
     return rc;
 }

@@ -193,11 +193,9 @@ static void multiply(struct ctt_model *m, int i, const struct scaled *s)
         w[k] = ldexpf(w[k], s->by[k % s->channels]);
 }
 
-static void note(const struct ctt_walk *k, const struct scaled *s, int before,
+static void note(const struct ctt_walk *k, const char *name, int before,
                  int after)
 {
-    const char *name = (*k->m)->g->node[s->node].name;
-
     for (int i = 0; i < k->r->weights; i++) {
         struct ctt_weight_row *row = &k->r->weight[i];
         size_t n = strlen(row->reason);
@@ -226,7 +224,7 @@ static int scale(const struct ctt_walk *k, struct ctt_model *m,
         if (convs[i])
             multiply(m, i, s);
     ends_of(s, &low, &high);
-    note(k, s, most - least, high - low);
+    note(k, m->g->node[s->node].name, most - least, high - low);
     ctt_free(convs);
     return 0;
 }

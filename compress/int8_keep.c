@@ -3,6 +3,7 @@
  * floats.  That comes before any retraining: it costs some milliseconds a frame
  * where training costs minutes, and it is not undone by it. */
 #include "compress/int8_keep.h"
+#include "compress/choose.h"
 #include "compress/int8_follow.h"
 
 #include <math.h>
@@ -190,16 +191,45 @@ static void settle(const struct ctt_walk *k, struct ctt_int8_plan *p,
 }
 
 /* Nothing reads bytes; `lost` stays that of all of them. */
-static void give_up(struct try *t, int convs)
+static void give_up(const struct ctt_walk *k, struct try *t, int convs)
 {
+    char why[96];
+
     ctt_model_free(&t->m);
     t->out = convs;
+    snprintf(why, sizeof(why), "costs %.1f points", 100 * t->lost);
+    ctt_report_give_up(k->r, why);
+}
+
+/* Gives up what `out` convs in floats leave of a chosen INT8, if that is too
+ * little. */
+static int weigh(const struct ctt_walk *k, struct ctt_int8_plan *p, int out,
+                 struct ctt_model **m)
+{
+    int gains, rc = 0;
+
+    if (!*m || out == 0 || !k->o->int8.automatic)
+        goto out;
+    CTT_TRY(gains = ctt_choose_int8(k, *k->m, *m));
+    if (gains)
+        goto out;
+    ctt_model_free(m);
+    memset(p->take, 0, (size_t)p->m->g->count);
+    for (int i = out; i < k->r->blames; i++) {
+        struct ctt_blame *b = &k->r->blame[i];
+
+        b->behind = NAN;
+        snprintf(b->stays, sizeof(b->stays), "too few are left");
+    }
+out:
+    return rc;
 }
 
 int ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
                   struct ctt_model **out)
 {
     struct try all = { .m = NULL }, best = { .m = NULL }, t = { .m = NULL };
+    struct ctt_model *m = NULL;
     int convs = k->r->blames, most = k->epochs > 0 ? convs / 2 : convs - 1;
     int rc;
 
@@ -210,12 +240,17 @@ int ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
         if (!best.m)
             say(k, t.m ? &t : &all, most);
         if (!best.m && k->o->int8.automatic)
-            give_up(&all, convs);
+            give_up(k, &all, convs);
         else if (!best.m && t.m && k->epochs <= 0)
             swap(&best, &t);
     }
-    settle(k, p, best.m ? &best : &all, out);
+    settle(k, p, best.m ? &best : &all, &m);
+    CTT_TRY(weigh(k, p, best.out, &m));
+    *out = m;
+    m = NULL;
+    rc = 0;
 out:
+    ctt_model_free(&m);
     free_try(&all);
     free_try(&best);
     free_try(&t);

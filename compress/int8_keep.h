@@ -24,8 +24,9 @@ int  ctt_int8_make(const struct ctt_walk *k, struct ctt_int8_plan *p,
  * that help, among 1, 2, 4 .. of them and what lies between the last two.  If
  * the model is to be retrained at most half of them, and none if those do not
  * help: training then has to.  What is left out has take[] = 0 and `stays`
- * set.  If the recipe chose INT8 and nothing helps, that is everything, and
- * *out is NULL. */
+ * set.  If the recipe chose INT8 and nothing helps, or what is left is no gain
+ * (ctt_choose_int8()), that is everything, *out is NULL, and the report says
+ * that it is given up. */
 int  ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
                    struct ctt_model **out);
 

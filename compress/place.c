@@ -66,6 +66,7 @@ static const struct field choice_fields[] = {
     CHOICE(TEXT, of, CTT_NAME),
     CHOICE(TEXT, name, sizeof(((struct ctt_choice *)0)->name)),
     CHOICE(INT, form, 1), CHOICE(INT, int8, 1), CHOICE(INT, chosen, 1),
+    CHOICE(TEXT, given_up, sizeof(((struct ctt_choice *)0)->given_up)),
     CHOICE(INT64, bytes, 1), CHOICE(DOUBLE, ms, 1), CHOICE(DOUBLE, lost, 1),
 };
 
@@ -167,7 +168,7 @@ static int write_head(FILE *f, const void *arg)
     const struct all *a = arg;
     int rc;
 
-    fputs("recipe 5\n", f);
+    fputs("recipe 6\n", f);
     CTT_TRY(put_settings(f, a->o));
     fprintf(f, "given %" PRId64 " %08" PRIx32 "\n", a->p->weights, a->p->crc);
 out:

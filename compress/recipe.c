@@ -14,8 +14,6 @@ struct run {
     struct ctt_recipe       o;       /* k.o, as it is chosen */
     const struct ctt_recipe *given;
     int                     chosen;  /* choices are made */
-    const char             *path;    /* models are measured in a file beside
-                                        it */
     struct ctt_recipe_place at;
     int                     skip;    /* rounds that an earlier run has done */
 };
@@ -56,7 +54,7 @@ static int measure(struct run *a, struct ctt_stage_row **row)
     const char *temp;
     int rc = 0;
 
-    CTT_TRY(ctt_newfile_open(a->path, &f));
+    CTT_TRY(ctt_newfile_open(a->k.path, &f));
     temp = ctt_newfile_temp(f);
     CTT_TRY(ctt_model_put(f, *k->m));
     CTT_TRY(ctt_report_stage(k->r, k->name, *k->m, temp, row));
@@ -78,7 +76,7 @@ static int measure_stored(struct run *a)
     struct ctt_newfile *f = NULL;
     int rc;
 
-    CTT_TRY(ctt_newfile_open(a->path, &f));
+    CTT_TRY(ctt_newfile_open(a->k.path, &f));
     CTT_TRY(ctt_model_put(f, *a->k.m));
     CTT_TRY(ctt_report_stored(a->k.r, ctt_newfile_temp(f)));
 out:
@@ -321,7 +319,7 @@ static int choose(struct run *a, const struct ctt_stage *s)
         goto out;
     CTT_CHECK(!a->skip && !a->at.begun, CTT_EFORMAT,
               "the checkpoint is damaged: it has no choices");
-    CTT_TRY(ctt_choose(k, &a->o, a->path));
+    CTT_TRY(ctt_choose(k, &a->o));
     a->chosen = 1;
     if (!k->line[0])
         goto out;
@@ -420,8 +418,8 @@ int ctt_recipe_run(const struct ctt_recipe *o,
                    struct ctt_recipe_from *from, struct ctt_model **m,
                    struct ctt_report **out)
 {
-    struct run a = { .k = { .calls = calls, .m = m, .name = "as given" },
-                     .o = *o, .given = o, .path = path };
+    struct run a = { .k = { .calls = calls, .path = path, .m = m,
+                            .name = "as given" }, .o = *o, .given = o };
     int rc = 0;
 
     a.k.o = &a.o;

@@ -130,13 +130,42 @@ int ctt_report_choice(struct ctt_report *r, const char *of, const char *name,
     return 0;
 }
 
+static int is_form(const struct ctt_choice *c)
+{
+    return strcmp(c->of, CTT_CHOICE_FORM) == 0;
+}
+
 struct ctt_choice *ctt_report_form(const struct ctt_report *r)
 {
-    for (int i = 0; i < r->choices; i++)
-        if (r->choice[i].chosen &&
-            strcmp(r->choice[i].of, CTT_CHOICE_FORM) == 0)
-            return &r->choice[i];
-    return NULL;
+    struct ctt_choice *form = NULL;
+
+    for (int i = 0; i < r->choices; i++) {
+        struct ctt_choice *c = &r->choice[i];
+
+        if (c->chosen && is_form(c) && (!form || c->given_up[0]))
+            form = c;
+    }
+    return form;
+}
+
+int ctt_report_is_chosen(const struct ctt_choice *c)
+{
+    return c->chosen && !c->given_up[0];
+}
+
+void ctt_report_give_up(struct ctt_report *r, const char *why)
+{
+    struct ctt_choice *form = ctt_report_form(r);
+
+    if (!form || !form->int8)
+        return;
+    snprintf(form->given_up, sizeof(form->given_up), "%s", why);
+    for (int i = 0; i < r->choices; i++) {
+        struct ctt_choice *c = &r->choice[i];
+
+        if (is_form(c) && !c->int8 && c->form == form->form)
+            c->chosen = 1;
+    }
 }
 
 static int same_choice(const struct ctt_report *r, int i, int k)

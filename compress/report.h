@@ -99,7 +99,10 @@ struct ctt_choice {
     char    of[CTT_NAME];    /* CTT_CHOICE_FORM, "all weights" or a weight */
     char    name[32];        /* "block, int8" */
     int     form, int8;      /* enum ctt_prune_form; 1: convs read bytes */
-    int     chosen;
+    int     chosen;          /* what the model is; with `given_up`: what the
+                                recipe runs by */
+    char    given_up[96];    /* why it is not what the model is, although it was
+                                chosen, or ""; floats are then chosen, too */
     int64_t bytes;           /* of the file; 0: not measured */
     double  ms;              /* of a frame; NAN: not timed */
     double  lost;            /* mean top-1 that bytes then cost, 0..1; NAN: not
@@ -164,8 +167,16 @@ int  ctt_report_blame(struct ctt_report *r, const char *name,
 int  ctt_report_choice(struct ctt_report *r, const char *of, const char *name,
                        struct ctt_choice **row);
 
-/* The row of CTT_CHOICE_FORM that was chosen; NULL: there is none. */
+/* The row of CTT_CHOICE_FORM by which the recipe runs: the one that was chosen
+ * first; NULL: there is none. */
 struct ctt_choice *ctt_report_form(const struct ctt_report *r);
+
+/* INT8 of that row is given up after all: if its pattern in floats was a
+ * candidate, that is chosen.  Does nothing if there is no such row. */
+void ctt_report_give_up(struct ctt_report *r, const char *why);
+
+/* Whether the model is what the row says. */
+int  ctt_report_is_chosen(const struct ctt_choice *c);
 
 /* How many times as fast it is as the first candidate; NAN: not timed. */
 double ctt_report_gain(const struct ctt_report *r, const struct ctt_choice *c);

@@ -124,8 +124,9 @@ static void json_choices(FILE *f, const struct ctt_report *r)
         const struct ctt_choice *c = &r->choice[i];
 
         fprintf(f, "%s\n  {\"of\": \"%s\", \"candidate\": \"%s\", "
-                "\"chosen\": %s", i ? "," : "", c->of, c->name,
-                c->chosen ? "true" : "false");
+                "\"chosen\": %s, \"given_up\": \"%s\"", i ? "," : "", c->of,
+                c->name, ctt_report_is_chosen(c) ? "true" : "false",
+                c->given_up);
         json_number(f, "bytes", c->bytes ? (double)c->bytes : NAN);
         json_number(f, "ms_a_frame", c->ms);
         json_number(f, "faster", ctt_report_gain(r, c));

@@ -230,6 +230,7 @@ int ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
 {
     const struct ctt_choice *c = choice_at(r, row ? row : 1);
     char bytes[32] = "-", ms[32], faster[32], lost[32];
+    const char *note;
 
     if (!c)
         return 0;
@@ -240,10 +241,11 @@ int ctt_report_choice_cells(const struct ctt_report *r, int row, char *text,
     }
     if (c->bytes)
         snprintf(bytes, sizeof(bytes), "%" PRId64, c->bytes);
-    snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%s\t%s", c->of, c->name, bytes,
-             number("%.4f", c->ms, ms, sizeof(ms)),
+    note = c->given_up[0] ? "given up: " : c->chosen ? "chosen" : "";
+    snprintf(text, size, "%s\t%s\t%s\t%s\t%s\t%s\t%s%s", c->of, c->name,
+             bytes, number("%.4f", c->ms, ms, sizeof(ms)),
              number("%.2fx", ctt_report_gain(r, c), faster, sizeof(faster)),
-             number("%.1f", 100 * c->lost, lost, sizeof(lost)),
-             c->chosen ? "chosen" : "");
+             number("%.1f", 100 * c->lost, lost, sizeof(lost)), note,
+             c->given_up);
     return 1;
 }

@@ -11,6 +11,7 @@
 struct ctt_walk {
     const struct ctt_recipe       *o;
     const struct ctt_recipe_calls *calls;
+    const char        *path;      /* models are measured in files beside it */
     struct ctt_model **m;         /* the stage changes it or replaces it */
     struct ctt_report *r;         /* the stage fills in its weight rows */
     double             start;     /* 0 in the first round; the stage may store a

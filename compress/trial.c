@@ -31,9 +31,9 @@ static int run_stage(const struct ctt_stage *s, struct ctt_walk *k)
     return s->sketch ? s->sketch(k) : s->run(k, 1);
 }
 
-/* The stages behind tensor trains, on *m. */
-static int run_stages(const struct ctt_recipe *o, const struct ctt_report *r,
-                      struct ctt_model **m)
+/* The stages behind `done`, on *m. */
+static int run_stages(const struct ctt_stage *done, const struct ctt_recipe *o,
+                      const struct ctt_report *r, struct ctt_model **m)
 {
     static const struct ctt_recipe_calls none;
     struct ctt_recipe at_once = *o;
@@ -44,7 +44,7 @@ static int run_stages(const struct ctt_recipe *o, const struct ctt_report *r,
     at_once.prune.rounds = 1;
     CTT_TRY(ctt_trial_rows(r, &rows));
     k.r = rows;
-    while (ctt_stages[i] != &ctt_stage_tt)
+    while (ctt_stages[i] != done)
         i++;
     while (ctt_stages[++i])
         CTT_TRY(run_stage(ctt_stages[i], &k));
@@ -53,16 +53,16 @@ out:
     return rc;
 }
 
-int ctt_trial_make(const struct ctt_model *m, const struct ctt_recipe *o,
-                   const struct ctt_report *r, const char *path,
-                   struct ctt_trial *t)
+int ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
+                   const struct ctt_recipe *o, const struct ctt_report *r,
+                   const char *path, struct ctt_trial *t)
 {
     struct ctt_model *copy = NULL;
     int rc;
 
     *t = (struct ctt_trial){ .file = NULL };
     CTT_TRY(ctt_model_copy(m, &copy));
-    CTT_TRY(run_stages(o, r, &copy));
+    CTT_TRY(run_stages(done, o, r, &copy));
     CTT_TRY(ctt_newfile_open(path, &t->file));
     CTT_TRY(ctt_model_put(t->file, copy));
     CTT_TRY(ctt_model_stored(ctt_newfile_temp(t->file), &t->stored,

@@ -16,13 +16,13 @@ struct ctt_trial {
     int                 nstored;
 };
 
-/* Makes t of a copy of m, in which tensor trains are made: the stages behind
- * them run at once, without clips.  o: settings without AUTO; r: has rows of
- * the weights of m, and stays as it is; path: the file is beside it.  The
- * caller drops t, also after a failure. */
-int  ctt_trial_make(const struct ctt_model *m, const struct ctt_recipe *o,
-                    const struct ctt_report *r, const char *path,
-                    struct ctt_trial *t);
+/* Makes t of a copy of m, on which the stage `done` and those before it have
+ * run: the stages behind run at once, without clips.  o: settings without AUTO;
+ * r: has rows of the weights of m, and stays as it is; path: the file is beside
+ * it.  The caller drops t, also after a failure. */
+int  ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
+                    const struct ctt_recipe *o, const struct ctt_report *r,
+                    const char *path, struct ctt_trial *t);
 void ctt_trial_drop(struct ctt_trial *t);
 
 /* How t runs beside `base`: calls->compare. */

@@ -28,11 +28,19 @@ static const char *out_file(void)
     return path;
 }
 
-/* Times that a model takes, as factors; and top-1 that it loses by bytes. */
+/* Convs a and b can read bytes, and an add can become an input of b. */
+static const char residual[] = "input x h=6 w=6 c=16\n"
+    "conv a in=x out=24 kernel=3 pad=1\nact r in=a kind=relu\n"
+    "conv b in=r out=24 kernel=3 pad=1\nadd s in=b,r\n"
+    "act q in=s kind=relu\npool p in=q kind=avg\nconv y in=p out=5\n";
+
+/* Times that a model takes, as factors; and top-1 that it loses if more than
+ * `few` convs read bytes. */
 struct machine {
     double int8, blocks, chain;
+    double part;    /* in place of int8: if only few do */
     double lost;
-    int    compared;
+    int    few, compared;
 };
 
 /* ---- what a model is ---- */
@@ -73,7 +81,8 @@ static double time_of(const struct machine *t, const char *path)
     if (ctt_model_load(path, 0, &m) < 0)
         return -1;    /* memory */
     if (convs_of_bytes(m))
-        ms *= t->int8 * (in_blocks(m) ? t->blocks : 1);
+        ms *= (convs_of_bytes(m) > t->few ? t->int8 : t->part) *
+              (in_blocks(m) ? t->blocks : 1);
     for (int i = chains(m); i > 0; i--)
         ms *= t->chain;
     ctt_model_free(&m);
@@ -101,7 +110,7 @@ static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
     (void)stage;
     *s = (struct ctt_score){ .clips = 100 };
     for (int k = 0; k < CTT_ACCURACIES; k++)
-        s->top1[k] = 0.9 - (convs_of_bytes(m) ? t->lost : 0);
+        s->top1[k] = 0.9 - (convs_of_bytes(m) > t->few ? t->lost : 0);
     return 0;
 }
 
@@ -137,14 +146,20 @@ static struct ctt_recipe_calls all_calls(struct machine *t)
 
 struct result { struct ctt_model *m; struct ctt_report *r; };
 
-static struct result run(const struct ctt_recipe *o,
-                         const struct ctt_recipe_calls *calls)
+static struct result run_net(const char *text, const struct ctt_recipe *o,
+                             const struct ctt_recipe_calls *calls)
 {
-    struct result x = { small_model(net, 5), NULL };
+    struct result x = { small_model(text, 5), NULL };
 
     CHECK_OK(ctt_recipe_run(o, calls, out_file(), NULL, &x.m, &x.r));
     CU_ASSERT_PTR_NOT_NULL_FATAL(x.r);
     return x;
+}
+
+static struct result run(const struct ctt_recipe *o,
+                         const struct ctt_recipe_calls *calls)
+{
+    return run_net(net, o, calls);
 }
 
 static void end(struct result *x)
@@ -290,6 +305,27 @@ static void test_by_rule(void)
     }
 }
 
+/* The row of single values in bytes, and the table, say that these were given
+ * up. */
+static void check_given_up(const struct result *x, const char *why)
+{
+    const struct ctt_choice *c = row(x, CTT_CHOICE_FORM, "any, int8");
+    char s[512], line[128];
+
+    CU_ASSERT_EQUAL(convs_of_bytes(x->m), 0);
+    CU_ASSERT_PTR_EQUAL(ctt_report_form(x->r), c);
+    CU_ASSERT(!ctt_report_is_chosen(c));
+    CU_ASSERT(ctt_report_is_chosen(row(x, CTT_CHOICE_FORM, "any, floats")));
+    CU_ASSERT_STRING_EQUAL(c->given_up, why);
+    snprintf(line, sizeof(line), "\tgiven up: %s", why);
+    CHECK_OK(ctt_report_choice_cells(x->r, 1, s, sizeof(s)));
+    CU_ASSERT(strstr(s, "any, floats") && strstr(s, "\tchosen"));
+    CHECK_OK(ctt_report_choice_cells(x->r, 2, s, sizeof(s)));
+    CU_ASSERT(strstr(s, line) && !strstr(s, "chosen"));
+    snprintf(line, sizeof(line), "int8: given up: %s\n", why);
+    CU_ASSERT(says(x, line));
+}
+
 /* Bytes that cost more than --int8-harm are given up. */
 static void test_harm(void)
 {
@@ -300,13 +336,68 @@ static void test_harm(void)
 
     CU_ASSERT_STRING_EQUAL(chosen(&x), "any, int8");
     CU_ASSERT_DOUBLE_EQUAL(ctt_report_form(x.r)->lost, 0.02, 1e-9);
-    CU_ASSERT_EQUAL(convs_of_bytes(x.m), 0);
-    CU_ASSERT(says(&x, "int8: no change\n"));
+    check_given_up(&x, "costs 2.0 points");
     end(&x);
     t.lost = 0.004;
     x = run(&o, &calls);
     CU_ASSERT(convs_of_bytes(x.m) > 0);
+    CU_ASSERT_STRING_EQUAL(ctt_report_form(x.r)->given_up, "");
     end(&x);
+}
+
+/* What may read bytes then is timed again: it has to be faster than floats. */
+static void test_rest(void)
+{
+    struct machine t = { .int8 = 0.5, .blocks = 1, .lost = 0.02, .few = 1,
+                         .part = 0.98 };
+    struct ctt_recipe_calls calls = all_calls(&t);
+    struct ctt_recipe o = open_recipe(CTT_AIM_MS);
+    struct result x = run(&o, &calls);
+    char why[96];
+
+    CU_ASSERT_EQUAL(t.compared, 4);
+    snprintf(why, sizeof(why), "%s", ctt_report_form(x.r)->given_up);
+    CU_ASSERT(strstr(why, "0.98 of the time, 0.") == why);
+    CU_ASSERT(strstr(why, " of the bytes with 1 convs") != NULL);
+    check_given_up(&x, why);
+    for (int i = 0; i < x.r->blames; i++)
+        CU_ASSERT(x.r->blame[i].stays[0] != '\0');
+    end(&x);
+    t.part = 0.9;
+    x = run(&o, &calls);
+    CU_ASSERT_EQUAL(convs_of_bytes(x.m), 1);
+    CU_ASSERT_STRING_EQUAL(ctt_report_form(x.r)->given_up, "");
+    end(&x);
+}
+
+/* "No change" is true: the model is that of a recipe without INT8. */
+static void test_no_change(void)
+{
+    struct machine t = { .int8 = 0.5, .blocks = 1, .lost = 0.02 };
+    struct ctt_recipe_calls calls = all_calls(&t);
+    struct ctt_recipe o = open_recipe(CTT_AIM_MS);
+    struct result x, y;
+    char *was, *is;
+
+    o.int8.alike = 1;
+    x = run_net(residual, &o, &calls);
+    check_given_up(&x, "costs 2.0 points");
+    CU_ASSERT_STRING_EQUAL(x.r->stage[x.r->stages - 2].name, "int8: no change");
+    for (int i = 0; i < x.r->weights; i++)
+        CU_ASSERT(!strstr(x.r->weight[i].reason, "channels differ"));
+    o.int8.method = 0;
+    y = run_net(residual, &o, &calls);
+    was = ctt_net_print(y.m->g);
+    is = ctt_net_print(x.m->g);
+    CU_ASSERT_STRING_EQUAL(is, was);
+    CU_ASSERT_EQUAL_FATAL(x.m->g->weights, y.m->g->weights);
+    CU_ASSERT(memcmp(x.m->w, y.m->w, (size_t)x.m->g->weights *
+                     sizeof(*x.m->w)) == 0);
+    ctt_free(was);
+    ctt_free(is);
+    ctt_report_free(&x.r);
+    ctt_model_free(&x.m);
+    end(&y);
 }
 
 /* ---- tensor trains ---- */
@@ -326,6 +417,8 @@ static void check_chains(struct machine *t, int aim, int want)
     CU_ASSERT(row(&x, "all weights", "tensor trains")->bytes <
               row(&x, "all weights", "whole")->bytes);
     CU_ASSERT_EQUAL(says(&x, "weights are no tensor trains"), want == 0);
+    CU_ASSERT_EQUAL(row(&x, "all weights", "tensor trains")->chosen, want > 0);
+    CU_ASSERT_EQUAL(row(&x, "all weights", "whole")->chosen, want == 0);
     if (!want) {
         CU_ASSERT(row(&x, "a", "whole")->chosen);
         CU_ASSERT(!row(&x, "a", "tensor trains")->chosen);
@@ -385,6 +478,8 @@ int main(void)
         { "by bytes", test_by_bytes },
         { "by rule", test_by_rule },
         { "bytes that cost accuracy", test_harm },
+        { "bytes of few convs", test_rest },
+        { "bytes given up change nothing", test_no_change },
         { "weights that are no tensor trains", test_chains },
         { "allocation", test_alloc },
         CU_TEST_INFO_NULL
