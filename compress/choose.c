@@ -168,13 +168,12 @@ static int best_of(const struct ctt_recipe *o, const struct ctt_choice *c,
 }
 
 /* Blocks gain in INT8, but hardly in tensor trains, whose cores are thin. */
-static int by_rule(const struct ctt_recipe *o, const struct ctt_choice *c,
-                   int n)
+static int by_rule(const struct ctt_walk *k, const struct ctt_choice *c, int n)
 {
-    int best = 0;
+    int best = 0, thin = ctt_stage_tt.asked(k->o);
 
-    for (int i = 1; i < n; i++)
-        if (c[i].int8 && (c[i].form == CTT_PRUNE_ANY || !ctt_stage_tt.asked(o)))
+    for (int i = 1; i < n && !k->calls->slow_bytes; i++)
+        if (c[i].int8 && (c[i].form == CTT_PRUNE_ANY || !thin))
             best = i;
     return best;
 }
@@ -196,7 +195,7 @@ static int choose_form(const struct ctt_choosing *a, struct ctt_recipe *o,
     c = a->k->r->choice + at;
     if (n > 1 && measured)
         CTT_TRY(measure_all(a, m, c, n));
-    best = measured ? best_of(o, c, n) : by_rule(o, c, n);
+    best = measured ? best_of(o, c, n) : by_rule(a->k, c, n);
     c[best].chosen = 1;
     settle(&c[best], o);
     rc = n;

@@ -21,10 +21,11 @@
  * only bytes count, rules decide.
  *
  *   pattern: any; if the model is retrained, also blocks.  Rule: blocks where
- *       convs read bytes and no tensor trains are asked for.
+ *       convs read bytes and no tensor trains are asked for, but not with
+ *       k->calls->slow_bytes.
  *   type: floats; where training clips give ranges and validation clips a test,
  *       and the model is thinned, factorised or pruned and not to be rounded to
- *       half precision, also bytes.  Rule: bytes.
+ *       half precision, also bytes.  Rule: bytes, but floats with slow_bytes.
  *   tensor trains: the user asked for them, so a weight stays whole only if its
  *       chain stores more bytes and is slower; or only one of that, if only
  *       that counts.  Rule: chains. */

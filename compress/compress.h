@@ -378,7 +378,9 @@ struct ctt_recipe_calls {
     /* Saves m with the text `place`, before each retraining, whose checkpoints
      * must hold it too, and after each round. */
     int (*save)(void *arg, struct ctt_model *m, const char *place);
-    int clips;    /* that it is tested on */
+    int clips;         /* that it is tested on */
+    int slow_bytes;    /* 1: where rules decide: the device multiplies the
+                          floats that bytes stand for, which gains nothing */
     /* Runs m on that many clips, 0: enough, and calls take(to, k, row) with the
      * channels of node[k], or all inputs of the conv node[k] in the order of a
      * row of its weight, at random places of each frame; or the channels at all

@@ -167,7 +167,8 @@ static int may_time(const struct ctt_train_cfg *c)
 
 struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
 {
-    struct ctt_recipe_calls calls = { .arg = j, .time = measure };
+    struct ctt_recipe_calls calls = { .arg = j, .time = measure,
+        .slow_bytes = strcmp(j->c.train.device, "cuda") == 0 };
 
     if (may_time(&j->c.train))
         calls.compare = compare;

@@ -60,7 +60,8 @@ static const struct ctt_chapter chapters[] = {
       "was chosen, and --resume does not choose again. Times differ, so the "
       "same command may choose otherwise elsewhere, or later: with "
       "--deterministic, and on the device ref, rules decide (bytes where that "
-      "is possible, and blocks with them if there are no tensor trains); with "
+      "is possible, and blocks with them if there are no tensor trains; on the "
+      "device cuda, whose bytes are no faster, single values in floats); with "
       "--for bytes sizes do, which are the same each time. What an option "
       "names is not chosen: --prune-form any --int8 none." },
     { "ACCURACY",

@@ -266,13 +266,14 @@ static void test_by_bytes(void)
 static void test_by_rule(void)
 {
     enum { NO_EPOCHS = 1, NO_CLIPS = 2, NO_TEST = 4, HALF = 8, ANY = 16,
-           FLOATS = 32, BYTES = 64, NO_PRUNE = 128, TRAINS = 256 };
+           FLOATS = 32, BYTES = 64, NO_PRUNE = 128, TRAINS = 256, SLOW = 512 };
     static const struct { int without; const char *chosen; } rows[] = {
         { 0, "block, int8" }, { NO_EPOCHS, "any, int8" },
         { NO_CLIPS, "any, floats" }, { NO_TEST, "any, floats" },
         { HALF, "any, floats" }, { ANY, "any, int8" },
         { FLOATS, "any, floats" }, { BYTES, "block, int8" },
         { NO_PRUNE, "floats" }, { TRAINS, "any, int8" },
+        { SLOW, "any, floats" }, { SLOW | BYTES, "any, int8" },
     };
     struct machine t = { .int8 = 1 };
 
@@ -283,6 +284,7 @@ static void test_by_rule(void)
         struct result x;
 
         calls.compare = NULL;
+        calls.slow_bytes = without & SLOW;
         o.epochs = without & NO_EPOCHS ? 0 : 2;
         calls.sample = without & NO_CLIPS ? NULL : small_sample_any;
         calls.accuracy = without & NO_TEST ? NULL : accuracy;
