@@ -23,25 +23,38 @@ static const struct candidate candidates[] = {
 
 /* ---- which there are ---- */
 
-/* Whether bytes are worth a try: something is done for speed, and clips tell
- * ranges and what they cost. */
-static int may_read_bytes(const struct ctt_walk *k)
+/* Bytes are worth a try where something is done for speed. */
+int ctt_recipe_opens_type(const struct ctt_recipe *o)
 {
-    const struct ctt_recipe *o = k->o;
     int fast = ctt_stage_thin.asked(o) || ctt_stage_svd.asked(o) ||
                ctt_stage_tt.asked(o) || ctt_stage_prune.asked(o);
 
-    return fast && !o->round.half && k->calls->sample && k->calls->accuracy &&
-           ctt_int8_may(o, *k->m);
+    return o->int8.method == CTT_INT8_AUTO && fast && !o->round.half;
 }
 
 /* Blocks lose more accuracy than single values, which training gives back. */
+static int opens_form(const struct ctt_recipe *o)
+{
+    return ctt_stage_prune.asked(o) && o->prune.form == CTT_PRUNE_AUTO &&
+           o->epochs > 0;
+}
+
+int ctt_recipe_opens(const struct ctt_recipe *o, int clips)
+{
+    return ctt_stage_tt.asked(o) ||
+           (clips && (opens_form(o) || ctt_recipe_opens_type(o)));
+}
+
+/* Clips tell ranges and what bytes cost. */
+static int may_read_bytes(const struct ctt_walk *k)
+{
+    return ctt_recipe_opens_type(k->o) && k->calls->sample &&
+           k->calls->accuracy && ctt_int8_may(k->o, *k->m);
+}
+
 static int may_prune(const struct ctt_walk *k, int form)
 {
-    if (form == CTT_PRUNE_ANY)
-        return 1;
-    return ctt_stage_prune.asked(k->o) && k->o->prune.form == CTT_PRUNE_AUTO &&
-           k->o->epochs > 0 && k->calls->retrain;
+    return form == CTT_PRUNE_ANY || (opens_form(k->o) && k->calls->retrain);
 }
 
 static int may(const struct ctt_walk *k, const struct candidate *c)

@@ -417,6 +417,11 @@ int ctt_recipe_options(size_t base, struct ctt_opt *tab, int room);
  * that are not worth a run of their own (struct ctt_stage, ask). */
 int ctt_recipe_asked(const struct ctt_recipe *o);
 
+/* Whether these settings leave a choice (choose.h) to the recipe, and whether
+ * INT8 is a part of it; clips: 1: there are training and validation clips. */
+int ctt_recipe_opens(const struct ctt_recipe *o, int clips);
+int ctt_recipe_opens_type(const struct ctt_recipe *o);
+
 /* CTT_EINVAL if no stage is requested, or if a setting of one is wrong or wrong
  * for this model. */
 int ctt_recipe_check(const struct ctt_recipe *o, const struct ctt_model *m);

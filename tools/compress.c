@@ -2,6 +2,7 @@
  * compress.c: convtt-compress: compresses a trained model, retrains it and
  * reports size, speed and accuracy. */
 #include "tools/compress_calls.h"
+#include "tools/compress_check.h"
 #include "tools/compress_opt.h"
 #include "tools/compress_prove.h"
 #include "tools/compress_retrain.h"
@@ -132,9 +133,16 @@ enum { FEW_CLIPS = 8 };
 
 static void tell_few(const struct ctt_compress_job *j)
 {
+    const struct ctt_recipe *r = &j->c.recipe;
     int clips = j->data ? ctt_data_clips(j->data) : 0;
+    int may = j->c.train.data && j->val && ctt_recipe_opens_type(r);
 
-    if (ctt_int8_given(&j->c.recipe.int8) && clips < FEW_CLIPS)
+    if (may && !j->data)
+        ctt_tool_say("int8: nothing to choose, as ranges of values are "
+                     "measured on training clips, and %s", r->norm_clips > 0
+                     ? "those of --data are the validation clips"
+                     : "--norm-clips 0 without retraining reads none");
+    else if ((may || ctt_int8_given(&r->int8)) && clips < FEW_CLIPS)
         ctt_tool_say("int8: %d training clips are few to measure ranges of "
                      "values on: others may be clipped", clips);
 }
@@ -168,25 +176,6 @@ static int open_clips(struct ctt_compress_job *j)
                  j->data ? ctt_data_clips(j->data) : 0,
                  ctt_data_clips(j->val));
     tell_few(j);
-out:
-    return rc;
-}
-
-/* Fails for the first of the trainer's settings that has no effect without
- * retraining, or without clips. */
-static int check_trainer(const struct ctt_compress_cfg *c)
-{
-    int clips = c->train.data || c->train.val, rc = 0;
-
-    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++) {
-        if (ctt_opt_is_default(o, &c->train))
-            continue;
-        CTT_CHECK(clips || !(o->tags & CTT_CFG_CLIPS), CTT_EINVAL,
-                  "--%s requires --data or --val", o->name);
-        CTT_CHECK(c->recipe.epochs || !(o->tags & CTT_CFG_STEP), CTT_EINVAL,
-                  "--%s requires retraining: --data and --retrain-epochs other "
-                  "than 0", o->name);
-    }
 out:
     return rc;
 }
@@ -226,10 +215,12 @@ static int check_untrained(struct ctt_compress_job *j)
 
     if (j->own_ckpt)
         j->c.train.checkpoint = NULL;
-    rc = check_trainer(&j->c);
+    rc = ctt_compress_check_trainer(&j->c);
     if (rc >= 0 && j->c.recipe.rewind && !j->c.recipe.epochs)
         rc = ctt_error(CTT_EINVAL, "--retrain-schedule=rewind requires "
                        "retraining");
+    if (rc >= 0)
+        rc = ctt_compress_check_choices(&j->c, j->tab, 0);
     j->c.train.checkpoint = checkpoint;
     return rc;
 }
@@ -402,25 +393,9 @@ out:
     return rc;
 }
 
-/* Fails for a setting of a stage that has no effect without retraining. */
-static int check_stages(const struct ctt_compress_cfg *c,
-                        const struct ctt_opt *tab)
-{
-    static const char *const of[] = { "prune-steps", "prune-until",
-                                      "share-epochs", "int8-epochs" };
-    int rc = 0;
-
-    for (size_t i = 0; !c->recipe.epochs && i < CTT_LEN(of); i++)
-        CTT_CHECK(ctt_opt_is_default(tab + ctt_opt_find(tab, of[i]), c),
-                  CTT_EINVAL, "--%s requires retraining: --data and "
-                  "--retrain-epochs other than 0", of[i]);
-out:
-    return rc;
-}
-
 /* Checks what the table of options cannot express. */
-static int complete(struct ctt_compress_job *j, const struct ctt_opt *tab,
-                    int argc, char **argv, int first)
+static int complete(struct ctt_compress_job *j, int argc, char **argv,
+                    int first)
 {
     struct ctt_compress_cfg *c = &j->c;
     int rc = 0;
@@ -430,7 +405,7 @@ static int complete(struct ctt_compress_job *j, const struct ctt_opt *tab,
               "also given: '%s'", argv[first + 1]);
     j->path = argv[first];
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
-    CTT_TRY(ctt_opt_check(tab, c));
+    CTT_TRY(ctt_opt_check(j->tab, c));
     CTT_CHECK(c->train.data || !ctt_int8_given(&c->recipe.int8), CTT_EINVAL,
               "--int8 requires --data");
     CTT_TRY(ctt_recipe_asked(&c->recipe));
@@ -438,8 +413,9 @@ static int complete(struct ctt_compress_job *j, const struct ctt_opt *tab,
     CTT_TRY(ctt_retrain_epochs(c->epochs, c->train.data != NULL, &c->recipe));
     CTT_CHECK(!c->recipe.rewind || c->recipe.epochs > 0, CTT_EINVAL,
               "--retrain-schedule=rewind requires retraining");
-    CTT_TRY(check_trainer(c));
-    CTT_TRY(check_stages(c, tab));
+    CTT_TRY(ctt_compress_check_trainer(c));
+    CTT_TRY(ctt_compress_check_stages(c, j->tab));
+    CTT_TRY(ctt_compress_check_choices(c, j->tab, c->train.data != NULL));
     CTT_TRY(name_checkpoint(j));
     CTT_TRY(check_files(j));
 out:
@@ -458,13 +434,13 @@ int main(int argc, char **argv)
     rc = ctt_opt_defaults(ctt_train_opts, &j.c.train);
     if (rc >= 0)
         rc = all_options(tab);
-    program.opts = tab;
+    program.opts = j.tab = tab;
     if (rc >= 0)
         rc = ctt_opt_main(&program, &j.c, argc, argv, &done);
     if (done && rc >= 0)
         return ctt_tool_end(0);
     if (rc < 0 || ctt_limits_set(&j.c.train.limits) < 0 ||
-        complete(&j, tab, argc, argv, rc) < 0)
+        complete(&j, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     ctt_tool_catch();
     rc = compress(&j);

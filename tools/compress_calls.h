@@ -17,6 +17,7 @@ struct ctt_compress_cfg {
 
 struct ctt_compress_job {
     struct ctt_compress_cfg c;
+    const struct ctt_opt *tab;      /* of all options */
     const char       *path;         /* of the model as given */
     char              ckpt[4096];
     int               own_ckpt;     /* not named by --checkpoint */

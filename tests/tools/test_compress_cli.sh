@@ -422,6 +422,13 @@ tells 2 'requires --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
 tells 2 'for: no choice' m.ctt -o a --prune 0.5 --for speed
 tells 2 '--for requires --prune-form=auto or --int8=auto or --tt-rank' m.ctt \
     -o a --svd-rank 4 --prune 0.5 --prune-form any --int8 none --for ms
+# --for where nothing is left to choose.
+for nothing in '--prune 0.5' '--svd-rank 4' "$common --share 4" \
+        "$common --thin 0.5 --int8 none" "$common --thin 0.5 --half" \
+        "--data clips --prune 0.5 --int8 none --retrain-epochs 0"; do
+    # shellcheck disable=SC2086
+    tells 2 '--for requires something to choose' m.ctt -o a $nothing --for ms
+done
 tells 2 '--prune-scope requires --prune' m.ctt -o a --tt-rank 4 \
     --prune-scope layer
 tells 2 '--tt-form requires --tt-rank or --tt-tol' m.ctt -o a --prune 0.5 \

@@ -155,6 +155,15 @@ refused '--int8-epochs requires --int8 other than auto' --int8-epochs 1 \
     $common --prune 0.5
 refused 'auto: --int8-harm must be 0 or more' --int8-harm -1 $common \
     --prune 0.5 --prune-least 9
+# What auto never reads bytes of; a model of frames is none of classes.
+for option in except=e slow homogenise harm=0.1; do
+    refused "--int8-${option%=*} requires --int8 other than auto" $common \
+        --share 4 --int8-$option
+    refused "--int8-${option%=*} requires --int8 other than auto" $common \
+        --prune 0.5 --half --int8-$option
+done
+tells 2 '--int8-slow requires --int8 other than auto' next.ctt -o no.ctt \
+    $plain --int8-slow --svd-rank 2 --svd-least 0 --svd-on responses
 refused '--int8-homogenise: weights that are shared' --int8 mse \
     --int8-homogenise --share 4 $common
 printf 'clips/20bn-something-something-v2/%d.webm,Moving something up\n' 1 2 3 \
@@ -165,6 +174,18 @@ tells 1 "has no split 'validation' to validate on" m.ctt -o no.ctt --int8 mse \
 head -n 2 one.txt > two.txt
 tells 0 'int8: 2 training clips are few' m.ctt -o few.ctt --int8 mse \
     --data two.txt --val one.txt --threads 1 --retrain-epochs 0
+auto='--prune 0.5 --prune-least 9 --retrain-epochs 0 --threads 1'
+tells 0 'int8: 2 training clips are few' m.ctt -o few.ctt --data two.txt \
+    --val one.txt $auto
+tells 0 'and --norm-clips 0 without retraining reads none' m.ctt -o few.ctt \
+    --data two.txt --val one.txt $auto --norm-clips 0
+tells 0 'and those of --data are the validation clips' m.ctt -o few.ctt \
+    --data one.txt $auto
+for more in '--int8 none' --half; do
+    tells 0 'few.ctt written' m.ctt -o few.ctt --data two.txt --val one.txt \
+        $auto --norm-clips 0 $more
+    grep -q '^int8' out && fail "$more: a word of int8: $(cat out)"
+done
 tells 2 'class .* is none of the model' m.ctt -o no.ctt --int8 mse \
     --data other.txt --val one.txt --threads 1 --retrain-epochs 0
 tells 2 'auto: the model predicts frames' next.ctt -o no.ctt $plain --int8 mse \

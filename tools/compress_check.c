@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_check.c: settings of convtt-compress that have no effect beside
+ * others, where the table of options cannot say so. */
+#include "tools/compress_check.h"
+
+int ctt_compress_check_trainer(const struct ctt_compress_cfg *c)
+{
+    int clips = c->train.data || c->train.val, rc = 0;
+
+    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++) {
+        if (ctt_opt_is_default(o, &c->train))
+            continue;
+        CTT_CHECK(clips || !(o->tags & CTT_CFG_CLIPS), CTT_EINVAL,
+                  "--%s requires --data or --val", o->name);
+        CTT_CHECK(c->recipe.epochs || !(o->tags & CTT_CFG_STEP), CTT_EINVAL,
+                  "--%s requires retraining: --data and --retrain-epochs other "
+                  "than 0", o->name);
+    }
+out:
+    return rc;
+}
+
+int ctt_compress_check_stages(const struct ctt_compress_cfg *c,
+                              const struct ctt_opt *tab)
+{
+    static const char *const of[] = { "prune-steps", "prune-until",
+                                      "share-epochs", "int8-epochs" };
+    int rc = 0;
+
+    for (size_t i = 0; !c->recipe.epochs && i < CTT_LEN(of); i++)
+        CTT_CHECK(ctt_opt_is_default(tab + ctt_opt_find(tab, of[i]), c),
+                  CTT_EINVAL, "--%s requires retraining: --data and "
+                  "--retrain-epochs other than 0", of[i]);
+out:
+    return rc;
+}
+
+/* Fails for a setting of INT8 where auto has nothing to choose. */
+static int check_int8(const struct ctt_compress_cfg *c,
+                      const struct ctt_opt *tab, int clips)
+{
+    static const char *const of[] = { "int8-except", "int8-slow",
+                                      "int8-homogenise", "int8-harm" };
+    int rc = 0;
+
+    if (c->recipe.int8.method != CTT_INT8_AUTO ||
+        (clips && ctt_recipe_opens_type(&c->recipe)))
+        goto out;
+    for (size_t i = 0; i < CTT_LEN(of); i++)
+        CTT_CHECK(ctt_opt_is_default(tab + ctt_opt_find(tab, of[i]), c),
+                  CTT_EINVAL, "--%s requires --int8 other than auto, which "
+                  "reads bytes only with clips of classes, without --half, and "
+                  "with --thin, --svd-rank, --svd-energy, --svd-macs, "
+                  "--tt-rank, --tt-tol or --prune", of[i]);
+out:
+    return rc;
+}
+
+int ctt_compress_check_choices(const struct ctt_compress_cfg *c,
+                               const struct ctt_opt *tab, int clips)
+{
+    int rc;
+
+    CTT_CHECK(ctt_opt_is_default(tab + ctt_opt_find(tab, "for"), c) ||
+              ctt_recipe_opens(&c->recipe, clips), CTT_EINVAL,
+              "--for requires something to choose: --tt-rank or --tt-tol, or "
+              "with clips of classes --prune that is retrained, or --int8=auto "
+              "for a model that is thinned, factorised or pruned");
+    CTT_TRY(check_int8(c, tab, clips));
+out:
+    return rc;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_check.h: settings of convtt-compress that have no effect beside
+ * others, where the table of options cannot say so. */
+#ifndef CTT_COMPRESS_CHECK_H
+#define CTT_COMPRESS_CHECK_H
+
+#include "tools/compress_calls.h"
+
+/* CTT_EINVAL, naming the first setting at fault: of the trainer's, that has no
+ * effect without retraining, or without clips; of a stage, without
+ * retraining. */
+int ctt_compress_check_trainer(const struct ctt_compress_cfg *c);
+int ctt_compress_check_stages(const struct ctt_compress_cfg *c,
+                              const struct ctt_opt *tab);
+
+/* The same of --for and the settings of INT8, where nothing is left to choose.
+ * tab: of all options; clips: 1: there are clips with classes to train and to
+ * test on. */
+int ctt_compress_check_choices(const struct ctt_compress_cfg *c,
+                               const struct ctt_opt *tab, int clips);
+
+#endif
