@@ -216,12 +216,13 @@ out:
     return rc;
 }
 
-void ctt_choose_again(const struct ctt_report *r, struct ctt_recipe *o)
+void ctt_choose_again(struct ctt_report *r, struct ctt_recipe *o)
 {
     const struct ctt_choice *c = ctt_report_form(r);
 
     if (c)
         settle(c, o);
+    ctt_choose_chains_again(r);
 }
 
 /* ---- all ---- */

@@ -41,8 +41,9 @@ double ctt_choice_cost(const struct ctt_recipe *o, int64_t bytes, double ms);
 /* Whether that is known of a trial; else rules decide. */
 int ctt_choice_is_measured(const struct ctt_walk *k);
 
-/* Replaces AUTO in o by what the rows of r say. */
-void ctt_choose_again(const struct ctt_report *r, struct ctt_recipe *o);
+/* Replaces AUTO in o by what the rows of r say, and marks the weights that stay
+ * whole. */
+void ctt_choose_again(struct ctt_report *r, struct ctt_recipe *o);
 
 /* ---- choose_chain.c ---- */
 
@@ -57,6 +58,9 @@ struct ctt_choosing {
 
 /* Takes those out of a->chain whose weights stay whole.  Returns how many. */
 int ctt_choose_chains(const struct ctt_choosing *a);
+
+/* Marks the weights of r that its choices keep whole. */
+void ctt_choose_chains_again(struct ctt_report *r);
 
 /* ---- choose_int8.c ---- */
 

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- a weight ---- */
 
@@ -13,12 +14,12 @@
 struct both { int64_t bytes[2]; double ms[2]; };
 
 enum { WHOLE, TRAINS, NEITHER };
+static const char *const names[] = { "whole", "tensor trains" };
 
 /* chosen: one of them, or NEITHER. */
 static int add_rows(const struct ctt_choosing *a, const char *of,
                     const struct both *b, int chosen)
 {
-    static const char *const names[] = { "whole", "tensor trains" };
     int rc = 0;
 
     for (int i = WHOLE; i < NEITHER; i++) {
@@ -180,4 +181,15 @@ out:
     ctt_trial_drop(&whole);
     ctt_trial_drop(&now);
     return rc;
+}
+
+void ctt_choose_chains_again(struct ctt_report *r)
+{
+    for (int i = 0; i < r->choices; i++) {
+        const struct ctt_choice *c = &r->choice[i];
+        struct ctt_weight_row *row = ctt_chain_row(r, c->of);
+
+        if (row && c->chosen && strcmp(c->name, names[WHOLE]) == 0)
+            row->whole = 1;
+    }
 }

@@ -309,7 +309,8 @@ out:
     return rc;
 }
 
-/* Before the first stage that needs it; a run that goes on knows it. */
+/* Before the first stage that needs it; saved at once, as times are never the
+ * same twice: a run that goes on knows it. */
 static int choose(struct run *a, const struct ctt_stage *s)
 {
     struct ctt_walk *k = &a->k;
@@ -326,6 +327,7 @@ static int choose(struct run *a, const struct ctt_stage *s)
     CTT_TRY(note(*k->m, k->line));
     if (k->calls->say)
         k->calls->say(k->calls->arg, k->line);
+    CTT_TRY(save(a));
 out:
     return rc;
 }

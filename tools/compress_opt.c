@@ -115,7 +115,7 @@ static const struct ctt_chapter chapters[] = {
       "does not count." },
     { "STOPPING AND RESUMING",
       "SIGINT and SIGTERM (Ctrl-C) stop the run; a checkpoint is written "
-      "before each retraining, after each of its epochs or "
+      "after choices, before each retraining, after each of its epochs or "
       "--checkpoint-every=N batches, when it is stopped, and after each step. "
       "The same command with --resume continues from it, also after a crash, "
       "and writes the same file, bit for bit under the conditions of "

@@ -239,6 +239,21 @@ static void check_stopped(int least)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* A choice is saved before anything is done with it. */
+static void check_choice(void)
+{
+    struct stopped t = { .dies = 2 };
+    struct ctt_report *r = NULL;
+
+    CU_ASSERT_EQUAL(run_stopped(&t, in_folder("a.h5"), &r), CTT_EIO);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t.place);
+    CU_ASSERT(strstr(t.place, "\nplace\t0\t0\t") != NULL);
+    CU_ASSERT(strstr(t.place, "\nchoice\t") != NULL);
+    CU_ASSERT(t.compared > 0);
+    ctt_model_free(&t.m);
+    ctt_free(t.place);
+}
+
 static void test_stopped(void)
 {
     check_stopped(8);
@@ -248,7 +263,8 @@ static void test_stopped(void)
     net = no_clip;
     check_stopped(5);    /* before 2 retrainings, after 3 rounds */
     recipe = &chooses;
-    check_stopped(8);    /* before 3 retrainings, after 5 rounds */
+    check_choice();
+    check_stopped(9);    /* after choosing, 5 rounds; before 3 retrainings */
     recipe = &long_recipe;
     net = small_net;
 }
