@@ -112,7 +112,8 @@ out:
 
 /* ---- which is taken ---- */
 
-/* first: the candidate that is compared with. */
+/* base: the candidate that is compared with, of which `first` is the trial;
+ * NULL: c is the first.  1: c does not fit into memory. */
 static int measure(const struct ctt_choosing *a, const struct ctt_model *m,
                    const struct ctt_trial *first, struct ctt_choice *base,
                    struct ctt_choice *c, struct ctt_trial *t)
@@ -124,10 +125,14 @@ static int measure(const struct ctt_choosing *a, const struct ctt_model *m,
 
     settle(c, &o);
     CTT_TRY(ctt_trial_make(m, &ctt_stage_tt, &o, a->rows, a->k->path, t));
+    if (rc > 0)
+        goto out;
     c->bytes = t->bytes;
-    if (c == base || !calls->compare)
+    if (!base || !calls->compare)
         goto out;
     CTT_TRY(ctt_trial_compare(calls, first, t, &s));
+    if (rc > 0)
+        goto out;
     if (isnan(base->ms))
         base->ms = s.ms / s.slower;
     c->ms = base->ms * s.slower;
@@ -135,17 +140,26 @@ out:
     return rc;
 }
 
+/* Leaves out what does not fit into memory. */
 static int measure_all(const struct ctt_choosing *a, const struct ctt_model *m,
                        struct ctt_choice *c, int n)
 {
     struct ctt_trial first = { .file = NULL }, t = { .file = NULL };
-    int rc;
+    struct ctt_choice *base = NULL;
+    int full, rc = 0;
 
-    CTT_TRY(measure(a, m, NULL, c, c, &first));
-    for (int i = 1; i < n; i++) {
-        ctt_trial_drop(&t);
-        CTT_TRY(measure(a, m, &first, c, &c[i], &t));
+    for (int i = 0; i < n; i++) {
+        CTT_TRY(full = measure(a, m, &first, base, &c[i], base ? &t : &first));
+        if (full) {
+            ctt_trial_say_full(a->k->calls, c[i].name);
+            snprintf(c[i].given_up, sizeof(c[i].given_up), "does not fit "
+                     "--memory");
+        } else if (!base) {
+            base = &c[i];
+        }
+        ctt_trial_drop(base ? &t : &first);
     }
+    rc = 0;
 out:
     ctt_trial_drop(&first);
     ctt_trial_drop(&t);
@@ -169,13 +183,20 @@ static double enough(const struct ctt_choice *c, const struct ctt_choice *than)
     return c->form == than->form ? CTT_CHOICE_GAIN : CTT_CHOICE_BLOCK_GAIN;
 }
 
-static int best_of(const struct ctt_recipe *o, const struct ctt_choice *c,
-                   int n)
+/* Of those that fit into memory; if none does, the first. */
+static int best_of(const struct ctt_recipe *o, struct ctt_choice *c, int n)
 {
     int best = 0;
 
-    for (int i = 1; i < n; i++)
-        if (cost(o, &c[i]) < enough(&c[i], &c[best]) * cost(o, &c[best]))
+    while (best < n && c[best].given_up[0])
+        best++;
+    if (best == n) {
+        c[0].given_up[0] = '\0';
+        return 0;
+    }
+    for (int i = best + 1; i < n; i++)
+        if (!c[i].given_up[0] &&
+            cost(o, &c[i]) < enough(&c[i], &c[best]) * cost(o, &c[best]))
             best = i;
     return best;
 }

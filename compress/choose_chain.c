@@ -51,7 +51,8 @@ static int stays(const struct ctt_choosing *a, const struct both *b)
            (a->o->aim == CTT_AIM_MS || larger);
 }
 
-/* A trial of the model with the chains that are left. */
+/* A trial of the model with the chains that are left.  1: it does not fit into
+ * memory. */
 static int make_trial(const struct ctt_choosing *a, struct ctt_trial *t)
 {
     struct ctt_model *m = NULL;
@@ -65,18 +66,28 @@ out:
 }
 
 /* Times the model with weight i whole beside *now, which it becomes if it is
- * taken; the chain is then gone. */
+ * taken; the chain is then gone.  Does nothing where there is no memory for
+ * it. */
 static int try_whole(const struct ctt_choosing *a, int i, struct ctt_trial *now,
                      struct both *b)
 {
     struct ctt_trial t = { .file = NULL };
     struct ctt_chain *c = a->chain[i];
+    char what[CTT_NAME + 32];
     struct ctt_speed s;
-    int rc;
+    int rc, full;
 
     a->chain[i] = NULL;
-    CTT_TRY(make_trial(a, &t));
-    CTT_TRY(ctt_trial_compare(a->k->calls, now, &t, &s));
+    CTT_TRY(full = make_trial(a, &t));
+    if (!full)
+        CTT_TRY(full = ctt_trial_compare(a->k->calls, now, &t, &s));
+    rc = 0;
+    if (full) {
+        snprintf(what, sizeof(what), "%s without its tensor train",
+                 (*a->k->m)->g->node[i].name);
+        ctt_trial_say_full(a->k->calls, what);
+        goto out;
+    }
     b->ms[0] = s.ms;
     b->ms[1] = s.ms / s.slower;
     if (stays(a, b)) {
@@ -128,7 +139,8 @@ out:
 
 /* ---- all ---- */
 
-/* What all trains gain; the rows come first, and are marked at the end. */
+/* What all trains gain; the rows come first, and are marked at the end.  1: no
+ * memory for both. */
 static int compare_all(const struct ctt_choosing *a,
                        const struct ctt_trial *whole,
                        const struct ctt_trial *trains)
@@ -139,6 +151,8 @@ static int compare_all(const struct ctt_choosing *a,
 
     if (a->k->calls->compare) {
         CTT_TRY(ctt_trial_compare(a->k->calls, whole, trains, &s));
+        if (rc > 0)
+            goto out;
         b.ms[0] = s.ms / s.slower;
         b.ms[1] = s.ms;
     }
@@ -156,24 +170,53 @@ static int count_chains(const struct ctt_choosing *a)
     return n;
 }
 
+/* Makes and compares both.  1: no memory. */
+static int make_both(const struct ctt_choosing *a, struct ctt_trial *whole,
+                     struct ctt_trial *now)
+{
+    int rc;
+
+    CTT_TRY(ctt_trial_make(*a->k->m, &ctt_stage_tt, a->o, a->rows, a->k->path,
+                           whole));
+    if (!rc)
+        CTT_TRY(make_trial(a, now));
+    if (!rc)
+        CTT_TRY(compare_all(a, whole, now));
+out:
+    return rc;
+}
+
+static int decide_all(const struct ctt_choosing *a,
+                      const struct ctt_trial *whole, struct ctt_trial *now)
+{
+    int sum = 0, rc = 0, is_whole;
+
+    for (int i = 0; i < (*a->k->m)->g->count; i++) {
+        if (!a->chain[i])
+            continue;
+        CTT_TRY(is_whole = decide(a, i, whole, now));
+        sum += is_whole;
+    }
+    rc = sum;
+out:
+    return rc;
+}
+
 int ctt_choose_chains(const struct ctt_choosing *a)
 {
     struct ctt_trial whole = { .file = NULL }, now = { .file = NULL };
     int all = count_chains(a), first = a->k->r->choices;
-    int sum = 0, is_whole, rc = 0;
+    int sum = 0, full, rc = 0;
 
     if (!all)
         goto out;
-    CTT_TRY(ctt_trial_make(*a->k->m, &ctt_stage_tt, a->o, a->rows, a->k->path,
-                           &whole));
-    CTT_TRY(make_trial(a, &now));
-    CTT_TRY(compare_all(a, &whole, &now));
-    for (int i = 0; i < (*a->k->m)->g->count; i++) {
-        if (!a->chain[i])
-            continue;
-        CTT_TRY(is_whole = decide(a, i, &whole, &now));
-        sum += is_whole;
-    }
+    CTT_TRY(full = make_both(a, &whole, &now));
+    if (full)
+        ctt_trial_say_full(a->k->calls, "weights without tensor trains");
+    rc = 0;
+    if (full)
+        goto out;
+    CTT_TRY(sum = decide_all(a, &whole, &now));
     a->k->r->choice[first + WHOLE].chosen = sum == all;
     a->k->r->choice[first + TRAINS].chosen = sum == 0;
     rc = sum;

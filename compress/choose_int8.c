@@ -34,28 +34,45 @@ static void give_up(const struct ctt_walk *k, const struct ctt_model *bytes,
         k->calls->say(k->calls->arg, line);
 }
 
+/* 1: no memory for it. */
+static int measure(const struct ctt_walk *k, const struct ctt_model *const m[2],
+                   struct ctt_trial t[2], struct ctt_speed *s)
+{
+    int rc = 0;
+
+    for (int i = 0; i < 2 && !rc; i++)
+        CTT_TRY(ctt_trial_make(m[i], &ctt_stage_int8, k->o, k->r, k->path,
+                               &t[i]));
+    if (!rc && k->calls->compare)
+        CTT_TRY(ctt_trial_compare(k->calls, &t[0], &t[1], s));
+out:
+    return rc;
+}
+
 int ctt_choose_int8(const struct ctt_walk *k, const struct ctt_model *floats,
                     const struct ctt_model *bytes)
 {
-    struct ctt_trial was = { .file = NULL }, is = { .file = NULL };
+    struct ctt_trial t[2] = { { .file = NULL }, { .file = NULL } };
+    const struct ctt_model *const both[] = { floats, bytes };
     struct ctt_speed s = { .slower = NAN };
-    double size, gain;
-    int rc = 1;
+    int rc = 1, full;
+    double gain;
 
     if (!ctt_choice_is_measured(k))
         goto out;
-    CTT_TRY(ctt_trial_make(floats, &ctt_stage_int8, k->o, k->r, k->path, &was));
-    CTT_TRY(ctt_trial_make(bytes, &ctt_stage_int8, k->o, k->r, k->path, &is));
-    if (k->calls->compare)
-        CTT_TRY(ctt_trial_compare(k->calls, &was, &is, &s));
-    size = (double)is.bytes / (double)was.bytes;
-    gain = ctt_choice_cost(k->o, is.bytes, s.slower) /
-           ctt_choice_cost(k->o, was.bytes, 1);
+    CTT_TRY(full = measure(k, both, t, &s));
+    rc = 1;
+    if (full) {
+        ctt_trial_say_full(k->calls, "int8 with convs in floats");
+        goto out;
+    }
+    gain = ctt_choice_cost(k->o, t[1].bytes, s.slower) /
+           ctt_choice_cost(k->o, t[0].bytes, 1);
     rc = gain < CTT_CHOICE_GAIN;
     if (!rc)
-        give_up(k, bytes, s.slower, size);
+        give_up(k, bytes, s.slower, (double)t[1].bytes / (double)t[0].bytes);
 out:
-    ctt_trial_drop(&was);
-    ctt_trial_drop(&is);
+    ctt_trial_drop(&t[0]);
+    ctt_trial_drop(&t[1]);
     return rc;
 }

@@ -2,8 +2,10 @@
  * trial.c: what a recipe would come to without training, as a file to
  * measure. */
 #include "compress/trial.h"
+#include "net/limits.h"
 #include "net/newfile.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int ctt_trial_rows(const struct ctt_report *r, struct ctt_report **out)
@@ -53,11 +55,19 @@ out:
     return rc;
 }
 
+/* 1 if rc says that the limit of memory is reached, which has refused so many
+ * blocks before. */
+static int or_full(int rc, long refused)
+{
+    return rc == CTT_ENOMEM && ctt_memory_refused() > refused ? 1 : rc;
+}
+
 int ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
                    const struct ctt_recipe *o, const struct ctt_report *r,
                    const char *path, struct ctt_trial *t)
 {
     struct ctt_model *copy = NULL;
+    long refused = ctt_memory_refused();
     int rc;
 
     *t = (struct ctt_trial){ .file = NULL };
@@ -69,7 +79,7 @@ int ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
                              &t->nstored, &t->bytes));
 out:
     ctt_model_free(&copy);
-    return rc;
+    return or_full(rc, refused);
 }
 
 void ctt_trial_drop(struct ctt_trial *t)
@@ -83,8 +93,20 @@ int ctt_trial_compare(const struct ctt_recipe_calls *calls,
                       const struct ctt_trial *base, const struct ctt_trial *t,
                       struct ctt_speed *s)
 {
-    return calls->compare(calls->arg, ctt_newfile_temp(base->file),
-                          ctt_newfile_temp(t->file), s);
+    long refused = ctt_memory_refused();
+
+    return or_full(calls->compare(calls->arg, ctt_newfile_temp(base->file),
+                                  ctt_newfile_temp(t->file), s), refused);
+}
+
+void ctt_trial_say_full(const struct ctt_recipe_calls *calls, const char *what)
+{
+    char line[320];
+
+    snprintf(line, sizeof(line), "choices: %s not tried: %s", what,
+             ctt_errmsg());
+    if (calls->say)
+        calls->say(calls->arg, line);
 }
 
 int64_t ctt_trial_weight(const struct ctt_trial *t,

@@ -19,16 +19,21 @@ struct ctt_trial {
 /* Makes t of a copy of m, on which the stage `done` and those before it have
  * run: the stages behind run at once, without clips.  o: settings without AUTO;
  * r: has rows of the weights of m, and stays as it is; path: the file is beside
- * it.  The caller drops t, also after a failure. */
+ * it.  The caller drops t, also after a failure.  1: it does not fit into the
+ * limit of memory. */
 int  ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
                     const struct ctt_recipe *o, const struct ctt_report *r,
                     const char *path, struct ctt_trial *t);
 void ctt_trial_drop(struct ctt_trial *t);
 
-/* How t runs beside `base`: calls->compare. */
+/* How t runs beside `base`: calls->compare.  1: they do not fit into the limit
+ * of memory. */
 int  ctt_trial_compare(const struct ctt_recipe_calls *calls,
                        const struct ctt_trial *base, const struct ctt_trial *t,
                        struct ctt_speed *s);
+
+/* Says that `what` is not tried, right after one of these returned 1. */
+void ctt_trial_say_full(const struct ctt_recipe_calls *calls, const char *what);
 
 /* The bytes that t stores for a weight and its cores. */
 int64_t ctt_trial_weight(const struct ctt_trial *t,

@@ -24,6 +24,7 @@ static _Thread_local char message[512];
 static atomic_long live, calls, fail_at;
 static atomic_int asked;    /* whether the environment has been read */
 static _Atomic int64_t used;    /* bytes of the live blocks */
+static atomic_long over;        /* refused by the limit */
 
 int ctt_error(int code, const char *fmt, ...)
 {
@@ -76,6 +77,11 @@ int64_t ctt_memory_used(void)
     return atomic_load(&used);
 }
 
+long ctt_memory_refused(void)
+{
+    return atomic_load(&over);
+}
+
 int64_t ctt_memory_left(void)
 {
     int64_t left = ctt_limits()->memory - atomic_load(&used) +
@@ -98,6 +104,7 @@ static int too_much(const char *what, int64_t bytes)
     int exact = mb(bytes) <= mb(most) - mb(now);
     const char *unit = exact ? "bytes" : "MB";
 
+    atomic_fetch_add(&over, 1);
     return ctt_error(CTT_ENOMEM, "%s: %lld %s do not fit into the memory limit "
                      "of %lld %s (--memory), of which %lld %s are in use", what,
                      exact ? (long long)bytes : mb(bytes), unit,

@@ -36,6 +36,10 @@ int  ctt_limits_set(const struct ctt_limits *l);
 int64_t ctt_memory_used(void);
 int64_t ctt_memory_left(void);
 
+/* How often the limit of memory has refused blocks so far: tells that from a
+ * system that has no more. */
+long    ctt_memory_refused(void);
+
 /* A cache keeps what can be made again, in blocks that count as free: when the
  * limit of memory would be exceeded, drop is called. */
 struct ctt_cache {

@@ -54,6 +54,8 @@ static const struct ctt_chapter chapters[] = {
       "validation clips stay in floats, or all of them. If some do, what is "
       "left is measured again beside the model of floats, and INT8 that gains "
       "less than 3% is given up; the note of its row says so.\n\n"
+      "A candidate that does not fit into --memory is left out, with a "
+      "message.\n\n"
       "The table \"choices\" shows all candidates; \"faster\" is there "
       "relative to the first of its kind, and \"points lost\" is the mean "
       "top-1 that bytes cost in the end. The history of the model says what "

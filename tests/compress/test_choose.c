@@ -4,6 +4,7 @@
 #include "tests/lib/check.h"
 #include "tests/lib/small.h"
 #include "compress/choose.h"
+#include "net/limits.h"
 #include "net/op.h"
 #include "net/quant.h"
 
@@ -41,6 +42,9 @@ struct machine {
     double part;    /* in place of int8: if only few do */
     double lost;
     int    few, compared;
+    int    no_blocks, no_chains;    /* 1: they do not fit into the limit of
+                                       memory */
+    char   said[1024];
 };
 
 /* ---- what a model is ---- */
@@ -89,6 +93,20 @@ static double time_of(const struct machine *t, const char *path)
     return ms;
 }
 
+/* Whether the runtime has memory for the model. */
+static int fits(const struct machine *t, const char *path)
+{
+    struct ctt_model *m = NULL;
+    int fits = 1;
+
+    if (!t->no_blocks && !t->no_chains)
+        return 1;
+    CHECK_OK(ctt_model_load(path, 0, &m));
+    fits = !(t->no_blocks && in_blocks(m)) && !(t->no_chains && chains(m));
+    ctt_model_free(&m);
+    return fits;
+}
+
 static int compare(void *arg, const char *base, const char *path,
                    struct ctt_speed *s)
 {
@@ -98,6 +116,8 @@ static int compare(void *arg, const char *base, const char *path,
     t->compared++;
     if (was < 0 || ms < 0)
         return CTT_ENOMEM;
+    if (!fits(t, path) || !fits(t, base))
+        return ctt_memory_check("out of memory", INT64_MAX);
     *s = (struct ctt_speed){ ms, ms / was, 0 };
     return 0;
 }
@@ -125,6 +145,14 @@ static int retrain(void *arg, const char *stage, int epochs,
     return 0;
 }
 
+static void say(void *arg, const char *line)
+{
+    struct machine *t = arg;
+    size_t n = strlen(t->said);
+
+    snprintf(t->said + n, sizeof(t->said) - n, "%s\n", line);
+}
+
 /* ---- running ---- */
 
 static struct ctt_recipe open_recipe(int aim)
@@ -140,7 +168,7 @@ static struct ctt_recipe open_recipe(int aim)
 static struct ctt_recipe_calls all_calls(struct machine *t)
 {
     return (struct ctt_recipe_calls){ .arg = t, .compare = compare,
-        .accuracy = accuracy, .retrain = retrain, .sample = small_sample_any,
+        .accuracy = accuracy, .retrain = retrain, .say = say, .sample = small_sample_any,
         .clips = 100 };
 }
 
@@ -259,6 +287,37 @@ static void test_by_bytes(void)
     o.prune.form = CTT_PRUNE_BLOCK;
     x = run(&o, &calls);
     CU_ASSERT_STRING_EQUAL(chosen(&x), "block, floats");
+    end(&x);
+}
+
+/* What does not fit into the limit of memory is left out, and said. */
+static void test_full(void)
+{
+    static const char says_so[] = " do not fit into the memory limit of ";
+    struct machine t = { .int8 = 0.5, .blocks = 0.5, .chain = 1.5,
+                         .no_blocks = 1 };
+    struct ctt_recipe_calls calls = all_calls(&t);
+    struct ctt_recipe o = open_recipe(CTT_AIM_MS);
+    struct result x = run(&o, &calls);
+
+    CU_ASSERT_STRING_EQUAL(chosen(&x), "any, int8");
+    CU_ASSERT_STRING_EQUAL(row(&x, CTT_CHOICE_FORM, "block, int8")->given_up,
+                           "does not fit --memory");
+    CU_ASSERT(strstr(t.said, "choices: block, int8 not tried: out of memory")
+              && strstr(t.said, says_so));
+    end(&x);
+
+    /* weights that may not be measured are what was asked */
+    t = (struct machine){ .int8 = 1, .blocks = 1, .chain = 1.5,
+                          .no_chains = 1 };
+    o.tt = (struct ctt_tt){ .rank = 2, .except = "y" };
+    o.int8.method = 0;
+    o.prune.share = 0;
+    x = run(&o, &calls);
+    CU_ASSERT_EQUAL(chains(x.m), 3);
+    CU_ASSERT_EQUAL(x.r->choices, 1);
+    CU_ASSERT(strstr(t.said, "choices: weights without tensor trains not tried")
+              != NULL);
     end(&x);
 }
 
@@ -479,6 +538,7 @@ int main(void)
         { "pattern and type by time", test_by_time },
         { "by bytes", test_by_bytes },
         { "by rule", test_by_rule },
+        { "memory", test_full },
         { "bytes that cost accuracy", test_harm },
         { "bytes of few convs", test_rest },
         { "bytes given up change nothing", test_no_change },
