@@ -40,7 +40,7 @@ struct ctt_sparse_shape {
     int64_t pitch[3];    /* d h w from result to result, of a phase */
     int64_t phases[3];
     int64_t span;        /* from the first result to behind the last */
-    int64_t plane;       /* units of a phase of a group */
+    int64_t plane;       /* units of a phase of a group, whole registers */
 };
 
 /* Weights of a call, units or rows; of a room all lie in. */
@@ -62,6 +62,12 @@ struct ctt_sparse_job {
     int64_t                   span;    /* divided into tiles of so many */
     int64_t                   tiles, regs;    /* registers */
     int64_t                   blocks;  /* of LANES output channels */
+    /* Pixels of the part's samples, as the call has them or converted to
+     * elements in a room; elements from one to the next, and channels that can
+     * be read; what padding holds. */
+    const void               *from;
+    void                     *room, *blank;
+    int64_t                   samples, ld, there;
 };
 
 struct ctt_sparse_isa {
@@ -69,9 +75,12 @@ struct ctt_sparse_isa {
     int   is_int8;
     int   unit, lanes;   /* channels of a unit; lanes of a register */
     int (*supported)(void);
-    /* Lays out a line, of the pitch[0] * pitch[1] * strides of each sample, and
-     * one more: what lies behind the last. */
-    void (*lay)(const struct ctt_sparse_job *j, int64_t line);
+    int   bytes;         /* of an element */
+    /* Converts a row of pixels of the part; fills `blank`. */
+    void (*convert)(const struct ctt_sparse_job *j, int64_t row);
+    void (*blank)(const struct ctt_sparse_job *j);
+    /* Lays out a register of all groups: of s.plane / lanes of each phase. */
+    void (*lay)(const struct ctt_sparse_job *j, int64_t at);
     /* Computes a block of channels of a tile; the blocks of a tile come one
      * after the other. */
     void (*task)(const struct ctt_sparse_job *j, int64_t task);

@@ -31,6 +31,7 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 
 const struct ctt_sparse_isa ctt_sparse_avx2 = {
     .name = "avx2", .is_int8 = 0, .unit = UNIT, .lanes = LANES,
+    .bytes = sizeof(elem), .convert = convert, .blank = blank,
     .supported = ctt_has_avx2, .lay = lay, .task = task
 };
 #else

@@ -26,10 +26,15 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 
 #include "device/cpu/conv/int8_end_tmpl.h"
 #include "device/cpu/conv/int8_lay_tmpl.h"
+/* n: fewer than 64. */
+#define LOAD_BYTES(p, n) \
+    ((ivec)_mm512_maskz_loadu_epi8(((__mmask64)1 << (n)) - 1, p))
+
 #include "device/cpu/conv/sparse_tmpl.h"
 
 const struct ctt_sparse_isa ctt_sparse_avx512 = {
     .name = "avx512", .is_int8 = 0, .unit = UNIT, .lanes = LANES,
+    .bytes = sizeof(elem), .convert = convert, .blank = blank,
     .supported = ctt_has_avx512, .lay = lay, .task = task
 };
 #else

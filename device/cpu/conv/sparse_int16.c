@@ -30,6 +30,7 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 
 const struct ctt_sparse_isa ctt_sparse_int16 = {
     .name = "avx2", .is_int8 = 1, .unit = UNIT, .lanes = LANES,
+    .bytes = sizeof(elem), .convert = convert, .blank = blank,
     .supported = ctt_has_avx2, .lay = lay, .task = task
 };
 #else

@@ -62,7 +62,7 @@ struct ctt_sparse_shape ctt_sparse_plan(const struct ctt_sparse_isa *isa,
     s.plane = s.samples * size;
     if (s.plane < s.span + far)
         s.plane = s.span + far;
-    /* What registers read behind the last result. */
-    s.plane += CTT_SPARSE_REGS * isa->lanes;
+    /* What the last register reads behind the last result. */
+    s.plane = ctt_align(s.plane + isa->lanes, 16);
     return s;
 }

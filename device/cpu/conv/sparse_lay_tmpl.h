@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sparse_lay_tmpl.h: the values of sparse convs, laid out as planes of units: a
+ * register of places of each group at a time, which are transposed from so many
+ * pixels of the input.  The file that includes it has defined elem, LANES and
+ * UNIT (elements of a unit), has included int8_lay_tmpl.h and perhaps defined
+ * LOAD_BYTES(p, n): a register of n bytes at p, and 0. */
+
+typedef int32_t ivec_at __attribute__((vector_size(LANES * 4), aligned(4),
+                                       may_alias));
+
+/* LANES registers of LANES lanes, transposed: each step makes the highest bit
+ * of a number's register the lowest bit of its lane. */
+INLINE void turn(ivec *v)
+{
+    ivec low, high, next[LANES];
+
+    UNROLL for (int i = 0; i < LANES; i++) {
+        low[i] = i / 2 + i % 2 * LANES;
+        high[i] = low[i] + LANES / 2;
+    }
+    UNROLL for (int step = 1; step < LANES; step *= 2) {
+        UNROLL for (int i = 0; i < LANES / 2; i++) {
+            next[2 * i] = __builtin_shuffle(v[i], v[i + LANES / 2], low);
+            next[2 * i + 1] = __builtin_shuffle(v[i], v[i + LANES / 2], high);
+        }
+        UNROLL for (int i = 0; i < LANES; i++)
+            v[i] = next[i];
+    }
+}
+
+/* ---- places ---- */
+
+/* A place in the values: the result there, if it is one. */
+struct spot { int64_t w, h, d, sample; };
+
+static struct spot spot_at(const struct ctt_sparse_job *j, int64_t at)
+{
+    int64_t up = at / j->s.pitch[2], further = up / j->s.pitch[1];
+
+    return (struct spot){ at % j->s.pitch[2], up % j->s.pitch[1],
+                          further % j->s.pitch[0], further / j->s.pitch[0] };
+}
+
+/* n places on, which may be the next row's first. */
+static void go_on(const struct ctt_sparse_job *j, struct spot *p, int64_t n)
+{
+    p->w += n;
+    if (p->w < j->s.pitch[2])
+        return;
+    p->w = 0;
+    if (++p->h < j->s.pitch[1])
+        return;
+    p->h = 0;
+    if (++p->d < j->s.pitch[0])
+        return;
+    p->d = 0;
+    p->sample++;
+}
+
+/* ---- elements ---- */
+
+/* A row of pixels of the part, from those of the call. */
+static void convert(const struct ctt_sparse_job *j, int64_t line)
+{
+    int64_t wide = j->j.in[2], c = j->j.c->in[0].c, row = line * wide;
+    int64_t first = j->j.first * j->j.in[0] * j->j.in[1] * wide;
+    elem *to = (elem *)j->room + row * c;
+
+    if (j->j.c->in[0].ld == c) {
+        lay_some(&j->j, first + row, 0, to, wide * c);
+        return;
+    }
+    for (int64_t i = 0; i < wide; i++)
+        lay_some(&j->j, first + row + i, 0, to + i * c, c);
+}
+
+/* What padding holds. */
+static void blank(const struct ctt_sparse_job *j)
+{
+    elem *to = j->blank, zero = nothing(&j->j);
+
+    for (int64_t i = 0; i < j->s.groups * UNIT; i++)
+        to[i] = zero;
+}
+
+/* ---- units ---- */
+
+/* Row h of plane d of a phase, as a row of pixels; -1 in the padding. */
+static int64_t row_of(const struct ctt_sparse_job *j, const int64_t phase[3],
+                      const struct spot *p)
+{
+    const int *stride = j->j.c->node->attr.conv.stride;
+    const int *pad = j->j.c->node->attr.conv.pad;
+    int64_t d = p->d * stride[0] + phase[0] - pad[0];
+    int64_t h = p->h * stride[1] + phase[1] - pad[1];
+
+    if (d < 0 || h < 0 || d >= j->j.in[0] || h >= j->j.in[1] ||
+        p->sample >= j->samples)
+        return -1;
+    return (p->sample * j->j.in[0] + d) * j->j.in[1] + h;
+}
+
+/* The first elements of the pixels of LANES places of a phase. */
+INLINE void find(const struct ctt_sparse_job *j, const int64_t phase[3],
+                 int64_t at, const elem **from)
+{
+    int64_t stride = j->j.c->node->attr.conv.stride[2], n;
+    int64_t left = phase[2] - j->j.c->node->attr.conv.pad[2];
+    struct spot p = spot_at(j, at);
+
+    for (int64_t i = 0; i < LANES; i += n, go_on(j, &p, n)) {
+        int64_t row = row_of(j, phase, &p), w = p.w * stride + left;
+        int64_t pixel = row * j->j.in[2];
+        n = j->s.pitch[2] - p.w < LANES - i ? j->s.pitch[2] - p.w : LANES - i;
+        for (int64_t k = i; k < i + n; k++, w += stride)
+            from[k] = row >= 0 && w >= 0 && w < j->j.in[2]
+                      ? (const elem *)j->from + (pixel + w) * j->ld : j->blank;
+    }
+}
+
+#ifndef LOAD_BYTES
+INLINE ivec load_bytes(const elem *p, int64_t n)
+{
+    ivec v = { 0 };
+
+    if (n >= (int64_t)sizeof(v))
+        return *(const ivec_at *)(const void *)p;
+    memcpy(&v, p, (size_t)n);
+    return v;
+}
+#define LOAD_BYTES load_bytes
+#endif
+
+/* Groups that are read unit by unit: transposing takes as long for all. */
+enum { FEW = 2 };
+
+static void lay_few(const elem *const *from, int64_t channel, int64_t left,
+                    int32_t *to)
+{
+    for (int i = 0; i < LANES; i++)
+        if (left >= UNIT)
+            memcpy(to + i, from[i] + channel, sizeof(*to));
+        else
+            memcpy(to + i, from[i] + channel, (size_t)left * sizeof(elem));
+}
+
+/* Up to LANES groups, from a channel on, of which `left` are there: to planes
+ * that are `apart`. */
+INLINE void lay_turned(const elem *const *from, int64_t channel, int64_t left,
+                       int32_t *to, int64_t apart)
+{
+    int64_t bytes = left * (int64_t)sizeof(elem);
+    ivec v[LANES];
+
+    if (left <= FEW * UNIT) {
+        for (; left > 0; left -= UNIT, channel += UNIT, to += apart)
+            lay_few(from, channel, left, to);
+        return;
+    }
+    if (bytes >= (int64_t)sizeof(ivec))
+        UNROLL for (int i = 0; i < LANES; i++)
+            v[i] = *(const ivec_at *)(const void *)(from[i] + channel);
+    else
+        UNROLL for (int i = 0; i < LANES; i++)
+            v[i] = LOAD_BYTES(from[i] + channel, bytes);
+    turn(v);
+    for (int g = 0; g < LANES && left > 0; g++, left -= UNIT, to += apart)
+        *(ivec_at *)to = v[g];
+}
+
+static void lay(const struct ctt_sparse_job *j, int64_t at)
+{
+    int64_t regs = j->s.plane / LANES, plane = at / regs;
+    int64_t planes = j->s.phases[0] * j->s.phases[1] * j->s.phases[2];
+    int64_t phase[3] = { plane / j->s.phases[2] / j->s.phases[1],
+                         plane / j->s.phases[2] % j->s.phases[1],
+                         plane % j->s.phases[2] };
+    int32_t *to = (int32_t *)j->j.x + at * LANES;
+    const elem *from[LANES];
+
+    find(j, phase, at % regs * LANES, from);
+    for (int64_t c = 0; c < j->there; c += LANES * UNIT)
+        lay_turned(from, c, j->there - c,
+                   to + c / UNIT * planes * j->s.plane, planes * j->s.plane);
+}
