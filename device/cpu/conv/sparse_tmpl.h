@@ -82,18 +82,28 @@ void put_run(const struct ending *e, int64_t row, int64_t rows, int64_t from,
     put_tile(1, e, row, rows, from, from, channels, sum);
 }
 
-/* LANES places, of which those that are results are written. */
+#ifndef ENDS    /* sparse_bytes_tmpl.h, if it is not there */
+struct ends { int none; };
+#define has_ends(e) 0
+#define ends_of(e, k, from, sum, apart, to) ((void)(to))
+#define put_ends(e, row, n, from, channels, all, i) ((void)(all))
+#endif
+
+/* LANES places, of which those that are results are written: of sums, or of
+ * bytes, unless they are NULL. */
 static void put_places(const struct ctt_sparse_job *j, const struct ending *e,
                        struct spot *p, int64_t places, int64_t from,
-                       const ivec *sum)
+                       const ivec *sum, const struct ends *bytes)
 {
     for (int64_t i = 0, n; i < places; i += n, go_on(j, p, n)) {
         int64_t end = is_row(j, p) ? j->j.out[2] : j->s.pitch[2];
+        int64_t row = j->j.first_row + ((p->sample * j->j.out[0] + p->d) *
+                      j->j.out[1] + p->h) * j->j.out[2] + p->w;
         n = end - p->w < places - i ? end - p->w : places - i;
-        if (is_row(j, p))
-            put_run(e, j->j.first_row + ((p->sample * j->j.out[0] + p->d) *
-                    j->j.out[1] + p->h) * j->j.out[2] + p->w, n, from,
-                    j->j.c->out.c - from, sum + i);
+        if (is_row(j, p) && bytes)
+            put_ends(e, row, n, from, j->j.c->out.c - from, bytes, i);
+        else if (is_row(j, p))
+            put_run(e, row, n, from, j->j.c->out.c - from, sum + i);
     }
 }
 
@@ -106,13 +116,19 @@ static void put_block(const struct ctt_sparse_job *j, int64_t at,
     ivec start = *(const ivec_at *)(j->w.start + from), v[LANES];
 
     for (int64_t t = 0; t < regs; t++, at += LANES) {
+        int64_t places = j->span - at < LANES ? j->span - at : LANES;
+        struct ends bytes;
+        if (has_ends(&e)) {
+            ends_of(&e, &j->w, from, sum + t, regs, &bytes);
+            put_places(j, &e, &p, places, from, NULL, &bytes);
+            continue;
+        }
         UNROLL for (int i = 0; i < LANES; i++)
             v[i] = sum[i * regs + t];
         turn(v);
         UNROLL for (int i = 0; i < LANES; i++)
             v[i] += start;
-        put_places(j, &e, &p, j->span - at < LANES ? j->span - at : LANES,
-                   from, v);
+        put_places(j, &e, &p, places, from, v, NULL);
     }
 }
 

@@ -29,6 +29,8 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 #define LOAD_BYTES(p, n) \
     ((ivec)_mm512_maskz_loadu_epi8(((__mmask64)1 << (n)) - 1, p))
 
+#define ENDS
+#include "device/cpu/conv/sparse_bytes_tmpl.h"
 #include "device/cpu/conv/sparse_tmpl.h"
 
 const struct ctt_sparse_isa ctt_sparse_vnni = {
