@@ -6,26 +6,50 @@
 #include <math.h>
 #include <string.h>
 
-/* The input pixels under the window of one output pixel: at[i][0] up to but
- * without at[i][1], on each axis. */
-struct box { int64_t n, at[3][2]; };
+/* Output pixel o of image n, and the input pixels under its window: at[i][0] up
+ * to but without at[i][1], on each axis. */
+struct box { int64_t n, o[3], at[3][2]; };
 
-static struct box window_box(const struct ctt_call *c, int64_t r)
+static void set_side(const struct ctt_call *c, struct box *b, int i)
 {
-    const struct ctt_tensor *x = &c->in[0], *y = &c->out;
-    const int *k = c->node->attr.pool.kernel, *s = c->node->attr.pool.stride;
-    const int *pad = c->node->attr.pool.pad;
+    const struct ctt_tensor *x = &c->in[0];
     const int64_t size[3] = { x->d, x->h, x->w };
-    const int64_t o[3] = { r / (y->h * y->w) % y->d, r / y->w % y->h,
-                           r % y->w };
-    struct box b = { r / (y->d * y->h * y->w), { { 0 } } };
+    int64_t from = b->o[i] * c->node->attr.pool.stride[i] -
+                   c->node->attr.pool.pad[i];
+    int64_t to = from + c->node->attr.pool.kernel[i];
 
-    for (int i = 0; i < 3; i++) {
-        int64_t from = o[i] * s[i] - pad[i], to = from + k[i];
-        b.at[i][0] = from < 0 ? 0 : from;
-        b.at[i][1] = to > size[i] ? size[i] : to;
-    }
+    b->at[i][0] = from < 0 ? 0 : from;
+    b->at[i][1] = to > size[i] ? size[i] : to;
+}
+
+static struct box box_of(const struct ctt_call *c, int64_t r)
+{
+    const struct ctt_tensor *y = &c->out;
+    struct box b = { r / (y->d * y->h * y->w),
+                     { r / (y->h * y->w) % y->d, r / y->w % y->h, r % y->w } };
+
+    for (int i = 0; i < 3; i++)
+        set_side(c, &b, i);
     return b;
+}
+
+/* The next output pixel: a division for each would take longer than the largest
+ * of its bytes. */
+static void step(const struct ctt_call *c, struct box *b)
+{
+    const struct ctt_tensor *y = &c->out;
+    const int64_t size[3] = { y->d, y->h, y->w };
+
+    for (int i = 2; i >= 0; i--) {
+        int over = ++b->o[i] == size[i];
+
+        if (over)
+            b->o[i] = 0;
+        set_side(c, b, i);
+        if (!over)
+            return;
+    }
+    b->n++;
 }
 
 #define EACH_ROW(b, x, row)                                                 \
@@ -44,45 +68,55 @@ static float share(const struct box *b)
     return 1 / (float)n;
 }
 
-static void max_fwd(const struct ctt_call *c, int64_t r)
+static void max_fwd(const struct ctt_call *c, const struct box *b, int64_t r)
 {
-    struct box b = window_box(c, r);
     float *y = ctt_row(&c->out, r);
     int64_t n = c->out.c;
 
     for (int64_t j = 0; j < n; j++)
         y[j] = -INFINITY;
-    EACH_ROW(b, &c->in[0], q) {
+    EACH_ROW(*b, &c->in[0], q) {
         const float *x = ctt_row(&c->in[0], q);
         SIMD for (int64_t j = 0; j < n; j++)
             y[j] = y[j] > x[j] ? y[j] : x[j];
     }
 }
 
-/* The largest byte stands for the largest value. */
-static void max_bytes(const struct ctt_call *c, int64_t r)
+/* The largest of n bytes of each pixel; n is a constant where it can be, for
+ * then they stay in a register. */
+static inline __attribute__((always_inline))
+void max_piece(const struct ctt_tensor *in, const struct box *b, int64_t from,
+               int64_t n, uint8_t *y)
 {
-    const struct ctt_tensor *in = &c->in[0];
-    struct box b = window_box(c, r);
-    uint8_t *y = (uint8_t *)c->out.data + r * c->out.ld;
-    int64_t n = c->out.c;
+    uint8_t most[CTT_PIECE] = { 0 };
 
-    memset(y, 0, (size_t)n);
-    EACH_ROW(b, in, q) {
-        const uint8_t *x = (const uint8_t *)in->data + q * in->ld;
+    EACH_ROW(*b, in, q) {
+        const uint8_t *x = (const uint8_t *)in->data + q * in->ld + from;
         SIMD for (int64_t j = 0; j < n; j++)
-            y[j] = y[j] > x[j] ? y[j] : x[j];
+            most[j] = most[j] > x[j] ? most[j] : x[j];
     }
+    memcpy(y, most, (size_t)n);
 }
 
-static void avg_fwd(const struct ctt_call *c, int64_t r)
+/* The largest byte stands for the largest value. */
+static void max_bytes(const struct ctt_call *c, const struct box *b, int64_t r)
 {
-    struct box b = window_box(c, r);
-    float *y = ctt_row(&c->out, r), part = share(&b);
+    uint8_t *y = (uint8_t *)c->out.data + r * c->out.ld;
+    int64_t n = c->out.c, j = 0;
+
+    for (; j + CTT_PIECE <= n; j += CTT_PIECE)
+        max_piece(&c->in[0], b, j, CTT_PIECE, y + j);
+    if (j < n)
+        max_piece(&c->in[0], b, j, n - j, y + j);
+}
+
+static void avg_fwd(const struct ctt_call *c, const struct box *b, int64_t r)
+{
+    float *y = ctt_row(&c->out, r), part = share(b);
     int64_t n = c->out.c;
 
     memset(y, 0, (size_t)n * sizeof(float));
-    EACH_ROW(b, &c->in[0], q)
+    EACH_ROW(*b, &c->in[0], q)
         ctt_put(y, ctt_row(&c->in[0], q), n, 1);
     SIMD for (int64_t j = 0; j < n; j++)
         y[j] *= part;
@@ -90,14 +124,14 @@ static void avg_fwd(const struct ctt_call *c, int64_t r)
 
 /* The first value equal to the maximum gets the gradient, which is then removed
  * from left, so that no other value gets it too. */
-static void max_bwd(const struct ctt_call *c, int64_t r, float *left)
+static void max_bwd(const struct ctt_call *c, const struct box *b, int64_t r,
+                    float *left)
 {
-    struct box b = window_box(c, r);
     const float *y = ctt_row(&c->out, r);
     int64_t n = c->out.c;
 
     memcpy(left, ctt_row(&c->dout, r), (size_t)n * sizeof(float));
-    EACH_ROW(b, &c->in[0], q) {
+    EACH_ROW(*b, &c->in[0], q) {
         const float *x = ctt_row(&c->in[0], q);
         float *dx = ctt_row(&c->din[0], q);
         SIMD for (int64_t j = 0; j < n; j++) {
@@ -108,22 +142,23 @@ static void max_bwd(const struct ctt_call *c, int64_t r, float *left)
     }
 }
 
-static void avg_bwd(const struct ctt_call *c, int64_t r, float *dy)
+static void avg_bwd(const struct ctt_call *c, const struct box *b, int64_t r,
+                    float *dy)
 {
-    struct box b = window_box(c, r);
     const float *from = ctt_row(&c->dout, r);
-    float part = share(&b);
+    float part = share(b);
     int64_t n = c->out.c;
 
     SIMD for (int64_t j = 0; j < n; j++)
         dy[j] = from[j] * part;
-    EACH_ROW(b, &c->in[0], q)
+    EACH_ROW(*b, &c->in[0], q)
         ctt_put(ctt_row(&c->din[0], q), dy, n, 1);
 }
 
 static const struct {
-    void (*fwd)(const struct ctt_call *c, int64_t r);
-    void (*bwd)(const struct ctt_call *c, int64_t r, float *tmp);
+    void (*fwd)(const struct ctt_call *c, const struct box *b, int64_t r);
+    void (*bwd)(const struct ctt_call *c, const struct box *b, int64_t r,
+                float *tmp);
 } pools[] = {
     [CTT_POOL_MAX] = { max_fwd, max_bwd },
     [CTT_POOL_AVG] = { avg_fwd, avg_bwd },
@@ -139,11 +174,12 @@ static double pool_work(const struct ctt_call *c)
 static void pool_rows(const void *arg, int64_t from, int64_t to)
 {
     const struct ctt_call *c = arg;
-    void (*fwd)(const struct ctt_call *, int64_t) =
+    void (*fwd)(const struct ctt_call *, const struct box *, int64_t) =
         ctt_is_bytes(&c->out) ? max_bytes : pools[c->node->attr.pool.kind].fwd;
+    struct box b = box_of(c, from);
 
-    for (int64_t r = from; r < to; r++)
-        fwd(c, r);
+    for (int64_t r = from; r < to; r++, step(c, &b))
+        fwd(c, &b, r);
 }
 
 int K(pool_fwd)(struct ctt_dev *d, const struct ctt_call *c)
@@ -168,10 +204,12 @@ int K(pool_bwd)(struct ctt_dev *d, const struct ctt_call *c)
         return CTT_ENOMEM;
     PARALLEL(d, pool_work(c))
     for (int64_t i = 0; i < images; i++) {
+        struct box b = box_of(c, i * each);
+
         for (int64_t r = i * rows; r < (i + 1) * rows && !(c->add & 1); r++)
             memset(ctt_row(&c->din[0], r), 0, (size_t)n * sizeof(float));
-        for (int64_t r = i * each; r < (i + 1) * each; r++)
-            pools[kind].bwd(c, r, tmp + i * wide);
+        for (int64_t r = i * each; r < (i + 1) * each; r++, step(c, &b))
+            pools[kind].bwd(c, &b, r, tmp + i * wide);
     }
     return 0;
 }

@@ -131,6 +131,76 @@ static void test_devices(void)
                              ctt_int8_bytes(i, k));
 }
 
+/* ---- pooling ---- */
+
+/* Two samples of what node n gives, rows longer than their channels: the same
+ * numbers in floats or bytes. */
+static struct ctt_tensor values_of(const struct ctt_node *n, int dtype)
+{
+    struct ctt_tensor t = n->out;
+    int64_t size;
+
+    t.n = 2;
+    t.ld = t.c + 3;
+    t.dtype = dtype;
+    size = ctt_rows(&t) * t.ld;
+    t.data = ctt_check_floats(size, 1);
+    for (int64_t i = 0; i < size; i++) {
+        uint32_t byte = ctt_random(2, (uint64_t)i) % 256;
+
+        if (dtype == CTT_F32)
+            ((float *)t.data)[i] = (float)byte;
+        else
+            ((uint8_t *)t.data)[i] = (uint8_t)byte;
+    }
+    return t;
+}
+
+/* What lies between the rows stays. */
+static void check_largest(struct ctt_dev *d, const char *in, const char *pool)
+{
+    struct ctt_graph *g = NULL;
+    struct ctt_tensor x, y, bytes, got;
+    int64_t wrong = 0;
+    char text[200];
+
+    snprintf(text, sizeof(text), "input x %s\nquant a in=x scale=1 zero=0\n"
+             "pool y in=a kind=max %s\n", in, pool);
+    CHECK_OK(ctt_net_parse(text, &g));
+    x = values_of(&g->node[1], CTT_F32);
+    y = values_of(&g->node[2], CTT_F32);
+    bytes = values_of(&g->node[1], CTT_U8);
+    got = values_of(&g->node[2], CTT_U8);
+    CHECK_OK(ctt_dev_run(ref, &(struct ctt_call){ .node = &g->node[2],
+                         .in = { x }, .out = y }, CTT_FWD));
+    CHECK_OK(ctt_dev_run(d, &(struct ctt_call){ .node = &g->node[2],
+                         .in = { bytes }, .out = got }, CTT_FWD));
+    for (int64_t i = 0; i < ctt_rows(&y) * y.ld; i++)
+        wrong += ((uint8_t *)got.data)[i] != ((float *)y.data)[i];
+    CU_ASSERT_EQUAL(wrong, 0);
+    for (int i = 0; i < 4; i++)
+        ctt_free((struct ctt_tensor *[]){ &x, &y, &bytes, &got }[i]->data);
+    ctt_graph_free(&g);
+}
+
+/* The largest byte of a window is that of the largest number. */
+static void test_largest(void)
+{
+    static const char *const pools[][2] = {
+        { "c=64 h=9 w=8", "kernel=3 stride=2 pad=1" },
+        { "c=1 h=5 w=6", "kernel=2" },
+        { "c=150 h=4 w=5", "kernel=1,3,2 stride=1,1,3 pad=0,1,0" },
+        { "c=63 d=4 h=3 w=3", "kernel=2 stride=1" },
+        { "c=65 d=3 h=4 w=3", "" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(pools); i++) {
+        check_largest(ref, pools[i][0], pools[i][1]);
+        for (int k = 0; k < MOST; k++)
+            check_largest(cpus[k], pools[i][0], pools[i][1]);
+    }
+}
+
 /* Weights that have changed are packed again. */
 static void test_new_weights(void)
 {
@@ -241,6 +311,7 @@ static void test_forms(void)
 
 static CU_TestInfo tests[] = {
     { "definition", test_definition }, { "devices", test_devices },
+    { "largest", test_largest },
     { "new weights", test_new_weights },
     { "weights stay", test_weights_stay }, { "bytes", test_bytes },
     { "forms", test_forms }, CU_TEST_INFO_NULL
