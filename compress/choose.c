@@ -264,15 +264,34 @@ out:
     return rc;
 }
 
+/* "; no tensor trains of a, b and 3 more" of the weights that stay whole. */
+static void name_whole(const struct ctt_report *r, char *text, size_t size)
+{
+    size_t n = 0, room = size - sizeof(" and 1000000000 more");
+    int more = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < r->weights; i++) {
+        const struct ctt_weight_row *w = &r->weight[i];
+        const char *before = n ? ", " : "; no tensor trains of ";
+
+        if (!w->whole)
+            continue;
+        more += n + strlen(before) + strlen(w->name) >= room;
+        if (!more)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", before, w->name);
+    }
+    if (more)
+        snprintf(text + n, size - n, " and %d more", more);
+}
+
 static void tell(struct ctt_walk *k, int candidates_of_form, int whole)
 {
     const struct ctt_choice *c = ctt_report_form(k->r);
-    char weights[48] = "";
     int measured = ctt_choice_is_measured(k);
+    char weights[112];
 
-    if (whole)
-        snprintf(weights, sizeof(weights), "; %d weights are no tensor trains",
-                 whole);
+    name_whole(k->r, weights, sizeof(weights));
     k->line[0] = '\0';
     if (candidates_of_form > 1 || whole)
         snprintf(k->line, sizeof(k->line), "chosen %s%s: %s%s",

@@ -102,13 +102,18 @@ out:
 }
 
 static void keep_whole(const struct ctt_choosing *a, int i,
-                       const char *name)
+                       const struct both *b)
 {
-    struct ctt_weight_row *row = ctt_chain_row(a->k->r, name);
+    struct ctt_weight_row *row = ctt_chain_row(a->k->r,
+                                               (*a->k->m)->g->node[i].name);
+    char time[48] = "";
 
     row->whole = 1;
-    snprintf(row->reason, CTT_REASON, "no gain from a tensor train: see "
-             "choices");
+    if (!isnan(b->ms[0]))
+        snprintf(time, sizeof(time), "%.2f of the time and ",
+                 b->ms[0] / b->ms[1]);
+    snprintf(row->reason, CTT_REASON, "whole: %s%.2f of the bytes of its "
+             "tensor train", time, (double)b->bytes[0] / (double)b->bytes[1]);
     ctt_chain_free(&a->chain[i]);
 }
 
@@ -131,7 +136,7 @@ static int decide(const struct ctt_choosing *a, int i,
     if (is_whole || !isnan(b.ms[0]))
         CTT_TRY(add_rows(a, name, &b, is_whole ? WHOLE : TRAINS));
     if (is_whole)
-        keep_whole(a, i, name);
+        keep_whole(a, i, &b);
     rc = is_whole;
 out:
     return rc;
