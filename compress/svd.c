@@ -434,20 +434,33 @@ out:
     return rc;
 }
 
+/* Of --svd-macs, where `left` of the multiplications are left. */
+static void tell_missed(const struct ctt_walk *k, double left,
+                        char missed[48])
+{
+    char line[160];
+
+    missed[0] = '\0';
+    if (k->o->svd.macs == 0 || left <= (double)k->o->svd.macs)
+        return;
+    snprintf(missed, 48, " (the lowest ranks leave %.4f)", left);
+    snprintf(line, sizeof(line), "SVD: --svd-macs=%g is not reached%s",
+             (double)k->o->svd.macs, missed);
+    if (k->calls->say)
+        k->calls->say(k->calls->arg, line);
+}
+
 static int run(struct ctt_walk *k, int round)
 {
     const struct ctt_svd *o = &k->o->svd;
     struct ctt_model *m = NULL;
-    char missed[48] = "";
-    double is, was = (double)conv_macs((*k->m)->g);
+    double was = (double)conv_macs((*k->m)->g);
+    char missed[48];
     int rc;
 
     (void)round;
     CTT_TRY(ctt_svd_model(*k->m, o, k->calls, k->r, &m));
-    is = (double)conv_macs(m->g);
-    if (o->macs > 0 && is > (double)o->macs * was)
-        snprintf(missed, sizeof(missed), " (the lowest ranks leave %.4f)",
-                 is / was);
+    tell_missed(k, (double)conv_macs(m->g) / was, missed);
     ctt_model_free(k->m);
     *k->m = m;
     if (!ctt_chain_rows(k->r)) {

@@ -254,6 +254,16 @@ static void test_combined(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+static char heard[400];
+
+static void hear(void *arg, const char *line)
+{
+    size_t n = strlen(heard);
+
+    (void)arg;
+    snprintf(heard + n, sizeof(heard) - n, "%s\n", line);
+}
+
 /* A share of multiplications that an SVD cannot reach is an error at the start,
  * but not after a thinning that was retrained for hours. */
 static void test_then_svd(void)
@@ -267,23 +277,27 @@ static void test_then_svd(void)
         { 0, 2, 1 << 20, CTT_EINVAL, "the lowest ranks 1.0000 of the" },
         { 0.5f, 2, 0, 0, "multiplications 0.01 (the lowest ranks leave 0." },
         { 0.5f, 2, 1 << 20, 0, "SVD: no change" },
+        { 0.5f, 1, 0, 0, "multiplications 0.01 (the lowest ranks leave 0." },
         { 0.5f, 0, 0, CTT_EINVAL, "--svd-macs=0.01 cannot be reached: " },
     };
 
     for (size_t i = 0; i < CTT_LEN(of); i++) {
         struct trainer t = { .mask = NULL };
         struct ctt_recipe_calls calls = { .arg = &t,
-            .retrain = of[i].epochs ? retrain : NULL };
+            .retrain = of[i].epochs ? retrain : NULL, .say = hear };
         struct ctt_recipe o = { .thin = half(), .epochs = of[i].epochs,
             .svd = { .macs = 0.01f, .least = of[i].least } };
         struct ctt_model *m = small_model(plain, 7);
         struct ctt_report *r = NULL;
 
+        heard[0] = '\0';
         o.thin.share = of[i].thin;
         CU_ASSERT_EQUAL(ctt_recipe_run(&o, &calls, in_folder("m.h5"), NULL, &m,
                                        &r), of[i].rc);
         CU_ASSERT(strstr(of[i].rc ? ctt_errmsg() : m->history, of[i].says) !=
                   NULL);
+        CU_ASSERT_EQUAL(strstr(heard, "--svd-macs=0.01 is not reached (the ")
+                        != NULL, of[i].rc == 0);
         ctt_report_free(&r);
         ctt_model_free(&m);
     }
