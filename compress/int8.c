@@ -206,6 +206,9 @@ static const char *const words[] = {
     [CTT_INT8_AUTO] = "auto", NULL
 };
 
+_Static_assert(CTT_INT8_AUTO == 1 + CTT_RANGE_METHODS, "auto has a place of its "
+               "own behind the methods");
+
 static const struct ctt_opt options[] = {
     { .name = "int8", .type = CTT_CHOICE, .off = FIELD(method),
       .dflt = "auto", .help = "with --data: convs read bytes and multiply "
@@ -240,7 +243,8 @@ static const struct ctt_opt options[] = {
       .arg = "N", .needs = "int8!=auto int8!=none data" },
     { .name = "int8-harm", .type = CTT_FLOAT, .off = FIELD(harm),
       .dflt = "0.005", .help = "loss of the mean top-1, 0 to 1, from which on "
-      "the rounded model is trained; below 0: in any case", .min = -1,
+      "the rounded model is trained, below 0: in any case; with --int8 auto, "
+      "and --int8-except auto, from which on convs stay in floats", .min = -1,
       .max = 1, .arg = "LOSS",
       .needs = "int8!=none data" },
     { .name = NULL }

@@ -11,7 +11,7 @@
  * inference with TensorRT", GTC 2017); or whose clipping makes the sum of all
  * squared errors least. */
 enum ctt_range_method { CTT_RANGE_MINMAX, CTT_RANGE_PERCENTILE,
-                        CTT_RANGE_ENTROPY, CTT_RANGE_MSE };
+                        CTT_RANGE_ENTROPY, CTT_RANGE_MSE, CTT_RANGE_METHODS };
 
 enum { CTT_RANGE_BINS = 2048 };
 
