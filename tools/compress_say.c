@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
@@ -52,75 +53,67 @@ struct ctt_events ctt_compress_events(struct ctt_compress_watch *w)
     return e;
 }
 
-/* The worst of those that read bytes. */
-static int say_blame(const struct ctt_report *r)
+/* Functions of report.h that give the cells of a table, row by row. */
+typedef int cells_of(const struct ctt_report *r, int row, char *text,
+                     size_t size);
+
+/* A table under its heading, if it has rows. */
+static int say_table(const struct ctt_report *r, const char *heading,
+                     cells_of *cells)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     char line[1024];
     int rc = 0;
 
-    for (int k = 0; ctt_report_blame_cells(r, k, line, sizeof(line)); k++)
+    for (int k = 0; cells(r, k, line, sizeof(line)); k++)
         ctt_table_row(&t, "%s", line);
     if (!t.rows)
         goto out;
-    ctt_tool_say("\nwhat reading bytes costs: %s if only this conv does, and "
-                 "results over errors in dB; the worst first%s:",
-                 r->blame[0].frames
-                 ? "predicted frames over their errors in dB"
-                 : "divergence of the answer in nats",
-                 r->blames > CTT_BLAME_LINES ? ", all are in --report" : "");
+    ctt_tool_say("\n%s:", heading);
     CTT_TRY(ctt_table_print(&t));
 out:
     ctt_table_free(&t);
     return rc;
 }
 
-static int say_choices(const struct ctt_report *r)
+/* The worst of those that read bytes. */
+static int say_blame(const struct ctt_report *r)
 {
-    struct ctt_table t = { NULL, 0, 0, 0 };
-    char line[1024];
-    int rc = 0;
+    char heading[256];
 
-    for (int k = 0; ctt_report_choice_cells(r, k, line, sizeof(line)); k++)
-        ctt_table_row(&t, "%s", line);
-    if (!t.rows)
-        goto out;
-    ctt_tool_say("\nchoices, made before training on weights that were "
-                 "compressed at once:");
-    CTT_TRY(ctt_table_print(&t));
-out:
-    ctt_table_free(&t);
-    return rc;
+    if (!r->blames)
+        return 0;
+    snprintf(heading, sizeof(heading), "what reading bytes costs: %s if only "
+             "this conv does, and results over errors in dB; the worst first%s",
+             r->blame[0].frames ? "predicted frames over their errors in dB"
+             : "divergence of the answer in nats",
+             r->blames > CTT_BLAME_LINES ? ", all are in --report" : "");
+    return say_table(r, heading, ctt_report_blame_cells);
+}
+
+static int say_scores(const struct ctt_report *r)
+{
+    char heading[192];
+
+    snprintf(heading, sizeof(heading), "top-1 after 25/50/100%% of %" PRId64
+             " validation clips, and whole clips lost and won against the "
+             "model as given", r->stage[0].after.clips);
+    return say_table(r, heading, ctt_report_score_cells);
 }
 
 int ctt_compress_say(const struct ctt_report *r)
 {
-    struct ctt_table t = { NULL, 0, 0, 0 };
-    char line[1024];
-    int rc = 0;
+    int rc;
 
-    for (int k = 0; ctt_report_weight_cells(r, k, line, sizeof(line)); k++)
-        ctt_table_row(&t, "%s", line);
-    ctt_tool_say("\nweights:");
-    CTT_TRY(ctt_table_print(&t));
-    for (int k = 0; ctt_report_stored_cells(r, k, line, sizeof(line)); k++)
-        ctt_table_row(&t, "%s", line);
-    ctt_tool_say("\nas stored, in bits per weight that is kept (not pruned):");
-    CTT_TRY(ctt_table_print(&t));
+    CTT_TRY(say_table(r, "weights", ctt_report_weight_cells));
+    CTT_TRY(say_table(r, "as stored, in bits per weight that is kept (not "
+                      "pruned)", ctt_report_stored_cells));
     CTT_TRY(say_blame(r));
-    CTT_TRY(say_choices(r));
-    for (int k = 0; ctt_report_stage_cells(r, k, line, sizeof(line)); k++)
-        ctt_table_row(&t, "%s", line);
-    ctt_tool_say("\nstages:");
-    CTT_TRY(ctt_table_print(&t));
-    if (isnan(r->stage[0].after.top1[0]))
-        goto out;
-    for (int k = 0; ctt_report_score_cells(r, k, line, sizeof(line)); k++)
-        ctt_table_row(&t, "%s", line);
-    ctt_tool_say("\ntop-1 after 25/50/100%% of %" PRId64 " validation clips, "
-                 "and whole clips lost and won against the model as given:",
-                 r->stage[0].after.clips);
-    CTT_TRY(ctt_table_print(&t));
+    CTT_TRY(say_table(r, "choices, made before training on weights that were "
+                      "compressed at once", ctt_report_choice_cells));
+    CTT_TRY(say_table(r, "stages", ctt_report_stage_cells));
+    if (!isnan(r->stage[0].after.top1[0]))
+        CTT_TRY(say_scores(r));
 out:
     return rc;
 }

@@ -173,7 +173,8 @@ static void check_chains(struct machine *t, int aim, int want)
     o.int8.method = 0;
     x = machine_run(machine_net, &o, &calls);
     CU_ASSERT_EQUAL(machine_chains(x.m), want);
-    CU_ASSERT_DOUBLE_EQUAL(machine_row(&x, "all weights", "whole")->ms, 4, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(machine_row(&x, "all weights", "whole")->ms, 4,
+                           1e-9);
     CU_ASSERT(machine_row(&x, "all weights", "tensor trains")->bytes <
               machine_row(&x, "all weights", "whole")->bytes);
     CU_ASSERT_EQUAL(machine_says(&x, "; no tensor trains of a, h.zx, h.z\n"),

@@ -20,9 +20,8 @@ int int8_sample(void *arg, const struct ctt_model *m, int clips,
                 const int *node, int nodes, enum ctt_sampled what,
                 void (*take)(void *to, int k, const float *row), void *to)
 {
-    (void)arg;
     CU_ASSERT(what == CTT_SAMPLE_ALL || what == CTT_SAMPLE_VALUES);
-    return small_sample(NULL, m, clips, node, nodes, what, take, to);
+    return small_sample_any(arg, m, clips, node, nodes, what, take, to);
 }
 
 struct ctt_report *int8_report(const struct ctt_recipe *o,
