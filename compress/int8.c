@@ -206,8 +206,8 @@ static const char *const words[] = {
     [CTT_INT8_AUTO] = "auto", NULL
 };
 
-_Static_assert(CTT_INT8_AUTO == 1 + CTT_RANGE_METHODS, "auto has a place of its "
-               "own behind the methods");
+_Static_assert(CTT_INT8_AUTO == 1 + CTT_RANGE_METHODS,
+               "auto stands behind the methods");
 
 static const struct ctt_opt options[] = {
     { .name = "int8", .type = CTT_CHOICE, .off = FIELD(method),
