@@ -80,41 +80,36 @@ static int can(struct ctt_conv_ask *q)
 
 /* Whether it is faster, the same for every number of threads: compares products
  * of registers, of which dense convs reach about the processor's rate.  One of
- * units takes as long as 9/4 of them (its values are read for it alone, and not
- * from a multiple of 64 bytes on); a channel of a tile as many as WALK, a line
- * of a plane as many as LINE, to lay out or to end a register of units or sums
- * as many as TURN (of bytes) or TURN_FLOATS.  Of dense convs Winograd takes 5/4
+ * units takes as long as two of them (its values are read for it alone, and not
+ * from a multiple of 64 bytes on); a channel of a tile as many as WALK, to end
+ * a register of sums as many as END_SUMS.  To lay out a register of places
+ * takes, for each lane, FIND to find its pixels, and TURN to transpose those of
+ * as many groups as it has lanes.  Of dense convs Winograd takes 5/4
  * of its products, because of the transforms; of whole numbers, which it
  * multiplies in pairs, 4/3.  (Drawn from bench/bench_sparse.c, on AVX-512;
  * doc/benchmarks.md says how often it was right.) */
-enum { WALK = 10, LINE = 20, TURN = 16, TURN_FLOATS = 22 };
+enum { WALK = 8, END_SUMS = 12, FIND = 5, TURN = 7 };
 
-/* Laying out: lines of a phase, of which turning leaves whole registers. */
-static double lay_of(const struct ctt_sparse_isa *isa, const struct kept *k,
-                     const struct ctt_call *c, int64_t turn)
+static double lay_of(const struct ctt_sparse_isa *isa, const struct kept *k)
 {
-    const struct ctt_tensor *x = &c->in[0];
-    int64_t stride = c->node->attr.conv.stride[2];
-    int64_t regs = ((x->w + stride - 1) / stride + isa->lanes - 1) /
-                   isa->lanes;
-    int64_t lines = x->n * x->d * x->h * k->s.phases[2];
+    const int64_t *phases = k->s.phases;
+    int64_t places = phases[0] * phases[1] * phases[2] * k->s.plane;
+    int64_t turns = (k->s.groups + isa->lanes - 1) / isa->lanes;
 
-    return (double)(lines * ctt_align(k->s.groups, isa->lanes)) *
-           (double)(LINE + turn * regs);
+    return (double)(places * (FIND + TURN * turns));
 }
 
 static double units_of(const struct ctt_sparse_isa *isa, const struct kept *k,
                       const struct ctt_call *c)
 {
     double parts = (double)c->in[0].n / (double)k->s.samples;
-    int64_t turn = isa->is_int8 ? TURN : TURN_FLOATS;
     int64_t regs = (k->s.span + isa->lanes - 1) / isa->lanes;
     int64_t tiles = (regs + CTT_SPARSE_REGS - 1) / CTT_SPARSE_REGS;
-    int64_t ends = regs * ctt_align(c->out.c, isa->lanes) * turn;
+    int64_t ends = regs * ctt_align(c->out.c, isa->lanes) * END_SUMS;
     int64_t walks = WALK * tiles * c->out.c;
 
-    return parts * (2.25 * (double)(k->units * regs) +
-                    (double)(ends + walks)) + lay_of(isa, k, c, turn);
+    return parts * (2 * (double)(k->units * regs) + (double)(ends + walks) +
+                    lay_of(isa, k));
 }
 
 /* n of a side in tiles. */
