@@ -8,8 +8,11 @@
 
 #include <hdf5.h>
 
+enum { CTT_H5_NAME = 256 };    /* room for the name of an object */
+
 /* image[bytes] is the file without its last CTT_H5_END bytes; there is memory
- * for room bytes.  read: what was read of datasets so far. */
+ * for room bytes.  read: what was read of datasets so far.  group: one that is
+ * in this file, "" if none was looked for. */
 struct ctt_h5 {
     hid_t          file;
     char          *path;
@@ -18,6 +21,7 @@ struct ctt_h5 {
     int            stuck;     /* HDF5 failed to close it */
     int64_t        bytes, room, read;
     int            objects;
+    char           group[CTT_H5_NAME];
     struct ctt_h5 *next;
 };
 

@@ -76,10 +76,11 @@ out:
     return rc;
 }
 
-/* Asks it of each part of "w/c1.w". */
+/* Asks it of each part of "w/c1.w".  What was found last is not looked for
+ * again: names that follow each other mostly lie in one group. */
 static int has(struct ctt_h5 *f, const char *name)
 {
-    char part[256];
+    char part[CTT_H5_NAME];
     size_t n = 0;
     int rc = 0;
 
@@ -89,7 +90,11 @@ static int has(struct ctt_h5 *f, const char *name)
             return 0;
         memcpy(part, name, n);
         part[n] = '\0';
-        CTT_TRY(has_one(f, part));
+        rc = 1;
+        if (strcmp(part, f->group) != 0)
+            CTT_TRY(has_one(f, part));
+        if (rc && name[n] == '/')
+            strcpy(f->group, part);
     } while (rc && name[n++] == '/');
 out:
     return rc;

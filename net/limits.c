@@ -68,9 +68,12 @@ static int64_t group_number(const struct group_kind *k, const char *group,
     return n < (int)sizeof(path) ? number_in(path, words) : -1;
 }
 
-/* What the group and the groups that it lies in leave free. */
+/* What the group and the groups that it lies in leave free.  A group that may
+ * have all memory of the machine is not asked what it uses, for which the
+ * kernel must add numbers up. */
 static int64_t group_free(const struct group_kind *k, char *group)
 {
+    int64_t all = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     int64_t least = INT64_MAX;
     char *slash = group + strlen(group);
 
@@ -78,9 +81,11 @@ static int64_t group_free(const struct group_kind *k, char *group)
         int64_t most, used, cache;
         *slash = '\0';
         most = group_number(k, group, k->most, "");
+        if (most < 0 || most >= all)
+            continue;
         used = group_number(k, group, k->used, "");
         cache = group_number(k, group, k->stat, k->cache);
-        if (most < 0 || used < 0)
+        if (used < 0)
             continue;
         used -= cache > 0 ? cache : 0;
         most = most > used ? most - used : 0;
