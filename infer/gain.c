@@ -5,18 +5,21 @@
 #include <stdlib.h>
 
 /* More threads must make a frame ENOUGH times faster; half a trial decides if
- * it is CLEAR times faster, or not at all.  A late frame takes LATE seconds,
+ * it is CLEAR times faster, or not at all, and of frames that take LONG
+ * seconds the second that is slower.  A late frame takes LATE seconds,
  * less than a thread waits that lost its processor, and LATE_TIMES as long as
  * with fewer threads.  WARM: seconds of the first frames, in which OpenMP's
  * threads, which packed weights, go to sleep.  REST: seconds between trials at
- * most, if these are HOLD_LEAST frames. */
+ * most, if these are HOLD_LEAST frames, and EACH for each that had more threads
+ * in vain, so that these are fewer than one of a hundred. */
 static const double ENOUGH = 1.15, CLEAR = 1.35;
 static const double LATE = 0.3e-3, LATE_TIMES = 1.25, WARM = 10e-3, REST = 2;
+static const double LONG = 5e-3;
 
 enum {
     TURN = CTT_GAIN_SKIP + CTT_GAIN_COUNT, WARM_FRAMES = 4, APART = 400,
     SLOW = 16, HOLD = 32, HOLD_LEAST = 256, HOLD_MOST = 4096, LASTS = 8,
-    GROWS = 4
+    GROWS = 4, EACH = 200
 };
 
 void ctt_gain_begin(struct ctt_gain *g, int threads)
@@ -45,7 +48,7 @@ static void try(struct ctt_gain *g, int low, int high)
 {
     g->low = low;
     g->high = high;
-    g->at = 0;
+    g->at = g->slower = 0;
 }
 
 /* ---- outside trials ---- */
@@ -60,15 +63,18 @@ static void use_more(struct ctt_gain *g, double lower)
     g->left = g->now < g->most ? HOLD : 0;
 }
 
-/* After more threads were used for so many frames, of no use at the end. */
-static void use_fewer(struct ctt_gain *g, int threads, int64_t lasted,
+/* After more threads were used for so many frames, of no use at the end: of no
+ * use at all for `vain` frames. */
+static void use_fewer(struct ctt_gain *g, int threads, int64_t lasted, int vain,
                       double time)
 {
     int most = REST < HOLD_MOST * time ? (int)(REST / time) : HOLD_MOST;
+    int least = EACH * vain < HOLD_MOST ? EACH * vain : HOLD_MOST;
 
     most = most > HOLD_LEAST ? most : HOLD_LEAST;
     g->hold = lasted >= LASTS * g->hold ? HOLD : GROWS * g->hold;
     g->hold = g->hold < most ? g->hold : most;
+    g->hold = g->hold > least ? g->hold : least;
     g->left = g->hold;
     g->now = threads;
     g->lower = 0;
@@ -95,7 +101,7 @@ static void stay(struct ctt_gain *g, double seconds)
 {
     g->since++;
     if (g->lower > 0 && falls_short(g, seconds))
-        use_fewer(g, half(g->now), g->since, g->lower);
+        use_fewer(g, half(g->now), g->since, 0, g->lower);
     else if (g->left && --g->left == 0)
         try(g, g->now, 2 * g->now < g->most ? 2 * g->now : g->most);
 }
@@ -115,6 +121,14 @@ static double median(double *x, int n)
     return x[n / 2];
 }
 
+/* Frames of the trial so far that had more threads. */
+static int tried(const struct ctt_gain *g)
+{
+    int turns = g->at / (2 * TURN), rest = g->at % (2 * TURN) - TURN;
+
+    return turns * TURN + (rest > 0 ? rest : 0);
+}
+
 static void end_trial(struct ctt_gain *g, double low, double high)
 {
     if (high * ENOUGH <= low) {
@@ -123,13 +137,14 @@ static void end_trial(struct ctt_gain *g, double low, double high)
         try(g, half(g->low), g->low);
         return;
     } else {
-        use_fewer(g, g->low, 0, low);
+        use_fewer(g, g->low, 0, tried(g), low);
     }
     g->high = 0;
 }
 
 /* The times of the first of each turn are not kept: threads wake up, and what
- * others wrote is fetched.  But if one is late, the trial ends, too. */
+ * others wrote is fetched.  But if one is late, the trial ends, too, and if two
+ * long ones are slower: for them waking up is no excuse. */
 static void go_on(struct ctt_gain *g, double seconds)
 {
     int turn = g->at / TURN, high = is_high(g), last, n;
@@ -142,7 +157,8 @@ static void go_on(struct ctt_gain *g, double seconds)
         return;
     n = (turn / 2 + 1) * CTT_GAIN_COUNT;
     low = median(g->time[0], n);
-    if (is_late(seconds, low)) {
+    g->slower += low > LONG && seconds > low;
+    if (is_late(seconds, low) || g->slower > 1) {
         end_trial(g, low, seconds);
     } else if (g->at % TURN == 0) {
         last = turn == CTT_GAIN_TURNS - 1;

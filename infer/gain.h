@@ -21,6 +21,7 @@ struct ctt_gain {
     int    down;             /* 1: fewer and fewer threads are tried */
     int    low, high;        /* threads of the trial; 0: there is none */
     int    at;               /* frames of the trial so far */
+    int    slower;           /* long ones of them that more threads slowed */
     double time[2][CTT_GAIN_TIMES];    /* with low, with high threads */
     double lower;            /* with half as many as now; 0: not known */
     int64_t since;           /* frames since it is known */
@@ -43,8 +44,10 @@ int  ctt_gain_threads(const struct ctt_gain *g);
  * waited for one that lost its processor; if that happens twice in 400 frames,
  * or if most frames are slower, half as many are used.  More are tried again
  * after 32 frames; if they fail again soon, after 4 times as many, up to 4096
- * or those of two seconds.  So few frames of a hundred are late beside programs
- * that keep processors busy. */
+ * or those of two seconds.  After a trial it is 200 frames for each that had
+ * more threads in vain, up to 4096, and the trial ends with the second such
+ * frame if they are long.  So fewer than one frame of a hundred is late beside
+ * programs that keep processors busy. */
 void ctt_gain_frame(struct ctt_gain *g, double seconds);
 
 #endif

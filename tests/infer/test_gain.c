@@ -140,6 +140,42 @@ static void test_slow(void)
     CU_ASSERT(n.by[2] < 600);
 }
 
+/* Trials of no use take fewer than one frame of a hundred, so that the slowest
+ * hundredth of the frames is not theirs: of short and long frames, which more
+ * threads make slower, late or hardly faster. */
+static void test_share(void)
+{
+    static const struct times rows[] = {
+        { .one = 1e-4, .two = 1.2e-4 }, { .one = 1e-4, .two = 0.95e-4 },
+        { .one = 79e-3, .two = 90e-3 }, { .one = 79e-3, .two = 110e-3 },
+        { .one = 8e-3, .two = 7.5e-3, .late = 1 },
+        { .one = 79e-3, .two = 79.1e-3 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+        struct ctt_gain g;
+        struct seen n;
+
+        ctt_gain_begin(&g, 2);
+        run(&g, &rows[i], 30, &n);
+        CU_ASSERT(n.by[2] > 0);
+        run(&g, &rows[i], 20000, &n);
+        CU_ASSERT(n.by[2] > 0 && n.by[2] <= 150);
+    }
+}
+
+/* A trial of long frames ends with the second that is slower. */
+static void test_long(void)
+{
+    struct times t = { .one = 79e-3, .two = 90e-3 };
+    struct ctt_gain g;
+    struct seen n;
+
+    ctt_gain_begin(&g, 2);
+    run(&g, &t, 400, &n);
+    CU_ASSERT(n.by[2] <= 4 + 2);
+}
+
 static CU_TestInfo tests[] = {
     { "one thread", test_one },
     { "whether two pay", test_pays },
@@ -147,6 +183,8 @@ static CU_TestInfo tests[] = {
     { "beside a busy thread", test_busy },
     { "seldom late", test_seldom },
     { "slow", test_slow },
+    { "the share of trials", test_share },
+    { "trials of long frames", test_long },
     CU_TEST_INFO_NULL
 };
 
