@@ -8,6 +8,10 @@
 typedef int32_t ivec_at __attribute__((vector_size(LANES * 4), aligned(4),
                                        may_alias));
 
+/* Bytes of pixels lie anywhere. */
+typedef int32_t ivec_any __attribute__((vector_size(LANES * 4), aligned(1),
+                                        may_alias));
+
 /* LANES registers of LANES lanes, transposed: each step makes the highest bit
  * of a number's register the lowest bit of its lane. */
 INLINE void turn(ivec *v)
@@ -124,7 +128,7 @@ INLINE ivec load_bytes(const elem *p, int64_t n)
     ivec v = { 0 };
 
     if (n >= (int64_t)sizeof(v))
-        return *(const ivec_at *)(const void *)p;
+        return *(const ivec_any *)(const void *)p;
     memcpy(&v, p, (size_t)n);
     return v;
 }
@@ -159,7 +163,7 @@ INLINE void lay_turned(const elem *const *from, int64_t channel, int64_t left,
     }
     if (bytes >= (int64_t)sizeof(ivec))
         UNROLL for (int i = 0; i < LANES; i++)
-            v[i] = *(const ivec_at *)(const void *)(from[i] + channel);
+            v[i] = *(const ivec_any *)(const void *)(from[i] + channel);
     else
         UNROLL for (int i = 0; i < LANES; i++)
             v[i] = LOAD_BYTES(from[i] + channel, bytes);
