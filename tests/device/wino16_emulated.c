@@ -16,6 +16,7 @@
 #undef _mm512_madd_epi16
 #define _mm512_madd_epi16 simde_mm512_madd_epi16
 #pragma GCC diagnostic ignored "-Wpsabi"
+#define CTT_EMULATED
 #include "device/cpu/conv/wino16_avx512_tmpl.h"
 
 static int here(void)

@@ -17,6 +17,7 @@
 #pragma GCC diagnostic pop
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define WINO16_VNNI
+#define CTT_EMULATED
 #include "device/cpu/conv/wino16_avx512_tmpl.h"
 
 static int here(void)

@@ -24,22 +24,28 @@ INLINE const char *plus_at(const struct plus *p, int64_t row, int64_t from)
     return p->x ? p->x + row * p->ld + (p->scale > 0 ? from : 4 * from) : NULL;
 }
 
-/* n numbers of it, LANES of them or fewer, r registers on.  From 8 bits to 32 by
- * way of 16: in one step GCC 12 takes registers apart, 40 instructions. */
-INLINE fvec load_plus(const struct plus *p, const char *at, int r, int64_t n)
+/* n of its bytes, LANES of them or fewer, as numbers.  From 8 bits to 32 by way
+ * of 16: in one step GCC 12 takes registers apart, 40 instructions. */
+INLINE fvec plus_bytes(const struct plus *p, const char *at, int64_t n)
 {
     typedef uint8_t bvec __attribute__((vector_size(LANES)));
     typedef uint16_t hvec __attribute__((vector_size(2 * LANES)));
     bvec b = { 0 };
     hvec h;
 
-    if (!(p->scale > 0))
-        return load_few((const float *)(const void *)at + r * LANES, n);
     if (n == LANES)
-        memcpy(&b, at + r * LANES, sizeof(b));
+        memcpy(&b, at, sizeof(b));
     else
-        memcpy(&b, at + r * LANES, (size_t)n);
+        memcpy(&b, at, (size_t)n);
     h = __builtin_convertvector(b, hvec);
     return __builtin_convertvector(__builtin_convertvector(h, ivec) - p->zero,
                                    fvec) * p->scale;
+}
+
+/* n numbers of it, LANES of them or fewer, r registers on. */
+INLINE fvec load_plus(const struct plus *p, const char *at, int r, int64_t n)
+{
+    if (p->scale > 0)
+        return plus_bytes(p, at + r * LANES, n);
+    return load_few((const float *)(const void *)at + r * LANES, n);
 }

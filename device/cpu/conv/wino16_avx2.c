@@ -42,7 +42,7 @@ static inline shorts load_bytes(const uint8_t *p)
         _mm_loadu_si128((const __m128i *)(const void *)p));
 }
 
-static inline fvec larger(fvec a, fvec b)
+static inline fvec bigger(fvec a, fvec b)
 {
     return (fvec)_mm256_max_ps((__m256)a, (__m256)b);
 }

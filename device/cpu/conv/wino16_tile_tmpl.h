@@ -147,6 +147,12 @@ INLINE int power(int side, int i)
     return side == 5 || i > 1 ? 1 : 3 - i;
 }
 
+/* Result i, j of a tile, which is `times` that. */
+INLINE ivec divided(vec times, int side, int i, int j)
+{
+    return (ivec)(times * INVERSE) >> (power(side, i) + power(side, j));
+}
+
 #include "device/cpu/conv/int8_plus_tmpl.h"
 
 /* What becomes of the sums of a register of channels, from..from + n - 1: see
@@ -193,11 +199,16 @@ static struct finish finish_of(const struct ctt_int8_end *end, int64_t from,
     return f;
 }
 
+INLINE fvec scaled(const struct finish *f, ivec sum)
+{
+    return __builtin_convertvector(sum, fvec) * f->factor + f->bias;
+}
+
 /* n: f->n, a constant where it can be; plus, to: those of row `row`. */
 INLINE void finish(enum ending how, int64_t n, const struct finish *f,
-                   const char *plus, char *to, int64_t row, vec sum)
+                   const char *plus, char *to, int64_t row, ivec sum)
 {
-    fvec y = __builtin_convertvector((ivec)sum, fvec);
+    fvec y = scaled(f, sum);
 
     if (how == OTHER) {
         int32_t s[LANES];
@@ -205,15 +216,14 @@ INLINE void finish(enum ending how, int64_t n, const struct finish *f,
         K(int8_end)(f->end, row, f->from, n, s);
         return;
     }
-    y = y * f->factor + f->bias;
     if (plus)
         y = y + load_plus(&f->plus, plus, 0, n);
     if (f->cuts)
-        y = larger((fvec){ 0 }, y);
+        y = bigger((fvec){ 0 }, y);
     if (how == QUANTISED)
         store_some_bytes(to, y * f->inv, &f->limits, n);
     else
-        store_some(to, y, n);
+        store_floats(to, y, n);
 }
 
 /* A register of channels of a tile; m: its sums, mstep from one frequency to
@@ -244,9 +254,44 @@ INLINE void gather_tile(enum ending how, int64_t n, int side,
         UNROLL for (int i = 0; i < tile; i++)
             if (i < rows)
                 finish(how, n, &f, plus ? plus + i * also : NULL, to + i * down,
-                       row + i * ow, (vec)((ivec)(col[i] * INVERSE) >>
-                       (power(side, i) + power(side, j))));
+                       row + i * ow, divided(col[i], side, i, j));
         plus = plus ? plus + f.plus.ld : NULL;
+    }
+}
+
+/* The same of a tile that is whole, as bytes of a full register without
+ * f->cuts; plus: 1: bytes are added.  Without loops: registers hold nearly all,
+ * shifts are constants, and a column of bytes is packed at once. */
+INLINE void gather_whole(int plus, int side, const uint32_t *m,
+                         const struct ctt_wino16_plan *p, struct place at,
+                         const struct finish *from)
+{
+    struct finish f = *from;
+    int tile = side - 2;
+    int64_t row = (at.n * p->oh + at.i0) * p->ow + at.j0;
+    int64_t mstep = p->mstep, down = p->ow * f.ldout, also = p->ow * f.plus.ld;
+    const char *more = plus_at(&f.plus, row, f.from);
+    char *to = f.out + row * f.ldout;
+    vec t[SIDE][SIDE], col[SIDE];
+    fvec y[SIDE];
+
+    UNROLL for (int i = 0; i < side; i++) {
+        UNROLL for (int j = 0; j < side; j++)
+            t[i][j] = load(m + (i * side + j) * mstep);
+        out(side, t[i]);
+    }
+    UNROLL for (int j = 0; j < tile; j++, to += f.ldout) {
+        UNROLL for (int i = 0; i < side; i++)
+            col[i] = t[i][j];
+        out(side, col);
+        UNROLL for (int i = 0; i < tile; i++) {
+            y[i] = scaled(&f, divided(col[i], side, i, j));
+            if (plus)
+                y[i] += plus_bytes(&f.plus, more + i * also + j * f.plus.ld,
+                                   LANES);
+            y[i] *= f.inv;
+        }
+        store_pixels(tile, to, down, y, &f.limits);
     }
 }
 
@@ -268,6 +313,17 @@ GATHER(few_bytes6, QUANTISED, f->n, 6)
 GATHER(other5, OTHER, f->n, 5)
 GATHER(other6, OTHER, f->n, 6)
 
+#define GATHER_WHOLE(name, plus, side)                                    \
+static void name(const uint32_t *m, const struct ctt_wino16_plan *p,      \
+                 struct place at, const struct finish *f)                 \
+{                                                                         \
+    gather_whole(plus, side, m, p, at, f);                                \
+}
+GATHER_WHOLE(whole5, 0, 5)
+GATHER_WHOLE(whole6, 0, 6)
+GATHER_WHOLE(whole_plus5, 1, 5)
+GATHER_WHOLE(whole_plus6, 1, 6)
+
 typedef void gather_fn(const uint32_t *, const struct ctt_wino16_plan *,
                        struct place, const struct finish *);
 
@@ -277,6 +333,29 @@ static gather_fn *const gathers[][2][2] = {
     [QUANTISED] = { { few_bytes5, bytes5 }, { few_bytes6, bytes6 } },
     [OTHER] = { { other5, other5 }, { other6, other6 } },
 };
+
+/* By side and whether there is a plus input. */
+static gather_fn *const wholes[2][2] = {
+    { whole5, whole_plus5 }, { whole6, whole_plus6 }
+};
+
+/* fn[1]: for tiles that are whole, fn[0]: for the others. */
+static void choose(const struct finish *f, int side, gather_fn *fn[2])
+{
+    int plus = f->plus.x != NULL;
+
+    fn[0] = fn[1] = gathers[f->how][side - 5][f->n == LANES];
+    if (f->how == QUANTISED && f->n == LANES && !f->cuts &&
+        (!plus || f->plus.scale > 0))
+        fn[1] = wholes[side - 5][plus];
+}
+
+static int is_whole(const struct ctt_wino16_plan *p, struct place at)
+{
+    int tile = p->side - 2;
+
+    return at.i0 + tile <= p->oh && at.j0 + tile <= p->ow;
+}
 
 /* Prefetches, to be written, the pixels of a tile in panel f->from. */
 static void fetch_results(const struct finish *f,
@@ -298,19 +377,21 @@ static void gather(const struct ctt_wino16_job *job,
 {
     int64_t from = k * PANEL, rest = job->s->k - from;
     struct finish f[2] = { finish_of(job->end, from, rest) };
-    gather_fn *fn[2] = { gathers[f[0].how][p->side - 5][f[0].n == LANES] };
+    gather_fn *fn[2][2];
     int count = 1;
 
+    choose(&f[0], p->side, fn[0]);
     if (rest > LANES) {
         f[1] = finish_of(job->end, from + LANES, rest - LANES);
-        fn[1] = gathers[f[1].how][p->side - 5][f[1].n == LANES];
+        choose(&f[1], p->side, fn[1]);
         count = 2;
     }
     for (int64_t t = 0; t < tiles; t++) {
         struct place at = place(p, first + t);
+        int whole = is_whole(p, at);
 
         fetch_results(&f[0], p, place(p, first + t + 1));
         for (int c = 0; c < count; c++)
-            fn[c](m + t * width + c * LANES, p, at, &f[c]);
+            fn[c][whole](m + t * width + c * LANES, p, at, &f[c]);
     }
 }

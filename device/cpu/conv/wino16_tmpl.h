@@ -8,9 +8,10 @@
  *   load_pair(p)            two numbers of 16 bits for each pair, as pvec
  *   add_products(s, a, b)   s + the products of the pairs a and b, summed
  *   load_bytes(p)           as many bytes as shorts
- *   larger(a, b), smaller   of two floats; b if one is a NaN or both are 0
+ *   bigger(a, b), smaller   of two floats; b if one is a NaN or both are 0
  *   store_bytes(p, v, l)    as bytes: what follows the product in ctt_quant(),
- *                           with struct limits: low -zero, high 255 - zero. */
+ *                           with struct limits: low -zero, high 255 - zero
+ * and perhaps STORE_PIXELS and store_pixels(). */
 
 #include <math.h>
 
@@ -52,7 +53,7 @@ INLINE fvec load_few(const float *p, int64_t n)
     return (fvec)load(some);
 }
 
-INLINE void store_some(void *p, fvec v, int64_t n)
+INLINE void store_floats(void *p, fvec v, int64_t n)
 {
     if (n == LANES)
         store(p, (vec)v);
@@ -68,6 +69,16 @@ INLINE void store_some_bytes(void *p, fvec v, const struct limits *l, int64_t n)
     if (n < LANES)
         memcpy(p, some, (size_t)n);
 }
+
+#ifndef STORE_PIXELS
+/* The bytes of at most four pixels, `step` apart. */
+INLINE void store_pixels(int pixels, char *p, int64_t step, const fvec *v,
+                         const struct limits *l)
+{
+    UNROLL for (int i = 0; i < pixels; i++)
+        store_bytes(p + i * step, v[i], l);
+}
+#endif
 
 #include "device/cpu/conv/wino16_gemm_tmpl.h"
 #include "device/cpu/conv/wino16_tile_tmpl.h"
