@@ -101,12 +101,20 @@ CTT_FN float ctt_tanh_bwd(float y, float dy)    { return dy * (1 - y * y); }
  * nonlinearities. */
 struct ctt_lstm { float i, f, o, g; };
 
+CTT_FN float ctt_lstm_cell(float i, float f, float g, float c_old)
+{
+    return ctt_sigmoid(f) * c_old + ctt_sigmoid(i) * ctt_tanh(g);
+}
+
+CTT_FN float ctt_lstm_out(float o, float c)
+{
+    return ctt_sigmoid(o) * ctt_tanh(c);
+}
+
 CTT_FN void ctt_lstm_fwd(struct ctt_lstm z, float c_old, float *h, float *c)
 {
-    float i = ctt_sigmoid(z.i), f = ctt_sigmoid(z.f), o = ctt_sigmoid(z.o);
-
-    *c = f * c_old + i * ctt_tanh(z.g);
-    *h = o * ctt_tanh(*c);
+    *c = ctt_lstm_cell(z.i, z.f, z.g, c_old);
+    *h = ctt_lstm_out(z.o, *c);
 }
 
 CTT_FN struct ctt_lstm ctt_lstm_bwd(struct ctt_lstm z, float c_old, float dh,

@@ -97,6 +97,11 @@ static inline float *ctt_row(const struct ctt_tensor *t, int64_t r)
 /* An act applied in place to n numbers; act is ctt_act_kind + 1, 0 none. */
 void K(act_row)(int act, float *y, int64_t n);
 
+/* n cells of an LSTM: new states from the old cell states; z: the gates i, f,
+ * o, g, each `apart` floats after the one before.  c may be old. */
+void K(lstm_row)(const float *z, int64_t apart, const float *old, float *h,
+                 float *c, int64_t n);
+
 /* The rows that an elementwise loop runs over: the tensors' rows or, if none of
  * them is a view, long pieces of their memory. */
 struct ctt_span { int64_t rows, cols, total; int dense; };
