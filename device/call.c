@@ -11,13 +11,8 @@
 /* Runs the pair of a conv as a separate call that writes the conv's result. */
 static int run_pair(struct ctt_dev *d, const struct ctt_call *c)
 {
-    struct ctt_call p = { .node = c->pair.node, .out = c->out,
-                          .mul = c->pair.mul, .stamp = c->stamp,
-                          .cache = c->pair.cache };
+    struct ctt_call p = ctt_call_pair(c);
 
-    p.in[0] = c->pair.in;
-    p.w[0] = c->pair.w[0];
-    p.w[1] = c->pair.w[1];
     return ctt_dev_run(d, &p, CTT_FWD);
 }
 

@@ -8,6 +8,8 @@
 #include "net/graph.h"
 #include "net/weight.h"
 
+#include <string.h>
+
 /* 1 if the tensor's quantised values are bytes: only on a device whose memory
  * is the program's.  (Elsewhere, and where gradients are computed, they are
  * floats.) */
@@ -114,6 +116,23 @@ struct ctt_call {
 static inline int64_t ctt_call_groups(const struct ctt_call *c)
 {
     return c->in[0].c / c->w[0].t.c;
+}
+
+/* The call of its pair alone, which writes the conv's result. */
+static inline struct ctt_call ctt_call_pair(const struct ctt_call *c)
+{
+    struct ctt_call p;
+
+    memset(&p, 0, sizeof(p));
+    p.node = c->pair.node;
+    p.in[0] = c->pair.in;
+    p.out = c->out;
+    p.w[0] = c->pair.w[0];
+    p.w[1] = c->pair.w[1];
+    p.mul = c->pair.mul;
+    p.stamp = c->stamp;
+    p.cache = c->pair.cache;
+    return p;
 }
 
 /* 1 if the call is a conv of quantised values, or its pair is: products and

@@ -319,23 +319,43 @@ static int is_apart(const struct ctt_conv_set *s, struct ctt_dev *d,
     return rc;
 }
 
+/* 1 if a row computes pair and lstm, or the chain, in the same kernel: of the
+ * rows that else compute the conv apart, or of the others. */
+static int is_along(const struct ctt_conv_set *s, struct ctt_dev *d,
+                    const struct ctt_call *c, unsigned apart)
+{
+    struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_OUT };
+    int rc = 0;
+
+    for (int i = 0; i < s->count && rc == 0; i++) {
+        const struct ctt_conv_provider *p = s->row[i].by;
+        struct conv_cache *k = c->cache ? *c->cache : NULL;
+
+        if ((c->links ? p->chains : p->along) &&
+            (p->apart & CTT_APART_ALONG) == apart)
+            rc = ctt_conv_takes(s, i, k ? k->own : NULL, &q, 1);
+    }
+    return rc;
+}
+
 /* Only providers that can compute pair and lstm are asked, or that compute the
  * conv apart, so that the others prepare nothing for a call that they will not
  * get. */
 int ctt_conv_along(struct ctt_conv_set *s, struct ctt_dev *d,
                    const struct ctt_call *c)
 {
-    struct ctt_conv_ask q = { .dev = d, .call = c, .part = CTT_CONV_OUT };
-    int rc = is_apart(s, d, c);
+    struct conv_cache *k;
+    int rc = 0;
 
+    CTT_TRY(open_cache(s, c, &k));
+    CTT_TRY(is_along(s, d, c, CTT_APART_ALONG));
     if (rc)
-        return rc < 0 ? rc : 0;
-    for (int i = 0; i < s->count && rc == 0; i++) {
-        struct conv_cache *k = c->cache ? *c->cache : NULL;
-
-        if (c->links ? s->row[i].by->chains : s->row[i].by->along)
-            rc = ctt_conv_takes(s, i, k ? k->own : NULL, &q, 1);
-    }
+        return 1;
+    CTT_TRY(is_apart(s, d, c));
+    if (rc)
+        return 0;
+    rc = is_along(s, d, c, 0);
+out:
     return rc;
 }
 

@@ -118,10 +118,17 @@ static int same_window(const struct ctt_node *a, const struct ctt_node *b)
 }
 
 /* Only nodes of floats are fused into a conv. */
-static int is_wide(const struct ctt_run *r, int a, int b, int c)
+static int is_wide(const struct ctt_run *r, int a, int b)
 {
-    return r->slot[a].type == CTT_F32 && r->slot[b].type == CTT_F32 &&
-           r->slot[c].type == CTT_F32;
+    return r->slot[a].type == CTT_F32 && r->slot[b].type == CTT_F32;
+}
+
+/* A conv reads floats or the bytes of quantised values. */
+static int reads_wide(const struct ctt_run *r, const struct ctt_node *n)
+{
+    enum ctt_dtype type = r->slot[n->in[0]].type;
+
+    return type == CTT_F32 || type == CTT_U8;
 }
 
 static void fuse_pair(struct fusion *l, int z)
@@ -131,8 +138,8 @@ static void fuse_pair(struct fusion *l, int z)
     int p = n->in[1];
 
     if (of->op != CTT_OP_CONV || of->plus || r->slot[p].act >= 0 ||
-        l->readers[p] != 1 || !same_window(n, of) ||
-        !is_wide(r, z, p, n->in[0]))
+        l->readers[p] != 1 || !same_window(n, of) || !is_wide(r, z, p) ||
+        !reads_wide(r, n))
         return;
     r->slot[z].pair = p;
     r->slot[p].fused_into = z;
@@ -159,7 +166,7 @@ static void fuse_lstm(struct fusion *l, int lstm)
 
     if (lstm >= r->g->clip || r->g->node[z].op != CTT_OP_CONV ||
         r->slot[z].act >= 0 || l->readers[z] != 1 ||
-        !is_wide(r, z, lstm, r->g->node[lstm].in[1]) ||
+        !is_wide(r, z, lstm) || !is_wide(r, z, r->g->node[lstm].in[1]) ||
         !ready(l, z, lstm, 0) || !ready(l, z, lstm, 1))
         return;
     r->slot[z].lstm = lstm;

@@ -2,6 +2,7 @@
  * test_fuse.c: fusion into a conv's kernel: another conv added to its result,
  * an LSTM cell applied to it, and a plus input that it accumulates into. */
 #include "tests/lib/check.h"
+#include "tests/lib/fused.h"
 #include "tests/lib/rig.h"
 
 #include <math.h>
@@ -15,11 +16,7 @@ static struct ctt_dev *open_dev(const char *name)
     return d;
 }
 
-/* a is the conv's input, b the pair's. */
-static const struct fused_case {
-    const char *a, *b, *conv, *pair;
-    int64_t     hidden;
-} fused_cases[] = {
+static const struct ctt_fused_case fused_cases[] = {
     { "c=8 h=12 w=12", "c=48 h=12 w=12", "kernel=5 pad=2", "kernel=5 pad=2",
       48 },
     { "c=8 h=9 w=7", "c=5 h=9 w=7", "kernel=5 pad=2", "kernel=5 pad=2", 11 },
@@ -29,140 +26,35 @@ static const struct fused_case {
     { "c=9", "c=7", "", "", 5 },
 };
 
-enum { PAIR = 1, LSTM = 2, KEEP = 4, VIEW = 8 };
-
-/* A conv of gates with the nodes fused into it. */
-struct fused_rig {
-    struct ctt_graph *g;
-    struct ctt_call   call;
-    void             *cache[2], *block[12];
-    int               blocks;
+enum {
+    PAIR = CTT_FUSED_PAIR, LSTM = CTT_FUSED_LSTM, KEEP = CTT_FUSED_KEEP
 };
-
-static struct ctt_tensor values(struct fused_rig *r, struct ctt_tensor t,
-                                int64_t n, int view, uint64_t key)
-{
-    float *p;
-
-    t.n = n;
-    t.ld = t.c + (view ? 7 : 0);
-    p = ctt_calloc((size_t)(ctt_rows(&t) * t.ld), sizeof(float));
-    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    ctt_check_fill(p, ctt_rows(&t) * t.ld, key);
-    r->block[r->blocks++] = t.data = p;
-    return t;
-}
-
-/* Small, so that the gates do not saturate. */
-static struct ctt_tensor weights(struct fused_rig *r,
-                                 const struct ctt_tensor *t, uint64_t key)
-{
-    struct ctt_tensor w = values(r, *t, t->n, 0, key);
-
-    for (int64_t i = 0; i < ctt_volume(&w); i++)
-        ((float *)w.data)[i] *= 0.06f;
-    return w;
-}
-
-static void fused_open(struct fused_rig *r, const struct fused_case *a, int n,
-                       int flags)
-{
-    struct ctt_call *c = &r->call;
-    int view = flags & VIEW;
-    struct ctt_tensor state;
-    const struct ctt_node *z, *p;
-
-    *r = (struct fused_rig){ .g = NULL };
-    CHECK_OK(ctt_graph_new(&r->g));
-    CHECK_OK(ctt_graph_add(r->g, "input a %s", a->a));
-    CHECK_OK(ctt_graph_add(r->g, "input b %s", a->b));
-    CHECK_OK(ctt_graph_add(r->g, "conv p in=b out=%d %s",
-                           (int)a->hidden * 4, a->pair));
-    CHECK_OK(ctt_graph_add(r->g, "conv z in=a plus=p out=%d %s",
-                           (int)a->hidden * 4, a->conv));
-    CHECK_OK(ctt_graph_add(r->g, "state s of=l like=z c=%d", (int)a->hidden));
-    CHECK_OK(ctt_graph_add(r->g, "lstm l in=z,s"));
-    p = &r->g->node[2];
-    z = c->node = &r->g->node[3];
-    c->stamp = 1;
-    c->cache = &r->cache[0];
-    c->in[0] = values(r, r->g->node[0].out, n, view, 1);
-    c->out = values(r, z->out, n, view, 2);
-    if (!(flags & PAIR))
-        c->in[1] = c->out;    /* accumulated in place */
-    for (int k = 0; k < 2; k++)
-        c->w[k].t = weights(r, &z->w[k], 3 + (uint64_t)k);
-    if (flags & PAIR) {
-        c->pair.node = p;
-        c->pair.in = values(r, r->g->node[1].out, n, view, 5);
-        for (int k = 0; k < 2; k++)
-            c->pair.w[k].t = weights(r, &p->w[k], 6 + (uint64_t)k);
-        c->pair.cache = &r->cache[1];
-    }
-    if (!(flags & LSTM))
-        return;
-    state = z->out;
-    state.c = a->hidden;
-    c->lstm.node = &r->g->node[5];
-    c->lstm.keep = !!(flags & KEEP);
-    c->lstm.old = values(r, state, n, view, 8);
-    c->lstm.h = values(r, state, n, view, 9);
-    c->lstm.c = values(r, state, n, view, 10);
-}
-
-static void fused_close(struct fused_rig *r, struct ctt_dev *d)
-{
-    for (int k = 0; k < 2; k++)
-        ctt_dev_forget(d, &r->cache[k]);
-    while (r->blocks)
-        ctt_free(r->block[--r->blocks]);
-    ctt_graph_free(&r->g);
-}
-
-/* Up to a fraction of the largest value; also compares the gaps between the
- * pixels of a view. */
-static int agree(const struct ctt_tensor *a, const struct ctt_tensor *b,
-                 double tol)
-{
-    const float *x = a->data, *y = b->data;
-    double worst = 0, top = 1;
-    int spoilt = 0;
-
-    for (int64_t i = 0; x && i < ctt_rows(a) * a->ld; i++)
-        if (i % a->ld < a->c) {
-            worst = fmax(worst, fabs((double)x[i] - y[i]));
-            top = fmax(top, fabs((double)y[i]));
-        } else {
-            spoilt |= x[i] != y[i];
-        }
-    return worst <= tol * top && !spoilt;
-}
 
 /* Results must not depend on the number of calls: with fusion, or on "ref" node
  * by node. */
 static void fused_of(struct ctt_dev *d, struct ctt_dev *ref,
-                     const struct fused_case *a, int n, int flags)
+                     const struct ctt_fused_case *a, int n, int flags)
 {
-    struct fused_rig x, y;
+    struct ctt_fused x, y;
 
-    fused_open(&x, a, n, flags);
-    fused_open(&y, a, n, flags);
+    ctt_fused_open(&x, a, n, flags);
+    ctt_fused_open(&y, a, n, flags);
     CHECK_OK(ctt_dev_run(d, &x.call, CTT_FWD));
     CHECK_OK(ctt_dev_run(ref, &y.call, CTT_FWD));
     if (flags & KEEP || !(flags & LSTM))
-        CU_ASSERT(agree(&x.call.out, &y.call.out, 2e-5));
-    CU_ASSERT(agree(&x.call.lstm.h, &y.call.lstm.h, 1e-5));
-    CU_ASSERT(agree(&x.call.lstm.c, &y.call.lstm.c, 1e-5));
+        CU_ASSERT(ctt_fused_agree(&x.call.out, &y.call.out, 2e-5));
+    CU_ASSERT(ctt_fused_agree(&x.call.lstm.h, &y.call.lstm.h, 1e-5));
+    CU_ASSERT(ctt_fused_agree(&x.call.lstm.c, &y.call.lstm.c, 1e-5));
     if (flags & LSTM) {
         x.call.lstm.c.data = NULL;    /* not wanted */
         x.call.lstm.keep = 0;
         ctt_check_fill(x.call.out.data, ctt_rows(&x.call.out) *
                        x.call.out.ld, 2);
         CHECK_OK(ctt_dev_run(d, &x.call, CTT_FWD));
-        CU_ASSERT(agree(&x.call.lstm.h, &y.call.lstm.h, 1e-5));
+        CU_ASSERT(ctt_fused_agree(&x.call.lstm.h, &y.call.lstm.h, 1e-5));
     }
-    fused_close(&x, d);
-    fused_close(&y, ref);
+    ctt_fused_close(&x, d);
+    ctt_fused_close(&y, ref);
 }
 
 static void test_fuse(void)
@@ -190,16 +82,16 @@ static void test_fuse_threads(void)
     ctt_dev_deterministic(one, 1);
     ctt_dev_deterministic(many, 1);
     for (size_t i = 0; i < 3; i++) {    /* those that Winograd does */
-        struct fused_rig x, y;
-        fused_open(&x, &fused_cases[i], 3, PAIR | LSTM | KEEP);
-        fused_open(&y, &fused_cases[i], 3, PAIR | LSTM | KEEP);
+        struct ctt_fused x, y;
+        ctt_fused_open(&x, &fused_cases[i], 3, PAIR | LSTM | KEEP);
+        ctt_fused_open(&y, &fused_cases[i], 3, PAIR | LSTM | KEEP);
         CHECK_OK(ctt_dev_run(one, &x.call, CTT_FWD));
         CHECK_OK(ctt_dev_run(many, &y.call, CTT_FWD));
-        CU_ASSERT(agree(&x.call.out, &y.call.out, 0));
-        CU_ASSERT(agree(&x.call.lstm.h, &y.call.lstm.h, 0));
-        CU_ASSERT(agree(&x.call.lstm.c, &y.call.lstm.c, 0));
-        fused_close(&x, one);
-        fused_close(&y, many);
+        CU_ASSERT(ctt_fused_agree(&x.call.out, &y.call.out, 0));
+        CU_ASSERT(ctt_fused_agree(&x.call.lstm.h, &y.call.lstm.h, 0));
+        CU_ASSERT(ctt_fused_agree(&x.call.lstm.c, &y.call.lstm.c, 0));
+        ctt_fused_close(&x, one);
+        ctt_fused_close(&y, many);
     }
     ctt_dev_close(&one);
     ctt_dev_close(&many);
@@ -209,14 +101,14 @@ static void test_fuse_threads(void)
 static void test_fuse_impl(void)
 {
     struct ctt_dev *d = open_dev("cpu");
-    struct fused_rig r;
+    struct ctt_fused r;
     const char *impl;
 
-    fused_open(&r, &fused_cases[0], 2, PAIR | LSTM);
+    ctt_fused_open(&r, &fused_cases[0], 2, PAIR | LSTM);
     CHECK_OK(ctt_dev_run(d, &r.call, CTT_FWD));
     impl = ctt_dev_impl(d, r.cache[0], CTT_FWD);
     CU_ASSERT(strncmp(impl, "wino", 4) || strstr(impl, "+pair+lstm"));
-    fused_close(&r, d);
+    ctt_fused_close(&r, d);
     ctt_dev_close(&d);
 }
 
@@ -226,9 +118,9 @@ static void test_split(void)
 {
     struct ctt_dev *d = open_dev("ref");
     struct ctt_profile sum[6][CTT_PASSES] = { { { 0, 0 } } };
-    struct fused_rig r;
+    struct ctt_fused r;
 
-    fused_open(&r, &fused_cases[1], 2, PAIR | LSTM);
+    ctt_fused_open(&r, &fused_cases[1], 2, PAIR | LSTM);
     ctt_dev_profile(d, r.g, sum);
     CHECK_OK(ctt_dev_run(d, &r.call, CTT_FWD));
     ctt_dev_profile(d, r.g, NULL);
@@ -244,7 +136,7 @@ static void test_split(void)
     ((float *)r.call.pair.in.data)[0] = NAN;
     CU_ASSERT_EQUAL(ctt_dev_run(d, &r.call, CTT_FWD), CTT_ENAN);
     CU_ASSERT(strncmp(ctt_errmsg(), "p: ", 3) == 0);
-    fused_close(&r, d);
+    ctt_fused_close(&r, d);
     ctt_dev_close(&d);
 }
 
@@ -264,9 +156,9 @@ static void test_in_place(void)
         b.call.din[1] = b.call.dout;
         CHECK_OK(ctt_dev_run(d, &a.call, CTT_BWD));
         CHECK_OK(ctt_dev_run(d, &b.call, CTT_BWD));
-        CU_ASSERT(agree(&b.call.dout, &a.call.din[1], 0));
-        CU_ASSERT(agree(&b.call.din[0], &a.call.din[0], 0));
-        CU_ASSERT(agree(&b.call.dw[0], &a.call.dw[0], 0));
+        CU_ASSERT(ctt_fused_agree(&b.call.dout, &a.call.din[1], 0));
+        CU_ASSERT(ctt_fused_agree(&b.call.din[0], &a.call.din[0], 0));
+        CU_ASSERT(ctt_fused_agree(&b.call.dw[0], &a.call.dw[0], 0));
         ctt_rig_close(&a, d);
         ctt_rig_close(&b, d);
         ctt_dev_close(&d);

@@ -70,6 +70,15 @@ struct ctt_sparse_job {
     int64_t                   samples, ld, there;
 };
 
+/* An LSTM that is computed with the conv of its gates, and perhaps a second
+ * conv that is added to it, whose values lie alike; both have the tiles of the
+ * first. */
+struct ctt_sparse_cell {
+    const struct ctt_also_lstm *lstm;
+    int                         convs;
+    struct ctt_sparse_job       conv[2];
+};
+
 struct ctt_sparse_isa {
     const char *name;
     int   is_int8;
@@ -84,6 +93,8 @@ struct ctt_sparse_isa {
     /* Computes a block of channels of a tile; the blocks of a tile come one
      * after the other. */
     void (*task)(const struct ctt_sparse_job *j, int64_t task);
+    /* Computes the gates of LANES cells of a tile, and these. */
+    void (*cell)(const struct ctt_sparse_cell *k, int64_t task);
 };
 
 enum { CTT_SPARSE_REGS = 12 };    /* of sums in a tile, at most */
@@ -113,6 +124,47 @@ int  ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
                     const struct ctt_call *c,
                     const struct ctt_sparse_shape *s,
                     const struct ctt_sparse_weights *k);
+
+/* sparse_run.c: the job of a call. */
+struct ctt_sparse_job ctt_sparse_job(const struct ctt_sparse_isa *isa,
+                                     const struct ctt_call *c,
+                                     const struct ctt_sparse_shape *s,
+                                     const struct ctt_sparse_weights *k);
+
+/* Memory of a job, in units, and where it lies: the call's for each part. */
+int64_t ctt_sparse_memory(const struct ctt_sparse_isa *isa,
+                          const struct ctt_sparse_job *j);
+void    ctt_sparse_place(const struct ctt_sparse_isa *isa,
+                         struct ctt_sparse_job *j, int32_t *at);
+
+/* A part of n samples from `first` on, in tiles that are as even as possible;
+ * then where its values are; then how many registers isa->lay() lays out. */
+void    ctt_sparse_part(const struct ctt_sparse_isa *isa,
+                        struct ctt_sparse_job *j, int64_t first, int64_t n);
+void    ctt_sparse_bring(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
+                         struct ctt_sparse_job *j, int threads);
+int64_t ctt_sparse_registers(const struct ctt_sparse_isa *isa,
+                             const struct ctt_sparse_job *j);
+
+/* Threads for a job. */
+int     ctt_sparse_team(const struct ctt_dev *d,
+                        const struct ctt_sparse_job *j);
+
+/* ---- sparse_cell.c: with an LSTM ---- */
+
+/* Whether kernels of units can compute the call with its pair and lstm. */
+int  ctt_sparse_has_cell(const struct ctt_call *c);
+
+/* Whether the values of two calls lie alike. */
+int  ctt_sparse_alike(const struct ctt_sparse_shape *a,
+                      const struct ctt_sparse_shape *b);
+
+/* The call with its lstm; shape and weights of the conv and, if it has one, of
+ * its pair; CTT_ENOMEM. */
+int  ctt_sparse_cell_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
+                         const struct ctt_call *c,
+                         const struct ctt_sparse_shape *const s[2],
+                         const struct ctt_sparse_weights *const k[2]);
 
 /* ---- sparse_rows.c: by rows ---- */
 

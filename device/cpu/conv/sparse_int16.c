@@ -27,11 +27,12 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 #include "device/cpu/conv/int8_end_tmpl.h"
 #include "device/cpu/conv/int8_lay_tmpl.h"
 #include "device/cpu/conv/sparse_tmpl.h"
+#include "device/cpu/conv/sparse_cell_tmpl.h"
 
 const struct ctt_sparse_isa ctt_sparse_int16 = {
     .name = "avx2", .is_int8 = 1, .unit = UNIT, .lanes = LANES,
     .bytes = sizeof(elem), .convert = convert, .blank = blank,
-    .supported = ctt_has_avx2, .lay = lay, .task = task
+    .supported = ctt_has_avx2, .lay = lay, .task = task, .cell = cell
 };
 #else
 #include "device/cpu/conv/sparse.h"

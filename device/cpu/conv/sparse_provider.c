@@ -7,18 +7,23 @@
 #include "device/cpu/conv/wino16_plan.h"
 #include "net/winograd.h"
 
+#include <math.h>
+
 /* The content of a call's cache.  Lists hold for a stamp, sizes, and a step and
  * a zero of the values, and so does what was decided; stamp, counted, packed,
  * decided: 0: nothing yet.  few: there are so few zeros that there are no
- * lists.  by_rows: lists are, or will be, those of rows. */
+ * lists.  by_rows: lists are, or will be, those of rows; rows_win: a conv by
+ * itself is faster by rows.  A cache holds two: that of the conv, and that of
+ * its pair, whose `decided` and `wins` are about both with their lstm. */
 struct kept {
     struct ctt_sparse_weights w;
     struct ctt_sparse_shape   s;
     uint64_t                  stamp, counted, packed, decided;
     int64_t                   units, rows;
-    int                       few, zero, by_rows, wins, high, wide;
+    int                       few, zero, by_rows, rows_win, wins, high, wide;
     float                     scale;
 };
+enum { CONV, PAIR, BOTH };
 
 /* ---- the choice ---- */
 
@@ -59,23 +64,39 @@ static int is_too_large(const struct ctt_call *c)
     return s.plane > INT32_MAX / s.groups;
 }
 
-/* Weights of a training change in each call. */
-static int can(struct ctt_conv_ask *q)
+static int has_zeros(struct kept *k, const struct ctt_call *c)
 {
-    const struct ctt_call *c = q->call;
-    struct kept *k;
-
-    if (q->part != CTT_CONV_OUT || c->train || !c->stamp || !takes(c) ||
-        !ctt_sparse_best(c))
-        return 0;
-    k = ctt_conv_own(q, sizeof(*k));
-    if (!k)
-        return CTT_ENOMEM;
     if (k->stamp != c->stamp) {
         k->few = has_few(&c->w[0].t) || is_too_large(c);
         k->stamp = c->stamp;
     }
     return !k->few;
+}
+
+static int is_alone(const struct ctt_call *c)
+{
+    return !c->pair.node && !c->lstm.node;
+}
+
+/* Weights of a training change in each call. */
+static int can(struct ctt_conv_ask *q)
+{
+    const struct ctt_call *c = q->call;
+    struct ctt_call pair = ctt_call_pair(c);
+    struct kept *k;
+
+    if (q->part != CTT_CONV_OUT || c->train || !c->stamp || !takes(c) ||
+        !ctt_sparse_best(c))
+        return 0;
+    if (!is_alone(c) && !ctt_sparse_has_cell(c))
+        return 0;
+    if (pair.node && (!takes(&pair) ||
+                      ctt_call_is_int8(&pair) != (c->in[0].scale > 0)))
+        return 0;
+    k = ctt_conv_own(q, BOTH * sizeof(*k));
+    if (!k)
+        return CTT_ENOMEM;
+    return has_zeros(k, c) && (!pair.node || has_zeros(k + PAIR, &pair));
 }
 
 /* Whether it is faster, the same for every number of threads: compares products
@@ -99,17 +120,32 @@ static double lay_of(const struct ctt_sparse_isa *isa, const struct kept *k)
     return (double)(places * (FIND + TURN * turns));
 }
 
-static double units_of(const struct ctt_sparse_isa *isa, const struct kept *k,
-                      const struct ctt_call *c)
+/* Registers of a channel, of all samples. */
+static double places_of(const struct ctt_sparse_isa *isa, const struct kept *k,
+                        const struct ctt_call *c)
+{
+    return (double)c->in[0].n / (double)k->s.samples *
+           (double)((k->s.span + isa->lanes - 1) / isa->lanes);
+}
+
+/* The sums of all channels, of which so many registers a place are ended. */
+static double sums_of(const struct ctt_sparse_isa *isa, const struct kept *k,
+                      const struct ctt_call *c, int64_t ends)
 {
     double parts = (double)c->in[0].n / (double)k->s.samples;
     int64_t regs = (k->s.span + isa->lanes - 1) / isa->lanes;
     int64_t tiles = (regs + CTT_SPARSE_REGS - 1) / CTT_SPARSE_REGS;
-    int64_t ends = regs * ctt_align(c->out.c, isa->lanes) * END_SUMS;
     int64_t walks = WALK * tiles * c->out.c;
 
-    return parts * (2 * (double)(k->units * regs) + (double)(ends + walks) +
+    return parts * (2 * (double)(k->units * regs) +
+                    (double)(regs * ends * END_SUMS + walks) +
                     lay_of(isa, k));
+}
+
+static double units_of(const struct ctt_sparse_isa *isa, const struct kept *k,
+                       const struct ctt_call *c)
+{
+    return sums_of(isa, k, c, ctt_align(c->out.c, isa->lanes));
 }
 
 /* n of a side in tiles. */
@@ -190,33 +226,34 @@ static void drop_lists(struct kept *k)
     k->packed = 0;
 }
 
-static int get_lists(struct ctt_conv_ask *q, struct kept *k)
+static int get_lists(struct ctt_dev *d, const struct ctt_call *c,
+                     struct kept *k, int by_rows)
 {
-    const struct ctt_call *c = q->call;
     int rc = 0;
 
+    if (k->packed && k->by_rows != by_rows)
+        drop_lists(k);
+    k->by_rows = by_rows;
     if (k->packed == c->stamp)
         return 0;
     k->packed = 0;
-    if (k->by_rows)
+    if (by_rows)
         CTT_TRY(ctt_sparse_rows_pack(ctt_sparse_rows_best(c), c, &k->w));
     else
-        CTT_TRY(ctt_sparse_pack(ctt_sparse_best(c), q->dev, c, &k->s, &k->w));
+        CTT_TRY(ctt_sparse_pack(ctt_sparse_best(c), d, c, &k->s, &k->w));
     k->packed = c->stamp;
 out:
     return rc;
 }
 
 /* How many units and rows there are: of whole numbers the lists say it. */
-static int count(struct ctt_conv_ask *q, struct kept *k)
+static int count(struct ctt_dev *d, const struct ctt_call *c, struct kept *k)
 {
-    const struct ctt_call *c = q->call;
     int rc = 0;
 
     if (k->counted == c->stamp)
         return 0;
-    k->by_rows = 0;
-    CTT_TRY(get_lists(q, k));
+    CTT_TRY(get_lists(d, c, k, 0));
     k->units = k->w.first[c->out.c];
     k->rows = ctt_sparse_rows_count(c);
     k->counted = c->stamp;
@@ -225,40 +262,116 @@ out:
 }
 
 /* Which kernel is faster, and whether it is than a dense conv. */
+static double least_of(const struct ctt_call *c, const struct kept *k,
+                       int *by_rows)
+{
+    const struct ctt_int8_isa *rows = ctt_sparse_rows_best(c);
+    double units = units_of(ctt_sparse_best(c), k, c);
+    double by = rows ? rows_of(rows, k, c) : units;
+
+    *by_rows = by < units;
+    return *by_rows ? by : units;
+}
+
 static int decide(struct ctt_conv_ask *q, struct kept *k)
 {
     const struct ctt_call *c = q->call;
     const struct ctt_sparse_isa *isa = ctt_sparse_best(c);
-    const struct ctt_int8_isa *rows = ctt_sparse_rows_best(c);
-    double units, by_rows;
-    int rc = 0, was;
+    int rc = 0;
 
     check(k, isa, c);
     if (k->decided == c->stamp)
         return 0;
-    CTT_TRY(count(q, k));
-    was = k->by_rows;
-    units = units_of(isa, k, c);
-    by_rows = rows ? rows_of(rows, k, c) : units;
-    k->by_rows = by_rows < units;
-    k->wins = (k->by_rows ? by_rows : units) < dense_of(isa, c);
+    CTT_TRY(count(q->dev, c, k));
+    k->wins = least_of(c, k, &k->rows_win) < dense_of(isa, c);
     k->decided = c->stamp;
-    if (!k->wins || k->by_rows != was)
+    if (!k->wins || k->by_rows != k->rows_win)
         drop_lists(k);
 out:
     return rc;
 }
 
+/* ---- with an lstm ---- */
+
+/* With an lstm a register of sums takes GATE to become floats and be added;
+ * three registers of states a cell are turned.  Cells take CELL, also of places
+ * that are no results.  (Drawn from bench/run_sparse.sh's models and a ConvLSTM
+ * 64->256 at 32x32, on AVX-512.) */
+enum { GATE = 6, CELL = 140 };
+
+/* Of a call without its pair, its share of the time with its lstm, and the
+ * least time without. */
+static double with_lstm(const struct kept *k, const struct ctt_call *c,
+                        double *without)
+{
+    const struct ctt_sparse_isa *isa = ctt_sparse_best(c);
+    double dense = dense_of(isa, c);
+    int by_rows;
+
+    *without += fmin(least_of(c, k, &by_rows), dense);
+    return sums_of(isa, k, c, 3 * ctt_align(c->lstm.h.c, isa->lanes)) +
+           GATE * places_of(isa, k, c) * (double)c->out.c;
+}
+
+/* Whether the conv with its pair and lstm is faster than each by itself, or
+ * than Winograd, which takes them along too. */
+static int decide_cell(struct ctt_conv_ask *q, struct kept *k)
+{
+    const struct ctt_call *c = q->call, pair = ctt_call_pair(c);
+    const struct ctt_sparse_isa *isa = ctt_sparse_best(c);
+    double ours = 0, apart = 0;
+    int rc = 0, both = pair.node != NULL;
+
+    check(k, isa, c);
+    if (both)
+        check(k + PAIR, isa, &pair);
+    if (k[PAIR].decided == c->stamp && k->counted == c->stamp)
+        return 0;
+    CTT_TRY(count(q->dev, c, k));
+    ours = with_lstm(k, c, &apart);
+    if (both) {
+        CTT_TRY(count(q->dev, &pair, k + PAIR));
+        ours += with_lstm(k + PAIR, &pair, &apart);
+    }
+    ours += CELL * places_of(isa, k, c) * (double)c->lstm.h.c;
+    apart += CELL * (double)ctt_volume(&c->lstm.h) / isa->lanes;
+    k[PAIR].wins = ours < apart &&
+                   (!both || ctt_sparse_alike(&k->s, &k[PAIR].s));
+    k[PAIR].decided = c->stamp;
+out:
+    return rc;
+}
+
+static int run_cell(struct ctt_conv_ask *q, struct kept *k)
+{
+    const struct ctt_call *c = q->call, pair = ctt_call_pair(c);
+    const struct ctt_sparse_isa *isa = ctt_sparse_best(c);
+    const struct ctt_sparse_shape *const s[] = { &k->s, &k[PAIR].s };
+    const struct ctt_sparse_weights *const w[] = { &k->w, &k[PAIR].w };
+    int rc;
+
+    CTT_TRY(decide_cell(q, k));
+    CTT_TRY(get_lists(q->dev, c, k, 0));
+    if (pair.node)
+        CTT_TRY(get_lists(q->dev, &pair, k + PAIR, 0));
+    q->code = isa->name;
+    CTT_TRY(ctt_sparse_cell_run(isa, q->dev, c, s, w));
+out:
+    return rc;
+}
+
+/* ---- the provider ---- */
+
 static int pays(struct ctt_conv_ask *q)
 {
-    struct kept *k = *q->own;
-    int rc = decide(q, k);
+    struct kept *k = *q->own, *of = is_alone(q->call) ? k : k + PAIR;
+    int rc = of == k ? decide(q, k) : decide_cell(q, k);
 
     if (rc < 0)
         return rc;
-    q->why = k->wins ? "most weights are zeros"
-                     : "too few zeros to be faster than a dense convolution";
-    return k->wins;
+    q->why = of->wins ? "most weights are zeros"
+                      : "too few zeros to be faster than a dense convolution";
+    return of->wins;
 }
 
 /* By --tune it may run without having been asked whether it pays. */
@@ -269,8 +382,10 @@ static int run(struct ctt_conv_ask *q)
     struct kept *k = *q->own;
     int rc;
 
+    if (!is_alone(q->call))
+        return run_cell(q, k);
     CTT_TRY(decide(q, k));
-    CTT_TRY(get_lists(q, k));
+    CTT_TRY(get_lists(q->dev, q->call, k, k->rows_win));
     q->code = k->by_rows ? rows->name : isa->name;
     rc = k->by_rows ? ctt_sparse_rows_run(rows, q->dev, q->call, &k->w)
                     : ctt_sparse_run(isa, q->dev, q->call, &k->s, &k->w);
@@ -282,11 +397,13 @@ static void forget(void *own)
 {
     struct kept *k = own;
 
-    ctt_free(k->w.room);
+    ctt_free(k[CONV].w.room);
+    ctt_free(k[PAIR].w.room);
     ctt_free(k);
 }
 
 const struct ctt_conv_provider ctt_conv_sparse = {
-    .name = "sparse", .apart = CTT_APART_ALONG | CTT_APART_CHAIN, .int8 = 1,
-    .any_threads = 1, .can = can, .pays = pays, .run = run, .forget = forget,
+    .name = "sparse", .along = 1, .apart = CTT_APART_ALONG | CTT_APART_CHAIN,
+    .int8 = 1, .any_threads = 1, .can = can, .pays = pays, .run = run,
+    .forget = forget,
 };

@@ -23,6 +23,16 @@ static void lay(const void *arg, int64_t from, int64_t to)
         p->isa->lay(p->j, at);
 }
 
+static void run_task(void *arg, int64_t task, int who)
+{
+    const struct part *p = arg;
+
+    (void)who;
+    p->isa->task(p->j, task);
+}
+
+/* ---- memory ---- */
+
 /* Phases of a group. */
 static int64_t phases_of(const struct ctt_sparse_shape *s)
 {
@@ -36,9 +46,62 @@ static int is_read_there(const struct ctt_sparse_isa *isa,
     return isa->bytes == (ctt_is_bytes(&c->in[0]) ? 1 : (int)sizeof(float));
 }
 
-/* Where the part's values are, for lay(). */
-static void bring(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
-                  struct ctt_sparse_job *j, int threads)
+/* In units, whole lines of the cache. */
+static int64_t values_of(const struct ctt_sparse_job *j)
+{
+    return ctt_align(j->s.groups * phases_of(&j->s) * j->s.plane, 16);
+}
+
+static int64_t blank_of(const struct ctt_sparse_job *j)
+{
+    return ctt_align(j->s.groups, 16);
+}
+
+/* Behind the last pixel of a room, units are read to their end. */
+static int64_t room_of(const struct ctt_sparse_isa *isa,
+                       const struct ctt_sparse_job *j)
+{
+    const struct ctt_tensor *x = &j->j.c->in[0];
+    int64_t bytes = j->s.samples * x->d * x->h * x->w * x->c * isa->bytes;
+
+    return is_read_there(isa, j->j.c) ? 0 : ctt_align(bytes / 4 + 1, 16);
+}
+
+int64_t ctt_sparse_memory(const struct ctt_sparse_isa *isa,
+                          const struct ctt_sparse_job *j)
+{
+    return values_of(j) + blank_of(j) + room_of(isa, j);
+}
+
+void ctt_sparse_place(const struct ctt_sparse_isa *isa,
+                      struct ctt_sparse_job *j, int32_t *at)
+{
+    j->j.x = at;
+    j->blank = at + values_of(j);
+    j->room = at + values_of(j) + blank_of(j);
+    isa->blank(j);
+}
+
+/* ---- a part of the samples ---- */
+
+void ctt_sparse_part(const struct ctt_sparse_isa *isa,
+                     struct ctt_sparse_job *j, int64_t first, int64_t n)
+{
+    int64_t sample = j->s.pitch[0] * j->s.pitch[1] * j->s.pitch[2], regs;
+
+    j->j.first = first;
+    j->samples = n;
+    j->j.first_row = first * j->j.out[0] * j->j.out[1] * j->j.out[2];
+    j->rows = n * j->j.out[0] * j->j.out[1] * j->j.out[2];
+    j->span = j->s.span - (j->s.samples - n) * sample;
+    regs = (j->span + isa->lanes - 1) / isa->lanes;
+    j->tiles = (regs + CTT_SPARSE_REGS - 1) / CTT_SPARSE_REGS;
+    j->regs = (regs + j->tiles - 1) / j->tiles;
+    j->tiles = (regs + j->regs - 1) / j->regs;
+}
+
+void ctt_sparse_bring(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
+                      struct ctt_sparse_job *j, int threads)
 {
     const struct ctt_tensor *x = &j->j.c->in[0];
     struct part p = { isa, j };
@@ -56,41 +119,26 @@ static void bring(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
     j->there = x->c;
 }
 
-static void run_task(void *arg, int64_t task, int who)
+int64_t ctt_sparse_registers(const struct ctt_sparse_isa *isa,
+                             const struct ctt_sparse_job *j)
 {
-    const struct part *p = arg;
-
-    (void)who;
-    p->isa->task(p->j, task);
+    return phases_of(&j->s) * (j->s.plane / isa->lanes);
 }
 
-/* n samples from `first` on, in tiles that are as even as possible. */
-static void one_part(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
-                     const struct ctt_sparse_job *all, int64_t first,
-                     int64_t n, int threads)
-{
-    struct ctt_sparse_job j = *all;
-    struct part p = { isa, &j };
-    int64_t sample = j.s.pitch[0] * j.s.pitch[1] * j.s.pitch[2], regs;
+/* ---- the call ---- */
 
-    j.j.first = first;
-    j.samples = n;
-    j.j.first_row = first * j.j.out[0] * j.j.out[1] * j.j.out[2];
-    j.rows = n * j.j.out[0] * j.j.out[1] * j.j.out[2];
-    j.span = j.s.span - (j.s.samples - n) * sample;
-    regs = (j.span + isa->lanes - 1) / isa->lanes;
-    j.tiles = (regs + CTT_SPARSE_REGS - 1) / CTT_SPARSE_REGS;
-    j.regs = (regs + j.tiles - 1) / j.tiles;
-    j.tiles = (regs + j.regs - 1) / j.regs;
-    bring(isa, d, &j, threads);
-    ctt_dev_share(d, threads, phases_of(&j.s) * (j.s.plane / isa->lanes), lay,
-                  &p);
-    ctt_dev_tasks(d, threads, j.tiles * j.blocks, run_task, &p);
+int ctt_sparse_team(const struct ctt_dev *d, const struct ctt_sparse_job *j)
+{
+    const struct ctt_call *c = j->j.c;
+
+    return ctt_dev_team(d, (double)j->w.first[c->out.c] * (double)j->s.span *
+                           (double)c->in[0].n / (double)j->s.samples / 8);
 }
 
-int ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
-                   const struct ctt_call *c, const struct ctt_sparse_shape *s,
-                   const struct ctt_sparse_weights *k)
+struct ctt_sparse_job ctt_sparse_job(const struct ctt_sparse_isa *isa,
+                                     const struct ctt_call *c,
+                                     const struct ctt_sparse_shape *s,
+                                     const struct ctt_sparse_weights *k)
 {
     const struct ctt_tensor *x = &c->in[0], *y = &c->out;
     struct ctt_sparse_job j = {
@@ -99,23 +147,28 @@ int ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
                .bias = c->w[1].t.data ? k->bias : NULL },
         .s = *s, .w = *k, .blocks = (y->c + isa->lanes - 1) / isa->lanes,
     };
-    int64_t units = ctt_align(s->groups * phases_of(s) * s->plane, 16);
-    int64_t blank = ctt_align(s->groups, 16), room = 0;
-    int threads = ctt_dev_team(d, (double)k->first[y->c] * (double)s->span *
-                                  (double)x->n / (double)s->samples / 8);
 
-    /* Behind the last pixel of a room, units are read to their end. */
-    if (!is_read_there(isa, c))
-        room = s->samples * x->d * x->h * x->w * x->c * isa->bytes + 4;
-    j.j.x = ctt_dev_scratch(d, (size_t)(units + blank) * sizeof(int32_t) +
-                               (size_t)room);
-    if (!j.j.x)
+    return j;
+}
+
+int ctt_sparse_run(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
+                   const struct ctt_call *c, const struct ctt_sparse_shape *s,
+                   const struct ctt_sparse_weights *k)
+{
+    struct ctt_sparse_job j = ctt_sparse_job(isa, c, s, k);
+    int64_t units = ctt_sparse_memory(isa, &j), n = c->in[0].n;
+    int32_t *room = ctt_dev_scratch(d, (size_t)units * sizeof(*room));
+    int threads = ctt_sparse_team(d, &j);
+    struct part p = { isa, &j };
+
+    if (!room)
         return CTT_ENOMEM;
-    j.blank = (int32_t *)j.j.x + units;
-    j.room = (int32_t *)j.blank + blank;
-    isa->blank(&j);
-    for (int64_t i = 0; i < x->n; i += s->samples)
-        one_part(isa, d, &j, i, x->n - i < s->samples ? x->n - i : s->samples,
-                 threads);
+    ctt_sparse_place(isa, &j, room);
+    for (int64_t i = 0; i < n; i += s->samples) {
+        ctt_sparse_part(isa, &j, i, n - i < s->samples ? n - i : s->samples);
+        ctt_sparse_bring(isa, d, &j, threads);
+        ctt_dev_share(d, threads, ctt_sparse_registers(isa, &j), lay, &p);
+        ctt_dev_tasks(d, threads, j.tiles * j.blocks, run_task, &p);
+    }
     return 0;
 }

@@ -32,11 +32,12 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 #define ENDS
 #include "device/cpu/conv/sparse_bytes_tmpl.h"
 #include "device/cpu/conv/sparse_tmpl.h"
+#include "device/cpu/conv/sparse_cell_tmpl.h"
 
 const struct ctt_sparse_isa ctt_sparse_vnni = {
     .name = "vnni", .is_int8 = 1, .unit = UNIT, .lanes = LANES,
     .bytes = sizeof(elem), .convert = convert, .blank = blank,
-    .supported = ctt_has_vnni, .lay = lay, .task = task
+    .supported = ctt_has_vnni, .lay = lay, .task = task, .cell = cell
 };
 #else
 #include "device/cpu/conv/sparse.h"

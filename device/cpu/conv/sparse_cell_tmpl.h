@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sparse_cell_tmpl.h: sparse convs with the LSTM that reads their gates.  Lanes
+ * stay pixels: of a tile, the gates of a few cells lie in the cache until they
+ * become states, and only states are turned, so that they lie as all tensors
+ * do.  The file that includes it has included sparse_tmpl.h. */
+
+/* Of a tile: the gates and states of LANES cells, first the old ones in c. */
+enum { TILE = LANES * REGS_MOST * LANES };
+struct tile { float z[4 * TILE], c[TILE], h[TILE]; };
+
+/* The rows of the results at LANES places, of which so many are left; -1: that
+ * is none. */
+static void rows_at(const struct ctt_sparse_job *j, struct spot *p,
+                    int64_t left, int64_t row[LANES])
+{
+    for (int64_t i = 0; i < LANES; i++) {
+        row[i] = -1;
+        if (i >= left)
+            continue;
+        if (is_row(j, p))
+            row[i] = j->j.first_row + ((p->sample * j->j.out[0] + p->d) *
+                     j->j.out[1] + p->h) * j->j.out[2] + p->w;
+        go_on(j, p, 1);
+    }
+}
+
+/* A register of places of each of n channels, LANES of them or fewer. */
+static void get_turned(const struct ctt_tensor *t, const int64_t row[LANES],
+                       int64_t from, int64_t n, float *to, int64_t apart)
+{
+    ivec v[LANES];
+
+    for (int i = 0; i < LANES; i++)
+        v[i] = row[i] < 0 ? (ivec){ 0 }
+                          : (ivec)load_few(ctt_row(t, row[i]) + from, n);
+    turn(v);
+    for (int64_t i = 0; i < n; i++)
+        store(to + i * apart, (fvec)v[i]);
+}
+
+static void put_turned(const struct ctt_tensor *t, const int64_t row[LANES],
+                       int64_t from, int64_t n, const float *x, int64_t apart)
+{
+    ivec v[LANES];
+
+    for (int i = 0; i < LANES; i++)
+        v[i] = i < n ? (ivec)load(x + i * apart) : (ivec){ 0 };
+    turn(v);
+    for (int i = 0; i < LANES; i++)
+        if (row[i] >= 0)
+            store_few(ctt_row(t, row[i]) + from, (fvec)v[i], n);
+}
+
+/* Adds the sums of channel o of a conv to z, or writes them: those operations
+ * of put_sums() that gates need. */
+static void add_gate(const struct ctt_sparse_job *j, int64_t first,
+                     int64_t regs, int64_t o, int add, float *z)
+{
+    const int32_t *x = (const int32_t *)j->j.x + first * LANES;
+    fvec factor = (fvec){ 0 } + j->j.factor[o], bias = -(fvec){ 0 };
+    ivec start = (ivec){ 0 } + j->w.start[o], sum[REGS_MOST];
+
+    if (j->j.bias)
+        bias = (fvec){ 0 } + j->j.bias[o];
+    walks[regs](x, j->w.unit + j->w.first[o],
+                j->w.first[o + 1] - j->w.first[o], sum);
+    for (int64_t t = 0; t < regs; t++) {
+        fvec v = SUMS(sum[t] + start) * factor + bias;
+        store(z + t * LANES, add ? load(z + t * LANES) + v : v);
+    }
+}
+
+/* The states that will be read and written after the walks, which take longer
+ * than it takes to fetch them. */
+static void fetch(const struct ctt_tensor *t, const int64_t row[LANES],
+                  int64_t from)
+{
+    for (int i = 0; i < LANES && t->data; i++)
+        if (row[i] >= 0)
+            __builtin_prefetch(ctt_row(t, row[i]) + from, 0, 2);
+}
+
+/* The rows of a tile from register `first` on. */
+static void rows_of(const struct ctt_sparse_cell *k, int64_t first,
+                    int64_t regs, int64_t from, int64_t row[][LANES])
+{
+    const struct ctt_sparse_job *j = &k->conv[0];
+    struct spot p = spot_at(j, first * LANES);
+
+    for (int64_t t = 0; t < regs; t++) {
+        rows_at(j, &p, j->span - (first + t) * LANES, row[t]);
+        fetch(&k->lstm->old, row[t], from);
+        fetch(&k->lstm->h, row[t], from);
+        fetch(&k->lstm->c, row[t], from);
+    }
+}
+
+/* Of n cells from `from` on the four gates each, `apart` floats long.  First
+ * those of one conv, so that its values stay in the cache. */
+static void all_gates(const struct ctt_sparse_cell *k, int64_t first,
+                      int64_t regs, int64_t from, int64_t n, float *z)
+{
+    for (int i = 0; i < k->convs; i++)
+        for (int64_t o = 0; o < 4 * n; o++)
+            add_gate(&k->conv[i], first, regs,
+                     o % 4 * k->lstm->h.c + from + o / 4, i,
+                     z + o * regs * LANES);
+}
+
+static void cell(const struct ctt_sparse_cell *k, int64_t at)
+{
+    const struct ctt_sparse_job *j = &k->conv[0];
+    const struct ctt_also_lstm *l = k->lstm;
+    int64_t blocks = (l->h.c + LANES - 1) / LANES, from = at % blocks * LANES;
+    int64_t first = at / blocks * j->regs, n = l->h.c - from, apart;
+    int64_t regs = (j->span + LANES - 1) / LANES - first;
+    int64_t row[REGS_MOST][LANES];
+    struct tile s;
+
+    regs = regs < j->regs ? regs : j->regs;
+    n = n < LANES ? n : LANES;
+    apart = regs * LANES;
+    rows_of(k, first, regs, from, row);
+    all_gates(k, first, regs, from, n, s.z);
+    for (int64_t t = 0; t < regs; t++)
+        get_turned(&l->old, row[t], from, n, s.c + t * LANES, apart);
+    for (int64_t o = 0; o < n * apart; o += apart)
+        K(lstm_row)(s.z + 4 * o, apart, s.c + o, s.h + o, s.c + o, apart);
+    for (int64_t t = 0; t < regs; t++) {
+        put_turned(&l->h, row[t], from, n, s.h + t * LANES, apart);
+        if (l->c.data)
+            put_turned(&l->c, row[t], from, n, s.c + t * LANES, apart);
+    }
+}
