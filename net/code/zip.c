@@ -178,29 +178,13 @@ out:
     return rc;
 }
 
-static uint32_t crc_bytes(uint32_t crc, const uint8_t *p, int64_t n)
+uint32_t ctt_crc32_plain(uint32_t crc, const uint8_t *p, int64_t n)
 {
     while (n > 0) {
         uInt part = (uInt)(n < MOST ? n : MOST);
         crc = (uint32_t)crc32(crc, p, part);
         p += part;
         n -= part;
-    }
-    return crc;
-}
-
-uint32_t ctt_crc32(uint32_t crc, const void *p, int size, int64_t count)
-{
-    const uint16_t one = 1;
-    const uint8_t *s = p;
-    uint8_t turned[16];
-
-    if (*(const uint8_t *)&one == 1 || size == 1 || size > 16)
-        return crc_bytes(crc, s, size * count);
-    for (int64_t i = 0; i < count; i++, s += size) {
-        for (int k = 0; k < size; k++)
-            turned[k] = s[size - 1 - k];
-        crc = crc_bytes(crc, turned, size);
     }
     return crc;
 }

@@ -2,6 +2,7 @@
  * test_zip.c: compressed texts, and checksums. */
 #include "tests/lib/check.h"
 #include "net/code/zip.h"
+#include "net/random.h"
 
 #include <string.h>
 
@@ -50,9 +51,39 @@ static void test_crc(void)
     CU_ASSERT_EQUAL(ctt_crc32(0, x, 4, 2), ctt_crc32(0, bytes, 1, 8));
 }
 
+/* Bit by bit, from the polynomial. */
+static uint32_t plain_crc(uint32_t crc, const uint8_t *p, int64_t n)
+{
+    crc = ~crc;
+    for (int64_t i = 0; i < n; i++) {
+        crc ^= p[i];
+        for (int k = 0; k < 8; k++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    return ~crc;
+}
+
+/* Of any length, from any place on, and from any CRC on. */
+static void test_crc_lengths(void)
+{
+    enum { SIZE = 400 };
+    uint8_t p[SIZE + 3];
+    int wrong = 0;
+
+    for (int i = 0; i < SIZE + 3; i++)
+        p[i] = (uint8_t)ctt_random(1, (uint64_t)i);
+    for (int n = 0; n <= SIZE; n++) {
+        uint32_t crc = n % 3 ? ctt_random(2, (uint64_t)n) : 0;
+        wrong += ctt_crc32(crc, p + n % 4, 1, n) !=
+                 plain_crc(crc, p + n % 4, n);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
 static CU_TestInfo tests[] = {
     { "texts", test_text },
     { "CRC-32", test_crc },
+    { "CRC-32 of any length", test_crc_lengths },
     CU_TEST_INFO_NULL
 };
 
