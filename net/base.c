@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -147,9 +148,9 @@ static void release(int64_t size)
 }
 
 /* Corrects what was reserved to what malloc gave, which freeing takes off. */
-static void settle(size_t reserved, void *p)
+static void settle(size_t reserved, size_t given)
 {
-    release((int64_t)reserved - (int64_t)malloc_usable_size(p));
+    release((int64_t)reserved - (int64_t)given);
 }
 
 int ctt_memory_spare(size_t size)
@@ -163,8 +164,79 @@ int ctt_memory_spare(size_t size)
 /* ---- blocks ---- */
 
 /* A larger block is cleared by giving its pages back to the kernel, which makes
- * zeros of them when they are used: a large block costs nothing before. */
-enum { LARGE = 1 << 20 };
+ * zeros of them when they are used: a large block costs nothing before.  The
+ * parts of a block that fill pages of 2 MiB get such pages, where the system
+ * gives them to those who ask: a first touch for each page of 4 KiB takes
+ * longer than reading a model file. */
+enum { LARGE = 1 << 20, HUGE_PAGE = 2 << 20 };
+
+/* Blocks that begin on such a page: a list of what lies behind each.  malloc
+ * counts as theirs what the alignment skips, which nobody touches. */
+struct behind {
+    struct behind *next;
+    char          *p;
+    size_t         size;
+};
+
+static struct behind *first;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void list(char *p, size_t size)
+{
+    struct behind *b = (struct behind *)(void *)(p + size);
+
+    pthread_mutex_lock(&lock);
+    *b = (struct behind){ first, p, size };
+    first = b;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Takes a block off the list; 0: it was not there. */
+static int leave(const void *p, size_t *size)
+{
+    struct behind **b = &first, *found = NULL;
+
+    *size = 0;
+    if ((uintptr_t)p % HUGE_PAGE != 0)
+        return 0;
+    pthread_mutex_lock(&lock);
+    while (*b && (*b)->p != p)
+        b = &(*b)->next;
+    if (*b) {
+        found = *b;
+        *size = found->size;
+        *b = found->next;
+    }
+    pthread_mutex_unlock(&lock);
+    return found != NULL;
+}
+
+/* In multiples of 64 bytes.  A block that ends in the last quarter of a large
+ * page gets all of it. */
+static size_t rounded(size_t size)
+{
+    size_t over = size % HUGE_PAGE;
+
+    if (over >= HUGE_PAGE / 4 * 3)
+        return size - over + HUGE_PAGE;
+    return size ? (size + 63) / 64 * 64 : 64;
+}
+
+/* Of a rounded size; *size: what the block has then. */
+static void *aligned(size_t *size)
+{
+    int listed = *size >= HUGE_PAGE;
+    size_t more = listed ? sizeof(struct behind) : 0;
+    void *p = NULL;
+
+    if (posix_memalign(&p, listed ? HUGE_PAGE : 64, *size + more) != 0)
+        return NULL;
+    if (listed)
+        list(p, *size);
+    else
+        *size = malloc_usable_size(p);
+    return p;
+}
 
 static void clear(char *p, size_t size)
 {
@@ -181,10 +253,13 @@ static void clear(char *p, size_t size)
     if (madvise(p + head, pages, MADV_DONTNEED) != 0)
         memset(p + head, 0, pages);    /* locked, or not such memory */
     memset(p + head + pages, 0, size - head - pages);
+    if (size >= HUGE_PAGE)
+        (void)madvise(p, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
 }
 
 void *ctt_calloc(size_t count, size_t size)
 {
+    size_t given;
     void *p = NULL;
 
     if (size && count > (SIZE_MAX / 2 - 64) / size) {
@@ -192,40 +267,46 @@ void *ctt_calloc(size_t count, size_t size)
                   size);
         return NULL;
     }
-    size = (count * size + 63) / 64 * 64;
-    size = size ? size : 64;
+    size = rounded(count * size);
     if (reserve(size) < 0)
         return NULL;
-    p = refused() ? NULL : aligned_alloc(64, size);
+    given = size;
+    p = refused() ? NULL : aligned(&given);
     if (!p) {
         release((int64_t)size);
         ctt_error(CTT_ENOMEM, "out of memory: %zu bytes", size);
         return NULL;
     }
-    settle(size, p);
+    settle(size, given);
     atomic_fetch_add(&live, 1);
     clear(p, size);
     return p;
 }
 
+/* The block that malloc then gives is not listed. */
 void *ctt_realloc(void *p, size_t size)
 {
-    size_t old = p ? malloc_usable_size(p) : 0;
-    size_t more = size > old ? size - old : 0;
-    void *q;
+    size_t old, more;
+    int listed = leave(p, &old);
+    void *q = NULL;
 
+    old = listed || !p ? old : malloc_usable_size(p);
+    more = size > old ? size - old : 0;
     if (reserve(more) < 0)
-        return NULL;
+        goto out;
     q = refused() ? NULL : realloc(p, size ? size : 1);
     if (!q) {
         release((int64_t)more);
         ctt_error(CTT_ENOMEM, "out of memory: %zu bytes", size);
-        return NULL;
+        goto out;
     }
     release((int64_t)old);
-    settle(more, q);
+    settle(more, malloc_usable_size(q));
     if (!p)
         atomic_fetch_add(&live, 1);
+out:
+    if (!q && listed)
+        list(p, old);
     return q;
 }
 
@@ -249,9 +330,13 @@ void *ctt_grown(void *p, int *room, int count, size_t size)
 
 void ctt_free(void *p)
 {
+    size_t size;
+
     if (p) {
         atomic_fetch_sub(&live, 1);
-        release((int64_t)malloc_usable_size(p));
+        if (!leave(p, &size))
+            size = malloc_usable_size(p);
+        release((int64_t)size);
     }
     free(p);
 }

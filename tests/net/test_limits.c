@@ -152,6 +152,34 @@ static void test_count(void)
     CU_ASSERT_EQUAL(ctt_memory_used(), before);
 }
 
+/* Blocks that begin on a page of 2 MiB: what they take is counted, not what
+ * their alignment skips, and they may grow and shrink. */
+static void test_large(void)
+{
+    int64_t before = ctt_memory_used();
+    char *p = ctt_calloc(5, (size_t)MIB), *q = ctt_calloc(3, (size_t)MIB);
+
+    CU_ASSERT_FATAL(p && q);
+    CU_ASSERT_EQUAL(ctt_memory_used(), before + 8 * MIB);
+    p[0] = p[5 * MIB - 1] = 7;
+    ctt_fail_alloc(1);
+    CU_ASSERT(ctt_realloc(p, (size_t)(9 * MIB)) == NULL);
+    CU_ASSERT_EQUAL(ctt_memory_used(), before + 8 * MIB);
+    p = ctt_realloc(p, (size_t)(9 * MIB));
+    CU_ASSERT_FATAL(p != NULL);
+    CU_ASSERT(p[0] == 7 && p[5 * MIB - 1] == 7);
+    CU_ASSERT(ctt_memory_used() >= before + 12 * MIB);
+    ctt_free(q);
+    p = ctt_realloc(p, 10);
+    CU_ASSERT(p && p[0] == 7 && ctt_memory_used() < before + MIB);
+    ctt_free(p);
+    CU_ASSERT_EQUAL(ctt_memory_used(), before);
+    p = ctt_calloc((size_t)(2 * MIB - 1), 1);
+    CU_ASSERT(p && ctt_memory_used() == before + 2 * MIB);
+    ctt_free(p);
+    CU_ASSERT_EQUAL(ctt_memory_used(), before);
+}
+
 static void test_refused(void)
 {
     int64_t before = ctt_memory_used();
@@ -240,6 +268,7 @@ static CU_TestInfo tests[] = {
     { "sizes as text", test_sizes },
     { "printed rows", test_printed },
     { "bytes in use", test_count },
+    { "large blocks are counted", test_large },
     { "beyond the limit", test_refused },
     { "rounding does not hide what is missing", test_exact },
     { "absurd sizes", test_absurd },
