@@ -164,10 +164,7 @@ int ctt_memory_spare(size_t size)
 /* ---- blocks ---- */
 
 /* A larger block is cleared by giving its pages back to the kernel, which makes
- * zeros of them when they are used: a large block costs nothing before.  The
- * parts of a block that fill pages of 2 MiB get such pages, where the system
- * gives them to those who ask: a first touch for each page of 4 KiB takes
- * longer than reading a model file. */
+ * zeros of them when they are used: a large block costs nothing before. */
 enum { LARGE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 /* Blocks that begin on such a page: a list of what lies behind each.  malloc
@@ -253,8 +250,6 @@ static void clear(char *p, size_t size)
     if (madvise(p + head, pages, MADV_DONTNEED) != 0)
         memset(p + head, 0, pages);    /* locked, or not such memory */
     memset(p + head + pages, 0, size - head - pages);
-    if (size >= HUGE_PAGE)
-        (void)madvise(p, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
 }
 
 void *ctt_calloc(size_t count, size_t size)
@@ -280,6 +275,18 @@ void *ctt_calloc(size_t count, size_t size)
     settle(size, given);
     atomic_fetch_add(&live, 1);
     clear(p, size);
+    return p;
+}
+
+/* A first touch for each page of 4 KiB takes longer than reading a model file.
+ * Only the whole large pages of the block: the next ones are not its own. */
+void *ctt_calloc_full(size_t count, size_t size)
+{
+    void *p = ctt_calloc(count, size);
+
+    if (p && (uintptr_t)p % HUGE_PAGE == 0)
+        (void)madvise(p, rounded(count * size) / HUGE_PAGE * HUGE_PAGE,
+                      MADV_HUGEPAGE);
     return p;
 }
 

@@ -159,7 +159,7 @@ static int read_file(const char *path, uint8_t **out, int64_t *size)
 
     CTT_TRY(ctt_file_open(path, &fd, size));
     CTT_TRY(look(path, fd, *size));
-    p = ctt_calloc((size_t)*size, 1);
+    p = ctt_calloc_full((size_t)*size, 1);
     if (!p)
         CTT_TRY(ctt_error(CTT_ENOMEM, "%s: %s", path, ctt_errmsg()));
     CTT_TRY(ctt_file_read_at(path, fd, 0, p, *size));

@@ -51,7 +51,7 @@ int ctt_model_new(struct ctt_graph *g, struct ctt_model **out)
                              (int64_t)sizeof(*m->w)));
     m = ctt_calloc(1, sizeof(*m));
     CTT_TRY(m ? 0 : CTT_ENOMEM);
-    m->w = ctt_calloc((size_t)g->weights, sizeof(*m->w));
+    m->w = ctt_calloc_full((size_t)g->weights, sizeof(*m->w));
     CTT_TRY(m->w ? 0 : CTT_ENOMEM);
     m->g = g;
     *out = m;

@@ -157,10 +157,10 @@ static void test_share(void)
         struct seen n;
 
         ctt_gain_begin(&g, 2);
-        run(&g, &rows[i], 30, &n);
+        run(&g, &rows[i], 300, &n);
         CU_ASSERT(n.by[2] > 0);
         run(&g, &rows[i], 20000, &n);
-        CU_ASSERT(n.by[2] > 0 && n.by[2] <= 150);
+        CU_ASSERT(n.by[2] > 0 && n.by[2] <= 120);
     }
 }
 

@@ -64,7 +64,7 @@ int ctt_int8_room(const struct ctt_int8_isa *isa, const struct ctt_int8_job *j,
         ctt_free(k->room);
         k->bytes = 0;
         k->stamp = 0;
-        k->room = ctt_calloc((size_t)bytes, 1);
+        k->room = ctt_calloc_full((size_t)bytes, 1);
         if (!k->room)
             return ctt_error(CTT_ENOMEM, "%s: out of memory",
                              j->c->node->name);

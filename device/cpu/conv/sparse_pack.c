@@ -77,7 +77,7 @@ int ctt_sparse_room(const struct ctt_call *c, int64_t n, size_t size,
     if (bytes > k->bytes) {
         ctt_free(k->room);
         k->bytes = 0;
-        k->room = ctt_calloc((size_t)bytes, 1);
+        k->room = ctt_calloc_full((size_t)bytes, 1);
         if (!k->room)
             return ctt_error(CTT_ENOMEM, "%s: out of memory", c->node->name);
         k->bytes = bytes;

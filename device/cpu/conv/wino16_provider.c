@@ -100,7 +100,7 @@ static int make_room(const struct ctt_wino16_isa *isa,
     ctt_free(p->factor);
     p->room = 0;
     p->stamp = 0;
-    p->u = ctt_calloc((size_t)n, sizeof(*p->u));
+    p->u = ctt_calloc_full((size_t)n, sizeof(*p->u));
     p->factor = ctt_calloc((size_t)s.k, sizeof(*p->factor));
     if (!p->u || !p->factor)
         return CTT_ENOMEM;

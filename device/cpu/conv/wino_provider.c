@@ -91,7 +91,7 @@ static int get_packed(const struct ctt_conv_ask *q,
     if (n > p->room) {
         ctt_free(p->u);
         p->room = 0;
-        p->u = ctt_calloc((size_t)n, sizeof(float));
+        p->u = ctt_calloc_full((size_t)n, sizeof(float));
         if (!p->u)
             return CTT_ENOMEM;
         p->room = n;
