@@ -165,7 +165,7 @@ int ctt_memory_spare(size_t size)
 
 /* A larger block is cleared by giving its pages back to the kernel, which makes
  * zeros of them when they are used: a large block costs nothing before. */
-enum { LARGE = 1 << 20, HUGE_PAGE = 2 << 20 };
+enum { LARGE = 1 << 20, HUGE_PAGE = 2 << 20, MANY = 16 << 20 };
 
 /* Blocks that begin on such a page: a list of what lies behind each.  malloc
  * counts as theirs what the alignment skips, which nobody touches. */
@@ -279,12 +279,14 @@ void *ctt_calloc(size_t count, size_t size)
 }
 
 /* A first touch for each page of 4 KiB takes longer than reading a model file.
- * Only the whole large pages of the block: the next ones are not its own. */
+ * Only the whole large pages of the block: the next ones are not its own.  Not
+ * for MANY bytes: a virtual machine that must ask its host for so many large
+ * pages took twice the time of small ones. */
 void *ctt_calloc_full(size_t count, size_t size)
 {
     void *p = ctt_calloc(count, size);
 
-    if (p && (uintptr_t)p % HUGE_PAGE == 0)
+    if (p && (uintptr_t)p % HUGE_PAGE == 0 && count * size < MANY)
         (void)madvise(p, rounded(count * size) / HUGE_PAGE * HUGE_PAGE,
                       MADV_HUGEPAGE);
     return p;

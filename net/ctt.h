@@ -90,9 +90,10 @@ const char *ctt_errmsg(void);
  * ctt_alloc_calls: calls so far, to show that a step makes none. */
 void *ctt_calloc(size_t count, size_t size);
 
-/* The same for memory that will be written from end to end: a large block gets
- * pages of 2 MiB, where the system gives them to those who ask.  So little of
- * it is touched page by page, but what is not written takes memory, too. */
+/* The same for memory that will be written from end to end: a block of 2 to 16
+ * MiB gets pages of 2 MiB, where the system gives them to those who ask.  So
+ * little of it is touched page by page, but what is not written takes memory,
+ * too. */
 void *ctt_calloc_full(size_t count, size_t size);
 void *ctt_realloc(void *p, size_t size);
 void  ctt_free(void *p);
