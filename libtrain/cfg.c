@@ -69,6 +69,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "random deviation from 1 of the contrast factor, which spreads a clip's "
       "values about their mean; nothing is clipped", 0, 0.9, .section = "Data",
       .tags = STEP },
+    { "random-gamma", CTT_FLOAT, FIELD(random_gamma), "0", "augmentation: a "
+      "clip's values, between its own darkest and brightest, are raised to a "
+      "random power of 1/(1+G) to 1+G; their mean and deviation stay", 0, 4,
+      .arg = "G", .section = "Data", .tags = STEP },
     { "workers", CTT_INT, FIELD(workers), "2", "threads that decode clips", 1,
       256, .letter = 'j', .arg = "N", .section = "Data",
       .tags = CLIPS | RESUME },
@@ -160,6 +164,13 @@ const struct ctt_opt ctt_train_opts[] = {
       "(Han and others 2017); 0: off", 0, 0.99, .arg = "SHARE",
       .section = "Optimiser", .tags = STEP | TRAINER },
 
+    { "doctor", CTT_FLAG, FIELD(doctor), "0", "check the clips, the settings "
+      "and the first steps of learning, print what was found and what mends "
+      "it, and exit; no model is trained", .section = "Validation",
+      .needs = "!resume !amp-plan", .tags = COMMON | RESUME | TRAINER },
+    { "sheet", CTT_STRING, FIELD(sheet), "", "write a PNG of 16 clips, each "
+      "above itself as augmentation changes it", .arg = "FILE",
+      .section = "Validation", .needs = "doctor", .tags = RESUME | TRAINER },
     { "val-every", CTT_INT, FIELD(val_every), "1", "epochs between two "
       "validations", 1, 100000, .arg = "N", .section = "Validation",
       .tags = STEP | RESUME },

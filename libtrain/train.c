@@ -201,10 +201,9 @@ static enum why after_batch(struct ctt_trainer *t)
 
 static void start_epoch(struct ctt_trainer *t)
 {
-    const struct ctt_train_cfg *c = t->cfg;
     uint64_t epoch = (uint64_t)t->at.epoch;
-    struct ctt_augment a = { c->jitter, c->flip, c->brightness, c->contrast,
-        ctt_key(ctt_key(t->seed, CTT_KEY_IMAGE), epoch) | 1 };
+    struct ctt_augment a = ctt_augment_of(t->cfg,
+        ctt_key(ctt_key(t->seed, CTT_KEY_IMAGE), epoch) | 1);
 
     ctt_order_make(t->data, &t->buckets, 1,
                    ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), epoch), t->plan);

@@ -21,7 +21,7 @@ enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
 struct ctt_train_cfg {
     const char *data, *val, *split, *val_split, *classes, *buckets;
     int   workers, cache, min_frames, max_frames, strict, jitter, flip;
-    float brightness, contrast;
+    float brightness, contrast, random_gamma;
     const char *observe;
     int   frame_loss, frame_asks;
     float observe_weight, full_weight, label_smooth, distil, temperature, dsd;
@@ -41,6 +41,8 @@ struct ctt_train_cfg {
     int   window, deterministic, streams;
     int   amp, amp_type, amp_plan;
     const char *amp_allow, *amp_deny, *loss_scale;
+    int   doctor;
+    const char *sheet;
     const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
     int   checkpoint_every, resume;
     const char *recipe;    /* no setting: text that checkpoints hold for a
@@ -182,6 +184,25 @@ int ctt_data_shared(const struct ctt_data *a, const struct ctt_data *b,
  * the training set of every split. */
 int  ctt_data_same(const struct ctt_data *a, const struct ctt_data *b);
 
+/* What a set looks like. mean, dev: per channel, for values in 0..1; black,
+ * white: share of values of 0 and of 255; flat: how many of `clips` clips show
+ * one value only; still: share of frames that equal the one before; fps: rates
+ * of the clips at the model's rate (0: unknown); lengths in frames.  Up to 16
+ * frames of each clip count, or 64 drawn sequences. */
+struct ctt_survey {
+    int    channels, clips, flat;
+    double mean[3], dev[3], black, white, still;
+    float  fps_least, fps_most;
+    int    shortest, median, longest;
+};
+int  ctt_data_survey(struct ctt_data *d, struct ctt_survey *out);
+
+/* Puts the mean and deviation of d, rounded to 4 digits, where g has mean=auto
+ * or std=auto, tells them and uses them for d too.  Where all values of
+ * a channel are the same, std is 1, with a warning. */
+int  ctt_data_measure(struct ctt_data *d, struct ctt_graph *g,
+                      const struct ctt_events *ev);
+
 /* How the logs of --log-csv and --log-json begin. */
 #define CTT_LOG_CSV_BEGIN "epoch,"
 #define CTT_LOG_JSON_BEGIN "{\"epoch\":"
@@ -243,6 +264,42 @@ struct ctt_result {
 int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val,
                const struct ctt_events *ev, struct ctt_result *out);
+
+/* ---- doctor.c, doctor_steps.c ---- */
+
+/* What a check of clips, settings or first steps has found, and what mends it:
+ * an option or a line of the model; "" if nothing looks wrong.  show: it is
+ * worth a line at each start. */
+struct ctt_finding {
+    const char *check;
+    int         show;
+    char        found[192], mends[160];
+};
+enum { CTT_CHECKS = 16 };
+struct ctt_findings {
+    int                count, wrong;
+    struct ctt_finding row[CTT_CHECKS];
+};
+
+/* Runs the checks that only need what is known of the clips (val may be NULL)
+ * and, with deep, all: those train a copy of m for some steps.  A check that
+ * does not apply to the task gives no row.  CTT_ESTOP if ctt_stopped(). */
+int ctt_doctor(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+               struct ctt_data *train, struct ctt_data *val, int deep,
+               struct ctt_findings *out);
+
+/* Clips spread over a set: the middle frame of each as bytes [clips][h, w, c],
+ * and the mean and deviation of its values, in 0..1.  looks: 0 as they are,
+ * 1 as the augmentation of cfg changes them in the first epoch; to be freed. */
+enum { CTT_CLIP_LOOKS = 16 };
+struct ctt_clip_look {
+    int      clips;
+    uint8_t *frame;
+    double   mean[CTT_CLIP_LOOKS], dev[CTT_CLIP_LOOKS];
+};
+int  ctt_clip_looks(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
+                    struct ctt_clip_look out[2]);
+void ctt_clip_looks_free(struct ctt_clip_look look[2]);
 
 /* ---- recognise/norms.c ---- */
 

@@ -60,6 +60,8 @@ static int read_net(struct ctt_h5 *f, const char *text, struct ctt_graph **out)
     struct ctt_graph *g = NULL;
     int rc = ctt_net_parse(text, &g);
 
+    if (rc >= 0 && ctt_graph_light_known(g) < 0)
+        rc = CTT_EFORMAT;
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "%s: net: %s", ctt_h5_path(f), ctt_errmsg()));
     CTT_TRY(check_canonical(f, g, text));

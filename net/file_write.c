@@ -358,6 +358,7 @@ int ctt_model_put(struct ctt_newfile *f, const struct ctt_model *m)
     int64_t size = 0;
     int rc = 0;
 
+    CTT_TRY(ctt_graph_light_known(m->g));
     CTT_TRY(image_of(path, m, &image, &size));
     CTT_TRY(ctt_store_check(path, image, size, m));
     CTT_TRY(ctt_newfile_put(f, image, size));

@@ -5,6 +5,7 @@
 #include "net/op.h"
 #include "net/quant.h"
 
+#include <math.h>
 #include <string.h>
 
 int ctt_graph_new(struct ctt_graph **out)
@@ -89,6 +90,41 @@ int ctt_graph_inputs(const struct ctt_graph *g)
     for (int i = 0; i < g->count; i++)
         inputs += g->node[i].op == CTT_OP_INPUT;
     return inputs;
+}
+
+static void set_auto(float to[3], const float from[3])
+{
+    if (isnan(to[0]))
+        memcpy(to, from, 3 * sizeof(*to));
+}
+
+void ctt_graph_set_light(struct ctt_graph *g, const float mean[3],
+                         const float std[3])
+{
+    for (int i = 0; i < g->count; i++) {
+        struct ctt_input *in = &g->node[i].attr.input;
+
+        if (g->node[i].op != CTT_OP_INPUT)
+            continue;
+        set_auto(in->mean, mean);
+        set_auto(in->std, std);
+    }
+}
+
+int ctt_graph_light_known(const struct ctt_graph *g)
+{
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++) {
+        const struct ctt_input *in = &g->node[i].attr.input;
+
+        if (g->node[i].op == CTT_OP_INPUT)
+            CTT_CHECK(!isnan(in->mean[0]) && !isnan(in->std[0]), CTT_EINVAL,
+                      "%s: mean=auto and std=auto are for convtt-train, which "
+                      "measures them; a model has numbers", g->node[i].name);
+    }
+out:
+    return rc;
 }
 
 static int64_t taps(const struct ctt_tensor *w)

@@ -40,7 +40,8 @@ struct ctt_input {
     int   d, h, w, c;
     float fps;                /* frames per second after resampling; 0: every
                                  frame of the video */
-    float mean[3], std[3];    /* per channel, for values in 0..1 */
+    float mean[3], std[3];    /* per channel, for values in 0..1; NAN: auto, to
+                                 be measured */
     float scale;              /* CTT_FIT_CROP: frames are resized to cover
                                  scale * (w, h), then cropped */
     int   fit, colour;        /* enum ctt_fit, enum ctt_colour */
@@ -130,6 +131,14 @@ int  ctt_graph_output(const struct ctt_graph *g);
 
 /* How many input nodes it has. */
 int  ctt_graph_inputs(const struct ctt_graph *g);
+
+/* mean=auto or std=auto of an input line: a number for each of the three
+ * channels.  set replaces the word where it stands in any input of g; known is
+ * CTT_EINVAL, naming the node, where a word is left: a model that computes
+ * frames must have numbers. */
+void ctt_graph_set_light(struct ctt_graph *g, const float mean[3],
+                         const float std[3]);
+int  ctt_graph_light_known(const struct ctt_graph *g);
 
 /* Multiplications of one node per frame (after clip: per clip). */
 int64_t ctt_node_macs(const struct ctt_graph *g, int node);

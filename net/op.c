@@ -27,9 +27,9 @@ static const struct ctt_opt input_attr[] = {
     { "fps", CTT_FLOAT, FIELD(input.fps), "0", "frames per second; 0: the "
       "clip's own rate", 0, 1000 },
     { "mean", CTT_FLOAT3, FIELD(input.mean), "0", "subtracted from values in "
-      "0..1", -1000, 1000 },
-    { "std", CTT_FLOAT3, FIELD(input.std), "1", "then divided by", 1e-6,
-      1e6 },
+      "0..1; auto: convtt-train measures it", -1000, 1000, .word = "auto" },
+    { "std", CTT_FLOAT3, FIELD(input.std), "1", "then divided by", 1e-6, 1e6,
+      .word = "auto" },
     { "scale", CTT_FLOAT, FIELD(input.scale), "1", "fit=crop: size of the "
       "frame before the crop", 1, 4 },
     { "fit", CTT_CHOICE, FIELD(input.fit), "crop", "how frames of other "

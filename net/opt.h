@@ -33,6 +33,8 @@ struct ctt_opt {
     const char *const *choices;   /* of a CTT_CHOICE, whose field is an index
                                      into them, or of a CTT_STRING, which must
                                      be one of them; NULL-terminated */
+    const char        *word;      /* of a CTT_FLOAT3: may stand for numbers that
+                                     are not known yet, which are then NAN */
     char               letter;    /* short option, or 0 */
     const char        *arg;       /* what help calls the value; NULL: the
                                      choices if it has some, or VALUE */
@@ -80,8 +82,8 @@ int  ctt_opt_is_default(const struct ctt_opt *o, const void *cfg);
  * A condition on an option that the table does not have holds. */
 int  ctt_opt_check(const struct ctt_opt *tab, const void *cfg);
 
-/* The range of a row, "1 to 1024T" or "0, or 1M to 1024T"; returns 0 if it has
- * none. */
+/* The range of a row, "1 to 1024T", "0, or 1M to 1024T" or "0 to 9, or auto";
+ * returns 0 if it has none. */
 enum { CTT_OPT_RANGE = 128 };
 int  ctt_opt_range(const struct ctt_opt *o, char text[CTT_OPT_RANGE]);
 

@@ -54,8 +54,8 @@ int ctt_opt_range(const struct ctt_opt *o, char text[CTT_OPT_RANGE])
 
     number_text(o, o->min, min);
     number_text(o, o->max, max);
-    snprintf(text, CTT_OPT_RANGE, "%s%s to %s", o->zero ? "0, or " : "", min,
-             max);
+    snprintf(text, CTT_OPT_RANGE, "%s%s to %s%s%s", o->zero ? "0, or " : "",
+             min, max, o->word ? ", or " : "", o->word ? o->word : "");
     return has_range(o);
 }
 
@@ -159,6 +159,11 @@ static int get_size(const struct ctt_opt *o, const char *s, void *out)
     return 0;
 }
 
+static int is_word(const struct ctt_opt *o, const char *s)
+{
+    return o->word && strcmp(s, o->word) == 0;
+}
+
 /* "3" means 3,3,3 and "1,3,3" means just that. */
 static int get_three(const struct ctt_opt *o, const char *s, void *out)
 {
@@ -166,6 +171,10 @@ static int get_three(const struct ctt_opt *o, const char *s, void *out)
     float f[3];
     char *end = NULL;
 
+    if (is_word(o, s)) {
+        memcpy(out, (const float[]){ NAN, NAN, NAN }, sizeof(f));
+        return 0;
+    }
     for (const char *p = s; n < 3; p = end + 1) {
         int rc = o->type == CTT_INT3 ? one_int(o, p, &end, &i[n])
                                      : one_float(o, p, &end, &f[n]);
@@ -239,6 +248,10 @@ static void put_three(const struct ctt_opt *o, const void *p, FILE *f)
 
     if (o->type == CTT_INT3)
         fprintf(f, "%d,%d,%d", i[0], i[1], i[2]);
+    if (o->word && isnan(x[0])) {
+        fprintf(f, "%s", o->word);
+        return;
+    }
     for (int k = 0; k < 3 && o->type == CTT_FLOAT3; k++) {
         fprintf(f, "%s", k ? "," : "");
         print_float(x[k], f);

@@ -291,7 +291,7 @@ static int read_model(const char *path, struct ctt_input *in,
         *in = (*out)->g->node[ctt_graph_input((*out)->g)].attr.input;
         goto out;
     }
-    CTT_TRY(ctt_tool_net(path, &g));
+    CTT_TRY(ctt_tool_net_plain(path, &g));
     *in = g->node[ctt_graph_input(g)].attr.input;
 out:
     ctt_graph_free(&g);

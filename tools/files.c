@@ -197,3 +197,13 @@ out:
     ctt_free(text);
     return rc;
 }
+
+int ctt_tool_net_plain(const char *path, struct ctt_graph **out)
+{
+    static const float mean[3] = { 0, 0, 0 }, std[3] = { 1, 1, 1 };
+    int rc = ctt_tool_net(path, out);
+
+    if (rc >= 0)
+        ctt_graph_set_light(*out, mean, std);
+    return rc;
+}

@@ -12,6 +12,10 @@ int  ctt_tool_is_net(const char *path);
 /* Reads and parses the model text at path; an error names the file. */
 int  ctt_tool_net(const char *path, struct ctt_graph **out);
 
+/* The same for a use to which mean and std do not matter: where the text says
+ * auto they are 0 and 1. */
+int  ctt_tool_net_plain(const char *path, struct ctt_graph **out);
+
 /* 1 if both paths are given and name the same file; of files that do not exist
  * yet the folder and the name are compared. */
 int  ctt_tool_same_file(const char *a, const char *b);

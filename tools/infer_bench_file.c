@@ -106,7 +106,7 @@ static int make_model(const char *path, const struct ctt_bench_set *set,
     struct ctt_model *m = NULL;
     int rc;
 
-    CTT_TRY(ctt_tool_net(path, &g));
+    CTT_TRY(ctt_tool_net_plain(path, &g));
     CTT_TRY(ctt_model_new(g, &m));
     ctt_init_weights(m, SEED);
     if (set->zeros > 0)

@@ -5,7 +5,7 @@
 
 #include "net/ctt.h"
 
-enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2 };
+enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2, CTT_EXIT_DOUBT = 3 };
 
 /* Call first: it also makes sure that files do not take the place of a standard
  * stream that is closed.  name: of the program, for messages; argv: that of

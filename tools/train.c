@@ -7,6 +7,7 @@
 #include "tools/files.h"
 #include "tools/held_out.h"
 #include "tools/tool.h"
+#include "tools/train_doctor.h"
 #include "tools/train_model.h"
 #include "tools/train_opt.h"
 #include "tools/train_say.h"
@@ -116,14 +117,18 @@ out:
     return rc;
 }
 
-/* The text must be that of the checkpoint's model. */
+/* The text must be that of the checkpoint's model, which has the numbers of the
+ * text's mean=auto and std=auto. */
 static int same_model(struct job *j)
 {
+    const struct ctt_input *in;
     struct ctt_graph *g = NULL;
     char *ours = NULL, *theirs = NULL;
     int rc = 0;
 
     CTT_TRY(ctt_tool_net(j->text, &g));
+    in = &j->m->g->node[ctt_graph_input(j->m->g)].attr.input;
+    ctt_graph_set_light(g, in->mean, in->std);
     if (task_of(j)->labels)
         CTT_TRY(ctt_fit_classes(&g, j->m->labels));
     ours = ctt_net_print(g);
@@ -201,6 +206,7 @@ static int make_model(struct job *j)
 
     if (j->m)
         goto out;
+    CTT_TRY(ctt_data_measure(j->data, j->g, &ctt_say_events));
     if (task_of(j)->labels) {
         labels = ctt_data_labels(j->data, &count);
         CTT_TRY(ctt_fit_classes(&j->g, count));
@@ -315,14 +321,11 @@ out:
     return rc;
 }
 
-static int train(struct job *j, int *stopped)
+/* After the start is open: the model and the clips of a run. */
+static int begin(struct job *j)
 {
-    struct ctt_result r;
-    char scale[96];
-    int rc = 0;
+    int rc;
 
-    CTT_TRY(check_outputs(j));
-    CTT_TRY(open_start(j));
     CTT_TRY(check_start(j));
     CTT_TRY(open_data(j, j->cfg.data, j->cfg.split, &j->data));
     CTT_TRY(make_model(j));
@@ -331,9 +334,39 @@ static int train(struct job *j, int *stopped)
     CTT_TRY(ctt_say_set("training", j->data));
     CTT_TRY(open_val(j));
     tell_model(j);
+out:
+    return rc;
+}
+
+/* --doctor: nothing is trained; status 3 if something looks wrong. */
+static int examine(struct job *j, int *status)
+{
+    struct ctt_input in;
+    int rc;
+
+    CTT_TRY(open_start(j));
+    input_of(j, &in);
+    CTT_TRY(ctt_doctor_check(&j->cfg, &in));
+    CTT_TRY(begin(j));
+    CTT_TRY(ctt_doctor_table(j->m, &j->cfg, j->data, j->val));
+    *status = rc ? CTT_EXIT_DOUBT : 0;
+out:
+    return rc;
+}
+
+static int train(struct job *j, int *status)
+{
+    struct ctt_result r;
+    char scale[96];
+    int rc = 0;
+
+    CTT_TRY(check_outputs(j));
+    CTT_TRY(open_start(j));
+    CTT_TRY(begin(j));
+    CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
     CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ctt_say_events, &r));
-    *stopped = r.stopped;
     if (r.stopped) {
+        *status = CTT_EXIT_FAIL;
         ctt_tool_say("stopped after step %lld; --resume continues from %s",
                      (long long)r.steps, j->cfg.checkpoint);
         goto out;
@@ -372,7 +405,7 @@ static int check_files(const struct job *j)
 {
     const struct ctt_train_cfg *c = &j->cfg;
     const char *const made[] = { c->out, c->checkpoint, c->log_csv,
-                                 c->log_json };
+                                 c->log_json, c->sheet };
     const char *const read[] = { j->text, c->data, c->val, c->classes,
                                  c->teacher };
     int n = (int)CTT_LEN(made), rc;
@@ -410,7 +443,7 @@ static int complete(struct job *j, int argc, char **argv, int first)
     j->text = first < argc ? argv[first] : NULL;
     CTT_CHECK(j->text || c->init || c->resume, CTT_EINVAL,
               "no model text given (see --help)");
-    CTT_CHECK(c->out || c->amp_plan, CTT_EINVAL,
+    CTT_CHECK(c->out || c->amp_plan || c->doctor, CTT_EINVAL,
               "-o OUT must be given (see --help)");
     CTT_CHECK(c->data || c->amp_plan, CTT_EINVAL,
               "--data PATH must be given (see --help)");
@@ -432,7 +465,7 @@ out:
 int main(int argc, char **argv)
 {
     struct job j = { .status = CTT_EXIT_FAIL };
-    int done = 0, stopped = 0, rc;
+    int done = 0, status = 0, rc;
 
     ctt_tool_start("convtt-train", argv);
     rc = ctt_opt_main(&ctt_train_program, &j.cfg, argc, argv, &done);
@@ -442,7 +475,8 @@ int main(int argc, char **argv)
         complete(&j, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     ctt_tool_catch();
-    rc = j.cfg.amp_plan ? plan(&j) : train(&j, &stopped);
+    rc = j.cfg.amp_plan ? plan(&j) :
+         j.cfg.doctor ? examine(&j, &status) : train(&j, &status);
     if (rc < 0)
         ctt_tool_fail(j.status);
     ctt_data_close(&j.val);
@@ -452,5 +486,5 @@ int main(int argc, char **argv)
     ctt_graph_free(&j.g);
     for (size_t i = 0; i < CTT_LEN(j.claim); i++)
         ctt_newfile_drop(&j.claim[i]);
-    return ctt_tool_end(rc < 0 ? j.status : stopped ? CTT_EXIT_FAIL : 0);
+    return ctt_tool_end(rc < 0 ? j.status : status);
 }

@@ -35,6 +35,21 @@ static const struct ctt_chapter chapters[] = {
       "defaults of --sampling-patience (3) and --sampling-decay (0.05) are for "
       "short runs; Su et al. 2020 used 20 and 0.004, with --schedule=sampled "
       "--optimizer=adam --clip-norm=3 --step-epochs=5 --gamma=0.98." },
+    { "CHECKS",
+      "--doctor reads the clips, takes up to 60 steps (2 minutes) on one batch "
+      "and prints a table: what was found, and the option or line of the model "
+      "that mends what looks wrong. It checks mean and deviation of the values "
+      "against the input line, black and white pixels, clips with one value "
+      "only, repeated frames, frame rates, the length of clips against what an "
+      "answer sees, the balance of classes, clips that are there twice or in "
+      "both parts, what augmentation does to mean and deviation, the loss of "
+      "the first step against an even guess, and whether a few clips can be "
+      "learnt by heart. What looks wrong is measured by rules of thumb; a run "
+      "may still be fine. Each training begins with those checks that take no "
+      "time.\n\n"
+      "mean=auto and std=auto in the input line of a model text mean: as "
+      "measured on the training clips (up to 16 frames of each). The model "
+      "holds the numbers." },
     { "DENSE-SPARSE-DENSE TRAINING",
       "--dsd=0.3 trains as usual for half of the steps, holds the 30% smallest "
       "weights of each convolution at zero until 80% of them, then trains all "
@@ -68,8 +83,9 @@ static const struct ctt_chapter chapters[] = {
       "GPU this also requires --deterministic. Settings that change what is "
       "computed must be the same." },
     { "EXIT STATUS",
-      "0: the model is written. 1: an error, or the run was stopped before its "
-      "end. 2: a wrong option or operand, reported in one line." },
+      "0: the model is written; with --doctor: all looks well. 1: an error, or "
+      "the run was stopped before its end. 2: a wrong option or operand, "
+      "reported in one line. 3: --doctor found something that looks wrong." },
     { "FILES",
       "OUT.ckpt is the checkpoint, removed at the end unless --checkpoint "
       "names it." },

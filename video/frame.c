@@ -393,6 +393,22 @@ static void float_row(const uint8_t *p, int w, int c, int step,
             *out++ = (float)p[k] * mul[k] + add[k];
 }
 
+void ctt_frame_table(const uint8_t *data, const struct ctt_input *in, int x,
+                     int y, int flip, const float table[3][256], float *out)
+{
+    int w, h, c = in->c, step = flip ? -c : c;
+
+    ctt_frame_size(in, &w, &h);
+    for (int r = 0; r < in->h; r++) {
+        const uint8_t *p = data + ((size_t)(y + r) * w + x) * c;
+        if (flip)
+            p += (size_t)(in->w - 1) * c;
+        for (int i = 0; i < in->w; i++, p += step)
+            for (int k = 0; k < c; k++)
+                *out++ = table[k][p[k]];
+    }
+}
+
 void ctt_frame_float(const uint8_t *data, const struct ctt_input *in, int x,
                      int y, int flip, float *out)
 {

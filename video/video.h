@@ -190,8 +190,11 @@ void ctt_reader_close(struct ctt_reader **r);
  * flip, and writes (value / 255 - mean) / std, in->h x in->w x in->c. */
 void ctt_frame_float(const uint8_t *data, const struct ctt_input *in, int x,
                      int y, int flip, float *out);
-/* The same from the middle of a frame of w x h, which is the size of a stored
- * frame or already that of the model. */
+/* The same with table[channel][byte] as the value. */
+void ctt_frame_table(const uint8_t *data, const struct ctt_input *in, int x,
+                     int y, int flip, const float table[3][256], float *out);
+/* As ctt_frame_float() from the middle of a frame of w x h, which is the size
+ * of a stored frame or already that of the model. */
 void ctt_frame_middle(const uint8_t *data, int w, int h,
                       const struct ctt_input *in, float *out);
 

@@ -321,6 +321,23 @@ int ctt_data_same(const struct ctt_data *a, const struct ctt_data *b)
     return 1;
 }
 
+int ctt_data_part(const struct ctt_data *d, int n, struct ctt_data *part)
+{
+    n = n < d->clips ? n : d->clips;
+    *part = *d;
+    part->clips = n;
+    part->longest = 0;
+    part->clip = ctt_calloc((size_t)n, sizeof(*part->clip));
+    if (!part->clip)
+        return CTT_ENOMEM;
+    for (int i = 0; i < n; i++) {
+        part->clip[i] = d->clip[(int64_t)i * d->clips / n];
+        if (part->clip[i].length > part->longest)
+            part->longest = part->clip[i].length;
+    }
+    return 0;
+}
+
 int ctt_data_check(const struct ctt_data *d, const struct ctt_graph *g)
 {
     const struct ctt_input *in = &g->node[ctt_graph_input(g)].attr.input;
@@ -330,6 +347,7 @@ int ctt_data_check(const struct ctt_data *d, const struct ctt_graph *g)
               in->c == d->in.c, CTT_EINVAL,
               "the model takes frames of %dx%dx%d, the data has %dx%dx%d",
               in->w, in->h, in->c, d->in.w, d->in.h, d->in.c);
+    CTT_TRY(ctt_graph_light_known(g));
 out:
     return rc;
 }

@@ -3,6 +3,7 @@
 #ifndef CTT_DATA_H
 #define CTT_DATA_H
 
+#include "libtrain/data/survey.h"
 #include "libtrain/train.h"
 #include "net/limits.h"
 #include "video/source.h"
@@ -34,6 +35,7 @@ struct ctt_data {
     struct ctt_clip       *clip;
     int                    clips, skipped, longest;
     int                    workers, max_frames, min_frames, strict;
+    struct ctt_tally       tally;    /* of the stored clips */
     int64_t                room; /* bytes left for frames in memory */
     struct ctt_cache       cache;
     struct ctt_kept       *kept; /* per item, or NULL; under the caches' lock */
@@ -55,8 +57,14 @@ void ctt_data_done(struct ctt_data *d, int i, struct ctt_frames *f, int own);
 /* Keeps the frames of an item, which are then d's, if there is room. */
 void ctt_data_keep(struct ctt_data *d, int item, struct ctt_frames *f);
 
+/* A set of n clips of d, or all if there are fewer, evenly spread over it,
+ * which lives no longer than d.  Its member clip is to be freed, nothing else.
+ */
+int  ctt_data_part(const struct ctt_data *d, int n, struct ctt_data *part);
+
 /* CTT_EINVAL unless a frame of d has the shape of the model's input: batches
- * of d are read as such frames. */
+ * of d are read as such frames; or if mean or std of the input is not known.
+ */
 int ctt_data_check(const struct ctt_data *d, const struct ctt_graph *g);
 
 #endif

@@ -4,6 +4,7 @@
  * threads: every random choice depends on seed, epoch and clip only. */
 #include "libtrain/data/load.h"
 #include "libtrain/chance.h"
+#include "libtrain/data/light.h"
 #include "libtrain/data/sequence.h"
 #include "net/clock.h"
 
@@ -46,16 +47,22 @@ struct ctt_loader {
 
 /* ---- one clip ---- */
 
-/* The augmentation of a clip: crop position, mirroring, colours: the factor of
- * the contrast, and the shift in units of the clip's deviation. */
-struct look { int x, y, flip; float gain, shift; };
+/* The augmentation of a clip: crop position, mirroring, colours. */
+struct look { int x, y, flip; struct ctt_tint tint; };
+
+struct ctt_augment ctt_augment_of(const struct ctt_train_cfg *cfg, uint64_t key)
+{
+    return (struct ctt_augment){ .jitter = cfg->jitter, .flip = cfg->flip,
+        .brightness = cfg->brightness, .contrast = cfg->contrast,
+        .gamma = cfg->random_gamma, .key = key };
+}
 
 static struct look choose(const struct ctt_loader *l, int i)
 {
     const struct ctt_data *d = l->d;
     int w = d->stored_w - d->in.w, h = d->stored_h - d->in.h;
     uint64_t key = ctt_clip_key(&d->clip[i], l->a.key);
-    struct look k = { w / 2, h / 2, 0, 1, 0 };
+    struct look k = { w / 2, h / 2, 0, { 1, 0, 1 } };
 
     if (!l->a.key)
         return k;
@@ -64,75 +71,34 @@ static struct look choose(const struct ctt_loader *l, int i)
         k.y = (int)(ctt_uniform(key, 1) * (float)(h + 1));
     }
     k.flip = l->a.flip && ctt_uniform(key, 2) < 0.5f;
-    k.gain = 1 + l->a.contrast * (2 * ctt_uniform(key, 3) - 1);
-    k.shift = l->a.brightness * (2 * ctt_uniform(key, 4) - 1);
+    k.tint.gain = 1 + l->a.contrast * (2 * ctt_uniform(key, 3) - 1);
+    k.tint.shift = l->a.brightness * (2 * ctt_uniform(key, 4) - 1);
+    k.tint.bend = powf(1 + l->a.gamma, 2 * ctt_uniform(key, 6) - 1);
     return k;
-}
-
-/* Mean and standard deviation, in 0..1, of the part of a clip that the model
- * sees.  The sums are of integers, so they are exact. */
-static void statistics(const struct ctt_input *in, const struct look *k,
-                       const struct ctt_frames *f, double *mean, double *dev)
-{
-    double n = (double)f->count * in->h * in->w * f->c;
-    uint64_t sum = 0, squares = 0;
-
-    for (int t = 0; t < f->count; t++)
-        for (int y = k->y; y < k->y + in->h; y++) {
-            const uint8_t *p = f->data + (((size_t)t * f->h + y) * f->w +
-                                          k->x) * f->c;
-            for (int i = 0; i < in->w * f->c; i++) {
-                sum += p[i];
-                squares += (uint64_t)p[i] * p[i];
-            }
-        }
-    *mean = (double)sum / n;
-    *dev = sqrt(fmax((double)squares / n - *mean * *mean, 0)) / 255;
-    *mean /= 255;
-}
-
-/* What colour() adds to the normalised values of each channel. */
-static void offsets(const struct ctt_input *in, const struct look *k,
-                    const struct ctt_frames *f, float add[3])
-{
-    double mean, dev;
-
-    statistics(in, k, f, &mean, &dev);
-    for (int c = 0; c < 3; c++)
-        add[c] = (float)(((double)k->gain * ((double)in->mean[c] - mean) +
-                          mean + (double)k->shift * dev -
-                          (double)in->mean[c]) / (double)in->std[c]);
-}
-
-/* v = (p - in->mean) / in->std with p = gain * (old p - mean) + mean + shift *
- * dev, where mean and dev are the clip's own: a dark clip stays a dark one.
- * Nothing is rounded or clipped. */
-static void colour(const struct ctt_input *in, float gain, const float add[3],
-                   float *v, int64_t n)
-{
-    for (int64_t i = 0; i < n; i += in->c)
-        for (int c = 0; c < in->c; c++)
-            v[i + c] = gain * v[i + c] + add[c < 3 ? c : 2];
 }
 
 /* Writes the frames of one clip; padding repeats its last frame. */
 static void write_frames(const struct ctt_loader *l, const struct look *k,
                          const struct ctt_frames *f, int steps, float *x)
 {
-    int64_t from = (int64_t)f->h * f->w * f->c, to = l->frame * l->n;
-    int coloured = k->gain != 1 || k->shift != 0;
-    float add[3];
+    int64_t from = (int64_t)f->h * f->w * f->c, next = l->frame * l->n;
+    const struct ctt_tint *to = &k->tint;
+    int tinted = to->gain != 1 || to->shift != 0 || to->bend != 1;
+    struct ctt_light light = { { { 0 } } };
+    float table[3][256];
 
-    if (coloured)
-        offsets(&l->d->in, k, f, add);
-    for (int t = 0; t < steps; t++, x += to) {
-        if (t >= f->count) {
-            memcpy(x, x - to, (size_t)l->frame * sizeof(*x));
-            continue;
-        }
-        ctt_frame_float(f->data + t * from, &l->d->in, k->x, k->y, k->flip, x);
-        if (coloured)
-            colour(&l->d->in, k->gain, add, x, l->frame);
+    if (tinted) {
+        ctt_light_add(&light, &l->d->in, k->x, k->y, f, 0);
+        ctt_tint_table(&light, &l->d->in, to, table);
+    }
+    for (int t = 0; t < steps; t++, x += next) {
+        const uint8_t *p = f->data + (t < f->count ? t : 0) * from;
+        if (t >= f->count)
+            memcpy(x, x - next, (size_t)l->frame * sizeof(*x));
+        else if (tinted)
+            ctt_frame_table(p, &l->d->in, k->x, k->y, k->flip, table, x);
+        else
+            ctt_frame_float(p, &l->d->in, k->x, k->y, k->flip, x);
     }
 }
 

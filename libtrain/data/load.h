@@ -6,13 +6,15 @@
 #include "device/memory.h"
 #include "libtrain/data/bucket.h"
 
-/* Data augmentation: the settings --jitter, --flip, --brightness and
- * --contrast; key 0: none. */
+/* Data augmentation: the settings --jitter, --flip, --brightness, --contrast
+ * and --random-gamma; key 0: none. */
 struct ctt_augment {
     int      jitter, flip;
-    float    brightness, contrast;
+    float    brightness, contrast, gamma;
     uint64_t key;
 };
+struct ctt_augment ctt_augment_of(const struct ctt_train_cfg *cfg,
+                                  uint64_t key);
 
 struct ctt_batch {
     const float *x;         /* [steps][n][h, w, c] */

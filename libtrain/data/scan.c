@@ -14,6 +14,16 @@ struct scan {
     pthread_cond_t   news;
 };
 
+static void count(struct scan *s, const struct ctt_frames *f)
+{
+    struct ctt_tally one = { .clips = 0 };
+
+    ctt_tally_add(&one, &s->d->in, f);
+    pthread_mutex_lock(&s->lock);
+    ctt_tally_join(&s->d->tally, &one);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static int look_at(struct scan *s, int i)
 {
     struct ctt_data *d = s->d;
@@ -37,6 +47,7 @@ static int look_at(struct scan *s, int i)
         CTT_TRY(s->cut[i] ? 0 : CTT_ENOMEM);
     }
     c->sum = ctt_frames_sum(&f);
+    count(s, &f);
     ctt_data_keep(d, i, &f);
 out:
     ctt_frames_free(&f);

@@ -110,6 +110,8 @@ static void test_lies(void)
           .says = "weight 'y.b' is missing", .code = CTT_EFORMAT },
         { .text = "input x c=2\nact y in=x kind=relu\n", .version = 1,
           .says = "weight 'y.w' is not in the net", .code = CTT_EFORMAT },
+        { .text = "input x c=2 mean=auto\nconv y in=x out=3 bias=0\n",
+          .version = 1, .says = "net: x: mean=auto", .code = CTT_EFORMAT },
         { .text = BIG, .version = 1, .says = "more than a file of",
           .code = CTT_EFORMAT },
         { .index = "y.w 3,1,1,1,2 all f32 raw 6 24 00000000\n", .version = 1,

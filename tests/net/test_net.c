@@ -318,7 +318,8 @@ static void test_options(void)
         { "kind", CTT_CHOICE, offsetof(struct cfg, kind), "a", "",
           .choices = kinds },
         { "x", CTT_FLOAT, offsetof(struct cfg, x), "0.5", "" },
-        { "f", CTT_FLOAT3, offsetof(struct cfg, f3), "1", "" },
+        { "f", CTT_FLOAT3, offsetof(struct cfg, f3), "1", "", 0, 9,
+          .word = "auto" },
         { "s", CTT_STRING, offsetof(struct cfg, s), "", "" },
         { .name = NULL }
     };
@@ -330,7 +331,9 @@ static void test_options(void)
         { { "--flag=1" }, "takes no value" },
         { { "--kind", "c" }, "no choice 'c'" },
         { { "--x=1e999" }, "bad value" },
-        { { "--f", "1,2" }, "bad value" },
+        { { "--f", "1,2" }, "--f: bad value '1,2' (0 to 9, or auto)" },
+        { { "--f", "auto,1,1" }, "bad value" },
+        { { "--x", "auto" }, "bad value" },
         { { "--s=" }, "--s: the value is empty" },
     };
     static const struct ctt_program t = { .name = "t", .synopsis = "",

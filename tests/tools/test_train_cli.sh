@@ -98,7 +98,7 @@ convlstm h in=x hidden=8 kernel=3
 conv y in=h out=1
 END
 cat > norm.net << 'END'
-input x h=16 w=16 c=1 colour=gray fps=6
+input x h=16 w=16 c=1 colour=gray fps=6 mean=0.45 std=0.25
 conv e in=x out=8 kernel=3 pad=1
 norm n in=e kind=batch
 conv y in=n out=1
@@ -242,7 +242,61 @@ teach 2 'could end the run before the phases of --dsd' updown -o new.ctt \
     --dsd 0.3 --time-limit 60
 [ ! -e new.ctt ] || fail "what was refused is written"
 
-# 6. Bad input: one line, the right status.
+# 6. mean=auto and std=auto: the model holds numbers, a resumed run the same.
+sed 's/mean=[^ ]* std=[^ ]*/mean=auto std=auto/' tiny.net > auto.net
+auto="$train auto.net --data clips --epochs 2 --batch 4 --threads 1
+      --random-gamma 0.5"
+says 0 '^input: mean=0\.4[0-9,.]* std=0\.[0-9,.]*, with what was auto' \
+    $auto -o auto.ctt
+says 0 '^input x .*mean=0\.4[0-9]*,0\.[0-9]*,0\.[0-9]* std=0\.1' \
+    "$bin/convtt-info" --net auto.ctt
+"$bin/convtt-data" pack clips -o auto.pack --model auto.net > out 2>&1 ||
+    fail "a pack for auto.net: $(cat out)"
+says 0 'clips' "$bin/convtt-info" auto.pack
+says 0 'std=auto' "$bin/convtt-info" auto.net
+says 0 'ms' "$bin/convtt-infer" --bench auto.net --threads 1
+$auto -o again.ctt --checkpoint-every 1 --max-steps 12 --checkpoint auto.ckpt \
+    > log 2>&1 || fail "auto: $(cat log)"
+$auto -o again.ctt --resume --checkpoint auto.ckpt > log 2>&1 ||
+    fail "auto, resumed: $(cat log)"
+grep -q 'measured' log && fail "a resumed run measures again"
+says 1 'the checkpoint is of another model' $next next.net -o again.ctt \
+    --resume --checkpoint auto.ckpt
+"$bin/convtt-info" --net again.ctt > again.txt
+"$bin/convtt-info" --net auto.ctt | cmp -s - again.txt ||
+    fail "a resumed run has another input line"
+
+# 7. --doctor: a table, a picture, and status 3 if something looks wrong.
+says 0 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
+    --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor --sheet s.png
+grep -q '^0 of 12 checks' out || fail "doctor: $(cat out)"
+grep -q '^one batch .* steps on the same 8 clips' out || fail "no steps"
+[ "$(od -An -tx1 -N4 s.png | tr -d ' \n')" = 89504e47 ] || fail "s.png: no PNG"
+sed 's/mean=[^ ]*/mean=3/' tiny.net > far.net
+says 3 '^light +wrong' $train far.net --data clips --doctor --lr 0.01
+grep -q '^warning: light: what mends it: mean=auto std=auto' out ||
+    fail "doctor: $(cat out)"
+"$train" far.net --data clips -o far.ctt --max-steps 1 > out 2> err ||
+    fail "far.net: $(cat err)"
+grep -q 'warning: light: .* mends it: mean=auto' err || fail "no warning"
+says 3 '^in both parts +wrong' $train tiny.net --data clips --val clips \
+    --val-split train --doctor --lr 0.01
+says 2 '--sheet requires --doctor' $train tiny.net --data clips -o a \
+    --sheet b.png
+says 2 '--doctor excludes --resume' $train tiny.net --data clips --doctor \
+    --resume --checkpoint auto.ckpt
+says 1 '/nowhere/s.png: cannot write' $train tiny.net --data nothere \
+    --doctor --sheet /nowhere/s.png
+says 1 'tiny.net: is there already and is no PNG' $train next.net \
+    --data nothere --task predict --doctor --sheet tiny.net
+says 2 'given for two files' $train tiny.net --data clips --doctor \
+    --sheet tiny.net
+says 2 'random-gamma: bad value .5' $train tiny.net --data clips -o a \
+    --random-gamma 5
+says 3 '^first loss +fine +loss [0-9.]+$' $next next.net --doctor \
+    --max-steps 0 --lr 1e-9
+
+# 8. Bad input: one line, the right status.
 says 2 'unknown option .--epoch' $train tiny.net --epoch 3
 says 2 'epochs: bad value .x' $train tiny.net --epochs x
 says 2 'no model text' $train -o a --data clips

@@ -50,8 +50,8 @@ static double all_batches(struct ctt_data *d, const struct ctt_augment *a,
 static void batches_do_not_depend_on_workers(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
-    const struct ctt_augment a = { 1, 1, 0.2f, 0.2f, 99 }, other = { 1, 1,
-        0.2f, 0.2f, 98 }, none = { 0 };
+    const struct ctt_augment a = { 1, 1, 0.2f, 0.2f, 0, 99 }, other = { 1, 1,
+        0.2f, 0.2f, 0, 98 }, none = { 0 };
     double sum[4] = { 0 };
     int n, half;
 
@@ -90,7 +90,7 @@ static void *block_instead_of_cache(int64_t n)
 static void frames_in_memory_give_way(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
-    const struct ctt_augment a = { 1, 1, 0.2f, 0.2f, 99 };
+    const struct ctt_augment a = { 1, 1, 0.2f, 0.2f, 0, 99 };
     struct ctt_data *d = open_toy(clip_path("toy.pack"), &cfg);
     int64_t held = ctt_cache_held(), some;
     struct ctt_frames f;
@@ -206,7 +206,7 @@ static void colours_follow_the_light_of_the_clip(void)
     for (int j = 0; j < 3; j++)
         light(&batch, j, &mean[j], &dev[j]);
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        const struct ctt_augment a = { 0, 0, 1.5f, 0.8f, seed };
+        const struct ctt_augment a = { 0, 0, 1.5f, 0.8f, 0, seed };
 
         reader_start(&r, &a, 0);
         CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
@@ -226,12 +226,56 @@ static void colours_follow_the_light_of_the_clip(void)
     ctt_data_close(&d);
 }
 
+/* A power between the darkest and the brightest value bends the values between
+ * them, keeps their order, and keeps mean and deviation, in any light. */
+static void gamma_bends_within_the_light_of_the_clip(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    const struct ctt_augment none = { 0 };
+    static float plain[6 * 3 * 300];
+    struct ctt_batch batch;
+    struct ctt_data *d;
+    struct reader r;
+    int bent = 0;
+
+    pack_lights(clip_path("light.pack"));
+    d = open_toy(clip_path("light.pack"), &cfg);
+    CHECK_OK(reader_open(&r, d, 3, "1", 0));
+    reader_start(&r, &none, 0);
+    CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
+    memcpy(plain, batch.x, sizeof(plain));
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        const struct ctt_augment a = { .gamma = 1.5f, .key = seed };
+        double mean[2], dev[2];
+
+        for (int j = 0; j < 3; j++) {
+            struct ctt_batch was = batch;
+
+            reader_start(&r, &a, 0);
+            CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
+            was.x = plain;
+            light(&was, j, &mean[0], &dev[0]);
+            light(&batch, j, &mean[1], &dev[1]);
+            CU_ASSERT_DOUBLE_EQUAL(mean[1], mean[0], 1e-5);
+            CU_ASSERT_DOUBLE_EQUAL(dev[1], dev[0], 1e-5);
+            for (int k = 1; k < 300; k++) {
+                const float *x = plain + j * 300, *y = batch.x + j * 300;
+                CU_ASSERT((x[k] < x[k - 1]) == (y[k] < y[k - 1]));
+                bent += fabsf(x[k] - y[k]) > 0.005f;
+            }
+        }
+    }
+    CU_ASSERT(bent > 1000);
+    reader_close(&r);
+    ctt_data_close(&d);
+}
+
 /* The mean and deviation are those of the part that is seen, and nothing is
  * rounded on the way. */
 static void colours_change_the_picture(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
-    const struct ctt_augment a = { 0, 0, 0.4f, 0.3f, 5 }, none = { 0 };
+    const struct ctt_augment a = { 0, 0, 0.4f, 0.3f, 0, 5 }, none = { 0 };
     struct ctt_data *d = open_toy(clip_path("toy.pack"), &cfg);
     static float plain[12 * 4 * 300];
     struct ctt_batch batch;
@@ -406,6 +450,8 @@ int main(void)
         { "frames are cut and padded", frames_are_cut_and_padded },
         { "colours follow the light of the clip",
           colours_follow_the_light_of_the_clip },
+        { "gamma bends within the light of the clip",
+          gamma_bends_within_the_light_of_the_clip },
         { "colours change the picture", colours_change_the_picture },
         { "bad clips are skipped", bad_clips_are_skipped },
         { "lengths are limited", short_clips_are_bad_long_ones_cut },

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * light.c: how bright frames are, and the change of that in augmentation. */
+#include "libtrain/data/light.h"
+
+#include <math.h>
+
+enum { VALUES = 256 };
+
+static void add_frame(struct ctt_light *l, const struct ctt_input *in,
+                      const uint8_t *p, size_t row)
+{
+    for (int y = 0; y < in->h; y++, p += row)
+        for (int i = 0; i < in->w; i++)
+            for (int c = 0; c < in->c; c++)
+                l->n[c][p[i * in->c + c]]++;
+}
+
+void ctt_light_add(struct ctt_light *l, const struct ctt_input *in, int x,
+                   int y, const struct ctt_frames *f, int most)
+{
+    int n = most && f->count > most ? most : f->count;
+    size_t row = (size_t)f->w * (size_t)f->c;
+
+    for (int k = 0; k < n; k++) {
+        size_t t = (size_t)((int64_t)k * f->count / n);
+        add_frame(l, in, f->data + (t * (size_t)f->h + (size_t)y) * row +
+                  (size_t)x * (size_t)f->c, row);
+    }
+}
+
+void ctt_light_join(struct ctt_light *l, const struct ctt_light *other)
+{
+    for (int c = 0; c < 3; c++)
+        for (int v = 0; v < VALUES; v++)
+            l->n[c][v] += other->n[c][v];
+}
+
+/* Mean and deviation of value[v], weighted by how often v occurs. */
+static void moments(const struct ctt_light *l, int from, int to,
+                    const double value[VALUES], double *mean, double *dev)
+{
+    double n = 0, sum = 0, squares = 0;
+
+    for (int v = 0; v < VALUES; v++) {
+        uint64_t count = 0;
+        for (int c = from; c < to; c++)
+            count += l->n[c][v];
+        n += (double)count;
+        sum += (double)count * value[v];
+    }
+    *mean = n > 0 ? sum / n : 0;
+    for (int v = 0; v < VALUES; v++)
+        for (int c = from; c < to; c++)
+            squares += (double)l->n[c][v] * (value[v] - *mean) *
+                       (value[v] - *mean);
+    *dev = n > 0 ? sqrt(squares / n) : 0;
+}
+
+static void plain(double value[VALUES])
+{
+    for (int v = 0; v < VALUES; v++)
+        value[v] = v / 255.0;
+}
+
+void ctt_light_mean(const struct ctt_light *l, int from, int to, double *mean,
+                    double *dev)
+{
+    double value[VALUES];
+
+    plain(value);
+    moments(l, from, to, value, mean, dev);
+}
+
+double ctt_light_share(const struct ctt_light *l, int from, int to)
+{
+    uint64_t all = 0, those = 0;
+
+    for (int c = 0; c < 3; c++)
+        for (int v = 0; v < VALUES; v++) {
+            all += l->n[c][v];
+            those += v >= from && v <= to ? l->n[c][v] : 0;
+        }
+    return all ? (double)those / (double)all : 0;
+}
+
+/* The darkest and the brightest value of a clip. */
+static void range(const struct ctt_light *l, int *lo, int *hi)
+{
+    *lo = VALUES - 1;
+    *hi = 0;
+    for (int c = 0; c < 3; c++)
+        for (int v = 0; v < VALUES; v++)
+            if (l->n[c][v]) {
+                *lo = v < *lo ? v : *lo;
+                *hi = v > *hi ? v : *hi;
+            }
+}
+
+/* Bends values between the clip's darkest and brightest, and sets them back to
+ * its mean and deviation. */
+static void bend(const struct ctt_light *clip, double power, double mean,
+                 double dev, double value[VALUES])
+{
+    double m, s;
+    int lo, hi;
+
+    range(clip, &lo, &hi);
+    if (hi <= lo)
+        return;
+    for (int v = lo; v <= hi; v++)
+        value[v] = pow((double)(v - lo) / (hi - lo), power);
+    moments(clip, 0, 3, value, &m, &s);
+    for (int v = lo; v <= hi; v++)
+        value[v] = mean + (value[v] - m) * dev / s;
+}
+
+void ctt_tint_table(const struct ctt_light *clip, const struct ctt_input *in,
+                    const struct ctt_tint *k, float table[3][256])
+{
+    double value[VALUES], mean, dev;
+
+    plain(value);
+    moments(clip, 0, 3, value, &mean, &dev);
+    if (k->bend != 1)
+        bend(clip, (double)k->bend, mean, dev, value);
+    for (int v = 0; v < VALUES; v++) {
+        double p = (double)k->gain * (value[v] - mean) + mean +
+                   (double)k->shift * dev;
+        for (int c = 0; c < in->c; c++)
+            table[c][v] = (float)((p - (double)in->mean[c]) /
+                                  (double)in->std[c]);
+    }
+}

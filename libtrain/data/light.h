@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * light.h: how bright frames are, and the change of that in augmentation. */
+#ifndef CTT_LIGHT_H
+#define CTT_LIGHT_H
+
+#include "video/video.h"
+
+/* How many values of each channel are 0 ... 255. */
+struct ctt_light { uint64_t n[3][256]; };
+
+/* Adds the part of the frames that a model with this input sees if it is cut
+ * at x, y; of more than `most` frames that many, evenly spread; most 0: all. */
+void ctt_light_add(struct ctt_light *l, const struct ctt_input *in, int x,
+                   int y, const struct ctt_frames *f, int most);
+
+/* Adds what another one has counted. */
+void ctt_light_join(struct ctt_light *l, const struct ctt_light *other);
+
+/* Mean and standard deviation, in 0..1, of channels from .. to - 1; 0 of
+ * nothing.  The sums are of integers, so they do not depend on the order. */
+void ctt_light_mean(const struct ctt_light *l, int from, int to, double *mean,
+                    double *dev);
+
+/* The share, 0..1, of values from .. to of all channels. */
+double ctt_light_share(const struct ctt_light *l, int from, int to);
+
+/* A change of a clip's colours.  gain: of the contrast; shift: in deviations of
+ * the clip; bend: exponent of the values between the clip's own darkest and
+ * brightest (0 and 1).  None: 1, 0, 1. */
+struct ctt_tint { float gain, shift, bend; };
+
+/* What a clip's values become, normalised as the input line says: bent, then
+ * set back to the mean and deviation they had, then spread about the mean by
+ * gain and moved by shift deviations.  All of the clip's frames and channels
+ * count as one, so colours do not turn.  Nothing is rounded or clipped. */
+void ctt_tint_table(const struct ctt_light *clip, const struct ctt_input *in,
+                    const struct ctt_tint *k, float table[3][256]);
+
+#endif

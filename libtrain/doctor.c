@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * doctor.c: checks that find what quietly ruins learning: clips that do not
+ * suit the model's input line, settings that spoil them, first steps that go
+ * nowhere. */
+#include "libtrain/doctor.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* When something looks wrong.  These are rules of thumb, wide enough that the
+ * demo and the sets of real clips that train well pass. */
+static const double MEAN_OFF = 1;         /* in the input line's std */
+static const double DEV_RATIO = 3;        /* of the data's to the line's */
+static const double SHIFT_MOST = 1.5;     /* of a clip, in its deviations */
+static const double SPREAD_MOST = 2;
+static const double STILL_MOST = 0.5;
+static const double RATES_APART = 1.25;
+static const double BORDER_MOST = 0.5;
+static const double CLASSES_APART = 5;    /* clips, most to fewest */
+static const double LOSS_OVER = 1;        /* nats over an even guess */
+
+/* What the checks look at. */
+struct patient {
+    const struct ctt_model     *m;
+    const struct ctt_train_cfg *cfg;
+    struct ctt_data            *train, *val;
+    struct ctt_survey           of;
+    struct ctt_first_steps      steps;
+};
+
+#define FOUND(f, ...) snprintf((f)->found, sizeof((f)->found), __VA_ARGS__)
+#define MENDS(f, ...) snprintf((f)->mends, sizeof((f)->mends), __VA_ARGS__)
+
+/* "0.45" if all are the same, or "0.41,0.43,0.38". */
+static const char *channels(int n, const double *x, char *buf, size_t size)
+{
+    int at = 0, same = 1;
+
+    for (int c = 1; c < n; c++)
+        same &= memcmp(&x[c], &x[0], sizeof(*x)) == 0;
+    n = same ? 1 : n;
+    for (int c = 0; c < n && (size_t)at < size; c++)
+        at += snprintf(buf + at, size - (size_t)at, "%s%.3g", c ? "," : "",
+                       x[c]);
+    return buf;
+}
+
+/* ---- the clips ---- */
+
+static int light(struct patient *p, struct ctt_finding *f)
+{
+    const struct ctt_input *in = &p->train->in;
+    const struct ctt_survey *s = &p->of;
+    double mean[3], std[3], off = 0, ratio = 1;
+    char text[4][32];
+
+    for (int c = 0; c < s->channels; c++) {
+        mean[c] = (double)in->mean[c];
+        std[c] = (double)in->std[c];
+        off = fmax(off, fabs(s->mean[c] - mean[c]) / std[c]);
+        if (s->dev[c] > 0)
+            ratio = fmax(ratio, fmax(s->dev[c] / std[c], std[c] / s->dev[c]));
+    }
+    FOUND(f, "values of mean %s and deviation %s; the input line has mean=%s "
+          "std=%s", channels(s->channels, s->mean, text[0], sizeof(text[0])),
+          channels(s->channels, s->dev, text[1], sizeof(text[1])),
+          channels(s->channels, mean, text[2], sizeof(text[2])),
+          channels(s->channels, std, text[3], sizeof(text[3])));
+    if (off > MEAN_OFF || ratio > DEV_RATIO)
+        MENDS(f, "mean=auto std=auto in the input line");
+    return 1;
+}
+
+static int black_and_white(struct patient *p, struct ctt_finding *f)
+{
+    FOUND(f, "%.0f%% of the values are 0, %.0f%% are 255", 100 * p->of.black,
+          100 * p->of.white);
+    if (p->train->in.fit == CTT_FIT_PAD && p->of.black > BORDER_MOST)
+        MENDS(f, "fit=crop or fit=stretch in the input line: borders fill the "
+              "frame");
+    return 1;
+}
+
+static int flat(struct patient *p, struct ctt_finding *f)
+{
+    FOUND(f, "%d of %d clips show one value only", p->of.flat, p->of.clips);
+    if (p->of.flat)
+        MENDS(f, "--data without them: convtt-data check lists what is there");
+    return 1;
+}
+
+static int still(struct patient *p, struct ctt_finding *f)
+{
+    float fps = p->train->in.fps;
+
+    FOUND(f, "%.0f%% of the frames equal the one before", 100 * p->of.still);
+    if (fps > 0 && p->of.longest > 1 && p->of.still > STILL_MOST)
+        MENDS(f, "a rate below fps=%g in the input line: clips have fewer "
+              "frames", (double)fps);
+    return 1;
+}
+
+static int rate(struct patient *p, struct ctt_finding *f)
+{
+    double least = (double)p->of.fps_least, most = (double)p->of.fps_most;
+
+    if (p->of.longest <= 1 || least <= 0)
+        return 0;
+    if (p->train->in.fps > 0)
+        FOUND(f, "clips are read at the %g frames per second of the input line",
+              (double)p->train->in.fps);
+    else
+        FOUND(f, "clips have %g to %g frames per second", least, most);
+    if (p->train->in.fps <= 0 && most > RATES_APART * least)
+        MENDS(f, "fps=%g in the input line: a step is then as long in all "
+              "clips", least);
+    return 1;
+}
+
+/* ---- how far back the model sees ---- */
+
+/* past[] of a node from those of what it reads; INT_MAX: without end. */
+static int past_of(const struct ctt_graph *g, int i, const int *past)
+{
+    const struct ctt_node *n = &g->node[i];
+    int most = n->op == CTT_OP_INPUT, more = 0;
+
+    for (int k = 0; k < n->nin; k++)
+        most = past[n->in[k]] > most ? past[n->in[k]] : most;
+    if (n->op == CTT_OP_STATE) {
+        most = past[n->source];
+        more = n->attr.state.delay;
+    }
+    if (n->op == CTT_OP_WINDOW)
+        more = (n->attr.window.steps - 1) * n->attr.window.every;
+    return !most ? 0 : most > INT_MAX - more ? INT_MAX : most + more;
+}
+
+/* The frames that an answer depends on, the last one included; 0: all before
+ * it, because a state feeds itself.  CTT_ENOMEM. */
+static int frames_seen(const struct ctt_graph *g)
+{
+    int *past = ctt_calloc((size_t)g->count, sizeof(*past));
+    int changed = 1, seen;
+
+    if (!past)
+        return CTT_ENOMEM;
+    for (int round = 0; changed && round <= g->count; round++) {
+        changed = 0;
+        for (int i = 0; i < g->count; i++) {
+            int now = past_of(g, i, past);
+            changed |= now != past[i];
+            past[i] = now;
+        }
+    }
+    seen = changed ? 0 : past[ctt_graph_output(g)];
+    ctt_free(past);
+    return seen;
+}
+
+/* "2 s", or nothing if the rate is unknown. */
+static const char *seconds(const struct patient *p, int frames, char *buf,
+                           size_t size)
+{
+    buf[0] = '\0';
+    if (p->of.fps_least > 0 && p->of.longest > 1)
+        snprintf(buf, size, " (%.2g s)",
+                 frames / (double)p->of.fps_least);
+    return buf;
+}
+
+static int length(struct patient *p, struct ctt_finding *f)
+{
+    int seen = frames_seen(p->m->g), n;
+    char a[32], b[32];
+
+    if (seen < 0)
+        return seen;
+    n = FOUND(f, "%d to %d frames, half have %d%s or fewer; an answer sees ",
+              p->of.shortest, p->of.longest, p->of.median,
+              seconds(p, p->of.median, a, sizeof(a)));
+    if (!seen)
+        snprintf(f->found + n, sizeof(f->found) - (size_t)n, "all before it");
+    else
+        snprintf(f->found + n, sizeof(f->found) - (size_t)n, "the last %d%s",
+                 seen, seconds(p, seen, b, sizeof(b)));
+    if (seen && p->of.median > 2 * seen)
+        MENDS(f, "larger steps= or every= of a window line, or a smaller fps=: "
+              "most of a clip is not seen at its end");
+    else if (seen > 1 && seen > 2 * p->of.longest)
+        MENDS(f, "smaller steps= or every= of a window line, or a larger fps=: "
+              "most of what the model reads is before the clip");
+    return 1;
+}
+
+/* ---- classes and parts ---- */
+
+static int classes(struct patient *p, struct ctt_finding *f)
+{
+    const struct ctt_data *d = p->train;
+    int labels = d->list->labels, least = INT_MAX, most = 0;
+    int *clips = ctt_calloc((size_t)labels + 1, sizeof(*clips));
+
+    if (!clips)
+        return CTT_ENOMEM;
+    for (int i = 0; i < d->clips; i++)
+        clips[d->clip[i].label]++;
+    for (int k = 0; k < labels; k++) {
+        least = clips[k] < least ? clips[k] : least;
+        most = clips[k] > most ? clips[k] : most;
+    }
+    ctt_free(clips);
+    FOUND(f, "%d classes with %d to %d clips; always naming the most frequent "
+          "is right for %.0f%%", labels, least, most, 100.0 * most / d->clips);
+    if (most > CLASSES_APART * least)
+        MENDS(f, "--classes FILE without the small ones, or more clips of "
+              "these");
+    return 1;
+}
+
+static int two_classes(struct patient *p, struct ctt_finding *f)
+{
+    struct ctt_repeats r;
+    int rc = ctt_data_repeats(p->train, &r);
+
+    if (rc < 0)
+        return rc;
+    FOUND(f, "%d clips are in the set twice, %d with another class", r.same +
+          r.other, r.other);
+    if (r.other)
+        MENDS(f, "--strict names them: %.90s", r.rivals);
+    return 1;
+}
+
+static int both_parts(struct patient *p, struct ctt_finding *f)
+{
+    const char *in_train, *in_val;
+    int rc;
+
+    if (!p->val) {
+        FOUND(f, "no clips to validate on");
+        MENDS(f, "--val PATH or --val-split NAME");
+        return 1;
+    }
+    rc = ctt_data_shared(p->train, p->val, &in_train, &in_val);
+    if (rc < 0)
+        return rc;
+    FOUND(f, "%d of %d validation clips are in the training data too", rc,
+          p->val->clips);
+    if (rc)
+        MENDS(f, "--val PATH with other clips than %.90s", in_val);
+    return 1;
+}
+
+/* ---- augmentation ---- */
+
+static int room(struct patient *p, struct ctt_finding *f)
+{
+    const struct ctt_data *d = p->train;
+    int w = d->stored_w - d->in.w, h = d->stored_h - d->in.h;
+
+    if (!p->cfg->jitter)
+        return 0;
+    FOUND(f, "--jitter moves the crop by up to %d x %d pixels", w, h);
+    if (w + h == 0)
+        MENDS(f, "scale=1.125 in the input line: there is nothing to move");
+    return 1;
+}
+
+static int augmentation(struct patient *p, struct ctt_finding *f)
+{
+    double shift = 0, least = 1, most = 1;
+    struct ctt_clip_look look[2];
+    int rc = ctt_clip_looks(p->train, p->cfg, look);
+
+    if (rc < 0)
+        return rc;
+    for (int j = 0; j < look[0].clips; j++) {
+        double dev = look[0].dev[j], spread;
+        if (dev <= 0)
+            continue;
+        spread = look[1].dev[j] / dev;
+        shift = fmax(shift, fabs(look[1].mean[j] - look[0].mean[j]) / dev);
+        least = fmin(least, spread);
+        most = fmax(most, spread);
+    }
+    FOUND(f, "of %d clips it moves the mean by up to %.2g deviations and makes "
+          "the deviation %.2g to %.2g of what it was", look[0].clips, shift,
+          least, most);
+    if (shift > SHIFT_MOST || least * SPREAD_MOST < 1 || most > SPREAD_MOST)
+        MENDS(f, "a smaller --brightness or --contrast");
+    ctt_clip_looks_free(look);
+    return 1;
+}
+
+/* ---- the first steps ---- */
+
+static int first_loss(struct patient *p, struct ctt_finding *f)
+{
+    double even = log((double)p->train->list->labels);
+    struct ctt_first_steps *s = &p->steps;
+    int rc = ctt_first_steps(p->m, p->cfg, p->train, s);
+
+    if (rc < 0)
+        return rc;
+    if (!s->steps) {
+        FOUND(f, "no step has a loss: %.120s", s->failed);
+        MENDS(f, "mean=auto std=auto in the input line, or a smaller --lr");
+        return 1;
+    }
+    FOUND(f, "loss %.3f", s->first);
+    if (p->cfg->task == CTT_RECOGNISE)
+        FOUND(f, "loss %.3f; an even guess of %d classes has %.3f", s->first,
+              p->train->list->labels, even);
+    if (p->cfg->task == CTT_RECOGNISE && s->first > even + LOSS_OVER)
+        MENDS(f, "mean=auto std=auto in the input line, or a norm line before "
+              "the last conv");
+    return 1;
+}
+
+/* How far the lowest loss must fall: a recogniser can learn a few clips by
+ * heart, a predictor has other frames in each step. */
+static const double falls[] = { [CTT_RECOGNISE] = 0.5, [CTT_PREDICT] = 0.9 };
+
+static int one_batch(struct patient *p, struct ctt_finding *f)
+{
+    const struct ctt_first_steps *s = &p->steps;
+    double lr = (double)p->cfg->lr;
+
+    if (!s->steps)
+        return 0;
+    FOUND(f, "%d steps on the same %d clips: loss %.3f, lowest %.3f", s->steps,
+          s->clips, s->first, s->lowest);
+    if (s->failed[0])
+        MENDS(f, "an --lr below %g: %.100s", lr, s->failed);
+    else if (s->lowest > falls[p->cfg->task] * s->first)
+        MENDS(f, "another --lr than %g, or mean=auto std=auto: a few clips are "
+              "not learnt by heart", lr);
+    return 1;
+}
+
+/* ---- the table ---- */
+
+enum { ANY = -1 };
+enum when { DEEP, WRONG, ALWAYS };    /* --doctor only; at each start: a warning
+                                         if it looks wrong; a line, too */
+
+/* look returns 1, 0 if there is nothing to say, or an error. */
+static const struct check {
+    const char *name;
+    int         task;
+    enum when   when;
+    int       (*look)(struct patient *p, struct ctt_finding *f);
+} checks[] = {
+    { "light", ANY, ALWAYS, light },
+    { "black and white", ANY, WRONG, black_and_white },
+    { "one value", ANY, WRONG, flat },
+    { "frames repeated", ANY, WRONG, still },
+    { "frame rate", ANY, WRONG, rate },
+    { "length", CTT_RECOGNISE, ALWAYS, length },
+    { "classes", CTT_RECOGNISE, WRONG, classes },
+    { "clips twice", CTT_RECOGNISE, DEEP, two_classes },
+    { "in both parts", ANY, DEEP, both_parts },
+    { "room to move", ANY, WRONG, room },
+    { "augmentation", CTT_RECOGNISE, DEEP, augmentation },
+    { "first loss", ANY, DEEP, first_loss },
+    { "one batch", ANY, DEEP, one_batch },
+};
+
+int ctt_doctor(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+               struct ctt_data *train, struct ctt_data *val, int deep,
+               struct ctt_findings *out)
+{
+    struct patient p = { .m = m, .cfg = cfg, .train = train, .val = val };
+    int rc;
+
+    *out = (struct ctt_findings){ .count = 0 };
+    CTT_TRY(ctt_data_survey(train, &p.of));
+    for (size_t i = 0; i < CTT_LEN(checks); i++) {
+        const struct check *k = &checks[i];
+        struct ctt_finding *f = &out->row[out->count];
+
+        if ((k->when == DEEP && !deep) ||
+            (k->task != ANY && k->task != cfg->task))
+            continue;
+        *f = (struct ctt_finding){ .check = k->name,
+                                   .show = k->when == ALWAYS };
+        CTT_TRY(k->look(&p, f));
+        out->count += rc;
+        out->wrong += rc && f->mends[0];
+    }
+    rc = 0;
+out:
+    return rc;
+}

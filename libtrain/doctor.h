@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * doctor.h: what the checks of ctt_doctor() measure. */
+#ifndef CTT_DOCTOR_H
+#define CTT_DOCTOR_H
+
+#include "libtrain/data/data.h"
+
+/* The first steps of a training on the same few clips: loss of the first one
+ * and the lowest.  failed: the message of a loss that is not finite, or "". */
+struct ctt_first_steps {
+    int    clips, steps;
+    double first, lowest;
+    char   failed[128];
+};
+
+/* Trains a copy of m with the optimizer and learning rate of cfg, and without
+ * augmentation, for up to 60 steps or 2 minutes on a batch of up to 8 clips
+ * that are spread over d.  CTT_ESTOP if ctt_stopped(). */
+int ctt_first_steps(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                    const struct ctt_data *d, struct ctt_first_steps *out);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * doctor_steps.c: what --doctor learns by loading a few clips: the first steps
+ * of a training on them, and what augmentation makes of them. */
+#include "libtrain/doctor.h"
+#include "libtrain/chance.h"
+#include "libtrain/data/load.h"
+
+#include <math.h>
+
+enum { STEPS = 60, MINUTES = 2, CLIPS = 8 };
+
+/* ---- the first steps ---- */
+
+/* The same settings without chance, logs and whatever begins later. */
+static struct ctt_train_cfg simple(const struct ctt_train_cfg *cfg, int clips)
+{
+    struct ctt_train_cfg c = *cfg;
+
+    c.batch = clips;
+    c.epochs = STEPS;
+    c.max_steps = 0;
+    c.time_limit = MINUTES;
+    c.schedule = CTT_CONSTANT;
+    c.warmup = c.label_smooth = c.dsd = 0;
+    c.jitter = c.flip = c.early_stop = c.checkpoint_every = c.resume = 0;
+    c.brightness = c.contrast = c.random_gamma = 0;
+    c.observe = "1";
+    c.frame_loss = CTT_FRAME_NONE;
+    c.full_weight = 1;
+    c.buckets = "1";
+    c.sampling_start = "off";
+    c.out = c.checkpoint = c.log_csv = c.log_json = NULL;
+    c.taught_by = NULL;
+    c.changes = NULL;
+    c.last_of = c.or_given = 0;
+    return c;
+}
+
+static void on_step(void *arg, const struct ctt_progress *p)
+{
+    struct ctt_first_steps *s = arg;
+
+    if (isnan(p->loss))
+        return;
+    if (s->steps++ == 0)
+        s->first = s->lowest = p->loss;
+    s->lowest = p->loss < s->lowest ? p->loss : s->lowest;
+}
+
+int ctt_first_steps(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                    const struct ctt_data *d, struct ctt_first_steps *out)
+{
+    struct ctt_first_steps s = { .first = NAN, .lowest = NAN };
+    const struct ctt_events ev = { .arg = &s, .progress = on_step };
+    struct ctt_data part = { .clips = 0 };
+    struct ctt_model *copy = NULL;
+    struct ctt_train_cfg simpler;
+    struct ctt_result r;
+    int rc;
+
+    s.clips = cfg->batch < CLIPS ? cfg->batch : CLIPS;
+    CTT_TRY(ctt_data_part(d, s.clips, &part));
+    s.clips = part.clips;
+    simpler = simple(cfg, s.clips);
+    CTT_TRY(ctt_model_copy(m, &copy));
+    rc = ctt_train(copy, &simpler, &part, NULL, &ev, &r);
+    if (rc == CTT_ENAN)
+        snprintf(s.failed, sizeof(s.failed), "%s", ctt_errmsg());
+    else
+        CTT_TRY(rc);
+    CTT_CHECK(rc < 0 || !r.stopped, CTT_ESTOP, "stopped");
+    *out = s;
+    rc = 0;
+out:
+    ctt_model_free(&copy);
+    ctt_free(part.clip);
+    return rc;
+}
+
+/* ---- augmentation ---- */
+
+/* Mean and deviation of a clip in a batch, in 0..1. */
+static void measure(const struct ctt_input *in, const struct ctt_batch *b,
+                    int j, double *mean, double *dev)
+{
+    int64_t frame = (int64_t)in->h * in->w * in->c;
+    double sum = 0, squares = 0, n = (double)frame * b->length[j];
+
+    for (int t = 0; t < b->length[j]; t++) {
+        const float *x = b->x + ((int64_t)t * b->n + j) * frame;
+        for (int64_t i = 0; i < frame; i++) {
+            int c = (int)(i % in->c);
+            double p = (double)x[i] * (double)in->std[c] + (double)in->mean[c];
+            sum += p;
+            squares += p * p;
+        }
+    }
+    *mean = n > 0 ? sum / n : 0;
+    *dev = n > 0 ? sqrt(fmax(squares / n - *mean * *mean, 0)) : 0;
+}
+
+/* The frame in the middle of a clip, as bytes. */
+static void picture(const struct ctt_input *in, const struct ctt_batch *b,
+                    int j, uint8_t *out)
+{
+    int64_t frame = (int64_t)in->h * in->w * in->c;
+    const float *x = b->x + ((int64_t)(b->length[j] / 2) * b->n + j) * frame;
+
+    for (int64_t i = 0; i < frame; i++) {
+        int c = (int)(i % in->c);
+        double p = (double)x[i] * (double)in->std[c] + (double)in->mean[c];
+        out[i] = (uint8_t)lround(255 * fmin(fmax(p, 0), 1));
+    }
+}
+
+/* Loads the clips as they are (key 0) or as they are changed. */
+static int load(struct ctt_loader *l, const struct ctt_order *order,
+                const struct ctt_augment *a, const struct ctt_input *in,
+                struct ctt_clip_look *out)
+{
+    size_t frame = (size_t)in->h * (size_t)in->w * (size_t)in->c;
+    struct ctt_batch b;
+    double wait = 0;
+    int rc;
+
+    ctt_loader_start(l, order, a, 0);
+    CTT_TRY(ctt_loader_next(l, &b, &wait));
+    for (int j = 0; j < b.n; j++) {
+        measure(in, &b, j, &out->mean[j], &out->dev[j]);
+        picture(in, &b, j, out->frame + (size_t)j * frame);
+    }
+    ctt_loader_done(l);
+out:
+    return rc < 0 ? rc : 0;
+}
+
+int ctt_clip_looks(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
+                   struct ctt_clip_look out[2])
+{
+    size_t frame = (size_t)d->in.h * (size_t)d->in.w * (size_t)d->in.c;
+    const uint64_t image = ctt_key((uint64_t)cfg->seed, CTT_KEY_IMAGE);
+    struct ctt_loader *loader = NULL;
+    struct ctt_order *order = NULL;
+    struct ctt_data part = { .clips = 0 };
+    struct ctt_buckets buckets;
+    struct ctt_augment a;
+    int rc;
+
+    out[0] = out[1] = (struct ctt_clip_look){ .clips = 0 };
+    CTT_TRY(ctt_data_part(d, CTT_CLIP_LOOKS, &part));
+    CTT_TRY(ctt_buckets_find(&part, part.clips, "1", &buckets));
+    CTT_TRY(ctt_order_new(&part, part.clips, &order));
+    ctt_order_make(&part, &buckets, 0, 0, order);
+    CTT_TRY(ctt_loader_open(&part, part.clips, part.longest, &loader));
+    for (int k = 0; k < 2; k++) {
+        out[k].clips = part.clips;
+        out[k].frame = ctt_calloc((size_t)part.clips, frame);
+        CTT_TRY(out[k].frame ? 0 : CTT_ENOMEM);
+        a = ctt_augment_of(cfg, k ? ctt_key(image, 0) | 1 : 0);
+        CTT_TRY(load(loader, order, &a, &d->in, &out[k]));
+    }
+out:
+    if (rc < 0)
+        ctt_clip_looks_free(out);
+    ctt_loader_close(&loader);
+    ctt_order_free(&order);
+    ctt_free(part.clip);
+    return rc;
+}
+
+void ctt_clip_looks_free(struct ctt_clip_look look[2])
+{
+    for (int k = 0; k < 2; k++) {
+        ctt_free(look[k].frame);
+        look[k].frame = NULL;
+    }
+}

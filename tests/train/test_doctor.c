@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_doctor.c: what a set looks like, mean=auto and std=auto, and the checks
+ * that find what ruins learning. */
+#include "libtrain/data/data.h"
+#include "tests/lib/allocs.h"
+#include "tests/lib/told.h"
+#include "tests/lib/toy.h"
+
+#include <math.h>
+
+enum { SIDE = CLIP_SIZE, FRAME = SIDE * SIDE * 3 };
+
+static struct ctt_data *train, *val;
+
+/* ---- packs ---- */
+
+/* What the clips of a pack have: values from .. from + range - 1 of noise;
+ * frames; each frame `repeat` times; classes as often as count says. */
+struct made { int from, range, frames, repeat, clips, of_last, seed; };
+
+static const struct made usual = { 60, 140, 6, 1, 20, 0, 1 };
+
+static void fill(const struct made *s, int i, int t, uint8_t *p)
+{
+    uint64_t key = (uint64_t)s->seed << 32 | (uint64_t)(i * 100 +
+                                                        t / s->repeat);
+
+    for (int k = 0; k < FRAME; k++)
+        p[k] = (uint8_t)(s->from + (int)(ctt_random(key, (uint64_t)k) %
+                                         (unsigned)s->range));
+}
+
+/* The last class has of_last clips, if that is not 0; the others share the
+ * rest. */
+static int class_of(const struct made *s, int i)
+{
+    if (!s->of_last)
+        return i % CLIP_CLASSES;
+    return i < s->of_last ? CLIP_CLASSES - 1 : i % (CLIP_CLASSES - 1);
+}
+
+static const char *make(const char *name, const struct made *s)
+{
+    const char *path = clip_path(name);
+    struct ctt_input in = clip_input();
+    static uint8_t data[64 * FRAME];
+    struct ctt_frames f = { data, s->frames, SIDE, SIDE, 3, 12 };
+    struct ctt_pack *p = NULL;
+    char id[32];
+
+    CHECK_OK(ctt_pack_create(path, &in, (char *const *)clip_labels,
+                             CLIP_CLASSES, &p));
+    for (int i = 0; i < s->clips; i++) {
+        for (int t = 0; t < s->frames; t++)
+            fill(s, i, t, data + t * FRAME);
+        snprintf(id, sizeof(id), "clip%d", i);
+        CHECK_OK(ctt_pack_add(p, id, class_of(s, i), &f));
+    }
+    CHECK_OK(ctt_pack_finish(&p));
+    return path;
+}
+
+static struct ctt_data *open_as(const char *path, const struct ctt_input *in,
+                                const struct ctt_train_cfg *cfg)
+{
+    struct ctt_data *d = NULL;
+
+    CHECK_OK(ctt_data_open(path, "train", in, NULL, 0, cfg, NULL, &d));
+    return d;
+}
+
+/* ---- the survey ---- */
+
+static void a_survey_counts_what_a_model_sees(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_input in = clip_input();
+    struct ctt_survey s[2];
+    double sum = 0, squares = 0, n = 0;
+    const char *path = make("usual.pack", &usual);
+    static uint8_t p[FRAME];
+
+    for (int k = 0; k < 2; k++) {
+        struct ctt_data *d;
+        cfg.workers = k ? 5 : 1;
+        cfg.cache = k ? 0 : 64;
+        d = open_as(path, &in, &cfg);
+        memset(&s[k], 0, sizeof(s[k]));
+        CHECK_OK(ctt_data_survey(d, &s[k]));
+        ctt_data_close(&d);
+    }
+    CU_ASSERT(memcmp(&s[0], &s[1], sizeof(s[0])) == 0);
+    for (int i = 0; i < usual.clips; i++)
+        for (int t = 0; t < usual.frames; t++) {
+            fill(&usual, i, t, p);
+            for (int y = 1; y < 11; y++)
+                for (int x = 1; x < 11; x++, n++) {
+                    double v = p[(y * SIDE + x) * 3 + 1] / 255.0;
+                    sum += v;
+                    squares += v * v;
+                }
+        }
+    CU_ASSERT_DOUBLE_EQUAL(s[0].mean[1], sum / n, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(s[0].dev[1], sqrt(squares / n - sum / n * sum / n),
+                           1e-9);
+    CU_ASSERT(s[0].channels == 3 && s[0].clips == 20 && s[0].flat == 0);
+    CU_ASSERT(s[0].black == 0 && s[0].white == 0 && s[0].still == 0);
+    CU_ASSERT(s[0].shortest == 6 && s[0].median == 6 && s[0].longest == 6);
+    CU_ASSERT(s[0].fps_least == 12 && s[0].fps_most == 12);
+}
+
+/* ---- mean=auto std=auto ---- */
+
+static const char auto_net[] =
+    "input x h=10 w=10 c=3 fps=12 mean=auto std=auto scale=1.2\n"
+    "conv e in=x out=8 kernel=3 stride=2 pad=1\n"
+    "norm n in=e kind=batch\n"
+    "act f in=n kind=relu\n"
+    "pool p in=f kind=avg\n"
+    "conv y in=p out=4\n";
+
+static struct ctt_graph *parsed(const char *text, struct ctt_input *in)
+{
+    struct ctt_graph *g = NULL;
+
+    CHECK_OK(ctt_net_parse(text, &g));
+    *in = g->node[ctt_graph_input(g)].attr.input;
+    return g;
+}
+
+static void auto_becomes_numbers(void)
+{
+    const struct ctt_events ev = { .warn = on_clip };
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_input in, *now;
+    struct ctt_graph *g = parsed(auto_net, &in);
+    struct ctt_data *d = open_as(make("usual.pack", &usual), &in, &cfg);
+    struct ctt_model *m = NULL;
+    struct ctt_survey s;
+    char *text = ctt_net_print(g);
+
+    CU_ASSERT(strstr(text, "mean=auto std=auto") != NULL);
+    ctt_free(text);
+    CU_ASSERT_EQUAL(ctt_graph_light_known(g), CTT_EINVAL);
+    CU_ASSERT_EQUAL(ctt_data_check(d, g), CTT_EINVAL);
+    told = 0;
+    CHECK_OK(ctt_data_survey(d, &s));
+    CHECK_OK(ctt_data_measure(d, g, &ev));
+    now = &g->node[ctt_graph_input(g)].attr.input;
+    for (int c = 0; c < 3; c++) {
+        CU_ASSERT_DOUBLE_EQUAL((double)now->mean[c], s.mean[c], 1e-4);
+        CU_ASSERT_DOUBLE_EQUAL((double)now->std[c], s.dev[c], 1e-4);
+        CU_ASSERT(d->in.mean[c] == now->mean[c] && d->in.std[c] == now->std[c]);
+    }
+    CU_ASSERT(told == 0);
+    CHECK_OK(ctt_model_new(g, &m));
+    CHECK_OK(ctt_model_save(clip_path("auto.h5"), m));
+    ctt_model_free(&m);
+    CHECK_OK(ctt_model_load(clip_path("auto.h5"), 0, &m));
+    CU_ASSERT(m->g->node[0].attr.input.mean[1] == d->in.mean[1]);
+    ctt_model_free(&m);
+    ctt_data_close(&d);
+}
+
+/* Nothing can be divided by the deviation of clips that are all gray. */
+static void constant_clips_have_std_one(void)
+{
+    const struct made gray = { 77, 1, 6, 1, 8, 0, 1 };
+    const struct ctt_events ev = { .warn = on_clip };
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_input in;
+    struct ctt_graph *g = parsed(auto_net, &in);
+    struct ctt_data *d = open_as(make("gray.pack", &gray), &in, &cfg);
+
+    told = 0;
+    CHECK_OK(ctt_data_measure(d, g, &ev));
+    CU_ASSERT(d->in.std[0] == 1 && d->in.std[2] == 1);
+    CU_ASSERT_DOUBLE_EQUAL((double)d->in.mean[0], 77 / 255.0, 1e-4);
+    CU_ASSERT(told == 1 && strstr(last_told, "std=auto") != NULL);
+    ctt_graph_free(&g);
+    ctt_data_close(&d);
+}
+
+/* A model that is not measured is neither written nor trained. */
+static void auto_is_no_model(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_input in;
+    struct ctt_graph *g = parsed(auto_net, &in);
+    struct ctt_data *d = open_as(make("usual.pack", &usual), &in, &cfg);
+    struct ctt_model *m = NULL;
+    struct ctt_result r;
+
+    CHECK_OK(ctt_model_new(g, &m));
+    CHECK_OK(ctt_model_labels(m, (char *const *)clip_labels, CLIP_CLASSES));
+    CU_ASSERT_EQUAL(ctt_model_save(clip_path("no.h5"), m), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "x: mean=auto") != NULL);
+    CU_ASSERT(access(clip_path("no.h5"), F_OK) != 0);
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, d, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "x: mean=auto") != NULL);
+    ctt_model_free(&m);
+    ctt_data_close(&d);
+}
+
+/* ---- the checks ---- */
+
+static const struct ctt_finding *row(const struct ctt_findings *all,
+                                     const char *check)
+{
+    for (int i = 0; i < all->count; i++)
+        if (strcmp(all->row[i].check, check) == 0)
+            return &all->row[i];
+    return NULL;
+}
+
+/* A set, settings and a model of which one check should find one thing. */
+struct ill {
+    struct made  made;
+    const char  *net, *was, *is;     /* the input line, changed */
+    const char  *check, *found, *mends;
+    int          deep;
+    float        brightness, lr, big;
+    int          jitter, same_val, no_val;
+};
+
+#define USUAL { 60, 140, 6, 1, 20, 0, 1 }
+#define WINDOW \
+    "input x h=10 w=10 c=3 fps=12 mean=0.5 std=0.16 scale=1.2\n" \
+    "conv e in=x out=8 kernel=3 stride=2 pad=1\n" \
+    "clip\n" \
+    "window v in=e steps=3\n" \
+    "pool p in=v kind=avg\n" \
+    "conv y in=p out=4\n"
+
+static const char fine_net[] =
+    "input x h=10 w=10 c=3 fps=12 mean=0.5 std=0.16 scale=1.2\n"
+    "conv e in=x out=8 kernel=3 stride=2 pad=1\n"
+    "norm n in=e kind=batch\n"
+    "act f in=n kind=relu\n"
+    "convlstm h in=f hidden=8 kernel=3\n"
+    "pool p in=h kind=avg\n"
+    "conv y in=p out=4\n";
+
+static const struct ill ills[] = {
+    { .made = USUAL, .was = "mean=0.5", .is = "mean=0.9", .check = "light",
+      .found = "mean=0.9 std=0.16", .mends = "mean=auto std=auto" },
+    { .made = USUAL, .was = "std=0.16", .is = "std=0.9", .check = "light",
+      .found = "deviation 0.15", .mends = "mean=auto std=auto" },
+    { .made = { 77, 1, 6, 1, 8, 0, 1 }, .check = "one value",
+      .found = "8 of 8 clips", .mends = "--data" },
+    { .made = { 60, 140, 12, 4, 20, 0, 1 }, .check = "frames repeated",
+      .found = "82% of the frames", .mends = "below fps=12" },
+    { .made = { 60, 140, 12, 1, 20, 0, 1 }, .net = WINDOW, .check = "length",
+      .found = "the last 3 (0.25 s)", .mends = "larger steps= or every=" },
+    { .made = USUAL, .net = WINDOW, .was = "steps=3",
+      .is = "steps=3 every=10", .check = "length", .found = "the last 21",
+      .mends = "smaller steps= or every=" },
+    { .made = { 60, 140, 6, 1, 40, 2, 1 }, .check = "classes",
+      .found = "4 classes with 2 to 13 clips", .mends = "--classes" },
+    { .made = USUAL, .check = "in both parts", .same_val = 1, .deep = 1,
+      .found = "20 of 20", .mends = "--val" },
+    { .made = USUAL, .check = "in both parts", .no_val = 1, .deep = 1,
+      .found = "no clips", .mends = "--val-split" },
+    { .made = USUAL, .was = "scale=1.2", .is = "scale=1", .jitter = 1,
+      .check = "room to move", .found = "0 x 0", .mends = "scale=" },
+    { .made = USUAL, .check = "augmentation", .brightness = 8, .deep = 1,
+      .found = "of 16 clips", .mends = "--brightness" },
+    { .made = USUAL, .check = "first loss", .big = 300, .deep = 1,
+      .found = "has 1.386", .mends = "a norm line" },
+    { .made = USUAL, .check = "one batch", .lr = 1e-9f, .deep = 1,
+      .found = "60 steps on the same 4 clips", .mends = "--lr" },
+};
+
+/* The text of a net with a word changed. */
+static const char *changed(const struct ill *s)
+{
+    static char text[1024];
+    const char *net = s->net ? s->net : fine_net, *at;
+
+    snprintf(text, sizeof(text), "%s", net);
+    if (!s->was)
+        return text;
+    at = strstr(net, s->was);
+    CU_ASSERT_FATAL(at != NULL);
+    snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - net), net, s->is,
+             at + strlen(s->was));
+    return text;
+}
+
+static void diagnose(const struct ill *s, struct ctt_findings *all)
+{
+    const struct made other = { 60, 140, 6, 1, 8, 0, 2 };
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_data *d, *v = NULL;
+    struct ctt_model *m = NULL;
+    struct ctt_input in;
+    float *answer;
+
+    cfg.brightness = s->brightness;
+    cfg.jitter = s->jitter;
+    cfg.lr = s->lr > 0 ? s->lr : 0.01f;
+    CHECK_OK(clip_model(changed(s), 3, &m));
+    answer = m->w + m->g->node[ctt_graph_output(m->g)].at[0];
+    for (int i = 0; s->big > 0 && i < 8 * 4; i++)
+        answer[i] *= s->big;
+    in = m->g->node[ctt_graph_input(m->g)].attr.input;
+    in.scale = 1.2f;
+    d = open_as(make("ill.pack", &s->made), &in, &cfg);
+    if (in.scale != m->g->node[0].attr.input.scale) {    /* a pack of its own */
+        d->stored_w = d->stored_h = 10;
+        d->in.scale = 1;
+    }
+    if (!s->no_val)
+        v = open_as(s->same_val ? clip_path("ill.pack") :
+                    make("other.pack", &other), &in, &cfg);
+    CHECK_OK(ctt_doctor(m, &cfg, d, v, s->deep, all));
+    ctt_data_close(&v);
+    ctt_data_close(&d);
+    ctt_model_free(&m);
+}
+
+static void each_ill_is_found(void)
+{
+    for (size_t i = 0; i < CTT_LEN(ills); i++) {
+        const struct ill *s = &ills[i];
+        const struct ctt_finding *f;
+        struct ctt_findings all;
+
+        diagnose(s, &all);
+        f = row(&all, s->check);
+        CU_ASSERT_FATAL(f != NULL);
+        if (!strstr(f->found, s->found) || !strstr(f->mends, s->mends)) {
+            printf("\n%s: found: %s; mends: %s\n", s->check, f->found,
+                   f->mends);
+            CU_FAIL("not found as it is");
+        }
+        CU_ASSERT(all.wrong >= 1);
+    }
+}
+
+static void a_healthy_set_is_fine(void)
+{
+    const struct ill none = { .made = USUAL, .deep = 1, .brightness = 0.6f,
+                              .jitter = 1 };
+    struct ctt_findings all;
+
+    diagnose(&none, &all);
+    CU_ASSERT_EQUAL(all.count, 13);
+    for (int i = 0; i < all.count; i++)
+        if (all.row[i].mends[0])
+            printf("\n%s: %s: %s\n", all.row[i].check, all.row[i].found,
+                   all.row[i].mends);
+    CU_ASSERT_EQUAL(all.wrong, 0);
+    CU_ASSERT(strstr(row(&all, "length")->found, "all before it") != NULL);
+    CU_ASSERT(row(&all, "clips twice") && row(&all, "frame rate"));
+}
+
+/* The first steps leave model, settings and clips as they are. */
+static void nothing_is_changed(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg(), was = cfg;
+    struct ctt_model *m = NULL, *copy = NULL;
+    struct ctt_findings all[2];
+
+    clips_open(&cfg, &train, &val);
+    CHECK_OK(clip_model(clip_net, 3, &m));
+    CHECK_OK(ctt_model_copy(m, &copy));
+    memset(all, 0, sizeof(all));
+    for (int k = 0; k < 2; k++)
+        CHECK_OK(ctt_doctor(m, &cfg, train, val, 1, &all[k]));
+    CU_ASSERT(memcmp(&all[0], &all[1], sizeof(all[0])) == 0);
+    CU_ASSERT(memcmp(&cfg, &was, sizeof(cfg)) == 0);
+    CU_ASSERT(memcmp(m->w, copy->w, (size_t)m->g->weights *
+                     sizeof(float)) == 0);
+    CU_ASSERT_EQUAL(ctt_data_clips(train), 22);
+    ctt_model_free(&copy);
+    ctt_model_free(&m);
+}
+
+/* Without a change both looks are the same; a frame is that of the clip. */
+static void clips_look_as_they_are(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_clip_look look[2];
+    uint8_t frame[FRAME];
+
+    clips_open(&cfg, &train, &val);
+    CHECK_OK(ctt_clip_looks(train, &cfg, look));
+    CU_ASSERT_EQUAL(look[0].clips, CTT_CLIP_LOOKS);
+    CU_ASSERT(memcmp(look[0].frame, look[1].frame, 16 * 300) == 0);
+    for (int i = 0; i < 22; i++) {    /* the shortest comes first */
+        if (clip_length(i) > CLIP_SHORTEST)
+            continue;
+        clip_draw(i, CLIP_SHORTEST / 2, frame);
+        if (memcmp(look[0].frame, frame + (SIDE + 1) * 3, 30) == 0)
+            break;
+        CU_ASSERT(i < 21);
+    }
+    ctt_clip_looks_free(look);
+    cfg.contrast = 0.5f;
+    CHECK_OK(ctt_clip_looks(train, &cfg, look));
+    CU_ASSERT(memcmp(look[0].frame, look[1].frame, 16 * 300) != 0);
+    for (int k = 0; k < 16; k++)
+        CU_ASSERT_DOUBLE_EQUAL(look[0].mean[k], look[1].mean[k], 1e-5);
+    ctt_clip_looks_free(look);
+}
+
+static int examine(void *arg)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_clip_look look[2];
+    struct ctt_findings all;
+    int rc;
+
+    CTT_TRY(ctt_doctor(arg, &cfg, train, val, 0, &all));
+    rc = ctt_clip_looks(train, &cfg, look);
+    if (rc >= 0)
+        ctt_clip_looks_free(look);
+out:
+    return rc;
+}
+
+static void allocations_fail(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_model *m = NULL;
+
+    clips_open(&cfg, &train, &val);
+    CHECK_OK(clip_model(clip_net, 3, &m));
+    fail_allocs(examine, m, 10);
+    ctt_model_free(&m);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        { "a survey counts what a model sees",
+          a_survey_counts_what_a_model_sees },
+        { "auto becomes numbers", auto_becomes_numbers },
+        { "constant clips have std one", constant_clips_have_std_one },
+        { "auto is no model", auto_is_no_model },
+        { "each ill is found", each_ill_is_found },
+        { "a healthy set is fine", a_healthy_set_is_fine },
+        { "nothing is changed", nothing_is_changed },
+        { "clips look as they are", clips_look_as_they_are },
+        { "allocations fail", allocations_fail },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "doctor", NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+    };
+    int rc;
+
+    if (clips_dir() < 0)
+        return 99;
+    rc = ctt_check_main(suites);
+    ctt_data_close(&train);
+    ctt_data_close(&val);
+    clips_clean();
+    return rc;
+}
