@@ -212,10 +212,10 @@ static int leave(const void *p, size_t *size)
  * page gets all of it. */
 static size_t rounded(size_t size)
 {
-    size_t over = size % HUGE_PAGE;
+    size_t past = size % HUGE_PAGE;
 
-    if (over >= HUGE_PAGE / 4 * 3)
-        return size - over + HUGE_PAGE;
+    if (past >= HUGE_PAGE / 4 * 3)
+        return size - past + HUGE_PAGE;
     return size ? (size + 63) / 64 * 64 : 64;
 }
 
