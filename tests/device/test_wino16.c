@@ -21,22 +21,24 @@ static const struct ctt_wino16_shape shapes[] = {
     { 1, 3, 7, 17, 66, 0, 2 },        /* no padding up and down */
     { 3, 12, 12, 2, 40, 0, 0 },
     { 20, 12, 12, 48, 16, 1, 1 },     /* many blocks */
+    { 1, 9, 10, 8, 80, 1, 1 },        /* whole tiles and cut ones */
 };
 
 enum { THREADS = 3, GAP = 3 };
 
-/* What the results become. */
+/* What the results become; plus: 1: floats, 2: bytes. */
 static const struct kind { int act, bias, plus, bytes; } kinds[] = {
     { 0, 0, 0, 0 }, { CTT_ACT_RELU + 1, 1, 1, 0 }, { 0, 1, 0, 1 },
     { CTT_ACT_TANH + 1, 1, 1, 0 }, { CTT_ACT_SIGMOID + 1, 0, 1, 1 },
-    { CTT_ACT_RELU + 1, 0, 1, 1 },
+    { CTT_ACT_RELU + 1, 0, 1, 1 }, { CTT_ACT_RELU + 1, 1, 2, 1 },
+    { 0, 0, 2, 1 }, { 0, 1, 2, 0 },
 };
 
 struct rig {
     struct ctt_wino16_shape s;
     int64_t         oh, ow, ld, rows;
     int             zero;
-    uint8_t        *x, *blank;
+    uint8_t        *x, *blank, *plus_bytes;
     int8_t         *q;
     int32_t        *sum;
     float          *factor, *bias, *plus, *want, *got;
@@ -110,6 +112,9 @@ static void open_rig(struct rig *r, const struct ctt_wino16_shape *s, int tile,
     r->factor = ctt_check_floats(s->k, 3);
     r->bias = ctt_check_floats(s->k, 4);
     r->plus = ctt_check_floats(r->rows * (s->k + GAP), 5);
+    r->plus_bytes = room(r->rows * (s->k + GAP));
+    for (int64_t i = 0; i < r->rows * (s->k + GAP); i++)
+        r->plus_bytes[i] = (uint8_t)ctt_random(6, (uint64_t)i);
     r->want = room(r->rows * (s->k + GAP) * 4);
     r->got = room(r->rows * (s->k + GAP) * 4);
     for (int64_t k = 0; k < s->k; k++)
@@ -122,7 +127,7 @@ static void open_rig(struct rig *r, const struct ctt_wino16_shape *s, int tile,
 static void close_rig(struct rig *r)
 {
     void *all[] = { r->x, r->blank, r->q, r->sum, r->factor, r->bias, r->plus,
-                    r->want, r->got };
+                    r->plus_bytes, r->want, r->got };
 
     for (size_t i = 0; i < CTT_LEN(all); i++)
         ctt_free(all[i]);
@@ -134,10 +139,16 @@ static void set_call(struct rig *r, const struct kind *kind, float *y)
                             .c = r->s.k, .ld = r->s.k + GAP, .data = y };
 
     r->node = (struct ctt_node){ .op = CTT_OP_CONV, .name = "y",
-                                 .plus = kind->plus };
+                                 .plus = kind->plus > 0 };
     r->call = (struct ctt_call){ .node = &r->node, .act = kind->act };
     r->call.in[1] = r->call.out = t;
     r->call.in[1].data = kind->plus ? r->plus : NULL;
+    if (kind->plus == 2) {
+        r->call.in[1].data = r->plus_bytes;
+        r->call.in[1].dtype = CTT_U8;
+        r->call.in[1].scale = 0.02f;
+        r->call.in[1].zero = 77;
+    }
     r->call.w[1].t.data = kind->bias ? r->bias : NULL;
     if (kind->bytes) {
         r->call.out.dtype = CTT_U8;
