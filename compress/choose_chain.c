@@ -3,6 +3,7 @@
  * for. */
 #include "compress/choose.h"
 #include "compress/trial.h"
+#include "net/limits.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,6 +56,7 @@ static int stays(const struct ctt_choosing *a, const struct both *b)
  * memory. */
 static int make_trial(const struct ctt_choosing *a, struct ctt_trial *t)
 {
+    long refused = ctt_memory_refused();
     struct ctt_model *m = NULL;
     int rc;
 
@@ -62,7 +64,7 @@ static int make_trial(const struct ctt_choosing *a, struct ctt_trial *t)
     CTT_TRY(ctt_trial_make(m, &ctt_stage_tt, a->o, a->rows, a->k->path, t));
 out:
     ctt_model_free(&m);
-    return rc;
+    return ctt_trial_or_full(rc, refused);
 }
 
 /* Times the model with weight i whole beside *now, which it becomes if it is

@@ -322,12 +322,13 @@ static int choose(struct run *a, const struct ctt_stage *s)
               "the checkpoint is damaged: it has no choices");
     CTT_TRY(ctt_choose(k, &a->o));
     a->chosen = 1;
-    if (!k->line[0])
-        goto out;
-    CTT_TRY(note(*k->m, k->line));
-    if (k->calls->say)
-        k->calls->say(k->calls->arg, k->line);
-    CTT_TRY(save(a));
+    if (k->line[0]) {
+        CTT_TRY(note(*k->m, k->line));
+        if (k->calls->say)
+            k->calls->say(k->calls->arg, k->line);
+    }
+    if (k->r->choices > 1)
+        CTT_TRY(save(a));
 out:
     return rc;
 }

@@ -163,8 +163,10 @@ void ctt_report_give_up(struct ctt_report *r, const char *why)
     for (int i = 0; i < r->choices; i++) {
         struct ctt_choice *c = &r->choice[i];
 
-        if (is_form(c) && !c->int8 && c->form == form->form)
+        if (is_form(c) && !c->int8 && c->form == form->form) {
             c->chosen = 1;
+            c->given_up[0] = '\0';
+        }
     }
 }
 

@@ -101,8 +101,9 @@ struct ctt_choice {
     int     form, int8;      /* enum ctt_prune_form; 1: convs read bytes */
     int     chosen;          /* what the model is; with `given_up`: what the
                                 recipe runs by */
-    char    given_up[96];    /* why it is not what the model is, although it was
-                                chosen, or ""; floats are then chosen, too */
+    char    given_up[96];    /* why it could not be chosen, or is not what the
+                                model is although it was chosen: floats are
+                                then chosen, too; or "" */
     int64_t bytes;           /* of the file; 0: not measured */
     double  ms;              /* of a frame; NAN: not timed */
     double  lost;            /* mean top-1 that bytes then cost, 0..1; NAN: not

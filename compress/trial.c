@@ -55,9 +55,7 @@ out:
     return rc;
 }
 
-/* 1 if rc says that the limit of memory is reached, which has refused so many
- * blocks before. */
-static int or_full(int rc, long refused)
+int ctt_trial_or_full(int rc, long refused)
 {
     return rc == CTT_ENOMEM && ctt_memory_refused() > refused ? 1 : rc;
 }
@@ -79,7 +77,7 @@ int ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
                              &t->nstored, &t->bytes));
 out:
     ctt_model_free(&copy);
-    return or_full(rc, refused);
+    return ctt_trial_or_full(rc, refused);
 }
 
 void ctt_trial_drop(struct ctt_trial *t)
@@ -95,8 +93,10 @@ int ctt_trial_compare(const struct ctt_recipe_calls *calls,
 {
     long refused = ctt_memory_refused();
 
-    return or_full(calls->compare(calls->arg, ctt_newfile_temp(base->file),
-                                  ctt_newfile_temp(t->file), s), refused);
+    return ctt_trial_or_full(calls->compare(calls->arg,
+                                            ctt_newfile_temp(base->file),
+                                            ctt_newfile_temp(t->file), s),
+                             refused);
 }
 
 void ctt_trial_say_full(const struct ctt_recipe_calls *calls, const char *what)

@@ -32,6 +32,10 @@ int  ctt_trial_compare(const struct ctt_recipe_calls *calls,
                        const struct ctt_trial *base, const struct ctt_trial *t,
                        struct ctt_speed *s);
 
+/* 1 if rc says that the limit of memory is reached, which had refused so many
+ * blocks before (ctt_memory_refused()); else rc. */
+int  ctt_trial_or_full(int rc, long refused);
+
 /* Says that `what` is not tried, right after one of these returned 1. */
 void ctt_trial_say_full(const struct ctt_recipe_calls *calls, const char *what);
 

@@ -10,8 +10,8 @@
  * less than a thread waits that lost its processor, and LATE_TIMES as long as
  * with fewer threads.  WARM: seconds of the first frames, in which OpenMP's
  * threads, which packed weights, go to sleep.  REST: seconds between trials at
- * most, if these are HOLD_LEAST frames, and EACH for each that had more threads
- * in vain, so that these are fewer than one of a hundred. */
+ * most, if these are HOLD_LEAST frames, unless EACH frames for each that had
+ * more threads in vain take longer: so these stay rare. */
 static const double ENOUGH = 1.15, CLEAR = 1.35;
 static const double LATE = 0.3e-3, LATE_TIMES = 1.25, WARM = 10e-3, REST = 2;
 static const double LONG = 5e-3;

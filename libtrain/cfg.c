@@ -72,7 +72,7 @@ const struct ctt_opt ctt_train_opts[] = {
     { "random-gamma", CTT_FLOAT, FIELD(random_gamma), "0", "augmentation: a "
       "clip's values, between its own darkest and brightest, are raised to a "
       "random power of 1/(1+G) to 1+G; their mean and deviation stay", 0, 4,
-      .arg = "G", .section = "Data", .tags = STEP },
+      .arg = "G", .section = "Data", .tags = STEP | CTT_OPT_QUIET },
     { "workers", CTT_INT, FIELD(workers), "2", "threads that decode clips", 1,
       256, .letter = 'j', .arg = "N", .section = "Data",
       .tags = CLIPS | RESUME },
@@ -170,7 +170,8 @@ const struct ctt_opt ctt_train_opts[] = {
       .needs = "!resume !amp-plan", .tags = COMMON | RESUME | TRAINER },
     { "sheet", CTT_STRING, FIELD(sheet), "", "write a PNG of 16 clips, each "
       "above itself as augmentation changes it", .arg = "FILE",
-      .section = "Validation", .needs = "doctor", .tags = RESUME | TRAINER },
+      .section = "Validation", .needs = "doctor " RECOGNISE,
+      .tags = RESUME | TRAINER },
     { "val-every", CTT_INT, FIELD(val_every), "1", "epochs between two "
       "validations", 1, 100000, .arg = "N", .section = "Validation",
       .tags = STEP | RESUME },

@@ -12,13 +12,16 @@
 /* When something looks wrong.  These are rules of thumb, wide enough that the
  * demo and the sets of real clips that train well pass. */
 static const double MEAN_OFF = 1;         /* in the input line's std */
-static const double DEV_RATIO = 3;        /* of the data's to the line's */
+static const double DEV_OVER = 3;         /* of the data's to the line's, and */
+static const double DEV_UNDER = 8;        /* the reverse: small values learn */
 static const double SHIFT_MOST = 1.5;     /* of a clip, in its deviations */
 static const double SPREAD_MOST = 2;
 static const double STILL_MOST = 0.5;
 static const double RATES_APART = 1.25;
 static const double BORDER_MOST = 0.5;
-static const double CLASSES_APART = 5;    /* clips, most to fewest */
+static const double CLASSES_APART = 20;   /* clips, most to fewest */
+static const double FEW_APART = 5;        /* if those are fewer than FEW */
+enum { FEW = 5 };
 static const double LOSS_OVER = 1;        /* nats over an even guess */
 
 /* What the checks look at. */
@@ -31,6 +34,7 @@ struct patient {
 };
 
 #define FOUND(f, ...) snprintf((f)->found, sizeof((f)->found), __VA_ARGS__)
+#define AUTO "mean=auto std=auto in the input line of a model text"
 #define MENDS(f, ...) snprintf((f)->mends, sizeof((f)->mends), __VA_ARGS__)
 
 /* "0.45" if all are the same, or "0.41,0.43,0.38". */
@@ -53,23 +57,24 @@ static int light(struct patient *p, struct ctt_finding *f)
 {
     const struct ctt_input *in = &p->train->in;
     const struct ctt_survey *s = &p->of;
-    double mean[3], std[3], off = 0, ratio = 1;
+    double mean[3], std[3], off = 0, over = 1, under = 1;
     char text[4][32];
 
     for (int c = 0; c < s->channels; c++) {
         mean[c] = (double)in->mean[c];
         std[c] = (double)in->std[c];
         off = fmax(off, fabs(s->mean[c] - mean[c]) / std[c]);
+        over = fmax(over, s->dev[c] / std[c]);
         if (s->dev[c] > 0)
-            ratio = fmax(ratio, fmax(s->dev[c] / std[c], std[c] / s->dev[c]));
+            under = fmax(under, std[c] / s->dev[c]);
     }
     FOUND(f, "values of mean %s and deviation %s; the input line has mean=%s "
           "std=%s", channels(s->channels, s->mean, text[0], sizeof(text[0])),
           channels(s->channels, s->dev, text[1], sizeof(text[1])),
           channels(s->channels, mean, text[2], sizeof(text[2])),
           channels(s->channels, std, text[3], sizeof(text[3])));
-    if (off > MEAN_OFF || ratio > DEV_RATIO)
-        MENDS(f, "mean=auto std=auto in the input line");
+    if (off > MEAN_OFF || over > DEV_OVER || under > DEV_UNDER)
+        MENDS(f, AUTO);
     return 1;
 }
 
@@ -87,7 +92,7 @@ static int flat(struct patient *p, struct ctt_finding *f)
 {
     FOUND(f, "%d of %d clips show one value only", p->of.flat, p->of.clips);
     if (p->of.flat)
-        MENDS(f, "--data without them: convtt-data check lists what is there");
+        MENDS(f, "--data without them: nothing can be learnt from these");
     return 1;
 }
 
@@ -186,7 +191,7 @@ static int length(struct patient *p, struct ctt_finding *f)
     else
         snprintf(f->found + n, sizeof(f->found) - (size_t)n, "the last %d%s",
                  seen, seconds(p, seen, b, sizeof(b)));
-    if (seen && p->of.median > 2 * seen)
+    if (seen > 1 && p->of.median > 2 * seen)
         MENDS(f, "larger steps= or every= of a window line, or a smaller fps=: "
               "most of a clip is not seen at its end");
     else if (seen > 1 && seen > 2 * p->of.longest)
@@ -208,13 +213,13 @@ static int classes(struct patient *p, struct ctt_finding *f)
     for (int i = 0; i < d->clips; i++)
         clips[d->clip[i].label]++;
     for (int k = 0; k < labels; k++) {
-        least = clips[k] < least ? clips[k] : least;
+        least = clips[k] && clips[k] < least ? clips[k] : least;
         most = clips[k] > most ? clips[k] : most;
     }
     ctt_free(clips);
     FOUND(f, "%d classes with %d to %d clips; always naming the most frequent "
           "is right for %.0f%%", labels, least, most, 100.0 * most / d->clips);
-    if (most > CLASSES_APART * least)
+    if (most > (least < FEW ? FEW_APART : CLASSES_APART) * least)
         MENDS(f, "--classes FILE without the small ones, or more clips of "
               "these");
     return 1;
@@ -290,7 +295,9 @@ static int augmentation(struct patient *p, struct ctt_finding *f)
           "the deviation %.2g to %.2g of what it was", look[0].clips, shift,
           least, most);
     if (shift > SHIFT_MOST || least * SPREAD_MOST < 1 || most > SPREAD_MOST)
-        MENDS(f, "a smaller --brightness or --contrast");
+        MENDS(f, p->cfg->brightness + p->cfg->contrast > 0
+                 ? "a smaller --brightness or --contrast"
+                 : "no --jitter: what the crop may leave out is not alike");
     ctt_clip_looks_free(look);
     return 1;
 }
@@ -307,7 +314,7 @@ static int first_loss(struct patient *p, struct ctt_finding *f)
         return rc;
     if (!s->steps) {
         FOUND(f, "no step has a loss: %.120s", s->failed);
-        MENDS(f, "mean=auto std=auto in the input line, or a smaller --lr");
+        MENDS(f, AUTO ", or a smaller --lr");
         return 1;
     }
     FOUND(f, "loss %.3f", s->first);
@@ -315,14 +322,23 @@ static int first_loss(struct patient *p, struct ctt_finding *f)
         FOUND(f, "loss %.3f; an even guess of %d classes has %.3f", s->first,
               p->train->list->labels, even);
     if (p->cfg->task == CTT_RECOGNISE && s->first > even + LOSS_OVER)
-        MENDS(f, "mean=auto std=auto in the input line, or a norm line before "
-              "the last conv");
+        MENDS(f, AUTO ", or a norm line before the last conv");
     return 1;
 }
 
 /* How far the lowest loss must fall: a recogniser can learn a few clips by
  * heart, a predictor has other frames in each step. */
 static const double falls[] = { [CTT_RECOGNISE] = 0.5, [CTT_PREDICT] = 0.9 };
+
+/* Or, of a model that was trained before, how low it must be. */
+static int is_learnt(const struct patient *p)
+{
+    const struct ctt_first_steps *s = &p->steps;
+
+    return s->lowest <= falls[p->cfg->task] * s->first ||
+           (p->cfg->task == CTT_RECOGNISE &&
+            s->lowest <= 0.5 * log((double)p->train->list->labels));
+}
 
 static int one_batch(struct patient *p, struct ctt_finding *f)
 {
@@ -335,7 +351,7 @@ static int one_batch(struct patient *p, struct ctt_finding *f)
           s->clips, s->first, s->lowest);
     if (s->failed[0])
         MENDS(f, "an --lr below %g: %.100s", lr, s->failed);
-    else if (s->lowest > falls[p->cfg->task] * s->first)
+    else if (s->steps == CTT_FIRST_STEPS && !is_learnt(p))
         MENDS(f, "another --lr than %g, or mean=auto std=auto: a few clips are "
               "not learnt by heart", lr);
     return 1;
@@ -354,7 +370,8 @@ static const struct check {
     enum when   when;
     int       (*look)(struct patient *p, struct ctt_finding *f);
 } checks[] = {
-    { "light", ANY, ALWAYS, light },
+    { "light", CTT_RECOGNISE, ALWAYS, light },    /* a predictor may end in
+                                                     values of 0..1 */
     { "black and white", ANY, WRONG, black_and_white },
     { "one value", ANY, WRONG, flat },
     { "frames repeated", ANY, WRONG, still },

@@ -5,6 +5,8 @@
 
 #include "libtrain/data/data.h"
 
+enum { CTT_FIRST_STEPS = 60 };    /* or what two minutes suffice for */
+
 /* The first steps of a training on the same few clips: loss of the first one
  * and the lowest.  failed: the message of a loss that is not finite, or "". */
 struct ctt_first_steps {

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { STEPS = 60, MINUTES = 2, CLIPS = 8 };
+enum { MINUTES = 2, CLIPS = 8 };
 
 /* ---- the first steps ---- */
 
@@ -17,7 +17,7 @@ static struct ctt_train_cfg simple(const struct ctt_train_cfg *cfg, int clips)
     struct ctt_train_cfg c = *cfg;
 
     c.batch = clips;
-    c.epochs = STEPS;
+    c.epochs = CTT_FIRST_STEPS;
     c.max_steps = 0;
     c.time_limit = MINUTES;
     c.schedule = CTT_CONSTANT;
@@ -113,23 +113,35 @@ static void picture(const struct ctt_input *in, const struct ctt_batch *b,
     }
 }
 
+static void look_at(const struct ctt_input *in, const struct ctt_batch *b,
+                    struct ctt_clip_look *out)
+{
+    size_t frame = (size_t)in->h * (size_t)in->w * (size_t)in->c;
+
+    for (int j = 0; j < b->n; j++) {
+        int at = b->clip[j];
+        if (at < 0)
+            continue;
+        measure(in, b, j, &out->mean[at], &out->dev[at]);
+        picture(in, b, j, out->frame + (size_t)at * frame);
+    }
+}
+
 /* Loads the clips as they are (key 0) or as they are changed. */
 static int load(struct ctt_loader *l, const struct ctt_order *order,
                 const struct ctt_augment *a, const struct ctt_input *in,
                 struct ctt_clip_look *out)
 {
-    size_t frame = (size_t)in->h * (size_t)in->w * (size_t)in->c;
     struct ctt_batch b;
     double wait = 0;
-    int rc;
+    int rc = 0;
 
     ctt_loader_start(l, order, a, 0);
-    CTT_TRY(ctt_loader_next(l, &b, &wait));
-    for (int j = 0; j < b.n; j++) {
-        measure(in, &b, j, &out->mean[j], &out->dev[j]);
-        picture(in, &b, j, out->frame + (size_t)j * frame);
+    for (int i = 0; i < order->batches; i++) {
+        CTT_TRY(ctt_loader_next(l, &b, &wait));
+        look_at(in, &b, out);
+        ctt_loader_done(l);
     }
-    ctt_loader_done(l);
 out:
     return rc < 0 ? rc : 0;
 }
@@ -144,14 +156,15 @@ int ctt_clip_looks(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
     struct ctt_data part = { .clips = 0 };
     struct ctt_buckets buckets;
     struct ctt_augment a;
-    int rc;
+    int rc, n;
 
     out[0] = out[1] = (struct ctt_clip_look){ .clips = 0 };
     CTT_TRY(ctt_data_part(d, CTT_CLIP_LOOKS, &part));
-    CTT_TRY(ctt_buckets_find(&part, part.clips, "1", &buckets));
-    CTT_TRY(ctt_order_new(&part, part.clips, &order));
+    n = cfg->batch < part.clips ? cfg->batch : part.clips;
+    CTT_TRY(ctt_buckets_find(&part, n, "1", &buckets));
+    CTT_TRY(ctt_order_new(&part, n, &order));
     ctt_order_make(&part, &buckets, 0, 0, order);
-    CTT_TRY(ctt_loader_open(&part, part.clips, part.longest, &loader));
+    CTT_TRY(ctt_loader_open(&part, n, part.longest, &loader));
     for (int k = 0; k < 2; k++) {
         out[k].clips = part.clips;
         out[k].frame = ctt_calloc((size_t)part.clips, frame);

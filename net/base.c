@@ -208,21 +208,23 @@ static int leave(const void *p, size_t *size)
     return found != NULL;
 }
 
-/* In multiples of 64 bytes.  A block that ends in the last quarter of a large
- * page gets all of it. */
+/* In multiples of 64 bytes. */
 static size_t rounded(size_t size)
 {
-    size_t past = size % HUGE_PAGE;
-
-    if (past >= HUGE_PAGE / 4 * 3)
-        return size - past + HUGE_PAGE;
     return size ? (size + 63) / 64 * 64 : 64;
 }
+
+/* What a sanitizer must find would be hidden by such a list. */
+#ifdef __SANITIZE_ADDRESS__
+enum { LISTS = 0 };
+#else
+enum { LISTS = 1 };
+#endif
 
 /* Of a rounded size; *size: what the block has then. */
 static void *aligned(size_t *size)
 {
-    int listed = *size >= HUGE_PAGE;
+    int listed = LISTS && *size >= HUGE_PAGE;
     size_t more = listed ? sizeof(struct behind) : 0;
     void *p = NULL;
 
@@ -278,17 +280,25 @@ void *ctt_calloc(size_t count, size_t size)
     return p;
 }
 
+/* A block that ends in the last quarter of a large page gets all of it. */
+static size_t pages_of(size_t size)
+{
+    size_t past = size % HUGE_PAGE;
+
+    return past >= HUGE_PAGE / 4 * 3 ? size - past + HUGE_PAGE : size;
+}
+
 /* A first touch for each page of 4 KiB takes longer than reading a model file.
  * Only the whole large pages of the block: the next ones are not its own.  Not
- * for MANY bytes: a virtual machine that must ask its host for so many large
- * pages took twice the time of small ones. */
+ * for more than MANY bytes: a virtual machine that must ask its host for so
+ * many large pages took twice the time of small ones. */
 void *ctt_calloc_full(size_t count, size_t size)
 {
-    void *p = ctt_calloc(count, size);
+    size_t bytes = size && count <= MANY / size ? pages_of(count * size) : 0;
+    void *p = bytes ? ctt_calloc(bytes, 1) : ctt_calloc(count, size);
 
-    if (p && (uintptr_t)p % HUGE_PAGE == 0 && count * size < MANY)
-        (void)madvise(p, rounded(count * size) / HUGE_PAGE * HUGE_PAGE,
-                      MADV_HUGEPAGE);
+    if (p && bytes && (uintptr_t)p % HUGE_PAGE == 0)
+        (void)madvise(p, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     return p;
 }
 

@@ -363,7 +363,8 @@ static int train(struct job *j, int *status)
     CTT_TRY(check_outputs(j));
     CTT_TRY(open_start(j));
     CTT_TRY(begin(j));
-    CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
+    if (!j->cfg.resume)    /* the model text is decided */
+        CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
     CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ctt_say_events, &r));
     if (r.stopped) {
         *status = CTT_EXIT_FAIL;

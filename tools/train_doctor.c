@@ -21,14 +21,13 @@ int ctt_doctor_glance(const struct ctt_model *m,
     for (int i = 0; i < all.count; i++) {
         const struct ctt_finding *f = &all.row[i];
         if (f->mends[0])
-            ctt_tool_warn("%s: %s; what mends it: %s", f->check, f->found,
-                          f->mends);
+            ctt_tool_say("warning: %s: %s; what mends it: %s", f->check,
+                         f->found, f->mends);
         else if (f->show)
             ctt_tool_say("%s: %s", f->check, f->found);
     }
     if (all.wrong)
         ctt_tool_say("--doctor checks more than that");
-    ctt_tool_warned();
 out:
     return rc;
 }

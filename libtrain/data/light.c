@@ -35,6 +35,9 @@ void ctt_light_join(struct ctt_light *l, const struct ctt_light *other)
             l->n[c][v] += other->n[c][v];
 }
 
+/* Sums of values that are all the same are rounded. */
+static const double NOTHING = 1e-9;
+
 /* Mean and deviation of value[v], weighted by how often v occurs. */
 static void moments(const struct ctt_light *l, int from, int to,
                     const double value[VALUES], double *mean, double *dev)
@@ -54,6 +57,8 @@ static void moments(const struct ctt_light *l, int from, int to,
             squares += (double)l->n[c][v] * (value[v] - *mean) *
                        (value[v] - *mean);
     *dev = n > 0 ? sqrt(squares / n) : 0;
+    if (*dev < NOTHING)
+        *dev = 0;
 }
 
 static void plain(double value[VALUES])

@@ -8,6 +8,10 @@
 
 enum { FRAMES = 16, DRAWN = 64 /* sequences looked at */ };
 
+/* A channel that varies less than by a fourth of a step of 1/255 is constant.
+ */
+static const double DEV_LEAST = 1e-3;
+
 /* ---- counting ---- */
 
 static void count_equal(struct ctt_tally *t, const struct ctt_frames *f)
@@ -156,8 +160,8 @@ int ctt_data_measure(struct ctt_data *d, struct ctt_graph *g,
     for (int k = 0; k < 3; k++) {
         int c = k < s.channels ? k : 0;
         mean[k] = four_digits(s.mean[c]);
-        std[k] = s.dev[c] > 0 ? four_digits(s.dev[c]) : 1;
-        flat |= s.dev[c] <= 0;
+        std[k] = s.dev[c] >= DEV_LEAST ? four_digits(s.dev[c]) : 1;
+        flat |= s.dev[c] < DEV_LEAST;
     }
     ctt_graph_set_light(g, mean, std);
     memcpy(d->in.mean, in->mean, sizeof(in->mean));

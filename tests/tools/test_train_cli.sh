@@ -278,7 +278,7 @@ grep -q '^warning: light: what mends it: mean=auto std=auto' out ||
     fail "doctor: $(cat out)"
 "$train" far.net --data clips -o far.ctt --max-steps 1 > out 2> err ||
     fail "far.net: $(cat err)"
-grep -q 'warning: light: .* mends it: mean=auto' err || fail "no warning"
+grep -q '^warning: light: .* mends it: mean=auto' out || fail "no warning"
 says 3 '^in both parts +wrong' $train tiny.net --data clips --val clips \
     --val-split train --doctor --lr 0.01
 says 2 '--sheet requires --doctor' $train tiny.net --data clips -o a \
@@ -287,8 +287,10 @@ says 2 '--doctor excludes --resume' $train tiny.net --data clips --doctor \
     --resume --checkpoint auto.ckpt
 says 1 '/nowhere/s.png: cannot write' $train tiny.net --data nothere \
     --doctor --sheet /nowhere/s.png
-says 1 'tiny.net: is there already and is no PNG' $train next.net \
-    --data nothere --task predict --doctor --sheet tiny.net
+says 1 'tiny.net: is there already and is no PNG' $train auto.net \
+    --data nothere --doctor --sheet tiny.net
+says 2 '--sheet requires' $train next.net --data nothere --task predict \
+    --doctor --sheet p.png
 says 2 'given for two files' $train tiny.net --data clips --doctor \
     --sheet tiny.net
 says 2 'random-gamma: bad value .5' $train tiny.net --data clips -o a \

@@ -11,14 +11,15 @@
 
 /* The content of a call's cache.  Lists hold for a stamp, sizes, and a step and
  * a zero of the values, and so does what was decided; stamp, counted, packed,
- * decided: 0: nothing yet.  few: there are so few zeros that there are no
+ * decided, both: 0: nothing yet.  few: there are so few zeros that there are no
  * lists.  by_rows: lists are, or will be, those of rows; rows_win: a conv by
- * itself is faster by rows.  A cache holds two: that of the conv, and that of
- * its pair, whose `decided` and `wins` are about both with their lstm. */
+ * itself is faster by rows; both: the stamp for which it was decided together
+ * with its pair and lstm.  A cache holds two: that of the conv, and that of its
+ * pair, whose `decided` and `wins` are about both with their lstm. */
 struct kept {
     struct ctt_sparse_weights w;
     struct ctt_sparse_shape   s;
-    uint64_t                  stamp, counted, packed, decided;
+    uint64_t                  stamp, counted, packed, decided, both;
     int64_t                   units, rows;
     int                       few, zero, by_rows, rows_win, wins, high, wide;
     float                     scale;
@@ -207,11 +208,11 @@ static void check(struct kept *k, const struct ctt_sparse_isa *isa,
 
     if (k->scale != c->in[0].scale || k->zero != c->in[0].zero ||
         !is_moved(k, &s, &c->out))
-        k->packed = k->counted = k->decided = 0;
+        k->packed = k->counted = k->decided = k->both = 0;
     if (k->packed && !k->by_rows && k->s.plane != s.plane)
         ctt_sparse_move(&k->w, k->units, k->s.plane, s.plane);
     if (k->s.samples != s.samples)
-        k->decided = 0;
+        k->decided = k->both = 0;
     k->s = s;
     k->high = c->out.h;
     k->wide = c->out.w;
@@ -325,7 +326,7 @@ static int decide_cell(struct ctt_conv_ask *q, struct kept *k)
     check(k, isa, c);
     if (both)
         check(k + PAIR, isa, &pair);
-    if (k[PAIR].decided == c->stamp && k->counted == c->stamp)
+    if (k->both == c->stamp && k[PAIR].decided == c->stamp)
         return 0;
     CTT_TRY(count(q->dev, c, k));
     ours = with_lstm(k, c, &apart);
@@ -337,7 +338,9 @@ static int decide_cell(struct ctt_conv_ask *q, struct kept *k)
     apart += CELL * (double)ctt_volume(&c->lstm.h) / isa->lanes;
     k[PAIR].wins = ours < apart &&
                    (!both || ctt_sparse_alike(&k->s, &k[PAIR].s));
-    k[PAIR].decided = c->stamp;
+    k[PAIR].decided = k->both = c->stamp;
+    if (!k[PAIR].wins)
+        drop_lists(k + PAIR);
 out:
     return rc;
 }

@@ -57,13 +57,14 @@ static int64_t blank_of(const struct ctt_sparse_job *j)
     return ctt_align(j->s.groups, 16);
 }
 
-/* Behind the last pixel of a room, units are read to their end. */
+/* The last pixel of a room is read to the end of its last unit. */
 static int64_t room_of(const struct ctt_sparse_isa *isa,
                        const struct ctt_sparse_job *j)
 {
     const struct ctt_tensor *x = &j->j.c->in[0];
     int64_t bytes = j->s.samples * x->d * x->h * x->w * x->c * isa->bytes;
 
+    bytes += (isa->unit - 1) * isa->bytes;
     return is_read_there(isa, j->j.c) ? 0 : ctt_align(bytes / 4 + 1, 16);
 }
 
