@@ -10,6 +10,15 @@
 /* list_json.c: Something-Something V2. */
 int ctt_list_json(struct ctt_listing *s);
 
+/* Makes the name of a class of a template: "Holding [something]" becomes
+ * "Holding something". */
+void ctt_list_plain(char *s);
+
+/* list_answers.c: gives clips without a class, whose paths are still ids, that
+ * of NAME-answers.csv, if there is one beside split, the path of NAME.json.  An
+ * error if a line is not "id;class" with a class of s->names. */
+int ctt_list_answers(struct ctt_listing *s, const char *split);
+
 /* list_kinetics.c: the csv files of Kinetics. */
 int ctt_list_kinetics(struct ctt_listing *s);
 

@@ -87,8 +87,7 @@ out:
     return rc;
 }
 
-/* "Holding [something]" is the class "Holding something". */
-static void strip(char *s)
+void ctt_list_plain(char *s)
 {
     char *to = s;
 
@@ -109,7 +108,7 @@ static int read_labels(struct ctt_json *j, struct ctt_names *names,
     while ((rc = ctt_json_next(j)) > 0) {
         CTT_TRY(ctt_json_key(j, &key));
         CTT_TRY(ctt_json_scalar(j, &value));
-        strip(key);
+        ctt_list_plain(key);
         more = ctt_grown(*number, &room, names->count, sizeof(*more));
         CTT_TRY(more ? 0 : CTT_ENOMEM);
         *number = more;
@@ -210,7 +209,7 @@ static int class_of(const struct ctt_listing *s, const struct ctt_json *j,
     *label = -1;
     if (!name)
         return 0;
-    strip(name);
+    ctt_list_plain(name);
     *label = ctt_names_find(&s->names, name);
     return *label >= 0 ? 0 :
            ctt_json_error(j, "the labels have no class '%s'", name);
@@ -289,6 +288,7 @@ static int load_split(struct ctt_listing *s, const char *root,
 
     CTT_TRY(ctt_json_open(path, &j));
     CTT_TRY(read_split(s, j, &v));
+    CTT_TRY(ctt_list_answers(s, path));
     CTT_TRY(find_videos(&v, root, &dir));
     CTT_TRY(place_videos(s, &v, dir ? dir : root));
 out:

@@ -104,6 +104,12 @@ static void test_ssv2(void)
             "v/12.mp4:-1\nv/7.webm:-1", base));
         list_refuse(path, "extra", NULL, 0, NULL, "no extra.json");
     }
+    /* The classes of the test split, as far as they are told. */
+    clip_text("s1/test-answers.csv", "7;Moving [something] up\r\n\n3;Holding "
+              "something\n");
+    list_expect(clip_path("s1"), "test", NULL, 0, NULL, with_folder(
+        "Holding something|Moving something up|Pretending \"to\" tear\n"
+        "v/12.mp4:-1\nv/7.webm:1", "20bn-something-something-v2"));
     /* The videos' own folder, with the lists above it; one list by name. */
     list_expect(clip_path("s1/20bn-something-something-v2"), "train", NULL, 0,
                 NULL, with_folder(all_train, "20bn-something-something-v2"));
@@ -141,6 +147,12 @@ static void test_ssv2_errors(void)
         clip_text(name, row[r].text);
         list_refuse(clip_path("e"), "train", NULL, 0, NULL, row[r].says);
     }
+    clip_text("e/train.json", "[{\"id\":\"1\"}]");
+    clip_text("e/train-answers.csv", "2;a\n1;c\n");
+    list_refuse(clip_path("e"), "train", NULL, 0, NULL, "e/train-answers.csv:2:"
+                " the labels have no class 'c'");
+    clip_text("e/train-answers.csv", "1,a\n");
+    list_refuse(clip_path("e"), "train", NULL, 0, NULL, ":1: not 'id;class'");
 }
 
 /* ---- folders ---- */
