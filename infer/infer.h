@@ -46,6 +46,7 @@ struct ctt_session;    /* one stream of frames through a model */
 /* The frames that a model expects. */
 enum ctt_infer_fit    { CTT_INFER_CROP, CTT_INFER_STRETCH, CTT_INFER_PAD };
 enum ctt_infer_colour { CTT_INFER_RGB, CTT_INFER_BGR, CTT_INFER_GRAY };
+enum ctt_infer_normalise { CTT_INFER_SET, CTT_INFER_CLIP };
 
 struct ctt_infer_input {
     int   h, w, c;             /* rows, columns, channels of a frame */
@@ -55,6 +56,10 @@ struct ctt_infer_input {
                                   (w, h), then cut the frame from its middle */
     enum ctt_infer_fit    fit;       /* how to fit pictures of another shape */
     enum ctt_infer_colour colour;    /* order of the channels */
+    enum ctt_infer_normalise normalise;    /* CLIP: mean and deviation are those
+                                  of the stream's frames so far, not mean and
+                                  std, which are then 0 and 1 */
+    float gamma;               /* values in 0..1 are raised to it first */
 };
 
 /* What models and sessions of this process may take.  A model that exceeds a
@@ -128,10 +133,11 @@ void ctt_session_close(struct ctt_session **s);
 void ctt_session_reset(struct ctt_session *s);
 
 /* Pushes the next `count` frames, at least one, each of h x w x c values with
- * the channels innermost: bytes, or floats (byte / 255 - mean) / std.  Several
- * frames per call give the same result as one, and are faster with small
- * models.  After a failure some of the frames may have been used: reset the
- * session or close it. */
+ * the channels innermost: bytes, or floats ((byte / 255)^gamma - mean) / std.
+ * With normalise CLIP, push bytes: floats are taken as normalised, and are not
+ * counted among the stream's frames.  Several frames per call give the same
+ * result as one, and are faster with small models.  After a failure some of the
+ * frames may have been used: reset the session or close it. */
 int  ctt_session_push(struct ctt_session *s, const uint8_t *frames, int count);
 int  ctt_session_push_float(struct ctt_session *s, const float *frames,
                             int count);

@@ -4,6 +4,7 @@
 #include "infer/simplify.h"
 #include "net/half.h"
 #include "net/limits.h"
+#include "net/pixels.h"
 
 #include <string.h>
 
@@ -12,7 +13,10 @@ _Static_assert((int)CTT_INFER_CROP == CTT_FIT_CROP &&
                (int)CTT_INFER_PAD == CTT_FIT_PAD &&
                (int)CTT_INFER_RGB == CTT_RGB &&
                (int)CTT_INFER_BGR == CTT_BGR &&
-               (int)CTT_INFER_GRAY == CTT_GRAY, "infer.h repeats graph.h");
+               (int)CTT_INFER_GRAY == CTT_GRAY &&
+               (int)CTT_INFER_SET == CTT_NORMALISE_SET &&
+               (int)CTT_INFER_CLIP == CTT_NORMALISE_CLIP,
+               "infer.h repeats graph.h");
 
 const char *ctt_infer_error(void)
 {
@@ -38,7 +42,9 @@ static void look_at_input(struct ctt_infer *m)
     *w = (struct ctt_infer_input){ .h = a->h, .w = a->w, .c = a->c,
         .fps = a->fps, .scale = a->scale,
         .fit = (enum ctt_infer_fit)a->fit,
-        .colour = (enum ctt_infer_colour)a->colour };
+        .colour = (enum ctt_infer_colour)a->colour,
+        .normalise = (enum ctt_infer_normalise)a->normalise,
+        .gamma = a->gamma };
     memcpy(w->mean, a->mean, sizeof(w->mean));
     memcpy(w->std, a->std, sizeof(w->std));
 }
@@ -62,8 +68,10 @@ static int check_answer(const char *path, struct ctt_infer *m)
     int rc = 0;
 
     m->predicts = is_frame(m->model, &node[m->input], out);
-    if (m->predicts)
+    if (m->predicts) {
+        CTT_TRY(ctt_infer_blame(m, ctt_pixels_reversible(&node[m->input])));
         goto out;
+    }
     CTT_CHECK(ctt_rows(&out->out) == 1, CTT_EUNSUP, "%s: answer %s is neither "
               "one number a class nor a frame as the input", path, out->name);
     m->classes = (int)out->out.c;

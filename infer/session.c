@@ -3,6 +3,7 @@
 #include "infer/gain.h"
 #include "infer/loaded.h"
 #include "net/clock.h"
+#include "net/pixels.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct ctt_session {
     float                  *numbers; /* frames to be copied to the device, or
                                         an output copied from it */
     unsigned                tuned;   /* bit n: windows of n steps are */
-    float                   mul[3], add[3];    /* byte to float, per channel */
+    struct ctt_pixels       pixels;  /* byte to float */
     struct ctt_gain         gain[1 + MOST_STEPS];    /* of the clip part; of
                                                         windows of n steps */
 };
@@ -76,10 +77,7 @@ int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
     s = ctt_calloc(1, sizeof(*s));
     CTT_TRY(s ? 0 : CTT_ENOMEM);
     s->m = m;
-    for (int k = 0; k < 3; k++) {
-        s->mul[k] = 1 / (255 * m->wants.std[k]);
-        s->add[k] = -m->wants.mean[k] / m->wants.std[k];
-    }
+    ctt_pixels_begin(&s->pixels, &m->model->g->node[m->input].attr.input);
     CTT_TRY(ctt_dev_open(m->device, m->threads, &s->dev));
     CTT_TRY(ctt_dev_own_threads(s->dev));
     for (int i = 0; i <= MOST_STEPS; i++)
@@ -108,8 +106,10 @@ void ctt_session_close(struct ctt_session **s)
 
 void ctt_session_reset(struct ctt_session *s)
 {
-    if (s)
-        ctt_run_reset(s->run);
+    if (!s)
+        return;
+    ctt_run_reset(s->run);
+    ctt_pixels_reset(&s->pixels);
 }
 
 int64_t ctt_session_frames(const struct ctt_session *s)
@@ -133,19 +133,21 @@ int ctt_session_threads(struct ctt_session *s)
     return ctt_dev_used(s->dev);
 }
 
-static void bytes_in(const struct ctt_session *s, const void *from,
-                     int64_t count, float *to)
+static void bytes_in(struct ctt_session *s, const void *from, int64_t count,
+                     float *to)
 {
-    int c = s->m->wants.c;
+    const struct ctt_input *in = &s->pixels.in;
+    int64_t frame = frame_of(s);
     const uint8_t *p = from;
 
-    for (int64_t i = 0; i < count; i += c)
-        for (int k = 0; k < c; k++)
-            to[i + k] = (float)p[i + k] * s->mul[k] + s->add[k];
+    for (int64_t i = 0; i < count; i += frame) {
+        ctt_pixels_next(&s->pixels, p + i, (size_t)in->w * (size_t)in->c);
+        ctt_pixels_float(&s->pixels, p + i, frame / in->c, in->c, to + i);
+    }
 }
 
-static void floats_in(const struct ctt_session *s, const void *from,
-                      int64_t count, float *to)
+static void floats_in(struct ctt_session *s, const void *from, int64_t count,
+                      float *to)
 {
     (void)s;
     memcpy(to, from, (size_t)count * sizeof(float));
@@ -187,7 +189,7 @@ out:
 
 static int push(struct ctt_session *s, const void *frames, size_t size,
                 int count,
-                void (*in)(const struct ctt_session *, const void *, int64_t,
+                void (*in)(struct ctt_session *, const void *, int64_t,
                            float *))
 {
     int64_t frame, rows;

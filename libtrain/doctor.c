@@ -60,6 +60,13 @@ static int light(struct patient *p, struct ctt_finding *f)
     double mean[3], std[3], off = 0, over = 1, under = 1;
     char text[4][32];
 
+    if (in->normalise == CTT_NORMALISE_CLIP) {
+        FOUND(f, "values of mean %s and deviation %s; normalise=clip makes "
+              "them 0 and 1 in each clip", channels(s->channels, s->mean,
+              text[0], sizeof(text[0])), channels(s->channels, s->dev, text[1],
+              sizeof(text[1])));
+        return 1;
+    }
     for (int c = 0; c < s->channels; c++) {
         mean[c] = (double)in->mean[c];
         std[c] = (double)in->std[c];

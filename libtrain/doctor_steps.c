@@ -79,7 +79,8 @@ out:
 
 /* ---- augmentation ---- */
 
-/* Mean and deviation of a clip in a batch, in 0..1. */
+/* Mean and deviation of a clip in a batch, in 0..1 or, with normalise=clip, as
+ * the model reads it. */
 static void measure(const struct ctt_input *in, const struct ctt_batch *b,
                     int j, double *mean, double *dev)
 {
@@ -99,6 +100,9 @@ static void measure(const struct ctt_input *in, const struct ctt_batch *b,
     *dev = n > 0 ? sqrt(fmax(squares / n - *mean * *mean, 0)) : 0;
 }
 
+/* With normalise=clip a picture is shown with this mean and deviation. */
+static const double GREY = 0.5, SPREAD = 0.2;
+
 /* The frame in the middle of a clip, as bytes. */
 static void picture(const struct ctt_input *in, const struct ctt_batch *b,
                     int j, uint8_t *out)
@@ -108,7 +112,9 @@ static void picture(const struct ctt_input *in, const struct ctt_batch *b,
 
     for (int64_t i = 0; i < frame; i++) {
         int c = (int)(i % in->c);
-        double p = (double)x[i] * (double)in->std[c] + (double)in->mean[c];
+        double p = in->normalise == CTT_NORMALISE_CLIP ?
+                   (double)x[i] * SPREAD + GREY :
+                   (double)x[i] * (double)in->std[c] + (double)in->mean[c];
         out[i] = (uint8_t)lround(255 * fmin(fmax(p, 0), 1));
     }
 }

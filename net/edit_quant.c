@@ -75,7 +75,8 @@ int ctt_quantise_known(const struct ctt_node *n, struct ctt_form_of *form)
         *form = (struct ctt_form_of){ 0x1p-7f, 128 };
         return 1;
     }
-    if (n->op != CTT_OP_INPUT)
+    if (n->op != CTT_OP_INPUT || in->normalise != CTT_NORMALISE_SET ||
+        in->gamma != 1)
         return 0;
     for (int k = 0; k < 3; k++)
         if (in->std[k] != in->std[0] || in->mean[k] != in->mean[0] ||

@@ -34,6 +34,7 @@ enum ctt_loss_kind { CTT_LOSS_XENT, CTT_LOSS_MSE, CTT_LOSS_L1L2,
                      CTT_LOSS_SOFT };
 enum ctt_fit       { CTT_FIT_CROP, CTT_FIT_STRETCH, CTT_FIT_PAD };
 enum ctt_colour    { CTT_RGB, CTT_BGR, CTT_GRAY };
+enum ctt_normalise { CTT_NORMALISE_SET, CTT_NORMALISE_CLIP };
 
 /* The frames that a model expects; video/ converts videos to this form. */
 struct ctt_input {
@@ -45,6 +46,8 @@ struct ctt_input {
     float scale;              /* CTT_FIT_CROP: frames are resized to cover
                                  scale * (w, h), then cropped */
     int   fit, colour;        /* enum ctt_fit, enum ctt_colour */
+    int   normalise;          /* enum ctt_normalise; pixels.h */
+    float gamma;              /* 0 is 1, too */
 };
 
 union ctt_attr {

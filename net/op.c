@@ -18,6 +18,7 @@ static const char *const loss_kinds[] = { "xent", "mse", "l1l2", "soft",
                                           NULL };
 static const char *const fits[] = { "crop", "stretch", "pad", NULL };
 static const char *const colours[] = { "rgb", "bgr", "gray", NULL };
+static const char *const normals[] = { "set", "clip", NULL };
 
 static const struct ctt_opt input_attr[] = {
     { "d", CTT_INT, FIELD(input.d), "1", "depth", 1, MANY },
@@ -35,7 +36,12 @@ static const struct ctt_opt input_attr[] = {
     { "fit", CTT_CHOICE, FIELD(input.fit), "crop", "how frames of other "
       "shapes are fitted", .choices = fits },
     { "colour", CTT_CHOICE, FIELD(input.colour), "rgb", "order of channels",
-      .choices = colours }, END
+      .choices = colours },
+    { "normalise", CTT_CHOICE, FIELD(input.normalise), "set", "set: with mean "
+      "and std; clip: with the mean and deviation of the frames seen so far",
+      .choices = normals, .tags = CTT_OPT_QUIET },
+    { "gamma", CTT_FLOAT, FIELD(input.gamma), "1", "power to which values in "
+      "0..1 are raised first", 0.1, 10, .tags = CTT_OPT_QUIET }, END
 };
 static const struct ctt_opt state_attr[] = {
     { "of", CTT_STRING, FIELD(state.of), NULL, "node to delay" },

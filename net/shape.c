@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shape.c: for each primitive, its shape rule. */
 #include "net/shape.h"
+#include "net/pixels.h"
 
 static const struct ctt_tensor *in(const struct ctt_graph *g,
                                    const struct ctt_node *n, int i)
@@ -33,10 +34,21 @@ static struct ctt_tensor like(const struct ctt_tensor *x)
 int ctt_shape_input(const struct ctt_graph *g, struct ctt_node *n)
 {
     const struct ctt_input *a = &n->attr.input;
+    int rc = 0;
 
     (void)g;
     n->out = image(a->d, a->h, a->w, a->c);
-    return 0;
+    if (a->normalise == CTT_NORMALISE_SET)
+        goto out;
+    for (int k = 0; k < 3; k++)
+        CTT_CHECK(a->mean[k] == 0 && a->std[k] == 1, CTT_EINVAL,
+                  "%s: normalise=clip measures mean and deviation itself: "
+                  "leave mean= and std= out", n->name);
+    CTT_CHECK((double)a->d * a->h * a->w * a->c <= CTT_PIXELS_MOST, CTT_EINVAL,
+              "%s: frames of more than 2^30 values have no normalise=clip",
+              n->name);
+out:
+    return rc;
 }
 
 /* If the delayed node comes later, it has no shape yet: like and c give it, and

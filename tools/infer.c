@@ -105,7 +105,8 @@ static void describe_model(struct tool *t)
 
     t->r.in = (struct ctt_input){ .d = 1, .h = w->h, .w = w->w, .c = w->c,
         .fps = w->fps, .scale = w->scale, .fit = (int)w->fit,
-        .colour = (int)w->colour };
+        .colour = (int)w->colour, .normalise = (int)w->normalise,
+        .gamma = w->gamma };
     memcpy(t->r.in.mean, w->mean, sizeof(t->r.in.mean));
     memcpy(t->r.in.std, w->std, sizeof(t->r.in.std));
     t->r.classes = ctt_infer_classes(t->m);
@@ -134,8 +135,7 @@ static int open_model(struct tool *t, const char *path)
     r->probs = ctt_calloc(n, sizeof(*r->probs));
     r->order = ctt_calloc(n, sizeof(*r->order));
     r->frames = ctt_calloc((size_t)CTT_RECOGNISE_BATCH * (size_t)r->in.w *
-                           (size_t)r->in.h,
-                           (size_t)r->in.c * sizeof(*r->frames));
+                           (size_t)r->in.h, (size_t)r->in.c);
     CTT_TRY(r->label && r->probs && r->order && r->frames ? 0 : CTT_ENOMEM);
     for (int i = 0; i < r->classes; i++)
         r->label[i] = (char *)ctt_infer_class(t->m, i);

@@ -19,11 +19,12 @@ static const double any_fps = 10;    /* of --video if the clip has no times */
 
 struct ctt_predictor {
     struct ctt_predict_with w;
-    struct ctt_input   plain;      /* w.in, but with values in 0..1 */
+    struct ctt_pixels  plain;      /* of w.in, but with values in 0..1 */
     size_t             size;       /* floats per frame */
     struct ctt_source **source;
     int                sources, room, clips, done, skipped;
-    float             *frame;      /* a frame as the session takes it */
+    uint8_t           *seen;       /* a frame as the session takes it */
+    float             *frame;      /* a predicted one */
     float             *truth;      /* of a clip, values in 0..1 */
     float             *guess;
     struct ctt_show    show;
@@ -52,26 +53,29 @@ static int make_room(struct ctt_predictor *p)
     const struct ctt_predict *c = p->w.set;
     size_t ahead = (size_t)c->count, all = ahead + (size_t)c->seen;
 
+    p->seen = ctt_calloc(p->size, 1);
     p->frame = ctt_calloc(p->size, sizeof(float));
     p->truth = ctt_calloc(all * p->size, sizeof(float));
     p->guess = ctt_calloc(ahead * p->size, sizeof(float));
     p->show.clip = ctt_calloc((size_t)c->show, sizeof(*p->show.clip));
-    return p->frame && p->truth && p->guess && p->show.clip ? 0 : CTT_ENOMEM;
+    return p->seen && p->frame && p->truth && p->guess && p->show.clip ?
+           0 : CTT_ENOMEM;
 }
 
 int ctt_predictor_open(const struct ctt_predict_with *w,
                        struct ctt_predictor **out)
 {
     struct ctt_predictor *p = ctt_calloc(1, sizeof(*p));
+    struct ctt_input plain = *w->in;
     int rc = p ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     p->w = *w;
-    p->plain = *w->in;
     for (int k = 0; k < 3; k++) {
-        p->plain.mean[k] = 0;
-        p->plain.std[k] = 1;
+        plain.mean[k] = 0;
+        plain.std[k] = 1;
     }
+    ctt_pixels_begin(&p->plain, &plain);
     p->size = (size_t)w->in->h * (size_t)w->in->w * (size_t)w->in->c;
     p->show = (struct ctt_show){ .in = w->in, .seen = w->set->seen,
         .ahead = w->set->count, .clips = w->set->show,
@@ -102,6 +106,7 @@ void ctt_predictor_close(struct ctt_predictor **predictor)
         ctt_free(p->show.clip[i].guess);
     }
     ctt_free(p->source);
+    ctt_free(p->seen);
     ctt_free(p->frame);
     ctt_free(p->truth);
     ctt_free(p->guess);
@@ -144,12 +149,11 @@ out:
 
 /* ---- one clip ---- */
 
-/* Crops stored frame i of a clip and converts it to floats. */
-static void take(const struct ctt_frames *f, int i, const struct ctt_input *in,
-                 float *to)
+/* Crops stored frame i of a clip to the size that the session takes. */
+static void take(struct ctt_predictor *p, const struct ctt_frames *f, int i)
 {
-    ctt_frame_middle(f->data + (size_t)i * f->w * f->h * f->c, f->w, f->h, in,
-                     to);
+    ctt_frame_middle(f->data + (size_t)i * f->w * f->h * f->c, f->w, f->h,
+                     p->w.in, p->seen);
 }
 
 static int time_taken(const struct ctt_predictor *p, double start)
@@ -172,8 +176,10 @@ static int foresee(struct ctt_predictor *p, const struct ctt_frames *f,
     for (int i = 0; i < c->seen + c->count - 1; i++) {
         double begin = ctt_seconds();
         if (i < c->seen)
-            take(f, start + i, p->w.in, p->frame);
-        CTT_TRY(ctt_infer_rc(ctt_session_push_float(s, p->frame, 1)));
+            take(p, f, start + i);
+        CTT_TRY(ctt_infer_rc(i < c->seen
+                             ? ctt_session_push(s, p->seen, 1)
+                             : ctt_session_push_float(s, p->frame, 1)));
         if (i + 1 >= c->seen) {
             float *to = p->guess + (size_t)(i + 1 - c->seen) * p->size;
             CTT_TRY(ctt_infer_rc(ctt_session_predict(s, 1, p->frame)));
@@ -238,8 +244,11 @@ static int predict_window(struct ctt_predictor *p, const struct ctt_frames *f,
     double begin = ctt_seconds();
     int rc = 0;
 
-    for (int i = 0; i < known; i++)
-        take(f, start + i, &p->plain, p->truth + (size_t)i * p->size);
+    for (int i = 0; i < known; i++) {
+        take(p, f, start + i);
+        ctt_pixels_float(&p->plain, p->seen, (int64_t)p->w.in->h * p->w.in->w,
+                         p->w.in->c, p->truth + (size_t)i * p->size);
+    }
     CTT_TRY(foresee(p, f, start));
     said->ms += 1e3 * (ctt_seconds() - begin);
     said->windows++;

@@ -114,8 +114,7 @@ static int push(struct ctt_recogniser *r, struct clip *c, const uint8_t *data,
         ctt_frame_middle(data + (size_t)i * (size_t)w * (size_t)h * r->in.c,
                          w, h, &r->in, r->frames + (size_t)i * r->in.w *
                          r->in.h * r->in.c);
-    CTT_TRY(ctt_infer_rc(ctt_session_push_float(r->session, r->frames,
-                                                frames)));
+    CTT_TRY(ctt_infer_rc(ctt_session_push(r->session, r->frames, frames)));
     ms = ctt_milliseconds() - start;
     c->ms += ms;
     c->seen += frames;

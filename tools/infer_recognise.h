@@ -16,7 +16,7 @@ struct ctt_recogniser {
     struct ctt_input    in;
     char              **label;      /* the model's classes */
     int                 classes;
-    float              *frames;     /* room for a batch in the model's size */
+    uint8_t            *frames;     /* room for a batch in the model's size */
     float              *probs;      /* and for a value per class */
     int                *order;      /* the best classes, by falling
                                        probability */

@@ -10,7 +10,6 @@
 #include "video/source.h"
 
 #include <stdio.h>
-#include <string.h>
 
 void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer)
 {
@@ -44,8 +43,8 @@ struct meter {
 /* Crops the middle of each stored frame. */
 static int cut(struct meter *k, const struct ctt_frames *f)
 {
-    size_t row = (size_t)(k->in.w * f->c), frame = row * (size_t)k->in.h;
-    int x = (f->w - k->in.w) / 2, y = (f->h - k->in.h) / 2;
+    size_t frame = (size_t)k->in.w * (size_t)k->in.h * (size_t)f->c;
+    size_t stored = (size_t)f->w * (size_t)f->h * (size_t)f->c;
 
     if (frame * (size_t)f->count > k->room) {
         uint8_t *more = ctt_realloc(k->frames, frame * (size_t)f->count);
@@ -55,10 +54,8 @@ static int cut(struct meter *k, const struct ctt_frames *f)
         k->room = frame * (size_t)f->count;
     }
     for (int t = 0; t < f->count; t++)
-        for (int r = 0; r < k->in.h; r++)
-            memcpy(k->frames + (size_t)t * frame + (size_t)r * row,
-                   f->data + (((size_t)t * (size_t)f->h + (size_t)(y + r)) *
-                              (size_t)f->w + (size_t)x) * (size_t)f->c, row);
+        ctt_frame_middle(f->data + (size_t)t * stored, f->w, f->h, &k->in,
+                         k->frames + (size_t)t * frame);
     k->count = f->count;
     return 0;
 }

@@ -376,64 +376,56 @@ void ctt_frames_free(struct ctt_frames *f)
     *f = (struct ctt_frames){ 0 };
 }
 
-/* Pixels from p on, step bytes apart; gray ones in a row in a loop that the
- * compiler vectorises. */
-static void float_row(const uint8_t *p, int w, int c, int step,
-                      const float *mul, const float *add, float *out)
+/* Row r of the part of a stored frame that begins at x, y; with flip its last
+ * pixel. */
+static const uint8_t *row_of(const uint8_t *data, const struct ctt_input *in,
+                             int x, int y, int flip, int r)
 {
-    const float m = mul[0], a = add[0];
+    int w, h;
 
-    if (step == 1) {
-        for (int i = 0; i < w; i++)
-            out[i] = (float)p[i] * m + a;
-        return;
-    }
-    for (int i = 0; i < w; i++, p += step)
-        for (int k = 0; k < c; k++)
-            *out++ = (float)p[k] * mul[k] + add[k];
+    ctt_frame_size(in, &w, &h);
+    return data + ((size_t)(y + r) * (size_t)w +
+                   (size_t)(flip ? x + in->w - 1 : x)) * (size_t)in->c;
 }
 
 void ctt_frame_table(const uint8_t *data, const struct ctt_input *in, int x,
                      int y, int flip, const float table[3][256], float *out)
 {
-    int w, h, c = in->c, step = flip ? -c : c;
+    int c = in->c, step = flip ? -c : c;
 
-    ctt_frame_size(in, &w, &h);
     for (int r = 0; r < in->h; r++) {
-        const uint8_t *p = data + ((size_t)(y + r) * w + x) * c;
-        if (flip)
-            p += (size_t)(in->w - 1) * c;
+        const uint8_t *p = row_of(data, in, x, y, flip, r);
         for (int i = 0; i < in->w; i++, p += step)
             for (int k = 0; k < c; k++)
                 *out++ = table[k][p[k]];
     }
 }
 
-void ctt_frame_float(const uint8_t *data, const struct ctt_input *in, int x,
+void ctt_frame_next(struct ctt_pixels *p, const uint8_t *data, int x, int y)
+{
+    int w, h;
+
+    ctt_frame_size(&p->in, &w, &h);
+    ctt_pixels_next(p, row_of(data, &p->in, x, y, 0, 0),
+                    (size_t)w * (size_t)p->in.c);
+}
+
+void ctt_frame_float(const uint8_t *data, const struct ctt_pixels *p, int x,
                      int y, int flip, float *out)
 {
-    float mul[3], add[3];
-    int w, h, c = in->c, step = flip ? -c : c;
+    const struct ctt_input *in = &p->in;
 
-    ctt_frame_size(in, &w, &h);
-    for (int i = 0; i < c; i++) {
-        mul[i] = 1 / (255 * in->std[i]);
-        add[i] = -in->mean[i] / in->std[i];
-    }
-    for (int r = 0; r < in->h; r++, out += in->w * c) {
-        const uint8_t *p = data + ((size_t)(y + r) * w + x) * c;
-        if (flip)
-            p += (size_t)(in->w - 1) * c;
-        float_row(p, in->w, c, step, mul, add, out);
-    }
+    for (int r = 0; r < in->h; r++, out += in->w * in->c)
+        ctt_pixels_float(p, row_of(data, in, x, y, flip, r), in->w,
+                         flip ? -in->c : in->c, out);
 }
 
 void ctt_frame_middle(const uint8_t *data, int w, int h,
-                      const struct ctt_input *in, float *out)
+                      const struct ctt_input *in, uint8_t *out)
 {
-    struct ctt_input cut = *in;
+    size_t row = (size_t)in->w * (size_t)in->c;
+    size_t x = (size_t)(w - in->w) / 2, y = (size_t)(h - in->h) / 2;
 
-    if (w == in->w && h == in->h)
-        cut.scale = 1;
-    ctt_frame_float(data, &cut, (w - in->w) / 2, (h - in->h) / 2, 0, out);
+    for (int r = 0; r < in->h; r++, y++, out += row)
+        memcpy(out, data + (y * (size_t)w + x) * (size_t)in->c, row);
 }

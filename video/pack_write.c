@@ -276,6 +276,9 @@ static int input_part(const struct ctt_pack *p, struct dataset *x)
     FILE *f = NULL;
     int rc = 0, bad;
 
+    /* What is done with the bytes of a pack is not in it. */
+    attr.input.normalise = CTT_NORMALISE_SET;
+    attr.input.gamma = 1;
     x->data = ctt_calloc(INPUT_MAX, 1);
     CTT_TRY(x->data ? 0 : CTT_ENOMEM);
     f = fmemopen(x->data, INPUT_MAX, "w");

@@ -4,7 +4,7 @@
 #ifndef CTT_VIDEO_H
 #define CTT_VIDEO_H
 
-#include "net/graph.h"
+#include "net/pixels.h"
 
 /* ---- list*.c: datasets as the field stores them ---- */
 
@@ -186,17 +186,19 @@ int  ctt_reader_next(struct ctt_reader *r, uint8_t *data);
 int  ctt_reader_whole(const struct ctt_reader *r);
 void ctt_reader_close(struct ctt_reader **r);
 
-/* Crops (x, y) .. (x + in->w, y + in->h) out of a stored frame, mirrored if
- * flip, and writes (value / 255 - mean) / std, in->h x in->w x in->c. */
-void ctt_frame_float(const uint8_t *data, const struct ctt_input *in, int x,
+/* Crops (x, y) .. (x + w, y + h) out of a stored frame of a model's input: next
+ * lets p see it, the next frame of its stream; float then writes the values
+ * that p has for it, mirrored if flip, h x w x c of them. */
+void ctt_frame_next(struct ctt_pixels *p, const uint8_t *data, int x, int y);
+void ctt_frame_float(const uint8_t *data, const struct ctt_pixels *p, int x,
                      int y, int flip, float *out);
 /* The same with table[channel][byte] as the value. */
 void ctt_frame_table(const uint8_t *data, const struct ctt_input *in, int x,
                      int y, int flip, const float table[3][256], float *out);
-/* As ctt_frame_float() from the middle of a frame of w x h, which is the size
- * of a stored frame or already that of the model. */
+/* The bytes in the middle of a frame of w x h, which is the size of a stored
+ * frame or already that of the model: in->h x in->w x in->c. */
 void ctt_frame_middle(const uint8_t *data, int w, int h,
-                      const struct ctt_input *in, float *out);
+                      const struct ctt_input *in, uint8_t *out);
 
 /* ---- same.c: which clips occur in two sets, or twice in one ---- */
 

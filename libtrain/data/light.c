@@ -61,18 +61,18 @@ static void moments(const struct ctt_light *l, int from, int to,
         *dev = 0;
 }
 
-static void plain(double value[VALUES])
+static void plain(const struct ctt_pixels *p, double value[VALUES])
 {
     for (int v = 0; v < VALUES; v++)
-        value[v] = v / 255.0;
+        value[v] = p->light[v] / (double)CTT_PIXELS_WHITE;
 }
 
-void ctt_light_mean(const struct ctt_light *l, int from, int to, double *mean,
-                    double *dev)
+void ctt_light_mean(const struct ctt_light *l, const struct ctt_pixels *p,
+                    int from, int to, double *mean, double *dev)
 {
     double value[VALUES];
 
-    plain(value);
+    plain(p, value);
     moments(l, from, to, value, mean, dev);
 }
 
@@ -106,33 +106,40 @@ static void range(const struct ctt_light *l, int *lo, int *hi)
 static void bend(const struct ctt_light *clip, double power, double mean,
                  double dev, double value[VALUES])
 {
-    double m, s;
+    double m, s, least, most;
     int lo, hi;
 
     range(clip, &lo, &hi);
-    if (hi <= lo)
+    least = value[lo];
+    most = value[hi];
+    if (hi <= lo || most <= least)
         return;
     for (int v = lo; v <= hi; v++)
-        value[v] = pow((double)(v - lo) / (hi - lo), power);
+        value[v] = pow((value[v] - least) / (most - least), power);
     moments(clip, 0, 3, value, &m, &s);
     for (int v = lo; v <= hi; v++)
         value[v] = mean + (value[v] - m) * dev / s;
 }
 
-void ctt_tint_table(const struct ctt_light *clip, const struct ctt_input *in,
-                    const struct ctt_tint *k, float table[3][256])
+void ctt_tint_values(const struct ctt_light *clip, const struct ctt_pixels *p,
+                     const struct ctt_tint *k, double value[256])
 {
-    double value[VALUES], mean, dev;
+    double mean, dev;
 
-    plain(value);
+    plain(p, value);
     moments(clip, 0, 3, value, &mean, &dev);
     if (k->bend != 1)
         bend(clip, (double)k->bend, mean, dev, value);
-    for (int v = 0; v < VALUES; v++) {
-        double p = (double)k->gain * (value[v] - mean) + mean +
+    for (int v = 0; v < VALUES; v++)
+        value[v] = (double)k->gain * (value[v] - mean) + mean +
                    (double)k->shift * dev;
-        for (int c = 0; c < in->c; c++)
-            table[c][v] = (float)((p - (double)in->mean[c]) /
-                                  (double)in->std[c]);
-    }
+}
+
+void ctt_tint_table(const double value[256], const struct ctt_pixels *p,
+                    float table[3][256])
+{
+    for (int c = 0; c < p->in.c; c++)
+        for (int v = 0; v < VALUES; v++)
+            table[c][v] = (float)((value[v] - (double)p->in.mean[c]) /
+                                  (double)p->in.std[c]);
 }

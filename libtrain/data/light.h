@@ -16,10 +16,11 @@ void ctt_light_add(struct ctt_light *l, const struct ctt_input *in, int x,
 /* Adds what another one has counted. */
 void ctt_light_join(struct ctt_light *l, const struct ctt_light *other);
 
-/* Mean and standard deviation, in 0..1, of channels from .. to - 1; 0 of
- * nothing.  The sums are of integers, so they do not depend on the order. */
-void ctt_light_mean(const struct ctt_light *l, int from, int to, double *mean,
-                    double *dev);
+/* Mean and standard deviation, in 0..1 after gamma, of channels from .. to - 1;
+ * 0 of nothing.  The sums are of integers, so they do not depend on the order.
+ */
+void ctt_light_mean(const struct ctt_light *l, const struct ctt_pixels *p,
+                    int from, int to, double *mean, double *dev);
 
 /* The share, 0..1, of values from .. to of all channels. */
 double ctt_light_share(const struct ctt_light *l, int from, int to);
@@ -29,11 +30,16 @@ double ctt_light_share(const struct ctt_light *l, int from, int to);
  * brightest (0 and 1).  None: 1, 0, 1. */
 struct ctt_tint { float gain, shift, bend; };
 
-/* What a clip's values become, normalised as the input line says: bent, then
- * set back to the mean and deviation they had, then spread about the mean by
- * gain and moved by shift deviations.  All of the clip's frames and channels
- * count as one, so colours do not turn.  Nothing is rounded or clipped. */
-void ctt_tint_table(const struct ctt_light *clip, const struct ctt_input *in,
-                    const struct ctt_tint *k, float table[3][256]);
+/* What a clip's values, in 0..1 after gamma, become: bent, then set back to the
+ * mean and deviation they had, then spread about the mean by gain and moved by
+ * shift deviations.  All of the clip's frames and channels count as one, so
+ * colours do not turn.  Nothing is rounded or clipped. */
+void ctt_tint_values(const struct ctt_light *clip, const struct ctt_pixels *p,
+                     const struct ctt_tint *k, double value[256]);
+
+/* The same, normalised as p does the frame at hand.  With normalise=clip what p
+ * measures is the frame as it is: gain and shift would cancel otherwise. */
+void ctt_tint_table(const double value[256], const struct ctt_pixels *p,
+                    float table[3][256]);
 
 #endif

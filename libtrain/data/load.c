@@ -85,20 +85,28 @@ static void write_frames(const struct ctt_loader *l, const struct look *k,
     const struct ctt_tint *to = &k->tint;
     int tinted = to->gain != 1 || to->shift != 0 || to->bend != 1;
     struct ctt_light light = { { { 0 } } };
+    struct ctt_pixels pixels;
+    double value[256];
     float table[3][256];
 
+    ctt_pixels_begin(&pixels, &l->d->in);
     if (tinted) {
         ctt_light_add(&light, &l->d->in, k->x, k->y, f, 0);
-        ctt_tint_table(&light, &l->d->in, to, table);
+        ctt_tint_values(&light, &pixels, to, value);
     }
     for (int t = 0; t < steps; t++, x += next) {
         const uint8_t *p = f->data + (t < f->count ? t : 0) * from;
-        if (t >= f->count)
+        if (t >= f->count) {
             memcpy(x, x - next, (size_t)l->frame * sizeof(*x));
-        else if (tinted)
+            continue;
+        }
+        ctt_frame_next(&pixels, p, k->x, k->y);
+        if (tinted) {
+            ctt_tint_table(value, &pixels, table);
             ctt_frame_table(p, &l->d->in, k->x, k->y, k->flip, table, x);
-        else
-            ctt_frame_float(p, &l->d->in, k->x, k->y, k->flip, x);
+        } else {
+            ctt_frame_float(p, &pixels, k->x, k->y, k->flip, x);
+        }
     }
 }
 

@@ -34,11 +34,13 @@ void ctt_tally_add(struct ctt_tally *t, const struct ctt_input *in,
 {
     struct ctt_tally one = { .clips = 1, .fps_least = f->fps,
                              .fps_most = f->fps };
+    struct ctt_pixels pixels;
     double mean, dev;
 
+    ctt_pixels_begin(&pixels, in);
     ctt_light_add(&one.light, in, (f->w - in->w) / 2, (f->h - in->h) / 2, f,
                   FRAMES);
-    ctt_light_mean(&one.light, 0, 3, &mean, &dev);
+    ctt_light_mean(&one.light, &pixels, 0, 3, &mean, &dev);
     one.flat = dev == 0;
     count_equal(&one, f);
     ctt_tally_join(t, &one);
@@ -103,12 +105,14 @@ static int lengths(const struct ctt_data *d, struct ctt_survey *out)
 int ctt_data_survey(struct ctt_data *d, struct ctt_survey *out)
 {
     struct ctt_survey s = { .channels = d->in.c };
+    struct ctt_pixels pixels;
     struct ctt_tally t;
     int rc;
 
+    ctt_pixels_begin(&pixels, &d->in);
     CTT_TRY(tally_of(d, &t));
     for (int c = 0; c < s.channels; c++)
-        ctt_light_mean(&t.light, c, c + 1, &s.mean[c], &s.dev[c]);
+        ctt_light_mean(&t.light, &pixels, c, c + 1, &s.mean[c], &s.dev[c]);
     s.black = ctt_light_share(&t.light, 0, 0);
     s.white = ctt_light_share(&t.light, 255, 255);
     s.clips = t.clips;

@@ -7,6 +7,7 @@
 #include "libtrain/data/load.h"
 #include "libtrain/task.h"
 #include "net/edit.h"
+#include "net/pixels.h"
 #include "run/back/exec.h"
 
 #include <math.h>
@@ -22,6 +23,7 @@ int ctt_predict_check(const struct ctt_graph *g)
     const struct ctt_tensor *a = &in->out, *b = &n->out;
     int rc = 0;
 
+    CTT_TRY(ctt_pixels_reversible(in));
     CTT_CHECK(g->clip == g->count, CTT_EUNSUP, "%s: predicting needs an "
               "answer a frame; this model answers once a clip", n->name);
     CTT_CHECK(a->d == b->d && a->h == b->h && a->w == b->w && a->c == b->c,

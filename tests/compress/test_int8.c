@@ -182,6 +182,28 @@ static void test_follow(void)
     ctt_model_free(&q);
 }
 
+/* The bytes of frames are their form, unless each frame has another. */
+static void test_frames(void)
+{
+    static const struct { const char *keys; int known; } row[] = {
+        { "mean=0.5 std=0.2", 1 }, { "", 1 }, { "mean=0.5,0.4,0.5", 0 },
+        { "normalise=clip", 0 }, { "gamma=0.5", 0 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(row); i++) {
+        struct ctt_form_of form = { 0, 0 };
+        struct ctt_graph *g = NULL;
+        char text[128];
+
+        snprintf(text, sizeof(text), "input x h=6 w=6 c=3 %s\n"
+                 "conv y in=x out=8 kernel=3\n", row[i].keys);
+        CHECK_OK(ctt_net_parse(text, &g));
+        CU_ASSERT_EQUAL(ctt_quantise_known(&g->node[0], &form), row[i].known);
+        CU_ASSERT((form.scale > 0) == row[i].known);
+        ctt_graph_free(&g);
+    }
+}
+
 /* Pruned weights stay 0, shared ones share, and a second run has nothing to
  * do. */
 static void test_compose(void)
@@ -341,7 +363,7 @@ static void test_harm(void)
 
 static CU_TestInfo tests[] = {
     { "the graph", test_graph }, { "names", test_names },
-    { "methods", test_methods },
+    { "methods", test_methods }, { "frames", test_frames },
     { "errors", test_follow }, { "with other stages", test_compose },
     { "refused", test_refused }, { "excepted", test_except },
     { "no faster", test_slow }, { "pruned", test_pruned },

@@ -23,6 +23,8 @@ static const struct ctt_fuzz_text texts[] = {
               "deconv y in=r out=2 kernel=1,2,2 stride=1,2,2\n"),
     FUZZ_TEXT("input x h=16 w=16 c=6\nconv a in=x out=12 kernel=3 groups=6\n"
               "act r in=a kind=relu6\nconv y in=r out=3 groups=3\n"),
+    FUZZ_TEXT("input x h=16 w=16 c=3 normalise=clip gamma=0.45\n"
+              "conv y in=x out=3\n"),
     FUZZ_TEXT("input x h=32 w=32 d=4 c=3\nresblock a in=x out=8 stride=2\n"
               "resblock b in=a out=8 norm=0\npool p in=b kind=max kernel=2\n"
               "norm n in=p kind=layer\nconv q in=n plus=n out=8\n"
@@ -47,7 +49,7 @@ const char *const ctt_fuzz_words[] = {
     "2147483647", "2147483648", "-2147483648", "99999999999999999999", "1e39",
     "1e-46", "nan", "inf", "0x10", "1,2,3", "1,2", ",", "=", "#", "\n", "\r\n",
     "\t", "a", "b", "x", "y", "h", "h.q", "h.c", "batch", "layer", "max",
-    "avg", "relu", "relu6", NULL
+    "avg", "relu", "relu6", " gamma=", " normalise=", "clip", "set", NULL
 };
 
 size_t ctt_fuzz_seed(int i, uint8_t *p, size_t room)

@@ -14,7 +14,8 @@ const char *const ctt_fuzz_words[] = {
     "\n%input\n", "\n%labels\n", "\n%ids\n", "\n%index\n", "\n%frames\n",
     "\n%version 2\n", "h=2", "w=2", "c=1", "c=3", "fps=12", "fps=0",
     "scale=1.5", "fit=pad", "colour=gray", "h=16384", "w=1048576", "mean=0.5",
-    "std=1e-30", "0", "1", "-1", "2147483648", "9223372036854775807",
+    "std=1e-30", "gamma=2", "normalise=clip", "0", "1", "-1", "2147483648",
+    "9223372036854775807",
     "-9223372036854775808", "16777216", "@", " @ ", " ", "\n", NULL
 };
 

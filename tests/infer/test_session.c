@@ -3,6 +3,7 @@
  * calls and allocates nothing in a step. */
 #include "tests/lib/stream.h"
 #include "net/file.h"
+#include "net/pixels.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -27,6 +28,89 @@ static void test_chunks(void)
         }
         ctt_infer_close(&m);
     }
+}
+
+/* With normalise=clip the statistics are those of the stream: however many
+ * frames come at once, and after a reset, answers have the same bits, which are
+ * those of values that were normalised outside. */
+static void light_on(const char *text)
+{
+    static const int chunks[] = { 2, 7, 8, LONG };
+    static float x[LONG * FRAME];
+    struct ctt_infer *m = stream_open(text, "ref");
+    struct stream one = { .m = m, .chunk = 1, .as_bytes = 1 };
+    const struct ctt_infer_input *w = ctt_infer_wants(m);
+    struct ctt_input in = { .d = 1, .h = H, .w = W, .c = C, .std = { 1, 1, 1 },
+        .normalise = CTT_NORMALISE_CLIP, .gamma = w->gamma };
+    struct ctt_session *s = NULL;
+    float probs[MOST_CLASSES] = { 0 };
+    struct ctt_pixels p;
+
+    CU_ASSERT(w->normalise == CTT_INFER_CLIP && w->std[0] == 1);
+    stream_run(&one);
+    CHECK_OK(one.rc);
+    for (size_t i = 0; i < CTT_LEN(chunks); i++)
+        stream_again(&one, chunks[i], 1, 0);
+    ctt_pixels_begin(&p, &in);
+    for (int t = 0; t < LONG; t++) {
+        ctt_pixels_next(&p, stream_bytes + t * FRAME, W * C);
+        ctt_pixels_float(&p, stream_bytes + t * FRAME, H * W, C,
+                         x + t * FRAME);
+    }
+    CHECK_OK(ctt_session_open(m, &s));
+    CHECK_OK(ctt_session_push(s, stream_bytes + 3 * FRAME, 5));
+    ctt_session_reset(s);
+    CHECK_OK(ctt_session_push_float(s, x, LONG));
+    CHECK_OK(ctt_session_read(s, probs));
+    CU_ASSERT(memcmp(probs, one.probs, sizeof(probs)) == 0);
+    ctt_session_reset(s);
+    CHECK_OK(stream_feed(&one, s));
+    CU_ASSERT(memcmp(probs, one.probs, sizeof(probs)) == 0);
+    ctt_session_close(&s);
+    ctt_infer_close(&m);
+}
+
+static void test_light(void)
+{
+    light_on(stream_light);
+    light_on(stream_even);
+}
+
+/* Half the contrast in more light, the same answer, but not without
+ * normalise=clip. */
+static void test_faint(void)
+{
+    static const char *const texts[] = { stream_even, stream_clip };
+    static uint8_t faint[LONG * FRAME];
+
+    for (int i = 0; i < LONG * FRAME; i++)
+        faint[i] = (uint8_t)(120 + stream_bytes[i] / 2);
+    for (int k = 0; k < 2; k++) {
+        struct ctt_infer *m = stream_open(texts[k], "cpu");
+        struct stream one = { .m = m, .chunk = 1, .as_bytes = 1 };
+        struct ctt_session *s = NULL;
+        float probs[MOST_CLASSES] = { 0 }, off = 0;
+
+        stream_run(&one);
+        CHECK_OK(ctt_session_open(m, &s));
+        CHECK_OK(ctt_session_push(s, faint, LONG));
+        CHECK_OK(ctt_session_read(s, probs));
+        for (int i = 0; i < 4; i++)
+            off = fmaxf(off, fabsf(probs[i] - one.probs[i]));
+        CU_ASSERT(k ? off > 0.01f : off < 0.001f);
+        ctt_session_close(&s);
+        ctt_infer_close(&m);
+    }
+}
+
+/* What predicts frames cannot be normalised so. */
+static void test_light_ahead(void)
+{
+    struct ctt_infer *m = NULL;
+
+    stream_refused(ctt_infer_open(stream_model(STREAM_LIGHT
+                       "conv y in=x out=3 kernel=3 pad=1\n", NULL, 0), "ref", 1,
+                       &m), CTT_EUNSUP, "x: a model that predicts frames");
 }
 
 /* Two streams through one model, a frame each in turn, one of them behind. */
@@ -301,7 +385,7 @@ static void test_failing_allocations(void)
 static void test_no_allocation(void)
 {
     static const char *const texts[] = { stream_plain, stream_clip,
-        stream_fused, stream_ahead };
+        stream_fused, stream_ahead, stream_light };
 
     for (size_t k = 0; k < CTT_LEN(texts); k++) {
         struct ctt_infer *m = stream_open(texts[k], "cpu");
@@ -324,6 +408,9 @@ static void test_no_allocation(void)
 
 static CU_TestInfo tests[] = {
     { "chunks", test_chunks },
+    { "normalise=clip", test_light },
+    { "faint frames", test_faint },
+    { "normalise=clip of predictions", test_light_ahead },
     { "interleaved", test_interleaved },
     { "threads", test_threads },
     { "reset", test_reset },

@@ -149,12 +149,14 @@ static inline void expect(const char *clip, struct want *w)
         .scale = 1, .colour = CTT_GRAY };
     struct ctt_infer *m = NULL;
     struct ctt_session *s = NULL;
+    struct ctt_pixels p;
 
+    ctt_pixels_begin(&p, &in);
     CHECK_OK(ctt_frames_load(clip_path("%s", clip), &in, ALL, &w->f));
     for (int i = 0; i < w->f.count * FRAME; i++)
         w->truth[i] = (float)w->f.data[i] / 255;
     for (int i = 0; i < SEEN; i++)
-        ctt_frame_float(w->f.data + i * FRAME, &in, 0, 0, 0, x + i * FRAME);
+        ctt_frame_float(w->f.data + i * FRAME, &p, 0, 0, 0, x + i * FRAME);
     CHECK_OK(ctt_infer_open(clip_path("p.ctt"), "ref", 1, &m));
     CHECK_OK(ctt_session_open(m, &s));
     CHECK_OK(ctt_session_push_float(s, x, SEEN));

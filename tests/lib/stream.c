@@ -17,15 +17,18 @@ const char stream_plain[] = STREAM_INPUT
     "conv y in=q out=5\n";
 
 /* Recurrent, then a 3-D conv. */
-const char stream_clip[] = STREAM_INPUT
-    "conv e in=x out=4 kernel=3 pad=1 stride=2\n"
-    "convlstm l in=e hidden=3\n"
-    "clip\n"
-    "window v in=l steps=4 every=3\n"
-    "conv q in=v out=6 kernel=2,3,3\n"
-    "act a in=q kind=relu\n"
-    "pool p in=a kind=avg\n"
-    "conv y in=p out=4\n";
+#define CLIP \
+    "conv e in=x out=4 kernel=3 pad=1 stride=2\n" \
+    "convlstm l in=e hidden=3\n" \
+    "clip\n" \
+    "window v in=l steps=4 every=3\n" \
+    "conv q in=v out=6 kernel=2,3,3\n" \
+    "act a in=q kind=relu\n" \
+    "pool p in=a kind=avg\n" \
+    "conv y in=p out=4\n"
+const char stream_clip[] = STREAM_INPUT CLIP;
+const char stream_light[] = STREAM_LIGHT CLIP;
+const char stream_even[] = "input x h=8 w=6 c=3 fps=12 normalise=clip\n" CLIP;
 
 /* All nodes that a session removes. */
 const char stream_fused[] = STREAM_INPUT

@@ -12,11 +12,16 @@ enum { H = 8, W = 6, C = 3, FRAME = H * W * C, LONG = 29, MOST_CLASSES = 8 };
 #define STREAM_INPUT \
     "input x h=8 w=6 c=3 fps=12 mean=0.4,0.5,0.6 std=0.25,0.3,0.2\n"
 
+#define STREAM_LIGHT \
+    "input x h=8 w=6 c=3 fps=12 normalise=clip gamma=0.7\n"
+
 /* Models: nothing to fuse; a 3-D conv over the last frames; all nodes that a
  * session removes; one of which every conv reads bytes; and three whose answer
  * is the next frame. */
 extern const char stream_plain[], stream_clip[], stream_fused[],
     stream_int8[], stream_ahead[], stream_coarse[], stream_part[];
+/* stream_clip with normalise=clip and a gamma, and without. */
+extern const char stream_light[], stream_even[];
 
 /* The frames of a stream, and the same as the models' input. */
 extern uint8_t stream_bytes[LONG * FRAME];

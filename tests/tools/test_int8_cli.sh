@@ -94,6 +94,20 @@ tells 0 'a.ctt written' m.ctt -o a.ctt $plain --int8 minmax --int8-except auto \
 tells 0 'channels differ by [0-9.e+]+, now 1[.0-9]*' m.ctt -o alike.ctt \
     $plain --int8 mse --int8-homogenise --retrain-epochs 0
 
+# Frames with a mean and deviation of their own are quantised once more, in a
+# range that clips give.
+sed 's/mean=[^ ]* std=[^ ]*/normalise=clip/' tiny.net > light.net
+says 0 'written' "$bin/convtt-train" light.net -o light.ctt $common --epochs 1
+tells 0 'written' light.ctt -o light8.ctt $plain --int8 mse --retrain-epochs 0
+says 0 '^quant x.q8 in=x scale=0\.0' "$bin/convtt-info" --net light8.ctt
+says 0 'device cpu, int8' "$bin/convtt-infer" --bench light8.ctt --runs 20 \
+    --threads 1
+answers light.ctt cpu 1 > floats
+answers light8.ctt cpu 1 > ints
+answers light8.ctt ref 1 > ref
+cmp -s ints ref || fail "normalise=clip in bytes: cpu and ref differ"
+[ "$(wc -l < floats)" = "$(wc -l < ints)" ] || fail "$(cat err ints)"
+
 # A model that predicts frames, measured on the same clips.
 cat > next.net << 'END'
 input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25

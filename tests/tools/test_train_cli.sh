@@ -266,6 +266,34 @@ says 1 'the checkpoint is of another model' $next next.net -o again.ctt \
 "$bin/convtt-info" --net auto.ctt | cmp -s - again.txt ||
     fail "a resumed run has another input line"
 
+# With a gamma the values after it are measured: squares of about 0.45.
+sed 's/mean=[^ ]* std=[^ ]*/mean=auto std=auto gamma=2/' tiny.net > square.net
+says 0 '^input: mean=0\.2[0-9]*,0\.2' "$train" square.net --data clips \
+    --max-steps 1 -o square.ctt
+
+# normalise=clip: what is trained is what a stream sees.
+sed 's/mean=[^ ]* std=[^ ]*/normalise=clip/' tiny.net > light.net
+says 0 'written' $train light.net --data clips --epochs 2 --batch 4 --lr 0.02 \
+    --brightness 0.3 --contrast 0.2 --random-gamma 0.2 -o light.ctt
+says 0 '^input x .*colour=rgb normalise=clip$' "$bin/convtt-info" --net \
+    light.ctt
+last='s/"file":\("[^"]*"\).*\("top":.*\),"ms".*/\1 \2/p'
+"$bin/convtt-infer" light.ctt clips --split validation --json --observe 1 \
+    --device ref | sed -n "$last" > whole
+"$bin/convtt-infer" light.ctt clips --split validation --json --every 1000 \
+    --device ref | sed -n "$last" > stream
+[ -s whole ] && cmp whole stream || fail "a stream answers otherwise"
+grep -q '^warning: light' err && fail "normalise=clip: $(cat err)"
+says 0 '^light +fine +values of .*normalise=clip makes them 0 and 1' $train \
+    light.net --data clips --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor \
+    --sheet light.png
+says 0 'ms' "$bin/convtt-infer" --bench light.ctt --threads 1 --runs 20
+says 1 'x: a model that predicts frames needs normalise=set' $train \
+    <(sed 's/mean=[^ ]* std=[^ ]*/normalise=clip/' next.net) --data clips \
+    --task predict --input-frames 3 --future-frames 2 -o no.ctt
+says 1 'leave mean= and std= out' $train <(sed 's/ fps/ normalise=clip fps/' \
+    tiny.net) --data clips -o no.ctt
+
 # 7. --doctor: a table, a picture, and status 3 if something looks wrong.
 says 0 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
     --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor --sheet s.png

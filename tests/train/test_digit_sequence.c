@@ -27,8 +27,10 @@ static void see_digits(struct ctt_data *d, const struct ctt_batch *b,
     static uint8_t want[STEPS * 64 * 64];
     static float frame[64 * 64];
     struct digits *s = arg;
+    struct ctt_pixels p;
 
     (void)d;
+    ctt_pixels_begin(&p, &grey);
     for (int j = 0; j < BATCH; j++) {
         int64_t i = s->first + b->clip[j];
 
@@ -37,7 +39,7 @@ static void see_digits(struct ctt_data *d, const struct ctt_batch *b,
         CHECK_OK(ctt_mnist_draw(digits, s->seed, i, 2, STEPS, want));
         for (int t = 0; t < STEPS; t++) {
             const float *x = b->x + (int64_t)(t * BATCH + j) * 64 * 64;
-            ctt_frame_float(want + t * 64 * 64, &grey, 0, 0, 0, frame);
+            ctt_frame_float(want + t * 64 * 64, &p, 0, 0, 0, frame);
             CU_ASSERT(memcmp(x, frame, sizeof(frame)) == 0);
         }
         for (int k = 0; k < 64 * 64; k++)

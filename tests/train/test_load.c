@@ -132,7 +132,9 @@ static void frames_are_cut_and_padded(void)
     struct reader r;
     uint8_t stored[CLIP_SIZE * CLIP_SIZE * 3];
     float want[10 * 10 * 3];
+    struct ctt_pixels p;
 
+    ctt_pixels_begin(&p, &d->in);
     CHECK_OK(reader_open(&r, d, 4, "1", 0));
     reader_start(&r, &none, 0);
     CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
@@ -140,9 +142,68 @@ static void frames_are_cut_and_padded(void)
         for (int t = 0; t < batch.steps; t++) {
             int i = batch.clip[j], last = batch.length[j] - 1;
             clip_draw(i, t < last ? t : last, stored);
-            ctt_frame_float(stored, &d->in, 1, 1, 0, want);
+            ctt_frame_float(stored, &p, 1, 1, 0, want);
             CHECK_CLOSE(batch.x + (t * 4 + j) * 300, want, 300, 0);
         }
+    reader_close(&r);
+    ctt_data_close(&d);
+}
+
+/* With normalise=clip a clip's frames are normalised in order, as a stream of
+ * them, from the part that is cut out, whatever the mirror; contrast and
+ * brightness change what is normalised so, and do not cancel. */
+static void clips_are_normalised_as_streams(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_input in = clip_input();
+    struct ctt_data *d = NULL;
+    struct ctt_batch batch;
+    struct reader r;
+    uint8_t stored[CLIP_SIZE * CLIP_SIZE * 3];
+    float want[300];
+
+    for (int k = 0; k < 3; k++) {
+        in.mean[k] = 0;
+        in.std[k] = 1;
+    }
+    in.normalise = CTT_NORMALISE_CLIP;
+    in.gamma = 0.8f;
+    CHECK_OK(ctt_data_open(clip_path("toy.pack"), "train", &in, NULL, 0, &cfg,
+                           NULL, &d));
+    CHECK_OK(reader_open(&r, d, 4, "1", 0));
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        const struct ctt_augment a = { 0, 1, 0.4f * (float)(seed / 2),
+                                       0.3f * (float)(seed / 2), 0, seed };
+
+        reader_start(&r, &a, 0);
+        CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
+        for (int j = 0; j < 4; j++) {
+            uint64_t key = ctt_key(seed, (uint64_t)batch.clip[j]);
+            int flip = seed && ctt_uniform(key, 2) < 0.5f;
+            float gain = 1 + 0.3f * (2 * ctt_uniform(key, 3) - 1);
+            float first = 0, span = 0;
+            struct ctt_pixels p;
+
+            ctt_pixels_begin(&p, &in);
+            for (int t = 0; t < batch.length[j]; t++) {
+                const float *x = batch.x + (t * 4 + j) * 300;
+                clip_draw(batch.clip[j], t, stored);
+                ctt_frame_next(&p, stored, 1, 1);
+                ctt_frame_float(stored, &p, 1, 1, flip, want);
+                if (seed < 2) {
+                    CHECK_CLOSE(x, want, 300, 0);
+                    continue;
+                }
+                for (int i = 1; i < 300; i++)    /* all of one gain */
+                    if (fabsf(want[i] - want[0]) > fabsf(span)) {
+                        span = want[i] - want[0];
+                        first = x[i] - x[0];
+                    }
+                CU_ASSERT_DOUBLE_EQUAL((double)first, (double)(gain * span),
+                                       1e-4);
+            }
+        }
+    }
     reader_close(&r);
     ctt_data_close(&d);
 }
@@ -448,6 +509,7 @@ int main(void)
         { "workers do not matter", batches_do_not_depend_on_workers },
         { "frames in memory give way", frames_in_memory_give_way },
         { "frames are cut and padded", frames_are_cut_and_padded },
+        { "clips are normalised as streams", clips_are_normalised_as_streams },
         { "colours follow the light of the clip",
           colours_follow_the_light_of_the_clip },
         { "gamma bends within the light of the clip",

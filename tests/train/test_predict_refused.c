@@ -131,6 +131,28 @@ static void other_lengths_are_refused(void)
     ctt_model_free(&m);
 }
 
+/* What would a predicted frame be normalised with? */
+static void other_light_is_refused(void)
+{
+    static const char *const keys[] = { "normalise=clip", "gamma=0.5" };
+
+    for (size_t i = 0; i < CTT_LEN(keys); i++) {
+        struct ctt_train_cfg cfg = dots_cfg();
+        struct ctt_result r;
+        struct ctt_model *m;
+        char text[256];
+
+        snprintf(text, sizeof(text), "input x h=16 w=16 c=1 colour=gray %s\n"
+                 "conv y in=x out=1 kernel=3 pad=1\n", keys[i]);
+        m = dots_model(text, 1);
+        dots_open();
+        CU_ASSERT_EQUAL(ctt_train(m, &cfg, dots, NULL, NULL, &r), CTT_EUNSUP);
+        CU_ASSERT(strstr(ctt_errmsg(), "x: a model that predicts frames needs "
+                         "normalise=set and gamma=1") != NULL);
+        ctt_model_free(&m);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -141,6 +163,7 @@ int main(void)
         { "--schedule=sampled needs tests", sampled_needs_tests },
         { "older checkpoints are named", older_checkpoints_are_named },
         { "other lengths are refused", other_lengths_are_refused },
+        { "other light is refused", other_light_is_refused },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {

@@ -150,6 +150,7 @@ static void test_float(void)
     struct ctt_input in = clip_input(2, 2, 0);
     uint8_t data[3 * 3 * 3];
     float out[12], want[12];
+    struct ctt_pixels as;
 
     in.scale = 1.5f;
     in.mean[0] = 0.5f;
@@ -162,7 +163,8 @@ static void test_float(void)
             int p = ((y + 1) * 3 + 1 + (flip ? 1 - x : x)) * 3 + k;
             want[i] = ((float)data[p] / 255 - in.mean[k]) / in.std[k];
         }
-        ctt_frame_float(data, &in, 1, 1, flip, out);
+        ctt_pixels_begin(&as, &in);
+        ctt_frame_float(data, &as, 1, 1, flip, out);
         CHECK_CLOSE(out, want, 12, 1e-6);
     }
 }
