@@ -49,7 +49,10 @@ static const struct ctt_chapter chapters[] = {
       "time.\n\n"
       "mean=auto and std=auto in the input line of a model text mean: as "
       "measured on the training clips (up to 16 frames of each). The model "
-      "holds the numbers." },
+      "holds the numbers. With normalise=clip in their place each frame is "
+      "normalised with the mean and deviation of the frames of its clip so "
+      "far, in a stream too, whatever the light; --brightness and --contrast "
+      "then change what was normalised." },
     { "DENSE-SPARSE-DENSE TRAINING",
       "--dsd=0.3 trains as usual for half of the steps, holds the 30% smallest "
       "weights of each convolution at zero until 80% of them, then trains all "

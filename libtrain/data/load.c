@@ -102,7 +102,8 @@ static void write_frames(const struct ctt_loader *l, const struct look *k,
         }
         ctt_frame_next(&pixels, p, k->x, k->y);
         if (tinted) {
-            ctt_tint_table(value, &pixels, table);
+            if (t == 0 || l->d->in.normalise == CTT_NORMALISE_CLIP)
+                ctt_tint_table(value, &pixels, table);
             ctt_frame_table(p, &l->d->in, k->x, k->y, k->flip, table, x);
         } else {
             ctt_frame_float(p, &pixels, k->x, k->y, k->flip, x);
