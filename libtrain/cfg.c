@@ -105,7 +105,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "where the learning rate schedule ends too; 0: no limit", 0, MANY,
       .arg = "N", .section = "Optimiser", .tags = RESUME | TRAINER },
     { "time-limit", CTT_FLOAT, FIELD(time_limit), "0", "stop after this many "
-      "minutes; the learning rate schedule ignores it; 0: no limit", 0, 1e6,
+      "minutes, where --schedule cosine ends too; 0: no limit", 0, 1e6,
       .arg = "MINUTES", .section = "Optimiser", .tags = RESUME | TRAINER },
     { "batch", CTT_INT, FIELD(batch), "16", "clips per batch", 1, 4096,
       .letter = 'b', .arg = "N", .section = "Optimiser",

@@ -18,6 +18,8 @@ struct ctt_place {
     struct ctt_test_score val;          /* of the best epoch */
     struct ctt_sampling sampling;
     struct ctt_scale scale;
+    double used;                   /* of the time, before the last step, if
+                                      --time-limit is set: 0 to 1 */
 };
 
 /* Writes to path the model m, whose weights must be those of o

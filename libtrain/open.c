@@ -161,6 +161,15 @@ static int open_optim(struct ctt_trainer *t)
                           &t->optim);
 }
 
+/* The share of the run that is over at its start.  Where no limit of time was
+ * under way, the share of its steps. */
+static double used_before(const struct ctt_trainer *t)
+{
+    if (t->at.used > 0 && t->at.used < 1)
+        return t->at.used;
+    return fmin(1, (double)t->first / (double)t->steps);
+}
+
 int ctt_trainer_open(struct ctt_trainer *t)
 {
     const struct ctt_train_cfg *cfg = t->cfg;
@@ -190,6 +199,7 @@ int ctt_trainer_open(struct ctt_trainer *t)
     ctt_dsd_changes(cfg, &t->dsd);
     t->changes = cfg->dsd > 0 ? &t->dsd : cfg->changes;
     t->first = t->at.step;
+    t->used = used_before(t);
     t->start = ctt_seconds();
 out:
     return rc;

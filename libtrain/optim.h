@@ -48,10 +48,18 @@ int  ctt_optim_norm(struct ctt_optim *o, float *dw, double *norm);
  * cfg->clip_norm. */
 int  ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr);
 
-/* sched.c: the learning rate of a step (from 0).  total: steps of the run;
- * epoch: steps per epoch; falls: step at which --schedule=sampled begins to
- * decrease it, or -1. */
-double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, int64_t total,
+/* sched.c: the learning rate of a step (from 0).  until: the step at which the
+ * schedule ends; epoch: steps per epoch; falls: step at which
+ * --schedule=sampled begins to decrease it, or -1. */
+double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, double until,
               int64_t epoch, int64_t falls);
+
+/* The step at which the schedule of a run of `total` steps ends, as it looks at
+ * a step: at the rate of the steps so far, if the share `used` of the run's
+ * time is over (0: there is no limit), but neither in the warm-up nor after
+ * total.  With it the share of the schedule that is over never falls while step
+ * and used grow, and is 1 where used is. */
+double ctt_lr_until(const struct ctt_train_cfg *cfg, int64_t step,
+                    int64_t total, int64_t epoch, double used);
 
 #endif

@@ -41,12 +41,27 @@ static double (*const schedules[])(const struct ctt_train_cfg *,
     [CTT_SAMPLED] = sampled,
 };
 
-double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, int64_t total,
+/* Steps of the warm-up. */
+static double warm_up(const struct ctt_train_cfg *cfg, int64_t epoch)
+{
+    return floor((double)cfg->warmup * (double)epoch);
+}
+
+double ctt_lr_until(const struct ctt_train_cfg *cfg, int64_t step,
+                    int64_t total, int64_t epoch, double used)
+{
+    if (!(used > 0))
+        return (double)total;
+    return fmin((double)total,
+                fmax((double)step / used, warm_up(cfg, epoch) + 1));
+}
+
+double ctt_lr(const struct ctt_train_cfg *cfg, int64_t step, double until,
               int64_t epoch, int64_t falls)
 {
-    double warm = floor((double)cfg->warmup * (double)epoch);
+    double warm = warm_up(cfg, epoch);
     double s = (double)step, rise = s < warm ? (s + 1) / (warm + 1) : 1;
-    struct when t = { s < warm ? 0 : s - warm, (double)total - warm,
+    struct when t = { s < warm ? 0 : s - warm, until - warm,
                       s / (double)epoch, 0 };
 
     if (falls >= 0 && step > falls)

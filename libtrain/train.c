@@ -59,8 +59,21 @@ static double rate(const struct ctt_trainer *t, int64_t step)
     if (t->cfg->last_of > t->cfg->epochs)
         before = (int64_t)(t->cfg->last_of - t->cfg->epochs) * each;
     return ctt_dsd_rate(t->cfg, step, t->steps) *
-           ctt_lr(t->cfg, before + step, before + t->steps, each,
+           ctt_lr(t->cfg, before + step, (double)before +
+                  ctt_lr_until(t->cfg, step, t->steps, each, t->at.used), each,
                   t->at.sampling.falls);
+}
+
+/* The share of the run that is over, of its --time-limit and of what an earlier
+ * part had used; 0 without a limit. */
+static double time_used(const struct ctt_trainer *t)
+{
+    double limit = 60 * (double)t->cfg->time_limit;
+
+    if (limit <= 0)
+        return 0;
+    return fmin(1, t->used + (1 - t->used) *
+                (ctt_seconds() - t->start) / limit);
 }
 
 static void report(const struct ctt_trainer *t, struct ctt_progress *p)
@@ -74,7 +87,8 @@ static void report(const struct ctt_trainer *t, struct ctt_progress *p)
         .epoch = (int)t->at.epoch + 1, .epochs = t->cfg->epochs,
         .batch = (int)t->at.batch, .batches = t->plan->batches,
         .step = t->at.step, .steps = t->steps,
-        .lr = t->at.step ? rate(t, t->at.step - 1) : 0,
+        .lr = t->at.step > t->first ? t->lr :
+              t->at.step ? rate(t, t->at.step - 1) : 0,
         .loss = known(t->at.sums.loss, t->at.sums.weight),
         .top1 = known(t->at.sums.right, t->at.sums.clips),
         .clips_a_second = average(t->clips, t->train_seconds),
@@ -114,8 +128,7 @@ static int update(struct ctt_trainer *t, const struct ctt_turn *turn, int done)
         CTT_TRY(ctt_optim_norm(t->optim, t->task->exec(t->step)->dw, &norm));
     if (!isfinite(norm))
         return skip_step(t, turn);
-    CTT_TRY(ctt_optim_step(t->optim, norm, turn->scale,
-                           rate(t, t->at.step)));
+    CTT_TRY(ctt_optim_step(t->optim, norm, turn->scale, t->lr));
     ctt_scale_after(&t->at.scale, 1);
 out:
     return rc;
@@ -164,6 +177,8 @@ static int train_batch(struct ctt_trainer *t, const struct ctt_batch *b)
 
     if (b->bad && t->ev && t->ev->clip)
         t->ev->clip(t->ev->arg, b->bad);
+    t->at.used = time_used(t);
+    t->lr = rate(t, t->at.step);
     CTT_TRY(none = t->task->run(t->step, &turn, &t->at.sums));
     CTT_TRY(prefetch(t));
     CTT_TRY(update(t, &turn, !none));
@@ -194,8 +209,10 @@ static enum why after_batch(struct ctt_trainer *t)
     if (is_last_step(t))
         return LIMIT;
     if (c->time_limit > 0 &&
-        ctt_seconds() - t->start >= 60 * (double)c->time_limit)
+        ctt_seconds() - t->start >= 60 * (double)c->time_limit) {
+        t->at.used = 1;
         return LIMIT;
+    }
     return GOES_ON;
 }
 

@@ -28,6 +28,8 @@ struct ctt_trainer {
     double              start, wait;
     double              clips, train_seconds;    /* since the start or resume */
     int64_t             first;       /* step at the start or resume */
+    double              used;        /* share of the run's time before that */
+    double              lr;          /* of the last step since then */
 };
 
 /* open.c: opens the fields that the caller does not set (m, cfg, task, data,

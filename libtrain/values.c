@@ -17,7 +17,7 @@ enum { VERSION = 5, UNNAMED = 4, PLACE = 14, SUMS = 13 };
 
 enum { LINE = 64,    /* bytes for any line of the table: name=value\n */
        FIRST = PLACE + SUMS,    /* rows that all checkpoints have */
-       ROWS = FIRST + 2 };
+       ROWS = FIRST + 3 };
 
 /* ---- the table ---- */
 
@@ -28,6 +28,7 @@ static int is_epoch(double x) { return x >= 0 && x < INT_MAX; }
 static int is_best(double x) { return x == CTT_BEST_GIVEN || is_epoch(x); }
 static int is_step_or_none(double x) { return x == -1 || is_count(x); }
 static int is_number(double x) { return !isnan(x); }
+static int is_share(double x) { return x >= 0 && x <= 1; }
 static int is_scale(double x) { return x >= 1 && isfinite(x); }
 
 /* at: offset of an int64_t or a double in struct ctt_checkpoint_values.  legal:
@@ -76,6 +77,7 @@ static const struct row rows[ROWS] = {
     DOUBLE("loss-scale", at.scale.scale, is_scale),
     DOUBLE("best-mean-top1", at.val.mean_top1, is_any),
     DOUBLE("best-mean-loss", at.val.mean_loss, is_any),
+    DOUBLE("time-used", at.used, is_share),
 };
 
 static int64_t get_integer(const struct ctt_checkpoint_values *v,
@@ -186,13 +188,16 @@ out:
     return rc;
 }
 
-/* What older checkpoints lack: then the last of --val-ratios decided alone. */
+/* What older checkpoints lack: then the last of --val-ratios decided alone,
+ * and the schedule ignored --time-limit. */
 static void complete(struct ctt_checkpoint_values *v, const char seen[ROWS])
 {
     if (!seen[FIRST])
         v->at.val.mean_top1 = v->at.val.top1;
     if (!seen[FIRST + 1])
         v->at.val.mean_loss = v->at.val.loss;
+    if (!seen[FIRST + 2])
+        v->at.used = 0;
 }
 
 /* The version comes first, so that it is checked before unknown names are. */

@@ -84,7 +84,14 @@ static const struct ctt_chapter chapters[] = {
       "--resume continues from it, bit for bit if the machine, --threads, "
       "--epochs and the settings of memory and validation are the same; on a "
       "GPU this also requires --deterministic. Settings that change what is "
-      "computed must be the same." },
+      "computed must be the same.\n\n"
+      "--time-limit counts the minutes since the start or the resume. With "
+      "it --schedule=cosine ends where the steps or the time end, whichever is "
+      "expected first at the pace so far; the rate never rises again after the "
+      "warm-up. As the pace is measured, such a run is not repeated bit for "
+      "bit, with --deterministic neither; --log-csv has the rates. A resumed "
+      "run spreads what is left of the schedule over its own minutes; one "
+      "whose limit had ended it goes on at the rate of its steps." },
     { "EXIT STATUS",
       "0: the model is written; with --doctor: all looks well. 1: an error, or "
       "the run was stopped before its end. 2: a wrong option or operand, "

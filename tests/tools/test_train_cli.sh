@@ -242,6 +242,27 @@ teach 2 'could end the run before the phases of --dsd' updown -o new.ctt \
     --dsd 0.3 --time-limit 60
 [ ! -e new.ctt ] || fail "what was refused is written"
 
+# The cosine ends with the time, also where a run is stopped and goes on.
+limit="$train tiny.net --data clips -o time.ctt --epochs 100000 --batch 4
+       --threads 1 --val-every 100000 --checkpoint time.ckpt --lr 0.01
+       --warmup 0 --log-csv time.csv"
+$limit --time-limit 0.1 > log 2>&1 < /dev/null & pid=$!
+for _ in $(seq 200); do
+    awk -F, 'NR > 1 { last = $3 } END { exit !(NR > 1 && last < 0.006) }' \
+        time.csv 2> /dev/null && break
+    sleep 0.05
+done
+kill -INT $pid
+wait $pid && fail "stopped with status 0: $(cat log)"
+before=$(wc -l < time.csv)
+says 0 'time.ctt written' $limit --time-limit 0.05 --resume
+awk -F, -v before="$before" 'NR > 2 && $3 > last { rises = 1 }
+    { last = $3; if (NR == before) then = $3 }
+    END { exit !(NR > before && before > 2 && !rises && then < 0.006 &&
+                 then > 0.0005 && last < 0.0005) }' time.csv ||
+    fail "the rate and the time: $before $(cut -d, -f 1-3 time.csv |
+                                           sed -n '1,3p;$p')"
+
 # 6. mean=auto and std=auto: the model holds numbers, a resumed run the same.
 sed 's/mean=[^ ]* std=[^ ]*/mean=auto std=auto/' tiny.net > auto.net
 auto="$train auto.net --data clips --epochs 2 --batch 4 --threads 1

@@ -2,6 +2,7 @@
  * test_metric.c: metrics against counting by hand; the learning rate; the
  * optimizers against their formulas in double. */
 #include "libtrain/optim.h"
+#include "libtrain/chance.h"
 #include "tests/lib/check.h"
 
 #include <math.h>
@@ -144,6 +145,39 @@ static void rates_follow_the_schedule(void)
     CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 50, 100, 10, -1), 0.5 * 0.55, 1e-7);
     CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 100, 100, 10, -1), 0.05, 1e-7);
     CU_ASSERT_DOUBLE_EQUAL(ctt_lr(&c, 130, 100, 10, -1), 0.05, 1e-7);
+}
+
+/* The rate of a step of `total` at which a share of the time is over. */
+static double limited(const struct ctt_train_cfg *c, int step, int total,
+                      double used)
+{
+    return ctt_lr(c, step, ctt_lr_until(c, step, total, 10, used), 10, -1);
+}
+
+/* Steps of a random pace, until the time is over: the rate rises in the warm-up
+ * of 20 steps, never afterwards, and ends at that of the schedule. */
+static void the_rate_ends_with_the_time(void)
+{
+    struct ctt_train_cfg c = { .lr = 0.5f, .warmup = 2, .lr_end = 0.1f,
+                               .schedule = CTT_COSINE };
+    double used = 0, last = 0, now = 0;
+    int step = 0;
+
+    for (; used < 1; step++) {
+        now = limited(&c, step, 100000, used);
+        CU_ASSERT(step <= 20 ? now > last : now <= last);
+        last = now;
+        used += 0.02 * (double)ctt_uniform(1, (uint64_t)step);
+    }
+    CU_ASSERT(step > 60 && step < 200);
+    CU_ASSERT(last < 0.0505);
+    CU_ASSERT_DOUBLE_EQUAL(limited(&c, step, 100000, 1), 0.05, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(limited(&c, 20 + 50, 120, 0.2), 0.5 * 0.55,
+                           1e-7);    /* epochs end first */
+    CU_ASSERT_DOUBLE_EQUAL(limited(&c, 60, 100000, 0.5), 0.5 *
+                           (0.1 + 0.45 * (1 + cos(0.4 * acos(-1)))), 1e-7);
+    CU_ASSERT_EQUAL(limited(&c, 70, 120, 0), ctt_lr(&c, 70, 120, 10, -1));
+    CU_ASSERT_DOUBLE_EQUAL(limited(&c, 19, 120, 1), 0.5 * 20 / 21, 1e-7);
 }
 
 /* ---- optimizers ---- */
@@ -408,6 +442,7 @@ int main(void)
         { "answers are counted", answers_are_counted },
         { "nan is wrong", nan_is_wrong },
         { "rates follow the schedule", rates_follow_the_schedule },
+        { "the rate ends with the time", the_rate_ends_with_the_time },
         { "optimizers are the formulas", optimizers_are_the_formulas },
     { "shared weights", shared_weights_move_together },
         { "the norm sees what is not finite", norm_sees_what_is_not_finite },

@@ -20,7 +20,7 @@ static void values_are_exact(void)
             .val = { 0.1, 0.2, INFINITY, -INFINITY, 1e-310, 0.6, 0.7, 0.8,
                      0.9 },
             .sampling = { -1, -1, 4, INFINITY },
-            .scale = { 1, 0x1p24, 5, 6, 7 },
+            .scale = { 1, 0x1p24, 5, 6, 7 }, .used = 0x1.23456789abcdp-3,
         }
     };
 
@@ -45,16 +45,18 @@ static void values_are_exact(void)
         CU_ASSERT_EQUAL(memcmp(&got.at.scale.scale, &v.at.scale.scale, 4 * 8),
                         0);
         CU_ASSERT_EQUAL(got.at.scale.dynamic, 1);
+        CU_ASSERT_EQUAL(got.at.used, unnamed ? 0 : v.at.used);
         ctt_state_free(&s);
     }
 }
 
-/* Older checkpoints of version 5 know no means over the observed ratios. */
+/* Older checkpoints of version 5 know no means over the observed ratios, and no
+ * share of the time. */
 static void means_may_be_missing(void)
 {
     const struct ctt_checkpoint_values v = {
         .at = { .val = { .loss = 0.25, .top1 = 0.5, .mean_loss = 7,
-                         .mean_top1 = 8 }, .scale.scale = 1 }
+                         .mean_top1 = 8 }, .scale.scale = 1, .used = 0.5 }
     };
     struct ctt_checkpoint_values got = { 0 };
     struct ctt_state *s = NULL;
@@ -63,9 +65,11 @@ static void means_may_be_missing(void)
     CHECK_OK(ctt_values_write(&v, s));
     value_line(s, "best-mean-loss", "");
     value_line(s, "best-mean-top1", "");
+    value_line(s, "time-used", "");
     CHECK_OK(ctt_values_read(s, &got));
     CU_ASSERT_EQUAL(got.at.val.mean_loss, 0.25);
     CU_ASSERT_EQUAL(got.at.val.mean_top1, 0.5);
+    CU_ASSERT_EQUAL(got.at.used, 0);
     ctt_state_free(&s);
 }
 
@@ -113,6 +117,8 @@ static const struct {
       "'loss-scale' is damaged" },
     { "loss-scale-clean", "loss-scale-clean=-1\n", CTT_EFORMAT,
       "'loss-scale-clean' is damaged" },
+    { "time-used", "time-used=nan\n", CTT_EFORMAT, "'time-used' is" },
+    { "time-used", "time-used=0x1.1p0\n", CTT_EFORMAT, "'time-used' is" },
     { "new", "new=1\n", CTT_EUNSUP, "'new', which this program does not" },
     { "new", "\n", CTT_EUNSUP, "'', which this program does not" },
     { "version", "version=6\nnew=1\n", CTT_EFORMAT,
