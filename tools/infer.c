@@ -13,6 +13,7 @@ struct tool {
     struct ctt_infer     *m;
     struct ctt_recogniser r;
     struct ctt_predictor *ahead;      /* NULL without --predict */
+    struct ctt_decoder   *decoder;    /* of recognition */
     double                open_ms;
     int                   status;     /* of the program if it fails now */
 };
@@ -38,42 +39,102 @@ static int note_usage(struct tool *t, int rc)
     return rc;
 }
 
-static int run_path(struct tool *t, const char *path)
+/* Answers for the clip that is first in line; 0: there is none. */
+static int run_first(struct tool *t)
+{
+    struct ctt_decoded d;
+    int rc = 0;
+
+    if (!ctt_decoder_take(t->decoder, &d))
+        return 0;
+    rc = ctt_recognise_decoded(&t->r, &d);
+    if (d.last)
+        ctt_source_close(&d.from);
+    return rc < 0 ? rc : 1;
+}
+
+static int run_rest(struct tool *t)
+{
+    int rc = 0;
+
+    do {
+        CTT_TRY(run_first(t));
+    } while (rc);
+out:
+    return rc;
+}
+
+/* Puts the clips of a source in line, and runs those before.  The last one
+ * closes the source; on failure nothing reads it any more. */
+static int run_clips(struct tool *t, struct ctt_source **s)
+{
+    int n = ctt_source_list(*s)->count, rc = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (ctt_decoder_full(t->decoder))
+            CTT_TRY(run_first(t));
+        ctt_decoder_put(t->decoder, *s, i, i + 1 == n);
+    }
+    if (n)
+        *s = NULL;
+out:
+    if (rc < 0)
+        ctt_decoder_close(&t->decoder);
+    return rc < 0 ? rc : 0;
+}
+
+static int run_streams(struct tool *t, struct ctt_source **s)
+{
+    int rc = 0;
+
+    for (int i = 0; i < ctt_source_list(*s)->count; i++)
+        CTT_TRY(ctt_recognise_stream(&t->r, *s, i));
+out:
+    return rc;
+}
+
+/* After the clips before it: a path that cannot be opened counts as one clip
+ * that cannot be read. */
+static int refuse(struct tool *t, int bad)
+{
+    char *why = ctt_strdup(ctt_errmsg());
+    int rc = why ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(run_rest(t));
+    rc = note_usage(t, ctt_error(bad, "%s", why));
+    if (!ctt_clip_is_bad(rc) || t->c.strict || t->status == CTT_EXIT_USAGE)
+        goto out;
+    ctt_tool_warn("%s; skipped", why);
+    t->r.skipped++;
+    rc = 0;
+out:
+    ctt_free(why);
+    return rc;
+}
+
+static int run_operand(struct tool *t, const char *path)
 {
     struct ctt_source_set set = which_clips(t);
     struct ctt_source *s = NULL;
-    int rc;
+    int rc = ctt_source_open(path, &set, &t->r.in, &s);
 
-    CTT_TRY(note_usage(t, ctt_source_open(path, &set, &t->r.in, &s)));
-    for (int i = 0; i < ctt_source_list(s)->count; i++)
-        CTT_TRY(ctt_recognise_clip(&t->r, s, i));
-out:
+    if (rc < 0)
+        return refuse(t, rc);
+    rc = (t->c.every ? run_streams : run_clips)(t, &s);
     ctt_source_close(&s);
     return rc;
 }
 
-/* A path that cannot be opened counts as one clip that cannot be read. */
-static int run_operand(struct tool *t, const char *path)
-{
-    int before = t->r.read + t->r.skipped, rc = run_path(t, path);
-
-    if (!ctt_clip_is_bad(rc) || t->c.strict || t->status == CTT_EXIT_USAGE ||
-        t->r.read + t->r.skipped > before)
-        return rc;
-    ctt_tool_warn("%s; skipped", ctt_errmsg());
-    t->r.skipped++;
-    return 0;
-}
-
-/* Recognition runs an operand at once; prediction first collects all. */
+/* Recognition runs an operand, prediction first collects all. */
 static int take_operand(struct tool *t, const char *path)
 {
     return t->ahead ? note_usage(t, ctt_predictor_add(t->ahead, path))
                     : run_operand(t, path);
 }
 
-/* Takes the paths on standard input, one per line, also as Windows writes
- * them. */
+/* Takes the paths on standard input, one per line, also as Windows writes them.
+ * Whoever writes them may wait for the answer before the next one. */
 static int take_input(struct tool *t)
 {
     char line[8192], *path;
@@ -91,6 +152,8 @@ static int take_input(struct tool *t)
             path[n - 1] = '\0';
         if (*path)
             CTT_TRY(take_operand(t, path));
+        if (t->decoder)
+            CTT_TRY(run_rest(t));
         first = 0;
     }
     CTT_CHECK(!ferror(stdin), CTT_EIO, "standard input cannot be read");
@@ -153,6 +216,8 @@ static void close_tool(struct tool *t)
     ctt_free(t->r.frames);
     ctt_free(t->r.frame.ms);
     ctt_free(t->r.answer.ms);
+    ctt_free(t->r.decode.decode.ms);
+    ctt_free(t->r.decode.wait.ms);
 }
 
 static int take_operands(struct tool *t, char **path, int paths)
@@ -168,7 +233,12 @@ out:
 
 static int say_times(struct tool *t)
 {
-    return t->c.time ? ctt_say_times(t->open_ms, &t->r.frame, &t->r.answer,
+    const struct ctt_said_times s[] = {
+        { "decode", &t->r.decode.decode }, { "wait", &t->r.decode.wait },
+        { "frame", &t->r.frame }, { "answer", &t->r.answer },
+    };
+
+    return t->c.time ? ctt_say_times(t->open_ms, s, (int)CTT_LEN(s),
                                      t->c.json) : 0;
 }
 
@@ -176,7 +246,10 @@ static int recognise_all(struct tool *t, char **path, int paths)
 {
     int rc = 0;
 
+    CTT_TRY(ctt_decoder_open(t->c.every ? 0 : t->c.workers, 0, 0,
+                             t->c.time ? &t->r.decode : NULL, &t->decoder));
     CTT_TRY(take_operands(t, path, paths));
+    CTT_TRY(run_rest(t));
     CTT_TRY(ctt_say_accuracy(t->r.accuracy, t->r.ratios, t->c.json));
     CTT_TRY(say_times(t));
     if (t->r.skipped)
@@ -184,6 +257,7 @@ static int recognise_all(struct tool *t, char **path, int paths)
                       t->r.read + t->r.skipped);
     CTT_CHECK(t->r.read > 0, CTT_EINVAL, "no clip could be read");
 out:
+    ctt_decoder_close(&t->decoder);
     return rc;
 }
 
@@ -191,8 +265,9 @@ static int predict_all(struct tool *t, char **path, int paths)
 {
     struct ctt_predict_with with = { .set = &t->c.predict,
         .session = t->r.session, .in = &t->r.in, .which = which_clips(t),
-        .times = t->c.time ? &t->r.frame : NULL, .json = t->c.json,
-        .strict = t->c.strict };
+        .times = t->c.time ? &t->r.frame : NULL,
+        .decode = t->c.time ? &t->r.decode : NULL, .json = t->c.json,
+        .strict = t->c.strict, .workers = t->c.workers };
     int rc = 0;
 
     ctt_tool_catch();

@@ -91,6 +91,10 @@ static const struct ctt_opt opts[] = {
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "
       "or was cut short, "
       "instead of skipping it", .section = "Data", .needs = RUNS },
+    { "workers", CTT_INT, FIELD(workers), "1", "threads that decode clips "
+      "while the model runs others; each holds one in memory; 0: decode each "
+      "in its turn", 0, 256, .arg = "N", .section = "Data",
+      .needs = RUNS " !every" },
     { "sequences", CTT_INT, FIELD(predict.sequences), "100", "mnist: number of "
       "sequences; the published test has 5000", 1, 1000000, .arg = "N",
       .section = "Data", .needs = PREDICTS, .tags = MNIST },
@@ -121,7 +125,8 @@ static const struct ctt_opt opts[] = {
     { "json", CTT_FLAG, FIELD(json), "0", "print one line of JSON per answer; "
       "with --bench one object", .letter = 'j', .section = "Output",
       .tags = COMMON },
-    { "time", CTT_FLAG, FIELD(time), "0", "measure the time of each frame",
+    { "time", CTT_FLAG, FIELD(time), "0", "measure the time of each frame and "
+      "answer, of decoding each clip and of waiting for it",
       .letter = 't', .section = "Output", .needs = RUNS, .tags = COMMON },
     { .name = NULL }
 };

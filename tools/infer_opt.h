@@ -10,7 +10,7 @@
 
 struct ctt_infer_set {
     const char *split, *classes, *observe, *device;
-    int every, top, json, time, strict, threads;
+    int every, top, json, time, strict, threads, workers;
     struct ctt_predict predict;
     struct ctt_bench_set bench;
     struct ctt_limits limits;

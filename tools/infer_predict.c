@@ -22,6 +22,7 @@ struct ctt_predictor {
     struct ctt_pixels  plain;      /* of w.in, but with values in 0..1 */
     size_t             size;       /* floats per frame */
     struct ctt_source **source;
+    struct ctt_decoder *decoder;
     int                sources, room, clips, done, skipped;
     uint8_t           *seen;       /* a frame as the session takes it */
     float             *frame;      /* a predicted one */
@@ -99,6 +100,7 @@ void ctt_predictor_close(struct ctt_predictor **predictor)
 
     if (!p)
         return;
+    ctt_decoder_close(&p->decoder);
     for (int i = 0; i < p->sources; i++)
         ctt_source_close(&p->source[i]);
     for (int i = 0; p->show.clip && i < p->w.set->show; i++) {
@@ -312,25 +314,49 @@ static void tell(const struct ctt_predictor *p)
                           a_clip * (p->clips - done));
 }
 
-static int run_clip(struct ctt_predictor *p, const struct ctt_source *from,
-                    int i)
+/* Predicts the clip that is first in line; 0: there is none. */
+static int run_first(struct ctt_predictor *p)
 {
-    const struct ctt_predict *c = p->w.set;
-    struct ctt_frames f = { 0 };
-    int rc = ctt_source_frames(from, i, (uint64_t)c->seed, frames_of(c), &f);
+    const struct ctt_item *item;
+    struct ctt_decoded d;
+    int rc = 0;
 
-    if (ctt_clip_is_bad(rc) && !p->w.strict) {
+    CTT_TRY(check_stop(p));
+    if (!ctt_decoder_take(p->decoder, &d))
+        return 0;
+    item = &ctt_source_list(d.from)->item[d.i];
+    if (ctt_clip_is_bad(d.rc) && !p->w.strict) {
         ctt_tool_warn("%s; skipped", ctt_errmsg());
         p->skipped++;
-        return 0;
+        return 1;
     }
+    rc = d.rc;
     CTT_TRY(rc);
-    if (ctt_frames_whole(&f, ctt_source_list(from)->item[i].path) < 0)
+    if (ctt_frames_whole(&d.f, item->path) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
-    CTT_TRY(predict(p, &ctt_source_list(from)->item[i], &f));
+    CTT_TRY(predict(p, item, &d.f));
     tell(p);
+    rc = 1;
 out:
-    ctt_frames_free(&f);
+    ctt_frames_free(&d.f);
+    return rc;
+}
+
+/* In line are as many clips as the threads decode at once. */
+static int run_clips(struct ctt_predictor *p)
+{
+    int rc = 0;
+
+    for (int k = 0; k < p->sources; k++)
+        for (int i = 0; i < ctt_source_list(p->source[k])->count; i++) {
+            if (ctt_decoder_full(p->decoder))
+                CTT_TRY(run_first(p));
+            ctt_decoder_put(p->decoder, p->source[k], i, 0);
+        }
+    do {
+        CTT_TRY(run_first(p));
+    } while (rc);
+out:
     return rc;
 }
 
@@ -372,11 +398,9 @@ int ctt_predictor_run(struct ctt_predictor *p)
     if (p->w.set->frames)
         CTT_TRY(ctt_store_open(&p->store, p->clips));
     p->start = ctt_seconds();
-    for (int k = 0; k < p->sources; k++)
-        for (int i = 0; i < ctt_source_list(p->source[k])->count; i++) {
-            CTT_TRY(check_stop(p));
-            CTT_TRY(run_clip(p, p->source[k], i));
-        }
+    CTT_TRY(ctt_decoder_open(p->w.workers, (uint64_t)p->w.set->seed,
+                             frames_of(p->w.set), p->w.decode, &p->decoder));
+    CTT_TRY(run_clips(p));
     CTT_CHECK(p->done > 0, CTT_EINVAL, "no clip could be read");
     CTT_TRY(say(p));
     CTT_TRY(write_files(p));

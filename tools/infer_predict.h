@@ -5,6 +5,7 @@
 #define CTT_INFER_PREDICT_H
 
 #include "infer/infer.h"
+#include "tools/decode.h"
 #include "tools/infer_say.h"
 #include "video/source.h"
 
@@ -18,15 +19,17 @@ struct ctt_predict {
     const char *strip, *video, *frames, *csv;
 };
 
-/* Arguments; pointers stay the caller's.  times: collects the time of each
- * frame, or NULL.  strict: a clip that cannot be read is an error. */
+/* Arguments; pointers stay the caller's.  times, decode: collect the times of
+ * each frame and clip, or NULL.  strict: a clip that cannot be read is an
+ * error.  workers: threads that decode (decode.h). */
 struct ctt_predict_with {
     const struct ctt_predict *set;
     struct ctt_session       *session;
     const struct ctt_input   *in;
     struct ctt_source_set     which;
     struct ctt_times         *times;
-    int                       json, strict;
+    struct ctt_decode_times  *decode;
+    int                       json, strict, workers;
 };
 
 /* open checks that the files can be written; add takes an operand; run predicts

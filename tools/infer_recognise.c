@@ -146,27 +146,23 @@ out:
     return rc;
 }
 
-/* Decodes the clip, then runs it.  *bad: the clip cannot be read. */
-static int run_whole(struct ctt_recogniser *r, struct clip *c, int *bad)
+/* Reads the next frame, as ctt_feed_next(), and adds the time to *ms. */
+static int next_frame(struct ctt_feed *feed, uint8_t *data, double *ms)
 {
-    struct ctt_frames f = { 0 };
-    int rc = ctt_source_frames(c->from, c->i, 0, 0, &f);
+    double start = ctt_milliseconds();
+    int rc = ctt_feed_next(feed, data);
 
-    *bad = ctt_clip_is_bad(rc);
-    CTT_TRY(rc);
-    if (ctt_frames_whole(&f, c->item->path) < 0)
-        ctt_tool_warn("%s", ctt_errmsg());
-    CTT_TRY(observe(r, c, &f));
-out:
-    ctt_frames_free(&f);
+    *ms += ctt_milliseconds() - start;
     return rc;
 }
 
-/* Runs the clip as its frames are decoded, and answers every N of them. */
+/* Runs the clip as its frames are decoded, and answers every N of them.  *bad:
+ * the clip cannot be read. */
 static int run_stream(struct ctt_recogniser *r, struct clip *c, int *bad)
 {
     struct ctt_feed *feed = NULL;
     uint8_t *data = NULL;
+    double ms = 0;
     int w, h, rc, answered = 0;
 
     c->fps = (double)r->in.fps;
@@ -177,7 +173,7 @@ static int run_stream(struct ctt_recogniser *r, struct clip *c, int *bad)
     *bad = ctt_clip_is_bad(rc);
     CTT_TRY(rc);
     for (;;) {
-        rc = ctt_feed_next(feed, data);
+        rc = next_frame(feed, data, &ms);
         *bad = ctt_clip_is_bad(rc);
         CTT_TRY(rc);
         if (rc == 0)
@@ -194,21 +190,17 @@ static int run_stream(struct ctt_recogniser *r, struct clip *c, int *bad)
         count(r, c, &r->accuracy[0]);
     else
         CTT_TRY(answer(r, c, &r->accuracy[0]));
+    if (r->set->time)
+        CTT_TRY(ctt_times_add(&r->decode.decode, ms));
 out:
     ctt_feed_close(&feed);
     ctt_free(data);
     return rc;
 }
 
-int ctt_recognise_clip(struct ctt_recogniser *r,
-                       const struct ctt_source *from, int i)
+/* Counts a clip that was run with rc; bad: it cannot be read. */
+static int count_clip(struct ctt_recogniser *r, int rc, int bad)
 {
-    struct clip c = { .from = from, .i = i,
-                      .item = &ctt_source_list(from)->item[i] };
-    int bad = 0, rc;
-
-    ctt_session_reset(r->session);
-    rc = (r->set->every ? run_stream : run_whole)(r, &c, &bad);
     if (rc < 0 && bad && !r->set->strict) {
         ctt_tool_warn("%s; skipped", ctt_errmsg());
         r->skipped++;
@@ -216,4 +208,36 @@ int ctt_recognise_clip(struct ctt_recogniser *r,
     }
     r->read += rc >= 0;
     return rc < 0 ? rc : 0;
+}
+
+static struct clip clip_of(const struct ctt_source *from, int i)
+{
+    return (struct clip){ .from = from, .i = i,
+                          .item = &ctt_source_list(from)->item[i] };
+}
+
+int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
+{
+    struct clip c = clip_of(d->from, d->i);
+    int rc = d->rc;
+
+    ctt_session_reset(r->session);
+    CTT_TRY(rc);
+    if (ctt_frames_whole(&d->f, c.item->path) < 0)
+        ctt_tool_warn("%s", ctt_errmsg());
+    CTT_TRY(observe(r, &c, &d->f));
+out:
+    ctt_frames_free(&d->f);
+    return count_clip(r, rc, ctt_clip_is_bad(d->rc));
+}
+
+int ctt_recognise_stream(struct ctt_recogniser *r,
+                         const struct ctt_source *from, int i)
+{
+    struct clip c = clip_of(from, i);
+    int bad = 0, rc;
+
+    ctt_session_reset(r->session);
+    rc = run_stream(r, &c, &bad);
+    return count_clip(r, rc, bad);
 }

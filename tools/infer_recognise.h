@@ -5,6 +5,7 @@
 #define CTT_INFER_RECOGNISE_H
 
 #include "tools/infer_opt.h"
+#include "tools/decode.h"
 #include "tools/infer_say.h"
 
 enum { CTT_RECOGNISE_RATIOS = 16, CTT_RECOGNISE_BATCH = 8 };
@@ -23,16 +24,19 @@ struct ctt_recogniser {
 
     struct ctt_accuracy accuracy[CTT_RECOGNISE_RATIOS];
     int                 ratios;
-    struct ctt_times    frame, answer;    /* with --time */
+    struct ctt_times    frame, answer;    /* with --time, and those below */
+    struct ctt_decode_times decode;
     int                 read, skipped;    /* clips */
 };
 
 /* Reads --observe into the ratios of r. */
 int ctt_recognise_ratios(struct ctt_recogniser *r);
 
-/* Answers for clip i of the source.  A clip that cannot be read is skipped
- * with a warning, or with --strict an error. */
-int ctt_recognise_clip(struct ctt_recogniser *r,
-                       const struct ctt_source *from, int i);
+/* Answers for a decoded clip, whose frames it frees; or, with --every, for clip
+ * i of the source as it is decoded.  A clip that cannot be read is skipped with
+ * a warning, or with --strict an error. */
+int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d);
+int ctt_recognise_stream(struct ctt_recogniser *r,
+                         const struct ctt_source *from, int i);
 
 #endif

@@ -208,23 +208,23 @@ static void say_spread(struct ctt_table *table, const char *name,
                       s.count, s.mean, s.median, s.p90, s.p99, s.max);
 }
 
-int ctt_say_times(double open_ms, struct ctt_times *frame,
-                  struct ctt_times *answer, int json)
+int ctt_say_times(double open_ms, const struct ctt_said_times *kind, int kinds,
+                  int json)
 {
     struct ctt_table table = { 0 };
     int rc = 0;
 
     if (json) {
         printf("{\"open_ms\":%.3f,\"peak_mb\":%.1f", open_ms, ctt_peak_mb());
-        say_spread(NULL, "frame", frame, 1);
-        say_spread(NULL, "answer", answer, 1);
+        for (int i = 0; i < kinds; i++)
+            say_spread(NULL, kind[i].of, kind[i].times, 1);
         printf("}\n");
         return 0;
     }
     ctt_table_row(&table, "ms\tcount\tmean\tp50\tp90\tp99\tmax");
     ctt_table_row(&table, "open\t1\t%.3f", open_ms);
-    say_spread(&table, "frame", frame, 0);
-    say_spread(&table, "answer", answer, 0);
+    for (int i = 0; i < kinds; i++)
+        say_spread(&table, kind[i].of, kind[i].times, 0);
     printf("\n");
     CTT_TRY(ctt_table_print(&table));
     printf("peak memory: %.1f MB\n", ctt_peak_mb());

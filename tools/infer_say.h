@@ -50,9 +50,10 @@ void ctt_say_predicted(const struct ctt_predicted *p);
 int  ctt_say_ahead(const struct ctt_ahead *row, int rows, const char *why,
                    int json);
 
-/* The times to open the model, of each frame and of each answer; it sorts
- * them. */
-int  ctt_say_times(double open_ms, struct ctt_times *frame,
-                   struct ctt_times *answer, int json);
+/* The time to open the model, and how the times of each kind spread, which it
+ * sorts; without any, a kind is left out. */
+struct ctt_said_times { const char *of; struct ctt_times *times; };
+int  ctt_say_times(double open_ms, const struct ctt_said_times *kind, int kinds,
+                   int json);
 
 #endif
