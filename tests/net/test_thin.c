@@ -165,7 +165,7 @@ static void test_cases(void)
 static const char *const models[] = {
     "early-cnn3d", "early-convlstm", "early-convttlstm", "early-lstm",
     "lenet-300-100", "lenet-5", "mnist-convlstm", "mnist-convttlstm",
-    "mnist-small", "mobilenet-v2", "resnet18",
+    "camera-residual", "mnist-small", "mobilenet-v2", "resnet18",
 };
 
 static char *read_net(const char *name)

@@ -3,7 +3,8 @@
 # test_infer_cli.sh: what convtt-infer prints does not depend on the threads
 # that decode; a prediction has the figures that the training printed.
 set -u
-tools="convtt-data convtt-infer convtt-train"
+tools="convtt-compress convtt-data convtt-infer convtt-info convtt-train"
+models=$(cd "${srcdir:-.}/models" && pwd)
 . "${srcdir:-.}/tests/lib/cli.sh"
 infer=$bin/convtt-infer
 
@@ -56,7 +57,7 @@ says 0 '"decode_ms":\{"count":8,.*"wait_ms":\{"count":8,.*"frame_ms"' \
     "$infer" m.h5 --time --json --workers 2 "${files[@]:0:8}"
 says 0 '^decode +2 ' "$infer" m.h5 --every 2 --time "${files[@]:0:2}"
 grep -q '^wait' out && fail "--every waits: $(cat out)"
-says 2 'workers.*every' "$infer" m.h5 --every 2 --workers 2 "${files[0]}"
+says 2 'workers.*every' "$infer" m.h5 --every 2 --workers 3 "${files[0]}"
 
 # 3. The test of a training and a prediction with the same windows: the same
 # figures.  A margin to crop, and three channels of which each has its light.
@@ -86,4 +87,15 @@ END
     grep -q "^$(tail -1 ahead.csv | cut -d, -f 2) sequences, 3 obs" log ||
         fail "$line: other windows: $(cat log ahead.csv)"
 done
+
+# 4. The residual predictor learns with its answers fed back, is compressed with
+# INT8, and predicts.
+says 0 'r.h5 written' "$bin/convtt-train" "$models/camera-residual.net" \
+    --task predict --data clips --batch 4 --max-steps 2 --epochs 1 \
+    --input-frames 3 --future-frames 2 --sampling-start 0 \
+    --sampling-decay 1000 -o r.h5
+says 0 'rc.h5 written' "$bin/convtt-compress" r.h5 --prune 0.5 \
+    --retrain-epochs 0 --int8 minmax --data clips -o rc.h5
+says 0 '^quant ' "$bin/convtt-info" --net rc.h5
+says 0 '^mean +95 ' "$infer" rc.h5 --predict 2 --input-frames 3 clips
 exit $failed
