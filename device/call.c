@@ -110,6 +110,11 @@ static int is_plain(const struct ctt_weight *w)
     return is_float(&w->t) && !w->scale && !w->codebook;
 }
 
+int ctt_dev_bf16(const struct ctt_dev *d)
+{
+    return d->kind->bf16 && d->kind->bf16();
+}
+
 int ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
                   const struct ctt_weight *w)
 {

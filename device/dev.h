@@ -80,6 +80,8 @@ struct ctt_dev_kind {
                          enum ctt_dtype between);
     int         (*sgemm)(struct ctt_dev *d, int n, const float *a,
                          const float *b, float *c);
+    /* 1 if convs multiply bf16 faster than floats; NULL: they do not. */
+    int         (*bf16)(void);
     /* The processor, its instruction sets and the providers that are built in,
      * in words: what the choice of the fastest depends on; NULL: there is
      * nothing to choose by timing. */

@@ -229,6 +229,9 @@ void ctt_dev_profile(struct ctt_dev *d, const struct ctt_graph *g,
 int  ctt_dev_takes(const struct ctt_dev *d, const struct ctt_node *n, int k,
                    const struct ctt_weight *w);
 
+/* 1 if the device has kernels of convs that multiply bf16. */
+int  ctt_dev_bf16(const struct ctt_dev *d);
+
 /* Which code computed a conv's last call of this pass with this cache, as
  * provider:code ("onednn:brgconv:avx512_core"); backward: one for the input's
  * gradient and one for the weights'; "plain" where there is no choice.  And

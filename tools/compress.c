@@ -24,8 +24,8 @@ static const struct ctt_opt own[] = {
       .dflt = "both", .help = "what --prune-form auto, --int8 auto and the "
       "choice of weights for tensor trains make small: the product of bytes "
       "and time, the bytes of the file, or the time of a frame, measured here "
-      "before anything is trained; by a rule with --deterministic or "
-      "--device ref", .choices = ctt_aims, .section = "Choices",
+      "before anything is trained; with --deterministic or --device "
+      "ref by a rule, but not ms", .choices = ctt_aims, .section = "Choices",
       .needs = "prune-form=auto|int8=auto|tt-rank|tt-tol" },
     { .name = "retrain-epochs", .type = CTT_STRING, .off = FIELD(epochs),
       .dflt = "", .help = "total epochs of retraining [12 with --data]; auto: "

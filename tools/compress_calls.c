@@ -158,9 +158,7 @@ static int compare(void *arg, const char *base, const char *path,
                              s);
 }
 
-/* The plain C of the device "ref" tells nothing of the time that other devices
- * take, and a time is not the same twice. */
-static int may_time(const struct ctt_train_cfg *c)
+int ctt_compress_may_time(const struct ctt_train_cfg *c)
 {
     return !c->deterministic && strcmp(c->device, "ref") != 0;
 }
@@ -170,7 +168,7 @@ struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
     struct ctt_recipe_calls calls = { .arg = j, .time = measure,
         .slow_bytes = strcmp(j->c.train.device, "cuda") == 0 };
 
-    if (may_time(&j->c.train))
+    if (ctt_compress_may_time(&j->c.train))
         calls.compare = compare;
     calls.say = say;
     calls.busy = busy;

@@ -35,6 +35,11 @@ struct ctt_compress_job {
     int               status;       /* of the program if it fails now */
 };
 
+/* 0: choices are not timed: the plain C of the device "ref" tells nothing of
+ * the time that other devices take, and a time is not the same twice, as
+ * --deterministic wants it. */
+int ctt_compress_may_time(const struct ctt_train_cfg *c);
+
 /* What the recipe calls: retraining and tests need clips, and only what was
  * retrained is worth a checkpoint. */
 struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j);

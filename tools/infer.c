@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer.c: convtt-infer: runs a model on the clips that the operands name. */
+#include "infer/inside.h"
 #include "net/clock.h"
 #include "net/visible.h"
 #include "tools/infer_rc.h"
@@ -191,6 +192,7 @@ static int open_model(struct tool *t, const char *path)
     if (t->c.bench.tune)
         CTT_TRY(ctt_infer_rc(ctt_infer_tune(t->m, NULL)));
     CTT_TRY(ctt_infer_rc(ctt_session_open(t->m, &r->session)));
+    ctt_type_tell(ctt_session_run(r->session));
     t->open_ms = ctt_milliseconds() - start;
     describe_model(t);
     n = (size_t)r->classes + 1;

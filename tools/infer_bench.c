@@ -4,6 +4,7 @@
  * each node, and the ratio to another model's time. */
 #include "tools/infer_bench.h"
 #include "infer/inside.h"
+#include "tools/tool.h"
 #include "net/clock.h"
 #include "net/ctt.h"
 #include "tools/files.h"
@@ -29,6 +30,13 @@ struct bench {
 };
 
 const char *const ctt_type_words[] = { "fp32", "bf16", "int8", NULL };
+
+void ctt_type_tell(const struct ctt_run *run)
+{
+    if (run->mul && !ctt_dev_bf16(run->dev))
+        ctt_tool_warn("--type bf16: the device has no kernels for it here "
+                      "(AVX512-BF16), so convs multiply floats");
+}
 
 int ctt_bench_check(const struct ctt_bench_set *set, const char *path)
 {
@@ -92,6 +100,7 @@ static int measure_model(struct bench *b)
     s->resident_mb = ctt_resident_mb();
     s->peak_mb = ctt_peak_mb();
     run = ctt_session_run(r->s);
+    ctt_type_tell(run);
     s->model = &b->file[MODEL];
     s->device = w->device;
     s->threads = ctt_dev_threads(run->dev);

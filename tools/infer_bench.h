@@ -13,6 +13,11 @@ static inline const char *ctt_type_run(int type)
     return ctt_type_words[type == CTT_TYPE_BF16 ? type : CTT_TYPE_FP32];
 }
 
+/* Warns if a run is to multiply bf16 where the device has no kernels for it:
+ * its answers are rounded less, and are no faster. */
+struct ctt_run;
+void ctt_type_tell(const struct ctt_run *run);
+
 struct ctt_bench_set {
     int         on, runs, warm_up, streams, type, zeros_form, tune;
     double      zeros;      /* zeros_form: enum ctt_prune_form (net/unit.h) */

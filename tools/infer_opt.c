@@ -91,7 +91,7 @@ static const struct ctt_opt opts[] = {
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "
       "or was cut short, "
       "instead of skipping it", .section = "Data", .needs = RUNS },
-    { "workers", CTT_INT, FIELD(workers), "1", "threads that decode clips "
+    { "workers", CTT_INT, FIELD(workers), "2", "threads that decode clips "
       "while the model runs others; each holds one in memory; 0: decode each "
       "in its turn", 0, 256, .arg = "N", .section = "Data",
       .needs = RUNS " !every" },
@@ -112,7 +112,8 @@ static const struct ctt_opt opts[] = {
       "per processor", 0, 4096, .arg = "N", .section = "Device",
       .tags = COMMON },
     { "type", CTT_CHOICE, FIELD(bench.type), "fp32", "what convs multiply; "
-      "bf16: weights and values in 16 bits where that is faster; int8: with "
+      "bf16: weights and values in 16 bits where that is faster (a warning "
+      "says where the processor multiplies floats instead); int8: with "
       "--bench of a model text, as convtt-compress --int8 makes it",
       .choices = ctt_type_words, .section = "Device", .tags = COMMON },
     { "tune", CTT_CHOICE, FIELD(bench.tune), "off", "on: choose the code of "

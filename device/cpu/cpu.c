@@ -90,6 +90,7 @@ const struct ctt_dev_kind ctt_dev_cpu = {
     .close = close_cpu, .run = cpu_run, .forget = ctt_conv_forget,
     .impl = ctt_conv_impl, .why = ctt_conv_why, .along = cpu_along,
     .links = ctt_cpu_links, .sgemm = cpu_sgemm, .machine = ctt_cpu_machine,
+    .bf16 = ctt_bf16_supported,
 };
 
 /* The direct sums read int8 and coded weights as they are: the reference for

@@ -119,7 +119,10 @@ says 0 'device cpu, bf16, 2 threads; timed: a frame and its answer$' \
     --against "$models/early-convlstm.net"
 if grep -qw avx512_bf16 /proc/cpuinfo; then
     grep -qE '^c2 +conv +free +bf16:avx512' out || fail "no bf16: $(cat out)"
+    grep -q 'multiply floats' err && fail "a warning: $(cat err)"
 fi
+says 0 'warning: --type bf16: .* so convs multiply floats' bench \
+    "$models/lenet-300-100.net" --type bf16 --device ref
 says 0 '"type":"bf16"' bench "$models/lenet-300-100.net" --type bf16 --json
 says 2 "no choice 'bf17'" bench "$models/lenet-300-100.net" --type bf17
 

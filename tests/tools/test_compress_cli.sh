@@ -423,6 +423,10 @@ tells 2 'requires --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
 tells 2 'for: no choice' m.ctt -o a --prune 0.5 --for speed
 tells 2 '--for requires --prune-form=auto or --int8=auto or --tt-rank' m.ctt \
     -o a --svd-rank 4 --prune 0.5 --prune-form any --int8 none --for ms
+# --for ms where nothing is timed.
+for untimed in --deterministic '--device ref'; do
+    tells 2 '--for=ms requires times' m.ctt -o a --tt-rank 2 $untimed --for ms
+done
 # --for where nothing is left to choose.
 for nothing in '--prune 0.5' '--svd-rank 4' "$common --share 4" \
         "$common --thin 0.5 --int8 none" "$common --thin 0.5 --half" \

@@ -15,6 +15,9 @@
 extern const struct ctt_int8_isa ctt_bf16_avx512, ctt_dense_avx512,
                                  ctt_dense_avx2, ctt_thin_avx512;
 
+/* 1 if the processor has the kernels of bf16. */
+int  ctt_bf16_supported(void);
+
 /* 1 if the forward call goes to the kernels of bf16: it may multiply bf16, its
  * values and its result are bf16 or floats, and the processor has them. */
 int  ctt_bf16_takes(const struct ctt_call *c);

@@ -10,6 +10,11 @@ static int is_known(const struct ctt_tensor *t)
     return t->dtype == CTT_F32 || t->dtype == CTT_BF16;
 }
 
+int ctt_bf16_supported(void)
+{
+    return ctt_bf16_avx512.supported();
+}
+
 int ctt_bf16_takes(const struct ctt_call *c)
 {
     int plus = c->node->plus && c->in[1].data;
