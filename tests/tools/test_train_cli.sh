@@ -315,6 +315,16 @@ says 1 'x: a model that predicts frames needs normalise=set' $train \
 says 1 'leave mean= and std= out' $train <(sed 's/ fps/ normalise=clip fps/' \
     tiny.net) --data clips -o no.ctt
 
+# The doctor looks at the weights that --init gives: their first loss.
+doctor="$train tiny.net --data clips --threads 1 --doctor"
+$train tiny.net --data clips --threads 1 --batch 4 --epochs 12 --lr 0.01 \
+    -o known.ctt > log 2>&1 || fail "$(cat log)"
+first() { sed -n 's/^first loss .* loss \([0-9.]*\);.*/\1/p' out; }
+$doctor > out 2>&1; new=$(first)
+$doctor --init known.ctt > out 2>&1; taken=$(first)
+[ -n "$taken" ] && awk "BEGIN { exit !($taken < $new - 0.2) }" ||
+    fail "the doctor's first loss: $taken with --init, $new without"
+
 # 7. --doctor: a table, a picture, and status 3 if something looks wrong.
 says 0 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
     --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor --sheet s.png
