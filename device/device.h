@@ -84,8 +84,9 @@ struct ctt_live {
  * (weight.h) and any other type is refused: no kernel reads it yet.
  *
  * A window's in[0] holds the values of all steps: data points at step 0, and
- * step s is s * `stride` elements after it; steps before `oldest` (<= 0) read
- * as zero (forward) or take no gradient; a window always adds to its din. */
+ * step s is s * `stride` elements after it; where slots find theirs follows
+ * from `place` (ctt_window_at()); what is nowhere reads as zero (forward) or
+ * takes no gradient; a window always adds to its din. */
 struct ctt_call {
     const struct ctt_node *node;
     struct ctt_tensor in[CTT_MAX_IN], out, also;
@@ -107,7 +108,7 @@ struct ctt_call {
     const struct ctt_call *chain; /* conv, forward: `links` calls before it, */
     int       links;              /* CTT_CHAIN_MOST at most */
     int64_t   stride;
-    int       oldest;
+    struct ctt_window_place place;
     void    **cache;    /* where the device keeps what it prepares for this
                            call; starts NULL, freed by ctt_dev_forget() */
 };

@@ -31,14 +31,15 @@ static double act(const struct ctt_node *n, const float *w, int64_t j,
     return acts[n->attr.act.kind](x);
 }
 
-/* Before the first step a window has zeros. */
+/* Before the first step a window may have zeros. */
 static double window(const struct ctt_node *n, const float *w, int64_t j,
                      double x)
 {
-    (void)n;
+    const struct ctt_window_attr *a = &n->attr.window;
+
     (void)w;
     (void)j;
-    return x == 0 ? 0 : NAN;
+    return x == 0 || a->fill == CTT_FILL_FIRST || a->spread ? x : NAN;
 }
 
 static double norm(const struct ctt_node *n, const float *w, int64_t j,

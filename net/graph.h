@@ -6,6 +6,7 @@
 #define CTT_GRAPH_H
 
 #include "net/opt.h"
+#include "net/window.h"
 
 enum ctt_opcode {
 #define OP(E, ...) CTT_OP_##E,
@@ -54,7 +55,7 @@ union ctt_attr {
     struct ctt_input input;
     struct { const char *of, *like; int delay, c; } state;
     struct { int d, h, w, c; } reshape;
-    struct { int steps, every; } window;
+    struct ctt_window_attr window;
     struct {
         int out, kernel[3], stride[3], pad[3], bias;
         int groups;             /* of channels; of a deconv always 1 */

@@ -16,6 +16,7 @@ static const char *const pool_kinds[] = { "max", "avg", NULL };
 static const char *const norm_kinds[] = { "batch", "layer", NULL };
 static const char *const loss_kinds[] = { "xent", "mse", "l1l2", "soft",
                                           NULL };
+static const char *const fills[] = { "zero", "first", NULL };
 static const char *const fits[] = { "crop", "stretch", "pad", NULL };
 static const char *const colours[] = { "rgb", "bgr", "gray", NULL };
 static const char *const normals[] = { "set", "clip", NULL };
@@ -63,7 +64,11 @@ static const struct ctt_opt window_attr[] = {
     { "steps", CTT_INT, FIELD(window.steps), NULL, "values taken, the last "
       "one at the step asked", 1, 4096 },
     { "every", CTT_INT, FIELD(window.every), "1", "steps between them", 1,
-      1000 }, END
+      1000 },
+    { "fill", CTT_CHOICE, FIELD(window.fill), "zero", "what stands for steps "
+      "before the first", .choices = fills, .tags = CTT_OPT_QUIET },
+    { "spread", CTT_INT, FIELD(window.spread), "0", "the values are spread "
+      "over all steps so far", 0, 1, .tags = CTT_OPT_QUIET }, END
 };
 #define CONV \
     { "out", CTT_INT, FIELD(conv.out), NULL, "channels", 1, MANY }, \

@@ -131,6 +131,28 @@ out:
     return rc;
 }
 
+/* What is kept for a window with spread=1 are the values of its steps, not those
+ * before them. */
+static int check_spread(const struct ctt_graph *g, const struct ctt_node *n)
+{
+    const struct ctt_node *from = &g->node[n->in[0]];
+    int rc = 0;
+
+    CTT_CHECK(n->attr.window.every == 1, CTT_EINVAL,
+              "%s: spread=1 has no 'every': its steps are spread over all",
+              n->name);
+    CTT_CHECK(n->attr.window.fill == CTT_FILL_ZERO, CTT_EINVAL,
+              "%s: spread=1 has no 'fill': it shows no step before the first",
+              n->name);
+    while (from->op == CTT_OP_SLICE || from->op == CTT_OP_RESHAPE)
+        from = &g->node[from->in[0]];
+    CTT_CHECK(from->op != CTT_OP_STATE, CTT_EINVAL,
+              "%s: spread=1 cannot show the state '%s', only what it delays",
+              n->name, from->name);
+out:
+    return rc;
+}
+
 /* The values of some steps become the depth of a volume, oldest first. */
 int ctt_shape_window(const struct ctt_graph *g, struct ctt_node *n)
 {
@@ -140,6 +162,8 @@ int ctt_shape_window(const struct ctt_graph *g, struct ctt_node *n)
               "%s: a window stands after 'clip' and looks before it", n->name);
     CTT_CHECK(in(g, n, 0)->d == 1, CTT_EINVAL,
               "%s: the input has a depth already", n->name);
+    if (n->attr.window.spread)
+        CTT_TRY(check_spread(g, n));
     n->out = like(in(g, n, 0));
     n->out.d = n->attr.window.steps;
 out:

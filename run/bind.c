@@ -47,7 +47,7 @@ int ctt_run_upload(struct ctt_run *r)
                         ctt_run_live_bytes(r));
 }
 
-/* A window op gets all steps at once, and the range that it may read. */
+/* A window op gets all steps at once, and where there are values. */
 static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
 {
     int from = c->node->in[0];
@@ -58,7 +58,9 @@ static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
     if (r->live)
         c->live.ask = live_asks(r) + ask;
     c->stride = s->size;
-    c->oldest = s->delay - s->history;
+    c->place = (struct ctt_window_place){ .past = r->past,
+        .oldest = s->delay - s->history, .kept = s->kept,
+        .shift = ctt_kept_shift(s, r->past) };
 }
 
 /* A conv with a 16-bit result reads its kernel from the 16-bit copy, unless it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * layout.c: where the values of a graph are stored: which nodes are only names
- * of other nodes' memory, and how many past steps are kept. */
+ * of other nodes' memory, and how many past steps have memory. */
 #include "run/layout.h"
 #include "net/half.h"
 #include "net/op.h"
@@ -79,6 +79,15 @@ static void look_back(struct ctt_run *r, int node, int steps)
         of->history = (int)need;
 }
 
+/* Keeps values of all steps before the window, for so many slots. */
+static void look_over(struct ctt_run *r, int node, int slots)
+{
+    struct ctt_slot *of = &r->slot[r->slot[node].alias];
+
+    if (2 * slots > of->kept)
+        of->kept = 2 * slots;
+}
+
 /* A window op reads past steps too, except if each window is a whole clip. */
 static void histories(struct ctt_run *r, int windows)
 {
@@ -86,11 +95,15 @@ static void histories(struct ctt_run *r, int windows)
 
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
+        const struct ctt_window_attr *a = &n->attr.window;
 
         look_back(r, i, 0);
-        if (n->op == CTT_OP_WINDOW && windows)
-            look_back(r, n->in[0],
-                      (n->attr.window.steps - 1) * n->attr.window.every);
+        if (n->op != CTT_OP_WINDOW || !windows)
+            continue;
+        if (a->spread)
+            look_over(r, n->in[0], a->steps);
+        else
+            look_back(r, n->in[0], (a->steps - 1) * a->every);
     }
 }
 
@@ -105,7 +118,7 @@ static int sizes(struct ctt_run *r)
         struct ctt_slot *s = &r->slot[i];
 
         CTT_CHECK(ctt_volume(&n->out) <=
-                  CTT_BLOCK_MOST / 4 / copies / ((int64_t)s->history + r->room),
+                  CTT_BLOCK_MOST / 4 / copies / (ctt_slot_before(s) + r->room),
                   CTT_EINVAL, "%s: its values do not fit into memory", n->name);
         s->size = copies * ctt_volume(&n->out);
     }

@@ -23,6 +23,7 @@ void ctt_place_names(struct ctt_run *r)
         s->at = of->at;
         s->size = of->size;
         s->history = of->history;
+        s->kept = of->kept;
         s->type = of->type;
         s->block = of->block;
     }
@@ -32,7 +33,7 @@ int64_t ctt_place_before(const struct ctt_run *r, int node)
 {
     const struct ctt_slot *s = &r->slot[node];
 
-    return node < r->g->clip ? ctt_align(s->history * s->size *
+    return node < r->g->clip ? ctt_align(ctt_slot_before(s) * s->size *
                                          ctt_dtype_size(s->type), 64) : 0;
 }
 

@@ -19,7 +19,28 @@ static inline enum ctt_dtype ctt_place_type(const struct ctt_run *r, int node)
 #define CTT_BLOCK_MOST (INT64_C(1) << 46)
 int  ctt_place_take(int64_t *at, int64_t bytes);
 
-/* Bytes of a node's history before step 0, rounded up to a multiple of 64; and
+/* Steps that have memory before step 0. */
+static inline int64_t ctt_slot_before(const struct ctt_slot *s)
+{
+    return (int64_t)s->kept + s->history;
+}
+
+/* Of the steps before step `past` of a clip multiples of 2^shift are kept. */
+static inline int ctt_kept_shift(const struct ctt_slot *s, int64_t past)
+{
+    return s->kept && past ? ctt_window_shift(s->kept / 2, past - 1) : 0;
+}
+
+/* Where a kept step, or one of the run's, is, in steps from the run's step 0,
+ * which is step `past` of the clip. */
+static inline int64_t ctt_kept_at(const struct ctt_slot *s, int64_t past,
+                                  int64_t step)
+{
+    return step >= past ? step - past : (step >> ctt_kept_shift(s, past)) -
+                                        ctt_slot_before(s);
+}
+
+/* Bytes of a node's memory before step 0, rounded up to a multiple of 64; and
  * of some of its steps (asks). */
 int64_t ctt_place_before(const struct ctt_run *r, int node);
 int64_t ctt_place_bytes(const struct ctt_run *r, int node, int steps);

@@ -2,6 +2,7 @@
  * values.c: the values of the current window: their addresses, copies from and
  * to the program, and the history that is carried from window to window. */
 #include "run/bind.h"
+#include "run/place.h"
 #include "net/half.h"
 
 /* Bytes of a step's values. */
@@ -10,13 +11,13 @@ static int64_t step_bytes(const struct ctt_slot *s)
     return s->size * ctt_dtype_size(s->type);
 }
 
-/* Bytes of history that node i has memory for.  Packed histories are aligned to
- * 64 bytes each, as a node may have an odd number of 16-bit values. */
+/* Bytes that node i has before step 0.  Packed histories are aligned to 64 bytes
+ * each, as a node may have an odd number of 16-bit values. */
 static int64_t old_bytes(const struct ctt_run *r, int i)
 {
     const struct ctt_slot *s = &r->slot[i];
 
-    return s->alias == i ? s->history * step_bytes(s) : 0;
+    return s->alias == i ? ctt_slot_before(s) * step_bytes(s) : 0;
 }
 
 /* The quantised form of what lies in a node's memory. */
@@ -48,17 +49,49 @@ int64_t ctt_run_history_bytes(const struct ctt_run *r)
     return sum;
 }
 
+/* Copies what is kept of the steps before the cursor to `to`: also to where it
+ * is, as fewer multiples are kept the more steps there are. */
+static int keep(const struct ctt_run *r, int i, char *to)
+{
+    const struct ctt_slot *s = &r->slot[i];
+    int64_t end = s->kept ? r->past + r->cursor : 0, n = step_bytes(s);
+    int64_t apart = INT64_C(1) << ctt_kept_shift(s, end);
+    int rc = 0;
+
+    for (int64_t step = 0; step < end; step += apart, to += n) {
+        const char *from = start(r, i) + ctt_kept_at(s, r->past, step) * n;
+
+        if (from != to)
+            CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from, to, n));
+    }
+out:
+    return rc;
+}
+
+/* Copies the last steps before the cursor, and what is kept, of one node. */
+static int save(const struct ctt_run *r, int i, char *to)
+{
+    const struct ctt_slot *s = &r->slot[i];
+    int64_t n = s->history * step_bytes(s);
+    int rc = 0;
+
+    CTT_TRY(keep(r, i, to));
+    if (n)
+        CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, start(r, i) + r->cursor *
+                             step_bytes(s) - n, to + s->kept * step_bytes(s),
+                             n));
+out:
+    return rc;
+}
+
 int ctt_run_save_history(const struct ctt_run *r, char *to)
 {
     int rc = 0;
 
     for (int i = 0; i < r->g->clip; i++) {
-        int64_t n = old_bytes(r, i);
-
-        if (n)
-            CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, start(r, i) + r->cursor *
-                                 step_bytes(&r->slot[i]) - n, to, n));
-        to += ctt_align(n, 64);
+        if (old_bytes(r, i))
+            CTT_TRY(save(r, i, to));
+        to += ctt_align(old_bytes(r, i), 64);
     }
 out:
     return rc;
@@ -102,12 +135,16 @@ void *ctt_run_value(const struct ctt_run *r, int node, int step)
 }
 
 /* Moves the history to the front, in pieces that do not overlap. */
-static int slide(struct ctt_run *r, int node, int64_t by)
+static int slide(struct ctt_run *r, int node)
 {
-    int64_t n = old_bytes(r, node);
+    const struct ctt_slot *s = &r->slot[node];
+    int64_t by = r->cursor * step_bytes(s), n = s->history * step_bytes(s);
     char *to = start(r, node) - n;
     int rc = 0;
 
+    if (s->alias != node)
+        goto out;
+    CTT_TRY(keep(r, node, start(r, node) - old_bytes(r, node)));
     for (int64_t i = 0, some; i < n; i += some) {
         some = n - i < by ? n - i : by;
         CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, to + i + by, to + i, some));
@@ -127,7 +164,7 @@ int ctt_run_make_room(struct ctt_run *r, int steps)
     CTT_CHECK(r->slides, CTT_EINVAL, "%d steps are more than the window's %d",
               r->cursor + steps, r->room);
     for (int i = 0; i < r->g->clip; i++)
-        CTT_TRY(slide(r, i, r->cursor * step_bytes(&r->slot[i])));
+        CTT_TRY(slide(r, i));
     r->past += r->cursor;
     r->cursor = 0;
 out:

@@ -179,17 +179,18 @@ int K(concat_bwd)(struct ctt_dev *d, const struct ctt_call *c)
     return 0;
 }
 
-/* The rows of one sample at the step that slot j of ask a shows, or NULL
- * before the first step there is. */
+/* The rows of one sample at the step that slot j of ask a shows, or NULL if
+ * there are none. */
 static float *window_step(const struct ctt_call *c, const struct ctt_tensor *t,
                           int64_t a, int64_t j)
 {
-    int64_t late = (c->out.d - 1 - j) * c->node->attr.window.every;
-    int64_t step = c->ask[a].step - late, area = t->h * t->w;
+    int64_t area = t->h * t->w;
+    int64_t at = ctt_window_at(&c->node->attr.window, &c->place, j,
+                               c->ask[a].step);
 
-    if (step < c->oldest)
+    if (at == CTT_WINDOW_NONE)
         return NULL;
-    return (float *)t->data + step * c->stride +
+    return (float *)t->data + at * c->stride +
            c->ask[a].sample * area * t->ld;
 }
 

@@ -8,21 +8,19 @@
 
 #include <omp.h>
 
-/* A step's row r of a tensor that has all steps. */
+/* Row r of what lies `at` steps after step 0 in a tensor that has all steps. */
 static void *row_at(const struct ctt_call *c, const struct ctt_tensor *t,
-                    int64_t step, int64_t r)
+                    int64_t at, int64_t r)
 {
     return (char *)t->data +
-           (step * c->stride + r * t->ld) * ctt_dtype_size(t->dtype);
+           (at * c->stride + r * t->ld) * ctt_dtype_size(t->dtype);
 }
 
-/* The step that image k of the result shows, which is before c->oldest if there
- * is none. */
-static int64_t step_of(const struct ctt_call *c, int64_t k)
+/* Where that is which image k of the result shows. */
+static int64_t place_of(const struct ctt_call *c, int64_t k)
 {
-    int64_t late = c->out.d - 1 - k % c->out.d;
-
-    return c->ask[k / c->out.d].step - late * c->node->attr.window.every;
+    return ctt_window_at(&c->node->attr.window, &c->place, k % c->out.d,
+                         c->ask[k / c->out.d].step);
 }
 
 /* n numbers of one type into another. */
@@ -54,15 +52,15 @@ static void gather_images(const void *arg, int64_t from, int64_t last)
     int64_t once = x->ld == y->c && y->ld == y->c ? area : 1;
 
     for (int64_t k = from; k < last; k++) {
-        int64_t step = step_of(c, k);
+        int64_t at = place_of(c, k);
         int64_t first = c->ask[k / y->d].sample * area;
         for (int64_t r = 0; r < area; r += once) {
             char *to = (char *)y->data + (k * area + r) * y->ld * size;
-            if (step < c->oldest)
+            if (at == CTT_WINDOW_NONE)
                 memset(to, ctt_is_bytes(y) ? y->zero : 0,
                        (size_t)(once * y->c * size));
             else
-                move(f, x->dtype, row_at(c, x, step, first + r), y->dtype, to,
+                move(f, x->dtype, row_at(c, x, at, first + r), y->dtype, to,
                      once * y->c);
         }
     }
@@ -93,14 +91,15 @@ static void add_pixel(const struct ctt_cast *f, const struct ctt_call *c,
     float v[CTT_PIECE];
 
     for (int64_t k = 0; k < c->out.n * c->out.d; k++) {
-        int64_t step = step_of(c, k), sample = c->ask[k / c->out.d].sample;
-        int64_t at = (step - c->oldest) * s->samples + sample;
+        int64_t place = place_of(c, k), sample = c->ask[k / c->out.d].sample;
+        int64_t at;
         const char *from = (const char *)dy->data +
                            (k * area + r) * dy->ld * size;
-        if (step < c->oldest)
+        if (place == CTT_WINDOW_NONE)
             continue;
+        at = (place - ctt_window_first(&c->place)) * s->samples + sample;
         if (!s->hit[at])
-            f->from(dx->dtype, row_at(c, dx, step, sample * area + r),
+            f->from(dx->dtype, row_at(c, dx, place, sample * area + r),
                     s->sum + at * n, n);
         s->hit[at] = 1;
         for (int64_t j = 0; j < n; j += CTT_PIECE) {
@@ -120,19 +119,19 @@ static void round_pixel(const struct ctt_cast *f, const struct ctt_call *c,
     for (int64_t at = 0; at < s->count; at++)
         if (s->hit[at])
             f->to(s->sum + at * n, dx->dtype,
-                  row_at(c, dx, c->oldest + at / s->samples,
-                         at % s->samples * area + r), n);
+                  row_at(c, dx, ctt_window_first(&c->place) +
+                         at / s->samples, at % s->samples * area + r), n);
     memset(s->hit, 0, (size_t)s->count);
 }
 
 /* Samples and steps that a gradient may go to. */
 static int64_t places(const struct ctt_call *c)
 {
-    int64_t last = c->oldest;
+    int64_t first = ctt_window_first(&c->place), last = first;
 
     for (int64_t i = 0; i < c->out.n; i++)
         last = c->ask[i].step > last ? c->ask[i].step : last;
-    return (last - c->oldest + 1) * c->din[0].n;
+    return (last - first + 1) * c->din[0].n;
 }
 
 static int spread(struct ctt_dev *d, const struct ctt_call *c)

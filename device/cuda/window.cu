@@ -23,7 +23,14 @@ struct windows {
     struct view  t, y;
     struct quick area, depth;
     int64_t      stride;
-    int          every, oldest;
+    struct ctt_window_attr  attr;
+    struct ctt_window_place place;
+
+    /* Where that is which slot j of an ask shows. */
+    __device__ __forceinline__ int64_t at(struct ctt_ask ask, int64_t j) const
+    {
+        return ctt_window_at(&attr, &place, j, ask.step);
+    }
 };
 
 /* The asks of the call from `from` on; returns their number. */
@@ -49,7 +56,7 @@ static struct windows windows_of(const struct ctt_call *c,
     int64_t rows = ctt_rows(&y);
     struct windows w = { view_of(t), view_of(y), quick_of(y.h * y.w, rows),
                          quick_of(y.d, rows), c->stride,
-                         c->node->attr.window.every, c->oldest };
+                         c->node->attr.window, c->place };
 
     return w;
 }
@@ -91,15 +98,15 @@ struct window_forward {
         int64_t pixel = rest(w.area, s.row, &slot);
         int64_t j = rest(w.depth, slot, &a);
         struct ctt_ask ask = asks.of(a);
-        int64_t step = ask.step - (w.depth.by - 1 - j) * w.every;
+        int64_t place = w.at(ask, j);
         float v[N::V];
 
         CTT_UNROLL
         for (int i = 0; i < N::V; i++)
             v[i] = 0;
-        if (step >= w.oldest) {
+        if (place != CTT_WINDOW_NONE) {
             struct spot from = { ask.sample * w.area.by + pixel,
-                                 step * w.stride + s.col };
+                                 place * w.stride + s.col };
             typename N::got(w.t, from).give(v);
         }
         N::put(w.y, s, v, 0);
@@ -119,48 +126,79 @@ struct window_backward {
     struct windows w;
     struct asking  asks;
 
-    /* The slot of ask a that shows the step of a sample, or -1. */
-    __device__ __forceinline__ int64_t slot(int64_t a, int sample,
-                                            int64_t step) const
+    /* The first slot of an ask that shows this place or one after it, or their
+     * number: places do not fall from slot to slot, and CTT_WINDOW_NONE is
+     * before all. */
+    __device__ __forceinline__ int64_t slot(struct ctt_ask ask,
+                                            int64_t place) const
+    {
+        int64_t from = 0, to = w.depth.by;
+
+        while (from < to) {
+            int64_t mid = (from + to) / 2;
+
+            if (w.at(ask, mid) < place)
+                from = mid + 1;
+            else
+                to = mid;
+        }
+        return from;
+    }
+
+    /* Adds the gradients of the slots of ask a from j on that show the place of
+     * the sample. */
+    template <class N>
+    __device__ __forceinline__ void gather(int64_t a, int64_t j, int64_t place,
+                                           struct spot s, float *sum) const
     {
         struct ctt_ask ask = asks.of(a);
-        int64_t late = ask.step - step, j = late / w.every;
 
-        if (ask.sample != sample || late < 0 || j >= w.depth.by ||
-            j * w.every != late)
-            return -1;
-        return w.depth.by - 1 - j;
+        for (; j < w.depth.by && w.at(ask, j) == place; j++) {
+            float v[N::V];
+            struct spot from = { (a * w.depth.by + j) * w.area.by + s.row,
+                                 s.col };
+            typename N::got(w.y, from).give(v);
+            CTT_UNROLL
+            for (int i = 0; i < N::V; i++)
+                sum[i] += v[i];
+        }
+    }
+
+    /* 1 if a slot of ask a shows the place of the sample, the first then is
+     * *j. */
+    __device__ __forceinline__ int shows(int64_t a, int sample, int64_t place,
+                                         int64_t *j) const
+    {
+        struct ctt_ask ask = asks.of(a);
+
+        if (ask.sample != sample)
+            return 0;
+        *j = slot(ask, place);
+        return *j < w.depth.by && w.at(ask, *j) == place;
     }
 
     template <class N> __device__ void at(struct spot s) const
     {
         int64_t k, first;
         int64_t pixel = rest(w.area, s.row, &k);
-        int64_t j = rest(w.depth, k, &first);
+        int64_t j = rest(w.depth, k, &first), other;
         struct ctt_ask ask = asks.of(first);
-        int64_t step = ask.step - (w.depth.by - 1 - j) * w.every;
+        int64_t place = w.at(ask, j);
         struct spot to = { ask.sample * w.area.by + pixel,
-                           step * w.stride + s.col };
+                           place * w.stride + s.col };
+        struct spot mine = { pixel, s.col };
         float sum[N::V];
 
-        if (step < w.oldest)
+        if (place == CTT_WINDOW_NONE || (j > 0 && w.at(ask, j - 1) == place))
             return;
         for (int64_t a = 0; a < first; a++)
-            if (slot(a, ask.sample, step) >= 0)
+            if (shows(a, ask.sample, place, &other))
                 return;
         typename N::got(w.y, s).give(sum);
-        for (int64_t a = first + 1; a < asks.n; a++) {
-            float v[N::V];
-            int64_t other = slot(a, ask.sample, step);
-            struct spot from = { (a * w.depth.by + other) * w.area.by + pixel,
-                                 s.col };
-            if (other < 0)
-                continue;
-            typename N::got(w.y, from).give(v);
-            CTT_UNROLL
-            for (int i = 0; i < N::V; i++)
-                sum[i] += v[i];
-        }
+        gather<N>(first, j + 1, place, mine, sum);
+        for (int64_t a = first + 1; a < asks.n; a++)
+            if (shows(a, ask.sample, place, &other))
+                gather<N>(a, other, place, mine, sum);
         N::put(w.t, to, sum, 1);
     }
 };

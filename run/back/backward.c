@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * backward.c: the backward pass through one window. */
 #include "run/back/backward.h"
+#include "run/place.h"
 #include "net/half.h"
 #include "net/op.h"
 
@@ -29,12 +30,13 @@ int ctt_exec_needs(const struct ctt_exec *x, int node)
     return x->back->need[node];
 }
 
-/* Numbers of history in a node's memory, or 0 if it needs no gradient. */
+/* Numbers in a node's memory before step 0, or 0 if it needs no gradient. */
 static int64_t old_numbers(const struct ctt_exec *x, int node)
 {
     const struct ctt_slot *s = &x->r->slot[node];
 
-    return s->alias == node && x->back->need[node] ? s->history * s->size : 0;
+    return s->alias == node && x->back->need[node]
+         ? ctt_slot_before(s) * s->size : 0;
 }
 
 static int64_t old_bytes(const struct ctt_exec *x, int node)
@@ -115,20 +117,49 @@ out:
     return rc;
 }
 
+/* Gradients of what the next window was given of all steps belong to steps of
+ * this window and to what it was given. */
+static int carry_kept(struct ctt_exec *x, int i, const char *from)
+{
+    const struct ctt_slot *s = &x->r->slot[i];
+    const struct ctt_window *p = &x->back->part[x->back->hand];
+    int64_t end = s->kept ? (int64_t)p->first + p->steps : 0;
+    int64_t apart = INT64_C(1) << ctt_kept_shift(s, end);
+    int64_t n = s->size * ctt_dtype_size(s->type);
+    int rc = 0;
+
+    for (int64_t step = 0; step < end; step += apart, from += n)
+        CTT_TRY(ctt_dev_sum(x->r->dev, s->type, from, grad(x, i, 0) + n *
+                            ctt_kept_at(s, p->first, step), s->size));
+out:
+    return rc;
+}
+
 /* Gradients of the next window's history belong to the last steps of this
  * window and, if it is shorter, also to its history. */
+static int carry(struct ctt_exec *x, int i, const char *from)
+{
+    const struct ctt_slot *s = &x->r->slot[i];
+    int64_t n = s->size * ctt_dtype_size(s->type), old = s->history * n;
+    int steps = x->back->part[x->back->hand].steps, rc = 0;
+
+    CTT_TRY(carry_kept(x, i, from));
+    if (old)
+        CTT_TRY(ctt_dev_sum(x->r->dev, s->type, from + s->kept * n,
+                            grad(x, i, steps) - old, s->history * s->size));
+out:
+    return rc;
+}
+
 int ctt_back_carry_in(struct ctt_exec *x)
 {
     const char *from = x->back->carry;
-    int steps = x->back->part[x->back->hand].steps, rc = 0;
+    int rc = 0;
 
     for (int i = 0; i < x->r->g->clip; i++) {
-        int64_t n = old_bytes(x, i);
-
-        if (n)
-            CTT_TRY(ctt_dev_sum(x->r->dev, x->r->slot[i].type, from,
-                                grad(x, i, steps) - n, old_numbers(x, i)));
-        from += ctt_align(n, 64);
+        if (old_bytes(x, i))
+            CTT_TRY(carry(x, i, from));
+        from += ctt_align(old_bytes(x, i), 64);
     }
 out:
     return rc;

@@ -76,6 +76,10 @@ const struct ctt_case ctt_cases[] = {
     { "c=4 h=3 w=2", "c=4 h=3 w=2", "mix y in=a,b,m", 0 },
     { "c=3 h=2 w=2", NULL, "window y in=a steps=3 every=2", 0 },
     { "c=2", NULL, "window y in=a steps=4", 0 },
+    { "c=3 w=2", NULL, "window y in=a steps=4 every=2 fill=first", 0 },
+    { "c=2", NULL, "window y in=a steps=9 fill=first", 0 },
+    { "c=3 h=2 w=2", NULL, "window y in=a steps=3 spread=1", 0 },
+    { "c=8", NULL, "window y in=a steps=2 spread=1", 0 },
     { "c=3 h=24 w=24", NULL, "conv y in=a out=32 kernel=5 stride=2 pad=2", 1 },
     { "c=32 h=12 w=12", NULL, "conv y in=a out=64 kernel=3 stride=2 pad=1",
       1 },
@@ -112,7 +116,7 @@ const struct ctt_case ctt_cases[] = {
 };
 const size_t ctt_case_count = CTT_LEN(ctt_cases);
 
-enum { GAP = 5, STEPS = 5, PAST = 2 };
+enum { GAP = 5, STEPS = 5, PAST = 6 };
 
 /* Fills the gaps between the rows of a view; exact in all types. */
 static const float marker = 768;
@@ -184,7 +188,18 @@ static void apart(const struct ctt_tensor *x, const struct ctt_tensor *y)
         }
 }
 
-/* A window looks at STEPS steps and PAST before them, one of these too old. */
+/* A window looks at STEPS steps and one before them; with spread=1 at what is
+ * kept of those before.  There is memory for PAST, the others are too old. */
+static struct ctt_window_place place_of(const struct ctt_window_attr *a)
+{
+    enum { LONG_AGO = 20 };
+    int shift = ctt_window_shift(a->steps, LONG_AGO - 1);
+
+    if (a->spread)
+        return (struct ctt_window_place){ LONG_AGO, 0, 2 * a->steps, shift };
+    return (struct ctt_window_place){ .past = 1, .oldest = -1 };
+}
+
 static void steps(struct ctt_rig *r, const struct ctt_node *n, int samples,
                   int view)
 {
@@ -199,7 +214,7 @@ static void steps(struct ctt_rig *r, const struct ctt_node *n, int samples,
         (i ? c->din : c->in)[0].n = samples;
         (i ? c->din : c->in)[0].data = (float *)t[i]->data + PAST * c->stride;
     }
-    c->oldest = 1 - PAST;
+    c->place = place_of(&n->attr.window);
     c->ask = r->ask;
     for (int i = 0; i < 8; i++)
         r->ask[i] = (struct ctt_ask){ i % samples, (i * 3 + 4) % STEPS };
