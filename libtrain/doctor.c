@@ -133,6 +133,12 @@ static int rate(struct patient *p, struct ctt_finding *f)
 
 /* ---- how far back the model sees ---- */
 
+/* The steps before the last that a window op shows; INT_MAX: all. */
+static int window_past(const struct ctt_window_attr *a)
+{
+    return a->spread ? INT_MAX : (a->steps - 1) * a->every;
+}
+
 /* past[] of a node from those of what it reads; INT_MAX: without end. */
 static int past_of(const struct ctt_graph *g, int i, const int *past)
 {
@@ -146,12 +152,12 @@ static int past_of(const struct ctt_graph *g, int i, const int *past)
         more = n->attr.state.delay;
     }
     if (n->op == CTT_OP_WINDOW)
-        more = (n->attr.window.steps - 1) * n->attr.window.every;
+        more = window_past(&n->attr.window);
     return !most ? 0 : most > INT_MAX - more ? INT_MAX : most + more;
 }
 
 /* The frames that an answer depends on, the last one included; 0: all before
- * it, because a state feeds itself.  CTT_ENOMEM. */
+ * it, because a state feeds itself or a window shows all.  CTT_ENOMEM. */
 static int frames_seen(const struct ctt_graph *g)
 {
     int *past = ctt_calloc((size_t)g->count, sizeof(*past));
@@ -167,7 +173,9 @@ static int frames_seen(const struct ctt_graph *g)
             past[i] = now;
         }
     }
-    seen = changed ? 0 : past[ctt_graph_output(g)];
+    seen = past[ctt_graph_output(g)];
+    if (changed || seen == INT_MAX)
+        seen = 0;
     ctt_free(past);
     return seen;
 }
@@ -199,8 +207,8 @@ static int length(struct patient *p, struct ctt_finding *f)
         snprintf(f->found + n, sizeof(f->found) - (size_t)n, "the last %d%s",
                  seen, seconds(p, seen, b, sizeof(b)));
     if (seen > 1 && p->of.median > 2 * seen)
-        MENDS(f, "larger steps= or every= of a window line, or a smaller fps=: "
-              "most of a clip is not seen at its end");
+        MENDS(f, "larger steps= or every= of a window line, or spread=1 there, "
+              "or a smaller fps=: most of a clip is not seen at its end");
     else if (seen > 1 && seen > 2 * p->of.longest)
         MENDS(f, "smaller steps= or every= of a window line, or a larger fps=: "
               "most of what the model reads is before the clip");

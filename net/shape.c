@@ -131,8 +131,8 @@ out:
     return rc;
 }
 
-/* What is kept for a window with spread=1 are the values of its steps, not those
- * before them. */
+/* What is kept for a window with spread=1 are the values of its steps, not
+ * those before them. */
 static int check_spread(const struct ctt_graph *g, const struct ctt_node *n)
 {
     const struct ctt_node *from = &g->node[n->in[0]];

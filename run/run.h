@@ -13,14 +13,14 @@
  * say which. */
 enum ctt_block { CTT_SAVED, CTT_TRANSIENT, CTT_BLOCKS };
 
-/* A node's values: [kept + history + room][n][d,h,w,c] numbers of the node's type, one
- * node after the other.  History: the steps before the window that a state or a
- * window op still reads.  What a window op with spread=1 reads of all steps
- * before the window (net/window.h) lies before that: `kept` values.  A node that
- * only names memory (state, slice, reshape, an act or quant that the preceding
- * kernel applies, the plus input that a conv accumulates into) has no values of
- * its own: `at`, `size`, `type`, `history`, `kept` and `block` are those of the
- * node it names, `alias`. */
+/* A node's values: [kept + history + room][n][d,h,w,c] numbers of the node's
+ * type, one node after the other.  History: the steps before the window that a
+ * state or a window op still reads.  What a window op with spread=1 reads of
+ * all steps before the window (net/window.h) lies before that: `kept` values.
+ * A node that only names memory (state, slice, reshape, an act or quant that
+ * the preceding kernel applies, the plus input that a conv accumulates into)
+ * has no values of its own: `at`, `size`, `type`, `history`, `kept` and `block` are
+ * those of the node it names, `alias`. */
 struct ctt_slot {
     int64_t at;        /* of step 0 in its block of values, in bytes */
     int64_t size;      /* numbers per step: n * volume (clip part: asks *
@@ -200,7 +200,7 @@ static inline int64_t ctt_extent_bytes(const struct ctt_extent *e, int steps,
 int  ctt_run_mixes(const struct ctt_graph *g);
 
 /* Bytes of all histories with what is kept, each aligned to 64; copies those
- * before the cursor to `to`; and sets the histories before step 0 from `from` (NULL:
+ * before the cursor to `to`; and sets those before step 0 from `from` (NULL:
  * zeros).  `to` and `from` are in the device's memory. */
 int64_t ctt_run_history_bytes(const struct ctt_run *r);
 int     ctt_run_save_history(const struct ctt_run *r, char *to);

@@ -11,8 +11,8 @@ static int64_t step_bytes(const struct ctt_slot *s)
     return s->size * ctt_dtype_size(s->type);
 }
 
-/* Bytes that node i has before step 0.  Packed histories are aligned to 64 bytes
- * each, as a node may have an odd number of 16-bit values. */
+/* Bytes that node i has before step 0.  Packed histories are aligned to 64
+ * bytes each, as a node may have an odd number of 16-bit values. */
 static int64_t old_bytes(const struct ctt_run *r, int i)
 {
     const struct ctt_slot *s = &r->slot[i];

@@ -39,6 +39,14 @@ static const struct { const char *before, *after; } texts[] = {
       "state h.c1 of=h.c\nlstm h in=h.z,h.c1\nquant h.q8 in=h\n"
       "cell h.c in=h\nclip\nwindow v.q8 in=h.q8\nconv q in=v.q8\n"
       "pool g in=q\nquant g.q8 in=g\nconv y in=g.q8\n" },
+    { "input x c=2 h=3 w=3\nconv h in=x out=2\nclip\n"
+      "window v in=h steps=2 spread=1\nwindow w in=h steps=2 fill=first\n"
+      "conv q in=v out=2\nconv p in=w plus=q out=2\npool g in=p kind=avg\n"
+      "conv y in=g out=2\n",
+      "input x\nquant x.q8 in=x\nconv h in=x.q8\nquant h.q8 in=h\nclip\n"
+      "window v.q8 in=h.q8\nwindow w.q8 in=h.q8\nconv q in=v.q8\n"
+      "conv p in=w.q8 plus=q\npool g in=p\nquant g.q8 in=g\n"
+      "conv y in=g.q8\n" },
     /* the answer stays what it was: convs that read it read floats */
     { "input x h=4 w=4 c=1\nstate p of=y like=x c=1\nconv a in=x out=2\n"
       "conv b in=p plus=a out=2\nconv y in=b out=1\n",

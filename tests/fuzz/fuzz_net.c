@@ -12,7 +12,7 @@ static const struct ctt_fuzz_text texts[] = {
               "conv e in=x out=32 kernel=3 stride=2 pad=1 # a comment\n"
               "norm n in=e kind=batch eps=1e-5\nact f in=n kind=relu\n"
               "convttlstm h in=f hidden=32 kernel=5 order=3 steps=5 rank=8\n"
-              "clip\nwindow v in=h steps=8 every=2\n"
+              "clip\nwindow v in=h steps=8 every=2 fill=first\n"
               "conv c in=v out=16 kernel=3 pad=1\n"
               "pool p in=c kind=avg\ndropout d in=p rate=0.3\n"
               "conv y in=d out=12\n"),
@@ -20,7 +20,8 @@ static const struct ctt_fuzz_text texts[] = {
               "convlstm a in=x hidden=4 kernel=3\nlstm b in=a hidden=4\n"
               "slice s in=b from=1 to=3\nconcat k in=a,b\nadd t in=a,b bias=1\n"
               "mul m in=a,t\nreshape r in=m d=1 h=0 w=1 c=64\n"
-              "deconv y in=r out=2 kernel=1,2,2 stride=1,2,2\n"),
+              "deconv y in=r out=2 kernel=1,2,2 stride=1,2,2\n"
+              "clip\nwindow v in=y steps=4 spread=1\n"),
     FUZZ_TEXT("input x h=16 w=16 c=6\nconv a in=x out=12 kernel=3 groups=6\n"
               "act r in=a kind=relu6\nconv y in=r out=3 groups=3\n"),
     FUZZ_TEXT("input x h=16 w=16 c=3 normalise=clip gamma=0.45\n"
@@ -44,8 +45,9 @@ const char *const ctt_fuzz_words[] = {
     "dropout", "quant", "loss", "convlstm", "convttlstm", "resblock", "clip",
     "\nclip\n", " in=", " plus=", " by=", " of=", " like=", " c=", " out=",
     " kernel=", " stride=", " pad=", " groups=", " scale=", " zero=",
-    " hidden=", " order=", " steps=", " rank=", " delay=", " every=", "0",
-    "1", "-1", "2", "7", "99", "1000", "4096", "65536", "1048576", "1048577",
+    " hidden=", " order=", " steps=", " rank=", " delay=", " every=",
+    " fill=", " spread=", "zero", "first", "0", "1",
+    "-1", "2", "7", "99", "1000", "4096", "65536", "1048576", "1048577",
     "2147483647", "2147483648", "-2147483648", "99999999999999999999", "1e39",
     "1e-46", "nan", "inf", "0x10", "1,2,3", "1,2", ",", "=", "#", "\n", "\r\n",
     "\t", "a", "b", "x", "y", "h", "h.q", "h.c", "batch", "layer", "max",

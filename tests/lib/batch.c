@@ -106,6 +106,30 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "quant aq in=a scale=0.0078125\n"
       "conv y in=aq out=3 kernel=1,2,2\n", 2, 4, .rounds = 1 },
 
+    { "input x h=3 w=2 c=1\n"              /* windows of all steps */
+      "convlstm l in=x hidden=2\n"
+      "slice s in=l from=1 to=2\n"
+      "clip\n"
+      "window v in=l steps=2 spread=1\n"
+      "window w in=l steps=3 spread=1\n"
+      "window u in=s steps=2 every=2 fill=first\n"
+      "conv a in=v out=3 kernel=2,1,1\n"
+      "conv b in=w plus=a out=3 kernel=3,1,1\n"
+      "conv d in=u plus=b out=3 kernel=2,1,1\n"
+      "act f in=d kind=tanh\n"
+      "conv y in=f out=4 kernel=1,3,2\n", 2, 6 },
+
+    { "input x h=2 w=2 c=2\n"              /* the first value, delayed too */
+      "conv e in=x out=3 kernel=3 pad=1\n"
+      "act f in=e kind=tanh\n"
+      "state f2 of=f delay=2\n"
+      "clip\n"
+      "window v in=f steps=4 every=2 fill=first\n"
+      "window w in=f2 steps=4 fill=first\n"
+      "window u in=f steps=4 spread=1\n"
+      "concat k in=v,w,u\n"
+      "conv y in=k out=3 kernel=4,2,2\n", 3, 7 },
+
     { "input x h=6 w=6 c=1\n"              /* running statistics */
       "conv e in=x out=2 kernel=3 pad=1\n"
       "resblock b in=e out=2\n"

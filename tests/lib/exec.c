@@ -154,6 +154,27 @@ const struct exec_model exec_models[EXEC_MODELS] = {
       "mix u in=a,b,seen\n"
       "act f in=u kind=tanh\n"
       "conv y in=f out=1\n", 2 },
+
+    { "input x h=3 w=2 c=2\n"              /* windows of all steps */
+      "convlstm l in=x hidden=3\n"
+      "slice s in=l from=1 to=3\n"
+      "clip\n"
+      "window v in=s steps=2 spread=1\n"
+      "window w in=l steps=3 spread=1\n"
+      "conv a in=v out=3 kernel=2,1,1\n"
+      "conv b in=w plus=a out=3 kernel=3,1,1\n"
+      "act f in=b kind=tanh\n"
+      "conv y in=f out=4 kernel=1,3,2\n", 2, 4 },
+
+    { "input x h=2 w=2 c=2\n"              /* the first value, delayed too */
+      "conv e in=x out=3 kernel=3 pad=1\n"
+      "act f in=e kind=tanh\n"
+      "state f2 of=f delay=2\n"
+      "clip\n"
+      "window v in=f steps=4 every=2 fill=first\n"
+      "window w in=f2 steps=4 fill=first\n"
+      "concat k in=v,w\n"
+      "conv y in=k out=3 kernel=4,2,2\n", 2, 4 },
 };
 
 float exec_coef[MOST];

@@ -88,9 +88,12 @@ static const char normed[] =
     "dropout d in=t rate=0.5\npool p in=d kind=avg kernel=1,3,3 pad=0,1,1\n"
     "upsample u in=p by=1,2,2\nreshape r in=u h=2 w=8 c=5\n"
     "conv b in=r out=4 kernel=1,2,2\nconv y in=b out=2\n";
-static const char windowed[] =
-    IMAGE A "act r in=a kind=relu\nclip\nwindow v in=r steps=3\n"
-    "conv b in=v out=4 kernel=3,1,1\npool p in=b kind=max\nconv y in=p out=2\n";
+#define WINDOWED(keys) \
+    IMAGE A "act r in=a kind=relu\nclip\nwindow v in=r steps=3" keys "\n" \
+    "conv b in=v out=4 kernel=3,1,1\npool p in=b kind=max\nconv y in=p out=2\n"
+static const char windowed[] = WINDOWED("");
+static const char first[] = WINDOWED(" fill=first");
+static const char spread[] = WINDOWED(" spread=1");
 static const char two[] =
     IMAGE A "act r in=a kind=relu\nconv b in=r out=4\nconv c in=a out=4\n"
     "mul m in=b,c\nconv y in=m out=2\n";
@@ -131,6 +134,8 @@ static const struct { const char *text, *zero, *before, *after; } cases[] = {
     { sigmoid, "a:0=-0.5 a:1=0.5 b.2", "5 4 2", "4 4 2" },
     { normed, "a:0=-0.5 a:1=0.5 b.2", "5 4 2", "2 4 2" },
     { windowed, "a:0=-0.5 a:1=0.5 b.2", "5 4 2", "3 4 2" },
+    { first, "a:0=-0.5 a:1=0.5 b.2", "5 4 2", "2 4 2" },
+    { spread, "a:0=-0.5 a:1=0.5 b.2", "5 4 2", "2 4 2" },
     { two, "b.0 b.1 c.1 a:2=0.5 c.3", "5 4 4 2", "3 4 4 2" },
     { two, "y.1", "5 4 4 2", "5 3 3 2" },
     { deep, "y.0 c:1=0.5 b:3=-1", "5 4 3 2", "5 3 1 2" },

@@ -122,6 +122,29 @@ static void test_stored(void)
     ctt_model_free(&m);
 }
 
+/* The keys of windows come back from a file. */
+static void test_windows(void)
+{
+    static const char text[] =
+        "input x h=2 w=2 c=3\nconv a in=x out=2\nclip\n"
+        "window v in=a steps=4 every=2 fill=first\n"
+        "window w in=a steps=4 spread=1\nwindow u in=a steps=4 every=3\n"
+        "concat k in=v,w,u\nconv y in=k out=2 kernel=4,2,2\n";
+    struct ctt_model *m = saved_make(text), *back = NULL;
+    const struct ctt_window_attr *a;
+
+    CHECK_OK(ctt_model_save(saved_path, m));
+    CHECK_OK(ctt_model_load(saved_path, 1, &back));
+    a = &back->g->node[ctt_graph_find(back->g, "v")].attr.window;
+    CU_ASSERT(a->every == 2 && a->fill == CTT_FILL_FIRST && !a->spread);
+    a = &back->g->node[ctt_graph_find(back->g, "w")].attr.window;
+    CU_ASSERT(a->every == 1 && a->fill == CTT_FILL_ZERO && a->spread);
+    a = &back->g->node[ctt_graph_find(back->g, "u")].attr.window;
+    CU_ASSERT(a->every == 3 && a->fill == CTT_FILL_ZERO && !a->spread);
+    ctt_model_free(&back);
+    ctt_model_free(&m);
+}
+
 /* A net of many weights; the whole file counts, texts and all. */
 static void test_overhead(void)
 {
@@ -371,6 +394,7 @@ static CU_TestInfo tests[] = {
     { "parameters", test_params },
     { "what is stored", test_stored },
     { "overhead", test_overhead },
+    { "windows", test_windows },
     { "rounded", test_rounded },
     { "unwritable", test_unwritable },
     { "full disk", test_full },

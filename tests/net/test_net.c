@@ -33,6 +33,13 @@ static const char *const good[] = {
     "concat q in=s,m\n"
     "add z in=q bias=1\n"
     "pool y in=z kind=max kernel=2\n",
+
+    "input x c=2\n"
+    "clip\n"
+    "window v in=x steps=3 every=2 fill=first\n"
+    "window w in=x steps=3 spread=1\n"
+    "window u in=x fill=zero steps=3 spread=0\n"
+    "concat y in=v,w,u\n",
 };
 
 static void test_round_trip(void)
@@ -115,6 +122,17 @@ static const struct { const char *text, *says; } wrong[] = {
       "before 'clip'" },
     { "input x c=1\nclip\nconv v in=x out=2", "only a window" },
     { "input x c=1\nwindow v in=x steps=2", "after 'clip'" },
+    { "input x c=1\nclip\nwindow v in=x steps=2 fill=last",
+      "v: fill: no choice 'last' (zero, first)" },
+    { "input x c=1\nclip\nwindow v in=x steps=2 spread=2",
+      "spread: bad value '2'" },
+    { "input x c=1\nclip\nwindow v in=x steps=2 every=2 spread=1",
+      "v: spread=1 has no 'every'" },
+    { "input x c=1\nclip\nwindow v in=x steps=2 fill=first spread=1",
+      "v: spread=1 has no 'fill'" },
+    { "input x c=3\nstate s of=x\nslice p in=s from=1 to=2\nclip\n"
+      "window v in=p steps=2 spread=1",
+      "v: spread=1 cannot show the state 's'" },
     { "input x c=1\nconv y in=x out=1\nclip", "before and after" },
     { "input x c=1\nclip\nclip", "twice" },
     { "input x c=4\ncell y in=x", "not an lstm" },

@@ -44,6 +44,7 @@ cases[] = {
     { IMAGE A "conv z in=a out=6 groups=3\n" Y, 17, "3 6 6 2" },
     { IMAGE A "norm z in=a kind=layer\n" Y, 11, "3 6 6 2" },
     { IMAGE A "clip\nwindow z in=a steps=2\n" Y, 11, "3 3 3 2" },
+    { IMAGE A "clip\nwindow z in=a steps=2 spread=1\n" Y, 11, "3 3 3 2" },
     { IMAGE A "convlstm z in=a hidden=4 kernel=3\n" Y, 15,
       "3 3 8 2 8 2 2 2 2" },
     { IMAGE A "convttlstm z in=a hidden=4 kernel=3 order=2 steps=3 rank=2\n" Y,

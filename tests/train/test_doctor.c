@@ -355,6 +355,18 @@ static void a_healthy_set_is_fine(void)
     CU_ASSERT(row(&all, "clips twice") && row(&all, "frame rate"));
 }
 
+static void a_window_of_all_is_fine(void)
+{
+    const struct ill none = { .made = { 60, 140, 12, 1, 20, 0, 1 },
+                              .net = WINDOW, .was = "steps=3",
+                              .is = "steps=3 spread=1" };
+    struct ctt_findings all;
+
+    diagnose(&none, &all);
+    CU_ASSERT(strstr(row(&all, "length")->found, "all before it") != NULL);
+    CU_ASSERT_EQUAL(row(&all, "length")->mends[0], 0);
+}
+
 /* The first steps leave model, settings and clips as they are. */
 static void nothing_is_changed(void)
 {
@@ -441,6 +453,7 @@ int main(void)
         { "auto is no model", auto_is_no_model },
         { "each ill is found", each_ill_is_found },
         { "a healthy set is fine", a_healthy_set_is_fine },
+        { "a window of all is fine", a_window_of_all_is_fine },
         { "nothing is changed", nothing_is_changed },
         { "clips look as they are", clips_look_as_they_are },
         { "allocations fail", allocations_fail },
