@@ -19,8 +19,8 @@ enum ctt_block { CTT_SAVED, CTT_TRANSIENT, CTT_BLOCKS };
  * all steps before the window (net/window.h) lies before that: `kept` values.
  * A node that only names memory (state, slice, reshape, an act or quant that
  * the preceding kernel applies, the plus input that a conv accumulates into)
- * has no values of its own: `at`, `size`, `type`, `history`, `kept` and `block` are
- * those of the node it names, `alias`. */
+ * has no values of its own: `at`, `size`, `type`, `history`, `kept` and `block`
+ * are those of the node it names, `alias`. */
 struct ctt_slot {
     int64_t at;        /* of step 0 in its block of values, in bytes */
     int64_t size;      /* numbers per step: n * volume (clip part: asks *
