@@ -201,10 +201,6 @@ int  ctt_entropy(const struct ctt_weight *w, struct ctt_entropy *out);
 
 /* ---- stats.c ---- */
 
-/* The 95% confidence interval of an accuracy 0..1 measured on `of` clips
- * (Wilson 1927). */
-void ctt_wilson(double share, int64_t of, double interval[2]);
-
 /* The exact test of McNemar (1947) of two models on the same clips: how
  * probable it is, if both err equally often, that at least as large a part of
  * the clips on which they differ is lost, or won.  Both sides; 1 if they do not

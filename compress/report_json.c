@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_json.c: a report as one JSON object. */
 #include "compress/report.h"
+#include "net/wilson.h"
 #include "net/newfile.h"
 #include "net/visible.h"
 

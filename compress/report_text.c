@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * report_text.c: a report as rows of text. */
 #include "compress/report.h"
+#include "net/wilson.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,15 +22,14 @@ static const char *percent3(const double a[CTT_ACCURACIES], char *s,
 /* "\t71.2-83.0" for each accuracy. */
 static const char *intervals(const struct ctt_score *s, char *text, size_t size)
 {
-    double x[2];
+    char one[32];
     size_t n = 0;
 
     if (isnan(s->top1[0]))
         return "\t-\t-\t-";
     for (int k = 0; k < CTT_ACCURACIES && n < size; k++) {
-        ctt_wilson(s->top1[k], s->clips, x);
-        n += (size_t)snprintf(text + n, size - n, "\t%.1f-%.1f", 100 * x[0],
-                              100 * x[1]);
+        ctt_wilson_text(s->top1[k], s->clips, one, sizeof(one));
+        n += (size_t)snprintf(text + n, size - n, "\t%s", one);
     }
     return text;
 }

@@ -5,6 +5,7 @@
 #include "tools/tool.h"
 #include "tools/train_say.h"
 #include "net/limits.h"
+#include "net/wilson.h"
 
 #include <string.h>
 
@@ -73,14 +74,20 @@ static int say_classes(const struct ctt_train_cfg *cfg,
     };
     struct ctt_events ev = quiet();
     struct ctt_metrics *r = NULL;
+    char range[CTT_LEN(point)][32];
+    double top1[CTT_LEN(point)];
     int rc;
 
     CTT_TRY(ctt_evaluate_recognise(m, cfg, test, point, CTT_LEN(point), &ev,
                                    &r));
+    for (int k = 0; k < r->points; k++) {
+        top1[k] = ctt_metrics_top1(r, k);
+        ctt_wilson_text(top1[k], r->clips, range[k], sizeof(range[k]));
+    }
     ctt_tool_say("%s on split '%s' (%lld clips): top-1 %.1f%%, %.1f%%, %.1f%% "
-                 "at 25, 50, 100%%", who, test_name, (long long)r->clips,
-                 100 * ctt_metrics_top1(r, 0), 100 * ctt_metrics_top1(r, 1),
-                 100 * ctt_metrics_top1(r, 2));
+                 "at 25, 50, 100%% (95%% confidence: %s, %s, %s)", who,
+                 test_name, (long long)r->clips, 100 * top1[0], 100 * top1[1],
+                 100 * top1[2], range[0], range[1], range[2]);
 out:
     ctt_metrics_free(&r);
     return rc;

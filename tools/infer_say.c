@@ -2,6 +2,7 @@
  * infer_say.c: lines and tables of convtt-infer. */
 #include "tools/infer_say.h"
 #include "net/visible.h"
+#include "net/wilson.h"
 #include "tools/table.h"
 #include "tools/tool.h"
 
@@ -61,16 +62,22 @@ void ctt_say_answer(const struct ctt_said *a, int json)
 static void json_scores(const struct ctt_accuracy *s, int scores)
 {
     printf("{\"accuracy\":[");
-    for (int i = 0; i < scores; i++, s++)
-        printf("%s{\"seen\":%g,\"clips\":%d,\"top1\":%.4f,\"top5\":%.4f}",
-               i ? "," : "", s->seen, s->clips, (double)s->top1 / s->clips,
+    for (int i = 0; i < scores; i++, s++) {
+        double top1 = (double)s->top1 / s->clips, x[2];
+
+        ctt_wilson(top1, s->clips, x);
+        printf("%s{\"seen\":%g,\"clips\":%d,\"top1\":%.4f,"
+               "\"top1_95\":[%.4f,%.4f],\"top5\":%.4f}", i ? "," : "",
+               s->seen, s->clips, top1, x[0], x[1],
                (double)s->top5 / s->clips);
+    }
     printf("]}\n");
 }
 
 int ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json)
 {
     struct ctt_table table = { 0 };
+    char range[32];
 
     if (!s[scores - 1].clips)
         return 0;
@@ -78,11 +85,14 @@ int ctt_say_accuracy(const struct ctt_accuracy *s, int scores, int json)
         json_scores(s, scores);
         return 0;
     }
-    ctt_table_row(&table, "seen\tclips\ttop-1\ttop-5");
-    for (int i = 0; i < scores; i++, s++)
-        ctt_table_row(&table, "%g%%\t%d\t%.1f%%\t%.1f%%", 100 * s->seen,
-                      s->clips, 100.0 * s->top1 / s->clips,
+    ctt_table_row(&table, "seen\tclips\ttop-1\t95%%\ttop-5");
+    for (int i = 0; i < scores; i++, s++) {
+        ctt_wilson_text((double)s->top1 / s->clips, s->clips, range,
+                        sizeof(range));
+        ctt_table_row(&table, "%g%%\t%d\t%.1f%%\t%s\t%.1f%%", 100 * s->seen,
+                      s->clips, 100.0 * s->top1 / s->clips, range,
                       100.0 * s->top5 / s->clips);
+    }
     printf("\n");
     return ctt_table_print(&table);
 }

@@ -3,6 +3,7 @@
  * accuracy. */
 #include "net/clock.h"
 #include "net/file.h"
+#include "net/wilson.h"
 #include "tools/infer_rc.h"
 #include "tools/info.h"
 #include "tools/table.h"
@@ -173,13 +174,28 @@ out:
 
 /* ---- comparing ---- */
 
+/* "\t85.0% (73.9-91.9)" at each ratio. */
+static const char *accuracy(const struct measured *r, char *text, size_t size)
+{
+    char range[32];
+    size_t n = 0;
+
+    for (int k = 0; k < RATIOS && n < size; k++) {
+        double top1 = (double)r->right[k] / r->clips;
+        n += (size_t)snprintf(text + n, size - n, "\t%.1f%% (%s)", 100 * top1,
+                              ctt_wilson_text(top1, r->clips, range,
+                                              sizeof(range)));
+    }
+    return text;
+}
+
 static int compare_row(const struct ctt_info_cfg *cfg, const char *path,
                        struct ctt_table *t)
 {
     struct ctt_model *m = NULL;
     struct ctt_stored *s = NULL;
     struct measured r = { .clips = 0 };
-    char params[32], macs[32], more[32];
+    char params[32], macs[32], more[32], cells[160];
     double frame, answer;
     int64_t bytes;
     int count, rc = 0;
@@ -196,10 +212,9 @@ static int compare_row(const struct ctt_info_cfg *cfg, const char *path,
         goto out;
     }
     CTT_TRY(measure(cfg, path, m, &r));
-    ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%.2f\t%.2f\t%.1f%%\t%.1f%%\t%.1f%%",
-                  path, (long long)bytes, params, macs, more, r.frame_ms,
-                  r.answer_ms, 100.0 * r.right[0] / r.clips,
-                  100.0 * r.right[1] / r.clips, 100.0 * r.right[2] / r.clips);
+    ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%.2f\t%.2f%s", path,
+                  (long long)bytes, params, macs, more, r.frame_ms,
+                  r.answer_ms, accuracy(&r, cells, sizeof(cells)));
 out:
     ctt_free(s);
     ctt_model_free(&m);

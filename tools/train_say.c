@@ -2,6 +2,7 @@
  * train_say.c: the lines and tables of convtt-train. */
 #include "net/half.h"
 #include "net/op.h"
+#include "net/wilson.h"
 #include "tools/repeats.h"
 #include "tools/table.h"
 #include "tools/tool.h"
@@ -181,20 +182,23 @@ const struct ctt_events ctt_say_events = {
 static int tell_points(const struct ctt_metrics *m)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
-    char point[32];
+    char point[32], range[32];
     int five = m->classes > 5;
 
-    ctt_table_row(&t, five ? "observed\ttop-1\tloss\ttop-5" :
-                             "observed\ttop-1\tloss");
+    ctt_table_row(&t, five ? "observed\ttop-1\t95%%\tloss\ttop-5" :
+                             "observed\ttop-1\t95%%\tloss");
     for (int k = 0; k < m->points; k++) {
+        double top1 = ctt_metrics_top1(m, k);
+
         point_text(&m->point[k], point, sizeof(point));
+        ctt_wilson_text(top1, m->clips, range, sizeof(range));
         if (five)
-            ctt_table_row(&t, "%s\t%.1f%%\t%.3f\t%.1f%%", point,
-                          100 * ctt_metrics_top1(m, k), ctt_metrics_loss(m, k),
+            ctt_table_row(&t, "%s\t%.1f%%\t%s\t%.3f\t%.1f%%", point,
+                          100 * top1, range, ctt_metrics_loss(m, k),
                           100 * ctt_metrics_top5(m, k));
         else
-            ctt_table_row(&t, "%s\t%.1f%%\t%.3f", point,
-                          100 * ctt_metrics_top1(m, k), ctt_metrics_loss(m, k));
+            ctt_table_row(&t, "%s\t%.1f%%\t%s\t%.3f", point, 100 * top1, range,
+                          ctt_metrics_loss(m, k));
     }
     return ctt_table_print(&t);
 }
