@@ -34,6 +34,8 @@ struct ctt_dev_memory {
                          double *square_sum);
     int     (*update)(struct ctt_dev *d, const struct ctt_flat *f,
                       const struct ctt_rule *rule);
+    int     (*average)(struct ctt_dev *d, const float *w, float share,
+                       float *average, int64_t n);
     int     (*group_sums)(struct ctt_dev *d, const struct ctt_tensor *x,
                           int64_t groups, double *sums);
     int     (*group_fill)(struct ctt_dev *d, const float *value,

@@ -241,3 +241,9 @@ int ctt_dev_update(struct ctt_dev *d, const struct ctt_flat *f,
 {
     return of(d)->update(d, f, rule);
 }
+
+int ctt_dev_average(struct ctt_dev *d, const float *w, float share,
+                    float *average, int64_t n)
+{
+    return n > 0 ? of(d)->average(d, w, share, average, n) : 0;
+}

@@ -134,4 +134,9 @@ int  ctt_dev_constrain(struct ctt_dev *d, const struct ctt_flat *f,
 int  ctt_dev_update(struct ctt_dev *d, const struct ctt_flat *f,
                     const struct ctt_rule *rule);
 
+/* Moves n averages by a share, 0..1, of the way to the weights, fixed ones too
+ * (update.h).  n: a multiple of 16. */
+int  ctt_dev_average(struct ctt_dev *d, const float *w, float share,
+                     float *average, int64_t n);
+
 #endif

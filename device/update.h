@@ -34,6 +34,14 @@ CTT_FN float ctt_adam_step(struct ctt_adam s, float w, float g, float *m,
     return w - s.lr * (*m * s.c1) / (sqrtf(*v * s.c2) + s.eps);
 }
 
+/* The average of a weight over the updates (Polyak and Juditsky 1992), with
+ * weights that fall by a factor of 1 - share from one update to the one
+ * before. */
+CTT_FN float ctt_average_step(float share, float average, float w)
+{
+    return average + share * (w - average);
+}
+
 /* The optimizer of a step: one of them, with the decay of weights that decay
  * (others have none).  scale: what gradients are multiplied with first, which
  * undoes a loss scale and cuts the norm. */

@@ -6,8 +6,6 @@
 #include "libtrain/optim.h"
 #include "libtrain/settings.h"
 
-#include <string.h>
-
 static double score_of(const struct ctt_trainer *t,
                        const struct ctt_test_score *s)
 {
@@ -72,14 +70,16 @@ static int changes_later(const struct ctt_trainer *t)
 static int take_best(struct ctt_trainer *t, int64_t best_epoch,
                      const struct ctt_test_score *score)
 {
+    float *w = t->m->w;
     int rc = 0;
 
     t->at.best_epoch = best_epoch;
     t->at.val = *score;
-    CTT_TRY(ctt_optim_pull(t->optim));
-    memcpy(t->best, t->m->w, (size_t)t->m->g->weights * sizeof(float));
+    CTT_TRY(ctt_optim_pick(t->optim, t->best));
+    t->m->w = t->best;
     if (t->cfg->out)
-        CTT_TRY(ctt_trainer_out(t, 0));
+        rc = ctt_trainer_out(t, 0);
+    t->m->w = w;
 out:
     return rc;
 }
@@ -107,8 +107,9 @@ int ctt_trainer_test(struct ctt_trainer *t, int last, struct ctt_epoch *e)
         goto out;
     e->tested = 1;
     sample(t, e->val.loss, last);
-    e->best = !changes_later(t) && (!t->at.best_epoch ||
-                                    t->task->better(&e->val, &t->at.val));
+    e->best = ctt_picks_last(t->cfg) ? last
+              : !changes_later(t) && (!t->at.best_epoch ||
+                                      t->task->better(&e->val, &t->at.val));
     if (e->best)
         CTT_TRY(take_best(t, t->at.epoch + 1, &e->val));
 out:

@@ -25,6 +25,10 @@ static const char *const schedules[] = { "constant", "step", "cosine",
 static const char *const tasks[] = { "recognise", "predict", NULL };
 static const char *const amps[] = { "O0", "O1", "O2", NULL };
 static const char *const amp_types[] = { "fp16", "bf16", NULL };
+static const char *const weightings[] = { "none", "balanced", NULL };
+static const char *const samplers[] = { "plain", "balanced", NULL };
+static const char *const picks[] = { "auto", "best", "last", "ema", "ema-last",
+                                     NULL };
 static const char *const frame_losses[] = { "none", "all", "linear", "exp",
                                             NULL };
 
@@ -56,6 +60,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "clips of similar length from which batches are drawn; auto: as many as "
       "save time", .arg = "N|auto", .section = "Data", .needs = RECOGNISE,
       .tags = STEP },
+    { "sampler", CTT_CHOICE, FIELD(sampler), "plain", "clips of an epoch: each "
+      "once, or drawn so that all classes are equally frequent; those of small "
+      "classes are repeated, with other augmentation", .choices = samplers,
+      .section = "Data", .needs = RECOGNISE, .tags = STEP | CTT_OPT_QUIET },
     { "jitter", CTT_FLAG, FIELD(jitter), "0", "augmentation: crop frames at a "
       "random position (see scale= of the model's input)", .section = "Data",
       .tags = STEP },
@@ -146,6 +154,10 @@ const struct ctt_opt ctt_train_opts[] = {
     { "label-smooth", CTT_FLOAT, FIELD(label_smooth), "0", "fraction of the "
       "target distribution spread over all classes", 0, 0.9,
       .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
+    { "class-weights", CTT_CHOICE, FIELD(class_weights), "none", "balanced: the "
+      "loss of a clip counts in proportion to 1 / the clips of its class",
+      .choices = weightings, .section = "Optimiser", .needs = RECOGNISE,
+      .tags = STEP | CTT_OPT_QUIET },
     { "teacher", CTT_STRING, FIELD(teacher), "", "distillation: also learn "
       "the answers of this model", .arg = "FILE", .section = "Optimiser",
       .needs = RECOGNISE, .tags = TRAINER },
@@ -158,6 +170,11 @@ const struct ctt_opt ctt_train_opts[] = {
       "are divided by before the model is compared with its teacher: above 1 "
       "the classes that are not the answer count more", 0.01, 1000,
       .arg = "T", .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
+    { "ema", CTT_FLOAT, FIELD(ema), "0", "average the weights over the updates: "
+      "after each, the average keeps this share of itself, such as 0.999 "
+      "(fewer at first), and takes the rest from the weights (Polyak and "
+      "Juditsky 1992); 0: off", 0, 0.999999, .arg = "DECAY",
+      .section = "Optimiser", .tags = STEP | CTT_OPT_QUIET },
     { "dsd", CTT_FLOAT, FIELD(dsd), "0", "dense-sparse-dense training: from "
       "half of the steps to 80% of them this share of each convolution's "
       "weights, the smallest, is zero; after that the learning rate is a tenth "
@@ -182,6 +199,11 @@ const struct ctt_opt ctt_train_opts[] = {
       "ratios at which accuracy is measured; its mean over them selects the "
       "best epoch", .arg = "RATIOS", .section = "Validation",
       .needs = RECOGNISE, .tags = TRAINER },
+    { "pick", CTT_CHOICE, FIELD(pick), "auto", "weights that become the model: "
+      "of the epoch with the best validation, of the last epoch, or the "
+      "average of --ema at one of them; what is picked is what is validated; "
+      "auto: ema if there is --ema, otherwise best", .choices = picks,
+      .section = "Validation", .tags = TRAINER | CTT_OPT_QUIET },
     { "early-stop", CTT_INT, FIELD(early_stop), "0", "stop after this many "
       "epochs without a better validation; 0: never", 0, 100000,
       .arg = "EPOCHS", .section = "Validation", .tags = RESUME | TRAINER },

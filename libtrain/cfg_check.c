@@ -30,6 +30,9 @@ static int check_recognise(const struct ctt_train_cfg *cfg)
 
     CTT_CHECK(cfg->schedule != CTT_SAMPLED, CTT_EINVAL,
               "--schedule=sampled requires --task=predict");
+    CTT_CHECK(!cfg->sampler || !cfg->class_weights, CTT_EINVAL,
+              "--sampler=balanced and --class-weights=balanced: small classes "
+              "would count twice");
     CTT_TRY(ctt_asks_parse(cfg, &asks));
     CTT_CHECK(cfg->full_weight > 0 || asks.frames ||
               (cfg->observe_weight > 0 && asks.random + asks.points > 0),
@@ -46,6 +49,22 @@ static int (*const checks[])(const struct ctt_train_cfg *) = {
     [CTT_RECOGNISE] = check_recognise, [CTT_PREDICT] = check_predict,
 };
 
+static int check_pick(const struct ctt_train_cfg *cfg)
+{
+    int average = cfg->pick == CTT_PICK_EMA || cfg->pick == CTT_PICK_EMA_LAST;
+    int rc = 0;
+
+    CTT_CHECK(!average || cfg->ema > 0, CTT_EINVAL, "--pick=ema and ema-last "
+              "require --ema");
+    CTT_CHECK(average || cfg->pick == CTT_PICK_AUTO || cfg->ema <= 0,
+              CTT_EINVAL, "--ema has no effect with --pick=best or last");
+    CTT_CHECK(!ctt_picks_last(cfg) || !cfg->early_stop, CTT_EINVAL,
+              "--early-stop looks for the best epoch, --pick=last and ema-last "
+              "take the last");
+out:
+    return rc;
+}
+
 int ctt_train_check(const struct ctt_train_cfg *cfg)
 {
     struct ctt_memory memory;
@@ -57,6 +76,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
               "could end the run before the phases of --dsd");
     CTT_CHECK(cfg->dsd <= 0 || cfg->time_limit <= 0, CTT_EINVAL,
               "--time-limit could end the run before the phases of --dsd");
+    CTT_TRY(check_pick(cfg));
     CTT_TRY(checks[cfg->task](cfg));
     CTT_TRY(ctt_memory_parse(cfg, &memory));
     CTT_TRY(ctt_scale_begin(cfg, &scale));

@@ -51,6 +51,7 @@ static int fill(struct ctt_state *s, const struct ctt_data *d,
     CTT_TRY(ctt_values_write(&v, s));
     CTT_TRY(add_moments(s, o, "m", o->flat.m));
     CTT_TRY(add_moments(s, o, "v", o->flat.v));
+    CTT_TRY(add_moments(s, o, "average", o->average));
     if (best && p->best_epoch)
         CTT_TRY(ctt_state_add(s, "best", 4, o->weights, best));
 out:
@@ -205,6 +206,7 @@ static int read_all(const struct ctt_state *s, const struct ctt_train_cfg *cfg,
         v.at.best_epoch = 0;
     CTT_TRY(get_moments(s, o, "m", o->flat.m));
     CTT_TRY(get_moments(s, o, "v", o->flat.v));
+    CTT_TRY(get_moments(s, o, "average", o->average));
     if (v.at.best_epoch)
         CTT_TRY(get_best(s, o, best));
     o->t = v.updates;

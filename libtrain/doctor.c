@@ -234,9 +234,10 @@ static int classes(struct patient *p, struct ctt_finding *f)
     ctt_free(clips);
     FOUND(f, "%d classes with %d to %d clips; always naming the most frequent "
           "is right for %.0f%%", labels, least, most, 100.0 * most / d->clips);
-    if (most > (least < FEW ? FEW_APART : CLASSES_APART) * least)
-        MENDS(f, "--classes FILE without the small ones, or more clips of "
-              "these");
+    if (most > (least < FEW ? FEW_APART : CLASSES_APART) * least &&
+        !p->cfg->sampler && !p->cfg->class_weights)
+        MENDS(f, "--sampler balanced, --class-weights balanced, --classes FILE "
+              "without the small ones, or more clips of these");
     return 1;
 }
 

@@ -70,8 +70,8 @@ static int open_val(struct ctt_trainer *t)
 
     if (!t->val)
         return no_val(t);
-    rc = t->task->test_open(t->m->g, t->optim->flat.w, t->cfg, t->dev, t->val,
-                            &t->test);
+    rc = t->task->test_open(t->m->g, ctt_optim_picked(t->optim), t->cfg, t->dev,
+                            t->val, &t->test);
     if (rc == CTT_ENOMEM)
         ctt_error(rc, "%s (to test on clips; a smaller --val-batch helps)",
                   ctt_errmsg());
@@ -183,6 +183,8 @@ int ctt_trainer_open(struct ctt_trainer *t)
     CTT_TRY(ctt_buckets_find(t->data, cfg->batch, cfg->buckets, &t->buckets));
     tell_buckets(t);
     CTT_TRY(ctt_order_new(t->data, cfg->batch, &t->plan));
+    if (cfg->sampler == CTT_BALANCED)
+        CTT_TRY(ctt_order_balance(t->data, t->plan));
     CTT_TRY(open_optim(t));
     ctt_sampling_begin(cfg, t->plan->batches, &t->at.sampling);
     CTT_TRY(open_val(t));

@@ -152,8 +152,18 @@ static int open_blocks(struct ctt_optim *o, float *w)
     if (o->cfg->amp != CTT_O0)
         CTT_TRY(block(o, "weights of 16 bits", ctt_dtype_size(o->type),
                       &o->w16));
+    if (o->cfg->ema > 0)
+        CTT_TRY(floats(o, "average weights", &o->average));
 out:
     return rc;
+}
+
+/* The average begins as the first weights. */
+static int begin_average(struct ctt_optim *o)
+{
+    return !o->average ? 0 :
+           ctt_dev_copy(o->dev, CTT_WITHIN, o->flat.w, o->average,
+                        o->weights * (int64_t)sizeof(float));
 }
 
 int ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
@@ -174,6 +184,7 @@ int ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     if (c)
         CTT_TRY(open_constraint(o, c));
     CTT_TRY(ctt_optim_push(o));
+    CTT_TRY(begin_average(o));
     *out = o;
     o = NULL;
 out:
@@ -191,6 +202,7 @@ void ctt_optim_close(struct ctt_optim **p)
     drop(o, o->flat.m);
     drop(o, o->flat.v);
     drop(o, o->w16);
+    drop(o, o->average);
     drop(o, o->flat.how);
     close_constraint(o);
     ctt_free(o);
@@ -225,9 +237,24 @@ int ctt_optim_pull(struct ctt_optim *o)
                         o->weights * (int64_t)sizeof(float));
 }
 
+const float *ctt_optim_picked(const struct ctt_optim *o)
+{
+    return o->average ? o->average : o->flat.w;
+}
+
+int ctt_optim_pick(const struct ctt_optim *o, float *w)
+{
+    const float *from = ctt_optim_picked(o);
+
+    if (from == w)
+        return 0;
+    return ctt_dev_copy(o->dev, CTT_TO_HOST, from, w,
+                        o->weights * (int64_t)sizeof(float));
+}
+
 /* ---- a changed constraint ---- */
 
-/* Clears the moments of pruned weights, which are in the device's memory. */
+/* Clears what pruned weights have in a block in the device's memory. */
 static int forget(struct ctt_optim *o, const struct ctt_constraint *c, float *m)
 {
     int64_t size = o->weights * (int64_t)sizeof(float);
@@ -253,6 +280,7 @@ int ctt_optim_constrain(struct ctt_optim *o, const struct ctt_constraint *c)
     CTT_TRY(open_constraint(o, c));
     CTT_TRY(forget(o, c, o->flat.m));
     CTT_TRY(forget(o, c, o->flat.v));
+    CTT_TRY(forget(o, c, o->average));
     CTT_TRY(ctt_optim_push(o));
 out:
     return rc;
@@ -291,6 +319,14 @@ static struct ctt_rule rule_of(const struct ctt_optim *o, double lr)
     };
 }
 
+/* The first weights soon count little: as so often the decay begins small, here
+ * as in TensorFlow's ExponentialMovingAverage (Abadi and others 2015).  k:
+ * updates before. */
+static float share_of(double decay, double k)
+{
+    return (float)(1 - fmin(decay, (1 + k) / (10 + k)));
+}
+
 int ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr)
 {
     double limit = (double)o->cfg->clip_norm, length = norm / scale;
@@ -303,6 +339,11 @@ int ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr)
                          scale);
     CTT_TRY(ctt_dev_update(o->dev, &o->flat, &rule));
     CTT_TRY(cast(o));
+    if (o->average)
+        CTT_TRY(ctt_dev_average(o->dev, o->flat.w,
+                                share_of((double)o->cfg->ema,
+                                         (double)o->t - 1),
+                                o->average, o->weights));
 out:
     return rc;
 }

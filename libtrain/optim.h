@@ -19,6 +19,7 @@ struct ctt_optim {
     enum ctt_dtype   type;     /* of w16 */
     struct ctt_stretch *shared;   /* flat.shared */
     void            *w16;      /* 16-bit copy for mixed precision, or NULL */
+    float           *average;  /* of the weights, or NULL without --ema */
     int64_t          weights, t;    /* t: updates so far */
 };
 
@@ -34,8 +35,13 @@ void ctt_optim_close(struct ctt_optim **o);
 int  ctt_optim_push(struct ctt_optim *o);
 int  ctt_optim_pull(struct ctt_optim *o);
 
+/* The weights that are tested and become the model, in the device's memory:
+ * with --ema their average.  pick copies them to w. */
+const float *ctt_optim_picked(const struct ctt_optim *o);
+int  ctt_optim_pick(const struct ctt_optim *o, float *w);
+
 /* Takes over weights of the model whose constraint c has changed: pruned ones
- * lose their moments. */
+ * lose their moments and their average. */
 int  ctt_optim_constrain(struct ctt_optim *o, const struct ctt_constraint *c);
 
 /* Applies the constraint to the gradient dw in the device's memory and computes
@@ -45,7 +51,7 @@ int  ctt_optim_norm(struct ctt_optim *o, float *dw, double *norm);
 
 /* One update with the gradient passed to ctt_optim_norm(), whose L2 norm is
  * norm: it is divided by the loss scale `scale`, then clipped to
- * cfg->clip_norm. */
+ * cfg->clip_norm.  Then, with --ema, of the average. */
 int  ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr);
 
 /* sched.c: the learning rate of a step (from 0).  until: the step at which the

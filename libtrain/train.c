@@ -371,6 +371,8 @@ static int finish(struct ctt_trainer *t, struct ctt_result *r)
         ctt_constraint_free(&t->m->constraint);
     if (t->at.best_epoch)
         memcpy(t->m->w, t->best, (size_t)t->m->g->weights * sizeof(float));
+    else
+        CTT_TRY(ctt_optim_pick(t->optim, t->m->w));
     CTT_TRY(ctt_trainer_out(t, 1));
 out:
     return rc;

@@ -12,7 +12,10 @@
 enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW };
 enum ctt_sched      { CTT_CONSTANT, CTT_STEPS, CTT_COSINE, CTT_SAMPLED };
 enum ctt_task       { CTT_RECOGNISE, CTT_PREDICT };
+enum ctt_sampler    { CTT_PLAIN, CTT_BALANCED };    /* and class weights */
 enum ctt_amp        { CTT_O0, CTT_O1, CTT_O2 };
+enum ctt_pick       { CTT_PICK_AUTO, CTT_PICK_BEST, CTT_PICK_LAST, CTT_PICK_EMA,
+                      CTT_PICK_EMA_LAST };
 enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
                       CTT_FRAME_EXP };
 
@@ -27,7 +30,8 @@ struct ctt_train_cfg {
     float observe_weight, full_weight, label_smooth, distil, temperature, dsd;
     int   epochs, batch, max_steps, optimizer, schedule, step_epochs;
     float lr, lr_end, warmup, gamma, momentum, beta1, beta2, eps;
-    float weight_decay, clip_norm, time_limit;
+    float weight_decay, clip_norm, time_limit, ema;
+    int   pick, class_weights, sampler;
     const char *val_ratios;
     int   val_every, val_batch, early_stop, seed, threads;
     int   task, input_frames, future_frames, loss;
@@ -77,6 +81,13 @@ static inline int ctt_cfg_frames(const struct ctt_train_cfg *cfg)
     return cfg->input_frames + cfg->future_frames;
 }
 
+/* 1 if the model is made of the weights after the last epoch, 0 if of those
+ * that validation chooses. */
+static inline int ctt_picks_last(const struct ctt_train_cfg *cfg)
+{
+    return cfg->pick == CTT_PICK_LAST || cfg->pick == CTT_PICK_EMA_LAST;
+}
+
 extern const struct ctt_opt ctt_train_opts[];
 
 /* Checks what option types and ranges cannot: settings that have no effect
@@ -113,7 +124,8 @@ struct ctt_test_score { double loss, top1, top5, mse, psnr, ssim, ssim2,
 struct ctt_epoch {
     struct ctt_progress p;
     int    tested;                    /* 1: val is set */
-    int    best;                      /* the best so far */
+    int    best;                      /* the best so far; with cfg->pick last:
+                                         the last */
     struct ctt_test_score val;
 };
 
@@ -250,8 +262,9 @@ struct ctt_result {
  * checkpoint) training resumes, bit for bit as if it had not been interrupted.
  * With val, m->w ends as the best weights on it (recognise: the highest mean
  * accuracy over val_ratios; predict: the lowest MSE of future frames), and
- * cfg->out, if set, is written at each improvement; without val, m->w ends as
- * the last weights.  With cfg->or_given the weights as given are tested too,
+ * cfg->out, if set, is written at each improvement; without val, or if cfg->pick
+ * says so, m->w ends as the last weights.  With cfg->ema it is their average
+ * that is tested and becomes m->w.  With cfg->or_given the weights as given are tested too,
  * and kept if no epoch is better.  cfg->checkpoint, if set, is written every
  * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.
  * Weights that cfg->changes or --dsd prune lose their moments, and what is best

@@ -130,5 +130,6 @@ const struct ctt_dev_memory ctt_host_memory = {
     .shared = 1, .alloc = take, .free = give, .room = room, .fill = fill,
     .copy = copy, .put = put, .get = get, .cast = cast, .round8 = round8,
     .sum = sum, .constrain = ctt_host_constrain, .update = ctt_host_update,
-    .group_sums = group_sums, .group_fill = group_fill,
+    .average = ctt_host_average, .group_sums = group_sums,
+    .group_fill = group_fill,
 };

@@ -104,3 +104,13 @@ int ctt_host_update(struct ctt_dev *d, const struct ctt_flat *f,
     }
     return 0;
 }
+
+int ctt_host_average(struct ctt_dev *d, const float *w, float share,
+                     float *average, int64_t n)
+{
+    #pragma omp parallel for num_threads(ctt_dev_team(d, (double)n))
+    for (int64_t p = 0; p < n; p += PIECE)
+        for (int64_t i = p; i < p + PIECE; i++)
+            average[i] = ctt_average_step(share, average[i], w[i]);
+    return 0;
+}

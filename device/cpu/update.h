@@ -17,4 +17,7 @@ int ctt_host_share(struct ctt_dev *d, const struct ctt_flat *f,
 int ctt_host_update(struct ctt_dev *d, const struct ctt_flat *f,
                     const struct ctt_rule *rule);
 
+int ctt_host_average(struct ctt_dev *d, const float *w, float share,
+                     float *average, int64_t n);
+
 #endif

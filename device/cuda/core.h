@@ -82,7 +82,8 @@ int  ctt_cuda_constrain(struct ctt_dev *d, const struct ctt_flat *f,
                         double *square_sum);
 int  ctt_cuda_update(struct ctt_dev *d, const struct ctt_flat *f,
                      const struct ctt_rule *rule);
-
+int  ctt_cuda_average(struct ctt_dev *d, const float *w, float share,
+                      float *average, int64_t n);
 int  ctt_cuda_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
                          int64_t groups, double *sums);
 int  ctt_cuda_group_fill(struct ctt_dev *d, const float *value, int64_t groups,

@@ -66,6 +66,17 @@ out:
     return rc;
 }
 
+int ctt_cuda_average(struct ctt_dev *d, const float *w, float share,
+                     float *average, int64_t n)
+{
+    int rc = 0;
+
+    CTT_CUDA(NULL, ctt_launch_average(w, share, average, n,
+                                      ctt_cuda_lane(d)->stream));
+out:
+    return rc;
+}
+
 int ctt_cuda_group_sums(struct ctt_dev *d, const struct ctt_tensor *x,
                         int64_t groups, double *sums)
 {

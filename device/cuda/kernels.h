@@ -64,6 +64,8 @@ int    ctt_launch_share(struct ctt_flat f, struct ctt_stretch s, double *sum,
 size_t ctt_launch_share_scratch(struct ctt_stretch s);
 int    ctt_launch_update(struct ctt_flat f, struct ctt_rule rule,
                          void *stream);
+int    ctt_launch_average(const float *w, float share, float *average,
+                          int64_t n, void *stream);
 
 /* y: the rows of x rounded to 8 bits (net/byte.h). */
 int ctt_launch_round8(const float *x, int64_t rows, int64_t each, float *y,

@@ -108,6 +108,7 @@ static const struct ctt_dev_memory memory = {
     .sum = ctt_cuda_sum,
     .constrain = ctt_cuda_constrain,
     .update = ctt_cuda_update,
+    .average = ctt_cuda_average,
     .group_sums = ctt_cuda_group_sums,
     .group_fill = ctt_cuda_group_fill,
     .sync = ctt_cuda_sync,

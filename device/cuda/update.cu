@@ -192,3 +192,28 @@ int ctt_launch_update(struct ctt_flat f, struct ctt_rule rule, void *stream)
         CTT_LAUNCH(update_sgd, blocks, stream, f, rule.sgd, rule.scale);
     return (int)cudaGetLastError();
 }
+
+static __global__ void __launch_bounds__(CTT_THREADS)
+average_part(const float *from, float share, float *to, int64_t pieces)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+         i < pieces; i += step) {
+        float w[PIECE], a[PIECE];
+        load4(from, i, w);
+        load4(to, i, a);
+        CTT_UNROLL
+        for (int j = 0; j < PIECE; j++)
+            a[j] = ctt_average_step(share, a[j], w[j]);
+        store4(to, i, a);
+    }
+}
+
+int ctt_launch_average(const float *w, float share, float *average, int64_t n,
+                       void *stream)
+{
+    CTT_LAUNCH(average_part, ctt_blocks(n / PIECE), stream, w, share, average,
+               n / PIECE);
+    return (int)cudaGetLastError();
+}

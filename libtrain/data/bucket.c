@@ -3,6 +3,7 @@
  * padding. */
 #include "libtrain/data/bucket.h"
 #include "libtrain/chance.h"
+#include "libtrain/data/balance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,9 +138,20 @@ void ctt_order_free(struct ctt_order **p)
         return;
     ctt_free((*p)->steps);
     ctt_free((*p)->clip);
+    ctt_free((*p)->turn);
+    ctt_free((*p)->draws);
+    ctt_free((*p)->first);
     ctt_free((*p)->work);
     ctt_free(*p);
     *p = NULL;
+}
+
+int ctt_order_balance(const struct ctt_data *d, struct ctt_order *p)
+{
+    p->turn = ctt_calloc((size_t)p->batches * (size_t)p->n, sizeof(int));
+    p->draws = ctt_calloc((size_t)d->clips, sizeof(int));
+    p->first = ctt_calloc((size_t)d->list->labels + 1, sizeof(int));
+    return p->turn && p->draws && p->first ? 0 : CTT_ENOMEM;
 }
 
 static uint32_t below_of(uint64_t key, uint64_t i, uint32_t n)
@@ -147,7 +159,7 @@ static uint32_t below_of(uint64_t key, uint64_t i, uint32_t n)
     return (uint32_t)((uint64_t)ctt_random(key, i) * n >> 32);
 }
 
-static void shuffle_clips(int *v, int n, uint64_t key)
+void ctt_shuffle(int *v, int n, uint64_t key)
 {
     for (int i = n - 1; i > 0; i--) {
         int j = (int)below_of(key, (uint64_t)i, (uint32_t)i + 1), t = v[i];
@@ -174,13 +186,16 @@ static void shuffle_batches(struct ctt_order *p, uint64_t key)
 }
 
 /* Appends to the n clips in v those of lengths from + 1 .. to, in order of
- * length. */
-static int gather(const struct ctt_data *d, int from, int to, int *v, int n)
+ * length.  draws: which clips there are; NULL: each once. */
+static int gather(const struct ctt_data *d, const int *draws, int from, int to,
+                  int *v, int n)
 {
     for (int l = from + 1; l <= to; l++)
-        for (int i = 0; i < d->clips; i++)
-            if (d->clip[i].length == l)
-                v[n++] = i;
+        for (int i = 0; i < d->clips; i++) {
+            int c = draws ? draws[i] : i;
+            if (d->clip[c].length == l)
+                v[n++] = c;
+        }
     return n;
 }
 
@@ -199,15 +214,27 @@ static int emit(struct ctt_order *p, int steps, int *v, int n, int *batches)
     return n - k;
 }
 
+/* Fills turn; p->draws is not used any more. */
+static void count_turns(const struct ctt_data *d, struct ctt_order *p)
+{
+    memset(p->draws, 0, (size_t)d->clips * sizeof(int));
+    for (int i = 0; i < p->batches * p->n; i++)
+        p->turn[i] = p->draws[p->clip[i]]++;
+}
+
 void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
                     int shuffle, uint64_t key, struct ctt_order *p)
 {
     int rest = 0, batches = 0, from = 0, *v = p->work;
+    int *draws = shuffle ? p->draws : NULL;
 
+    if (draws)
+        ctt_balanced_draws(d, ctt_key(key, CTT_MAX_BUCKETS + 1), p->first, v,
+                           draws);
     for (int k = 0; k < b->count; k++) {
-        rest = gather(d, from, b->bound[k], v, rest);
+        rest = gather(d, draws, from, b->bound[k], v, rest);
         if (shuffle)
-            shuffle_clips(v, rest, ctt_key(key, (uint64_t)k));
+            ctt_shuffle(v, rest, ctt_key(key, (uint64_t)k));
         rest = emit(p, b->bound[k], v, rest, &batches);
         from = b->bound[k];
     }
@@ -220,4 +247,6 @@ void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
     }
     if (shuffle)
         shuffle_batches(p, ctt_key(key, (uint64_t)b->count));
+    if (draws)
+        count_turns(d, p);
 }

@@ -31,6 +31,9 @@ struct ctt_order {
     int  n, batches;
     int *steps;      /* [batches]: steps that clips are padded to */
     int *clip;       /* [batches][n]: clip number; -1: empty */
+    int *turn;       /* balanced: [batches][n]: how often the epoch has had the
+                        clip before; otherwise NULL */
+    int *draws, *first;    /* balanced: the clips of the epoch */
     int *work;
 };
 
@@ -38,11 +41,18 @@ struct ctt_order {
 int  ctt_order_new(const struct ctt_data *d, int n, struct ctt_order **out);
 void ctt_order_free(struct ctt_order **p);
 
+/* From now on random orders of p are balanced: they have as many clips as d,
+ * of each class equally many (ctt_balanced_draws). */
+int  ctt_order_balance(const struct ctt_data *d, struct ctt_order *p);
+
 /* Fills the order.  The clips left over in a bucket move to the next longer
- * one, so every clip is in a batch.  shuffle: in random order by key, and the
+ * one, so every clip, or every draw, is in a batch.  shuffle: in random order by key, and the
  * last batch is filled by repeating clips; 0 (for tests): in order of length,
  * and the last batch is filled with empty places. */
 void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
                     int shuffle, uint64_t key, struct ctt_order *p);
+
+/* Puts n numbers in a random order. */
+void ctt_shuffle(int *v, int n, uint64_t key);
 
 #endif

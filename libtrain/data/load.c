@@ -57,11 +57,20 @@ struct ctt_augment ctt_augment_of(const struct ctt_train_cfg *cfg, uint64_t key)
         .gamma = cfg->random_gamma, .key = key };
 }
 
-static struct look choose(const struct ctt_loader *l, int i)
+/* The key of slot i of the plan: an epoch that has a clip again changes it in
+ * another way. */
+static uint64_t key_of(const struct ctt_loader *l, size_t i)
+{
+    int turn = l->a.key && l->plan->turn ? l->plan->turn[i] : 0;
+
+    return turn ? ctt_key(l->a.key, (uint64_t)turn) | 1 : l->a.key;
+}
+
+static struct look choose(const struct ctt_loader *l, int i, uint64_t epoch)
 {
     const struct ctt_data *d = l->d;
     int w = d->stored_w - d->in.w, h = d->stored_h - d->in.h;
-    uint64_t key = ctt_clip_key(&d->clip[i], l->a.key);
+    uint64_t key = ctt_clip_key(&d->clip[i], epoch);
     struct look k = { w / 2, h / 2, 0, { 1, 0, 1 } };
 
     if (!l->a.key)
@@ -115,14 +124,16 @@ static int load_clip(struct ctt_loader *l, int batch, int j, float *x,
                      int *length)
 {
     int steps = l->plan->steps[batch], own = 0, rc = 0;
-    int i = l->plan->clip[(size_t)batch * l->n + j];
+    size_t at = (size_t)batch * (size_t)l->n + (size_t)j;
+    uint64_t key = key_of(l, at);
+    int i = l->plan->clip[at];
     struct ctt_frames f = { 0 };
     struct look k;
 
     if (i < 0)
         goto empty;
-    k = choose(l, i);
-    rc = ctt_data_frames(l->d, i, l->a.key, &f, &own);
+    k = choose(l, i, key);
+    rc = ctt_data_frames(l->d, i, key, &f, &own);
     if (rc < 0)
         goto empty;
     write_frames(l, &k, &f, steps, x);

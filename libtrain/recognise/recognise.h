@@ -75,6 +75,7 @@ struct ctt_recognise_step {
     struct ctt_ask   *ask;       /* the same for the clip part */
     float            *row, *answers;    /* rows of the current window */
     struct ctt_teacher *teacher;        /* or NULL */
+    float            *share;     /* weight of each class, or NULL: 1 */
     float            *aim;       /* with a teacher: the target distributions of
                                     the goals, times their weights */
     const struct ctt_batch *batch;

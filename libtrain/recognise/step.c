@@ -139,6 +139,7 @@ void ctt_recognise_step_close(struct ctt_recognise_step **s)
     ctt_graph_free(&(*s)->g);
     ctt_teacher_close(&(*s)->teacher);
     ctt_free((*s)->aim);
+    ctt_free((*s)->share);
     ctt_free((*s)->row);
     ctt_free((*s)->answers);
     ctt_free((*s)->want);
@@ -177,6 +178,7 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
         const struct ctt_clip *c = b->clip[j] < 0 ? NULL
                                                   : &d->clip[b->clip[j]];
         int length = b->length[j];
+        float share = s->share && length ? s->share[c->label] : 1;
 
         ctt_asks_make(&s->asks, s->cfg, length ? length : 1,
                       c ? ctt_key(key, (uint64_t)c->item) : 0, s->want);
@@ -184,7 +186,7 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
             int i = j * s->asks.total + k;
             s->goal[i] = (struct ctt_goal){
                 j, s->want[k].step, length ? c->label : 0,
-                length ? s->want[k].weight : 0 };
+                length ? share * s->want[k].weight : 0 };
             s->ask[i] = (struct ctt_ask){ j, s->want[k].step };
             sum += (double)s->goal[i].weight;
         }

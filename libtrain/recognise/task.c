@@ -3,7 +3,7 @@
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/chance.h"
-#include "libtrain/data/data.h"
+#include "libtrain/data/balance.h"
 #include "libtrain/task.h"
 
 static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
@@ -53,8 +53,12 @@ static int open_step(const struct ctt_graph *g, const float *w,
         CTT_TRY(ctt_teacher_check(cfg, g, d));
     CTT_TRY(ctt_recognise_step_open(g, w, cfg, dev, cfg->batch, d->longest,
                                     &s));
+    if (cfg->class_weights == CTT_BALANCED)
+        CTT_TRY(ctt_class_weights(d, &s->share));
     *out = s;
+    s = NULL;
 out:
+    ctt_recognise_step_close(&s);
     return rc;
 }
 

@@ -155,6 +155,29 @@ static void test_flat(void)
         }
 }
 
+/* Fixed weights are averaged too. */
+static void test_average(void)
+{
+    float *want = ctt_check_floats(WEIGHTS, 12);
+    float *got = ctt_check_floats(WEIGHTS, 0);
+    struct flat f;
+    float *there;
+
+    flat_open(&f, 1, 0);
+    there = sent(want, WEIGHTS * (int64_t)sizeof(*want));
+    for (int i = 0; i < 3; i++) {
+        float share = i == 2 ? 0.001f : 0.5f;
+        CHECK_OK(ctt_dev_average(host, f.w, share, want, WEIGHTS));
+        CHECK_OK(ctt_dev_average(gpu, f.there.w, share, there, WEIGHTS));
+    }
+    gpu_read(there, CTT_F32, WEIGHTS, got);
+    CHECK_CLOSE(got, want, WEIGHTS, 1e-6);
+    ctt_dev_free(gpu, (void **)&there);
+    ctt_free(want);
+    ctt_free(got);
+    flat_close(&f);
+}
+
 /* One number that is not finite makes the sum so. */
 static void test_not_finite(void)
 {
@@ -181,6 +204,7 @@ static void test_not_finite(void)
 
 static CU_TestInfo tests[] = {
     { "flat block", test_flat },
+    { "average", test_average },
     { "not finite", test_not_finite },
     CU_TEST_INFO_NULL
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_bucket.c: buckets of clips of similar length, and the order of the
- * clips. */
+ * test_bucket.c: buckets of clips of similar length, the order of the clips,
+ * and balanced classes. */
+#include "libtrain/data/balance.h"
 #include "libtrain/data/bucket.h"
 #include "net/random.h"
 #include "tests/lib/check.h"
@@ -157,12 +158,133 @@ static void orders_differ_by_key_only(void)
     ctt_free(d.clip);
 }
 
+/* ---- balanced classes ---- */
+
+enum { LABELS = 4, EMPTY = 2 };    /* EMPTY: has no clips */
+
+/* Classes of about 3/4, 3/16 and 1/16 of the clips. */
+static void label(struct ctt_data *d)
+{
+    static const struct ctt_list list = { .labels = LABELS };
+
+    for (int i = 0; i < d->clips; i++)
+        d->clip[i].label = i % 4 ? 0 : i % 16 ? 1 : 3;
+    d->list = &list;
+}
+
+static void weights_make_classes_equal(void)
+{
+    double sum[LABELS] = { 0 }, all = 0;
+    float *weight = NULL;
+    struct ctt_data d;
+
+    fake(&d, 100, mixed);
+    label(&d);
+    CHECK_OK(ctt_class_weights(&d, &weight));
+    for (int i = 0; i < d.clips; i++)
+        sum[d.clip[i].label] += (double)weight[d.clip[i].label];
+    for (int k = 0; k < LABELS; k++) {
+        CU_ASSERT_DOUBLE_EQUAL(sum[k], k == EMPTY ? 0 : 100.0 / 3, 1e-4);
+        all += sum[k];
+    }
+    CU_ASSERT_DOUBLE_EQUAL(all / d.clips, 1, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(weight[0], 100.0 / (3 * 75), 1e-6);
+    ctt_free(weight);
+    ctt_free(d.clip);
+}
+
+/* Counts d->clips draws by class and by clip. */
+static void check_draws(const struct ctt_data *d, const int *draws)
+{
+    int of[LABELS] = { 0 }, clips[LABELS] = { 0 };
+    int *seen = ctt_calloc((size_t)d->clips, sizeof(int));
+
+    for (int i = 0; i < d->clips; i++) {
+        of[d->clip[draws[i]].label]++;
+        seen[draws[i]]++;
+        clips[d->clip[i].label]++;
+    }
+    for (int k = 0; k < LABELS; k++)
+        CU_ASSERT(k == EMPTY ? of[k] == 0 : of[k] * 3 >= d->clips - 2 &&
+                  of[k] * 3 <= d->clips + 2);
+    for (int i = 0; i < d->clips; i++) {
+        int k = d->clip[i].label;
+        CU_ASSERT(seen[i] == of[k] / clips[k] ||
+                  seen[i] == of[k] / clips[k] + 1);
+    }
+    ctt_free(seen);
+}
+
+static void draws_are_balanced(void)
+{
+    static const int clips[] = { 17, 100, 333 };
+
+    for (size_t i = 0; i < CTT_LEN(clips); i++) {
+        int first[LABELS + 1], *work, *draws;
+        struct ctt_data d;
+
+        fake(&d, clips[i], mixed);
+        label(&d);
+        work = ctt_calloc((size_t)d.clips, sizeof(int));
+        draws = ctt_calloc((size_t)d.clips, sizeof(int));
+        for (uint64_t key = 1; key < 20; key++) {
+            ctt_balanced_draws(&d, key, first, work, draws);
+            check_draws(&d, draws);
+        }
+        ctt_free(work);
+        ctt_free(draws);
+        ctt_free(d.clip);
+    }
+}
+
+/* Every draw is in a batch that is long enough; a clip's turns count from 0;
+ * the order follows from the key, whatever came before. */
+static void balanced_orders(void)
+{
+    struct ctt_order *p = NULL, *q = NULL;
+    struct ctt_buckets b;
+    struct ctt_data d;
+    int turns = 0;
+    size_t bytes;
+
+    fake(&d, 96, mixed);
+    label(&d);
+    CHECK_OK(ctt_buckets_find(&d, 8, "4", &b));
+    CHECK_OK(ctt_order_new(&d, 8, &p));
+    CHECK_OK(ctt_order_new(&d, 8, &q));
+    CHECK_OK(ctt_order_balance(&d, p));
+    CHECK_OK(ctt_order_balance(&d, q));
+    bytes = (size_t)p->batches * 8 * sizeof(int);
+    ctt_order_make(&d, &b, 1, 6, q);
+    ctt_order_make(&d, &b, 1, 7, p);
+    CU_ASSERT(memcmp(p->clip, q->clip, bytes) != 0);
+    ctt_order_make(&d, &b, 1, 7, q);
+    CU_ASSERT(memcmp(p->clip, q->clip, bytes) == 0);
+    CU_ASSERT(memcmp(p->turn, q->turn, bytes) == 0);
+    check_draws(&d, p->clip);    /* 96 clips fill 12 batches */
+    for (int i = 0; i < d.clips; i++) {
+        int before = 0;
+        CU_ASSERT(d.clip[p->clip[i]].length <= p->steps[i / 8]);
+        for (int j = 0; j < i; j++)
+            before += p->clip[j] == p->clip[i];
+        CU_ASSERT_EQUAL(p->turn[i], before);
+        turns |= before;
+    }
+    CU_ASSERT(turns > 1);
+    ctt_order_free(&p);
+    ctt_order_free(&q);
+    ctt_free(d.clip);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         { "buckets save padding", buckets_save_padding },
         { "orders hold every clip", orders_hold_every_clip },
         { "orders differ by key only", orders_differ_by_key_only },
+        { "weights make classes equal", weights_make_classes_equal },
+        { "draws are balanced", draws_are_balanced },
+        { "balanced orders", balanced_orders },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {

@@ -310,6 +310,63 @@ static void asks_are_where_they_should_be(void)
     }
 }
 
+/* The gradient and the mean loss of clips 0, 1, 2 and `last` (-1: none), of
+ * classes 0, 1 and 2; share: the weights of classes, or NULL. */
+static void batch_of(int last, const float *share, struct ctt_model *m,
+                     float *dw, double *loss)
+{
+    const struct ctt_train_cfg cfg = short_run();
+    const struct ctt_augment none = { 0 };
+    int clip[] = { 0, 1, 2, last }, steps = toy->longest;
+    struct ctt_order p = { .n = 4, .batches = 1, .steps = &steps,
+                           .clip = clip };
+    struct ctt_recognise_step *s = NULL;
+    struct ctt_loader *l = NULL;
+    struct ctt_sums sums = { 0 };
+    struct ctt_dev *dev = NULL;
+    struct ctt_batch batch;
+    double wait = 0;
+
+    CHECK_OK(ctt_dev_open("ref", 2, &dev));
+    CHECK_OK(ctt_recognise_step_open(m->g, m->w, &cfg, dev, 4, toy->longest,
+                                     &s));
+    if (share)
+        s->share = ctt_calloc(CLIP_CLASSES, sizeof(*share));
+    for (int k = 0; share && k < CLIP_CLASSES; k++)
+        s->share[k] = share[k];
+    CHECK_OK(ctt_loader_open(toy, 4, toy->longest, &l));
+    ctt_loader_start(l, &p, &none, 0);
+    CU_ASSERT_EQUAL_FATAL(ctt_loader_next(l, &batch, &wait), 1);
+    CHECK_OK(ctt_recognise_step_run(s, toy, &batch, 1, 2, &sums));
+    memcpy(dw, s->x->dw, (size_t)m->g->weights * sizeof(*dw));
+    *loss = sums.loss / sums.weight;
+    ctt_loader_close(&l);
+    ctt_recognise_step_close(&s);
+    ctt_dev_close(&dev);
+}
+
+/* A class of weight 2 is as if its clips were there twice. */
+static void weight_is_repetition(void)
+{
+    static const float twice[CLIP_CLASSES] = { 1, 1, 2, 1 };
+    struct ctt_model *m = NULL;
+    double want, got, plain;
+    float *a, *b;
+
+    CHECK_OK(clip_model(clip_net_end, 3, &m));
+    a = ctt_check_floats(m->g->weights, 0);
+    b = ctt_check_floats(m->g->weights, 0);
+    batch_of(-1, NULL, m, a, &plain);
+    batch_of(2, NULL, m, a, &want);
+    batch_of(-1, twice, m, b, &got);
+    CU_ASSERT_DOUBLE_EQUAL(got, want, 1e-6);
+    CU_ASSERT(fabs(got - plain) > 1e-5);
+    CHECK_CLOSE(b, a, m->g->weights, 1e-6);
+    ctt_free(a);
+    ctt_free(b);
+    ctt_model_free(&m);
+}
+
 static void bad_asks_are_refused(void)
 {
     static const char *const bad[] = { "uniform:", "uniform:0-1", "x", "2",
@@ -330,6 +387,7 @@ int main(void)
         { "the gradient with a teacher", gradient_with_a_teacher },
         { "a model teaches itself nothing", a_model_teaches_itself_nothing },
         { "another teacher is refused", another_teacher_is_refused },
+        { "a class's weight is repetition", weight_is_repetition },
         { "norms are estimated again", norms_are_estimated_again },
         { "asks are where they should be", asks_are_where_they_should_be },
         { "bad asks are refused", bad_asks_are_refused },
