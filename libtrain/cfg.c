@@ -154,8 +154,8 @@ const struct ctt_opt ctt_train_opts[] = {
     { "label-smooth", CTT_FLOAT, FIELD(label_smooth), "0", "fraction of the "
       "target distribution spread over all classes", 0, 0.9,
       .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
-    { "class-weights", CTT_CHOICE, FIELD(class_weights), "none", "balanced: the "
-      "loss of a clip counts in proportion to 1 / the clips of its class",
+    { "class-weights", CTT_CHOICE, FIELD(class_weights), "none", "balanced: "
+      "the loss of a clip counts in proportion to 1 / the clips of its class",
       .choices = weightings, .section = "Optimiser", .needs = RECOGNISE,
       .tags = STEP | CTT_OPT_QUIET },
     { "teacher", CTT_STRING, FIELD(teacher), "", "distillation: also learn "
@@ -170,9 +170,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "are divided by before the model is compared with its teacher: above 1 "
       "the classes that are not the answer count more", 0.01, 1000,
       .arg = "T", .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
-    { "ema", CTT_FLOAT, FIELD(ema), "0", "average the weights over the updates: "
-      "after each, the average keeps this share of itself, such as 0.999 "
-      "(fewer at first), and takes the rest from the weights (Polyak and "
+    { "ema", CTT_FLOAT, FIELD(ema), "0", "average the weights over the "
+      "updates: after each, the average keeps this share of itself, such as "
+      "0.99 (less at first), and takes the rest from the weights (Polyak and "
       "Juditsky 1992); 0: off", 0, 0.999999, .arg = "DECAY",
       .section = "Optimiser", .tags = STEP | CTT_OPT_QUIET },
     { "dsd", CTT_FLOAT, FIELD(dsd), "0", "dense-sparse-dense training: from "
@@ -189,6 +189,11 @@ const struct ctt_opt ctt_train_opts[] = {
       "above itself as augmentation changes it", .arg = "FILE",
       .section = "Validation", .needs = "doctor " RECOGNISE,
       .tags = RESUME | TRAINER },
+    { "folds", CTT_INT, FIELD(folds), "0", "cross-validation: train N models, "
+      "OUT.fold1.h5 and so on, each on all but one of N parts of the clips, "
+      "and print mean and deviation over the parts; 0: off", 0, 100,
+      .arg = "N", .section = "Validation", .needs = RECOGNISE " !doctor "
+      "!amp-plan", .tags = TRAINER | CTT_OPT_QUIET },
     { "val-every", CTT_INT, FIELD(val_every), "1", "epochs between two "
       "validations", 1, 100000, .arg = "N", .section = "Validation",
       .tags = STEP | RESUME },

@@ -7,6 +7,8 @@
 #include "libtrain/predict/predict.h"
 #include "libtrain/recognise/recognise.h"
 
+#include <string.h>
+
 static int check_predict(const struct ctt_train_cfg *cfg)
 {
     int frames = ctt_cfg_frames(cfg), rc = 0;
@@ -65,6 +67,24 @@ out:
     return rc;
 }
 
+static int check_folds(const struct ctt_train_cfg *cfg)
+{
+    int rc = 0;
+
+    if (!cfg->folds)
+        goto out;
+    CTT_CHECK(cfg->folds > 1, CTT_EINVAL, "--folds=%d: two are the fewest",
+              cfg->folds);
+    CTT_CHECK(!cfg->val && (!cfg->val_split ||
+                            strcmp(cfg->val_split, "validation") == 0),
+              CTT_EINVAL, "--val%s has no effect with --folds, which validates "
+              "on parts of --split", cfg->val ? "" : "-split");
+    CTT_CHECK(cfg->time_limit <= 0, CTT_EINVAL, "--time-limit would end each "
+              "of the --folds after another number of steps");
+out:
+    return rc;
+}
+
 int ctt_train_check(const struct ctt_train_cfg *cfg)
 {
     struct ctt_memory memory;
@@ -77,6 +97,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     CTT_CHECK(cfg->dsd <= 0 || cfg->time_limit <= 0, CTT_EINVAL,
               "--time-limit could end the run before the phases of --dsd");
     CTT_TRY(check_pick(cfg));
+    CTT_TRY(check_folds(cfg));
     CTT_TRY(checks[cfg->task](cfg));
     CTT_TRY(ctt_memory_parse(cfg, &memory));
     CTT_TRY(ctt_scale_begin(cfg, &scale));

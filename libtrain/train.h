@@ -31,7 +31,7 @@ struct ctt_train_cfg {
     int   epochs, batch, max_steps, optimizer, schedule, step_epochs;
     float lr, lr_end, warmup, gamma, momentum, beta1, beta2, eps;
     float weight_decay, clip_norm, time_limit, ema;
-    int   pick, class_weights, sampler;
+    int   pick, class_weights, sampler, folds;
     const char *val_ratios;
     int   val_every, val_batch, early_stop, seed, threads;
     int   task, input_frames, future_frames, loss;
@@ -215,6 +215,16 @@ int  ctt_data_survey(struct ctt_data *d, struct ctt_survey *out);
 int  ctt_data_measure(struct ctt_data *d, struct ctt_graph *g,
                       const struct ctt_events *ev);
 
+/* Fold k, from 0, of the cfg->folds of d: the clips to validate on, and those
+ * to train on, which are all others.  Which fold a clip is in follows from
+ * cfg->seed.  Clips with the same frames, or whose names say that one person or
+ * video is their source, are in one fold; each has equally many of every class
+ * as far as that allows.  CTT_EINVAL if there are fewer such groups.  Both live
+ * no longer than d and are freed by ctt_fold_close(). */
+int  ctt_fold_open(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
+                   int k, struct ctt_data **train, struct ctt_data **val);
+void ctt_fold_close(struct ctt_data **d);
+
 /* How the logs of --log-csv and --log-json begin. */
 #define CTT_LOG_CSV_BEGIN "epoch,"
 #define CTT_LOG_JSON_BEGIN "{\"epoch\":"
@@ -262,10 +272,11 @@ struct ctt_result {
  * checkpoint) training resumes, bit for bit as if it had not been interrupted.
  * With val, m->w ends as the best weights on it (recognise: the highest mean
  * accuracy over val_ratios; predict: the lowest MSE of future frames), and
- * cfg->out, if set, is written at each improvement; without val, or if cfg->pick
- * says so, m->w ends as the last weights.  With cfg->ema it is their average
- * that is tested and becomes m->w.  With cfg->or_given the weights as given are tested too,
- * and kept if no epoch is better.  cfg->checkpoint, if set, is written every
+ * cfg->out, if set, is written at each improvement; without val, or if
+ * cfg->pick says so, m->w ends as the last weights.  With cfg->ema it is their
+ * average that is tested and becomes m->w.  With cfg->or_given the weights as
+ * given are tested too, and kept if no epoch is better.
+ * cfg->checkpoint, if set, is written every
  * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.
  * Weights that cfg->changes or --dsd prune lose their moments, and what is best
  * on val is only looked for after the last change.  A checkpoint at or beyond

@@ -8,6 +8,7 @@
 #include "net/kind.h"
 #include "net/newfile.h"
 #include "tools/infer_measure.h"
+#include "tools/train_folds.h"
 #include "video/video.h"
 
 #include <string.h>
@@ -74,6 +75,16 @@ static int is_log_json(const char *path)
     return BEGINS(path, CTT_LOG_JSON_BEGIN);
 }
 
+static int is_folds_csv(const char *path)
+{
+    return BEGINS(path, CTT_FOLDS_CSV_BEGIN);
+}
+
+static int is_folds_json(const char *path)
+{
+    return BEGINS(path, CTT_FOLDS_JSON_BEGIN);
+}
+
 static int is_report(const char *path)
 {
     return BEGINS(path, CTT_REPORT_BEGIN);
@@ -102,6 +113,8 @@ kinds[] = {
     [CTT_TOOL_PACK] = { "pack", is_pack },
     [CTT_TOOL_LOG_CSV] = { "log of convtt-train as CSV", is_log_csv },
     [CTT_TOOL_LOG_JSON] = { "log of convtt-train as JSON", is_log_json },
+    [CTT_TOOL_FOLDS_CSV] = { "results of --folds as CSV", is_folds_csv },
+    [CTT_TOOL_FOLDS_JSON] = { "results of --folds as JSON", is_folds_json },
     [CTT_TOOL_REPORT] = { "report of convtt-compress", is_report },
     [CTT_TOOL_TABLE] = { "table of convtt-infer", is_table },
     [CTT_TOOL_FRAMES] = { "file of predicted frames", is_frames },

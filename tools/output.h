@@ -5,7 +5,8 @@
 
 /* The kinds of outputs.  A checkpoint is a model file with a training state. */
 enum ctt_tool_kind { CTT_TOOL_MODEL, CTT_TOOL_CHECKPOINT, CTT_TOOL_PACK,
-                     CTT_TOOL_LOG_CSV, CTT_TOOL_LOG_JSON, CTT_TOOL_REPORT,
+                     CTT_TOOL_LOG_CSV, CTT_TOOL_LOG_JSON,
+                     CTT_TOOL_FOLDS_CSV, CTT_TOOL_FOLDS_JSON, CTT_TOOL_REPORT,
                      CTT_TOOL_TABLE, CTT_TOOL_FRAMES, CTT_TOOL_PICTURE,
                      CTT_TOOL_VIDEO };
 

@@ -5,11 +5,12 @@
 #include "net/limits.h"
 #include "net/newfile.h"
 #include "tools/files.h"
-#include "tools/held_out.h"
 #include "tools/tool.h"
 #include "tools/train_doctor.h"
+#include "tools/train_folds.h"
 #include "tools/train_model.h"
 #include "tools/train_opt.h"
+#include "tools/train_result.h"
 #include "tools/train_say.h"
 
 #include <stdio.h>
@@ -27,6 +28,17 @@ struct job {
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     int               status;       /* of the program if it fails now */
 };
+
+static void close_job(struct job *j)
+{
+    ctt_data_close(&j->val);
+    ctt_data_close(&j->data);
+    ctt_model_free(&j->m);
+    ctt_model_free(&j->teacher);
+    ctt_graph_free(&j->g);
+    for (size_t i = 0; i < CTT_LEN(j->claim); i++)
+        ctt_newfile_drop(&j->claim[i]);
+}
 
 static const struct ctt_graph *graph_of(const struct job *j)
 {
@@ -55,7 +67,6 @@ static int open_data(struct job *j, const char *path, const char *split,
 struct task {
     int  labels;    /* the model has classes */
     void (*data)(const char *what, const struct ctt_data *d);
-    int  (*result)(struct job *j);
 };
 
 static const struct task *task_of(const struct job *j);
@@ -240,68 +251,14 @@ static void tell_model(const struct job *j)
                  ctt_tool_count(step, b, sizeof(b)), answer);
 }
 
-static int tell_accuracy(struct job *j)
-{
-    struct ctt_metrics *m = NULL;
-    struct ctt_point p[CTT_MAX_POINTS];
-    int n, rc = 0;
-
-    CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
-                             p, &n));
-    CTT_TRY(ctt_evaluate_recognise(j->m, &j->cfg, j->val, p, n,
-                                   &ctt_say_events, &m));
-    CTT_TRY(ctt_say_metrics(m, j->m->label));
-out:
-    ctt_metrics_free(&m);
-    return rc;
-}
-
-static int tell_scores(struct job *j)
-{
-    struct ctt_predict_scores *f = NULL;
-    int rc = 0;
-
-    CTT_TRY(ctt_evaluate_predict(j->m, &j->cfg, j->val, &ctt_say_events, &f));
-    CTT_TRY(ctt_say_scores(f));
-out:
-    ctt_predict_scores_free(&f);
-    return rc;
-}
-
 static const struct task tasks[] = {
-    [CTT_RECOGNISE] = { 1, tell_classes, tell_accuracy },
-    [CTT_PREDICT] = { 0, tell_sequences, tell_scores },
+    [CTT_RECOGNISE] = { 1, tell_classes },
+    [CTT_PREDICT] = { 0, tell_sequences },
 };
 
 static const struct task *task_of(const struct job *j)
 {
     return &tasks[j->cfg.task];
-}
-
-/* The results of the model that validation chose, and those on clips that
- * chose nothing. */
-static int tell_result(struct job *j)
-{
-    struct ctt_data *test = NULL;
-    int rc = 0, opened;
-
-    if (!j->val) {
-        ctt_tool_say("%s written", j->cfg.out);
-        goto out;
-    }
-    ctt_stop_set(NULL);    /* the model is written */
-    CTT_TRY(task_of(j)->result(j));
-    opened = ctt_held_out_open(&j->cfg, j->m, j->data, j->val, &test);
-    CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
-    if (test)
-        CTT_TRY(ctt_held_out_say(&j->cfg, j->m, j->cfg.out, test));
-    ctt_tool_say("%s written: the best by validation, whose figures flatter "
-                 "it, as they made the choice; %s", j->cfg.out, test
-                 ? "those of split 'test' do not"
-                 : ctt_held_out_missing(opened));
-out:
-    ctt_data_close(&test);
-    return rc;
 }
 
 static int check_outputs(struct job *j)
@@ -377,9 +334,77 @@ static int train(struct job *j, int *status)
                  r.clips_a_second, 100 * r.wait, j->cfg.amp ? "; " : "",
                  j->cfg.amp ? ctt_say_scale(r.scale, r.skipped, scale,
                                             sizeof(scale)) : "");
-    CTT_TRY(tell_result(j));
+    CTT_TRY(ctt_train_result(&j->cfg, j->m, j->data, j->val));
     if (j->own_ckpt)
         unlink(j->cfg.checkpoint);
+out:
+    return rc;
+}
+
+/* The model and the clips of a fold, which are parts of j->data. */
+static int begin_fold(struct job *j, int k)
+{
+    struct ctt_data *whole = j->data;
+    int rc = make_model(j);
+
+    j->data = NULL;
+    CTT_TRY(rc);
+    CTT_TRY(ctt_fold_open(whole, &j->cfg, k, &j->data, &j->val));
+    ctt_tool_say("fold %d of %d: %d clips to train on, %d to validate on",
+                 k + 1, j->cfg.folds, ctt_data_clips(j->data),
+                 ctt_data_clips(j->val));
+    if (k == 0 && !j->cfg.resume)
+        CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
+out:
+    return rc;
+}
+
+static int train_fold(void *arg, const struct ctt_train_cfg *cfg, int k,
+                      struct ctt_metrics **out)
+{
+    const struct job *all = arg;
+    struct job j = { .cfg = *cfg, .text = all->text };
+    struct ctt_result r;
+    int rc;
+
+    CTT_TRY(check_outputs(&j));
+    CTT_TRY(open_start(&j));
+    j.data = all->data;
+    CTT_TRY(begin_fold(&j, k));
+    CTT_TRY(ctt_train(j.m, &j.cfg, j.data, j.val, &ctt_say_events, &r));
+    if (r.stopped)
+        ctt_tool_say("stopped after step %lld of fold %d; --resume continues "
+                     "from %s", (long long)r.steps, k + 1, cfg->checkpoint);
+    else
+        CTT_TRY(ctt_evaluate_recognise(j.m, &j.cfg, j.val, ctt_fold_points,
+                                       CTT_FOLD_POINTS, &ctt_say_events, out));
+    rc = r.stopped;
+out:
+    ctt_fold_close(&j.val);
+    ctt_fold_close(&j.data);
+    close_job(&j);
+    return rc;
+}
+
+/* --folds: what all of them share is read once. */
+static int train_folds(struct job *j, int *status)
+{
+    struct ctt_train_cfg cfg = j->cfg;
+    int rc = 0;
+
+    CTT_CHECK(j->text || cfg.init, CTT_EINVAL, "--folds needs the model text "
+              "or --init, also to resume");
+    j->cfg.resume = 0;
+    CTT_TRY(open_start(j));
+    CTT_TRY(check_start(j));
+    CTT_TRY(open_data(j, cfg.data, cfg.split, &j->data));
+    if (j->g)
+        CTT_TRY(ctt_data_measure(j->data, j->g, NULL));
+    ctt_tool_warned();
+    task_of(j)->data("all folds", j->data);
+    CTT_TRY(ctt_say_set("all folds", j->data));
+    CTT_TRY(ctt_train_folds(&cfg, j->own_ckpt, train_fold, j));
+    *status = rc ? CTT_EXIT_FAIL : 0;
 out:
     return rc;
 }
@@ -477,15 +502,10 @@ int main(int argc, char **argv)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     ctt_tool_catch();
     rc = j.cfg.amp_plan ? plan(&j) :
-         j.cfg.doctor ? examine(&j, &status) : train(&j, &status);
+         j.cfg.doctor ? examine(&j, &status) :
+         j.cfg.folds ? train_folds(&j, &status) : train(&j, &status);
     if (rc < 0)
         ctt_tool_fail(j.status);
-    ctt_data_close(&j.val);
-    ctt_data_close(&j.data);
-    ctt_model_free(&j.m);
-    ctt_model_free(&j.teacher);
-    ctt_graph_free(&j.g);
-    for (size_t i = 0; i < CTT_LEN(j.claim); i++)
-        ctt_newfile_drop(&j.claim[i]);
+    close_job(&j);
     return ctt_tool_end(rc < 0 ? j.status : status);
 }

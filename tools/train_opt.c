@@ -53,6 +53,26 @@ static const struct ctt_chapter chapters[] = {
       "normalised with the mean and deviation of the frames of its clip so "
       "far, in a stream too, whatever the light; --brightness and --contrast "
       "then change what was normalised." },
+    { "WHICH WEIGHTS",
+      "With validation clips the epoch that is best on them becomes the model, "
+      "so their accuracy flatters it; \"95%\" is its confidence interval "
+      "(Wilson 1927). A split test of --data with classes is scored at the "
+      "end. --pick=last takes the last epoch, which nothing chose. --ema=0.99 "
+      "averages the weights over the updates: over about 100 of them, with "
+      "0.999 over 1,000. The average, which has the averages of batch "
+      "norms' statistics too, is what is validated and becomes the model: of "
+      "its best epoch, or with --pick=ema-last of the last." },
+    { "FEW CLIPS",
+      "--folds=5 splits the clips of --split into five parts, with every class "
+      "equally often in each as far as possible; --seed decides how. Clips "
+      "with the same frames stay together, and so do clips whose names share "
+      "personNN (KTH) or everything up to _gNN_ (UCF101). Each part validates "
+      "the model that is trained on the others, which is written to "
+      "OUT.fold1.h5 and so on (for -o OUT.h5), with logs named alike. At the "
+      "end a table gives accuracy per part, mean, deviation over the parts and "
+      "the accuracy over all clips; --log-csv and --log-json hold its rows. "
+      "Numbers of mean=auto are measured on all parts. Checkpoints stay until "
+      "the last part, and --resume goes on with the same command." },
     { "DENSE-SPARSE-DENSE TRAINING",
       "--dsd=0.3 trains as usual for half of the steps, holds the 30% smallest "
       "weights of each convolution at zero until 80% of them, then trains all "

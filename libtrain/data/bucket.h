@@ -46,9 +46,9 @@ void ctt_order_free(struct ctt_order **p);
 int  ctt_order_balance(const struct ctt_data *d, struct ctt_order *p);
 
 /* Fills the order.  The clips left over in a bucket move to the next longer
- * one, so every clip, or every draw, is in a batch.  shuffle: in random order by key, and the
- * last batch is filled by repeating clips; 0 (for tests): in order of length,
- * and the last batch is filled with empty places. */
+ * one, so every clip, or every draw, is in a batch.  shuffle: in random order
+ * by key, and the last batch is filled by repeating clips; 0 (for tests): in
+ * order of length, and the last batch is filled with empty places. */
 void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
                     int shuffle, uint64_t key, struct ctt_order *p);
 

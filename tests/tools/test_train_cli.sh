@@ -72,7 +72,8 @@ mkfifo fifo
 says 1 'fifo: a FIFO' timeout 20 "$bin/convtt-train" $common -o new.ctt \
     --log-csv fifo
 rm fifo kept
-grep -q 'top-1 *95% *loss *top-5$' log || fail "no table of accuracy: $(cat log)"
+grep -q 'top-1 *95% *loss *top-5$' log ||
+    fail "no table of accuracy: $(cat log)"
 train -o packed.ctt --data t.pack --val clips || fail "packed: $(cat log)"
 says 0 '^whole.ctt +[0-9]+' "$bin/convtt-info" whole.ctt part.ctt
 says 0 '^model +bytes.* ms/answer +top-1 at 25% +at 50% +at 100%$' \

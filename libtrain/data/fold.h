@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * fold.h: which part of a cross-validation a clip belongs to. */
+#ifndef CTT_FOLD_H
+#define CTT_FOLD_H
+
+#include "libtrain/data/data.h"
+
+/* A number that is the same for names of one group, of which one person or one
+ * long video is the source: names with personNN (KTH; Schuldt and others 2004),
+ * and those that are the same up to _gNN_ (UCF101; Soomro and others 2012).
+ * 0: the name is of no group. */
+uint64_t ctt_name_group(const char *name);
+
+/* Sets fold[d->clips] to 0 .. folds - 1, each at least once.  Clips with the
+ * same frames or of one group have the same one; as far as they allow, each
+ * fold has equally many clips of every class.  CTT_EINVAL if there are not
+ * enough groups. */
+int  ctt_folds_make(const struct ctt_data *d, int folds, uint64_t seed,
+                    int *fold);
+
+#endif

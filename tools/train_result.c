@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * train_result.c: what a training came to: tests of the model at its end. */
+#include "tools/train_result.h"
+#include "net/limits.h"
+#include "tools/held_out.h"
+#include "tools/tool.h"
+#include "tools/train_say.h"
+
+static int tell_accuracy(const struct ctt_train_cfg *cfg,
+                         const struct ctt_model *model, struct ctt_data *val)
+{
+    struct ctt_metrics *m = NULL;
+    struct ctt_point p[CTT_MAX_POINTS];
+    int n, rc = 0;
+
+    CTT_TRY(ctt_points_parse("1f,0.1,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
+                             p, &n));
+    CTT_TRY(ctt_evaluate_recognise(model, cfg, val, p, n, &ctt_say_events,
+                                   &m));
+    CTT_TRY(ctt_say_metrics(m, model->label));
+out:
+    ctt_metrics_free(&m);
+    return rc;
+}
+
+static int tell_scores(const struct ctt_train_cfg *cfg,
+                       const struct ctt_model *m, struct ctt_data *val)
+{
+    struct ctt_predict_scores *f = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_evaluate_predict(m, cfg, val, &ctt_say_events, &f));
+    CTT_TRY(ctt_say_scores(f));
+out:
+    ctt_predict_scores_free(&f);
+    return rc;
+}
+
+static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
+                              const struct ctt_model *m,
+                              struct ctt_data *val) = {
+    [CTT_RECOGNISE] = tell_accuracy, [CTT_PREDICT] = tell_scores,
+};
+
+/* What validation has to do with the model. */
+static const char *choice(const struct ctt_train_cfg *cfg)
+{
+    return ctt_picks_last(cfg)
+           ? "the weights of the last epoch, so validation chose nothing"
+           : "the best by validation, whose figures flatter it, as they made "
+             "the choice";
+}
+
+int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
+                     struct ctt_data *train, struct ctt_data *val)
+{
+    struct ctt_data *test = NULL;
+    int rc = 0, opened;
+
+    if (!val) {
+        ctt_tool_say("%s written", cfg->out);
+        goto out;
+    }
+    ctt_stop_set(NULL);    /* the model is written */
+    CTT_TRY(tell_of[cfg->task](cfg, m, val));
+    opened = ctt_held_out_open(cfg, m, train, val, &test);
+    CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
+    if (test)
+        CTT_TRY(ctt_held_out_say(cfg, m, cfg->out, test));
+    ctt_tool_say("%s written: %s; %s", cfg->out, choice(cfg),
+                 !test ? ctt_held_out_missing(opened)
+                 : ctt_picks_last(cfg) ? "neither did split 'test'"
+                 : "those of split 'test' do not");
+out:
+    ctt_data_close(&test);
+    return rc;
+}
