@@ -166,9 +166,13 @@ const struct ctt_opt ctt_train_opts[] = {
       "and others 2015); convtt-compress: the teacher is the model as given; "
       "0: no distillation", 0, 1, .arg = "SHARE",
       .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
+    { "self-distil", CTT_FLOAT, FIELD(self_distil), "0", "part of the loss of "
+      "an answer before the end of a clip that the model's own answer at its "
+      "end is the target of; 0: off", 0, 1, .arg = "SHARE",
+      .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
     { "distil-temperature", CTT_FLOAT, FIELD(temperature), "4", "what answers "
-      "are divided by before the model is compared with its teacher: above 1 "
-      "the classes that are not the answer count more", 0.01, 1000,
+      "are divided by before they are compared with those that are targets: "
+      "above 1 the classes that are not the answer count more", 0.01, 1000,
       .arg = "T", .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
     { "ema", CTT_FLOAT, FIELD(ema), "0", "average the weights over the "
       "updates: after each, the average keeps this share of itself, such as "

@@ -39,6 +39,9 @@ static int check_recognise(const struct ctt_train_cfg *cfg)
     CTT_CHECK(cfg->full_weight > 0 || asks.frames ||
               (cfg->observe_weight > 0 && asks.random + asks.points > 0),
               CTT_EINVAL, "--full-weight=0 and --observe leave no loss");
+    CTT_CHECK(cfg->self_distil <= 0 || asks.total > 1, CTT_EINVAL,
+              "--self-distil: there is no answer before the end of a clip "
+              "(see --observe)");
     rc = ctt_points_parse(cfg->val_ratios ? cfg->val_ratios : "1", point, &n);
     if (rc < 0)
         CTT_TRY(ctt_error(rc, "--val-ratios: %s", ctt_errmsg()));

@@ -21,7 +21,7 @@ static struct ctt_train_cfg simple(const struct ctt_train_cfg *cfg, int clips)
     c.max_steps = 0;
     c.time_limit = MINUTES;
     c.schedule = CTT_CONSTANT;
-    c.warmup = c.label_smooth = c.dsd = 0;
+    c.warmup = c.label_smooth = c.self_distil = c.dsd = 0;
     c.jitter = c.flip = c.early_stop = c.checkpoint_every = c.resume = 0;
     c.brightness = c.contrast = c.random_gamma = 0;
     c.observe = "1";

@@ -27,7 +27,8 @@ struct ctt_train_cfg {
     float brightness, contrast, random_gamma;
     const char *observe;
     int   frame_loss, frame_asks;
-    float observe_weight, full_weight, label_smooth, distil, temperature, dsd;
+    float observe_weight, full_weight, label_smooth, distil, self_distil;
+    float temperature, dsd;
     int   epochs, batch, max_steps, optimizer, schedule, step_epochs;
     float lr, lr_end, warmup, gamma, momentum, beta1, beta2, eps;
     float weight_decay, clip_norm, time_limit, ema;

@@ -444,16 +444,22 @@ out:
     return rc;
 }
 
+static int is_default(const struct ctt_train_cfg *c, const char *name)
+{
+    return ctt_opt_is_default(ctt_train_opts +
+                              ctt_opt_find(ctt_train_opts, name), c);
+}
+
 /* Settings of a teacher that is not there are refused. */
 static int check_teacher(const struct ctt_train_cfg *c)
 {
-    static const char *const of[] = { "distil", "distil-temperature" };
     int rc = 0;
 
-    for (size_t i = 0; !c->teacher && i < CTT_LEN(of); i++)
-        CTT_CHECK(ctt_opt_is_default(ctt_train_opts +
-                                     ctt_opt_find(ctt_train_opts, of[i]), c),
-                  CTT_EINVAL, "--%s requires --teacher", of[i]);
+    CTT_CHECK(c->teacher || is_default(c, "distil"), CTT_EINVAL,
+              "--distil requires --teacher");
+    CTT_CHECK(c->teacher || c->self_distil > 0 ||
+              is_default(c, "distil-temperature"), CTT_EINVAL,
+              "--distil-temperature requires --teacher or --self-distil");
 out:
     return rc;
 }

@@ -46,6 +46,9 @@ struct ctt_teacher {
 /* 1 if a training with these settings has a teacher. */
 int  ctt_is_taught(const struct ctt_train_cfg *cfg);
 
+/* The probabilities p[n] of the logits z[n] at a temperature. */
+void ctt_probabilities(const float *z, int n, double temperature, float *p);
+
 /* CTT_EINVAL if the teacher of cfg takes other frames than the model g, or
  * answers other classes than those of d. */
 int  ctt_teacher_check(const struct ctt_train_cfg *cfg,
@@ -76,12 +79,15 @@ struct ctt_recognise_step {
     float            *row, *answers;    /* rows of the current window */
     struct ctt_teacher *teacher;        /* or NULL */
     float            *share;     /* weight of each class, or NULL: 1 */
-    float            *aim;       /* with a teacher: the target distributions of
-                                    the goals, times their weights */
+    float            *aim;       /* the target distributions of the goals, times
+                                    their weights: of labels, and of answers;
+                                    NULL: targets are classes */
+    float            *said;      /* with self_distil: the answer of each goal;
+                                    otherwise NULL */
     const struct ctt_batch *batch;
     double            sum, right;    /* of losses; of right last answers */
     double            least;         /* what the sum of losses is if the answers
-                                        are the teacher's */
+                                        are those that are targets */
     double            scale;         /* loss scale; 1 unless set */
     int               skips;         /* a loss may be not finite */
     float             seed;          /* gradient of a loss */
@@ -121,6 +127,21 @@ int  ctt_recognise_step_forward(struct ctt_recognise_step *s,
 /* After a gradient that is not finite: names the node; always an error. */
 int  ctt_recognise_step_blame(struct ctt_recognise_step *s,
                               const struct ctt_batch *b);
+
+/* aims.c: distributions as targets.  1 if a training with these settings has
+ * them; CTT_EINVAL if their shares are more than the whole loss. */
+int  ctt_has_aims(const struct ctt_train_cfg *cfg);
+int  ctt_aims_check(const struct ctt_train_cfg *cfg);
+
+/* Makes s->aim of the labels and the teacher's answers, before the forward
+ * pass; does nothing without s->aim. */
+int  ctt_aims_make(struct ctt_recognise_step *s);
+
+/* After the forward pass: adds the model's answer to the whole clip to the
+ * targets of its earlier answers, and their loss to s->sum.  No gradient goes
+ * through a target (self-distillation over time, after Wang and others 2019,
+ * whose teacher is another network). */
+void ctt_aims_later(struct ctt_recognise_step *s);
 
 /* CTT_EUNSUP unless the answer is one vector per step or ask; its length. */
 int  ctt_answer_check(const struct ctt_graph *g);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TARGET = 2 };    /* floats per row of a target without a teacher: label,
+enum { TARGET = 2 };    /* floats per row of a target that is a class: label,
                            weight */
 
 /* ---- the training graph ---- */
@@ -40,25 +40,26 @@ out:
     return rc;
 }
 
-/* Without a teacher the loss spreads label_smooth itself. */
+/* Without distributions as targets the loss spreads label_smooth itself. */
 int ctt_recognise_graph(const struct ctt_graph *model,
                         const struct ctt_train_cfg *cfg,
                         struct ctt_graph **out)
 {
     const char *answer = model->node[ctt_graph_output(model)].name;
-    int taught = ctt_is_taught(cfg);
-    double smooth = taught ? 0 : (double)cfg->label_smooth;
+    int soft = ctt_has_aims(cfg);
+    double smooth = soft ? 0 : (double)cfg->label_smooth;
     struct ctt_edit *e = NULL;
     int rc = 0, end = model->count;
 
     CTT_TRY(ctt_answer_check(model));
+    CTT_TRY(ctt_aims_check(cfg));
     CTT_TRY(ctt_edit_begin(model, &e));
     CTT_TRY(ctt_edit_add(e, end, "input train.target c=%d",
-                         taught ? 2 * ctt_answer_classes(model) : TARGET));
+                         soft ? 2 * ctt_answer_classes(model) : TARGET));
     CTT_TRY(ctt_edit_add(e, end, "loss train.loss in=%s,train.target "
                          "kind=%s smooth=%.9g temperature=%.9g", answer,
-                         taught ? "soft" : "xent", smooth,
-                         taught ? (double)cfg->temperature : 1));
+                         soft ? "soft" : "xent", smooth,
+                         soft ? (double)cfg->temperature : 1));
     CTT_TRY(ctt_edit_graph(e, out));
 out:
     ctt_edit_free(&e);
@@ -77,10 +78,13 @@ static int take_memory(struct ctt_recognise_step *s, int n, int room)
     s->ask = ctt_calloc(goals, sizeof(*s->ask));
     s->row = ctt_calloc(rows, (size_t)s->wide * sizeof(*s->row));
     s->answers = ctt_calloc(rows, classes * sizeof(*s->answers));
-    if (ctt_is_taught(s->cfg))
+    if (ctt_has_aims(s->cfg))
         s->aim = ctt_calloc(goals, 2 * classes * sizeof(*s->aim));
+    if (s->cfg->self_distil > 0)
+        s->said = ctt_calloc(goals, classes * sizeof(*s->said));
     return s->want && s->goal && s->ask && s->row && s->answers &&
-           (s->aim || !ctt_is_taught(s->cfg)) ? 0 : CTT_ENOMEM;
+           (s->aim || !ctt_has_aims(s->cfg)) &&
+           (s->said || s->cfg->self_distil <= 0) ? 0 : CTT_ENOMEM;
 }
 
 /* Before the exec, which may take all memory that is left. */
@@ -140,6 +144,7 @@ void ctt_recognise_step_close(struct ctt_recognise_step **s)
     ctt_teacher_close(&(*s)->teacher);
     ctt_free((*s)->aim);
     ctt_free((*s)->share);
+    ctt_free((*s)->said);
     ctt_free((*s)->row);
     ctt_free((*s)->answers);
     ctt_free((*s)->want);
@@ -194,54 +199,6 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
     return sum;
 }
 
-static double entropy(const float *p, int n)
-{
-    double sum = 0;
-
-    for (int j = 0; j < n; j++)
-        sum -= p[j] > 0 ? (double)p[j] * log((double)p[j]) : 0;
-    return sum;
-}
-
-/* Weighs the teacher's answers, which are in the second halves of s->aim, and
- * puts the labels into the first.  No training changes the entropy of the
- * teacher's answers, so the loss is reported without it: a divergence (Kullback
- * and Leibler 1951). */
-static void mix(struct ctt_recognise_step *s)
-{
-    int classes = s->wide / 2;
-    float part = s->cfg->distil, smooth = s->cfg->label_smooth;
-    double hot = (double)s->cfg->temperature * (double)s->cfg->temperature;
-
-    for (int i = 0; i < goals_of(s); i++) {
-        const struct ctt_goal *g = &s->goal[i];
-        float *aim = s->aim + (int64_t)i * s->wide;
-        if (g->weight > 0)
-            s->least += hot * (double)(g->weight * part) *
-                        entropy(aim + classes, classes);
-        for (int j = 0; j < classes; j++) {
-            float hard = smooth / (float)classes +
-                         (j == g->label ? 1 - smooth : 0);
-            aim[j] = g->weight * (1 - part) * hard;
-            aim[classes + j] = g->weight == 0 ? 0 :
-                               g->weight * part * aim[classes + j];
-        }
-    }
-}
-
-static int make_aims(struct ctt_recognise_step *s)
-{
-    int rc = 0;
-
-    if (!s->teacher)
-        goto out;
-    CTT_TRY(ctt_teacher_run(s->teacher, s->batch, s->goal, goals_of(s),
-                            s->cfg->temperature, s->aim));
-    mix(s);
-out:
-    return rc;
-}
-
 /* Iterates over the goals of a window and their rows in it. */
 struct goal_iter { int64_t row; const struct ctt_goal *goal; int i; };
 
@@ -273,30 +230,37 @@ static void put_target(const struct ctt_recognise_step *s,
 {
     const float *aim = s->aim + (g - s->goal) * s->wide;
 
-    for (int j = 0; s->teacher && j < s->wide; j++)
+    for (int j = 0; s->aim && j < s->wide; j++)
         t[j] += aim[j];
-    if (s->teacher)
+    if (s->aim)
         return;
     t[0] = (float)g->label;
     t[1] += g->weight;
+}
+
+static int put_targets(const struct ctt_recognise_step *s,
+                       const struct ctt_exec *x, const struct ctt_window *p)
+{
+    int64_t rows = rows_of(s, p);
+    struct goal_iter e = { 0 };
+
+    memset(s->row, 0, (size_t)(rows * s->wide) * sizeof(*s->row));
+    while (next(s, p, &e))
+        if (e.goal->weight > 0)
+            put_target(s, e.goal, s->row + e.row * s->wide);
+    return rows > 0 ? ctt_run_put(x->r, s->target, 0, s->row, rows) : 0;
 }
 
 static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_recognise_step *s = arg;
     const struct ctt_tensor *in = &s->g->node[s->input].out;
-    int64_t frame = ctt_volume(in) * x->r->n, rows = rows_of(s, p);
-    struct goal_iter e = { 0 };
+    int64_t frame = ctt_volume(in) * x->r->n;
     int rc = 0;
 
     CTT_TRY(ctt_run_put(x->r, s->input, 0, s->batch->x + p->first * frame,
                         p->steps * ctt_rows(in) * x->r->n));
-    memset(s->row, 0, (size_t)(rows * s->wide) * sizeof(*s->row));
-    while (next(s, p, &e))
-        if (e.goal->weight > 0)
-            put_target(s, e.goal, s->row + e.row * s->wide);
-    if (rows > 0)
-        CTT_TRY(ctt_run_put(x->r, s->target, 0, s->row, rows));
+    CTT_TRY(put_targets(s, x, p));
 out:
     return rc;
 }
@@ -310,7 +274,8 @@ static int is_largest(const float *z, int n, int label)
     return 1;
 }
 
-/* Adds up the losses, and the clips whose last answer is right. */
+/* Adds up the losses, and the clips whose last answer is right; keeps answers
+ * that become targets. */
 static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct ctt_recognise_step *s = arg;
@@ -325,23 +290,35 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     CTT_TRY(ctt_run_get(x->r, s->answer, 0, rows, s->answers));
     for (int64_t i = 0; i < rows; i++)
         s->sum += (double)s->row[i];
-    while (next(s, p, &e))
-        if ((e.goal - s->goal) % s->asks.total == s->asks.total - 1 &&
+    while (next(s, p, &e)) {
+        const float *z = s->answers + e.row * classes;
+        int64_t i = e.goal - s->goal;
+
+        if (s->said)
+            memcpy(s->said + i * classes, z, (size_t)classes * sizeof(*z));
+        if (i % s->asks.total == s->asks.total - 1 &&
             s->batch->length[e.goal->sample])
-            s->right += is_largest(s->answers + e.row * classes, classes,
-                                   e.goal->label);
+            s->right += is_largest(z, classes, e.goal->label);
+    }
 out:
     return rc;
 }
 
+/* Now that all answers are known, those that become targets do. */
 static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_recognise_step *s = arg;
     int64_t rows = rows_of(s, p);
+    int rc = 0;
 
+    if (s->said)
+        CTT_TRY(put_targets(s, x, p));
     for (int64_t i = 0; i < rows; i++)
         s->row[i] = s->seed;
-    return rows ? ctt_exec_put_grad(x, s->loss, 0, s->row, rows) : 0;
+    if (rows > 0)
+        CTT_TRY(ctt_exec_put_grad(x, s->loss, 0, s->row, rows));
+out:
+    return rc;
 }
 
 static struct ctt_job job_of(struct ctt_recognise_step *s)
@@ -378,8 +355,9 @@ int ctt_recognise_step_run(struct ctt_recognise_step *s,
     weight = make_goals(s, d, b, observe);
     s->seed = weight > 0 ? (float)(s->scale / weight) : 0;
     job = job_of(s);
-    CTT_TRY(make_aims(s));
+    CTT_TRY(ctt_aims_make(s));
     CTT_TRY(ctt_exec_forward(s->x, &job));
+    ctt_aims_later(s);
     if (!isfinite(s->sum) && s->skips)
         return 1;
     if (!isfinite(s->sum))

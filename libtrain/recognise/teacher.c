@@ -83,7 +83,7 @@ void ctt_teacher_close(struct ctt_teacher **t)
     *t = NULL;
 }
 
-static void softmax(const float *z, int n, double temperature, float *p)
+void ctt_probabilities(const float *z, int n, double temperature, float *p)
 {
     float top = z[0];
     double sum = 0;
@@ -128,8 +128,8 @@ int ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
         int64_t row = has_clip(t) ? i : (int64_t)goal[i].step * b->n +
                                         goal[i].sample;
         if (goal[i].weight > 0)
-            softmax(t->answers + row * classes, classes, temperature,
-                    p + (2 * i + 1) * classes);
+            ctt_probabilities(t->answers + row * classes, classes, temperature,
+                              p + (2 * i + 1) * classes);
     }
 out:
     return rc;

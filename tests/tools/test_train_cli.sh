@@ -227,8 +227,14 @@ teach 1 'the teacher answers 12 classes, the data has 2' updown -o new.ctt \
 teach 1 'nothere' updown -o new.ctt --teacher nothere
 teach 1 'tiny.net: not a model file' updown -o new.ctt --teacher tiny.net
 teach 2 'distil requires --teacher' updown -o new.ctt --distil 0.5
-teach 2 'distil-temperature requires --teacher' updown -o new.ctt \
+teach 2 'distil-temperature requires --teacher or' updown -o new.ctt \
     --distil-temperature 2
+teach 0 'a.ctt written' updown -o a.ctt --self-distil 0.5 --distil-temperature 2
+cmp -s a.ctt alone.ctt && fail "a model's own answers make no difference"
+teach 1 'are more than the whole loss' updown -o new.ctt --teacher teacher.ctt \
+    --self-distil 0.5
+teach 2 'self-distil: there is no answer before the end' updown -o new.ctt \
+    --self-distil 0.5 --observe 1
 [ ! -e new.ctt ] || fail "what was refused is written"
 
 # The share of dense-sparse-dense training.

@@ -67,6 +67,7 @@ static void resumed_is_uninterrupted(void)
         cfg.distil = 0.5f;
         cfg.sampler = k == 0 ? CTT_BALANCED : CTT_PLAIN;
         cfg.class_weights = k == 3 ? CTT_BALANCED : CTT_PLAIN;
+        cfg.self_distil = k > 1 ? 0.4f : 0;
         cfg.device = devices[k / 2];
         cfg.optimizer = k == 1 ? CTT_SGD : CTT_ADAMW;
         whole = trained(nets[k % 2], &cfg, 1);

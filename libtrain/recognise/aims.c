@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * aims.c: distributions as targets of a step: the labels, the answers of a
+ * teacher, and the model's own answers at the end of a clip. */
+#include "libtrain/recognise/recognise.h"
+#include "libtrain/data/load.h"
+
+#include <math.h>
+
+int ctt_has_aims(const struct ctt_train_cfg *cfg)
+{
+    return ctt_is_taught(cfg) || cfg->self_distil > 0;
+}
+
+/* The part of the loss that has the teacher's answers as targets. */
+static float taught_part(const struct ctt_train_cfg *cfg)
+{
+    return ctt_is_taught(cfg) ? cfg->distil : 0;
+}
+
+int ctt_aims_check(const struct ctt_train_cfg *cfg)
+{
+    int rc = 0;
+
+    CTT_CHECK(taught_part(cfg) + cfg->self_distil <= 1, CTT_EINVAL,
+              "--distil=%g and --self-distil=%g are more than the whole loss",
+              (double)cfg->distil, (double)cfg->self_distil);
+out:
+    return rc;
+}
+
+/* The goal at the end of the clip that goal i is of, or -1 if that is no later
+ * answer. */
+static int later_of(const struct ctt_recognise_step *s, int i)
+{
+    int last = (i / s->asks.total + 1) * s->asks.total - 1;
+
+    return s->goal[i].step < s->goal[last].step ? last : -1;
+}
+
+static float own_part(const struct ctt_recognise_step *s, int i)
+{
+    return later_of(s, i) < 0 ? 0 : s->cfg->self_distil;
+}
+
+static double heat(const struct ctt_recognise_step *s)
+{
+    return (double)s->cfg->temperature * (double)s->cfg->temperature;
+}
+
+static double entropy(const float *p, int n)
+{
+    double sum = 0;
+
+    for (int j = 0; j < n; j++)
+        sum -= p[j] > 0 ? (double)p[j] * log((double)p[j]) : 0;
+    return sum;
+}
+
+/* -sum p log softmax(z / t), finite where a probability is 0 in floats. */
+static double cross(const float *p, const float *z, int n, double t)
+{
+    double sum = 0, part = 0, top = (double)z[0];
+
+    for (int j = 1; j < n; j++)
+        top = fmax(top, (double)z[j]);
+    for (int j = 0; j < n; j++) {
+        sum += exp(((double)z[j] - top) / t);
+        part += (double)p[j] * ((double)z[j] - top) / t;
+    }
+    return log(sum) - part;
+}
+
+/* Weighs the teacher's answers, which are in the second halves of s->aim, and
+ * puts the labels into the first.  No training changes the entropy of the
+ * teacher's answers, so the loss is reported without it: a divergence (Kullback
+ * and Leibler 1951). */
+static void mix(struct ctt_recognise_step *s)
+{
+    int classes = s->wide / 2;
+    float part = taught_part(s->cfg), smooth = s->cfg->label_smooth;
+
+    for (int i = 0; i < s->batch->n * s->asks.total; i++) {
+        const struct ctt_goal *g = &s->goal[i];
+        float *aim = s->aim + (int64_t)i * s->wide;
+        float hard_part = g->weight * (1 - part - own_part(s, i));
+        if (g->weight > 0 && part > 0)
+            s->least += heat(s) * (double)(g->weight * part) *
+                        entropy(aim + classes, classes);
+        for (int j = 0; j < classes; j++) {
+            float hard = smooth / (float)classes +
+                         (j == g->label ? 1 - smooth : 0);
+            aim[j] = hard_part * hard;
+            aim[classes + j] = g->weight == 0 || part == 0 ? 0 :
+                               g->weight * part * aim[classes + j];
+        }
+    }
+}
+
+int ctt_aims_make(struct ctt_recognise_step *s)
+{
+    int rc = 0;
+
+    if (!s->aim)
+        goto out;
+    if (s->teacher)
+        CTT_TRY(ctt_teacher_run(s->teacher, s->batch, s->goal,
+                                s->batch->n * s->asks.total,
+                                s->cfg->temperature, s->aim));
+    mix(s);
+out:
+    return rc;
+}
+
+/* Adds the answer of goal `last`, as probabilities p, to the target of goal
+ * i. */
+static void add_later(struct ctt_recognise_step *s, int i, int last, float *p)
+{
+    int classes = s->wide / 2;
+    double t = (double)s->cfg->temperature;
+    float *aim = s->aim + (int64_t)i * s->wide + classes;
+    float part = s->goal[i].weight * own_part(s, i);
+
+    ctt_probabilities(s->said + (int64_t)last * classes, classes, t, p);
+    for (int j = 0; j < classes; j++)
+        aim[j] += part * p[j];
+    s->sum += heat(s) * (double)part *
+              cross(p, s->said + (int64_t)i * classes, classes, t);
+    s->least += heat(s) * (double)part * entropy(p, classes);
+}
+
+void ctt_aims_later(struct ctt_recognise_step *s)
+{
+    int last;
+
+    for (int i = 0; s->said && i < s->batch->n * s->asks.total; i++)
+        if (s->goal[i].weight > 0 && (last = later_of(s, i)) >= 0)
+            add_later(s, i, last, s->answers);    /* its rows are read */
+}
