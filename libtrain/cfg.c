@@ -159,12 +159,13 @@ const struct ctt_opt ctt_train_opts[] = {
       .choices = weightings, .section = "Optimiser", .needs = RECOGNISE,
       .tags = STEP | CTT_OPT_QUIET },
     { "teacher", CTT_STRING, FIELD(teacher), "", "distillation: also learn "
-      "the answers of this model", .arg = "FILE", .section = "Optimiser",
-      .needs = RECOGNISE, .tags = TRAINER },
+      "the answers of this model, or the mean of those of several, which may "
+      "be larger but have the same input line", .arg = "FILE,...",
+      .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
     { "distil", CTT_FLOAT, FIELD(distil), "0.7", "part of the loss that the "
       "teacher's answers are the target of, the rest has the labels (Hinton "
-      "and others 2015); convtt-compress: the teacher is the model as given; "
-      "0: no distillation", 0, 1, .arg = "SHARE",
+      "and others 2015); convtt-compress: without --teacher it is the model "
+      "as given; 0: no distillation", 0, 1, .arg = "SHARE",
       .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
     { "self-distil", CTT_FLOAT, FIELD(self_distil), "0", "part of the loss of "
       "an answer before the end of a clip that the model's own answer at its "

@@ -52,8 +52,9 @@ struct ctt_train_cfg {
     int   checkpoint_every, resume;
     const char *recipe;    /* no setting: text that checkpoints hold for a
                               program that trains several times */
-    const struct ctt_model *taught_by;    /* no setting: the teacher that distil
-                              is about, or NULL; not owned */
+    const struct ctt_model *const *taught_by;    /* no setting: the teachers
+                              that distil is about, then NULL; or NULL; not
+                              owned */
     int   last_of;         /* no setting: the learning rates are those of the
                               last epochs of so many; 0: of `epochs` */
     const struct ctt_changes *changes;    /* no setting: called during the

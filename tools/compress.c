@@ -309,6 +309,23 @@ static void tell_size(const struct ctt_compress_job *j,
                       (long long)bytes, (long long)st.st_size, j->path);
 }
 
+/* Those that --teacher names, or the model as given, if it is retrained. */
+static int open_teachers(struct ctt_compress_job *j)
+{
+    struct ctt_train_cfg *c = &j->c.train;
+    struct ctt_teachers *t = &j->teachers;
+    int rc;
+
+    CTT_TRY(ctt_teachers_load(c->teacher, t));
+    if (j->c.recipe.epochs > 0)
+        CTT_TRY(ctt_model_copy(j->m, &j->given));
+    if (!c->teacher)
+        t->list[0] = j->given;
+    c->taught_by = t->list[0] ? t->list : NULL;
+out:
+    return rc;
+}
+
 static int run(struct ctt_compress_job *j, struct ctt_report **r)
 {
     struct ctt_compress_cfg *c = &j->c;
@@ -323,9 +340,7 @@ static int run(struct ctt_compress_job *j, struct ctt_report **r)
     if (c->recipe.rewind)
         CTT_TRY(ctt_retrain_rewind(j->m, &c->train));
     j->status = CTT_EXIT_FAIL;
-    if (c->recipe.epochs > 0)
-        CTT_TRY(ctt_model_copy(j->m, &j->given));
-    c->train.taught_by = j->given;
+    CTT_TRY(open_teachers(j));
     CTT_TRY(check_start(j));
     if (c->train.resume)
         CTT_TRY(open_from(j));
@@ -371,6 +386,7 @@ static int check_files(const struct ctt_compress_job *j)
     int n = (int)CTT_LEN(made), rc;
 
     CTT_TRY(ctt_tool_apart(made, n));
+    CTT_TRY(ctt_teachers_spared(t->teacher, made, n));
     for (size_t k = 0; k < CTT_LEN(read); k++)
         CTT_TRY(ctt_tool_spares(made, n, read[k]));
 out:
@@ -448,6 +464,7 @@ int main(int argc, char **argv)
         ctt_tool_fail(j.status);
     ctt_free(j.place);
     ctt_model_free(&j.from);
+    ctt_teachers_free(&j.teachers);
     ctt_model_free(&j.given);
     ctt_metrics_free(&j.base);
     ctt_data_close(&j.val);

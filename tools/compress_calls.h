@@ -7,6 +7,7 @@
 #include "libtrain/train.h"
 #include "net/newfile.h"
 #include "tools/compress_say.h"
+#include "tools/teachers.h"
 
 /* All settings. */
 struct ctt_compress_cfg {
@@ -24,7 +25,9 @@ struct ctt_compress_job {
     int               saved;        /* the checkpoint is of this run */
     char             *place;        /* the recipe's text in it */
     struct ctt_model *m, *from;     /* from: of the checkpoint */
-    struct ctt_model *given;        /* teaches m: a copy of m as given */
+    struct ctt_model *given;        /* a copy of m as given */
+    struct ctt_teachers teachers;   /* teach m: that copy is in the list unless
+                                       --teacher names others */
     struct ctt_data  *data, *val;
     struct ctt_metrics *base;       /* of the model as given on val; NULL: not
                                        yet tested */

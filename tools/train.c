@@ -5,6 +5,7 @@
 #include "net/limits.h"
 #include "net/newfile.h"
 #include "tools/files.h"
+#include "tools/teachers.h"
 #include "tools/tool.h"
 #include "tools/train_doctor.h"
 #include "tools/train_folds.h"
@@ -23,7 +24,8 @@ struct job {
     char              ckpt[4096];
     int               own_ckpt;     /* not named by --checkpoint */
     struct ctt_graph *g;            /* of the text, until m is created */
-    struct ctt_model *m, *teacher;
+    struct ctt_model *m;
+    struct ctt_teachers teachers;
     struct ctt_data  *data, *val;
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     int               status;       /* of the program if it fails now */
@@ -34,7 +36,7 @@ static void close_job(struct job *j)
     ctt_data_close(&j->val);
     ctt_data_close(&j->data);
     ctt_model_free(&j->m);
-    ctt_model_free(&j->teacher);
+    ctt_teachers_free(&j->teachers);
     ctt_graph_free(&j->g);
     for (size_t i = 0; i < CTT_LEN(j->claim); i++)
         ctt_newfile_drop(&j->claim[i]);
@@ -171,9 +173,8 @@ static int open_start(struct job *j)
               j->cfg.checkpoint);
     if (j->cfg.resume && j->text)
         CTT_TRY(same_model(j));
-    if (j->cfg.teacher)
-        CTT_TRY(ctt_model_load(j->cfg.teacher, 0, &j->teacher));
-    j->cfg.taught_by = j->teacher;
+    CTT_TRY(ctt_teachers_load(j->cfg.teacher, &j->teachers));
+    j->cfg.taught_by = j->teachers.list[0] ? j->teachers.list : NULL;
 out:
     return rc;
 }
@@ -432,13 +433,13 @@ static int check_files(const struct job *j)
     const struct ctt_train_cfg *c = &j->cfg;
     const char *const made[] = { c->out, c->checkpoint, c->log_csv,
                                  c->log_json, c->sheet };
-    const char *const read[] = { j->text, c->data, c->val, c->classes,
-                                 c->teacher };
+    const char *const read[] = { j->text, c->data, c->val, c->classes };
     int n = (int)CTT_LEN(made), rc;
 
     CTT_TRY(ctt_tool_apart(made, n));
     for (size_t k = 0; k < CTT_LEN(read); k++)
         CTT_TRY(ctt_tool_spares(made, n, read[k]));
+    CTT_TRY(ctt_teachers_spared(c->teacher, made, n));
     CTT_TRY(ctt_tool_spares(made + 1, n - 1, c->init));
 out:
     return rc;

@@ -33,7 +33,8 @@ int  ctt_asks_parse(const struct ctt_train_cfg *cfg, struct ctt_asks *out);
 void ctt_asks_make(const struct ctt_asks *a, const struct ctt_train_cfg *cfg,
                    int length, uint64_t key, struct ctt_want *want);
 
-/* teacher.c: a model whose answers are targets (Hinton and others 2015). */
+/* teacher.c: models whose answers are targets: of several, the mean of their
+ * probabilities (Hinton and others 2015). */
 struct ctt_teacher {
     const struct ctt_graph *g;
     struct ctt_dev *dev;
@@ -41,6 +42,8 @@ struct ctt_teacher {
     void           *own;         /* its weights in a device's own memory */
     float          *answers;     /* of a batch: a row per ask, or per step and
                                     sample */
+    float          *p;           /* of one answer: a number per class */
+    struct ctt_teacher *next;    /* another one, or NULL */
 };
 
 /* 1 if a training with these settings has a teacher. */
@@ -49,20 +52,20 @@ int  ctt_is_taught(const struct ctt_train_cfg *cfg);
 /* The probabilities p[n] of the logits z[n] at a temperature. */
 void ctt_probabilities(const float *z, int n, double temperature, float *p);
 
-/* CTT_EINVAL if the teacher of cfg takes other frames than the model g, or
+/* CTT_EINVAL if a teacher of cfg takes other frames than the model g, or
  * answers other classes than those of d. */
 int  ctt_teacher_check(const struct ctt_train_cfg *cfg,
                        const struct ctt_graph *g, const struct ctt_data *d);
 
-/* Prepares batches of n clips of at most room frames with at most asks asks.  m
- * must stay valid. */
-int  ctt_teacher_open(const struct ctt_model *m, struct ctt_dev *dev, int n,
-                      int room, int asks, struct ctt_teacher **out);
+/* Prepares batches of n clips of at most room frames with at most asks asks.
+ * The models m[0], m[1], ... until NULL must stay valid. */
+int  ctt_teacher_open(const struct ctt_model *const *m, struct ctt_dev *dev,
+                      int n, int room, int asks, struct ctt_teacher **out);
 void ctt_teacher_close(struct ctt_teacher **t);
 
-/* Writes the probabilities of all classes at this temperature to the second
- * half of each row of p, which has one of 2 x classes for each goal; those of a
- * goal of weight 0 are not set. */
+/* Writes the mean probabilities of all classes at this temperature to the
+ * second half of each row of p, which has one of 2 x classes for each goal;
+ * those of a goal of weight 0 are zeros. */
 int  ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
                      const struct ctt_goal *goal, int goals,
                      float temperature, float *p);

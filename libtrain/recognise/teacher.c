@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * teacher.c: the answers of a trained model as targets of another one's
+ * teacher.c: the answers of trained models as targets of another one's
  * training. */
 #include "libtrain/data/data.h"
 #include "libtrain/data/load.h"
@@ -7,6 +7,7 @@
 #include "run/run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 int ctt_is_taught(const struct ctt_train_cfg *cfg)
@@ -14,28 +15,60 @@ int ctt_is_taught(const struct ctt_train_cfg *cfg)
     return cfg->taught_by && cfg->distil > 0;
 }
 
-int ctt_teacher_check(const struct ctt_train_cfg *cfg,
-                      const struct ctt_graph *g, const struct ctt_data *d)
+static int same_frames(const char *who, const struct ctt_graph *teacher,
+                       const struct ctt_graph *g)
 {
-    const struct ctt_model *m = cfg->taught_by;
+    const struct ctt_input *t = &teacher->node[ctt_graph_input(teacher)].attr
+                                     .input;
+    const struct ctt_input *m = &g->node[ctt_graph_input(g)].attr.input;
+    int rc = 0;
+
+    CTT_CHECK(ctt_graph_inputs(teacher) == 1, CTT_EINVAL,
+              "%s takes other frames than the model: it has %d inputs", who,
+              ctt_graph_inputs(teacher));
+    CTT_CHECK(t->h == m->h && t->w == m->w && t->c == m->c && t->fps == m->fps,
+              CTT_EINVAL, "%s takes other frames than the model: %dx%dx%d at "
+              "fps=%g, not %dx%dx%d at fps=%g", who, t->w, t->h, t->c,
+              (double)t->fps, m->w, m->h, m->c, (double)m->fps);
+    CTT_CHECK(memcmp(t, m, sizeof(*t)) == 0, CTT_EINVAL,
+              "%s takes other frames than the model: mean, std, scale, fit and "
+              "colour of both input lines must be the same", who);
+out:
+    return rc;
+}
+
+static int same_classes(const char *who, const struct ctt_model *m,
+                        const struct ctt_data *d)
+{
     char *const *label = d->list->label;
     int classes = d->list->labels, rc = 0;
 
-    CTT_CHECK(ctt_graph_inputs(m->g) == 1 &&
-              memcmp(&m->g->node[ctt_graph_input(m->g)].attr.input,
-                     &g->node[ctt_graph_input(g)].attr.input,
-                     sizeof(struct ctt_input)) == 0, CTT_EINVAL,
-              "the teacher takes other frames than the model");
     CTT_TRY(ctt_answer_check(m->g));
     CTT_CHECK(ctt_answer_classes(m->g) == classes, CTT_EINVAL,
-              "the teacher answers %d classes, the data has %d",
+              "%s answers %d classes, the data has %d", who,
               ctt_answer_classes(m->g), classes);
     CTT_CHECK(m->labels == 0 || m->labels == classes, CTT_EINVAL,
-              "the teacher has %d labels for %d classes", m->labels, classes);
+              "%s has %d labels for %d classes", who, m->labels, classes);
     for (int i = 0; i < m->labels; i++)
         CTT_CHECK(strcmp(m->label[i], label[i]) == 0, CTT_EINVAL,
-                  "the teacher's class %d is '%s', that of the data '%s'", i,
+                  "%s's class %d is '%s', that of the data '%s'", who, i,
                   m->label[i], label[i]);
+out:
+    return rc;
+}
+
+int ctt_teacher_check(const struct ctt_train_cfg *cfg,
+                      const struct ctt_graph *g, const struct ctt_data *d)
+{
+    const struct ctt_model *const *m = cfg->taught_by;
+    char who[32];
+    int rc = 0;
+
+    for (int i = 0; m[i]; i++) {
+        snprintf(who, sizeof(who), m[1] ? "teacher %d" : "the teacher", i + 1);
+        CTT_TRY(same_frames(who, m[i]->g, g));
+        CTT_TRY(same_classes(who, m[i], d));
+    }
 out:
     return rc;
 }
@@ -45,41 +78,59 @@ static int has_clip(const struct ctt_teacher *t)
     return t->g->clip < t->g->count;
 }
 
-int ctt_teacher_open(const struct ctt_model *m, struct ctt_dev *dev, int n,
-                     int room, int asks, struct ctt_teacher **out)
+static int open_one(const struct ctt_model *m, struct ctt_dev *dev, int n,
+                    int room, int asks, struct ctt_teacher **out)
 {
     struct ctt_teacher *t = ctt_calloc(1, sizeof(*t));
+    size_t classes, rows;
     const float *w;
-    size_t rows;
     int rc = t ? 0 : CTT_ENOMEM;
 
+    *out = t;
     CTT_TRY(rc);
     t->g = m->g;
     t->dev = dev;
+    classes = (size_t)ctt_answer_classes(m->g);
     rows = has_clip(t) ? (size_t)asks : (size_t)n * (size_t)room;
     CTT_TRY(ctt_dev_show(dev, "the teacher's weights", m->w, m->g->weights,
                          &t->own, &w));
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
         .g = m->g, .dev = dev, .w = w, .samples = n, .steps = room,
         .asks = has_clip(t) ? asks : 0 }, &t->r));
-    t->answers = ctt_calloc(rows, (size_t)ctt_answer_classes(m->g) *
-                                  sizeof(*t->answers));
-    CTT_TRY(t->answers ? 0 : CTT_ENOMEM);
-    *out = t;
-    t = NULL;
+    t->answers = ctt_calloc(rows, classes * sizeof(*t->answers));
+    t->p = ctt_calloc(classes, sizeof(*t->p));
+    CTT_TRY(t->answers && t->p ? 0 : CTT_ENOMEM);
 out:
-    ctt_teacher_close(&t);
+    return rc;
+}
+
+int ctt_teacher_open(const struct ctt_model *const *m, struct ctt_dev *dev,
+                     int n, int room, int asks, struct ctt_teacher **out)
+{
+    struct ctt_teacher *first = NULL, **at = &first;
+    int rc = 0;
+
+    for (; *m; m++, at = &(*at)->next)
+        CTT_TRY(open_one(*m, dev, n, room, asks, at));
+    *out = first;
+    first = NULL;
+out:
+    ctt_teacher_close(&first);
     return rc;
 }
 
 void ctt_teacher_close(struct ctt_teacher **t)
 {
-    if (!*t)
-        return;
-    ctt_run_close(&(*t)->r);
-    ctt_dev_free((*t)->dev, &(*t)->own);
-    ctt_free((*t)->answers);
-    ctt_free(*t);
+    struct ctt_teacher *next;
+
+    for (struct ctt_teacher *at = *t; at; at = next) {
+        next = at->next;
+        ctt_run_close(&at->r);
+        ctt_dev_free(at->dev, &at->own);
+        ctt_free(at->answers);
+        ctt_free(at->p);
+        ctt_free(at);
+    }
     *t = NULL;
 }
 
@@ -117,20 +168,41 @@ out:
     return rc;
 }
 
-int ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
-                    const struct ctt_goal *goal, int goals, float temperature,
-                    float *p)
+/* Adds a teacher's probabilities times `by` to p. */
+static int add(struct ctt_teacher *t, const struct ctt_batch *b,
+               const struct ctt_goal *goal, int goals, float temperature,
+               float by, float *p)
 {
     int classes = ctt_answer_classes(t->g), rc;
 
     CTT_TRY(forward(t, b, goal, goals));
     for (int i = 0; i < goals; i++) {
+        float *to = p + (2 * i + 1) * classes;
         int64_t row = has_clip(t) ? i : (int64_t)goal[i].step * b->n +
                                         goal[i].sample;
-        if (goal[i].weight > 0)
-            ctt_probabilities(t->answers + row * classes, classes, temperature,
-                              p + (2 * i + 1) * classes);
+        if (goal[i].weight <= 0)
+            continue;
+        ctt_probabilities(t->answers + row * classes, classes,
+                          (double)temperature, t->p);
+        for (int j = 0; j < classes; j++)
+            to[j] += by * t->p[j];
     }
+out:
+    return rc;
+}
+
+int ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
+                    const struct ctt_goal *goal, int goals, float temperature,
+                    float *p)
+{
+    int classes = ctt_answer_classes(t->g), count = 0, rc = 0;
+
+    for (int i = 0; i < goals; i++)
+        memset(p + (2 * i + 1) * classes, 0, (size_t)classes * sizeof(*p));
+    for (struct ctt_teacher *at = t; at; at = at->next)
+        count++;
+    for (; t; t = t->next)
+        CTT_TRY(add(t, b, goal, goals, temperature, 1 / (float)count, p));
 out:
     return rc;
 }

@@ -162,15 +162,17 @@ static int compress(struct kind *k, unsigned stages, struct ctt_model **m,
     struct toy_job j = { cfg_of(k), k->train, k->val, NAN };
     struct ctt_recipe_calls calls = toy_calls(&j);
     struct ctt_model *teacher = NULL;
+    const struct ctt_model *teachers[2] = { NULL };
     struct ctt_report *r = NULL;
     struct ctt_recipe o = { .epochs = 0 };
     int rc;
 
     ask(&o, stages);
     CHECK_OK(ctt_model_copy(*m, &teacher));
+    teachers[0] = teacher;
     if (stages & BIT(DISTIL)) {
         j.cfg.distil = 0.7f;
-        j.cfg.taught_by = teacher;
+        j.cfg.taught_by = teachers;
     }
     remove(result());
     rc = ctt_recipe_run(&o, &calls, result(), NULL, m, &r);

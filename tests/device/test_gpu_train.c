@@ -63,9 +63,9 @@ static void draw(int b, float *x, int *clip)
 
 /* ---- a trainer ---- */
 
-/* Of what learner_open() opens: a model that teaches it and a constraint, or
+/* Of what learner_open() opens: models that teach it and a constraint, or
  * NULL. */
-static const struct ctt_model *teacher;
+static const struct ctt_model *const *teachers;
 static const struct ctt_constraint *bound;
 
 struct learner {
@@ -92,7 +92,7 @@ static struct ctt_train_cfg settings(int task, int amp, int type)
         .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .clip_norm = 5,
         .observe = "uniform:0.1-1", .observe_weight = 1, .full_weight = 1,
         .amp = amp, .amp_type = type, .loss_scale = "1024",
-        .taught_by = teacher, .distil = 0.7f, .temperature = 1 };
+        .taught_by = teachers, .distil = 0.7f, .temperature = 1 };
 }
 
 static void first_weights(const struct ctt_graph *g, float *w)
@@ -333,6 +333,7 @@ static void test_compressed(void)
     struct ctt_constraint c = { .keep = NULL };
     struct ctt_graph *g = NULL;
     struct ctt_model *m = NULL;
+    const struct ctt_model *teacher[2] = { NULL };
     struct learner a;
 
     CHECK_OK(ctt_net_parse(texts[CTT_RECOGNISE], &g));
@@ -343,7 +344,8 @@ static void test_compressed(void)
              j < m->g->node[i].out.c; j++)
             m->w[m->g->node[i].at[3] + j] = 1;    /* no variance is negative */
     get_bound(m->g, &c);
-    teacher = m;
+    teacher[0] = m;
+    teachers = teacher;
     bound = &c;
     compare(CTT_RECOGNISE, CTT_O0, 0, 2e-3);
     learner_open(&a, gpu, CTT_RECOGNISE, CTT_O0, 0);
@@ -352,7 +354,7 @@ static void test_compressed(void)
     CHECK_OK(ctt_optim_pull(a.o));
     check_shared(a.g, a.w);
     learner_close(&a);
-    teacher = NULL;
+    teachers = NULL;
     bound = NULL;
     ctt_constraint_free(&c);
     ctt_model_free(&m);

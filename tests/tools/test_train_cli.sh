@@ -231,6 +231,18 @@ teach 2 'distil-temperature requires --teacher or' updown -o new.ctt \
     --distil-temperature 2
 teach 0 'a.ctt written' updown -o a.ctt --self-distil 0.5 --distil-temperature 2
 cmp -s a.ctt alone.ctt && fail "a model's own answers make no difference"
+# Several of them, of which one is larger; the model goes on from a checkpoint.
+sed 's/^conv y /conv more in=h out=24\nconv y /' tiny.net > large.net
+says 0 'large.ctt written' $train large.net --data updown $one -o large.ctt
+teach 0 'two.ctt written' updown -o two.ctt --teacher teacher.ctt,large.ctt
+cmp -s two.ctt taught.ctt && fail "a second teacher makes no difference"
+teach 0 'a.ctt written' updown -o a.ctt --teacher teacher.ctt,teacher.ctt
+cmp -s a.ctt two.ctt && fail "another second teacher makes no difference"
+says 0 'looks|^ *check' $train tiny.net --data updown $one --doctor \
+    --teacher teacher.ctt,large.ctt
+teach 2 'an empty name' updown -o new.ctt --teacher teacher.ctt,
+teach 2 'given for two files' updown -o large.ctt \
+    --teacher teacher.ctt,large.ctt
 teach 1 'are more than the whole loss' updown -o new.ctt --teacher teacher.ctt \
     --self-distil 0.5
 teach 2 'self-distil: there is no answer before the end' updown -o new.ctt \

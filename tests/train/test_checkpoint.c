@@ -57,11 +57,15 @@ static void resumed_is_uninterrupted(void)
 
     for (size_t k = 0; k < 2 * CTT_LEN(devices); k++) {
         struct ctt_train_cfg cfg = short_run();
-        struct ctt_model *whole, *teacher = NULL;
+        struct ctt_model *whole, *teacher = NULL, *other = NULL;
+        const struct ctt_model *teachers[3] = { NULL };
         struct ctt_result r;
 
         CHECK_OK(clip_model(clip_net, 2, &teacher));
-        cfg.taught_by = k == 3 ? teacher : NULL;
+        CHECK_OK(clip_model(clip_net_end, 2, &other));
+        teachers[0] = teacher;
+        teachers[1] = other;
+        cfg.taught_by = k == 3 ? teachers : NULL;
         cfg.changes = k > 1 ? &prunes : NULL;
         cfg.dsd = k == 1 ? 0.4f : 0;    /* from step 9 to 15 */
         cfg.distil = 0.5f;
@@ -97,6 +101,7 @@ static void resumed_is_uninterrupted(void)
         }
         ctt_model_free(&whole);
         ctt_model_free(&teacher);
+        ctt_model_free(&other);
     }
 }
 

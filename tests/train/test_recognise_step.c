@@ -56,6 +56,7 @@ static void check_gradient(int taught)
         struct ctt_loader *l = NULL;
         struct ctt_order *p = NULL;
         struct ctt_model *m = NULL, *teacher = NULL;
+        const struct ctt_model *teachers[2] = { NULL };
         struct ctt_dev *dev = NULL;
         struct ctt_buckets bk;
         struct ctt_batch batch;
@@ -68,7 +69,8 @@ static void check_gradient(int taught)
         CHECK_OK(clip_model(nets[k], 3, &m));
         CHECK_OK(clip_model(nets[!k], 4, &teacher));
         cfg.distil = 0.6f;
-        cfg.taught_by = taught ? teacher : NULL;
+        teachers[0] = teacher;
+        cfg.taught_by = taught ? teachers : NULL;
         CHECK_OK(ctt_buckets_find(toy, 4, "1", &bk));
         CHECK_OK(ctt_order_new(toy, 4, &p));
         ctt_order_make(toy, &bk, 1, 1, p);
@@ -145,11 +147,13 @@ static void a_model_teaches_itself_nothing(void)
     for (int k = 0; k < 2; k++) {
         struct ctt_train_cfg cfg = short_run();
         struct ctt_model *m = NULL;
+        const struct ctt_model *teachers[3] = { NULL };
         double plain, norm, loss, same;
 
         CHECK_OK(clip_model(nets[k], 3, &m));
         plain = first_gradient(&cfg, m, &loss);
-        cfg.taught_by = m;
+        teachers[0] = teachers[1] = m;    /* the mean of two is that of one */
+        cfg.taught_by = teachers;
         cfg.distil = 1;
         norm = first_gradient(&cfg, m, &same);
         CU_ASSERT(plain > 1e-3 && norm < 1e-4 * plain);
@@ -171,26 +175,38 @@ static void another_teacher_is_refused(void)
     struct ctt_train_cfg cfg = short_run();
     char *more[] = { "right", "left", "down", "up", "more" };
     struct ctt_model *m = NULL, *bad = NULL;
+    const struct ctt_model *teachers[3] = { NULL };
     struct ctt_result r;
 
     CHECK_OK(clip_model(clip_net_end, 3, &m));
     cfg.distil = 0.5f;
+    cfg.taught_by = teachers;
     CHECK_OK(clip_model("input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 "
                         "scale=1.2\nconv y in=x out=5 kernel=10\n", 3, &bad));
-    cfg.taught_by = bad;
+    teachers[0] = bad;
     CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);
     CU_ASSERT(strstr(ctt_errmsg(), "the teacher answers 5 classes, the data "
                      "has 4") != NULL);
     ctt_model_free(&bad);
     CHECK_OK(clip_model("input x h=12 w=12 c=3 fps=12\n"
                         "conv y in=x out=4 kernel=12\n", 3, &bad));
-    cfg.taught_by = bad;
+    teachers[0] = bad;
     CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);
-    CU_ASSERT(strstr(ctt_errmsg(), "takes other frames") != NULL);
+    CU_ASSERT(strstr(ctt_errmsg(), "the teacher takes other frames than the "
+                     "model: 12x12x3 at fps=12, not 10x10x3 at") != NULL);
+    ctt_model_free(&bad);
+    CHECK_OK(clip_model("input x h=10 w=10 c=3 fps=12\n"
+                        "conv y in=x out=4 kernel=10\n", 3, &bad));
+    teachers[0] = m;
+    teachers[1] = bad;
+    CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);
+    CU_ASSERT(strstr(ctt_errmsg(), "teacher 2 takes other frames than the "
+                     "model: mean, std") != NULL);
+    teachers[1] = NULL;
     ctt_model_free(&bad);
     CHECK_OK(clip_model(clip_net, 3, &bad));
     CHECK_OK(ctt_model_labels(bad, more, 5));
-    cfg.taught_by = bad;
+    teachers[0] = bad;
     CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);
     CU_ASSERT(strstr(ctt_errmsg(), "has 5 labels for 4 classes") != NULL);
     ctt_model_free(&bad);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_teach.c: training on a model's own later answers. */
+ * test_teach.c: training on the answers of several teachers, and on a model's
+ * own later answers. */
 #include "libtrain/data/load.h"
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
@@ -143,6 +144,7 @@ static void gradient_of_a_later_answer(void)
     for (int k = 0; k < 4; k++) {
         struct ctt_train_cfg cfg = short_run();
         struct ctt_model *m = NULL, *teacher = NULL;
+        const struct ctt_model *teachers[3] = { NULL };
         double norm = 0, h, up, down;
         struct one o;
         float *dw, *aim;
@@ -153,7 +155,8 @@ static void gradient_of_a_later_answer(void)
         cfg.self_distil = k < 2 ? 1 : 0.5f;
         CHECK_OK(clip_model(nets[k % 2], 3, &m));
         CHECK_OK(clip_model(nets[0], 4, &teacher));
-        cfg.taught_by = k < 2 ? NULL : teacher;
+        teachers[0] = teacher;
+        cfg.taught_by = k < 2 ? NULL : teachers;
         cfg.distil = 0.3f;
         one_open(&cfg, m, &o);
         one_run(&o);
@@ -269,14 +272,48 @@ static void the_last_answer_learns_labels(void)
     ctt_model_free(&m);
 }
 
+/* The targets of three teachers are the means of those of each, also if some
+ * answer after the clip and some each frame. */
+static void several_teachers(void)
+{
+    struct ctt_train_cfg cfg = short_run();
+    const struct ctt_model *teachers[4] = { NULL };
+    struct ctt_model *m = NULL, *t[3] = { NULL };
+    size_t rows = 4 * 2, wide = 2 * CLIP_CLASSES;
+    float sum[4 * 2 * 2 * CLIP_CLASSES] = { 0 };
+    struct one o;
+
+    CHECK_OK(clip_model(nets[0], 3, &m));
+    cfg.distil = 1;
+    cfg.taught_by = teachers;
+    for (int i = 0; i < 4; i++) {
+        CHECK_OK(i < 3 ? clip_model(nets[i % 2], 7 + i, &t[i]) : 0);
+        for (int k = 0; k < 3; k++)
+            teachers[k] = i == 3 ? t[k] : k == 0 ? t[i] : NULL;
+        one_open(&cfg, m, &o);
+        one_run(&o);
+        CU_ASSERT_EQUAL_FATAL(o.s->asks.total, 2);
+        for (size_t j = 0; j < rows * wide && i < 3; j++)
+            sum[j] += o.s->aim[j] / 3;
+        for (size_t j = 0; j < rows * wide && i == 3; j++)
+            CU_ASSERT_DOUBLE_EQUAL(o.s->aim[j], sum[j], 1e-6);
+        one_close(&o);
+    }
+    for (int i = 0; i < 3; i++)
+        ctt_model_free(&t[i]);
+    ctt_model_free(&m);
+}
+
 static void too_large_shares_are_refused(void)
 {
     struct ctt_train_cfg cfg = short_run();
     struct ctt_model *m = NULL;
+    const struct ctt_model *teachers[2] = { NULL };
     struct ctt_result r;
 
     CHECK_OK(clip_model(nets[0], 3, &m));
-    cfg.taught_by = m;
+    teachers[0] = m;
+    cfg.taught_by = teachers;
     cfg.distil = 0.7f;
     cfg.self_distil = 0.5f;
     CU_ASSERT_EQUAL(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL);
@@ -297,6 +334,7 @@ int main(void)
         { "the loss is a divergence", the_loss_is_a_divergence },
         { "windows do not matter", windows_do_not_matter },
         { "the last answer learns labels", the_last_answer_learns_labels },
+        { "several teachers", several_teachers },
         { "too large shares are refused", too_large_shares_are_refused },
         CU_TEST_INFO_NULL
     };
