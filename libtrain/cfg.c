@@ -103,6 +103,10 @@ const struct ctt_opt ctt_train_opts[] = {
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
       "model", .arg = "FILE", .section = "Model",
       .tags = COMMON | RESUME | TRAINER },
+    { "freeze", CTT_STRING, FIELD(freeze), "", "nodes whose weights stay as "
+      "they are, such as conv1,h*; batch norms among them use their running "
+      "statistics", .arg = "PATTERNS", .section = "Model",
+      .needs = "dsd=0", .tags = STEP | TRAINER },
     { "seed", CTT_INT, FIELD(seed), "1", "seed of all random numbers", 0, MANY,
       .section = "Model", .tags = STEP },
 
@@ -122,6 +126,10 @@ const struct ctt_opt ctt_train_opts[] = {
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
     { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate", 0, 1000,
       .section = "Optimiser", .tags = STEP | COMMON },
+    { "lr-scale", CTT_STRING, FIELD(lr_scale), "", "factors of the learning "
+      "rate of nodes, such as conv*=0.1,y=2; the first pattern that matches "
+      "counts", .arg = "PATTERN=FACTOR,...", .section = "Optimiser",
+      .tags = STEP | TRAINER },
     { "momentum", CTT_FLOAT, FIELD(momentum), "0.9", "sgd: momentum", 0,
       0.9999, .section = "Optimiser", .tags = STEP },
     { "beta1", CTT_FLOAT, FIELD(beta1), "0.9", "adam, adamw: decay of the mean "

@@ -23,6 +23,7 @@ static int check(const struct ctt_trainer *t)
     CTT_CHECK(t->cfg->dsd <= 0 || t->m->train || (!c->keep &&
               !ctt_constraint_shares(c, g->weights)), CTT_EINVAL,
               "--dsd is for dense models, and this one is pruned or shared");
+    CTT_TRY(ctt_train_layers(g, t->cfg));
     CTT_CHECK(inputs == 1, CTT_EUNSUP, "the model has %d inputs; clips feed "
               "one", inputs);
     for (size_t i = 0; i < CTT_LEN(sets); i++)

@@ -3,6 +3,7 @@
  * update rule of each step. */
 #include "libtrain/optim.h"
 #include "libtrain/amp.h"
+#include "libtrain/layers.h"
 #include "net/half.h"
 #include "net/op.h"
 
@@ -15,9 +16,10 @@ enum { PIECE = 16 };    /* weights per byte of `how` in struct ctt_flat */
 
 /* Weight decay applies to kernels only: decaying biases and norms towards zero
  * does not regularise. */
-static enum ctt_how how_of(const struct ctt_node *n, int k)
+static enum ctt_how how_of(const struct ctt_train_cfg *cfg,
+                           const struct ctt_node *n, int k)
 {
-    if (n->fixed >> k & 1)
+    if (n->fixed >> k & 1 || ctt_is_frozen(cfg, n))
         return CTT_FIXED;
     return ctt_is_kernel(n, k) ? CTT_DECAYS : CTT_TRAINED;
 }
@@ -48,21 +50,50 @@ static int bytes(struct ctt_optim *o, const char *what, const void *from,
     return rc < 0 ? rc : ctt_dev_copy(o->dev, CTT_TO_DEVICE, from, p, n);
 }
 
-static int find_trained(const struct ctt_graph *g, struct ctt_optim *o)
+static int has_pace(const struct ctt_optim *o, const struct ctt_node *n,
+                    int pace)
+{
+    return pace < 0 || ctt_lr_scale_of(o->cfg, n) == pace;
+}
+
+/* pace: only of weights with that factor of the learning rate; -1: of all. */
+static int find_trained(const struct ctt_graph *g, struct ctt_optim *o,
+                        int pace, const uint8_t **out)
 {
     uint8_t *how = ctt_calloc((size_t)(o->weights / PIECE) + 1, 1), *at = NULL;
     int rc = how ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     for (int i = 0; i < g->count; i++)
-        for (int k = 0; k < g->node[i].nw; k++)
-            memset(how + g->node[i].at[k] / PIECE, how_of(&g->node[i], k),
-                   (size_t)(ctt_align(ctt_volume(&g->node[i].w[k]), PIECE) /
-                            PIECE));
+        for (int k = 0; k < g->node[i].nw; k++) {
+            const struct ctt_node *n = &g->node[i];
+            int64_t count = ctt_align(ctt_volume(&n->w[k]), PIECE);
+
+            if (has_pace(o, n, pace))
+                memset(how + n->at[k] / PIECE, how_of(o->cfg, n, k),
+                       (size_t)(count / PIECE));
+        }
     rc = bytes(o, "what is trained", how, o->weights / PIECE, &at);
-    o->flat.how = at;
+    *out = at;
 out:
     ctt_free(how);
+    return rc;
+}
+
+static int find_paces(const struct ctt_graph *g, struct ctt_optim *o)
+{
+    int scales = ctt_lr_scales(o->cfg), rc = 0;
+
+    if (!scales)
+        goto out;
+    o->pace = ctt_calloc((size_t)scales + 1, sizeof(*o->pace));
+    CTT_TRY(o->pace ? 0 : CTT_ENOMEM);
+    for (; o->paces <= scales; o->paces++) {
+        struct ctt_pace *p = &o->pace[o->paces];
+        p->factor = o->paces ? ctt_lr_scale(o->cfg, o->paces) : 1;
+        CTT_TRY(find_trained(g, o, o->paces, &p->how));
+    }
+out:
     return rc;
 }
 
@@ -89,7 +120,8 @@ static int find_shared(struct ctt_optim *o, const struct ctt_constraint *c)
         for (int k = 0; k < g->node[i].nw; k++) {
             struct ctt_stretch s = { g->node[i].at[k],
                                   ctt_volume(&g->node[i].w[k]) };
-            if (has_codes(c, s.at, s.count))
+            if (!ctt_is_frozen(o->cfg, &g->node[i]) &&
+                has_codes(c, s.at, s.count))
                 o->shared[o->flat.spans++] = s;
         }
     return 0;
@@ -179,7 +211,8 @@ int ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     o->dev = dev;
     o->type = ctt_amp_type(cfg);
     o->weights = o->flat.n = g->weights;
-    CTT_TRY(find_trained(g, o));
+    CTT_TRY(find_trained(g, o, -1, &o->flat.how));
+    CTT_TRY(find_paces(g, o));
     CTT_TRY(open_blocks(o, w));
     if (c)
         CTT_TRY(open_constraint(o, c));
@@ -204,6 +237,9 @@ void ctt_optim_close(struct ctt_optim **p)
     drop(o, o->w16);
     drop(o, o->average);
     drop(o, o->flat.how);
+    for (int k = 0; k < o->paces; k++)
+        drop(o, o->pace[k].how);
+    ctt_free(o->pace);
     close_constraint(o);
     ctt_free(o);
     *p = NULL;
@@ -327,17 +363,30 @@ static float share_of(double decay, double k)
     return (float)(1 - fmin(decay, (1 + k) / (10 + k)));
 }
 
+/* Updates the weights of a pace. */
+static int update(struct ctt_optim *o, const struct ctt_pace *p, double by,
+                  double lr)
+{
+    struct ctt_rule rule = rule_of(o, p->factor * lr);
+    struct ctt_flat flat = o->flat;
+
+    rule.scale = (float)by;
+    flat.how = p->how;
+    return ctt_dev_update(o->dev, &flat, &rule);
+}
+
 int ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr)
 {
+    const struct ctt_pace all = { 1, o->flat.how };
     double limit = (double)o->cfg->clip_norm, length = norm / scale;
-    struct ctt_rule rule;
+    double by = (limit > 0 && length > limit ? limit / length : 1) / scale;
     int rc = 0;
 
     o->t++;
-    rule = rule_of(o, lr);
-    rule.scale = (float)((limit > 0 && length > limit ? limit / length : 1) /
-                         scale);
-    CTT_TRY(ctt_dev_update(o->dev, &o->flat, &rule));
+    if (!o->paces)
+        CTT_TRY(update(o, &all, by, lr));
+    for (int k = 0; k < o->paces; k++)
+        CTT_TRY(update(o, &o->pace[k], by, lr));
     CTT_TRY(cast(o));
     if (o->average)
         CTT_TRY(ctt_dev_average(o->dev, o->flat.w,

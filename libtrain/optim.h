@@ -11,6 +11,11 @@
  * If the program shares that memory they are the model's own array, otherwise a
  * copy that push and pull synchronise. */
 struct ctt_optim {
+    struct ctt_pace { double factor; const uint8_t *how; } *pace;
+                               /* with --lr-scale: `how` of the weights with
+                                  each factor, the others fixed; [0]: without
+                                  one */
+    int              paces;
     const struct ctt_graph     *g;
     const struct ctt_train_cfg *cfg;
     struct ctt_dev  *dev;

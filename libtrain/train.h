@@ -40,7 +40,7 @@ struct ctt_train_cfg {
     int   sampling_patience;
     float sampling_decay;
     int   sequences, val_sequences, digits;
-    const char *keep;
+    const char *keep, *freeze, *lr_scale;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */
     int   window, deterministic, streams;
@@ -242,6 +242,11 @@ struct ctt_amp_plan {
 void ctt_amp_free(struct ctt_amp_plan **a);
 
 /* ---- train.c ---- */
+
+/* CTT_EINVAL if a pattern of cfg->freeze or cfg->lr_scale matches no node with
+ * weights, or if all of them are frozen. */
+int  ctt_train_layers(const struct ctt_graph *g,
+                      const struct ctt_train_cfg *cfg);
 
 /* CTT_EUNSUP if the model does not suit cfg->task. */
 int  ctt_train_suits(const struct ctt_graph *model,

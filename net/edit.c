@@ -363,6 +363,15 @@ static int move_node(const struct ctt_model *from, const struct ctt_node *a,
     return moved;
 }
 
+int ctt_weights_found(const struct ctt_graph *g, const struct ctt_node *n)
+{
+    int at = ctt_graph_find(g, n->name), found = 0;
+
+    for (int k = 0; at >= 0 && k < n->nw && k < g->node[at].nw; k++)
+        found += same_weight(&g->node[at], n, k);
+    return found;
+}
+
 int ctt_model_move(const struct ctt_model *from, struct ctt_model *to)
 {
     int moved = 0, rc = 0;

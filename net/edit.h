@@ -69,6 +69,10 @@ int  ctt_model_with(struct ctt_graph *g, const struct ctt_model *m,
  * models, with its mask.  Returns how many were copied. */
 int  ctt_model_move(const struct ctt_model *from, struct ctt_model *to);
 
+/* How many weights of a node of another graph have the same name and shape in
+ * g: those that ctt_model_move() copies. */
+int  ctt_weights_found(const struct ctt_graph *g, const struct ctt_node *n);
+
 /* edit_norm.c: folds batch norms into the conv or deconv before them:
  * gamma (conv + bias - mean) / sqrt(var + eps) + beta is a conv with other
  * weights.  A norm can be folded if nothing else reads the conv and the conv

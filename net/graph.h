@@ -84,6 +84,8 @@ struct ctt_node {
                                    result; else -1 */
     int               nw;
     unsigned          fixed;    /* bit k: w[k] is not trained by gradients */
+    int               frozen;   /* none of w is; a batch norm then uses its
+                                   running statistics in training too */
     union ctt_attr    attr;
     struct ctt_tensor out, w[CTT_MAX_W];    /* shapes; data is NULL */
     int64_t           at[CTT_MAX_W];        /* offset of w[k] in the flat

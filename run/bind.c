@@ -108,7 +108,7 @@ static void bind_op(const struct ctt_run *r, int node, int step,
     for (int k = 0; k < n->nin; k++)
         if (ctt_is_feedback(n, k) && !r->feedback && node < r->g->clip)
             c->in[k].data = NULL;
-    for (int k = 0; k < n->nw && r->recompute && r->train; k++)
+    for (int k = 0; k < n->nw && r->recompute && r->train && !n->frozen; k++)
         if (n->fixed >> k & 1)
             c->w[k].t.data = r->sink;
 }
@@ -129,7 +129,7 @@ void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
     bind_op(r, node, step, c);
     c->act = fused >= 0 ? r->g->node[fused].attr.act.kind + 1 : 0;
     c->mul = r->mul ? r->mul[node] : CTT_F32;
-    c->train = r->train;
+    c->train = r->train && !n->frozen;
     bind_chance(r, node, step, c);
     c->stamp = r->stamp;
     c->cache = &r->cache[node][CTT_CACHE_FWD];

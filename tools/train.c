@@ -202,6 +202,9 @@ static int check_start(struct job *j)
     int rc;
 
     CTT_TRY(plan_types(j, &g, &p));
+    j->status = CTT_EXIT_USAGE;
+    CTT_TRY(ctt_train_layers(graph_of(j), &j->cfg));
+    j->status = CTT_EXIT_FAIL;
     CTT_TRY(ctt_train_device(&j->cfg));
 out:
     ctt_amp_free(&p);

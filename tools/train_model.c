@@ -6,6 +6,7 @@
 #include "tools/tool.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int ctt_fit_classes(struct ctt_graph **g, int classes)
 {
@@ -34,9 +35,32 @@ out:
     return rc;
 }
 
+/* Writes which nodes of g have weights that are not all in `from`: at most as
+ * many names as fit, then dots. */
+static void list_new(const struct ctt_graph *from, const struct ctt_graph *g,
+                     char *text, size_t size)
+{
+    size_t at = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < g->count; i++) {
+        const struct ctt_node *n = &g->node[i];
+
+        if (ctt_weights_found(from, n) == n->nw)
+            continue;
+        if (at + strlen(n->name) + 8 > size) {
+            snprintf(text + at, size - at, ", ...");
+            return;
+        }
+        at += (size_t)snprintf(text + at, size - at, "%s%s",
+                               at ? ", " : "; new: ", n->name);
+    }
+}
+
 int ctt_take_weights(struct ctt_model *m, const char *path)
 {
     struct ctt_model *from = NULL;
+    char new[256];
     int taken, all = 0, rc = 0;
 
     CTT_TRY(ctt_model_load(path, 0, &from));
@@ -45,7 +69,8 @@ int ctt_take_weights(struct ctt_model *m, const char *path)
         all += m->g->node[i].nw;
     CTT_CHECK(taken, CTT_EINVAL, "%s: has no weight of the model's names and "
               "shapes", path);
-    ctt_tool_say("%d of %d weights taken from %s", taken, all, path);
+    list_new(from->g, m->g, new, sizeof(new));
+    ctt_tool_say("%d of %d weights taken from %s%s", taken, all, path, new);
 out:
     ctt_model_free(&from);
     return rc;

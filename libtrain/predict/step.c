@@ -5,6 +5,7 @@
 #include "libtrain/amp.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
+#include "libtrain/layers.h"
 #include "libtrain/task.h"
 #include "net/edit.h"
 #include "net/pixels.h"
@@ -154,6 +155,7 @@ int ctt_predict_step_open(const struct ctt_graph *model, const float *w,
     s->frames = ctt_cfg_frames(cfg);
     steps = s->frames - 1;
     CTT_TRY(ctt_predict_graph(model, ctt_predict_losses[cfg->loss], &s->g));
+    ctt_freeze(s->g, cfg);
     CTT_TRY(find_nodes(s, model));
     s->truth = ctt_calloc((size_t)steps * (size_t)cfg->batch,
                           sizeof(*s->truth));

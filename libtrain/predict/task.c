@@ -3,6 +3,7 @@
 #include "libtrain/predict/predict.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/data.h"
+#include "libtrain/layers.h"
 #include "libtrain/task.h"
 
 #include <stdio.h>
@@ -25,7 +26,11 @@ out:
 static int graph(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                  struct ctt_graph **out)
 {
-    return ctt_predict_graph(g, ctt_predict_losses[cfg->loss], out);
+    int rc = ctt_predict_graph(g, ctt_predict_losses[cfg->loss], out);
+
+    if (rc >= 0)
+        ctt_freeze(*out, cfg);
+    return rc;
 }
 
 static struct ctt_size size(const struct ctt_train_cfg *cfg, int longest)

@@ -5,6 +5,7 @@
 #include "libtrain/cfg_memory.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
+#include "libtrain/layers.h"
 #include "libtrain/task.h"
 #include "net/edit.h"
 
@@ -61,6 +62,7 @@ int ctt_recognise_graph(const struct ctt_graph *model,
                          soft ? "soft" : "xent", smooth,
                          soft ? (double)cfg->temperature : 1));
     CTT_TRY(ctt_edit_graph(e, out));
+    ctt_freeze(*out, cfg);
 out:
     ctt_edit_free(&e);
     return rc;

@@ -326,7 +326,7 @@ grep -qE '^ *pruned 1/1: 90.0[0-9]% of all convolution weights, 90.0' out ||
 
 # The teacher's answers and the clips of norms make a difference.
 rm -f tried.*
-for with in '' '--distil 0' '--self-distil 0.3' '--teacher n.ctt' \
+for with in '' '--distil 0' '--self-distil 0.3' '--teacher tried.' \
     '--fold none' '--fold none --norm-clips 0'; do
     tells 0 'small.ctt written' two.ctt -o small.ctt $tiny $with
     for other in tried.*; do

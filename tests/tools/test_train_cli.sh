@@ -249,6 +249,16 @@ teach 2 'self-distil: there is no answer before the end' updown -o new.ctt \
     --self-distil 0.5 --observe 1
 [ ! -e new.ctt ] || fail "what was refused is written"
 
+# Layers that stay, and learning rates by name.
+teach 0 'a.ctt written' updown -o a.ctt --init teacher.ctt --freeze 'e,h' \
+    --lr-scale 'y=2'
+teach 0 '[0-9] of [0-9] weights taken from whole.ctt; new: y$' updown -o a.ctt \
+    --init whole.ctt --freeze 'e,h'
+teach 2 "freeze: 'q' matches no node" updown -o new.ctt --freeze q
+teach 2 "lr-scale: 'q' matches no node" updown -o new.ctt --lr-scale q=2
+teach 2 'freeze requires --dsd=0' updown -o new.ctt --freeze e --dsd 0.3
+[ ! -e new.ctt ] || fail "what was refused is written"
+
 # The share of dense-sparse-dense training.
 teach 0 'a.ctt written' updown -o a.ctt --dsd 0.99 --batch 1
 teach 1 '3 steps are too few' updown -o new.ctt --dsd 0.99

@@ -72,6 +72,8 @@ static void resumed_is_uninterrupted(void)
         cfg.sampler = k == 0 ? CTT_BALANCED : CTT_PLAIN;
         cfg.class_weights = k == 3 ? CTT_BALANCED : CTT_PLAIN;
         cfg.self_distil = k > 1 ? 0.4f : 0;
+        cfg.freeze = k == 0 ? "e,n" : NULL;
+        cfg.lr_scale = k < 2 ? "h=0.3,y=2" : NULL;
         cfg.device = devices[k / 2];
         cfg.optimizer = k == 1 ? CTT_SGD : CTT_ADAMW;
         whole = trained(nets[k % 2], &cfg, 1);
