@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decode.c: decodes the frames of clips: of a file, or of a folder of pictures.
  */
+#include "video/decode.h"
 #include "net/limits.h"
-#include "video/demux.h"
-#include "video/pictures.h"
-#include "video/video.h"
 
 #include <libavcodec/avcodec.h>
 #include <libavutil/log.h>
@@ -17,23 +15,6 @@
 /* PIXEL_SHAPE_MAX: a pixel that is so many times as wide as high, or the
  * reverse, is one that a damaged file states.  PADDING: pixels of a row. */
 enum { PIXEL_SHAPE_MAX = 16, PADDING = 64 };
-
-struct ctt_video {
-    char              *path;
-    struct ctt_meter   meter;
-    struct ctt_pictures pictures;   /* count 0: path is a file */
-    struct ctt_demux  *demux;       /* of the file, or of the first picture */
-    AVCodecContext    *dec;
-    AVPacket          *pkt;
-    AVFrame           *now, *ahead;
-    struct SwsContext *sws;
-    int                sws_key[8];  /* what sws was made for */
-    int                sent;        /* pictures sent to the decoder */
-    int                drained;
-    int64_t            seen;        /* frames decoded */
-    double             start, last, step;    /* of ahead, in seconds */
-    double             gap;         /* the longest between two frames */
-};
 
 static void silence(void)
 {
@@ -48,7 +29,7 @@ static int open_format(struct ctt_video *v)
 
     if (v->pictures.count)
         CTT_TRY(ctt_pictures_name(&v->pictures, 0, &first));
-    CTT_TRY(ctt_demux_open(first ? first : v->path, &v->meter, &v->demux));
+    CTT_TRY(ctt_demux_open(first ? first : v->file, &v->meter, &v->demux));
 out:
     ctt_free(first);
     return rc;
@@ -92,18 +73,41 @@ out:
     return rc;
 }
 
+/* What of the part the file decides: pictures were counted, and a video may be
+ * the part itself. */
+static int check_part(struct ctt_video *v)
+{
+    struct ctt_part *p = &v->part;
+    double length = ctt_demux_length(v->demux);
+    int rc = 0;
+
+    CTT_CHECK(p->fps <= 0 || v->pictures.count, CTT_EINVAL, "%s: only a "
+              "folder of pictures is given a rate", v->path);
+    CTT_CHECK(p->kind == CTT_PART_ALL || v->pictures.count ||
+              !ctt_demux_is_picture(v->demux), CTT_EINVAL, "%s: a picture has "
+              "no parts", v->path);
+    if ((v->pictures.count && p->kind == CTT_PART_FRAMES) ||
+        (p->or_all && length > 0 && length <= p->end - p->start + 1))
+        p->kind = CTT_PART_ALL;
+out:
+    return rc;
+}
+
 static int open_parts(struct ctt_video *v)
 {
     int rc;
 
+    CTT_TRY(ctt_part_of(v->path, &v->file, &v->part));
     CTT_TRY(ctt_pictures_find(v->path, &v->pictures));
     CTT_TRY(open_format(v));
     CTT_TRY(open_codec(v));
+    CTT_TRY(check_part(v));
     v->pkt = av_packet_alloc();
     v->now = av_frame_alloc();
     v->ahead = av_frame_alloc();
-    CTT_CHECK(v->pkt && v->now && v->ahead, CTT_ENOMEM, "%s: out of memory",
-              v->path);
+    v->held = av_frame_alloc();
+    CTT_CHECK(v->pkt && v->now && v->ahead && v->held, CTT_ENOMEM,
+              "%s: out of memory", v->path);
 out:
     return rc;
 }
@@ -134,12 +138,14 @@ void ctt_video_close(struct ctt_video **v)
     if (!*v)
         return;
     sws_freeContext((*v)->sws);
+    av_frame_free(&(*v)->held);
     av_frame_free(&(*v)->ahead);
     av_frame_free(&(*v)->now);
     av_packet_free(&(*v)->pkt);
     avcodec_free_context(&(*v)->dec);
     ctt_demux_close(&(*v)->demux);
     ctt_pictures_clear(&(*v)->pictures);
+    ctt_free((*v)->file);
     ctt_free((*v)->path);
     ctt_free(*v);
     *v = NULL;
@@ -147,12 +153,13 @@ void ctt_video_close(struct ctt_video **v)
 
 int ctt_video_timeless(const struct ctt_video *v)
 {
-    return v->pictures.count > 0 || ctt_demux_is_picture(v->demux);
+    return v->part.fps <= 0 &&
+           (v->pictures.count > 0 || ctt_demux_is_picture(v->demux));
 }
 
 float ctt_video_fps(const struct ctt_video *v)
 {
-    return ctt_demux_fps(v->demux);
+    return v->part.fps > 0 ? (float)v->part.fps : ctt_demux_fps(v->demux);
 }
 
 /* 1 and the next packet, or 0. */
@@ -174,16 +181,25 @@ out:
     return rc;
 }
 
+/* After a seek, the frames that are shown before the key frame but stored after
+ * it need what was not read. */
+static int is_before(const struct ctt_video *v, int64_t time)
+{
+    return v->sought && time != AV_NOPTS_VALUE &&
+           (double)time * ctt_demux_unit(v->demux) < v->entry;
+}
+
 /* Sends the decoder another packet, or at the end of the file none. */
 static int feed(struct ctt_video *v)
 {
-    int rc, e;
+    int rc, e, needed;
 
     CTT_TRY(next_packet(v));
     v->drained = rc == 0;
+    needed = v->drained || !is_before(v, v->pkt->pts);
     e = avcodec_send_packet(v->dec, v->drained ? NULL : v->pkt);
     av_packet_unref(v->pkt);
-    rc = e < 0 ? ctt_av_error(&v->meter, e, "damaged") : 0;
+    rc = e < 0 && needed ? ctt_av_error(&v->meter, e, "damaged") : 0;
 out:
     return rc;
 }
@@ -193,7 +209,10 @@ static int receive(struct ctt_video *v)
 {
     int rc = 0, e;
 
-    while ((e = avcodec_receive_frame(v->dec, v->ahead)) == AVERROR(EAGAIN)) {
+    while ((e = avcodec_receive_frame(v->dec, v->ahead)) == AVERROR(EAGAIN) ||
+           (e >= 0 && is_before(v, v->ahead->best_effort_timestamp))) {
+        if (e >= 0)
+            continue;    /* the next call drops it */
         CTT_CHECK(!v->drained, CTT_EFORMAT, "%s: damaged", v->path);
         CTT_TRY(feed(v));
     }
@@ -239,7 +258,9 @@ static void set_time(struct ctt_video *v)
     double unit = ctt_demux_unit(v->demux);
     double at = v->last + v->step;    /* if the frame has no time */
 
-    if (v->ahead->best_effort_timestamp != AV_NOPTS_VALUE) {
+    if (v->part.fps > 0)
+        at = (double)v->seen / v->part.fps;
+    else if (v->ahead->best_effort_timestamp != AV_NOPTS_VALUE) {
         at = (double)v->ahead->best_effort_timestamp * unit;
         v->start = v->seen ? v->start : at;
         at -= v->start;
@@ -252,34 +273,69 @@ static void set_time(struct ctt_video *v)
     v->seen++;
 }
 
-int ctt_video_ahead(struct ctt_video *v, double *t)
+int ctt_decode_next(struct ctt_video *v)
 {
     int rc;
 
-    ctt_meter_start(&v->meter);
     av_frame_unref(v->ahead);
     CTT_TRY(receive(v));
-    CTT_CHECK(rc || v->seen > 0, CTT_EFORMAT, "%s: contains no frame",
-              v->path);
     if (rc)
         set_time(v);
-    *t = rc ? v->last : v->last + v->step;
 out:
-    ctt_meter_stop(&v->meter);
     return rc;
 }
 
-int64_t ctt_video_stated(const struct ctt_video *v)
+/* Of pictures the number is known, but one is decoded before, as a decoder may
+ * be late. */
+static int enter_pictures(struct ctt_video *v, double time)
 {
-    int64_t n = v->drained && !v->pictures.count ?
-                ctt_demux_missing(v->demux, v->seen > 1 ? v->gap : v->step) : 0;
+    int to = (int)(time * v->part.fps) - 1;
 
-    return v->seen + n;
+    if (to <= v->sent || to >= v->pictures.count)
+        return 0;
+    avcodec_flush_buffers(v->dec);
+    v->sent = to;
+    v->seen = to;
+    return ctt_decode_next(v);
 }
 
-int64_t ctt_video_seen(const struct ctt_video *v)
+/* From the first packet on again: the file is opened once more, as some formats
+ * cannot go back. */
+static int reopen(struct ctt_video *v)
 {
-    return v->seen;
+    int rc;
+
+    avcodec_free_context(&v->dec);
+    ctt_demux_close(&v->demux);
+    CTT_TRY(open_format(v));
+    CTT_TRY(open_codec(v));
+    v->drained = 0;
+    v->seen = 0;
+    v->last = v->step = v->gap = 0;
+    CTT_TRY(ctt_decode_next(v));
+out:
+    return rc;
+}
+
+int ctt_decode_enter(struct ctt_video *v, double time)
+{
+    int rc, tried = 0;
+
+    if (v->pictures.count)
+        return enter_pictures(v, time);
+    CTT_TRY(ctt_demux_seek(v->demux, v->start + time, &v->entry, &tried));
+    if (rc == 0) {
+        if (tried)
+            CTT_TRY(reopen(v));
+        return 0;
+    }
+    avcodec_flush_buffers(v->dec);
+    v->drained = 0;
+    v->sought = 1;
+    CTT_TRY(ctt_decode_next(v));
+    CTT_CHECK(rc, CTT_EFORMAT, "%s: no frame at %.3f seconds", v->path, time);
+out:
+    return rc;
 }
 
 void ctt_video_step(struct ctt_video *v)

@@ -31,6 +31,8 @@ struct ctt_demux {
     const AVCodec    *decoder;
     AVStream         *stream;        /* the video */
     int64_t           index, got;    /* packets of it: listed, read */
+    AVPacket         *entry;         /* read by a seek, given next */
+    int               entered;       /* entry holds one */
     double            end, ends;     /* in seconds: of its last packet, and of
                                         the last one of any stream */
 };
@@ -216,6 +218,7 @@ void ctt_demux_close(struct ctt_demux **demux)
 
     if (!d)
         return;
+    av_packet_free(&d->entry);
     avformat_close_input(&d->fmt);
     if (d->io)
         av_freep(&d->io->buffer);
@@ -309,6 +312,12 @@ int ctt_demux_next(struct ctt_demux *d, AVPacket *pkt)
 {
     int rc = 0, e;
 
+    if (d->entered) {
+        av_packet_unref(pkt);
+        av_packet_move_ref(pkt, d->entry);
+        d->entered = 0;
+        return 1;
+    }
     do {
         av_packet_unref(pkt);
         CTT_TRY(ctt_meter_check(d->m));
@@ -351,6 +360,64 @@ out:
     if (fd >= 0)
         close(fd);
     return rc;
+}
+
+/* ---- parts of a file ---- */
+
+/* One try: a key frame at t or before it, and only then. */
+static int enter(struct ctt_demux *d, double t, double by, double *entry)
+{
+    double unit = ctt_demux_unit(d);
+    int64_t at = llround((t - by) / unit);
+    int rc = 0;
+
+    d->entered = 0;
+    if (av_seek_frame(d->fmt, d->stream->index, at, AVSEEK_FLAG_BACKWARD) < 0)
+        return d->m->rc;
+    CTT_TRY(ctt_demux_next(d, d->entry));
+    if (!rc || !(d->entry->flags & AV_PKT_FLAG_KEY) ||
+        d->entry->pts == AV_NOPTS_VALUE)
+        return 0;
+    *entry = (double)d->entry->pts * unit;
+    d->entered = *entry <= t;
+    rc = d->entered;
+out:
+    return rc;
+}
+
+/* An index may have the times of decoding, which are earlier: a key frame that
+ * it names may be shown after t. */
+int ctt_demux_seek(struct ctt_demux *d, double t, double *entry, int *moved)
+{
+    static const double by[] = { 0, 1, 5, 30 };
+    int rc = 0;
+
+    *moved = ctt_format_enters(d->fmt->iformat->name);
+    if (!*moved)
+        return 0;
+    d->entry = d->entry ? d->entry : av_packet_alloc();
+    CTT_TRY(d->entry ? 0 : CTT_ENOMEM);
+    for (size_t i = 0; i < CTT_LEN(by) && rc == 0; i++)
+        CTT_TRY(enter(d, t, by[i], entry));
+out:
+    return rc;
+}
+
+/* MP4 has the times of all frames, of which the mean is made; elsewhere both
+ * rates may only be what the writer stated. */
+double ctt_demux_steady(const struct ctt_demux *d, int64_t n)
+{
+    double mean = av_q2d(d->stream->avg_frame_rate);
+    double base = av_q2d(d->stream->r_frame_rate);
+
+    return d->index && mean > 0 && base > 0 && isfinite(mean) &&
+           isfinite(base) && fabs(mean - base) * (double)n < 0.2 * base ?
+           base : 0;
+}
+
+double ctt_demux_length(const struct ctt_demux *d)
+{
+    return d->fmt->duration > 0 ? (double)d->fmt->duration / AV_TIME_BASE : 0;
 }
 
 /* ---- files that were cut short ---- */

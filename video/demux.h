@@ -39,6 +39,17 @@ void   ctt_demux_pixel(const struct ctt_demux *d, struct AVFrame *f, int *num,
 /* The next packet of the video: 1, or 0 at the end. */
 int  ctt_demux_next(struct ctt_demux *d, struct AVPacket *pkt);
 
+/* Where the video can be entered in its middle; times are those of the file, in
+ * seconds.  seek: 1 if the next packet is now a key frame that is shown at t or
+ * before, entry: when; 0: there is none, or the format is not one for it;
+ * moved: the next packet may then be any.  steady: frames a second if each is
+ * shown equally long, up to frame n, else 0.  length: of the file in seconds, 0
+ * if unknown. */
+int    ctt_demux_seek(struct ctt_demux *d, double t, double *entry,
+                      int *moved);
+double ctt_demux_steady(const struct ctt_demux *d, int64_t n);
+double ctt_demux_length(const struct ctt_demux *d);
+
 /* After the end: how many frames the container says come after the last one;
  * 0 if it is whole or says nothing.  gap: the longest time between two frames,
  * in seconds. */

@@ -8,6 +8,7 @@
 #include "net/limits.h"
 #include "net/newfile.h"
 #include "video/disk.h"
+#include "video/part.h"
 #include "video/pictures.h"
 #include "video/save.h"
 #include "video/video.h"
@@ -54,6 +55,8 @@
     X(int, ctt_file_replace, (const char *path, const void *p, int64_t n),  \
       (path, p, n))                                                         \
     X(const char *, ctt_path_ending, (const char *path), (path))            \
+    X(int, ctt_part_of, (const char *path, char **file,                     \
+                         struct ctt_part *out), (path, file, out))          \
     X(int, ctt_pictures_find, (const char *path, struct ctt_pictures *out), \
       (path, out))                                                          \
     X(int, ctt_pictures_name, (const struct ctt_pictures *p, int i,         \

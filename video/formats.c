@@ -102,3 +102,8 @@ int ctt_format_is_timed(const char *name)
 {
     return is_one_of(name, "matroska avi flv");
 }
+
+int ctt_format_enters(const char *name)
+{
+    return is_one_of(name, "mov matroska");
+}

@@ -20,4 +20,8 @@ int  ctt_format_is_picture(const char *name);
  * a file that was cut short. */
 int  ctt_format_is_timed(const char *name);
 
+/* 1 if each packet has the time at which it is shown, and an index leads to key
+ * frames, so that a part can be decoded without what is before it. */
+int  ctt_format_enters(const char *name);
+
 #endif

@@ -2,6 +2,7 @@
  * pictures.c: clips stored as folders of numbered pictures. */
 #include "video/pictures.h"
 #include "video/disk.h"
+#include "video/part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,41 +95,27 @@ out:
     return rc;
 }
 
-/* Cuts "#first+count" off path and reads it; 0: there is none. */
-static int cut_range(char *path, int *first, int *count)
-{
-    char *hash = strrchr(path, '#'), *plus = hash ? strchr(hash, '+') : NULL;
-    int good;
-
-    if (!plus)
-        return 0;
-    *plus = 0;
-    good = ctt_text_number(hash + 1, first) &&
-           ctt_text_number(plus + 1, count);
-    *hash = 0;
-    return good;
-}
-
 int ctt_pictures_find(const char *path, struct ctt_pictures *out)
 {
     struct ctt_pictures p = { 0 };
+    struct ctt_part part;
     char *dir = NULL;
-    int rc = 0, first = 0, count = 0;
+    int rc;
 
-    if (ctt_disk_kind(path) == CTT_DISK_FILE)
-        return 0;
-    dir = ctt_strdup(path);
-    CTT_TRY(dir ? 0 : CTT_ENOMEM);
-    if (ctt_disk_kind(path) == CTT_DISK_NONE &&
-        !cut_range(dir, &first, &count))
+    CTT_TRY(ctt_part_of(path, &dir, &part));
+    if (ctt_disk_kind(dir) == CTT_DISK_FILE ||
+        (ctt_disk_kind(dir) == CTT_DISK_NONE && strcmp(dir, path) == 0))
         goto out;    /* opening it will report that it does not exist */
     CTT_TRY(find_in(dir, &p));
-    count = strcmp(dir, path) == 0 ? p.count : count;
-    CTT_CHECK(count > 0 && first <= p.count && count <= p.count - first,
-              CTT_EFORMAT, "%s: %d pictures from %d, but there are %d", path,
-              count, first, p.count);
-    p.first += first;
-    p.count = count;
+    if (part.kind == CTT_PART_FRAMES) {
+        CTT_CHECK(part.first <= p.count && part.count <= p.count - part.first,
+                  CTT_EFORMAT, "%s: %d pictures from %d, but there are %d",
+                  path, part.count, part.first, p.count);
+        p.first += part.first;
+        p.count = part.count;
+    }
+    CTT_CHECK(part.kind != CTT_PART_TIME || part.fps > 0, CTT_EINVAL, "%s: "
+              "pictures have no times without a rate (--fps)", path);
     *out = p;
     p = (struct ctt_pictures){ 0 };
 out:

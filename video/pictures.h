@@ -12,9 +12,10 @@ struct ctt_pictures {
     int         first, count;    /* count 0: no folder */
 };
 
-/* If path is a folder or "folder#first+count", finds its pictures: the files
+/* If path is a folder or a part of one (part.h), finds its pictures: the files
  * whose names differ from the first one only in their number; the numbers must
- * be consecutive.  Other paths give count 0. */
+ * be consecutive.  Of a part in seconds, which needs a rate, all are found.
+ * Other paths give count 0. */
 int  ctt_pictures_find(const char *path, struct ctt_pictures *out);
 void ctt_pictures_clear(struct ctt_pictures *p);
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * decode.h: a video while it is decoded, for decode.c and segment.c. */
+#ifndef CTT_DECODE_H
+#define CTT_DECODE_H
+
+#include "video/demux.h"
+#include "video/part.h"
+#include "video/pictures.h"
+#include "video/video.h"
+
+struct AVCodecContext;
+struct SwsContext;
+
+struct ctt_video {
+    char              *path, *file; /* as given; without the part */
+    struct ctt_part    part;
+    struct ctt_meter   meter;
+    struct ctt_pictures pictures;   /* count 0: path is a file */
+    struct ctt_demux  *demux;       /* of the file, or of the first picture */
+    struct AVCodecContext *dec;
+    struct AVPacket   *pkt;
+    struct AVFrame    *now, *ahead;
+    struct AVFrame    *held;        /* behind ahead, if there is a `later` */
+    struct SwsContext *sws;
+    int                sws_key[8];  /* what sws was made for */
+    int                sent;        /* pictures sent to the decoder */
+    int                drained;
+    int64_t            seen;        /* frames decoded, or passed over */
+    double             start, last, step;    /* of ahead, in seconds */
+    double             gap;         /* the longest between two frames */
+    double             entry;       /* after a seek: frames before this time
+                                       of the file cannot be decoded */
+    int                sought;
+
+    /* Of a part: whether its begin was found, and its frames given so far;
+     * times of the video: of frame 0 of the part, and of the held frame. */
+    int                begun, ended, later;
+    int64_t            given;
+    double             zero, after;
+};
+
+/* Decodes the next frame of the file, which becomes `ahead`: 1, or 0 at the
+ * end; `last` is its time. */
+int ctt_decode_next(struct ctt_video *v);
+
+/* Goes to a key frame at `time` of the video or before it, so that the next
+ * frame is not later than `time`; 0: stays where it is, or at the start.  The
+ * first frame must have been decoded. */
+int ctt_decode_enter(struct ctt_video *v, double time);
+
+#endif

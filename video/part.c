@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * part.c: the end of a clip's path that says which part of a video it is. */
+#include "video/part.h"
+#include "video/disk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ctt_part_number(const char *s, double most, double *out)
+{
+    size_t n = strspn(s, "0123456789"), m = s[n] == '.';
+
+    m = m ? 1 + strspn(s + n + 1, "0123456789") : 0;
+    if (n + m < 1 || n + m > 30 || s[n + m] || (n == 0 && m == 1))
+        return 0;
+    *out = strtod(s, NULL);
+    return *out < most;
+}
+
+/* Cuts s at the last c; the text behind it, or NULL. */
+static char *cut(char *s, char c)
+{
+    char *p = strrchr(s, c);
+
+    if (p)
+        *p++ = 0;
+    return p;
+}
+
+/* "start,end" or "start,end~". */
+static int read_time(char *s, struct ctt_part *p)
+{
+    size_t n = strlen(s);
+    char *end;
+
+    p->or_all = n > 0 && s[n - 1] == '~';
+    if (p->or_all)
+        s[n - 1] = 0;
+    end = cut(s, ',');
+    p->kind = CTT_PART_TIME;
+    return end && ctt_part_number(s, CTT_PART_SECONDS, &p->start) &&
+           ctt_part_number(end, CTT_PART_SECONDS, &p->end) &&
+           p->start < p->end;
+}
+
+/* What is behind '#'; 0: something else. */
+static int read_end(char *s, struct ctt_part *p)
+{
+    char *rate = cut(s, '@'), *count;
+
+    if (rate && !(ctt_part_number(rate, CTT_PART_RATE + 1, &p->fps) &&
+                  p->fps > 0))
+        return 0;
+    if (!*s)
+        return rate != NULL;
+    if (strncmp(s, "t=", 2) == 0)
+        return read_time(s + 2, p);
+    count = cut(s, '+');
+    p->kind = CTT_PART_FRAMES;
+    return count && ctt_text_number(s, &p->first) &&
+           ctt_text_number(count, &p->count) && p->count > 0;
+}
+
+int ctt_part_of(const char *path, char **file, struct ctt_part *out)
+{
+    struct ctt_part p = { CTT_PART_ALL, 0, 0, 0, 0, 0, 0 };
+    const char *hash = strrchr(ctt_path_base(path), '#');
+    char *copy = ctt_strdup(path), *end = NULL;
+    int rc = copy ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    *out = p;
+    if (hash && ctt_disk_kind(path) == CTT_DISK_NONE) {
+        end = ctt_strdup(hash + 1);
+        CTT_TRY(end ? 0 : CTT_ENOMEM);
+        if (read_end(end, &p)) {
+            copy[hash - path] = 0;
+            *out = p;
+        }
+    }
+    *file = copy;
+    copy = NULL;
+out:
+    ctt_free(copy);
+    ctt_free(end);
+    return rc;
+}
+
+/* A number of at most 6 decimals, without zeros at its end. */
+static void put_number(char *to, size_t room, double x)
+{
+    int n = snprintf(to, room, "%.6f", x);
+
+    while (n > 0 && to[n - 1] == '0')
+        to[--n] = 0;
+    if (n > 0 && to[n - 1] == '.')
+        to[n - 1] = 0;
+}
+
+char *ctt_part_path(const char *file, const struct ctt_part *p)
+{
+    char a[32], b[32], part[96] = "", rate[40] = "";
+    size_t room = strlen(file) + sizeof(part) + sizeof(rate);
+    char *s = ctt_calloc(room, 1);
+
+    if (!s)
+        return NULL;
+    if (p->kind == CTT_PART_FRAMES) {
+        snprintf(part, sizeof(part), "%d+%d", p->first, p->count);
+    } else if (p->kind == CTT_PART_TIME) {
+        put_number(a, sizeof(a), p->start);
+        put_number(b, sizeof(b), p->end);
+        snprintf(part, sizeof(part), "t=%s,%s%s", a, b, p->or_all ? "~" : "");
+    }
+    if (p->fps > 0) {
+        put_number(a, sizeof(a), p->fps);
+        snprintf(rate, sizeof(rate), "@%s", a);
+    }
+    snprintf(s, room, "%s%s%s%s", file, *part || *rate ? "#" : "", part, rate);
+    return s;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * part.h: the end of a clip's path that says which part of a video it is, and
+ * how fast its pictures follow. */
+#ifndef CTT_PART_H
+#define CTT_PART_H
+
+#include "net/ctt.h"
+
+/* "#first+count" is frames, the first of a video being 0; "#t=start,end" is
+ * what is shown in these seconds (as in Media Fragments, W3C 2012), followed by
+ * "~" if a video that is not longer than that is the part itself; "@rate" is
+ * the frames per second of a folder of pictures, alone "#@rate". */
+enum ctt_part_kind { CTT_PART_ALL, CTT_PART_FRAMES, CTT_PART_TIME };
+struct ctt_part {
+    enum ctt_part_kind kind;
+    int    first, count;      /* count > 0 */
+    double start, end;        /* 0 <= start < end, below CTT_PART_SECONDS */
+    int    or_all;            /* "~" */
+    double fps;               /* 0: not stated */
+};
+
+/* Times are below that, rates at most this. */
+enum { CTT_PART_SECONDS = 1000000, CTT_PART_RATE = 1000 };
+
+/* The file or folder that path names, which the caller frees, and the part of
+ * it: all if path exists or ends in another way. */
+int ctt_part_of(const char *path, char **file, struct ctt_part *out);
+
+/* The path of a part of file, which the caller frees; NULL if out of memory.
+ * Times are written to the microsecond. */
+char *ctt_part_path(const char *file, const struct ctt_part *p);
+
+/* 1 and the number if s is one from 0 to below most: digits and at most one
+ * point. */
+int ctt_part_number(const char *s, double most, double *out);
+
+#endif
