@@ -6,6 +6,7 @@
 #include "video/disk.h"
 #include "video/split.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { SUBSET_LIMIT = 1 << 22 };
@@ -59,6 +60,17 @@ out:
     return rc;
 }
 
+/* 1 if all names are numbers. */
+static int are_numbers(const struct ctt_names *n)
+{
+    int value;
+
+    for (int i = 0; i < n->count; i++)
+        if (!ctt_text_number(n->name[i], &value))
+            return 0;
+    return 1;
+}
+
 /* The class that a line of the subset file names, or -1. */
 static int subset_class(const struct ctt_listing *s, const char *word)
 {
@@ -73,7 +85,8 @@ static int subset_class(const struct ctt_listing *s, const char *word)
             plain[n++] = *p;
     plain[n] = 0;
     i = ctt_names_find(&s->names, plain);
-    if (i < 0 && ctt_text_number(word, &i) && i >= s->names.count)
+    if (i < 0 && (!ctt_text_number(word, &i) || i >= s->names.count ||
+                  are_numbers(&s->names)))
         i = -1;
     return i;
 }
@@ -121,52 +134,65 @@ out:
     return rc;
 }
 
-/* 1 if the names are just "0", "1", "2" ... */
-static int are_numbers(const struct ctt_names *n)
+/* The model's class for each class of the data, by the numbers that the data
+ * gives its classes: the one of this name, or in this place; -1: none. */
+static void match_numbers(const struct ctt_listing *s,
+                          const struct ctt_names *model, int *to)
 {
-    int value;
+    const struct ctt_names *text = s->numbers.count ? &s->numbers : &s->names;
+    int named = are_numbers(model), numbers = are_numbers(text), number;
+    char name[16];
 
-    for (int i = 0; i < n->count; i++)
-        if (!ctt_text_number(n->name[i], &value) || value != i)
-            return 0;
-    return 1;
+    for (int i = 0; i < s->names.count; i++) {
+        number = i;
+        if (numbers)
+            ctt_text_number(text->name[i], &number);
+        snprintf(name, sizeof(name), "%d", number);
+        to[i] = named ? ctt_names_find(model, name) :
+                number < model->count ? number : -1;
+    }
 }
 
-/* The largest label that a clip has, and whether the model lacks the name of
- * one. */
-static int largest_label(const struct ctt_listing *s,
-                         const struct ctt_names *model, int *lacks)
+/* Whether the model lacks the name of a class that a clip has. */
+static int lacks_a_name(const struct ctt_listing *s,
+                        const struct ctt_names *model)
 {
-    int largest = -1;
-
-    *lacks = 0;
     for (int i = 0; i < s->list->count; i++) {
         int label = s->list->item[i].label;
-        if (label < 0)
-            continue;
-        largest = label > largest ? label : largest;
-        *lacks |= ctt_names_find(model, s->names.name[label]) < 0;
+        if (label >= 0 && ctt_names_find(model, s->names.name[label]) < 0)
+            return 1;
     }
-    return largest;
+    return 0;
 }
 
 /* If the data or the model has only numbers, the data's numbers are those of
  * the model's classes: the data's classes get the model's names. */
 static int adopt_numbers(struct ctt_listing *s, const struct ctt_names *model)
 {
-    int numbers = are_numbers(&s->names), rc = 0, lacks, largest;
+    int numbers = are_numbers(&s->names), rc = 0, *to = NULL;
 
-    largest = largest_label(s, model, &lacks);
-    if (!s->numeric || !lacks || !(numbers || are_numbers(model)))
+    if (!s->numeric || !lacks_a_name(s, model) ||
+        !(numbers || are_numbers(model)))
         goto out;
-    CTT_CHECK(largest < model->count, CTT_EINVAL, "%s: class number %d is "
-              "none of the model's, 0 to %d", s->path, largest,
-              model->count - 1);
+    to = ctt_calloc((size_t)s->names.count + 1, sizeof(*to));
+    CTT_TRY(to ? 0 : CTT_ENOMEM);
+    match_numbers(s, model, to);
+    for (int i = 0; i < s->list->count; i++) {
+        struct ctt_item *item = &s->list->item[i];
+        int was = item->label;
+        if (was < 0)
+            continue;
+        item->label = to[was];
+        CTT_CHECK(to[was] >= 0, CTT_EINVAL, "%s: class number %s is none of "
+                  "the model's %d", s->path, s->numbers.count ?
+                  s->numbers.name[was] : s->names.name[was], model->count);
+    }
     ctt_names_clear(&s->names);
     for (int i = 0; i < model->count; i++)
         CTT_TRY(ctt_names_add(&s->names, model->name[i]));
     rc = 0;
 out:
+    ctt_free(to);
     return rc;
 }
 
@@ -207,23 +233,6 @@ static void filter(struct ctt_list *l, const int *map)
     l->count = n;
 }
 
-/* Says which class has no clip; numbers with gaps are a cause. */
-static int no_clip_of(const struct ctt_listing *s,
-                      const struct ctt_names *keep, const int *seen, int i)
-{
-    int used = 0;
-
-    if (!s->numeric || !are_numbers(keep))
-        return ctt_error(CTT_EFORMAT, "%s: no clip of class '%s'", s->path,
-                         keep->name[i]);
-    for (int k = 0; k < keep->count; k++)
-        used += seen[k];
-    return ctt_error(CTT_EFORMAT, "%s: no clip of class '%s': the labels are "
-                     "numbers up to %d, but only %d different ones occur; "
-                     "number the classes from 0 without gaps, or use names",
-                     s->path, keep->name[i], keep->count - 1, used);
-}
-
 /* In training every class needs a clip. */
 static int check_classes(const struct ctt_listing *s,
                          const struct ctt_names *keep)
@@ -240,7 +249,8 @@ static int check_classes(const struct ctt_listing *s,
     }
     for (int i = 0; i < keep->count && labelled; i++)
         if (!seen[i])
-            CTT_TRY(no_clip_of(s, keep, seen, i));
+            CTT_TRY(ctt_error(CTT_EFORMAT, "%s: no clip of class '%s'",
+                              s->path, keep->name[i]));
 out:
     ctt_free(seen);
     return rc;
@@ -313,6 +323,7 @@ int ctt_list_open(const char *path, const char *split, char *const *known,
     s.list = NULL;
 out:
     ctt_names_clear(&s.names);
+    ctt_names_clear(&s.numbers);
     ctt_list_free(&s.list);
     return rc;
 }

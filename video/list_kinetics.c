@@ -24,6 +24,7 @@ static const char *const column[KNOWN] = {
 struct row {
     char *label, *id, *split;    /* NULL: the file has no such column */
     char  stem[STEM];            /* id_start_end */
+    struct ctt_part part;        /* of the video called id */
     int   number;                /* its line */
 };
 
@@ -114,6 +115,10 @@ static int take_row(struct sheet *t, char *line, int number)
     *r = (struct row){ .label = value[LABEL], .id = value[ID],
                        .split = value[SPLIT], .number = number };
     snprintf(r->stem, sizeof(r->stem), "%s_%06d_%06d", r->id, start, end);
+    if (ctt_part_between(value[START], value[END], 0, &r->part))
+        r->part.or_all = 1;
+    else
+        r->part = (struct ctt_part){ .kind = CTT_PART_ALL };
 out:
     return rc;
 }
@@ -227,11 +232,18 @@ static int add_rows(struct ctt_listing *s, const struct sheet *t,
     for (int i = 0; i < t->rows; i++) {
         const struct row *r = &t->row[i];
         const char *file = ctt_videos_file(v, r->stem);
-        file = file ? file : ctt_videos_file(v, r->id);
+        const char *all = file ? NULL : ctt_videos_file(v, r->id);
+        int label = r->label ? ctt_names_find(&s->names, r->label) : -1;
         snprintf(name, sizeof(name), "%s.mp4", r->stem);
-        CTT_TRY(ctt_listing_add(s, file ? "" : dir, file ? file : name,
-                                r->label ? ctt_names_find(&s->names, r->label)
-                                         : -1));
+        if (all && ctt_disk_kind(all) == CTT_DISK_FOLDER) {
+            file = all;    /* pictures, which have no times */
+            all = NULL;
+        }
+        if (all)
+            CTT_TRY(ctt_listing_part(s, "", all, &r->part, label));
+        else
+            CTT_TRY(ctt_listing_add(s, file ? "" : dir, file ? file : name,
+                                    label));
     }
 out:
     return rc;

@@ -6,6 +6,7 @@
 #include "video/disk.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Copies the name of the folder that contains the file; 0: none. */
@@ -98,29 +99,78 @@ out:
     return rc;
 }
 
-int ctt_label_numbers(struct ctt_listing *s, struct ctt_lines *t)
+static int by_size(const void *a, const void *b)
 {
-    int rc = 0, most = -1, good = 0, first = -1;
+    int x = *(const int *)a, y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The different numbers of the lines, sorted; each line gets the place of its
+ * own.  A number that no clip has is no class. */
+static int rank_numbers(struct ctt_lines *t, int **out, int *count)
+{
+    int *number = ctt_calloc((size_t)t->count, sizeof(*number));
+    int n = 0, rc = number ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    for (int i = 0; i < t->count; i++)
+        number[i] = t->line[i].value;
+    qsort(number, (size_t)t->count, sizeof(*number), by_size);
+    for (int i = 0; i < t->count; i++)
+        if (n == 0 || number[i] != number[n - 1])
+            number[n++] = number[i];
+    CTT_CHECK(n <= ctt_limits()->classes, CTT_EFORMAT, "%s: more than %d "
+              "classes", t->path, ctt_limits()->classes);
+    for (int i = 0; i < t->count; i++) {
+        const int *at = bsearch(&t->line[i].value, number, (size_t)n,
+                                sizeof(*number), by_size);
+        t->line[i].value = (int)(at - number);
+    }
+    *count = n;
+    *out = number;
+    number = NULL;
+out:
+    ctt_free(number);
+    return rc;
+}
+
+/* Classes of numbers without an index: named after their folders, or else by
+ * the numbers. */
+static int plain_numbers(struct ctt_listing *s, struct ctt_lines *t)
+{
+    int *number = NULL, n = 0, good = 0, rc;
     char name[16];
 
+    CTT_TRY(rank_numbers(t, &number, &n));
+    CTT_TRY(folder_names(t, n, &s->names, &good));
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof(name), "%d", number[i]);
+        CTT_TRY(ctt_names_add(&s->numbers, name));
+        if (!good)
+            CTT_TRY(ctt_names_add(&s->names, name));
+    }
+    s->numeric = 1;
+    rc = 0;
+out:
+    ctt_free(number);
+    return rc;
+}
+
+int ctt_label_numbers(struct ctt_listing *s, struct ctt_lines *t)
+{
+    int rc = 0, first = -1;
+
     CTT_TRY(index_names(t, &s->names, &first));
+    if (first < 0)
+        return plain_numbers(s, t);
     for (int i = 0; i < t->count; i++) {
         struct ctt_line *l = &t->line[i];
-        if (first >= 0)
-            l->value -= first;
-        most = l->value > most ? l->value : most;
-        CTT_CHECK(l->value >= 0 && l->value < ctt_limits()->classes &&
-                  (first < 0 || l->value < s->names.count), CTT_EFORMAT,
+        l->value -= first;
+        CTT_CHECK(l->value >= 0 && l->value < s->names.count, CTT_EFORMAT,
                   "%s:%d: no class has number %s", t->path, l->number,
                   l->label);
     }
-    if (first < 0)
-        CTT_TRY(folder_names(t, most + 1, &s->names, &good));
-    for (int i = 0; first < 0 && !good && i <= most; i++) {
-        snprintf(name, sizeof(name), "%d", i);
-        CTT_TRY(ctt_names_add(&s->names, name));
-    }
-    s->numeric = first < 0;
     rc = 0;
 out:
     return rc;

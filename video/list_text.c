@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * list_text.c: lists of clips, one line each: path and label, or folder of
- * pictures, number of frames and label. */
+ * list_text.c: lists of clips, one line each: path and label; folder of
+ * pictures, number of frames and label; video, start, end and label. */
 #include "video/list_text.h"
 #include "net/limits.h"
 #include "net/newfile.h"
 #include "net/visible.h"
 #include "video/disk.h"
+#include "video/videos.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +72,11 @@ static int read_lines(struct ctt_lines *t)
 
     CTT_TRY(ctt_text_read(t->path, LIST_LIMIT, &t->text, &size));
     for (at = t->text; (s = ctt_text_line(&at, &number)) != NULL;) {
-        if (*s == 0 || *s == '#' || (t->count == 0 && is_heading(s)))
+        if (t->count == 0 && is_heading(s)) {
+            t->frames = strstr(s, "frame") != NULL;
+            continue;
+        }
+        if (*s == 0 || *s == '#')
             continue;
         more = ctt_grown(t->line, &t->room, t->count, sizeof(*more));
         CTT_TRY(more ? 0 : CTT_ENOMEM);
@@ -126,49 +131,95 @@ static char separator(const struct ctt_lines *t)
     return any;
 }
 
-/* Kind of the path s, relative to the list's folder. */
+/* Kind of the path s, relative to the list's folder; a video may be named
+ * without its extension. */
 static int kind(const struct ctt_lines *t, const char *s,
                 enum ctt_disk_kind *out)
 {
-    char *path = ctt_path_join(t->dir, s);
+    char *path = ctt_path_join(t->dir, s), *file = NULL;
+    int rc = path ? 0 : CTT_ENOMEM;
 
-    if (!path)
-        return CTT_ENOMEM;
+    CTT_TRY(rc);
     *out = ctt_disk_kind(path);
+    CTT_TRY(ctt_videos_beside(path, &file));
+    *out = rc ? CTT_DISK_FILE : *out;
+    rc = 0;
+out:
     ctt_free(path);
-    return 0;
+    ctt_free(file);
+    return rc;
 }
 
-/* Splits "path<sep>number" and returns the number, or -1. */
-static int cut_number(char *s, char sep)
+/* Cuts the text behind the last separator off s; NULL: there is none. */
+static char *cut_field(char *s, char sep)
 {
     char *p = last(s, sep);
-    int value;
 
-    if (!p || !ctt_text_number(ctt_text_trim(p + 1), &value))
-        return -1;
+    if (!p)
+        return NULL;
     *p = 0;
     ctt_text_trim(s);
-    return value;
+    return ctt_text_trim(p + 1);
 }
 
-/* How many numbers are between path and label: 0, or for folders of pictures 1
- * or 2; from the first line, whose folder must exist. */
-static int numbers_between(const struct ctt_lines *t, char sep, int *out)
+/* Cuts "path<sep>number" and returns the number, or -1. */
+static int cut_number(char *s, char sep)
 {
-    char *copy = ctt_strdup(t->line[0].path);
+    const char *field = cut_field(s, sep);
+    int value;
+
+    return field && ctt_text_number(field, &value) ? value : -1;
+}
+
+/* 1 for a number of any kind, such as -1, 2.5 or 1e9. */
+static int is_any_number(const char *s)
+{
+    char *end;
+
+    if (s[strspn(s, "0123456789+-.eE")] != 0)
+        return 0;
+    strtod(s, &end);
+    return end != s && *end == 0;
+}
+
+/* What is between the path and the label of each line, from the first of the
+ * lines whose file or folder exists. */
+enum between { NOTHING, FRAMES, OFFSET_FRAMES, TIMES };
+
+static int line_between(const struct ctt_lines *t, const char *line, char sep,
+                        enum between *out, int *known)
+{
+    char *copy = ctt_strdup(line), *field = "0";
     enum ctt_disk_kind k;
     int rc = copy ? 0 : CTT_ENOMEM, n = 0;
 
     CTT_TRY(rc);
     CTT_TRY(kind(t, copy, &k));
-    while (k == CTT_DISK_NONE && n < 2 && cut_number(copy, sep) >= 0) {
+    while (k == CTT_DISK_NONE && n < 2 && field) {
+        field = cut_field(copy, sep);
+        if (!field || !is_any_number(field + (*field == '#')))
+            break;
         CTT_TRY(kind(t, copy, &k));
         n++;
     }
-    *out = k == CTT_DISK_FOLDER ? n : 0;
+    *known = k != CTT_DISK_NONE;
+    *out = k == CTT_DISK_FOLDER ? (enum between)n :
+           k == CTT_DISK_FILE && n == 2 ? TIMES : NOTHING;
 out:
     ctt_free(copy);
+    return rc;
+}
+
+enum { TRIED = 8, COLUMNS = 4 };
+
+static int find_between(const struct ctt_lines *t, char sep,
+                        enum between *out)
+{
+    int known = 0, rc = 0;
+
+    for (int i = 0; i < t->count && i < TRIED && !known; i++)
+        CTT_TRY(line_between(t, t->line[i].path, sep, out, &known));
+out:
     return rc;
 }
 
@@ -188,17 +239,6 @@ static int part_lines(struct ctt_lines *t, char sep)
     }
 out:
     return rc;
-}
-
-/* 1 for a number of any kind, such as -1, 2.5 or 1e9. */
-static int is_any_number(const char *s)
-{
-    char *end;
-
-    if (s[strspn(s, "0123456789+-.eE")] != 0)
-        return 0;
-    strtod(s, &end);
-    return end != s && *end == 0;
 }
 
 /* Reads labels as numbers: 1; if one is a name, all are names: 0. */
@@ -239,21 +279,19 @@ out:
 
 /* ---- the folder that the paths are relative to ---- */
 
-enum { TRIED = 8, COLUMNS = 4 };
-
 /* 1 if a path at the beginning of the line exists below dir. */
 static int starts_with_path(const char *dir, const char *line, int *yes)
 {
-    char *copy = ctt_strdup(line), *path = NULL, *sep;
+    const struct ctt_lines t = { .dir = (char *)(uintptr_t)dir };
+    char *copy = ctt_strdup(line), *sep;
     int rc = copy ? 0 : CTT_ENOMEM;
+    enum ctt_disk_kind k;
 
     *yes = 0;
     CTT_TRY(rc);
     for (int i = 0; i < COLUMNS && !*yes; i++) {
-        ctt_free(path);
-        path = ctt_path_join(dir, copy);
-        CTT_TRY(path ? 0 : CTT_ENOMEM);
-        *yes = *copy && ctt_disk_kind(path) != CTT_DISK_NONE;
+        CTT_TRY(kind(&t, copy, &k));
+        *yes = *copy && k != CTT_DISK_NONE;
         sep = copy + strlen(copy);
         while (sep > copy && !strchr(" \t,;", *sep))
             sep--;
@@ -262,7 +300,6 @@ static int starts_with_path(const char *dir, const char *line, int *yes)
     }
 out:
     ctt_free(copy);
-    ctt_free(path);
     return rc;
 }
 
@@ -331,51 +368,73 @@ out:
     return rc;
 }
 
-/* Adds line l; between: how many numbers are between path and label. */
-static int add_line(struct ctt_listing *s, const struct ctt_lines *t,
-                    struct ctt_line *l, char sep, int between)
+/* The numbers between path and label of l, which are cut off. */
+static int read_part(const struct ctt_lines *t, struct ctt_line *l, char sep,
+                     enum between between, struct ctt_part *p)
 {
-    int frames = 0, offset = 0, rc = 0, label = l->value;
-    char *folder = NULL;
-    size_t room;
+    const char *start, *end;
+    int rc = 0;
 
-    if (between > 0)
-        frames = cut_number(l->path, sep);
-    if (between > 1)
-        offset = cut_number(l->path, sep);
-    CTT_CHECK(!between || (frames > 0 && offset >= 0), CTT_EFORMAT,
+    *p = (struct ctt_part){ .kind = CTT_PART_FRAMES };
+    if (between == TIMES) {
+        end = cut_field(l->path, sep);
+        start = end ? cut_field(l->path, sep) : NULL;
+        CTT_CHECK(start && *l->path &&
+                  ctt_part_between(start, end, t->frames, p), CTT_EFORMAT,
+                  "%s:%d: not a video, start, end (later, in seconds or as "
+                  "#FRAME) and label", t->path, l->number);
+        return 0;
+    }
+    p->count = cut_number(l->path, sep);
+    if (between == OFFSET_FRAMES)
+        p->first = cut_number(l->path, sep);
+    CTT_CHECK(p->count > 0 && p->first >= 0, CTT_EFORMAT,
               "%s:%d: not a folder, %snumber of frames and label", t->path,
-              l->number, between > 1 ? "offset, " : "");
+              l->number, between == OFFSET_FRAMES ? "offset, " : "");
+out:
+    return rc;
+}
+
+static int add_line(struct ctt_listing *s, const struct ctt_lines *t,
+                    struct ctt_line *l, char sep, enum between between)
+{
+    struct ctt_part part = { .kind = CTT_PART_ALL };
+    int rc = 0, label = l->value;
+    char *path = NULL, *file = NULL;
+
+    if (between != NOTHING)
+        CTT_TRY(read_part(t, l, sep, between, &part));
     if (l->label && label < 0)
         label = ctt_names_find(&s->names, l->label);
-    if (!between)
-        return ctt_listing_add(s, t->dir, l->path, label);
-    room = strlen(l->path) + 32;
-    folder = ctt_calloc(room, 1);
-    CTT_TRY(folder ? 0 : CTT_ENOMEM);
-    snprintf(folder, room, "%s#%d+%d", l->path, offset, frames);
-    CTT_TRY(ctt_listing_add(s, t->dir, folder, label));
+    path = ctt_path_join(t->dir, l->path);
+    CTT_TRY(path ? 0 : CTT_ENOMEM);
+    rc = ctt_videos_beside(path, &file);
+    CTT_TRY(rc != CTT_EFORMAT ? rc : ctt_error(rc, "%s:%d: %s", t->path,
+                                               l->number, ctt_errmsg()));
+    CTT_TRY(ctt_listing_part(s, file ? "" : t->dir, file ? file : l->path,
+                             &part, label));
 out:
-    ctt_free(folder);
+    ctt_free(path);
+    ctt_free(file);
     return rc;
 }
 
 /* Detects the separator and splits the lines; *sep is 0 if they are just paths.
  */
-static int find_form(struct ctt_lines *t, char *sep, int *between)
+static int find_form(struct ctt_lines *t, char *sep, enum between *between)
 {
     enum ctt_disk_kind k;
     int rc = 0;
 
     *sep = separator(t);
-    *between = 0;
+    *between = NOTHING;
     CTT_TRY(kind(t, t->line[0].path, &k));
     if (k != CTT_DISK_NONE)
         *sep = 0;
     if (*sep == 0)
         goto out;
     CTT_TRY(part_lines(t, *sep));
-    CTT_TRY(numbers_between(t, *sep, between));
+    CTT_TRY(find_between(t, *sep, between));
 out:
     return rc;
 }
@@ -396,8 +455,9 @@ out:
 int ctt_list_text_at(struct ctt_listing *s, const char *path)
 {
     struct ctt_lines t = { .path = path };
-    int rc, between;
+    enum between between;
     char sep;
+    int rc;
 
     CTT_TRY(read_lines(&t));
     t.dir = ctt_stream_named(path) ? ctt_strdup(".") : ctt_path_dir(path);

@@ -18,6 +18,7 @@ struct ctt_lines {
     char            *text;
     struct ctt_line *line;
     int              count, room;
+    int              frames;   /* the heading says that times are frames */
 };
 
 /* list_label.c: name the classes of labels that are numbers, in s->names; give

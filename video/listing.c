@@ -39,6 +39,19 @@ out:
     return rc;
 }
 
+int ctt_listing_part(struct ctt_listing *s, const char *dir, const char *file,
+                     const struct ctt_part *part, int label)
+{
+    char *path = ctt_part_path(file, part);
+    int rc = path ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_listing_add(s, dir, path, label));
+out:
+    ctt_free(path);
+    return rc;
+}
+
 int ctt_listing_names(struct ctt_listing *s, struct ctt_names *found)
 {
     int rc = 0, most = ctt_limits()->classes;

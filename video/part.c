@@ -77,6 +77,10 @@ int ctt_part_of(const char *path, char **file, struct ctt_part *out)
         if (read_end(end, &p)) {
             copy[hash - path] = 0;
             *out = p;
+        } else if (strncmp(hash, "#t=", 3) == 0) {
+            rc = ctt_error(CTT_EFORMAT, "%s: not two times, the first below "
+                           "the second", path);
+            goto out;
         }
     }
     *file = copy;
@@ -85,6 +89,29 @@ out:
     ctt_free(copy);
     ctt_free(end);
     return rc;
+}
+
+int ctt_part_between(const char *start, const char *end, int frames,
+                     struct ctt_part *out)
+{
+    struct ctt_part p = { CTT_PART_TIME, 0, 0, 0, 0, 0, 0 };
+    int last = 0;
+
+    if (*start == '#' && *end == '#') {
+        frames = 1;
+        start++;
+        end++;
+    }
+    *out = p;
+    if (!frames)
+        return ctt_part_number(start, CTT_PART_SECONDS, &out->start) &&
+               ctt_part_number(end, CTT_PART_SECONDS, &out->end) &&
+               out->start < out->end;
+    out->kind = CTT_PART_FRAMES;
+    if (!ctt_text_number(start, &out->first) || !ctt_text_number(end, &last))
+        return 0;
+    out->count = last - out->first;
+    return out->count > 0;
 }
 
 /* A number of at most 6 decimals, without zeros at its end. */

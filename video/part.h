@@ -23,8 +23,15 @@ struct ctt_part {
 enum { CTT_PART_SECONDS = 1000000, CTT_PART_RATE = 1000 };
 
 /* The file or folder that path names, which the caller frees, and the part of
- * it: all if path exists or ends in another way. */
+ * it: all if path exists or ends in another way; CTT_EFORMAT if "#t=" is not
+ * followed by two times, the first below the second. */
 int ctt_part_of(const char *path, char **file, struct ctt_part *out);
+
+/* 1 and the part between two texts of a list: seconds, or frames if `frames` or
+ * if both begin with '#'; the frame `end` is not part of it.  0: they are no
+ * such numbers, or end is not after start. */
+int ctt_part_between(const char *start, const char *end, int frames,
+                     struct ctt_part *out);
 
 /* The path of a part of file, which the caller frees; NULL if out of memory.
  * Times are written to the microsecond. */

@@ -48,6 +48,7 @@ struct ctt_source_set {
     "    a folder with one subfolder per class,\n" \
     "    a list with one line \"path label\" per clip\n" \
     "        (\"path,label\" if names contain blanks),\n" \
+    "        or \"video start end label\" per part of a video,\n" \
     "    a csv file of Kinetics, or a folder with its files,\n" \
     "    the folder of HMDB51 or UCF101, or of their lists,\n" \
     "    a pack made by convtt-data pack,\n" \
@@ -66,11 +67,19 @@ struct ctt_source_set {
     "black. Of several sets in DIR, digits:DIR/emnist-letters names one.\n\n" \
     "The paths in a list are relative to its folder; if the first clips are " \
     "not there, to a folder in it, to the folder above, or to a folder in " \
-    "that. Labels are names, or numbers from 0 without gaps; a classInd.txt " \
-    "beside the list names the numbers. A list without labels has only " \
-    "paths. Clips of Kinetics are found by name (ID_000010_000020 or ID, " \
-    "any extension) up to three folders below the list, or below the folder " \
-    "above a folder called annotations. HMDB51 and UCF101 have three splits " \
+    "that. Labels are names or numbers, of which those without a clip are no " \
+    "classes; a classInd.txt beside the list names the numbers. A list " \
+    "without labels has only paths. A video may be named without its " \
+    "extension. The start and the " \
+    "end of a part are seconds (12.5 17), or frames, counted from 0, behind " \
+    "# (#300 #450) or below a heading with start_frame; the frame at the " \
+    "end is not part. VIDEO#t=12.5,17, VIDEO#300+150 (150 frames) and " \
+    "FOLDER#@25 (pictures, 25 a second) are such paths, too. A part that " \
+    "ends a second or more after the video is said to be cut short. Clips " \
+    "of Kinetics are found by name (ID_000010_000020 or ID, any extension; " \
+    "of an ID that is longer, that part) up to three folders below the " \
+    "list, or below the folder above a folder called annotations. " \
+    "HMDB51 and UCF101 have three splits " \
     "each: train and test are those of the first, train2 and test2 those of " \
     "the second; validation is test. If all clips of a folder have " \
     "personNN_ in their names, KTH's splits apply: persons 01 to 16 for " \

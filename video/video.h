@@ -31,7 +31,8 @@ struct ctt_list {
  *    in it; class = template without brackets; or split.json itself;
  *  - a csv file of Kinetics (Kay et al. 2017), whose first line has the
  *    columns youtube_id, time_start and time_end, or a folder with the files
- *    of its splits in it or in its annotations/; the clips are found by name;
+ *    of its splits in it or in its annotations/; the clips are found by name:
+ *    ID_000010_000020, or that part of ID if ID is longer than it;
  *  - the splits of HMDB51 (Kuehne et al. 2011): a folder with the files
  *    CLASS_test_splitK.txt, the folder above, or one of these; of UCF101
  *    (Soomro et al. 2012): a folder with trainlist01.txt ... or the folder
@@ -43,13 +44,17 @@ struct ctt_list {
  *    name contains personNN_, 01 to 25: KTH (Schuldt et al. 2004), where
  *    "train" is persons 01 to 16, "validation" and "test" 17 to 25;
  *  - a text list of lines "path label", "folder nframes label" or "folder
- *    offset nframes label", or just "path" (label -1), with # comments; a line
+ *    offset nframes label", "video start end label" (seconds, or frames as
+ *    "#300 #450" or below a heading with the word frame; the frame `end` is
+ *    not part), or just "path" (label -1), with # comments; a line
  *    is split at its last space, tab, comma or semicolon; paths are relative
  *    to the list's folder, or to a folder in it, to the one above or to a
- *    folder in that, if the first clips are there; labels are names, or
- *    numbers from 0, and other numbers (-1) are an error.  A number is
- *    named after its clips' folder if each number has a folder of its own,
- *    else "0", "1" ...; a classInd.txt beside the list (lines "number name")
+ *    folder in that, if the first clips are there; a video may be named
+ *    without its extension; labels are names, or whole numbers, of which those
+ *    that no clip has are no classes, and other numbers (-1) are an error.  A
+ *    number is named after its clips' folder if each number has a folder of
+ *    its own, else by itself, "0", "1" ...; a classInd.txt beside the list
+ *    (lines "number name")
  *    gives the names and the first number, and classes by folder to a list
  *    without labels;
  *  - a single clip (label -1).
@@ -85,7 +90,10 @@ struct ctt_video;
 enum { CTT_SIDE_MAX = 16384 };    /* pixels per side */
 
 /* path: a file, whose format is detected; a folder of numbered pictures, one
- * per frame; or "folder#first+count", a part of those, first counted from 0.
+ * per frame; or a part of one of these (part.h), to which MP4 and Matroska are
+ * entered at a key frame before it.  Of a part in seconds the first frame is
+ * the one shown then, and at least one is given; a part that begins after the
+ * end of the video is CTT_EFORMAT.
  * A file that is a picture is a clip of one frame.
  * The file is a video by its content, whatever its name; playlists and other
  * files that name further files are refused (formats.c), and nothing but the
@@ -95,27 +103,29 @@ enum { CTT_SIDE_MAX = 16384 };    /* pixels per side */
 int  ctt_video_open(const char *path, struct ctt_video **out);
 void ctt_video_close(struct ctt_video **v);
 
-/* 1 if the clip is a picture or a folder of pictures, whose frames have no
- * times. */
+/* 1 if the clip is a picture or a folder of pictures without a rate, whose
+ * frames have no times. */
 int  ctt_video_timeless(const struct ctt_video *v);
 
 /* Average frame rate in frames per second; 0: the file does not state it. */
 float ctt_video_fps(const struct ctt_video *v);
 
 /* A video holds two frames, the current and the next.  ctt_video_ahead()
- * decodes the next one: 1 and its time in seconds since the first frame, never
+ * decodes the next one: 1 and its time in seconds since the first frame (of a
+ * part: since its begin, the first frame may be before), never
  * decreasing; at the end 0 and the time at which the last frame ends.
  * ctt_video_step() makes it the current frame. */
 int  ctt_video_ahead(struct ctt_video *v, double *t);
 void ctt_video_step(struct ctt_video *v);
 
-/* Frames decoded so far; and at the end how many there should be: more than
+/* Frames given so far; and at the end how many there should be: more than
  * were decoded if the container says so, as that of a clip which was cut short.
  * These count: the table of samples of MP4, the number of frames of AVI, the
  * durations that Matroska and FLV state. A duration must exceed the frames by
  * more than 1.5 times the longest time between two of them (0.5 times if the
  * file is also shorter than the size that it states in Matroska and AVI), since
- * muxers round it and the last frame may stay longer. */
+ * muxers round it and the last frame may stay longer.  Of a part those that it
+ * has beyond the end of the video, if it is a second or more. */
 int64_t ctt_video_seen(const struct ctt_video *v);
 int64_t ctt_video_stated(const struct ctt_video *v);
 

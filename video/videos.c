@@ -8,7 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NAME = 512 };    /* longer names are not wanted by any list */
+/* NAME: longer ones are not wanted by any list. */
+enum { NAME = 512, PATH = 4096 };
 
 int ctt_no_clip(const char *name)
 {
@@ -19,6 +20,36 @@ int ctt_no_clip(const char *name)
         if (strcasecmp(ctt_path_ending(name), ending[i]) == 0)
             return 1;
     return strcmp(name, "LICENSE") == 0 || strcmp(name, "README") == 0;
+}
+
+int ctt_videos_beside(const char *path, char **out)
+{
+    static const char *const ending[] = { ".mp4", ".webm", ".avi", ".mkv",
+        ".mov", ".m4v", ".mpg", ".mpeg", ".wmv", ".flv", ".ts", ".3gp", ".ogv",
+        ".MP4", ".AVI", ".MOV" };
+    char file[PATH];
+    size_t n = strlen(path);
+    int rc = 0, found = -1;
+
+    if (*ctt_path_ending(path) || n + 8 > sizeof(file) ||
+        ctt_disk_kind(path) != CTT_DISK_NONE)
+        return 0;
+    memcpy(file, path, n);
+    for (int i = 0; i < (int)CTT_LEN(ending); i++) {
+        snprintf(file + n, 8, "%s", ending[i]);
+        if (ctt_disk_kind(file) != CTT_DISK_FILE)
+            continue;
+        CTT_CHECK(found < 0, CTT_EFORMAT, "%s: is %s%s or %s; name one", path,
+                  path, ending[found], file);
+        found = i;
+    }
+    if (found < 0)
+        goto out;
+    snprintf(file + n, 8, "%s", ending[found]);
+    *out = ctt_strdup(file);
+    rc = *out ? 1 : CTT_ENOMEM;
+out:
+    return rc;
 }
 
 int ctt_videos_want(struct ctt_videos *v, const char *name)

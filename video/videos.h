@@ -15,6 +15,11 @@ struct ctt_videos {
 /* 1 for the name of a file that is commonly found among clips and is none. */
 int  ctt_no_clip(const char *name);
 
+/* A file that path names without its extension, of the usual ones of videos:
+ * 1 and its path, which the caller frees; 0: none, or path has an extension
+ * or exists.  CTT_EFORMAT: there are two, which the message names. */
+int  ctt_videos_beside(const char *path, char **out);
+
 /* Adds a name to look for: "stem" or "folder/stem", where stem is the name of
  * a file without its extension, or of a folder of pictures. */
 int  ctt_videos_want(struct ctt_videos *v, const char *name);

@@ -26,7 +26,9 @@ const char *const ctt_fuzz_words[] = {
     "{\"a\": \"0\"}", "[{\"id\": \"1\", \"template\": \"a\"}]", "\"label\":",
     "\"id\":", "[", "]", "{", "}", "label,youtube_id,time_start,time_end,split",
     "\n%testlist01.txt\n", "\n%trainlist01.txt\n",
-    "a/x.avi", "a/x.avi 0", "f 2 0", "f 0 2 0", " ", ",", ";", "\t", "\n",
+    "a/x.avi 0 1.5 0", "a/x 1 2 0", "x.avi #0 #9 0", "nan",
+    "1e9", "1.5", "#t=", "video start_frame end_frame label\n", "a/x.avi",
+    "a/x.avi 0", "f 2 0", "f 0 2 0", " ", ",", ";", "\t", "\n",
     "\"", "0", "1", "-1", "2", "65536", "999999999", "#", "train", "test",
     "\xef\xbb\xbf", "\r\n", "..", "/", NULL
 };
@@ -221,6 +223,12 @@ static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx.avi 0\ny.avi 2\n"),
     FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx.avi 0\ny.avi 1\n"
               "%!known\nrun\nwalk\n"),
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx.avi 0 1.5 a\nx.avi 1.5 7 b\n"
+              "%x.avi\n\n"),
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx #0 #15 3\nx #9 #70 900\n"
+              "%x.avi\n\n"),
+    FUZZ_TEXT("%!open list.csv\n\n%list.csv\nvideo,start_frame,end_frame,label"
+              "\nx,3,9,a\n%x.avi\n\n%!known\na\nb\n"),
     FUZZ_TEXT("%x.avi\n\n%y.avi\n\n%notes.txt\nhello"),
     FUZZ_TEXT("%!open x.avi\n\n%x.avi\n\n"),
 };

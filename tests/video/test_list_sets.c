@@ -60,7 +60,7 @@ static void test_kinetics(void)
     expect("k/train.csv", "train",
            "eating, or \"tasting\"|riding a bike\n"
            "riding a bike/aaaaaaaaaaa_000012_000022.mp4:1\n"
-           "train/_bb-bbbbbbb.mkv:0\n"
+           "train/_bb-bbbbbbb.mkv#t=7,17~:0\n"
            "k/ccccccccccc_000100_000110.webm:1\n"
            "train/-abcdefghi4_000000_000010:1\n"
            "k/gone4567890_000003_000013.mp4:1");
@@ -100,8 +100,8 @@ static void test_kinetics_mixed(void)
     touch("m/aaa.mp4");
     touch("m/bbb.mp4");
     touch("m/ccc.mp4");
-    expect("m/all.csv", "train", "x\nm/aaa.mp4:0");
-    expect("m/all.csv", "val", "x|y\nm/bbb.mp4:1\nm/ccc.mp4:0");
+    expect("m/all.csv", "train", "x\nm/aaa.mp4#t=1,2~:0");
+    expect("m/all.csv", "val", "x|y\nm/bbb.mp4#t=1,2~:1\nm/ccc.mp4#t=1,2~:0");
     refuse("m/all.csv", "test", "no clip of the split 'test'");
 }
 

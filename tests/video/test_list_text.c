@@ -6,20 +6,91 @@
 #include "tests/lib/clip.h"
 #include "tests/lib/list.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* Who does not ask for labels may have classes without a clip. */
-static void test_no_labels(void)
+/* Numbers with gaps or from 1 on: a number without a clip is no class; the
+ * names say which number was which. */
+static void test_gaps(void)
 {
-    struct ctt_list *l = NULL;
+    char *folders[] = { "a", "b", "c" }, *numbers[] = { "3", "7", "900000000" };
 
-    clip_text("gap.txt", "x.mp4 0\ny.mp4 2\n");
-    list_refuse(clip_path("gap.txt"), "train", NULL, 0, NULL,
-                "no clip of class '1'");
-    CHECK_OK(ctt_list_open(clip_path("gap.txt"), "train", NULL,
-                           CTT_LABELS_ANY, NULL, &l));
-    CU_ASSERT_EQUAL(l->count, 2);
-    ctt_list_free(&l);
+    clip_folder("g");
+    clip_text("g/gap.txt", "x.mp4 7\ny.mp4 900000000\nz.mp4 3\n");
+    list_expect(clip_path("g/gap.txt"), "train", NULL, 0, NULL,
+                "3|7|900000000\ng/x.mp4:1\ng/y.mp4:2\ng/z.mp4:0");
+    clip_text("g/one.txt", "x.mp4 1\ny.mp4 2\n");
+    list_expect(clip_path("g/one.txt"), "train", NULL, 0, NULL,
+                "1|2\ng/x.mp4:0\ng/y.mp4:1");
+    clip_text("g/part.txt", "x.mp4 900000000\ny.mp4 3\n");
+    list_expect(clip_path("g/part.txt"), "test", numbers, 3, NULL,
+                "3|7|900000000\ng/x.mp4:2\ng/y.mp4:0");
+    clip_text("g/named.txt", "a/x.mp4 3\nb/y.mp4 7\n");
+    list_expect(clip_path("g/named.txt"), "train", NULL, 0, NULL,
+                "a|b\na/x.mp4:0\nb/y.mp4:1");
+    list_expect(clip_path("g/named.txt"), "test", numbers, 3, NULL,
+                "3|7|900000000\na/x.mp4:0\nb/y.mp4:1");
+    clip_text("g/index.txt", "x.mp4 2\ny.mp4 0\n");
+    list_expect(clip_path("g/index.txt"), "test", folders, 3, NULL,
+                "a|b|c\ng/x.mp4:2\ng/y.mp4:0");
+    list_refuse(clip_path("g/gap.txt"), "test", folders, 3, NULL,
+                "class number 7 is none");
+    clip_text("g/keep.txt", "7\n");
+    list_expect(clip_path("g/gap.txt"), "train", NULL, 0,
+                clip_path("g/keep.txt"), "7\ng/x.mp4:0");
+    clip_text("g/keep.txt", "1\n");
+    list_refuse(clip_path("g/gap.txt"), "train", NULL, 0,
+                clip_path("g/keep.txt"), "no class '1'");
+}
+
+/* A video named without its extension; two that it may be. */
+static void test_stems(void)
+{
+    clip_folder("ids");
+    clip_text("ids/abc.mp4", "");
+    clip_text("ids/d.e", "");
+    clip_text("ids/-f_1.webm", "");
+    clip_text("ids/list.txt", "abc run\nd.e walk\n-f_1 run\ngone walk\n");
+    list_expect(clip_path("ids/list.txt"), "train", NULL, 0, NULL,
+                "run|walk\nids/abc.mp4:0\nids/d.e:1\nids/-f_1.webm:0\n"
+                "ids/gone:1");
+    clip_text("ids/abc.avi", "");
+    list_refuse(clip_path("ids/list.txt"), "train", NULL, 0, NULL,
+                "ids/abc.avi; name one");
+}
+
+/* Parts of videos: seconds, or frames behind '#' or below such a heading. */
+static void test_parts(void)
+{
+    static const struct { const char *text, *is; } row[] = {
+        { "abc.mp4 0 2.5 run\nabc.mp4 2.5 7 walk\nno.mp4 1 2 run\n",
+          "run|walk\nvid/abc.mp4#t=0,2.5:0\nvid/abc.mp4#t=2.5,7:1\n"
+          "vid/no.mp4#t=1,2:0" },
+        { "abc.mp4,#300,#450,0\nabc.mp4, #0, #1, 4\n",
+          "0|4\nvid/abc.mp4#300+150:0\nvid/abc.mp4#0+1:1" },
+        { "video start_frame end_frame label\nabc 10 20 a\n",
+          "a\nvid/abc.mp4#10+10:0" },
+        { "abc 10 20 a\n", "a\nvid/abc.mp4#t=10,20:0" },
+    };
+    static const char *const bad[] = { "abc.mp4 2 1 a", "abc.mp4 2 2 a",
+        "abc.mp4 -1 2 a", "abc.mp4 nan 2 a", "abc.mp4 1 1e99 a",
+        "abc.mp4 1 99999999999 a", "abc.mp4 #1 2 a", "abc.mp4 #2 #1 a",
+        "abc.mp4 #0 #9999999999 a", "abc.mp4 a", "abc.mp4 1 a" };
+    char text[128];
+
+    clip_folder("vid");
+    clip_text("vid/abc.mp4", "");
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        clip_text("vid/list.txt", row[r].text);
+        list_expect(clip_path("vid/list.txt"), "train", NULL, 0, NULL,
+                    row[r].is);
+    }
+    for (size_t i = 0; i < CTT_LEN(bad); i++) {
+        snprintf(text, sizeof(text), "abc.mp4 0 1 a\n%s\n", bad[i]);
+        clip_text("vid/list.txt", text);
+        list_refuse(clip_path("vid/list.txt"), "train", NULL, 0, NULL,
+                    "list.txt:2: not a video, start, end");
+    }
 }
 
 static void test_text(void)
@@ -68,9 +139,9 @@ static void test_many(void)
     clip_text("many.txt", "x.mp4 a\ny.mp4 b\nz.mp4 c\n");
     list_refuse(clip_path("many.txt"), "train", NULL, 0, NULL,
                 "more than 2 classes");
-    clip_text("many.txt", "x.mp4 0\ny.mp4 2\n");
+    clip_text("many.txt", "x.mp4 0\ny.mp4 2\nz.mp4 7\n");
     list_refuse(clip_path("many.txt"), "train", NULL, 0, NULL,
-                ":2: no class has number 2");
+                "more than 2 classes");
     CHECK_OK(ctt_limits_set(&all));
 }
 
@@ -78,16 +149,12 @@ static void test_text_errors(void)
 {
     static const struct { const char *text, *says; } row[] = {
         { "", "no clips in it" }, { "# nothing\n\n", "no clips in it" },
-        { "x.mp4 0\ny.mp4 2\n", "no clip of class '1'" },
-        { "x.mp4 999999\n", ":1: no class has number 999999" },
         { "x.mp4,\ny.mp4,\n", ":1: no label" },
         { "x.mp4 0\ny.mp4 -1\n", ":2: the label -1 is no class number" },
         { "x.mp4 run\ny.mp4 -1\n", ":2: the label -1 is no class number" },
         { "x.mp4,1.5\n", ":1: the label 1.5 is no class number" },
         { "x.mp4 0\ny.mp4 99999999999\n", ":2: the label 99999999999 is" },
         { "x.mp4 1e3\n", ":1: the label 1e3 is no class number" },
-        { "x.mp4 1\ny.mp4 5\n", "no clip of class '0': the labels are "
-          "numbers up to 5, but only 2 different ones occur" },
         { "a.mp4,0\n,1\n", ":2: no path" },
         { "f/pics 4 0\nf/pics x 0", ":2: not a folder, number of frames" },
     };
@@ -187,7 +254,8 @@ static void test_memory(void)
 int main(void)
 {
     static CU_TestInfo tests[] = {
-        { "labels not asked for", test_no_labels },
+        { "numbers with gaps", test_gaps }, { "no extension", test_stems },
+        { "parts of videos", test_parts },
         { "text", test_text }, { "its errors", test_text_errors },
         { "many classes", test_many },
         { "known labels", test_known }, { "class index", test_index },
