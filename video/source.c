@@ -4,6 +4,7 @@
 #include "net/kind.h"
 #include "net/code/zip.h"
 #include "video/digits.h"
+#include "video/disk.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -222,8 +223,9 @@ out:
 /* rc, an error of opening the clip at path, which may be a file of ours. */
 static int no_clip(const char *path, int rc)
 {
-    enum ctt_kind kind = ctt_clip_is_bad(rc) ? ctt_kind_at(path)
-                                             : CTT_KIND_OTHER;
+    enum ctt_kind kind = ctt_clip_is_bad(rc) &&
+                         ctt_disk_kind(path) == CTT_DISK_FILE ?
+                         ctt_kind_at(path) : CTT_KIND_OTHER;
 
     return kind == CTT_KIND_OTHER ? rc :
            ctt_error(rc, "%s: %s, not a clip%s", path, ctt_kind_word(kind),
