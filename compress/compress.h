@@ -349,6 +349,11 @@ struct ctt_span {
 const char *ctt_span_text(const struct ctt_span *s, double part, char *text,
                           size_t size);
 
+/* What a model loses of the mean top-1 against another one on the same clips,
+ * and the standard error of that: of few clips chance alone makes more than
+ * what counts. */
+struct ctt_loss { double mean, error; };
+
 /* Functions of the caller, which get arg; each may be NULL: not done.  stage:
  * a name for logs. */
 struct ctt_recipe_calls {
@@ -360,6 +365,11 @@ struct ctt_recipe_calls {
     /* Tests m. */
     int (*accuracy)(void *arg, const char *stage, const struct ctt_model *m,
                     struct ctt_score *s);
+    /* Tests `was`, and then what models lose against it; without them a loss is
+     * that of accuracy(), and has no error. */
+    int (*against)(void *arg, const char *stage, const struct ctt_model *was);
+    int (*loss)(void *arg, const char *stage, const struct ctt_model *m,
+                struct ctt_loss *out);
     /* Measures the model file at path. */
     int (*time)(void *arg, const char *path, struct ctt_speed *s);
     /* The same, beside the model file `base` in place of the one as given;

@@ -224,8 +224,8 @@ static const struct ctt_opt options[] = {
       .needs = "int8=percentile" },
     { .name = "int8-except", .type = CTT_STRING, .off = FIELD(except),
       .dflt = "", .help = "convs that read floats; auto, or auto,PATTERNS: "
-      "also those that cost most, until the mean top-1 on the validation clips "
-      "is less than --int8-harm below that without int8", .arg = "PATTERNS",
+      "also those that cost most, until the validation clips do not show a loss "
+      "of more than --int8-harm of the mean top-1", .arg = "PATTERNS",
       .needs = "int8!=none data" },
     { .name = "int8-slow", .type = CTT_FLAG, .off = FIELD(slow), .dflt = "0",
       .help = "also convs that are no faster so: 5x5 on images of 8x8 and "

@@ -70,9 +70,13 @@ out:
 struct try {
     int               out;
     char             *take;
-    double           *db, lost;
+    double           *db;
+    struct ctt_loss   lost;
     struct ctt_model *m;
 };
+
+/* Standard errors beyond which a loss is no chance: 95% of two sides. */
+static const double SURE = 1.96;
 
 static void free_try(struct try *t)
 {
@@ -91,10 +95,12 @@ static int test(const struct ctt_walk *k, struct try *t)
 
     snprintf(name, sizeof(name), t->out ? "int8, %d convs in floats" : "int8",
              t->out);
+    t->lost = (struct ctt_loss){ 0, 0 };
+    if (k->calls->loss)
+        return k->calls->loss(k->calls->arg, name, t->m, &t->lost);
     CTT_TRY(ctt_walk_accuracy(k, name, t->m, &now));
-    t->lost = 0;
     for (int i = 0; i < CTT_ACCURACIES; i++)
-        t->lost += (was[i] - now.top1[i]) / CTT_ACCURACIES;
+        t->lost.mean += (was[i] - now.top1[i]) / CTT_ACCURACIES;
 out:
     return rc;
 }
@@ -120,9 +126,10 @@ out:
     return rc;
 }
 
+/* Whether a loss of more than --int8-harm is not shown. */
 static int helps(const struct ctt_walk *k, const struct try *t)
 {
-    return t->lost <= (double)k->o->int8.harm;
+    return t->lost.mean - SURE * t->lost.error <= (double)k->o->int8.harm;
 }
 
 static void swap(struct try *a, struct try *b)
@@ -162,10 +169,11 @@ out:
 
 static void say(const struct ctt_walk *k, const struct try *t, int most)
 {
-    char line[160];
+    char line[200];
 
-    snprintf(line, sizeof(line), "int8: %.1f points of mean top-1 lost even "
-             "with %d convs in floats, so %s", 100 * t->lost, most,
+    snprintf(line, sizeof(line), "int8: %.1f points of mean top-1 lost "
+             "(standard error %.1f) even with %d convs in floats, so %s",
+             100 * t->lost.mean, 100 * t->lost.error, most,
              k->o->int8.automatic ? "all stay so"
              : k->epochs > 0 ? "none is kept so and training has to help"
              : "they stay so, and nothing else is tried");
@@ -180,7 +188,7 @@ static void settle(const struct ctt_walk *k, struct ctt_int8_plan *p,
     struct ctt_choice *c = ctt_report_form(k->r);
 
     if (c && c->int8)
-        c->lost = t->lost;
+        c->lost = t->lost.mean;
     for (int i = 0; i < t->out; i++)
         snprintf(k->r->blame[i].stays, sizeof(k->r->blame[i].stays),
                  "costs accuracy");
@@ -197,7 +205,7 @@ static void give_up(const struct ctt_walk *k, struct try *t, int convs)
 
     ctt_model_free(&t->m);
     t->out = convs;
-    snprintf(why, sizeof(why), "costs %.1f points", 100 * t->lost);
+    snprintf(why, sizeof(why), "costs %.1f points", 100 * t->lost.mean);
     ctt_report_give_up(k->r, why);
 }
 
@@ -234,6 +242,8 @@ int ctt_int8_keep(const struct ctt_walk *k, struct ctt_int8_plan *p,
     int rc;
 
     ctt_report_sort_blame(k->r);
+    if (k->calls->against)
+        CTT_TRY(k->calls->against(k->calls->arg, "int8", p->m));
     CTT_TRY(try_without(k, p, 0, &all));
     if (!helps(k, &all)) {
         CTT_TRY(search(k, p, most, &best, &t));

@@ -467,6 +467,7 @@ int main(int argc, char **argv)
     ctt_teachers_free(&j.teachers);
     ctt_model_free(&j.given);
     ctt_metrics_free(&j.base);
+    ctt_metrics_free(&j.was);
     ctt_data_close(&j.val);
     ctt_data_close(&j.data);
     ctt_model_free(&j.m);

@@ -70,26 +70,63 @@ static int test_given(struct ctt_compress_job *j)
                              &j->base);
 }
 
-/* The first model that a recipe tests is the one as given. */
-static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
-                    struct ctt_score *s)
+/* Tests m on the validation clips; base and all as of ctt_compress_test(). */
+static int test(struct ctt_compress_job *j, const char *stage,
+                const struct ctt_model *m, const struct ctt_metrics *base,
+                struct ctt_score *s, struct ctt_metrics **all)
 {
-    struct ctt_compress_job *j = arg;
     char far[128];
     int rc;
 
     ctt_span_text(&j->watch.span, (double)j->watch.span.now, far, sizeof(far));
     ctt_tool_progress(0, "%s: validation%s", stage, far);
-    rc = test_given(j);
-    if (rc >= 0)
-        rc = ctt_compress_test(m, &j->c.train, j->val, &j->ev, j->base, s,
-                               j->base ? NULL : &j->base);
+    rc = ctt_compress_test(m, &j->c.train, j->val, &j->ev, base, s, all);
     if (ctt_tool_stop())
         CTT_TRY(stopped(j, stage));
-    CTT_TRY(rc);
+out:
+    return rc;
+}
+
+/* The first model that a recipe tests is the one as given. */
+static int accuracy(void *arg, const char *stage, const struct ctt_model *m,
+                    struct ctt_score *s)
+{
+    struct ctt_compress_job *j = arg;
+    int rc = 0;
+
+    CTT_TRY(test_given(j));
+    CTT_TRY(test(j, stage, m, j->base, s, j->base ? NULL : &j->base));
     ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%", stage,
                  100 * s->top1[0], 100 * s->top1[1], 100 * s->top1[2]);
 out:
+    return rc;
+}
+
+static int against(void *arg, const char *stage, const struct ctt_model *was)
+{
+    struct ctt_compress_job *j = arg;
+    struct ctt_score s;
+
+    ctt_metrics_free(&j->was);
+    return test(j, stage, was, NULL, &s, &j->was);
+}
+
+static int loss(void *arg, const char *stage, const struct ctt_model *m,
+                struct ctt_loss *out)
+{
+    struct ctt_compress_job *j = arg;
+    struct ctt_metrics *is = NULL;
+    struct ctt_score s;
+    int rc = 0;
+
+    CTT_TRY(test(j, stage, m, NULL, &s, &is));
+    ctt_compress_loss(j->was, is, ctt_data_clips(j->val), out);
+    ctt_tool_say("%s: top-1 %.1f%%, %.1f%%, %.1f%% at 25, 50, 100%%; %.1f "
+                 "points lost in the mean, standard error %.1f", stage,
+                 100 * s.top1[0], 100 * s.top1[1], 100 * s.top1[2],
+                 100 * out->mean, 100 * out->error);
+out:
+    ctt_metrics_free(&is);
     return rc;
 }
 
@@ -174,6 +211,8 @@ struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
     calls.busy = busy;
     if (j->val) {
         calls.accuracy = accuracy;
+        calls.against = against;
+        calls.loss = loss;
         calls.clips = ctt_data_clips(j->val);
     }
     if (j->data && j->c.recipe.norm_clips > 0)

@@ -31,6 +31,7 @@ struct ctt_compress_job {
     struct ctt_data  *data, *val;
     struct ctt_metrics *base;       /* of the model as given on val; NULL: not
                                        yet tested */
+    struct ctt_metrics *was;        /* of the model that losses are against */
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     struct ctt_compress_watch watch;
     char              busy[128];    /* what samples are taken for */

@@ -2,6 +2,8 @@
  * compress_test.c: tests of a model before and after compression. */
 #include "tools/compress_test.h"
 
+#include <math.h>
+
 /* Whole clips that both have read. */
 static void compare(const struct ctt_metrics *base, const struct ctt_metrics *r,
                     int clips, struct ctt_score *s)
@@ -13,6 +15,29 @@ static void compare(const struct ctt_metrics *base, const struct ctt_metrics *r,
         s->lost += was == CTT_RIGHT && is == CTT_WRONG;
         s->won += was == CTT_WRONG && is == CTT_RIGHT;
     }
+}
+
+void ctt_compress_loss(const struct ctt_metrics *was,
+                       const struct ctt_metrics *is, int clips,
+                       struct ctt_loss *out)
+{
+    double n = 0, sum = 0, squares = 0;
+
+    for (int i = 0; i < clips; i++) {
+        const uint8_t *a = was->verdict + (int64_t)i * CTT_ACCURACIES;
+        const uint8_t *b = is->verdict + (int64_t)i * CTT_ACCURACIES;
+        double lost = 0;
+        if (a[0] == CTT_UNREAD || b[0] == CTT_UNREAD)
+            continue;
+        for (int k = 0; k < CTT_ACCURACIES; k++)
+            lost += (double)(a[k] == CTT_RIGHT) - (double)(b[k] == CTT_RIGHT);
+        n++;
+        sum += lost / CTT_ACCURACIES;
+        squares += lost * lost / (CTT_ACCURACIES * CTT_ACCURACIES);
+    }
+    *out = (struct ctt_loss){ n > 0 ? sum / n : 0, 0 };
+    if (n > 1)
+        out->error = sqrt((squares / n - out->mean * out->mean) / (n - 1));
 }
 
 int ctt_compress_test(const struct ctt_model *m,

@@ -3,6 +3,7 @@
  * on this machine and why, inside or outside the loop over time steps, and its
  * time; and which kernels compute the gradients of its convs. */
 #include "net/op.h"
+#include "net/quant.h"
 #include "net/random.h"
 #include "tools/info.h"
 #include "tools/nodes.h"
@@ -68,13 +69,17 @@ static double macs(const struct plan *p, int node)
     return n;
 }
 
-/* The coding of the node's first weight; "" if it has none. */
+/* The form in which the node's first weight is read; "" if it has none. */
 static const char *weight(const struct plan *p, int node,
                           char text[CTT_WEIGHT_FORM])
 {
+    static const char floats[] = "fp32", bytes[] = "int8";
+
     text[0] = '\0';
     if (p->g->node[node].nw > 0)
         ctt_weight_form(&p->run->weight[node][0], text);
+    if (ctt_is_int8(p->g, node) && strncmp(text, floats, 4) == 0)
+        memcpy(text, bytes, 4);
     return text;
 }
 

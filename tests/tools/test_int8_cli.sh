@@ -88,6 +88,8 @@ if command -v python3 > /dev/null; then
 fi
 tells 0 'a.ctt written' m.ctt -o a.ctt $plain --int8 minmax --int8-except auto \
     --int8-harm 1 --retrain-epochs 0
+grep -qE '^int8: .*; -?[0-9.]+ points lost in the mean, standard error [0-9.]+$' \
+    out || fail "no error of the loss: $(cat out)"
 "$bin/convtt-info" a.ctt > out 2>&1
 [ "$(grep -cE '^conv .*in=[a-z0-9.]*q8' out)" = 4 ] ||
     fail "a harm of 1 keeps convs in floats: $(cat out)"
@@ -124,6 +126,8 @@ grep -q '"frames_db": ' n.json || fail "no ratio of frames: $(cat n.json)"
     fail "not all convs of a predictor read bytes: $(cat out)"
 
 # 6. Measured; a text as well.
+says 0 '^h.z +conv +loop +(int8|wino16)[^ ]* +int8 ' "$bin/convtt-info" --plan \
+    mse.ctt --threads 1
 says 0 'device cpu, int8' "$bin/convtt-infer" --bench mse.ctt --runs 20 \
     --threads 1
 grep -qE '^h.z +conv +loop +(int8|wino16)' out ||
