@@ -207,7 +207,7 @@ static int renumber(const struct ctt_listing *s, const struct ctt_names *keep,
     for (int i = 0; i < s->list->count && !subset; i++) {
         int label = s->list->item[i].label;
         CTT_CHECK(label < 0 || map[label] >= 0, CTT_EINVAL,
-                  "%s: class '%s' is none of the model's %d", s->path,
+                  "%s: class '%s' is none of the model's %d classes", s->path,
                   s->names.name[label], keep->count);
     }
 out:

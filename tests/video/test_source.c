@@ -246,7 +246,7 @@ static void numbers(void)
         set.label = few;
         set.labels = 1;
         refused(path, &set, &in, CTT_EINVAL, "class number 1 is none of the "
-                "model's, 0 to 0");
+                "model's 1");
     }
     ctt_frames_free(&f);
 }
