@@ -224,7 +224,7 @@ static const struct ctt_opt options[] = {
       .needs = "int8=percentile" },
     { .name = "int8-except", .type = CTT_STRING, .off = FIELD(except),
       .dflt = "", .help = "convs that read floats; auto, or auto,PATTERNS: "
-      "also those that cost most, until the validation clips do not show a loss "
+      "also those that cost most, until the validation clips show no loss "
       "of more than --int8-harm of the mean top-1", .arg = "PATTERNS",
       .needs = "int8!=none data" },
     { .name = "int8-slow", .type = CTT_FLAG, .off = FIELD(slow), .dflt = "0",

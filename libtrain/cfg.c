@@ -178,7 +178,8 @@ const struct ctt_opt ctt_train_opts[] = {
     { "self-distil", CTT_FLOAT, FIELD(self_distil), "0", "part of the loss of "
       "an answer before the end of a clip that the model's own answer at its "
       "end is the target of; 0: off", 0, 1, .arg = "SHARE",
-      .section = "Optimiser", .needs = RECOGNISE, .tags = STEP },
+      .section = "Optimiser", .needs = RECOGNISE,
+      .tags = STEP | CTT_OPT_QUIET },
     { "distil-temperature", CTT_FLOAT, FIELD(temperature), "4", "what answers "
       "are divided by before they are compared with those that are targets: "
       "above 1 the classes that are not the answer count more", 0.01, 1000,

@@ -15,8 +15,8 @@ int ctt_compress_test(const struct ctt_model *m,
                       const struct ctt_metrics *base, struct ctt_score *s,
                       struct ctt_metrics **all);
 
-/* What the model of `is` loses against that of `was` on the same clips: the mean
- * over the points of both of the clips that were read. */
+/* What the model of `is` loses against that of `was` on the same clips: the
+ * mean over points, and over the clips that both have read. */
 void ctt_compress_loss(const struct ctt_metrics *was,
                        const struct ctt_metrics *is, int clips,
                        struct ctt_loss *out);

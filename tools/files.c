@@ -149,12 +149,30 @@ out:
     return rc;
 }
 
+/* VIDEO#PART reads VIDEO. */
+static int is_part_of(const char *data, const char *file)
+{
+    const char *part = data ? strrchr(data, '#') : NULL;
+    char *video;
+    int same;
+
+    if (!part || !file)
+        return 0;
+    video = ctt_strdup(data);
+    if (!video)
+        return 1;    /* out of memory: rather refused than overwritten */
+    video[part - data] = '\0';
+    same = ctt_tool_same_file(video, file);
+    ctt_free(video);
+    return same;
+}
+
 int ctt_tool_reads(const char *data, const char *file)
 {
     const char *path = data ? ctt_source_idx(data) : NULL;
     struct stat x, y;
 
-    return ctt_tool_same_file(data, file) ||
+    return ctt_tool_same_file(data, file) || is_part_of(data, file) ||
            ctt_tool_same_file(path, file) ||
            (path && file && strstr(last_part(file), "-ubyte") &&
             (stat(path, &x) == 0 || folder_of(path, &x)) &&

@@ -19,7 +19,7 @@ void ctt_info_macs(const struct ctt_graph *g, double *frame, double *answer)
         *(i < g->clip ? frame : answer) += (double)ctt_node_macs(g, i);
 }
 
-enum { RATIOS = 3, TIMED_CLIPS = 8 };
+enum { RATIOS = 3, TIMED_CLIPS = 8, CELL = 48 };
 static const double ratios[RATIOS] = { 0.25, 0.5, 1 };
 
 struct measured {
@@ -174,18 +174,15 @@ out:
 
 /* ---- comparing ---- */
 
-/* "\t85.0% (73.9-91.9)" at each ratio. */
-static const char *accuracy(const struct measured *r, char *text, size_t size)
+/* "85.0% (73.9-91.9)" at a ratio. */
+static const char *accuracy(const struct measured *r, int ratio,
+                            char text[CELL])
 {
+    double top1 = (double)r->right[ratio] / r->clips;
     char range[32];
-    size_t n = 0;
 
-    for (int k = 0; k < RATIOS && n < size; k++) {
-        double top1 = (double)r->right[k] / r->clips;
-        n += (size_t)snprintf(text + n, size - n, "\t%.1f%% (%s)", 100 * top1,
-                              ctt_wilson_text(top1, r->clips, range,
-                                              sizeof(range)));
-    }
+    snprintf(text, CELL, "%.1f%% (%s)", 100 * top1,
+             ctt_wilson_text(top1, r->clips, range, sizeof(range)));
     return text;
 }
 
@@ -195,7 +192,7 @@ static int compare_row(const struct ctt_info_cfg *cfg, const char *path,
     struct ctt_model *m = NULL;
     struct ctt_stored *s = NULL;
     struct measured r = { .clips = 0 };
-    char params[32], macs[32], more[32], cells[160];
+    char params[32], macs[32], more[32], cell[RATIOS][CELL];
     double frame, answer;
     int64_t bytes;
     int count, rc = 0;
@@ -212,9 +209,10 @@ static int compare_row(const struct ctt_info_cfg *cfg, const char *path,
         goto out;
     }
     CTT_TRY(measure(cfg, path, m, &r));
-    ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%.2f\t%.2f%s", path,
+    ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%.2f\t%.2f\t%s\t%s\t%s", path,
                   (long long)bytes, params, macs, more, r.frame_ms,
-                  r.answer_ms, accuracy(&r, cells, sizeof(cells)));
+                  r.answer_ms, accuracy(&r, 0, cell[0]),
+                  accuracy(&r, 1, cell[1]), accuracy(&r, 2, cell[2]));
 out:
     ctt_free(s);
     ctt_model_free(&m);

@@ -17,8 +17,8 @@ static int each(const char *paths, int (*one)(void *, const char *, int),
     for (const char *p = paths; p; p = *p ? p + 1 : NULL) {
         size_t n = strcspn(p, ",");
 
-        CTT_CHECK(n > 0, CTT_EINVAL, "teacher: bad value '%s' (an empty name)",
-                  paths);
+        CTT_CHECK(n > 0, CTT_EINVAL, "--teacher: bad value '%s' (an empty "
+                  "name)", paths);
         CTT_CHECK(n < sizeof(path), CTT_EINVAL, "--teacher: name too long");
         CTT_CHECK(count < CTT_TEACHERS, CTT_EINVAL,
                   "--teacher: more than %d models", CTT_TEACHERS);

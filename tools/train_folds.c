@@ -6,6 +6,7 @@
 #include "net/wilson.h"
 #include "tools/files.h"
 #include "tools/table.h"
+#include "tools/teachers.h"
 #include "tools/tool.h"
 
 #include <inttypes.h>
@@ -200,10 +201,32 @@ out:
 
 /* ---- all folds ---- */
 
-static int check(const struct ctt_train_cfg *cfg)
+/* What fold k makes is nothing that the later ones read. */
+static int check_fold(const struct ctt_train_cfg *cfg, int own, int k)
+{
+    const char *const read[] = { cfg->init, cfg->data, cfg->classes };
+    struct names *n = ctt_calloc(1, sizeof(*n));
+    struct ctt_train_cfg plain = *cfg, c;
+    int rc = n ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    plain.resume = 0;
+    CTT_TRY(settings_of(&plain, own, k, n, &c));
+    const char *const made[] = { c.out, c.checkpoint, c.log_csv, c.log_json };
+    for (size_t i = 0; i < CTT_LEN(read); i++)
+        CTT_TRY(ctt_tool_spares(made, CTT_LEN(made), read[i]));
+    CTT_TRY(ctt_teachers_spared(cfg->teacher, made, CTT_LEN(made)));
+out:
+    ctt_free(n);
+    return rc;
+}
+
+static int check(const struct ctt_train_cfg *cfg, int own)
 {
     int rc = 0;
 
+    for (int k = 0; k < cfg->folds; k++)
+        CTT_TRY(check_fold(cfg, own, k));
     if (cfg->log_csv)
         CTT_TRY(ctt_tool_can_replace(cfg->log_csv, CTT_TOOL_FOLDS_CSV));
     if (cfg->log_json)
@@ -259,7 +282,7 @@ int ctt_train_folds(const struct ctt_train_cfg *cfg, int own,
     r.clips = ctt_calloc(folds, sizeof(*r.clips));
     r.top1 = ctt_calloc(folds, sizeof(*r.top1));
     CTT_TRY(r.clips && r.top1 ? 0 : CTT_ENOMEM);
-    CTT_TRY(check(cfg));
+    CTT_TRY(check(cfg, own));
     for (int k = 0; k < r.folds; k++) {
         CTT_TRY(train_one(cfg, own, k, one, arg, &r));
         if (rc == 1)

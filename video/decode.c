@@ -81,10 +81,10 @@ static int check_part(struct ctt_video *v)
     double length = ctt_demux_length(v->demux);
     int rc = 0;
 
-    CTT_CHECK(p->fps <= 0 || v->pictures.count, CTT_EINVAL, "%s: only a "
+    CTT_CHECK(p->fps <= 0 || v->pictures.count, CTT_EFORMAT, "%s: only a "
               "folder of pictures is given a rate", v->path);
     CTT_CHECK(p->kind == CTT_PART_ALL || v->pictures.count ||
-              !ctt_demux_is_picture(v->demux), CTT_EINVAL, "%s: a picture has "
+              !ctt_demux_is_picture(v->demux), CTT_EFORMAT, "%s: a picture has "
               "no parts", v->path);
     if ((v->pictures.count && p->kind == CTT_PART_FRAMES) ||
         (p->or_all && length > 0 && length <= p->end - p->start + 1))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decode.h: a video while it is decoded, for decode.c and segment.c. */
-#ifndef CTT_DECODE_H
-#define CTT_DECODE_H
+#ifndef CTT_VIDEO_DECODE_H
+#define CTT_VIDEO_DECODE_H
 
 #include "video/demux.h"
 #include "video/part.h"

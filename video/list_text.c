@@ -63,6 +63,16 @@ static int is_heading(const char *s)
     return is_among(first, s, n) && is_among(last, s + m, strlen(s + m));
 }
 
+/* A heading such as start_frame says that numbers are frames. */
+static int names_frames(const char *s)
+{
+    static const char frame[] = "frame";
+
+    while (*s && strncasecmp(s, frame, sizeof(frame) - 1) != 0)
+        s++;
+    return *s != '\0';
+}
+
 static int read_lines(struct ctt_lines *t)
 {
     struct ctt_line *more;
@@ -73,7 +83,7 @@ static int read_lines(struct ctt_lines *t)
     CTT_TRY(ctt_text_read(t->path, LIST_LIMIT, &t->text, &size));
     for (at = t->text; (s = ctt_text_line(&at, &number)) != NULL;) {
         if (t->count == 0 && is_heading(s)) {
-            t->frames = strstr(s, "frame") != NULL;
+            t->frames = names_frames(s);
             continue;
         }
         if (*s == 0 || *s == '#')

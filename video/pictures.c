@@ -114,8 +114,9 @@ int ctt_pictures_find(const char *path, struct ctt_pictures *out)
         p.first += part.first;
         p.count = part.count;
     }
-    CTT_CHECK(part.kind != CTT_PART_TIME || part.fps > 0, CTT_EINVAL, "%s: "
-              "pictures have no times without a rate (--fps)", path);
+    CTT_CHECK(part.kind != CTT_PART_TIME || part.fps > 0, CTT_EFORMAT, "%s: "
+              "pictures have no times without a rate, as in "
+              "FOLDER#t=START,END@RATE", path);
     *out = p;
     p = (struct ctt_pictures){ 0 };
 out:

@@ -184,13 +184,13 @@ struct window_backward {
         int64_t j = rest(w.depth, k, &first), other;
         struct ctt_ask ask = asks.of(first);
         int64_t place = w.at(ask, j);
-        struct spot to = { ask.sample * w.area.by + pixel,
-                           place * w.stride + s.col };
+        struct spot to = { ask.sample * w.area.by + pixel, s.col };
         struct spot mine = { pixel, s.col };
         float sum[N::V];
 
         if (place == CTT_WINDOW_NONE || (j > 0 && w.at(ask, j - 1) == place))
             return;
+        to.col += place * w.stride;
         for (int64_t a = 0; a < first; a++)
             if (shows(a, ask.sample, place, &other))
                 return;

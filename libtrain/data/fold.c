@@ -33,6 +33,7 @@ uint64_t ctt_name_group(const char *name)
 {
     static const char person[] = "person";
     const size_t n = sizeof(person) - 1;
+    const char *part = strrchr(name, '#');
 
     for (const char *s = name; (s = strstr(s, person)) != NULL; s += n)
         if (digits(s + n))
@@ -40,6 +41,8 @@ uint64_t ctt_name_group(const char *name)
     for (const char *s = name; (s = strstr(s, "_g")) != NULL; s += 2)
         if (digits(s + 2) && s[2 + digits(s + 2)] == '_')
             return number_of(name, (size_t)(s - name) + 2 + digits(s + 2));
+    if (part)
+        return number_of(name, (size_t)(part - name));
     return 0;
 }
 

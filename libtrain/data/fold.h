@@ -7,7 +7,8 @@
 
 /* A number that is the same for names of one group, of which one person or one
  * long video is the source: names with personNN (KTH; Schuldt and others 2004),
- * and those that are the same up to _gNN_ (UCF101; Soomro and others 2012).
+ * those that are the same up to _gNN_ (UCF101; Soomro and others 2012), and
+ * parts of one video.
  * 0: the name is of no group. */
 uint64_t ctt_name_group(const char *name);
 

@@ -110,6 +110,7 @@ static void names_of_groups(void)
         { "v_Jump_g08_c01.avi", "v_Jump_g08_c02.avi", 1 },
         { "v_Jump_g08_c01.avi", "v_Jump_g09_c01.avi", 0 },
         { "v_Jump_g08_c01.avi", "v_Swim_g08_c01.avi", 0 },
+        { "a.mp4#t=0,2", "a.mp4#t=2,4", 1 }, { "a.mp4#0+9", "b.mp4#0+9", 0 },
     };
     static const char *const alone[] = { "clip1.avi", "my_good_clip.mp4",
         "a_g08.avi", "personal.mp4", "" };

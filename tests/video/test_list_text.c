@@ -68,7 +68,7 @@ static void test_parts(void)
           "vid/no.mp4#t=1,2:0" },
         { "abc.mp4,#300,#450,0\nabc.mp4, #0, #1, 4\n",
           "0|4\nvid/abc.mp4#300+150:0\nvid/abc.mp4#0+1:1" },
-        { "video start_frame end_frame label\nabc 10 20 a\n",
+        { "Video,Start_Frame,End_Frame,Label\nabc,10,20,a\n",
           "a\nvid/abc.mp4#10+10:0" },
         { "abc 10 20 a\n", "a\nvid/abc.mp4#t=10,20:0" },
     };
