@@ -98,9 +98,10 @@ static const struct ctt_chapter chapters[] = {
       "--int8-except auto keeps the convolutions that cost most in floats, "
       "worst first by the first column, if the validation clips show (see "
       "CHOICES) a loss of more than --int8-harm: 1, 2, 4 and so on, until it "
-      "is enough, then it looks for the fewest between the last two. That comes before "
-      "retraining, as it costs some milliseconds and not minutes. If there is "
-      "retraining, at most half of the convolutions stay in floats: where that "
+      "is enough, then it looks for the fewest between the last two. That "
+      "comes before retraining, as it costs some milliseconds and not minutes. "
+      "If there is retraining, at most half of the convolutions stay in "
+      "floats: where that "
       "is not enough, none of them does, and training has to help." },
     { "SIZE, TIME AND MEMORY",
       "\"pruned\" is the share of the values of all convolution weights, "

@@ -67,11 +67,12 @@ static const struct ctt_chapter chapters[] = {
       "equally often in each as far as possible; --seed decides how. Clips "
       "with the same frames stay together, and so do clips whose names share "
       "personNN (KTH) or everything up to _gNN_ (UCF101), and parts of one "
-      "video. Each part validates the model that is trained on the others, which is written to "
-      "OUT.fold1.h5 and so on (for -o OUT.h5), with logs named alike. At the "
-      "end a table gives accuracy per part, mean, deviation over the parts and "
-      "the accuracy over all clips; --log-csv and --log-json hold its rows. "
-      "Numbers of mean=auto are measured on all parts. Checkpoints stay until "
+      "video. Each part validates the model that is trained on the others, "
+      "which is written to OUT.fold1.h5 and so on (for -o OUT.h5), with logs "
+      "named alike. At the end a table gives accuracy per part, mean, "
+      "deviation over the parts and the accuracy over all clips; --log-csv and "
+      "--log-json hold its rows. Numbers of mean=auto are measured on all "
+      "parts. Checkpoints stay until "
       "the last part, and --resume goes on with the same command." },
     { "DENSE-SPARSE-DENSE TRAINING",
       "--dsd=0.3 trains as usual for half of the steps, holds the 30% smallest "

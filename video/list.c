@@ -4,6 +4,7 @@
 #include "video/list.h"
 #include "net/newfile.h"
 #include "video/disk.h"
+#include "video/part.h"
 #include "video/split.h"
 
 #include <stdio.h>
@@ -36,17 +37,37 @@ static int (*const file_forms[])(struct ctt_listing *) = {
     single_clip,
 };
 
+/* Whether the path is the part of a file or folder that is there. */
+static int is_part(const char *path, int *yes)
+{
+    struct ctt_part p;
+    char *file = NULL;
+    int rc;
+
+    CTT_TRY(ctt_part_of(path, &file, &p));
+    *yes = strcmp(file, path) != 0 && ctt_disk_kind(file) != CTT_DISK_NONE;
+out:
+    ctt_free(file);
+    return rc;
+}
+
 static int read_listing(struct ctt_listing *s)
 {
     enum ctt_disk_kind kind = ctt_disk_kind(s->path);
     const char *special = ctt_disk_special(s->path);
-    int folder = kind == CTT_DISK_FOLDER, rc = 0;
+    int folder = kind == CTT_DISK_FOLDER, part = 0, rc = 0;
     size_t n = folder ? CTT_LEN(folder_forms) : CTT_LEN(file_forms);
 
     if (ctt_stream_is(s->path)) {
         CTT_TRY(ctt_list_text(s));
         CTT_CHECK(s->list->count > 0, CTT_EINVAL, "%s: no clips in it",
                   s->path);
+        goto out;
+    }
+    if (kind == CTT_DISK_NONE)
+        CTT_TRY(is_part(s->path, &part));
+    if (part) {
+        CTT_TRY(single_clip(s));
         goto out;
     }
     CTT_CHECK(kind != CTT_DISK_NONE, CTT_EIO, "%s: no such file or folder",

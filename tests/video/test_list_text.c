@@ -85,6 +85,10 @@ static void test_parts(void)
         list_expect(clip_path("vid/list.txt"), "train", NULL, 0, NULL,
                     row[r].is);
     }
+    list_expect(clip_path("vid/abc.mp4#t=1,2"), "train", NULL, 0, NULL,
+                "\nvid/abc.mp4#t=1,2:-1");
+    list_refuse(clip_path("vid/none.mp4#t=1,2"), "train", NULL, 0, NULL,
+                "no such file or folder");
     for (size_t i = 0; i < CTT_LEN(bad); i++) {
         snprintf(text, sizeof(text), "abc.mp4 0 1 a\n%s\n", bad[i]);
         clip_text("vid/list.txt", text);
