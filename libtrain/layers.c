@@ -99,7 +99,7 @@ static int check_factor(const struct item *e)
     int rc = 0;
 
     CTT_CHECK(end == e->end && x > 0 && x <= 1000, CTT_EINVAL,
-              "lr-scale: bad value '%.*s' (PATTERN=FACTOR with a factor above "
+              "--lr-scale: bad value '%.*s' (PATTERN=FACTOR, a factor above "
               "0, up to 1000)", (int)(e->end - e->at), e->at);
 out:
     return rc;

@@ -31,8 +31,8 @@ static int same_frames(const char *who, const struct ctt_graph *teacher,
               "fps=%g, not %dx%dx%d at fps=%g", who, t->w, t->h, t->c,
               (double)t->fps, m->w, m->h, m->c, (double)m->fps);
     CTT_CHECK(memcmp(t, m, sizeof(*t)) == 0, CTT_EINVAL,
-              "%s takes other frames than the model: mean, std, scale, fit and "
-              "colour of both input lines must be the same", who);
+              "%s takes other frames than the model: mean, std, scale, fit, "
+              "colour, normalise and gamma of both must be the same", who);
 out:
     return rc;
 }
