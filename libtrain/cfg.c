@@ -13,9 +13,14 @@
 #define RECOGNISE "task=recognise"
 #define PREDICT "task=predict"
 #define MIXED "amp=O1|amp=O2"
+#define AUGMENT "Augmentation in training"
+/* An amount that --augment sets unless it is given. */
+#define PRESET "preset"
+#define PRESET_TAGS .word = PRESET, .tags = STEP | QUIET
 #define MNIST "data=mnist:*|val=mnist:*"
 
 enum { COMMON = CTT_OPT_COMMON, RESUME = CTT_CFG_RESUME,
+       QUIET = CTT_OPT_QUIET,
        TRAINER = CTT_CFG_TRAINER, STEP = CTT_CFG_STEP,
        CLIPS = CTT_CFG_CLIPS };
 
@@ -23,6 +28,7 @@ static const char *const optimizers[] = { "sgd", "adam", "adamw", NULL };
 static const char *const schedules[] = { "constant", "step", "cosine",
                                           "sampled", NULL };
 static const char *const tasks[] = { "recognise", "predict", NULL };
+static const char *const augments[] = { "off", "light", "strong", NULL };
 static const char *const amps[] = { "O0", "O1", "O2", NULL };
 static const char *const amp_types[] = { "fp16", "bf16", NULL };
 static const char *const weightings[] = { "none", "balanced", NULL };
@@ -63,24 +69,7 @@ const struct ctt_opt ctt_train_opts[] = {
     { "sampler", CTT_CHOICE, FIELD(sampler), "plain", "clips of an epoch: each "
       "once, or drawn so that all classes are equally frequent; those of small "
       "classes are repeated, with other augmentation", .choices = samplers,
-      .section = "Data", .needs = RECOGNISE, .tags = STEP | CTT_OPT_QUIET },
-    { "jitter", CTT_FLAG, FIELD(jitter), "0", "augmentation: crop frames at a "
-      "random position (see scale= of the model's input)", .section = "Data",
-      .tags = STEP },
-    { "flip", CTT_FLAG, FIELD(flip), "0", "augmentation: mirror half of the "
-      "clips (wrong if left and right matter)", .section = "Data",
-      .tags = STEP },
-    { "brightness", CTT_FLOAT, FIELD(brightness), "0", "augmentation: largest "
-      "random offset of a clip's values, in units of their standard deviation",
-      0, 10, .section = "Data", .tags = STEP },
-    { "contrast", CTT_FLOAT, FIELD(contrast), "0", "augmentation: largest "
-      "random deviation from 1 of the contrast factor, which spreads a clip's "
-      "values about their mean; nothing is clipped", 0, 0.9, .section = "Data",
-      .tags = STEP },
-    { "random-gamma", CTT_FLOAT, FIELD(random_gamma), "0", "augmentation: a "
-      "clip's values, between its own darkest and brightest, are raised to a "
-      "random power of 1/(1+G) to 1+G; their mean and deviation stay", 0, 4,
-      .arg = "G", .section = "Data", .tags = STEP | CTT_OPT_QUIET },
+      .section = "Data", .needs = RECOGNISE, .tags = STEP | QUIET },
     { "workers", CTT_INT, FIELD(workers), "2", "threads that decode clips", 1,
       256, .letter = 'j', .arg = "N", .section = "Data",
       .tags = CLIPS | RESUME },
@@ -96,6 +85,61 @@ const struct ctt_opt ctt_train_opts[] = {
     { "digits", CTT_INT, FIELD(digits), "2", "digits per sequence", 1,
       CTT_MNIST_DIGITS, .arg = "N", .section = "Data",
       .needs = MNIST, .tags = TRAINER },
+
+    { "augment", CTT_CHOICE, FIELD(augment), "light", "change each clip at "
+      "random, in each epoch anew: light changes so little that it harms on no "
+      "set, strong is for few clips, which a model would learn by heart; a run "
+      "begins with the values it sets; an option of this section that is given "
+      "replaces its value", .choices = augments, .section = AUGMENT,
+      .needs = RECOGNISE, .tags = STEP | QUIET },
+    { "jitter", CTT_FLAG, FIELD(jitter), "0", "crop frames at a "
+      "random position (see scale= of the model's input)", .section = AUGMENT,
+      .tags = STEP },
+    { "flip", CTT_FLAG, FIELD(flip), "0", "mirror half of the "
+      "clips (wrong if left and right matter)", .section = AUGMENT,
+      .tags = STEP },
+    { "crop-area", CTT_FLOAT, FIELD(crop_area), PRESET, "least area of a crop "
+      "at a random position, as a share of the model's frame, to whose size it "
+      "is resized; it may be as much larger, as far as the stored frame is",
+      0.25, 1, .arg = "SHARE", .section = AUGMENT, PRESET_TAGS },
+    { "crop-aspect", CTT_FLOAT, FIELD(crop_aspect), PRESET, "such a crop is "
+      "up to R times as wide, or as high, as its area says", 1, 2,
+      .arg = "R", .section = AUGMENT, PRESET_TAGS },
+    { "speed", CTT_FLOAT, FIELD(speed), PRESET, "a clip is played 1/S to S "
+      "times as fast by choice of its frames", 1, 4, .arg = "S",
+      .section = AUGMENT, .needs = RECOGNISE, PRESET_TAGS },
+    { "start", CTT_FLOAT, FIELD(start), PRESET, "up to this share of a clip is "
+      "cut off at its beginning", 0, 0.9, .arg = "SHARE", .section = AUGMENT,
+      .needs = RECOGNISE, PRESET_TAGS },
+    { "brightness", CTT_FLOAT, FIELD(brightness), PRESET, "largest "
+      "random offset of a clip's values, in units of their standard deviation",
+      0, 10, .section = AUGMENT, PRESET_TAGS },
+    { "contrast", CTT_FLOAT, FIELD(contrast), PRESET, "largest "
+      "random deviation from 1 of the contrast factor, which spreads a clip's "
+      "values about their mean; nothing is clipped", 0, 0.9,
+      .section = AUGMENT, PRESET_TAGS },
+    { "random-gamma", CTT_FLOAT, FIELD(random_gamma), PRESET, "a "
+      "clip's values, between its own darkest and brightest, are raised to a "
+      "random power of 1/(1+G) to 1+G; their mean and deviation stay", 0, 4,
+      .arg = "G", .section = AUGMENT, PRESET_TAGS },
+    { "saturation", CTT_FLOAT, FIELD(saturation), PRESET, "largest random "
+      "deviation from 1 of the factor that spreads the three channels of a "
+      "pixel about their mean", 0, 1, .section = AUGMENT, PRESET_TAGS },
+    { "grey", CTT_FLOAT, FIELD(grey), PRESET, "share of the clips whose "
+      "channels become their mean", 0, 1, .arg = "SHARE", .section = AUGMENT,
+      PRESET_TAGS },
+    { "erase", CTT_FLOAT, FIELD(erase), PRESET, "share of the clips in which a "
+      "rectangle, the same in all frames, becomes their mean (Zhong and others "
+      "2020)", 0, 1, .arg = "SHARE", .section = AUGMENT, .needs = RECOGNISE,
+      PRESET_TAGS },
+    { "mixup", CTT_FLOAT, FIELD(mixup), PRESET, "clips of a batch are mixed in "
+      "pairs, with their labels, by shares of a beta distribution of (A, A); "
+      "0: none (Zhang and others 2018)", 0, 1, .arg = "A",
+      .section = AUGMENT, .needs = RECOGNISE, PRESET_TAGS },
+    { "cutmix", CTT_FLOAT, FIELD(cutmix), PRESET, "the same, with a rectangle "
+      "of one clip in the other; with --mixup, each is for half of the pairs "
+      "(Yun and others 2019)", 0, 1, .arg = "A", .section = AUGMENT,
+      .needs = RECOGNISE, PRESET_TAGS },
 
     { "task", CTT_CHOICE, FIELD(task), "recognise", "classify a clip, or "
       "predict its next frames", .choices = tasks,

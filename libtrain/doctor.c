@@ -3,6 +3,7 @@
  * suit the model's input line, settings that spoil them, first steps that go
  * nowhere. */
 #include "libtrain/doctor.h"
+#include "libtrain/data/augment.h"
 
 #include <limits.h>
 #include <math.h>
@@ -277,12 +278,18 @@ static int both_parts(struct patient *p, struct ctt_finding *f)
 
 /* ---- augmentation ---- */
 
+static int changes(struct patient *p, struct ctt_finding *f)
+{
+    return ctt_augment_tell(p->cfg, f->found, sizeof(f->found));
+}
+
 static int room(struct patient *p, struct ctt_finding *f)
 {
+    struct ctt_augment a = ctt_augment_of(p->cfg, 0);
     const struct ctt_data *d = p->train;
     int w = d->stored_w - d->in.w, h = d->stored_h - d->in.h;
 
-    if (!p->cfg->jitter)
+    if (!a.jitter || a.crop_area < 1 || a.crop_aspect > 1)
         return 0;
     FOUND(f, "--jitter moves the crop by up to %d x %d pixels", w, h);
     if (w + h == 0)
@@ -292,6 +299,7 @@ static int room(struct patient *p, struct ctt_finding *f)
 
 static int augmentation(struct patient *p, struct ctt_finding *f)
 {
+    struct ctt_augment a = ctt_augment_of(p->cfg, 0);
     double shift = 0, least = 1, most = 1;
     struct ctt_clip_look look[2];
     int rc = ctt_clip_looks(p->train, p->cfg, look);
@@ -311,7 +319,7 @@ static int augmentation(struct patient *p, struct ctt_finding *f)
           "the deviation %.2g to %.2g of what it was", look[0].clips, shift,
           least, most);
     if (shift > SHIFT_MOST || least * SPREAD_MOST < 1 || most > SPREAD_MOST)
-        MENDS(f, p->cfg->brightness + p->cfg->contrast > 0
+        MENDS(f, a.brightness + a.contrast > 0
                  ? "a smaller --brightness or --contrast"
                  : "no --jitter: what the crop may leave out is not alike");
     ctt_clip_looks_free(look);
@@ -396,6 +404,7 @@ static const struct check {
     { "classes", CTT_RECOGNISE, WRONG, classes },
     { "clips twice", CTT_RECOGNISE, DEEP, two_classes },
     { "in both parts", ANY, DEEP, both_parts },
+    { "changes", ANY, ALWAYS, changes },
     { "room to move", ANY, WRONG, room },
     { "augmentation", CTT_RECOGNISE, DEEP, augmentation },
     { "first loss", ANY, DEEP, first_loss },

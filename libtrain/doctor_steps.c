@@ -22,8 +22,8 @@ static struct ctt_train_cfg simple(const struct ctt_train_cfg *cfg, int clips)
     c.time_limit = MINUTES;
     c.schedule = CTT_CONSTANT;
     c.warmup = c.label_smooth = c.self_distil = c.dsd = 0;
-    c.jitter = c.flip = c.early_stop = c.checkpoint_every = c.resume = 0;
-    c.brightness = c.contrast = c.random_gamma = 0;
+    c.early_stop = c.checkpoint_every = c.resume = 0;
+    ctt_augment_none(&c);
     c.observe = "1";
     c.frame_loss = CTT_FRAME_NONE;
     c.full_weight = 1;
@@ -119,6 +119,7 @@ static void picture(const struct ctt_input *in, const struct ctt_batch *b,
     }
 }
 
+/* The picture is that of mixed clips, if any are, the numbers are not. */
 static void look_at(const struct ctt_input *in, const struct ctt_batch *b,
                     struct ctt_clip_look *out)
 {
@@ -128,7 +129,8 @@ static void look_at(const struct ctt_input *in, const struct ctt_batch *b,
         int at = b->clip[j];
         if (at < 0)
             continue;
-        measure(in, b, j, &out->mean[at], &out->dev[at]);
+        if (!b->blend)
+            measure(in, b, j, &out->mean[at], &out->dev[at]);
         picture(in, b, j, out->frame + (size_t)at * frame);
     }
 }
@@ -177,6 +179,10 @@ int ctt_clip_looks(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
         CTT_TRY(out[k].frame ? 0 : CTT_ENOMEM);
         a = ctt_augment_of(cfg, k ? ctt_key(image, 0) | 1 : 0);
         CTT_TRY(load(loader, order, &a, &d->in, &out[k]));
+    }
+    if (ctt_augment_mixes(cfg)) {
+        CTT_TRY(ctt_loader_mixes(loader));
+        CTT_TRY(load(loader, order, &a, &d->in, &out[1]));
     }
 out:
     if (rc < 0)

@@ -147,6 +147,8 @@ static int open_loader(struct ctt_trainer *t)
 
     CTT_TRY(ctt_loader_open(t->data, t->cfg->batch, t->data->longest,
                             &t->loader));
+    if (ctt_augment_mixes(t->cfg))
+        CTT_TRY(ctt_loader_mixes(t->loader));
     CTT_TRY(ctt_loader_pin(t->loader, t->dev));
 out:
     return rc;

@@ -222,6 +222,7 @@ static void start_epoch(struct ctt_trainer *t)
     struct ctt_augment a = ctt_augment_of(t->cfg,
         ctt_key(ctt_key(t->seed, CTT_KEY_IMAGE), epoch) | 1);
 
+    t->plan->a = a;
     ctt_order_make(t->data, &t->buckets, 1,
                    ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), epoch), t->plan);
     ctt_loader_start(t->loader, t->plan, &a, (int)t->at.batch);

@@ -16,6 +16,7 @@ enum ctt_sampler    { CTT_PLAIN, CTT_BALANCED };    /* and class weights */
 enum ctt_amp        { CTT_O0, CTT_O1, CTT_O2 };
 enum ctt_pick       { CTT_PICK_AUTO, CTT_PICK_BEST, CTT_PICK_LAST, CTT_PICK_EMA,
                       CTT_PICK_EMA_LAST };
+enum ctt_preset     { CTT_AUGMENT_OFF, CTT_AUGMENT_LIGHT, CTT_AUGMENT_STRONG };
 enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
                       CTT_FRAME_EXP };
 
@@ -23,8 +24,11 @@ enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
  * not owned, and NULL if not given. */
 struct ctt_train_cfg {
     const char *data, *val, *split, *val_split, *classes, *buckets;
-    int   workers, cache, min_frames, max_frames, strict, jitter, flip;
-    float brightness, contrast, random_gamma;
+    int   workers, cache, min_frames, max_frames, strict;
+    int   augment, jitter, flip;
+    float crop_area, crop_aspect, speed, start, brightness, contrast;
+    float random_gamma, saturation, grey, erase, mixup, cutmix;    /* NAN: as
+                              augment says */
     const char *observe;
     int   frame_loss, frame_asks;
     float observe_weight, full_weight, label_smooth, distil, self_distil;
@@ -321,7 +325,8 @@ int ctt_doctor(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
 
 /* Clips spread over a set: the middle frame of each as bytes [clips][h, w, c],
  * and the mean and deviation of its values, in 0..1.  looks: 0 as they are,
- * 1 as the augmentation of cfg changes them in the first epoch; to be freed. */
+ * 1 as the augmentation of cfg changes them in the first epoch, frames mixed
+ * with those of other clips, mean and deviation not; to be freed. */
 enum { CTT_CLIP_LOOKS = 16 };
 struct ctt_clip_look {
     int      clips;

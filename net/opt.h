@@ -33,8 +33,9 @@ struct ctt_opt {
     const char *const *choices;   /* of a CTT_CHOICE, whose field is an index
                                      into them, or of a CTT_STRING, which must
                                      be one of them; NULL-terminated */
-    const char        *word;      /* of a CTT_FLOAT3: may stand for numbers that
-                                     are not known yet, which are then NAN */
+    const char        *word;      /* of a CTT_FLOAT or CTT_FLOAT3: may stand for
+                                     numbers that come from elsewhere, which are
+                                     then NAN */
     char               letter;    /* short option, or 0 */
     const char        *arg;       /* what help calls the value; NULL: the
                                      choices if it has some, or VALUE */

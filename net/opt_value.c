@@ -119,12 +119,17 @@ static int get_int(const struct ctt_opt *o, const char *s, void *out)
     return 0;
 }
 
+static int is_word(const struct ctt_opt *o, const char *s)
+{
+    return o->word && strcmp(s, o->word) == 0;
+}
+
 static int get_float(const struct ctt_opt *o, const char *s, void *out)
 {
     char *end;
-    float x;
+    float x = NAN;
 
-    if (one_float(o, s, &end, &x) < 0 || *end)
+    if (!is_word(o, s) && (one_float(o, s, &end, &x) < 0 || *end))
         return bad(o, s);
     *(float *)out = x;
     return 0;
@@ -157,11 +162,6 @@ static int get_size(const struct ctt_opt *o, const char *s, void *out)
         return bad(o, s);
     *(int64_t *)out = (int64_t)x;
     return 0;
-}
-
-static int is_word(const struct ctt_opt *o, const char *s)
-{
-    return o->word && strcmp(s, o->word) == 0;
 }
 
 /* "3" means 3,3,3 and "1,3,3" means just that. */
@@ -260,8 +260,10 @@ static void put_three(const struct ctt_opt *o, const void *p, FILE *f)
 
 static void put_float(const struct ctt_opt *o, const void *p, FILE *f)
 {
-    (void)o;
-    print_float(*(const float *)p, f);
+    if (o->word && isnan(*(const float *)p))
+        fprintf(f, "%s", o->word);
+    else
+        print_float(*(const float *)p, f);
 }
 
 static void put_double(const struct ctt_opt *o, const void *p, FILE *f)

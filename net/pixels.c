@@ -66,10 +66,15 @@ static uint64_t mean_of(uint64_t sum, uint64_t n, int bits)
     return ((sum / n) << bits) + ((sum % n) << bits) / n;
 }
 
+static uint64_t values_of(const struct ctt_pixels *p)
+{
+    return (uint64_t)p->in.h * (uint64_t)p->in.w * (uint64_t)p->in.c;
+}
+
 /* From the 257th frame on each one replaces a 256th of what was seen. */
 static void take_in(struct ctt_pixels *p, const struct sums *s)
 {
-    uint64_t n = (uint64_t)p->in.h * (uint64_t)p->in.w * (uint64_t)p->in.c;
+    uint64_t n = values_of(p);
 
     if (p->frames < CTT_PIXELS_MEMORY) {
         p->frames++;
@@ -131,6 +136,13 @@ void ctt_pixels_reset(struct ctt_pixels *p)
     p->mean = p->square = 0;
 }
 
+static void follow(struct ctt_pixels *p, const struct sums *s)
+{
+    take_in(p, s);
+    set_normal(p);
+    set_values(p);
+}
+
 void ctt_pixels_next(struct ctt_pixels *p, const uint8_t *frame, size_t row)
 {
     size_t rows = (size_t)p->in.h, n = (size_t)p->in.w * (size_t)p->in.c;
@@ -144,9 +156,23 @@ void ctt_pixels_next(struct ctt_pixels *p, const uint8_t *frame, size_t row)
     }
     for (size_t y = 0; y < rows; y++)
         add_row(p, frame + y * row, n, &s);
-    take_in(p, &s);
-    set_normal(p);
-    set_values(p);
+    follow(p, &s);
+}
+
+void ctt_pixels_next_values(struct ctt_pixels *p, const float *value)
+{
+    uint64_t n = values_of(p);
+    struct sums s = { 0, 0 };
+
+    if (p->in.normalise != CTT_NORMALISE_CLIP)
+        return;
+    for (uint64_t i = 0; i < n; i++) {
+        float v = value[i] < 0 ? 0 : value[i] < 1 ? value[i] : 1;
+        uint64_t u = (uint64_t)(v * CTT_PIXELS_WHITE + 0.5f);
+        s.value += u;
+        s.square += u * u;
+    }
+    follow(p, &s);
 }
 
 /* A loop that the compiler vectorises. */

@@ -36,6 +36,11 @@ void ctt_pixels_reset(struct ctt_pixels *p);
  * are added up, so they are the same whoever computes them. */
 void ctt_pixels_next(struct ctt_pixels *p, const uint8_t *frame, size_t row);
 
+/* The same with the values of a frame that is not made of bytes: in->h x
+ * in->w x in->c of them, 0..1 after gamma, rounded to whole numbers of 0 to
+ * CTT_PIXELS_WHITE. */
+void ctt_pixels_next_values(struct ctt_pixels *p, const float *value);
+
 /* The values of n pixels of that frame that begin `step` bytes apart, which may
  * be negative: n x in->c floats. */
 void ctt_pixels_float(const struct ctt_pixels *p, const uint8_t *pixel,

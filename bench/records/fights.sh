@@ -14,8 +14,8 @@ seeds=${SEEDS:-1 2 3}
 # shellcheck source=bench/records/common.sh
 . "$(dirname "$0")/common.sh"
 
-learn="--lr 1e-3 --weight-decay 0.02 --label-smooth 0.05 --jitter --flip
-    --brightness 0.5 --contrast 0.2"
+learn="--lr 1e-3 --weight-decay 0.02 --label-smooth 0.05 --augment off
+    --jitter --flip --brightness 0.5 --contrast 0.2"
 compress=${COMPRESS:---prune 0.82 --prune-form any --int8 none
     --tt-rank 8 --tt-on responses --share 4
     --retrain-epochs 24 --share-epochs 8 --distil 0.3}

@@ -124,7 +124,8 @@ int ctt_order_new(const struct ctt_data *d, int n, struct ctt_order **out)
     p->steps = ctt_calloc(batches, sizeof(int));
     p->clip = ctt_calloc(batches * (size_t)n, sizeof(int));
     p->work = ctt_calloc((size_t)d->clips + (size_t)n, sizeof(int));
-    CTT_TRY(p->steps && p->clip && p->work ? 0 : CTT_ENOMEM);
+    p->length = ctt_calloc((size_t)d->clips, sizeof(int));
+    CTT_TRY(p->steps && p->clip && p->work && p->length ? 0 : CTT_ENOMEM);
     *out = p;
     return 0;
 out:
@@ -140,8 +141,11 @@ void ctt_order_free(struct ctt_order **p)
     ctt_free((*p)->clip);
     ctt_free((*p)->turn);
     ctt_free((*p)->draws);
+    ctt_free((*p)->nth);
+    ctt_free((*p)->times);
     ctt_free((*p)->first);
     ctt_free((*p)->work);
+    ctt_free((*p)->length);
     ctt_free(*p);
     *p = NULL;
 }
@@ -149,9 +153,12 @@ void ctt_order_free(struct ctt_order **p)
 int ctt_order_balance(const struct ctt_data *d, struct ctt_order *p)
 {
     p->turn = ctt_calloc((size_t)p->batches * (size_t)p->n, sizeof(int));
-    p->draws = ctt_calloc((size_t)d->clips, sizeof(int));
+    p->draws = ctt_calloc((size_t)d->clips + (size_t)p->n, sizeof(int));
+    p->nth = ctt_calloc((size_t)d->clips + (size_t)p->n, sizeof(int));
+    p->times = ctt_calloc((size_t)d->clips, sizeof(int));
     p->first = ctt_calloc((size_t)d->list->labels + 1, sizeof(int));
-    return p->turn && p->draws && p->first ? 0 : CTT_ENOMEM;
+    return p->turn && p->draws && p->nth && p->times && p->first ? 0
+                                                                 : CTT_ENOMEM;
 }
 
 static uint32_t below_of(uint64_t key, uint64_t i, uint32_t n)
@@ -185,17 +192,15 @@ static void shuffle_batches(struct ctt_order *p, uint64_t key)
     }
 }
 
-/* Appends to the n clips in v those of lengths from + 1 .. to, in order of
- * length.  draws: which clips there are; NULL: each once. */
-static int gather(const struct ctt_data *d, const int *draws, int from, int to,
+/* Appends to the n places in v those of lengths from + 1 .. to, in order of
+ * length. */
+static int gather(const struct ctt_order *p, int places, int from, int to,
                   int *v, int n)
 {
     for (int l = from + 1; l <= to; l++)
-        for (int i = 0; i < d->clips; i++) {
-            int c = draws ? draws[i] : i;
-            if (d->clip[c].length == l)
-                v[n++] = c;
-        }
+        for (int i = 0; i < places; i++)
+            if (p->length[i] == l)
+                v[n++] = i;
     return n;
 }
 
@@ -214,25 +219,54 @@ static int emit(struct ctt_order *p, int steps, int *v, int n, int *batches)
     return n - k;
 }
 
-/* Fills turn; p->draws is not used any more. */
-static void count_turns(const struct ctt_data *d, struct ctt_order *p)
+/* Chooses what is at the places of the epoch: balanced: draws; otherwise each
+ * clip at its own.  Then how long it is there. */
+static void set_places(const struct ctt_data *d, int balanced, uint64_t key,
+                       struct ctt_order *p)
 {
-    memset(p->draws, 0, (size_t)d->clips * sizeof(int));
-    for (int i = 0; i < p->batches * p->n; i++)
-        p->turn[i] = p->draws[p->clip[i]]++;
+    if (balanced) {
+        ctt_balanced_draws(d, ctt_key(key, CTT_MAX_BUCKETS + 1), p->first,
+                           p->work, p->draws);
+        memset(p->times, 0, (size_t)d->clips * sizeof(int));
+    }
+    for (int i = 0; i < d->clips; i++) {
+        int clip = balanced ? p->draws[i] : i;
+        struct ctt_augment a = p->a;
+
+        if (balanced) {
+            p->nth[i] = p->times[clip]++;
+            a = ctt_augment_again(&p->a, p->nth[i]);
+        }
+        p->length[i] = ctt_look_length(d, clip, &a);
+    }
+}
+
+/* The place `more` beyond those of the epoch, with the clip of another one. */
+static int repeat(struct ctt_order *p, int more, int of)
+{
+    p->draws[more] = p->draws[of];
+    p->nth[more] = p->times[p->draws[of]]++;
+    return more;
+}
+
+/* Balanced: places become clips and their turns. */
+static void name_clips(const struct ctt_order *p)
+{
+    for (int i = 0; i < p->batches * p->n; i++) {
+        p->turn[i] = p->nth[p->clip[i]];
+        p->clip[i] = p->draws[p->clip[i]];
+    }
 }
 
 void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
                     int shuffle, uint64_t key, struct ctt_order *p)
 {
     int rest = 0, batches = 0, from = 0, *v = p->work;
-    int *draws = shuffle ? p->draws : NULL;
+    int balanced = shuffle && p->draws;
 
-    if (draws)
-        ctt_balanced_draws(d, ctt_key(key, CTT_MAX_BUCKETS + 1), p->first, v,
-                           draws);
+    set_places(d, balanced, key, p);
     for (int k = 0; k < b->count; k++) {
-        rest = gather(d, draws, from, b->bound[k], v, rest);
+        rest = gather(p, d->clips, from, b->bound[k], v, rest);
         if (shuffle)
             ctt_shuffle(v, rest, ctt_key(key, (uint64_t)k));
         rest = emit(p, b->bound[k], v, rest, &batches);
@@ -242,11 +276,14 @@ void ctt_order_make(const struct ctt_data *d, const struct ctt_buckets *b,
         int *last = p->clip + (size_t)batches * p->n;
         memcpy(last, v, (size_t)rest * sizeof(int));
         p->steps[batches] = d->longest;
-        for (int i = rest; i < p->n; i++)    /* repeats clips of the plan */
+        for (int i = rest; i < p->n; i++) {    /* repeats clips of the plan */
             last[i] = shuffle ? p->clip[i - rest] : -1;
+            if (balanced)
+                last[i] = repeat(p, d->clips + i - rest, last[i]);
+        }
     }
     if (shuffle)
         shuffle_batches(p, ctt_key(key, (uint64_t)b->count));
-    if (draws)
-        count_turns(d, p);
+    if (balanced)
+        name_clips(p);
 }

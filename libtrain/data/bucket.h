@@ -3,6 +3,7 @@
 #ifndef CTT_BUCKET_H
 #define CTT_BUCKET_H
 
+#include "libtrain/data/augment.h"
 #include "libtrain/data/data.h"
 
 enum { CTT_MAX_BUCKETS = 64 };
@@ -33,8 +34,12 @@ struct ctt_order {
     int *clip;       /* [batches][n]: clip number; -1: empty */
     int *turn;       /* balanced: [batches][n]: how often the epoch has had the
                         clip before; otherwise NULL */
-    int *draws, *first;    /* balanced: the clips of the epoch */
-    int *work;
+    struct ctt_augment a;    /* which decides how long clips are; of zeros:
+                                they have all their frames */
+    int *draws, *nth;      /* balanced: the clips of the epoch and their turns,
+                              in the order of the draws; otherwise NULL */
+    int *times, *first;    /* of each clip: its draws; memory for those */
+    int *length, *work;
 };
 
 /* Allocates the order of d's clips in batches of n. */

@@ -143,3 +143,43 @@ void ctt_tint_table(const double value[256], const struct ctt_pixels *p,
             table[c][v] = (float)((value[v] - (double)p->in.mean[c]) /
                                   (double)p->in.std[c]);
 }
+
+void ctt_light_fill(const struct ctt_light *clip, const double value[256],
+                    double mean[3])
+{
+    double dev;
+
+    for (int c = 0; c < 3; c++)
+        moments(clip, c, c + 1, value, &mean[c], &dev);
+}
+
+/* In terms of normalised values: a row of weights of the three channels, and a
+ * number added, for each channel. */
+struct spread { float of[3][3], add[3]; };
+
+static struct spread spread_of(const struct ctt_input *in, float factor)
+{
+    struct spread s = { .add = { 0 } };
+
+    for (int c = 0; c < 3; c++) {
+        s.add[c] = (factor - 1) * in->mean[c] / in->std[c];
+        for (int k = 0; k < 3; k++) {
+            float part = (1 - factor) / 3 + (c == k ? factor : 0);
+            s.of[c][k] = part * in->std[k] / in->std[c];
+            s.add[c] += (1 - factor) / 3 * in->mean[k] / in->std[c];
+        }
+    }
+    return s;
+}
+
+void ctt_colour_spread(const struct ctt_input *in, float factor, int64_t pixels,
+                       float *x)
+{
+    const struct spread s = spread_of(in, factor);
+
+    for (int64_t i = 0; i < pixels; i++, x += 3) {
+        float a = x[0], b = x[1], c = x[2];
+        for (int k = 0; k < 3; k++)
+            x[k] = s.of[k][0] * a + s.of[k][1] * b + s.of[k][2] * c + s.add[k];
+    }
+}

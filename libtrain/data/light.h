@@ -42,4 +42,14 @@ void ctt_tint_values(const struct ctt_light *clip, const struct ctt_pixels *p,
 void ctt_tint_table(const double value[256], const struct ctt_pixels *p,
                     float table[3][256]);
 
+/* The mean of the clip's values of each channel after ctt_tint_values(). */
+void ctt_light_fill(const struct ctt_light *clip, const double value[256],
+                    double mean[3]);
+
+/* Of normalised pixels of three channels: moves the channels by this factor
+ * away from the mean of the three (saturation; 0: grey, 1: as they are), so
+ * that the mean of all values stays. */
+void ctt_colour_spread(const struct ctt_input *in, float factor, int64_t pixels,
+                       float *x);
+
 #endif

@@ -3,9 +3,6 @@
  * while the current one is used.  The result does not depend on the number of
  * threads: every random choice depends on seed, epoch and clip only. */
 #include "libtrain/data/load.h"
-#include "libtrain/chance.h"
-#include "libtrain/data/light.h"
-#include "libtrain/data/sequence.h"
 #include "net/clock.h"
 
 #include <math.h>
@@ -20,9 +17,18 @@ enum { RING = 3, WHY = 256, MAX_WORKERS = 256, SOME = 1 << 14 };
 struct buffer {
     float *x;
     int   *length;
-    int    ready;          /* clips loaded */
+    struct ctt_blend *blend;
+    int    loaded;         /* clips */
+    int    ready;          /* the whole batch */
     int    pinned;
     char   bad[WHY];
+};
+
+/* A thread and its memory. */
+struct worker {
+    struct ctt_loader *l;
+    struct ctt_crop   *crop;
+    pthread_t          id;
 };
 
 struct ctt_loader {
@@ -41,109 +47,172 @@ struct ctt_loader {
     char                why[WHY];
     pthread_mutex_t     lock;
     pthread_cond_t      work, news;
-    pthread_t           id[MAX_WORKERS];
+    pthread_mutex_t     mixing;     /* of spare */
+    float              *spare;      /* room for a clip, or NULL: none is mixed
+                                     */
+    struct worker       worker[MAX_WORKERS];
     int                 workers;
 };
 
 /* ---- one clip ---- */
 
-/* The augmentation of a clip: crop position, mirroring, colours. */
-struct look { int x, y, flip; struct ctt_tint tint; };
-
-struct ctt_augment ctt_augment_of(const struct ctt_train_cfg *cfg, uint64_t key)
+static float *frame_after(const struct ctt_loader *l, float *x)
 {
-    return (struct ctt_augment){ .jitter = cfg->jitter, .flip = cfg->flip,
-        .brightness = cfg->brightness, .contrast = cfg->contrast,
-        .gamma = cfg->random_gamma, .key = key };
+    return x + l->frame * l->n;
 }
 
-/* The key of slot i of the plan: an epoch that has a clip again changes it in
- * another way. */
-static uint64_t key_of(const struct ctt_loader *l, size_t i)
+/* The change that slot i of the plan is made with. */
+static struct ctt_augment change_of(const struct ctt_loader *l, size_t i)
 {
-    int turn = l->a.key && l->plan->turn ? l->plan->turn[i] : 0;
-
-    return turn ? ctt_key(l->a.key, (uint64_t)turn) | 1 : l->a.key;
+    return ctt_augment_again(&l->a, l->plan->turn ? l->plan->turn[i] : 0);
 }
 
-static struct look choose(const struct ctt_loader *l, int i, uint64_t epoch)
+/* The pixels that a part of the stored frame touches. */
+static struct ctt_box touched(const struct ctt_data *d,
+                              const struct ctt_area *a)
 {
-    const struct ctt_data *d = l->d;
-    int w = d->stored_w - d->in.w, h = d->stored_h - d->in.h;
-    uint64_t key = ctt_clip_key(&d->clip[i], epoch);
-    struct look k = { w / 2, h / 2, 0, { 1, 0, 1 } };
+    int x = (int)a->x, y = (int)a->y;
+    int right = (int)ceilf(a->x + a->w), end = (int)ceilf(a->y + a->h);
 
-    if (!l->a.key)
-        return k;
-    if (l->a.jitter) {
-        k.x = (int)(ctt_uniform(key, 0) * (float)(w + 1));
-        k.y = (int)(ctt_uniform(key, 1) * (float)(h + 1));
-    }
-    k.flip = l->a.flip && ctt_uniform(key, 2) < 0.5f;
-    k.tint.gain = 1 + l->a.contrast * (2 * ctt_uniform(key, 3) - 1);
-    k.tint.shift = l->a.brightness * (2 * ctt_uniform(key, 4) - 1);
-    k.tint.bend = powf(1 + l->a.gamma, 2 * ctt_uniform(key, 6) - 1);
-    return k;
+    right = right < d->stored_w ? right : d->stored_w;
+    end = end < d->stored_h ? end : d->stored_h;
+    return (struct ctt_box){ x, y, right - x, end - y };
 }
 
-/* Writes the frames of one clip; padding repeats its last frame. */
-static void write_frames(const struct ctt_loader *l, const struct look *k,
-                         const struct ctt_frames *f, int steps, float *x)
+static int is_tinted(const struct ctt_tint *t)
 {
-    int64_t from = (int64_t)f->h * f->w * f->c, next = l->frame * l->n;
-    const struct ctt_tint *to = &k->tint;
-    int tinted = to->gain != 1 || to->shift != 0 || to->bend != 1;
+    return t->gain != 1 || t->shift != 0 || t->bend != 1;
+}
+
+/* The values of a clip's frames; but for pixels they are set if a look needs
+ * more than these. */
+struct shades {
+    struct ctt_pixels pixels;    /* of the frames so far, as they are */
+    double value[256], fill[3];  /* tinted, in 0..1: what a byte becomes, and
+                                    the mean of each channel */
+    float  table[3][256];        /* value, normalised as the last frame */
+    float  plain[3][256];        /* what a byte is, in 0..1 */
+    int    frames;
+};
+
+static void begin_shades(const struct ctt_data *d, const struct ctt_look *k,
+                         const struct ctt_frames *f, struct shades *s)
+{
+    struct ctt_box seen = touched(d, &k->crop);
     struct ctt_light light = { { { 0 } } };
-    struct ctt_pixels pixels;
-    double value[256];
-    float table[3][256];
+    struct ctt_input in = d->in;
 
-    ctt_pixels_begin(&pixels, &l->d->in);
-    if (tinted) {
-        ctt_light_add(&light, &l->d->in, k->x, k->y, f, 0);
-        ctt_tint_values(&light, &pixels, to, value);
+    ctt_pixels_begin(&s->pixels, &d->in);
+    s->frames = 0;
+    if (!k->resized && !k->erased.w && !is_tinted(&k->tint))
+        return;
+    in.w = seen.w;
+    in.h = seen.h;
+    if (is_tinted(&k->tint) || k->erased.w)
+        ctt_light_add(&light, &in, seen.x, seen.y, f, 0);
+    ctt_tint_values(&light, &s->pixels, &k->tint, s->value);
+    ctt_light_fill(&light, s->value, s->fill);
+    for (int c = 0; c < 3; c++)
+        for (int v = 0; v < 256; v++)
+            s->plain[c][v] = (float)s->pixels.light[v] / CTT_PIXELS_WHITE;
+}
+
+/* The next frame of the clip.  With normalise=clip it is measured as the model
+ * would see it without a change of colours, which it would cancel.  x: memory
+ * for a frame. */
+static void next_shades(struct ctt_crop *crop, const struct ctt_look *k,
+                        const uint8_t *p, struct shades *s, float *x)
+{
+    int clip = s->pixels.in.normalise == CTT_NORMALISE_CLIP;
+
+    if (clip && k->resized) {
+        ctt_crop_frame(crop, p, s->plain, x);
+        ctt_pixels_next_values(&s->pixels, x);
+    } else {
+        ctt_frame_next(&s->pixels, p, (int)k->crop.x, (int)k->crop.y);
     }
-    for (int t = 0; t < steps; t++, x += next) {
-        const uint8_t *p = f->data + (t < f->count ? t : 0) * from;
-        if (t >= f->count) {
-            memcpy(x, x - next, (size_t)l->frame * sizeof(*x));
-            continue;
-        }
-        ctt_frame_next(&pixels, p, k->x, k->y);
-        if (tinted) {
-            if (t == 0 || l->d->in.normalise == CTT_NORMALISE_CLIP)
-                ctt_tint_table(value, &pixels, table);
-            ctt_frame_table(p, &l->d->in, k->x, k->y, k->flip, table, x);
-        } else {
-            ctt_frame_float(p, &pixels, k->x, k->y, k->flip, x);
+    if ((clip || s->frames++ == 0) && (k->resized || is_tinted(&k->tint)))
+        ctt_tint_table(s->value, &s->pixels, s->table);
+}
+
+static void erase(const struct ctt_input *in, const struct ctt_box *b,
+                  const double fill[3], float *x)
+{
+    for (int y = b->y; y < b->y + b->h; y++) {
+        float *p = x + ((int64_t)y * in->w + b->x) * in->c;
+        for (int i = 0; i < b->w * in->c; i++) {
+            int c = i % in->c;
+            p[i] = ((float)fill[c] - in->mean[c]) / in->std[c];
         }
     }
 }
 
-static int load_clip(struct ctt_loader *l, int batch, int j, float *x,
-                     int *length)
+static void write_frame(struct ctt_crop *crop, const struct ctt_look *k,
+                        const struct shades *s, const uint8_t *p, float *x)
+{
+    const struct ctt_input *in = &s->pixels.in;
+    int at_x = (int)k->crop.x, at_y = (int)k->crop.y;
+
+    if (k->resized)
+        ctt_crop_frame(crop, p, s->table, x);
+    else if (is_tinted(&k->tint))
+        ctt_frame_table(p, in, at_x, at_y, k->flip, s->table, x);
+    else
+        ctt_frame_float(p, &s->pixels, at_x, at_y, k->flip, x);
+    if (k->erased.w)
+        erase(in, &k->erased, s->fill, x);
+    if (in->c == 3 && k->colour != 1)
+        ctt_colour_spread(in, k->colour, (int64_t)in->h * in->w, x);
+}
+
+/* Writes the frames of one clip; padding repeats its last frame.  A frame that
+ * is shown twice counts twice with normalise=clip, so its values may change. */
+static void write_frames(const struct ctt_loader *l, struct ctt_crop *crop,
+                         const struct ctt_look *k, const struct ctt_frames *f,
+                         int steps, float *x)
+{
+    int64_t from = (int64_t)f->h * f->w * f->c;
+    int anew = l->d->in.normalise == CTT_NORMALISE_CLIP;
+    struct shades s;
+
+    begin_shades(l->d, k, f, &s);
+    if (k->resized)
+        ctt_crop_set(crop, &k->crop, k->flip);
+    for (int t = 0, was = -1; t < steps; t++, x = frame_after(l, x)) {
+        int at = t < k->count ? ctt_look_frame(k, f->count, t) : was;
+        if (t >= k->count || (at == was && !anew)) {
+            memcpy(x, x - l->frame * l->n, (size_t)l->frame * sizeof(*x));
+        } else {
+            next_shades(crop, k, f->data + at * from, &s, x);
+            write_frame(crop, k, &s, f->data + at * from, x);
+        }
+        was = at;
+    }
+}
+
+static int load_clip(struct ctt_loader *l, struct ctt_crop *crop, int batch,
+                     int j, float *x, int *length)
 {
     int steps = l->plan->steps[batch], own = 0, rc = 0;
     size_t at = (size_t)batch * (size_t)l->n + (size_t)j;
-    uint64_t key = key_of(l, at);
+    struct ctt_augment a = change_of(l, at);
     int i = l->plan->clip[at];
     struct ctt_frames f = { 0 };
-    struct look k;
+    struct ctt_look k;
 
     if (i < 0)
         goto empty;
-    k = choose(l, i, key);
-    rc = ctt_data_frames(l->d, i, key, &f, &own);
+    ctt_look_choose(l->d, i, &a, steps, &k);
+    rc = ctt_data_frames(l->d, i, a.key, &f, &own);
     if (rc < 0)
         goto empty;
-    write_frames(l, &k, &f, steps, x);
-    *length = f.count;
+    write_frames(l, crop, &k, &f, steps, x);
+    *length = k.count;
     ctt_data_done(l->d, i, &f, own);
     return 0;
 empty:
-    for (int t = 0; t < steps; t++)
-        memset(x + (int64_t)t * l->n * l->frame, 0,
-               (size_t)l->frame * sizeof(*x));
+    for (int t = 0; t < steps; t++, x = frame_after(l, x))
+        memset(x, 0, (size_t)l->frame * sizeof(*x));
     *length = 0;
     return rc;
 }
@@ -167,8 +236,22 @@ static void note_bad(struct ctt_loader *l, struct buffer *p, int rc)
     pthread_mutex_unlock(&l->lock);
 }
 
+/* Mixes the clips of a batch when all are loaded. */
+static void mix(struct ctt_loader *l, int batch, struct buffer *p)
+{
+    size_t first = (size_t)batch * (size_t)l->n;
+    const struct ctt_blend_batch b = { .d = l->d, .x = p->x, .n = l->n,
+        .steps = l->plan->steps[batch], .length = p->length,
+        .clip = l->plan->clip + first,
+        .turn = l->plan->turn ? l->plan->turn + first : NULL };
+
+    pthread_mutex_lock(&l->mixing);
+    ctt_blend(&b, &l->a, l->spare, p->blend);
+    pthread_mutex_unlock(&l->mixing);
+}
+
 /* Loads the next clips of a batch. */
-static void load_some(struct ctt_loader *l)
+static void load_some(struct ctt_loader *l, struct ctt_crop *crop)
 {
     int batch = (int)(l->next / l->n), j = (int)(l->next % l->n);
     int n = l->n - j < l->some ? l->n - j : l->some;
@@ -178,25 +261,33 @@ static void load_some(struct ctt_loader *l)
     l->busy++;
     pthread_mutex_unlock(&l->lock);
     for (int end = j + n; j < end; j++) {
-        int rc = load_clip(l, batch, j, p->x + j * l->frame, &p->length[j]);
+        int rc = load_clip(l, crop, batch, j, p->x + j * l->frame,
+                           &p->length[j]);
         if (rc < 0)
             note_bad(l, p, rc);
     }
     pthread_mutex_lock(&l->lock);
-    p->ready += n;
+    p->loaded += n;
+    if (p->loaded == l->n && l->spare) {
+        pthread_mutex_unlock(&l->lock);
+        mix(l, batch, p);
+        pthread_mutex_lock(&l->lock);
+    }
+    p->ready = p->loaded == l->n;
     l->busy--;
-    if (p->ready == l->n || l->rc < 0 || !l->busy)
+    if (p->ready || l->rc < 0 || !l->busy)
         pthread_cond_signal(&l->news);
 }
 
 static void *worker(void *arg)
 {
-    struct ctt_loader *l = arg;
+    struct worker *w = arg;
+    struct ctt_loader *l = w->l;
 
     pthread_mutex_lock(&l->lock);
     while (!l->stop) {
         if (has_work(l))
-            load_some(l);
+            load_some(l, w->crop);
         else
             pthread_cond_wait(&l->work, &l->lock);
     }
@@ -206,12 +297,19 @@ static void *worker(void *arg)
 
 static int start_workers(struct ctt_loader *l)
 {
+    int rc = 0;
+
     for (int k = 0; k < l->d->workers && k < MAX_WORKERS; k++) {
-        if (pthread_create(&l->id[k], NULL, worker, l) != 0)
+        struct worker *w = &l->worker[k];
+        w->l = l;
+        CTT_TRY(ctt_crop_new(&l->d->in, &w->crop));
+        if (pthread_create(&w->id, NULL, worker, w) != 0)
             break;
         l->workers++;
     }
-    return l->workers ? 0 : ctt_error(CTT_EIO, "cannot start a thread");
+    CTT_CHECK(l->workers, CTT_EIO, "cannot start a thread");
+out:
+    return rc;
 }
 
 int ctt_loader_open(struct ctt_data *d, int n, int room,
@@ -222,6 +320,7 @@ int ctt_loader_open(struct ctt_data *d, int n, int room,
 
     CTT_TRY(rc);
     pthread_mutex_init(&l->lock, NULL);
+    pthread_mutex_init(&l->mixing, NULL);
     pthread_cond_init(&l->work, NULL);
     pthread_cond_init(&l->news, NULL);
     l->d = d;
@@ -233,7 +332,9 @@ int ctt_loader_open(struct ctt_data *d, int n, int room,
     for (int k = 0; k < RING; k++) {
         l->ring[k].x = ctt_calloc((size_t)l->floats, sizeof(float));
         l->ring[k].length = ctt_calloc((size_t)n, sizeof(int));
-        CTT_TRY(l->ring[k].x && l->ring[k].length ? 0 : CTT_ENOMEM);
+        l->ring[k].blend = ctt_calloc((size_t)n, sizeof(struct ctt_blend));
+        CTT_TRY(l->ring[k].x && l->ring[k].length && l->ring[k].blend
+                ? 0 : CTT_ENOMEM);
     }
     CTT_TRY(start_workers(l));
     *out = l;
@@ -254,15 +355,20 @@ void ctt_loader_close(struct ctt_loader **p)
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);
     while (l->workers > 0)
-        pthread_join(l->id[--l->workers], NULL);
+        pthread_join(l->worker[--l->workers].id, NULL);
+    for (int k = 0; k < MAX_WORKERS; k++)
+        ctt_crop_free(&l->worker[k].crop);
     for (int k = 0; k < RING; k++) {
         if (l->ring[k].pinned)
             ctt_dev_unpin(l->dev, l->ring[k].x);
         ctt_free(l->ring[k].x);
         ctt_free(l->ring[k].length);
+        ctt_free(l->ring[k].blend);
     }
+    ctt_free(l->spare);
     pthread_cond_destroy(&l->news);
     pthread_cond_destroy(&l->work);
+    pthread_mutex_destroy(&l->mixing);
     pthread_mutex_destroy(&l->lock);
     ctt_free(l);
     *p = NULL;
@@ -282,6 +388,13 @@ out:
     return rc;
 }
 
+int ctt_loader_mixes(struct ctt_loader *l)
+{
+    if (!l->spare)
+        l->spare = ctt_calloc((size_t)(l->floats / l->n), sizeof(float));
+    return l->spare ? 0 : CTT_ENOMEM;
+}
+
 void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
                       const struct ctt_augment *a, int first)
 {
@@ -294,7 +407,7 @@ void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
     l->batch = first;
     l->next = (int64_t)first * l->n;
     for (int k = 0; k < RING; k++) {
-        l->ring[k].ready = 0;
+        l->ring[k].loaded = l->ring[k].ready = 0;
         l->ring[k].bad[0] = '\0';
     }
     pthread_cond_broadcast(&l->work);
@@ -310,7 +423,7 @@ int ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b, double *seconds)
     if (l->batch >= l->plan->batches)
         return 0;
     pthread_mutex_lock(&l->lock);
-    while (p->ready < l->n && l->rc >= 0)
+    while (!p->ready && l->rc >= 0)
         pthread_cond_wait(&l->news, &l->lock);
     if (l->rc < 0)
         rc = ctt_error(l->rc, "%s", l->why);
@@ -320,14 +433,15 @@ int ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b, double *seconds)
         return rc;
     *b = (struct ctt_batch){ .x = p->x, .steps = l->plan->steps[l->batch],
         .n = l->n, .clip = l->plan->clip + (size_t)l->batch * l->n,
-        .length = p->length, .bad = p->bad[0] ? p->bad : NULL };
+        .length = p->length, .blend = l->spare ? p->blend : NULL,
+        .bad = p->bad[0] ? p->bad : NULL };
     return 1;
 }
 
 void ctt_loader_done(struct ctt_loader *l)
 {
     pthread_mutex_lock(&l->lock);
-    l->ring[l->batch % RING].ready = 0;
+    l->ring[l->batch % RING].loaded = l->ring[l->batch % RING].ready = 0;
     l->ring[l->batch % RING].bad[0] = '\0';
     l->batch++;
     pthread_cond_broadcast(&l->work);
@@ -341,7 +455,7 @@ int ctt_loader_peek(struct ctt_loader *l, struct ctt_batch *b)
     if (at >= l->plan->batches)
         return 0;
     pthread_mutex_lock(&l->lock);
-    ready = l->ring[at % RING].ready == l->n;
+    ready = l->ring[at % RING].ready;
     pthread_mutex_unlock(&l->lock);
     if (ready)
         *b = (struct ctt_batch){ .x = l->ring[at % RING].x,

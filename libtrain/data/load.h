@@ -4,23 +4,15 @@
 #define CTT_LOAD_H
 
 #include "device/memory.h"
+#include "libtrain/data/blend.h"
 #include "libtrain/data/bucket.h"
-
-/* Data augmentation: the settings --jitter, --flip, --brightness, --contrast
- * and --random-gamma; key 0: none. */
-struct ctt_augment {
-    int      jitter, flip;
-    float    brightness, contrast, gamma;
-    uint64_t key;
-};
-struct ctt_augment ctt_augment_of(const struct ctt_train_cfg *cfg,
-                                  uint64_t key);
 
 struct ctt_batch {
     const float *x;         /* [steps][n][h, w, c] */
     int          steps, n;
     const int   *clip;      /* [n] clip numbers; -1: empty */
     const int   *length;    /* [n] frames; 0: empty or unreadable */
+    const struct ctt_blend *blend;    /* [n]; NULL: no clip is mixed */
     const char  *bad;       /* error of an unreadable clip, or NULL */
 };
 
@@ -36,8 +28,13 @@ void ctt_loader_close(struct ctt_loader **l);
  * that waits for the device. */
 int  ctt_loader_pin(struct ctt_loader *l, struct ctt_dev *dev);
 
+/* From now on clips are mixed, if a->mixup or a->cutmix says so: takes the
+ * memory that this needs. */
+int  ctt_loader_mixes(struct ctt_loader *l);
+
 /* Begins to load the batches of a plan, from batch `first`.  p must stay
- * valid. */
+ * valid.  p->a is to be *a: a clip that is longer then than the steps of its
+ * batch is shown faster. */
 void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
                       const struct ctt_augment *a, int first);
 

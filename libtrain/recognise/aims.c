@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * aims.c: distributions as targets of a step: the labels, the answers of a
- * teacher, and the model's own answers at the end of a clip. */
+ * aims.c: distributions as targets of a step: the labels, of a clip or of two
+ * that are mixed, the answers of a teacher, and the model's own answers at the
+ * end of a clip. */
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/data/load.h"
 
@@ -8,7 +9,8 @@
 
 int ctt_has_aims(const struct ctt_train_cfg *cfg)
 {
-    return ctt_is_taught(cfg) || cfg->self_distil > 0;
+    return ctt_is_taught(cfg) || cfg->self_distil > 0 ||
+           ctt_augment_mixes(cfg);
 }
 
 /* The part of the loss that has the teacher's answers as targets. */
@@ -87,8 +89,9 @@ static void mix(struct ctt_recognise_step *s)
             s->least += heat(s) * (double)(g->weight * part) *
                         entropy(aim + classes, classes);
         for (int j = 0; j < classes; j++) {
-            float hard = smooth / (float)classes +
-                         (j == g->label ? 1 - smooth : 0);
+            float of = (j == g->label ? g->own : 0) +
+                       (j == g->other ? 1 - g->own : 0);
+            float hard = smooth / (float)classes + (1 - smooth) * of;
             aim[j] = hard_part * hard;
             aim[classes + j] = g->weight == 0 || part == 0 ? 0 :
                                g->weight * part * aim[classes + j];

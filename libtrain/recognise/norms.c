@@ -173,6 +173,7 @@ int ctt_norms_estimate(struct ctt_model *m, const struct ctt_train_cfg *cfg,
     plain.keep = "all";
     plain.taught_by = NULL;
     plain.self_distil = 0;
+    ctt_augment_none(&plain);
     CTT_TRY(open_all(m, &plain, d, &e));
     ctt_loader_start(e.loader, e.order, &none, 0);
     while (!(rc = run_batch(&e, d, &clips, ev)))

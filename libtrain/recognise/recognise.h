@@ -24,8 +24,14 @@ struct ctt_asks {
 
 struct ctt_want { int step; float weight; };
 
-/* An ask of the batch, its label and the weight of its loss; 0: empty place. */
-struct ctt_goal { int sample, step, label; float weight; };
+/* An ask of the batch, its label and the weight of its loss; 0: empty place.
+ * own: the share of the label in the target; the rest is that of `other`. */
+struct ctt_goal {
+    int   sample, step, label;
+    float weight;
+    int   other;
+    float own;
+};
 
 /* asks.c: reads --observe and --frame-loss. */
 int  ctt_asks_parse(const struct ctt_train_cfg *cfg, struct ctt_asks *out);

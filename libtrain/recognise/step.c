@@ -175,6 +175,35 @@ static int64_t rows_of(const struct ctt_recognise_step *s,
     return has_clip(s) ? p->asks : (int64_t)p->steps * s->x->r->n;
 }
 
+/* What the clip at a place of the batch is to be answered with: its label, that
+ * of the clip that is mixed into it, the weight of both together, which is that
+ * of their classes, and the share of the first in it. */
+struct worth { int label, other; float weight, own; };
+
+static struct worth worth_of(const struct ctt_recognise_step *s,
+                             const struct ctt_data *d,
+                             const struct ctt_batch *b, int j)
+{
+    struct worth w = { .own = 1 };
+    float own = 1, rest;
+
+    if (!b->length[j])
+        return w;
+    w.label = w.other = d->clip[b->clip[j]].label;
+    if (b->blend) {
+        w.other = d->clip[b->clip[b->blend[j].other]].label;
+        own = b->blend[j].own;
+    }
+    rest = 1 - own;
+    if (s->share) {
+        own *= s->share[w.label];
+        rest *= s->share[w.other];
+    }
+    w.weight = own + rest;
+    w.own = w.weight > 0 ? own / w.weight : 1;
+    return w;
+}
+
 /* Fills the goals; returns the sum of their weights. */
 static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
                          const struct ctt_batch *b, uint64_t key)
@@ -184,16 +213,16 @@ static double make_goals(struct ctt_recognise_step *s, const struct ctt_data *d,
     for (int j = 0; j < b->n; j++) {
         const struct ctt_clip *c = b->clip[j] < 0 ? NULL
                                                   : &d->clip[b->clip[j]];
+        const struct worth w = worth_of(s, d, b, j);
         int length = b->length[j];
-        float share = s->share && length ? s->share[c->label] : 1;
 
         ctt_asks_make(&s->asks, s->cfg, length ? length : 1,
                       c ? ctt_key(key, (uint64_t)c->item) : 0, s->want);
         for (int k = 0; k < s->asks.total; k++) {
             int i = j * s->asks.total + k;
             s->goal[i] = (struct ctt_goal){
-                j, s->want[k].step, length ? c->label : 0,
-                length ? share * s->want[k].weight : 0 };
+                j, s->want[k].step, w.label, w.weight * s->want[k].weight,
+                w.other, w.own };
             s->ask[i] = (struct ctt_ask){ j, s->want[k].step };
             sum += (double)s->goal[i].weight;
         }
@@ -230,11 +259,11 @@ static int next(const struct ctt_recognise_step *s, const struct ctt_window *p,
 static void put_target(const struct ctt_recognise_step *s,
                        const struct ctt_goal *g, float *t)
 {
-    const float *aim = s->aim + (g - s->goal) * s->wide;
+    const float *aim = s->aim ? s->aim + (g - s->goal) * s->wide : NULL;
 
-    for (int j = 0; s->aim && j < s->wide; j++)
+    for (int j = 0; aim && j < s->wide; j++)
         t[j] += aim[j];
-    if (s->aim)
+    if (aim)
         return;
     t[0] = (float)g->label;
     t[1] += g->weight;

@@ -15,7 +15,8 @@ const char *const ctt_fuzz_words[] = {
     "--val-ratios=", "--buckets=", "--task=predict", "--schedule=",
     "--loss-scale=", "--loss-scale\ndynamic", "--keep=", "--memory=",
     "--sampling-start=", "--amp-allow=", "--amp-deny=", "--flip", "--jitter",
-    "--random-gamma=", "--contrast=", "--brightness=",
+    "--random-gamma=", "--contrast=", "--brightness=", "--augment=",
+    "--crop-area=", "--speed=", "--mixup=", "preset", "strong",
     "random:2", "points:0.25,0.5,1", "0.5", "1", "0", "-1", "2147483648",
     "1e39", "1e-39", "nan", "inf", "0x10", "auto", "all", "2^24", "1.5G",
     "conv,lstm", "cosine", ",", ":", "99999999999999999999", NULL

@@ -57,11 +57,12 @@ sections() {    # sections PROGRAM HEADING...
         fail "$1: the sections are $(grep -E '^[A-Z][A-Za-z ]*:$' out)"
 }
 trainer='Memory Device Limits Output'
-sections convtt-train Data Model Optimiser Validation 'Early observation' \
+sections convtt-train Data 'Augmentation in training' Model Optimiser \
+    Validation 'Early observation' \
     Prediction 'Mixed precision' $trainer
 sections convtt-compress Thinning SVD 'Tensor trains' Pruning Folding Sharing \
-    Rounding Choices Retraining Data Model Optimiser Validation \
-    'Early observation' \
+    Rounding Choices Retraining Data 'Augmentation in training' Model \
+    Optimiser Validation 'Early observation' \
     'Mixed precision' $trainer
 sections convtt-infer Recognition Prediction Measuring Data Device Limits Output
 sections convtt-info 'What to show' Data Device Limits

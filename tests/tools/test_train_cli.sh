@@ -357,8 +357,10 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 # 7. --doctor: a table, a picture, and status 3 if something looks wrong.
 says 0 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
     --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor --sheet s.png
-grep -q '^0 of 12 checks' out || fail "doctor: $(cat out)"
+grep -q '^0 of 13 checks' out || fail "doctor: $(cat out)"
 grep -q '^one batch .* steps on the same 8 clips' out || fail "no steps"
+grep -Eq '^changes +fine +crop-area=0.8 .*contrast=0.2 ' out ||
+    fail "doctor does not say what augmentation does: $(cat out)"
 [ "$(od -An -tx1 -N4 s.png | tr -d ' \n')" = 89504e47 ] || fail "s.png: no PNG"
 sed 's/mean=[^ ]*/mean=3/' tiny.net > far.net
 says 3 '^light +wrong' $train far.net --data clips --doctor --lr 0.01

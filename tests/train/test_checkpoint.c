@@ -69,6 +69,8 @@ static void resumed_is_uninterrupted(void)
         cfg.changes = k > 1 ? &prunes : NULL;
         cfg.dsd = k == 1 ? 0.4f : 0;    /* from step 9 to 15 */
         cfg.distil = 0.5f;
+        cfg.augment = k == 1 ? CTT_AUGMENT_OFF : k == 0 ? CTT_AUGMENT_LIGHT
+                                               : CTT_AUGMENT_STRONG;
         cfg.sampler = k == 0 ? CTT_BALANCED : CTT_PLAIN;
         cfg.class_weights = k == 3 ? CTT_BALANCED : CTT_PLAIN;
         cfg.self_distil = k > 1 ? 0.4f : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_doctor.c: what a set looks like, mean=auto and std=auto, and the checks
  * that find what ruins learning. */
+#include "libtrain/data/augment.h"
 #include "libtrain/data/data.h"
 #include "tests/lib/allocs.h"
 #include "tests/lib/told.h"
@@ -296,6 +297,7 @@ static void diagnose(const struct ill *s, struct ctt_findings *all)
     struct ctt_input in;
     float *answer;
 
+    ctt_augment_none(&cfg);
     cfg.brightness = s->brightness;
     cfg.jitter = s->jitter;
     cfg.lr = s->lr > 0 ? s->lr : 0.01f;
@@ -345,7 +347,9 @@ static void a_healthy_set_is_fine(void)
     struct ctt_findings all;
 
     diagnose(&none, &all);
-    CU_ASSERT_EQUAL(all.count, 13);
+    CU_ASSERT_EQUAL(all.count, 14);
+    CU_ASSERT(strstr(row(&all, "changes")->found, "brightness=0.6 jitter") !=
+              NULL);
     for (int i = 0; i < all.count; i++)
         if (all.row[i].mends[0])
             printf("\n%s: %s: %s\n", all.row[i].check, all.row[i].found,
@@ -389,13 +393,16 @@ static void nothing_is_changed(void)
     ctt_model_free(&m);
 }
 
-/* Without a change both looks are the same; a frame is that of the clip. */
+/* Without a change both looks are the same; a frame is that of the clip.  Mixed
+ * clips are seen, but do not count. */
 static void clips_look_as_they_are(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
     struct ctt_clip_look look[2];
+    static uint8_t unmixed[16 * 300];
     uint8_t frame[FRAME];
 
+    cfg.augment = CTT_AUGMENT_OFF;
     clips_open(&cfg, &train, &val);
     CHECK_OK(ctt_clip_looks(train, &cfg, look));
     CU_ASSERT_EQUAL(look[0].clips, CTT_CLIP_LOOKS);
@@ -412,6 +419,13 @@ static void clips_look_as_they_are(void)
     cfg.contrast = 0.5f;
     CHECK_OK(ctt_clip_looks(train, &cfg, look));
     CU_ASSERT(memcmp(look[0].frame, look[1].frame, 16 * 300) != 0);
+    for (int k = 0; k < 16; k++)
+        CU_ASSERT_DOUBLE_EQUAL(look[0].mean[k], look[1].mean[k], 1e-5);
+    memcpy(unmixed, look[1].frame, sizeof(unmixed));
+    ctt_clip_looks_free(look);
+    cfg.mixup = 1;
+    CHECK_OK(ctt_clip_looks(train, &cfg, look));
+    CU_ASSERT(memcmp(look[1].frame, unmixed, sizeof(unmixed)) != 0);
     for (int k = 0; k < 16; k++)
         CU_ASSERT_DOUBLE_EQUAL(look[0].mean[k], look[1].mean[k], 1e-5);
     ctt_clip_looks_free(look);

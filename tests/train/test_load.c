@@ -3,6 +3,7 @@
  * and clips that cannot be read. */
 #include "libtrain/chance.h"
 #include "tests/lib/allocs.h"
+#include "tests/lib/lights.h"
 #include "tests/lib/reader.h"
 #include "tests/lib/told.h"
 #include "tests/lib/toy.h"
@@ -50,11 +51,13 @@ static double all_batches(struct ctt_data *d, const struct ctt_augment *a,
 static void batches_do_not_depend_on_workers(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
-    const struct ctt_augment a = { 1, 1, 0.2f, 0.2f, 0, 99 }, other = { 1, 1,
-        0.2f, 0.2f, 0, 98 }, none = { 0 };
+    const struct ctt_augment a = { .jitter = 1, .flip = 1, .brightness = 0.2f,
+        .contrast = 0.2f, .key = 99 }, none = { 0 };
+    struct ctt_augment other = a;
     double sum[4] = { 0 };
     int n, half;
 
+    other.key = 98;
     CHECK_OK(clips_pack(clip_path("toy.pack"), 0, 30));
     for (int k = 0; k < 3; k++) {
         struct ctt_data *d;
@@ -90,7 +93,8 @@ static void *block_instead_of_cache(int64_t n)
 static void frames_in_memory_give_way(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
-    const struct ctt_augment a = { 1, 1, 0.2f, 0.2f, 0, 99 };
+    const struct ctt_augment a = { .jitter = 1, .flip = 1, .brightness = 0.2f,
+                                   .contrast = 0.2f, .key = 99 };
     struct ctt_data *d = open_toy(clip_path("toy.pack"), &cfg);
     int64_t held = ctt_cache_held(), some;
     struct ctt_frames f;
@@ -172,8 +176,9 @@ static void clips_are_normalised_as_streams(void)
                            NULL, &d));
     CHECK_OK(reader_open(&r, d, 4, "1", 0));
     for (uint64_t seed = 0; seed < 3; seed++) {
-        const struct ctt_augment a = { 0, 1, 0.4f * (float)(seed / 2),
-                                       0.3f * (float)(seed / 2), 0, seed };
+        const struct ctt_augment a = { .flip = 1, .key = seed,
+            .brightness = 0.4f * (float)(seed / 2),
+            .contrast = 0.3f * (float)(seed / 2) };
 
         reader_start(&r, &a, 0);
         CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
@@ -210,42 +215,6 @@ static void clips_are_normalised_as_streams(void)
 
 /* ---- colours ---- */
 
-/* Mean and standard deviation of clip j of a batch as the model would see it
- * without a mean and std of its own: values of 0 to 1 if nothing changed. */
-static void light(const struct ctt_batch *b, int j, double *mean, double *dev)
-{
-    double sum = 0, squares = 0, n = 300.0 * b->length[j];
-
-    for (int t = 0; t < b->length[j]; t++)
-        for (int k = 0; k < 300; k++) {
-            double v = 0.3 * (double)b->x[(t * b->n + j) * 300 + k] + 0.2;
-            sum += v;
-            squares += v * v;
-        }
-    *mean = sum / n;
-    *dev = sqrt(squares / n - *mean * *mean);
-}
-
-/* A dark clip, a normal one and a bright one. */
-static void pack_lights(const char *path)
-{
-    static const int from[] = { 2, 60, 240 }, range[] = { 11, 140, 16 };
-    struct ctt_input in = clip_input();
-    struct ctt_pack *p = NULL;
-    uint8_t data[6 * CLIP_SIZE * CLIP_SIZE * 3];
-    struct ctt_frames f = { data, 6, CLIP_SIZE, CLIP_SIZE, 3, 12 };
-
-    CHECK_OK(ctt_pack_create(path, &in, (char *const *)clip_labels,
-                             CLIP_CLASSES, &p));
-    for (int i = 0; i < 3; i++) {
-        for (size_t k = 0; k < sizeof(data); k++)
-            data[k] = (uint8_t)(from[i] + (int)(ctt_random(9, k) %
-                                                (unsigned)range[i]));
-        CHECK_OK(ctt_pack_add(p, clip_labels[i], i, &f));
-    }
-    CHECK_OK(ctt_pack_finish(&p));
-}
-
 /* Contrast spreads a clip's values about their own mean, brightness moves them
  * in units of their own deviation, whatever light it was taken in: the test
  * would fail for a factor about mid-grey, which moves a dark clip by several of
@@ -267,7 +236,8 @@ static void colours_follow_the_light_of_the_clip(void)
     for (int j = 0; j < 3; j++)
         light(&batch, j, &mean[j], &dev[j]);
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        const struct ctt_augment a = { 0, 0, 1.5f, 0.8f, 0, seed };
+        const struct ctt_augment a = { .brightness = 1.5f, .contrast = 0.8f,
+                                       .key = seed };
 
         reader_start(&r, &a, 0);
         CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
@@ -306,7 +276,7 @@ static void gamma_bends_within_the_light_of_the_clip(void)
     CU_ASSERT_EQUAL_FATAL(reader_next(&r, &batch), 1);
     memcpy(plain, batch.x, sizeof(plain));
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        const struct ctt_augment a = { .gamma = 1.5f, .key = seed };
+        const struct ctt_augment a = { .random_gamma = 1.5f, .key = seed };
         double mean[2], dev[2];
 
         for (int j = 0; j < 3; j++) {
@@ -336,7 +306,8 @@ static void gamma_bends_within_the_light_of_the_clip(void)
 static void colours_change_the_picture(void)
 {
     struct ctt_train_cfg cfg = clip_cfg();
-    const struct ctt_augment a = { 0, 0, 0.4f, 0.3f, 0, 5 }, none = { 0 };
+    const struct ctt_augment a = { .brightness = 0.4f, .contrast = 0.3f,
+                                   .key = 5 }, none = { 0 };
     struct ctt_data *d = open_toy(clip_path("toy.pack"), &cfg);
     static float plain[12 * 4 * 300];
     struct ctt_batch batch;

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * augment.c: the presets of augmentation, and the change of one clip, which
+ * depends on seed, epoch and clip only. */
+#include "libtrain/data/augment.h"
+#include "libtrain/chance.h"
+#include "libtrain/data/sequence.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the presets ---- */
+
+/* What --augment sets: a row per option.  light is small enough to harm on no
+ * set; so it neither mirrors nor hides nor mixes. */
+#define ROW(name, of, ...) \
+    { name, offsetof(struct ctt_train_cfg, of), \
+      offsetof(struct ctt_augment, of), { __VA_ARGS__ } }
+static const struct preset {
+    const char *name;
+    size_t      given, of;
+    float       value[3];    /* off, light, strong */
+} presets[] = {
+    ROW("crop-area", crop_area, 1, 0.8f, 0.5f),
+    ROW("crop-aspect", crop_aspect, 1, 1.15f, 1.33f),
+    ROW("speed", speed, 1, 1.15f, 1.4f),
+    ROW("start", start, 0, 0, 0.1f),
+    ROW("brightness", brightness, 0, 0.2f, 0.6f),
+    ROW("contrast", contrast, 0, 0.2f, 0.4f),
+    ROW("random-gamma", random_gamma, 0, 0.2f, 0.5f),
+    ROW("saturation", saturation, 0, 0.2f, 0.5f),
+    ROW("grey", grey, 0, 0, 0.1f),
+    ROW("erase", erase, 0, 0, 0.25f),
+    ROW("mixup", mixup, 0, 0, 0.2f),
+    ROW("cutmix", cutmix, 0, 0, 1),
+};
+
+static float *at(void *p, size_t offset)
+{
+    return (float *)((char *)p + offset);
+}
+
+struct ctt_augment ctt_augment_of(const struct ctt_train_cfg *cfg, uint64_t key)
+{
+    int by = cfg->task == CTT_RECOGNISE ? cfg->augment : CTT_AUGMENT_OFF;
+    struct ctt_augment a = { .jitter = cfg->jitter, .flip = cfg->flip,
+                             .key = key };
+
+    for (size_t i = 0; i < CTT_LEN(presets); i++) {
+        float given;
+        memcpy(&given, (const char *)cfg + presets[i].given, sizeof(given));
+        *at(&a, presets[i].of) = isnan(given) ? presets[i].value[by] : given;
+    }
+    return a;
+}
+
+struct ctt_augment ctt_augment_again(const struct ctt_augment *a, int turn)
+{
+    struct ctt_augment again = *a;
+
+    if (a->key && turn)
+        again.key = ctt_key(a->key, (uint64_t)turn) | 1;
+    return again;
+}
+
+void ctt_augment_none(struct ctt_train_cfg *cfg)
+{
+    cfg->augment = CTT_AUGMENT_OFF;
+    cfg->jitter = cfg->flip = 0;
+    for (size_t i = 0; i < CTT_LEN(presets); i++)
+        *at(cfg, presets[i].given) = presets[i].value[CTT_AUGMENT_OFF];
+}
+
+int ctt_augment_mixes(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_augment a = ctt_augment_of(cfg, 0);
+
+    return a.mixup > 0 || a.cutmix > 0;
+}
+
+int ctt_augment_tell(const struct ctt_train_cfg *cfg, char *line, size_t size)
+{
+    struct ctt_augment a = ctt_augment_of(cfg, 0);
+    size_t n = 0;
+
+    line[0] = '\0';
+    for (size_t i = 0; i < CTT_LEN(presets) && n < size; i++) {
+        float x = *at(&a, presets[i].of);
+        if (x < presets[i].value[CTT_AUGMENT_OFF] ||
+            x > presets[i].value[CTT_AUGMENT_OFF])
+            n += (size_t)snprintf(line + n, size - n, "%s%s=%g", n ? " " : "",
+                                  presets[i].name, (double)x);
+    }
+    for (int k = 0; k < 2 && n < size; k++)
+        if (k ? a.flip : a.jitter)
+            n += (size_t)snprintf(line + n, size - n, "%s%s", n ? " " : "",
+                                  k ? "flip" : "jitter");
+    return n > 0;
+}
+
+/* ---- chance ---- */
+
+/* Numbers drawn with the key of a clip; 5 is sequence.c's, and so are those
+ * from 16 on. */
+enum { DRAW_X, DRAW_Y, DRAW_FLIP, DRAW_GAIN, DRAW_SHIFT, DRAW_BEND = 6 };
+
+/* Those drawn with CTT_LOOK_SHAPE. */
+enum { AREA, ASPECT, SPEED, START, COLOUR, GREY, ERASED, ERASED_AREA,
+       ERASED_ASPECT, ERASED_X, ERASED_Y };
+
+uint64_t ctt_look_key(const struct ctt_data *d, int i,
+                      const struct ctt_augment *a, enum ctt_look_use use)
+{
+    uint64_t own = ctt_clip_key(&d->clip[i], a->key);
+
+    /* ctt_key() draws two numbers: 2 * use and the next */
+    return use == CTT_LOOK_SHAPE ? ctt_key(own, CTT_LOOK_SHAPE)
+                                 : ctt_key(ctt_key(own, CTT_LOOK_SHAPE), use);
+}
+
+/* -1 to 1. */
+static float both_ways(uint64_t key, uint64_t i)
+{
+    return 2 * ctt_uniform(key, i) - 1;
+}
+
+/* 1 / most to most, its logarithm uniform; 1 or less: 1. */
+static float ratio(float most, uint64_t key, uint64_t i)
+{
+    return most > 1 ? powf(most, both_ways(key, i)) : 1;
+}
+
+/* ---- place ---- */
+
+static float within(float side, float most)
+{
+    return side < most ? side : most;
+}
+
+/* The area is that of the model's frame times A to 1 / A, as far as the stored
+ * frame has it: what is seen is then as large, on average, as in a test, and is
+ * enlarged by sqrt(R / A) at most. */
+static void choose_area(const struct ctt_data *d, const struct ctt_augment *a,
+                        uint64_t key, uint64_t shape, struct ctt_look *k)
+{
+    float least = a->crop_area > 0 && a->crop_area < 1 ? a->crop_area : 1;
+    float area = ratio(1 / least, shape, AREA);
+    float aspect = ratio(a->crop_aspect, shape, ASPECT);
+    struct ctt_area *c = &k->crop;
+
+    k->resized = 1;
+    c->w = within((float)d->in.w * sqrtf(area * aspect), (float)d->stored_w);
+    c->h = within((float)d->in.h * sqrtf(area / aspect), (float)d->stored_h);
+    c->x = ctt_uniform(key, DRAW_X) * ((float)d->stored_w - c->w);
+    c->y = ctt_uniform(key, DRAW_Y) * ((float)d->stored_h - c->h);
+}
+
+/* A place of the crop at whole pixels. */
+static void choose_place(const struct ctt_data *d, const struct ctt_augment *a,
+                         uint64_t key, struct ctt_look *k)
+{
+    int w = d->stored_w - d->in.w, h = d->stored_h - d->in.h;
+    int x = w / 2, y = h / 2;
+
+    if (a->key && a->jitter) {
+        x = (int)(ctt_uniform(key, DRAW_X) * (float)(w + 1));
+        y = (int)(ctt_uniform(key, DRAW_Y) * (float)(h + 1));
+    }
+    k->crop = (struct ctt_area){ (float)x, (float)y, (float)d->in.w,
+                                 (float)d->in.h };
+}
+
+/* 2% to 33% of the frame, with sides of 0.3 to 1 / 0.3. */
+static void choose_erased(const struct ctt_input *in, uint64_t shape,
+                          struct ctt_box *b)
+{
+    float share = 0.02f + 0.31f * ctt_uniform(shape, ERASED_AREA);
+    float aspect = ratio(1 / 0.3f, shape, ERASED_ASPECT);
+    float area = share * (float)in->w * (float)in->h;
+
+    b->w = (int)ceilf(within(sqrtf(area * aspect), (float)in->w));
+    b->h = (int)ceilf(within(sqrtf(area / aspect), (float)in->h));
+    b->x = (int)(ctt_uniform(shape, ERASED_X) * (float)(in->w - b->w + 1));
+    b->y = (int)(ctt_uniform(shape, ERASED_Y) * (float)(in->h - b->h + 1));
+}
+
+/* ---- time ---- */
+
+/* Sequences to predict keep their time. */
+static void choose_time(const struct ctt_data *d, int i,
+                        const struct ctt_augment *a, int most,
+                        struct ctt_look *k)
+{
+    uint64_t shape = ctt_look_key(d, i, a, CTT_LOOK_SHAPE);
+    int length = d->clip[i].length, least = d->min_frames, n = length;
+
+    least = least < 1 ? 1 : least < length ? least : length;
+    if (a->key && !d->steps) {
+        k->first = (int)(a->start * ctt_uniform(shape, START) * (float)length);
+        k->first = k->first < length - least ? k->first : length - least;
+        n = (int)lroundf((float)(length - k->first) /
+                         ratio(a->speed, shape, SPEED));
+        n = n > least ? n : least;
+    }
+    k->count = n < most ? n : most;
+}
+
+int ctt_look_frame(const struct ctt_look *k, int frames, int t)
+{
+    int64_t of = frames - k->first;
+
+    return k->first + (int)((2 * (int64_t)t + 1) * of / (2 * k->count));
+}
+
+int ctt_look_length(const struct ctt_data *d, int i,
+                    const struct ctt_augment *a)
+{
+    struct ctt_look k = { .first = 0 };
+
+    choose_time(d, i, a, d->longest, &k);
+    return k.count;
+}
+
+/* ---- all of it ---- */
+
+static void choose_colours(const struct ctt_augment *a, uint64_t key,
+                           uint64_t shape, struct ctt_look *k)
+{
+    k->tint.gain = 1 + a->contrast * both_ways(key, DRAW_GAIN);
+    k->tint.shift = a->brightness * both_ways(key, DRAW_SHIFT);
+    k->tint.bend = powf(1 + a->random_gamma, both_ways(key, DRAW_BEND));
+    k->colour = 1 + a->saturation * both_ways(shape, COLOUR);
+    if (ctt_uniform(shape, GREY) < a->grey)
+        k->colour = 0;
+}
+
+void ctt_look_choose(const struct ctt_data *d, int i,
+                     const struct ctt_augment *a, int most,
+                     struct ctt_look *out)
+{
+    uint64_t key = ctt_clip_key(&d->clip[i], a->key);
+    uint64_t shape = ctt_look_key(d, i, a, CTT_LOOK_SHAPE);
+    struct ctt_look k = { .tint = { 1, 0, 1 }, .colour = 1 };
+
+    choose_time(d, i, a, most, &k);
+    if (a->key && ((a->crop_area > 0 && a->crop_area < 1) ||
+                   a->crop_aspect > 1))
+        choose_area(d, a, key, shape, &k);
+    else
+        choose_place(d, a, key, &k);
+    if (a->key) {
+        k.flip = a->flip && ctt_uniform(key, DRAW_FLIP) < 0.5f;
+        choose_colours(a, key, shape, &k);
+        if (ctt_uniform(shape, ERASED) < a->erase)
+            choose_erased(&d->in, shape, &k.erased);
+    }
+    *out = k;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * augment.h: how clips are changed at random in training: the presets of
+ * --augment, and what one clip's change is. */
+#ifndef CTT_AUGMENT_H
+#define CTT_AUGMENT_H
+
+#include "libtrain/data/crop.h"
+#include "libtrain/data/light.h"
+#include "libtrain/train.h"
+
+struct ctt_data;
+
+/* The settings of the same names; of each the value that changes nothing, or
+ * 0, is off.  key: of an epoch; 0: nothing is changed. */
+struct ctt_augment {
+    int      jitter, flip;
+    float    crop_area, crop_aspect, speed, start;
+    float    brightness, contrast, random_gamma, saturation, grey;
+    float    erase, mixup, cutmix;
+    uint64_t key;
+};
+
+/* What the settings ask for: the values that were given, and those of the
+ * preset for the others; of a predictor none but those given. */
+struct ctt_augment ctt_augment_of(const struct ctt_train_cfg *cfg,
+                                  uint64_t key);
+
+/* The same for a clip that the epoch has had `turn` times before, which is then
+ * changed in another way. */
+struct ctt_augment ctt_augment_again(const struct ctt_augment *a, int turn);
+
+/* Sets cfg to no augmentation. */
+void ctt_augment_none(struct ctt_train_cfg *cfg);
+
+/* 1 if clips of a batch are mixed, with their labels. */
+int  ctt_augment_mixes(const struct ctt_train_cfg *cfg);
+
+/* Writes the values of all that changes, "crop-area=0.8 speed=1.15", to line.
+ * Returns 0 if nothing does. */
+int  ctt_augment_tell(const struct ctt_train_cfg *cfg, char *line, size_t size);
+
+/* The change of a clip: its crop; frames `first` and on, of which `count` are
+ * shown, evenly spread; mirrored or not; colours (colour: factor of the
+ * saturation); an erased part of the frame (w 0: none). */
+struct ctt_look {
+    struct ctt_area crop;
+    int             resized;    /* 0: crop has the size of the model's frame and
+                                   begins at whole pixels */
+    int             first, count, flip;
+    struct ctt_tint tint;
+    float           colour;
+    struct ctt_box { int x, y, w, h; } erased;
+};
+
+/* Chooses the change of clip i, which is to have at most `most` frames.
+ * Crop: Szegedy and others 2015, with an area about that of the model's frame;
+ * erased: Zhong and others 2020. */
+void ctt_look_choose(const struct ctt_data *d, int i,
+                     const struct ctt_augment *a, int most,
+                     struct ctt_look *out);
+
+/* The frame to show as the t-th of a clip with so many frames. */
+int  ctt_look_frame(const struct ctt_look *k, int frames, int t);
+
+/* The number of frames that clip i has in training: 1, or --min-frames, to
+ * those of the longest clip. */
+int  ctt_look_length(const struct ctt_data *d, int i,
+                     const struct ctt_augment *a);
+
+/* The key of further random numbers of clip i. */
+enum ctt_look_use { CTT_LOOK_SHAPE = 7, CTT_LOOK_PAIR };
+uint64_t ctt_look_key(const struct ctt_data *d, int i,
+                      const struct ctt_augment *a, enum ctt_look_use use);
+
+#endif
