@@ -53,6 +53,23 @@ static const struct ctt_chapter chapters[] = {
       "normalised with the mean and deviation of the frames of its clip so "
       "far, in a stream too, whatever the light; --brightness and --contrast "
       "then change what was normalised." },
+    { "AUGMENTATION",
+      "--augment=light is the default where clips are recognised: small "
+      "changes of crop, speed, brightness, contrast and colours. strong "
+      "makes them larger, cuts off the beginning of clips, erases "
+      "rectangles and mixes clips. Neither mirrors: --flip does. In "
+      "prediction nothing changes but what is asked for. A crop is about as "
+      "large as the model's frame, so what is seen is as large as in a "
+      "test.\n\n"
+      "Every choice depends on --seed, the epoch and the clip only. Clips "
+      "keep one crop, colour and rectangle in all of their frames. --speed "
+      "and --start change how many frames a clip has, at least --min-frames "
+      "and at most those of the longest clip; observed ratios are those of "
+      "the clip as it is played. --mixup and --cutmix mix clips of a batch "
+      "in pairs; frames are paired by the share of the clip that was seen, "
+      "so the shorter clip is stretched beside the longer one, and an "
+      "answer is asked for at the same ratio of both. The accuracy in "
+      "training then counts the label of the larger share." },
     { "WHICH WEIGHTS",
       "With validation clips the epoch that is best on them becomes the model, "
       "so their accuracy flatters it; \"95%\" is its confidence interval "

@@ -17,7 +17,7 @@ fi
 
 # MNIST: batches and loss of a picture, not of a video.
 data=digits:$dir
-common="--batch 128 --val-batch 500 --observe 1 --clip-norm 0"
+common="--batch 128 --val-batch 500 --observe 1 --clip-norm 0 --augment off"
 
 die() { echo "$*" >&2; exit 1; }
 calc() { awk "BEGIN { $1 }"; }
