@@ -69,7 +69,13 @@ static const struct ctt_chapter chapters[] = {
       "in pairs; frames are paired by the share of the clip that was seen, "
       "so the shorter clip is stretched beside the longer one, and an "
       "answer is asked for at the same ratio of both. The accuracy in "
-      "training then counts the label of the larger share." },
+      "training then counts the label of the larger share. With "
+      "--class-weights the weight of a pair is that of both classes, by "
+      "their shares; teachers and --self-distil answer the mixed clips.\n\n"
+      "With normalise=clip the frames that are shown are measured, in their "
+      "order and as they are after the crop; colours, rectangles and mixing "
+      "change what was normalised. With --sampler=balanced a clip that is "
+      "drawn again is changed in another way, its length too." },
     { "WHICH WEIGHTS",
       "With validation clips the epoch that is best on them becomes the model, "
       "so their accuracy flatters it; \"95%\" is its confidence interval "

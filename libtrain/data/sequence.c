@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-/* Numbers drawn with a clip's key; load.c draws 0 to 4 and 6. */
+/* Numbers drawn with a clip's key; augment.c draws others. */
 enum { DRAW_START = 5, DRAW_PARTS = 8 };
 
 uint64_t ctt_clip_key(const struct ctt_clip *c, uint64_t key)

@@ -393,10 +393,11 @@ static void clips_are_mixed_in_pairs(void)
     ctt_data_close(&d);
 }
 
-/* The gradient of a batch, as a model of these settings has it. */
+/* The gradient of a batch, as a model of these settings has it; with weights of
+ * the classes or without. */
 static void gradient(const struct ctt_train_cfg *cfg, const struct ctt_data *d,
                      const struct ctt_batch *b, struct ctt_model *m,
-                     double *loss, float *dw)
+                     int weighted, double *loss, float *dw)
 {
     struct ctt_recognise_step *s = NULL;
     struct ctt_sums sums = { 0 };
@@ -405,6 +406,12 @@ static void gradient(const struct ctt_train_cfg *cfg, const struct ctt_data *d,
     CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_recognise_step_open(m->g, m->w, cfg, dev, b->n, d->longest,
                                      &s));
+    if (weighted) {
+        static const float share[CLIP_CLASSES] = { 0.5f, 2, 1.25f, 0.25f };
+        s->share = ctt_calloc(CLIP_CLASSES, sizeof(*s->share));
+        CU_ASSERT_FATAL(s->share != NULL);
+        memcpy(s->share, share, sizeof(share));
+    }
     CHECK_OK(ctt_recognise_step_run(s, d, b, 1, 2, &sums));
     memcpy(dw, s->x->dw, (size_t)m->g->weights * sizeof(*dw));
     *loss = sums.loss / sums.weight;
@@ -413,7 +420,8 @@ static void gradient(const struct ctt_train_cfg *cfg, const struct ctt_data *d,
 }
 
 /* Loss and gradient of a mixed pair are the sums of those of both labels,
- * weighted by the shares. */
+ * weighted by the shares; also where each class has a weight, as both clips are
+ * in the pair with both labels. */
 static void a_mixed_loss_is_the_sum_of_two(void)
 {
     static const char *const nets[] = { clip_net_end,
@@ -423,7 +431,7 @@ static void a_mixed_loss_is_the_sum_of_two(void)
         "pool p in=h kind=avg\n"
         "conv y in=p out=4\n" };
 
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 4; k++) {
         struct ctt_train_cfg cfg = clip_cfg(), plain;
         struct ctt_data *d = open_toy();
         struct ctt_model *m = NULL;
@@ -440,7 +448,7 @@ static void a_mixed_loss_is_the_sum_of_two(void)
         plain = cfg;
         cfg.mixup = 0.9f;
         a = ctt_augment_of(&cfg, 4);
-        CHECK_OK(clip_model(nets[k], 3, &m));
+        CHECK_OK(clip_model(nets[k % 2], 3, &m));
         CHECK_OK(reader_open(&r, d, 2, "1", 7));
         CHECK_OK(ctt_loader_mixes(r.loader));
         reader_start(&r, &a, 0);
@@ -456,7 +464,7 @@ static void a_mixed_loss_is_the_sum_of_two(void)
             one = b;
             one.blend = i ? NULL : b.blend;
             one.clip = i == 2 ? swapped : b.clip;
-            gradient(i ? &plain : &cfg, d, &one, m, &loss[i], dw[i]);
+            gradient(i ? &plain : &cfg, d, &one, m, k / 2, &loss[i], dw[i]);
         }
         CU_ASSERT_DOUBLE_EQUAL(loss[0], own * loss[1] + (1 - own) * loss[2],
                                1e-5);
@@ -472,6 +480,84 @@ static void a_mixed_loss_is_the_sum_of_two(void)
         ctt_model_free(&m);
         ctt_data_close(&d);
     }
+}
+
+/* ---- normalise=clip ---- */
+
+static void unit_table(const struct ctt_pixels *p, float table[3][256])
+{
+    for (int c = 0; c < 3; c++)
+        for (int v = 0; v < 256; v++)
+            table[c][v] = (float)p->light[v] / CTT_PIXELS_WHITE;
+}
+
+/* Checks the frames of clip j of a batch against those that are shown of it,
+ * measured one after the other. */
+static void check_stream(const struct ctt_data *d, const struct ctt_batch *b,
+                         int j, const struct ctt_augment *a)
+{
+    int clip = b->clip[j], frames = d->clip[clip].length;
+    uint8_t stored[CLIP_SIZE * CLIP_SIZE * 3];
+    float table[3][256], want[FLOATS];
+    struct ctt_crop *crop = NULL;
+    struct ctt_pixels p;
+    struct ctt_look k;
+
+    ctt_look_choose(d, clip, a, b->steps, &k);
+    CU_ASSERT(k.resized);
+    CHECK_OK(ctt_crop_new(&d->in, &crop));
+    ctt_crop_set(crop, &k.crop, k.flip);
+    ctt_pixels_begin(&p, &d->in);
+    unit_table(&p, table);
+    for (int t = 0; t < b->length[j]; t++) {
+        double sum = 0;
+
+        clip_draw(clip, ctt_look_frame(&k, frames, t), stored);
+        ctt_crop_frame(crop, stored, table, want);
+        ctt_pixels_next_values(&p, want);
+        for (int i = 0; i < FLOATS; i++) {
+            want[i] = (want[i] - p.in.mean[0]) / p.in.std[0];
+            sum += (double)want[i];
+        }
+        CHECK_CLOSE(b->x + (t * b->n + j) * FLOATS, want, FLOATS, 1e-4);
+        if (t == 0)
+            CU_ASSERT_DOUBLE_EQUAL(sum / FLOATS, 0, 1e-3);
+    }
+    ctt_crop_free(&crop);
+}
+
+/* With normalise=clip what counts are the frames that are shown, as they are
+ * after the crop; one that is shown twice counts twice. */
+static void shown_frames_are_measured(void)
+{
+    const struct ctt_augment a = { .crop_area = 0.5f, .crop_aspect = 1.33f,
+        .speed = 2, .start = 0.3f, .flip = 1, .key = 8 };
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_input in = clip_input();
+    struct ctt_data *d = NULL;
+    struct ctt_batch b;
+    struct reader r;
+
+    for (int k = 0; k < 3; k++) {
+        in.mean[k] = 0;
+        in.std[k] = 1;
+    }
+    in.normalise = CTT_NORMALISE_CLIP;
+    in.gamma = 0.8f;
+    CHECK_OK(clips_pack(clip_path("toy.pack"), 0, CLIPS));
+    CHECK_OK(ctt_data_open(clip_path("toy.pack"), "train", &in, NULL, 0, &cfg,
+                           NULL, &d));
+    CHECK_OK(reader_open(&r, d, 4, "1", 7));
+    r.order->a = a;
+    ctt_order_make(d, &r.buckets, 1, 7, r.order);
+    reader_start(&r, &a, 0);
+    while (reader_next(&r, &b) > 0) {
+        for (int j = 0; j < b.n; j++)
+            check_stream(d, &b, j, &a);
+        ctt_loader_done(r.loader);
+    }
+    reader_close(&r);
+    ctt_data_close(&d);
 }
 
 /* ---- threads, and other frames ---- */
@@ -561,6 +647,7 @@ int main(void)
         { "erased and grey", erased_and_grey },
         { "clips are mixed in pairs", clips_are_mixed_in_pairs },
         { "a mixed loss is the sum of two", a_mixed_loss_is_the_sum_of_two },
+        { "shown frames are measured", shown_frames_are_measured },
         { "workers do not matter", workers_do_not_matter },
         { "gray pictures", gray_pictures },
         CU_TEST_INFO_NULL
