@@ -9,7 +9,8 @@
 # BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3".  EPOCHS=30.
 # MODELS="...", NETS=LIST: which of ours and of PyTorch's; NETS= for none.
 # PYTHON=venv/bin/python: with torch and h5py.  LEARN="...": other options of
-# convtt-train.  THREADS=2.  KEEP=FOLDER: models and logs stay there.
+# convtt-train (--augment off, as PyTorch's networks are trained).  THREADS=2.
+# KEEP=FOLDER: models and logs stay there.
 set -u
 # shellcheck source=bench/records/common.sh
 . "$(dirname "$0")/common.sh"
@@ -19,7 +20,7 @@ epochs=${EPOCHS:-30}
 models=${MODELS:-early-cnn3d early-tsm early-2plus1d early-convttlstm}
 nets=${NETS-conv3d,r3d,cnn-lstm,convlstm}
 python=${PYTHON:-python3}
-learn=${LEARN-}
+learn=${LEARN---augment off}
 
 pack() {        # LIST NAME
     awk -v dir="$dir" '{ $1 = dir "/" $1; print }' "$dir/$1" > "$work/$2.txt"
