@@ -44,7 +44,7 @@ struct ctt_opt {
     unsigned           tags;
 };
 
-enum { CTT_OPT_MAX = 128 };       /* rows in a table */
+enum { CTT_OPT_MAX = 192 };       /* rows in a table */
 
 /* Which rows were given; starts as zeros. */
 struct ctt_opt_seen { char row[CTT_OPT_MAX]; };
