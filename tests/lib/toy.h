@@ -100,6 +100,18 @@ static inline int clips_clean(void)
     return system(line);
 }
 
+/* Runs a suite of tests with a folder of clips, which clean removes; what main
+ * returns. */
+static inline int clips_main(const char *name, int (*clean)(void),
+                             CU_TestInfo *tests)
+{
+    CU_SuiteInfo suites[] = {
+        { name, NULL, clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
+    };
+
+    return clips_dir() < 0 ? 99 : ctt_check_main(suites);
+}
+
 /* The path of a file in the folder; the text is valid for 8 calls. */
 static inline const char *clip_path(const char *name)
 {

@@ -171,12 +171,6 @@ int main(void)
         { "other checkpoints are refused", other_checkpoints_are_refused },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "amp_checkpoint", NULL, jobs_clean, NULL, NULL, tests },
-        CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("amp_checkpoint", jobs_clean, tests);
 }

@@ -1,41 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_augment.c: what augmentation does to clips: presets, crops, time,
- * colours, and clips mixed with their labels. */
+ * test_augment.c: what augmentation does to a clip: presets, crops, time and
+ * colours. */
 #include "libtrain/chance.h"
-#include "libtrain/recognise/recognise.h"
-#include "libtrain/task.h"
-#include "run/back/exec.h"
+#include "tests/lib/augmented.h"
 #include "tests/lib/lights.h"
 #include "tests/lib/reader.h"
 
-enum { SIDE = 10, FLOATS = SIDE * SIDE * 3, CLIPS = 30 };
-
-static struct ctt_data *open_pack(const char *name, int min_frames)
-{
-    struct ctt_train_cfg cfg = clip_cfg();
-    struct ctt_input in = clip_input();
-    struct ctt_data *d = NULL;
-
-    cfg.min_frames = min_frames;
-    CHECK_OK(ctt_data_open(clip_path(name), "train", &in, NULL, 0, &cfg, NULL,
-                           &d));
-    return d;
-}
-
-static struct ctt_data *open_toy(void)
-{
-    CHECK_OK(clips_pack(clip_path("toy.pack"), 0, CLIPS));
-    return open_pack("toy.pack", 1);
-}
-
-/* All that --augment strong does, with a key. */
-static struct ctt_augment strong(uint64_t key)
-{
-    struct ctt_train_cfg cfg = clip_cfg();
-
-    cfg.augment = CTT_AUGMENT_STRONG;
-    return ctt_augment_of(&cfg, key);
-}
+enum { SIDE = 10, FLOATS = SIDE * SIDE * 3 };
 
 /* ---- presets ---- */
 
@@ -338,228 +309,6 @@ static void erased_and_grey(void)
     ctt_data_close(&d);
 }
 
-/* ---- mixed clips ---- */
-
-/* Each clip of a pair holds its share of its own frames and the rest of the
- * other's frames of the same share of the clip, and keeps its length; CutMix
- * takes each pixel from one of both, and as many as it says. */
-static void clips_are_mixed_in_pairs(void)
-{
-    static float plain[12 * 4 * FLOATS];
-    struct ctt_data *d = open_toy();
-    int apart = 0;
-
-    for (uint64_t key = 1; key <= 12; key++) {
-        struct ctt_augment a = { .mixup = key % 2 ? 0.8f : 0,
-                                 .cutmix = key % 2 ? 0 : 1, .key = key };
-        struct ctt_batch b;
-        struct reader r;
-
-        CHECK_OK(reader_open(&r, d, 4, "1", key));
-        reader_start(&r, &a, 0);
-        CU_ASSERT_EQUAL_FATAL(reader_next(&r, &b), 1);
-        CU_ASSERT(b.blend == NULL);
-        memcpy(plain, b.x, (size_t)b.steps * 4 * FLOATS * sizeof(float));
-        CHECK_OK(ctt_loader_mixes(r.loader));
-        reader_start(&r, &a, 0);
-        CU_ASSERT_EQUAL_FATAL(reader_next(&r, &b), 1);
-        for (int j = 0; j < 4; j++) {
-            int o = b.blend[j].other, n = b.length[j], m = b.length[o];
-            float own = b.blend[j].own;
-
-            CU_ASSERT_EQUAL_FATAL(o, j ^ 1);
-            CU_ASSERT(own >= 0.5f && own <= 1 && own == b.blend[o].own);
-            CU_ASSERT_EQUAL(n, d->clip[b.clip[j]].length);
-            apart += n != m;
-            for (int t = 0; t < n; t++) {
-                int u = (2 * t + 1) * m / (2 * n), others = 0;
-                const float *x = plain + (t * 4 + j) * FLOATS;
-                const float *y = plain + (u * 4 + o) * FLOATS;
-                const float *z = b.x + (t * 4 + j) * FLOATS;
-
-                for (int i = 0; i < FLOATS && a.mixup > 0; i++)
-                    CU_ASSERT_DOUBLE_EQUAL(z[i], own * x[i] + (1 - own) * y[i],
-                                           1e-5);
-                for (int i = 0; i < FLOATS && a.cutmix > 0; i++) {
-                    CU_ASSERT(z[i] == x[i] || z[i] == y[i]);
-                    others += z[i] != x[i];
-                }
-                CU_ASSERT(others <= (1 - own) * FLOATS + 0.5f);
-            }
-        }
-        reader_close(&r);
-    }
-    CU_ASSERT(apart > 10);
-    ctt_data_close(&d);
-}
-
-/* The gradient of a batch, as a model of these settings has it; with weights of
- * the classes or without. */
-static void gradient(const struct ctt_train_cfg *cfg, const struct ctt_data *d,
-                     const struct ctt_batch *b, struct ctt_model *m,
-                     int weighted, double *loss, float *dw)
-{
-    struct ctt_recognise_step *s = NULL;
-    struct ctt_sums sums = { 0 };
-    struct ctt_dev *dev = NULL;
-
-    CHECK_OK(ctt_dev_open("ref", 1, &dev));
-    CHECK_OK(ctt_recognise_step_open(m->g, m->w, cfg, dev, b->n, d->longest,
-                                     &s));
-    if (weighted) {
-        static const float share[CLIP_CLASSES] = { 0.5f, 2, 1.25f, 0.25f };
-        s->share = ctt_calloc(CLIP_CLASSES, sizeof(*s->share));
-        CU_ASSERT_FATAL(s->share != NULL);
-        memcpy(s->share, share, sizeof(share));
-    }
-    CHECK_OK(ctt_recognise_step_run(s, d, b, 1, 2, &sums));
-    memcpy(dw, s->x->dw, (size_t)m->g->weights * sizeof(*dw));
-    *loss = sums.loss / sums.weight;
-    ctt_recognise_step_close(&s);
-    ctt_dev_close(&dev);
-}
-
-/* Loss and gradient of a mixed pair are the sums of those of both labels,
- * weighted by the shares; also where each class has a weight, as both clips are
- * in the pair with both labels. */
-static void a_mixed_loss_is_the_sum_of_two(void)
-{
-    static const char *const nets[] = { clip_net_end,
-        "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
-        "conv e in=x out=6 kernel=3 stride=3 pad=0\n"
-        "convlstm h in=e hidden=6 kernel=3\n"
-        "pool p in=h kind=avg\n"
-        "conv y in=p out=4\n" };
-
-    for (int k = 0; k < 4; k++) {
-        struct ctt_train_cfg cfg = clip_cfg(), plain;
-        struct ctt_data *d = open_toy();
-        struct ctt_model *m = NULL;
-        struct ctt_batch b, one;
-        struct reader r;
-        struct ctt_augment a;
-        int swapped[2];
-        double loss[3], all = 0;
-        float *dw[3], own;
-
-        cfg.augment = CTT_AUGMENT_OFF;
-        cfg.label_smooth = 0.1f;
-        cfg.observe = "0.25,0.5";
-        plain = cfg;
-        cfg.mixup = 0.9f;
-        a = ctt_augment_of(&cfg, 4);
-        CHECK_OK(clip_model(nets[k % 2], 3, &m));
-        CHECK_OK(reader_open(&r, d, 2, "1", 7));
-        CHECK_OK(ctt_loader_mixes(r.loader));
-        reader_start(&r, &a, 0);
-        CU_ASSERT_EQUAL_FATAL(reader_next(&r, &b), 1);
-        own = b.blend[0].own;
-        CU_ASSERT(own < 0.99f);
-        swapped[0] = b.clip[1];
-        swapped[1] = b.clip[0];
-        CU_ASSERT(d->clip[swapped[0]].label != d->clip[swapped[1]].label);
-        for (int i = 0; i < 3; i++) {
-            dw[i] = ctt_calloc((size_t)m->g->weights, sizeof(float));
-            CU_ASSERT_FATAL(dw[i] != NULL);
-            one = b;
-            one.blend = i ? NULL : b.blend;
-            one.clip = i == 2 ? swapped : b.clip;
-            gradient(i ? &plain : &cfg, d, &one, m, k / 2, &loss[i], dw[i]);
-        }
-        CU_ASSERT_DOUBLE_EQUAL(loss[0], own * loss[1] + (1 - own) * loss[2],
-                               1e-5);
-        for (int64_t i = 0; i < m->g->weights; i++) {
-            dw[1][i] = own * dw[1][i] + (1 - own) * dw[2][i];
-            all += fabs((double)dw[0][i]);
-        }
-        CU_ASSERT(all > 0.1);
-        CHECK_CLOSE(dw[0], dw[1], m->g->weights, 1e-5);
-        for (int i = 0; i < 3; i++)
-            ctt_free(dw[i]);
-        reader_close(&r);
-        ctt_model_free(&m);
-        ctt_data_close(&d);
-    }
-}
-
-/* ---- normalise=clip ---- */
-
-static void unit_table(const struct ctt_pixels *p, float table[3][256])
-{
-    for (int c = 0; c < 3; c++)
-        for (int v = 0; v < 256; v++)
-            table[c][v] = (float)p->light[v] / CTT_PIXELS_WHITE;
-}
-
-/* Checks the frames of clip j of a batch against those that are shown of it,
- * measured one after the other. */
-static void check_stream(const struct ctt_data *d, const struct ctt_batch *b,
-                         int j, const struct ctt_augment *a)
-{
-    int clip = b->clip[j], frames = d->clip[clip].length;
-    uint8_t stored[CLIP_SIZE * CLIP_SIZE * 3];
-    float table[3][256], want[FLOATS];
-    struct ctt_crop *crop = NULL;
-    struct ctt_pixels p;
-    struct ctt_look k;
-
-    ctt_look_choose(d, clip, a, b->steps, &k);
-    CU_ASSERT(k.resized);
-    CHECK_OK(ctt_crop_new(&d->in, &crop));
-    ctt_crop_set(crop, &k.crop, k.flip);
-    ctt_pixels_begin(&p, &d->in);
-    unit_table(&p, table);
-    for (int t = 0; t < b->length[j]; t++) {
-        double sum = 0;
-
-        clip_draw(clip, ctt_look_frame(&k, frames, t), stored);
-        ctt_crop_frame(crop, stored, table, want);
-        ctt_pixels_next_values(&p, want);
-        for (int i = 0; i < FLOATS; i++) {
-            want[i] = (want[i] - p.in.mean[0]) / p.in.std[0];
-            sum += (double)want[i];
-        }
-        CHECK_CLOSE(b->x + (t * b->n + j) * FLOATS, want, FLOATS, 1e-4);
-        if (t == 0)
-            CU_ASSERT_DOUBLE_EQUAL(sum / FLOATS, 0, 1e-3);
-    }
-    ctt_crop_free(&crop);
-}
-
-/* With normalise=clip what counts are the frames that are shown, as they are
- * after the crop; one that is shown twice counts twice. */
-static void shown_frames_are_measured(void)
-{
-    const struct ctt_augment a = { .crop_area = 0.5f, .crop_aspect = 1.33f,
-        .speed = 2, .start = 0.3f, .flip = 1, .key = 8 };
-    struct ctt_train_cfg cfg = clip_cfg();
-    struct ctt_input in = clip_input();
-    struct ctt_data *d = NULL;
-    struct ctt_batch b;
-    struct reader r;
-
-    for (int k = 0; k < 3; k++) {
-        in.mean[k] = 0;
-        in.std[k] = 1;
-    }
-    in.normalise = CTT_NORMALISE_CLIP;
-    in.gamma = 0.8f;
-    CHECK_OK(clips_pack(clip_path("toy.pack"), 0, CLIPS));
-    CHECK_OK(ctt_data_open(clip_path("toy.pack"), "train", &in, NULL, 0, &cfg,
-                           NULL, &d));
-    CHECK_OK(reader_open(&r, d, 4, "1", 7));
-    r.order->a = a;
-    ctt_order_make(d, &r.buckets, 1, 7, r.order);
-    reader_start(&r, &a, 0);
-    while (reader_next(&r, &b) > 0) {
-        for (int j = 0; j < b.n; j++)
-            check_stream(d, &b, j, &a);
-        ctt_loader_done(r.loader);
-    }
-    reader_close(&r);
-    ctt_data_close(&d);
-}
-
 /* ---- threads, and other frames ---- */
 
 /* A sum over every float of every batch, in order, in an epoch with all
@@ -645,19 +394,10 @@ int main(void)
         { "batches hold the chosen frames", batches_hold_the_chosen_frames },
         { "every light stays what it is", every_light_stays_what_it_is },
         { "erased and grey", erased_and_grey },
-        { "clips are mixed in pairs", clips_are_mixed_in_pairs },
-        { "a mixed loss is the sum of two", a_mixed_loss_is_the_sum_of_two },
-        { "shown frames are measured", shown_frames_are_measured },
         { "workers do not matter", workers_do_not_matter },
         { "gray pictures", gray_pictures },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "augment", NULL, clips_clean, NULL, NULL, tests },
-        CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("augment", clips_clean, tests);
 }

@@ -154,11 +154,6 @@ int main(void)
         { "classes are counted", classes_are_counted },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "best", NULL, toy_clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("best", toy_clean, tests);
 }

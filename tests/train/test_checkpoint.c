@@ -349,11 +349,6 @@ int main(void)
           nothing_is_trained_beyond_the_end },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "checkpoint", NULL, toy_clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("checkpoint", toy_clean, tests);
 }

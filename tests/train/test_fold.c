@@ -212,11 +212,6 @@ int main(void)
         { "no effect", what_has_no_effect_is_refused },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "fold", NULL, toy_clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("fold", toy_clean, tests);
 }

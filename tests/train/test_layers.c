@@ -233,12 +233,6 @@ int main(void)
         { "bad patterns are refused", bad_patterns_are_refused },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "layers", NULL, toy_clean, NULL, NULL, tests },
-        CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("layers", toy_clean, tests);
 }

@@ -492,11 +492,6 @@ int main(void)
         { "allocations fail", allocations_fail },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "load", NULL, clips_clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("load", clips_clean, tests);
 }

@@ -129,12 +129,6 @@ int main(void)
         { "nothing read is an error", nothing_read_is_an_error },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "predict evaluation", NULL, dots_clean, NULL, NULL, tests },
-        CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("predict evaluation", dots_clean, tests);
 }

@@ -166,12 +166,6 @@ int main(void)
         { "other light is refused", other_light_is_refused },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "predict refused", NULL, dots_clean, NULL, NULL, tests },
-        CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("predict refused", dots_clean, tests);
 }

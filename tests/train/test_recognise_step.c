@@ -409,12 +409,6 @@ int main(void)
         { "bad asks are refused", bad_asks_are_refused },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "recognise_step", NULL, toy_clean, NULL, NULL, tests },
-        CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("recognise_step", toy_clean, tests);
 }

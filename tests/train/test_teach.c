@@ -338,12 +338,6 @@ int main(void)
         { "too large shares are refused", too_large_shares_are_refused },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "teach", NULL, toy_clean, NULL, NULL, tests },
-        CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("teach", toy_clean, tests);
 }

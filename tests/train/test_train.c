@@ -360,11 +360,6 @@ int main(void)
         { "allocations fail", allocations_fail },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "train", NULL, toy_clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("train", toy_clean, tests);
 }

@@ -207,11 +207,6 @@ int main(void)
         { "other arrays are refused", other_arrays_are_refused },
         CU_TEST_INFO_NULL
     };
-    CU_SuiteInfo suites[] = {
-        { "values", NULL, toy_clean, NULL, NULL, tests }, CU_SUITE_INFO_NULL
-    };
 
-    if (clips_dir() < 0)
-        return 99;
-    return ctt_check_main(suites);
+    return clips_main("values", toy_clean, tests);
 }
