@@ -122,6 +122,38 @@ out:
     return rc;
 }
 
+static int check_names(const char *list)
+{
+    struct item e;
+    int rc = 0;
+
+    while (next(&list, &e))
+        CTT_CHECK(e.at + e.pattern == e.end, CTT_EINVAL, "--freeze: '%.*s' has "
+                  "a '=', which is for --lr-scale", (int)(e.end - e.at), e.at);
+out:
+    return rc;
+}
+
+/* A rate of its own where nothing is trained would do nothing. */
+static int check_trained(const struct ctt_graph *g,
+                         const struct ctt_train_cfg *cfg)
+{
+    const char *list = cfg->lr_scale;
+    struct item e;
+    int rc = 0;
+
+    while (next(&list, &e)) {
+        int trained = 0;
+        for (int i = 0; i < g->count; i++)
+            trained |= matches(&e, &g->node[i]) &&
+                       !ctt_is_frozen(cfg, &g->node[i]);
+        CTT_CHECK(trained, CTT_EINVAL, "--lr-scale: --freeze stops all nodes "
+                  "that '%.*s' matches", (int)e.pattern, e.at);
+    }
+out:
+    return rc;
+}
+
 int ctt_train_layers(const struct ctt_graph *g,
                      const struct ctt_train_cfg *cfg)
 {
@@ -132,7 +164,9 @@ int ctt_train_layers(const struct ctt_graph *g,
     while (next(&list, &e))
         CTT_TRY(check_factor(&e));
     CTT_TRY(check_list("lr-scale", cfg->lr_scale, g));
+    CTT_TRY(check_names(cfg->freeze));
     CTT_TRY(check_list("freeze", cfg->freeze, g));
+    CTT_TRY(check_trained(g, cfg));
     for (int i = 0; i < g->count; i++)
         left += g->node[i].nw && !ctt_is_frozen(cfg, &g->node[i]);
     CTT_CHECK(left || !cfg->freeze, CTT_EINVAL,

@@ -201,6 +201,8 @@ static void bad_patterns_are_refused(void)
         { "e,q*", NULL, "--freeze: 'q*' matches no node with weights" },
         { "f", NULL, "--freeze: 'f' matches no node" },
         { "e,", NULL, "--freeze: '' matches no node" },
+        { "e=0.5", NULL, "--freeze: 'e=0.5' has a '='" },
+        { "e", "y=2,e=3", "--lr-scale: --freeze stops all nodes that 'e'" },
         { "*", NULL, "--freeze leaves no weight to train" },
         { NULL, "z=2", "--lr-scale: 'z' matches no node with weights" },
         { NULL, "e", "lr-scale: bad value 'e'" },
