@@ -17,6 +17,8 @@ static const struct file { const char *name; int side, n, steps; } files[] = {
     { "early-convlstm", 24, 2, 4 },
     { "early-convttlstm", 24, 2, 4 },
     { "early-lstm", 0, 2, 3 },
+    { "early-tsm", 24, 2, 4 },
+    { "early-2plus1d", 24, 2, 4 },
     { "mnist-convlstm", 8, 1, 3 },
     { "mnist-convttlstm", 8, 1, 4 },
     { "mnist-small", 16, 2, 5 },

@@ -266,7 +266,9 @@ int clip_write(const struct clip *c, const char *path)
     return e < 0 ? ctt_error(CTT_EIO, "%s: cannot be written", path) : 0;
 }
 
-static char folder[256];
+/* The folder of clips stands alone in another: lists look beside the folder
+ * that they are in, and how much there is in /tmp must not matter. */
+static char alone[256], folder[264];
 
 const char *clip_path(const char *fmt, ...)
 {
@@ -277,9 +279,11 @@ const char *clip_path(const char *fmt, ...)
 
     if (!*folder) {
         const char *tmp = getenv("TMPDIR");
-        snprintf(folder, sizeof(folder), "%s/convtt-XXXXXX",
-                 tmp ? tmp : "/tmp");
-        if (!mkdtemp(folder))
+        snprintf(alone, sizeof(alone), "%s/convtt-XXXXXX", tmp ? tmp : "/tmp");
+        if (!mkdtemp(alone))
+            exit(99);
+        snprintf(folder, sizeof(folder), "%s/clips", alone);
+        if (mkdir(folder, 0700) != 0)
             exit(99);
     }
     va_start(ap, fmt);
@@ -353,6 +357,6 @@ const char *clip_steady(const char *name, int frames, double fps)
 void clip_clean(void)
 {
     if (*folder)
-        nftw(folder, drop, 16, FTW_DEPTH | FTW_PHYS);
+        nftw(alone, drop, 16, FTW_DEPTH | FTW_PHYS);
     *folder = 0;
 }

@@ -165,6 +165,7 @@ static void test_cases(void)
  * quarter, which the nets of the literature allow, as plain C is slow. */
 static const char *const models[] = {
     "early-cnn3d", "early-convlstm", "early-convttlstm", "early-lstm",
+    "early-tsm", "early-2plus1d",
     "lenet-300-100", "lenet-5", "mnist-convlstm", "mnist-convttlstm",
     "camera-residual", "mnist-small", "mobilenet-v2", "resnet18",
 };
