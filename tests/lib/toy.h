@@ -134,7 +134,15 @@ static const char clip_net[] =
     "dropout d in=p rate=0.1\n"
     "conv y in=d out=4\n";
 
-/* The same with an answer after the clip. */
+/* A smaller one that answers at every step. */
+static const char clip_net_lstm[] =
+    "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
+    "conv e in=x out=6 kernel=3 stride=3 pad=0\n"
+    "convlstm h in=e hidden=6 kernel=3\n"
+    "pool p in=h kind=avg\n"
+    "conv y in=p out=4\n";
+
+/* The first with an answer after the clip. */
 static const char clip_net_end[] =
     "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
     "conv e in=x out=8 kernel=3 stride=2 pad=1\n"

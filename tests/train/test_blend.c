@@ -92,12 +92,7 @@ static void gradient(const struct ctt_train_cfg *cfg, const struct ctt_data *d,
  * in the pair with both labels. */
 static void a_mixed_loss_is_the_sum_of_two(void)
 {
-    static const char *const nets[] = { clip_net_end,
-        "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
-        "conv e in=x out=6 kernel=3 stride=3 pad=0\n"
-        "convlstm h in=e hidden=6 kernel=3\n"
-        "pool p in=h kind=avg\n"
-        "conv y in=p out=4\n" };
+    static const char *const nets[] = { clip_net_end, clip_net_lstm };
 
     for (int k = 0; k < 4; k++) {
         struct ctt_train_cfg cfg = clip_cfg(), plain;

@@ -137,12 +137,7 @@ static double first_gradient(const struct ctt_train_cfg *cfg,
  * leaves the loss of the labels. */
 static void a_model_teaches_itself_nothing(void)
 {
-    static const char *const nets[] = { clip_net_end,
-        "input x h=10 w=10 c=3 fps=12 mean=0.2 std=0.3 scale=1.2\n"
-        "conv e in=x out=6 kernel=3 stride=3 pad=0\n"
-        "convlstm h in=e hidden=6 kernel=3\n"
-        "pool p in=h kind=avg\n"
-        "conv y in=p out=4\n" };
+    static const char *const nets[] = { clip_net_end, clip_net_lstm };
 
     for (int k = 0; k < 2; k++) {
         struct ctt_train_cfg cfg = short_run();
