@@ -19,7 +19,7 @@
 
 struct cfg {
     int         batch, steps, threads, repeat, profile, window;
-    int         no_lstm, no_pair, dw_each;
+    int         no_lstm, no_pair, dw_each, deterministic, pairs;
     const char *device, *keep;
     int64_t     memory;
 };
@@ -40,6 +40,12 @@ static const struct ctt_opt opts[] = {
       4096 },
     { "memory", CTT_SIZE, FIELD(memory), "0", "with --keep=auto, at most "
       "this for values and gradients", 0, 0x1p50 },
+    { "deterministic", CTT_FLAG, FIELD(deterministic), "0", "like "
+      "convtt-train --deterministic" },
+    { "pairs", CTT_INT, FIELD(pairs), "0", "instead train N times without and "
+      "with --deterministic, in turns, and print the medians of both and of "
+      "the ratio of the two of a turn, by the clock and by the time of "
+      "processors", 0, 1000, .arg = "N" },
     { "no-lstm", CTT_FLAG, FIELD(no_lstm), "0", "do not apply LSTM gates "
       "inside the conv that computes them" },
     { "no-pair", CTT_FLAG, FIELD(no_pair), "0", "compute the two convs of a "
@@ -192,6 +198,62 @@ out:
     return rc;
 }
 
+/* Seconds by the clock, and of all processors. */
+struct spent { double clock, cpu; };
+
+static struct spent now(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (struct spent){ ctt_seconds(),
+        (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+        (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6 };
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof(*x), by_size);
+    return (x[(n - 1) / 2] + x[n / 2]) / 2;
+}
+
+/* p: room for 6 numbers a pair. */
+static int pairs(struct ctt_exec *x, struct ctt_dev *dev, const struct cfg *c,
+                 struct batch *b, double *p)
+{
+    static const char *const what[] = { "clock", "processors" };
+    int n = c->pairs, rc = 0;
+
+    for (int i = -1; i < n; i++) {    /* the first one prepares */
+        for (int exact = 0; exact < 2; exact++) {
+            struct spent t = now(), u;
+            ctt_dev_deterministic(dev, exact);
+            x->r->stamp++;
+            CTT_TRY(step(x, c, b));
+            u = now();
+            if (i < 0)
+                continue;
+            p[exact * n + i] = u.clock - t.clock;
+            p[(3 + exact) * n + i] = u.cpu - t.cpu;
+        }
+        for (int k = 0; i >= 0 && k < 6; k += 3)
+            p[(k + 2) * n + i] = p[(k + 1) * n + i] / p[k * n + i];
+    }
+    for (int k = 0; k < 6; k += 3, p += 3 * n)
+        printf("%-11s %9.1f ms without, %9.1f ms with --deterministic: "
+               "%.3f times\n", what[k > 0], median(p, n) * 1e3,
+               median(p + n, n) * 1e3, median(p + 2 * n, n));
+out:
+    return rc;
+}
+
 static int train(const struct ctt_graph *g, const float *w,
                  struct ctt_dev *dev, const struct cfg *c, double rate)
 {
@@ -199,7 +261,7 @@ static int train(const struct ctt_graph *g, const float *w,
     struct ctt_exec *x = NULL;
     struct ctt_ask *ask = ctt_calloc((size_t)c->batch * 2, sizeof(*ask));
     struct batch b = { .ask = ask };
-    double best = 1e30, ops, t;
+    double best = 1e30, ops, t, *turns = NULL;
     int rc = ask ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
@@ -208,6 +270,12 @@ static int train(const struct ctt_graph *g, const float *w,
                                                 : c->steps / 3 };
     CTT_TRY(new_batch(g, c, &b));
     CTT_TRY(open_exec(g, w, dev, c, &x));
+    if (c->pairs) {
+        turns = ctt_calloc((size_t)c->pairs * 6, sizeof(*turns));
+        CTT_TRY(turns ? 0 : CTT_ENOMEM);
+        CTT_TRY(pairs(x, dev, c, &b, turns));
+        goto out;
+    }
     ops = operations(g, c, x);
     CTT_TRY(step(x, c, &b));    /* prepares */
     for (int i = 0; i < c->repeat; i++) {
@@ -234,6 +302,7 @@ out:
     ctt_free(b.x);
     ctt_free(b.dy);
     ctt_free(ask);
+    ctt_free(turns);
     ctt_free(p);
     return rc;
 }
@@ -329,10 +398,12 @@ static int bench(const char *path, const struct cfg *c)
     CTT_TRY(load(path, &m));
     CTT_TRY(ctt_model_save(temp, m));
     CTT_TRY(ctt_dev_open(c->device, c->threads, &dev));
+    ctt_dev_deterministic(dev, c->deterministic);
     rate = ctt_dev_sgemm_rate(dev);
     printf("%s: sgemm %.0f GFLOP/s on %d threads\n", path, rate,
            ctt_dev_threads(dev));
-    CTT_TRY(infer(temp, m->g, c, rate));
+    if (!c->pairs)
+        CTT_TRY(infer(temp, m->g, c, rate));
     CTT_TRY(train(m->g, m->w, dev, c, rate));
 out:
     if (fd >= 0) {

@@ -330,9 +330,12 @@ struct ctt_recipe {
     int              norm_clips;    /* for the record: of its call `norms` */
     /* 1: a retraining is repeated (ctt_recipe_last), each time for as many
      * epochs as all before, until the mean top-1 over the observed shares
-     * is at most `within` clips worse than that of the model as given, or all
-     * epochs are `limit`. */
-    int              automatic, limit, within;
+     * is at most `within` points, or one clip, worse than that of the model as
+     * given, or two repetitions in a row gained nothing, or all epochs are
+     * `limit`.  The last model is kept: the best of several on few clips would
+     * be so by chance. */
+    int              automatic, limit;
+    float            within;
 };
 
 /* Epochs of retraining, in all rounds: before the one under way, of it, and

@@ -30,6 +30,7 @@ struct field { enum kind kind; size_t at; int count; };
 static const struct field place_fields[] = {
     PLACE(INT, rounds, 1), PLACE(INT, begun, 1), PLACE(DOUBLE, start, 1),
     PLACE(TEXT, name, CTT_NAME), PLACE(DOUBLE, before, CTT_ACCURACIES),
+    PLACE(INT, idle, 1), PLACE(DOUBLE, least, 1),
 };
 
 static const struct field stage_fields[] = {
@@ -108,7 +109,8 @@ static int put_settings(FILE *f, const struct ctt_recipe *o)
     tab[n] = (struct ctt_opt){ .name = NULL };
     fprintf(f, "settings retrain-epochs=%d", o->epochs);
     if (o->automatic)
-        fprintf(f, " limit=%d within=%d", o->limit, o->within);
+        fprintf(f, " limit=%d within=%g", o->limit,
+                (double)o->within);
     if (o->rewind)
         fprintf(f, " rewind");
     fprintf(f, " norm-clips=%d for=%s", o->norm_clips, ctt_aims[o->aim]);
@@ -168,7 +170,7 @@ static int write_head(FILE *f, const void *arg)
     const struct all *a = arg;
     int rc;
 
-    fputs("recipe 6\n", f);
+    fputs("recipe 7\n", f);
     CTT_TRY(put_settings(f, a->o));
     fprintf(f, "given %" PRId64 " %08" PRIx32 "\n", a->p->weights, a->p->crc);
 out:
@@ -366,6 +368,8 @@ static int get_rows(char *text, const struct ctt_recipe *o,
     CTT_TRY(get(&text, "place", FIELDS(place_fields), p));
     CTT_TRY(p->begun <= (o->automatic ? CTT_RETRAININGS : 1) &&
             p->rounds <= ctt_recipe_rounds(o) - (p->begun > 0) ? 0
+            : damaged("place"));
+    CTT_TRY(p->idle <= CTT_RETRAININGS && fabs(p->least) <= 1 ? 0
             : damaged("place"));
     CTT_TRY(get_stages(&text, p->rounds + 1, r));
     CTT_TRY(get_weights(&text, r));

@@ -17,6 +17,8 @@ struct ctt_recipe_place {
     double start;      /* of struct ctt_walk, */
     char   name[CTT_NAME];    /* and its name, if the round has begun */
     double before[CTT_ACCURACIES];    /* top-1 before its retraining */
+    int    idle;       /* repetitions of its retraining since one gained, */
+    double least;      /* and the mean top-1 then missing, 0..1 */
 };
 
 /* Sets what identifies the model as it was given. */

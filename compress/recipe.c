@@ -121,38 +121,65 @@ static double missing(const struct run *a, const struct ctt_score *s)
     return sum / CTT_ACCURACIES;
 }
 
-static void say_end(const struct run *a, int back, int64_t epochs, double miss)
+/* Of few clips, one is more than the points that may be missing. */
+static int is_back(const struct run *a, const struct ctt_score *s)
 {
-    const struct ctt_walk *k = &a->k;
-    char line[160];
+    double clips = a->k.calls->clips;
 
-    if (back)
+    return missing(a, s) * clips <=
+           fmax(a->k.o->within / 100.0 * clips, 1) + 1e-6;
+}
+
+/* How a retraining that may be repeated ended.  IDLE: repetitions in a row that
+ * gained nothing, after which a longer one hardly would. */
+enum end { NONE, BACK, NO_GAIN, LIMIT };
+enum { IDLE = 2 };
+
+/* Counts repetitions since the least was missing. */
+static void count_idle(struct run *a, double miss)
+{
+    int gain = a->at.begun == 1 || miss < a->at.least - 1e-9;
+
+    a->at.idle = gain ? 0 : a->at.idle + 1;
+    if (gain)
+        a->at.least = miss;
+}
+
+/* For the user and for the history of the model. */
+static int say_end(const struct run *a, enum end end, double miss)
+{
+    static const char *const why[] = { [NO_GAIN] = "the last two repetitions "
+        "gained nothing", [LIMIT] = "the limit (--retrain-limit)" };
+    const struct ctt_walk *k = &a->k;
+    int64_t spent = ctt_epochs_before(k->o, a->at.begun + 1);
+    char line[CTT_NAME + 160];
+
+    if (end == BACK)
         snprintf(line, sizeof(line), "%s: accuracy is back after %lld epochs "
-                 "of retraining", k->name, (long long)epochs);
+                 "of retraining", k->name, (long long)spent);
     else
         snprintf(line, sizeof(line), "%s: %.1f points of top-1 are missing "
-                 "after %lld epochs of retraining, the limit", k->name,
-                 100 * miss, (long long)epochs);
+                 "after %lld epochs of retraining: %s", k->name, 100 * miss,
+                 (long long)spent, why[end]);
     if (k->calls->say)
         k->calls->say(k->calls->arg, line);
+    return note(*k->m, line);
 }
 
 /* Whether to retrain once more after a->at.begun times; says why not. */
-static int goes_on(const struct run *a, const struct ctt_score *s)
+static int goes_on(struct run *a, const struct ctt_score *s)
 {
     const struct ctt_recipe *o = a->k.o;
-    double miss = missing(a, s), clips = a->k.calls->clips;
-    int64_t spent = ctt_epochs_before(o, a->at.begun + 1);
-    int back, more;
+    double miss = missing(a, s);
+    enum end end;
 
     if (!o->automatic || a->at.rounds != ctt_recipe_last(o) || isnan(miss))
         return 0;
-    back = miss * clips <= o->within + 1e-6;
-    more = !back && a->at.begun < CTT_RETRAININGS &&
-           epochs_of(a, a->at.begun + 1) > 0;
-    if (!more)
-        say_end(a, back, spent, miss);
-    return more;
+    count_idle(a, miss);
+    end = is_back(a, s) ? BACK : a->at.idle >= IDLE ? NO_GAIN :
+          a->at.begun >= CTT_RETRAININGS ||
+          epochs_of(a, a->at.begun + 1) <= 0 ? LIMIT : NONE;
+    return end == NONE ? 1 : say_end(a, end, miss);
 }
 
 /* The a->at.begun-th retraining of a round. */
@@ -183,7 +210,7 @@ static int retrain(struct run *a, const struct ctt_changes *c,
         CTT_TRY(save(a));
     }
     CTT_TRY(retrain_once(a, c, after));
-    while (goes_on(a, after)) {
+    while ((rc = goes_on(a, after)) > 0) {
         a->at.begun++;
         CTT_TRY(save(a));
         CTT_TRY(retrain_once(a, c, after));
@@ -229,7 +256,7 @@ static int is_hurt(const struct run *a, const struct ctt_stage *s,
     if (!s->harm || a->at.begun || s->harm(k->o) < 0)
         return 1;
     if (k->o->automatic && a->at.rounds == ctt_recipe_last(k->o))
-        return !(missing(a, now) * k->calls->clips <= k->o->within + 1e-6);
+        return !is_back(a, now);
     for (int i = 0; i < CTT_ACCURACIES; i++)
         lost += (was[i] - now->top1[i]) / CTT_ACCURACIES;
     if (!(lost <= s->harm(k->o)))

@@ -2,6 +2,7 @@
  * loaded.c: a loaded model. */
 #include "infer/loaded.h"
 #include "infer/simplify.h"
+#include "net/ahead.h"
 #include "net/half.h"
 #include "net/limits.h"
 #include "net/pixels.h"
@@ -107,6 +108,20 @@ out:
     return rc;
 }
 
+/* Reads the thresholds of the model as it is in the file. */
+static int look_at_decision(struct ctt_infer *m)
+{
+    int rc = 0;
+
+    m->has_decision = m->model->decision != NULL;
+    if (!m->has_decision)
+        goto out;
+    CTT_TRY(ctt_decision_parse(m->model->decision, &m->decision));
+    CTT_TRY(m->holds = ctt_decision_holds(&m->decision, m->model));
+out:
+    return rc;
+}
+
 static int check_device(const char *name)
 {
     int known = 0, rc = 0;
@@ -141,6 +156,8 @@ int ctt_infer_open(const char *path, const char *device, int threads,
     m->threads = threads;
     CTT_TRY(m->path && m->device ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_model_load(path, 0, &m->model));
+    CTT_TRY(look_at_decision(m));
+    CTT_TRY(ctt_ahead_drop_from(&m->model));    /* of a checkpoint */
     CTT_TRY(ctt_infer_blame(m, ctt_model_finite(m->model)));
     CTT_TRY(check(path, m));
     m->number = ctt_calloc((size_t)m->classes + 1, sizeof(*m->number));
@@ -199,6 +216,23 @@ int ctt_infer_tune(struct ctt_infer *m, const char *file)
               m->path);
     CTT_TRY(ctt_infer_blame(m, ctt_tune_open(m->device, file, &t)));
     m->tune = t;
+out:
+    return rc;
+}
+
+int ctt_infer_decide(struct ctt_infer *m)
+{
+    int rc = 0;
+
+    GIVEN(m);
+    CTT_CHECK(m->has_decision, CTT_EINVAL, "%s: has no thresholds for early "
+              "decisions (convtt-infer --calibrate finds them)", m->path);
+    CTT_CHECK(m->holds, CTT_EINVAL, "%s: its thresholds for early decisions "
+              "were calibrated for another model (calibrate this one)",
+              m->path);
+    CTT_CHECK(!m->predicts, CTT_EINVAL, "%s: this model predicts frames, it "
+              "does not decide", m->path);
+    m->decides = 1;
 out:
     return rc;
 }

@@ -4,7 +4,7 @@
 #define CTT_LOADED_H
 
 #include "infer/inside.h"
-#include "net/file.h"
+#include "net/decision.h"
 
 enum { CTT_INFER_DIGITS = 12 };
 
@@ -14,6 +14,10 @@ struct ctt_infer {
     int                    threads;
     enum ctt_dtype         multiply;
     struct ctt_tune       *tune;        /* NULL: kernels by rule */
+    struct ctt_decision    decision;
+    int                    has_decision, holds;    /* the file has one, for this
+                                           model */
+    int                    decides;     /* sessions do */
     int                    input, output, classes;
     int                    predicts;    /* the output is a frame */
     char                 (*number)[CTT_INFER_DIGITS];    /* names of classes

@@ -1,69 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session.c: sessions that run frames through a loaded model. */
+#include "infer/decide.h"
+#include "infer/engine.h"
 #include "infer/gain.h"
-#include "infer/loaded.h"
+#include "infer/nodes.h"
+#include "infer/saved.h"
 #include "net/clock.h"
 #include "net/pixels.h"
+#include "run/sample.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 8 };
-
-/* Values of more floats than this are computed for fewer steps at once: cache
- * misses would cost more than a batch of steps gains. */
-static const int64_t ample = INT64_C(1) << 20;
-
 struct ctt_session {
     const struct ctt_infer *m;
-    struct ctt_dev         *dev;
+    struct ctt_engine       engine;
+    struct ctt_dev         *dev;     /* the engine's */
     struct ctt_run         *run;
-    void                   *w;       /* weights, if the device has memory of
-                                        its own */
     float                  *numbers; /* frames to be copied to the device, or
-                                        an output copied from it */
+                                        an output copied from it: */
+    int64_t                 most;    /* so many */
+    struct ctt_node_sums    sums;    /* times of nodes */
     unsigned                tuned;   /* bit n: windows of n steps are */
     struct ctt_pixels       pixels;  /* byte to float */
-    struct ctt_gain         gain[1 + MOST_STEPS];    /* of the clip part; of
-                                                        windows of n steps */
+    struct ctt_decide       decide;
+    struct ctt_gain         gain[1 + CTT_ENGINE_STEPS];    /* of the clip
+                                        part; of windows of n steps */
 };
 
 /* The number of values per frame. */
 static int64_t frame_of(const struct ctt_session *s)
 {
-    const struct ctt_infer_input *w = &s->m->wants;
-
-    return (int64_t)w->h * w->w * w->c;
+    return ctt_engine_frame(s->m);
 }
 
-/* Several steps per window, so that they run at once and the history is moved
- * seldom; fewer steps if values are large. */
-static int open_run(struct ctt_session *s)
+static int make_numbers(struct ctt_session *s)
 {
-    const struct ctt_model *model = s->m->model;
-    int64_t largest = 1, most;
-    int room = MOST_STEPS, rc = 0;
-    struct ctt_weight *weight = NULL;
-    const float *w;
+    int64_t most = s->run->room * frame_of(s);
+    int rc = 0;
 
-    for (int i = 0; i < model->g->clip; i++)
-        if (ctt_volume(&model->g->node[i].out) > largest)
-            largest = ctt_volume(&model->g->node[i].out);
-    while (room > 1 && room * largest > ample)
-        room /= 2;
-    CTT_TRY(ctt_dev_show(s->dev, "weights", model->w, model->g->weights,
-                         &s->w, &w));
-    CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
-        .g = model->g, .dev = s->dev, .w = w, .samples = 1, .steps = room,
-        .asks = 1, .multiply = s->m->multiply }, &s->run));
-    CTT_TRY(ctt_model_weights(model, &weight));
-    CTT_TRY(ctt_run_weights(s->run, weight));
-    most = room * frame_of(s);
-    most = most > s->m->classes ? most : s->m->classes;
-    s->numbers = ctt_calloc((size_t)most, sizeof(float));
+    s->most = most > s->m->classes ? most : s->m->classes;
+    s->numbers = ctt_calloc((size_t)s->most, sizeof(float));
     CTT_TRY(s->numbers ? 0 : CTT_ENOMEM);
 out:
-    ctt_free(weight);
+    return rc;
+}
+
+/* Thresholds hold for the arithmetic that they were calibrated with. */
+static int open_decide(struct ctt_session *s)
+{
+    const struct ctt_decision *d = &s->m->decision;
+    const char *type = ctt_dtype_word(s->m->multiply);
+    int rc = 0;
+
+    if (!s->m->decides)
+        goto out;
+    CTT_CHECK(strcmp(d->type, type) == 0, CTT_EINVAL, "its thresholds for "
+              "early decisions were calibrated with %s, not %s", d->type, type);
+    CTT_TRY(ctt_decide_open(d, s->m->classes, &s->decide));
+out:
     return rc;
 }
 
@@ -78,12 +73,13 @@ int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
     CTT_TRY(s ? 0 : CTT_ENOMEM);
     s->m = m;
     ctt_pixels_begin(&s->pixels, &m->model->g->node[m->input].attr.input);
-    CTT_TRY(ctt_dev_open(m->device, m->threads, &s->dev));
-    CTT_TRY(ctt_dev_own_threads(s->dev));
-    for (int i = 0; i <= MOST_STEPS; i++)
+    CTT_TRY(ctt_engine_open(m, 1, 0, &s->engine));
+    s->dev = s->engine.dev;
+    s->run = s->engine.run;
+    for (int i = 0; i <= CTT_ENGINE_STEPS; i++)
         ctt_gain_begin(&s->gain[i], ctt_dev_used(s->dev));
-    ctt_dev_tune(s->dev, m->tune);
-    CTT_TRY(ctt_infer_blame(m, open_run(s)));
+    CTT_TRY(ctt_infer_blame(m, open_decide(s)));
+    CTT_TRY(make_numbers(s));
     *out = s;
     s = NULL;
 out:
@@ -95,11 +91,10 @@ void ctt_session_close(struct ctt_session **s)
 {
     if (!s || !*s)
         return;
-    ctt_run_close(&(*s)->run);
-    if ((*s)->w)
-        ctt_dev_free((*s)->dev, &(*s)->w);
-    ctt_dev_close(&(*s)->dev);
+    ctt_engine_close(&(*s)->engine);
     ctt_free((*s)->numbers);
+    ctt_free((*s)->sums.sum);
+    ctt_decide_close(&(*s)->decide);
     ctt_free(*s);
     *s = NULL;
 }
@@ -109,6 +104,7 @@ void ctt_session_reset(struct ctt_session *s)
     if (!s)
         return;
     ctt_run_reset(s->run);
+    ctt_decide_reset(&s->decide);
     ctt_pixels_reset(&s->pixels);
 }
 
@@ -126,7 +122,7 @@ int ctt_session_threads(struct ctt_session *s)
 {
     int most = 1;
 
-    for (int i = 0; i <= MOST_STEPS; i++)
+    for (int i = 0; i <= CTT_ENGINE_STEPS; i++)
         if (s->gain[i].first && s->gain[i].now > most)
             most = s->gain[i].now;
     ctt_dev_use(s->dev, most);
@@ -187,6 +183,19 @@ out:
     return rc;
 }
 
+/* Decides if it is time to. */
+static int check(struct ctt_session *s)
+{
+    int rc = 0;
+
+    if (!ctt_decide_due(&s->decide, ctt_session_frames(s)))
+        goto out;
+    CTT_TRY(ctt_session_read(s, s->decide.probs));
+    ctt_decide_check(&s->decide);
+out:
+    return rc;
+}
+
 static int push(struct ctt_session *s, const void *frames, size_t size,
                 int count,
                 void (*in)(struct ctt_session *, const void *, int64_t,
@@ -198,10 +207,12 @@ static int push(struct ctt_session *s, const void *frames, size_t size,
     GIVEN(s);
     GIVEN(frames);
     CTT_CHECK(count > 0, CTT_EINVAL, "push: %d frames", count);
+    CTT_CHECK(!s->decide.ended, CTT_EINVAL, "push: the stream has ended");
     frame = frame_of(s);
     rows = frame / s->m->wants.c;
     for (int i = 0; i < count; i += some) {
         some = count - i < s->run->room ? count - i : s->run->room;
+        some = ctt_decide_until(&s->decide, ctt_session_frames(s), some);
         if (ctt_session_frames(s) == 0)
             CTT_TRY(tune(s, some));
         CTT_TRY(ctt_run_make_room(s->run, some));
@@ -210,6 +221,7 @@ static int push(struct ctt_session *s, const void *frames, size_t size,
         CTT_TRY(ctt_run_put(s->run, s->m->input, s->run->cursor, s->numbers,
                             some * rows));
         CTT_TRY(run(s, some));
+        CTT_TRY(check(s));
     }
 out:
     return rc;
@@ -224,24 +236,6 @@ int ctt_session_push_float(struct ctt_session *s, const float *frames,
                            int count)
 {
     return push(s, frames, sizeof(float), count, floats_in);
-}
-
-static int softmax(const float *z, int n, float *p)
-{
-    float top = z[0];
-    double sum = 0;
-    int rc = 0;
-
-    for (int i = 1; i < n; i++)
-        top = z[i] > top ? z[i] : top;
-    for (int i = 0; i < n; i++)
-        sum += exp((double)z[i] - (double)top);
-    CTT_CHECK(isfinite(sum), CTT_ENAN,
-              "read: the model's answer is not finite");
-    for (int i = 0; i < n; i++)
-        p[i] = (float)(exp((double)z[i] - (double)top) / sum);
-out:
-    return rc;
 }
 
 int ctt_session_read(struct ctt_session *s, float *probs)
@@ -261,7 +255,36 @@ int ctt_session_read(struct ctt_session *s, float *probs)
         CTT_TRY(run(s, 0));
     }
     CTT_TRY(ctt_run_get(r, s->m->output, r->cursor - 1, 1, s->numbers));
-    CTT_TRY(softmax(s->numbers, s->m->classes, probs));
+    CTT_TRY(ctt_engine_softmax(s->numbers, s->m->classes, probs));
+out:
+    return rc;
+}
+
+int ctt_session_decided(const struct ctt_session *s,
+                        struct ctt_infer_decision *out)
+{
+    int rc = 0;
+
+    GIVEN(s);
+    GIVEN(out);
+    CTT_CHECK(s->decide.d, CTT_EINVAL, "decided: this session does not decide");
+    if (s->decide.done)
+        *out = s->decide.made;
+    rc = s->decide.done;
+out:
+    return rc;
+}
+
+int ctt_session_end(struct ctt_session *s)
+{
+    int rc = 0;
+
+    GIVEN(s);
+    CTT_CHECK(s->decide.d, CTT_EINVAL, "end: this session does not decide");
+    CTT_CHECK(s->run->cursor > 0, CTT_EINVAL, "end: no frame has been pushed");
+    if (!s->decide.done)
+        CTT_TRY(ctt_session_read(s, s->decide.probs));
+    ctt_decide_end(&s->decide, ctt_session_frames(s));
 out:
     return rc;
 }
@@ -301,4 +324,91 @@ int ctt_session_predict(struct ctt_session *s, int count, float *frames)
     }
 out:
     return rc;
+}
+
+/* ---- nodes ---- */
+
+int ctt_session_time_nodes(struct ctt_session *s, int on)
+{
+    int rc = 0;
+
+    GIVEN(s);
+    CTT_TRY(ctt_nodes_time(s->run, on, &s->sums));
+out:
+    return rc;
+}
+
+int ctt_session_node(const struct ctt_session *s, int i,
+                     struct ctt_infer_node *node)
+{
+    int rc = 0;
+
+    GIVEN(s);
+    GIVEN(node);
+    CTT_CHECK(i >= 0 && i < s->run->g->count, CTT_EINVAL,
+              "no node %d: the model has %d", i, s->run->g->count);
+    ctt_nodes_get(s->run, &s->sums, i, node);
+out:
+    return rc;
+}
+
+/* ---- saved streams ---- */
+
+int ctt_session_save(struct ctt_session *s, const char *path)
+{
+    struct ctt_saved saved = { .image = NULL };
+    int rc = 0;
+
+    GIVEN(s);
+    GIVEN(path);
+    CTT_TRY(ctt_saved_new(s->run, ctt_session_frames(s), &s->pixels,
+                          &s->decide, &saved));
+    /* A push that failed may have moved the window and run no step of it. */
+    CTT_CHECK(s->run->cursor > 0 || !saved.frames, CTT_EINVAL,
+              "%s: the last push failed; there is nothing to save", path);
+    if (saved.frames)
+        CTT_TRY(ctt_sample_save(s->run, 0, CTT_TO_HOST, saved.values));
+    CTT_TRY(ctt_saved_write(path, s->m, s->run, &saved));
+out:
+    ctt_saved_free(&saved);
+    return rc;
+}
+
+/* As after a reset and so many frames, the last one alone in its window. */
+static int go_on(struct ctt_session *s, const struct ctt_saved *saved)
+{
+    int rc = 0;
+
+    if (!saved->frames)
+        goto out;
+    CTT_TRY(tune(s, 1));
+    s->run->past = saved->frames - 1;
+    s->run->cursor = 1;
+    CTT_TRY(ctt_sample_load(s->run, 0, saved->frames, CTT_TO_DEVICE,
+                            saved->values));
+    ctt_saved_pixels(saved, &s->pixels);
+out:
+    return rc;
+}
+
+int ctt_session_restore(struct ctt_session *s, const char *path)
+{
+    struct ctt_saved saved = { .image = NULL };
+    int rc = 0;
+
+    GIVEN(s);
+    GIVEN(path);
+    CTT_TRY(ctt_saved_read(path, s->m, s->run, &s->decide, &saved));
+    ctt_session_reset(s);
+    CTT_TRY(go_on(s, &saved));
+    ctt_saved_decision(&saved, &s->decide);
+out:
+    ctt_saved_free(&saved);
+    return rc;
+}
+
+int64_t ctt_session_bytes(const struct ctt_session *s)
+{
+    return s ? (int64_t)sizeof(*s) + s->run->values +
+               s->most * (int64_t)sizeof(float) : 0;
 }

@@ -2,7 +2,9 @@
  * cfg.c: the table of the trainer's settings. */
 #include "device/device.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/shards.h"
 #include "net/limits_opt.h"
+#include "video/source.h"
 
 #define FIELD(f) offsetof(struct ctt_train_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
@@ -10,7 +12,7 @@
 #define SEQUENCES 10000000    /* each takes some bytes in a list */
 
 /* Conditions that several rows share. */
-#define RECOGNISE "task=recognise"
+#define RECOGNISE "task=recognise|task=both"
 #define PREDICT "task=predict"
 #define MIXED "amp=O1|amp=O2"
 #define AUGMENT "Augmentation in training"
@@ -27,7 +29,9 @@ enum { COMMON = CTT_OPT_COMMON, RESUME = CTT_CFG_RESUME,
 static const char *const optimizers[] = { "sgd", "adam", "adamw", NULL };
 static const char *const schedules[] = { "constant", "step", "cosine",
                                           "sampled", NULL };
-static const char *const tasks[] = { "recognise", "predict", NULL };
+static const char *const tasks[] = { "recognise", "predict", "both",
+                                     NULL };
+static const char *const off_on[] = { "off", "on", NULL };
 static const char *const augments[] = { "off", "light", "strong", NULL };
 static const char *const amps[] = { "O0", "O1", "O2", NULL };
 static const char *const amp_types[] = { "fp16", "bf16", NULL };
@@ -47,6 +51,10 @@ const struct ctt_opt ctt_train_opts[] = {
     { "val", CTT_STRING, FIELD(val), "", "validation clips; not given: "
       "--val-split of --data", .arg = "PATH", .section = "Data",
       .tags = COMMON | RESUME },
+    { "test", CTT_STRING, FIELD(test), "", "clips that choose nothing: scored "
+      "once, when the model is written; not given: split test of --data",
+      .arg = "PATH", .section = "Data", .needs = "folds=0",
+      .tags = RESUME | TRAINER },
     { "split", CTT_STRING, FIELD(split), "train", "split of --data to train "
       "on", .arg = "NAME", .section = "Data", .tags = STEP },
     { "val-split", CTT_STRING, FIELD(val_split), "validation", "split to "
@@ -54,6 +62,14 @@ const struct ctt_opt ctt_train_opts[] = {
     { "classes", CTT_STRING, FIELD(classes), "", "file with the names or "
       "numbers of the classes to use, one per line", .arg = "FILE",
       .section = "Data", .needs = RECOGNISE, .tags = CLIPS | RESUME },
+    { "background", CTT_STRING, FIELD(background), "", "add a class of this "
+      "name: what lies before and between the parts of videos in a list; not "
+      "what comes after the last part", .arg = "NAME", .section = "Data",
+      .needs = RECOGNISE, .tags = CLIPS | RESUME },
+    { "fps", CTT_FLOAT, FIELD(fps), "0", "frames per second of folders of "
+      "pictures whose path states none (FOLDER#@25); 0: every picture is a "
+      "frame", 0, CTT_SOURCE_FPS, .arg = "RATE", .section = "Data",
+      .tags = CLIPS | RESUME },
     { "min-frames", CTT_INT, FIELD(min_frames), "1", "skip clips with fewer "
       "frames", 1, 100000, .arg = "N", .section = "Data", .tags = CLIPS },
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
@@ -141,8 +157,10 @@ const struct ctt_opt ctt_train_opts[] = {
       "(Yun and others 2019)", 0, 1, .arg = "A", .section = AUGMENT,
       .needs = RECOGNISE, PRESET_TAGS },
 
-    { "task", CTT_CHOICE, FIELD(task), "recognise", "classify a clip, or "
-      "predict its next frames", .choices = tasks,
+    { "task", CTT_CHOICE, FIELD(task), "recognise", "classify a clip, "
+      "predict its next frames, or both: classify, and learn to predict the "
+      "next frame by the model's line 'ahead', which the trained model does "
+      "not have", .choices = tasks,
       .section = "Model", .tags = COMMON | TRAINER },
     { "init", CTT_STRING, FIELD(init), "", "start from the weights of this "
       "model", .arg = "FILE", .section = "Model",
@@ -166,6 +184,12 @@ const struct ctt_opt ctt_train_opts[] = {
     { "batch", CTT_INT, FIELD(batch), "16", "clips per batch", 1, 4096,
       .letter = 'b', .arg = "N", .section = "Optimiser",
       .tags = STEP | COMMON },
+    { "shards", CTT_INT, FIELD(shards), "1", "compute a batch in this many "
+      "equal parts, one after the other, and add their gradients (gradient "
+      "accumulation): its values take the memory of one part, whose batch "
+      "norms, --mixup and --cutmix see no other; a power of two that divides "
+      "--batch", 1, CTT_MAX_SHARDS, .arg = "N",
+      .section = "Optimiser", .tags = STEP },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
     { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate", 0, 1000,
@@ -315,6 +339,11 @@ const struct ctt_opt ctt_train_opts[] = {
       "per epoch of the probability of a true frame, from 1 down to 0", 0, 1e6,
       .arg = "SHARE", .section = "Prediction",
       .needs = PREDICT " sampling-start!=off", .tags = TRAINER },
+    { "ahead-weight", CTT_STRING, FIELD(ahead_weight), "1", "weight of the "
+      "mean square error of the next frame beside the loss of the answer; "
+      "FROM:TO changes evenly from the first step to the last",
+      .arg = "FROM[:TO]", .section = "Prediction", .needs = "task=both",
+      .tags = TRAINER },
 
     { "amp", CTT_CHOICE, FIELD(amp), "O0", "mixed precision: O0 computes in "
       "fp32, O1 in 16 bits where the op allows it, with weights in fp32, O2 in "
@@ -354,8 +383,10 @@ const struct ctt_opt ctt_train_opts[] = {
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .letter = 't', .arg = "N",
       .section = "Device", .tags = RESUME },
-    { "deterministic", CTT_FLAG, FIELD(deterministic), "0", "make the result "
-      "independent of the number of threads; slower", .section = "Device" },
+    { "deterministic", CTT_CHOICE, FIELD(deterministic), "on", "on: the result "
+      "is the same, bit for bit, for every number of threads and for each run "
+      "on a GPU; off: it is not",
+      .choices = off_on, .section = "Device" },
     { "streams", CTT_INT, FIELD(streams), "1", "number of CUDA streams, on "
       "which independent nodes run in parallel", 1, 8, .arg = "N",
       .section = "Device", .needs = "device=cuda", .tags = RESUME },

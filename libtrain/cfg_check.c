@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg_check.c: checks of the trainer's settings that the table cfg.c cannot
  * express. */
+#include "libtrain/shards.h"
 #include "libtrain/amp.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/bucket.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/recognise/ahead.h"
 #include "libtrain/recognise/recognise.h"
 
 #include <string.h>
@@ -35,6 +37,7 @@ static int check_recognise(const struct ctt_train_cfg *cfg)
     CTT_CHECK(!cfg->sampler || !cfg->class_weights, CTT_EINVAL,
               "--sampler=balanced and --class-weights=balanced: small classes "
               "would count twice");
+    CTT_TRY(ctt_ahead_check(cfg));
     CTT_TRY(ctt_asks_parse(cfg, &asks));
     CTT_CHECK(cfg->full_weight > 0 || asks.frames ||
               (cfg->observe_weight > 0 && asks.random + asks.points > 0),
@@ -52,6 +55,7 @@ out:
 
 static int (*const checks[])(const struct ctt_train_cfg *) = {
     [CTT_RECOGNISE] = check_recognise, [CTT_PREDICT] = check_predict,
+    [CTT_BOTH] = check_recognise,
 };
 
 static int check_pick(const struct ctt_train_cfg *cfg)
@@ -99,6 +103,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
               "could end the run before the phases of --dsd");
     CTT_CHECK(cfg->dsd <= 0 || cfg->time_limit <= 0, CTT_EINVAL,
               "--time-limit could end the run before the phases of --dsd");
+    CTT_TRY(ctt_shards_check(cfg));
     CTT_TRY(check_pick(cfg));
     CTT_TRY(check_folds(cfg));
     CTT_TRY(checks[cfg->task](cfg));

@@ -25,7 +25,7 @@ int  ctt_memory_auto(const struct ctt_train_cfg *cfg);
 int  ctt_memory_tell(const struct ctt_train_cfg *cfg,
                      const struct ctt_memory_plan *p, char *line, size_t size);
 /* After CTT_ENOMEM: writes which settings would fit into the device's memory,
- * "; would fit: --batch=4, --amp=O1", or "" if none would.
+ * "; would fit: --shards=4, --amp=O1", or "" if none would.
  * longest: frames of the longest clip. */
 void ctt_memory_advise(const struct ctt_task_kind *task,
                        const struct ctt_graph *model,

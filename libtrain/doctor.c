@@ -15,6 +15,7 @@
 static const double MEAN_OFF = 1;         /* in the input line's std */
 static const double DEV_OVER = 3;         /* of the data's to the line's, and */
 static const double DEV_UNDER = 8;        /* the reverse: small values learn */
+static const double LIGHTS_APART = 2;     /* between clips, to within them */
 static const double SHIFT_MOST = 1.5;     /* of a clip, in its deviations */
 static const double SPREAD_MOST = 2;
 static const double STILL_MOST = 0.5;
@@ -86,6 +87,21 @@ static int light(struct patient *p, struct ctt_finding *f)
     return 1;
 }
 
+/* One mean and deviation suits no set of dark and bright cameras. */
+static int lights(struct patient *p, struct ctt_finding *f)
+{
+    const struct ctt_survey *s = &p->of;
+
+    if (p->train->in.normalise == CTT_NORMALISE_CLIP || s->clips < 2)
+        return 0;
+    FOUND(f, "the means of the clips have a deviation of %.2g, values in a "
+          "clip one of %.2g", s->between, s->within);
+    if (s->between > LIGHTS_APART * s->within)
+        MENDS(f, "normalise=clip in place of mean= and std= in the input line: "
+              "clips differ most in their light");
+    return 1;
+}
+
 static int black_and_white(struct patient *p, struct ctt_finding *f)
 {
     FOUND(f, "%.0f%% of the values are 0, %.0f%% are 255", 100 * p->of.black,
@@ -115,14 +131,30 @@ static int still(struct patient *p, struct ctt_finding *f)
     return 1;
 }
 
+/* "12" or "20 to 30", of the files; those of packs are not known. */
+static const char *file_rate(const struct ctt_survey *s, char *buf,
+                             size_t size)
+{
+    double least = (double)s->file_least, most = (double)s->file_most;
+
+    buf[0] = '\0';
+    if (least > 0 && most - least < 0.01 * most)
+        snprintf(buf, size, " of %.4g frames per second", least);
+    else if (least > 0)
+        snprintf(buf, size, " of %.4g to %.4g frames per second", least, most);
+    return buf;
+}
+
 static int rate(struct patient *p, struct ctt_finding *f)
 {
     double least = (double)p->of.fps_least, most = (double)p->of.fps_most;
+    char file[64];
 
     if (p->of.longest <= 1 || least <= 0)
         return 0;
     if (p->train->in.fps > 0)
-        FOUND(f, "clips are read at the %g frames per second of the input line",
+        FOUND(f, "clips%s are read at the %g frames per second of the input "
+              "line", file_rate(&p->of, file, sizeof(file)),
               (double)p->train->in.fps);
     else
         FOUND(f, "clips have %g to %g frames per second", least, most);
@@ -210,9 +242,10 @@ static int length(struct patient *p, struct ctt_finding *f)
     if (seen > 1 && p->of.median > 2 * seen)
         MENDS(f, "larger steps= or every= of a window line, or spread=1 there, "
               "or a smaller fps=: most of a clip is not seen at its end");
-    else if (seen > 1 && seen > 2 * p->of.longest)
-        MENDS(f, "smaller steps= or every= of a window line, or a larger fps=: "
-              "most of what the model reads is before the clip");
+    else if (seen > 1 && seen > p->of.median)
+        MENDS(f, "smaller steps= or every= of a window line, fill=first or "
+              "spread=1 there, or a larger fps=: half the clips never fill "
+              "what the model reads");
     return 1;
 }
 
@@ -221,7 +254,7 @@ static int length(struct patient *p, struct ctt_finding *f)
 static int classes(struct patient *p, struct ctt_finding *f)
 {
     const struct ctt_data *d = p->train;
-    int labels = d->list->labels, least = INT_MAX, most = 0;
+    int labels = d->list->labels, least = INT_MAX, most = 0, used = 0;
     int *clips = ctt_calloc((size_t)labels + 1, sizeof(*clips));
 
     if (!clips)
@@ -231,8 +264,15 @@ static int classes(struct patient *p, struct ctt_finding *f)
     for (int k = 0; k < labels; k++) {
         least = clips[k] && clips[k] < least ? clips[k] : least;
         most = clips[k] > most ? clips[k] : most;
+        used += clips[k] > 0;
     }
     ctt_free(clips);
+    if (used < 2) {
+        FOUND(f, "all clips are of one class: there is nothing to learn");
+        MENDS(f, "--data PATH with clips of other classes, or a list of clips "
+              "and labels if folders are none");
+        return 1;
+    }
     FOUND(f, "%d classes with %d to %d clips; always naming the most frequent "
           "is right for %.0f%%", labels, least, most, 100.0 * most / d->clips);
     if (most > (least < FEW ? FEW_APART : CLASSES_APART) * least &&
@@ -342,17 +382,18 @@ static int first_loss(struct patient *p, struct ctt_finding *f)
         return 1;
     }
     FOUND(f, "loss %.3f", s->first);
-    if (p->cfg->task == CTT_RECOGNISE)
+    if (ctt_cfg_recognises(p->cfg))
         FOUND(f, "loss %.3f; an even guess of %d classes has %.3f", s->first,
               p->train->list->labels, even);
-    if (p->cfg->task == CTT_RECOGNISE && s->first > even + LOSS_OVER)
+    if (ctt_cfg_recognises(p->cfg) && s->first > even + LOSS_OVER)
         MENDS(f, AUTO ", or a norm line before the last conv");
     return 1;
 }
 
 /* How far the lowest loss must fall: a recogniser can learn a few clips by
  * heart, a predictor has other frames in each step. */
-static const double falls[] = { [CTT_RECOGNISE] = 0.5, [CTT_PREDICT] = 0.9 };
+static const double falls[] = { [CTT_RECOGNISE] = 0.5, [CTT_PREDICT] = 0.9,
+                                [CTT_BOTH] = 0.5 };
 
 /* Or, of a model that was trained before, how low it must be. */
 static int is_learnt(const struct patient *p)
@@ -360,7 +401,7 @@ static int is_learnt(const struct patient *p)
     const struct ctt_first_steps *s = &p->steps;
 
     return s->lowest <= falls[p->cfg->task] * s->first ||
-           (p->cfg->task == CTT_RECOGNISE &&
+           (ctt_cfg_recognises(p->cfg) &&
             s->lowest <= 0.5 * log((double)p->train->list->labels));
 }
 
@@ -396,6 +437,7 @@ static const struct check {
 } checks[] = {
     { "light", CTT_RECOGNISE, ALWAYS, light },    /* a predictor may end in
                                                      values of 0..1 */
+    { "lights", CTT_RECOGNISE, WRONG, lights },
     { "black and white", ANY, WRONG, black_and_white },
     { "one value", ANY, WRONG, flat },
     { "frames repeated", ANY, WRONG, still },
@@ -425,7 +467,7 @@ int ctt_doctor(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
         struct ctt_finding *f = &out->row[out->count];
 
         if ((k->when == DEEP && !deep) ||
-            (k->task != ANY && k->task != cfg->task))
+            (k->task == CTT_RECOGNISE && !ctt_cfg_recognises(cfg)))
             continue;
         *f = (struct ctt_finding){ .check = k->name,
                                    .show = k->when == ALWAYS };

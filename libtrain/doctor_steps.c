@@ -4,6 +4,7 @@
 #include "libtrain/doctor.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
+#include "libtrain/shards.h"
 
 #include <math.h>
 
@@ -17,6 +18,7 @@ static struct ctt_train_cfg simple(const struct ctt_train_cfg *cfg, int clips)
     struct ctt_train_cfg c = *cfg;
 
     c.batch = clips;
+    c.shards = 1;
     c.epochs = CTT_FIRST_STEPS;
     c.max_steps = 0;
     c.time_limit = MINUTES;
@@ -58,7 +60,7 @@ int ctt_first_steps(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
     struct ctt_result r;
     int rc;
 
-    s.clips = cfg->batch < CLIPS ? cfg->batch : CLIPS;
+    s.clips = ctt_cfg_shard(cfg) < CLIPS ? ctt_cfg_shard(cfg) : CLIPS;
     CTT_TRY(ctt_data_part(d, s.clips, &part));
     s.clips = part.clips;
     simpler = simple(cfg, s.clips);
@@ -164,11 +166,11 @@ int ctt_clip_looks(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
     struct ctt_data part = { .clips = 0 };
     struct ctt_buckets buckets;
     struct ctt_augment a;
-    int rc, n;
+    int rc, n = ctt_cfg_shard(cfg);
 
     out[0] = out[1] = (struct ctt_clip_look){ .clips = 0 };
     CTT_TRY(ctt_data_part(d, CTT_CLIP_LOOKS, &part));
-    n = cfg->batch < part.clips ? cfg->batch : part.clips;
+    n = n < part.clips ? n : part.clips;
     CTT_TRY(ctt_buckets_find(&part, n, "1", &buckets));
     CTT_TRY(ctt_order_new(&part, n, &order));
     ctt_order_make(&part, &buckets, 0, 0, order);

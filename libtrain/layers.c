@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * layers.c: which nodes --freeze and --lr-scale are about. */
 #include "libtrain/layers.h"
+#include "libtrain/glob.h"
 #include "net/op.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static int matches(const struct item *e, const struct ctt_node *n)
     pattern[e->pattern] = '\0';
     strcpy(cell, n->name);
     cell[strcspn(cell, ".")] = '\0';
-    return fnmatch(pattern, n->name, 0) == 0 || fnmatch(pattern, cell, 0) == 0;
+    return ctt_glob(pattern, n->name) || ctt_glob(pattern, cell);
 }
 
 /* The number of the first item that matches, from 1, or 0. */

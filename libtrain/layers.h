@@ -5,7 +5,7 @@
 
 #include "libtrain/train.h"
 
-/* A pattern (fnmatch) matches the name of a node with weights, or the part of
+/* A pattern (glob.h) matches the name of a node with weights, or the part of
  * it before its first dot: the name of a cell. */
 
 /* 1 if --freeze names a node. */

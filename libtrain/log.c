@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,8 +22,8 @@ struct ctt_log {
 enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL of a test, which may
                                             not have taken place */
 
-enum { RECOGNISE = 1 << CTT_RECOGNISE, PREDICT = 1 << CTT_PREDICT,
-       ANY = RECOGNISE | PREDICT, AMP = 1 << 4 };
+enum { BOTH = 1 << CTT_BOTH, RECOGNISE = 1 << CTT_RECOGNISE | BOTH,
+       PREDICT = 1 << CTT_PREDICT, ANY = RECOGNISE | PREDICT, AMP = 1 << 4 };
 
 #define COLUMN(of, name, kind, field) { of, name, kind, \
     offsetof(struct ctt_epoch, field) }
@@ -36,6 +35,8 @@ columns[] = {
     COLUMN(ANY, "lr", REAL, p.lr),
     COLUMN(PREDICT, "true_frames", REAL, p.truth),
     COLUMN(ANY, "loss", REAL, p.loss),
+    COLUMN(BOTH, "ahead_loss", REAL, p.ahead),
+    COLUMN(BOTH, "ahead_weight", REAL, p.ahead_weight),
     COLUMN(RECOGNISE, "top1", REAL, p.top1),
     COLUMN(ANY, "val_loss", TEST, val.loss),
     COLUMN(RECOGNISE, "val_top1", TEST, val.top1),
@@ -110,8 +111,7 @@ static int begin(const char *path, int fd, int done)
 
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return 0;
-    CTT_CHECK(flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK,
-              CTT_EIO, CTT_TAKEN, path);
+    CTT_TRY(ctt_file_lock(fd, path));
     if (done >= 0)
         CTT_TRY(cut(path, done));
     else

@@ -3,6 +3,7 @@
  * need less memory if it does not fit. */
 #include "libtrain/amp.h"
 #include "libtrain/cfg_memory.h"
+#include "libtrain/shards.h"
 #include "libtrain/task.h"
 
 #include <stdio.h>
@@ -36,19 +37,34 @@ static int would_fit(const struct trial *t, const struct ctt_train_cfg *cfg)
     struct ctt_graph *g = NULL;
     struct ctt_memory m;
     int64_t bytes = 0;
-    int rc = 0;
+    int n = ctt_cfg_shard(cfg), rc = 0;
 
     CTT_TRY(t->task->graph(t->model, cfg, &g));
     CTT_TRY(ctt_amp_plan(g, cfg, &plan));
     CTT_TRY(t->task->memory(t->model, cfg, &m));
     CTT_TRY(ctt_exec_bytes(&(struct ctt_run_spec){
-        .g = g, .dev = t->dev, .samples = cfg->batch, .steps = size.steps,
-        .asks = cfg->batch * size.asks,
+        .g = g, .dev = t->dev, .samples = n, .steps = size.steps,
+        .asks = n * size.asks,
         .type = ctt_amp_types(plan, cfg) }, &m, &bytes));
 out:
     ctt_amp_free(&plan);
     ctt_graph_free(&g);
+    bytes += ctt_shards_bytes(t->model->weights, cfg->shards);
     return rc >= 0 && bytes <= ctt_exec_room(t->dev);
+}
+
+/* The batch stays as it is. */
+static int more_shards(const struct trial *t, struct ctt_train_cfg *cfg)
+{
+    cfg->shards = cfg->batch / ctt_cfg_shard(cfg);
+    while (cfg->shards < CTT_MAX_SHARDS) {
+        cfg->shards *= 2;
+        if (ctt_shards_check(cfg) < 0)
+            return 0;
+        if (would_fit(t, cfg))
+            return cfg->shards;
+    }
+    return 0;
 }
 
 static int smaller_batch(const struct trial *t, struct ctt_train_cfg *cfg)
@@ -76,10 +92,15 @@ void ctt_memory_advise(const struct ctt_task_kind *task,
 {
     struct trial t = { task, model, dev, longest };
     struct ctt_train_cfg less = *cfg;
-    char batch[32];
+    char batch[32], shards[32];
 
     text[0] = '\0';
-    if (smaller_batch(&t, &less)) {
+    if (more_shards(&t, &less)) {
+        snprintf(shards, sizeof(shards), "--shards=%d", less.shards);
+        add(text, size, shards);
+    }
+    less = *cfg;
+    if (cfg->shards < 2 && smaller_batch(&t, &less)) {
         snprintf(batch, sizeof(batch), "--batch=%d", less.batch);
         add(text, size, batch);
     }

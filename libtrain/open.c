@@ -5,6 +5,7 @@
 #include "libtrain/data/load.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
+#include "net/ahead.h"
 #include "net/clock.h"
 
 void ctt_trainer_say(const struct ctt_trainer *t, const char *line)
@@ -71,8 +72,9 @@ static int open_val(struct ctt_trainer *t)
 
     if (!t->val)
         return no_val(t);
-    rc = t->task->test_open(t->m->g, ctt_optim_picked(t->optim), t->cfg, t->dev,
-                            t->val, &t->test);
+    CTT_TRY(ctt_ahead_drop(t->m->g, &t->tested));
+    rc = t->task->test_open(t->tested, ctt_optim_picked(t->optim), t->cfg,
+                            t->dev, t->val, &t->test);
     if (rc == CTT_ENOMEM)
         ctt_error(rc, "%s (to test on clips; a smaller --val-batch helps)",
                   ctt_errmsg());
@@ -117,7 +119,8 @@ static int blame_longest(const struct ctt_trainer *t, int rc)
     for (int i = 0; i < d->clips; i++)
         if (d->clip[i].length == d->longest)
             return ctt_error(rc, "%s (the longest clip, %s, has %d frames: "
-                             "%s%s or a smaller --batch helps%s)", said,
+                             "%s%s, --shards or "
+                             "a smaller --batch helps%s)", said,
                              d->list->item[d->clip[i].item].id, d->longest,
                              t->task->saves, ctt_memory_auto(t->cfg)
                              ? "more --memory" : "--keep=auto", fits);
@@ -145,7 +148,7 @@ static int open_loader(struct ctt_trainer *t)
 {
     int rc = 0;
 
-    CTT_TRY(ctt_loader_open(t->data, t->cfg->batch, t->data->longest,
+    CTT_TRY(ctt_loader_open(t->data, ctt_cfg_shard(t->cfg), t->data->longest,
                             &t->loader));
     if (ctt_augment_mixes(t->cfg))
         CTT_TRY(ctt_loader_mixes(t->loader));
@@ -188,6 +191,8 @@ int ctt_trainer_open(struct ctt_trainer *t)
     CTT_TRY(ctt_order_new(t->data, cfg->batch, &t->plan));
     if (cfg->sampler == CTT_BALANCED)
         CTT_TRY(ctt_order_balance(t->data, t->plan));
+    CTT_TRY(ctt_shards_open(t->m->g, cfg->batch / ctt_cfg_shard(cfg), t->plan,
+                            t->dev, &t->shards));
     CTT_TRY(open_optim(t));
     ctt_sampling_begin(cfg, t->plan->batches, &t->at.sampling);
     CTT_TRY(open_val(t));
@@ -216,8 +221,10 @@ int ctt_trainer_close(struct ctt_trainer *t)
     t->task->close(&t->step);
     t->task->test_close(&t->test);
     ctt_optim_close(&t->optim);
+    ctt_shards_close(&t->shards);
     ctt_order_free(&t->plan);
     ctt_free(t->best);
+    ctt_graph_free(&t->tested);
     ctt_dev_close(&t->dev);
     return ctt_log_close(&t->log);
 }

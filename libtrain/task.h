@@ -5,25 +5,46 @@
 #define CTT_TASK_H
 
 #include "libtrain/train.h"
+#include "net/key.h"
 
 struct ctt_batch;
 struct ctt_dev;
 struct ctt_exec;
 struct ctt_memory;
 
-/* The clips and the random numbers of one step. */
+/* The clips and the random numbers of one shard of a step. */
 struct ctt_turn {
     const struct ctt_data  *data;
     const struct ctt_batch *batch;
     uint64_t seed, epoch, step;
+    int      shard;    /* of the step's batch, from 0 */
+    double   weight;   /* that all clips of the step's batch have (`weight` of
+                          the task), or 0: those of `batch` */
     double   truth;    /* probability of a true frame, in scheduled sampling */
+    double   ahead;    /* weight of the prediction of the next frame */
     double   scale;    /* loss scale: factor of the gradient */
     int      skips;    /* a step whose loss is not finite may be skipped */
 };
 
 /* Sums over the steps of an epoch: of losses times their weights, of these
- * weights, of right answers at the end of a clip, and of clips. */
-struct ctt_sums { double loss, weight, right, clips; };
+ * weights, of right answers at the end of a clip, and of clips; of losses of
+ * the next frame, and how many values have one. */
+struct ctt_sums { double loss, weight, right, clips, ahead, values; };
+
+/* The key of random numbers of a use (libtrain/chance.h) in a turn. */
+static inline uint64_t ctt_turn_key(const struct ctt_turn *t, uint64_t use)
+{
+    uint64_t key = ctt_key(ctt_key(t->seed, use), t->step);
+
+    return t->shard ? ctt_key(key, (uint64_t)t->shard) : key;
+}
+
+/* The factor of the gradient of clips of this weight: the loss scale and, with
+ * `whole` (the turn's weight), their share of it. */
+static inline double ctt_turn_scale(double scale, double weight, double whole)
+{
+    return whole > 0 ? scale * weight / whole : scale;
+}
 
 /* The most steps and asks per clip. */
 struct ctt_size { int steps, asks; };
@@ -45,17 +66,21 @@ struct ctt_task_kind {
     int  (*memory)(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                    struct ctt_memory *m);
 
-    /* Prepares steps with cfg->batch clips of d.  w: the model's weights in the
-     * device's memory, which are not copied. */
+    /* Prepares steps with ctt_cfg_shard() clips of d.  w: the model's weights
+     * in the device's memory, which are not copied. */
     int  (*open)(const struct ctt_graph *g, const float *w,
                  const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
                  const struct ctt_data *d, void **out);
     void (*close)(void **s);
     struct ctt_exec *(*exec)(const void *s);
 
-    /* Computes the gradient, in the exec, and adds to sums.  If the loss is not
-     * finite: CTT_ENAN, which names the first node that is not; with t->skips
-     * returns 1 instead, without a gradient or sums. */
+    /* The weight of the loss of so many clips, or in that order of size. */
+    double (*weight)(const void *s, int clips);
+    /* Computes the gradient, in the exec, and adds to sums.  It is that of the
+     * mean loss of the turn's clips, times the loss scale and, if t->weight is
+     * set, times their weight / t->weight.  If the loss is not finite:
+     * CTT_ENAN, which names the first node that is not; with t->skips returns 1
+     * instead, without a gradient or sums. */
     int  (*run)(void *s, const struct ctt_turn *t, struct ctt_sums *sums);
     /* After a gradient that is not finite: names the node; always an error. */
     int  (*blame)(void *s, const struct ctt_turn *t);

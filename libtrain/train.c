@@ -5,6 +5,7 @@
 #include "libtrain/data/load.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
+#include "libtrain/recognise/ahead.h"
 #include "run/back/exec.h"
 #include "net/clock.h"
 
@@ -15,6 +16,7 @@ enum why { GOES_ON, LIMIT, STOPPED };    /* why an epoch ended */
 
 static const struct ctt_task_kind *const tasks[] = {
     [CTT_RECOGNISE] = &ctt_recognise_task, [CTT_PREDICT] = &ctt_predict_task,
+    [CTT_BOTH] = &ctt_recognise_task,
 };
 
 static int checkpoint(struct ctt_trainer *t)
@@ -64,6 +66,15 @@ static double rate(const struct ctt_trainer *t, int64_t step)
                   t->at.sampling.falls);
 }
 
+/* The weight of the prediction of the next frame in a step. */
+static double ahead(const struct ctt_trainer *t, int64_t step)
+{
+    double until = ctt_lr_until(t->cfg, step, t->steps, t->plan->batches,
+                                t->at.used);
+
+    return ctt_ahead_weight(t->cfg, (double)step / fmax(until - 1, 1));
+}
+
 /* The share of the run that is over, of its --time-limit and of what an earlier
  * part had used; 0 without a limit. */
 static double time_used(const struct ctt_trainer *t)
@@ -90,6 +101,8 @@ static void report(const struct ctt_trainer *t, struct ctt_progress *p)
         .lr = t->at.step > t->first ? t->lr :
               t->at.step ? rate(t, t->at.step - 1) : 0,
         .loss = known(t->at.sums.loss, t->at.sums.weight),
+        .ahead = known(t->at.sums.ahead, t->at.sums.values),
+        .ahead_weight = ahead(t, t->at.step ? t->at.step - 1 : 0),
         .top1 = known(t->at.sums.right, t->at.sums.clips),
         .clips_a_second = average(t->clips, t->train_seconds),
         .wait = average(t->wait, t->train_seconds), .seconds = seconds,
@@ -110,6 +123,9 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
     if (turn->skips && ctt_scale_after(&t->at.scale, 0) == CTT_LEAVE)
         return 0;
     rc = t->task->blame(t->step, turn);
+    if (t->shards.count > 1)    /* the clips of the others are gone */
+        rc = ctt_error(rc, "%s (of the last of %d shards; --shards=1 looks at "
+                       "all clips)", ctt_errmsg(), t->shards.count);
     if (!turn->skips)
         return rc;
     return ctt_error(rc, "%s, with a loss scale of %.0f after %lld steps in a "
@@ -118,8 +134,9 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
                      ctt_errmsg(), turn->scale, (long long)t->at.scale.skips);
 }
 
-/* done: the step has computed a gradient. */
-static int update(struct ctt_trainer *t, const struct ctt_turn *turn, int done)
+/* done: the step has computed a gradient, times `scale`. */
+static int update(struct ctt_trainer *t, const struct ctt_turn *turn, int done,
+                  double scale)
 {
     double norm = INFINITY;
     int rc = 0;
@@ -128,21 +145,10 @@ static int update(struct ctt_trainer *t, const struct ctt_turn *turn, int done)
         CTT_TRY(ctt_optim_norm(t->optim, t->task->exec(t->step)->dw, &norm));
     if (!isfinite(norm))
         return skip_step(t, turn);
-    CTT_TRY(ctt_optim_step(t->optim, norm, turn->scale, t->lr));
+    CTT_TRY(ctt_optim_step(t->optim, norm, scale, t->lr));
     ctt_scale_after(&t->at.scale, 1);
 out:
     return rc;
-}
-
-/* Uploads the frames of the next batch while the backward pass runs. */
-static int prefetch(struct ctt_trainer *t)
-{
-    struct ctt_batch b;
-
-    if (!ctt_loader_peek(t->loader, &b))
-        return ctt_dev_prefetch(t->dev, NULL, 0);
-    return ctt_dev_prefetch(t->dev, b.x, (int64_t)b.steps * b.n *
-                            t->data->in.h * t->data->in.w * t->data->in.c);
 }
 
 /* Before a step: changes what is pruned. */
@@ -164,24 +170,21 @@ out:
     return rc;
 }
 
-static int train_batch(struct ctt_trainer *t, const struct ctt_batch *b)
+static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
 {
-    const struct ctt_turn turn = {
-        .data = t->data, .batch = b, .seed = t->seed,
+    struct ctt_turn turn = {
+        .data = t->data, .seed = t->seed,
         .epoch = (uint64_t)t->at.epoch, .step = (uint64_t)t->at.step,
         .truth = truth(t), .scale = t->at.scale.scale,
-        .skips = t->cfg->amp != CTT_O0,
+        .ahead = ahead(t, t->at.step), .skips = t->cfg->amp != CTT_O0,
     };
-    double clips = t->at.sums.clips;
+    double clips = t->at.sums.clips, scale;
     int rc = 0, none;
 
-    if (b->bad && t->ev && t->ev->clip)
-        t->ev->clip(t->ev->arg, b->bad);
     t->at.used = time_used(t);
     t->lr = rate(t, t->at.step);
-    CTT_TRY(none = t->task->run(t->step, &turn, &t->at.sums));
-    CTT_TRY(prefetch(t));
-    CTT_TRY(update(t, &turn, !none));
+    CTT_TRY(none = ctt_trainer_gradient(t, b, &turn, &scale));
+    CTT_TRY(update(t, &turn, !none, scale));
     t->clips += t->at.sums.clips - clips;
     t->at.step++;
     t->at.batch++;
@@ -225,7 +228,8 @@ static void start_epoch(struct ctt_trainer *t)
     t->plan->a = a;
     ctt_order_make(t->data, &t->buckets, 1,
                    ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), epoch), t->plan);
-    ctt_loader_start(t->loader, t->plan, &a, (int)t->at.batch);
+    ctt_loader_start(t->loader, ctt_shards_plan(&t->shards, t->plan), &a,
+                     (int)t->at.batch * t->shards.count);
 }
 
 static int run_epoch(struct ctt_trainer *t, enum why *why)
@@ -241,7 +245,10 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
            (rc = ctt_loader_next(t->loader, &b, &t->wait)) > 0) {
         double now;
         CTT_TRY(change(t));
-        CTT_TRY(train_batch(t, &b));
+        rc = train_batch(t, &b);
+        if (rc == CTT_ESTOP)
+            break;
+        CTT_TRY(rc);
         ctt_loader_done(t->loader);
         now = ctt_seconds();
         t->train_seconds += now - begin;

@@ -11,7 +11,7 @@
 
 enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW };
 enum ctt_sched      { CTT_CONSTANT, CTT_STEPS, CTT_COSINE, CTT_SAMPLED };
-enum ctt_task       { CTT_RECOGNISE, CTT_PREDICT };
+enum ctt_task       { CTT_RECOGNISE, CTT_PREDICT, CTT_BOTH };
 enum ctt_sampler    { CTT_PLAIN, CTT_BALANCED };    /* and class weights */
 enum ctt_amp        { CTT_O0, CTT_O1, CTT_O2 };
 enum ctt_pick       { CTT_PICK_AUTO, CTT_PICK_BEST, CTT_PICK_LAST, CTT_PICK_EMA,
@@ -23,7 +23,9 @@ enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
 /* All settings of the trainer; ctt_train_opts has a row for each.  Strings are
  * not owned, and NULL if not given. */
 struct ctt_train_cfg {
-    const char *data, *val, *split, *val_split, *classes, *buckets;
+    const char *data, *val, *test, *split, *val_split, *classes, *buckets;
+    const char *background;
+    float fps;
     int   workers, cache, min_frames, max_frames, strict;
     int   augment, jitter, flip;
     float crop_area, crop_aspect, speed, start, brightness, contrast;
@@ -33,14 +35,14 @@ struct ctt_train_cfg {
     int   frame_loss, frame_asks;
     float observe_weight, full_weight, label_smooth, distil, self_distil;
     float temperature, dsd;
-    int   epochs, batch, max_steps, optimizer, schedule, step_epochs;
+    int   epochs, batch, shards, max_steps, optimizer, schedule, step_epochs;
     float lr, lr_end, warmup, gamma, momentum, beta1, beta2, eps;
     float weight_decay, clip_norm, time_limit, ema;
     int   pick, class_weights, sampler, folds;
     const char *val_ratios;
     int   val_every, val_batch, early_stop, seed, threads;
     int   task, input_frames, future_frames, loss;
-    const char *sampling_start;
+    const char *sampling_start, *ahead_weight;
     int   sampling_patience;
     float sampling_decay;
     int   sequences, val_sequences, digits;
@@ -81,6 +83,12 @@ enum {
     CTT_CFG_STEP = CTT_OPT_OWN << 2,
     CTT_CFG_CLIPS = CTT_OPT_OWN << 3,
 };
+/* 1 if the task has classes. */
+static inline int ctt_cfg_recognises(const struct ctt_train_cfg *cfg)
+{
+    return cfg->task != CTT_PREDICT;
+}
+
 /* Frames of a sequence to predict. */
 static inline int ctt_cfg_frames(const struct ctt_train_cfg *cfg)
 {
@@ -115,6 +123,8 @@ struct ctt_progress {
     double  seconds, left;            /* so far; estimate until the end */
     double  truth;                    /* predict: probability of a true frame as
                                          input, in scheduled sampling */
+    double  ahead, ahead_weight;      /* both: mean square error of the next
+                                         frame, and its weight in the loss */
     int     amp;                      /* 1: mixed precision */
     double  scale;                    /* its loss scale */
     int64_t skipped;                  /* its steps without an update, so far */
@@ -210,8 +220,9 @@ int  ctt_data_same(const struct ctt_data *a, const struct ctt_data *b);
 struct ctt_survey {
     int    channels, clips, flat;
     double mean[3], dev[3], black, white, still;
-    float  fps_least, fps_most;
+    float  fps_least, fps_most, file_least, file_most;
     int    shortest, median, longest;
+    double between, within;
 };
 int  ctt_data_survey(struct ctt_data *d, struct ctt_survey *out);
 

@@ -4,7 +4,7 @@
 #define CTT_TRAINER_H
 
 #include "libtrain/checkpoint.h"
-#include "libtrain/data/bucket.h"
+#include "libtrain/shards.h"
 
 struct ctt_trainer {
     struct ctt_model           *m;
@@ -14,9 +14,11 @@ struct ctt_trainer {
     const struct ctt_events    *ev;
     struct ctt_dev     *dev;
     void               *step, *test;    /* the task's */
+    struct ctt_graph   *tested;  /* the model's without `ahead`, for tests */
     struct ctt_optim   *optim;
     struct ctt_loader  *loader;
     struct ctt_order   *plan;
+    struct ctt_shards   shards;      /* of each batch of the plan */
     struct ctt_log     *log;
     struct ctt_buckets  buckets;
     struct ctt_place    at;
@@ -37,6 +39,14 @@ struct ctt_trainer {
  * called after a failure; it returns errors of writing the logs. */
 int  ctt_trainer_open(struct ctt_trainer *t);
 int  ctt_trainer_close(struct ctt_trainer *t);
+
+/* gradient.c: the gradient of the batch that begins with the loader's next one,
+ * b, which becomes its last shard.  turn: but for its batch, shard and weight.
+ * scale: what the gradient must be divided by.  Adds to t->at.sums.  Returns 1
+ * if there is none, as a loss is not finite: nothing is added then. */
+struct ctt_batch;
+int  ctt_trainer_gradient(struct ctt_trainer *t, struct ctt_batch *b,
+                          struct ctt_turn *turn, double *scale);
 
 /* dsd.c: dense-sparse-dense training (Han and others 2017): the change of
  * cfg->dsd, whose struct c is filled, and the factor of the learning rate of a

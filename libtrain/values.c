@@ -17,7 +17,7 @@ enum { VERSION = 5, UNNAMED = 4, PLACE = 14, SUMS = 13 };
 
 enum { LINE = 64,    /* bytes for any line of the table: name=value\n */
        FIRST = PLACE + SUMS,    /* rows that all checkpoints have */
-       ROWS = FIRST + 3 };
+       ROWS = FIRST + 5 };
 
 /* ---- the table ---- */
 
@@ -78,6 +78,8 @@ static const struct row rows[ROWS] = {
     DOUBLE("best-mean-top1", at.val.mean_top1, is_any),
     DOUBLE("best-mean-loss", at.val.mean_loss, is_any),
     DOUBLE("time-used", at.used, is_share),
+    DOUBLE("sum-ahead", at.sums.ahead, is_any),
+    DOUBLE("sum-values", at.sums.values, is_any),
 };
 
 static int64_t get_integer(const struct ctt_checkpoint_values *v,
@@ -189,7 +191,8 @@ out:
 }
 
 /* What older checkpoints lack: then the last of --val-ratios decided alone,
- * and the schedule ignored --time-limit. */
+ * the schedule ignored --time-limit, and no model predicted beside its answer.
+ */
 static void complete(struct ctt_checkpoint_values *v, const char seen[ROWS])
 {
     if (!seen[FIRST])
@@ -198,6 +201,8 @@ static void complete(struct ctt_checkpoint_values *v, const char seen[ROWS])
         v->at.val.mean_loss = v->at.val.loss;
     if (!seen[FIRST + 2])
         v->at.used = 0;
+    if (!seen[FIRST + 3] || !seen[FIRST + 4])
+        v->at.sums.ahead = v->at.sums.values = 0;
 }
 
 /* The version comes first, so that it is checked before unknown names are. */

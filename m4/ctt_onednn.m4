@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTT_ONEDNN: fast convolutions; ONEDNN_CFLAGS, ONEDNN_LIBS, ONEDNN_RPATH (for
 # libtool), HAVE_ONEDNN.  Without it our own kernels are used.  Debian's 2.6
-# has no pkg-config file; API 3 is wherever the user unpacked it.
+# has no pkg-config file; API 3 is wherever the user unpacked it.  --disable-train does without unless it is asked for.
 AC_DEFUN([CTT_ONEDNN],
   [AC_ARG_WITH([onednn],
     [AS_HELP_STRING([--with-onednn=DIR|no],
       [oneDNN 2.6 or 3 below DIR (include, lib)])],
-    [], [with_onednn=yes])
+    [], [with_onednn=$enable_train])
   ONEDNN_CFLAGS= ONEDNN_LIBS= ONEDNN_RPATH= ctt_onednn=no
   AS_IF([test "x$with_onednn" != xno],
     [AS_IF([test "x$with_onednn" != xyes],

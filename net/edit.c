@@ -182,13 +182,41 @@ static int add_name(struct ctt_edit *e, int node, int to)
                         (long long)y->h, (long long)y->w, (long long)y->c);
 }
 
+/* The `fill` of the states that delay a node, as far as the edit has got; -1:
+ * there is none. */
+static int fill_of(const struct ctt_edit *e, int node)
+{
+    const char *name = e->g->node[node].name;
+
+    for (int i = 0; i < e->g->count; i++) {
+        const struct ctt_node *n = &e->g->node[i];
+        const char *of = n->op == CTT_OP_STATE && e->place[i].line
+                       ? value_of(e->place[i].line, "of") : NULL;
+
+        if (of && strcspn(of, " \n") == strlen(name) &&
+            strncmp(of, name, strlen(name)) == 0)
+            return n->attr.state.fill;
+    }
+    return -1;
+}
+
+/* 1 if the states of one node may become states of the other. */
+static int same_fill(const struct ctt_edit *e, int node, int to)
+{
+    int a = fill_of(e, node), b = fill_of(e, to);
+
+    return a < 0 || b < 0 || a == b;
+}
+
 int ctt_edit_bypass(struct ctt_edit *e, int node)
 {
     int to = e->g->node[node].in[0], rc = 0;
 
     while (e->place[to].names >= 0)
         to = e->place[to].names;
-    if (is_delayed(e->g, node) && ctt_ops[e->g->node[to].op].memory == CTT_VIEW)
+    if (is_delayed(e->g, node) &&
+        (ctt_ops[e->g->node[to].op].memory == CTT_VIEW ||
+         !same_fill(e, node, to)))
         return 0;
     CTT_TRY(redirect(e, node, to));
     CTT_TRY(add_name(e, node, to));
@@ -252,29 +280,6 @@ out:
 
 /* ---- nodes without effect ---- */
 
-/* Notes that a node is needed; returns whether that is new. */
-static int need(char *needed, int node)
-{
-    int new = node >= 0 && !needed[node];
-
-    if (new)
-        needed[node] = 1;
-    return new;
-}
-
-/* Notes what node i depends on. */
-static int need_inputs(const struct ctt_graph *g, char *needed, int i)
-{
-    const struct ctt_node *n = &g->node[i];
-    int new = need(needed, n->source);
-
-    for (int k = 0; k < n->nin; k++)
-        new |= need(needed, n->in[k]);
-    if (n->op == CTT_OP_STATE && n->attr.state.like)
-        new |= need(needed, ctt_graph_find(g, n->attr.state.like));
-    return new;
-}
-
 int ctt_edit_sweep(struct ctt_edit *e)
 {
     const struct ctt_graph *g = e->g;
@@ -282,13 +287,7 @@ int ctt_edit_sweep(struct ctt_edit *e)
 
     if (!needed)
         return CTT_ENOMEM;
-    needed[ctt_graph_output(g)] = 1;
-    for (int new = 1; new; ) {    /* a state may need a later node */
-        new = 0;
-        for (int i = g->count - 1; i >= 0; i--)
-            if (needed[i])
-                new |= need_inputs(g, needed, i);
-    }
+    ctt_graph_needed(g, ctt_graph_output(g), needed);
     for (int i = 0; i < g->count; i++)
         if (!needed[i] && g->node[i].op != CTT_OP_INPUT)
             ctt_edit_remove(e, i);

@@ -128,4 +128,8 @@ int  ctt_thin_model(const struct ctt_model *m, const struct ctt_ties *t,
  * has no training state. */
 int  ctt_drop_dead(const struct ctt_model *m, struct ctt_model **out);
 
+/* Replaces a model by itself without the lines that ctt_edit_sweep() removes;
+ * returns how many there were.  It has no training state then. */
+int  ctt_drop_unread(struct ctt_model **m);
+
 #endif

@@ -400,3 +400,26 @@ out:
     ctt_model_free(&copied);
     return rc;
 }
+
+int ctt_drop_unread(struct ctt_model **m)
+{
+    struct ctt_edit *e = NULL;
+    struct ctt_model *to = NULL;
+    int rc, lines;
+
+    CTT_TRY(ctt_edit_begin((*m)->g, &e));
+    CTT_TRY(ctt_edit_sweep(e));
+    CTT_TRY(ctt_edit_model(e, *m, &to));
+    ctt_edit_free(&e);    /* it reads the graph that goes */
+    lines = (*m)->g->count - to->g->count;
+    if (lines) {
+        ctt_model_free(m);
+        *m = to;
+        to = NULL;
+    }
+    rc = lines;
+out:
+    ctt_edit_free(&e);
+    ctt_model_free(&to);
+    return rc;
+}

@@ -167,6 +167,7 @@ static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
 {
     const struct ctt_node *n = &g->node[i];
     char name[LONG_NAME], from[LONG_NAME], sizes[CTT_NAME + 32] = "";
+    const char *fill = "";
     int rc = 0;
 
     CTT_TRY(byte_name(g, i, name));
@@ -180,8 +181,10 @@ static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
     if (n->source > i)
         snprintf(sizes, sizeof(sizes), " like=%s c=%d", n->attr.state.like,
                  n->attr.state.c);
-    CTT_TRY(ctt_edit_after(e, i, "state %s of=%s%s delay=%d", name, from,
-                           sizes, n->attr.state.delay));
+    if (n->attr.state.fill == CTT_FILL_FIRST)
+        fill = " fill=first";
+    CTT_TRY(ctt_edit_after(e, i, "state %s of=%s%s delay=%d%s", name, from,
+                           sizes, n->attr.state.delay, fill));
 out:
     return rc;
 }

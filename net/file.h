@@ -33,6 +33,9 @@ struct ctt_model {
     struct ctt_constraint constraint;    /* on these weights */
     char             *history; /* how the model was made: text, one line per
                                   stage, or NULL */
+    char             *decision;  /* when to decide before a clip ends: the text
+                                  of net/decision.h, or NULL.  Copies and edits
+                                  of the model have none */
     struct ctt_state *train;   /* NULL: none */
 };
 
@@ -88,7 +91,8 @@ int  ctt_model_load_image(const char *path, const uint8_t *p, int64_t size,
 /* Writes a model file under a temporary name and renames it, so that path is at
  * any time the complete old file or the complete new one.  Before that, the
  * bytes to be written are loaded and compared with m: CTT_EIO unless they are
- * the same. */
+ * the same.  A decision that was not calibrated for this very model is not
+ * written. */
 int  ctt_model_save(const char *path, const struct ctt_model *m);
 
 /* The same to a new file that is open, which the caller finishes or drops. */

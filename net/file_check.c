@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * file_check.c: whether the bytes of a new model file hold the model. */
+#include "net/decision.h"
 #include "net/store.h"
 
 #include <string.h>
@@ -87,12 +88,14 @@ int ctt_store_check(const char *path, const uint8_t *p, int64_t size,
                     const struct ctt_model *m)
 {
     struct ctt_model *back = NULL;
-    int rc = 0, net;
+    int rc = 0, net, decides;
 
     CTT_TRY(ctt_model_load_image(path, p, size, 1, &back));
     CTT_TRY(same_net(m->g, back->g, &net));
+    CTT_TRY(decides = ctt_model_decides(m));
     CTT_CHECK(net && same_labels(m, back) && same_weights(m, back) &&
               same_text(m->history, back->history) &&
+              same_text(decides ? m->decision : NULL, back->decision) &&
               same_train(m->train, back->train), CTT_EIO,
               "%s: not written: what HDF5 made of it is not the model", path);
 out:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * file_read.c: reads a model file.  The file is not trusted: every size is
  * checked against the text of the net before it is used. */
+#include "net/decision.h"
 #include "net/h5.h"
 #include "net/limits.h"
 #include "net/code/code.h"
@@ -96,6 +97,19 @@ static int read_labels(struct ctt_h5 *f, char *text, int64_t n,
     IN_FILE(ctt_model_labels(m, label, labels));
 out:
     ctt_free(label);
+    return rc;
+}
+
+static int read_decision(struct ctt_h5 *f, struct ctt_model *m)
+{
+    struct ctt_decision d;
+    int rc;
+
+    CTT_TRY(ctt_texts_one(f, CTT_STORE_DECISION, 0, CTT_DECISION_TEXT,
+                          &m->decision));
+    if (m->decision)
+        IN_FILE(ctt_decision_parse(m->decision, &d));
+out:
     return rc;
 }
 
@@ -381,6 +395,7 @@ static int load(struct ctt_h5 **file, int with_train, struct ctt_model **out,
                         m));
     m->history = t.text[CTT_TEXT_HISTORY];
     t.text[CTT_TEXT_HISTORY] = NULL;
+    CTT_TRY(read_decision(f, m));
     if (with_train)
         CTT_TRY(read_train(f, &m->train));
     *out = m;

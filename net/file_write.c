@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * file_write.c: writes a model file, under a temporary name that is renamed. */
+#include "net/decision.h"
 #include "net/h5.h"
 #include "net/newfile.h"
 #include "net/op.h"
@@ -157,6 +158,19 @@ out:
     ctt_free(zip);
     ctt_free(labels.p);
     ctt_free(net);
+    return rc;
+}
+
+/* Thresholds of another model are worth nothing. */
+static int add_decision(struct image *j)
+{
+    int rc;
+
+    CTT_TRY(ctt_model_decides(j->m));
+    if (rc > 0)
+        CTT_TRY(add_string(j, CTT_STORE_DECISION, j->m->decision,
+                           CTT_DECISION_TEXT));
+out:
     return rc;
 }
 
@@ -326,6 +340,7 @@ static int make_image(struct image *j, uint8_t **out, int64_t *size)
     j->is_packed = is_packed(j->m);
     CTT_TRY(add_weights(j));
     CTT_TRY(add_texts(j));
+    CTT_TRY(add_decision(j));
     if (j->m->train)
         CTT_TRY(add_train(j, j->m->train));
     CTT_TRY(ctt_h5_new(j->path, j->bytes, j->count, &f));

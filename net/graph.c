@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph.c: the nodes of a graph: adding, finding and counting them, and what is
  * settled once all are there. */
+#include "net/ahead.h"
 #include "net/limits.h"
 #include "net/op.h"
 #include "net/quant.h"
@@ -229,10 +230,37 @@ out:
     return rc;
 }
 
-static int lay_out(struct ctt_graph *g)
+/* States of one node share what it had before step 0. */
+static int check_fills(const struct ctt_graph *g)
+{
+    const struct ctt_node **first = ctt_calloc((size_t)g->count,
+                                               sizeof(const void *));
+    int rc = first ? 0 : CTT_ENOMEM;
+
+    for (int i = 0; i < g->count && first; i++) {
+        const struct ctt_node *n = &g->node[i];
+
+        if (n->op != CTT_OP_STATE)
+            continue;
+        if (!first[n->source])
+            first[n->source] = n;
+        CTT_CHECK(n->attr.state.fill == first[n->source]->attr.state.fill,
+                  CTT_EFORMAT, "%s: '%s' delays '%s' with another 'fill'",
+                  n->name, first[n->source]->name, n->attr.state.of);
+    }
+out:
+    ctt_free(first);
+    return rc;
+}
+
+/* Weights of nodes that stand aside lie behind all others, so that a graph
+ * without these nodes has the same offsets. */
+static int lay_out(struct ctt_graph *g, int aside)
 {
     for (int i = 0; i < g->count; i++) {
         struct ctt_node *n = &g->node[i];
+        if (n->aside != aside)
+            continue;
         for (int k = 0; k < n->nw; k++) {
             n->at[k] = g->weights;
             g->weights += ctt_align(ctt_volume(&n->w[k]), 16);
@@ -255,8 +283,11 @@ int ctt_graph_seal(struct ctt_graph *g)
     for (int i = 0; i < g->count; i++)
         if (g->node[i].op == CTT_OP_STATE)
             CTT_TRY(resolve(g, &g->node[i]));
+    CTT_TRY(check_fills(g));
     CTT_TRY(ctt_graph_quantise(g));
-    CTT_TRY(lay_out(g));
+    CTT_TRY(ctt_ahead_settle(g));
+    CTT_TRY(lay_out(g, 0));
+    CTT_TRY(lay_out(g, 1));
     if (g->clip < 0)
         g->clip = g->count;
     g->sealed = 1;

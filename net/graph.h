@@ -53,7 +53,7 @@ struct ctt_input {
 
 union ctt_attr {
     struct ctt_input input;
-    struct { const char *of, *like; int delay, c; } state;
+    struct { const char *of, *like; int delay, c, fill; } state;
     struct { int d, h, w, c; } reshape;
     struct ctt_window_attr window;
     struct {
@@ -83,6 +83,12 @@ struct ctt_node {
     int               cell;     /* lstm: the cell node that names its second
                                    result; else -1 */
     int               nw;
+    int               aside;    /* the answer does not depend on it: it is for
+                                   the prediction of the line `ahead` */
+    int               rank;     /* its place in the order of nodes in which
+                                   those that stand aside come last: what its
+                                   random numbers are drawn for, and where its
+                                   weights lie */
     unsigned          fixed;    /* bit k: w[k] is not trained by gradients */
     int               frozen;   /* none of w is; a batch norm then uses its
                                    running statistics in training too */
@@ -126,14 +132,18 @@ int  ctt_graph_put(struct ctt_graph *g, const struct ctt_node *n);
 
 /* Resolves the state nodes and places the weights in the flat block; nothing
  * can be added after it.  Fails if the model has no input or nothing after it,
- * if a state does not fit the node it delays, or if 'clip' stands first or
- * last. */
+ * if a state does not fit the node it delays, if 'clip' stands first or last,
+ * or if 'ahead' is no prediction of a frame. */
 int  ctt_graph_seal(struct ctt_graph *g);
 
 /* The index of the first input node, which takes the frames (-1: none), and of
  * the last node, which computes the output. */
 int  ctt_graph_input(const struct ctt_graph *g);
 int  ctt_graph_output(const struct ctt_graph *g);
+
+/* needed.c: sets needed[i], of g->count numbers that are 0, for a node and all
+ * that its value depends on, in this step or an earlier one. */
+void ctt_graph_needed(const struct ctt_graph *g, int node, char *needed);
 
 /* How many input nodes it has. */
 int  ctt_graph_inputs(const struct ctt_graph *g);

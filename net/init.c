@@ -8,12 +8,15 @@
 
 enum reader { LINEAR, RELU, GATES };
 
-/* The first reader of a node's values, through nodes that only forward them. */
+/* The first reader of a node's values, through nodes that only forward them;
+ * of a node that the answer needs, one that it needs. */
 static enum reader reader_of(const struct ctt_graph *g, int node)
 {
     for (int i = node + 1; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
         enum ctt_takes takes = ctt_ops[n->op].takes;
+        if (n->aside && !g->node[node].aside)
+            continue;
         for (int k = 0; k < n->nin; k++) {
             if (n->in[k] != node)
                 continue;
@@ -113,7 +116,7 @@ void ctt_init_weights(struct ctt_model *m, uint64_t seed)
     for (int64_t i = 0; i < m->g->weights; i++)
         m->w[i] = 0;
     for (int i = 0; i < m->g->count; i++) {
-        fill_node(m, i, ctt_key(key, (uint64_t)i));
+        fill_node(m, i, ctt_key(key, (uint64_t)m->g->node[i].rank));
         if (ctt_ops[m->g->node[i].op].takes == CTT_TAKES_GATES)
             open_gates(m, i);
     }

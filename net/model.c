@@ -121,6 +121,7 @@ void ctt_model_free(struct ctt_model **m)
     ctt_free((*m)->label);
     ctt_state_free(&(*m)->train);
     ctt_free((*m)->history);
+    ctt_free((*m)->decision);
     ctt_constraint_free(&(*m)->constraint);
     ctt_free((*m)->w);
     ctt_free(*m);

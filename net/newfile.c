@@ -14,6 +14,8 @@
 /* Temporary names per path; bytes read back at once. */
 enum { NAMES = 16, PIECE = 1 << 16 };
 
+#define TAKEN "%s: another program is running that writes it"
+
 struct ctt_newfile {
     char *path;                    /* as given, for messages */
     char  real[PATH_MAX];          /* without links */
@@ -43,6 +45,18 @@ static int lock(int fd, int *can)
     } while (rc < 0 && errno == EINTR);
     *can = rc == 0 || errno == EWOULDBLOCK;
     return rc == 0;
+}
+
+int ctt_file_lock(int fd, const char *path)
+{
+    struct stat st;
+    int rc = 0, can;
+
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return 0;
+    CTT_CHECK(lock(fd, &can) || !can, CTT_EIO, TAKEN, path);
+out:
+    return rc;
 }
 
 /* Whether fd is the file at path itself, and a regular one. */
@@ -155,7 +169,7 @@ static int open_lock(struct ctt_newfile *f)
             return 0;
         }
         close(fd);
-        CTT_CHECK(has || !can, CTT_EIO, CTT_TAKEN, f->path);
+        CTT_CHECK(has || !can, CTT_EIO, TAKEN, f->path);
     }
     CTT_CHECK(0, CTT_EIO, "%s: cannot lock %s", f->path, f->temp);
 out:

@@ -28,8 +28,11 @@ int  ctt_newfile_open(const char *path, struct ctt_newfile **out);
  * On file systems without locks nobody is refused. */
 int  ctt_newfile_claim(const char *path, struct ctt_newfile **out);
 
-/* The message for such a path, and for a log that is locked itself. */
-#define CTT_TAKEN "%s: another program is running that writes it"
+/* Locks a file that is written in its place, a log, until its descriptor is
+ * closed: CTT_EIO if another process, or another descriptor of this one, has
+ * the lock.  What is no regular file is anybody's, as is a file on a file
+ * system without locks. */
+int  ctt_file_lock(int fd, const char *path);
 
 /* Its descriptor, open to read and write, its path as given, for messages, and
  * its temporary name. */

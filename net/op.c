@@ -50,7 +50,9 @@ static const struct ctt_opt state_attr[] = {
       "that node comes later" },
     { "c", CTT_INT, FIELD(state.c), "0", "channels, if that node comes later",
       0, MANY },
-    { "delay", CTT_INT, FIELD(state.delay), "1", "steps", 1, 1000 }, END
+    { "delay", CTT_INT, FIELD(state.delay), "1", "steps", 1, 1000 },
+    { "fill", CTT_CHOICE, FIELD(state.fill), "zero", "what stands for steps "
+      "before the first", .choices = fills, .tags = CTT_OPT_QUIET }, END
 };
 static const struct ctt_opt reshape_attr[] = {
     { "d", CTT_INT, FIELD(reshape.d), "1", "depth; 0: what remains", 0, MANY },
@@ -140,6 +142,7 @@ static const struct ctt_opt loss_attr[] = {
 };
 static const struct ctt_opt none[] = { END };
 #define cell_attr   none
+#define ahead_attr  none
 #define mul_attr    none
 #define concat_attr none
 #define lstm_attr   none

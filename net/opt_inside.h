@@ -24,7 +24,7 @@ enum { CTT_OPT_TEXT = 512 };
 /* Adds to the text as much of `what` as it has room for. */
 void ctt_opt_add(char text[CTT_OPT_TEXT], const char *what);
 
-/* The conditions of a row in words, "requires --a=b or --c, excludes --d";
+/* The conditions of a row in words, "requires --a=b or --c, excludes --d, --e";
  * empty if it has none. */
 void ctt_opt_needs_text(const struct ctt_opt *tab, const struct ctt_opt *o,
                         char text[CTT_OPT_TEXT]);

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* How a condition that another setting is not given reads. */
+#define EXCLUDES "excludes "
+
 /* One alternative of a condition. */
 struct term {
     const struct ctt_opt *row;    /* NULL: the table does not have it */
@@ -107,7 +110,7 @@ static const char *say(const struct ctt_opt *tab, const char *s,
         s = read_term(tab, s, &t);
         if (t.row) {
             ctt_opt_add(text, said++ ? " or " :
-                        t.differs && !t.value[0] ? "excludes " : "requires ");
+                        t.differs && !t.value[0] ? EXCLUDES : "requires ");
             add_term(text, &t);
         }
         if (*s != '|')
@@ -120,13 +123,22 @@ static const char *say(const struct ctt_opt *tab, const char *s,
 void ctt_opt_needs_text(const struct ctt_opt *tab, const struct ctt_opt *o,
                         char text[CTT_OPT_TEXT])
 {
+    const size_t word = strlen(EXCLUDES);
+    int last = 0;    /* the condition before this one excludes */
+
     text[0] = '\0';
     for (const char *s = o->needs ? o->needs : ""; *s; ) {
         char one[CTT_OPT_TEXT] = "";
+        int excludes;
+
         s = say(tab, s, one);
-        if (one[0] && text[0])
+        if (!one[0])
+            continue;
+        if (text[0])
             ctt_opt_add(text, ", ");
-        ctt_opt_add(text, one);
+        excludes = strncmp(one, EXCLUDES, word) == 0;
+        ctt_opt_add(text, one + (excludes && last ? word : 0));
+        last = excludes;
     }
 }
 

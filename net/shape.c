@@ -64,6 +64,9 @@ int ctt_shape_state(const struct ctt_graph *g, struct ctt_node *n)
         n->out = like(&g->node[of].out);
         return 0;
     }
+    CTT_CHECK(n->attr.state.fill == CTT_FILL_ZERO, CTT_EFORMAT,
+              "%s: fill=first needs the value of step 0, but '%s' comes later",
+              n->name, n->attr.state.of);
     CTT_CHECK(n->attr.state.like && n->attr.state.c > 0, CTT_EFORMAT,
               "%s: '%s' comes later, so like= and c= must say its shape",
               n->name, n->attr.state.of);
@@ -100,6 +103,12 @@ int ctt_shape_slice(const struct ctt_graph *g, struct ctt_node *n)
     n->out.c = to - from;    /* a view: ld stays */
 out:
     return rc;
+}
+
+int ctt_shape_ahead(const struct ctt_graph *g, struct ctt_node *n)
+{
+    n->out = *in(g, n, 0);    /* a view */
+    return 0;
 }
 
 int ctt_shape_reshape(const struct ctt_graph *g, struct ctt_node *n)

@@ -6,6 +6,7 @@
 #include "net/file.h"
 
 #define CTT_STORE_FORMAT "convtt"
+#define CTT_STORE_DECISION "decision"
 #define CTT_STORE_LEAST  "0.2"    /* the oldest convtt that reads these */
 
 enum {

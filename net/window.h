@@ -8,7 +8,8 @@
 
 #include <stdint.h>
 
-enum ctt_window_fill { CTT_FILL_ZERO, CTT_FILL_FIRST };
+/* What a window or a state shows of steps before step 0. */
+enum ctt_fill { CTT_FILL_ZERO, CTT_FILL_FIRST };
 
 /* The keys of the line: doc/format.md. */
 struct ctt_window_attr { int steps, every, fill, spread; };
@@ -62,9 +63,9 @@ CTT_FN int64_t ctt_window_at(const struct ctt_window_attr *a,
 {
     int64_t step = ctt_window_step(a, slot, p->past + now), at;
 
-    if (step < 0 && a->fill == CTT_FILL_FIRST)
-        step = 0;
-    at = step - p->past;
+    if (step < 0 && a->fill == CTT_FILL_ZERO)
+        return CTT_WINDOW_NONE;
+    at = (step < 0 ? 0 : step) - p->past;
     if (a->spread && at < 0)
         return (step >> p->shift) + p->oldest - p->kept;
     return at < p->oldest ? CTT_WINDOW_NONE : at;

@@ -52,15 +52,18 @@ static void bind_window(const struct ctt_run *r, int ask, struct ctt_call *c)
 {
     int from = c->node->in[0];
     const struct ctt_slot *s = &r->slot[from];
+    int64_t past = r->past;
 
     c->in[0] = ctt_run_tensor(r, from, 0, r->n);
     c->ask = r->ask + ask;
     if (r->live)
         c->live.ask = live_asks(r) + ask;
     c->stride = s->size;
-    c->place = (struct ctt_window_place){ .past = r->past,
+    if (r->past_of)    /* calls are for one ask */
+        past = r->past_of[r->ask[ask].sample];
+    c->place = (struct ctt_window_place){ .past = past,
         .oldest = s->delay - s->history, .kept = s->kept,
-        .shift = ctt_kept_shift(s, r->past) };
+        .shift = ctt_kept_shift(s, past) };
 }
 
 /* A conv with a 16-bit result reads its kernel from the 16-bit copy, unless it
@@ -83,14 +86,15 @@ static void bind_chance(const struct ctt_run *r, int node, int step,
 {
     int clip = node >= r->g->clip;
     uint64_t at = (uint64_t)(r->past + step);
+    uint64_t rank = (uint64_t)r->g->node[node].rank;
 
     if (clip)
         at = (uint64_t)(r->which ? r->which[step] : step);
-    c->key = ctt_call_key(r->key, (uint64_t)node, at);
+    c->key = ctt_call_key(r->key, rank, at);
     if (!r->live)
         return;
     c->live.key = (const uint64_t *)r->live;
-    c->live.node = (uint64_t)node;
+    c->live.node = rank;
     c->live.at = at;
     c->live.which = clip ? live_which(r) + step : NULL;
 }
@@ -117,7 +121,7 @@ void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
                   struct ctt_call *c)
 {
     const struct ctt_node *n = &r->g->node[node];
-    int64_t count = node < r->g->clip ? (int64_t)steps * r->n : steps;
+    int64_t count = node < r->g->clip ? (int64_t)steps * r->active : steps;
     int fused = r->slot[node].act;
 
     memset(c, 0, sizeof(*c));
@@ -139,7 +143,8 @@ int ctt_run_single(const struct ctt_run *r, int node)
 {
     const struct ctt_node *n = &r->g->node[node];
 
-    return r->train && ctt_ops[n->op].together(n) == CTT_CHANCE;
+    return (r->train && ctt_ops[n->op].together(n) == CTT_CHANCE) ||
+           (r->past_of && n->op == CTT_OP_WINDOW);
 }
 
 /* ---- fused nodes ---- */
@@ -192,7 +197,7 @@ static void bind_lstm(const struct ctt_run *r, int node, int step,
 static void bind_link(const struct ctt_run *r, int node, int step, int steps,
                       struct ctt_call *c)
 {
-    int64_t n = node < r->g->clip ? (int64_t)steps * r->n : steps;
+    int64_t n = node < r->g->clip ? (int64_t)steps * r->active : steps;
 
     if (!c->node || c->out.n != n) {
         ctt_run_bind(r, node, step, steps, c);

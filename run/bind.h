@@ -10,6 +10,14 @@
 struct ctt_tensor ctt_run_tensor(const struct ctt_run *r, int node, int step,
                                  int64_t n);
 
+/* Copies the value that the state's node has at that step, the first one of the
+ * clip, to the steps before; of samples with a past of their own only of those
+ * for which it is. */
+int ctt_run_copy_first(const struct ctt_run *r, int state, int step);
+
+/* The byte that fills a node's memory with values of 0. */
+int ctt_run_zero(const struct ctt_run *r, int node);
+
 /* ---- bind.c ---- */
 
 /* Bytes of r->live. */

@@ -148,14 +148,18 @@ static void fuse_pair(struct fusion *l, int z)
 }
 
 /* 1 if the old cell state is known when the conv of the gates runs: it is that
- * of an earlier step or comes from an earlier component. */
+ * of an earlier step or comes from an earlier component.  What begins with the
+ * value of step 0 is known after the state has run. */
 static int ready(const struct fusion *l, int z, int lstm, int f)
 {
     const struct ctt_run *r = l->r;
-    const struct ctt_slot *old = &r->slot[r->g->node[lstm].in[1]];
+    int in = r->g->node[lstm].in[1];
+    const struct ctt_slot *old = &r->slot[in];
 
     if (l->comp[f][z] != l->comp[f][lstm])
         return 0;
+    if (old->first)
+        return l->comp[f][in] < l->comp[f][z];
     return old->delay > 0 || l->comp[f][old->alias] < l->comp[f][z];
 }
 

@@ -57,6 +57,8 @@ static int view(struct ctt_run *r, int node, int depth)
     CTT_TRY(view(r, s->alias, depth + 1));
     s->alias = of->alias;
     s->delay = of->delay + (n->op == CTT_OP_STATE ? n->attr.state.delay : 0);
+    s->first = of->first || (n->op == CTT_OP_STATE &&
+                             n->attr.state.fill == CTT_FILL_FIRST);
     s->off = of->off + (n->op == CTT_OP_SLICE ? n->attr.slice.from : 0);
     s->ld = of->ld;
     s->type = of->type;
@@ -93,11 +95,14 @@ static void histories(struct ctt_run *r, int windows)
 {
     const struct ctt_graph *g = r->g;
 
+    r->slot[r->slot[ctt_graph_output(g)].alias].lasts = 1;
     for (int i = 0; i < g->count; i++) {
         const struct ctt_node *n = &g->node[i];
         const struct ctt_window_attr *a = &n->attr.window;
 
         look_back(r, i, 0);
+        if (n->op == CTT_OP_WINDOW)
+            r->slot[r->slot[n->in[0]].alias].lasts = 1;
         if (n->op != CTT_OP_WINDOW || !windows)
             continue;
         if (a->spread)

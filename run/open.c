@@ -171,7 +171,10 @@ static int new_run(const struct ctt_run_spec *spec, int train,
     r->dev = spec->dev;
     r->w = spec->w;
     r->type = spec->type;
-    r->n = spec->samples;
+    for (int i = 0; i < r->g->count; i++)
+        r->firsts |= r->g->node[i].op == CTT_OP_STATE &&
+                    r->g->node[i].attr.state.fill == CTT_FILL_FIRST;
+    r->n = r->active = spec->samples;
     r->room = spec->steps;
     r->max_asks = spec->asks;
     r->train = train;
@@ -242,6 +245,7 @@ void ctt_run_close(struct ctt_run **r)
     ctt_free((*r)->place);
     ctt_streams_free(&(*r)->streams);
     ctt_free((*r)->ask);
+    ctt_free((*r)->past_of);
     ctt_free((*r)->cache);
     ctt_free((*r)->chain);
     ctt_free((*r)->slot);

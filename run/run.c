@@ -15,16 +15,33 @@ static void touch_node(const struct ctt_run *r, const struct ctt_node *n,
 }
 
 /* Nodes of a sliding run share memory, so they run in order in one stream. */
+static int order(struct ctt_run *r, const struct ctt_touch *t)
+{
+    return r->slides ? 0 : ctt_streams_call(r->streams, r->dev, t);
+}
+
 static int touch(struct ctt_run *r, const struct ctt_call *c)
 {
     struct ctt_touch t = { .count = 0 };
 
-    if (r->slides)
-        return 0;
     touch_node(r, c->node, &t);
     touch_node(r, c->pair.node, &t);
     touch_node(r, c->lstm.node, &t);
-    return ctt_streams_call(r->streams, r->dev, &t);
+    return order(r, &t);
+}
+
+/* At a state's place in the schedule its node, which is above it, has step 0,
+ * and no reader of the state has run. */
+static int begin(struct ctt_run *r, int state, int step)
+{
+    struct ctt_touch t = { .count = 0 };
+    int rc = 0;
+
+    ctt_touch(&t, ctt_run_memory(r, state, 0), 1);
+    CTT_TRY(order(r, &t));
+    CTT_TRY(ctt_run_copy_first(r, state, step));
+out:
+    return rc;
 }
 
 /* single: the whole run is one step long. */
@@ -34,6 +51,8 @@ static int run(struct ctt_run *r, int node, int step, int steps, int single)
     struct ctt_call c;
     int rc = 0;
 
+    if (ctt_run_is_first(r, node, step))
+        CTT_TRY(begin(r, node, step));
     if (r->slot[node].skip || ctt_run_is_fused(r, node, single))
         goto out;
     for (int t = 0; t < (each ? steps : 1); t++) {
@@ -94,15 +113,29 @@ static int one_step(void *run)
     return run_in_streams(r, r->cursor, 1);
 }
 
+/* 1 if a step is the same work as any other at its cursor, which a device may
+ * have recorded: not where a clip begins or samples are left out. */
+static int is_usual(const struct ctt_run *r)
+{
+    if (r->active < r->n)
+        return 0;
+    for (int i = 0; r->firsts && i < (r->past_of ? r->n : 1); i++)
+        if ((r->past_of ? r->past_of[i] : r->past) + r->cursor == 0)
+            return 0;
+    return 1;
+}
+
 int ctt_run_steps(struct ctt_run *r, int steps)
 {
     int at = r->cursor, rc = 0;
 
     CTT_CHECK(steps > 0 && steps <= r->room - at, CTT_EINVAL,
               "no room for %d steps after %d of %d", steps, at, r->room);
+    CTT_CHECK(steps == 1 || r->active == r->n, CTT_EINVAL,
+              "%d steps of %d samples of %d", steps, r->active, r->n);
     if (r->val)
         CTT_TRY(ctt_run_upload(r));
-    if (steps == 1 && r->place)    /* the same work at the same cursor */
+    if (steps == 1 && r->place && is_usual(r))
         CTT_TRY(ctt_dev_repeat(r->dev, &r->place[2 * at + (r->feedback != 0)],
                                one_step, r));
     else

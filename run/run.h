@@ -31,11 +31,15 @@ struct ctt_slot {
                           spread=1 that reads it, or 0 */
     int     alias;     /* the node whose memory this is, or itself */
     int     delay;     /* steps that this name looks back */
+    int     first;     /* what it looks back to begins with step 0's value:
+                          a state with fill=first, or a name of one */
     int64_t off, ld;   /* offset in a step; stride from pixel to pixel, in
                           numbers */
     int     act;       /* the act node that this node's kernel applies, or -1 */
     int     quant;     /* the quant node whose bytes this node's kernel writes,
                           or -1 */
+    int     lasts;     /* its last step is read after the step: by the clip
+                          part or as the answer */
     int     skip;      /* forward has no kernel to call: fused, or a name */
     enum ctt_block block;
     int     plus_in_place;    /* conv: its plus input is a name of its
@@ -97,11 +101,17 @@ struct ctt_run {
     int                     train;   /* batch statistics and dropout */
     int                     slides;  /* opened with train = 0 */
     int                     bytes;   /* quantised values are stored as bytes */
+    int                     firsts;  /* a state has fill=first */
     int                     feedback;     /* a mix may take its second input */
     int                     recompute;    /* the window runs again: running
                                              statistics are not updated */
     unsigned                plain;   /* CTT_RUN_NO_... */
     int                     n, room, max_asks;
+    int                     active;  /* samples that a step is run for, the
+                                        first ones; n: all.  If fewer, steps
+                                        are run one by one */
+    int64_t                *past_of; /* NULL: every sample has `past`; else of
+                                        each its own (run/sample.h) */
     int                     cursor;  /* steps of the window already run */
     int64_t                 past;    /* steps run before this window */
     int                     asks;    /* of the last ctt_run_clip */
@@ -222,6 +232,10 @@ void ctt_run_reset(struct ctt_run *r);
  * the start of the window and may be negative (history). */
 void *ctt_run_value(const struct ctt_run *r, int node, int step);
 
+/* 1 if the node is a state with fill=first and the step of the window is the
+ * first one of the clip, of any sample. */
+int  ctt_run_is_first(const struct ctt_run *r, int node, int step);
+
 /* Copies rows (pixels) of a node's value from and to dense floats of the
  * program, beginning at the first sample of a step; the next samples and then
  * the next steps follow.  After clip, step is ignored and rows begin at ask
@@ -274,7 +288,7 @@ void ctt_run_bind(const struct ctt_run *r, int node, int step, int steps,
                   struct ctt_call *c);
 
 /* 1 if the node must be called for one step, or ask, at a time even in a free
- * component: it draws random numbers. */
+ * component: it draws random numbers, or each sample has its own past. */
 int  ctt_run_single(const struct ctt_run *r, int node);
 
 #endif

@@ -28,10 +28,9 @@ static const struct ctt_tensor *stored(const struct ctt_run *r, int i)
     return &r->g->node[quant < 0 ? i : quant].out;
 }
 
-/* What fills memory with values of 0. */
-static int zero_byte(const struct ctt_run *r, int i)
+int ctt_run_zero(const struct ctt_run *r, int node)
 {
-    return r->slot[i].type == CTT_U8 ? stored(r, i)->zero : 0;
+    return r->slot[node].type == CTT_U8 ? stored(r, node)->zero : 0;
 }
 
 /* The address of the node's value at step 0. */
@@ -49,21 +48,38 @@ int64_t ctt_run_history_bytes(const struct ctt_run *r)
     return sum;
 }
 
-/* Copies what is kept of the steps before the cursor to `to`: also to where it
- * is, as fewer multiples are kept the more steps there are. */
-static int keep(const struct ctt_run *r, int i, char *to)
+/* Copies what is kept of the steps before the cursor to `to`, of each step
+ * `some` bytes from `at` on: those of samples with this past. */
+static int keep_part(const struct ctt_run *r, int i, int64_t past, int64_t at,
+                     int64_t some, char *to)
 {
     const struct ctt_slot *s = &r->slot[i];
-    int64_t end = s->kept ? r->past + r->cursor : 0, n = step_bytes(s);
+    int64_t end = past + r->cursor, n = step_bytes(s);
     int64_t apart = INT64_C(1) << ctt_kept_shift(s, end);
     int rc = 0;
 
     for (int64_t step = 0; step < end; step += apart, to += n) {
-        const char *from = start(r, i) + ctt_kept_at(s, r->past, step) * n;
+        const char *from = start(r, i) + ctt_kept_at(s, past, step) * n;
 
         if (from != to)
-            CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from, to, n));
+            CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from + at, to + at,
+                                 some));
     }
+out:
+    return rc;
+}
+
+/* Copies it also to where it is, as fewer multiples are kept the more steps
+ * there are. */
+static int keep(const struct ctt_run *r, int i, char *to)
+{
+    int64_t n = step_bytes(&r->slot[i]), some = n / r->n;
+    int rc = 0;
+
+    if (r->slot[i].kept && !r->past_of)
+        return keep_part(r, i, r->past, 0, n, to);
+    for (int p = 0; r->slot[i].kept && p < r->n; p++)
+        CTT_TRY(keep_part(r, i, r->past_of[p], p * some, some, to));
 out:
     return rc;
 }
@@ -108,9 +124,50 @@ int ctt_run_load_history(struct ctt_run *r, const char *from)
             CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from, start(r, i) - n,
                                  n));
         else if (n)
-            CTT_TRY(ctt_dev_fill(r->dev, start(r, i) - n, zero_byte(r, i), n));
+            CTT_TRY(ctt_dev_fill(r->dev, start(r, i) - n, ctt_run_zero(r, i),
+                                 n));
         from = from ? from + ctt_align(n, 64) : NULL;
     }
+out:
+    return rc;
+}
+
+int ctt_run_is_first(const struct ctt_run *r, int node, int step)
+{
+    const struct ctt_node *n = &r->g->node[node];
+    int any = r->past + step == 0;
+
+    if (n->op != CTT_OP_STATE || n->attr.state.fill != CTT_FILL_FIRST)
+        return 0;
+    for (int p = 0; r->past_of && p < r->active; p++)
+        any = (p && any) || r->past_of[p] + step == 0;
+    return any;
+}
+
+/* Of each step `some` bytes from `at` on. */
+static int copy_first(const struct ctt_run *r, int state, int step, int64_t at,
+                      int64_t some)
+{
+    int of = r->slot[state].alias, rc = 0;
+    int64_t n = step_bytes(&r->slot[of]);
+    char *from = start(r, of) + step * n + at;
+
+    for (int k = 1; k <= r->slot[state].delay; k++)
+        CTT_TRY(ctt_dev_copy(r->dev, CTT_WITHIN, from, from - k * n, some));
+out:
+    return rc;
+}
+
+int ctt_run_copy_first(const struct ctt_run *r, int state, int step)
+{
+    int64_t n = step_bytes(&r->slot[r->slot[state].alias]), some = n / r->n;
+    int rc = 0;
+
+    if (!r->past_of)
+        return copy_first(r, state, step, 0, n);
+    for (int p = 0; p < r->active; p++)
+        if (r->past_of[p] + step == 0)
+            CTT_TRY(copy_first(r, state, step, p * some, some));
 out:
     return rc;
 }
@@ -165,6 +222,8 @@ int ctt_run_make_room(struct ctt_run *r, int steps)
               r->cursor + steps, r->room);
     for (int i = 0; i < r->g->clip; i++)
         CTT_TRY(slide(r, i));
+    for (int p = 0; r->past_of && p < r->n; p++)
+        r->past_of[p] += r->cursor;
     r->past += r->cursor;
     r->cursor = 0;
 out:

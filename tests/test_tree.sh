@@ -56,11 +56,13 @@ may_include() {
     video)      echo 'net/|video/' ;;
     libtrain)   echo 'net/|device/(device|ewise|memory)\.h|run/|video/|'\
 'libtrain/' ;;
-    infer)      echo 'net/|device/(device|memory)\.h|run/run\.h|infer/' ;;
+    infer)      echo 'net/|device/(device|memory)\.h|infer/|'\
+'run/(run|sample)\.h' ;;
     compress)   echo 'net/|compress/|infer/infer\.h' ;;
     tools)      echo 'net/|device/device\.h|run/run\.h|tools/|'\
-'video/(video|source|quality|baseline|save)\.h|'\
-'libtrain/train\.h|compress/compress\.h|infer/(infer|inside)\.h' ;;
+'video/(video|source|live|quality|baseline|save)\.h|'\
+'libtrain/train\.h|compress/compress\.h|'\
+'infer/(infer|inside|calibrate|decide)\.h' ;;
     *)          echo '' ;;
     esac
 }
@@ -218,7 +220,7 @@ defined() {
 }
 # What starts with __odr_asan or _sub_ is the sanitizer's, with DW.ref the C++
 # compiler's.
-ours='^(ctt_|__odr_asan|_sub_[ID]_|DW\.ref\.|$)'
+ours='^(ctt_|CONVTT_INFER_|__odr_asan|_sub_[ID]_|DW\.ref\.|$)'
 for a in .libs/libctt*.a; do
     case $a in */libcttcheck.a | */libcttsim.a) continue ;; esac
     [ -e "$a" ] || { note "exported names (nothing is built here)"; break; }

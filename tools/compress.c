@@ -9,6 +9,9 @@
 #include "tools/files.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
+#include "net/ahead.h"
+#include "net/decision.h"
+#include "net/edit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,30 +21,36 @@
 #define FIELD(f) offsetof(struct ctt_compress_cfg, f)
 
 static const char *const schedules[] = { "fresh", "rewind", NULL };
+static const char *const choosers[] = { "rules", "times", NULL };
 
 static const struct ctt_opt own[] = {
     { .name = "for", .type = CTT_CHOICE, .off = FIELD(recipe.aim),
       .dflt = "both", .help = "what --prune-form auto, --int8 auto and the "
       "choice of weights for tensor trains make small: the product of bytes "
       "and time, the bytes of the file, or the time of a frame, measured here "
-      "before anything is trained; with --deterministic or --device "
-      "ref by a rule, but not ms", .choices = ctt_aims, .section = "Choices",
+      "before anything is trained", .choices = ctt_aims,
+      .section = "Choices",
+      .needs = "prune-form=auto|int8=auto|tt-rank|tt-tol" },
+    { .name = "choose-by", .type = CTT_CHOICE, .off = FIELD(by_times),
+      .dflt = "times", .help = "times: what --for calls time is measured here; "
+      "rules: it is not, so that the same command always chooses the same; "
+      "then --for ms cannot be had. On the device ref rules choose",
+      .choices = choosers, .section = "Choices",
       .needs = "prune-form=auto|int8=auto|tt-rank|tt-tol" },
     { .name = "retrain-epochs", .type = CTT_STRING, .off = FIELD(epochs),
-      .dflt = "", .help = "total epochs of retraining [12 with --data]; auto: "
-      "12, then the last one before sharing is repeated for 12, 24, 48.. "
-      "more until the mean accuracy after 25, 50 and 100% of the validation "
-      "clips is back, or --retrain-limit",
+      .dflt = "", .help = "total epochs of retraining [auto with --data]; "
+      "auto: 12, then the last one before sharing is repeated for 12, 24, "
+      "48.. more until the mean accuracy after 25, 50 and 100% of the "
+      "validation clips is back, two repetitions gain nothing, or "
+      "--retrain-limit",
       .arg = "N|auto", .section = "Retraining", .tags = CTT_OPT_COMMON },
     { .name = "retrain-limit", .type = CTT_INT, .off = FIELD(recipe.limit),
       .dflt = "96", .help = "auto: most epochs, 12 or more", .min = 1,
-      .max = 100000, .arg = "N", .section = "Retraining",
-      .needs = "retrain-epochs=auto" },
-    { .name = "retrain-within", .type = CTT_INT, .off = FIELD(recipe.within),
-      .dflt = "1", .help = "auto: the accuracy is back if so many validation "
-      "clips or fewer are missing, mean over the same shares",
-      .max = 1000000000, .arg = "CLIPS",
-      .section = "Retraining", .needs = "retrain-epochs=auto" },
+      .max = 100000, .arg = "N", .section = "Retraining", .needs = "data" },
+    { .name = "retrain-within", .type = CTT_FLOAT, .off = FIELD(recipe.within),
+      .dflt = "1", .help = "auto: the accuracy is back if so many points or "
+      "fewer are missing, mean over the same shares, or one validation clip",
+      .max = 100, .arg = "POINTS", .section = "Retraining", .needs = "data" },
     { .name = "retrain-schedule", .type = CTT_CHOICE,
       .off = FIELD(recipe.rewind), .dflt = "fresh", .help = "learning rates of "
       "each retraining: fresh: --lr and --schedule; rewind: those of the end "
@@ -169,7 +178,8 @@ static int open_clips(struct ctt_compress_job *j)
               c->data, c->val_split);
     if (j->data) {
         CTT_TRY(ctt_say_set("training", j->data));
-        CTT_TRY(ctt_say_shared(j->data, j->val));
+        CTT_TRY(ctt_say_shared("validation", j->val, "training",
+                               j->data));
     }
     CTT_TRY(ctt_say_set("validation", j->val));
     ctt_tool_say("%d training clips, %d validation clips",
@@ -326,6 +336,17 @@ out:
     return rc;
 }
 
+/* What the answer does not depend on need not be compressed. */
+static int drop_unread(struct ctt_compress_job *j)
+{
+    int rc = ctt_drop_unread(&j->m);
+
+    if (rc > 0)
+        ctt_tool_say("%d line%s that the answer does not depend on left out",
+                     rc, rc > 1 ? "s" : "");
+    return rc;
+}
+
 static int run(struct ctt_compress_job *j, struct ctt_report **r)
 {
     struct ctt_compress_cfg *c = &j->c;
@@ -335,6 +356,9 @@ static int run(struct ctt_compress_job *j, struct ctt_report **r)
 
     CTT_TRY(check_outputs(j));
     CTT_TRY(ctt_model_load(j->path, 0, &j->m));
+    ctt_decision_drop(j->m);
+    CTT_TRY(ctt_ahead_drop_from(&j->m));    /* of a checkpoint */
+    CTT_TRY(drop_unread(j));
     CTT_TRY(check_task(j));
     j->status = CTT_EXIT_USAGE;
     if (c->recipe.rewind)
@@ -409,6 +433,20 @@ out:
     return rc;
 }
 
+/* What only --retrain-epochs auto has, which is the default. */
+static int check_automatic(const struct ctt_compress_job *j)
+{
+    static const char *const of[] = { "retrain-limit", "retrain-within" };
+    int rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(of); i++)
+        CTT_CHECK(j->c.recipe.automatic || ctt_opt_is_default(
+                  &j->tab[ctt_opt_find(j->tab, of[i])], &j->c), CTT_EINVAL,
+                  "--%s requires --retrain-epochs=auto", of[i]);
+out:
+    return rc;
+}
+
 /* Checks what the table of options cannot express. */
 static int complete(struct ctt_compress_job *j, int argc, char **argv,
                     int first)
@@ -427,6 +465,7 @@ static int complete(struct ctt_compress_job *j, int argc, char **argv,
     CTT_TRY(ctt_recipe_asked(&c->recipe));
     CTT_TRY(ctt_train_check(&c->train));
     CTT_TRY(ctt_retrain_epochs(c->epochs, c->train.data != NULL, &c->recipe));
+    CTT_TRY(check_automatic(j));
     CTT_CHECK(!c->recipe.rewind || c->recipe.epochs > 0, CTT_EINVAL,
               "--retrain-schedule=rewind requires retraining");
     CTT_TRY(ctt_compress_check_trainer(c));

@@ -195,9 +195,9 @@ static int compare(void *arg, const char *base, const char *path,
                              s);
 }
 
-int ctt_compress_may_time(const struct ctt_train_cfg *c)
+int ctt_compress_may_time(const struct ctt_compress_cfg *c)
 {
-    return !c->deterministic && strcmp(c->device, "ref") != 0;
+    return c->by_times && strcmp(c->train.device, "ref") != 0;
 }
 
 struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
@@ -205,7 +205,7 @@ struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j)
     struct ctt_recipe_calls calls = { .arg = j, .time = measure,
         .slow_bytes = strcmp(j->c.train.device, "cuda") == 0 };
 
-    if (ctt_compress_may_time(&j->c.train))
+    if (ctt_compress_may_time(&j->c))
         calls.compare = compare;
     calls.say = say;
     calls.busy = busy;

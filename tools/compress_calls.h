@@ -14,6 +14,7 @@ struct ctt_compress_cfg {
     struct ctt_train_cfg train;
     struct ctt_recipe    recipe;
     const char          *out, *report, *epochs;
+    int                  by_times;
 };
 
 struct ctt_compress_job {
@@ -41,8 +42,8 @@ struct ctt_compress_job {
 
 /* 0: choices are not timed: the plain C of the device "ref" tells nothing of
  * the time that other devices take, and a time is not the same twice, as
- * --deterministic wants it. */
-int ctt_compress_may_time(const struct ctt_train_cfg *c);
+ * --choose-by rules wants it. */
+int ctt_compress_may_time(const struct ctt_compress_cfg *c);
 
 /* What the recipe calls: retraining and tests need clips, and only what was
  * retrained is worth a checkpoint. */

@@ -67,9 +67,9 @@ int ctt_compress_check_choices(const struct ctt_compress_cfg *c,
               "with clips of classes --prune that is retrained, or --int8=auto "
               "for a model that is thinned, factorised or pruned");
     CTT_CHECK(c->recipe.aim != CTT_AIM_MS ||
-              ctt_compress_may_time(&c->train), CTT_EINVAL,
+              ctt_compress_may_time(c), CTT_EINVAL,
               "--for=ms requires times, which are not measured with "
-              "--deterministic or --device=ref");
+              "--choose-by=rules or --device=ref");
     CTT_TRY(check_int8(c, tab, clips));
 out:
     return rc;

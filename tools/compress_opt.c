@@ -64,9 +64,10 @@ static const struct ctt_chapter chapters[] = {
       "top-1 that bytes cost in the end. The history of the model says what "
       "was chosen, and --resume does not choose again. Times differ, so the "
       "same command may choose otherwise elsewhere, or later: with "
-      "--deterministic, and on the device ref, rules decide (bytes where that "
-      "is possible, and blocks with them if there are no tensor trains; on the "
-      "device cuda, whose bytes are no faster, single values in floats); with "
+      "--choose-by rules, and on the device ref, rules decide (bytes where "
+      "that is possible, and blocks with them if there are no tensor trains; "
+      "on the device cuda, whose bytes are no faster, single values in "
+      "floats); with "
       "--for bytes sizes do, which are the same each time. What an option "
       "names is not chosen: --prune-form any --int8 none." },
     { "ACCURACY",

@@ -14,10 +14,10 @@ int ctt_retrain_epochs(const char *text, int data, struct ctt_recipe *o)
 {
     char *end = NULL;
     long n = data ? EPOCHS : 0;
-    int rc = 0;
+    int rc = 0, given = text && *text;
 
-    o->automatic = text && strcmp(text, "auto") == 0;
-    if (text && !o->automatic) {
+    o->automatic = given ? strcmp(text, "auto") == 0 : data;
+    if (given && !o->automatic) {
         n = strtol(text, &end, 10);
         CTT_CHECK(end != text && !*end && n >= 0 && n <= MOST, CTT_EINVAL,
                   "retrain-epochs: bad value '%s' (0 to %d, or auto)", text,

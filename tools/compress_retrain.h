@@ -7,8 +7,8 @@
 #include "compress/compress.h"
 #include "libtrain/train.h"
 
-/* Reads --retrain-epochs: a number, auto, or NULL: the default with (data) or
- * without clips to train on. */
+/* Reads --retrain-epochs: a number, auto, or NULL or "": auto with clips to
+ * train on (data), or else none. */
 int  ctt_retrain_epochs(const char *text, int data, struct ctt_recipe *o);
 
 /* Learning rate rewinding (Renda and others 2020): sets the learning rates of

@@ -134,6 +134,8 @@ static void tell_found(const char *path, const struct split *part, int parts)
         n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %d",
                       i ? ", " : ": ", part[i].name, list_of(&part[i])->count);
     ctt_tool_say("%s: %s with %d classes%s", path, l->form, l->labels, text);
+    if (l->labels == 1)
+        ctt_tool_warn("%s: one class: there is nothing to learn", path);
 }
 
 /* Warns of clips of the last part that an earlier part has too. */

@@ -17,6 +17,10 @@
 #define SPLIT { "split", CTT_STRING, FIELD(split), "", "one split of the " \
                 "data; not given: all of them", .arg = "NAME" }
 
+#define RATE { "fps", CTT_FLOAT, FIELD(fps), "0", "frames per second of " \
+               "folders of pictures whose path states none (FOLDER#@25); 0: " \
+               "every picture is a frame", 0, CTT_SOURCE_FPS, .arg = "RATE" }
+
 static const struct ctt_opt synth_opts[] = {
     { "clips", CTT_INT, FIELD(clips), "1200", "number of clips", 1, 1000000,
       .arg = "N" },
@@ -49,7 +53,10 @@ static const struct ctt_opt pack_opts[] = {
       "states size, rate and colour", .letter = 'm', .arg = "FILE" },
     { "split", CTT_STRING, FIELD(split), "train", "split of the data",
       .arg = "NAME" },
-    CLASSES, WORKERS,
+    CLASSES, WORKERS, RATE,
+    { "background", CTT_STRING, FIELD(background), "", "add a class of this "
+      "name: what lies before and between the parts of videos in a list; not "
+      "what comes after the last part", .arg = "NAME" },
     { "max-frames", CTT_INT, FIELD(max_frames), "0", "cut longer clips to N "
       "frames; 0: no limit", 0, 100000, .arg = "N" },
     { "strict", CTT_FLAG, FIELD(strict), "0", "fail if a clip cannot be read "

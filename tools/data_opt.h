@@ -11,7 +11,8 @@
 /* Settings of all commands; the options of each command set some of them. */
 struct ctt_data_cfg {
     int   clips, size, seed, workers, max_frames, strict;
-    const char *out, *model, *split, *classes;
+    const char *out, *model, *split, *classes, *background;
+    float fps;
     struct ctt_mnist_job mnist;
     struct ctt_limits limits;
 };

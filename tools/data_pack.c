@@ -301,7 +301,8 @@ out:
 int ctt_data_pack(const struct ctt_data_cfg *c, const char *path)
 {
     struct ctt_source_set set = { .split = c->split, .strict = c->strict,
-        .classes = c->classes, .drawn_for = "convtt-data mnist" };
+        .classes = c->classes, .fps = (double)c->fps,
+        .background = c->background, .drawn_for = "convtt-data mnist" };
     struct ctt_model *m = NULL;
     struct ctt_source *s = NULL;
     const struct ctt_list *l;

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -122,8 +121,7 @@ static int can_open(const char *path)
     else if (errno == EEXIST)
         fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     CTT_CHECK(fd >= 0, CTT_EIO, "%s: cannot write: %s", path, strerror(errno));
-    CTT_CHECK(flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK,
-              CTT_EIO, CTT_TAKEN, path);
+    CTT_TRY(ctt_file_lock(fd, path));
 out:
     if (fd >= 0)
         close(fd);

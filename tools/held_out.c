@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * held_out.c: the clips used neither for training nor for choosing the best
- * epoch: the split "test" of the data. */
+ * epoch: those of --test, or the split "test" of the data. */
 #include "tools/held_out.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
 #include "net/limits.h"
 #include "net/wilson.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char test_name[] = "test";
@@ -65,6 +66,14 @@ const char *ctt_held_out_missing(int rc)
                   : "there is no split 'test' with classes to compare with";
 }
 
+/* What they are called: "split 'test'", or the path of --test. */
+static const char *place(const struct ctt_train_cfg *cfg, char *buf,
+                         size_t size)
+{
+    snprintf(buf, size, "split '%s'", test_name);
+    return cfg->test ? cfg->test : buf;
+}
+
 static int say_classes(const struct ctt_train_cfg *cfg,
                        const struct ctt_model *m, const char *who,
                        struct ctt_data *test)
@@ -76,6 +85,7 @@ static int say_classes(const struct ctt_train_cfg *cfg,
     struct ctt_metrics *r = NULL;
     char range[CTT_LEN(point)][32];
     double top1[CTT_LEN(point)];
+    char split[32];
     int rc;
 
     CTT_TRY(ctt_evaluate_recognise(m, cfg, test, point, CTT_LEN(point), &ev,
@@ -84,10 +94,11 @@ static int say_classes(const struct ctt_train_cfg *cfg,
         top1[k] = ctt_metrics_top1(r, k);
         ctt_wilson_text(top1[k], r->clips, range[k], sizeof(range[k]));
     }
-    ctt_tool_say("%s on split '%s' (%lld clips): top-1 %.1f%%, %.1f%%, %.1f%% "
-                 "at 25, 50, 100%% (95%% confidence: %s, %s, %s)", who,
-                 test_name, (long long)r->clips, 100 * top1[0], 100 * top1[1],
-                 100 * top1[2], range[0], range[1], range[2]);
+    ctt_tool_say("%s on %s (%lld clips): top-1 %.1f%%, %.1f%%, %.1f%% at 25, "
+                 "50, 100%% (95%% confidence: %s, %s, %s)", who,
+                 place(cfg, split, sizeof(split)), (long long)r->clips,
+                 100 * top1[0], 100 * top1[1], 100 * top1[2], range[0],
+                 range[1], range[2]);
 out:
     ctt_metrics_free(&r);
     return rc;
@@ -100,12 +111,13 @@ static int say_frames(const struct ctt_train_cfg *cfg,
     struct ctt_events ev = quiet();
     struct ctt_predict_scores *f = NULL;
     struct ctt_quality q;
+    char split[32];
     int rc;
 
     CTT_TRY(ctt_evaluate_predict(m, cfg, test, &ev, &f));
     q = ctt_predict_scores_at(f, CTT_BY_MODEL, 0);
-    ctt_tool_say("%s on split '%s' (%lld sequences): MSE %.2fe-3, SSIM %.3f "
-                 "(range 2: %.3f), PSNR %.2f", who, test_name,
+    ctt_tool_say("%s on %s (%lld sequences): MSE %.2fe-3, SSIM %.3f (range 2: "
+                 "%.3f), PSNR %.2f", who, place(cfg, split, sizeof(split)),
                  (long long)f->sequences, 1e3 * q.mse, q.ssim, q.ssim2, q.psnr);
 out:
     ctt_predict_scores_free(&f);

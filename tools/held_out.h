@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * held_out.h: the clips used neither for training nor for choosing the best
- * epoch: the split "test" of the data. */
+ * epoch: those of --test, or the split "test" of the data. */
 #ifndef CTT_HELD_OUT_H
 #define CTT_HELD_OUT_H
 
@@ -19,7 +19,8 @@ int ctt_held_out_open(const struct ctt_train_cfg *cfg,
 const char *ctt_held_out_missing(int rc);
 
 /* Prints its accuracy after 25%, 50% and 100% of a clip, or the quality of the
- * predicted frames.  who: of which model. */
+ * predicted frames.  who: of which model.  test: the clips of cfg->test if that
+ * is given. */
 int ctt_held_out_say(const struct ctt_train_cfg *cfg,
                      const struct ctt_model *m, const char *who,
                      struct ctt_data *test);

@@ -3,11 +3,17 @@
 #include "infer/inside.h"
 #include "net/clock.h"
 #include "net/visible.h"
+#include "tools/infer_calibrate.h"
+#include "tools/infer_live.h"
 #include "tools/infer_rc.h"
 #include "tools/infer_recognise.h"
+#include "tools/patient.h"
 #include "tools/tool.h"
+#include "video/live.h"
 
+#include <signal.h>
 #include <string.h>
+#include <strings.h>
 
 struct tool {
     struct ctt_infer_set  c;
@@ -15,6 +21,7 @@ struct tool {
     struct ctt_recogniser r;
     struct ctt_predictor *ahead;      /* NULL without --predict */
     struct ctt_decoder   *decoder;    /* of recognition */
+    struct ctt_live_list sources;   /* of --stream and --streams */
     double                open_ms;
     int                   status;     /* of the program if it fails now */
 };
@@ -24,7 +31,7 @@ static struct ctt_source_set which_clips(const struct tool *t)
     const struct ctt_predict *p = &t->c.predict;
 
     return (struct ctt_source_set){ .split = t->c.split, .need_split = 1,
-        .classes = t->c.classes, .label = t->r.label,
+        .classes = t->c.classes, .fps = (double)t->c.fps, .label = t->r.label,
         .labels = p->count ? CTT_LABELS_ANY : t->r.classes,
         .strict = t->c.strict,
         .sequences = p->sequences, .digits = p->digits,
@@ -96,12 +103,15 @@ out:
 
 /* After the clips before it: a path that cannot be opened counts as one clip
  * that cannot be read. */
-static int refuse(struct tool *t, int bad)
+static int refuse(struct tool *t, const char *path, int bad)
 {
-    char *why = ctt_strdup(ctt_errmsg());
-    int rc = why ? 0 : CTT_ENOMEM;
+    char *why = NULL;
+    int rc;
 
-    CTT_TRY(rc);
+    if (ctt_live_looks(path))
+        ctt_error(bad, "%s; --stream reads it", ctt_errmsg());
+    why = ctt_strdup(ctt_errmsg());
+    CTT_TRY(why ? 0 : CTT_ENOMEM);
     CTT_TRY(run_rest(t));
     rc = note_usage(t, ctt_error(bad, "%s", why));
     if (!ctt_clip_is_bad(rc) || t->c.strict || t->status == CTT_EXIT_USAGE)
@@ -114,15 +124,58 @@ out:
     return rc;
 }
 
+/* 1 if the clips of the splits "train" and "validation" are others, 0 if not or
+ * if one cannot be opened: what is wrong is said when clips are. */
+static int has_splits(struct tool *t, const char *path)
+{
+    static const char *const split[] = { "train", "validation" };
+    struct ctt_source_set set = which_clips(t);
+    struct ctt_source *s = NULL;
+    uint32_t crc[2] = { 0 };
+    int rc = 0;
+
+    for (int k = 0; k < 2; k++) {
+        set.split = split[k];
+        CTT_TRY(ctt_source_open(path, &set, &t->r.in, &s));
+        crc[k] = ctt_source_crc(s, 1);
+        ctt_source_close(&s);
+    }
+out:
+    if (rc == CTT_ENOMEM)
+        return rc;
+    return rc >= 0 && crc[0] != crc[1];
+}
+
+/* Where clips have splits, --calibrate asks for one: those of "validation",
+ * which the others take, have chosen the epoch. */
+static int check_split(struct tool *t, const char *path)
+{
+    int rc = 0;
+
+    if (!t->c.decide.calibrate || t->c.split)
+        goto out;
+    CTT_TRY(has_splits(t, path));
+    CTT_CHECK(!rc, CTT_EINVAL, "%s has splits: --calibrate needs --split test, "
+              "or clips that neither training nor choosing has used", path);
+out:
+    return note_usage(t, rc);
+}
+
 static int run_operand(struct tool *t, const char *path)
 {
     struct ctt_source_set set = which_clips(t);
     struct ctt_source *s = NULL;
-    int rc = ctt_source_open(path, &set, &t->r.in, &s);
+    int rc;
 
+    CTT_TRY(check_split(t, path));
+    rc = ctt_source_open(path, &set, &t->r.in, &s);
     if (rc < 0)
-        return refuse(t, rc);
+        return refuse(t, path, ctt_stream_hide(path, rc));
+    if (t->r.calibrator)
+        CTT_TRY(note_usage(t, ctt_calibrator_source(t->r.calibrator, path,
+                                                    s)));
     rc = (t->c.every ? run_streams : run_clips)(t, &s);
+out:
     ctt_source_close(&s);
     return rc;
 }
@@ -130,8 +183,25 @@ static int run_operand(struct tool *t, const char *path)
 /* Recognition runs an operand, prediction first collects all. */
 static int take_operand(struct tool *t, const char *path)
 {
-    return t->ahead ? note_usage(t, ctt_predictor_add(t->ahead, path))
-                    : run_operand(t, path);
+    if (!t->ahead)
+        return run_operand(t, path);
+    return note_usage(t, ctt_stream_hide(path, ctt_predictor_add(t->ahead,
+                                                                 path)));
+}
+
+/* The first bytes of a container are no line of text. */
+static int check_first(const char *line)
+{
+    int rc = 0;
+
+    for (; *line && *line != '\n' && *line != '\r'; line++)
+        CTT_CHECK((unsigned char)*line >= ' ' || *line == '\t', CTT_EINVAL,
+                  "standard input: bytes, not paths, one per line; --stream - "
+                  "reads a video there");
+    CTT_CHECK(*line || feof(stdin), CTT_EINVAL, "standard input: a path of too "
+              "many bytes, or a video, which --stream - reads");
+out:
+    return rc;
 }
 
 /* Takes the paths on standard input, one per line, also as Windows writes them.
@@ -143,6 +213,8 @@ static int take_input(struct tool *t)
 
     while (fgets(line, sizeof(line), stdin)) {
         size_t n = strcspn(line, "\n");
+        if (first)
+            CTT_TRY(note_usage(t, check_first(line)));
         CTT_CHECK(line[n] || feof(stdin), CTT_EINVAL,
                   "standard input: a path of more than %zu bytes",
                   sizeof(line) - 2);
@@ -185,12 +257,14 @@ static int open_model(struct tool *t, const char *path)
     size_t n;
     int rc;
 
-    CTT_TRY(ctt_infer_rc(ctt_infer_open(path, t->c.device, t->c.threads,
-                                        &t->m)));
+    CTT_TRY(ctt_stream_hide(path, ctt_infer_rc(ctt_infer_open(
+                            path, t->c.device, t->c.threads, &t->m))));
     CTT_TRY(ctt_infer_rc(ctt_infer_multiply(t->m, ctt_type_run(
                                             t->c.bench.type))));
     if (t->c.bench.tune)
         CTT_TRY(ctt_infer_rc(ctt_infer_tune(t->m, NULL)));
+    if (t->c.decide.on)
+        CTT_TRY(ctt_infer_rc(ctt_infer_decide(t->m)));
     CTT_TRY(ctt_infer_rc(ctt_session_open(t->m, &r->session)));
     ctt_type_tell(ctt_session_run(r->session));
     t->open_ms = ctt_milliseconds() - start;
@@ -210,8 +284,10 @@ out:
 
 static void close_tool(struct tool *t)
 {
+    ctt_calibrator_close(&t->r.calibrator);
     ctt_session_close(&t->r.session);
     ctt_infer_close(&t->m);
+    ctt_live_list_free(&t->sources);
     ctt_free(t->r.label);
     ctt_free(t->r.probs);
     ctt_free(t->r.order);
@@ -244,16 +320,70 @@ static int say_times(struct tool *t)
                                      t->c.json) : 0;
 }
 
-static int recognise_all(struct tool *t, char **path, int paths)
+/* What is done with clips instead of answering at each ratio. */
+static int open_decision(struct tool *t, const char *model)
+{
+    const struct ctt_decide_set *c = &t->c.decide;
+    int rc = 0;
+
+    t->r.watch = c->on ? ctt_decide_clip :
+                 c->calibrate ? ctt_calibrate_clip : NULL;
+    if (!c->calibrate)
+        goto out;
+    ctt_tool_catch();
+    CTT_TRY(ctt_calibrator_open(c, model, ctt_type_run(t->c.bench.type),
+                                t->r.classes, &t->r.calibrator));
+out:
+    return rc;
+}
+
+/* Whether a split is one that usually chooses the epoch of a training. */
+static int chooses(const char *split)
+{
+    return split && (strncasecmp(split, "val", 3) == 0 ||
+                     strcasecmp(split, "dev") == 0);
+}
+
+static int say_calibration(struct tool *t)
+{
+    int rc;
+
+    CTT_TRY(ctt_calibrator_finish(t->r.calibrator, t->r.label, t->c.json));
+    if (chooses(t->c.split))
+        ctt_tool_warn("--split %s: if these clips chose the epoch of the "
+                      "model, the guarantee does not hold", t->c.split);
+out:
+    return rc;
+}
+
+/* What came of all clips. */
+static int say_results(struct tool *t)
+{
+    int rc;
+
+    if (t->r.calibrator)
+        CTT_TRY(say_calibration(t));
+    else if (t->c.decide.on)
+        CTT_TRY(ctt_decide_say(&t->r.decided, t->c.json));
+    else
+        CTT_TRY(ctt_say_accuracy(t->r.accuracy, t->r.ratios, t->c.json));
+    CTT_TRY(say_times(t));
+out:
+    return rc;
+}
+
+static int recognise_all(struct tool *t, const char *model, char **path,
+                         int paths)
 {
     int rc = 0;
 
+    CTT_TRY(open_decision(t, model));
     CTT_TRY(ctt_decoder_open(t->c.every ? 0 : t->c.workers, 0, 0,
                              t->c.time ? &t->r.decode : NULL, &t->decoder));
     CTT_TRY(take_operands(t, path, paths));
     CTT_TRY(run_rest(t));
-    CTT_TRY(ctt_say_accuracy(t->r.accuracy, t->r.ratios, t->c.json));
-    CTT_TRY(say_times(t));
+    if (t->r.read > 0 || !t->r.watch)
+        CTT_TRY(say_results(t));
     if (t->r.skipped)
         ctt_tool_warn("%d of %d clips skipped", t->r.skipped,
                       t->r.read + t->r.skipped);
@@ -282,17 +412,38 @@ out:
     return rc;
 }
 
+/* Standard output may be a pipe whose reader goes or stalls: that is an error
+ * of writing, after which the file of --draw is still finished. */
+static int stream_all(struct tool *t)
+{
+    ctt_tool_catch();
+    ctt_patient_standard();
+    signal(SIGPIPE, SIG_IGN);
+    if (t->c.stream.list && !t->c.decide.on)    /* batches do not decide */
+        ctt_session_close(&t->r.session);
+    return note_usage(t, ctt_live_run(&(struct ctt_live_with){ .set = &t->c,
+        .m = t->m, .session = t->r.session, .in = &t->r.in, .label = t->r.label,
+        .classes = t->r.classes, .sources = &t->sources }));
+}
+
 /* A model either recognises or predicts. */
 static int run(struct tool *t, const char *model, char **path, int paths)
 {
     int rc, predicts = ctt_infer_predicts(t->m);
+    int stream = ctt_stream_is_on(&t->c.stream);
 
     CTT_CHECK(predicts || !t->c.predict.count, CTT_EINVAL,
               "%s: this model recognises classes and does not predict frames "
               "(omit --predict)", model);
+    CTT_CHECK(!predicts || !stream, CTT_EINVAL, "%s: this model "
+              "predicts frames; --stream recognises classes", model);
     CTT_CHECK(!predicts || t->c.predict.count, CTT_EINVAL,
               "%s: this model predicts frames; pass --predict N", model);
-    rc = (predicts ? predict_all : recognise_all)(t, path, paths);
+    if (stream)
+        rc = stream_all(t);
+    else
+        rc = predicts ? predict_all(t, path, paths)
+                      : recognise_all(t, model, path, paths);
 out:
     return rc;
 }
@@ -320,7 +471,8 @@ int main(int argc, char **argv)
         return ctt_tool_die(CTT_EXIT_USAGE, "no model given (see --help)");
     if (ctt_limits_set(&t.c.limits) < 0 ||
         ctt_infer_check(&t.c, argv + first, argc - first) < 0 ||
-        ctt_recognise_ratios(&t.r) < 0)
+        ctt_recognise_ratios(&t.r) < 0 ||
+        ctt_stream_sources(&t.c.stream, argv + first, &t.sources) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (t.c.bench.on)
         return ctt_tool_end(bench(&t, argv[first]) < 0

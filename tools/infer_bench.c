@@ -8,6 +8,7 @@
 #include "net/clock.h"
 #include "net/ctt.h"
 #include "tools/files.h"
+#include "tools/infer_bench_fit.h"
 #include "tools/infer_bench_say.h"
 #include "tools/infer_bench_streams.h"
 
@@ -97,6 +98,7 @@ static int measure_model(struct bench *b)
     CTT_TRY(ctt_bench_file_open(w->path, w->set, &b->file[MODEL]));
     CTT_TRY(ctt_bench_file_load(&b->file[MODEL], w->device, w->threads, r));
     CTT_TRY(time_frames(b, r, main_pace, &s->ms));
+    s->session_bytes = ctt_session_bytes(r->s);
     s->resident_mb = ctt_resident_mb();
     s->peak_mb = ctt_peak_mb();
     run = ctt_session_run(r->s);
@@ -184,6 +186,17 @@ out:
     return rc;
 }
 
+/* The first row is one stream on one thread, if threads compute. */
+static int measure_fit(struct bench *b)
+{
+    const struct ctt_bench_with *w = b->w;
+
+    return named(ctt_bench_fit(&b->file[MODEL], w->device, b->said.threads,
+                               w->set->fit, w->set->runs,
+                               b->said.row[0].median_ms, &b->said.fit),
+                 w->path);
+}
+
 static int measure_against(struct bench *b)
 {
     const struct ctt_bench_with *w = b->w;
@@ -211,6 +224,8 @@ int ctt_bench(const struct ctt_bench_with *w)
     CTT_TRY(measure_rows(&b));
     if (w->set->against)
         CTT_TRY(measure_against(&b));
+    if (w->set->fit > 0)
+        CTT_TRY(measure_fit(&b));
     CTT_TRY(ctt_bench_say(&b.said, w->json));
 out:
     ctt_nodes_close(&b.said.nodes);

@@ -20,6 +20,7 @@ void ctt_type_tell(const struct ctt_run *run);
 
 struct ctt_bench_set {
     int         on, runs, warm_up, streams, type, zeros_form, tune;
+    double      fit;        /* frames per second of streams; 0: not asked */
     double      zeros;      /* zeros_form: enum ctt_prune_form (net/unit.h) */
     const char *against;    /* NULL: nothing */
 };

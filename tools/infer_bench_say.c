@@ -67,10 +67,11 @@ static void json_times(const struct ctt_bench_said *s)
            "\"runs\":%d,\"mean_ms\":%.6f,\"median_ms\":%.6f,\"p90_ms\":%.6f,"
            "\"p99_ms\":%.6f,\"max_ms\":%.6f,\"frames_per_s\":%.3f,"
            "\"open_ms\":%.3f,\"first_ms\":%.3f,\"rss_mb\":%.1f,"
-           "\"peak_mb\":%.1f", unit_of(s)->name, s->threads, s->used,
-           s->warm_up, t->count, t->mean, t->median, t->p90, t->p99, t->max,
-           1e3 / t->mean, s->open_ms, s->first_ms, s->resident_mb,
-           s->peak_mb);
+           "\"peak_mb\":%.1f,\"session_bytes\":%" PRId64,
+           unit_of(s)->name, s->threads, s->used, s->warm_up, t->count,
+           t->mean, t->median, t->p90, t->p99, t->max, 1e3 / t->mean,
+           s->open_ms, s->first_ms, s->resident_mb,
+           s->peak_mb, s->session_bytes);
 }
 
 static void json_rows(const struct ctt_bench_said *s)
@@ -113,6 +114,15 @@ static void json_turns(const struct ctt_bench_said *s)
            r->q1, r->q3, r->count);
 }
 
+static void json_fit(const struct ctt_bench_said *s)
+{
+    printf(",\"fit\":{\"frames_per_s\":%g,\"cores\":%d", s->fit.rate,
+           s->fit.cores);
+    for (int i = 0; i < CTT_SERVE_KINDS; i++)
+        printf(",\"%s\":%d", ctt_serve_words[i], s->fit.streams[i]);
+    printf("}");
+}
+
 static void say_json(const struct ctt_bench_said *s)
 {
     printf("{");
@@ -122,6 +132,8 @@ static void say_json(const struct ctt_bench_said *s)
     json_nodes(s);
     if (s->other)
         json_turns(s);
+    if (s->fit.rate > 0)
+        json_fit(s);
     printf("}\n");
 }
 
@@ -203,6 +215,20 @@ static void say_turns(const struct ctt_bench_said *s)
                  r->median, s->turns.ms[0], r->q1, r->q3, r->count);
 }
 
+static int say_fit(const struct ctt_bench_said *s)
+{
+    const struct ctt_serve *f = &s->fit;
+    struct ctt_table t = { NULL, 0, 0, 0 };
+
+    printf("\nstreams of %g frames per second that fit on %d core%s:\n",
+           f->rate, f->cores, f->cores == 1 ? "" : "s");
+    ctt_table_row(&t, "as\tstreams\ta core");
+    for (int i = 0; i < CTT_SERVE_KINDS; i++)
+        ctt_table_row(&t, "%s\t%d\t%.1f", ctt_serve_words[i], f->streams[i],
+                      (double)f->streams[i] / f->cores);
+    return ctt_table_print(&t);
+}
+
 int ctt_bench_say(const struct ctt_bench_said *s, int json)
 {
     int rc = 0;
@@ -214,13 +240,16 @@ int ctt_bench_say(const struct ctt_bench_said *s, int json)
     say_model(s);
     printf("\n");
     CTT_TRY(say_times(s));
-    printf("memory: %.1f MB resident, %.1f MB at its peak\n\n", s->resident_mb,
-           s->peak_mb);
+    printf("memory: %.1f MB resident, %.1f MB at its peak; %.1f KB of values "
+           "a session\n\n", s->resident_mb, s->peak_mb,
+           (double)s->session_bytes / 1024);
     CTT_TRY(say_rows(s));
     printf("\n");
     CTT_TRY(say_nodes(s));
     if (s->other)
         say_turns(s);
+    if (s->fit.rate > 0)
+        CTT_TRY(say_fit(s));
 out:
     return rc;
 }

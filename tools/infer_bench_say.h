@@ -4,6 +4,7 @@
 #define CTT_INFER_BENCH_SAY_H
 
 #include "tools/infer_bench_file.h"
+#include "tools/infer_bench_fit.h"
 #include "tools/nodes.h"
 #include "tools/turns.h"
 
@@ -22,6 +23,8 @@ struct ctt_bench_said {
     int              warm_up, predicts, on_demand;
     struct ctt_spread ms;            /* of a frame and its answer */
     double           open_ms, first_ms, resident_mb, peak_mb;
+    int64_t          session_bytes;  /* ctt_session_bytes() */
+    struct ctt_serve   fit;
     struct ctt_bench_row row[CTT_BENCH_ROWS];      /* the last one: streams */
     int              rows;
     struct ctt_nodes nodes;

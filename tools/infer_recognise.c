@@ -51,10 +51,15 @@ static void rank(struct ctt_recogniser *r)
     ctt_top(r->probs, r->classes, r->order, k < r->classes ? k : r->classes);
 }
 
-/* The clip's class, if it is known and one of the model's, or -1. */
+int ctt_recognise_label(const struct ctt_recogniser *r,
+                        const struct ctt_item *item)
+{
+    return item->label < r->classes ? item->label : -1;
+}
+
 static int label_of(const struct ctt_recogniser *r, const struct clip *c)
 {
-    return c->item->label < r->classes ? c->item->label : -1;
+    return ctt_recognise_label(r, c->item);
 }
 
 static void count(const struct ctt_recogniser *r, const struct clip *c,
@@ -102,11 +107,10 @@ out:
     return rc;
 }
 
-/* Gives the session the middle of the next stored frames. */
-static int push(struct ctt_recogniser *r, struct clip *c, const uint8_t *data,
-                int frames)
+int ctt_recognise_push(struct ctt_recogniser *r, const uint8_t *data,
+                       int frames, double *ms)
 {
-    double start = ctt_milliseconds(), ms;
+    double start = ctt_milliseconds(), took;
     int w, h, rc = 0;
 
     ctt_frame_size(&r->in, &w, &h);
@@ -115,11 +119,22 @@ static int push(struct ctt_recogniser *r, struct clip *c, const uint8_t *data,
                          w, h, &r->in, r->frames + (size_t)i * r->in.w *
                          r->in.h * r->in.c);
     CTT_TRY(ctt_infer_rc(ctt_session_push(r->session, r->frames, frames)));
-    ms = ctt_milliseconds() - start;
-    c->ms += ms;
-    c->seen += frames;
+    took = ctt_milliseconds() - start;
+    *ms += took;
     if (r->set->time)
-        CTT_TRY(ctt_times_add(&r->frame, ms));
+        CTT_TRY(ctt_times_add(&r->frame, took));
+out:
+    return rc;
+}
+
+/* Gives the session the next stored frames. */
+static int push(struct ctt_recogniser *r, struct clip *c, const uint8_t *data,
+                int frames)
+{
+    int rc;
+
+    CTT_TRY(ctt_recognise_push(r, data, frames, &c->ms));
+    c->seen += frames;
 out:
     return rc;
 }
@@ -225,7 +240,7 @@ int ctt_recognise_decoded(struct ctt_recogniser *r, struct ctt_decoded *d)
     CTT_TRY(rc);
     if (ctt_frames_whole(&d->f, c.item->path) < 0)
         ctt_tool_warn("%s", ctt_errmsg());
-    CTT_TRY(observe(r, &c, &d->f));
+    CTT_TRY(r->watch ? r->watch(r, c.item, &d->f) : observe(r, &c, &d->f));
 out:
     ctt_frames_free(&d->f);
     return count_clip(r, rc, ctt_clip_is_bad(d->rc));

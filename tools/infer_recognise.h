@@ -27,10 +27,27 @@ struct ctt_recogniser {
     struct ctt_times    frame, answer;    /* with --time, and those below */
     struct ctt_decode_times decode;
     int                 read, skipped;    /* clips */
+
+    /* Does something else with the frames of a decoded clip than answer at each
+     * ratio; NULL: nothing. */
+    int               (*watch)(struct ctt_recogniser *r,
+                               const struct ctt_item *item,
+                               const struct ctt_frames *f);
+    struct ctt_decide_sums decided;       /* with --decide */
+    struct ctt_calibrator *calibrator;    /* with --calibrate */
 };
 
 /* Reads --observe into the ratios of r. */
 int ctt_recognise_ratios(struct ctt_recogniser *r);
+
+/* The clip's class, if it is known and one of the model's, or -1. */
+int ctt_recognise_label(const struct ctt_recogniser *r,
+                        const struct ctt_item *item);
+
+/* Gives the session the middle of that many stored frames, at most
+ * CTT_RECOGNISE_BATCH, and adds the time to *ms. */
+int ctt_recognise_push(struct ctt_recogniser *r, const uint8_t *data,
+                       int frames, double *ms);
 
 /* Answers for a decoded clip, whose frames it frees; or, with --every, for clip
  * i of the source as it is decoded.  A clip that cannot be read is skipped with

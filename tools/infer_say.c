@@ -6,6 +6,7 @@
 #include "tools/table.h"
 #include "tools/tool.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { TEXT = 4096 };    /* bytes of a name as it is shown, at most */
@@ -16,7 +17,7 @@ static void json_answer(const struct ctt_said *a)
 {
     printf("{\"file\":");
     ctt_json_put(stdout, a->file);
-    printf(",\"frame\":%d", a->frame);
+    printf(",\"frame\":%" PRId64, a->frame);
     if (a->frames)
         printf(",\"frames\":%d", a->frames);
     if (a->seconds >= 0)
@@ -38,7 +39,8 @@ static void plain_answer(const struct ctt_said *a)
 {
     char text[TEXT];
 
-    printf("%-20s %4d", ctt_visible(a->id, 0, text, sizeof(text)), a->frame);
+    printf("%-20s %4" PRId64, ctt_visible(a->id, 0, text, sizeof(text)),
+           a->frame);
     if (a->frames)
         printf("/%-4d", a->frames);
     if (a->seconds >= 0)

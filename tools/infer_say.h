@@ -6,13 +6,17 @@
 
 #include "tools/times.h"
 
+#include <stdint.h>
+
 /* An answer after `frame` of `frames` frames. */
 struct ctt_said {
     const char  *file, *id;
     const char  *label;      /* the true class; NULL: unknown */
-    int          frame, frames;      /* frames 0: not known yet */
+    int64_t      frame;
+    int          frames;     /* 0: not known yet */
     double       seconds;    /* of the clip; < 0: unknown */
-    double       ms;         /* computing time of this clip so far */
+    double       ms;         /* computing time of this clip so far; of a
+                                stream, from arrival of the frame */
     char *const *name;       /* class names */
     const float *probs;
     const int   *order;      /* the best classes, by falling

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * info.c: convtt-info: shows model files and the model language. */
 #include "device/device.h"
-#include "net/file.h"
+#include "net/ahead.h"
+#include "net/decision.h"
 #include "net/op.h"
 #include "net/unit.h"
 #include "net/visible.h"
@@ -212,6 +213,26 @@ static void tell_history(const char *s)
     }
 }
 
+/* Which early decisions the file has thresholds for. */
+static int tell_decision(const struct ctt_model *m)
+{
+    struct ctt_decision d;
+    int rc = 0, holds;
+
+    if (!m->decision) {
+        printf("early decision  no (convtt-infer --calibrate)\n");
+        goto out;
+    }
+    CTT_TRY(ctt_decision_parse(m->decision, &d));
+    CTT_TRY(holds = ctt_decision_holds(&d, m));
+    printf("early decision  %s gap of %g%% with probability %g, smooth %g, "
+           "%s, from %lld clips%s\n", ctt_guarantee_words[d.guarantee],
+           100 * d.max_gap, 1 - d.delta, d.smooth, d.type, (long long)d.clips,
+           holds ? "" : ", but of another model: not used");
+out:
+    return rc;
+}
+
 static int tell_model(const char *path)
 {
     struct ctt_model *m = NULL;
@@ -225,9 +246,11 @@ static int tell_model(const char *path)
     tell_input(m->g);
     printf("parameters      %s\n", exact((double)ctt_model_params(m), a,
                                          sizeof(a)));
-    if (!ctt_tool_is_net(path))
+    if (!ctt_tool_is_net(path)) {
         printf("training state  %s\n", m->train ? "yes (--strip drops it)"
                                                 : "no");
+        CTT_TRY(tell_decision(m));
+    }
     printf("\n%s\n", text);
     CTT_TRY(tell_nodes(m->g));
     if (ctt_tool_is_net(path))
@@ -279,7 +302,7 @@ static int strip(const char *path, const char *out)
 
     CTT_TRY(ctt_tool_can_replace(out, CTT_TOOL_MODEL));
     CTT_TRY(ctt_model_load(path, 0, &m));
-    CTT_TRY(ctt_model_save(out, m));
+    CTT_TRY(ctt_ahead_save(out, m));
 out:
     ctt_model_free(&m);
     return rc;

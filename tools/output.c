@@ -7,6 +7,8 @@
 #include "net/h5.h"
 #include "net/kind.h"
 #include "net/newfile.h"
+#include "tools/infer_answers.h"
+#include "tools/event_out.h"
 #include "tools/infer_measure.h"
 #include "tools/train_folds.h"
 #include "video/video.h"
@@ -92,7 +94,12 @@ static int is_report(const char *path)
 
 static int is_table(const char *path)
 {
-    return BEGINS(path, CTT_MEASURE_BEGIN);
+    return BEGINS(path, CTT_MEASURE_BEGIN) || BEGINS(path, CTT_ANSWERS_BEGIN);
+}
+
+static int is_events(const char *path)
+{
+    return BEGINS(path, CTT_EVENT_LINE_BEGIN);
 }
 
 static int is_picture(const char *path)
@@ -120,6 +127,7 @@ kinds[] = {
     [CTT_TOOL_FRAMES] = { "file of predicted frames", is_frames },
     [CTT_TOOL_PICTURE] = { "PNG", is_picture },
     [CTT_TOOL_VIDEO] = { "WebM or MP4", is_video },
+    [CTT_TOOL_EVENTS] = { "file of events", is_events },
 };
 
 int ctt_tool_is_kind(const char *path, enum ctt_tool_kind kind)

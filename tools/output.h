@@ -8,7 +8,7 @@ enum ctt_tool_kind { CTT_TOOL_MODEL, CTT_TOOL_CHECKPOINT, CTT_TOOL_PACK,
                      CTT_TOOL_LOG_CSV, CTT_TOOL_LOG_JSON,
                      CTT_TOOL_FOLDS_CSV, CTT_TOOL_FOLDS_JSON, CTT_TOOL_REPORT,
                      CTT_TOOL_TABLE, CTT_TOOL_FRAMES, CTT_TOOL_PICTURE,
-                     CTT_TOOL_VIDEO };
+                     CTT_TOOL_VIDEO, CTT_TOOL_EVENTS };
 
 /* 1 if the file at path was written as an output of this kind; of pictures and
  * videos the format is compared, which clips may have too. */

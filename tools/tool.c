@@ -5,6 +5,7 @@
 #include "net/h5.h"
 #include "net/limits.h"
 #include "net/visible.h"
+#include "tools/hide.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *program = "convtt";
@@ -57,8 +59,9 @@ void ctt_tool_start(const char *name, char **argv)
 
 void ctt_tool_clear(void)
 {
-    if (shown)
-        fprintf(stderr, "\r%*s\r", shown, "");
+    if (!shown)    /* several threads may come here */
+        return;
+    fprintf(stderr, "\r%*s\r", shown, "");
     shown = 0;
 }
 
@@ -82,10 +85,11 @@ static char *format(char text[VISIBLE], const char *fmt, va_list ap)
 
 static void put_line(const char *kind, const char *fmt, va_list ap)
 {
-    char text[VISIBLE];
+    char text[VISIBLE], hidden[VISIBLE];
 
     ctt_tool_clear();
-    fprintf(stderr, "%s: %s%s\n", program, kind, format(text, fmt, ap));
+    fprintf(stderr, "%s: %s%s\n", program, kind,
+            ctt_hide(format(text, fmt, ap), hidden, sizeof(hidden)));
 }
 
 int ctt_tool_die(int status, const char *fmt, ...)
@@ -99,6 +103,15 @@ int ctt_tool_die(int status, const char *fmt, ...)
     return status;
 }
 
+void ctt_tool_note(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    put_line("", fmt, ap);
+    va_end(ap);
+}
+
 int ctt_tool_end(int status)
 {
     ctt_tool_warned();
@@ -109,7 +122,7 @@ int ctt_tool_end(int status)
 
 /* ---- warnings, counted by kind ---- */
 
-enum { TOLD = 5, KINDS = 32 };
+enum { TOLD = 10, KINDS = 32 };
 
 /* The warnings with one format. */
 static struct kind {
@@ -206,20 +219,66 @@ void ctt_tool_say(const char *fmt, ...)
 
 /* ---- signals ---- */
 
+/* Who ends a program often signals it and its group, so that it gets the signal
+ * twice: within so many seconds they are one. */
+#define TOGETHER 0.5
+
+static const int stopping[] = { SIGINT, SIGTERM, SIGHUP };
+static void (*volatile at_last)(void);
+static struct timespec caught;    /* a handler is not interrupted by another */
+
+static void catch_by(void (*handler)(int), int sig)
+{
+    struct sigaction a = { .sa_handler = handler };
+
+    sigemptyset(&a.sa_mask);
+    for (size_t i = 0; i < CTT_LEN(stopping); i++)
+        sigaddset(&a.sa_mask, stopping[i]);
+    sigaction(sig, &a, NULL);
+}
+
+static double seconds_since(const struct timespec *t)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - t->tv_sec) +
+           1e-9 * (double)(now.tv_nsec - t->tv_nsec);
+}
+
+/* The second one ends the program, as if nobody had caught it. */
+static void on_second(int sig)
+{
+    if (seconds_since(&caught) < TOGETHER)
+        return;
+    if (at_last)
+        at_last();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
 static void on_signal(int sig)
 {
     stop = sig;
+    clock_gettime(CLOCK_MONOTONIC, &caught);
+    catch_by(on_second, sig);
+}
+
+void ctt_tool_at_last(void (*f)(void))
+{
+    at_last = f;
 }
 
 void ctt_tool_catch(void)
 {
-    struct sigaction a = { .sa_handler = on_signal };
+    struct sigaction was;
 
     ctt_stop_set(ctt_tool_stop);
-    a.sa_flags = (int)SA_RESETHAND;    /* the second one ends the program */
-    sigemptyset(&a.sa_mask);
-    sigaction(SIGINT, &a, NULL);
-    sigaction(SIGTERM, &a, NULL);
+    for (size_t i = 0; i < CTT_LEN(stopping); i++) {
+        sigaction(stopping[i], NULL, &was);
+        if (stopping[i] != SIGHUP || was.sa_handler != SIG_IGN)    /* nohup */
+            catch_by(on_signal, stopping[i]);
+    }
 }
 
 int ctt_tool_stop(void)

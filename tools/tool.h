@@ -13,18 +13,21 @@ enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2, CTT_EXIT_DOUBT = 3 };
 void ctt_tool_start(const char *name, char **argv);
 
 /* Messages may hold paths, labels and texts of files: control characters and
- * bytes that are not UTF-8 are printed as \n, \t, \r or \xHH. */
+ * bytes that are not UTF-8 are printed as \n, \t, \r or \xHH.  On stderr
+ * addresses are without passwords (hide.h). */
 
 /* Prints "name: message" of the last error on stderr; returns status. */
 int  ctt_tool_fail(int status);
 /* The same with the given message. */
 int  ctt_tool_die(int status, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same as a note, which is no error; any thread may call it. */
+void ctt_tool_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The value that main() returns: status, or CTT_EXIT_FAIL if stdout could not
  * be written completely. */
 int  ctt_tool_end(int status);
 /* Prints "name: warning: ..." on stderr; of the warnings with the same fmt only
- * the first five, and the others are counted. */
+ * the first ten, and the others are counted. */
 void ctt_tool_warn(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 /* Prints how many were only counted, and begins anew; call it when a part of
@@ -44,12 +47,15 @@ void ctt_tool_clear(void);
  * removes a progress line first. */
 void ctt_tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Stop cleanly on SIGINT and SIGTERM: after ctt_tool_catch() the first signal
- * sets the flag that ctt_tool_stop() returns, also to the libraries
- * (ctt_stop_set()), so that decoding and waiting for a pipe end; the second
- * ends the program. */
+/* Stop cleanly on SIGINT, SIGTERM and, unless it is ignored, SIGHUP: after
+ * ctt_tool_catch() the first signal sets the flag that ctt_tool_stop() returns,
+ * also to the libraries (ctt_stop_set()), so that decoding and waiting for a
+ * pipe end; the second, half a second later or more, ends the program. */
 void ctt_tool_catch(void);
 int  ctt_tool_stop(void);
+/* f is called by the handler of that second one, so it may do only what a
+ * handler may. */
+void ctt_tool_at_last(void (*f)(void));
 
 /* Formats n like "1.2 M", "340 k", "12"; returns buf. */
 const char *ctt_tool_count(double n, char *buf, size_t size);

@@ -140,16 +140,34 @@ static void say_all(const struct results *r, struct ctt_table *t)
                   cell[1], cell[2]);
 }
 
+/* A row of the table; a fold has the interval of its clips, mean and deviation
+ * have none. */
+static void say_row(const struct results *r, int row, const char *name,
+                    const double x[CTT_FOLD_POINTS], struct ctt_table *t)
+{
+    char cell[CTT_FOLD_POINTS][64], range[32];
+    int64_t n = clips_of(r, row);
+
+    for (int k = 0; k < CTT_FOLD_POINTS; k++) {
+        if (row < r->folds)
+            snprintf(cell[k], sizeof(cell[k]), "%.1f%% (%s)", 100 * x[k],
+                     ctt_wilson_text(x[k], n, range, sizeof(range)));
+        else
+            snprintf(cell[k], sizeof(cell[k]), "%.1f%%", 100 * x[k]);
+    }
+    ctt_table_row(t, "%s\t%" PRId64 "\t%s\t%s\t%s", name, n, cell[0], cell[1],
+                  cell[2]);
+}
+
 static int say(const struct ctt_train_cfg *cfg, const struct results *r)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
     double x[CTT_FOLD_POINTS];
     char name[16];
 
-    ctt_table_row(&t, "fold\tclips\ttop-1 at 25%%\tat 50%%\tat 100%%");
+    ctt_table_row(&t, "fold\tclips\ttop-1 at 25%% (95%%)\tat 50%%\tat 100%%");
     for (int i = 0; row_of(r, i, name, x); i++)
-        ctt_table_row(&t, "%s\t%" PRId64 "\t%.1f%%\t%.1f%%\t%.1f%%", name,
-                      clips_of(r, i), 100 * x[0], 100 * x[1], 100 * x[2]);
+        say_row(r, i, name, x, &t);
     say_all(r, &t);
     ctt_tool_say("%d folds; %s:", r->folds, ctt_picks_last(cfg)
                  ? "no clip that is tested chose anything"
@@ -158,30 +176,54 @@ static int say(const struct ctt_train_cfg *cfg, const struct results *r)
     return ctt_table_print(&t);
 }
 
+/* The intervals of a row's accuracies; 0: it has none. */
+static int intervals_of(const struct results *r, int row,
+                        const double x[CTT_FOLD_POINTS],
+                        double out[CTT_FOLD_POINTS][2])
+{
+    for (int k = 0; k < CTT_FOLD_POINTS && row < r->folds; k++)
+        ctt_wilson(x[k], clips_of(r, row), out[k]);
+    return row < r->folds;
+}
+
 static int print_csv(FILE *f, const void *arg)
 {
+    double x[CTT_FOLD_POINTS], range[CTT_FOLD_POINTS][2];
     const struct results *r = arg;
-    double x[CTT_FOLD_POINTS];
     char name[16];
 
-    fprintf(f, CTT_FOLDS_CSV_BEGIN "clips,top1_25,top1_50,top1_100\n");
-    for (int i = 0; row_of(r, i, name, x); i++)
-        fprintf(f, "%s,%" PRId64 ",%.6g,%.6g,%.6g\n", name, clips_of(r, i),
-                x[0], x[1], x[2]);
+    fprintf(f, CTT_FOLDS_CSV_BEGIN "clips,top1_25,top1_50,top1_100,low_25,"
+            "high_25,low_50,high_50,low_100,high_100\n");
+    for (int i = 0; row_of(r, i, name, x); i++) {
+        int has = intervals_of(r, i, x, range);
+        fprintf(f, "%s,%" PRId64 ",%.6g,%.6g,%.6g", name, clips_of(r, i), x[0],
+                x[1], x[2]);
+        for (int k = 0; k < CTT_FOLD_POINTS; k++)
+            if (has)
+                fprintf(f, ",%.6g,%.6g", range[k][0], range[k][1]);
+            else
+                fputs(",,", f);
+        fputc('\n', f);
+    }
     return 0;
 }
 
 static int print_json(FILE *f, const void *arg)
 {
+    double x[CTT_FOLD_POINTS], range[CTT_FOLD_POINTS][2];
     const struct results *r = arg;
-    double x[CTT_FOLD_POINTS];
     char name[16];
 
     for (int i = 0; row_of(r, i, name, x); i++) {
         const char *quote = i < r->folds ? "" : "\"";
         fprintf(f, CTT_FOLDS_JSON_BEGIN "%s%s%s,\"clips\":%" PRId64
-                ",\"top1\":[%.6g,%.6g,%.6g]}\n", quote, name, quote,
+                ",\"top1\":[%.6g,%.6g,%.6g]", quote, name, quote,
                 clips_of(r, i), x[0], x[1], x[2]);
+        if (intervals_of(r, i, x, range))
+            fprintf(f, ",\"interval\":[[%.6g,%.6g],[%.6g,%.6g],[%.6g,%.6g]]",
+                    range[0][0], range[0][1], range[1][0], range[1][1],
+                    range[2][0], range[2][1]);
+        fputs("}\n", f);
     }
     return 0;
 }

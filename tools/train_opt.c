@@ -35,6 +35,19 @@ static const struct ctt_chapter chapters[] = {
       "defaults of --sampling-patience (3) and --sampling-decay (0.05) are for "
       "short runs; Su et al. 2020 used 20 and 0.004, with --schedule=sampled "
       "--optimizer=adam --clip-norm=3 --step-epochs=5 --gamma=0.98." },
+    { "LEARNING TO PREDICT FIRST",
+      "Two ways to learn from frames as well as from labels. --task=predict "
+      "trains a model on videos without labels, and --init gives its weights "
+      "to the nodes of a recogniser that have the same names and shapes. Or "
+      "--task=both adds to the loss of the answer --ahead-weight times the "
+      "mean square error of the next frame, in normalised values, over all "
+      "frames but the last of each clip, as the line 'ahead' of the model "
+      "predicts it (after Su et al. 2020 and Wang et al. 2019). True frames "
+      "are the input; mixed clips are predicted as they are mixed. The best "
+      "epoch is that of the answers. The written model has neither 'ahead' "
+      "nor what only it needs; checkpoints have both. With a weight of 0 the "
+      "model is that of --task=recognise, to the bit, which leaves 'ahead' "
+      "out." },
     { "CHECKS",
       "--doctor reads the clips, takes up to 60 steps (2 minutes) on one batch "
       "and prints a table: what was found, and the option or line of the model "
@@ -53,6 +66,16 @@ static const struct ctt_chapter chapters[] = {
       "normalised with the mean and deviation of the frames of its clip so "
       "far, in a stream too, whatever the light; --brightness and --contrast "
       "then change what was normalised." },
+    { "UNTRIMMED VIDEO",
+      "Where a list has parts of long videos, a model of their classes has "
+      "never seen what lies between them, and answers with one of its classes "
+      "all the same. --background NAME adds a class of that: what lies before "
+      "and between the parts of each video, in pieces about as long as the "
+      "median part. A gap of less than half of that is left out, and so is "
+      "what follows the last part, as a list does not say how long videos "
+      "are. What no part names is taken for background, so all parts of a "
+      "video must be listed, in one split; --classes must list NAME, too. "
+      "Validation clips that are no parts need no background." },
     { "AUGMENTATION",
       "--augment=light is the default where clips are recognised: small "
       "changes of crop, speed, brightness, contrast and colours. strong "
@@ -79,12 +102,13 @@ static const struct ctt_chapter chapters[] = {
     { "WHICH WEIGHTS",
       "With validation clips the epoch that is best on them becomes the model, "
       "so their accuracy flatters it; \"95%\" is its confidence interval "
-      "(Wilson 1927). A split test of --data with classes is scored at the "
-      "end. --pick=last takes the last epoch, which nothing chose. --ema=0.99 "
-      "averages the weights over the updates: over about 100 of them, with "
-      "0.999 over 1,000. The average, which has the averages of batch "
-      "norms' statistics too, is what is validated and becomes the model: of "
-      "its best epoch, or with --pick=ema-last of the last." },
+      "(Wilson 1927). The clips of --test, or a split test of --data with "
+      "classes, are scored once at the end. --pick=last takes the last epoch, "
+      "which nothing chose. --ema=0.99 averages the weights over the updates: "
+      "over about 100 of them, with 0.999 over 1,000. The average, which has "
+      "the averages of batch norms' statistics too, is what is validated and "
+      "becomes the model: of its best epoch, or with --pick=ema-last of the "
+      "last." },
     { "FEW CLIPS",
       "--folds=5 splits the clips of --split into five parts, with every class "
       "equally often in each as far as possible; --seed decides how. Clips "
@@ -115,7 +139,14 @@ static const struct ctt_chapter chapters[] = {
       "--memory=1G limits all that the program allocates to 1 GiB, and with "
       "--keep=auto it stores only as many windows of steps as fit into 3/4 of "
       "what is left of it, and recomputes the others. On a GPU --memory limits "
-      "values and gradients there as well." },
+      "values and gradients there as well.\n\n"
+      "--shards=4 computes a batch in four parts, one after the other, and "
+      "adds their gradients, in an order that is always the same: values take "
+      "a quarter of the memory, and the sums that of two models more (of N "
+      "parts: log2 N). Without batch norms, dropout and mixing it trains as "
+      "the whole batch does, but for rounding: batch norms have the statistics "
+      "of a part, their running ones move once a batch, and clips of a part "
+      "are mixed." },
     { "GPU",
       "--device=cuda computes on the current CUDA device (choose another with "
       "CUDA_VISIBLE_DEVICES). All options mean the same as on a CPU. "
@@ -124,16 +155,18 @@ static const struct ctt_chapter chapters[] = {
       "a window, cuDNN computes the weight gradient of a 16-bit convolution in "
       "16 bits; the CPU uses fp32." },
     { "STOPPING AND RESUMING",
-      "SIGINT and SIGTERM (Ctrl-C) stop the run cleanly with a checkpoint. "
-      "--resume continues from it, bit for bit if the machine, --threads, "
-      "--epochs and the settings of memory and validation are the same; on a "
-      "GPU this also requires --deterministic. Settings that change what is "
+      "SIGINT (Ctrl-C), SIGTERM and SIGHUP (a terminal that closes) stop the "
+      "run cleanly with a checkpoint. "
+      "--resume continues from it, bit for bit if the machine, "
+      "--epochs and the settings of memory and validation are the same; with "
+      "--deterministic off --threads must be so too, and nothing is promised "
+      "on a GPU. Settings that change what is "
       "computed must be the same.\n\n"
       "--time-limit counts the minutes since the start or the resume. With "
       "it --schedule=cosine ends where the steps or the time end, whichever is "
       "expected first at the pace so far; the rate never rises again after the "
       "warm-up. As the pace is measured, such a run is not repeated bit for "
-      "bit, with --deterministic neither; --log-csv has the rates. A resumed "
+      "bit; --log-csv has the rates. A resumed "
       "run spreads what is left of the schedule over its own minutes; one "
       "whose limit had ended it goes on at the rate of its steps." },
     { "EXIT STATUS",
@@ -172,7 +205,8 @@ const struct ctt_program ctt_train_program = {
     .summary = "train a model on video clips",
     .synopsis = "[OPTION...] MODEL.net -o OUT --data PATH",
     .about = "Trains the model described by a text on labelled clips, or with "
-             "--task=predict on any clips to predict their next frames.",
+             "--task=predict on any clips to predict their next frames, or "
+             "with --task=both to do both.",
     .opts = ctt_train_opts,
     .description = description,
     .chapter = chapters,

@@ -40,6 +40,7 @@ static int (*const tell_of[])(const struct ctt_train_cfg *cfg,
                               const struct ctt_model *m,
                               struct ctt_data *val) = {
     [CTT_RECOGNISE] = tell_accuracy, [CTT_PREDICT] = tell_scores,
+    [CTT_BOTH] = tell_accuracy,
 };
 
 /* What validation has to do with the model. */
@@ -51,27 +52,43 @@ static const char *choice(const struct ctt_train_cfg *cfg)
              "the choice";
 }
 
-int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
-                     struct ctt_data *train, struct ctt_data *val)
+/* What the clips that chose nothing have to do with it; opened: what opening
+ * split test returned, if they are not there. */
+static const char *proof(const struct ctt_train_cfg *cfg,
+                         const struct ctt_data *test, int opened)
 {
-    struct ctt_data *test = NULL;
-    int rc = 0, opened;
+    static const char *const words[2][2] = {
+        { "those of split 'test' do not", "neither did split 'test'" },
+        { "those of --test do not", "neither did --test" },
+    };
 
-    if (!val) {
-        ctt_tool_say("%s written", cfg->out);
-        goto out;
-    }
+    return test ? words[cfg->test != NULL][ctt_picks_last(cfg)]
+                : ctt_held_out_missing(opened);
+}
+
+int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
+                     struct ctt_data *train, struct ctt_data *val,
+                     struct ctt_data *given)
+{
+    struct ctt_data *test = given, *own = NULL;
+    int rc = 0, opened = 0;
+
     ctt_stop_set(NULL);    /* the model is written */
-    CTT_TRY(tell_of[cfg->task](cfg, m, val));
-    opened = ctt_held_out_open(cfg, m, train, val, &test);
-    CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
+    if (val)
+        CTT_TRY(tell_of[cfg->task](cfg, m, val));
+    if (val && !given) {
+        opened = ctt_held_out_open(cfg, m, train, val, &own);
+        CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
+        test = own;
+    }
     if (test)
         CTT_TRY(ctt_held_out_say(cfg, m, cfg->out, test));
-    ctt_tool_say("%s written: %s; %s", cfg->out, choice(cfg),
-                 !test ? ctt_held_out_missing(opened)
-                 : ctt_picks_last(cfg) ? "neither did split 'test'"
-                 : "those of split 'test' do not");
+    if (val)
+        ctt_tool_say("%s written: %s; %s", cfg->out, choice(cfg),
+                     proof(cfg, test, opened));
+    else
+        ctt_tool_say("%s written", cfg->out);
 out:
-    ctt_data_close(&test);
+    ctt_data_close(&own);
     return rc;
 }

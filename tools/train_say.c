@@ -60,6 +60,19 @@ const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size)
     return buf;
 }
 
+static const char *put_both(const struct ctt_progress *p, char *buf,
+                            size_t size)
+{
+    size_t n = strlen(ctt_say_loss(p, buf, size));
+
+    if (isnan(p->ahead))
+        snprintf(buf + n, size - n, ", next frame -");
+    else
+        snprintf(buf + n, size - n, ", next frame %.4f x %.3g", p->ahead,
+                 p->ahead_weight);
+    return buf;
+}
+
 static const char *put_truth(const struct ctt_progress *p, char *buf,
                              size_t size)
 {
@@ -75,10 +88,12 @@ static const char *put_truth(const struct ctt_progress *p, char *buf,
 static const char *(*const puts_of[])(const struct ctt_progress *, char *,
                                       size_t) = {
     [CTT_RECOGNISE] = ctt_say_loss, [CTT_PREDICT] = put_truth,
+    [CTT_BOTH] = put_both,
 };
 
 static const char *const units[] = {
     [CTT_RECOGNISE] = "clips", [CTT_PREDICT] = "sequences",
+    [CTT_BOTH] = "clips",
 };
 
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
@@ -154,6 +169,7 @@ static void put_quality(const struct ctt_epoch *e,
 static void (*const tests_of[])(const struct ctt_epoch *,
                                 const struct ctt_metrics *, char *, size_t) = {
     [CTT_RECOGNISE] = ctt_say_points, [CTT_PREDICT] = put_quality,
+    [CTT_BOTH] = ctt_say_points,
 };
 
 static void on_epoch(void *arg, const struct ctt_epoch *e,
@@ -203,32 +219,38 @@ static int tell_points(const struct ctt_metrics *m)
     return ctt_table_print(&t);
 }
 
-/* Accuracy per class, and the most frequent wrong answer. */
+/* Class i: its accuracy, and the most frequent wrong answer. */
+static void tell_class(const struct ctt_metrics *m, char *const *label, int i,
+                       struct ctt_table *t)
+{
+    const int64_t *row = m->confusion + (int64_t)i * m->classes;
+    char range[32], other[256] = "";
+    double right = ctt_metrics_class(m, i);
+    int64_t clips = 0;
+    int worst = i ? 0 : 1;
+
+    for (int k = 0; k < m->classes; k++) {
+        clips += row[k];
+        if (k != i && row[k] > row[worst])
+            worst = k;
+    }
+    if (!clips)
+        return;
+    if (m->classes > 1 && row[worst])
+        snprintf(other, sizeof(other), "%s (%lld)", label[worst],
+                 (long long)row[worst]);
+    ctt_table_row(t, "%s\t%lld\t%.0f%%\t%s\t%s", label[i], (long long)clips,
+                  100 * right, ctt_wilson_text(right, clips, range,
+                                               sizeof(range)), other);
+}
+
 static int tell_classes(const struct ctt_metrics *m, char *const *label)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
-    ctt_table_row(&t, "class\tclips\tcorrect\tmost often mistaken for");
-    for (int i = 0; i < m->classes; i++) {
-        const int64_t *row = m->confusion + (int64_t)i * m->classes;
-        int64_t clips = 0;
-        int worst = i ? 0 : 1;
-
-        for (int k = 0; k < m->classes; k++) {
-            clips += row[k];
-            if (k != i && row[k] > row[worst])
-                worst = k;
-        }
-        if (!clips)
-            continue;
-        if (m->classes > 1 && row[worst])
-            ctt_table_row(&t, "%s\t%lld\t%.0f%%\t%s (%lld)", label[i],
-                          (long long)clips, 100 * ctt_metrics_class(m, i),
-                          label[worst], (long long)row[worst]);
-        else
-            ctt_table_row(&t, "%s\t%lld\t%.0f%%\t", label[i],
-                          (long long)clips, 100 * ctt_metrics_class(m, i));
-    }
+    ctt_table_row(&t, "class\tclips\tcorrect\t95%%\tmost often mistaken for");
+    for (int i = 0; i < m->classes; i++)
+        tell_class(m, label, i, &t);
     return ctt_table_print(&t);
 }
 
@@ -329,14 +351,14 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-int ctt_say_shared(const struct ctt_data *train, const struct ctt_data *val)
+int ctt_say_shared(const char *what, const struct ctt_data *d,
+                   const char *used, const struct ctt_data *other)
 {
-    const char *in_train, *in_val;
-    int rc = ctt_data_shared(train, val, &in_train, &in_val);
+    const char *in_other, *in_d;
+    int rc = ctt_data_shared(other, d, &in_other, &in_d);
 
     if (rc > 0)
-        ctt_tool_warn("%d validation clip%s also in the training data, such "
-                      "as %s (%s)", rc, rc > 1 ? "s are" : " is", in_val,
-                      in_train);
+        ctt_tool_warn("%d %s clip%s also in the %s data, such as %s (%s)", rc,
+                      what, rc > 1 ? "s are" : " is", used, in_d, in_other);
     return rc < 0 ? rc : 0;
 }

@@ -8,13 +8,14 @@
 /* Prints progress, epochs and bad clips. */
 extern const struct ctt_events ctt_say_events;
 
-/* Warns if clips of a set, "training" or "validation", are in it twice, or if
- * classes have none; CTT_ENOMEM. */
+/* Warns if clips of a set, "training", "validation" or "test", are in it twice,
+ * or if classes have none; CTT_ENOMEM. */
 int ctt_say_set(const char *what, const struct ctt_data *d);
 
-/* Warns if validation clips are also in the training data, which flatters the
- * model; CTT_ENOMEM. */
-int ctt_say_shared(const struct ctt_data *train, const struct ctt_data *val);
+/* Warns if clips of d, which is "validation" or "test", are also in the data
+ * called `used`, which flatters the model; CTT_ENOMEM. */
+int ctt_say_shared(const char *what, const struct ctt_data *d,
+                   const char *used, const struct ctt_data *other);
 
 /* "loss scale 2^17, 7 steps skipped"; returns buf. */
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,

@@ -12,6 +12,9 @@
 #include <pthread.h>
 #include <string.h>
 
+/* Seconds by which times may go back and are those of frames out of order. */
+#define BACK 1.0
+
 /* PIXEL_SHAPE_MAX: a pixel that is so many times as wide as high, or the
  * reverse, is one that a damaged file states.  PADDING: pixels of a row. */
 enum { PIXEL_SHAPE_MAX = 16, PADDING = 64 };
@@ -27,9 +30,13 @@ static int open_format(struct ctt_video *v)
     char *first = NULL;
     int rc;
 
+    if (v->how && v->how->kind > CTT_STREAM_PATTERN)
+        return ctt_demux_open_live(v->how, &v->meter, &v->demux);
     if (v->pictures.count)
         CTT_TRY(ctt_pictures_name(&v->pictures, 0, &first));
     CTT_TRY(ctt_demux_open(first ? first : v->file, &v->meter, &v->demux));
+    if (v->how)
+        ctt_demux_go_on(v->demux, v->how);
 out:
     ctt_free(first);
     return rc;
@@ -54,7 +61,8 @@ static int open_codec(struct ctt_video *v)
     const AVCodecParameters *p = ctt_demux_codec(v->demux);
     int rc = 0, e;
 
-    CTT_TRY(check_size(v, p->width, p->height));
+    if (!v->how || p->width || p->height)    /* else the first frame says it */
+        CTT_TRY(check_size(v, p->width, p->height));
     v->dec = avcodec_alloc_context3(codec);
     e = v->dec ? avcodec_parameters_to_context(v->dec, p) : AVERROR(ENOMEM);
     if (e < 0)
@@ -66,6 +74,8 @@ static int open_codec(struct ctt_video *v)
      * exact limit. */
     v->dec->max_pixels = ctt_limits()->frame_pixels + PADDING * CTT_SIDE_MAX;
     v->dec->flags |= AV_CODEC_FLAG_BITEXACT;
+    if (v->how && !ctt_demux_waits(v->demux))
+        v->dec->flags |= AV_CODEC_FLAG_LOW_DELAY;
     e = avcodec_open2(v->dec, codec, NULL);
     if (e < 0)
         CTT_TRY(ctt_av_error(&v->meter, e, "no decoder"));
@@ -87,8 +97,25 @@ static int check_part(struct ctt_video *v)
               !ctt_demux_is_picture(v->demux), CTT_EFORMAT, "%s: a picture has "
               "no parts", v->path);
     if ((v->pictures.count && p->kind == CTT_PART_FRAMES) ||
-        (p->or_all && length > 0 && length <= p->end - p->start + 1))
+        (p->or_all && length > 0 &&
+         (length <= p->end - p->start + 1 || length < p->end - 1)))
         p->kind = CTT_PART_ALL;
+out:
+    return rc;
+}
+
+/* What the path means: the file and the part of it, or the pictures. */
+static int find_parts(struct ctt_video *v)
+{
+    enum ctt_stream_kind kind = v->how ? v->how->kind : CTT_STREAM_CLIP;
+    int rc = 0;
+
+    if (kind == CTT_STREAM_PATTERN)
+        CTT_TRY(ctt_pictures_pattern(v->path, &v->pictures, &v->part.fps));
+    else if (kind == CTT_STREAM_CLIP) {
+        CTT_TRY(ctt_part_of(v->path, &v->file, &v->part));
+        CTT_TRY(ctt_pictures_find(v->path, &v->pictures));
+    }
 out:
     return rc;
 }
@@ -97,8 +124,7 @@ static int open_parts(struct ctt_video *v)
 {
     int rc;
 
-    CTT_TRY(ctt_part_of(v->path, &v->file, &v->part));
-    CTT_TRY(ctt_pictures_find(v->path, &v->pictures));
+    CTT_TRY(find_parts(v));
     CTT_TRY(open_format(v));
     CTT_TRY(open_codec(v));
     CTT_TRY(check_part(v));
@@ -114,6 +140,12 @@ out:
 
 int ctt_video_open(const char *path, struct ctt_video **out)
 {
+    return ctt_video_stream(path, NULL, out);
+}
+
+int ctt_video_stream(const char *path, const struct ctt_stream *how,
+                     struct ctt_video **out)
+{
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct ctt_video *v = ctt_calloc(1, sizeof(*v));
     int rc = v ? 0 : CTT_ENOMEM;
@@ -123,6 +155,10 @@ int ctt_video_open(const char *path, struct ctt_video **out)
     v->path = ctt_strdup(path);
     CTT_TRY(v->path ? 0 : CTT_ENOMEM);
     v->meter.path = v->path;
+    v->how = how;
+    v->meter.timeout = how ? how->timeout : 0;
+    v->meter.quit = how ? how->quit : NULL;
+    v->meter.arg = how ? how->arg : NULL;
     ctt_meter_start(&v->meter);
     CTT_TRY(open_parts(v));
     ctt_meter_stop(&v->meter);
@@ -189,6 +225,15 @@ static int is_before(const struct ctt_video *v, int64_t time)
            (double)time * ctt_demux_unit(v->demux) < v->entry;
 }
 
+/* A packet that is not decoded, or a frame with errors: a clip ends with it, a
+ * stream goes on. */
+static int damaged(struct ctt_video *v, int e)
+{
+    v->damaged++;
+    return v->how && e != AVERROR(ENOMEM) ? 0 :
+           ctt_av_error(&v->meter, e, "damaged");
+}
+
 /* Sends the decoder another packet, or at the end of the file none. */
 static int feed(struct ctt_video *v)
 {
@@ -199,7 +244,20 @@ static int feed(struct ctt_video *v)
     needed = v->drained || !is_before(v, v->pkt->pts);
     e = avcodec_send_packet(v->dec, v->drained ? NULL : v->pkt);
     av_packet_unref(v->pkt);
-    rc = e < 0 && needed ? ctt_av_error(&v->meter, e, "damaged") : 0;
+    rc = e < 0 && needed ? damaged(v, e) : 0;
+out:
+    return rc;
+}
+
+/* A frame whose errors a decoder conceals: in a stream it is shown. */
+static int check_errors(struct ctt_video *v)
+{
+    int bad = v->ahead->decode_error_flags ||
+              v->ahead->flags & AV_FRAME_FLAG_CORRUPT, rc = 0;
+
+    CTT_CHECK(!bad || v->how, CTT_EFORMAT, "%s: damaged in frame %lld",
+              v->path, (long long)v->seen);
+    v->damaged += bad;
 out:
     return rc;
 }
@@ -209,20 +267,19 @@ static int receive(struct ctt_video *v)
 {
     int rc = 0, e;
 
-    while ((e = avcodec_receive_frame(v->dec, v->ahead)) == AVERROR(EAGAIN) ||
-           (e >= 0 && is_before(v, v->ahead->best_effort_timestamp))) {
+    while ((e = avcodec_receive_frame(v->dec, v->ahead)) != AVERROR_EOF &&
+           (e < 0 || is_before(v, v->ahead->best_effort_timestamp))) {
         if (e >= 0)
             continue;    /* the next call drops it */
-        CTT_CHECK(!v->drained, CTT_EFORMAT, "%s: damaged", v->path);
-        CTT_TRY(feed(v));
+        if (e != AVERROR(EAGAIN))
+            CTT_TRY(damaged(v, e));
+        CTT_CHECK(!v->drained || (v->how && e != AVERROR(EAGAIN)), CTT_EFORMAT,
+                  "%s: damaged", v->path);
+        CTT_TRY(v->drained ? ctt_meter_check(&v->meter) : feed(v));
     }
     if (e == AVERROR_EOF)
         return 0;
-    if (e < 0)
-        return ctt_av_error(&v->meter, e, "damaged");
-    CTT_CHECK(!v->ahead->decode_error_flags &&
-              !(v->ahead->flags & AV_FRAME_FLAG_CORRUPT), CTT_EFORMAT,
-              "%s: damaged in frame %lld", v->path, (long long)v->seen);
+    CTT_TRY(check_errors(v));
     CTT_TRY(check_size(v, v->ahead->width, v->ahead->height));
     CTT_TRY(ctt_meter_frame(&v->meter));
     rc = 1;
@@ -252,6 +309,17 @@ static double stays(const struct ctt_video *v, double unit, double before)
     return fps > 0 ? 1 / (double)fps : 0;
 }
 
+/* The time of a frame of a stream at `at`: it goes on where times go back, as
+ * those of MPEG-TS do after 26.5 hours. */
+static double go_on(struct ctt_video *v, double at)
+{
+    if (at >= v->last - BACK)
+        return at;
+    v->jumps++;
+    v->start -= v->last + v->step - at;
+    return v->last + v->step;
+}
+
 /* Sets the times of the frame in v->ahead. */
 static void set_time(struct ctt_video *v)
 {
@@ -264,10 +332,13 @@ static void set_time(struct ctt_video *v)
         at = (double)v->ahead->best_effort_timestamp * unit;
         v->start = v->seen ? v->start : at;
         at -= v->start;
+        at = v->how ? go_on(v, at) : at;
     }
     at = at > v->last ? at : v->last;
     if (v->seen && at - v->last > v->gap)
         v->gap = at - v->last;
+    v->stamp = v->ahead->best_effort_timestamp == AV_NOPTS_VALUE ? NAN :
+               (double)v->ahead->best_effort_timestamp * unit;
     v->step = stays(v, unit, v->seen ? at - v->last : 0);
     v->last = at;
     v->seen++;
@@ -336,6 +407,16 @@ int ctt_decode_enter(struct ctt_video *v, double time)
     CTT_CHECK(rc, CTT_EFORMAT, "%s: no frame at %.3f seconds", v->path, time);
 out:
     return rc;
+}
+
+void ctt_video_told(const struct ctt_video *v, struct ctt_stream_told *out)
+{
+    *out = (struct ctt_stream_told){
+        .waits = ctt_demux_waits(v->demux),
+        .stamp = ctt_demux_timeless(v->demux) ? (double)NAN : v->stamp,
+        .bytes = ctt_demux_bytes(v->demux),
+        .jumps = v->jumps, .damaged = v->damaged + ctt_demux_damaged(v->demux),
+    };
 }
 
 void ctt_video_step(struct ctt_video *v)

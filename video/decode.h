@@ -37,6 +37,12 @@ struct ctt_video {
     int                begun, ended, later;
     int64_t            given;
     double             zero, after;
+
+    /* Of a stream: */
+    const struct ctt_stream *how;   /* NULL: a clip */
+    double             stamp;       /* of ahead as the stream has it, or NAN */
+    int64_t            damaged;     /* left out, or with errors */
+    int64_t            jumps;       /* of times, back */
 };
 
 /* Decodes the next frame of the file, which becomes `ahead`: 1, or 0 at the

@@ -16,29 +16,12 @@
 #include <unistd.h>
 
 /* BLOCK: bytes read at a time.  STREAMS: of a file; a broadcast has hundreds.
- * ENOUGH: bytes of free memory with which a block that FFmpeg does not get must
- * be one that no clip needs. */
-enum { BLOCK = 1 << 16, STREAMS = 1 << 10, ENOUGH = 1 << 28 };
-
-int ctt_av_error(const struct ctt_meter *m, int code, const char *what)
-{
-    char why[128];
-
-    if (m->rc < 0)
-        return m->rc;
-    if (code == AVERROR(ENOMEM) && ctt_memory_free() < ENOUGH)
-        return ctt_error(CTT_ENOMEM, "%s: out of memory", m->path);
-    if (code == AVERROR(ENOMEM))
-        return ctt_error(CTT_EFORMAT, "%s: %s: asks for more memory than a "
-                         "clip may (--memory)", m->path, what);
-    if (av_strerror(code, why, sizeof(why)) < 0)
-        snprintf(why, sizeof(why), "error %d", code);
-    return ctt_error(CTT_EFORMAT, "%s: %s: %s", m->path, what, why);
-}
+ */
+enum { BLOCK = 1 << 16, STREAMS = 1 << 10 };
 
 /* ---- what FFmpeg calls ---- */
 
-static int on_read(void *arg, uint8_t *to, int n)
+int ctt_demux_read(void *arg, uint8_t *to, int n)
 {
     struct ctt_demux *d = arg;
     ssize_t got;
@@ -57,7 +40,7 @@ static int on_read(void *arg, uint8_t *to, int n)
     return got ? (int)got : AVERROR_EOF;
 }
 
-static int64_t on_seek(void *arg, int64_t to, int whence)
+int64_t ctt_demux_to(void *arg, int64_t to, int whence)
 {
     struct ctt_demux *d = arg;
     int64_t from = whence == SEEK_CUR ? d->at :
@@ -89,12 +72,14 @@ static int refuse_open(AVFormatContext *fmt, AVIOContext **io, const char *url,
 
 /* ---- opening ---- */
 
-static int open_io(struct ctt_demux *d)
+int ctt_demux_io(struct ctt_demux *d,
+                 int (*read)(void *d, uint8_t *to, int n),
+                 int64_t (*seek)(void *d, int64_t to, int whence))
 {
     uint8_t *block = av_malloc(BLOCK);
 
-    d->io = block ? avio_alloc_context(block, BLOCK, 0, d, on_read, NULL,
-                                       on_seek) : NULL;
+    d->io = block ? avio_alloc_context(block, BLOCK, 0, d, read, NULL, seek) :
+            NULL;
     if (d->io)
         return 0;
     av_free(block);
@@ -108,7 +93,13 @@ static int find_format(struct ctt_demux *d, const AVInputFormat **out)
     char start[512];
     ssize_t n;
 
-    if (e == AVERROR_INVALIDDATA || e == AVERROR_EOF) {
+    CTT_TRY(d->m->rc);
+    if (d->how && e == AVERROR_INVALIDDATA && d->io->bytes_read == 0)
+        e = AVERROR_EOF;
+    if (d->how && e == AVERROR_INVALIDDATA)
+        return ctt_error(CTT_EFORMAT, "%s: cannot be opened as a video: its "
+                         "format is not known", d->m->path);
+    if (!d->how && (e == AVERROR_INVALIDDATA || e == AVERROR_EOF)) {
         n = pread(d->fd, start, sizeof(start), 0);
         return ctt_format_unknown(start, n > 0 ? (size_t)n : 0, d->m->path);
     }
@@ -135,28 +126,43 @@ static int set_format(struct ctt_demux *d, const AVInputFormat *kind,
     return 0;
 }
 
-static int open_format(struct ctt_demux *d)
+/* Of a stream no more is looked at than a decoder needs: its frames get old.
+ * SECONDS, BYTES: at most.  INDEX: bytes of the list of packets that FFmpeg
+ * makes to seek, which a stream does not. */
+void ctt_demux_hurry(AVFormatContext *fmt)
+{
+    enum { SECONDS = 1, BYTES = 1 << 20, INDEX = 1 << 14 };
+
+    fmt->max_analyze_duration = SECONDS * (int64_t)AV_TIME_BASE;
+    fmt->probesize = BYTES;
+    fmt->fps_probe_size = 0;
+    fmt->max_index_size = INDEX;
+}
+
+int ctt_demux_format(struct ctt_demux *d, const AVInputFormat *kind,
+                     AVDictionary **opt)
 {
     static const char what[] = "cannot be opened as a video";
-    const AVInputFormat *kind = NULL;
-    AVDictionary *opt = NULL;
-    int rc = 0, e;
+    int rc = 0, e, raw = kind != NULL;
 
-    CTT_TRY(find_format(d, &kind));
-    CTT_TRY(set_format(d, kind, &opt));
-    e = avformat_open_input(&d->fmt, "", kind, &opt);
+    if (!raw)
+        CTT_TRY(find_format(d, &kind));
+    CTT_TRY(set_format(d, kind, opt));
+    if (d->how && d->how->kind != CTT_STREAM_CLIP)
+        ctt_demux_hurry(d->fmt);
+    e = avformat_open_input(&d->fmt, "", kind, opt);
     if (e < 0)
         CTT_TRY(ctt_av_error(d->m, e, what));
-    e = avformat_find_stream_info(d->fmt, NULL);
+    e = raw ? 0 : avformat_find_stream_info(d->fmt, NULL);
     CTT_TRY(d->m->rc);
     if (e < 0)
         CTT_TRY(ctt_av_error(d->m, e, what));
 out:
-    av_dict_free(&opt);
+    av_dict_free(opt);
     return rc;
 }
 
-static int find_video(struct ctt_demux *d)
+int ctt_demux_video(struct ctt_demux *d)
 {
     int i = av_find_best_stream(d->fmt, AVMEDIA_TYPE_VIDEO, -1, -1,
                                 &d->decoder, 0), rc = 0;
@@ -173,21 +179,28 @@ out:
     return rc;
 }
 
+void ctt_av_limit(void)
+{
+    int64_t memory = ctt_limits()->memory;
+
+    av_max_alloc(memory < INT_MAX ? (size_t)memory : INT_MAX);
+}
+
 int ctt_demux_open(const char *path, struct ctt_meter *m,
                    struct ctt_demux **out)
 {
     struct ctt_demux *d = ctt_calloc(1, sizeof(*d));
-    int64_t memory = ctt_limits()->memory;
+    AVDictionary *opt = NULL;
     int rc = d ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     d->m = m;
     d->fd = -1;
-    av_max_alloc(memory < INT_MAX ? (size_t)memory : INT_MAX);
+    ctt_av_limit();
     CTT_TRY(ctt_file_open(path, &d->fd, &d->size));
-    CTT_TRY(open_io(d));
-    CTT_TRY(open_format(d));
-    CTT_TRY(find_video(d));
+    CTT_TRY(ctt_demux_io(d, ctt_demux_read, ctt_demux_to));
+    CTT_TRY(ctt_demux_format(d, NULL, &opt));
+    CTT_TRY(ctt_demux_video(d));
     *out = d;
     d = NULL;
 out:
@@ -203,6 +216,7 @@ void ctt_demux_close(struct ctt_demux **demux)
         return;
     av_packet_free(&d->entry);
     avformat_close_input(&d->fmt);
+    ctt_demux_close_live(d);
     if (d->io)
         av_freep(&d->io->buffer);
     avio_context_free(&d->io);
@@ -231,14 +245,14 @@ double ctt_demux_unit(const struct ctt_demux *d)
 
 int ctt_demux_is_picture(const struct ctt_demux *d)
 {
-    return ctt_format_is_picture(d->fmt->iformat->name);
+    return d->fmt->iformat && ctt_format_is_picture(d->fmt->iformat->name);
 }
 
 float ctt_demux_fps(const struct ctt_demux *d)
 {
     AVRational r = d->stream->avg_frame_rate;
 
-    if (ctt_demux_is_picture(d))
+    if (ctt_demux_is_picture(d) || ctt_demux_timeless(d))
         return 0;
     return r.num > 0 && r.den > 0 ? (float)av_q2d(r) : 0;
 }
@@ -301,6 +315,8 @@ int ctt_demux_next(struct ctt_demux *d, AVPacket *pkt)
         d->entered = 0;
         return 1;
     }
+    if (d->how)
+        return ctt_demux_next_live(d, pkt);
     do {
         av_packet_unref(pkt);
         CTT_TRY(ctt_meter_check(d->m));

@@ -4,6 +4,7 @@
 #define CTT_DEMUX_H
 
 #include "video/meter.h"
+#include "video/stream.h"
 
 struct AVCodec;
 struct AVCodecParameters;
@@ -18,12 +19,28 @@ struct ctt_demux;
  * the caller's. */
 int  ctt_demux_open(const char *path, struct ctt_meter *m,
                     struct ctt_demux **out);
+/* The same for a stream; how and its texts stay the caller's.  Its packets that
+ * are damaged are left out and counted. */
+int  ctt_demux_open_live(const struct ctt_stream *how, struct ctt_meter *m,
+                         struct ctt_demux **out);
 void ctt_demux_close(struct ctt_demux **d);
+
+/* Of a file: its damaged packets are left out from now on, too. */
+void ctt_demux_go_on(struct ctt_demux *d, const struct ctt_stream *how);
+
+/* Of a stream: whether it sends no faster than it is read; whether only a
+ * clock says when its frames come, as its format has no times and those that
+ * FFmpeg gives them, 25 a second, are made up; packets left out; bytes of the
+ * packets so far. */
+int     ctt_demux_waits(const struct ctt_demux *d);
+int     ctt_demux_timeless(const struct ctt_demux *d);
+int64_t ctt_demux_damaged(const struct ctt_demux *d);
+int64_t ctt_demux_bytes(const struct ctt_demux *d);
 
 /* The video stream: a decoder that is there, its parameters, the seconds in a
  * unit of time, whether it is a picture, the average frames per second (0: not
- * stated, as for a picture), the counterclockwise quarter turns that make it
- * upright. */
+ * stated, as for a picture, or made up), the counterclockwise quarter turns
+ * that make it upright. */
 const struct AVCodec           *ctt_demux_decoder(const struct ctt_demux *d);
 const struct AVCodecParameters *ctt_demux_codec(const struct ctt_demux *d);
 double ctt_demux_unit(const struct ctt_demux *d);
@@ -58,6 +75,9 @@ int64_t ctt_demux_missing(const struct ctt_demux *d, double gap);
 /* The whole file at path as one packet: a picture of a folder. */
 int  ctt_packet_read(const char *path, struct ctt_meter *m,
                      struct AVPacket *pkt);
+
+/* Blocks of FFmpeg are no larger than the limit of memory. */
+void ctt_av_limit(void);
 
 /* The error for a result of FFmpeg: what of path failed. */
 int  ctt_av_error(const struct ctt_meter *m, int code, const char *what);

@@ -9,6 +9,7 @@
 static const struct ctt_ffmpeg_host host = {
     CTT_FFMPEG_BORROWS(CTT_FFMPEG_VALUE)
     .ctt_pictures_clear = ctt_pictures_clear,
+    .ctt_newfile_drop = ctt_newfile_drop,
 };
 
 static _Atomic(const struct ctt_ffmpeg *) module;

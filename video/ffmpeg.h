@@ -11,6 +11,7 @@
 #include "video/part.h"
 #include "video/pictures.h"
 #include "video/save.h"
+#include "video/stream.h"
 #include "video/video.h"
 
 /* The functions of video.h and save.h that FFmpeg does.  The first ones come
@@ -18,6 +19,9 @@
 #define CTT_FFMPEG_OPENS(X)                                                 \
     X(int, ctt_video_open, (const char *path, struct ctt_video **out),      \
       (path, out))                                                          \
+    X(int, ctt_video_stream, (const char *path,                             \
+                              const struct ctt_stream *how,                 \
+                              struct ctt_video **out), (path, how, out))    \
     X(int, ctt_save_png, (const char *path, const uint8_t *data, int w,     \
                           int h, int c), (path, data, w, h, c))             \
     X(int, ctt_saver_open, (const char *path, enum ctt_save_kind kind,      \
@@ -35,9 +39,12 @@
                              int stride), (v, w, h, to, data, stride))      \
     X(int, ctt_saver_frame, (struct ctt_saver *s, const uint8_t *rgb),      \
       (s, rgb))                                                             \
+    X(int, ctt_saver_hold, (struct ctt_saver *s, int frames), (s, frames))  \
     X(int, ctt_saver_finish, (struct ctt_saver **s), (s))
 #define CTT_FFMPEG_DOES(X)                                                  \
     X(void, ctt_video_step, (struct ctt_video *v), (v))                     \
+    X(void, ctt_video_told, (const struct ctt_video *v,                     \
+                             struct ctt_stream_told *out), (v, out))        \
     X(void, ctt_video_size, (const struct ctt_video *v, int *w, int *h,     \
                              int *turns), (v, w, h, turns))
 
@@ -54,11 +61,19 @@
                               void *to, int64_t n), (path, fd, at, to, n))  \
     X(int, ctt_file_replace, (const char *path, const void *p, int64_t n),  \
       (path, p, n))                                                         \
+    X(int, ctt_newfile_open, (const char *path, struct ctt_newfile **out),  \
+      (path, out))                                                          \
+    X(int, ctt_newfile_write, (struct ctt_newfile *f, const void *p,        \
+                               int64_t n), (f, p, n))                       \
+    X(int, ctt_newfile_finish, (struct ctt_newfile **f), (f))               \
     X(const char *, ctt_path_ending, (const char *path), (path))            \
     X(int, ctt_part_of, (const char *path, char **file,                     \
                          struct ctt_part *out), (path, file, out))          \
     X(int, ctt_pictures_find, (const char *path, struct ctt_pictures *out), \
       (path, out))                                                          \
+    X(int, ctt_pictures_pattern, (const char *path,                         \
+                                  struct ctt_pictures *out, double *fps),   \
+      (path, out, fps))                                                     \
     X(int, ctt_pictures_name, (const struct ctt_pictures *p, int i,         \
                                char **out), (p, i, out))
 
@@ -74,6 +89,7 @@ struct ctt_ffmpeg {
 struct ctt_ffmpeg_host {
     CTT_FFMPEG_BORROWS(CTT_FFMPEG_MEMBER)
     void (*ctt_pictures_clear)(struct ctt_pictures *p);
+    void (*ctt_newfile_drop)(struct ctt_newfile **f);
 };
 
 /* A row as an initialiser of its member. */

@@ -18,6 +18,11 @@ void ctt_pictures_clear(struct ctt_pictures *p)
     host.ctt_pictures_clear(p);
 }
 
+void ctt_newfile_drop(struct ctt_newfile **f)
+{
+    host.ctt_newfile_drop(f);
+}
+
 /* The module's other names are hidden. */
 __attribute__((visibility("default"))) ctt_module_get ctt_module_ffmpeg;
 const void *ctt_module_ffmpeg(const struct ctt_host *h)

@@ -19,6 +19,8 @@ static const struct group {
     /* Streams of a codec without a container. */
     { NULL, "h261 h263 h264 hevc vvc evc av1 obu m4v mpegvideo mjpeg "
             "mjpeg_2000 vc1 vc1test dirac dnxhd cavsvideo avs2 avs3 apv" },
+    /* Cameras over HTTP: one JPEG after the other. */
+    { NULL, "mpjpeg" },
     /* Pictures, animated ones too. */
     { NULL, "gif apng webp_anim jpegxl_anim bmp_pipe dds_pipe dpx_pipe "
             "exr_pipe gif_pipe hdr_pipe j2k_pipe jpeg_pipe jpegls_pipe "

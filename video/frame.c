@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * frame.c: converts frames to the rate, size and colours of a model. */
 #include "net/limits.h"
-#include "video/video.h"
+#include "video/pick.h"
+#include "video/render.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
-
-/* The later of two frames must be nearer by this many seconds, so that times
- * rounded to milliseconds do not change the choice. */
-#define TIE 0.002
 
 /* A frame shown for longer than this, in seconds, has a damaged time. */
 #define STILL_MAX 60
@@ -19,17 +16,14 @@ static const int64_t LOAD_MAX = (int64_t)1 << 31;
 enum { SHARE = 4 };
 
 struct ctt_reader {
-    struct ctt_input  in;
+    struct ctt_render as;         /* and the model's input */
     struct ctt_video *v;
     char             *path;
-    int               w, h;       /* of a stored frame */
     int               every;      /* use every frame, ignoring times */
     int               started, ended;
     double            now, next;  /* frame times; ended: next is the end */
     int64_t           k;          /* frames returned so far */
-    uint8_t          *scaled;     /* the current frame, resized */
-    size_t            room;
-    uint8_t          *stored;     /* cropped to the stored size */
+    uint8_t          *stored;     /* the current frame */
     int               ready;      /* stored holds the current frame */
 };
 
@@ -66,10 +60,10 @@ int ctt_reader_open(const char *path, const struct ctt_input *in,
 
     CTT_TRY(rc);
     CTT_TRY(ctt_input_check(in));
-    r->in = *in;
-    ctt_frame_size(in, &r->w, &r->h);
-    r->path = ctt_strdup(path);
-    r->stored = ctt_calloc((size_t)r->w * (size_t)r->h, (size_t)in->c);
+    r->as.in = *in;
+    ctt_frame_size(in, &r->as.w, &r->as.h);
+    r->as.path = r->path = ctt_strdup(path);
+    r->stored = ctt_calloc((size_t)r->as.w * (size_t)r->as.h, (size_t)in->c);
     CTT_TRY(r->path && r->stored ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_video_open(path, &r->v));
     r->every = in->fps <= 0 || ctt_video_timeless(r->v);
@@ -85,125 +79,11 @@ void ctt_reader_close(struct ctt_reader **r)
     if (!*r)
         return;
     ctt_video_close(&(*r)->v);
-    ctt_free((*r)->scaled);
+    ctt_render_clear(&(*r)->as);
     ctt_free((*r)->stored);
     ctt_free((*r)->path);
     ctt_free(*r);
     *r = NULL;
-}
-
-/* Position of the stored frame on the resized picture of sw x sh; with fit=pad
- * it extends beyond the edges. */
-struct crop {
-    int sw, sh, x, y;
-};
-
-static int64_t scaled(int64_t n, int64_t to, int64_t from)
-{
-    int64_t m = (2 * n * to + from) / (2 * from);
-
-    return m > 0 ? m : 1;
-}
-
-static int find_crop(const struct ctt_reader *r, int w, int h,
-                     struct crop *p)
-{
-    /* The picture is wider in proportion than the stored frame. */
-    int flat = (int64_t)w * r->h > (int64_t)h * r->w;
-    int64_t sw = r->w, sh = r->h;
-
-    if (r->in.fit != CTT_FIT_STRETCH) {
-        if (flat == (r->in.fit == CTT_FIT_CROP))
-            sw = scaled(w, r->h, h);
-        else
-            sh = scaled(h, r->w, w);
-    }
-    if (sw > 4 * CTT_SIDE_MAX || sh > 4 * CTT_SIDE_MAX)
-        return ctt_error(CTT_EFORMAT, "%s: %dx%d is too wide or too tall to "
-                         "be cropped", r->path, w, h);
-    *p = (struct crop){ (int)sw, (int)sh, (int)(sw - r->w) / 2,
-                         (int)(sh - r->h) / 2 };
-    return 0;
-}
-
-/* The resized picture from FFmpeg, rotated while it is copied. */
-struct picture {
-    const uint8_t *data;
-    int            w, h, stride, c, turns;
-};
-
-/* Address of the pixel at (x, y) of the upright picture. */
-static const uint8_t *pixel(const struct picture *p, int x, int y)
-{
-    int px = x, py = y;
-
-    if (p->turns == 1) {
-        px = p->w - 1 - y;
-        py = x;
-    } else if (p->turns == 2) {
-        px = p->w - 1 - x;
-        py = p->h - 1 - y;
-    } else if (p->turns == 3) {
-        px = y;
-        py = p->h - 1 - x;
-    }
-    return p->data + (size_t)py * (size_t)p->stride + (size_t)px * p->c;
-}
-
-/* Copies w pixels of row y, from x on. */
-static void copy_row(const struct picture *p, int x, int y, int w,
-                     uint8_t *to)
-{
-    if (p->turns == 0) {
-        memcpy(to, pixel(p, x, y), (size_t)w * p->c);
-        return;
-    }
-    for (int i = 0; i < w; i++, to += p->c)
-        memcpy(to, pixel(p, x + i, y), (size_t)p->c);
-}
-
-static void cut(struct ctt_reader *r, const struct crop *p,
-                const struct picture *from)
-{
-    int c = r->in.c, x0 = p->x < 0 ? -p->x : 0, y0 = p->y < 0 ? -p->y : 0;
-    int x1 = p->x + r->w > p->sw ? x0 + p->sw : r->w;
-    int y1 = p->y + r->h > p->sh ? y0 + p->sh : r->h;
-
-    memset(r->stored, 0, (size_t)r->w * r->h * c);
-    for (int y = y0; y < y1; y++)
-        copy_row(from, p->x + x0, p->y + y, x1 - x0,
-                 r->stored + ((size_t)y * r->w + x0) * c);
-}
-
-/* Resizes and crops the current frame into r->stored. */
-static int render(struct ctt_reader *r)
-{
-    struct picture from = { .c = r->in.c };
-    struct crop p = { 0 };
-    int rc = 0, w, h, turned;
-    size_t size;
-
-    ctt_video_size(r->v, &w, &h, &from.turns);
-    turned = from.turns & 1;
-    CTT_TRY(find_crop(r, turned ? h : w, turned ? w : h, &p));
-    from.w = turned ? p.sh : p.sw;
-    from.h = turned ? p.sw : p.sh;
-    from.stride = (int)ctt_align((int64_t)from.w * from.c, 64);
-    size = (size_t)from.stride * from.h + 64;
-    if (size > r->room) {
-        ctt_free(r->scaled);
-        r->room = 0;
-        r->scaled = ctt_calloc(size, 1);
-        CTT_TRY(r->scaled ? 0 : CTT_ENOMEM);
-        r->room = size;
-    }
-    from.data = r->scaled;
-    CTT_TRY(ctt_video_scale(r->v, from.w, from.h, r->in.colour, r->scaled,
-                            from.stride));
-    cut(r, &p, &from);
-    r->ready = 1;
-out:
-    return rc;
 }
 
 /* Makes the next frame the current one. */
@@ -237,7 +117,8 @@ out:
 /* Advances to the frame for output k: 1, or 0 if the clip has ended. */
 static int seek(struct ctt_reader *r)
 {
-    double fps = (double)r->in.fps, t = r->every ? 0 : (double)r->k / fps;
+    double fps = (double)r->as.in.fps;
+    double t = r->every ? 0 : (double)r->k / fps;
     int rc = 0;
 
     if (!r->started)
@@ -248,9 +129,9 @@ static int seek(struct ctt_reader *r)
         CTT_TRY(advance(r));
     if (r->every)
         return 1;
-    while (!r->ended && r->next - t < t - r->now - TIE)
+    while (!r->ended && ctt_pick_later(r->now, r->next, t))
         CTT_TRY(advance(r));
-    return !r->ended || r->k == 0 || t + 0.5 / fps < r->next;
+    return !r->ended || r->k == 0 || ctt_pick_within(r->next, t, fps);
 out:
     return rc;
 }
@@ -263,8 +144,9 @@ int ctt_reader_next(struct ctt_reader *r, uint8_t *data)
     if (rc == 0)
         return 0;
     if (!r->ready)
-        CTT_TRY(render(r));
-    memcpy(data, r->stored, (size_t)r->w * r->h * r->in.c);
+        CTT_TRY(ctt_render(&r->as, r->v, r->stored));
+    r->ready = 1;
+    memcpy(data, r->stored, (size_t)r->as.w * r->as.h * r->as.in.c);
     r->k++;
     rc = 1;
 out:
@@ -348,8 +230,8 @@ int ctt_frames_load(const char *path, const struct ctt_input *in, int max,
     size_t size;
 
     CTT_TRY(ctt_reader_open(path, in, &r));
-    f.w = r->w;
-    f.h = r->h;
+    f.w = r->as.w;
+    f.h = r->as.h;
     f.c = in->c;
     size = (size_t)f.w * f.h * f.c;
     do {
@@ -357,7 +239,8 @@ int ctt_frames_load(const char *path, const struct ctt_input *in, int max,
         CTT_TRY(ctt_reader_next(r, f.data + (size_t)f.count * size));
         f.count += rc;
     } while (rc > 0 && (max <= 0 || f.count < max));
-    f.fps = in->fps > 0 ? in->fps : ctt_video_fps(r->v);
+    f.file_fps = ctt_video_fps(r->v);
+    f.fps = in->fps > 0 ? in->fps : f.file_fps;
     count(r, &f);
     less = ctt_realloc(f.data, (size_t)f.count * size);
     f.data = less ? less : f.data;

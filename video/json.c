@@ -85,6 +85,11 @@ int ctt_json_enter(struct ctt_json *j, char open)
     return 0;
 }
 
+int ctt_json_is(struct ctt_json *j, char first)
+{
+    return peek(j) == first;
+}
+
 int ctt_json_next(struct ctt_json *j)
 {
     char close = j->open[j->depth - 1] == '{' ? '}' : ']', c = peek(j);
@@ -103,6 +108,11 @@ int ctt_json_next(struct ctt_json *j)
                                      "expected ',' or ']'");
     j->at++;
     return peek(j) == close ? bad(j, "a comma without an element") : 1;
+}
+
+int ctt_json_line(const struct ctt_json *j)
+{
+    return j->line;
 }
 
 static int hex4(const char *s)

@@ -37,6 +37,12 @@ int  ctt_json_key(struct ctt_json *j, char **out);
 int  ctt_json_string(struct ctt_json *j, char **out);
 int  ctt_json_scalar(struct ctt_json *j, char **out);
 
+/* 1 if the next value begins with that: '{', '[' or '"'. */
+int  ctt_json_is(struct ctt_json *j, char first);
+
+/* The line of the file that is being read, from 1. */
+int  ctt_json_line(const struct ctt_json *j);
+
 /* Skips any value. */
 int  ctt_json_skip(struct ctt_json *j);
 

@@ -27,14 +27,14 @@ out:
 /* The readers of layouts that a folder may have; the first that returns 1 has
  * read it. */
 static int (*const folder_forms[])(struct ctt_listing *) = {
-    ctt_list_json, ctt_list_kinetics, ctt_list_hmdb, ctt_list_ucf,
-    ctt_list_class,
+    ctt_list_pictures, ctt_list_json, ctt_list_activity, ctt_list_objects,
+    ctt_list_kinetics, ctt_list_hmdb, ctt_list_ucf, ctt_list_class,
 };
 
 /* And of files. */
 static int (*const file_forms[])(struct ctt_listing *) = {
-    ctt_list_json, ctt_list_kinetics, ctt_list_hmdb, ctt_list_text,
-    single_clip,
+    ctt_list_json, ctt_list_activity, ctt_list_objects, ctt_list_kinetics,
+    ctt_list_hmdb, ctt_list_text, single_clip,
 };
 
 /* Whether the path is the part of a file or folder that is there. */
@@ -330,21 +330,47 @@ out:
     return rc;
 }
 
-int ctt_list_open(const char *path, const char *split, char *const *known,
-                  int nknown, const char *subset, struct ctt_list **out)
+/* 1 if the name is among those of a model's classes. */
+static int has_class(const struct ctt_list_want *w, const char *name)
 {
-    struct ctt_listing s = { .path = path, .split = split ? split : "train" };
+    for (int i = 0; w->known && i < w->nknown; i++)
+        if (strcmp(w->known[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+int ctt_list_find(const char *path, const struct ctt_list_want *w,
+                  struct ctt_list **out)
+{
+    struct ctt_listing s = { .path = path, .fps = w->fps,
+                             .split = w->split ? w->split : "train" };
     int rc = 0;
 
     s.list = ctt_calloc(1, sizeof(*s.list));
-    CTT_TRY(s.list ? 0 : CTT_ENOMEM);
+    if (w->background)
+        s.others = ctt_calloc(1, sizeof(*s.others));
+    CTT_TRY(s.list && (s.others || !w->background) ? 0 : CTT_ENOMEM);
     CTT_TRY(read_listing(&s));
-    CTT_TRY(ctt_listing_fit(&s, known, nknown, subset));
+    CTT_TRY(ctt_listing_rate(&s));
+    if (w->background)
+        CTT_TRY(ctt_listing_background(&s, w->background,
+                                       !has_class(w, w->background)));
+    CTT_TRY(ctt_listing_fit(&s, w->known, w->nknown, w->subset));
     *out = s.list;
     s.list = NULL;
 out:
     ctt_names_clear(&s.names);
     ctt_names_clear(&s.numbers);
     ctt_list_free(&s.list);
+    ctt_list_free(&s.others);
     return rc;
+}
+
+int ctt_list_open(const char *path, const char *split, char *const *known,
+                  int nknown, const char *subset, struct ctt_list **out)
+{
+    const struct ctt_list_want w = { .split = split, .known = known,
+                                     .nknown = nknown, .subset = subset };
+
+    return ctt_list_find(path, &w, out);
 }

@@ -19,6 +19,13 @@ void ctt_list_plain(char *s);
  * error if a line is not "id;class" with a class of s->names. */
 int ctt_list_answers(struct ctt_listing *s, const char *split);
 
+/* list_activity.c: the JSON file of ActivityNet, or Kinetics. */
+int ctt_list_activity(struct ctt_listing *s);
+
+/* list_objects.c: a JSON file with an object per clip, as Diving48 has, any
+ * other one is CTT_EFORMAT; or the folder of the lists of Diving48. */
+int ctt_list_objects(struct ctt_listing *s);
+
 /* list_kinetics.c: the csv files of Kinetics. */
 int ctt_list_kinetics(struct ctt_listing *s);
 
@@ -27,9 +34,17 @@ int ctt_list_hmdb(struct ctt_listing *s);
 int ctt_list_ucf(struct ctt_listing *s);
 
 /* list_text.c: a text list, one line per clip.  at: reads the file at path,
- * which is not that of s. */
+ * which is not that of s.  lines: adds the clips of the lines of such a list,
+ * which has the path t->path; table: they were made by columns.h. */
+struct ctt_lines;
 int ctt_list_text(struct ctt_listing *s);
 int ctt_list_text_at(struct ctt_listing *s, const char *path);
+int ctt_list_lines(struct ctt_listing *s, struct ctt_lines *t, int table);
+void ctt_lines_clear(struct ctt_lines *t);
+
+/* list_rate.c: a folder of nothing but numbered pictures, if there is a rate
+ * for them: one clip. */
+int ctt_list_pictures(struct ctt_listing *s);
 
 /* list_class.c: one folder per class. */
 int ctt_list_class(struct ctt_listing *s);

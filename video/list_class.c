@@ -73,7 +73,7 @@ static int add_class(struct ctt_listing *s, const char *dir, const char *name,
     CTT_TRY(label = ctt_names_add(&s->names, name));
     CTT_TRY(add_clips(s, path, label));
     CTT_CHECK(may_be_empty || s->list->count > before, CTT_EFORMAT,
-              "%s: an empty folder", path);
+              "%s: no clips in it, and each folder there is a class", path);
 out:
     ctt_free(path);
     return rc;

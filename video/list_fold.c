@@ -203,31 +203,42 @@ out:
 
 /* ---- UCF101 ---- */
 
-/* The folder of trainlist01.txt: s->path or a folder in it; NULL: none. */
+/* dir, if trainlist01.txt is in it. */
+static int look_for_lists(const char *dir, char **out)
+{
+    char *file = ctt_path_join(dir, "trainlist01.txt");
+    int rc = file ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    if (ctt_disk_kind(file) == CTT_DISK_FILE)
+        CTT_TRY((*out = ctt_strdup(dir)) ? 0 : CTT_ENOMEM);
+out:
+    ctt_free(file);
+    return rc;
+}
+
+/* The folder of trainlist01.txt: s->path or a folder in it, which has the name
+ * ucfTrainTestlist as published; NULL: none. */
 static int find_lists(const struct ctt_listing *s, char **out)
 {
-    static const char *const sub[] = { ".", "ucfTrainTestlist",
-                                       "annotations" };
-    char *dir = NULL, *file = NULL;
-    int rc = 0;
+    struct ctt_folder f = { 0 };
+    char *dir = NULL;
+    int rc;
 
     *out = NULL;
-    for (size_t i = 0; i < CTT_LEN(sub) && !*out; i++) {
-        dir = ctt_path_join(s->path, sub[i]);
+    CTT_TRY(look_for_lists(s->path, out));
+    if (!*out)
+        CTT_TRY(ctt_folder_read(s->path, &f));
+    for (int i = 0; i < f.count && !*out; i++) {
+        dir = ctt_path_join(s->path, f.name[i]);
         CTT_TRY(dir ? 0 : CTT_ENOMEM);
-        file = ctt_path_join(dir, "trainlist01.txt");
-        CTT_TRY(file ? 0 : CTT_ENOMEM);
-        if (ctt_disk_kind(file) == CTT_DISK_FILE) {
-            *out = dir;
-            dir = NULL;
-        }
+        CTT_TRY(look_for_lists(dir, out));
         ctt_free(dir);
-        ctt_free(file);
-        dir = file = NULL;
+        dir = NULL;
     }
 out:
     ctt_free(dir);
-    ctt_free(file);
+    ctt_folder_clear(&f);
     return rc;
 }
 

@@ -308,8 +308,6 @@ int ctt_list_json(struct ctt_listing *s)
     root = single ? ctt_path_dir(s->path) : ctt_strdup(s->path);
     CTT_TRY(root ? 0 : CTT_ENOMEM);
     CTT_TRY(find_labels(root, &dir, &labels));
-    CTT_CHECK(labels || !single, CTT_EFORMAT, "%s: no labels.json beside it",
-              s->path);
     if (!labels)
         goto out;    /* not this layout */
     CTT_TRY(load_labels(s, labels));

@@ -77,10 +77,8 @@ static int read_lines(struct ctt_lines *t)
 {
     struct ctt_line *more;
     char *at, *s;
-    size_t size;
-    int rc, number = 0;
+    int rc = 0, number = 0;
 
-    CTT_TRY(ctt_text_read(t->path, LIST_LIMIT, &t->text, &size));
     for (at = t->text; (s = ctt_text_line(&at, &number)) != NULL;) {
         if (t->count == 0 && is_heading(s)) {
             t->frames = names_frames(s);
@@ -99,11 +97,23 @@ out:
     return rc;
 }
 
+/* 1 if p is the comma between the times of a path, "#t=1,2". */
+static int is_in_times(const char *s, const char *p)
+{
+    const char *t = p;
+
+    while (t > s && strchr("0123456789.", t[-1]))
+        t--;
+    return t - s >= 3 && strncmp(t - 3, "#t=", 3) == 0;
+}
+
 /* The last separator in s; for ' ' a tab counts too. */
 static char *last(char *s, char sep)
 {
     char *p = strrchr(s, sep), *tab = sep == ' ' ? strrchr(s, '\t') : NULL;
 
+    if (p && sep == ',' && is_in_times(s, p))
+        return NULL;
     return !p || (tab && tab > p) ? tab : p;
 }
 
@@ -139,25 +149,6 @@ static char separator(const struct ctt_lines *t)
             any = sep[i];
     }
     return any;
-}
-
-/* Kind of the path s, relative to the list's folder; a video may be named
- * without its extension. */
-static int kind(const struct ctt_lines *t, const char *s,
-                enum ctt_disk_kind *out)
-{
-    char *path = ctt_path_join(t->dir, s), *file = NULL;
-    int rc = path ? 0 : CTT_ENOMEM;
-
-    CTT_TRY(rc);
-    *out = ctt_disk_kind(path);
-    CTT_TRY(ctt_videos_beside(path, &file));
-    *out = rc ? CTT_DISK_FILE : *out;
-    rc = 0;
-out:
-    ctt_free(path);
-    ctt_free(file);
-    return rc;
 }
 
 /* Cuts the text behind the last separator off s; NULL: there is none. */
@@ -204,12 +195,12 @@ static int line_between(const struct ctt_lines *t, const char *line, char sep,
     int rc = copy ? 0 : CTT_ENOMEM, n = 0;
 
     CTT_TRY(rc);
-    CTT_TRY(kind(t, copy, &k));
+    CTT_TRY(ctt_lines_kind(t, copy, &k));
     while (k == CTT_DISK_NONE && n < 2 && field) {
         field = cut_field(copy, sep);
         if (!field || !is_any_number(field + (*field == '#')))
             break;
-        CTT_TRY(kind(t, copy, &k));
+        CTT_TRY(ctt_lines_kind(t, copy, &k));
         n++;
     }
     *known = k != CTT_DISK_NONE;
@@ -220,14 +211,12 @@ out:
     return rc;
 }
 
-enum { TRIED = 8, COLUMNS = 4 };
-
 static int find_between(const struct ctt_lines *t, char sep,
                         enum between *out)
 {
     int known = 0, rc = 0;
 
-    for (int i = 0; i < t->count && i < TRIED && !known; i++)
+    for (int i = 0; i < t->count && i < CTT_LINES_TRIED && !known; i++)
         CTT_TRY(line_between(t, t->line[i].path, sep, out, &known));
 out:
     return rc;
@@ -287,110 +276,20 @@ out:
     return rc;
 }
 
-/* ---- the folder that the paths are relative to ---- */
-
-/* 1 if a path at the beginning of the line exists below dir. */
-static int starts_with_path(const char *dir, const char *line, int *yes)
-{
-    const struct ctt_lines t = { .dir = (char *)(uintptr_t)dir };
-    char *copy = ctt_strdup(line), *sep;
-    int rc = copy ? 0 : CTT_ENOMEM;
-    enum ctt_disk_kind k;
-
-    *yes = 0;
-    CTT_TRY(rc);
-    for (int i = 0; i < COLUMNS && !*yes; i++) {
-        CTT_TRY(kind(&t, copy, &k));
-        *yes = *copy && k != CTT_DISK_NONE;
-        sep = copy + strlen(copy);
-        while (sep > copy && !strchr(" \t,;", *sep))
-            sep--;
-        *sep = 0;
-        ctt_text_trim(copy);
-    }
-out:
-    ctt_free(copy);
-    return rc;
-}
-
-/* Makes dir the base of the list if it contains one of the first clips. */
-static int try_base(struct ctt_lines *t, const char *dir, int *found)
-{
-    int rc = 0;
-
-    for (int i = 0; i < t->count && i < TRIED && !*found; i++)
-        CTT_TRY(starts_with_path(dir, t->line[i].path, found));
-    if (*found) {
-        char *copy = ctt_strdup(dir);
-        CTT_TRY(copy ? 0 : CTT_ENOMEM);
-        ctt_free(t->dir);
-        t->dir = copy;
-    }
-out:
-    return rc;
-}
-
-/* Tries the folders in dir. */
-static int try_folders(struct ctt_lines *t, const char *dir, int *found)
-{
-    struct ctt_folder f = { 0 };
-    char *path = NULL;
-    int rc;
-
-    rc = ctt_folder_read(dir, &f);
-    if (rc == CTT_EIO)
-        return 0;
-    CTT_TRY(rc);
-    for (int i = 0; i < f.count && !*found; i++) {
-        path = ctt_path_join(dir, f.name[i]);
-        CTT_TRY(path ? 0 : CTT_ENOMEM);
-        if (ctt_disk_kind(path) == CTT_DISK_FOLDER)
-            CTT_TRY(try_base(t, path, found));
-        ctt_free(path);
-        path = NULL;
-    }
-out:
-    ctt_free(path);
-    ctt_folder_clear(&f);
-    return rc;
-}
-
-/* Paths are relative to the list's folder, else to a folder in it, to the
- * folder above it, or to a folder in that: UCF101 has its lists in
- * ucfTrainTestlist and its clips beside, others in "annotations" and
- * "videos". */
-static int find_base(struct ctt_lines *t)
-{
-    char *here = ctt_strdup(t->dir), *above = ctt_path_join(t->dir, "..");
-    int rc = here && above ? 0 : CTT_ENOMEM, found = 0;
-
-    CTT_TRY(rc);
-    CTT_TRY(try_base(t, here, &found));
-    if (!found)
-        CTT_TRY(try_folders(t, here, &found));
-    if (!found)
-        CTT_TRY(try_base(t, above, &found));
-    if (!found)
-        CTT_TRY(try_folders(t, above, &found));
-out:
-    ctt_free(here);
-    ctt_free(above);
-    return rc;
-}
-
 /* The numbers between path and label of l, which are cut off. */
 static int read_part(const struct ctt_lines *t, struct ctt_line *l, char sep,
                      enum between between, struct ctt_part *p)
 {
-    const char *start, *end;
-    int rc = 0;
+    const char *start = l->start, *end = l->end;
+    int rc = 0, columns = start || end;
 
     *p = (struct ctt_part){ .kind = CTT_PART_FRAMES };
     if (between == TIMES) {
-        end = cut_field(l->path, sep);
-        start = end ? cut_field(l->path, sep) : NULL;
-        CTT_CHECK(start && *l->path &&
-                  ctt_part_between(start, end, t->frames, p), CTT_EFORMAT,
+        end = columns ? end : cut_field(l->path, sep);
+        start = columns ? start : end ? cut_field(l->path, sep) : NULL;
+        CTT_CHECK(start && end && *l->path &&
+                  ctt_part_between(start, end, t->frames || l->frames, p),
+                  CTT_EFORMAT,
                   "%s:%d: not a video, start, end (later, in seconds or as "
                   "#FRAME) and label", t->path, l->number);
         return 0;
@@ -405,27 +304,67 @@ out:
     return rc;
 }
 
+/* rc, with the line in the message. */
+static int of_line(const struct ctt_lines *t, const struct ctt_line *l, int rc)
+{
+    return rc != CTT_EFORMAT ? rc : ctt_error(rc, "%s:%d: %s", t->path,
+                                              l->number, ctt_errmsg());
+}
+
+/* The file that is named by the path of a line, which may have no extension:
+ * 1; 0: it is as it is named.  A part that the path states must be right. */
+static int find_file(const struct ctt_lines *t, const struct ctt_line *l,
+                     char **file)
+{
+    char *path = ctt_path_join(t->dir, l->path), *all = NULL;
+    int rc = path ? 0 : CTT_ENOMEM;
+    struct ctt_part part;
+
+    CTT_TRY(rc);
+    CTT_TRY(of_line(t, l, ctt_part_of(path, &all, &part)));
+    CTT_TRY(of_line(t, l, ctt_videos_beside(all, file)));
+    if (rc && strcmp(all, path) != 0) {
+        ctt_free(path);
+        path = *file;
+        *file = ctt_part_path(path, &part);
+        rc = *file ? 1 : CTT_ENOMEM;
+    }
+out:
+    ctt_free(path);
+    ctt_free(all);
+    return rc;
+}
+
 static int add_line(struct ctt_listing *s, const struct ctt_lines *t,
                     struct ctt_line *l, char sep, enum between between)
 {
     struct ctt_part part = { .kind = CTT_PART_ALL };
     int rc = 0, label = l->value;
-    char *path = NULL, *file = NULL;
+    char *file = NULL;
 
+    between = l->start || l->end ? TIMES : between;
     if (between != NOTHING)
         CTT_TRY(read_part(t, l, sep, between, &part));
     if (l->label && label < 0)
         label = ctt_names_find(&s->names, l->label);
-    path = ctt_path_join(t->dir, l->path);
-    CTT_TRY(path ? 0 : CTT_ENOMEM);
-    rc = ctt_videos_beside(path, &file);
-    CTT_TRY(rc != CTT_EFORMAT ? rc : ctt_error(rc, "%s:%d: %s", t->path,
-                                               l->number, ctt_errmsg()));
+    CTT_TRY(find_file(t, l, &file));
     CTT_TRY(ctt_listing_part(s, file ? "" : t->dir, file ? file : l->path,
                              &part, label));
 out:
-    ctt_free(path);
     ctt_free(file);
+    return rc;
+}
+
+/* The lines of other splits, which only the background is to know. */
+static int add_others(struct ctt_listing *s, const struct ctt_lines *t)
+{
+    struct ctt_list *list = s->list;
+    int rc = 0;
+
+    s->list = s->others;
+    for (int i = 0; i < t->others && rc >= 0; i++)
+        rc = add_line(s, t, &t->line[t->count + i], 0, NOTHING);
+    s->list = list;
     return rc;
 }
 
@@ -438,7 +377,7 @@ static int find_form(struct ctt_lines *t, char *sep, enum between *between)
 
     *sep = separator(t);
     *between = NOTHING;
-    CTT_TRY(kind(t, t->line[0].path, &k));
+    CTT_TRY(ctt_lines_kind(t, t->line[0].path, &k));
     if (k != CTT_DISK_NONE)
         *sep = 0;
     if (*sep == 0)
@@ -462,29 +401,51 @@ out:
     return rc;
 }
 
+int ctt_list_lines(struct ctt_listing *s, struct ctt_lines *t, int table)
+{
+    enum between between = NOTHING;
+    char sep = 0;
+    int rc = 0;
+
+    if (t->count == 0)
+        goto out;    /* list.c says that it is empty */
+    t->dir = ctt_stream_named(t->path) ? ctt_strdup(".")
+                                       : ctt_path_dir(t->path);
+    t->index = t->dir ? ctt_path_join(t->dir, "classInd.txt") : NULL;
+    CTT_TRY(t->index ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_lines_base(t));
+    if (!table)
+        CTT_TRY(find_form(t, &sep, &between));
+    CTT_TRY(take_labels(s, t, t->labelled || sep != 0));
+    for (int i = 0; i < t->count; i++)
+        CTT_TRY(add_line(s, t, &t->line[i], sep, between));
+    if (s->others)
+        CTT_TRY(add_others(s, t));
+out:
+    return rc;
+}
+
+void ctt_lines_clear(struct ctt_lines *t)
+{
+    ctt_free(t->dir);
+    ctt_free(t->index);
+    ctt_free(t->text);
+    ctt_free(t->line);
+}
+
 int ctt_list_text_at(struct ctt_listing *s, const char *path)
 {
     struct ctt_lines t = { .path = path };
-    enum between between;
-    char sep;
-    int rc;
+    int rc, table;
+    size_t size;
 
-    CTT_TRY(read_lines(&t));
-    t.dir = ctt_stream_named(path) ? ctt_strdup(".") : ctt_path_dir(path);
-    t.index = t.dir ? ctt_path_join(t.dir, "classInd.txt") : NULL;
-    CTT_TRY(t.index ? 0 : CTT_ENOMEM);
-    if (t.count == 0)
-        goto out;    /* list.c says that it is empty */
-    CTT_TRY(find_base(&t));
-    CTT_TRY(find_form(&t, &sep, &between));
-    CTT_TRY(take_labels(s, &t, sep != 0));
-    for (int i = 0; i < t.count; i++)
-        CTT_TRY(add_line(s, &t, &t.line[i], sep, between));
+    CTT_TRY(ctt_text_read(path, LIST_LIMIT, &t.text, &size));
+    CTT_TRY(table = ctt_lines_table(&t, s->split));
+    if (!table)
+        CTT_TRY(read_lines(&t));
+    CTT_TRY(ctt_list_lines(s, &t, table));
 out:
-    ctt_free(t.dir);
-    ctt_free(t.index);
-    ctt_free(t.text);
-    ctt_free(t.line);
+    ctt_lines_clear(&t);
     return rc;
 }
 

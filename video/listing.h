@@ -15,7 +15,11 @@ struct ctt_listing {
     struct ctt_names  names;
     struct ctt_names  numbers;    /* that the data gives them, as text; empty:
                                      0, 1 ... */
+    double            fps;        /* of folders of pictures; 0: none */
     struct ctt_list  *list;
+    struct ctt_list  *others;     /* NULL, or takes the clips of other splits
+                                     as far as the file of the list has them:
+                                     a background class spares these */
 };
 
 /* Adds a clip; its path is dir/file. */
@@ -32,6 +36,20 @@ int ctt_listing_move(struct ctt_item *item, const char *dir, const char *file);
 /* Adds the names found to s->names, sorted, because their order differs between
  * the lists of the splits; sorts found. */
 int ctt_listing_names(struct ctt_listing *s, struct ctt_names *found);
+
+/* list_rate.c: gives the clips that are folders of pictures, or parts of them,
+ * the rate s->fps unless they have one. */
+int ctt_listing_rate(struct ctt_listing *s);
+
+/* list_background.c: adds a class of that name, whose clips lie before and
+ * between the parts of each video that the list has: where a gap is at least
+ * half as long as the median part, it is cut into as many pieces as come
+ * closest to that.  Parts of s->others are no gaps, and a gap before one of
+ * them is another split's.  CTT_EINVAL if the list has no parts, unless they
+ * are not needed, has them in seconds and in frames, or has such a class;
+ * CTT_EFORMAT if there are more than 100,000 clips. */
+int ctt_listing_background(struct ctt_listing *s, const char *name,
+                           int needed);
 
 /* Fits the classes of s->list, which are s->names, to those of a model and to a
  * subset, as ctt_list_open() says of its arguments. */

@@ -14,13 +14,22 @@ void ctt_meter_stop(struct ctt_meter *m)
     m->spent += ctt_seconds() - m->since;
 }
 
-int ctt_meter_check(struct ctt_meter *m)
+static int check_stream(const struct ctt_meter *m)
+{
+    int rc = 0;
+
+    CTT_CHECK(!m->quit || !m->quit(m->arg), CTT_ESTOP, "%s: closed", m->path);
+    CTT_CHECK(m->spent + ctt_seconds() - m->since <= m->timeout, CTT_EIO,
+              "%s: no frame for %g seconds", m->path, m->timeout);
+out:
+    return rc;
+}
+
+static int check_clip(const struct ctt_meter *m)
 {
     const struct ctt_limits *most = ctt_limits();
-    int rc = m->rc;
+    int rc = 0;
 
-    CTT_TRY(rc);
-    CTT_CHECK(!ctt_stopped(), CTT_ESTOP, "%s: stopped", m->path);
     CTT_CHECK(m->bytes <= most->clip_bytes, CTT_EFORMAT,
               "%s: longer than %lld bytes (--clip-bytes)", m->path,
               (long long)most->clip_bytes);
@@ -30,6 +39,17 @@ int ctt_meter_check(struct ctt_meter *m)
     CTT_CHECK(m->spent + ctt_seconds() - m->since <= most->clip_seconds,
               CTT_EFORMAT, "%s: no new frame in %g seconds of decoding "
               "(--clip-seconds)", m->path, most->clip_seconds);
+out:
+    return rc;
+}
+
+int ctt_meter_check(struct ctt_meter *m)
+{
+    int rc = m->rc;
+
+    CTT_TRY(rc);
+    CTT_CHECK(!ctt_stopped(), CTT_ESTOP, "%s: stopped", m->path);
+    rc = m->timeout > 0 ? check_stream(m) : check_clip(m);
 out:
     m->rc = rc;
     return rc;

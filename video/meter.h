@@ -13,6 +13,13 @@ struct ctt_meter {
                                     this call began */
     int64_t     bytes, frames;   /* read, decoded */
     int         rc;
+
+    /* Of a stream, which may have no end: seconds without a new frame; bytes
+     * and frames have no limit.  quit: 1 if its caller wants it to end.  0: a
+     * clip. */
+    double      timeout;
+    int       (*quit)(void *arg);
+    void       *arg;
 };
 
 /* Around each call for the clip: the time between calls does not count. */
@@ -20,7 +27,8 @@ void ctt_meter_start(struct ctt_meter *m);
 void ctt_meter_stop(struct ctt_meter *m);
 
 /* CTT_ESTOP if the user asked to stop; CTT_EFORMAT if the clip exceeds
- * clip_seconds, clip_bytes or clip_frames of struct ctt_limits. */
+ * clip_seconds, clip_bytes or clip_frames of struct ctt_limits; CTT_EIO if a
+ * stream has stalled. */
 int  ctt_meter_check(struct ctt_meter *m);
 
 /* Counts a new frame and checks the limits; the time begins anew. */

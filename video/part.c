@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Paths have microseconds. */
+#define LEAST 1e-6
+
 int ctt_part_number(const char *s, double most, double *out)
 {
     size_t n = strspn(s, "0123456789"), m = s[n] == '.';
@@ -91,6 +94,25 @@ out:
     return rc;
 }
 
+int ctt_part_times(double start, double end, struct ctt_part *out)
+{
+    *out = (struct ctt_part){ .kind = CTT_PART_TIME, .start = start,
+                              .end = end };
+    return start >= 0 && end < CTT_PART_SECONDS && end - start > LEAST;
+}
+
+/* Pandas writes whole numbers of a column with gaps as "12.0". */
+static int frame_number(const char *s, int *out)
+{
+    size_t n = strlen(s);
+    char whole[16];
+
+    if (n < 3 || n > sizeof(whole) || strcmp(s + n - 2, ".0") != 0)
+        return ctt_text_number(s, out);
+    snprintf(whole, sizeof(whole), "%.*s", (int)n - 2, s);
+    return ctt_text_number(whole, out);
+}
+
 int ctt_part_between(const char *start, const char *end, int frames,
                      struct ctt_part *out)
 {
@@ -104,11 +126,11 @@ int ctt_part_between(const char *start, const char *end, int frames,
     }
     *out = p;
     if (!frames)
-        return ctt_part_number(start, CTT_PART_SECONDS, &out->start) &&
-               ctt_part_number(end, CTT_PART_SECONDS, &out->end) &&
-               out->start < out->end;
+        return ctt_part_number(start, CTT_PART_SECONDS, &p.start) &&
+               ctt_part_number(end, CTT_PART_SECONDS, &p.end) &&
+               ctt_part_times(p.start, p.end, out);
     out->kind = CTT_PART_FRAMES;
-    if (!ctt_text_number(start, &out->first) || !ctt_text_number(end, &last))
+    if (!frame_number(start, &out->first) || !frame_number(end, &last))
         return 0;
     out->count = last - out->first;
     return out->count > 0;

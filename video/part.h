@@ -8,7 +8,8 @@
 
 /* "#first+count" is frames, the first of a video being 0; "#t=start,end" is
  * what is shown in these seconds (as in Media Fragments, W3C 2012), followed by
- * "~" if a video that is not longer than that is the part itself; "@rate" is
+ * "~" if a video that is not longer than that, or ends a second before the
+ * end, is the part itself; "@rate" is
  * the frames per second of a folder of pictures, alone "#@rate". */
 enum ctt_part_kind { CTT_PART_ALL, CTT_PART_FRAMES, CTT_PART_TIME };
 struct ctt_part {
@@ -32,6 +33,9 @@ int ctt_part_of(const char *path, char **file, struct ctt_part *out);
  * such numbers, or end is not after start. */
 int ctt_part_between(const char *start, const char *end, int frames,
                      struct ctt_part *out);
+
+/* 1 and the part between two times in seconds; 0: they are none. */
+int ctt_part_times(double start, double end, struct ctt_part *out);
 
 /* The path of a part of file, which the caller frees; NULL if out of memory.
  * Times are written to the microsecond. */

@@ -125,6 +125,101 @@ out:
     return rc;
 }
 
+/* ---- patterns ---- */
+
+/* The part of a pattern between its % and its d: 1 and the digits it asks for
+ * (1: as needed); *before, *after: bytes before it, and what follows. */
+static int take_pattern(const char *path, size_t *before, const char **after,
+                        int *width)
+{
+    const char *at = strchr(path, '%'), *base = ctt_path_base(path);
+
+    if (!at || at < base)
+        return 0;
+    *before = (size_t)(at - path);
+    at++;
+    *width = 1;
+    if (at[0] == '0' && at[1] >= '1' && at[1] <= '9') {
+        *width = at[1] - '0';
+        at += 2;
+    }
+    *after = at + 1;
+    return *at == 'd' && !strchr(at, '%');
+}
+
+int ctt_pictures_is_pattern(const char *path)
+{
+    const char *after;
+    size_t before;
+    int width;
+
+    return take_pattern(path, &before, &after, &width);
+}
+
+/* Numbers of pictures in a folder that a pattern means: how many, the lowest,
+ * the highest. */
+static int find_numbers(const char *path, size_t before, const char *ending,
+                        int width, struct ctt_pictures *p)
+{
+    const char *base = ctt_path_base(path);
+    size_t n = before - (size_t)(base - path);
+    char *dir = ctt_path_dir(path);
+    struct ctt_folder f = { 0 };
+    struct parts q;
+    int rc, high = 0;
+
+    CTT_TRY(dir ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_folder_read(dir, &f));
+    for (int i = 0; i < f.count; i++) {
+        if (!take_apart(f.name[i], &q) || q.before != n ||
+            strncmp(f.name[i], base, n) != 0 || strcmp(q.ending, ending) != 0 ||
+            q.digits < (size_t)width ||
+            (q.digits > (size_t)width && f.name[i][n] == '0'))
+            continue;
+        p->first = p->count == 0 || q.number < p->first ? q.number : p->first;
+        high = q.number > high ? q.number : high;
+        p->count++;
+    }
+    CTT_CHECK(p->count > 0, CTT_EFORMAT, "%s: there are no such pictures",
+              path);
+    CTT_CHECK(high - p->first == p->count - 1, CTT_EFORMAT, "%s: %d pictures "
+              "from %d to %d: some are missing", path, p->count, p->first,
+              high);
+out:
+    ctt_folder_clear(&f);
+    ctt_free(dir);
+    return rc;
+}
+
+int ctt_pictures_pattern(const char *path, struct ctt_pictures *out,
+                         double *fps)
+{
+    struct ctt_pictures p = { 0 };
+    struct ctt_part part;
+    const char *after;
+    char *file = NULL;
+    size_t before;
+    int rc;
+
+    CTT_TRY(ctt_part_of(path, &file, &part));
+    CTT_CHECK(part.kind == CTT_PART_ALL && take_pattern(file, &before, &after,
+              &p.width), CTT_EINVAL, "%s: not a pattern of pictures, as "
+              "img_%%05d.png or img_%%05d.png#@25", path);
+    p.ending = picture(after);
+    CTT_CHECK(p.ending, CTT_EINVAL, "%s: not an ending of pictures", path);
+    CTT_TRY(find_numbers(file, before, p.ending, p.width, &p));
+    p.start = ctt_calloc(before + 1, 1);
+    CTT_TRY(p.start ? 0 : CTT_ENOMEM);
+    memcpy(p.start, file, before);
+    *out = p;
+    *fps = part.fps;
+    p.start = NULL;
+out:
+    ctt_pictures_clear(&p);
+    ctt_free(file);
+    return rc;
+}
+
 void ctt_pictures_clear(struct ctt_pictures *p)
 {
     ctt_free(p->start);

@@ -17,6 +17,13 @@ struct ctt_pictures {
  * be consecutive.  Of a part in seconds, which needs a rate, all are found.
  * Other paths give count 0. */
 int  ctt_pictures_find(const char *path, struct ctt_pictures *out);
+
+/* The pictures of a pattern, which has one %d or %0Nd in its last part and may
+ * end in "#@RATE": from the lowest number on.  CTT_EFORMAT: there are none.
+ * fps is 0 if there is no rate.  is: 1 if path has the form of one. */
+int  ctt_pictures_pattern(const char *path, struct ctt_pictures *out,
+                          double *fps);
+int  ctt_pictures_is_pattern(const char *path);
 void ctt_pictures_clear(struct ctt_pictures *p);
 
 /* The path of picture i, from 0; the caller frees it. */

@@ -8,11 +8,12 @@
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/opt.h>
+#include <stdio.h>
 #include <string.h>
 
 /* RATE_MAX: largest term of the frame rate as a fraction; MPEG-4 has 16
  * bits. */
-enum { GROUP = 60, RATE_MAX = 65535, SETTINGS = 4 };
+enum { GROUP = 60, RATE_MAX = 65535, SETTINGS = 4, BUFFER = 1 << 16 };
 
 #define CTT_AV(expr, path)                                              \
     do {                                                                \
@@ -30,7 +31,7 @@ struct setting { const char *name, *value; };
 static const struct how {
     const char    *ending, *format, *encoder;
     int64_t        bits;
-    struct setting set[2][SETTINGS];    /* for ctt_save_kind */
+    struct setting set[2][SETTINGS];    /* fine, quick */
 } hows[] = {
     { ".webm", "webm", "libvpx-vp9", 0,
       { { { "deadline", "good" }, { "cpu-used", "4" },
@@ -71,7 +72,12 @@ int ctt_saver_can(const char *path)
 struct ctt_saver {
     char             *path;
     const struct how *how;
-    int               w, h, count, packets;    /* frames in, packets out */
+    int64_t           at;       /* where the next frame is shown */
+    int64_t           count, packets;    /* frames in, packets out */
+    int               w, h;
+    struct ctt_newfile *file;   /* of a long video */
+    int               rc;       /* of the first write to it that failed */
+    char              why[512];
     AVFormatContext  *mux;      /* into memory */
     AVCodecContext   *enc;
     AVFrame          *frame;
@@ -80,6 +86,7 @@ struct ctt_saver {
 
 static int set_codec(struct ctt_saver *s, enum ctt_save_kind kind, double fps)
 {
+    const struct setting *set = s->how->set[kind != CTT_SAVE_FINE];
     AVCodecContext *e = s->enc;
     int rc = 0;
 
@@ -97,9 +104,9 @@ static int set_codec(struct ctt_saver *s, enum ctt_save_kind kind, double fps)
     e->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     if (kind == CTT_SAVE_FINE)
         e->bit_rate = s->how->bits;
-    for (int i = 0; i < SETTINGS && s->how->set[kind][i].name; i++)
-        CTT_AV(av_opt_set(e->priv_data, s->how->set[kind][i].name,
-                          s->how->set[kind][i].value, 0), s->path);
+    for (int i = 0; i < SETTINGS && set[i].name; i++)
+        CTT_AV(av_opt_set(e->priv_data, set[i].name, set[i].value, 0),
+               s->path);
 out:
     return rc;
 }
@@ -144,7 +151,54 @@ out:
     return rc;
 }
 
-static int open_mux(struct ctt_saver *s)
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+static int write_bytes(void *arg, const uint8_t *p, int n)
+#else
+static int write_bytes(void *arg, uint8_t *p, int n)
+#endif
+{
+    struct ctt_saver *s = arg;
+
+    if (s->rc == 0)
+        s->rc = ctt_newfile_write(s->file, p, n);
+    if (s->rc < 0 && !*s->why)
+        snprintf(s->why, sizeof(s->why), "%s", ctt_errmsg());
+    return s->rc < 0 ? AVERROR(EIO) : n;
+}
+
+/* A result of the container, which only knows that a write failed, not why. */
+static int check_written(const struct ctt_saver *s, int av)
+{
+    int rc = 0;
+
+    CTT_CHECK(av >= 0 || s->rc == 0, s->rc, "%s", s->why);
+    CTT_AV(av, s->path);
+out:
+    return rc;
+}
+
+/* A file that only grows: in fragments, an MP4 needs no table at its begin. */
+static int open_file(struct ctt_saver *s)
+{
+    uint8_t *buffer = av_malloc(BUFFER);
+    int rc = 0;
+
+    CTT_CHECK(buffer, CTT_ENOMEM, "%s: out of memory", s->path);
+    s->mux->pb = avio_alloc_context(buffer, BUFFER, 1, s, NULL, write_bytes,
+                                    NULL);
+    CTT_CHECK(s->mux->pb, CTT_ENOMEM, "%s: out of memory", s->path);
+    buffer = NULL;
+    if (strcmp(s->how->format, "mp4") == 0)
+        CTT_AV(av_opt_set(s->mux->priv_data, "movflags",
+                          "frag_keyframe+empty_moov+default_base_moof", 0),
+               s->path);
+    CTT_TRY(ctt_newfile_open(s->path, &s->file));
+out:
+    av_free(buffer);
+    return rc;
+}
+
+static int open_mux(struct ctt_saver *s, enum ctt_save_kind kind)
 {
     AVStream *to;
     int rc = 0;
@@ -157,8 +211,11 @@ static int open_mux(struct ctt_saver *s)
     to->time_base = s->enc->time_base;
     to->avg_frame_rate = s->enc->framerate;
     CTT_AV(avcodec_parameters_from_context(to->codecpar, s->enc), s->path);
-    CTT_AV(avio_open_dyn_buf(&s->mux->pb), s->path);
-    CTT_AV(avformat_write_header(s->mux, NULL), s->path);
+    if (kind == CTT_SAVE_LONG)
+        CTT_TRY(open_file(s));
+    else
+        CTT_AV(avio_open_dyn_buf(&s->mux->pb), s->path);
+    CTT_TRY(check_written(s, avformat_write_header(s->mux, NULL)));
 out:
     return rc;
 }
@@ -183,7 +240,7 @@ int ctt_saver_open(const char *path, enum ctt_save_kind kind, int w, int h,
     s->w = w;
     s->h = h;
     CTT_TRY(open_codec(s, kind, fps));
-    CTT_TRY(open_mux(s));
+    CTT_TRY(open_mux(s, kind));
     *out = s;
     s = NULL;
 out:
@@ -198,10 +255,14 @@ void ctt_saver_close(struct ctt_saver **saver)
 
     if (!s)
         return;
-    if (s->mux && s->mux->pb) {
+    if (s->mux && s->mux->pb && s->mux->pb->write_packet == write_bytes) {
+        av_free(s->mux->pb->buffer);
+        avio_context_free(&s->mux->pb);
+    } else if (s->mux && s->mux->pb) {
         avio_close_dyn_buf(s->mux->pb, &data);
         av_free(data);
     }
+    ctt_newfile_drop(&s->file);
     avformat_free_context(s->mux);
     avcodec_free_context(&s->enc);
     av_frame_free(&s->frame);
@@ -247,7 +308,8 @@ static int send(struct ctt_saver *s, const AVFrame *f)
         s->packet->duration = 1;
         av_packet_rescale_ts(s->packet, s->enc->time_base,
                              s->mux->streams[0]->time_base);
-        CTT_AV(av_interleaved_write_frame(s->mux, s->packet), s->path);
+        CTT_TRY(check_written(s, av_interleaved_write_frame(s->mux,
+                                                            s->packet)));
         s->packets++;
     }
     if (got != AVERROR(EAGAIN) && got != AVERROR_EOF)
@@ -262,31 +324,63 @@ int ctt_saver_frame(struct ctt_saver *s, const uint8_t *rgb)
 
     CTT_AV(av_frame_make_writable(s->frame), s->path);
     to_yuv(rgb, s->w, s->h, s->frame);
-    s->frame->pts = s->count++;
+    s->frame->pts = s->at++;
+    s->count++;
     CTT_TRY(send(s, s->frame));
 out:
+    return rc;
+}
+
+int ctt_saver_hold(struct ctt_saver *s, int frames)
+{
+    int rc = 0;
+
+    CTT_CHECK(s->count > 0 && frames >= 0, CTT_EINVAL,
+              "%s: %d frames more of none", s->path, frames);
+    s->at += frames;
+out:
+    return rc;
+}
+
+/* Brings what was written so far to the file. */
+static int finish_file(struct ctt_saver *s)
+{
+    int rc = 0;
+
+    avio_flush(s->mux->pb);
+    CTT_TRY(check_written(s, s->mux->pb->error));
+    CTT_TRY(ctt_newfile_finish(&s->file));
+out:
+    return rc;
+}
+
+static int finish_memory(struct ctt_saver *s)
+{
+    uint8_t *data = NULL;
+    int size = avio_close_dyn_buf(s->mux->pb, &data), rc = 0;
+
+    s->mux->pb = NULL;
+    CTT_CHECK(size > 0 && data, CTT_ENOMEM, "%s: out of memory", s->path);
+    CTT_TRY(ctt_file_replace(s->path, data, size));
+out:
+    av_free(data);
     return rc;
 }
 
 int ctt_saver_finish(struct ctt_saver **saver)
 {
     struct ctt_saver *s = *saver;
-    uint8_t *data = NULL;
-    int rc = 0, size;
+    int rc = 0;
 
     CTT_CHECK(s->count > 0, CTT_EINVAL, "%s: a video of no frames", s->path);
     CTT_TRY(send(s, NULL));
     /* libvpx keeps to itself that it had no memory for a packet */
     CTT_CHECK(s->packets >= s->count, CTT_ENOMEM, "%s: out of memory: the "
-              "encoder lost %d of %d frames", s->path, s->count - s->packets,
-              s->count);
-    CTT_AV(av_write_trailer(s->mux), s->path);
-    size = avio_close_dyn_buf(s->mux->pb, &data);
-    s->mux->pb = NULL;
-    CTT_CHECK(size > 0 && data, CTT_ENOMEM, "%s: out of memory", s->path);
-    CTT_TRY(ctt_file_replace(s->path, data, size));
+              "encoder lost %d of %d frames", s->path,
+              (int)(s->count - s->packets), (int)s->count);
+    CTT_TRY(check_written(s, av_write_trailer(s->mux)));
+    CTT_TRY(s->file ? finish_file(s) : finish_memory(s));
 out:
-    av_free(data);
     ctt_saver_close(saver);
     return rc;
 }

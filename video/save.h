@@ -10,8 +10,9 @@
 int ctt_save_png(const char *path, const uint8_t *data, int w, int h, int c);
 
 /* Encoder settings.  fine: high quality, for viewing; quick: fast, for many
- * clips. */
-enum ctt_save_kind { CTT_SAVE_FINE, CTT_SAVE_QUICK };
+ * clips; long: as quick, for hours: written to the temporary file as it grows
+ * (MP4 in fragments, WebM without an index) and not kept in memory. */
+enum ctt_save_kind { CTT_SAVE_FINE, CTT_SAVE_QUICK, CTT_SAVE_LONG };
 
 /* 1 if the extension of path is known and FFmpeg has an encoder for it. */
 int ctt_saver_can(const char *path);
@@ -24,6 +25,8 @@ int  ctt_saver_open(const char *path, enum ctt_save_kind kind, int w, int h,
                     double fps, struct ctt_saver **out);
 /* The next frame: h x w x 3 bytes, red first. */
 int  ctt_saver_frame(struct ctt_saver *s, const uint8_t *rgb);
+/* The last frame is shown for so many frames longer. */
+int  ctt_saver_hold(struct ctt_saver *s, int frames);
 /* Writes the file; also frees on failure. */
 int  ctt_saver_finish(struct ctt_saver **s);
 void ctt_saver_close(struct ctt_saver **s);    /* writes nothing */

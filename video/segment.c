@@ -155,8 +155,8 @@ int ctt_video_ahead(struct ctt_video *v, double *t)
 
     ctt_meter_start(&v->meter);
     CTT_TRY(next(v));
-    CTT_CHECK(rc || v->seen > 0, CTT_EFORMAT, "%s: contains no frame",
-              v->path);
+    CTT_CHECK(rc || v->seen > 0, v->how && !ctt_demux_waits(v->demux) ?
+              CTT_EIO : CTT_EFORMAT, "%s: contains no frame", v->path);
     past = rc > 0 && is_past(v);
     v->given += rc > 0 && !past;
     *t = rc > 0 && !past ? v->last - v->zero : end_of(v, past);

@@ -200,8 +200,10 @@ static int list_is(const char *path)
 static int open_split(struct ctt_source *s, const char *path,
                       const char *split, const struct ctt_source_set *set)
 {
-    int rc = ctt_list_open(path, split, set->labels > 0 ? set->label : NULL,
-                           set->labels, set->classes, &s->own);
+    const struct ctt_list_want w = { .split = split, .fps = set->fps,
+        .known = set->labels > 0 ? set->label : NULL, .nknown = set->labels,
+        .subset = set->classes, .background = set->background };
+    int rc = ctt_list_find(path, &w, &s->own);
 
     s->list = s->own;
     return rc;
@@ -252,6 +254,20 @@ static const struct kind kinds[] = {
     { list_is, list_open, list_frames, .files = 1 },
 };
 
+/* A pack has the class that its list was given, or none. */
+static int check_background(const struct ctt_source *s, const char *path,
+                            const struct ctt_source_set *set)
+{
+    int has = !set->background || s->kind->files, rc = 0;
+
+    for (int i = 0; !has && i < set->labels; i++)
+        has = strcmp(set->label[i], set->background) == 0;
+    CTT_CHECK(has, CTT_EINVAL, "%s: not a list with parts of videos, which "
+              "have something between them (--background)", path);
+out:
+    return rc;
+}
+
 int ctt_source_open(const char *path, const struct ctt_source_set *set,
                     const struct ctt_input *in, struct ctt_source **out)
 {
@@ -265,6 +281,7 @@ int ctt_source_open(const char *path, const struct ctt_source_set *set,
     s->kind = kind;
     s->in = *in;
     s->strict = set->strict;
+    CTT_TRY(check_background(s, path, set));
     CTT_TRY(kind->open(s, path, set));
     *out = s;
     s = NULL;

@@ -4,6 +4,7 @@
 #ifndef CTT_SOURCE_H
 #define CTT_SOURCE_H
 
+#include "video/part.h"
 #include "video/video.h"
 
 /* Prefix of the paths whose clips are drawn by random numbers: "mnist:DIR". */
@@ -19,6 +20,9 @@ int  ctt_source_is_drawn(const char *path);
  * NULL: path is none of these. */
 const char *ctt_source_idx(const char *path);
 
+/* The highest rate of folders of pictures. */
+enum { CTT_SOURCE_FPS = CTT_PART_RATE };
+
 /* What a source must provide.  Pointers stay the caller's. */
 struct ctt_source_set {
     /* "train", "validation" or "test".  NULL: clips not trained on: "test" of
@@ -32,6 +36,11 @@ struct ctt_source_set {
     int          labels;      /* how many; 0: the data has its own classes;
                                  CTT_LABELS_ANY: none are needed, as for
                                  prediction */
+    double       fps;         /* of folders of pictures in lists, as for
+                                 ctt_list_find(); 0: none */
+    const char  *background;  /* a class of what lies between the parts of a
+                                 list, as for ctt_list_find(), or NULL; a
+                                 source that is no list must not need it */
     int          any_input;   /* frames of a pack may differ from the input */
     int          strict;      /* a clip that was cut short is an error */
 
@@ -49,6 +58,8 @@ struct ctt_source_set {
     "    a list with one line \"path label\" per clip\n" \
     "        (\"path,label\" if names contain blanks),\n" \
     "        or \"video start end label\" per part of a video,\n" \
+    "    a list whose first line names its columns, in any order,\n" \
+    "    the JSON file of ActivityNet or Diving48, or one like them,\n" \
     "    a csv file of Kinetics, or a folder with its files,\n" \
     "    the folder of HMDB51 or UCF101, or of their lists,\n" \
     "    a pack made by convtt-data pack,\n" \
@@ -74,8 +85,20 @@ struct ctt_source_set {
     "end of a part are seconds (12.5 17), or frames, counted from 0, behind " \
     "# (#300 #450) or below a heading with start_frame; the frame at the " \
     "end is not part. VIDEO#t=12.5,17, VIDEO#300+150 (150 frames) and " \
-    "FOLDER#@25 (pictures, 25 a second) are such paths, too. A part that " \
-    "ends a second or more after the video is said to be cut short. Clips " \
+    "FOLDER#@25 (pictures, 25 a second) are such paths, too; --fps states " \
+    "the rate of pictures whose path does not, and makes one clip of a " \
+    "folder with nothing but numbered pictures. A part that " \
+    "ends a second or more after the video is said to be cut short.\n\n" \
+    "Columns with names are separated by commas, semicolons or tabs; a field " \
+    "may be quoted. They are path (or file, video, clip, id ...), label " \
+    "(class, action ...), start and end in seconds (start_s, start_time, " \
+    "t_start ...) or start_frame and end_frame, and split (subset), of " \
+    "which other splits than the one asked for are left out; other columns " \
+    "do not matter. A JSON array of objects with such keys is read alike, " \
+    "as that of Diving48, whose classes Diving48_vocab.json beside it names. " \
+    "A JSON file of ActivityNet is given itself or by its folder; its videos " \
+    "are called v_ID or ID.\n\n" \
+    "Clips " \
     "of Kinetics are found by name (ID_000010_000020 or ID, any extension; " \
     "of an ID that is longer, that part) up to three folders below the " \
     "list, or below the folder above a folder called annotations. " \

@@ -57,6 +57,14 @@ struct ctt_list {
  *    (lines "number name")
  *    gives the names and the first number, and classes by folder to a list
  *    without labels;
+ *  - such a list whose first line names its columns (columns.h), separated by
+ *    commas, semicolons or tabs, or a JSON array of objects with such keys, as
+ *    Diving48 (Li et al. 2018) has, whose Diving48_vocab.json names classes,
+ *    or the folder with its Diving48_V2_train.json ... in it or in its
+ *    annotations/; without a list for "validation" that is "test";
+ *  - a JSON file like those of ActivityNet (Heilbron et al. 2015) or Kinetics,
+ *    or the folder with activity_net*.json: the segments of each video are
+ *    clips, and the videos are found as those of Kinetics, or as v_ID;
  *  - a single clip (label -1).
  * split: "train", "validation" or "test"; other spellings of the same (val,
  * valid, ...) are tried; NULL: "train".  known: the class names a model was
@@ -72,6 +80,20 @@ struct ctt_list {
 enum { CTT_LABELS_ANY = -1 };
 int  ctt_list_open(const char *path, const char *split, char *const *known,
                    int nknown, const char *subset, struct ctt_list **out);
+/* The same, and: fps: frames per second of folders of pictures that no "@RATE"
+ * states, and one of only numbered pictures is a clip; 0: they have no rate.
+ * background: NULL, or the name of a class for what lies before and between the
+ * parts of each video in a list (listing.h); CTT_EINVAL if the list has no
+ * parts, unless the name is among those known. */
+struct ctt_list_want {
+    const char  *split;
+    char *const *known;
+    int          nknown;
+    const char  *subset, *background;
+    double       fps;
+};
+int  ctt_list_find(const char *path, const struct ctt_list_want *w,
+                   struct ctt_list **out);
 void ctt_list_free(struct ctt_list **l);
 
 /* The frames of a clip after which it is asked at an observed ratio of 0..1:
@@ -154,7 +176,7 @@ int  ctt_input_check(const struct ctt_input *in);
  * k / fps, the earlier one of two; count is the clip's duration times fps,
  * rounded, at least 1.  If the model's fps is 0, and for pictures and folders
  * of them, every frame is used, and fps is the file's average rate (0:
- * unknown).
+ * unknown).  file_fps is that rate of the file (0: unknown, as in a pack).
  * seen, stated: ctt_video_seen() and ctt_video_stated() where the file was
  * decoded to its end; else equal. */
 struct ctt_frames {
@@ -162,6 +184,7 @@ struct ctt_frames {
     int      count, h, w, c;
     float    fps;
     int64_t  seen, stated;
+    float    file_fps;
 };
 
 /* 0, or CTT_EFORMAT if the clip at path was cut short: the message says how

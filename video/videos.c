@@ -22,16 +22,26 @@ int ctt_no_clip(const char *name)
     return strcmp(name, "LICENSE") == 0 || strcmp(name, "README") == 0;
 }
 
+/* Of videos; other texts behind a dot, as in v.1, belong to the name. */
+static const char *const ending[] = { ".mp4", ".webm", ".avi", ".mkv", ".mov",
+    ".m4v", ".mpg", ".mpeg", ".wmv", ".flv", ".ts", ".3gp", ".ogv", ".MP4",
+    ".AVI", ".MOV" };
+
+static int has_ending(const char *path)
+{
+    for (size_t i = 0; i < CTT_LEN(ending); i++)
+        if (strcmp(ctt_path_ending(path), ending[i]) == 0)
+            return 1;
+    return 0;
+}
+
 int ctt_videos_beside(const char *path, char **out)
 {
-    static const char *const ending[] = { ".mp4", ".webm", ".avi", ".mkv",
-        ".mov", ".m4v", ".mpg", ".mpeg", ".wmv", ".flv", ".ts", ".3gp", ".ogv",
-        ".MP4", ".AVI", ".MOV" };
     char file[PATH];
     size_t n = strlen(path);
     int rc = 0, found = -1;
 
-    if (*ctt_path_ending(path) || n + 8 > sizeof(file) ||
+    if (has_ending(path) || n + 8 > sizeof(file) ||
         ctt_disk_kind(path) != CTT_DISK_NONE)
         return 0;
     memcpy(file, path, n);
@@ -66,13 +76,13 @@ int ctt_videos_want(struct ctt_videos *v, const char *name)
     return rc < 0 ? rc : 0;
 }
 
-/* The number of the wanted clip that an entry of the folder `parent` is, with
- * and without its extension; -1: none. */
+/* The number of the wanted clip that an entry of the folder `parent` is, as
+ * it is called or without its extension; -1: none. */
 static int wanted(const struct ctt_videos *v, const char *parent,
                   const char *entry)
 {
-    size_t cut[2] = { strlen(entry) - strlen(ctt_path_ending(entry)),
-                      strlen(entry) };
+    size_t cut[2] = { strlen(entry),
+                      strlen(entry) - strlen(ctt_path_ending(entry)) };
     char name[NAME];
     int i = -1;
 

@@ -16,7 +16,7 @@ struct ctt_videos {
 int  ctt_no_clip(const char *name);
 
 /* A file that path names without its extension, of the usual ones of videos:
- * 1 and its path, which the caller frees; 0: none, or path has an extension
+ * 1 and its path, which the caller frees; 0: none, or path has one of them
  * or exists.  CTT_EFORMAT: there are two, which the message names. */
 int  ctt_videos_beside(const char *path, char **out);
 

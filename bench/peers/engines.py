@@ -8,9 +8,10 @@ import numpy as np
 
 
 class Carried:
-    """The former values that a runtime reads, zero before the first frame."""
+    """The former values that a runtime reads, before the first frame zero, or
+    that frame."""
     def __init__(self, io):
-        self.io = io
+        self.io, self.first = io, io["first"]
         self.frame = io["inputs"][0][0]
         self.past = {}
         for _, shape, of, k in io["inputs"][1:]:
@@ -18,6 +19,9 @@ class Carried:
             self.past[of] = [np.zeros(shape, np.float32)] * most
 
     def inputs(self, x):
+        if self.first and self.frame in self.past:
+            self.past[self.frame] = [x] * len(self.past[self.frame])
+        self.first = False
         return [x] + [self.past[of][k - 1]
                       for _, _, of, k in self.io["inputs"][1:]]
 

@@ -44,6 +44,7 @@ class Net:
     read, the delays; such a value is an input, DELAYED."""
     def __init__(self, lines, seed=1):
         self.nodes, self.by, self.past = [], {}, {}
+        self.first = False    # before the first frame there is that frame
         self.random = np.random.default_rng(seed)
         for line in lines:
             if line != "clip":
@@ -80,6 +81,10 @@ class Net:
 
     def shape_state(self, n):
         of = n.keys["of"]
+        if n.keys.get("fill") == "first":
+            if of != self.input.name:
+                raise SystemExit(f"{n.name}: fill=first delays the input only")
+            self.first = True
         n.ins = [self.delay(of, n.int("delay"))]
         if "like" not in n.keys:
             return self.shape_of(of)
@@ -199,5 +204,5 @@ class Net:
         for of, delays in self.past.items():
             inputs += [(delayed(of, k), self.tensor(of, last), of, k)
                        for k in delays]
-        return {"inputs": inputs, "outputs":
+        return {"inputs": inputs, "first": self.first, "outputs":
                 [self.answer] + [of for of in self.past if of != x]}

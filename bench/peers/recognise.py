@@ -20,13 +20,17 @@ SEEN = (0.25, 0.5, 1.0)
 # ---- clips ----
 
 class Pack:
-    """The clips of a pack: bytes of frames,h,w,c and a class number each."""
-    def __init__(self, path):
+    """The clips of a pack: bytes of frames,h,w,c, or differences to the frame
+    before (of the first: 0), and a class number each."""
+    def __init__(self, path, differences):
         with h5py.File(path, "r") as f:
             self.labels = bytes(f["labels"][:]).split(b"\0")[:-1]
             rows = f["index"][:]
             self.clip = [(f[f"clip/{i}"][:], int(r[0]))
                          for i, r in enumerate(rows)]
+        if differences:
+            self.clip = [(np.diff(x.astype(np.int16), axis=0, prepend=x[:1]), k)
+                         for x, k in self.clip]
 
     def light(self):
         """Mean and deviation of all values."""
@@ -42,8 +46,9 @@ def crop(x, size, at):
 
 
 def tint(x, a, random):
-    """Brightness and contrast about the clip's own mean, in its deviations."""
-    mean, dev = x.mean(), x.std()
+    """Brightness and contrast about the clip's own mean, in its deviations;
+    differences of frames have contrast alone."""
+    mean, dev = (0, 0) if a.differences else (x.mean(), x.std())
     gain = 1 + a.contrast * random.uniform(-1, 1)
     return (x - mean) * np.float32(gain) + mean + dev * np.float32(
         a.brightness * random.uniform(-1, 1))
@@ -225,6 +230,8 @@ def arguments():
     p.add_argument("--size", type=int, default=48, help="pixels of a frame")
     p.add_argument("--warmup", type=float, default=0.5, help="epochs")
     p.add_argument("--flip", action="store_true")
+    p.add_argument("--differences", action="store_true",
+                   help="the input is each frame less the one before")
     for name, value in (("lr", 1e-3), ("weight-decay", 0.02),
                         ("label-smooth", 0.05), ("brightness", 0.5),
                         ("contrast", 0.2)):
@@ -235,7 +242,7 @@ def arguments():
 def main():
     a = arguments()
     torch.set_num_threads(a.threads)
-    pack, prove = Pack(a.train), Pack(a.prove)
+    pack, prove = (Pack(p, a.differences) for p in (a.train, a.prove))
     if pack.labels != prove.labels:
         raise SystemExit("recognise.py: the packs have different classes")
     light = pack.light()

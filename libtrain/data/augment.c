@@ -42,7 +42,7 @@ static float *at(void *p, size_t offset)
 
 struct ctt_augment ctt_augment_of(const struct ctt_train_cfg *cfg, uint64_t key)
 {
-    int by = cfg->task == CTT_RECOGNISE ? cfg->augment : CTT_AUGMENT_OFF;
+    int by = ctt_cfg_recognises(cfg) ? cfg->augment : CTT_AUGMENT_OFF;
     struct ctt_augment a = { .jitter = cfg->jitter, .flip = cfg->flip,
                              .key = key };
 

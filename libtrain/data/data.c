@@ -155,7 +155,8 @@ static int open_source(struct ctt_data *d, const char *path, const char *split,
 {
     const struct ctt_source_set set = { .split = split,
         .strict = cfg->strict,
-        .classes = cfg->classes, .label = known,
+        .classes = cfg->classes, .label = known, .fps = (double)cfg->fps,
+        .background = cfg->background,
         .labels = d->steps ? CTT_LABELS_ANY : nknown, .sequences = 1,
         .digits = cfg->digits, .frames = d->steps,
         .drawn_for = "--task=predict" };

@@ -3,6 +3,7 @@
 #include "libtrain/data/survey.h"
 #include "libtrain/data/data.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@ enum { FRAMES = 16, DRAWN = 64 /* sequences looked at */ };
 static const double DEV_LEAST = 1e-3;
 
 /* ---- counting ---- */
+
+enum { STEPS = 65536 };    /* whole numbers: no sum depends on the order */
 
 static void count_equal(struct ctt_tally *t, const struct ctt_frames *f)
 {
@@ -29,11 +32,20 @@ static void count_equal(struct ctt_tally *t, const struct ctt_frames *f)
     }
 }
 
+static void count_light(struct ctt_tally *t, double mean, double dev)
+{
+    t->flat = dev == 0;
+    t->mean = llround(mean * STEPS);
+    t->squares = t->mean * t->mean;
+    t->within = llround(dev * STEPS * dev * STEPS);
+}
+
 void ctt_tally_add(struct ctt_tally *t, const struct ctt_input *in,
                    const struct ctt_frames *f)
 {
     struct ctt_tally one = { .clips = 1, .fps_least = f->fps,
-                             .fps_most = f->fps };
+                             .fps_most = f->fps, .file_least = f->file_fps,
+                             .file_most = f->file_fps };
     struct ctt_pixels pixels;
     double mean, dev;
 
@@ -41,18 +53,31 @@ void ctt_tally_add(struct ctt_tally *t, const struct ctt_input *in,
     ctt_light_add(&one.light, in, (f->w - in->w) / 2, (f->h - in->h) / 2, f,
                   FRAMES);
     ctt_light_mean(&one.light, &pixels, 0, 3, &mean, &dev);
-    one.flat = dev == 0;
+    count_light(&one, mean, dev);
     count_equal(&one, f);
     ctt_tally_join(t, &one);
+}
+
+/* Makes the range from *least to *most hold the other one; first: it is the
+ * first. */
+static void widen(int first, float *least, float *most, float low, float high)
+{
+    if (first || low < *least)
+        *least = low;
+    if (first || high > *most)
+        *most = high;
 }
 
 void ctt_tally_join(struct ctt_tally *t, const struct ctt_tally *other)
 {
     ctt_light_join(&t->light, &other->light);
-    if (!t->clips || other->fps_least < t->fps_least)
-        t->fps_least = other->fps_least;
-    if (!t->clips || other->fps_most > t->fps_most)
-        t->fps_most = other->fps_most;
+    widen(!t->clips, &t->fps_least, &t->fps_most, other->fps_least,
+          other->fps_most);
+    widen(!t->clips, &t->file_least, &t->file_most, other->file_least,
+          other->file_most);
+    t->mean += other->mean;
+    t->squares += other->squares;
+    t->within += other->within;
     t->clips += other->clips;
     t->flat += other->flat;
     t->pairs += other->pairs;
@@ -102,6 +127,16 @@ static int lengths(const struct ctt_data *d, struct ctt_survey *out)
     return 0;
 }
 
+/* How much the light differs between clips, and the values of a clip. */
+static void spread(const struct ctt_tally *t, struct ctt_survey *s)
+{
+    double n = t->clips > 0 ? t->clips : 1, mean = (double)t->mean / n;
+    double between = (double)t->squares / n - mean * mean;
+
+    s->between = sqrt(between > 0 ? between : 0) / STEPS;
+    s->within = sqrt((double)t->within / n) / STEPS;
+}
+
 int ctt_data_survey(struct ctt_data *d, struct ctt_survey *out)
 {
     struct ctt_survey s = { .channels = d->in.c };
@@ -120,6 +155,9 @@ int ctt_data_survey(struct ctt_data *d, struct ctt_survey *out)
     s.still = t.pairs ? (double)t.equal / (double)t.pairs : 0;
     s.fps_least = t.fps_least;
     s.fps_most = t.fps_most;
+    s.file_least = t.file_least;
+    s.file_most = t.file_most;
+    spread(&t, &s);
     CTT_TRY(lengths(d, &s));
     *out = s;
 out:

@@ -12,6 +12,11 @@ struct ctt_tally {
     int              clips, flat;     /* flat: clips with one value only */
     int64_t          pairs, equal;    /* of these frames and the next ones */
     float            fps_least, fps_most;
+    float            file_least, file_most;    /* rates of the files */
+    int64_t          mean, squares;   /* sums of the clips' means, in steps of
+                                         1/65536, and of the squares of those */
+    int64_t          within;          /* sum of the variances in the clips, in
+                                         steps of 1/65536 squared */
 };
 
 void ctt_tally_add(struct ctt_tally *t, const struct ctt_input *in,

@@ -39,6 +39,7 @@ struct ctt_predict_step {
     int64_t rows;                        /* numbers that the loss averages */
     double  sum;                         /* of their losses */
     double  scale;                       /* loss scale; 1 unless set */
+    double  factor;                      /* of the gradient: ctt_turn_scale() */
     int     skips;                       /* a loss may be not finite */
     double *losses;                      /* per frame of a window */
     float  *grads;                       /* of each of its pixels, per frame */
@@ -57,6 +58,9 @@ int  ctt_predict_step_run(struct ctt_predict_step *s, const struct ctt_turn *t,
                           struct ctt_sums *sums);
 int  ctt_predict_step_blame(struct ctt_predict_step *s,
                             const struct ctt_turn *t);
+
+/* Numbers that the loss of so many sequences averages. */
+int64_t ctt_predict_step_rows(const struct ctt_predict_step *s, int clips);
 
 /* ---- sampling.c: scheduled sampling ---- */
 

@@ -6,6 +6,7 @@
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/layers.h"
+#include "libtrain/shards.h"
 #include "libtrain/task.h"
 #include "net/edit.h"
 #include "net/pixels.h"
@@ -126,7 +127,7 @@ static size_t floats_of(const struct ctt_predict_step *s, int node)
 static int open_exec(struct ctt_predict_step *s, const float *w,
                      struct ctt_dev *dev, const struct ctt_memory *m)
 {
-    int n = s->cfg->batch, window, rc = 0;
+    int n = ctt_cfg_shard(s->cfg), window, rc = 0;
 
     CTT_TRY(ctt_amp_plan(s->g, s->cfg, &s->amp));
     CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
@@ -157,7 +158,7 @@ int ctt_predict_step_open(const struct ctt_graph *model, const float *w,
     CTT_TRY(ctt_predict_graph(model, ctt_predict_losses[cfg->loss], &s->g));
     ctt_freeze(s->g, cfg);
     CTT_TRY(find_nodes(s, model));
-    s->truth = ctt_calloc((size_t)steps * (size_t)cfg->batch,
+    s->truth = ctt_calloc((size_t)steps * (size_t)ctt_cfg_shard(cfg),
                           sizeof(*s->truth));
     CTT_TRY(s->truth ? 0 : CTT_ENOMEM);
     CTT_TRY(open_exec(s, w, dev, m));
@@ -226,7 +227,7 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_predict_step *s = arg;
-    float one = s->rows ? (float)(s->scale / (double)s->rows) : 0;
+    float one = s->rows ? (float)(s->factor / (double)s->rows) : 0;
     int frames = p->steps * s->batch->n;
 
     for (int k = 0; k < frames; k++)
@@ -244,25 +245,32 @@ static struct ctt_job job_of(struct ctt_predict_step *s, int feedback)
 static int check_batch(const struct ctt_predict_step *s,
                        const struct ctt_batch *b)
 {
-    int rc = 0;
+    int n = ctt_cfg_shard(s->cfg), rc = 0;
 
-    CTT_CHECK(b->steps == s->frames && b->n == s->cfg->batch, CTT_EINVAL,
+    CTT_CHECK(b->steps == s->frames && b->n == n, CTT_EINVAL,
               "a batch of %d sequences of %d frames; %d of %d are trained on",
-              b->n, b->steps, s->cfg->batch, s->frames);
+              b->n, b->steps, n, s->frames);
 out:
     return rc;
+}
+
+int64_t ctt_predict_step_rows(const struct ctt_predict_step *s, int clips)
+{
+    return clips * (int64_t)floats_of(s, s->loss) * (s->frames - 1);
 }
 
 /* Sets the current batch; returns the first step with feedback. */
 static int begin(struct ctt_predict_step *s, const struct ctt_turn *t)
 {
+    int clips = 0;
+
     s->batch = t->batch;
     s->sum = 0;
-    s->rows = 0;
     for (int j = 0; j < t->batch->n; j++)
-        s->rows += t->batch->length[j] > 0;
-    s->rows *= (int64_t)floats_of(s, s->loss) * (s->frames - 1);
-    s->x->r->key = ctt_key(ctt_key(t->seed, CTT_KEY_DROPOUT), t->step);
+        clips += t->batch->length[j] > 0;
+    s->rows = ctt_predict_step_rows(s, clips);
+    s->factor = ctt_turn_scale(s->scale, (double)s->rows, t->weight);
+    s->x->r->key = ctt_turn_key(t, CTT_KEY_DROPOUT);
     s->x->r->stamp++;
     return ctt_sampling_draw(t, s->observed, s->frames - 1, s->truth);
 }

@@ -87,6 +87,11 @@ static struct ctt_exec *exec(const void *s)
     return ((const struct ctt_predict_step *)s)->x;
 }
 
+static double weight(const void *s, int clips)
+{
+    return (double)ctt_predict_step_rows(s, clips);
+}
+
 static int run(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
 {
     struct ctt_predict_step *p = s;
@@ -189,7 +194,7 @@ static int better(const struct ctt_test_score *a,
 const struct ctt_task_kind ctt_predict_task = {
     .feedback = 1, .check = check, .graph = graph, .size = size,
     .memory = memory_of, .open = open_step, .close = close_step, .exec = exec,
-    .run = run, .blame = blame, .test_open = open_test,
+    .weight = weight, .run = run, .blame = blame, .test_open = open_test,
     .test_close = close_test, .test = test, .counts = counts,
     .better = better, .saves = "", .word = "val_mse",
     .score = offsetof(struct ctt_test_score, mse),

@@ -6,6 +6,7 @@
 #include "libtrain/recognise/recognise.h"
 #include "net/op.h"
 #include "libtrain/task.h"
+#include "libtrain/shards.h"
 #include "run/back/exec.h"
 
 #include <string.h>
@@ -53,19 +54,19 @@ static int open_all(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
                     struct ctt_data *d, struct estimate *e)
 {
     struct ctt_buckets b;
-    int rc;
+    int n = ctt_cfg_shard(cfg), rc;
 
     CTT_TRY(copy_model(m, e));
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &e->dev));
     CTT_TRY(ctt_dev_show(e->dev, "weights", e->m->w, e->m->g->weights, &e->own,
                          &e->w));
-    CTT_TRY(ctt_recognise_step_open(e->m->g, e->w, cfg, e->dev, cfg->batch,
+    CTT_TRY(ctt_recognise_step_open(e->m->g, e->w, cfg, e->dev, n,
                                     d->longest, &e->step));
-    CTT_TRY(ctt_buckets_find(d, cfg->batch, cfg->buckets, &b));
-    CTT_TRY(ctt_order_new(d, cfg->batch, &e->order));
+    CTT_TRY(ctt_buckets_find(d, n, cfg->buckets, &b));
+    CTT_TRY(ctt_order_new(d, n, &e->order));
     ctt_order_make(d, &b, 1, ctt_key(ctt_key((uint64_t)cfg->seed,
                                              CTT_KEY_ORDER), 0), e->order);
-    CTT_TRY(ctt_loader_open(d, cfg->batch, d->longest, &e->loader));
+    CTT_TRY(ctt_loader_open(d, n, d->longest, &e->loader));
 out:
     return rc;
 }

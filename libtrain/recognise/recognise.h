@@ -6,6 +6,7 @@
 
 #include "libtrain/train.h"
 
+struct ctt_ahead;
 struct ctt_batch;
 struct ctt_dev;
 struct ctt_exec;
@@ -93,19 +94,22 @@ struct ctt_recognise_step {
                                     NULL: targets are classes */
     float            *said;      /* with self_distil: the answer of each goal;
                                     otherwise NULL */
+    struct ctt_ahead *ahead;     /* of --task both; otherwise NULL */
     const struct ctt_batch *batch;
     double            sum, right;    /* of losses; of right last answers */
     double            least;         /* what the sum of losses is if the answers
                                         are those that are targets */
     double            scale;         /* loss scale; 1 unless set */
+    double            whole;         /* weight of the turn, or 0 (task.h) */
+    double            factor;        /* of the gradient: ctt_turn_scale() */
     int               skips;         /* a loss may be not finite */
     float             seed;          /* gradient of a loss */
     int input, answer, target, loss;
     int wide;                    /* floats per row of the target */
 };
 
-/* The training graph: the model with target and loss appended; weights keep
- * their offsets. */
+/* The training graph: the model with target and loss appended, with --task both
+ * also those of its line `ahead`; weights keep their offsets. */
 int  ctt_recognise_graph(const struct ctt_graph *model,
                          const struct ctt_train_cfg *cfg,
                          struct ctt_graph **out);
@@ -119,8 +123,8 @@ int  ctt_recognise_step_open(const struct ctt_graph *model, const float *w,
                              struct ctt_recognise_step **out);
 void ctt_recognise_step_close(struct ctt_recognise_step **s);
 
-/* Computes the gradient, times s->scale, in s->x->dw and adds to sums.  key: of
- * dropout in this step; observe: of the random ratios of its clips.  If the
+/* Computes the gradient, times s->factor, in s->x->dw and adds to sums.  key:
+ * of dropout in this step; observe: of the random ratios of its clips.  If the
  * loss is not finite: CTT_ENAN, which names the first node that is not; with
  * s->skips returns 1 instead, without a gradient. */
 int  ctt_recognise_step_run(struct ctt_recognise_step *s,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * step.c: one training step of recognition, up to the gradient. */
 #include "libtrain/recognise/recognise.h"
+#include "libtrain/recognise/ahead.h"
 #include "libtrain/amp.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/chance.h"
@@ -55,6 +56,8 @@ int ctt_recognise_graph(const struct ctt_graph *model,
     CTT_TRY(ctt_answer_check(model));
     CTT_TRY(ctt_aims_check(cfg));
     CTT_TRY(ctt_edit_begin(model, &e));
+    if (cfg->task == CTT_BOTH)
+        CTT_TRY(ctt_ahead_graph(e, model));
     CTT_TRY(ctt_edit_add(e, end, "input train.target c=%d",
                          soft ? 2 * ctt_answer_classes(model) : TARGET));
     CTT_TRY(ctt_edit_add(e, end, "loss train.loss in=%s,train.target "
@@ -129,6 +132,9 @@ int ctt_recognise_step_open(const struct ctt_graph *model, const float *w,
         .g = s->g, .dev = dev, .w = w, .samples = n, .steps = room,
         .asks = n * s->asks.total,
         .type = ctt_amp_types(s->amp, cfg) }, &m, &s->x));
+    if (cfg->task == CTT_BOTH)
+        CTT_TRY(ctt_ahead_open(s->g, n * ctt_exec_plan(s->x).window,
+                               &s->ahead));
     *out = s;
     return 0;
 out:
@@ -144,6 +150,7 @@ void ctt_recognise_step_close(struct ctt_recognise_step **s)
     ctt_amp_free(&(*s)->amp);
     ctt_graph_free(&(*s)->g);
     ctt_teacher_close(&(*s)->teacher);
+    ctt_ahead_close(&(*s)->ahead);
     ctt_free((*s)->aim);
     ctt_free((*s)->share);
     ctt_free((*s)->said);
@@ -292,6 +299,8 @@ static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     CTT_TRY(ctt_run_put(x->r, s->input, 0, s->batch->x + p->first * frame,
                         p->steps * ctt_rows(in) * x->r->n));
     CTT_TRY(put_targets(s, x, p));
+    if (s->ahead)
+        CTT_TRY(ctt_ahead_give(s->ahead, x, p));
 out:
     return rc;
 }
@@ -315,6 +324,8 @@ static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     struct goal_iter e = { 0 };
     int rc = 0;
 
+    if (s->ahead)
+        CTT_TRY(ctt_ahead_take(s->ahead, x, p));
     if (rows == 0)
         goto out;
     CTT_TRY(ctt_run_get(x->r, s->loss, 0, rows, s->row));
@@ -348,6 +359,8 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
         s->row[i] = s->seed;
     if (rows > 0)
         CTT_TRY(ctt_exec_put_grad(x, s->loss, 0, s->row, rows));
+    if (s->ahead)
+        CTT_TRY(ctt_ahead_seed(s->ahead, x, p, s->factor));
 out:
     return rc;
 }
@@ -360,14 +373,42 @@ static struct ctt_job job_of(struct ctt_recognise_step *s)
         .give = give, .take = take, .seed = seed };
 }
 
+static void begin(struct ctt_recognise_step *s, const struct ctt_batch *b)
+{
+    s->batch = b;
+    s->sum = s->right = s->least = 0;
+    if (s->ahead)
+        ctt_ahead_begin(s->ahead, b);
+}
+
+/* 1 if all losses of the step are numbers. */
+static int is_finite(const struct ctt_recognise_step *s)
+{
+    return isfinite(s->sum) && (!s->ahead || isfinite(s->ahead->sum));
+}
+
 int ctt_recognise_step_blame(struct ctt_recognise_step *s,
                              const struct ctt_batch *b)
 {
     struct ctt_job job;
 
-    s->batch = b;
+    begin(s, b);
     job = job_of(s);
     return ctt_exec_blame(s->x, &job, s->loss);
+}
+
+static void add_sums(const struct ctt_recognise_step *s, double weight,
+                     struct ctt_sums *sums)
+{
+    for (int j = 0; j < s->batch->n; j++)
+        sums->clips += s->batch->length[j] > 0;
+    sums->right += s->right;
+    sums->loss += s->sum - s->least;
+    sums->weight += weight;
+    if (!s->ahead)
+        return;
+    sums->ahead += s->ahead->sum;
+    sums->values += (double)s->ahead->values;
 }
 
 int ctt_recognise_step_run(struct ctt_recognise_step *s,
@@ -381,23 +422,19 @@ int ctt_recognise_step_run(struct ctt_recognise_step *s,
 
     s->x->r->key = key;
     s->x->r->stamp++;
-    s->batch = b;
-    s->sum = s->right = s->least = 0;
+    begin(s, b);
     weight = make_goals(s, d, b, observe);
-    s->seed = weight > 0 ? (float)(s->scale / weight) : 0;
+    s->factor = ctt_turn_scale(s->scale, weight, s->whole);
+    s->seed = weight > 0 ? (float)(s->factor / weight) : 0;
     job = job_of(s);
     CTT_TRY(ctt_aims_make(s));
     CTT_TRY(ctt_exec_forward(s->x, &job));
     ctt_aims_later(s);
-    if (!isfinite(s->sum) && s->skips)
+    if (!is_finite(s) && s->skips)
         return 1;
-    if (!isfinite(s->sum))
+    if (!is_finite(s))
         CTT_TRY(ctt_recognise_step_blame(s, b));
-    for (int j = 0; j < b->n; j++)
-        sums->clips += b->length[j] > 0;
-    sums->right += s->right;
-    sums->loss += s->sum - s->least;
-    sums->weight += weight;
+    add_sums(s, weight, sums);
     CTT_TRY(ctt_exec_backward(s->x, &job));
 out:
     return rc;
@@ -410,7 +447,7 @@ int ctt_recognise_step_forward(struct ctt_recognise_step *s,
     struct ctt_job job;
 
     s->x->r->stamp++;
-    s->batch = b;
+    begin(s, b);
     make_goals(s, d, b, 0);
     job = job_of(s);
     return ctt_exec_forward(s->x, &job);

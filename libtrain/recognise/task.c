@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task.c: recognition as a task: its row of functions. */
 #include "libtrain/recognise/recognise.h"
+#include "libtrain/recognise/ahead.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/balance.h"
+#include "libtrain/shards.h"
 #include "libtrain/task.h"
 
 static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
@@ -51,8 +53,8 @@ static int open_step(const struct ctt_graph *g, const float *w,
 
     if (ctt_is_taught(cfg))
         CTT_TRY(ctt_teacher_check(cfg, g, d));
-    CTT_TRY(ctt_recognise_step_open(g, w, cfg, dev, cfg->batch, d->longest,
-                                    &s));
+    CTT_TRY(ctt_recognise_step_open(g, w, cfg, dev, ctt_cfg_shard(cfg),
+                                    d->longest, &s));
     if (cfg->class_weights == CTT_BALANCED)
         CTT_TRY(ctt_class_weights(d, &s->share));
     *out = s;
@@ -75,13 +77,21 @@ static struct ctt_exec *exec(const void *s)
     return ((const struct ctt_recognise_step *)s)->x;
 }
 
+static double weight(const void *s, int clips)
+{
+    return (double)clips * ((const struct ctt_recognise_step *)s)->asks.total;
+}
+
 static int run(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
 {
     struct ctt_recognise_step *s = arg;
     uint64_t observe = ctt_key(ctt_key(t->seed, CTT_KEY_OBSERVE), t->epoch);
-    uint64_t key = ctt_key(ctt_key(t->seed, CTT_KEY_DROPOUT), t->step);
+    uint64_t key = ctt_turn_key(t, CTT_KEY_DROPOUT);
 
     s->scale = t->scale;
+    s->whole = t->weight;
+    if (s->ahead)
+        s->ahead->weight = t->ahead;
     s->skips = t->skips;
     return ctt_recognise_step_run(s, t->data, t->batch, key, observe, sums);
 }
@@ -184,9 +194,9 @@ static int better(const struct ctt_test_score *a,
 
 const struct ctt_task_kind ctt_recognise_task = {
     .check = check, .graph = graph, .size = size, .memory = memory,
-    .open = open_step, .close = close_step, .exec = exec, .run = run,
-    .blame = blame, .test_open = open_test, .test_close = close_test,
-    .test = test, .counts = counts,
+    .open = open_step, .close = close_step, .exec = exec,
+    .weight = weight, .run = run, .blame = blame, .test_open = open_test,
+    .test_close = close_test, .test = test, .counts = counts,
     .better = better, .saves = "--max-frames, ", .word = "val_top1",
     .score = offsetof(struct ctt_test_score, top1),
 };

@@ -234,12 +234,37 @@ static int touch(struct ctt_exec *x, int node)
     return ctt_streams_call(r->streams, r->dev, &t);
 }
 
+/* Before step 0 a state has the value of step 0, to whose gradient those before
+ * it are added; another state of the same node must not add them again. */
+static int give_first(struct ctt_exec *x, int state)
+{
+    const struct ctt_run *r = x->r;
+    int of = r->slot[state].alias, rc = 0;
+    const struct ctt_slot *s = &r->slot[of];
+    int64_t n = s->size * ctt_dtype_size(s->type);
+    struct ctt_touch t = { .count = 0 };
+
+    ctt_touch(&t, ctt_run_memory(r, of, 1), 1);
+    CTT_TRY(ctt_streams_call(r->streams, r->dev, &t));
+    for (int k = 1; k <= r->slot[state].delay; k++) {
+        char *before = grad(x, of, -k);
+
+        CTT_TRY(ctt_dev_sum(r->dev, s->type, before, grad(x, of, 0), s->size));
+        CTT_TRY(ctt_dev_clear(r->dev, before, n));
+    }
+out:
+    return rc;
+}
+
 static int run(struct ctt_exec *x, int node, int step, int steps, int want,
                enum ctt_run_cache cache)
 {
     struct ctt_call c;
     int rc = 0;
 
+    if (want & CTT_WANT_DIN && ctt_run_is_first(x->r, node, step) &&
+        x->back->need[x->r->slot[node].alias])
+        CTT_TRY(give_first(x, node));
     want &= ctt_back_wants(x->r->g, x->back->need, node);
     if (!want || ctt_ops[x->r->g->node[node].op].memory != CTT_COMPUTED)
         goto out;

@@ -99,6 +99,9 @@ int ctt_back_overwrites(const struct ctt_run *r, char *overwrite)
             overwrite[of] = (char)(++readers[of] == 1 && covers(r, n, k));
         }
     }
+    for (int i = 0; i < r->g->count; i++)    /* give_first() adds to it */
+        if (r->g->node[i].op == CTT_OP_STATE && r->slot[i].first)
+            overwrite[r->slot[i].alias] = 0;
     /* the caller seeds this gradient */
     overwrite[r->slot[ctt_graph_output(r->g)].alias] = 0;
     ctt_free(readers);

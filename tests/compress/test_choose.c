@@ -218,6 +218,8 @@ static void check_alloc(const char *text, struct ctt_recipe o, long step)
         struct ctt_walk w = { .o = &chosen, .calls = &calls, .m = &m,
                               .path = saved_path };
 
+        if (!ctt_check_tries())
+            continue;
         CHECK_OK(ctt_report_new(m, &w.r));
         t.compared = 0;
         ctt_fail_alloc(k);

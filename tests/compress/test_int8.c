@@ -44,9 +44,14 @@ static const struct { const char *before, *after; } texts[] = {
       "conv q in=v out=2\nconv p in=w plus=q out=2\npool g in=p kind=avg\n"
       "conv y in=g out=2\n",
       "input x\nquant x.q8 in=x\nconv h in=x.q8\nquant h.q8 in=h\nclip\n"
-      "window v.q8 in=h.q8\nwindow w.q8 in=h.q8\nconv q in=v.q8\n"
+      "window v.q8 in=h.q8\nwindow w.q8 in=h.q8 fill=first\n"
+      "conv q in=v.q8\n"
       "conv p in=w.q8 plus=q\npool g in=p\nquant g.q8 in=g\n"
       "conv y in=g.q8\n" },
+    { "input x h=4 w=4 c=2\nstate p of=x delay=2 fill=first\n"
+      "conv a in=p out=3\nconv y in=a out=2\n",
+      "input x\nquant x.q8 in=x\nstate p.q8 of=x.q8 fill=first\n"
+      "conv a in=p.q8\nquant a.q8 in=a\nconv y in=a.q8\n" },
     /* the answer stays what it was: convs that read it read floats */
     { "input x h=4 w=4 c=1\nstate p of=y like=x c=1\nconv a in=x out=2\n"
       "conv b in=p plus=a out=2\nconv y in=b out=1\n",
@@ -54,7 +59,7 @@ static const struct { const char *before, *after; } texts[] = {
       "conv b in=p plus=a\nquant b.q8 in=b\nconv y in=b.q8\n" },
 };
 
-/* The first two words of each line, and plus=. */
+/* The first two words of each line, plus= and fill=. */
 static void outline(const struct ctt_graph *g, char *to, size_t size)
 {
     char *text = ctt_net_print(g);
@@ -64,7 +69,8 @@ static void outline(const struct ctt_graph *g, char *to, size_t size)
         for (char *s = line; *s; s += strspn(s, " ")) {
             size_t n = strcspn(s, " ");
             if (!memchr(s, '=', n) || strncmp(s, "in=", 3) == 0 ||
-                strncmp(s, "of=", 3) == 0 || strncmp(s, "plus=", 5) == 0)
+                strncmp(s, "of=", 3) == 0 || strncmp(s, "plus=", 5) == 0 ||
+                strncmp(s, "fill=", 5) == 0)
                 at += (size_t)snprintf(to + at, size - at, "%s%.*s",
                                        s == line ? "" : " ", (int)n, s);
             s += n;

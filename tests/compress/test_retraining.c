@@ -56,7 +56,7 @@ static void test_automatic(void)
         { 0, 96, 16, "pruned: accuracy is back after 16 epochs" },
         { 1, 16, 16, "pruned 1/1: accuracy is back after 16 epochs" },
         { 1, 8, 8, "pruned 1/1: 40.0 points of top-1 are missing after 8 epochs"
-                   " of retraining, the limit" },
+                   " of retraining: the limit (--retrain-limit)" },
         { 0, 4, 4, "pruned: 70.0 points of top-1 are missing after 4 epochs" },
     };
 
@@ -79,6 +79,53 @@ static void test_automatic(void)
         CU_ASSERT(strstr(told, expect[i].says) == told);
         CU_ASSERT_DOUBLE_EQUAL(r->stage[1].prunable, 0.6, 1e-3);
         CU_ASSERT_EQUAL(isnan(r->stage[1].before[2]), !expect[i].rounds);
+        ctt_free(t.mask);
+        ctt_report_free(&r);
+        ctt_model_free(&m);
+    }
+}
+
+static double stays;    /* top-1 of a model that retraining does not help */
+
+static int stuck(void *arg, const char *stage, const struct ctt_model *m,
+                 struct ctt_score *s)
+{
+    (void)arg;
+    (void)m;
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        s->top1[k] = strcmp(stage, "as given") == 0 ? 0.9 : stays;
+    return 0;
+}
+
+/* Two repetitions that gain nothing are the last ones; what may be missing is
+ * points, but at least one clip.  The reason is in the model's history. */
+static void test_no_gain(void)
+{
+    static const struct { double stays; int clips; float within; int epochs;
+                          const char *says; } expect[] = {
+        { 0.5, 100, 1, 16, "pruned 1/1: 40.0 points of top-1 are missing after "
+          "16 epochs of retraining: the last two repetitions gained nothing" },
+        { 0.85, 100, 4.9f, 16, "pruned 1/1: 5.0 points" },
+        { 0.85, 100, 5, 4, "pruned 1/1: accuracy is back after 4 epochs" },
+        { 0.85, 10, 1, 4, "pruned 1/1: accuracy is back after 4 epochs" },
+        { 0.79, 10, 1, 16, "pruned 1/1: 11.0 points" },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(expect); i++) {
+        struct trainer t = { .mask = NULL };
+        struct ctt_recipe_calls calls = { .arg = &t, .retrain = retrain,
+            .accuracy = stuck, .say = tell, .clips = expect[i].clips };
+        struct ctt_recipe o = { .prune = { .share = 0.6f, .rounds = 1 },
+            .epochs = 4, .automatic = 1, .within = expect[i].within,
+            .limit = 96 };
+        struct ctt_model *m = small_model(small_net, 6);
+        struct ctt_report *r = NULL;
+
+        stays = expect[i].stays;
+        CHECK_OK(ctt_recipe_run(&o, &calls, path, NULL, &m, &r));
+        CU_ASSERT_EQUAL(t.epochs, expect[i].epochs);
+        CU_ASSERT(strstr(told, expect[i].says) == told);
+        CU_ASSERT(m->history && strstr(m->history, expect[i].says));
         ctt_free(t.mask);
         ctt_report_free(&r);
         ctt_model_free(&m);
@@ -147,6 +194,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "until accuracy is back", test_automatic },
+        { "until nothing is gained", test_no_gain },
         { "no change", test_no_change },
         { "no change in the last round", test_last },
         CU_TEST_INFO_NULL

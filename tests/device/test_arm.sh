@@ -5,8 +5,10 @@
 # with and without dot products, as qemu's user mode simulates them.
 #
 # A sample of the cases; CTT_CPU_CASES=all: each one, which takes some minutes.
+# CTT_CHECK_OTHER=no: not in a second build, as it uses none.
 set -u
 cc=aarch64-linux-gnu-gcc run=qemu-aarch64 bin=$PWD
+[ "${CTT_CHECK_OTHER:-yes}" = yes ] || { echo 'uses no build'; exit 77; }
 for t in $cc $run; do
     type -P $t > /dev/null || { echo "no $t"; exit 77; }
 done
@@ -23,8 +25,8 @@ $run "$dir/none" || { echo "$run runs no programs"; exit 77; }
 
 # The device but oneDNN, what it needs of net (no files: they need HDF5), the
 # tests; of CUnit there is only what they use.
-net='append base cache cell graph limits line module op opt opt_value quant
-     shape text visible weight winograd'
+net='ahead append base cache cell graph limits line module needed op opt
+     opt_value quant shape text visible weight winograd'
 device=$(ls device/*.c device/cpu/*.c device/cpu/conv/*.c | grep -v /onednn)
 shared="$(printf 'net/%s.c ' $net) $device tests/lib/bare/cunit.c
         tests/lib/check.c tests/lib/int8.c"

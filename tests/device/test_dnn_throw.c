@@ -20,7 +20,7 @@ const char *__lsan_default_suppressions(void)
 
 struct work {
     const struct ctt_case *c;
-    int                    flags, failed;
+    int                    flags, failed, exact;
     enum ctt_pass          pass;
 };
 
@@ -34,6 +34,7 @@ static int run(struct work *w, struct ctt_rig *r, long k)
     throw_at(k);
     rc = ctt_dev_open("cpu", 2, &d);
     if (rc >= 0) {
+        ctt_dev_deterministic(d, w->exact);
         ctt_rig_reset(r, w->flags);
         rc = ctt_dev_run(d, &r->call, w->pass);
     }
@@ -109,10 +110,26 @@ static void test_weights(void)
     fail_each(&(struct work){ .c = &conv, .flags = RIG_DW, .pass = CTT_BWD });
 }
 
+/* Large enough for two shares, each with a thread of its own. */
+static const struct ctt_case cut = {
+    "h=24 w=24 c=64", NULL,
+    "conv y in=a out=64 kernel=3 stride=2 pad=1 groups=8", 0
+};
+
+static void test_shares(void)
+{
+    fail_each(&(struct work){ .c = &cut, .pass = CTT_FWD, .exact = 1 });
+    fail_each(&(struct work){ .c = &cut, .flags = RIG_DIN, .pass = CTT_BWD,
+                              .exact = 1 });
+    fail_each(&(struct work){ .c = &cut, .flags = RIG_DW, .pass = CTT_BWD,
+                              .exact = 1 });
+}
+
 static CU_TestInfo tests[] = {
     { "forward", test_forward },
     { "gradient of the input", test_input },
     { "gradient of the weights", test_weights },
+    { "shares in threads", test_shares },
     CU_TEST_INFO_NULL
 };
 

@@ -22,6 +22,7 @@ static const struct file { const char *name; int side, n, steps; } files[] = {
     { "mnist-convlstm", 8, 1, 3 },
     { "mnist-convttlstm", 8, 1, 4 },
     { "mnist-small", 16, 2, 5 },
+    { "something-convttlstm", 24, 1, 3 },
 };
 
 /* "h=64" becomes "h=8": shorter, filled with blanks. */
@@ -242,17 +243,13 @@ static void test_no_memory(void)
 
 /* ---- streaming ---- */
 
-/* The answers of all steps, several steps per call. */
-static void stream(const struct net *r, int chunk, float *y)
+/* The answers of all steps of a clip, several steps per call. */
+static void stream_clip(const struct net *r, struct ctt_run *run, int chunk,
+                        float *x, float *y)
 {
     int64_t in = ctt_volume(&r->g->node[0].out) * r->m->n;
     int64_t rows = ctt_rows(&r->g->node[r->out].out) * r->m->n;
-    float *x = ctt_calloc((size_t)in, sizeof(float));
-    struct ctt_run *run = NULL;
 
-    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
-        .g = r->g, .dev = r->dev, .w = r->w, .samples = r->m->n,
-        .steps = chunk }, &run));
     for (int t = 0; t < r->m->steps; t += chunk) {
         int steps = chunk < r->m->steps - t ? chunk : r->m->steps - t;
         CHECK_OK(ctt_run_make_room(run, steps));
@@ -265,6 +262,23 @@ static void stream(const struct net *r, int chunk, float *y)
         for (int k = 0; k < steps; k++)
             CHECK_OK(ctt_run_get(run, r->out, run->cursor - steps + k, rows,
                                  y + (t + k) * r->one));
+    }
+}
+
+/* The answers of the last of some clips, one after the other: the first steps
+ * of a clip are recorded with others at the same cursor. */
+static void stream(const struct net *r, int chunk, float *y)
+{
+    int64_t in = ctt_volume(&r->g->node[0].out) * r->m->n;
+    float *x = ctt_calloc((size_t)in, sizeof(float));
+    struct ctt_run *run = NULL;
+
+    CHECK_OK(ctt_run_open(&(struct ctt_run_spec){
+        .g = r->g, .dev = r->dev, .w = r->w, .samples = r->m->n,
+        .steps = chunk }, &run));
+    for (int clip = 0; clip < 3; clip++) {
+        stream_clip(r, run, chunk, x, y);
+        ctt_run_reset(run);
     }
     ctt_run_close(&run);
     ctt_free(x);

@@ -41,4 +41,9 @@ for row in ladder-64-1-fp32 ladder-64-4-graph; do
         "$dir/out/results.json" || fail "$row is not in results.json"
     grep -q "^| $row " "$dir/out/results.txt" || fail "$row: not in the table"
 done
+
+# 4. Streams of a batch.
+if [ -x tests/infer/test_batch ]; then
+    CTT_REQUIRE=cuda tests/infer/test_batch || fail "test_batch: $?"
+fi
 exit $failed

@@ -5,6 +5,7 @@
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "libtrain/predict/predict.h"
+#include "libtrain/recognise/ahead.h"
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
 #include "run/back/exec.h"
@@ -34,6 +35,18 @@ static const char *const texts[] = {
         "act f in=e kind=relu\n"
         "convlstm h in=f hidden=8 kernel=3\n"
         "conv y in=h out=1 kernel=3 pad=1\n",
+    [CTT_BOTH] =
+        "input x h=12 w=12 c=1\n"
+        "conv e in=x out=8 kernel=3 stride=2 pad=1\n"
+        "norm n in=e kind=batch\n"
+        "act f in=n kind=relu\n"
+        "convttlstm h in=f hidden=8 kernel=3 order=3 steps=3 rank=4\n"
+        "deconv b in=h out=1 kernel=1,4,4 stride=1,2,2 pad=0,1,1\n"
+        "add s in=x,b\n"
+        "ahead a in=s\n"
+        "pool p in=h kind=avg\n"
+        "dropout d in=p rate=0.1\n"
+        "conv y in=d out=4\n",
 };
 
 /* ---- the clips: a square that moves right, left, down or up ---- */
@@ -126,6 +139,8 @@ static void open_task(struct learner *l)
                                          BATCH, FRAMES, &l->s));
         l->x = l->s->x;
         l->s->scale = l->scale.scale;
+        if (l->s->ahead)
+            l->s->ahead->weight = 0.3;
     }
     l->x->r->w16 = l->o->w16;
 }
@@ -171,7 +186,7 @@ static double learn(struct learner *l, int step)
 {
     struct ctt_turn turn = { .data = &l->data, .batch = &l->batch, .seed = 1,
         .step = (uint64_t)step, .truth = 0.5, .scale = l->scale.scale };
-    struct ctt_sums sums = { 0, 0, 0, 0 };
+    struct ctt_sums sums = { 0 };
     double norm = 0;
 
     draw(step, l->frame, l->which);
@@ -192,7 +207,7 @@ static double learn(struct learner *l, int step)
  * be much larger than the difference between them. */
 static void compare(int task, int amp, int type, double tol)
 {
-    static const char *const names[] = { "recognise", "predict" };
+    static const char *const names[] = { "recognise", "predict", "both" };
     struct ctt_dev *cpu = NULL;
     struct learner a, b;
     double first = 0, last = 0, worst = 0;
@@ -247,11 +262,17 @@ static void test_predict_mixed(void)
     compare(CTT_PREDICT, CTT_O2, 1, 1e-1);
 }
 
+static void test_both(void)
+{
+    compare(CTT_BOTH, CTT_O0, 0, 2e-3);
+    compare(CTT_BOTH, CTT_O1, 0, 2e-2);
+}
+
 /* Two deterministic runs give the same bits. */
 static void test_deterministic(void)
 {
     ctt_dev_deterministic(gpu, 1);
-    for (int task = 0; task < 2; task++) {
+    for (int task = 0; task < (int)CTT_LEN(texts); task++) {
         struct learner a, b;
         size_t bytes;
         learner_open(&a, gpu, task, CTT_O1, 0);
@@ -365,6 +386,7 @@ static CU_TestInfo tests[] = {
     { "recognise, mixed precision", test_recognise_mixed },
     { "predict", test_predict },
     { "predict, mixed precision", test_predict_mixed },
+    { "both", test_both },
     { "deterministic", test_deterministic },
     { "pruned meanwhile", test_pruned_meanwhile },
     { "taught, pruned and shared", test_compressed },

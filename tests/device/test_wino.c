@@ -20,7 +20,7 @@ static const struct ctt_wino_shape shapes[] = {
     { 2, 8, 8, 11, 52, 3, 1, 1 },
 };
 
-enum { THREADS = 3, PARTS = 4 };
+enum { THREADS = 3 };
 enum { VIEW = 5 };    /* channels a view has besides ours */
 
 struct rig {
@@ -63,7 +63,7 @@ static void rig_open(struct rig *r, const struct ctt_wino_shape *s,
     r->scratch = ctt_check_floats(larger(larger(ctt_wino_scratch(i, s, THREADS),
                                                 ctt_wino_scratch(i, &b,
                                                                  THREADS)),
-                                         ctt_wino_grad_scratch(i, s, PARTS)),
+                                         ctt_wino_grad_scratch(i, s)),
                                   8);
 }
 
@@ -170,8 +170,9 @@ static void check_shape(const struct ctt_wino_shape *s,
     compare("to input", r.dx, old, dx, r.nx / r.ldx, s->c, r.ldx);
     for (int64_t q = 0; q < r.nw; q++)
         dw[q] += oldw[q];
-    ctt_wino_grad(i, &r.s, r.x, r.ldx, r.plus, r.ldy, r.dw, PARTS,
-                  threads, r.scratch);
+    ctt_wino_grad(i, &(struct ctt_wino_back){ .s = &r.s, .x = r.x,
+                  .ldx = r.ldx, .dy = r.plus, .lddy = r.ldy }, threads,
+                  r.scratch, r.dw);
     compare("to weights", r.dw, oldw, dw, r.nw, 1, 1);
     ctt_free(y);
     ctt_free(dx);

@@ -3,7 +3,7 @@
 # nightly.sh: what takes too long for make check (make nightly): each test as
 # long as it needs, a summary at the end, and status 1 if one has failed.
 #
-# CTT_NIGHTLY="faults files compose cpus arm sim fuzz": only these; TIME:
+# CTT_NIGHTLY="faults files compose cpus arm sim stream fuzz": only these; TIME:
 # seconds for each target of fuzz.
 set -u
 build=$PWD
@@ -42,6 +42,8 @@ part sim 'the simulated GPU in each order of work' \
     env CTT_SIM_CASES=all bash "$src/tests/device/test_sim_runs.sh"
 part arm 'convolutions of quantised values on ARM' \
     env CTT_CPU_CASES=all bash "$src/tests/device/test_arm.sh"
+part stream 'a day of frames through convtt-infer --stream' \
+    env CTT_STREAM_FRAMES=880000 bash "$src/tests/tools/test_stream_cli.sh"
 if grep -q '^fuzz:' "$build/Makefile"; then
     part fuzz "each parser for ${TIME:-600} s" \
         "${MAKE:-make}" --no-print-directory fuzz TIME="${TIME:-600}"

@@ -17,7 +17,9 @@ set -u
 bin=$PWD
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
-export OMP_THREAD_LIMIT=1 OMP_WAIT_POLICY=passive
+# Tests start in a folder of their own.
+srcdir=$(cd "$(dirname "$0")/../.." && pwd) || exit 99
+export srcdir OMP_THREAD_LIMIT=1 OMP_WAIT_POLICY=passive
 export TSAN_OPTIONS="exitcode=66 halt_on_error=1"
 export CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs CTT_REQUIRE=cuda
 passed=0 failed=0 skipped=0

@@ -24,7 +24,7 @@ if grep -q __asan_init "$(real convtt-train)"; then
     exit 77
 fi
 
-learn="-b 2 -t 1 -j 1 --strict --deterministic --epochs 1 --max-frames 3"
+learn="-b 2 -t 1 -j 1 --strict --epochs 1 --max-frames 3"
 foresee="--predict 2 --input-frames 3 --strip s.png --video v.webm --frames f.h5
     --csv p.csv"
 quiet() { "$@" > out 2> err < /dev/null || fail "$*: $(cat err)"; }
@@ -81,7 +81,7 @@ conv y in=p out=2
 END
     "$bin/convtt-data" synth clips --clips 4 --size 16 --seed 2 > out 2> err ||
         { cat err; grep -q 'no encoder' err && exit 77; exit 1; }
-    for scene in train compress bytes infer predict pack; do
+    for scene in train compress bytes infer decide predict pack; do
         folder $scene
     done
     cd train/in || exit 99
@@ -92,6 +92,10 @@ END
     cd ../../compress/in || exit 99
     quiet "$bin/convtt-train" tiny.net -d t.txt --val v.txt $learn \
         -o ../../infer/in/m.h5
+    cp ../../infer/in/m.h5 ../../decide/in
+    (cd ../../decide/in && "$bin/convtt-infer" --calibrate m.h5 v.txt \
+        --max-gap 0.8 --delta 0.5 --answers a.csv) > out 2> err ||
+        fail "no thresholds: $(cat err)"
     quiet "$bin/convtt-train" stages.net -d t.txt --val v.txt $learn -o m.h5
     quiet "$bin/convtt-compress" m.h5 -o c.h5 --report r.json --prune 0.7 \
         --prune-least 10 --prune-rounds 1
@@ -119,21 +123,25 @@ compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --thin 0.3
     --tt-least 10 --tt-except e,h.zx,y --prune 0.5 --prune-least 10
     --prune-steps 4 --share 2 --share-least 2 --share-epochs 2 --data t.txt
     --val v.txt --retrain-epochs 6 --checkpoint-every 1 -b 1 -t 1 -j 1 --strict
-    --deterministic --max-frames 3 --int8 none --for bytes"
+    --choose-by rules --max-frames 3 --int8 none --for bytes"
 # INT8 alone: whatever it loses, it is trained.
 bytes_files=$compress_files
 bytes_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --int8 mse
     --int8-homogenise --int8-epochs 2 --int8-harm -1 --retrain-epochs 2
     --data t.txt --val v.txt --checkpoint-every 1 -b 1 -t 1 -j 1 --strict
-    --deterministic --max-frames 3"
+    --max-frames 3"
 bytes_reader="$(real convtt-info) c.h5"
 train_reader="$(real convtt-info) m.h5"
 compress_reader="$(real convtt-info) c.h5"
 infer_reader=true    # writes no file
 predict_reader="bash $dir/read_predictions"
+decide_reader="$(real convtt-infer) --decide m.h5 1.webm"
 pack_reader="$(real convtt-data) check o.pack"
 infer_files=-x
 infer_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1"
+decide_files=-x
+decide_run="$(real convtt-infer) --calibrate m.h5 v.txt --strict --threads 1
+    --max-gap 0.9 --delta 0.5 --guarantee marginal --answers a.csv"
 predict_files=-x
 predict_run="$(real convtt-infer) m.h5 v.txt --strict --threads 1 $foresee"
 pack_files=-x

@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LIMIT = 30, LINE = 512, ARGUMENTS = 64 };   /* LIMIT: seconds of a run */
+enum { LIMIT = 120, LINE = 512, ARGUMENTS = 64 };  /* LIMIT: seconds of a run */
 
 enum end { NOT_HIT, DONE, ERROR, KILLED, KNOWN, BAD, ENDS };
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz_list.c: any folder of lists is an error in one line or a list of clips
  * in order, the same when it is opened again.  An input is the files of a
- * folder, "%NAME"; some names mean something else, see `special`. */
+ * folder, "%NAME"; some names mean something else, see `special`.  What is
+ * opened is read as a list of live sources, too. */
 #include "tests/fuzz/fuzz.h"
 #include "net/limits.h"
+#include "video/live.h"
 #include "video/video.h"
 
 #include <ctype.h>
@@ -13,14 +15,17 @@
 enum { PARTS = 24, KNOWN = 4 };
 
 /* "!open NAME": what is opened, else the folder itself.  "!split NAME", and the
- * classes that a model knows, one a line; "!any": labels are not needed. */
-static const char *const special[] = { "!open", "!split", "!known", "!any" };
+ * classes that a model knows, one a line; "!any": labels are not needed;
+ * "!more": a class of the background, and a rate of pictures. */
+static const char *const special[] = { "!open", "!split", "!known", "!any",
+                                       "!more" };
 
 const char *const ctt_fuzz_words[] = {
     "\n%labels.json\n", "\n%train.json\n", "\n%validation.json\n",
     "\n%list.txt\n", "\n%list.csv\n", "\n%classInd.txt\n", "\n%classes\n",
     "\n%!open list.txt\n", "\n%!open list.csv\n", "\n%!open train.json\n",
     "\n%!split validation\n", "\n%!split test\n", "\n%!known\n", "\n%!any\n",
+    "\n%!more\n",
     "\n%train/a/x.avi\n", "\n%b/person01_b_d1.avi\n", "\n%videos/1.webm\n",
     "\n%f/1.jpg\n", "\n%labels/labels.json\n", "\n%a_test_split1.txt\n",
     "{\"a\": \"0\"}", "[{\"id\": \"1\", \"template\": \"a\"}]", "\"label\":",
@@ -28,8 +33,14 @@ const char *const ctt_fuzz_words[] = {
     "\n%testlist01.txt\n", "\n%trainlist01.txt\n",
     "a/x.avi 0 1.5 0", "a/x 1 2 0", "x.avi #0 #9 0", "nan",
     "1e9", "1.5", "#t=", "video start_frame end_frame label\n", "a/x.avi",
+    "\nx = ", "://", "@",
     "a/x.avi 0", "f 2 0", "f 0 2 0", " ", ",", ";", "\t", "\n",
     "\"", "0", "1", "-1", "2", "65536", "999999999", "#", "train", "test",
+    "\n%!open l.json\n", "\n%l.json\n", "\"database\": {",
+    "\"annotations\": [{\"label\": \"a\", \"segment\": [0, 1]}]",
+    "\"subset\": \"train\"", "\"vid_name\": \"x\"", "\"start_frame\": 0",
+    "file,class,start_s,end_s\n", "path\tlabel\tsplit\n", "\"\"", ".0", "~",
+    "\n%Diving48_vocab.json\n", "null",
     "\xef\xbb\xbf", "\r\n", "..", "/", NULL
 };
 
@@ -105,7 +116,7 @@ static void same(const struct ctt_list *a, const struct ctt_list *b)
 struct how {
     const char *path, *split, *subset;
     char       *known[KNOWN], *text;
-    int         count;
+    int         count, more;
 };
 
 /* Cuts the lines of a text off. */
@@ -122,18 +133,39 @@ static void cut_known(struct how *h)
 static void open_list(const struct how *h)
 {
     struct ctt_list *l = NULL, *again = NULL;
-    char *const *known = h->count > 0 ? h->known : NULL;
+    const struct ctt_list_want w = { .split = h->split, .nknown = h->count,
+        .known = h->count > 0 ? h->known : NULL, .subset = h->subset,
+        .background = h->more ? "b" : NULL, .fps = h->more ? 12.5 : 0 };
 
-    if (ctt_list_open(h->path, h->split, known, h->count, h->subset, &l) < 0) {
+    if (ctt_list_find(h->path, &w, &l) < 0) {
         FUZZ_CHECK(!l && ctt_errmsg()[0] && !strchr(ctt_errmsg(), '\n'));
         return;
     }
     check_list(l);
-    FUZZ_CHECK(ctt_list_open(h->path, h->split, known, h->count, h->subset,
-                             &again) >= 0);
+    FUZZ_CHECK(ctt_list_find(h->path, &w, &again) >= 0);
     same(l, again);
     ctt_list_free(&l);
     ctt_list_free(&again);
+}
+
+/* As a list of live sources, any text is an error in one line or some with
+ * names of their own. */
+static void open_sources(const char *path)
+{
+    struct ctt_live_list l = { .path = NULL };
+
+    if (ctt_live_list_read(path, &l) < 0) {
+        FUZZ_CHECK(!l.item && ctt_errmsg()[0] && !strchr(ctt_errmsg(), '\n'));
+        return;
+    }
+    FUZZ_CHECK(l.count > 0 && l.count <= CTT_LIVE_SOURCES);
+    for (int i = 0; i < l.count; i++) {
+        FUZZ_CHECK(*l.item[i].name && *l.item[i].source);
+        FUZZ_CHECK(strlen(l.item[i].name) < CTT_LIVE_NAME);
+        for (int k = 0; k < i && l.count < 50; k++)
+            FUZZ_CHECK(strcmp(l.item[i].name, l.item[k].name) != 0);
+    }
+    ctt_live_list_free(&l);
 }
 
 static void open_folder(const struct ctt_chunk *c, int count)
@@ -153,9 +185,11 @@ static void open_folder(const struct ctt_chunk *c, int count)
                                                    : NULL;
     h.text = known ? ctt_chunk_text(known) : NULL;
     cut_known(&h);
+    h.more = ctt_chunk_find(c, count, "!more") != NULL;
     if (ctt_chunk_find(c, count, "!any"))
         h.count = CTT_LABELS_ANY;
     open_list(&h);
+    open_sources(h.path);
     ctt_free(h.text);
 }
 
@@ -178,6 +212,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* ---- seeds ---- */
 
 static const struct ctt_fuzz_text texts[] = {
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx = rtsp://me:b@c/d?e=f\n"
+              "y\t=  a/x.avi\n-\n # z\n"),
     FUZZ_TEXT("%labels.json\n{\"Holding something\": \"0\", \"b\": \"1\"}\n"
               "%train.json\n[{\"id\": \"1\", \"label\": \"holding a cup\", "
               "\"template\": \"Holding [something]\", \"placeholders\": [\"a\"]"
@@ -229,6 +265,36 @@ static const struct ctt_fuzz_text texts[] = {
               "%x.avi\n\n"),
     FUZZ_TEXT("%!open list.csv\n\n%list.csv\nvideo,start_frame,end_frame,label"
               "\nx,3,9,a\n%x.avi\n\n%!known\na\nb\n"),
+    FUZZ_TEXT("%!open list.csv\n\n%list.csv\n\xef\xbb\xbf# x\r\nStart (s);"
+              "End (s);class;\"file\";split\r\n0,5;1.5;\"a; b\";x;train\r\n"
+              ";;\"\"\"c\"\"\";y;val\r\n;;;;\n%x.avi\n\n"),
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nend_frame\tfile\tlabel\t"
+              "start_frame\tframes\n9.0\tx\t0\t2.0\t7\n\ty\t1\t\t4\n"
+              "%x.avi\n\n"),
+    FUZZ_TEXT("%!open l.json\n\n%l.json\n{\"version\": 1, \"database\": {"
+              "\"x\": {\"duration\": 9.5, \"subset\": \"training\", "
+              "\"annotations\": [{\"segment\": [1, 2.5], \"label\": \"a\"}, "
+              "{\"label\": \"b\", \"segment\": [3, 19]}]}, \"y\": {"
+              "\"annotations\": [], \"subset\": \"testing\"}}}\n"
+              "%v/v_x.mp4\n\n%y.webm\n\n"),
+    FUZZ_TEXT("%activity_net.json\n{\"x\": {\"annotations\": {\"label\": "
+              "\"a\", \"segment\": [1, 11.0]}, \"subset\": \"train\", "
+              "\"duration\": 10}}\n%x_000001_000011.mp4\n\n"),
+    FUZZ_TEXT("%!open l.json\n\n%l.json\n[{\"path\": \"dddddddddddddddddd"
+              "ddddddddddddddddddddddddddddddddddddddddddddd\", \"label\": "
+              "\"x\", \"end\": 5, \"start_frame\": \"\", \"end_frame\": "
+              "\"\"}]"),
+    FUZZ_TEXT("%!open l.json\n\n%l.json\n[{\"vid_name\": \"x\", \"label\": "
+              "1, \"start_frame\": 0, \"end_frame\": 9, \"more\": [null, "
+              "true]}]\n%Diving48_vocab.json\n[\"a\", [\"b\", \"c\"]]\n"
+              "%rgb/x.mp4\n\n"),
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nx.avi 3 4.5 a\nx.avi 7 8 c\n"
+              "%x.avi\n\n%!more\n\n"),
+    FUZZ_TEXT("%!open list.txt\n\n%list.txt\nf 4 2 0\nf 8 2 1\n%f/1.jpg\n\n"
+              "%!more\n\n%!any\n\n"),
+    FUZZ_TEXT("%!open l.json\n\n%l.json\n[{\"vid_name\": \"x\", \"label\": "
+              "1}]\n%Diving48_vocab.json\n[\"a\", \"a\"]\n"),
+    FUZZ_TEXT("%1.jpg\n\n%2.jpg\n\n%!more\n\n%!any\n\n"),
     FUZZ_TEXT("%x.avi\n\n%y.avi\n\n%notes.txt\nhello"),
     FUZZ_TEXT("%!open x.avi\n\n%x.avi\n\n"),
 };

@@ -6,6 +6,7 @@
  * checks of checksums.  Without a part the input is the file itself, and only
  * its own checksum is made right. */
 #include "tests/fuzz/fuzz.h"
+#include "net/decision.h"
 #include "net/file.h"
 #include "net/h5.h"
 #include "net/code/zip.h"
@@ -23,6 +24,7 @@ const char *const ctt_fuzz_words[] = {
     "gaps", "block", "f16", "int8", "codebook", "codebook-bits",
     "\n%labels\n", "\n%history\n", "\n%w/c.w 4 3,1,1,1,2\n",
     "\n%train/settings\n", "\n%train/index\n", "\n%train/a 8 2\n",
+    "\n%decision\n", "marginal", "conditional", "inf\n",
     "\n%!version 2\n", "\n%!format other\n", "\n%!least_reader 9.1\n", "@",
     " @\n", "nan", NULL
 };
@@ -240,7 +242,8 @@ static void put(struct parts *s, struct ctt_h5 *f, int k)
     if (strcmp(c->name, "texts") == 0) {
         put_texts(s, f, c);
     } else if (is_joined(c->name) || strcmp(c->name, "train/settings") == 0 ||
-               strcmp(c->name, "train/index") == 0) {
+               strcmp(c->name, "train/index") == 0 ||
+               strcmp(c->name, "decision") == 0) {
         char *text = text_of(s, c, &n);
         put_packed(f, c->name, text, n);
         ctt_free(text);
@@ -359,14 +362,18 @@ static void check_model(const struct ctt_model *m)
 {
     const char *other = ctt_scratch("b.h5");
     struct ctt_model *again = NULL;
+    int decides = ctt_model_decides(m);
 
+    FUZZ_CHECK(decides >= 0);
     FUZZ_CHECK(ctt_model_params(m) >= 0);
     FUZZ_CHECK(ctt_model_copy(m, &again) >= 0);
     check_same(m, again);
+    FUZZ_CHECK(!again->decision);
     ctt_model_free(&again);
     FUZZ_CHECK(ctt_model_save(other, m) >= 0);
     FUZZ_CHECK(ctt_model_load(other, 1, &again) >= 0);
     check_same(m, again);
+    FUZZ_CHECK(same_text(decides ? m->decision : NULL, again->decision));
     ctt_model_free(&again);
 }
 
@@ -428,6 +435,8 @@ const char *__lsan_default_suppressions(void)
 /* ---- seeds ---- */
 
 #define NET "%net\ninput x c=2\nconv c in=x out=3 bias=0\n\n"
+#define DECISION "decision 1\nguarantee marginal\nmax-gap 0.05\ndelta 0.1\n" \
+    "clips 99\nsmooth 0.5\ntype fp32\nmodel 16 2575e80d\nthresholds "
 #define ONE "%index\nc.w 3,1,1,1,2"
 
 static const struct ctt_fuzz_text texts[] = {
@@ -464,6 +473,10 @@ static const struct ctt_fuzz_text texts[] = {
               "%packed\n\3\2\0\x3c\0\x40\0\x44\x24\0\1\1"),
     FUZZ_TEXT("%texts net 30 index 12\n" NET ONE),
     FUZZ_TEXT("%!least_reader 1.12\n" NET),
+    FUZZ_TEXT("%texts\n" NET ONE " gaps f16 raw 2 6 @\n\n%packed\nabcd\1\2\n"
+              "%decision\n" DECISION "2\ninf\n0.5\n"),
+    FUZZ_TEXT("%texts\n" NET ONE " gaps f16 raw 2 6 @\n\n%packed\nabcd\1\2\n"
+              "%decision\n" DECISION "3\ninf\n0.5\n"),
     FUZZ_TEXT("%!version 0\n" NET),
     FUZZ_TEXT("%net raw\ninput x c=2\nconv c  in=x out=3 bias=0\n\n" ONE),
     FUZZ_TEXT("not a model file"),

@@ -33,6 +33,9 @@ static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT("input x h=8 w=8 c=3\nquant q in=x scale=0.02 zero=100\n"
               "state s of=r like=x c=3\nconcat c in=q,s\npool p in=c kind=max\n"
               "quant r in=q scale=0.02 zero=100\nconv y in=p out=2\n"),
+    FUZZ_TEXT("input x h=4 w=4 c=1\nconv e in=x out=2\n"
+              "conv f in=e out=1\nahead a in=f\npool p in=e kind=avg\n"
+              "conv y in=p out=3\n"),
     FUZZ_TEXT("input x c=5\nstate s of=y like=x c=7 delay=3\n"
               "conv a in=x out=7\n"
               "add y in=a,s\nstate z of=y\nconv o in=z out=3\ninput t c=2\n"
@@ -40,7 +43,8 @@ static const struct ctt_fuzz_text texts[] = {
 };
 
 const char *const ctt_fuzz_words[] = {
-    "input", "state", "cell", "slice", "reshape", "window", "conv", "deconv",
+    "input", "state", "cell", "slice", "reshape", "ahead", "window", "conv",
+    "deconv",
     "pool", "upsample", "norm", "act", "add", "mul", "concat", "lstm",
     "dropout", "quant", "loss", "convlstm", "convttlstm", "resblock", "clip",
     "\nclip\n", " in=", " plus=", " by=", " of=", " like=", " c=", " out=",

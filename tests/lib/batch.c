@@ -130,6 +130,45 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "concat k in=v,w,u\n"
       "conv y in=k out=3 kernel=4,2,2\n", 3, 7 },
 
+    { "input x h=4 w=5 c=2\n"              /* states that begin with a value */
+      "state x1 of=x fill=first\n"
+      "add d in=x,x1 minus=1\n"
+      "conv e in=d out=4 kernel=3 pad=1\n"
+      "act f in=e kind=tanh\n"
+      "state f1 of=f fill=first\n"
+      "state f3 of=f delay=3 fill=first\n"
+      "slice s in=f3 from=1 to=3\n"
+      "conv a in=f1 out=8\n"
+      "conv z in=s plus=a out=8\n"
+      "lstm y in=z,s\n", 2 },
+
+    { "input x h=3 w=2 c=2\n"              /* the first one is made late */
+      "conv zx in=x out=8\n"
+      "state h1 of=l like=zx c=2\n"
+      "conv z in=h1 plus=zx out=8\n"
+      "conv u in=x out=2\n"
+      "conv e in=h1 plus=u out=2\n"
+      "state s of=e fill=first\n"
+      "lstm l in=z,s\n"
+      "conv y in=l out=1\n", 2 },
+
+    { "input x h=3 w=2 c=2\n"              /* in a loop, and shown */
+      "conv zx in=x out=8\n"
+      "state h1 of=l like=zx c=2\n"
+      "conv z in=h1 plus=zx out=8\n"
+      "state z2 of=z delay=2 fill=first\n"
+      "state c1 of=c like=zx c=2\n"
+      "add g in=z,z2\n"
+      "lstm l in=g,c1\n"
+      "cell c in=l\n"
+      "clip\n"
+      "window v in=z2 steps=4\n"
+      "window u in=z steps=5\n"
+      "conv p in=v out=3 kernel=4,1,1\n"
+      "conv q in=u plus=p out=3 kernel=5,1,1\n"
+      "act t in=q kind=tanh\n"
+      "conv y in=t out=4 kernel=1,3,2\n", 2, 4 },
+
     { "input x h=6 w=6 c=1\n"              /* running statistics */
       "conv e in=x out=2 kernel=3 pad=1\n"
       "resblock b in=e out=2\n"

@@ -20,7 +20,7 @@ says() {
     local got=$?
     [ $got = "$want" ] || fail "$*: status $got, not $want: $(head -3 err)"
     grep -qE -- "$pattern" err out ||
-        fail "$*: does not say '$pattern': $(cat err)"
+        fail "$*: does not say '$pattern': $(head -20 err out)"
     if [ "$want" != 0 ] && [ "$(wc -l < err)" -gt 1 ]; then
         fail "$*: more than one line: $(cat err)"
     fi

@@ -46,10 +46,12 @@ void list_refuse(const char *path, const char *split, char *const *known,
                  int nknown, const char *subset, const char *says)
 {
     struct ctt_list *l = NULL;
+    long live = ctt_live_blocks();
     int rc = ctt_list_open(path, split, known, nknown, subset, &l);
 
     CU_ASSERT(rc < 0);
     CU_ASSERT_PTR_NULL(l);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), live);
     if (rc >= 0 || !strstr(ctt_errmsg(), says)) {
         printf("\n    %s: '%s' does not say '%s'", path,
                rc < 0 ? ctt_errmsg() : "success", says);

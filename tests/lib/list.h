@@ -15,7 +15,7 @@ const char *list_text(const struct ctt_list *l);
 void list_expect(const char *path, const char *split, char *const *known,
                  int nknown, const char *subset, const char *text);
 
-/* ctt_list_open fails, and the message contains says. */
+/* ctt_list_open fails, the message contains says, and nothing leaks. */
 void list_refuse(const char *path, const char *split, char *const *known,
                  int nknown, const char *subset, const char *says);
 

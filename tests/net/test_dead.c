@@ -298,9 +298,28 @@ static void test_alloc(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* Lines that nothing reads go, with what only they read. */
+static void test_unread(void)
+{
+    static const char text[] =
+        "input x c=4\nconv u in=x out=3\nstate s of=u\nadd v in=u,s\n"
+        "conv a in=x out=4\nconv y in=a out=2\n";
+    struct ctt_model *m = small_model(text, 5), *was = NULL;
+
+    CHECK_OK(ctt_model_copy(m, &was));
+    CU_ASSERT_EQUAL(ctt_drop_unread(&m), 3);
+    CU_ASSERT_EQUAL(m->g->count, 3);
+    small_compare(was, m, 4, 0);
+    CU_ASSERT_EQUAL(ctt_drop_unread(&m), 0);
+    ctt_model_free(&was);
+    ctt_model_free(&m);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
+        { "lines", test_unread },
         { "channels", test_cases },
         { "masks and codes", test_constraints },
         { "biases", test_biases },

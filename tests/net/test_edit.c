@@ -164,6 +164,30 @@ static void test_bypass(void)
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
 
+/* States of one node begin alike, so one whose states begin otherwise stays. */
+static void test_fills(void)
+{
+    static const char text[] =
+        "input x c=4\nconv a in=x out=4\nstate p of=a fill=first\n"
+        "dropout d in=a\nstate q of=d\ndropout f in=a\n"
+        "state s of=f fill=first\nadd y in=p,q,s\n";
+    struct ctt_model *m = small_model(text, 5), *to = NULL;
+    struct ctt_edit *e = begin(m->g);
+
+    CU_ASSERT_EQUAL(ctt_edit_bypass(e, 3), 0);
+    CU_ASSERT_EQUAL(ctt_edit_bypass(e, 5), 1);
+    CHECK_OK(ctt_edit_model(e, m, &to));
+    same_text(to->g, "input x c=4\nconv a in=x out=4\n"
+              "state p of=a fill=first\ndropout d in=a\nstate q of=d\n"
+              "reshape f in=a c=4\nstate s of=a fill=first\n"
+              "add y in=p,q,s\n");
+    small_compare(m, to, 4, 0);
+    ctt_edit_free(&e);
+    ctt_model_free(&m);
+    ctt_model_free(&to);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
 /* No state delays a slice, so a node that a state delays does not become the
  * name of one; another node does. */
 static void test_no_bypass(void)
@@ -384,6 +408,7 @@ int main(void)
         { "errors", test_errors },
         { "names", test_bypass },
         { "not a name", test_no_bypass },
+    { "states that begin otherwise", test_fills },
         { "weights and masks", test_model },
         { "norms", test_norms },
         { "adds", test_adds },

@@ -116,6 +116,12 @@ static const struct { const char *text, *says; } wrong[] = {
     { "input x c=1\nstate s of=t", "comes later" },
     { "input x c=1\nstate s of=t like=x c=1", "no node 't'" },
     { "input x c=1\nstate s of=x\nstate t of=s", "is a state" },
+    { "input x c=1\nstate s of=y like=x c=1 fill=first\nconv y in=s out=1",
+      "s: fill=first needs the value of step 0, but 'y' comes later" },
+    { "input x c=1\nstate s of=x\nstate t of=x delay=2 fill=first\n"
+      "add y in=s,t", "t: 's' delays 'x' with another 'fill'" },
+    { "input x c=1\nstate s of=x fill=last\nconv y in=s out=1",
+      "fill: no choice 'last' (zero, first)" },
     { "input x c=1\nstate s of=y like=x c=2\nconv y in=x out=1",
       "not the shape" },
     { "input x c=1\nclip\nwindow v in=x steps=2\nstate s of=v",

@@ -219,6 +219,29 @@ static void test_stream(void)
     close(end[0]);
 }
 
+/* Of two that write a log, the second is refused; a device is no log. */
+static void test_lock(void)
+{
+    int fd[2], zero[2];
+
+    for (int i = 0; i < 2; i++) {
+        fd[i] = open(at("log"), O_WRONLY | O_CREAT | O_APPEND, 0666);
+        zero[i] = open("/dev/null", O_WRONLY);
+        CU_ASSERT_FATAL(fd[i] >= 0 && zero[i] >= 0);
+        CHECK_OK(ctt_file_lock(zero[i], "/dev/null"));
+    }
+    CHECK_OK(ctt_file_lock(fd[0], "log"));
+    CHECK_OK(ctt_file_lock(fd[0], "log"));
+    ctt_check_refused(ctt_file_lock(fd[1], "log"), CTT_EIO,
+                      "log: another program is running that writes it");
+    close(fd[0]);
+    CHECK_OK(ctt_file_lock(fd[1], "log"));
+    close(fd[1]);
+    close(zero[0]);
+    close(zero[1]);
+    remove(at("log"));
+}
+
 static int print_word(FILE *f, const void *word)
 {
     fputs(word, f);
@@ -259,6 +282,7 @@ static CU_TestInfo tests[] = {
     { "two writers of a path", test_two },
     { "files of killed writers", test_orphans },
     { "one owner", test_claim },
+    { "a log that is locked", test_lock },
     { "links", test_links },
     { "paths that cannot be written", test_refused },
     { "nothing waits", test_open },

@@ -96,9 +96,10 @@ says 0 'random weights, 90\.[0-9]% of them pruned' bench \
 
 # 3. The text has the same parts.
 says 0 'device cpu, fp32, 2 threads; timed: a frame and its answer$' \
-    bench "$models/lenet-300-100.net" --streams 3
+    bench "$models/lenet-300-100.net" --sessions 3
 for line in '^ms +count +mean +p50 +p90 +p99 +max$' '^open +1 ' '^first +1 ' \
-    '^frame +6 ' '^memory: [0-9.]+ MB resident, [0-9.]+ MB at its peak$' \
+    '^frame +6 ' '; [0-9.]+ KB of values a session$' \
+    '^memory: [0-9.]+ MB resident, [0-9.]+ MB at its peak; ' \
     '^streams +threads each +p50 ms +frames/s$' '^3 +1 ' \
     '^node +word +when +kernel +% of time$' '^h1 +conv +free +[a-z]'; do
     grep -qE "$line" out || fail "no '$line' in $(cat out)"
@@ -150,9 +151,40 @@ holds '{ratio} < 1'
 says 0 '^against least.net, in turns: [0-9.]+ times its .* of 6 pairs' bench \
     least.net --against least.net
 
+# Streams in real time: how many depends on the machine, maybe none.
+says 0 '^as +streams +a core$' bench "$models/lenet-5.net" --fit 1000 --runs 2
+for line in '^streams of 1000 frames per second that fit on 2 cores:$' \
+    '^batch +[0-9]+ +[0-9.]+$' '^sessions +[0-9]+ +' '^processes +[0-9]+ +'; do
+    grep -qE "$line" out || fail "no '$line' in $(cat out)"
+done
+# A terminal shows how far it is.
+cat > terminal.py << 'END'
+import os, pty, subprocess, sys
+ours, its = pty.openpty()
+p = subprocess.Popen(sys.argv[1:], stderr=its, stdout=subprocess.DEVNULL)
+os.close(its)
+try:
+    while got := os.read(ours, 4096):
+        sys.stdout.buffer.write(got)
+except OSError:
+    pass
+sys.exit(p.wait())
+END
+if python3 -c 'import pty; (x := 1)' 2> /dev/null; then
+    python3 terminal.py "$bin/convtt-infer" --bench "$models/lenet-5.net" \
+        --runs 2 --warm-up 1 --threads 1 --fit 1000 > out 2> err ||
+        fail "$(cat out err)"
+    grep -qE -- '--fit: (batch|sessions|processes): [0-9]+ streams, about' \
+        out || fail "no progress of --fit: $(cat out)"
+fi
+json "$models/mnist-small.net" prediction e --fit 60
+has '"fit":{"frames_per_s":60,"cores":2,"batch":'
+holds '{batch} >= 0 && {sessions} >= 0 && {processes} >= 0
+    {session_bytes} > 64 * 64 * 4'
+
 # 5. What does not belong together, in one line.
 infer="$bin/convtt-infer"
-for o in '--runs 5' '--warm-up 5' '--streams 2' '--zeros 0.5' \
+for o in '--runs 5' '--warm-up 5' '--sessions 2' '--fit 5' '--zeros 0.5' \
     '--against least.net'; do
     # shellcheck disable=SC2086
     says 2 "^convtt-infer: ${o% *} requires --bench$" "$infer" least.net a $o
@@ -163,6 +195,8 @@ for o in '--observe 0.5' '--every 2' '--top 2' '--predict 2' '--split a' \
     says 2 "^convtt-infer: ${o% *} excludes --bench$" bench least.net $o
 done
 says 2 '--zeros-form requires --zeros' bench least.net --zeros-form row
+says 2 '--fit requires --device=cpu' bench least.net --fit 5 --device ref
+says 2 "fit.*-1" bench least.net --fit -1
 says 2 '--strip requires --predict' bench least.net --strip a.png
 says 2 'measures one model .*not clips: b.net' bench least.net b.net
 says 2 'no model given' bench

@@ -174,6 +174,8 @@ says 0 'idx files with 2 classes: train 22, validation 2, test 4' \
 says 0 'digits:set: 28 clips, 0 bad' "$data" check digits:set
 says 0 'folder per class with 2 classes: train 20, validation 4' \
     "$data" check pics
+mkdir -p lone/x && cp pics/train/light/1.pgm pics/train/dark/2.pgm lone/x
+says 0 'warning: lone: one class: there is nothing to learn' "$data" check lone
 head='input x h=4 w=4 c=1 colour=gray fps=60'
 printf '%s\nconv y in=x out=2 kernel=4\n' "$head" > flat.net
 printf '%s\nconvlstm h in=x hidden=3 kernel=3\nconv y in=h out=2 kernel=4\n' \

@@ -25,7 +25,8 @@ for row in 'fold +clips +top-1 at 25%' '1 +12 ' '2 +12 ' '3 +12 ' 'mean +36 ' \
     'deviation +36 ' 'all clips \(95%\) +36 +[0-9.]+% \([0-9.]+-[0-9.]+\)'; do
     grep -qE "^$row" log || fail "no row '$row': $(cat log)"
 done
-[ "$(head -1 whole.csv)" = fold,clips,top1_25,top1_50,top1_100 ] &&
+[ "$(head -1 whole.csv)" = "fold,clips,top1_25,top1_50,top1_100,low_25,\
+high_25,low_50,high_50,low_100,high_100" ] &&
     [ "$(cut -d, -f1 whole.csv | paste -sd' ')" = \
       'fold 1 2 3 mean deviation' ] || fail "csv: $(cat whole.csv)"
 grep -q '^{"fold":"mean","clips":36,"top1":\[' whole.json ||
@@ -35,6 +36,19 @@ awk -F, '$1 ~ /^[123]$/ { n++; s += $5; q += $5 * $5 }
          END { v = (q - s * s / n) / (n - 1); v = v > 0 ? sqrt(v) : 0
                exit (s / n - m) ^ 2 > 1e-9 || (v - d) ^ 2 > 1e-9 }' whole.csv ||
     fail "mean or deviation: $(cat whole.csv)"
+
+# Each fold has the interval of its clips (Wilson 1927); mean and deviation have
+# none.
+awk -F, 'NR > 1 { if (NF != 11) exit bad = 1 }
+         NR > 1 && $1 + 0 { p = $5; n = $2; z = 1.96; d = 1 + z * z / n
+             r = z / d * sqrt(p * (1 - p) / n + z * z / 4 / n / n)
+             if (($10 - (p + z * z / 2 / n) / d + r) ^ 2 > 1e-7 ||
+                 ($11 - (p + z * z / 2 / n) / d - r) ^ 2 > 1e-7) exit bad = 1 }
+         NR > 1 && !($1 + 0) && $6 $7 $8 $9 $10 $11 != "" { exit bad = 1 }
+         END { exit bad }' whole.csv || fail "intervals: $(cat whole.csv)"
+grep -qE '^1 +12 .*% \([0-9.]+-[0-9.]+\) +[0-9.]+%' log ||
+    fail "no interval of a fold: $(cat log)"
+[ "$(grep -c '"interval":\[\[' whole.json)" = 3 ] || fail "$(cat whole.json)"
 
 # 2. Stopped in the second fold and resumed: the same models and results.
 "$bin/convtt-train" $common -o part.h5 --log-csv part.csv > log 2>&1 \

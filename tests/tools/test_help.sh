@@ -29,6 +29,12 @@ for t in $tools; do
     in_page page | sort > want
     in_help all | grep -vE '^--(help|version)$' | sort > got
     [ -s want ] || fail "$t: the page has no options"
+    tr -s ' \n' '  ' < all | grep -oE 'excludes --[a-z-]+, excludes' |
+        sed "s/^/FAILED: $t: twice in a list: /" | grep . && failed=1
+    twice=$(uniq -d want)
+    # Commands of one program have options of their own.
+    [ -z "$twice" ] || [ $t = convtt-data ] ||
+        fail "$t: two options have the name $twice"
     cmp -s want got || fail "$t: the page is not --help=all: $(diff want got)"
     in_help help | while read -r o; do
         grep -qxe "$o" want || [ "$o" = --help ] || [ "$o" = --version ] ||
@@ -64,7 +70,8 @@ sections convtt-compress Thinning SVD 'Tensor trains' Pruning Folding Sharing \
     Rounding Choices Retraining Data 'Augmentation in training' Model \
     Optimiser Validation 'Early observation' \
     'Mixed precision' $trainer
-sections convtt-infer Recognition Prediction Measuring Data Device Limits Output
+sections convtt-infer Recognition Decision Prediction Stream Measuring Data \
+    Device Limits Output
 sections convtt-info 'What to show' Data Device Limits
 
 # 4. What stands in a row: letter, choices, conditions, default.

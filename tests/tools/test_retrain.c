@@ -12,8 +12,9 @@ static void test_epochs(void)
 {
     static const struct { const char *text; int data, epochs, automatic; }
     good[] = {
-        { NULL, 1, 12, 0 }, { NULL, 0, 0, 0 }, { "0", 1, 0, 0 },
-        { "0", 0, 0, 0 }, { "100000", 1, 100000, 0 }, { "auto", 1, 12, 1 },
+        { NULL, 1, 12, 1 }, { "", 1, 12, 1 }, { NULL, 0, 0, 0 },
+        { "0", 1, 0, 0 }, { "0", 0, 0, 0 }, { "100000", 1, 100000, 0 },
+        { "auto", 1, 12, 1 },
     };
     static const struct { const char *text; int data, limit; const char *says; }
     bad[] = {
@@ -21,7 +22,7 @@ static void test_epochs(void)
         { "3", 0, 96, "3 requires --data" },
         { "auto", 1, 11, "auto begins with 12" },
         { "100001", 1, 96, "bad value" }, { "-1", 1, 96, "bad value" },
-        { "99999999999999999999", 1, 96, "bad value" }, { "", 1, 96, "bad" },
+        { "99999999999999999999", 1, 96, "bad value" },
         { "nan", 1, 96, "bad value" }, { "3x", 1, 96, "bad value" },
         { "autos", 1, 96, "bad value" },
     };

@@ -49,6 +49,9 @@ catches() {
     [ $((0x${mask:-0} & 0x4000)) != 0 ]
 }
 # ends STATUS PATTERN COMMAND...: it decodes, gets SIGTERM and ends in 20 s.
+# "timeout" signals a program and its group, so twice; a terminal that closes
+# sends SIGHUP.
+signal=TERM
 ends() {
     local want=$1 pattern=$2 got i
     shift 2
@@ -58,7 +61,8 @@ ends() {
         sleep 0.02
     done
     sleep 0.3
-    kill -TERM $pid || fail "$*: ended by itself: $(cat out err)"
+    kill -$signal $pid || fail "$*: ended by itself: $(cat out err)"
+    kill -$signal $pid 2> /dev/null
     for i in $(seq 1000); do
         kill -0 $pid 2> /dev/null || break
         sleep 0.02
@@ -76,7 +80,10 @@ data="$bin/convtt-data"
 train="$bin/convtt-train"
 ends 1 'stopped; p.h5 is not written' "$data" pack long.txt -o p.h5 \
     --model class.net
+ignored=$(sed -n 's/^SigIgn:[^0-9a-f]*//p' /proc/self/status)
+[ $((0x$ignored & 1)) = 1 ] || signal=HUP    # nohup
 ends 1 ': stopped$' "$data" check long.txt
+signal=TERM
 ends 1 'stopped while reading the clips' "$train" class.net -o new.ctt \
     --data long.txt $run
 ends 1 'stopped while reading the clips' "$train" class.net -o class.ctt \

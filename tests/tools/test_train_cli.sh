@@ -22,6 +22,26 @@ train() { "$bin/convtt-train" $common "$@" > log 2>&1 < /dev/null; }
 train -o whole.ctt || fail "training: $(cat log)"
 [ ! -e whole.ctt.ckpt ] || fail "the checkpoint of a finished run stays"
 grep -q '100%' log || fail "no accuracy at 100%"
+
+# Clips of --test are scored once and choose nothing; what cannot be scored is
+# said before the first epoch.
+scored() { sed -n "s/.* on $1 (\([0-9]* clips): top-1.*\)/\1/p" log; }
+here=$(scored "split 'test'")
+case $here in 12*) ;; *) fail "split test: $(cat log)" ;; esac
+says 0 '12 clips, 0 bad' "$bin/convtt-data" pack clips -o held.pack \
+    --split test --model tiny.net
+train -o tested.ctt --test held.pack || fail "--test: $(cat log)"
+[ "$(scored held.pack)" = "$here" ] || fail "not $here: $(cat log)"
+grep -q "figures flatter it, .*; those of --test do not$" log ||
+    fail "--test: $(tail -1 log)"
+cmp -s whole.ctt tested.ctt || fail "--test makes another model"
+says 1 'gone: no such file' "$bin/convtt-train" $common -o no.ctt --test gone
+says 1 't.pack: --test has the same clips as the training data' \
+    "$bin/convtt-train" tiny.net --data t.pack --val held.pack -o no.ctt \
+    --test t.pack
+says 2 '--test' "$bin/convtt-train" $common -o no.ctt --test held.pack \
+    --folds 2
+[ ! -e no.ctt ] || fail "written in spite of --test"
 resume= stops=0
 for round in 1 2 3 4 5 6; do
     rm -f part.csv
@@ -104,6 +124,53 @@ conv e in=x out=8 kernel=3 pad=1
 norm n in=e kind=batch
 conv y in=n out=1
 END
+# The number of threads changes no bit, with calls large enough for several.
+cat > large.net << 'END'
+input x h=48 w=48 c=3 fps=6 mean=0.45 std=0.25
+conv e in=x out=32 kernel=5 stride=2 pad=2
+norm n in=e kind=batch
+act f in=n kind=relu
+conv g in=f out=64 kernel=3 stride=2 pad=1 groups=4
+convlstm h in=g hidden=16 kernel=3
+pool p in=h kind=max kernel=2
+conv q in=p out=64 kernel=6
+conv y in=q out=12
+END
+large="$bin/convtt-train large.net --data clips --batch 6 --epochs 1
+       --max-steps 2 --max-frames 8"
+for threads in 1 2 3 7; do
+    says 0 'written' $large -o t$threads.ctt --threads $threads
+    cmp -s t1.ctt t$threads.ctt ||
+        fail "another model with $threads threads"
+done
+# So a run may go on with another number.
+longer="$large --max-steps 12 --epochs 2 --checkpoint-every 1"
+says 0 'written' $longer -o one.ctt --threads 2
+$longer -o two.ctt --threads 1 > log 2>&1 < /dev/null & pid=$!
+for i in $(seq 400); do
+    [ -e two.ctt.ckpt ] && break
+    sleep 0.02
+done
+kill -TERM $pid 2> /dev/null
+if ! wait $pid; then
+    says 1 'was made with --deterministic=on' $longer -o two.ctt --resume \
+        --deterministic off
+    says 0 'written' $longer -o two.ctt --threads 3 --resume
+fi
+cmp one.ctt two.ctt || fail "resumed with more threads: another model"
+says 0 'written' $large -o off.ctt --threads 3 --deterministic off
+"$bin/convtt-info" off.ctt > info 2>&1
+grep -q 'train .*deterministic=off' info ||
+    fail "not in the history: $(cat info)"
+# A batch in shards.
+says 2 'shards=3: not a power of two' $large -o a --shards 3
+says 2 'shards=4 does not divide --batch=6' $large -o a --shards 4
+says 2 'have one clip: --mixup and --cutmix mix' $large -o a --batch 4 \
+    --shards 4 --mixup 0.2
+says 0 'written' $large -o whole-batch.ctt --shards 1
+says 0 'written' $large -o parts.ctt --shards 2
+cmp -s whole-batch.ctt parts.ctt && fail "--shards has no effect"
+says 2 "deterministic: no choice 'no'" $large -o a --deterministic no
 train="$bin/convtt-train"
 next="$train --task predict --data clips --input-frames 4 --future-frames 3
       --batch 4 --epochs 1 --max-steps 3 --threads 1"
@@ -122,6 +189,8 @@ for cache in 0 1024; do
     says 0 'cache.h5 written' $next next.net -o cache.h5 --data more \
         --val-batch 1 --val clips --cache $cache --memory 4300000
 done
+says 1 'would fit: --shards=[24]' $next next.net -o a --batch 32 --memory 16M
+says 0 'written' $next next.net -o a.ctt --batch 32 --memory 16M --shards 8
 says 1 'need at least 8 MB.*more --memory' $next next.net -o a \
     --batch 32 --keep auto --memory 8M
 says 1 'one window, because n: kind=batch' $next norm.net -o a --keep auto \
@@ -357,7 +426,9 @@ $doctor --init known.ctt > out 2>&1; taken=$(first)
 # 7. --doctor: a table, a picture, and status 3 if something looks wrong.
 says 0 '^light +fine +values of mean' $train tiny.net --data clips --batch 8 \
     --lr 0.01 --brightness 0.6 --contrast 0.2 --doctor --sheet s.png
-grep -q '^0 of 13 checks' out || fail "doctor: $(cat out)"
+grep -q '^0 of 14 checks' out || fail "doctor: $(cat out)"
+grep -Eq '^frame rate +fine +clips of 12 frames per second are read at' out ||
+    fail "no rate of the files: $(cat out)"
 grep -q '^one batch .* steps on the same 8 clips' out || fail "no steps"
 grep -Eq '^changes +fine +crop-area=0.8 .*contrast=0.2 ' out ||
     fail "doctor does not say what augmentation does: $(cat out)"

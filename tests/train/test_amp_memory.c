@@ -172,14 +172,16 @@ static void advice_is_what_fits(void)
     CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_net_parse(net, &model));
     advise(model, dev, 1.05, CTT_O0, text, sizeof(text));
-    CU_ASSERT_STRING_EQUAL(text, "; would fit: --batch=8, "
-                           "--keep=auto, --amp=O1");
+    CU_ASSERT_STRING_EQUAL(text, "; would fit: --shards=2, "
+                           "--batch=8, --keep=auto, --amp=O1");
     advise(model, dev, 2.5, CTT_O0, text, sizeof(text));
-    CU_ASSERT(has(text, "--batch=4, --keep=auto") && !has(text, "--amp"));
+    CU_ASSERT(has(text, "--shards=4, --batch=4, --keep=auto") &&
+              !has(text, "--amp"));
     advise(model, dev, 3.5, CTT_O1, text, sizeof(text));
     CU_ASSERT(has(text, "--batch=4, --keep=auto") && !has(text, "--amp"));
     advise(model, dev, 100, CTT_O0, text, sizeof(text));
     CU_ASSERT(!has(text, "--batch") && !has(text, "--amp"));
+    CU_ASSERT(!has(text, "--shards"));
     ctt_graph_free(&model);
     ctt_dev_close(&dev);
 }

@@ -119,10 +119,12 @@ static void watch_run(struct job *j, int plant, const struct planted *p,
     ctt_model_free(&m);
 }
 
-static void leave_out(int task, const struct planted *p)
+static void leave_out(int task, int shards, const struct planted *p)
 {
     struct job j = job_of(task, CTT_O1, 0);
     struct ctt_result clean, planted;
+
+    j.cfg.shards = shards;
 
     if (p->backward)    /* otherwise the answer would be an input too */
         j.cfg.sampling_start = "off";
@@ -140,8 +142,10 @@ static void leave_out(int task, const struct planted *p)
 static void an_overflow_is_left_out(void)
 {
     for (int task = 0; task < 2; task++) {
-        leave_out(task, &forward_fails);
-        leave_out(task, &backward_fails);
+        for (int shards = 1; shards <= 4; shards *= 4) {
+            leave_out(task, shards, &forward_fails);
+            leave_out(task, shards, &backward_fails);
+        }
     }
 }
 

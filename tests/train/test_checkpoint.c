@@ -74,6 +74,7 @@ static void resumed_is_uninterrupted(void)
         cfg.sampler = k == 0 ? CTT_BALANCED : CTT_PLAIN;
         cfg.class_weights = k == 3 ? CTT_BALANCED : CTT_PLAIN;
         cfg.self_distil = k > 1 ? 0.4f : 0;
+        cfg.shards = k == 1 ? 4 : k == 2 ? 2 : 1;
         cfg.freeze = k == 0 ? "e,n" : NULL;
         cfg.lr_scale = k < 2 ? "h=0.3,y=2" : NULL;
         cfg.device = devices[k / 2];

@@ -17,7 +17,10 @@ static struct ctt_data *train, *val;
 
 /* What the clips of a pack have: values from .. from + range - 1 of noise;
  * frames; each frame `repeat` times; classes as often as count says. */
-struct made { int from, range, frames, repeat, clips, of_last, seed; };
+struct made {
+    int from, range, frames, repeat, clips, of_last, seed;
+    int step;    /* each clip is this much brighter than the one before */
+};
 
 static const struct made usual = { 60, 140, 6, 1, 20, 0, 1 };
 
@@ -27,8 +30,9 @@ static void fill(const struct made *s, int i, int t, uint8_t *p)
                                                         t / s->repeat);
 
     for (int k = 0; k < FRAME; k++)
-        p[k] = (uint8_t)(s->from + (int)(ctt_random(key, (uint64_t)k) %
-                                         (unsigned)s->range));
+        p[k] = (uint8_t)(s->from + i * s->step +
+                         (int)(ctt_random(key, (uint64_t)k) %
+                               (unsigned)s->range));
 }
 
 /* The last class has of_last clips, if that is not 0; the others share the
@@ -256,6 +260,14 @@ static const struct ill ills[] = {
     { .made = USUAL, .net = WINDOW, .was = "steps=3",
       .is = "steps=3 every=10", .check = "length", .found = "the last 21",
       .mends = "smaller steps= or every=" },
+    { .made = USUAL, .net = WINDOW, .was = "steps=3",
+      .is = "steps=3 every=3", .check = "length",
+      .found = "the last 7 (0.58 s)", .mends = "fill=first or spread=1" },
+    { .made = { 60, 140, 6, 1, 20, 20, 1 }, .check = "classes",
+      .found = "of one class", .mends = "other classes" },
+    { .made = { 10, 20, 6, 1, 20, 0, 1, 10 }, .check = "lights",
+      .found = "have a deviation of 0.23, values in a clip one of 0.023",
+      .mends = "normalise=clip" },
     { .made = { 60, 140, 6, 1, 40, 2, 1 }, .check = "classes",
       .found = "4 classes with 2 to 13 clips", .mends = "--classes" },
     { .made = USUAL, .check = "in both parts", .same_val = 1, .deep = 1,
@@ -347,7 +359,7 @@ static void a_healthy_set_is_fine(void)
     struct ctt_findings all;
 
     diagnose(&none, &all);
-    CU_ASSERT_EQUAL(all.count, 14);
+    CU_ASSERT_EQUAL(all.count, 15);
     CU_ASSERT(strstr(row(&all, "changes")->found, "brightness=0.6 jitter") !=
               NULL);
     for (int i = 0; i < all.count; i++)
@@ -357,6 +369,8 @@ static void a_healthy_set_is_fine(void)
     CU_ASSERT_EQUAL(all.wrong, 0);
     CU_ASSERT(strstr(row(&all, "length")->found, "all before it") != NULL);
     CU_ASSERT(row(&all, "clips twice") && row(&all, "frame rate"));
+    CU_ASSERT(strstr(row(&all, "frame rate")->found, "clips are read at the "
+                     "12 frames") != NULL);    /* a pack names no other rate */
 }
 
 static void a_window_of_all_is_fine(void)
@@ -369,6 +383,31 @@ static void a_window_of_all_is_fine(void)
     diagnose(&none, &all);
     CU_ASSERT(strstr(row(&all, "length")->found, "all before it") != NULL);
     CU_ASSERT_EQUAL(row(&all, "length")->mends[0], 0);
+}
+
+/* Beside the rate of the input line stand those of the files, where they are
+ * known. */
+static void the_rates_of_files_are_named(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_model *m = NULL;
+    const struct ctt_finding *f;
+    struct ctt_findings all;
+
+    clips_open(&cfg, &train, &val);
+    CHECK_OK(clip_model(clip_net, 3, &m));
+    train->tally.file_least = 23.976f;
+    for (int k = 0; k < 2; k++) {
+        train->tally.file_most = k ? 30 : 23.976f;
+        CHECK_OK(ctt_doctor(m, &cfg, train, val, 0, &all));
+        f = row(&all, "frame rate");
+        CU_ASSERT_FATAL(f != NULL);
+        CU_ASSERT(strstr(f->found, k ? "clips of 23.98 to 30 frames per second "
+                         "are read at the 12 " :
+                         "clips of 23.98 frames per second are") != NULL);
+    }
+    train->tally.file_least = train->tally.file_most = 0;
+    ctt_model_free(&m);
 }
 
 /* The first steps leave model, settings and clips as they are. */
@@ -468,6 +507,7 @@ int main(void)
         { "each ill is found", each_ill_is_found },
         { "a healthy set is fine", a_healthy_set_is_fine },
         { "a window of all is fine", a_window_of_all_is_fine },
+        { "the rates of files are named", the_rates_of_files_are_named },
         { "nothing is changed", nothing_is_changed },
         { "clips look as they are", clips_look_as_they_are },
         { "allocations fail", allocations_fail },

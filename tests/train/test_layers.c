@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_layers.c: weights that --freeze keeps, and learning rates by name. */
 #include "libtrain/data/load.h"
+#include "libtrain/glob.h"
 #include "libtrain/layers.h"
 #include "libtrain/recognise/recognise.h"
 #include "libtrain/task.h"
 #include "run/back/exec.h"
 #include "tests/lib/toy_run.h"
 
+#include <fnmatch.h>
 #include <math.h>
 
 /* The largest change of the weights of a node, part of a cell or not. */
@@ -226,12 +228,44 @@ static void bad_patterns_are_refused(void)
     ctt_model_free(&m);
 }
 
+/* Patterns match what those of fnmatch() match; many stars take no time. */
+static void patterns(void)
+{
+    static const char alphabet[] = "ab*?*a?bc";
+    static char many[401], name[201];
+    char p[8], s[6];
+    unsigned x = 1;
+
+    for (int n = 0; n < 200000; n++) {
+        memset(p, 0, sizeof(p));
+        memset(s, 0, sizeof(s));
+        for (size_t i = 0; i < sizeof(p) - 1; i++) {
+            x = x * 1664525u + 1013904223u;
+            p[i] = alphabet[(x >> 20) % 9];
+            s[i % 5] = "abc"[(x >> 25) % 3];
+        }
+        p[(x >> 10) % 8] = s[(x >> 14) % 6] = 0;
+        CU_ASSERT_EQUAL(ctt_glob(p, s), fnmatch(p, s, 0) == 0);
+    }
+    CU_ASSERT(ctt_glob("[a-c]x[!0-9][]]", "bxy]"));
+    CU_ASSERT(!ctt_glob("[a-c]x[!0-9]", "bx7"));
+    CU_ASSERT(!ctt_glob("[a-c]", "d"));
+    CU_ASSERT(ctt_glob("[ab", "[ab"));
+    CU_ASSERT(ctt_glob("\\*\\?", "*?"));
+    CU_ASSERT(!ctt_glob("\\?", "a"));
+    memset(name, 'a', sizeof(name) - 1);
+    for (int i = 0; i < 200; i++)
+        memcpy(many + 2 * i, i < 199 ? "*a" : "*b", 2);
+    CU_ASSERT(!ctt_glob(many, name));
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         { "frozen weights stay", frozen_weights_stay },
         { "the gradient of the others", the_gradient_of_the_others },
         { "factors of the rate", factors_of_the_rate },
+        { "patterns", patterns },
         { "bad patterns are refused", bad_patterns_are_refused },
         CU_TEST_INFO_NULL
     };

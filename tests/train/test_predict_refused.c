@@ -12,7 +12,8 @@ static void settings_of_the_other_task_are_refused(void)
     CHECK_OK(ctt_train_check(&cfg));
     cfg.observe = "0.5";
     CU_ASSERT_EQUAL(ctt_train_check(&cfg), CTT_EINVAL);
-    CU_ASSERT_STRING_EQUAL(ctt_errmsg(), "--observe requires --task=recognise");
+    CU_ASSERT_STRING_EQUAL(ctt_errmsg(), "--observe requires --task=recognise "
+                           "or --task=both");
     cfg = dots_cfg();
     cfg.sampling_start = "x";
     CU_ASSERT_EQUAL(ctt_train_check(&cfg), CTT_EINVAL);

@@ -16,7 +16,8 @@ static void values_are_exact(void)
         .at = {
             .step = (INT64_C(1) << 53) - 1, .epoch = 1, .batch = 2,
             .best_epoch = 3,
-            .sums = { 1.0 / 3, -0.0, 0x1p-1074, 0x1.fffffffffffffp1023 },
+            .sums = { 1.0 / 3, -0.0, 0x1p-1074, 0x1.fffffffffffffp1023,
+                      0.3, 1e300 },
             .val = { 0.1, 0.2, INFINITY, -INFINITY, 1e-310, 0.6, 0.7, 0.8,
                      0.9 },
             .sampling = { -1, -1, 4, INFINITY },
@@ -39,6 +40,8 @@ static void values_are_exact(void)
         CU_ASSERT_EQUAL(memcmp(&got.at.step, &v.at.step, 4 * 8), 0);
         CU_ASSERT_EQUAL(memcmp(&got.at.sums, &v.at.sums, 4 * 8), 0);
         CU_ASSERT_EQUAL(memcmp(&got.at.val, &v.at.val, 7 * 8), 0);
+        CU_ASSERT_EQUAL(got.at.sums.ahead, unnamed ? 0 : 0.3);
+        CU_ASSERT_EQUAL(got.at.sums.values, unnamed ? 0 : 1e300);
         CU_ASSERT_EQUAL(got.at.val.mean_loss, unnamed ? 0.1 : 0.8);
         CU_ASSERT_EQUAL(got.at.val.mean_top1, unnamed ? 0.2 : 0.9);
         CU_ASSERT_EQUAL(memcmp(&got.at.sampling, &v.at.sampling, 4 * 8), 0);

@@ -193,7 +193,7 @@ static void test_classes(void)
     list_refuse(clip_path("c"), "train", other, 2, NULL,
                 "class 'jump' is none of the model's 2");
     list_refuse(clip_path("c/val"), "train", NULL, 0, NULL,
-                "c/val/jump: an empty folder");
+                "c/val/jump: no clips in it");
     list_refuse(clip_path("c/val/jump"), "train", NULL, 0, NULL,
                 "no clips in it");
     list_refuse(clip_path("nothing"), "train", NULL, 0, NULL, "no such file");

@@ -246,6 +246,28 @@ static void test_ucf(void)
     refuse("u", "test", "testlist01.txt:2: 'Boxing/v1.avi' is in no folder");
 }
 
+/* Lists in a folder of any name, between those of the classes or above the
+ * videos. */
+static void test_ucf_named(void)
+{
+    clip_folder("n");
+    clip_folder("n/Archery");
+    clip_folder("n/Boxing");
+    clip_folder("n/lists");
+    touch("n/Archery/v1.avi");
+    touch("n/Boxing/v2.avi");
+    clip_text("n/lists/classInd.txt", "1 Archery\n2 Boxing\n");
+    clip_text("n/lists/trainlist01.txt", "Archery/v1.avi 1\n"
+              "Boxing/v2.avi 2\n");
+    clip_text("n/lists/testlist01.txt", "Boxing/v2.avi\n");
+    expect("n", "train", "Archery|Boxing\nArchery/v1.avi:0\nBoxing/v2.avi:1");
+    expect("n", "test", "Archery|Boxing\nBoxing/v2.avi:1");
+    expect("n/lists", "test", "Archery|Boxing\nBoxing/v2.avi:1");
+    CU_ASSERT(remove(clip_path("n/lists/trainlist01.txt")) == 0);
+    refuse("n", "train", "n/lists: no clips in it, and each folder there is a "
+           "class");
+}
+
 static void test_memory(void)
 {
     kinetics_file("m/all.csv", "x,aaa,1,2,train\n");
@@ -263,7 +285,8 @@ int main(void)
         { "Kinetics: errors", test_kinetics_errors },
         { "SlowFast", test_slowfast },
         { "HMDB51", test_hmdb }, { "HMDB51: errors", test_hmdb_errors },
-        { "UCF101", test_ucf }, { "memory", test_memory },
+        { "UCF101", test_ucf }, { "UCF101: a name", test_ucf_named },
+        { "memory", test_memory },
         CU_TEST_INFO_NULL };
     static CU_SuiteInfo suites[] = {
         { "lists of data sets", NULL, NULL, NULL, NULL, tests },

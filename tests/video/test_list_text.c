@@ -54,6 +54,11 @@ static void test_stems(void)
     list_expect(clip_path("ids/list.txt"), "train", NULL, 0, NULL,
                 "run|walk\nids/abc.mp4:0\nids/d.e:1\nids/-f_1.webm:0\n"
                 "ids/gone:1");
+    clip_text("ids/v.1.mp4", "");
+    clip_text("ids/dot.txt", "v.1 run\nv.1#t=1,2 walk\nabc#0+3 run\nv.2 run\n");
+    list_expect(clip_path("ids/dot.txt"), "train", NULL, 0, NULL,
+                "run|walk\nids/v.1.mp4:0\nids/v.1.mp4#t=1,2:1\n"
+                "ids/abc.mp4#0+3:0\nids/v.2:0");
     clip_text("ids/abc.avi", "");
     list_refuse(clip_path("ids/list.txt"), "train", NULL, 0, NULL,
                 "ids/abc.avi; name one");
@@ -95,6 +100,34 @@ static void test_parts(void)
         list_refuse(clip_path("vid/list.txt"), "train", NULL, 0, NULL,
                     "list.txt:2: not a video, start, end");
     }
+}
+
+/* Paths that say the part; a bad part is one of that line. */
+static void test_part_paths(void)
+{
+    clip_folder("pp");
+    clip_folder("pp/lists");
+    clip_folder("pp/clips");
+    clip_folder("pp/clips/pics");
+    clip_text("pp/clips/x.mp4", "");
+    clip_text("pp/lists/l.txt", "x.mp4#t=1,2 a\nx.mp4#3+4 b\n");
+    list_expect(clip_path("pp/lists/l.txt"), "train", NULL, 0, NULL,
+                "a|b\nclips/x.mp4#t=1,2:0\nclips/x.mp4#3+4:1");
+    clip_text("pp/lists/l.txt", "x.mp4#t=1,2 a\nx.mp4#t=2,3.5 b\n");
+    list_expect(clip_path("pp/lists/l.txt"), "train", NULL, 0, NULL,
+                "a|b\nclips/x.mp4#t=1,2:0\nclips/x.mp4#t=2,3.5:1");
+    clip_text("pp/lists/l.txt", "x.mp4#t=1,2,a\nx.mp4#t=2,3,b\n");
+    list_expect(clip_path("pp/lists/l.txt"), "train", NULL, 0, NULL,
+                "a|b\nclips/x.mp4#t=1,2:0\nclips/x.mp4#t=2,3:1");
+    clip_text("pp/lists/l.txt", "pics 0 3 1\npics 3 4 0\n");
+    list_expect(clip_path("pp/lists/l.txt"), "train", NULL, 0, NULL,
+                "0|1\nclips/pics#0+3:1\nclips/pics#3+4:0");
+    clip_text("pp/lists/l.txt", "x.mp4#t=1,2 a\nx.mp4#t=2,1 b\n");
+    list_refuse(clip_path("pp/lists/l.txt"), "train", NULL, 0, NULL,
+                "l.txt:2: ");
+    clip_text("pp/lists/l.csv", "path,label\nx.mp4,a\nx.mp4#t=,b\n");
+    list_refuse(clip_path("pp/lists/l.csv"), "train", NULL, 0, NULL,
+                "not two times");
 }
 
 static void test_text(void)
@@ -260,6 +293,7 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "numbers with gaps", test_gaps }, { "no extension", test_stems },
         { "parts of videos", test_parts },
+        { "paths of parts", test_part_paths },
         { "text", test_text }, { "its errors", test_text_errors },
         { "many classes", test_many },
         { "known labels", test_known }, { "class index", test_index },

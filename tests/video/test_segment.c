@@ -214,6 +214,11 @@ static void test_or_all(void)
     f = load(path, 12);
     CU_ASSERT_EQUAL(f.count, 24);
     ctt_frames_free(&f);
+    /* Longer than the part, but without what the times are about. */
+    snprintf(path, sizeof(path), "%s#t=4.5,5~", clip_path("s.mkv"));
+    f = load(path, 12);
+    CU_ASSERT_EQUAL(f.count, 24);
+    ctt_frames_free(&f);
     snprintf(path, sizeof(path), "%s#t=1,1.5~", clip_path("s.mkv"));
     f = load(path, 12);
     CU_ASSERT_EQUAL(f.count, 6);

@@ -2,16 +2,18 @@
  * onednn.c: the provider "onednn": conv and deconv by oneDNN.  What a call
  * needs is prepared when its shape is seen first and kept in the call's cache.
  * Views, which oneDNN convolves with its reference code, are packed into
- * scratch. */
-#include "device/cpu/conv/onednn_plan.h"
+ * scratch.  After ctt_dev_deterministic() each share of a cut (onednn_cut.h) is
+ * a call of oneDNN with one thread. */
+#include "device/cpu/conv/onednn_shares.h"
 #include "device/cpu/conv/providers.h"
 
 #include <omp.h>
 #include <string.h>
 
-/* The content of a call's cache; at: the plans that can() found. */
+/* The content of a call's cache; at: what can() found. */
 struct plan_cache {
-    struct ctt_plan *first, *at[CTT_CONV_PARTS];
+    struct ctt_plan      *first;
+    struct ctt_dnnl_found at[CTT_CONV_PARTS];
 };
 
 /* y (+)= x. */
@@ -43,24 +45,53 @@ static void add_plan(struct plan_cache *k, struct ctt_plan *p)
     ctt_plan_free(last);
 }
 
+/* The plan comes first in the list, so that the next new one does not end
+ * it. */
 static int find_plan(struct ctt_conv_ask *q, const struct ctt_plan_key *key,
                      struct ctt_plan **out)
 {
-    int rc = 0, team = ctt_dev_team(q->dev, ctt_fold_work(&key->f) / 64);
     struct plan_cache *k = *q->own;
-    struct ctt_plan *p;
+    struct ctt_plan **at = &k->first, *p;
+    int rc = 0;
 
-    for (p = k->first; p; p = p->next)
-        if (memcmp(&p->key, key, sizeof(*key)) == 0)
-            break;
+    while (*at && memcmp(&(*at)->key, key, sizeof(*key)) != 0)
+        at = &(*at)->next;
+    p = *at;
     if (!p) {
-        omp_set_num_threads(team);    /* a plan knows its threads */
-        rc = ctt_plan_new(q->state, key, team, &p);
+        rc = ctt_plan_new(q->state, key, &p);
         omp_set_num_threads(q->dev->threads);
         CTT_TRY(rc);
         add_plan(k, p);
+    } else if (p != k->first) {
+        *at = p->next;
+        p->next = k->first;
+        k->first = p;
     }
     *out = p;
+out:
+    return rc;
+}
+
+/* key: of the whole part, without threads. */
+static int find(struct ctt_conv_ask *q, struct ctt_plan_key key)
+{
+    struct plan_cache *k = *q->own;
+    struct ctt_dnnl_found *f = &k->at[q->part];
+    const struct ctt_fold whole = key.f;
+    int team = ctt_dev_team(q->dev, ctt_fold_work(&whole) / 64);
+    int exact = q->dev->deterministic, rc = 0;
+
+    f->cut = exact ? ctt_cut_exact(&whole) : ctt_cut_none(&whole);
+    key.threads = exact ? 1 : team;
+    key.lanes = f->cut.shares < team ? (int)f->cut.shares : team;
+    key.team = team;
+    for (int i = 0; i < 2; i++) {
+        key.f = ctt_cut_fold(&f->cut, &whole,
+                             ctt_cut_units(&f->cut, i ? f->cut.shares - 1
+                                                      : 0));
+        CTT_TRY(find_plan(q, &key, &f->plan[i]));
+    }
+    rc = f->plan[0]->prim && f->plan[1]->prim;
 out:
     return rc;
 }
@@ -75,37 +106,6 @@ static struct ctt_plan_key plan_key(const struct ctt_call *c,
     return key;
 }
 
-static int run_plan(const struct ctt_conv_ask *q, struct ctt_plan *p,
-                    dnnl_primitive_t f, int n, const dnnl_exec_arg_t *arg)
-{
-    const struct ctt_onednn *o = q->state;
-    int rc = 0;
-
-    if (p->threads > 1)    /* OpenMP's, and they would wait for ours */
-        ctt_team_close(&q->dev->team);
-    if (p->threads != q->dev->threads)
-        omp_set_num_threads(p->threads);
-    CTT_DNNL(dnnl_primitive_execute(f, o->stream, n, arg));
-    CTT_DNNL(dnnl_stream_wait(o->stream));
-out:
-    if (p->threads != q->dev->threads)
-        omp_set_num_threads(q->dev->threads);
-    return rc;
-}
-
-static int set_data(dnnl_memory_t m, const void *data)
-{
-    int rc = 0;
-
-#if DNNL_VERSION_MAJOR >= 3
-    CTT_DNNL(dnnl_memory_set_data_handle(m, (void *)data));
-#else
-    CTT_DNNL(dnnl_memory_set_data_handle_v2(m, (void *)data, NULL));
-#endif
-out:
-    return rc;
-}
-
 /* Weights in the primitive's layout, remade when they changed. */
 static int pack_weights(const struct ctt_conv_ask *q, struct ctt_plan *p)
 {
@@ -114,23 +114,13 @@ static int pack_weights(const struct ctt_conv_ask *q, struct ctt_plan *p)
 
     if (p->stamp == c->stamp && c->stamp)
         return 0;
-    CTT_TRY(set_data(p->plain, c->w[0].t.data));
-    CTT_TRY(run_plan(q, p, p->reorder, 2, (dnnl_exec_arg_t[]){
-        { DNNL_ARG_FROM, p->plain }, { DNNL_ARG_TO, p->weights } }));
+    CTT_TRY(ctt_dnnl_set(p->plain, c->w[0].t.data));
+    CTT_TRY(ctt_dnnl_execute(q, p->reorder, p->key.team, p->lane, 2,
+                    (dnnl_exec_arg_t[]){
+        { DNNL_ARG_FROM, p->plain }, { DNNL_ARG_TO, p->lane->weights } }));
     p->stamp = c->stamp;
 out:
     return rc;
-}
-
-/* The tensor as it is in scratch. */
-static struct ctt_tensor dense(const struct ctt_tensor *t, char *scratch,
-                               size_t at)
-{
-    struct ctt_tensor s = *t;
-
-    s.data = scratch + at;
-    s.ld = s.c;
-    return s;
 }
 
 /* ---- y = conv x or its adjoint ---- */
@@ -168,83 +158,75 @@ static struct ctt_plan_key move_key(const struct ctt_call *c,
                                     const struct move *m)
 {
     struct ctt_plan_key key = plan_key(c, m->way);
-    int small = m->way == CTT_TO_SMALL;
 
     key.act = m->act;
     key.bias = m->bias && m->bias->data;
     key.plus = m->plus != NULL;
     key.here = m->plus && m->plus->data == m->y->data;
-    key.views = (is_view(m->x) ? small ? 1 : 2 : 0) |
-                (is_view(m->y) || m->add ? small ? 2 : 1 : 0) |
-                (m->plus && is_view(m->plus) ? 4 : 0);
     return key;
 }
 
-/* Runs a prepared move between packed tensors. */
-static int execute(const struct ctt_conv_ask *q, struct ctt_plan *p,
-                   const struct move *m, char *scratch)
+static int share_move(struct ctt_dnnl_job *j, struct ctt_plan *p,
+                      struct ctt_plan_lane *l, int64_t i)
 {
-    int to_small = m->way == CTT_TO_SMALL, n = 4, rc = 0;
+    int to_small = p->key.f.way == CTT_TO_SMALL, n = 4, rc = 0;
     dnnl_exec_arg_t arg[6] = {
         { to_small ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST,
-          to_small ? p->large : p->small },
+          to_small ? l->large : l->small },
         { to_small ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC,
-          to_small ? p->small : p->large },
-        { DNNL_ARG_WEIGHTS, p->weights },
-        { DNNL_ARG_SCRATCHPAD, p->pad },
+          to_small ? l->small : l->large },
+        { DNNL_ARG_WEIGHTS, l->weights },
+        { DNNL_ARG_SCRATCHPAD, l->pad },
     };
 
-    CTT_TRY(pack_weights(q, p));
-    CTT_TRY(set_data(arg[0].memory, m->x->data));
-    CTT_TRY(set_data(arg[1].memory, m->y->data));
-    CTT_TRY(set_data(p->pad, scratch + p->room.pad));
+    CTT_TRY(ctt_dnnl_set(arg[0].memory, ctt_dnnl_place(j, &j->x, i)));
+    CTT_TRY(ctt_dnnl_set(arg[1].memory, ctt_dnnl_place(j, &j->y, i)));
     if (p->key.bias) {
-        CTT_TRY(set_data(p->bias, m->bias->data));
-        arg[n++] = (dnnl_exec_arg_t){ DNNL_ARG_BIAS, p->bias };
+        CTT_TRY(ctt_dnnl_set(l->bias, j->bias));
+        arg[n++] = (dnnl_exec_arg_t){ DNNL_ARG_BIAS, l->bias };
     }
     if (p->key.plus && !p->sums) {
-        CTT_TRY(set_data(p->plus, m->plus->data));
+        CTT_TRY(ctt_dnnl_set(l->plus, ctt_dnnl_place(j, &j->plus, i)));
         arg[n++] = (dnnl_exec_arg_t){
-            DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, p->plus };
+            DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, l->plus };
     }
-    CTT_TRY(run_plan(q, p, p->prim, n, arg));
+    CTT_TRY(ctt_dnnl_execute(j->q, p->prim, p->key.threads, l, n, arg));
 out:
     return rc;
 }
 
 /* Packs what must be packed, runs, and puts the result where it belongs. */
-static int run_move(const struct ctt_conv_ask *q, struct ctt_plan *p,
-                    struct move m)
+static int run_move(const struct ctt_conv_ask *q,
+                    const struct ctt_dnnl_found *f, struct move m)
 {
     struct ctt_dev *d = q->dev;
-    const struct ctt_plan_room *r = &p->room;
-    int small = m.way == CTT_TO_SMALL, views = p->key.views, rc = 0;
-    char *scratch = ctt_dev_scratch(d, r->all);
-    struct ctt_tensor x = *m.x, y = *m.y, plus = { .data = NULL };
-    const struct ctt_tensor *to = m.y;
+    struct ctt_dnnl_job j = { .q = q, .f = f, .share = share_move, .x = *m.x,
+                              .y = *m.y,
+                              .bias = m.bias ? m.bias->data : NULL };
+    struct ctt_tensor *packed[3];
+    int plus = m.plus && is_view(m.plus), n = 0, rc = 0;
 
-    CTT_CHECK(scratch, CTT_ENOMEM, "%s: no memory to work in",
-              q->call->node->name);
-    if (is_view(&x)) {
-        x = dense(&x, scratch, small ? r->large : r->small);
-        copy(d, m.x, &x, 0);
-        m.x = &x;
-    }
-    if (views & (small ? 2 : 1)) {
-        y = dense(&y, scratch, small ? r->small : r->large);
-        m.y = &y;
-    }
-    if (p->key.plus && p->sums) {
-        if (m.plus->data != m.y->data)
-            copy(d, m.plus, m.y, 0);
-    } else if (p->key.plus && is_view(m.plus)) {
-        plus = dense(m.plus, scratch, r->plus);
-        copy(d, m.plus, &plus, 0);
-        m.plus = &plus;
-    }
-    CTT_TRY(execute(q, p, &m, scratch));
-    if (m.y != to)
-        copy(d, m.y, to, m.add);
+    if (m.plus)
+        j.plus = *m.plus;
+    if (is_view(m.x))
+        packed[n++] = &j.x;
+    if (is_view(m.y) || m.add)
+        packed[n++] = &j.y;
+    if (plus)
+        packed[n++] = &j.plus;
+    CTT_TRY(ctt_dnnl_room(&j, packed, n));
+    if (is_view(m.x))
+        copy(d, m.x, &j.x, 0);
+    if (plus)
+        copy(d, m.plus, &j.plus, 0);
+    if (m.plus && (f->plan[0]->sums || f->plan[1]->sums) &&
+        m.plus->data != j.y.data)
+        copy(d, m.plus, &j.y, 0);
+    for (int i = 0; i < 2; i++)
+        CTT_TRY(pack_weights(q, f->plan[i]));
+    CTT_TRY(ctt_dnnl_shares(&j));
+    if (j.y.data != m.y->data)
+        copy(d, &j.y, m.y, m.add);
 out:
     return rc;
 }
@@ -264,58 +246,75 @@ static struct pair pair_of(const struct ctt_call *c)
 static struct ctt_plan_key weights_key(const struct ctt_call *c)
 {
     struct ctt_plan_key key = plan_key(c, CTT_TO_WEIGHTS);
-    struct pair x = pair_of(c);
 
     key.bias = c->node->op != CTT_OP_DECONV && c->dw[1].data;
-    key.views = is_view(x.large) | is_view(x.small) << 1;
     return key;
 }
 
-/* dw += from the sums of the primitive, db likewise. */
-static int add_weights(const struct ctt_conv_ask *q, struct ctt_plan *p,
-                       char *scratch)
+static char *sum_of(const struct ctt_dnnl_job *j, int64_t i)
 {
-    const struct ctt_call *c = q->call;
-    struct ctt_tensor db = dense(&c->dw[1], scratch, p->room.db);
+    return j->sums + (size_t)i * j->sum;
+}
+
+static int share_weights(struct ctt_dnnl_job *j, struct ctt_plan *p,
+                         struct ctt_plan_lane *l, int64_t i)
+{
     int rc = 0;
 
-    CTT_TRY(set_data(p->plain, c->dw[0].data));
-    CTT_TRY(run_plan(q, p, p->reorder, 2, (dnnl_exec_arg_t[]){
-        { DNNL_ARG_FROM, p->weights }, { DNNL_ARG_TO, p->plain } }));
-    if (p->key.bias)
-        copy(q->dev, &db, &c->dw[1], 1);
+    CTT_TRY(ctt_dnnl_set(l->large, ctt_dnnl_place(j, &j->x, i)));
+    CTT_TRY(ctt_dnnl_set(l->small, ctt_dnnl_place(j, &j->y, i)));
+    CTT_TRY(ctt_dnnl_set(l->weights, sum_of(j, i)));
+    CTT_TRY(ctt_dnnl_set(l->bias, sum_of(j, i) + p->size.dw));
+    CTT_TRY(ctt_dnnl_execute(j->q, p->prim, p->key.threads, l, 4 + p->key.bias,
+                    (dnnl_exec_arg_t[]){
+        { DNNL_ARG_SRC, l->large }, { DNNL_ARG_DIFF_DST, l->small },
+        { DNNL_ARG_DIFF_WEIGHTS, l->weights }, { DNNL_ARG_SCRATCHPAD, l->pad },
+        { DNNL_ARG_DIFF_BIAS, l->bias } }));
 out:
     return rc;
 }
 
-static int run_weights(const struct ctt_conv_ask *q, struct ctt_plan *p)
+/* dw += the sums of share i, db likewise. */
+static int add_weights(const struct ctt_dnnl_job *j, int64_t i)
 {
-    const struct ctt_plan_room *r = &p->room;
-    char *scratch = ctt_dev_scratch(q->dev, r->all);
-    struct pair x = pair_of(q->call);
-    struct ctt_tensor l = *x.large, s = *x.small;
+    const struct ctt_call *c = j->q->call;
+    struct ctt_plan *p = ctt_dnnl_plan(j->f, i);
+    struct ctt_tensor db = ctt_dnnl_dense(&c->dw[1],
+                                          sum_of(j, i) + p->size.dw);
     int rc = 0;
 
-    CTT_CHECK(scratch, CTT_ENOMEM, "%s: no memory to work in",
-              q->call->node->name);
-    if (is_view(&l)) {
-        l = dense(&l, scratch, r->large);
-        copy(q->dev, x.large, &l, 0);
-    }
-    if (is_view(&s)) {
-        s = dense(&s, scratch, r->small);
-        copy(q->dev, x.small, &s, 0);
-    }
-    CTT_TRY(set_data(p->large, l.data));
-    CTT_TRY(set_data(p->small, s.data));
-    CTT_TRY(set_data(p->weights, scratch + r->dw));
-    CTT_TRY(set_data(p->bias, scratch + r->db));
-    CTT_TRY(set_data(p->pad, scratch + r->pad));
-    CTT_TRY(run_plan(q, p, p->prim, 4 + p->key.bias, (dnnl_exec_arg_t[]){
-        { DNNL_ARG_SRC, p->large }, { DNNL_ARG_DIFF_DST, p->small },
-        { DNNL_ARG_DIFF_WEIGHTS, p->weights },
-        { DNNL_ARG_SCRATCHPAD, p->pad }, { DNNL_ARG_DIFF_BIAS, p->bias } }));
-    CTT_TRY(add_weights(q, p, scratch));
+    CTT_TRY(ctt_dnnl_set(p->plain, c->dw[0].data));
+    CTT_TRY(ctt_dnnl_set(p->lane->weights, sum_of(j, i)));
+    CTT_TRY(ctt_dnnl_execute(j->q, p->reorder, p->key.team, p->lane, 2,
+                    (dnnl_exec_arg_t[]){
+        { DNNL_ARG_FROM, p->lane->weights }, { DNNL_ARG_TO, p->plain } }));
+    if (p->key.bias)
+        copy(j->q->dev, &db, &c->dw[1], 1);
+out:
+    return rc;
+}
+
+static int run_weights(const struct ctt_conv_ask *q,
+                       const struct ctt_dnnl_found *f)
+{
+    struct pair x = pair_of(q->call);
+    struct ctt_dnnl_job j = { .q = q, .f = f, .share = share_weights,
+                              .x = *x.large, .y = *x.small };
+    struct ctt_tensor *packed[2];
+    int n = 0, rc = 0;
+
+    if (is_view(x.large))
+        packed[n++] = &j.x;
+    if (is_view(x.small))
+        packed[n++] = &j.y;
+    CTT_TRY(ctt_dnnl_room(&j, packed, n));
+    if (is_view(x.large))
+        copy(q->dev, x.large, &j.x, 0);
+    if (is_view(x.small))
+        copy(q->dev, x.small, &j.y, 0);
+    CTT_TRY(ctt_dnnl_shares(&j));
+    for (int64_t i = 0; i < f->cut.shares; i++)
+        CTT_TRY(add_weights(&j, i));
 out:
     return rc;
 }
@@ -326,19 +325,17 @@ out:
 static int can(struct ctt_conv_ask *q)
 {
     struct ctt_plan_key key;
-    struct plan_cache *k;
     struct move m;
     int rc = 0;
 
-    CTT_TRY((k = ctt_conv_own(q, sizeof(*k))) ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_conv_own(q, sizeof(struct plan_cache)) ? 0 : CTT_ENOMEM);
     if (q->part == CTT_CONV_DW) {
         key = weights_key(q->call);
     } else {
         m = move_of(q);
         key = move_key(q->call, &m);
     }
-    CTT_TRY(find_plan(q, &key, &k->at[q->part]));
-    rc = k->at[q->part]->prim != NULL;
+    rc = find(q, key);
     if (!rc)
         q->why = "has only reference code for it";
 out:
@@ -349,16 +346,16 @@ static int run_any(void *arg)
 {
     struct ctt_conv_ask *q = arg;
     const struct ctt_call *c = q->call;
-    struct plan_cache *k = *q->own;
-    struct ctt_plan *p = k->at[q->part];
+    const struct plan_cache *k = *q->own;
+    const struct ctt_dnnl_found *f = &k->at[q->part];
     int up = c->node->op == CTT_OP_DECONV, rc = 0;
 
-    q->code = p->impl;
+    q->code = f->plan[0]->impl;
     if (q->part == CTT_CONV_DW) {
-        q->bias = p->key.bias;
-        return run_weights(q, p);
+        q->bias = f->plan[0]->key.bias;
+        return run_weights(q, f);
     }
-    CTT_TRY(run_move(q, p, move_of(q)));
+    CTT_TRY(run_move(q, f, move_of(q)));
     if (q->part == CTT_CONV_OUT && up && (c->w[1].t.data || c->act))
         ctt_cpu_of(q->dev)->isa->row_ops->finish(q->dev, &c->out,
                                                  c->w[1].t.data, c->act);
@@ -366,13 +363,12 @@ out:
     return rc;
 }
 
-/* An exception passes the place that sets the number of threads back. */
+/* The number of threads is set back here, which an exception does not pass. */
 static int run(struct ctt_conv_ask *q)
 {
     int rc = ctt_dnnl_try(run_any, q);
 
-    if (rc < 0)
-        omp_set_num_threads(q->dev->threads);
+    omp_set_num_threads(q->dev->threads);
     return rc;
 }
 
@@ -382,8 +378,6 @@ static int start(void *arg)
     int rc = 0;
 
     CTT_DNNL(dnnl_engine_create(&o->engine, dnnl_cpu, 0));
-    CTT_DNNL(dnnl_stream_create(&o->stream, o->engine,
-                                dnnl_stream_default_flags));
 out:
     return rc;
 }
@@ -405,8 +399,6 @@ static void close_engine(void *state)
 {
     struct ctt_onednn *o = state;
 
-    if (o->stream)
-        dnnl_stream_destroy(o->stream);
     if (o->engine)
         dnnl_engine_destroy(o->engine);
     ctt_free(o);
@@ -447,6 +439,7 @@ static int sgemm(struct ctt_dev *d, void *state, int n, const float *a,
 }
 
 const struct ctt_conv_provider ctt_conv_onednn = {
-    .name = "onednn", .open = open_engine, .close = close_engine, .can = can,
-    .run = run, .forget = forget, .sgemm = sgemm,
+    .name = "onednn", .any_threads = 1, .open = open_engine,
+    .close = close_engine, .can = can, .run = run, .forget = forget,
+    .sgemm = sgemm,
 };

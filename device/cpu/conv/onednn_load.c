@@ -4,6 +4,7 @@
 #include "device/cpu/conv/onednn_module.h"
 #include "device/cpu/conv/providers.h"
 #include "net/module.h"
+#include "net/warn.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static int need(struct passed *p, struct ctt_dev *d,
                 const struct ctt_conv_provider **out)
 {
     static const struct ctt_onednn_host host = {
-        ctt_dev_scratch, ctt_team_close, ctt_dev_used
+        ctt_dev_scratch, ctt_team_close, ctt_dev_used, ctt_dev_tasks
     };
     const void *what;
     int rc = 0;
@@ -62,6 +63,7 @@ static int need(struct passed *p, struct ctt_dev *d,
         goto out;
     if (!p->tried && ctt_module_load("onednn", &host, &what) < 0) {
         snprintf(p->why, sizeof(p->why), "%s", ctt_errmsg());
+        ctt_warn("convs are slower than they could be: %s", p->why);
         p->tried = 1;
         goto out;
     }
@@ -124,6 +126,7 @@ out:
 }
 
 const struct ctt_conv_provider ctt_conv_onednn = {
-    .name = "onednn", .open = open_passed, .close = close_passed, .can = can,
-    .run = run, .forget = forget, .sgemm = sgemm,
+    .name = "onednn", .any_threads = 1, .open = open_passed,
+    .close = close_passed, .can = can, .run = run, .forget = forget,
+    .sgemm = sgemm,
 };

@@ -11,6 +11,8 @@ struct ctt_onednn_host {
     void *(*scratch)(struct ctt_dev *d, size_t bytes);
     void  (*team_close)(struct ctt_team **t);
     int   (*used)(const struct ctt_dev *d);
+    void  (*tasks)(struct ctt_dev *d, int threads, int64_t tasks, ctt_task *f,
+                   void *arg);
 };
 
 #endif

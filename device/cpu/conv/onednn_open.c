@@ -22,6 +22,12 @@ int ctt_dev_used(const struct ctt_dev *d)
     return host.used(d);
 }
 
+void ctt_dev_tasks(struct ctt_dev *d, int threads, int64_t tasks, ctt_task *f,
+                   void *arg)
+{
+    host.tasks(d, threads, tasks, f, arg);
+}
+
 /* The module's other names are hidden. */
 __attribute__((visibility("default"))) ctt_module_get ctt_module_onednn;
 const void *ctt_module_onednn(const struct ctt_host *h)

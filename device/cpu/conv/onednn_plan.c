@@ -2,6 +2,7 @@
  * onednn_plan.c: making the primitives of a convolution and their memory. */
 #include "device/cpu/conv/onednn_plan.h"
 
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -153,48 +154,56 @@ out:
     return rc;
 }
 
-static size_t take(size_t *all, size_t bytes)
+static size_t aligned(size_t bytes)
 {
-    size_t at = *all;
-
-    *all += (bytes + 63) / 64 * 64;
-    return at;
+    return (bytes + 63) / 64 * 64;
 }
 
-static void make_room(const struct making *m, struct ctt_plan *p)
+static void set_sizes(const struct making *m, struct ctt_plan *p)
 {
-    struct ctt_plan_room *r = &p->room;
-    size_t large = md_size(REF(m->large)), small = md_size(REF(m->small));
-    int views = m->key->views, back = m->f->way == CTT_TO_WEIGHTS;
+    int back = m->f->way == CTT_TO_WEIGHTS;
 
-    r->large = take(&r->all, views & 1 ? large : 0);
-    r->small = take(&r->all, views & 2 ? small : 0);
-    r->plus = take(&r->all, views & 4 ? small : 0);
-    r->dw = take(&r->all, back ? md_size(weights_of(m)) : 0);
-    r->db = take(&r->all, back ? md_size(REF(m->bias)) : 0);
-    r->pad = take(&r->all, md_size(md_query(m->pd, dnnl_query_scratchpad_md,
-                                            0)));
+    p->size = (struct ctt_plan_size){
+        .dw = aligned(back ? md_size(weights_of(m)) : 0),
+        .db = aligned(back ? md_size(REF(m->bias)) : 0),
+        .pad = aligned(md_size(md_query(m->pd, dnnl_query_scratchpad_md, 0))),
+    };
 }
 
-static int make_memory(const struct making *m, struct ctt_plan *p)
+static int make_lane(const struct making *m, const struct ctt_plan *p,
+                     struct ctt_plan_lane *l)
 {
     dnnl_engine_t e = m->o->engine;
     const_md pad = md_query(m->pd, dnnl_query_scratchpad_md, 0);
     void *none = DNNL_MEMORY_NONE;
     int rc = 0;
 
+    CTT_DNNL(dnnl_stream_create(&l->stream, e, dnnl_stream_default_flags));
+    CTT_DNNL(dnnl_memory_create(&l->large, REF(m->large), e, none));
+    CTT_DNNL(dnnl_memory_create(&l->small, REF(m->small), e, none));
+    CTT_DNNL(dnnl_memory_create(&l->plus, REF(m->small), e, none));
+    CTT_DNNL(dnnl_memory_create(&l->weights, weights_of(m), e,
+                                p->packed ? p->packed : none));
+    CTT_DNNL(dnnl_memory_create(&l->bias, REF(m->bias), e, none));
+    CTT_DNNL(dnnl_memory_create(&l->pad, pad, e, none));
+out:
+    return rc;
+}
+
+static int make_memory(const struct making *m, struct ctt_plan *p)
+{
+    int rc = 0;
+
     if (m->f->way != CTT_TO_WEIGHTS) {
         p->packed = ctt_calloc(md_size(weights_of(m)), 1);
         CTT_CHECK(p->packed, CTT_ENOMEM, "no memory for packed weights");
     }
-    CTT_DNNL(dnnl_memory_create(&p->large, REF(m->large), e, none));
-    CTT_DNNL(dnnl_memory_create(&p->small, REF(m->small), e, none));
-    CTT_DNNL(dnnl_memory_create(&p->plus, REF(m->small), e, none));
-    CTT_DNNL(dnnl_memory_create(&p->weights, weights_of(m), e,
-                                p->packed ? p->packed : none));
-    CTT_DNNL(dnnl_memory_create(&p->plain, REF(m->plain), e, none));
-    CTT_DNNL(dnnl_memory_create(&p->bias, REF(m->bias), e, none));
-    CTT_DNNL(dnnl_memory_create(&p->pad, pad, e, none));
+    CTT_DNNL(dnnl_memory_create(&p->plain, REF(m->plain), m->o->engine,
+                                DNNL_MEMORY_NONE));
+    p->lane = ctt_calloc((size_t)p->key.lanes, sizeof(*p->lane));
+    CTT_CHECK(p->lane, CTT_ENOMEM, "no memory for a plan");
+    for (int i = 0; i < p->key.lanes; i++)
+        CTT_TRY(make_lane(m, p, &p->lane[i]));
 out:
     return rc;
 }
@@ -218,6 +227,7 @@ static int make_one(void *arg)
     const char *impl = NULL;
     int rc = 0;
 
+    omp_set_num_threads(p->key.threads);    /* a primitive knows its threads */
     CTT_TRY(tensor_md(m, m->f->ic, m->f->large, &m->large));
     CTT_TRY(tensor_md(m, m->f->oc, m->f->small, &m->small));
     CTT_TRY(weights_md(m));
@@ -229,8 +239,9 @@ static int make_one(void *arg)
     if (is_ref(impl) || is_wrong(m, impl))
         goto out;    /* the caller tries something else */
     CTT_DNNL(dnnl_primitive_create(&p->prim, m->pd));
+    omp_set_num_threads(p->key.team);
     CTT_TRY(make_reorder(m, p));
-    make_room(m, p);
+    set_sizes(m, p);
     CTT_TRY(make_memory(m, p));
 out:
     return rc;
@@ -254,7 +265,7 @@ int ctt_dnnl_try(int (*work)(void *arg), void *arg)
 }
 
 int ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
-                 int threads, struct ctt_plan **out)
+                 struct ctt_plan **out)
 {
     struct ctt_plan *p = NULL;
     int rc = 0;
@@ -270,7 +281,6 @@ int ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
         p = ctt_calloc(1, sizeof(*p));
         CTT_CHECK(p, CTT_ENOMEM, "no memory for a plan");
         p->key = *key;
-        p->threads = threads;
         p->sums = sums;
         m.p = p;
         rc = ctt_dnnl_try(make_one, &m);
@@ -286,19 +296,31 @@ out:
     return rc;
 }
 
+static void free_lane(struct ctt_plan_lane *l)
+{
+    dnnl_memory_t mem[] = { l->large, l->small, l->weights, l->bias, l->plus,
+                            l->pad };
+
+    for (size_t i = 0; i < CTT_LEN(mem); i++)
+        if (mem[i])
+            dnnl_memory_destroy(mem[i]);
+    if (l->stream)
+        dnnl_stream_destroy(l->stream);
+}
+
 void ctt_plan_free(struct ctt_plan **p)
 {
     if (!*p)
         return;
+    for (int i = 0; (*p)->lane && i < (*p)->key.lanes; i++)
+        free_lane(&(*p)->lane[i]);
+    ctt_free((*p)->lane);
     dnnl_primitive_t prim[] = { (*p)->prim, (*p)->reorder };
-    dnnl_memory_t mem[] = { (*p)->large, (*p)->small, (*p)->weights,
-                            (*p)->plain, (*p)->bias, (*p)->plus, (*p)->pad };
     for (size_t i = 0; i < CTT_LEN(prim); i++)
         if (prim[i])
             dnnl_primitive_destroy(prim[i]);
-    for (size_t i = 0; i < CTT_LEN(mem); i++)
-        if (mem[i])
-            dnnl_memory_destroy(mem[i]);
+    if ((*p)->plain)
+        dnnl_memory_destroy((*p)->plain);
     ctt_free((*p)->packed);
     ctt_free(*p);
     *p = NULL;

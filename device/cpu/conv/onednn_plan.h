@@ -8,36 +8,41 @@
 #include "device/fold.h"
 #include "device/dev.h"
 
-/* The key that identifies a plan.  views: bit 0 the large, 1 the small, 2 the
- * added tensor must be packed.  here: the added tensor shares the result's
- * memory. */
+/* The key that identifies a plan.  here: the added tensor shares the result's
+ * memory.  threads: of oneDNN; lanes: how many may run the plan at a time;
+ * team: threads that convert weights. */
 struct ctt_plan_key {
     struct ctt_fold f;
-    int             act, bias, plus, here, views;
+    int             act, bias, plus, here, threads, lanes, team;
 };
 
-/* Offsets in the scratch of the device, in bytes. */
-struct ctt_plan_room { size_t large, small, plus, dw, db, pad, all; };
+/* Bytes of scratch: of the gradients of weights and bias that a run makes, and
+ * what oneDNN works in. */
+struct ctt_plan_size { size_t dw, db, pad; };
 
-/* weights: in the primitive's layout; plain: in the node's.  For
- * CTT_TO_WEIGHTS, reorder adds weights to plain, else it fills weights. */
-struct ctt_plan {
-    struct ctt_plan     *next;
-    struct ctt_plan_key  key;
-    struct ctt_plan_room room;
-    int                  threads;
-    int                  sums;    /* plus is in the result before the run */
-    dnnl_primitive_t     prim, reorder;
-    dnnl_memory_t        large, small, weights, plain, bias, plus, pad;
-    void                *packed;
-    uint64_t             stamp;
-    char                 impl[64];
-};
-
-struct ctt_onednn {
-    dnnl_engine_t engine;
+/* What one run of a plan needs for itself; weights: in the primitive's
+ * layout. */
+struct ctt_plan_lane {
     dnnl_stream_t stream;
+    dnnl_memory_t large, small, weights, bias, plus, pad;
 };
+
+/* plain: weights in the node's layout.  For CTT_TO_WEIGHTS, reorder adds
+ * weights to plain, else it fills weights, which all lanes then read. */
+struct ctt_plan {
+    struct ctt_plan      *next;
+    struct ctt_plan_key   key;
+    struct ctt_plan_size  size;
+    int                   sums;   /* plus is in the result before the run */
+    dnnl_primitive_t      prim, reorder;
+    dnnl_memory_t         plain;
+    struct ctt_plan_lane *lane;   /* key.lanes of them */
+    void                 *packed;
+    uint64_t              stamp;
+    char                  impl[64];
+};
+
+struct ctt_onednn { dnnl_engine_t engine; };
 
 #define CTT_DNNL(expr)                                                  \
     do {                                                                \
@@ -52,8 +57,9 @@ struct ctt_onednn {
  * Functions that destroy an object do not throw and need no guard. */
 int  ctt_dnnl_try(int (*work)(void *arg), void *arg);
 
+/* Sets OpenMP's number of threads; the caller sets it back. */
 int  ctt_plan_new(const struct ctt_onednn *o, const struct ctt_plan_key *key,
-                  int threads, struct ctt_plan **out);
+                  struct ctt_plan **out);
 void ctt_plan_free(struct ctt_plan **p);
 
 #endif

@@ -4,6 +4,7 @@
 #include "device/cpu/conv/wino_plan.h"
 #include "device/dev.h"
 
+#include <omp.h>
 #include <string.h>
 
 const struct ctt_wino_isa *ctt_wino_best(void)
@@ -69,11 +70,11 @@ static int64_t conv_block(const struct ctt_wino_isa *i,
 
 /* Here what is worked on may be larger, since the sums do not stay anyway. */
 static int64_t grad_block(const struct ctt_wino_isa *i,
-                          const struct ctt_wino_shape *s, int parts)
+                          const struct ctt_wino_shape *s)
 {
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
 
-    return block_of(p.tiles, p.freqs * p.cp / 2, parts);
+    return block_of(p.tiles, p.freqs * p.cp / 2, 1);
 }
 
 int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
@@ -99,7 +100,7 @@ int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
     return conv_room(i, s, conv_block(i, s, threads)) * threads;
 }
 
-/* Of a thread: its sum in the transform domain and the block. */
+/* The sums in the transform domain. */
 static int64_t grad_sum(const struct ctt_wino_isa *i,
                         const struct ctt_wino_shape *s)
 {
@@ -116,9 +117,9 @@ static int64_t grad_room(const struct ctt_wino_isa *i,
 }
 
 int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
-                              const struct ctt_wino_shape *s, int parts)
+                              const struct ctt_wino_shape *s)
 {
-    return (grad_sum(i, s) + grad_room(i, s, grad_block(i, s, parts))) * parts;
+    return grad_sum(i, s) + grad_room(i, s, grad_block(i, s));
 }
 
 /* A register's windows, [tap][lane], and their frequencies. */
@@ -238,35 +239,22 @@ void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
                   &(struct items){ i, &job, groups, block, room, scratch });
 }
 
-/* The sums of n columns from j on and channel c of all parts, in their order,
- * room apart. */
-static void add_parts(const struct ctt_wino_plan *p, const float *sum,
-                      int64_t room, int parts, int lanes, int64_t c, int64_t j,
-                      int64_t n, float *u)
-{
-    for (int f = 0; f < p->freqs; f++) {
-        const float *from = sum + (f * p->c + c) * p->kp + j;
-        memcpy(u + f * lanes, from, (size_t)n * sizeof(float));
-        for (int t = 1; t < parts; t++)
-            for (int64_t k = 0; k < n; k++)
-                u[f * lanes + k] += from[t * room + k];
-    }
-}
-
-/* dw (k,r,r,c) += the sums of all parts. */
+/* dw (k,r,r,c) += the sums. */
 static void collect(const struct ctt_wino_isa *i,
-                    const struct ctt_wino_shape *s, const float *sum,
-                    int64_t room, int parts, int threads, float *dw)
+                    const struct ctt_wino_back *b, float *dw)
 {
+    const struct ctt_wino_shape *s = b->s;
     struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, 0);
     int64_t taps = s->r * s->r;
 
-#pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
+#pragma omp for collapse(2) schedule(static)
     for (int64_t j = 0; j < p.kp; j += i->lanes) {
         for (int64_t c = 0; c < p.c; c++) {
             int64_t n = s->k - j < i->lanes ? s->k - j : i->lanes;
             struct windows x = { .u = { 0 } };
-            add_parts(&p, sum, room, parts, i->lanes, c, j, n, x.u);
+            for (int f = 0; f < p.freqs; f++)
+                memcpy(x.u + f * i->lanes, b->du + (f * p.c + c) * p.kp + j,
+                       (size_t)n * sizeof(float));
             i->back(s->r, x.u, x.win);
             for (int64_t k = 0; k < n; k++)
                 for (int64_t t = 0; t < taps; t++)
@@ -276,22 +264,42 @@ static void collect(const struct ctt_wino_isa *i,
     }
 }
 
-void ctt_wino_grad(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
-                   const float *x, int64_t ldx, const float *dy, int64_t lddy,
-                   float *dw, int parts, int threads, float *scratch)
+/* What each thread of a region does; the block is shared, so all of them wait
+ * before they read it and before they write it again. */
+static void grad_blocks(const struct ctt_wino_isa *i,
+                        const struct ctt_wino_back *b)
 {
-    int64_t block = grad_block(i, s, parts), sum = grad_sum(i, s);
-    int64_t room = sum + grad_room(i, s, block);
-    struct ctt_wino_plan p = ctt_wino_plan(s, i->lanes, block);
+    struct ctt_wino_plan p = ctt_wino_plan(b->s, i->lanes, b->block);
+    int64_t threads = omp_get_num_threads(), t = omp_get_thread_num();
+    int64_t items = p.freqs * p.panels;
 
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int t = 0; t < parts; t++) {
-        float *mine = scratch + t * room;
-        int64_t to = p.tiles * (t + 1) / parts;
-        memset(mine, 0, (size_t)sum * sizeof(float));
-        for (int64_t at = p.tiles * t / parts; at < to; at += block)
-            i->grad(s, at, at + block < to ? at + block : to, block, x, ldx,
-                    dy, lddy, mine, mine + sum);
+#pragma omp for schedule(static)
+    for (int f = 0; f < p.freqs; f++)
+        memset(b->du + f * p.c * p.kp, 0, (size_t)(p.c * p.kp) *
+               sizeof(float));
+    for (int64_t at = 0, n; at < p.tiles; at += n) {
+        n = p.tiles - at < b->block ? p.tiles - at : b->block;
+        int64_t pairs = (n + 1) / 2, to = pairs * (t + 1) / threads * 2;
+        i->spread(b, at, pairs * t / threads * 2, to < n ? to : n);
+#pragma omp barrier
+        i->sums(b, n, items * t / threads, items * (t + 1) / threads);
+#pragma omp barrier
     }
-    collect(i, s, scratch, room, parts, threads, dw);
+}
+
+void ctt_wino_grad(const struct ctt_wino_isa *i, struct ctt_wino_back *b,
+                   int threads, float *scratch, float *dw)
+{
+    struct ctt_wino_plan p;
+
+    b->block = grad_block(i, b->s);
+    p = ctt_wino_plan(b->s, i->lanes, b->block);
+    b->du = scratch;
+    b->v = scratch + grad_sum(i, b->s);
+    b->m = b->v + p.freqs * ctt_wino_step(b->block * p.cp);
+#pragma omp parallel num_threads(threads)
+    {
+        grad_blocks(i, b);
+        collect(i, b, dw);
+    }
 }

@@ -54,6 +54,16 @@ struct ctt_wino_job {
     struct ctt_dev              *dev;    /* whose threads; NULL: any */
 };
 
+/* The gradient of the weights at work: of x and dy, the gradient of the result;
+ * `block` tiles are worked on together.  v, m: the transforms of x and dy of a
+ * block, [freq][tile][channel]; du: the sums, [freq][c][kp]. */
+struct ctt_wino_back {
+    const struct ctt_wino_shape *s;
+    const float                 *x, *dy;
+    int64_t                      ldx, lddy, block;
+    float                       *du, *v, *m;
+};
+
 /* One instruction set's kernels; lanes: floats in a register. */
 struct ctt_wino_isa {
     const char *name;
@@ -63,10 +73,13 @@ struct ctt_wino_isa {
      * of the panels of results the share item % groups. */
     void (*conv)(const struct ctt_wino_job *j, int item, int groups,
                  int64_t block, float *scratch);
-    /* Adds the product of tiles first .. last - 1 to du, [freq][c][kp]. */
-    void (*grad)(const struct ctt_wino_shape *s, int64_t first, int64_t last,
-                 int64_t block, const float *x, int64_t ldx, const float *dy,
-                 int64_t lddy, float *du, float *scratch);
+    /* Transforms tiles from .. to - 1 (from: even) of the block that begins
+     * with tile first.  Adds the products of a block's tiles to items from ..
+     * to - 1 of the sums: panel i % panels of frequency i / panels. */
+    void (*spread)(const struct ctt_wino_back *b, int64_t first, int64_t from,
+                   int64_t to);
+    void (*sums)(const struct ctt_wino_back *b, int64_t tiles, int64_t from,
+                 int64_t to);
     /* Windows [tap][lane] to frequencies, [freq][lane], and, the gradient,
      * back. */
     void (*forth)(int r, const float *win, float *u);
@@ -85,14 +98,14 @@ struct ctt_wino_shape ctt_wino_fwd_shape(const struct ctt_node *n,
 struct ctt_wino_shape ctt_wino_din_shape(const struct ctt_node *n,
                                          const struct ctt_tensor *x);
 
-/* Floats of packed weights, and of scratch for `threads` threads; parts: into
- * how many sums the tiles of a gradient are cut. */
+/* Floats of packed weights, and of scratch for `threads` threads; of a gradient
+ * for any number. */
 int64_t ctt_wino_packed(const struct ctt_wino_isa *i,
                         const struct ctt_wino_shape *s);
 int64_t ctt_wino_scratch(const struct ctt_wino_isa *i,
                          const struct ctt_wino_shape *s, int threads);
 int64_t ctt_wino_grad_scratch(const struct ctt_wino_isa *i,
-                              const struct ctt_wino_shape *s, int parts);
+                              const struct ctt_wino_shape *s);
 
 /* w is (out,r,r,in) of the forward conv, w2 of the one that reads the second
  * input; turned: pack for the gradient of the input, where s->c = out and
@@ -105,10 +118,11 @@ void ctt_wino_pack(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
 void ctt_wino_conv(const struct ctt_wino_isa *i, const struct ctt_wino_job *j,
                    int threads, float *scratch);
 
-/* dw, (k,r,r,c), += the gradient; s is the forward shape.  The sum's order
- * depends on the number of parts, not on the number of threads. */
-void ctt_wino_grad(const struct ctt_wino_isa *i, const struct ctt_wino_shape *s,
-                   const float *x, int64_t ldx, const float *dy, int64_t lddy,
-                   float *dw, int parts, int threads, float *scratch);
+/* dw, (k,r,r,c), += the gradient of x and dy; s is the forward shape.  Threads
+ * share the transforms of a block by tiles and the sums by frequencies, so each
+ * sum has one order and no bit depends on the number of threads.  Of *b the
+ * rest is filled in. */
+void ctt_wino_grad(const struct ctt_wino_isa *i, struct ctt_wino_back *b,
+                   int threads, float *scratch, float *dw);
 
 #endif

@@ -82,7 +82,7 @@ static inline void wait_far(void)
 #include "device/cpu/conv/wino_tmpl.h"
 
 const struct ctt_wino_isa ctt_wino_avx2 = {
-    "avx2", LANES, ctt_has_avx2, conv, grad, forth, back
+    "avx2", LANES, ctt_has_avx2, conv, spread, sums, forth, back
 };
 #else
 const struct ctt_wino_isa ctt_wino_avx2 = {

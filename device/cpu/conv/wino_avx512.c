@@ -79,7 +79,7 @@ static inline void wait_far(void)
 #include "device/cpu/conv/wino_tmpl.h"
 
 const struct ctt_wino_isa ctt_wino_avx512 = {
-    "avx512", LANES, ctt_has_avx512, conv, grad, forth, back
+    "avx512", LANES, ctt_has_avx512, conv, spread, sums, forth, back
 };
 #else
 const struct ctt_wino_isa ctt_wino_avx512 = {

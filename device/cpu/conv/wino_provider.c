@@ -181,21 +181,19 @@ static int to_input(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
     return convolve(q, &job, TO_INPUT);
 }
 
-/* Each thread has a sum of its own or, so that the result does not depend on
- * the number of threads, each of this many parts. */
-enum { SUMS = 8 };
-
 static int to_weights(struct ctt_conv_ask *q, const struct ctt_wino_shape *s)
 {
     const struct ctt_wino_isa *isa = q->state;
     const struct ctt_call *c = q->call;
-    int threads = team(q->dev, s), rc = 0;
-    int parts = q->dev->deterministic ? SUMS : threads;
-    float *scratch = scratch_for(q->dev, ctt_wino_grad_scratch(isa, s, parts));
+    float *scratch = scratch_for(q->dev, ctt_wino_grad_scratch(isa, s));
+    struct ctt_wino_back back = {
+        .s = s, .x = c->in[0].data, .ldx = c->in[0].ld, .dy = c->dout.data,
+        .lddy = c->dout.ld,
+    };
+    int rc = 0;
 
     CTT_TRY(scratch ? 0 : CTT_ENOMEM);
-    ctt_wino_grad(isa, s, c->in[0].data, c->in[0].ld, c->dout.data,
-                  c->dout.ld, c->dw[0].data, parts, threads, scratch);
+    ctt_wino_grad(isa, &back, team(q->dev, s), scratch, c->dw[0].data);
 out:
     return rc;
 }

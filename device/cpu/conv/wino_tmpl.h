@@ -42,17 +42,18 @@ static int two_places(const struct ctt_wino_plan *p, int64_t first,
     return two;
 }
 
+/* Tiles from .. to - 1 of the block that begins with `first`; from: even. */
 static void scatter(const struct ctt_wino_job *j,
                     const struct ctt_wino_plan *p, int64_t first,
-                    int64_t tiles, float *v)
+                    int64_t from, int64_t to, float *v)
 {
     const struct ctt_wino_shape *s = j->s;
     scatter_fn *fn = s->r == 3 ? scatter6 : scatter8;
     int64_t step = ctt_wino_step(p->block * p->cp);
     struct place at[2];
 
-    for (int64_t t = 0; t < tiles; t += 2) {
-        int two = two_places(p, first, tiles, t, s->pad_h, s->pad_w, at);
+    for (int64_t t = from; t < to; t += 2) {
+        int two = two_places(p, first, to, t, s->pad_h, s->pad_w, at);
         struct view x = { j->x[0], j->ldx[0], s->h, s->w };
         fn(&x, s->c, at, two, v + t * p->cp, p->cp, step);
         if (s->c2) {
@@ -96,7 +97,7 @@ static void conv(const struct ctt_wino_job *j, int item, int groups,
     float *v = scratch, *m = v + p.freqs * ctt_wino_step(block * p.cp);
     struct place at[2];
 
-    scatter(j, &p, first, tiles, v);
+    scatter(j, &p, first, 0, tiles, v);
     for (int k = from; k < to; k++) {
         int64_t width = ctt_wino_width(s, LANES, k);
         multiply(s, &p, tiles, v, j->u + k * p.freqs * p.c * PANEL, m, width);
@@ -114,31 +115,40 @@ static void conv(const struct ctt_wino_job *j, int item, int groups,
         wait_far();
 }
 
-static void grad(const struct ctt_wino_shape *s, int64_t first, int64_t last,
-                 int64_t block, const float *x, int64_t ldx, const float *dy,
-                 int64_t lddy, float *du, float *scratch)
+static void spread(const struct ctt_wino_back *b, int64_t first, int64_t from,
+                   int64_t to)
 {
-    struct ctt_wino_plan p = ctt_wino_plan(s, LANES, block);
-    int64_t kp = p.kp, tiles = last - first;
-    int64_t vstep = ctt_wino_step(block * p.cp);
-    int64_t mstep = ctt_wino_step(block * kp);
-    float *v = scratch, *m = scratch + p.freqs * vstep;
-    struct ctt_wino_job job = { .s = s, .x = { x }, .ldx = { ldx } };
-    struct view y = { dy, lddy, p.oh, p.ow };
+    const struct ctt_wino_shape *s = b->s;
+    struct ctt_wino_plan p = ctt_wino_plan(s, LANES, b->block);
+    struct ctt_wino_job job = { .s = s, .x = { b->x }, .ldx = { b->ldx } };
+    struct view y = { b->dy, b->lddy, p.oh, p.ow };
+    scatter_fn *fn = s->r == 3 ? spread6 : spread8;
+    int64_t step = ctt_wino_step(b->block * p.kp);
     struct place at[2];
 
-    scatter(&job, &p, first, tiles, v);
-    for (int64_t t = 0; t < tiles; t += 2) {
-        int two = two_places(&p, first, tiles, t, 0, 0, at);
-        (s->r == 3 ? spread6 : spread8)(&y, s->k, at, two, m + t * kp, kp,
-                                        mstep);
+    scatter(&job, &p, first, from, to, b->v);
+    for (int64_t t = from; t < to; t += 2) {
+        int two = two_places(&p, first, to, t, 0, 0, at);
+        fn(&y, s->k, at, two, b->m + t * p.kp, p.kp, step);
     }
-    for (int f = 0; f < p.freqs; f++)
-        for (int64_t c = 0, r; c < p.c; c += r) {
+}
+
+static void sums(const struct ctt_wino_back *b, int64_t tiles, int64_t from,
+                 int64_t to)
+{
+    const struct ctt_wino_shape *s = b->s;
+    struct ctt_wino_plan p = ctt_wino_plan(s, LANES, b->block);
+    int64_t vstep = ctt_wino_step(b->block * p.cp);
+    int64_t mstep = ctt_wino_step(b->block * p.kp);
+
+    for (int64_t i = from, f, k, r; i < to; i++) {
+        f = i / p.panels;
+        k = i % p.panels;
+        for (int64_t c = 0; c < p.c; c += r) {
             r = piece(p.c - c);
-            for (int64_t k = 0; k * PANEL < kp; k++)
-                outers[ctt_wino_width(s, LANES, k) / HALF][r](
-                    v + f * vstep + c, p.cp, m + f * mstep + k * PANEL, kp,
-                    tiles, du + (f * p.c + c) * kp + k * PANEL, kp);
+            outers[ctt_wino_width(s, LANES, k) / HALF][r](
+                b->v + f * vstep + c, p.cp, b->m + f * mstep + k * PANEL,
+                p.kp, tiles, b->du + (f * p.c + c) * p.kp + k * PANEL, p.kp);
         }
+    }
 }

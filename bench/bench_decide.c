@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench_decide.c: whether calibrated thresholds keep what they promise, and
+ * what they save.
+ * Usage: bench_decide ANSWERS.csv CLIPS SPLITS [DELTA [CURVE.png]].
+ *
+ * ANSWERS.csv is what convtt-infer --calibrate --answers writes.  For each gap
+ * and guarantee, thresholds are found SPLITS times on CLIPS clips,
+ *
+ *   split: drawn without repetition, and tried on all others;
+ *   drawn: drawn with repetition, and tried on all clips, which are then the
+ *          population that the guarantee speaks of, so the share of violations
+ *          is at most DELTA but for chance.
+ *
+ * A violation is a gap above the one that is allowed: of all clips (marginal),
+ * or of those decided by any one check (conditional; in split of those decided
+ * early, as a few clips of a test are above any gap by chance). */
+#include "bench/decide_plot.h"
+#include "bench/decide_table.h"
+#include "net/key.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double gaps[] = { 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15 };
+
+enum { GAPS = CTT_LEN(gaps) };
+
+struct bench {
+    struct decide_clips all;
+    struct ctt_trials   some;     /* those to calibrate on */
+    int                *order;    /* all clips; those to try begin at `from` */
+    int                 from, to;
+    int                 clips, splits;
+    double              delta;
+};
+
+/* What thresholds do to clips, as shares of them; worst: the largest gap of
+ * those that are decided by a check. */
+struct result { double seen, early, gap, early_gap, worst; };
+
+/* ---- drawing ---- */
+
+static void copy_clip(struct bench *b, int i, int clip)
+{
+    size_t n = (size_t)b->some.checks;
+
+    memcpy(b->some.sure + (size_t)i * n, b->all.t.sure + (size_t)clip * n,
+           n * sizeof(float));
+    memcpy(b->some.lost + (size_t)i * n, b->all.t.lost + (size_t)clip * n, n);
+}
+
+static int random_below(uint64_t key, int i, int n)
+{
+    return (int)(ctt_key(key, (uint64_t)i) % (uint64_t)n);
+}
+
+static void draw(struct bench *b, uint64_t key, int again)
+{
+    int n = b->all.t.clips;
+
+    b->from = again ? 0 : b->clips;
+    b->to = n;
+    for (int i = 0; i < b->clips; i++) {
+        int k = again ? random_below(key, i, n)
+                      : i + random_below(key, i, n - i);
+        if (!again) {
+            int swap = b->order[i];
+            b->order[i] = b->order[k];
+            b->order[k] = swap;
+            k = b->order[i];
+        }
+        copy_clip(b, i, k);
+    }
+}
+
+/* ---- trying ---- */
+
+static struct result try(const struct bench *b, const float *threshold)
+{
+    const struct ctt_trials *t = &b->all.t;
+    int decided[CTT_DECISION_CHECKS] = { 0 }, lost[CTT_DECISION_CHECKS] = { 0 };
+    int n = b->to - b->from, early = 0, losses = 0;
+    struct result r = { 0 };
+
+    for (int i = b->from; i < b->to; i++) {
+        int c = b->order[i], k = ctt_trials_stop(t, c, threshold);
+        r.seen += k < t->checks ? (double)ctt_decision_frame(k) /
+                                  b->all.frames[c] : 1;
+        if (k < t->checks) {
+            decided[k]++;
+            lost[k] += t->lost[(int64_t)c * t->checks + k];
+        }
+    }
+    for (int k = 0; k < t->checks; k++) {
+        early += decided[k];
+        losses += lost[k];
+        if (early)
+            r.worst = fmax(r.worst, (double)losses / early);
+    }
+    r.seen /= n;
+    r.early = (double)early / n;
+    r.gap = (double)losses / n;
+    r.early_gap = early ? (double)losses / early : 0;
+    return r;
+}
+
+/* One line: the means of all splits. */
+static int run(struct bench *b, const struct ctt_guarantee_set *set, int again,
+               struct result *mean)
+{
+    float threshold[CTT_DECISION_CHECKS];
+    int rc = 0, broken = 0, none = 0;
+    double worst = 0;
+
+    *mean = (struct result){ 0 };
+    for (int s = 0; s < b->splits; s++) {
+        struct result r;
+        draw(b, (uint64_t)(2 * s + again), again);
+        CTT_TRY(ctt_calibrate(&b->some, set, threshold));
+        none += rc == 0;
+        r = try(b, threshold);
+        mean->seen += r.seen / b->splits;
+        mean->early += r.early / b->splits;
+        mean->gap += r.gap / b->splits;
+        mean->early_gap += r.early_gap / b->splits;
+        worst = set->kind == CTT_GUARANTEE_MARGINAL ? r.gap :
+                again ? r.worst : r.early_gap;
+        broken += worst > set->max_gap;
+    }
+    printf("%-11s %-5s %5.1f%%  %6.1f%%  %5.1f%%  %6.1f%%  %6.2f%%  %6.2f%%  "
+           "%6.1f%%\n", ctt_guarantee_words[set->kind],
+           again ? "drawn" : "split", 100 * set->max_gap,
+           100.0 * broken / b->splits, 100.0 * none / b->splits,
+           100 * (1 - mean->seen), 100 * mean->gap, 100 * mean->early_gap,
+           100 * mean->early);
+    fflush(stdout);
+out:
+    return rc < 0 ? rc : 0;
+}
+
+/* The curve without thresholds: all clips are answered at one check. */
+static int plain(const struct bench *b, struct decide_point *p)
+{
+    const struct ctt_trials *t = &b->all.t;
+    float threshold[CTT_DECISION_CHECKS];
+
+    for (int k = 0; k < t->checks; k++) {
+        struct result r;
+        for (int i = 0; i < t->checks; i++)
+            threshold[i] = i == k ? 0 : INFINITY;
+        r = try(b, threshold);
+        p[k] = (struct decide_point){ r.seen, r.gap };
+    }
+    return t->checks;
+}
+
+static int run_all(struct bench *b, const char *png)
+{
+    struct decide_point p[3][CTT_DECISION_CHECKS];
+    struct decide_curve curve[3] = { { p[0], GAPS }, { p[1], GAPS },
+                                     { p[2], 0 } };
+    struct result mean;
+    int rc = 0;
+
+    printf("%d clips of %d, %d times; violations of %g are expected up to "
+           "%.1f%% (3 standard errors)\n", b->clips, b->all.t.clips, b->splits,
+           b->delta, 100 * (b->delta + 3 * sqrt(b->delta * (1 - b->delta) /
+                                                b->splits)));
+    printf("%-11s %-5s %6s  %7s  %6s  %7s  %7s  %7s  %7s\n", "guarantee", "try",
+           "allow", "broken", "none", "saved", "gap", "of early", "early");
+    for (int kind = 0; kind < 2; kind++)
+        for (int i = 0; i < GAPS; i++)
+            for (int again = 0; again < 2; again++) {
+                CTT_TRY(run(b, &(struct ctt_guarantee_set){
+                                (enum ctt_guarantee)kind, gaps[i], b->delta },
+                            again, &mean));
+                p[kind][i] = (struct decide_point){ mean.seen, mean.gap };
+            }
+    b->from = 0;
+    curve[2].points = plain(b, p[2]);
+    if (png)
+        CTT_TRY(decide_plot(png, curve, 3));
+out:
+    return rc;
+}
+
+static int begin(struct bench *b, char **argv)
+{
+    size_t n;
+    int rc;
+
+    CTT_TRY(decide_read(argv[1], &b->all));
+    b->clips = atoi(argv[2]);
+    b->splits = atoi(argv[3]);
+    CTT_CHECK(b->clips > 1 && b->clips < b->all.t.clips && b->splits > 0,
+              CTT_EINVAL, "%s has %d clips", argv[1], b->all.t.clips);
+    b->some = (struct ctt_trials){ b->clips, b->all.t.checks, NULL, NULL };
+    n = (size_t)b->clips * (size_t)b->some.checks;
+    b->some.sure = ctt_calloc(n, sizeof(float));
+    b->some.lost = ctt_calloc(n, 1);
+    b->order = ctt_calloc((size_t)b->all.t.clips, sizeof(int));
+    CTT_TRY(b->some.sure && b->some.lost && b->order ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < b->all.t.clips; i++)
+        b->order[i] = i;
+out:
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = { .delta = argc > 4 ? atof(argv[4]) : 0.1 };
+    int rc;
+
+    if (argc < 4) {
+        fprintf(stderr, "usage: bench_decide ANSWERS.csv CLIPS SPLITS [DELTA "
+                "[CURVE.png]]\n");
+        return 2;
+    }
+    CTT_TRY(begin(&b, argv));
+    CTT_TRY(run_all(&b, argc > 5 ? argv[5] : NULL));
+out:
+    if (rc < 0)
+        fprintf(stderr, "bench_decide: %s\n", ctt_errmsg());
+    ctt_free(b.some.sure);
+    ctt_free(b.some.lost);
+    ctt_free(b.order);
+    decide_free(&b.all);
+    return rc < 0;
+}

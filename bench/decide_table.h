@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * decide_table.h: the table of convtt-infer --calibrate --answers. */
+#ifndef CTT_BENCH_DECIDE_TABLE_H
+#define CTT_BENCH_DECIDE_TABLE_H
+
+#include "infer/calibrate.h"
+
+/* What the clips of a table answer, and how many frames each has. */
+struct decide_clips {
+    struct ctt_trials t;
+    int              *frames;
+};
+
+/* Reads it; CTT_EFORMAT names the first line that is wrong. */
+int  decide_read(const char *path, struct decide_clips *out);
+void decide_free(struct decide_clips *c);
+
+#endif

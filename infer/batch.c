@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * batch.c: many streams through a model as one batch: opening it, frames. */
+#include "infer/batch_inside.h"
+#include "net/clock.h"
+#include "run/sample.h"
+
+#include <string.h>
+
+enum { STREAMS_MOST = 4096 };
+
+/* ---- open and close ---- */
+
+/* The size of a step for n streams. */
+static int rounded(const struct ctt_batch *b, int n)
+{
+    int up = (n + b->grain - 1) / b->grain * b->grain;
+
+    return up < b->streams ? up : b->streams;
+}
+
+/* By as many threads as pay. */
+int ctt_batch_compute(struct ctt_batch *b, int part, int n)
+{
+    int size = rounded(b, n), rc = 0;
+    struct ctt_gain *g = &b->gain[part][(size + b->grain - 1) / b->grain];
+    double begin = ctt_seconds();
+
+    ctt_dev_use(b->engine.dev, ctt_gain_threads(g));
+    if (part == CTT_BATCH_STEP) {
+        b->run->active = size;
+        CTT_TRY(ctt_run_steps(b->run, 1));
+    } else {
+        for (int i = n; i < size; i++)
+            b->run->ask[i] = b->run->ask[0];
+        CTT_TRY(ctt_run_clip(b->run, size));
+    }
+    ctt_gain_frame(g, ctt_seconds() - begin);
+out:
+    return rc;
+}
+
+/* One step of each size, the largest first, whose memory is enough for all. */
+static int warm_up(struct ctt_batch *b)
+{
+    struct ctt_run *r = b->run;
+    int rc = 0;
+
+    for (int size = CTT_BATCH_SIZES * b->grain; size > 0; size -= b->grain) {
+        if (size >= b->streams + b->grain)
+            continue;
+        CTT_TRY(ctt_run_make_room(r, 1));
+        CTT_TRY(ctt_batch_compute(b, CTT_BATCH_STEP, size));
+        r->ask[0] = (struct ctt_ask){ 0, r->cursor - 1 };
+        if (r->g->clip < r->g->count)
+            CTT_TRY(ctt_batch_compute(b, CTT_BATCH_CLIP, 1 + size - b->grain));
+    }
+out:
+    return rc;
+}
+
+static void begin_streams(struct ctt_batch *b)
+{
+    const struct ctt_infer *m = b->m;
+
+    for (int i = 0; i < b->streams; i++) {
+        ctt_pixels_begin(&b->stream[i].pixels,
+                         &m->model->g->node[m->input].attr.input);
+        b->stream[i].at = b->who[i] = CTT_NOWHERE;
+    }
+    for (int i = 0; i <= CTT_BATCH_SIZES; i++)
+        for (int part = 0; part < 2; part++)
+            ctt_gain_begin(&b->gain[part][i], ctt_dev_used(b->engine.dev));
+}
+
+static int make(struct ctt_batch *b)
+{
+    size_t streams = (size_t)b->streams;
+    int64_t most = ctt_engine_frame(b->m);
+    int rc = 0;
+
+    b->most = b->streams * (most > b->m->classes ? most : b->m->classes);
+    b->stream = ctt_calloc(streams, sizeof(*b->stream));
+    b->who = ctt_calloc(streams, sizeof(*b->who));
+    b->next = ctt_calloc(streams, sizeof(*b->next));
+    b->numbers = ctt_calloc((size_t)b->most, sizeof(float));
+    CTT_TRY(b->stream && b->who && b->next && b->numbers ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_engine_open(b->m, b->streams, 1, &b->engine));
+    b->run = b->engine.run;
+    b->bytes = ctt_align(ctt_sample_bytes(b->run), 64);
+    if (b->bytes) {
+        void *park = NULL;
+        CTT_TRY(ctt_dev_alloc(b->engine.dev, "parked streams",
+                              b->streams * b->bytes, &park));
+        b->park = park;
+    }
+    begin_streams(b);
+out:
+    return rc;
+}
+
+int ctt_batch_open(const struct ctt_infer *m, int streams,
+                   struct ctt_batch **out)
+{
+    struct ctt_batch *b = NULL;
+    int rc = 0;
+
+    GIVEN(m);
+    GIVEN(out);
+    CTT_CHECK(streams > 0 && streams <= STREAMS_MOST, CTT_EINVAL,
+              "a batch of %d streams: 1 to %d", streams, STREAMS_MOST);
+    b = ctt_calloc(1, sizeof(*b));
+    CTT_TRY(b ? 0 : CTT_ENOMEM);
+    b->m = m;
+    b->streams = streams;
+    b->grain = (streams + CTT_BATCH_SIZES - 1) / CTT_BATCH_SIZES;
+    CTT_TRY(make(b));
+    if (m->tune)
+        CTT_TRY(ctt_infer_blame(m, ctt_run_tune(b->run, 1)));
+    CTT_TRY(ctt_sample_begin(b->run));
+    CTT_TRY(ctt_infer_blame(m, warm_up(b)));
+    *out = b;
+    b = NULL;
+out:
+    ctt_batch_close(&b);
+    return rc;
+}
+
+void ctt_batch_close(struct ctt_batch **b)
+{
+    void *park;
+
+    if (!b || !*b)
+        return;
+    park = (*b)->park;
+    if (park)
+        ctt_dev_free((*b)->engine.dev, &park);
+    ctt_engine_close(&(*b)->engine);
+    ctt_free((*b)->stream);
+    ctt_free((*b)->who);
+    ctt_free((*b)->next);
+    ctt_free((*b)->numbers);
+    ctt_free(*b);
+    *b = NULL;
+}
+
+/* ---- frames ---- */
+
+static void bytes_in(struct ctt_batch *b, int stream, const void *frame,
+                     float *to)
+{
+    struct ctt_pixels *p = &b->stream[stream].pixels;
+    const struct ctt_input *in = &p->in;
+
+    ctt_pixels_next(p, frame, (size_t)in->w * (size_t)in->c);
+    ctt_pixels_float(p, frame, (int64_t)in->h * in->w, in->c, to);
+}
+
+void ctt_batch_floats(struct ctt_batch *b, int stream, const void *frame,
+                      float *to)
+{
+    (void)stream;
+    memcpy(to, frame, (size_t)ctt_engine_frame(b->m) * sizeof(float));
+}
+
+int ctt_batch_step(struct ctt_batch *b, const void *const *frames,
+                   ctt_batch_in *in)
+{
+    int64_t frame = ctt_engine_frame(b->m);
+    struct ctt_run *r = b->run;
+    int rc = 0;
+
+    CTT_TRY(ctt_batch_seat_only(b, frames));
+    if (!b->end)
+        goto out;
+    CTT_TRY(ctt_run_make_room(r, 1));
+    for (int p = 0; p < b->end; p++)
+        in(b, b->who[p], frames[b->who[p]], b->numbers + p * frame);
+    CTT_TRY(ctt_run_put(r, b->m->input, r->cursor, b->numbers,
+                        b->end * frame / b->m->wants.c));
+    CTT_TRY(ctt_batch_compute(b, CTT_BATCH_STEP, b->end));
+    for (int p = 0; p < b->end; p++)
+        b->stream[b->who[p]].frames++;
+out:
+    b->broken |= rc < 0;
+    return rc;
+}
+
+static int push(struct ctt_batch *b, const void *const *frames,
+                ctt_batch_in *in)
+{
+    int rc = 0;
+
+    GIVEN(b);
+    GIVEN(frames);
+    CHECK_WHOLE(b);
+    for (int i = 0; i < b->streams; i++)
+        CTT_CHECK(!frames[i] || b->stream[i].joined, CTT_EINVAL,
+                  "push: a frame of stream %d, which has not joined", i);
+    CTT_TRY(ctt_batch_step(b, frames, in));
+out:
+    return rc;
+}
+
+int ctt_batch_push(struct ctt_batch *b, const uint8_t *const *frames)
+{
+    return push(b, (const void *const *)frames, bytes_in);
+}
+
+int ctt_batch_push_float(struct ctt_batch *b, const float *const *frames)
+{
+    return push(b, (const void *const *)frames, ctt_batch_floats);
+}
+
+int64_t ctt_batch_bytes(const struct ctt_batch *b)
+{
+    return b ? (int64_t)sizeof(*b) + b->run->values + b->most *
+               (int64_t)sizeof(float) + b->streams *
+               (b->bytes + (int64_t)(sizeof(*b->stream) + sizeof(*b->who) +
+                                     sizeof(*b->next))) : 0;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * saved.c: the file of a saved stream: a header and what the stream remembers,
+ * as it lies in memory. */
+#include "infer/saved.h"
+#include "net/code/zip.h"
+#include "net/newfile.h"
+#include "run/sample.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const char magic[16] = "convtt stream 1\n";    /* without its 0 */
+
+/* ORDER shows the machine's order of bytes. */
+enum { ORDER = 0x01020304 };
+static const int64_t FRAMES_MOST = INT64_C(1) << 48;
+
+/* Fields have no gaps between them. */
+struct header {
+    char     magic[16];
+    uint32_t order, kind;
+    uint64_t model;
+    int64_t  frames, bytes;
+    uint64_t mean, square;
+    int32_t  seen;
+    uint32_t crc;              /* of the file with a 0 here */
+    uint32_t rules;
+    int32_t  decision;
+};
+_Static_assert(sizeof(struct header) == 80, "doc/format.md states the places");
+
+static int make(struct ctt_saved *s)
+{
+    s->image = ctt_calloc(sizeof(struct header) +
+                          (size_t)(s->bytes + s->decision), 1);
+    s->values = s->image ? s->image + sizeof(struct header) : NULL;
+    return s->image ? 0 : CTT_ENOMEM;
+}
+
+int ctt_saved_new(const struct ctt_run *run, int64_t frames,
+                  const struct ctt_pixels *pixels,
+                  const struct ctt_decide *decide, struct ctt_saved *s)
+{
+    int rc = 0;
+
+    *s = (struct ctt_saved){ .frames = frames, .mean = pixels->mean,
+        .square = pixels->square, .seen = pixels->frames, .decide = decide,
+        .decision = decide ? ctt_decide_bytes(decide) : 0,
+        .bytes = frames ? ctt_sample_bytes(run) : 0 };
+    CTT_TRY(make(s));
+    if (s->decision)
+        ctt_decide_keep(decide, s->values + s->bytes);
+out:
+    return rc;
+}
+
+void ctt_saved_free(struct ctt_saved *s)
+{
+    ctt_free(s->image);
+    s->image = s->values = NULL;
+}
+
+/* The text and the weights of a model. */
+static int fingerprint(const struct ctt_model *m, uint64_t *out)
+{
+    char *text = ctt_net_print(m->g);
+    uint32_t w = ctt_crc32(0, m->w, (int)sizeof(float), m->g->weights);
+    int rc = text ? 0 : CTT_ENOMEM;
+
+    if (text)
+        *out = (uint64_t)ctt_crc32(0, text, 1, (int64_t)strlen(text)) << 32 |
+               w;
+    ctt_free(text);
+    return rc;
+}
+
+/* Of the whole file; the checksum itself counts as 0. */
+static uint32_t checksum(struct ctt_saved *s, struct header *h)
+{
+    h->crc = 0;
+    memcpy(s->image, h, sizeof(*h));
+    return ctt_crc32(0, s->image, 1,
+                     (int64_t)sizeof(*h) + s->bytes + s->decision);
+}
+
+static int rules_of(const struct ctt_decide *d, uint32_t *out)
+{
+    *out = 0;
+    return d ? ctt_decide_rules(d, out) : 0;
+}
+
+int ctt_saved_write(const char *path, const struct ctt_infer *m,
+                    const struct ctt_run *run, struct ctt_saved *s)
+{
+    struct header h = { .order = ORDER, .kind = ctt_sample_kind(run),
+        .frames = s->frames, .bytes = s->bytes, .mean = s->mean,
+        .square = s->square, .seen = s->seen,
+        .decision = (int32_t)s->decision };
+    int rc = 0;
+
+    memcpy(h.magic, magic, sizeof(magic));
+    CTT_TRY(fingerprint(m->model, &h.model));
+    CTT_TRY(rules_of(s->decide, &h.rules));
+    h.crc = checksum(s, &h);
+    memcpy(s->image, &h, sizeof(h));
+    CTT_TRY(ctt_file_replace(path, s->image,
+                             (int64_t)sizeof(h) + s->bytes + s->decision));
+out:
+    return rc;
+}
+
+/* ---- reading ---- */
+
+/* Before what the header says is believed. */
+static int check_sizes(const char *path, const struct header *h, int64_t size)
+{
+    size_t version = sizeof(magic) - 2;
+    int rc = 0;
+
+    CTT_CHECK(memcmp(h->magic, magic, version) == 0, CTT_EFORMAT,
+              "%s: this is no saved stream", path);
+    CTT_CHECK(memcmp(h->magic, magic, sizeof(magic)) == 0, CTT_EFORMAT,
+              "%s: this stream was saved by another version of convtt", path);
+    CTT_CHECK(h->order == ORDER, CTT_EFORMAT, "%s: this stream was saved on "
+              "a machine with another order of bytes", path);
+    CTT_CHECK(h->bytes >= 0 && h->decision >= 0 && h->bytes ==
+              size - (int64_t)sizeof(*h) - h->decision, CTT_EFORMAT,
+              "%s: the file is cut short or has more bytes than it should",
+              path);
+out:
+    return rc;
+}
+
+/* What only a forged file has, its checksum being right. */
+static int check_numbers(const char *path, const struct header *h)
+{
+    uint64_t seen = (uint64_t)h->seen, white = CTT_PIXELS_WHITE;
+    int rc = 0;
+
+    CTT_CHECK(h->frames >= 0 && h->frames <= FRAMES_MOST && h->seen >= 0 &&
+              h->seen <= CTT_PIXELS_MEMORY && h->seen <= h->frames &&
+              h->mean <= seen * (white << 32) &&
+              h->square <= seen * (white * white << 16), CTT_EFORMAT,
+              "%s: numbers of its frames are out of range", path);
+out:
+    return rc;
+}
+
+static int check_model(const char *path, const struct ctt_infer *m,
+                       const struct ctt_run *run, const struct header *h)
+{
+    int64_t bytes = h->frames ? ctt_sample_bytes(run) : 0;
+    uint64_t model = 0;
+    int rc = 0;
+
+    CTT_TRY(fingerprint(m->model, &model));
+    CTT_CHECK(h->model == model, CTT_EINVAL,
+              "%s: this stream was saved with another model than %s", path,
+              m->path);
+    CTT_CHECK(h->kind == ctt_sample_kind(run) && h->bytes == bytes, CTT_EINVAL,
+              "%s: this stream was saved with another device or type of values "
+              "than it is to go on with", path);
+out:
+    return rc;
+}
+
+/* A session that decides early goes on with its own kind alone. */
+static int check_decision(const char *path, const struct header *h,
+                          const struct ctt_decide *d)
+{
+    uint32_t rules;
+    int rc = 0;
+
+    CTT_TRY(rules_of(d, &rules));
+    CTT_CHECK(!h->decision == !(d && d->d), CTT_EINVAL,
+              "%s: this stream was saved by a session that %s early", path,
+              h->decision ? "decides" : "does not decide");
+    CTT_CHECK(h->rules == rules, CTT_EINVAL, "%s: this stream was saved with "
+              "other thresholds for early decisions", path);
+    CTT_CHECK(h->decision == (d ? ctt_decide_bytes(d) : 0), CTT_EFORMAT,
+              "%s: numbers of its decision are out of range", path);
+out:
+    return rc;
+}
+
+static int check(const char *path, const struct ctt_infer *m,
+                 const struct ctt_run *run, struct header *h,
+                 const struct ctt_decide *d, struct ctt_saved *s)
+{
+    uint32_t crc = h->crc;
+    int rc = 0;
+
+    CTT_CHECK(checksum(s, h) == crc, CTT_EFORMAT,
+              "%s: the file is damaged: its checksum is wrong", path);
+    CTT_TRY(check_numbers(path, h));
+    CTT_TRY(check_model(path, m, run, h));
+    CTT_TRY(check_decision(path, h, d));
+    CTT_CHECK(!h->decision ||
+              ctt_decide_fits(d, s->values + s->bytes, h->frames), CTT_EFORMAT,
+              "%s: numbers of its decision are out of range", path);
+    s->frames = h->frames;
+    s->mean = h->mean;
+    s->square = h->square;
+    s->seen = h->seen;
+out:
+    return rc;
+}
+
+/* No more memory is taken than this run's streams need. */
+static int read_all(const char *path, int fd, int64_t size,
+                    const struct ctt_infer *m, const struct ctt_run *run,
+                    const struct ctt_decide *d, struct ctt_saved *s)
+{
+    struct header h;
+    int rc = 0;
+
+    CTT_CHECK(size >= (int64_t)sizeof(h), CTT_EFORMAT,
+              "%s: this is no saved stream", path);
+    CTT_TRY(ctt_file_read_at(path, fd, 0, &h, sizeof(h)));
+    CTT_TRY(check_sizes(path, &h, size));
+    CTT_TRY(h.bytes > ctt_sample_bytes(run) ? check_model(path, m, run, &h)
+                                            : 0);
+    if (h.decision > (d ? ctt_decide_bytes(d) : 0))
+        CTT_TRY(check_decision(path, &h, d));
+    s->bytes = h.bytes;
+    s->decision = h.decision;
+    CTT_TRY(make(s));
+    CTT_TRY(ctt_file_read_at(path, fd, (int64_t)sizeof(h), s->values,
+                             h.bytes + h.decision));
+    CTT_TRY(check(path, m, run, &h, d, s));
+out:
+    return rc;
+}
+
+int ctt_saved_read(const char *path, const struct ctt_infer *m,
+                   const struct ctt_run *run, const struct ctt_decide *decide,
+                   struct ctt_saved *s)
+{
+    int64_t size;
+    int fd = -1, rc = 0;
+
+    *s = (struct ctt_saved){ .frames = 0 };
+    CTT_TRY(ctt_file_open(path, &fd, &size));
+    CTT_TRY(read_all(path, fd, size, m, run, decide, s));
+out:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+void ctt_saved_pixels(const struct ctt_saved *s, struct ctt_pixels *pixels)
+{
+    pixels->frames = s->seen;
+    pixels->mean = s->mean;
+    pixels->square = s->square;
+}
+
+void ctt_saved_decision(const struct ctt_saved *s, struct ctt_decide *decide)
+{
+    if (s->decision)
+        ctt_decide_take(decide, s->values + s->bytes);
+}
