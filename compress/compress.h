@@ -6,6 +6,7 @@
 #define CTT_COMPRESS_H
 
 #include "compress/report.h"
+#include "compress/sense.h"
 #include "net/unit.h"
 
 struct ctt_recipe_calls;

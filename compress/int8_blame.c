@@ -3,6 +3,7 @@
  * this one does answers the same clips as the model of floats. */
 #include "compress/int8_blame.h"
 #include "compress/int8_follow.h"
+#include "compress/sense.h"
 #include "net/clock.h"
 
 #include <math.h>
@@ -45,26 +46,10 @@ static void keep(void *to, int k, const float *row)
         memcpy(rows + (size_t)a->count++ * (size_t)a->c, row, size);
 }
 
-/* The logarithms of the probabilities (softmax). */
-static void log_softmax(int c, const float *x, double *to)
-{
-    double most = -INFINITY, sum = 0;
-
-    for (int i = 0; i < c; i++)
-        most = fmax(most, (double)x[i]);
-    for (int i = 0; i < c; i++)
-        sum += exp((double)x[i] - most);
-    for (int i = 0; i < c; i++)
-        to[i] = (double)x[i] - most - log(sum);
-}
-
 static void add_divergence(struct answers *a, const float *was,
                            const float *now)
 {
-    log_softmax(a->c, was, a->p);
-    log_softmax(a->c, now, a->q);
-    for (int i = 0; i < a->c; i++)
-        a->sum += exp(a->p[i]) * (a->p[i] - a->q[i]);
+    a->sum += ctt_divergence(a->c, was, now, a->p, a->q);
 }
 
 static void add_errors(struct answers *a, const float *was, const float *now)

@@ -435,6 +435,8 @@ struct ctt_metrics {
     uint8_t *verdict;      /* enum ctt_clip_verdict of [clip of the set]
                               [point]; NULL unless of
                               ctt_evaluate_recognise() */
+    float   *answer;       /* logits of [clip of the set][point][class]; NULL
+                              unless of ctt_answer_recognise() */
 };
 
 int  ctt_metrics_new(int classes, const struct ctt_point *point, int points,
@@ -461,6 +463,14 @@ int  ctt_evaluate_recognise(const struct ctt_model *m,
                             const struct ctt_point *point, int points,
                             const struct ctt_events *ev,
                             struct ctt_metrics **out);
+
+/* The same, and keeps the answers; those of clips that could not be read are
+ * zeros. */
+int  ctt_answer_recognise(const struct ctt_model *m,
+                          const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                          const struct ctt_point *point, int points,
+                          const struct ctt_events *ev,
+                          struct ctt_metrics **out);
 
 /* ---- predict/evaluate.c ---- */
 

@@ -3,9 +3,11 @@
  * reports size, speed and accuracy. */
 #include "tools/compress_calls.h"
 #include "tools/compress_check.h"
+#include "tools/compress_clips.h"
 #include "tools/compress_opt.h"
 #include "tools/compress_prove.h"
 #include "tools/compress_retrain.h"
+#include "tools/compress_sense.h"
 #include "tools/files.h"
 #include "tools/tool.h"
 #include "tools/train_say.h"
@@ -64,14 +66,38 @@ static const struct ctt_opt own[] = {
     { .name = NULL }
 };
 
+static const struct ctt_opt sense[] = {
+    { .name = "sense", .type = CTT_FLAG, .off = FIELD(sense), .dflt = "0",
+      .help = "writes no model: measures what each weight bears: each option "
+      "for it alone, without retraining: what the answers on the validation "
+      "clips lose, and the bytes and the time of the model",
+      .tags = CTT_OPT_COMMON, .section = "Sensitivity" },
+    { .name = "sense-kl", .type = CTT_FLOAT, .off = FIELD(sense_kl),
+      .dflt = "0.02", .help = "the last table is of the strongest values that "
+      "change the answers by less, in nats: the mean divergence after 25, 50 "
+      "and 100% of the clips", .min = 1e-6, .max = 100, .arg = "NATS",
+      .section = "Sensitivity", .needs = "sense" },
+    { .name = "sense-log", .type = CTT_STRING, .off = FIELD(sense_log),
+      .dflt = "", .help = "where results are kept, a JSON line each; what is "
+      "there already is not measured again [MODEL.sense.jsonl]", .arg = "FILE",
+      .section = "Sensitivity", .needs = "sense" },
+    { .name = "sense-csv", .type = CTT_STRING, .off = FIELD(sense_csv),
+      .dflt = "", .help = "write all results as CSV", .arg = "FILE",
+      .section = "Sensitivity", .needs = "sense" },
+    { .name = "sense-plot", .type = CTT_STRING, .off = FIELD(sense_plot),
+      .dflt = "", .help = "draw a curve per weight and option (SVG)",
+      .arg = "FILE", .section = "Sensitivity", .needs = "sense" },
+    { .name = NULL }
+};
+
 /* After the trainer's settings, as they continue their last section. */
 static const struct ctt_opt files[] = {
-    { "out", CTT_STRING, FIELD(out), NULL, "the compressed model, another "
+    { "out", CTT_STRING, FIELD(out), "", "the compressed model, another "
       "file than MODEL",
       .letter = 'o', .arg = "FILE", .section = "Output",
       .tags = CTT_OPT_COMMON },
     { "report", CTT_STRING, FIELD(report), "", "write the report as JSON",
-      .arg = "FILE", .section = "Output", .tags = CTT_OPT_COMMON },
+      .arg = "FILE", .section = "Output" },
     { .name = NULL }
 };
 
@@ -100,6 +126,7 @@ static int all_options(struct ctt_opt tab[CTT_OPT_MAX + 1])
 
     CTT_TRY(n = ctt_recipe_options(FIELD(recipe), tab, CTT_OPT_MAX));
     CTT_TRY(add_rows(tab, &n, own));
+    CTT_TRY(add_rows(tab, &n, sense));
     CTT_TRY(add_rows(tab, &n, ctt_train_opts));
     CTT_TRY(add_rows(tab, &n, files));
 out:
@@ -107,88 +134,6 @@ out:
 }
 
 /* ---- the run ---- */
-
-/* Clips of a split that is not there, or of other classes than the model's, are
- * a wrong argument. */
-static int open_data(struct ctt_compress_job *j, const char *path,
-                     const char *split, struct ctt_data **out)
-{
-    const struct ctt_graph *g = j->m->g;
-    int rc = ctt_data_open(path, split,
-                           &g->node[ctt_graph_input(g)].attr.input, j->m->label,
-                           j->m->labels, &j->c.train, &j->ev, out);
-
-    if (rc == CTT_EINVAL)
-        j->status = CTT_EXIT_USAGE;
-    return rc;
-}
-
-/* Whether it cannot do without training clips. */
-static int needs_data(const struct ctt_recipe *r)
-{
-    return r->epochs > 0 || r->svd.on == CTT_ON_RESPONSES ||
-           r->tt.on == CTT_ON_RESPONSES || ctt_int8_given(&r->int8);
-}
-
-/* Whether it can do without, if the validation clips are the same. */
-static int spares_data(const struct ctt_compress_job *j)
-{
-    return !needs_data(&j->c.recipe) &&
-           ctt_opt_is_default(own + ctt_opt_find(own, "norm-clips"), &j->c);
-}
-
-/* Fewer clips hardly tell the ranges of values. */
-enum { FEW_CLIPS = 8 };
-
-static void tell_few(const struct ctt_compress_job *j)
-{
-    const struct ctt_recipe *r = &j->c.recipe;
-    int clips = j->data ? ctt_data_clips(j->data) : 0;
-    int may = j->c.train.data && j->val && ctt_recipe_opens_type(r);
-
-    if (may && !j->data)
-        ctt_tool_say("int8: nothing to choose, as ranges of values are "
-                     "measured on training clips, and %s", r->norm_clips > 0
-                     ? "those of --data are the validation clips"
-                     : "--norm-clips 0 without retraining reads none");
-    else if ((may || ctt_int8_given(&r->int8)) && clips < FEW_CLIPS)
-        ctt_tool_say("int8: %d training clips are few to measure ranges of "
-                     "values on: others may be clipped", clips);
-}
-
-/* Opens the training clips, if it reads them, and the validation clips.  A list
- * without splits validates on what it would train on. */
-static int open_clips(struct ctt_compress_job *j)
-{
-    const struct ctt_train_cfg *c = &j->c.train;
-    int rc = 0;
-
-    if (c->data && (needs_data(&j->c.recipe) || j->c.recipe.norm_clips > 0))
-        CTT_TRY(open_data(j, c->data, c->split, &j->data));
-    if (c->task == CTT_PREDICT) {
-        CTT_TRY(ctt_say_set("training", j->data));
-        tell_few(j);
-        goto out;
-    }
-    CTT_TRY(open_data(j, c->val ? c->val : c->data, c->val_split, &j->val));
-    if (spares_data(j) && j->data && ctt_data_same(j->data, j->val))
-        ctt_data_close(&j->data);
-    CTT_CHECK(!j->data || !ctt_data_same(j->data, j->val), CTT_EINVAL,
-              "%s: has no split '%s' to validate on; pass --val",
-              c->data, c->val_split);
-    if (j->data) {
-        CTT_TRY(ctt_say_set("training", j->data));
-        CTT_TRY(ctt_say_shared("validation", j->val, "training",
-                               j->data));
-    }
-    CTT_TRY(ctt_say_set("validation", j->val));
-    ctt_tool_say("%d training clips, %d validation clips",
-                 j->data ? ctt_data_clips(j->data) : 0,
-                 ctt_data_clips(j->val));
-    tell_few(j);
-out:
-    return rc;
-}
 
 /* Retraining and validation are for recognition; a model that predicts frames
  * can be measured on clips. */
@@ -209,9 +154,9 @@ static int check_task(struct ctt_compress_job *j)
     c->recipe.epochs = 0;
     c->recipe.norm_clips = 0;
     c->train.task = CTT_PREDICT;
-    CTT_CHECK(needs_data(&c->recipe), CTT_EUNSUP, "%s: predicts frames; "
-              "without --int8, or responses to measure, it is compressed "
-              "without --data", j->path);
+    CTT_CHECK(ctt_compress_needs_data(&c->recipe), CTT_EUNSUP,
+              "%s: predicts frames; without --int8, or responses to measure, "
+              "it is compressed without --data", j->path);
 out:
     return rc;
 }
@@ -369,7 +314,7 @@ static int run(struct ctt_compress_job *j, struct ctt_report **r)
     if (c->train.resume)
         CTT_TRY(open_from(j));
     if (c->train.data || c->train.val)
-        CTT_TRY(open_clips(j));
+        CTT_TRY(ctt_compress_open_clips(j));
     if (j->from)
         CTT_TRY(ctt_pause_end(j->from, &c->train, j->data, j->val));
     calls = ctt_compress_calls(j);
@@ -458,6 +403,8 @@ static int complete(struct ctt_compress_job *j, int argc, char **argv,
     CTT_CHECK(argc - first == 1, CTT_EINVAL, "one model expected, but "
               "also given: '%s'", argv[first + 1]);
     j->path = argv[first];
+    if (c->sense)
+        return ctt_compress_check_sense(j);
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
     CTT_TRY(ctt_opt_check(j->tab, c));
     CTT_CHECK(c->train.data || !ctt_int8_given(&c->recipe.int8), CTT_EINVAL,
@@ -498,7 +445,7 @@ int main(int argc, char **argv)
         complete(&j, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     ctt_tool_catch();
-    rc = compress(&j);
+    rc = j.c.sense ? ctt_compress_sense(&j) : compress(&j);
     if (rc < 0)
         ctt_tool_fail(j.status);
     ctt_free(j.place);

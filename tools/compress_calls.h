@@ -15,6 +15,9 @@ struct ctt_compress_cfg {
     struct ctt_recipe    recipe;
     const char          *out, *report, *epochs;
     int                  by_times;
+    int                  sense;       /* 1: --sense and its settings: */
+    float                sense_kl;
+    const char          *sense_log, *sense_csv, *sense_plot;
 };
 
 struct ctt_compress_job {

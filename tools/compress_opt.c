@@ -104,6 +104,28 @@ static const struct ctt_chapter chapters[] = {
       "If there is retraining, at most half of the convolutions stay in "
       "floats: where that "
       "is not enough, none of them does, and training has to help." },
+    { "SENSITIVITY",
+      "--sense writes no model. For each weight and each of a list of options "
+      "(pruning of single values and of blocks, shared values, SVD, tensor "
+      "trains, thinning, INT8) it makes a model in which that option changes "
+      "this weight alone, as a stage would do, without retraining; of thinning "
+      "also the weights whose channels must go with it. Batch norms are "
+      "folded first. \"KL\" is how far the probabilities of the classes are "
+      "from those of the model as given (Kullback-Leibler divergence in nats, "
+      "mean over the validation clips, after 25, 50 and 100% of each), "
+      "\"points lost\" is top-1, which on few clips says less, \"bytes "
+      "saved\" is what the coded file is smaller by, and \"faster\" is the "
+      "ratio of frame times, measured in turns; with --choose-by rules nothing "
+      "is timed. Where a value can't be used, or saves nothing, a line says "
+      "why.\n\n"
+      "The last table has the strongest value of each option with a divergence "
+      "of --sense-kl or less. It goes by the divergences that rise with the "
+      "value and fit best (isotonic regression), as a stronger value that "
+      "seems to do less harm does so by chance; --sense-csv has them as "
+      "\"fit\", --sense-plot draws them.\n\n"
+      "Each result is added to --sense-log at once, as a line of JSON: the "
+      "same command goes on after it was stopped or killed. A log belongs to "
+      "one model, one set of clips, device and number of threads." },
     { "SIZE, TIME AND MEMORY",
       "\"pruned\" is the share of the values of all convolution weights, "
       "\"prunable\" that of the weights which --prune may prune.\n\n"
@@ -133,7 +155,10 @@ static const struct ctt_chapter chapters[] = {
     { "EXAMPLES",
       "Factorise, prune 90% of the cores, and retrain:\n\n"
       "    convtt-compress dense.h5 -o small.h5 --data clips \\\n"
-      "        --prune 0.9 --tt-rank 8 --report small.json" },
+      "        --prune 0.9 --tt-rank 8 --report small.json\n\n"
+      "See what each weight bears before that:\n\n"
+      "    convtt-compress --sense dense.h5 --data clips \\\n"
+      "        --sense-plot dense.svg" },
     { .title = NULL }
 };
 

@@ -4,6 +4,10 @@
 
 #include <math.h>
 
+const struct ctt_point ctt_compress_points[CTT_ACCURACIES] = {
+    { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
+};
+
 /* Whole clips that both have read. */
 static void compare(const struct ctt_metrics *base, const struct ctt_metrics *r,
                     int clips, struct ctt_score *s)
@@ -46,13 +50,11 @@ int ctt_compress_test(const struct ctt_model *m,
                       const struct ctt_metrics *base, struct ctt_score *s,
                       struct ctt_metrics **all)
 {
-    static const struct ctt_point point[CTT_ACCURACIES] = {
-        { .ratio = 0.25 }, { .ratio = 0.5 }, { .ratio = 1 },
-    };
     struct ctt_metrics *r = NULL;
     int rc = 0;
 
-    CTT_TRY(ctt_evaluate_recognise(m, cfg, d, point, CTT_ACCURACIES, ev, &r));
+    CTT_TRY(ctt_evaluate_recognise(m, cfg, d, ctt_compress_points,
+                                   CTT_ACCURACIES, ev, &r));
     *s = (struct ctt_score){ .clips = r->clips };
     for (int k = 0; k < CTT_ACCURACIES; k++)
         s->top1[k] = ctt_metrics_top1(r, k);

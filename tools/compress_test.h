@@ -6,6 +6,9 @@
 #include "compress/compress.h"
 #include "libtrain/train.h"
 
+/* After which shares of a clip: 25, 50 and 100%. */
+extern const struct ctt_point ctt_compress_points[CTT_ACCURACIES];
+
 /* Tests m on the clips of d.  base: of the model as given on the same clips, to
  * compare with; NULL: m is that model.  all, which may be NULL, gets the result
  * of m, which the caller frees. */

@@ -10,6 +10,9 @@
 #include "tools/infer_answers.h"
 #include "tools/event_out.h"
 #include "tools/infer_measure.h"
+#include "tools/sense_log.h"
+#include "tools/sense_say.h"
+#include "tools/sense_plot.h"
 #include "tools/train_folds.h"
 #include "video/video.h"
 
@@ -92,6 +95,21 @@ static int is_report(const char *path)
     return BEGINS(path, CTT_REPORT_BEGIN);
 }
 
+static int is_sense_log(const char *path)
+{
+    return BEGINS(path, CTT_SENSE_LOG_BEGIN);
+}
+
+static int is_sense_csv(const char *path)
+{
+    return BEGINS(path, CTT_SENSE_CSV_BEGIN);
+}
+
+static int is_plot(const char *path)
+{
+    return BEGINS(path, CTT_SVG_BEGIN);
+}
+
 static int is_table(const char *path)
 {
     return BEGINS(path, CTT_MEASURE_BEGIN) || BEGINS(path, CTT_ANSWERS_BEGIN);
@@ -123,6 +141,9 @@ kinds[] = {
     [CTT_TOOL_FOLDS_CSV] = { "results of --folds as CSV", is_folds_csv },
     [CTT_TOOL_FOLDS_JSON] = { "results of --folds as JSON", is_folds_json },
     [CTT_TOOL_REPORT] = { "report of convtt-compress", is_report },
+    [CTT_TOOL_SENSE_LOG] = { "log of --sense", is_sense_log },
+    [CTT_TOOL_SENSE_CSV] = { "table of --sense as CSV", is_sense_csv },
+    [CTT_TOOL_PLOT] = { "SVG picture of convtt", is_plot },
     [CTT_TOOL_TABLE] = { "table of convtt-infer", is_table },
     [CTT_TOOL_FRAMES] = { "file of predicted frames", is_frames },
     [CTT_TOOL_PICTURE] = { "PNG", is_picture },

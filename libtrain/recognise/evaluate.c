@@ -95,6 +95,20 @@ out:
     return rc;
 }
 
+/* What metrics have of each clip. */
+static void keep(const struct ctt_recognise_eval *e, struct ctt_metrics *m,
+                 int clip, int point, int row, enum ctt_clip_verdict v)
+{
+    size_t at = (size_t)clip * (size_t)m->points + (size_t)point;
+    size_t classes = (size_t)ctt_answer_classes(e->g);
+
+    if (m->verdict)
+        m->verdict[at] = (uint8_t)v;
+    if (m->answer)
+        memcpy(m->answer + at * classes, e->answers + (size_t)row * classes,
+               classes * sizeof(*m->answer));
+}
+
 static void count(const struct ctt_recognise_eval *e, const struct ctt_batch *b,
                   struct ctt_metrics *m)
 {
@@ -109,8 +123,7 @@ static void count(const struct ctt_recognise_eval *e, const struct ctt_batch *b,
             enum ctt_clip_verdict v = ctt_metrics_add(
                 m, k, e->answers + (int64_t)row * classes,
                 e->d->clip[b->clip[j]].label);
-            if (m->verdict)
-                m->verdict[(int64_t)b->clip[j] * m->points + k] = (uint8_t)v;
+            keep(e, m, b->clip[j], k, row, v);
         }
     }
 }
@@ -151,6 +164,7 @@ struct recognise_request {
     const struct ctt_point     *point;
     int                         points;
     const struct ctt_events    *ev;
+    int                         answers;    /* 1: to be kept */
     struct ctt_metrics         *out;
 };
 
@@ -166,9 +180,26 @@ static int test(void *arg, struct ctt_dev *dev, const float *w)
                             &q->out));
     q->out->verdict = ctt_calloc((size_t)q->d->clips, (size_t)q->points);
     CTT_TRY(q->out->verdict ? 0 : CTT_ENOMEM);
+    if (q->answers)
+        q->out->answer = ctt_calloc((size_t)q->d->clips * (size_t)q->points,
+                                    (size_t)ctt_answer_classes(q->m->g) *
+                                    sizeof(*q->out->answer));
+    CTT_TRY(q->out->answer || !q->answers ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_recognise_eval_run(e, q->ev, q->out));
 out:
     ctt_recognise_eval_close(&e);
+    return rc;
+}
+
+static int run(struct recognise_request *q, struct ctt_metrics **out)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_eval_model(q->m, q->cfg, test, q));
+    *out = q->out;
+    q->out = NULL;
+out:
+    ctt_metrics_free(&q->out);
     return rc;
 }
 
@@ -178,13 +209,16 @@ int ctt_evaluate_recognise(const struct ctt_model *m,
                            const struct ctt_events *ev,
                            struct ctt_metrics **out)
 {
-    struct recognise_request q = { m, cfg, d, point, points, ev, NULL };
-    int rc = 0;
+    return run(&(struct recognise_request){ m, cfg, d, point, points, ev, 0,
+                                            NULL }, out);
+}
 
-    CTT_TRY(ctt_eval_model(m, cfg, test, &q));
-    *out = q.out;
-    q.out = NULL;
-out:
-    ctt_metrics_free(&q.out);
-    return rc;
+int ctt_answer_recognise(const struct ctt_model *m,
+                         const struct ctt_train_cfg *cfg, struct ctt_data *d,
+                         const struct ctt_point *point, int points,
+                         const struct ctt_events *ev,
+                         struct ctt_metrics **out)
+{
+    return run(&(struct recognise_request){ m, cfg, d, point, points, ev, 1,
+                                            NULL }, out);
 }

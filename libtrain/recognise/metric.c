@@ -79,6 +79,7 @@ void ctt_metrics_free(struct ctt_metrics **m)
         return;
     ctt_free((*m)->confusion);
     ctt_free((*m)->verdict);
+    ctt_free((*m)->answer);
     ctt_free(*m);
     *m = NULL;
 }

@@ -67,8 +67,8 @@ sections convtt-train Data 'Augmentation in training' Model Optimiser \
     Validation 'Early observation' \
     Prediction 'Mixed precision' $trainer
 sections convtt-compress Thinning SVD 'Tensor trains' Pruning Folding Sharing \
-    Rounding Choices Retraining Data 'Augmentation in training' Model \
-    Optimiser Validation 'Early observation' \
+    Rounding Choices Retraining Sensitivity Data \
+    'Augmentation in training' Model Optimiser Validation 'Early observation' \
     'Mixed precision' $trainer
 sections convtt-infer Recognition Decision Prediction Stream Measuring Data \
     Device Limits Output

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sense.h: what each weight of a model bears: options of compression that
+ * change one weight alone, without retraining. */
+#ifndef CTT_SENSE_H
+#define CTT_SENSE_H
+
+#include "compress/report.h"
+
+struct ctt_recipe_calls;
+
+/* ---- sense_ladder.c ---- */
+
+/* An option with values from the mildest to the strongest. */
+struct ctt_ladder {
+    const char *name;       /* what tables and files call it */
+    const char *option;     /* of convtt-compress, which gets the values */
+    const char *unit;       /* of the values */
+    const char *also;       /* other settings: "name=value", separated by
+                               blanks */
+    const char *except;     /* the option with the names that stay as they
+                               are */
+    const struct ctt_stage *stage;
+    int         of_rank;    /* 1: values are shares of the rank that the weight
+                               has as a matrix, output channels x all else */
+    const char *word;       /* the option's value in place of the only number;
+                               or NULL */
+    const double *value;
+    int         values;
+};
+
+/* NULL name: the end. */
+extern const struct ctt_ladder ctt_ladders[];
+enum { CTT_LADDERS = 7 };
+
+/* ---- sense.c ---- */
+
+/* What a change of a model does to its answers on clips that trained nothing,
+ * after 25, 50 and 100% of each. */
+struct ctt_change {
+    double kl[CTT_ACCURACIES];      /* mean Kullback-Leibler divergence of the
+                                       classes' probabilities from those
+                                       before, in nats */
+    double lost[CTT_ACCURACIES];    /* top-1, 0..1 */
+};
+
+struct ctt_sense_weight {
+    char    name[CTT_NAME];
+    int     node;       /* of the model that is changed */
+    int     rank;       /* as a matrix */
+    int64_t params;
+    double  macs;       /* share of the model's multiplications per frame and
+                           clip together, 0..1 */
+};
+
+struct ctt_sense_point {
+    int               weight;      /* index */
+    const struct ctt_ladder *ladder;
+    double            value;
+    int               done;        /* the rest is known */
+    char              why[CTT_REASON];    /* not "": it can't be done, or
+                                             changes nothing */
+    struct ctt_change change;
+    double            fit;         /* the mean of change.kl over the shares, in
+                                      an order that rises along the ladder;
+                                      NAN: not measured */
+    int64_t           bytes;       /* of the file */
+    double            faster;      /* than the model as given; NAN: not timed */
+};
+
+struct ctt_sense {
+    struct ctt_model        *m;    /* as given, batch norms folded into convs */
+    int64_t                  bytes;    /* of its file */
+    struct ctt_sense_weight *weight;
+    int                      weights;
+    struct ctt_sense_point  *point;    /* by weight, ladder and value */
+    int                      points;
+};
+
+/* What the caller does; each gets arg. */
+struct ctt_sense_calls {
+    void *arg;
+    const struct ctt_recipe_calls *recipe;    /* sample() for ranges of INT8,
+                                                 compare() for times: each may
+                                                 be NULL, and is then not
+                                                 measured */
+    /* Tests m against the model as given. */
+    int (*change)(void *arg, const struct ctt_model *m,
+                  struct ctt_change *out);
+    /* Called before and after each point that is measured. */
+    int (*begin)(void *arg, const struct ctt_sense *s, int point);
+    int (*end)(void *arg, const struct ctt_sense *s, int point);
+};
+
+/* Lists the points of all convs and deconvs of m; none is done.  CTT_EUNSUP if
+ * m has none.  The caller frees *out. */
+int  ctt_sense_new(const struct ctt_model *m, struct ctt_sense **out);
+void ctt_sense_free(struct ctt_sense **s);
+
+/* Measures the points that are not done, in files beside path
+ * (net/newfile.h). */
+int  ctt_sense_run(struct ctt_sense *s, const struct ctt_sense_calls *calls,
+                   const char *path);
+
+/* Sets `fit` of all points, for each weight and ladder by the least squares of
+ * a rising sequence (isotonic regression; Ayer and others 1955): a stronger
+ * value that seems to do less harm does so by chance. */
+void ctt_sense_fit(struct ctt_sense *s);
+
+/* The strongest point of a weight on a ladder whose fit is at most `kl` nats,
+ * as are all before it; NULL: none. */
+const struct ctt_sense_point *ctt_sense_bears(const struct ctt_sense *s,
+                                              int weight,
+                                              const struct ctt_ladder *l,
+                                              double kl);
+
+/* The mean of the divergences. */
+double ctt_change_mean(const struct ctt_change *c);
+
+/* ---- divergence.c ---- */
+
+/* The Kullback-Leibler divergence, in nats, of the probabilities (softmax) of
+ * `now` from those of `was`: logits of c classes.  p, q: c numbers each to work
+ * with. */
+double ctt_divergence(int c, const float *was, const float *now, double *p,
+                      double *q);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sense_fit.c: a rising sequence for each weight and ladder, and how far up a
+ * weight may go. */
+#include "compress/sense.h"
+
+#include <math.h>
+#include <stddef.h>
+
+double ctt_change_mean(const struct ctt_change *c)
+{
+    double sum = 0;
+
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        sum += c->kl[k];
+    return sum / CTT_ACCURACIES;
+}
+
+/* Points of one value in the fit: their sum and number. */
+struct pool { double sum; int count; };
+
+enum { STEPS = 16 };
+
+/* Neighbours that fall are pooled until none does: "pool adjacent
+ * violators". */
+static void rise(struct ctt_sense_point *const *p, int n)
+{
+    struct pool pool[STEPS];
+    int pools = 0, i = 0;
+
+    for (int k = 0; k < n; k++) {
+        pool[pools++] = (struct pool){ ctt_change_mean(&p[k]->change), 1 };
+        while (pools > 1 && pool[pools - 2].sum * pool[pools - 1].count >
+                            pool[pools - 1].sum * pool[pools - 2].count) {
+            pool[pools - 2].sum += pool[pools - 1].sum;
+            pool[pools - 2].count += pool[pools - 1].count;
+            pools--;
+        }
+    }
+    for (int k = 0; k < pools; k++)
+        for (int j = 0; j < pool[k].count; j++)
+            p[i++]->fit = pool[k].sum / pool[k].count;
+}
+
+/* The points of a weight on a ladder are neighbours; what was not measured is
+ * left out. */
+void ctt_sense_fit(struct ctt_sense *s)
+{
+    for (int i = 0; i < s->points;) {
+        const struct ctt_ladder *l = s->point[i].ladder;
+        struct ctt_sense_point *p[STEPS];
+        int n = 0;
+
+        for (int k = 0; k < l->values; k++, i++)
+            if (s->point[i].done && !s->point[i].why[0] && n < STEPS)
+                p[n++] = &s->point[i];
+        rise(p, n);
+    }
+}
+
+const struct ctt_sense_point *ctt_sense_bears(const struct ctt_sense *s,
+                                              int weight,
+                                              const struct ctt_ladder *l,
+                                              double kl)
+{
+    const struct ctt_sense_point *best = NULL;
+
+    for (int i = 0; i < s->points; i++) {
+        const struct ctt_sense_point *p = &s->point[i];
+
+        if (p->weight == weight && p->ladder == l && p->fit <= kl)
+            best = p;
+    }
+    return best;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * compress_sense.c: convtt-compress --sense: what each weight bears. */
+#include "tools/compress_sense.h"
+#include "tools/compress_clips.h"
+#include "tools/compress_test.h"
+#include "tools/files.h"
+#include "tools/sense_log.h"
+#include "tools/sense_plot.h"
+#include "tools/sense_say.h"
+#include "tools/tool.h"
+#include "net/ahead.h"
+#include "net/clock.h"
+#include "net/decision.h"
+#include "net/edit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- settings ---- */
+
+/* Whether a setting has no effect: of a stage, a recipe, a file, or of
+ * training. */
+static int is_idle(const struct ctt_opt *o)
+{
+    static const char *const used[] = { "sense", "sense-kl", "sense-log",
+        "sense-csv", "sense-plot", "choose-by" };
+
+    if (o->off < offsetof(struct ctt_compress_cfg, recipe))
+        return (o->tags & CTT_CFG_STEP) != 0;
+    for (size_t i = 0; i < CTT_LEN(used); i++)
+        if (strcmp(o->name, used[i]) == 0)
+            return 0;
+    return 1;
+}
+
+/* The log is MODEL.sense.jsonl unless --sense-log names it. */
+static int name_log(struct ctt_compress_job *j)
+{
+    int n, rc = 0;
+
+    if (j->c.sense_log)
+        goto out;
+    n = snprintf(j->ckpt, sizeof(j->ckpt), "%s.sense.jsonl", j->path);
+    CTT_CHECK(n < (int)sizeof(j->ckpt), CTT_EINVAL, "%s: name too long",
+              j->path);
+    j->c.sense_log = j->ckpt;
+out:
+    return rc;
+}
+
+static int check_files(const struct ctt_compress_job *j)
+{
+    const struct ctt_compress_cfg *c = &j->c;
+    const char *const made[] = { c->sense_log, c->sense_csv, c->sense_plot };
+    const char *const read[] = { j->path, c->train.data, c->train.val,
+                                 c->train.classes };
+    int n = CTT_LEN(made), rc;
+
+    CTT_TRY(ctt_tool_apart(made, n));
+    for (size_t k = 0; k < CTT_LEN(read); k++)
+        CTT_TRY(ctt_tool_spares(made, n, read[k]));
+out:
+    return rc;
+}
+
+int ctt_compress_check_sense(struct ctt_compress_job *j)
+{
+    struct ctt_compress_cfg *c = &j->c;
+    int rc;
+
+    for (const struct ctt_opt *o = j->tab; o->name; o++)
+        CTT_CHECK(!is_idle(o) || ctt_opt_is_default(o, c), CTT_EINVAL,
+                  "--%s has no effect with --sense", o->name);
+    CTT_CHECK(c->train.data || c->train.val, CTT_EINVAL,
+              "--sense requires --data or --val");
+    CTT_TRY(ctt_opt_check(j->tab, c));
+    CTT_TRY(ctt_train_check(&c->train));
+    CTT_TRY(name_log(j));
+    CTT_TRY(check_files(j));
+out:
+    return rc;
+}
+
+static int check_outputs(const struct ctt_compress_cfg *c)
+{
+    int rc;
+
+    CTT_TRY(ctt_tool_can_append(c->sense_log, CTT_TOOL_SENSE_LOG));
+    if (c->sense_csv)
+        CTT_TRY(ctt_tool_can_replace(c->sense_csv, CTT_TOOL_SENSE_CSV));
+    if (c->sense_plot)
+        CTT_TRY(ctt_tool_can_replace(c->sense_plot, CTT_TOOL_PLOT));
+out:
+    return rc;
+}
+
+/* ---- the answers ---- */
+
+struct sense {
+    struct ctt_compress_job *j;
+    struct ctt_metrics      *was;    /* of the model as given */
+    struct ctt_sense_log    *log;
+    int                      known, done;    /* before this run; in it */
+    double                   start;
+    double                  *p, *q;  /* probabilities: classes each */
+};
+
+static int answer(const struct sense *a, const struct ctt_model *m,
+                  struct ctt_metrics **out)
+{
+    const struct ctt_compress_job *j = a->j;
+
+    return ctt_answer_recognise(m, &j->c.train, j->val, ctt_compress_points,
+                                CTT_ACCURACIES, &j->ev, out);
+}
+
+static int open_answers(struct sense *a, const struct ctt_model *m)
+{
+    int rc = 0;
+
+    CTT_TRY(answer(a, m, &a->was));
+    CTT_CHECK(a->was->clips > 0, CTT_EINVAL, "--sense: no validation clip "
+              "could be read");
+    a->p = ctt_calloc((size_t)a->was->classes, sizeof(*a->p));
+    a->q = ctt_calloc((size_t)a->was->classes, sizeof(*a->q));
+    CTT_TRY(a->p && a->q ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
+/* The mean over clips that both have read. */
+static void compare(const struct sense *a, const struct ctt_metrics *is,
+                    struct ctt_change *out)
+{
+    int classes = is->classes, n = 0, points = CTT_ACCURACIES;
+
+    *out = (struct ctt_change){ { 0 }, { 0 } };
+    for (int i = 0; i < ctt_data_clips(a->j->val); i++) {
+        int64_t at = (int64_t)i * points;
+
+        if (a->was->verdict[at] == CTT_UNREAD || is->verdict[at] == CTT_UNREAD)
+            continue;
+        n++;
+        for (int k = 0; k < points; k++) {
+            const float *x = a->was->answer + (at + k) * classes;
+            const float *y = is->answer + (at + k) * classes;
+
+            out->kl[k] += ctt_divergence(classes, x, y, a->p, a->q);
+            out->lost[k] += (a->was->verdict[at + k] == CTT_RIGHT) -
+                            (is->verdict[at + k] == CTT_RIGHT);
+        }
+    }
+    for (int k = 0; k < points && n > 0; k++) {
+        out->kl[k] /= n;
+        out->lost[k] /= n;
+    }
+}
+
+/* ---- what ctt_sense_run() calls ---- */
+
+static int change(void *arg, const struct ctt_model *m, struct ctt_change *out)
+{
+    struct sense *a = arg;
+    struct ctt_metrics *is = NULL;
+    int rc = 0;
+
+    CTT_TRY(answer(a, m, &is));
+    compare(a, is, out);
+    CTT_CHECK(isfinite(ctt_change_mean(out)), CTT_ENAN, "--sense: answers are "
+              "not finite");
+out:
+    ctt_metrics_free(&is);
+    return rc;
+}
+
+static int begin(void *arg, const struct ctt_sense *s, int point)
+{
+    struct sense *a = arg;
+    const struct ctt_sense_point *p = &s->point[point];
+    int all = s->points - a->known, rc = 0;
+    char left[32] = "";
+
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "--sense: stopped; the same command "
+              "goes on from %s", a->j->c.sense_log);
+    if (a->done > 0)
+        snprintf(left, sizeof(left), ", %.0f s left",
+                 (ctt_seconds() - a->start) / a->done * (all - a->done));
+    ctt_tool_progress(0, "%s: %s %g, %d of %d%s", s->weight[p->weight].name,
+                      p->ladder->name, p->value, a->done + 1, all, left);
+out:
+    return rc;
+}
+
+static int end(void *arg, const struct ctt_sense *s, int point)
+{
+    struct sense *a = arg;
+
+    a->done++;
+    return ctt_sense_log_add(a->log, s, point);
+}
+
+/* ---- all ---- */
+
+static int key_of(const struct ctt_compress_job *j, const struct ctt_model *m,
+                  int timed, struct ctt_sense_key *out)
+{
+    struct ctt_decision sign = { .weights = 0 };
+    int rc = ctt_decision_sign(m, &sign);
+
+    *out = (struct ctt_sense_key){ sign.crc, ctt_data_crc(j->val),
+        ctt_data_clips(j->val), j->c.train.device, j->c.train.threads, timed };
+    return rc;
+}
+
+static int write_all(const struct ctt_compress_cfg *c,
+                     const struct ctt_sense *s)
+{
+    int rc;
+
+    CTT_TRY(ctt_sense_say(s, (double)c->sense_kl));
+    if (c->sense_csv)
+        CTT_TRY(ctt_sense_csv(s, c->sense_csv));
+    if (c->sense_plot)
+        CTT_TRY(ctt_sense_plot(s, (double)c->sense_kl, c->sense_plot));
+    ctt_tool_say("\n%d results in %s", s->points, c->sense_log);
+out:
+    return rc;
+}
+
+static int measure(struct sense *a, struct ctt_sense *s)
+{
+    struct ctt_compress_job *j = a->j;
+    struct ctt_recipe_calls calls = ctt_compress_calls(j);
+    struct ctt_sense_calls all = { a, &calls, change, begin, end };
+    struct ctt_sense_key key;
+    int rc;
+
+    CTT_TRY(key_of(j, s->m, calls.compare != NULL, &key));
+    rc = ctt_sense_log_open(j->c.sense_log, &key, s, &a->known, &a->log);
+    if (rc == CTT_EINVAL)
+        j->status = CTT_EXIT_USAGE;
+    CTT_TRY(rc);
+    if (a->known)
+        ctt_tool_say("%d of %d results are in %s already", a->known, s->points,
+                     j->c.sense_log);
+    CTT_TRY(open_answers(a, s->m));
+    a->start = ctt_seconds();
+    CTT_TRY(ctt_sense_run(s, &all, j->c.sense_log));
+    CTT_TRY(write_all(&j->c, s));
+out:
+    return rc;
+}
+
+/* As for a recipe: without what other runs left in the file. */
+static int open_model(struct ctt_compress_job *j)
+{
+    const struct ctt_tensor *y;
+    int rc;
+
+    CTT_TRY(ctt_model_load(j->path, 0, &j->m));
+    ctt_decision_drop(j->m);
+    CTT_TRY(ctt_ahead_drop_from(&j->m));
+    CTT_TRY(ctt_drop_unread(&j->m));
+    y = &j->m->g->node[ctt_graph_output(j->m->g)].out;
+    CTT_CHECK(y->d * y->h * y->w == 1, CTT_EUNSUP, "%s: predicts frames; "
+              "--sense is for classification", j->path);
+out:
+    return rc;
+}
+
+int ctt_compress_sense(struct ctt_compress_job *j)
+{
+    struct sense a = { .j = j };
+    struct ctt_sense *s = NULL;
+    int rc;
+
+    CTT_TRY(check_outputs(&j->c));
+    CTT_TRY(open_model(j));
+    CTT_TRY(ctt_train_device(&j->c.train));
+    CTT_TRY(ctt_compress_open_clips(j));
+    CTT_TRY(ctt_sense_new(j->m, &s));
+    CTT_TRY(measure(&a, s));
+out:
+    ctt_sense_log_close(&a.log);
+    ctt_metrics_free(&a.was);
+    ctt_free(a.p);
+    ctt_free(a.q);
+    ctt_sense_free(&s);
+    return rc;
+}

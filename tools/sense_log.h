@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sense_log.h: the results of --sense in a file, a JSON line each, from which a
+ * run that was stopped goes on. */
+#ifndef CTT_TOOL_SENSE_LOG_H
+#define CTT_TOOL_SENSE_LOG_H
+
+#include "compress/compress.h"
+
+/* What results depend on, besides the weight, the option and the value. */
+struct ctt_sense_key {
+    uint32_t    model, data;    /* CRC-32 of the model's weights and text, and
+                                   of the clips it is tested on */
+    int         clips;
+    const char *device;
+    int         threads, timed;
+};
+
+struct ctt_sense_log;
+
+/* Opens the log, which is made if it is not there, for this process alone, and
+ * sets the points that it has; *known: how many.  What a run that was killed
+ * wrote of its last line is cut off.  CTT_EINVAL if the log is of another
+ * model, other clips, or another device; CTT_EFORMAT, naming the line, if it is
+ * damaged. */
+int  ctt_sense_log_open(const char *path, const struct ctt_sense_key *key,
+                        struct ctt_sense *s, int *known,
+                        struct ctt_sense_log **out);
+void ctt_sense_log_close(struct ctt_sense_log **log);
+
+/* Adds a point that was measured. */
+int  ctt_sense_log_add(struct ctt_sense_log *log, const struct ctt_sense *s,
+                       int point);
+
+/* How the file begins. */
+#define CTT_SENSE_LOG_BEGIN "{\"sense\":1,"
+
+#endif
