@@ -12,7 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE = 1024, MOST = 64 << 20 };
+/* WORD and REASON are what the formats that read them say. */
+enum { LINE = 1024, MOST = 64 << 20, WORD = 63, REASON = 111 };
+_Static_assert(CTT_NAME <= WORD + 1 && CTT_REASON == REASON + 1,
+               "texts that formats read");
 
 struct ctt_sense_log {
     const char *path;
@@ -118,7 +121,7 @@ static int read_point(const struct ctt_sense_log *log, const char *line,
                       struct ctt_sense *s)
 {
     struct ctt_sense_point got = { .fit = NAN }, *p;
-    char weight[CTT_NAME], option[CTT_NAME];
+    char weight[WORD + 1], option[WORD + 1];
     int n = 0;
 
     if (sscanf(line, "{\"weight\":\"%63[^\"]\",\"option\":\"%63[^\"]\","
