@@ -391,7 +391,7 @@ tells 2 'share values already' s.ctt -o bad --share 3 --report bad.json \
 ls bad* 2> /dev/null && fail "bad input wrote a file"
 tells 2 'no model given' -o a --prune 0.5
 tells 2 'one model expected' m.ctt m.ctt -o a --prune 0.5
-tells 2 'out.* must be given' m.ctt --prune 0.5
+tells 2 '-o OUT must be given' m.ctt --prune 0.5
 tells 2 'nothing to do' m.ctt -o a
 tells 2 '--round excludes --half' m.ctt -o a --half --round 9
 tells 0 'half.ctt written' m.ctt -o half.ctt --half
