@@ -181,8 +181,7 @@ static int begin(void *arg, const struct ctt_sense *s, int point)
     int all = s->points - a->known, rc = 0;
     char left[32] = "";
 
-    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "--sense: stopped; the same command "
-              "goes on from %s", a->j->c.sense_log);
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped");
     if (a->done > 0)
         snprintf(left, sizeof(left), ", %.0f s left",
                  (ctt_seconds() - a->start) / a->done * (all - a->done));
@@ -246,7 +245,10 @@ static int measure(struct sense *a, struct ctt_sense *s)
                      j->c.sense_log);
     CTT_TRY(open_answers(a, s->m));
     a->start = ctt_seconds();
-    CTT_TRY(ctt_sense_run(s, &all, j->c.sense_log));
+    rc = ctt_sense_run(s, &all, j->c.sense_log);
+    CTT_CHECK(rc != CTT_ESTOP, CTT_ESTOP, "--sense: stopped; the same command "
+              "goes on from %s", j->c.sense_log);
+    CTT_TRY(rc);
     CTT_TRY(write_all(&j->c, s));
 out:
     return rc;

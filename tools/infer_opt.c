@@ -119,7 +119,8 @@ static const struct ctt_opt opts[] = {
       "which a source has failed", 0.001, CTT_LIVE_TIMEOUT_MAX,
       .arg = "SECONDS", .section = "Stream", .needs = STREAM },
     { "reconnects", CTT_INT, FIELD(stream.reconnects), "10", "tries in a row "
-      "to open a camera or an address again; -1: without limit", -1, 1000000,
+      "to open a camera or an address again; one that gives frames for 5 s "
+      "ends the row; -1: without limit", -1, 1000000,
       .arg = "N", .section = "Stream", .needs = STREAM },
     { "reset-after", CTT_DOUBLE, FIELD(stream.reset_after), "0", "seconds "
       "without a frame after which the model forgets what it saw; 0: never; "

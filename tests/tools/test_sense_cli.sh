@@ -78,6 +78,19 @@ while [ "$(wc -l 2> /dev/null < s.jsonl || echo 0)" -lt 3 ] &&
 done
 kill -9 $! 2> /dev/null
 wait $! 2> /dev/null
+"$compress" --sense m.h5 $sense --sense-log i.jsonl > out 2> err &
+while [ "$(wc -l 2> /dev/null < i.jsonl || echo 0)" -lt 3 ] &&
+    kill -0 $! 2> /dev/null; do
+    sleep 0.02
+done
+kill $! 2> /dev/null
+wait $!
+case $? in
+0) ;;    # it was faster
+1) grep -q 'stopped; the same command goes on from i.jsonl' err &&
+       [ "$(wc -l < err)" = 1 ] || fail "stopped: $(cat err)" ;;
+*) fail "stopped: status $?: $(cat err)" ;;
+esac
 says 0 'results in s.jsonl' "$compress" --sense m.h5 $sense \
     --sense-log s.jsonl --sense-csv k.csv
 cmp s.csv k.csv || fail 'other results after kill -9'
