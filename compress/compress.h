@@ -32,7 +32,8 @@ int ctt_solve(int n, int columns, double *a, double *b);
 /* ---- names.c ---- */
 
 /* 1 if name, or the name of the conv that it is a core of, matches one of the
- * patterns (fnmatch, separated by commas; NULL: none). */
+ * patterns (fnmatch, separated by commas; NULL: none); "=NAME" matches only
+ * that name, not its cores. */
 int ctt_name_matches(const char *patterns, const char *name);
 
 /* CTT_EINVAL if one of the patterns matches no conv or deconv of m. */

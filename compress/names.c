@@ -19,7 +19,7 @@ static void base_name(const char *name, char *base)
 
 int ctt_name_matches(const char *patterns, const char *name)
 {
-    char one[CTT_NAME], base[CTT_NAME];
+    char one[CTT_NAME + 1], base[CTT_NAME];
 
     base_name(name, base);
     for (const char *p = patterns; p && *p; p += strspn(p, ",")) {
@@ -27,7 +27,9 @@ int ctt_name_matches(const char *patterns, const char *name)
         if (n < sizeof(one)) {
             memcpy(one, p, n);
             one[n] = '\0';
-            if (fnmatch(one, name, 0) == 0 || fnmatch(one, base, 0) == 0)
+            if (one[0] == '=' ? strcmp(one + 1, name) == 0
+                              : fnmatch(one, name, 0) == 0 ||
+                                fnmatch(one, base, 0) == 0)
                 return 1;
         }
         p += n;
@@ -37,7 +39,7 @@ int ctt_name_matches(const char *patterns, const char *name)
 
 int ctt_names_check(const struct ctt_model *m, const char *patterns)
 {
-    char one[CTT_NAME];
+    char one[CTT_NAME + 1];
     int rc = 0;
 
     for (const char *p = patterns; p && *p; p += strspn(p, ",")) {

@@ -121,13 +121,13 @@ static int is_tied(const struct ctt_graph *g, const struct ctt_ties *t,
     return 0;
 }
 
-/* The names of all other weights, with a comma between two.  ties: without
+/* Patterns of all other weights, with a comma between two.  ties: without
  * those whose channels go together; or NULL. */
 static int list_others(const struct ctt_sense *s, int weight,
                        const struct ctt_ties *ties, char **out)
 {
     const struct ctt_graph *g = s->m->g;
-    size_t size = (size_t)s->weights * (CTT_NAME + 1), n = 0;
+    size_t size = (size_t)s->weights * (CTT_NAME + 2), n = 0;
     char *text = ctt_calloc(size, 1);
 
     if (!text)
@@ -136,7 +136,7 @@ static int list_others(const struct ctt_sense *s, int weight,
         if (i == weight || (ties && is_tied(g, ties, s->weight[weight].node,
                                             s->weight[i].node)))
             continue;
-        n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "," : "",
+        n += (size_t)snprintf(text + n, size - n, "%s=%s", n ? "," : "",
                               s->weight[i].name);
     }
     *out = text;

@@ -34,7 +34,8 @@ static const char description[] =
     "reduce the number of multiplications. Tables report what each weight and "
     "each step came to; --report writes the same as JSON.\n\n"
     "PATTERNS are names with * and ?, separated by commas. A pattern also "
-    "matches the cores of a weight of that name.\n\n"
+    "matches the cores of a weight of that name; =NAME matches none but "
+    "NAME.\n\n"
     "A model that predicts frames is compressed without --val and retraining, "
     "which are for classification. --data is only read for what is measured on "
     "clips: by --int8, --svd-on and --tt-on.";

@@ -195,6 +195,10 @@ static void test_names(void)
     CU_ASSERT(!ctt_name_matches("y,", "z"));
     CU_ASSERT(!ctt_name_matches(NULL, "y"));
     CU_ASSERT(!ctt_name_matches("", "y"));
+    CU_ASSERT(ctt_name_matches("a,=y", "y"));
+    CU_ASSERT(!ctt_name_matches("=y", "y.t2"));
+    CU_ASSERT(ctt_name_matches("=y.t2", "y.t2"));
+    CU_ASSERT(!ctt_name_matches("=y*", "yy"));
 }
 
 /* ---- on responses ---- */
