@@ -217,7 +217,7 @@ static int run_hook(struct ctt_event_out *o, const struct ctt_event_line *l,
         ctt_tool_warn("--exec: %d commands are running, none is started for "
                       "this event", CTT_HOOK_ROOM);
     if (rc == CTT_EIO)
-        ctt_tool_note("%s", ctt_errmsg());
+        ctt_tool_warn("an event without its command: %s", ctt_errmsg());
     rc = rc == CTT_EIO ? 0 : rc;
 out:
     for (int i = 0; i < VARIABLES; i++)

@@ -58,18 +58,45 @@ static void look(void *arg)
     ctt_event_out_look(arg);
 }
 
-static int open_source(struct live *l, int i)
+static struct ctt_live_set set_of(const struct live *l, int i)
 {
     const struct ctt_stream_set *s = l->set;
-    struct ctt_live_set set = { .source = l->with->sources->item[i].source,
+
+    return (struct ctt_live_set){ .source = l->with->sources->item[i].source,
         .raw = s->raw, .realtime = s->realtime,
         .behind = (enum ctt_behind)s->behind, .timeout = s->timeout,
         .reconnects = s->reconnects, .reset_after = s->reset_after,
         .want_picture = s->draw != NULL,
         .cut = s->reset_on == CTT_RESET_CUT ? CUT : 0,
-        .say = say_line, .news = ring, .arg = &l->ear[i] };
+        .say = say_line, .news = ring };
+}
+
+/* What is wrong with the form of a source or with the settings is a mistake of
+ * the list, which is found before any source is opened. */
+static int check_sources(const struct live *l)
+{
+    const struct ctt_live_list *s = l->with->sources;
+    int rc = 0;
+
+    for (int i = 0; i < l->count; i++) {
+        struct ctt_live_set set = set_of(l, i);
+
+        rc = ctt_live_check(&set, l->with->in);
+        if (rc == CTT_EINVAL && s->path)
+            rc = ctt_error(rc, "%s:%d: %s", s->path, s->item[i].line,
+                           ctt_errmsg());
+        CTT_TRY(rc);
+    }
+out:
+    return rc;
+}
+
+static int open_source(struct live *l, int i)
+{
+    struct ctt_live_set set = set_of(l, i);
 
     l->ear[i] = (struct ear){ &l->bell, &l->one[i] };
+    set.arg = &l->ear[i];
     return ctt_live_open(&set, l->with->in, &l->one[i].source);
 }
 
@@ -84,21 +111,20 @@ static void lose(struct live *l, struct ctt_live_one *o, int rc)
     o->lost = 1;
 }
 
-/* What is wrong with its form or the settings is a mistake of the list. */
+/* One of a list that the system does not let open fails alone. */
 static int open_sources(struct live *l)
 {
-    const struct ctt_live_list *s = l->with->sources;
     int rc = 0;
 
     for (int i = 0; i < l->count; i++) {
         rc = open_source(l, i);
-        if (rc == CTT_EINVAL && s->path)
-            rc = ctt_error(rc, "%s:%d: %s", s->path, s->item[i].line,
-                           ctt_errmsg());
-        if (!s->path || rc == CTT_EINVAL || rc == CTT_ENOMEM)
+        if (!l->share.apart || rc == CTT_ENOMEM)
             CTT_TRY(rc);
-        if (rc < 0)
+        if (rc < 0) {
             lose(l, &l->one[i], rc);
+            ctt_watch_over(l->share.watch, i, "failed");
+        } else
+            ctt_watch_source(l->share.watch, i, l->one[i].source);
         l->open += rc >= 0;
     }
     rc = 0;
@@ -125,46 +151,40 @@ out:
     return rc;
 }
 
-/* Sources that could not be opened have failed in its eyes, too. */
 static int open_watch(struct live *l)
 {
-    size_t n = (size_t)l->count;
-    const char **name = ctt_calloc(n, sizeof(*name));
-    struct ctt_live **live = ctt_calloc(n, sizeof(struct ctt_live *));
+    const char **name = ctt_calloc((size_t)l->count, sizeof(*name));
     struct ctt_watch_set set = { .streams = l->count, .name = name,
-        .live = live, .apart = l->share.apart, .every = l->set->stats,
+        .apart = l->share.apart, .every = l->set->stats,
         .bytes = ctt_places_bytes(l->share.places) *
                  l->one[0].past.places,
         .json = l->with->set->json, .look = look, .arg = l->share.out };
-    int rc = name && live ? 0 : CTT_ENOMEM;
+    int rc = name ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    for (int i = 0; i < l->count; i++) {
-        name[i] = l->one[i].name;
-        live[i] = l->one[i].source;
-    }
-    CTT_TRY(ctt_watch_open(&set, &l->share.watch));
     for (int i = 0; i < l->count; i++)
-        if (!l->one[i].source)
-            ctt_watch_over(l->share.watch, i, "failed");
+        name[i] = l->one[i].name;
+    CTT_TRY(ctt_watch_open(&set, &l->share.watch));
 out:
     ctt_free(name);
-    ctt_free(live);
     return rc;
 }
 
-/* The model's memory comes first: a source that is open does not wait. */
+/* The model's memory comes first, as a source that is open does not wait, and
+ * what all sources need: where one finds no thread any more, the others have
+ * it. */
 static int open_all(struct live *l)
 {
     struct ctt_event_to to = { l->set->events, l->set->exec, l->set->limit,
                                l->with->set->json, l->share.apart };
     int rc;
 
+    CTT_TRY(check_sources(l));
     CTT_TRY(ctt_bell_open(&l->bell));
     CTT_TRY(open_ones(l));
     CTT_TRY(ctt_event_out_open(&to, &l->share.out));
-    CTT_TRY(open_sources(l));
     CTT_TRY(open_watch(l));
+    CTT_TRY(open_sources(l));
 out:
     return rc;
 }

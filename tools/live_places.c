@@ -3,6 +3,8 @@
 #include "tools/live_places.h"
 #include "tools/infer_rc.h"
 
+#include <stdio.h>
+
 struct ctt_places {
     int                  count;
     struct ctt_batch    *batch;      /* or */
@@ -121,12 +123,22 @@ int ctt_places_decided(const struct ctt_places *p, int place,
                                                            out));
 }
 
+/* A batch names the place, which is no name that a user has given. */
+static int without_place(int rc)
+{
+    int n = 0;
+
+    if (rc == CTT_ENAN && sscanf(ctt_errmsg(), "stream %*d: %n", &n) == 0 && n)
+        return ctt_error(rc, "%s", ctt_errmsg() + n);
+    return rc;
+}
+
 int ctt_places_read(struct ctt_places *p, float *const *probs)
 {
     int rc = 0;
 
     if (p->batch)
-        return ctt_infer_rc(ctt_batch_read(p->batch, probs));
+        return without_place(ctt_infer_rc(ctt_batch_read(p->batch, probs)));
     for (int i = 0; i < p->count; i++)
         if (probs[i])
             CTT_TRY(ctt_infer_rc(ctt_session_read(p->session[i], probs[i])));

@@ -36,7 +36,7 @@ struct times { struct ctt_quantiles all, lately; };
 /* What this program did with the frames of a stream. */
 struct stream {
     const char      *name, *state;
-    struct ctt_live *live;            /* NULL: it is over */
+    struct ctt_live *live;            /* NULL: not open, or over */
     int64_t          n[ROWS];         /* when it was looked at last */
     int64_t          inferred, answers, events, slides;
     struct times     answer;
@@ -284,11 +284,9 @@ int ctt_watch_open(const struct ctt_watch_set *set, struct ctt_watch **out)
     CTT_TRY(w->stream ? 0 : CTT_ENOMEM);
     for (int i = 0; i < set->streams; i++) {
         w->stream[i].name = set->name[i];
-        w->stream[i].live = set->live[i];
         w->stream[i].state = "runs";
     }
     w->set.name = NULL;
-    w->set.live = NULL;
     CTT_TRY(start(w));
     *out = w;
     w = NULL;
@@ -329,6 +327,13 @@ static void add_time(struct times *t, double ms)
 {
     ctt_quantiles_add(&t->all, ms);
     ctt_quantiles_add(&t->lately, ms);
+}
+
+void ctt_watch_source(struct ctt_watch *w, int stream, struct ctt_live *live)
+{
+    pthread_mutex_lock(&w->lock);
+    w->stream[stream].live = live;
+    pthread_mutex_unlock(&w->lock);
 }
 
 void ctt_watch_step(struct ctt_watch *w, double ms)

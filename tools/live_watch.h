@@ -15,7 +15,6 @@ struct ctt_watch;
 struct ctt_watch_set {
     int                    streams;
     const char *const     *name;     /* of each, the caller's */
-    struct ctt_live *const *live;    /* of each; NULL: it was never opened */
     int                    apart;    /* each has a line, and all together */
     int64_t                bytes;    /* of one, in the model */
     double                 every;
@@ -26,11 +25,13 @@ struct ctt_watch_set {
 int  ctt_watch_open(const struct ctt_watch_set *set, struct ctt_watch **out);
 void ctt_watch_close(struct ctt_watch **w);
 
-/* What happened, from one thread: frames were pushed, which took so long; of a
- * stream, a frame was among them; an answer was there so long after its frame;
- * it went through a reset of --sliding; an event was told; it is over, in a
- * state of one word that stays the caller's, and its live source is not looked
- * at any more.  Nothing is allocated. */
+/* What happened, from one thread: a stream was opened, whose counts are looked
+ * at from now on; frames were pushed, which took so long; of a stream, a frame
+ * was among them; an answer was there so long after its frame; it went through
+ * a reset of --sliding; an event was told; it is over, in a state of one word
+ * that stays the caller's, and its live source is not looked at any more.
+ * Nothing is allocated. */
+void ctt_watch_source(struct ctt_watch *w, int stream, struct ctt_live *live);
 void ctt_watch_step(struct ctt_watch *w, double ms);
 void ctt_watch_frame(struct ctt_watch *w, int stream);
 void ctt_watch_answer(struct ctt_watch *w, int stream, double ms);

@@ -11,7 +11,7 @@
 
 /* The tabs of a format separate cells; those of what it prints do not.  So they
  * become another character while the row is formatted. */
-enum { LINE = 1024, BETWEEN = '\x1f' };
+enum { FORMAT = 1024, BETWEEN = '\x1f' };
 
 static char *replace(char *s, char from, char to)
 {
@@ -20,18 +20,39 @@ static char *replace(char *s, char from, char to)
     return s;
 }
 
-/* A copy of the row with what a terminal would obey made visible. */
+/* A copy of the row with what a terminal would obey made visible: at most four
+ * bytes for each. */
 static char *shown(const char *line, char between)
 {
-    char text[4 * LINE];
+    size_t size = 4 * strlen(line) + 1;
+    char *text = ctt_calloc(size, 1), *copy = NULL;
 
-    return ctt_strdup(replace(ctt_visible(line, between, text, sizeof(text)),
-                              between, '\t'));
+    if (text)
+        copy = ctt_strdup(replace(ctt_visible(line, between, text, size),
+                                  between, '\t'));
+    ctt_free(text);
+    return copy;
+}
+
+/* A row of any length, as names may be long. */
+static char *formatted(const char *fmt, va_list ap)
+{
+    va_list again;
+    char *line;
+    int n;
+
+    va_copy(again, ap);
+    n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    line = n < 0 ? NULL : ctt_calloc((size_t)n + 1, 1);
+    if (line)
+        vsnprintf(line, (size_t)n + 1, fmt, ap);
+    return line;
 }
 
 void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
 {
-    char line[LINE], apart[LINE], **more;
+    char apart[FORMAT], *line, **more;
     va_list ap;
 
     more = ctt_grown(t->row, &t->room, t->rows, sizeof(*more));
@@ -43,9 +64,10 @@ void ctt_table_row(struct ctt_table *t, const char *fmt, ...)
     if (strchr(fmt, '\t') && strlen(fmt) < sizeof(apart))
         fmt = replace(strcpy(apart, fmt), '\t', BETWEEN);
     va_start(ap, fmt);
-    vsnprintf(line, sizeof(line), fmt, ap);
+    line = formatted(fmt, ap);
     va_end(ap);
-    t->row[t->rows] = shown(line, fmt == apart ? BETWEEN : '\t');
+    t->row[t->rows] = line ? shown(line, fmt == apart ? BETWEEN : '\t') : NULL;
+    ctt_free(line);
     if (!t->row[t->rows])
         t->rc = CTT_ENOMEM;
     else

@@ -65,8 +65,20 @@ static int start(struct ctt_live *l)
     e = pthread_create(&l->thread, NULL, ctt_live_read, l);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     l->runs = e == 0;
-    return e == 0 ? 0 : ctt_error(CTT_ENOMEM, "%s: no thread to read it: %s",
+    return e == 0 ? 0 : ctt_error(CTT_EIO, "%s: no thread to read it: %s",
                                   l->plan.name, strerror(e));
+}
+
+int ctt_live_check(const struct ctt_live_set *set, const struct ctt_input *in)
+{
+    struct ctt_live_plan plan = { 0 };
+    int rc;
+
+    CTT_TRY(ctt_input_check(in));
+    CTT_TRY(ctt_live_plan(set, &plan));
+out:
+    ctt_live_plan_clear(&plan);
+    return rc;
 }
 
 int ctt_live_open(const struct ctt_live_set *set, const struct ctt_input *in,

@@ -152,10 +152,15 @@ int ctt_live_looks(const char *path);
 
 struct ctt_live;
 
+/* Whether ctt_live_open() would take the settings, without opening anything:
+ * 0, or CTT_EINVAL or CTT_EUNSUP as it returns them. */
+int  ctt_live_check(const struct ctt_live_set *set, const struct ctt_input *in);
+
 /* Starts to read; in: the model's input settings.  It does not wait for the
  * source, so that many can be opened at once: an error of opening it is that of
  * the first ctt_live_next().  CTT_EINVAL: a setting is out of range,
- * contradicts another or names no source; CTT_EUNSUP: not in this build. */
+ * contradicts another or names no source; CTT_EUNSUP: not in this build;
+ * CTT_EIO: the system makes no thread for it. */
 int  ctt_live_open(const struct ctt_live_set *set, const struct ctt_input *in,
                    struct ctt_live **out);
 

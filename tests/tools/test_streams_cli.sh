@@ -142,6 +142,7 @@ is 'answers of the other' "$(lines out d | grep -c '"frame"')" 30
 is 'answers before that' "$(lines out b | grep -c '"frame"')" 5
 is 'lines about it' "$(grep -c '^convtt-infer: b: .*not finite' err)" 1
 is 'lines in all' "$(grep -c . err)" 2
+grep -q 'stream [0-9]' err && fail "a number, not a name: $(cat err)"
 is 'events that end' "$(lines out b | grep -c '"event":"end"')" \
     "$(lines out b | grep -c '"event":"begin"')"
 adds_up out d b
@@ -193,7 +194,83 @@ is 'streams with two' \
     "$(grep -oE '"stream":"s[0-9]+","utc"' out | sort | uniq -c |
         grep -c '^ *2 ')" 65
 
-# 7. Lists and options that are wrong.
+# 7. Rows of long names have all their numbers.
+long=$(printf '%01023d' 0)
+printf '%s = dark.raw\nshort = dark.raw\n' "$long" > names.txt
+$infer lit.h5 $raw --streams names.txt > out 2> err || fail "$(cat err)"
+row() {
+    grep -E "^$1 +ended " out | tail -1 | sed -E 's/^[^ ]+ +//' |
+        awk '{ print $1, $2, $3, $4, $5, $6, $7, $8, NF }'
+}
+is 'a row of a long name' "$(row "$long")" "$(row short)"
+is 'its numbers' "$(row short | cut -d' ' -f2,9)" '30 10'
+
+# 8. A source that gets no thread fails alone; of commands that the system does
+# not run ten have a line.
+cat > thread.c << 'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *),
+                   void *arg)
+{
+    static atomic_int n;
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return ++n == atoi(getenv("FAIL_THREAD")) ? EAGAIN : real(t, a, f, arg);
+}
+int posix_spawn(pid_t *id, const char *path,
+                const posix_spawn_file_actions_t *f, const posix_spawnattr_t *a,
+                char *const argv[], char *const envp[])
+{
+    (void)id, (void)path, (void)f, (void)a, (void)argv, (void)envp;
+    return E2BIG;
+}
+END
+printf 'd = dark.raw\nb = dark.raw\nc = dark.raw\n' > three.txt
+if grep -qs -e __asan_init -e __tsan_init "$bin/.libs/convtt-infer" "$infer" ||
+    ! ${CC:-cc} -shared -fPIC -o thread.so thread.c -ldl 2> /dev/null; then
+    echo 'not tested: threads that cannot be made'
+else
+    alone=0
+    for k in 1 2 3 4 5 6; do
+        LD_PRELOAD=$PWD/thread.so FAIL_THREAD=$k $infer lit.h5 $raw --json \
+            --threads 1 --streams three.txt > out 2> err
+        status=$?
+        grep -q ': no thread to read it: ' err || continue
+        alone=$((alone + 1))
+        is "without thread $k: status" $status 1
+        is 'lines about it' "$(grep -c . err)" 2
+        is 'answers of the others' "$(count answers out "")" 60
+        is 'streams that failed' \
+            "$(grep '^{"total"' out | grep -c '"state":"failed"')" 1
+    done
+    is 'sources that get no thread' $alone 3
+    for _ in $(seq 16); do dark 1; bright 1; done |
+        LD_PRELOAD=$PWD/thread.so FAIL_THREAD=0 $infer lit.h5 $raw --json \
+            --stream - --smooth 0 --least 0 --merge 0 --exec true > out \
+            2> err || fail "commands that do not run: $(cat err)"
+    n=$(grep -c '^{"event"' out)
+    [ "$n" -gt 20 ] || fail "$n events: too few for the test"
+    is 'lines about commands' \
+        "$(grep -c 'exec: cannot run it: Argument list too long' err)" 11
+    grep -q "warning: $((n - 10)) more like: " err || fail "$(cat err)"
+    is 'commands missed' "$(count exec_missed out "")" "$n"
+fi
+
+# 9. Lists and options that are wrong; nothing of them is opened.
+mkfifo never
+(for i in $(seq 200); do echo "n$i = never"; done; echo ftp://a/b) > later.txt
+(echo > never; touch opened) 2> /dev/null & writer=$!
+says 2 'later.txt:201: ftp://a/b: not an address' \
+    $infer lit.h5 --streams later.txt
+[ ! -e opened ] || fail "a source is opened before the list is checked"
+timeout 9 cat never > /dev/null
+wait $writer
 : > empty.txt
 printf '# only\n\n' > comment.txt
 printf -- '-\nx = -\n' > twice.txt
