@@ -82,8 +82,13 @@ static int make(struct ctt_batch *b)
     b->stream = ctt_calloc(streams, sizeof(*b->stream));
     b->who = ctt_calloc(streams, sizeof(*b->who));
     b->next = ctt_calloc(streams, sizeof(*b->next));
+    b->asked = ctt_calloc(streams, sizeof(*b->asked));
     b->numbers = ctt_calloc((size_t)b->most, sizeof(float));
-    CTT_TRY(b->stream && b->who && b->next && b->numbers ? 0 : CTT_ENOMEM);
+    CTT_TRY(b->stream && b->who && b->next && b->asked && b->numbers
+            ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < b->streams; i++)
+        CTT_TRY(ctt_infer_blame(b->m, ctt_decide_open(b->m,
+                                                      &b->stream[i].decide)));
     CTT_TRY(ctt_engine_open(b->m, b->streams, 1, &b->engine));
     b->run = b->engine.run;
     b->bytes = ctt_align(ctt_sample_bytes(b->run), 64);
@@ -135,9 +140,12 @@ void ctt_batch_close(struct ctt_batch **b)
     if (park)
         ctt_dev_free((*b)->engine.dev, &park);
     ctt_engine_close(&(*b)->engine);
+    for (int i = 0; (*b)->stream && i < (*b)->streams; i++)
+        ctt_decide_close(&(*b)->stream[i].decide);
     ctt_free((*b)->stream);
     ctt_free((*b)->who);
     ctt_free((*b)->next);
+    ctt_free((*b)->asked);
     ctt_free((*b)->numbers);
     ctt_free(*b);
     *b = NULL;
@@ -193,10 +201,14 @@ static int push(struct ctt_batch *b, const void *const *frames,
     GIVEN(b);
     GIVEN(frames);
     CHECK_WHOLE(b);
-    for (int i = 0; i < b->streams; i++)
+    for (int i = 0; i < b->streams; i++) {
         CTT_CHECK(!frames[i] || b->stream[i].joined, CTT_EINVAL,
                   "push: a frame of stream %d, which has not joined", i);
+        CTT_CHECK(!frames[i] || !b->stream[i].decide.ended, CTT_EINVAL,
+                  "push: a frame of stream %d, which has ended", i);
+    }
     CTT_TRY(ctt_batch_step(b, frames, in));
+    CTT_TRY(ctt_batch_check(b, frames));
 out:
     return rc;
 }
@@ -216,5 +228,5 @@ int64_t ctt_batch_bytes(const struct ctt_batch *b)
     return b ? (int64_t)sizeof(*b) + b->run->values + b->most *
                (int64_t)sizeof(float) + b->streams *
                (b->bytes + (int64_t)(sizeof(*b->stream) + sizeof(*b->who) +
-                                     sizeof(*b->next))) : 0;
+                                     sizeof(*b->next) + sizeof(*b->asked))) : 0;
 }

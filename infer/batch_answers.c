@@ -50,26 +50,34 @@ out:
     return rc;
 }
 
+int ctt_batch_probs(struct ctt_batch *b, float *const *probs)
+{
+    int n = b->m->classes, bad, rc = 0;
+
+    CTT_TRY(answers(b, (const void *const *)probs));
+    for (int i = 0, ask = 0; i < b->streams; i++) {
+        if (!probs[i])
+            continue;
+        bad = ctt_engine_softmax(answer(b, i, ask++, n), n, probs[i]);
+        b->stream[i].bad = bad < 0;
+        if (bad < 0 && rc == 0)
+            rc = ctt_error(bad, "stream %d: %s", i, ctt_errmsg());
+    }
+out:
+    return rc;
+}
+
 int ctt_batch_read(struct ctt_batch *b, float *const *probs)
 {
-    const void *const *wanted = (const void *const *)probs;
-    int n, bad, rc = 0;
+    int rc = 0;
 
     GIVEN(b);
     GIVEN(probs);
     CHECK_WHOLE(b);
     CTT_CHECK(!b->m->predicts, CTT_EINVAL,
               "read: this model has no classes, it predicts frames");
-    CTT_TRY(check_frames(b, "read", wanted));
-    CTT_TRY(answers(b, wanted));
-    n = b->m->classes;
-    for (int i = 0, ask = 0; i < b->streams; i++) {
-        if (!probs[i])
-            continue;
-        bad = ctt_engine_softmax(answer(b, i, ask++, n), n, probs[i]);
-        if (bad < 0 && rc == 0)
-            rc = ctt_error(bad, "stream %d: %s", i, ctt_errmsg());
-    }
+    CTT_TRY(check_frames(b, "read", (const void *const *)probs));
+    CTT_TRY(ctt_batch_probs(b, probs));
 out:
     return rc;
 }

@@ -6,6 +6,7 @@
 #ifndef CTT_BATCH_INSIDE_H
 #define CTT_BATCH_INSIDE_H
 
+#include "infer/decide.h"
 #include "infer/engine.h"
 #include "infer/gain.h"
 #include "net/pixels.h"
@@ -20,7 +21,10 @@ struct ctt_batch_stream {
     int               joined;
     int               at;        /* its place in the run, or CTT_NOWHERE */
     int64_t           frames;
+    int               bad;       /* its last answer was not finite; nor was */
+    int               unsure;    /* one that was to decide */
     struct ctt_pixels pixels;
+    struct ctt_decide decide;
 };
 
 struct ctt_batch {
@@ -41,6 +45,7 @@ struct ctt_batch {
                                           answers copied from it: */
     int64_t                  most;     /* so many */
     const void             **next;     /* frames to be pushed in a prediction */
+    float                  **asked;    /* answers that may decide */
     struct ctt_gain          gain[2][1 + CTT_BATCH_SIZES];
 };
 
@@ -61,6 +66,14 @@ int ctt_batch_compute(struct ctt_batch *b, int part, int n);
 int ctt_batch_step(struct ctt_batch *b, const void *const *frames,
                    ctt_batch_in *in);
 ctt_batch_in ctt_batch_floats;
+
+/* batch_answers.c: the probabilities of the streams with a pointer; if one's
+ * are not finite all others are written, and it is bad. */
+int ctt_batch_probs(struct ctt_batch *b, float *const *probs);
+
+/* batch_decide.c: streams with a frame that has been pushed decide if it is
+ * time to. */
+int ctt_batch_check(struct ctt_batch *b, const void *const *frames);
 
 /* batch_places.c: where a stream waits; leave: it gives its place up, and what
  * it has there if that is not parked; seat_all: every stream with a pointer

@@ -11,6 +11,8 @@ static void start(struct ctt_batch *b, int stream, int joined)
     ctt_batch_leave_place(b, stream);
     s->joined = joined;
     s->frames = 0;
+    s->unsure = 0;
+    ctt_decide_reset(&s->decide);
     ctt_pixels_reset(&s->pixels);
 }
 
@@ -73,7 +75,9 @@ int ctt_batch_save(struct ctt_batch *b, int stream, const char *path)
     CHECK_STREAM(b, stream, __func__);
     CHECK_WHOLE(b);
     s = &b->stream[stream];
-    CTT_TRY(ctt_saved_new(b->run, s->frames, &s->pixels, NULL, &saved));
+    CTT_CHECK(!s->unsure, CTT_ENAN, "save: stream %d has no finite answer, it "
+              "cannot decide", stream);
+    CTT_TRY(ctt_saved_new(b->run, s->frames, &s->pixels, &s->decide, &saved));
     if (saved.bytes && s->at == CTT_NOWHERE)
         CTT_TRY(ctt_dev_copy(b->engine.dev, CTT_TO_HOST,
                              ctt_batch_park(b, stream), saved.values,
@@ -96,13 +100,15 @@ int ctt_batch_restore(struct ctt_batch *b, int stream, const char *path)
     GIVEN(path);
     CHECK_STREAM(b, stream, __func__);
     CHECK_WHOLE(b);
-    CTT_TRY(ctt_saved_read(path, b->m, b->run, NULL, &saved));
+    CTT_TRY(ctt_saved_read(path, b->m, b->run, &b->stream[stream].decide,
+                           &saved));
     start(b, stream, 1);
     if (saved.bytes)
         CTT_TRY(ctt_dev_copy(b->engine.dev, CTT_TO_DEVICE, saved.values,
                              ctt_batch_park(b, stream), saved.bytes));
     b->stream[stream].frames = saved.frames;
     ctt_saved_pixels(&saved, &b->stream[stream].pixels);
+    ctt_saved_decision(&saved, &b->stream[stream].decide);
 out:
     ctt_saved_free(&saved);
     return rc;

@@ -28,15 +28,25 @@ int ctt_smooth_next(struct ctt_smooth *s, int k, const float *probs,
     return best;
 }
 
-int ctt_decide_open(const struct ctt_decision *d, int classes,
-                    struct ctt_decide *s)
+/* Thresholds hold for the arithmetic that they were calibrated with. */
+int ctt_decide_open(const struct ctt_infer *m, struct ctt_decide *s)
 {
+    const struct ctt_decision *d = &m->decision;
+    const char *type = ctt_dtype_word(m->multiply);
+    int rc = 0;
+
+    if (!m->decides)
+        goto out;
+    CTT_CHECK(strcmp(d->type, type) == 0, CTT_EINVAL, "its thresholds for "
+              "early decisions were calibrated with %s, not %s", d->type, type);
     s->d = d;
     s->smooth.smooth = d->smooth;
-    s->smooth.classes = classes;
-    s->smooth.p = ctt_calloc((size_t)classes, sizeof(float));
-    s->probs = ctt_calloc((size_t)classes, sizeof(float));
-    return s->smooth.p && s->probs ? 0 : CTT_ENOMEM;
+    s->smooth.classes = m->classes;
+    s->smooth.p = ctt_calloc((size_t)m->classes, sizeof(float));
+    s->probs = ctt_calloc((size_t)m->classes, sizeof(float));
+    CTT_TRY(s->smooth.p && s->probs ? 0 : CTT_ENOMEM);
+out:
+    return rc;
 }
 
 void ctt_decide_close(struct ctt_decide *s)

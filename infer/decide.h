@@ -4,8 +4,7 @@
 #ifndef CTT_DECIDE_H
 #define CTT_DECIDE_H
 
-#include "infer/infer.h"
-#include "net/decision.h"
+#include "infer/loaded.h"
 
 /* The mean of a stream's probabilities so far: what is compared with the
  * thresholds, in calibration as in use. */
@@ -30,9 +29,9 @@ struct ctt_decide {
     struct ctt_infer_decision made;
 };
 
-/* open: allocates what the checks of a model with so many classes need. */
-int  ctt_decide_open(const struct ctt_decision *d, int classes,
-                     struct ctt_decide *s);
+/* open: allocates what the checks of a model need, if its streams are to
+ * decide.  CTT_EINVAL: it was calibrated with other arithmetic. */
+int  ctt_decide_open(const struct ctt_infer *m, struct ctt_decide *s);
 void ctt_decide_close(struct ctt_decide *s);
 void ctt_decide_reset(struct ctt_decide *s);
 

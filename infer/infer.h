@@ -143,11 +143,12 @@ int  ctt_infer_multiply(struct ctt_infer *m, const char *type);
  * Only for "cpu", once, before the model's first session. */
 int  ctt_infer_tune(struct ctt_infer *m, const char *file);
 
-/* Sessions opened from now on decide early, by thresholds that convtt-infer
- * --calibrate found and stored in the model file.  Fails if the file has none,
- * or if they were found for a model with other weights, nodes or labels: this
- * one then has to be calibrated.  The type of ctt_infer_multiply() must be that
- * of the calibration, or sessions cannot be opened. */
+/* Sessions and batches opened from now on decide early, by thresholds that
+ * convtt-infer --calibrate found and stored in the model file.  Fails if the
+ * file has none, or if they were found for a model with other weights, nodes or
+ * labels: this one then has to be calibrated.  The type of
+ * ctt_infer_multiply() must be that of the calibration, or they cannot be
+ * opened. */
 int  ctt_infer_decide(struct ctt_infer *m);
 
 /* Valid until the model is closed. */
@@ -280,6 +281,15 @@ int  ctt_batch_push_float(struct ctt_batch *b, const float *const *frames);
  * are written. */
 int  ctt_batch_read(struct ctt_batch *b, float *const *probs);
 
+/* As ctt_session_decided() and ctt_session_end(), of one stream: it decides
+ * when a session with its frames would, and streams for which that is at the
+ * same push are answered together.  A stream whose answer is not finite then,
+ * or at its end, alone has that error: decided fails with it until the stream
+ * begins anew, push does not.  The frames of a prediction decide nothing. */
+int  ctt_batch_decided(const struct ctt_batch *b, int stream,
+                       struct ctt_infer_decision *out);
+int  ctt_batch_end(struct ctt_batch *b, int stream);
+
 /* Predicts the next `count` frames of some streams as ctt_session_predict()
  * does: frames[i], those of stream i, or NULL. */
 int  ctt_batch_predict(struct ctt_batch *b, int count, float *const *frames);
@@ -293,8 +303,8 @@ int  ctt_batch_predict(struct ctt_batch *b, int count, float *const *frames);
  * that is damaged, of another version or byte order, of another model, or of a
  * device or type that stores values differently is an error, and the stream is
  * as it was; if the device itself fails, it begins anew.  A stream may be saved
- * in a session and go on in a batch, unless the session decides early, which
- * batches do not: it goes on in such a session. */
+ * in a session and go on in a batch, and the other way; one that decides early
+ * goes on where the same thresholds decide. */
 int  ctt_session_save(struct ctt_session *s, const char *path);
 int  ctt_session_restore(struct ctt_session *s, const char *path);
 int  ctt_batch_save(struct ctt_batch *b, int stream, const char *path);

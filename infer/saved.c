@@ -45,7 +45,7 @@ int ctt_saved_new(const struct ctt_run *run, int64_t frames,
 
     *s = (struct ctt_saved){ .frames = frames, .mean = pixels->mean,
         .square = pixels->square, .seen = pixels->frames, .decide = decide,
-        .decision = decide ? ctt_decide_bytes(decide) : 0,
+        .decision = ctt_decide_bytes(decide),
         .bytes = frames ? ctt_sample_bytes(run) : 0 };
     CTT_TRY(make(s));
     if (s->decision)
@@ -83,12 +83,6 @@ static uint32_t checksum(struct ctt_saved *s, struct header *h)
                      (int64_t)sizeof(*h) + s->bytes + s->decision);
 }
 
-static int rules_of(const struct ctt_decide *d, uint32_t *out)
-{
-    *out = 0;
-    return d ? ctt_decide_rules(d, out) : 0;
-}
-
 int ctt_saved_write(const char *path, const struct ctt_infer *m,
                     const struct ctt_run *run, struct ctt_saved *s)
 {
@@ -100,7 +94,7 @@ int ctt_saved_write(const char *path, const struct ctt_infer *m,
 
     memcpy(h.magic, magic, sizeof(magic));
     CTT_TRY(fingerprint(m->model, &h.model));
-    CTT_TRY(rules_of(s->decide, &h.rules));
+    CTT_TRY(ctt_decide_rules(s->decide, &h.rules));
     h.crc = checksum(s, &h);
     memcpy(s->image, &h, sizeof(h));
     CTT_TRY(ctt_file_replace(path, s->image,
@@ -164,20 +158,20 @@ out:
     return rc;
 }
 
-/* A session that decides early goes on with its own kind alone. */
+/* A stream that decides early goes on with its own kind alone. */
 static int check_decision(const char *path, const struct header *h,
                           const struct ctt_decide *d)
 {
     uint32_t rules;
     int rc = 0;
 
-    CTT_TRY(rules_of(d, &rules));
-    CTT_CHECK(!h->decision == !(d && d->d), CTT_EINVAL,
-              "%s: this stream was saved by a session that %s early", path,
-              h->decision ? "decides" : "does not decide");
+    CTT_TRY(ctt_decide_rules(d, &rules));
+    CTT_CHECK(!h->decision == !d->d, CTT_EINVAL,
+              "%s: this stream was saved where streams %s early", path,
+              h->decision ? "decide" : "do not decide");
     CTT_CHECK(h->rules == rules, CTT_EINVAL, "%s: this stream was saved with "
               "other thresholds for early decisions", path);
-    CTT_CHECK(h->decision == (d ? ctt_decide_bytes(d) : 0), CTT_EFORMAT,
+    CTT_CHECK(h->decision == ctt_decide_bytes(d), CTT_EFORMAT,
               "%s: numbers of its decision are out of range", path);
 out:
     return rc;
@@ -220,7 +214,7 @@ static int read_all(const char *path, int fd, int64_t size,
     CTT_TRY(check_sizes(path, &h, size));
     CTT_TRY(h.bytes > ctt_sample_bytes(run) ? check_model(path, m, run, &h)
                                             : 0);
-    if (h.decision > (d ? ctt_decide_bytes(d) : 0))
+    if (h.decision > ctt_decide_bytes(d))
         CTT_TRY(check_decision(path, &h, d));
     s->bytes = h.bytes;
     s->decision = h.decision;

@@ -12,7 +12,7 @@ struct ctt_saved {
     int64_t  frames;          /* of the stream; 0: there are no values */
     uint64_t mean, square;    /* of struct ctt_pixels, and its frames: */
     int      seen;
-    const struct ctt_decide *decide;    /* NULL: of a batch */
+    const struct ctt_decide *decide;
     int64_t  bytes;           /* what a sample remembers (run/sample.h) */
     int64_t  decision;        /* and behind it what decide does */
     char    *values;          /* so many of both, or NULL */

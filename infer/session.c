@@ -46,22 +46,6 @@ out:
     return rc;
 }
 
-/* Thresholds hold for the arithmetic that they were calibrated with. */
-static int open_decide(struct ctt_session *s)
-{
-    const struct ctt_decision *d = &s->m->decision;
-    const char *type = ctt_dtype_word(s->m->multiply);
-    int rc = 0;
-
-    if (!s->m->decides)
-        goto out;
-    CTT_CHECK(strcmp(d->type, type) == 0, CTT_EINVAL, "its thresholds for "
-              "early decisions were calibrated with %s, not %s", d->type, type);
-    CTT_TRY(ctt_decide_open(d, s->m->classes, &s->decide));
-out:
-    return rc;
-}
-
 int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
 {
     struct ctt_session *s = NULL;
@@ -78,7 +62,7 @@ int ctt_session_open(const struct ctt_infer *m, struct ctt_session **out)
     s->run = s->engine.run;
     for (int i = 0; i <= CTT_ENGINE_STEPS; i++)
         ctt_gain_begin(&s->gain[i], ctt_dev_used(s->dev));
-    CTT_TRY(ctt_infer_blame(m, open_decide(s)));
+    CTT_TRY(ctt_infer_blame(m, ctt_decide_open(m, &s->decide)));
     CTT_TRY(make_numbers(s));
     *out = s;
     s = NULL;

@@ -419,7 +419,7 @@ static int stream_all(struct tool *t)
     ctt_tool_catch();
     ctt_patient_standard();
     signal(SIGPIPE, SIG_IGN);
-    if (t->c.stream.list && !t->c.decide.on)    /* batches do not decide */
+    if (t->c.stream.list)
         ctt_session_close(&t->r.session);
     return note_usage(t, ctt_live_run(&(struct ctt_live_with){ .set = &t->c,
         .m = t->m, .session = t->r.session, .in = &t->r.in, .label = t->r.label,

@@ -382,24 +382,34 @@ out:
     return rc;
 }
 
-/* The model takes the frames.  A source of a list that spoils its place is over
- * (only --decide tells that so early). */
+/* With --decide: what the model has decided by its frame, or that it has no
+ * finite answer to do so. */
+static int decide(struct live *l, struct ctt_live_one *o)
+{
+    int rc = ctt_live_one_decide(o);
+
+    if (is_alone(l, rc)) {
+        spoil(l, o, rc);
+        rc = 0;
+    }
+    return rc;
+}
+
+/* The model takes the frames. */
 static int push(struct live *l)
 {
     double start = ctt_milliseconds();
-    int rc = ctt_places_push(l->share.places, l->frame);
+    int rc;
 
-    if (!is_alone(l, rc))
-        CTT_TRY(rc);
+    CTT_TRY(ctt_places_push(l->share.places, l->frame));
     ctt_watch_step(l->share.watch, ctt_milliseconds() - start);
     for (int i = 0; i < l->count; i++) {
         struct ctt_live_one *o = &l->one[i];
 
-        if (o->has && ctt_places_spoilt(l->share.places, o->past.first))
-            spoil(l, o, rc);
         o->due = o->has && ctt_live_one_pushed(o);
         if (o->has)
-            CTT_TRY(ctt_live_one_decide(o));
+            CTT_TRY(decide(l, o));
+        o->due &= o->has;
     }
     rc = 0;
 out:

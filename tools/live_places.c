@@ -9,7 +9,6 @@ struct ctt_places {
     int                  count;
     struct ctt_batch    *batch;      /* or */
     struct ctt_session **session;    /* the first one is the caller's */
-    char                *spoilt;     /* of each session */
 };
 
 /* ---- open and close ---- */
@@ -20,8 +19,7 @@ static int open_sessions(struct ctt_places *p, const struct ctt_infer *m,
     int rc = 0;
 
     p->session = ctt_calloc((size_t)p->count, sizeof(*p->session));
-    p->spoilt = ctt_calloc((size_t)p->count, 1);
-    CTT_TRY(p->session && p->spoilt ? 0 : CTT_ENOMEM);
+    CTT_TRY(p->session ? 0 : CTT_ENOMEM);
     p->session[0] = first;
     for (int i = 1; i < p->count; i++)
         CTT_TRY(ctt_infer_rc(ctt_session_open(m, &p->session[i])));
@@ -66,7 +64,6 @@ void ctt_places_close(struct ctt_places **places)
     for (int i = 1; p->session && i < p->count; i++)
         ctt_session_close(&p->session[i]);
     ctt_free(p->session);
-    ctt_free(p->spoilt);
     ctt_batch_close(&p->batch);
     ctt_free(p);
     *places = NULL;
@@ -89,18 +86,12 @@ int ctt_places_leave(struct ctt_places *p, int place)
 
 static int push_sessions(struct ctt_places *p, const uint8_t *const *frames)
 {
-    int rc = 0, all = 0;
+    int rc = 0;
 
-    for (int i = 0; i < p->count; i++) {
-        if (!frames[i])
-            continue;
-        rc = ctt_infer_rc(ctt_session_push(p->session[i], frames[i], 1));
-        p->spoilt[i] = rc == CTT_ENAN;
-        if (!p->spoilt[i])
-            CTT_TRY(rc);
-        all = rc < 0 ? rc : all;
-    }
-    rc = all;
+    for (int i = 0; i < p->count; i++)
+        if (frames[i])
+            CTT_TRY(ctt_infer_rc(ctt_session_push(p->session[i], frames[i],
+                                                  1)));
 out:
     return rc;
 }
@@ -111,18 +102,6 @@ int ctt_places_push(struct ctt_places *p, const uint8_t *const *frames)
                     : push_sessions(p, frames);
 }
 
-int ctt_places_spoilt(const struct ctt_places *p, int place)
-{
-    return p->spoilt && p->spoilt[place];
-}
-
-int ctt_places_decided(const struct ctt_places *p, int place,
-                       struct ctt_infer_decision *out)
-{
-    return p->batch ? 0 : ctt_infer_rc(ctt_session_decided(p->session[place],
-                                                           out));
-}
-
 /* A batch names the place, which is no name that a user has given. */
 static int without_place(int rc)
 {
@@ -131,6 +110,15 @@ static int without_place(int rc)
     if (rc == CTT_ENAN && sscanf(ctt_errmsg(), "stream %*d: %n", &n) == 0 && n)
         return ctt_error(rc, "%s", ctt_errmsg() + n);
     return rc;
+}
+
+int ctt_places_decided(const struct ctt_places *p, int place,
+                       struct ctt_infer_decision *out)
+{
+    if (p->batch)
+        return without_place(ctt_infer_rc(ctt_batch_decided(p->batch, place,
+                                                            out)));
+    return ctt_infer_rc(ctt_session_decided(p->session[place], out));
 }
 
 int ctt_places_read(struct ctt_places *p, float *const *probs)

@@ -20,13 +20,11 @@ int  ctt_places_leave(struct ctt_places *p, int place);
 
 /* A pointer for each place, NULL: it has no frame now, or no answer is wanted.
  * CTT_ENAN if an answer is not finite: of read, in a batch all others are
- * written; of push, which asks for answers only to decide, all others are
- * pushed, and spoilt says of which place. */
+ * written; of decided, in a batch too, of that place alone. */
 int  ctt_places_push(struct ctt_places *p, const uint8_t *const *frames);
-int  ctt_places_spoilt(const struct ctt_places *p, int place);
 int  ctt_places_read(struct ctt_places *p, float *const *probs);
 
-/* 1 and what a session has decided, or 0; a batch does not decide. */
+/* 1 and what the stream of a place has decided, or 0. */
 int  ctt_places_decided(const struct ctt_places *p, int place,
                         struct ctt_infer_decision *out);
 

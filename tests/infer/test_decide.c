@@ -1,50 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_decide.c: early decisions of sessions: the same however frames come, by
  * the thresholds in the file, and refused for other models. */
-#include "tests/lib/stream.h"
+#include "tests/lib/decided.h"
 #include "infer/decide.h"
-#include "net/file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static char path[256];
-
-/* The model of a text with thresholds; of three classes. */
-static void write_model(const char *text, struct ctt_decision d)
-{
-    struct ctt_model *m = NULL;
-
-    d.max_gap = 0.05;
-    d.delta = 0.1;
-    d.clips = 100;
-    if (!*d.type)
-        strcpy(d.type, "fp32");
-    snprintf(path, sizeof(path), "%s", stream_model(text, NULL, 0));
-    CHECK_OK(ctt_model_load(path, 0, &m));
-    CHECK_OK(ctt_decision_sign(m, &d));
-    CHECK_OK(ctt_decision_print(&d, &m->decision));
-    CHECK_OK(ctt_model_save(path, m));
-    ctt_model_free(&m);
-}
-
-static struct ctt_infer *open_model(void)
-{
-    struct ctt_infer *m = NULL;
-
-    CHECK_OK(ctt_infer_open(path, "ref", 1, &m));
-    return m;
-}
-
-static struct ctt_decision all_of(float threshold, int checks, double smooth)
-{
-    struct ctt_decision d = { .checks = checks, .smooth = smooth };
-
-    for (int k = 0; k < checks; k++)
-        d.threshold[k] = threshold;
-    return d;
-}
 
 /* Confidences and answers at each check, from probabilities that are read by
  * other calls. */
@@ -114,15 +76,15 @@ static void check_at(const char *text, int k, double smooth)
 {
     static const int chunks[] = { 1, 2, 7, 8, LONG };
     struct trace t = trace_of(text, smooth);
-    struct ctt_decision d = all_of(t.sure[k], t.checks, smooth);
+    struct ctt_decision d = decided_all(t.sure[k], t.checks, smooth);
     struct ctt_infer_decision made = { 0 };
     struct ctt_session *s = NULL;
     struct ctt_infer *m;
 
     for (int i = 0; i < k; i++)
         d.threshold[i] = INFINITY;
-    write_model(text, d);
-    m = open_model();
+    decided_write(text, d);
+    m = decided_open();
     CHECK_OK(ctt_infer_decide(m));
     CHECK_OK(ctt_session_open(m, &s));
     for (size_t i = 0; i < CTT_LEN(chunks); i++) {
@@ -159,8 +121,8 @@ static void test_end(void)
     struct ctt_session *s = NULL;
     struct ctt_infer *m;
 
-    write_model(stream_clip, all_of(INFINITY, 4, 0.9));
-    m = open_model();
+    decided_write(stream_clip, decided_all(INFINITY, 4, 0.9));
+    m = decided_open();
     CHECK_OK(ctt_infer_decide(m));
     CHECK_OK(ctt_session_open(m, &s));
     stream_refused(ctt_session_end(s), CTT_EINVAL, "no frame");
@@ -186,8 +148,8 @@ static void test_end_late(void)
     struct ctt_session *s = NULL;
     struct ctt_infer *m;
 
-    write_model(stream_plain, all_of(0, 1, 0));
-    m = open_model();
+    decided_write(stream_plain, decided_all(0, 1, 0));
+    m = decided_open();
     CHECK_OK(ctt_infer_decide(m));
     CHECK_OK(ctt_session_open(m, &s));
     CHECK_OK(ctt_session_push(s, stream_bytes, LONG));
@@ -202,7 +164,7 @@ static void test_end_late(void)
 /* Thresholds for another model, type or task. */
 static void test_refused(void)
 {
-    struct ctt_decision d = all_of(0.5f, 3, 0);
+    struct ctt_decision d = decided_all(0.5f, 3, 0);
     struct ctt_infer_decision made;
     struct ctt_session *s = NULL;
     struct ctt_infer *m = stream_open(stream_plain, "ref");
@@ -219,8 +181,8 @@ static void test_refused(void)
     ctt_session_close(&s);
     ctt_infer_close(&m);
     strcpy(d.type, "bf16");
-    write_model(stream_plain, d);
-    m = open_model();
+    decided_write(stream_plain, d);
+    m = decided_open();
     CHECK_OK(ctt_session_open(m, &s));    /* who does not decide may */
     ctt_session_close(&s);
     CHECK_OK(ctt_infer_decide(m));
@@ -230,8 +192,8 @@ static void test_refused(void)
     CHECK_OK(ctt_session_open(m, &s));
     ctt_session_close(&s);
     ctt_infer_close(&m);
-    write_model(stream_ahead, all_of(0.5f, 3, 0));
-    m = open_model();
+    decided_write(stream_ahead, decided_all(0.5f, 3, 0));
+    m = decided_open();
     stream_refused(ctt_infer_decide(m), CTT_EINVAL, "predicts frames");
     ctt_infer_close(&m);
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
@@ -241,7 +203,7 @@ static void test_refused(void)
  * stream decides as if it had not been. */
 static void check_saved(int cut, const char *file)
 {
-    struct ctt_infer *m = open_model();
+    struct ctt_infer *m = decided_open();
     struct ctt_session *s[2] = { NULL, NULL };
     struct ctt_infer_decision d[2];
     int rc[2];
@@ -277,30 +239,31 @@ static void check_saved(int cut, const char *file)
 /* A file goes on only where decisions are made by the same thresholds. */
 static void refuse_saved(const char *file, const char *other)
 {
-    struct ctt_infer *m = open_model();
+    struct ctt_infer *m = decided_open();
     struct ctt_session *s = NULL;
     struct ctt_batch *b = NULL;
     int stream;
 
     CHECK_OK(ctt_session_open(m, &s));
     stream_refused(ctt_session_restore(s, file), CTT_EINVAL,
-                   "by a session that decides early");
+                   "where streams decide early");
     CHECK_OK(ctt_session_push(s, stream_bytes, 3));
     CHECK_OK(ctt_session_save(s, other));
     ctt_session_close(&s);
     CHECK_OK(ctt_infer_decide(m));
     CHECK_OK(ctt_session_open(m, &s));
     stream_refused(ctt_session_restore(s, other), CTT_EINVAL,
-                   "by a session that does not decide early");
+                   "where streams do not decide early");
     CHECK_OK(ctt_batch_open(m, 1, &b));
     CHECK_OK(ctt_batch_join(b, &stream));
-    stream_refused(ctt_batch_restore(b, stream, file), CTT_EINVAL,
-                   "by a session that decides early");
+    stream_refused(ctt_batch_restore(b, stream, other), CTT_EINVAL,
+                   "where streams do not decide early");
+    CHECK_OK(ctt_batch_restore(b, stream, file));
     ctt_batch_close(&b);
     ctt_session_close(&s);
     ctt_infer_close(&m);
-    write_model(stream_plain, all_of(0.9f, 4, 0));
-    m = open_model();
+    decided_write(stream_plain, decided_all(0.9f, 4, 0));
+    m = decided_open();
     CHECK_OK(ctt_infer_decide(m));
     CHECK_OK(ctt_session_open(m, &s));
     stream_refused(ctt_session_restore(s, file), CTT_EINVAL,
@@ -312,14 +275,14 @@ static void refuse_saved(const char *file, const char *other)
 static void test_saved(void)
 {
     struct trace t = trace_of(stream_plain, 0.75);
-    struct ctt_decision d = all_of(t.sure[12], t.checks, 0.75);
+    struct ctt_decision d = decided_all(t.sure[12], t.checks, 0.75);
     char file[300], other[300];
 
     for (int i = 0; i < 12; i++)
         d.threshold[i] = INFINITY;
-    write_model(stream_plain, d);
-    snprintf(file, sizeof(file), "%s.saved", path);
-    snprintf(other, sizeof(other), "%s.other", path);
+    decided_write(stream_plain, d);
+    snprintf(file, sizeof(file), "%s.saved", decided_path);
+    snprintf(other, sizeof(other), "%s.other", decided_path);
     for (int cut = 0; cut < LONG; cut += cut < 8 ? 4 : 3)
         check_saved(cut, file);
     refuse_saved(file, other);
@@ -335,8 +298,8 @@ static void test_no_allocation(void)
     struct ctt_infer *m;
     long calls;
 
-    write_model(stream_clip, all_of(INFINITY, 20, 0.5));
-    m = open_model();
+    decided_write(stream_clip, decided_all(INFINITY, 20, 0.5));
+    m = decided_open();
     CHECK_OK(ctt_infer_decide(m));
     CHECK_OK(ctt_session_open(m, &s));
     CHECK_OK(ctt_session_push(s, stream_bytes, 2));
@@ -357,8 +320,8 @@ static void test_failing_allocations(void)
     struct ctt_infer *m;
     int rc = CTT_ENOMEM;
 
-    write_model(stream_plain, all_of(0.5f, 3, 0));
-    m = open_model();
+    decided_write(stream_plain, decided_all(0.5f, 3, 0));
+    m = decided_open();
     CHECK_OK(ctt_infer_decide(m));
     for (long k = 1; rc == CTT_ENOMEM && k < 10000; k++) {
         ctt_fail_alloc(k);

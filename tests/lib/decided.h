@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * decided.h: models with thresholds for early decisions. */
+#ifndef CTT_TEST_DECIDED_H
+#define CTT_TEST_DECIDED_H
+
+#include "tests/lib/stream.h"
+#include "net/decision.h"
+
+/* The same threshold at the first so many checks. */
+struct ctt_decision decided_all(float threshold, int checks, double smooth);
+
+/* decided_path: the file of a text's model, some weights and these thresholds;
+ * opened on "ref". */
+extern char decided_path[256];
+void decided_write(const char *text, struct ctt_decision d);
+struct ctt_infer *decided_open(void);
+
+#endif
