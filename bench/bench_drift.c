@@ -5,7 +5,8 @@
  * the root mean square of these over all steps, and the largest.  The frames
  * are artificial waves, or those of all clips of a set one after another, as
  * often as needed, without a reset between them.
- * Usage: bench_drift MODEL.h5 INT8.h5 [STEPS [CLIPS]]. */
+ * Usage: bench_drift MODEL.h5 INT8.h5|bf16 [STEPS [CLIPS]].  bf16: the same
+ * model, whose convs multiply bf16: what only they read has 16 bits. */
 #include "infer/inside.h"
 #include "infer/infer.h"
 #include "net/random.h"
@@ -182,16 +183,28 @@ static void say(const struct pair *p, int64_t t)
                sqrt(p->state[i].sum / (double)t), p->state[i].worst);
 }
 
+/* The model, and the other one or the same in 16 bits. */
+static int open_models(struct pair *p, char **path)
+{
+    int half = strcmp(path[1], "bf16") == 0, rc = 0;
+
+    for (int k = 0; k < 2; k++)
+        CTT_TRY(ctt_infer_open(path[half ? 0 : k], "cpu", 1, &p->m[k]));
+    if (half)
+        CTT_TRY(ctt_infer_multiply(p->m[1], "bf16"));
+    for (int k = 0; k < 2; k++)
+        CTT_TRY(ctt_session_open(p->m[k], &p->s[k]));
+out:
+    return rc;
+}
+
 static int run(struct pair *p, char **path, int64_t steps, const char *clips)
 {
     const struct ctt_infer_input *in;
     int64_t most = 1;
     int rc = 0;
 
-    for (int k = 0; k < 2; k++) {
-        CTT_TRY(ctt_infer_open(path[k], "cpu", 1, &p->m[k]));
-        CTT_TRY(ctt_session_open(p->m[k], &p->s[k]));
-    }
+    CTT_TRY(open_models(p, path));
     for (int i = 0; i < graph(p, 0)->count; i++)
         if (ctt_volume(&graph(p, 0)->node[i].out) > most)
             most = ctt_volume(&graph(p, 0)->node[i].out);
@@ -221,7 +234,7 @@ int main(int argc, char **argv)
     int rc;
 
     if (argc < 3 || argc > 5) {
-        fprintf(stderr, "usage: bench_drift MODEL.h5 INT8.h5 [STEPS [CLIPS]]"
+        fprintf(stderr, "usage: bench_drift MODEL.h5 INT8.h5|bf16 [STEPS [CLIPS]]"
                 "\n");
         return 2;
     }

@@ -134,8 +134,8 @@ out:
 static void add_row(struct bench *b, int streams, int threads, double median,
                     double frames_per_s)
 {
-    b->said.row[b->said.rows++] =
-        (struct ctt_bench_row){ streams, threads, median, frames_per_s };
+    b->said.row[b->said.rows++] = (struct ctt_bench_row){ .streams = streams,
+        .threads = threads, .median_ms = median, .frames_per_s = frames_per_s };
 }
 
 /* One stream with less threads than the main measurement. */
@@ -170,8 +170,27 @@ out:
     return rc;
 }
 
-/* 1, 2, 4 ... threads up to all, then as many streams as threads.  On a GPU
- * threads compute nothing. */
+/* As one batch on all threads. */
+static int measure_batch(struct bench *b, int streams)
+{
+    struct ctt_pace pace = pace_of(b, row_pace);
+    struct ctt_runner r = { .own = NULL };
+    double median, frames_per_s;
+    int rc;
+
+    CTT_TRY(ctt_bench_file_load(&b->file[MODEL], b->w->device,
+                                b->said.threads, &r));
+    CTT_TRY(ctt_bench_batch(r.m, streams, b->w->set->warm_up, &pace, &median,
+                            &frames_per_s));
+    add_row(b, streams, b->said.threads, median, frames_per_s);
+    b->said.row[b->said.rows - 1].batch = 1;
+out:
+    ctt_runner_close(&r);
+    return rc;
+}
+
+/* 1, 2, 4 ... threads up to all, then as many streams as threads or as asked
+ * for, by themselves and as a batch.  On a GPU threads compute nothing. */
 static int measure_rows(struct bench *b)
 {
     int all = b->said.threads, streams = b->w->set->streams, rc = 0;
@@ -180,8 +199,10 @@ static int measure_rows(struct bench *b)
         CTT_TRY(measure_threads(b, n));
     add_row(b, 1, all, b->said.ms.median, 1e3 / b->said.ms.mean);
     streams = streams ? streams : all;
-    if (streams > 1)
+    if (streams > 1) {
         CTT_TRY(measure_streams(b, streams));
+        CTT_TRY(measure_batch(b, streams));
+    }
 out:
     return rc;
 }

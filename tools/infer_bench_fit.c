@@ -4,7 +4,7 @@
 #include "tools/infer_bench_fit.h"
 #include "net/clock.h"
 #include "net/ctt.h"
-#include "tools/infer_rc.h"
+#include "tools/crowd.h"
 #include "tools/tool.h"
 
 #include <errno.h>
@@ -39,12 +39,7 @@ struct served { int64_t frames, late; };
 
 struct worker {
     const struct trial *trial;
-    struct ctt_infer   *m;         /* not owned */
-    struct ctt_batch   *b;         /* or NULL: */
-    struct ctt_runner  *r;         /* of each stream; of a batch only noise */
-    int                 streams;
-    const uint8_t     **frame;
-    float             **answer;
+    struct ctt_crowd    crowd;
     struct served       served;
     int                 rc;
     char                message[512];
@@ -62,18 +57,6 @@ static void wait_until(double when)
         ;
 }
 
-static int step_batch(struct worker *w)
-{
-    int rc;
-
-    CTT_TRY(ctt_infer_rc(ctt_batch_push(w->b, w->frame)));
-    CTT_TRY(ctt_infer_rc(ctt_infer_predicts(w->m)
-                         ? ctt_batch_predict(w->b, 1, w->answer)
-                         : ctt_batch_read(w->b, w->answer)));
-out:
-    return rc;
-}
-
 static void count(struct served *s, double due, int answers)
 {
     s->frames += answers;
@@ -85,13 +68,13 @@ static int tick(struct worker *w, double due)
 {
     int rc = 0;
 
-    if (w->b) {
-        CTT_TRY(step_batch(w));
-        count(&w->served, due, w->streams);
+    if (w->crowd.b) {
+        CTT_TRY(ctt_crowd_step(&w->crowd));
+        count(&w->served, due, w->crowd.streams);
         goto out;
     }
-    for (int i = 0; i < w->streams; i++) {
-        CTT_TRY(ctt_runner_step(&w->r[i], 1));
+    for (int i = 0; i < w->crowd.streams; i++) {
+        CTT_TRY(ctt_runner_step(&w->crowd.r[i], 1));
         count(&w->served, due, 1);
     }
 out:
@@ -112,41 +95,17 @@ static void *serve(void *arg)
     return NULL;
 }
 
-static int open_streams(struct worker *w, int batch)
+static int open_streams(struct worker *w, const struct ctt_infer *m,
+                        int streams, int batch)
 {
-    size_t n = (size_t)w->streams;
     int rc = 0;
 
-    w->r = ctt_calloc(n, sizeof(*w->r));
-    w->frame = ctt_calloc(n, sizeof(*w->frame));
-    w->answer = ctt_calloc(n, sizeof(*w->answer));
-    CTT_TRY(w->r && w->frame && w->answer ? 0 : CTT_ENOMEM);
-    if (batch)
-        CTT_TRY(ctt_infer_rc(ctt_batch_open(w->m, w->streams, &w->b)));
-    for (int i = 0, joined; i < w->streams; i++) {
-        CTT_TRY(ctt_runner_join(w->m, &w->r[i]));
-        w->frame[i] = w->r[i].frame;
-        w->answer[i] = w->r[i].answer;
-        if (batch) {
-            ctt_session_close(&w->r[i].s);
-            CTT_TRY(ctt_infer_rc(ctt_batch_join(w->b, &joined)));
-        }
-    }
+    CTT_TRY(ctt_crowd_open(m, streams, batch, &w->crowd));
     for (int k = 0; k < WARM; k++)
         CTT_TRY(tick(w, 0));
     w->served = (struct served){ 0, 0 };
 out:
     return rc;
-}
-
-static void close_streams(struct worker *w)
-{
-    for (int i = 0; w->r && i < w->streams; i++)
-        ctt_runner_close(&w->r[i]);
-    ctt_batch_close(&w->b);
-    ctt_free(w->r);
-    ctt_free(w->frame);
-    ctt_free(w->answer);
 }
 
 /* ---- threads ---- */
@@ -177,8 +136,8 @@ static int try_threads(struct trial *t, int batch, int cores, int each,
     CTT_TRY(rc);
     CTT_TRY(ctt_bench_file_load(t->f, t->device, 1, &model));
     for (int i = 0; i < cores; i++) {
-        w[i] = (struct worker){ .trial = t, .m = model.own, .streams = each };
-        CTT_TRY(open_streams(&w[i], batch));
+        w[i].trial = t;
+        CTT_TRY(open_streams(&w[i], model.own, each, batch));
     }
     CTT_TRY(run_threads(t, w, cores));
     for (int i = 0; i < cores; i++) {
@@ -187,7 +146,7 @@ static int try_threads(struct trial *t, int batch, int cores, int each,
     }
 out:
     for (int i = 0; w && i < cores; i++)
-        close_streams(&w[i]);
+        ctt_crowd_close(&w[i].crowd);
     ctt_free(w);
     ctt_runner_close(&model);
     return rc;
@@ -209,13 +168,12 @@ static int all(ssize_t n, size_t size)
 static void be_child(struct trial t, const struct lines *l)
 {
     struct ctt_runner model = { .own = NULL };
-    struct worker w = { .trial = &t, .streams = 1 };
+    struct worker w = { .trial = &t };
     struct served ready = { 0, 0 };
 
     w.rc = ctt_bench_file_load(t.f, t.device, 1, &model);
-    w.m = model.own;
     if (w.rc >= 0)
-        w.rc = open_streams(&w, 0);
+        w.rc = open_streams(&w, model.own, 1, 0);
     close(l->fd[SAY][0]);
     close(l->fd[TELL][1]);
     if (w.rc < 0 || !all(write(l->fd[SAY][1], &ready, sizeof(ready)),

@@ -79,8 +79,9 @@ static void json_rows(const struct ctt_bench_said *s)
     printf(",\"scaling\":[");
     for (int i = 0; i < s->rows; i++)
         printf("%s{\"streams\":%d,\"threads\":%d,\"median_ms\":%.6f,"
-               "\"frames_per_s\":%.3f}", i ? "," : "", s->row[i].streams,
-               s->row[i].threads, s->row[i].median_ms, s->row[i].frames_per_s);
+               "\"frames_per_s\":%.3f,\"batch\":%s}", i ? "," : "",
+               s->row[i].streams, s->row[i].threads, s->row[i].median_ms,
+               s->row[i].frames_per_s, s->row[i].batch ? "true" : "false");
     printf("]");
 }
 
@@ -173,11 +174,14 @@ static int say_rows(const struct ctt_bench_said *s)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
 
-    ctt_table_row(&t, "streams\tthreads each\tp50 ms\tframes/s");
+    ctt_table_row(&t, "streams\tthreads\tp50 ms\tframes/s\tas");
     for (int i = 0; i < s->rows; i++)
-        ctt_table_row(&t, "%d\t%d\t%.3f\t%.1f", s->row[i].streams,
-                      s->row[i].threads, s->row[i].median_ms,
-                      s->row[i].frames_per_s);
+        ctt_table_row(&t, "%d\t%d%s\t%.3f\t%.1f\t%s", s->row[i].streams,
+                      s->row[i].threads, s->row[i].batch ||
+                      s->row[i].streams == 1 ? "" : " each",
+                      s->row[i].median_ms, s->row[i].frames_per_s,
+                      s->row[i].batch ? "batch" : s->row[i].streams > 1
+                      ? "sessions" : "session");
     return ctt_table_print(&t);
 }
 

@@ -8,10 +8,11 @@
 #include "tools/nodes.h"
 #include "tools/turns.h"
 
-/* So many streams at once, each with so many threads. */
+/* So many streams at once, each with so many threads, or one batch of them. */
 struct ctt_bench_row {
-    int    streams, threads;
-    double median_ms, frames_per_s;    /* of a stream; of all together */
+    int    streams, threads, batch;
+    double median_ms, frames_per_s;    /* of a frame of a stream, or of each
+                                          stream of a batch; of all together */
 };
 
 enum { CTT_BENCH_ROWS = 16 };
@@ -25,7 +26,7 @@ struct ctt_bench_said {
     double           open_ms, first_ms, resident_mb, peak_mb;
     int64_t          session_bytes;  /* ctt_session_bytes() */
     struct ctt_serve   fit;
-    struct ctt_bench_row row[CTT_BENCH_ROWS];      /* the last one: streams */
+    struct ctt_bench_row row[CTT_BENCH_ROWS];      /* the last ones: streams */
     int              rows;
     struct ctt_nodes nodes;
     struct ctt_turns turns;          /* of other and model */

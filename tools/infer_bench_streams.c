@@ -3,6 +3,7 @@
 #include "tools/infer_bench_streams.h"
 #include "net/clock.h"
 #include "net/ctt.h"
+#include "tools/crowd.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -144,5 +145,33 @@ out:
         ctt_free(s[i].times.ms);
     }
     ctt_free(s);
+    return rc;
+}
+
+int ctt_bench_batch(const struct ctt_infer *m, int streams, int warm_up,
+                    const struct ctt_pace *pace, double *median_ms,
+                    double *frames_per_s)
+{
+    struct ctt_times times = { NULL, 0, 0 };
+    struct ctt_crowd c;
+    struct ctt_spread s;
+    double start;
+    int rc;
+
+    CTT_TRY(ctt_crowd_open(m, streams, 1, &c));
+    for (int n = 0; n < warm_up; n++)
+        CTT_TRY(ctt_crowd_step(&c));
+    start = ctt_seconds();
+    for (int n = 0; ctt_pace_goes_on(pace, n, start); n++) {
+        double before = ctt_milliseconds();
+        CTT_TRY(ctt_crowd_step(&c));
+        CTT_TRY(ctt_times_add(&times, ctt_milliseconds() - before));
+    }
+    s = ctt_times_spread(&times);
+    *median_ms = s.median;
+    *frames_per_s = 1e3 * streams / s.mean;
+out:
+    ctt_crowd_close(&c);
+    ctt_free(times.ms);
     return rc;
 }

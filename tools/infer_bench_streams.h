@@ -18,4 +18,10 @@ int ctt_bench_streams(const struct ctt_infer *m, int streams, int warm_up,
                       const struct ctt_pace *pace, double *median_ms,
                       double *frames_per_s);
 
+/* The same of one batch of them, on the threads of the model: milliseconds of a
+ * step, which is a frame of each stream and all answers. */
+int ctt_bench_batch(const struct ctt_infer *m, int streams, int warm_up,
+                    const struct ctt_pace *pace, double *median_ms,
+                    double *frames_per_s);
+
 #endif

@@ -37,7 +37,7 @@ def frames(io, last, count, seed=5):
     """Random numbers, the same with channels first and last."""
     random = np.random.default_rng(seed)
     shape = io["inputs"][0][1]
-    shape = [1, shape[-1]] + shape[1:-1] if last else shape
+    shape = [shape[0], shape[-1]] + shape[1:-1] if last else shape
     xs = [random.standard_normal(shape).astype(np.float32)
           for _ in range(count)]
     return [np.ascontiguousarray(np.moveaxis(x, 1, -1)) if last else x

@@ -42,9 +42,10 @@ class Net:
     """What runs per frame and what runs per clip are one graph, so an answer
     is computed every frame.  past: for each node of which former values are
     read, the delays; such a value is an input, DELAYED."""
-    def __init__(self, lines, seed=1):
+    def __init__(self, lines, seed=1, streams=1):
         self.nodes, self.by, self.past = [], {}, {}
         self.first = False    # before the first frame there is that frame
+        self.streams = streams
         self.random = np.random.default_rng(seed)
         for line in lines:
             if line != "clip":
@@ -194,7 +195,8 @@ class Net:
         """The shape of a value: n, c, [d,] h, w or channels last."""
         d, h, w, c = self.shape_of(name)
         pixels = [d, h, w] if self.volume else [h, w]
-        return [1, *pixels, c] if last else [1, c, *pixels]
+        n = self.streams
+        return [n, *pixels, c] if last else [n, c, *pixels]
 
     def io(self, last=False):
         """inputs: name, shape, whose value, how long ago (0: the frame);

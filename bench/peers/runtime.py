@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # runtime.py: how long a frame takes convtt and other runtimes, on the same
-# graph with random weights: batch 1, states carried from frame to frame, by
-# turns in one run.  See README.md.
+# graph with random weights: of one stream, or of several as a batch, states
+# carried from frame to frame, by turns in one run.  See README.md.
 import argparse
 import importlib.util
 import json
@@ -68,7 +68,7 @@ class Peer:
         self.path = os.path.join(folder, name)
         self.words = [sys.executable, __file__, "--threads", str(a.threads),
                       "--engine", name, "--path", self.path, "--text", text,
-                      "--zeros", str(a.zeros)]
+                      "--zeros", str(a.zeros), "--streams", str(a.streams)]
         self.env = environment(a)
         made = subprocess.run(self.words + ["--prepare"], env=self.env,
                               capture_output=True, text=True)
@@ -115,11 +115,19 @@ class Ours:
                              env=self.env, capture_output=True)
         if got.returncode:
             raise RuntimeError(last_line(got.stderr))
-        j = json.loads(got.stdout)
-        self.rows.append((j["median_ms"], j["p99_ms"], j["peak_mb"]))
+        self.rows.append(self.row(json.loads(got.stdout)))
+
+    def row(self, j):
+        return j["median_ms"], j["p99_ms"], j["peak_mb"]
 
     def close(self):
         pass
+
+
+class OurBatch(Ours):
+    """The row of a batch, which has neither p99 nor a peak of its own."""
+    def row(self, j):
+        return j["scaling"][-1]["median_ms"], float("nan"), float("nan")
 
 
 def last_line(text):
@@ -140,18 +148,25 @@ def missing(name):
             if importlib.util.find_spec(m) is None]
 
 
+def ours(a, model, others):
+    """convtt as it is, in bytes, with zeros, and files beside the text."""
+    if a.streams > 1:
+        return [OurBatch(a, "convtt", model, "--sessions", str(a.streams))]
+    running = [Ours(a, "convtt", model),
+               Ours(a, "convtt-int8", model, "--type", "int8")]
+    running += [Ours(a, f"convtt-{t} {form}", model, "--type", t, "--zeros",
+                     str(a.zeros), "--zeros-form", form)
+                for t, form in PRUNED if a.zeros]
+    return running + [Ours(a, pathlib.Path(o).name, o) for o in others]
+
+
 def start(a, model, others, folder):
     """What there is to measure of a model; convtt comes first."""
     text = os.path.join(folder, "text.net")
     with open(text, "w") as f:
         f.write("\n".join(netir.canonical(
             os.path.join(a.build, "convtt-info"), model)) + "\n")
-    running = [Ours(a, "convtt", model),
-               Ours(a, "convtt-int8", model, "--type", "int8")]
-    running += [Ours(a, f"convtt-{t} {form}", model, "--type", t, "--zeros",
-                     str(a.zeros), "--zeros-form", form)
-                for t, form in PRUNED if a.zeros]
-    running += [Ours(a, pathlib.Path(o).name, o) for o in others]
+    running = ours(a, model, others)
     for name in a.runtimes.split(","):
         absent = missing(name)
         try:
@@ -202,6 +217,8 @@ def arguments():
                    "with convtt, beside A.net")
     p.add_argument("--runtimes", default=",".join(engines.ENGINES))
     p.add_argument("--threads", type=int, default=1)
+    p.add_argument("--streams", type=int, default=1, help="as one batch; a "
+                   "time is then that of a frame of each")
     p.add_argument("--runs", type=int, default=100, help="frames a turn")
     p.add_argument("--turns", type=int, default=5)
     p.add_argument("--zeros", type=float, default=0,
@@ -227,7 +244,7 @@ def arguments():
 def part(a):
     engine = engines.ENGINES[a.engine]
     with open(a.text) as f:
-        net = netir.Net(f.read().splitlines())
+        net = netir.Net(f.read().splitlines(), streams=a.streams)
     net.prune(a.zeros)
     if a.prepare:
         engine.prepare(net, a.path)

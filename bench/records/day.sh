@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # day.sh: a day of frames, 10 a second, through convtt-infer --stream at full
 # speed: the counts, which must be exact, and memory, which must stay; and how
-# far the states of a ConvLSTM in INT8 drift from those in fp32 over as many
-# frames without a reset (bench_drift).  The model is trained on made clips.
+# far the states of a ConvLSTM in INT8 and with bf16 drift from those in fp32
+# over as many frames without a reset (bench_drift).  The model is trained on made clips.
 # Exit status 1: counts or memory; 2: a wrong use.
 # BUILD=FOLDER: the build folder (build), with tests/lib/lit and
 # bench/bench_drift made.  FRAMES=864000.
@@ -48,4 +48,7 @@ END
         --deterministic on -o m.h5 &&
     "$build/convtt-compress" m.h5 -o m8.h5 --int8 minmax --data clips \
         --retrain-epochs 0; } > log 2>&1 || { cat log; exit 2; }
-"$build/bench/bench_drift" m.h5 m8.h5 "$n"
+for other in m8.h5 bf16; do
+    echo "$other beside fp32"
+    "$build/bench/bench_drift" m.h5 $other "$n" || exit 2
+done

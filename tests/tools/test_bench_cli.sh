@@ -55,7 +55,8 @@ json() {
         "{\"name\":\"$3\",\"word\":\"conv\"," '"kernel":"' \
         '"scaling":[{"streams":1,"threads":1,"median_ms":' \
         ',{"streams":1,"threads":2,"median_ms":' \
-        ',{"streams":2,"threads":1,"median_ms":'
+        ',{"streams":2,"threads":1,"median_ms":' '"batch":false}' \
+        ',{"streams":2,"threads":2,"median_ms":' '"batch":true}]'
     holds "0 < {median_ms}
         {median_ms} <= {p90_ms}
         {p90_ms} <= {p99_ms}
@@ -100,7 +101,8 @@ says 0 'device cpu, fp32, 2 threads; timed: a frame and its answer$' \
 for line in '^ms +count +mean +p50 +p90 +p99 +max$' '^open +1 ' '^first +1 ' \
     '^frame +6 ' '; [0-9.]+ KB of values a session$' \
     '^memory: [0-9.]+ MB resident, [0-9.]+ MB at its peak; ' \
-    '^streams +threads each +p50 ms +frames/s$' '^3 +1 ' \
+    '^streams +threads +p50 ms +frames/s +as *$' '^3 +1 each .* sessions' \
+    '^3 +2 .* batch *$' \
     '^node +word +when +kernel +% of time$' '^h1 +conv +free +[a-z]'; do
     grep -qE "$line" out || fail "no '$line' in $(cat out)"
 done
