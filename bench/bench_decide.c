@@ -11,11 +11,14 @@
  *          population that the guarantee speaks of, so the share of violations
  *          is at most DELTA but for chance.
  *
- * A violation is a gap above the one that is allowed: of all clips (marginal),
- * or of those decided by any one check (conditional; in split of those decided
- * early, as a few clips of a test are above any gap by chance). */
+ * Both with the classes' probabilities and with a confidence head, which is
+ * fitted on a third of the CLIPS, so that thresholds have the rest.  A violation
+ * is a gap above the one that is allowed: of all clips (marginal), or of those
+ * decided by any one check (conditional; in split of those decided early, as a
+ * few clips of a test are above any gap by chance). */
 #include "bench/decide_plot.h"
 #include "bench/decide_table.h"
+#include "infer/head.h"
 #include "net/key.h"
 
 #include <math.h>
@@ -30,6 +33,10 @@ enum { GAPS = CTT_LEN(gaps) };
 struct bench {
     struct decide_clips all;
     struct ctt_trials   some;     /* those to calibrate on */
+    struct ctt_trials   tried;    /* all, with confidences of the head */
+    struct ctt_head_row *row;     /* of those that it is fitted on */
+    int                *pick;     /* those that are drawn */
+    int                 head;     /* 1: there is one */
     int                *order;    /* all clips; those to try begin at `from` */
     int                 from, to;
     int                 clips, splits;
@@ -46,7 +53,7 @@ static void copy_clip(struct bench *b, int i, int clip)
 {
     size_t n = (size_t)b->some.checks;
 
-    memcpy(b->some.sure + (size_t)i * n, b->all.t.sure + (size_t)clip * n,
+    memcpy(b->some.sure + (size_t)i * n, b->tried.sure + (size_t)clip * n,
            n * sizeof(float));
     memcpy(b->some.lost + (size_t)i * n, b->all.t.lost + (size_t)clip * n, n);
 }
@@ -71,15 +78,53 @@ static void draw(struct bench *b, uint64_t key, int again)
             b->order[k] = swap;
             k = b->order[i];
         }
-        copy_clip(b, i, k);
+        b->pick[i] = k;
     }
+}
+
+/* All confidences, by a head that the first so many of those drawn are for. */
+static int set_sure(struct bench *b, int fitted)
+{
+    const struct ctt_answers *all = &b->all.answers;
+    struct ctt_head head = { 0 };
+    int rc = 0, rows = 0;
+
+    for (int i = 0; i < fitted; i++) {
+        const struct ctt_answer *a = all->of[b->pick[i]];
+        for (int k = 0; k < a->checks; k++)
+            b->row[rows++] = (struct ctt_head_row){ k, a->answer[k],
+                                                    !ctt_answer_lost(a, k),
+                                                    a->sure[k] };
+    }
+    if (fitted)
+        CTT_TRY(ctt_head_fit(b->row, rows, b->all.classes, &head));
+    for (int i = 0; i < all->count; i++)
+        for (int k = 0; k < all->of[i]->checks; k++)
+            b->tried.sure[(int64_t)i * b->tried.checks + k] =
+                ctt_head_sure(&head, k, all->of[i]->answer[k],
+                              all->of[i]->sure[k]);
+out:
+    return rc;
+}
+
+/* Those drawn, but for those that the head is fitted on. */
+static int prepare(struct bench *b)
+{
+    int fitted = b->head ? b->clips / 3 : 0, rc;
+
+    CTT_TRY(set_sure(b, fitted));
+    b->some.clips = b->clips - fitted;
+    for (int i = 0; i < b->some.clips; i++)
+        copy_clip(b, i, b->pick[fitted + i]);
+out:
+    return rc;
 }
 
 /* ---- trying ---- */
 
 static struct result try(const struct bench *b, const float *threshold)
 {
-    const struct ctt_trials *t = &b->all.t;
+    const struct ctt_trials *t = &b->tried;
     int decided[CTT_DECISION_CHECKS] = { 0 }, lost[CTT_DECISION_CHECKS] = { 0 };
     int n = b->to - b->from, early = 0, losses = 0;
     struct result r = { 0 };
@@ -118,6 +163,7 @@ static int run(struct bench *b, const struct ctt_guarantee_set *set, int again,
     for (int s = 0; s < b->splits; s++) {
         struct result r;
         draw(b, (uint64_t)(2 * s + again), again);
+        CTT_TRY(prepare(b));
         CTT_TRY(ctt_calibrate(&b->some, set, threshold));
         none += rc == 0;
         r = try(b, threshold);
@@ -129,9 +175,9 @@ static int run(struct bench *b, const struct ctt_guarantee_set *set, int again,
                 again ? r.worst : r.early_gap;
         broken += worst > set->max_gap;
     }
-    printf("%-11s %-5s %5.1f%%  %6.1f%%  %5.1f%%  %6.1f%%  %6.2f%%  %6.2f%%  "
-           "%6.1f%%\n", ctt_guarantee_words[set->kind],
-           again ? "drawn" : "split", 100 * set->max_gap,
+    printf("%-11s %-4s %-5s %5.1f%%  %6.1f%%  %5.1f%%  %6.1f%%  %6.2f%%  "
+           "%6.2f%%  %6.1f%%\n", ctt_guarantee_words[set->kind],
+           b->head ? "head" : "", again ? "drawn" : "split", 100 * set->max_gap,
            100.0 * broken / b->splits, 100.0 * none / b->splits,
            100 * (1 - mean->seen), 100 * mean->gap, 100 * mean->early_gap,
            100 * mean->early);
@@ -168,16 +214,18 @@ static int run_all(struct bench *b, const char *png)
            "%.1f%% (3 standard errors)\n", b->clips, b->all.t.clips, b->splits,
            b->delta, 100 * (b->delta + 3 * sqrt(b->delta * (1 - b->delta) /
                                                 b->splits)));
-    printf("%-11s %-5s %6s  %7s  %6s  %7s  %7s  %7s  %7s\n", "guarantee", "try",
+    printf("%-11s %-4s %-5s %6s  %7s  %6s  %7s  %7s  %7s  %7s\n", "guarantee",
+           "head", "try",
            "allow", "broken", "none", "saved", "gap", "of early", "early");
-    for (int kind = 0; kind < 2; kind++)
-        for (int i = 0; i < GAPS; i++)
-            for (int again = 0; again < 2; again++) {
-                CTT_TRY(run(b, &(struct ctt_guarantee_set){
-                                (enum ctt_guarantee)kind, gaps[i], b->delta },
-                            again, &mean));
-                p[kind][i] = (struct decide_point){ mean.seen, mean.gap };
-            }
+    for (int row = 0; row < 2 * 2 * GAPS * 2; row++) {
+        int again = row % 2, i = row / 2 % GAPS, kind = row / 2 / GAPS / 2;
+
+        b->head = row / 2 / GAPS % 2;
+        CTT_TRY(run(b, &(struct ctt_guarantee_set){
+                        (enum ctt_guarantee)kind, gaps[i], b->delta },
+                    again, &mean));
+        p[kind][i] = (struct decide_point){ mean.seen, mean.gap };
+    }
     b->from = 0;
     curve[2].points = plain(b, p[2]);
     if (png)
@@ -201,7 +249,14 @@ static int begin(struct bench *b, char **argv)
     b->some.sure = ctt_calloc(n, sizeof(float));
     b->some.lost = ctt_calloc(n, 1);
     b->order = ctt_calloc((size_t)b->all.t.clips, sizeof(int));
-    CTT_TRY(b->some.sure && b->some.lost && b->order ? 0 : CTT_ENOMEM);
+    b->pick = ctt_calloc((size_t)b->clips, sizeof(int));
+    b->row = ctt_calloc(n, sizeof(*b->row));
+    b->tried = b->all.t;
+    n = (size_t)b->all.t.clips * (size_t)b->all.t.checks;
+    b->tried.sure = ctt_calloc(n, sizeof(float));
+    CTT_TRY(b->some.sure && b->some.lost && b->order && b->pick && b->row &&
+            b->tried.sure ? 0 : CTT_ENOMEM);
+    memcpy(b->tried.sure, b->all.t.sure, n * sizeof(float));
     for (int i = 0; i < b->all.t.clips; i++)
         b->order[i] = i;
 out:
@@ -226,6 +281,9 @@ out:
     ctt_free(b.some.sure);
     ctt_free(b.some.lost);
     ctt_free(b.order);
+    ctt_free(b.pick);
+    ctt_free(b.row);
+    ctt_free(b.tried.sure);
     decide_free(&b.all);
     return rc < 0;
 }

@@ -234,8 +234,8 @@ int main(int argc, char **argv)
     int rc;
 
     if (argc < 3 || argc > 5) {
-        fprintf(stderr, "usage: bench_drift MODEL.h5 INT8.h5|bf16 [STEPS [CLIPS]]"
-                "\n");
+        fprintf(stderr, "usage: bench_drift MODEL.h5 INT8.h5|bf16 "
+                "[STEPS [CLIPS]]\n");
         return 2;
     }
     rc = run(&p, argv + 1, argc > 3 ? atoll(argv[3]) : 1000,

@@ -35,8 +35,28 @@ static int cut(char *s, char *field[FIELDS])
     return n;
 }
 
+/* The names of classes so far. */
+struct names { char *of[CTT_HEAD_CLASSES]; int count; };
+
+/* The number of a class, which is a new one if it has none. */
+static int number_of(struct names *n, const char *name)
+{
+    int i = 0, rc = 0;
+
+    while (i < n->count && strcmp(n->of[i], name) != 0)
+        i++;
+    if (i < n->count)
+        return i;
+    CTT_CHECK(i < CTT_HEAD_CLASSES, CTT_EUNSUP, "more than %d classes", i);
+    CTT_TRY((n->of[i] = ctt_strdup(name)) ? 0 : CTT_ENOMEM);
+    rc = n->count++;
+out:
+    return rc;
+}
+
 /* Takes a line: check 0 begins a clip. */
-static int take(char *line, int row, const char *path, struct ctt_answers *all)
+static int take(char *line, int row, const char *path, struct names *names,
+                struct ctt_answers *all)
 {
     char *f[FIELDS];
     struct ctt_answer *a = NULL;
@@ -52,17 +72,19 @@ static int take(char *line, int row, const char *path, struct ctt_answers *all)
     CTT_CHECK(k < CTT_DECISION_CHECKS && atoi(f[5]) == ctt_decision_frame(k) &&
               atoi(f[4]) >= atoi(f[5]), CTT_EFORMAT, "%s:%d: no check after "
               "frame %s", path, row, f[5]);
-    a->label = 1;
     a->frames = atoi(f[4]);
-    a->end = strcmp(f[1], f[2]) == 0;
-    a->answer[k] = strcmp(f[1], f[3]) == 0;
+    CTT_TRY(a->label = number_of(names, f[1]));
+    CTT_TRY(a->end = number_of(names, f[2]));
+    CTT_TRY(a->answer[k] = number_of(names, f[3]));
     a->sure[k] = strtof(f[6], NULL);
     a->checks++;
+    rc = 0;
 out:
     return rc;
 }
 
-static int read_lines(const char *path, FILE *f, struct ctt_answers *all)
+static int read_lines(const char *path, FILE *f, struct names *names,
+                      struct ctt_answers *all)
 {
     char line[LINE];
     int rc = 0, row = 1;
@@ -71,25 +93,32 @@ static int read_lines(const char *path, FILE *f, struct ctt_answers *all)
               sizeof(CTT_ANSWERS_BEGIN) - 1) == 0, CTT_EFORMAT,
               "%s: not a table of --answers", path);
     while (fgets(line, LINE, f))
-        CTT_TRY(take(line, ++row, path, all));
+        CTT_TRY(take(line, ++row, path, names, all));
 out:
     return rc;
 }
 
 int decide_read(const char *path, struct decide_clips *out)
 {
+    static const struct ctt_head none = { 0 };
     struct ctt_answers all = { NULL };
+    struct names names = { .count = 0 };
     FILE *f = fopen(path, "r");
     int rc = 0;
 
     CTT_CHECK(f, CTT_EIO, "%s: %s", path, strerror(errno));
-    CTT_TRY(read_lines(path, f, &all));
-    CTT_TRY(ctt_answers_trials(&all, &out->t));
+    CTT_TRY(read_lines(path, f, &names, &all));
+    CTT_TRY(ctt_answers_trials(&all, &none, &out->t));
     out->frames = ctt_calloc((size_t)all.count + 1, sizeof(*out->frames));
     CTT_TRY(out->frames ? 0 : CTT_ENOMEM);
     for (int i = 0; i < all.count; i++)
         out->frames[i] = all.of[i]->frames;
+    out->answers = all;
+    out->classes = names.count;
+    all = (struct ctt_answers){ NULL };
 out:
+    for (int i = 0; i < names.count; i++)
+        ctt_free(names.of[i]);
     ctt_answers_free(&all);
     if (f)
         fclose(f);
@@ -99,5 +128,6 @@ out:
 void decide_free(struct decide_clips *c)
 {
     ctt_answers_trials_free(&c->t);
+    ctt_answers_free(&c->answers);
     ctt_free(c->frames);
 }

@@ -3,12 +3,14 @@
 #ifndef CTT_BENCH_DECIDE_TABLE_H
 #define CTT_BENCH_DECIDE_TABLE_H
 
-#include "infer/calibrate.h"
+#include "tools/infer_answers.h"
 
-/* What the clips of a table answer, and how many frames each has. */
+/* What the clips of a table answer, how many frames each has, and its rows. */
 struct decide_clips {
-    struct ctt_trials t;
-    int              *frames;
+    struct ctt_trials  t;
+    int               *frames;
+    struct ctt_answers answers;
+    int                classes;
 };
 
 /* Reads it; CTT_EFORMAT names the first line that is wrong. */

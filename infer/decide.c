@@ -94,7 +94,7 @@ void ctt_decide_check(struct ctt_decide *s)
     float confidence;
 
     best = ctt_smooth_next(&s->smooth, k, s->probs, &confidence);
-    if (confidence >= s->d->threshold[k])
+    if (ctt_head_sure(&s->d->head, k, best, confidence) >= s->d->threshold[k])
         make(s, best, confidence, ctt_decision_frame(k), 1);
 }
 

@@ -6,8 +6,8 @@
 
 #include "infer/loaded.h"
 
-/* The mean of a stream's probabilities so far: what is compared with the
- * thresholds, in calibration as in use. */
+/* The mean of a stream's probabilities so far, of which a head may make what is
+ * compared with the thresholds, in calibration as in use. */
 struct ctt_smooth {
     double smooth;
     float *p;          /* classes; the caller's */

@@ -232,6 +232,10 @@ int ctt_infer_decide(struct ctt_infer *m)
               m->path);
     CTT_CHECK(!m->predicts, CTT_EINVAL, "%s: this model predicts frames, it "
               "does not decide", m->path);
+    CTT_CHECK(!m->decision.head.classes ||
+              m->decision.head.classes == m->classes, CTT_EFORMAT,
+              "%s: the head of its decisions has %d classes, not %d", m->path,
+              m->decision.head.classes, m->classes);
     m->decides = 1;
 out:
     return rc;

@@ -5,6 +5,7 @@
 #include "net/newfile.h"
 #include "net/code/zip.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -20,19 +21,60 @@ int ctt_decision_frame(int k)
     return k < 2 * OCTAVE ? k + 1 : (2 * OCTAVE + 2 * i) << doublings;
 }
 
+/* ---- the confidence head ---- */
+
+void ctt_head_terms(int k, float p, double term[CTT_HEAD_TERMS])
+{
+    const double least = 1e-6;
+    double x = (double)p, f = log((double)ctt_decision_frame(k)), l;
+
+    x = x < least ? least : x > 1 - least ? 1 - least : x;
+    l = log(x / (1 - x));
+    term[0] = l;
+    term[1] = f;
+    term[2] = l * f;
+}
+
+float ctt_head_sure(const struct ctt_head *h, int k, int answer, float p)
+{
+    double term[CTT_HEAD_TERMS], z;
+
+    if (!h->classes)
+        return p;
+    ctt_head_terms(k, p, term);
+    z = (double)h->bias[answer];
+    for (int i = 0; i < CTT_HEAD_TERMS; i++)
+        z += (double)h->weight[i] * term[i];
+    return (float)(1 / (1 + exp(-z)));
+}
+
 /* ---- text ---- */
+
+/* Of a text with a head, which older versions must not take. */
+static int version_of(const struct ctt_decision *d)
+{
+    return d->head.classes ? 2 : 1;
+}
 
 static int print(FILE *f, const void *arg)
 {
     const struct ctt_decision *d = arg;
 
-    fprintf(f, "decision 1\nguarantee %s\nmax-gap %.9g\ndelta %.9g\n"
+    fprintf(f, "decision %d\nguarantee %s\nmax-gap %.9g\ndelta %.9g\n"
             "clips %" PRId64 "\nsmooth %.9g\ntype %s\n"
             "model %" PRId64 " %08" PRIx32 "\nthresholds %d\n",
-            ctt_guarantee_words[d->guarantee], d->max_gap, d->delta, d->clips,
+            version_of(d), ctt_guarantee_words[d->guarantee], d->max_gap,
+            d->delta, d->clips,
             d->smooth, d->type, d->weights, d->crc, d->checks);
     for (int k = 0; k < d->checks; k++)
         fprintf(f, "%.9g\n", (double)d->threshold[k]);
+    if (!d->head.classes)
+        return 0;
+    fprintf(f, "head %d\n", d->head.classes);
+    for (int i = 0; i < CTT_HEAD_TERMS; i++)
+        fprintf(f, "%.9g\n", (double)d->head.weight[i]);
+    for (int i = 0; i < d->head.classes; i++)
+        fprintf(f, "%.9g\n", (double)d->head.bias[i]);
     return 0;
 }
 
@@ -42,15 +84,17 @@ int ctt_decision_print(const struct ctt_decision *d, char **text)
 }
 
 /* Reads the lines before the thresholds; returns where these begin, or NULL. */
-static const char *parse_head(const char *text, struct ctt_decision *d)
+static const char *parse_begin(const char *text, struct ctt_decision *d,
+                               int *version)
 {
     char word[16];
     int n = 0;
 
-    if (sscanf(text, "decision 1 guarantee %15s max-gap %lf delta %lf clips %"
+    if (sscanf(text, "decision %d guarantee %15s max-gap %lf delta %lf clips %"
                SCNd64 " smooth %lf type %7s model %" SCNd64 " %8" SCNx32
-               " thresholds %d %n", word, &d->max_gap, &d->delta, &d->clips,
-               &d->smooth, d->type, &d->weights, &d->crc, &d->checks, &n) != 9)
+               " thresholds %d %n", version, word, &d->max_gap,
+               &d->delta, &d->clips,
+               &d->smooth, d->type, &d->weights, &d->crc, &d->checks, &n) != 10)
         return NULL;
     for (int k = 0; ctt_guarantee_words[k]; k++)
         if (strcmp(word, ctt_guarantee_words[k]) == 0) {
@@ -60,15 +104,48 @@ static const char *parse_head(const char *text, struct ctt_decision *d)
     return NULL;
 }
 
-static int parse_thresholds(const char *p, struct ctt_decision *d)
+/* So many numbers, each at least `least` and none NaN; returns what follows
+ * them, or NULL. */
+static const char *parse_numbers(const char *p, int count, float least,
+                                 float *to)
 {
-    for (int k = 0, n; k < d->checks; k++, p += n) {
+    for (int k = 0, n; p && k < count; k++, p += n) {
         n = 0;
-        if (sscanf(p, "%f%n", &d->threshold[k], &n) != 1 ||
-            !(d->threshold[k] >= 0))
-            return 0;
+        if (sscanf(p, "%f%n", &to[k], &n) != 1 || !(to[k] >= least))
+            return NULL;
     }
-    return 1;
+    return p;
+}
+
+static int parse_head(const char *p, struct ctt_head *h)
+{
+    int n = 0;
+
+    if (sscanf(p, " head %d%n", &h->classes, &n) != 1 || h->classes < 1 ||
+        h->classes > CTT_HEAD_CLASSES)
+        return 0;
+    p = parse_numbers(p + n, CTT_HEAD_TERMS, -FLT_MAX, h->weight);
+    return p && parse_numbers(p, h->classes, -FLT_MAX, h->bias);
+}
+
+/* What no number of a head is. */
+static int is_finite(const struct ctt_head *h)
+{
+    int finite = 1;
+
+    for (int i = 0; i < CTT_HEAD_TERMS; i++)
+        finite &= isfinite(h->weight[i]) != 0;
+    for (int i = 0; i < h->classes; i++)
+        finite &= isfinite(h->bias[i]) != 0;
+    return finite;
+}
+
+static int parse_rest(const char *p, int version, struct ctt_decision *d)
+{
+    p = parse_numbers(p, d->checks, 0, d->threshold);
+    if (version == 1)
+        return p != NULL;
+    return p && version == 2 && parse_head(p, &d->head) && is_finite(&d->head);
 }
 
 static int in_range(const struct ctt_decision *d)
@@ -85,12 +162,12 @@ static int in_range(const struct ctt_decision *d)
 int ctt_decision_parse(const char *text, struct ctt_decision *out)
 {
     struct ctt_decision d = { .checks = 0 };
-    const char *p = strlen(text) < CTT_DECISION_TEXT ? parse_head(text, &d)
-                                                     : NULL;
+    int version = 0, rc = 0;
+    const char *p = strlen(text) < CTT_DECISION_TEXT
+                    ? parse_begin(text, &d, &version) : NULL;
     char *again = NULL;
-    int rc = 0;
 
-    CTT_CHECK(p && in_range(&d) && parse_thresholds(p, &d), CTT_EFORMAT,
+    CTT_CHECK(p && in_range(&d) && parse_rest(p, version, &d), CTT_EFORMAT,
               "decision: not the thresholds of one");
     CTT_TRY(ctt_decision_print(&d, &again));
     CTT_CHECK(strcmp(text, again) == 0, CTT_EFORMAT,

@@ -100,7 +100,7 @@ void ctt_json_put(FILE *f, const char *s)
     for (int n; *s; s += n ? n : 1) {
         n = ctt_utf8_length(s);
         if (n == 0)
-            fputs("\\ufffd", f);
+            fprintf(f, "\\\\x%02x", (unsigned)(unsigned char)*s);
         else if (*s == '"' || *s == '\\')
             fprintf(f, "\\%c", *s);
         else if (ctt_utf8_is_control(s, n))

@@ -22,7 +22,8 @@ int   ctt_utf8_is_control(const char *s, int n);
 char *ctt_visible(const char *s, char keep, char *to, size_t size);
 
 /* Prints s as a JSON string.  A file name may be any bytes, but JSON is UTF-8:
- * invalid bytes become U+FFFD.  What a terminal would obey is escaped. */
+ * an invalid byte becomes the text \xHH, so that names stay different.  What a
+ * terminal would obey is escaped. */
 void  ctt_json_put(FILE *f, const char *s);
 
 /* Editors of Windows begin a text with a byte order mark.  utf8: the bytes of

@@ -77,17 +77,24 @@ int ctt_answers_unique(struct ctt_answers *a)
     return all - kept;
 }
 
-static void fill(const struct ctt_answer *a, int checks, float *sure,
-                 uint8_t *lost)
+int ctt_answer_lost(const struct ctt_answer *a, int k)
+{
+    return a->end == a->label && a->answer[k] != a->label;
+}
+
+static void fill(const struct ctt_answer *a, const struct ctt_head *head,
+                 int checks, float *sure, uint8_t *lost)
 {
     for (int k = 0; k < checks; k++) {
-        sure[k] = k < a->checks ? a->sure[k] : -1;
-        lost[k] = k < a->checks && a->end == a->label &&
-                  a->answer[k] != a->label;
+        int has = k < a->checks;
+
+        sure[k] = has ? ctt_head_sure(head, k, a->answer[k], a->sure[k]) : -1;
+        lost[k] = has && ctt_answer_lost(a, k);
     }
 }
 
-int ctt_answers_trials(const struct ctt_answers *a, struct ctt_trials *out)
+int ctt_answers_trials(const struct ctt_answers *a,
+                       const struct ctt_head *head, struct ctt_trials *out)
 {
     struct ctt_trials t = { .clips = a->count, .checks = 1 };
     size_t n;
@@ -102,7 +109,7 @@ int ctt_answers_trials(const struct ctt_answers *a, struct ctt_trials *out)
     CTT_TRY(t.sure && t.lost ? 0 : CTT_ENOMEM);
     for (int i = 0; i < a->count; i++) {
         int64_t at = (int64_t)i * t.checks;
-        fill(a->of[i], t.checks, t.sure + at, t.lost + at);
+        fill(a->of[i], head, t.checks, t.sure + at, t.lost + at);
     }
     *out = t;
     t = (struct ctt_trials){ 0 };

@@ -37,9 +37,13 @@ int  ctt_answers_has(const struct ctt_answers *a, int label);
  * returns how many went. */
 int  ctt_answers_unique(struct ctt_answers *a);
 
-/* What a calibration needs of them, in their order, which ctt_answers_trials_
- * free() frees. */
-int  ctt_answers_trials(const struct ctt_answers *a, struct ctt_trials *out);
+/* 1: whoever takes the answer at check k loses the right one at the end. */
+int  ctt_answer_lost(const struct ctt_answer *a, int k);
+
+/* What a calibration needs of them, in their order, with confidences of this
+ * head; ctt_answers_trials_free() frees it. */
+int  ctt_answers_trials(const struct ctt_answers *a,
+                        const struct ctt_head *head, struct ctt_trials *out);
 void ctt_answers_trials_free(struct ctt_trials *t);
 
 /* Writes a table with a line per clip and check.  name: the classes. */

@@ -6,6 +6,7 @@
 #include "net/binomial.h"
 #include "net/newfile.h"
 #include "net/code/zip.h"
+#include "tools/calibrate_head.h"
 #include "tools/files.h"
 #include "tools/infer_answers.h"
 #include "tools/infer_rc.h"
@@ -32,6 +33,8 @@ struct ctt_calibrator {
                                       trained and tested on, or 0 */
     int                again;      /* the file had thresholds, now replaced */
     int                unknown;    /* clips without a class of the model */
+    int                fitted;     /* clips that the head was fitted on, which
+                                      come first */
 };
 
 /* ---- the model ---- */
@@ -182,6 +185,24 @@ out:
 
 /* ---- the thresholds ---- */
 
+/* A head takes a part of the clips, the rest are the trials. */
+static int split(struct ctt_calibrator *c)
+{
+    struct ctt_answers rest;
+    int classes = c->smooth.classes, rc = 0;
+
+    if (ctt_calibrate_wants_head((enum ctt_head_choice)c->set->head,
+                                 c->answers.count, classes)) {
+        CTT_TRY(ctt_calibrate_head(&c->answers, classes, &c->d.head));
+        c->fitted = rc;
+    }
+    rest = (struct ctt_answers){ c->answers.of + c->fitted,
+                                 c->answers.count - c->fitted, 0 };
+    CTT_TRY(ctt_answers_trials(&rest, &c->d.head, &c->t));
+out:
+    return rc;
+}
+
 /* With fewer than so many times the least number of clips, conditional often
  * finds nothing (doc/benchmarks.md). */
 enum { AMPLE = 10 };
@@ -275,7 +296,8 @@ static void apply(const struct ctt_calibrator *c, struct done *d)
             d->seen += 1;
             continue;
         }
-        d->seen += (double)ctt_decision_frame(k) / c->answers.of[i]->frames;
+        d->seen += (double)ctt_decision_frame(k) /
+                   c->answers.of[c->fitted + i]->frames;
         d->decided[k]++;
         d->lost[k] += t->lost[(int64_t)i * t->checks + k];
         d->early++;
@@ -323,10 +345,11 @@ static int say(const struct ctt_calibrator *c, int json)
     if (json)
         printf("{\"calibrated\":{\"model\":\"%08" PRIx32 "\",\"guarantee\":"
                "\"%s\",\"max_gap\":%g,\"delta\":%g,\"clips\":%d,\"early\":%d,"
-               "\"lost\":%.4f,\"seen\":%.4f,\"replaced\":%s,\"checks\":[",
-               c->d.crc, ctt_guarantee_words[c->d.guarantee], c->d.max_gap,
-               c->d.delta, (int)c->d.clips, d.early, d.losses / n, d.seen / n,
-               c->again ? "true" : "false");
+               "\"lost\":%.4f,\"seen\":%.4f,\"replaced\":%s,"
+               "\"fitted\":%d,\"checks\":[", c->d.crc,
+               ctt_guarantee_words[c->d.guarantee], c->d.max_gap, c->d.delta,
+               (int)c->d.clips, d.early, d.losses / n, d.seen / n,
+               c->again ? "true" : "false", c->fitted);
     CTT_TRY(say_checks(c, &d, json));
     if (json)
         printf("]}}\n");
@@ -338,6 +361,8 @@ static int say(const struct ctt_calibrator *c, int json)
                      100 * c->d.max_gap, 1 - c->d.delta, (int)c->d.clips,
                      100 * d.seen / n, 100 * d.early / n, 100 * d.losses / n,
                      c->again ? "; the thresholds of before are replaced" : "");
+    if (!json && c->fitted)
+        ctt_tool_say("%d other clips fitted the confidence head", c->fitted);
 out:
     return rc;
 }
@@ -373,7 +398,7 @@ int ctt_calibrator_finish(struct ctt_calibrator *c, char *const *name,
               "class of the model");
     if (c->set->answers)
         CTT_TRY(ctt_answers_write(&c->answers, name, c->set->answers));
-    CTT_TRY(ctt_answers_trials(&c->answers, &c->t));
+    CTT_TRY(split(c));
     CTT_TRY(find(c));
     warn(c, name, twice);
     CTT_TRY(store(c));

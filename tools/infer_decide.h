@@ -12,6 +12,7 @@ struct ctt_decide_set {
     const char *answers;
     double      max_gap, delta, smooth;
     int         on, calibrate, guarantee;    /* ctt_promise_words */
+    int         head;                        /* ctt_head_words */
 };
 
 /* "auto", and the words of enum ctt_guarantee from 1 on. */

@@ -6,6 +6,7 @@
 #include "tools/files.h"
 #include "tools/infer_files.h"
 #include "tools/infer_opt.h"
+#include "tools/calibrate_head.h"
 #include "video/live.h"
 #include "video/source.h"
 
@@ -63,6 +64,10 @@ static const struct ctt_opt opts[] = {
       "one time; auto: conditional if there are ten times the clips that it "
       "needs at least", .choices = ctt_promise_words, .section = "Decision",
       .needs = CALIBRATES },
+    { "head", CTT_CHOICE, FIELD(decide.head), "auto", "on: decide by a "
+      "confidence that is fitted on a third of the clips (per class and time), "
+      "not by the class's probability; auto: with 300 clips or more",
+      .choices = ctt_head_words, .section = "Decision", .needs = CALIBRATES },
     { "running-mean", CTT_DOUBLE, FIELD(decide.smooth), "0", "decide by a "
       "running mean of the probabilities in which the past has this share", 0,
       0.99,

@@ -226,8 +226,9 @@ static int tell_decision(const struct ctt_model *m)
     CTT_TRY(ctt_decision_parse(m->decision, &d));
     CTT_TRY(holds = ctt_decision_holds(&d, m));
     printf("early decision  %s gap of %g%% with probability %g, smooth %g, "
-           "%s, from %lld clips%s\n", ctt_guarantee_words[d.guarantee],
+           "%s, from %lld clips%s%s\n", ctt_guarantee_words[d.guarantee],
            100 * d.max_gap, 1 - d.delta, d.smooth, d.type, (long long)d.clips,
+           d.head.classes ? ", confidence head" : "",
            holds ? "" : ", but of another model: not used");
 out:
     return rc;

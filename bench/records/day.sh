@@ -3,7 +3,8 @@
 # day.sh: a day of frames, 10 a second, through convtt-infer --stream at full
 # speed: the counts, which must be exact, and memory, which must stay; and how
 # far the states of a ConvLSTM in INT8 and with bf16 drift from those in fp32
-# over as many frames without a reset (bench_drift).  The model is trained on made clips.
+# over as many frames without a reset (bench_drift).  The model is trained on
+# made clips.
 # Exit status 1: counts or memory; 2: a wrong use.
 # BUILD=FOLDER: the build folder (build), with tests/lib/lit and
 # bench/bench_drift made.  FRAMES=864000.

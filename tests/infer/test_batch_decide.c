@@ -70,15 +70,29 @@ static int compare(const struct pair *p)
     return made;
 }
 
+static int classes_of(const char *text)
+{
+    struct ctt_infer *m = stream_open(text, "ref");
+    int n = ctt_infer_classes(m);
+
+    ctt_infer_close(&m);
+    return n;
+}
+
 /* One stream begins anew in the middle, one is saved and goes on in the
  * session, and the other way. */
-static void check_model(const char *text, double smooth, float threshold)
+static void check_model(const char *text, double smooth, float threshold,
+                        int head)
 {
+    struct ctt_decision d = decided_all(threshold, 24, smooth);
     char file[sizeof(decided_path) + 8];
     int made = 0;
     struct pair p;
 
-    decided_write(text, decided_all(threshold, 24, smooth));
+    if (head)
+        d.head = (struct ctt_head){ classes_of(text), { 0.9f, 0.1f, -0.05f },
+                                    { 0.2f, -0.3f } };
+    decided_write(text, d);
     snprintf(file, sizeof(file), "%s.saved", decided_path);
     open_pair(&p);
     for (int t = 0; t < STEPS; t++) {
@@ -106,11 +120,11 @@ static void check_model(const char *text, double smooth, float threshold)
 
 static void test_equal(void)
 {
-    static const float thresholds[] = { 0, 0.27f, 0.29f, INFINITY };
+    static const float thresholds[] = { 0, 0.27f, 0.29f, 0.26f, INFINITY };
 
     for (size_t i = 0; i < CTT_LEN(thresholds); i++) {
-        check_model(stream_plain, 0, thresholds[i]);
-        check_model(stream_clip, 0.5, thresholds[i]);
+        check_model(stream_plain, 0, thresholds[i], i % 2);
+        check_model(stream_clip, 0.5, thresholds[i], 1 - i % 2);
     }
     CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
 }
@@ -151,25 +165,33 @@ static void test_apart(void)
 
 static void test_refused(void)
 {
-    struct ctt_infer_decision d;
+    struct ctt_infer_decision made;
     struct ctt_infer *m;
     struct ctt_batch *b = NULL;
+    struct ctt_decision d = decided_all(0.5f, 3, 0);
     int i;
 
-    decided_write(stream_plain, decided_all(0.5f, 3, 0));
+    d.head.classes = 2;
+    decided_write(stream_plain, d);
+    m = decided_open();
+    stream_refused(ctt_infer_decide(m), CTT_EFORMAT, "has 2 classes");
+    ctt_infer_close(&m);
+    d.head.classes = 0;
+    decided_write(stream_plain, d);
     m = decided_open();
     CHECK_OK(ctt_batch_open(m, 2, &b));
     CHECK_OK(ctt_batch_join(b, &i));
-    stream_refused(ctt_batch_decided(b, 0, &d), CTT_EINVAL, "does not decide");
+    stream_refused(ctt_batch_decided(b, 0, &made), CTT_EINVAL,
+                   "does not decide");
     stream_refused(ctt_batch_end(b, 0), CTT_EINVAL, "does not decide");
     ctt_batch_close(&b);
     CHECK_OK(ctt_infer_decide(m));
     CHECK_OK(ctt_batch_open(m, 2, &b));
     CHECK_OK(ctt_batch_join(b, &i));
     stream_refused(ctt_batch_end(b, 0), CTT_EINVAL, "has had no frame");
-    stream_refused(ctt_batch_decided(b, 1, &d), CTT_EINVAL, "no stream 1");
+    stream_refused(ctt_batch_decided(b, 1, &made), CTT_EINVAL, "no stream 1");
     stream_refused(ctt_batch_end(b, 2), CTT_EINVAL, "no stream 2");
-    stream_refused(ctt_batch_decided(NULL, 0, &d), CTT_EINVAL, "b is NULL");
+    stream_refused(ctt_batch_decided(NULL, 0, &made), CTT_EINVAL, "b is NULL");
     stream_refused(ctt_batch_decided(b, 0, NULL), CTT_EINVAL, "out is NULL");
     CHECK_OK(ctt_batch_push(b, (const uint8_t *[]){ stream_bytes, NULL }));
     CHECK_OK(ctt_batch_end(b, 0));

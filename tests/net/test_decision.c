@@ -122,6 +122,28 @@ static void test_text(void)
     ctt_free(text);
 }
 
+/* The longest: each number has as many digits as one may have. */
+static void test_head(void)
+{
+    struct ctt_decision d = example(), back = { .checks = 0 };
+    char *text = NULL;
+
+    d.head.classes = CTT_HEAD_CLASSES;
+    for (int i = 0; i < CTT_HEAD_TERMS; i++)
+        d.head.weight[i] = -1.23456789e-5f * (float)(i + 1);
+    for (int i = 0; i < CTT_HEAD_CLASSES; i++)
+        d.head.bias[i] = -1.23456789e-20f * (float)(i + 1);
+    d.checks = CTT_DECISION_CHECKS;
+    for (int k = 0; k < d.checks; k++)
+        d.threshold[k] = 1.23456789e-30f * (float)(k + 1);
+    CHECK_OK(ctt_decision_print(&d, &text));
+    CHECK_OK(ctt_decision_parse(text, &back));
+    CU_ASSERT_EQUAL(back.head.classes, CTT_HEAD_CLASSES);
+    CU_ASSERT(memcmp(&back.head, &d.head, sizeof(d.head)) == 0);
+    CU_ASSERT(memcmp(back.threshold, d.threshold, sizeof(d.threshold)) == 0);
+    ctt_free(text);
+}
+
 static void refused(const char *text)
 {
     struct ctt_decision d = { .checks = 77 };
@@ -131,6 +153,31 @@ static void refused(const char *text)
 }
 
 /* Each part of a text, and what is wrong instead. */
+static void damage(struct ctt_decision d, const char *const change[][2],
+                   size_t changes)
+{
+    char *text = NULL, wrong[CTT_DECISION_TEXT + 64];
+
+    CHECK_OK(ctt_decision_print(&d, &text));
+    for (size_t i = 0; i < changes; i++) {
+        const char *at = strstr(text, change[i][0]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+        snprintf(wrong, sizeof(wrong), "%.*s%s%s", (int)(at - text), text,
+                 change[i][1], at + strlen(change[i][0]));
+        refused(wrong);
+    }
+    for (size_t n = 0; n < strlen(text); n++) {
+        snprintf(wrong, sizeof(wrong), "%.*s", (int)n, text);
+        refused(wrong);
+    }
+    snprintf(wrong, sizeof(wrong), "%s0\n", text);
+    refused(wrong);
+    memset(wrong, 'x', CTT_DECISION_TEXT);
+    wrong[CTT_DECISION_TEXT] = '\0';
+    refused(wrong);
+    ctt_free(text);
+}
+
 static void test_damaged_text(void)
 {
     static const char *const change[][2] = {
@@ -144,25 +191,19 @@ static void test_damaged_text(void)
         { "thresholds 3", "thresholds 0" }, { "inf", "nan" },
         { "inf", "1e99" }, { "\n", "  \n" }, { "model 0", "model -1" },
     };
+    static const char *const of_head[][2] = {
+        { "decision 2", "decision 1" }, { "decision 2", "decision 3" },
+        { "decision 2", "decision 02" }, { "head 2", "head 3" },
+        { "head 2", "head 1" }, { "head 2", "head 0" }, { "head 2", "head -1" },
+        { "head 2", "head 401" }, { "head 2", "tail 2" },
+        { "0.625", "0.6250" }, { "0.625", "nan" }, { "0.625", "inf" },
+        { "-0.375", "-inf" }, { "-0.375", "1e99" },
+    };
     struct ctt_decision d = example();
-    char *text = NULL, wrong[CTT_DECISION_TEXT + 64];
 
-    CHECK_OK(ctt_decision_print(&d, &text));
-    for (size_t i = 0; i < CTT_LEN(change); i++) {
-        const char *at = strstr(text, change[i][0]);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(at);
-        snprintf(wrong, sizeof(wrong), "%.*s%s%s", (int)(at - text), text,
-                 change[i][1], at + strlen(change[i][0]));
-        refused(wrong);
-    }
-    for (size_t n = 0; n < strlen(text); n++) {
-        snprintf(wrong, sizeof(wrong), "%.*s", (int)n, text);
-        refused(wrong);
-    }
-    memset(wrong, 'x', CTT_DECISION_TEXT);
-    wrong[CTT_DECISION_TEXT] = '\0';
-    refused(wrong);
-    ctt_free(text);
+    damage(d, change, CTT_LEN(change));
+    d.head = (struct ctt_head){ 2, { 0.625f, 1, 2 }, { 0, -0.375f } };
+    damage(d, of_head, CTT_LEN(of_head));
 }
 
 /* ---- the file ---- */
@@ -291,6 +332,7 @@ static CU_TestInfo tests[] = {
     { "binomial: counts", test_counts },
     { "frames of checks", test_frames },
     { "text", test_text },
+    { "the longest text", test_head },
     { "damaged text", test_damaged_text },
     { "round trip", test_round_trip },
     { "another model", test_other_model },

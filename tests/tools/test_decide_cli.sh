@@ -157,6 +157,29 @@ says 2 'sliding excludes --decide' "$infer" m.h5 --decide --stream black.raw \
 says 1 'plain.h5: has no thresholds' "$infer" plain.h5 --decide --streams \
     streams
 
+# With a head: a third of the clips are not calibrated on; streams, alone and
+# together, decide as clips do; another answer is compared than without.
+cp m.h5 head.h5
+says 0 "\"fitted\":$((n / 3))," "$infer" --calibrate head.h5 list.csv \
+    --threads 1 --max-gap 0.5 --head on --guarantee marginal --json
+grep -q "\"clips\":$((n - n / 3))," out || fail "calibrated on: $(cat out)"
+says 0 'marginal gap of 50% .*, confidence head$' "$bin/convtt-info" head.h5
+"$infer" --decide head.h5 list.csv --threads 1 --json > decided 2> err
+grep '"early":true' decided | tail -4 > early
+[ -s early ] || fail 'nobody decides early with a head'
+grep -o '"file":"[^"]*' early | cut -d'"' -f4 > streams
+"$infer" head.h5 --decide --streams streams --json --threads 1 > many 2> err
+while read -r clip; do
+    grep -F "\"$clip\"" early | what | sort > want
+    grep '^{"decided"' many | grep -F "\"stream\":\"$clip\"" |
+        sed 's/"decided"/"class"/' | what | sort > got
+    cmp want got || fail "with a head: $clip: $(cat want got)"
+done < streams
+says 2 'head.*calibrate' "$infer" --decide --head on "$@"
+grep -m2 webm list.csv > two.csv
+says 1 'head: 2 clips are too few: 3 at least' "$infer" --calibrate m.h5 \
+    two.csv --head on
+
 # 4. Other models do not decide by these thresholds.
 says 0 'c.h5 written' "$bin/convtt-compress" m.h5 -o c.h5 --data clips \
     --prune 0.5 --prune-least 1 --retrain-epochs 0 --int8 none
