@@ -13,9 +13,9 @@
  *
  * Both with the classes' probabilities and with a confidence head, which is
  * fitted on a third of the CLIPS, so that thresholds have the rest.  A
- * violation is a gap above the one that is allowed: of all clips (marginal), or of those
- * decided by any one check (conditional; in split of those decided early, as a
- * few clips of a test are above any gap by chance). */
+ * violation is a gap above the one that is allowed: of all clips (marginal),
+ * or of those decided by any one check (conditional; in split of those decided
+ * early, as a few clips of a test are above any gap by chance). */
 #include "bench/decide_plot.h"
 #include "bench/decide_table.h"
 #include "infer/head.h"

@@ -54,7 +54,7 @@ int ctt_av_error(const struct ctt_meter *m, int code, const char *what)
         return ctt_error(CTT_ENOMEM, "%s: out of memory", m->path);
     if (code == AVERROR(ENOMEM))
         return ctt_error(CTT_EFORMAT, "%s: %s: asks for more memory than a "
-                         "clip may (--memory)", m->path, what);
+                         "clip may (--memory, --frame-pixels)", m->path, what);
     for (size_t i = 0; i < CTT_LEN(causes) && m->timeout > 0; i++) {
         if (causes[i].code == code) {
             known = causes[i].why;

@@ -179,11 +179,22 @@ out:
     return rc;
 }
 
+/* So much one picture may take, decoded or not, beside tables of the file. */
+static int64_t largest_block(void)
+{
+    const struct ctt_limits *l = ctt_limits();
+    const int64_t tables = 64 << 20, pixel = 8;
+    int64_t most = l->frame_pixels < INT_MAX / pixel
+                   ? tables + pixel * l->frame_pixels : INT_MAX;
+
+    return l->memory < most ? l->memory : most;
+}
+
 void ctt_av_limit(void)
 {
-    int64_t memory = ctt_limits()->memory;
+    int64_t most = largest_block();
 
-    av_max_alloc(memory < INT_MAX ? (size_t)memory : INT_MAX);
+    av_max_alloc(most < INT_MAX ? (size_t)most : INT_MAX);
 }
 
 int ctt_demux_open(const char *path, struct ctt_meter *m,

@@ -76,7 +76,7 @@ int64_t ctt_demux_missing(const struct ctt_demux *d, double gap);
 int  ctt_packet_read(const char *path, struct ctt_meter *m,
                      struct AVPacket *pkt);
 
-/* Blocks of FFmpeg are no larger than the limit of memory. */
+/* Blocks of FFmpeg are no larger than the limits of memory and of pictures. */
 void ctt_av_limit(void);
 
 /* The error for a result of FFmpeg: what of path failed. */

@@ -377,4 +377,37 @@ elif [ -n "$early" ] && [ "$late" -gt $((early + 3)) ]; then
 elif [ -z "$early" ]; then
     echo 'memory is not compared: the stream was too short for a line'
 fi
+# 10. A part of MJPEG over HTTP that says to have 2 GB: what it takes is limited
+# by the size of pictures.
+if python3 -c 'import socket' 2> /dev/null; then
+    cat > endless.py << 'END'
+import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen(1)
+print(s.getsockname()[1], flush=True)
+c, _ = s.accept()
+c.recv(4096)
+c.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace;"
+          b"boundary=x\r\n\r\n--x\r\nContent-Type: image/jpeg\r\n"
+          b"Content-Length: 2000000000\r\n\r\n\xff\xd8\xff\xe0")
+try:
+    for _ in range(600):
+        c.sendall(bytes(1 << 20))
+except OSError:
+    pass
+END
+    python3 endless.py > port & server=$!
+    for _ in $(seq 100); do [ -s port ] || sleep 0.05; done
+    $infer lit.h5 --stream "http://127.0.0.1:$(cat port)/" --reconnects 0 \
+        --timeout 3 --frame-pixels 65536 --json > out 2> err
+    is 'an endless part: status' $? 1
+    kill $server 2> /dev/null
+    wait $server 2> /dev/null
+    mb=$(tail -1 out | resident)
+    if ! grep -qs __asan_init "$bin"/.libs/convtt-train "$bin"/convtt-train
+    then
+        [ "${mb:-999}" -lt 250 ] || fail "an endless part takes $mb MB"
+    fi
+fi
 exit $failed
