@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * output.c: what kind of output a file is. */
 #include "tools/output.h"
+#include "tools/budget_run.h"
+#include "tools/svg.h"
 #include "compress/compress.h"
 #include "libtrain/train.h"
 #include "net/file.h"
@@ -12,7 +14,6 @@
 #include "tools/infer_measure.h"
 #include "tools/sense_log.h"
 #include "tools/sense_say.h"
-#include "tools/sense_plot.h"
 #include "tools/train_folds.h"
 #include "video/video.h"
 
@@ -105,6 +106,11 @@ static int is_sense_csv(const char *path)
     return BEGINS(path, CTT_SENSE_CSV_BEGIN);
 }
 
+static int is_budget_csv(const char *path)
+{
+    return BEGINS(path, CTT_BUDGET_CSV_BEGIN);
+}
+
 static int is_plot(const char *path)
 {
     return BEGINS(path, CTT_SVG_BEGIN);
@@ -142,6 +148,7 @@ kinds[] = {
     [CTT_TOOL_FOLDS_JSON] = { "results of --folds as JSON", is_folds_json },
     [CTT_TOOL_REPORT] = { "report of convtt-compress", is_report },
     [CTT_TOOL_SENSE_LOG] = { "log of --sense", is_sense_log },
+    [CTT_TOOL_BUDGET_CSV] = { "table of --budget as CSV", is_budget_csv },
     [CTT_TOOL_SENSE_CSV] = { "table of --sense as CSV", is_sense_csv },
     [CTT_TOOL_PLOT] = { "SVG picture of convtt", is_plot },
     [CTT_TOOL_TABLE] = { "table of convtt-infer", is_table },
