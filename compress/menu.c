@@ -96,14 +96,17 @@ static int fill_parts(const struct making *a, int prune, int share,
     return some;
 }
 
+/* Without clips: sizes do not depend on what values are fitted to. */
 static int try_recipe(const struct ctt_model *m, const struct ctt_recipe *o,
                       const char *path, struct ctt_trial *t)
 {
+    struct ctt_recipe weights = *o;
     struct ctt_report *r = NULL;
     int full, rc = 0;
 
+    weights.svd.on = weights.tt.on = CTT_ON_WEIGHTS;
     CTT_TRY(ctt_report_new(m, &r));
-    CTT_TRY(full = ctt_trial_make(m, NULL, o, r, path, t));
+    CTT_TRY(full = ctt_trial_make(m, NULL, &weights, r, path, t));
     rc = full ? CTT_ENOMEM : 0;
 out:
     ctt_report_free(&r);

@@ -404,12 +404,12 @@ static const struct ctt_opt options[] = {
     { .name = "svd-on", .type = CTT_CHOICE, .off = FIELD(on),
       .dflt = "weights", .help = "keep most of each weight, or of the variance "
       "of its results on training clips", .choices = ons,
-      .needs = ASKED " data" },
+      .needs = ASKED "|budget data" },
     { .name = "calibrate", .type = CTT_INT, .off = FIELD(clips), .dflt = "0",
       .help = "training clips on which responses, and ranges for --int8, are "
       "measured; 0: as many as have 3,000 frames", .max = 1 << 20,
       .arg = "CLIPS",
-      .needs = "thin-score|svd-on|tt-on|int8!=none data" },
+      .needs = "thin-score|svd-on|tt-on|int8!=none|budget data" },
     { .name = "svd-least", .type = CTT_INT, .off = FIELD(least),
       .dflt = "4096", .help = "do not factorise weights with fewer values",
       .max = 1 << 30, .arg = "N", .needs = ASKED },

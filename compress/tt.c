@@ -258,7 +258,7 @@ static const struct ctt_opt options[] = {
     { .name = "tt-on", .type = CTT_CHOICE, .off = FIELD(on),
       .dflt = "weights", .help = "keep most of each weight, or of its results "
       "on training clips, with the ranks of the weight", .choices = ons,
-      .needs = TRAINS " data" },
+      .needs = TRAINS "|budget data" },
     { .name = "tt-form", .type = CTT_CHOICE, .off = FIELD(form),
       .dflt = "train", .help = "where to split a weight: at each axis, around "
       "the window, or once, between rows and columns", .choices = forms,

@@ -32,7 +32,7 @@ static int is_idle(const struct ctt_opt *o)
         "explain", NULL };
     static const char *const used[] = { "for", "choose-by", "norm-clips",
         "share-init", "share-lambda", "share-epochs", "int8-epochs",
-        "calibrate", NULL };
+        "svd-on", "tt-on", "calibrate", NULL };
     size_t at = offsetof(struct ctt_compress_cfg, recipe);
 
     for (int i = 0; none[i]; i++)

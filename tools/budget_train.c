@@ -110,20 +110,20 @@ static int run_recipe(struct ctt_budget_run *r, const struct ctt_recipe *o,
     struct ctt_recipe_calls calls = ctt_compress_calls(r->j);
     struct ctt_recipe_from from = { NULL, NULL };
     char *place = NULL;
-    int rc;
+    int again, rc;
 
     calls.compare = NULL;    /* the mix is chosen already */
     if (isnan(r->ms))
         calls.time = NULL;
-    CTT_TRY(ctt_model_copy(r->j->m, m));
     CTT_TRY(open_from(r, &from, &place));
-    rc = from.m ? ctt_recipe_run(o, &calls, path, &from, m, report)
-                : CTT_EINVAL;
-    if (from.place && (rc == CTT_EINVAL || rc == CTT_EFORMAT)) {
+    CTT_TRY(ctt_model_copy(r->j->m, m));
+    rc = from.m ? ctt_recipe_run(o, &calls, path, &from, m, report) : 0;
+    again = !from.place || rc == CTT_EINVAL || rc == CTT_EFORMAT;
+    if (from.place && again) {
         ctt_model_free(m);
         CTT_TRY(ctt_model_copy(r->j->m, m));
     }
-    if (rc == CTT_EINVAL || rc == CTT_EFORMAT)
+    if (again)
         rc = ctt_recipe_run(o, &calls, path, NULL, m, report);
     CTT_TRY(rc);
     unlink(r->j->c.train.checkpoint);

@@ -95,20 +95,33 @@ static int limits(const struct ctt_menu *m, enum ctt_cost cost)
     return at;
 }
 
-/* The mix with least of a cost. */
+/* The least of a cost that anything tried has. */
+static double least_tried(const struct ctt_budget_run *r, enum ctt_cost cost)
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < r->rows.rows; i++)
+        if (r->rows.row[i].how == r->how)
+            least = fmin(least, r->rows.row[i].costs.cost[cost]);
+    return least;
+}
+
+/* Tries the mix that is expected to have least of a cost. */
 static int check_least(struct ctt_budget_run *r, enum ctt_cost cost)
 {
     struct ctt_aim_at a = { .harm = 1e-12, .most_harm = INFINITY };
     struct ctt_budget_plan *p = NULL;
+    double least;
     int rc;
 
     for (int k = 0; k < CTT_COSTS; k++)
         a.most[k] = INFINITY;
     a.price[cost] = 1;
     CTT_TRY(ctt_budget_plan(r, &a, &p));
-    CTT_CHECK(p->tried.cost[cost] <= r->b.most[cost], CTT_EINVAL, "--budget: "
-              "%s=%g cannot be met: the least is %.6g, most of it of %s",
-              ctt_cost_words[cost], r->b.most[cost], p->tried.cost[cost],
+    least = least_tried(r, cost);
+    CTT_CHECK(least <= r->b.most[cost], CTT_EINVAL, "--budget: %s=%g cannot be "
+              "met: the least is %.6g, most of it of %s",
+              ctt_cost_words[cost], r->b.most[cost], least,
               r->s->weight[limits(&r->offer[0]->menu, cost)].name);
 out:
     ctt_budget_plan_free(&p);
