@@ -83,6 +83,16 @@ struct ctt_part {
     const struct ctt_sense_point *prune, *share, *int8;
 };
 
+/* What a part consists of. */
+enum ctt_part_kind { CTT_PART_FORM, CTT_PART_PRUNE, CTT_PART_SHARE,
+                     CTT_PART_INT8, CTT_PART_KINDS };
+const struct ctt_sense_point *ctt_part_point(const struct ctt_part *p,
+                                             enum ctt_part_kind kind);
+
+/* The kind that has most of the expected harm, each counted `times`. */
+enum ctt_part_kind ctt_mix_worst(const struct ctt_part *part, int weights,
+                                 const double times[CTT_PART_KINDS]);
+
 /* A mix: a part per weight of s, and all of it as text, "c1: svd 0.5, prune any
  * 0.9; y: share 4", which names what is done and nothing else; "as given" if
  * nothing is. */
@@ -124,6 +134,9 @@ int  ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
                    const struct ctt_recipe *o, const char *prune, double ms,
                    const char *path, struct ctt_offer **out);
 void ctt_offer_free(struct ctt_offer **f);
+
+/* Counts the harm of each kind so many times from now on. */
+void ctt_offer_trust(struct ctt_offer *f, const double times[CTT_PART_KINDS]);
 
 /* The parts of what is picked. */
 void ctt_offer_take(const struct ctt_offer *f, const int *pick,

@@ -294,6 +294,18 @@ out:
     return rc;
 }
 
+void ctt_offer_trust(struct ctt_offer *f, const double times[CTT_PART_KINDS])
+{
+    for (int i = 0; i < f->menu.first[f->menu.weights]; i++) {
+        f->menu.way[i].harm = 0;
+        for (int k = 0; k < CTT_PART_KINDS; k++) {
+            const struct ctt_sense_point *p = ctt_part_point(&f->part[i], k);
+
+            f->menu.way[i].harm += p ? times[k] * p->fit : 0;
+        }
+    }
+}
+
 void ctt_offer_take(const struct ctt_offer *f, const int *pick,
                     struct ctt_part *part)
 {

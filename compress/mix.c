@@ -29,14 +29,31 @@ static void put_point(struct text *t, const struct ctt_sense_point *p,
     put(t, words);
 }
 
-enum { KINDS = 4 };
-static void points_of(const struct ctt_part *part,
-                      const struct ctt_sense_point *p[KINDS])
+const struct ctt_sense_point *ctt_part_point(const struct ctt_part *p,
+                                             enum ctt_part_kind kind)
 {
-    p[0] = part->form;
-    p[1] = part->prune;
-    p[2] = part->share;
-    p[3] = part->int8;
+    const struct ctt_sense_point *const of[] = { p->form, p->prune, p->share,
+                                                 p->int8 };
+
+    return of[kind];
+}
+
+enum ctt_part_kind ctt_mix_worst(const struct ctt_part *part, int weights,
+                                 const double times[CTT_PART_KINDS])
+{
+    double sum[CTT_PART_KINDS] = { 0 };
+    int worst = 0;
+
+    for (int i = 0; i < weights; i++)
+        for (int k = 0; k < CTT_PART_KINDS; k++) {
+            const struct ctt_sense_point *p = ctt_part_point(&part[i], k);
+
+            sum[k] += p ? times[k] * p->fit : 0;
+        }
+    for (int k = 1; k < CTT_PART_KINDS; k++)
+        if (sum[k] > sum[worst])
+            worst = k;
+    return worst;
 }
 
 void ctt_mix_print(const struct ctt_sense *s, const struct ctt_part *part,
@@ -45,18 +62,18 @@ void ctt_mix_print(const struct ctt_sense *s, const struct ctt_part *part,
     struct text t = { text, size, 0 };
 
     for (int i = 0; i < s->weights; i++) {
-        const struct ctt_sense_point *p[KINDS];
         int some = 0;
 
-        points_of(&part[i], p);
-        for (int k = 0; k < KINDS; k++)
-            if (p[k]) {
-                if (!some) {
-                    put(&t, t.n ? "; " : "");
-                    put(&t, s->weight[i].name);
-                }
-                put_point(&t, p[k], some++ ? ", " : ": ");
+        for (int k = 0; k < CTT_PART_KINDS; k++) {
+            const struct ctt_sense_point *p = ctt_part_point(&part[i], k);
+
+            if (p && !some) {
+                put(&t, t.n ? "; " : "");
+                put(&t, s->weight[i].name);
             }
+            if (p)
+                put_point(&t, p, some++ ? ", " : ": ");
+        }
     }
     if (!t.n)
         put(&t, "as given");

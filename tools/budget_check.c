@@ -29,7 +29,7 @@ static int is_kept(const struct ctt_opt *o)
 static int is_idle(const struct ctt_opt *o)
 {
     static const char *const none[] = { "report", "resume", "sense",
-        "explain", NULL };
+        NULL };
     static const char *const used[] = { "for", "choose-by", "norm-clips",
         "share-init", "share-lambda", "share-epochs", "int8-epochs",
         "svd-on", "tt-on", "calibrate", NULL };
@@ -141,7 +141,7 @@ static int is_result(const struct ctt_opt *o)
 {
     static const char *const none[] = { "out", "budget", "dry-run",
         "sense-log", "budget-csv", "budget-plot", "sense-kl", "for",
-        "choose-by", "explain", "data", "val", NULL };
+        "choose-by", "data", "val", NULL };
 
     for (int i = 0; none[i]; i++)
         if (strcmp(o->name, none[i]) == 0)

@@ -65,6 +65,7 @@ struct search {
     struct found best;
     char  nearest[256];
     char *last;           /* the mix of the round before */
+    double times[CTT_PART_KINDS];    /* that the harm of each kind counts */
 };
 
 /* What is small if only top-1 is limited: by --for, each relative to the model
@@ -86,6 +87,8 @@ static void begin(const struct ctt_budget_run *r,
                   const struct ctt_costs *given, struct search *x)
 {
     *x = (struct search){ .low = NAN, .high = NAN };
+    for (int k = 0; k < CTT_PART_KINDS; k++)
+        x->times[k] = 1;
     x->a.most_harm = INFINITY;
     memcpy(x->a.most, r->b.most, sizeof(x->a.most));
     if (ctt_budget_has_cost(&r->b))
@@ -94,13 +97,26 @@ static void begin(const struct ctt_budget_run *r,
         aim_small(r, given, x);
 }
 
-/* With limits of costs the mix harms as little as they allow, so that all that
- * is left is to correct costs that retraining has changed.  0: nothing is
- * left. */
-static int tighten(const struct ctt_budget_run *r,
-                   const struct ctt_budget_row *row, struct search *x)
+/* What retraining repairs is not known before: if too much is lost, the kind
+ * of option that was expected to harm most of all is trusted less. */
+enum { LESS = 4 };
+static void distrust(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
+                     struct search *x)
 {
-    int more = 0;
+    x->times[ctt_mix_worst(p->part, r->s->weights, x->times)] *= LESS;
+    for (int f = 0; f < CTT_BUDGET_FORMS; f++)
+        ctt_offer_trust(r->offer[f], x->times);
+}
+
+/* With limits of costs the mix is expected to harm as little as they allow:
+ * what is corrected is that expectation, and costs that retraining has changed.
+ * lost: too much top-1. */
+static void correct(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
+                    const struct ctt_budget_row *row, int lost,
+                    struct search *x)
+{
+    if (lost)
+        distrust(r, p, x);
 
     for (int k = 0; k < CTT_COSTS; k++) {
         double is = row->costs.cost[k], most = r->b.most[k];
@@ -108,9 +124,7 @@ static int tighten(const struct ctt_budget_run *r,
         if (isinf(most) || is <= most)
             continue;
         x->a.most[k] *= 0.995 * most / is;
-        more = 1;
     }
-    return more;
 }
 
 /* Without them harm is what is corrected, by its logarithm: by bisection once
@@ -193,7 +207,9 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     CTT_TRY(ctt_budget_train(r, p, n, &row));
     fault = judge(r, &row, &loss, why);
     ctt_budget_say_round(n, &row, fault);
-    *more = limited ? fault && tighten(r, &row, x) : adjust(loss, !fault, x);
+    if (limited && fault)
+        correct(r, p, &row, loss > 1e-9, x);
+    *more = limited ? fault != NULL : adjust(loss, !fault, x);
     if (fault && !x->best.plan)
         snprintf(x->nearest, sizeof(x->nearest), "%s; %s",
                  ctt_budget_costs(row.costs.cost, text, sizeof(text)), why);

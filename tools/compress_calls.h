@@ -21,7 +21,6 @@ struct ctt_compress_cfg {
     const char          *budget;      /* --budget and its settings: */
     int                  dry_run;
     const char          *budget_csv, *budget_plot;
-    const char          *explain;     /* --explain: the dense parent */
 };
 
 struct ctt_compress_job {
