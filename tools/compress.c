@@ -72,7 +72,7 @@ static const struct ctt_opt sense[] = {
       .help = "writes no model: measures what each weight bears: each option "
       "for it alone, without retraining: what the answers on the validation "
       "clips lose, and the bytes and the time of the model",
-      .tags = CTT_OPT_COMMON, .section = "Sensitivity" },
+      .section = "Sensitivity" },
     { .name = "sense-kl", .type = CTT_FLOAT, .off = FIELD(sense_kl),
       .dflt = "0.02", .help = "the last table is of the strongest values that "
       "change the answers by less, in nats: the mean divergence after 25, 50 "

@@ -20,10 +20,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The most bytes that tell a kind. */
+enum { MOST = 64 };
+_Static_assert(sizeof(CTT_SVG_BEGIN) <= MOST, "the longest beginning");
+
 /* Whether the n bytes at an offset of a file are these. */
 static int has_bytes(const char *path, int64_t at, const char *bytes, size_t n)
 {
-    char got[32];
+    char got[MOST];
     int64_t size = 0;
     int fd, is;
 

@@ -71,7 +71,8 @@ cp m.h5.budget.jsonl want.jsonl
 
 # 4. Known: the same model without a test, retrained only as its file is gone.
 rm s.h5
-says 0 's.h5 written: round' budget bytes=2k,top1=-100
+says 0 's.h5 written: round' budget bytes=2k,top1=-100 --budget-csv s.csv \
+    --budget-plot s.svg
 cmp s.h5 want.h5 || fail 'another model the second time'
 cmp m.h5.budget.jsonl want.jsonl || fail 'what is known was measured again'
 
