@@ -5,6 +5,7 @@
 #ifndef CTT_COMPRESS_H
 #define CTT_COMPRESS_H
 
+#include "compress/budget.h"
 #include "compress/report.h"
 #include "compress/sense.h"
 #include "net/unit.h"
@@ -38,6 +39,14 @@ int ctt_name_matches(const char *patterns, const char *name);
 
 /* CTT_EINVAL if one of the patterns matches no conv or deconv of m. */
 int ctt_names_check(const struct ctt_model *m, const char *patterns);
+
+/* Of a list "PATTERN=NUMBER,PATTERN=NUMBER..", or NULL: 1 and the number of the
+ * last pattern that matches name, or 0.  check: CTT_EINVAL, naming the option,
+ * if a part is something else, matches no conv or deconv of m, or has a number
+ * that is not from least to most. */
+int ctt_names_number(const char *list, const char *name, double *number);
+int ctt_names_check_numbers(const struct ctt_model *m, const char *option,
+                            const char *list, double least, double most);
 
 /* ---- thin.c ---- */
 
@@ -91,6 +100,8 @@ struct ctt_svd {
     int         clips;     /* to measure responses on; 0: enough */
     int         least;     /* weights with fewer elements stay whole */
     const char *except;    /* names that stay whole, as in struct ctt_tt */
+    const char *each;      /* largest ranks of some, as of ctt_names_number();
+                              or NULL */
 };
 
 /* Replaces the convs and deconvs of a model by two each (Denton and others
@@ -124,6 +135,8 @@ struct ctt_tt {
     int         least;     /* weights with fewer elements stay whole */
     const char *except;    /* names that stay whole: patterns separated by
                               commas, or NULL */
+    const char *each;      /* largest ranks of some, as of ctt_names_number();
+                              or NULL */
     float       harm;      /* weights stay whole if factorising one alone costs
                               more top-1 than this, 0..1: in a recipe */
 };
@@ -171,18 +184,21 @@ struct ctt_prune {
                               least one element is kept */
     int         least;     /* weights with fewer elements are not pruned */
     const char *except;    /* names not to prune, as in struct ctt_tt */
+    const char *each;      /* with scope layer: shares of some, as of
+                              ctt_names_number(), at most `share`; or NULL */
 };
 
 /* Prunes the conv and deconv weights (never biases) of m by magnitude (Han and
  * others 2015), whole units of `form` (net/unit.h), until `share` of the
  * elements of all weights that may be pruned are zero, and at most one unit
  * more: the smallest of all weights together (scope global), or of each weight
- * (scope layer).  Elements pruned before stay pruned and count.  The size of a
- * unit is the mean square of its elements that are not pruned.  With scope
- * global, units are compared by it over the mean square of their weight (score
- * magnitude), or over the sum of squares of the units of their weight that are
- * not smaller (score LAMP; Lee and others 2021).  Of equal units, the first is
- * pruned.  Gives the model a mask if it has none.
+ * (scope layer; with `each`, of some a smaller share in proportion).  Elements
+ * pruned before stay pruned and count.  The size of a unit is the mean square
+ * of its elements that are not pruned.  With scope global, units are compared
+ * by it over the mean square of their weight (score magnitude), or over the sum
+ * of squares of the units of their weight that are not smaller (score LAMP; Lee
+ * and others 2021).  Of equal units, the first is pruned.  Gives the model a
+ * mask if it has none.
  * CTT_ENAN if a weight is not finite, CTT_EINVAL if no weight may be pruned.
  * On failure m is unchanged. */
 int ctt_prune(struct ctt_model *m, const struct ctt_prune *o, double share);

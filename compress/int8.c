@@ -240,7 +240,7 @@ static const struct ctt_opt options[] = {
     { .name = "int8-epochs", .type = CTT_INT, .off = FIELD(epochs),
       .dflt = "2", .help = "epochs that train the rounded model, besides "
       "--retrain-epochs, if it loses more than --int8-harm", .max = 100000,
-      .arg = "N", .needs = "int8!=auto int8!=none data" },
+      .arg = "N", .needs = "int8!=auto|budget int8!=none|budget data" },
     { .name = "int8-harm", .type = CTT_FLOAT, .off = FIELD(harm),
       .dflt = "0.005", .help = "loss of the mean top-1, 0 to 1, from which on "
       "the rounded model is trained, below 0: in any case; with --int8 auto, "

@@ -143,15 +143,13 @@ static int list_others(const struct ctt_sense *s, int weight,
     return 0;
 }
 
-static void print_value(const struct ctt_sense_point *p, int rank,
-                        char text[VALUE])
+static void print_value(const struct ctt_sense_point *p,
+                        const struct ctt_sense_weight *w, char text[VALUE])
 {
     if (p->ladder->word)
         snprintf(text, VALUE, "%s", p->ladder->word);
-    else if (p->ladder->of_rank)
-        snprintf(text, VALUE, "%d", (int)fmax(1, round(p->value * rank)));
     else
-        snprintf(text, VALUE, "%g", p->value);
+        snprintf(text, VALUE, "%g", ctt_sense_number(p, w));
 }
 
 static int set_also(const struct ctt_opt *tab, struct point_recipe *x)
@@ -181,7 +179,7 @@ static int settings(const struct ctt_sense *s, const struct ctt_sense_point *p,
         CTT_TRY(ctt_ties_new(s->m->g, &ties));
     CTT_TRY(list_others(s, p->weight, ties, &x->except));
     snprintf(x->also, sizeof(x->also), "%s", p->ladder->also);
-    print_value(p, w->rank, x->value);
+    print_value(p, w, x->value);
     CTT_TRY(set_also(tab, x));
     if (x->except[0])
         CTT_TRY(ctt_opt_set(tab, &x->o, p->ladder->except, x->except));

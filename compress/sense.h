@@ -32,6 +32,13 @@ struct ctt_ladder {
 extern const struct ctt_ladder ctt_ladders[];
 enum { CTT_LADDERS = 7 };
 
+/* The number that the option gets: the value, or the rank that it is of this
+ * weight. */
+struct ctt_sense_point;
+struct ctt_sense_weight;
+double ctt_sense_number(const struct ctt_sense_point *p,
+                        const struct ctt_sense_weight *w);
+
 /* ---- sense.c ---- */
 
 /* What a change of a model does to its answers on clips that trained nothing,

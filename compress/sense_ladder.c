@@ -4,6 +4,8 @@
 #include "compress/sense.h"
 #include "compress/stage.h"
 
+#include <math.h>
+
 static const double shares[] = { 0.5, 0.7, 0.8, 0.9, 0.95, 0.98 };
 static const double bits[] = { 8, 5, 4, 3, 2 };
 static const double of_rank[] = { 0.75, 0.5, 0.25, 0.125 };
@@ -40,3 +42,9 @@ const struct ctt_ladder ctt_ladders[] = {
       .stage = &ctt_stage_int8, .word = "mse", VALUES(on) },
     { .name = NULL }
 };
+
+double ctt_sense_number(const struct ctt_sense_point *p,
+                        const struct ctt_sense_weight *w)
+{
+    return p->ladder->of_rank ? fmax(1, round(p->value * w->rank)) : p->value;
+}

@@ -244,15 +244,15 @@ static const struct ctt_opt options[] = {
     { .name = "share-init", .type = CTT_CHOICE, .off = FIELD(init),
       .dflt = "linear", .help = "where k-means starts: values in equal steps, "
       "at equal counts of weights, or drawn far apart", .choices = inits,
-      .needs = "share" },
+      .needs = "share|budget" },
     { .name = "share-lambda", .type = CTT_FLOAT, .off = FIELD(lambda),
       .dflt = "0.02", .help = "what a bit per weight costs, in shares of the "
       "weights' variance: rare values are given up; 0: the nearest value",
-      .min = 0, .max = 10, .arg = "L", .needs = "share" },
+      .min = 0, .max = 10, .arg = "L", .needs = "share|budget" },
     { .name = "share-epochs", .type = CTT_INT, .off = FIELD(epochs),
       .dflt = "2", .help = "epochs that train the values, besides "
       "--retrain-epochs", .max = 100000, .arg = "N",
-      .needs = "share data" },
+      .needs = "share|budget data" },
     { .name = "share-least", .type = CTT_INT, .off = FIELD(least),
       .dflt = "64", .help = "weights with fewer values that are not pruned "
       "keep their own", .min = 1, .max = 1 << 30, .arg = "N",

@@ -105,9 +105,12 @@ out:
 
 /* ---- ranks ---- */
 
-/* The lowest rank that keeps the share o->energy, at most o->rank. */
-static int choose_rank(const struct ctt_spectrum *s, const struct ctt_svd *o)
+/* The lowest rank that keeps the share o->energy, at most o->rank or what
+ * o->each says. */
+static int choose_rank(const struct ctt_spectrum *s, const struct ctt_svd *o,
+                       const char *name)
 {
+    double most = o->rank;
     double lost = 0, may = o->energy > 0 ? (1 - (double)o->energy) * s->all : 0;
     int r = s->n;
 
@@ -115,7 +118,8 @@ static int choose_rank(const struct ctt_spectrum *s, const struct ctt_svd *o)
         lost += s->energy[--r];
     while (r > 1 && lost + s->energy[r - 1] <= may)
         lost += s->energy[--r];
-    return o->rank && r > o->rank ? o->rank : r;
+    ctt_names_number(o->each, name, &most);
+    return most > 0 && r > (int)most ? (int)most : r;
 }
 
 static double error_of(const struct ctt_spectrum *s)
@@ -284,7 +288,8 @@ static int open_all(struct all *a, const struct ctt_model *m,
         struct ctt_moments *p = a->moments ? &a->moments[k] : NULL;
 
         CTT_TRY(analyse(m, a->node[k], p, &a->s[k]));
-        a->s[k].rank = choose_rank(&a->s[k], o);
+        a->s[k].rank = choose_rank(&a->s[k], o,
+                                     m->g->node[a->node[k]].name);
         if (p)
             ctt_moments_free(p);
     }
@@ -399,18 +404,21 @@ static const struct ctt_opt options[] = {
     { .name = "svd-on", .type = CTT_CHOICE, .off = FIELD(on),
       .dflt = "weights", .help = "keep most of each weight, or of the variance "
       "of its results on training clips", .choices = ons,
-      .needs = ASKED " data" },
+      .needs = ASKED "|budget data" },
     { .name = "calibrate", .type = CTT_INT, .off = FIELD(clips), .dflt = "0",
       .help = "training clips on which responses, and ranges for --int8, are "
       "measured; 0: as many as have 3,000 frames", .max = 1 << 20,
       .arg = "CLIPS",
-      .needs = "thin-score|svd-on|tt-on|int8!=none data" },
+      .needs = "thin-score|svd-on|tt-on|int8!=none|budget data" },
     { .name = "svd-least", .type = CTT_INT, .off = FIELD(least),
       .dflt = "4096", .help = "do not factorise weights with fewer values",
       .max = 1 << 30, .arg = "N", .needs = ASKED },
     { .name = "svd-except", .type = CTT_STRING, .off = FIELD(except),
       .dflt = "", .help = "weights not to factorise", .arg = "PATTERNS",
       .needs = ASKED },
+    { .name = "svd-each", .type = CTT_STRING, .off = FIELD(each), .dflt = "",
+      .help = "ranks of some weights in place of --svd-rank: h.*=8,y=4",
+      .arg = "NAME=R,..", .needs = "svd-rank" },
     { .name = NULL }
 };
 
@@ -427,6 +435,7 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
               CTT_EINVAL, "--svd-macs chooses ranks: it excludes --svd-rank "
               "and --svd-energy");
     CTT_TRY(ctt_names_check(m, o->svd.except));
+    CTT_TRY(ctt_names_check_numbers(m, "svd-each", o->svd.each, 1, 4096));
     if (asked(o))
         CTT_TRY(ctt_chain_check(m, o->svd.least, o->svd.except, "an SVD",
                                 "svd-except"));

@@ -33,7 +33,7 @@ static int run_stage(const struct ctt_stage *s, struct ctt_walk *k)
     return s->sketch ? s->sketch(k) : s->run(k, 1);
 }
 
-/* The stages behind `done`, on *m. */
+/* The stages behind `done`, or all, on *m. */
 static int run_stages(const struct ctt_stage *done, const struct ctt_recipe *o,
                       const struct ctt_report *r, struct ctt_model **m)
 {
@@ -46,9 +46,9 @@ static int run_stages(const struct ctt_stage *done, const struct ctt_recipe *o,
     at_once.prune.rounds = 1;
     CTT_TRY(ctt_trial_rows(r, &rows));
     k.r = rows;
-    while (ctt_stages[i] != done)
-        i++;
-    while (ctt_stages[++i])
+    while (done && ctt_stages[i++] != done)
+        ;
+    for (; ctt_stages[i]; i++)
         CTT_TRY(run_stage(ctt_stages[i], &k));
 out:
     ctt_report_free(&rows);

@@ -17,10 +17,10 @@ struct ctt_trial {
 };
 
 /* Makes t of a copy of m, on which the stage `done` and those before it have
- * run: the stages behind run at once, without clips.  o: settings without AUTO;
- * r: has rows of the weights of m, and stays as it is; path: the file is beside
- * it.  The caller drops t, also after a failure.  1: it does not fit into the
- * limit of memory. */
+ * run (NULL: none has): the stages behind run at once, without clips.  o:
+ * settings without AUTO; r: has rows of the weights of m, and stays as it is;
+ * path: the file is beside it.  The caller drops t, also after a failure.  1:
+ * it does not fit into the limit of memory. */
 int  ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
                     const struct ctt_recipe *o, const struct ctt_report *r,
                     const char *path, struct ctt_trial *t);

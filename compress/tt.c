@@ -46,9 +46,13 @@ static int choose(const struct making *a, int i,
     const struct ctt_node *n = &a->m->g->node[i];
     struct ctt_fit_to to = { inputs, n->nw > 1 ? a->m->w + n->at[1] : NULL };
     struct ctt_chain *c = NULL;
+    struct ctt_tt o = *a->o;
+    double rank;
     int rc = 0;
 
-    CTT_TRY(ctt_chain_new(a->m->g, i, a->m->w + n->at[0], a->o,
+    if (ctt_names_number(o.each, n->name, &rank))
+        o.rank = (int)rank;
+    CTT_TRY(ctt_chain_new(a->m->g, i, a->m->w + n->at[0], &o,
                           inputs ? &to : NULL, &c));
     if (ctt_chain_pays(c, ctt_chain_row(a->r, n->name))) {
         *out = c;
@@ -254,7 +258,7 @@ static const struct ctt_opt options[] = {
     { .name = "tt-on", .type = CTT_CHOICE, .off = FIELD(on),
       .dflt = "weights", .help = "keep most of each weight, or of its results "
       "on training clips, with the ranks of the weight", .choices = ons,
-      .needs = TRAINS " data" },
+      .needs = TRAINS "|budget data" },
     { .name = "tt-form", .type = CTT_CHOICE, .off = FIELD(form),
       .dflt = "train", .help = "where to split a weight: at each axis, around "
       "the window, or once, between rows and columns", .choices = forms,
@@ -271,6 +275,9 @@ static const struct ctt_opt options[] = {
     { .name = "tt-except", .type = CTT_STRING, .off = FIELD(except),
       .dflt = "", .help = "weights not to factorise", .arg = "PATTERNS",
       .needs = TRAINS },
+    { .name = "tt-each", .type = CTT_STRING, .off = FIELD(each), .dflt = "",
+      .help = "ranks of some weights in place of --tt-rank: h.*=8,y=4",
+      .arg = "NAME=R,..", .needs = "tt-rank" },
     { .name = NULL }
 };
 
@@ -284,6 +291,7 @@ static int check(const struct ctt_recipe *o, const struct ctt_model *m)
     int rc;
 
     CTT_TRY(ctt_names_check(m, o->tt.except));
+    CTT_TRY(ctt_names_check_numbers(m, "tt-each", o->tt.each, 1, 4096));
     if (asked(o))
         CTT_TRY(ctt_chain_check(m, o->tt.least, o->tt.except,
                                 "a tensor train", "tt-except"));

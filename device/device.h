@@ -159,6 +159,9 @@ extern const char ctt_dev_help[];
 /* name: one of them; threads: 0 for all processors. */
 int  ctt_dev_open(const char *name, int threads, struct ctt_dev **out);
 void ctt_dev_close(struct ctt_dev **d);
+
+/* The processor, its instruction sets and the providers of "cpu", in words. */
+void ctt_dev_machine(char *text, size_t size);
 int  ctt_dev_threads(const struct ctt_dev *d);
 
 /* Makes threads of the device's own, which never have to be waited for before

@@ -169,6 +169,11 @@ static void file_of(const struct ctt_tune *t, int make, char *path,
         path[0] = '\0';
 }
 
+void ctt_dev_machine(char *text, size_t size)
+{
+    ctt_dev_cpu.machine(text, size);
+}
+
 int ctt_tune_open(const char *device, const char *path, struct ctt_tune **out)
 {
     struct ctt_tune *t = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress.c: convtt-compress: compresses a trained model, retrains it and
  * reports size, speed and accuracy. */
+#include "tools/compress_budget.h"
 #include "tools/compress_calls.h"
 #include "tools/compress_check.h"
 #include "tools/compress_clips.h"
@@ -32,7 +33,7 @@ static const struct ctt_opt own[] = {
       "and time, the bytes of the file, or the time of a frame, measured here "
       "before anything is trained", .choices = ctt_aims,
       .section = "Choices",
-      .needs = "prune-form=auto|int8=auto|tt-rank|tt-tol" },
+      .needs = "budget|prune-form=auto|int8=auto|tt-rank|tt-tol" },
     { .name = "choose-by", .type = CTT_CHOICE, .off = FIELD(by_times),
       .dflt = "times", .help = "times: what --for calls time is measured here; "
       "rules: it is not, so that the same command always chooses the same; "
@@ -71,7 +72,7 @@ static const struct ctt_opt sense[] = {
       .help = "writes no model: measures what each weight bears: each option "
       "for it alone, without retraining: what the answers on the validation "
       "clips lose, and the bytes and the time of the model",
-      .tags = CTT_OPT_COMMON, .section = "Sensitivity" },
+      .section = "Sensitivity" },
     { .name = "sense-kl", .type = CTT_FLOAT, .off = FIELD(sense_kl),
       .dflt = "0.02", .help = "the last table is of the strongest values that "
       "change the answers by less, in nats: the mean divergence after 25, 50 "
@@ -79,14 +80,36 @@ static const struct ctt_opt sense[] = {
       .section = "Sensitivity", .needs = "sense" },
     { .name = "sense-log", .type = CTT_STRING, .off = FIELD(sense_log),
       .dflt = "", .help = "where results are kept, a JSON line each; what is "
-      "there already is not measured again [MODEL.sense.jsonl]", .arg = "FILE",
-      .section = "Sensitivity", .needs = "sense" },
+      "there already is not measured again [MODEL.sense.jsonl, with --budget "
+      "MODEL.budget.jsonl]", .arg = "FILE",
+      .section = "Sensitivity", .needs = "sense|budget" },
     { .name = "sense-csv", .type = CTT_STRING, .off = FIELD(sense_csv),
       .dflt = "", .help = "write all results as CSV", .arg = "FILE",
       .section = "Sensitivity", .needs = "sense" },
     { .name = "sense-plot", .type = CTT_STRING, .off = FIELD(sense_plot),
       .dflt = "", .help = "draw a curve per weight and option (SVG)",
       .arg = "FILE", .section = "Sensitivity", .needs = "sense" },
+    { .name = NULL }
+};
+
+static const struct ctt_opt budget[] = {
+    { .name = "budget", .type = CTT_STRING, .off = FIELD(budget), .dflt = "",
+      .help = "find the mix of options for each weight that keeps the model "
+      "within limits, and write it: top1=-0.5 (points lost) or top1=90 (a "
+      "floor), at a share of the clips as top1@25, top1@50; bytes=20k; "
+      "ms=0.05; macs=2M", .arg = "LIMIT,..", .section = "Budget",
+      .tags = CTT_OPT_COMMON },
+    { .name = "dry-run", .type = CTT_FLAG, .off = FIELD(dry_run), .dflt = "0",
+      .help = "print the plan, tried without retraining, and stop",
+      .section = "Budget", .needs = "budget" },
+    { .name = "budget-csv", .type = CTT_STRING, .off = FIELD(budget_csv),
+      .dflt = "", .help = "write what was tried and retrained, also in "
+      "earlier runs, as CSV", .arg = "FILE", .section = "Budget",
+      .needs = "budget" },
+    { .name = "budget-plot", .type = CTT_STRING, .off = FIELD(budget_plot),
+      .dflt = "", .help = "draw accuracy against bytes and time of what was "
+      "retrained (SVG)", .arg = "FILE", .section = "Budget",
+      .needs = "budget" },
     { .name = NULL }
 };
 
@@ -127,6 +150,7 @@ static int all_options(struct ctt_opt tab[CTT_OPT_MAX + 1])
     CTT_TRY(n = ctt_recipe_options(FIELD(recipe), tab, CTT_OPT_MAX));
     CTT_TRY(add_rows(tab, &n, own));
     CTT_TRY(add_rows(tab, &n, sense));
+    CTT_TRY(add_rows(tab, &n, budget));
     CTT_TRY(add_rows(tab, &n, ctt_train_opts));
     CTT_TRY(add_rows(tab, &n, files));
 out:
@@ -405,6 +429,8 @@ static int complete(struct ctt_compress_job *j, int argc, char **argv,
     j->path = argv[first];
     if (c->sense)
         return ctt_compress_check_sense(j);
+    if (c->budget)
+        return ctt_compress_check_budget(j);
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
     CTT_TRY(ctt_opt_check(j->tab, c));
     CTT_CHECK(c->train.data || !ctt_int8_given(&c->recipe.int8), CTT_EINVAL,
@@ -445,7 +471,8 @@ int main(int argc, char **argv)
         complete(&j, argc, argv, rc) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     ctt_tool_catch();
-    rc = j.c.sense ? ctt_compress_sense(&j) : compress(&j);
+    rc = j.c.sense ? ctt_compress_sense(&j) :
+         j.c.budget ? ctt_compress_budget(&j) : compress(&j);
     if (rc < 0)
         ctt_tool_fail(j.status);
     ctt_free(j.place);

@@ -18,13 +18,16 @@ struct ctt_compress_cfg {
     int                  sense;       /* 1: --sense and its settings: */
     float                sense_kl;
     const char          *sense_log, *sense_csv, *sense_plot;
+    const char          *budget;      /* --budget and its settings: */
+    int                  dry_run;
+    const char          *budget_csv, *budget_plot;
 };
 
 struct ctt_compress_job {
     struct ctt_compress_cfg c;
     const struct ctt_opt *tab;      /* of all options */
     const char       *path;         /* of the model as given */
-    char              ckpt[4096];
+    char              ckpt[4096], log[4096];
     int               own_ckpt;     /* not named by --checkpoint */
     int               saved;        /* the checkpoint is of this run */
     char             *place;        /* the recipe's text in it */

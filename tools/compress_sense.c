@@ -9,7 +9,9 @@
 #include "tools/sense_say.h"
 #include "tools/tool.h"
 #include "net/ahead.h"
+#include "device/device.h"
 #include "net/clock.h"
+#include "net/code/zip.h"
 #include "net/decision.h"
 #include "net/edit.h"
 
@@ -201,6 +203,14 @@ static int end(void *arg, const struct ctt_sense *s, int point)
 
 /* ---- all ---- */
 
+static uint32_t machine_crc(void)
+{
+    char words[256] = "";
+
+    ctt_dev_machine(words, sizeof(words));
+    return ctt_crc32(0, words, 1, (int64_t)strlen(words));
+}
+
 static int key_of(const struct ctt_compress_job *j, const struct ctt_model *m,
                   int timed, struct ctt_sense_key *out)
 {
@@ -208,7 +218,8 @@ static int key_of(const struct ctt_compress_job *j, const struct ctt_model *m,
     int rc = ctt_decision_sign(m, &sign);
 
     *out = (struct ctt_sense_key){ sign.crc, ctt_data_crc(j->val),
-        ctt_data_clips(j->val), j->c.train.device, j->c.train.threads, timed };
+        ctt_data_clips(j->val), j->c.train.device, j->c.train.threads, timed,
+        timed ? machine_crc() : 0 };
     return rc;
 }
 
@@ -227,7 +238,9 @@ out:
     return rc;
 }
 
-static int measure(struct sense *a, struct ctt_sense *s)
+/* Runs all; a->log is open afterwards. */
+static int measure(struct sense *a, const struct ctt_sense_extra *extra,
+                   struct ctt_sense *s)
 {
     struct ctt_compress_job *j = a->j;
     struct ctt_recipe_calls calls = ctt_compress_calls(j);
@@ -236,7 +249,8 @@ static int measure(struct sense *a, struct ctt_sense *s)
     int rc;
 
     CTT_TRY(key_of(j, s->m, calls.compare != NULL, &key));
-    rc = ctt_sense_log_open(j->c.sense_log, &key, s, &a->known, &a->log);
+    rc = ctt_sense_log_open(j->c.sense_log, &key, extra, s, &a->known,
+                            &a->log);
     if (rc == CTT_EINVAL)
         j->status = CTT_EXIT_USAGE;
     CTT_TRY(rc);
@@ -246,16 +260,37 @@ static int measure(struct sense *a, struct ctt_sense *s)
     CTT_TRY(open_answers(a, s->m));
     a->start = ctt_seconds();
     rc = ctt_sense_run(s, &all, j->c.sense_log);
-    CTT_CHECK(rc != CTT_ESTOP, CTT_ESTOP, "--sense: stopped; the same command "
-              "goes on from %s", j->c.sense_log);
+    CTT_CHECK(rc != CTT_ESTOP, CTT_ESTOP, "%s: stopped; the same command goes "
+              "on from %s", j->c.budget ? "--budget" : "--sense",
+              j->c.sense_log);
     CTT_TRY(rc);
-    CTT_TRY(write_all(&j->c, s));
 out:
     return rc;
 }
 
+static void close_sense(struct sense *a)
+{
+    ctt_sense_log_close(&a->log);
+    ctt_metrics_free(&a->was);
+    ctt_free(a->p);
+    ctt_free(a->q);
+}
+
+int ctt_compress_measure(struct ctt_compress_job *j,
+                         const struct ctt_sense_extra *extra,
+                         struct ctt_sense *s, struct ctt_sense_log **log)
+{
+    struct sense a = { .j = j };
+    int rc = measure(&a, extra, s);
+
+    *log = a.log;
+    a.log = NULL;
+    close_sense(&a);
+    return rc;
+}
+
 /* As for a recipe: without what other runs left in the file. */
-static int open_model(struct ctt_compress_job *j)
+int ctt_compress_open_model(struct ctt_compress_job *j, const char *what)
 {
     const struct ctt_tensor *y;
     int rc;
@@ -266,7 +301,7 @@ static int open_model(struct ctt_compress_job *j)
     CTT_TRY(ctt_drop_unread(&j->m));
     y = &j->m->g->node[ctt_graph_output(j->m->g)].out;
     CTT_CHECK(y->d * y->h * y->w == 1, CTT_EUNSUP, "%s: predicts frames; "
-              "--sense is for classification", j->path);
+              "%s is for classification", j->path, what);
 out:
     return rc;
 }
@@ -278,16 +313,14 @@ int ctt_compress_sense(struct ctt_compress_job *j)
     int rc;
 
     CTT_TRY(check_outputs(&j->c));
-    CTT_TRY(open_model(j));
+    CTT_TRY(ctt_compress_open_model(j, "--sense"));
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(ctt_compress_open_clips(j));
     CTT_TRY(ctt_sense_new(j->m, &s));
-    CTT_TRY(measure(&a, s));
+    CTT_TRY(measure(&a, NULL, s));
+    CTT_TRY(write_all(&j->c, s));
 out:
-    ctt_sense_log_close(&a.log);
-    ctt_metrics_free(&a.was);
-    ctt_free(a.p);
-    ctt_free(a.q);
+    close_sense(&a);
     ctt_sense_free(&s);
     return rc;
 }

@@ -4,6 +4,7 @@
 #define CTT_TOOL_COMPRESS_SENSE_H
 
 #include "tools/compress_calls.h"
+#include "tools/sense_log.h"
 
 /* CTT_EINVAL if a setting has no effect with --sense, clips are missing, or a
  * file is named twice. */
@@ -11,5 +12,15 @@ int ctt_compress_check_sense(struct ctt_compress_job *j);
 
 /* Measures, prints and writes all that is not in the log yet. */
 int ctt_compress_sense(struct ctt_compress_job *j);
+
+/* Opens j->m as a recipe would have it: without what other runs left in the
+ * file.  CTT_EUNSUP, naming what it is for, if it predicts frames. */
+int ctt_compress_open_model(struct ctt_compress_job *j, const char *what);
+
+/* Measures the points of s that are not in the log at j->c.sense_log, which
+ * stays open for the caller to add lines to and close. */
+int ctt_compress_measure(struct ctt_compress_job *j,
+                         const struct ctt_sense_extra *extra,
+                         struct ctt_sense *s, struct ctt_sense_log **log);
 
 #endif

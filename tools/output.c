@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * output.c: what kind of output a file is. */
 #include "tools/output.h"
+#include "tools/budget_run.h"
+#include "tools/svg.h"
 #include "compress/compress.h"
 #include "libtrain/train.h"
 #include "net/file.h"
@@ -12,17 +14,20 @@
 #include "tools/infer_measure.h"
 #include "tools/sense_log.h"
 #include "tools/sense_say.h"
-#include "tools/sense_plot.h"
 #include "tools/train_folds.h"
 #include "video/video.h"
 
 #include <string.h>
 #include <unistd.h>
 
+/* The most bytes that tell a kind. */
+enum { MOST = 64 };
+_Static_assert(sizeof(CTT_SVG_BEGIN) <= MOST, "the longest beginning");
+
 /* Whether the n bytes at an offset of a file are these. */
 static int has_bytes(const char *path, int64_t at, const char *bytes, size_t n)
 {
-    char got[32];
+    char got[MOST];
     int64_t size = 0;
     int fd, is;
 
@@ -105,6 +110,11 @@ static int is_sense_csv(const char *path)
     return BEGINS(path, CTT_SENSE_CSV_BEGIN);
 }
 
+static int is_budget_csv(const char *path)
+{
+    return BEGINS(path, CTT_BUDGET_CSV_BEGIN);
+}
+
 static int is_plot(const char *path)
 {
     return BEGINS(path, CTT_SVG_BEGIN);
@@ -142,6 +152,7 @@ kinds[] = {
     [CTT_TOOL_FOLDS_JSON] = { "results of --folds as JSON", is_folds_json },
     [CTT_TOOL_REPORT] = { "report of convtt-compress", is_report },
     [CTT_TOOL_SENSE_LOG] = { "log of --sense", is_sense_log },
+    [CTT_TOOL_BUDGET_CSV] = { "table of --budget as CSV", is_budget_csv },
     [CTT_TOOL_SENSE_CSV] = { "table of --sense as CSV", is_sense_csv },
     [CTT_TOOL_PLOT] = { "SVG picture of convtt", is_plot },
     [CTT_TOOL_TABLE] = { "table of convtt-infer", is_table },

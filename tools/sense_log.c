@@ -20,6 +20,7 @@ _Static_assert(CTT_NAME <= WORD + 1 && CTT_REASON == REASON + 1,
 struct ctt_sense_log {
     const char *path;
     int         fd, number;    /* of the line read last */
+    const struct ctt_sense_extra *extra;
 };
 
 /* ---- lines ---- */
@@ -28,9 +29,9 @@ static int print_key(const struct ctt_sense_key *k, char *line)
 {
     return snprintf(line, LINE, CTT_SENSE_LOG_BEGIN "\"model\":\"%08" PRIx32
                     "\",\"clips\":\"%08" PRIx32 "\",\"count\":%d,"
-                    "\"device\":\"%s\",\"threads\":%d,\"timed\":%d}\n",
-                    k->model, k->data, k->clips, k->device, k->threads,
-                    k->timed);
+                    "\"device\":\"%s\",\"threads\":%d,\"timed\":%d,"
+                    "\"machine\":\"%08" PRIx32 "\"}\n", k->model, k->data,
+                    k->clips, k->device, k->threads, k->timed, k->machine);
 }
 
 /* Reasons hold names of nodes and numbers, but no text of strangers. */
@@ -139,6 +140,18 @@ static int read_point(const struct ctt_sense_log *log, const char *line,
     return 1;
 }
 
+static int is_extra(const char *line)
+{
+    return strncmp(line, CTT_BUDGET_LINE, strlen(CTT_BUDGET_LINE)) == 0;
+}
+
+static int read_extra(const struct ctt_sense_log *log, const char *line)
+{
+    int rc = log->extra ? log->extra->line(log->extra->arg, line) : 1;
+
+    return rc ? rc : damaged(log);
+}
+
 /* The lines of text, which is cut. */
 static int read_lines(struct ctt_sense_log *log, char *text, const char *key,
                       struct ctt_sense *s, int *known)
@@ -148,7 +161,11 @@ static int read_lines(struct ctt_sense_log *log, char *text, const char *key,
 
     for (char *line = strtok_r(text, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {
-        if (log->number++ > 0) {
+        if (log->number++ > 0 && is_extra(line)) {
+            CTT_TRY(read_extra(log, line));
+            continue;
+        }
+        if (log->number > 1) {
             int got = read_point(log, line, s);
 
             CTT_TRY(got);
@@ -169,8 +186,7 @@ static int write_line(struct ctt_sense_log *log, const char *line, int n)
 {
     int rc = 0;
 
-    CTT_CHECK(n > 0 && n < LINE, CTT_EINVAL, "%s: a line is too long",
-              log->path);
+    CTT_CHECK(n > 0, CTT_EINVAL, "%s: a line is empty", log->path);
     CTT_CHECK(write(log->fd, line, (size_t)n) == n, CTT_EIO, "%s: %s",
               log->path, strerror(errno));
 out:
@@ -227,6 +243,7 @@ out:
 }
 
 int ctt_sense_log_open(const char *path, const struct ctt_sense_key *key,
+                       const struct ctt_sense_extra *extra,
                        struct ctt_sense *s, int *known,
                        struct ctt_sense_log **out)
 {
@@ -237,6 +254,7 @@ int ctt_sense_log_open(const char *path, const struct ctt_sense_key *key,
     *known = 0;
     CTT_TRY(log ? 0 : CTT_ENOMEM);
     log->path = path;
+    log->extra = extra;
     log->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     CTT_CHECK(log->fd >= 0, CTT_EIO, "%s: %s", path, strerror(errno));
     CTT_TRY(ctt_file_lock(log->fd, path));
@@ -259,11 +277,18 @@ void ctt_sense_log_close(struct ctt_sense_log **log)
     *log = NULL;
 }
 
+int ctt_sense_log_line(struct ctt_sense_log *log, const char *line)
+{
+    return write_line(log, line, (int)strlen(line));
+}
+
 int ctt_sense_log_add(struct ctt_sense_log *log, const struct ctt_sense *s,
                       int point)
 {
     char line[LINE];
     int n = print_point(s, &s->point[point], line);
 
+    if (n >= LINE)
+        return ctt_error(CTT_EINVAL, "%s: a line is too long", log->path);
     return write_line(log, line, n);
 }

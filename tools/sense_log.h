@@ -13,19 +13,33 @@ struct ctt_sense_key {
     int         clips;
     const char *device;
     int         threads, timed;
+    uint32_t    machine;        /* of the words for the processor; 0: not
+                                   timed */
 };
 
 struct ctt_sense_log;
+
+/* Gets the lines that begin with CTT_BUDGET_LINE.  Returns 1, 0 if one is
+ * damaged, or an error. */
+struct ctt_sense_extra {
+    void *arg;
+    int (*line)(void *arg, const char *line);
+};
+#define CTT_BUDGET_LINE "{\"budget\":"
 
 /* Opens the log, which is made if it is not there, for this process alone, and
  * sets the points that it has; *known: how many.  What a run that was killed
  * wrote of its last line is cut off.  CTT_EINVAL if the log is of another
  * model, other clips, or another device; CTT_EFORMAT, naming the line, if it is
- * damaged. */
+ * damaged.  extra: NULL, or for lines of --budget, which are else left out. */
 int  ctt_sense_log_open(const char *path, const struct ctt_sense_key *key,
+                        const struct ctt_sense_extra *extra,
                         struct ctt_sense *s, int *known,
                         struct ctt_sense_log **out);
 void ctt_sense_log_close(struct ctt_sense_log **log);
+
+/* Adds a line, with its end. */
+int  ctt_sense_log_line(struct ctt_sense_log *log, const char *line);
 
 /* Adds a point that was measured. */
 int  ctt_sense_log_add(struct ctt_sense_log *log, const struct ctt_sense *s,

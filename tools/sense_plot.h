@@ -10,8 +10,4 @@
  * line at `kl`, and the names of the weights beside it. */
 int ctt_sense_plot(const struct ctt_sense *s, double kl, const char *path);
 
-/* How the file begins. */
-#define CTT_SVG_BEGIN "<svg xmlns=\"http://www.w3.org/2000/svg\" " \
-    "data-by=\"convtt\""
-
 #endif

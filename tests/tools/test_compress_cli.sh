@@ -429,7 +429,7 @@ tells 2 '--calibrate requires --data' m.ctt -o a --svd-rank 2 \
 tells 2 'prune-scope: no choice' m.ctt -o a --prune-scope all
 tells 2 'requires --data' m.ctt -o a --prune 0.5 --retrain-epochs 3
 tells 2 'for: no choice' m.ctt -o a --prune 0.5 --for speed
-tells 2 '--for requires --prune-form=auto or --int8=auto or --tt-rank' m.ctt \
+tells 2 '--for requires --budget or --prune-form=auto or --int8=auto' m.ctt \
     -o a --svd-rank 4 --prune 0.5 --prune-form any --int8 none --for ms
 # --for ms where nothing is timed.
 for untimed in '--choose-by rules' '--device ref'; do

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * accept.c: whether clips show that a compressed model is as right as a budget
+ * says. */
+#include "compress/budget.h"
+#include "net/binomial.h"
+
+#include <math.h>
+
+#define LEVEL 0.05
+
+int ctt_budget_refuted(const struct ctt_budget *b, int share,
+                       const struct ctt_paired *t, double *p)
+{
+    double least = 1;
+
+    if (!isnan(b->loss[share])) {
+        int64_t may = (int64_t)floor(b->loss[share] * (double)t->clips + 1e-9);
+        int64_t lost = t->lost > may ? t->lost - may : 0;
+
+        if (lost > t->won)
+            least = ctt_binomial_tail(t->won, lost + t->won, 0.5);
+    } else if (!isnan(b->floor[share]) && b->floor[share] < 1) {
+        least = ctt_binomial_tail(t->is, t->clips, b->floor[share]);
+    } else if (!isnan(b->floor[share])) {
+        least = t->is < t->clips ? 0 : 1;
+    }
+    *p = least;
+    return least <= LEVEL;
+}
+
+int ctt_budget_kept(const struct ctt_budget *b, int share,
+                    const struct ctt_paired *t)
+{
+    double n = (double)t->clips;
+
+    if (!isnan(b->loss[share]))
+        return (double)(t->was - t->is) <= b->loss[share] * n + 1e-9;
+    if (!isnan(b->floor[share]))
+        return (double)t->is >= b->floor[share] * n - 1e-9;
+    return 1;
+}

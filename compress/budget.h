@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget.h: what a compressed model may cost, and the choice of an option for
+ * each weight that meets it. */
+#ifndef CTT_BUDGET_H
+#define CTT_BUDGET_H
+
+#include "compress/sense.h"
+
+struct ctt_recipe;
+struct ctt_recipe_calls;
+
+/* ---- budget.c ---- */
+
+/* What is counted of a model: bytes of the file, milliseconds per frame, and
+ * multiplications per frame by weights that are not pruned. */
+enum ctt_cost { CTT_COST_BYTES, CTT_COST_MS, CTT_COST_MACS, CTT_COSTS };
+
+/* Their words in that order, then NULL. */
+extern const char *const ctt_cost_words[];
+
+/* The most of each cost (INFINITY: any), and what top-1 must be after 25, 50
+ * and 100% of the clips, 0..1: a loss against the model as given, or a floor;
+ * NAN: anything. */
+struct ctt_budget {
+    double most[CTT_COSTS];
+    double loss[CTT_ACCURACIES], floor[CTT_ACCURACIES];
+};
+
+/* Reads "top1=-0.5,bytes=20k,ms=0.05": top1, or top1@25 and so on, in points,
+ * is a loss if it has a minus, else a floor; k, M and G are 1000, 1000^2 and
+ * 1000^3.  CTT_EINVAL, naming the part, for what cannot be: a word that is
+ * none, a number out of range, a word that is there twice. */
+int  ctt_budget_read(const char *text, struct ctt_budget *b);
+
+/* Whether it limits top-1, or a cost. */
+int  ctt_budget_has_top1(const struct ctt_budget *b);
+int  ctt_budget_has_cost(const struct ctt_budget *b);
+
+/* ---- allot.c ---- */
+
+/* A way to store a weight: how much it harms the answers, in nats, and what it
+ * costs. */
+struct ctt_way { double harm, cost[CTT_COSTS]; };
+
+/* The ways of each weight: those of weight i are way[first[i]] to
+ * way[first[i + 1] - 1].  rest: what everything else costs. */
+struct ctt_menu {
+    int            weights;
+    int           *first;
+    struct ctt_way *way;
+    double         rest[CTT_COSTS];
+};
+
+/* What is to be small, and the most of it: the sum of `price` times cost, and
+ * of harm with price 1 or 0. */
+struct ctt_aim_at {
+    double harm, price[CTT_COSTS];           /* weights of the sum, >= 0 */
+    double most_harm, most[CTT_COSTS];       /* INFINITY: any */
+};
+
+/* The sum over the ways that are picked, by index from the first of each
+ * weight. */
+struct ctt_way ctt_menu_sum(const struct ctt_menu *m, const int *pick);
+
+/* The least of one cost that any choice has. */
+double ctt_menu_least(const struct ctt_menu *m, enum ctt_cost cost);
+
+/* Picks a way for each weight with a small sum under the limits.  With prices
+ * for what is limited (Lagrange multipliers; Everett 1963) weights are
+ * independent, and each takes a corner of the lower convex hull of its ways;
+ * the prices are bisected one after the other until the limits hold.  What room
+ * is left is then used by the single changes that gain most.  Returns 0; 1 if
+ * no choice was found that holds, and pick exceeds the limits by little; or
+ * CTT_ENOMEM. */
+int ctt_allot(const struct ctt_menu *m, const struct ctt_aim_at *a, int *pick);
+
+/* ---- mix.c ---- */
+
+/* What happens to a weight: points of a struct ctt_sense; NULL: that is not
+ * done. */
+struct ctt_part {
+    const struct ctt_sense_point *form;     /* SVD or tensor train */
+    const struct ctt_sense_point *prune, *share, *int8;
+};
+
+/* What a part consists of. */
+enum ctt_part_kind { CTT_PART_FORM, CTT_PART_PRUNE, CTT_PART_SHARE,
+                     CTT_PART_INT8, CTT_PART_KINDS };
+const struct ctt_sense_point *ctt_part_point(const struct ctt_part *p,
+                                             enum ctt_part_kind kind);
+
+/* The kind that has most of the expected harm, each counted `times`. */
+enum ctt_part_kind ctt_mix_worst(const struct ctt_part *part, int weights,
+                                 const double times[CTT_PART_KINDS]);
+
+/* A mix: a part per weight of s, and all of it as text, "c1: svd 0.5, prune any
+ * 0.9; y: share 4", which names what is done and nothing else; "as given" if
+ * nothing is. */
+enum { CTT_MIX_TEXT = 8192 };
+void ctt_mix_print(const struct ctt_sense *s, const struct ctt_part *part,
+                   char *text, size_t size);
+
+/* Settings of the stages for a mix, and the texts that they point to. */
+struct ctt_mix_recipe;
+
+/* given: the settings of what a mix does not say.  CTT_EINVAL if one of the
+ * settings is refused. */
+int  ctt_mix_recipe(const struct ctt_sense *s, const struct ctt_part *part,
+                    const struct ctt_recipe *given,
+                    struct ctt_mix_recipe **out);
+void ctt_mix_recipe_free(struct ctt_mix_recipe **r);
+const struct ctt_recipe *ctt_mix_settings(const struct ctt_mix_recipe *r);
+
+/* ---- menu.c ---- */
+
+/* The menu of a model with pruning of one form, and what each way is. */
+struct ctt_offer {
+    struct ctt_menu  menu;
+    struct ctt_part *part;    /* by way */
+    double           macs;    /* of the model, per frame and clip together */
+};
+
+/* Lists the ways of each weight of s: every set of one value or none of SVD or
+ * tensor trains, of pruning in the form `prune` (a name of ctt_ladders), of
+ * shared values and of INT8.  Harm is the sum of the fits of its points.
+ * Bytes are those that pruned and shared weights have as they are stored, which
+ * is measured of all weights together in trials beside path; a factorised
+ * weight has the bytes of as many values.  Time is the share of `ms` that the
+ * weight has of the multiplications, over how many times as fast each of its
+ * points makes it; as if they did not depend on each other.  m: the model as
+ * given, of which s was made; o: settings of what is not chosen.  The caller
+ * frees *out. */
+int  ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
+                   const struct ctt_recipe *o, const char *prune, double ms,
+                   const char *path, struct ctt_offer **out);
+void ctt_offer_free(struct ctt_offer **f);
+
+/* Counts the harm of each kind so many times from now on. */
+void ctt_offer_trust(struct ctt_offer *f, const double times[CTT_PART_KINDS]);
+
+/* The parts of what is picked. */
+void ctt_offer_take(const struct ctt_offer *f, const int *pick,
+                    struct ctt_part *part);
+
+/* What a model costs, and how fast it is beside the one as given; ms and faster
+ * are NAN where time is not measured. */
+struct ctt_costs { double cost[CTT_COSTS], faster; };
+
+/* Bytes and multiplications of m, whose file is at path. */
+int ctt_model_costs(const struct ctt_model *m, const char *path,
+                    struct ctt_costs *out);
+
+/* What a mix costs, o its settings, as it is measured on the weights as they
+ * are, at once and without clips, in a file beside path.  given: the file of
+ * the model as given, beside which it is timed if there is calls->compare. */
+int ctt_mix_try(const struct ctt_model *m, const struct ctt_recipe *o,
+                const struct ctt_recipe_calls *calls, const char *given,
+                const char *path, struct ctt_costs *out);
+
+/* ---- accept.c ---- */
+
+/* A test of one share of the clips: how many there are, right of the model as
+ * given and of the compressed one, and lost and won between them. */
+struct ctt_paired { int64_t clips, was, is, lost, won; };
+
+/* Whether clips that the search did not see refute that the budget is kept, at
+ * 5%: of a loss, by McNemar's exact test (1947), one-sided, once the lost clips
+ * that the budget allows are left out; of a floor, by the tail of the binomial
+ * distribution.  *p: the probability of so bad a result if it is kept. */
+int ctt_budget_refuted(const struct ctt_budget *b, int share,
+                       const struct ctt_paired *t, double *p);
+
+/* Whether the clips of the search show that it is kept: by their number
+ * alone. */
+int ctt_budget_kept(const struct ctt_budget *b, int share,
+                    const struct ctt_paired *t);
+
+#endif

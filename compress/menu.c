@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * menu.c: the ways to store each weight of a model, with what they harm and
+ * cost. */
+#include "compress/trial.h"
+#include "net/newfile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Values of a ladder, and none, which comes first. */
+enum { MOST = 16 };
+
+/* The points of a weight that can be used, by kind: form, prune, share, int8;
+ * the first of each is NULL: not done. */
+enum { FORM, PRUNE, SHARE, INT8, KINDS };
+struct choices {
+    const struct ctt_sense_point *p[KINDS][MOST];
+    int                           n[KINDS];
+};
+
+struct making {
+    const struct ctt_sense  *s;
+    const struct ctt_model  *m;
+    const struct ctt_recipe *o;
+    const char     *path;
+    double          ms;
+    struct choices *can;    /* by weight */
+    int64_t        *bytes;  /* by weight, value of pruning and of sharing */
+    struct ctt_offer *f;
+};
+
+static int kind_of(const struct ctt_ladder *l, const char *prune)
+{
+    if (l->stage == &ctt_stage_svd || l->stage == &ctt_stage_tt)
+        return FORM;
+    if (strcmp(l->name, prune) == 0)
+        return PRUNE;
+    if (l->stage == &ctt_stage_share)
+        return SHARE;
+    return l->stage == &ctt_stage_int8 ? INT8 : -1;
+}
+
+static void find_choices(struct making *a, const char *prune)
+{
+    const struct ctt_sense *s = a->s;
+
+    for (int i = 0; i < s->weights; i++)
+        for (int k = 0; k < KINDS; k++)
+            a->can[i].n[k] = 1;
+    for (int i = 0; i < s->points; i++) {
+        const struct ctt_sense_point *p = &s->point[i];
+        struct choices *c = &a->can[p->weight];
+        int k = kind_of(p->ladder, prune);
+
+        if (k >= 0 && p->done && !p->why[0] && c->n[k] < MOST)
+            c->p[k][c->n[k]++] = p;
+    }
+}
+
+/* ---- bytes ---- */
+
+static int64_t *bytes_at(const struct making *a, int weight, int prune,
+                         int share)
+{
+    return &a->bytes[(weight * MOST + prune) * MOST + share];
+}
+
+static int64_t stored(const struct ctt_trial *t, const char *name)
+{
+    char full[CTT_NAME + 4];
+
+    snprintf(full, sizeof(full), "%s.w", name);
+    for (int i = 0; i < t->nstored; i++)
+        if (strcmp(t->stored[i].name, full) == 0)
+            return t->stored[i].size;
+    return 0;
+}
+
+/* The same values for all weights that can have them. */
+static int fill_parts(const struct making *a, int prune, int share,
+                      struct ctt_part *part)
+{
+    int some = 0;
+
+    for (int i = 0; i < a->s->weights; i++) {
+        const struct choices *c = &a->can[i];
+
+        part[i] = (struct ctt_part){ .form = NULL };
+        if (prune < c->n[PRUNE])
+            part[i].prune = c->p[PRUNE][prune];
+        if (share < c->n[SHARE])
+            part[i].share = c->p[SHARE][share];
+        some |= (prune < c->n[PRUNE]) && (share < c->n[SHARE]);
+    }
+    return some;
+}
+
+/* Without clips: sizes do not depend on what values are fitted to. */
+static int try_recipe(const struct ctt_model *m, const struct ctt_recipe *o,
+                      const char *path, struct ctt_trial *t)
+{
+    struct ctt_recipe weights = *o;
+    struct ctt_report *r = NULL;
+    int full, rc = 0;
+
+    weights.svd.on = weights.tt.on = CTT_ON_WEIGHTS;
+    CTT_TRY(ctt_report_new(m, &r));
+    CTT_TRY(full = ctt_trial_make(m, NULL, &weights, r, path, t));
+    rc = full ? CTT_ENOMEM : 0;
+out:
+    ctt_report_free(&r);
+    return rc;
+}
+
+static int measure_bytes(struct making *a, int prune, int share,
+                         struct ctt_part *part)
+{
+    struct ctt_mix_recipe *r = NULL;
+    struct ctt_trial t = { .file = NULL };
+    double sum = 0;
+    int rc = 0;
+
+    if (!fill_parts(a, prune, share, part))
+        goto out;
+    CTT_TRY(ctt_mix_recipe(a->s, part, a->o, &r));
+    CTT_TRY(try_recipe(a->m, ctt_mix_settings(r), a->path, &t));
+    for (int i = 0; i < a->s->weights; i++) {
+        int64_t n = stored(&t, a->s->weight[i].name);
+
+        *bytes_at(a, i, prune, share) = n;
+        sum += (double)n;
+    }
+    if (!prune && !share)
+        a->f->menu.rest[CTT_COST_BYTES] = (double)t.bytes - sum;
+out:
+    ctt_trial_drop(&t);
+    ctt_mix_recipe_free(&r);
+    return rc;
+}
+
+static int most_of(const struct making *a, int kind)
+{
+    int most = 1;
+
+    for (int i = 0; i < a->s->weights; i++)
+        most = a->can[i].n[kind] > most ? a->can[i].n[kind] : most;
+    return most;
+}
+
+static int measure_all(struct making *a)
+{
+    size_t n = (size_t)a->s->weights;
+    struct ctt_part *part = ctt_calloc(n, sizeof(*part));
+    int rc = 0;
+
+    a->bytes = ctt_calloc(n * MOST * MOST, sizeof(*a->bytes));
+    CTT_TRY(part && a->bytes ? 0 : CTT_ENOMEM);
+    for (int p = 0; p < most_of(a, PRUNE); p++)
+        for (int b = 0; b < most_of(a, SHARE); b++)
+            CTT_TRY(measure_bytes(a, p, b, part));
+out:
+    ctt_free(part);
+    return rc;
+}
+
+/* ---- the ways ---- */
+
+/* The share of a weight's values that its factors have: floats are stored by
+ * their number. */
+static double left_by(const struct making *a, const struct ctt_sense_point *p)
+{
+    double all = 4.0 * (double)a->s->weight[p->weight].params;
+
+    return fmin(1, fmax(0.001, 1 - (double)(a->s->bytes - p->bytes) / all));
+}
+
+/* The time of a weight that a point leaves, as a share. */
+static double time_left(const struct making *a,
+                        const struct ctt_sense_point *p)
+{
+    double macs = a->s->weight[p->weight].macs;
+
+    if (isnan(p->faster) || macs < 1e-6)
+        return 1;
+    return fmin(1.25, fmax(0.05, 1 - (1 - 1 / p->faster) / macs));
+}
+
+static void make_way(struct making *a, int weight, const int k[KINDS])
+{
+    struct ctt_menu *m = &a->f->menu;
+    const struct choices *c = &a->can[weight];
+    const struct ctt_sense_weight *w = &a->s->weight[weight];
+    int at = m->first[weight + 1]++;
+    struct ctt_way *way = &m->way[at];
+    struct ctt_part part = { c->p[FORM][k[FORM]], c->p[PRUNE][k[PRUNE]],
+                             c->p[SHARE][k[SHARE]], c->p[INT8][k[INT8]] };
+    double left = part.form ? left_by(a, part.form) : 1;
+    int frame = w->node < a->s->m->g->clip;
+
+    *way = (struct ctt_way){ .harm = 0 };
+    way->cost[CTT_COST_BYTES] = left * (double)*bytes_at(a, weight, k[PRUNE],
+                                                         k[SHARE]);
+    way->cost[CTT_COST_MS] = isnan(a->ms) ? 0 : a->ms * w->macs;
+    way->cost[CTT_COST_MACS] = frame ? left * a->f->macs * w->macs *
+        (1 - (part.prune ? part.prune->value : 0)) : 0;
+    for (int i = 0; i < KINDS; i++)
+        if (c->p[i][k[i]]) {
+            way->harm += c->p[i][k[i]]->fit;
+            way->cost[CTT_COST_MS] *= time_left(a, c->p[i][k[i]]);
+        }
+    a->f->part[at] = part;
+}
+
+static void make_ways(struct making *a, int weight)
+{
+    const struct choices *c = &a->can[weight];
+    int k[KINDS];
+
+    a->f->menu.first[weight + 1] = a->f->menu.first[weight];
+    for (k[FORM] = 0; k[FORM] < c->n[FORM]; k[FORM]++)
+        for (k[PRUNE] = 0; k[PRUNE] < c->n[PRUNE]; k[PRUNE]++)
+            for (k[SHARE] = 0; k[SHARE] < c->n[SHARE]; k[SHARE]++)
+                for (k[INT8] = 0; k[INT8] < c->n[INT8]; k[INT8]++)
+                    make_way(a, weight, k);
+}
+
+/* All multiplications, per frame and clip, that the shares of weights are
+ * of. */
+static double all_macs(const struct ctt_graph *g)
+{
+    double sum = 0;
+
+    for (int i = 0; i < g->count; i++)
+        sum += (double)ctt_node_macs(g, i);
+    return sum;
+}
+
+void ctt_offer_free(struct ctt_offer **f)
+{
+    if (!*f)
+        return;
+    ctt_free((*f)->menu.first);
+    ctt_free((*f)->menu.way);
+    ctt_free((*f)->part);
+    ctt_free(*f);
+    *f = NULL;
+}
+
+static int make_offer(struct making *a)
+{
+    size_t n = (size_t)a->s->weights, ways = 0;
+    struct ctt_menu *m = &a->f->menu;
+    int rc = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t all = 1;
+
+        for (int k = 0; k < KINDS; k++)
+            all *= (size_t)a->can[i].n[k];
+        ways += all;
+    }
+    m->weights = (int)n;
+    m->first = ctt_calloc(n + 1, sizeof(*m->first));
+    m->way = ctt_calloc(ways, sizeof(*m->way));
+    a->f->part = ctt_calloc(ways, sizeof(*a->f->part));
+    CTT_TRY(m->first && m->way && a->f->part ? 0 : CTT_ENOMEM);
+    a->f->macs = all_macs(a->s->m->g);
+    for (size_t i = 0; i < n; i++)
+        make_ways(a, (int)i);
+out:
+    return rc;
+}
+
+int ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
+                  const struct ctt_recipe *o, const char *prune, double ms,
+                  const char *path, struct ctt_offer **out)
+{
+    struct making a = { .s = s, .m = m, .o = o, .path = path, .ms = ms };
+    int rc = 0;
+
+    a.f = ctt_calloc(1, sizeof(*a.f));
+    a.can = ctt_calloc((size_t)s->weights, sizeof(*a.can));
+    CTT_TRY(a.f && a.can ? 0 : CTT_ENOMEM);
+    find_choices(&a, prune);
+    CTT_TRY(measure_all(&a));
+    CTT_TRY(make_offer(&a));
+    *out = a.f;
+    a.f = NULL;
+out:
+    ctt_offer_free(&a.f);
+    ctt_free(a.can);
+    ctt_free(a.bytes);
+    return rc;
+}
+
+void ctt_offer_trust(struct ctt_offer *f, const double times[CTT_PART_KINDS])
+{
+    for (int i = 0; i < f->menu.first[f->menu.weights]; i++) {
+        f->menu.way[i].harm = 0;
+        for (int k = 0; k < CTT_PART_KINDS; k++) {
+            const struct ctt_sense_point *p = ctt_part_point(&f->part[i], k);
+
+            f->menu.way[i].harm += p ? times[k] * p->fit : 0;
+        }
+    }
+}
+
+void ctt_offer_take(const struct ctt_offer *f, const int *pick,
+                    struct ctt_part *part)
+{
+    for (int i = 0; i < f->menu.weights; i++)
+        part[i] = f->part[f->menu.first[i] + pick[i]];
+}
+
+/* ---- a mix ---- */
+
+/* What the file of a trial costs. */
+static int cost_of(const struct ctt_trial *t, struct ctt_costs *out)
+{
+    const char *path = ctt_newfile_temp(t->file);
+    struct ctt_model *m = NULL;
+    int rc;
+
+    CTT_TRY(ctt_model_load(path, 0, &m));
+    CTT_TRY(ctt_model_costs(m, path, out));
+out:
+    ctt_model_free(&m);
+    return rc;
+}
+
+int ctt_model_costs(const struct ctt_model *m, const char *path,
+                    struct ctt_costs *out)
+{
+    struct ctt_report *r = NULL;
+    struct ctt_stage_row *row;
+    int rc;
+
+    *out = (struct ctt_costs){ { 0, NAN, 0 }, NAN };
+    CTT_TRY(ctt_report_new(m, &r));
+    CTT_TRY(ctt_report_stage(r, "", m, path, &row));
+    out->cost[CTT_COST_BYTES] = (double)row->bytes;
+    out->cost[CTT_COST_MACS] = (double)row->live_macs;
+out:
+    ctt_report_free(&r);
+    return rc;
+}
+
+int ctt_mix_try(const struct ctt_model *m, const struct ctt_recipe *o,
+                const struct ctt_recipe_calls *calls, const char *given,
+                const char *path, struct ctt_costs *out)
+{
+    struct ctt_trial t = { .file = NULL };
+    struct ctt_speed speed;
+    int rc;
+
+    CTT_TRY(try_recipe(m, o, path, &t));
+    CTT_TRY(cost_of(&t, out));
+    if (!calls->compare)
+        goto out;
+    CTT_TRY(calls->compare(calls->arg, given, ctt_newfile_temp(t.file),
+                           &speed));
+    out->faster = 1 / speed.slower;
+    out->cost[CTT_COST_MS] = speed.ms;
+out:
+    ctt_trial_drop(&t);
+    return rc;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_log.c: what --budget has tried and trained, as lines of the log of
+ * sensitivity. */
+#include "tools/budget_log.h"
+#include "net/newfile.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const stems[] = { "tried", "trained" };
+enum { NUMBERS = 2 * CTT_ACCURACIES * 5 };
+
+void ctt_budget_rows_free(struct ctt_budget_rows *all)
+{
+    for (int i = 0; i < all->rows; i++)
+        ctt_free(all->row[i].mix);
+    ctt_free(all->row);
+    *all = (struct ctt_budget_rows){ NULL, 0, 0 };
+}
+
+const struct ctt_budget_row *ctt_budget_row_find(
+    const struct ctt_budget_rows *all, const char *mix, uint32_t how,
+    int trained)
+{
+    for (int i = 0; i < all->rows; i++) {
+        const struct ctt_budget_row *r = &all->row[i];
+
+        if (r->trained == trained && r->how == how &&
+            strcmp(r->mix, mix) == 0)
+            return r;
+    }
+    return NULL;
+}
+
+/* The list takes over row->mix. */
+static int append(struct ctt_budget_rows *all,
+                  const struct ctt_budget_row *row)
+{
+    void *more = ctt_grown(all->row, &all->room, all->rows,
+                           sizeof(*all->row));
+
+    if (!more)
+        return CTT_ENOMEM;
+    all->row = more;
+    all->row[all->rows++] = *row;
+    return 0;
+}
+
+/* The numbers of the tests, in the order of a line. */
+static int64_t *number_at(struct ctt_budget_row *r, int k)
+{
+    struct ctt_paired *t = &r->seen[k / (5 * CTT_ACCURACIES)]
+                                   [k / 5 % CTT_ACCURACIES];
+    int64_t *const of[] = { &t->clips, &t->was, &t->is, &t->lost, &t->won };
+
+    return of[k % 5];
+}
+
+/* ---- lines ---- */
+
+static void put_number(FILE *f, const char *name, double x)
+{
+    if (isnan(x))
+        fprintf(f, ",\"%s\":null", name);
+    else
+        fprintf(f, ",\"%s\":%.17g", name, x);
+}
+
+static int print_row(FILE *f, const void *arg)
+{
+    struct ctt_budget_row r = *(const struct ctt_budget_row *)arg;
+
+    fprintf(f, CTT_BUDGET_LINE "\"%s\",\"how\":\"%08" PRIx32 "\"",
+            stems[r.trained], r.how);
+    for (int k = 0; k < CTT_COSTS; k++)
+        put_number(f, ctt_cost_words[k], r.costs.cost[k]);
+    put_number(f, "faster", r.costs.faster);
+    fprintf(f, ",\"model\":\"%08" PRIx32 "\",\"seen\":[", r.model);
+    for (int k = 0; k < NUMBERS; k++)
+        fprintf(f, k ? ",%" PRId64 : "%" PRId64, *number_at(&r, k));
+    fprintf(f, "],\"mix\":\"%s\"}\n", r.mix);
+    return 0;
+}
+
+/* Passes `word`; NULL: it is not there. */
+static const char *pass(const char *p, const char *word)
+{
+    size_t n = strlen(word);
+
+    return p && strncmp(p, word, n) == 0 ? p + n : NULL;
+}
+
+static const char *take_number(const char *p, const char *name, double *x)
+{
+    char *end;
+
+    p = pass(pass(pass(p, ",\""), name), "\":");
+    if (!p)
+        return NULL;
+    if (pass(p, "null")) {
+        *x = NAN;
+        return p + 4;
+    }
+    *x = strtod(p, &end);
+    return end == p || !isfinite(*x) ? NULL : end;
+}
+
+static const char *take_crc(const char *p, const char *name, uint32_t *x)
+{
+    char *end;
+
+    p = pass(pass(pass(p, ",\""), name), "\":\"");
+    if (!p || strspn(p, "0123456789abcdef") != 8)
+        return NULL;
+    *x = (uint32_t)strtoul(p, &end, 16);
+    return pass(end, "\"");
+}
+
+static const char *take_seen(const char *p, struct ctt_budget_row *r)
+{
+    p = pass(p, ",\"seen\":[");
+    for (int k = 0; p && k < NUMBERS; k++) {
+        char *end;
+
+        *number_at(r, k) = strtoll(p, &end, 10);
+        p = end == p ? NULL : k + 1 < NUMBERS ? pass(end, ",") : end;
+        if (*number_at(r, k) < 0)
+            return NULL;
+    }
+    return pass(p, "]");
+}
+
+static const char *take_mix(const char *p, struct ctt_budget_row *r)
+{
+    size_t n;
+
+    p = pass(p, ",\"mix\":\"");
+    n = p ? strcspn(p, "\"\\") : 0;
+    if (!p || n == 0 || strcmp(p + n, "\"}") != 0)
+        return NULL;
+    r->mix = ctt_calloc(n + 1, 1);
+    if (r->mix)
+        memcpy(r->mix, p, n);
+    return p;
+}
+
+int ctt_budget_row_read(void *arg, const char *line)
+{
+    struct ctt_budget_row r = { .mix = NULL };
+    const char *p = pass(line, CTT_BUDGET_LINE "\"");
+    int rc;
+
+    r.trained = pass(p, "trained\"") != NULL;
+    p = take_crc(pass(pass(p, stems[r.trained]), "\""), "how", &r.how);
+    for (int k = 0; k < CTT_COSTS; k++)
+        p = take_number(p, ctt_cost_words[k], &r.costs.cost[k]);
+    p = take_number(p, "faster", &r.costs.faster);
+    p = take_seen(take_crc(p, "model", &r.model), &r);
+    if (!take_mix(p, &r))
+        return 0;
+    rc = r.mix ? append(arg, &r) : CTT_ENOMEM;
+    if (rc < 0)
+        ctt_free(r.mix);
+    return rc < 0 ? rc : 1;
+}
+
+int ctt_budget_row_add(struct ctt_budget_rows *all, struct ctt_sense_log *log,
+                       const struct ctt_budget_row *row)
+{
+    struct ctt_budget_row copy = *row;
+    char *line = NULL;
+    int rc = 0;
+
+    copy.mix = ctt_strdup(row->mix);
+    CTT_TRY(copy.mix ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_text_collect("--budget", print_row, row, &line));
+    CTT_TRY(append(all, &copy));
+    copy.mix = NULL;
+    CTT_TRY(ctt_sense_log_line(log, line));
+out:
+    ctt_free(line);
+    ctt_free(copy.mix);
+    return rc;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_log.h: what --budget has tried and trained, as lines of the log of
+ * sensitivity. */
+#ifndef CTT_TOOL_BUDGET_LOG_H
+#define CTT_TOOL_BUDGET_LOG_H
+
+#include "tools/sense_log.h"
+
+/* A mix that was measured on the weights as they are (trained = 0), or after
+ * retraining: seen[0] on the clips of the search and seen[1] on those that
+ * accept, after 25, 50 and 100%. */
+struct ctt_budget_row {
+    char            *mix;
+    uint32_t         how;      /* CRC-32 of the settings */
+    int              trained;
+    struct ctt_costs costs;
+    uint32_t         model;    /* CRC-32 of its weights and text */
+    struct ctt_paired seen[2][CTT_ACCURACIES];
+};
+
+struct ctt_budget_rows {
+    struct ctt_budget_row *row;
+    int                    rows, room;
+};
+
+/* Takes lines of a log; arg: a struct ctt_budget_rows. */
+int  ctt_budget_row_read(void *arg, const char *line);
+
+/* Adds a row with a copy of its mix, to the log too. */
+int  ctt_budget_row_add(struct ctt_budget_rows *all, struct ctt_sense_log *log,
+                        const struct ctt_budget_row *row);
+void ctt_budget_rows_free(struct ctt_budget_rows *all);
+
+/* NULL: there is none. */
+const struct ctt_budget_row *ctt_budget_row_find(
+    const struct ctt_budget_rows *all, const char *mix, uint32_t how,
+    int trained);
+
+#endif

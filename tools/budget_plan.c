@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_plan.c: the mix that a budget asks for, tried before it is
+ * retrained. */
+#include "tools/budget_run.h"
+#include "tools/tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What limits are aimed at, as retraining and the next measurement move the
+ * bytes and the time a little; and how near to a limit is near enough. */
+#define AIM 0.985
+#define NEAR 0.955
+
+void ctt_budget_plan_free(struct ctt_budget_plan **p)
+{
+    if (!*p)
+        return;
+    ctt_free((*p)->part);
+    ctt_free((*p)->mix);
+    ctt_free(*p);
+    *p = NULL;
+}
+
+static int new_plan(const struct ctt_budget_run *r,
+                    struct ctt_budget_plan **out)
+{
+    struct ctt_budget_plan *p = ctt_calloc(1, sizeof(*p));
+    int rc = 0;
+
+    CTT_TRY(p ? 0 : CTT_ENOMEM);
+    p->part = ctt_calloc((size_t)r->s->weights, sizeof(*p->part));
+    p->mix = ctt_calloc(CTT_MIX_TEXT, 1);
+    CTT_TRY(p->part && p->mix ? 0 : CTT_ENOMEM);
+    *out = p;
+    p = NULL;
+out:
+    ctt_budget_plan_free(&p);
+    return rc;
+}
+
+int ctt_budget_meets(const double most[CTT_COSTS], const double *cost)
+{
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (!isinf(most[k]) && !(cost[k] <= most[k]))
+            return 0;
+    return 1;
+}
+
+/* ---- trying ---- */
+
+/* Tries what the parts say, unless the log has it. */
+static int try_mix(struct ctt_budget_run *r, const struct ctt_part *part,
+                   const char *mix, struct ctt_costs *out)
+{
+    const struct ctt_budget_row *known = ctt_budget_row_find(&r->rows, mix,
+                                                             r->how, 0);
+    struct ctt_recipe_calls calls = ctt_compress_calls(r->j);
+    struct ctt_budget_row row = { .how = r->how };
+    struct ctt_mix_recipe *o = NULL;
+    char text[CTT_MIX_TEXT];
+    int rc = 0;
+
+    if (known) {
+        *out = known->costs;
+        goto out;
+    }
+    CTT_TRY(ctt_mix_recipe(r->s, part, &r->j->c.recipe, &o));
+    CTT_TRY(ctt_mix_try(r->j->m, ctt_mix_settings(o), &calls, r->j->path,
+                        r->j->c.out, &row.costs));
+    snprintf(text, sizeof(text), "%s", mix);
+    row.mix = text;
+    if (!isnan(r->ms))
+        row.costs.cost[CTT_COST_MS] = r->ms / row.costs.faster;
+    CTT_TRY(ctt_budget_row_add(&r->rows, r->log, &row));
+    *out = row.costs;
+out:
+    ctt_mix_recipe_free(&o);
+    return rc;
+}
+
+int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out)
+{
+    struct ctt_budget_plan *p = NULL;
+    int rc;
+
+    r->ms = NAN;
+    CTT_TRY(new_plan(r, &p));
+    ctt_mix_print(r->s, p->part, p->mix, CTT_MIX_TEXT);
+    CTT_TRY(try_mix(r, p->part, p->mix, out));
+    r->ms = out->cost[CTT_COST_MS] * out->faster;
+out:
+    ctt_budget_plan_free(&p);
+    return rc;
+}
+
+/* ---- choosing ---- */
+
+static double value_of(const struct ctt_aim_at *a, const struct ctt_way *w)
+{
+    double sum = a->harm * w->harm;
+
+    for (int k = 0; k < CTT_COSTS; k++)
+        sum += a->price[k] * w->cost[k];
+    return sum;
+}
+
+/* The better of both forms of pruning.  1: no choice holds. */
+static int choose(const struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                  struct ctt_budget_plan *p)
+{
+    int *pick = ctt_calloc((size_t)r->s->weights, sizeof(*pick));
+    double best = INFINITY;
+    int rc = pick ? 0 : CTT_ENOMEM, none = 2;
+
+    CTT_TRY(rc);
+    for (int f = 0; f < CTT_BUDGET_FORMS; f++) {
+        const struct ctt_menu *m = &r->offer[f]->menu;
+        struct ctt_way sum;
+        int fails = ctt_allot(m, a, pick);
+
+        CTT_TRY(fails);
+        sum = ctt_menu_sum(m, pick);
+        if (fails > none || (fails == none && value_of(a, &sum) >= best))
+            continue;
+        none = fails;
+        best = value_of(a, &sum);
+        ctt_offer_take(r->offer[f], pick, p->part);
+        p->harm = sum.harm;
+        memcpy(p->expected, sum.cost, sizeof(sum.cost));
+    }
+    ctt_mix_print(r->s, p->part, p->mix, CTT_MIX_TEXT);
+    rc = none;
+out:
+    ctt_free(pick);
+    return rc;
+}
+
+/* ---- correcting ---- */
+
+/* The next limit of the choice: through the last two points, or in
+ * proportion. */
+static double next_limit(double most, const double x[2], const double y[2],
+                         int points)
+{
+    double to = AIM * most, slope;
+
+    if (points < 2 || fabs(x[1] - x[0]) < 1e-9 * fabs(x[0]))
+        return x[0] * to / y[0];
+    slope = (y[0] - y[1]) / (x[0] - x[1]);
+    if (!(slope > 0))
+        return x[0] * to / y[0];
+    return fmin(x[0] * 3, fmax(x[0] / 3, x[0] + (to - y[0]) / slope));
+}
+
+/* What limits came to, newest first. */
+struct past { double x[CTT_COSTS][2], y[CTT_COSTS][2]; int points; };
+
+static void remember(struct past *h, const struct ctt_budget_plan *p)
+{
+    for (int k = 0; k < CTT_COSTS; k++) {
+        h->x[k][1] = h->x[k][0];
+        h->y[k][1] = h->y[k][0];
+        h->x[k][0] = p->expected[k];
+        h->y[k][0] = p->tried.cost[k];
+    }
+    h->points++;
+}
+
+/* Whether a limit that holds is nearly reached, or nothing is to gain. */
+static int is_near(const struct ctt_aim_at *a, const struct ctt_budget_plan *p)
+{
+    if (!p->meets)
+        return 0;
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (!isinf(a->most[k]) && p->tried.cost[k] > NEAR * a->most[k])
+            return 1;
+    return p->harm <= 0;
+}
+
+/* How far it is from the limits. */
+static double excess(const struct ctt_aim_at *a,
+                     const struct ctt_budget_plan *p)
+{
+    double most = 0;
+
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (!isinf(a->most[k]))
+            most = fmax(most, p->tried.cost[k] / a->most[k]);
+    return most;
+}
+
+/* Whether p is better than the best so far: it meets, and harms less; or it is
+ * nearer. */
+static int is_better(const struct ctt_aim_at *a,
+                     const struct ctt_budget_plan *p,
+                     const struct ctt_budget_plan *best)
+{
+    if (!best || p->meets != best->meets)
+        return !best || p->meets;
+    return p->meets ? p->harm < best->harm : excess(a, p) < excess(a, best);
+}
+
+static int has_limit(const struct ctt_aim_at *a)
+{
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (!isinf(a->most[k]))
+            return 1;
+    return 0;
+}
+
+static int plan_once(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                     const struct ctt_aim_at *now, struct ctt_budget_plan *p)
+{
+    int rc;
+
+    CTT_TRY(choose(r, now, p));
+    CTT_TRY(try_mix(r, p->part, p->mix, &p->tried));
+    p->meets = ctt_budget_meets(a->most, p->tried.cost);
+out:
+    return rc;
+}
+
+int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                    struct ctt_budget_plan **out)
+{
+    struct ctt_budget_plan *p = NULL, *best = NULL;
+    struct ctt_aim_at now = *a;
+    struct past h = { .points = 0 };
+    int rc = 0;
+
+    for (int k = 0; k < CTT_COSTS; k++)
+        now.most[k] *= AIM;
+    for (int i = 0, near = 0; i < CTT_BUDGET_ROUNDS && !near; i++) {
+        CTT_TRY(new_plan(r, &p));
+        CTT_TRY(plan_once(r, a, &now, p));
+        remember(&h, p);
+        near = is_near(a, p) || !has_limit(a);
+        for (int k = 0; k < CTT_COSTS; k++)
+            if (!isinf(a->most[k]))
+                now.most[k] = next_limit(a->most[k], h.x[k], h.y[k],
+                                         h.points);
+        if (is_better(a, p, best)) {
+            ctt_budget_plan_free(&best);
+            best = p;
+            p = NULL;
+        }
+        ctt_budget_plan_free(&p);
+    }
+    *out = best;
+    best = NULL;
+out:
+    ctt_budget_plan_free(&p);
+    ctt_budget_plan_free(&best);
+    return rc < 0 ? rc : 0;
+}

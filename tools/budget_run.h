@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_run.h: the parts of a run of --budget: its state, plans, retraining
+ * and what it prints. */
+#ifndef CTT_TOOL_BUDGET_RUN_H
+#define CTT_TOOL_BUDGET_RUN_H
+
+#include "tools/budget_log.h"
+#include "tools/compress_calls.h"
+
+enum { CTT_BUDGET_ROUNDS = 4, CTT_BUDGET_FORMS = 2 };
+
+struct ctt_budget_run {
+    struct ctt_compress_job *j;
+    struct ctt_budget        b;
+    struct ctt_sense        *s;
+    struct ctt_sense_log    *log;
+    struct ctt_budget_rows   rows;
+    uint32_t                 how;      /* of the settings */
+    double                   ms;       /* of the model as given; NAN: time is
+                                          not measured */
+    struct ctt_offer        *offer[CTT_BUDGET_FORMS];
+    struct ctt_data         *whole, *accept;    /* j->val is the other half */
+    struct ctt_metrics      *was[2];   /* of the model as given, on both */
+};
+
+/* ---- budget_check.c ---- */
+
+/* Whether the files can be written, which are claimed. */
+int ctt_budget_outputs(struct ctt_compress_job *j);
+
+/* A CRC-32 of the settings and the training clips that results depend on. */
+int ctt_budget_how(const struct ctt_compress_job *j, uint32_t *how);
+
+/* ---- budget_search.c ---- */
+
+/* At most four rounds; writes the model of the best one that is accepted, and
+ * the front.  given: what the model as given costs.  CTT_EUNSUP, with the
+ * nearest point, if none is. */
+int ctt_budget_search(struct ctt_budget_run *r, const struct ctt_costs *given);
+
+/* ---- budget_plan.c ---- */
+
+/* A mix, what it was expected to cost and what it costs without retraining. */
+struct ctt_budget_plan {
+    struct ctt_part *part;     /* by weight */
+    char            *mix;      /* its text */
+    double           harm;
+    double           expected[CTT_COSTS];
+    struct ctt_costs tried;
+    int              meets;    /* the limits of a */
+};
+void ctt_budget_plan_free(struct ctt_budget_plan **p);
+
+/* The mix that a asks for: it is tried, and the limits of the choice are
+ * corrected by what it costs (secant), in at most four rounds. */
+int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                    struct ctt_budget_plan **out);
+
+/* What the model as given costs, and sets r->ms. */
+int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out);
+
+/* Whether costs are within limits. */
+int ctt_budget_meets(const double most[CTT_COSTS], const double *cost);
+
+/* ---- budget_train.c ---- */
+
+/* The file of round n, from 1: OUT.tryN; returns to. */
+const char *ctt_budget_try_name(const struct ctt_budget_run *r, int n,
+                                char *to, size_t size);
+
+/* Retrains a mix, saves it in the file of round n, and tests it, unless the log
+ * has that; *out is the row of the log, whose mix is the log's. */
+int ctt_budget_train(struct ctt_budget_run *r,
+                     const struct ctt_budget_plan *p, int n,
+                     struct ctt_budget_row *out);
+
+/* The model of a row, from the file of round n; trains it again if that is not
+ * there or is another. */
+int ctt_budget_model(struct ctt_budget_run *r,
+                     const struct ctt_budget_plan *p, int n,
+                     const struct ctt_budget_row *row,
+                     struct ctt_model **out);
+
+/* Tests the model as given on both halves; and once both models, on the split
+ * "test", if there is one, and says so. */
+int ctt_budget_test_given(struct ctt_budget_run *r);
+int ctt_budget_prove(struct ctt_budget_run *r, const struct ctt_model *m);
+
+/* ---- budget_say.c ---- */
+
+/* The mix as a table, and what it costs. */
+int ctt_budget_say_plan(const struct ctt_budget_run *r,
+                        const struct ctt_budget_plan *p);
+
+/* A line of what round n came to, and why it is not accepted (NULL: it is). */
+void ctt_budget_say_round(int n, const struct ctt_budget_row *row,
+                          const char *why);
+
+/* Expected and measured costs, in a table. */
+int ctt_budget_say_costs(const struct ctt_budget_run *r,
+                         const struct ctt_budget_plan *p,
+                         const struct ctt_budget_row *row);
+
+/* "19482 bytes, 0.0481 ms, 1.2 M multiplications", of what was measured. */
+const char *ctt_budget_costs(const double cost[CTT_COSTS], char *text,
+                             size_t size);
+
+/* ---- budget_front.c ---- */
+
+/* All rows of the log: CSV, and a picture of what was retrained (SVG). */
+int ctt_budget_csv(const struct ctt_budget_run *r, const char *path);
+int ctt_budget_plot(const struct ctt_budget_run *r, const char *path);
+
+/* How the table begins. */
+#define CTT_BUDGET_CSV_BEGIN "what,bytes,ms,macs,"
+
+#endif

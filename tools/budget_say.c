@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_say.c: what --budget prints: plans, rounds, and what was expected and
+ * measured. */
+#include "tools/budget_run.h"
+#include "tools/table.h"
+#include "tools/tool.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CELL = 64 };
+
+const char *ctt_budget_costs(const double cost[CTT_COSTS], char *text,
+                             size_t size)
+{
+    char macs[CELL];
+    size_t n = (size_t)snprintf(text, size, "%.0f bytes",
+                                cost[CTT_COST_BYTES]);
+
+    if (!isnan(cost[CTT_COST_MS]) && n < size)
+        n += (size_t)snprintf(text + n, size - n, ", %.4g ms",
+                              cost[CTT_COST_MS]);
+    if (n < size)
+        snprintf(text + n, size - n, ", %s multiplications",
+                 ctt_tool_count(cost[CTT_COST_MACS], macs, sizeof(macs)));
+    return text;
+}
+
+/* ---- a plan ---- */
+
+static const char *print_point(const struct ctt_sense_point *p, int name,
+                               char text[CELL])
+{
+    if (!p)
+        return "-";
+    if (p->ladder->word)
+        return p->ladder->word;
+    snprintf(text, CELL, "%s%s%g", name ? p->ladder->name : "",
+             name ? " " : "", p->value);
+    return text;
+}
+
+static void add_row(const struct ctt_sense *s, int i,
+                    const struct ctt_part *p, struct ctt_table *t)
+{
+    const struct ctt_sense_point *const of[] = { p->form, p->prune, p->share,
+                                                 p->int8 };
+    char a[CELL], b[CELL], c[CELL];
+    double harm = 0;
+
+    for (size_t k = 0; k < CTT_LEN(of); k++)
+        harm += of[k] ? of[k]->fit : 0;
+    ctt_table_row(t, "%s\t%" PRId64 "\t%s\t%s\t%s\t%s\t%.4f",
+                  s->weight[i].name, s->weight[i].params,
+                  print_point(p->form, 1, a), print_point(p->prune, 1, b),
+                  print_point(p->share, 0, c), p->int8 ? "yes" : "-", harm);
+}
+
+int ctt_budget_say_plan(const struct ctt_budget_run *r,
+                        const struct ctt_budget_plan *p)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    char costs[CELL * 3];
+    int rc;
+
+    ctt_table_row(&t, "weight\tvalues\tfactors\tpruned\tbits\tint8\tKL");
+    for (int i = 0; i < r->s->weights; i++)
+        add_row(r->s, i, &p->part[i], &t);
+    ctt_tool_say("\nthe mix, and the divergence of the answers that each "
+                 "weight is expected to cost without retraining (nats):");
+    CTT_TRY(ctt_table_print(&t));
+    ctt_tool_say("without retraining it has %s",
+                 ctt_budget_costs(p->tried.cost, costs, sizeof(costs)));
+out:
+    ctt_table_free(&t);
+    return rc;
+}
+
+/* ---- a round ---- */
+
+static void print_loss(const struct ctt_paired *t, char *text, size_t size)
+{
+    double n = t->clips > 0 ? (double)t->clips : 1;
+
+    snprintf(text, size, "%+.1f", 100 * (double)(t->is - t->was) / n);
+}
+
+void ctt_budget_say_round(int n, const struct ctt_budget_row *row,
+                          const char *why)
+{
+    char costs[CELL * 3], points[2][CTT_ACCURACIES][CELL];
+
+    for (int h = 0; h < 2; h++)
+        for (int k = 0; k < CTT_ACCURACIES; k++)
+            print_loss(&row->seen[h][k], points[h][k], CELL);
+    ctt_tool_say("round %d: %s; top-1 %s, %s, %s points at 25, 50, 100%% on "
+                 "the %" PRId64 " clips of the search, %s, %s, %s on %" PRId64
+                 " others: %s", n, ctt_budget_costs(row->costs.cost, costs,
+                 sizeof(costs)), points[0][0], points[0][1], points[0][2],
+                 row->seen[0][0].clips, points[1][0], points[1][1],
+                 points[1][2], row->seen[1][0].clips, why ? why : "accepted");
+}
+
+/* ---- expected and measured ---- */
+
+int ctt_budget_say_costs(const struct ctt_budget_run *r,
+                         const struct ctt_budget_plan *p,
+                         const struct ctt_budget_row *row)
+{
+    struct ctt_table t = { NULL, 0, 0, 0 };
+    int rc;
+
+    ctt_table_row(&t, "cost\tlimit\tby the table\ttried\tretrained\t"
+                  "over tried %%");
+    for (int k = 0; k < CTT_COSTS; k++) {
+        double is = row->costs.cost[k], tried = p->tried.cost[k];
+        char most[CELL] = "-";
+
+        if (isnan(is))
+            continue;
+        if (!isinf(r->b.most[k]))
+            snprintf(most, sizeof(most), "%.6g", r->b.most[k]);
+        ctt_table_row(&t, "%s\t%s\t%.6g\t%.6g\t%.6g\t%+.1f",
+                      ctt_cost_words[k], most, p->expected[k], tried, is,
+                      tried > 0 ? 100 * (is / tried - 1) : 0);
+    }
+    ctt_tool_say("\ncosts: the sum of what each weight was expected to cost, "
+                 "the mix as tried before retraining, and the result:");
+    CTT_TRY(ctt_table_print(&t));
+out:
+    ctt_table_free(&t);
+    return rc;
+}

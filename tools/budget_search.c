@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_search.c: the rounds of --budget: a mix is planned, retrained,
+ * judged and corrected. */
+#include "tools/budget_run.h"
+#include "tools/tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- acceptance ---- */
+
+static const char *const shares[] = { "25%", "50%", "100%" };
+
+/* Why a row is not accepted; NULL: it is.  *loss: the points by which the
+ * clips of the search are below the budget, the worst; below 0: above it. */
+static const char *judge(const struct ctt_budget_run *r,
+                         const struct ctt_budget_row *row, double *loss,
+                         char why[128])
+{
+    const char *found = NULL;
+
+    *loss = -INFINITY;
+    for (int k = 0; k < CTT_ACCURACIES; k++) {
+        const struct ctt_paired *a = &row->seen[0][k], *b = &row->seen[1][k];
+        double n = a->clips > 0 ? (double)a->clips : 1, p;
+
+        if (!isnan(r->b.loss[k]))
+            *loss = fmax(*loss, (double)(a->was - a->is) / n - r->b.loss[k]);
+        if (!isnan(r->b.floor[k]))
+            *loss = fmax(*loss, r->b.floor[k] - (double)a->is / n);
+        if (!ctt_budget_kept(&r->b, k, a) && !found) {
+            snprintf(why, 128, "too much is lost at %s of the clips of the "
+                     "search", shares[k]);
+            found = why;
+        }
+        if (ctt_budget_refuted(&r->b, k, b, &p) && !found) {
+            snprintf(why, 128, "the other clips refute it at %s, p = %.3f",
+                     shares[k], p);
+            found = why;
+        }
+    }
+    for (int k = 0; k < CTT_COSTS && !found; k++)
+        if (!isinf(r->b.most[k]) && !(row->costs.cost[k] <= r->b.most[k])) {
+            snprintf(why, 128, "%s is %.6g, above the limit of %g",
+                     ctt_cost_words[k], row->costs.cost[k], r->b.most[k]);
+            found = why;
+        }
+    return found;
+}
+
+/* ---- the search ---- */
+
+/* The round that is accepted, and the one that came nearest. */
+struct found {
+    struct ctt_budget_plan *plan;
+    struct ctt_budget_row   row;
+    int                     round;
+};
+
+struct search {
+    struct ctt_aim_at a;
+    double low, high;     /* of log harm: accepted and refused; NAN: none */
+    struct found best;
+    char  nearest[256];
+    char *last;           /* the mix of the round before */
+    double times[CTT_PART_KINDS];    /* that the harm of each kind counts */
+};
+
+/* What is small if only top-1 is limited: by --for, each relative to the model
+ * as given. */
+static void aim_small(const struct ctt_budget_run *r,
+                      const struct ctt_costs *given, struct search *x)
+{
+    int aim = r->j->c.recipe.aim;
+
+    x->a.harm = 1e-6;
+    if (aim != CTT_AIM_MS || isnan(r->ms))
+        x->a.price[CTT_COST_BYTES] = 1 / given->cost[CTT_COST_BYTES];
+    if (aim != CTT_AIM_BYTES && !isnan(r->ms))
+        x->a.price[CTT_COST_MS] = 1 / r->ms;
+    x->a.most_harm = 0.05;
+}
+
+static void begin(const struct ctt_budget_run *r,
+                  const struct ctt_costs *given, struct search *x)
+{
+    *x = (struct search){ .low = NAN, .high = NAN };
+    for (int k = 0; k < CTT_PART_KINDS; k++)
+        x->times[k] = 1;
+    x->a.most_harm = INFINITY;
+    memcpy(x->a.most, r->b.most, sizeof(x->a.most));
+    if (ctt_budget_has_cost(&r->b))
+        x->a.harm = 1;
+    else
+        aim_small(r, given, x);
+}
+
+/* What retraining repairs is not known before: if too much is lost, the kind
+ * of option that was expected to harm most of all is trusted less. */
+enum { LESS = 4 };
+static void distrust(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
+                     struct search *x)
+{
+    x->times[ctt_mix_worst(p->part, r->s->weights, x->times)] *= LESS;
+    for (int f = 0; f < CTT_BUDGET_FORMS; f++)
+        ctt_offer_trust(r->offer[f], x->times);
+}
+
+/* With limits of costs the mix is expected to harm as little as they allow:
+ * what is corrected is that expectation, and costs that retraining has changed.
+ * lost: too much top-1. */
+static void correct(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
+                    const struct ctt_budget_row *row, int lost,
+                    struct search *x)
+{
+    if (lost)
+        distrust(r, p, x);
+
+    for (int k = 0; k < CTT_COSTS; k++) {
+        double is = row->costs.cost[k], most = r->b.most[k];
+
+        if (isinf(most) || is <= most)
+            continue;
+        x->a.most[k] *= 0.995 * most / is;
+    }
+}
+
+/* Without them harm is what is corrected, by its logarithm: by bisection once
+ * it is known from both sides. */
+static int adjust(double loss, int accepted, struct search *x)
+{
+    double at = log(x->a.most_harm);
+
+    if (accepted)
+        x->low = at;
+    else
+        x->high = at;
+    if (!isnan(x->low) && !isnan(x->high))
+        x->a.most_harm = exp((x->low + x->high) / 2);
+    else
+        x->a.most_harm = exp(at + (accepted ? log(4) : -log(loss > 0.05 ? 8
+                                                                        : 3)));
+    return isnan(x->low) || isnan(x->high) || x->high - x->low > 0.1;
+}
+
+static double size_of(const struct search *x, const struct ctt_budget_row *row)
+{
+    double sum = 0;
+
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (x->a.price[k] > 0)
+            sum += x->a.price[k] * row->costs.cost[k];
+    return sum;
+}
+
+static void keep(struct search *x, struct ctt_budget_plan **p, int round,
+                 const struct ctt_budget_row *row)
+{
+    if (x->best.plan && size_of(x, row) >= size_of(x, &x->best.row))
+        return;
+    ctt_budget_plan_free(&x->best.plan);
+    x->best = (struct found){ *p, *row, round };
+    *p = NULL;
+}
+
+static int refuse(struct ctt_budget_run *r, const struct ctt_budget_plan *p)
+{
+    char costs[192];
+
+    r->j->status = CTT_EXIT_USAGE;
+    return ctt_error(CTT_EINVAL, "--budget: the limits cannot be met "
+                     "together: the nearest mix has %s",
+                     ctt_budget_costs(p->tried.cost, costs, sizeof(costs)));
+}
+
+/* Whether the corrections have changed nothing; remembers the mix. */
+static int is_same(struct search *x, const struct ctt_budget_plan *p)
+{
+    int same = x->last && strcmp(x->last, p->mix) == 0;
+
+    ctt_free(x->last);
+    x->last = ctt_strdup(p->mix);
+    return same;
+}
+
+/* A round; *more: whether another one can help. */
+static int run_round(struct ctt_budget_run *r, struct search *x, int n,
+                     int *more)
+{
+    int limited = ctt_budget_has_cost(&r->b), rc;
+    struct ctt_budget_plan *p = NULL;
+    struct ctt_budget_row row;
+    char why[128] = "", text[192];
+    const char *fault;
+    double loss;
+
+    *more = 0;
+    CTT_TRY(ctt_budget_plan(r, &x->a, &p));
+    if (is_same(x, p))
+        goto out;
+    CTT_TRY(limited && n == 1 && !p->meets ? refuse(r, p) : 0);
+    CTT_TRY(ctt_budget_say_plan(r, p));
+    if (r->j->c.dry_run)
+        goto out;
+    CTT_TRY(ctt_budget_train(r, p, n, &row));
+    fault = judge(r, &row, &loss, why);
+    ctt_budget_say_round(n, &row, fault);
+    if (limited && fault)
+        correct(r, p, &row, loss > 1e-9, x);
+    *more = limited ? fault != NULL : adjust(loss, !fault, x);
+    if (fault && !x->best.plan)
+        snprintf(x->nearest, sizeof(x->nearest), "%s; %s",
+                 ctt_budget_costs(row.costs.cost, text, sizeof(text)), why);
+    if (!fault)
+        keep(x, &p, n, &row);
+out:
+    ctt_budget_plan_free(&p);
+    return rc < 0 ? rc : 0;
+}
+
+static void drop_tries(const struct ctt_budget_run *r)
+{
+    char path[4200];
+
+    for (int n = 1; n <= CTT_BUDGET_ROUNDS; n++)
+        unlink(ctt_budget_try_name(r, n, path, sizeof(path)));
+}
+
+/* All that is known by now. */
+static int write_front(const struct ctt_budget_run *r)
+{
+    const struct ctt_compress_cfg *c = &r->j->c;
+    int rc = 0;
+
+    if (c->budget_csv)
+        CTT_TRY(ctt_budget_csv(r, c->budget_csv));
+    if (c->budget_plot)
+        CTT_TRY(ctt_budget_plot(r, c->budget_plot));
+out:
+    return rc;
+}
+
+static int finish(struct ctt_budget_run *r, struct search *x)
+{
+    struct ctt_model *m = NULL;
+    int rc = 0;
+
+    CTT_CHECK(x->best.plan, CTT_EUNSUP, "--budget: not met, and nothing is "
+              "written: %s", x->nearest);
+    CTT_TRY(ctt_budget_model(r, x->best.plan, x->best.round, &x->best.row,
+                             &m));
+    CTT_TRY(ctt_model_save(r->j->c.out, m));
+    CTT_TRY(ctt_budget_say_costs(r, x->best.plan, &x->best.row));
+    CTT_TRY(ctt_budget_prove(r, m));
+    ctt_tool_say("\n%s written: round %d", r->j->c.out, x->best.round);
+out:
+    ctt_model_free(&m);
+    return rc;
+}
+
+int ctt_budget_search(struct ctt_budget_run *r, const struct ctt_costs *given)
+{
+    struct search x;
+    int rc = 0, more = 1;
+
+    begin(r, given, &x);
+    for (int n = 1; n <= CTT_BUDGET_ROUNDS && more; n++)
+        CTT_TRY(run_round(r, &x, n, &more));
+    CTT_TRY(write_front(r));
+    if (r->j->c.dry_run)
+        goto out;
+    rc = finish(r, &x);
+    if (rc >= 0 || rc == CTT_EUNSUP)
+        drop_tries(r);
+out:
+    ctt_free(x.last);
+    ctt_budget_plan_free(&x.best.plan);
+    return rc;
+}
