@@ -55,8 +55,8 @@ may_include() {
     run)        echo 'net/|device/(device|memory)\.h|run/[a-z_]*\.h' ;;
     run/back)   echo 'net/|device/(device|memory)\.h|run/' ;;
     video)      echo 'net/|video/' ;;
-    libtrain)   echo 'net/|device/(device|ewise|memory)\.h|run/|video/|'\
-'libtrain/' ;;
+    libtrain)   echo 'net/|comm/comm\.h|device/(device|ewise|memory)\.h|run/|'\
+'video/|libtrain/' ;;
     infer)      echo 'net/|device/(device|memory)\.h|infer/|'\
 'run/(run|sample)\.h' ;;
     compress)   echo 'net/|compress/|infer/infer\.h' ;;

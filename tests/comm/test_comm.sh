@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_comm.sh: ranks under mpirun: their places, tell, trade, the end of all;
-# launchers that do not fit and a module that is not there.
+# test_comm.sh: ranks under mpirun: their places, tell, trade, sums, the end
+# of all; launchers that do not fit and a module that is not there.
 set -u
-tools=tests/comm/ranks
+tools="tests/comm/ranks tests/comm/sums"
 . "${srcdir:-.}/tests/lib/cli.sh"
 ranks=$bin/tests/comm/ranks
 unset CTT_MODULES OMPI_COMM_WORLD_SIZE PMI_SIZE PMIX_RANK SLURM_STEP_NUM_TASKS
@@ -42,14 +42,24 @@ for n in 1 2 3 4 8; do
 done
 mpirun -np 2 "$ranks" auto 2 > out 2> err < /dev/null || fail "auto: $(cat err)"
 
-# 3. One rank ends all, also those that wait for it.
+# 3. The sum of eight shards has the same bits on any number of ranks.
+"$bin/tests/comm/sums" none || fail 'sums of one process'
+for n in 1 2 4 8; do
+    mpirun -np $n "$bin/tests/comm/sums" mpi > out 2> err < /dev/null ||
+        fail "sums, -np $n: $(head -5 err)"
+done
+mpirun -np 3 "$bin/tests/comm/sums" mpi > out 2> err < /dev/null &&
+    fail 'sums, -np 3'
+grep -q '3 processes: not a power of two' err || fail "-np 3: $(head -3 err)"
+
+# 4. One rank ends all, also those that wait for it.
 begin=$SECONDS
 timeout 60 mpirun -np 4 "$ranks" mpi 4 abort > out 2> err < /dev/null
 got=$?
 [ $got = 1 ] || fail "abort: status $got"
 [ $((SECONDS - begin)) -le 10 ] || fail "abort: $((SECONDS - begin)) s"
 
-# 4. The launcher of another MPI: its processes do not see each other.
+# 5. The launcher of another MPI: its processes do not see each other.
 PMI_SIZE=4 PMI_RANK=0 says 1 \
     'PMI_SIZE: the launcher started 4 processes.*sees 1' "$ranks" auto 4
 PMIX_RANK=x says 1 "PMIX_RANK: 'x' is no number from 0" "$ranks" auto 4
