@@ -22,7 +22,7 @@ static int verror(int code, const char *fmt, va_list ap)
 static struct {
     char        name[16];
     const void *what;
-} loaded[4];
+} loaded[8];    /* the last stays empty */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* From the folder of the program: for one in the build folder, an installed one

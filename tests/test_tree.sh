@@ -21,7 +21,7 @@ trap 'rm -f "$breaches"' EXIT
 refuse() { sed "s|\$|: $1|" | tee -a "$breaches"; }
 note() { echo "not looked at: $1"; }
 
-libs='net device run video libtrain compress infer'
+libs='net comm device run video libtrain compress infer'
 folders="$libs tools tests bench"
 if [ -e .git ] && git ls-files > /dev/null 2>&1; then
     list() { git ls-files -co --exclude-standard -- "$@"; }
@@ -48,14 +48,15 @@ scripts=$(files '(\.(sh|am|ac|m4)|(^|/)(quickstart|run))$' \
 may_include() {
     case $1 in
     net)        echo 'net/' ;;
+    comm)       echo 'net/|comm/' ;;
     device)     echo 'net/|device/[a-z_]*\.h' ;;
     device/cpu) echo 'net/|device/[a-z_]*\.h|device/cpu/' ;;
     device/cuda) echo 'net/|device/[a-z_]*\.h|device/cuda/' ;;
     run)        echo 'net/|device/(device|memory)\.h|run/[a-z_]*\.h' ;;
     run/back)   echo 'net/|device/(device|memory)\.h|run/' ;;
     video)      echo 'net/|video/' ;;
-    libtrain)   echo 'net/|device/(device|ewise|memory)\.h|run/|video/|'\
-'libtrain/' ;;
+    libtrain)   echo 'net/|comm/comm\.h|device/(device|ewise|memory)\.h|run/|'\
+'video/|libtrain/' ;;
     infer)      echo 'net/|device/(device|memory)\.h|infer/|'\
 'run/(run|sample)\.h' ;;
     compress)   echo 'net/|compress/|infer/infer\.h' ;;
@@ -99,6 +100,7 @@ FFmpeg   libavformat/[^>]*
 scaling  libswscale/[^>]*
 CUnit    CUnit/[^>]*
 CUDA     cuda_runtime[^>]*
+MPI      mpi\.h
 cuDNN    cudnn[^>]*
 cuBLAS   cublas[^>]*
 END

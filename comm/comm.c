@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * comm.c: opens a comm and passes its calls on. */
+#include "comm/kind.h"
+#include "net/module.h"
+
+#include <string.h>
+
+struct ctt_comm {
+    const struct ctt_comm_kind *kind;
+    struct ctt_comm_place       place;
+};
+
+/* Kind NULL: a module (net/module.h). */
+static const struct {
+    const char                 *name;
+    const struct ctt_comm_kind *kind;
+} kinds[] = {
+    { "none", &ctt_comm_none },
+    { "mpi", NULL },
+};
+
+static int find(const char *name, const struct ctt_launch *l,
+                const struct ctt_comm_kind **out)
+{
+    const void *what;
+    size_t i = 0;
+    int rc = 0;
+
+    while (i < CTT_LEN(kinds) && strcmp(kinds[i].name, name) != 0)
+        i++;
+    CTT_CHECK(i < CTT_LEN(kinds), CTT_EINVAL, "no comm '%s'", name);
+    *out = kinds[i].kind;
+    if (*out)
+        goto out;
+    CTT_CHECK(l->name, CTT_EINVAL, "comm %s: no launcher started this process",
+              name);
+    rc = ctt_module_load(name, NULL, &what);
+    if (rc < 0)
+        return ctt_error(rc, "%s is set, as a launcher does: %s", l->name,
+                         ctt_errmsg());
+    *out = what;
+out:
+    return rc;
+}
+
+int ctt_comm_open(const char *name, struct ctt_comm **out)
+{
+    struct ctt_comm *c = NULL;
+    struct ctt_launch l;
+    int rc = 0, is_open = 0;
+
+    CTT_TRY(ctt_launch_find(&l));
+    if (strcmp(name, "auto") == 0)
+        name = l.name && l.ranks != 1 ? "mpi" : "none";
+    c = ctt_calloc(1, sizeof(*c));
+    CTT_TRY(c ? 0 : CTT_ENOMEM);
+    CTT_TRY(find(name, &l, &c->kind));
+    CTT_TRY(c->kind->open(&c->place));
+    is_open = 1;
+    if (c->kind != &ctt_comm_none)
+        CTT_TRY(ctt_launch_check(&l, &c->place));
+    *out = c;
+    c = NULL;
+out:
+    if (c && is_open)
+        c->kind->close();
+    ctt_free(c);
+    return rc;
+}
+
+void ctt_comm_close(struct ctt_comm **c)
+{
+    if (*c)
+        (*c)->kind->close();
+    ctt_free(*c);
+    *c = NULL;
+}
+
+const struct ctt_comm_place *ctt_comm_place(const struct ctt_comm *c)
+{
+    return &c->place;
+}
+
+int ctt_comm_tell(struct ctt_comm *c, const void *mine, int64_t n, void *all)
+{
+    return c->kind->tell(mine, n, all);
+}
+
+int ctt_comm_trade(struct ctt_comm *c, const void *from, void *to, int64_t each)
+{
+    return c->kind->trade(from, to, each);
+}
+
+void ctt_comm_abort(struct ctt_comm *c)
+{
+    c->kind->end_all();
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * comm.h: the processes, ranks, that work on one training.  A launcher (mpirun,
+ * srun) starts them and an engine (MPI) moves bytes between them; nothing here
+ * adds anything.  One thread calls the functions of a comm, and all ranks come
+ * to tell and trade in the same order. */
+#ifndef CTT_COMM_H
+#define CTT_COMM_H
+
+#include "net/ctt.h"
+
+struct ctt_comm;
+
+struct ctt_comm_place {
+    int rank, ranks;         /* 0 .. ranks - 1, and how many there are */
+    int near, nears;         /* the same among those on this machine */
+    int machine, machines;   /* machines in the order of their first ranks */
+};
+
+/* name: "none", one rank; "mpi", what the launcher has started, by the module
+ * convtt-mpi.so; "auto", mpi if a launcher has started more than one process,
+ * else none, which loads nothing.  MPI is opened once a process.  CTT_EINVAL:
+ * no such name, no launcher, a variable of one that is not a number, or MPI
+ * opened before; CTT_EUNSUP: the module is not there or belongs to another MPI
+ * than the launcher; CTT_EIO: the engine has failed. */
+int  ctt_comm_open(const char *name, struct ctt_comm **out);
+
+/* All ranks must come to it; *c becomes NULL. */
+void ctt_comm_close(struct ctt_comm **c);
+
+const struct ctt_comm_place *ctt_comm_place(const struct ctt_comm *c);
+
+/* all[ranks][n]: the n bytes `mine` of each rank.  CTT_EIO: the engine has
+ * failed. */
+int  ctt_comm_tell(struct ctt_comm *c, const void *mine, int64_t n, void *all);
+
+/* from[ranks][each] and to[ranks][each], which do not overlap: rank r gets as
+ * to[k] what rank k has as from[r], each of so many bytes. */
+int  ctt_comm_trade(struct ctt_comm *c, const void *from, void *to,
+                    int64_t each);
+
+/* Ends all ranks, this one included, with status 1, wherever they are.  With
+ * one rank it does nothing: the caller then fails by itself. */
+void ctt_comm_abort(struct ctt_comm *c);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ranks.c: what each rank of test_comm.sh does: tell and trade against what
+ * plain loops expect.  Usage: ranks KIND RANKS, or ranks KIND RANKS abort: then
+ * the last rank ends all, which wait for it. */
+#include "comm/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of a rank; the last ones are more than one piece. */
+static const int64_t sizes[] = { 0, 1, 8, 4099, (1 << 24) + 5 };
+
+static unsigned char byte_of(int from, int to, int64_t i)
+{
+    return (unsigned char)(i * 31 + i / 251 + from * 7 + to * 101);
+}
+
+static void fill(unsigned char *p, int from, int to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        p[i] = byte_of(from, to, i);
+}
+
+/* 0 if they are those of (from, to). */
+static int differ(const unsigned char *p, int from, int to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (p[i] != byte_of(from, to, i))
+            return 1;
+    return 0;
+}
+
+static int try_size(struct ctt_comm *c, int64_t n, unsigned char *a,
+                    unsigned char *b)
+{
+    const struct ctt_comm_place *p = ctt_comm_place(c);
+    int wrong = 0, rc;
+
+    fill(a, p->rank, 0, n);
+    memset(b, 0xee, (size_t)(p->ranks * n));
+    CTT_TRY(ctt_comm_tell(c, a, n, b));
+    for (int r = 0; r < p->ranks; r++)
+        wrong += differ(b + r * n, r, 0, n);
+    for (int r = 0; r < p->ranks; r++)
+        fill(a + r * n, p->rank, r, n);
+    memset(b, 0xee, (size_t)(p->ranks * n));
+    CTT_TRY(ctt_comm_trade(c, a, b, n));
+    for (int r = 0; r < p->ranks; r++)
+        wrong += differ(b + r * n, r, p->rank, n);
+    CTT_CHECK(!wrong, CTT_EINVAL, "%lld bytes: %d rows are wrong",
+              (long long)n, wrong);
+out:
+    return rc;
+}
+
+static int try_all(struct ctt_comm *c, int ranks)
+{
+    size_t room = (size_t)(sizes[CTT_LEN(sizes) - 1] * ranks);
+    unsigned char *a = ctt_calloc(room, 1), *b = ctt_calloc(room, 1);
+    int rc = 0;
+
+    CTT_TRY(a && b ? 0 : CTT_ENOMEM);
+    for (size_t i = 0; i < CTT_LEN(sizes); i++)
+        CTT_TRY(try_size(c, sizes[i], a, b));
+out:
+    ctt_free(a);
+    ctt_free(b);
+    return rc;
+}
+
+/* All are on the machine of the test. */
+static int try_place(const struct ctt_comm_place *p, int ranks)
+{
+    int rc = 0;
+
+    CTT_CHECK(p->ranks == ranks && p->nears == ranks && p->near == p->rank &&
+              p->machine == 0 && p->machines == 1, CTT_EINVAL,
+              "rank %d of %d, near %d of %d, machine %d of %d", p->rank,
+              p->ranks, p->near, p->nears, p->machine, p->machines);
+out:
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct ctt_comm *c = NULL, *second = NULL;
+    int ranks, rc = 0;
+    char one = 0, all[64];
+
+    if (argc < 3)
+        return 2;
+    ranks = atoi(argv[2]);
+    CTT_TRY(ctt_comm_open(argv[1], &c));
+    CTT_TRY(try_place(ctt_comm_place(c), ranks));
+    if (argc > 3) {
+        if (ctt_comm_place(c)->rank == ranks - 1)
+            ctt_comm_abort(c);
+        CTT_TRY(ctt_comm_tell(c, &one, 1, all));
+        return 0;
+    }
+    CTT_TRY(try_all(c, ranks));
+    if (strcmp(argv[1], "mpi") == 0)
+        CTT_CHECK(ctt_comm_open("mpi", &second) == CTT_EINVAL, CTT_EINVAL,
+                  "MPI opens twice");
+    printf("rank %d\n", ctt_comm_place(c)->rank);
+    rc = 0;
+out:
+    if (rc < 0)
+        fprintf(stderr, "ranks: %s\n", ctt_errmsg());
+    ctt_comm_close(&c);
+    return rc < 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * sums.c: what each rank of test_comm.sh does: its part of SHARDS numbers is
+ * added with those of the others, and the sum has the bits of one process.
+ * Usage: sums KIND. */
+#include "libtrain/exchange.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { SHARDS = 8, MOST = 70001 };
+
+static const int64_t counts[] = { 0, 1, 7, 16, 4099, MOST };
+
+/* Of three sizes, so that another order gives other bits. */
+static float number(int k, int64_t i)
+{
+    uint32_t x = (uint32_t)(i * 2654435761u) ^ (uint32_t)k * 2246822519u;
+
+    x ^= x >> 15;
+    x *= 2246822519u;
+    x ^= x >> 13;
+    return (float)ldexp((double)x - 2e9, -31 + 7 * (k % 3));
+}
+
+static float together(int first, int n, int64_t i)
+{
+    if (n == 1)
+        return number(first, i);
+    return together(first, n / 2, i) + together(first + n / 2, n / 2, i);
+}
+
+static float in_a_row(int64_t i)
+{
+    float sum = 0;
+
+    for (int k = 0; k < SHARDS; k++)
+        sum += number(k, i);
+    return sum;
+}
+
+static int try_count(struct ctt_comm *c, int64_t n, float *p)
+{
+    int each = SHARDS / ctt_comm_place(c)->ranks, wrong = 0, other = 0, rc;
+    struct ctt_exchange x = { 0 };
+
+    CTT_TRY(ctt_exchange_open(c, n, &x));
+    for (int64_t i = 0; i < n; i++)
+        p[i] = together(each * ctt_comm_place(c)->rank, each, i);
+    CTT_TRY(ctt_exchange_sum(&x, p));
+    for (int64_t i = 0; i < n; i++) {
+        wrong += p[i] != together(0, SHARDS, i);
+        other += p[i] != in_a_row(i);
+    }
+    CTT_CHECK(!wrong, CTT_EINVAL, "%d of %lld sums are wrong", wrong,
+              (long long)n);
+    CTT_CHECK(n < MOST || other, CTT_EINVAL, "the order does not matter");
+out:
+    ctt_exchange_close(&x);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    static float p[MOST];
+    struct ctt_comm *c = NULL;
+    int rc = 0;
+
+    if (argc < 2)
+        return 2;
+    CTT_TRY(ctt_comm_open(argv[1], &c));
+    for (size_t i = 0; i < CTT_LEN(counts); i++)
+        CTT_TRY(try_count(c, counts[i], p));
+out:
+    if (rc < 0)
+        fprintf(stderr, "sums: %s\n", ctt_errmsg());
+    if (c)
+        ctt_comm_close(&c);
+    return rc < 0;
+}
