@@ -106,7 +106,7 @@ for line in '^ms +count +mean +p50 +p90 +p99 +max$' '^open +1 ' '^first +1 ' \
     '^node +word +when +kernel +% of time$' '^h1 +conv +free +[a-z]'; do
     grep -qE "$line" out || fail "no '$line' in $(cat out)"
 done
-[ "$(grep -cE '^[123] +[12] ' out)" = 3 ] || fail "rows: $(cat out)"
+[ "$(grep -cE '^[123] +[12] ' out)" = 4 ] || fail "rows: $(cat out)"
 says 0 'a frame and its answer, computed only when asked$' bench \
     "$models/early-cnn3d.net"
 says 0 'a step of the stream: a frame predicts the next$' bench \
