@@ -181,7 +181,9 @@ const struct ctt_opt ctt_train_opts[] = {
     { "time-limit", CTT_FLOAT, FIELD(time_limit), "0", "stop after this many "
       "minutes, where --schedule cosine ends too; 0: no limit", 0, 1e6,
       .arg = "MINUTES", .section = "Optimiser", .tags = RESUME | TRAINER },
-    { "batch", CTT_INT, FIELD(batch), "16", "clips per batch", 1, 4096,
+    { "batch", CTT_INT, FIELD(batch), "16", "clips per batch; "
+      "convtt-train: auto is the largest power of two that fits into "
+      "--memory, up to the number of clips", 1, 4096, .word = CTT_CFG_WORD,
       .letter = 'b', .arg = "N", .section = "Optimiser",
       .tags = STEP | COMMON },
     { "shards", CTT_INT, FIELD(shards), "1", "compute a batch in this many "
@@ -192,8 +194,10 @@ const struct ctt_opt ctt_train_opts[] = {
       .section = "Optimiser", .tags = STEP },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
-    { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate", 0, 1000,
-      .section = "Optimiser", .tags = STEP | COMMON },
+    { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate; convtt-train: "
+      "auto is a tenth of that at which the loss is lowest in 100 steps of a "
+      "copy of the model at rising rates (range test, Smith 2017)", 0, 1000,
+      .word = CTT_CFG_WORD, .section = "Optimiser", .tags = STEP | COMMON },
     { "lr-scale", CTT_STRING, FIELD(lr_scale), "", "factors of the learning "
       "rate of nodes, such as conv*=0.1,y=2; the first pattern that matches "
       "counts", .arg = "PATTERN=FACTOR,...", .section = "Optimiser",

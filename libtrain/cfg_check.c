@@ -92,6 +92,26 @@ out:
     return rc;
 }
 
+/* Numbers that are found before the training. */
+static int check_auto(const struct ctt_train_cfg *cfg)
+{
+    int lr = ctt_auto_lr(cfg), batch = ctt_auto_batch(cfg), rc = 0;
+    const char *name = lr ? "lr" : "batch";
+
+    if (!lr && !batch)
+        goto out;
+    CTT_CHECK(!cfg->folds, CTT_EINVAL, "--%s=auto would differ between the "
+              "--folds", name);
+    CTT_CHECK(!cfg->doctor && !cfg->amp_plan, CTT_EINVAL, "--%s=auto has no "
+              "effect with --%s, which trains nothing", name,
+              cfg->doctor ? "doctor" : "amp-plan");
+    CTT_CHECK(!batch || cfg->limits.memory > 0 ||
+              strcmp(cfg->device, "cuda") == 0, CTT_EINVAL,
+              "--batch=auto requires --memory");
+out:
+    return rc;
+}
+
 int ctt_train_check(const struct ctt_train_cfg *cfg)
 {
     struct ctt_memory memory;
@@ -103,6 +123,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
               "could end the run before the phases of --dsd");
     CTT_CHECK(cfg->dsd <= 0 || cfg->time_limit <= 0, CTT_EINVAL,
               "--time-limit could end the run before the phases of --dsd");
+    CTT_TRY(check_auto(cfg));
     CTT_TRY(ctt_shards_check(cfg));
     CTT_TRY(check_pick(cfg));
     CTT_TRY(check_folds(cfg));

@@ -21,6 +21,8 @@ static int check(const struct ctt_trainer *t)
     const struct ctt_graph *g = t->m->g;
     int inputs = ctt_graph_inputs(g), rc = 0;
 
+    CTT_CHECK(!ctt_auto_lr(t->cfg) && !ctt_auto_batch(t->cfg), CTT_EINVAL,
+              "--lr and --batch must be numbers");
     CTT_CHECK(t->cfg->dsd <= 0 || t->m->train || (!c->keep &&
               !ctt_constraint_shares(c, g->weights)), CTT_EINVAL,
               "--dsd is for dense models, and this one is pruned or shared");

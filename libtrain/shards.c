@@ -8,7 +8,7 @@ int ctt_shards_check(const struct ctt_train_cfg *cfg)
 {
     int rc = 0;
 
-    if (cfg->shards < 2)
+    if (cfg->shards < 2 || ctt_auto_batch(cfg))
         goto out;
     CTT_CHECK(!(cfg->shards & (cfg->shards - 1)), CTT_EINVAL,
               "--shards=%d: not a power of two", cfg->shards);

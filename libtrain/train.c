@@ -100,7 +100,7 @@ static void report(const struct ctt_trainer *t, struct ctt_progress *p)
         .step = t->at.step, .steps = t->steps,
         .lr = t->at.step > t->first ? t->lr :
               t->at.step ? rate(t, t->at.step - 1) : 0,
-        .loss = known(t->at.sums.loss, t->at.sums.weight),
+        .loss = known(t->at.sums.loss, t->at.sums.weight), .last = t->last,
         .ahead = known(t->at.sums.ahead, t->at.sums.values),
         .ahead_weight = ahead(t, t->at.step ? t->at.step - 1 : 0),
         .top1 = known(t->at.sums.right, t->at.sums.clips),
@@ -178,14 +178,17 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
         .truth = truth(t), .scale = t->at.scale.scale,
         .ahead = ahead(t, t->at.step), .skips = t->cfg->amp != CTT_O0,
     };
-    double clips = t->at.sums.clips, scale;
+    struct ctt_sums before = t->at.sums;
+    double scale;
     int rc = 0, none;
 
     t->at.used = time_used(t);
     t->lr = rate(t, t->at.step);
     CTT_TRY(none = ctt_trainer_gradient(t, b, &turn, &scale));
     CTT_TRY(update(t, &turn, !none, scale));
-    t->clips += t->at.sums.clips - clips;
+    t->clips += t->at.sums.clips - before.clips;
+    t->last = known(t->at.sums.loss - before.loss,
+                    t->at.sums.weight - before.weight);
     t->at.step++;
     t->at.batch++;
 out:
@@ -418,6 +421,20 @@ int ctt_train_plan(const struct ctt_graph *model,
     made = NULL;
 out:
     ctt_graph_free(&made);
+    return rc;
+}
+
+int ctt_train_opens(struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                    struct ctt_data *train, struct ctt_data *val)
+{
+    struct ctt_train_cfg quiet = *cfg;
+    struct ctt_trainer t = { .m = m, .cfg = &quiet, .task = tasks[cfg->task],
+                             .data = train, .val = val };
+    int rc;
+
+    quiet.out = quiet.checkpoint = quiet.log_csv = quiet.log_json = NULL;
+    rc = ctt_trainer_open(&t);
+    ctt_trainer_close(&t);
     return rc;
 }
 

@@ -65,6 +65,9 @@ struct ctt_train_cfg {
                               last epochs of so many; 0: of `epochs` */
     const struct ctt_changes *changes;    /* no setting: called during the
                               training; or NULL */
+    float lr_to;           /* no setting: above 0: the learning rate rises from
+                              lr to it over the steps, evenly in its logarithm
+                              */
     int   or_given;        /* no setting: without changes, the weights as given
                               are the best until an epoch is better */
 };
@@ -83,6 +86,9 @@ enum {
     CTT_CFG_STEP = CTT_OPT_OWN << 2,
     CTT_CFG_CLIPS = CTT_OPT_OWN << 3,
 };
+/* Of a number that is found before the training (auto.c). */
+#define CTT_CFG_WORD "auto"
+
 /* 1 if the task has classes. */
 static inline int ctt_cfg_recognises(const struct ctt_train_cfg *cfg)
 {
@@ -119,6 +125,8 @@ struct ctt_progress {
     int     batch, batches;           /* done, and all of this epoch */
     int64_t step, steps;
     double  lr, loss, top1;           /* top1: full clips, 0..1 */
+    double  last;                     /* loss of the last step; NAN: it was not
+                                         finite */
     double  clips_a_second, wait;     /* wait: fraction of time without data */
     double  seconds, left;            /* so far; estimate until the end */
     double  truth;                    /* predict: probability of a true frame as
@@ -310,6 +318,27 @@ struct ctt_result {
 int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val,
                const struct ctt_events *ev, struct ctt_result *out);
+
+/* ---- auto.c: numbers that are found before the training ---- */
+
+/* 1 if the setting is the word CTT_CFG_WORD still. */
+static inline int ctt_auto_lr(const struct ctt_train_cfg *cfg)
+{
+    return cfg->lr != cfg->lr;    /* NAN */
+}
+static inline int ctt_auto_batch(const struct ctt_train_cfg *cfg)
+{
+    return cfg->batch == CTT_OPT_WORD;
+}
+
+/* Replaces the words in cfg by numbers, which are said to ev.  batch: the
+ * largest power of two, up to the clips of train, with which all that
+ * a training needs fits into memory; CTT_ENOMEM if none does.  lr: of a range
+ * test (lr_range.c).  m stays as it is.  In a run that resumes (m->train)
+ * they are the numbers of the checkpoint.  CTT_ESTOP if ctt_stopped(). */
+int  ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
+                    struct ctt_data *train, struct ctt_data *val,
+                    const struct ctt_events *ev);
 
 /* ---- doctor.c, doctor_steps.c ---- */
 

@@ -31,7 +31,8 @@ struct ctt_trainer {
     double              clips, train_seconds;    /* since the start or resume */
     int64_t             first;       /* step at the start or resume */
     double              used;        /* share of the run's time before that */
-    double              lr;          /* of the last step since then */
+    double              lr, last;    /* of the last step since then: rate and
+                                        mean loss */
 };
 
 /* open.c: opens the fields that the caller does not set (m, cfg, task, data,
@@ -63,6 +64,11 @@ double ctt_dsd_rate(const struct ctt_train_cfg *cfg, int64_t step,
 int  ctt_trainer_test(struct ctt_trainer *t, int last, struct ctt_epoch *e);
 int  ctt_trainer_test_given(struct ctt_trainer *t);
 int  ctt_trainer_out(struct ctt_trainer *t, int keep);
+
+/* train.c: whether all that a training with cfg needs can be opened; nothing is
+ * trained, written or said.  CTT_ENOMEM: it does not fit into memory. */
+int  ctt_train_opens(struct ctt_model *m, const struct ctt_train_cfg *cfg,
+                     struct ctt_data *train, struct ctt_data *val);
 
 /* Passes a line to ev->say, if it is set. */
 void ctt_trainer_say(const struct ctt_trainer *t, const char *line);

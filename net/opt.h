@@ -21,6 +21,9 @@ enum { CTT_OPT_COMMON = 1,    /* plain --help shows it, not only --help=all */
        CTT_OPT_QUIET = 2,     /* ctt_opt_print() omits it at its default */
        CTT_OPT_OWN = 4 };
 
+/* An int whose text is the word of its row: no number that can be given. */
+enum { CTT_OPT_WORD = -2147483647 - 1 };
+
 struct ctt_opt {
     const char        *name;      /* NULL ends the table */
     enum ctt_opt_type  type;
@@ -33,9 +36,9 @@ struct ctt_opt {
     const char *const *choices;   /* of a CTT_CHOICE, whose field is an index
                                      into them, or of a CTT_STRING, which must
                                      be one of them; NULL-terminated */
-    const char        *word;      /* of a CTT_FLOAT or CTT_FLOAT3: may stand for
-                                     numbers that come from elsewhere, which are
-                                     then NAN */
+    const char        *word;      /* of a CTT_INT, CTT_FLOAT or CTT_FLOAT3: may
+                                     stand for numbers that come from elsewhere,
+                                     which are then CTT_OPT_WORD, or NAN */
     char               letter;    /* short option, or 0 */
     const char        *arg;       /* what help calls the value; NULL: the
                                      choices if it has some, or VALUE */

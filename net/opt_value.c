@@ -108,20 +108,20 @@ static int one_float(const struct ctt_opt *o, const char *s, char **end,
     return 0;
 }
 
-static int get_int(const struct ctt_opt *o, const char *s, void *out)
-{
-    char *end;
-    int x;
-
-    if (one_int(o, s, &end, &x) < 0 || *end)
-        return bad(o, s);
-    *(int *)out = x;
-    return 0;
-}
-
 static int is_word(const struct ctt_opt *o, const char *s)
 {
     return o->word && strcmp(s, o->word) == 0;
+}
+
+static int get_int(const struct ctt_opt *o, const char *s, void *out)
+{
+    char *end;
+    int x = CTT_OPT_WORD;
+
+    if (!is_word(o, s) && (one_int(o, s, &end, &x) < 0 || *end))
+        return bad(o, s);
+    *(int *)out = x;
+    return 0;
 }
 
 static int get_float(const struct ctt_opt *o, const char *s, void *out)
@@ -237,8 +237,12 @@ static void print_float(float x, FILE *f)
 
 static void put_int(const struct ctt_opt *o, const void *p, FILE *f)
 {
-    (void)o;
-    fprintf(f, "%d", *(const int *)p);
+    int x = *(const int *)p;
+
+    if (o->word && x == CTT_OPT_WORD)
+        fprintf(f, "%s", o->word);
+    else
+        fprintf(f, "%d", x);
 }
 
 static void put_three(const struct ctt_opt *o, const void *p, FILE *f)

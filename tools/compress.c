@@ -133,7 +133,10 @@ static int add_rows(struct ctt_opt tab[CTT_OPT_MAX + 1], int *n,
         if (rows->tags & CTT_CFG_TRAINER)
             continue;
         CTT_CHECK(*n < CTT_OPT_MAX, CTT_EINVAL, "too many options");
-        tab[(*n)++] = *rows;
+        tab[*n] = *rows;
+        if (rows->word && strcmp(rows->word, CTT_CFG_WORD) == 0)
+            tab[*n].word = NULL;    /* a recipe trains several times */
+        (*n)++;
     }
     tab[*n] = (struct ctt_opt){ .name = NULL };
 out:

@@ -38,6 +38,7 @@ static int train(struct ctt_training *j, int *status)
     CTT_TRY(ctt_training_claim(j));
     CTT_TRY(ctt_training_start(j));
     CTT_TRY(ctt_training_begin(j));
+    CTT_TRY(ctt_train_auto(j->m, &j->cfg, j->data, j->val, &ctt_say_events));
     if (!j->cfg.resume)    /* the model text is decided */
         CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
     CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ctt_say_events, &r));

@@ -109,6 +109,17 @@ static const struct ctt_chapter chapters[] = {
       "the averages of batch norms' statistics too, is what is validated and "
       "becomes the model: of its best epoch, or with --pick=ema-last of the "
       "last." },
+    { "NUMBERS THAT ARE FOUND",
+      "--lr=auto trains a copy of the model for 100 steps with a learning rate "
+      "that rises from 1e-7 to 10, evenly in its logarithm (Smith 2017), and "
+      "otherwise as asked for, until a loss is not finite. The loss of each "
+      "step is averaged with those of the five before and after it; the test "
+      "ends where that is four times its lowest. The rate is a tenth of that "
+      "at which it is lowest (Howard and Gugger 2020). --batch=auto "
+      "tries powers of two, from the number of clips down, until all that the "
+      "training needs fits into --memory. Both numbers are said, stand in the "
+      "model's history, and are those of the checkpoint where a run resumes. "
+      "The same clips, settings and --seed give the same rate." },
     { "FEW CLIPS",
       "--folds=5 splits the clips of --split into five parts, with every class "
       "equally often in each as far as possible; --seed decides how. Clips "

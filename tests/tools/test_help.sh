@@ -75,7 +75,8 @@ sections convtt-infer Recognition Decision Prediction Stream Measuring Data \
 sections convtt-info 'What to show' Data Device Limits
 
 # 4. What stands in a row: letter, choices, conditions, default.
-says 0 '^  -b, --batch=N +clips per batch \[16\]$' "$bin/convtt-train" --help
+says 0 '^  -j, --workers=N +threads that decode clips \[2\]$' \
+    "$bin/convtt-train" --help=all
 says 0 '^      --optimizer=sgd\|adam\|adamw$' "$bin/convtt-train" --help=all
 says 0 '--input-frames=N .* sequence \(requires$' "$bin/convtt-train" --help=all
 out='^  -o, --out=FILE +the pack \(required\)$'

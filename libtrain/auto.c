@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * auto.c: settings that are found before the training: --batch auto, --lr auto.
+ */
+#include "libtrain/lr_range.h"
+#include "libtrain/shards.h"
+#include "libtrain/trainer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 4096 };    /* clips of a batch, as the table of settings says */
+
+static void say(const struct ctt_events *ev, const char *line)
+{
+    if (ev && ev->say)
+        ev->say(ev->arg, line);
+}
+
+/* The number that a checkpoint's settings have, as its run had found it. */
+static int take(const char *settings, const char *name,
+                struct ctt_train_cfg *cfg)
+{
+    size_t n = strlen(name);
+    char value[32];
+    int rc = 0;
+
+    for (const char *s = settings; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+        s += *s == ' ';
+        if (strncmp(s, name, n) != 0 || s[n] != '=')
+            continue;
+        snprintf(value, sizeof(value), "%.*s", (int)strcspn(s + n + 1, "\n"),
+                 s + n + 1);
+        CTT_TRY(ctt_opt_set(ctt_train_opts, cfg, name, value));
+    }
+out:
+    return rc;
+}
+
+static int resumed(const struct ctt_model *m, struct ctt_train_cfg *cfg)
+{
+    const char *settings = m->train->settings ? m->train->settings : "";
+    int rc = 0;
+
+    if (ctt_auto_batch(cfg))
+        CTT_TRY(take(settings, "batch", cfg));
+    if (ctt_auto_lr(cfg))
+        CTT_TRY(take(settings, "lr", cfg));
+    CTT_CHECK(!ctt_auto_batch(cfg) && !ctt_auto_lr(cfg), CTT_EFORMAT,
+              "the checkpoint has no --batch or no --lr");
+out:
+    return rc;
+}
+
+static int find_batch(struct ctt_model *m, struct ctt_train_cfg *cfg,
+                      struct ctt_data *train, struct ctt_data *val,
+                      const struct ctt_events *ev)
+{
+    struct ctt_train_cfg c = *cfg;
+    int clips = ctt_data_clips(train), rc = CTT_ENOMEM;
+    char line[128];
+
+    if (ctt_auto_lr(&c))
+        c.lr = CTT_RANGE_FROM;
+    c.batch = 1;
+    while (2 * c.batch <= clips && 2 * c.batch <= MOST)
+        c.batch *= 2;
+    for (; c.batch > 0 && ctt_shards_check(&c) >= 0; c.batch /= 2) {
+        rc = ctt_train_opens(m, &c, train, val);
+        if (rc != CTT_ENOMEM)
+            break;
+        CTT_CHECK(!ctt_stopped(), CTT_ESTOP, "stopped");
+    }
+    CTT_CHECK(rc != CTT_ENOMEM, rc, "--batch=auto: no batch fits: %s",
+              ctt_errmsg());
+    CTT_TRY(rc);
+    cfg->batch = c.batch;
+    snprintf(line, sizeof(line), "--batch=%d: the largest power of two that "
+             "%s", c.batch, 2 * c.batch > clips ? "is no more than the clips" :
+             2 * c.batch > MOST ? "a batch may have" : "fits into memory");
+    say(ev, line);
+out:
+    return rc;
+}
+
+static int find_lr(const struct ctt_model *m, struct ctt_train_cfg *cfg,
+                   struct ctt_data *train, const struct ctt_events *ev)
+{
+    struct ctt_lr_range r;
+    double lr, at;
+    char line[160];
+    int rc = 0;
+
+    CTT_TRY(ctt_lr_range_run(m, cfg, train, &r));
+    CTT_TRY(ctt_lr_range_choose(&r, &lr, &at));
+    cfg->lr = (float)lr;
+    snprintf(line, sizeof(line), "--lr=%.2g: a tenth of %.2g, at which the "
+             "smoothed loss is lowest, of %d steps at rates from %g to %g", lr,
+             at, r.steps, (double)CTT_RANGE_FROM, r.lr[r.steps - 1]);
+    say(ev, line);
+out:
+    return rc;
+}
+
+int ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
+                   struct ctt_data *train, struct ctt_data *val,
+                   const struct ctt_events *ev)
+{
+    int rc = 0;
+
+    if (m->train && (ctt_auto_batch(cfg) || ctt_auto_lr(cfg))) {
+        CTT_TRY(resumed(m, cfg));
+        goto out;
+    }
+    if (ctt_auto_batch(cfg))
+        CTT_TRY(find_batch(m, cfg, train, val, ev));
+    if (ctt_auto_lr(cfg))
+        CTT_TRY(find_lr(m, cfg, train, ev));
+out:
+    return rc;
+}
