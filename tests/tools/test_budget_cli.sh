@@ -80,7 +80,8 @@ cmp m.h5.budget.jsonl want.jsonl || fail 'what is known was measured again'
 # 5. One that is not met writes nothing and keeps the old file.
 # (Which weights a model has, and so what it loses, depends on the processor: a
 # model that loses nothing shows nothing here.)
-if budget bytes=$((least + 150)),top1@25=-0,top1@50=-0,top1=-0 > out 2> err; then
+limits="bytes=$((least + 150)),top1@25=-0,top1@50=-0,top1=-0"
+if budget "$limits" > out 2> err; then
     echo 'nothing is lost: no budget that is not met'
     cp want.h5 s.h5
 else
