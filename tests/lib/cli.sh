@@ -36,6 +36,19 @@ make_clips() {
     exit 1
 }
 
+# m.h5, a conv with so many outputs before the classes, after so many steps.
+make_conv() {
+    cat > tiny.net << END
+input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
+conv e in=x out=$1 kernel=3 stride=2 pad=1
+act f in=e kind=relu
+pool p in=f kind=avg
+conv y in=p out=12
+END
+    says 0 'm.h5 written' "$bin/convtt-train" tiny.net --data clips --batch 8 \
+        --threads 1 --max-steps "$2" -o m.h5
+}
+
 # tiny.net, a model that trains on these clips within a second.
 make_net() {
     cat > tiny.net << 'END'

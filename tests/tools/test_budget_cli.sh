@@ -7,16 +7,8 @@ tools="convtt-compress convtt-data convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
 compress=$bin/convtt-compress
 
-cat > tiny.net << 'END'
-input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
-conv e in=x out=24 kernel=3 stride=2 pad=1
-act f in=e kind=relu
-pool p in=f kind=avg
-conv y in=p out=12
-END
 make_clips
-says 0 'm.h5 written' "$bin/convtt-train" tiny.net --data clips --batch 8 \
-    --threads 1 --max-steps 30 -o m.h5
+make_conv 24 30
 plain="--data clips --threads 1 --choose-by rules --batch 8 --retrain-epochs 2"
 budget() { "$compress" m.h5 -o s.h5 $plain --budget "$@"; }
 
@@ -69,6 +61,9 @@ grep -q '^retrained,' s.csv && grep -q '^tried,' s.csv || fail 'no CSV'
 ls s.h5.* > now 2> /dev/null && fail "left behind: $(cat now)"
 cp s.h5 want.h5
 cp m.h5.budget.jsonl want.jsonl
+says 2 'want.h5: is pruned, shared or quantised: --budget chooses for the' \
+    "$compress" want.h5 -o s.h5 $plain --budget bytes=1k
+ls want.h5.* > now 2> /dev/null && fail "a log of what is refused: $(cat now)"
 
 # 4. Known: the same model without a test, retrained only as its file is gone.
 rm s.h5

@@ -7,16 +7,8 @@ tools="convtt-compress convtt-data convtt-train"
 . "${srcdir:-.}/tests/lib/cli.sh"
 compress=$bin/convtt-compress
 
-cat > tiny.net << 'END'
-input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
-conv e in=x out=8 kernel=3 stride=2 pad=1
-act f in=e kind=relu
-pool p in=f kind=avg
-conv y in=p out=12
-END
 make_clips
-says 0 'm.h5 written' "$bin/convtt-train" tiny.net --data clips --batch 8 \
-    --threads 1 --max-steps 4 -o m.h5
+make_conv 8 4
 cp m.h5 given.h5
 sense="--data clips --threads 1 --choose-by rules"
 
