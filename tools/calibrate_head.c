@@ -46,8 +46,8 @@ int ctt_calibrate_head(struct ctt_answers *a, int classes,
     int n = a->count / SHARE, rc = 0;
     int64_t rows = 0;
 
-    CTT_CHECK(n > 0, CTT_EINVAL, "--head: %d clips are too few: %d at least",
-              a->count, SHARE);
+    CTT_CHECK(n > 0, CTT_EINVAL, "--head: %d clip%s, too few: %d at least",
+              a->count, a->count == 1 ? "" : "s", SHARE);
     CTT_CHECK(classes <= CTT_HEAD_CLASSES, CTT_EINVAL, "--head: a model of %d "
               "classes: at most %d", classes, CTT_HEAD_CLASSES);
     draw(a, n);

@@ -235,12 +235,16 @@ static int find(struct ctt_calibrator *c)
     struct ctt_guarantee_set s = promise(c);
     int64_t least = ctt_calibrate_least(&s);
     int n = c->t.clips, rc;
+    char fitted[64] = "";
     int tested = s.kind == CTT_GUARANTEE_CONDITIONAL ? n - n / 2 : n;
 
-    CTT_CHECK(n >= least, CTT_EINVAL, "--calibrate: %d clips are too few for "
+    if (c->fitted)
+        snprintf(fitted, sizeof(fitted), " (without the %d of --head)",
+                 c->fitted);
+    CTT_CHECK(n >= least, CTT_EINVAL, "--calibrate: %d clips%s are too few for "
               "--max-gap %g --delta %g --guarantee %s: at least %" PRId64
-              " are needed; %d allow no gap below %.1f%%", n, s.max_gap,
-              s.delta, ctt_guarantee_words[s.kind], least, n,
+              " are needed; %d allow no gap below %.1f%%", n, fitted,
+              s.max_gap, s.delta, ctt_guarantee_words[s.kind], least, n,
               100 * ctt_binomial_bound(tested, s.delta));
     CTT_TRY(ctt_calibrate(&c->t, &s, c->d.threshold));
     CTT_CHECK(decides_any(c), CTT_EINVAL, "--calibrate: with these %d "

@@ -177,8 +177,11 @@ while read -r clip; do
 done < streams
 says 2 'head.*calibrate' "$infer" --decide --head on "$@"
 grep -m2 webm list.csv > two.csv
-says 1 'head: 2 clips are too few: 3 at least' "$infer" --calibrate m.h5 \
+says 1 'head: 2 clips, too few: 3 at least' "$infer" --calibrate m.h5 \
     two.csv --head on
+head -8 list.csv > eight.csv
+says 1 '6 clips \(without the 2 of --head\) are too few' "$infer" \
+    --calibrate m.h5 eight.csv --head on
 
 # 4. Other models do not decide by these thresholds.
 says 0 'c.h5 written' "$bin/convtt-compress" m.h5 -o c.h5 --data clips \
