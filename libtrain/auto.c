@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * auto.c: settings that are found before the training: --batch auto, --lr auto.
  */
+#include "libtrain/before.h"
 #include "libtrain/lr_range.h"
 #include "libtrain/shards.h"
 #include "libtrain/trainer.h"

@@ -3,6 +3,7 @@
  * express. */
 #include "libtrain/shards.h"
 #include "libtrain/amp.h"
+#include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/bucket.h"
 #include "libtrain/predict/predict.h"

@@ -3,6 +3,7 @@
 #ifndef CTT_DOCTOR_H
 #define CTT_DOCTOR_H
 
+#include "libtrain/before.h"
 #include "libtrain/data/data.h"
 
 enum { CTT_FIRST_STEPS = 60 };    /* or what two minutes suffice for */

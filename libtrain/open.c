@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * open.c: opens everything that a training run needs and reports its plan. */
 #include "libtrain/trainer.h"
+#include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/load.h"
 #include "libtrain/log.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shards.c: adds the gradients of shards. */
 #include "libtrain/shards.h"
+#include "libtrain/before.h"
 
 #include <string.h>
 

@@ -319,64 +319,6 @@ int  ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                struct ctt_data *train, struct ctt_data *val,
                const struct ctt_events *ev, struct ctt_result *out);
 
-/* ---- auto.c: numbers that are found before the training ---- */
-
-/* 1 if the setting is the word CTT_CFG_WORD still. */
-static inline int ctt_auto_lr(const struct ctt_train_cfg *cfg)
-{
-    return cfg->lr != cfg->lr;    /* NAN */
-}
-static inline int ctt_auto_batch(const struct ctt_train_cfg *cfg)
-{
-    return cfg->batch == CTT_OPT_WORD;
-}
-
-/* Replaces the words in cfg by numbers, which are said to ev.  batch: the
- * largest power of two, up to the clips of train, with which all that
- * a training needs fits into memory; CTT_ENOMEM if none does.  lr: of a range
- * test (lr_range.c).  m stays as it is.  In a run that resumes (m->train)
- * they are the numbers of the checkpoint.  CTT_ESTOP if ctt_stopped(). */
-int  ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
-                    struct ctt_data *train, struct ctt_data *val,
-                    const struct ctt_events *ev);
-
-/* ---- doctor.c, doctor_steps.c ---- */
-
-/* What a check of clips, settings or first steps has found, and what mends it:
- * an option or a line of the model; "" if nothing looks wrong.  show: it is
- * worth a line at each start. */
-struct ctt_finding {
-    const char *check;
-    int         show;
-    char        found[192], mends[160];
-};
-enum { CTT_CHECKS = 16 };
-struct ctt_findings {
-    int                count, wrong;
-    struct ctt_finding row[CTT_CHECKS];
-};
-
-/* Runs the checks that only need what is known of the clips (val may be NULL)
- * and, with deep, all: those train a copy of m for some steps.  A check that
- * does not apply to the task gives no row.  CTT_ESTOP if ctt_stopped(). */
-int ctt_doctor(const struct ctt_model *m, const struct ctt_train_cfg *cfg,
-               struct ctt_data *train, struct ctt_data *val, int deep,
-               struct ctt_findings *out);
-
-/* Clips spread over a set: the middle frame of each as bytes [clips][h, w, c],
- * and the mean and deviation of its values, in 0..1.  looks: 0 as they are,
- * 1 as the augmentation of cfg changes them in the first epoch, frames mixed
- * with those of other clips, mean and deviation not; to be freed. */
-enum { CTT_CLIP_LOOKS = 16 };
-struct ctt_clip_look {
-    int      clips;
-    uint8_t *frame;
-    double   mean[CTT_CLIP_LOOKS], dev[CTT_CLIP_LOOKS];
-};
-int  ctt_clip_looks(const struct ctt_data *d, const struct ctt_train_cfg *cfg,
-                    struct ctt_clip_look out[2]);
-void ctt_clip_looks_free(struct ctt_clip_look look[2]);
-
 /* ---- recognise/norms.c ---- */
 
 /* Sets the running statistics of the batch norms of m to the means and

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train.c: convtt-train: trains a model on clips. */
+#include "libtrain/before.h"
 #include "net/ahead.h"
 #include "net/limits.h"
 #include "tools/files.h"

@@ -2,6 +2,7 @@
  * train_doctor.c: what convtt-train says of the checks of clips and settings.
  */
 #include "tools/train_doctor.h"
+#include "libtrain/before.h"
 #include "tools/files.h"
 #include "tools/sheet.h"
 #include "tools/table.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_auto.c: --lr auto and --batch auto: what a range test chooses, that the
  * model stays as it is, and which batch fits. */
+#include "libtrain/before.h"
 #include "libtrain/lr_range.h"
 #include "tests/lib/toy_run.h"
 

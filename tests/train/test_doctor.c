@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_doctor.c: what a set looks like, mean=auto and std=auto, and the checks
  * that find what ruins learning. */
+#include "libtrain/before.h"
 #include "libtrain/data/augment.h"
 #include "libtrain/data/data.h"
 #include "tests/lib/allocs.h"
