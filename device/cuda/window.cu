@@ -31,6 +31,36 @@ struct windows {
     {
         return ctt_window_at(&attr, &place, j, ask.step);
     }
+
+    /* The first slot of an ask that shows this place or one after it, or their
+     * number: places do not fall from slot to slot, and CTT_WINDOW_NONE is
+     * before all. */
+    __device__ __forceinline__ int64_t first(struct ctt_ask ask,
+                                             int64_t shown) const
+    {
+        int64_t from = 0, to = depth.by;
+
+        while (from < to) {
+            int64_t mid = (from + to) / 2;
+
+            if (at(ask, mid) < shown)
+                from = mid + 1;
+            else
+                to = mid;
+        }
+        return from;
+    }
+
+    /* 1 if a slot of the ask shows the place of the sample, the first then is
+     * *j. */
+    __device__ __forceinline__ int shows(struct ctt_ask ask, int sample,
+                                         int64_t shown, int64_t *j) const
+    {
+        if (ask.sample != sample)
+            return 0;
+        *j = first(ask, shown);
+        return *j < depth.by && at(ask, *j) == shown;
+    }
 };
 
 /* The asks of the call from `from` on; returns their number. */
@@ -126,25 +156,6 @@ struct window_backward {
     struct windows w;
     struct asking  asks;
 
-    /* The first slot of an ask that shows this place or one after it, or their
-     * number: places do not fall from slot to slot, and CTT_WINDOW_NONE is
-     * before all. */
-    __device__ __forceinline__ int64_t slot(struct ctt_ask ask,
-                                            int64_t place) const
-    {
-        int64_t from = 0, to = w.depth.by;
-
-        while (from < to) {
-            int64_t mid = (from + to) / 2;
-
-            if (w.at(ask, mid) < place)
-                from = mid + 1;
-            else
-                to = mid;
-        }
-        return from;
-    }
-
     /* Adds the gradients of the slots of ask a from j on that show the place of
      * the sample. */
     template <class N>
@@ -164,19 +175,6 @@ struct window_backward {
         }
     }
 
-    /* 1 if a slot of ask a shows the place of the sample, the first then is
-     * *j. */
-    __device__ __forceinline__ int shows(int64_t a, int sample, int64_t place,
-                                         int64_t *j) const
-    {
-        struct ctt_ask ask = asks.of(a);
-
-        if (ask.sample != sample)
-            return 0;
-        *j = slot(ask, place);
-        return *j < w.depth.by && w.at(ask, *j) == place;
-    }
-
     template <class N> __device__ void at(struct spot s) const
     {
         int64_t k, first;
@@ -192,12 +190,12 @@ struct window_backward {
             return;
         to.col += place * w.stride;
         for (int64_t a = 0; a < first; a++)
-            if (shows(a, ask.sample, place, &other))
+            if (w.shows(asks.of(a), ask.sample, place, &other))
                 return;
         typename N::got(w.y, s).give(sum);
         gather<N>(first, j + 1, place, mine, sum);
         for (int64_t a = first + 1; a < asks.n; a++)
-            if (shows(a, ask.sample, place, &other))
+            if (w.shows(asks.of(a), ask.sample, place, &other))
                 gather<N>(a, other, place, mine, sum);
         N::put(w.t, to, sum, 1);
     }

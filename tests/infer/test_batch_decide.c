@@ -225,24 +225,18 @@ static void test_no_allocation(void)
     close_pair(&p);
 }
 
+static int try_batch(const struct ctt_infer *m)
+{
+    struct ctt_batch *s = NULL;
+    int rc = ctt_batch_open(m, 2, &s);
+
+    ctt_batch_close(&s);
+    return rc;
+}
+
 static void test_failing_allocations(void)
 {
-    struct ctt_batch *b = NULL;
-    struct ctt_infer *m;
-    int rc = CTT_ENOMEM;
-
-    decided_write(stream_plain, decided_all(0.5f, 3, 0));
-    m = decided_open();
-    CHECK_OK(ctt_infer_decide(m));
-    for (long k = 1; rc == CTT_ENOMEM && k < 10000; k++) {
-        ctt_fail_alloc(k);
-        rc = ctt_batch_open(m, 2, &b);
-        ctt_fail_alloc(0);
-    }
-    CHECK_OK(rc);
-    ctt_batch_close(&b);
-    ctt_infer_close(&m);
-    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+    decided_allocations_fail(try_batch);
 }
 
 static CU_TestInfo tests[] = {

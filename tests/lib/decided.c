@@ -42,3 +42,21 @@ struct ctt_decision decided_all(float threshold, int checks, double smooth)
         d.threshold[k] = threshold;
     return d;
 }
+
+void decided_allocations_fail(int (*try)(const struct ctt_infer *m))
+{
+    struct ctt_infer *m;
+    int rc = CTT_ENOMEM;
+
+    decided_write(stream_plain, decided_all(0.5f, 3, 0));
+    m = decided_open();
+    CHECK_OK(ctt_infer_decide(m));
+    for (long k = 1; rc == CTT_ENOMEM && k < 10000; k++) {
+        ctt_fail_alloc(k);
+        rc = try(m);
+        ctt_fail_alloc(0);
+    }
+    CHECK_OK(rc);
+    ctt_infer_close(&m);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}

@@ -15,4 +15,9 @@ extern char decided_path[256];
 void decided_write(const char *text, struct ctt_decision d);
 struct ctt_infer *decided_open(void);
 
+/* What try opens of a model that decides, and closes again, with each of its
+ * allocations failing in turn: CTT_ENOMEM until none fails, and nothing leaks.
+ */
+void decided_allocations_fail(int (*try)(const struct ctt_infer *m));
+
 #endif

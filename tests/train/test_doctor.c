@@ -1,214 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_doctor.c: what a set looks like, mean=auto and std=auto, and the checks
- * that find what ruins learning. */
+ * test_doctor.c: the checks that find what ruins learning. */
 #include "libtrain/before.h"
 #include "libtrain/data/augment.h"
-#include "libtrain/data/data.h"
 #include "tests/lib/allocs.h"
+#include "tests/lib/made.h"
 #include "tests/lib/told.h"
-#include "tests/lib/toy.h"
 
 #include <math.h>
 
-enum { SIDE = CLIP_SIZE, FRAME = SIDE * SIDE * 3 };
-
 static struct ctt_data *train, *val;
-
-/* ---- packs ---- */
-
-/* What the clips of a pack have: values from .. from + range - 1 of noise;
- * frames; each frame `repeat` times; classes as often as count says. */
-struct made {
-    int from, range, frames, repeat, clips, of_last, seed;
-    int step;    /* each clip is this much brighter than the one before */
-};
-
-static const struct made usual = { 60, 140, 6, 1, 20, 0, 1 };
-
-static void fill(const struct made *s, int i, int t, uint8_t *p)
-{
-    uint64_t key = (uint64_t)s->seed << 32 | (uint64_t)(i * 100 +
-                                                        t / s->repeat);
-
-    for (int k = 0; k < FRAME; k++)
-        p[k] = (uint8_t)(s->from + i * s->step +
-                         (int)(ctt_random(key, (uint64_t)k) %
-                               (unsigned)s->range));
-}
-
-/* The last class has of_last clips, if that is not 0; the others share the
- * rest. */
-static int class_of(const struct made *s, int i)
-{
-    if (!s->of_last)
-        return i % CLIP_CLASSES;
-    return i < s->of_last ? CLIP_CLASSES - 1 : i % (CLIP_CLASSES - 1);
-}
-
-static const char *make(const char *name, const struct made *s)
-{
-    const char *path = clip_path(name);
-    struct ctt_input in = clip_input();
-    static uint8_t data[64 * FRAME];
-    struct ctt_frames f = { data, s->frames, SIDE, SIDE, 3, 12 };
-    struct ctt_pack *p = NULL;
-    char id[32];
-
-    CHECK_OK(ctt_pack_create(path, &in, (char *const *)clip_labels,
-                             CLIP_CLASSES, &p));
-    for (int i = 0; i < s->clips; i++) {
-        for (int t = 0; t < s->frames; t++)
-            fill(s, i, t, data + t * FRAME);
-        snprintf(id, sizeof(id), "clip%d", i);
-        CHECK_OK(ctt_pack_add(p, id, class_of(s, i), &f));
-    }
-    CHECK_OK(ctt_pack_finish(&p));
-    return path;
-}
-
-static struct ctt_data *open_as(const char *path, const struct ctt_input *in,
-                                const struct ctt_train_cfg *cfg)
-{
-    struct ctt_data *d = NULL;
-
-    CHECK_OK(ctt_data_open(path, "train", in, NULL, 0, cfg, NULL, &d));
-    return d;
-}
-
-/* ---- the survey ---- */
-
-static void a_survey_counts_what_a_model_sees(void)
-{
-    struct ctt_train_cfg cfg = clip_cfg();
-    struct ctt_input in = clip_input();
-    struct ctt_survey s[2];
-    double sum = 0, squares = 0, n = 0;
-    const char *path = make("usual.pack", &usual);
-    static uint8_t p[FRAME];
-
-    for (int k = 0; k < 2; k++) {
-        struct ctt_data *d;
-        cfg.workers = k ? 5 : 1;
-        cfg.cache = k ? 0 : 64;
-        d = open_as(path, &in, &cfg);
-        memset(&s[k], 0, sizeof(s[k]));
-        CHECK_OK(ctt_data_survey(d, &s[k]));
-        ctt_data_close(&d);
-    }
-    CU_ASSERT(memcmp(&s[0], &s[1], sizeof(s[0])) == 0);
-    for (int i = 0; i < usual.clips; i++)
-        for (int t = 0; t < usual.frames; t++) {
-            fill(&usual, i, t, p);
-            for (int y = 1; y < 11; y++)
-                for (int x = 1; x < 11; x++, n++) {
-                    double v = p[(y * SIDE + x) * 3 + 1] / 255.0;
-                    sum += v;
-                    squares += v * v;
-                }
-        }
-    CU_ASSERT_DOUBLE_EQUAL(s[0].mean[1], sum / n, 1e-9);
-    CU_ASSERT_DOUBLE_EQUAL(s[0].dev[1], sqrt(squares / n - sum / n * sum / n),
-                           1e-9);
-    CU_ASSERT(s[0].channels == 3 && s[0].clips == 20 && s[0].flat == 0);
-    CU_ASSERT(s[0].black == 0 && s[0].white == 0 && s[0].still == 0);
-    CU_ASSERT(s[0].shortest == 6 && s[0].median == 6 && s[0].longest == 6);
-    CU_ASSERT(s[0].fps_least == 12 && s[0].fps_most == 12);
-}
-
-/* ---- mean=auto std=auto ---- */
-
-static const char auto_net[] =
-    "input x h=10 w=10 c=3 fps=12 mean=auto std=auto scale=1.2\n"
-    "conv e in=x out=8 kernel=3 stride=2 pad=1\n"
-    "norm n in=e kind=batch\n"
-    "act f in=n kind=relu\n"
-    "pool p in=f kind=avg\n"
-    "conv y in=p out=4\n";
-
-static struct ctt_graph *parsed(const char *text, struct ctt_input *in)
-{
-    struct ctt_graph *g = NULL;
-
-    CHECK_OK(ctt_net_parse(text, &g));
-    *in = g->node[ctt_graph_input(g)].attr.input;
-    return g;
-}
-
-static void auto_becomes_numbers(void)
-{
-    const struct ctt_events ev = { .warn = on_clip };
-    struct ctt_train_cfg cfg = clip_cfg();
-    struct ctt_input in, *now;
-    struct ctt_graph *g = parsed(auto_net, &in);
-    struct ctt_data *d = open_as(make("usual.pack", &usual), &in, &cfg);
-    struct ctt_model *m = NULL;
-    struct ctt_survey s;
-    char *text = ctt_net_print(g);
-
-    CU_ASSERT(strstr(text, "mean=auto std=auto") != NULL);
-    ctt_free(text);
-    CU_ASSERT_EQUAL(ctt_graph_light_known(g), CTT_EINVAL);
-    CU_ASSERT_EQUAL(ctt_data_check(d, g), CTT_EINVAL);
-    told = 0;
-    CHECK_OK(ctt_data_survey(d, &s));
-    CHECK_OK(ctt_data_measure(d, g, &ev));
-    now = &g->node[ctt_graph_input(g)].attr.input;
-    for (int c = 0; c < 3; c++) {
-        CU_ASSERT_DOUBLE_EQUAL((double)now->mean[c], s.mean[c], 1e-4);
-        CU_ASSERT_DOUBLE_EQUAL((double)now->std[c], s.dev[c], 1e-4);
-        CU_ASSERT(d->in.mean[c] == now->mean[c] && d->in.std[c] == now->std[c]);
-    }
-    CU_ASSERT(told == 0);
-    CHECK_OK(ctt_model_new(g, &m));
-    CHECK_OK(ctt_model_save(clip_path("auto.h5"), m));
-    ctt_model_free(&m);
-    CHECK_OK(ctt_model_load(clip_path("auto.h5"), 0, &m));
-    CU_ASSERT(m->g->node[0].attr.input.mean[1] == d->in.mean[1]);
-    ctt_model_free(&m);
-    ctt_data_close(&d);
-}
-
-/* Nothing can be divided by the deviation of clips that are all gray. */
-static void constant_clips_have_std_one(void)
-{
-    const struct made gray = { 115, 1, 6, 1, 8, 0, 1 };
-    const struct ctt_events ev = { .warn = on_clip };
-    struct ctt_train_cfg cfg = clip_cfg();
-    struct ctt_input in;
-    struct ctt_graph *g = parsed(auto_net, &in);
-    struct ctt_data *d = open_as(make("gray.pack", &gray), &in, &cfg);
-
-    told = 0;
-    CHECK_OK(ctt_data_measure(d, g, &ev));
-    CU_ASSERT(d->in.std[0] == 1 && d->in.std[2] == 1);
-    CU_ASSERT_DOUBLE_EQUAL((double)d->in.mean[0], 115 / 255.0, 1e-4);
-    CU_ASSERT(told == 1 && strstr(last_told, "std=auto") != NULL);
-    ctt_graph_free(&g);
-    ctt_data_close(&d);
-}
-
-/* A model that is not measured is neither written nor trained. */
-static void auto_is_no_model(void)
-{
-    struct ctt_train_cfg cfg = clip_cfg();
-    struct ctt_input in;
-    struct ctt_graph *g = parsed(auto_net, &in);
-    struct ctt_data *d = open_as(make("usual.pack", &usual), &in, &cfg);
-    struct ctt_model *m = NULL;
-    struct ctt_result r;
-
-    CHECK_OK(ctt_model_new(g, &m));
-    CHECK_OK(ctt_model_labels(m, (char *const *)clip_labels, CLIP_CLASSES));
-    CU_ASSERT_EQUAL(ctt_model_save(clip_path("no.h5"), m), CTT_EINVAL);
-    CU_ASSERT(strstr(ctt_errmsg(), "x: mean=auto") != NULL);
-    CU_ASSERT(access(clip_path("no.h5"), F_OK) != 0);
-    CU_ASSERT_EQUAL(ctt_train(m, &cfg, d, NULL, NULL, &r), CTT_EINVAL);
-    CU_ASSERT(strstr(ctt_errmsg(), "x: mean=auto") != NULL);
-    ctt_model_free(&m);
-    ctt_data_close(&d);
-}
-
-/* ---- the checks ---- */
 
 static const struct ctt_finding *row(const struct ctt_findings *all,
                                      const char *check)
@@ -320,14 +120,14 @@ static void diagnose(const struct ill *s, struct ctt_findings *all)
         answer[i] *= s->big;
     in = m->g->node[ctt_graph_input(m->g)].attr.input;
     in.scale = 1.2f;
-    d = open_as(make("ill.pack", &s->made), &in, &cfg);
+    d = made_open(made_pack("ill.pack", &s->made), &in, &cfg);
     if (in.scale != m->g->node[0].attr.input.scale) {    /* a pack of its own */
         d->stored_w = d->stored_h = 10;
         d->in.scale = 1;
     }
     if (!s->no_val)
-        v = open_as(s->same_val ? clip_path("ill.pack") :
-                    make("other.pack", &other), &in, &cfg);
+        v = made_open(s->same_val ? clip_path("ill.pack") :
+                    made_pack("other.pack", &other), &in, &cfg);
     CHECK_OK(ctt_doctor(m, &cfg, d, v, s->deep, all));
     ctt_data_close(&v);
     ctt_data_close(&d);
@@ -440,7 +240,7 @@ static void clips_look_as_they_are(void)
     struct ctt_train_cfg cfg = clip_cfg();
     struct ctt_clip_look look[2];
     static uint8_t unmixed[16 * 300];
-    uint8_t frame[FRAME];
+    uint8_t frame[MADE_FRAME];
 
     cfg.augment = CTT_AUGMENT_OFF;
     clips_open(&cfg, &train, &val);
@@ -451,7 +251,7 @@ static void clips_look_as_they_are(void)
         if (clip_length(i) > CLIP_SHORTEST)
             continue;
         clip_draw(i, CLIP_SHORTEST / 2, frame);
-        if (memcmp(look[0].frame, frame + (SIDE + 1) * 3, 30) == 0)
+        if (memcmp(look[0].frame, frame + (MADE_SIDE + 1) * 3, 30) == 0)
             break;
         CU_ASSERT(i < 21);
     }
@@ -500,11 +300,6 @@ static void allocations_fail(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        { "a survey counts what a model sees",
-          a_survey_counts_what_a_model_sees },
-        { "auto becomes numbers", auto_becomes_numbers },
-        { "constant clips have std one", constant_clips_have_std_one },
-        { "auto is no model", auto_is_no_model },
         { "each ill is found", each_ill_is_found },
         { "a healthy set is fine", a_healthy_set_is_fine },
         { "a window of all is fine", a_window_of_all_is_fine },

@@ -1,103 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_live_net.c: live sources over the network, all at 127.0.0.1: a server of
- * the test's own that answers badly, dies and comes back, and the servers of
- * FFmpeg and GStreamer where they are installed. */
+ * test_live_net.c: live sources over the network: a server of the test's own
+ * that answers badly, dies and comes back. */
 #include "tests/lib/live.h"
+#include "tests/lib/server.h"
 #include "video/save.h"
 #include "video/video.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 /* STEPS: of a stream that has no end. */
 enum { STEPS = 6 };
 
 static struct live_run run;
-
-/* ---- a server ---- */
-
-/* Answers one connection after the other; what `answer` has for it. */
-struct server {
-    int          fd, port;
-    atomic_int   ends, connections;
-    void       (*answer)(struct server *s, int fd);
-    const uint8_t *data;
-    size_t       n;
-    pthread_t    thread;
-};
-
-static void put(int fd, const void *p, size_t n)
-{
-    const char *at = p;
-    ssize_t got;
-
-    while (n > 0 && (got = send(fd, at, n, MSG_NOSIGNAL)) > 0) {
-        at += got;
-        n -= (size_t)got;
-    }
-}
-
-static void *serve(void *arg)
-{
-    struct server *s = arg;
-
-    while (!s->ends) {
-        int fd = accept(s->fd, NULL, NULL);
-
-        if (fd < 0)
-            break;
-        if (!s->ends)
-            s->answer(s, fd);
-        s->connections++;
-        close(fd);
-    }
-    return NULL;
-}
-
-/* A socket of 127.0.0.1 at a free port. */
-static int make_socket(int kind, int *port)
-{
-    struct sockaddr_in a = { .sin_family = AF_INET };
-    socklen_t n = sizeof(a);
-    int fd = socket(AF_INET, kind, 0);
-
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, n) < 0 ||
-        getsockname(fd, (struct sockaddr *)&a, &n) < 0)
-        return -1;
-    *port = ntohs(a.sin_port);
-    return fd;
-}
-
-static int free_port(int kind)
-{
-    int port = 0, fd = make_socket(kind, &port);
-
-    close(fd);
-    return port;
-}
-
-static void start(struct server *s, void (*answer)(struct server *s, int fd))
-{
-    s->answer = answer;
-    s->ends = s->connections = 0;
-    s->fd = make_socket(SOCK_STREAM, &s->port);
-    CU_ASSERT_FATAL(s->fd >= 0 && listen(s->fd, 8) == 0);
-    pthread_create(&s->thread, NULL, serve, s);
-}
-
-static void stop(struct server *s)
-{
-    s->ends = 1;
-    shutdown(s->fd, SHUT_RDWR);
-    pthread_join(s->thread, NULL);
-    close(s->fd);
-}
 
 /* ---- HTTP ---- */
 
@@ -129,20 +44,20 @@ static void answer_http(struct server *s, int fd)
     path = strchr(request, '/');
     for (size_t i = 0; path && i < CTT_LEN(replies); i++) {
         if (strncmp(path, replies[i].path, strlen(replies[i].path)) == 0) {
-            put(fd, replies[i].reply, strlen(replies[i].reply));
+            server_put(fd, replies[i].reply, strlen(replies[i].reply));
             return;
         }
     }
     snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n"
              "Connection: close\r\n\r\n", s->n);
-    put(fd, head, strlen(head));
+    server_put(fd, head, strlen(head));
     if (path && strncmp(path, "/stall", 6) == 0) {
-        put(fd, s->data, 100);
+        server_put(fd, s->data, 100);
         while (!s->ends && recv(fd, request, sizeof(request), 0) > 0)
             ;
         return;
     }
-    put(fd, s->data, s->n);
+    server_put(fd, s->data, s->n);
 }
 
 static void take(const struct server *s, const char *path, int reconnects,
@@ -174,7 +89,7 @@ static void test_http(void)
     struct ctt_frames f = { 0 };
 
     s.data = data;
-    start(&s, answer_http);
+    server_start(&s, answer_http);
     take(&s, "/rec.mkv?token=hush", 0, 10);    /* a recording waits */
     CHECK_OK(ctt_frames_load(path, &in, 0, &f));
     CU_ASSERT_EQUAL(run.rc, 0);
@@ -200,7 +115,7 @@ static void test_http(void)
     refused(CTT_EFORMAT, "not known");
     take(&s, "/stall", 0, 10);
     refused(CTT_EIO, "no frame for 0.7 seconds");
-    stop(&s);
+    server_stop(&s);
     ctt_free(data);
 }
 
@@ -208,7 +123,7 @@ static void test_http(void)
 
 static void answer_half(struct server *s, int fd)
 {
-    put(fd, s->data, s->connections ? s->n : s->n / 2);
+    server_put(fd, s->data, s->connections ? s->n : s->n / 2);
 }
 
 static void test_reconnect(void)
@@ -224,10 +139,10 @@ static void test_reconnect(void)
     int at = 0, back = 0;
 
     s.data = data;
-    start(&s, answer_half);
+    server_start(&s, answer_half);
     snprintf(url, sizeof(url), "tcp://127.0.0.1:%d", s.port);
     live_take(&set, &in, 0, LIVE_MANY, &run);
-    stop(&s);
+    server_stop(&s);
     CU_ASSERT_EQUAL(run.rc, CTT_EIO);    /* it has ended again */
     CU_ASSERT_PTR_NOT_NULL(strstr(run.why, "has ended"));
     CU_ASSERT_EQUAL(run.counts.reconnects, 1);
@@ -257,8 +172,8 @@ static void answer_shot(struct server *s, int fd)
     char request[1024];
 
     if (recv(fd, request, sizeof(request), 0) > 0) {
-        put(fd, head, sizeof(head) - 1);
-        put(fd, s->data, s->n);
+        server_put(fd, head, sizeof(head) - 1);
+        server_put(fd, s->data, s->n);
     }
 }
 
@@ -274,10 +189,10 @@ static void test_shots(void)
     CHECK_OK(ctt_save_png(clip_path("shot.png"), p, 16, 12, 1));
     data = clip_bytes(clip_path("shot.png"), &s.n);
     s.data = data;
-    start(&s, answer_shot);
+    server_start(&s, answer_shot);
     snprintf(url, sizeof(url), "http://127.0.0.1:%d/", s.port);
     live_take(&set, &in, 0, LIVE_MANY, &run);
-    stop(&s);
+    server_stop(&s);
     CU_ASSERT_EQUAL(run.n, 3);
     for (int i = 1; i < run.n; i++) {
         CU_ASSERT(run.time[i] - run.time[i - 1] > 0.45);
@@ -298,7 +213,7 @@ static void test_quiet(void)
     struct ctt_input in = clip_input(8, 6, 10);
 
     for (size_t i = 0; i < CTT_LEN(row); i++) {
-        int port = free_port(SOCK_DGRAM);
+        int port = server_free_port(SOCK_DGRAM);
         char url[128], want[64];
         struct ctt_live_set set = { .source = url, .timeout = 0.6,
                                     .say = live_say };
@@ -322,7 +237,7 @@ enum { PARTS = 12 };
 
 static void put_text(int fd, const char *text)
 {
-    put(fd, text, strlen(text));
+    server_put(fd, text, strlen(text));
 }
 
 static void answer_parts(struct server *s, int fd)
@@ -342,7 +257,7 @@ static void answer_parts(struct server *s, int fd)
         put_text(fd, "--frame\r\nContent-Type: image/jpeg\r\n");
         put_text(fd, bare ? "\r\n" : head);
         put_text(fd, bare ? "" : "\r\n");
-        put(fd, s->data, s->n);
+        server_put(fd, s->data, s->n);
         live_rest(PAUSE);
     }
 }
@@ -369,7 +284,7 @@ static void test_parts(void)
                         path));
     data = clip_bytes(path, &s.n);
     s.data = data;
-    start(&s, answer_parts);
+    server_start(&s, answer_parts);
     for (size_t i = 0; i < CTT_LEN(form); i++) {
         snprintf(url, sizeof(url), "http://127.0.0.1:%d%s", s.port, form[i]);
         live_take(&set, &in, 0, LIVE_MANY, &run);
@@ -383,7 +298,7 @@ static void test_parts(void)
         /* The first ones are read before the source is open. */
         CU_ASSERT(run.time[run.n - 1] > (PARTS - 5) * PAUSE);
     }
-    stop(&s);
+    server_stop(&s);
     ctt_free(data);
 }
 
@@ -393,7 +308,7 @@ static void answer_raw(struct server *s, int fd)
     size_t frame = LIVE_W * LIVE_H;
 
     for (size_t at = 0; at + frame <= s->n && !s->ends; at += frame) {
-        put(fd, s->data + at, frame);
+        server_put(fd, s->data + at, frame);
         live_rest(0.02);
     }
 }
@@ -410,145 +325,26 @@ static void test_raw(void)
     in.c = 1;
     in.colour = CTT_GRAY;
     s.data = data;
-    start(&s, answer_raw);
+    server_start(&s, answer_raw);
     snprintf(url, sizeof(url), "tcp://127.0.0.1:%d", s.port);
     live_take(&set, &in, 0, LIVE_MANY, &run);
-    stop(&s);
+    server_stop(&s);
     CU_ASSERT_EQUAL(run.rc, 0);
     CU_ASSERT_EQUAL(run.counts.decoded, N);
     CU_ASSERT_EQUAL(run.n + run.counts.skipped, 10);
     ctt_free(data);
 }
 
-/* ---- other servers ---- */
-
-static pid_t spawn(char *const *args)
-{
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        int null = open("/dev/null", O_RDWR);
-
-        dup2(null, 0);
-        dup2(null, 1);
-        dup2(null, 2);
-        execvp(args[0], args);
-        _exit(127);
-    }
-    return pid;
-}
-
-static int end(pid_t pid)
-{
-    int status = 0;
-
-    kill(pid, SIGKILL);
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-}
-
-static int has_ffmpeg(void)
-{
-    char *args[] = { "ffmpeg", "-version", NULL };
-    int status = 1;
-    pid_t pid = spawn(args);
-
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/* Steps of ten a second of a stream that the ffmpeg program sends in real
- * time. */
-static void send_by_ffmpeg(int kind, const char *to, const char *from,
-                           const char *listen)
-{
-    char out[128], in[128];
-    char *args[] = { "ffmpeg", "-v", "quiet", "-re", "-f", "lavfi", "-i",
-        "testsrc=size=64x48:rate=25", "-t", "20", "-c:v", "mpeg2video", "-g",
-        "5", "-f", "mpegts", (char *)listen, "1", out, NULL };
-    struct ctt_live_set set = { .source = in, .reconnects = 10,
-                                .say = live_say };
-    struct ctt_input input = clip_input(8, 6, 10);
-    int port = free_port(kind);
-    pid_t pid;
-
-    snprintf(out, sizeof(out), to, port);
-    snprintf(in, sizeof(in), from, port);
-    pid = spawn(args);
-    live_take(&set, &input, 0, STEPS, &run);
-    end(pid);
-    CU_ASSERT_EQUAL(run.rc, 1);
-    CU_ASSERT_EQUAL(run.n, STEPS);
-    CU_ASSERT(run.add_up);
-    CU_ASSERT(run.counts.between >= run.n / 2);
-    if (run.rc < 0)
-        printf("\n    %s: %s", in, run.why);
-}
-
-static void test_ffmpeg(void)
-{
-    if (!has_ffmpeg()) {
-        printf("\n    no program ffmpeg: not tried");
-        return;
-    }
-    send_by_ffmpeg(SOCK_STREAM, "tcp://127.0.0.1:%d?listen",
-                   "tcp://127.0.0.1:%d", "-muxrate");
-    send_by_ffmpeg(SOCK_STREAM, "http://127.0.0.1:%d/a.ts",
-                   "http://127.0.0.1:%d/a.ts", "-listen");
-    send_by_ffmpeg(SOCK_DGRAM, "udp://127.0.0.1:%d?pkt_size=1316",
-                   "udp://127.0.0.1:%d", "-muxrate");
-}
-
-static void test_rtsp(void)
-{
-    const char *dir = getenv("srcdir");
-    char port[16], script[512], url[128];
-    char *args[] = { "/usr/bin/python3", script, port, "me:hush", NULL };
-    struct ctt_live_set set = { .source = url, .reconnects = 20,
-                                .say = live_say, .want_picture = 1 };
-    struct ctt_input in = clip_input(8, 6, 10);
-    int number = free_port(SOCK_STREAM), status = 0;
-    pid_t pid;
-
-    snprintf(port, sizeof(port), "%d", number);
-    snprintf(script, sizeof(script), "%s/tests/video/rtsp_server.py",
-             dir ? dir : ".");
-    pid = spawn(args);
-    live_rest(1);
-    if (waitpid(pid, &status, WNOHANG) == pid) {
-        printf("\n    no RTSP server of GStreamer: not tried");
-        CU_ASSERT(WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 127);
-        return;
-    }
-    snprintf(url, sizeof(url), "Rtsp://me:hush@127.0.0.1:%d/test", number);
-    live_take(&set, &in, 0, STEPS, &run);
-    CU_ASSERT_EQUAL(run.n, STEPS);
-    if (run.rc < 0)
-        printf("\n    %s", run.why);
-    CU_ASSERT(run.add_up);
-    CU_ASSERT_EQUAL(run.counts.resets, 0);
-    snprintf(url, sizeof(url), "rtsp://127.0.0.1:%d/test", number);
-    live_take(&set, &in, 0, STEPS, &run);
-    refused(CTT_EINVAL, "needs a name and a password");
-    end(pid);
-    set.reconnects = 0;
-    live_take(&set, &in, 0, STEPS, &run);
-    refused(CTT_EIO, "refused");
-}
-
 int main(void)
 {
-    static CU_TestInfo own[] = {
+    static CU_TestInfo tests[] = {
         { "HTTP", test_http }, { "reconnecting", test_reconnect },
         { "pictures", test_shots }, { "quiet", test_quiet },
         { "parts", test_parts },
         { "raw frames", test_raw },
         { NULL, NULL } };
-    static CU_TestInfo others[] = {
-        { "FFmpeg", test_ffmpeg }, { "RTSP", test_rtsp }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {
-        { "own server", NULL, NULL, NULL, NULL, own },
-        { "other servers", NULL, NULL, NULL, NULL, others },
+        { "own server", NULL, NULL, NULL, NULL, tests },
         { NULL, NULL, NULL, NULL, NULL, NULL } };
 
     unsetenv("http_proxy");
