@@ -100,6 +100,34 @@ enum { CTT_MIX_TEXT = 8192 };
 void ctt_mix_print(const struct ctt_sense *s, const struct ctt_part *part,
                    char *text, size_t size);
 
+/* ---- heal.c ---- */
+
+/* A value of a ladder for all weights that can have it. */
+struct ctt_level {
+    const struct ctt_ladder *ladder;
+    int    value;    /* index */
+    double left;     /* what the answers lose by all of them together after a
+                        short retraining, in nats; NAN: not measured */
+};
+
+/* The levels to measure: of each option that retraining repairs, every second
+ * value from the strongest on, but for the mildest one.  Returns how many. */
+enum { CTT_LEVELS = 32 };
+int  ctt_levels(struct ctt_level to[CTT_LEVELS]);
+
+/* A part for each weight of s; 0: no weight can have it. */
+int  ctt_level_parts(const struct ctt_sense *s, const struct ctt_level *l,
+                     struct ctt_part *part);
+
+/* The sum of the fits of its points. */
+double ctt_level_harm(const struct ctt_sense *s, const struct ctt_level *l);
+
+/* Corrects the fits of s, of ctt_sense_fit(), by what levels came to: those of
+ * a value of a ladder then add up to what retraining left of it, between two
+ * measured values to a share of what they were that is interpolated in its
+ * logarithm.  Retraining is not expected to do harm. */
+void ctt_heal(struct ctt_sense *s, const struct ctt_level *level, int levels);
+
 /* Settings of the stages for a mix, and the texts that they point to. */
 struct ctt_mix_recipe;
 

@@ -269,13 +269,23 @@ out:
     return rc;
 }
 
+/* Whether an option changes what runs: shared values are decoded when a model
+ * is opened, and a weight with few multiplications gains nothing that could be
+ * told from chance. */
+#define FEW 0.005
+static int is_timed(const struct sensing *a, const struct ctt_sense_point *p)
+{
+    return a->calls->recipe->compare && p->ladder->stage != &ctt_stage_share &&
+           a->s->weight[p->weight].macs >= FEW;
+}
+
 static int compare(const struct sensing *a, struct ctt_sense_point *p,
                    const struct ctt_trial *t)
 {
     struct ctt_speed speed;
     int full, rc = 0;
 
-    if (!a->calls->recipe->compare)
+    if (!is_timed(a, p))
         goto out;
     CTT_TRY(full = ctt_trial_compare(a->calls->recipe, &a->base, t, &speed));
     rc = 0;

@@ -113,6 +113,9 @@ int  ctt_sense_run(struct ctt_sense *s, const struct ctt_sense_calls *calls,
  * value that seems to do less harm does so by chance. */
 void ctt_sense_fit(struct ctt_sense *s);
 
+/* The same of the fits that the points have. */
+void ctt_sense_rise(struct ctt_sense *s);
+
 /* The strongest point of a weight on a ladder whose fit is at most `kl` nats,
  * as are all before it; NULL: none. */
 const struct ctt_sense_point *ctt_sense_bears(const struct ctt_sense *s,

@@ -28,7 +28,7 @@ static void rise(struct ctt_sense_point *const *p, int n)
     int pools = 0, i = 0;
 
     for (int k = 0; k < n; k++) {
-        pool[pools++] = (struct pool){ ctt_change_mean(&p[k]->change), 1 };
+        pool[pools++] = (struct pool){ p[k]->fit, 1 };
         while (pools > 1 && pool[pools - 2].sum * pool[pools - 1].count >
                             pool[pools - 1].sum * pool[pools - 2].count) {
             pool[pools - 2].sum += pool[pools - 1].sum;
@@ -43,7 +43,7 @@ static void rise(struct ctt_sense_point *const *p, int n)
 
 /* The points of a weight on a ladder are neighbours; what was not measured is
  * left out. */
-void ctt_sense_fit(struct ctt_sense *s)
+void ctt_sense_rise(struct ctt_sense *s)
 {
     for (int i = 0; i < s->points;) {
         const struct ctt_ladder *l = s->point[i].ladder;
@@ -55,6 +55,14 @@ void ctt_sense_fit(struct ctt_sense *s)
                 p[n++] = &s->point[i];
         rise(p, n);
     }
+}
+
+void ctt_sense_fit(struct ctt_sense *s)
+{
+    for (int i = 0; i < s->points; i++)
+        if (s->point[i].done && !s->point[i].why[0])
+            s->point[i].fit = ctt_change_mean(&s->point[i].change);
+    ctt_sense_rise(s);
 }
 
 const struct ctt_sense_point *ctt_sense_bears(const struct ctt_sense *s,

@@ -40,10 +40,11 @@ static int is_front(const struct ctt_budget_run *r, int i, enum ctt_cost cost)
         double more = mean_top1(b) - mean_top1(a);
         double less = a->costs.cost[cost] - b->costs.cost[cost];
 
-        if (b->trained && more >= 0 && less >= 0 && more + less > 0)
+        if (b->kind == CTT_BUDGET_TRAINED && more >= 0 && less >= 0 &&
+            more + less > 0)
             return 0;
     }
-    return a->trained && !isnan(a->costs.cost[cost]);
+    return a->kind == CTT_BUDGET_TRAINED && !isnan(a->costs.cost[cost]);
 }
 
 /* ---- CSV ---- */
@@ -59,12 +60,14 @@ static int print_csv(FILE *f, const void *arg)
 {
     const struct ctt_budget_run *r = arg;
 
+    static const char *const kinds[] = { "tried", "retrained", "short" };
+
     fprintf(f, CTT_BUDGET_CSV_BEGIN "search25,search50,search100,accept25,"
-            "accept50,accept100,front_bytes,front_ms,mix\n");
+            "accept50,accept100,loss,front_bytes,front_ms,mix\n");
     for (int i = 0; i < r->rows.rows; i++) {
         const struct ctt_budget_row *row = &r->rows.row[i];
 
-        fprintf(f, "%s,", row->trained ? "retrained" : "tried");
+        fprintf(f, "%s,", kinds[row->kind]);
         for (int k = 0; k < CTT_COSTS; k++)
             print_number(f, row->costs.cost[k]);
         for (int k = 0; k < 2 * CTT_ACCURACIES; k++) {
@@ -74,6 +77,7 @@ static int print_csv(FILE *f, const void *arg)
             print_number(f, t->clips > 0 ? 100 * (double)t->is /
                                            (double)t->clips : NAN);
         }
+        print_number(f, row->loss);
         fprintf(f, "%d,%d,\"%s\"\n", is_front(r, i, CTT_COST_BYTES),
                 is_front(r, i, CTT_COST_MS), row->mix);
     }
@@ -116,7 +120,7 @@ static int is_shown(const struct panel *p, int i)
 {
     const struct ctt_budget_row *row = &p->r->rows.row[i];
 
-    return row->trained && row->costs.cost[p->cost] > 0 &&
+    return row->kind == CTT_BUDGET_TRAINED && row->costs.cost[p->cost] > 0 &&
            !isnan(mean_top1(row));
 }
 

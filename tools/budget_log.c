@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const stems[] = { "tried", "trained" };
+static const char *const stems[] = { "tried", "trained", "short" };
 enum { NUMBERS = 2 * CTT_ACCURACIES * 5 };
 
 void ctt_budget_rows_free(struct ctt_budget_rows *all)
@@ -23,12 +23,12 @@ void ctt_budget_rows_free(struct ctt_budget_rows *all)
 
 const struct ctt_budget_row *ctt_budget_row_find(
     const struct ctt_budget_rows *all, const char *mix, uint32_t how,
-    int trained)
+    enum ctt_budget_kind kind)
 {
     for (int i = 0; i < all->rows; i++) {
         const struct ctt_budget_row *r = &all->row[i];
 
-        if (r->trained == trained && r->how == how &&
+        if (r->kind == kind && r->how == how &&
             strcmp(r->mix, mix) == 0)
             return r;
     }
@@ -74,10 +74,11 @@ static int print_row(FILE *f, const void *arg)
     struct ctt_budget_row r = *(const struct ctt_budget_row *)arg;
 
     fprintf(f, CTT_BUDGET_LINE "\"%s\",\"how\":\"%08" PRIx32 "\"",
-            stems[r.trained], r.how);
+            stems[r.kind], r.how);
     for (int k = 0; k < CTT_COSTS; k++)
         put_number(f, ctt_cost_words[k], r.costs.cost[k]);
     put_number(f, "faster", r.costs.faster);
+    put_number(f, "loss", r.loss);
     fprintf(f, ",\"model\":\"%08" PRIx32 "\",\"seen\":[", r.model);
     for (int k = 0; k < NUMBERS; k++)
         fprintf(f, k ? ",%" PRId64 : "%" PRId64, *number_at(&r, k));
@@ -119,6 +120,16 @@ static const char *take_crc(const char *p, const char *name, uint32_t *x)
     return pass(end, "\"");
 }
 
+static const char *take_kind(const char *p, enum ctt_budget_kind *kind)
+{
+    for (size_t k = 0; k < CTT_LEN(stems); k++)
+        if (pass(pass(p, stems[k]), "\"")) {
+            *kind = (enum ctt_budget_kind)k;
+            return p + strlen(stems[k]) + 1;
+        }
+    return NULL;
+}
+
 static const char *take_seen(const char *p, struct ctt_budget_row *r)
 {
     p = pass(p, ",\"seen\":[");
@@ -153,11 +164,11 @@ int ctt_budget_row_read(void *arg, const char *line)
     const char *p = pass(line, CTT_BUDGET_LINE "\"");
     int rc;
 
-    r.trained = pass(p, "trained\"") != NULL;
-    p = take_crc(pass(pass(p, stems[r.trained]), "\""), "how", &r.how);
+    p = take_crc(take_kind(p, &r.kind), "how", &r.how);
     for (int k = 0; k < CTT_COSTS; k++)
         p = take_number(p, ctt_cost_words[k], &r.costs.cost[k]);
     p = take_number(p, "faster", &r.costs.faster);
+    p = take_number(p, "loss", &r.loss);
     p = take_seen(take_crc(p, "model", &r.model), &r);
     if (!take_mix(p, &r))
         return 0;

@@ -6,13 +6,18 @@
 
 #include "tools/sense_log.h"
 
-/* A mix that was measured on the weights as they are (trained = 0), or after
- * retraining: seen[0] on the clips of the search and seen[1] on those that
+/* A mix that was measured on the weights as they are, after retraining, or
+ * after a few steps of it, when only `loss` is known. */
+enum ctt_budget_kind { CTT_BUDGET_TRIED, CTT_BUDGET_TRAINED, CTT_BUDGET_SHORT };
+
+/* What it came to: seen[0] on the clips of the search and seen[1] on those that
  * accept, after 25, 50 and 100%. */
 struct ctt_budget_row {
     char            *mix;
     uint32_t         how;      /* CRC-32 of the settings */
-    int              trained;
+    enum ctt_budget_kind kind;
+    double           loss;     /* -log p(label) on the clips of the search, the
+                                  mean over the shares; NAN: not measured */
     struct ctt_costs costs;
     uint32_t         model;    /* CRC-32 of its weights and text */
     struct ctt_paired seen[2][CTT_ACCURACIES];
@@ -34,6 +39,6 @@ void ctt_budget_rows_free(struct ctt_budget_rows *all);
 /* NULL: there is none. */
 const struct ctt_budget_row *ctt_budget_row_find(
     const struct ctt_budget_rows *all, const char *mix, uint32_t how,
-    int trained);
+    enum ctt_budget_kind kind);
 
 #endif

@@ -55,9 +55,11 @@ static int try_mix(struct ctt_budget_run *r, const struct ctt_part *part,
                    const char *mix, struct ctt_costs *out)
 {
     const struct ctt_budget_row *known = ctt_budget_row_find(&r->rows, mix,
-                                                             r->how, 0);
+                                                             r->how,
+                                                             CTT_BUDGET_TRIED);
     struct ctt_recipe_calls calls = ctt_compress_calls(r->j);
-    struct ctt_budget_row row = { .how = r->how };
+    struct ctt_budget_row row = { .how = r->how, .kind = CTT_BUDGET_TRIED,
+                                  .loss = NAN };
     struct ctt_mix_recipe *o = NULL;
     char text[CTT_MIX_TEXT];
     int rc = 0;

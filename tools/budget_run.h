@@ -31,6 +31,12 @@ int ctt_budget_outputs(struct ctt_compress_job *j);
 /* A CRC-32 of the settings and the training clips that results depend on. */
 int ctt_budget_how(const struct ctt_compress_job *j, uint32_t *how);
 
+/* ---- budget_least.c ---- */
+
+/* Before anything is measured: CTT_EINVAL if what the strongest options come to
+ * is far above a limit. */
+int ctt_budget_far(struct ctt_budget_run *r);
+
 /* ---- budget_search.c ---- */
 
 /* At most four rounds; writes the model of the best one that is accepted, and
@@ -62,7 +68,21 @@ int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out);
 /* Whether costs are within limits. */
 int ctt_budget_meets(const double most[CTT_COSTS], const double *cost);
 
+/* ---- budget_heal.c ---- */
+
+/* Measures what a few steps of retraining leave of the harm of each kind of
+ * option, and corrects the fits of r->s by it (ctt_heal); nothing with
+ * --budget-steps 0. */
+int ctt_budget_heal(struct ctt_budget_run *r);
+
 /* ---- budget_train.c ---- */
+
+/* Tests m on the clips of d; the caller frees *out. */
+int ctt_budget_test(const struct ctt_budget_run *r, const struct ctt_model *m,
+                    struct ctt_data *d, struct ctt_metrics **out);
+
+/* -log p(label), the mean over the shares of the clips. */
+double ctt_budget_loss(const struct ctt_metrics *m);
 
 /* The file of round n, from 1: OUT.tryN; returns to. */
 const char *ctt_budget_try_name(const struct ctt_budget_run *r, int n,

@@ -23,8 +23,8 @@ const char *ctt_budget_try_name(const struct ctt_budget_run *r, int n,
 
 /* ---- tests ---- */
 
-static int test(const struct ctt_budget_run *r, const struct ctt_model *m,
-                struct ctt_data *d, struct ctt_metrics **out)
+int ctt_budget_test(const struct ctt_budget_run *r, const struct ctt_model *m,
+                    struct ctt_data *d, struct ctt_metrics **out)
 {
     struct ctt_score s;
 
@@ -35,10 +35,19 @@ int ctt_budget_test_given(struct ctt_budget_run *r)
 {
     int rc;
 
-    CTT_TRY(test(r, r->j->m, r->j->val, &r->was[0]));
-    CTT_TRY(test(r, r->j->m, r->accept, &r->was[1]));
+    CTT_TRY(ctt_budget_test(r, r->j->m, r->j->val, &r->was[0]));
+    CTT_TRY(ctt_budget_test(r, r->j->m, r->accept, &r->was[1]));
 out:
     return rc;
+}
+
+double ctt_budget_loss(const struct ctt_metrics *m)
+{
+    double sum = 0;
+
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        sum += ctt_metrics_loss(m, k);
+    return sum / CTT_ACCURACIES;
 }
 
 /* Clips that both have read. */
@@ -68,7 +77,8 @@ static int test_both(const struct ctt_budget_run *r, const struct ctt_model *m,
     int rc = 0;
 
     for (int k = 0; k < 2; k++) {
-        CTT_TRY(test(r, m, of[k], &is));
+        CTT_TRY(ctt_budget_test(r, m, of[k], &is));
+        row->loss = k ? row->loss : ctt_budget_loss(is);
         pair(r->was[k], is, ctt_data_clips(of[k]), row->seen[k]);
         ctt_metrics_free(&is);
     }
@@ -163,9 +173,10 @@ out:
 int ctt_budget_train(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
                      int n, struct ctt_budget_row *out)
 {
-    const struct ctt_budget_row *known = ctt_budget_row_find(&r->rows, p->mix,
-                                                             r->how, 1);
-    struct ctt_budget_row row = { .how = r->how, .trained = 1, .mix = p->mix };
+    const struct ctt_budget_row *known = ctt_budget_row_find(
+        &r->rows, p->mix, r->how, CTT_BUDGET_TRAINED);
+    struct ctt_budget_row row = { .how = r->how, .kind = CTT_BUDGET_TRAINED,
+                                  .mix = p->mix };
     struct ctt_model *m = NULL;
     char path[4200];
     int rc = 0;
@@ -243,8 +254,8 @@ int ctt_budget_prove(struct ctt_budget_run *r, const struct ctt_model *m)
                      ctt_held_out_missing(opened));
         goto out;
     }
-    CTT_TRY(test(r, j->m, d, &was));
-    CTT_TRY(test(r, m, d, &is));
+    CTT_TRY(ctt_budget_test(r, j->m, d, &was));
+    CTT_TRY(ctt_budget_test(r, m, d, &is));
     ctt_table_row(&t, "top-1 %% of\tat 25%%\t50%%\t100%%");
     say_test(j->path, was, &t);
     say_test(j->c.out, is, &t);

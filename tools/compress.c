@@ -102,6 +102,11 @@ static const struct ctt_opt budget[] = {
     { .name = "dry-run", .type = CTT_FLAG, .off = FIELD(dry_run), .dflt = "0",
       .help = "print the plan, tried without retraining, and stop",
       .section = "Budget", .needs = "budget" },
+    { .name = "budget-steps", .type = CTT_INT, .off = FIELD(budget_steps),
+      .dflt = "40", .help = "steps of retraining after which the harm of each "
+      "option is measured before a mix is chosen; 0: harm is that without "
+      "retraining", .arg = "N", .section = "Budget", .needs = "budget",
+      .max = 1000000 },
     { .name = "budget-csv", .type = CTT_STRING, .off = FIELD(budget_csv),
       .dflt = "", .help = "write what was tried and retrained, also in "
       "earlier runs, as CSV", .arg = "FILE", .section = "Budget",

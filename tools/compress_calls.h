@@ -19,7 +19,7 @@ struct ctt_compress_cfg {
     float                sense_kl;
     const char          *sense_log, *sense_csv, *sense_plot;
     const char          *budget;      /* --budget and its settings: */
-    int                  dry_run;
+    int                  dry_run, budget_steps;
     const char          *budget_csv, *budget_plot;
 };
 

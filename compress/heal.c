@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * heal.c: what retraining leaves of the harm of options, by a few values of
+ * each that were retrained for all weights at once. */
+#include "compress/budget.h"
+#include "compress/stage.h"
+
+#include <math.h>
+
+/* Nats: less can't be told from nothing on a few hundred clips. */
+#define LEAST 5e-4
+
+/* A mix has these, and retraining repairs them; INT8 is rounded after it. */
+static int is_healed(const struct ctt_ladder *l)
+{
+    static const struct ctt_stage *const of[] = { &ctt_stage_prune,
+        &ctt_stage_share, &ctt_stage_svd, &ctt_stage_tt };
+
+    for (size_t i = 0; i < CTT_LEN(of); i++)
+        if (l->stage == of[i])
+            return 1;
+    return 0;
+}
+
+int ctt_levels(struct ctt_level to[CTT_LEVELS])
+{
+    int n = 0;
+
+    for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
+        for (int k = l->values - 1; is_healed(l) && k > 0 && n < CTT_LEVELS;
+             k -= 2)
+            to[n++] = (struct ctt_level){ l, k, NAN };
+    return n;
+}
+
+static int is_at(const struct ctt_sense_point *p, const struct ctt_ladder *l,
+                 int value)
+{
+    return p->ladder == l && p->value == l->value[value] && p->done &&
+           !p->why[0];
+}
+
+static void set_part(const struct ctt_sense_point *p, struct ctt_part *part)
+{
+    const struct ctt_stage *s = p->ladder->stage;
+
+    *part = (struct ctt_part){ .form = NULL };
+    if (s == &ctt_stage_prune)
+        part->prune = p;
+    else if (s == &ctt_stage_share)
+        part->share = p;
+    else
+        part->form = p;
+}
+
+int ctt_level_parts(const struct ctt_sense *s, const struct ctt_level *l,
+                    struct ctt_part *part)
+{
+    int some = 0;
+
+    for (int i = 0; i < s->weights; i++)
+        part[i] = (struct ctt_part){ .form = NULL };
+    for (int i = 0; i < s->points; i++)
+        if (is_at(&s->point[i], l->ladder, l->value)) {
+            set_part(&s->point[i], &part[s->point[i].weight]);
+            some = 1;
+        }
+    return some;
+}
+
+/* ---- correcting ---- */
+
+double ctt_level_harm(const struct ctt_sense *s, const struct ctt_level *l)
+{
+    double sum = 0;
+
+    for (int i = 0; i < s->points; i++)
+        if (is_at(&s->point[i], l->ladder, l->value))
+            sum += s->point[i].fit;
+    return sum;
+}
+
+/* The logarithm of the share of its harm that a level keeps. */
+static double kept(const struct ctt_sense *s, const struct ctt_level *l)
+{
+    double before = ctt_level_harm(s, l);
+
+    if (!(before > LEAST))
+        return 0;
+    return fmin(0, log(fmax(l->left, LEAST) / before));
+}
+
+/* The same for any value, between the measured ones below and above it. */
+static double kept_at(const struct ctt_sense *s, const struct ctt_level *level,
+                      int levels, const struct ctt_ladder *l, int value)
+{
+    double x[2] = { NAN, NAN }, y[2] = { 0, 0 };
+
+    for (int i = 0; i < levels; i++) {
+        int up = level[i].value > value;
+
+        if (level[i].ladder != l || isnan(level[i].left))
+            continue;
+        if (isnan(x[up]) || fabs((double)level[i].value - value) <
+                             fabs(x[up] - value)) {
+            x[up] = level[i].value;
+            y[up] = kept(s, &level[i]);
+        }
+    }
+    if (isnan(x[0]) || isnan(x[1]))
+        return isnan(x[0]) ? y[1] : y[0];
+    return y[0] + (y[1] - y[0]) * (value - x[0]) / (x[1] - x[0]);
+}
+
+/* All factors are of the fits as they were. */
+static void heal_ladder(struct ctt_sense *s, const struct ctt_level *level,
+                        int levels, const struct ctt_ladder *l)
+{
+    double factor[16];
+
+    for (int k = 0; k < l->values; k++)
+        factor[k] = exp(kept_at(s, level, levels, l, k));
+    for (int k = 0; k < l->values; k++)
+        for (int i = 0; i < s->points; i++)
+            if (is_at(&s->point[i], l, k))
+                s->point[i].fit *= factor[k];
+}
+
+void ctt_heal(struct ctt_sense *s, const struct ctt_level *level, int levels)
+{
+    for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
+        heal_ladder(s, level, levels, l);
+    ctt_sense_rise(s);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_heal.c: what a short retraining left of the harm of some values corrects
+ * that of all. */
+#include "compress/stage.h"
+#include "tests/lib/check.h"
+#include "tests/lib/small.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char net[] =
+    "input x h=8 w=8 c=4 mean=0.5 std=0.2\n"
+    "conv a in=x out=24 kernel=3 pad=1\nact r in=a kind=relu\n"
+    "conv b in=r out=16 kernel=3 pad=1\npool p in=b kind=avg\n"
+    "conv y in=p out=5\n";
+
+/* The points are measured: the harm of weight i at value k is (i + 1) (k + 1)^2
+ * hundredths of a nat, but for the tensor trains of a, which can't be. */
+static struct ctt_sense *sensed(const struct ctt_model *m)
+{
+    struct ctt_sense *s = NULL;
+
+    CHECK_OK(ctt_sense_new(m, &s));
+    for (int i = 0; i < s->points; i++) {
+        struct ctt_sense_point *p = &s->point[i];
+        int k = 0;
+
+        while (p->ladder->value[k] != p->value)
+            k++;
+        p->done = 1;
+        p->fit = 0.01 * (p->weight + 1) * (k + 1) * (k + 1);
+        if (p->weight == 0 && p->ladder->stage == &ctt_stage_tt)
+            strcpy(p->why, "too small");
+    }
+    return s;
+}
+
+static int value_of(const struct ctt_sense_point *p)
+{
+    int k = 0;
+
+    while (p->ladder->value[k] != p->value)
+        k++;
+    return k;
+}
+
+/* The strongest value is measured, and what can be healed is INT8 never. */
+static void test_levels(void)
+{
+    struct ctt_level level[CTT_LEVELS];
+    int n = ctt_levels(level), strongest = 0;
+
+    CU_ASSERT(n > 8 && n < CTT_LEVELS);
+    for (int i = 0; i < n; i++) {
+        CU_ASSERT(isnan(level[i].left) && level[i].value > 0);
+        CU_ASSERT(level[i].ladder->stage != &ctt_stage_int8);
+        CU_ASSERT(level[i].ladder->stage != &ctt_stage_thin);
+        strongest += level[i].value == level[i].ladder->values - 1;
+    }
+    CU_ASSERT_EQUAL(strongest, 5);
+}
+
+static void test_parts(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_level level[CTT_LEVELS];
+    struct ctt_part part[4];
+    int n = ctt_levels(level);
+
+    CU_ASSERT_EQUAL_FATAL(s->weights, 3);
+    for (int i = 0; i < n; i++) {
+        int tt = level[i].ladder->stage == &ctt_stage_tt;
+
+        CU_ASSERT(ctt_level_parts(s, &level[i], part));
+        for (int w = 0; w < 3; w++) {
+            int some = part[w].form || part[w].prune || part[w].share;
+
+            CU_ASSERT_EQUAL(some, !(tt && w == 0));
+            CU_ASSERT_PTR_NULL(part[w].int8);
+        }
+    }
+    for (int i = 0; i < s->points; i++)
+        s->point[i].done = 0;
+    CU_ASSERT(!ctt_level_parts(s, &level[0], part));
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+/* Retraining left a tenth, but of sharing all: each measured level adds up to
+ * that, values between two lie between, and no point bears more than before. */
+static void test_heal(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m), *was = sensed(m);
+    struct ctt_level level[CTT_LEVELS];
+    int n = ctt_levels(level);
+
+    for (int i = 0; i < n; i++)
+        level[i].left = ctt_level_harm(s, &level[i]) *
+            (level[i].ladder->stage == &ctt_stage_share ? 3 : 0.1);
+    ctt_heal(s, level, n);
+    for (int i = 0; i < n; i++) {
+        double before = ctt_level_harm(was, &level[i]);
+
+        CU_ASSERT_DOUBLE_EQUAL(ctt_level_harm(s, &level[i]),
+                               fmin(before, level[i].left), 1e-9);
+    }
+    for (int i = 0; i < s->points; i++) {
+        const struct ctt_sense_point *p = &s->point[i];
+        int healed = p->ladder->stage == &ctt_stage_prune ||
+                     p->ladder->stage == &ctt_stage_svd ||
+                     (p->ladder->stage == &ctt_stage_tt && !p->why[0]);
+
+        CU_ASSERT_DOUBLE_EQUAL(p->fit, (healed ? 0.1 : 1) * was->point[i].fit,
+                               1e-9);
+    }
+    ctt_sense_free(&was);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+/* With one strong level known and one that keeps all, what lies between keeps a
+ * share between; without any, nothing changes.  Fits rise still, even if a
+ * stronger level kept less. */
+static void test_between(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m), *was = sensed(m);
+    const struct ctt_ladder *l = &ctt_ladders[0];
+    struct ctt_level level[2] = { { l, 5, 0 }, { l, 3, 0 } };
+    double last = 0;
+
+    level[0].left = ctt_level_harm(s, &level[0]) * 0.01;
+    level[1].left = ctt_level_harm(s, &level[1]);
+    ctt_heal(s, level, 2);
+    for (int i = 0; i < s->points; i++) {
+        const struct ctt_sense_point *p = &s->point[i];
+
+        last = p->weight == 0 && p->ladder == l && value_of(p) ? last : 0;
+        if (p->ladder != l) {
+            CU_ASSERT_EQUAL(p->fit, was->point[i].fit);
+            continue;
+        }
+        if (value_of(p) < 3)
+            CU_ASSERT(p->fit <= was->point[i].fit + 1e-12);
+        CU_ASSERT(p->fit >= last - 1e-12);
+        last = p->fit;
+    }
+    ctt_sense_free(&was);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "levels", test_levels },
+        { "parts", test_parts },
+        { "healed", test_heal },
+        { "between", test_between },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "heal", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}
