@@ -9,7 +9,8 @@ compress=$bin/convtt-compress
 
 make_clips
 make_conv 24 30
-plain="--data clips --threads 1 --choose-by rules --batch 8 --retrain-epochs 2"
+plain="--data clips --threads 1 --choose-by rules --batch 8 --retrain-epochs 2
+    --budget-steps 3"
 budget() { "$compress" m.h5 -o s.h5 $plain --budget "$@"; }
 
 # 1. What cannot be is one line and writes nothing.
@@ -33,6 +34,8 @@ says 2 'leaves it nothing' budget bytes=2k --retrain-epochs 0
 says 2 'given for two files' budget bytes=2k --sense-log s.h5
 says 2 'budget requires --data' "$compress" m.h5 -o s.h5 --budget bytes=2k
 says 2 'dry-run requires' "$compress" m.h5 -o s.h5 $plain --prune 0.5 --dry-run
+says 2 'bytes=100 cannot be met: with the strongest options .* it is [0-9]+' \
+    budget bytes=100
 ls > now
 grep -qE '^s.h5|jsonl' now && fail "files of what was refused: $(cat now)"
 
@@ -42,6 +45,8 @@ says 0 'without retraining it has [0-9]+ bytes' budget bytes=2k --dry-run
 grep -qE '^y +288' out || fail "no plan: $(cat out)"
 cp m.h5.budget.jsonl first.jsonl
 grep -q '"trained"' first.jsonl && fail 'a dry run trained'
+[ "$(grep -c '"short"' first.jsonl)" -gt 5 ] || fail 'no short retraining'
+grep -qE '^prune any 0.98 ' out || fail "no table of it: $(cat out)"
 says 2 'bytes=100 cannot be met: the least is [0-9]+, most of it of [ey]' \
     budget bytes=100
 least=$(sed 's/.*the least is \([0-9]*\).*/\1/' err)
@@ -58,6 +63,7 @@ grep -qE '^bytes +2000 ' out || fail 'no costs'
 grep -q "^split 'test', 12 clips, which chose nothing" out || fail 'no proof'
 grep -q '^retrained,' s.csv && grep -q '^tried,' s.csv || fail 'no CSV'
 [ "$(tail -n 1 s.svg)" = '</svg>' ] || fail 'no picture'
+grep -q '^short,,' s.csv || fail 'no short row in the CSV'
 ls s.h5.* > now 2> /dev/null && fail "left behind: $(cat now)"
 cp s.h5 want.h5
 cp m.h5.budget.jsonl want.jsonl
@@ -119,7 +125,7 @@ done
 # 8. Logs of something else, or damaged.
 sed '1s/"model":"......../"model":"00000000/' want.jsonl > o.jsonl
 says 2 'o.jsonl: is of another model' budget bytes=2k --sense-log o.jsonl
-for change in 's/"how":"/"how":"x/' 's/"bytes":/"bytes":x/' 's/"}$/"/' \
+for change in 's/"how":"/"how":"x/' 's/"loss":/"lost":/' 's/"bytes":/"bytes":x/' 's/"}$/"/' \
     's/"seen":\[0/"seen":[-1/'; do
     sed "/tried/$change" want.jsonl > d.jsonl
     says 1 'd.jsonl:[0-9]+: is no result' budget bytes=2k --sense-log d.jsonl

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# budget.sh FOLDER: --budget beside 20 settings made by hand.  A model is trained
+# on made-up clips (./quickstart demo has the same), each setting compresses and
+# retrains it as long, and so does --budget with the bytes of the smallest one
+# that keeps most top-1 as its limit.  Prints bytes, milliseconds a frame and
+# top-1 at 25, 50 and 100% of the clips of split "test", which choose nothing,
+# and which settings the found mix is at least as good as in everything.
+# FOLDER keeps clips and models, and what is there is not made again.
+# BUILD=FOLDER: the build folder (build).  MODEL=early-convttlstm.  CLIPS=1200.
+# SIZE=96: pixels.  EPOCHS=24, RETRAIN=24.  THREADS=2.  ROWS="NAME,...": only
+# these.  LIMITS="top1=-1,bytes=13k": of the search, in place of the above.
+# DATA=PATH: these clips, in place of made-up ones.
+set -u
+work=${1:?"the folder for clips and models must be given"}
+src=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "${BUILD:-build}" && pwd) || exit 2
+threads=${THREADS:-2} retrain=${RETRAIN:-24}
+die() { echo "$*" >&2; exit 1; }
+for p in convtt-train convtt-data convtt-compress convtt-info; do
+    [ -x "$build/$p" ] || die "no $build/$p"
+done
+net=$src/models/${MODEL:-early-convttlstm}.net
+mkdir -p "$work" && cd "$work" || exit 2
+clips=${DATA:-clips}
+learn="--batch 24 --lr 2e-3 --weight-decay 0.02 --label-smooth 0.05
+    --augment off --jitter --brightness 0.6 --contrast 0.2 --threads $threads"
+
+# NAME | options of convtt-compress
+rows='
+prune 0.8                   | --prune 0.8 --int8 none
+prune 0.9                   | --prune 0.9 --int8 none
+prune 0.95                  | --prune 0.95 --prune-form any --int8 none
+prune 0.9 share 4           | --prune 0.9 --prune-form any --share 4 --int8 none
+prune 0.95 share 4          | --prune 0.95 --prune-form any --share 4 --int8 none
+prune 0.95 share 3          | --prune 0.95 --prune-form any --share 3 --int8 none
+prune 0.97 share 4          | --prune 0.97 --prune-form any --share 4 --int8 none
+prune 0.98 share 4          | --prune 0.98 --prune-form any --share 4 --int8 none
+blocks 0.9 int8             | --prune 0.9 --prune-form block --int8 mse
+blocks 0.95 int8            | --prune 0.95 --prune-form block --int8 mse
+tt 8                        | --tt-rank 8 --int8 none
+tt 4                        | --tt-rank 4 --int8 none
+tt 8 prune 0.9              | --tt-rank 8 --prune 0.9 --int8 none
+tt 8 prune 0.9 share 4      | --tt-rank 8 --tt-on responses --prune 0.9 --prune-form any --share 4 --int8 none
+tt 16 prune 0.9 share 4     | --tt-rank 16 --tt-on responses --prune 0.9 --prune-form any --share 4 --int8 none
+tt 8 prune 0.8 share 3      | --tt-rank 8 --tt-on responses --prune 0.8 --prune-form any --share 3 --int8 none
+tt 4 share 4                | --tt-rank 4 --tt-on responses --share 4 --int8 none
+svd energy 0.9 share 4      | --svd-energy 0.9 --share 4 --int8 none
+thin 0.5 share 4            | --thin 0.5 --share 4 --int8 none
+thin 0.5 blocks 0.9 int8    | --thin 0.5 --prune 0.9 --prune-form block --int8 mse
+'
+
+[ -n "${DATA:-}" ] || [ -e clips/labels.json ] ||
+    "$build/convtt-data" synth clips --clips "${CLIPS:-1200}" \
+        --size "${SIZE:-96}" --seed 1 || die "no clips"
+# shellcheck disable=SC2086
+[ -e dense.h5 ] || "$build/convtt-train" "$net" --data "$clips" -o dense.h5 \
+    --epochs "${EPOCHS:-24}" --warmup 2 $learn > dense.log 2>&1 ||
+    die "no model: $(tail -n 1 dense.log)"
+
+file_of() { echo "$1" | tr -c 'a-z0-9\n' -; }
+
+compress() {    # FILE OPTION...
+    local out=$1; shift
+    [ -e "$out.h5" ] && return
+    # shellcheck disable=SC2086
+    "$build/convtt-compress" dense.h5 -o "$out.h5" --data "$clips" $learn \
+        --distil 0.3 --retrain-epochs "$retrain" "$@" > "$out.log" 2>&1 ||
+        echo "$out: $(tail -n 1 "$out.log")" >&2
+}
+
+names=
+while IFS='|' read -r name options; do
+    name=$(echo $name)
+    case ",${ROWS:-$name}," in *",$name,"*) ;; *) continue ;; esac
+    [ -n "$name" ] || continue
+    # shellcheck disable=SC2086
+    compress "$(file_of "$name")" $options
+    [ -e "$(file_of "$name").h5" ] && names="$names $(file_of "$name").h5"
+done <<< "$rows"
+
+# The table of convtt-info: model, bytes, .. ms/frame, .. top-1 three times.
+table() {       # SPLIT FILE...
+    local split=$1; shift
+    "$build/convtt-info" --compare --data "$clips" --split "$split" \
+        --threads "$threads" "$@" 2> info.log
+}
+
+# The limits that the best one by validation sets: as few bytes, and its top-1.
+limits() {
+    # shellcheck disable=SC2086
+    table validation dense.h5 $names | awk '
+        function top(k) { return substr($k, 1, length($k) - 1) + 0 }
+        NR == 2 { dense = top(NF - 1) }
+        NR > 2 { lost = dense - top(NF - 1)
+                 if (lost <= 2 && (!least || $2 < least)) {
+                     least = $2; most = lost } }
+        END { if (least) printf "bytes=%d,top1=-%g\n", least, most < 1 ? 1 : most }'
+}
+limits=${LIMITS:-$(limits)}
+[ -n "$limits" ] || die "no setting keeps top-1 within 2 points"
+echo "the search: --budget $limits"
+began=$SECONDS
+compress found --budget "$limits" --share-epochs 0
+echo "it took $((SECONDS - began)) s"
+[ -e found.h5 ] && names="$names found.h5"
+
+# shellcheck disable=SC2086
+table test dense.h5 $names | tee table.txt
+awk 'function top(k) { return substr($k, 1, length($k) - 1) + 0 }
+     NR == 1 { next }
+     { for (i = 1; i <= NF; i++) if ($i ~ /%$/) { t[NR, ++n[NR]] = top(i) }
+       name[NR] = $1; bytes[NR] = $2; last = NR
+       if ($1 == "found.h5") f = NR }
+     END { if (!f) exit
+           for (r = 3; r < last; r++) {
+               good = bytes[f] <= bytes[r]
+               for (k = 1; k <= 3; k++) good = good && t[f, k] >= t[r, k]
+               s = s (good ? " " name[r] : "") }
+           print "found is at least as good in bytes and top-1 as:" s }' table.txt
