@@ -41,7 +41,7 @@ uint64_t ctt_name_group(const char *name)
     for (const char *s = name; (s = strstr(s, "_g")) != NULL; s += 2)
         if (digits(s + 2) && s[2 + digits(s + 2)] == '_')
             return number_of(name, (size_t)(s - name) + 2 + digits(s + 2));
-    if (part)
+    if (part && part[1 + digits(part + 1)])    /* a number alone is a picture */
         return number_of(name, (size_t)(part - name));
     return 0;
 }

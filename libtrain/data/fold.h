@@ -8,7 +8,7 @@
 /* A number that is the same for names of one group, of which one person or one
  * long video is the source: names with personNN (KTH; Schuldt and others 2004),
  * those that are the same up to _gNN_ (UCF101; Soomro and others 2012), and
- * parts of one video.
+ * parts of one video, not pictures of one file.
  * 0: the name is of no group. */
 uint64_t ctt_name_group(const char *name);
 

@@ -113,7 +113,7 @@ static void names_of_groups(void)
         { "a.mp4#t=0,2", "a.mp4#t=2,4", 1 }, { "a.mp4#0+9", "b.mp4#0+9", 0 },
     };
     static const char *const alone[] = { "clip1.avi", "my_good_clip.mp4",
-        "a_g08.avi", "personal.mp4", "" };
+        "a_g08.avi", "personal.mp4", "train-images-idx3-ubyte#7", "" };
 
     for (size_t i = 0; i < CTT_LEN(pairs); i++) {
         uint64_t a = ctt_name_group(pairs[i].a);
