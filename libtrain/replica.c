@@ -10,17 +10,16 @@
 
 #include <string.h>
 
-enum word { VERSION, MODEL, WEIGHTS, SETTINGS, PLACE, CLIPS, LENGTHS, VAL,
-            DEVICE, PROCESSOR, WINDOWS, WORDS };
+enum word { VERSION, SETTINGS, DEVICE, PROCESSOR, MODEL, CLIPS, LENGTHS, VAL,
+            PLACE, WEIGHTS, WINDOWS, WORDS };
 
-/* As "rank 3: another ... than rank 0" has them. */
+/* As in "rank 3: not the settings of rank 0". */
 static const char *const names[WORDS] = {
-    [VERSION] = "version of convtt", [MODEL] = "model",
-    [WEIGHTS] = "weights", [SETTINGS] = "settings",
-    [PLACE] = "place in the training", [CLIPS] = "clips",
-    [LENGTHS] = "lengths of clips", [VAL] = "validation clips",
-    [DEVICE] = "device", [PROCESSOR] = "processor",
-    [WINDOWS] = "size of windows (--window)",
+    [VERSION] = "version of convtt", [SETTINGS] = "settings",
+    [DEVICE] = "device", [PROCESSOR] = "processor", [MODEL] = "model",
+    [CLIPS] = "clips", [LENGTHS] = "lengths of clips",
+    [VAL] = "validation clips", [PLACE] = "checkpoint",
+    [WEIGHTS] = "weights", [WINDOWS] = "windows (see --window)",
 };
 
 /* What a rank says at the start. */
@@ -130,7 +129,7 @@ static int compare(const struct card *card, int ranks)
     for (int r = 1; r < ranks; r++)
         for (int k = 0; k < WORDS; k++)
             CTT_CHECK(card[r].word[k] == card[0].word[k], CTT_EINVAL,
-                      "rank %d: another %s than rank 0", r, names[k]);
+                      "rank %d: not the %s of rank 0", r, names[k]);
 out:
     return rc;
 }
@@ -170,8 +169,8 @@ int ctt_replicas_same(struct ctt_trainer *t)
     CTT_TRY(weights_sum(t, &mine));
     CTT_TRY(ctt_comm_tell(t->comm, &mine, sizeof(mine), all));
     for (int r = 1; r < ranks; r++)
-        CTT_CHECK(all[r] == all[0], CTT_EINVAL, "rank %d: another %s than "
-                  "rank 0 after step %lld", r, names[WEIGHTS],
+        CTT_CHECK(all[r] == all[0], CTT_EINVAL, "rank %d: not the %s of "
+                  "rank 0, after step %lld", r, names[WEIGHTS],
                   (long long)t->at.step);
 out:
     ctt_free(all);

@@ -97,6 +97,7 @@ static void report(const struct ctt_trainer *t, struct ctt_progress *p)
         .task = t->cfg->task, .truth = truth(t),
         .epoch = (int)t->at.epoch + 1, .epochs = t->cfg->epochs,
         .batch = (int)t->at.batch, .batches = t->plan->batches,
+        .ranks = ctt_comm_place(t->comm)->ranks,
         .step = t->at.step, .steps = t->steps,
         .lr = t->at.step > t->first ? t->lr :
               t->at.step ? rate(t, t->at.step - 1) : 0,

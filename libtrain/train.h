@@ -129,6 +129,7 @@ struct ctt_progress {
     int     task;
     int     epoch, epochs;            /* from 1 */
     int     batch, batches;           /* done, and all of this epoch */
+    int     ranks;                    /* processes that share them */
     int64_t step, steps;
     double  lr, loss, top1;           /* top1: full clips, 0..1 */
     double  last;                     /* loss of the last step; NAN: it was not
