@@ -3,11 +3,17 @@
 #include "comm/kind.h"
 #include "net/module.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 struct ctt_comm {
     const struct ctt_comm_kind *kind;
     struct ctt_comm_place       place;
+    _Atomic int64_t             calls;
+};
+
+static struct ctt_comm alone = {
+    .kind = &ctt_comm_none, .place = { .ranks = 1, .nears = 1, .machines = 1 },
 };
 
 /* Kind NULL: a module (net/module.h). */
@@ -76,22 +82,56 @@ void ctt_comm_close(struct ctt_comm **c)
     *c = NULL;
 }
 
+static struct ctt_comm *of(const struct ctt_comm *c)
+{
+    return c ? (struct ctt_comm *)c : &alone;
+}
+
 const struct ctt_comm_place *ctt_comm_place(const struct ctt_comm *c)
 {
-    return &c->place;
+    return &of(c)->place;
+}
+
+int ctt_comm_launched(int *rank)
+{
+    struct ctt_launch l;
+    int rc;
+
+    CTT_TRY(ctt_launch_find(&l));
+    *rank = l.rank > 0 ? l.rank : 0;
+    rc = l.name != NULL;
+out:
+    return rc;
 }
 
 int ctt_comm_tell(struct ctt_comm *c, const void *mine, int64_t n, void *all)
 {
-    return c->kind->tell(mine, n, all);
+    int rc;
+
+    c = of(c);
+    c->calls++;
+    rc = c->kind->tell(mine, n, all);
+    c->calls++;
+    return rc;
 }
 
 int ctt_comm_trade(struct ctt_comm *c, const void *from, void *to, int64_t each)
 {
-    return c->kind->trade(from, to, each);
+    int rc;
+
+    c = of(c);
+    c->calls++;
+    rc = c->kind->trade(from, to, each);
+    c->calls++;
+    return rc;
+}
+
+int64_t ctt_comm_calls(const struct ctt_comm *c)
+{
+    return of(c)->calls;
 }
 
 void ctt_comm_abort(struct ctt_comm *c)
 {
-    c->kind->end_all();
+    of(c)->kind->end_all();
 }

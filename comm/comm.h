@@ -16,6 +16,11 @@ struct ctt_comm_place {
     int machine, machines;   /* machines in the order of their first ranks */
 };
 
+/* 1 if a launcher has started this process, 0 if not; *rank: the one that its
+ * variables say, 0 if they do not.  Nothing is loaded.  CTT_EINVAL: a variable
+ * is not a number of its kind. */
+int  ctt_comm_launched(int *rank);
+
 /* name: "none", one rank; "mpi", what the launcher has started, by the module
  * convtt-mpi.so; "auto", mpi if a launcher has started more than one process,
  * else none, which loads nothing.  MPI is opened once a process.  CTT_EINVAL:
@@ -37,6 +42,17 @@ int  ctt_comm_tell(struct ctt_comm *c, const void *mine, int64_t n, void *all);
  * to[k] what rank k has as from[r], each of so many bytes. */
 int  ctt_comm_trade(struct ctt_comm *c, const void *from, void *to,
                     int64_t each);
+
+/* Divides the processors that this process may use among the ranks of its
+ * machine that may use the same ones.  *threads: if it is 0, how many this rank
+ * has then, at least one.  bind: it may use no others from now on, unless
+ * *threads are more; threads that run already keep theirs.  With one rank it
+ * does nothing.  All ranks must come to it. */
+int  ctt_comm_share(struct ctt_comm *c, int bind, int *threads);
+
+/* How many calls of tell and trade have begun and ended, together: odd while
+ * one of them waits.  Any thread may ask. */
+int64_t ctt_comm_calls(const struct ctt_comm *c);
 
 /* Ends all ranks, this one included, with status 1, wherever they are.  With
  * one rank it does nothing: the caller then fails by itself. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * auto.c: settings that are found before the training: --batch auto, --lr auto.
- */
+ * auto.c: settings that are found before the training: --batch auto, --lr auto,
+ * and the shards of several processes. */
 #include "libtrain/before.h"
 #include "libtrain/lr_range.h"
 #include "libtrain/shards.h"
@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 4096 };    /* clips of a batch, as the table of settings says */
+enum { MOST = 4096,    /* clips of a batch, as the table of settings says */
+       ALIKE = 8 };      /* processes that come to the same model */
 
 static void say(const struct ctt_events *ev, const char *line)
 {
@@ -37,11 +38,14 @@ out:
     return rc;
 }
 
+/* The checkpoint of one process may be gone on with by others. */
 static int resumed(const struct ctt_model *m, struct ctt_train_cfg *cfg)
 {
     const char *settings = m->train->settings ? m->train->settings : "";
     int rc = 0;
 
+    if (cfg->shards == 1)
+        CTT_TRY(take(settings, "shards", cfg));
     if (ctt_auto_batch(cfg))
         CTT_TRY(take(settings, "batch", cfg));
     if (ctt_auto_lr(cfg))
@@ -102,18 +106,70 @@ out:
     return rc;
 }
 
+/* The shards of processes that a launcher started. */
+static int shards_of(const struct ctt_train_cfg *cfg, int ranks)
+{
+    int n = ranks, clips = ctt_augment_mixes(cfg) ? 2 : 1;
+
+    if (cfg->deterministic && n < ALIKE)
+        n = ALIKE;
+    while (n > 1 && !ctt_auto_batch(cfg) && cfg->batch % (n * clips))
+        n /= 2;
+    return n;
+}
+
+static int find_shards(struct ctt_train_cfg *cfg)
+{
+    int ranks = ctt_comm_place(cfg->comm)->ranks, rank, rc = 0, launched;
+
+    CTT_TRY(launched = ctt_comm_launched(&rank));
+    if (cfg->shards == 1 && launched)
+        cfg->shards = shards_of(cfg, ranks);
+    CTT_TRY(ctt_shards_check(cfg));
+out:
+    return rc < 0 ? rc : 0;
+}
+
+/* What the processes share. */
+static int check_ranks(const struct ctt_train_cfg *cfg,
+                       const struct ctt_events *ev)
+{
+    const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
+    char line[160];
+    int rc = 0;
+
+    if (p->ranks == 1)
+        goto out;
+    CTT_CHECK(!(p->ranks & (p->ranks - 1)), CTT_EINVAL,
+              "%d processes: not a power of two", p->ranks);
+    CTT_CHECK(cfg->shards % p->ranks == 0, CTT_EINVAL, "--batch=%d has %d "
+              "shard%s, which %d processes cannot share equally", cfg->batch,
+              cfg->shards, cfg->shards > 1 ? "s" : "", p->ranks);
+    snprintf(line, sizeof(line), "%d processes on %d machine%s: %d of the %d "
+             "shards of a batch each, %d clip%s a shard", p->ranks,
+             p->machines, p->machines > 1 ? "s" : "", cfg->shards / p->ranks,
+             cfg->shards, ctt_cfg_shard(cfg),
+             ctt_cfg_shard(cfg) > 1 ? "s" : "");
+    say(ev, line);
+out:
+    return rc;
+}
+
 int ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
                    struct ctt_data *train, struct ctt_data *val,
                    const struct ctt_events *ev)
 {
     int rc = 0;
 
-    if (m->train && (ctt_auto_batch(cfg) || ctt_auto_lr(cfg))) {
+    if (m->train) {
         CTT_TRY(resumed(m, cfg));
+        CTT_TRY(check_ranks(cfg, ev));
         goto out;
     }
+    CTT_TRY(find_shards(cfg));
     if (ctt_auto_batch(cfg))
         CTT_TRY(find_batch(m, cfg, train, val, ev));
+    CTT_TRY(check_ranks(cfg, ev));
     if (ctt_auto_lr(cfg))
         CTT_TRY(find_lr(m, cfg, train, ev));
 out:

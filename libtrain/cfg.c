@@ -35,6 +35,7 @@ static const char *const off_on[] = { "off", "on", NULL };
 static const char *const augments[] = { "off", "light", "strong", NULL };
 static const char *const amps[] = { "O0", "O1", "O2", NULL };
 static const char *const amp_types[] = { "fp16", "bf16", NULL };
+static const char *const affinities[] = { "auto", "none", NULL };
 static const char *const weightings[] = { "none", "balanced", NULL };
 static const char *const samplers[] = { "plain", "balanced", NULL };
 static const char *const picks[] = { "auto", "best", "last", "ema", "ema-last",
@@ -190,7 +191,8 @@ const struct ctt_opt ctt_train_opts[] = {
       "equal parts, one after the other, and add their gradients (gradient "
       "accumulation): its values take the memory of one part, whose batch "
       "norms, --mixup and --cutmix see no other; a power of two that divides "
-      "--batch", 1, CTT_MAX_SHARDS, .arg = "N",
+      "--batch; several processes share them equally and, if none are given, "
+      "choose 8, or one each", 1, CTT_MAX_SHARDS, .arg = "N",
       .section = "Optimiser", .tags = STEP },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
@@ -385,8 +387,16 @@ const struct ctt_opt ctt_train_opts[] = {
       .choices = ctt_dev_names,
       .section = "Device", .tags = COMMON | RESUME },
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
-      "per processor", 0, 4096, .letter = 't', .arg = "N",
-      .section = "Device", .tags = RESUME },
+      "per processor, of those that several processes share", 0, 4096,
+      .letter = 't', .arg = "N", .section = "Device", .tags = RESUME },
+    { "affinity", CTT_CHOICE, FIELD(affinity), "auto", "several processes that "
+      "may use the same processors: auto gives each neighbouring ones of its "
+      "own, none leaves it to the system", .choices = affinities,
+      .section = "Device", .tags = RESUME | TRAINER },
+    { "stall", CTT_INT, FIELD(stall), "300", "end all of several processes if "
+      "one has not ended a step, or a batch of a test, for so long; 0: never",
+      0, 1000000, .arg = "SECONDS", .section = "Device",
+      .tags = RESUME | TRAINER },
     { "deterministic", CTT_CHOICE, FIELD(deterministic), "on", "on: the result "
       "is the same, bit for bit, for every number of threads and for each run "
       "on a GPU; off: it is not",

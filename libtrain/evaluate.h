@@ -4,32 +4,49 @@
 #ifndef CTT_EVALUATE_H
 #define CTT_EVALUATE_H
 
+#include "libtrain/data/bucket.h"
 #include "libtrain/train.h"
 
 struct ctt_batch;
 struct ctt_dev;
+struct ctt_loader;
 
-/* The batches of a set, always in the same order. */
+/* The batches of a set, always in the same order, and what ranks tell each
+ * other of them: of a batch a head, the lengths of its clips and answers. */
 struct ctt_eval_set {
     struct ctt_order  *order;
+    struct ctt_order   part;         /* this rank's batches: every R-th */
     struct ctt_loader *loader;
+    struct ctt_comm   *comm;
+    int64_t            row, answers; /* bytes */
+    char              *mine, *all;   /* a row; [ranks] */
 };
 
 /* Clips per batch: --val-batch, or all clips if there are fewer. */
 int  ctt_eval_batch(const struct ctt_train_cfg *cfg, const struct ctt_data *d);
 
-/* Opens batches of n clips of at most `frames` frames; buckets: as
- * --buckets. */
+/* Opens batches of n clips of at most `frames` frames; buckets: as --buckets;
+ * the order may be changed until it is run.  The ranks of comm share the batches; answers: bytes that a batch comes to. */
 int  ctt_eval_set_open(struct ctt_data *d, int n, int frames,
-                       const char *buckets, struct ctt_eval_set *out);
+                       const char *buckets, struct ctt_comm *comm,
+                       int64_t answers, struct ctt_eval_set *out);
 /* Must also be called after a failure; a set that is all zero is ignored. */
 void ctt_eval_set_close(struct ctt_eval_set *s);
 
-/* Calls batch for each batch and reports clips that cannot be read to ev->clip.
- * Returns 1 if ctt_stopped() ended it early, or the first error of batch. */
+/* run computes the answers of a batch, on one of the ranks; add gets those of
+ * all batches in their order, on each rank: of its batch it may read steps, n,
+ * clip and length.  answers: at a multiple of 8 bytes; add may be NULL. */
+struct ctt_eval_job {
+    void *arg;
+    int (*run)(void *arg, const struct ctt_batch *b, void *answers);
+    int (*add)(void *arg, const struct ctt_batch *b, const void *answers);
+};
+
+/* Does so for each batch and reports clips that cannot be read to ev->clip.
+ * Returns 1 if ctt_stopped() ended it early, or the first error, on all
+ * ranks. */
 int  ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,
-                      int (*batch)(void *arg, const struct ctt_batch *b),
-                      void *arg);
+                      const struct ctt_eval_job *job);
 
 /* Opens the device of cfg, calls test with it and with m's weights in its
  * memory, and closes it.  CTT_ESTOP if test returns 1, that is, was

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gradient.c: the gradient of a batch, whose shards are loaded and computed one
- * after the other. */
+ * after the other, each rank its own. */
 #include "libtrain/trainer.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "run/back/exec.h"
+
+#include <string.h>
 
 /* Uploads the frames of the next shard while the backward pass runs. */
 static int prefetch(struct ctt_trainer *t)
@@ -17,16 +19,18 @@ static int prefetch(struct ctt_trainer *t)
                             t->data->in.h * t->data->in.w * t->data->in.c);
 }
 
-/* Waits until the frames of a shard are read, and for the next one. */
-static int next_shard(struct ctt_trainer *t, struct ctt_batch *b)
+/* Waits for this rank's shard k, after its one before is read. */
+static int load_shard(struct ctt_trainer *t, int k, struct ctt_batch *b)
 {
     int rc;
 
-    CTT_TRY(ctt_dev_sync(t->dev));
-    ctt_loader_done(t->loader);
+    if (k) {
+        CTT_TRY(ctt_dev_sync(t->dev));
+        ctt_loader_done(t->loader);
+    }
     CTT_TRY(ctt_loader_next(t->loader, b, &t->wait));
-    CTT_CHECK(rc == 1, CTT_EINVAL, "a batch ends after %d of %d "
-              "shards", t->shards.count - 1, t->shards.count);
+    CTT_CHECK(rc == 1, CTT_EINVAL, "a batch ends after %d of %d shards",
+              t->shards.first + k, t->shards.count);
 out:
     return rc < 0 ? rc : 0;
 }
@@ -41,27 +45,76 @@ static void add(struct ctt_sums *to, const struct ctt_sums *s)
     to->values += s->values;
 }
 
-static void tell_bad(const struct ctt_trainer *t, const struct ctt_batch *b)
-{
-    if (b->bad && t->ev && t->ev->clip)
-        t->ev->clip(t->ev->arg, b->bad);
-}
-
-/* Returns 1 if the shard has no gradient. */
-static int run_shard(struct ctt_trainer *t, struct ctt_turn *turn,
-                     struct ctt_sums *sums)
+/* row->none: 1 if the shard has no gradient. */
+static int run_shard(struct ctt_trainer *t, struct ctt_turn *turn, int k,
+                     struct ctt_row *row)
 {
     struct ctt_exec *x = t->task->exec(t->step);
-    struct ctt_sums one = { 0 };
-    int rc = 0, none;
+    int rc = 0;
 
-    CTT_TRY(ctt_shards_begin(&t->shards, turn->shard, t->optim->flat.w));
-    CTT_TRY(none = t->task->run(t->step, turn, &one));
+    turn->shard = t->shards.first + k;
+    CTT_TRY(row->none = t->task->run(t->step, turn, &row->sums));
     CTT_TRY(prefetch(t));
-    if (!none)
-        CTT_TRY(ctt_shards_add(&t->shards, turn->shard, t->optim->flat.w,
-                               x->dw));
-    add(sums, &one);
+    if (!row->none)
+        CTT_TRY(ctt_shards_add(&t->shards, k, t->optim->flat.w, x->dw));
+out:
+    return rc < 0 ? rc : 0;
+}
+
+/* Of a shard: what it comes to, in its row.  skip: it is only loaded. */
+static int take_shard(struct ctt_trainer *t, struct ctt_batch *b,
+                      struct ctt_turn *turn, int k, int skip)
+{
+    struct ctt_row *row = &t->mine[k];
+    int rc;
+
+    CTT_TRY(ctt_shards_begin(&t->shards, k, t->optim->flat.w));
+    CTT_TRY(load_shard(t, k, b));
+    if (b->bad)
+        snprintf(row->bad, sizeof(row->bad), "%s", b->bad);
+    if (skip)    /* nobody puts its frames */
+        CTT_TRY(ctt_dev_prefetch(t->dev, NULL, 0));
+    else
+        CTT_TRY(run_shard(t, turn, k, row));
+out:
+    return rc;
+}
+
+static void take_shards(struct ctt_trainer *t, struct ctt_batch *b,
+                        struct ctt_turn *turn)
+{
+    int none = 0, rc = 0;
+
+    memset(t->mine, 0, (size_t)t->shards.mine * sizeof(*t->mine));
+    for (int k = 0; k < t->shards.mine && rc >= 0; k++) {
+        struct ctt_row *row = &t->mine[k];
+
+        rc = take_shard(t, b, turn, k, none);
+        none |= row->none;
+        row->rc = rc < 0 ? rc : 0;
+        if (rc < 0)
+            snprintf(row->why, sizeof(row->why), "%s", ctt_errmsg());
+    }
+}
+
+/* Adds up the rows of all shards, in their order; returns 1 if one of them has
+ * no gradient, or the error of the first that has one. */
+static int add_rows(struct ctt_trainer *t, struct ctt_sums *sums)
+{
+    int rc = 0, none = 0;
+
+    CTT_TRY(ctt_comm_tell(t->comm, t->mine, t->shards.mine *
+                          (int64_t)sizeof(*t->mine), t->row));
+    for (int k = 0; k < t->shards.count; k++) {
+        const struct ctt_row *row = &t->row[k];
+
+        if (row->bad[0] && t->ev && t->ev->clip)
+            t->ev->clip(t->ev->arg, row->bad);
+        if (row->rc < 0)
+            return ctt_rank_error(row->rc, k / t->shards.mine, row->why);
+        add(sums, &row->sums);
+        none |= row->none;
+    }
     rc = none;
 out:
     return rc;
@@ -70,28 +123,24 @@ out:
 int ctt_trainer_gradient(struct ctt_trainer *t, struct ctt_batch *b,
                          struct ctt_turn *turn, double *scale)
 {
-    int shards = t->shards.count, rc = 0, none = 0, undone = 0;
+    float *w = t->optim->flat.w, *dw = t->task->exec(t->step)->dw;
     struct ctt_sums sums = { 0 };
+    int rc = 0, none = 0, undone = 0;
 
     turn->batch = b;
-    turn->weight = shards > 1 ? t->task->weight(t->step, t->cfg->batch) : 0;
-    for (int k = 0; k < shards; k++) {
-        turn->shard = k;
-        if (k)
-            CTT_TRY(next_shard(t, b));
-        tell_bad(t, b);
-        if (!none)
-            CTT_TRY(none = run_shard(t, turn, &sums));
-        else    /* nobody puts its frames */
-            CTT_TRY(ctt_dev_prefetch(t->dev, NULL, 0));
-    }
-    if (!none)
+    turn->weight = t->shards.count > 1 ? t->task->weight(t->step, t->cfg->batch)
+                                       : 0;
+    take_shards(t, b, turn);
+    CTT_TRY(none = add_rows(t, &sums));
+    if (!none) {
+        CTT_TRY(ctt_shards_end(&t->shards, w, dw));
         add(&t->at.sums, &sums);
+    }
     *scale = turn->scale;
     if (turn->weight > 0 && sums.weight > 0)
         *scale *= sums.weight / turn->weight;
 out:
     if (rc < 0 || none)
-        undone = ctt_shards_undo(&t->shards, t->optim->flat.w);
+        undone = ctt_shards_undo(&t->shards, w);
     return rc < 0 ? rc : undone < 0 ? undone : none;
 }

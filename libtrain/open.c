@@ -170,6 +170,21 @@ static int open_optim(struct ctt_trainer *t)
                           &t->optim);
 }
 
+static int open_rows(struct ctt_trainer *t)
+{
+    int rc = 0;
+
+    CTT_TRY(ctt_shards_open(t->m->g, t->cfg->batch / ctt_cfg_shard(t->cfg),
+                            t->plan, t->dev, t->comm, &t->shards));
+    t->mine = ctt_calloc((size_t)t->shards.mine, sizeof(*t->mine));
+    t->row = ctt_calloc((size_t)t->shards.count, sizeof(*t->row));
+    t->end = ctt_calloc((size_t)ctt_comm_place(t->comm)->ranks,
+                        sizeof(*t->end));
+    CTT_TRY(t->mine && t->row && t->end ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
 /* The share of the run that is over at its start.  Where no limit of time was
  * under way, the share of its steps. */
 static double used_before(const struct ctt_trainer *t)
@@ -179,7 +194,7 @@ static double used_before(const struct ctt_trainer *t)
     return fmin(1, (double)t->first / (double)t->steps);
 }
 
-int ctt_trainer_open(struct ctt_trainer *t)
+static int open_all(struct ctt_trainer *t)
 {
     const struct ctt_train_cfg *cfg = t->cfg;
     int rc = 0, resumed = t->m->train != NULL;
@@ -194,8 +209,7 @@ int ctt_trainer_open(struct ctt_trainer *t)
     CTT_TRY(ctt_order_new(t->data, cfg->batch, &t->plan));
     if (cfg->sampler == CTT_BALANCED)
         CTT_TRY(ctt_order_balance(t->data, t->plan));
-    CTT_TRY(ctt_shards_open(t->m->g, cfg->batch / ctt_cfg_shard(cfg), t->plan,
-                            t->dev, &t->shards));
+    CTT_TRY(open_rows(t));
     CTT_TRY(open_optim(t));
     ctt_sampling_begin(cfg, t->plan->batches, &t->at.sampling);
     CTT_TRY(open_val(t));
@@ -213,8 +227,16 @@ int ctt_trainer_open(struct ctt_trainer *t)
     t->changes = cfg->dsd > 0 ? &t->dsd : cfg->changes;
     t->first = t->at.step;
     t->used = used_before(t);
-    t->start = ctt_seconds();
+    t->now = cfg->time_limit > 0 ? t->used : 0;
 out:
+    return rc;
+}
+
+int ctt_trainer_open(struct ctt_trainer *t)
+{
+    int rc = ctt_replicas_meet(t, open_all(t));
+
+    t->start = ctt_seconds();
     return rc;
 }
 
@@ -225,6 +247,9 @@ int ctt_trainer_close(struct ctt_trainer *t)
     t->task->test_close(&t->test);
     ctt_optim_close(&t->optim);
     ctt_shards_close(&t->shards);
+    ctt_free(t->mine);
+    ctt_free(t->row);
+    ctt_free(t->end);
     ctt_order_free(&t->plan);
     ctt_free(t->best);
     ctt_graph_free(&t->tested);

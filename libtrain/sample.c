@@ -32,7 +32,8 @@ static int open_set(struct sampling *s, int n)
     struct ctt_buckets b;
     int rc;
 
-    CTT_TRY(ctt_eval_set_open(s->d, n, s->d->longest, "1", &s->set));
+    CTT_TRY(ctt_eval_set_open(s->d, n, s->d->longest, "1", NULL, 0,
+                              &s->set));
     CTT_TRY(ctt_buckets_find(s->d, n, "1", &b));
     ctt_order_make(s->d, &b, 1, s->key, s->set.order);
     if (s->set.order->batches > (s->left + n - 1) / n)
@@ -144,12 +145,13 @@ out:
     return rc;
 }
 
-static int run_batch(void *arg, const struct ctt_batch *b)
+static int run_batch(void *arg, const struct ctt_batch *b, void *answers)
 {
     struct sampling *s = arg;
     int input = ctt_graph_input(s->m->g), rc = 0;
     int clips = 0, used = 0;
 
+    (void)answers;
     ctt_run_reset(s->r);
     CTT_TRY(ctt_run_put(s->r, input, 0, b->x, (int64_t)b->steps * b->n *
                         ctt_rows(&s->m->g->node[input].out)));
@@ -197,7 +199,8 @@ static int run(void *arg, struct ctt_dev *dev, const float *w)
     s->r->train = 0;
     CTT_TRY(open_rows(s, n));
     CTT_TRY(open_set(s, n));
-    CTT_TRY(ctt_eval_set_run(&s->set, s->ev, run_batch, s));
+    CTT_TRY(ctt_eval_set_run(&s->set, s->ev, &(struct ctt_eval_job){
+        .arg = s, .run = run_batch }));
 out:
     ctt_eval_set_close(&s->set);
     ctt_run_close(&s->r);

@@ -94,7 +94,7 @@ static int open_sums(const struct ctt_graph *g, struct ctt_shards *s)
     CTT_TRY(find_moved(g, s));
     CTT_TRY(room(s, s->moved, &s->start));
     CTT_TRY(room(s, s->moved, &s->now));
-    for (int l = 0; 1 << l < s->count; l++) {
+    for (int l = 0; 1 << l < s->mine; l++) {
         CTT_TRY(room(s, s->weights, &s->sum[l]));
         CTT_TRY(room(s, s->moved, &s->mean[l]));
     }
@@ -102,19 +102,40 @@ out:
     return rc;
 }
 
+static int open_part(const struct ctt_order *plan, struct ctt_shards *s)
+{
+    size_t clips;
+    int rc = 0;
+
+    s->part.n = plan->n / s->count;
+    s->part.batches = plan->batches * s->mine;
+    clips = (size_t)s->part.batches * (size_t)s->part.n;
+    s->part.steps = ctt_calloc((size_t)s->part.batches, sizeof(int));
+    s->part.clip = ctt_calloc(clips, sizeof(int));
+    if (plan->turn)
+        s->part.turn = ctt_calloc(clips, sizeof(int));
+    CTT_TRY(s->part.steps && s->part.clip && (s->part.turn || !plan->turn)
+            ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
 int ctt_shards_open(const struct ctt_graph *g, int count,
                     const struct ctt_order *plan, struct ctt_dev *dev,
-                    struct ctt_shards *s)
+                    struct ctt_comm *comm, struct ctt_shards *s)
 {
+    const struct ctt_comm_place *p = ctt_comm_place(comm);
     int rc = 0;
 
     *s = (struct ctt_shards){ .count = count, .dev = dev };
-    s->part.n = plan->n / count;
-    s->part.batches = plan->batches * count;
-    s->part.steps = ctt_calloc((size_t)s->part.batches, sizeof(int));
-    CTT_TRY(s->part.steps ? 0 : CTT_ENOMEM);
+    CTT_CHECK(count % p->ranks == 0, CTT_EINVAL, "--shards=%d: %d processes "
+              "cannot share them equally", count, p->ranks);
+    s->mine = count / p->ranks;
+    s->first = s->mine * p->rank;
+    CTT_TRY(open_part(plan, s));
     if (count > 1)
         CTT_TRY(open_sums(g, s));
+    CTT_TRY(ctt_exchange_open(comm, s->weights, s->moved, &s->x));
 out:
     return rc;
 }
@@ -136,8 +157,11 @@ void ctt_shards_close(struct ctt_shards *s)
     }
     drop(s, &s->start);
     drop(s, &s->now);
+    ctt_exchange_close(&s->x);
     ctt_free(s->stretch);
     ctt_free(s->part.steps);
+    ctt_free(s->part.clip);
+    ctt_free(s->part.turn);
     memset(s, 0, sizeof(*s));
 }
 
@@ -145,11 +169,18 @@ const struct ctt_order *ctt_shards_plan(struct ctt_shards *s,
                                         const struct ctt_order *plan)
 {
     struct ctt_order *p = &s->part;
+    size_t n = (size_t)(p->n * s->mine);
 
     for (int i = 0; i < p->batches; i++)
-        p->steps[i] = plan->steps[i / s->count];
-    p->clip = plan->clip;
-    p->turn = plan->turn;
+        p->steps[i] = plan->steps[i / s->mine];
+    for (int b = 0; b < plan->batches; b++) {
+        size_t to = (size_t)b * n;
+        size_t from = (size_t)b * (size_t)plan->n + (size_t)(p->n * s->first);
+
+        memcpy(p->clip + to, plan->clip + from, n * sizeof(int));
+        if (p->turn)
+            memcpy(p->turn + to, plan->turn + from, n * sizeof(int));
+    }
     p->a = plan->a;
     return p;
 }
@@ -201,10 +232,44 @@ int ctt_shards_add(struct ctt_shards *s, int k, float *w, float *dw)
     CTT_TRY(move(s, 0, w, s->now));
     for (; k >> l & 1; l++)
         CTT_TRY(add_level(s, l, dw));
-    if (k + 1 < s->count)
+    if (k + 1 < s->mine)
         CTT_TRY(keep_level(s, l, dw));
-    else
-        CTT_TRY(move(s, 1, w, s->now));
+out:
+    return rc;
+}
+
+/* Copies what this rank's shards came to out to the exchange, or back. */
+static int carry(struct ctt_shards *s, int back, float *dw)
+{
+    const struct { float *p; int64_t n; } parts[] = {
+        { dw, s->weights }, { s->now, s->moved },
+    };
+    enum ctt_direction way = back ? CTT_TO_DEVICE : CTT_TO_HOST;
+    float *host = s->x.whole;
+    int rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(parts) && parts[i].n; i++) {
+        CTT_TRY(ctt_dev_copy(s->dev, way, back ? host : parts[i].p,
+                             back ? parts[i].p : host,
+                             parts[i].n * (int64_t)sizeof(float)));
+        host += parts[i].n;
+    }
+out:
+    return rc;
+}
+
+int ctt_shards_end(struct ctt_shards *s, float *w, float *dw)
+{
+    int rc = 0;
+
+    if (s->count == 1)
+        goto out;
+    if (s->x.ranks > 1) {
+        CTT_TRY(carry(s, 0, dw));
+        CTT_TRY(ctt_exchange_run(&s->x));
+        CTT_TRY(carry(s, 1, dw));
+    }
+    CTT_TRY(move(s, 1, w, s->now));
 out:
     return rc;
 }

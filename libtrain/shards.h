@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shards.h: a batch in equal parts, shards, that are computed one after the
- * other in the memory of one (gradient accumulation).  Their gradients are
- * added as one binary tree, ((0 + 1) + (2 + 3)) + ..., so that the sum does not
- * depend on which process computes which of them. */
+ * other in the memory of one (gradient accumulation), by one process or by
+ * several (comm.h), of which each has equally many neighbouring ones.  Their
+ * gradients are added as one binary tree, ((0 + 1) + (2 + 3)) + ..., so that
+ * the sum does not depend on which process computes which of them. */
 #ifndef CTT_SHARDS_H
 #define CTT_SHARDS_H
 
 #include "device/memory.h"
 #include "libtrain/data/bucket.h"
+#include "libtrain/exchange.h"
 
 enum { CTT_SHARD_LEVELS = 7, CTT_MAX_SHARDS = 1 << (CTT_SHARD_LEVELS - 1) };
 
@@ -22,7 +24,8 @@ static inline int ctt_cfg_shard(const struct ctt_train_cfg *cfg)
  * with those from before the batch, and what they become is the mean over the
  * shards. */
 struct ctt_shards {
-    int             count;
+    int             count;               /* of a batch */
+    int             first, mine;         /* this rank's: first and how many */
     struct ctt_dev *dev;
     int64_t         weights, moved;      /* floats: of the model; of those */
     struct ctt_stretch *stretch;         /* where the moved ones are */
@@ -31,15 +34,17 @@ struct ctt_shards {
     float *mean[CTT_SHARD_LEVELS];       /* of the weights that these moved */
     float *start;                        /* those from before the batch */
     float *now;                          /* room for those of a shard */
+    struct ctt_exchange x;               /* of sums, and moved ones, of ranks */
     struct ctt_order part;               /* of ctt_shards_plan() */
 };
 
 /* Prepares batches of `count` shards (a power of two, at most CTT_MAX_SHARDS)
  * of the plan, for the model g.  One shard needs no memory, and all functions
- * leave its gradient as it is. */
+ * leave its gradient as it is.  CTT_EINVAL: the ranks of comm cannot share them
+ * equally. */
 int  ctt_shards_open(const struct ctt_graph *g, int count,
                      const struct ctt_order *plan, struct ctt_dev *dev,
-                     struct ctt_shards *out);
+                     struct ctt_comm *comm, struct ctt_shards *out);
 void ctt_shards_close(struct ctt_shards *s);
 
 /* CTT_EINVAL unless --shards suits --batch and what mixes clips, which is done
@@ -50,16 +55,20 @@ int  ctt_shards_check(const struct ctt_train_cfg *cfg);
  * what a forward pass moves. */
 int64_t ctt_shards_bytes(int64_t weights, int count);
 
-/* The plan, whose batches may be others now, as one of shards: shard k of batch
- * b is its batch b * count + k.  Valid as long as both are. */
+/* The plan, whose batches may be others now, as one of this rank's shards: its
+ * shard k of batch b is batch b * mine + k.  Valid until the next call. */
 const struct ctt_order *ctt_shards_plan(struct ctt_shards *s,
                                         const struct ctt_order *plan);
 
-/* Before and after shard k, which are called in order; w: the weights, dw: the
- * gradient of the shard, which becomes that of the batch after the last one.
- * All of it is in the device's memory. */
+/* Before and after this rank's shard k, from 0, which are called in order; w:
+ * the weights, dw: the gradient of the shard.  All of it is in the device's
+ * memory. */
 int  ctt_shards_begin(struct ctt_shards *s, int k, float *w);
 int  ctt_shards_add(struct ctt_shards *s, int k, float *w, float *dw);
+
+/* After the last one, on all ranks: dw, as add left it, becomes the gradient of
+ * the batch. */
+int  ctt_shards_end(struct ctt_shards *s, float *w, float *dw);
 
 /* After shards of a batch that does not end: w is as it was before it. */
 int  ctt_shards_undo(struct ctt_shards *s, float *w);

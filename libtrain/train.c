@@ -97,6 +97,7 @@ static void report(const struct ctt_trainer *t, struct ctt_progress *p)
         .task = t->cfg->task, .truth = truth(t),
         .epoch = (int)t->at.epoch + 1, .epochs = t->cfg->epochs,
         .batch = (int)t->at.batch, .batches = t->plan->batches,
+        .ranks = ctt_comm_place(t->comm)->ranks,
         .step = t->at.step, .steps = t->steps,
         .lr = t->at.step > t->first ? t->lr :
               t->at.step ? rate(t, t->at.step - 1) : 0,
@@ -124,7 +125,7 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
         return 0;
     rc = t->task->blame(t->step, turn);
     if (t->shards.count > 1)    /* the clips of the others are gone */
-        rc = ctt_error(rc, "%s (of the last of %d shards; --shards=1 looks at "
+        rc = ctt_error(rc, "%s (of one of %d shards; --shards=1 looks at "
                        "all clips)", ctt_errmsg(), t->shards.count);
     if (!turn->skips)
         return rc;
@@ -182,7 +183,7 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
     double scale;
     int rc = 0, none;
 
-    t->at.used = time_used(t);
+    t->at.used = t->now;
     t->lr = rate(t, t->at.step);
     CTT_TRY(none = ctt_trainer_gradient(t, b, &turn, &scale));
     CTT_TRY(update(t, &turn, !none, scale));
@@ -201,25 +202,47 @@ static int is_last_step(const struct ctt_trainer *t)
     return t->cfg->max_steps && t->at.step >= t->cfg->max_steps;
 }
 
-static enum why after_batch(struct ctt_trainer *t)
+static int is_time_over(const struct ctt_trainer *t)
 {
-    const struct ctt_train_cfg *c = t->cfg;
+    double limit = 60 * (double)t->cfg->time_limit;
+
+    return limit > 0 && ctt_seconds() - t->start >= limit;
+}
+
+/* What one rank is told to do all do, after the same step. */
+static int agree(struct ctt_trainer *t, struct ctt_row_end *all)
+{
+    const struct ctt_row_end mine = { ctt_stopped() != 0, is_time_over(t),
+                                      time_used(t) };
+    int rc;
+
+    CTT_TRY(ctt_comm_tell(t->comm, &mine, sizeof(mine), t->end));
+    *all = t->end[0];
+    for (int r = 1; r < ctt_comm_place(t->comm)->ranks; r++) {
+        all->stop |= t->end[r].stop;
+        all->over |= t->end[r].over;
+    }
+    t->now = all->used;
+out:
+    return rc;
+}
+
+static int after_batch(struct ctt_trainer *t, enum why *why)
+{
+    struct ctt_row_end all;
     struct ctt_progress p;
+    int rc;
 
     if (t->ev && t->ev->progress) {
         report(t, &p);
         t->ev->progress(t->ev->arg, &p);
     }
-    if (ctt_stopped())
-        return STOPPED;
-    if (is_last_step(t))
-        return LIMIT;
-    if (c->time_limit > 0 &&
-        ctt_seconds() - t->start >= 60 * (double)c->time_limit) {
+    CTT_TRY(agree(t, &all));
+    *why = all.stop ? STOPPED : is_last_step(t) || all.over ? LIMIT : GOES_ON;
+    if (*why == LIMIT && !is_last_step(t))
         t->at.used = 1;
-        return LIMIT;
-    }
-    return GOES_ON;
+out:
+    return rc;
 }
 
 static void start_epoch(struct ctt_trainer *t)
@@ -232,7 +255,7 @@ static void start_epoch(struct ctt_trainer *t)
     ctt_order_make(t->data, &t->buckets, 1,
                    ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), epoch), t->plan);
     ctt_loader_start(t->loader, ctt_shards_plan(&t->shards, t->plan), &a,
-                     (int)t->at.batch * t->shards.count);
+                     (int)t->at.batch * t->shards.mine);
 }
 
 static int run_epoch(struct ctt_trainer *t, enum why *why)
@@ -244,9 +267,9 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
     *why = is_last_step(t) ? LIMIT : GOES_ON;
     if (*why == GOES_ON)
         start_epoch(t);
-    while (*why == GOES_ON &&
-           (rc = ctt_loader_next(t->loader, &b, &t->wait)) > 0) {
+    while (*why == GOES_ON && t->at.batch < t->plan->batches) {
         double now;
+
         CTT_TRY(change(t));
         rc = train_batch(t, &b);
         if (rc == CTT_ESTOP)
@@ -256,7 +279,7 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
         now = ctt_seconds();
         t->train_seconds += now - begin;
         begin = now;
-        *why = after_batch(t);
+        CTT_TRY(after_batch(t, why));
         if (*why != GOES_ON || (every && t->at.step % every == 0))
             CTT_TRY(checkpoint(t));
     }
@@ -424,15 +447,20 @@ out:
     return rc;
 }
 
+static void write_nothing(struct ctt_train_cfg *cfg)
+{
+    cfg->out = cfg->checkpoint = cfg->log_csv = cfg->log_json = NULL;
+}
+
 int ctt_train_opens(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                     struct ctt_data *train, struct ctt_data *val)
 {
     struct ctt_train_cfg quiet = *cfg;
     struct ctt_trainer t = { .m = m, .cfg = &quiet, .task = tasks[cfg->task],
-                             .data = train, .val = val };
+                             .data = train, .val = val, .comm = cfg->comm };
     int rc;
 
-    quiet.out = quiet.checkpoint = quiet.log_csv = quiet.log_json = NULL;
+    write_nothing(&quiet);
     rc = ctt_trainer_open(&t);
     ctt_trainer_close(&t);
     return rc;
@@ -442,11 +470,15 @@ int ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
               struct ctt_data *train, struct ctt_data *val,
               const struct ctt_events *ev, struct ctt_result *out)
 {
-    struct ctt_trainer t = { .m = m, .cfg = cfg, .task = tasks[cfg->task],
-                         .data = train, .val = val, .ev = ev };
+    struct ctt_train_cfg own = *cfg;
+    struct ctt_trainer t = { .m = m, .cfg = &own, .task = tasks[cfg->task],
+                         .data = train, .val = val, .ev = ev,
+                         .comm = cfg->comm };
     struct ctt_result r = { 0 };
     int rc = 0, bad;
 
+    if (ctt_comm_place(t.comm)->rank > 0)
+        write_nothing(&own);
     CTT_TRY(ctt_trainer_open(&t));
     CTT_TRY(loop(&t, &r));
     CTT_TRY(finish(&t, &r));

@@ -20,6 +20,8 @@ enum ctt_preset     { CTT_AUGMENT_OFF, CTT_AUGMENT_LIGHT, CTT_AUGMENT_STRONG };
 enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
                       CTT_FRAME_EXP };
 
+struct ctt_comm;
+
 /* All settings of the trainer; ctt_train_opts has a row for each.  Strings are
  * not owned, and NULL if not given. */
 struct ctt_train_cfg {
@@ -54,6 +56,7 @@ struct ctt_train_cfg {
     const char *amp_allow, *amp_deny, *loss_scale;
     int   doctor;
     const char *sheet;
+    int   affinity, stall;       /* of several processes */
     const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
     int   checkpoint_every, resume;
     const char *recipe;    /* no setting: text that checkpoints hold for a
@@ -70,6 +73,9 @@ struct ctt_train_cfg {
                               */
     int   or_given;        /* no setting: without changes, the weights as given
                               are the best until an epoch is better */
+    struct ctt_comm *comm; /* no setting: the processes that share the work
+                              (comm/comm.h), which all call the functions below
+                              that train or test; NULL: one */
 };
 
 /* Bits of their column `tags`. */
@@ -123,6 +129,7 @@ struct ctt_progress {
     int     task;
     int     epoch, epochs;            /* from 1 */
     int     batch, batches;           /* done, and all of this epoch */
+    int     ranks;                    /* processes that share them */
     int64_t step, steps;
     double  lr, loss, top1;           /* top1: full clips, 0..1 */
     double  last;                     /* loss of the last step; NAN: it was not

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 static const char *program = "convtt";
+static int tool_rank;
 static int shown;                    /* columns of the progress line */
 static double last_line;             /* time of the last one */
 static volatile sig_atomic_t stop;
@@ -57,6 +58,20 @@ void ctt_tool_start(const char *name, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
+int ctt_tool_rank(int rank)
+{
+    int null;
+
+    if (rank >= 0)
+        tool_rank = rank;
+    if (rank > 0 && (null = open("/dev/null", O_WRONLY | O_CLOEXEC)) >= 0) {
+        fflush(stdout);
+        dup2(null, STDOUT_FILENO);
+        close(null);
+    }
+    return tool_rank;
+}
+
 void ctt_tool_clear(void)
 {
     if (!shown)    /* several threads may come here */
@@ -85,10 +100,12 @@ static char *format(char text[VISIBLE], const char *fmt, va_list ap)
 
 static void put_line(const char *kind, const char *fmt, va_list ap)
 {
-    char text[VISIBLE], hidden[VISIBLE];
+    char text[VISIBLE], hidden[VISIBLE], who[32] = "";
 
     ctt_tool_clear();
-    fprintf(stderr, "%s: %s%s\n", program, kind,
+    if (tool_rank)
+        snprintf(who, sizeof(who), "rank %d: ", tool_rank);
+    fprintf(stderr, "%s: %s%s%s\n", program, who, kind,
             ctt_hide(format(text, fmt, ap), hidden, sizeof(hidden)));
 }
 
@@ -107,6 +124,8 @@ void ctt_tool_note(const char *fmt, ...)
 {
     va_list ap;
 
+    if (tool_rank)
+        return;
     va_start(ap, fmt);
     put_line("", fmt, ap);
     va_end(ap);
@@ -158,6 +177,8 @@ void ctt_tool_warn(const char *fmt, ...)
     struct kind *k;
     va_list ap;
 
+    if (tool_rank)
+        return;
     pthread_mutex_lock(&kinds_lock);
     k = kind_of(fmt);
     if (k->count++ < TOLD) {
@@ -188,7 +209,7 @@ void ctt_tool_progress(int last, const char *fmt, ...)
     char line[VISIBLE];
     va_list ap;
 
-    if (!last && now - last_line < (terminal ? 0.1 : 10))
+    if (tool_rank || (!last && now - last_line < (terminal ? 0.1 : 10)))
         return;
     last_line = now;
     va_start(ap, fmt);

@@ -12,6 +12,11 @@ enum { CTT_EXIT_FAIL = 1, CTT_EXIT_USAGE = 2, CTT_EXIT_DOUBT = 3 };
  * main(), with which the program may restart itself. */
 void ctt_tool_start(const char *name, char **argv);
 
+/* From now on this is process `rank` of several (-1: of no other than before):
+ * unless that is 0 it prints nothing but errors, which name it.  Returns what
+ * it is now. */
+int  ctt_tool_rank(int rank);
+
 /* Messages may hold paths, labels and texts of files: control characters and
  * bytes that are not UTF-8 are printed as \n, \t, \r or \xHH.  On stderr
  * addresses are without passwords (hide.h). */

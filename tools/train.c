@@ -4,6 +4,7 @@
 #include "net/ahead.h"
 #include "net/limits.h"
 #include "tools/files.h"
+#include "tools/ranks.h"
 #include "tools/tool.h"
 #include "tools/train_doctor.h"
 #include "tools/train_fold.h"
@@ -30,19 +31,30 @@ out:
     return rc;
 }
 
+static void on_progress(void *arg, const struct ctt_progress *p)
+{
+    ctt_ranks_step(p->step);
+    ctt_say_events.progress(arg, p);
+}
+
 static int train(struct ctt_training *j, int *status)
 {
+    struct ctt_events ev = ctt_say_events;
     struct ctt_result r;
     char scale[96];
     int rc = 0;
 
-    CTT_TRY(ctt_training_claim(j));
+    if (ctt_ranks_writes(&j->cfg))
+        CTT_TRY(ctt_training_claim(j));
     CTT_TRY(ctt_training_start(j));
     CTT_TRY(ctt_training_begin(j));
+    CTT_TRY(ctt_ranks_watch(&j->cfg));
     CTT_TRY(ctt_train_auto(j->m, &j->cfg, j->data, j->val, &ctt_say_events));
     if (!j->cfg.resume)    /* the model text is decided */
         CTT_TRY(ctt_doctor_glance(j->m, &j->cfg, j->data, j->val));
-    CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ctt_say_events, &r));
+    ev.progress = on_progress;
+    CTT_TRY(ctt_train(j->m, &j->cfg, j->data, j->val, &ev, &r));
+    ctt_ranks_unwatch();
     if (r.stopped) {
         *status = CTT_EXIT_FAIL;
         ctt_tool_say("stopped after step %lld; --resume continues from %s",
@@ -56,7 +68,7 @@ static int train(struct ctt_training *j, int *status)
                                             sizeof(scale)) : "");
     CTT_TRY(ctt_ahead_drop_from(&j->m));    /* as it was written */
     CTT_TRY(ctt_train_result(&j->cfg, j->m, j->data, j->val, j->test));
-    if (j->own_ckpt)
+    if (j->own_ckpt && ctt_ranks_writes(&j->cfg))
         unlink(j->cfg.checkpoint);
 out:
     return rc;
@@ -148,24 +160,34 @@ out:
     return rc;
 }
 
+static int work(struct ctt_training *j, int *status)
+{
+    return j->cfg.amp_plan ? plan(j) :
+           j->cfg.doctor ? examine(j, status) :
+           j->cfg.folds ? ctt_train_all_folds(j, status) : train(j, status);
+}
+
 int main(int argc, char **argv)
 {
     struct ctt_training j = { .status = CTT_EXIT_FAIL };
     int done = 0, status = 0, rc;
 
     ctt_tool_start("convtt-train", argv);
+    ctt_ranks_hush();
     rc = ctt_opt_main(&ctt_train_program, &j.cfg, argc, argv, &done);
     if (done && rc >= 0)
         return ctt_tool_end(0);
     if (rc < 0 || ctt_limits_set(&j.cfg.limits) < 0 ||
         complete(&j, argc, argv, rc) < 0)
-        return ctt_tool_fail(CTT_EXIT_USAGE);
+        return ctt_ranks_fail(&j.cfg, CTT_EXIT_USAGE);
+    rc = ctt_ranks_open(&j.cfg);
     ctt_tool_catch();
-    rc = j.cfg.amp_plan ? plan(&j) :
-         j.cfg.doctor ? examine(&j, &status) :
-         j.cfg.folds ? ctt_train_all_folds(&j, &status) : train(&j, &status);
+    if (rc >= 0)
+        rc = work(&j, &status);
+    ctt_ranks_unwatch();
     if (rc < 0)
-        ctt_tool_fail(j.status);
+        ctt_ranks_fail(&j.cfg, j.status);
     ctt_training_close(&j);
+    ctt_ranks_close(&j.cfg);
     return ctt_tool_end(rc < 0 ? j.status : status);
 }

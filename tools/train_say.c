@@ -122,14 +122,16 @@ void ctt_say_amp(const struct ctt_progress *p, char *buf, size_t size)
 
 static void on_progress(void *arg, const struct ctt_progress *p)
 {
-    char left[32], what[192];
+    char left[32], what[192], ranks[32] = "";
 
     (void)arg;
+    if (p->ranks > 1)
+        snprintf(ranks, sizeof(ranks), " on %d processes", p->ranks);
     puts_of[p->task](p, what, sizeof(what));
     ctt_say_amp(p, what, sizeof(what));
-    ctt_tool_progress(0, "epoch %d/%d %d/%d: %s, %.1f %s/s, waiting for "
+    ctt_tool_progress(0, "epoch %d/%d %d/%d%s: %s, %.1f %s/s, waiting for "
                       "clips %.0f%%, %s left", p->epoch, p->epochs, p->batch,
-                      p->batches, what, p->clips_a_second, units[p->task],
+                      p->batches, ranks, what, p->clips_a_second, units[p->task],
                       100 * p->wait,
                       clock_text(p->left, left, sizeof(left)));
 }

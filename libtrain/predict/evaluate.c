@@ -72,6 +72,37 @@ struct ctt_quality ctt_predict_scores_at(const struct ctt_predict_scores *f,
     return q;
 }
 
+/* Scores as bytes: two numbers, and the sums of each method. */
+struct told { double loss, sequences; };
+
+static int64_t score_bytes(const struct ctt_predict_scores *f)
+{
+    return (int64_t)sizeof(struct told) +
+           CTT_PREDICT_METHODS * f->future * (int64_t)sizeof(**f->sum);
+}
+
+static void tell_scores(const struct ctt_predict_scores *f, void *bytes)
+{
+    struct told *t = bytes;
+    struct ctt_quality *q = (struct ctt_quality *)(t + 1);
+
+    *t = (struct told){ f->loss, (double)f->sequences };
+    for (int k = 0; k < CTT_PREDICT_METHODS; k++, q += f->future)
+        memcpy(q, f->sum[k], (size_t)f->future * sizeof(*q));
+}
+
+static void add_scores(struct ctt_predict_scores *f, const void *bytes)
+{
+    const struct told *t = bytes;
+    const struct ctt_quality *q = (const struct ctt_quality *)(t + 1);
+
+    f->loss += t->loss;
+    f->sequences += (int64_t)t->sequences;
+    for (int k = 0; k < CTT_PREDICT_METHODS; k++)
+        for (int j = 0; j < f->future; j++)
+            add(&f->sum[k][j], q++, 1);
+}
+
 /* ---- the run ---- */
 
 /* Buffers of one picture each, with values in 0..1. */
@@ -86,6 +117,7 @@ struct ctt_predict_eval {
     int64_t            frame;              /* floats */
     float             *feedback;           /* [n][frame]: last predictions */
     float             *pic[PICTURES];
+    struct ctt_predict_scores *one;        /* of a batch */
 };
 
 static int take_memory(struct ctt_predict_eval *f, int n)
@@ -128,7 +160,9 @@ int ctt_predict_eval_open(const struct ctt_graph *g, const float *w,
     CTT_TRY(take_memory(f, n));
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
         .g = g, .dev = dev, .w = w, .samples = n, .steps = 1 }, &f->r));
-    CTT_TRY(ctt_eval_set_open(d, n, f->frames, "1", &f->set));
+    CTT_TRY(ctt_predict_scores_new(f->observed, cfg->future_frames, &f->one));
+    CTT_TRY(ctt_eval_set_open(d, n, f->frames, "1", cfg->comm,
+                              score_bytes(f->one), &f->set));
     *out = f;
     return 0;
 out:
@@ -142,6 +176,7 @@ void ctt_predict_eval_close(struct ctt_predict_eval **f)
         return;
     ctt_eval_set_close(&(*f)->set);
     ctt_run_close(&(*f)->r);
+    ctt_predict_scores_free(&(*f)->one);
     ctt_free((*f)->feedback);
     for (int k = 0; k < PICTURES; k++)
         ctt_free((*f)->pic[k]);
@@ -273,24 +308,35 @@ struct predict_scoring {
     int                        all;    /* 1: the baselines too */
 };
 
-static int run_batch(void *arg, const struct ctt_batch *b)
+static int run_batch(void *arg, const struct ctt_batch *b, void *answers)
 {
     const struct predict_scoring *to = arg;
     struct ctt_predict_eval *f = to->f;
     int rc = 0;
 
     ctt_run_reset(f->r);
+    ctt_predict_scores_clear(f->one);
     for (int t = 0; t + 1 < f->frames; t++) {
         CTT_TRY(step(f, b, t));
-        CTT_TRY(rate_model(f, b, t + 1, to->scores));
+        CTT_TRY(rate_model(f, b, t + 1, f->one));
     }
     for (int j = 0; j < b->n; j++) {
-        to->scores->sequences += b->length[j] > 0;
+        f->one->sequences += b->length[j] > 0;
         if (b->length[j] && to->all)
-            CTT_TRY(rate_baselines(f, b, j, to->scores));
+            CTT_TRY(rate_baselines(f, b, j, f->one));
     }
+    tell_scores(f->one, answers);
 out:
     return rc;
+}
+
+static int add_batch(void *arg, const struct ctt_batch *b, const void *answers)
+{
+    const struct predict_scoring *to = arg;
+
+    (void)b;
+    add_scores(to->scores, answers);
+    return 0;
 }
 
 int ctt_predict_eval_run(struct ctt_predict_eval *f,
@@ -302,7 +348,8 @@ int ctt_predict_eval_run(struct ctt_predict_eval *f,
 
     ctt_predict_scores_clear(out);
     f->r->stamp++;
-    CTT_TRY(ctt_eval_set_run(&f->set, ev, run_batch, &to));
+    CTT_TRY(ctt_eval_set_run(&f->set, ev, &(struct ctt_eval_job){
+        .arg = &to, .run = run_batch, .add = add_batch }));
     CTT_CHECK(rc > 0 || out->sequences, CTT_EIO,
               "no test sequence could be read");
 out:

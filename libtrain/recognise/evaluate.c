@@ -15,8 +15,8 @@ struct ctt_recognise_eval {
     struct ctt_eval_set set;
     struct ctt_point    point[CTT_MAX_POINTS];
     int                 points, input, answer;
-    float              *answers;    /* of a batch: a row per ask, or per step
-                                       and sample */
+    float              *rows;       /* of a batch: a row per step and sample;
+                                       NULL with a clip part */
 };
 
 int ctt_recognise_eval_open(const struct ctt_graph *g, const float *w,
@@ -26,8 +26,7 @@ int ctt_recognise_eval_open(const struct ctt_graph *g, const float *w,
                             struct ctt_recognise_eval **out)
 {
     struct ctt_recognise_eval *e = ctt_calloc(1, sizeof(*e));
-    int n = ctt_eval_batch(cfg, d);
-    int rows = n * (g->clip < g->count ? points : d->longest);
+    int n = ctt_eval_batch(cfg, d), each = 0;
     int rc = e ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
@@ -43,10 +42,13 @@ int ctt_recognise_eval_open(const struct ctt_graph *g, const float *w,
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
         .g = g, .dev = dev, .w = w, .samples = n, .steps = d->longest,
         .asks = n * points }, &e->r));
-    e->answers = ctt_calloc((size_t)rows, (size_t)ctt_answer_classes(g) *
-                                          sizeof(*e->answers));
-    CTT_TRY(e->answers ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_eval_set_open(d, n, d->longest, cfg->buckets, &e->set));
+    each = ctt_answer_classes(g) * (int)sizeof(float);
+    if (g->clip == g->count) {
+        e->rows = ctt_calloc((size_t)n * (size_t)d->longest, (size_t)each);
+        CTT_TRY(e->rows ? 0 : CTT_ENOMEM);
+    }
+    CTT_TRY(ctt_eval_set_open(d, n, d->longest, cfg->buckets, cfg->comm,
+                              (int64_t)n * points * each, &e->set));
     *out = e;
     return 0;
 out:
@@ -60,7 +62,7 @@ void ctt_recognise_eval_close(struct ctt_recognise_eval **e)
         return;
     ctt_eval_set_close(&(*e)->set);
     ctt_run_close(&(*e)->r);
-    ctt_free((*e)->answers);
+    ctt_free((*e)->rows);
     ctt_free(*e);
     *e = NULL;
 }
@@ -71,8 +73,25 @@ static int step_of(const struct ctt_recognise_eval *e,
     return ctt_point_step(&e->point[k], b->length[j] ? b->length[j] : 1);
 }
 
-/* Computes e->answers. */
-static int forward(struct ctt_recognise_eval *e, const struct ctt_batch *b)
+/* Those of e->rows that are asked for. */
+static void take_rows(const struct ctt_recognise_eval *e,
+                      const struct ctt_batch *b, float *answers)
+{
+    size_t classes = (size_t)ctt_answer_classes(e->g);
+
+    for (int j = 0; j < b->n; j++)
+        for (int k = 0; k < e->points; k++) {
+            size_t row = (size_t)(step_of(e, b, j, k) * b->n + j);
+
+            memcpy(answers, e->rows + row * classes,
+                   classes * sizeof(*answers));
+            answers += classes;
+        }
+}
+
+/* Computes answers[clip of the batch][point][class]. */
+static int forward(struct ctt_recognise_eval *e, const struct ctt_batch *b,
+                   float *answers)
 {
     int64_t rows = (int64_t)b->steps * b->n;
     int rc = 0;
@@ -82,7 +101,8 @@ static int forward(struct ctt_recognise_eval *e, const struct ctt_batch *b)
                         rows * ctt_rows(&e->g->node[e->input].out)));
     CTT_TRY(ctt_run_steps(e->r, b->steps));
     if (e->g->clip == e->g->count) {
-        CTT_TRY(ctt_run_get(e->r, e->answer, 0, rows, e->answers));
+        CTT_TRY(ctt_run_get(e->r, e->answer, 0, rows, e->rows));
+        take_rows(e, b, answers);
         goto out;
     }
     for (int j = 0; j < b->n; j++)
@@ -90,14 +110,15 @@ static int forward(struct ctt_recognise_eval *e, const struct ctt_batch *b)
             e->r->ask[j * e->points + k] =
                 (struct ctt_ask){ j, step_of(e, b, j, k) };
     CTT_TRY(ctt_run_clip(e->r, b->n * e->points));
-    CTT_TRY(ctt_run_get(e->r, e->answer, 0, b->n * e->points, e->answers));
+    CTT_TRY(ctt_run_get(e->r, e->answer, 0, b->n * e->points, answers));
 out:
     return rc;
 }
 
 /* What metrics have of each clip. */
 static void keep(const struct ctt_recognise_eval *e, struct ctt_metrics *m,
-                 int clip, int point, int row, enum ctt_clip_verdict v)
+                 int clip, int point, const float *answer,
+                 enum ctt_clip_verdict v)
 {
     size_t at = (size_t)clip * (size_t)m->points + (size_t)point;
     size_t classes = (size_t)ctt_answer_classes(e->g);
@@ -105,27 +126,7 @@ static void keep(const struct ctt_recognise_eval *e, struct ctt_metrics *m,
     if (m->verdict)
         m->verdict[at] = (uint8_t)v;
     if (m->answer)
-        memcpy(m->answer + at * classes, e->answers + (size_t)row * classes,
-               classes * sizeof(*m->answer));
-}
-
-static void count(const struct ctt_recognise_eval *e, const struct ctt_batch *b,
-                  struct ctt_metrics *m)
-{
-    int classes = ctt_answer_classes(e->g);
-
-    for (int j = 0; j < b->n; j++) {
-        if (!b->length[j])
-            continue;
-        for (int k = 0; k < e->points; k++) {
-            int row = e->g->clip < e->g->count
-                      ? j * e->points + k : step_of(e, b, j, k) * b->n + j;
-            enum ctt_clip_verdict v = ctt_metrics_add(
-                m, k, e->answers + (int64_t)row * classes,
-                e->d->clip[b->clip[j]].label);
-            keep(e, m, b->clip[j], k, row, v);
-        }
-    }
+        memcpy(m->answer + at * classes, answer, classes * sizeof(*m->answer));
 }
 
 struct recognise_scoring {
@@ -133,15 +134,31 @@ struct recognise_scoring {
     struct ctt_metrics        *m;
 };
 
-static int run_batch(void *arg, const struct ctt_batch *b)
+static int run_batch(void *arg, const struct ctt_batch *b, void *answers)
 {
     const struct recognise_scoring *all = arg;
-    int rc = 0;
 
-    CTT_TRY(forward(all->e, b));
-    count(all->e, b, all->m);
-out:
-    return rc;
+    return forward(all->e, b, answers);
+}
+
+static int count(void *arg, const struct ctt_batch *b, const void *answers)
+{
+    const struct recognise_scoring *all = arg;
+    const struct ctt_recognise_eval *e = all->e;
+    int classes = ctt_answer_classes(e->g);
+
+    for (int j = 0; j < b->n; j++) {
+        if (!b->length[j])
+            continue;
+        for (int k = 0; k < e->points; k++) {
+            const float *z = (const float *)answers +
+                             ((int64_t)j * e->points + k) * classes;
+
+            keep(e, all->m, b->clip[j], k, z, ctt_metrics_add(
+                all->m, k, z, e->d->clip[b->clip[j]].label));
+        }
+    }
+    return 0;
 }
 
 int ctt_recognise_eval_run(struct ctt_recognise_eval *e,
@@ -151,7 +168,8 @@ int ctt_recognise_eval_run(struct ctt_recognise_eval *e,
 
     ctt_metrics_clear(m);
     e->r->stamp++;
-    return ctt_eval_set_run(&e->set, ev, run_batch, &all);
+    return ctt_eval_set_run(&e->set, ev, &(struct ctt_eval_job){
+        .arg = &all, .run = run_batch, .add = count });
 }
 
 /* ---- a model once ---- */

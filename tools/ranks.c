@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ranks.c: convtt-train as one of several processes. */
+#include "tools/ranks.h"
+#include "net/clock.h"
+#include "tools/tool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Seconds that rank 0 has to say an error before another rank does, and those
+ * that each of the next ranks waits longer; that a launcher needs to end
+ * processes; and that stalled ranks have to speak. */
+#define WORD 1.0
+#define NEXT 0.1
+#define KILLED 10.0
+enum { MOST = 20 };
+
+void ctt_ranks_hush(void)
+{
+    int rank = 0;
+
+    if (ctt_comm_launched(&rank) > 0)
+        ctt_tool_rank(rank);
+}
+
+static int check(const struct ctt_train_cfg *cfg)
+{
+    const struct { int is; const char *name; } alone[] = {
+        { cfg->folds, "folds" }, { cfg->doctor, "doctor" },
+        { cfg->amp_plan, "amp-plan" },
+    };
+    int ranks = ctt_comm_place(cfg->comm)->ranks, rc = 0;
+
+    for (size_t i = 0; i < CTT_LEN(alone) && ranks > 1; i++)
+        CTT_CHECK(!alone[i].is, CTT_EINVAL, "--%s is for one process, not for "
+                  "%d", alone[i].name, ranks);
+out:
+    return rc;
+}
+
+int ctt_ranks_open(struct ctt_train_cfg *cfg)
+{
+    int rc;
+
+    CTT_TRY(ctt_comm_open("auto", &cfg->comm));
+    ctt_tool_rank(ctt_comm_place(cfg->comm)->rank);
+    CTT_TRY(check(cfg));
+    CTT_TRY(ctt_comm_share(cfg->comm, cfg->affinity == 0, &cfg->threads));
+out:
+    return rc;
+}
+
+int ctt_ranks_writes(const struct ctt_train_cfg *cfg)
+{
+    return ctt_comm_place(cfg->comm)->rank == 0;
+}
+
+/* ---- a rank that waits for ever ---- */
+
+static struct {
+    struct ctt_comm *comm;
+    double           seconds;
+    pthread_t        thread;
+    pthread_mutex_t  lock;
+    pthread_cond_t   news;
+    int              runs;
+} watch = { .lock = PTHREAD_MUTEX_INITIALIZER,
+            .news = PTHREAD_COND_INITIALIZER };
+static _Atomic int64_t step;
+
+void ctt_ranks_step(int64_t now)
+{
+    step = now;
+}
+
+/* 0 if a signal came first. */
+static int wait_for(double seconds)
+{
+    struct timespec t = { .tv_sec = (time_t)seconds };
+
+    t.tv_nsec = (long)(1e9 * (seconds - (double)t.tv_sec));
+    return nanosleep(&t, NULL) == 0;
+}
+
+/* MPI may be what hangs, so the process ends even if it does not end all. */
+static void end_stalled(int64_t calls)
+{
+    ctt_tool_die(CTT_EXIT_FAIL, "nothing has gone on for %.0f s (--stall): "
+                 "after step %lld, %s", watch.seconds, (long long)step,
+                 calls & 1 ? "waiting for other processes" : "at work");
+    wait_for(WORD);
+    alarm((unsigned)KILLED);
+    ctt_comm_abort(watch.comm);
+    _exit(CTT_EXIT_FAIL);
+}
+
+static void *look(void *arg)
+{
+    int64_t was = -1;
+    double since = 0;
+
+    pthread_mutex_lock(&watch.lock);
+    while (watch.runs) {
+        int64_t calls = ctt_comm_calls(watch.comm);
+        struct timespec t;
+
+        if (calls != was)
+            since = ctt_seconds();
+        was = calls;
+        if (ctt_seconds() - since >= watch.seconds)
+            end_stalled(calls);
+        clock_gettime(CLOCK_REALTIME, &t);
+        t.tv_sec++;
+        pthread_cond_timedwait(&watch.news, &watch.lock, &t);
+    }
+    pthread_mutex_unlock(&watch.lock);
+    return arg;
+}
+
+int ctt_ranks_watch(const struct ctt_train_cfg *cfg)
+{
+    int rc = 0;
+
+    if (!cfg->stall || ctt_comm_place(cfg->comm)->ranks == 1)
+        goto out;
+    watch.comm = cfg->comm;
+    watch.seconds = cfg->stall;
+    watch.runs = 1;
+    if (pthread_create(&watch.thread, NULL, look, NULL) != 0) {
+        watch.runs = 0;
+        rc = ctt_error(CTT_EIO, "cannot start a thread");
+    }
+out:
+    return rc;
+}
+
+void ctt_ranks_unwatch(void)
+{
+    if (!watch.runs)
+        return;
+    pthread_mutex_lock(&watch.lock);
+    watch.runs = 0;
+    pthread_cond_signal(&watch.news);
+    pthread_mutex_unlock(&watch.lock);
+    pthread_join(watch.thread, NULL);
+}
+
+/* ---- the end ---- */
+
+/* A wrong usage is the same on all ranks, so only rank 0 says it. */
+int ctt_ranks_fail(const struct ctt_train_cfg *cfg, int status)
+{
+    int rank = ctt_tool_rank(-1);
+    double turn = WORD + NEXT * (rank < MOST ? rank : MOST);
+
+    if (rank && status == CTT_EXIT_USAGE)
+        wait_for(turn);
+    else if (rank && !wait_for(turn))    /* it is being ended */
+        wait_for(KILLED);
+    else
+        ctt_tool_fail(status);
+    fflush(stdout);
+    ctt_comm_abort(cfg->comm);
+    return status;
+}
+
+void ctt_ranks_close(struct ctt_train_cfg *cfg)
+{
+    ctt_comm_close(&cfg->comm);
+}
