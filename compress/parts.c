@@ -61,8 +61,8 @@ int ctt_parts_together(const struct ctt_graph *g, const struct ctt_parts *p,
         const struct ctt_node *n = &g->node[p->node[k]];
 
         for (int a = 0; a < 3; a++) {
-            int kernel = n->attr.conv.kernel[a], stride = n->attr.conv.stride[a],
-                pad = n->attr.conv.pad[a];
+            int kernel = n->attr.conv.kernel[a],
+                stride = n->attr.conv.stride[a], pad = n->attr.conv.pad[a];
 
             if (kernel * stride == 1 && pad == 0)
                 continue;

@@ -354,8 +354,8 @@ static int open_models(struct ctt_compress_job *j, struct ctt_explain **e)
     rc = ctt_explain_new(j->m, j->given, e);
     if (rc == CTT_EINVAL) {
         j->status = CTT_EXIT_USAGE;
-        rc = ctt_error(rc, "%s was not made of %s: %s", j->path, j->c.dense,
-                       ctt_errmsg());
+        rc = ctt_error(rc, "--explain: %s against %s: %s", j->path,
+                       j->c.dense, ctt_errmsg());
     }
     CTT_TRY(rc);
     CTT_TRY(ctt_train_device(&j->c.train));

@@ -50,24 +50,27 @@ static int is_measured(const struct ctt_explain_point *p)
     return !isnan(p->back.kl[0]) || !isnan(p->trained.kl[0]);
 }
 
+/* With a tab between two cells; "put back" has its own if it is not the only
+ * way. */
 static void add_row(const struct ctt_explain *e,
                     const struct ctt_explain_point *p, int steps,
                     struct ctt_table *t)
 {
     const struct ctt_gain *g = main_gain(p, steps);
-    char kl[TEXT], x[CTT_ACCURACIES][TEXT], faster[TEXT], back[TEXT],
-         points[TEXT], also[2 * TEXT + 4] = "";
+    char line[16 * TEXT], x[CTT_ACCURACIES][TEXT], kl[TEXT], faster[TEXT];
+    int n = snprintf(line, sizeof(line), "%s\t%s\t%s\t%s\t%s\t%s",
+                     ctt_explain_weight_name(e, p), ctt_explain_kind_name(p),
+                     print_number(mean(g->kl), "%.4f", kl),
+                     print_points(g, 0, x[0]), print_points(g, 1, x[1]),
+                     print_points(g, 2, x[2]));
 
     if (steps > 0)
-        snprintf(also, sizeof(also), "%s\t%s\t",
-                 print_number(mean(p->back.kl), "%.4f", back),
-                 print_number(100 * mean(p->back.top1), "%.1f", points));
-    ctt_table_row(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s%" PRId64 "\t%s",
-                  ctt_explain_weight_name(e, p), ctt_explain_kind_name(p),
-                  print_number(mean(g->kl), "%.4f", kl),
-                  print_points(g, 0, x[0]), print_points(g, 1, x[1]),
-                  print_points(g, 2, x[2]), also, p->bytes,
-                  print_number(p->faster, "%.2f", faster));
+        n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%s\t%s",
+                      print_number(mean(p->back.kl), "%.4f", kl),
+                      print_number(100 * mean(p->back.top1), "%.1f", x[0]));
+    snprintf(line + n, sizeof(line) - (size_t)n, "\t%" PRId64 "\t%s",
+             p->bytes, print_number(p->faster, "%.2f", faster));
+    ctt_table_row(t, "%s", line);
 }
 
 static int say_table(const struct ctt_explain *e, int all, int steps)
@@ -78,9 +81,11 @@ static int say_table(const struct ctt_explain *e, int all, int steps)
 
     CTT_TRY(rc);
     n = ctt_explain_sort(e, all, order);
-    ctt_table_row(&t, "weight\twhat\tcosts KL\tpoints at 25%%\tat 50%%\t"
-                  "at 100%%\t%sbytes saved\tfaster", steps > 0
-                  ? "put back: KL\tpoints\t" : "");
+    ctt_table_row(&t, "%s", steps > 0
+                  ? "weight\twhat\tcosts KL\tpoints at 25%\tat 50%\tat 100%\t"
+                    "put back: KL\tpoints\tbytes saved\tfaster"
+                  : "weight\twhat\tcosts KL\tpoints at 25%\tat 50%\tat 100%\t"
+                    "bytes saved\tfaster");
     for (int i = 0; i < n; i++)
         if (is_measured(&e->point[order[i]]))
             add_row(e, &e->point[order[i]], steps, &t);

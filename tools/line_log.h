@@ -10,9 +10,10 @@
 struct ctt_line_log_of {
     const char *option;    /* "--sense" */
     const char *begin;     /* how the file begins */
-    const char *key;       /* its first line, with its end: what results depend
-                              on */
-    const char *other;     /* what is wrong if that is another, after "PATH: " */
+    const char *key;       /* its first line, with its end: what results
+                              depend on */
+    const char *other;     /* what is wrong if that is another, after
+                              "PATH: " */
     void       *arg;
     /* Gets each of the other lines, without its end, and its number.  Returns
      * an error, or not. */
