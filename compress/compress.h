@@ -6,6 +6,7 @@
 #define CTT_COMPRESS_H
 
 #include "compress/budget.h"
+#include "compress/explain.h"
 #include "compress/report.h"
 #include "compress/sense.h"
 #include "net/unit.h"
@@ -310,11 +311,20 @@ struct ctt_round {
  * stays zero, and equal shared weights stay equal. */
 void ctt_round(struct ctt_model *m, int bits);
 
+/* The same of one conv or deconv, node i. */
+void ctt_round_kernel(struct ctt_model *m, int i, int bits);
+
+/* How many significant bits n numbers have, 1..24. */
+int  ctt_round_has(const float *w, int64_t n);
+
 /* Rounds each vector of trained numbers (biases; gamma and beta of norms) to
  * multiples of its largest number over 2^(bits - 1) - 1, bits in 2..8, which
  * the coding of values `int8` stores as a byte each.  The mean and the variance
  * of a batch norm stay. */
 void ctt_round_biases(struct ctt_model *m, int bits);
+
+/* The same of one node. */
+void ctt_round_vectors(struct ctt_model *m, int i, int bits);
 
 /* Rounds all weights and biases to half precision, which a file then stores in
  * 16 bits each; numbers too large for it stay, and so do the kernels of convs

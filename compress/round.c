@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { ALL_BITS = 24, BIAS_BITS = 8 };    /* of a float; of a bias, at most */
+
 /* To the nearest, ties to even.  A carry out of the mantissa correctly raises
  * the exponent. */
 static float rounded(float x, int bits)
@@ -41,20 +43,33 @@ static void round8(struct ctt_model *m, const struct ctt_node *n)
     ctt_quant_floats(w, n->w[0].n, ctt_volume(&n->w[0]) / n->w[0].n, w);
 }
 
+void ctt_round_kernel(struct ctt_model *m, int i, int bits)
+{
+    const struct ctt_node *n = &m->g->node[i];
+
+    if (ctt_is_int8(m->g, i)) {
+        round8(m, n);
+        return;
+    }
+    for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
+        m->w[n->at[0] + k] = rounded(m->w[n->at[0] + k], bits);
+}
+
 void ctt_round(struct ctt_model *m, int bits)
 {
-    for (int i = 0; i < m->g->count; i++) {
-        const struct ctt_node *n = &m->g->node[i];
+    for (int i = 0; i < m->g->count; i++)
+        if (ctt_is_conv(&m->g->node[i]))
+            ctt_round_kernel(m, i, bits);
+}
 
-        if (!ctt_is_conv(n))
-            continue;
-        if (ctt_is_int8(m->g, i)) {
-            round8(m, n);
-            continue;
-        }
-        for (int64_t k = 0; k < ctt_volume(&n->w[0]); k++)
-            m->w[n->at[0] + k] = rounded(m->w[n->at[0] + k], bits);
-    }
+int ctt_round_has(const float *w, int64_t n)
+{
+    int bits = 1;
+
+    for (int64_t k = 0; k < n; k++)
+        while (bits < ALL_BITS && rounded(w[k], bits) != w[k])
+            bits++;
+    return bits;
 }
 
 /* Multiples of a scale, as the coding `int8` of a file finds it again: the
@@ -73,17 +88,20 @@ static void round_vector(float *w, int64_t n, float most)
     }
 }
 
-void ctt_round_biases(struct ctt_model *m, int bits)
+void ctt_round_vectors(struct ctt_model *m, int i, int bits)
 {
+    const struct ctt_node *n = &m->g->node[i];
     float most = (float)((1 << (bits - 1)) - 1);
 
-    for (int i = 0; i < m->g->count; i++) {
-        const struct ctt_node *n = &m->g->node[i];
+    for (int k = 0; k < n->nw; k++)
+        if (ctt_ops[n->op].weight[k].role == CTT_ROLE_VECTOR)
+            round_vector(m->w + n->at[k], ctt_volume(&n->w[k]), most);
+}
 
-        for (int k = 0; k < n->nw; k++)
-            if (ctt_ops[n->op].weight[k].role == CTT_ROLE_VECTOR)
-                round_vector(m->w + n->at[k], ctt_volume(&n->w[k]), most);
-    }
+void ctt_round_biases(struct ctt_model *m, int bits)
+{
+    for (int i = 0; i < m->g->count; i++)
+        ctt_round_vectors(m, i, bits);
 }
 
 static void half_vector(float *w, int64_t n)
@@ -108,8 +126,6 @@ void ctt_round_half(struct ctt_model *m)
 }
 
 /* ---- the stage ---- */
-
-enum { ALL_BITS = 24, BIAS_BITS = 8 };    /* of a float; of a bias, at most */
 
 static const struct ctt_opt options[] = {
     { .name = "round", .type = CTT_INT,

@@ -191,21 +191,6 @@ out:
 
 /* ---- a point ---- */
 
-/* A trial of a model as it is. */
-static int make_trial(const struct ctt_model *m, const char *path,
-                      struct ctt_trial *t)
-{
-    static const struct ctt_recipe nothing;
-    struct ctt_report *r = NULL;
-    int rc = 0;
-
-    CTT_TRY(ctt_report_new(m, &r));
-    rc = ctt_trial_make(m, &ctt_stage_round, &nothing, r, path, t);
-out:
-    ctt_report_free(&r);
-    return rc;
-}
-
 /* What a run needs for all points. */
 struct sensing {
     struct ctt_sense             *s;
@@ -302,7 +287,7 @@ static int measure(const struct sensing *a, struct ctt_sense_point *p,
     struct ctt_trial t = { .file = NULL };
     int full, rc = 0;
 
-    CTT_TRY(full = make_trial(m, a->path, &t));
+    CTT_TRY(full = ctt_trial_plain(m, a->path, &t));
     if (full) {
         give_reason(p, ctt_errmsg());
         goto out;
@@ -346,7 +331,7 @@ int ctt_sense_run(struct ctt_sense *s, const struct ctt_sense_calls *calls,
     struct sensing a = { s, calls, path, { .file = NULL } };
     int full, rc = 0;
 
-    CTT_TRY(full = make_trial(s->m, path, &a.base));
+    CTT_TRY(full = ctt_trial_plain(s->m, path, &a.base));
     CTT_TRY(full ? CTT_ENOMEM : 0);
     s->bytes = a.base.bytes;
     for (int i = 0; i < s->points; i++)

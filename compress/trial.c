@@ -80,6 +80,20 @@ out:
     return ctt_trial_or_full(rc, refused);
 }
 
+int ctt_trial_plain(const struct ctt_model *m, const char *path,
+                    struct ctt_trial *t)
+{
+    static const struct ctt_recipe nothing;
+    struct ctt_report *r = NULL;
+    int rc = 0;
+
+    CTT_TRY(ctt_report_new(m, &r));
+    rc = ctt_trial_make(m, &ctt_stage_round, &nothing, r, path, t);
+out:
+    ctt_report_free(&r);
+    return rc;
+}
+
 void ctt_trial_drop(struct ctt_trial *t)
 {
     ctt_newfile_drop(&t->file);

@@ -24,6 +24,10 @@ struct ctt_trial {
 int  ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
                     const struct ctt_recipe *o, const struct ctt_report *r,
                     const char *path, struct ctt_trial *t);
+
+/* A trial of a model as it is: no stage runs. */
+int  ctt_trial_plain(const struct ctt_model *m, const char *path,
+                     struct ctt_trial *t);
 void ctt_trial_drop(struct ctt_trial *t);
 
 /* How t runs beside `base`: calls->compare.  1: they do not fit into the limit

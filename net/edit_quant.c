@@ -160,18 +160,24 @@ static const char *rest_of(const char *line)
     return at;
 }
 
+/* What a node is called in another form. */
+struct namer {
+    int (*name)(const struct ctt_graph *g, int i, char name[LONG_NAME]);
+};
+static const struct namer bytes = { byte_name };
+
 /* A copy of the line of a node that only passes values on, which reads what its
- * input is in bytes. */
+ * input is in the form of the namer, and is called so. */
 static int add_copy(struct ctt_edit *e, const struct ctt_graph *g, int i,
-                    const char *line)
+                    const struct namer *form, const char *line)
 {
     const struct ctt_node *n = &g->node[i];
     char name[LONG_NAME], from[LONG_NAME], sizes[CTT_NAME + 32] = "";
     const char *fill = "";
     int rc = 0;
 
-    CTT_TRY(byte_name(g, i, name));
-    CTT_TRY(byte_name(g, ctt_node_input(n, 0), from));
+    CTT_TRY(form->name(g, i, name));
+    CTT_TRY(form->name(g, ctt_node_input(n, 0), from));
     if (n->source < 0) {
         CTT_TRY(ctt_edit_after(e, i, "%s %s in=%s%.*s", ctt_ops[n->op].name,
                                name, from, (int)strcspn(rest_of(line), "\n"),
@@ -202,18 +208,18 @@ out:
     return rc;
 }
 
-/* Lets a conv read bytes; those of its plus input too, if there are any. */
-static int read_bytes(struct ctt_edit *e, const struct ctt_graph *g, int i,
-                      const char *marked)
+/* Lets a conv read another form; of its plus input too, if that is there. */
+static int read_as(struct ctt_edit *e, const struct ctt_graph *g, int i,
+                   const struct namer *form, int plus)
 {
     const struct ctt_node *n = &g->node[i];
     char name[LONG_NAME];
     int rc;
 
-    CTT_TRY(byte_name(g, n->in[0], name));
+    CTT_TRY(form->name(g, n->in[0], name));
     CTT_TRY(ctt_edit_set(e, i, "in", name));
-    if (n->plus && marked[n->in[1]]) {
-        CTT_TRY(byte_name(g, n->in[1], name));
+    if (n->plus && plus) {
+        CTT_TRY(form->name(g, n->in[1], name));
         CTT_TRY(ctt_edit_set(e, i, "plus", name));
     }
 out:
@@ -236,11 +242,12 @@ static int add_lines(struct ctt_edit *e, const struct ctt_graph *g,
         if (i == g->clip)
             text = next_line(text);
         if (marked[i] == 1)
-            CTT_TRY(add_copy(e, g, i, text));
+            CTT_TRY(add_copy(e, g, i, &bytes, text));
         if (marked[i] == 2)
             CTT_TRY(add_quant(e, g, i, &form[i]));
         if (take[i])
-            CTT_TRY(read_bytes(e, g, i, marked));
+            CTT_TRY(read_as(e, g, i, &bytes, g->node[i].plus &&
+                            marked[g->node[i].in[1]]));
     }
 out:
     return rc;
@@ -286,6 +293,122 @@ out:
     ctt_free(text);
     return rc;
 }
+
+/* ---- back to floats ---- */
+
+/* The node, of floats, that a node of quantised values is a copy of; or -1. */
+static int copied(const struct ctt_graph *g, int i)
+{
+    const struct ctt_node *n = &g->node[i];
+    size_t len = strlen(n->name);
+    char name[CTT_NAME];
+    int at;
+
+    if (len < 4 || strcmp(n->name + len - 3, ".q8") != 0)
+        return -1;
+    snprintf(name, sizeof(name), "%.*s", (int)(len - 3), n->name);
+    at = ctt_graph_find(g, name);
+    return at >= 0 && g->node[at].op == n->op && !(g->node[at].out.scale > 0)
+        ? at : -1;
+}
+
+/* The name of the floats that a node's values were before they were quantised:
+ * its own, if they are floats. */
+static int float_name(const struct ctt_graph *g, int i, char name[LONG_NAME])
+{
+    const struct ctt_node *n = &g->node[i];
+    int at = n->op == CTT_OP_QUANT ? n->in[0] : copied(g, i), rc = 0;
+
+    if (!(n->out.scale > 0) || at >= 0) {
+        snprintf(name, LONG_NAME, "%s", g->node[at >= 0 ? at : i].name);
+        goto out;
+    }
+    CTT_CHECK(snprintf(name, LONG_NAME, "%s.f32", n->name) < CTT_NAME,
+              CTT_EINVAL, "%s: the name leaves no room for .f32", n->name);
+    CTT_CHECK(ctt_graph_find(g, name) < 0, CTT_EINVAL, "there is a node %s "
+              "already", name);
+out:
+    return rc;
+}
+
+static const struct namer floats = { float_name };
+
+/* Marks the nodes of quantised values that need a copy of floats so that a node
+ * can read floats in place of i. */
+static int mark_floats(const struct ctt_graph *g, int i, char *marked)
+{
+    int rc = 0;
+
+    while (g->node[i].out.scale > 0 && g->node[i].op != CTT_OP_QUANT &&
+           copied(g, i) < 0 && !marked[i]) {
+        CTT_CHECK(passes(&g->node[i]), CTT_EUNSUP, "%s: bytes of several "
+                  "values", g->node[i].name);
+        marked[i] = 1;
+        i = ctt_node_input(&g->node[i], 0);
+    }
+out:
+    return rc;
+}
+
+static int mark_readers(const struct ctt_graph *g, const char *take,
+                        char *marked)
+{
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++) {
+        if (!take[i])
+            continue;
+        CTT_TRY(mark_floats(g, g->node[i].in[0], marked));
+        if (g->node[i].plus)
+            CTT_TRY(mark_floats(g, g->node[i].in[1], marked));
+    }
+out:
+    return rc;
+}
+
+static int add_floats(struct ctt_edit *e, const struct ctt_graph *g,
+                      const char *take, const char *marked, const char *text)
+{
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++, text = next_line(text)) {
+        if (i == g->clip)
+            text = next_line(text);
+        if (marked[i])
+            CTT_TRY(add_copy(e, g, i, &floats, text));
+        if (take[i])
+            CTT_TRY(read_as(e, g, i, &floats, 1));
+    }
+out:
+    return rc;
+}
+
+int ctt_dequantise(const struct ctt_model *m, const char *take,
+                   struct ctt_model **out)
+{
+    char *marked = ctt_calloc((size_t)m->g->count + 1, 1);
+    char *text = ctt_net_print(m->g);
+    struct ctt_edit *e = NULL;
+    struct ctt_model *to = NULL;
+    int rc = marked && text ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(mark_readers(m->g, take, marked));
+    CTT_TRY(ctt_edit_begin(m->g, &e));
+    CTT_TRY(add_floats(e, m->g, take, marked, text));
+    CTT_TRY(ctt_edit_model(e, m, &to));
+    CTT_TRY(sweep(&to));
+    *out = to;
+    to = NULL;
+out:
+    ctt_model_free(&to);
+    ctt_edit_free(&e);
+    ctt_free(marked);
+    ctt_free(text);
+    return rc;
+}
+
+/* ---- any range ---- */
 
 static struct ctt_form_of some_form(const struct ctt_node *n)
 {

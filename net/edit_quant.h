@@ -37,8 +37,17 @@ int  ctt_quantise_sources(const struct ctt_graph *g, const char *take,
 int  ctt_quantise(const struct ctt_model *m, const char *take,
                   const struct ctt_form_of *form, struct ctt_model **out);
 
-/* The same with some range for each source: it runs as fast as it would with
- * the right one, and its answers mean nothing. */
+/* The reverse: the convs with take[i] = 1, which read bytes, read the floats
+ * that those were made of, as plus input too; where only a copy of bytes is
+ * there, NAME.f32 is one of floats.  What nothing reads any more is left out.
+ * Weights, and biases that make up for what rounding did, stay as they are.
+ * CTT_EINVAL as above, CTT_EUNSUP for bytes that several values were made of.
+ * The caller frees *out. */
+int  ctt_dequantise(const struct ctt_model *m, const char *take,
+                    struct ctt_model **out);
+
+/* As ctt_quantise(), with some range for each source: it runs as fast as it
+ * would with the right one, and its answers mean nothing. */
 int  ctt_quantise_some(const struct ctt_model *m, const char *take,
                        struct ctt_model **out);
 

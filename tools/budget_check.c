@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * budget_check.c: settings of --budget: what goes with it, its files, and
- * what its results depend on. */
+ * budget_check.c: settings of --budget: what goes with it, and its files. */
 #include "tools/budget_run.h"
 #include "tools/compress_budget.h"
 #include "tools/compress_retrain.h"
 #include "tools/files.h"
-#include "net/code/zip.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -131,49 +129,5 @@ int ctt_budget_outputs(struct ctt_compress_job *j)
     if (c->budget_plot)
         CTT_TRY(ctt_tool_can_replace(c->budget_plot, CTT_TOOL_PLOT));
 out:
-    return rc;
-}
-
-/* ---- what results depend on ---- */
-
-/* Files, and what only says where and how fast. */
-static int is_result(const struct ctt_opt *o)
-{
-    static const char *const none[] = { "out", "budget", "dry-run",
-        "sense-log", "budget-csv", "budget-plot", "sense-kl", "for",
-        "choose-by", "data", "val", NULL };
-
-    for (int i = 0; none[i]; i++)
-        if (strcmp(o->name, none[i]) == 0)
-            return 0;
-    return !(o->tags & CTT_CFG_RESUME) ||
-           strcmp(o->name, "retrain-epochs") == 0 ||
-           strcmp(o->name, "epochs") == 0 || strcmp(o->name, "max-steps") == 0;
-}
-
-static int print_settings(FILE *f, const void *arg)
-{
-    const struct ctt_compress_job *j = arg;
-    struct ctt_opt tab[CTT_OPT_MAX + 1];
-    int n = 0;
-
-    for (const struct ctt_opt *o = j->tab; o->name; o++)
-        if (is_result(o))
-            tab[n++] = *o;
-    tab[n] = (struct ctt_opt){ .name = NULL };
-    ctt_opt_print(tab, &j->c, f);
-    fprintf(f, " data=%08x\n", (unsigned)ctt_data_crc(j->data));
-    return 0;
-}
-
-int ctt_budget_how(const struct ctt_compress_job *j, uint32_t *how)
-{
-    char *text = NULL;
-    int rc;
-
-    CTT_TRY(ctt_text_collect("--budget", print_settings, j, &text));
-    *how = ctt_crc32(0, text, 1, (int64_t)strlen(text));
-out:
-    ctt_free(text);
     return rc;
 }

@@ -28,9 +28,6 @@ struct ctt_budget_run {
 /* Whether the files can be written, which are claimed. */
 int ctt_budget_outputs(struct ctt_compress_job *j);
 
-/* A CRC-32 of the settings and the training clips that results depend on. */
-int ctt_budget_how(const struct ctt_compress_job *j, uint32_t *how);
-
 /* ---- budget_least.c ---- */
 
 /* Before anything is measured: CTT_EINVAL if what the strongest options come to

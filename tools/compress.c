@@ -5,6 +5,7 @@
 #include "tools/compress_calls.h"
 #include "tools/compress_check.h"
 #include "tools/compress_clips.h"
+#include "tools/compress_explain.h"
 #include "tools/compress_opt.h"
 #include "tools/compress_prove.h"
 #include "tools/compress_retrain.h"
@@ -92,6 +93,32 @@ static const struct ctt_opt sense[] = {
     { .name = NULL }
 };
 
+static const struct ctt_opt explain[] = {
+    { .name = "explain", .type = CTT_FLAG, .off = FIELD(explain), .dflt = "0",
+      .help = "writes no model: measures what each thing that was done to each "
+      "weight of a compressed model costs and saves: it alone is undone",
+      .section = "Explanation", .needs = "dense" },
+    { .name = "dense", .type = CTT_STRING, .off = FIELD(dense), .dflt = "",
+      .help = "the model that it was made of", .arg = "FILE",
+      .section = "Explanation", .needs = "explain" },
+    { .name = "explain-steps", .type = CTT_INT, .off = FIELD(explain_steps),
+      .dflt = "50", .help = "batches that a weight is trained for alone, with "
+      "and without what was done to it; 0: dense values are put back, and "
+      "nothing is trained", .max = 1000000, .arg = "N",
+      .section = "Explanation", .needs = "explain" },
+    { .name = "explain-log", .type = CTT_STRING, .off = FIELD(explain_log),
+      .dflt = "", .help = "where results are kept, a JSON line each; what is "
+      "there already is not measured again [MODEL.explain.jsonl]",
+      .arg = "FILE", .section = "Explanation", .needs = "explain" },
+    { .name = "explain-csv", .type = CTT_STRING, .off = FIELD(explain_csv),
+      .dflt = "", .help = "write all results as CSV", .arg = "FILE",
+      .section = "Explanation", .needs = "explain" },
+    { .name = "explain-plot", .type = CTT_STRING, .off = FIELD(explain_plot),
+      .dflt = "", .help = "draw what each costs and saves (SVG)",
+      .arg = "FILE", .section = "Explanation", .needs = "explain" },
+    { .name = NULL }
+};
+
 static const struct ctt_opt budget[] = {
     { .name = "budget", .type = CTT_STRING, .off = FIELD(budget), .dflt = "",
       .help = "find the mix of options for each weight that keeps the model "
@@ -158,6 +185,7 @@ static int all_options(struct ctt_opt tab[CTT_OPT_MAX + 1])
     CTT_TRY(n = ctt_recipe_options(FIELD(recipe), tab, CTT_OPT_MAX));
     CTT_TRY(add_rows(tab, &n, own));
     CTT_TRY(add_rows(tab, &n, sense));
+    CTT_TRY(add_rows(tab, &n, explain));
     CTT_TRY(add_rows(tab, &n, budget));
     CTT_TRY(add_rows(tab, &n, ctt_train_opts));
     CTT_TRY(add_rows(tab, &n, files));
@@ -437,6 +465,8 @@ static int complete(struct ctt_compress_job *j, int argc, char **argv,
     j->path = argv[first];
     if (c->sense)
         return ctt_compress_check_sense(j);
+    if (c->explain)
+        return ctt_compress_check_explain(j);
     if (c->budget)
         return ctt_compress_check_budget(j);
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
@@ -480,6 +510,7 @@ int main(int argc, char **argv)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     ctt_tool_catch();
     rc = j.c.sense ? ctt_compress_sense(&j) :
+         j.c.explain ? ctt_compress_explain(&j) :
          j.c.budget ? ctt_compress_budget(&j) : compress(&j);
     if (rc < 0)
         ctt_tool_fail(j.status);

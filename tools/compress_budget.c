@@ -3,6 +3,7 @@
  * model within a budget. */
 #include "tools/compress_budget.h"
 #include "tools/budget_run.h"
+#include "tools/compress_check.h"
 #include "tools/compress_clips.h"
 #include "tools/compress_sense.h"
 #include "tools/tool.h"
@@ -184,12 +185,12 @@ static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
 
     CTT_TRY(ctt_budget_read(j->c.budget, &r->b));
     CTT_TRY(ctt_budget_outputs(j));
-    CTT_TRY(ctt_compress_open_model(j, "--budget"));
+    CTT_TRY(ctt_compress_load(j->path, "--budget", &j->m));
     CTT_TRY(check_dense(j));
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(open_teachers(j));
     CTT_TRY(ctt_compress_open_clips(j));
-    CTT_TRY(ctt_budget_how(j, &r->how));
+    CTT_TRY(ctt_compress_how(j, &r->how));
     CTT_TRY(split(r));
     CTT_TRY(ctt_sense_new(j->m, &r->s));
     leave_out(r->s);

@@ -18,6 +18,9 @@ struct ctt_compress_cfg {
     int                  sense;       /* 1: --sense and its settings: */
     float                sense_kl;
     const char          *sense_log, *sense_csv, *sense_plot;
+    int                  explain;     /* 1: --explain and its settings: */
+    int                  explain_steps;
+    const char          *dense, *explain_log, *explain_csv, *explain_plot;
     const char          *budget;      /* --budget and its settings: */
     int                  dry_run, budget_steps;
     const char          *budget_csv, *budget_plot;

@@ -2,6 +2,10 @@
  * compress_check.c: settings of convtt-compress that have no effect beside
  * others, where the table of options cannot say so. */
 #include "tools/compress_check.h"
+#include "net/code/zip.h"
+
+#include <stdio.h>
+#include <string.h>
 
 int ctt_compress_check_trainer(const struct ctt_compress_cfg *c)
 {
@@ -72,5 +76,51 @@ int ctt_compress_check_choices(const struct ctt_compress_cfg *c,
               "--choose-by=rules or --device=ref");
     CTT_TRY(check_int8(c, tab, clips));
 out:
+    return rc;
+}
+
+/* ---- what results depend on ---- */
+
+/* Files, and what only says where and how fast. */
+static int is_result(const struct ctt_opt *o)
+{
+    static const char *const none[] = { "out", "budget", "dry-run",
+        "sense-log", "budget-csv", "budget-plot", "sense-kl", "for",
+        "choose-by", "data", "val", "dense", "explain-log", "explain-csv",
+        "explain-plot", NULL };
+
+    for (int i = 0; none[i]; i++)
+        if (strcmp(o->name, none[i]) == 0)
+            return 0;
+    return !(o->tags & CTT_CFG_RESUME) ||
+           strcmp(o->name, "retrain-epochs") == 0 ||
+           strcmp(o->name, "epochs") == 0 || strcmp(o->name, "max-steps") == 0;
+}
+
+static int print_settings(FILE *f, const void *arg)
+{
+    const struct ctt_compress_job *j = arg;
+    struct ctt_opt tab[CTT_OPT_MAX + 1];
+    int n = 0;
+
+    for (const struct ctt_opt *o = j->tab; o->name; o++)
+        if (is_result(o))
+            tab[n++] = *o;
+    tab[n] = (struct ctt_opt){ .name = NULL };
+    ctt_opt_print(tab, &j->c, f);
+    fprintf(f, " data=%08x\n",
+            (unsigned)(j->data ? ctt_data_crc(j->data) : 0));
+    return 0;
+}
+
+int ctt_compress_how(const struct ctt_compress_job *j, uint32_t *how)
+{
+    char *text = NULL;
+    int rc;
+
+    CTT_TRY(ctt_text_collect("settings", print_settings, j, &text));
+    *how = ctt_crc32(0, text, 1, (int64_t)strlen(text));
+out:
+    ctt_free(text);
     return rc;
 }

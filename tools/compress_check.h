@@ -19,4 +19,8 @@ int ctt_compress_check_stages(const struct ctt_compress_cfg *c,
 int ctt_compress_check_choices(const struct ctt_compress_cfg *c,
                                const struct ctt_opt *tab, int clips);
 
+/* A CRC-32 of the settings and the training clips, if there are any, that
+ * results of --budget and --explain depend on. */
+int ctt_compress_how(const struct ctt_compress_job *j, uint32_t *how);
+
 #endif

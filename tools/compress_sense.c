@@ -211,8 +211,9 @@ static uint32_t machine_crc(void)
     return ctt_crc32(0, words, 1, (int64_t)strlen(words));
 }
 
-static int key_of(const struct ctt_compress_job *j, const struct ctt_model *m,
-                  int timed, struct ctt_sense_key *out)
+int ctt_compress_key(const struct ctt_compress_job *j,
+                     const struct ctt_model *m, int timed,
+                     struct ctt_sense_key *out)
 {
     struct ctt_decision sign = { .weights = 0 };
     int rc = ctt_decision_sign(m, &sign);
@@ -248,7 +249,7 @@ static int measure(struct sense *a, const struct ctt_sense_extra *extra,
     struct ctt_sense_key key;
     int rc;
 
-    CTT_TRY(key_of(j, s->m, calls.compare != NULL, &key));
+    CTT_TRY(ctt_compress_key(j, s->m, calls.compare != NULL, &key));
     rc = ctt_sense_log_open(j->c.sense_log, &key, extra, s, &a->known,
                             &a->log);
     if (rc == CTT_EINVAL)
@@ -289,20 +290,24 @@ int ctt_compress_measure(struct ctt_compress_job *j,
     return rc;
 }
 
-/* As for a recipe: without what other runs left in the file. */
-int ctt_compress_open_model(struct ctt_compress_job *j, const char *what)
+int ctt_compress_load(const char *path, const char *what,
+                      struct ctt_model **out)
 {
     const struct ctt_tensor *y;
+    struct ctt_model *m = NULL;
     int rc;
 
-    CTT_TRY(ctt_model_load(j->path, 0, &j->m));
-    ctt_decision_drop(j->m);
-    CTT_TRY(ctt_ahead_drop_from(&j->m));
-    CTT_TRY(ctt_drop_unread(&j->m));
-    y = &j->m->g->node[ctt_graph_output(j->m->g)].out;
+    CTT_TRY(ctt_model_load(path, 0, &m));
+    ctt_decision_drop(m);
+    CTT_TRY(ctt_ahead_drop_from(&m));
+    CTT_TRY(ctt_drop_unread(&m));
+    y = &m->g->node[ctt_graph_output(m->g)].out;
     CTT_CHECK(y->d * y->h * y->w == 1, CTT_EUNSUP, "%s: predicts frames; "
-              "%s is for classification", j->path, what);
+              "%s is for classification", path, what);
+    *out = m;
+    m = NULL;
 out:
+    ctt_model_free(&m);
     return rc;
 }
 
@@ -313,7 +318,7 @@ int ctt_compress_sense(struct ctt_compress_job *j)
     int rc;
 
     CTT_TRY(check_outputs(&j->c));
-    CTT_TRY(ctt_compress_open_model(j, "--sense"));
+    CTT_TRY(ctt_compress_load(j->path, "--sense", &j->m));
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(ctt_compress_open_clips(j));
     CTT_TRY(ctt_sense_new(j->m, &s));

@@ -13,9 +13,16 @@ int ctt_compress_check_sense(struct ctt_compress_job *j);
 /* Measures, prints and writes all that is not in the log yet. */
 int ctt_compress_sense(struct ctt_compress_job *j);
 
-/* Opens j->m as a recipe would have it: without what other runs left in the
- * file.  CTT_EUNSUP, naming what it is for, if it predicts frames. */
-int ctt_compress_open_model(struct ctt_compress_job *j, const char *what);
+/* Loads a model as a recipe would have it: without what other runs left in the
+ * file.  CTT_EUNSUP, naming what it is for, if it predicts frames.  The caller
+ * frees *out. */
+int ctt_compress_load(const char *path, const char *what,
+                      struct ctt_model **out);
+
+/* What results of the model m on the clips of j depend on. */
+int ctt_compress_key(const struct ctt_compress_job *j,
+                     const struct ctt_model *m, int timed,
+                     struct ctt_sense_key *out);
 
 /* Measures the points of s that are not in the log at j->c.sense_log, which
  * stays open for the caller to add lines to and close. */

@@ -11,6 +11,8 @@
 #include "net/newfile.h"
 #include "tools/infer_answers.h"
 #include "tools/event_out.h"
+#include "tools/explain_log.h"
+#include "tools/explain_say.h"
 #include "tools/infer_measure.h"
 #include "tools/sense_log.h"
 #include "tools/sense_say.h"
@@ -115,6 +117,16 @@ static int is_budget_csv(const char *path)
     return BEGINS(path, CTT_BUDGET_CSV_BEGIN);
 }
 
+static int is_explain_log(const char *path)
+{
+    return BEGINS(path, CTT_EXPLAIN_LOG_BEGIN);
+}
+
+static int is_explain_csv(const char *path)
+{
+    return BEGINS(path, CTT_EXPLAIN_CSV_BEGIN);
+}
+
 static int is_plot(const char *path)
 {
     return BEGINS(path, CTT_SVG_BEGIN);
@@ -154,6 +166,8 @@ kinds[] = {
     [CTT_TOOL_SENSE_LOG] = { "log of --sense", is_sense_log },
     [CTT_TOOL_BUDGET_CSV] = { "table of --budget as CSV", is_budget_csv },
     [CTT_TOOL_SENSE_CSV] = { "table of --sense as CSV", is_sense_csv },
+    [CTT_TOOL_EXPLAIN_LOG] = { "log of --explain", is_explain_log },
+    [CTT_TOOL_EXPLAIN_CSV] = { "table of --explain as CSV", is_explain_csv },
     [CTT_TOOL_PLOT] = { "SVG picture of convtt", is_plot },
     [CTT_TOOL_TABLE] = { "table of convtt-infer", is_table },
     [CTT_TOOL_FRAMES] = { "file of predicted frames", is_frames },

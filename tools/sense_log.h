@@ -17,6 +17,11 @@ struct ctt_sense_key {
                                    timed */
 };
 
+/* Prints them as a line of JSON that begins with begin; more: further members,
+ * each with a comma behind. */
+int  ctt_sense_key_print(const struct ctt_sense_key *k, const char *begin,
+                         const char *more, char *line, size_t size);
+
 struct ctt_sense_log;
 
 /* Gets the lines that begin with CTT_BUDGET_LINE.  Returns 1, 0 if one is

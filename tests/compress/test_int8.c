@@ -109,6 +109,53 @@ static void test_graph(void)
     }
 }
 
+/* A conv that reads floats again answers as if it had never read bytes. */
+static void check_floats(const struct ctt_model *m, const struct ctt_model *q,
+                         const char *take, const struct ctt_form_of *form,
+                         int i)
+{
+    char but[32] = { 0 }, only[64] = { 0 };
+    struct ctt_model *a = NULL, *b = NULL;
+    int at = ctt_graph_find(q->g, m->g->node[i].name);
+
+    memcpy(but, take, sizeof(but));
+    but[i] = 0;
+    only[at] = 1;
+    CHECK_OK(ctt_quantise(m, but, form, &a));
+    CHECK_OK(ctt_dequantise(q, only, &b));
+    CU_ASSERT(!ctt_is_int8(b->g, ctt_graph_find(b->g, m->g->node[i].name)));
+    small_compare(a, b, 6, 0);
+    ctt_model_free(&a);
+    ctt_model_free(&b);
+}
+
+static void test_floats(void)
+{
+    for (size_t i = 0; i < CTT_LEN(texts); i++) {
+        struct ctt_model *m = small_model(texts[i].before, 3), *q = NULL;
+        struct ctt_model *back = NULL;
+        struct ctt_form_of form[32];
+        char take[32] = { 0 }, all[64] = { 0 };
+
+        for (size_t k = 0; k < CTT_LEN(form); k++)
+            form[k] = (struct ctt_form_of){ 0x1p-7f, 128 };
+        mark_convs(m->g, take);
+        CHECK_OK(ctt_quantise(m, take, form, &q));
+        for (int k = 0; k < m->g->count; k++)
+            if (take[k])
+                check_floats(m, q, take, form, k);
+        for (int k = 0; k < q->g->count; k++)
+            all[k] = (char)ctt_is_int8(q->g, k);
+        CHECK_OK(ctt_dequantise(q, all, &back));
+        for (int k = 0; k < back->g->count; k++)
+            CU_ASSERT(back->g->node[k].op != CTT_OP_QUANT);
+        small_compare(m, back, 6, 0);
+        ctt_model_free(&m);
+        ctt_model_free(&q);
+        ctt_model_free(&back);
+    }
+}
+
 static void test_names(void)
 {
     static const struct { const char *text, *says; } rows[] = {
@@ -376,7 +423,8 @@ static void test_harm(void)
 }
 
 static CU_TestInfo tests[] = {
-    { "the graph", test_graph }, { "names", test_names },
+    { "the graph", test_graph },
+        { "back to floats", test_floats }, { "names", test_names },
     { "methods", test_methods }, { "frames", test_frames },
     { "errors", test_follow }, { "with other stages", test_compose },
     { "refused", test_refused }, { "excepted", test_except },

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * parts.h: which convs of a compressed model a weight of the dense one has
+ * become, and making one conv of them again. */
+#ifndef CTT_PARTS_H
+#define CTT_PARTS_H
+
+#include "compress/report.h"
+
+/* The nodes NAME.t1, NAME.t2 .. NAME in order; one of them: not factorised. */
+struct ctt_parts {
+    int node[CTT_MAX_CORES], count;
+};
+
+/* Those of `small` for the conv or deconv `node` of the graph `dense`, of which
+ * NAME.t1 is no node.  count 0: there is no such conv. */
+void ctt_parts_find(const struct ctt_graph *dense, int node,
+                    const struct ctt_graph *small, struct ctt_parts *out);
+
+/* Whether numbers of the kernel of node i share values; are pruned. */
+int  ctt_kernel_shares(const struct ctt_model *m, int i);
+int  ctt_kernel_pruned(const struct ctt_model *m, int i);
+
+/* Kernel, stride and padding of all of them together, by axis (d, h, w).  0: no
+ * conv computes what they do, as two of them have a kernel along one axis. */
+struct ctt_parts_window { int kernel[3], stride[3], pad[3]; };
+int  ctt_parts_together(const struct ctt_graph *g, const struct ctt_parts *p,
+                        struct ctt_parts_window *out);
+
+/* The model with the conv NAME in place of its parts: their product, which
+ * answers the same up to rounding; quantised values between them go.  It has
+ * no mask and no codes there.  CTT_EUNSUP if no conv computes what they do, or
+ * if another node reads one but the last.  The caller frees *out. */
+int  ctt_parts_multiply(const struct ctt_model *m, const struct ctt_parts *p,
+                        struct ctt_model **out);
+
+#endif
