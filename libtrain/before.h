@@ -26,7 +26,8 @@ static inline int ctt_auto_batch(const struct ctt_train_cfg *cfg)
  * largest power of two, up to the clips of train, with which all that
  * a training needs fits into memory; CTT_ENOMEM if none does.  lr: of a range
  * test (lr_range.c).  m stays as it is.  In a run that resumes (m->train)
- * they are the numbers of the checkpoint, and so is that of shards.  CTT_ESTOP if ctt_stopped(). */
+ * they are the numbers of the checkpoint, and so is that of shards.  CTT_ESTOP
+ * if ctt_stopped(). */
 int  ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
                     struct ctt_data *train, struct ctt_data *val,
                     const struct ctt_events *ev);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_heal.c: retrains each kind of option alone, for all weights at once
- * and for a few steps, as it is what retraining leaves of the harm that counts. */
+ * and for a few steps, as what counts is what retraining leaves of the harm. */
 #include "tools/budget_run.h"
 #include "tools/table.h"
 #include "tools/tool.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * budget_least.c: refuses at once, before anything is measured, limits that even
- * the strongest options are far from. */
+ * budget_least.c: refuses at once, before anything is measured, limits that
+ * even the strongest options are far from. */
 #include "tools/budget_run.h"
 #include "tools/tool.h"
-#include "compress/stage.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,7 +43,7 @@ static void fill(const struct ctt_sense *s, const struct strong *o,
             to->prune = p;
         else if (is_of(p, "share"))
             to->share = p;
-        else if (o->int8 && p->ladder->stage == &ctt_stage_int8)
+        else if (o->int8 && is_of(p, "int8"))
             to->int8 = p;
     }
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# budget.sh FOLDER: --budget beside 20 settings made by hand.  A model is trained
-# on made-up clips (./quickstart demo has the same), each setting compresses and
-# retrains it as long, and so does --budget with the bytes of the smallest one
-# that keeps most top-1 as its limit.  Prints bytes, milliseconds a frame and
+# budget.sh FOLDER: --budget beside 20 settings made by hand.  A model is
+# trained on made-up clips (./quickstart demo has the same), each setting
+# compresses and retrains it as long, and so does --budget with the bytes of the
+# smallest one that keeps most top-1 as its limit.  Prints bytes, milliseconds a frame and
 # top-1 at 25, 50 and 100% of the clips of split "test", which choose nothing,
 # and which settings the found mix is at least as good as in everything.
 # FOLDER keeps clips and models, and what is there is not made again.
@@ -26,29 +26,32 @@ clips=${DATA:-clips}
 learn="--batch 24 --lr 2e-3 --weight-decay 0.02 --label-smooth 0.05
     --augment off --jitter --brightness 0.6 --contrast 0.2 --threads $threads"
 
+any="--prune-form any --int8 none" block="--prune-form block --int8 mse"
+fit="--tt-on responses"
+
 # NAME | options of convtt-compress
-rows='
-prune 0.8                   | --prune 0.8 --int8 none
-prune 0.9                   | --prune 0.9 --int8 none
-prune 0.95                  | --prune 0.95 --prune-form any --int8 none
-prune 0.9 share 4           | --prune 0.9 --prune-form any --share 4 --int8 none
-prune 0.95 share 4          | --prune 0.95 --prune-form any --share 4 --int8 none
-prune 0.95 share 3          | --prune 0.95 --prune-form any --share 3 --int8 none
-prune 0.97 share 4          | --prune 0.97 --prune-form any --share 4 --int8 none
-prune 0.98 share 4          | --prune 0.98 --prune-form any --share 4 --int8 none
-blocks 0.9 int8             | --prune 0.9 --prune-form block --int8 mse
-blocks 0.95 int8            | --prune 0.95 --prune-form block --int8 mse
-tt 8                        | --tt-rank 8 --int8 none
-tt 4                        | --tt-rank 4 --int8 none
-tt 8 prune 0.9              | --tt-rank 8 --prune 0.9 --int8 none
-tt 8 prune 0.9 share 4      | --tt-rank 8 --tt-on responses --prune 0.9 --prune-form any --share 4 --int8 none
-tt 16 prune 0.9 share 4     | --tt-rank 16 --tt-on responses --prune 0.9 --prune-form any --share 4 --int8 none
-tt 8 prune 0.8 share 3      | --tt-rank 8 --tt-on responses --prune 0.8 --prune-form any --share 3 --int8 none
-tt 4 share 4                | --tt-rank 4 --tt-on responses --share 4 --int8 none
-svd energy 0.9 share 4      | --svd-energy 0.9 --share 4 --int8 none
-thin 0.5 share 4            | --thin 0.5 --share 4 --int8 none
-thin 0.5 blocks 0.9 int8    | --thin 0.5 --prune 0.9 --prune-form block --int8 mse
-'
+rows="
+prune 0.8               | --prune 0.8 --int8 none
+prune 0.9               | --prune 0.9 --int8 none
+prune 0.95              | --prune 0.95 $any
+prune 0.9 share 4       | --prune 0.9 --share 4 $any
+prune 0.95 share 4      | --prune 0.95 --share 4 $any
+prune 0.95 share 3      | --prune 0.95 --share 3 $any
+prune 0.97 share 4      | --prune 0.97 --share 4 $any
+prune 0.98 share 4      | --prune 0.98 --share 4 $any
+blocks 0.9 int8         | --prune 0.9 $block
+blocks 0.95 int8        | --prune 0.95 $block
+tt 8                    | --tt-rank 8 --int8 none
+tt 4                    | --tt-rank 4 --int8 none
+tt 8 prune 0.9          | --tt-rank 8 --prune 0.9 --int8 none
+tt 8 prune 0.9 share 4  | --tt-rank 8 $fit --prune 0.9 --share 4 $any
+tt 16 prune 0.9 share 4 | --tt-rank 16 $fit --prune 0.9 --share 4 $any
+tt 8 prune 0.8 share 3  | --tt-rank 8 $fit --prune 0.8 --share 3 $any
+tt 4 share 4            | --tt-rank 4 $fit --share 4 --int8 none
+svd energy 0.9 share 4  | --svd-energy 0.9 --share 4 --int8 none
+thin 0.5 share 4        | --thin 0.5 --share 4 --int8 none
+thin 0.5 blocks 0.9 int8| --thin 0.5 --prune 0.9 $block
+"
 
 [ -n "${DATA:-}" ] || [ -e clips/labels.json ] ||
     "$build/convtt-data" synth clips --clips "${CLIPS:-1200}" \
@@ -95,7 +98,8 @@ limits() {
         NR > 2 { lost = dense - top(NF - 1)
                  if (lost <= 2 && (!least || $2 < least)) {
                      least = $2; most = lost } }
-        END { if (least) printf "bytes=%d,top1=-%g\n", least, most < 1 ? 1 : most }'
+        END { if (least) printf "bytes=%d,top1=-%g\n", least,
+                                most < 1 ? 1 : most }'
 }
 limits=${LIMITS:-$(limits)}
 [ -n "$limits" ] || die "no setting keeps top-1 within 2 points"
@@ -109,7 +113,8 @@ echo "it took $((SECONDS - began)) s"
 table test dense.h5 $names | tee table.txt
 awk 'function top(k) { return substr($k, 1, length($k) - 1) + 0 }
      NR == 1 { next }
-     { for (i = 1; i <= NF; i++) if ($i ~ /%$/) { t[NR, ++n[NR]] = top(i) }
+     { for (i = 1; i <= NF; i++)
+           if ($i ~ /%$/) t[NR, ++n[NR]] = top(i)
        name[NR] = $1; bytes[NR] = $2; last = NR
        if ($1 == "found.h5") f = NR }
      END { if (!f) exit
@@ -117,4 +122,5 @@ awk 'function top(k) { return substr($k, 1, length($k) - 1) + 0 }
                good = bytes[f] <= bytes[r]
                for (k = 1; k <= 3; k++) good = good && t[f, k] >= t[r, k]
                s = s (good ? " " name[r] : "") }
-           print "found is at least as good in bytes and top-1 as:" s }' table.txt
+           print "found is at least as good in bytes and top-1 as:" s }' \
+    table.txt

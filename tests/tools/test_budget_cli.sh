@@ -125,8 +125,8 @@ done
 # 8. Logs of something else, or damaged.
 sed '1s/"model":"......../"model":"00000000/' want.jsonl > o.jsonl
 says 2 'o.jsonl: is of another model' budget bytes=2k --sense-log o.jsonl
-for change in 's/"how":"/"how":"x/' 's/"loss":/"lost":/' 's/"bytes":/"bytes":x/' 's/"}$/"/' \
-    's/"seen":\[0/"seen":[-1/'; do
+for change in 's/"how":"/"how":"x/' 's/"loss":/"lost":/' \
+    's/"bytes":/"bytes":x/' 's/"}$/"/' 's/"seen":\[0/"seen":[-1/'; do
     sed "/tried/$change" want.jsonl > d.jsonl
     says 1 'd.jsonl:[0-9]+: is no result' budget bytes=2k --sense-log d.jsonl
 done

@@ -138,7 +138,7 @@ done
 # 4. Killed in a step; two go on with the checkpoint of four.
 run='class.net --batch 8 --epochs 40 --checkpoint-every 1'
 pids() { pgrep -P "$1"; }
-begin() {   # begin N ARGUMENT...: in the background, until a checkpoint is there
+begin() {   # N ARGUMENT...: in the background, until a checkpoint is there
     local n=$1
     shift
     rm -f some.h5 some.ckpt
