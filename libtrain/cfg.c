@@ -20,7 +20,7 @@
 /* An amount that --augment sets unless it is given. */
 #define PRESET "preset"
 #define PRESET_TAGS .word = PRESET, .tags = STEP | QUIET
-#define SEARCH .section = "Search", .tags = RESUME | TRAINER | QUIET
+#define SEARCH .section = CTT_SEARCH_SECTION, .tags = RESUME | TRAINER | QUIET
 #define MNIST "data=mnist:*|val=mnist:*"
 
 enum { COMMON = CTT_OPT_COMMON, RESUME = CTT_CFG_RESUME,

@@ -4,7 +4,7 @@
 #include "tools/budget_run.h"
 #include "tools/svg.h"
 #include "compress/compress.h"
-#include "libtrain/train.h"
+#include "libtrain/search/search.h"
 #include "net/file.h"
 #include "net/h5.h"
 #include "net/kind.h"
@@ -12,6 +12,7 @@
 #include "tools/infer_answers.h"
 #include "tools/event_out.h"
 #include "tools/infer_measure.h"
+#include "tools/search_run.h"
 #include "tools/sense_log.h"
 #include "tools/sense_say.h"
 #include "tools/train_folds.h"
@@ -115,6 +116,16 @@ static int is_budget_csv(const char *path)
     return BEGINS(path, CTT_BUDGET_CSV_BEGIN);
 }
 
+static int is_search_log(const char *path)
+{
+    return BEGINS(path, CTT_SEARCH_LOG_BEGIN);
+}
+
+static int is_search_csv(const char *path)
+{
+    return BEGINS(path, CTT_SEARCH_CSV_BEGIN);
+}
+
 static int is_plot(const char *path)
 {
     return BEGINS(path, CTT_SVG_BEGIN);
@@ -153,6 +164,8 @@ kinds[] = {
     [CTT_TOOL_REPORT] = { "report of convtt-compress", is_report },
     [CTT_TOOL_SENSE_LOG] = { "log of --sense", is_sense_log },
     [CTT_TOOL_BUDGET_CSV] = { "table of --budget as CSV", is_budget_csv },
+    [CTT_TOOL_SEARCH_LOG] = { "log of --search", is_search_log },
+    [CTT_TOOL_SEARCH_CSV] = { "results of --search as CSV", is_search_csv },
     [CTT_TOOL_SENSE_CSV] = { "table of --sense as CSV", is_sense_csv },
     [CTT_TOOL_PLOT] = { "SVG picture of convtt", is_plot },
     [CTT_TOOL_TABLE] = { "table of convtt-infer", is_table },

@@ -26,8 +26,8 @@ static double whole(const struct ctt_setting *k, double at)
 }
 
 static double (*const values[])(const struct ctt_setting *, double) = {
-    [CTT_SPREAD_RANGE] = even, [CTT_SPREAD_LOG] = logarithmic,
-    [CTT_SPREAD_INT] = whole,
+    [CTT_SETTING_RANGE] = even, [CTT_SETTING_LOG] = logarithmic,
+    [CTT_SETTING_INT] = whole,
 };
 
 /* Four digits say enough; rounding must not leave the range. */
@@ -36,7 +36,7 @@ static const char *print_number(const struct ctt_setting *k, double x,
 {
     double got = 0;
 
-    snprintf(number, CTT_NUMBER, k->spread == CTT_SPREAD_INT ? "%.0f" : "%.4g",
+    snprintf(number, CTT_NUMBER, k->kind == CTT_SETTING_INT ? "%.0f" : "%.4g",
              x);
     sscanf(number, "%lf", &got);
     return got < k->low ? k->words[0] : got > k->high ? k->words[1] : number;
@@ -51,21 +51,21 @@ static void draw_one(const struct ctt_space *s, int i, uint64_t key,
                             (const uint8_t *)name, (int64_t)strlen(name))), 0);
 
     out->number[i][0] = '\0';
-    if (k->spread == CTT_SPREAD_CHOICE) {
+    if (k->kind == CTT_SETTING_CHOICE) {
         int n = (int)(at * k->choices);
 
         out->text[i] = k->choice[n];
         out->at[i] = (n + 0.5) / k->choices;
         return;
     }
-    if (k->spread == CTT_SPREAD_INT) {    /* where the number lies */
+    if (k->kind == CTT_SETTING_INT) {    /* where the number lies */
         double x = whole(k, at);
 
         out->text[i] = print_number(k, x, out->number[i]);
         out->at[i] = (x - k->low) / (k->high - k->low);
         return;
     }
-    out->text[i] = print_number(k, values[k->spread](k, at), out->number[i]);
+    out->text[i] = print_number(k, values[k->kind](k, at), out->number[i]);
     out->at[i] = at;
 }
 
@@ -81,7 +81,7 @@ static int holds(const struct ctt_space *s, int i, const struct ctt_draw *d)
     if (!holds(s, w->of, d))
         return 0;
     of = &s->setting[w->of];
-    if (of->spread == CTT_SPREAD_CHOICE)
+    if (of->kind == CTT_SETTING_CHOICE)
         return w->among >> (int)(d->at[w->of] * of->choices) & 1;
     x = 0;
     sscanf(d->text[w->of], "%lf", &x);
@@ -141,6 +141,7 @@ static int check_trial(const struct ctt_space *s,
     char text[512];
     int rc;
 
+    c.checkpoint = NULL;    /* each trial has one of its own */
     ctt_space_draw(s, (uint64_t)cfg->seed, trial, &d);
     CTT_TRY(ctt_space_apply(s, &d, &c));
     CTT_TRY(ctt_train_check(&c));

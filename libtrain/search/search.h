@@ -7,14 +7,17 @@
 
 #include "libtrain/train.h"
 
+/* The section of the options of a search. */
+#define CTT_SEARCH_SECTION "Search"
+
 enum { CTT_TRIALS = 10000, CTT_REPEATS = 100, CTT_JOBS = 256 };
 
 /* ---- space.c, space_line.c ---- */
 
-enum { CTT_SETTINGS = 32, CTT_SETTING_CHOICES = 32, CTT_NUMBER = 16 };
+enum { CTT_SETTINGS = 32, CTT_CHOICES = 32, CTT_NUMBER = 16 };
 
-enum ctt_spread { CTT_SPREAD_RANGE, CTT_SPREAD_LOG, CTT_SPREAD_INT,
-                  CTT_SPREAD_CHOICE };
+enum ctt_setting_kind { CTT_SETTING_RANGE, CTT_SETTING_LOG, CTT_SETTING_INT,
+                        CTT_SETTING_CHOICE };
 
 /* What a setting depends on. */
 struct ctt_when {
@@ -27,11 +30,11 @@ struct ctt_when {
 struct ctt_setting {
     const struct ctt_opt *opt;
     int             line;
-    enum ctt_spread spread;
+    enum ctt_setting_kind kind;
     double          low, high;
     const char     *words[2];     /* low and high as they stand there */
     int             choices;
-    const char     *choice[CTT_SETTING_CHOICES];
+    const char     *choice[CTT_CHOICES];
     struct ctt_when when;
     const char     *when_text;    /* until all lines are read */
 };

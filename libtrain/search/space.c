@@ -34,7 +34,7 @@ static int read_among(const struct ctt_setting *of, const char *text,
 {
     int rc = 0;
 
-    CTT_CHECK(of->spread == CTT_SPREAD_CHOICE, CTT_EINVAL, "%s is a number: "
+    CTT_CHECK(of->kind == CTT_SETTING_CHOICE, CTT_EINVAL, "%s is a number: "
               "'<' or '>' compares it", of->opt->name);
     for (size_t n; ; text += n + 1) {
         int found = 0;
@@ -61,7 +61,7 @@ static int read_bound(const struct ctt_setting *of, const char *text,
     char *end;
     int rc = 0;
 
-    CTT_CHECK(of->spread != CTT_SPREAD_CHOICE, CTT_EINVAL, "%s has choices: "
+    CTT_CHECK(of->kind != CTT_SETTING_CHOICE, CTT_EINVAL, "%s has choices: "
               "'=' or '!=' compares them", of->opt->name);
     *bound = strtod(text, &end);
     CTT_CHECK(end != text && !*end && *bound > of->low && *bound < of->high,

@@ -136,8 +136,8 @@ static int add_choice(struct ctt_setting *k, const char *word)
 
     CTT_CHECK(is_plain(word), CTT_EINVAL, "%s: '%s' has other characters than "
               "ASCII without \" and \\", k->opt->name, word);
-    CTT_CHECK(k->choices < CTT_SETTING_CHOICES, CTT_EINVAL, "%s: more than %d "
-              "choices", k->opt->name, CTT_SETTING_CHOICES);
+    CTT_CHECK(k->choices < CTT_CHOICES, CTT_EINVAL, "%s: more than %d "
+              "choices", k->opt->name, CTT_CHOICES);
     for (int i = 0; i < k->choices; i++)
         CTT_CHECK(strcmp(k->choice[i], word) != 0, CTT_EINVAL, "%s: '%s' "
                   "stands there twice", k->opt->name, word);
@@ -167,17 +167,17 @@ out:
 static const struct {
     const char *word;
     int (*read)(struct ctt_setting *k, char **rest);    /* 1: passed "if" */
-} spreads[] = {
-    [CTT_SPREAD_RANGE] = { "range", read_range },
-    [CTT_SPREAD_LOG] = { "log", read_log },
-    [CTT_SPREAD_INT] = { "int", read_int },
-    [CTT_SPREAD_CHOICE] = { "choice", read_choices },
+} kinds[] = {
+    [CTT_SETTING_RANGE] = { "range", read_range },
+    [CTT_SETTING_LOG] = { "log", read_log },
+    [CTT_SETTING_INT] = { "int", read_int },
+    [CTT_SETTING_CHOICE] = { "choice", read_choices },
 };
 
-static int spread_of(const char *word)
+static int kind_of(const char *word)
 {
-    for (size_t i = 0; i < CTT_LEN(spreads); i++)
-        if (strcmp(word, spreads[i].word) == 0)
+    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+        if (strcmp(word, kinds[i].word) == 0)
             return (int)i;
     return -1;
 }
@@ -237,7 +237,7 @@ static int read_setting(struct ctt_space *s, char *text, int line)
 {
     struct ctt_setting k = { .line = line };
     char *rest = NULL, *name, *word;
-    int spread, rc = 0;
+    int kind, rc = 0;
 
     cut_comment(text);
     name = strtok_r(text, BLANK, &rest);
@@ -245,11 +245,11 @@ static int read_setting(struct ctt_space *s, char *text, int line)
         goto out;
     CTT_TRY(option_of(s, name, &k));
     word = strtok_r(NULL, BLANK, &rest);
-    CTT_CHECK(word && (spread = spread_of(word)) >= 0, CTT_EINVAL, "%s: '%s' "
+    CTT_CHECK(word && (kind = kind_of(word)) >= 0, CTT_EINVAL, "%s: '%s' "
               "is none of range, log, int and choice", k.opt->name,
               word ? word : "");
-    k.spread = (enum ctt_spread)spread;
-    CTT_TRY(spreads[spread].read(&k, &rest));
+    k.kind = (enum ctt_setting_kind)kind;
+    CTT_TRY(kinds[kind].read(&k, &rest));
     CTT_TRY(read_when(&k, rc == 1, &rest));
     s->setting[s->count++] = k;
 out:

@@ -94,7 +94,7 @@ static double share_of(const struct ctt_setting *k, const struct points *p)
         return NAN;
     centre(p->y, p->n);
     all = sum_of(p->y, p->y, p->n);
-    explained = k->spread == CTT_SPREAD_CHOICE
+    explained = k->kind == CTT_SETTING_CHOICE
                 ? by_choice(p, k->choices, &terms) : by_curve(p, &terms);
     if (all <= 0 || terms < 1 || p->n - terms - 1 < SPARE)
         return NAN;
