@@ -313,14 +313,21 @@ static int trials_run(const struct ctt_search *s)
     return 0;
 }
 
-/* A search of few trials, or of many that failed, may bring none to the end:
- * then the best of those that came furthest goes on. */
+/* How many trials must come to the end. */
+static int wanted(const struct ctt_search *s)
+{
+    return s->cfg->repeats > 1 ? CTT_SEARCH_TOP : 1;
+}
+
+/* Fewer may have come to the end, of few trials, or of many that failed: then
+ * the best of those that came furthest goes on. */
 static int next_furthest(const struct ctt_search *s, struct ranked *list,
                          struct ctt_search_job *out)
 {
     int last = s->rungs - 1;
 
-    if (trials_run(s) || rank(s, last, list, reached(s, last, list)))
+    if (trials_run(s) ||
+        rank(s, last, list, reached(s, last, list)) >= wanted(s))
         return 0;
     for (int k = last - 1; k >= 0; k--) {
         int good = rank(s, k, list, reached(s, k, list));
