@@ -159,7 +159,7 @@ int  ctt_search_better(const struct ctt_search *s, double score, double loss,
  * Halving (Jamieson and Talwalkar 2016): all trials of a rung, then the best
  * 1/factor of them.  Median (Golovin and others 2017): each trial to the end,
  * unless at a rung its best score is below the median of the mean scores that
- * three others or more had when they were there before.  In the end the best that
+ * three others or more had when they were there before.  At last the best that
  * is left goes on until one has come to the end, or with cfg->repeats three,
  * which then are repeated.  Returns 1, or 0 if there is nothing until what runs
  * has ended, or CTT_ENOMEM. */
