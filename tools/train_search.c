@@ -124,8 +124,10 @@ static int begin(struct ctt_search_run *r)
     r->child = ctt_calloc((size_t)j->cfg.jobs, sizeof(*r->child));
     CTT_TRY(r->child ? 0 : CTT_ENOMEM);
     CTT_TRY(make_key(r));
-    CTT_TRY(ctt_search_log_open(r));
-    j->status = CTT_EXIT_FAIL;
+    rc = ctt_search_log_open(r);
+    if (rc != CTT_EINVAL && rc != CTT_EFORMAT)    /* not the user's mistake */
+        j->status = CTT_EXIT_FAIL;
+    CTT_TRY(rc);
     if (r->known)
         ctt_tool_say("%d results are in %s already", r->known, r->log_path);
 out:
