@@ -175,16 +175,17 @@ static int search(struct ctt_search_run *r)
     struct ctt_search_job job;
     int rc = 0;
 
-    do {
+    for (;;) {
         while (ctt_search_running(r) < r->s->cfg->jobs) {
             CTT_TRY(ctt_search_next(r->s, &job));
             if (rc == 0)
                 break;
             CTT_TRY(ctt_search_start(r, &job));
         }
-        if (ctt_search_running(r))
-            CTT_TRY(take_one(r));
-    } while (ctt_search_running(r) || ctt_search_next(r->s, &job) > 0);
+        if (!ctt_search_running(r))
+            break;
+        CTT_TRY(take_one(r));
+    }
     rc = 0;
 out:
     return rc;
