@@ -92,9 +92,10 @@ static int read_when(const struct ctt_space *s, struct ctt_setting *k)
         CTT_TRY(read_bound(of, text, &k->when.bound));
         k->when.more = signs[i].turned;
     } else {
-        uint32_t all = UINT32_MAX >> (32 - of->choices);
+        uint32_t all;
 
-        CTT_TRY(read_among(of, text, &k->when.among));
+        CTT_TRY(read_among(of, text, &k->when.among));    /* has choices */
+        all = UINT32_MAX >> (32 - of->choices);
         if (signs[i].turned)
             k->when.among ^= all;
         CTT_CHECK(k->when.among && k->when.among != all, CTT_EINVAL, "'%s' "
