@@ -120,6 +120,8 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     int rc = 0;
 
     CTT_TRY(ctt_opt_check(ctt_train_opts, cfg));
+    CTT_CHECK(cfg->pause <= cfg->epochs, CTT_EINVAL, "--pause=%d: the run has "
+              "%d epochs", cfg->pause, cfg->epochs);
     CTT_CHECK(cfg->dsd <= 0 || !cfg->early_stop, CTT_EINVAL, "--early-stop "
               "could end the run before the phases of --dsd");
     CTT_CHECK(cfg->dsd <= 0 || cfg->time_limit <= 0, CTT_EINVAL,

@@ -41,6 +41,8 @@ columns[] = {
     COLUMN(ANY, "val_loss", TEST, val.loss),
     COLUMN(RECOGNISE, "val_top1", TEST, val.top1),
     COLUMN(RECOGNISE, "val_top5", TEST, val.top5),
+    COLUMN(RECOGNISE, "val_mean_loss", TEST, val.mean_loss),
+    COLUMN(RECOGNISE, "val_mean_top1", TEST, val.mean_top1),
     COLUMN(PREDICT, "val_mse", TEST, val.mse),
     COLUMN(PREDICT, "val_psnr", TEST, val.psnr),
     COLUMN(PREDICT, "val_ssim", TEST, val.ssim),

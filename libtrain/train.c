@@ -359,6 +359,11 @@ static void tell_done(const struct ctt_trainer *t)
     ctt_trainer_say(t, line);
 }
 
+static int is_paused(const struct ctt_trainer *t)
+{
+    return t->cfg->pause && t->at.epoch >= t->cfg->pause;
+}
+
 static int loop(struct ctt_trainer *t, struct ctt_result *result)
 {
     enum why why = GOES_ON;
@@ -368,7 +373,7 @@ static int loop(struct ctt_trainer *t, struct ctt_result *result)
     CTT_TRY(ctt_trainer_test_given(t));
     if (rc == 1)
         why = STOPPED;
-    while (why == GOES_ON && !is_done(t)) {
+    while (why == GOES_ON && !is_done(t) && !is_paused(t)) {
         CTT_TRY(run_epoch(t, &why));
         if (why == STOPPED)
             break;
@@ -376,11 +381,13 @@ static int loop(struct ctt_trainer *t, struct ctt_result *result)
                           t->at.epoch + 1 == t->cfg->epochs, result));
         if (rc == 1)
             why = STOPPED;
-        if (why != LIMIT && (!t->cfg->checkpoint_every || rc == 1))
+        if (why != LIMIT && (!t->cfg->checkpoint_every || rc == 1 ||
+                             is_paused(t)))
             CTT_TRY(checkpoint(t));
     }
     rc = 0;
     result->stopped = why == STOPPED;
+    result->paused = why == GOES_ON && !is_done(t);
     result->epochs = (int)t->at.epoch;
     result->steps = t->at.step;
 out:
@@ -399,7 +406,7 @@ static int finish(struct ctt_trainer *t, struct ctt_result *r)
     r->skipped = t->at.scale.skipped;
     r->scale = t->at.scale.scale;
     CTT_TRY(ctt_optim_pull(t->optim));
-    if (r->stopped)
+    if (r->stopped || r->paused)
         goto out;
     if (t->cfg->dsd > 0)
         ctt_constraint_free(&t->m->constraint);

@@ -58,7 +58,9 @@ struct ctt_train_cfg {
     const char *sheet;
     int   affinity, stall;       /* of several processes */
     const char *device, *init, *teacher, *out, *checkpoint, *log_csv, *log_json;
-    int   checkpoint_every, resume;
+    int   checkpoint_every, resume, pause;
+    const char *search, *search_log, *search_csv, *search_plot;
+    int   trials, search_method, search_factor, search_first, jobs, repeats;
     const char *recipe;    /* no setting: text that checkpoints hold for a
                               program that trains several times */
     const struct ctt_model *const *taught_by;    /* no setting: the teachers
@@ -294,6 +296,7 @@ enum { CTT_BEST_GIVEN = -1 };
 struct ctt_result {
     int     epochs, stopped;      /* stopped: 1: by ctt_stopped(), before the
                                      end */
+    int     paused;               /* 1: by cfg->pause, before the end */
     int64_t steps;
     int64_t skipped;              /* of these, without an update */
     double  scale;                /* the loss scale at the end */
@@ -314,7 +317,8 @@ struct ctt_result {
  * average that is tested and becomes m->w.  With cfg->or_given the weights as
  * given are tested too, and kept if no epoch is better.
  * cfg->checkpoint, if set, is written every
- * checkpoint_every steps (0: every epoch) and when ctt_stopped() ends training.
+ * checkpoint_every steps (0: every epoch) and when ctt_stopped() or cfg->pause,
+ * a number of epochs, ends training.
  * Weights that cfg->changes or --dsd prune lose their moments, and what is best
  * on val is only looked for after the last change.  A checkpoint at or beyond
  * the end of the run trains no step.  If a loss or gradient is not finite:

@@ -62,7 +62,7 @@ may_include() {
     compress)   echo 'net/|compress/|infer/infer\.h' ;;
     tools)      echo 'net/|device/device\.h|run/run\.h|tools/|'\
 'video/(video|source|live|quality|baseline|save)\.h|'\
-'libtrain/(train|before)\.h|comm/comm\.h|compress/compress\.h|'\
+'libtrain/(train|before|search/search)\.h|comm/comm\.h|compress/compress\.h|'\
 'infer/(infer|inside|calibrate|decide|head)\.h' ;;
     *)          echo '' ;;
     esac

@@ -4,7 +4,7 @@
 #include "tools/budget_run.h"
 #include "tools/svg.h"
 #include "compress/compress.h"
-#include "libtrain/train.h"
+#include "libtrain/search/search.h"
 #include "net/file.h"
 #include "net/h5.h"
 #include "net/kind.h"
@@ -14,6 +14,7 @@
 #include "tools/explain_log.h"
 #include "tools/explain_say.h"
 #include "tools/infer_measure.h"
+#include "tools/search_run.h"
 #include "tools/sense_log.h"
 #include "tools/sense_say.h"
 #include "tools/train_folds.h"
@@ -127,6 +128,16 @@ static int is_explain_csv(const char *path)
     return BEGINS(path, CTT_EXPLAIN_CSV_BEGIN);
 }
 
+static int is_search_log(const char *path)
+{
+    return BEGINS(path, CTT_SEARCH_LOG_BEGIN);
+}
+
+static int is_search_csv(const char *path)
+{
+    return BEGINS(path, CTT_SEARCH_CSV_BEGIN);
+}
+
 static int is_plot(const char *path)
 {
     return BEGINS(path, CTT_SVG_BEGIN);
@@ -165,6 +176,8 @@ kinds[] = {
     [CTT_TOOL_REPORT] = { "report of convtt-compress", is_report },
     [CTT_TOOL_SENSE_LOG] = { "log of --sense", is_sense_log },
     [CTT_TOOL_BUDGET_CSV] = { "table of --budget as CSV", is_budget_csv },
+    [CTT_TOOL_SEARCH_LOG] = { "log of --search", is_search_log },
+    [CTT_TOOL_SEARCH_CSV] = { "results of --search as CSV", is_search_csv },
     [CTT_TOOL_SENSE_CSV] = { "table of --sense as CSV", is_sense_csv },
     [CTT_TOOL_EXPLAIN_LOG] = { "log of --explain", is_explain_log },
     [CTT_TOOL_EXPLAIN_CSV] = { "table of --explain as CSV", is_explain_csv },

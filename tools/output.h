@@ -10,6 +10,7 @@ enum ctt_tool_kind { CTT_TOOL_MODEL, CTT_TOOL_CHECKPOINT, CTT_TOOL_PACK,
                      CTT_TOOL_SENSE_LOG, CTT_TOOL_SENSE_CSV, CTT_TOOL_PLOT,
                      CTT_TOOL_BUDGET_CSV, CTT_TOOL_EXPLAIN_LOG,
                      CTT_TOOL_EXPLAIN_CSV,
+                     CTT_TOOL_SEARCH_LOG, CTT_TOOL_SEARCH_CSV,
                      CTT_TOOL_TABLE, CTT_TOOL_FRAMES, CTT_TOOL_PICTURE,
                      CTT_TOOL_VIDEO, CTT_TOOL_EVENTS };
 

@@ -30,7 +30,7 @@ static int check(const struct ctt_train_cfg *cfg)
 {
     const struct { int is; const char *name; } alone[] = {
         { cfg->folds, "folds" }, { cfg->doctor, "doctor" },
-        { cfg->amp_plan, "amp-plan" },
+        { cfg->amp_plan, "amp-plan" }, { cfg->search != NULL, "search" },
     };
     int ranks = ctt_comm_place(cfg->comm)->ranks, rc = 0;
 

@@ -11,6 +11,7 @@
 #include "tools/train_opt.h"
 #include "tools/train_result.h"
 #include "tools/train_say.h"
+#include "tools/train_search.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -66,8 +67,16 @@ static int train(struct ctt_training *j, int *status)
                  r.clips_a_second, 100 * r.wait, j->cfg.amp ? "; " : "",
                  j->cfg.amp ? ctt_say_scale(r.scale, r.skipped, scale,
                                             sizeof(scale)) : "");
+    if (r.paused) {
+        ctt_tool_say("paused after %d of %d epochs; --resume continues from %s",
+                     r.epochs, j->cfg.epochs, j->cfg.checkpoint);
+        goto out;
+    }
     CTT_TRY(ctt_ahead_drop_from(&j->m));    /* as it was written */
-    CTT_TRY(ctt_train_result(&j->cfg, j->m, j->data, j->val, j->test));
+    if (!j->cfg.pause)
+        CTT_TRY(ctt_train_result(&j->cfg, j->m, j->data, j->val, j->test));
+    else
+        ctt_tool_say("%s written", j->cfg.out);
     if (j->own_ckpt && ctt_ranks_writes(&j->cfg))
         unlink(j->cfg.checkpoint);
 out:
@@ -164,6 +173,7 @@ static int work(struct ctt_training *j, int *status)
 {
     return j->cfg.amp_plan ? plan(j) :
            j->cfg.doctor ? examine(j, status) :
+           j->cfg.search ? ctt_train_search(j) :
            j->cfg.folds ? ctt_train_all_folds(j, status) : train(j, status);
 }
 

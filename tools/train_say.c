@@ -38,7 +38,7 @@ static void on_scan(void *arg, int done, int clips)
     ctt_tool_progress(0, "reading clips: %d of %d", done, clips);
 }
 
-static const char *clock_text(double s, char *buf, size_t size)
+const char *ctt_say_clock(double s, char *buf, size_t size)
 {
     int t = s > 0 ? (int)s : 0;
 
@@ -133,7 +133,7 @@ static void on_progress(void *arg, const struct ctt_progress *p)
                       "clips %.0f%%, %s left", p->epoch, p->epochs, p->batch,
                       p->batches, ranks, what, p->clips_a_second,
                       units[p->task], 100 * p->wait,
-                      clock_text(p->left, left, sizeof(left)));
+                      ctt_say_clock(p->left, left, sizeof(left)));
 }
 
 /* "25%" or "1 frame". */

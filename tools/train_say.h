@@ -21,6 +21,9 @@ int ctt_say_shared(const char *what, const struct ctt_data *d,
 const char *ctt_say_scale(double scale, int64_t skipped, char *buf,
                           size_t size);
 
+/* "1:02:03" or "2:03" of seconds; returns buf. */
+const char *ctt_say_clock(double s, char *buf, size_t size);
+
 /* "loss 0.351, top-1 87.5%", or with "-" for what no step measured; returns
  * buf. */
 const char *ctt_say_loss(const struct ctt_progress *p, char *buf, size_t size);

@@ -126,7 +126,8 @@ video/(live|live_[a-z]*|pick|render|cut)[.]c
 compress/place[.]c
 device/(tune|tune_file)[.]c
 infer/saved[.]c
-libtrain/(checkpoint|values|optim|scale|settings)[.]c'
+libtrain/(checkpoint|values|optim|scale|settings)[.]c
+libtrain/search/(space|space_line|draw|record)[.]c'
 for t in $targets; do
     [ -d "seeds/$t" ] || make_seeds "$t" || continue
     mkdir -p "corpus/$t"

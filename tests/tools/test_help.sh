@@ -64,7 +64,7 @@ sections() {    # sections PROGRAM HEADING...
 }
 trainer='Memory Device Limits Output'
 sections convtt-train Data 'Augmentation in training' Model Optimiser \
-    Validation 'Early observation' \
+    Validation Search 'Early observation' \
     Prediction 'Mixed precision' $trainer
 sections convtt-compress Thinning SVD 'Tensor trains' Pruning Folding Sharing \
     Rounding Choices Retraining Sensitivity Budget Data \

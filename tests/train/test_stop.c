@@ -154,6 +154,42 @@ static void a_stopped_run_goes_on(void)
     ctt_data_close(&val);
 }
 
+/* It has the learning rates of all epochs; a pause at the end is none. */
+static void a_paused_run_goes_on(void)
+{
+    struct ctt_train_cfg cfg = settings();
+    struct ctt_data *d = NULL, *val = NULL;
+    struct ctt_model *whole = model();
+    struct ctt_result r;
+
+    cfg.epochs = 3;
+    CHECK_OK(open_clips(clips("train", CLIPS), &cfg, &d));
+    CHECK_OK(open_clips(clips("val", TESTED), &cfg, &val));
+    CHECK_OK(ctt_train(whole, &cfg, d, val, NULL, &r));
+    for (int every = 0; every < 2; every++) {
+        struct ctt_model *m = model();
+
+        cfg.checkpoint_every = 100 * every;
+        remove(cfg.checkpoint);
+        for (cfg.pause = 1; cfg.pause <= cfg.epochs; cfg.pause++) {
+            CHECK_OK(ctt_train(m, &cfg, d, val, NULL, &r));
+            CU_ASSERT_EQUAL(r.epochs, cfg.pause);
+            CU_ASSERT_EQUAL(r.paused, cfg.pause < cfg.epochs);
+            CU_ASSERT(!r.stopped);
+            if (r.paused) {
+                ctt_model_free(&m);
+                CHECK_OK(ctt_model_load(cfg.checkpoint, 1, &m));
+            }
+        }
+        CU_ASSERT(same(m, whole));
+        CU_ASSERT_STRING_EQUAL(m->history, whole->history);
+        ctt_model_free(&m);
+    }
+    ctt_model_free(&whole);
+    ctt_data_close(&d);
+    ctt_data_close(&val);
+}
+
 static void reading_clips_is_stopped(void)
 {
     const struct ctt_train_cfg cfg = settings();
@@ -187,6 +223,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "a stopped run goes on", a_stopped_run_goes_on },
+        { "a paused run goes on", a_paused_run_goes_on },
         { "reading clips is stopped", reading_clips_is_stopped },
         CU_TEST_INFO_NULL
     };

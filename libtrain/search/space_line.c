@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * space_line.c: a line of a search space: an option, what it may be, and when.
+ */
+#include "libtrain/search/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLANK " \t\r"
+
+/* ---- what may vary ---- */
+
+static const struct { const char *name, *why; } fixed[] = {
+    { "seed", "--repeats tries seeds" },
+    { "folds", "--search validates on one set" },
+    { "task", "all trials have one task" },
+    { "split", "all trials see the same clips" },
+    { "sequences", "all trials see as many sequences" },
+    { "digits", "all trials see the same sequences" },
+    { "input-frames", "all trials are compared on the same frames" },
+    { "future-frames", "all trials are compared on the same frames" },
+    { "val-ratios", "all trials are compared at the same ratios" },
+    { "pick", "it says which epoch of a trial counts" },
+    { "dsd", "its phases do not fit epochs that are added" },
+    { "deterministic", "a trial must not change when it is repeated" },
+};
+
+const char *ctt_space_fixed(const struct ctt_opt *o)
+{
+    for (size_t i = 0; i < CTT_LEN(fixed); i++)
+        if (strcmp(o->name, fixed[i].name) == 0)
+            return fixed[i].why;
+    if (o->tags & CTT_CFG_RESUME)
+        return "it is the same for all trials";
+    return o->tags & CTT_CFG_CLIPS ? "all trials see the same clips" : NULL;
+}
+
+/* ---- numbers ---- */
+
+/* Whether the option takes the value at all. */
+static int takes(const struct ctt_setting *k, const char *value)
+{
+    struct ctt_train_cfg cfg = { .data = NULL };
+
+    return ctt_opt_set(ctt_train_opts, &cfg, k->opt->name, value);
+}
+
+static int is_number(const char *word, double *x)
+{
+    char *end;
+
+    *x = strtod(word, &end);
+    return end != word && !*end && isfinite(*x);
+}
+
+static int read_numbers(struct ctt_setting *k, char **rest)
+{
+    double *to[] = { &k->low, &k->high };
+    int rc = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const char *word = strtok_r(NULL, BLANK, rest);
+
+        CTT_CHECK(word && strcmp(word, "if") != 0, CTT_EINVAL, "%s: LOW and "
+                  "HIGH must follow", k->opt->name);
+        CTT_CHECK(is_number(word, to[i]), CTT_EINVAL, "%s: '%s' is no number",
+                  k->opt->name, word);
+        CTT_TRY(takes(k, word));
+        k->words[i] = word;
+    }
+    CTT_CHECK(k->low < k->high, CTT_EINVAL, "%s: %s is not below %s",
+              k->opt->name, k->words[0], k->words[1]);
+out:
+    return rc;
+}
+
+static int is_whole(const struct ctt_opt *o)
+{
+    return o->type == CTT_INT;
+}
+
+static int read_range(struct ctt_setting *k, char **rest)
+{
+    int rc = 0;
+
+    CTT_CHECK(!is_whole(k->opt), CTT_EINVAL, "%s: is a whole number: int or "
+              "choice", k->opt->name);
+    CTT_CHECK(k->opt->type == CTT_FLOAT, CTT_EINVAL, "%s: is no number: "
+              "choice", k->opt->name);
+    CTT_TRY(read_numbers(k, rest));
+out:
+    return rc;
+}
+
+static int read_log(struct ctt_setting *k, char **rest)
+{
+    int rc;
+
+    CTT_TRY(read_range(k, rest));
+    CTT_CHECK(k->low > 0, CTT_EINVAL, "%s: %s has no logarithm",
+              k->opt->name, k->words[0]);
+out:
+    return rc;
+}
+
+static int read_int(struct ctt_setting *k, char **rest)
+{
+    int rc = 0;
+
+    CTT_CHECK(is_whole(k->opt) || k->opt->type == CTT_FLOAT, CTT_EINVAL,
+              "%s: is no number: choice", k->opt->name);
+    CTT_TRY(read_numbers(k, rest));
+    for (int i = 0; i < 2; i++)
+        CTT_CHECK((i ? k->high : k->low) == floor(i ? k->high : k->low),
+                  CTT_EINVAL, "%s: %s is no whole number", k->opt->name,
+                  k->words[i]);
+out:
+    return rc;
+}
+
+/* ---- choices ---- */
+
+/* Words go into JSON and command lines as they are. */
+static int is_plain(const char *word)
+{
+    for (; *word; word++)
+        if (*word <= ' ' || *word > '~' || strchr("\"\\", *word))
+            return 0;
+    return 1;
+}
+
+static int add_choice(struct ctt_setting *k, const char *word)
+{
+    int rc = 0;
+
+    CTT_CHECK(is_plain(word), CTT_EINVAL, "%s: '%s' has other characters than "
+              "ASCII without \" and \\", k->opt->name, word);
+    CTT_CHECK(k->choices < CTT_CHOICES, CTT_EINVAL, "%s: more than %d "
+              "choices", k->opt->name, CTT_CHOICES);
+    for (int i = 0; i < k->choices; i++)
+        CTT_CHECK(strcmp(k->choice[i], word) != 0, CTT_EINVAL, "%s: '%s' "
+                  "stands there twice", k->opt->name, word);
+    CTT_TRY(takes(k, word));
+    k->choice[k->choices++] = word;
+out:
+    return rc;
+}
+
+/* Up to the word "if", which is passed, too. */
+static int read_choices(struct ctt_setting *k, char **rest)
+{
+    const char *word;
+    int rc = 0;
+
+    while ((word = strtok_r(NULL, BLANK, rest)) && strcmp(word, "if") != 0)
+        CTT_TRY(add_choice(k, word));
+    CTT_CHECK(k->choices > 1, CTT_EINVAL, "%s: two choices are the fewest",
+              k->opt->name);
+    rc = word != NULL;
+out:
+    return rc;
+}
+
+/* ---- a line ---- */
+
+static const struct {
+    const char *word;
+    int (*read)(struct ctt_setting *k, char **rest);    /* 1: passed "if" */
+} kinds[] = {
+    [CTT_SETTING_RANGE] = { "range", read_range },
+    [CTT_SETTING_LOG] = { "log", read_log },
+    [CTT_SETTING_INT] = { "int", read_int },
+    [CTT_SETTING_CHOICE] = { "choice", read_choices },
+};
+
+static int kind_of(const char *word)
+{
+    for (size_t i = 0; i < CTT_LEN(kinds); i++)
+        if (strcmp(word, kinds[i].word) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* What follows the numbers or choices; passed: "if" has been read. */
+static int read_when(struct ctt_setting *k, int passed, char **rest)
+{
+    const char *word = passed ? "if" : strtok_r(NULL, BLANK, rest);
+    int rc = 0;
+
+    k->when.of = -1;
+    if (!word)
+        goto out;
+    CTT_CHECK(strcmp(word, "if") == 0, CTT_EINVAL, "%s: only 'if' may follow, "
+              "not '%s'", k->opt->name, word);
+    k->when_text = strtok_r(NULL, BLANK, rest);
+    CTT_CHECK(k->when_text, CTT_EINVAL, "%s: a condition must follow 'if'",
+              k->opt->name);
+    word = strtok_r(NULL, BLANK, rest);
+    CTT_CHECK(!word, CTT_EINVAL, "%s: one condition without blanks may follow "
+              "'if', then nothing, not '%s'", k->opt->name, word);
+out:
+    return rc;
+}
+
+static int option_of(const struct ctt_space *s, const char *name,
+                     struct ctt_setting *k)
+{
+    int row, rc = 0;
+
+    name += strncmp(name, "--", 2) == 0 ? 2 : 0;
+    row = ctt_opt_find(ctt_train_opts, name);
+    CTT_CHECK(row >= 0, CTT_EINVAL, "'%s' is no option of convtt-train", name);
+    k->opt = &ctt_train_opts[row];
+    CTT_CHECK(!ctt_space_fixed(k->opt), CTT_EINVAL, "--%s cannot vary: %s",
+              name, ctt_space_fixed(k->opt));
+    for (int i = 0; i < s->count; i++)
+        CTT_CHECK(s->setting[i].opt != k->opt, CTT_EINVAL, "--%s stands in "
+                  "line %d already", name, s->setting[i].line);
+    CTT_CHECK(s->count < CTT_SETTINGS, CTT_EINVAL, "more than %d settings",
+              CTT_SETTINGS);
+out:
+    return rc;
+}
+
+/* A # after a blank, or first, begins a comment. */
+static void cut_comment(char *text)
+{
+    for (char *p = text; (p = strchr(p, '#')) != NULL; p++)
+        if (p == text || strchr(BLANK, p[-1])) {
+            *p = '\0';
+            return;
+        }
+}
+
+static int read_setting(struct ctt_space *s, char *text, int line)
+{
+    struct ctt_setting k = { .line = line };
+    char *rest = NULL, *name, *word;
+    int kind, rc = 0;
+
+    cut_comment(text);
+    name = strtok_r(text, BLANK, &rest);
+    if (!name)
+        goto out;
+    CTT_TRY(option_of(s, name, &k));
+    word = strtok_r(NULL, BLANK, &rest);
+    CTT_CHECK(word && (kind = kind_of(word)) >= 0, CTT_EINVAL, "%s: '%s' "
+              "is none of range, log, int and choice", k.opt->name,
+              word ? word : "");
+    k.kind = (enum ctt_setting_kind)kind;
+    CTT_TRY(kinds[kind].read(&k, &rest));
+    CTT_TRY(read_when(&k, rc == 1, &rest));
+    s->setting[s->count++] = k;
+out:
+    return rc < 0 ? rc : 0;
+}
+
+int ctt_space_line(struct ctt_space *s, char *text, int line)
+{
+    int rc = read_setting(s, text, line);
+
+    return rc < 0 ? ctt_error(rc, "%s:%d: %s", s->path, line, ctt_errmsg()) : 0;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * search_child.c: the processes that train the trials of a search: this program
+ * with the settings of a trial.  OpenMP and HDF5 do not survive a fork, so each
+ * executes the program anew. */
+#define _GNU_SOURCE    /* sched_getaffinity() */
+#include "tools/search_run.h"
+#include "net/clock.h"
+#include "net/newfile.h"
+#include "tools/tool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#define STEM "trial"
+
+enum { ARGUMENTS = CTT_OPT_MAX + 8, CANNOT_RUN = 127 };
+
+int ctt_search_file(const struct ctt_search_run *r,
+                    const struct ctt_search_job *job, const char *ending,
+                    char path[CTT_SEARCH_PATH])
+{
+    char repeat[24] = "";
+    int rc = 0;
+
+    if (job->repeat)
+        snprintf(repeat, sizeof(repeat), ".%d", job->repeat + 1);
+    CTT_CHECK(snprintf(path, CTT_SEARCH_PATH, "%s/" STEM "%d%s.%s", r->folder,
+                       job->trial + 1, repeat, ending) < CTT_SEARCH_PATH,
+              CTT_EINVAL, "%s: name too long", r->folder);
+out:
+    return rc;
+}
+
+/* ---- its settings ---- */
+
+struct paths { char out[CTT_SEARCH_PATH], checkpoint[CTT_SEARCH_PATH],
+                    log[CTT_SEARCH_PATH], said[CTT_SEARCH_PATH]; };
+
+static int processors(void)
+{
+    cpu_set_t all;
+
+    return sched_getaffinity(0, sizeof(all), &all) == 0 ? CPU_COUNT(&all) : 1;
+}
+
+/* Options of the search itself get their defaults. */
+static int leave_search(struct ctt_train_cfg *c)
+{
+    int rc = 0;
+
+    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++)
+        if (strcmp(o->section, CTT_SEARCH_SECTION) == 0)
+            CTT_TRY(ctt_opt_set(ctt_train_opts, c, o->name, o->dflt));
+out:
+    return rc;
+}
+
+static int settings_of(const struct ctt_search_run *r,
+                       const struct ctt_search_job *job, struct paths *p,
+                       struct ctt_train_cfg *c)
+{
+    const struct ctt_train_cfg *all = r->s->cfg;
+    int threads = all->threads ? all->threads : processors(), rc;
+
+    *c = *all;
+    CTT_TRY(leave_search(c));
+    CTT_TRY(ctt_search_file(r, job, "h5", p->out));
+    CTT_TRY(ctt_search_file(r, job, "ckpt", p->checkpoint));
+    CTT_TRY(ctt_search_file(r, job, "jsonl", p->log));
+    CTT_TRY(ctt_search_file(r, job, "txt", p->said));
+    c->out = p->out;
+    c->checkpoint = p->checkpoint;
+    c->log_json = p->log;
+    c->test = NULL;
+    c->threads = threads > all->jobs ? threads / all->jobs : 1;
+    c->seed = all->seed + job->repeat;
+    c->pause = r->s->epochs[job->rung];
+    c->resume = access(p->checkpoint, F_OK) == 0 && access(p->log, F_OK) == 0;
+    CTT_TRY(ctt_space_apply(r->space, &r->s->draw[job->trial], c));
+out:
+    return rc;
+}
+
+/* ---- its arguments ---- */
+
+struct row { const struct ctt_opt *o; const struct ctt_train_cfg *c; };
+
+/* " name=value". */
+static int print_row(FILE *f, const void *arg)
+{
+    const struct row *r = arg;
+    const struct ctt_opt one[2] = { *r->o };
+
+    ctt_opt_print(one, r->c, f);
+    return 0;
+}
+
+static int argument(const struct ctt_opt *o, const struct ctt_train_cfg *c,
+                    char **out)
+{
+    char *text = NULL;
+    size_t room;
+    int rc;
+
+    CTT_TRY(ctt_text_collect("--search", print_row, &(struct row){ o, c },
+                             &text));
+    if (o->type == CTT_FLAG)
+        text[strcspn(text, "=")] = '\0';
+    room = strlen(text) + 2;
+    *out = ctt_calloc(room, 1);
+    CTT_TRY(*out ? 0 : CTT_ENOMEM);
+    snprintf(*out, room, "--%s", text + 1);
+out:
+    ctt_free(text);
+    return rc;
+}
+
+static void free_arguments(char *argv[ARGUMENTS])
+{
+    for (int i = 0; i < ARGUMENTS; i++)
+        ctt_free(argv[i]);
+}
+
+static int arguments(const struct ctt_search_run *r,
+                     const struct ctt_train_cfg *c, char *argv[ARGUMENTS])
+{
+    const char *const last[] = { "--", r->j->text };
+    int n = 0, rc;
+
+    argv[n] = ctt_strdup("convtt-train");
+    CTT_TRY(argv[n++] ? 0 : CTT_ENOMEM);
+    for (const struct ctt_opt *o = ctt_train_opts; o->name; o++)
+        if (!ctt_opt_is_default(o, c))
+            CTT_TRY(argument(o, c, &argv[n++]));
+    for (size_t i = 0; i < CTT_LEN(last) && r->j->text; i++) {
+        argv[n] = ctt_strdup(last[i]);
+        CTT_TRY(argv[n++] ? 0 : CTT_ENOMEM);
+    }
+out:
+    return rc;
+}
+
+/* ---- a process ---- */
+
+/* In the new process: only what a signal handler may do.  It does not outlive
+ * its parent, however that ends. */
+static void become(char **argv, int in, int said, pid_t parent)
+{
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (getppid() == parent && dup2(in, STDIN_FILENO) >= 0 &&
+        dup2(said, STDOUT_FILENO) >= 0 && dup2(said, STDERR_FILENO) >= 0)
+        execv("/proc/self/exe", argv);
+    _exit(CANNOT_RUN);
+}
+
+static int spawn(const struct ctt_search_run *r, char **argv,
+                 const char *said, pid_t *id)
+{
+    int in = -1, fd = -1, rc = 0;
+    pid_t parent = getpid();
+
+    CTT_CHECK(mkdir(r->folder, 0777) == 0 || errno == EEXIST, CTT_EIO,
+              "%s: %s", r->folder, strerror(errno));
+    in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    fd = open(said, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    CTT_CHECK(in >= 0 && fd >= 0, CTT_EIO, "%s: %s", said, strerror(errno));
+    *id = fork();
+    if (*id == 0)
+        become(argv, in, fd, parent);
+    CTT_CHECK(*id > 0, CTT_EIO, "no further process: %s", strerror(errno));
+out:
+    if (in >= 0)
+        close(in);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+int ctt_search_start(struct ctt_search_run *r, const struct ctt_search_job *job)
+{
+    struct paths *p = ctt_calloc(1, sizeof(*p));
+    char *argv[ARGUMENTS] = { NULL };
+    struct ctt_search_child *child = r->child;
+    struct ctt_train_cfg c;
+    pid_t id = 0;
+    int rc = p ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(settings_of(r, job, p, &c));
+    CTT_TRY(arguments(r, &c, argv));
+    CTT_TRY(spawn(r, argv, p->said, &id));
+    while (child->id)
+        child++;
+    *child = (struct ctt_search_child){ id, *job, ctt_seconds() };
+    ctt_search_at(r->s, job->trial, job->repeat)->running = 1;
+out:
+    free_arguments(argv);
+    ctt_free(p);
+    return rc;
+}
+
+int ctt_search_running(const struct ctt_search_run *r)
+{
+    int n = 0;
+
+    for (int i = 0; i < r->s->cfg->jobs; i++)
+        n += r->child[i].id != 0;
+    return n;
+}
+
+/* ---- what became of it ---- */
+
+/* The last line of an error in what it said, without the program's name; ""
+ * if there is none. */
+static void last_error(const char *path, char *line, size_t size)
+{
+    static const char name[] = "convtt-train: ", not[] = "warning: ";
+    char text[2048];
+    FILE *f = fopen(path, "re");
+
+    line[0] = '\0';
+    while (f && fgets(text, sizeof(text), f))
+        if (strncmp(text, name, sizeof(name) - 1) == 0 &&
+            strncmp(text + sizeof(name) - 1, not, sizeof(not) - 1) != 0)
+            snprintf(line, size, "%.*s", (int)strcspn(text, "\n") -
+                     (int)sizeof(name) + 1, text + sizeof(name) - 1);
+    if (f)
+        fclose(f);
+}
+
+static int judge(const struct ctt_search_run *r,
+                 const struct ctt_search_job *job, int status, char **failed)
+{
+    char said[CTT_SEARCH_PATH], line[1024];
+    int rc;
+
+    *failed = NULL;
+    CTT_TRY(ctt_search_file(r, job, "txt", said));
+    CTT_CHECK(!WIFSIGNALED(status), CTT_EIO, "trial %d was killed by signal "
+              "%d; the same command goes on (what it said is in %s)",
+              job->trial + 1, WTERMSIG(status), said);
+    if (WEXITSTATUS(status) == 0)
+        goto out;
+    CTT_CHECK(WEXITSTATUS(status) != CANNOT_RUN, CTT_EIO, "trial %d: "
+              "/proc/self/exe cannot be run", job->trial + 1);
+    last_error(said, line, sizeof(line));
+    CTT_CHECK(line[0], CTT_EIO, "trial %d was stopped; the same command goes "
+              "on", job->trial + 1);
+    *failed = ctt_strdup(line);
+    rc = *failed ? 0 : CTT_ENOMEM;
+out:
+    return rc;
+}
+
+/* Milliseconds between two looks. */
+enum { LOOK = 10 };
+
+static void rest(void)
+{
+    nanosleep(&(struct timespec){ 0, LOOK * 1000000 }, NULL);
+}
+
+/* The process that has ended, or NULL. */
+static struct ctt_search_child *ended(const struct ctt_search_run *r,
+                                      int *status)
+{
+    for (int i = 0; i < r->s->cfg->jobs; i++)
+        if (r->child[i].id && waitpid(r->child[i].id, status, WNOHANG) > 0)
+            return &r->child[i];
+    return NULL;
+}
+
+int ctt_search_wait(struct ctt_search_run *r, struct ctt_search_job *job,
+                    double *seconds, char **failed)
+{
+    struct ctt_search_child *child;
+    int status = 0, rc = 0;
+
+    while (!ctt_tool_stop() && !(child = ended(r, &status))) {
+        ctt_search_progress(r);
+        rest();
+    }
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped: the same command goes on "
+              "from %s", r->log_path);
+    *job = child->job;
+    *seconds = ctt_seconds() - child->began;
+    child->id = 0;
+    ctt_search_at(r->s, job->trial, job->repeat)->running = 0;
+    rc = judge(r, job, status, failed);
+out:
+    return rc;
+}
+
+void ctt_search_stop(struct ctt_search_run *r)
+{
+    for (int i = 0; i < r->s->cfg->jobs; i++)
+        if (r->child[i].id)
+            kill(r->child[i].id, SIGTERM);
+    for (int i = 0; i < r->s->cfg->jobs; i++) {
+        while (r->child[i].id && waitpid(r->child[i].id, NULL, 0) < 0 &&
+               errno == EINTR)
+            ;
+        r->child[i].id = 0;
+    }
+}
+
+void ctt_search_clear(const struct ctt_search_run *r)
+{
+    DIR *d = opendir(r->folder);
+
+    for (struct dirent *e; d && (e = readdir(d)) != NULL; )
+        if (strncmp(e->d_name, STEM, sizeof(STEM) - 1) == 0)
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d) {
+        closedir(d);
+        rmdir(r->folder);
+    }
+}
