@@ -26,7 +26,8 @@ struct ctt_eval_set {
 int  ctt_eval_batch(const struct ctt_train_cfg *cfg, const struct ctt_data *d);
 
 /* Opens batches of n clips of at most `frames` frames; buckets: as --buckets;
- * the order may be changed until it is run.  The ranks of comm share the batches; answers: bytes that a batch comes to. */
+ * the order may be changed until it is run.  The ranks of comm share the
+ * batches; answers: bytes that a batch comes to. */
 int  ctt_eval_set_open(struct ctt_data *d, int n, int frames,
                        const char *buckets, struct ctt_comm *comm,
                        int64_t answers, struct ctt_eval_set *out);

@@ -30,19 +30,21 @@ numbers='2 4 8'
 mkdir video
 for i in $(seq 24); do
     mkdir video/$i
-    for t in $(seq $((4 + i % 3))); do
-        { printf 'P5\n8 8\n255\n'
-          for y in $(seq 0 7); do
-              for x in $(seq 0 7); do
-                  at=$x
-                  [ $((i % 2)) = 1 ] || at=$y
-                  [ $(((at + i + t) % 8)) -lt 3 ] && printf z || printf '%s' $t
-              done
-          done; } > video/$i/$t.pgm
-    done
-    [ "$i" -le 16 ] && echo "video/$i $((i % 2))" >> train.txt ||
-        echo "video/$i $((i % 2))" >> val.txt
+    [ "$i" -le 16 ] && to=train.txt || to=val.txt
+    echo "video/$i $((i % 2))" >> $to
 done
+awk 'BEGIN {
+    for (i = 1; i <= 24; i++)
+        for (t = 1; t <= 4 + i % 3; t++) {
+            file = "video/" i "/" t ".pgm"
+            printf "P5\n8 8\n255\n" > file
+            for (k = 0; k < 64; k++) {
+                at = i % 2 ? k % 8 : int(k / 8)
+                printf "%s", (at + i + t) % 8 < 3 ? "z" : t > file
+            }
+            close(file)
+        }
+}'
 net() {   # net FILE [NORM]: a classifier
     echo 'input x h=8 w=8 c=1 colour=gray mean=0.3 std=0.2'
     echo 'conv e in=x out=4 kernel=3 pad=1'
@@ -138,7 +140,8 @@ done
 # 4. Killed in a step; two go on with the checkpoint of four.
 run='class.net --batch 8 --epochs 40 --checkpoint-every 1'
 pids() { pgrep -P "$1"; }
-begin() {   # begin N ARGUMENT...: in the background, until a checkpoint is there
+# begin N ARGUMENT...: in the background, until a checkpoint is there
+begin() {
     local n=$1
     shift
     rm -f some.h5 some.ckpt
