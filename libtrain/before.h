@@ -18,16 +18,18 @@ static inline int ctt_auto_batch(const struct ctt_train_cfg *cfg)
     return cfg->batch == CTT_OPT_WORD;
 }
 
-/* Replaces the words in cfg by numbers, which are said to ev.  shards, where
- * a launcher has started the processes of cfg->comm and none is given: one
- * a process and, with --deterministic, at least 8, so that as many processes or
- * fewer come to the same model; fewer than 8 if --batch allows no more.
- * CTT_EINVAL: the processes cannot share a batch equally.  batch: the
- * largest power of two, up to the clips of train, with which all that
- * a training needs fits into memory; CTT_ENOMEM if none does.  lr: of a range
- * test (lr_range.c).  m stays as it is.  In a run that resumes (m->train)
- * they are the numbers of the checkpoint, and so is that of shards.  CTT_ESTOP
- * if ctt_stopped(). */
+/* Replaces the words in cfg by numbers, which are said to ev.
+ *
+ * batch: the largest power of two, up to the clips of train, with which all
+ * that a training needs fits into memory; CTT_ENOMEM if none does.
+ * lr: of a range test (lr_range.c).
+ * shards, if a launcher has started the processes of cfg->comm and none are
+ * given: one a process and, with --deterministic, at least 8, so that as many
+ * processes or fewer come to the same model; fewer than 8 if --batch allows no
+ * more.  CTT_EINVAL: the processes cannot share a batch equally.
+ *
+ * m stays as it is.  In a run that resumes (m->train) they are the numbers of
+ * the checkpoint.  CTT_ESTOP if ctt_stopped(). */
 int  ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
                     struct ctt_data *train, struct ctt_data *val,
                     const struct ctt_events *ev);

@@ -9,7 +9,7 @@
 struct ctt_trainer;
 
 /* Bytes of a message that ranks tell each other. */
-enum { CTT_ROW_TEXT = 256 };
+enum { CTT_ROW_TEXT = 512 };
 
 /* ctt_error() with what a rank has said; rank 0 is not named. */
 int  ctt_rank_error(int rc, int rank, const char *why);

@@ -208,6 +208,23 @@ static const struct ctt_chapter chapters[] = {
       "the whole batch does, but for rounding: batch norms have the statistics "
       "of a part, their running ones move once a batch, and clips of a part "
       "are mixed." },
+    { "SEVERAL PROCESSES",
+      "Started by mpirun or srun, the processes share each batch: --batch is "
+      "the whole one, and its shards (--shards) are divided equally. If none "
+      "are given there are 8, or as many as processes if these are more, and "
+      "fewer than 8 if --batch is not a multiple of that; a resumed run has "
+      "those of its checkpoint. The number of processes is a power of two. "
+      "With --deterministic=on 1, 2, 4 and 8 processes write the same file, "
+      "also if a run that was stopped or killed is resumed with another "
+      "number. Batches of tests are shared too. Rank 0 alone prints and "
+      "writes; all read the clips, the model text and the checkpoint, so "
+      "these are on a file system that all have.\n\n"
+      "--threads=0 is the processors that the launcher allows, divided by the "
+      "processes of a machine that share them, and --affinity=auto gives each "
+      "its own. An error of one process ends all, a signal to one stops all "
+      "after the same step, and if one stands still for --stall seconds, "
+      "each says where it is and all end. --folds, --doctor and "
+      "--amp-plan are for one process." },
     { "GPU",
       "--device=cuda computes on the current CUDA device (choose another with "
       "CUDA_VISIBLE_DEVICES). All options mean the same as on a CPU. "

@@ -129,9 +129,9 @@ static void on_progress(void *arg, const struct ctt_progress *p)
         snprintf(ranks, sizeof(ranks), " on %d processes", p->ranks);
     puts_of[p->task](p, what, sizeof(what));
     ctt_say_amp(p, what, sizeof(what));
-    ctt_tool_progress(0, "epoch %d/%d %d/%d%s: %s, %.1f %s/s, waiting for "
-                      "clips %.0f%%, %s left", p->epoch, p->epochs, p->batch,
-                      p->batches, ranks, what, p->clips_a_second,
+    ctt_tool_progress(0, "epoch %d/%d %d/%d%s: %s, %.1f %s/s, waiting "
+                      "for clips %.0f%%, %s left", p->epoch, p->epochs,
+                      p->batch, p->batches, ranks, what, p->clips_a_second,
                       units[p->task], 100 * p->wait,
                       ctt_say_clock(p->left, left, sizeof(left)));
 }

@@ -23,26 +23,28 @@ if ! mpirun -np 2 true > out 2> err < /dev/null; then
 fi
 every=${CTT_CHECK_EVERY:-1}
 numbers='2 4 8'
-[ "$every" = 1 ] || numbers=4
+[ "$every" = 1 ] || numbers=4    # a sample
 
 # Clips are folders of four to six pictures: a bright bar that moves right or
 # down.
 mkdir video
 for i in $(seq 24); do
     mkdir video/$i
-    for t in $(seq $((4 + i % 3))); do
-        { printf 'P5\n8 8\n255\n'
-          for y in $(seq 0 7); do
-              for x in $(seq 0 7); do
-                  at=$x
-                  [ $((i % 2)) = 1 ] || at=$y
-                  [ $(((at + i + t) % 8)) -lt 3 ] && printf z || printf '%s' $t
-              done
-          done; } > video/$i/$t.pgm
-    done
-    [ "$i" -le 16 ] && echo "video/$i $((i % 2))" >> train.txt ||
-        echo "video/$i $((i % 2))" >> val.txt
+    [ "$i" -le 16 ] && to=train.txt || to=val.txt
+    echo "video/$i $((i % 2))" >> $to
 done
+awk 'BEGIN {
+    for (i = 1; i <= 24; i++)
+        for (t = 1; t <= 4 + i % 3; t++) {
+            file = "video/" i "/" t ".pgm"
+            printf "P5\n8 8\n255\n" > file
+            for (k = 0; k < 64; k++) {
+                at = i % 2 ? k % 8 : int(k / 8)
+                printf "%s", (at + i + t) % 8 < 3 ? "z" : t > file
+            }
+            close(file)
+        }
+}'
 net() {   # net FILE [NORM]: a classifier
     echo 'input x h=8 w=8 c=1 colour=gray mean=0.3 std=0.2'
     echo 'conv e in=x out=4 kernel=3 pad=1'
@@ -127,7 +129,7 @@ grep -q 'learn: rank .*: step [0-9]*: .*lost' err || fail "strict: $(cat err)"
 rm -rf lost
 
 # 3. A rank has no memory: all end.
-for k in 1 9 30; do
+for k in $([ "$every" = 1 ] && echo 1 9) 30; do
     timeout 60 mpirun -np 4 "$bin/tests/comm/learn" class.net train.txt $k \
         > out 2> err < /dev/null
     got=$?
@@ -136,9 +138,10 @@ for k in 1 9 30; do
 done
 
 # 4. Killed in a step; two go on with the checkpoint of four.
-run='class.net --batch 8 --epochs 40 --checkpoint-every 1'
+run='class.net --batch 8 --epochs 30 --checkpoint-every 1'
 pids() { pgrep -P "$1"; }
-begin() {   # N ARGUMENT...: in the background, until a checkpoint is there
+# begin N ARGUMENT...: in the background, until a checkpoint is there
+begin() {
     local n=$1
     shift
     rm -f some.h5 some.ckpt
@@ -165,7 +168,6 @@ for rank in 1 3; do
     begin 4
     kill -9 "$(pids $pid | sed -n ${rank}p)"
     ends 'a killed rank' any
-    [ ! -e some.h5 ] || cmp -s one.h5 some.h5 && fail 'it was not killed'
     under 2 $run -o some.h5 --checkpoint some.ckpt --resume ||
         fail "resumed with 2: $(head -5 err)"
     cmp one.h5 some.h5 || fail 'killed and resumed: another model'
@@ -197,9 +199,10 @@ wrong 1 'nowhere: no such' mpirun -np 2 $one --data nowhere
 wrong 1 '3 processes: not a power of two' mpirun -np 3 $one --data train.txt
 wrong 1 '--batch=6 has 2 shards, which 4 processes cannot share' \
     mpirun -np 4 $one --data train.txt --batch 6
-wrong 1 '--batch=8 has 2 shards, which 4 processes cannot share' \
+[ "$every" != 1 ] || wrong 1 '--batch=8 has 2 shards, which 4 processes cannot share' \
     mpirun -np 4 $one --data train.txt --shards 2
 for what in --doctor '--folds 2'; do
+    [ "$what" = --doctor ] || [ "$every" = 1 ] || continue
     wrong 1 "${what% *} is for one process, not for 2" \
         mpirun -np 2 $one --data train.txt $what
 done
@@ -207,7 +210,7 @@ wrong 1 'rank 1: nowhere: no such' mpirun -np 1 $one --data train.txt : \
     -np 1 $one --data nowhere
 wrong 1 'rank 1: not the settings of rank 0' \
     mpirun -np 1 $one --data train.txt : -np 1 $one --data train.txt --seed 2
-wrong 1 'rank 1: not the clips of rank 0' \
+[ "$every" != 1 ] || wrong 1 'rank 1: not the clips of rank 0' \
     mpirun -np 1 $one --data train.txt : -np 1 $one --data val.txt
 [ ! -e a.h5 ] || fail 'a run that failed has written its model'
 [ "$(mpirun -np 4 "$bin/convtt-train" --version | wc -l)" = 1 ] ||
