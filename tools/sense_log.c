@@ -25,8 +25,8 @@ int ctt_sense_key_print(const struct ctt_sense_key *k, const char *begin,
 {
     return snprintf(line, size, "%s\"model\":\"%08" PRIx32 "\",%s"
                     "\"clips\":\"%08" PRIx32 "\",\"count\":%d,"
-                    "\"device\":\"%s\",\"threads\":%d,\"timed\":%d,"
-                    "\"machine\":\"%08" PRIx32 "\"}\n", begin,
+                    "\"device\":\"%s\",\"threads\":%d,"
+                    "\"timed\":%d,\"machine\":\"%08" PRIx32 "\"}\n", begin,
                     k->model, more, k->data, k->clips, k->device, k->threads,
                     k->timed, k->machine);
 }

@@ -67,7 +67,7 @@ sections convtt-train Data 'Augmentation in training' Model Optimiser \
     Validation Search 'Early observation' \
     Prediction 'Mixed precision' $trainer
 sections convtt-compress Thinning SVD 'Tensor trains' Pruning Folding Sharing \
-    Rounding Choices Retraining Sensitivity Budget Data \
+    Rounding Choices Retraining Sensitivity Explanation Budget Data \
     'Augmentation in training' Model Optimiser Validation 'Early observation' \
     'Mixed precision' $trainer
 sections convtt-infer Recognition Decision Prediction Stream Measuring Data \
