@@ -112,7 +112,7 @@ for use in fit pick prove; do
     n=$((n + 1))
     cp lists/videos/v$n.$ending $use/walk/
     for i in 1 2 3; do
-        { printf 'P6 4 4 255\n'; head -c 48 /dev/zero | tr '\0' "\\3$i$n"; } \
+        { printf 'P6\n4 4\n255\n'; head -c 48 /dev/zero | tr '\0' "\\3$i$n"; } \
             > $use/run/seen/$i.ppm
     done
 done
