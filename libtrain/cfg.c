@@ -51,13 +51,13 @@ const struct ctt_opt ctt_train_opts[] = {
       "or a pack; digits:DIR are the pictures of MNIST in DIR, mnist:DIR "
       "generates Moving-MNIST sequences from them", .letter = 'd',
       .arg = "PATH", .section = "Data", .tags = COMMON | RESUME },
-    { "val", CTT_STRING, FIELD(val), "", "validation clips; not given: "
-      "--val-split of --data", .arg = "PATH", .section = "Data",
-      .tags = COMMON | RESUME },
-    { "test", CTT_STRING, FIELD(test), "", "clips that choose nothing: scored "
-      "once, when the model is written; not given: split test of --data",
-      .arg = "PATH", .section = "Data", .needs = "folds=0",
-      .tags = RESUME | TRAINER },
+    { "val", CTT_STRING, FIELD(val), "", "validation clips: as --data, but a "
+      "folder per class needs no splits; not given: --val-split of --data",
+      .arg = "PATH", .section = "Data", .tags = COMMON | RESUME },
+    { "test", CTT_STRING, FIELD(test), "", "clips that choose nothing, named "
+      "as those of --val: scored once, when the model is written; not given: "
+      "split test of --data", .arg = "PATH", .section = "Data",
+      .needs = "folds=0", .tags = RESUME | TRAINER },
     { "split", CTT_STRING, FIELD(split), "train", "split of --data to train "
       "on", .arg = "NAME", .section = "Data", .tags = STEP },
     { "val-split", CTT_STRING, FIELD(val_split), "validation", "split to "
@@ -111,6 +111,16 @@ const struct ctt_opt ctt_train_opts[] = {
       "begins with the values it sets; an option of this section that is given "
       "replaces its value", .choices = augments, .section = AUGMENT,
       .needs = RECOGNISE, .tags = STEP | QUIET },
+    { "rand-augment", CTT_INT, FIELD(rand_augment), "0", "instead of the "
+      "values of --augment, change each clip in N ways that are drawn from "
+      "--crop-area, --crop-aspect, --speed, --start, --brightness, --contrast, "
+      "--random-gamma, --saturation and --erase, all at --magnitude (Cubuk and "
+      "others 2020); one of these that is given is not drawn from; 0: off", 0,
+      9, .arg = "N", .section = AUGMENT, .needs = RECOGNISE,
+      .tags = STEP | QUIET },
+    { "magnitude", CTT_FLOAT, FIELD(magnitude), "5", "how strong what is drawn "
+      "is", 0.1, CTT_MAGNITUDES, .arg = "M", .section = AUGMENT,
+      .needs = "rand-augment", .tags = STEP | QUIET },
     { "jitter", CTT_FLAG, FIELD(jitter), "0", "crop frames at a "
       "random position (see scale= of the model's input)", .section = AUGMENT,
       .tags = STEP },
@@ -459,7 +469,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "off", 0, 100000, .arg = "EPOCHS", .section = "Output",
       .needs = "!folds !doctor !amp-plan", .tags = RESUME | TRAINER | QUIET },
     { "log-csv", CTT_STRING, FIELD(log_csv), "", "log with one CSV row per "
-      "epoch", .arg = "FILE", .section = "Output", .tags = RESUME | TRAINER },
+      "epoch; val_top1_low to val_top1_high is the 95% confidence interval of "
+      "val_top1", .arg = "FILE", .section = "Output",
+      .tags = RESUME | TRAINER },
     { "log-json", CTT_STRING, FIELD(log_json), "", "log with one JSON object "
       "per epoch", .arg = "FILE", .section = "Output",
       .tags = RESUME | TRAINER },

@@ -5,6 +5,7 @@
 #include "libtrain/amp.h"
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
+#include "libtrain/data/augment.h"
 #include "libtrain/data/bucket.h"
 #include "libtrain/predict/predict.h"
 #include "libtrain/recognise/ahead.h"
@@ -38,6 +39,9 @@ static int check_recognise(const struct ctt_train_cfg *cfg)
     CTT_CHECK(!cfg->sampler || !cfg->class_weights, CTT_EINVAL,
               "--sampler=balanced and --class-weights=balanced: small classes "
               "would count twice");
+    CTT_CHECK(!cfg->rand_augment || ctt_augment_of(cfg, 0).open, CTT_EINVAL,
+              "--rand-augment: every change that it draws from was given a "
+              "value of its own");
     CTT_TRY(ctt_ahead_check(cfg));
     CTT_TRY(ctt_asks_parse(cfg, &asks));
     CTT_CHECK(cfg->full_weight > 0 || asks.frames ||

@@ -359,7 +359,8 @@ static int augmentation(struct patient *p, struct ctt_finding *f)
           "the deviation %.2g to %.2g of what it was", look[0].clips, shift,
           least, most);
     if (shift > SHIFT_MOST || least * SPREAD_MOST < 1 || most > SPREAD_MOST)
-        MENDS(f, a.brightness + a.contrast > 0
+        MENDS(f, a.draws ? "a smaller --magnitude" :
+                 a.brightness + a.contrast > 0
                  ? "a smaller --brightness or --contrast"
                  : "no --jitter: what the crop may leave out is not alike");
     ctt_clip_looks_free(look);

@@ -53,6 +53,8 @@ columns[] = {
     COLUMN(AMP, "loss_scale", REAL, p.scale),
     COLUMN(AMP, "skipped", INT64, p.skipped),
     COLUMN(ANY, "seconds", REAL, p.seconds),
+    COLUMN(RECOGNISE, "val_top1_low", TEST, val.top1_95[0]),
+    COLUMN(RECOGNISE, "val_top1_high", TEST, val.top1_95[1]),
 };
 
 /* The epoch of a row, which is its first number; 0 for any other line. */

@@ -16,6 +16,7 @@ enum ctt_sampler    { CTT_PLAIN, CTT_BALANCED };    /* and class weights */
 enum ctt_amp        { CTT_O0, CTT_O1, CTT_O2 };
 enum ctt_pick       { CTT_PICK_AUTO, CTT_PICK_BEST, CTT_PICK_LAST, CTT_PICK_EMA,
                       CTT_PICK_EMA_LAST };
+enum { CTT_MAGNITUDES = 10 };    /* the largest --magnitude */
 enum ctt_preset     { CTT_AUGMENT_OFF, CTT_AUGMENT_LIGHT, CTT_AUGMENT_STRONG };
 enum ctt_frame_loss { CTT_FRAME_NONE, CTT_FRAME_ALL, CTT_FRAME_LINEAR,
                       CTT_FRAME_EXP };
@@ -29,10 +30,11 @@ struct ctt_train_cfg {
     const char *background;
     float fps;
     int   workers, cache, min_frames, max_frames, strict;
-    int   augment, jitter, flip;
+    int   augment, jitter, flip, rand_augment;
     float crop_area, crop_aspect, speed, start, brightness, contrast;
     float random_gamma, saturation, grey, erase, mixup, cutmix;    /* NAN: as
                               augment says */
+    float magnitude;
     const char *observe;
     int   frame_loss, frame_asks;
     float observe_weight, full_weight, label_smooth, distil, self_distil;
@@ -149,9 +151,10 @@ struct ctt_progress {
 
 /* The result of a test.  Recognise: loss and accuracy, 0..1, at the last of
  * --val-ratios, and their means over all of these.  Predict: loss over all
- * frames but the first, and the mean quality of the future frames. */
+ * frames but the first, and the mean quality of the future frames.  top1_95:
+ * the 95% confidence interval of top1; checkpoints do not hold it. */
 struct ctt_test_score { double loss, top1, top5, mse, psnr, ssim, ssim2,
-                               mean_loss, mean_top1; };
+                               mean_loss, mean_top1, top1_95[2]; };
 
 /* One row of the logs. */
 struct ctt_epoch {

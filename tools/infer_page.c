@@ -186,7 +186,9 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "those taken; waiting ones, of which that is not known yet; late: taken "
       "more than one frame of the model after they arrived; steps given to the "
       "model and skipped ones; frames inferred; answers and events; damaged "
-      "frames, jumps of the time stamps, resets, slides of --sliding, "
+      "frames, and missing ones, which a file or stream that was cut short "
+      "says that it has; jumps of the time stamps, resets, slides of "
+      "--sliding, "
       "reconnects; the times of a step and from the arrival of a frame to its "
       "answer, at most 1% too high. With --json this is an object stats, at "
       "the end total, on standard output, otherwise lines on standard error "
@@ -213,7 +215,9 @@ const struct ctt_chapter ctt_infer_chapters[] = {
       "A list has at most 4096 streams, with --sliding half as many." },
     { "EXIT STATUS",
       "0: success; of a stream, also that it was stopped by Ctrl-C, SIGTERM or "
-      "SIGHUP. "
+      "SIGHUP, or that it was cut short: a line says so, and all frames that "
+      "came are answered. A clip that was cut short is answered as far as it "
+      "goes, with a warning; with --strict it is an error. "
       "1: an error, or no clip could be read; a stream failed, also one of "
       "many, all of its --reconnects are spent, or standard output was closed; "
       "events, the video and the counts until then are complete. 2: a wrong "

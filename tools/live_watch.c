@@ -22,12 +22,13 @@ enum { TICK = 100000000 };
 
 /* What is counted of a stream and of all; those of --exec only of all. */
 enum { DECODED, BETWEEN, DROPPED, TAKEN, WAITING, LATE, STEPS, SKIPPED,
-       INFERRED, ANSWERS, EVENTS, DAMAGED, JUMPS, RESETS, SLIDES, RECONNECTS,
-       STRIDE, OF_A_STREAM, MISSED = OF_A_STREAM, FAILED, ROWS };
+       INFERRED, ANSWERS, EVENTS, DAMAGED, MISSING, JUMPS, RESETS, SLIDES,
+       RECONNECTS, STRIDE, OF_A_STREAM, MISSED = OF_A_STREAM, FAILED, ROWS };
 static const char *const row_name[ROWS] = {
     "decoded", "between", "dropped", "taken", "waiting", "late", "steps",
-    "skipped", "inferred", "answers", "events", "damaged", "jumps", "resets",
-    "slides", "reconnects", "stride", "exec_missed", "exec_failed"
+    "skipped", "inferred", "answers", "events", "damaged", "missing",
+    "jumps", "resets", "slides", "reconnects", "stride", "exec_missed",
+    "exec_failed"
 };
 
 /* lately: since the last line. */
@@ -64,8 +65,8 @@ static void look_at(struct stream *s)
         ctt_live_counts(s->live, &c);
         memcpy(s->n, (const int64_t[ROWS]){ c.decoded, c.between, c.dropped,
                c.taken, c.waiting, c.late, c.steps, c.skipped, 0, 0, 0,
-               c.damaged, c.jumps, c.resets, 0, c.reconnects, c.stride },
-               sizeof(s->n));
+               c.damaged, c.missing, c.jumps, c.resets, 0, c.reconnects,
+               c.stride }, sizeof(s->n));
     }
     s->n[INFERRED] = s->inferred;
     s->n[ANSWERS] = s->answers;

@@ -139,10 +139,24 @@ void ctt_demux_hurry(AVFormatContext *fmt)
     fmt->max_index_size = INDEX;
 }
 
+/* A format whose beginning cannot be read: FFmpeg has one error for an end that
+ * comes too early and for a disk that fails, which io knows. */
+static int bad_header(const struct ctt_demux *d, const char *format, int e)
+{
+    int again = d->how && d->how->kind >= CTT_STREAM_ADDRESS;
+    int rc = again && e == AVERROR(EIO) ? CTT_EIO : CTT_EFORMAT;
+
+    if (d->m->rc < 0 || d->io->error < 0 ||
+        (e != AVERROR(EIO) && e != AVERROR_INVALIDDATA))
+        return ctt_av_error(d->m, e, "cannot be opened as a video");
+    return ctt_error(rc, "%s: cannot be opened as a video: %s in its header "
+                     "(%s)", d->m->path, d->io->eof_reached ? "cut short" :
+                     "damaged", format);
+}
+
 int ctt_demux_format(struct ctt_demux *d, const AVInputFormat *kind,
                      AVDictionary **opt)
 {
-    static const char what[] = "cannot be opened as a video";
     int rc = 0, e, raw = kind != NULL;
 
     if (!raw)
@@ -151,12 +165,10 @@ int ctt_demux_format(struct ctt_demux *d, const AVInputFormat *kind,
     if (d->how && d->how->kind != CTT_STREAM_CLIP)
         ctt_demux_hurry(d->fmt);
     e = avformat_open_input(&d->fmt, "", kind, opt);
-    if (e < 0)
-        CTT_TRY(ctt_av_error(d->m, e, what));
-    e = raw ? 0 : avformat_find_stream_info(d->fmt, NULL);
+    e = e < 0 || raw ? e : avformat_find_stream_info(d->fmt, NULL);
     CTT_TRY(d->m->rc);
     if (e < 0)
-        CTT_TRY(ctt_av_error(d->m, e, what));
+        CTT_TRY(bad_header(d, kind->name, e));
 out:
     av_dict_free(opt);
     return rc;
@@ -302,8 +314,7 @@ void ctt_demux_pixel(const struct ctt_demux *d, AVFrame *f, int *num, int *den)
 
 /* ---- packets ---- */
 
-/* Notes when a packet ends. */
-static void note(struct ctt_demux *d, const AVPacket *pkt)
+void ctt_demux_note(struct ctt_demux *d, const AVPacket *pkt)
 {
     double unit = av_q2d(d->fmt->streams[pkt->stream_index]->time_base), end;
     int64_t t = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
@@ -333,7 +344,7 @@ int ctt_demux_next(struct ctt_demux *d, AVPacket *pkt)
         CTT_TRY(ctt_meter_check(d->m));
         e = av_read_frame(d->fmt, pkt);
         if (e >= 0)
-            note(d, pkt);
+            ctt_demux_note(d, pkt);
     } while (e >= 0 && pkt->stream_index != d->stream->index);
     CTT_TRY(d->m->rc);
     if (e == AVERROR_EOF && d->io->error < 0)

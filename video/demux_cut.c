@@ -114,6 +114,8 @@ int64_t ctt_demux_missing(const struct ctt_demux *d, double gap)
     double fps = (double)ctt_demux_fps(d), lacks = short_of(d);
     int64_t n = d->index - d->got;
 
+    if (d->part)
+        return 1;
     if (d->index)
         return n > 0 ? n : 0;
     if (gap <= 0)

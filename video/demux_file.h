@@ -27,6 +27,7 @@ struct ctt_demux {
     int               opened;        /* io is FFmpeg's own, of an address */
     struct ctt_camera *camera;
     int               bad;           /* damaged packets in a row */
+    int               part;          /* raw frames end in a part of one */
     int64_t           damaged, bytes;
 };
 
@@ -43,6 +44,9 @@ int  ctt_demux_video(struct ctt_demux *d);
 void ctt_demux_hurry(AVFormatContext *fmt);
 int  ctt_demux_read(void *demux, uint8_t *to, int n);
 int64_t ctt_demux_to(void *demux, int64_t to, int whence);
+
+/* Notes when a packet ends. */
+void ctt_demux_note(struct ctt_demux *d, const AVPacket *pkt);
 
 /* demux_live.c: the next packet of a stream, damaged ones left out. */
 int  ctt_demux_next_live(struct ctt_demux *d, struct AVPacket *pkt);

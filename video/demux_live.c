@@ -126,6 +126,9 @@ static int open_address(struct ctt_demux *d)
         CTT_TRY(no_memory(d));
     e = avio_open2(&d->io, d->how->source, AVIO_FLAG_READ, &cb, &opt);
     d->opened = e >= 0;
+    CTT_CHECK(e != AVERROR(EIO) || strncmp(d->how->source, "http", 4) != 0,
+              CTT_EIO, "%s: cannot be reached: redirected again and again, or "
+              "no encrypted connection (TLS) with the server", d->m->path);
     if (e < 0)
         CTT_TRY(ctt_av_error(d->m, e, "cannot be reached"));
 out:
@@ -287,16 +290,20 @@ void ctt_demux_go_on(struct ctt_demux *d, const struct ctt_stream *how)
     d->how = how;
 }
 
-/* 1: the packet is one of the video that can be decoded. */
+/* 1: the packet is one of the video that can be decoded.  Of frames without a
+ * container only the last one is incomplete. */
 static int is_wanted(struct ctt_demux *d, const AVPacket *pkt)
 {
     int bad = (pkt->flags & AV_PKT_FLAG_CORRUPT) != 0;
 
+    ctt_demux_note(d, pkt);
     if (pkt->stream_index != d->stream->index)
         return 0;
     d->bad = 0;
+    d->got++;
     d->bytes += pkt->size;
-    d->damaged += bad;
+    d->part = bad && d->how->raw.w;
+    d->damaged += bad && !d->part;
     return !bad || d->stream->codecpar->codec_id != AV_CODEC_ID_RAWVIDEO;
 }
 
@@ -336,6 +343,7 @@ static int passes(struct ctt_demux *d, int e)
     if (e != AVERROR_INVALIDDATA || ++d->bad > BAD_MAX)
         return e;
     d->damaged++;
+    d->got++;
     return 0;
 }
 

@@ -70,7 +70,7 @@ int ctt_format_check(const char *name, const char *path)
 static int is_text(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if ((unsigned char)s[i] < ' ' && !strchr("\t\n\r\f", s[i]))
+        if ((unsigned char)s[i] < ' ' && (!s[i] || !strchr("\t\n\r\f", s[i])))
             return 0;
     return n > 0;
 }

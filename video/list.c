@@ -342,7 +342,7 @@ static int has_class(const struct ctt_list_want *w, const char *name)
 int ctt_list_find(const char *path, const struct ctt_list_want *w,
                   struct ctt_list **out)
 {
-    struct ctt_listing s = { .path = path, .fps = w->fps,
+    struct ctt_listing s = { .path = path, .fps = w->fps, .own = w->own,
                              .split = w->split ? w->split : "train" };
     int rc = 0;
 

@@ -12,6 +12,8 @@
  * are predicted (Villegas et al. 2017). */
 enum { PERSONS = 25, TRAINED = 16 };
 
+static const char *const splits[] = { "train", "validation", "test" };
+
 static int is_folder(const char *dir, const char *name, int *yes)
 {
     char *path = ctt_path_join(dir, name);
@@ -94,13 +96,12 @@ static const char *find_split(const struct ctt_names *n, const char *split)
 /* Collects the classes of all splits, so that all have the same numbers. */
 static int all_classes(struct ctt_listing *s, const struct ctt_names *top)
 {
-    static const char *const split[] = { "train", "validation", "test" };
     struct ctt_names all = { 0 };
     char *path = NULL;
     int rc = 0, files;
 
-    for (size_t i = 0; i < CTT_LEN(split); i++) {
-        const char *name = find_split(top, split[i]);
+    for (size_t i = 0; i < CTT_LEN(splits); i++) {
+        const char *name = find_split(top, splits[i]);
         if (!name)
             continue;
         path = ctt_path_join(s->path, name);
@@ -188,11 +189,28 @@ static int take_persons(struct ctt_listing *s)
     return n > 0;
 }
 
+/* The folders are classes, not splits, of which none is the one asked for. */
+static int add_unsplit(struct ctt_listing *s, const struct ctt_names *top)
+{
+    int train = strncmp(s->split, "train", 5) == 0, rc;
+    int own = s->own && ctt_split_number(s->split) >= 0;
+
+    for (size_t i = 0; i < (own ? CTT_LEN(splits) : 1); i++)
+        CTT_CHECK(!find_split(top, splits[i]), CTT_EINVAL,
+                  "%s: no folder '%s' in it", s->path, s->split);
+    CTT_TRY(add_classes(s, s->path, train));
+    CTT_TRY(take_persons(s));
+    CTT_CHECK(rc || train || own, CTT_EINVAL, "%s: no folder '%s' in it",
+              s->path, s->split);
+out:
+    return rc;
+}
+
 int ctt_list_class(struct ctt_listing *s)
 {
     struct ctt_names top = { 0 };
-    int rc, files, train = strncmp(s->split, "train", 5) == 0;
     const char *name;
+    int rc, files;
 
     CTT_TRY(read_classes(s->path, &top, &files));
     CTT_CHECK(top.count || files, CTT_EFORMAT, "%s: no clips in it", s->path);
@@ -203,12 +221,7 @@ int ctt_list_class(struct ctt_listing *s)
         CTT_TRY(add_clips(s, s->path, -1));
         CTT_TRY(take_persons(s));
     } else {
-        CTT_CHECK(!find_split(&top, "train"), CTT_EINVAL,
-                  "%s: no folder '%s' in it", s->path, s->split);
-        CTT_TRY(add_classes(s, s->path, train));
-        CTT_TRY(take_persons(s));
-        CTT_CHECK(rc || train, CTT_EINVAL, "%s: no folder '%s' in it",
-                  s->path, s->split);
+        CTT_TRY(add_unsplit(s, &top));
     }
     s->list->form = top.count ? "a folder per class" : "a folder of clips";
     rc = 1;

@@ -11,6 +11,7 @@
 /* The labels of the list's items are indices into names. */
 struct ctt_listing {
     const char       *path, *split;
+    int               own;        /* path was given for this split alone */
     int               numeric;    /* the data numbers its classes */
     struct ctt_names  names;
     struct ctt_names  numbers;    /* that the data gives them, as text; empty:

@@ -127,6 +127,9 @@ struct ctt_live_counts {
                               frame) after they arrived */
     int64_t damaged;       /* packets or frames left out, or shown with errors
                               that the decoder conceals */
+    int64_t missing;       /* frames that the source said it has, in the words
+                              of ctt_video_stated(), or of which raw frames
+                              end in a part, and had not at its end */
     int64_t reconnects;    /* tries to open again */
     int64_t resets;        /* fresh frames except the source's first */
     int64_t jumps;         /* times that went back or leapt ahead */

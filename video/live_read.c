@@ -70,16 +70,21 @@ static void count(struct ctt_live *l, int frames,
     pthread_mutex_unlock(&l->lock);
 }
 
+static void tell_damaged(struct ctt_live *l, const struct ctt_stream_told *told)
+{
+    if (told->damaged && !l->said_damaged) {
+        l->said_damaged = 1;
+        ctt_live_say(l, "damaged packets or frames are left out or concealed");
+    }
+}
+
 /* What the user should know, once. */
 static void tell(struct ctt_live *l, struct ctt_video *v,
                  const struct ctt_stream_told *told)
 {
     int w, h, turns;
 
-    if (told->damaged && !l->said_damaged) {
-        l->said_damaged = 1;
-        ctt_live_say(l, "damaged packets or frames are left out or concealed");
-    }
+    tell_damaged(l, told);
     if (l->clock.by_clock && !l->said_clock) {
         l->said_clock = 1;
         ctt_live_say(l, "its times run at %.2f of the clock's speed: the clock "
@@ -277,6 +282,23 @@ static void set_up(struct ctt_live *l, struct ctt_video *v)
                (told.waits && !l->paced && l->behind == CTT_BEHIND_WAIT);
 }
 
+/* At the end: what the source said that it has, and has not given. */
+static void tell_missing(struct ctt_live *l, const struct ctt_video *v)
+{
+    int64_t n = ctt_video_stated(v) - ctt_video_seen(v);
+    struct ctt_stream_told told;
+
+    ctt_video_told(v, &told);
+    tell_damaged(l, &told);
+    if (n <= 0)
+        return;
+    ctt_live_say(l, "cut short: %lld frame%s missing at its end", (long long)n,
+                 n > 1 ? "s are" : " is");
+    pthread_mutex_lock(&l->lock);
+    l->counts.missing += n;
+    pthread_mutex_unlock(&l->lock);
+}
+
 /* One connection: 0 at its end; *frames: whether any came. */
 static int connect_once(struct ctt_live *l, int *frames)
 {
@@ -288,6 +310,8 @@ static int connect_once(struct ctt_live *l, int *frames)
     CTT_TRY(ctt_video_stream(l->plan.name, &l->plan.how, &v));
     set_up(l, v);
     rc = l->ahead ? read_ahead(l, v) : read_live(l, v);
+    if (rc == 0)
+        tell_missing(l, v);
 out:
     *frames = l->all > before;
     ctt_video_close(&v);

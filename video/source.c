@@ -200,7 +200,8 @@ static int list_is(const char *path)
 static int open_split(struct ctt_source *s, const char *path,
                       const char *split, const struct ctt_source_set *set)
 {
-    const struct ctt_list_want w = { .split = split, .fps = set->fps,
+    const struct ctt_list_want w = { .split = split, .own = set->own_split,
+        .fps = set->fps,
         .known = set->labels > 0 ? set->label : NULL, .nknown = set->labels,
         .subset = set->classes, .background = set->background };
     int rc = ctt_list_find(path, &w, &s->own);

@@ -28,6 +28,8 @@ struct ctt_source_set {
     /* "train", "validation" or "test".  NULL: clips not trained on: "test" of
      * Moving-MNIST, else "validation", or all clips if there is none. */
     const char  *split;
+    int          own_split;   /* path is for this split alone, as own for
+                                 ctt_list_find() */
     int          need_split;  /* a split given for a pack is an error, as
                                  packs have none; 0: it is ignored */
     const char  *classes;     /* a file of the classes to keep, as for

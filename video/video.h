@@ -38,7 +38,7 @@ struct ctt_list {
  *    (Soomro et al. 2012): a folder with trainlist01.txt ... or the folder
  *    above; "train2" and "test2" are those of split 2, "train" of split 1;
  *  - a folder per class: path/split/class/clip, or path/class/clip, which only
- *    has the split "train";
+ *    has the split "train" unless it is `own`;
  *  - a folder of clips and nothing else (label -1);
  *  - a folder like one of the last two, without splits, in which every clip's
  *    name contains personNN_, 01 to 25: KTH (Schuldt et al. 2004), where
@@ -84,9 +84,11 @@ int  ctt_list_open(const char *path, const char *split, char *const *known,
  * states, and one of only numbered pictures is a clip; 0: they have no rate.
  * background: NULL, or the name of a class for what lies before and between the
  * parts of each video in a list (listing.h); CTT_EINVAL if the list has no
- * parts, unless the name is among those known. */
+ * parts, unless the name is among those known.  own: path was given for this
+ * split alone, so path/class/clip without splits is that split. */
 struct ctt_list_want {
     const char  *split;
+    int          own;
     char *const *known;
     int          nknown;
     const char  *subset, *background;

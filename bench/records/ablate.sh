@@ -34,6 +34,8 @@ schedule step             | --schedule step --step-epochs 6
 ema 0.99                  | --ema 0.99 --pick ema-last
 augment off               | --augment off
 augment strong            | --augment strong
+rand-augment 2, magnitude 5 | --rand-augment 2 --magnitude 5
+rand-augment 2, magnitude 9 | --rand-augment 2 --magnitude 9
 crops alone               | --augment off --crop-area 0.6
 speed and start alone     | --augment off --speed 1.4 --start 0.2
 brightness and contrast   | --augment off --brightness 0.5 --contrast 0.2

@@ -11,28 +11,35 @@
 
 /* ---- the presets ---- */
 
+enum change { BY_AREA, BY_ASPECT, BY_SPEED, BY_START, BY_SHIFT, BY_GAIN,
+              BY_BEND, BY_COLOUR, BY_GREY, BY_ERASE, BY_MIXUP, BY_CUTMIX };
+
 /* What --augment sets: a row per option.  light is small enough to harm on no
- * set; so it neither mirrors nor hides nor mixes. */
+ * set; so it neither mirrors nor hides nor mixes.  What --rand-augment draws
+ * from has a value at magnitude 10; of erase that is not the share of the
+ * clips but of the frame. */
 #define ROW(name, of, ...) \
     { name, offsetof(struct ctt_train_cfg, of), \
       offsetof(struct ctt_augment, of), { __VA_ARGS__ } }
+enum { MOST = 3 };
 static const struct preset {
     const char *name;
     size_t      given, of;
-    float       value[3];    /* off, light, strong */
+    float       value[4];    /* off, light, strong, and at magnitude 10; 0:
+                                never drawn */
 } presets[] = {
-    ROW("crop-area", crop_area, 1, 0.8f, 0.5f),
-    ROW("crop-aspect", crop_aspect, 1, 1.15f, 1.33f),
-    ROW("speed", speed, 1, 1.15f, 1.4f),
-    ROW("start", start, 0, 0, 0.1f),
-    ROW("brightness", brightness, 0, 0.2f, 0.6f),
-    ROW("contrast", contrast, 0, 0.2f, 0.4f),
-    ROW("random-gamma", random_gamma, 0, 0.2f, 0.5f),
-    ROW("saturation", saturation, 0, 0.2f, 0.5f),
-    ROW("grey", grey, 0, 0, 0.1f),
-    ROW("erase", erase, 0, 0, 0.25f),
-    ROW("mixup", mixup, 0, 0, 0.2f),
-    ROW("cutmix", cutmix, 0, 0, 1),
+    [BY_AREA] = ROW("crop-area", crop_area, 1, 0.8f, 0.5f, 0.4f),
+    [BY_ASPECT] = ROW("crop-aspect", crop_aspect, 1, 1.15f, 1.33f, 1.6f),
+    [BY_SPEED] = ROW("speed", speed, 1, 1.15f, 1.4f, 2),
+    [BY_START] = ROW("start", start, 0, 0, 0.1f, 0.4f),
+    [BY_SHIFT] = ROW("brightness", brightness, 0, 0.2f, 0.6f, 1),
+    [BY_GAIN] = ROW("contrast", contrast, 0, 0.2f, 0.4f, 0.6f),
+    [BY_BEND] = ROW("random-gamma", random_gamma, 0, 0.2f, 0.5f, 1),
+    [BY_COLOUR] = ROW("saturation", saturation, 0, 0.2f, 0.5f, 0.8f),
+    [BY_GREY] = ROW("grey", grey, 0, 0, 0.1f, 0),
+    [BY_ERASE] = ROW("erase", erase, 0, 0, 0.25f, 0.4f),
+    [BY_MIXUP] = ROW("mixup", mixup, 0, 0, 0.2f, 0),
+    [BY_CUTMIX] = ROW("cutmix", cutmix, 0, 0, 1, 0),
 };
 
 static float *at(void *p, size_t offset)
@@ -44,14 +51,31 @@ struct ctt_augment ctt_augment_of(const struct ctt_train_cfg *cfg, uint64_t key)
 {
     int by = ctt_cfg_recognises(cfg) ? cfg->augment : CTT_AUGMENT_OFF;
     struct ctt_augment a = { .jitter = cfg->jitter, .flip = cfg->flip,
-                             .key = key };
+                             .magnitude = cfg->magnitude, .key = key };
 
+    if (ctt_cfg_recognises(cfg))
+        a.draws = cfg->rand_augment;
     for (size_t i = 0; i < CTT_LEN(presets); i++) {
+        const struct preset *p = &presets[i];
         float given;
-        memcpy(&given, (const char *)cfg + presets[i].given, sizeof(given));
-        *at(&a, presets[i].of) = isnan(given) ? presets[i].value[by] : given;
+
+        memcpy(&given, (const char *)cfg + p->given, sizeof(given));
+        *at(&a, p->of) = isnan(given) ? p->value[by] : given;
+        if (a.draws && isnan(given) && p->value[MOST] > 0) {
+            *at(&a, p->of) = p->value[CTT_AUGMENT_OFF];
+            a.open |= 1u << i;
+        }
     }
     return a;
+}
+
+/* A drawn change's value. */
+static float drawn(const struct ctt_augment *a, enum change i)
+{
+    const float *v = presets[i].value;
+
+    return v[CTT_AUGMENT_OFF] +
+           (v[MOST] - v[CTT_AUGMENT_OFF]) * a->magnitude / CTT_MAGNITUDES;
 }
 
 struct ctt_augment ctt_augment_again(const struct ctt_augment *a, int turn)
@@ -66,7 +90,7 @@ struct ctt_augment ctt_augment_again(const struct ctt_augment *a, int turn)
 void ctt_augment_none(struct ctt_train_cfg *cfg)
 {
     cfg->augment = CTT_AUGMENT_OFF;
-    cfg->jitter = cfg->flip = 0;
+    cfg->jitter = cfg->flip = cfg->rand_augment = 0;
     for (size_t i = 0; i < CTT_LEN(presets); i++)
         *at(cfg, presets[i].given) = presets[i].value[CTT_AUGMENT_OFF];
 }
@@ -78,24 +102,39 @@ int ctt_augment_mixes(const struct ctt_train_cfg *cfg)
     return a.mixup > 0 || a.cutmix > 0;
 }
 
+/* Adds " name=x" to the line, or, if x is NAN, " name". */
+static void add(char *line, size_t size, const char *name, float x)
+{
+    size_t n = strlen(line);
+
+    n += (size_t)snprintf(line + n, size - n, "%s%s", n ? " " : "", name);
+    if (!isnan(x) && n < size)
+        snprintf(line + n, size - n, "=%g", (double)x);
+}
+
 int ctt_augment_tell(const struct ctt_train_cfg *cfg, char *line, size_t size)
 {
     struct ctt_augment a = ctt_augment_of(cfg, 0);
-    size_t n = 0;
+    char some[24];
 
     line[0] = '\0';
-    for (size_t i = 0; i < CTT_LEN(presets) && n < size; i++) {
-        float x = *at(&a, presets[i].of);
-        if (x < presets[i].value[CTT_AUGMENT_OFF] ||
-            x > presets[i].value[CTT_AUGMENT_OFF])
-            n += (size_t)snprintf(line + n, size - n, "%s%s=%g", n ? " " : "",
-                                  presets[i].name, (double)x);
+    for (size_t i = 0; i < CTT_LEN(presets); i++) {
+        float x = *at(&a, presets[i].of), off = presets[i].value[0];
+        if (x < off || x > off)
+            add(line, size, presets[i].name, x);
     }
-    for (int k = 0; k < 2 && n < size; k++)
-        if (k ? a.flip : a.jitter)
-            n += (size_t)snprintf(line + n, size - n, "%s%s", n ? " " : "",
-                                  k ? "flip" : "jitter");
-    return n > 0;
+    if (a.jitter)
+        add(line, size, "jitter", NAN);
+    if (a.flip)
+        add(line, size, "flip", NAN);
+    if (a.open) {
+        snprintf(some, sizeof(some), "%s%d of", *line ? "and " : "", a.draws);
+        add(line, size, some, NAN);
+    }
+    for (int i = 0; i < (int)CTT_LEN(presets); i++)
+        if (a.open >> i & 1)
+            add(line, size, presets[i].name, drawn(&a, i));
+    return *line != '\0';
 }
 
 /* ---- chance ---- */
@@ -130,6 +169,77 @@ static float ratio(float most, uint64_t key, uint64_t i)
     return most > 1 ? powf(most, both_ways(key, i)) : 1;
 }
 
+/* The same of a change, which, if it was drawn, has one magnitude: -1 or 1, and
+ * 1 / most or most. */
+static float way_of(const struct ctt_augment *a, enum change by, uint64_t key,
+                    uint64_t i)
+{
+    float x = both_ways(key, i);
+
+    return a->drawn >> by & 1 ? copysignf(1, x) : x;
+}
+
+static float ratio_of(const struct ctt_augment *a, enum change by, float most,
+                      uint64_t key, uint64_t i)
+{
+    return most > 1 ? powf(most, way_of(a, by, key, i)) : 1;
+}
+
+/* ---- a few changes a clip ---- */
+
+/* Leaves out what would not change the clip. */
+static unsigned which_change(const struct ctt_data *d, int i, unsigned open)
+{
+    if (d->in.c != 3)
+        open &= ~(1u << BY_COLOUR);
+    if (d->clip[i].length == 1)
+        open &= ~(1u << BY_SPEED | 1u << BY_START);
+    return open;
+}
+
+static int count_of(unsigned bits)
+{
+    int n = 0;
+
+    for (; bits; bits &= bits - 1)
+        n++;
+    return n;
+}
+
+/* The number of the n-th bit that is set. */
+static int nth_of(unsigned bits, int n)
+{
+    int i = 0;
+
+    while (!(bits >> i & 1) || n--)
+        i++;
+    return i;
+}
+
+/* The changes of clip i: those of all clips, and of the others as many as are
+ * drawn, none twice, with one magnitude (Cubuk and others 2020). */
+static struct ctt_augment augment_clip(const struct ctt_data *d, int i,
+                                       const struct ctt_augment *all)
+{
+    struct ctt_augment a = *all;
+    uint64_t key = ctt_look_key(d, i, all, CTT_LOOK_DRAW);
+    unsigned open = a.key ? which_change(d, i, a.open) : 0;
+
+    for (int k = 0; k < a.draws && open; k++) {
+        int n = (int)(ctt_uniform(key, (uint64_t)k) * (float)count_of(open));
+        int by = nth_of(open, n);
+
+        open &= ~(1u << by);
+        a.drawn |= 1u << by;
+        *at(&a, presets[by].of) = drawn(&a, by);
+    }
+    if (a.drawn >> BY_ERASE & 1) {
+        a.erase_area = a.erase;
+        a.erase = 1;
+    }
+    return a;
+}
+
 /* ---- place ---- */
 
 static float within(float side, float most)
@@ -144,8 +254,8 @@ static void choose_area(const struct ctt_data *d, const struct ctt_augment *a,
                         uint64_t key, uint64_t shape, struct ctt_look *k)
 {
     float least = a->crop_area > 0 && a->crop_area < 1 ? a->crop_area : 1;
-    float area = ratio(1 / least, shape, AREA);
-    float aspect = ratio(a->crop_aspect, shape, ASPECT);
+    float area = ratio_of(a, BY_AREA, 1 / least, shape, AREA);
+    float aspect = ratio_of(a, BY_ASPECT, a->crop_aspect, shape, ASPECT);
     struct ctt_area *c = &k->crop;
 
     k->resized = 1;
@@ -170,11 +280,13 @@ static void choose_place(const struct ctt_data *d, const struct ctt_augment *a,
                                  (float)d->in.h };
 }
 
-/* 2% to 33% of the frame, with sides of 0.3 to 1 / 0.3. */
-static void choose_erased(const struct ctt_input *in, uint64_t shape,
+/* 2% to 33% of the frame, or what was drawn, with sides of 0.3 to 1 / 0.3. */
+static void choose_erased(const struct ctt_input *in,
+                          const struct ctt_augment *a, uint64_t shape,
                           struct ctt_box *b)
 {
-    float share = 0.02f + 0.31f * ctt_uniform(shape, ERASED_AREA);
+    float share = a->erase_area > 0 ? a->erase_area :
+                  0.02f + 0.31f * ctt_uniform(shape, ERASED_AREA);
     float aspect = ratio(1 / 0.3f, shape, ERASED_ASPECT);
     float area = share * (float)in->w * (float)in->h;
 
@@ -196,10 +308,11 @@ static void choose_time(const struct ctt_data *d, int i,
 
     least = least < 1 ? 1 : least < length ? least : length;
     if (a->key && !d->steps) {
-        k->first = (int)(a->start * ctt_uniform(shape, START) * (float)length);
+        k->first = (int)(a->start * (a->drawn >> BY_START & 1 ? 1 :
+                         ctt_uniform(shape, START)) * (float)length);
         k->first = k->first < length - least ? k->first : length - least;
         n = (int)lroundf((float)(length - k->first) /
-                         ratio(a->speed, shape, SPEED));
+                         ratio_of(a, BY_SPEED, a->speed, shape, SPEED));
         n = n > least ? n : least;
     }
     k->count = n < most ? n : most;
@@ -215,9 +328,10 @@ int ctt_look_frame(const struct ctt_look *k, int frames, int t)
 int ctt_look_length(const struct ctt_data *d, int i,
                     const struct ctt_augment *a)
 {
+    struct ctt_augment own = augment_clip(d, i, a);
     struct ctt_look k = { .first = 0 };
 
-    choose_time(d, i, a, d->longest, &k);
+    choose_time(d, i, &own, d->longest, &k);
     return k.count;
 }
 
@@ -226,20 +340,22 @@ int ctt_look_length(const struct ctt_data *d, int i,
 static void choose_colours(const struct ctt_augment *a, uint64_t key,
                            uint64_t shape, struct ctt_look *k)
 {
-    k->tint.gain = 1 + a->contrast * both_ways(key, DRAW_GAIN);
-    k->tint.shift = a->brightness * both_ways(key, DRAW_SHIFT);
-    k->tint.bend = powf(1 + a->random_gamma, both_ways(key, DRAW_BEND));
-    k->colour = 1 + a->saturation * both_ways(shape, COLOUR);
+    k->tint.gain = 1 + a->contrast * way_of(a, BY_GAIN, key, DRAW_GAIN);
+    k->tint.shift = a->brightness * way_of(a, BY_SHIFT, key, DRAW_SHIFT);
+    k->tint.bend = powf(1 + a->random_gamma,
+                        way_of(a, BY_BEND, key, DRAW_BEND));
+    k->colour = 1 + a->saturation * way_of(a, BY_COLOUR, shape, COLOUR);
     if (ctt_uniform(shape, GREY) < a->grey)
         k->colour = 0;
 }
 
 void ctt_look_choose(const struct ctt_data *d, int i,
-                     const struct ctt_augment *a, int most,
+                     const struct ctt_augment *all, int most,
                      struct ctt_look *out)
 {
-    uint64_t key = ctt_clip_key(&d->clip[i], a->key);
-    uint64_t shape = ctt_look_key(d, i, a, CTT_LOOK_SHAPE);
+    uint64_t key = ctt_clip_key(&d->clip[i], all->key);
+    uint64_t shape = ctt_look_key(d, i, all, CTT_LOOK_SHAPE);
+    const struct ctt_augment own = augment_clip(d, i, all), *a = &own;
     struct ctt_look k = { .tint = { 1, 0, 1 }, .colour = 1 };
 
     choose_time(d, i, a, most, &k);
@@ -252,7 +368,7 @@ void ctt_look_choose(const struct ctt_data *d, int i,
         k.flip = a->flip && ctt_uniform(key, DRAW_FLIP) < 0.5f;
         choose_colours(a, key, shape, &k);
         if (ctt_uniform(shape, ERASED) < a->erase)
-            choose_erased(&d->in, shape, &k.erased);
+            choose_erased(&d->in, a, shape, &k.erased);
     }
     *out = k;
 }

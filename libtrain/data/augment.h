@@ -17,6 +17,11 @@ struct ctt_augment {
     float    crop_area, crop_aspect, speed, start;
     float    brightness, contrast, random_gamma, saturation, grey;
     float    erase, mixup, cutmix;
+    int      draws;         /* changes that each clip has of those of `open` */
+    unsigned open, drawn;   /* bits of augment.c's rows; drawn: of one clip,
+                               whose values are no ranges but magnitudes */
+    float    magnitude;     /* of --magnitude */
+    float    erase_area;    /* above 0: of the erased part, as a share */
     uint64_t key;
 };
 
@@ -68,7 +73,7 @@ int  ctt_look_length(const struct ctt_data *d, int i,
                      const struct ctt_augment *a);
 
 /* The key of further random numbers of clip i. */
-enum ctt_look_use { CTT_LOOK_SHAPE = 7, CTT_LOOK_PAIR };
+enum ctt_look_use { CTT_LOOK_SHAPE = 7, CTT_LOOK_PAIR, CTT_LOOK_DRAW };
 uint64_t ctt_look_key(const struct ctt_data *d, int i,
                       const struct ctt_augment *a, enum ctt_look_use use);
 

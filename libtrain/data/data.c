@@ -154,6 +154,7 @@ static int open_source(struct ctt_data *d, const char *path, const char *split,
                        int nknown, const struct ctt_train_cfg *cfg)
 {
     const struct ctt_source_set set = { .split = split,
+        .own_split = !cfg->data || strcmp(path, cfg->data) != 0,
         .strict = cfg->strict,
         .classes = cfg->classes, .label = known, .fps = (double)cfg->fps,
         .background = cfg->background,

@@ -7,6 +7,7 @@
 #include "libtrain/data/balance.h"
 #include "libtrain/shards.h"
 #include "libtrain/task.h"
+#include "net/wilson.h"
 
 static int check(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
                  const struct ctt_data *d)
@@ -170,13 +171,15 @@ static int test(void *e, const struct ctt_events *ev,
     int last = t->metrics->points - 1;
     int rc = ctt_recognise_eval_run(t->eval, ev, t->metrics);
 
-    if (rc == 0)
-        *out = (struct ctt_test_score){
-            .mean_loss = mean_loss(t->metrics),
-            .mean_top1 = mean_top1(t->metrics),
-            .loss = ctt_metrics_loss(t->metrics, last),
-            .top1 = ctt_metrics_top1(t->metrics, last),
-            .top5 = ctt_metrics_top5(t->metrics, last) };
+    if (rc < 0)
+        return rc;
+    *out = (struct ctt_test_score){
+        .mean_loss = mean_loss(t->metrics),
+        .mean_top1 = mean_top1(t->metrics),
+        .loss = ctt_metrics_loss(t->metrics, last),
+        .top1 = ctt_metrics_top1(t->metrics, last),
+        .top5 = ctt_metrics_top5(t->metrics, last) };
+    ctt_wilson(out->top1, t->metrics->clips, out->top1_95);
     return rc;
 }
 

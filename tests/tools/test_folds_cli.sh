@@ -48,6 +48,15 @@ awk -F, 'NR > 1 { if (NF != 11) exit bad = 1 }
          END { exit bad }' whole.csv || fail "intervals: $(cat whole.csv)"
 grep -qE '^1 +12 .*% \([0-9.]+-[0-9.]+\) +[0-9.]+%' log ||
     fail "no interval of a fold: $(cat log)"
+# So has each row of a training's log.
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+         { p = $at["val_top1"]; n = 12; z = 1.96; d = 1 + z * z / n; rows++
+           r = z / d * sqrt(p * (1 - p) / n + z * z / 4 / n / n)
+           m = (p + z * z / 2 / n) / d
+           if (($at["val_top1_low"] - m + r) ^ 2 > 1e-7 ||
+               ($at["val_top1_high"] - m - r) ^ 2 > 1e-7) exit bad = 1 }
+         END { exit bad || rows != 3 }' whole.fold1.csv ||
+    fail "interval of a row: $(cat whole.fold1.csv)"
 [ "$(grep -c '"interval":\[\[' whole.json)" = 3 ] || fail "$(cat whole.json)"
 
 # 2. Stopped in the second fold and resumed: the same models and results.

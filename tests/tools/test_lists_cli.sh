@@ -104,7 +104,39 @@ if [ -e lists/pics/f_012.png ]; then
 fi
 says 2 'fps' "$bin/convtt-infer" m.ctt --fps -1 lists/videos
 
-# 6. What is wrong is said in a line.
+# 6. Folders per class without splits, for each use of its own; a clip may be a
+# folder of frames.
+n=0
+for use in fit pick prove; do
+    mkdir -p $use/run/seen $use/walk
+    n=$((n + 1))
+    cp lists/videos/v$n.$ending $use/walk/
+    for i in 1 2 3; do
+        { printf 'P6\n4 4\n255\n'; head -c 48 /dev/zero | tr '\0' "\\3$i$n"; } \
+            > $use/run/seen/$i.ppm
+    done
+done
+learn() {
+    "$bin/convtt-train" tiny.net -o m.ctt --epochs 1 --batch 2 --threads 1 "$@"
+}
+says 0 '^validation: 2 clips of 2 classes$' learn --data fit --val pick
+says 0 'run +1 +[0-9]+%' learn --data fit --val pick
+says 0 '^test: 2 clips of 2 classes$' learn --data fit --test prove
+says 0 '^m.ctt on prove \(2 clips\)' learn --data fit --test prove
+rm -r pick/walk
+says 0 'validation: only 1 of the 2 classes have clips' learn --data fit \
+    --val pick
+mkdir pick/fly
+cp lists/videos/v4.$ending pick/fly
+for use in --val --test; do
+    says 1 "pick: class 'fly' is none of the model's 2 classes" learn \
+        --data fit $use pick -o no.ctt
+done
+says 1 "pick: no folder 'odd' in it" learn --data fit --val pick \
+    --val-split odd -o no.ctt
+[ ! -e no.ctt ] || fail "written with other classes"
+
+# 7. What is wrong is said in a line.
 printf 'file,class,start_s,end_s\nvideos/v1,a,0,1\nvideos/v2,b,2,1\n' \
     > lists/bad.csv
 says 1 'bad.csv:3: not a video, start, end' "$data" list lists/bad.csv

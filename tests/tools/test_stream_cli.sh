@@ -78,6 +78,13 @@ for every in 1 4; do
     [ -s plain ] || fail "no answers"
     adds_up out
 done
+is 'missing of a whole file' "$(count missing out)" 0
+{ dark 4; printf half; } | $infer lit.h5 --stream - $raw --json > out 2> err ||
+    fail "half a frame at the end: status $?: $(cat err)"
+is 'missing of raw frames' "$(count missing out)" 1
+is 'whole raw frames' "$(count decoded out)" 4
+grep -q '^convtt-infer: standard input: cut short: 1 frame is missing' err ||
+    fail "half a frame: $(cat err)"
 
 # 3. Sessions that are reset in turns: the answers are those of a stream that
 # began half a period or more ago.

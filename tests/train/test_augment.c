@@ -39,6 +39,112 @@ static void what_is_given_replaces_the_preset(void)
     CU_ASSERT(!ctt_augment_tell(&cfg, line, sizeof(line)));
 }
 
+/* What is given is not drawn; the other changes of clips are, at the magnitude
+ * that is asked for, and those of batches stay. */
+static void drawn_changes_replace_the_preset(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_augment a;
+    char line[192];
+
+    cfg.augment = CTT_AUGMENT_STRONG;
+    cfg.rand_augment = 2;
+    CHECK_OK(ctt_opt_set(ctt_train_opts, &cfg, "contrast", "0.05"));
+    a = ctt_augment_of(&cfg, 0);
+    CU_ASSERT(a.draws == 2 && a.contrast == 0.05f && a.cutmix == 1);
+    CU_ASSERT(a.brightness == 0 && a.speed == 1 && a.erase == 0);
+    CU_ASSERT(ctt_augment_tell(&cfg, line, sizeof(line)));
+    CU_ASSERT_STRING_EQUAL(line, "contrast=0.05 grey=0.1 mixup=0.2 cutmix=1 "
+        "and 2 of crop-area=0.7 crop-aspect=1.3 speed=1.5 start=0.2 "
+        "brightness=0.5 random-gamma=0.5 saturation=0.4 erase=0.2");
+    cfg.task = CTT_PREDICT;
+    CU_ASSERT_EQUAL(ctt_augment_of(&cfg, 0).draws, 0);
+    cfg.task = CTT_RECOGNISE;
+    ctt_augment_none(&cfg);
+    CU_ASSERT(!ctt_augment_tell(&cfg, line, sizeof(line)));
+}
+
+/* Which of the changes a look has, as bits, and whether its strength is the
+ * magnitude's. */
+static unsigned changes_of(const struct ctt_look *k, int length, float share)
+{
+    const float crop = 1 - 0.6f * share, wide = 1 + 0.6f * share;
+    const float area = k->crop.w * k->crop.h / 100;
+    const float gain = fabsf(k->tint.gain - 1), shift = fabsf(k->tint.shift);
+    const float bend = fabsf(logf(k->tint.bend));
+    const float colour = fabsf(k->colour - 1);
+    const float aspect = fabsf(logf(k->crop.w / k->crop.h));
+    int left = length - k->first;
+    unsigned bits = (unsigned)(k->first > 0) << 3 | (k->count != left) << 2;
+
+    bits |= (unsigned)(gain > 0) << 4 | (unsigned)(shift > 0) << 5 |
+            (unsigned)(bend > 0) << 6 | (unsigned)(colour > 0) << 7 |
+            (unsigned)(k->erased.w > 0) << 8;
+    CU_ASSERT(gain <= 0 || fabsf(gain - 0.6f * share) < 1e-6f);
+    CU_ASSERT(shift <= 0 || fabsf(shift - share) < 1e-6f);
+    CU_ASSERT(bend <= 0 || fabsf(bend - logf(1 + share)) < 1e-6f);
+    CU_ASSERT(colour <= 0 || fabsf(colour - 0.8f * share) < 1e-6f);
+    CU_ASSERT(!k->first || k->first == (int)(0.4f * share * (float)length));
+    CU_ASSERT(k->count == left ||
+              k->count == lroundf((float)left / (1 + share)) ||
+              k->count == lroundf((float)left * (1 + share)));
+    if (!k->resized)
+        return bits;
+    /* 12 of 10 pixels are stored: a larger one has less */
+    CU_ASSERT(area > 1.1f || fabsf(area - crop) < 1e-4f ||
+              fabsf(area - 1) < 1e-4f);
+    CU_ASSERT(aspect < 0.5f && (aspect < 1e-4f || area > 1.1f ||
+                                fabsf(aspect - logf(wide)) < 1e-4f));
+    return bits | (aspect < 1e-4f ? 1u : 2u);
+}
+
+/* A clip has as many changes as are drawn, at the magnitude, each of them about
+ * as often; other clips and epochs have others. */
+static void changes_are_drawn(void)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+    struct ctt_data *d = open_toy();
+    int often[9] = { 0 }, other = 0;
+    unsigned was = 0;
+
+    cfg.rand_augment = 1;
+    cfg.magnitude = 4;
+    for (uint64_t key = 1; key <= 30; key++)
+        for (int i = 0; i < CLIPS; i++) {
+            struct ctt_augment a = ctt_augment_of(&cfg, key);
+            int length = d->clip[i].length;
+            struct ctt_look k, again;
+            unsigned bits;
+
+            ctt_look_choose(d, i, &a, 99, &k);
+            ctt_look_choose(d, i, &a, 99, &again);
+            CU_ASSERT(memcmp(&k, &again, sizeof(k)) == 0);
+            bits = changes_of(&k, length, 0.4f);
+            CU_ASSERT((bits & (bits - 1)) == 0);
+            for (int b = 0; b < 9; b++)
+                often[b] += bits >> b & 1;
+            other += bits != was;
+            was = bits;
+        }
+    /* 100 of 900 each; a short clip may be as long as before */
+    for (int b = 0; b < 9; b++)
+        CU_ASSERT(often[b] > 60 && often[b] < 140);
+    CU_ASSERT(other > 600);
+    d->in.c = 1;
+    cfg.rand_augment = 9;
+    for (int i = 0; i < CLIPS; i++) {
+        struct ctt_augment a = ctt_augment_of(&cfg, 7);
+        struct ctt_look k;
+
+        d->clip[i].length = i ? d->clip[i].length : 1;
+        ctt_look_choose(d, i, &a, 99, &k);
+        CU_ASSERT(k.colour == 1 && k.resized && k.erased.w > 0);
+        CU_ASSERT(k.tint.gain != 1 && k.tint.bend != 1 && k.tint.shift != 0);
+        CU_ASSERT(i || (k.first == 0 && k.count == 1));
+    }
+    ctt_data_close(&d);
+}
+
 /* ---- crops ---- */
 
 static void crops_stay_inside(void)
@@ -225,10 +331,8 @@ static void batches_hold_the_chosen_frames(void)
 
 /* Each change alone, the most by which it may move the mean, in deviations of
  * the clip, and the range of the factor of the deviation. */
-static const struct {
-    struct ctt_augment a;
-    double mean, least, most;
-} changes[] = {
+struct change { struct ctt_augment a; double mean, least, most; };
+static const struct change changes[] = {
     { { .brightness = 0.6f }, 0.6, 1, 1 },
     { { .contrast = 0.4f }, 0, 0.6, 1.4 },
     { { .random_gamma = 0.5f }, 0, 1, 1 },
@@ -240,8 +344,45 @@ static const struct {
     { { .speed = 1.4f, .start = 0.1f }, 0.1, 0.9, 1.1 },
 };
 
+/* All that is drawn, as strong as it can be. */
+static struct ctt_augment drawn(int draws)
+{
+    struct ctt_train_cfg cfg = clip_cfg();
+
+    cfg.rand_augment = draws;
+    cfg.magnitude = CTT_MAGNITUDES;
+    return ctt_augment_of(&cfg, 0);
+}
+
+/* In 20 epochs; mean, dev: of the three clips as they are. */
+static void check_change(struct reader *r, const struct change *c,
+                         const double mean[3], const double dev[3])
+{
+    struct ctt_batch b;
+
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct ctt_augment a = c->a;
+
+        a.key = seed;
+        reader_start(r, &a, 0);
+        CU_ASSERT_EQUAL_FATAL(reader_next(r, &b), 1);
+        for (int j = 0; j < 3; j++) {
+            double m, s;
+            light(&b, j, &m, &s);
+            CU_ASSERT(fabs(m - mean[j]) <= c->mean * dev[j] + 1e-5);
+            CU_ASSERT(s >= c->least * dev[j] - 1e-5);
+            CU_ASSERT(s <= c->most * dev[j] + 1e-5);
+        }
+    }
+}
+
 static void every_light_stays_what_it_is(void)
 {
+    /* all at once: contrast, saturation, crop and what is erased, multiplied */
+    const struct change all[] = {
+        { drawn(1), 1.15, 0.4, 1.61 },
+        { drawn(9), 1.3, 0.4 * 0.6 * 0.4 * 0.77, 1.6 * 1.58 * 1.05 },
+    };
     const struct ctt_augment none = { 0 };
     struct ctt_data *d;
     struct ctt_batch b;
@@ -256,21 +397,9 @@ static void every_light_stays_what_it_is(void)
     for (int j = 0; j < 3; j++)
         light(&b, j, &mean[j], &dev[j]);
     for (size_t i = 0; i < CTT_LEN(changes); i++)
-        for (uint64_t seed = 1; seed <= 20; seed++) {
-            struct ctt_augment a = changes[i].a;
-
-            a.key = seed;
-            reader_start(&r, &a, 0);
-            CU_ASSERT_EQUAL_FATAL(reader_next(&r, &b), 1);
-            for (int j = 0; j < 3; j++) {
-                double m, s;
-                light(&b, j, &m, &s);
-                CU_ASSERT(fabs(m - mean[j]) <=
-                          changes[i].mean * dev[j] + 1e-5);
-                CU_ASSERT(s >= changes[i].least * dev[j] - 1e-5);
-                CU_ASSERT(s <= changes[i].most * dev[j] + 1e-5);
-            }
-        }
+        check_change(&r, &changes[i], mean, dev);
+    for (size_t i = 0; i < CTT_LEN(all); i++)
+        check_change(&r, &all[i], mean, dev);
     reader_close(&r);
     ctt_data_close(&d);
 }
@@ -311,11 +440,11 @@ static void erased_and_grey(void)
 
 /* ---- threads, and other frames ---- */
 
-/* A sum over every float of every batch, in order, in an epoch with all
+/* A sum over every float of every batch, in order, in an epoch with these
  * changes, from batch `first` on. */
-static double strong_sum(struct ctt_data *d, int workers, int first)
+static double sum_of(struct ctt_augment a, struct ctt_data *d, int workers,
+                     int first)
 {
-    struct ctt_augment a = strong(11);
     int frame = d->in.h * d->in.w * d->in.c, rc;
     struct ctt_batch b;
     struct reader r;
@@ -339,13 +468,23 @@ static double strong_sum(struct ctt_data *d, int workers, int first)
     return sum;
 }
 
+static double strong_sum(struct ctt_data *d, int workers, int first)
+{
+    return sum_of(strong(11), d, workers, first);
+}
+
 static void workers_do_not_matter(void)
 {
     struct ctt_data *d = open_toy();
-    double sum = strong_sum(d, 1, 0);
+    struct ctt_augment a = drawn(3);
+    double sum = strong_sum(d, 1, 0), other;
 
     CU_ASSERT(strong_sum(d, 4, 0) == sum);
     CU_ASSERT(strong_sum(d, 4, 3) == sum);
+    a.key = 11;
+    other = sum_of(a, d, 1, 0);
+    CU_ASSERT(sum_of(a, d, 4, 0) == other);
+    CU_ASSERT(sum_of(a, d, 4, 3) == other);
     ctt_data_close(&d);
 }
 
@@ -387,6 +526,9 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         { "presets", what_is_given_replaces_the_preset },
+        { "drawn changes replace the preset",
+          drawn_changes_replace_the_preset },
+        { "changes are drawn", changes_are_drawn },
         { "crops stay inside", crops_stay_inside },
         { "crops are resized", crops_are_resized_without_aliasing },
         { "frames are chosen by speed", frames_are_chosen_by_speed },

@@ -75,6 +75,34 @@ static void test_empty(void)
     CU_ASSERT(same_files(a.log_json, b.log_json));
 }
 
+/* The interval of an accuracy is at the end of a row; prediction has none, and
+ * neither has an epoch without a test. */
+static void test_interval(void)
+{
+    static const struct { int task, tested; const char *end; } row[] = {
+        { CTT_RECOGNISE, 1, ",0.25,0.75\n" }, { CTT_RECOGNISE, 0, ",0,,\n" },
+        { CTT_BOTH, 1, ",0.25,0.75\n" }, { CTT_PREDICT, 1, ",0\n" },
+    };
+
+    for (size_t r = 0; r < CTT_LEN(row); r++) {
+        struct ctt_train_cfg cfg = logs("interval");
+        struct ctt_epoch e = { .p = { .epoch = 1 }, .tested = row[r].tested,
+                               .val = { .top1_95 = { 0.25, 0.75 } } };
+        size_t n, end = strlen(row[r].end);
+        struct ctt_log *l = NULL;
+        uint8_t *text;
+
+        cfg.task = row[r].task;
+        CHECK_OK(ctt_log_open(&cfg, -1, &l));
+        CHECK_OK(ctt_log_row(l, &e));
+        CHECK_OK(ctt_log_close(&l));
+        text = clip_bytes(cfg.log_csv, &n);
+        CU_ASSERT_FATAL(n > end);
+        CU_ASSERT(memcmp(text + n - end, row[r].end, end) == 0);
+        ctt_free(text);
+    }
+}
+
 /* A line that a user has added, of any length, is no reason to cut. */
 static void test_long_line(void)
 {
@@ -99,7 +127,7 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "killed and resumed", test_resume }, { "no rows", test_empty },
-        { "a long line", test_long_line },
+        { "a long line", test_long_line }, { "interval", test_interval },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {

@@ -199,6 +199,42 @@ static void test_classes(void)
     list_refuse(clip_path("nothing"), "train", NULL, 0, NULL, "no such file");
 }
 
+/* What list_text() makes of a folder that is given for one split alone. */
+static void expect_own(const char *name, const char *split, const char *text)
+{
+    static char *model[] = { "jump", "run" };
+    const struct ctt_list_want w = { .split = split, .own = 1, .known = model,
+                                     .nknown = 2 };
+    struct ctt_list *l = NULL;
+    long live = ctt_live_blocks();
+    int rc = ctt_list_find(clip_path("%s", name), &w, &l);
+
+    CU_ASSERT_STRING_EQUAL(rc < 0 ? strrchr(ctt_errmsg(), '/') : list_text(l),
+                           text);
+    ctt_list_free(&l);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), live);
+}
+
+/* Classes without splits are all of the split that they are given for; they
+ * have the model's numbers, and some may be missing. */
+static void test_own(void)
+{
+    clip_folder("o");
+    clip_folder("o/run");
+    clip_folder("o/run/frames");
+    touch("o/run/1.mp4");
+    expect_own("o", "validation", "jump|run\nrun/1.mp4:1\nrun/frames:1");
+    expect_own("o", "test", "jump|run\nrun/1.mp4:1\nrun/frames:1");
+    expect_own("o", "other", "/o: no folder 'other' in it");
+    list_refuse(clip_path("o"), "test", NULL, 0, NULL, "no folder 'test'");
+    clip_folder("o/fly");
+    expect_own("o", "test", "jump|run\nrun/1.mp4:1\nrun/frames:1");
+    touch("o/fly/1.mp4");
+    expect_own("o", "test", "/o: class 'fly' is none of the model's 2 classes");
+    clip_folder("o/val");
+    expect_own("o", "test", "/o: no folder 'test' in it");
+}
+
 /* KTH lies in a folder a class, or all in one; its persons are its splits. */
 static void test_persons(void)
 {
@@ -276,6 +312,7 @@ int main(void)
         { "Something-Something", test_ssv2 },
         { "its errors", test_ssv2_errors },
         { "folder a class", test_classes },
+        { "folder a class for one split", test_own },
         { "persons", test_persons }, { "other names", test_no_persons },
         { "memory", test_memory }, { NULL, NULL } };
     static CU_SuiteInfo suites[] = {

@@ -274,7 +274,8 @@ static void test_raw(void)
     uint8_t *data = live_greys(N);
     struct live_writer w = { .path = clip_path("raw"), .data = data,
                              .n = N * LIVE_W * LIVE_H + 7, .piece = 47 };
-    struct ctt_live_set set = { .source = w.path, .raw = "8x6xgray@30" };
+    struct ctt_live_set set = { .source = w.path, .raw = "8x6xgray@30",
+                                .say = live_say };
     struct ctt_input in = gray(15);
     uint8_t *more = ctt_calloc(w.n, 1);
 
@@ -287,7 +288,9 @@ static void test_raw(void)
     CU_ASSERT_EQUAL(run.n, N / 2);
     CU_ASSERT_EQUAL(run.counts.decoded, N);
     CU_ASSERT_EQUAL(run.counts.between, N / 2);
-    CU_ASSERT_EQUAL(run.counts.damaged, 1);    /* the last 7 bytes */
+    CU_ASSERT_EQUAL(run.counts.missing, 1);    /* the last 7 bytes */
+    CU_ASSERT_EQUAL(run.counts.damaged, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(live_said, "cut short: 1 frame is missing"));
     CU_ASSERT_EQUAL(run.counts.bytes, w.n);
     for (int i = 0; i < run.n; i++)
         CU_ASSERT_EQUAL(run.number[i], 2 * i % 56);
@@ -295,7 +298,7 @@ static void test_raw(void)
     set.source = clip_path("raw.bin");
     live_take(&set, &in, 0, LIVE_MANY, &run);
     CU_ASSERT_EQUAL(run.n, N / 2);
-    CU_ASSERT_EQUAL(run.counts.damaged, 0);
+    CU_ASSERT_EQUAL(run.counts.missing, 0);
     ctt_free(more);
     ctt_free(data);
 }

@@ -47,6 +47,43 @@ static void test_damaged(void)
     ctt_free(data);
 }
 
+/* A source that has less than it says is told so and counted, as a clip is; its
+ * last packet may be incomplete, which counts as damaged. */
+static void test_missing(void)
+{
+    static const char *const endings[] = { "mkv", "mp4", "avi" };
+    enum { N = 20 };
+
+    for (size_t k = 0; k < CTT_LEN(endings); k++) {
+        const struct clip c = { .w = 48, .h = 32, .frames = N, .fps = 12,
+                                .codec = "mjpeg", .how = k == 1 ?
+                                "movflags=faststart" : NULL };
+        struct ctt_live_set set = { .source = clip_path("less"),
+                                    .say = live_say };
+        struct ctt_input in = clip_input(8, 6, 0);
+        char line[80];
+        uint8_t *data;
+        size_t n;
+
+        CHECK_OK(clip_write(&c, clip_path("all.%s", endings[k])));
+        data = clip_bytes(clip_path("all.%s", endings[k]), &n);
+        clip_file("less", data, n);
+        live_take(&set, &in, 0, LIVE_MANY, &run);
+        CU_ASSERT(run.rc == 0 && run.n == N && run.counts.missing == 0);
+        CU_ASSERT_STRING_EQUAL(live_said, "");
+        clip_file("less", data, n * 2 / 3);
+        live_take(&set, &in, 0, LIVE_MANY, &run);
+        CU_ASSERT_EQUAL(run.rc, 0);
+        CU_ASSERT(run.n > 0 && run.n < N);
+        CU_ASSERT(run.counts.missing >= N - run.n - 1);
+        CU_ASSERT(run.counts.missing <= N - run.n);
+        snprintf(line, sizeof(line), "less: cut short: %d frames are missing "
+                 "at its end\n", (int)run.counts.missing);
+        CU_ASSERT_PTR_NOT_NULL(strstr(live_said, line));
+        ctt_free(data);
+    }
+}
+
 static void put_le(uint8_t *to, uint64_t x, int n)
 {
     for (int i = 0; i < n; i++)
@@ -126,7 +163,17 @@ static void test_refused(void)
     static const char other[] = "ffconcat version 1.0\nfile sound.avi\n";
     struct live_writer w = { .path = clip_path("list"), .n = sizeof(list) - 1,
                              .data = (const uint8_t *)list };
+    uint8_t *start;
+    size_t n;
 
+    CHECK_OK(clip_write(&(struct clip){ .w = 32, .h = 24, .frames = 1,
+                        .codec = "mjpeg", .fps = 25 }, clip_path("s.mkv")));
+    start = clip_bytes(clip_path("s.mkv"), &n);
+    clip_file("start", start, 64);
+    refuse(clip_path("start"), CTT_EFORMAT, "cut short in its header (matro");
+    clip_file("start", (const uint8_t[64]){ 0 }, 64);
+    refuse(clip_path("start"), CTT_EFORMAT, "its format is not known");
+    ctt_free(start);
     clip_text("list.m3u8", list);
     refuse(clip_path("list.m3u8"), CTT_EFORMAT, "playlist");
     live_write_start(&w);
@@ -340,7 +387,8 @@ static void test_ends(void)
 int main(void)
 {
     static CU_TestInfo bad[] = {
-        { "damaged", test_damaged }, { "refused", test_refused },
+        { "damaged", test_damaged }, { "missing", test_missing },
+        { "refused", test_refused },
         { "absurd times", test_absurd }, { "index", test_index },
         { "names", test_names },
         { "forms", test_looks }, { "settings", test_settings },

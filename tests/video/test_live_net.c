@@ -24,6 +24,8 @@ static const struct { const char *path, *reply; } replies[] = {
     { "/none", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" },
     { "/file", "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n"
       "Content-Length: 0\r\n\r\n" },
+    { "/loop", "HTTP/1.1 302 Found\r\nLocation: /loop/on\r\n"
+      "Content-Length: 0\r\nConnection: close\r\n\r\n" },
     { "/list", "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n#EXTM3U\n"
       "#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nfile:///etc/passwd\n" },
     { "/text", "HTTP/1.1 200 OK\r\nContent-Length: 35\r\n\r\n"
@@ -108,6 +110,8 @@ static void test_http(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(live_said, "try 1 of 1"));
     take(&s, "/file", 0, 10);
     CU_ASSERT(run.rc < 0 && run.n == 0);
+    take(&s, "/loop", 0, 10);
+    refused(CTT_EIO, "redirected again and again");
     take(&s, "/list", 3, 10);
     refused(CTT_EFORMAT, "playlist");
     CU_ASSERT_EQUAL(run.counts.reconnects, 0);
