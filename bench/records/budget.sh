@@ -5,7 +5,8 @@
 # compresses and retrains it as long, and so does --budget with the bytes of the
 # smallest one that keeps most top-1 as its limit.  Prints bytes, milliseconds
 # a frame and top-1 at 25, 50 and 100% of the clips of split "test", which
-# choose nothing, and which settings the found mix is at least as good as in everything.
+# choose nothing, and which settings the found mix is at least as good as in
+# everything.
 # FOLDER keeps clips and models, and what is there is not made again.
 # BUILD=FOLDER: the build folder (build).  MODEL=early-convttlstm.  CLIPS=1200.
 # SIZE=96: pixels.  EPOCHS=24, RETRAIN=24.  THREADS=2.  ROWS="NAME,...": only
