@@ -47,11 +47,11 @@ search() {      # search METHOD SEED [COMMAND...]: what runs the program
 curve() {
     awk -v jobs="${JOBS:-1}" '
         function number(name) {
-            return match($0, "\"" name "\":[0-9.e+-]+") ?
-                substr($0, RSTART + length(name) + 3,
-                       RLENGTH - length(name) - 3) + 0 : 0
+            if (!match($0, "\"" name "\":[0-9.e+-]+")) return 0
+            return substr($0, RSTART + length(name) + 3,
+                          RLENGTH - length(name) - 3) + 0
         }
-        /^{"trial"/ {
+        index($0, "{\"trial\"") == 1 {
             trial = number("trial")
             clock += (number("seconds") - before[trial]) / jobs
             before[trial] = number("seconds")
@@ -72,7 +72,7 @@ for seed in ${SEEDS:-1}; do
         [ -s "$work/random.$seed.h5.search.jsonl" ] ||
         die "$(tail -n 1 "$work/random.$seed.log")"
     for m in asha random; do
-        curve "$work/$m.$seed.h5.search.jsonl" > "$work/$m.curve"
+        curve "$work/$m.$seed.h5.search.jsonl" > "$work/$m.curve" || exit 1
     done
     printf 'seed %s: %d and %d results in %d s\n' "$seed" \
         "$(wc -l < "$work/asha.curve")" "$(wc -l < "$work/random.curve")" \

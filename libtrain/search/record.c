@@ -463,10 +463,11 @@ out:
 int ctt_search_result(struct ctt_search *s, const struct ctt_search_job *job,
                       const char *log, const char *failed, double seconds)
 {
-    struct ctt_trial t = { .rung = -1, .seconds = seconds };
+    struct ctt_trial t = { .rung = -1 };
     char *text = NULL;
     int rc;
 
+    t.seconds = seconds + ctt_search_at(s, job->trial, job->repeat)->seconds;
     CTT_TRY(new_arrays(s, job->rung, &t));
     if (failed) {
         CTT_TRY(quote(failed, &t.failed));

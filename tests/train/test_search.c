@@ -210,6 +210,9 @@ static void budgets_are_kept(void)
         open_toy(&t, CTT_SEARCH_ASHA, 81, 20);
         start(&t);
         run(&t, jobs, 2);
+        for (int i = 0; i < 81; i++)
+            CU_ASSERT_EQUAL(t.s->trial[i].seconds,
+                            1.5 * (t.s->trial[i].rung + 1));
         for (int k = 1; k < 4; k++)    /* more than a third only by chance */
             CU_ASSERT(at_rung(&t, k) >= at_rung(&t, k - 1) / 3 &&
                       at_rung(&t, k) <= at_rung(&t, k - 1) * 2 / 3);
