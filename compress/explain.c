@@ -25,8 +25,8 @@ void ctt_explain_free(struct ctt_explain **e)
     *e = NULL;
 }
 
-static const struct ctt_gain unknown = { { NAN, NAN, NAN }, { NAN, NAN, NAN },
-                                         { NAN, NAN, NAN } };
+static const struct ctt_gain unknown = { { NAN, NAN, NAN }, NAN,
+    { NAN, NAN, NAN }, { NAN, NAN, NAN } };
 
 static int is_known(const struct ctt_gain *g)
 {

@@ -14,9 +14,11 @@ struct ctt_gain {
     double kl[CTT_ACCURACIES];       /* by how many nats the mean divergence of
                                         the probabilities from those of the
                                         dense model falls */
+    double kl_error;                 /* standard error of the mean of the
+                                        three */
     double top1[CTT_ACCURACIES];     /* by how much top-1 rises, 0..1, */
-    double error[CTT_ACCURACIES];    /* and its standard error, of clips that
-                                        both models saw */
+    double error[CTT_ACCURACIES];    /* and its standard error; both of clips
+                                        that both models saw */
 };
 
 struct ctt_explain_weight {

@@ -157,29 +157,64 @@ static double divergence(const struct explain *a, const struct ctt_metrics *is,
                           is->answer + at * classes, a->p, a->q);
 }
 
-/* At share k of a clip: means over clips that all have read. */
-static void compare(const struct explain *a, const struct ctt_metrics *was,
-                    const struct ctt_metrics *is, int k, struct ctt_gain *out)
+/* A sum of numbers of clips, and of their squares. */
+struct sum { double n, x, squares; };
+
+static void add(struct sum *s, double x)
 {
-    double n = 0, kl = 0, sum = 0, squares = 0, mean;
+    s->n++;
+    s->x += x;
+    s->squares += x * x;
+}
+
+static double mean_of(const struct sum *s)
+{
+    return s->n > 0 ? s->x / s->n : 0;
+}
+
+/* The standard error of the mean. */
+static double error_of(const struct sum *s)
+{
+    double mean = mean_of(s);
+
+    return s->n > 1 ? sqrt(fmax(0, s->squares / s->n - mean * mean) /
+                           (s->n - 1)) : 0;
+}
+
+static int is_read(const struct ctt_metrics *r, int clip)
+{
+    return r->verdict[(int64_t)clip * CTT_ACCURACIES] != CTT_UNREAD;
+}
+
+/* Means over clips that all have read. */
+static void compare(const struct explain *a, const struct ctt_metrics *was,
+                    const struct ctt_metrics *is, struct ctt_gain *out)
+{
+    struct sum all = { 0, 0, 0 }, kl[CTT_ACCURACIES] = { { 0, 0, 0 } },
+               top1[CTT_ACCURACIES] = { { 0, 0, 0 } };
 
     for (int i = 0; i < ctt_data_clips(a->j->val); i++) {
-        int64_t at = (int64_t)i * CTT_ACCURACIES + k;
-        double d = (double)(is->verdict[at] == CTT_RIGHT) -
-                   (double)(was->verdict[at] == CTT_RIGHT);
+        double sum = 0;
 
-        if (is->verdict[at] == CTT_UNREAD || was->verdict[at] == CTT_UNREAD ||
-            a->was->verdict[at] == CTT_UNREAD)
+        if (!is_read(is, i) || !is_read(was, i) || !is_read(a->was, i))
             continue;
-        kl += divergence(a, was, at) - divergence(a, is, at);
-        sum += d;
-        squares += d * d;
-        n++;
+        for (int k = 0; k < CTT_ACCURACIES; k++) {
+            int64_t at = (int64_t)i * CTT_ACCURACIES + k;
+            double gain = divergence(a, was, at) - divergence(a, is, at);
+
+            sum += gain;
+            add(&kl[k], gain);
+            add(&top1[k], (double)(is->verdict[at] == CTT_RIGHT) -
+                          (double)(was->verdict[at] == CTT_RIGHT));
+        }
+        add(&all, sum / CTT_ACCURACIES);
     }
-    mean = n > 0 ? sum / n : 0;
-    out->kl[k] = n > 0 ? kl / n : 0;
-    out->top1[k] = mean;
-    out->error[k] = n > 1 ? sqrt((squares / n - mean * mean) / (n - 1)) : 0;
+    out->kl_error = error_of(&all);
+    for (int k = 0; k < CTT_ACCURACIES; k++) {
+        out->kl[k] = mean_of(&kl[k]);
+        out->top1[k] = mean_of(&top1[k]);
+        out->error[k] = error_of(&top1[k]);
+    }
 }
 
 /* ---- what ctt_explain_run() calls ---- */
@@ -200,8 +235,7 @@ static int gain(void *arg, enum ctt_explain_base b, const struct ctt_model *m,
     int rc;
 
     CTT_TRY(answer(a, m, &is));
-    for (int k = 0; k < CTT_ACCURACIES; k++)
-        compare(a, a->base[b], is, k, out);
+    compare(a, a->base[b], is, out);
     for (int k = 0; k < CTT_ACCURACIES; k++)
         CTT_CHECK(isfinite(out->kl[k]), CTT_ENAN, "--explain: answers are not "
                   "finite");
@@ -323,8 +357,7 @@ static void say_both(const struct explain *a)
 
     say_model(a->j->c.dense, a->was);
     say_model(a->j->path, is);
-    for (int k = 0; k < CTT_ACCURACIES; k++)
-        compare(a, is, a->was, k, &g);
+    compare(a, is, a->was, &g);
     ctt_tool_say("divergence of its answers: %.4f, %.4f, %.4f nats", g.kl[0],
                  g.kl[1], g.kl[2]);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* WORD and REASON are what the formats that read them say. */
-enum { LINE = 2048, WORD = 63, REASON = 111, NUMBERS = 3 * CTT_ACCURACIES };
+enum { LINE = 2048, WORD = 63, REASON = 111, NUMBERS = 1 + 3 * CTT_ACCURACIES };
 _Static_assert(CTT_NAME <= WORD + 1 && CTT_REASON == REASON + 1,
                "texts that formats read");
 
@@ -18,7 +18,7 @@ _Static_assert(CTT_NAME <= WORD + 1 && CTT_REASON == REASON + 1,
 /* The numbers of a gain, in the order of a line. */
 static double *number_at(struct ctt_gain *g, int k)
 {
-    double *const of[] = { g->kl, g->top1, g->error };
+    double *const of[] = { g->kl, g->top1, g->error, &g->kl_error };
 
     return of[k / CTT_ACCURACIES] + k % CTT_ACCURACIES;
 }

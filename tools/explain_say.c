@@ -27,6 +27,18 @@ static const char *print_number(double x, const char *form, char text[TEXT])
     return text;
 }
 
+/* A mean divergence in nats, without the sign of a zero, and its standard
+ * error. */
+static const char *print_kl(const struct ctt_gain *g, char text[TEXT])
+{
+    if (isnan(g->kl[0]))
+        snprintf(text, TEXT, "-");
+    else
+        snprintf(text, TEXT, "%.4f +-%.4f",
+                 rint(1e4 * mean(g->kl)) / 1e4 + 0.0, g->kl_error);
+    return text;
+}
+
 /* Points of top-1 and their standard error. */
 static const char *print_points(const struct ctt_gain *g, int k,
                                 char text[TEXT])
@@ -34,7 +46,7 @@ static const char *print_points(const struct ctt_gain *g, int k,
     if (isnan(g->kl[k]))
         snprintf(text, TEXT, "-");
     else
-        snprintf(text, TEXT, "%.1f \u00b1%.1f", 100 * g->top1[k],
+        snprintf(text, TEXT, "%.1f +-%.1f", 100 * g->top1[k],
                  100 * g->error[k]);
     return text;
 }
@@ -60,13 +72,13 @@ static void add_row(const struct ctt_explain *e,
     char line[16 * TEXT], x[CTT_ACCURACIES][TEXT], kl[TEXT], faster[TEXT];
     int n = snprintf(line, sizeof(line), "%s\t%s\t%s\t%s\t%s\t%s",
                      ctt_explain_weight_name(e, p), ctt_explain_kind_name(p),
-                     print_number(mean(g->kl), "%.4f", kl),
+                     print_kl(g, kl),
                      print_points(g, 0, x[0]), print_points(g, 1, x[1]),
                      print_points(g, 2, x[2]));
 
     if (steps > 0)
         n += snprintf(line + n, sizeof(line) - (size_t)n, "\t%s\t%s",
-                      print_number(mean(p->back.kl), "%.4f", kl),
+                      print_kl(&p->back, kl),
                       print_number(100 * mean(p->back.top1), "%.1f", x[0]));
     snprintf(line + n, sizeof(line) - (size_t)n, "\t%" PRId64 "\t%s",
              p->bytes, print_number(p->faster, "%.2f", faster));
@@ -135,18 +147,23 @@ out:
 
 /* ---- CSV ---- */
 
+static void put_number(FILE *f, double x)
+{
+    if (!isnan(x))
+        fprintf(f, "%.6g", x);
+    fprintf(f, ",");
+}
+
 static void put_numbers(FILE *f, const double x[CTT_ACCURACIES], double unit)
 {
-    for (int k = 0; k < CTT_ACCURACIES; k++) {
-        if (!isnan(x[k]))
-            fprintf(f, "%.6g", unit * x[k]);
-        fprintf(f, ",");
-    }
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        put_number(f, unit * x[k]);
 }
 
 static void put_gain(FILE *f, const struct ctt_gain *g)
 {
     put_numbers(f, g->kl, 1);
+    put_number(f, g->kl_error);
     put_numbers(f, g->top1, 100);
     put_numbers(f, g->error, 100);
 }
@@ -176,15 +193,14 @@ static void put_point(FILE *f, const struct ctt_explain *e,
 static int print_csv(FILE *f, const void *arg)
 {
     static const char *const of[] = { "trained", "back" };
-    static const char *const what[] = { "kl", "points", "error" };
-    static const int share[CTT_ACCURACIES] = { 25, 50, 100 };
+    static const char *const what[] = { "kl25", "kl50", "kl100", "kl_error",
+        "points25", "points50", "points100", "error25", "error50", "error100" };
     const struct ctt_explain *e = arg;
 
     fprintf(f, "weight,what,");
     for (size_t i = 0; i < CTT_LEN(of); i++)
         for (size_t j = 0; j < CTT_LEN(what); j++)
-            for (int k = 0; k < CTT_ACCURACIES; k++)
-                fprintf(f, "%s_%s%d,", of[i], what[j], share[k]);
+            fprintf(f, "%s_%s,", of[i], what[j]);
     fprintf(f, "bytes,faster,why\n");
     for (int i = 0; i < e->points; i++)
         put_point(f, e, &e->point[i]);

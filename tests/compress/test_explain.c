@@ -272,7 +272,7 @@ static int gain(void *arg, enum ctt_explain_base b, const struct ctt_model *m,
     float is[ROWS * CLASSES];
 
     answer(m, is);
-    *out = (struct ctt_gain){ { 0 }, { 0 }, { 0 } };
+    *out = (struct ctt_gain){ { 0 }, 0, { 0 }, { 0 } };
     for (int k = 0; k < CTT_ACCURACIES; k++)
         out->kl[k] = divergence(a, a->base[b]) - divergence(a, is);
     return 0;

@@ -73,14 +73,14 @@ says 0 '[0-9]+ results in s.h5.explain.jsonl' "$compress" $two \
     --explain-csv e.csv --explain-plot e.svg
 rows=$(grep -oE '^[0-9]+ results' out | cut -d' ' -f1)
 for what in pruning sharing int8 everything; do
-    grep -qE "^e +$what +-?[0-9.]+ +-?[0-9.]+ ±[0-9.]+ " out ||
+    grep -qE "^e +$what +-?[0-9.]+ \+-[0-9.]+ +-?[0-9.]+ \+-[0-9.]+ " out ||
         fail "no row of e, $what"
 done
 grep -qE '^y +(pruning|rounding) ' out || fail 'no row of y'
 grep -qE '^all weights +everything ' out || fail 'not all together'
 grep -q 'trained for 2 steps' out || fail 'not trained'
 [ "$(wc -l < e.csv)" = $((rows + 1)) ] || fail "$(wc -l < e.csv) lines of CSV"
-awk -F, 'NR > 1 && NF < 23 { exit 1 }' e.csv || fail 'CSV lacks columns'
+awk -F, 'NR > 1 && NF < 25 { exit 1 }' e.csv || fail 'CSV lacks columns'
 awk -F, '$2 == "int8" && $1 == "e" && $3 == "" { exit 1 }' e.csv ||
     fail 'INT8 was not measured'
 [ "$(wc -l < s.h5.explain.jsonl)" = $((rows + 1)) ] || fail 'lines of the log'
@@ -148,7 +148,7 @@ says 1 'is no log of|s.h5.explain.jsonl' "$compress" --sense s.h5 \
 says 0 'results in b.jsonl' "$compress" $explain --explain-steps 0 \
     --explain-log b.jsonl --explain-csv b.csv
 grep -q 'nothing trained' out || fail 'trained'
-awk -F, 'NR > 1 && ($3 != "" || ($12 == "" && $23 == "")) { exit 1 }' b.csv ||
+awk -F, 'NR > 1 && ($3 != "" || ($13 == "" && $25 == "")) { exit 1 }' b.csv ||
     fail 'columns of what was put back'
 says 0 'results in v.jsonl' "$compress" --explain s.h5 --dense d.h5 \
     --val clips --threads 1 --choose-by rules --explain-steps 0 \
@@ -159,6 +159,6 @@ cmp b.csv v.csv || fail '--val and --data differ'
 says 0 'results in tt.jsonl' "$compress" --explain s.h5 --dense d.h5 \
     --data clips --threads 1 --explain-steps 0 --explain-log tt.jsonl \
     --explain-csv tt.csv
-awk -F, 'NR > 1 && $12 != "" && $22 <= 0 { exit 1 }' tt.csv ||
+awk -F, 'NR > 1 && $13 != "" && $24 <= 0 { exit 1 }' tt.csv ||
     fail 'points without a time'
 exit $failed
