@@ -174,9 +174,9 @@ static void test_alone(void)
     CU_ASSERT_DOUBLE_EQUAL(macs, 1, 1e-9);
     CHECK_OK(run(s, &a, 1));
     CU_ASSERT_EQUAL(a.ended, s->points);
-    CU_ASSERT_EQUAL(count_done(s, "prune any"), 4 * 6);
+    CU_ASSERT_EQUAL(count_done(s, "prune any"), 4 * 7);
     CU_ASSERT_EQUAL(count_done(s, "share"), 4 * 5);
-    CU_ASSERT(count_done(s, "prune block") >= 3 * 6);
+    CU_ASSERT(count_done(s, "prune block") >= 3 * 7);
     CU_ASSERT(count_done(s, "svd") > 0);
     CU_ASSERT(count_done(s, "tensor train") > 0);
     CU_ASSERT(count_done(s, "thin") > 0);
@@ -238,21 +238,21 @@ static void set_kl(struct ctt_sense *s, int point, double kl)
 
 static void test_fit(void)
 {
-    static const double kl[] = { 1, 3, 2, 4, 3.5, 3 };
-    static const double fit[] = { 1, 2.5, 2.5, 3.5, 3.5, 3.5 };
+    static const double kl[] = { 1, 3, 2, 4, 3.5, 3, 5 };
+    static const double fit[] = { 1, 2.5, 2.5, 3.5, 3.5, 3.5, 5 };
     struct ctt_sense *s = open_small();
     const struct ctt_ladder *l = s->point[0].ladder;
 
-    CU_ASSERT_EQUAL_FATAL(l->values, 6);
-    for (int k = 0; k < 6; k++)
+    CU_ASSERT_EQUAL_FATAL(l->values, 7);
+    for (int k = 0; k < 7; k++)
         set_kl(s, k, kl[k]);
     ctt_sense_fit(s);
-    for (int k = 0; k < 6; k++)
+    for (int k = 0; k < 7; k++)
         CU_ASSERT_DOUBLE_EQUAL(s->point[k].fit, fit[k], 1e-12);
-    CU_ASSERT(isnan(s->point[6].fit));
+    CU_ASSERT(isnan(s->point[7].fit));
     CU_ASSERT_PTR_NULL(ctt_sense_bears(s, 0, l, 0.9));
     CU_ASSERT_PTR_EQUAL(ctt_sense_bears(s, 0, l, 2.5), &s->point[2]);
-    CU_ASSERT_PTR_EQUAL(ctt_sense_bears(s, 0, l, 9), &s->point[5]);
+    CU_ASSERT_PTR_EQUAL(ctt_sense_bears(s, 0, l, 9), &s->point[6]);
     CU_ASSERT_PTR_NULL(ctt_sense_bears(s, 1, l, 9));
     snprintf(s->point[1].why, CTT_REASON, "not possible");
     s->point[1].fit = NAN;
