@@ -46,7 +46,7 @@ grep -qE '^y +288' out || fail "no plan: $(cat out)"
 cp m.h5.budget.jsonl first.jsonl
 grep -q '"trained"' first.jsonl && fail 'a dry run trained'
 [ "$(grep -c '"short"' first.jsonl)" -gt 5 ] || fail 'no short retraining'
-grep -qE '^prune any 0.98 ' out || fail "no table of it: $(cat out)"
+grep -qE '^prune any 0.99 ' out || fail "no table of it: $(cat out)"
 says 2 'bytes=100 cannot be met: the least is [0-9]+, most of it of [ey]' \
     budget bytes=100
 least=$(sed 's/.*the least is \([0-9]*\).*/\1/' err)
