@@ -270,11 +270,26 @@ out:
     return rc;
 }
 
+/* The model of an edit, without what nothing reads any more. */
+static int finish(struct ctt_edit *e, const struct ctt_model *m,
+                  struct ctt_model **out)
+{
+    struct ctt_model *to = NULL;
+    int rc;
+
+    CTT_TRY(ctt_edit_model(e, m, &to));
+    CTT_TRY(sweep(&to));
+    *out = to;
+    to = NULL;
+out:
+    ctt_model_free(&to);
+    return rc;
+}
+
 int ctt_quantise(const struct ctt_model *m, const char *take,
                  const struct ctt_form_of *form, struct ctt_model **out)
 {
     struct ctt_edit *e = NULL;
-    struct ctt_model *to = NULL;
     char *marked = NULL, *text = ctt_net_print(m->g);
     int rc = text ? 0 : CTT_ENOMEM;
 
@@ -282,12 +297,8 @@ int ctt_quantise(const struct ctt_model *m, const char *take,
     CTT_TRY(mark_all(m->g, take, &marked));
     CTT_TRY(ctt_edit_begin(m->g, &e));
     CTT_TRY(add_lines(e, m->g, take, marked, form, text));
-    CTT_TRY(ctt_edit_model(e, m, &to));
-    CTT_TRY(sweep(&to));
-    *out = to;
-    to = NULL;
+    CTT_TRY(finish(e, m, out));
 out:
-    ctt_model_free(&to);
     ctt_edit_free(&e);
     ctt_free(marked);
     ctt_free(text);
@@ -389,19 +400,14 @@ int ctt_dequantise(const struct ctt_model *m, const char *take,
     char *marked = ctt_calloc((size_t)m->g->count + 1, 1);
     char *text = ctt_net_print(m->g);
     struct ctt_edit *e = NULL;
-    struct ctt_model *to = NULL;
     int rc = marked && text ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     CTT_TRY(mark_readers(m->g, take, marked));
     CTT_TRY(ctt_edit_begin(m->g, &e));
     CTT_TRY(add_floats(e, m->g, take, marked, text));
-    CTT_TRY(ctt_edit_model(e, m, &to));
-    CTT_TRY(sweep(&to));
-    *out = to;
-    to = NULL;
+    CTT_TRY(finish(e, m, out));
 out:
-    ctt_model_free(&to);
     ctt_edit_free(&e);
     ctt_free(marked);
     ctt_free(text);

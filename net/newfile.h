@@ -70,6 +70,10 @@ int  ctt_file_open(const char *path, int *fd, int64_t *size);
 int  ctt_file_read_at(const char *path, int fd, int64_t at, void *to,
                       int64_t n);
 
+/* The whole of such a file, with a '\0' behind it, which the caller frees.
+ * CTT_EFORMAT: it has more than `most` bytes. */
+int  ctt_file_text(const char *path, int64_t most, char **out, int64_t *size);
+
 /* The same as ctt_file_open(), but a pipe that the user passes on purpose, "-",
  * /dev/stdin or /dev/fd/N, is opened too; its size is -1. */
 int  ctt_stream_open(const char *path, int *fd, int64_t *size);

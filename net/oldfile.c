@@ -67,6 +67,26 @@ out:
     return rc;
 }
 
+int ctt_file_text(const char *path, int64_t most, char **out, int64_t *size)
+{
+    char *text = NULL;
+    int fd = -1, rc;
+
+    CTT_TRY(ctt_file_open(path, &fd, size));
+    CTT_CHECK(*size <= most, CTT_EFORMAT, "%s: has more than %lld bytes", path,
+              (long long)most);
+    text = ctt_calloc((size_t)*size + 1, 1);
+    CTT_TRY(text ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_file_read_at(path, fd, 0, text, *size));
+    *out = text;
+    text = NULL;
+out:
+    if (fd >= 0)
+        close(fd);
+    ctt_free(text);
+    return rc;
+}
+
 /* The descriptor that a user's name for a pipe means; -1 for other names.  They
  * are duplicated: opening them anew would wait for a writer that has ended. */
 static int named_fd(const char *path)

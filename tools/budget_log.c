@@ -160,7 +160,7 @@ static const char *take_mix(const char *p, struct ctt_budget_row *r)
 
 int ctt_budget_row_read(void *arg, const char *line)
 {
-    struct ctt_budget_row r = { .mix = NULL };
+    struct ctt_budget_row r = { .mix = NULL, .loss = NAN };
     const char *p = pass(line, CTT_BUDGET_LINE "\"");
     int rc;
 
@@ -168,7 +168,8 @@ int ctt_budget_row_read(void *arg, const char *line)
     for (int k = 0; k < CTT_COSTS; k++)
         p = take_number(p, ctt_cost_words[k], &r.costs.cost[k]);
     p = take_number(p, "faster", &r.costs.faster);
-    p = take_number(p, "loss", &r.loss);
+    if (pass(p, ",\"loss\""))
+        p = take_number(p, "loss", &r.loss);
     p = take_seen(take_crc(p, "model", &r.model), &r);
     if (!take_mix(p, &r))
         return 0;

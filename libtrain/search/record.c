@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_LOG = 64 << 20 };    /* bytes of the log of a training */
 
@@ -419,26 +418,6 @@ static int read_curve(const struct ctt_search *s, const char *text, int most,
     return n;
 }
 
-static int read_log(const char *path, char **out)
-{
-    int64_t size = 0;
-    char *text = NULL;
-    int fd = -1, rc;
-
-    CTT_TRY(ctt_file_open(path, &fd, &size));
-    CTT_CHECK(size < MOST_LOG, CTT_EFORMAT, "%s: is too long", path);
-    text = ctt_calloc((size_t)size + 1, 1);
-    CTT_TRY(text ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_file_read_at(path, fd, 0, text, size));
-    *out = text;
-    text = NULL;
-out:
-    if (fd >= 0)
-        close(fd);
-    ctt_free(text);
-    return rc;
-}
-
 /* A string without the quotes of JSON. */
 static int print_failed(FILE *f, const void *arg)
 {
@@ -465,6 +444,7 @@ int ctt_search_result(struct ctt_search *s, const struct ctt_search_job *job,
 {
     struct ctt_trial t = { .rung = -1 };
     char *text = NULL;
+    int64_t size;
     int rc;
 
     t.seconds = seconds + ctt_search_at(s, job->trial, job->repeat)->seconds;
@@ -472,7 +452,7 @@ int ctt_search_result(struct ctt_search *s, const struct ctt_search_job *job,
     if (failed) {
         CTT_TRY(quote(failed, &t.failed));
     } else {
-        CTT_TRY(read_log(log, &text));
+        CTT_TRY(ctt_file_text(log, MOST_LOG, &text, &size));
         t.epochs = read_curve(s, text, s->epochs[job->rung], &t);
         CTT_CHECK(t.epochs > 0, CTT_EFORMAT, "%s: is no log of trial %d with "
                   "%d epochs", log, job->trial + 1, s->epochs[job->rung]);

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST = 1 << 16 };    /* bytes of a file */
 
@@ -183,19 +182,12 @@ out:
 int ctt_space_read(const char *path, struct ctt_space **out)
 {
     char *text = NULL;
-    int64_t size = 0;
-    int fd = -1, rc;
+    int64_t size;
+    int rc;
 
-    CTT_TRY(ctt_file_open(path, &fd, &size));
-    CTT_CHECK(size < MOST, CTT_EINVAL, "%s: is no text of a search space",
-              path);
-    text = ctt_calloc((size_t)size + 1, 1);
-    CTT_TRY(text ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_file_read_at(path, fd, 0, text, size));
+    CTT_TRY(ctt_file_text(path, MOST, &text, &size));
     CTT_TRY(ctt_space_parse(path, text, (size_t)size, out));
 out:
-    if (fd >= 0)
-        close(fd);
     ctt_free(text);
     return rc;
 }
