@@ -14,24 +14,6 @@
 
 /* ---- the start ---- */
 
-/* A mix is of weights that nothing was done to yet. */
-static int check_dense(struct ctt_compress_job *j)
-{
-    const struct ctt_graph *g = j->m->g;
-    int dense = !j->m->constraint.keep &&
-                !ctt_constraint_shares(&j->m->constraint, g->weights);
-    int rc = 0;
-
-    for (int i = 0; i < g->count; i++)
-        dense &= g->node[i].op != CTT_OP_QUANT;
-    if (!dense)
-        j->status = CTT_EXIT_USAGE;
-    CTT_CHECK(dense, CTT_EINVAL, "%s: is pruned, shared or quantised: --budget "
-              "chooses for the dense model that it was made of", j->path);
-out:
-    return rc;
-}
-
 /* The two halves of the validation clips. */
 static int split(struct ctt_budget_run *r)
 {
@@ -186,7 +168,7 @@ static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
     CTT_TRY(ctt_budget_read(j->c.budget, &r->b));
     CTT_TRY(ctt_budget_outputs(j));
     CTT_TRY(ctt_compress_load(j->path, "--budget", &j->m));
-    CTT_TRY(check_dense(j));
+    CTT_TRY(ctt_compress_check_dense(j, j->m, j->path));
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(open_teachers(j));
     CTT_TRY(ctt_compress_open_clips(j));

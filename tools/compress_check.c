@@ -2,6 +2,7 @@
  * compress_check.c: settings of convtt-compress that have no effect beside
  * others, where the table of options cannot say so. */
 #include "tools/compress_check.h"
+#include "tools/tool.h"
 #include "net/code/zip.h"
 
 #include <stdio.h>
@@ -122,5 +123,23 @@ int ctt_compress_how(const struct ctt_compress_job *j, uint32_t *how)
     *how = ctt_crc32(0, text, 1, (int64_t)strlen(text));
 out:
     ctt_free(text);
+    return rc;
+}
+
+int ctt_compress_check_dense(struct ctt_compress_job *j,
+                             const struct ctt_model *m, const char *path)
+{
+    int dense = !m->constraint.keep &&
+                !ctt_constraint_shares(&m->constraint, m->g->weights);
+    int rc = 0;
+
+    for (int i = 0; i < m->g->count; i++)
+        dense &= m->g->node[i].op != CTT_OP_QUANT;
+    if (!dense)
+        j->status = CTT_EXIT_USAGE;
+    CTT_CHECK(dense, CTT_EINVAL, "%s: is pruned, shared or quantised: --%s "
+              "needs the dense model that it was made of", path,
+              j->c.budget ? "budget" : "explain");
+out:
     return rc;
 }

@@ -19,6 +19,11 @@ int ctt_compress_check_stages(const struct ctt_compress_cfg *c,
 int ctt_compress_check_choices(const struct ctt_compress_cfg *c,
                                const struct ctt_opt *tab, int clips);
 
+/* CTT_EINVAL, and a wrong use, unless m, of this file, is a dense model: not
+ * pruned, shared or quantised. */
+int ctt_compress_check_dense(struct ctt_compress_job *j,
+                             const struct ctt_model *m, const char *path);
+
 /* A CRC-32 of the settings and the training clips, if there are any, that
  * results of --budget and --explain depend on. */
 int ctt_compress_how(const struct ctt_compress_job *j, uint32_t *how);

@@ -384,6 +384,7 @@ static int open_models(struct ctt_compress_job *j, struct ctt_explain **e)
 
     CTT_TRY(ctt_compress_load(j->path, "--explain", &j->m));
     CTT_TRY(ctt_compress_load(j->c.dense, "--explain", &j->given));
+    CTT_TRY(ctt_compress_check_dense(j, j->given, j->c.dense));
     rc = ctt_explain_new(j->m, j->given, e);
     if (rc == CTT_EINVAL) {
         j->status = CTT_EXIT_USAGE;

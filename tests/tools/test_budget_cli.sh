@@ -67,7 +67,7 @@ grep -q '^short,,' s.csv || fail 'no short row in the CSV'
 ls s.h5.* > now 2> /dev/null && fail "left behind: $(cat now)"
 cp s.h5 want.h5
 cp m.h5.budget.jsonl want.jsonl
-says 2 'want.h5: is pruned, shared or quantised: --budget chooses for the' \
+says 2 'want.h5: is pruned, shared or quantised: --budget needs the' \
     "$compress" want.h5 -o s.h5 $plain --budget bytes=1k
 ls want.h5.* > now 2> /dev/null && fail "a log of what is refused: $(cat now)"
 
