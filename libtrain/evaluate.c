@@ -164,6 +164,7 @@ int ctt_eval_set_run(struct ctt_eval_set *s, const struct ctt_events *ev,
     struct ctt_augment none = { 0 };
     int rc = 0;
 
+    ctt_loader_rest(s->loader);
     take_part(s);
     ctt_loader_start(s->loader, &s->part, &none, 0);
     for (int from = 0; from < s->order->batches; from += p->ranks) {

@@ -251,6 +251,7 @@ static void start_epoch(struct ctt_trainer *t)
     struct ctt_augment a = ctt_augment_of(t->cfg,
         ctt_key(ctt_key(t->seed, CTT_KEY_IMAGE), epoch) | 1);
 
+    ctt_loader_rest(t->loader);
     t->plan->a = a;
     ctt_order_make(t->data, &t->buckets, 1,
                    ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), epoch), t->plan);

@@ -41,6 +41,7 @@ struct ctt_loader {
     int64_t             floats;     /* of a buffer */
     struct ctt_dev     *dev;        /* that has pinned them, or NULL */
     int64_t             next;       /* clip of the plan to load next */
+    int64_t             end;        /* of its clips; 0: nothing is loaded */
     int                 some;       /* clips that a thread takes */
     int                 batch;      /* that the caller has or waits for */
     int                 busy, stop, rc;
@@ -221,8 +222,7 @@ empty:
 
 static int has_work(const struct ctt_loader *l)
 {
-    return l->plan && l->next < (int64_t)l->plan->batches * l->n &&
-           l->next / l->n < l->batch + RING;
+    return l->next < l->end && l->next / l->n < l->batch + RING;
 }
 
 static void note_bad(struct ctt_loader *l, struct buffer *p, int rc)
@@ -395,17 +395,25 @@ int ctt_loader_mixes(struct ctt_loader *l)
     return l->spare ? 0 : CTT_ENOMEM;
 }
 
+void ctt_loader_rest(struct ctt_loader *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->end = 0;
+    while (l->busy)
+        pthread_cond_wait(&l->news, &l->lock);
+    pthread_mutex_unlock(&l->lock);
+}
+
 void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
                       const struct ctt_augment *a, int first)
 {
+    ctt_loader_rest(l);
     pthread_mutex_lock(&l->lock);
-    l->next = INT64_MAX;    /* no more work; busy threads still read the plan */
-    while (l->busy)
-        pthread_cond_wait(&l->news, &l->lock);
     l->plan = p;
     l->a = *a;
     l->batch = first;
     l->next = (int64_t)first * l->n;
+    l->end = (int64_t)p->batches * l->n;
     for (int k = 0; k < RING; k++) {
         l->ring[k].loaded = l->ring[k].ready = 0;
         l->ring[k].bad[0] = '\0';

@@ -38,6 +38,10 @@ int  ctt_loader_mixes(struct ctt_loader *l);
 void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
                       const struct ctt_augment *a, int first);
 
+/* Loads no more: from now to ctt_loader_start() no thread reads the plan, so
+ * its owner may write it. */
+void ctt_loader_rest(struct ctt_loader *l);
+
 /* Returns 1 and the next batch, valid until ctt_loader_done(), or 0 after the
  * last.  Adds the time spent waiting to *seconds. */
 int  ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b,
