@@ -12,7 +12,6 @@ enum { LIMITS = 1 + CTT_COSTS, BISECT = 60, ROUNDS = 24 };
 struct search {
     const struct ctt_menu   *m;
     const struct ctt_aim_at *a;
-    double most[LIMITS], aim[LIMITS];
     double scale[LIMITS];     /* of each over all ways: prices are of it */
     double price[LIMITS];
     int   *pick, *best;
@@ -64,19 +63,23 @@ double ctt_menu_least(const struct ctt_menu *m, enum ctt_cost cost)
     return sum;
 }
 
-/* What is to be small. */
-static double value_of(const struct search *s, const struct ctt_way *w)
+static double value_of(const struct ctt_aim_at *a, const struct ctt_way *w)
 {
-    double sum = 0;
+    double sum = a->harm * w->harm;
 
-    for (int k = 0; k < LIMITS; k++)
-        sum += s->aim[k] * part_of(w, k);
+    for (int k = 0; k < CTT_COSTS; k++)
+        sum += a->price[k] * w->cost[k];
     return sum;
+}
+
+static double most_of(const struct ctt_aim_at *a, int k)
+{
+    return k == 0 ? a->most_harm : a->most[k - 1];
 }
 
 static double priced(const struct search *s, const struct ctt_way *w)
 {
-    double sum = value_of(s, w);
+    double sum = value_of(s->a, w);
 
     for (int k = 0; k < LIMITS; k++)
         sum += s->price[k] * part_of(w, k) / s->scale[k];
@@ -101,34 +104,32 @@ static struct ctt_way pick_each(struct search *s)
     return ctt_menu_sum(s->m, s->pick);
 }
 
-/* How far the limits are exceeded: the largest ratio; 1 or less: they hold. */
-static double excess(const struct search *s, const struct ctt_way *sum)
+double ctt_aim_excess(const struct ctt_aim_at *a, const struct ctt_way *sum)
 {
     double most = 0;
 
     for (int k = 0; k < LIMITS; k++) {
-        double x = part_of(sum, k);
+        double x = part_of(sum, k), limit = most_of(a, k);
 
-        if (!isinf(s->most[k]) && x > s->most[k])
-            most = fmax(most, s->most[k] > 0 ? x / s->most[k] : INFINITY);
+        if (!isinf(limit) && x > limit)
+            most = fmax(most, limit > 0 ? x / limit : INFINITY);
     }
     return most > 0 ? most : 1;
 }
 
-/* Whether a is better than b: holds, or holds by more, or is smaller. */
-static int is_better(const struct search *s, const struct ctt_way *a,
-                     const struct ctt_way *b)
+int ctt_aim_better(const struct ctt_aim_at *a, const struct ctt_way *x,
+                   const struct ctt_way *y)
 {
-    double x = excess(s, a), y = excess(s, b);
+    double p = ctt_aim_excess(a, x), q = ctt_aim_excess(a, y);
 
-    return x < y || (x <= y && x <= 1 && value_of(s, a) < value_of(s, b));
+    return p < q || (p <= q && p <= 1 && value_of(a, x) < value_of(a, y));
 }
 
 static void keep_best(struct search *s, const struct ctt_way *sum)
 {
     struct ctt_way best = ctt_menu_sum(s->m, s->best);
 
-    if (is_better(s, sum, &best))
+    if (ctt_aim_better(s->a, sum, &best))
         memcpy(s->best, s->pick, (size_t)s->m->weights * sizeof(*s->pick));
 }
 
@@ -149,12 +150,12 @@ static int set_price(struct search *s, int k)
 {
     double was = s->price[k], low = -40, high = 40;
 
-    if (at_price(s, k, 0) <= s->most[k])
+    if (at_price(s, k, 0) <= most_of(s->a, k))
         return was > 0;
     for (int i = 0; i < BISECT; i++) {
         double mid = (low + high) / 2;
 
-        if (at_price(s, k, exp(mid)) > s->most[k])
+        if (at_price(s, k, exp(mid)) > most_of(s->a, k))
             low = mid;
         else
             high = mid;
@@ -177,7 +178,7 @@ static int improve(struct search *s)
 
             s->best[i] = k;
             sum = ctt_menu_sum(s->m, s->best);
-            if (is_better(s, &sum, &best)) {
+            if (ctt_aim_better(s->a, &sum, &best)) {
                 best = sum;
                 at = i;
                 to = k;
@@ -195,8 +196,6 @@ static void start(struct search *s)
     const struct ctt_menu *m = s->m;
 
     for (int k = 0; k < LIMITS; k++) {
-        s->most[k] = k ? s->a->most[k - 1] : s->a->most_harm;
-        s->aim[k] = k ? s->a->price[k - 1] : s->a->harm;
         s->price[k] = 0;
         for (int i = 0; i < m->first[m->weights]; i++)
             s->scale[k] = fmax(s->scale[k], fabs(part_of(&m->way[i], k)));
@@ -220,13 +219,13 @@ int ctt_allot(const struct ctt_menu *m, const struct ctt_aim_at *a, int *pick)
     for (int i = 0; i < ROUNDS && more; i++) {
         more = 0;
         for (int k = 0; k < LIMITS; k++)
-            if (!isinf(s.most[k]))
+            if (!isinf(most_of(a, k)))
                 more |= set_price(&s, k);
     }
     while (improve(&s))
         ;
     sum = ctt_menu_sum(m, pick);
-    rc = excess(&s, &sum) > 1;
+    rc = ctt_aim_excess(a, &sum) > 1;
 out:
     ctt_free(s.pick);
     return rc;

@@ -65,6 +65,14 @@ struct ctt_way ctt_menu_sum(const struct ctt_menu *m, const int *pick);
 /* The least of one cost that any choice has. */
 double ctt_menu_least(const struct ctt_menu *m, enum ctt_cost cost);
 
+/* How far the limits are exceeded, as the largest ratio; 1: they hold. */
+double ctt_aim_excess(const struct ctt_aim_at *a, const struct ctt_way *sum);
+
+/* Whether the sum x is better than y: nearer to the limits, or smaller within
+ * them. */
+int  ctt_aim_better(const struct ctt_aim_at *a, const struct ctt_way *x,
+                    const struct ctt_way *y);
+
 /* Picks a way for each weight with a small sum under the limits.  With prices
  * for what is limited (Lagrange multipliers; Everett 1963) weights are
  * independent, and each takes a corner of the lower convex hull of its ways;
@@ -88,10 +96,6 @@ enum ctt_part_kind { CTT_PART_FORM, CTT_PART_PRUNE, CTT_PART_SHARE,
                      CTT_PART_INT8, CTT_PART_KINDS };
 const struct ctt_sense_point *ctt_part_point(const struct ctt_part *p,
                                              enum ctt_part_kind kind);
-
-/* The kind that has most of the expected harm, each counted `times`. */
-enum ctt_part_kind ctt_mix_worst(const struct ctt_part *part, int weights,
-                                 const double times[CTT_PART_KINDS]);
 
 /* A mix: a part per weight of s, and all of it as text, "c1: svd 0.5, prune any
  * 0.9; y: share 4", which names what is done and nothing else; "as given" if
@@ -165,6 +169,16 @@ void ctt_offer_free(struct ctt_offer **f);
 
 /* Counts the harm of each kind so many times from now on. */
 void ctt_offer_trust(struct ctt_offer *f, const double times[CTT_PART_KINDS]);
+
+/* ---- alike.c ---- */
+
+/* As ctt_allot(), but with the same options for all weights that can have
+ * them: the best set of one value or none of the factors `form` (a name of
+ * ctt_ladders; NULL: none), of pruning, of shared values and of INT8. */
+int  ctt_allot_alike(const struct ctt_offer *f, const char *form,
+                     const struct ctt_aim_at *a, int *pick);
+
+/* ---- a mix ---- */
 
 /* The parts of what is picked. */
 void ctt_offer_take(const struct ctt_offer *f, const int *pick,

@@ -38,24 +38,6 @@ const struct ctt_sense_point *ctt_part_point(const struct ctt_part *p,
     return of[kind];
 }
 
-enum ctt_part_kind ctt_mix_worst(const struct ctt_part *part, int weights,
-                                 const double times[CTT_PART_KINDS])
-{
-    double sum[CTT_PART_KINDS] = { 0 };
-    int worst = 0;
-
-    for (int i = 0; i < weights; i++)
-        for (int k = 0; k < CTT_PART_KINDS; k++) {
-            const struct ctt_sense_point *p = ctt_part_point(&part[i], k);
-
-            sum[k] += p ? times[k] * p->fit : 0;
-        }
-    for (int k = 1; k < CTT_PART_KINDS; k++)
-        if (sum[k] > sum[worst])
-            worst = k;
-    return worst;
-}
-
 void ctt_mix_print(const struct ctt_sense *s, const struct ctt_part *part,
                    char *text, size_t size)
 {

@@ -5,6 +5,7 @@
 #include "net/newfile.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,14 +23,13 @@ void ctt_budget_rows_free(struct ctt_budget_rows *all)
 }
 
 const struct ctt_budget_row *ctt_budget_row_find(
-    const struct ctt_budget_rows *all, const char *mix, uint32_t how,
-    enum ctt_budget_kind kind)
+    const struct ctt_budget_rows *all, const struct ctt_budget_row *like)
 {
     for (int i = 0; i < all->rows; i++) {
         const struct ctt_budget_row *r = &all->row[i];
 
-        if (r->kind == kind && r->how == how &&
-            strcmp(r->mix, mix) == 0)
+        if (r->kind == like->kind && r->how == like->how &&
+            r->steps == like->steps && strcmp(r->mix, like->mix) == 0)
             return r;
     }
     return NULL;
@@ -79,6 +79,7 @@ static int print_row(FILE *f, const void *arg)
         put_number(f, ctt_cost_words[k], r.costs.cost[k]);
     put_number(f, "faster", r.costs.faster);
     put_number(f, "loss", r.loss);
+    fprintf(f, ",\"steps\":%d", r.steps);
     fprintf(f, ",\"model\":\"%08" PRIx32 "\",\"seen\":[", r.model);
     for (int k = 0; k < NUMBERS; k++)
         fprintf(f, k ? ",%" PRId64 : "%" PRId64, *number_at(&r, k));
@@ -130,6 +131,18 @@ static const char *take_kind(const char *p, enum ctt_budget_kind *kind)
     return NULL;
 }
 
+/* Passes a whole number. */
+static const char *take_steps(const char *p, int *x)
+{
+    char *end;
+    long n;
+
+    p = pass(p, ",\"steps\":");
+    n = p ? strtol(p, &end, 10) : -1;
+    *x = (int)n;
+    return p && end != p && n >= 0 && n <= INT_MAX ? end : NULL;
+}
+
 static const char *take_seen(const char *p, struct ctt_budget_row *r)
 {
     p = pass(p, ",\"seen\":[");
@@ -170,6 +183,8 @@ int ctt_budget_row_read(void *arg, const char *line)
     p = take_number(p, "faster", &r.costs.faster);
     if (pass(p, ",\"loss\""))
         p = take_number(p, "loss", &r.loss);
+    if (pass(p, ",\"steps\""))
+        p = take_steps(p, &r.steps);
     p = take_seen(take_crc(p, "model", &r.model), &r);
     if (!take_mix(p, &r))
         return 0;

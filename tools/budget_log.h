@@ -16,6 +16,7 @@ struct ctt_budget_row {
     char            *mix;
     uint32_t         how;      /* CRC-32 of the settings */
     enum ctt_budget_kind kind;
+    int              steps;    /* of a short retraining, else 0 */
     double           loss;     /* -log p(label) on the clips of the search, the
                                   mean over the shares; NAN: not measured */
     struct ctt_costs costs;
@@ -36,9 +37,8 @@ int  ctt_budget_row_add(struct ctt_budget_rows *all, struct ctt_sense_log *log,
                         const struct ctt_budget_row *row);
 void ctt_budget_rows_free(struct ctt_budget_rows *all);
 
-/* NULL: there is none. */
+/* The row with the mix, kind, steps and how of `like`; NULL: there is none. */
 const struct ctt_budget_row *ctt_budget_row_find(
-    const struct ctt_budget_rows *all, const char *mix, uint32_t how,
-    enum ctt_budget_kind kind);
+    const struct ctt_budget_rows *all, const struct ctt_budget_row *like);
 
 #endif

@@ -54,15 +54,17 @@ int ctt_budget_meets(const double most[CTT_COSTS], const double *cost)
 static int try_mix(struct ctt_budget_run *r, const struct ctt_part *part,
                    const char *mix, struct ctt_costs *out)
 {
-    const struct ctt_budget_row *known = ctt_budget_row_find(&r->rows, mix,
-                                                             r->how,
-                                                             CTT_BUDGET_TRIED);
     struct ctt_recipe_calls calls = ctt_compress_calls(r->j);
     struct ctt_budget_row row = { .how = r->how, .kind = CTT_BUDGET_TRIED,
                                   .loss = NAN };
+    const struct ctt_budget_row *known;
     struct ctt_mix_recipe *o = NULL;
     char text[CTT_MIX_TEXT];
     int rc = 0;
+
+    snprintf(text, sizeof(text), "%s", mix);
+    row.mix = text;
+    known = ctt_budget_row_find(&r->rows, &row);
 
     if (known) {
         *out = known->costs;
@@ -71,8 +73,6 @@ static int try_mix(struct ctt_budget_run *r, const struct ctt_part *part,
     CTT_TRY(ctt_mix_recipe(r->s, part, &r->j->c.recipe, &o));
     CTT_TRY(ctt_mix_try(r->j->m, ctt_mix_settings(o), &calls, r->j->path,
                         r->j->c.out, &row.costs));
-    snprintf(text, sizeof(text), "%s", mix);
-    row.mix = text;
     if (!isnan(r->ms))
         row.costs.cost[CTT_COST_MS] = r->ms / row.costs.faster;
     CTT_TRY(ctt_budget_row_add(&r->rows, r->log, &row));
@@ -99,44 +99,39 @@ out:
 
 /* ---- choosing ---- */
 
-static double value_of(const struct ctt_aim_at *a, const struct ctt_way *w)
+static int allot(const struct ctt_budget_run *r, const struct ctt_offer *f,
+                 const struct ctt_aim_at *a, int *pick)
 {
-    double sum = a->harm * w->harm;
-
-    for (int k = 0; k < CTT_COSTS; k++)
-        sum += a->price[k] * w->cost[k];
-    return sum;
+    return r->alike ? ctt_allot_alike(f, r->form, a, pick)
+                    : ctt_allot(&f->menu, a, pick);
 }
 
-/* The better of both forms of pruning.  1: no choice holds. */
+/* The better of both forms of pruning. */
 static int choose(const struct ctt_budget_run *r, const struct ctt_aim_at *a,
                   struct ctt_budget_plan *p)
 {
     int *pick = ctt_calloc((size_t)r->s->weights, sizeof(*pick));
-    double best = INFINITY;
-    int rc = pick ? 0 : CTT_ENOMEM, none = 2;
+    int rc = pick ? 0 : CTT_ENOMEM, some = 0;
+    struct ctt_way best;
 
     CTT_TRY(rc);
     for (int f = 0; f < CTT_BUDGET_FORMS; f++) {
-        const struct ctt_menu *m = &r->offer[f]->menu;
         struct ctt_way sum;
-        int fails = ctt_allot(m, a, pick);
 
-        CTT_TRY(fails);
-        sum = ctt_menu_sum(m, pick);
-        if (fails > none || (fails == none && value_of(a, &sum) >= best))
+        CTT_TRY(allot(r, r->offer[f], a, pick));
+        sum = ctt_menu_sum(&r->offer[f]->menu, pick);
+        if (some && !ctt_aim_better(a, &sum, &best))
             continue;
-        none = fails;
-        best = value_of(a, &sum);
+        some = 1;
+        best = sum;
         ctt_offer_take(r->offer[f], pick, p->part);
-        p->harm = sum.harm;
-        memcpy(p->expected, sum.cost, sizeof(sum.cost));
     }
+    p->harm = best.harm;
+    memcpy(p->expected, best.cost, sizeof(best.cost));
     ctt_mix_print(r->s, p->part, p->mix, CTT_MIX_TEXT);
-    rc = none;
 out:
     ctt_free(pick);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- correcting ---- */

@@ -19,6 +19,9 @@ struct ctt_budget_run {
     double                   ms;       /* of the model as given; NAN: time is
                                           not measured */
     struct ctt_offer        *offer[CTT_BUDGET_FORMS];
+    int                      alike;    /* plans have the same options for all
+                                          weights */
+    const char              *form;     /* the factors of such a plan */
     struct ctt_data         *whole, *accept;    /* j->val is the other half */
     struct ctt_metrics      *was[2];   /* of the model as given, on both */
 };
@@ -64,6 +67,34 @@ int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out);
 
 /* Whether costs are within limits. */
 int ctt_budget_meets(const double most[CTT_COSTS], const double *cost);
+
+/* ---- budget_short.c ---- */
+
+/* A mix to retrain for a few steps; what and at: for lines of progress. */
+struct ctt_budget_short {
+    const struct ctt_part *part;    /* by weight; NULL: the model as given */
+    char       *mix;                /* its text */
+    int         steps, at, all;
+    const char *what;
+};
+
+/* *loss: ctt_budget_loss() on the clips of the search after so many steps of
+ * retraining, and as many with shared values, unless the log has it. */
+int ctt_budget_shortly(struct ctt_budget_run *r,
+                       const struct ctt_budget_short *t, double *loss);
+
+/* ---- budget_race.c ---- */
+
+/* Of ctt_budget_plan(), and of other mixes that meet the limits (with kinds of
+ * options that are trusted less, or with the same options for all weights), the
+ * one to retrain: those with least loss after --budget-steps steps are
+ * retrained longer, until one is left (successive halving, Jamieson and
+ * Talwalkar 2016).  past: texts of mixes that are no candidates.  *out NULL:
+ * all are past.  With --budget-steps 0 the first one; without limits of costs
+ * there is just one. */
+int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                    char *const *past, int pasts,
+                    struct ctt_budget_plan **out);
 
 /* ---- budget_heal.c ---- */
 

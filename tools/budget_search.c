@@ -64,8 +64,8 @@ struct search {
     double low, high;     /* of log harm: accepted and refused; NAN: none */
     struct found best;
     char  nearest[256];
-    char *last;           /* the mix of the round before */
-    double times[CTT_PART_KINDS];    /* that the harm of each kind counts */
+    char *past[CTT_BUDGET_ROUNDS];    /* the mixes of earlier rounds */
+    int   pasts;
 };
 
 /* What is small if only top-1 is limited: by --for, each relative to the model
@@ -87,8 +87,6 @@ static void begin(const struct ctt_budget_run *r,
                   const struct ctt_costs *given, struct search *x)
 {
     *x = (struct search){ .low = NAN, .high = NAN };
-    for (int k = 0; k < CTT_PART_KINDS; k++)
-        x->times[k] = 1;
     x->a.most_harm = INFINITY;
     memcpy(x->a.most, r->b.most, sizeof(x->a.most));
     if (ctt_budget_has_cost(&r->b))
@@ -97,27 +95,11 @@ static void begin(const struct ctt_budget_run *r,
         aim_small(r, given, x);
 }
 
-/* What retraining repairs is not known before: if too much is lost, the kind
- * of option that was expected to harm most of all is trusted less. */
-enum { LESS = 4 };
-static void distrust(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
-                     struct search *x)
+/* With limits of costs what is corrected are costs that retraining has
+ * changed. */
+static void correct(const struct ctt_budget_run *r,
+                    const struct ctt_budget_row *row, struct search *x)
 {
-    x->times[ctt_mix_worst(p->part, r->s->weights, x->times)] *= LESS;
-    for (int f = 0; f < CTT_BUDGET_FORMS; f++)
-        ctt_offer_trust(r->offer[f], x->times);
-}
-
-/* With limits of costs the mix is expected to harm as little as they allow:
- * what is corrected is that expectation, and costs that retraining has changed.
- * lost: too much top-1. */
-static void correct(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
-                    const struct ctt_budget_row *row, int lost,
-                    struct search *x)
-{
-    if (lost)
-        distrust(r, p, x);
-
     for (int k = 0; k < CTT_COSTS; k++) {
         double is = row->costs.cost[k], most = r->b.most[k];
 
@@ -175,14 +157,13 @@ static int refuse(struct ctt_budget_run *r, const struct ctt_budget_plan *p)
                      ctt_budget_costs(p->tried.cost, costs, sizeof(costs)));
 }
 
-/* Whether the corrections have changed nothing; remembers the mix. */
-static int is_same(struct search *x, const struct ctt_budget_plan *p)
+static int remember(struct search *x, const struct ctt_budget_plan *p)
 {
-    int same = x->last && strcmp(x->last, p->mix) == 0;
+    char *mix = ctt_strdup(p->mix);
 
-    ctt_free(x->last);
-    x->last = ctt_strdup(p->mix);
-    return same;
+    if (mix)
+        x->past[x->pasts++] = mix;
+    return mix ? 0 : CTT_ENOMEM;
 }
 
 /* A round; *more: whether another one can help. */
@@ -197,9 +178,10 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     double loss;
 
     *more = 0;
-    CTT_TRY(ctt_budget_plan(r, &x->a, &p));
-    if (is_same(x, p))
+    CTT_TRY(ctt_budget_race(r, &x->a, x->past, x->pasts, &p));
+    if (!p)
         goto out;
+    CTT_TRY(remember(x, p));
     CTT_TRY(limited && n == 1 && !p->meets ? refuse(r, p) : 0);
     CTT_TRY(ctt_budget_say_plan(r, p));
     if (r->j->c.dry_run)
@@ -208,7 +190,7 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     fault = judge(r, &row, &loss, why);
     ctt_budget_say_round(n, &row, fault);
     if (limited && fault)
-        correct(r, p, &row, loss > 1e-9, x);
+        correct(r, &row, x);
     *more = limited ? fault != NULL : adjust(loss, !fault, x);
     if (fault && !x->best.plan)
         snprintf(x->nearest, sizeof(x->nearest), "%s; %s",
@@ -275,7 +257,8 @@ int ctt_budget_search(struct ctt_budget_run *r, const struct ctt_costs *given)
     if (rc >= 0 || rc == CTT_EUNSUP)
         drop_tries(r);
 out:
-    ctt_free(x.last);
+    for (int i = 0; i < x.pasts; i++)
+        ctt_free(x.past[i]);
     ctt_budget_plan_free(&x.best.plan);
     return rc;
 }

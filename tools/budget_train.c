@@ -173,10 +173,9 @@ out:
 int ctt_budget_train(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
                      int n, struct ctt_budget_row *out)
 {
-    const struct ctt_budget_row *known = ctt_budget_row_find(
-        &r->rows, p->mix, r->how, CTT_BUDGET_TRAINED);
     struct ctt_budget_row row = { .how = r->how, .kind = CTT_BUDGET_TRAINED,
                                   .mix = p->mix };
+    const struct ctt_budget_row *known = ctt_budget_row_find(&r->rows, &row);
     struct ctt_model *m = NULL;
     char path[4200];
     int rc = 0;

@@ -45,6 +45,7 @@ struct ctt_compress_job {
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     struct ctt_compress_watch watch;
     char              busy[128];    /* what samples are taken for */
+    int               short_steps;  /* of a short retraining of --budget */
     struct ctt_events ev;
     int               status;       /* of the program if it fails now */
 };

@@ -317,6 +317,89 @@ static void test_offer(void)
     ctt_model_free(&m);
 }
 
+/* Whether all weights that can have a kind have the same value of it. */
+static int alike(const struct ctt_sense *s, const struct ctt_offer *f,
+                 const struct ctt_part *part)
+{
+    for (int i = 0; i < f->menu.first[s->weights]; i++)
+        for (int k = 0; k < CTT_PART_KINDS; k++) {
+            const struct ctt_sense_point *p = ctt_part_point(&f->part[i], k);
+            const struct ctt_sense_point *is;
+
+            for (int w = 0; p && w < s->weights; w++) {
+                const struct ctt_sense_point *o = ctt_part_point(&part[w], k);
+
+                is = ctt_part_point(&part[p->weight], k);
+                if (o && o->ladder == p->ladder && o->value == p->value &&
+                    is != p)
+                    return 0;
+            }
+        }
+    return 1;
+}
+
+/* The harm of the best pruning and sharing of all weights, tried one by one. */
+static double least_alike(const struct ctt_sense *s,
+                          const struct ctt_offer *f, double bytes)
+{
+    double least = INFINITY;
+
+    for (int i = f->menu.first[0]; i < f->menu.first[1]; i++) {
+        const struct ctt_part *of = &f->part[i];
+        struct ctt_way sum = { .cost = { f->menu.rest[0] } };
+
+        for (int w = 0; w < s->weights && !of->form && !of->int8; w++)
+            for (int k = f->menu.first[w]; k < f->menu.first[w + 1]; k++) {
+                const struct ctt_part *p = &f->part[k];
+
+                if (!p->form && !p->int8 && !p->prune == !of->prune &&
+                    !p->share == !of->share &&
+                    (!p->prune || p->prune->value == of->prune->value) &&
+                    (!p->share || p->share->value == of->share->value)) {
+                    sum.harm += f->menu.way[k].harm;
+                    sum.cost[0] += f->menu.way[k].cost[0];
+                }
+            }
+        if (!of->form && !of->int8 && sum.cost[0] <= bytes)
+            least = fmin(least, sum.harm);
+    }
+    return least;
+}
+
+/* All weights get the same, the best of it; factors only if they are asked. */
+static void test_alike(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    struct ctt_aim_at a = limited(5000, INFINITY);
+    struct ctt_offer *f = NULL;
+    struct ctt_part part[8];
+    int pick[8];
+
+    for (int i = 0; i < s->points; i++)
+        s->point[i].fit = s->point[i].ladder->stage == &ctt_stage_share
+                        ? 1 / s->point[i].value : s->point[i].value;
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", NAN, "test_budget.tmp",
+                           &f));
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, NULL, &a, pick), 0);
+    ctt_offer_take(f, pick, part);
+    CU_ASSERT(part[0].share && !part[0].form && alike(s, f, part));
+    CU_ASSERT(ctt_menu_sum(&f->menu, pick).cost[0] <= 5000);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_menu_sum(&f->menu, pick).harm,
+                           least_alike(s, f, 5000), 1e-9);
+    a = limited(10, INFINITY);
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, "svd", &a, pick), 1);
+    ctt_offer_take(f, pick, part);
+    CU_ASSERT(alike(s, f, part) && part[0].form &&
+              part[0].form->ladder->stage == &ctt_stage_svd);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_menu_sum(&f->menu, pick).cost[0],
+                           ctt_menu_least(&f->menu, CTT_COST_BYTES), 1000);
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
 /* ---- numbers for names ---- */
 
 static void test_numbers(void)
@@ -377,6 +460,7 @@ int main(void)
         { "convex curves", test_convex },
         { "mix", test_mix },
         { "menu", test_offer },
+        { "alike", test_alike },
         { "numbers for names", test_numbers },
         { "acceptance", test_accept },
         CU_TEST_INFO_NULL

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_race.c: of several mixes that meet the limits, the one that short
+ * retrainings show to be best. */
+#include "tools/budget_run.h"
+#include "tools/table.h"
+#include "tools/tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Retrainings of each candidate; how many times as long each next one is, of
+ * that part of the candidates. */
+enum { RUNGS = 3, LONGER = 3 };
+
+/* The harm of one weight after the other does not add up exactly, and less so
+ * after retraining.  So a candidate takes it as measured, or counts that of
+ * some kinds so many times; or gives all weights the same, as what that harms
+ * was measured at once. */
+static const struct way {
+    const char *name;
+    double      times[CTT_PART_KINDS];    /* factors, pruning, bits, INT8 */
+    int         alike;
+    const char *form;
+} ways[] = {
+    { "by weight", { 1, 1, 1, 1 }, 0, NULL },
+    { "fewer factors", { 8, 1, 1, 1 }, 0, NULL },
+    { "more bits", { 1, 1, 8, 1 }, 0, NULL },
+    { "fewer factors, more bits", { 8, 1, 8, 1 }, 0, NULL },
+    { "less pruned", { 1, 8, 1, 1 }, 0, NULL },
+    { "alike", { 1, 1, 1, 1 }, 1, NULL },
+    { "alike, svd", { 1, 1, 1, 1 }, 1, "svd" },
+    { "alike, tensor train", { 1, 1, 1, 1 }, 1, "tensor train" },
+};
+
+struct runner {
+    const char *name;
+    struct ctt_budget_plan *plan;
+    double loss[RUNGS];    /* NAN: not retrained so long */
+};
+
+struct race {
+    struct ctt_budget_run *r;
+    struct runner at[CTT_LEN(ways)];    /* the best first */
+    int           n;
+};
+
+/* ---- the candidates ---- */
+
+static int is_new(const struct race *x, const struct ctt_budget_plan *p,
+                  char *const *past, int pasts)
+{
+    for (int i = 0; i < pasts; i++)
+        if (strcmp(past[i], p->mix) == 0)
+            return 0;
+    for (int i = 0; i < x->n; i++)
+        if (strcmp(x->at[i].plan->mix, p->mix) == 0)
+            return 0;
+    return 1;
+}
+
+static int plan(struct ctt_budget_run *r, const struct way *w,
+                const struct ctt_aim_at *a, struct ctt_budget_plan **p)
+{
+    int rc;
+
+    for (int f = 0; f < CTT_BUDGET_FORMS; f++)
+        ctt_offer_trust(r->offer[f], w->times);
+    r->alike = w->alike;
+    r->form = w->form;
+    rc = ctt_budget_plan(r, a, p);
+    r->alike = 0;
+    return rc;
+}
+
+/* One that exceeds the limits is a candidate only if all do. */
+static int line_up(struct race *x, const struct ctt_aim_at *a,
+                   char *const *past, int pasts)
+{
+    int several = ctt_budget_has_cost(&x->r->b), rc = 0;
+    struct ctt_budget_plan *p = NULL;
+
+    for (size_t i = 0; i < (several ? CTT_LEN(ways) : 1); i++) {
+        CTT_TRY(plan(x->r, &ways[i], a, &p));
+        if (is_new(x, p, past, pasts) && (p->meets || !x->n)) {
+            if (x->n == 1 && !x->at[0].plan->meets)
+                ctt_budget_plan_free(&x->at[--x->n].plan);
+            x->at[x->n++] = (struct runner){ ways[i].name, p,
+                                             { NAN, NAN, NAN } };
+            p = NULL;
+        }
+        ctt_budget_plan_free(&p);
+    }
+out:
+    for (int f = 0; f < CTT_BUDGET_FORMS; f++)
+        ctt_offer_trust(x->r->offer[f], ways[0].times);
+    return rc;
+}
+
+/* ---- the race ---- */
+
+/* The first n, by insertion, as equal ones keep their places. */
+static void sort(struct race *x, int n, int rung)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && x->at[k].loss[rung] <
+                                 x->at[k - 1].loss[rung]; k--) {
+            struct runner was = x->at[k];
+
+            x->at[k] = x->at[k - 1];
+            x->at[k - 1] = was;
+        }
+}
+
+static int run(struct race *x)
+{
+    int steps = x->r->j->c.budget_steps, rc = 0;
+
+    for (int rung = 0, n = x->n; rung < RUNGS && n > 1; rung++) {
+        for (int i = 0; i < n; i++) {
+            struct runner *u = &x->at[i];
+            struct ctt_budget_short t = { u->plan->part, u->plan->mix, steps,
+                                          i + 1, n, u->name };
+
+            CTT_TRY(ctt_budget_shortly(x->r, &t, &u->loss[rung]));
+        }
+        sort(x, n, rung);
+        n = (n + LONGER - 1) / LONGER;
+        steps *= LONGER;
+    }
+out:
+    return rc;
+}
+
+static void add_row(const struct runner *u, struct ctt_table *t)
+{
+    char costs[192], loss[RUNGS][32];
+
+    for (int k = 0; k < RUNGS; k++)
+        snprintf(loss[k], sizeof(loss[k]), isnan(u->loss[k]) ? "-" : "%.3f",
+                 u->loss[k]);
+    ctt_table_row(t, "%s\t%s\t%s\t%s\t%s", u->name,
+                  ctt_budget_costs(u->plan->tried.cost, costs, sizeof(costs)),
+                  loss[0], loss[1], loss[2]);
+}
+
+static int say(const struct race *x)
+{
+    int n = x->r->j->c.budget_steps, rc;
+    struct ctt_table t = { NULL, 0, 0, 0 };
+
+    ctt_table_row(&t, "mix\tcosts\tloss after %d steps\t%d\t%d", n,
+                  n * LONGER, n * LONGER * LONGER);
+    for (int i = 0; i < x->n; i++)
+        add_row(&x->at[i], &t);
+    ctt_tool_say("\nmixes within the limits, retrained for a few steps; the "
+                 "best go on:");
+    CTT_TRY(ctt_table_print(&t));
+out:
+    ctt_table_free(&t);
+    return rc;
+}
+
+int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                    char *const *past, int pasts, struct ctt_budget_plan **out)
+{
+    struct race x = { .r = r };
+    int rc;
+
+    CTT_TRY(line_up(&x, a, past, pasts));
+    if (x.n > 1 && r->j->c.budget_steps) {
+        CTT_TRY(run(&x));
+        CTT_TRY(say(&x));
+    }
+    if (x.n > 0) {
+        *out = x.at[0].plan;
+        x.at[0].plan = NULL;
+    }
+out:
+    for (int i = 0; i < x.n; i++)
+        ctt_budget_plan_free(&x.at[i].plan);
+    return rc < 0 ? rc : 0;
+}

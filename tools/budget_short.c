@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_short.c: retrains a mix for a few steps, which shows more of what the
+ * whole retraining comes to than the mix without any. */
+#include "tools/budget_run.h"
+#include "tools/tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* arg: a struct ctt_compress_job with short_steps. */
+static int retrain(void *arg, const char *stage, int epochs,
+                   const struct ctt_changes *during, struct ctt_model *m)
+{
+    struct ctt_compress_job *j = arg;
+    struct ctt_train_cfg cfg = j->c.train;
+    struct ctt_events ev = j->ev;
+    struct ctt_result r;
+    int rc;
+
+    (void)stage;
+    cfg.max_steps = j->short_steps;
+    cfg.warmup = 0;
+    cfg.checkpoint = NULL;
+    cfg.epochs = epochs;
+    cfg.changes = during;
+    ev.epoch = NULL;
+    CTT_TRY(ctt_train(m, &cfg, j->data, NULL, &ev, &r));
+    CTT_CHECK(!r.stopped, CTT_ESTOP, "--budget: stopped; the same command goes "
+              "on from %s", j->c.sense_log);
+out:
+    return rc;
+}
+
+/* Of a recipe of which nothing but its model is wanted. */
+static struct ctt_recipe_calls calls_of(struct ctt_compress_job *j)
+{
+    struct ctt_recipe_calls all = ctt_compress_calls(j);
+
+    return (struct ctt_recipe_calls){ .arg = j, .retrain = retrain,
+        .norms = all.norms, .sample = all.sample,
+        .slow_bytes = all.slow_bytes };
+}
+
+/* Pruned at once: in so few steps a share that grows leaves none to retrain
+ * with what it ends at.  Shared values are trained as long again. */
+static void shorten(const struct ctt_budget_run *r, int steps,
+                    struct ctt_recipe *o)
+{
+    int64_t clips = ctt_data_clips(r->j->data);
+    int64_t seen = (int64_t)steps * r->j->c.train.batch;
+
+    *o = r->j->c.recipe;
+    o->automatic = 0;
+    o->epochs = (int)((seen + clips - 1) / clips);
+    o->share.epochs = o->epochs;
+    o->prune.rounds = 1;
+}
+
+static int make(struct ctt_budget_run *r, const struct ctt_budget_short *t,
+                struct ctt_model **m)
+{
+    struct ctt_recipe_calls calls = calls_of(r->j);
+    struct ctt_mix_recipe *mix = NULL;
+    struct ctt_report *report = NULL;
+    struct ctt_recipe o;
+    char path[4200];
+    int rc;
+
+    shorten(r, t->steps, &o);
+    CTT_TRY(ctt_model_copy(r->j->m, m));
+    if (!t->part) {
+        rc = retrain(r->j, "", o.epochs, NULL, *m);
+        goto out;
+    }
+    CTT_TRY(ctt_mix_recipe(r->s, t->part, &o, &mix));
+    ctt_budget_try_name(r, 0, path, sizeof(path));
+    CTT_TRY(ctt_recipe_run(ctt_mix_settings(mix), &calls, path, NULL, m,
+                           &report));
+    unlink(path);
+out:
+    ctt_mix_recipe_free(&mix);
+    ctt_report_free(&report);
+    return rc;
+}
+
+/* Sets what retraining is called in lines of progress. */
+static void begin(struct ctt_compress_job *j, const struct ctt_budget_short *t)
+{
+    snprintf(j->busy, sizeof(j->busy), "short retraining %d of %d, %s", t->at,
+             t->all, t->what);
+    j->watch.stage = j->busy;
+    j->watch.span = (struct ctt_span){ .done = 0 };
+    j->short_steps = t->steps;
+}
+
+int ctt_budget_shortly(struct ctt_budget_run *r,
+                       const struct ctt_budget_short *t, double *loss)
+{
+    struct ctt_budget_row row = { .how = r->how, .kind = CTT_BUDGET_SHORT,
+        .mix = t->mix, .steps = t->steps,
+        .costs = { { NAN, NAN, NAN }, NAN } };
+    const struct ctt_budget_row *known = ctt_budget_row_find(&r->rows, &row);
+    struct ctt_metrics *is = NULL;
+    struct ctt_model *m = NULL;
+    int rc = 0;
+
+    if (known) {
+        *loss = known->loss;
+        goto out;
+    }
+    begin(r->j, t);
+    CTT_TRY(make(r, t, &m));
+    CTT_TRY(ctt_budget_test(r, m, r->j->val, &is));
+    *loss = row.loss = ctt_budget_loss(is);
+    CTT_TRY(ctt_budget_row_add(&r->rows, r->log, &row));
+out:
+    r->j->busy[0] = '\0';
+    ctt_model_free(&m);
+    ctt_metrics_free(&is);
+    return rc;
+}
