@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * alike.c: picks the same options for all weights under limits. */
+ * alike.c: picks what all weights have in common under limits: the share that
+ * is pruned, or all options. */
 #include "compress/budget.h"
 
 #include <string.h>
+
+int ctt_is_large(const struct ctt_sense *s, int weight)
+{
+    int64_t all = 0;
+
+    for (int i = 0; i < s->weights; i++)
+        all += s->weight[i].params;
+    return s->weight[weight].params >= all / 10;
+}
 
 /* The values of a kind that any weight has, by a point with each; the first is
  * NULL: none. */
@@ -46,7 +56,7 @@ static void find(const struct ctt_offer *f, const char *form,
 }
 
 /* How much of what is wanted a part has; -1: it has something else. */
-static int matches(const struct ctt_part *part,
+static int matches(const struct ctt_part *part, int large,
                    const struct ctt_sense_point *const want[CTT_PART_KINDS])
 {
     int n = 0;
@@ -54,7 +64,7 @@ static int matches(const struct ctt_part *part,
     for (int k = 0; k < CTT_PART_KINDS; k++) {
         const struct ctt_sense_point *p = ctt_part_point(part, k);
 
-        if (p && !is_same(p, want[k]))
+        if (p && (!is_same(p, want[k]) || (k == CTT_PART_FORM && !large)))
             return -1;
         n += p != NULL;
     }
@@ -62,15 +72,15 @@ static int matches(const struct ctt_part *part,
 }
 
 /* The way of each weight that has most of what is wanted. */
-static void pick_all(const struct ctt_offer *f,
+static void pick_all(const struct ctt_offer *f, const struct ctt_sense *s,
                      const struct ctt_sense_point *const want[CTT_PART_KINDS],
                      int *pick)
 {
     for (int i = 0; i < f->menu.weights; i++) {
-        int most = -1;
+        int most = -1, large = ctt_is_large(s, i);
 
         for (int k = f->menu.first[i]; k < f->menu.first[i + 1]; k++) {
-            int n = matches(&f->part[k], want);
+            int n = matches(&f->part[k], large, want);
 
             if (n > most) {
                 most = n;
@@ -92,32 +102,106 @@ static int next(const struct values all[CTT_PART_KINDS],
     return 0;
 }
 
-int ctt_allot_alike(const struct ctt_offer *f, const char *form,
-                    const struct ctt_aim_at *a, int *pick)
+int ctt_allot_alike(const struct ctt_offer *f, const struct ctt_sense *s,
+                    const char *form, const struct ctt_aim_at *a,
+                    struct ctt_part *part, struct ctt_way *sum)
 {
-    size_t size = (size_t)f->menu.weights * sizeof(*pick);
-    int *now = ctt_calloc(size + 1, 1), at[CTT_PART_KINDS] = { 0 }, rc = 0;
+    int *pick = ctt_calloc((size_t)f->menu.weights, sizeof(*pick));
+    int at[CTT_PART_KINDS] = { 0 }, some = 0, rc = pick ? 0 : CTT_ENOMEM;
     struct values all[CTT_PART_KINDS];
-    struct ctt_way best, sum;
 
-    CTT_TRY(now ? 0 : CTT_ENOMEM);
+    CTT_TRY(rc);
     find(f, form, all);
-    memset(pick, 0, size);
-    best = ctt_menu_sum(&f->menu, pick);
     do {
         const struct ctt_sense_point *want[CTT_PART_KINDS];
+        struct ctt_way is;
 
         for (int k = 0; k < CTT_PART_KINDS; k++)
             want[k] = all[k].p[at[k]];
-        pick_all(f, want, now);
-        sum = ctt_menu_sum(&f->menu, now);
-        if (ctt_aim_better(a, &sum, &best)) {
-            best = sum;
-            memcpy(pick, now, size);
-        }
+        pick_all(f, s, want, pick);
+        is = ctt_menu_sum(&f->menu, pick);
+        if (some++ && !ctt_aim_better(a, &is, sum))
+            continue;
+        *sum = is;
+        ctt_offer_take(f, pick, part);
     } while (next(all, at));
-    rc = ctt_aim_excess(a, &best) > 1;
+    rc = ctt_aim_excess(a, sum) > 1;
 out:
-    ctt_free(now);
+    ctt_free(pick);
+    return rc;
+}
+
+/* ---- one share of pruning ---- */
+
+/* Copies the ways of f with this pruning, or none where a weight has no such
+ * way, to `to`, which has room for all. */
+static void prune_offer(const struct ctt_offer *f,
+                        const struct ctt_sense_point *prune,
+                        struct ctt_offer *to)
+{
+    int n = 0;
+
+    for (int i = 0; i < f->menu.weights; i++) {
+        int has = 0;
+
+        to->menu.first[i] = n;
+        for (int k = f->menu.first[i]; k < f->menu.first[i + 1]; k++)
+            has |= prune && is_same(f->part[k].prune, prune);
+        for (int k = f->menu.first[i]; k < f->menu.first[i + 1]; k++) {
+            if (has ? !is_same(f->part[k].prune, prune)
+                    : f->part[k].prune != NULL)
+                continue;
+            to->menu.way[n] = f->menu.way[k];
+            to->part[n++] = f->part[k];
+        }
+    }
+    to->menu.first[f->menu.weights] = n;
+}
+
+static int copy_offer(const struct ctt_offer *f, struct ctt_offer **out)
+{
+    size_t n = (size_t)f->menu.weights, ways = (size_t)f->menu.first[n];
+    struct ctt_offer *to = ctt_calloc(1, sizeof(*to));
+    int rc = 0;
+
+    CTT_TRY(to ? 0 : CTT_ENOMEM);
+    *to = *f;
+    to->menu.first = ctt_calloc(n + 1, sizeof(*to->menu.first));
+    to->menu.way = ctt_calloc(ways, sizeof(*to->menu.way));
+    to->part = ctt_calloc(ways, sizeof(*to->part));
+    CTT_TRY(to->menu.first && to->menu.way && to->part ? 0 : CTT_ENOMEM);
+    *out = to;
+    to = NULL;
+out:
+    ctt_offer_free(&to);
+    return rc;
+}
+
+int ctt_allot_each(const struct ctt_offer *f, const struct ctt_aim_at *a,
+                   struct ctt_part *part, struct ctt_way *sum)
+{
+    int *pick = ctt_calloc((size_t)f->menu.weights, sizeof(*pick));
+    int some = 0, rc = pick ? 0 : CTT_ENOMEM;
+    struct values all[CTT_PART_KINDS];
+    struct ctt_offer *to = NULL;
+
+    CTT_TRY(rc);
+    CTT_TRY(copy_offer(f, &to));
+    find(f, NULL, all);
+    for (int k = 0; k < all[CTT_PART_PRUNE].n; k++) {
+        struct ctt_way is;
+
+        prune_offer(f, all[CTT_PART_PRUNE].p[k], to);
+        CTT_TRY(ctt_allot(&to->menu, a, pick));
+        is = ctt_menu_sum(&to->menu, pick);
+        if (some++ && !ctt_aim_better(a, &is, sum))
+            continue;
+        *sum = is;
+        ctt_offer_take(to, pick, part);
+    }
+    rc = ctt_aim_excess(a, sum) > 1;
+out:
+    ctt_offer_free(&to);
+    ctt_free(pick);
     return rc;
 }

@@ -85,7 +85,9 @@ int ctt_allot(const struct ctt_menu *m, const struct ctt_aim_at *a, int *pick);
 /* ---- mix.c ---- */
 
 /* What happens to a weight: points of a struct ctt_sense; NULL: that is not
- * done. */
+ * done.  Pruning takes the largest share of any part, of all weights together:
+ * which of them bears how much is known best by their values (LAMP: Lee and
+ * others 2021). */
 struct ctt_part {
     const struct ctt_sense_point *form;     /* SVD or tensor train */
     const struct ctt_sense_point *prune, *share, *int8;
@@ -119,11 +121,12 @@ struct ctt_level {
 enum { CTT_LEVELS = 32 };
 int  ctt_levels(struct ctt_level to[CTT_LEVELS]);
 
-/* A part for each weight of s; 0: no weight can have it. */
+/* A part for each weight of s, factors for large ones only; 0: no weight can
+ * have it. */
 int  ctt_level_parts(const struct ctt_sense *s, const struct ctt_level *l,
                      struct ctt_part *part);
 
-/* The sum of the fits of its points. */
+/* The sum of the fits of the points of these parts. */
 double ctt_level_harm(const struct ctt_sense *s, const struct ctt_level *l);
 
 /* Corrects the fits of s, of ctt_sense_fit(), by what levels came to: those of
@@ -172,11 +175,21 @@ void ctt_offer_trust(struct ctt_offer *f, const double times[CTT_PART_KINDS]);
 
 /* ---- alike.c ---- */
 
-/* As ctt_allot(), but with the same options for all weights that can have
- * them: the best set of one value or none of the factors `form` (a name of
- * ctt_ladders; NULL: none), of pruning, of shared values and of INT8. */
-int  ctt_allot_alike(const struct ctt_offer *f, const char *form,
-                     const struct ctt_aim_at *a, int *pick);
+/* Picks as ctt_allot(), with the same share of pruning for all weights.  The
+ * parts of what is picked go to part; *sum: what they come to. */
+int  ctt_allot_each(const struct ctt_offer *f, const struct ctt_aim_at *a,
+                    struct ctt_part *part, struct ctt_way *sum);
+
+/* The same options for all weights that can have them: the best set of one
+ * value or none of the factors `form` (a name of ctt_ladders; NULL: none) of
+ * large weights (ctt_is_large()), of pruning, of shared values and of INT8. */
+int  ctt_allot_alike(const struct ctt_offer *f, const struct ctt_sense *s,
+                     const char *form, const struct ctt_aim_at *a,
+                     struct ctt_part *part, struct ctt_way *sum);
+
+/* Whether a weight has a tenth of all values of weights: factors of small ones
+ * harm much and save little. */
+int  ctt_is_large(const struct ctt_sense *s, int weight);
 
 /* ---- a mix ---- */
 

@@ -39,6 +39,17 @@ static int is_at(const struct ctt_sense_point *p, const struct ctt_ladder *l,
            !p->why[0];
 }
 
+/* Whether a level changes the weight of a point. */
+static int is_part(const struct ctt_sense *s, const struct ctt_sense_point *p,
+                   const struct ctt_level *l)
+{
+    int form = l->ladder->stage == &ctt_stage_svd ||
+               l->ladder->stage == &ctt_stage_tt;
+
+    return is_at(p, l->ladder, l->value) &&
+           (!form || ctt_is_large(s, p->weight));
+}
+
 static void set_part(const struct ctt_sense_point *p, struct ctt_part *part)
 {
     const struct ctt_stage *s = p->ladder->stage;
@@ -60,7 +71,7 @@ int ctt_level_parts(const struct ctt_sense *s, const struct ctt_level *l,
     for (int i = 0; i < s->weights; i++)
         part[i] = (struct ctt_part){ .form = NULL };
     for (int i = 0; i < s->points; i++)
-        if (is_at(&s->point[i], l->ladder, l->value)) {
+        if (is_part(s, &s->point[i], l)) {
             set_part(&s->point[i], &part[s->point[i].weight]);
             some = 1;
         }
@@ -74,7 +85,7 @@ double ctt_level_harm(const struct ctt_sense *s, const struct ctt_level *l)
     double sum = 0;
 
     for (int i = 0; i < s->points; i++)
-        if (is_at(&s->point[i], l->ladder, l->value))
+        if (is_part(s, &s->point[i], l))
             sum += s->point[i].fit;
     return sum;
 }

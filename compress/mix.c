@@ -63,12 +63,13 @@ void ctt_mix_print(const struct ctt_sense *s, const struct ctt_part *part,
 
 /* ---- settings ---- */
 
-enum { SVD, SVD_NOT, TT, TT_NOT, PRUNE, SHARE, INT8_NOT, TEXTS };
+enum { SVD, SVD_NOT, TT, TT_NOT, SHARE, INT8_NOT, TEXTS };
 
 struct ctt_mix_recipe {
     struct ctt_recipe o;
     struct text       text[TEXTS];
     double            most[TEXTS];    /* of what a text says */
+    double            share;          /* pruned, of all weights together */
     const char       *form;           /* of pruning */
     int               int8;           /* 1: some weight reads bytes */
 };
@@ -119,7 +120,8 @@ static void add_part(struct ctt_mix_recipe *r,
         add(r, TT, w->name, ctt_sense_number(p->form, w));
     else
         add_name(&r->text[TT_NOT], w->name);
-    add(r, PRUNE, w->name, p->prune ? p->prune->value : 0);
+    if (p->prune)
+        r->share = fmax(r->share, p->prune->value);
     if (p->prune)
         r->form = strcmp(p->prune->ladder->name, "prune block") == 0 ? "block"
                                                                      : "any";
@@ -150,7 +152,7 @@ static int set_number(struct ctt_mix_recipe *r, const struct ctt_opt *tab,
 static int set_all(struct ctt_mix_recipe *r, const struct ctt_opt *tab)
 {
     struct text *t = r->text;
-    int svd = t[SVD].n > 0, tt = t[TT].n > 0, prune = r->most[PRUNE] > 0;
+    int svd = t[SVD].n > 0, tt = t[TT].n > 0;
     int rc;
 
     CTT_TRY(set_number(r, tab, "svd-rank", r->most[SVD]));
@@ -162,12 +164,8 @@ static int set_all(struct ctt_mix_recipe *r, const struct ctt_opt *tab)
     CTT_TRY(set(r, tab, tt, "tt-except", t[TT_NOT].to));
     CTT_TRY(set(r, tab, tt, "tt-least", "1"));
     CTT_TRY(set(r, tab, tt, "tt-harm", "1"));
-    CTT_TRY(set_number(r, tab, "prune", r->most[PRUNE]));
-    CTT_TRY(set(r, tab, prune, "prune-each", t[PRUNE].to));
-    CTT_TRY(set(r, tab, prune, "prune-form", r->form ? r->form : "any"));
-    CTT_TRY(set(r, tab, prune, "prune-scope", "layer"));
-    CTT_TRY(set(r, tab, prune, "prune-keep", "0"));
-    CTT_TRY(set(r, tab, prune, "prune-least", "1"));
+    CTT_TRY(set_number(r, tab, "prune", r->share));
+    CTT_TRY(set(r, tab, 1, "prune-form", r->form ? r->form : "any"));
     CTT_TRY(set(r, tab, t[SHARE].n > 0, "share", t[SHARE].to));
     CTT_TRY(set(r, tab, t[SHARE].n > 0, "share-least", "1"));
     CTT_TRY(set(r, tab, 1, "int8", r->int8 ? "mse" : "none"));

@@ -34,5 +34,5 @@ void *ctt_calloc(size_t count, size_t size)
 
 void ctt_free(void *p)
 {
-    host.free(p);
+    (host.free)(p);    /* a macro in programs for SMPI */
 }

@@ -100,37 +100,35 @@ out:
 /* ---- choosing ---- */
 
 static int allot(const struct ctt_budget_run *r, const struct ctt_offer *f,
-                 const struct ctt_aim_at *a, int *pick)
+                 const struct ctt_aim_at *a, struct ctt_part *part,
+                 struct ctt_way *sum)
 {
-    return r->alike ? ctt_allot_alike(f, r->form, a, pick)
-                    : ctt_allot(&f->menu, a, pick);
+    return r->alike ? ctt_allot_alike(f, r->s, r->form, a, part, sum)
+                    : ctt_allot_each(f, a, part, sum);
 }
 
 /* The better of both forms of pruning. */
 static int choose(const struct ctt_budget_run *r, const struct ctt_aim_at *a,
                   struct ctt_budget_plan *p)
 {
-    int *pick = ctt_calloc((size_t)r->s->weights, sizeof(*pick));
-    int rc = pick ? 0 : CTT_ENOMEM, some = 0;
-    struct ctt_way best;
+    size_t size = (size_t)r->s->weights * sizeof(*p->part);
+    struct ctt_part *part = ctt_calloc(1, size);
+    int rc = part ? 0 : CTT_ENOMEM;
+    struct ctt_way best, sum;
 
     CTT_TRY(rc);
     for (int f = 0; f < CTT_BUDGET_FORMS; f++) {
-        struct ctt_way sum;
-
-        CTT_TRY(allot(r, r->offer[f], a, pick));
-        sum = ctt_menu_sum(&r->offer[f]->menu, pick);
-        if (some && !ctt_aim_better(a, &sum, &best))
+        CTT_TRY(allot(r, r->offer[f], a, part, &sum));
+        if (f && !ctt_aim_better(a, &sum, &best))
             continue;
-        some = 1;
         best = sum;
-        ctt_offer_take(r->offer[f], pick, p->part);
+        memcpy(p->part, part, size);
     }
     p->harm = best.harm;
     memcpy(p->expected, best.cost, sizeof(best.cost));
     ctt_mix_print(r->s, p->part, p->mix, CTT_MIX_TEXT);
 out:
-    ctt_free(pick);
+    ctt_free(part);
     return rc < 0 ? rc : 0;
 }
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sums.c: what each rank of test_comm.sh does: its part of SHARDS numbers is
- * added with those of the others, and the sum has the bits of one process.
- * Usage: sums KIND. */
+ * sums.c: what each rank of test_comm.sh does: its part of some shards is added
+ * with those of the others, and the sum has the bits of one process.
+ * Usage: sums KIND SHARDS [LARGEST]: counts above that are left out. */
 #include "libtrain/exchange.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { SHARDS = 8, MOST = 70001 };
+enum { MOST = 70001 };
+static int shards;
 
 static const int64_t counts[] = { 0, 1, 7, 16, 4099, MOST };
 
@@ -38,7 +40,7 @@ static float in_a_row(int64_t i)
 {
     float sum = 0;
 
-    for (int k = 0; k < SHARDS; k++)
+    for (int k = 0; k < shards; k++)
         sum += number(k, i);
     return sum;
 }
@@ -46,7 +48,7 @@ static float in_a_row(int64_t i)
 /* n sums, and behind them half as many means. */
 static int try_count(struct ctt_comm *c, int64_t n, float *one)
 {
-    int each = SHARDS / ctt_comm_place(c)->ranks, wrong = 0, other = 0, rc;
+    int each = shards / ctt_comm_place(c)->ranks, wrong = 0, other = 0, rc;
     struct ctt_exchange x = { 0 };
     float *p;
 
@@ -56,7 +58,7 @@ static int try_count(struct ctt_comm *c, int64_t n, float *one)
         p[i] = together(each * ctt_comm_place(c)->rank, each, i, i >= n);
     CTT_TRY(ctt_exchange_run(&x));
     for (int64_t i = 0; i < n + n / 2; i++) {
-        wrong += p[i] != together(0, SHARDS, i, i >= n);
+        wrong += p[i] != together(0, shards, i, i >= n);
         other += i < n && p[i] != in_a_row(i);
     }
     CTT_CHECK(!wrong, CTT_EINVAL, "%d of %lld sums are wrong", wrong,
@@ -71,12 +73,14 @@ int main(int argc, char **argv)
 {
     static float p[MOST + MOST / 2];
     struct ctt_comm *c = NULL;
-    int rc = 0;
+    int largest, rc = 0;
 
-    if (argc < 2)
+    if (argc < 3)
         return 2;
+    shards = atoi(argv[2]);
+    largest = argc > 3 ? atoi(argv[3]) : MOST;
     CTT_TRY(ctt_comm_open(argv[1], &c));
-    for (size_t i = 0; i < CTT_LEN(counts); i++)
+    for (size_t i = 0; i < CTT_LEN(counts) && counts[i] <= largest; i++)
         CTT_TRY(try_count(c, counts[i], p));
 out:
     if (rc < 0)

@@ -48,12 +48,12 @@ done
 mpirun -np 2 "$ranks" auto 2 > out 2> err < /dev/null || fail "auto: $(cat err)"
 
 # 3. The sum of eight shards has the same bits on any number of ranks.
-"$bin/tests/comm/sums" none || fail 'sums of one process'
+"$bin/tests/comm/sums" none 8 || fail 'sums of one process'
 for n in 1 2 4 8; do
-    mpirun -np $n "$bin/tests/comm/sums" mpi > out 2> err < /dev/null ||
+    mpirun -np $n "$bin/tests/comm/sums" mpi 8 > out 2> err < /dev/null ||
         fail "sums, -np $n: $(head -5 err)"
 done
-mpirun -np 3 "$bin/tests/comm/sums" mpi > out 2> err < /dev/null &&
+mpirun -np 3 "$bin/tests/comm/sums" mpi 8 > out 2> err < /dev/null &&
     fail 'sums, -np 3'
 grep -q '3 processes: not a power of two' err || fail "-np 3: $(head -3 err)"
 

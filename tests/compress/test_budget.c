@@ -244,7 +244,8 @@ static int kept(const struct ctt_model *m, const char *name)
     return n;
 }
 
-/* Each weight gets what its part says, and only that. */
+/* Pruning is of all together, with the form of the part; each weight gets what
+ * else its part says, and only that. */
 static void test_mix(void)
 {
     struct ctt_model *m = small_model(net, 3);
@@ -256,20 +257,21 @@ static void test_mix(void)
     struct ctt_report *r = NULL;
     char text[256];
 
-    part[0].prune = point(s, "a", "prune any", 0.5);
+    part[0].prune = point(s, "a", "prune any", 0.9);
     part[1].prune = point(s, s->weight[1].name, "prune any", 0.9);
     part[1].share = point(s, s->weight[1].name, "share", 3);
     part[2].form = point(s, s->weight[2].name, "svd", 0.25);
     ctt_mix_print(s, part, text, sizeof(text));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "a: prune any 0.5; "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "a: prune any 0.9; "));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "prune any 0.9, share 3; "));
     CU_ASSERT_PTR_NULL(strstr(text, "y:"));
     CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
+    CU_ASSERT_DOUBLE_EQUAL(ctt_mix_settings(o)->prune.share, 0.9, 1e-6);
+    CU_ASSERT_EQUAL(ctt_mix_settings(o)->prune.scope, given.prune.scope);
     CHECK_OK(ctt_recipe_run(ctt_mix_settings(o), &calls, "test_budget.tmp",
                             NULL, &m, &r));
-    CU_ASSERT_DOUBLE_EQUAL(kept(m, "a"), 24 * 4 * 9 * 0.5, 2);
-    CU_ASSERT_DOUBLE_EQUAL(kept(m, s->weight[1].name),
-                           (double)s->weight[1].params * 0.1, 2);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_pruned(m, &ctt_mix_settings(o)->prune), 0.9,
+                           0.002);
     snprintf(text, sizeof(text), "%s.t1", s->weight[2].name);
     CU_ASSERT_EQUAL(m->g->node[ctt_graph_find(m->g, text)].out.c,
                     round(0.25 * s->weight[2].rank));
@@ -294,21 +296,20 @@ static void test_offer(void)
     struct ctt_mix_recipe *o = NULL;
     struct ctt_part part[8];
     struct ctt_costs is;
-    int pick[8];
+    struct ctt_way sum;
 
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", NAN, "test_budget.tmp",
                            &f));
-    CU_ASSERT_EQUAL(ctt_allot(&f->menu, &a, pick), 0);
-    ctt_offer_take(f, pick, part);
+    CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &sum), 0);
     for (int i = 0; i < s->weights; i++)
-        CU_ASSERT_PTR_NULL(part[i].int8);
+        CU_ASSERT(!part[i].int8 && (!part[i].prune || !part[0].prune ||
+                  part[i].prune->value == part[0].prune->value));
     CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
     CHECK_OK(ctt_mix_try(m, ctt_mix_settings(o), &calls, "", "test_budget.tmp",
                          &is));
     printf("%.0f bytes expected, %.0f are\n",
-           ctt_menu_sum(&f->menu, pick).cost[0], is.cost[CTT_COST_BYTES]);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_menu_sum(&f->menu, pick).cost[0] /
-                           is.cost[CTT_COST_BYTES], 1, 0.05);
+           sum.cost[0], is.cost[CTT_COST_BYTES]);
+    CU_ASSERT_DOUBLE_EQUAL(sum.cost[0] / is.cost[CTT_COST_BYTES], 1, 0.05);
     CU_ASSERT(isnan(is.cost[CTT_COST_MS]));
     CU_ASSERT(is.cost[CTT_COST_MACS] > 0);
     ctt_mix_recipe_free(&o);
@@ -375,26 +376,22 @@ static void test_alike(void)
     struct ctt_aim_at a = limited(5000, INFINITY);
     struct ctt_offer *f = NULL;
     struct ctt_part part[8];
-    int pick[8];
+    struct ctt_way sum;
 
     for (int i = 0; i < s->points; i++)
         s->point[i].fit = s->point[i].ladder->stage == &ctt_stage_share
                         ? 1 / s->point[i].value : s->point[i].value;
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", NAN, "test_budget.tmp",
                            &f));
-    CU_ASSERT_EQUAL(ctt_allot_alike(f, NULL, &a, pick), 0);
-    ctt_offer_take(f, pick, part);
-    CU_ASSERT(part[0].share && !part[0].form && alike(s, f, part));
-    CU_ASSERT(ctt_menu_sum(&f->menu, pick).cost[0] <= 5000);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_menu_sum(&f->menu, pick).harm,
-                           least_alike(s, f, 5000), 1e-9);
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, s, NULL, &a, part, &sum), 0);
+    CU_ASSERT(part[1].share && !part[1].form && alike(s, f, part));
+    CU_ASSERT(sum.cost[0] <= 5000);
+    CU_ASSERT_DOUBLE_EQUAL(sum.harm, least_alike(s, f, 5000), 1e-9);
     a = limited(10, INFINITY);
-    CU_ASSERT_EQUAL(ctt_allot_alike(f, "svd", &a, pick), 1);
-    ctt_offer_take(f, pick, part);
-    CU_ASSERT(alike(s, f, part) && part[0].form &&
-              part[0].form->ladder->stage == &ctt_stage_svd);
-    CU_ASSERT_DOUBLE_EQUAL(ctt_menu_sum(&f->menu, pick).cost[0],
-                           ctt_menu_least(&f->menu, CTT_COST_BYTES), 1000);
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, s, "svd", &a, part, &sum), 1);
+    CU_ASSERT(part[1].form && part[1].form->ladder->stage == &ctt_stage_svd);
+    CU_ASSERT(!ctt_is_large(s, s->weights - 1) &&
+              !part[s->weights - 1].form);
     ctt_offer_free(&f);
     ctt_sense_free(&s);
     ctt_model_free(&m);

@@ -44,7 +44,8 @@ static int value_of(const struct ctt_sense_point *p)
     return k;
 }
 
-/* The strongest value is measured, and what can be healed is INT8 never. */
+/* Weight 2 has 80 of 4,400 values: too few for factors.  The strongest value is
+ * measured, and what can be healed is INT8 never. */
 static void test_levels(void)
 {
     struct ctt_level level[CTT_LEVELS];
@@ -71,12 +72,13 @@ static void test_parts(void)
     CU_ASSERT_EQUAL_FATAL(s->weights, 3);
     for (int i = 0; i < n; i++) {
         int tt = level[i].ladder->stage == &ctt_stage_tt;
+        int form = tt || level[i].ladder->stage == &ctt_stage_svd;
 
         CU_ASSERT(ctt_level_parts(s, &level[i], part));
         for (int w = 0; w < 3; w++) {
             int some = part[w].form || part[w].prune || part[w].share;
 
-            CU_ASSERT_EQUAL(some, !(tt && w == 0));
+            CU_ASSERT_EQUAL(some, !(tt && w == 0) && !(form && w == 2));
             CU_ASSERT_PTR_NULL(part[w].int8);
         }
     }

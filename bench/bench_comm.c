@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench_comm.c: the exchange of gradients alone, without a training (Lin and Wu
+ * 2018), in turns with MPI_Allreduce of the same floats:
+ *     mpirun -np 2 bench_comm [--runs N] [FLOATS...]
+ * A run lasts from a barrier to the end of the last rank.  MPI adds in an order
+ * of its own, so its sum may have other bits with another number of ranks. */
+#include "libtrain/exchange.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1000, WARM = 3, KINDS = 3 };
+
+/* One rank's memory, and what the runs took. */
+struct bench {
+    struct ctt_comm    *comm;
+    struct ctt_exchange x;
+    float  *in, *out;
+    int64_t floats;
+    double  seconds[KINDS][MOST];
+    int     runs;
+};
+
+/* What is timed: the copy is what one rank must do at least, to put its floats
+ * into memory that others read and to take the sum. */
+static int copy(struct bench *b)
+{
+    memcpy(b->x.whole, b->in, (size_t)b->floats * sizeof(float));
+    memcpy(b->out, b->x.whole, (size_t)b->floats * sizeof(float));
+    return 0;
+}
+
+static int ours(struct bench *b)
+{
+    return ctt_exchange_run(&b->x);
+}
+
+static int mpi(struct bench *b)
+{
+    int rc = MPI_Allreduce(b->in, b->out, (int)b->floats, MPI_FLOAT, MPI_SUM,
+                           MPI_COMM_WORLD);
+
+    return rc == MPI_SUCCESS ? 0 : ctt_error(CTT_EIO, "MPI_Allreduce fails");
+}
+
+static int (*const kinds[KINDS])(struct bench *b) = { ours, mpi, copy };
+
+static int run(struct bench *b, int kind, double *seconds)
+{
+    double mine, rc;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    mine = MPI_Wtime();
+    rc = kinds[kind](b);
+    mine = MPI_Wtime() - mine;
+    MPI_Allreduce(&mine, seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return (int)rc;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double at(const struct bench *b, int kind, double share)
+{
+    return 1e3 * b->seconds[kind][(int)(share * (b->runs - 1) + 0.5)];
+}
+
+static void say(const struct bench *b)
+{
+    double bytes = 4e-9 * (double)b->floats;
+    int ranks = b->x.ranks;
+
+    printf("| %lld | %d | %.3f, %.3f | %.3f, %.3f | %.2f | %.2f | %.1f |\n",
+           (long long)b->floats, ranks, at(b, 0, 0.5), at(b, 0, 0.99),
+           at(b, 1, 0.5), at(b, 1, 0.99), at(b, 0, 0.5) / at(b, 1, 0.5),
+           at(b, 0, 0.5) / at(b, 2, 0.5),
+           2 * bytes * (ranks - 1) / ranks / at(b, 0, 0.5) * 1e3);
+}
+
+static int measure(struct bench *b)
+{
+    int rc = 0;
+
+    for (int i = -WARM; i < b->runs; i++)
+        for (int k = 0; k < KINDS; k++)
+            CTT_TRY(run(b, k, &b->seconds[k][i < 0 ? 0 : i]));
+    for (int k = 0; k < KINDS; k++)
+        qsort(b->seconds[k], (size_t)b->runs, sizeof(double), by_value);
+    if (ctt_comm_place(b->comm)->rank == 0)
+        say(b);
+out:
+    return rc;
+}
+
+static int size(struct bench *b, int64_t floats)
+{
+    int rc;
+
+    b->floats = floats;
+    CTT_TRY(ctt_exchange_open(b->comm, floats, 0, &b->x));
+    b->in = ctt_calloc((size_t)floats, sizeof(float));
+    b->out = ctt_calloc((size_t)floats, sizeof(float));
+    CTT_TRY(b->in && b->out ? 0 : CTT_ENOMEM);
+    for (int64_t i = 0; i < floats; i++)    /* sums stay 0 */
+        b->in[i] = b->x.whole[i] = 0;
+    CTT_TRY(measure(b));
+out:
+    ctt_exchange_close(&b->x);
+    ctt_free(b->in);
+    ctt_free(b->out);
+    return rc;
+}
+
+/* From the demo's small weights to all of early-convttlstm and ResNet-18. */
+static const char *const sizes[] = { "1024", "65536", "562316", "2690000",
+                                     "11690000", NULL };
+
+static int all(struct bench *b, const char *const *list)
+{
+    int rc = 0;
+
+    if (ctt_comm_place(b->comm)->rank == 0)
+        printf("| floats | ranks | ours: median, p99 ms | MPI_Allreduce | ours "
+               "/ MPI | ours / copy | GB/s a rank |\n"
+               "|---|---|---|---|---|---|---|\n");
+    for (; *list; list++) {
+        int64_t n = strtoll(*list, NULL, 10);
+
+        CTT_CHECK(n > 0 && n < 1 << 30, CTT_EINVAL, "%s: not 1 to %d floats",
+                  *list, (1 << 30) - 1);
+        CTT_TRY(size(b, n));
+    }
+out:
+    return rc;
+}
+
+static int start(int argc, char **argv, struct bench *b)
+{
+    const char *const *list = (const char *const *)argv + 1;
+    int rc;
+
+    b->runs = 100;
+    if (argc > 2 && strcmp(argv[1], "--runs") == 0) {
+        b->runs = atoi(argv[2]);
+        list += 2;
+    }
+    CTT_CHECK(b->runs > 0 && b->runs <= MOST, CTT_EINVAL, "--runs: 1 to %d",
+              MOST);
+    CTT_TRY(ctt_comm_open("mpi", &b->comm));
+    CTT_CHECK(ctt_comm_place(b->comm)->ranks > 1, CTT_EINVAL,
+              "one rank exchanges nothing: mpirun -np 2 bench_comm");
+    CTT_TRY(all(b, *list ? list : sizes));
+out:
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench b;
+    int rc = start(argc, argv, &b);
+
+    if (rc < 0)
+        fprintf(stderr, "bench_comm: %s\n", ctt_errmsg());
+    if (rc < 0 && b.comm)
+        ctt_comm_abort(b.comm);
+    ctt_comm_close(&b.comm);
+    return rc < 0;
+}
