@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ctt_cost_words[] = { "bytes", "ms", "macs", NULL };
+const char *const ctt_cost_words[] = { "bytes", "ms", "macs", "ram",
+                                      NULL };
 
 /* The words for top-1, in the order of the tests. */
 static const struct { const char *word; int share; } tops[] = {
@@ -74,7 +75,7 @@ static int read_part(const char *word, const char *value,
         return ctt_error(CTT_EINVAL, "--budget: energy is not measured, as "
                          "there is no counter of it; limit ms");
     return ctt_error(CTT_EINVAL, "--budget: '%s' is none of top1, top1@25, "
-                     "top1@50, top1@100, bytes, ms and macs", word);
+                     "top1@50, top1@100, bytes, ms, macs and ram", word);
 }
 
 int ctt_budget_read(const char *text, struct ctt_budget *b)

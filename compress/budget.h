@@ -11,9 +11,11 @@ struct ctt_recipe_calls;
 
 /* ---- budget.c ---- */
 
-/* What is counted of a model: bytes of the file, milliseconds per frame, and
- * multiplications per frame by weights that are not pruned. */
-enum ctt_cost { CTT_COST_BYTES, CTT_COST_MS, CTT_COST_MACS, CTT_COSTS };
+/* What is counted of a model: bytes of the file, milliseconds per frame,
+ * multiplications per frame by weights that are not pruned, and bytes of memory
+ * at run time: the model as the runtime keeps it and one session. */
+enum ctt_cost { CTT_COST_BYTES, CTT_COST_MS, CTT_COST_MACS, CTT_COST_RAM,
+                CTT_COSTS };
 
 /* Their words in that order, then NULL. */
 extern const char *const ctt_cost_words[];
@@ -132,7 +134,9 @@ double ctt_level_harm(const struct ctt_sense *s, const struct ctt_level *l);
 /* Corrects the fits of s, of ctt_sense_fit(), by what levels came to: those of
  * a value of a ladder then add up to what retraining left of it, between two
  * measured values to a share of what they were that is interpolated in its
- * logarithm.  Retraining is not expected to do harm. */
+ * logarithm.  Retraining is not expected to do harm.  Pruning is of all weights
+ * together, so its fits are what levels came to, spread by numbers of values,
+ * whatever they were. */
 void ctt_heal(struct ctt_sense *s, const struct ctt_level *level, int levels);
 
 /* Settings of the stages for a mix, and the texts that they point to. */
@@ -148,6 +152,10 @@ const struct ctt_recipe *ctt_mix_settings(const struct ctt_mix_recipe *r);
 
 /* ---- menu.c ---- */
 
+/* What a model costs, and how fast it is beside the one as given; ms, ram and
+ * faster are NAN where time is not measured. */
+struct ctt_costs { double cost[CTT_COSTS], faster; };
+
 /* The menu of a model with pruning of one form, and what each way is. */
 struct ctt_offer {
     struct ctt_menu  menu;
@@ -162,11 +170,14 @@ struct ctt_offer {
  * is measured of all weights together in trials beside path; a factorised
  * weight has the bytes of as many values.  Time is the share of `ms` that the
  * weight has of the multiplications, over how many times as fast each of its
- * points makes it; as if they did not depend on each other.  m: the model as
- * given, of which s was made; o: settings of what is not chosen.  The caller
- * frees *out. */
+ * points makes it; as if they did not depend on each other.  Memory at run time
+ * is a float or an INT8 a value, pruned or not, beside the rest of the model as
+ * given.  m: the model as
+ * given, of which s was made; o: settings of what is not chosen; given: what m
+ * costs, whose times may be NAN.  The caller frees *out. */
 int  ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
-                   const struct ctt_recipe *o, const char *prune, double ms,
+                   const struct ctt_recipe *o, const char *prune,
+                   const struct ctt_costs *given,
                    const char *path, struct ctt_offer **out);
 void ctt_offer_free(struct ctt_offer **f);
 
@@ -196,10 +207,6 @@ int  ctt_is_large(const struct ctt_sense *s, int weight);
 /* The parts of what is picked. */
 void ctt_offer_take(const struct ctt_offer *f, const int *pick,
                     struct ctt_part *part);
-
-/* What a model costs, and how fast it is beside the one as given; ms and faster
- * are NAN where time is not measured. */
-struct ctt_costs { double cost[CTT_COSTS], faster; };
 
 /* Bytes and multiplications of m, whose file is at path. */
 int ctt_model_costs(const struct ctt_model *m, const char *path,

@@ -122,6 +122,57 @@ static double kept_at(const struct ctt_sense *s, const struct ctt_level *level,
     return y[0] + (y[1] - y[0]) * (value - x[0]) / (x[1] - x[0]);
 }
 
+/* ---- pruning ---- */
+
+/* Nats that a share of pruning costs, by the levels of its ladder: between two
+ * of them interpolated in the logarithm; below the least in proportion to how
+ * many values are pruned for one that is left. */
+static double pruned_at(const struct ctt_level *level, int levels,
+                        const struct ctt_ladder *l, int value)
+{
+    const struct ctt_level *low = NULL, *high = NULL;
+    double p = l->value[value], q, t;
+
+    for (int i = 0; i < levels; i++) {
+        if (level[i].ladder != l || isnan(level[i].left))
+            continue;
+        if (level[i].value <= value && (!low || level[i].value > low->value))
+            low = &level[i];
+        if (level[i].value >= value && (!high || level[i].value < high->value))
+            high = &level[i];
+    }
+    if (!high)
+        return low ? fmax(low->left, LEAST) : 0;
+    q = l->value[high->value];
+    if (!low)
+        return fmax(high->left, LEAST) * (p / (1 - p)) / (q / (1 - q));
+    if (low == high)
+        return fmax(low->left, LEAST);
+    t = (double)(value - low->value) / (high->value - low->value);
+    return fmax(low->left, LEAST) *
+           pow(fmax(high->left, LEAST) / fmax(low->left, LEAST), t);
+}
+
+/* Weights are pruned together, so each has a part of the harm, by its number of
+ * values. */
+static void spread(struct ctt_sense *s, const struct ctt_level *level,
+                   int levels, const struct ctt_ladder *l)
+{
+    for (int k = 0; k < l->values; k++) {
+        double harm = pruned_at(level, levels, l, k), all = 0;
+
+        for (int i = 0; i < s->points; i++)
+            if (is_at(&s->point[i], l, k))
+                all += (double)s->weight[s->point[i].weight].params;
+        for (int i = 0; i < s->points; i++)
+            if (is_at(&s->point[i], l, k))
+                s->point[i].fit = harm / all *
+                    (double)s->weight[s->point[i].weight].params;
+    }
+}
+
+/* ---- all ---- */
+
 /* All factors are of the fits as they were. */
 static void heal_ladder(struct ctt_sense *s, const struct ctt_level *level,
                         int levels, const struct ctt_ladder *l)
@@ -139,6 +190,9 @@ static void heal_ladder(struct ctt_sense *s, const struct ctt_level *level,
 void ctt_heal(struct ctt_sense *s, const struct ctt_level *level, int levels)
 {
     for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
-        heal_ladder(s, level, levels, l);
+        if (l->stage == &ctt_stage_prune)
+            spread(s, level, levels, l);
+        else
+            heal_ladder(s, level, levels, l);
     ctt_sense_rise(s);
 }

@@ -24,6 +24,7 @@ struct making {
     const struct ctt_model  *m;
     const struct ctt_recipe *o;
     const char     *path;
+    const struct ctt_costs *given;
     double          ms;
     struct choices *can;    /* by weight */
     int64_t        *bytes;  /* by weight, value of pruning and of sharing */
@@ -209,6 +210,7 @@ static void make_way(struct making *a, int weight, const int k[KINDS])
             way->harm += c->p[i][k[i]]->fit;
             way->cost[CTT_COST_MS] *= time_left(a, c->p[i][k[i]]);
         }
+    way->cost[CTT_COST_RAM] = (part.int8 ? 1 : 4) * left * (double)w->params;
     a->f->part[at] = part;
 }
 
@@ -234,6 +236,16 @@ static double all_macs(const struct ctt_graph *g)
     for (int i = 0; i < g->count; i++)
         sum += (double)ctt_node_macs(g, i);
     return sum;
+}
+
+/* What the runtime keeps besides weights. */
+static double rest_of_ram(const struct making *a)
+{
+    double rest = a->given->cost[CTT_COST_RAM];
+
+    for (int i = 0; i < a->s->weights; i++)
+        rest -= 4 * (double)a->s->weight[i].params;
+    return rest > 0 ? rest : 0;
 }
 
 void ctt_offer_free(struct ctt_offer **f)
@@ -268,15 +280,17 @@ static int make_offer(struct making *a)
     a->f->macs = all_macs(a->s->m->g);
     for (size_t i = 0; i < n; i++)
         make_ways(a, (int)i);
+    m->rest[CTT_COST_RAM] = rest_of_ram(a);
 out:
     return rc;
 }
 
 int ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
-                  const struct ctt_recipe *o, const char *prune, double ms,
-                  const char *path, struct ctt_offer **out)
+                  const struct ctt_recipe *o, const char *prune,
+                  const struct ctt_costs *given, const char *path, struct ctt_offer **out)
 {
-    struct making a = { .s = s, .m = m, .o = o, .path = path, .ms = ms };
+    struct making a = { .s = s, .m = m, .o = o, .path = path, .given = given,
+                        .ms = given->cost[CTT_COST_MS] };
     int rc = 0;
 
     a.f = ctt_calloc(1, sizeof(*a.f));
@@ -336,7 +350,7 @@ int ctt_model_costs(const struct ctt_model *m, const char *path,
     struct ctt_stage_row *row;
     int rc;
 
-    *out = (struct ctt_costs){ { 0, NAN, 0 }, NAN };
+    *out = (struct ctt_costs){ { 0, NAN, 0, NAN }, NAN };
     CTT_TRY(ctt_report_new(m, &r));
     CTT_TRY(ctt_report_stage(r, "", m, path, &row));
     out->cost[CTT_COST_BYTES] = (double)row->bytes;
@@ -362,6 +376,7 @@ int ctt_mix_try(const struct ctt_model *m, const struct ctt_recipe *o,
                            &speed));
     out->faster = 1 / speed.slower;
     out->cost[CTT_COST_MS] = speed.ms;
+    out->cost[CTT_COST_RAM] = (double)speed.ram;
 out:
     ctt_trial_drop(&t);
     return rc;

@@ -69,7 +69,8 @@ struct ctt_mix_recipe {
     struct ctt_recipe o;
     struct text       text[TEXTS];
     double            most[TEXTS];    /* of what a text says */
-    double            share;          /* pruned, of all weights together */
+    double            share;          /* pruned, of all weights together, */
+    double            least;          /* if they have so many values */
     const char       *form;           /* of pruning */
     int               int8;           /* 1: some weight reads bytes */
 };
@@ -165,6 +166,7 @@ static int set_all(struct ctt_mix_recipe *r, const struct ctt_opt *tab)
     CTT_TRY(set(r, tab, tt, "tt-least", "1"));
     CTT_TRY(set(r, tab, tt, "tt-harm", "1"));
     CTT_TRY(set_number(r, tab, "prune", r->share));
+    CTT_TRY(set_number(r, tab, "prune-least", r->least));
     CTT_TRY(set(r, tab, 1, "prune-form", r->form ? r->form : "any"));
     CTT_TRY(set(r, tab, t[SHARE].n > 0, "share", t[SHARE].to));
     CTT_TRY(set(r, tab, t[SHARE].n > 0, "share-least", "1"));
@@ -173,6 +175,16 @@ static int set_all(struct ctt_mix_recipe *r, const struct ctt_opt *tab)
     CTT_TRY(set(r, tab, r->int8, "int8-slow", "1"));
 out:
     return rc;
+}
+
+/* Small weights and cores are worth few bytes; of a small model none is. */
+static double least_pruned(const struct ctt_sense *s)
+{
+    int64_t all = 0;
+
+    for (int i = 0; i < s->weights; i++)
+        all += s->weight[i].params;
+    return fmax(1, fmin(4096, floor((double)all / 1000)));
 }
 
 int ctt_mix_recipe(const struct ctt_sense *s, const struct ctt_part *part,
@@ -191,6 +203,7 @@ int ctt_mix_recipe(const struct ctt_sense *s, const struct ctt_part *part,
     }
     CTT_TRY(n = ctt_recipe_options(0, tab, CTT_OPT_MAX));
     tab[n] = (struct ctt_opt){ .name = NULL };
+    r->least = least_pruned(s);
     for (int i = 0; i < s->weights; i++)
         add_part(r, &s->weight[i], &part[i]);
     CTT_TRY(set_all(r, tab));

@@ -99,9 +99,10 @@ int ctt_compress_check_budget(struct ctt_compress_job *j)
                   "of", o->name);
     CTT_CHECK(c->out, CTT_EINVAL, "-o OUT must be given (see --help)");
     CTT_CHECK(c->train.data, CTT_EINVAL, "--budget requires --data");
-    CTT_CHECK(isinf(b.most[CTT_COST_MS]) || ctt_compress_may_time(c),
-              CTT_EINVAL, "--budget: ms requires times, which are not "
-              "measured with --choose-by=rules or --device=ref");
+    CTT_CHECK((isinf(b.most[CTT_COST_MS]) && isinf(b.most[CTT_COST_RAM])) ||
+              ctt_compress_may_time(c), CTT_EINVAL, "--budget: ms and ram "
+              "require runs of the model, which --choose-by=rules and "
+              "--device=ref leave out");
     CTT_TRY(ctt_opt_check(j->tab, c));
     CTT_TRY(ctt_train_check(&c->train));
     CTT_TRY(ctt_retrain_epochs(c->epochs, 1, &c->recipe));

@@ -58,7 +58,7 @@ static int try_strong(struct ctt_budget_run *r, const struct strong *o,
     int rc = part ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
-    if (isinf(r->b.most[CTT_COST_MS]))
+    if (isinf(r->b.most[CTT_COST_MS]) && isinf(r->b.most[CTT_COST_RAM]))
         calls.compare = NULL;
     fill(r->s, o, part);
     CTT_TRY(ctt_mix_recipe(r->s, part, &r->j->c.recipe, &mix));
@@ -92,7 +92,7 @@ static const char *largest(const struct ctt_sense *s, enum ctt_cost cost)
 
 int ctt_budget_far(struct ctt_budget_run *r)
 {
-    double least[CTT_COSTS] = { INFINITY, INFINITY, INFINITY };
+    double least[CTT_COSTS] = { INFINITY, INFINITY, INFINITY, INFINITY };
     int rc = 0, status = r->j->status;
 
     if (!ctt_budget_has_cost(&r->b) || access(r->j->c.sense_log, F_OK) == 0)

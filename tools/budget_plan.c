@@ -13,6 +13,8 @@
 #define AIM 0.985
 #define NEAR 0.955
 
+const char *const ctt_budget_forms[] = { "prune any", "prune block" };
+
 void ctt_budget_plan_free(struct ctt_budget_plan **p)
 {
     if (!*p)
@@ -50,8 +52,7 @@ int ctt_budget_meets(const double most[CTT_COSTS], const double *cost)
 
 /* ---- trying ---- */
 
-/* Tries what the parts say, unless the log has it. */
-static int try_mix(struct ctt_budget_run *r, const struct ctt_part *part,
+int ctt_budget_try(struct ctt_budget_run *r, const struct ctt_part *part,
                    const char *mix, struct ctt_costs *out)
 {
     struct ctt_recipe_calls calls = ctt_compress_calls(r->j);
@@ -90,7 +91,7 @@ int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out)
     r->ms = NAN;
     CTT_TRY(new_plan(r, &p));
     ctt_mix_print(r->s, p->part, p->mix, CTT_MIX_TEXT);
-    CTT_TRY(try_mix(r, p->part, p->mix, out));
+    CTT_TRY(ctt_budget_try(r, p->part, p->mix, out));
     r->ms = out->cost[CTT_COST_MS] * out->faster;
 out:
     ctt_budget_plan_free(&p);
@@ -103,7 +104,9 @@ static int allot(const struct ctt_budget_run *r, const struct ctt_offer *f,
                  const struct ctt_aim_at *a, struct ctt_part *part,
                  struct ctt_way *sum)
 {
-    return r->alike ? ctt_allot_alike(f, r->s, r->form, a, part, sum)
+    const struct ctt_budget_style *o = &r->style;
+
+    return o->alike ? ctt_allot_alike(f, r->s, o->form, a, part, sum)
                     : ctt_allot_each(f, a, part, sum);
 }
 
@@ -113,13 +116,16 @@ static int choose(const struct ctt_budget_run *r, const struct ctt_aim_at *a,
 {
     size_t size = (size_t)r->s->weights * sizeof(*p->part);
     struct ctt_part *part = ctt_calloc(1, size);
-    int rc = part ? 0 : CTT_ENOMEM;
+    int rc = part ? 0 : CTT_ENOMEM, some = 0;
     struct ctt_way best, sum;
 
     CTT_TRY(rc);
     for (int f = 0; f < CTT_BUDGET_FORMS; f++) {
+        if (r->style.prune &&
+            strcmp(r->style.prune, ctt_budget_forms[f]) != 0)
+            continue;
         CTT_TRY(allot(r, r->offer[f], a, part, &sum));
-        if (f && !ctt_aim_better(a, &sum, &best))
+        if (some++ && !ctt_aim_better(a, &sum, &best))
             continue;
         best = sum;
         memcpy(p->part, part, size);
@@ -211,7 +217,7 @@ static int plan_once(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     int rc;
 
     CTT_TRY(choose(r, now, p));
-    CTT_TRY(try_mix(r, p->part, p->mix, &p->tried));
+    CTT_TRY(ctt_budget_try(r, p->part, p->mix, &p->tried));
     p->meets = ctt_budget_meets(a->most, p->tried.cost);
 out:
     return rc;

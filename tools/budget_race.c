@@ -20,17 +20,20 @@ enum { RUNGS = 3, LONGER = 3 };
 static const struct way {
     const char *name;
     double      times[CTT_PART_KINDS];    /* factors, pruning, bits, INT8 */
-    int         alike;
-    const char *form;
+    struct ctt_budget_style style;
 } ways[] = {
-    { "by weight", { 1, 1, 1, 1 }, 0, NULL },
-    { "fewer factors", { 8, 1, 1, 1 }, 0, NULL },
-    { "more bits", { 1, 1, 8, 1 }, 0, NULL },
-    { "fewer factors, more bits", { 8, 1, 8, 1 }, 0, NULL },
-    { "less pruned", { 1, 8, 1, 1 }, 0, NULL },
-    { "alike", { 1, 1, 1, 1 }, 1, NULL },
-    { "alike, svd", { 1, 1, 1, 1 }, 1, "svd" },
-    { "alike, tensor train", { 1, 1, 1, 1 }, 1, "tensor train" },
+    { "by weight", { 1, 1, 1, 1 }, { 0, NULL, NULL } },
+    { "fewer factors", { 8, 1, 1, 1 }, { 0, NULL, NULL } },
+    { "less pruned", { 1, 8, 1, 1 }, { 0, NULL, NULL } },
+    { "more bits", { 1, 1, 8, 1 }, { 0, NULL, NULL } },
+    { "alike", { 1, 1, 1, 1 }, { 1, NULL, "prune any" } },
+    { "alike, svd", { 1, 1, 1, 1 }, { 1, "svd", "prune any" } },
+    { "alike, tensor train", { 1, 1, 1, 1 },
+      { 1, "tensor train", "prune any" } },
+    { "alike, blocks", { 1, 1, 1, 1 }, { 1, NULL, "prune block" } },
+    { "alike, svd, blocks", { 1, 1, 1, 1 }, { 1, "svd", "prune block" } },
+    { "alike, tensor train, blocks", { 1, 1, 1, 1 },
+      { 1, "tensor train", "prune block" } },
 };
 
 struct runner {
@@ -66,11 +69,17 @@ static int plan(struct ctt_budget_run *r, const struct way *w,
 
     for (int f = 0; f < CTT_BUDGET_FORMS; f++)
         ctt_offer_trust(r->offer[f], w->times);
-    r->alike = w->alike;
-    r->form = w->form;
+    r->style = w->style;
     rc = ctt_budget_plan(r, a, p);
-    r->alike = 0;
+    r->style = ways[0].style;
     return rc;
+}
+
+/* Blocks are for time, and harm more. */
+static int is_useful(const struct race *x, const struct way *w)
+{
+    return !w->style.prune || strcmp(w->style.prune, "prune block") != 0 ||
+           ctt_budget_times_matter(x->r);
 }
 
 /* One that exceeds the limits is a candidate only if all do. */
@@ -81,6 +90,8 @@ static int line_up(struct race *x, const struct ctt_aim_at *a,
     struct ctt_budget_plan *p = NULL;
 
     for (size_t i = 0; i < (several ? CTT_LEN(ways) : 1); i++) {
+        if (!is_useful(x, &ways[i]))
+            continue;
         CTT_TRY(plan(x->r, &ways[i], a, &p));
         if (is_new(x, p, past, pasts) && (p->meets || !x->n)) {
             if (x->n == 1 && !x->at[0].plan->meets)
@@ -112,6 +123,34 @@ static void sort(struct race *x, int n, int rung)
         }
 }
 
+/* Values are not shared, as weights that have not recovered yet would be held
+ * to their codebooks: in the whole retraining they are shared at its end, as
+ * they were when that was measured alone, whose harm is added. */
+static int retrain(struct race *x, const struct ctt_budget_short *t,
+                   struct runner *u, double *loss)
+{
+    int weights = x->r->s->weights, rc;
+    struct ctt_part *bare = ctt_calloc((size_t)weights, sizeof(*bare));
+    struct ctt_budget_short it = *t;
+    char mix[CTT_MIX_TEXT];
+    double harm = 0;
+
+    CTT_TRY(bare ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < weights; i++) {
+        bare[i] = u->plan->part[i];
+        harm += bare[i].share ? bare[i].share->fit : 0;
+        bare[i].share = NULL;
+    }
+    ctt_mix_print(x->r->s, bare, mix, sizeof(mix));
+    it.part = bare;
+    it.mix = mix;
+    CTT_TRY(ctt_budget_shortly(x->r, &it, loss));
+    *loss += harm;
+out:
+    ctt_free(bare);
+    return rc;
+}
+
 static int run(struct race *x)
 {
     int steps = x->r->j->c.budget_steps, rc = 0;
@@ -119,10 +158,10 @@ static int run(struct race *x)
     for (int rung = 0, n = x->n; rung < RUNGS && n > 1; rung++) {
         for (int i = 0; i < n; i++) {
             struct runner *u = &x->at[i];
-            struct ctt_budget_short t = { u->plan->part, u->plan->mix, steps,
-                                          i + 1, n, u->name };
+            struct ctt_budget_short t = { .steps = steps, .at = i + 1,
+                                          .all = n, .what = u->name };
 
-            CTT_TRY(ctt_budget_shortly(x->r, &t, &u->loss[rung]));
+            CTT_TRY(retrain(x, &t, u, &u->loss[rung]));
         }
         sort(x, n, rung);
         n = (n + LONGER - 1) / LONGER;

@@ -9,6 +9,13 @@
 
 enum { CTT_BUDGET_ROUNDS = 4, CTT_BUDGET_FORMS = 2 };
 
+/* What plans are restricted to. */
+struct ctt_budget_style {
+    int         alike;    /* the same options for all weights, with */
+    const char *form;     /* these factors (a name of ctt_ladders) or none, */
+    const char *prune;    /* and this form of pruning; NULL: the better one */
+};
+
 struct ctt_budget_run {
     struct ctt_compress_job *j;
     struct ctt_budget        b;
@@ -19,12 +26,13 @@ struct ctt_budget_run {
     double                   ms;       /* of the model as given; NAN: time is
                                           not measured */
     struct ctt_offer        *offer[CTT_BUDGET_FORMS];
-    int                      alike;    /* plans have the same options for all
-                                          weights */
-    const char              *form;     /* the factors of such a plan */
+    struct ctt_budget_style  style;    /* of plans */
     struct ctt_data         *whole, *accept;    /* j->val is the other half */
     struct ctt_metrics      *was[2];   /* of the model as given, on both */
 };
+
+/* The forms of pruning that offers are of: names of ctt_ladders. */
+extern const char *const ctt_budget_forms[CTT_BUDGET_FORMS];
 
 /* ---- budget_check.c ---- */
 
@@ -62,6 +70,11 @@ void ctt_budget_plan_free(struct ctt_budget_plan **p);
 int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     struct ctt_budget_plan **out);
 
+/* What the parts cost, whose text is mix, without retraining; unless the log
+ * has it, it is measured. */
+int ctt_budget_try(struct ctt_budget_run *r, const struct ctt_part *part,
+                   const char *mix, struct ctt_costs *out);
+
 /* What the model as given costs, and sets r->ms. */
 int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out);
 
@@ -95,6 +108,19 @@ int ctt_budget_shortly(struct ctt_budget_run *r,
 int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     char *const *past, int pasts,
                     struct ctt_budget_plan **out);
+
+/* ---- budget_prune.c ---- */
+
+/* With short retrainings pruning is measured of all weights together only:
+ * points of each alone are left out of the measurement. */
+void ctt_budget_leave_pruned(const struct ctt_budget_run *r);
+
+/* Whether time is limited, or to be small. */
+int  ctt_budget_times_matter(const struct ctt_budget_run *r);
+
+/* If times matter, sets how much faster pruning makes each
+ * weight, by the times of the model with all of them pruned. */
+int ctt_budget_time_pruned(struct ctt_budget_run *r);
 
 /* ---- budget_heal.c ---- */
 
@@ -160,6 +186,6 @@ int ctt_budget_csv(const struct ctt_budget_run *r, const char *path);
 int ctt_budget_plot(const struct ctt_budget_run *r, const char *path);
 
 /* How the table begins. */
-#define CTT_BUDGET_CSV_BEGIN "what,bytes,ms,macs,"
+#define CTT_BUDGET_CSV_BEGIN "what,bytes,ms,macs,ram,"
 
 #endif

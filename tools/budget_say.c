@@ -22,6 +22,9 @@ const char *ctt_budget_costs(const double cost[CTT_COSTS], char *text,
     if (!isnan(cost[CTT_COST_MS]) && n < size)
         n += (size_t)snprintf(text + n, size - n, ", %.4g ms",
                               cost[CTT_COST_MS]);
+    if (!isnan(cost[CTT_COST_RAM]) && n < size)
+        n += (size_t)snprintf(text + n, size - n, ", %.0f kB of memory",
+                              cost[CTT_COST_RAM] / 1000);
     if (n < size)
         snprintf(text + n, size - n, ", %s multiplications",
                  ctt_tool_count(cost[CTT_COST_MACS], macs, sizeof(macs)));
@@ -68,8 +71,8 @@ int ctt_budget_say_plan(const struct ctt_budget_run *r,
     ctt_table_row(&t, "weight\tvalues\tfactors\tpruned\tbits\tint8\tKL");
     for (int i = 0; i < r->s->weights; i++)
         add_row(r->s, i, &p->part[i], &t);
-    ctt_tool_say("\nthe mix, and the divergence of the answers that each "
-                 "weight is expected to cost without retraining (nats):");
+    ctt_tool_say("\nthe mix, and what each weight is expected to cost (nats); "
+                 "pruned is the share of all weights together:");
     CTT_TRY(ctt_table_print(&t));
     ctt_tool_say("without retraining it has %s",
                  ctt_budget_costs(p->tried.cost, costs, sizeof(costs)));

@@ -70,7 +70,7 @@ static int make(struct ctt_budget_run *r, const struct ctt_budget_short *t,
 
     shorten(r, t->steps, &o);
     CTT_TRY(ctt_model_copy(r->j->m, m));
-    if (!t->part) {
+    if (!t->part || strcmp(t->mix, "as given") == 0) {
         rc = retrain(r->j, "", o.epochs, NULL, *m);
         goto out;
     }
@@ -100,7 +100,7 @@ int ctt_budget_shortly(struct ctt_budget_run *r,
 {
     struct ctt_budget_row row = { .how = r->how, .kind = CTT_BUDGET_SHORT,
         .mix = t->mix, .steps = t->steps,
-        .costs = { { NAN, NAN, NAN }, NAN } };
+        .costs = { { NAN, NAN, NAN, NAN }, NAN } };
     const struct ctt_budget_row *known = ctt_budget_row_find(&r->rows, &row);
     struct ctt_metrics *is = NULL;
     struct ctt_model *m = NULL;

@@ -157,8 +157,11 @@ static int train(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
     CTT_TRY(run_recipe(r, ctt_mix_settings(o), path, &m, &report));
     CTT_TRY(ctt_model_costs(m, path, &row->costs));
     row->costs.faster = report->stage[report->stages - 1].faster;
-    if (!isnan(r->ms))
+    if (!isnan(r->ms)) {
         row->costs.cost[CTT_COST_MS] = r->ms / row->costs.faster;
+        row->costs.cost[CTT_COST_RAM] =
+            (double)report->stage[report->stages - 1].ram;
+    }
     CTT_TRY(ctt_decision_sign(m, &sign));
     row->model = sign.crc;
     *out = m;

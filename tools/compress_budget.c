@@ -46,15 +46,15 @@ static void leave_out(struct ctt_sense *s)
         }
 }
 
-static int offer(struct ctt_budget_run *r)
+static int offer(struct ctt_budget_run *r, const struct ctt_costs *given)
 {
-    static const char *const forms[] = { "prune any", "prune block" };
     int rc = 0;
 
     ctt_tool_progress(0, "coding what weights can be");
     for (int f = 0; f < CTT_BUDGET_FORMS; f++)
-        CTT_TRY(ctt_offer_new(r->s, r->j->m, &r->j->c.recipe, forms[f], r->ms,
-                              r->j->c.out, &r->offer[f]));
+        CTT_TRY(ctt_offer_new(r->s, r->j->m, &r->j->c.recipe,
+                              ctt_budget_forms[f], given, r->j->c.out,
+                              &r->offer[f]));
 out:
     return rc;
 }
@@ -176,12 +176,14 @@ static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
     CTT_TRY(split(r));
     CTT_TRY(ctt_sense_new(j->m, &r->s));
     leave_out(r->s);
+    ctt_budget_leave_pruned(r);
     CTT_TRY(ctt_budget_far(r));
     CTT_TRY(ctt_budget_test_given(r));
     CTT_TRY(ctt_compress_measure(j, &extra, r->s, &r->log));
     CTT_TRY(ctt_budget_given(r, given));
+    CTT_TRY(ctt_budget_time_pruned(r));
     CTT_TRY(ctt_budget_heal(r));
-    CTT_TRY(offer(r));
+    CTT_TRY(offer(r, given));
     CTT_TRY(check_possible(r));
 out:
     return rc;

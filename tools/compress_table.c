@@ -107,15 +107,15 @@ static const struct ctt_opt budget[] = {
       .help = "find the mix of options for each weight that keeps the model "
       "within limits, and write it: top1=-0.5 (points lost) or top1=90 (a "
       "floor), at a share of the clips as top1@25, top1@50; bytes=20k; "
-      "ms=0.05; macs=2M", .arg = "LIMIT,..", .section = "Budget",
+      "ms=0.05; macs=2M; ram=300k", .arg = "LIMIT,..", .section = "Budget",
       .tags = CTT_OPT_COMMON },
     { .name = "dry-run", .type = CTT_FLAG, .off = FIELD(dry_run), .dflt = "0",
       .help = "print the plan, tried without retraining, and stop",
       .section = "Budget", .needs = "budget" },
     { .name = "budget-steps", .type = CTT_INT, .off = FIELD(budget_steps),
       .dflt = "40", .help = "steps of retraining after which the harm of each "
-      "option is measured before a mix is chosen; 0: harm is that without "
-      "retraining", .arg = "N", .section = "Budget", .needs = "budget",
+      "option is measured, and with which mixes are compared first; 0: harm is "
+      "that without retraining, and mixes are not compared", .arg = "N", .section = "Budget", .needs = "budget",
       .max = 1000000 },
     { .name = "budget-csv", .type = CTT_STRING, .off = FIELD(budget_csv),
       .dflt = "", .help = "write what was tried and retrained, also in "

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_smpi.sh: 16 and 64 simulated ranks add to the bits of one process.
 set -u
-. "${srcdir:-.}/tests/lib/cli.sh"
+src=$(cd "${srcdir:-.}" && pwd) tools=
+. "$src/tests/lib/cli.sh"
+# shellcheck source=tests/comm/smpi.sh
 . "$src/tests/comm/smpi.sh"
 if ! type -P smpicc > /dev/null; then
     echo 'no smpicc (SimGrid)'

@@ -110,10 +110,11 @@ static void test_heal(void)
     }
     for (int i = 0; i < s->points; i++) {
         const struct ctt_sense_point *p = &s->point[i];
-        int healed = p->ladder->stage == &ctt_stage_prune ||
-                     p->ladder->stage == &ctt_stage_svd ||
+        int healed = p->ladder->stage == &ctt_stage_svd ||
                      (p->ladder->stage == &ctt_stage_tt && !p->why[0]);
 
+        if (p->ladder->stage == &ctt_stage_prune)
+            continue;
         CU_ASSERT_DOUBLE_EQUAL(p->fit, (healed ? 0.1 : 1) * was->point[i].fit,
                                1e-9);
     }
@@ -129,9 +130,11 @@ static void test_between(void)
 {
     struct ctt_model *m = small_model(net, 3);
     struct ctt_sense *s = sensed(m), *was = sensed(m);
-    const struct ctt_ladder *l = &ctt_ladders[0];
-    struct ctt_level level[2] = { { l, 5, 0 }, { l, 3, 0 } };
+    const struct ctt_ladder *l = &ctt_ladders[2];
+    struct ctt_level level[2] = { { l, 4, 0 }, { l, 2, 0 } };
     double last = 0;
+
+    CU_ASSERT_FATAL(l->stage == &ctt_stage_share);
 
     level[0].left = ctt_level_harm(s, &level[0]) * 0.01;
     level[1].left = ctt_level_harm(s, &level[1]);
@@ -141,15 +144,45 @@ static void test_between(void)
 
         last = p->weight == 0 && p->ladder == l && value_of(p) ? last : 0;
         if (p->ladder != l) {
-            CU_ASSERT_EQUAL(p->fit, was->point[i].fit);
+            CU_ASSERT(p->ladder->stage == &ctt_stage_prune ||
+                      p->fit == was->point[i].fit);
             continue;
         }
-        if (value_of(p) < 3)
+        if (value_of(p) < 2)
             CU_ASSERT(p->fit <= was->point[i].fit + 1e-12);
         CU_ASSERT(p->fit >= last - 1e-12);
         last = p->fit;
     }
     ctt_sense_free(&was);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+/* Pruning is what levels came to, whatever its points were: less below the
+ * least one, between two in between, each weight by its size. */
+static void test_pruned(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    const struct ctt_ladder *l = &ctt_ladders[0];
+    int last = l->values - 1;
+    struct ctt_level level[2] = { { l, last, 0.5 }, { l, 2, 0.02 } };
+    double sum[16];
+
+    ctt_heal(s, level, 2);
+    for (int k = 0; k < l->values; k++) {
+        struct ctt_level at = { l, k, NAN };
+
+        sum[k] = ctt_level_harm(s, &at);
+        CU_ASSERT(k == 0 || sum[k] > sum[k - 1]);
+    }
+    CU_ASSERT_DOUBLE_EQUAL(sum[last], 0.5, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(sum[2], 0.02, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(sum[0], 0.02 * 1 / 4, 1e-9);
+    for (int i = 0; i < s->points; i++)
+        if (s->point[i].ladder == l)
+            CU_ASSERT_DOUBLE_EQUAL(s->point[i].fit, sum[value_of(&s->point[i])]
+                * (double)s->weight[s->point[i].weight].params / 4400, 1e-9);
     ctt_sense_free(&s);
     ctt_model_free(&m);
 }
@@ -161,6 +194,7 @@ int main(void)
         { "parts", test_parts },
         { "healed", test_heal },
         { "between", test_between },
+        { "pruned", test_pruned },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {

@@ -23,8 +23,8 @@ bytes=1k,bytes=2k bytes is limited twice
 top1=-1,top1=90 limited twice
 top1=101 is not -100 to 100 points
 energy=1 there is no counter of it
-ram=1M 'ram' is none of
-ms=1 ms requires times
+ram=1M ms and ram require runs
+ms=1 ms and ram require runs
 END
 for o in '--prune 0.5' '--tt-rank 8' '--int8 mse' '--report r' --resume \
     --sense; do
@@ -47,6 +47,8 @@ cp m.h5.budget.jsonl first.jsonl
 grep -q '"trained"' first.jsonl && fail 'a dry run trained'
 [ "$(grep -c '"short"' first.jsonl)" -gt 5 ] || fail 'no short retraining'
 grep -qE '^prune any 0.99 ' out || fail "no table of it: $(cat out)"
+grep -qE '^(by weight|alike) .*[0-9]+ bytes' out ||
+    fail "no mixes that compete: $(cat out)"
 says 2 'bytes=100 cannot be met: the least is [0-9]+, most of it of [ey]' \
     budget bytes=100
 least=$(sed 's/.*the least is \([0-9]*\).*/\1/' err)
@@ -130,4 +132,19 @@ for change in 's/"how":"/"how":"x/' 's/"loss":/"lost":/' \
     sed "/tried/$change" want.jsonl > d.jsonl
     says 1 'd.jsonl:[0-9]+: is no result' budget bytes=2k --sense-log d.jsonl
 done
+
+# 9. Memory at run time, of a model with more weights than frames; of many mixes
+# some are retrained longer.
+make_conv 500 10
+timed=${plain/--choose-by rules/}
+says 0 'kB of memory' "$compress" m.h5 -o r.h5 $timed --budget ram=1G \
+    --sense-log r.jsonl --dry-run
+given=$(sed -n '/"tried"/s/.*"ram":\([0-9]*\).*/\1/p' r.jsonl | head -n 1)
+says 0 'r.h5 written: round' "$compress" m.h5 -o r.h5 $timed \
+    --budget "ram=$((given - 9000)),top1=-100" --sense-log r.jsonl
+grep -qE '^ram +1\.[0-9]+e\+06 +[0-9.e+]+ ' out || fail "no ram: $(cat out)"
+says 0 'r.h5 written: round' "$compress" m.h5 -o r.h5 $timed \
+    --budget "bytes=9k,top1=-100" --sense-log r.jsonl
+[ "$(grep -c '"steps":9,' r.jsonl)" -ge 2 ] ||
+    fail 'no mix was retrained longer'
 exit $failed
