@@ -287,7 +287,8 @@ out:
 
 int ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
                   const struct ctt_recipe *o, const char *prune,
-                  const struct ctt_costs *given, const char *path, struct ctt_offer **out)
+                  const struct ctt_costs *given, const char *path,
+                  struct ctt_offer **out)
 {
     struct making a = { .s = s, .m = m, .o = o, .path = path, .given = given,
                         .ms = given->cost[CTT_COST_MS] };

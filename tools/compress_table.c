@@ -114,9 +114,9 @@ static const struct ctt_opt budget[] = {
       .section = "Budget", .needs = "budget" },
     { .name = "budget-steps", .type = CTT_INT, .off = FIELD(budget_steps),
       .dflt = "40", .help = "steps of retraining after which the harm of each "
-      "option is measured, and with which mixes are compared first; 0: harm is "
-      "that without retraining, and mixes are not compared", .arg = "N", .section = "Budget", .needs = "budget",
-      .max = 1000000 },
+      "option is measured, and with which mixes are compared first; 0: harm "
+      "is that without retraining, and mixes are not compared", .arg = "N",
+      .section = "Budget", .needs = "budget", .max = 1000000 },
     { .name = "budget-csv", .type = CTT_STRING, .off = FIELD(budget_csv),
       .dflt = "", .help = "write what was tried and retrained, also in "
       "earlier runs, as CSV", .arg = "FILE", .section = "Budget",

@@ -133,8 +133,7 @@ for change in 's/"how":"/"how":"x/' 's/"loss":/"lost":/' \
     says 1 'd.jsonl:[0-9]+: is no result' budget bytes=2k --sense-log d.jsonl
 done
 
-# 9. Memory at run time, of a model with more weights than frames; of many mixes
-# some are retrained longer.
+# 9. Memory at run time, of a model with more weights than frames.
 make_conv 500 10
 timed=${plain/--choose-by rules/}
 says 0 'kB of memory' "$compress" m.h5 -o r.h5 $timed --budget ram=1G \
@@ -143,8 +142,4 @@ given=$(sed -n '/"tried"/s/.*"ram":\([0-9]*\).*/\1/p' r.jsonl | head -n 1)
 says 0 'r.h5 written: round' "$compress" m.h5 -o r.h5 $timed \
     --budget "ram=$((given - 9000)),top1=-100" --sense-log r.jsonl
 grep -qE '^ram +1\.[0-9]+e\+06 +[0-9.e+]+ ' out || fail "no ram: $(cat out)"
-says 0 'r.h5 written: round' "$compress" m.h5 -o r.h5 $timed \
-    --budget "bytes=9k,top1=-100" --sense-log r.jsonl
-[ "$(grep -c '"steps":9,' r.jsonl)" -ge 2 ] ||
-    fail 'no mix was retrained longer'
 exit $failed
