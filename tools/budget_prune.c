@@ -2,20 +2,20 @@
  * budget_prune.c: pruning of all weights together in place of each alone. */
 #include "tools/budget_run.h"
 #include "tools/tool.h"
-#include "compress/stage.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-static int is_pruning(const struct ctt_sense_point *p)
+static int is_pruning(const struct ctt_ladder *l)
 {
-    return p->ladder->stage == &ctt_stage_prune;
+    return strcmp(l->option, "prune") == 0;
 }
 
 void ctt_budget_leave_pruned(const struct ctt_budget_run *r)
 {
     for (int i = 0; r->j->c.budget_steps && i < r->s->points; i++)
-        if (is_pruning(&r->s->point[i])) {
+        if (is_pruning(r->s->point[i].ladder)) {
             r->s->point[i].done = 1;
             r->s->point[i].bytes = r->s->bytes;
             r->s->point[i].faster = NAN;
@@ -73,7 +73,7 @@ int ctt_budget_time_pruned(struct ctt_budget_run *r)
     mix = ctt_calloc(CTT_MIX_TEXT, 1);
     CTT_TRY(part && mix ? 0 : CTT_ENOMEM);
     for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
-        if (l->stage == &ctt_stage_prune)
+        if (is_pruning(l))
             CTT_TRY(time_ladder(r, l, part, mix));
 out:
     ctt_free(part);
