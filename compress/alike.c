@@ -55,7 +55,8 @@ static void find(const struct ctt_offer *f, const char *form,
         }
 }
 
-/* How much of what is wanted a part has; -1: it has something else. */
+/* How much of what is wanted a part has, factors before all else; -1: it has
+ * something else. */
 static int matches(const struct ctt_part *part, int large,
                    const struct ctt_sense_point *const want[CTT_PART_KINDS])
 {
@@ -66,7 +67,8 @@ static int matches(const struct ctt_part *part, int large,
 
         if (p && (!is_same(p, want[k]) || (k == CTT_PART_FORM && !large)))
             return -1;
-        n += p != NULL;
+        if (p)
+            n += k == CTT_PART_FORM ? CTT_PART_KINDS : 1;
     }
     return n;
 }
@@ -133,8 +135,16 @@ out:
 
 /* ---- one share of pruning ---- */
 
-/* Copies the ways of f with this pruning, or none where a weight has no such
- * way, to `to`, which has room for all. */
+/* Whether a way goes with this pruning: it has it, or factors; or the weight
+ * has no such way. */
+static int goes_with(const struct ctt_part *p, int has,
+                     const struct ctt_sense_point *prune)
+{
+    return has && !p->form ? is_same(p->prune, prune) : !p->prune;
+}
+
+/* Copies the ways of f that go with this pruning to `to`, which has room for
+ * all. */
 static void prune_offer(const struct ctt_offer *f,
                         const struct ctt_sense_point *prune,
                         struct ctt_offer *to)
@@ -148,8 +158,7 @@ static void prune_offer(const struct ctt_offer *f,
         for (int k = f->menu.first[i]; k < f->menu.first[i + 1]; k++)
             has |= prune && is_same(f->part[k].prune, prune);
         for (int k = f->menu.first[i]; k < f->menu.first[i + 1]; k++) {
-            if (has ? !is_same(f->part[k].prune, prune)
-                    : f->part[k].prune != NULL)
+            if (!goes_with(&f->part[k], has, prune))
                 continue;
             to->menu.way[n] = f->menu.way[k];
             to->part[n++] = f->part[k];

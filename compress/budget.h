@@ -95,6 +95,9 @@ struct ctt_part {
     const struct ctt_sense_point *prune, *share, *int8;
 };
 
+/* A weight is factorised or pruned, not both: cores have no values to
+ * spare. */
+
 /* What a part consists of. */
 enum ctt_part_kind { CTT_PART_FORM, CTT_PART_PRUNE, CTT_PART_SHARE,
                      CTT_PART_INT8, CTT_PART_KINDS };
@@ -163,9 +166,16 @@ struct ctt_offer {
     double           macs;    /* of the model, per frame and clip together */
 };
 
+/* The harm of one kind of a part, 0 without it: the fit of its point.  What
+ * shared values change of a whole weight is mostly where its few important
+ * directions are not; of a factorised one it is all in them.  So that harm is
+ * divided by the share of the values that factors leave. */
+double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
+                     enum ctt_part_kind kind);
+
 /* Lists the ways of each weight of s: every set of one value or none of SVD or
- * tensor trains, of pruning in the form `prune` (a name of ctt_ladders), of
- * shared values and of INT8.  Harm is the sum of the fits of its points.
+ * tensor trains or of pruning in the form `prune` (a name of ctt_ladders), of
+ * shared values and of INT8.  Harm is the sum of ctt_part_harm().
  * Bytes are those that pruned and shared weights have as they are stored, which
  * is measured of all weights together in trials beside path; a factorised
  * weight has the bytes of as many values.  Time is the share of `ms` that the
@@ -182,7 +192,8 @@ int  ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
 void ctt_offer_free(struct ctt_offer **f);
 
 /* Counts the harm of each kind so many times from now on. */
-void ctt_offer_trust(struct ctt_offer *f, const double times[CTT_PART_KINDS]);
+void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
+                     const double times[CTT_PART_KINDS]);
 
 /* ---- alike.c ---- */
 

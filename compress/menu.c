@@ -169,11 +169,23 @@ out:
 
 /* The share of a weight's values that its factors have: floats are stored by
  * their number. */
-static double left_by(const struct making *a, const struct ctt_sense_point *p)
+static double left_by(const struct ctt_sense *s,
+                      const struct ctt_sense_point *p)
 {
-    double all = 4.0 * (double)a->s->weight[p->weight].params;
+    double all = 4.0 * (double)s->weight[p->weight].params;
 
-    return fmin(1, fmax(0.001, 1 - (double)(a->s->bytes - p->bytes) / all));
+    return fmin(1, fmax(0.001, 1 - (double)(s->bytes - p->bytes) / all));
+}
+
+double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
+                     enum ctt_part_kind kind)
+{
+    const struct ctt_sense_point *at = ctt_part_point(p, kind);
+
+    if (!at)
+        return 0;
+    return kind == CTT_PART_SHARE && p->form ? at->fit / left_by(s, p->form)
+                                             : at->fit;
 }
 
 /* The time of a weight that a point leaves, as a share. */
@@ -196,7 +208,7 @@ static void make_way(struct making *a, int weight, const int k[KINDS])
     struct ctt_way *way = &m->way[at];
     struct ctt_part part = { c->p[FORM][k[FORM]], c->p[PRUNE][k[PRUNE]],
                              c->p[SHARE][k[SHARE]], c->p[INT8][k[INT8]] };
-    double left = part.form ? left_by(a, part.form) : 1;
+    double left = part.form ? left_by(a->s, part.form) : 1;
     int frame = w->node < a->s->m->g->clip;
 
     *way = (struct ctt_way){ .harm = 0 };
@@ -205,11 +217,11 @@ static void make_way(struct making *a, int weight, const int k[KINDS])
     way->cost[CTT_COST_MS] = isnan(a->ms) ? 0 : a->ms * w->macs;
     way->cost[CTT_COST_MACS] = frame ? left * a->f->macs * w->macs *
         (1 - (part.prune ? part.prune->value : 0)) : 0;
-    for (int i = 0; i < KINDS; i++)
-        if (c->p[i][k[i]]) {
-            way->harm += c->p[i][k[i]]->fit;
+    for (int i = 0; i < KINDS; i++) {
+        way->harm += ctt_part_harm(a->s, &part, (enum ctt_part_kind)i);
+        if (c->p[i][k[i]])
             way->cost[CTT_COST_MS] *= time_left(a, c->p[i][k[i]]);
-        }
+    }
     way->cost[CTT_COST_RAM] = (part.int8 ? 1 : 4) * left * (double)w->params;
     a->f->part[at] = part;
 }
@@ -221,7 +233,7 @@ static void make_ways(struct making *a, int weight)
 
     a->f->menu.first[weight + 1] = a->f->menu.first[weight];
     for (k[FORM] = 0; k[FORM] < c->n[FORM]; k[FORM]++)
-        for (k[PRUNE] = 0; k[PRUNE] < c->n[PRUNE]; k[PRUNE]++)
+        for (k[PRUNE] = 0; k[PRUNE] < (k[FORM] ? 1 : c->n[PRUNE]); k[PRUNE]++)
             for (k[SHARE] = 0; k[SHARE] < c->n[SHARE]; k[SHARE]++)
                 for (k[INT8] = 0; k[INT8] < c->n[INT8]; k[INT8]++)
                     make_way(a, weight, k);
@@ -309,15 +321,14 @@ out:
     return rc;
 }
 
-void ctt_offer_trust(struct ctt_offer *f, const double times[CTT_PART_KINDS])
+void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
+                     const double times[CTT_PART_KINDS])
 {
     for (int i = 0; i < f->menu.first[f->menu.weights]; i++) {
         f->menu.way[i].harm = 0;
-        for (int k = 0; k < CTT_PART_KINDS; k++) {
-            const struct ctt_sense_point *p = ctt_part_point(&f->part[i], k);
-
-            f->menu.way[i].harm += p ? times[k] * p->fit : 0;
-        }
+        for (int k = 0; k < CTT_PART_KINDS; k++)
+            f->menu.way[i].harm += times[k] *
+                ctt_part_harm(s, &f->part[i], (enum ctt_part_kind)k);
     }
 }
 

@@ -63,7 +63,7 @@ void ctt_mix_print(const struct ctt_sense *s, const struct ctt_part *part,
 
 /* ---- settings ---- */
 
-enum { SVD, SVD_NOT, TT, TT_NOT, SHARE, INT8_NOT, TEXTS };
+enum { SVD, SVD_NOT, TT, TT_NOT, PRUNE_NOT, SHARE, INT8_NOT, TEXTS };
 
 struct ctt_mix_recipe {
     struct ctt_recipe o;
@@ -121,7 +121,9 @@ static void add_part(struct ctt_mix_recipe *r,
         add(r, TT, w->name, ctt_sense_number(p->form, w));
     else
         add_name(&r->text[TT_NOT], w->name);
-    if (p->prune)
+    if (p->form)
+        add_name(&r->text[PRUNE_NOT], w->name);
+    if (p->prune && (double)w->params >= r->least)
         r->share = fmax(r->share, p->prune->value);
     if (p->prune)
         r->form = strcmp(p->prune->ladder->name, "prune block") == 0 ? "block"
@@ -167,6 +169,7 @@ static int set_all(struct ctt_mix_recipe *r, const struct ctt_opt *tab)
     CTT_TRY(set(r, tab, tt, "tt-harm", "1"));
     CTT_TRY(set_number(r, tab, "prune", r->share));
     CTT_TRY(set_number(r, tab, "prune-least", r->least));
+    CTT_TRY(set(r, tab, r->share > 0, "prune-except", t[PRUNE_NOT].to));
     CTT_TRY(set(r, tab, 1, "prune-form", r->form ? r->form : "any"));
     CTT_TRY(set(r, tab, t[SHARE].n > 0, "share", t[SHARE].to));
     CTT_TRY(set(r, tab, t[SHARE].n > 0, "share-least", "1"));

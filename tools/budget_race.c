@@ -68,7 +68,7 @@ static int plan(struct ctt_budget_run *r, const struct way *w,
     int rc;
 
     for (int f = 0; f < CTT_BUDGET_FORMS; f++)
-        ctt_offer_trust(r->offer[f], w->times);
+        ctt_offer_trust(r->offer[f], r->s, w->times);
     r->style = w->style;
     rc = ctt_budget_plan(r, a, p);
     r->style = ways[0].style;
@@ -104,7 +104,7 @@ static int line_up(struct race *x, const struct ctt_aim_at *a,
     }
 out:
     for (int f = 0; f < CTT_BUDGET_FORMS; f++)
-        ctt_offer_trust(x->r->offer[f], ways[0].times);
+        ctt_offer_trust(x->r->offer[f], x->r->s, ways[0].times);
     return rc;
 }
 
@@ -124,8 +124,8 @@ static void sort(struct race *x, int n, int rung)
 }
 
 /* Values are not shared, as weights that have not recovered yet would be held
- * to their codebooks: in the whole retraining they are shared at its end, as
- * they were when that was measured alone, whose harm is added. */
+ * to their codebooks: in the whole retraining they are shared at its end.  What
+ * that is expected to harm is added. */
 static int retrain(struct race *x, const struct ctt_budget_short *t,
                    struct runner *u, double *loss)
 {
@@ -138,7 +138,7 @@ static int retrain(struct race *x, const struct ctt_budget_short *t,
     CTT_TRY(bare ? 0 : CTT_ENOMEM);
     for (int i = 0; i < weights; i++) {
         bare[i] = u->plan->part[i];
-        harm += bare[i].share ? bare[i].share->fit : 0;
+        harm += ctt_part_harm(x->r->s, &bare[i], CTT_PART_SHARE);
         bare[i].share = NULL;
     }
     ctt_mix_print(x->r->s, bare, mix, sizeof(mix));

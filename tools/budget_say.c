@@ -48,13 +48,11 @@ static const char *print_point(const struct ctt_sense_point *p, int name,
 static void add_row(const struct ctt_sense *s, int i,
                     const struct ctt_part *p, struct ctt_table *t)
 {
-    const struct ctt_sense_point *const of[] = { p->form, p->prune, p->share,
-                                                 p->int8 };
     char a[CELL], b[CELL], c[CELL];
     double harm = 0;
 
-    for (size_t k = 0; k < CTT_LEN(of); k++)
-        harm += of[k] ? of[k]->fit : 0;
+    for (int k = 0; k < CTT_PART_KINDS; k++)
+        harm += ctt_part_harm(s, p, (enum ctt_part_kind)k);
     ctt_table_row(t, "%s\t%" PRId64 "\t%s\t%s\t%s\t%s\t%.4f",
                   s->weight[i].name, s->weight[i].params,
                   print_point(p->form, 1, a), print_point(p->prune, 1, b),

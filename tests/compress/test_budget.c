@@ -375,6 +375,7 @@ static void test_alike(void)
     struct ctt_recipe given = defaults();
     struct ctt_aim_at a = limited(5000, INFINITY);
     struct ctt_offer *f = NULL;
+    static const double equal[CTT_PART_KINDS] = { 1, 1, 1, 1 };
     const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
     struct ctt_part part[8];
     struct ctt_way sum;
@@ -388,9 +389,17 @@ static void test_alike(void)
     CU_ASSERT(part[1].share && !part[1].form && alike(s, f, part));
     CU_ASSERT(sum.cost[0] <= 5000);
     CU_ASSERT_DOUBLE_EQUAL(sum.harm, least_alike(s, f, 5000), 1e-9);
+    for (int i = 0; i < s->points; i++)
+        if (s->point[i].ladder->stage == &ctt_stage_prune)
+            s->point[i].fit = 100;
+    ctt_offer_trust(f, s, equal);
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, s, "svd", &a, part, &sum), 0);
+    CU_ASSERT(part[1].form && part[1].form->ladder->stage == &ctt_stage_svd);
+    CU_ASSERT(!part[1].prune && part[1].share);
+    CU_ASSERT(ctt_part_harm(s, &part[1], CTT_PART_SHARE) >
+              1.2 * part[1].share->fit);
     a = limited(10, INFINITY);
     CU_ASSERT_EQUAL(ctt_allot_alike(f, s, "svd", &a, part, &sum), 1);
-    CU_ASSERT(part[1].form && part[1].form->ladder->stage == &ctt_stage_svd);
     CU_ASSERT(!ctt_is_large(s, s->weights - 1) &&
               !part[s->weights - 1].form);
     ctt_offer_free(&f);
