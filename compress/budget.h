@@ -138,8 +138,8 @@ double ctt_level_harm(const struct ctt_sense *s, const struct ctt_level *l);
  * a value of a ladder then add up to what retraining left of it, between two
  * measured values to a share of what they were that is interpolated in its
  * logarithm.  Retraining is not expected to do harm.  Pruning is of all weights
- * together, so its fits are what levels came to, spread by numbers of values,
- * whatever they were. */
+ * together, so its fits become parts of what levels came to, in proportion to
+ * what they were. */
 void ctt_heal(struct ctt_sense *s, const struct ctt_level *level, int levels);
 
 /* Settings of the stages for a mix, and the texts that they point to. */

@@ -8,6 +8,8 @@
 
 /* Nats: less can't be told from nothing on a few hundred clips. */
 #define LEAST 5e-4
+/* Makes parts of a harm that was measured equal if none of its points has any. */
+#define TINY 1e-12
 
 /* A mix has these, and retraining repairs them; INT8 is rounded after it. */
 static int is_healed(const struct ctt_ladder *l)
@@ -153,8 +155,8 @@ static double pruned_at(const struct ctt_level *level, int levels,
            pow(fmax(high->left, LEAST) / fmax(low->left, LEAST), t);
 }
 
-/* Weights are pruned together, so each has a part of the harm, by its number of
- * values. */
+/* Weights are pruned together, so each has a part of the harm: as much as it
+ * bears less than others if it is pruned alone. */
 static void spread(struct ctt_sense *s, const struct ctt_level *level,
                    int levels, const struct ctt_ladder *l)
 {
@@ -163,11 +165,10 @@ static void spread(struct ctt_sense *s, const struct ctt_level *level,
 
         for (int i = 0; i < s->points; i++)
             if (is_at(&s->point[i], l, k))
-                all += (double)s->weight[s->point[i].weight].params;
+                all += s->point[i].fit + TINY;
         for (int i = 0; i < s->points; i++)
             if (is_at(&s->point[i], l, k))
-                s->point[i].fit = harm / all *
-                    (double)s->weight[s->point[i].weight].params;
+                s->point[i].fit = harm / all * (s->point[i].fit + TINY);
     }
 }
 

@@ -52,7 +52,8 @@ int ctt_budget_meets(const double most[CTT_COSTS], const double *cost)
 
 /* ---- trying ---- */
 
-int ctt_budget_try(struct ctt_budget_run *r, const struct ctt_part *part,
+/* Tries what the parts say, unless the log has it. */
+static int try_mix(struct ctt_budget_run *r, const struct ctt_part *part,
                    const char *mix, struct ctt_costs *out)
 {
     struct ctt_recipe_calls calls = ctt_compress_calls(r->j);
@@ -91,7 +92,7 @@ int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out)
     r->ms = NAN;
     CTT_TRY(new_plan(r, &p));
     ctt_mix_print(r->s, p->part, p->mix, CTT_MIX_TEXT);
-    CTT_TRY(ctt_budget_try(r, p->part, p->mix, out));
+    CTT_TRY(try_mix(r, p->part, p->mix, out));
     r->ms = out->cost[CTT_COST_MS] * out->faster;
 out:
     ctt_budget_plan_free(&p);
@@ -217,7 +218,7 @@ static int plan_once(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     int rc;
 
     CTT_TRY(choose(r, now, p));
-    CTT_TRY(ctt_budget_try(r, p->part, p->mix, &p->tried));
+    CTT_TRY(try_mix(r, p->part, p->mix, &p->tried));
     p->meets = ctt_budget_meets(a->most, p->tried.cost);
 out:
     return rc;

@@ -79,7 +79,7 @@ static int plan(struct ctt_budget_run *r, const struct way *w,
 static int is_useful(const struct race *x, const struct way *w)
 {
     return !w->style.prune || strcmp(w->style.prune, "prune block") != 0 ||
-           ctt_budget_times_matter(x->r);
+           !isinf(x->r->b.most[CTT_COST_MS]);
 }
 
 /* One that exceeds the limits is a candidate only if all do. */

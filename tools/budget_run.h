@@ -70,11 +70,6 @@ void ctt_budget_plan_free(struct ctt_budget_plan **p);
 int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     struct ctt_budget_plan **out);
 
-/* What the parts cost, whose text is mix, without retraining; unless the log
- * has it, it is measured. */
-int ctt_budget_try(struct ctt_budget_run *r, const struct ctt_part *part,
-                   const char *mix, struct ctt_costs *out);
-
 /* What the model as given costs, and sets r->ms. */
 int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out);
 
@@ -108,19 +103,6 @@ int ctt_budget_shortly(struct ctt_budget_run *r,
 int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     char *const *past, int pasts,
                     struct ctt_budget_plan **out);
-
-/* ---- budget_prune.c ---- */
-
-/* With short retrainings pruning is measured of all weights together only:
- * points of each alone are left out of the measurement. */
-void ctt_budget_leave_pruned(const struct ctt_budget_run *r);
-
-/* Whether time is limited, or to be small. */
-int  ctt_budget_times_matter(const struct ctt_budget_run *r);
-
-/* If times matter, sets how much faster pruning makes each
- * weight, by the times of the model with all of them pruned. */
-int ctt_budget_time_pruned(struct ctt_budget_run *r);
 
 /* ---- budget_heal.c ---- */
 

@@ -176,12 +176,10 @@ static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
     CTT_TRY(split(r));
     CTT_TRY(ctt_sense_new(j->m, &r->s));
     leave_out(r->s);
-    ctt_budget_leave_pruned(r);
     CTT_TRY(ctt_budget_far(r));
     CTT_TRY(ctt_budget_test_given(r));
     CTT_TRY(ctt_compress_measure(j, &extra, r->s, &r->log));
     CTT_TRY(ctt_budget_given(r, given));
-    CTT_TRY(ctt_budget_time_pruned(r));
     CTT_TRY(ctt_budget_heal(r));
     CTT_TRY(offer(r, given));
     CTT_TRY(check_possible(r));
