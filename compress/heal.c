@@ -8,7 +8,7 @@
 
 /* Nats: less can't be told from nothing on a few hundred clips. */
 #define LEAST 5e-4
-/* Makes parts of a harm that was measured equal if none of its points has any. */
+/* Makes parts of a harm equal if none of its points has any. */
 #define TINY 1e-12
 
 /* A mix has these, and retraining repairs them; INT8 is rounded after it. */
