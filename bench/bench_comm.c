@@ -49,14 +49,15 @@ static int (*const kinds[KINDS])(struct bench *b) = { ours, mpi, copy };
 
 static int run(struct bench *b, int kind, double *seconds)
 {
-    double mine, rc;
+    double mine;
+    int rc;
 
     MPI_Barrier(MPI_COMM_WORLD);
     mine = MPI_Wtime();
     rc = kinds[kind](b);
     mine = MPI_Wtime() - mine;
     MPI_Allreduce(&mine, seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return (int)rc;
+    return rc;
 }
 
 static int by_value(const void *a, const void *b)
@@ -114,6 +115,7 @@ out:
     ctt_exchange_close(&b->x);
     ctt_free(b->in);
     ctt_free(b->out);
+    b->in = b->out = NULL;
     return rc;
 }
 

@@ -7,11 +7,12 @@
 
 int ctt_is_large(const struct ctt_sense *s, int weight)
 {
-    int64_t all = 0;
+    int64_t largest = 0;
 
     for (int i = 0; i < s->weights; i++)
-        all += s->weight[i].params;
-    return s->weight[weight].params >= all / 10;
+        if (s->weight[i].params > largest)
+            largest = s->weight[i].params;
+    return s->weight[weight].params >= largest / 4;
 }
 
 /* The values of a kind that any weight has, by a point with each; the first is

@@ -87,9 +87,9 @@ int ctt_allot(const struct ctt_menu *m, const struct ctt_aim_at *a, int *pick);
 /* ---- mix.c ---- */
 
 /* What happens to a weight: points of a struct ctt_sense; NULL: that is not
- * done.  Pruning takes the largest share of any part, of all weights together:
- * which of them bears how much is known best by their values (LAMP: Lee and
- * others 2021). */
+ * done.  Pruning takes the largest share of any part, of all weights together
+ * that are not factorised: which of them bears how much is known best by their
+ * values (LAMP: Lee and others 2021). */
 struct ctt_part {
     const struct ctt_sense_point *form;     /* SVD or tensor train */
     const struct ctt_sense_point *prune, *share, *int8;
@@ -141,6 +141,9 @@ double ctt_level_harm(const struct ctt_sense *s, const struct ctt_level *l);
  * together, so its fits become parts of what levels came to, in proportion to
  * what they were. */
 void ctt_heal(struct ctt_sense *s, const struct ctt_level *level, int levels);
+
+/* Whether a weight has enough values to be pruned in a mix. */
+int  ctt_mix_prunes(const struct ctt_sense *s, int weight);
 
 /* Settings of the stages for a mix, and the texts that they point to. */
 struct ctt_mix_recipe;
@@ -197,7 +200,8 @@ void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
 
 /* ---- alike.c ---- */
 
-/* Picks as ctt_allot(), with the same share of pruning for all weights.  The
+/* Picks as ctt_allot(), with the same share of pruning for all weights that are
+ * not factorised.  The
  * parts of what is picked go to part; *sum: what they come to. */
 int  ctt_allot_each(const struct ctt_offer *f, const struct ctt_aim_at *a,
                     struct ctt_part *part, struct ctt_way *sum);
@@ -209,8 +213,8 @@ int  ctt_allot_alike(const struct ctt_offer *f, const struct ctt_sense *s,
                      const char *form, const struct ctt_aim_at *a,
                      struct ctt_part *part, struct ctt_way *sum);
 
-/* Whether a weight has a tenth of all values of weights: factors of small ones
- * harm much and save little. */
+/* Whether a weight has a quarter of the values of the largest one: factors of
+ * small ones harm much and save little. */
 int  ctt_is_large(const struct ctt_sense *s, int weight);
 
 /* ---- a mix ---- */

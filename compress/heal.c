@@ -48,8 +48,11 @@ static int is_part(const struct ctt_sense *s, const struct ctt_sense_point *p,
     int form = l->ladder->stage == &ctt_stage_svd ||
                l->ladder->stage == &ctt_stage_tt;
 
+    int prune = l->ladder->stage == &ctt_stage_prune;
+
     return is_at(p, l->ladder, l->value) &&
-           (!form || ctt_is_large(s, p->weight));
+           (!form || ctt_is_large(s, p->weight)) &&
+           (!prune || ctt_mix_prunes(s, p->weight));
 }
 
 static void set_part(const struct ctt_sense_point *p, struct ctt_part *part)
@@ -162,12 +165,13 @@ static void spread(struct ctt_sense *s, const struct ctt_level *level,
 {
     for (int k = 0; k < l->values; k++) {
         double harm = pruned_at(level, levels, l, k), all = 0;
+        struct ctt_level at = { l, k, NAN };
 
         for (int i = 0; i < s->points; i++)
-            if (is_at(&s->point[i], l, k))
+            if (is_part(s, &s->point[i], &at))
                 all += s->point[i].fit + TINY;
         for (int i = 0; i < s->points; i++)
-            if (is_at(&s->point[i], l, k))
+            if (is_part(s, &s->point[i], &at))
                 s->point[i].fit = harm / all * (s->point[i].fit + TINY);
     }
 }

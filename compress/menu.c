@@ -54,6 +54,8 @@ static void find_choices(struct making *a, const char *prune)
         struct choices *c = &a->can[p->weight];
         int k = kind_of(p->ladder, prune);
 
+        if (k == PRUNE && !ctt_mix_prunes(s, p->weight))
+            continue;
         if (k >= 0 && p->done && !p->why[0] && c->n[k] < MOST)
             c->p[k][c->n[k]++] = p;
     }

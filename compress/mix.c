@@ -69,8 +69,7 @@ struct ctt_mix_recipe {
     struct ctt_recipe o;
     struct text       text[TEXTS];
     double            most[TEXTS];    /* of what a text says */
-    double            share;          /* pruned, of all weights together, */
-    double            least;          /* if they have so many values */
+    double            share;          /* pruned, of all weights together */
     const char       *form;           /* of pruning */
     int               int8;           /* 1: some weight reads bytes */
 };
@@ -123,7 +122,7 @@ static void add_part(struct ctt_mix_recipe *r,
         add_name(&r->text[TT_NOT], w->name);
     if (p->form)
         add_name(&r->text[PRUNE_NOT], w->name);
-    if (p->prune && (double)w->params >= r->least)
+    if (p->prune)
         r->share = fmax(r->share, p->prune->value);
     if (p->prune)
         r->form = strcmp(p->prune->ladder->name, "prune block") == 0 ? "block"
@@ -152,7 +151,9 @@ static int set_number(struct ctt_mix_recipe *r, const struct ctt_opt *tab,
     return set(r, tab, x > 0, name, text);
 }
 
-static int set_all(struct ctt_mix_recipe *r, const struct ctt_opt *tab)
+/* least: values of a weight that is pruned. */
+static int set_all(struct ctt_mix_recipe *r, const struct ctt_opt *tab,
+                   double least)
 {
     struct text *t = r->text;
     int svd = t[SVD].n > 0, tt = t[TT].n > 0;
@@ -168,7 +169,8 @@ static int set_all(struct ctt_mix_recipe *r, const struct ctt_opt *tab)
     CTT_TRY(set(r, tab, tt, "tt-least", "1"));
     CTT_TRY(set(r, tab, tt, "tt-harm", "1"));
     CTT_TRY(set_number(r, tab, "prune", r->share));
-    CTT_TRY(set_number(r, tab, "prune-least", r->least));
+    CTT_TRY(set_number(r, tab, "prune-least", least));
+    CTT_TRY(set(r, tab, 1, "prune-keep", "0.001"));
     CTT_TRY(set(r, tab, r->share > 0, "prune-except", t[PRUNE_NOT].to));
     CTT_TRY(set(r, tab, 1, "prune-form", r->form ? r->form : "any"));
     CTT_TRY(set(r, tab, t[SHARE].n > 0, "share", t[SHARE].to));
@@ -180,14 +182,20 @@ out:
     return rc;
 }
 
-/* Small weights and cores are worth few bytes; of a small model none is. */
-static double least_pruned(const struct ctt_sense *s)
+/* Small weights are worth few bytes; of a small model none is small. */
+static int64_t least_pruned(const struct ctt_sense *s)
 {
     int64_t all = 0;
 
     for (int i = 0; i < s->weights; i++)
         all += s->weight[i].params;
-    return fmax(1, fmin(4096, floor((double)all / 1000)));
+    all /= 1000;
+    return all < 1 ? 1 : all > 4096 ? 4096 : all;
+}
+
+int ctt_mix_prunes(const struct ctt_sense *s, int weight)
+{
+    return s->weight[weight].params >= least_pruned(s);
 }
 
 int ctt_mix_recipe(const struct ctt_sense *s, const struct ctt_part *part,
@@ -206,10 +214,9 @@ int ctt_mix_recipe(const struct ctt_sense *s, const struct ctt_part *part,
     }
     CTT_TRY(n = ctt_recipe_options(0, tab, CTT_OPT_MAX));
     tab[n] = (struct ctt_opt){ .name = NULL };
-    r->least = least_pruned(s);
     for (int i = 0; i < s->weights; i++)
         add_part(r, &s->weight[i], &part[i]);
-    CTT_TRY(set_all(r, tab));
+    CTT_TRY(set_all(r, tab, (double)least_pruned(s)));
     *out = r;
     r = NULL;
 out:

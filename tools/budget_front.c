@@ -63,7 +63,7 @@ static int print_csv(FILE *f, const void *arg)
     static const char *const kinds[] = { "tried", "retrained", "short" };
 
     fprintf(f, CTT_BUDGET_CSV_BEGIN "search25,search50,search100,accept25,"
-            "accept50,accept100,loss,front_bytes,front_ms,mix\n");
+            "accept50,accept100,loss,steps,front_bytes,front_ms,mix\n");
     for (int i = 0; i < r->rows.rows; i++) {
         const struct ctt_budget_row *row = &r->rows.row[i];
 
@@ -78,8 +78,9 @@ static int print_csv(FILE *f, const void *arg)
                                            (double)t->clips : NAN);
         }
         print_number(f, row->loss);
-        fprintf(f, "%d,%d,\"%s\"\n", is_front(r, i, CTT_COST_BYTES),
-                is_front(r, i, CTT_COST_MS), row->mix);
+        fprintf(f, "%d,%d,%d,\"%s\"\n", row->steps,
+                is_front(r, i, CTT_COST_BYTES), is_front(r, i, CTT_COST_MS),
+                row->mix);
     }
     return 0;
 }

@@ -18,8 +18,8 @@ static const struct strong {
     int         int8;
 } strong[] = {
     { NULL, "prune any", 0 }, { NULL, "prune block", 1 },
-    { "svd", "prune any", 0 }, { "svd", "prune block", 1 },
-    { "tensor train", "prune any", 0 }, { "tensor train", "prune block", 1 },
+    { "svd", NULL, 0 }, { "svd", NULL, 1 },
+    { "tensor train", NULL, 0 }, { "tensor train", NULL, 1 },
 };
 
 static int is_of(const struct ctt_sense_point *p, const char *name)

@@ -181,10 +181,7 @@ int ctt_budget_row_read(void *arg, const char *line)
     for (int k = 0; k < CTT_COSTS; k++)
         p = take_number(p, ctt_cost_words[k], &r.costs.cost[k]);
     p = take_number(p, "faster", &r.costs.faster);
-    if (pass(p, ",\"loss\""))
-        p = take_number(p, "loss", &r.loss);
-    if (pass(p, ",\"steps\""))
-        p = take_steps(p, &r.steps);
+    p = take_steps(take_number(p, "loss", &r.loss), &r.steps);
     p = take_seen(take_crc(p, "model", &r.model), &r);
     if (!take_mix(p, &r))
         return 0;

@@ -181,9 +181,8 @@ static int is_near(const struct ctt_aim_at *a, const struct ctt_budget_plan *p)
     return p->harm <= 0;
 }
 
-/* How far it is from the limits. */
-static double excess(const struct ctt_aim_at *a,
-                     const struct ctt_budget_plan *p)
+double ctt_budget_excess(const struct ctt_aim_at *a,
+                         const struct ctt_budget_plan *p)
 {
     double most = 0;
 
@@ -201,7 +200,8 @@ static int is_better(const struct ctt_aim_at *a,
 {
     if (!best || p->meets != best->meets)
         return !best || p->meets;
-    return p->meets ? p->harm < best->harm : excess(a, p) < excess(a, best);
+    return p->meets ? p->harm < best->harm : ctt_budget_excess(a, p) <
+                                              ctt_budget_excess(a, best);
 }
 
 static int has_limit(const struct ctt_aim_at *a)

@@ -82,18 +82,29 @@ static int is_useful(const struct race *x, const struct way *w)
            !isinf(x->r->b.most[CTT_COST_MS]);
 }
 
-/* One that exceeds the limits is a candidate only if all do. */
+/* One that exceeds the limits is a candidate only if all do, the nearest. */
+static int is_nearer(const struct race *x, const struct ctt_aim_at *a,
+                     const struct ctt_budget_plan *p)
+{
+    const struct ctt_budget_plan *first = x->n ? x->at[0].plan : NULL;
+
+    return p->meets || !first ||
+           (!first->meets && ctt_budget_excess(a, p) <
+                             ctt_budget_excess(a, first));
+}
+
 static int line_up(struct race *x, const struct ctt_aim_at *a,
                    char *const *past, int pasts)
 {
-    int several = ctt_budget_has_cost(&x->r->b), rc = 0;
+    int steps = x->r->j->c.budget_steps, rc = 0;
+    int several = ctt_budget_has_cost(&x->r->b);
     struct ctt_budget_plan *p = NULL;
 
     for (size_t i = 0; i < (several ? CTT_LEN(ways) : 1); i++) {
         if (!is_useful(x, &ways[i]))
             continue;
         CTT_TRY(plan(x->r, &ways[i], a, &p));
-        if (is_new(x, p, past, pasts) && (p->meets || !x->n)) {
+        if (is_new(x, p, past, pasts) && is_nearer(x, a, p)) {
             if (x->n == 1 && !x->at[0].plan->meets)
                 ctt_budget_plan_free(&x->at[--x->n].plan);
             x->at[x->n++] = (struct runner){ ways[i].name, p,
@@ -101,6 +112,8 @@ static int line_up(struct race *x, const struct ctt_aim_at *a,
             p = NULL;
         }
         ctt_budget_plan_free(&p);
+        if (!steps && x->n && x->at[0].plan->meets)
+            break;
     }
 out:
     for (int f = 0; f < CTT_BUDGET_FORMS; f++)
@@ -110,12 +123,17 @@ out:
 
 /* ---- the race ---- */
 
+static double loss_of(const struct runner *u, int rung)
+{
+    return isnan(u->loss[rung]) ? INFINITY : u->loss[rung];
+}
+
 /* The first n, by insertion, as equal ones keep their places. */
 static void sort(struct race *x, int n, int rung)
 {
     for (int i = 1; i < n; i++)
-        for (int k = i; k > 0 && x->at[k].loss[rung] <
-                                 x->at[k - 1].loss[rung]; k--) {
+        for (int k = i; k > 0 && loss_of(&x->at[k], rung) <
+                                 loss_of(&x->at[k - 1], rung); k--) {
             struct runner was = x->at[k];
 
             x->at[k] = x->at[k - 1];

@@ -70,6 +70,10 @@ void ctt_budget_plan_free(struct ctt_budget_plan **p);
 int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     struct ctt_budget_plan **out);
 
+/* How far what p costs is from the limits, as the largest ratio. */
+double ctt_budget_excess(const struct ctt_aim_at *a,
+                         const struct ctt_budget_plan *p);
+
 /* What the model as given costs, and sets r->ms. */
 int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out);
 
@@ -87,7 +91,7 @@ struct ctt_budget_short {
 };
 
 /* *loss: ctt_budget_loss() on the clips of the search after so many steps of
- * retraining, and as many with shared values, unless the log has it. */
+ * retraining, from the log if it has it; NAN if they lead to none. */
 int ctt_budget_shortly(struct ctt_budget_run *r,
                        const struct ctt_budget_short *t, double *loss);
 

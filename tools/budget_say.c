@@ -70,7 +70,7 @@ int ctt_budget_say_plan(const struct ctt_budget_run *r,
     for (int i = 0; i < r->s->weights; i++)
         add_row(r->s, i, &p->part[i], &t);
     ctt_tool_say("\nthe mix, and what each weight is expected to cost (nats); "
-                 "pruned is the share of all weights together:");
+                 "pruned is the share of all that are, together:");
     CTT_TRY(ctt_table_print(&t));
     ctt_tool_say("without retraining it has %s",
                  ctt_budget_costs(p->tried.cost, costs, sizeof(costs)));

@@ -166,11 +166,13 @@ static int remember(struct search *x, const struct ctt_budget_plan *p)
     return mix ? 0 : CTT_ENOMEM;
 }
 
-/* A round; *more: whether another one can help. */
+/* A round; *more: whether another one can help.  Bisection of the harm may come
+ * back to a mix but for the last one. */
 static int run_round(struct ctt_budget_run *r, struct search *x, int n,
                      int *more)
 {
     int limited = ctt_budget_has_cost(&r->b), rc;
+    int past = limited || x->pasts < 1 ? x->pasts : 1;
     struct ctt_budget_plan *p = NULL;
     struct ctt_budget_row row;
     char why[128] = "", text[192];
@@ -178,7 +180,7 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     double loss;
 
     *more = 0;
-    CTT_TRY(ctt_budget_race(r, &x->a, x->past, x->pasts, &p));
+    CTT_TRY(ctt_budget_race(r, &x->a, x->past + x->pasts - past, past, &p));
     if (!p)
         goto out;
     CTT_TRY(remember(x, p));

@@ -43,18 +43,30 @@ static struct ctt_recipe_calls calls_of(struct ctt_compress_job *j)
         .slow_bytes = all.slow_bytes };
 }
 
+/* Whether a mix is retrained before values are shared or quantised. */
+static int retrains(const struct ctt_budget_run *r,
+                    const struct ctt_budget_short *t)
+{
+    int some = 0;
+
+    for (int i = 0; t->part && i < r->s->weights; i++)
+        some |= t->part[i].form || t->part[i].prune;
+    return some;
+}
+
 /* Pruned at once: in so few steps a share that grows leaves none to retrain
- * with what it ends at.  Shared values are trained as long again. */
-static void shorten(const struct ctt_budget_run *r, int steps,
-                    struct ctt_recipe *o)
+ * with what it ends at.  Each mix has as many steps, so what is shared or
+ * quantised is retrained only if nothing else is. */
+static void shorten(const struct ctt_budget_run *r,
+                    const struct ctt_budget_short *t, struct ctt_recipe *o)
 {
     int64_t clips = ctt_data_clips(r->j->data);
-    int64_t seen = (int64_t)steps * r->j->c.train.batch;
+    int64_t seen = (int64_t)t->steps * r->j->c.train.batch;
 
     *o = r->j->c.recipe;
     o->automatic = 0;
     o->epochs = (int)((seen + clips - 1) / clips);
-    o->share.epochs = o->epochs;
+    o->share.epochs = o->int8.epochs = retrains(r, t) ? 0 : o->epochs;
     o->prune.rounds = 1;
 }
 
@@ -68,7 +80,7 @@ static int make(struct ctt_budget_run *r, const struct ctt_budget_short *t,
     char path[4200];
     int rc;
 
-    shorten(r, t->steps, &o);
+    shorten(r, t, &o);
     CTT_TRY(ctt_model_copy(r->j->m, m));
     if (!t->part || strcmp(t->mix, "as given") == 0) {
         rc = retrain(r->j, "", o.epochs, NULL, *m);
@@ -111,9 +123,14 @@ int ctt_budget_shortly(struct ctt_budget_run *r,
         goto out;
     }
     begin(r->j, t);
-    CTT_TRY(make(r, t, &m));
-    CTT_TRY(ctt_budget_test(r, m, r->j->val, &is));
-    *loss = row.loss = ctt_budget_loss(is);
+    rc = make(r, t, &m);
+    CTT_TRY(rc == CTT_ENAN ? 0 : rc);
+    if (rc >= 0)
+        CTT_TRY(ctt_budget_test(r, m, r->j->val, &is));
+    *loss = is ? ctt_budget_loss(is) : NAN;
+    if (!isfinite(*loss))
+        *loss = NAN;
+    row.loss = *loss;
     CTT_TRY(ctt_budget_row_add(&r->rows, r->log, &row));
 out:
     r->j->busy[0] = '\0';

@@ -59,11 +59,12 @@ out:
     return rc;
 }
 
-static int check_floors(const struct ctt_budget_run *r)
+static int check_floors(struct ctt_budget_run *r)
 {
     static const int share[] = { 25, 50, 100 };
-    int rc = 0;
+    int rc = 0, status = r->j->status;
 
+    r->j->status = CTT_EXIT_USAGE;
     for (int k = 0; k < CTT_ACCURACIES; k++) {
         double is = ctt_metrics_top1(r->was[0], k);
 
@@ -71,6 +72,7 @@ static int check_floors(const struct ctt_budget_run *r)
                   "cannot be met: the model as given has %.1f on the clips of "
                   "the search", share[k], 100 * r->b.floor[k], 100 * is);
     }
+    r->j->status = status;
 out:
     return rc;
 }
@@ -134,7 +136,6 @@ static int check_possible(struct ctt_budget_run *r)
     int rc;
 
     r->j->status = CTT_EXIT_USAGE;
-    CTT_TRY(check_floors(r));
     for (int k = 0; k < CTT_COSTS; k++)
         if (!isinf(r->b.most[k]))
             CTT_TRY(check_least(r, (enum ctt_cost)k));
@@ -178,6 +179,7 @@ static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
     leave_out(r->s);
     CTT_TRY(ctt_budget_far(r));
     CTT_TRY(ctt_budget_test_given(r));
+    CTT_TRY(check_floors(r));
     CTT_TRY(ctt_compress_measure(j, &extra, r->s, &r->log));
     CTT_TRY(ctt_budget_given(r, given));
     CTT_TRY(ctt_budget_heal(r));

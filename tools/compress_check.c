@@ -86,9 +86,9 @@ out:
 static int is_result(const struct ctt_opt *o)
 {
     static const char *const none[] = { "out", "budget", "dry-run",
-        "sense-log", "budget-csv", "budget-plot", "sense-kl", "for",
-        "choose-by", "data", "val", "dense", "explain-log", "explain-csv",
-        "explain-plot", NULL };
+        "sense-log", "budget-steps", "budget-csv", "budget-plot", "sense-kl",
+        "for", "choose-by", "data", "val", "dense", "explain-log",
+        "explain-csv", "explain-plot", NULL };
 
     for (int i = 0; none[i]; i++)
         if (strcmp(o->name, none[i]) == 0)

@@ -9,8 +9,9 @@
 # everything.
 # FOLDER keeps clips and models, and what is there is not made again.
 # BUILD=FOLDER: the build folder (build).  MODEL=early-convttlstm.  CLIPS=1200.
-# SIZE=96: pixels.  EPOCHS=24, RETRAIN=24.  THREADS=2.  ROWS="NAME,...": only
-# these.  LIMITS="top1=-1,bytes=13k": of the search, in place of the above.
+# SIZE=96: pixels.  EPOCHS=24, RETRAIN=24, SHARED=8 (--share-epochs).
+# THREADS=2.  ROWS="NAME,...": only these.  LIMITS="top1=-1,bytes=13k": of the
+# search, in place of the above.
 # DATA=PATH: these clips, in place of made-up ones.
 set -u
 work=${1:?"the folder for clips and models must be given"}
@@ -69,7 +70,8 @@ compress() {    # FILE OPTION...
     [ -e "$out.h5" ] && return
     # shellcheck disable=SC2086
     "$build/convtt-compress" dense.h5 -o "$out.h5" --data "$clips" $learn \
-        --distil 0.3 --retrain-epochs "$retrain" "$@" > "$out.log" 2>&1 ||
+        --distil 0.3 --retrain-epochs "$retrain" \
+        --share-epochs "${SHARED:-8}" "$@" > "$out.log" 2>&1 ||
         echo "$out: $(tail -n 1 "$out.log")" >&2
 }
 
@@ -106,7 +108,7 @@ limits=${LIMITS:-$(limits)}
 [ -n "$limits" ] || die "no setting keeps top-1 within 2 points"
 echo "the search: --budget $limits"
 began=$SECONDS
-compress found --budget "$limits" --share-epochs 0
+compress found --budget "$limits" --tt-on responses
 echo "it took $((SECONDS - began)) s"
 [ -e found.h5 ] && names="$names found.h5"
 

@@ -26,11 +26,11 @@ cleanup() {
     ip link del cttbr 2> /dev/null
     rm -rf "$work"
 }
-trap cleanup EXIT
 
 # A switch, and a machine at each of its ports, slowed down in both directions.
 ip link add cttbr type bridge && ip link set cttbr up ||
-    die 'network.sh: no bridge'
+    { rm -rf "$work"; die 'network.sh: no bridge'; }
+trap cleanup EXIT
 for k in $(seq $hosts); do
     ip netns add ctt$k &&
         ip link add ctt$k.a type veth peer name eth0 netns ctt$k &&
@@ -44,11 +44,9 @@ for k in $(seq $hosts); do
         "${in[@]}" tc qdisc add $link root handle 1: tbf rate "$rate" \
             burst 64kb latency 50ms &&
             "${in[@]}" tc qdisc add $link parent 1: netem delay "$delay" \
-                limit 10000 2> /dev/null
+                limit 10000 || die "network.sh: no limit of $link"
     done
 done
-echo "round trip: $(ip netns exec ctt1 ping -qc 20 -i 0.05 10.77.0.2 |
-    tail -n 1)"
 
 # What mpirun uses in place of ssh.
 cat > "$work/shell" << 'END'

@@ -19,6 +19,6 @@ for n in 16 64; do
         fail "$n ranks: $(head -5 err)"
 done
 smpi_cluster 3 12.5GBps 1us p.xml
-smpi_run 3 p.xml ./sums mpi 64 10 > out 2> err < /dev/null
+smpi_run 3 p.xml ./sums mpi 64 10 > out 2> err < /dev/null && fail '3 ranks'
 grep -q '3 processes: not a power of two' err || fail "3: $(head -3 err)"
 exit $failed

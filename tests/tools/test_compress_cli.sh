@@ -8,6 +8,8 @@ tools="convtt-data convtt-train convtt-compress convtt-infer"
 compress=$bin/convtt-compress
 tells() { says "$1" "$2" "$compress" "${@:3}"; }
 size() { wc -c < "$1"; }
+# Nothing to choose, which takes longest.
+told='--prune-form any --int8 none'
 
 cat > tiny.net << 'END'
 input x h=16 w=16 c=3 fps=6 mean=0.45 std=0.25
@@ -78,7 +80,7 @@ grep -q 'folded: 1 norms, 0 dead' out || fail "$(cat out)"
     fail "f.ctt answers $(top1 f.ctt), m.ctt $(top1 m.ctt)"
 "$bin/convtt-train" --init f.ctt -o g.ctt $common --epochs 1 > out 2>&1 ||
     fail "not trained further: $(cat out)"
-tells 0 '^folded: no change' g.ctt -o h.ctt $common --prune 0.5 \
+tells 0 '^folded: no change' g.ctt -o h.ctt $common $told --prune 0.5 \
     --prune-least 9 --retrain-epochs 2
 [ -n "$(top1 h.ctt)" ] || fail "h.ctt does not answer: $(cat err)"
 tells 0 'x.ctt written' m.ctt -o x.ctt --prune 0.5 --fold none --threads 1
@@ -274,7 +276,8 @@ grep -qE "^two.ctt on split 'test' \(20 clips\): top-1 [0-9.]+%," out ||
 grep -qE 'written: the best by validation, whose .* split .test. do not' out ||
     fail "no word of the choice: $(cat out)"
 tells 0 "^ *20 +sorted +test +proof" two.ctt -o small.ctt --data sorted \
-    --prune 0.5 --prune-least 9 --retrain-epochs 2 --threads 1 --report p.json
+    $told --prune 0.5 --prune-least 9 --retrain-epochs 2 --threads 1 \
+    --report p.json
 grep -qE '^ *[0-9]+ +sorted +train +training' out || fail "no training clips"
 grep -qE '^ *[0-9]+ +sorted +validation +choice' out || fail "no choice clips"
 # proof MODEL ROW: what convtt-infer says of these clips is in the table.
@@ -293,7 +296,8 @@ grep -q '"choice", "path": "sorted", "split": "validation", "clips": 20' \
     p.json || fail "no choice in p.json: $(cat p.json)"
 
 # A signal while it is measured stops nothing: all is written.
-tiny="--data sorted --prune 0.5 --prune-least 9 --retrain-epochs 1 --threads 1"
+tiny="--data sorted $told --prune 0.5 --prune-least 9 --retrain-epochs 1
+    --threads 1"
 rm -f small.ctt out
 "$compress" two.ctt -o small.ctt $tiny > out 2> err < /dev/null & pid=$!
 for i in $(seq 3000); do
@@ -334,7 +338,7 @@ set -- '' '--distil 0' '--self-distil 0.3' '--teacher tried.' '--fold none' \
     '--fold none --norm-clips 0'
 [ "${CTT_CHECK_EVERY:-1}" -lt 9 ] || set -- '' '--teacher tried.'
 for with in "$@"; do
-    tells 0 'small.ctt written' two.ctt -o small.ctt $tiny --choose-by rules \
+    tells 0 'small.ctt written' two.ctt -o small.ctt $tiny \
         $with
     for other in tried.*; do
         cmp -s small.ctt "$other" && fail "'$with' makes no difference"
@@ -344,7 +348,7 @@ done
 
 # Until accuracy is back, or the limit; rates of the model's own training.
 tells 0 'after [0-9]+ epochs of retraining' two.ctt -o small.ctt --data sorted \
-    --prune 0.5 --prune-least 9 --threads 1 --retrain-epochs auto \
+    $told --prune 0.5 --prune-least 9 --threads 1 --retrain-epochs auto \
     --retrain-limit 12 --retrain-schedule rewind
 "$bin/convtt-info" small.ctt > all 2>&1
 grep -qE '^ *train clips=[0-9]+ .* epochs=12 ' all || fail "history: $(cat all)"
