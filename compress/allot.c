@@ -49,20 +49,6 @@ struct ctt_way ctt_menu_sum(const struct ctt_menu *m, const int *pick)
     return sum;
 }
 
-double ctt_menu_least(const struct ctt_menu *m, enum ctt_cost cost)
-{
-    double sum = m->rest[cost];
-
-    for (int i = 0; i < m->weights; i++) {
-        double least = INFINITY;
-
-        for (int k = 0; k < ways(m, i); k++)
-            least = fmin(least, way_at(m, i, k)->cost[cost]);
-        sum += least;
-    }
-    return sum;
-}
-
 static double value_of(const struct ctt_aim_at *a, const struct ctt_way *w)
 {
     double sum = a->harm * w->harm;

@@ -102,14 +102,6 @@ out:
     return rc;
 }
 
-int ctt_budget_has_top1(const struct ctt_budget *b)
-{
-    for (int k = 0; k < CTT_ACCURACIES; k++)
-        if (!isnan(b->loss[k]) || !isnan(b->floor[k]))
-            return 1;
-    return 0;
-}
-
 int ctt_budget_has_cost(const struct ctt_budget *b)
 {
     for (int k = 0; k < CTT_COSTS; k++)

@@ -34,8 +34,7 @@ struct ctt_budget {
  * none, a number out of range, a word that is there twice. */
 int  ctt_budget_read(const char *text, struct ctt_budget *b);
 
-/* Whether it limits top-1, or a cost. */
-int  ctt_budget_has_top1(const struct ctt_budget *b);
+/* Whether it limits a cost. */
 int  ctt_budget_has_cost(const struct ctt_budget *b);
 
 /* ---- allot.c ---- */
@@ -63,9 +62,6 @@ struct ctt_aim_at {
 /* The sum over the ways that are picked, by index from the first of each
  * weight. */
 struct ctt_way ctt_menu_sum(const struct ctt_menu *m, const int *pick);
-
-/* The least of one cost that any choice has. */
-double ctt_menu_least(const struct ctt_menu *m, enum ctt_cost cost);
 
 /* How far the limits are exceeded, as the largest ratio; 1: they hold. */
 double ctt_aim_excess(const struct ctt_aim_at *a, const struct ctt_way *sum);
