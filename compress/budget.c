@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ctt_cost_words[] = { "bytes", "ms", "macs", "ram",
-                                      NULL };
+const char *const ctt_cost_words[] = { "bytes", "ms", "macs", "ram", NULL };
 
 /* The words for top-1, in the order of the tests. */
 static const struct { const char *word; int share; } tops[] = {

@@ -47,7 +47,6 @@ static int is_part(const struct ctt_sense *s, const struct ctt_sense_point *p,
 {
     int form = l->ladder->stage == &ctt_stage_svd ||
                l->ladder->stage == &ctt_stage_tt;
-
     int prune = l->ladder->stage == &ctt_stage_prune;
 
     return is_at(p, l->ladder, l->value) &&
@@ -158,8 +157,8 @@ static double pruned_at(const struct ctt_level *level, int levels,
            pow(fmax(high->left, LEAST) / fmax(low->left, LEAST), t);
 }
 
-/* Weights are pruned together, so each has a part of the harm: as much as it
- * bears less than others if it is pruned alone. */
+/* Weights are pruned together, so each has a part of the harm, in proportion to
+ * what it costs if it is pruned alone. */
 static void spread(struct ctt_sense *s, const struct ctt_level *level,
                    int levels, const struct ctt_ladder *l)
 {

@@ -69,7 +69,8 @@ struct ctt_mix_recipe {
     struct ctt_recipe o;
     struct text       text[TEXTS];
     double            most[TEXTS];    /* of what a text says */
-    double            share;          /* pruned, of all weights together */
+    double            share;          /* pruned, of all weights without factors
+                                         together */
     const char       *form;           /* of pruning */
     int               int8;           /* 1: some weight reads bytes */
 };

@@ -67,7 +67,6 @@ static int try_mix(struct ctt_budget_run *r, const struct ctt_part *part,
     snprintf(text, sizeof(text), "%s", mix);
     row.mix = text;
     known = ctt_budget_row_find(&r->rows, &row);
-
     if (known) {
         *out = known->costs;
         goto out;
@@ -184,12 +183,10 @@ static int is_near(const struct ctt_aim_at *a, const struct ctt_budget_plan *p)
 double ctt_budget_excess(const struct ctt_aim_at *a,
                          const struct ctt_budget_plan *p)
 {
-    double most = 0;
+    struct ctt_way is = { .harm = 0 };
 
-    for (int k = 0; k < CTT_COSTS; k++)
-        if (!isinf(a->most[k]))
-            most = fmax(most, p->tried.cost[k] / a->most[k]);
-    return most;
+    memcpy(is.cost, p->tried.cost, sizeof(is.cost));
+    return ctt_aim_excess(a, &is);
 }
 
 /* Whether p is better than the best so far: it meets, and harms less; or it is
