@@ -133,7 +133,7 @@ out:
 
 static int check_possible(struct ctt_budget_run *r)
 {
-    int rc;
+    int rc = 0;
 
     r->j->status = CTT_EXIT_USAGE;
     for (int k = 0; k < CTT_COSTS; k++)
