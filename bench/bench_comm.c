@@ -104,7 +104,7 @@ static int size(struct bench *b, int64_t floats)
     int rc;
 
     b->floats = floats;
-    CTT_TRY(ctt_exchange_open(b->comm, floats, 0, &b->x));
+    CTT_TRY(ctt_exchange_open(b->comm, CTT_JOIN_SUM, floats, &b->x));
     b->in = ctt_calloc((size_t)floats, sizeof(float));
     b->out = ctt_calloc((size_t)floats, sizeof(float));
     CTT_TRY(b->in && b->out ? 0 : CTT_ENOMEM);

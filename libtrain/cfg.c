@@ -206,6 +206,13 @@ const struct ctt_opt ctt_train_opts[] = {
       "--batch; several processes share them equally and, if none are given, "
       "choose 8, or one each", 1, CTT_MAX_SHARDS, .arg = "N",
       .section = "Optimiser", .tags = STEP },
+    { "squeeze", CTT_STRING, FIELD(squeeze), "none", "what is sent of the "
+      "gradients of shards: bf16, fp16: 16-bit numbers, each sum rounded; "
+      "share=P: this share of the values of each, those of largest magnitude, "
+      "as their mean magnitude with a sign, and the rest is kept for later; "
+      "threshold=T: values of magnitude over T as T with a sign, and the rest "
+      "is kept; none: all", .arg = "none|bf16|fp16|share=P|threshold=T",
+      .section = "Optimiser", .tags = STEP | TRAINER | QUIET },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
     { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate; convtt-train: "

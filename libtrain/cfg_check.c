@@ -120,6 +120,7 @@ out:
 int ctt_train_check(const struct ctt_train_cfg *cfg)
 {
     struct ctt_memory memory;
+    struct ctt_squeeze squeeze;
     struct ctt_scale scale;
     int rc = 0;
 
@@ -132,6 +133,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
               "--time-limit could end the run before the phases of --dsd");
     CTT_TRY(check_auto(cfg));
     CTT_TRY(ctt_shards_check(cfg));
+    CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
     CTT_TRY(check_pick(cfg));
     CTT_TRY(check_folds(cfg));
     CTT_TRY(checks[cfg->task](cfg));

@@ -109,7 +109,8 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_data *val,
                         const struct ctt_optim *o, const struct ctt_place *p,
-                        const float *best)
+                        const float *best, const float *residual,
+                        int64_t residuals)
 {
     struct ctt_state *s = NULL;
     int rc = 0;
@@ -117,6 +118,8 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
     CTT_TRY(ctt_model_finite(m));
     CTT_TRY(begin(cfg, d, val, &s));
     CTT_TRY(fill(s, d, o, p, best));
+    if (residual)
+        CTT_TRY(ctt_state_add(s, "residual", 4, residuals, residual));
     CTT_TRY(save_with(path, m, s));
 out:
     ctt_state_free(&s);
@@ -161,6 +164,18 @@ static int get_best(const struct ctt_state *s, const struct ctt_optim *o,
 
     CTT_TRY(find(s, "best", o->weights, &data));
     memcpy(best, data, (size_t)size_of(o));
+out:
+    return rc;
+}
+
+int ctt_checkpoint_residual(const struct ctt_state *s, int64_t residuals,
+                            const float **out)
+{
+    const void *data = NULL;
+    int rc;
+
+    CTT_TRY(find(s, "residual", residuals, &data));
+    *out = data;
 out:
     return rc;
 }

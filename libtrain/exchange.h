@@ -6,25 +6,30 @@
 
 #include "comm/comm.h"
 
+/* How two branches of the tree become one: their sum, in 16 bits rounded, or
+ * their mean. */
+enum ctt_join { CTT_JOIN_SUM, CTT_JOIN_BF16, CTT_JOIN_F16, CTT_JOIN_MEAN };
+
 struct ctt_exchange {
     struct ctt_comm *comm;
     int              ranks;
-    int64_t          sums, floats;     /* floats: with the means */
+    enum ctt_join    join;
+    int64_t          count;            /* numbers */
     int64_t          slice;            /* of these, a rank's share */
-    float           *whole, *pieces;   /* [ranks][slice] */
+    int64_t          size;             /* bytes of a number */
+    void            *whole, *pieces;   /* [ranks][slice] */
 };
 
-/* For so many sums and, behind them, means in the host's memory.  CTT_EINVAL:
+/* For so many numbers, floats or 16 bits, in the host's memory.  CTT_EINVAL:
  * the number of ranks is not a power of two.  One rank needs no memory. */
-int  ctt_exchange_open(struct ctt_comm *comm, int64_t sums, int64_t means,
+int  ctt_exchange_open(struct ctt_comm *comm, enum ctt_join join, int64_t count,
                        struct ctt_exchange *out);
 void ctt_exchange_close(struct ctt_exchange *x);
 
-/* What each rank has in x->whole[floats] becomes the sum of all, or their mean,
- * in which each branch of the tree counts one half: the same bits on each rank.
- * A rank sends and gets (ranks - 1) / ranks of the bytes twice, as
- * a reduce-scatter and an all-gather (Rabenseifner 2004) would.  With one rank
- * there is nothing to do. */
+/* What each rank has in x->whole[count] becomes what all come to, the same bits
+ * on each rank.  A rank sends and gets (ranks - 1) / ranks of the bytes twice,
+ * as a reduce-scatter and an all-gather (Rabenseifner 2004) would.  With one
+ * rank, or no numbers, there is nothing to do. */
 int  ctt_exchange_run(struct ctt_exchange *x);
 
 #endif

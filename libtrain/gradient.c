@@ -133,7 +133,8 @@ int ctt_trainer_gradient(struct ctt_trainer *t, struct ctt_batch *b,
     take_shards(t, b, turn);
     CTT_TRY(none = add_rows(t, &sums));
     if (!none) {
-        CTT_TRY(ctt_shards_end(&t->shards, w, dw));
+        CTT_TRY(ctt_shards_end(&t->shards, turn->step, turn->scale, w,
+                               dw));
         add(&t->at.sums, &sums);
     }
     *scale = turn->scale;

@@ -35,10 +35,12 @@ static int would_fit(const struct trial *t, const struct ctt_train_cfg *cfg)
     struct ctt_size size = t->task->size(cfg, t->longest);
     struct ctt_amp_plan *plan = NULL;
     struct ctt_graph *g = NULL;
+    struct ctt_squeeze squeeze = { .kind = CTT_SQUEEZE_NONE };
     struct ctt_memory m;
     int64_t bytes = 0;
     int n = ctt_cfg_shard(cfg), rc = 0;
 
+    CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
     CTT_TRY(t->task->graph(t->model, cfg, &g));
     CTT_TRY(ctt_amp_plan(g, cfg, &plan));
     CTT_TRY(t->task->memory(t->model, cfg, &m));
@@ -49,7 +51,8 @@ static int would_fit(const struct trial *t, const struct ctt_train_cfg *cfg)
 out:
     ctt_amp_free(&plan);
     ctt_graph_free(&g);
-    bytes += ctt_shards_bytes(t->model->weights, cfg->shards);
+    bytes += ctt_shards_bytes(t->model->weights, cfg->shards,
+                              &squeeze);
     return rc >= 0 && bytes <= ctt_exec_room(t->dev);
 }
 

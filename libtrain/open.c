@@ -91,6 +91,8 @@ out:
 /* Resumes from a checkpoint, if there is one, and frees it. */
 static int restore(struct ctt_trainer *t)
 {
+    int64_t residuals = ctt_gather_residuals(&t->shards.gather);
+    const float *residual;
     int rc = 0;
 
     if (!t->m->train)
@@ -100,6 +102,10 @@ static int restore(struct ctt_trainer *t)
     CTT_CHECK(t->at.batch <= t->plan->batches, CTT_EFORMAT,
               "the checkpoint is at batch %lld of %d",
               (long long)t->at.batch, t->plan->batches);
+    if (residuals) {
+        CTT_TRY(ctt_checkpoint_residual(t->m->train, residuals, &residual));
+        ctt_gather_load(&t->shards.gather, residual);
+    }
     ctt_state_free(&t->m->train);
 out:
     return rc;
@@ -172,10 +178,12 @@ static int open_optim(struct ctt_trainer *t)
 
 static int open_rows(struct ctt_trainer *t)
 {
-    int rc = 0;
+    struct ctt_squeeze squeeze;
+    int rc;
 
+    CTT_TRY(ctt_squeeze_parse(t->cfg->squeeze, &squeeze));
     CTT_TRY(ctt_shards_open(t->m->g, t->cfg->batch / ctt_cfg_shard(t->cfg),
-                            t->plan, t->dev, t->comm, &t->shards));
+                            &squeeze, t->plan, t->dev, t->comm, &t->shards));
     t->mine = ctt_calloc((size_t)t->shards.mine, sizeof(*t->mine));
     t->row = ctt_calloc((size_t)t->shards.count, sizeof(*t->row));
     t->end = ctt_calloc((size_t)ctt_comm_place(t->comm)->ranks,

@@ -106,7 +106,7 @@ static int fill(const struct ctt_trainer *t, uint32_t word[WORDS])
     CTT_TRY(model_sum(t->m->g, &word[MODEL]));
     CTT_TRY(weights_sum(t, &word[WEIGHTS]));
     CTT_TRY(settings_sum(t->cfg, &word[SETTINGS]));
-    word[PLACE] = ctt_crc32(0, &t->at.step, 8, 1);
+    word[PLACE] = ctt_crc32(0, &t->at.step, 8, 1) ^ (uint32_t)t->saves;
     word[CLIPS] = ctt_data_crc(t->data);
     word[LENGTHS] = lengths_sum(t->data);
     word[VAL] = t->val ? ctt_data_crc(t->val) ^ lengths_sum(t->val) : 0;

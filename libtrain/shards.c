@@ -2,6 +2,7 @@
  * shards.c: adds the gradients of shards. */
 #include "libtrain/shards.h"
 #include "libtrain/before.h"
+#include "net/half.h"
 
 #include <string.h>
 
@@ -23,12 +24,14 @@ out:
     return rc;
 }
 
-int64_t ctt_shards_bytes(int64_t weights, int count)
+int64_t ctt_shards_bytes(int64_t weights, int count,
+                         const struct ctt_squeeze *how)
 {
-    int64_t bytes = 0;
+    int64_t bytes = count > 1 && how->kind == CTT_SQUEEZE_HALF
+                    ? weights * ctt_dtype_size(how->type) : 0;
 
-    for (; count > 1; count /= 2)
-        bytes += weights * (int64_t)sizeof(float);
+    for (; count > 1 && !ctt_squeeze_is_sparse(how); count /= 2)
+        bytes += weights * ctt_dtype_size(how->type);
     return bytes;
 }
 
@@ -74,30 +77,72 @@ out:
 
 /* ---- memory ---- */
 
-static int room(struct ctt_shards *s, int64_t floats, float **out)
+static int room(struct ctt_shards *s, int64_t n, enum ctt_dtype type,
+                void **out)
 {
-    void *p = NULL;
     int rc = 0;
 
-    if (floats)
+    *out = NULL;
+    if (n)
         rc = ctt_dev_alloc(s->dev, "the gradients of shards",
-                           floats * (int64_t)sizeof(float), &p);
+                           n * ctt_dtype_size(type), out);
+    return rc;
+}
+
+static int room32(struct ctt_shards *s, int64_t floats, float **out)
+{
+    void *p;
+    int rc = room(s, floats, CTT_F32, &p);
+
     *out = p;
     return rc;
 }
 
-static int open_sums(const struct ctt_graph *g, struct ctt_shards *s)
+static int open_moved(struct ctt_shards *s)
+{
+    int rc;
+
+    CTT_TRY(room32(s, s->moved, &s->start));
+    CTT_TRY(room32(s, s->moved, &s->now));
+    for (int l = 0; 1 << l < s->mine; l++)
+        CTT_TRY(room32(s, s->moved, &s->mean[l]));
+out:
+    return rc;
+}
+
+static int open_tree(struct ctt_shards *s, struct ctt_comm *comm)
+{
+    enum ctt_join join = s->how.type == CTT_F32 ? CTT_JOIN_SUM :
+                         s->how.type == CTT_BF16 ? CTT_JOIN_BF16 : CTT_JOIN_F16;
+    int rc = 0;
+
+    for (int l = 0; 1 << l < s->mine; l++)
+        CTT_TRY(room(s, s->weights, s->how.type, &s->sum[l]));
+    if (s->how.kind == CTT_SQUEEZE_HALF)
+        CTT_TRY(room(s, s->weights, s->how.type, &s->half));
+    CTT_TRY(ctt_exchange_open(comm, join, s->weights, &s->sums));
+out:
+    return rc;
+}
+
+static int open_sums(const struct ctt_graph *g, struct ctt_comm *comm,
+                     struct ctt_shards *s)
 {
     int rc = 0;
 
     s->weights = g->weights;
     CTT_TRY(find_moved(g, s));
-    CTT_TRY(room(s, s->moved, &s->start));
-    CTT_TRY(room(s, s->moved, &s->now));
-    for (int l = 0; 1 << l < s->mine; l++) {
-        CTT_TRY(room(s, s->weights, &s->sum[l]));
-        CTT_TRY(room(s, s->moved, &s->mean[l]));
+    CTT_TRY(open_moved(s));
+    CTT_TRY(ctt_exchange_open(comm, CTT_JOIN_MEAN, s->moved, &s->means));
+    if (s->how.kind != CTT_SQUEEZE_NONE) {
+        s->host = ctt_calloc((size_t)s->weights, sizeof(*s->host));
+        CTT_TRY(s->host ? 0 : CTT_ENOMEM);
     }
+    if (ctt_squeeze_is_sparse(&s->how))
+        CTT_TRY(ctt_gather_open(comm, &s->how, s->count, s->weights,
+                                &s->gather));
+    else
+        CTT_TRY(open_tree(s, comm));
 out:
     return rc;
 }
@@ -121,43 +166,47 @@ out:
 }
 
 int ctt_shards_open(const struct ctt_graph *g, int count,
+                    const struct ctt_squeeze *how,
                     const struct ctt_order *plan, struct ctt_dev *dev,
                     struct ctt_comm *comm, struct ctt_shards *s)
 {
     const struct ctt_comm_place *p = ctt_comm_place(comm);
     int rc = 0;
 
-    *s = (struct ctt_shards){ .count = count, .dev = dev };
+    *s = (struct ctt_shards){ .count = count, .dev = dev, .how = *how };
+    CTT_CHECK(count > 1 || how->kind == CTT_SQUEEZE_NONE, CTT_EINVAL,
+              "--squeeze: a batch of one shard has nothing to send (see "
+              "--shards)");
     CTT_CHECK(count % p->ranks == 0, CTT_EINVAL, "--shards=%d: %d processes "
               "cannot share them equally", count, p->ranks);
     s->mine = count / p->ranks;
     s->first = s->mine * p->rank;
     CTT_TRY(open_part(plan, s));
     if (count > 1)
-        CTT_TRY(open_sums(g, s));
-    CTT_TRY(ctt_exchange_open(comm, s->weights, s->moved, &s->x));
+        CTT_TRY(open_sums(g, comm, s));
 out:
     return rc;
 }
 
-static void drop(struct ctt_shards *s, float **p)
+static void drop(struct ctt_shards *s, void *block)
 {
-    void *block = *p;
-
     if (block)
         ctt_dev_free(s->dev, &block);
-    *p = NULL;
 }
 
 void ctt_shards_close(struct ctt_shards *s)
 {
     for (int l = 0; l < CTT_SHARD_LEVELS; l++) {
-        drop(s, &s->sum[l]);
-        drop(s, &s->mean[l]);
+        drop(s, s->sum[l]);
+        drop(s, s->mean[l]);
     }
-    drop(s, &s->start);
-    drop(s, &s->now);
-    ctt_exchange_close(&s->x);
+    drop(s, s->half);
+    drop(s, s->start);
+    drop(s, s->now);
+    ctt_free(s->host);
+    ctt_exchange_close(&s->sums);
+    ctt_exchange_close(&s->means);
+    ctt_gather_close(&s->gather);
     ctt_free(s->stretch);
     ctt_free(s->part.steps);
     ctt_free(s->part.clip);
@@ -197,79 +246,111 @@ int ctt_shards_undo(struct ctt_shards *s, float *w)
     return s->count == 1 ? 0 : move(s, 1, w, s->start);
 }
 
-/* Adds what the shards before have at a level: as many as now and dw have. */
-static int add_level(struct ctt_shards *s, int l, float *dw)
+/* Like counting in binary: the ones of k are the levels that have sums.  Adds
+ * what the shards before have to acc, and keeps it if others follow. */
+static int add_levels(struct ctt_shards *s, int k, void *acc)
 {
-    int rc;
+    int64_t bytes = s->weights * ctt_dtype_size(s->how.type);
+    int l = 0, rc = 0;
 
-    CTT_TRY(ctt_dev_sum(s->dev, CTT_F32, s->sum[l], dw, s->weights));
-    if (s->moved)
-        CTT_TRY(ctt_dev_average(s->dev, s->mean[l], 0.5f, s->now, s->moved));
+    for (; k >> l & 1; l++)
+        CTT_TRY(ctt_dev_sum(s->dev, s->how.type, s->sum[l], acc, s->weights));
+    if (k + 1 < s->mine)
+        CTT_TRY(ctt_dev_copy(s->dev, CTT_WITHIN, acc, s->sum[l], bytes));
 out:
     return rc;
 }
 
-static int keep_level(struct ctt_shards *s, int l, const float *dw)
-{
-    int rc;
-
-    CTT_TRY(ctt_dev_copy(s->dev, CTT_WITHIN, dw, s->sum[l],
-                         s->weights * (int64_t)sizeof(*dw)));
-    if (s->moved)
-        CTT_TRY(ctt_dev_copy(s->dev, CTT_WITHIN, s->now, s->mean[l],
-                             s->moved * (int64_t)sizeof(*dw)));
-out:
-    return rc;
-}
-
-/* Like counting in binary: the ones of k are the levels that have sums. */
-int ctt_shards_add(struct ctt_shards *s, int k, float *w, float *dw)
+/* The same for the mean of what moved. */
+static int add_means(struct ctt_shards *s, int k)
 {
     int l = 0, rc = 0;
+
+    if (!s->moved)
+        goto out;
+    for (; k >> l & 1; l++)
+        CTT_TRY(ctt_dev_average(s->dev, s->mean[l], 0.5f, s->now, s->moved));
+    if (k + 1 < s->mine)
+        CTT_TRY(ctt_dev_copy(s->dev, CTT_WITHIN, s->now, s->mean[l],
+                             s->moved * (int64_t)sizeof(*s->now)));
+out:
+    return rc;
+}
+
+int ctt_shards_add(struct ctt_shards *s, int k, float *w, float *dw)
+{
+    void *acc = s->half ? s->half : dw;
+    int rc = 0;
 
     if (s->count == 1)
         goto out;
     CTT_TRY(move(s, 0, w, s->now));
-    for (; k >> l & 1; l++)
-        CTT_TRY(add_level(s, l, dw));
-    if (k + 1 < s->mine)
-        CTT_TRY(keep_level(s, l, dw));
+    CTT_TRY(add_means(s, k));
+    if (ctt_squeeze_is_sparse(&s->how)) {
+        CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_HOST, dw,
+                             ctt_gather_place(&s->gather, k),
+                             s->weights * (int64_t)sizeof(*dw)));
+        goto out;
+    }
+    if (s->half)
+        CTT_TRY(ctt_dev_cast(s->dev, dw, s->how.type, s->half, s->weights));
+    CTT_TRY(add_levels(s, k, acc));
 out:
     return rc;
 }
 
-/* Copies what this rank's shards came to out to the exchange, or back. */
-static int carry(struct ctt_shards *s, int back, float *dw)
+/* Numbers in the device's memory go through the exchange. */
+static int exchange(struct ctt_shards *s, struct ctt_exchange *x, void *p)
 {
-    const struct { float *p; int64_t n; } parts[] = {
-        { dw, s->weights }, { s->now, s->moved },
-    };
-    enum ctt_direction way = back ? CTT_TO_DEVICE : CTT_TO_HOST;
-    float *host = s->x.whole;
+    int64_t bytes = x->count * x->size;
     int rc = 0;
 
-    for (size_t i = 0; i < CTT_LEN(parts) && parts[i].n; i++) {
-        CTT_TRY(ctt_dev_copy(s->dev, way, back ? host : parts[i].p,
-                             back ? parts[i].p : host,
-                             parts[i].n * (int64_t)sizeof(float)));
-        host += parts[i].n;
-    }
+    if (x->ranks == 1 || !x->count)
+        goto out;
+    CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_HOST, p, x->whole, bytes));
+    CTT_TRY(ctt_exchange_run(x));
+    CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_DEVICE, x->whole, p, bytes));
 out:
     return rc;
 }
 
-int ctt_shards_end(struct ctt_shards *s, float *w, float *dw)
+static int end_tree(struct ctt_shards *s, float *dw)
+{
+    const struct ctt_tensor half = { .data = s->half, .dtype = s->how.type,
+                                     .n = 1, .d = 1, .h = 1, .w = 1,
+                                     .c = s->weights, .ld = s->weights };
+    int rc;
+
+    CTT_TRY(exchange(s, &s->sums, s->half ? s->half : dw));
+    if (s->half)
+        CTT_TRY(ctt_dev_get(s->dev, &half, s->host));
+out:
+    return rc;
+}
+
+int ctt_shards_end(struct ctt_shards *s, uint64_t step, double scale, float *w,
+                   float *dw)
 {
     int rc = 0;
 
     if (s->count == 1)
         goto out;
-    if (s->x.ranks > 1) {
-        CTT_TRY(carry(s, 0, dw));
-        CTT_TRY(ctt_exchange_run(&s->x));
-        CTT_TRY(carry(s, 1, dw));
-    }
+    if (ctt_squeeze_is_sparse(&s->how))
+        CTT_TRY(ctt_gather_run(&s->gather, step, (float)scale, s->host));
+    else
+        CTT_TRY(end_tree(s, dw));
+    if (s->host)
+        CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_DEVICE, s->host, dw,
+                             s->weights * (int64_t)sizeof(*dw)));
+    CTT_TRY(exchange(s, &s->means, s->now));
     CTT_TRY(move(s, 1, w, s->now));
 out:
     return rc;
+}
+
+double ctt_shards_sent(const struct ctt_shards *s)
+{
+    if (ctt_squeeze_is_sparse(&s->how))
+        return ctt_gather_share(&s->gather);
+    return (double)ctt_dtype_size(s->how.type) / sizeof(float);
 }

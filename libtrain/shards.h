@@ -10,6 +10,7 @@
 #include "device/memory.h"
 #include "libtrain/data/bucket.h"
 #include "libtrain/exchange.h"
+#include "libtrain/gather.h"
 
 enum { CTT_SHARD_LEVELS = 7, CTT_MAX_SHARDS = 1 << (CTT_SHARD_LEVELS - 1) };
 
@@ -30,19 +31,24 @@ struct ctt_shards {
     int64_t         weights, moved;      /* floats: of the model; of those */
     struct ctt_stretch *stretch;         /* where the moved ones are */
     int             stretches;
-    float *sum[CTT_SHARD_LEVELS];        /* of the last 1, 2, 4, ... shards */
+    struct ctt_squeeze how;              /* how gradients are added */
+    void  *sum[CTT_SHARD_LEVELS];        /* of the last 1, 2, 4, ... shards */
+    void  *half;                         /* of all shards so far, in 16 bits */
+    float *host;                         /* a gradient, where that is needed */
     float *mean[CTT_SHARD_LEVELS];       /* of the weights that these moved */
     float *start;                        /* those from before the batch */
     float *now;                          /* room for those of a shard */
-    struct ctt_exchange x;               /* of sums, and moved ones, of ranks */
+    struct ctt_exchange sums, means;     /* of ranks */
+    struct ctt_gather   gather;          /* in their place, if they are sparse */
     struct ctt_order part;               /* of ctt_shards_plan() */
 };
 
 /* Prepares batches of `count` shards (a power of two, at most CTT_MAX_SHARDS)
  * of the plan, for the model g.  One shard needs no memory, and all functions
  * leave its gradient as it is.  CTT_EINVAL: the ranks of comm cannot share them
- * equally. */
+ * equally, or a single one is to be squeezed. */
 int  ctt_shards_open(const struct ctt_graph *g, int count,
+                     const struct ctt_squeeze *how,
                      const struct ctt_order *plan, struct ctt_dev *dev,
                      struct ctt_comm *comm, struct ctt_shards *out);
 void ctt_shards_close(struct ctt_shards *s);
@@ -51,9 +57,10 @@ void ctt_shards_close(struct ctt_shards *s);
  * within a shard. */
 int  ctt_shards_check(const struct ctt_train_cfg *cfg);
 
-/* Bytes that ctt_shards_open() takes for a model of so many weights, but for
- * what a forward pass moves. */
-int64_t ctt_shards_bytes(int64_t weights, int count);
+/* Bytes that ctt_shards_open() takes of the device for a model of so many
+ * weights, but for what a forward pass moves. */
+int64_t ctt_shards_bytes(int64_t weights, int count,
+                         const struct ctt_squeeze *how);
 
 /* The plan, whose batches may be others now, as one of this rank's shards: its
  * shard k of batch b is batch b * mine + k.  Valid until the next call. */
@@ -67,8 +74,13 @@ int  ctt_shards_begin(struct ctt_shards *s, int k, float *w);
 int  ctt_shards_add(struct ctt_shards *s, int k, float *w, float *dw);
 
 /* After the last one, on all ranks: dw, as add left it, becomes the gradient of
- * the batch. */
-int  ctt_shards_end(struct ctt_shards *s, float *w, float *dw);
+ * the batch.  scale: the factor that those of step `step` have. */
+int  ctt_shards_end(struct ctt_shards *s, uint64_t step, double scale, float *w,
+                    float *dw);
+
+/* The bytes that ranks have told each other of gradients, as a share of those
+ * without --squeeze. */
+double ctt_shards_sent(const struct ctt_shards *s);
 
 /* After shards of a batch that does not end: w is as it was before it. */
 int  ctt_shards_undo(struct ctt_shards *s, float *w);

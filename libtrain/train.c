@@ -19,16 +19,36 @@ static const struct ctt_task_kind *const tasks[] = {
     [CTT_BOTH] = &ctt_recognise_task,
 };
 
-static int checkpoint(struct ctt_trainer *t)
+/* *out: the residuals of all ranks on the one that writes them, else NULL. */
+static int residual(struct ctt_trainer *t, int64_t count, float **out)
 {
     int rc = 0;
 
+    if (t->cfg->checkpoint) {
+        *out = ctt_calloc((size_t)count, sizeof(**out));
+        CTT_TRY(*out ? 0 : CTT_ENOMEM);
+    }
+    CTT_TRY(ctt_gather_save(&t->shards.gather, *out));
+out:
+    return rc;
+}
+
+static int checkpoint(struct ctt_trainer *t)
+{
+    int64_t residuals = ctt_gather_residuals(&t->shards.gather);
+    float *rest = NULL;
+    int rc = 0;
+
+    if (t->saves && residuals)
+        CTT_TRY(residual(t, residuals, &rest));
     if (!t->cfg->checkpoint)
         goto out;
     CTT_TRY(ctt_optim_pull(t->optim));
     CTT_TRY(ctt_checkpoint_save(t->cfg->checkpoint, t->m, t->cfg, t->data,
-                                t->val, t->optim, &t->at, t->best));
+                                t->val, t->optim, &t->at, t->best, rest,
+                                residuals));
 out:
+    ctt_free(rest);
     return rc;
 }
 
@@ -395,9 +415,24 @@ out:
     return rc;
 }
 
+/* Says how few bytes --squeeze has sent. */
+static void tell_sent(const struct ctt_trainer *t)
+{
+    char line[128];
+
+    if (t->shards.how.kind == CTT_SQUEEZE_NONE)
+        return;
+    snprintf(line, sizeof(line), "--squeeze=%s: %.2f%% of the bytes of "
+             "--squeeze=none", t->cfg->squeeze,
+             100 * ctt_shards_sent(&t->shards));
+    ctt_trainer_say(t, line);
+}
+
 static int finish(struct ctt_trainer *t, struct ctt_result *r)
 {
     int rc = 0;
+
+    tell_sent(t);
 
     r->best_epoch = (int)t->at.best_epoch;
     r->val = t->at.val;
@@ -481,7 +516,7 @@ int ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
     struct ctt_train_cfg own = *cfg;
     struct ctt_trainer t = { .m = m, .cfg = &own, .task = tasks[cfg->task],
                          .data = train, .val = val, .ev = ev,
-                         .comm = cfg->comm };
+                         .comm = cfg->comm, .saves = cfg->checkpoint != NULL };
     struct ctt_result r = { 0 };
     int rc = 0, bad;
 

@@ -38,6 +38,7 @@ struct ctt_trainer {
     struct ctt_shards   shards;      /* of each batch of the plan */
     struct ctt_row     *mine, *row;  /* of this rank's shards; of all */
     struct ctt_row_end *end;         /* of all ranks */
+    int                 saves;   /* 1: rank 0 writes checkpoints */
     struct ctt_log     *log;
     struct ctt_buckets  buckets;
     struct ctt_place    at;

@@ -3,6 +3,7 @@
  * with those of the others, and the sum has the bits of one process.
  * Usage: sums KIND SHARDS [LARGEST]: counts above that are left out. */
 #include "libtrain/exchange.h"
+#include "net/half.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,16 +25,30 @@ static float number(int k, int64_t i)
     return (float)ldexp((double)x - 2e9, -31 + 7 * (k % 3));
 }
 
-/* mean: the right half and one half of what the left one differs by. */
-static float together(int first, int n, int64_t i, int mean)
+/* A number as the exchange holds it. */
+static float held(enum ctt_join join, float x)
+{
+    switch (join) {
+    case CTT_JOIN_BF16: return ctt_of_bf16(ctt_bf16_of(x));
+    case CTT_JOIN_F16:  return ctt_of_f16(ctt_f16_of(x));
+    case CTT_JOIN_SUM:
+    case CTT_JOIN_MEAN: break;
+    }
+    return x;
+}
+
+/* A mean is the right half and one half of what the left one differs by. */
+static float together(enum ctt_join join, int first, int n, int64_t i)
 {
     float left, right;
 
     if (n == 1)
-        return number(first, i);
-    left = together(first, n / 2, i, mean);
-    right = together(first + n / 2, n / 2, i, mean);
-    return mean ? right + 0.5f * (left - right) : left + right;
+        return held(join, number(first, i));
+    left = together(join, first, n / 2, i);
+    right = together(join, first + n / 2, n / 2, i);
+    if (join == CTT_JOIN_MEAN)
+        return right + 0.5f * (left - right);
+    return held(join, left + right);
 }
 
 static float in_a_row(int64_t i)
@@ -45,25 +60,34 @@ static float in_a_row(int64_t i)
     return sum;
 }
 
-/* n sums, and behind them half as many means. */
-static int try_count(struct ctt_comm *c, int64_t n, float *one)
+static const enum ctt_dtype types[] = {
+    [CTT_JOIN_SUM] = CTT_F32, [CTT_JOIN_BF16] = CTT_BF16,
+    [CTT_JOIN_F16] = CTT_F16, [CTT_JOIN_MEAN] = CTT_F32,
+};
+
+static int try_count(struct ctt_comm *c, enum ctt_join join, int64_t n,
+                     float *one)
 {
     int each = shards / ctt_comm_place(c)->ranks, wrong = 0, other = 0, rc;
     struct ctt_exchange x = { 0 };
-    float *p;
+    void *p;
 
-    CTT_TRY(ctt_exchange_open(c, n, n / 2, &x));
+    CTT_TRY(ctt_exchange_open(c, join, n, &x));
     p = x.ranks > 1 ? x.whole : one;
-    for (int64_t i = 0; i < n + n / 2; i++)
-        p[i] = together(each * ctt_comm_place(c)->rank, each, i, i >= n);
+    for (int64_t i = 0; i < n; i++)
+        ctt_store(p, types[join], i, together(join, each *
+                  ctt_comm_place(c)->rank, each, i));
     CTT_TRY(ctt_exchange_run(&x));
-    for (int64_t i = 0; i < n + n / 2; i++) {
-        wrong += p[i] != together(0, shards, i, i >= n);
-        other += i < n && p[i] != in_a_row(i);
+    for (int64_t i = 0; i < n; i++) {
+        float y = ctt_load(p, types[join], i);
+
+        wrong += y != together(join, 0, shards, i);
+        other += join != CTT_JOIN_MEAN && y != in_a_row(i);
     }
     CTT_CHECK(!wrong, CTT_EINVAL, "%d of %lld sums are wrong", wrong,
               (long long)n);
-    CTT_CHECK(n < MOST || other, CTT_EINVAL, "the order does not matter");
+    CTT_CHECK(n < MOST || other || join == CTT_JOIN_MEAN, CTT_EINVAL,
+              "the order does not matter");
 out:
     ctt_exchange_close(&x);
     return rc;
@@ -71,7 +95,7 @@ out:
 
 int main(int argc, char **argv)
 {
-    static float p[MOST + MOST / 2];
+    static float p[MOST];
     struct ctt_comm *c = NULL;
     int largest, rc = 0;
 
@@ -81,7 +105,8 @@ int main(int argc, char **argv)
     largest = argc > 3 ? atoi(argv[3]) : MOST;
     CTT_TRY(ctt_comm_open(argv[1], &c));
     for (size_t i = 0; i < CTT_LEN(counts) && counts[i] <= largest; i++)
-        CTT_TRY(try_count(c, counts[i], p));
+        for (int join = 0; join <= CTT_JOIN_MEAN; join++)
+            CTT_TRY(try_count(c, (enum ctt_join)join, counts[i], p));
 out:
     if (rc < 0)
         fprintf(stderr, "sums: %s\n", ctt_errmsg());

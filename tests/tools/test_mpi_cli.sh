@@ -102,6 +102,9 @@ same 'mixed precision' '[1-9][0-9]* steps? skipped' class.net $short --amp O1
 same sgd 'epoch 2/2' class.net $short --optimizer sgd --ema 0.9
 same adam 'epoch 2/2' class.net $short --optimizer adam \
     --sampler balanced --augment strong --batch 16
+same 'rounded sums' 'squeeze=bf16: 50.00%' class.net $short --squeeze bf16
+same 'few values' 'squeeze=share=0.1: [0-9.]*%' batch.net $short --amp O1 \
+    --squeeze share=0.1 --optimizer sgd
 same 'a range test' '^--lr=' class.net $short --lr auto
 same 'early stop' 'epoch' class.net --batch 8 --epochs 6 --early-stop 1 --lr 0
 if [ -e "$bin/tests/sim/.libs/convtt-cuda.so" ]; then
@@ -162,16 +165,21 @@ ends() {   # ends WHAT STATUS: the one in the background, within a minute
     [ $got = "$2" ] || [ "$2" = any ] || fail "$1: status $got: $(head -5 err)"
     [ $got != 0 ] || fail "$1: status 0"
 }
-under 1 $run -o one.h5 --checkpoint one.ckpt || fail "$run: $(head -5 err)"
-for rank in 1 3; do
-    [ $rank = 1 ] || [ "$every" = 1 ] || continue
-    begin 4
-    kill -9 "$(pids $pid | sed -n ${rank}p)"
+killed() {   # killed RANK ARGUMENT...
+    local rank=$1
+    shift
+    under 1 $run -o one.h5 --checkpoint one.ckpt --shards 8 "$@" ||
+        fail "$run: $(head -5 err)"
+    begin 4 "$@"
+    kill -9 "$(pids $pid | sed -n "${rank}p")"
     ends 'a killed rank' any
-    under 2 $run -o some.h5 --checkpoint some.ckpt --resume ||
+    under 2 $run -o some.h5 --checkpoint some.ckpt --resume "$@" ||
         fail "resumed with 2: $(head -5 err)"
-    cmp one.h5 some.h5 || fail 'killed and resumed: another model'
-done
+    cmp one.h5 some.h5 || fail "killed and resumed: another model: $*"
+}
+[ "$every" != 1 ] || killed 3
+killed 2 --squeeze share=0.2 --optimizer sgd
+killed 1
 
 # 5. A signal to one stops all after the same step; one process goes on.
 begin 2

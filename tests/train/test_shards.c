@@ -11,6 +11,7 @@
 /* ---- the tree ---- */
 
 static const char *const devices[] = { "ref", "cpu" };
+static const struct ctt_squeeze all = { .kind = CTT_SQUEEZE_NONE };
 
 /* A number of shard k. */
 static float number(int k, int64_t i)
@@ -77,7 +78,7 @@ static void the_sum_is_a_tree(void)
         struct ctt_dev *dev = NULL;
 
         CHECK_OK(ctt_dev_open(devices[row % 2], 2, &dev));
-        CHECK_OK(ctt_shards_open(m->g, count, plan, dev, NULL, &s));
+        CHECK_OK(ctt_shards_open(m->g, count, &all, plan, dev, NULL, &s));
         memcpy(w, m->w, size);
         for (int k = 0; k < count; k++) {
             CHECK_OK(ctt_shards_begin(&s, k, w));
@@ -86,7 +87,7 @@ static void the_sum_is_a_tree(void)
             move_statistics(m->g, k, w);
             CHECK_OK(ctt_shards_add(&s, k, w, dw));
         }
-        CHECK_OK(ctt_shards_end(&s, w, dw));
+        CHECK_OK(ctt_shards_end(&s, 0, 1, w, dw));
         check_batch(m->g, count, dw, m->w, w);
         if (count > 1) {    /* one that ends early leaves no trace */
             memcpy(w, m->w, size);
@@ -121,7 +122,7 @@ static void shards_have_the_clips_of_the_batch(void)
     CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_order_new(toy, 4, &plan));
     CHECK_OK(ctt_buckets_find(toy, 4, cfg.buckets, &buckets));
-    CHECK_OK(ctt_shards_open(m->g, 2, plan, dev, NULL, &s));
+    CHECK_OK(ctt_shards_open(m->g, 2, &all, plan, dev, NULL, &s));
     CU_ASSERT(s.part.n == 2 && s.part.batches == 2 * plan->batches);
     for (uint64_t key = 1; key < 4; key++) {
         const struct ctt_order *p;

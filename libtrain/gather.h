@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gather.h: adds sparse gradients of shards (squeeze.h): each rank tells those
+ * of its own, and all add them in the order of shards.  What a shard leaves out
+ * is its residual, which is added to its next gradient (error feedback, Seide
+ * and others 2014). */
+#ifndef CTT_GATHER_H
+#define CTT_GATHER_H
+
+#include "comm/comm.h"
+#include "libtrain/squeeze.h"
+#include "libtrain/ternary.h"
+
+struct ctt_gather {
+    struct ctt_comm    *comm;
+    struct ctt_squeeze  how;
+    int                 shards, mine;    /* of all ranks, of this one */
+    int64_t             n;               /* floats of a gradient */
+    float              *grad, *residual; /* [mine][n] */
+    float              *sample;
+    int32_t            *at;              /* [n]: positions of a shard */
+    struct ctt_ternary *head, *heads;    /* of mine; of all shards */
+    uint8_t            *code, *codes;    /* the same, [ranks][room] of all */
+    int64_t             used, room, all_room;
+    double              sent, batches;   /* bytes of all shards, and of what */
+};
+
+/* For gradients of n floats in the host's memory.  CTT_EUNSUP: too many. */
+int  ctt_gather_open(struct ctt_comm *comm, const struct ctt_squeeze *how,
+                     int shards, int64_t n, struct ctt_gather *out);
+void ctt_gather_close(struct ctt_gather *g);
+
+/* Where the gradient of this rank's shard k is written before run. */
+float *ctt_gather_place(struct ctt_gather *g, int k);
+
+/* All ranks come to it.  sum: that of the sparse gradients of all shards, the
+ * same bits on each rank, times scale, which those in their places have too;
+ * residuals do not.  step chooses the samples by which a share is met.  If a
+ * gradient is not finite, the sum is NAN and the residuals stay. */
+int  ctt_gather_run(struct ctt_gather *g, uint64_t step, float scale,
+                    float *sum);
+
+/* The share of the bytes that whole gradients would have had so far, of ranks
+ * that exchange.c connects. */
+double ctt_gather_share(const struct ctt_gather *g);
+
+/* How many floats the residuals of all shards are; 0: it is not open. */
+static inline int64_t ctt_gather_residuals(const struct ctt_gather *g)
+{
+    return g->shards * g->n;
+}
+
+/* Copies them to to[shards][n], which is NULL on ranks that do not want them;
+ * all come to it. */
+int  ctt_gather_save(struct ctt_gather *g, float *to);
+void ctt_gather_load(struct ctt_gather *g, const float *from);
+
+#endif

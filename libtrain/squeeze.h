@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * squeeze.h: --squeeze: how few bytes of the gradients of shards travel.  What
+ * is left out depends on the shard and not on who computes it, so that 1, 2, 4
+ * and 8 processes still make the same bits. */
+#ifndef CTT_SQUEEZE_H
+#define CTT_SQUEEZE_H
+
+#include "net/ctt.h"
+
+struct ctt_squeeze {
+    enum {
+        CTT_SQUEEZE_NONE,       /* all bits */
+        CTT_SQUEEZE_HALF,       /* 16-bit numbers: each sum of the tree, and
+                                   what it begins with, is rounded */
+        CTT_SQUEEZE_THRESHOLD,  /* what exceeds `value`, as -value or value;
+                                   the rest is kept for later (Strom 2015) */
+        CTT_SQUEEZE_SHARE,      /* this share of the values, those of largest
+                                   magnitude, as their mean magnitude with a
+                                   sign; the rest is kept for later (Sattler
+                                   and others 2019) */
+    } kind;
+    enum ctt_dtype type;        /* of what travels: CTT_F32, unless HALF */
+    float          value;
+};
+
+/* From the value of --squeeze; NULL: none.  CTT_EINVAL: it is not one. */
+int  ctt_squeeze_parse(const char *text, struct ctt_squeeze *out);
+
+/* 1 if values are left out, which ctt_gather (gather.h) adds. */
+static inline int ctt_squeeze_is_sparse(const struct ctt_squeeze *s)
+{
+    return s->kind >= CTT_SQUEEZE_THRESHOLD;
+}
+
+#endif

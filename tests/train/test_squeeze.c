@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_squeeze.c: --squeeze: its words, the code of sparse signs, what residuals
+ * keep, the rounded tree, checkpoints. */
+#include "libtrain/shards.h"
+#include "net/half.h"
+#include "tests/lib/toy_run.h"
+
+#include <math.h>
+
+static void words(void)
+{
+    static const char *const bad[] = {
+        "on", "bf", "bf16=1", "share", "share=", "share=0", "share=0.6",
+        "share=x", "share=0.1x", "threshold=-1", "threshold=nan", "=1", "fp32",
+    };
+    struct ctt_squeeze s;
+
+    CHECK_OK(ctt_squeeze_parse(NULL, &s));
+    CU_ASSERT(s.kind == CTT_SQUEEZE_NONE && s.type == CTT_F32);
+    CHECK_OK(ctt_squeeze_parse("bf16", &s));
+    CU_ASSERT(s.kind == CTT_SQUEEZE_HALF && s.type == CTT_BF16);
+    CHECK_OK(ctt_squeeze_parse("fp16", &s));
+    CU_ASSERT(s.kind == CTT_SQUEEZE_HALF && s.type == CTT_F16);
+    CHECK_OK(ctt_squeeze_parse("share=0.25", &s));
+    CU_ASSERT(s.kind == CTT_SQUEEZE_SHARE && s.value == 0.25f);
+    CHECK_OK(ctt_squeeze_parse("threshold=3e-4", &s));
+    CU_ASSERT(s.kind == CTT_SQUEEZE_THRESHOLD && s.value == 3e-4f);
+    for (size_t i = 0; i < CTT_LEN(bad); i++)
+        ctt_check_refused(ctt_squeeze_parse(bad[i], &s), CTT_EINVAL, "--squeeze=");
+}
+
+/* ---- the code ---- */
+
+enum { MOST = 50000 };
+
+/* Positions that are chosen with this probability; x: their signs. */
+static int64_t choose(uint64_t key, double share, int64_t n, int32_t *at,
+                      float *x)
+{
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t r = ctt_random(key, (uint64_t)i);
+
+        x[i] = r & 1 ? -1 : 1;
+        if (r / 4294967296.0 < share)
+            at[count++] = (int32_t)i;
+    }
+    return count;
+}
+
+static void check_code(int64_t n, int64_t count, const int32_t *at,
+                       const float *x, const uint8_t *code,
+                       const struct ctt_ternary *t)
+{
+    float *y = ctt_calloc((size_t)n, sizeof(*y));
+    int64_t wrong = 0;
+
+    CHECK_OK(ctt_ternary_add(t, code, n, 2, y));
+    for (int64_t i = 0; i < count; i++) {
+        wrong += y[at[i]] != 2 * t->value * x[at[i]];
+        y[at[i]] = 0;
+    }
+    for (int64_t i = 0; i < n; i++)
+        wrong += y[i] != 0;
+    CU_ASSERT_EQUAL(wrong, 0);
+    ctt_free(y);
+}
+
+static void what_is_coded_comes_back(void)
+{
+    static const double shares[] = { 0, 1e-4, 0.003, 0.1, 0.5, 0.9, 1 };
+    static const int64_t lengths[] = { 1, 2, 31, 4099, MOST };
+    static int32_t at[MOST];
+    static float x[MOST];
+
+    for (size_t l = 0; l < CTT_LEN(lengths); l++)
+        for (size_t s = 0; s < CTT_LEN(shares); s++) {
+            int64_t n = lengths[l];
+            int64_t count = choose(l + 1, shares[s], n, at, x);
+            int64_t room = ctt_ternary_room(n, count);
+            uint8_t *code = ctt_calloc((size_t)room, 1);
+            struct ctt_ternary t = { .value = 0.5f };
+
+            ctt_ternary_encode(at, count, n, x, code, &t);
+            CU_ASSERT(t.count == count && t.bytes <= room);
+            check_code(n, count, at, x, code, &t);
+            if (n == MOST && shares[s] == 0.003)    /* by its entropy 10.5 */
+                CU_ASSERT((double)t.bytes * 8 / (double)count < 11.1);
+            ctt_free(code);
+        }
+}
+
+/* One far behind others: a gap of many bits. */
+static void gaps_may_be_long(void)
+{
+    static int32_t at[1001];
+    static float x[MOST];
+    struct ctt_ternary t = { .value = 1 };
+    uint8_t *code = ctt_calloc((size_t)ctt_ternary_room(MOST, 1001), 1);
+
+    for (int i = 0; i < 1000; i++)
+        at[i] = i;
+    at[1000] = MOST - 1;
+    for (int i = 0; i < MOST; i++)
+        x[i] = i % 3 ? 1 : -1;
+    ctt_ternary_encode(at, 1001, MOST, x, code, &t);
+    check_code(MOST, 1001, at, x, code, &t);
+    ctt_free(code);
+}
+
+static void damaged_codes_are_refused(void)
+{
+    static int32_t at[MOST];
+    static float x[MOST], y[MOST];
+    int64_t count = choose(3, 0.01, MOST, at, x);
+    struct ctt_ternary t = { .value = 1 }, bad;
+    uint8_t *code = ctt_calloc((size_t)ctt_ternary_room(MOST, count), 1);
+
+    ctt_ternary_encode(at, count, MOST, x, code, &t);
+    bad = t;
+    bad.bytes /= 2;
+    ctt_check_refused(ctt_ternary_add(&bad, code, MOST, 1, y), CTT_EFORMAT,
+                "damaged");
+    bad = t;
+    bad.count += 100;
+    ctt_check_refused(ctt_ternary_add(&bad, code, MOST, 1, y), CTT_EFORMAT,
+                "damaged");
+    ctt_check_refused(ctt_ternary_add(&t, code, MOST / 2, 1, y), CTT_EFORMAT,
+                "damaged");
+    bad.low = 32;
+    ctt_check_refused(ctt_ternary_add(&bad, code, MOST, 1, y), CTT_EFORMAT,
+                "damaged");
+    for (int i = 0; i < 200; i++) {    /* no byte of it writes elsewhere */
+        code[ctt_random(9, (uint64_t)i) % (uint64_t)t.bytes] ^=
+            (uint8_t)(1 + i % 255);
+        (void)ctt_ternary_add(&t, code, MOST, 1, y);
+    }
+    ctt_free(code);
+}
+
+/* ---- residuals ---- */
+
+enum { SHARDS = 4, FLOATS = 3000 };
+
+static void fill(struct ctt_gather *g, uint64_t key, float scale)
+{
+    for (int k = 0; k < SHARDS; k++)
+        for (int i = 0; i < FLOATS; i++) {
+            uint32_t r = ctt_random(key, (uint64_t)(k * FLOATS + i));
+
+            ctt_gather_place(g, k)[i] =
+                scale * (float)ldexp((double)r - 2147483648.0, -31 - i % 5);
+        }
+}
+
+/* What is sent and what stays is what there was: nothing is lost. */
+static void check_step(struct ctt_gather *g, uint64_t step, float scale)
+{
+    static float before[SHARDS * FLOATS], after[SHARDS * FLOATS], sum[FLOATS];
+    double worst = 0;
+
+    CHECK_OK(ctt_gather_save(g, before));
+    fill(g, step, scale);
+    for (int i = 0; i < SHARDS * FLOATS; i++)
+        before[i] += g->grad[i] / scale;
+    CHECK_OK(ctt_gather_run(g, step, scale, sum));
+    CHECK_OK(ctt_gather_save(g, after));
+    for (int i = 0; i < FLOATS; i++) {
+        double in = 0, out = sum[i] / scale;
+
+        for (int k = 0; k < SHARDS; k++) {
+            in += before[k * FLOATS + i];
+            out += after[k * FLOATS + i];
+        }
+        worst = fmax(worst, fabs(in - out));
+    }
+    CU_ASSERT(worst < 1e-5);
+}
+
+static void nothing_is_lost(void)
+{
+    static const char *const rows[] = { "share=0.01", "share=0.3",
+                                        "threshold=4", "threshold=100" };
+
+    for (size_t i = 0; i < CTT_LEN(rows); i++) {
+        struct ctt_squeeze how;
+        struct ctt_gather g = { 0 };
+
+        CHECK_OK(ctt_squeeze_parse(rows[i], &how));
+        CHECK_OK(ctt_gather_open(NULL, &how, SHARDS, FLOATS, &g));
+        for (uint64_t step = 1; step < 30; step++)
+            check_step(&g, step, step % 2 ? 1 : 1024);
+        CU_ASSERT(ctt_gather_share(&g) < (i == 1 ? 0.3 : 0.05));
+        CU_ASSERT((ctt_gather_share(&g) == 0) == (i == 3));
+        ctt_gather_close(&g);
+    }
+}
+
+static void a_share_is_met(void)
+{
+    const struct ctt_squeeze how = { CTT_SQUEEZE_SHARE, CTT_F32, 0.05f };
+    struct ctt_gather g = { 0 };
+    static float sum[FLOATS];
+    int64_t count = 0;
+
+    CHECK_OK(ctt_gather_open(NULL, &how, SHARDS, FLOATS, &g));
+    for (uint64_t step = 1; step <= 20; step++) {
+        fill(&g, step, 1);
+        CHECK_OK(ctt_gather_run(&g, step, 1, sum));
+        for (int k = 0; k < SHARDS; k++)
+            count += g.head[k].count;
+    }
+    CU_ASSERT_DOUBLE_EQUAL((double)count / (20.0 * SHARDS * FLOATS), 0.05,
+                           0.001);
+    ctt_gather_close(&g);
+}
+
+/* A step that is skipped leaves no trace. */
+static void what_is_not_finite_changes_no_residual(void)
+{
+    const struct ctt_squeeze how = { CTT_SQUEEZE_THRESHOLD, CTT_F32, 0.4f };
+    static float before[SHARDS * FLOATS], after[SHARDS * FLOATS], sum[FLOATS];
+    const float bad[] = { NAN, INFINITY, -INFINITY };
+    struct ctt_gather g = { 0 };
+
+    CHECK_OK(ctt_gather_open(NULL, &how, SHARDS, FLOATS, &g));
+    check_step(&g, 1, 1);
+    CHECK_OK(ctt_gather_save(&g, before));
+    for (size_t i = 0; i < CTT_LEN(bad); i++) {
+        fill(&g, 2, 1);
+        ctt_gather_place(&g, 2)[7] = bad[i];
+        CHECK_OK(ctt_gather_run(&g, 2, 1, sum));
+        CU_ASSERT(isnan(sum[0]) && isnan(sum[FLOATS - 1]));
+        CHECK_OK(ctt_gather_save(&g, after));
+        CU_ASSERT_EQUAL(memcmp(before, after, sizeof(after)), 0);
+    }
+    check_step(&g, 2, 1);
+    ctt_gather_close(&g);
+}
+
+/* ---- the tree in 16 bits ---- */
+
+static float number(int k, int64_t i)
+{
+    return (float)ldexp((double)ctt_random((uint64_t)k, (uint64_t)i) - 2e9,
+                        -31 + 7 * (k % 3));
+}
+
+static float rounded(enum ctt_dtype type, float x)
+{
+    return type == CTT_BF16 ? ctt_of_bf16(ctt_bf16_of(x))
+                            : ctt_of_f16(ctt_f16_of(x));
+}
+
+static float together(enum ctt_dtype type, int first, int n, int64_t i)
+{
+    if (n == 1)
+        return rounded(type, number(first, i));
+    return rounded(type, together(type, first, n / 2, i) +
+                   together(type, first + n / 2, n / 2, i));
+}
+
+static void check_tree(const struct ctt_model *m, struct ctt_dev *dev,
+                       const struct ctt_order *plan, const char *word)
+{
+    size_t size = (size_t)m->g->weights * sizeof(float);
+    float *dw = ctt_calloc(1, size), *w = ctt_calloc(1, size);
+    struct ctt_shards s = { 0 };
+    struct ctt_squeeze how;
+    int wrong = 0;
+
+    CHECK_OK(ctt_squeeze_parse(word, &how));
+    CHECK_OK(ctt_shards_open(m->g, 4, &how, plan, dev, NULL, &s));
+    for (int k = 0; k < 4; k++) {
+        CHECK_OK(ctt_shards_begin(&s, k, w));
+        for (int64_t i = 0; i < m->g->weights; i++)
+            dw[i] = number(k, i);
+        CHECK_OK(ctt_shards_add(&s, k, w, dw));
+    }
+    CHECK_OK(ctt_shards_end(&s, 0, 1, w, dw));
+    for (int64_t i = 0; i < m->g->weights; i++)
+        wrong += dw[i] != together(how.type, 0, 4, i);
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(ctt_shards_sent(&s), 0.5);
+    CU_ASSERT(ctt_shards_bytes(m->g->weights, 4, &how) <
+              ctt_shards_bytes(m->g->weights, 8, &(struct ctt_squeeze){
+                  .type = CTT_F32 }));
+    ctt_shards_close(&s);
+    ctt_free(dw);
+    ctt_free(w);
+}
+
+static void halves_are_a_rounded_tree(void)
+{
+    static const char *const devices[] = { "ref", "cpu" };
+    struct ctt_train_cfg cfg = short_run();
+    struct ctt_model *m = NULL;
+    struct ctt_order *plan = NULL;
+
+    cfg.batch = 4;
+    CHECK_OK(clip_model(clip_net, 1, &m));
+    CHECK_OK(ctt_order_new(toy, cfg.batch, &plan));
+    for (int i = 0; i < 2; i++) {
+        struct ctt_dev *dev = NULL;
+
+        CHECK_OK(ctt_dev_open(devices[i], 2, &dev));
+        check_tree(m, dev, plan, "bf16");
+        check_tree(m, dev, plan, "fp16");
+        ctt_dev_close(&dev);
+    }
+    ctt_order_free(&plan);
+    ctt_model_free(&m);
+}
+
+/* ---- training ---- */
+
+static const char *const ways[] = { "bf16", "fp16", "share=0.1",
+                                    "threshold=0.01" };
+
+static void train_to(struct ctt_train_cfg *cfg, int steps, const char *path,
+                     struct ctt_model **m, struct ctt_result *r)
+{
+    if (!*m)
+        CHECK_OK(clip_model(clip_net, 1, m));
+    cfg->max_steps = steps;
+    cfg->checkpoint = path;
+    CHECK_OK(ctt_train(*m, cfg, toy, NULL, NULL, r));
+}
+
+/* A run of six steps is one of three that goes on; and it learns something. */
+static void residuals_are_in_the_checkpoint(void)
+{
+    for (size_t i = 0; i < CTT_LEN(ways); i++) {
+        struct ctt_model *whole = NULL, *part = NULL, *rest = NULL;
+        struct ctt_train_cfg cfg = short_run();
+        struct ctt_result a, b;
+
+        cfg.batch = 4;
+        cfg.shards = 4;
+        cfg.optimizer = CTT_SGD;
+        cfg.schedule = CTT_CONSTANT;
+        cfg.squeeze = ways[i];
+        train_to(&cfg, 6, NULL, &whole, &a);
+        train_to(&cfg, 3, "squeeze.ckpt", &part, &b);
+        CHECK_OK(ctt_model_load("squeeze.ckpt", 1, &rest));
+        if (i >= 2)
+            CU_ASSERT_PTR_NOT_NULL(ctt_state_find(rest->train, "residual"));
+        cfg.squeeze = "none";
+        cfg.max_steps = 6;
+        ctt_check_refused(ctt_train(rest, &cfg, toy, NULL, NULL, &b), CTT_EINVAL,
+                    "--squeeze");
+        cfg.squeeze = ways[i];
+        train_to(&cfg, 6, NULL, &rest, &b);
+        CU_ASSERT_EQUAL(memcmp(whole->w, rest->w, (size_t)whole->g->weights *
+                               sizeof(float)), 0);
+        ctt_model_free(&whole);
+        ctt_model_free(&part);
+        ctt_model_free(&rest);
+    }
+    remove("squeeze.ckpt");
+}
+
+static void one_shard_is_refused(void)
+{
+    struct ctt_train_cfg cfg = short_run();
+    struct ctt_model *m = NULL;
+    struct ctt_result r;
+
+    CHECK_OK(clip_model(clip_net, 1, &m));
+    cfg.squeeze = "bf16";
+    ctt_check_refused(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL,
+                "one shard has nothing to send");
+    ctt_model_free(&m);
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "words", words },
+        { "what is coded comes back", what_is_coded_comes_back },
+        { "gaps may be long", gaps_may_be_long },
+        { "damaged codes are refused", damaged_codes_are_refused },
+        { "nothing is lost", nothing_is_lost },
+        { "a share is met", a_share_is_met },
+        { "what is not finite changes no residual",
+          what_is_not_finite_changes_no_residual },
+        { "halves are a rounded tree", halves_are_a_rounded_tree },
+        { "residuals are in the checkpoint", residuals_are_in_the_checkpoint },
+        { "one shard is refused", one_shard_is_refused },
+        CU_TEST_INFO_NULL
+    };
+
+    return clips_main("squeeze", toy_clean, tests);
+}
