@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench_comm.c: the exchange of gradients alone, without a training (Lin and Wu
  * 2018), in turns with MPI_Allreduce of the same floats:
- *     mpirun -np 2 bench_comm [--runs N] [FLOATS...]
+ *     mpirun -np 2 bench_comm [--runs N] [--squeeze HOW] [FLOATS...]
  * A run lasts from a barrier to the end of the last rank.  MPI adds in an order
- * of its own, so its sum may have other bits with another number of ranks. */
+ * of its own, so its sum may have other bits with another number of ranks.
+ * HOW: as convtt-train has it; each rank has one shard then. */
 #include "libtrain/exchange.h"
+#include "libtrain/gather.h"
+#include "net/random.h"
 
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +19,9 @@ enum { MOST = 1000, WARM = 3, KINDS = 3 };
 /* One rank's memory, and what the runs took. */
 struct bench {
     struct ctt_comm    *comm;
+    struct ctt_squeeze  how;
     struct ctt_exchange x;
+    struct ctt_gather   gather;
     float  *in, *out;
     int64_t floats;
     double  seconds[KINDS][MOST];
@@ -27,13 +32,21 @@ struct bench {
  * into memory that others read and to take the sum. */
 static int copy(struct bench *b)
 {
-    memcpy(b->x.whole, b->in, (size_t)b->floats * sizeof(float));
-    memcpy(b->out, b->x.whole, (size_t)b->floats * sizeof(float));
+    size_t bytes = (size_t)(b->floats * b->x.size);
+
+    memcpy(b->x.whole, b->in, bytes);
+    memcpy(b->out, b->x.whole, bytes);
     return 0;
 }
 
 static int ours(struct bench *b)
 {
+    if (ctt_squeeze_is_sparse(&b->how)) {
+        memcpy(ctt_gather_place(&b->gather, 0), b->in,
+               (size_t)b->floats * sizeof(float));
+        return ctt_gather_run(&b->gather, (uint64_t)b->gather.batches, 1,
+                              b->out);
+    }
     return ctt_exchange_run(&b->x);
 }
 
@@ -72,16 +85,23 @@ static double at(const struct bench *b, int kind, double share)
     return 1e3 * b->seconds[kind][(int)(share * (b->runs - 1) + 0.5)];
 }
 
+/* Bytes that a rank sends. */
+static double sent(const struct bench *b)
+{
+    double all = 2 * (double)b->floats * (double)b->x.size;
+
+    if (ctt_squeeze_is_sparse(&b->how))
+        all *= ctt_gather_share(&b->gather);
+    return all * (b->x.ranks - 1) / b->x.ranks;
+}
+
 static void say(const struct bench *b)
 {
-    double bytes = 4e-9 * (double)b->floats;
-    int ranks = b->x.ranks;
-
-    printf("| %lld | %d | %.3f, %.3f | %.3f, %.3f | %.2f | %.2f | %.1f |\n",
-           (long long)b->floats, ranks, at(b, 0, 0.5), at(b, 0, 0.99),
-           at(b, 1, 0.5), at(b, 1, 0.99), at(b, 0, 0.5) / at(b, 1, 0.5),
-           at(b, 0, 0.5) / at(b, 2, 0.5),
-           2 * bytes * (ranks - 1) / ranks / at(b, 0, 0.5) * 1e3);
+    printf("| %lld | %d | %.3f, %.3f | %.3f, %.3f | %.2f | %.2f | %.3f "
+           "| %.1f |\n", (long long)b->floats, b->x.ranks, at(b, 0, 0.5),
+           at(b, 0, 0.99), at(b, 1, 0.5), at(b, 1, 0.99),
+           at(b, 0, 0.5) / at(b, 1, 0.5), at(b, 0, 0.5) / at(b, 2, 0.5),
+           1e-6 * sent(b), 1e-6 * sent(b) / at(b, 0, 0.5));
 }
 
 static int measure(struct bench *b)
@@ -99,20 +119,35 @@ out:
     return rc;
 }
 
+/* All memory is written, so that none is the system's page of zeros.  Sums stay
+ * 0, but sparse gradients need numbers. */
+static void fill(struct bench *b)
+{
+    memset(b->x.whole, 0, (size_t)(b->floats * b->x.size));
+    for (int64_t i = 0; i < b->floats; i++)
+        b->in[i] = b->gather.n ? (float)ctt_random(1, (uint64_t)i) -
+                                 2147483648.f : 0;
+}
+
 static int size(struct bench *b, int64_t floats)
 {
     int rc;
 
     b->floats = floats;
-    CTT_TRY(ctt_exchange_open(b->comm, CTT_JOIN_SUM, floats, &b->x));
+    CTT_TRY(ctt_exchange_open(b->comm, b->how.type == CTT_BF16 ? CTT_JOIN_BF16 :
+                              b->how.type == CTT_F16 ? CTT_JOIN_F16 :
+                              CTT_JOIN_SUM, floats, &b->x));
+    if (ctt_squeeze_is_sparse(&b->how))
+        CTT_TRY(ctt_gather_open(b->comm, &b->how, b->x.ranks, floats,
+                                &b->gather));
     b->in = ctt_calloc((size_t)floats, sizeof(float));
     b->out = ctt_calloc((size_t)floats, sizeof(float));
     CTT_TRY(b->in && b->out ? 0 : CTT_ENOMEM);
-    for (int64_t i = 0; i < floats; i++)    /* sums stay 0 */
-        b->in[i] = b->x.whole[i] = 0;
+    fill(b);
     CTT_TRY(measure(b));
 out:
     ctt_exchange_close(&b->x);
+    ctt_gather_close(&b->gather);
     ctt_free(b->in);
     ctt_free(b->out);
     b->in = b->out = NULL;
@@ -129,8 +164,8 @@ static int all(struct bench *b, const char *const *list)
 
     if (ctt_comm_place(b->comm)->rank == 0)
         printf("| floats | ranks | ours: median, p99 ms | MPI_Allreduce | ours "
-               "/ MPI | ours / copy | GB/s a rank |\n"
-               "|---|---|---|---|---|---|---|\n");
+               "/ MPI | ours / copy | MB a rank | GB/s |\n"
+               "|---|---|---|---|---|---|---|---|\n");
     for (; *list; list++) {
         int64_t n = strtoll(*list, NULL, 10);
 
@@ -142,18 +177,33 @@ out:
     return rc;
 }
 
-static int start(int argc, char **argv, struct bench *b)
+/* Options, each with a value; *list: what follows. */
+static int options(const char *const **list, struct bench *b)
+{
+    const char *const *p = *list;
+    int rc = 0;
+
+    b->runs = 100;
+    for (; p[0] && p[1] && strncmp(p[0], "--", 2) == 0; p += 2)
+        if (strcmp(p[0], "--runs") == 0)
+            b->runs = atoi(p[1]);
+        else if (strcmp(p[0], "--squeeze") == 0)
+            CTT_TRY(ctt_squeeze_parse(p[1], &b->how));
+        else
+            break;
+    CTT_CHECK(b->runs > 0 && b->runs <= MOST, CTT_EINVAL, "--runs: 1 to %d",
+              MOST);
+    *list = p;
+out:
+    return rc;
+}
+
+static int start(char **argv, struct bench *b)
 {
     const char *const *list = (const char *const *)argv + 1;
     int rc;
 
-    b->runs = 100;
-    if (argc > 2 && strcmp(argv[1], "--runs") == 0) {
-        b->runs = atoi(argv[2]);
-        list += 2;
-    }
-    CTT_CHECK(b->runs > 0 && b->runs <= MOST, CTT_EINVAL, "--runs: 1 to %d",
-              MOST);
+    CTT_TRY(options(&list, b));
     CTT_TRY(ctt_comm_open("mpi", &b->comm));
     CTT_CHECK(ctt_comm_place(b->comm)->ranks > 1, CTT_EINVAL,
               "one rank exchanges nothing: mpirun -np 2 bench_comm");
@@ -165,7 +215,7 @@ out:
 int main(int argc, char **argv)
 {
     static struct bench b;
-    int rc = start(argc, argv, &b);
+    int rc = argc > 0 ? start(argv, &b) : 0;
 
     if (rc < 0)
         fprintf(stderr, "bench_comm: %s\n", ctt_errmsg());

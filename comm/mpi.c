@@ -95,32 +95,39 @@ out:
     return rc;
 }
 
-/* One piece of each row, of tell or of trade. */
-typedef int move_fn(const char *from, int bytes, MPI_Datatype row, char *to);
+/* One piece of each row, of tell or of trade: count of type. */
+typedef int move_fn(const char *from, int bytes, int count, MPI_Datatype type,
+                    char *to);
 
-static int tell_piece(const char *from, int bytes, MPI_Datatype row, char *to)
+static int tell_piece(const char *from, int bytes, int count,
+                      MPI_Datatype type, char *to)
 {
-    return check("MPI_Allgather", MPI_Allgather(from, bytes, MPI_BYTE, to, 1,
-                                                row, MPI_COMM_WORLD));
+    return check("MPI_Allgather",
+                 MPI_Allgather(from, bytes, MPI_BYTE, to, count, type,
+                               MPI_COMM_WORLD));
 }
 
-static int trade_piece(const char *from, int bytes, MPI_Datatype row, char *to)
+static int trade_piece(const char *from, int bytes, int count,
+                       MPI_Datatype type, char *to)
 {
     (void)bytes;
-    return check("MPI_Alltoall", MPI_Alltoall(from, 1, row, to, 1, row,
-                                              MPI_COMM_WORLD));
+    return check("MPI_Alltoall", MPI_Alltoall(from, count, type, to, count,
+                                              type, MPI_COMM_WORLD));
 }
 
+/* Rows of one piece have no gaps, and no type of their own. */
 static int in_pieces(move_fn *move, const char *from, char *to, int64_t n)
 {
     MPI_Datatype row = MPI_DATATYPE_NULL;
     int rc = 0;
 
+    if (n <= CTT_COMM_PIECE)
+        return n ? move(from, (int)n, (int)n, MPI_BYTE, to) : 0;
     for (int64_t at = 0; at < n; at += CTT_COMM_PIECE) {
         int bytes = n - at < CTT_COMM_PIECE ? (int)(n - at) : CTT_COMM_PIECE;
 
         CTT_TRY(row_type(bytes, n, &row));
-        CTT_TRY(move(from + at, bytes, row, to + at));
+        CTT_TRY(move(from + at, bytes, 1, row, to + at));
         MPI_Type_free(&row);
     }
 out:

@@ -133,12 +133,15 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
               "--time-limit could end the run before the phases of --dsd");
     CTT_TRY(check_auto(cfg));
     CTT_TRY(ctt_shards_check(cfg));
-    CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
     CTT_TRY(check_pick(cfg));
     CTT_TRY(check_folds(cfg));
     CTT_TRY(checks[cfg->task](cfg));
     CTT_TRY(ctt_memory_parse(cfg, &memory));
     CTT_TRY(ctt_scale_begin(cfg, &scale));
+    CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
+    CTT_CHECK(squeeze.type != CTT_F16 || scale.scale > 1, CTT_EINVAL,
+              "--squeeze=fp16 needs a --loss-scale (see --amp), or small "
+              "gradients vanish; bf16 does not");
 out:
     return rc;
 }

@@ -40,6 +40,15 @@ static int add_clips(struct ctt_state *s, const struct ctt_data *d,
     return ctt_state_add(s, "data", 8, SETS, crc);
 }
 
+static int add_residual(struct ctt_state *s, float **residual, int64_t count)
+{
+    void *data = *residual;
+    int rc = ctt_state_take(s, "residual", sizeof(float), count, &data);
+
+    *residual = data;
+    return rc;
+}
+
 static int fill(struct ctt_state *s, const struct ctt_data *d,
                 const struct ctt_optim *o, const struct ctt_place *p,
                 const float *best)
@@ -109,7 +118,7 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_data *val,
                         const struct ctt_optim *o, const struct ctt_place *p,
-                        const float *best, const float *residual,
+                        const float *best, float **residual,
                         int64_t residuals)
 {
     struct ctt_state *s = NULL;
@@ -118,8 +127,8 @@ int ctt_checkpoint_save(const char *path, struct ctt_model *m,
     CTT_TRY(ctt_model_finite(m));
     CTT_TRY(begin(cfg, d, val, &s));
     CTT_TRY(fill(s, d, o, p, best));
-    if (residual)
-        CTT_TRY(ctt_state_add(s, "residual", 4, residuals, residual));
+    if (*residual)
+        CTT_TRY(add_residual(s, residual, residuals));
     CTT_TRY(save_with(path, m, s));
 out:
     ctt_state_free(&s);

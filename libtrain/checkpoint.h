@@ -25,14 +25,14 @@ struct ctt_place {
 /* Writes to path the model m, whose weights must be those of o
  * (ctt_optim_pull), with all that resuming needs.  CTT_ENAN if a weight is not
  * finite: a relu can hide a NaN from the loss.  best: the best weights so
- * far, or NULL.  residual: so many floats of ctt_gather_save(), or NULL.
- * val: NULL if there is none. */
+ * far, or NULL.  *residual: so many floats of ctt_gather_save(), which
+ * are given away, or NULL.  val: NULL if there is none. */
 int ctt_checkpoint_save(const char *path, struct ctt_model *m,
                         const struct ctt_train_cfg *cfg,
                         const struct ctt_data *d, const struct ctt_data *val,
                         const struct ctt_optim *o,
                         const struct ctt_place *p, const float *best,
-                        const float *residual, int64_t residuals);
+                        float **residual, int64_t residuals);
 
 /* Restores o, p and best from m->train.  Settings that affect the result must
  * be the same (ctt_settings_same), and so must the clips (ctt_data_crc):

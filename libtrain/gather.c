@@ -11,6 +11,28 @@
 enum { SAMPLE = 1 << 14,    /* numbers by which a share is met */
        PIECE = 1 << 16 };   /* floats of a residual that travel at a time */
 
+/* No code is longer. */
+static int64_t longest(int64_t n)
+{
+    return ctt_ternary_room(n, n);
+}
+
+int64_t ctt_gather_bytes(int64_t n, int mine)
+{
+    return mine * (2 * n * (int64_t)sizeof(float) + longest(n)) +
+           n * (int64_t)sizeof(int32_t);
+}
+
+/* Bytes of one rank that are expected at most. */
+static int64_t expected(const struct ctt_gather *g)
+{
+    double share = g->how.kind == CTT_SQUEEZE_SHARE ? (double)g->how.value
+                                                    : 0.01;
+    int64_t bytes = ctt_ternary_room(g->n, (int64_t)(share * (double)g->n));
+
+    return g->mine * 4 * bytes;
+}
+
 int ctt_gather_open(struct ctt_comm *comm, const struct ctt_squeeze *how,
                     int shards, int64_t n, struct ctt_gather *out)
 {
@@ -25,10 +47,13 @@ int ctt_gather_open(struct ctt_comm *comm, const struct ctt_squeeze *how,
     g.residual = ctt_calloc(floats, sizeof(*g.residual));
     g.sample = ctt_calloc(SAMPLE, sizeof(*g.sample));
     g.at = ctt_calloc((size_t)n + 1, sizeof(*g.at));
+    g.code = ctt_calloc((size_t)(g.mine * longest(n)), 1);
+    g.room = ranks * expected(&g);
+    g.codes = ctt_calloc((size_t)g.room, 1);
     g.head = ctt_calloc((size_t)g.mine, sizeof(*g.head));
     g.heads = ctt_calloc((size_t)shards, sizeof(*g.heads));
-    CTT_TRY(g.grad && g.residual && g.sample && g.at && g.head && g.heads
-            ? 0 : CTT_ENOMEM);
+    CTT_TRY(g.grad && g.residual && g.sample && g.at && g.code && g.codes &&
+            g.head && g.heads ? 0 : CTT_ENOMEM);
     *out = g;
     return 0;
 out:
@@ -101,27 +126,29 @@ static float kth_largest(float *x, int n, int k)
     return x[k];
 }
 
-/* The magnitude that so large a share of the numbers exceeds, by a sample. */
+/* The least magnitude of so large a share of the numbers, by a sample; above 0,
+ * which is never sent. */
 static float least_of_share(struct ctt_gather *g, const float *x,
                             uint64_t key)
 {
     int n = g->n < SAMPLE ? (int)g->n : SAMPLE;
+    int k = (int)((float)n * g->how.value + 0.5f);
 
     for (int i = 0; i < n; i++)
         g->sample[i] = fabsf(x[n < SAMPLE ? i : (int64_t)
                                (ctt_random(key, (uint64_t)i) *
                                 (uint64_t)g->n >> 32)]);
-    return kth_largest(g->sample, n, (int)((float)n * g->how.value));
+    return fmaxf(kth_largest(g->sample, n, k > 1 ? k - 1 : 0), FLT_MIN);
 }
 
-/* Positions of the numbers whose magnitude is over the limit. */
+/* Positions of the numbers whose magnitude is the limit or more. */
 static int64_t find_larger(const float *x, int64_t n, float limit, int32_t *at)
 {
     int64_t count = 0;
 
     for (int64_t i = 0; i < n; i++) {
         at[count] = (int32_t)i;
-        count += fabsf(x[i]) > limit;
+        count += fabsf(x[i]) >= limit;
     }
     return count;
 }
@@ -135,31 +162,12 @@ static float mean_magnitude(const float *x, const int32_t *at, int64_t count)
     return count ? (float)(sum / (double)count) : 0;
 }
 
-static int need_room(struct ctt_gather *g, int64_t more)
-{
-    int64_t room = g->used + more;
-    uint8_t *code;
-
-    if (room <= g->room)
-        return 0;
-    room += room / 4;
-    code = ctt_calloc((size_t)room, 1);
-    if (!code)
-        return CTT_ENOMEM;
-    if (g->used)
-        memcpy(code, g->code, (size_t)g->used);
-    ctt_free(g->code);
-    g->code = code;
-    g->room = room;
-    return 0;
-}
-
 /* Writes the code of shard k and leaves what it does not have in grad. */
-static int encode(struct ctt_gather *g, int k, uint64_t step)
+static void encode(struct ctt_gather *g, int k, uint64_t step)
 {
     struct ctt_ternary *t = &g->head[k];
     float *x = ctt_gather_place(g, k), value = g->how.value;
-    int shard = ctt_comm_place(g->comm)->rank * g->mine + k, rc;
+    int shard = ctt_comm_place(g->comm)->rank * g->mine + k;
     int by_share = g->how.kind == CTT_SQUEEZE_SHARE;
     int64_t count;
 
@@ -168,30 +176,23 @@ static int encode(struct ctt_gather *g, int k, uint64_t step)
     count = find_larger(x, g->n, value, g->at);
     if (by_share)
         value = mean_magnitude(x, g->at, count);
-    CTT_TRY(need_room(g, ctt_ternary_room(g->n, count)));
     ctt_ternary_encode(g->at, count, g->n, x, g->code + g->used, t);
     t->value = value;
     g->used += t->bytes;
     for (int64_t i = 0; i < count; i++)
         x[g->at[i]] -= copysignf(value, x[g->at[i]]);
-out:
-    return rc;
 }
 
 /* count is -1 where a gradient is not finite. */
-static int encode_all(struct ctt_gather *g, uint64_t step, float scale)
+static void encode_all(struct ctt_gather *g, uint64_t step, float scale)
 {
-    int rc = 0;
-
     g->used = 0;
     for (int k = 0; k < g->mine; k++) {
         g->head[k] = (struct ctt_ternary){ .count = -1 };
         if (add_residual(ctt_gather_place(g, k), g->residual + k * g->n, g->n,
                          1 / scale))
-            CTT_TRY(encode(g, k, step));
+            encode(g, k, step);
     }
-out:
-    return rc;
 }
 
 /* ---- what all send ---- */
@@ -219,26 +220,35 @@ out:
     return rc;
 }
 
+static int need_room(struct ctt_gather *g, int64_t bytes)
+{
+    uint8_t *codes;
+
+    if (bytes <= g->room)
+        return 0;
+    codes = ctt_calloc((size_t)bytes, 2);
+    if (!codes)
+        return CTT_ENOMEM;
+    ctt_free(g->codes);
+    g->codes = codes;
+    g->room = 2 * bytes;
+    return 0;
+}
+
 /* Each rank sends as many bytes as the one that has most. */
 static int tell_codes(struct ctt_gather *g, int64_t *each)
 {
-    int ranks = ctt_comm_place(g->comm)->ranks, rc = 0;
+    int ranks = ctt_comm_place(g->comm)->ranks, rc;
     int64_t most = 1;
 
     for (int r = 0; r < ranks; r++) {
         int64_t bytes = bytes_of(g, r);
 
         most = bytes > most ? bytes : most;
-        g->sent += (double)bytes;
     }
-    CTT_TRY(need_room(g, most - g->used));
-    if (most * ranks > g->all_room) {
-        ctt_free(g->codes);
-        g->all_room = (most + most / 4) * ranks;
-        g->codes = ctt_calloc((size_t)g->all_room, 1);
-        CTT_TRY(g->codes ? 0 : CTT_ENOMEM);
-    }
+    CTT_TRY(need_room(g, most * ranks));
     CTT_TRY(ctt_comm_tell(g->comm, g->code, most, g->codes));
+    g->sent += (double)(most * ranks) + g->shards * (double)sizeof(*g->heads);
     *each = most;
 out:
     return rc;
@@ -261,9 +271,16 @@ out:
     return rc;
 }
 
-static void keep_rest(struct ctt_gather *g)
+/* If the sum is finite: else the step will be skipped. */
+static void keep_rest(struct ctt_gather *g, const float *sum)
 {
     float *rest = g->grad;
+    int finite = 1;
+
+    for (int64_t i = 0; i < g->n; i++)
+        finite &= fabsf(sum[i]) <= FLT_MAX;
+    if (!finite)
+        return;
 
     g->grad = g->residual;
     g->residual = rest;
@@ -275,7 +292,7 @@ int ctt_gather_run(struct ctt_gather *g, uint64_t step, float scale,
     int64_t each;
     int rc;
 
-    CTT_TRY(encode_all(g, step, scale));
+    encode_all(g, step, scale);
     CTT_TRY(tell_heads(g));
     if (rc == 0) {
         for (int64_t i = 0; i < g->n; i++)
@@ -284,7 +301,7 @@ int ctt_gather_run(struct ctt_gather *g, uint64_t step, float scale,
     }
     CTT_TRY(tell_codes(g, &each));
     CTT_TRY(add_all(g, each, scale, sum));
-    keep_rest(g);
+    keep_rest(g, sum);
     g->batches++;
 out:
     return rc < 0 ? rc : 0;

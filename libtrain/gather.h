@@ -19,15 +19,21 @@ struct ctt_gather {
     float              *sample;
     int32_t            *at;              /* [n]: positions of a shard */
     struct ctt_ternary *head, *heads;    /* of mine; of all shards */
-    uint8_t            *code, *codes;    /* the same, [ranks][room] of all */
-    int64_t             used, room, all_room;
-    double              sent, batches;   /* bytes of all shards, and of what */
+    uint8_t            *code, *codes;    /* of mine; of all ranks, each as long
+                                            as the longest */
+    int64_t             used, room;      /* bytes in code; of codes */
+    double              sent, batches;   /* bytes of all ranks so far */
 };
 
-/* For gradients of n floats in the host's memory.  CTT_EUNSUP: too many. */
+/* For gradients of n floats in the host's memory.  CTT_EUNSUP: too many.  Later
+ * memory is only needed where more is sent than four times what a share, or of
+ * a threshold one percent, comes to. */
 int  ctt_gather_open(struct ctt_comm *comm, const struct ctt_squeeze *how,
                      int shards, int64_t n, struct ctt_gather *out);
 void ctt_gather_close(struct ctt_gather *g);
+
+/* Bytes that it takes for so many shards of one rank. */
+int64_t ctt_gather_bytes(int64_t n, int mine);
 
 /* Where the gradient of this rank's shard k is written before run. */
 float *ctt_gather_place(struct ctt_gather *g, int k);
@@ -35,12 +41,12 @@ float *ctt_gather_place(struct ctt_gather *g, int k);
 /* All ranks come to it.  sum: that of the sparse gradients of all shards, the
  * same bits on each rank, times scale, which those in their places have too;
  * residuals do not.  step chooses the samples by which a share is met.  If a
- * gradient is not finite, the sum is NAN and the residuals stay. */
+ * gradient or the sum is not finite, the sum has a NAN or an infinity and the
+ * residuals stay. */
 int  ctt_gather_run(struct ctt_gather *g, uint64_t step, float scale,
                     float *sum);
 
-/* The share of the bytes that whole gradients would have had so far, of ranks
- * that exchange.c connects. */
+/* What ranks have sent so far, as a share of what exchange.c would have. */
 double ctt_gather_share(const struct ctt_gather *g);
 
 /* How many floats the residuals of all shards are; 0: it is not open. */

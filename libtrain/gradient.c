@@ -56,7 +56,8 @@ static int run_shard(struct ctt_trainer *t, struct ctt_turn *turn, int k,
     CTT_TRY(row->none = t->task->run(t->step, turn, &row->sums));
     CTT_TRY(prefetch(t));
     if (!row->none)
-        CTT_TRY(ctt_shards_add(&t->shards, k, t->optim->flat.w, x->dw));
+        CTT_TRY(ctt_shards_add(&t->shards, k, &t->m->constraint,
+                               t->optim->flat.w, x->dw));
 out:
     return rc < 0 ? rc : 0;
 }

@@ -99,6 +99,7 @@ out:
 static int fill(const struct ctt_trainer *t, uint32_t word[WORDS])
 {
     const struct ctt_memory_plan p = ctt_exec_plan(t->task->exec(t->step));
+    const int64_t place[] = { t->at.step, t->saves, t->cfg->checkpoint_every };
     char machine[512];
     int rc;
 
@@ -106,7 +107,7 @@ static int fill(const struct ctt_trainer *t, uint32_t word[WORDS])
     CTT_TRY(model_sum(t->m->g, &word[MODEL]));
     CTT_TRY(weights_sum(t, &word[WEIGHTS]));
     CTT_TRY(settings_sum(t->cfg, &word[SETTINGS]));
-    word[PLACE] = ctt_crc32(0, &t->at.step, 8, 1) ^ (uint32_t)t->saves;
+    word[PLACE] = ctt_crc32(0, place, sizeof(place), 1);
     word[CLIPS] = ctt_data_crc(t->data);
     word[LENGTHS] = lengths_sum(t->data);
     word[VAL] = t->val ? ctt_data_crc(t->val) ^ lengths_sum(t->val) : 0;

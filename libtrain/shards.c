@@ -27,10 +27,13 @@ out:
 int64_t ctt_shards_bytes(int64_t weights, int count,
                          const struct ctt_squeeze *how)
 {
-    int64_t bytes = count > 1 && how->kind == CTT_SQUEEZE_HALF
-                    ? weights * ctt_dtype_size(how->type) : 0;
+    int64_t bytes = 0;
 
-    for (; count > 1 && !ctt_squeeze_is_sparse(how); count /= 2)
+    if (count > 1 && ctt_squeeze_is_sparse(how))
+        return ctt_gather_bytes(weights, count);
+    if (count > 1 && how->kind == CTT_SQUEEZE_HALF)
+        bytes = weights * (ctt_dtype_size(how->type) + (int64_t)sizeof(float));
+    for (; count > 1; count /= 2)
         bytes += weights * ctt_dtype_size(how->type);
     return bytes;
 }
@@ -277,7 +280,29 @@ out:
     return rc;
 }
 
-int ctt_shards_add(struct ctt_shards *s, int k, float *w, float *dw)
+/* The host's copy of the gradient of shard k, for the gather. */
+static int put(struct ctt_shards *s, int k, const struct ctt_constraint *c,
+               const float *dw)
+{
+    float *to = ctt_gather_place(&s->gather, k);
+    int rc;
+
+    CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_HOST, dw, to,
+                         s->weights * (int64_t)sizeof(*dw)));
+    ctt_constraint_clear(c, s->weights, to);
+out:
+    return rc;
+}
+
+void ctt_shards_forget(struct ctt_shards *s, const struct ctt_constraint *c)
+{
+    for (int k = 0; s->gather.n && k < s->mine; k++)
+        ctt_constraint_clear(c, s->weights, s->gather.residual +
+                             k * s->weights);
+}
+
+int ctt_shards_add(struct ctt_shards *s, int k, const struct ctt_constraint *c,
+                   float *w, float *dw)
 {
     void *acc = s->half ? s->half : dw;
     int rc = 0;
@@ -287,9 +312,7 @@ int ctt_shards_add(struct ctt_shards *s, int k, float *w, float *dw)
     CTT_TRY(move(s, 0, w, s->now));
     CTT_TRY(add_means(s, k));
     if (ctt_squeeze_is_sparse(&s->how)) {
-        CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_HOST, dw,
-                             ctt_gather_place(&s->gather, k),
-                             s->weights * (int64_t)sizeof(*dw)));
+        CTT_TRY(put(s, k, c, dw));
         goto out;
     }
     if (s->half)

@@ -11,8 +11,9 @@
 #include "libtrain/data/bucket.h"
 #include "libtrain/exchange.h"
 #include "libtrain/gather.h"
+#include "net/constraint.h"
 
-enum { CTT_SHARD_LEVELS = 7, CTT_MAX_SHARDS = 1 << (CTT_SHARD_LEVELS - 1) };
+enum { CTT_SHARD_LEVELS = 11, CTT_MAX_SHARDS = 1 << (CTT_SHARD_LEVELS - 1) };
 
 /* Clips that are computed at a time: a batch has `shards` times as many. */
 static inline int ctt_cfg_shard(const struct ctt_train_cfg *cfg)
@@ -39,7 +40,7 @@ struct ctt_shards {
     float *start;                        /* those from before the batch */
     float *now;                          /* room for those of a shard */
     struct ctt_exchange sums, means;     /* of ranks */
-    struct ctt_gather   gather;          /* in their place, if they are sparse */
+    struct ctt_gather   gather;          /* in place of sums, if sparse */
     struct ctt_order part;               /* of ctt_shards_plan() */
 };
 
@@ -57,8 +58,8 @@ void ctt_shards_close(struct ctt_shards *s);
  * within a shard. */
 int  ctt_shards_check(const struct ctt_train_cfg *cfg);
 
-/* Bytes that ctt_shards_open() takes of the device for a model of so many
- * weights, but for what a forward pass moves. */
+/* Bytes that ctt_shards_open() takes for a model of so many weights, but for
+ * what a forward pass moves; sparse gradients take them of the host. */
 int64_t ctt_shards_bytes(int64_t weights, int count,
                          const struct ctt_squeeze *how);
 
@@ -68,13 +69,18 @@ const struct ctt_order *ctt_shards_plan(struct ctt_shards *s,
                                         const struct ctt_order *plan);
 
 /* Before and after this rank's shard k, from 0, which are called in order; w:
- * the weights, dw: the gradient of the shard.  All of it is in the device's
- * memory. */
+ * the weights, dw: the gradient of the shard, both in the device's memory.
+ * What c prunes is not sent where gradients are sparse. */
 int  ctt_shards_begin(struct ctt_shards *s, int k, float *w);
-int  ctt_shards_add(struct ctt_shards *s, int k, float *w, float *dw);
+int  ctt_shards_add(struct ctt_shards *s, int k, const struct ctt_constraint *c,
+                    float *w, float *dw);
+
+/* After a change of c: what residuals have of pruned weights is forgotten. */
+void ctt_shards_forget(struct ctt_shards *s, const struct ctt_constraint *c);
 
 /* After the last one, on all ranks: dw, as add left it, becomes the gradient of
- * the batch.  scale: the factor that those of step `step` have. */
+ * the batch of number `step`.  scale: the loss scale, a factor that the shards'
+ * have. */
 int  ctt_shards_end(struct ctt_shards *s, uint64_t step, double scale, float *w,
                     float *dw);
 

@@ -15,7 +15,7 @@ static const struct {
     { "bf16", { CTT_SQUEEZE_HALF, CTT_BF16, 0 }, 0, 0 },
     { "fp16", { CTT_SQUEEZE_HALF, CTT_F16, 0 }, 0, 0 },
     { "threshold=", { CTT_SQUEEZE_THRESHOLD, CTT_F32, 0 }, 1e-30, 1e30 },
-    { "share=", { CTT_SQUEEZE_SHARE, CTT_F32, 0 }, 1e-6, 0.5 },
+    { "share=", { CTT_SQUEEZE_SHARE, CTT_F32, 0 }, 1e-4, 0.5 },
 };
 
 static int number(const char *text, double least, double most, float *out)

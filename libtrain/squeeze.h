@@ -12,7 +12,7 @@ struct ctt_squeeze {
         CTT_SQUEEZE_NONE,       /* all bits */
         CTT_SQUEEZE_HALF,       /* 16-bit numbers: each sum of the tree, and
                                    what it begins with, is rounded */
-        CTT_SQUEEZE_THRESHOLD,  /* what exceeds `value`, as -value or value;
+        CTT_SQUEEZE_THRESHOLD,  /* what is `value` or more, as -value or value;
                                    the rest is kept for later (Strom 2015) */
         CTT_SQUEEZE_SHARE,      /* this share of the values, those of largest
                                    magnitude, as their mean magnitude with a

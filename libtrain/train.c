@@ -20,7 +20,7 @@ static const struct ctt_task_kind *const tasks[] = {
 };
 
 /* *out: the residuals of all ranks on the one that writes them, else NULL. */
-static int residual(struct ctt_trainer *t, int64_t count, float **out)
+static int bring_residuals(struct ctt_trainer *t, int64_t count, float **out)
 {
     int rc = 0;
 
@@ -40,12 +40,12 @@ static int checkpoint(struct ctt_trainer *t)
     int rc = 0;
 
     if (t->saves && residuals)
-        CTT_TRY(residual(t, residuals, &rest));
+        CTT_TRY(bring_residuals(t, residuals, &rest));
     if (!t->cfg->checkpoint)
         goto out;
     CTT_TRY(ctt_optim_pull(t->optim));
     CTT_TRY(ctt_checkpoint_save(t->cfg->checkpoint, t->m, t->cfg, t->data,
-                                t->val, t->optim, &t->at, t->best, rest,
+                                t->val, t->optim, &t->at, t->best, &rest,
                                 residuals));
 out:
     ctt_free(rest);
@@ -184,6 +184,7 @@ static int change(struct ctt_trainer *t)
     CTT_TRY(ctt_optim_pull(t->optim));
     CTT_TRY(c->change(c->arg, t->m, t->at.step, t->steps));
     CTT_TRY(ctt_optim_constrain(t->optim, &t->m->constraint));
+    ctt_shards_forget(&t->shards, &t->m->constraint);
     t->at.best_epoch = 0;    /* of an earlier end, or an older checkpoint */
     if (c->tell && c->tell(c->arg, t->at.step, t->steps, line, sizeof(line)))
         ctt_trainer_say(t, line);
@@ -420,7 +421,7 @@ static void tell_sent(const struct ctt_trainer *t)
 {
     char line[128];
 
-    if (t->shards.how.kind == CTT_SQUEEZE_NONE)
+    if (t->shards.how.kind == CTT_SQUEEZE_NONE || t->at.step == t->first)
         return;
     snprintf(line, sizeof(line), "--squeeze=%s: %.2f%% of the bytes of "
              "--squeeze=none", t->cfg->squeeze,

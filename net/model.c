@@ -336,10 +336,10 @@ out:
     return rc;
 }
 
-int ctt_state_add(struct ctt_state *s, const char *name, int size,
-                  int64_t count, const void *data)
+int ctt_state_take(struct ctt_state *s, const char *name, int size,
+                   int64_t count, void **data)
 {
-    struct ctt_array a = { .size = size, .count = count };
+    struct ctt_array a = { .size = size, .count = count, .data = *data };
     void *more;
     int rc = 0;
 
@@ -348,12 +348,26 @@ int ctt_state_add(struct ctt_state *s, const char *name, int size,
     CTT_TRY(more ? 0 : CTT_ENOMEM);
     s->array = more;
     strcpy(a.name, name);
-    a.data = ctt_calloc((size_t)count, (size_t)size);
-    CTT_TRY(a.data ? 0 : CTT_ENOMEM);
-    if (data && count > 0)
-        memcpy(a.data, data, (size_t)count * (size_t)size);
     s->array[s->count++] = a;
+    *data = NULL;
 out:
+    return rc;
+}
+
+int ctt_state_add(struct ctt_state *s, const char *name, int size,
+                  int64_t count, const void *data)
+{
+    void *own = NULL;
+    int rc = 0;
+
+    CTT_TRY(check_array(s, name, size, count));
+    own = ctt_calloc((size_t)count, (size_t)size);
+    CTT_TRY(own ? 0 : CTT_ENOMEM);
+    if (data && count > 0)
+        memcpy(own, data, (size_t)count * (size_t)size);
+    CTT_TRY(ctt_state_take(s, name, size, count, &own));
+out:
+    ctt_free(own);
     return rc;
 }
 

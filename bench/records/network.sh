@@ -5,7 +5,7 @@
 # with 1, 2 and 4 ranks, whose files must be equal.  Root only; Open MPI.
 # RATE=1gbit: of each link in each direction.  DELAY=50us: what a link adds,
 # where the kernel has netem (nothing).  RUNS=30.  DATA=CLIPS: trains on them.
-# BUILD=FOLDER: the build folder (build).
+# SQUEEZE="none": how gradients travel.  BUILD=FOLDER: the build folder (build).
 # The four share this machine's processors, so the times of a training say
 # nothing of four machines; those of the exchange do while a processor is free.
 set -u
@@ -72,7 +72,11 @@ mpi() {     # RANKS COMMAND...
 }
 
 for n in 2 4; do
-    mpi $n "$build/bench/bench_comm" --runs "${RUNS:-30}" 562316 2690000
+    for how in ${SQUEEZE:-none}; do
+        echo "--squeeze $how"
+        mpi $n "$build/bench/bench_comm" --runs "${RUNS:-30}" \
+            --squeeze "$how" 562316 2690000
+    done
 done
 [ -n "${DATA:-}" ] || exit 0
 for n in 1 2 4; do

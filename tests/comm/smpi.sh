@@ -27,7 +27,7 @@ END
     seq -f 'n%.0f' 0 $(($1 - 1)) > "$4.hosts"
 }
 
-# smpi_run RANKS PLATFORM PROGRAM ARGUMENT...
+# smpi_run RANKS PLATFORM [--cfg=...] PROGRAM ARGUMENT...
 smpi_run() {
     local ranks=$1 platform=$2
     shift 2

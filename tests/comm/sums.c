@@ -25,16 +25,18 @@ static float number(int k, int64_t i)
     return (float)ldexp((double)x - 2e9, -31 + 7 * (k % 3));
 }
 
+static const enum ctt_dtype types[] = {
+    [CTT_JOIN_SUM] = CTT_F32, [CTT_JOIN_BF16] = CTT_BF16,
+    [CTT_JOIN_F16] = CTT_F16, [CTT_JOIN_MEAN] = CTT_F32,
+};
+
 /* A number as the exchange holds it. */
 static float held(enum ctt_join join, float x)
 {
-    switch (join) {
-    case CTT_JOIN_BF16: return ctt_of_bf16(ctt_bf16_of(x));
-    case CTT_JOIN_F16:  return ctt_of_f16(ctt_f16_of(x));
-    case CTT_JOIN_SUM:
-    case CTT_JOIN_MEAN: break;
-    }
-    return x;
+    float room = 0;
+
+    ctt_store(&room, types[join], 0, x);
+    return ctt_load(&room, types[join], 0);
 }
 
 /* A mean is the right half and one half of what the left one differs by. */
@@ -59,11 +61,6 @@ static float in_a_row(int64_t i)
         sum += number(k, i);
     return sum;
 }
-
-static const enum ctt_dtype types[] = {
-    [CTT_JOIN_SUM] = CTT_F32, [CTT_JOIN_BF16] = CTT_BF16,
-    [CTT_JOIN_F16] = CTT_F16, [CTT_JOIN_MEAN] = CTT_F32,
-};
 
 static int try_count(struct ctt_comm *c, enum ctt_join join, int64_t n,
                      float *one)

@@ -103,6 +103,10 @@ same sgd 'epoch 2/2' class.net $short --optimizer sgd --ema 0.9
 same adam 'epoch 2/2' class.net $short --optimizer adam \
     --sampler balanced --augment strong --batch 16
 same 'rounded sums' 'squeeze=bf16: 50.00%' class.net $short --squeeze bf16
+same 'over a threshold' 'squeeze=threshold=1e-3:' class.net $short \
+    --squeeze threshold=1e-3
+same 'half precision' 'squeeze=fp16: 50.00%' class.net $short --amp O1 \
+    --squeeze fp16 --optimizer sgd
 same 'few values' 'squeeze=share=0.1: [0-9.]*%' batch.net $short --amp O1 \
     --squeeze share=0.1 --optimizer sgd
 same 'a range test' '^--lr=' class.net $short --lr auto
@@ -110,6 +114,9 @@ same 'early stop' 'epoch' class.net --batch 8 --epochs 6 --early-stop 1 --lr 0
 if [ -e "$bin/tests/sim/.libs/convtt-cuda.so" ]; then
     CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs \
         same 'simulated cuda' 'epoch 2/2' batch.net $short --device cuda
+    CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs \
+        same 'rounded on a simulated GPU' 'epoch 2/2' class.net $short \
+        --device cuda --squeeze bf16
 fi
 
 # 2. A clip that is gone; with --strict, an error of all.

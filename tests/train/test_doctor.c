@@ -214,10 +214,13 @@ static void the_rates_of_files_are_named(void)
 /* The first steps leave model, settings and clips as they are. */
 static void nothing_is_changed(void)
 {
-    struct ctt_train_cfg cfg = clip_cfg(), was = cfg;
+    struct ctt_train_cfg cfg = clip_cfg(), was;
     struct ctt_model *m = NULL, *copy = NULL;
     struct ctt_findings all[2];
 
+    cfg.shards = 2;
+    cfg.squeeze = "bf16";
+    was = cfg;
     clips_open(&cfg, &train, &val);
     CHECK_OK(clip_model(clip_net, 3, &m));
     CHECK_OK(ctt_model_copy(m, &copy));

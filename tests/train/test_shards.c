@@ -85,7 +85,7 @@ static void the_sum_is_a_tree(void)
             for (int64_t i = 0; i < m->g->weights; i++)
                 dw[i] = number(k, i);
             move_statistics(m->g, k, w);
-            CHECK_OK(ctt_shards_add(&s, k, w, dw));
+            CHECK_OK(ctt_shards_add(&s, k, &m->constraint, w, dw));
         }
         CHECK_OK(ctt_shards_end(&s, 0, 1, w, dw));
         check_batch(m->g, count, dw, m->w, w);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_squeeze.c: --squeeze: its words, the code of sparse signs, what residuals
- * keep, the rounded tree, checkpoints. */
+ * test_squeeze.c: --squeeze: its words, the code of sparse signs, what is kept
+ * for later, the rounded tree, checkpoints. */
+#include "libtrain/before.h"
 #include "libtrain/shards.h"
 #include "net/half.h"
 #include "tests/lib/toy_run.h"
@@ -26,7 +27,8 @@ static void words(void)
     CHECK_OK(ctt_squeeze_parse("threshold=3e-4", &s));
     CU_ASSERT(s.kind == CTT_SQUEEZE_THRESHOLD && s.value == 3e-4f);
     for (size_t i = 0; i < CTT_LEN(bad); i++)
-        ctt_check_refused(ctt_squeeze_parse(bad[i], &s), CTT_EINVAL, "--squeeze=");
+        ctt_check_refused(ctt_squeeze_parse(bad[i], &s), CTT_EINVAL,
+                          "--squeeze=");
 }
 
 /* ---- the code ---- */
@@ -192,7 +194,7 @@ static void nothing_is_lost(void)
         for (uint64_t step = 1; step < 30; step++)
             check_step(&g, step, step % 2 ? 1 : 1024);
         CU_ASSERT(ctt_gather_share(&g) < (i == 1 ? 0.3 : 0.05));
-        CU_ASSERT((ctt_gather_share(&g) == 0) == (i == 3));
+        CU_ASSERT((g.head[0].count == 0) == (i == 3));
         ctt_gather_close(&g);
     }
 }
@@ -239,6 +241,58 @@ static void what_is_not_finite_changes_no_residual(void)
     ctt_gather_close(&g);
 }
 
+/* However small the share, and if all are equal, something is sent; of zeros
+ * nothing. */
+static void something_is_sent(void)
+{
+    const struct ctt_squeeze how = { CTT_SQUEEZE_SHARE, CTT_F32, 1e-4f };
+    static float sum[FLOATS];
+
+    for (int kind = 0; kind < 3; kind++) {
+        struct ctt_gather g = { 0 };
+
+        CHECK_OK(ctt_gather_open(NULL, &how, SHARDS, FLOATS, &g));
+        fill(&g, 5, 1);
+        for (int i = 0; kind && i < SHARDS * FLOATS; i++)
+            g.grad[i] = kind == 1 ? 0.25f : 0;
+        CHECK_OK(ctt_gather_run(&g, 1, 1, sum));
+        for (int k = 0; k < SHARDS; k++)
+            CU_ASSERT(kind == 2 ? g.head[k].count == 0 : g.head[k].count >= 1);
+        ctt_gather_close(&g);
+    }
+}
+
+/* More than was expected: dense gradients over a small threshold. */
+static void dense_gradients_have_room(void)
+{
+    const struct ctt_squeeze how = { CTT_SQUEEZE_THRESHOLD, CTT_F32, 1e-6f };
+    struct ctt_gather g = { 0 };
+
+    CHECK_OK(ctt_gather_open(NULL, &how, SHARDS, FLOATS, &g));
+    check_step(&g, 1, 1);
+    CU_ASSERT(g.head[0].count > FLOATS * 9 / 10);
+    ctt_gather_close(&g);
+}
+
+/* A sum that is not finite, of gradients that are: the step is skipped. */
+static void too_large_a_sum_changes_no_residual(void)
+{
+    const struct ctt_squeeze how = { CTT_SQUEEZE_SHARE, CTT_F32, 0.1f };
+    static float before[SHARDS * FLOATS], after[SHARDS * FLOATS], sum[FLOATS];
+    struct ctt_gather g = { 0 };
+
+    CHECK_OK(ctt_gather_open(NULL, &how, SHARDS, FLOATS, &g));
+    check_step(&g, 1, 1);
+    CHECK_OK(ctt_gather_save(&g, before));
+    for (int i = 0; i < SHARDS * FLOATS; i++)
+        g.grad[i] = 2e38f;
+    CHECK_OK(ctt_gather_run(&g, 2, 1, sum));
+    CU_ASSERT(isinf(sum[0]));
+    CHECK_OK(ctt_gather_save(&g, after));
+    CU_ASSERT_EQUAL(memcmp(before, after, sizeof(after)), 0);
+    ctt_gather_close(&g);
+}
+
 /* ---- the tree in 16 bits ---- */
 
 static float number(int k, int64_t i)
@@ -276,7 +330,7 @@ static void check_tree(const struct ctt_model *m, struct ctt_dev *dev,
         CHECK_OK(ctt_shards_begin(&s, k, w));
         for (int64_t i = 0; i < m->g->weights; i++)
             dw[i] = number(k, i);
-        CHECK_OK(ctt_shards_add(&s, k, w, dw));
+        CHECK_OK(ctt_shards_add(&s, k, &m->constraint, w, dw));
     }
     CHECK_OK(ctt_shards_end(&s, 0, 1, w, dw));
     for (int64_t i = 0; i < m->g->weights; i++)
@@ -340,6 +394,7 @@ static void residuals_are_in_the_checkpoint(void)
         cfg.shards = 4;
         cfg.optimizer = CTT_SGD;
         cfg.schedule = CTT_CONSTANT;
+        cfg.amp = i == 1 ? CTT_O1 : CTT_O0;
         cfg.squeeze = ways[i];
         train_to(&cfg, 6, NULL, &whole, &a);
         train_to(&cfg, 3, "squeeze.ckpt", &part, &b);
@@ -348,8 +403,8 @@ static void residuals_are_in_the_checkpoint(void)
             CU_ASSERT_PTR_NOT_NULL(ctt_state_find(rest->train, "residual"));
         cfg.squeeze = "none";
         cfg.max_steps = 6;
-        ctt_check_refused(ctt_train(rest, &cfg, toy, NULL, NULL, &b), CTT_EINVAL,
-                    "--squeeze");
+        ctt_check_refused(ctt_train(rest, &cfg, toy, NULL, NULL, &b),
+                          CTT_EINVAL, "--squeeze");
         cfg.squeeze = ways[i];
         train_to(&cfg, 6, NULL, &rest, &b);
         CU_ASSERT_EQUAL(memcmp(whole->w, rest->w, (size_t)whole->g->weights *
@@ -361,13 +416,84 @@ static void residuals_are_in_the_checkpoint(void)
     remove("squeeze.ckpt");
 }
 
-static void one_shard_is_refused(void)
+/* What is pruned stays 0, and is neither sent nor kept; here all but a few
+ * weights of each 100. */
+static void pruned_weights_are_not_sent(void)
+{
+    struct ctt_train_cfg cfg = short_run();
+    struct ctt_model *m = NULL, *saved = NULL;
+    const struct ctt_array *rest;
+    struct ctt_result r;
+    int64_t n, wrong = 0;
+
+    cfg.batch = cfg.shards = 4;
+    cfg.optimizer = CTT_SGD;
+    cfg.squeeze = "share=0.1";
+    CHECK_OK(clip_model(clip_net, 1, &m));
+    n = m->g->weights;
+    CHECK_OK(ctt_constraint_mask(&m->constraint, n));
+    for (int64_t i = 0; i < n; i++)
+        m->constraint.keep[i] = i % 100 < 5;
+    train_to(&cfg, 4, "squeeze.ckpt", &m, &r);
+    CHECK_OK(ctt_model_load("squeeze.ckpt", 1, &saved));
+    rest = ctt_state_find(saved->train, "residual");
+    CU_ASSERT_FATAL(rest && rest->count == 4 * n);
+    for (int64_t i = 0; i < 4 * n; i++)
+        wrong += i % n % 100 >= 5 && ((const float *)rest->data)[i] != 0;
+    CU_ASSERT_EQUAL(wrong, 0);
+    ctt_model_free(&m);
+    ctt_model_free(&saved);
+    remove("squeeze.ckpt");
+}
+
+/* The same sparse training goes on where nothing is pruned any more. */
+static void it_works_with_what_prunes(void)
+{
+    struct ctt_train_cfg cfg = short_run();
+    struct ctt_model *m;
+
+    cfg.shards = 4;
+    cfg.dsd = 0.5f;
+    cfg.squeeze = "share=0.1";
+    m = trained(clip_net, &cfg, 1);
+    ctt_model_free(&m);
+}
+
+/* Without its residuals a checkpoint is damaged. */
+static void a_checkpoint_needs_its_residuals(void)
+{
+    struct ctt_train_cfg cfg = short_run();
+    struct ctt_model *m = NULL, *rest = NULL;
+    struct ctt_result r;
+
+    cfg.batch = cfg.shards = 4;
+    cfg.squeeze = "share=0.1";
+    train_to(&cfg, 3, "squeeze.ckpt", &m, &r);
+    CHECK_OK(ctt_model_load("squeeze.ckpt", 1, &rest));
+    for (int i = 0; i < rest->train->count; i++)
+        if (strcmp(rest->train->array[i].name, "residual") == 0)
+            rest->train->array[i].count /= 2;
+    cfg.max_steps = 6;
+    ctt_check_refused(ctt_train(rest, &cfg, toy, NULL, NULL, &r), CTT_EFORMAT,
+                      "no usable 'residual'");
+    ctt_model_free(&m);
+    ctt_model_free(&rest);
+    remove("squeeze.ckpt");
+}
+
+static void what_cannot_be_is_refused(void)
 {
     struct ctt_train_cfg cfg = short_run();
     struct ctt_model *m = NULL;
     struct ctt_result r;
 
     CHECK_OK(clip_model(clip_net, 1, &m));
+    cfg.squeeze = "fp16";
+    ctt_check_refused(ctt_train_check(&cfg), CTT_EINVAL,
+                      "--squeeze=fp16 needs a --loss-scale");
+    cfg.amp = CTT_O1;
+    CHECK_OK(ctt_train_check(&cfg));
+    cfg.amp = CTT_O0;
     cfg.squeeze = "bf16";
     ctt_check_refused(ctt_train(m, &cfg, toy, NULL, NULL, &r), CTT_EINVAL,
                 "one shard has nothing to send");
@@ -385,9 +511,17 @@ int main(void)
         { "a share is met", a_share_is_met },
         { "what is not finite changes no residual",
           what_is_not_finite_changes_no_residual },
+        { "something is sent", something_is_sent },
+        { "dense gradients have room", dense_gradients_have_room },
+        { "too large a sum changes no residual",
+          too_large_a_sum_changes_no_residual },
         { "halves are a rounded tree", halves_are_a_rounded_tree },
         { "residuals are in the checkpoint", residuals_are_in_the_checkpoint },
-        { "one shard is refused", one_shard_is_refused },
+        { "pruned weights are not sent", pruned_weights_are_not_sent },
+        { "it works with what prunes", it_works_with_what_prunes },
+        { "a checkpoint needs its residuals",
+          a_checkpoint_needs_its_residuals },
+        { "what cannot be is refused", what_cannot_be_is_refused },
         CU_TEST_INFO_NULL
     };
 
