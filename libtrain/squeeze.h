@@ -7,20 +7,22 @@
 
 #include "net/ctt.h"
 
+enum ctt_squeeze_kind {
+    CTT_SQUEEZE_NONE,       /* all bits */
+    CTT_SQUEEZE_HALF,       /* 16-bit numbers: each sum of the tree, and what it
+                               begins with, is rounded */
+    CTT_SQUEEZE_THRESHOLD,  /* what is `value` or more, as -value or value; the
+                               rest is kept for later (Strom 2015) */
+    CTT_SQUEEZE_SHARE,      /* this share of the values, those of largest
+                               magnitude, as their mean magnitude with a sign;
+                               the rest is kept for later (Sattler and others
+                               2019) */
+};
+
 struct ctt_squeeze {
-    enum {
-        CTT_SQUEEZE_NONE,       /* all bits */
-        CTT_SQUEEZE_HALF,       /* 16-bit numbers: each sum of the tree, and
-                                   what it begins with, is rounded */
-        CTT_SQUEEZE_THRESHOLD,  /* what is `value` or more, as -value or value;
-                                   the rest is kept for later (Strom 2015) */
-        CTT_SQUEEZE_SHARE,      /* this share of the values, those of largest
-                                   magnitude, as their mean magnitude with a
-                                   sign; the rest is kept for later (Sattler
-                                   and others 2019) */
-    } kind;
-    enum ctt_dtype type;        /* of what travels: CTT_F32, unless HALF */
-    float          value;
+    enum ctt_squeeze_kind kind;
+    enum ctt_dtype        type;     /* of what travels: CTT_F32, unless HALF */
+    float                 value;
 };
 
 /* From the value of --squeeze; NULL: none.  CTT_EINVAL: it is not one. */

@@ -113,8 +113,8 @@ int  ctt_model_stored(const char *path, struct ctt_stored **out, int *count,
 
 /* The /train section in memory.  add copies count elements of `size` bytes;
  * data NULL: zeros; CTT_EINVAL for an illegal or repeated name or another size.
- * take takes *data as it is, and sets it to NULL; after an error it is still the
- * caller's.  find returns NULL if there is no such array. */
+ * take takes *data as it is, and sets it to NULL; after an error it is still
+ * the caller's.  find returns NULL if there is no such array. */
 int  ctt_state_new(struct ctt_state **out);
 void ctt_state_free(struct ctt_state **s);
 int  ctt_state_add(struct ctt_state *s, const char *name, int size,
