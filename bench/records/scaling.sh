@@ -33,7 +33,7 @@ steps() {
     local log=$work/steps.$1
     [ -s "$log" ] || "$build/convtt-train" "$net" --task predict \
         --data "mnist:$dir" -o "$work/m.h5" --batch "$1" --sequences "$1" \
-        --val-sequences 2 --val-every 1000000 --epochs "${STEPS:-24}" \
+        --val-sequences 2 --val-every 100000 --epochs "${STEPS:-24}" \
         --threads "$threads" --log-csv "$log" > "$work/log" 2>&1 ||
         die "$(tail -n 1 "$work/log")"
     awk -F, -v batch="$1" '
@@ -83,7 +83,7 @@ row() {     # RANKS BATCH RATE HOW FULL: FULL is the time of one rank's batch
         all = most + ms / 1e3
         printf "| %d | %d | %g | %s | %.3f | %.3f | %.2f | %.3f | %.1f%% |%s\n",
             r, b, 8 * g, how, own, most, ms, all, 100 * full / all,
-            r > 1 ? " simulated" : "" }'
+            (r > 1 ? " simulated" : "") }'
 }
 
 case " ${SQUEEZE:-} " in
@@ -92,6 +92,9 @@ esac
 head='| ranks | batch of one | Gbit/s | squeeze | s a step | slowest |'
 head="$head exchange ms | step | of linear |"
 line='|---|---|---|---|---|---|---|---|---|'
+for b in ${BATCH:-2} $strong; do
+    steps "$b" > /dev/null || exit 1
+done
 read -r full _ < <(steps "${BATCH:-2}" | slowest 1)
 echo "weak scaling: as many sequences for each rank"
 printf '%s\n%s\n' "$head" "$line"
