@@ -238,7 +238,9 @@ const struct ctt_opt ctt_train_opts[] = {
       "weights; biases and norms are not decayed", 0, 10,
       .section = "Optimiser", .tags = STEP },
     { "clip-norm", CTT_FLOAT, FIELD(clip_norm), "1", "scale gradients down to "
-      "this norm; 0: no limit", 0, 1e9, .section = "Optimiser", .tags = STEP },
+      "this norm; 0: no limit; with --squeeze=share and threshold each shard's "
+      "to this norm by the root of their number", 0, 1e9,
+      .section = "Optimiser", .tags = STEP },
     { "schedule", CTT_CHOICE, FIELD(schedule), "cosine", "learning rate "
       "schedule; sampled is for prediction: like step, but only after "
       "scheduled sampling has started and the validation loss stalls again",

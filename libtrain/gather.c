@@ -81,6 +81,33 @@ float *ctt_gather_place(struct ctt_gather *g, int k)
 
 /* ---- what of a shard is sent ---- */
 
+/* In lanes, which a compiler adds side by side. */
+static double norm_of(const float *x, int64_t n)
+{
+    double sum[8] = { 0 }, all = 0;
+    int64_t i = 0;
+
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++)
+            sum[k] += (double)x[i + k] * (double)x[i + k];
+    for (; i < n; i++)
+        sum[0] += (double)x[i] * (double)x[i];
+    for (int k = 0; k < 8; k++)
+        all += sum[k];
+    return sqrt(all);
+}
+
+/* What limits a shard's gradient: if the shards' are independent, that of a
+ * batch is as long as sqrt(shards) of them (Lin and others 2018).  The sum that
+ * is sent holds what many steps left, and limiting that would lose it. */
+static float limit(const struct ctt_gather *g, const float *grad, float scale)
+{
+    double most = (double)g->how.clip / sqrt(g->shards) / (double)scale;
+    double norm = g->how.clip > 0 ? norm_of(grad, g->n) : 0;
+
+    return norm > most && isfinite(norm) ? (float)(most / norm) * scale : scale;
+}
+
 /* The gradient becomes what there is to send, with the residual; returns 0 if
  * a number of it is not finite. */
 static int add_residual(float *grad, const float *residual, int64_t n,
@@ -188,9 +215,11 @@ static void encode_all(struct ctt_gather *g, uint64_t step, float scale)
 {
     g->used = 0;
     for (int k = 0; k < g->mine; k++) {
+        float *grad = ctt_gather_place(g, k);
+
         g->head[k] = (struct ctt_ternary){ .count = -1 };
-        if (add_residual(ctt_gather_place(g, k), g->residual + k * g->n, g->n,
-                         1 / scale))
+        if (add_residual(grad, g->residual + k * g->n, g->n,
+                         limit(g, grad, 1 / scale)))
             encode(g, k, step);
     }
 }

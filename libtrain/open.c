@@ -170,10 +170,15 @@ out:
 static int open_optim(struct ctt_trainer *t)
 {
     struct ctt_model *m = t->m;
+    int rc;
 
     ctt_model_hold(m);
-    return ctt_optim_open(m->g, t->cfg, &m->constraint, m->w, t->dev,
-                          &t->optim);
+    CTT_TRY(ctt_optim_open(m->g, t->cfg, &m->constraint, m->w, t->dev,
+                           &t->optim));
+    if (ctt_squeeze_is_sparse(&t->shards.how))    /* it has limited each */
+        t->optim->limit = 0;
+out:
+    return rc;
 }
 
 static int open_rows(struct ctt_trainer *t)
@@ -182,6 +187,7 @@ static int open_rows(struct ctt_trainer *t)
     int rc;
 
     CTT_TRY(ctt_squeeze_parse(t->cfg->squeeze, &squeeze));
+    squeeze.clip = t->cfg->clip_norm;
     CTT_TRY(ctt_shards_open(t->m->g, t->cfg->batch / ctt_cfg_shard(t->cfg),
                             &squeeze, t->plan, t->dev, t->comm, &t->shards));
     t->mine = ctt_calloc((size_t)t->shards.mine, sizeof(*t->mine));

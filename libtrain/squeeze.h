@@ -23,6 +23,9 @@ struct ctt_squeeze {
     enum ctt_squeeze_kind kind;
     enum ctt_dtype        type;     /* of what travels: CTT_F32, unless HALF */
     float                 value;
+    float                 clip;     /* the largest norm of the gradient of a
+                                       batch, which sparse shards are limited
+                                       to; 0: none */
 };
 
 /* From the value of --squeeze; NULL: none.  CTT_EINVAL: it is not one. */

@@ -65,7 +65,7 @@ top1() {
     "$build/convtt-infer" --json --split test --observe 0.25,0.5,1 "$1" \
         "$clips" 2> infer.log |
         sed -n 's/.*"seen":.*,"top1":\([0-9.e-]*\).*/\1/p' |
-        awk '{ printf "%s%.1f", NR > 1 ? " " : "", 100 * $1 }
+        awk '{ printf "%s%.1f", (NR > 1 ? " " : ""), 100 * $1 }
              END { print "" }'
 }
 

@@ -241,6 +241,40 @@ static void what_is_not_finite_changes_no_residual(void)
     ctt_gather_close(&g);
 }
 
+/* A limit of the batch's norm shortens a gradient that is too long, and no
+ * other; what residuals have is as it was. */
+static void gradients_are_limited_before(void)
+{
+    struct ctt_squeeze how = { CTT_SQUEEZE_SHARE, CTT_F32, 0.1f, 3 };
+    static float sum[FLOATS], rest[SHARDS * FLOATS];
+    struct ctt_gather g = { 0 };
+    double length[SHARDS] = { 0 };
+
+    CHECK_OK(ctt_gather_open(NULL, &how, SHARDS, FLOATS, &g));
+    fill(&g, 1, 1);
+    for (int i = 0; i < FLOATS; i++)    /* is short: of a length below 1 */
+        g.grad[i] *= 0.01f;
+    CHECK_OK(ctt_gather_run(&g, 1, 1, sum));
+    CHECK_OK(ctt_gather_save(&g, rest));
+    for (int k = 0; k < SHARDS; k++) {
+        static float sent[FLOATS];
+        const uint8_t *code = g.code;
+
+        memset(sent, 0, sizeof(sent));
+        for (int j = 0; j < k; j++)
+            code += g.head[j].bytes;
+        CHECK_OK(ctt_ternary_add(&g.head[k], code, FLOATS, 1, sent));
+        for (int i = 0; i < FLOATS; i++) {
+            double x = (double)sent[i] + (double)rest[k * FLOATS + i];
+
+            length[k] += x * x;
+        }
+        CU_ASSERT(k ? fabs(sqrt(length[k]) - 3 / sqrt(SHARDS)) < 1e-3 :
+                  sqrt(length[k]) > 0.1 && sqrt(length[k]) < 1);
+    }
+    ctt_gather_close(&g);
+}
+
 /* However small the share, and if all are equal, something is sent; of zeros
  * nothing. */
 static void something_is_sent(void)
@@ -511,6 +545,7 @@ int main(void)
         { "a share is met", a_share_is_met },
         { "what is not finite changes no residual",
           what_is_not_finite_changes_no_residual },
+        { "gradients are limited before", gradients_are_limited_before },
         { "something is sent", something_is_sent },
         { "dense gradients have room", dense_gradients_have_room },
         { "too large a sum changes no residual",
