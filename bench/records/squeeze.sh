@@ -64,9 +64,9 @@ wait
 top1() {
     "$build/convtt-infer" --json --split test --observe 0.25,0.5,1 "$1" \
         "$clips" 2> infer.log |
-        sed -n 's/.*"seen":.*,"top1":\([0-9.e-]*\).*/\1/p' |
-        awk '{ printf "%s%.1f", (NR > 1 ? " " : ""), 100 * $1 }
-             END { print "" }'
+        grep -o '"seen":[^,]*,"clips":[0-9]*,"top1":[0-9.e-]*' |
+        awk -F: '{ printf "%s%.2f", (NR > 1 ? " " : ""), 100 * $NF }
+                 END { print "" }'
 }
 
 for o in ${OPTIMISERS:-sgd adam}; do
@@ -93,7 +93,7 @@ awk '{ k = $1 " " $2
                k = order[r]; split(k, w, " ")
                printf "%-6s %-16s %5d %6.2f%%", w[1], w[2], n[k], sent[k] / n[k]
                for (i = 4; i <= 6; i++)
-                   printf "   %5.1f (%.1f-%.1f)", sum[k, i] / n[k], low[k, i],
+                   printf " %6.2f (%.2f-%.2f)", sum[k, i] / n[k], low[k, i],
                           high[k, i]
                print ""
            } }' rows.txt
