@@ -209,9 +209,9 @@ const struct ctt_opt ctt_train_opts[] = {
     { "squeeze", CTT_STRING, FIELD(squeeze), "none", "what is sent of the "
       "gradients of shards: bf16, fp16: 16-bit numbers, each sum rounded; "
       "share=P: this share of the values of each, those of largest magnitude, "
-      "as their mean magnitude with a sign, and the rest is kept for later; "
-      "threshold=T: values of magnitude T or more as T with a sign, and the "
-      "rest is kept; none: all; fp16 needs the loss scale of --amp",
+      "rounded to powers of two of one number, and the rest is kept for later; "
+      "threshold=T: values of magnitude T or more, as T, 2T, 4T and so on, and "
+      "the rest is kept; none: all; fp16 needs the loss scale of --amp",
       .arg = "none|bf16|fp16|share=P|threshold=T", .section = "Optimiser",
       .tags = STEP | TRAINER | QUIET },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",

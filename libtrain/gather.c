@@ -14,7 +14,7 @@ enum { SAMPLE = 1 << 14,    /* numbers by which a share is met */
 /* No code is longer. */
 static int64_t longest(int64_t n)
 {
-    return ctt_ternary_room(n, n);
+    return ctt_powers_room(n, n);
 }
 
 int64_t ctt_gather_bytes(int64_t n, int mine)
@@ -28,7 +28,7 @@ static int64_t expected(const struct ctt_gather *g)
 {
     double share = g->how.kind == CTT_SQUEEZE_SHARE ? (double)g->how.value
                                                     : 0.01;
-    int64_t bytes = ctt_ternary_room(g->n, (int64_t)(share * (double)g->n));
+    int64_t bytes = ctt_powers_room(g->n, (int64_t)(share * (double)g->n));
 
     return g->mine * 4 * bytes;
 }
@@ -180,34 +180,29 @@ static int64_t find_larger(const float *x, int64_t n, float limit, int32_t *at)
     return count;
 }
 
-static float mean_magnitude(const float *x, const int32_t *at, int64_t count)
-{
-    double sum = 0;
-
-    for (int64_t i = 0; i < count; i++)
-        sum += fabsf(x[at[i]]);
-    return count ? (float)(sum / (double)count) : 0;
-}
-
-/* Writes the code of shard k and leaves what it does not have in grad. */
+/* Writes the code of shard k and leaves what it does not have in grad.  What is
+ * sent of a number from 1 to 2 times the least is the least with a threshold,
+ * and the middle with a share; of a larger one so many times it. */
 static void encode(struct ctt_gather *g, int k, uint64_t step)
 {
-    struct ctt_ternary *t = &g->head[k];
-    float *x = ctt_gather_place(g, k), value = g->how.value;
+    struct ctt_powers *t = &g->head[k];
+    float *x = ctt_gather_place(g, k), least = g->how.value;
     int shard = ctt_comm_place(g->comm)->rank * g->mine + k;
     int by_share = g->how.kind == CTT_SQUEEZE_SHARE;
     int64_t count;
 
     if (by_share)
-        value = least_of_share(g, x, ctt_key(step, (uint64_t)shard));
-    count = find_larger(x, g->n, value, g->at);
-    if (by_share)
-        value = mean_magnitude(x, g->at, count);
-    ctt_ternary_encode(g->at, count, g->n, x, g->code + g->used, t);
-    t->value = value;
+        least = least_of_share(g, x, ctt_key(step, (uint64_t)shard));
+    count = find_larger(x, g->n, least, g->at);
+    ctt_powers_encode(g->at, count, g->n, x, least, g->code + g->used, t);
+    t->value = by_share ? 1.5f * least : least;
     g->used += t->bytes;
-    for (int64_t i = 0; i < count; i++)
-        x[g->at[i]] -= copysignf(value, x[g->at[i]]);
+    for (int64_t i = 0; i < count; i++) {
+        float *y = x + g->at[i];
+
+        *y -= copysignf((float)(1 << ctt_powers_of(fabsf(*y), least)) *
+                        t->value, *y);
+    }
 }
 
 /* count is -1 where a gradient is not finite. */
@@ -217,7 +212,7 @@ static void encode_all(struct ctt_gather *g, uint64_t step, float scale)
     for (int k = 0; k < g->mine; k++) {
         float *grad = ctt_gather_place(g, k);
 
-        g->head[k] = (struct ctt_ternary){ .count = -1 };
+        g->head[k] = (struct ctt_powers){ .count = -1 };
         if (add_residual(grad, g->residual + k * g->n, g->n,
                          limit(g, grad, 1 / scale)))
             encode(g, k, step);
@@ -293,7 +288,7 @@ static int add_all(const struct ctt_gather *g, int64_t each, float scale,
     for (int s = 0; s < g->shards; s++) {
         if (s % g->mine == 0)
             code = g->codes + s / g->mine * each;
-        CTT_TRY(ctt_ternary_add(&g->heads[s], code, g->n, scale, sum));
+        CTT_TRY(ctt_powers_add(&g->heads[s], code, g->n, scale, sum));
         code += g->heads[s].bytes;
     }
 out:

@@ -11,12 +11,13 @@ enum ctt_squeeze_kind {
     CTT_SQUEEZE_NONE,       /* all bits */
     CTT_SQUEEZE_HALF,       /* 16-bit numbers: each sum of the tree, and what it
                                begins with, is rounded */
-    CTT_SQUEEZE_THRESHOLD,  /* what is `value` or more, as -value or value; the
-                               rest is kept for later (Strom 2015) */
+    CTT_SQUEEZE_THRESHOLD,  /* what is `value` or more, as `value` or 2, 4, ..
+                               times it, with a sign; the rest is kept for later
+                               (Strom 2015, who only sends `value`; but then
+                               large gradients pile up) */
     CTT_SQUEEZE_SHARE,      /* this share of the values, those of largest
-                               magnitude, as their mean magnitude with a sign;
-                               the rest is kept for later (Sattler and others
-                               2019) */
+                               magnitude, in the same way (Lin and others 2018,
+                               who send floats) */
 };
 
 struct ctt_squeeze {

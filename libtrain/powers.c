@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ternary.c: writes and reads the code of sparse signs. */
-#include "libtrain/ternary.h"
+ * powers.c: writes and reads the code of sparse powers of two. */
+#include "libtrain/powers.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,11 +18,11 @@ static int low_bits(int64_t n, int64_t count)
     return gap < 1 ? 0 : 1 + (int)floor(log2(gap));
 }
 
-int64_t ctt_ternary_room(int64_t n, int64_t count)
+int64_t ctt_powers_room(int64_t n, int64_t count)
 {
     int low = low_bits(n, count);
 
-    return ((n >> low) + count * (low + 2)) / 8 + 1;
+    return ((n >> low) + count * (low + 3 + CTT_POWERS_MOST)) / 8 + 1;
 }
 
 /* ---- bits, the lowest of a byte first ---- */
@@ -43,19 +43,37 @@ static void put(struct bits *b, uint64_t x, int n)
     }
 }
 
-static void put_gap(struct bits *b, uint32_t gap, int low, int minus)
+/* So many ones, and a zero. */
+static void put_unary(struct bits *b, uint32_t ones)
 {
-    uint32_t ones = gap >> low;
-
     for (; ones >= 32; ones -= 32)
         put(b, 0xffffffffu, 32);
     put(b, (1ull << ones) - 1, (int)ones + 1);
-    put(b, (gap & ((1u << low) - 1)) | (uint64_t)minus << low, low + 1);
 }
 
-void ctt_ternary_encode(const int32_t *at, int64_t count, int64_t n,
-                        const float *from, uint8_t *code,
-                        struct ctt_ternary *t)
+static void put_number(struct bits *b, uint32_t gap, int low, int power,
+                       int minus)
+{
+    put_unary(b, gap >> low);
+    put(b, gap & ((1u << low) - 1), low);
+    put_unary(b, (uint32_t)power);
+    put(b, (uint64_t)minus, 1);
+}
+
+int ctt_powers_of(float magnitude, float least)
+{
+    int power = 0;
+
+    while (power < CTT_POWERS_MOST && magnitude >= 2 * least) {
+        magnitude /= 2;
+        power++;
+    }
+    return power;
+}
+
+void ctt_powers_encode(const int32_t *at, int64_t count, int64_t n,
+                       const float *from, float least, uint8_t *code,
+                       struct ctt_powers *t)
 {
     struct bits b = { .to = code };
     int32_t next = 0;
@@ -63,7 +81,10 @@ void ctt_ternary_encode(const int32_t *at, int64_t count, int64_t n,
     t->count = count;
     t->low = low_bits(n, count);
     for (int64_t i = 0; i < count; i++) {
-        put_gap(&b, (uint32_t)(at[i] - next), t->low, from[at[i]] < 0);
+        float x = from[at[i]];
+
+        put_number(&b, (uint32_t)(at[i] - next), t->low,
+                   ctt_powers_of(fabsf(x), least), x < 0);
         next = at[i] + 1;
     }
     if (b.n)
@@ -86,38 +107,50 @@ static int one_bit(struct reader *r)
     return bit;
 }
 
-/* Returns -1 if the code ends before. */
-static int64_t get_gap(struct reader *r, int low, int *minus)
+/* Ones before a zero; -1 if the code ends before. */
+static int64_t get_unary(struct reader *r)
 {
-    int64_t gap = 0;
+    int64_t ones = 0;
 
     while (r->at < r->bits && one_bit(r))
-        gap++;
-    if (r->at + low + 1 > r->bits)
+        ones++;
+    return r->at < r->bits ? ones : -1;
+}
+
+/* Returns the gap, or -1 if the code ends before or is wrong; *by: the number,
+ * of which value is one. */
+static int64_t get_number(struct reader *r, int low, float *by)
+{
+    int64_t gap = get_unary(r), power;
+
+    if (gap < 0 || r->at + low > r->bits)
         return -1;
     gap <<= low;
     for (int k = 0; k < low; k++)
         gap |= (int64_t)one_bit(r) << k;
-    *minus = one_bit(r);
+    power = get_unary(r);
+    if (power < 0 || power > CTT_POWERS_MOST)
+        return -1;
+    *by = (float)(1 << power) * (one_bit(r) ? -1 : 1);
     return gap;
 }
 
-int ctt_ternary_add(const struct ctt_ternary *t, const uint8_t *code,
-                    int64_t n, float scale, float *to)
+int ctt_powers_add(const struct ctt_powers *t, const uint8_t *code, int64_t n,
+                   float scale, float *to)
 {
     struct reader r = { .code = code, .bits = t->bytes * 8 };
-    const float add[2] = { scale * t->value, -scale * t->value };
     int64_t next = 0;
-    int minus, rc = 0;
+    float by;
+    int rc = 0;
 
     CTT_CHECK(t->low >= 0 && t->low < 32, CTT_EFORMAT, "a squeezed gradient "
               "is damaged");
     for (int64_t i = 0; i < t->count; i++) {
-        int64_t gap = get_gap(&r, t->low, &minus);
+        int64_t gap = get_number(&r, t->low, &by);
 
         CTT_CHECK(gap >= 0 && gap < n - next, CTT_EFORMAT,
                   "a squeezed gradient is damaged");
-        to[next + gap] += add[minus];
+        to[next + gap] += scale * (by * t->value);
         next += gap + 1;
     }
 out:

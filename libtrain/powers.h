@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * powers.h: an array whose numbers are 0 or a sign times value times a power of
+ * two, as bits: of each number that is not 0 the gap since the one before, in a
+ * Golomb code of a power of two (Rice and Plaunt 1971; of gradients: Sattler and
+ * others 2019), its power in unary, and its sign. */
+#ifndef CTT_POWERS_H
+#define CTT_POWERS_H
+
+#include "net/ctt.h"
+
+enum { CTT_POWERS_MOST = 15 };    /* powers from 0 */
+
+struct ctt_powers {
+    float   value;
+    int32_t low;         /* bits of a gap that are written as they are */
+    int64_t count;       /* numbers that are not 0 */
+    int64_t bytes;       /* of code */
+};
+
+/* The largest number of bytes that the code of `count` numbers among n has. */
+int64_t ctt_powers_room(int64_t n, int64_t count);
+
+/* How often two fits into magnitude / least, which are above 0: at most
+ * CTT_POWERS_MOST. */
+int  ctt_powers_of(float magnitude, float least);
+
+/* at: rising positions below n of `count` numbers, of which those below 0 in
+ * from[n] have the sign -, and the power that ctt_powers_of() says of them.
+ * code: as many bytes as ctt_powers_room() says.  Fills all of t but value. */
+void ctt_powers_encode(const int32_t *at, int64_t count, int64_t n,
+                       const float *from, float least, uint8_t *code,
+                       struct ctt_powers *t);
+
+/* Adds scale * number to to[n].  CTT_EFORMAT: the code does not have t->count
+ * numbers below position n in t->bytes; to[] may have some of them then. */
+int  ctt_powers_add(const struct ctt_powers *t, const uint8_t *code, int64_t n,
+                    float scale, float *to);
+
+#endif
