@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * powers.h: an array whose numbers are 0 or a sign times value times a power of
  * two, as bits: of each number that is not 0 the gap since the one before, in a
- * Golomb code of a power of two (Rice and Plaunt 1971; of gradients: Sattler and
- * others 2019), its power in unary, and its sign. */
+ * Golomb code of a power of two (Rice and Plaunt 1971; of gradients: Sattler
+ * and others 2019), its power in unary, and its sign. */
 #ifndef CTT_POWERS_H
 #define CTT_POWERS_H
 

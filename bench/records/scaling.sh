@@ -13,8 +13,8 @@
 # gets.  SQUEEZE="none": how gradients travel, none or bf16; what sparse ones
 # compute is not simulated.
 # "Alike": all ranks are as fast.  Else they wait for the slowest: its step is
-# the mean largest one of R draws from a lognormal distribution with the mean and
-# deviation of the logarithms measured.
+# the mean largest one of R draws from a lognormal distribution with the mean
+# and deviation of the logarithms measured.
 # All-to-all and all-gather are rings of R - 1 messages, which is what Open MPI
 # chooses for long ones.  A rank's row of losses, 1 KB a shard, is left out.
 set -u
@@ -82,10 +82,10 @@ row() {     # RANKS BATCH RATE HOW FULL: FULL is the time of one rank's batch
     awk -v r="$1" -v b="$2" -v g="$3" -v how="$4" -v own="$own" \
         -v most="$most" -v ms="$ms" -v dev="$dev" -v full="$5" 'BEGIN {
         all = most + ms / 1e3
-        printf "| %d | %d | %g | %s | %.3f | %.3f | %.2f | %.1f%% | %.1f%% |%s\n",
-            r, b, 8 * g, how, own, most, ms, 100 * full / (own + ms / 1e3),
-            100 * full / all,
-            (r > 1 ? " simulated" : "") }'
+        printf "| %d | %d | %g | %s | %.3f | %.3f | %.2f |", r, b, 8 * g, how,
+            own, most, ms
+        printf " %.1f%% | %.1f%% |%s\n", 100 * full / (own + ms / 1e3),
+            100 * full / all, (r > 1 ? " simulated" : "") }'
 }
 
 case " ${SQUEEZE:-} " in
