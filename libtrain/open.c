@@ -175,8 +175,7 @@ static int open_optim(struct ctt_trainer *t)
     ctt_model_hold(m);
     CTT_TRY(ctt_optim_open(m->g, t->cfg, &m->constraint, m->w, t->dev,
                            &t->optim));
-    if (ctt_squeeze_is_sparse(&t->shards.how))    /* it has limited each */
-        t->optim->limit = 0;
+    t->optim->limited = ctt_squeeze_is_sparse(&t->shards.how);
 out:
     return rc;
 }

@@ -210,7 +210,6 @@ int ctt_optim_open(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     o->cfg = cfg;
     o->dev = dev;
     o->type = ctt_amp_type(cfg);
-    o->limit = cfg->clip_norm;
     o->weights = o->flat.n = g->weights;
     CTT_TRY(find_trained(g, o, -1, &o->flat.how));
     CTT_TRY(find_paces(g, o));
@@ -379,7 +378,8 @@ static int update(struct ctt_optim *o, const struct ctt_pace *p, double by,
 int ctt_optim_step(struct ctt_optim *o, double norm, double scale, double lr)
 {
     const struct ctt_pace all = { 1, o->flat.how };
-    double limit = (double)o->limit, length = norm / scale;
+    double limit = o->limited ? 0 : (double)o->cfg->clip_norm;
+    double length = norm / scale;
     double by = (limit > 0 && length > limit ? limit / length : 1) / scale;
     int rc = 0;
 

@@ -25,8 +25,7 @@ struct ctt_optim {
     struct ctt_stretch *shared;   /* flat.shared */
     void            *w16;      /* 16-bit copy for mixed precision, or NULL */
     float           *average;  /* of the weights, or NULL without --ema */
-    float            limit;    /* norm that gradients are scaled down to: that
-                                  of --clip-norm; 0: none */
+    int              limited;  /* 1: --clip-norm has been applied before */
     int64_t          weights, t;    /* t: updates so far */
 };
 
