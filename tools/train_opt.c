@@ -241,7 +241,7 @@ static const struct ctt_chapter chapters[] = {
       "each says where it is and all end. --folds, --doctor and "
       "--amp-plan are for one process.\n\n"
       "On a slow network --squeeze=bf16 halves what is sent, and "
-      "--squeeze=share=0.003 leaves about 0.4% of it with 8 shards: of each "
+      "--squeeze=share=0.003 leaves about 0.5% of it with 8 shards: of each "
       "shard's gradient the largest values are sent, roughly, and what is "
       "not sent is added to the shard's next gradient. The "
       "result is another one, but the same for every number of processes; one "

@@ -15,8 +15,8 @@
 # "Alike": all ranks are as fast.  Else they wait for the slowest: its step is
 # the mean largest one of R draws from a lognormal distribution with the mean
 # and deviation of the logarithms measured.
-# All-to-all and all-gather are rings of R - 1 messages, which is what Open MPI
-# chooses for long ones.  A rank's row of losses, 1 KB a shard, is left out.
+# All-to-all and all-gather are rings of R - 1 messages.  A rank's row of
+# losses, 1 KB a shard, is left out.
 set -u
 # shellcheck source=bench/records/common.sh
 . "$(dirname "$0")/common.sh"
