@@ -134,9 +134,8 @@ static int size(struct bench *b, int64_t floats)
     int rc;
 
     b->floats = floats;
-    CTT_TRY(ctt_exchange_open(b->comm, b->how.type == CTT_BF16 ? CTT_JOIN_BF16 :
-                              b->how.type == CTT_F16 ? CTT_JOIN_F16 :
-                              CTT_JOIN_SUM, floats, &b->x));
+    CTT_TRY(ctt_exchange_open(b->comm, ctt_join_of(b->how.type), floats,
+                              &b->x));
     if (ctt_squeeze_is_sparse(&b->how))
         CTT_TRY(ctt_gather_open(b->comm, &b->how, b->x.ranks, floats,
                                 &b->gather));
@@ -215,8 +214,9 @@ out:
 int main(int argc, char **argv)
 {
     static struct bench b;
-    int rc = argc > 0 ? start(argv, &b) : 0;
+    int rc = start(argv, &b);
 
+    (void)argc;
     if (rc < 0)
         fprintf(stderr, "bench_comm: %s\n", ctt_errmsg());
     if (rc < 0 && b.comm)

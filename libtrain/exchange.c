@@ -2,7 +2,6 @@
  * exchange.c: each rank gets one slice of what all have, adds these in the
  * order of the tree and tells the sum. */
 #include "libtrain/exchange.h"
-#include "net/half.h"
 
 #include <string.h>
 

@@ -5,10 +5,19 @@
 #define CTT_EXCHANGE_H
 
 #include "comm/comm.h"
+#include "net/half.h"
 
 /* How two branches of the tree become one: their sum, in 16 bits rounded, or
  * their mean. */
 enum ctt_join { CTT_JOIN_SUM, CTT_JOIN_BF16, CTT_JOIN_F16, CTT_JOIN_MEAN };
+
+/* The sum of floats or of 16-bit numbers. */
+static inline enum ctt_join ctt_join_of(enum ctt_dtype type)
+{
+    assert(ctt_is_float_type(type));
+    return type == CTT_BF16 ? CTT_JOIN_BF16 :
+           type == CTT_F16 ? CTT_JOIN_F16 : CTT_JOIN_SUM;
+}
 
 struct ctt_exchange {
     struct ctt_comm *comm;

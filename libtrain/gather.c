@@ -183,31 +183,29 @@ static int64_t find_larger(const float *x, int64_t n, float limit, int32_t *at)
 /* Writes the code of shard k and leaves what it does not have in grad.  What is
  * sent of a number from 1 to 2 times the least is the least with a threshold,
  * and the middle with a share; of a larger one so many times it. */
-static void encode(struct ctt_gather *g, int k, uint64_t step)
+static int encode(struct ctt_gather *g, int k, uint64_t step)
 {
     struct ctt_powers *t = &g->head[k];
     float *x = ctt_gather_place(g, k), least = g->how.value;
     int shard = ctt_comm_place(g->comm)->rank * g->mine + k;
     int by_share = g->how.kind == CTT_SQUEEZE_SHARE;
+    uint8_t *code = g->code + g->used;
     int64_t count;
 
     if (by_share)
         least = least_of_share(g, x, ctt_key(step, (uint64_t)shard));
     count = find_larger(x, g->n, least, g->at);
-    ctt_powers_encode(g->at, count, g->n, x, least, g->code + g->used, t);
+    ctt_powers_encode(g->at, count, g->n, x, least, code, t);
     t->value = by_share ? 1.5f * least : least;
     g->used += t->bytes;
-    for (int64_t i = 0; i < count; i++) {
-        float *y = x + g->at[i];
-
-        *y -= copysignf((float)(1 << ctt_powers_of(fabsf(*y), least)) *
-                        t->value, *y);
-    }
+    return ctt_powers_add(t, code, g->n, -1, x);
 }
 
 /* count is -1 where a gradient is not finite. */
-static void encode_all(struct ctt_gather *g, uint64_t step, float scale)
+static int encode_all(struct ctt_gather *g, uint64_t step, float scale)
 {
+    int rc = 0;
+
     g->used = 0;
     for (int k = 0; k < g->mine; k++) {
         float *grad = ctt_gather_place(g, k);
@@ -215,8 +213,10 @@ static void encode_all(struct ctt_gather *g, uint64_t step, float scale)
         g->head[k] = (struct ctt_powers){ .count = -1 };
         if (add_residual(grad, g->residual + k * g->n, g->n,
                          limit(g, grad, 1 / scale)))
-            encode(g, k, step);
+            CTT_TRY(encode(g, k, step));
     }
+out:
+    return rc;
 }
 
 /* ---- what all send ---- */
@@ -316,7 +316,7 @@ int ctt_gather_run(struct ctt_gather *g, uint64_t step, float scale,
     int64_t each;
     int rc;
 
-    encode_all(g, step, scale);
+    CTT_TRY(encode_all(g, step, scale));
     CTT_TRY(tell_heads(g));
     if (rc == 0) {
         for (int64_t i = 0; i < g->n; i++)

@@ -7,8 +7,8 @@
 #define CTT_GATHER_H
 
 #include "comm/comm.h"
-#include "libtrain/squeeze.h"
 #include "libtrain/powers.h"
+#include "libtrain/squeeze.h"
 
 struct ctt_gather {
     struct ctt_comm    *comm;
@@ -18,7 +18,7 @@ struct ctt_gather {
     float              *grad, *residual; /* [mine][n] */
     float              *sample;
     int32_t            *at;              /* [n]: positions of a shard */
-    struct ctt_powers *head, *heads;    /* of mine; of all shards */
+    struct ctt_powers  *head, *heads;    /* of mine; of all shards */
     uint8_t            *code, *codes;    /* of mine; of all ranks, each as long
                                             as the longest */
     int64_t             used, room;      /* bytes in code; of codes */

@@ -146,3 +146,15 @@ out:
         undone = ctt_shards_undo(&t->shards, w);
     return rc < 0 ? rc : undone < 0 ? undone : none;
 }
+
+void ctt_trainer_tell_sent(const struct ctt_trainer *t)
+{
+    char line[128];
+
+    if (t->shards.how.kind == CTT_SQUEEZE_NONE || t->at.step == t->first)
+        return;
+    snprintf(line, sizeof(line), "--squeeze=%s: %.2f%% of the bytes of "
+             "--squeeze=none", t->cfg->squeeze,
+             100 * ctt_shards_sent(&t->shards));
+    ctt_trainer_say(t, line);
+}

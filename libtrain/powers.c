@@ -60,7 +60,7 @@ static void put_number(struct bits *b, uint32_t gap, int low, int power,
     put(b, (uint64_t)minus, 1);
 }
 
-int ctt_powers_of(float magnitude, float least)
+static int power_of(float magnitude, float least)
 {
     int power = 0;
 
@@ -84,7 +84,7 @@ void ctt_powers_encode(const int32_t *at, int64_t count, int64_t n,
         float x = from[at[i]];
 
         put_number(&b, (uint32_t)(at[i] - next), t->low,
-                   ctt_powers_of(fabsf(x), least), x < 0);
+                   power_of(fabsf(x), least), x < 0);
         next = at[i] + 1;
     }
     if (b.n)

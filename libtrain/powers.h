@@ -20,13 +20,11 @@ struct ctt_powers {
 /* The largest number of bytes that the code of `count` numbers among n has. */
 int64_t ctt_powers_room(int64_t n, int64_t count);
 
-/* How often two fits into magnitude / least, which are above 0: at most
- * CTT_POWERS_MOST. */
-int  ctt_powers_of(float magnitude, float least);
-
-/* at: rising positions below n of `count` numbers, of which those below 0 in
- * from[n] have the sign -, and the power that ctt_powers_of() says of them.
- * code: as many bytes as ctt_powers_room() says.  Fills all of t but value. */
+/* at: rising positions below n of `count` numbers of from[n], of magnitude
+ * `least`, above 0, or more.  What is written of each is its sign and how often
+ * it can be halved before it is below twice the least, at most CTT_POWERS_MOST
+ * times.  code: as many bytes as ctt_powers_room() says.  Fills all of t but
+ * value. */
 void ctt_powers_encode(const int32_t *at, int64_t count, int64_t n,
                        const float *from, float least, uint8_t *code,
                        struct ctt_powers *t);

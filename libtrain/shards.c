@@ -115,15 +115,14 @@ out:
 
 static int open_tree(struct ctt_shards *s, struct ctt_comm *comm)
 {
-    enum ctt_join join = s->how.type == CTT_F32 ? CTT_JOIN_SUM :
-                         s->how.type == CTT_BF16 ? CTT_JOIN_BF16 : CTT_JOIN_F16;
     int rc = 0;
 
     for (int l = 0; 1 << l < s->mine; l++)
         CTT_TRY(room(s, s->weights, s->how.type, &s->sum[l]));
     if (s->how.kind == CTT_SQUEEZE_HALF)
         CTT_TRY(room(s, s->weights, s->how.type, &s->half));
-    CTT_TRY(ctt_exchange_open(comm, join, s->weights, &s->sums));
+    CTT_TRY(ctt_exchange_open(comm, ctt_join_of(s->how.type), s->weights,
+                              &s->sums));
 out:
     return rc;
 }

@@ -19,39 +19,6 @@ static const struct ctt_task_kind *const tasks[] = {
     [CTT_BOTH] = &ctt_recognise_task,
 };
 
-/* *out: the residuals of all ranks on the one that writes them, else NULL. */
-static int bring_residuals(struct ctt_trainer *t, int64_t count, float **out)
-{
-    int rc = 0;
-
-    if (t->cfg->checkpoint) {
-        *out = ctt_calloc((size_t)count, sizeof(**out));
-        CTT_TRY(*out ? 0 : CTT_ENOMEM);
-    }
-    CTT_TRY(ctt_gather_save(&t->shards.gather, *out));
-out:
-    return rc;
-}
-
-static int checkpoint(struct ctt_trainer *t)
-{
-    int64_t residuals = ctt_gather_residuals(&t->shards.gather);
-    float *rest = NULL;
-    int rc = 0;
-
-    if (t->saves && residuals)
-        CTT_TRY(bring_residuals(t, residuals, &rest));
-    if (!t->cfg->checkpoint)
-        goto out;
-    CTT_TRY(ctt_optim_pull(t->optim));
-    CTT_TRY(ctt_checkpoint_save(t->cfg->checkpoint, t->m, t->cfg, t->data,
-                                t->val, t->optim, &t->at, t->best, &rest,
-                                residuals));
-out:
-    ctt_free(rest);
-    return rc;
-}
-
 /* ---- an epoch ---- */
 
 static double average(double sum, double of)
@@ -303,11 +270,11 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
         begin = now;
         CTT_TRY(after_batch(t, why));
         if (*why != GOES_ON || (every && t->at.step % every == 0))
-            CTT_TRY(checkpoint(t));
+            CTT_TRY(ctt_trainer_save(t));
     }
     if (rc == CTT_ESTOP) {    /* while the loader decoded */
         *why = STOPPED;
-        CTT_TRY(checkpoint(t));
+        CTT_TRY(ctt_trainer_save(t));
     }
 out:
     return rc < 0 ? rc : 0;
@@ -405,7 +372,7 @@ static int loop(struct ctt_trainer *t, struct ctt_result *result)
             why = STOPPED;
         if (why != LIMIT && (!t->cfg->checkpoint_every || rc == 1 ||
                              is_paused(t)))
-            CTT_TRY(checkpoint(t));
+            CTT_TRY(ctt_trainer_save(t));
     }
     rc = 0;
     result->stopped = why == STOPPED;
@@ -416,24 +383,11 @@ out:
     return rc;
 }
 
-/* Says how few bytes --squeeze has sent. */
-static void tell_sent(const struct ctt_trainer *t)
-{
-    char line[128];
-
-    if (t->shards.how.kind == CTT_SQUEEZE_NONE || t->at.step == t->first)
-        return;
-    snprintf(line, sizeof(line), "--squeeze=%s: %.2f%% of the bytes of "
-             "--squeeze=none", t->cfg->squeeze,
-             100 * ctt_shards_sent(&t->shards));
-    ctt_trainer_say(t, line);
-}
-
 static int finish(struct ctt_trainer *t, struct ctt_result *r)
 {
     int rc = 0;
 
-    tell_sent(t);
+    ctt_trainer_tell_sent(t);
 
     r->best_epoch = (int)t->at.best_epoch;
     r->val = t->at.val;

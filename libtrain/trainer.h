@@ -74,6 +74,13 @@ struct ctt_batch;
 int  ctt_trainer_gradient(struct ctt_trainer *t, struct ctt_batch *b,
                           struct ctt_turn *turn, double *scale);
 
+/* Says how few bytes of gradients --squeeze has sent. */
+void ctt_trainer_tell_sent(const struct ctt_trainer *t);
+
+/* save.c: writes the checkpoint, if there is to be one; all ranks come to
+ * it. */
+int  ctt_trainer_save(struct ctt_trainer *t);
+
 /* dsd.c: dense-sparse-dense training (Han and others 2017): the change of
  * cfg->dsd, whose struct c is filled, and the factor of the learning rate of a
  * step.  CTT_EINVAL if so many steps leave a phase without any. */
