@@ -126,6 +126,27 @@ int ctt_comm_trade(struct ctt_comm *c, const void *from, void *to, int64_t each)
     return rc;
 }
 
+int ctt_comm_send(struct ctt_comm *c, int to, const void *p, int64_t n)
+{
+    return of(c)->kind->send(to, p, n);
+}
+
+int ctt_comm_take(struct ctt_comm *c, int from, void *p, int64_t n)
+{
+    return of(c)->kind->take(from, p, n);
+}
+
+int ctt_comm_wait(struct ctt_comm *c, int *from)
+{
+    int rc;
+
+    c = of(c);
+    c->calls++;
+    rc = c->kind->wait(from);
+    c->calls++;
+    return rc;
+}
+
 int64_t ctt_comm_calls(const struct ctt_comm *c)
 {
     return of(c)->calls;

@@ -43,6 +43,16 @@ int  ctt_comm_tell(struct ctt_comm *c, const void *mine, int64_t n, void *all);
 int  ctt_comm_trade(struct ctt_comm *c, const void *from, void *to,
                     int64_t each);
 
+/* A message of n bytes between two ranks, at most one each way at a time; n: a
+ * multiple of CTT_COMM_UNIT.  Both begin and return at once.  send: p must stay
+ * as it is until something has been taken from that rank, or the comm is
+ * closed.  wait: until one of those that are to be taken is there; *from: of
+ * which rank. */
+enum { CTT_COMM_UNIT = 64 };
+int  ctt_comm_send(struct ctt_comm *c, int to, const void *p, int64_t n);
+int  ctt_comm_take(struct ctt_comm *c, int from, void *p, int64_t n);
+int  ctt_comm_wait(struct ctt_comm *c, int *from);
+
 /* Divides the processors that this process may use among the ranks of its
  * machine that may use the same ones.  *threads: if it is 0, how many this rank
  * has then, at least one.  bind: it may use no others from now on, unless
@@ -50,8 +60,8 @@ int  ctt_comm_trade(struct ctt_comm *c, const void *from, void *to,
  * does nothing.  All ranks must come to it. */
 int  ctt_comm_share(struct ctt_comm *c, int bind, int *threads);
 
-/* How many calls of tell and trade have begun and ended, together: odd while
- * one of them waits.  Any thread may ask. */
+/* How many calls of tell, trade and wait have begun and ended, together: odd
+ * while one of them waits.  Any thread may ask. */
 int64_t ctt_comm_calls(const struct ctt_comm *c);
 
 /* Ends all ranks, this one included, with status 1, wherever they are.  With

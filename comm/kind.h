@@ -12,6 +12,9 @@ struct ctt_comm_kind {
     int  (*open)(struct ctt_comm_place *out);
     int  (*tell)(const void *mine, int64_t n, void *all);
     int  (*trade)(const void *from, void *to, int64_t each);
+    int  (*send)(int to, const void *p, int64_t n);
+    int  (*take)(int from, void *p, int64_t n);
+    int  (*wait)(int *from);
     void (*end_all)(void);
     void (*close)(void);
 };

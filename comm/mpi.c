@@ -2,11 +2,24 @@
  * mpi.c: the module convtt-mpi.so: ranks that MPI connects, by MPI 3.0.  All
  * its calls come from the thread that opened it (MPI_THREAD_FUNNELED). */
 #include "comm/kind.h"
+#include "net/clock.h"
 #include "net/module.h"
 
+#include <limits.h>
 #include <mpi.h>
+#include <time.h>
 
 static int world_ranks;
+
+/* Messages between two ranks: of each rank that which goes to it and that which
+ * comes from it, or MPI_REQUEST_NULL. */
+static MPI_Request *going, *coming;
+static MPI_Datatype unit;    /* CTT_COMM_UNIT bytes */
+
+/* A wait looks this long without a break, as the time between two steps of a
+ * server is short, and then sleeps between looks: processors may be few. */
+#define LOOKS 1e-3
+enum { SLEEP = 50000 };    /* nanoseconds */
 
 /* An error of the module's, in MPI's words. */
 static int check(const char *what, int status)
@@ -60,6 +73,29 @@ out:
     return rc;
 }
 
+static int open_messages(int ranks)
+{
+    int rc = 0;
+
+    going = ctt_calloc((size_t)ranks, sizeof(MPI_Request));
+    coming = ctt_calloc((size_t)ranks, sizeof(MPI_Request));
+    CTT_TRY(going && coming ? 0 : CTT_ENOMEM);
+    for (int r = 0; r < ranks; r++)
+        going[r] = coming[r] = MPI_REQUEST_NULL;
+    CTT_TRY(check("MPI_Type_contiguous",
+                  MPI_Type_contiguous(CTT_COMM_UNIT, MPI_BYTE, &unit)));
+    CTT_TRY(check("MPI_Type_commit", MPI_Type_commit(&unit)));
+out:
+    return rc;
+}
+
+static void close_messages(void)
+{
+    ctt_free(going);
+    ctt_free(coming);
+    going = coming = NULL;
+}
+
 static int open_mpi(struct ctt_comm_place *p)
 {
     int was = 0, level = 0, rc = 0;
@@ -71,8 +107,12 @@ static int open_mpi(struct ctt_comm_place *p)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     rc = place(p);
     world_ranks = p->ranks;
-    if (rc < 0)
+    if (rc >= 0)
+        rc = open_messages(p->ranks);
+    if (rc < 0) {
+        close_messages();
         MPI_Finalize();
+    }
 out:
     return rc;
 }
@@ -146,6 +186,63 @@ static int trade(const void *from, void *to, int64_t each)
     return in_pieces(trade_piece, from, to, each);
 }
 
+/* A send to a rank that has answered the last one is at its end. */
+static int finish(MPI_Request *r)
+{
+    return check("MPI_Wait", MPI_Wait(r, MPI_STATUS_IGNORE));
+}
+
+static int units(int64_t n, int *out)
+{
+    int rc = 0;
+
+    CTT_CHECK(n % CTT_COMM_UNIT == 0 && n / CTT_COMM_UNIT <= INT_MAX,
+              CTT_EINVAL, "a message of %lld bytes", (long long)n);
+    *out = (int)(n / CTT_COMM_UNIT);
+out:
+    return rc;
+}
+
+static int send_to(int to, const void *p, int64_t n)
+{
+    int count = 0, rc;
+
+    CTT_TRY(units(n, &count));
+    CTT_TRY(finish(&going[to]));
+    CTT_TRY(check("MPI_Isend", MPI_Isend(p, count, unit, to, 0, MPI_COMM_WORLD,
+                                         &going[to])));
+out:
+    return rc;
+}
+
+static int take_from(int from, void *p, int64_t n)
+{
+    int count = 0, rc;
+
+    CTT_TRY(units(n, &count));
+    CTT_TRY(check("MPI_Irecv", MPI_Irecv(p, count, unit, from, 0,
+                                         MPI_COMM_WORLD, &coming[from])));
+out:
+    return rc;
+}
+
+static int wait_any(int *from)
+{
+    const struct timespec nap = { .tv_nsec = SLEEP };
+    double since = ctt_seconds();
+    int there = 0, rc = 0;
+
+    while (!there) {
+        CTT_TRY(check("MPI_Testany", MPI_Testany(world_ranks, coming, from,
+                                                 &there, MPI_STATUS_IGNORE)));
+        if (!there && ctt_seconds() - since > LOOKS)
+            nanosleep(&nap, NULL);
+    }
+    CTT_CHECK(*from != MPI_UNDEFINED, CTT_EINVAL, "nothing is to be taken");
+out:
+    return rc;
+}
+
 static void end_all(void)
 {
     if (world_ranks > 1)
@@ -154,11 +251,15 @@ static void end_all(void)
 
 static void close_mpi(void)
 {
+    for (int r = 0; r < world_ranks; r++)
+        finish(&going[r]);
+    MPI_Type_free(&unit);
+    close_messages();
     MPI_Finalize();
 }
 
 static const struct ctt_comm_kind kind = {
-    open_mpi, tell, trade, end_all, close_mpi,
+    open_mpi, tell, trade, send_to, take_from, wait_any, end_all, close_mpi,
 };
 
 __attribute__((visibility("default")))

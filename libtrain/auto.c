@@ -121,13 +121,33 @@ static int shards_of(const struct ctt_train_cfg *cfg, int ranks)
 static int find_shards(struct ctt_train_cfg *cfg)
 {
     int ranks = ctt_comm_place(cfg->comm)->ranks, rank, rc = 0, launched;
+    struct ctt_sync sync;
 
+    CTT_TRY(ctt_sync_parse(cfg->sync, &sync));
     CTT_TRY(launched = ctt_comm_launched(&rank));
-    if (cfg->shards == 1 && launched)
-        cfg->shards = shards_of(cfg, ranks);
+    if (cfg->shards == 1 && launched && sync.kind != CTT_SYNC_ASYNC)
+        cfg->shards = shards_of(cfg, ctt_sync_parts(&sync, ranks));
     CTT_TRY(ctt_shards_check(cfg));
 out:
     return rc < 0 ? rc : 0;
+}
+
+static void say_shards(const struct ctt_train_cfg *cfg,
+                       const struct ctt_sync *sync, const struct ctt_events *ev)
+{
+    const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
+    int parts = ctt_sync_parts(sync, p->ranks), each = ctt_cfg_shard(cfg);
+    int workers = p->ranks - (sync->kind != CTT_SYNC_ALL);
+    char line[192];
+
+    snprintf(line, sizeof(line), "%s%d %s%s on %d machine%s: %d of the %d "
+             "shard%s of a batch each, %d clip%s a shard",
+             workers < p->ranks ? "a server and " : "", workers,
+             workers < p->ranks ? "worker" : "process",
+             workers == 1 ? "" : workers < p->ranks ? "s" : "es", p->machines,
+             p->machines > 1 ? "s" : "", cfg->shards / parts, cfg->shards,
+             cfg->shards > 1 ? "s" : "", each, each > 1 ? "s" : "");
+    say(ev, line);
 }
 
 /* What the processes share. */
@@ -135,22 +155,17 @@ static int check_ranks(const struct ctt_train_cfg *cfg,
                        const struct ctt_events *ev)
 {
     const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
-    char line[160];
-    int rc = 0;
+    struct ctt_sync sync;
+    int rc, parts;
 
-    if (p->ranks == 1)
-        goto out;
-    CTT_CHECK(!(p->ranks & (p->ranks - 1)), CTT_EINVAL,
-              "%d processes: not a power of two", p->ranks);
-    CTT_CHECK(cfg->shards % p->ranks == 0, CTT_EINVAL, "--batch=%d has %d "
+    CTT_TRY(ctt_sync_parse(cfg->sync, &sync));
+    CTT_TRY(ctt_sync_check(&sync, p->ranks));
+    parts = ctt_sync_parts(&sync, p->ranks);
+    CTT_CHECK(cfg->shards % parts == 0, CTT_EINVAL, "--batch=%d has %d "
               "shard%s, which %d processes cannot share equally", cfg->batch,
-              cfg->shards, cfg->shards > 1 ? "s" : "", p->ranks);
-    snprintf(line, sizeof(line), "%d processes on %d machine%s: %d of the %d "
-             "shards of a batch each, %d clip%s a shard", p->ranks,
-             p->machines, p->machines > 1 ? "s" : "", cfg->shards / p->ranks,
-             cfg->shards, ctt_cfg_shard(cfg),
-             ctt_cfg_shard(cfg) > 1 ? "s" : "");
-    say(ev, line);
+              cfg->shards, cfg->shards > 1 ? "s" : "", parts);
+    if (p->ranks > 1)
+        say_shards(cfg, &sync, ev);
 out:
     return rc;
 }

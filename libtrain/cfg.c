@@ -214,6 +214,14 @@ const struct ctt_opt ctt_train_opts[] = {
       "the rest is kept; none: all; fp16 needs the loss scale of --amp",
       .arg = "none|bf16|fp16|share=P|threshold=T", .section = "Optimiser",
       .tags = STEP | TRAINER | QUIET },
+    { "sync", CTT_STRING, FIELD(sync), "all", "how several processes work "
+      "together: all: each has the whole sum of the gradients and the same "
+      "weights; else process 0 keeps the weights and the others, workers, send "
+      "it their gradients: central: it waits for all of a batch; backup=B: but "
+      "for the last B, which are dropped; async: it takes each as it comes, of "
+      "a batch of its own; backup and async need --deterministic off",
+      .arg = "all|central|backup=B|async", .section = "Optimiser",
+      .tags = STEP | TRAINER | QUIET },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
     { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate; convtt-train: "

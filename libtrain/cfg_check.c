@@ -2,6 +2,7 @@
  * cfg_check.c: checks of the trainer's settings that the table cfg.c cannot
  * express. */
 #include "libtrain/shards.h"
+#include "libtrain/sync.h"
 #include "libtrain/amp.h"
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
@@ -138,6 +139,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     CTT_TRY(checks[cfg->task](cfg));
     CTT_TRY(ctt_memory_parse(cfg, &memory));
     CTT_TRY(ctt_scale_begin(cfg, &scale));
+    CTT_TRY(ctt_sync_suits(cfg));
     CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
     CTT_CHECK(squeeze.type != CTT_F16 || scale.scale > 1, CTT_EINVAL,
               "--squeeze=fp16 needs a --loss-scale (see --amp), or small "

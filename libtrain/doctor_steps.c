@@ -19,7 +19,7 @@ static struct ctt_train_cfg simple(const struct ctt_train_cfg *cfg, int clips)
 
     c.batch = clips;
     c.shards = 1;
-    c.squeeze = NULL;
+    c.squeeze = c.sync = NULL;
     c.epochs = CTT_FIRST_STEPS;
     c.max_steps = 0;
     c.time_limit = MINUTES;

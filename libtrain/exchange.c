@@ -54,6 +54,11 @@ static const struct {
     [CTT_JOIN_MEAN] = { mean, sizeof(float) },
 };
 
+void ctt_join(enum ctt_join join, void *left, const void *right, int64_t n)
+{
+    joins[join].run(left, right, n);
+}
+
 int ctt_exchange_open(struct ctt_comm *comm, enum ctt_join join, int64_t count,
                       struct ctt_exchange *out)
 {
@@ -96,8 +101,8 @@ int ctt_exchange_run(struct ctt_exchange *x)
     CTT_TRY(ctt_comm_trade(x->comm, x->whole, piece, bytes));
     for (int step = 1; step < x->ranks; step *= 2)
         for (int r = 0; r < x->ranks; r += 2 * step)
-            joins[x->join].run(piece + r * bytes, piece + (r + step) * bytes,
-                               x->slice);
+            ctt_join(x->join, piece + r * bytes, piece + (r + step) * bytes,
+                     x->slice);
     CTT_TRY(ctt_comm_tell(x->comm, piece, bytes, x->whole));
 out:
     return rc;

@@ -19,6 +19,9 @@ static inline enum ctt_join ctt_join_of(enum ctt_dtype type)
            type == CTT_F16 ? CTT_JOIN_F16 : CTT_JOIN_SUM;
 }
 
+/* left[n] becomes what it and right[n] are together. */
+void ctt_join(enum ctt_join join, void *left, const void *right, int64_t n);
+
 struct ctt_exchange {
     struct ctt_comm *comm;
     int              ranks;

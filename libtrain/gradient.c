@@ -35,7 +35,7 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-static void add(struct ctt_sums *to, const struct ctt_sums *s)
+void ctt_trainer_add(struct ctt_sums *to, const struct ctt_sums *s)
 {
     to->loss += s->loss;
     to->weight += s->weight;
@@ -81,11 +81,12 @@ out:
     return rc;
 }
 
-static void take_shards(struct ctt_trainer *t, struct ctt_batch *b,
+void ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
                         struct ctt_turn *turn)
 {
     int none = 0, rc = 0;
 
+    turn->batch = b;
     memset(t->mine, 0, (size_t)t->shards.mine * sizeof(*t->mine));
     for (int k = 0; k < t->shards.mine && rc >= 0; k++) {
         struct ctt_row *row = &t->mine[k];
@@ -98,27 +99,51 @@ static void take_shards(struct ctt_trainer *t, struct ctt_batch *b,
     }
 }
 
-/* Adds up the rows of all shards, in their order; returns 1 if one of them has
- * no gradient, or the error of the first that has one. */
-static int add_rows(struct ctt_trainer *t, struct ctt_sums *sums)
+int ctt_trainer_rows(const struct ctt_trainer *t, int rank,
+                     const struct ctt_row *row, int rows,
+                     struct ctt_sums *sums)
 {
-    int rc = 0, none = 0;
+    int none = 0;
 
-    CTT_TRY(ctt_comm_tell(t->comm, t->mine, t->shards.mine *
-                          (int64_t)sizeof(*t->mine), t->row));
-    for (int k = 0; k < t->shards.count; k++) {
-        const struct ctt_row *row = &t->row[k];
-
+    for (int k = 0; k < rows; k++, row++) {
         if (row->bad[0] && t->ev && t->ev->clip)
             t->ev->clip(t->ev->arg, row->bad);
         if (row->rc < 0)
-            return ctt_rank_error(row->rc, k / t->shards.mine, row->why);
-        add(sums, &row->sums);
+            return ctt_rank_error(row->rc, rank, row->why);
+        ctt_trainer_add(sums, &row->sums);
         none |= row->none;
+    }
+    return none;
+}
+
+/* Adds up the rows of all shards, in their order, as ctt_trainer_rows(). */
+static int add_rows(struct ctt_trainer *t, struct ctt_sums *sums)
+{
+    int mine = t->shards.mine, rc = 0, none = 0;
+
+    CTT_TRY(ctt_comm_tell(t->peers, t->mine, mine * (int64_t)sizeof(*t->mine),
+                          t->row));
+    for (int r = 0; r < ctt_comm_place(t->peers)->ranks; r++) {
+        CTT_TRY(ctt_trainer_rows(t, r, t->row + r * mine, mine, sums));
+        none |= rc;
     }
     rc = none;
 out:
     return rc;
+}
+
+void ctt_trainer_weigh(const struct ctt_trainer *t, struct ctt_turn *turn)
+{
+    turn->weight = t->shards.count > 1 ? t->task->weight(t->step, t->cfg->batch)
+                                       : 0;
+}
+
+double ctt_trainer_scale(const struct ctt_turn *turn,
+                         const struct ctt_sums *sums)
+{
+    if (turn->weight > 0 && sums->weight > 0)
+        return turn->scale * (sums->weight / turn->weight);
+    return turn->scale;
 }
 
 int ctt_trainer_gradient(struct ctt_trainer *t, struct ctt_batch *b,
@@ -128,29 +153,39 @@ int ctt_trainer_gradient(struct ctt_trainer *t, struct ctt_batch *b,
     struct ctt_sums sums = { 0 };
     int rc = 0, none = 0, undone = 0;
 
-    turn->batch = b;
-    turn->weight = t->shards.count > 1 ? t->task->weight(t->step, t->cfg->batch)
-                                       : 0;
-    take_shards(t, b, turn);
+    ctt_trainer_weigh(t, turn);
+    ctt_trainer_shards(t, b, turn);
     CTT_TRY(none = add_rows(t, &sums));
     if (!none) {
         CTT_TRY(ctt_shards_end(&t->shards, turn->step, turn->scale, w,
                                dw));
-        add(&t->at.sums, &sums);
+        ctt_trainer_add(&t->at.sums, &sums);
     }
-    *scale = turn->scale;
-    if (turn->weight > 0 && sums.weight > 0)
-        *scale *= sums.weight / turn->weight;
+    *scale = ctt_trainer_scale(turn, &sums);
 out:
     if (rc < 0 || none)
         undone = ctt_shards_undo(&t->shards, w);
     return rc < 0 ? rc : undone < 0 ? undone : none;
 }
 
+static void tell_stale(const struct ctt_trainer *t)
+{
+    const struct ctt_staleness *s = &t->stale_all;
+    char line[192];
+
+    snprintf(line, sizeof(line), "--sync=%s: %lld gradients, on average %.2f "
+             "steps late, at most %lld; %lld dropped", t->cfg->sync,
+             (long long)s->all, s->all ? s->sum / (double)s->all : 0,
+             (long long)s->most, (long long)s->dropped);
+    ctt_trainer_say(t, line);
+}
+
 void ctt_trainer_tell_sent(const struct ctt_trainer *t)
 {
     char line[128];
 
+    if (t->server && t->stale_all.all)
+        tell_stale(t);
     if (t->shards.how.kind == CTT_SQUEEZE_NONE || t->at.step == t->first)
         return;
     snprintf(line, sizeof(line), "--squeeze=%s: %.2f%% of the bytes of "

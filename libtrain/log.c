@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * log.c: the result of each epoch as CSV and JSON, for other programs. */
 #include "libtrain/log.h"
+#include "libtrain/sync.h"
 #include "net/newfile.h"
 
 #include <errno.h>
@@ -16,14 +17,15 @@ enum { START = 64 };    /* of a row: more than its first number has */
 struct ctt_log {
     FILE       *csv, *json;
     const char *csv_path, *json_path;
-    int         kind;    /* bits below: the task, mixed precision */
+    int         kind;    /* bits below: the task, mixed precision, a server
+                            (--sync) */
 };
 
 enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL of a test, which may
                                             not have taken place */
 
 enum { BOTH = 1 << CTT_BOTH, RECOGNISE = 1 << CTT_RECOGNISE | BOTH,
-       PREDICT = 1 << CTT_PREDICT, ANY = RECOGNISE | PREDICT, AMP = 1 << 4 };
+       PREDICT = 1 << CTT_PREDICT, ANY = RECOGNISE | PREDICT, AMP = 1 << 4, SERVED = 1 << 5 };
 
 #define COLUMN(of, name, kind, field) { of, name, kind, \
     offsetof(struct ctt_epoch, field) }
@@ -55,6 +57,18 @@ columns[] = {
     COLUMN(ANY, "seconds", REAL, p.seconds),
     COLUMN(RECOGNISE, "val_top1_low", TEST, val.top1_95[0]),
     COLUMN(RECOGNISE, "val_top1_high", TEST, val.top1_95[1]),
+    COLUMN(SERVED, "stale_mean", REAL, p.stale_mean),
+    COLUMN(SERVED, "stale_most", INT64, p.stale.most),
+    COLUMN(SERVED, "dropped", INT64, p.stale.dropped),
+    COLUMN(SERVED, "stale_0", INT64, p.stale.came[0]),
+    COLUMN(SERVED, "stale_1", INT64, p.stale.came[1]),
+    COLUMN(SERVED, "stale_2", INT64, p.stale.came[2]),
+    COLUMN(SERVED, "stale_3", INT64, p.stale.came[3]),
+    COLUMN(SERVED, "stale_4", INT64, p.stale.came[4]),
+    COLUMN(SERVED, "stale_5", INT64, p.stale.came[5]),
+    COLUMN(SERVED, "stale_6", INT64, p.stale.came[6]),
+    COLUMN(SERVED, "stale_7", INT64, p.stale.came[7]),
+    COLUMN(SERVED, "stale_8_up", INT64, p.stale.came[CTT_STALE]),
 };
 
 /* The epoch of a row, which is its first number; 0 for any other line. */
@@ -160,9 +174,12 @@ int ctt_log_open(const struct ctt_train_cfg *cfg, int done,
 {
     struct ctt_log *l = ctt_calloc(1, sizeof(*l));
     int rc = l ? 0 : CTT_ENOMEM;
+    struct ctt_sync sync;
 
     CTT_TRY(rc);
-    l->kind = 1 << cfg->task | (cfg->amp != CTT_O0 ? AMP : 0);
+    CTT_TRY(ctt_sync_parse(cfg->sync, &sync));
+    l->kind = 1 << cfg->task | (cfg->amp != CTT_O0 ? AMP : 0) |
+              (sync.kind != CTT_SYNC_ALL ? SERVED : 0);
     l->csv_path = cfg->log_csv;
     l->json_path = cfg->log_json;
     CTT_TRY(open_one(l->csv_path, done, &l->csv));

@@ -4,6 +4,7 @@
 #include "libtrain/lr_range.h"
 
 #include <math.h>
+#include <string.h>
 
 /* How many times the lowest the smoothed loss is when the test has diverged;
  * what the best rate is divided by; steps on either side that smooth. */
@@ -27,6 +28,10 @@ static struct ctt_train_cfg rising(const struct ctt_train_cfg *cfg)
     c.out = c.checkpoint = c.log_csv = c.log_json = NULL;
     c.changes = NULL;
     c.last_of = c.or_given = 0;
+    if (c.sync && strcmp(c.sync, "all") != 0) {    /* each for itself */
+        c.sync = NULL;
+        c.comm = NULL;
+    }
     return c;
 }
 

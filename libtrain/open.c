@@ -180,18 +180,33 @@ out:
     return rc;
 }
 
+/* This rank's part of a batch.  A server has none, so it takes that of the
+ * first worker. */
+static struct ctt_share share_of(const struct ctt_trainer *t)
+{
+    const struct ctt_comm_place *p = ctt_comm_place(t->comm);
+    int parts = ctt_sync_parts(&t->sync, p->ranks), part = p->rank;
+
+    if (t->sync.kind != CTT_SYNC_ALL)
+        part = part && parts > 1 ? part - 1 : 0;
+    return (struct ctt_share){ parts, part, t->sync.kind != CTT_SYNC_ALL,
+                               t->peers };
+}
+
 static int open_rows(struct ctt_trainer *t)
 {
+    struct ctt_share share = share_of(t);
     struct ctt_squeeze squeeze;
     int rc;
 
+    CTT_TRY(ctt_sync_check(&t->sync, ctt_comm_place(t->comm)->ranks));
     CTT_TRY(ctt_squeeze_parse(t->cfg->squeeze, &squeeze));
     squeeze.clip = t->cfg->clip_norm;
     CTT_TRY(ctt_shards_open(t->m->g, t->cfg->batch / ctt_cfg_shard(t->cfg),
-                            &squeeze, t->plan, t->dev, t->comm, &t->shards));
+                            &squeeze, t->plan, t->dev, &share, &t->shards));
     t->mine = ctt_calloc((size_t)t->shards.mine, sizeof(*t->mine));
     t->row = ctt_calloc((size_t)t->shards.count, sizeof(*t->row));
-    t->end = ctt_calloc((size_t)ctt_comm_place(t->comm)->ranks,
+    t->end = ctt_calloc((size_t)ctt_comm_place(t->peers)->ranks,
                         sizeof(*t->end));
     CTT_TRY(t->mine && t->row && t->end ? 0 : CTT_ENOMEM);
 out:
@@ -229,6 +244,8 @@ static int open_all(struct ctt_trainer *t)
     CTT_TRY(restore(t));
     CTT_TRY(open_loader(t));    /* --keep=auto plans with what is left */
     CTT_TRY(open_step(t));
+    if (t->sync.kind != CTT_SYNC_ALL && ctt_comm_place(t->comm)->rank == 0)
+        CTT_TRY(ctt_server_open(t));
     tell_memory(t);
     CTT_TRY(ctt_log_open(cfg, resumed ? t->at.epoch : -1, &t->log));
     t->seed = (uint64_t)cfg->seed;
@@ -256,6 +273,7 @@ int ctt_trainer_open(struct ctt_trainer *t)
 int ctt_trainer_close(struct ctt_trainer *t)
 {
     ctt_loader_close(&t->loader);
+    ctt_server_close(&t->server);
     t->task->close(&t->step);
     t->task->test_close(&t->test);
     ctt_optim_close(&t->optim);

@@ -160,7 +160,7 @@ out:
 
 int ctt_replicas_same(struct ctt_trainer *t)
 {
-    int ranks = ctt_comm_place(t->comm)->ranks, rc = 0;
+    int ranks = ctt_comm_place(t->peers)->ranks, rc = 0;
     uint32_t mine, *all = NULL;
 
     if (ranks == 1)
@@ -168,7 +168,7 @@ int ctt_replicas_same(struct ctt_trainer *t)
     all = ctt_calloc((size_t)ranks, sizeof(*all));
     CTT_TRY(all ? 0 : CTT_ENOMEM);
     CTT_TRY(weights_sum(t, &mine));
-    CTT_TRY(ctt_comm_tell(t->comm, &mine, sizeof(mine), all));
+    CTT_TRY(ctt_comm_tell(t->peers, &mine, sizeof(mine), all));
     for (int r = 1; r < ranks; r++)
         CTT_CHECK(all[r] == all[0], CTT_EINVAL, "rank %d: not the %s of "
                   "rank 0, after step %lld", r, names[WEIGHTS],

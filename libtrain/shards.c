@@ -113,6 +113,17 @@ out:
     return rc;
 }
 
+/* Where the host adds or sends them. */
+static int open_host(struct ctt_shards *s, const struct ctt_share *share)
+{
+    int64_t floats = share->apart ? s->moved :
+                     s->how.kind != CTT_SQUEEZE_NONE ? s->weights : 0;
+
+    if (floats)
+        s->host = ctt_calloc((size_t)floats, sizeof(*s->host));
+    return s->host || !floats ? 0 : CTT_ENOMEM;
+}
+
 static int open_tree(struct ctt_shards *s, struct ctt_comm *comm)
 {
     int rc = 0;
@@ -127,7 +138,7 @@ out:
     return rc;
 }
 
-static int open_sums(const struct ctt_graph *g, struct ctt_comm *comm,
+static int open_sums(const struct ctt_graph *g, const struct ctt_share *share,
                      struct ctt_shards *s)
 {
     int rc = 0;
@@ -135,16 +146,14 @@ static int open_sums(const struct ctt_graph *g, struct ctt_comm *comm,
     s->weights = g->weights;
     CTT_TRY(find_moved(g, s));
     CTT_TRY(open_moved(s));
-    CTT_TRY(ctt_exchange_open(comm, CTT_JOIN_MEAN, s->moved, &s->means));
-    if (s->how.kind != CTT_SQUEEZE_NONE) {
-        s->host = ctt_calloc((size_t)s->weights, sizeof(*s->host));
-        CTT_TRY(s->host ? 0 : CTT_ENOMEM);
-    }
+    CTT_TRY(ctt_exchange_open(share->comm, CTT_JOIN_MEAN, s->moved,
+                              &s->means));
+    CTT_TRY(open_host(s, share));
     if (ctt_squeeze_is_sparse(&s->how))
-        CTT_TRY(ctt_gather_open(comm, &s->how, s->count, s->weights,
+        CTT_TRY(ctt_gather_open(share->comm, &s->how, s->count, s->weights,
                                 &s->gather));
     else
-        CTT_TRY(open_tree(s, comm));
+        CTT_TRY(open_tree(s, share->comm));
 out:
     return rc;
 }
@@ -170,22 +179,22 @@ out:
 int ctt_shards_open(const struct ctt_graph *g, int count,
                     const struct ctt_squeeze *how,
                     const struct ctt_order *plan, struct ctt_dev *dev,
-                    struct ctt_comm *comm, struct ctt_shards *s)
+                    const struct ctt_share *share, struct ctt_shards *s)
 {
-    const struct ctt_comm_place *p = ctt_comm_place(comm);
     int rc = 0;
 
-    *s = (struct ctt_shards){ .count = count, .dev = dev, .how = *how };
+    *s = (struct ctt_shards){ .count = count, .dev = dev, .how = *how,
+                              .adds = count > 1 || share->apart };
     CTT_CHECK(count > 1 || how->kind == CTT_SQUEEZE_NONE, CTT_EINVAL,
               "--squeeze: a batch of one shard has nothing to send (see "
               "--shards)");
-    CTT_CHECK(count % p->ranks == 0, CTT_EINVAL, "--shards=%d: %d processes "
-              "cannot share them equally", count, p->ranks);
-    s->mine = count / p->ranks;
-    s->first = s->mine * p->rank;
+    CTT_CHECK(count % share->parts == 0, CTT_EINVAL, "--shards=%d: %d "
+              "processes cannot share them equally", count, share->parts);
+    s->mine = count / share->parts;
+    s->first = s->mine * share->part;
     CTT_TRY(open_part(plan, s));
-    if (count > 1)
-        CTT_TRY(open_sums(g, comm, s));
+    if (s->adds)
+        CTT_TRY(open_sums(g, share, s));
 out:
     return rc;
 }
@@ -216,36 +225,48 @@ void ctt_shards_close(struct ctt_shards *s)
     memset(s, 0, sizeof(*s));
 }
 
+void ctt_shards_clear(struct ctt_shards *s, const struct ctt_order *plan)
+{
+    s->part.batches = 0;
+    s->part.a = plan->a;
+}
+
+const struct ctt_order *ctt_shards_append(struct ctt_shards *s,
+                                          const struct ctt_order *plan, int b)
+{
+    struct ctt_order *p = &s->part;
+    size_t n = (size_t)(p->n * s->mine), to = (size_t)(p->n * p->batches);
+    size_t from = (size_t)b * (size_t)plan->n + (size_t)(p->n * s->first);
+
+    if (p->batches + s->mine > plan->batches * s->mine)
+        return NULL;
+    memcpy(p->clip + to, plan->clip + from, n * sizeof(int));
+    if (p->turn)
+        memcpy(p->turn + to, plan->turn + from, n * sizeof(int));
+    for (int k = 0; k < s->mine; k++)
+        p->steps[p->batches++] = plan->steps[b];
+    return p;
+}
+
 const struct ctt_order *ctt_shards_plan(struct ctt_shards *s,
                                         const struct ctt_order *plan)
 {
-    struct ctt_order *p = &s->part;
-    size_t n = (size_t)(p->n * s->mine);
-
-    for (int i = 0; i < p->batches; i++)
-        p->steps[i] = plan->steps[i / s->mine];
-    for (int b = 0; b < plan->batches; b++) {
-        size_t to = (size_t)b * n;
-        size_t from = (size_t)b * (size_t)plan->n + (size_t)(p->n * s->first);
-
-        memcpy(p->clip + to, plan->clip + from, n * sizeof(int));
-        if (p->turn)
-            memcpy(p->turn + to, plan->turn + from, n * sizeof(int));
-    }
-    p->a = plan->a;
-    return p;
+    ctt_shards_clear(s, plan);
+    for (int b = 0; b < plan->batches; b++)
+        ctt_shards_append(s, plan, b);
+    return &s->part;
 }
 
 /* ---- a batch ---- */
 
 int ctt_shards_begin(struct ctt_shards *s, int k, float *w)
 {
-    return s->count == 1 ? 0 : move(s, k > 0, w, s->start);
+    return s->adds ? move(s, k > 0, w, s->start) : 0;
 }
 
 int ctt_shards_undo(struct ctt_shards *s, float *w)
 {
-    return s->count == 1 ? 0 : move(s, 1, w, s->start);
+    return s->adds ? move(s, 1, w, s->start) : 0;
 }
 
 /* Like counting in binary: the ones of k are the levels that have sums.  Adds
@@ -306,7 +327,7 @@ int ctt_shards_add(struct ctt_shards *s, int k, const struct ctt_constraint *c,
     void *acc = s->half ? s->half : dw;
     int rc = 0;
 
-    if (s->count == 1)
+    if (!s->adds)
         goto out;
     CTT_TRY(move(s, 0, w, s->now));
     CTT_TRY(add_means(s, k));
@@ -355,7 +376,7 @@ int ctt_shards_end(struct ctt_shards *s, uint64_t step, double scale, float *w,
 {
     int rc = 0;
 
-    if (s->count == 1)
+    if (!s->adds)
         goto out;
     if (ctt_squeeze_is_sparse(&s->how))
         CTT_TRY(ctt_gather_run(&s->gather, step, (float)scale, s->host));
@@ -365,6 +386,54 @@ int ctt_shards_end(struct ctt_shards *s, uint64_t step, double scale, float *w,
         CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_DEVICE, s->host, dw,
                              s->weights * (int64_t)sizeof(*dw)));
     CTT_TRY(exchange(s, &s->means, s->now));
+    CTT_TRY(move(s, 1, w, s->now));
+out:
+    return rc;
+}
+
+/* ---- shards apart ---- */
+
+/* What moved in the device's memory goes to the host's, or comes from it. */
+static int move_host(struct ctt_shards *s, float *dev, int back, float *host)
+{
+    return ctt_dev_copy(s->dev, back ? CTT_TO_DEVICE : CTT_TO_HOST,
+                        back ? host : dev, back ? dev : host,
+                        s->moved * (int64_t)sizeof(*host));
+}
+
+int ctt_shards_get(struct ctt_shards *s, int since, const float *dw,
+                   float *sums)
+{
+    float *moved = sums + s->weights;
+    int rc;
+
+    CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_HOST, dw, sums,
+                         s->weights * (int64_t)sizeof(*sums)));
+    CTT_TRY(move_host(s, s->now, 0, moved));
+    if (!since)
+        goto out;
+    CTT_TRY(move_host(s, s->start, 0, s->host));
+    for (int64_t i = 0; i < s->moved; i++)
+        moved[i] -= s->host[i];
+out:
+    return rc;
+}
+
+int ctt_shards_put(struct ctt_shards *s, int since, const float *sums,
+                   float *w, float *dw)
+{
+    const float *moved = sums + s->weights;
+    int rc;
+
+    CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_DEVICE, sums, dw,
+                         s->weights * (int64_t)sizeof(*sums)));
+    if (!s->moved)
+        goto out;
+    CTT_TRY(move(s, 0, w, s->now));
+    CTT_TRY(move_host(s, s->now, 0, s->host));
+    for (int64_t i = 0; i < s->moved; i++)
+        s->host[i] = since ? s->host[i] + moved[i] : moved[i];
+    CTT_TRY(move_host(s, s->now, 1, s->host));
     CTT_TRY(move(s, 1, w, s->now));
 out:
     return rc;

@@ -28,6 +28,8 @@ static inline int ctt_cfg_shard(const struct ctt_train_cfg *cfg)
 struct ctt_shards {
     int             count;               /* of a batch */
     int             first, mine;         /* this rank's: first and how many */
+    int             adds;                /* 0: nothing is added, as one shard is
+                                            the whole */
     struct ctt_dev *dev;
     int64_t         weights, moved;      /* floats: of the model; of those */
     struct ctt_stretch *stretch;         /* where the moved ones are */
@@ -44,14 +46,20 @@ struct ctt_shards {
     struct ctt_order part;               /* of ctt_shards_plan() */
 };
 
+/* Who computes which shards: they are divided into so many parts, and this rank
+ * has number `part`.  Either the ranks of comm add them up (NULL: one rank,
+ * which has all), or, with `apart`, ctt_shards_get() tells what they come
+ * to. */
+struct ctt_share { int parts, part, apart; struct ctt_comm *comm; };
+
 /* Prepares batches of `count` shards (a power of two, at most CTT_MAX_SHARDS)
  * of the plan, for the model g.  One shard needs no memory, and all functions
- * leave its gradient as it is.  CTT_EINVAL: the ranks of comm cannot share them
- * equally, or a single one is to be squeezed. */
+ * leave its gradient as it is, but for one apart.  CTT_EINVAL: the shards do
+ * not make so many parts, or a single one is to be squeezed. */
 int  ctt_shards_open(const struct ctt_graph *g, int count,
                      const struct ctt_squeeze *how,
                      const struct ctt_order *plan, struct ctt_dev *dev,
-                     struct ctt_comm *comm, struct ctt_shards *out);
+                     const struct ctt_share *share, struct ctt_shards *out);
 void ctt_shards_close(struct ctt_shards *s);
 
 /* CTT_EINVAL unless --shards suits --batch and what mixes clips, which is done
@@ -68,6 +76,13 @@ int64_t ctt_shards_bytes(int64_t weights, int count,
 const struct ctt_order *ctt_shards_plan(struct ctt_shards *s,
                                         const struct ctt_order *plan);
 
+/* In place of the whole plan, a batch of it after the other: clear takes none,
+ * and append batch b.  Returns what the loader takes, or NULL if there is no
+ * room for another one. */
+void ctt_shards_clear(struct ctt_shards *s, const struct ctt_order *plan);
+const struct ctt_order *ctt_shards_append(struct ctt_shards *s,
+                                          const struct ctt_order *plan, int b);
+
 /* Before and after this rank's shard k, from 0, which are called in order; w:
  * the weights, dw: the gradient of the shard, both in the device's memory.
  * What c prunes is not sent where gradients are sparse. */
@@ -83,6 +98,15 @@ void ctt_shards_forget(struct ctt_shards *s, const struct ctt_constraint *c);
  * have. */
 int  ctt_shards_end(struct ctt_shards *s, uint64_t step, double scale, float *w,
                     float *dw);
+
+/* After the last one, of shards apart: what they come to, sums[weights + moved]
+ * in the host's memory: their gradient and what a forward pass has moved; with
+ * `since`, by how much it has.  put is the reverse, on the rank that has added
+ * them up. */
+int  ctt_shards_get(struct ctt_shards *s, int since, const float *dw,
+                    float *sums);
+int  ctt_shards_put(struct ctt_shards *s, int since, const float *sums,
+                    float *w, float *dw);
 
 /* The bytes that ranks have told each other of gradients, as a share of those
  * without --squeeze. */

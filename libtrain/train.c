@@ -96,7 +96,8 @@ static void report(const struct ctt_trainer *t, struct ctt_progress *p)
         .wait = average(t->wait, t->train_seconds), .seconds = seconds,
         .left = done > 0 ? seconds / done * left : 0,
         .amp = t->cfg->amp != CTT_O0, .scale = t->at.scale.scale,
-        .skipped = t->at.scale.skipped,
+        .skipped = t->at.scale.skipped, .stale = t->stale,
+        .stale_mean = known(t->stale.sum, (double)t->stale.all),
     };
     if (t->cfg->time_limit > 0 && p->left > 60 * t->cfg->time_limit - seconds)
         p->left = 60 * (double)t->cfg->time_limit - seconds;
@@ -110,8 +111,10 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
 
     if (turn->skips && ctt_scale_after(&t->at.scale, 0) == CTT_LEAVE)
         return 0;
-    rc = t->task->blame(t->step, turn);
-    if (t->shards.count > 1)    /* the clips of the others are gone */
+    rc = t->server ? ctt_error(CTT_ENAN, "the gradient is not finite "
+                               "(--sync=all looks for the node)")
+                   : t->task->blame(t->step, turn);
+    if (t->shards.count > 1 && !t->server)    /* the clips of the others are gone */
         rc = ctt_error(rc, "%s (of one of %d shards; --shards=1 looks at "
                        "all clips)", ctt_errmsg(), t->shards.count);
     if (!turn->skips)
@@ -173,7 +176,11 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
 
     t->at.used = t->now;
     t->lr = rate(t, t->at.step);
-    CTT_TRY(none = ctt_trainer_gradient(t, b, &turn, &scale));
+    if (t->server)
+        rc = ctt_server_gradient(t, &turn, &scale);
+    else
+        rc = ctt_trainer_gradient(t, b, &turn, &scale);
+    CTT_TRY(none = rc);
     CTT_TRY(update(t, &turn, !none, scale));
     t->clips += t->at.sums.clips - before.clips;
     t->last = known(t->at.sums.loss - before.loss,
@@ -200,13 +207,14 @@ static int is_time_over(const struct ctt_trainer *t)
 /* What one rank is told to do all do, after the same step. */
 static int agree(struct ctt_trainer *t, struct ctt_row_end *all)
 {
-    const struct ctt_row_end mine = { ctt_stopped() != 0, is_time_over(t),
-                                      time_used(t) };
+    const struct ctt_row_end mine = {
+        ctt_stopped() || (t->server && ctt_server_stops(t->server)),
+        is_time_over(t), time_used(t) };
     int rc;
 
-    CTT_TRY(ctt_comm_tell(t->comm, &mine, sizeof(mine), t->end));
+    CTT_TRY(ctt_comm_tell(t->peers, &mine, sizeof(mine), t->end));
     *all = t->end[0];
-    for (int r = 1; r < ctt_comm_place(t->comm)->ranks; r++) {
+    for (int r = 1; r < ctt_comm_place(t->peers)->ranks; r++) {
         all->stop |= t->end[r].stop;
         all->over |= t->end[r].over;
     }
@@ -233,18 +241,23 @@ out:
     return rc;
 }
 
+void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch)
+{
+    t->plan->a = ctt_augment_of(t->cfg, ctt_key(ctt_key(t->seed,
+                                CTT_KEY_IMAGE), (uint64_t)epoch) | 1);
+    ctt_order_make(t->data, &t->buckets, 1,
+                   ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), (uint64_t)epoch),
+                   t->plan);
+}
+
 static void start_epoch(struct ctt_trainer *t)
 {
-    uint64_t epoch = (uint64_t)t->at.epoch;
-    struct ctt_augment a = ctt_augment_of(t->cfg,
-        ctt_key(ctt_key(t->seed, CTT_KEY_IMAGE), epoch) | 1);
-
+    if (t->server)    /* the workers load */
+        return;
     ctt_loader_rest(t->loader);
-    t->plan->a = a;
-    ctt_order_make(t->data, &t->buckets, 1,
-                   ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), epoch), t->plan);
-    ctt_loader_start(t->loader, ctt_shards_plan(&t->shards, t->plan), &a,
-                     (int)t->at.batch * t->shards.mine);
+    ctt_trainer_plan(t, t->at.epoch);
+    ctt_loader_start(t->loader, ctt_shards_plan(&t->shards, t->plan),
+                     &t->plan->a, (int)t->at.batch * t->shards.mine);
 }
 
 static int run_epoch(struct ctt_trainer *t, enum why *why)
@@ -264,7 +277,8 @@ static int run_epoch(struct ctt_trainer *t, enum why *why)
         if (rc == CTT_ESTOP)
             break;
         CTT_TRY(rc);
-        ctt_loader_done(t->loader);
+        if (!t->server)
+            ctt_loader_done(t->loader);
         now = ctt_seconds();
         t->train_seconds += now - begin;
         begin = now;
@@ -313,6 +327,7 @@ static int end_epoch(struct ctt_trainer *t, int last, struct ctt_result *result)
     t->at.epoch++;
     t->at.batch = 0;
     memset(&t->at.sums, 0, sizeof(t->at.sums));
+    t->stale = (struct ctt_staleness){ .all = 0 };
 out:
     return rc;
 }
@@ -450,6 +465,19 @@ static void write_nothing(struct ctt_train_cfg *cfg)
     cfg->out = cfg->checkpoint = cfg->log_csv = cfg->log_json = NULL;
 }
 
+/* A server and its workers test and stop each on their own. */
+static int choose_peers(struct ctt_trainer *t, struct ctt_train_cfg *own)
+{
+    int rc;
+
+    CTT_TRY(ctt_sync_parse(own->sync, &t->sync));
+    if (t->sync.kind != CTT_SYNC_ALL)
+        own->comm = NULL;
+    t->peers = own->comm;
+out:
+    return rc;
+}
+
 int ctt_train_opens(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                     struct ctt_data *train, struct ctt_data *val)
 {
@@ -458,9 +486,26 @@ int ctt_train_opens(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                              .data = train, .val = val, .comm = cfg->comm };
     int rc;
 
+    CTT_TRY(choose_peers(&t, &quiet));
     write_nothing(&quiet);
     rc = ctt_trainer_open(&t);
+out:
     ctt_trainer_close(&t);
+    return rc;
+}
+
+/* What a rank does but for opening and closing. */
+static int run(struct ctt_trainer *t, struct ctt_result *r)
+{
+    int rc;
+
+    if (t->sync.kind != CTT_SYNC_ALL && !t->server)
+        return ctt_worker_run(t, r);
+    CTT_TRY(loop(t, r));
+    CTT_TRY(finish(t, r));
+    if (t->server)
+        CTT_TRY(ctt_server_end(t, r));
+out:
     return rc;
 }
 
@@ -475,11 +520,11 @@ int ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
     struct ctt_result r = { 0 };
     int rc = 0, bad;
 
+    CTT_TRY(choose_peers(&t, &own));
     if (ctt_comm_place(t.comm)->rank > 0)
         write_nothing(&own);
     CTT_TRY(ctt_trainer_open(&t));
-    CTT_TRY(loop(&t, &r));
-    CTT_TRY(finish(&t, &r));
+    CTT_TRY(run(&t, &r));
     *out = r;
 out:
     bad = ctt_trainer_close(&t);

@@ -50,7 +50,7 @@ struct ctt_train_cfg {
     int   sampling_patience;
     float sampling_decay;
     int   sequences, val_sequences, digits;
-    const char *keep, *freeze, *lr_scale, *squeeze;
+    const char *keep, *freeze, *lr_scale, *squeeze, *sync;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */
     int   window, deterministic, streams;
@@ -127,6 +127,15 @@ int ctt_train_check(const struct ctt_train_cfg *cfg);
 
 /* ---- events ---- */
 
+/* Gradients that came to a server (--sync), and how many steps the weights had
+ * changed by since it had sent them; of those that were dropped too. */
+enum { CTT_STALE = 8 };
+struct ctt_staleness {
+    int64_t came[CTT_STALE + 1];      /* 0, 1, .. steps; [CTT_STALE]: or more */
+    int64_t all, dropped, most;
+    double  sum;
+};
+
 /* Progress; loss, top1, speed and the like are means over the epoch so far.
  * loss, top1: NAN if no step so far had a finite loss. */
 struct ctt_progress {
@@ -147,6 +156,8 @@ struct ctt_progress {
     int     amp;                      /* 1: mixed precision */
     double  scale;                    /* its loss scale */
     int64_t skipped;                  /* its steps without an update, so far */
+    struct ctt_staleness stale;       /* of this epoch */
+    double  stale_mean;               /* NAN: none came */
 };
 
 /* The result of a test.  Recognise: loss and accuracy, 0..1, at the last of

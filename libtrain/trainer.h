@@ -6,6 +6,7 @@
 #include "libtrain/checkpoint.h"
 #include "libtrain/replica.h"
 #include "libtrain/shards.h"
+#include "libtrain/sync.h"
 
 /* What the ranks tell each other of a shard. */
 struct ctt_row {
@@ -28,7 +29,12 @@ struct ctt_trainer {
     const struct ctt_task_kind *task;
     struct ctt_data            *data, *val;
     const struct ctt_events    *ev;
-    struct ctt_comm            *comm;    /* NULL: one rank */
+    struct ctt_comm            *comm;    /* all ranks; NULL: one */
+    struct ctt_sync             sync;    /* how they work together */
+    struct ctt_comm            *peers;   /* those that are replicas and come to
+                                            each step: comm, or with a server
+                                            NULL, this rank alone */
+    struct ctt_server          *server;  /* on rank 0, if it is one */
     struct ctt_dev     *dev;
     void               *step, *test;    /* the task's */
     struct ctt_graph   *tested;  /* the model's without `ahead`, for tests */
@@ -37,11 +43,13 @@ struct ctt_trainer {
     struct ctt_order   *plan;
     struct ctt_shards   shards;      /* of each batch of the plan */
     struct ctt_row     *mine, *row;  /* of this rank's shards; of all */
-    struct ctt_row_end *end;         /* of all ranks */
+    struct ctt_row_end *end;         /* of all peers */
     int                 saves;   /* 1: rank 0 writes checkpoints */
     struct ctt_log     *log;
     struct ctt_buckets  buckets;
     struct ctt_place    at;
+    struct ctt_staleness stale;      /* of this epoch's gradients, and of all */
+    struct ctt_staleness stale_all;
     float              *best;        /* weights of the best test on val */
     uint64_t            seed;
     int64_t             steps;       /* of the whole run */
@@ -74,8 +82,41 @@ struct ctt_batch;
 int  ctt_trainer_gradient(struct ctt_trainer *t, struct ctt_batch *b,
                           struct ctt_turn *turn, double *scale);
 
-/* Says how few bytes of gradients --squeeze has sent. */
+/* The parts of it.  weigh sets turn->weight.  shards computes this rank's
+ * shards of the loader's next batch, into t->mine.  rows adds those of a rank
+ * to sums; returns 1 if one has no gradient, or the error that one has.  scale:
+ * what the gradient of a batch that comes to sums must be divided by. */
+void   ctt_trainer_weigh(const struct ctt_trainer *t, struct ctt_turn *turn);
+void   ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
+                          struct ctt_turn *turn);
+int    ctt_trainer_rows(const struct ctt_trainer *t, int rank,
+                        const struct ctt_row *row, int rows,
+                        struct ctt_sums *sums);
+void   ctt_trainer_add(struct ctt_sums *to, const struct ctt_sums *s);
+double ctt_trainer_scale(const struct ctt_turn *turn,
+                         const struct ctt_sums *sums);
+
+/* Makes the plan of an epoch, from 0, which the loader must not read. */
+void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch);
+
+/* Says how few bytes of gradients --squeeze has sent, and how late those of
+ * --sync have come. */
 void ctt_trainer_tell_sent(const struct ctt_trainer *t);
+
+/* server.c: with --sync: opens and closes t->server.  gradient takes the place
+ * of ctt_trainer_gradient(): workers compute it, and how late it comes is added
+ * to *late.  end tells the workers that the training has ended with this
+ * result and the weights of t->m. */
+int  ctt_server_open(struct ctt_trainer *t);
+void ctt_server_close(struct ctt_server **s);
+int  ctt_server_gradient(struct ctt_trainer *t, struct ctt_turn *turn,
+                         double *scale);
+int  ctt_server_stops(const struct ctt_server *s);    /* a worker was told to */
+int  ctt_server_end(struct ctt_trainer *t, const struct ctt_result *r);
+
+/* worker.c: computes gradients for the server until it says that the training
+ * has ended, with *r, and what the weights of t->m are. */
+int  ctt_worker_run(struct ctt_trainer *t, struct ctt_result *r);
 
 /* save.c: writes the checkpoint, if there is to be one; all ranks come to
  * it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ranks.c: convtt-train as one of several processes. */
 #include "tools/ranks.h"
+#include "libtrain/sync.h"
 #include "net/clock.h"
 #include "tools/tool.h"
 
@@ -120,11 +121,23 @@ static void *look(void *arg)
     return arg;
 }
 
+/* A worker of --sync may wait long, while the server tests; who stands still is
+ * for the server to see, which may do without some. */
+static int watches(const struct ctt_train_cfg *cfg)
+{
+    const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
+    struct ctt_sync sync = { .kind = CTT_SYNC_ALL };
+
+    ctt_sync_parse(cfg->sync, &sync);
+    return cfg->stall && p->ranks > 1 &&
+           (sync.kind == CTT_SYNC_ALL || p->rank == 0);
+}
+
 int ctt_ranks_watch(const struct ctt_train_cfg *cfg)
 {
     int rc = 0;
 
-    if (!cfg->stall || ctt_comm_place(cfg->comm)->ranks == 1)
+    if (!watches(cfg))
         goto out;
     watch.comm = cfg->comm;
     watch.seconds = cfg->stall;

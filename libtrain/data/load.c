@@ -422,6 +422,14 @@ void ctt_loader_start(struct ctt_loader *l, const struct ctt_order *p,
     pthread_mutex_unlock(&l->lock);
 }
 
+void ctt_loader_more(struct ctt_loader *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->end = (int64_t)l->plan->batches * l->n;
+    pthread_cond_broadcast(&l->work);
+    pthread_mutex_unlock(&l->lock);
+}
+
 int ctt_loader_next(struct ctt_loader *l, struct ctt_batch *b, double *seconds)
 {
     struct buffer *p = &l->ring[l->batch % RING];

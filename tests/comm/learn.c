@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * learn.c: what each rank of test_mpi_cli.sh does where convtt-train cannot be
  * made to.  It trains on a list of clips and prints a checksum of the weights.
- * Usage: learn NET CLIPS WHAT: gone, one clip is not there any more when the
- * training begins; strict, the same as an error; a number K, the K-th
- * allocation of the last rank fails. */
+ * Usage: learn NET CLIPS WHAT [NAME=VALUE]...: WHAT: gone, one clip is not there
+ * any more when the training begins; strict, the same as an error; a number K,
+ * the K-th allocation of the last rank fails; the rest are settings. */
 #include "comm/comm.h"
 #include "libtrain/train.h"
 #include "net/code/zip.h"
@@ -22,7 +22,19 @@ static void on_clip(void *arg, const char *what)
         printf("skipped: %s\n", what);
 }
 
-static int settings(const char *what, struct ctt_train_cfg *cfg)
+static int set(struct ctt_train_cfg *cfg, char *setting)
+{
+    char *value = strchr(setting, '=');
+    int rc = 0;
+
+    CTT_CHECK(value, CTT_EINVAL, "'%s' is no setting", setting);
+    *value = '\0';
+    rc = ctt_opt_set(ctt_train_opts, cfg, setting, value + 1);
+out:
+    return rc;
+}
+
+static int settings(const char *what, char **more, struct ctt_train_cfg *cfg)
 {
     static const char *const rows[][2] = {
         { "batch", "8" }, { "shards", "4" }, { "threads", "1" },
@@ -33,6 +45,8 @@ static int settings(const char *what, struct ctt_train_cfg *cfg)
     CTT_TRY(ctt_opt_defaults(ctt_train_opts, cfg));
     for (size_t i = 0; i < CTT_LEN(rows); i++)
         CTT_TRY(ctt_opt_set(ctt_train_opts, cfg, rows[i][0], rows[i][1]));
+    for (; *more; more++)
+        CTT_TRY(set(cfg, *more));
     cfg->strict = strcmp(what, "strict") == 0;
     cfg->comm = comm;
 out:
@@ -93,7 +107,7 @@ static int learn(char **arg)
     struct ctt_result r;
     int rc;
 
-    CTT_TRY(settings(arg[3], &cfg));
+    CTT_TRY(settings(arg[3], arg + 4, &cfg));
     CTT_TRY(read_net(arg[1], &g));
     CTT_TRY(ctt_data_open(arg[2], "train", &g->node[0].attr.input, NULL, 0,
                           &cfg, &ev, &d));

@@ -5,68 +5,12 @@
 # of one end or stop all.
 set -u
 tools="convtt-train convtt-data tests/comm/learn"
-. "${srcdir:-.}/tests/lib/cli.sh"
-unset CTT_MODULES OMPI_COMM_WORLD_SIZE PMI_SIZE PMIX_RANK SLURM_STEP_NUM_TASKS
-if ! type -P mpirun > /dev/null || [ ! -e "$bin/.libs/convtt-mpi.so" ]; then
-    echo 'no mpirun, or built without MPI'
-    exit 77
-fi
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none
-# MPI keeps what it allocates until the process ends.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export CTT_MODULES=$bin/.libs
-if ! mpirun -np 2 true > out 2> err < /dev/null; then
-    echo "mpirun starts nothing here: $(head -3 err)"
-    exit 77
-fi
-every=${CTT_CHECK_EVERY:-1}
+src=$(cd "${srcdir:-.}" && pwd)
+. "$src/tests/lib/cli.sh"
+# shellcheck source=tests/lib/ranks.sh
+. "$src/tests/lib/ranks.sh"
 numbers='2 4 8'
 [ "$every" = 1 ] || numbers=4    # a sample
-
-# Clips are folders of four to six pictures: a bright bar that moves right or
-# down.
-mkdir video
-for i in $(seq 24); do
-    mkdir video/$i
-    [ "$i" -le 16 ] && to=train.txt || to=val.txt
-    echo "video/$i $((i % 2))" >> $to
-done
-awk 'BEGIN {
-    for (i = 1; i <= 24; i++)
-        for (t = 1; t <= 4 + i % 3; t++) {
-            file = "video/" i "/" t ".pgm"
-            printf "P5\n8 8\n255\n" > file
-            for (k = 0; k < 64; k++) {
-                at = i % 2 ? k % 8 : int(k / 8)
-                printf "%s", (at + i + t) % 8 < 3 ? "z" : t > file
-            }
-            close(file)
-        }
-}'
-net() {   # net FILE [NORM]: a classifier
-    echo 'input x h=8 w=8 c=1 colour=gray mean=0.3 std=0.2'
-    echo 'conv e in=x out=4 kernel=3 pad=1'
-    echo "norm b in=e kind=${1:-layer}"
-    echo 'convlstm h in=b hidden=4 kernel=3'
-    echo 'dropout o in=h rate=0.2'
-    echo 'pool p in=o kind=avg'
-    echo 'conv y in=p out=2'
-}
-net > class.net
-net batch > batch.net
-{ echo 'input x h=8 w=8 c=1 colour=gray mean=0.3 std=0.2'
-  echo 'convlstm h in=x hidden=4 kernel=3'
-  echo 'conv y in=h out=1 kernel=3 pad=1'; } > next.net
-
-# under N ARGUMENT...: that many processes of convtt-train, into out and err.
-under() {
-    local n=$1
-    shift
-    mpirun -np "$n" --bind-to none "$bin/convtt-train" "$@" --threads 1 \
-        --data train.txt --val val.txt > out 2> err < /dev/null
-}
 
 # same NAME PATTERN ARGUMENT...: one file for every number of processes, with
 # and without a launcher; one process says PATTERN.
@@ -149,29 +93,6 @@ done
 
 # 4. Killed in a step; two go on with the checkpoint of four.
 run='class.net --batch 8 --epochs 30 --checkpoint-every 1'
-pids() { pgrep -P "$1"; }
-# begin N ARGUMENT...: in the background, until a checkpoint is there
-begin() {
-    local n=$1
-    shift
-    rm -f some.h5 some.ckpt
-    mpirun -np "$n" --bind-to none "$bin/convtt-train" $run --data train.txt \
-        --val val.txt --threads 1 -o some.h5 --checkpoint some.ckpt "$@" \
-        > out 2> err < /dev/null & pid=$!
-    for i in $(seq 600); do
-        [ -e some.ckpt ] && return
-        sleep 0.05
-    done
-    fail "no checkpoint: $(head -5 err)"
-}
-ends() {   # ends WHAT STATUS: the one in the background, within a minute
-    local got
-    timeout 60 tail --pid=$pid -f /dev/null || fail "$1: it goes on"
-    wait $pid
-    got=$?
-    [ $got = "$2" ] || [ "$2" = any ] || fail "$1: status $got: $(head -5 err)"
-    [ $got != 0 ] || fail "$1: status 0"
-}
 killed() {   # killed RANK ARGUMENT...
     local rank=$1
     shift

@@ -12,6 +12,7 @@
 
 static const char *const devices[] = { "ref", "cpu" };
 static const struct ctt_squeeze all = { .kind = CTT_SQUEEZE_NONE };
+static const struct ctt_share one = { .parts = 1 };
 
 /* A number of shard k. */
 static float number(int k, int64_t i)
@@ -78,7 +79,7 @@ static void the_sum_is_a_tree(void)
         struct ctt_dev *dev = NULL;
 
         CHECK_OK(ctt_dev_open(devices[row % 2], 2, &dev));
-        CHECK_OK(ctt_shards_open(m->g, count, &all, plan, dev, NULL, &s));
+        CHECK_OK(ctt_shards_open(m->g, count, &all, plan, dev, &one, &s));
         memcpy(w, m->w, size);
         for (int k = 0; k < count; k++) {
             CHECK_OK(ctt_shards_begin(&s, k, w));
@@ -122,7 +123,7 @@ static void shards_have_the_clips_of_the_batch(void)
     CHECK_OK(ctt_dev_open("ref", 1, &dev));
     CHECK_OK(ctt_order_new(toy, 4, &plan));
     CHECK_OK(ctt_buckets_find(toy, 4, cfg.buckets, &buckets));
-    CHECK_OK(ctt_shards_open(m->g, 2, &all, plan, dev, NULL, &s));
+    CHECK_OK(ctt_shards_open(m->g, 2, &all, plan, dev, &one, &s));
     CU_ASSERT(s.part.n == 2 && s.part.batches == 2 * plan->batches);
     for (uint64_t key = 1; key < 4; key++) {
         const struct ctt_order *p;

@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+static const struct ctt_share one = { .parts = 1 };
+
 static void words(void)
 {
     static const char *const bad[] = {
@@ -249,7 +251,7 @@ static void check_tree(const struct ctt_model *m, struct ctt_dev *dev,
     int wrong = 0;
 
     CHECK_OK(ctt_squeeze_parse(word, &how));
-    CHECK_OK(ctt_shards_open(m->g, 4, &how, plan, dev, NULL, &s));
+    CHECK_OK(ctt_shards_open(m->g, 4, &how, plan, dev, &one, &s));
     for (int k = 0; k < 4; k++) {
         CHECK_OK(ctt_shards_begin(&s, k, w));
         for (int64_t i = 0; i < m->g->weights; i++)
