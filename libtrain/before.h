@@ -34,6 +34,11 @@ int  ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
                     struct ctt_data *train, struct ctt_data *val,
                     const struct ctt_events *ev);
 
+/* ---- sync.c ---- */
+
+/* 1 if --sync makes rank 0 the server of the others. */
+int  ctt_train_has_server(const struct ctt_train_cfg *cfg);
+
 /* ---- doctor.c, doctor_steps.c ---- */
 
 /* What a check of clips, settings or first steps has found, and what mends it:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * log.c: the result of each epoch as CSV and JSON, for other programs. */
 #include "libtrain/log.h"
-#include "libtrain/sync.h"
+#include "libtrain/before.h"
 #include "net/newfile.h"
 
 #include <errno.h>
@@ -25,7 +25,8 @@ enum kind { INT, INT64, REAL, TEST };    /* TEST: a REAL of a test, which may
                                             not have taken place */
 
 enum { BOTH = 1 << CTT_BOTH, RECOGNISE = 1 << CTT_RECOGNISE | BOTH,
-       PREDICT = 1 << CTT_PREDICT, ANY = RECOGNISE | PREDICT, AMP = 1 << 4, SERVED = 1 << 5 };
+       PREDICT = 1 << CTT_PREDICT, ANY = RECOGNISE | PREDICT, AMP = 1 << 4,
+       SERVED = 1 << 5 };
 
 #define COLUMN(of, name, kind, field) { of, name, kind, \
     offsetof(struct ctt_epoch, field) }
@@ -174,12 +175,10 @@ int ctt_log_open(const struct ctt_train_cfg *cfg, int done,
 {
     struct ctt_log *l = ctt_calloc(1, sizeof(*l));
     int rc = l ? 0 : CTT_ENOMEM;
-    struct ctt_sync sync;
 
     CTT_TRY(rc);
-    CTT_TRY(ctt_sync_parse(cfg->sync, &sync));
     l->kind = 1 << cfg->task | (cfg->amp != CTT_O0 ? AMP : 0) |
-              (sync.kind != CTT_SYNC_ALL ? SERVED : 0);
+              (ctt_train_has_server(cfg) ? SERVED : 0);
     l->csv_path = cfg->log_csv;
     l->json_path = cfg->log_json;
     CTT_TRY(open_one(l->csv_path, done, &l->csv));

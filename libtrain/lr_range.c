@@ -2,9 +2,9 @@
  * lr_range.c: the learning rate range test (Smith 2017): at which rate the loss
  * falls, and from which on it rises. */
 #include "libtrain/lr_range.h"
+#include "libtrain/before.h"
 
 #include <math.h>
-#include <string.h>
 
 /* How many times the lowest the smoothed loss is when the test has diverged;
  * what the best rate is divided by; steps on either side that smooth. */
@@ -28,7 +28,7 @@ static struct ctt_train_cfg rising(const struct ctt_train_cfg *cfg)
     c.out = c.checkpoint = c.log_csv = c.log_json = NULL;
     c.changes = NULL;
     c.last_of = c.or_given = 0;
-    if (c.sync && strcmp(c.sync, "all") != 0) {    /* each for itself */
+    if (ctt_train_has_server(cfg)) {    /* each for itself */
         c.sync = NULL;
         c.comm = NULL;
     }

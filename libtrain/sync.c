@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sync.c: the words of --sync, and what they need. */
 #include "libtrain/sync.h"
+#include "libtrain/before.h"
 #include "libtrain/squeeze.h"
-#include "libtrain/train.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +52,13 @@ int ctt_sync_parse(const char *text, struct ctt_sync *out)
         CTT_CHECK(!text[n], CTT_EINVAL, "--sync=%s: no number is wanted", text);
 out:
     return rc;
+}
+
+int ctt_train_has_server(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_sync s;
+
+    return ctt_sync_parse(cfg->sync, &s) >= 0 && s.kind != CTT_SYNC_ALL;
 }
 
 int ctt_sync_parts(const struct ctt_sync *s, int ranks)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ranks.c: convtt-train as one of several processes. */
 #include "tools/ranks.h"
-#include "libtrain/sync.h"
+#include "libtrain/before.h"
 #include "net/clock.h"
 #include "tools/tool.h"
 
@@ -126,11 +126,9 @@ static void *look(void *arg)
 static int watches(const struct ctt_train_cfg *cfg)
 {
     const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
-    struct ctt_sync sync = { .kind = CTT_SYNC_ALL };
 
-    ctt_sync_parse(cfg->sync, &sync);
     return cfg->stall && p->ranks > 1 &&
-           (sync.kind == CTT_SYNC_ALL || p->rank == 0);
+           (p->rank == 0 || !ctt_train_has_server(cfg));
 }
 
 int ctt_ranks_watch(const struct ctt_train_cfg *cfg)
