@@ -136,12 +136,12 @@ out:
 
 /* ---- one share of pruning ---- */
 
-/* Whether a way goes with this pruning: it has it, or factors; or the weight
- * has no such way. */
+/* Whether a way goes with this pruning: it has it, or factors and no pruning; or
+ * the weight has no such way. */
 static int goes_with(const struct ctt_part *p, int has,
                      const struct ctt_sense_point *prune)
 {
-    return has && !p->form ? is_same(p->prune, prune) : !p->prune;
+    return is_same(p->prune, prune) || (!p->prune && (!has || p->form));
 }
 
 /* Copies the ways of f that go with this pruning to `to`, which has room for

@@ -84,15 +84,12 @@ int ctt_allot(const struct ctt_menu *m, const struct ctt_aim_at *a, int *pick);
 
 /* What happens to a weight: points of a struct ctt_sense; NULL: that is not
  * done.  Pruning takes the largest share of any part, of all weights together
- * that are not factorised: which of them bears how much is known best by their
- * values (LAMP: Lee and others 2021). */
+ * that are pruned, or of their cores: which of them bears how much is known best
+ * by their values (LAMP: Lee and others 2021). */
 struct ctt_part {
     const struct ctt_sense_point *form;     /* SVD or tensor train */
     const struct ctt_sense_point *prune, *share, *int8;
 };
-
-/* A weight is factorised or pruned, not both: cores have no values to
- * spare. */
 
 /* What a part consists of. */
 enum ctt_part_kind { CTT_PART_FORM, CTT_PART_PRUNE, CTT_PART_SHARE,
@@ -100,12 +97,12 @@ enum ctt_part_kind { CTT_PART_FORM, CTT_PART_PRUNE, CTT_PART_SHARE,
 const struct ctt_sense_point *ctt_part_point(const struct ctt_part *p,
                                              enum ctt_part_kind kind);
 
-/* A mix: a part per weight of s, and all of it as text, "c1: svd 0.5, prune any
- * 0.9; y: share 4", which names what is done and nothing else; "as given" if
- * nothing is. */
+/* A mix: the share of channels that is removed before, a part per weight of s,
+ * and all of it as text, "thin 0.5; c1: svd 0.5, prune any 0.9; y: share 4",
+ * which names what is done and nothing else; "as given" if nothing is. */
 enum { CTT_MIX_TEXT = 8192 };
-void ctt_mix_print(const struct ctt_sense *s, const struct ctt_part *part,
-                   char *text, size_t size);
+void ctt_mix_print(const struct ctt_sense *s, double thin,
+                   const struct ctt_part *part, char *text, size_t size);
 
 /* ---- heal.c ---- */
 
@@ -144,8 +141,9 @@ int  ctt_mix_prunes(const struct ctt_sense *s, int weight);
 /* Settings of the stages for a mix, and the texts that they point to. */
 struct ctt_mix_recipe;
 
-/* given: the settings of what a mix does not say.  CTT_EINVAL if one of the
- * settings is refused. */
+/* given: the settings of what a mix does not say, and of thinning, which leaves
+ * a factorised weight as much of the rank as of the channels.  CTT_EINVAL if
+ * one of the settings is refused. */
 int  ctt_mix_recipe(const struct ctt_sense *s, const struct ctt_part *part,
                     const struct ctt_recipe *given,
                     struct ctt_mix_recipe **out);
@@ -166,14 +164,14 @@ struct ctt_offer {
 };
 
 /* The harm of one kind of a part, 0 without it: the fit of its point.  What
- * shared values change of a whole weight is mostly where its few important
- * directions are not; of a factorised one it is all in them.  So that harm is
- * divided by the share of the values that factors leave. */
+ * pruning or shared values change of a whole weight is mostly where its few
+ * important directions are not; of a factorised one it is all in them.  So that
+ * harm is divided by the share of the values that factors leave. */
 double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
                      enum ctt_part_kind kind);
 
 /* Lists the ways of each weight of s: every set of one value or none of SVD or
- * tensor trains or of pruning in the form `prune` (a name of ctt_ladders), of
+ * tensor trains, of pruning in the form `prune` (a name of ctt_ladders), of
  * shared values and of INT8.  Harm is the sum of ctt_part_harm().
  * Bytes are those that pruned and shared weights have as they are stored, which
  * is measured of all weights together in trials beside path; a factorised
@@ -197,8 +195,8 @@ void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
 /* ---- alike.c ---- */
 
 /* Picks as ctt_allot(), with the same share of pruning for all weights that are
- * not factorised.  The
- * parts of what is picked go to part; *sum: what they come to. */
+ * not factorised, and that or none for the others.  The parts of what is picked
+ * go to part; *sum: what they come to. */
 int  ctt_allot_each(const struct ctt_offer *f, const struct ctt_aim_at *a,
                     struct ctt_part *part, struct ctt_way *sum);
 

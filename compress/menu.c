@@ -184,10 +184,11 @@ double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
 {
     const struct ctt_sense_point *at = ctt_part_point(p, kind);
 
+    int of_values = kind == CTT_PART_SHARE || kind == CTT_PART_PRUNE;
+
     if (!at)
         return 0;
-    return kind == CTT_PART_SHARE && p->form ? at->fit / left_by(s, p->form)
-                                             : at->fit;
+    return of_values && p->form ? at->fit / left_by(s, p->form) : at->fit;
 }
 
 /* The time of a weight that a point leaves, as a share. */
@@ -235,7 +236,7 @@ static void make_ways(struct making *a, int weight)
 
     a->f->menu.first[weight + 1] = a->f->menu.first[weight];
     for (k[FORM] = 0; k[FORM] < c->n[FORM]; k[FORM]++)
-        for (k[PRUNE] = 0; k[PRUNE] < (k[FORM] ? 1 : c->n[PRUNE]); k[PRUNE]++)
+        for (k[PRUNE] = 0; k[PRUNE] < c->n[PRUNE]; k[PRUNE]++)
             for (k[SHARE] = 0; k[SHARE] < c->n[SHARE]; k[SHARE]++)
                 for (k[INT8] = 0; k[INT8] < c->n[INT8]; k[INT8]++)
                     make_way(a, weight, k);

@@ -38,11 +38,21 @@ const struct ctt_sense_point *ctt_part_point(const struct ctt_part *p,
     return of[kind];
 }
 
-void ctt_mix_print(const struct ctt_sense *s, const struct ctt_part *part,
-                   char *text, size_t size)
+static void put_thin(struct text *t, double thin)
+{
+    char words[40];
+
+    snprintf(words, sizeof(words), "thin %g", thin);
+    put(t, words);
+}
+
+void ctt_mix_print(const struct ctt_sense *s, double thin,
+                   const struct ctt_part *part, char *text, size_t size)
 {
     struct text t = { text, size, 0 };
 
+    if (thin > 0)
+        put_thin(&t, thin);
     for (int i = 0; i < s->weights; i++) {
         int some = 0;
 
@@ -69,8 +79,8 @@ struct ctt_mix_recipe {
     struct ctt_recipe o;
     struct text       text[TEXTS];
     double            most[TEXTS];    /* of what a text says */
-    double            share;          /* pruned, of all weights without factors
-                                         together */
+    double            share;          /* pruned, of all weights together but
+                                         those with factors alone */
     const char       *form;           /* of pruning */
     int               int8;           /* 1: some weight reads bytes */
 };
@@ -112,16 +122,18 @@ static void add_part(struct ctt_mix_recipe *r,
 {
     int svd = p->form && p->form->ladder->stage == &ctt_stage_svd;
     int tt = p->form && !svd;
+    double fat = 1 - r->o.thin.share;
 
     if (svd)
-        add(r, SVD, w->name, ctt_sense_number(p->form, w));
+        add(r, SVD, w->name,
+            fmax(1, round(fat * ctt_sense_number(p->form, w))));
     else
         add_name(&r->text[SVD_NOT], w->name);
     if (tt)
         add(r, TT, w->name, ctt_sense_number(p->form, w));
     else
         add_name(&r->text[TT_NOT], w->name);
-    if (p->form)
+    if (p->form && !p->prune)
         add_name(&r->text[PRUNE_NOT], w->name);
     if (p->prune)
         r->share = fmax(r->share, p->prune->value);

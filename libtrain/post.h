@@ -67,4 +67,8 @@ static inline int64_t ctt_push_bytes(const struct ctt_post *s)
            ctt_post_whole((s->weights + s->moved) * (int64_t)sizeof(float));
 }
 
+/* All ranks come to it after their last message: until all have, what was sent
+ * must stay as it is. */
+int ctt_post_end(struct ctt_comm *c);
+
 #endif

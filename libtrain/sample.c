@@ -175,12 +175,10 @@ out:
  * once a clip. */
 static int enough_clips(const struct ctt_model *m, const struct ctt_data *d)
 {
-    int64_t frames = 0;
+    int64_t frames = ctt_data_all_frames(d);
 
     if (m->g->clip < m->g->count)
         return PICTURES;
-    for (int i = 0; i < d->clips; i++)
-        frames += d->clip[i].length;
     return (int)((int64_t)PICTURES * d->clips / (frames > 0 ? frames : 1)) + 1;
 }
 

@@ -299,6 +299,15 @@ static int end(struct ctt_trainer *t, int k, const struct ctt_result *r)
     return send(t, k);
 }
 
+int ctt_post_end(struct ctt_comm *c)
+{
+    char one = 0, *all = ctt_calloc((size_t)ctt_comm_place(c)->ranks, 1);
+    int rc = all ? ctt_comm_tell(c, &one, 1, all) : CTT_ENOMEM;
+
+    ctt_free(all);
+    return rc;
+}
+
 int ctt_server_end(struct ctt_trainer *t, const struct ctt_result *r)
 {
     struct ctt_server *s = t->server;
@@ -313,6 +322,7 @@ int ctt_server_end(struct ctt_trainer *t, const struct ctt_result *r)
         CTT_TRY(ctt_comm_wait(t->comm, &from));
         CTT_TRY(end(t, from - 1, r));
     }
+    CTT_TRY(ctt_post_end(t->comm));
 out:
     return rc;
 }

@@ -217,6 +217,8 @@ int  ctt_data_open(const char *path, const char *split,
 void ctt_data_close(struct ctt_data **d);
 int  ctt_data_clips(const struct ctt_data *d);
 int  ctt_data_skipped(const struct ctt_data *d);
+/* The frames of all its clips. */
+int64_t ctt_data_all_frames(const struct ctt_data *d);
 /* The names of the classes, valid until d is closed. */
 char *const *ctt_data_labels(const struct ctt_data *d, int *count);
 

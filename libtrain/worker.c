@@ -133,6 +133,7 @@ int ctt_worker_run(struct ctt_trainer *t, struct ctt_result *r)
         CTT_TRY(push(&w));
     }
     *r = w.pull->result;
+    CTT_TRY(ctt_post_end(t->comm));
 out:
     ctt_free(w.pull);
     ctt_free(w.push);

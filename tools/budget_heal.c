@@ -41,7 +41,7 @@ static int measure(struct heal *h)
             continue;
         t.at = i + 2;
         t.what = name_of(&h->level[i], text);
-        ctt_mix_print(h->r->s, h->part, h->mix, CTT_MIX_TEXT);
+        ctt_mix_print(h->r->s, 0, h->part, h->mix, CTT_MIX_TEXT);
         CTT_TRY(ctt_budget_shortly(h->r, &t, &loss));
         h->level[i].left = loss - base;
     }

@@ -16,10 +16,14 @@
 static const struct strong {
     const char *form, *prune;    /* names of ctt_ladders; NULL: none */
     int         int8;
+    double      thin;
 } strong[] = {
-    { NULL, "prune any", 0 }, { NULL, "prune block", 1 },
-    { "svd", NULL, 0 }, { "svd", NULL, 1 },
-    { "tensor train", NULL, 0 }, { "tensor train", NULL, 1 },
+    { NULL, "prune any", 0, 0 }, { NULL, "prune block", 1, 0 },
+    { "svd", NULL, 0, 0 }, { "svd", NULL, 1, 0 },
+    { "tensor train", NULL, 0, 0 }, { "tensor train", NULL, 1, 0 },
+    { NULL, "prune any", 0, CTT_BUDGET_THINNEST },
+    { NULL, "prune block", 1, CTT_BUDGET_THINNEST },
+    { "svd", NULL, 1, CTT_BUDGET_THINNEST },
 };
 
 static int is_of(const struct ctt_sense_point *p, const char *name)
@@ -61,7 +65,7 @@ static int try_strong(struct ctt_budget_run *r, const struct strong *o,
     if (isinf(r->b.most[CTT_COST_MS]) && isinf(r->b.most[CTT_COST_RAM]))
         calls.compare = NULL;
     fill(r->s, o, part);
-    CTT_TRY(ctt_mix_recipe(r->s, part, &r->j->c.recipe, &mix));
+    CTT_TRY(ctt_budget_recipe(r, o->thin, part, &r->j->c.recipe, &mix));
     CTT_TRY(ctt_mix_try(r->j->m, ctt_mix_settings(mix), &calls, r->j->path,
                         r->j->c.out, &is));
     for (int k = 0; k < CTT_COSTS; k++)
@@ -100,7 +104,9 @@ int ctt_budget_far(struct ctt_budget_run *r)
     for (size_t i = 0; i < CTT_LEN(strong); i++) {
         ctt_tool_progress(0, "trying the strongest options, %zu of %zu", i + 1,
                           CTT_LEN(strong));
-        CTT_TRY(try_strong(r, &strong[i], least));
+        rc = try_strong(r, &strong[i], least);
+        CTT_TRY(strong[i].thin > 0 && (rc == CTT_EUNSUP || rc == CTT_EINVAL)
+                ? 0 : rc);
         CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; nothing is written");
     }
     r->j->status = CTT_EXIT_USAGE;

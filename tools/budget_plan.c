@@ -52,9 +52,21 @@ int ctt_budget_meets(const double most[CTT_COSTS], const double *cost)
 
 /* ---- trying ---- */
 
+int ctt_budget_recipe(const struct ctt_budget_run *r, double thin,
+                      const struct ctt_part *part,
+                      const struct ctt_recipe *base,
+                      struct ctt_mix_recipe **out)
+{
+    struct ctt_recipe o = *base;
+
+    o.thin.share = (float)thin;
+    return ctt_mix_recipe(r->s, part, &o, out);
+}
+
 /* Tries what the parts say, unless the log has it. */
-static int try_mix(struct ctt_budget_run *r, const struct ctt_part *part,
-                   const char *mix, struct ctt_costs *out)
+static int try_mix(struct ctt_budget_run *r, double thin,
+                   const struct ctt_part *part, const char *mix,
+                   struct ctt_costs *out)
 {
     struct ctt_recipe_calls calls = ctt_compress_calls(r->j);
     struct ctt_budget_row row = { .how = r->how, .kind = CTT_BUDGET_TRIED,
@@ -71,7 +83,7 @@ static int try_mix(struct ctt_budget_run *r, const struct ctt_part *part,
         *out = known->costs;
         goto out;
     }
-    CTT_TRY(ctt_mix_recipe(r->s, part, &r->j->c.recipe, &o));
+    CTT_TRY(ctt_budget_recipe(r, thin, part, &r->j->c.recipe, &o));
     CTT_TRY(ctt_mix_try(r->j->m, ctt_mix_settings(o), &calls, r->j->path,
                         r->j->c.out, &row.costs));
     if (!isnan(r->ms))
@@ -90,9 +102,30 @@ int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out)
 
     r->ms = NAN;
     CTT_TRY(new_plan(r, &p));
-    ctt_mix_print(r->s, p->part, p->mix, CTT_MIX_TEXT);
-    CTT_TRY(try_mix(r, p->part, p->mix, out));
+    ctt_mix_print(r->s, 0, p->part, p->mix, CTT_MIX_TEXT);
+    CTT_TRY(try_mix(r, 0, p->part, p->mix, out));
     r->ms = out->cost[CTT_COST_MS] * out->faster;
+    r->given = *out;
+out:
+    ctt_budget_plan_free(&p);
+    return rc;
+}
+
+/* The share of each cost that thinning alone leaves. */
+static int left_by(struct ctt_budget_run *r, double thin,
+                   double left[CTT_COSTS])
+{
+    struct ctt_budget_plan *p = NULL;
+    struct ctt_costs is;
+    int rc;
+
+    CTT_TRY(new_plan(r, &p));
+    ctt_mix_print(r->s, thin, p->part, p->mix, CTT_MIX_TEXT);
+    CTT_TRY(try_mix(r, thin, p->part, p->mix, &is));
+    for (int k = 0; k < CTT_COSTS; k++)
+        left[k] = is.cost[k] / r->given.cost[k];
+    CTT_CHECK(is.cost[CTT_COST_MACS] < r->given.cost[CTT_COST_MACS],
+              CTT_EUNSUP, "thinning changes nothing");
 out:
     ctt_budget_plan_free(&p);
     return rc;
@@ -132,7 +165,8 @@ static int choose(const struct ctt_budget_run *r, const struct ctt_aim_at *a,
     }
     p->harm = best.harm;
     memcpy(p->expected, best.cost, sizeof(best.cost));
-    ctt_mix_print(r->s, p->part, p->mix, CTT_MIX_TEXT);
+    p->thin = r->style.thin;
+    ctt_mix_print(r->s, p->thin, p->part, p->mix, CTT_MIX_TEXT);
 out:
     ctt_free(part);
     return rc < 0 ? rc : 0;
@@ -215,8 +249,25 @@ static int plan_once(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     int rc;
 
     CTT_TRY(choose(r, now, p));
-    CTT_TRY(try_mix(r, p->part, p->mix, &p->tried));
+    CTT_TRY(try_mix(r, p->thin, p->part, p->mix, &p->tried));
     p->meets = ctt_budget_meets(a->most, p->tried.cost);
+out:
+    return rc;
+}
+
+/* What the choice starts with.  It knows weights that are whole, so that what
+ * thinning leaves of a cost is what its limit is of. */
+static int first_limits(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                        double left[CTT_COSTS], struct ctt_aim_at *now)
+{
+    int rc = 0;
+
+    if (r->style.thin > 0)
+        CTT_TRY(left_by(r, r->style.thin, left));
+    *now = *a;
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (!isinf(a->most[k]))
+            now->most[k] *= AIM / left[k];
 out:
     return rc;
 }
@@ -225,14 +276,15 @@ int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     struct ctt_budget_plan **out)
 {
     struct ctt_budget_plan *p = NULL, *best = NULL;
-    struct ctt_aim_at now = *a;
+    double left[CTT_COSTS] = { 1, 1, 1, 1 };
+    struct ctt_aim_at now;
     struct past h = { .points = 0 };
-    int rc = 0;
+    int rc;
 
-    for (int k = 0; k < CTT_COSTS; k++)
-        now.most[k] *= AIM;
+    CTT_TRY(first_limits(r, a, left, &now));
     for (int i = 0, near = 0; i < CTT_BUDGET_ROUNDS && !near; i++) {
         CTT_TRY(new_plan(r, &p));
+        memcpy(p->left, left, sizeof(left));
         CTT_TRY(plan_once(r, a, &now, p));
         remember(&h, p);
         near = is_near(a, p) || !has_limit(a);

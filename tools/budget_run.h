@@ -9,8 +9,12 @@
 
 enum { CTT_BUDGET_ROUNDS = 4, CTT_BUDGET_FORMS = 2 };
 
+/* The largest share of the channels that a mix does without. */
+#define CTT_BUDGET_THINNEST 0.5
+
 /* What plans are restricted to. */
 struct ctt_budget_style {
+    double      thin;     /* share of the channels that is removed first */
     int         alike;    /* the same options for all weights, with */
     const char *form;     /* these factors (a name of ctt_ladders) or none, */
     const char *prune;    /* and this form of pruning; NULL: the better one */
@@ -25,6 +29,7 @@ struct ctt_budget_run {
     uint32_t                 how;      /* of the settings */
     double                   ms;       /* of the model as given; NAN: time is
                                           not measured */
+    struct ctt_costs         given;    /* what it costs */
     struct ctt_offer        *offer[CTT_BUDGET_FORMS];
     struct ctt_budget_style  style;    /* of plans */
     struct ctt_data         *whole, *accept;    /* j->val is the other half */
@@ -56,23 +61,32 @@ int ctt_budget_search(struct ctt_budget_run *r, const struct ctt_costs *given);
 
 /* A mix, what it was expected to cost and what it costs without retraining. */
 struct ctt_budget_plan {
+    double           thin;     /* share of the channels that is removed */
     struct ctt_part *part;     /* by weight */
     char            *mix;      /* its text */
     double           harm;
-    double           expected[CTT_COSTS];
+    double           expected[CTT_COSTS];    /* of whole weights, of which */
+    double           left[CTT_COSTS];        /* thinning leaves this share */
     struct ctt_costs tried;
     int              meets;    /* the limits of a */
 };
 void ctt_budget_plan_free(struct ctt_budget_plan **p);
 
 /* The mix that a asks for: it is tried, and the limits of the choice are
- * corrected by what it costs (secant), in at most four rounds. */
+ * corrected by what it costs (secant), in at most four rounds.  CTT_EUNSUP or
+ * CTT_EINVAL if the model can't be thinned as r->style says. */
 int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     struct ctt_budget_plan **out);
 
 /* How far what p costs is from the limits, as the largest ratio. */
 double ctt_budget_excess(const struct ctt_aim_at *a,
                          const struct ctt_budget_plan *p);
+
+/* The settings of a mix, on top of `base`. */
+int ctt_budget_recipe(const struct ctt_budget_run *r, double thin,
+                      const struct ctt_part *part,
+                      const struct ctt_recipe *base,
+                      struct ctt_mix_recipe **out);
 
 /* What the model as given costs, and sets r->ms. */
 int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out);
@@ -84,6 +98,7 @@ int ctt_budget_meets(const double most[CTT_COSTS], const double *cost);
 
 /* A mix to retrain for a few steps; what and at: for lines of progress. */
 struct ctt_budget_short {
+    double      thin;
     const struct ctt_part *part;    /* by weight; NULL: the model as given */
     char       *mix;                /* its text */
     int         steps, at, all;

@@ -66,6 +66,9 @@ int ctt_budget_say_plan(const struct ctt_budget_run *r,
     char costs[CELL * 3];
     int rc;
 
+    if (p->thin > 0)
+        ctt_tool_say("\nthinned first: %g%% of the channels are removed",
+                     100 * p->thin);
     ctt_table_row(&t, "weight\tvalues\tfactors\tpruned\tbits\tint8\tKL");
     for (int i = 0; i < r->s->weights; i++)
         add_row(r->s, i, &p->part[i], &t);
@@ -124,7 +127,8 @@ int ctt_budget_say_costs(const struct ctt_budget_run *r,
         if (!isinf(r->b.most[k]))
             snprintf(most, sizeof(most), "%.6g", r->b.most[k]);
         ctt_table_row(&t, "%s\t%s\t%.6g\t%.6g\t%.6g\t%+.1f",
-                      ctt_cost_words[k], most, p->expected[k], tried, is,
+                      ctt_cost_words[k], most, p->expected[k] * p->left[k],
+                      tried, is,
                       tried > 0 ? 100 * (is / tried - 1) : 0);
     }
     ctt_tool_say("\ncosts: the sum of what each weight was expected to cost, "

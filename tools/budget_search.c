@@ -185,6 +185,10 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
         goto out;
     CTT_TRY(remember(x, p));
     CTT_TRY(limited && n == 1 && !p->meets ? refuse(r, p) : 0);
+    if (limited && !p->meets) {
+        ctt_tool_say("\nround %d: no other mix is within the limits", n);
+        goto out;
+    }
     CTT_TRY(ctt_budget_say_plan(r, p));
     if (r->j->c.dry_run)
         goto out;

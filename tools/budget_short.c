@@ -20,10 +20,10 @@ static int retrain(void *arg, const char *stage, int epochs,
     int rc;
 
     (void)stage;
-    cfg.max_steps = j->short_steps;
+    (void)epochs;    /* a recipe of one epoch retrains at its end only */
+    cfg.max_steps = cfg.epochs = j->short_steps;
     cfg.warmup = 0;
     cfg.checkpoint = NULL;
-    cfg.epochs = epochs;
     cfg.changes = during;
     ev.epoch = NULL;
     CTT_TRY(ctt_train(m, &cfg, j->data, NULL, &ev, &r));
@@ -51,21 +51,18 @@ static int retrains(const struct ctt_budget_run *r,
 
     for (int i = 0; t->part && i < r->s->weights; i++)
         some |= t->part[i].form || t->part[i].prune;
-    return some;
+    return some || t->thin > 0;
 }
 
 /* Pruned at once: in so few steps a share that grows leaves none to retrain
- * with what it ends at.  Each mix has as many steps, so what is shared or
- * quantised is retrained only if nothing else is. */
+ * with what it ends at.  Each mix has as many steps, after everything that is
+ * retrained, so what is shared or quantised is only if nothing else is. */
 static void shorten(const struct ctt_budget_run *r,
                     const struct ctt_budget_short *t, struct ctt_recipe *o)
 {
-    int64_t clips = ctt_data_clips(r->j->data);
-    int64_t seen = (int64_t)t->steps * r->j->c.train.batch;
-
     *o = r->j->c.recipe;
     o->automatic = 0;
-    o->epochs = (int)((seen + clips - 1) / clips);
+    o->epochs = 1;
     o->share.epochs = o->int8.epochs = retrains(r, t) ? 0 : o->epochs;
     o->prune.rounds = 1;
 }
@@ -86,7 +83,7 @@ static int make(struct ctt_budget_run *r, const struct ctt_budget_short *t,
         rc = retrain(r->j, "", o.epochs, NULL, *m);
         goto out;
     }
-    CTT_TRY(ctt_mix_recipe(r->s, t->part, &o, &mix));
+    CTT_TRY(ctt_budget_recipe(r, t->thin, t->part, &o, &mix));
     ctt_budget_try_name(r, 0, path, sizeof(path));
     CTT_TRY(ctt_recipe_run(ctt_mix_settings(mix), &calls, path, NULL, m,
                            &report));

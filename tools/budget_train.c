@@ -153,7 +153,7 @@ static int train(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
     struct ctt_model *m = NULL;
     int rc;
 
-    CTT_TRY(ctt_mix_recipe(r->s, p->part, &r->j->c.recipe, &o));
+    CTT_TRY(ctt_budget_recipe(r, p->thin, p->part, &r->j->c.recipe, &o));
     CTT_TRY(run_recipe(r, ctt_mix_settings(o), path, &m, &report));
     CTT_TRY(ctt_model_costs(m, path, &row->costs));
     row->costs.faster = report->stage[report->stages - 1].faster;

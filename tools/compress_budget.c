@@ -36,13 +36,13 @@ out:
     return rc;
 }
 
-/* Thinning changes several weights at a time, so a mix does without. */
+/* Thinning changes several weights at a time: a mix is thinned as a whole. */
 static void leave_out(struct ctt_sense *s)
 {
     for (int i = 0; i < s->points; i++)
         if (strcmp(s->point[i].ladder->name, "thin") == 0) {
             s->point[i].done = 1;
-            snprintf(s->point[i].why, CTT_REASON, "no part of a mix");
+            snprintf(s->point[i].why, CTT_REASON, "of all weights at once");
         }
 }
 
@@ -110,24 +110,36 @@ static double least_tried(const struct ctt_budget_run *r, enum ctt_cost cost)
 }
 
 /* Tries the mix that is expected to have least of a cost. */
-static int check_least(struct ctt_budget_run *r, enum ctt_cost cost)
+static int try_least(struct ctt_budget_run *r, enum ctt_cost cost, double thin)
 {
     struct ctt_aim_at a = { .harm = 1e-12, .most_harm = INFINITY };
     struct ctt_budget_plan *p = NULL;
-    double least;
     int rc;
 
     for (int k = 0; k < CTT_COSTS; k++)
         a.most[k] = INFINITY;
     a.price[cost] = 1;
-    CTT_TRY(ctt_budget_plan(r, &a, &p));
+    r->style.thin = thin;
+    rc = ctt_budget_plan(r, &a, &p);
+    r->style.thin = 0;
+    ctt_budget_plan_free(&p);
+    return thin > 0 && (rc == CTT_EUNSUP || rc == CTT_EINVAL) ? 0 : rc;
+}
+
+static int check_least(struct ctt_budget_run *r, enum ctt_cost cost)
+{
+    double least;
+    int rc;
+
+    CTT_TRY(try_least(r, cost, 0));
+    if (least_tried(r, cost) > r->b.most[cost])
+        CTT_TRY(try_least(r, cost, CTT_BUDGET_THINNEST));
     least = least_tried(r, cost);
     CTT_CHECK(least <= r->b.most[cost], CTT_EINVAL, "--budget: %s=%g cannot be "
               "met: the least is %.6g, most of it of %s",
               ctt_cost_words[cost], r->b.most[cost], least,
               r->s->weight[limits(&r->offer[0]->menu, cost)].name);
 out:
-    ctt_budget_plan_free(&p);
     return rc;
 }
 
@@ -160,6 +172,19 @@ out:
     return rc;
 }
 
+/* Of --budget-steps auto: all short retrainings together then take about twice
+ * as long as one whole retraining. */
+enum { PART = 16, LEAST = 8 };
+static int choose_steps(const struct ctt_compress_job *j)
+{
+    const struct ctt_compress_cfg *c = &j->c;
+    int batches = (ctt_data_clips(j->data) + c->train.batch - 1) /
+                  c->train.batch;
+    int steps = (int)((int64_t)c->recipe.epochs * batches / PART);
+
+    return steps > LEAST ? steps : LEAST;
+}
+
 static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
 {
     const struct ctt_sense_extra extra = { &r->rows, ctt_budget_row_read };
@@ -173,6 +198,8 @@ static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(open_teachers(j));
     CTT_TRY(ctt_compress_open_clips(j));
+    if (j->c.budget_steps == CTT_OPT_WORD)
+        j->c.budget_steps = choose_steps(j);
     CTT_TRY(ctt_compress_how(j, &r->how));
     CTT_TRY(split(r));
     CTT_TRY(ctt_sense_new(j->m, &r->s));

@@ -180,7 +180,7 @@ static int measure(void *arg, const char *path, struct ctt_speed *s)
     const struct ctt_compress_job *j = arg;
 
     return ctt_compress_time(j->path, path, j->c.train.device,
-                             j->c.train.threads, s);
+                             j->c.train.threads, 0, s);
 }
 
 static int compare(void *arg, const char *base, const char *path,
@@ -192,7 +192,7 @@ static int compare(void *arg, const char *base, const char *path,
     if (ctt_tool_stop())
         return stopped(j, "choices");
     return ctt_compress_time(base, path, j->c.train.device, j->c.train.threads,
-                             s);
+                             j->many_times, s);
 }
 
 int ctt_compress_may_time(const struct ctt_compress_cfg *c)

@@ -17,6 +17,7 @@ struct ctt_compress_cfg {
     int                  by_times;
     int                  sense;       /* 1: --sense and its settings: */
     float                sense_kl;
+    int                  sense_clips;
     const char          *sense_log, *sense_csv, *sense_plot;
     int                  explain;     /* 1: --explain and its settings: */
     int                  explain_steps;
@@ -45,6 +46,8 @@ struct ctt_compress_job {
     struct ctt_newfile *claim[2];   /* on the model and the checkpoint */
     struct ctt_compress_watch watch;
     char              busy[128];    /* what samples are taken for */
+    int               many_times;   /* 1: so many models are timed that each
+                                       has a few turns only */
     int               short_steps;  /* of a short retraining of --budget */
     struct ctt_events ev;
     int               status;       /* of the program if it fails now */

@@ -86,7 +86,8 @@ out:
 static int is_result(const struct ctt_opt *o)
 {
     static const char *const none[] = { "out", "budget", "dry-run",
-        "sense-log", "budget-steps", "budget-csv", "budget-plot", "sense-kl",
+        "sense-log", "sense-clips", "sense-kl", "budget-steps", "budget-csv",
+        "budget-plot",
         "for", "choose-by", "data", "val", "dense", "explain-log",
         "explain-csv", "explain-plot", NULL };
 

@@ -299,7 +299,8 @@ static int key_of(const struct explain *a, const struct ctt_explain *e,
     struct ctt_decision sign = { .weights = 0 };
     int rc;
 
-    CTT_TRY(ctt_compress_key(a->j, e->small, timed, &out->of));
+    CTT_TRY(ctt_compress_key(a->j, e->small, a->j->val, timed,
+                             &out->of));
     CTT_TRY(ctt_decision_sign(a->dense, &sign));
     out->dense = sign.crc;
     CTT_TRY(ctt_compress_how(a->j, &out->how));

@@ -26,7 +26,7 @@
 static int is_idle(const struct ctt_opt *o)
 {
     static const char *const used[] = { "sense", "sense-kl", "sense-log",
-        "sense-csv", "sense-plot", "choose-by" };
+        "sense-csv", "sense-plot", "sense-clips", "choose-by" };
 
     if (o->off < offsetof(struct ctt_compress_cfg, recipe))
         return (o->tags & CTT_CFG_STEP) != 0;
@@ -101,6 +101,7 @@ out:
 
 struct sense {
     struct ctt_compress_job *j;
+    struct ctt_data         *part, *rest;    /* of the clips; NULL: all */
     struct ctt_metrics      *was;    /* of the model as given */
     struct ctt_sense_log    *log;
     int                      known, done;    /* before this run; in it */
@@ -108,13 +109,51 @@ struct sense {
     double                  *p, *q;  /* probabilities: classes each */
 };
 
+static struct ctt_data *clips_of(const struct sense *a)
+{
+    return a->part ? a->part : a->j->val;
+}
+
+/* Clips that are enough to tell options apart: of --sense-clips auto. */
+enum { CLIPS = 32, FRAMES = 1000 };
+static int enough(const struct ctt_data *d)
+{
+    int64_t clips = ctt_data_clips(d), frames = ctt_data_all_frames(d);
+    int n = (int)(frames > 0 ? FRAMES * clips / frames : clips);
+
+    return n > CLIPS ? n : CLIPS;
+}
+
+/* Takes a part of the clips if there are twice as many as --sense-clips.  Those
+ * that cannot be divided are all taken. */
+static int take_part(struct sense *a)
+{
+    struct ctt_compress_job *j = a->j;
+    struct ctt_train_cfg cfg = j->c.train;
+    int clips = ctt_data_clips(j->val), n = j->c.sense_clips, rc = 0;
+
+    if (n == CTT_OPT_WORD)
+        n = enough(j->val);
+    cfg.folds = n ? clips / n : 1;
+    if (cfg.folds < 2)
+        goto out;
+    rc = ctt_fold_open(j->val, &cfg, 0, &a->rest, &a->part);
+    CTT_TRY(rc == CTT_EINVAL ? 0 : rc);
+    if (a->part)
+        ctt_tool_say("sensitivity: %d of %d clips (--sense-clips)",
+                     ctt_data_clips(a->part), clips);
+out:
+    return rc < 0 ? rc : 0;
+}
+
 static int answer(const struct sense *a, const struct ctt_model *m,
                   struct ctt_metrics **out)
 {
     const struct ctt_compress_job *j = a->j;
 
-    return ctt_answer_recognise(m, &j->c.train, j->val, ctt_compress_points,
-                                CTT_ACCURACIES, &j->ev, out);
+    return ctt_answer_recognise(m, &j->c.train, clips_of(a),
+                                ctt_compress_points, CTT_ACCURACIES, &j->ev,
+                                out);
 }
 
 static int open_answers(struct sense *a, const struct ctt_model *m)
@@ -138,7 +177,7 @@ static void compare(const struct sense *a, const struct ctt_metrics *is,
     int classes = is->classes, n = 0, points = CTT_ACCURACIES;
 
     *out = (struct ctt_change){ { 0 }, { 0 } };
-    for (int i = 0; i < ctt_data_clips(a->j->val); i++) {
+    for (int i = 0; i < ctt_data_clips(clips_of(a)); i++) {
         int64_t at = (int64_t)i * points;
 
         if (a->was->verdict[at] == CTT_UNREAD || is->verdict[at] == CTT_UNREAD)
@@ -212,14 +251,14 @@ static uint32_t machine_crc(void)
 }
 
 int ctt_compress_key(const struct ctt_compress_job *j,
-                     const struct ctt_model *m, int timed,
-                     struct ctt_sense_key *out)
+                     const struct ctt_model *m, const struct ctt_data *clips,
+                     int timed, struct ctt_sense_key *out)
 {
     struct ctt_decision sign = { .weights = 0 };
     int rc = ctt_decision_sign(m, &sign);
 
-    *out = (struct ctt_sense_key){ sign.crc, ctt_data_crc(j->val),
-        ctt_data_clips(j->val), j->c.train.device, j->c.train.threads, timed,
+    *out = (struct ctt_sense_key){ sign.crc, ctt_data_crc(clips),
+        ctt_data_clips(clips), j->c.train.device, j->c.train.threads, timed,
         timed ? machine_crc() : 0 };
     return rc;
 }
@@ -249,7 +288,9 @@ static int measure(struct sense *a, const struct ctt_sense_extra *extra,
     struct ctt_sense_key key;
     int rc;
 
-    CTT_TRY(ctt_compress_key(j, s->m, calls.compare != NULL, &key));
+    CTT_TRY(take_part(a));
+    CTT_TRY(ctt_compress_key(j, s->m, clips_of(a), calls.compare != NULL,
+                             &key));
     rc = ctt_sense_log_open(j->c.sense_log, &key, extra, s, &a->known,
                             &a->log);
     if (rc == CTT_EINVAL)
@@ -260,7 +301,9 @@ static int measure(struct sense *a, const struct ctt_sense_extra *extra,
                      j->c.sense_log);
     CTT_TRY(open_answers(a, s->m));
     a->start = ctt_seconds();
+    j->many_times = 1;
     rc = ctt_sense_run(s, &all, j->c.sense_log);
+    j->many_times = 0;
     CTT_CHECK(rc != CTT_ESTOP, CTT_ESTOP, "%s: stopped; the same command goes "
               "on from %s", j->c.budget ? "--budget" : "--sense",
               j->c.sense_log);
@@ -272,6 +315,10 @@ out:
 static void close_sense(struct sense *a)
 {
     ctt_sense_log_close(&a->log);
+    if (a->part) {
+        ctt_fold_close(&a->rest);
+        ctt_fold_close(&a->part);
+    }
     ctt_metrics_free(&a->was);
     ctt_free(a->p);
     ctt_free(a->q);

@@ -19,10 +19,10 @@ int ctt_compress_sense(struct ctt_compress_job *j);
 int ctt_compress_load(const char *path, const char *what,
                       struct ctt_model **out);
 
-/* What results of the model m on the clips of j depend on. */
+/* What results of the model m on these clips depend on. */
 int ctt_compress_key(const struct ctt_compress_job *j,
-                     const struct ctt_model *m, int timed,
-                     struct ctt_sense_key *out);
+                     const struct ctt_model *m, const struct ctt_data *clips,
+                     int timed, struct ctt_sense_key *out);
 
 /* Measures the points of s that are not in the log at j->c.sense_log, which
  * stays open for the caller to add lines to and close. */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+
 #define FIELD(f) offsetof(struct ctt_compress_cfg, f)
 
 static const char *const schedules[] = { "fresh", "rewind", NULL };
@@ -62,6 +63,12 @@ static const struct ctt_opt sense[] = {
       "change the answers by less, in nats: the mean divergence after 25, 50 "
       "and 100% of the clips", .min = 1e-6, .max = 100, .arg = "NATS",
       .section = "Sensitivity", .needs = "sense" },
+    { .name = "sense-clips", .type = CTT_INT, .off = FIELD(sense_clips),
+      .dflt = "auto", .help = "measures on a part of the validation clips, the "
+      "same of each class, that are so many or up to twice as many; 0: on all; "
+      "auto: 32, or as many as have 1,000 frames",
+      .arg = "N", .section = "Sensitivity", .needs = "sense|budget",
+      .max = 1000000, .word = CTT_CFG_WORD },
     { .name = "sense-log", .type = CTT_STRING, .off = FIELD(sense_log),
       .dflt = "", .help = "where results are kept, a JSON line each; what is "
       "there already is not measured again [MODEL.sense.jsonl, with --budget "
@@ -113,10 +120,12 @@ static const struct ctt_opt budget[] = {
       .help = "print the plan, tried without retraining, and stop",
       .section = "Budget", .needs = "budget" },
     { .name = "budget-steps", .type = CTT_INT, .off = FIELD(budget_steps),
-      .dflt = "40", .help = "steps of retraining after which the harm of each "
-      "option is measured, and with which mixes are compared first; 0: harm "
+      .dflt = "auto", .help = "steps of retraining after which the harm of "
+      "each option is measured, and with which mixes are compared first; "
+      "auto: a sixteenth of those of --retrain-epochs, at least 8; 0: harm "
       "is that without retraining, and mixes are not compared", .arg = "N",
-      .section = "Budget", .needs = "budget", .max = 1000000 },
+      .section = "Budget", .needs = "budget", .max = 1000000,
+      .word = CTT_CFG_WORD },
     { .name = "budget-csv", .type = CTT_STRING, .off = FIELD(budget_csv),
       .dflt = "", .help = "write what was tried and retrained, also in "
       "earlier runs, as CSV", .arg = "FILE", .section = "Budget",
@@ -149,7 +158,8 @@ static int add_rows(struct ctt_opt tab[CTT_OPT_MAX + 1], int *n,
             continue;
         CTT_CHECK(*n < CTT_OPT_MAX, CTT_EINVAL, "too many options");
         tab[*n] = *rows;
-        if (rows->word && strcmp(rows->word, CTT_CFG_WORD) == 0)
+        if (rows->off < FIELD(recipe) && rows->word &&
+            strcmp(rows->word, CTT_CFG_WORD) == 0)
             tab[*n].word = NULL;    /* a recipe trains several times */
         (*n)++;
     }

@@ -5,8 +5,10 @@
 #include "tools/turns.h"
 
 enum { WARM = 4 };
-static const struct ctt_pace pace = { .least = 5, .most = 201,
-                                      .seconds = 0.8 };
+static const struct ctt_pace paces[] = {
+    { .least = 5, .most = 201, .seconds = 0.8 },
+    { .least = 5, .most = 51, .seconds = 0.2 },    /* few */
+};
 
 /* Bytes of all blocks but those that caches would give back. */
 static int64_t in_use(void)
@@ -30,7 +32,7 @@ out:
 }
 
 int ctt_compress_time(const char *base, const char *path, const char *device,
-                      int threads, struct ctt_speed *out)
+                      int threads, int few, struct ctt_speed *out)
 {
     struct ctt_runner r[2] = { { .own = NULL }, { .own = NULL } };
     struct ctt_turns t;
@@ -39,7 +41,7 @@ int ctt_compress_time(const char *base, const char *path, const char *device,
 
     CTT_TRY(open_runner(base, device, threads, &r[0], &ram));
     CTT_TRY(open_runner(path, device, threads, &r[1], &ram));
-    CTT_TRY(ctt_turns_run(r, &pace, &t));
+    CTT_TRY(ctt_turns_run(r, &paces[few], &t));
     *out = (struct ctt_speed){ t.ms[1], t.ratio.median, ram };
 out:
     ctt_runner_close(&r[1]);

@@ -6,11 +6,11 @@
 #include "compress/compress.h"
 
 /* Runs the model file at path and `base` in turns on a device, one
- * frame at a time as from a camera; threads 0: one per processor.  Sets
- * milliseconds per frame, the ratio of both, and the bytes that the runtime
- * allocates for the model and a session with it; what oneDNN takes for itself
- * and the memory of a GPU are not counted. */
+ * frame at a time as from a camera; threads 0: one per processor; few: 1 for a
+ * quarter of the turns.  Sets milliseconds per frame, the ratio of both, and
+ * the bytes that the runtime allocates for the model and a session with it;
+ * what oneDNN takes for itself and the memory of a GPU are not counted. */
 int ctt_compress_time(const char *base, const char *path, const char *device,
-                      int threads, struct ctt_speed *out);
+                      int threads, int few, struct ctt_speed *out);
 
 #endif

@@ -10,14 +10,15 @@
 # FOLDER keeps clips and models, and what is there is not made again.
 # BUILD=FOLDER: the build folder (build).  MODEL=early-convttlstm.  CLIPS=1200.
 # SIZE=96: pixels.  EPOCHS=24, RETRAIN=24, SHARED=8 (--share-epochs).
-# THREADS=2.  ROWS="NAME,...": only these.  LIMITS="top1=-1,bytes=13k": of the
-# search, in place of the above.
+# THREADS=2.  JOBS=1: settings at a time, which share the threads.
+# ROWS="NAME,...": only these.  LIMITS="top1=-1,bytes=13k": of the search, in
+# place of the above.
 # DATA=PATH: these clips, in place of made-up ones.
 set -u
 work=${1:?"the folder for clips and models must be given"}
 src=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${BUILD:-build}" && pwd) || exit 2
-threads=${THREADS:-2} retrain=${RETRAIN:-24}
+threads=${THREADS:-2} retrain=${RETRAIN:-24} jobs=${JOBS:-1}
 die() { echo "$*" >&2; exit 1; }
 for p in convtt-train convtt-data convtt-compress convtt-info; do
     [ -x "$build/$p" ] || die "no $build/$p"
@@ -26,7 +27,7 @@ net=$src/models/${MODEL:-early-convttlstm}.net
 mkdir -p "$work" && cd "$work" || exit 2
 clips=${DATA:-clips}
 learn="--batch 24 --lr 2e-3 --weight-decay 0.02 --label-smooth 0.05
-    --augment off --jitter --brightness 0.6 --contrast 0.2 --threads $threads"
+    --augment off --jitter --brightness 0.6 --contrast 0.2"
 
 any="--prune-form any --int8 none" block="--prune-form block --int8 mse"
 fit="--tt-on responses"
@@ -60,18 +61,19 @@ thin 0.5 blocks 0.9 int8| --thin 0.5 --prune 0.9 $block
         --size "${SIZE:-96}" --seed 1 || die "no clips"
 # shellcheck disable=SC2086
 [ -e dense.h5 ] || "$build/convtt-train" "$net" --data "$clips" -o dense.h5 \
-    --epochs "${EPOCHS:-24}" --warmup 2 $learn > dense.log 2>&1 ||
+    --epochs "${EPOCHS:-24}" --warmup 2 $learn --threads "$threads" > dense.log 2>&1 ||
     die "no model: $(tail -n 1 dense.log)"
 
 file_of() { echo "$1" | tr -c 'a-z0-9\n' -; }
 
-compress() {    # FILE OPTION...
-    local out=$1; shift
+compress() {    # THREADS FILE OPTION...
+    local threads=$1 out=$2 shared=; shift 2
+    case "$*" in *--share* | *--budget*) shared=${SHARED:-8} ;; esac
     [ -e "$out.h5" ] && return
     # shellcheck disable=SC2086
     "$build/convtt-compress" dense.h5 -o "$out.h5" --data "$clips" $learn \
-        --distil 0.3 --retrain-epochs "$retrain" \
-        --share-epochs "${SHARED:-8}" "$@" > "$out.log" 2>&1 ||
+        --distil 0.3 --retrain-epochs "$retrain" --threads "$threads" \
+        ${shared:+--share-epochs "$shared"} "$@" > "$out.log" 2>&1 ||
         echo "$out: $(tail -n 1 "$out.log")" >&2
 }
 
@@ -80,10 +82,16 @@ while IFS='|' read -r name options; do
     name=$(echo $name)
     case ",${ROWS:-$name}," in *",$name,"*) ;; *) continue ;; esac
     [ -n "$name" ] || continue
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
+        wait -n
+    done
     # shellcheck disable=SC2086
-    compress "$(file_of "$name")" $options
-    [ -e "$(file_of "$name").h5" ] && names="$names $(file_of "$name").h5"
+    compress $((threads / jobs)) "$(file_of "$name")" $options &
+    names="$names $(file_of "$name").h5"
 done <<< "$rows"
+wait
+# shellcheck disable=SC2086
+names=$(ls $names 2> /dev/null | tr '\n' ' ')
 
 # The table of convtt-info: model, bytes, .. ms/frame, .. top-1 three times.
 table() {       # SPLIT FILE...
@@ -108,7 +116,7 @@ limits=${LIMITS:-$(limits)}
 [ -n "$limits" ] || die "no setting keeps top-1 within 2 points"
 echo "the search: --budget $limits"
 began=$SECONDS
-compress found --budget "$limits" --tt-on responses
+compress "$threads" found --budget "$limits" --tt-on responses
 echo "it took $((SECONDS - began)) s"
 [ -e found.h5 ] && names="$names found.h5"
 

@@ -19,6 +19,20 @@ fi
 data=digits:$dir
 common="--batch 128 --val-batch 500 --observe 1 --clip-norm 0 --augment off"
 
+# Those of some options of convtt-compress that --budget leaves to the user,
+# which are about retraining.
+retraining() {
+    local kept=
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --retrain-epochs | --share-epochs | --lr | --weight-decay | --distil)
+            kept+="$1 $2 " ;;
+        esac
+        shift 2
+    done
+    echo "$kept"
+}
+
 die() { echo "$*" >&2; exit 1; }
 calc() { awk "BEGIN { $1 }"; }
 

@@ -9,6 +9,8 @@
 # BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3": a run for each.
 # THREADS=2.  KEEP=FOLDER: models and logs stay there.
 # COMPRESS="...": other options for compression.
+# SEARCH="top1=-2": --budget searches, too, with these limits, the bytes of the
+# compressed model and its retraining.
 set -u
 seeds=${SEEDS:-1 2 3}
 # shellcheck source=bench/records/common.sh
@@ -61,10 +63,19 @@ for seed in $seeds; do
             -o "$work/small-$seed.h5" --data "$work/train.txt" \
             --val "$work/choose.txt" --seed "$seed" --threads "$threads" \
             $learn $compress
+        rm -f "$work/found-$seed.jsonl"
+        # shellcheck disable=SC2046
+        [ -z "${SEARCH:-}" ] ||
+            run "found-$seed.log" convtt-compress "$work/dense-$seed.h5" \
+                -o "$work/found-$seed.h5" --data "$work/train.txt" \
+                --val "$work/choose.txt" --seed "$seed" --threads "$threads" \
+                $learn $(retraining $compress) --tt-on responses \
+                --sense-log "$work/found-$seed.jsonl" --budget \
+                "$SEARCH,bytes=$(stat -c %s "$work/small-$seed.h5")"
     }
     full=$("$build/convtt-info" "$work/dense-$seed.h5" |
         sed -n 's/^parameters.*(\([0-9]*\)).*/\1/p')
-    for model in dense small; do
+    for model in dense small ${SEARCH:+found}; do
         file=$work/$model-$seed.h5
         bytes=$(stat -c %s "$file")
         clips=$(right "$file") || exit 1

@@ -8,6 +8,8 @@
 # BUILD=FOLDER: the build folder (build).  SEEDS="1 2 3": a run for each.
 # NETS=REGEX, ROWS=REGEX: only the nets, the rows whose name matches.
 # THREADS=2.
+# SEARCH="top1=-0.5": after each row --budget searches, with these limits and
+# the row's bytes, and its retraining; its row has no bar.
 # KEEP=FOLDER: models and logs stay there.
 set -u
 seeds=${SEEDS:-1 2 3}
@@ -141,6 +143,28 @@ compress() {
  weights >= $weights x, $longest s: $(verdict "$met") ($published)"
 }
 
+# A row of what --budget finds with the bytes of compress().
+search() {
+    local net=$1 row=$2 options=$3 seed errors='' times='' sizes='' out limits
+    out=$work/$net-found
+    for seed in $seeds; do
+        limits=$SEARCH,bytes=$(stat -c %s "$work/$net-small-$seed.h5")
+        rm -f "$out-$seed.jsonl"
+        # shellcheck disable=SC2046,SC2086
+        timed "$out-$seed.log" "$build/convtt-compress" "$work/$net-$seed.h5" \
+            -o "$out-$seed.h5" --data "$data" --seed "$seed" \
+            --threads "$threads" $common $(retraining $options) \
+            --budget "$limits" --sense-log "$out-$seed.jsonl"
+        errors+="$(error_of "$out-$seed.h5") " || exit 1
+        times+="$took "
+        sizes+="$(stat -c %s "$out-$seed.h5") "
+    done
+    # shellcheck disable=SC2059
+    printf "$form" "$net" found "$(mean "${dense_errors[$net]}")" \
+        "$(mean "$errors")" "$(most "$errors")" "$(most "$sizes")" - - \
+        "$(most "$times")" "--budget, bytes of '$row'"
+}
+
 # Bytes of a net's parameters as floats.
 full_bytes() {
     "$build/convtt-info" "$src/models/$1.net" |
@@ -161,6 +185,7 @@ while IFS='|' read -r net bar options; do
         compress "$net" "$row" "$(trim "$lost")" "$(trim "$file")" \
             "$(trim "$weights")" "$(trim "$longest")" "$(trim "$published")" \
             "$(trim "$how")"
+        [ -z "${SEARCH:-}" ] || search "$net" "$row" "$how"
     done <<< "$rows"
 done <<< "$dense_rows"
 [ ! -e "$work/missed" ]

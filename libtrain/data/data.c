@@ -278,6 +278,15 @@ int ctt_data_clips(const struct ctt_data *d)
     return d->clips;
 }
 
+int64_t ctt_data_all_frames(const struct ctt_data *d)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < d->clips; i++)
+        sum += d->clip[i].length;
+    return sum;
+}
+
 int ctt_data_skipped(const struct ctt_data *d)
 {
     return d->skipped;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ranks.c: what each rank of test_comm.sh does: tell and trade against what
- * plain loops expect.  Usage: ranks KIND RANKS, or ranks KIND RANKS abort: then
- * the last rank ends all, which wait for it. */
+ * ranks.c: what each rank of test_comm.sh does: tell, trade and messages
+ * against what plain loops expect.  Usage: ranks KIND RANKS, or ranks KIND
+ * RANKS abort: then the last rank ends all, which wait for it. */
 #include "comm/comm.h"
 
 #include <stdio.h>
@@ -10,6 +10,8 @@
 
 /* Bytes of a rank; the last ones are more than one piece. */
 static const int64_t sizes[] = { 0, 1, 8, 4099, (1 << 24) + 5 };
+
+enum { TURNS = 5 };
 
 static unsigned char byte_of(int from, int to, int64_t i)
 {
@@ -69,6 +71,98 @@ out:
     return rc;
 }
 
+/* ---- messages ---- */
+
+/* What rank 0 says to another one in turn t, and hears back one longer. */
+static int64_t said(int t, int rank)
+{
+    return CTT_COMM_UNIT * (t == TURNS - 1 ? 300001 : 1 + t * 7 + rank);
+}
+
+static int64_t heard(int t, int rank)
+{
+    return said(t, rank) + CTT_COMM_UNIT;
+}
+
+/* Answers what rank 0 says, turn by turn. */
+static int answer(struct ctt_comm *c, unsigned char *in, unsigned char *out)
+{
+    int me = ctt_comm_place(c)->rank, wrong = 0, from, rc = 0;
+
+    for (int t = 0; t < TURNS; t++) {
+        CTT_TRY(ctt_comm_take(c, 0, in, said(t, me)));
+        CTT_TRY(ctt_comm_wait(c, &from));
+        wrong += from != 0 || differ(in, t, me, said(t, me));
+        fill(out, me, t, heard(t, me));
+        CTT_TRY(ctt_comm_send(c, 0, out, heard(t, me)));
+    }
+    /* `out` stays as it is until rank 0 says that it has it. */
+    CTT_TRY(ctt_comm_take(c, 0, in, CTT_COMM_UNIT));
+    CTT_TRY(ctt_comm_wait(c, &from));
+    CTT_CHECK(!wrong, CTT_EINVAL, "%d messages of rank 0 are wrong", wrong);
+out:
+    return rc;
+}
+
+/* One turn with a rank. */
+static int say(struct ctt_comm *c, int rank, int t, unsigned char *in,
+               unsigned char *out)
+{
+    int64_t n = t < TURNS ? said(t, rank) : CTT_COMM_UNIT;
+    int rc = 0;
+
+    if (t < TURNS)
+        CTT_TRY(ctt_comm_take(c, rank, in, heard(t, rank)));
+    fill(out, t, rank, n);
+    CTT_TRY(ctt_comm_send(c, rank, out, n));
+out:
+    return rc;
+}
+
+/* Each of the others is in a turn of its own, and is told the next one as soon
+ * as its answer is there. */
+static int ask(struct ctt_comm *c, int ranks, unsigned char *in,
+               unsigned char *out, int64_t room)
+{
+    int turn[64] = { 0 }, wrong = 0, from = 0, rc = 0;
+
+    for (int r = 1; r < ranks; r++)
+        CTT_TRY(say(c, r, 0, in + r * room, out + r * room));
+    for (int n = 0; n < (ranks - 1) * TURNS; n++) {
+        unsigned char *got;
+
+        CTT_TRY(ctt_comm_wait(c, &from));
+        CTT_CHECK(from > 0 && from < ranks && turn[from] < TURNS, CTT_EINVAL,
+                  "an answer of rank %d", from);
+        got = in + from * room;
+        wrong += differ(got, from, turn[from], heard(turn[from], from));
+        turn[from]++;
+        CTT_TRY(say(c, from, turn[from], got, out + from * room));
+    }
+    CTT_CHECK(!wrong, CTT_EINVAL, "%d answers are wrong", wrong);
+out:
+    return rc;
+}
+
+static int try_messages(struct ctt_comm *c, int ranks)
+{
+    int rank = ctt_comm_place(c)->rank, rc;
+    int64_t room = heard(TURNS - 1, 0);
+    size_t all = (size_t)room * (size_t)(rank ? 1 : ranks);
+    unsigned char *in = ctt_calloc(all, 1), *out = ctt_calloc(all, 1);
+    char one = 0, from[64];
+
+    CTT_TRY(in && out ? 0 : CTT_ENOMEM);
+    CTT_TRY(rank ? answer(c, in, out) : ask(c, ranks, in, out, room));
+    CTT_TRY(ctt_comm_tell(c, &one, 1, from));    /* beside messages */
+out:
+    ctt_free(in);
+    ctt_free(out);
+    return rc;
+}
+
+/* ---- all ---- */
+
 /* All are on the machine of the test. */
 static int try_place(const struct ctt_comm_place *p, int ranks)
 {
@@ -100,6 +194,7 @@ int main(int argc, char **argv)
         return 0;
     }
     CTT_TRY(try_all(c, ranks));
+    CTT_TRY(try_messages(c, ranks));
     if (strcmp(argv[1], "mpi") == 0)
         CTT_CHECK(ctt_comm_open("mpi", &second) == CTT_EINVAL, CTT_EINVAL,
                   "MPI opens twice");

@@ -250,7 +250,7 @@ static void test_mix(void)
     part[1].prune = point(s, s->weight[1].name, "prune any", 0.9);
     part[1].share = point(s, s->weight[1].name, "share", 3);
     part[2].form = point(s, s->weight[2].name, "svd", 0.25);
-    ctt_mix_print(s, part, text, sizeof(text));
+    ctt_mix_print(s, 0, part, text, sizeof(text));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "a: prune any 0.9; "));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "prune any 0.9, share 3; "));
     CU_ASSERT_PTR_NULL(strstr(text, "y:"));
@@ -267,6 +267,37 @@ static void test_mix(void)
     for (int i = 0; i < s->weights; i++)
         values += s->weight[i].params;
     CU_ASSERT_EQUAL(ctt_mix_settings(o)->prune.least, values / 1000);
+    ctt_report_free(&r);
+    ctt_mix_recipe_free(&o);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+    remove("test_budget.tmp");
+}
+
+/* Thinned by half before, a factorised weight keeps half of the rank. */
+static void test_thinned(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    struct ctt_part part[8] = { { .form = NULL } };
+    struct ctt_recipe_calls calls = { .sample = NULL };
+    struct ctt_mix_recipe *o = NULL;
+    struct ctt_report *r = NULL;
+    int was = m->g->node[s->weight[0].node].out.c;
+    char text[256];
+
+    part[1].form = point(s, s->weight[1].name, "svd", 0.5);
+    given.thin.share = 0.5f;
+    ctt_mix_print(s, 0.5, part, text, sizeof(text));
+    CU_ASSERT_EQUAL(strncmp(text, "thin 0.5; ", 10), 0);
+    CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
+    CHECK_OK(ctt_recipe_run(ctt_mix_settings(o), &calls, "test_budget.tmp",
+                            NULL, &m, &r));
+    CU_ASSERT(m->g->node[ctt_graph_find(m->g, s->weight[0].name)].out.c < was);
+    snprintf(text, sizeof(text), "%s.t1", s->weight[1].name);
+    CU_ASSERT_EQUAL(m->g->node[ctt_graph_find(m->g, text)].out.c,
+                    round(0.25 * s->weight[1].rank));
     ctt_report_free(&r);
     ctt_mix_recipe_free(&o);
     ctt_sense_free(&s);
@@ -465,6 +496,7 @@ int main(void)
         { "choice", test_allot },
         { "convex curves", test_convex },
         { "mix", test_mix },
+        { "thinned", test_thinned },
         { "menu", test_offer },
         { "alike", test_alike },
         { "numbers for names", test_numbers },

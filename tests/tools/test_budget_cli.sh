@@ -49,6 +49,8 @@ grep -q '"trained"' first.jsonl && fail 'a dry run trained'
 grep -qE '^prune any 0.99 ' out || fail "no table of it: $(cat out)"
 grep -qE '^(by weight|alike) .*[0-9]+ bytes' out ||
     fail "no mixes that compete: $(cat out)"
+grep -qE '^thinner by half .*[0-9]+ bytes' out ||
+    fail "none of them is thinner: $(cat out)"
 says 2 'bytes=100 cannot be met: the least is [0-9]+, most of it of [ey]' \
     budget bytes=100
 least=$(sed 's/.*the least is \([0-9]*\).*/\1/' err)

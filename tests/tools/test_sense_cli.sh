@@ -54,6 +54,13 @@ says 0 '62 of 62 results are in m.h5.sense.jsonl already' "$compress" \
     --sense m.h5 $sense --sense-csv again.csv
 cmp s.csv again.csv || fail 'known results differ'
 
+# A part of the clips has other results, and a log of its own.
+says 0 'sensitivity: 4 of 12 clips' "$compress" --sense m.h5 $sense \
+    --sense-clips 4 --sense-log part.jsonl --sense-csv part.csv
+cmp -s s.csv part.csv && fail 'four clips are as good as twelve'
+says 2 'is of another model, other clips' "$compress" --sense m.h5 $sense \
+    --sense-clips 4
+
 # 4. Killed anywhere it goes on, with the same result; half a line is cut.
 for k in 1 40; do
     head -n $k m.h5.sense.jsonl > k.jsonl

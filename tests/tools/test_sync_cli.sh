@@ -67,6 +67,18 @@ under 3 next.net --sync async $off --task predict --input-frames 2 \
     --future-frames 2 --batch 4 --epochs 2 -o c.h5 --amp O1 ||
     fail "prediction: $(head -3 err)"
 
+# What was sent stays until it has been taken: messages that are too large for
+# a buffer of MPI, the last ones too.
+{ echo 'input x h=8 w=8 c=1 colour=gray mean=0.3 std=0.2'
+  echo 'conv e in=x out=64 kernel=3 pad=1'
+  echo 'conv f in=e out=256 kernel=3 pad=1'
+  echo 'pool p in=f kind=avg'
+  echo 'conv y in=p out=2'; } > wide.net
+for n in 3 5; do
+    under $n wide.net --sync async $off --batch 8 --epochs 1 -o d.h5 ||
+        fail "messages of 600 kB, -np $n: $(head -3 err)"
+done
+
 # 3. A worker that stands still: with a backup the others go on, and what it
 # sends later is dropped; without, --stall ends all.
 steps() { sed -n 's/.* step \([0-9]*\).*/\1/p' some.csv | tail -1; }
