@@ -136,8 +136,8 @@ out:
 
 /* ---- one share of pruning ---- */
 
-/* Whether a way goes with this pruning: it has it, or factors and no pruning; or
- * the weight has no such way. */
+/* Whether a way goes with this pruning: it has it, or factors and no pruning;
+ * or the weight has no such way. */
 static int goes_with(const struct ctt_part *p, int has,
                      const struct ctt_sense_point *prune)
 {

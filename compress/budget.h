@@ -84,8 +84,8 @@ int ctt_allot(const struct ctt_menu *m, const struct ctt_aim_at *a, int *pick);
 
 /* What happens to a weight: points of a struct ctt_sense; NULL: that is not
  * done.  Pruning takes the largest share of any part, of all weights together
- * that are pruned, or of their cores: which of them bears how much is known best
- * by their values (LAMP: Lee and others 2021). */
+ * that are pruned, or of their cores: which of them bears how much is known
+ * best by their values (LAMP: Lee and others 2021). */
 struct ctt_part {
     const struct ctt_sense_point *form;     /* SVD or tensor train */
     const struct ctt_sense_point *prune, *share, *int8;
@@ -142,8 +142,8 @@ int  ctt_mix_prunes(const struct ctt_sense *s, int weight);
 struct ctt_mix_recipe;
 
 /* given: the settings of what a mix does not say, and of thinning, which leaves
- * a factorised weight as much of the rank as of the channels.  CTT_EINVAL if
- * one of the settings is refused. */
+ * an SVD as much of the rank as of the channels.  CTT_EINVAL if one of the
+ * settings is refused. */
 int  ctt_mix_recipe(const struct ctt_sense *s, const struct ctt_part *part,
                     const struct ctt_recipe *given,
                     struct ctt_mix_recipe **out);
@@ -227,6 +227,12 @@ int ctt_model_costs(const struct ctt_model *m, const char *path,
 int ctt_mix_try(const struct ctt_model *m, const struct ctt_recipe *o,
                 const struct ctt_recipe_calls *calls, const char *given,
                 const char *path, struct ctt_costs *out);
+
+/* The bytes of a mix, o its settings, of which m is the model before values are
+ * shared or quantised, retrained or not: what follows is done at once, without
+ * clips, in a file beside path. */
+int ctt_mix_bytes(const struct ctt_model *m, const struct ctt_recipe *o,
+                  const char *path, double *out);
 
 /* ---- accept.c ---- */
 

@@ -99,9 +99,11 @@ static int fill_parts(const struct making *a, int prune, int share,
     return some;
 }
 
-/* Without clips: sizes do not depend on what values are fitted to. */
-static int try_recipe(const struct ctt_model *m, const struct ctt_recipe *o,
-                      const char *path, struct ctt_trial *t)
+/* Without clips: sizes do not depend on what values are fitted to.  done: the
+ * last stage that has run on m; NULL: none has. */
+static int try_recipe(const struct ctt_model *m, const struct ctt_stage *done,
+                      const struct ctt_recipe *o, const char *path,
+                      struct ctt_trial *t)
 {
     struct ctt_recipe weights = *o;
     struct ctt_report *r = NULL;
@@ -109,7 +111,7 @@ static int try_recipe(const struct ctt_model *m, const struct ctt_recipe *o,
 
     weights.svd.on = weights.tt.on = CTT_ON_WEIGHTS;
     CTT_TRY(ctt_report_new(m, &r));
-    CTT_TRY(full = ctt_trial_make(m, NULL, &weights, r, path, t));
+    CTT_TRY(full = ctt_trial_make(m, done, &weights, r, path, t));
     rc = full ? CTT_ENOMEM : 0;
 out:
     ctt_report_free(&r);
@@ -127,7 +129,7 @@ static int measure_bytes(struct making *a, int prune, int share,
     if (!fill_parts(a, prune, share, part))
         goto out;
     CTT_TRY(ctt_mix_recipe(a->s, part, a->o, &r));
-    CTT_TRY(try_recipe(a->m, ctt_mix_settings(r), a->path, &t));
+    CTT_TRY(try_recipe(a->m, NULL, ctt_mix_settings(r), a->path, &t));
     for (int i = 0; i < a->s->weights; i++) {
         int64_t n = stored(&t, a->s->weight[i].name);
 
@@ -383,7 +385,7 @@ int ctt_mix_try(const struct ctt_model *m, const struct ctt_recipe *o,
     struct ctt_speed speed;
     int rc;
 
-    CTT_TRY(try_recipe(m, o, path, &t));
+    CTT_TRY(try_recipe(m, NULL, o, path, &t));
     CTT_TRY(cost_of(&t, out));
     if (!calls->compare)
         goto out;
@@ -392,6 +394,19 @@ int ctt_mix_try(const struct ctt_model *m, const struct ctt_recipe *o,
     out->faster = 1 / speed.slower;
     out->cost[CTT_COST_MS] = speed.ms;
     out->cost[CTT_COST_RAM] = (double)speed.ram;
+out:
+    ctt_trial_drop(&t);
+    return rc;
+}
+
+int ctt_mix_bytes(const struct ctt_model *m, const struct ctt_recipe *o,
+                  const char *path, double *out)
+{
+    struct ctt_trial t = { .file = NULL };
+    int rc;
+
+    CTT_TRY(try_recipe(m, &ctt_stage_prune, o, path, &t));
+    *out = (double)t.bytes;
 out:
     ctt_trial_drop(&t);
     return rc;

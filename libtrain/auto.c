@@ -87,6 +87,19 @@ out:
     return rc;
 }
 
+/* That of rank 0: others may have computed each for itself, with other
+ * bits. */
+static int agree_on(struct ctt_comm *comm, double *lr)
+{
+    double *all = ctt_calloc((size_t)ctt_comm_place(comm)->ranks, sizeof(*all));
+    int rc = all ? ctt_comm_tell(comm, lr, sizeof(*lr), all) : CTT_ENOMEM;
+
+    if (rc >= 0)
+        *lr = all[0];
+    ctt_free(all);
+    return rc;
+}
+
 static int find_lr(const struct ctt_model *m, struct ctt_train_cfg *cfg,
                    struct ctt_data *train, const struct ctt_events *ev)
 {
@@ -97,6 +110,7 @@ static int find_lr(const struct ctt_model *m, struct ctt_train_cfg *cfg,
 
     CTT_TRY(ctt_lr_range_run(m, cfg, train, &r));
     CTT_TRY(ctt_lr_range_choose(&r, &lr, &at));
+    CTT_TRY(agree_on(cfg->comm, &lr));
     cfg->lr = (float)lr;
     snprintf(line, sizeof(line), "--lr=%.2g: a tenth of %.2g, at which the "
              "smoothed loss is lowest, of %d steps at rates from %g to %g", lr,
@@ -123,7 +137,7 @@ static int find_shards(struct ctt_train_cfg *cfg)
     int ranks = ctt_comm_place(cfg->comm)->ranks, rank, rc = 0, launched;
     struct ctt_sync sync;
 
-    CTT_TRY(ctt_sync_parse(cfg->sync, &sync));
+    CTT_TRY(ctt_sync_parse(cfg, &sync));
     CTT_TRY(launched = ctt_comm_launched(&rank));
     if (cfg->shards == 1 && launched && sync.kind != CTT_SYNC_ASYNC)
         cfg->shards = shards_of(cfg, ctt_sync_parts(&sync, ranks));
@@ -137,9 +151,17 @@ static void say_shards(const struct ctt_train_cfg *cfg,
 {
     const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
     int parts = ctt_sync_parts(sync, p->ranks), each = ctt_cfg_shard(cfg);
-    int workers = p->ranks - (sync->kind != CTT_SYNC_ALL);
+    int workers = p->ranks - ctt_sync_serves(sync);
     char line[192];
 
+    if (sync->kind == CTT_SYNC_STAGES) {
+        snprintf(line, sizeof(line), "a pipeline of %d processes on %d "
+                 "machine%s: %d shard%s of a batch, %d clip%s each", p->ranks,
+                 p->machines, p->machines > 1 ? "s" : "", cfg->shards,
+                 cfg->shards > 1 ? "s" : "", each, each > 1 ? "s" : "");
+        say(ev, line);
+        return;
+    }
     snprintf(line, sizeof(line), "%s%d %s%s on %d machine%s: %d of the %d "
              "shard%s of a batch each, %d clip%s a shard",
              workers < p->ranks ? "a server and " : "", workers,
@@ -158,7 +180,7 @@ static int check_ranks(const struct ctt_train_cfg *cfg,
     struct ctt_sync sync;
     int rc, parts;
 
-    CTT_TRY(ctt_sync_parse(cfg->sync, &sync));
+    CTT_TRY(ctt_sync_parse(cfg, &sync));
     CTT_TRY(ctt_sync_check(&sync, p->ranks));
     parts = ctt_sync_parts(&sync, p->ranks);
     CTT_CHECK(cfg->shards % parts == 0, CTT_EINVAL, "--batch=%d has %d "

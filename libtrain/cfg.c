@@ -222,6 +222,12 @@ const struct ctt_opt ctt_train_opts[] = {
       "a batch of its own; backup and async need --deterministic off",
       .arg = "all|central|backup=B|async", .section = "Optimiser",
       .tags = STEP | TRAINER | QUIET },
+    { "stages", CTT_STRING, FIELD(stages), "", "several processes: each has a "
+      "section of the model, and the shards of a batch pass through all, one "
+      "after the other: auto cuts it so that all take about as long, or names "
+      "of the nodes that sections but the first begin with; the result is that "
+      "of one process with as many --shards", .arg = "auto|NAME,..",
+      .section = "Optimiser", .tags = RESUME | TRAINER },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
     { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate; convtt-train: "

@@ -19,8 +19,7 @@ static int prefetch(struct ctt_trainer *t)
                             t->data->in.h * t->data->in.w * t->data->in.c);
 }
 
-/* Waits for this rank's shard k, after its one before is read. */
-static int load_shard(struct ctt_trainer *t, int k, struct ctt_batch *b)
+int ctt_trainer_load(struct ctt_trainer *t, int k, struct ctt_batch *b)
 {
     int rc;
 
@@ -70,7 +69,7 @@ static int take_shard(struct ctt_trainer *t, struct ctt_batch *b,
     int rc;
 
     CTT_TRY(ctt_shards_begin(&t->shards, k, t->optim->flat.w));
-    CTT_TRY(load_shard(t, k, b));
+    CTT_TRY(ctt_trainer_load(t, k, b));
     if (b->bad)
         snprintf(row->bad, sizeof(row->bad), "%s", b->bad);
     if (skip)    /* nobody puts its frames */

@@ -6,6 +6,7 @@
 #include "libtrain/data/load.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
+#include "libtrain/pipeline.h"
 #include "net/ahead.h"
 #include "net/clock.h"
 
@@ -187,15 +188,18 @@ static struct ctt_share share_of(const struct ctt_trainer *t)
     const struct ctt_comm_place *p = ctt_comm_place(t->comm);
     int parts = ctt_sync_parts(&t->sync, p->ranks), part = p->rank;
 
-    if (t->sync.kind != CTT_SYNC_ALL)
+    if (t->sync.kind == CTT_SYNC_STAGES)
+        return (struct ctt_share){ 1, 0, 0, NULL };
+    if (ctt_sync_serves(&t->sync))
         part = part && parts > 1 ? part - 1 : 0;
-    return (struct ctt_share){ parts, part, t->sync.kind != CTT_SYNC_ALL,
+    return (struct ctt_share){ parts, part, ctt_sync_serves(&t->sync),
                                t->peers };
 }
 
 static int open_rows(struct ctt_trainer *t)
 {
     struct ctt_share share = share_of(t);
+    int peers = ctt_comm_place(t->peers)->ranks;
     struct ctt_squeeze squeeze;
     int rc;
 
@@ -205,9 +209,9 @@ static int open_rows(struct ctt_trainer *t)
     CTT_TRY(ctt_shards_open(t->m->g, t->cfg->batch / ctt_cfg_shard(t->cfg),
                             &squeeze, t->plan, t->dev, &share, &t->shards));
     t->mine = ctt_calloc((size_t)t->shards.mine, sizeof(*t->mine));
-    t->row = ctt_calloc((size_t)t->shards.count, sizeof(*t->row));
-    t->end = ctt_calloc((size_t)ctt_comm_place(t->peers)->ranks,
-                        sizeof(*t->end));
+    t->row = ctt_calloc((size_t)t->shards.count * (size_t)peers,
+                        sizeof(*t->row));
+    t->end = ctt_calloc((size_t)peers, sizeof(*t->end));
     CTT_TRY(t->mine && t->row && t->end ? 0 : CTT_ENOMEM);
 out:
     return rc;
@@ -243,8 +247,9 @@ static int open_all(struct ctt_trainer *t)
     CTT_TRY(open_val(t));
     CTT_TRY(restore(t));
     CTT_TRY(open_loader(t));    /* --keep=auto plans with what is left */
-    CTT_TRY(open_step(t));
-    if (t->sync.kind != CTT_SYNC_ALL && ctt_comm_place(t->comm)->rank == 0)
+    CTT_TRY(t->sync.kind == CTT_SYNC_STAGES ? ctt_pipeline_open(t)
+                                            : open_step(t));
+    if (ctt_sync_serves(&t->sync) && ctt_comm_place(t->comm)->rank == 0)
         CTT_TRY(ctt_server_open(t));
     tell_memory(t);
     CTT_TRY(ctt_log_open(cfg, resumed ? t->at.epoch : -1, &t->log));
@@ -274,6 +279,7 @@ int ctt_trainer_close(struct ctt_trainer *t)
 {
     ctt_loader_close(&t->loader);
     ctt_server_close(&t->server);
+    ctt_pipeline_close(t);
     t->task->close(&t->step);
     t->task->test_close(&t->test);
     ctt_optim_close(&t->optim);

@@ -19,7 +19,8 @@ struct ctt_server {
     struct ctt_post  size;
     int              workers, stops;
     int64_t          epoch, batch;    /* async: what is handed out next */
-    float          **sums;            /* of each worker, for fold() */
+    float          **sums;            /* of each worker, for fold(), and of */
+    int             *there;           /* how many they are */
     struct member   *member;
 };
 
@@ -36,7 +37,8 @@ int ctt_server_open(struct ctt_trainer *t)
     s->batch = t->at.batch;
     s->member = ctt_calloc((size_t)ranks, sizeof(*s->member));
     s->sums = ctt_calloc((size_t)ranks, sizeof(*s->sums));
-    CTT_TRY(s->member && s->sums ? 0 : CTT_ENOMEM);
+    s->there = ctt_calloc((size_t)ranks, sizeof(*s->there));
+    CTT_TRY(s->member && s->sums && s->there ? 0 : CTT_ENOMEM);
     for (; s->workers < ranks - 1; s->workers++) {
         struct member *m = &s->member[s->workers];
 
@@ -44,6 +46,8 @@ int ctt_server_open(struct ctt_trainer *t)
         m->push = ctt_calloc(1, (size_t)ctt_push_bytes(&s->size));
         if (!m->pull || !m->push)
             rc = CTT_ENOMEM;
+        else
+            m->pull->next = -1;    /* it has loaded nothing */
     }
 out:
     return rc;
@@ -61,6 +65,7 @@ void ctt_server_close(struct ctt_server **p)
     }
     ctt_free(s->member);
     ctt_free(s->sums);
+    ctt_free(s->there);
     ctt_free(s);
     *p = NULL;
 }
@@ -185,30 +190,44 @@ out:
     return rc;
 }
 
+/* What moved becomes its mean: of branches that are alike as in the tree of
+ * shards, bit for bit. */
+static void join_moved(float *left, int lefts, const float *right, int rights,
+                       int64_t n)
+{
+    float part = (float)rights / (float)(lefts + rights);
+
+    if (lefts == rights)
+        ctt_join(CTT_JOIN_MEAN, left, right, n);
+    for (int64_t i = 0; i < n && lefts != rights; i++)
+        left[i] += part * (right[i] - left[i]);
+}
+
 /* The sum of those that are there, in the order of the tree of shards: ((0 + 1)
- * + (2 + 3)) + ..; what moved becomes its mean. */
+ * + (2 + 3)) + .. */
 static float *fold(struct ctt_server *s)
 {
-    int64_t n = s->size.weights + s->size.moved;
-    float **at = s->sums;
-    int there = 0;
+    int64_t n = s->size.weights;
 
     for (int k = 0; k < s->workers; k++) {
         const struct member *m = &s->member[k];
 
-        at[k] = m->counts ? ctt_push_sums(&s->size, m->push) : NULL;
-        there += m->counts;
+        s->sums[k] = m->counts ? ctt_push_sums(&s->size, m->push) : NULL;
+        s->there[k] = m->counts;
     }
     for (int step = 1; step < s->workers; step *= 2)
         for (int k = 0; k + step < s->workers; k += 2 * step) {
-            if (at[k] && at[k + step])
-                ctt_join(CTT_JOIN_SUM, at[k], at[k + step], n);
-            else if (at[k + step])
-                at[k] = at[k + step];
+            float *left = s->sums[k], *right = s->sums[k + step];
+
+            if (left && right) {
+                ctt_join(CTT_JOIN_SUM, left, right, n);
+                join_moved(left + n, s->there[k], right + n, s->there[k + step],
+                           s->size.moved);
+            }
+            s->sums[k] = left ? left : right;
+            s->there[k] += s->there[k + step];
         }
-    for (int64_t i = s->size.weights; i < n && there > 1; i++)
-        at[0][i] /= (float)there;
-    return at[0];
+    return s->sums[0];
 }
 
 /* The rows of those that count; *scale: the loss scale that they have. */

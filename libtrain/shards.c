@@ -321,16 +321,26 @@ void ctt_shards_forget(struct ctt_shards *s, const struct ctt_constraint *c)
                              k * s->weights);
 }
 
-int ctt_shards_add(struct ctt_shards *s, int k, const struct ctt_constraint *c,
-                   float *w, float *dw)
+int ctt_shards_moved(struct ctt_shards *s, int k, float *w)
 {
-    void *acc = s->half ? s->half : dw;
     int rc = 0;
 
     if (!s->adds)
         goto out;
     CTT_TRY(move(s, 0, w, s->now));
     CTT_TRY(add_means(s, k));
+out:
+    return rc;
+}
+
+int ctt_shards_sum(struct ctt_shards *s, int k, const struct ctt_constraint *c,
+                   float *dw)
+{
+    void *acc = s->half ? s->half : dw;
+    int rc = 0;
+
+    if (!s->adds)
+        goto out;
     if (ctt_squeeze_is_sparse(&s->how)) {
         CTT_TRY(put(s, k, c, dw));
         goto out;
@@ -338,6 +348,17 @@ int ctt_shards_add(struct ctt_shards *s, int k, const struct ctt_constraint *c,
     if (s->half)
         CTT_TRY(ctt_dev_cast(s->dev, dw, s->how.type, s->half, s->weights));
     CTT_TRY(add_levels(s, k, acc));
+out:
+    return rc;
+}
+
+int ctt_shards_add(struct ctt_shards *s, int k, const struct ctt_constraint *c,
+                   float *w, float *dw)
+{
+    int rc;
+
+    CTT_TRY(ctt_shards_moved(s, k, w));
+    CTT_TRY(ctt_shards_sum(s, k, c, dw));
 out:
     return rc;
 }

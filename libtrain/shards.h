@@ -90,6 +90,12 @@ int  ctt_shards_begin(struct ctt_shards *s, int k, float *w);
 int  ctt_shards_add(struct ctt_shards *s, int k, const struct ctt_constraint *c,
                     float *w, float *dw);
 
+/* The parts of add: what the forward pass of shard k has moved, after it; and
+ * its gradient, whose dw is the same one each time. */
+int  ctt_shards_moved(struct ctt_shards *s, int k, float *w);
+int  ctt_shards_sum(struct ctt_shards *s, int k, const struct ctt_constraint *c,
+                    float *dw);
+
 /* After a change of c: what residuals have of pruned weights is forgotten. */
 void ctt_shards_forget(struct ctt_shards *s, const struct ctt_constraint *c);
 

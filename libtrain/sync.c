@@ -32,7 +32,7 @@ out:
     return rc;
 }
 
-int ctt_sync_parse(const char *text, struct ctt_sync *out)
+static int parse(const char *text, struct ctt_sync *out)
 {
     size_t i = 0, n;
     int rc = 0;
@@ -54,11 +54,20 @@ out:
     return rc;
 }
 
+int ctt_sync_parse(const struct ctt_train_cfg *cfg, struct ctt_sync *out)
+{
+    int rc = parse(cfg->sync, out);
+
+    if (rc >= 0 && out->kind == CTT_SYNC_ALL && cfg->stages && *cfg->stages)
+        out->kind = CTT_SYNC_STAGES;
+    return rc;
+}
+
 int ctt_train_has_server(const struct ctt_train_cfg *cfg)
 {
     struct ctt_sync s;
 
-    return ctt_sync_parse(cfg->sync, &s) >= 0 && s.kind != CTT_SYNC_ALL;
+    return ctt_sync_parse(cfg, &s) >= 0 && ctt_sync_serves(&s);
 }
 
 int ctt_sync_parts(const struct ctt_sync *s, int ranks)
@@ -71,9 +80,11 @@ int ctt_sync_check(const struct ctt_sync *s, int ranks)
 {
     int parts = ctt_sync_parts(s, ranks), rc = 0;
 
-    CTT_CHECK(s->kind == CTT_SYNC_ALL || ranks > 1, CTT_EINVAL,
+    CTT_CHECK(!ctt_sync_serves(s) || ranks > 1, CTT_EINVAL,
               "--sync: a server and its workers are at least two processes "
               "(mpirun -np N)");
+    CTT_CHECK(s->kind != CTT_SYNC_STAGES || ranks > 1, CTT_EINVAL,
+              "--stages are at least two processes (mpirun -np N)");
     CTT_CHECK(!(parts & (parts - 1)), CTT_EINVAL, s->kind == CTT_SYNC_ALL
               ? "%d processes: not a power of two"
               : "--sync: a server and %d workers: not a power of two", parts);
@@ -90,12 +101,15 @@ int ctt_sync_suits(const struct ctt_train_cfg *cfg)
     struct ctt_sync s;
     int rc;
 
-    CTT_TRY(ctt_sync_parse(cfg->sync, &s));
+    CTT_TRY(ctt_sync_parse(cfg, &s));
     CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
-    if (s.kind == CTT_SYNC_ALL)
+    CTT_CHECK(s.kind == CTT_SYNC_ALL || squeeze.kind == CTT_SQUEEZE_NONE,
+              CTT_EINVAL, "--squeeze is for --sync=all: workers and stages "
+              "send whole gradients");
+    CTT_CHECK(!ctt_sync_serves(&s) || !cfg->stages || !*cfg->stages, CTT_EINVAL,
+              "--stages and --sync=%s exclude each other", cfg->sync);
+    if (!ctt_sync_serves(&s))
         goto out;
-    CTT_CHECK(squeeze.kind == CTT_SQUEEZE_NONE, CTT_EINVAL,
-              "--squeeze is for --sync=all: workers send whole gradients");
     CTT_CHECK(!cfg->deterministic || (s.kind == CTT_SYNC_CENTRAL && !s.backup),
               CTT_EINVAL, "--sync=%s: which gradients make a step depends on "
               "time: it needs --deterministic=off", cfg->sync);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sync.h: --sync: who adds the gradients of a step and updates the weights. */
+ * sync.h: --sync and --stages: who computes and adds the gradients of a step
+ * and updates the weights. */
 #ifndef CTT_SYNC_H
 #define CTT_SYNC_H
 
@@ -15,6 +16,8 @@ enum ctt_sync_kind {
     CTT_SYNC_ASYNC,      /* the server, with each gradient when it comes, of
                             weights that are older by then (Dean and others
                             2012) */
+    CTT_SYNC_STAGES      /* each rank, a section of the model (--stages,
+                            pipeline.h) */
 };
 
 struct ctt_sync {
@@ -22,8 +25,14 @@ struct ctt_sync {
     int                backup;
 };
 
-/* From the value of --sync; NULL: all.  CTT_EINVAL: it is not one. */
-int  ctt_sync_parse(const char *text, struct ctt_sync *out);
+/* From --sync and --stages.  CTT_EINVAL: a value of --sync is none. */
+int  ctt_sync_parse(const struct ctt_train_cfg *cfg, struct ctt_sync *out);
+
+/* 1 if rank 0 is a server. */
+static inline int ctt_sync_serves(const struct ctt_sync *s)
+{
+    return s->kind == CTT_SYNC_CENTRAL || s->kind == CTT_SYNC_ASYNC;
+}
 
 /* CTT_EINVAL if so many ranks are too few, or if those that share a batch are
  * not a power of two. */

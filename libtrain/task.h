@@ -11,6 +11,7 @@ struct ctt_batch;
 struct ctt_dev;
 struct ctt_exec;
 struct ctt_memory;
+struct ctt_section_job;
 
 /* The clips and the random numbers of one shard of a step. */
 struct ctt_turn {
@@ -82,6 +83,15 @@ struct ctt_task_kind {
      * CTT_ENAN, which names the first node that is not; with t->skips returns 1
      * instead, without a gradient or sums. */
     int  (*run)(void *s, const struct ctt_turn *t, struct ctt_sums *sums);
+    /* For --stages; NULL if the task has no sections.  section prepares a step
+     * as open does, of a section of the training graph; run is there, which
+     * returns as it does, and later back, which computes the gradient. */
+    int  (*section)(const struct ctt_graph *g,
+                    const struct ctt_section_job *job, const float *w,
+                    const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                    const struct ctt_data *d, void **out);
+    int  (*there)(void *s, const struct ctt_turn *t, struct ctt_sums *sums);
+    int  (*back)(void *s);
     /* After a gradient that is not finite: names the node; always an error. */
     int  (*blame)(void *s, const struct ctt_turn *t);
 

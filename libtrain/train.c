@@ -5,6 +5,7 @@
 #include "libtrain/data/load.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
+#include "libtrain/pipeline.h"
 #include "libtrain/recognise/ahead.h"
 #include "run/back/exec.h"
 #include "net/clock.h"
@@ -109,6 +110,10 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
 {
     int rc;
 
+    if (turn->skips && turn->scale > t->at.scale.scale) {
+        t->at.scale.skipped++;    /* of a scale that was too large before */
+        return 0;
+    }
     if (turn->skips && ctt_scale_after(&t->at.scale, 0) == CTT_LEAVE)
         return 0;
     rc = t->server ? ctt_error(CTT_ENAN, "the gradient is not finite (--sync="
@@ -178,6 +183,8 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
     t->lr = rate(t, t->at.step);
     if (t->server)
         rc = ctt_server_gradient(t, &turn, &scale);
+    else if (t->pipeline)
+        rc = ctt_pipeline_gradient(t, b, &turn, &scale);
     else
         rc = ctt_trainer_gradient(t, b, &turn, &scale);
     CTT_TRY(none = rc);
@@ -403,6 +410,8 @@ static int finish(struct ctt_trainer *t, struct ctt_result *r)
     int rc = 0;
 
     ctt_trainer_tell_sent(t);
+    if (t->pipeline)
+        CTT_TRY(ctt_pipeline_tell(t));
 
     r->best_epoch = (int)t->at.best_epoch;
     r->val = t->at.val;
@@ -470,8 +479,8 @@ static int choose_peers(struct ctt_trainer *t, struct ctt_train_cfg *own)
 {
     int rc;
 
-    CTT_TRY(ctt_sync_parse(own->sync, &t->sync));
-    if (t->sync.kind != CTT_SYNC_ALL)
+    CTT_TRY(ctt_sync_parse(own, &t->sync));
+    if (ctt_sync_serves(&t->sync))
         own->comm = NULL;
     t->peers = own->comm;
 out:
@@ -499,7 +508,7 @@ static int run(struct ctt_trainer *t, struct ctt_result *r)
 {
     int rc;
 
-    if (t->sync.kind != CTT_SYNC_ALL && !t->server)
+    if (ctt_sync_serves(&t->sync) && !t->server)
         return ctt_worker_run(t, r);
     CTT_TRY(loop(t, r));
     CTT_TRY(finish(t, r));

@@ -35,6 +35,7 @@ struct ctt_trainer {
                                             each step: comm, or with a server
                                             NULL, this rank alone */
     struct ctt_server          *server;  /* on rank 0, if it is one */
+    struct ctt_pipeline        *pipeline;    /* with --stages */
     struct ctt_dev     *dev;
     void               *step, *test;    /* the task's */
     struct ctt_graph   *tested;  /* the model's without `ahead`, for tests */
@@ -82,10 +83,12 @@ struct ctt_batch;
 int  ctt_trainer_gradient(struct ctt_trainer *t, struct ctt_batch *b,
                           struct ctt_turn *turn, double *scale);
 
-/* The parts of it.  weigh sets turn->weight.  shards computes this rank's
+/* The parts of it.  load waits for this rank's shard k, after the one before it
+ * is read.  weigh sets turn->weight.  shards computes this rank's
  * shards of the loader's next batch, into t->mine.  rows adds those of a rank
  * to sums; returns 1 if one has no gradient, or the error that one has.  scale:
  * what the gradient of a batch that comes to sums must be divided by. */
+int    ctt_trainer_load(struct ctt_trainer *t, int k, struct ctt_batch *b);
 void   ctt_trainer_weigh(const struct ctt_trainer *t, struct ctt_turn *turn);
 void   ctt_trainer_shards(struct ctt_trainer *t, struct ctt_batch *b,
                           struct ctt_turn *turn);

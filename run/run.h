@@ -171,6 +171,10 @@ struct ctt_run_spec {
                                            (run/half.c) may round what they
                                            multiply to it, and what only they
                                            read is stored in it; 0: fp32 */
+    const char             *wanted;     /* ctt_exec_open(): per node, 1: the
+                                           gradient of its value is wanted,
+                                           though no weight depends on it; NULL:
+                                           of none */
 };
 
 int  ctt_run_open(const struct ctt_run_spec *spec, struct ctt_run **out);

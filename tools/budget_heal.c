@@ -29,7 +29,7 @@ static int measure(struct heal *h)
     struct ctt_budget_short t = { .mix = h->mix, .at = 1, .all = h->levels + 1,
                                   .steps = h->r->j->c.budget_steps,
                                   .what = "as given" };
-    double base, loss;
+    struct ctt_budget_left base, is;
     char text[64];
     int rc;
 
@@ -42,8 +42,8 @@ static int measure(struct heal *h)
         t.at = i + 2;
         t.what = name_of(&h->level[i], text);
         ctt_mix_print(h->r->s, 0, h->part, h->mix, CTT_MIX_TEXT);
-        CTT_TRY(ctt_budget_shortly(h->r, &t, &loss));
-        h->level[i].left = loss - base;
+        CTT_TRY(ctt_budget_shortly(h->r, &t, &is));
+        h->level[i].left = is.loss - base.loss;
     }
 out:
     return rc;

@@ -32,6 +32,7 @@ static int new_plan(const struct ctt_budget_run *r,
     int rc = 0;
 
     CTT_TRY(p ? 0 : CTT_ENOMEM);
+    p->bytes = NAN;
     p->part = ctt_calloc((size_t)r->s->weights, sizeof(*p->part));
     p->mix = ctt_calloc(CTT_MIX_TEXT, 1);
     CTT_TRY(p->part && p->mix ? 0 : CTT_ENOMEM);

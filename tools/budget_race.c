@@ -36,11 +36,12 @@ static const struct way {
     { "alike, tensor train, blocks", { 1, 1, 1, 1 },
       { 0, 1, "tensor train", "prune block" } },
     { "thinner by a quarter", { 1, 1, 1, 1 }, { 0.25, 0, NULL, NULL } },
-    { "thinner by half", { 1, 1, 1, 1 }, { CTT_BUDGET_THINNEST, 0, NULL, NULL } },
+    { "thinner by half", { 1, 1, 1, 1 },
+      { CTT_BUDGET_THINNEST, 0, NULL, NULL } },
 };
 
 struct runner {
-    const char *name;
+    const struct way *way;
     struct ctt_budget_plan *plan;
     double loss[RUNGS];    /* NAN: not retrained so long */
 };
@@ -65,13 +66,18 @@ static int is_new(const struct race *x, const struct ctt_budget_plan *p,
     return 1;
 }
 
+static void trust_all(const struct ctt_budget_run *r, const struct way *w)
+{
+    for (int f = 0; f < CTT_BUDGET_FORMS; f++)
+        ctt_offer_trust(r->offer[f], r->s, w->times);
+}
+
 static int plan(struct ctt_budget_run *r, const struct way *w,
                 const struct ctt_aim_at *a, struct ctt_budget_plan **p)
 {
     int rc;
 
-    for (int f = 0; f < CTT_BUDGET_FORMS; f++)
-        ctt_offer_trust(r->offer[f], r->s, w->times);
+    trust_all(r, w);
     r->style = w->style;
     rc = ctt_budget_plan(r, a, p);
     r->style = ways[0].style;
@@ -110,8 +116,7 @@ static int line_up(struct race *x, const struct ctt_aim_at *a,
         if (p && is_new(x, p, past, pasts) && is_nearer(x, a, p)) {
             if (x->n == 1 && !x->at[0].plan->meets)
                 ctt_budget_plan_free(&x->at[--x->n].plan);
-            x->at[x->n++] = (struct runner){ ways[i].name, p,
-                                             { NAN, NAN } };
+            x->at[x->n++] = (struct runner){ &ways[i], p, { NAN, NAN } };
             p = NULL;
         }
         ctt_budget_plan_free(&p);
@@ -119,8 +124,7 @@ static int line_up(struct race *x, const struct ctt_aim_at *a,
             break;
     }
 out:
-    for (int f = 0; f < CTT_BUDGET_FORMS; f++)
-        ctt_offer_trust(x->r->offer[f], x->r->s, ways[0].times);
+    trust_all(x->r, &ways[0]);
     return rc;
 }
 
@@ -145,29 +149,33 @@ static void sort(struct race *x, int n, int rung)
 }
 
 /* Values are not shared, as weights that have not recovered yet would be held
- * to their codebooks: in the whole retraining they are shared at its end.  What
- * that is expected to harm is added. */
+ * to their codebooks: in the whole retraining they are shared at its end, and
+ * quantised after it.  What that is expected to harm is added. */
 static int retrain(struct race *x, const struct ctt_budget_short *t,
                    struct runner *u, double *loss)
 {
     int weights = x->r->s->weights, rc;
     struct ctt_part *bare = ctt_calloc((size_t)weights, sizeof(*bare));
     struct ctt_budget_short it = *t;
+    struct ctt_budget_left is;
     char mix[CTT_MIX_TEXT];
     double harm = 0;
 
     CTT_TRY(bare ? 0 : CTT_ENOMEM);
     for (int i = 0; i < weights; i++) {
         bare[i] = u->plan->part[i];
-        harm += ctt_part_harm(x->r->s, &bare[i], CTT_PART_SHARE);
-        bare[i].share = NULL;
+        harm += ctt_part_harm(x->r->s, &bare[i], CTT_PART_SHARE) +
+                ctt_part_harm(x->r->s, &bare[i], CTT_PART_INT8);
+        bare[i].share = bare[i].int8 = NULL;
     }
-    ctt_mix_print(x->r->s, u->plan->thin, bare, mix, sizeof(mix));
+    snprintf(mix, sizeof(mix), "before sharing: %s", u->plan->mix);
     it.thin = u->plan->thin;
     it.part = bare;
+    it.whole = u->plan->part;
     it.mix = mix;
-    CTT_TRY(ctt_budget_shortly(x->r, &it, loss));
-    *loss += harm;
+    CTT_TRY(ctt_budget_shortly(x->r, &it, &is));
+    *loss = is.loss + harm;
+    u->plan->bytes = is.bytes;
 out:
     ctt_free(bare);
     return rc;
@@ -181,7 +189,7 @@ static int run(struct race *x)
         for (int i = 0; i < n; i++) {
             struct runner *u = &x->at[i];
             struct ctt_budget_short t = { .steps = steps, .at = i + 1,
-                                          .all = n, .what = u->name };
+                                          .all = n, .what = u->way->name };
 
             CTT_TRY(retrain(x, &t, u, &u->loss[rung]));
         }
@@ -200,7 +208,7 @@ static void add_row(const struct runner *u, struct ctt_table *t)
     for (int k = 0; k < RUNGS; k++)
         snprintf(loss[k], sizeof(loss[k]), isnan(u->loss[k]) ? "-" : "%.3f",
                  u->loss[k]);
-    ctt_table_row(t, "%s\t%s\t%s\t%s", u->name,
+    ctt_table_row(t, "%s\t%s\t%s\t%s", u->way->name,
                   ctt_budget_costs(u->plan->tried.cost, costs, sizeof(costs)),
                   loss[0], loss[1]);
 }
@@ -221,6 +229,36 @@ out:
     return rc;
 }
 
+/* What retraining adds to the bytes, a short one has added in part: if the best
+ * mix is above the limit by now, it is planned again that much below. */
+static int tighten(struct race *x, const struct ctt_aim_at *a,
+                   char *const *past, int pasts)
+{
+    struct runner *u = &x->at[0];
+    double grows = u->plan->bytes / u->plan->tried.cost[CTT_COST_BYTES];
+    struct ctt_budget_plan *p = NULL;
+    struct ctt_aim_at to = *a;
+    int rc = 0;
+
+    if (!(u->plan->bytes > a->most[CTT_COST_BYTES]))
+        goto out;
+    to.most[CTT_COST_BYTES] /= grows;
+    CTT_TRY(plan(x->r, u->way, &to, &p));
+    trust_all(x->r, &ways[0]);
+    if (p && p->meets && is_new(x, p, past, pasts)) {
+        ctt_tool_say("its bytes grow by %.1f%% in retraining, so it is planned "
+                     "again for %.0f", 100 * (grows - 1),
+                     to.most[CTT_COST_BYTES]);
+        p->bytes = p->tried.cost[CTT_COST_BYTES] * grows;
+        ctt_budget_plan_free(&u->plan);
+        u->plan = p;
+        p = NULL;
+    }
+out:
+    ctt_budget_plan_free(&p);
+    return rc;
+}
+
 int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     char *const *past, int pasts, struct ctt_budget_plan **out)
 {
@@ -231,6 +269,7 @@ int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     if (x.n > 1 && r->j->c.budget_steps) {
         CTT_TRY(run(&x));
         CTT_TRY(say(&x));
+        CTT_TRY(tighten(&x, a, past, pasts));
     }
     if (x.n > 0) {
         *out = x.at[0].plan;

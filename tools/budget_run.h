@@ -68,6 +68,7 @@ struct ctt_budget_plan {
     double           expected[CTT_COSTS];    /* of whole weights, of which */
     double           left[CTT_COSTS];        /* thinning leaves this share */
     struct ctt_costs tried;
+    double           bytes;    /* after a short retraining; NAN: not known */
     int              meets;    /* the limits of a */
 };
 void ctt_budget_plan_free(struct ctt_budget_plan **p);
@@ -96,19 +97,25 @@ int ctt_budget_meets(const double most[CTT_COSTS], const double *cost);
 
 /* ---- budget_short.c ---- */
 
-/* A mix to retrain for a few steps; what and at: for lines of progress. */
+/* A mix to retrain for a few steps; whole: the same with what is done after
+ * retraining, whose bytes are wanted, or NULL; what and at: for lines of
+ * progress. */
 struct ctt_budget_short {
     double      thin;
-    const struct ctt_part *part;    /* by weight; NULL: the model as given */
+    const struct ctt_part *part, *whole;    /* by weight; part NULL: the model
+                                               as given */
     char       *mix;                /* its text */
     int         steps, at, all;
     const char *what;
 };
 
-/* *loss: ctt_budget_loss() on the clips of the search after so many steps of
- * retraining, from the log if it has it; NAN if they lead to none. */
+/* What so many steps of retraining come to, from the log if it has it: loss:
+ * ctt_budget_loss() on the clips of the search, NAN if they lead to none; bytes
+ * of the whole mix, NAN if they were not asked for. */
+struct ctt_budget_left { double loss, bytes; };
 int ctt_budget_shortly(struct ctt_budget_run *r,
-                       const struct ctt_budget_short *t, double *loss);
+                       const struct ctt_budget_short *t,
+                       struct ctt_budget_left *out);
 
 /* ---- budget_race.c ---- */
 

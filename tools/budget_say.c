@@ -109,6 +109,14 @@ void ctt_budget_say_round(int n, const struct ctt_budget_row *row,
 
 /* ---- expected and measured ---- */
 
+/* What is predicted: bytes as a short retraining has left them, the rest as
+ * tried. */
+static double predicted(const struct ctt_budget_plan *p, int cost)
+{
+    return cost == CTT_COST_BYTES && !isnan(p->bytes) ? p->bytes
+                                                      : p->tried.cost[cost];
+}
+
 int ctt_budget_say_costs(const struct ctt_budget_run *r,
                          const struct ctt_budget_plan *p,
                          const struct ctt_budget_row *row)
@@ -116,23 +124,24 @@ int ctt_budget_say_costs(const struct ctt_budget_run *r,
     struct ctt_table t = { NULL, 0, 0, 0 };
     int rc;
 
-    ctt_table_row(&t, "cost\tlimit\tby the table\ttried\tretrained\t"
-                  "over tried %%");
+    ctt_table_row(&t, "cost\tlimit\tby the table\ttried\tpredicted\t"
+                  "retrained\tover predicted %%");
     for (int k = 0; k < CTT_COSTS; k++) {
-        double is = row->costs.cost[k], tried = p->tried.cost[k];
+        double is = row->costs.cost[k], was = predicted(p, k);
         char most[CELL] = "-";
 
         if (isnan(is))
             continue;
         if (!isinf(r->b.most[k]))
             snprintf(most, sizeof(most), "%.6g", r->b.most[k]);
-        ctt_table_row(&t, "%s\t%s\t%.6g\t%.6g\t%.6g\t%+.1f",
+        ctt_table_row(&t, "%s\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%+.1f",
                       ctt_cost_words[k], most, p->expected[k] * p->left[k],
-                      tried, is,
-                      tried > 0 ? 100 * (is / tried - 1) : 0);
+                      p->tried.cost[k], was, is,
+                      was > 0 ? 100 * (is / was - 1) : 0);
     }
     ctt_tool_say("\ncosts: the sum of what each weight was expected to cost, "
-                 "the mix as tried before retraining, and the result:");
+                 "the mix as tried before retraining, what that predicts, "
+                 "bytes by a short retraining, and the result:");
     CTT_TRY(ctt_table_print(&t));
 out:
     ctt_table_free(&t);

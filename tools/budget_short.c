@@ -54,6 +54,16 @@ static int retrains(const struct ctt_budget_run *r,
     return some || t->thin > 0;
 }
 
+static int changes(const struct ctt_budget_run *r,
+                   const struct ctt_budget_short *t)
+{
+    int some = retrains(r, t);
+
+    for (int i = 0; t->part && i < r->s->weights; i++)
+        some |= t->part[i].share || t->part[i].int8;
+    return some;
+}
+
 /* Pruned at once: in so few steps a share that grows leaves none to retrain
  * with what it ends at.  Each mix has as many steps, after everything that is
  * retrained, so what is shared or quantised is only if nothing else is. */
@@ -79,7 +89,7 @@ static int make(struct ctt_budget_run *r, const struct ctt_budget_short *t,
 
     shorten(r, t, &o);
     CTT_TRY(ctt_model_copy(r->j->m, m));
-    if (!t->part || strcmp(t->mix, "as given") == 0) {
+    if (!changes(r, t)) {
         rc = retrain(r->j, "", o.epochs, NULL, *m);
         goto out;
     }
@@ -104,8 +114,27 @@ static void begin(struct ctt_compress_job *j, const struct ctt_budget_short *t)
     j->short_steps = t->steps;
 }
 
+/* The bytes of the mix t->whole of the model of its mix without the last
+ * stages. */
+static int measure_bytes(const struct ctt_budget_run *r,
+                         const struct ctt_budget_short *t,
+                         const struct ctt_model *m, double *out)
+{
+    struct ctt_mix_recipe *mix = NULL;
+    char path[4200];
+    int rc;
+
+    CTT_TRY(ctt_budget_recipe(r, t->thin, t->whole, &r->j->c.recipe, &mix));
+    ctt_budget_try_name(r, 0, path, sizeof(path));
+    CTT_TRY(ctt_mix_bytes(m, ctt_mix_settings(mix), path, out));
+out:
+    ctt_mix_recipe_free(&mix);
+    return rc;
+}
+
 int ctt_budget_shortly(struct ctt_budget_run *r,
-                       const struct ctt_budget_short *t, double *loss)
+                       const struct ctt_budget_short *t,
+                       struct ctt_budget_left *out)
 {
     struct ctt_budget_row row = { .how = r->how, .kind = CTT_BUDGET_SHORT,
         .mix = t->mix, .steps = t->steps,
@@ -116,7 +145,8 @@ int ctt_budget_shortly(struct ctt_budget_run *r,
     int rc = 0;
 
     if (known) {
-        *loss = known->loss;
+        *out = (struct ctt_budget_left){ known->loss,
+                                         known->costs.cost[CTT_COST_BYTES] };
         goto out;
     }
     begin(r->j, t);
@@ -124,10 +154,13 @@ int ctt_budget_shortly(struct ctt_budget_run *r,
     CTT_TRY(rc == CTT_ENAN ? 0 : rc);
     if (rc >= 0)
         CTT_TRY(ctt_budget_test(r, m, r->j->val, &is));
-    *loss = is ? ctt_budget_loss(is) : NAN;
-    if (!isfinite(*loss))
-        *loss = NAN;
-    row.loss = *loss;
+    row.loss = is ? ctt_budget_loss(is) : NAN;
+    if (!isfinite(row.loss))
+        row.loss = NAN;
+    if (is && t->whole)
+        CTT_TRY(measure_bytes(r, t, m, &row.costs.cost[CTT_COST_BYTES]));
+    *out = (struct ctt_budget_left){ row.loss,
+                                     row.costs.cost[CTT_COST_BYTES] };
     CTT_TRY(ctt_budget_row_add(&r->rows, r->log, &row));
 out:
     r->j->busy[0] = '\0';

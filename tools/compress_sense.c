@@ -138,6 +138,8 @@ static int take_part(struct sense *a)
     if (cfg.folds < 2)
         goto out;
     rc = ctt_fold_open(j->val, &cfg, 0, &a->rest, &a->part);
+    if (rc == CTT_EINVAL)
+        ctt_tool_say("sensitivity: all %d clips: %s", clips, ctt_errmsg());
     CTT_TRY(rc == CTT_EINVAL ? 0 : rc);
     if (a->part)
         ctt_tool_say("sensitivity: %d of %d clips (--sense-clips)",

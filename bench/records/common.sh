@@ -26,9 +26,10 @@ retraining() {
     while [ $# -gt 0 ]; do
         case $1 in
         --retrain-epochs | --share-epochs | --lr | --weight-decay | --distil)
-            kept+="$1 $2 " ;;
+            kept+="$1 $2 "
+            shift ;;
         esac
-        shift 2
+        shift
     done
     echo "$kept"
 }

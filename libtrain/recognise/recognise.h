@@ -11,6 +11,7 @@ struct ctt_batch;
 struct ctt_dev;
 struct ctt_exec;
 struct ctt_run;
+struct ctt_section_job;
 struct ctt_sums;
 
 /* The asks of a clip in training: the points at which it is classified.  The
@@ -79,7 +80,11 @@ int  ctt_teacher_run(struct ctt_teacher *t, const struct ctt_batch *b,
 
 struct ctt_recognise_step {
     const struct ctt_train_cfg *cfg;
-    struct ctt_graph *g;         /* the training graph */
+    struct ctt_graph *own;       /* the training graph */
+    const struct ctt_graph *g;   /* that, or a section of it */
+    const struct ctt_section_job *job;    /* of a section; else NULL */
+    struct ctt_batch *kept;      /* of a section: the size of its batch */
+    int               classes;
     struct ctt_exec  *x;
     struct ctt_amp_plan *amp;
     struct ctt_asks   asks;
@@ -104,7 +109,7 @@ struct ctt_recognise_step {
     double            factor;        /* of the gradient: ctt_turn_scale() */
     int               skips;         /* a loss may be not finite */
     float             seed;          /* gradient of a loss */
-    int input, answer, target, loss;
+    int input, answer, target, loss;    /* of a section: -1: in another */
     int wide;                    /* floats per row of the target */
 };
 
@@ -123,6 +128,15 @@ int  ctt_recognise_step_open(const struct ctt_graph *model, const float *w,
                              struct ctt_recognise_step **out);
 void ctt_recognise_step_close(struct ctt_recognise_step **s);
 
+/* The same of a section of the training graph, whose values stay until
+ * back. */
+int  ctt_recognise_section_open(const struct ctt_graph *model,
+                                const struct ctt_section_job *job,
+                                const float *w,
+                                const struct ctt_train_cfg *cfg,
+                                struct ctt_dev *dev, int n, int room,
+                                struct ctt_recognise_step **out);
+
 /* Computes the gradient, times s->factor, in s->x->dw and adds to sums.  key:
  * of dropout in this step; observe: of the random ratios of its clips.  If the
  * loss is not finite: CTT_ENAN, which names the first node that is not; with
@@ -132,7 +146,15 @@ int  ctt_recognise_step_run(struct ctt_recognise_step *s,
                             uint64_t key, uint64_t observe,
                             struct ctt_sums *sums);
 
-/* The forward pass of such a step only. */
+/* Its two parts: there returns as run, and back computes the gradient after it.
+ * Between them there may be other steps, and the clips of b may go. */
+int  ctt_recognise_step_there(struct ctt_recognise_step *s,
+                              const struct ctt_data *d,
+                              const struct ctt_batch *b, uint64_t key,
+                              uint64_t observe, struct ctt_sums *sums);
+int  ctt_recognise_step_back(struct ctt_recognise_step *s);
+
+/* The forward pass of such a step only, without its losses. */
 int  ctt_recognise_step_forward(struct ctt_recognise_step *s,
                                 const struct ctt_data *d,
                                 const struct ctt_batch *b);

@@ -7,6 +7,7 @@
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/layers.h"
+#include "libtrain/pipeline.h"
 #include "libtrain/task.h"
 #include "net/edit.h"
 
@@ -74,7 +75,7 @@ out:
 static int take_memory(struct ctt_recognise_step *s, int n, int room)
 {
     size_t goals = (size_t)n * (size_t)s->asks.total, rows = goals;
-    size_t classes = (size_t)s->g->node[s->answer].out.c;
+    size_t classes = (size_t)s->classes;
 
     if (s->g->clip == s->g->count)
         rows = (size_t)n * (size_t)room;
@@ -87,7 +88,8 @@ static int take_memory(struct ctt_recognise_step *s, int n, int room)
         s->aim = ctt_calloc(goals, 2 * classes * sizeof(*s->aim));
     if (s->cfg->self_distil > 0)
         s->said = ctt_calloc(goals, classes * sizeof(*s->said));
-    return s->want && s->goal && s->ask && s->row && s->answers &&
+    s->kept = ctt_calloc(1, sizeof(*s->kept));
+    return s->kept && s->want && s->goal && s->ask && s->row && s->answers &&
            (s->aim || !ctt_has_aims(s->cfg)) &&
            (s->said || s->cfg->self_distil <= 0) ? 0 : CTT_ENOMEM;
 }
@@ -96,42 +98,70 @@ static int take_memory(struct ctt_recognise_step *s, int n, int room)
 static int open_teacher(struct ctt_recognise_step *s, struct ctt_dev *dev,
                         int n, int room)
 {
-    if (!ctt_is_taught(s->cfg))
+    if (!ctt_is_taught(s->cfg) || s->loss < 0)
         return 0;
     return ctt_teacher_open(s->cfg->taught_by, dev, n, room,
                             n * s->asks.total, &s->teacher);
 }
 
-int ctt_recognise_step_open(const struct ctt_graph *model, const float *w,
-                            const struct ctt_train_cfg *cfg,
-                            struct ctt_dev *dev, int n, int room,
-                            struct ctt_recognise_step **out)
+/* Where the section, or the whole, has frames, answers and losses. */
+static void find_nodes(struct ctt_recognise_step *s,
+                       const struct ctt_graph *whole)
+{
+    const struct ctt_node *loss = &whole->node[whole->count - 1];
+    int input = ctt_graph_input(whole);
+
+    s->classes = (int)whole->node[loss->in[0]].out.c;
+    s->wide = (int)whole->node[whole->count - 2].out.c;
+    s->input = ctt_graph_find(s->g, whole->node[input].name);
+    if (s->job && s->input >= 0 && !s->job->frames)
+        s->input = -1;    /* they come from another section */
+    s->loss = ctt_graph_find(s->g, loss->name);
+    s->target = ctt_graph_find(s->g, whole->node[whole->count - 2].name);
+    s->answer = ctt_graph_find(s->g, whole->node[loss->in[0]].name);
+}
+
+static int open_exec(struct ctt_recognise_step *s, const float *w,
+                     struct ctt_dev *dev, int n, int room)
+{
+    struct ctt_memory m;
+    int rc;
+
+    CTT_TRY(ctt_memory_parse(s->cfg, &m));
+    CTT_TRY(ctt_amp_plan(s->g, s->cfg, &s->amp));
+    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
+        .g = s->g, .dev = dev, .w = w, .samples = n, .steps = room,
+        .asks = n * s->asks.total,
+        .type = ctt_amp_types(s->amp, s->cfg),
+        .wanted = s->job ? s->job->wanted : NULL }, &m, &s->x));
+out:
+    return rc;
+}
+
+int ctt_recognise_section_open(const struct ctt_graph *model,
+                               const struct ctt_section_job *job,
+                               const float *w,
+                               const struct ctt_train_cfg *cfg,
+                               struct ctt_dev *dev, int n, int room,
+                               struct ctt_recognise_step **out)
 {
     struct ctt_recognise_step *s = ctt_calloc(1, sizeof(*s));
-    struct ctt_memory m;
     int rc = s ? 0 : CTT_ENOMEM;
 
     CTT_TRY(rc);
     s->cfg = cfg;
     s->scale = 1;
-    CTT_TRY(ctt_memory_parse(cfg, &m));
+    s->job = job;
     CTT_TRY(ctt_asks_parse(cfg, &s->asks));
-    CTT_TRY(ctt_recognise_graph(model, cfg, &s->g));
-    CTT_CHECK(s->g->weights == model->weights, CTT_EFORMAT,
+    CTT_TRY(ctt_recognise_graph(model, cfg, &s->own));
+    CTT_CHECK(s->own->weights == model->weights, CTT_EFORMAT,
               "the training graph has %lld weights, the model %lld",
-              (long long)s->g->weights, (long long)model->weights);
-    s->input = ctt_graph_input(s->g);
-    s->loss = s->g->count - 1;
-    s->target = s->loss - 1;
-    s->answer = s->g->node[s->loss].in[0];
-    s->wide = (int)s->g->node[s->target].out.c;
+              (long long)s->own->weights, (long long)model->weights);
+    s->g = job ? job->section->g : s->own;
+    find_nodes(s, s->own);
     CTT_TRY(take_memory(s, n, room));
     CTT_TRY(open_teacher(s, dev, n, room));
-    CTT_TRY(ctt_amp_plan(s->g, cfg, &s->amp));
-    CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
-        .g = s->g, .dev = dev, .w = w, .samples = n, .steps = room,
-        .asks = n * s->asks.total,
-        .type = ctt_amp_types(s->amp, cfg) }, &m, &s->x));
+    CTT_TRY(open_exec(s, w, dev, n, room));
     if (cfg->task == CTT_BOTH)
         CTT_TRY(ctt_ahead_open(s->g, n * ctt_exec_plan(s->x).window,
                                &s->ahead));
@@ -142,13 +172,22 @@ out:
     return rc;
 }
 
+int ctt_recognise_step_open(const struct ctt_graph *model, const float *w,
+                            const struct ctt_train_cfg *cfg,
+                            struct ctt_dev *dev, int n, int room,
+                            struct ctt_recognise_step **out)
+{
+    return ctt_recognise_section_open(model, NULL, w, cfg, dev, n, room, out);
+}
+
 void ctt_recognise_step_close(struct ctt_recognise_step **s)
 {
     if (!*s)
         return;
     ctt_exec_close(&(*s)->x);
     ctt_amp_free(&(*s)->amp);
-    ctt_graph_free(&(*s)->g);
+    ctt_graph_free(&(*s)->own);
+    ctt_free((*s)->kept);
     ctt_teacher_close(&(*s)->teacher);
     ctt_ahead_close(&(*s)->ahead);
     ctt_free((*s)->aim);
@@ -289,16 +328,27 @@ static int put_targets(const struct ctt_recognise_step *s,
     return rows > 0 ? ctt_run_put(x->r, s->target, 0, s->row, rows) : 0;
 }
 
+static int put_frames(const struct ctt_recognise_step *s,
+                      const struct ctt_exec *x, const struct ctt_window *p)
+{
+    const struct ctt_tensor *in = &s->g->node[s->input].out;
+    int64_t frame = ctt_volume(in) * x->r->n;
+
+    return ctt_run_put(x->r, s->input, 0, s->batch->x + p->first * frame,
+                       p->steps * ctt_rows(in) * x->r->n);
+}
+
 static int give(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     const struct ctt_recognise_step *s = arg;
-    const struct ctt_tensor *in = &s->g->node[s->input].out;
-    int64_t frame = ctt_volume(in) * x->r->n;
     int rc = 0;
 
-    CTT_TRY(ctt_run_put(x->r, s->input, 0, s->batch->x + p->first * frame,
-                        p->steps * ctt_rows(in) * x->r->n));
-    CTT_TRY(put_targets(s, x, p));
+    if (s->input >= 0)
+        CTT_TRY(put_frames(s, x, p));
+    if (s->loss >= 0)
+        CTT_TRY(put_targets(s, x, p));
+    if (s->job)
+        CTT_TRY(s->job->give(s->job->arg, x, p));
     if (s->ahead)
         CTT_TRY(ctt_ahead_give(s->ahead, x, p));
 out:
@@ -319,14 +369,16 @@ static int is_largest(const float *z, int n, int label)
 static int take(void *arg, struct ctt_exec *x, const struct ctt_window *p)
 {
     struct ctt_recognise_step *s = arg;
-    int classes = (int)s->g->node[s->answer].out.c;
+    int classes = s->classes;
     int64_t rows = rows_of(s, p);
     struct goal_iter e = { 0 };
     int rc = 0;
 
     if (s->ahead)
         CTT_TRY(ctt_ahead_take(s->ahead, x, p));
-    if (rows == 0)
+    if (s->job)
+        CTT_TRY(s->job->take(s->job->arg, x, p));
+    if (rows == 0 || s->loss < 0)
         goto out;
     CTT_TRY(ctt_run_get(x->r, s->loss, 0, rows, s->row));
     CTT_TRY(ctt_run_get(x->r, s->answer, 0, rows, s->answers));
@@ -353,11 +405,13 @@ static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *p)
     int64_t rows = rows_of(s, p);
     int rc = 0;
 
-    if (s->said)
+    if (s->job)
+        CTT_TRY(s->job->seed(s->job->arg, x, p));
+    if (s->said && s->loss >= 0)
         CTT_TRY(put_targets(s, x, p));
-    for (int64_t i = 0; i < rows; i++)
+    for (int64_t i = 0; i < rows && s->loss >= 0; i++)
         s->row[i] = s->seed;
-    if (rows > 0)
+    if (rows > 0 && s->loss >= 0)
         CTT_TRY(ctt_exec_put_grad(x, s->loss, 0, s->row, rows));
     if (s->ahead)
         CTT_TRY(ctt_ahead_seed(s->ahead, x, p, s->factor));
@@ -365,12 +419,19 @@ out:
     return rc;
 }
 
+static int done(void *arg, struct ctt_exec *x, const struct ctt_window *p)
+{
+    const struct ctt_recognise_step *s = arg;
+
+    return s->job ? s->job->done(s->job->arg, x, p) : 0;
+}
+
 static struct ctt_job job_of(struct ctt_recognise_step *s)
 {
     return (struct ctt_job){ .steps = s->batch->steps,
         .feedback = s->batch->steps, .ask = s->ask,
         .asks = has_clip(s) ? goals_of(s) : 0, .arg = s,
-        .give = give, .take = take, .seed = seed };
+        .give = give, .take = take, .seed = seed, .done = done };
 }
 
 static void begin(struct ctt_recognise_step *s, const struct ctt_batch *b)
@@ -411,12 +472,27 @@ static void add_sums(const struct ctt_recognise_step *s, double weight,
     sums->values += (double)s->ahead->values;
 }
 
-int ctt_recognise_step_run(struct ctt_recognise_step *s,
-                           const struct ctt_data *d, const struct ctt_batch *b,
-                           uint64_t key, uint64_t observe,
-                           struct ctt_sums *sums)
+/* A section in the middle has no losses, and a section's clips go before its
+ * gradient is computed. */
+static int find_answers(struct ctt_recognise_step *s)
 {
-    struct ctt_job job;
+    struct ctt_job job = job_of(s);
+    int rc = 0;
+
+    if (s->loss >= 0)
+        CTT_TRY(ctt_aims_make(s));
+    CTT_TRY(ctt_exec_forward(s->x, &job));
+    if (s->loss >= 0)
+        ctt_aims_later(s);
+out:
+    return rc;
+}
+
+int ctt_recognise_step_there(struct ctt_recognise_step *s,
+                             const struct ctt_data *d,
+                             const struct ctt_batch *b, uint64_t key,
+                             uint64_t observe, struct ctt_sums *sums)
+{
     double weight;
     int rc = 0;
 
@@ -426,16 +502,37 @@ int ctt_recognise_step_run(struct ctt_recognise_step *s,
     weight = make_goals(s, d, b, observe);
     s->factor = ctt_turn_scale(s->scale, weight, s->whole);
     s->seed = weight > 0 ? (float)(s->factor / weight) : 0;
-    job = job_of(s);
-    CTT_TRY(ctt_aims_make(s));
-    CTT_TRY(ctt_exec_forward(s->x, &job));
-    ctt_aims_later(s);
+    CTT_TRY(find_answers(s));
     if (!is_finite(s) && s->skips)
         return 1;
+    CTT_CHECK(is_finite(s) || !s->job, CTT_ENAN, "the loss is not finite "
+              "(without --stages the node is looked for)");
     if (!is_finite(s))
         CTT_TRY(ctt_recognise_step_blame(s, b));
     add_sums(s, weight, sums);
-    CTT_TRY(ctt_exec_backward(s->x, &job));
+    *s->kept = *b;
+    s->batch = s->kept;
+out:
+    return rc;
+}
+
+int ctt_recognise_step_back(struct ctt_recognise_step *s)
+{
+    struct ctt_job job = job_of(s);
+
+    return ctt_exec_backward(s->x, &job);
+}
+
+int ctt_recognise_step_run(struct ctt_recognise_step *s,
+                           const struct ctt_data *d, const struct ctt_batch *b,
+                           uint64_t key, uint64_t observe,
+                           struct ctt_sums *sums)
+{
+    int rc;
+
+    CTT_TRY(ctt_recognise_step_there(s, d, b, key, observe, sums));
+    if (rc == 0)
+        CTT_TRY(ctt_recognise_step_back(s));
 out:
     return rc;
 }

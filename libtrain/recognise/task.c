@@ -45,17 +45,18 @@ static int memory(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     return ctt_memory_parse(cfg, m);
 }
 
-static int open_step(const struct ctt_graph *g, const float *w,
-                     const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
-                     const struct ctt_data *d, void **out)
+static int open_section(const struct ctt_graph *g,
+                        const struct ctt_section_job *job, const float *w,
+                        const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                        const struct ctt_data *d, void **out)
 {
     struct ctt_recognise_step *s = NULL;
     int rc = 0;
 
     if (ctt_is_taught(cfg))
         CTT_TRY(ctt_teacher_check(cfg, g, d));
-    CTT_TRY(ctt_recognise_step_open(g, w, cfg, dev, ctt_cfg_shard(cfg),
-                                    d->longest, &s));
+    CTT_TRY(ctt_recognise_section_open(g, job, w, cfg, dev, ctt_cfg_shard(cfg),
+                                       d->longest, &s));
     if (cfg->class_weights == CTT_BALANCED)
         CTT_TRY(ctt_class_weights(d, &s->share));
     *out = s;
@@ -63,6 +64,13 @@ static int open_step(const struct ctt_graph *g, const float *w,
 out:
     ctt_recognise_step_close(&s);
     return rc;
+}
+
+static int open_step(const struct ctt_graph *g, const float *w,
+                     const struct ctt_train_cfg *cfg, struct ctt_dev *dev,
+                     const struct ctt_data *d, void **out)
+{
+    return open_section(g, NULL, w, cfg, dev, d, out);
 }
 
 static void close_step(void **s)
@@ -83,7 +91,7 @@ static double weight(const void *s, int clips)
     return (double)clips * ((const struct ctt_recognise_step *)s)->asks.total;
 }
 
-static int run(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
+static int there(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
 {
     struct ctt_recognise_step *s = arg;
     uint64_t observe = ctt_key(ctt_key(t->seed, CTT_KEY_OBSERVE), t->epoch);
@@ -94,7 +102,23 @@ static int run(void *arg, const struct ctt_turn *t, struct ctt_sums *sums)
     if (s->ahead)
         s->ahead->weight = t->ahead;
     s->skips = t->skips;
-    return ctt_recognise_step_run(s, t->data, t->batch, key, observe, sums);
+    return ctt_recognise_step_there(s, t->data, t->batch, key, observe, sums);
+}
+
+static int back(void *s)
+{
+    return ctt_recognise_step_back(s);
+}
+
+static int run(void *s, const struct ctt_turn *t, struct ctt_sums *sums)
+{
+    int rc;
+
+    CTT_TRY(there(s, t, sums));
+    if (rc == 0)
+        CTT_TRY(back(s));
+out:
+    return rc;
 }
 
 static int blame(void *s, const struct ctt_turn *t)
@@ -198,7 +222,8 @@ static int better(const struct ctt_test_score *a,
 const struct ctt_task_kind ctt_recognise_task = {
     .check = check, .graph = graph, .size = size, .memory = memory,
     .open = open_step, .close = close_step, .exec = exec,
-    .weight = weight, .run = run, .blame = blame, .test_open = open_test,
+    .weight = weight, .run = run, .section = open_section, .there = there,
+    .back = back, .blame = blame, .test_open = open_test,
     .test_close = close_test, .test = test, .counts = counts,
     .better = better, .saves = "--max-frames, ", .word = "val_top1",
     .score = offsetof(struct ctt_test_score, top1),

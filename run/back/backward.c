@@ -117,6 +117,14 @@ out:
     return rc;
 }
 
+int ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
+                      int64_t rows, float *to)
+{
+    const struct ctt_tensor t = rows_of(x, node, step, rows);
+
+    return ctt_dev_get(x->r->dev, &t, to);
+}
+
 /* Gradients of what the next window was given of all steps belong to steps of
  * this window and to what it was given. */
 static int carry_kept(struct ctt_exec *x, int i, const char *from)

@@ -40,7 +40,7 @@ struct ctt_back {
 
 /* need.c: fills need, saved and overwrite.  overwrite depends on names and
  * therefore on the run; the others only on the graph. */
-void ctt_back_needs(const struct ctt_graph *g, char *need);
+void ctt_back_needs(const struct ctt_graph *g, const char *wanted, char *need);
 void ctt_back_saved(const struct ctt_graph *g, const char *need, char *saved);
 int  ctt_back_overwrites(const struct ctt_run *r, char *overwrite);
 

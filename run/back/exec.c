@@ -60,7 +60,7 @@ static int new_back(const struct ctt_run_spec *spec, struct ctt_back **out)
     y->overwrite = ctt_calloc(count, 1);
     y->saved = ctt_calloc(count, 1);
     CTT_TRY(y->need && y->overwrite && y->saved ? 0 : CTT_ENOMEM);
-    ctt_back_needs(g, y->need);
+    ctt_back_needs(g, spec->wanted, y->need);
     ctt_back_saved(g, y->need, y->saved);
 out:
     return rc;
@@ -133,6 +133,16 @@ static int prepare(const struct ctt_run_spec *spec,
         CTT_TRY(check_norms(spec->g));
     x->back->plan.parts = x->back->norm && x->back->plan.window < spec->steps;
 out:
+    return rc;
+}
+
+int ctt_exec_sketch(const struct ctt_run_spec *spec,
+                    const struct ctt_memory *m, struct ctt_exec **out)
+{
+    int rc = prepare(spec, m, out);
+
+    if (rc < 0)
+        ctt_exec_close(out);
     return rc;
 }
 
@@ -337,6 +347,8 @@ int ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job)
         CTT_TRY(ctt_back_replay(x, CTT_PHASE_CLEAR, ctt_back_clear));
         CTT_TRY(seed(x, job, k));
         CTT_TRY(ctt_back_replay(x, CTT_PHASE_BACK, back));
+        if (job->done)
+            CTT_TRY(job->done(job->arg, x, &y->part[k]));
     }
 out:
     return rc;

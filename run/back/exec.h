@@ -33,8 +33,9 @@ struct ctt_exec;
  * is called again, and must write the same numbers, when a window is
  * recomputed.  take reads the results of each window once, in the forward pass.
  * seed sets (not adds) the gradient of the loss, or of other nodes, with
- * ctt_exec_put_grad(); the others are 0 then.  Each may be NULL; an error
- * ends the job. */
+ * ctt_exec_put_grad(); the others are 0 then.  done may read gradients of
+ * values with ctt_exec_get_grad(), after the backward pass through a window.
+ * Each may be NULL; an error ends the job. */
 struct ctt_job {
     int                   steps;
     int                   feedback;    /* first step at which a mix may take
@@ -45,6 +46,7 @@ struct ctt_job {
     int (*give)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
     int (*take)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
     int (*seed)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
+    int (*done)(void *arg, struct ctt_exec *x, const struct ctt_window *p);
 };
 
 struct ctt_exec {
@@ -78,6 +80,10 @@ static inline int64_t ctt_exec_room(const struct ctt_dev *dev)
 int  ctt_exec_bytes(const struct ctt_run_spec *spec,
                     const struct ctt_memory *m, int64_t *bytes);
 
+/* An exec without memory, to look at its run; dev may be NULL as above. */
+int  ctt_exec_sketch(const struct ctt_run_spec *spec,
+                     const struct ctt_memory *m, struct ctt_exec **out);
+
 /* The name of the first norm with statistics over a whole clip, or NULL. */
 const char *ctt_exec_norm(const struct ctt_graph *g);
 
@@ -101,7 +107,16 @@ int   ctt_exec_put_grad(const struct ctt_exec *x, int node, int step,
 int   ctt_exec_fill_grad(const struct ctt_exec *x, int node, int step,
                          const float *value, int64_t groups, int64_t rows);
 
-/* 1 if that gradient is computed: a weight gradient depends on it. */
+/* Copies such rows, as ctt_run_get() does, if ctt_exec_needs() the node. */
+int   ctt_exec_get_grad(const struct ctt_exec *x, int node, int step,
+                        int64_t rows, float *to);
+
+/* Sets need[i], of g->count bytes that are 0, for each node whose gradient a
+ * weight gradient of g depends on. */
+void  ctt_exec_gradients(const struct ctt_graph *g, char *need);
+
+/* 1 if that gradient is computed: a weight gradient depends on it, or it is
+ * wanted. */
 int    ctt_exec_needs(const struct ctt_exec *x, int node);
 
 #endif

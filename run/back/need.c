@@ -26,8 +26,10 @@ static int leads(const struct ctt_graph *g, const char *need, int node)
 }
 
 /* A state reads a later node, so this repeats until nothing changes. */
-void ctt_back_needs(const struct ctt_graph *g, char *need)
+void ctt_back_needs(const struct ctt_graph *g, const char *wanted, char *need)
 {
+    for (int i = 0; i < g->count && wanted; i++)
+        need[i] = wanted[i];
     for (int changed = 1; changed; ) {
         changed = 0;
         for (int i = 0; i < g->count; i++) {
@@ -36,6 +38,11 @@ void ctt_back_needs(const struct ctt_graph *g, char *need)
             need[i] = (char)now;
         }
     }
+}
+
+void ctt_exec_gradients(const struct ctt_graph *g, char *need)
+{
+    ctt_back_needs(g, NULL, need);
 }
 
 int ctt_back_wants(const struct ctt_graph *g, const char *need, int node)

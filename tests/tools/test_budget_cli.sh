@@ -51,8 +51,10 @@ grep -qE '^(by weight|alike) .*[0-9]+ bytes' out ||
     fail "no mixes that compete: $(cat out)"
 grep -qE '^thinner by half .*[0-9]+ bytes' out ||
     fail "none of them is thinner: $(cat out)"
+cp first.jsonl least.jsonl
 says 2 'bytes=100 cannot be met: the least is [0-9]+, most of it of [ey]' \
-    budget bytes=100
+    budget bytes=100 --sense-log least.jsonl
+grep -q '"mix":"thin 0.5; ' least.jsonl || fail 'thinner models are not tried'
 least=$(sed 's/.*the least is \([0-9]*\).*/\1/' err)
 says 2 'top1@100=100 cannot be met: the model as given has' budget top1=100
 [ -e s.h5 ] && fail 'a plan wrote a model'

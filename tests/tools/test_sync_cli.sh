@@ -30,10 +30,17 @@ central() {
     done
 }
 central class.net train.txt $all epochs=3 batch=8 buckets=2
-central batch.net train.txt $all optimizer=sgd    # statistics move
+central batch.net train.txt $all optimizer=sgd batch=16    # statistics move
 central class.net train.txt $all amp=O1           # the loss scale
 [ "$every" != 1 ] || central next.net train.txt $all task=predict \
     input-frames=2 future-frames=2 sampling-start=0.5
+
+# One worker takes each batch once, and none is late: the bits of one process.
+one=$("$bin/tests/comm/learn" class.net train.txt $all deterministic=off \
+    epochs=3 batch=4 shards=1 2> err)
+[ "$(learnt 2 class.net train.txt $all deterministic=off sync=async epochs=3 \
+    batch=4 shards=1)" = "$one" ] ||
+    fail "async, one worker: not '$one': $(head -3 err)"
 
 # 2. Each gradient is counted once, and the log adds up.
 # sums FILE COLUMN: the sum of a column

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pipeline.c: the sections of a training graph, their steps, and what passes
+ * between two ranks: a message a window of a shard, forward the values and back
+ * their gradients. */
+#include "libtrain/pipeline.h"
+#include "libtrain/cfg_memory.h"
+#include "libtrain/cuts.h"
+#include "libtrain/data/load.h"
+#include "libtrain/optim.h"
+#include "libtrain/parts.h"
+#include "libtrain/post.h"
+#include "libtrain/task.h"
+#include "net/clock.h"
+
+#include <string.h>
+#include <time.h>
+
+/* Then: floats, of each value that passes those of all steps of the window. */
+struct passing {
+    int ends;    /* 1: no more come of this batch */
+    int last;    /* 1: nor do after this one */
+};
+
+/* there, back: of the processor, of the thread that computes, so that they are
+ * the same on a machine that others use; waits: by the clock. */
+struct seconds { double there, back, waits; int64_t units; };
+
+struct ctt_pipeline {
+    struct ctt_trainer     *t;
+    int                     rank, ranks;
+    int                    *number;     /* of each node of the whole graph */
+    struct ctt_section     *section;
+    struct ctt_section_job  job;
+    char                   *wanted;     /* per node of the section */
+    void                  **step;       /* one a shard */
+    struct ctt_parts        parts;
+    struct passing         *in, *out[2];
+    int64_t                 room;       /* bytes of a message at most */
+    int                     sent;       /* messages so far */
+    int                     shard, windows;    /* under way; of it, to come */
+    int                     over;       /* 1: nothing comes from before */
+    int                     told;       /* 1: another section has ended the
+                                           batch */
+    struct seconds          took;
+    double                  posted;     /* processor seconds of messages */
+};
+
+/* ---- settings ---- */
+
+int ctt_pipeline_suits(const struct ctt_train_cfg *cfg)
+{
+    struct ctt_memory m;
+    int rc = 0;
+
+    CTT_CHECK(cfg->task != CTT_PREDICT, CTT_EUNSUP, "--stages: a model that "
+              "predicts frames reads its own answers, so all of it is one "
+              "component");
+    CTT_CHECK(cfg->task == CTT_RECOGNISE, CTT_EUNSUP, "--stages is for "
+              "--task=recognise");
+    CTT_CHECK(cfg->amp == CTT_O0, CTT_EUNSUP, "--stages passes floats, so it "
+              "does not go with --amp");
+    CTT_TRY(ctt_memory_parse(cfg, &m));
+    CTT_CHECK(m.keep == CTT_KEEP_ALL, CTT_EUNSUP, "--stages keeps all windows: "
+              "frames are gone when others would be computed again, so --keep "
+              "has no effect");
+out:
+    return rc;
+}
+
+/* ---- messages ---- */
+
+static float *values_of(struct passing *p)
+{
+    return (float *)((char *)p + ctt_post_whole(sizeof(*p)));
+}
+
+static int64_t bytes_of(const struct ctt_passing *v, int n, int64_t steps,
+                        int samples)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += v[i].volume;
+    return ctt_post_whole(sizeof(struct passing)) +
+           ctt_post_whole(sum * steps * samples * (int64_t)sizeof(float));
+}
+
+/* The one that the next message may be written to: that before last, which has
+ * been taken when send returns. */
+static struct passing *next_out(struct ctt_pipeline *p)
+{
+    return p->out[p->sent & 1];
+}
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int send(struct ctt_pipeline *p, int to, int64_t bytes)
+{
+    double start = ctt_seconds(), used = processor_seconds();
+    int rc = ctt_comm_send(p->t->comm, to, next_out(p), bytes);
+
+    p->sent++;
+    p->took.waits += ctt_seconds() - start;
+    p->posted += processor_seconds() - used;
+    return rc;
+}
+
+/* Messages are as long as their sender has made them, at most p->room. */
+static int take(struct ctt_pipeline *p, int from)
+{
+    double start = ctt_seconds(), used = processor_seconds();
+    int rc, who;
+
+    CTT_TRY(ctt_comm_take(p->t->comm, from, p->in, p->room));
+    CTT_TRY(ctt_comm_wait(p->t->comm, &who));
+    p->took.waits += ctt_seconds() - start;
+    p->posted += processor_seconds() - used;
+out:
+    return rc;
+}
+
+/* ---- what the steps call ---- */
+
+static int64_t rows_of(const struct ctt_exec *x, int node,
+                       const struct ctt_window *p)
+{
+    return ctt_rows(&x->r->g->node[node].out) * p->steps * x->r->n;
+}
+
+static int64_t floats_of(const struct ctt_exec *x, const struct ctt_passing *v,
+                         const struct ctt_window *p)
+{
+    return v->volume * p->steps * x->r->n;
+}
+
+/* Values that enter a window. */
+static int give(void *arg, struct ctt_exec *x, const struct ctt_window *w)
+{
+    struct ctt_pipeline *p = arg;
+    const float *at;
+    int rc = 0;
+
+    if (p->rank == 0)
+        goto out;
+    CTT_TRY(take(p, p->rank - 1));
+    p->over = p->in->ends || p->in->last;
+    p->told = p->in->ends;
+    CTT_CHECK(!p->told, CTT_ESTOP, "the section before has ended");
+    at = values_of(p->in);
+    for (int i = 0; i < p->section->ins; i++) {
+        const struct ctt_passing *v = &p->section->in[i];
+
+        CTT_TRY(ctt_run_put(x->r, v->node, 0, at, rows_of(x, v->node, w)));
+        at += floats_of(x, v, w);
+    }
+out:
+    return rc;
+}
+
+static int is_last(const struct ctt_pipeline *p, const struct ctt_window *w)
+{
+    return p->shard + 1 == p->t->shards.mine &&
+           w->first + w->steps == p->windows;
+}
+
+/* Values that leave it. */
+static int pass_on(void *arg, struct ctt_exec *x, const struct ctt_window *w)
+{
+    struct ctt_pipeline *p = arg;
+    const struct ctt_section *s = p->section;
+    struct passing *to = next_out(p);
+    float *at = values_of(to);
+    int rc = 0;
+
+    p->took.units++;
+    if (p->rank + 1 == p->ranks)
+        goto out;
+    *to = (struct passing){ .last = is_last(p, w) };
+    for (int i = 0; i < s->outs; i++) {
+        const struct ctt_passing *v = &s->out[i];
+
+        CTT_TRY(ctt_run_get(x->r, v->node, 0, rows_of(x, v->node, w), at));
+        at += floats_of(x, v, w);
+    }
+    CTT_TRY(send(p, p->rank + 1, bytes_of(s->out, s->outs, w->steps, x->r->n)));
+out:
+    return rc;
+}
+
+/* Gradients of the values that have left it. */
+static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *w)
+{
+    struct ctt_pipeline *p = arg;
+    const float *at;
+    int rc = 0;
+
+    if (p->rank + 1 == p->ranks)
+        goto out;
+    CTT_TRY(take(p, p->rank + 1));
+    at = values_of(p->in);
+    for (int i = 0; i < p->section->outs; i++) {
+        const struct ctt_passing *v = &p->section->out[i];
+
+        if (ctt_exec_needs(x, v->node))
+            CTT_TRY(ctt_exec_put_grad(x, v->node, 0, at,
+                                      rows_of(x, v->node, w)));
+        at += floats_of(x, v, w);
+    }
+out:
+    return rc;
+}
+
+/* And of those that have entered. */
+static int pass_back(void *arg, struct ctt_exec *x, const struct ctt_window *w)
+{
+    struct ctt_pipeline *p = arg;
+    const struct ctt_section *s = p->section;
+    struct passing *to = next_out(p);
+    float *at = values_of(to);
+    int rc = 0;
+
+    if (p->rank == 0)
+        goto out;
+    *to = (struct passing){ .ends = 0 };
+    for (int i = 0; i < s->ins; i++) {
+        const struct ctt_passing *v = &s->in[i];
+
+        if (ctt_exec_needs(x, v->node))
+            CTT_TRY(ctt_exec_get_grad(x, v->node, 0, rows_of(x, v->node, w),
+                                      at));
+        at += floats_of(x, v, w);
+    }
+    CTT_TRY(send(p, p->rank - 1, bytes_of(s->ins ? s->in : NULL, s->ins,
+                                          w->steps, x->r->n)));
+out:
+    return rc;
+}
+
+/* ---- opening ---- */
+
+/* The gradients that the whole graph has of values that enter. */
+static int find_wanted(struct ctt_pipeline *p, const struct ctt_graph *whole)
+{
+    char *need = ctt_calloc((size_t)whole->count, 1);
+    int rc = need ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    p->wanted = ctt_calloc((size_t)p->section->g->count, 1);
+    CTT_TRY(p->wanted ? 0 : CTT_ENOMEM);
+    ctt_exec_gradients(whole, need);
+    for (int i = 0; i < p->section->ins; i++)
+        p->wanted[p->section->in[i].node] = need[p->section->in[i].of];
+out:
+    ctt_free(need);
+    return rc;
+}
+
+static int make_section(struct ctt_pipeline *p, const struct ctt_graph *whole)
+{
+    const struct ctt_trainer *t = p->t;
+    int frames = ctt_graph_input(whole), rc = 0;
+
+    p->number = ctt_calloc((size_t)whole->count, sizeof(*p->number));
+    CTT_TRY(p->number ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_cuts_find(whole, t->cfg->stages, p->ranks, t->cfg->window > 0,
+                          p->number));
+    CTT_TRY(ctt_section_new(whole, p->number, p->rank, &p->section));
+    CTT_TRY(find_wanted(p, whole));
+    p->job = (struct ctt_section_job){ p->section, p->wanted,
+        p->number[frames] == p->rank, p, give, pass_on, seed, pass_back };
+    CTT_TRY(ctt_parts_open(whole, p->number, t->comm, t->dev, &p->parts));
+out:
+    return rc;
+}
+
+static int make_messages(struct ctt_pipeline *p)
+{
+    const struct ctt_section *s = p->section;
+    int n = ctt_cfg_shard(p->t->cfg), steps = p->t->data->longest, rc = 0;
+    int64_t in = bytes_of(s->in, s->ins, steps, n);
+    int64_t out = bytes_of(s->out, s->outs, steps, n);
+
+    p->room = in > out ? in : out;
+    p->in = ctt_calloc(1, (size_t)p->room);
+    p->out[0] = ctt_calloc(1, (size_t)p->room);
+    p->out[1] = ctt_calloc(1, (size_t)p->room);
+    CTT_TRY(p->in && p->out[0] && p->out[1] ? 0 : CTT_ENOMEM);
+out:
+    return rc;
+}
+
+/* The weights of the section's nodes, in their order. */
+static int section_weights(const struct ctt_pipeline *p,
+                           struct ctt_weight **out)
+{
+    const struct ctt_model *m = p->t->m;
+    const struct ctt_graph *g = p->section->g;
+    struct ctt_weight *w = ctt_calloc((size_t)ctt_weight_count(g) + 1,
+                                      sizeof(*w));
+
+    if (!w)
+        return CTT_ENOMEM;
+    *out = w;
+    for (int i = 0; i < g->count; i++) {
+        int of = ctt_graph_find(m->g, g->node[i].name);
+
+        for (int k = 0; k < g->node[i].nw; k++)
+            *w++ = ctt_model_weight(m, &m->g->node[of], k);
+    }
+    return 0;
+}
+
+static int open_steps(struct ctt_pipeline *p)
+{
+    struct ctt_trainer *t = p->t;
+    struct ctt_weight *weight = NULL;
+    int rc;
+
+    CTT_TRY(section_weights(p, &weight));
+    p->step = ctt_calloc((size_t)t->shards.mine, sizeof(*p->step));
+    CTT_TRY(p->step ? 0 : CTT_ENOMEM);
+    for (int k = 0; k < t->shards.mine; k++) {
+        CTT_TRY(t->task->section(t->m->g, &p->job, t->optim->flat.w, t->cfg,
+                                 t->dev, t->data, &p->step[k]));
+        CTT_TRY(ctt_run_weights(t->task->exec(p->step[k])->r, weight));
+    }
+    t->step = p->step[0];
+out:
+    ctt_free(weight);
+    return rc;
+}
+
+int ctt_pipeline_open(struct ctt_trainer *t)
+{
+    struct ctt_pipeline *p = ctt_calloc(1, sizeof(*p));
+    struct ctt_graph *whole = NULL;
+    int rc = p ? 0 : CTT_ENOMEM;
+
+    t->pipeline = p;
+    CTT_TRY(rc);
+    p->t = t;
+    p->rank = ctt_comm_place(t->comm)->rank;
+    p->ranks = ctt_comm_place(t->comm)->ranks;
+    CTT_TRY(t->task->graph(t->m->g, t->cfg, &whole));
+    CTT_TRY(make_section(p, whole));
+    CTT_TRY(make_messages(p));
+    CTT_TRY(open_steps(p));
+out:
+    ctt_graph_free(&whole);
+    return rc;
+}
+
+void ctt_pipeline_close(struct ctt_trainer *t)
+{
+    struct ctt_pipeline *p = t->pipeline;
+
+    if (!p)
+        return;
+    for (int k = 0; k < t->shards.mine && p->step; k++)
+        t->task->close(&p->step[k]);
+    t->step = NULL;
+    ctt_section_free(&p->section);
+    ctt_parts_close(&p->parts);
+    ctt_free(p->step);
+    ctt_free(p->number);
+    ctt_free(p->wanted);
+    ctt_free(p->in);
+    ctt_free(p->out[0]);
+    ctt_free(p->out[1]);
+    ctt_free(p);
+    t->pipeline = NULL;
+}
+
+/* ---- a batch ---- */
+
+/* A shard forward; its row says what it came to. */
+static int go_there(struct ctt_pipeline *p, struct ctt_batch *b,
+                    struct ctt_turn *turn, int k)
+{
+    struct ctt_trainer *t = p->t;
+    struct ctt_row *row = &t->mine[k];
+    float *w = t->optim->flat.w;
+    int rc;
+
+    CTT_TRY(ctt_shards_begin(&t->shards, k, w));
+    CTT_TRY(ctt_trainer_load(t, k, b));
+    if (b->bad)
+        snprintf(row->bad, sizeof(row->bad), "%s", b->bad);
+    turn->shard = p->shard = k;
+    p->windows = b->steps;
+    CTT_TRY(row->none = t->task->there(p->step[k], turn, &row->sums));
+    CTT_TRY(ctt_shards_moved(&t->shards, k, w));
+out:
+    return rc < 0 ? rc : 0;
+}
+
+/* Of a batch that does not end here: the next section is told, and what still
+ * comes from the one before is taken. */
+static int leave(struct ctt_pipeline *p)
+{
+    int rc = 0;
+
+    if (p->rank + 1 < p->ranks) {
+        *next_out(p) = (struct passing){ .ends = 1 };
+        CTT_TRY(send(p, p->rank + 1, bytes_of(NULL, 0, 0, 0)));
+    }
+    while (p->rank > 0 && !p->over) {
+        CTT_TRY(take(p, p->rank - 1));
+        p->over = p->in->ends || p->in->last;
+    }
+out:
+    return rc;
+}
+
+static int all_there(struct ctt_pipeline *p, struct ctt_batch *b,
+                     struct ctt_turn *turn)
+{
+    struct ctt_trainer *t = p->t;
+    double used = processor_seconds() - p->posted;
+    int rc = 0;
+
+    turn->batch = b;
+    p->over = p->told = 0;
+    memset(t->mine, 0, (size_t)t->shards.mine * sizeof(*t->mine));
+    for (int k = 0; k < t->shards.mine; k++) {
+        struct ctt_row *row = &t->mine[k];
+
+        row->rc = go_there(p, b, turn, k);
+        if (row->rc >= 0)
+            continue;
+        if (!p->told)
+            snprintf(row->why, sizeof(row->why), "%s", ctt_errmsg());
+        rc = leave(p);
+        break;
+    }
+    p->took.there += processor_seconds() - p->posted - used;
+    return rc;
+}
+
+static int all_back(struct ctt_pipeline *p)
+{
+    struct ctt_trainer *t = p->t;
+    float *dw = t->task->exec(t->step)->dw;
+    double used = processor_seconds() - p->posted;
+    int rc = 0;
+
+    for (int k = 0; k < t->shards.mine; k++) {
+        float *own = t->task->exec(p->step[k])->dw;
+
+        CTT_TRY(t->task->back(p->step[k]));
+        if (own != dw)
+            CTT_TRY(ctt_dev_copy(t->dev, CTT_WITHIN, own, dw,
+                                 t->m->g->weights * (int64_t)sizeof(*dw)));
+        CTT_TRY(ctt_shards_sum(&t->shards, k, &t->m->constraint, dw));
+    }
+    p->took.back += processor_seconds() - p->posted - used;
+out:
+    return rc;
+}
+
+/* The errors of all ranks, but for those that were told of another's; the sums
+ * of the last one, which has the losses. */
+static int add_rows(struct ctt_pipeline *p, struct ctt_sums *sums)
+{
+    struct ctt_trainer *t = p->t;
+    int n = t->shards.mine, rc = 0;
+
+    CTT_TRY(ctt_comm_tell(t->comm, t->mine, n * (int64_t)sizeof(*t->mine),
+                          t->row));
+    for (int r = 0; r < p->ranks; r++)
+        for (int k = 0; k < n; k++) {
+            const struct ctt_row *row = &t->row[r * n + k];
+
+            if (row->rc < 0 && row->why[0])
+                return ctt_rank_error(row->rc, r, row->why);
+        }
+    rc = ctt_trainer_rows(t, p->ranks - 1, t->row + (p->ranks - 1) * n, n,
+                          sums);
+out:
+    return rc;
+}
+
+int ctt_pipeline_gradient(struct ctt_trainer *t, struct ctt_batch *b,
+                          struct ctt_turn *turn, double *scale)
+{
+    float *w = t->optim->flat.w, *dw = t->task->exec(t->step)->dw;
+    struct ctt_sums sums = { 0 };
+    int rc, none = 0, undone = 0;
+
+    ctt_trainer_weigh(t, turn);
+    CTT_TRY(all_there(t->pipeline, b, turn));
+    CTT_TRY(none = add_rows(t->pipeline, &sums));
+    if (!none) {
+        CTT_TRY(all_back(t->pipeline));
+        CTT_TRY(ctt_shards_end(&t->shards, turn->step, turn->scale, w, dw));
+        CTT_TRY(ctt_parts_share(&t->pipeline->parts, w, dw));
+        ctt_trainer_add(&t->at.sums, &sums);
+    }
+    *scale = ctt_trainer_scale(turn, &sums);
+out:
+    if (rc < 0 || none)
+        undone = ctt_shards_undo(&t->shards, w);
+    return rc < 0 ? rc : undone < 0 ? undone : none;
+}
+
+/* ---- the end ---- */
+
+/* The first and the last node of a section. */
+static void name_section(const struct ctt_pipeline *p, int at,
+                         char text[2 * CTT_NAME + 8])
+{
+    const struct ctt_graph *g = p->t->m->g;
+    int first = -1, last = -1;
+
+    for (int i = 0; i < g->count; i++) {
+        int here = p->number[i] == at && g->node[i].op != CTT_OP_INPUT;
+
+        first = here && first < 0 ? i : first;
+        last = here ? i : last;
+    }
+    snprintf(text, 2 * CTT_NAME + 8, "%s to %s", g->node[first].name,
+             g->node[last].name);
+}
+
+static void say_section(const struct ctt_pipeline *p, int at,
+                        const struct seconds *s, double seconds)
+{
+    double units = s->units > 0 ? (double)s->units : 1;
+    char name[2 * CTT_NAME + 8], line[320];
+
+    name_section(p, at, name);
+    snprintf(line, sizeof(line), "section %d, %s: %.4g ms forward and %.4g ms "
+             "back a shard and window, waits for others %.0f%% of the time",
+             at + 1, name, 1000 * s->there / units, 1000 * s->back / units,
+             seconds > 0 ? 100 * s->waits / seconds : 0);
+    ctt_trainer_say(p->t, line);
+}
+
+int ctt_pipeline_tell(struct ctt_trainer *t)
+{
+    struct ctt_pipeline *p = t->pipeline;
+    struct seconds *all = ctt_calloc((size_t)p->ranks, sizeof(*all));
+    double steps = (double)(t->at.step - t->first), units;
+    char line[192];
+    int rc = all ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_comm_tell(t->comm, &p->took, sizeof(p->took), all));
+    units = steps > 0 ? (double)p->took.units / steps : 0;
+    for (int r = 0; r < p->ranks; r++)
+        say_section(p, r, &all[r], t->train_seconds);
+    snprintf(line, sizeof(line), "--stages: %.1f shards and windows a batch "
+             "through %d sections: each waits at least %.0f%% of the time if "
+             "all are equally fast", units, p->ranks, 100 * (p->ranks - 1) /
+             (units + p->ranks - 1));
+    if (steps > 0)
+        ctt_trainer_say(t, line);
+out:
+    ctt_free(all);
+    return rc;
+}
