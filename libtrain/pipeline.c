@@ -23,7 +23,7 @@ struct passing {
 
 /* there, back: of the processor, of the thread that computes, so that they are
  * the same on a machine that others use; waits: by the clock. */
-struct seconds { double there, back, waits; int64_t units; };
+struct seconds { double there, back, waits, bytes; int64_t units; };
 
 struct ctt_pipeline {
     struct ctt_trainer     *t;
@@ -106,6 +106,7 @@ static int send(struct ctt_pipeline *p, int to, int64_t bytes)
     int rc = ctt_comm_send(p->t->comm, to, next_out(p), bytes);
 
     p->sent++;
+    p->took.bytes += (double)bytes;
     p->took.waits += ctt_seconds() - start;
     p->posted += processor_seconds() - used;
     return rc;
@@ -535,9 +536,10 @@ static void say_section(const struct ctt_pipeline *p, int at,
     char name[2 * CTT_NAME + 8], line[320];
 
     name_section(p, at, name);
-    snprintf(line, sizeof(line), "section %d, %s: %.4g ms forward and %.4g ms "
-             "back a shard and window, waits for others %.0f%% of the time",
-             at + 1, name, 1000 * s->there / units, 1000 * s->back / units,
+    snprintf(line, sizeof(line), "section %d, %s: %.4g ms forward and %.4g "
+             "ms back a shard and window, %.3g MB sent; waits for others %.0f%% of "
+             "the time", at + 1, name, 1000 * s->there / units,
+             1000 * s->back / units, s->bytes / units / 1e6,
              seconds > 0 ? 100 * s->waits / seconds : 0);
     ctt_trainer_say(p->t, line);
 }

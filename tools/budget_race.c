@@ -171,7 +171,6 @@ static int retrain(struct race *x, const struct ctt_budget_short *t,
     snprintf(mix, sizeof(mix), "before sharing: %s", u->plan->mix);
     it.thin = u->plan->thin;
     it.part = bare;
-    it.whole = u->plan->part;
     it.mix = mix;
     CTT_TRY(ctt_budget_shortly(x->r, &it, &is));
     *loss = is.loss + harm;
@@ -186,10 +185,13 @@ static int run(struct race *x)
     int steps = x->r->j->c.budget_steps, rc = 0;
 
     for (int rung = 0, n = x->n; rung < RUNGS && n > 1; rung++) {
+        int last = rung + 1 == RUNGS || n <= LONGER;
+
         for (int i = 0; i < n; i++) {
             struct runner *u = &x->at[i];
             struct ctt_budget_short t = { .steps = steps, .at = i + 1,
-                                          .all = n, .what = u->way->name };
+                .all = n, .what = u->way->name,
+                .whole = last ? u->plan->part : NULL };
 
             CTT_TRY(retrain(x, &t, u, &u->loss[rung]));
         }

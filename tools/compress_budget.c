@@ -174,7 +174,7 @@ out:
 
 /* Of --budget-steps auto: all short retrainings together then take about twice
  * as long as one whole retraining. */
-enum { PART = 16, LEAST = 8 };
+enum { PART = 8, LEAST = 8 };
 static int choose_steps(const struct ctt_compress_job *j)
 {
     const struct ctt_compress_cfg *c = &j->c;

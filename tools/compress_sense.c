@@ -11,6 +11,7 @@
 #include "net/ahead.h"
 #include "device/device.h"
 #include "net/clock.h"
+#include "net/code/memo.h"
 #include "net/code/zip.h"
 #include "net/decision.h"
 #include "net/edit.h"
@@ -314,6 +315,9 @@ out:
     return rc;
 }
 
+/* Of models that differ in one weight most is compressed once. */
+enum { MEMO = 64 << 20 };
+
 static void close_sense(struct sense *a)
 {
     ctt_sense_log_close(&a->log);
@@ -331,8 +335,11 @@ int ctt_compress_measure(struct ctt_compress_job *j,
                          struct ctt_sense *s, struct ctt_sense_log **log)
 {
     struct sense a = { .j = j };
-    int rc = measure(&a, extra, s);
+    int rc;
 
+    ctt_memo_keep(MEMO);
+    rc = measure(&a, extra, s);
+    ctt_memo_keep(0);
     *log = a.log;
     a.log = NULL;
     close_sense(&a);
@@ -371,9 +378,11 @@ int ctt_compress_sense(struct ctt_compress_job *j)
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(ctt_compress_open_clips(j));
     CTT_TRY(ctt_sense_new(j->m, &s));
+    ctt_memo_keep(MEMO);
     CTT_TRY(measure(&a, NULL, s));
     CTT_TRY(write_all(&j->c, s));
 out:
+    ctt_memo_keep(0);
     close_sense(&a);
     ctt_sense_free(&s);
     return rc;

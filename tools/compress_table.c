@@ -122,7 +122,7 @@ static const struct ctt_opt budget[] = {
     { .name = "budget-steps", .type = CTT_INT, .off = FIELD(budget_steps),
       .dflt = "auto", .help = "steps of retraining after which the harm of "
       "each option is measured, and with which mixes are compared first; "
-      "auto: a sixteenth of those of --retrain-epochs, at least 8; 0: harm "
+      "auto: an eighth of those of --retrain-epochs, at least 8; 0: harm "
       "is that without retraining, and mixes are not compared", .arg = "N",
       .section = "Budget", .needs = "budget", .max = 1000000,
       .word = CTT_CFG_WORD },

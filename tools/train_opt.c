@@ -246,8 +246,13 @@ static const struct ctt_chapter chapters[] = {
       "not sent is added to the shard's next gradient. The "
       "result is another one, but the same for every number of processes; one "
       "process with --shards=8 shows what it costs in accuracy.\n\n"
+      "With --stages each process has a section of the model, and the shards "
+      "of a batch pass through all of them, forward and then back (GPipe: "
+      "Huang and others 2019): more --shards mean less waiting. The end of a "
+      "run says what each section took.\n\n"
       "With --sync process 0 is a server that computes no gradient, and the "
-      "others are its workers, a power of two of them: mpirun -np 5 for four. "
+      "others are its workers, with central and backup a power of two of them: "
+      "mpirun -np 5 for four. "
       "--sync=central waits for all of them and makes the bits of --sync=all. "
       "--sync=backup=1 takes the first three of four gradients: a slow or "
       "stopped worker does not hold up the others, but the clips of a gradient "
@@ -255,8 +260,9 @@ static const struct ctt_chapter chapters[] = {
       "of its own, and each gradient is a step; it is of weights that have "
       "changed meanwhile, by as many steps as there are other workers. The end "
       "of a run and the logs say how late gradients were (stale_mean, "
-      "stale_most, stale_0 .. stale_8_up) and how many were dropped. Process 0 "
-      "tests alone." },
+      "stale_most, stale_0 .. stale_8_up) and how many were dropped. While it "
+      "trains process 0 tests alone. At its end it waits for gradients under "
+      "way." },
     { "GPU",
       "--device=cuda computes on the current CUDA device (choose another with "
       "CUDA_VISIBLE_DEVICES). All options mean the same as on a CPU. "

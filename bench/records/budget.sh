@@ -61,7 +61,8 @@ thin 0.5 blocks 0.9 int8| --thin 0.5 --prune 0.9 $block
         --size "${SIZE:-96}" --seed 1 || die "no clips"
 # shellcheck disable=SC2086
 [ -e dense.h5 ] || "$build/convtt-train" "$net" --data "$clips" -o dense.h5 \
-    --epochs "${EPOCHS:-24}" --warmup 2 $learn --threads "$threads" > dense.log 2>&1 ||
+    --epochs "${EPOCHS:-24}" --warmup 2 $learn --threads "$threads" \
+    > dense.log 2>&1 ||
     die "no model: $(tail -n 1 dense.log)"
 
 file_of() { echo "$1" | tr -c 'a-z0-9\n' -; }

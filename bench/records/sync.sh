@@ -53,7 +53,8 @@ train() {       # WAY STRAGGLER SEED
     mpirun -np "$n" --bind-to none "$build/convtt-train" "$net" --data "$data" \
         -o "$out.h5" --epochs "${EPOCHS:-8}" $learn $more --seed "$3" \
         --sync "$1" --threads "${THREADS:-1}" --affinity none \
-        --deterministic $exact --log-csv "$out.csv" > "$out.log" 2>&1 < /dev/null & pid=$!
+        --deterministic $exact --log-csv "$out.csv" > "$out.log" 2>&1 \
+        < /dev/null & pid=$!
     if [ "$2" = 1 ]; then
         until last=$(pgrep -P $pid | sed -n "${n}p") &&
             [ -n "$last" ]; do

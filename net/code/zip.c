@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * zip.c: compression and checksums by zlib. */
+#include "net/code/memo.h"
 #include "net/code/zip.h"
 
 #include <zlib.h>
@@ -116,8 +117,11 @@ int ctt_deflate(const uint8_t *in, int64_t size, const int64_t *cut, int cuts,
     };
     uint8_t *best = NULL, *one = NULL;
     int64_t least = 0, m = 0;
-    int rc = 0;
+    int rc;
 
+    CTT_TRY(ctt_memo_find(in, size, cut, cuts, out, n));
+    if (rc)
+        return 0;
     for (size_t i = 0; i < CTT_LEN(way); i++) {
         CTT_TRY(compress_to(RAW, way[i].strategy, in, size, cut,
                             way[i].cut ? cuts : 0, &one, &m));
@@ -130,6 +134,7 @@ int ctt_deflate(const uint8_t *in, int64_t size, const int64_t *cut, int cuts,
         }
         one = NULL;
     }
+    ctt_memo_add(in, size, cut, cuts, best, least);
     *out = best;
     *n = least;
     best = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_zip.c: compressed texts, and checksums. */
 #include "tests/lib/check.h"
+#include "net/code/memo.h"
 #include "net/code/zip.h"
 #include "net/random.h"
 
@@ -80,7 +81,65 @@ static void test_crc_lengths(void)
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
+/* ---- what is known is not compressed again ---- */
+
+enum { BLOCK = 6000, BLOCKS = 3 };
+
+static void fill(uint8_t *p, int block)
+{
+    for (int i = 0; i < BLOCK; i++)
+        p[i] = (uint8_t)(ctt_random((uint64_t)block, (uint64_t)i / 3) % 11);
+}
+
+static int is_known(int block, int64_t cut)
+{
+    uint8_t in[BLOCK], *out = NULL;
+    int64_t n = 0;
+    int known;
+
+    fill(in, block);
+    known = ctt_memo_find(in, BLOCK, &cut, 1, &out, &n);
+    ctt_free(out);
+    return known;
+}
+
+/* The same stream whether it was known or not; other cuts are something else;
+ * the latest stay, and nothing after keep(0). */
+static void test_memo(void)
+{
+    uint8_t in[BLOCK], *plain, *again;
+    int64_t cut = 100, n, m;
+
+    for (int b = 0; b < BLOCKS; b++) {
+        ctt_memo_keep(0);
+        fill(in, b);
+        CHECK_OK(ctt_deflate(in, BLOCK, &cut, 1, &plain, &n));
+        ctt_memo_keep(1 << 20);
+        for (int k = 0; k < 2; k++) {
+            CU_ASSERT_EQUAL(is_known(b, cut), k);
+            CHECK_OK(ctt_deflate(in, BLOCK, &cut, 1, &again, &m));
+            CU_ASSERT_EQUAL_FATAL(m, n);
+            CU_ASSERT_EQUAL(memcmp(plain, again, (size_t)n), 0);
+            ctt_free(again);
+        }
+        ctt_free(plain);
+        CU_ASSERT_EQUAL(is_known(b, cut + 1), 0);
+    }
+    ctt_memo_keep(2 * (BLOCK + n) + n / 2);    /* room for two */
+    for (int b = 0; b < BLOCKS; b++) {
+        fill(in, b);
+        CHECK_OK(ctt_deflate(in, BLOCK, &cut, 1, &again, &m));
+        ctt_free(again);
+    }
+    CU_ASSERT_EQUAL(is_known(0, cut), 0);
+    CU_ASSERT_EQUAL(is_known(1, cut) + is_known(2, cut), 2);
+    ctt_memo_keep(0);
+    CU_ASSERT_EQUAL(is_known(2, cut), 0);
+    CU_ASSERT_EQUAL(ctt_live_blocks(), 0);
+}
+
 static CU_TestInfo tests[] = {
+    { "memo", test_memo },
     { "texts", test_text },
     { "CRC-32", test_crc },
     { "CRC-32 of any length", test_crc_lengths },
