@@ -536,9 +536,9 @@ static void say_section(const struct ctt_pipeline *p, int at,
     char name[2 * CTT_NAME + 8], line[320];
 
     name_section(p, at, name);
-    snprintf(line, sizeof(line), "section %d, %s: %.4g ms forward and %.4g "
-             "ms back a shard and window, %.3g MB sent; waits for others %.0f%% of "
-             "the time", at + 1, name, 1000 * s->there / units,
+    snprintf(line, sizeof(line), "section %d, %s: %.4g ms forward and %.4g ms "
+             "back a shard and window, %.3g MB sent; waits for others %.0f%% "
+             "of the time", at + 1, name, 1000 * s->there / units,
              1000 * s->back / units, s->bytes / units / 1e6,
              seconds > 0 ? 100 * s->waits / seconds : 0);
     ctt_trainer_say(p->t, line);

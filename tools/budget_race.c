@@ -231,8 +231,10 @@ out:
     return rc;
 }
 
-/* What retraining adds to the bytes, a short one has added in part: if the best
- * mix is above the limit by now, it is planned again that much below. */
+/* What retraining adds to the bytes, a short one has added most of: if the best
+ * mix is nearer to the limit by now than the rest may be, it is planned again
+ * that much below. */
+#define SAFE 0.985
 static int tighten(struct race *x, const struct ctt_aim_at *a,
                    char *const *past, int pasts)
 {
@@ -242,7 +244,7 @@ static int tighten(struct race *x, const struct ctt_aim_at *a,
     struct ctt_aim_at to = *a;
     int rc = 0;
 
-    if (!(u->plan->bytes > a->most[CTT_COST_BYTES]))
+    if (!(u->plan->bytes > SAFE * a->most[CTT_COST_BYTES]))
         goto out;
     to.most[CTT_COST_BYTES] /= grows;
     CTT_TRY(plan(x->r, u->way, &to, &p));
