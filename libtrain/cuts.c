@@ -60,6 +60,9 @@ static void tie_node(struct cuts *a, int i)
     tie(a, i, s->lstm);
     tie(a, i, s->pair);
     tie(a, i, s->link);
+    tie(a, i, n->cell);
+    if (i + 1 == a->g->count)    /* the answer and its loss */
+        tie(a, i, n->in[0]);
     if (s->plus_in_place)
         tie(a, i, n->in[1]);
     for (int k = 0; k < n->nin; k++)
@@ -96,7 +99,8 @@ static int is_whole(const struct cuts *a, int i)
                             ctt_volume(&a->g->node[s->alias].out);
 }
 
-/* What passes is whole, and no memory passes by two names, as its gradient is
+/* What passes is whole and not of quantised values, whose readers know their
+ * scale, and no memory passes by two names, as its gradient is
  * set from behind and added to before.  With several windows the gradient of
  * what was is added before or after that of the readers, which is the same if
  * they are one. */
@@ -112,7 +116,8 @@ static int passes(const struct cuts *a, int c, char *seen)
         n = readers_behind(a, c, i, &before);
         if (!n && !before)
             continue;
-        if (!is_whole(a, i) || seen[s->alias]++)
+        if (!is_whole(a, i) || seen[s->alias]++ ||
+            a->g->node[i].out.scale > 0)
             return 0;
         if (a->windows && (before || (n > 1 && s->history > 0)))
             return 0;
@@ -275,7 +280,7 @@ static int cut_at(struct cuts *a, const char *name, int section)
     if (c < 0 || !a->can[c]) {
         say_near(a, c, near, sizeof(near));
         CTT_CHECK(0, CTT_EINVAL, "--stages: no section can begin with %s; near "
-                  "it: %s", name, near);
+                  "it: %s", name, near[0] ? near : "none");
     }
     CTT_CHECK(c + 1 > a->at[section - 1], CTT_EINVAL, "--stages: %s stands "
               "before the section that comes before it", name);

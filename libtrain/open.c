@@ -247,8 +247,8 @@ static int open_all(struct ctt_trainer *t)
     CTT_TRY(open_val(t));
     CTT_TRY(restore(t));
     CTT_TRY(open_loader(t));    /* --keep=auto plans with what is left */
-    CTT_TRY(t->sync.kind == CTT_SYNC_STAGES ? ctt_pipeline_open(t)
-                                            : open_step(t));
+    CTT_TRY(t->sync.kind == CTT_SYNC_STAGES
+            ? blame_longest(t, ctt_pipeline_open(t)) : open_step(t));
     if (ctt_sync_serves(&t->sync) && ctt_comm_place(t->comm)->rank == 0)
         CTT_TRY(ctt_server_open(t));
     tell_memory(t);

@@ -37,7 +37,7 @@ struct ctt_pipeline {
     struct passing         *in, *out[2];
     int64_t                 room;       /* bytes of a message at most */
     int                     sent;       /* messages so far */
-    int                     shard, windows;    /* under way; of it, to come */
+    int                     shard, steps;    /* under way, and of its batch */
     int                     over;       /* 1: nothing comes from before */
     int                     told;       /* 1: another section has ended the
                                            batch */
@@ -167,7 +167,7 @@ out:
 static int is_last(const struct ctt_pipeline *p, const struct ctt_window *w)
 {
     return p->shard + 1 == p->t->shards.mine &&
-           w->first + w->steps == p->windows;
+           w->first + w->steps == p->steps;
 }
 
 /* Values that leave it. */
@@ -265,12 +265,16 @@ out:
 static int make_section(struct ctt_pipeline *p, const struct ctt_graph *whole)
 {
     const struct ctt_trainer *t = p->t;
-    int frames = ctt_graph_input(whole), rc = 0;
+    int frames = ctt_graph_input(whole), window = t->cfg->window, rc = 0;
 
     p->number = ctt_calloc((size_t)whole->count, sizeof(*p->number));
     CTT_TRY(p->number ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_cuts_find(whole, t->cfg->stages, p->ranks, t->cfg->window > 0,
-                          p->number));
+    for (int i = 0; i < whole->count; i++)
+        CTT_CHECK(!whole->node[i].aside, CTT_EUNSUP, "--stages: %s is for the "
+                  "prediction of the next frame, which sections leave out",
+                  whole->node[i].name);
+    CTT_TRY(ctt_cuts_find(whole, t->cfg->stages, p->ranks, window > 0 &&
+                          window < t->data->longest, p->number));
     CTT_TRY(ctt_section_new(whole, p->number, p->rank, &p->section));
     CTT_TRY(find_wanted(p, whole));
     p->job = (struct ctt_section_job){ p->section, p->wanted,
@@ -394,7 +398,7 @@ static int go_there(struct ctt_pipeline *p, struct ctt_batch *b,
     if (b->bad)
         snprintf(row->bad, sizeof(row->bad), "%s", b->bad);
     turn->shard = p->shard = k;
-    p->windows = b->steps;
+    p->steps = b->steps;
     CTT_TRY(row->none = t->task->there(p->step[k], turn, &row->sums));
     CTT_TRY(ctt_shards_moved(&t->shards, k, w));
 out:
@@ -465,6 +469,24 @@ out:
     return rc;
 }
 
+/* Each rank reads the clips, and all must come to the same: one that is not
+ * there for some of them would have a label and no frames, or the reverse. */
+static int same_clips(const struct ctt_pipeline *p)
+{
+    int n = p->t->shards.mine, rc = 0;
+
+    for (int r = 1; r < p->ranks; r++)
+        for (int k = 0; k < n; k++) {
+            const struct ctt_row *one = &p->t->row[k], *row = one + r * n;
+
+            CTT_CHECK(!one->bad[0] == !row->bad[0], CTT_EIO, "rank %d and rank "
+                      "0 do not both read the clips: %s", r,
+                      one->bad[0] ? one->bad : row->bad);
+        }
+out:
+    return rc;
+}
+
 /* The errors of all ranks, but for those that were told of another's; the sums
  * of the last one, which has the losses. */
 static int add_rows(struct ctt_pipeline *p, struct ctt_sums *sums)
@@ -481,6 +503,7 @@ static int add_rows(struct ctt_pipeline *p, struct ctt_sums *sums)
             if (row->rc < 0 && row->why[0])
                 return ctt_rank_error(row->rc, r, row->why);
         }
+    CTT_TRY(same_clips(p));
     rc = ctt_trainer_rows(t, p->ranks - 1, t->row + (p->ranks - 1) * n, n,
                           sums);
 out:
@@ -555,7 +578,7 @@ int ctt_pipeline_tell(struct ctt_trainer *t)
     CTT_TRY(rc);
     CTT_TRY(ctt_comm_tell(t->comm, &p->took, sizeof(p->took), all));
     units = steps > 0 ? (double)p->took.units / steps : 0;
-    for (int r = 0; r < p->ranks; r++)
+    for (int r = 0; r < p->ranks && steps > 0; r++)
         say_section(p, r, &all[r], t->train_seconds);
     snprintf(line, sizeof(line), "--stages: %.1f shards and windows a batch "
              "through %d sections: each waits at least %.0f%% of the time if "

@@ -116,12 +116,15 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
     }
     if (turn->skips && ctt_scale_after(&t->at.scale, 0) == CTT_LEAVE)
         return 0;
-    rc = t->server ? ctt_error(CTT_ENAN, "the gradient is not finite (--sync="
-                               "all looks for the node)")
-                   : t->task->blame(t->step, turn);
-    if (t->shards.count > 1 && !t->server)    /* the clips of others are gone */
-        rc = ctt_error(rc, "%s (of one of %d shards; --shards=1 looks at "
-                       "all clips)", ctt_errmsg(), t->shards.count);
+    if (t->server || t->pipeline)
+        rc = ctt_error(CTT_ENAN, "the gradient is not finite (without --%s the "
+                       "node is looked for)", t->server ? "sync" : "stages");
+    else
+        rc = t->task->blame(t->step, turn);
+    if (t->shards.count > 1 && !t->server && !t->pipeline)
+        rc = ctt_error(rc, "%s (of one of %d shards, as the clips of others "
+                       "are gone; --shards=1 looks at all clips)", ctt_errmsg(),
+                       t->shards.count);
     if (!turn->skips)
         return rc;
     return ctt_error(rc, "%s, with a loss scale of %.0f after %lld steps in a "

@@ -109,23 +109,42 @@ out:
     return rc;
 }
 
-static int make_text(struct making *a)
+/* Sets line[i] to that of node i in the text of the graph. */
+static void find_lines(const struct ctt_graph *g, char *text, char **line)
 {
-    char *all = ctt_net_print(a->g), *line = all;
-    int rc = all ? 0 : CTT_ENOMEM;
-
-    CTT_TRY(rc);
-    for (int i = 0; i < a->g->count; i++) {
+    for (int i = 0; i < g->count; i++) {
         size_t n;
 
-        if (i == a->g->clip)
-            line += strlen("clip\n");
-        n = strcspn(line, "\n");
-        line[n] = '\0';
-        CTT_TRY(add_node(a, i, line));
-        line += n + 1;
+        if (i == g->clip)
+            text += strlen("clip\n");
+        n = strcspn(text, "\n");
+        text[n] = '\0';
+        line[i] = text;
+        text += n + 1;
+    }
+}
+
+/* In the order of the whole graph's schedule, which is that of the section
+ * then: so gradients are added up in the same order. */
+static int make_text(struct making *a)
+{
+    const struct ctt_graph *g = a->g;
+    char *all = ctt_net_print(g);
+    char **line = ctt_calloc((size_t)g->count, sizeof(*line));
+    struct ctt_schedule *s = NULL;
+    int rc = all && line ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    find_lines(g, all, line);
+    CTT_TRY(ctt_schedule_new(g, 0, &s));
+    for (int k = 0; k < g->count; k++) {
+        int i = k < g->clip ? s->order[k] : k;
+
+        CTT_TRY(add_node(a, i, line[i]));
     }
 out:
+    ctt_schedule_free(&s);
+    ctt_free(line);
     ctt_free(all);
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * learn.c: what each rank of test_mpi_cli.sh and test_sync_cli.sh does where
- * convtt-train cannot be made to.  It trains on a list of clips and prints a
- * checksum of the weights.
+ * learn.c: what each rank of test_mpi_cli.sh, test_sync_cli.sh and
+ * test_stages_cli.sh does where convtt-train cannot be made to.  It trains on a
+ * list of clips and prints a checksum of the weights.
  * Usage: learn NET CLIPS WHAT [NAME=VALUE]...: WHAT: gone, one clip is not
  * there any more when the training begins; strict, the same as an error; a
  * number K, the K-th allocation of the last rank fails.  The rest are settings.

@@ -33,6 +33,43 @@ pool z in=q kind=avg
 conv y in=z out=2
 END
 
+# Components that are not in the order of the lines; values that are whole
+# numbers; a loop whose lstm has a name for its cell.
+cat > order.net << 'END'
+input x h=8 w=8 c=1 colour=gray mean=0.3 std=0.2
+conv e in=x out=4 kernel=3 pad=1
+state s of=h like=e c=4
+conv a in=e out=4 kernel=3 pad=1
+conv b in=e out=4 kernel=3 pad=1
+conv c in=e out=4 kernel=3 pad=1
+add m in=c,b,a
+conv g in=m out=4 kernel=3 pad=1
+conv r in=s out=4 kernel=3 pad=1
+add k in=g,r
+act h in=k kind=tanh
+pool p in=h kind=avg
+conv y in=p out=2
+END
+cat > quant.net << 'END'
+input x h=8 w=8 c=1 colour=gray mean=0.3 std=0.2
+conv e in=x out=4 kernel=3 pad=1
+act a in=e kind=relu
+quant q in=a scale=0.02
+conv b in=q out=4 kernel=3 pad=1
+pool p in=b kind=avg
+conv y in=p out=2
+END
+cat > cell.net << 'END'
+input x h=8 w=8 c=1 colour=gray mean=0.3 std=0.2
+conv z in=x out=16 kernel=3 pad=1
+conv k in=x out=4 kernel=3 pad=1
+lstm l in=z,k
+cell lc in=l
+add m in=lc,l
+pool p in=m kind=avg
+conv y in=p out=2
+END
+
 # 1. The bits of one process, whatever number of sections, of each kind of
 # batch; two windows of steps.
 all=1000000000    # allocations that succeed
@@ -54,7 +91,11 @@ same() {    # NUMBERS NET SETTING...
 same '2 3 5' deep.net epochs=3
 same 4 deep.net window=2 epochs=2
 same 2 class.net shards=1 self-distil=0.3 label-smooth=0.1
+for net in order quant cell; do
+    same 2 $net.net
+done
 if [ "$every" = 1 ]; then
+    same 3 order.net
     same 3 batch.net optimizer=sgd buckets=2
     same 2 class.net window=3 clip-norm=0.1
     same '2 3' deep.net freeze=e,b
@@ -63,6 +104,10 @@ fi
 [ "$(learnt 2 deep.net train.txt $all stages=d epochs=3)" = \
     "$("$bin/tests/comm/learn" deep.net train.txt $all epochs=3)" ] ||
     fail "sections by name: $(head -3 err)"
+
+learnt 2 quant.net train.txt $all stages=b > out && fail 'whole numbers pass'
+grep -q 'no section can begin with b; near it: ' err ||
+    fail "through whole numbers: $(head -3 err)"
 
 # 2. The same file, tests and all; killed, and gone on with by another number of
 # sections, or without any.
@@ -117,6 +162,9 @@ done
   echo 'conv e in=x out=4 kernel=3 pad=1'
   echo 'pool p in=e kind=avg'
   echo 'conv y in=p out=2'; } > small.net
+under 3 small.net --batch 8 --epochs 1 -o small.h5 --stages auto ||
+    fail "three sections of a small model: $(head -3 err)"
+grep -q '^section 3, y to y: ' out || fail "its sections: $(cat out)"
 for wrong in "1|at least two processes|1|deep.net --stages auto" \
     "1|no node nn|2|deep.net --stages nn" \
     "1|y stands after clip|2|deep.net --stages y" \
