@@ -46,9 +46,9 @@ int  ctt_comm_trade(struct ctt_comm *c, const void *from, void *to,
 /* A message of n bytes between two ranks, at most one each way at a time; n: a
  * multiple of CTT_COMM_UNIT.  Both begin it and return; send waits until the
  * message before to that rank has been taken.  p must stay as it is until the
- * next one has been sent there, something has been taken from that rank that it
- * sent after it had this, or the comm is closed.  wait: until one of those that are to be taken is there; *from: of
- * which rank. */
+ * next one has been sent there, something has been taken from that rank that
+ * it sent after it had this, or the comm is closed.  wait: until one of those
+ * that are to be taken is there; *from: of which rank. */
 enum { CTT_COMM_UNIT = 64 };
 int  ctt_comm_send(struct ctt_comm *c, int to, const void *p, int64_t n);
 int  ctt_comm_take(struct ctt_comm *c, int from, void *p, int64_t n);
@@ -61,8 +61,8 @@ int  ctt_comm_wait(struct ctt_comm *c, int *from);
  * does nothing.  All ranks must come to it. */
 int  ctt_comm_share(struct ctt_comm *c, int bind, int *threads);
 
-/* How many calls of tell, trade, send and wait have begun and ended, together: odd
- * while one of them waits.  Any thread may ask. */
+/* How many calls of tell, trade, send and wait have begun and ended, together:
+ * odd while one of them waits.  Any thread may ask. */
 int64_t ctt_comm_calls(const struct ctt_comm *c);
 
 /* Ends all ranks, this one included, with status 1, wherever they are.  With
