@@ -53,6 +53,7 @@ learn() {       # NAME PROCESSES OPTION...
 # The time of a batch by the sections' lines of a log, beside that of one.
 simulate() {    # LOG
     awk -v gbit="${GBIT:-100}" -v delay="${DELAY:-5}" '
+        BEGIN { n = 0 }
         /^section [0-9]+, / {
             for (i = 1; i <= NF; i++) {
                 if ($i == "forward") f[n] = $(i - 2)
