@@ -1,49 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pipeline.c: the sections of a training graph, their steps, and what passes
- * between two ranks: a message a window of a shard, forward the values and back
- * their gradients. */
-#include "libtrain/pipeline.h"
+ * pipeline.c: the sections of a training graph and their steps: a batch goes
+ * through all of them. */
+#include "libtrain/passing.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/cuts.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
-#include "libtrain/parts.h"
 #include "libtrain/post.h"
 #include "libtrain/task.h"
-#include "net/clock.h"
 
 #include <string.h>
-#include <time.h>
-
-/* Then: floats, of each value that passes those of all steps of the window. */
-struct passing {
-    int ends;    /* 1: no more come of this batch */
-    int last;    /* 1: nor do after this one */
-};
-
-/* there, back: of the processor, of the thread that computes, so that they are
- * the same on a machine that others use; waits: by the clock. */
-struct seconds { double there, back, waits, bytes; int64_t units; };
-
-struct ctt_pipeline {
-    struct ctt_trainer     *t;
-    int                     rank, ranks;
-    int                    *number;     /* of each node of the whole graph */
-    struct ctt_section     *section;
-    struct ctt_section_job  job;
-    char                   *wanted;     /* per node of the section */
-    void                  **step;       /* one a shard */
-    struct ctt_parts        parts;
-    struct passing         *in, *out[2];
-    int64_t                 room;       /* bytes of a message at most */
-    int                     sent;       /* messages so far */
-    int                     shard, steps;    /* under way, and of its batch */
-    int                     over;       /* 1: nothing comes from before */
-    int                     told;       /* 1: another section has ended the
-                                           batch */
-    struct seconds          took;
-    double                  posted;     /* processor seconds of messages */
-};
 
 /* ---- settings ---- */
 
@@ -63,182 +29,6 @@ int ctt_pipeline_suits(const struct ctt_train_cfg *cfg)
     CTT_CHECK(m.keep == CTT_KEEP_ALL, CTT_EUNSUP, "--stages keeps all windows: "
               "frames are gone when others would be computed again, so --keep "
               "has no effect");
-out:
-    return rc;
-}
-
-/* ---- messages ---- */
-
-static float *values_of(struct passing *p)
-{
-    return (float *)((char *)p + ctt_post_whole(sizeof(*p)));
-}
-
-static int64_t bytes_of(const struct ctt_passing *v, int n, int64_t steps,
-                        int samples)
-{
-    int64_t sum = 0;
-
-    for (int i = 0; i < n; i++)
-        sum += v[i].volume;
-    return ctt_post_whole(sizeof(struct passing)) +
-           ctt_post_whole(sum * steps * samples * (int64_t)sizeof(float));
-}
-
-/* The one that the next message may be written to: that before last, which has
- * been taken when send returns. */
-static struct passing *next_out(struct ctt_pipeline *p)
-{
-    return p->out[p->sent & 1];
-}
-
-static double processor_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int send(struct ctt_pipeline *p, int to, int64_t bytes)
-{
-    double start = ctt_seconds(), used = processor_seconds();
-    int rc = ctt_comm_send(p->t->comm, to, next_out(p), bytes);
-
-    p->sent++;
-    p->took.bytes += (double)bytes;
-    p->took.waits += ctt_seconds() - start;
-    p->posted += processor_seconds() - used;
-    return rc;
-}
-
-/* Messages are as long as their sender has made them, at most p->room. */
-static int take(struct ctt_pipeline *p, int from)
-{
-    double start = ctt_seconds(), used = processor_seconds();
-    int rc, who;
-
-    CTT_TRY(ctt_comm_take(p->t->comm, from, p->in, p->room));
-    CTT_TRY(ctt_comm_wait(p->t->comm, &who));
-    p->took.waits += ctt_seconds() - start;
-    p->posted += processor_seconds() - used;
-out:
-    return rc;
-}
-
-/* ---- what the steps call ---- */
-
-static int64_t rows_of(const struct ctt_exec *x, int node,
-                       const struct ctt_window *p)
-{
-    return ctt_rows(&x->r->g->node[node].out) * p->steps * x->r->n;
-}
-
-static int64_t floats_of(const struct ctt_exec *x, const struct ctt_passing *v,
-                         const struct ctt_window *p)
-{
-    return v->volume * p->steps * x->r->n;
-}
-
-/* Values that enter a window. */
-static int give(void *arg, struct ctt_exec *x, const struct ctt_window *w)
-{
-    struct ctt_pipeline *p = arg;
-    const float *at;
-    int rc = 0;
-
-    if (p->rank == 0)
-        goto out;
-    CTT_TRY(take(p, p->rank - 1));
-    p->over = p->in->ends || p->in->last;
-    p->told = p->in->ends;
-    CTT_CHECK(!p->told, CTT_ESTOP, "the section before has ended");
-    at = values_of(p->in);
-    for (int i = 0; i < p->section->ins; i++) {
-        const struct ctt_passing *v = &p->section->in[i];
-
-        CTT_TRY(ctt_run_put(x->r, v->node, 0, at, rows_of(x, v->node, w)));
-        at += floats_of(x, v, w);
-    }
-out:
-    return rc;
-}
-
-static int is_last(const struct ctt_pipeline *p, const struct ctt_window *w)
-{
-    return p->shard + 1 == p->t->shards.mine &&
-           w->first + w->steps == p->steps;
-}
-
-/* Values that leave it. */
-static int pass_on(void *arg, struct ctt_exec *x, const struct ctt_window *w)
-{
-    struct ctt_pipeline *p = arg;
-    const struct ctt_section *s = p->section;
-    struct passing *to = next_out(p);
-    float *at = values_of(to);
-    int rc = 0;
-
-    p->took.units++;
-    if (p->rank + 1 == p->ranks)
-        goto out;
-    *to = (struct passing){ .last = is_last(p, w) };
-    for (int i = 0; i < s->outs; i++) {
-        const struct ctt_passing *v = &s->out[i];
-
-        CTT_TRY(ctt_run_get(x->r, v->node, 0, rows_of(x, v->node, w), at));
-        at += floats_of(x, v, w);
-    }
-    CTT_TRY(send(p, p->rank + 1, bytes_of(s->out, s->outs, w->steps, x->r->n)));
-out:
-    return rc;
-}
-
-/* Gradients of the values that have left it. */
-static int seed(void *arg, struct ctt_exec *x, const struct ctt_window *w)
-{
-    struct ctt_pipeline *p = arg;
-    const float *at;
-    int rc = 0;
-
-    if (p->rank + 1 == p->ranks)
-        goto out;
-    CTT_TRY(take(p, p->rank + 1));
-    at = values_of(p->in);
-    for (int i = 0; i < p->section->outs; i++) {
-        const struct ctt_passing *v = &p->section->out[i];
-
-        if (ctt_exec_needs(x, v->node))
-            CTT_TRY(ctt_exec_put_grad(x, v->node, 0, at,
-                                      rows_of(x, v->node, w)));
-        at += floats_of(x, v, w);
-    }
-out:
-    return rc;
-}
-
-/* And of those that have entered. */
-static int pass_back(void *arg, struct ctt_exec *x, const struct ctt_window *w)
-{
-    struct ctt_pipeline *p = arg;
-    const struct ctt_section *s = p->section;
-    struct passing *to = next_out(p);
-    float *at = values_of(to);
-    int rc = 0;
-
-    if (p->rank == 0)
-        goto out;
-    *to = (struct passing){ .ends = 0 };
-    for (int i = 0; i < s->ins; i++) {
-        const struct ctt_passing *v = &s->in[i];
-
-        if (ctt_exec_needs(x, v->node))
-            CTT_TRY(ctt_exec_get_grad(x, v->node, 0, rows_of(x, v->node, w),
-                                      at));
-        at += floats_of(x, v, w);
-    }
-    CTT_TRY(send(p, p->rank - 1, bytes_of(s->ins ? s->in : NULL, s->ins,
-                                          w->steps, x->r->n)));
 out:
     return rc;
 }
@@ -278,7 +68,8 @@ static int make_section(struct ctt_pipeline *p, const struct ctt_graph *whole)
     CTT_TRY(ctt_section_new(whole, p->number, p->rank, &p->section));
     CTT_TRY(find_wanted(p, whole));
     p->job = (struct ctt_section_job){ p->section, p->wanted,
-        p->number[frames] == p->rank, p, give, pass_on, seed, pass_back };
+        p->number[frames] == p->rank, p, NULL, NULL, NULL, NULL };
+    ctt_passing_calls(&p->job);
     CTT_TRY(ctt_parts_open(whole, p->number, t->comm, t->dev, &p->parts));
 out:
     return rc;
@@ -288,8 +79,8 @@ static int make_messages(struct ctt_pipeline *p)
 {
     const struct ctt_section *s = p->section;
     int n = ctt_cfg_shard(p->t->cfg), steps = p->t->data->longest, rc = 0;
-    int64_t in = bytes_of(s->in, s->ins, steps, n);
-    int64_t out = bytes_of(s->out, s->outs, steps, n);
+    int64_t in = ctt_passing_bytes(s->in, s->ins, steps, n);
+    int64_t out = ctt_passing_bytes(s->out, s->outs, steps, n);
 
     p->room = in > out ? in : out;
     p->in = ctt_calloc(1, (size_t)p->room);
@@ -412,11 +203,12 @@ static int leave(struct ctt_pipeline *p)
     int rc = 0;
 
     if (p->rank + 1 < p->ranks) {
-        *next_out(p) = (struct passing){ .ends = 1 };
-        CTT_TRY(send(p, p->rank + 1, bytes_of(NULL, 0, 0, 0)));
+        *ctt_passing_next(p) = (struct ctt_passing_head){ .ends = 1 };
+        CTT_TRY(ctt_passing_send(p, p->rank + 1,
+                                 ctt_passing_bytes(NULL, 0, 0, 0)));
     }
     while (p->rank > 0 && !p->over) {
-        CTT_TRY(take(p, p->rank - 1));
+        CTT_TRY(ctt_passing_take(p, p->rank - 1));
         p->over = p->in->ends || p->in->last;
     }
 out:
@@ -427,7 +219,7 @@ static int all_there(struct ctt_pipeline *p, struct ctt_batch *b,
                      struct ctt_turn *turn)
 {
     struct ctt_trainer *t = p->t;
-    double used = processor_seconds() - p->posted;
+    double used = ctt_passing_clock() - p->posted;
     int rc = 0;
 
     turn->batch = b;
@@ -444,7 +236,7 @@ static int all_there(struct ctt_pipeline *p, struct ctt_batch *b,
         rc = leave(p);
         break;
     }
-    p->took.there += processor_seconds() - p->posted - used;
+    p->took.there += ctt_passing_clock() - p->posted - used;
     return rc;
 }
 
@@ -452,7 +244,7 @@ static int all_back(struct ctt_pipeline *p)
 {
     struct ctt_trainer *t = p->t;
     float *dw = t->task->exec(t->step)->dw;
-    double used = processor_seconds() - p->posted;
+    double used = ctt_passing_clock() - p->posted;
     int rc = 0;
 
     for (int k = 0; k < t->shards.mine; k++) {
@@ -464,7 +256,7 @@ static int all_back(struct ctt_pipeline *p)
                                  t->m->g->weights * (int64_t)sizeof(*dw)));
         CTT_TRY(ctt_shards_sum(&t->shards, k, &t->m->constraint, dw));
     }
-    p->took.back += processor_seconds() - p->posted - used;
+    p->took.back += ctt_passing_clock() - p->posted - used;
 out:
     return rc;
 }
@@ -553,7 +345,7 @@ static void name_section(const struct ctt_pipeline *p, int at,
 }
 
 static void say_section(const struct ctt_pipeline *p, int at,
-                        const struct seconds *s, double seconds)
+                        const struct ctt_section_seconds *s, double seconds)
 {
     double units = s->units > 0 ? (double)s->units : 1;
     char name[2 * CTT_NAME + 8], line[320];
@@ -570,7 +362,8 @@ static void say_section(const struct ctt_pipeline *p, int at,
 int ctt_pipeline_tell(struct ctt_trainer *t)
 {
     struct ctt_pipeline *p = t->pipeline;
-    struct seconds *all = ctt_calloc((size_t)p->ranks, sizeof(*all));
+    struct ctt_section_seconds *all = ctt_calloc((size_t)p->ranks,
+                                                 sizeof(*all));
     double steps = (double)(t->at.step - t->first), units;
     char line[192];
     int rc = all ? 0 : CTT_ENOMEM;

@@ -62,6 +62,22 @@ under() {
         --data train.txt --val val.txt > out 2> err < /dev/null
 }
 
+# refuses 'STATUS|PATTERN|N|OPTION...' ARGUMENT...: so many processes with these
+# options and arguments say it in one line and end with that status.
+refuses() {
+    local want pattern n options got
+    IFS='|' read -r want pattern n options <<< "$1"
+    shift
+    # shellcheck disable=SC2086
+    timeout 60 mpirun -np "$n" "$bin/convtt-train" $options "$@" \
+        > out 2> err < /dev/null
+    got=$?
+    [ $got = "$want" ] || fail "$options: status $got: $(head -3 err)"
+    [ "$(grep -c '^convtt-train: ' err)" = 1 ] ||
+        fail "$options: not one line: $(cat err)"
+    grep -q "^convtt-train: .*$pattern" err || fail "$options: $(head -3 err)"
+}
+
 pids() { pgrep -P "$1"; }
 # begin N ARGUMENT...: $run in the background, until a checkpoint is there
 begin() {

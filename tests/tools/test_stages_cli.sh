@@ -174,14 +174,8 @@ for wrong in "1|at least two processes|1|deep.net --stages auto" \
     "2|does not go with --amp|2|deep.net --stages auto --amp O1" \
     "2|--keep has no effect|2|deep.net --stages auto --keep auto" \
     "2|reads its own answers|2|next.net --stages auto --task predict"; do
-    IFS='|' read -r want pattern n options <<< "$wrong"
-    timeout 60 mpirun -np "$n" "$bin/convtt-train" $options -o x.h5 \
-        --data train.txt --threads 1 --batch 8 > out 2> err < /dev/null
-    got=$?
-    [ $got = "$want" ] || fail "$options: status $got: $(head -3 err)"
-    [ "$(grep -c '^convtt-train: ' err)" = 1 ] ||
-        fail "$options: not one line: $(cat err)"
-    grep -q "^convtt-train: .*$pattern" err || fail "$options: $(head -3 err)"
+    # shellcheck disable=SC2086
+    refuses "$wrong" -o x.h5 --data train.txt --threads 1 --batch 8
 done
 [ ! -e x.h5 ] || fail 'a run that failed has written its model'
 exit $failed

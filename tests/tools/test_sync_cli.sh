@@ -155,14 +155,8 @@ for wrong in "2|needs --deterministic=off|3|--sync async" \
     "2|not all, central, backup=B or async|3|--sync async=2" \
     "2|not all, central, backup=B or async|3|--sync fast" \
     "2|--squeeze is for --sync=all|3|--sync central --squeeze bf16"; do
-    IFS='|' read -r want pattern n options <<< "$wrong"
-    timeout 60 mpirun -np "$n" "$bin/convtt-train" $one $options \
-        > out 2> err < /dev/null
-    got=$?
-    [ $got = "$want" ] || fail "$options: status $got: $(head -3 err)"
-    [ "$(grep -c '^convtt-train: ' err)" = 1 ] ||
-        fail "$options: not one line: $(cat err)"
-    grep -q "^convtt-train: .*$pattern" err || fail "$options: $(head -3 err)"
+    # shellcheck disable=SC2086
+    refuses "$wrong" $one
 done
 [ ! -e x.h5 ] || fail 'a run that failed has written its model'
 exit $failed
