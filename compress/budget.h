@@ -112,6 +112,9 @@ struct ctt_level {
     int    value;    /* index */
     double left;     /* what the answers lose by all of them together after a
                         short retraining, in nats; NAN: not measured */
+    double shared[CTT_LADDER_MOST];    /* of factors: what is lost besides if
+                        their values are then shared at once, by value of
+                        sharing; NAN: not measured */
 };
 
 /* The levels to measure: of each option that retraining repairs, every second
@@ -126,6 +129,28 @@ int  ctt_level_parts(const struct ctt_sense *s, const struct ctt_level *l,
 
 /* The sum of the fits of the points of these parts. */
 double ctt_level_harm(const struct ctt_sense *s, const struct ctt_level *l);
+
+/* ---- heal_shared.c ---- */
+
+/* The values of sharing that levels of factors are measured with. */
+int  ctt_is_level_shared(const struct ctt_ladder *l, int value);
+
+/* The parts of a level of factors, of ctt_level_parts(), with shared values of
+ * all that are factorised; 0: the level is none of factors. */
+int  ctt_level_share(const struct ctt_sense *s, const struct ctt_level *l,
+                     int value, struct ctt_part *part);
+
+/* Sets s->on_factors by `shared` of levels, beside the fits of the same weights
+ * whole, as ctt_sense_fit() made them; before ctt_heal(). */
+void ctt_heal_shared(struct ctt_sense *s, const struct ctt_level *level,
+                     int levels);
+
+/* The share of the harm of shared values that retraining leaves, by levels and
+ * the fits as they were: 1 if that is not known. */
+double ctt_shared_left(const struct ctt_sense *s,
+                       const struct ctt_level *level, int levels);
+
+/* ---- heal.c again ---- */
 
 /* Corrects the fits of s, of ctt_sense_fit(), by what levels came to: those of
  * a value of a ladder then add up to what retraining left of it, between two
@@ -166,7 +191,8 @@ struct ctt_offer {
 /* The harm of one kind of a part, 0 without it: the fit of its point.  What
  * pruning or shared values change of a whole weight is mostly where its few
  * important directions are not; of a factorised one it is all in them.  So that
- * harm is divided by the share of the values that factors leave. */
+ * harm is so many times as large as s->on_factors says, or where that is not
+ * known is divided by the share of the values that factors leave. */
 double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
                      enum ctt_part_kind kind);
 
@@ -188,9 +214,13 @@ int  ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
                    const char *path, struct ctt_offer **out);
 void ctt_offer_free(struct ctt_offer **f);
 
-/* Counts the harm of each kind so many times from now on. */
+/* How many times the harm of each kind counts, and once more that of pruning
+ * what is factorised: how much worse factors bear that is not measured. */
+struct ctt_trust { double kind[CTT_PART_KINDS], pruned_factors; };
+
+/* Counts it so from now on. */
 void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
-                     const double times[CTT_PART_KINDS]);
+                     const struct ctt_trust *times);
 
 /* ---- alike.c ---- */
 
@@ -228,11 +258,12 @@ int ctt_mix_try(const struct ctt_model *m, const struct ctt_recipe *o,
                 const struct ctt_recipe_calls *calls, const char *given,
                 const char *path, struct ctt_costs *out);
 
-/* The bytes of a mix, o its settings, of which m is the model before values are
- * shared or quantised, retrained or not: what follows is done at once, without
- * clips, in a file beside path. */
-int ctt_mix_bytes(const struct ctt_model *m, const struct ctt_recipe *o,
-                  const char *path, double *out);
+/* What a mix comes to, o its settings, of which m is the model before values
+ * are shared or quantised, retrained or not: what follows is done at once,
+ * without clips, in a file beside path.  bytes: of the file; out: the model,
+ * which the caller frees, or NULL. */
+int ctt_mix_rest(const struct ctt_model *m, const struct ctt_recipe *o,
+                 const char *path, double *bytes, struct ctt_model **out);
 
 /* ---- accept.c ---- */
 

@@ -31,6 +31,12 @@ int ctt_eigen(int n, double *a, double *s);
  * positive definite. */
 int ctt_solve(int n, int columns, double *a, double *b);
 
+/* Adds x'x of x[rows][d] to a symmetric matrix of d (d + 1) / 2 numbers, in
+ * LAPACK's packed order; unpack copies it to the lower triangle of a[d][d].
+ * CTT_EUNSUP: LAPACK refuses. */
+int ctt_add_squares(int d, int rows, const double *x, double *packed);
+int ctt_unpack(int d, const double *packed, double *a);
+
 /* ---- names.c ---- */
 
 /* 1 if name, or the name of the conv that it is a core of, matches one of the

@@ -23,6 +23,15 @@ static int is_healed(const struct ctt_ladder *l)
     return 0;
 }
 
+static struct ctt_level new_level(const struct ctt_ladder *l, int value)
+{
+    struct ctt_level x = { l, value, NAN, { 0 } };
+
+    for (int k = 0; k < CTT_LADDER_MOST; k++)
+        x.shared[k] = NAN;
+    return x;
+}
+
 int ctt_levels(struct ctt_level to[CTT_LEVELS])
 {
     int n = 0;
@@ -30,7 +39,7 @@ int ctt_levels(struct ctt_level to[CTT_LEVELS])
     for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
         for (int k = l->values - 1; is_healed(l) && k > 0 && n < CTT_LEVELS;
              k -= 2)
-            to[n++] = (struct ctt_level){ l, k, NAN };
+            to[n++] = new_level(l, k);
     return n;
 }
 
@@ -164,7 +173,7 @@ static void spread(struct ctt_sense *s, const struct ctt_level *level,
 {
     for (int k = 0; k < l->values; k++) {
         double harm = pruned_at(level, levels, l, k), all = 0;
-        struct ctt_level at = { l, k, NAN };
+        struct ctt_level at = new_level(l, k);
 
         for (int i = 0; i < s->points; i++)
             if (is_part(s, &s->point[i], &at))

@@ -78,3 +78,23 @@ int ctt_solve(int n, int columns, double *a, double *b)
 out:
     return rc;
 }
+
+/* Column-major: x is the transpose of our rows, and the upper triangle is our
+ * lower one. */
+int ctt_add_squares(int d, int rows, const double *x, double *packed)
+{
+    int info = LAPACKE_dsfrk_work(LAPACK_COL_MAJOR, 'N', 'U', 'N', d, rows, 1,
+                                  x, d, 1, packed);
+
+    return info == 0 ? 0 : ctt_error(CTT_EUNSUP, "no second moments of %d "
+                                     "numbers", d);
+}
+
+int ctt_unpack(int d, const double *packed, double *a)
+{
+    int info = LAPACKE_dtfttr_work(LAPACK_COL_MAJOR, 'N', 'U', d, packed, a,
+                                   d);
+
+    return info == 0 ? 0 : ctt_error(CTT_EUNSUP, "no second moments of %d "
+                                     "numbers", d);
+}

@@ -181,16 +181,27 @@ static double left_by(const struct ctt_sense *s,
     return fmin(1, fmax(0.001, 1 - (double)(s->bytes - p->bytes) / all));
 }
 
+/* How many times as much shared values harm these factors; 0: not known. */
+static double on_factors(const struct ctt_sense *s, const struct ctt_part *p)
+{
+    ptrdiff_t ladder = p->form->ladder - ctt_ladders;
+
+    return s->on_factors[ladder][ctt_sense_step(p->form)]
+                        [ctt_sense_step(p->share)];
+}
+
 double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
                      enum ctt_part_kind kind)
 {
     const struct ctt_sense_point *at = ctt_part_point(p, kind);
-
-    int of_values = kind == CTT_PART_SHARE || kind == CTT_PART_PRUNE;
+    double times;
 
     if (!at)
         return 0;
-    return of_values && p->form ? at->fit / left_by(s, p->form) : at->fit;
+    if (!p->form || (kind != CTT_PART_SHARE && kind != CTT_PART_PRUNE))
+        return at->fit;
+    times = kind == CTT_PART_SHARE ? on_factors(s, p) : 0;
+    return at->fit * (times > 0 ? times : 1 / left_by(s, p->form));
 }
 
 /* The time of a weight that a point leaves, as a share. */
@@ -327,13 +338,20 @@ out:
 }
 
 void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
-                     const double times[CTT_PART_KINDS])
+                     const struct ctt_trust *times)
 {
     for (int i = 0; i < f->menu.first[f->menu.weights]; i++) {
+        const struct ctt_part *p = &f->part[i];
+
         f->menu.way[i].harm = 0;
-        for (int k = 0; k < CTT_PART_KINDS; k++)
-            f->menu.way[i].harm += times[k] *
-                ctt_part_harm(s, &f->part[i], (enum ctt_part_kind)k);
+        for (int k = 0; k < CTT_PART_KINDS; k++) {
+            double x = times->kind[k];
+
+            if (k == CTT_PART_PRUNE && p->form)
+                x *= times->pruned_factors;
+            f->menu.way[i].harm += x *
+                ctt_part_harm(s, p, (enum ctt_part_kind)k);
+        }
     }
 }
 
@@ -399,14 +417,16 @@ out:
     return rc;
 }
 
-int ctt_mix_bytes(const struct ctt_model *m, const struct ctt_recipe *o,
-                  const char *path, double *out)
+int ctt_mix_rest(const struct ctt_model *m, const struct ctt_recipe *o,
+                 const char *path, double *bytes, struct ctt_model **out)
 {
     struct ctt_trial t = { .file = NULL };
     int rc;
 
     CTT_TRY(try_recipe(m, &ctt_stage_prune, o, path, &t));
-    *out = (double)t.bytes;
+    *bytes = (double)t.bytes;
+    if (out)
+        CTT_TRY(ctt_model_load(ctt_newfile_temp(t.file), 0, out));
 out:
     ctt_trial_drop(&t);
     return rc;

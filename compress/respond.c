@@ -13,7 +13,7 @@
 /* ---- moments ---- */
 
 /* Rows that are added to the sums together, which is faster. */
-enum { LATE = 32 };
+enum { LATE = 128 };
 
 int ctt_moments_begin(struct ctt_moments *s, int d)
 {
@@ -23,8 +23,8 @@ int ctt_moments_begin(struct ctt_moments *s, int d)
     s->first = ctt_calloc(n, sizeof(*s->first));
     s->late = ctt_calloc(LATE * n, sizeof(*s->late));
     s->sum = ctt_calloc(n, sizeof(*s->sum));
-    s->cov = ctt_calloc(n * n, sizeof(*s->cov));
-    return s->first && s->late && s->sum && s->cov ? 0 : CTT_ENOMEM;
+    s->squares = ctt_calloc(n * (n + 1) / 2, sizeof(*s->squares));
+    return s->first && s->late && s->sum && s->squares ? 0 : CTT_ENOMEM;
 }
 
 void ctt_moments_free(struct ctt_moments *s)
@@ -32,21 +32,15 @@ void ctt_moments_free(struct ctt_moments *s)
     ctt_free(s->first);
     ctt_free(s->late);
     ctt_free(s->sum);
+    ctt_free(s->squares);
     ctt_free(s->cov);
     *s = (struct ctt_moments){ 0 };
 }
 
-/* Adds `rows` late rows to the lower triangle of cov. */
-static void add_late(struct ctt_moments *s, int64_t rows)
+static void add_late(struct ctt_moments *s, int rows)
 {
-    for (int64_t i = 0; i < s->d; i++)
-        for (int64_t r = 0; r < rows; r++) {
-            const double *x = s->late + r * s->d;
-            double *restrict cov = s->cov + i * s->d;
-
-            for (int64_t k = 0; k <= i; k++)
-                cov[k] += x[i] * x[k];
-        }
+    if (rows > 0 && s->rc >= 0)
+        s->rc = ctt_add_squares(s->d, rows, s->late, s->squares);
 }
 
 void ctt_moments_add(struct ctt_moments *s, const float *row)
@@ -64,12 +58,12 @@ void ctt_moments_add(struct ctt_moments *s, const float *row)
         add_late(s, LATE);
 }
 
-void ctt_moments_end(struct ctt_moments *s)
+/* The covariance of the sums. */
+static void divide(struct ctt_moments *s)
 {
     double n = s->count > 0 ? (double)s->count : 1;
     size_t d = (size_t)s->d;
 
-    add_late(s, s->count % LATE);
     for (size_t i = 0; i < d; i++)
         s->sum[i] /= n;
     for (size_t i = 0; i < d; i++)
@@ -78,6 +72,23 @@ void ctt_moments_end(struct ctt_moments *s)
                 s->cov[i * d + k] / n - s->sum[i] * s->sum[k];
     for (size_t i = 0; i < d; i++)
         s->sum[i] += s->first[i];
+}
+
+int ctt_moments_end(struct ctt_moments *s)
+{
+    size_t d = (size_t)s->d;
+    int rc;
+
+    add_late(s, (int)(s->count % LATE));
+    CTT_TRY(s->rc);
+    s->cov = ctt_calloc(d * d, sizeof(*s->cov));
+    CTT_TRY(s->cov ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_unpack(s->d, s->squares, s->cov));
+    ctt_free(s->squares);
+    s->squares = NULL;
+    divide(s);
+out:
+    return rc;
 }
 
 /* ---- the copies ---- */
@@ -198,7 +209,7 @@ int ctt_responses(const struct ctt_model *m,
     CTT_TRY(calls->sample(calls->arg, copy, clips, at, nodes,
                           CTT_SAMPLE_VALUES, take, s));
     for (int k = 0; k < nodes; k++) {
-        ctt_moments_end(&s[k]);
+        CTT_TRY(ctt_moments_end(&s[k]));
         CTT_TRY(check_moments(m, node[k], "a response", &s[k]));
     }
 out:
@@ -223,7 +234,7 @@ int ctt_inputs(const struct ctt_model *m, const struct ctt_recipe_calls *calls,
     CTT_TRY(calls->sample(calls->arg, m, clips, node, nodes,
                           CTT_SAMPLE_INPUTS, take, s));
     for (int k = 0; k < nodes; k++) {
-        ctt_moments_end(&s[k]);
+        CTT_TRY(ctt_moments_end(&s[k]));
         CTT_TRY(check_moments(m, node[k], "an input", &s[k]));
     }
 out:
@@ -308,7 +319,7 @@ int ctt_two_responses(const struct ctt_model *m, const struct ctt_model *part,
     CTT_TRY(sample_one(part, n->name, inputs, calls, clips, add_pair, &b));
     CTT_CHECK(b.next == b.count, CTT_EINVAL, "%s: %d and %d places", n->name,
               b.count, b.next);
-    ctt_moments_end(s);
+    CTT_TRY(ctt_moments_end(s));
     CTT_TRY(check_moments(m, node, "a response", s));
 out:
     ctt_free(b.rows);

@@ -11,15 +11,17 @@ struct ctt_moments {
     int     d;
     int64_t count;
     double *first;    /* d */
-    double *late;     /* rows that cov does not have yet */
+    double *late;     /* rows that are not in the sums yet */
     double *sum;      /* d; after ctt_moments_end() the mean */
-    double *cov;      /* d x d; before, sums in its lower triangle; after, the
-                         covariance, divided by count */
+    double *squares;  /* sums of products, of ctt_add_squares() */
+    double *cov;      /* d x d, of ctt_moments_end(): the covariance, divided by
+                         count */
+    int     rc;       /* of what has failed, which end returns */
 };
 
 int  ctt_moments_begin(struct ctt_moments *s, int d);
 void ctt_moments_add(struct ctt_moments *s, const float *row);
-void ctt_moments_end(struct ctt_moments *s);
+int  ctt_moments_end(struct ctt_moments *s);
 void ctt_moments_free(struct ctt_moments *s);
 
 /* Fills s[k] with the moments of all that the conv or deconv node[k] reads for

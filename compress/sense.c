@@ -258,10 +258,11 @@ out:
  * is opened, and a weight with few multiplications gains nothing that could be
  * told from chance. */
 #define FEW 0.005
-static int is_timed(const struct sensing *a, const struct ctt_sense_point *p)
+static int changes_time(const struct ctt_sense *s,
+                        const struct ctt_sense_point *p)
 {
-    return a->calls->recipe->compare && p->ladder->stage != &ctt_stage_share &&
-           a->s->weight[p->weight].macs >= FEW;
+    return p->ladder->stage != &ctt_stage_share &&
+           s->weight[p->weight].macs >= FEW;
 }
 
 static int compare(const struct sensing *a, struct ctt_sense_point *p,
@@ -270,7 +271,7 @@ static int compare(const struct sensing *a, struct ctt_sense_point *p,
     struct ctt_speed speed;
     int full, rc = 0;
 
-    if (!is_timed(a, p))
+    if (!a->calls->recipe->compare || !changes_time(a->s, p))
         goto out;
     CTT_TRY(full = ctt_trial_compare(a->calls->recipe, &a->base, t, &speed));
     rc = 0;
@@ -325,6 +326,23 @@ out:
     return rc;
 }
 
+/* A point may have been measured where times were not wanted. */
+static int is_known(const struct ctt_sense *s, const struct ctt_sense_point *p,
+                    int timed)
+{
+    return p->done && (p->why[0] || !timed || !isnan(p->faster) ||
+                       !changes_time(s, p));
+}
+
+int ctt_sense_missing(const struct ctt_sense *s, int timed)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->points; i++)
+        n += !is_known(s, &s->point[i], timed);
+    return n;
+}
+
 int ctt_sense_run(struct ctt_sense *s, const struct ctt_sense_calls *calls,
                   const char *path)
 {
@@ -335,7 +353,7 @@ int ctt_sense_run(struct ctt_sense *s, const struct ctt_sense_calls *calls,
     CTT_TRY(full ? CTT_ENOMEM : 0);
     s->bytes = a.base.bytes;
     for (int i = 0; i < s->points; i++)
-        if (!s->point[i].done)
+        if (!is_known(s, &s->point[i], calls->recipe->compare != NULL))
             CTT_TRY(sense_point(&a, i));
     ctt_sense_fit(s);
 out:

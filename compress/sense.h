@@ -7,6 +7,8 @@
 #include "compress/report.h"
 
 struct ctt_recipe_calls;
+struct ctt_sense_point;
+struct ctt_sense_weight;
 
 /* ---- sense_ladder.c ---- */
 
@@ -30,12 +32,13 @@ struct ctt_ladder {
 
 /* NULL name: the end. */
 extern const struct ctt_ladder ctt_ladders[];
-enum { CTT_LADDERS = 7 };
+enum { CTT_LADDERS = 7, CTT_LADDER_MOST = 8 };    /* values of one */
+
+/* The index of a point's value in its ladder. */
+int ctt_sense_step(const struct ctt_sense_point *p);
 
 /* The number that the option gets: the value, or the rank that it is of this
  * weight. */
-struct ctt_sense_point;
-struct ctt_sense_weight;
 double ctt_sense_number(const struct ctt_sense_point *p,
                         const struct ctt_sense_weight *w);
 
@@ -81,6 +84,10 @@ struct ctt_sense {
     int                      weights;
     struct ctt_sense_point  *point;    /* by weight, ladder and value */
     int                      points;
+    /* How many times as much shared values harm factors as a whole weight, by
+     * ladder and value of the factors, and value of sharing; 0: not
+     * measured. */
+    double on_factors[CTT_LADDERS][CTT_LADDER_MOST][CTT_LADDER_MOST];
 };
 
 /* What the caller does; each gets arg. */
@@ -103,8 +110,12 @@ struct ctt_sense_calls {
 int  ctt_sense_new(const struct ctt_model *m, struct ctt_sense **out);
 void ctt_sense_free(struct ctt_sense **s);
 
-/* Measures the points that are not done, in files beside path
- * (net/newfile.h). */
+/* How many points ctt_sense_run() is to measure; timed: with calls that
+ * compare. */
+int  ctt_sense_missing(const struct ctt_sense *s, int timed);
+
+/* Measures the points that are not done, or not timed though they can be, in
+ * files beside path (net/newfile.h). */
 int  ctt_sense_run(struct ctt_sense *s, const struct ctt_sense_calls *calls,
                    const char *path);
 

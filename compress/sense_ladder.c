@@ -16,6 +16,8 @@ static const double on[] = { 1 };
 #define VALUES(v) .value = v, .values = CTT_LEN(v)
 #define PRUNE "prune-least=1 prune-keep=0 prune-scope=layer prune-form="
 
+_Static_assert(CTT_LEN(shares) <= CTT_LADDER_MOST, "values of a ladder");
+
 /* What --int8-slow adds is that each conv can be judged: which one is faster in
  * bytes shows in its time. */
 const struct ctt_ladder ctt_ladders[] = {
@@ -42,6 +44,16 @@ const struct ctt_ladder ctt_ladders[] = {
       .stage = &ctt_stage_int8, .word = "mse", VALUES(on) },
     { .name = NULL }
 };
+
+int ctt_sense_step(const struct ctt_sense_point *p)
+{
+    const struct ctt_ladder *l = p->ladder;
+    int k = 0;
+
+    while (k + 1 < l->values && fabs(l->value[k] - p->value) > 1e-9)
+        k++;
+    return k;
+}
 
 double ctt_sense_number(const struct ctt_sense_point *p,
                         const struct ctt_sense_weight *w)

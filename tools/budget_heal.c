@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* All levels, and room for the text of each. */
+/* All levels; part: by weight, of one level, and with each value of
+ * sharing. */
 struct heal {
     struct ctt_budget_run *r;
     struct ctt_level       level[CTT_LEVELS];
-    struct ctt_part       *part;    /* by weight */
-    char                  *mix;
+    struct ctt_part       *part[1 + CTT_LADDER_MOST];
     int                    levels;
 };
 
@@ -24,46 +24,94 @@ static const char *name_of(const struct ctt_level *l, char text[64])
     return text;
 }
 
+/* Those that the model can have. */
+static void find_levels(struct heal *h)
+{
+    int all = ctt_levels(h->level), n = 0;
+
+    for (int i = 0; i < all; i++)
+        if (ctt_level_parts(h->r->s, &h->level[i], h->part[0]))
+            h->level[n++] = h->level[i];
+    h->levels = n;
+}
+
+/* A level, and of factors what shared values add. */
+static int measure_level(struct heal *h, struct ctt_level *l,
+                         struct ctt_budget_short *t, double base)
+{
+    struct ctt_budget_then then[CTT_LADDER_MOST];
+    int value[CTT_LADDER_MOST], rc;
+    double loss;
+
+    ctt_level_parts(h->r->s, l, h->part[0]);
+    t->part = h->part[0];
+    t->then = then;
+    t->thens = 0;
+    for (int k = 0; k < CTT_LADDER_MOST; k++)
+        if (ctt_level_share(h->r->s, l, k, h->part[1 + t->thens])) {
+            then[t->thens] = (struct ctt_budget_then){
+                h->part[1 + t->thens], NAN, NAN };
+            value[t->thens++] = k;
+        }
+    CTT_TRY(ctt_budget_shortly(h->r, t, &loss));
+    l->left = loss - base;
+    for (int i = 0; i < t->thens; i++)
+        l->shared[value[i]] = then[i].loss - loss;
+out:
+    return rc;
+}
+
 static int measure(struct heal *h)
 {
-    struct ctt_budget_short t = { .mix = h->mix, .at = 1, .all = h->levels + 1,
+    struct ctt_budget_short t = { .at = 1, .all = h->levels + 1,
                                   .steps = h->r->j->c.budget_steps,
                                   .what = "as given" };
-    struct ctt_budget_left base, is;
     char text[64];
+    double base;
     int rc;
 
-    snprintf(h->mix, CTT_MIX_TEXT, "as given");
     CTT_TRY(ctt_budget_shortly(h->r, &t, &base));
-    t.part = h->part;
     for (int i = 0; i < h->levels; i++) {
-        if (!ctt_level_parts(h->r->s, &h->level[i], h->part))
-            continue;
         t.at = i + 2;
         t.what = name_of(&h->level[i], text);
-        ctt_mix_print(h->r->s, 0, h->part, h->mix, CTT_MIX_TEXT);
-        CTT_TRY(ctt_budget_shortly(h->r, &t, &is));
-        h->level[i].left = is.loss - base.loss;
+        CTT_TRY(measure_level(h, &h->level[i], &t, base));
     }
 out:
     return rc;
 }
 
+/* ---- what it came to ---- */
+
+/* What sharing adds, "4 bits 0.10, 3 bits 0.31", or "-". */
+static const char *shared_text(const struct ctt_level *l, char *text,
+                               size_t size)
+{
+    size_t n = 0;
+
+    snprintf(text, size, "-");
+    for (int k = 0; k < CTT_LADDER_MOST; k++)
+        if (!isnan(l->shared[k]) && n < size)
+            n += (size_t)snprintf(text + n, size - n, "%s%+.2f", n ? ", " : "",
+                                  l->shared[k]);
+    return text;
+}
+
 /* Before and after. */
-static int say(const struct heal *h, const double *before)
+static int say(const struct heal *h)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
-    char text[64];
+    char text[64], shared[64];
     int rc;
 
     ctt_tool_say("\nall weights with the same option: what the answers lose, "
-                 "in nats, at once and after %d steps of retraining:",
+                 "in nats, at once, after %d steps of retraining, and besides "
+                 "if what is factorised then has values of 4, 3 and 2 bits:",
                  h->r->j->c.budget_steps);
-    ctt_table_row(&t, "option\tat once\tretrained");
+    ctt_table_row(&t, "option\tat once\tretrained\tshared");
     for (int i = 0; i < h->levels; i++)
-        if (!isnan(h->level[i].left))
-            ctt_table_row(&t, "%s\t%.3f\t%.3f", name_of(&h->level[i], text),
-                          before[i], h->level[i].left);
+        ctt_table_row(&t, "%s\t%.3f\t%.3f\t%s", name_of(&h->level[i], text),
+                      ctt_level_harm(h->r->s, &h->level[i]), h->level[i].left,
+                      shared_text(&h->level[i], shared, sizeof(shared)));
     CTT_TRY(ctt_table_print(&t));
 out:
     ctt_table_free(&t);
@@ -73,22 +121,23 @@ out:
 int ctt_budget_heal(struct ctt_budget_run *r)
 {
     struct heal h = { .r = r };
-    double before[CTT_LEVELS];
     int rc = 0;
 
     if (!r->j->c.budget_steps)
         return 0;
-    h.levels = ctt_levels(h.level);
-    h.part = ctt_calloc((size_t)r->s->weights, sizeof(*h.part));
-    h.mix = ctt_calloc(CTT_MIX_TEXT, 1);
-    CTT_TRY(h.part && h.mix ? 0 : CTT_ENOMEM);
+    for (size_t i = 0; i < CTT_LEN(h.part) && rc >= 0; i++) {
+        h.part[i] = ctt_calloc((size_t)r->s->weights, sizeof(**h.part));
+        rc = h.part[i] ? 0 : CTT_ENOMEM;
+    }
+    CTT_TRY(rc);
+    find_levels(&h);
     CTT_TRY(measure(&h));
-    for (int i = 0; i < h.levels; i++)
-        before[i] = ctt_level_harm(r->s, &h.level[i]);
-    CTT_TRY(say(&h, before));
+    CTT_TRY(say(&h));
+    r->shared_left = ctt_shared_left(r->s, h.level, h.levels);
+    ctt_heal_shared(r->s, h.level, h.levels);
     ctt_heal(r->s, h.level, h.levels);
 out:
-    ctt_free(h.part);
-    ctt_free(h.mix);
+    for (size_t i = 0; i < CTT_LEN(h.part); i++)
+        ctt_free(h.part[i]);
     return rc;
 }

@@ -25,7 +25,7 @@ void ctt_budget_rows_free(struct ctt_budget_rows *all)
 const struct ctt_budget_row *ctt_budget_row_find(
     const struct ctt_budget_rows *all, const struct ctt_budget_row *like)
 {
-    for (int i = 0; i < all->rows; i++) {
+    for (int i = all->rows - 1; i >= 0; i--) {
         const struct ctt_budget_row *r = &all->row[i];
 
         if (r->kind == like->kind && r->how == like->how &&

@@ -37,7 +37,8 @@ int  ctt_budget_row_add(struct ctt_budget_rows *all, struct ctt_sense_log *log,
                         const struct ctt_budget_row *row);
 void ctt_budget_rows_free(struct ctt_budget_rows *all);
 
-/* The row with the mix, kind, steps and how of `like`; NULL: there is none. */
+/* The last row with the mix, kind, steps and how of `like`; NULL: there is
+ * none. */
 const struct ctt_budget_row *ctt_budget_row_find(
     const struct ctt_budget_rows *all, const struct ctt_budget_row *like);
 

@@ -64,8 +64,8 @@ int ctt_budget_recipe(const struct ctt_budget_run *r, double thin,
     return ctt_mix_recipe(r->s, part, &o, out);
 }
 
-/* Tries what the parts say, unless the log has it. */
-static int try_mix(struct ctt_budget_run *r, double thin,
+/* Tries what the parts say, and times it, unless the log has that. */
+static int try_mix(struct ctt_budget_run *r, int timed, double thin,
                    const struct ctt_part *part, const char *mix,
                    struct ctt_costs *out)
 {
@@ -80,14 +80,16 @@ static int try_mix(struct ctt_budget_run *r, double thin,
     snprintf(text, sizeof(text), "%s", mix);
     row.mix = text;
     known = ctt_budget_row_find(&r->rows, &row);
-    if (known) {
+    if (!timed)
+        calls.compare = NULL;
+    if (known && (!calls.compare || !isnan(known->costs.faster))) {
         *out = known->costs;
         goto out;
     }
     CTT_TRY(ctt_budget_recipe(r, thin, part, &r->j->c.recipe, &o));
     CTT_TRY(ctt_mix_try(r->j->m, ctt_mix_settings(o), &calls, r->j->path,
                         r->j->c.out, &row.costs));
-    if (!isnan(r->ms))
+    if (!isnan(r->ms) && calls.compare)
         row.costs.cost[CTT_COST_MS] = r->ms / row.costs.faster;
     CTT_TRY(ctt_budget_row_add(&r->rows, r->log, &row));
     *out = row.costs;
@@ -104,12 +106,17 @@ int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out)
     r->ms = NAN;
     CTT_TRY(new_plan(r, &p));
     ctt_mix_print(r->s, 0, p->part, p->mix, CTT_MIX_TEXT);
-    CTT_TRY(try_mix(r, 0, p->part, p->mix, out));
+    CTT_TRY(try_mix(r, 1, 0, p->part, p->mix, out));
     r->ms = out->cost[CTT_COST_MS] * out->faster;
     r->given = *out;
 out:
     ctt_budget_plan_free(&p);
     return rc;
+}
+
+int ctt_budget_time(struct ctt_budget_run *r, struct ctt_budget_plan *p)
+{
+    return try_mix(r, 1, p->thin, p->part, p->mix, &p->tried);
 }
 
 /* The share of each cost that thinning alone leaves. */
@@ -122,7 +129,7 @@ static int left_by(struct ctt_budget_run *r, double thin,
 
     CTT_TRY(new_plan(r, &p));
     ctt_mix_print(r->s, thin, p->part, p->mix, CTT_MIX_TEXT);
-    CTT_TRY(try_mix(r, thin, p->part, p->mix, &is));
+    CTT_TRY(try_mix(r, r->timed, thin, p->part, p->mix, &is));
     for (int k = 0; k < CTT_COSTS; k++)
         left[k] = is.cost[k] / r->given.cost[k];
     CTT_CHECK(is.cost[CTT_COST_MACS] < r->given.cost[CTT_COST_MACS],
@@ -144,6 +151,11 @@ static int allot(const struct ctt_budget_run *r, const struct ctt_offer *f,
                     : ctt_allot_each(f, a, part, sum);
 }
 
+int ctt_budget_has_form(const struct ctt_budget_run *r, int form)
+{
+    return r->timed || strcmp(ctt_budget_forms[form], "prune block") != 0;
+}
+
 /* The better of both forms of pruning. */
 static int choose(const struct ctt_budget_run *r, const struct ctt_aim_at *a,
                   struct ctt_budget_plan *p)
@@ -155,8 +167,8 @@ static int choose(const struct ctt_budget_run *r, const struct ctt_aim_at *a,
 
     CTT_TRY(rc);
     for (int f = 0; f < CTT_BUDGET_FORMS; f++) {
-        if (r->style.prune &&
-            strcmp(r->style.prune, ctt_budget_forms[f]) != 0)
+        if (!ctt_budget_has_form(r, f) || (r->style.prune &&
+            strcmp(r->style.prune, ctt_budget_forms[f]) != 0))
             continue;
         CTT_TRY(allot(r, r->offer[f], a, part, &sum));
         if (some++ && !ctt_aim_better(a, &sum, &best))
@@ -250,7 +262,7 @@ static int plan_once(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     int rc;
 
     CTT_TRY(choose(r, now, p));
-    CTT_TRY(try_mix(r, p->thin, p->part, p->mix, &p->tried));
+    CTT_TRY(try_mix(r, r->timed, p->thin, p->part, p->mix, &p->tried));
     p->meets = ctt_budget_meets(a->most, p->tried.cost);
 out:
     return rc;

@@ -18,25 +18,29 @@ enum { RUNGS = 2, LONGER = 3 };
  * some kinds so many times; or gives all weights the same, as what that harms
  * was measured at once.  What thinning harms is known by its retraining alone,
  * as it changes all weights at once. */
+#define WHOLE 30    /* pruned factors: then only whole weights are pruned */
 static const struct way {
     const char *name;
-    double      times[CTT_PART_KINDS];    /* factors, pruning, bits, INT8 */
+    struct ctt_trust        trust;    /* factors, pruning, bits, INT8 */
     struct ctt_budget_style style;
 } ways[] = {
-    { "by weight", { 1, 1, 1, 1 }, { 0, 0, NULL, NULL } },
-    { "fewer factors", { 8, 1, 1, 1 }, { 0, 0, NULL, NULL } },
-    { "less pruned", { 1, 8, 1, 1 }, { 0, 0, NULL, NULL } },
-    { "more bits", { 1, 1, 8, 1 }, { 0, 0, NULL, NULL } },
-    { "alike", { 1, 1, 1, 1 }, { 0, 1, NULL, "prune any" } },
-    { "alike, svd", { 1, 1, 1, 1 }, { 0, 1, "svd", "prune any" } },
-    { "alike, tensor train", { 1, 1, 1, 1 },
+    { "by weight", { { 1, 1, 1, 1 }, WHOLE }, { 0, 0, NULL, NULL } },
+    { "fewer factors", { { 8, 1, 1, 1 }, WHOLE }, { 0, 0, NULL, NULL } },
+    { "less pruned", { { 1, 8, 1, 1 }, WHOLE }, { 0, 0, NULL, NULL } },
+    { "pruned factors", { { 1, 1, 1, 1 }, 1 }, { 0, 0, NULL, NULL } },
+    { "more bits", { { 1, 1, 8, 1 }, WHOLE }, { 0, 0, NULL, NULL } },
+    { "alike", { { 1, 1, 1, 1 }, 1 }, { 0, 1, NULL, "prune any" } },
+    { "alike, svd", { { 1, 1, 1, 1 }, 1 }, { 0, 1, "svd", "prune any" } },
+    { "alike, tensor train", { { 1, 1, 1, 1 }, 1 },
       { 0, 1, "tensor train", "prune any" } },
-    { "alike, blocks", { 1, 1, 1, 1 }, { 0, 1, NULL, "prune block" } },
-    { "alike, svd, blocks", { 1, 1, 1, 1 }, { 0, 1, "svd", "prune block" } },
-    { "alike, tensor train, blocks", { 1, 1, 1, 1 },
+    { "alike, blocks", { { 1, 1, 1, 1 }, 1 }, { 0, 1, NULL, "prune block" } },
+    { "alike, svd, blocks", { { 1, 1, 1, 1 }, 1 },
+      { 0, 1, "svd", "prune block" } },
+    { "alike, tensor train, blocks", { { 1, 1, 1, 1 }, 1 },
       { 0, 1, "tensor train", "prune block" } },
-    { "thinner by a quarter", { 1, 1, 1, 1 }, { 0.25, 0, NULL, NULL } },
-    { "thinner by half", { 1, 1, 1, 1 },
+    { "thinner by a quarter", { { 1, 1, 1, 1 }, WHOLE },
+      { 0.25, 0, NULL, NULL } },
+    { "thinner by half", { { 1, 1, 1, 1 }, WHOLE },
       { CTT_BUDGET_THINNEST, 0, NULL, NULL } },
 };
 
@@ -69,7 +73,8 @@ static int is_new(const struct race *x, const struct ctt_budget_plan *p,
 static void trust_all(const struct ctt_budget_run *r, const struct way *w)
 {
     for (int f = 0; f < CTT_BUDGET_FORMS; f++)
-        ctt_offer_trust(r->offer[f], r->s, w->times);
+        if (r->offer[f])
+            ctt_offer_trust(r->offer[f], r->s, &w->trust);
 }
 
 static int plan(struct ctt_budget_run *r, const struct way *w,
@@ -84,11 +89,15 @@ static int plan(struct ctt_budget_run *r, const struct way *w,
     return w->style.thin > 0 && (rc == CTT_EUNSUP || rc == CTT_EINVAL) ? 0 : rc;
 }
 
-/* Blocks are for time, and harm more. */
+/* Whether plans have its form of pruning. */
 static int is_useful(const struct race *x, const struct way *w)
 {
-    return !w->style.prune || strcmp(w->style.prune, "prune block") != 0 ||
-           !isinf(x->r->b.most[CTT_COST_MS]);
+    int useful = !w->style.prune;
+
+    for (int f = 0; f < CTT_BUDGET_FORMS && !useful; f++)
+        useful = strcmp(w->style.prune, ctt_budget_forms[f]) == 0 &&
+                 ctt_budget_has_form(x->r, f);
+    return useful;
 }
 
 /* One that exceeds the limits is a candidate only if all do, the nearest. */
@@ -148,33 +157,34 @@ static void sort(struct race *x, int n, int rung)
         }
 }
 
-/* Values are not shared, as weights that have not recovered yet would be held
- * to their codebooks: in the whole retraining they are shared at its end, and
- * quantised after it.  What that is expected to harm is added. */
-static int retrain(struct race *x, const struct ctt_budget_short *t,
+/* Values are not shared while it is retrained, as weights that have not
+ * recovered yet would be held to their codebooks: in the whole retraining they
+ * are shared at its end.  So they are shared after it, and retraining is
+ * expected to leave as much of that harm as it leaves of whole weights'.  What
+ * INT8 is expected to harm is added. */
+static int retrain(struct race *x, struct ctt_budget_short *t,
                    struct runner *u, double *loss)
 {
     int weights = x->r->s->weights, rc;
     struct ctt_part *bare = ctt_calloc((size_t)weights, sizeof(*bare));
-    struct ctt_budget_short it = *t;
-    struct ctt_budget_left is;
-    char mix[CTT_MIX_TEXT];
-    double harm = 0;
+    struct ctt_budget_then then = { u->plan->part, NAN, NAN };
+    double harm = 0, is;
 
     CTT_TRY(bare ? 0 : CTT_ENOMEM);
     for (int i = 0; i < weights; i++) {
         bare[i] = u->plan->part[i];
-        harm += ctt_part_harm(x->r->s, &bare[i], CTT_PART_SHARE) +
-                ctt_part_harm(x->r->s, &bare[i], CTT_PART_INT8);
+        harm += ctt_part_harm(x->r->s, &bare[i], CTT_PART_INT8);
         bare[i].share = bare[i].int8 = NULL;
     }
-    snprintf(mix, sizeof(mix), "before sharing: %s", u->plan->mix);
-    it.thin = u->plan->thin;
-    it.part = bare;
-    it.mix = mix;
-    CTT_TRY(ctt_budget_shortly(x->r, &it, &is));
-    *loss = is.loss + harm;
-    u->plan->bytes = is.bytes;
+    t->thin = u->plan->thin;
+    t->part = bare;
+    t->then = &then;
+    t->thens = 1;
+    CTT_TRY(ctt_budget_shortly(x->r, t, &is));
+    *loss = is + harm;
+    if (!(then.loss <= is))
+        *loss += x->r->shared_left * (then.loss - is);
+    u->plan->bytes = then.bytes;
 out:
     ctt_free(bare);
     return rc;
@@ -185,13 +195,10 @@ static int run(struct race *x)
     int steps = x->r->j->c.budget_steps, rc = 0;
 
     for (int rung = 0, n = x->n; rung < RUNGS && n > 1; rung++) {
-        int last = rung + 1 == RUNGS || n <= LONGER;
-
         for (int i = 0; i < n; i++) {
             struct runner *u = &x->at[i];
             struct ctt_budget_short t = { .steps = steps, .at = i + 1,
-                .all = n, .what = u->way->name,
-                .whole = last ? u->plan->part : NULL };
+                .all = n, .what = u->way->name };
 
             CTT_TRY(retrain(x, &t, u, &u->loss[rung]));
         }

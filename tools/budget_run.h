@@ -29,6 +29,10 @@ struct ctt_budget_run {
     uint32_t                 how;      /* of the settings */
     double                   ms;       /* of the model as given; NAN: time is
                                           not measured */
+    int                      timed;    /* 1: all that is tried is; 0: only what
+                                          is chosen */
+    double                   shared_left;    /* of the harm of shared values,
+                                          the share that retraining leaves */
     struct ctt_costs         given;    /* what it costs */
     struct ctt_offer        *offer[CTT_BUDGET_FORMS];
     struct ctt_budget_style  style;    /* of plans */
@@ -92,30 +96,40 @@ int ctt_budget_recipe(const struct ctt_budget_run *r, double thin,
 /* What the model as given costs, and sets r->ms. */
 int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out);
 
+/* Times what was tried untimed, if time can be measured. */
+int ctt_budget_time(struct ctt_budget_run *r, struct ctt_budget_plan *p);
+
+/* Whether plans have that form of pruning: blocks are for time, and harm
+ * more. */
+int ctt_budget_has_form(const struct ctt_budget_run *r, int form);
+
 /* Whether costs are within limits. */
 int ctt_budget_meets(const double most[CTT_COSTS], const double *cost);
 
 /* ---- budget_short.c ---- */
 
-/* A mix to retrain for a few steps; whole: the same with what is done after
- * retraining, whose bytes are wanted, or NULL; what and at: for lines of
- * progress. */
+/* What is done at once after a short retraining: values are shared, or
+ * quantised. */
+struct ctt_budget_then {
+    const struct ctt_part *part;    /* by weight, all of the mix */
+    double loss, bytes;             /* set: loss without INT8, whose ranges are
+                                       not known; bytes of the file */
+};
+
+/* A mix to retrain for a few steps; what and at: for lines of progress. */
 struct ctt_budget_short {
     double      thin;
-    const struct ctt_part *part, *whole;    /* by weight; part NULL: the model
-                                               as given */
-    char       *mix;                /* its text */
-    int         steps, at, all;
+    const struct ctt_part *part;    /* by weight; NULL: the model as given */
+    struct ctt_budget_then *then;
+    int         thens, steps, at, all;
     const char *what;
 };
 
-/* What so many steps of retraining come to, from the log if it has it: loss:
- * ctt_budget_loss() on the clips of the search, NAN if they lead to none; bytes
- * of the whole mix, NAN if they were not asked for. */
-struct ctt_budget_left { double loss, bytes; };
-int ctt_budget_shortly(struct ctt_budget_run *r,
-                       const struct ctt_budget_short *t,
-                       struct ctt_budget_left *out);
+/* What so many steps of retraining come to, from the log if it has it: *loss:
+ * ctt_budget_loss() on the clips of the search, NAN if they lead to none, as
+ * are those of t->then. */
+int ctt_budget_shortly(struct ctt_budget_run *r, struct ctt_budget_short *t,
+                       double *loss);
 
 /* ---- budget_race.c ---- */
 

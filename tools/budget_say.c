@@ -128,15 +128,17 @@ int ctt_budget_say_costs(const struct ctt_budget_run *r,
                   "retrained\tover predicted %%");
     for (int k = 0; k < CTT_COSTS; k++) {
         double is = row->costs.cost[k], was = predicted(p, k);
-        char most[CELL] = "-";
+        char most[CELL] = "-", table[CELL] = "-";
 
         if (isnan(is))
             continue;
         if (!isinf(r->b.most[k]))
             snprintf(most, sizeof(most), "%.6g", r->b.most[k]);
-        ctt_table_row(&t, "%s\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%+.1f",
-                      ctt_cost_words[k], most, p->expected[k] * p->left[k],
-                      p->tried.cost[k], was, is,
+        if (p->expected[k] > 0)
+            snprintf(table, sizeof(table), "%.6g",
+                     p->expected[k] * p->left[k]);
+        ctt_table_row(&t, "%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%+.1f",
+                      ctt_cost_words[k], most, table, p->tried.cost[k], was, is,
                       was > 0 ? 100 * (is / was - 1) : 0);
     }
     ctt_tool_say("\ncosts: the sum of what each weight was expected to cost, "

@@ -189,6 +189,7 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
         ctt_tool_say("\nround %d: no other mix is within the limits", n);
         goto out;
     }
+    CTT_TRY(ctt_budget_time(r, p));
     CTT_TRY(ctt_budget_say_plan(r, p));
     if (r->j->c.dry_run)
         goto out;

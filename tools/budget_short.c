@@ -33,13 +33,30 @@ out:
     return rc;
 }
 
+/* A third of what is enough elsewhere, as retraining follows, and sampling
+ * would take longer than that. */
+enum { FRAMES = 1000 };
+static int sample(void *arg, const struct ctt_model *m, int clips,
+                  const int *node, int nodes, enum ctt_sampled what,
+                  void (*take)(void *to, int k, const float *row), void *to)
+{
+    struct ctt_compress_job *j = arg;
+    int64_t all = ctt_data_clips(j->data);
+    int64_t frames = ctt_data_all_frames(j->data);
+
+    if (clips == 0)
+        clips = (int)(FRAMES * all / (frames > 0 ? frames : 1)) + 1;
+    return ctt_compress_calls(j).sample(arg, m, clips, node, nodes, what, take,
+                                        to);
+}
+
 /* Of a recipe of which nothing but its model is wanted. */
 static struct ctt_recipe_calls calls_of(struct ctt_compress_job *j)
 {
     struct ctt_recipe_calls all = ctt_compress_calls(j);
 
     return (struct ctt_recipe_calls){ .arg = j, .retrain = retrain,
-        .norms = all.norms, .sample = all.sample,
+        .norms = all.norms, .sample = all.sample ? sample : NULL,
         .slow_bytes = all.slow_bytes };
 }
 
@@ -114,57 +131,167 @@ static void begin(struct ctt_compress_job *j, const struct ctt_budget_short *t)
     j->short_steps = t->steps;
 }
 
-/* The bytes of the mix t->whole of the model of its mix without the last
- * stages. */
-static int measure_bytes(const struct ctt_budget_run *r,
-                         const struct ctt_budget_short *t,
-                         const struct ctt_model *m, double *out)
+/* ---- what follows at once ---- */
+
+/* Bytes of a mix of which m is retrained before its last stages; *is: the
+ * model, or NULL. */
+static int rest(const struct ctt_budget_run *r, double thin,
+                const struct ctt_part *part, const struct ctt_model *m,
+                double *bytes, struct ctt_model **is)
 {
     struct ctt_mix_recipe *mix = NULL;
     char path[4200];
     int rc;
 
-    CTT_TRY(ctt_budget_recipe(r, t->thin, t->whole, &r->j->c.recipe, &mix));
+    CTT_TRY(ctt_budget_recipe(r, thin, part, &r->j->c.recipe, &mix));
     ctt_budget_try_name(r, 0, path, sizeof(path));
-    CTT_TRY(ctt_mix_bytes(m, ctt_mix_settings(mix), path, out));
+    CTT_TRY(ctt_mix_rest(m, ctt_mix_settings(mix), path, bytes, is));
 out:
     ctt_mix_recipe_free(&mix);
     return rc;
 }
 
-int ctt_budget_shortly(struct ctt_budget_run *r,
-                       const struct ctt_budget_short *t,
-                       struct ctt_budget_left *out)
+/* The same without INT8; NULL: there is none. */
+static struct ctt_part *without_int8(const struct ctt_budget_run *r,
+                                     const struct ctt_part *part, int *rc)
 {
-    struct ctt_budget_row row = { .how = r->how, .kind = CTT_BUDGET_SHORT,
-        .mix = t->mix, .steps = t->steps,
+    size_t n = (size_t)r->s->weights, some = 0;
+    struct ctt_part *to = ctt_calloc(n, sizeof(*to));
+
+    *rc = to ? 0 : CTT_ENOMEM;
+    for (size_t i = 0; to && i < n; i++) {
+        some += part[i].int8 != NULL;
+        to[i] = part[i];
+        to[i].int8 = NULL;
+    }
+    if (!some) {
+        ctt_free(to);
+        to = NULL;
+    }
+    return to;
+}
+
+static int measure_then(const struct ctt_budget_run *r, double thin,
+                        const struct ctt_model *m, struct ctt_budget_then *t)
+{
+    struct ctt_metrics *score = NULL;
+    struct ctt_model *is = NULL;
+    struct ctt_part *bare;
+    double bytes;
+    int rc;
+
+    bare = without_int8(r, t->part, &rc);
+    CTT_TRY(rc);
+    CTT_TRY(rest(r, thin, t->part, m, &t->bytes, bare ? NULL : &is));
+    if (bare)
+        CTT_TRY(rest(r, thin, bare, m, &bytes, &is));
+    CTT_TRY(ctt_budget_test(r, is, r->j->val, &score));
+    t->loss = ctt_budget_loss(score);
+    t->loss = isfinite(t->loss) ? t->loss : NAN;
+out:
+    ctt_free(bare);
+    ctt_model_free(&is);
+    ctt_metrics_free(&score);
+    return rc;
+}
+
+/* ---- rows of the log ---- */
+
+/* Text: of the caller, CTT_MIX_TEXT. */
+static struct ctt_budget_row row_of(const struct ctt_budget_run *r,
+                                    const struct ctt_budget_short *t,
+                                    const struct ctt_budget_then *then,
+                                    char *text)
+{
+    static const char word[] = "at once after it: ";
+    size_t n = then ? sizeof(word) - 1 : 0;
+
+    memcpy(text, word, n);
+    if (then || t->part)
+        ctt_mix_print(r->s, t->thin, then ? then->part : t->part, text + n,
+                      CTT_MIX_TEXT - n);
+    else
+        snprintf(text, CTT_MIX_TEXT, "as given");
+    return (struct ctt_budget_row){ .how = r->how, .kind = CTT_BUDGET_SHORT,
+        .mix = text, .steps = t->steps, .loss = NAN,
         .costs = { { NAN, NAN, NAN, NAN }, NAN } };
-    const struct ctt_budget_row *known = ctt_budget_row_find(&r->rows, &row);
+}
+
+/* Whether the log has all of it. */
+static int is_known(const struct ctt_budget_run *r, struct ctt_budget_short *t,
+                    double *loss, char *text)
+{
+    struct ctt_budget_row like = row_of(r, t, NULL, text);
+    const struct ctt_budget_row *row = ctt_budget_row_find(&r->rows, &like);
+
+    *loss = row ? row->loss : NAN;
+    for (int i = 0; row && i < t->thens; i++) {
+        like = row_of(r, t, &t->then[i], text);
+        row = ctt_budget_row_find(&r->rows, &like);
+        t->then[i].loss = row ? row->loss : NAN;
+        t->then[i].bytes = row ? row->costs.cost[CTT_COST_BYTES] : NAN;
+    }
+    return row != NULL;
+}
+
+static int add_row(struct ctt_budget_run *r, const struct ctt_budget_short *t,
+                   const struct ctt_budget_then *then, double loss, char *text)
+{
+    struct ctt_budget_row row = row_of(r, t, then, text);
+
+    if (!then && ctt_budget_row_find(&r->rows, &row))
+        return 0;
+    row.loss = loss;
+    if (then)
+        row.costs.cost[CTT_COST_BYTES] = then->bytes;
+    return ctt_budget_row_add(&r->rows, r->log, &row);
+}
+
+/* ---- all ---- */
+
+/* m: NULL if retraining has led to none. */
+static int measure(struct ctt_budget_run *r, struct ctt_budget_short *t,
+                   const struct ctt_model *m, double *loss, char *text)
+{
     struct ctt_metrics *is = NULL;
-    struct ctt_model *m = NULL;
     int rc = 0;
 
-    if (known) {
-        *out = (struct ctt_budget_left){ known->loss,
-                                         known->costs.cost[CTT_COST_BYTES] };
-        goto out;
+    if (m)
+        CTT_TRY(ctt_budget_test(r, m, r->j->val, &is));
+    *loss = is ? ctt_budget_loss(is) : NAN;
+    *loss = isfinite(*loss) ? *loss : NAN;
+    CTT_TRY(add_row(r, t, NULL, *loss, text));
+    for (int i = 0; i < t->thens; i++) {
+        t->then[i].loss = t->then[i].bytes = NAN;
+        if (!isnan(*loss))
+            CTT_TRY(measure_then(r, t->thin, m, &t->then[i]));
+        CTT_TRY(add_row(r, t, &t->then[i], t->then[i].loss, text));
     }
+out:
+    ctt_metrics_free(&is);
+    return rc;
+}
+
+int ctt_budget_shortly(struct ctt_budget_run *r, struct ctt_budget_short *t,
+                       double *loss)
+{
+    char *text = ctt_calloc(CTT_MIX_TEXT, 1);
+    struct ctt_model *m = NULL;
+    int rc = text ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    if (is_known(r, t, loss, text))
+        goto out;
     begin(r->j, t);
     rc = make(r, t, &m);
     CTT_TRY(rc == CTT_ENAN ? 0 : rc);
-    if (rc >= 0)
-        CTT_TRY(ctt_budget_test(r, m, r->j->val, &is));
-    row.loss = is ? ctt_budget_loss(is) : NAN;
-    if (!isfinite(row.loss))
-        row.loss = NAN;
-    if (is && t->whole)
-        CTT_TRY(measure_bytes(r, t, m, &row.costs.cost[CTT_COST_BYTES]));
-    *out = (struct ctt_budget_left){ row.loss,
-                                     row.costs.cost[CTT_COST_BYTES] };
-    CTT_TRY(ctt_budget_row_add(&r->rows, r->log, &row));
+    if (rc < 0)
+        ctt_model_free(&m);
+    rc = 0;
+    CTT_TRY(measure(r, t, m, loss, text));
 out:
     r->j->busy[0] = '\0';
+    ctt_free(text);
     ctt_model_free(&m);
-    ctt_metrics_free(&is);
     return rc;
 }

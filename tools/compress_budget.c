@@ -36,25 +36,54 @@ out:
     return rc;
 }
 
-/* Thinning changes several weights at a time: a mix is thinned as a whole. */
-static void leave_out(struct ctt_sense *s)
+/* Options that no plan has: thinning changes several weights at a time, so that
+ * a mix is thinned as a whole; blocks and INT8 save time or memory. */
+static void leave_out(struct ctt_budget_run *r)
 {
-    for (int i = 0; i < s->points; i++)
-        if (strcmp(s->point[i].ladder->name, "thin") == 0) {
-            s->point[i].done = 1;
-            snprintf(s->point[i].why, CTT_REASON, "of all weights at once");
+    static const struct { const char *name, *why; int timed; } out[] = {
+        { "thin", "of all weights at once", 0 },
+        { "prune block", "saves time alone", 1 },
+        { "int8", "saves time and memory alone", 1 },
+    };
+
+    for (int i = 0; i < r->s->points; i++)
+        for (size_t k = 0; k < CTT_LEN(out); k++) {
+            struct ctt_sense_point *p = &r->s->point[i];
+
+            if (strcmp(p->ladder->name, out[k].name) != 0 ||
+                (out[k].timed && r->timed))
+                continue;
+            p->done = 1;
+            snprintf(p->why, CTT_REASON, "%s", out[k].why);
         }
+}
+
+/* Whether plans depend on times or memory, which are measured together: if they
+ * are limited, or if what is to be small is not bytes alone. */
+static int is_timed(const struct ctt_budget_run *r)
+{
+    const struct ctt_compress_cfg *c = &r->j->c;
+
+    if (!ctt_compress_may_time(c))
+        return 0;
+    if (!ctt_budget_has_cost(&r->b))
+        return c->recipe.aim != CTT_AIM_BYTES;
+    return !isinf(r->b.most[CTT_COST_MS]) || !isinf(r->b.most[CTT_COST_RAM]);
 }
 
 static int offer(struct ctt_budget_run *r, const struct ctt_costs *given)
 {
+    struct ctt_costs of = *given;
     int rc = 0;
 
     ctt_tool_progress(0, "coding what weights can be");
+    if (!r->timed)
+        of.cost[CTT_COST_MS] = NAN;
     for (int f = 0; f < CTT_BUDGET_FORMS; f++)
-        CTT_TRY(ctt_offer_new(r->s, r->j->m, &r->j->c.recipe,
-                              ctt_budget_forms[f], given, r->j->c.out,
-                              &r->offer[f]));
+        if (ctt_budget_has_form(r, f))
+            CTT_TRY(ctt_offer_new(r->s, r->j->m, &r->j->c.recipe,
+                                  ctt_budget_forms[f], &of, r->j->c.out,
+                                  &r->offer[f]));
 out:
     return rc;
 }
@@ -172,17 +201,20 @@ out:
     return rc;
 }
 
-/* Of --budget-steps auto: all short retrainings together then take about twice
- * as long as one whole retraining. */
-enum { PART = 8, LEAST = 8 };
+/* Of --budget-steps auto: about 30 times as many are made, which then take as
+ * long as one whole retraining.  Fewer than ENOUGH tell little, but are no
+ * more than an eighth of it. */
+enum { PART = 40, MOST = 8, ENOUGH = 24, LEAST = 8 };
 static int choose_steps(const struct ctt_compress_job *j)
 {
     const struct ctt_compress_cfg *c = &j->c;
-    int batches = (ctt_data_clips(j->data) + c->train.batch - 1) /
-                  c->train.batch;
-    int steps = (int)((int64_t)c->recipe.epochs * batches / PART);
+    int64_t batches = (ctt_data_clips(j->data) + c->train.batch - 1) /
+                      c->train.batch;
+    int64_t all = (c->recipe.epochs + c->recipe.share.epochs) * batches;
+    int64_t steps = all / PART > ENOUGH ? all / PART : ENOUGH;
 
-    return steps > LEAST ? steps : LEAST;
+    steps = steps > all / MOST ? all / MOST : steps;
+    return (int)(steps > LEAST ? steps : LEAST);
 }
 
 static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
@@ -203,11 +235,12 @@ static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
     CTT_TRY(ctt_compress_how(j, &r->how));
     CTT_TRY(split(r));
     CTT_TRY(ctt_sense_new(j->m, &r->s));
-    leave_out(r->s);
+    r->timed = is_timed(r);
+    leave_out(r);
     CTT_TRY(ctt_budget_far(r));
     CTT_TRY(ctt_budget_test_given(r));
     CTT_TRY(check_floors(r));
-    CTT_TRY(ctt_compress_measure(j, &extra, r->s, &r->log));
+    CTT_TRY(ctt_compress_measure(j, &extra, r->timed, r->s, &r->log));
     CTT_TRY(ctt_budget_given(r, given));
     CTT_TRY(ctt_budget_heal(r));
     CTT_TRY(offer(r, given));
@@ -235,7 +268,7 @@ static void close_run(struct ctt_budget_run *r)
 
 int ctt_compress_budget(struct ctt_compress_job *j)
 {
-    struct ctt_budget_run r = { .j = j, .ms = NAN };
+    struct ctt_budget_run r = { .j = j, .ms = NAN, .shared_left = 1 };
     struct ctt_costs given;
     int rc;
 

@@ -106,6 +106,7 @@ struct sense {
     struct ctt_metrics      *was;    /* of the model as given */
     struct ctt_sense_log    *log;
     int                      known, done;    /* before this run; in it */
+    int                      all;            /* to do in it */
     double                   start;
     double                  *p, *q;  /* probabilities: classes each */
 };
@@ -116,7 +117,7 @@ static struct ctt_data *clips_of(const struct sense *a)
 }
 
 /* Clips that are enough to tell options apart: of --sense-clips auto. */
-enum { CLIPS = 32, FRAMES = 1000 };
+enum { CLIPS = 32, FRAMES = 600 };
 static int enough(const struct ctt_data *d)
 {
     int64_t clips = ctt_data_clips(d), frames = ctt_data_all_frames(d);
@@ -222,15 +223,15 @@ static int begin(void *arg, const struct ctt_sense *s, int point)
 {
     struct sense *a = arg;
     const struct ctt_sense_point *p = &s->point[point];
-    int all = s->points - a->known, rc = 0;
     char left[32] = "";
+    int rc = 0;
 
     CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped");
     if (a->done > 0)
         snprintf(left, sizeof(left), ", %.0f s left",
-                 (ctt_seconds() - a->start) / a->done * (all - a->done));
+                 (ctt_seconds() - a->start) / a->done * (a->all - a->done));
     ctt_tool_progress(0, "%s: %s %g, %d of %d%s", s->weight[p->weight].name,
-                      p->ladder->name, p->value, a->done + 1, all, left);
+                      p->ladder->name, p->value, a->done + 1, a->all, left);
 out:
     return rc;
 }
@@ -283,7 +284,7 @@ out:
 
 /* Runs all; a->log is open afterwards. */
 static int measure(struct sense *a, const struct ctt_sense_extra *extra,
-                   struct ctt_sense *s)
+                   int timed, struct ctt_sense *s)
 {
     struct ctt_compress_job *j = a->j;
     struct ctt_recipe_calls calls = ctt_compress_calls(j);
@@ -299,11 +300,14 @@ static int measure(struct sense *a, const struct ctt_sense_extra *extra,
     if (rc == CTT_EINVAL)
         j->status = CTT_EXIT_USAGE;
     CTT_TRY(rc);
+    if (!timed)
+        calls.compare = NULL;
     if (a->known)
         ctt_tool_say("%d of %d results are in %s already", a->known, s->points,
                      j->c.sense_log);
     CTT_TRY(open_answers(a, s->m));
     a->start = ctt_seconds();
+    a->all = ctt_sense_missing(s, calls.compare != NULL);
     j->many_times = 1;
     rc = ctt_sense_run(s, &all, j->c.sense_log);
     j->many_times = 0;
@@ -331,14 +335,14 @@ static void close_sense(struct sense *a)
 }
 
 int ctt_compress_measure(struct ctt_compress_job *j,
-                         const struct ctt_sense_extra *extra,
+                         const struct ctt_sense_extra *extra, int timed,
                          struct ctt_sense *s, struct ctt_sense_log **log)
 {
     struct sense a = { .j = j };
     int rc;
 
     ctt_memo_keep(MEMO);
-    rc = measure(&a, extra, s);
+    rc = measure(&a, extra, timed, s);
     ctt_memo_keep(0);
     *log = a.log;
     a.log = NULL;
@@ -379,7 +383,7 @@ int ctt_compress_sense(struct ctt_compress_job *j)
     CTT_TRY(ctt_compress_open_clips(j));
     CTT_TRY(ctt_sense_new(j->m, &s));
     ctt_memo_keep(MEMO);
-    CTT_TRY(measure(&a, NULL, s));
+    CTT_TRY(measure(&a, NULL, 1, s));
     CTT_TRY(write_all(&j->c, s));
 out:
     ctt_memo_keep(0);

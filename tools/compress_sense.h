@@ -25,9 +25,10 @@ int ctt_compress_key(const struct ctt_compress_job *j,
                      int timed, struct ctt_sense_key *out);
 
 /* Measures the points of s that are not in the log at j->c.sense_log, which
- * stays open for the caller to add lines to and close. */
+ * stays open for the caller to add lines to and close.  timed: their times too,
+ * if these can be measured. */
 int ctt_compress_measure(struct ctt_compress_job *j,
-                         const struct ctt_sense_extra *extra,
+                         const struct ctt_sense_extra *extra, int timed,
                          struct ctt_sense *s, struct ctt_sense_log **log);
 
 #endif

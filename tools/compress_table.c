@@ -66,7 +66,7 @@ static const struct ctt_opt sense[] = {
     { .name = "sense-clips", .type = CTT_INT, .off = FIELD(sense_clips),
       .dflt = "auto", .help = "measures on a part of the validation clips, the "
       "same of each class, that are so many or up to twice as many; 0: on all; "
-      "auto: 32, or as many as have 1,000 frames",
+      "auto: 32, or as many as have 600 frames",
       .arg = "N", .section = "Sensitivity", .needs = "sense|budget",
       .max = 1000000, .word = CTT_CFG_WORD },
     { .name = "sense-log", .type = CTT_STRING, .off = FIELD(sense_log),
@@ -122,7 +122,8 @@ static const struct ctt_opt budget[] = {
     { .name = "budget-steps", .type = CTT_INT, .off = FIELD(budget_steps),
       .dflt = "auto", .help = "steps of retraining after which the harm of "
       "each option is measured, and with which mixes are compared first; "
-      "auto: an eighth of those of --retrain-epochs, at least 8; 0: harm "
+      "auto: a fortieth of the whole retraining, but at least 24 (8 if "
+      "that is more than an eighth); 0: harm "
       "is that without retraining, and mixes are not compared", .arg = "N",
       .section = "Budget", .needs = "budget", .max = 1000000,
       .word = CTT_CFG_WORD },

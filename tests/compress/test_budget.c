@@ -405,7 +405,7 @@ static void test_alike(void)
     struct ctt_recipe given = defaults();
     struct ctt_aim_at a = limited(5000, INFINITY);
     struct ctt_offer *f = NULL;
-    static const double equal[CTT_PART_KINDS] = { 1, 1, 1, 1 };
+    static const struct ctt_trust equal = { { 1, 1, 1, 1 }, 1 };
     const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
     struct ctt_part part[8];
     struct ctt_way sum;
@@ -422,7 +422,7 @@ static void test_alike(void)
     for (int i = 0; i < s->points; i++)
         if (s->point[i].ladder->stage == &ctt_stage_prune)
             s->point[i].fit = 100;
-    ctt_offer_trust(f, s, equal);
+    ctt_offer_trust(f, s, &equal);
     CU_ASSERT_EQUAL(ctt_allot_alike(f, s, "svd", &a, part, &sum), 0);
     CU_ASSERT(part[1].form && part[1].form->ladder->stage == &ctt_stage_svd);
     CU_ASSERT(!part[1].prune && part[1].share);

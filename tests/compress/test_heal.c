@@ -187,6 +187,91 @@ static void test_pruned(void)
     ctt_model_free(&m);
 }
 
+/* What sharing the large weights costs while they are whole. */
+static double whole(const struct ctt_sense *s, int bits)
+{
+    double sum = 0;
+
+    for (int i = 0; i < s->points; i++)
+        if (s->point[i].ladder->stage == &ctt_stage_share &&
+            s->point[i].weight < 2 && value_of(&s->point[i]) == bits)
+            sum += s->point[i].fit;
+    return sum;
+}
+
+static const struct ctt_sense_point *point(const struct ctt_sense *s,
+                                           const struct ctt_ladder *l, int k)
+{
+    for (int i = 0; i < s->points; i++)
+        if (s->point[i].weight == 1 && s->point[i].ladder == l &&
+            value_of(&s->point[i]) == k)
+            return &s->point[i];
+    return NULL;
+}
+
+/* Sharing harms mild factors 4 times as much as whole weights, strong ones 16
+ * times with 2 bits and less than whole ones with 4. */
+static void test_shared(void)
+{
+    enum { SHARE = 2, SVD = 3 };
+    const struct ctt_ladder *share = &ctt_ladders[SHARE];
+    const struct ctt_ladder *svd = &ctt_ladders[SVD];
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_level level[2] = { { svd, 3, 0.1, { 0 } },
+                                  { svd, 1, 0.1, { 0 } } };
+    struct ctt_part part = { point(s, svd, 2), NULL, point(s, share, 4),
+                             NULL };
+
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < CTT_LADDER_MOST; k++)
+            level[i].shared[k] = k < 2 || k > 4 ? NAN :
+                (i ? 4 : k == 4 ? 16 : 0.5) * whole(s, k);
+    ctt_heal_shared(s, level, 2);
+    CU_ASSERT_DOUBLE_EQUAL(s->on_factors[SVD][1][4], 4, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(s->on_factors[SVD][3][4], 16, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(s->on_factors[SVD][2][4], 8, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(s->on_factors[SVD][0][4], 4, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(s->on_factors[SVD][3][2], 1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(s->on_factors[SVD][1][0], 4, 1e-9);
+    CU_ASSERT(s->on_factors[SVD + 1][1][4] == 0);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_part_harm(s, &part, CTT_PART_SHARE),
+                           8 * part.share->fit, 1e-9);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+/* Levels of factors are shared, those with few bits, where they have
+ * factors. */
+static void test_share_parts(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_level level[CTT_LEVELS];
+    struct ctt_part part[4];
+    int n = ctt_levels(level), some = 0;
+
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < CTT_LADDER_MOST; k++) {
+            if (!ctt_level_share(s, &level[i], k, part))
+                continue;
+            some++;
+            CU_ASSERT(ctt_is_level_shared(level[i].ladder, k));
+            for (int w = 0; w < 3; w++)
+                CU_ASSERT(!part[w].prune && !part[w].int8 &&
+                          !part[w].form == !part[w].share &&
+                          (!part[w].share || part[w].share->value <= 4));
+        }
+    CU_ASSERT_EQUAL(some, 4 * 3);
+    CU_ASSERT(ctt_shared_left(s, level, n) == 1);
+    for (int i = 0; i < n; i++)
+        if (level[i].ladder->stage == &ctt_stage_share)
+            level[i].left = 0.3 * ctt_level_harm(s, &level[i]);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_shared_left(s, level, n), 0.3, 1e-9);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
@@ -195,6 +280,8 @@ int main(void)
         { "healed", test_heal },
         { "between", test_between },
         { "pruned", test_pruned },
+        { "shared", test_shared },
+        { "parts shared", test_share_parts },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
