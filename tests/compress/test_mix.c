@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_mix.c: a mix does what it says, and what the menu expects of it is what
+ * it costs. */
+#include "compress/stage.h"
+#include "net/op.h"
+#include "tests/lib/check.h"
+#include "tests/lib/small.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Whether it fails so, with a message that contains `says`. */
+static int fails(int rc, int code, const char *says)
+{
+    if (rc == code && strstr(ctt_errmsg(), says))
+        return 1;
+    printf("\n    %d, not %d with '%s': %s", rc, code, says, ctt_errmsg());
+    return 0;
+}
+
+static const char net[] =
+    "input x h=8 w=8 c=4 mean=0.5 std=0.2\n"
+    "conv a in=x out=24 kernel=3 pad=1\nnorm n in=a kind=batch\n"
+    "act r in=n kind=relu\nconvlstm h in=r hidden=16 kernel=3\n"
+    "pool p in=h kind=avg\nconv y in=p out=5\n";
+
+static int change(void *arg, const struct ctt_model *m, struct ctt_change *out)
+{
+    (void)arg;
+    (void)m;
+    *out = (struct ctt_change){ { 0.1, 0.1, 0.1 }, { 0 } };
+    return 0;
+}
+
+static struct ctt_sense *sensed(const struct ctt_model *m)
+{
+    struct ctt_recipe_calls recipe = { .sample = NULL };
+    struct ctt_sense_calls calls = { .recipe = &recipe, .change = change };
+    struct ctt_sense *s = NULL;
+
+    CHECK_OK(ctt_sense_new(m, &s));
+    CHECK_OK(ctt_sense_run(s, &calls, "test_mix.tmp"));
+    return s;
+}
+
+static const struct ctt_sense_point *point(const struct ctt_sense *s,
+                                           const char *weight,
+                                           const char *option, double value)
+{
+    for (int i = 0; i < s->points; i++) {
+        const struct ctt_sense_point *p = &s->point[i];
+
+        if (strcmp(s->weight[p->weight].name, weight) == 0 &&
+            strcmp(p->ladder->name, option) == 0 && p->value == value)
+            return p;
+    }
+    CU_FAIL_FATAL("no such point");
+    return NULL;
+}
+
+static struct ctt_recipe defaults(void)
+{
+    struct ctt_opt tab[CTT_OPT_MAX + 1] = { { .name = NULL } };
+    struct ctt_recipe o = { .epochs = 0 };
+    int n = ctt_recipe_options(0, tab, CTT_OPT_MAX);
+
+    CU_ASSERT_FATAL(n > 0);
+    tab[n] = (struct ctt_opt){ .name = NULL };
+    CHECK_OK(ctt_opt_defaults(tab, &o));
+    return o;
+}
+
+/* ---- a mix ---- */
+
+/* A model, its points and a mix of them; run makes the model that. */
+struct mixed {
+    struct ctt_model      *m;
+    struct ctt_sense      *s;
+    struct ctt_part        part[8];
+    struct ctt_mix_recipe *o;
+};
+
+static struct mixed begin(void)
+{
+    struct mixed x = { .m = small_model(net, 3) };
+
+    x.s = sensed(x.m);
+    return x;
+}
+
+static void run(struct mixed *x, const struct ctt_recipe *given)
+{
+    struct ctt_recipe_calls calls = { .sample = NULL };
+    struct ctt_report *r = NULL;
+
+    CHECK_OK(ctt_mix_recipe(x->s, x->part, given, &x->o));
+    CHECK_OK(ctt_recipe_run(ctt_mix_settings(x->o), &calls, "test_mix.tmp",
+                            NULL, &x->m, &r));
+    ctt_report_free(&r);
+    remove("test_mix.tmp");
+}
+
+static void end(struct mixed *x)
+{
+    ctt_mix_recipe_free(&x->o);
+    ctt_sense_free(&x->s);
+    ctt_model_free(&x->m);
+}
+
+/* The rank of the first factor of weight i. */
+static int64_t rank(const struct mixed *x, int i)
+{
+    char text[CTT_NAME + 4];
+
+    snprintf(text, sizeof(text), "%s.t1", x->s->weight[i].name);
+    return x->m->g->node[ctt_graph_find(x->m->g, text)].out.c;
+}
+
+/* Pruning is of all together, with the form of the part; each weight gets what
+ * else its part says, and only that. */
+static void test_mix(void)
+{
+    struct mixed x = begin();
+    struct ctt_recipe given = defaults();
+    const struct ctt_recipe *o;
+    int64_t values = 0;
+    char text[256];
+
+    x.part[0].prune = point(x.s, "a", "prune any", 0.9);
+    x.part[1].prune = point(x.s, x.s->weight[1].name, "prune any", 0.9);
+    x.part[1].share = point(x.s, x.s->weight[1].name, "share", 3);
+    x.part[2].form = point(x.s, x.s->weight[2].name, "svd", 0.25);
+    ctt_mix_print(x.s, 0, x.part, text, sizeof(text));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "a: prune any 0.9; "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "prune any 0.9, share 3; "));
+    CU_ASSERT_PTR_NULL(strstr(text, "y:"));
+    run(&x, &given);
+    o = ctt_mix_settings(x.o);
+    CU_ASSERT_DOUBLE_EQUAL(o->prune.share, 0.9, 1e-6);
+    CU_ASSERT_EQUAL(o->prune.scope, given.prune.scope);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_pruned(x.m, &o->prune), 0.9, 0.002);
+    CU_ASSERT_EQUAL(rank(&x, 2), round(0.25 * x.s->weight[2].rank));
+    for (int i = 0; i < x.s->weights; i++)
+        values += x.s->weight[i].params;
+    CU_ASSERT_EQUAL(o->prune.least, values / 1000);
+    end(&x);
+}
+
+/* Thinned by half before, a factorised weight keeps half of the rank. */
+static void test_thinned(void)
+{
+    struct mixed x = begin();
+    struct ctt_recipe given = defaults();
+    int64_t was = x.m->g->node[x.s->weight[0].node].out.c;
+    const char *first = x.s->weight[0].name;
+    char text[256];
+
+    x.part[1].form = point(x.s, x.s->weight[1].name, "svd", 0.5);
+    given.thin.share = 0.5f;
+    ctt_mix_print(x.s, 0.5, x.part, text, sizeof(text));
+    CU_ASSERT_EQUAL(strncmp(text, "thin 0.5; ", 10), 0);
+    run(&x, &given);
+    CU_ASSERT(x.m->g->node[ctt_graph_find(x.m->g, first)].out.c < was);
+    CU_ASSERT_EQUAL(rank(&x, 1), round(0.25 * x.s->weight[1].rank));
+    end(&x);
+}
+
+/* ---- menus ---- */
+
+/* As little harm as possible within so many bytes. */
+static struct ctt_aim_at within(double bytes)
+{
+    return (struct ctt_aim_at){ .harm = 1, .most_harm = INFINITY,
+        .most = { bytes, INFINITY, INFINITY, INFINITY } };
+}
+
+/* What the menu expects of a mix is what the mix costs, if nothing is
+ * factorised: bytes within 2%. */
+static void test_offer(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    struct ctt_recipe_calls calls = { .sample = NULL };
+    struct ctt_aim_at a = within(6500);
+    struct ctt_offer *f = NULL;
+    struct ctt_mix_recipe *o = NULL;
+    struct ctt_part part[8];
+    const struct ctt_costs costs = { { 0, NAN, 0, 150000 }, NAN };
+    struct ctt_costs is;
+    struct ctt_way sum;
+
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_mix.tmp", &f));
+    CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &sum), 0);
+    for (int i = 0; i < s->weights; i++)
+        CU_ASSERT(!part[i].int8 && (!part[i].prune || !part[0].prune ||
+                  part[i].prune->value == part[0].prune->value));
+    CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
+    CHECK_OK(ctt_mix_try(m, ctt_mix_settings(o), &calls, "", "test_mix.tmp",
+                         &is));
+    printf("%.0f bytes expected, %.0f are\n",
+           sum.cost[0], is.cost[CTT_COST_BYTES]);
+    CU_ASSERT_DOUBLE_EQUAL(sum.cost[0] / is.cost[CTT_COST_BYTES], 1, 0.05);
+    CU_ASSERT(isnan(is.cost[CTT_COST_MS]) && isnan(is.cost[CTT_COST_RAM]));
+    a = (struct ctt_aim_at){ .harm = 1, .most_harm = INFINITY,
+        .most = { INFINITY, INFINITY, INFINITY, 120000 } };
+    CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &sum), 0);
+    CU_ASSERT(sum.cost[CTT_COST_RAM] <= 120000 && sum.harm > 0);
+    a.most[CTT_COST_RAM] = INFINITY;
+    CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &sum), 0);
+    CU_ASSERT(sum.cost[CTT_COST_RAM] == 150000 && sum.harm == 0);
+    CU_ASSERT(is.cost[CTT_COST_MACS] > 0);
+    ctt_mix_recipe_free(&o);
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+/* Whether all weights that can have a kind have the same value of it. */
+static int alike(const struct ctt_sense *s, const struct ctt_offer *f,
+                 const struct ctt_part *part)
+{
+    for (int i = 0; i < f->menu.first[s->weights]; i++)
+        for (int k = 0; k < CTT_PART_KINDS; k++) {
+            const struct ctt_sense_point *p = ctt_part_point(&f->part[i], k);
+            const struct ctt_sense_point *is;
+
+            for (int w = 0; p && w < s->weights; w++) {
+                const struct ctt_sense_point *o = ctt_part_point(&part[w], k);
+
+                is = ctt_part_point(&part[p->weight], k);
+                if (o && o->ladder == p->ladder && o->value == p->value &&
+                    is != p)
+                    return 0;
+            }
+        }
+    return 1;
+}
+
+/* The harm of the best pruning and sharing of all weights, tried one by one. */
+static double least_alike(const struct ctt_sense *s,
+                          const struct ctt_offer *f, double bytes)
+{
+    double least = INFINITY;
+
+    for (int i = f->menu.first[0]; i < f->menu.first[1]; i++) {
+        const struct ctt_part *of = &f->part[i];
+        struct ctt_way sum = { .cost = { f->menu.rest[0] } };
+
+        for (int w = 0; w < s->weights && !of->form && !of->int8; w++)
+            for (int k = f->menu.first[w]; k < f->menu.first[w + 1]; k++) {
+                const struct ctt_part *p = &f->part[k];
+
+                if (!p->form && !p->int8 && !p->prune == !of->prune &&
+                    !p->share == !of->share &&
+                    (!p->prune || p->prune->value == of->prune->value) &&
+                    (!p->share || p->share->value == of->share->value)) {
+                    sum.harm += f->menu.way[k].harm;
+                    sum.cost[0] += f->menu.way[k].cost[0];
+                }
+            }
+        if (!of->form && !of->int8 && sum.cost[0] <= bytes)
+            least = fmin(least, sum.harm);
+    }
+    return least;
+}
+
+/* All weights get the same, the best of it; factors only if they are asked. */
+static void test_alike(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    struct ctt_aim_at a = within(5000);
+    struct ctt_offer *f = NULL;
+    static const struct ctt_trust equal = { { 1, 1, 1, 1 }, 1 };
+    const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
+    struct ctt_part part[8];
+    struct ctt_way sum;
+
+    for (int i = 0; i < s->points; i++)
+        s->point[i].fit = s->point[i].ladder->stage == &ctt_stage_share
+                        ? 1 / s->point[i].value : s->point[i].value;
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_mix.tmp", &f));
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, s, NULL, &a, part, &sum), 0);
+    CU_ASSERT(part[1].share && !part[1].form && alike(s, f, part));
+    CU_ASSERT(sum.cost[0] <= 5000);
+    CU_ASSERT_DOUBLE_EQUAL(sum.harm, least_alike(s, f, 5000), 1e-9);
+    for (int i = 0; i < s->points; i++)
+        if (s->point[i].ladder->stage == &ctt_stage_prune)
+            s->point[i].fit = 100;
+    ctt_offer_trust(f, s, &equal);
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, s, "svd", &a, part, &sum), 0);
+    CU_ASSERT(part[1].form && part[1].form->ladder->stage == &ctt_stage_svd);
+    CU_ASSERT(!part[1].prune && part[1].share);
+    CU_ASSERT(ctt_part_harm(s, &part[1], CTT_PART_SHARE) >
+              1.2 * part[1].share->fit);
+    a = within(10);
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, s, "svd", &a, part, &sum), 1);
+    CU_ASSERT(!ctt_is_large(s, s->weights - 1) &&
+              !part[s->weights - 1].form);
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+/* ---- numbers for names ---- */
+
+static void test_numbers(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    const char *list = "h*=3,=a=0.5,y=2";
+    double x = 7;
+
+    CHECK_OK(ctt_names_check_numbers(m, "some", list, 0, 3));
+    CU_ASSERT(ctt_names_number(list, "a", &x) && x == 0.5);
+    CU_ASSERT(ctt_names_number(list, "h.t2", &x) && x == 3);
+    CU_ASSERT(!ctt_names_number(list, "a.t1", &x) && x == 3);
+    CU_ASSERT(!ctt_names_number(NULL, "a", &x));
+    CU_ASSERT(fails(ctt_names_check_numbers(m, "some", list, 0, 2), CTT_EINVAL,
+                    "'h*=3' is not NAME=NUMBER with a number from 0 to 2"));
+    CU_ASSERT(fails(ctt_names_check_numbers(m, "some", "z=1", 0, 2),
+                    CTT_EINVAL, "no weight matches 'z'"));
+    CU_ASSERT(fails(ctt_names_check_numbers(m, "some", "a", 0, 2), CTT_EINVAL,
+                    "'a' is not"));
+    CU_ASSERT(fails(ctt_names_check_numbers(m, "some", "a=1x", 0, 2),
+                    CTT_EINVAL, "'a=1x' is not"));
+    CU_ASSERT(fails(ctt_names_check_numbers(m, "some", "=1", 0, 2), CTT_EINVAL,
+                    "'=1' is not"));
+    ctt_model_free(&m);
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "mix", test_mix },
+        { "thinned", test_thinned },
+        { "menu", test_offer },
+        { "alike", test_alike },
+        { "numbers for names", test_numbers },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "mix", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}
