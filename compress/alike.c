@@ -93,14 +93,21 @@ static void pick_all(const struct ctt_offer *f, const struct ctt_sense *s,
     }
 }
 
+/* Factors that are asked for are there, if any weight can have them. */
+static int first_form(const struct values all[CTT_PART_KINDS],
+                      const char *form)
+{
+    return form && all[CTT_PART_FORM].n > 1;
+}
+
 /* The next set of values, as the digits of a number; 0: that was the last. */
-static int next(const struct values all[CTT_PART_KINDS],
+static int next(const struct values all[CTT_PART_KINDS], const char *form,
                 int at[CTT_PART_KINDS])
 {
     for (int k = 0; k < CTT_PART_KINDS; k++) {
         if (++at[k] < all[k].n)
             return 1;
-        at[k] = 0;
+        at[k] = k == CTT_PART_FORM ? first_form(all, form) : 0;
     }
     return 0;
 }
@@ -115,6 +122,7 @@ int ctt_allot_alike(const struct ctt_offer *f, const struct ctt_sense *s,
 
     CTT_TRY(rc);
     find(f, form, all);
+    at[CTT_PART_FORM] = first_form(all, form);
     do {
         const struct ctt_sense_point *want[CTT_PART_KINDS];
         struct ctt_way is;
@@ -127,7 +135,7 @@ int ctt_allot_alike(const struct ctt_offer *f, const struct ctt_sense *s,
             continue;
         *sum = is;
         ctt_offer_take(f, pick, part);
-    } while (next(all, at));
+    } while (next(all, form, at));
     rc = ctt_aim_excess(a, sum) > 1;
 out:
     ctt_free(pick);

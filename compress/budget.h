@@ -231,8 +231,9 @@ int  ctt_allot_each(const struct ctt_offer *f, const struct ctt_aim_at *a,
                     struct ctt_part *part, struct ctt_way *sum);
 
 /* The same options for all weights that can have them: the best set of one
- * value or none of the factors `form` (a name of ctt_ladders; NULL: none) of
- * large weights (ctt_is_large()), of pruning, of shared values and of INT8. */
+ * value of the factors `form` (a name of ctt_ladders; NULL: none) of large
+ * weights (ctt_is_large()), and one or none of pruning, of shared values and of
+ * INT8. */
 int  ctt_allot_alike(const struct ctt_offer *f, const struct ctt_sense *s,
                      const char *form, const struct ctt_aim_at *a,
                      struct ctt_part *part, struct ctt_way *sum);

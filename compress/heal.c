@@ -6,8 +6,9 @@
 
 #include <math.h>
 
-/* Nats: less can't be told from nothing on a few hundred clips. */
-#define LEAST 5e-4
+/* Nats: what less a level loses can't be told from nothing on a few hundred
+ * clips. */
+#define LEAST 0.02
 /* Makes parts of a harm equal if none of its points has any. */
 #define TINY 1e-12
 

@@ -18,7 +18,8 @@ enum { RUNGS = 2, LONGER = 3 };
  * some kinds so many times; or gives all weights the same, as what that harms
  * was measured at once.  What thinning harms is known by its retraining alone,
  * as it changes all weights at once. */
-#define WHOLE 30    /* pruned factors: then only whole weights are pruned */
+#define WHOLE 30     /* pruned factors: then only whole weights are pruned */
+#define SLOW  0.1    /* the same: a whole retraining may repair them */
 static const struct way {
     const char *name;
     struct ctt_trust        trust;    /* factors, pruning, bits, INT8 */
@@ -30,13 +31,13 @@ static const struct way {
     { "pruned factors", { { 1, 1, 1, 1 }, 1 }, { 0, 0, NULL, NULL } },
     { "more bits", { { 1, 1, 8, 1 }, WHOLE }, { 0, 0, NULL, NULL } },
     { "alike", { { 1, 1, 1, 1 }, 1 }, { 0, 1, NULL, "prune any" } },
-    { "alike, svd", { { 1, 1, 1, 1 }, 1 }, { 0, 1, "svd", "prune any" } },
-    { "alike, tensor train", { { 1, 1, 1, 1 }, 1 },
+    { "alike, svd", { { 1, 1, 1, 1 }, SLOW }, { 0, 1, "svd", "prune any" } },
+    { "alike, tensor train", { { 1, 1, 1, 1 }, SLOW },
       { 0, 1, "tensor train", "prune any" } },
     { "alike, blocks", { { 1, 1, 1, 1 }, 1 }, { 0, 1, NULL, "prune block" } },
-    { "alike, svd, blocks", { { 1, 1, 1, 1 }, 1 },
+    { "alike, svd, blocks", { { 1, 1, 1, 1 }, SLOW },
       { 0, 1, "svd", "prune block" } },
-    { "alike, tensor train, blocks", { { 1, 1, 1, 1 }, 1 },
+    { "alike, tensor train, blocks", { { 1, 1, 1, 1 }, SLOW },
       { 0, 1, "tensor train", "prune block" } },
     { "thinner by a quarter", { { 1, 1, 1, 1 }, WHOLE },
       { 0.25, 0, NULL, NULL } },

@@ -15,7 +15,7 @@ static const char net[] =
     "conv y in=p out=5\n";
 
 /* The points are measured: the harm of weight i at value k is (i + 1) (k + 1)^2
- * hundredths of a nat, but for the tensor trains of a, which can't be. */
+ * tenths of a nat, but for the tensor trains of a, which can't be. */
 static struct ctt_sense *sensed(const struct ctt_model *m)
 {
     struct ctt_sense *s = NULL;
@@ -28,7 +28,7 @@ static struct ctt_sense *sensed(const struct ctt_model *m)
         while (p->ladder->value[k] != p->value)
             k++;
         p->done = 1;
-        p->fit = 0.01 * (p->weight + 1) * (k + 1) * (k + 1);
+        p->fit = 0.1 * (p->weight + 1) * (k + 1) * (k + 1);
         if (p->weight == 0 && p->ladder->stage == &ctt_stage_tt)
             strcpy(p->why, "too small");
     }
