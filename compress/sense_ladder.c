@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static const double shares[] = { 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99 };
+static const double shares[] = { 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995 };
 static const double bits[] = { 8, 5, 4, 3, 2 };
 static const double of_rank[] = { 0.75, 0.5, 0.25, 0.125 };
 static const double ranks[] = { 32, 16, 8, 4 };

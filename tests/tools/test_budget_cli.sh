@@ -46,7 +46,7 @@ grep -qE '^y +288' out || fail "no plan: $(cat out)"
 cp m.h5.budget.jsonl first.jsonl
 grep -q '"trained"' first.jsonl && fail 'a dry run trained'
 [ "$(grep -c '"short"' first.jsonl)" -gt 5 ] || fail 'no short retraining'
-grep -qE '^prune any 0.99 ' out || fail "no table of it: $(cat out)"
+grep -qE "^prune any 0.995 " out || fail "no table of it: $(cat out)"
 grep -qE '^(by weight|alike) .*[0-9]+ bytes' out ||
     fail "no mixes that compete: $(cat out)"
 grep -qE '^thinner by half .*[0-9]+ bytes' out ||
