@@ -201,10 +201,10 @@ out:
     return rc;
 }
 
-/* Of --budget-steps auto: about 30 times as many are made, which then take as
- * long as one whole retraining.  Fewer than ENOUGH tell little, but are no
- * more than an eighth of it. */
-enum { PART = 40, MOST = 8, ENOUGH = 24, LEAST = 8 };
+/* Of --budget-steps auto: about 30 times as many are made, which then take
+ * half as long as one whole retraining.  Fewer than ENOUGH tell little, but are
+ * no more than an eighth of it. */
+enum { PART = 60, MOST = 8, ENOUGH = 24, LEAST = 8 };
 static int choose_steps(const struct ctt_compress_job *j)
 {
     const struct ctt_compress_cfg *c = &j->c;

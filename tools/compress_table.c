@@ -122,7 +122,7 @@ static const struct ctt_opt budget[] = {
     { .name = "budget-steps", .type = CTT_INT, .off = FIELD(budget_steps),
       .dflt = "auto", .help = "steps of retraining after which the harm of "
       "each option is measured, and with which mixes are compared first; "
-      "auto: a fortieth of the whole retraining, but at least 24 (8 if "
+      "auto: a sixtieth of the whole retraining, but at least 24 (8 if "
       "that is more than an eighth); 0: harm "
       "is that without retraining, and mixes are not compared", .arg = "N",
       .section = "Budget", .needs = "budget", .max = 1000000,
