@@ -47,7 +47,8 @@ static const char *forbidden(const struct ctt_trainer *t)
     if (t->cfg->comm_by == CTT_COMM_MPI)
         return "--comm=mpi";
     return ctt_squeeze_parse(t->cfg->squeeze, &squeeze) >= 0 &&
-           ctt_squeeze_is_sparse(&squeeze) ? "--squeeze is the host's" : NULL;
+           ctt_squeeze_is_sparse(&squeeze) ? "what --squeeze sends is encoded there" :
+           NULL;
 }
 
 static void fill(const struct ctt_trainer *t, int is_open, struct card *c)

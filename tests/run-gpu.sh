@@ -29,7 +29,7 @@ END
 die() { echo "run-gpu.sh: $*" >&2; exit 2; }
 
 programs='test_gpu_memory test_gpu_update test_gpu_stream test_gpu
-    test_gpu_model test_gpu_train'
+    test_gpu_model test_gpu_train test_gpu_peers'
 top=$(cd "$(dirname "$0")/.." && pwd)    # of the sources
 
 # ---- pack ----
@@ -46,7 +46,7 @@ pack() {
     [ -e "$module" ] || die "no $module"
     [ -e "$dnn" ] || dnn=
     mkdir -p "$dir"/{bin,lib/convtt,bench/peers,models} || exit 1
-    for f in tests/device/test_gpu{_memory,_update,_stream,,_model,_train} \
+    for f in tests/device/test_gpu{_memory,_update,_stream,,_model,_train,_peers} \
         bench/bench_gpu; do
         [ -x "$build/$f" ] || die "no $build/$f: make gpu-folder makes it"
         program=$build/$(dirname $f)/.libs/$(basename $f)

@@ -30,7 +30,8 @@ struct ctt_nccl {
 /* A wait looks this long without a break and then sleeps between looks:
  * processors may be few. */
 #define LOOKS 1e-3
-enum { SLEEP = 50000 };    /* nanoseconds */
+enum { SLEEP = 50000,    /* nanoseconds */
+       WORD = 4 };       /* seconds that another rank has to say what failed */
 
 static struct ctt_nccl *of(struct ctt_dev *d)
 {
@@ -130,16 +131,16 @@ static int meet(struct ctt_dev *d, const char id[CTT_PEERS_ID], int rank,
                 int ranks)
 {
     struct ctt_nccl *n = of(d);
+    ncclComm_t comm = NULL;
     ncclUniqueId u;
     int rc = 0;
 
     CTT_CHECK(!n->comm, CTT_EINVAL, "device cuda: it has met others before");
     memcpy(&u, id, sizeof(u));
-    CTT_NCCL(n, ncclCommInitRank(&n->comm, ranks, u, rank));
+    CTT_NCCL(n, ncclCommInitRank(&comm, ranks, u, rank));
+    n->comm = comm;
     n->ranks = ranks;
 out:
-    if (rc < 0)
-        n->comm = NULL;
     return rc;
 }
 
@@ -168,24 +169,36 @@ static void leave(struct ctt_dev *d)
 
 /* ---- bytes ---- */
 
-/* Waits for what has been given to the lane.  A rank that waits for one that is
- * gone would wait for ever, so NCCL is asked, too. */
+/* A rank that waits for one that is gone would wait for ever.  If that one has
+ * failed, it says why and ends all: then nobody is to hear of this error. */
+static int check_others(struct ctt_nccl *n)
+{
+    struct timespec word = { .tv_sec = WORD };
+    ncclResult_t state = ncclSuccess;
+    int rc = 0;
+
+    CTT_NCCL(n, ncclCommGetAsyncError(n->comm, &state));
+    if (state == ncclSuccess || state == ncclInProgress)
+        goto out;
+    rc = fail(n, "ncclSend and ncclRecv", state);
+    while (state == ncclRemoteError && nanosleep(&word, &word) != 0)
+        ;    /* a signal: this rank is being ended */
+out:
+    return rc;
+}
+
+/* Waits for what has been given to the lane. */
 static int wait_done(struct ctt_nccl *n, cudaStream_t s)
 {
     const struct timespec nap = { .tv_nsec = SLEEP };
     double since = ctt_seconds();
-    ncclResult_t state = ncclSuccess;
     cudaError_t e;
     int rc = 0;
 
     CTT_CUDA(NULL, cudaEventRecord(n->done, s));
     while ((e = cudaEventQuery(n->done)) == cudaErrorNotReady) {
-        cudaGetLastError();
-        CTT_NCCL(n, ncclCommGetAsyncError(n->comm, &state));
-        if (state != ncclSuccess && state != ncclInProgress) {
-            rc = fail(n, "ncclSend and ncclRecv", state);
-            goto out;
-        }
+        cudaGetLastError();    /* which that is not */
+        CTT_TRY(check_others(n));
         if (ctt_seconds() - since > LOOKS)
             nanosleep(&nap, NULL);
     }

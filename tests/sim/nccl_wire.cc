@@ -84,7 +84,9 @@ static int accept_from(int listener, double until)
     int fd;
 
     setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
-    fd = accept(listener, NULL, NULL);
+    do
+        fd = accept(listener, NULL, NULL);
+    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         ctt_sim_die("NCCL: a rank does not come");
     return fd;
