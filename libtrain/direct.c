@@ -26,9 +26,10 @@ int ctt_direct_suits(const struct ctt_train_cfg *cfg)
     int rc;
 
     CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
-    CTT_CHECK(cfg->comm_by != CTT_COMM_NCCL || !ctt_squeeze_is_sparse(&squeeze),
-              CTT_EINVAL, "--comm=nccl: what --squeeze=%s sends is encoded by "
-              "the host", cfg->squeeze);
+    CTT_CHECK(cfg->comm_by != CTT_COMM_NCCL ||
+              !ctt_squeeze_is_sparse(&squeeze), CTT_EINVAL,
+              "--comm=nccl: what --squeeze=%s sends is encoded by the host",
+              cfg->squeeze);
 out:
     return rc;
 }
@@ -42,13 +43,14 @@ static int is_asked(const struct ctt_trainer *t)
 /* A reason that the settings give, or NULL. */
 static const char *forbidden(const struct ctt_trainer *t)
 {
-    struct ctt_squeeze squeeze;
+    struct ctt_squeeze s;
 
     if (t->cfg->comm_by == CTT_COMM_MPI)
         return "--comm=mpi";
-    return ctt_squeeze_parse(t->cfg->squeeze, &squeeze) >= 0 &&
-           ctt_squeeze_is_sparse(&squeeze) ? "what --squeeze sends is encoded there" :
-           NULL;
+    if (ctt_squeeze_parse(t->cfg->squeeze, &s) >= 0 &&
+        ctt_squeeze_is_sparse(&s))
+        return "what --squeeze sends is encoded there";
+    return NULL;
 }
 
 static void fill(const struct ctt_trainer *t, int is_open, struct card *c)

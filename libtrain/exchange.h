@@ -41,7 +41,7 @@ struct ctt_exchange_way {
 
 struct ctt_exchange {
     struct ctt_comm *comm;
-    struct ctt_dev  *dev;              /* whose memory it is; NULL: the host's */
+    struct ctt_dev  *dev;              /* whose memory it is, or NULL */
     const struct ctt_exchange_way *way;
     int              ranks;
     enum ctt_join    how;

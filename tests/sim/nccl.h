@@ -12,15 +12,18 @@ extern "C" {
 
 CTT_SIM_HANDLE(ncclComm_t);
 
-typedef enum {
+typedef int ncclResult_t;
+enum {
     ncclSuccess, ncclUnhandledCudaError, ncclSystemError, ncclInternalError,
     ncclInvalidArgument, ncclInvalidUsage, ncclRemoteError, ncclInProgress
-} ncclResult_t;
+};
 
-typedef enum { ncclChar = 0, ncclFloat = 7 } ncclDataType_t;
+typedef int ncclDataType_t;
+enum { ncclChar = 0, ncclFloat = 7 };
 
 enum { NCCL_UNIQUE_ID_BYTES = 128 };
-typedef struct { char internal[NCCL_UNIQUE_ID_BYTES]; } ncclUniqueId;
+struct ctt_sim_nccl_id { char internal[NCCL_UNIQUE_ID_BYTES]; };
+#define ncclUniqueId struct ctt_sim_nccl_id
 
 ncclResult_t ncclGetVersion(int *version);
 const char *ncclGetErrorString(ncclResult_t result);
