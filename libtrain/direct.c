@@ -150,6 +150,49 @@ out:
 
 /* ---- meeting ---- */
 
+/* Each rank has a number for each other one. */
+static int64_t word_for(int from, int to)
+{
+    return ((int64_t)(from + 1) << 32) + to + 1;
+}
+
+static int compare_words(const struct ctt_comm_place *p, const int64_t *word)
+{
+    int rc = 0;
+
+    for (int r = 0; r < p->ranks; r++)
+        CTT_CHECK(word[r] == word_for(r, p->rank), CTT_EIO, "what GPUs send "
+                  "each other is not what comes: from rank %d (--comm=mpi goes "
+                  "another way)", r);
+out:
+    return rc;
+}
+
+/* The first messages, which are compared: links that bring wrong numbers would
+ * not be seen later.  NCCL connects GPUs now, not after memory is planned. */
+static int greet(struct ctt_trainer *t, const struct ctt_comm_place *p)
+{
+    int64_t bytes = p->ranks * (int64_t)sizeof(int64_t);
+    int64_t *word = ctt_calloc((size_t)p->ranks, sizeof(*word));
+    void *from = NULL, *to = NULL;
+    int rc = word ? 0 : CTT_ENOMEM;
+
+    CTT_TRY(rc);
+    CTT_TRY(ctt_dev_alloc(t->dev, "the first messages", bytes, &from));
+    CTT_TRY(ctt_dev_alloc(t->dev, "the first messages", bytes, &to));
+    for (int r = 0; r < p->ranks; r++)
+        word[r] = word_for(p->rank, r);
+    CTT_TRY(ctt_dev_copy(t->dev, CTT_TO_DEVICE, word, from, bytes));
+    CTT_TRY(ctt_peers_trade(t->dev, from, to, (int64_t)sizeof(*word)));
+    CTT_TRY(ctt_dev_copy(t->dev, CTT_TO_HOST, to, word, bytes));
+    CTT_TRY(compare_words(p, word));
+out:
+    ctt_dev_free(t->dev, &from);
+    ctt_dev_free(t->dev, &to);
+    ctt_free(word);
+    return rc;
+}
+
 static int meet(struct ctt_trainer *t, const struct ctt_comm_place *p,
                 char *ids)
 {
@@ -161,6 +204,8 @@ static int meet(struct ctt_trainer *t, const struct ctt_comm_place *p,
     CTT_TRY(ctt_comm_tell(t->comm, mine, sizeof(mine), ids));
     ctt_comm_count(t->comm);
     rc = ctt_peers_meet(t->dev, ids, p->rank, p->ranks);
+    if (rc >= 0)
+        rc = greet(t, p);
     ctt_comm_count(t->comm);
 out:
     return rc;

@@ -16,7 +16,8 @@
  * CTT_SIM_FAIL    the number of the call that fails, from 1; exit status 71 if
  *                 the program makes fewer calls
  * CTT_SIM_NCCL    the number of NCCL's call that fails, in the same way; or
- *                 which library there is: "none", "old": without messages
+ *                 which library there is: "none", "old": without messages,
+ *                 "wrong": with messages that arrive damaged
  * CTT_SIM_NCCL_WAIT  seconds after which ranks that wait for each other are an
  *                 error: 60
  * CTT_SIM_GUARD   device memory is made inaccessible after every so many pieces

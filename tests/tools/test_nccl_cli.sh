@@ -95,7 +95,7 @@ chooses "${host}rank 1: .*no ncclSend: it is too old" 2 class.net --batch 8
 with=CUDA_VISIBLE_DEVICES=0
 chooses "${host}ranks 0 and 1 have the same GPU" 2 class.net --batch 8
 
-# 4. What --comm=nccl cannot do is one line, of rank 0.
+# 4. What --comm=nccl cannot do is one line.
 # refuses_by STATUS PATTERN N ARGUMENT...
 refuses_by() {
     local want=$1 pattern=$2 n=$3 got
@@ -109,6 +109,8 @@ refuses_by() {
 refuses_by 1 '--comm=nccl: ranks 0 and 1 have the same GPU' 2
 with=CTT_SIM_NCCL=none
 refuses_by 1 '--comm=nccl: rank 1: libnccl' 2
+with=CTT_SIM_NCCL=wrong
+refuses_by 1 'rank 1: what GPUs send each other.*from rank 0 (--comm=mpi' 2
 only=''
 refuses_by 1 '--comm=nccl is for several processes' 1
 refuses_by 2 'what --squeeze=share=0.1 sends is encoded by the host' 2 \
