@@ -62,8 +62,10 @@ int  ctt_comm_wait(struct ctt_comm *c, int *from);
 int  ctt_comm_share(struct ctt_comm *c, int bind, int *threads);
 
 /* How many calls of tell, trade, send and wait have begun and ended, together:
- * odd while one of them waits.  Any thread may ask. */
+ * odd while one of them waits.  Any thread may ask.  count: one that goes
+ * another way to the ranks, as GPUs do, begins or ends. */
 int64_t ctt_comm_calls(const struct ctt_comm *c);
+void    ctt_comm_count(struct ctt_comm *c);
 
 /* Ends all ranks, this one included, with status 1, wherever they are.  With
  * one rank it does nothing: the caller then fails by itself. */

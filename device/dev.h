@@ -4,6 +4,7 @@
 #define CTT_DEV_H
 
 #include "device/memory.h"
+#include "device/peers.h"
 #include "device/team.h"
 
 typedef ctt_kernel *ctt_kernels[CTT_PASSES][CTT_NOPS];
@@ -51,6 +52,18 @@ struct ctt_dev_memory {
     int     (*wait)(struct ctt_dev *d, int lane, int other);
 };
 
+/* The functions of peers.h.  leave may be called at any time. */
+struct ctt_dev_peers {
+    int  (*know)(struct ctt_dev *d, struct ctt_peer *out);
+    int  (*id)(struct ctt_dev *d, char id[CTT_PEERS_ID]);
+    int  (*meet)(struct ctt_dev *d, const char id[CTT_PEERS_ID], int rank,
+                 int ranks);
+    int  (*tell)(struct ctt_dev *d, const void *mine, int64_t n, void *all);
+    int  (*trade)(struct ctt_dev *d, const void *from, void *to,
+                  int64_t each);
+    void (*leave)(struct ctt_dev *d);
+};
+
 /* A kind of device.  Functions other than open and sgemm may be NULL.  open
  * fills d->kernel and sets d->own; close frees what open allocated, also if
  * open failed after it set d->own; sgemm multiplies two n x n matrices
@@ -58,6 +71,7 @@ struct ctt_dev_memory {
 struct ctt_dev_kind {
     const char *name;
     const struct ctt_dev_memory *memory;
+    const struct ctt_dev_peers  *peers;    /* NULL: none */
     int         (*open)(struct ctt_dev *d);
     void        (*close)(struct ctt_dev *d);
     /* Runs a kernel on a call; NULL: kernel(d, c).  For a device whose kernels

@@ -69,6 +69,8 @@ void ctt_dev_close(struct ctt_dev **d)
 {
     if (!*d)
         return;
+    if ((*d)->own)
+        ctt_peers_leave(*d);
     if ((*d)->own && (*d)->kind->close)
         (*d)->kind->close(*d);
     ctt_team_close(&(*d)->team);

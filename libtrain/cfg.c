@@ -38,6 +38,7 @@ static const char *const augments[] = { "off", "light", "strong", NULL };
 static const char *const amps[] = { "O0", "O1", "O2", NULL };
 static const char *const amp_types[] = { "fp16", "bf16", NULL };
 static const char *const affinities[] = { "auto", "none", NULL };
+static const char *const ways[] = { "auto", "mpi", "nccl", NULL };
 static const char *const weightings[] = { "none", "balanced", NULL };
 static const char *const samplers[] = { "plain", "balanced", NULL };
 static const char *const picks[] = { "auto", "best", "last", "ema", "ema-last",
@@ -466,6 +467,12 @@ const struct ctt_opt ctt_train_opts[] = {
     { "stall", CTT_INT, FIELD(stall), "300", "end all of several processes if "
       "one has not ended a step, or a batch of a test, for so long; 0: never",
       0, 1000000, .arg = "SECONDS", .section = "Device",
+      .tags = RESUME | TRAINER },
+    { "comm", CTT_CHOICE, FIELD(comm_by), "auto", "how several processes "
+      "exchange the gradients of their GPUs: nccl: from GPU to GPU, by the "
+      "library NCCL, one GPU a process; mpi: through the host; auto: nccl if "
+      "it can, else mpi; the result is the same", .choices = ways,
+      .section = "Device", .needs = "device=cuda sync=all !stages",
       .tags = RESUME | TRAINER },
     { "deterministic", CTT_CHOICE, FIELD(deterministic), "on", "on: the result "
       "is the same, bit for bit, for every number of threads and for each run "

@@ -59,22 +59,71 @@ void ctt_join(enum ctt_join join, void *left, const void *right, int64_t n)
     joins[join].run(left, right, n);
 }
 
+/* ---- the host's memory ---- */
+
+static int host_room(const struct ctt_exchange *x, int64_t bytes, void **out)
+{
+    (void)x;
+    *out = ctt_calloc((size_t)bytes, 1);
+    return *out ? 0 : CTT_ENOMEM;
+}
+
+static void host_drop(const struct ctt_exchange *x, void *p)
+{
+    (void)x;
+    ctt_free(p);
+}
+
+static int host_trade(const struct ctt_exchange *x, const void *from, void *to,
+                      int64_t each)
+{
+    return ctt_comm_trade(x->comm, from, to, each);
+}
+
+static int host_tell(const struct ctt_exchange *x, const void *mine, int64_t n,
+                     void *all)
+{
+    return ctt_comm_tell(x->comm, mine, n, all);
+}
+
+static int host_join(const struct ctt_exchange *x, void *left, void *right,
+                     int64_t n)
+{
+    ctt_join(x->how, left, right, n);
+    return 0;
+}
+
+static const struct ctt_exchange_way host = {
+    host_room, host_drop, host_trade, host_tell, host_join,
+};
+
+/* ---- any memory ---- */
+
 int ctt_exchange_open(struct ctt_comm *comm, enum ctt_join join, int64_t count,
                       struct ctt_exchange *out)
 {
+    return ctt_exchange_open_at(NULL, NULL, comm, join, count, out);
+}
+
+int ctt_exchange_open_at(struct ctt_dev *dev,
+                         const struct ctt_exchange_way *way,
+                         struct ctt_comm *comm, enum ctt_join join,
+                         int64_t count, struct ctt_exchange *out)
+{
     int ranks = ctt_comm_place(comm)->ranks, rc = 0;
     struct ctt_exchange x = {
-        .comm = comm, .ranks = ranks, .join = join, .count = count,
-        .slice = (count + ranks - 1) / ranks, .size = joins[join].size,
+        .comm = comm, .dev = dev, .way = dev ? way : &host, .ranks = ranks,
+        .how = join, .count = count,
+        .slice = ctt_align((count + ranks - 1) / ranks, 16),
+        .size = joins[join].size,
     };
-    size_t room = (size_t)(x.slice * ranks);
+    int64_t bytes = x.slice * ranks * x.size;
 
     CTT_CHECK(!(ranks & (ranks - 1)), CTT_EINVAL,
               "%d processes: not a power of two", ranks);
-    if (ranks > 1) {
-        x.whole = ctt_calloc(room + 1, (size_t)x.size);
-        x.pieces = ctt_calloc(room + 1, (size_t)x.size);
-        CTT_TRY(x.whole && x.pieces ? 0 : CTT_ENOMEM);
+    if (ranks > 1 && count) {
+        CTT_TRY(x.way->room(&x, bytes, &x.whole));
+        CTT_TRY(x.way->room(&x, bytes, &x.pieces));
     }
     *out = x;
     return 0;
@@ -85,8 +134,10 @@ out:
 
 void ctt_exchange_close(struct ctt_exchange *x)
 {
-    ctt_free(x->whole);
-    ctt_free(x->pieces);
+    if (x->whole)
+        x->way->drop(x, x->whole);
+    if (x->pieces)
+        x->way->drop(x, x->pieces);
     memset(x, 0, sizeof(*x));
 }
 
@@ -98,12 +149,12 @@ int ctt_exchange_run(struct ctt_exchange *x)
 
     if (x->ranks == 1 || !x->count)
         goto out;
-    CTT_TRY(ctt_comm_trade(x->comm, x->whole, piece, bytes));
+    CTT_TRY(x->way->trade(x, x->whole, piece, bytes));
     for (int step = 1; step < x->ranks; step *= 2)
         for (int r = 0; r < x->ranks; r += 2 * step)
-            ctt_join(x->join, piece + r * bytes, piece + (r + step) * bytes,
-                     x->slice);
-    CTT_TRY(ctt_comm_tell(x->comm, piece, bytes, x->whole));
+            CTT_TRY(x->way->join(x, piece + r * bytes,
+                                 piece + (r + step) * bytes, x->slice));
+    CTT_TRY(x->way->tell(x, piece, bytes, x->whole));
 out:
     return rc;
 }

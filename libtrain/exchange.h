@@ -22,12 +22,32 @@ static inline enum ctt_join ctt_join_of(enum ctt_dtype type)
 /* left[n] becomes what it and right[n] are together. */
 void ctt_join(enum ctt_join join, void *left, const void *right, int64_t n);
 
+struct ctt_dev;
+struct ctt_exchange;
+
+/* Where the numbers lie and how they get from rank to rank.  trade and tell are
+ * those of comm.h, and left[n] becomes what it and right[n] are together; right
+ * may change. */
+struct ctt_exchange_way {
+    int  (*room)(const struct ctt_exchange *x, int64_t bytes, void **out);
+    void (*drop)(const struct ctt_exchange *x, void *p);
+    int  (*trade)(const struct ctt_exchange *x, const void *from, void *to,
+                  int64_t each);
+    int  (*tell)(const struct ctt_exchange *x, const void *mine, int64_t n,
+                 void *all);
+    int  (*join)(const struct ctt_exchange *x, void *left, void *right,
+                 int64_t n);
+};
+
 struct ctt_exchange {
     struct ctt_comm *comm;
+    struct ctt_dev  *dev;              /* whose memory it is, or NULL */
+    const struct ctt_exchange_way *way;
     int              ranks;
-    enum ctt_join    join;
+    enum ctt_join    how;
     int64_t          count;            /* numbers */
-    int64_t          slice;            /* of these, a rank's share */
+    int64_t          slice;            /* of these, a rank's share, in a
+                                          multiple of 16 */
     int64_t          size;             /* bytes of a number */
     void            *whole, *pieces;   /* [ranks][slice] */
 };
@@ -36,6 +56,13 @@ struct ctt_exchange {
  * the number of ranks is not a power of two.  One rank needs no memory. */
 int  ctt_exchange_open(struct ctt_comm *comm, enum ctt_join join, int64_t count,
                        struct ctt_exchange *out);
+
+/* The same in the memory of the device, by this way of its own (direct.h);
+ * dev NULL: the host's. */
+int  ctt_exchange_open_at(struct ctt_dev *dev,
+                          const struct ctt_exchange_way *way,
+                          struct ctt_comm *comm, enum ctt_join join,
+                          int64_t count, struct ctt_exchange *out);
 void ctt_exchange_close(struct ctt_exchange *x);
 
 /* What each rank has in x->whole[count] becomes what all come to, the same bits

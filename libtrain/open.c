@@ -4,6 +4,7 @@
 #include "libtrain/before.h"
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/load.h"
+#include "libtrain/direct.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
 #include "libtrain/pipeline.h"
@@ -189,11 +190,11 @@ static struct ctt_share share_of(const struct ctt_trainer *t)
     int parts = ctt_sync_parts(&t->sync, p->ranks), part = p->rank;
 
     if (t->sync.kind == CTT_SYNC_STAGES)
-        return (struct ctt_share){ 1, 0, 0, NULL };
+        return (struct ctt_share){ 1, 0, 0, NULL, 0 };
     if (ctt_sync_serves(&t->sync))
         part = part && parts > 1 ? part - 1 : 0;
     return (struct ctt_share){ parts, part, ctt_sync_serves(&t->sync),
-                               t->peers };
+                               t->peers, t->direct };
 }
 
 static int open_rows(struct ctt_trainer *t)
@@ -226,16 +227,25 @@ static double used_before(const struct ctt_trainer *t)
     return fmin(1, (double)t->first / (double)t->steps);
 }
 
-static int open_all(struct ctt_trainer *t)
+static int open_dev(struct ctt_trainer *t)
 {
     const struct ctt_train_cfg *cfg = t->cfg;
-    int rc = 0, resumed = t->m->train != NULL;
+    int rc;
 
     CTT_TRY(check(t));
     CTT_TRY(ctt_scale_begin(cfg, &t->at.scale));
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &t->dev));
     ctt_dev_deterministic(t->dev, cfg->deterministic);
     ctt_dev_streams(t->dev, cfg->streams);
+out:
+    return rc;
+}
+
+static int open_all(struct ctt_trainer *t)
+{
+    const struct ctt_train_cfg *cfg = t->cfg;
+    int rc = 0, resumed = t->m->train != NULL;
+
     CTT_TRY(ctt_buckets_find(t->data, cfg->batch, cfg->buckets, &t->buckets));
     tell_buckets(t);
     CTT_TRY(ctt_order_new(t->data, cfg->batch, &t->plan));
@@ -269,8 +279,12 @@ out:
 
 int ctt_trainer_open(struct ctt_trainer *t)
 {
-    int rc = ctt_replicas_meet(t, open_all(t));
+    int opened = open_dev(t), rc;
 
+    CTT_TRY(ctt_direct_agree(t, opened >= 0));
+    CTT_TRY(ctt_direct_meet(t));    /* takes memory, so before it is planned */
+    rc = ctt_replicas_meet(t, opened < 0 ? opened : open_all(t));
+out:
     t->start = ctt_seconds();
     return rc;
 }

@@ -2,6 +2,7 @@
  * shards.c: adds the gradients of shards. */
 #include "libtrain/shards.h"
 #include "libtrain/before.h"
+#include "libtrain/direct.h"
 #include "net/half.h"
 
 #include <string.h>
@@ -124,7 +125,15 @@ static int open_host(struct ctt_shards *s, const struct ctt_share *share)
     return s->host || !floats ? 0 : CTT_ENOMEM;
 }
 
-static int open_tree(struct ctt_shards *s, struct ctt_comm *comm)
+static int open_exchange(struct ctt_shards *s, const struct ctt_share *share,
+                         enum ctt_join join, int64_t count,
+                         struct ctt_exchange *out)
+{
+    return ctt_exchange_open_at(share->direct ? s->dev : NULL, &ctt_direct_way,
+                                share->comm, join, count, out);
+}
+
+static int open_tree(struct ctt_shards *s, const struct ctt_share *share)
 {
     int rc = 0;
 
@@ -132,8 +141,8 @@ static int open_tree(struct ctt_shards *s, struct ctt_comm *comm)
         CTT_TRY(room(s, s->weights, s->how.type, &s->sum[l]));
     if (s->how.kind == CTT_SQUEEZE_HALF)
         CTT_TRY(room(s, s->weights, s->how.type, &s->half));
-    CTT_TRY(ctt_exchange_open(comm, ctt_join_of(s->how.type), s->weights,
-                              &s->sums));
+    CTT_TRY(open_exchange(s, share, ctt_join_of(s->how.type), s->weights,
+                          &s->sums));
 out:
     return rc;
 }
@@ -146,14 +155,13 @@ static int open_sums(const struct ctt_graph *g, const struct ctt_share *share,
     s->weights = g->weights;
     CTT_TRY(find_moved(g, s));
     CTT_TRY(open_moved(s));
-    CTT_TRY(ctt_exchange_open(share->comm, CTT_JOIN_MEAN, s->moved,
-                              &s->means));
+    CTT_TRY(open_exchange(s, share, CTT_JOIN_MEAN, s->moved, &s->means));
     CTT_TRY(open_host(s, share));
     if (ctt_squeeze_is_sparse(&s->how))
         CTT_TRY(ctt_gather_open(share->comm, &s->how, s->count, s->weights,
                                 &s->gather));
     else
-        CTT_TRY(open_tree(s, share->comm));
+        CTT_TRY(open_tree(s, share));
 out:
     return rc;
 }
@@ -371,9 +379,11 @@ static int exchange(struct ctt_shards *s, struct ctt_exchange *x, void *p)
 
     if (x->ranks == 1 || !x->count)
         goto out;
-    CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_HOST, p, x->whole, bytes));
+    CTT_TRY(ctt_dev_copy(s->dev, x->dev ? CTT_WITHIN : CTT_TO_HOST, p,
+                         x->whole, bytes));
     CTT_TRY(ctt_exchange_run(x));
-    CTT_TRY(ctt_dev_copy(s->dev, CTT_TO_DEVICE, x->whole, p, bytes));
+    CTT_TRY(ctt_dev_copy(s->dev, x->dev ? CTT_WITHIN : CTT_TO_DEVICE, x->whole,
+                         p, bytes));
 out:
     return rc;
 }

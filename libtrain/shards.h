@@ -50,7 +50,11 @@ struct ctt_shards {
  * has number `part`.  Either the ranks of comm add them up (NULL: one rank,
  * which has all), or, with `apart`, ctt_shards_get() tells what they come
  * to. */
-struct ctt_share { int parts, part, apart; struct ctt_comm *comm; };
+struct ctt_share {
+    int parts, part, apart;
+    struct ctt_comm *comm;
+    int direct;    /* 1: their devices have met and exchange (direct.h) */
+};
 
 /* Prepares batches of `count` shards (a power of two, at most CTT_MAX_SHARDS)
  * of the plan, for the model g.  One shard needs no memory, and all functions

@@ -37,6 +37,7 @@ struct ctt_trainer {
     struct ctt_server          *server;  /* on rank 0, if it is one */
     struct ctt_pipeline        *pipeline;    /* with --stages */
     struct ctt_dev     *dev;
+    int                 direct;  /* 1: gradients go from GPU to GPU */
     void               *step, *test;    /* the task's */
     struct ctt_graph   *tested;  /* the model's without `ahead`, for tests */
     struct ctt_optim   *optim;

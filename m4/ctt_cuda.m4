@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTT_CUDA: the module of the CUDA device; NVCC, NVCCFLAGS, CUDA_ARCH,
 # CUDA_GENCODE, CUDA_CFLAGS, CUDA_LIBS, CUDA_RPATH (for libtool), CUDA_WARN and
-# the conditional CUDA.  If something is missing, convtt is built without it;
+# the conditionals CUDA and NCCL.  If something is missing, convtt is built without it;
 # with --with-cuda that is an error.  Call after CTT_FLAGS.
 AC_DEFUN([CTT_CUDA],
   [AC_ARG_WITH([cuda],
@@ -16,7 +16,7 @@ AC_DEFUN([CTT_CUDA],
   AC_ARG_VAR([CUDA_ARCH], [the same as --with-cuda-arch])
   AC_ARG_VAR([NVCC], [compiler of CUDA C++])
   AC_ARG_VAR([NVCCFLAGS], [its flags])
-  CUDA_CFLAGS= CUDA_LIBS= CUDA_RPATH= CUDA_WARN= CUDA_GENCODE= ctt_why=
+  CUDA_CFLAGS= CUDA_LIBS= CUDA_RPATH= CUDA_WARN= CUDA_GENCODE= ctt_why= ctt_nccl=no
   AS_IF([test "x$with_cuda" = xno], [ctt_cuda=no], [CTT_CUDA_TRY])
   AS_CASE([$with_cuda], [no|find], [],
     [AS_IF([test -n "$ctt_why"], [AC_MSG_ERROR([--with-cuda: $ctt_why])])])
@@ -25,6 +25,7 @@ AC_DEFUN([CTT_CUDA],
   AC_SUBST([CUDA_RPATH])
   AC_SUBST([CUDA_GENCODE])
   AC_SUBST([CUDA_WARN])
+  AM_CONDITIONAL([NCCL], [test "x$ctt_nccl" = xyes])
   AM_CONDITIONAL([CUDA], [test "x$with_cuda" != xno && test -z "$ctt_why"])])
 
 # Each step runs only if the steps before it succeeded.
@@ -34,7 +35,7 @@ AC_DEFUN([CTT_CUDA_TRY],
   AS_IF([test -z "$ctt_why"], [CTT_CUDA_KERNEL])
   AS_IF([test -z "$ctt_why"], [CTT_CUDA_LINK])
   AS_IF([test -z "$ctt_why"],
-    [ctt_cuda="$ctt_cuda_version, cuDNN $ctt_cudnn,$ctt_archs + PTX"],
+    [ctt_cuda="$ctt_cuda_version, cuDNN $ctt_cudnn, NCCL $ctt_nccl_version,$ctt_archs + PTX"],
     [ctt_cuda="no ($ctt_why)"])
   AC_MSG_CHECKING([for CUDA])
   AC_MSG_RESULT([$ctt_cuda])])
@@ -122,6 +123,7 @@ AC_DEFUN([CTT_CUDA_LINK],
       [[return !cublasLtGetVersion() + !cudnnGetVersion() + cudaFree(0);]])],
       [], [ctt_why="no libcudnn, libcublasLt and libcudart"])])
   AS_IF([test -z "$ctt_why"], [CTT_CUDA_VERSIONS])
+  AS_IF([test -z "$ctt_why"], [CTT_CUDA_NCCL])
   LIBS="$ctt_save_LIBS"
   CPPFLAGS="$ctt_save_CPPFLAGS"])
 
@@ -134,3 +136,15 @@ AC_DEFUN([CTT_CUDA_VERSIONS],
   AC_COMPUTE_INT([ctt_major], [CUDNN_MAJOR], [#include <cudnn.h>])
   AC_COMPUTE_INT([ctt_minor], [CUDNN_MINOR], [#include <cudnn.h>])
   ctt_cudnn="$ctt_major.$ctt_minor"])
+
+# NCCL is loaded when several processes ask for it, so its header is enough.
+AC_DEFUN([CTT_CUDA_NCCL],
+  [ctt_nccl_version=no
+  AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <nccl.h>
+    #if NCCL_VERSION_CODE < 21300
+    #error too old
+    #endif]])], [ctt_nccl=yes])
+  AS_IF([test "$ctt_nccl" = yes],
+    [AC_COMPUTE_INT([ctt_major], [NCCL_MAJOR], [#include <nccl.h>])
+    AC_COMPUTE_INT([ctt_minor], [NCCL_MINOR], [#include <nccl.h>])
+    ctt_nccl_version="$ctt_major.$ctt_minor"])])

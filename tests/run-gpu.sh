@@ -13,7 +13,8 @@ DIR is a build folder or made by --pack: programs, the modules convtt-cuda.so
 and convtt-onednn.so, models, and libraries except those of CUDA and the system;
 at most 60 MB.
 Also required: the driver, and CUDA's libraries with cuDNN; they are searched
-for in the system's folders, /usr/local/cuda, and the packages of PYTHON.
+for in the system's folders, /usr/local/cuda, and the packages of PYTHON.  So is
+NCCL; without it test_gpu_peers is skipped.
 
   --out OUT         folder for results.json, results.txt, log.txt (DIR/out)
   --only PART,...   parts to run: tests, bench, sanitizer (all)
@@ -29,7 +30,7 @@ END
 die() { echo "run-gpu.sh: $*" >&2; exit 2; }
 
 programs='test_gpu_memory test_gpu_update test_gpu_stream test_gpu
-    test_gpu_model test_gpu_train'
+    test_gpu_model test_gpu_train test_gpu_peers'
 top=$(cd "$(dirname "$0")/.." && pwd)    # of the sources
 
 # ---- pack ----
@@ -46,8 +47,7 @@ pack() {
     [ -e "$module" ] || die "no $module"
     [ -e "$dnn" ] || dnn=
     mkdir -p "$dir"/{bin,lib/convtt,bench/peers,models} || exit 1
-    for f in tests/device/test_gpu{_memory,_update,_stream,,_model,_train} \
-        bench/bench_gpu; do
+    for f in $(printf 'tests/device/%s ' $programs) bench/bench_gpu; do
         [ -x "$build/$f" ] || die "no $build/$f: make gpu-folder makes it"
         program=$build/$(dirname $f)/.libs/$(basename $f)
         [ -e "$program" ] || program=$build/$f
@@ -95,6 +95,16 @@ print("\n".join(d for p in sys.path for d in glob.glob(p + "/nvidia/*/lib")))
 ' 2> /dev/null
 }
 
+# The folder of NCCL, which the module loads itself, if the module's folder or
+# the system's do not have it.
+nccl_library() {
+    local d
+    ! ldconfig -p 2> /dev/null | grep -q libnccl.so.2 || return
+    while read -r d; do
+        [ ! -e "$d/libnccl.so.2" ] || { echo ":$d"; return; }
+    done < <(ls -d /usr/local/cuda*/lib64 2> /dev/null; python_libraries)
+}
+
 # The folders of the module's libraries, as far as the system does not find
 # them itself.
 cuda_libraries() {
@@ -104,7 +114,7 @@ cuda_libraries() {
             grep -q 'not found' || break
         [ -n "$d" ] && [ -d "$d" ] && path=$path:$d
     done < <(ls -d /usr/local/cuda*/lib64 2> /dev/null; python_libraries; echo)
-    echo "$path"
+    echo "$path$(nccl_library)"
 }
 
 # start NAME [PROGRAM]: makes a command NAME that runs its arguments, or PROGRAM

@@ -55,7 +55,8 @@ may_include() {
     run)        echo 'net/|device/(device|memory)\.h|run/[a-z_]*\.h' ;;
     run/back)   echo 'net/|device/(device|memory)\.h|run/' ;;
     video)      echo 'net/|video/' ;;
-    libtrain)   echo 'net/|comm/comm\.h|device/(device|ewise|memory)\.h|run/|'\
+    libtrain)   echo 'net/|comm/comm\.h|device/(device|ewise|memory|peers)\.h|'\
+'run/|'\
 'video/|libtrain/' ;;
     infer)      echo 'net/|device/(device|memory)\.h|infer/|'\
 'run/(run|sample)\.h' ;;
@@ -103,6 +104,7 @@ CUDA     cuda_runtime[^>]*
 MPI      mpi\.h
 cuDNN    cudnn[^>]*
 cuBLAS   cublas[^>]*
+NCCL     nccl[^>]*
 END
 
 # 3. What a library must not do, and what nobody may.

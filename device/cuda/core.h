@@ -30,10 +30,11 @@ struct ctt_core {
     double *sum, *host_sum;   /* a result of ctt_cuda_constrain() */
     int64_t moved;            /* how often scratch moved or plans were freed;
                                  graphs recorded before are invalid */
+    struct ctt_nccl *nccl;    /* of nccl.c; NULL: not asked for */
 };
 
 /* Files call downwards only: open.c; conv.c; blas.c, dnn.c, own.c, flat.c,
- * replay.c, upload.c; lane.c; memory.c; error.c. */
+ * nccl.c, replay.c, upload.c; lane.c; memory.c; error.c. */
 
 /* memory.c: blocks of the GPU's memory, as struct ctt_dev_memory has them;
  * malloc: not cleared, and a failed call sets the message only. */
@@ -93,6 +94,9 @@ int  ctt_cuda_group_fill(struct ctt_dev *d, const float *value, int64_t groups,
 int  ctt_cuda_replay(struct ctt_dev *d, void **place);
 int  ctt_cuda_recorded(struct ctt_dev *d, void **place, int rc);
 void ctt_cuda_drop(struct ctt_dev *d, void *place);
+
+/* nccl.c, if it is built in */
+extern const struct ctt_dev_peers ctt_cuda_peers;
 
 /* blas.c: convs that are one matrix product; dnn.c: all convs. */
 extern const struct ctt_conv_provider ctt_conv_cublaslt, ctt_conv_cudnn;

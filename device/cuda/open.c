@@ -125,6 +125,9 @@ static const struct ctt_dev_memory memory = {
 static const struct ctt_dev_kind kind = {
     .name = "cuda",
     .memory = &memory,
+#ifdef CTT_WITH_NCCL
+    .peers = &ctt_cuda_peers,
+#endif
     .open = open_cuda,
     .close = close_cuda,
     .forget = ctt_conv_forget,

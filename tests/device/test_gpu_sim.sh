@@ -32,7 +32,7 @@ CTT_REQUIRE=cuda "$run" --quick --only tests,bench --python false \
     --limit 1500 --out "$dir/out" "$dir/there" || fail "run-gpu.sh: $?"
 cat "$dir/out/log.txt"
 for p in test_gpu test_gpu_memory test_gpu_model test_gpu_stream \
-    test_gpu_train test_gpu_update; do
+    test_gpu_peers test_gpu_train test_gpu_update; do
     grep -q "{\"name\": \"$p\", \"status\": \"passed\"" \
         "$dir/out/results.json" || fail "$p is not in results.json"
 done

@@ -88,6 +88,7 @@ void ctt_sim_show_live()
         "blocks of device memory", "stretches of locked memory", "streams",
         "events", "graphs", "executable graphs", "cuDNN handles",
         "cuDNN descriptors", "cuBLASLt handles", "cuBLASLt descriptors",
+        "NCCL communicators",
     };
     ctt_sim_entry entry(false);
 
@@ -100,7 +101,7 @@ void ctt_sim_show_live()
 static struct end {
     ~end()
     {
-        if (ctt_sim_live() == 0 && fail_at <= 0)
+        if (ctt_sim_live() == 0 && fail_at <= 0 && !ctt_sim_nccl_waits())
             return;
         ctt_sim_show_live();
         fflush(NULL);

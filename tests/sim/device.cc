@@ -3,6 +3,7 @@
 #include "tests/sim/inside.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 cudaError_t cudaDriverGetVersion(int *version)
@@ -40,6 +41,15 @@ cudaError_t cudaSetDevice(int device)
     return ctt_sim_error(device ? cudaErrorInvalidDevice : cudaSuccess);
 }
 
+/* The GPU of the machine that this is: the first number of
+ * CUDA_VISIBLE_DEVICES. */
+static int which()
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+
+    return list ? atoi(list) : 0;
+}
+
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
     CTT_SIM_CUDA_ENTER();
@@ -62,6 +72,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
     prop->maxGridSize[0] = 0x7fffffff;
     prop->maxGridSize[1] = prop->maxGridSize[2] = 65535;
     prop->maxThreadsPerMultiProcessor = 2048;
+    prop->pciBusID = which();
     prop->asyncEngineCount = 2;
     prop->concurrentKernels = 1;
     return cudaSuccess;

@@ -41,11 +41,15 @@ cudaError_t ctt_sim_error(cudaError_t e);
 [[noreturn]] void ctt_sim_die(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 
+/* nccl.cc: a call of NCCL is still to fail (CTT_SIM_NCCL). */
+bool ctt_sim_nccl_waits();
+
 /* Counts live objects by kind; `by` is 1 or -1. */
 enum ctt_sim_kind {
     CTT_SIM_BLOCK, CTT_SIM_PINNED, CTT_SIM_STREAM, CTT_SIM_EVENT,
     CTT_SIM_GRAPH, CTT_SIM_EXEC, CTT_SIM_DNN_HANDLE, CTT_SIM_DESCRIPTOR,
-    CTT_SIM_BLAS_HANDLE, CTT_SIM_BLAS_DESCRIPTOR, CTT_SIM_KINDS
+    CTT_SIM_BLAS_HANDLE, CTT_SIM_BLAS_DESCRIPTOR, CTT_SIM_COMMUNICATOR,
+    CTT_SIM_KINDS
 };
 void ctt_sim_count(enum ctt_sim_kind kind, int by);
 void ctt_sim_count_kernel();
@@ -94,6 +98,9 @@ struct ctt_sim_recording {
 struct ctt_sim_op {
     ctt_sim_work work;       /* may be empty */
     ctt_sim_mark wait;       /* must be reached first */
+    std::function<bool()> attempt;    /* in place of work: what waits for
+                                         another process, tried until it
+                                         returns true */
 };
 struct ctt_sim_cudaStream_t {
     std::deque<ctt_sim_op>           queue;    /* work not done yet */

@@ -2,9 +2,9 @@
  * sim.h: how tests and the environment control the simulated CUDA libraries.
  *
  * tests/sim is a simulation, on the host, of the part of the CUDA runtime, of
- * cuDNN's graph API and of cuBLASLt that device/cuda calls.  Compiled against
- * these headers device/cuda becomes a module that needs no GPU, so that its
- * pointers, strides, lifetimes and order of work are tested anywhere, under
+ * cuDNN's graph API, of cuBLASLt and of NCCL that device/cuda calls.  Compiled
+ * against these headers device/cuda becomes a module that needs no GPU, so that
+ * its pointers, strides, lifetimes and order of work are tested anywhere, under
  * sanitizers.  It is at least as strict as the libraries: work runs as late as
  * allowed, fresh memory holds NaNs, and device memory is inaccessible to the
  * program (checked now and then, since it is slow).  A program that ends before
@@ -15,6 +15,11 @@
  * CTT_SIM_MEMORY  bytes of device memory; 8 GiB
  * CTT_SIM_FAIL    the number of the call that fails, from 1; exit status 71 if
  *                 the program makes fewer calls
+ * CTT_SIM_NCCL    the number of NCCL's call that fails, in the same way; or
+ *                 which library there is: "none", "old": without messages,
+ *                 "wrong": with messages that arrive damaged
+ * CTT_SIM_NCCL_WAIT  seconds after which ranks that wait for each other are an
+ *                 error: 60
  * CTT_SIM_GUARD   device memory is made inaccessible after every so many pieces
  *                 of work: 16; 0: never
  * CTT_SIM_DNN     which engines cuDNN has: "plain": none for fused graphs,

@@ -56,6 +56,11 @@ static void step(stream &s)
 
     if (!reached(op.wait))
         run_to(*op.wait.stream, op.wait.at);
+    if (op.attempt) {
+        ctt_sim_open();
+        if (!op.attempt())
+            return;
+    }
     s.queue.pop_front();
     if (op.work) {
         ctt_sim_open();
@@ -134,7 +139,7 @@ void ctt_sim_queue(stream &s, ctt_sim_op op)
         take_order();
     s.queue.push_back(op);
     s.given++;
-    if (order == CTT_SIM_NOW)
+    if (order == CTT_SIM_NOW && !op.attempt)
         run_to(s, s.given);
 }
 

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * nccl.cc: the simulated NCCL: messages between the simulated GPUs of several
+ * processes.  As strict as the library: a message waits until it is taken, a
+ * group's messages wait together, nothing of it runs before its stream comes to
+ * it, and where a rank is gone the others wait for ever, but for what
+ * ncclCommGetAsyncError() says.  What would be a hang or wrong numbers there is
+ * an error here. */
+#include "tests/sim/inside.h"
+#include "tests/sim/dlfcn.h"
+#include "tests/sim/nccl_wire.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+#include <thread>
+#include <unistd.h>
+
+struct ctt_sim_ncclComm_t {
+    int                       rank;
+    std::vector<ctt_sim_wire> wires;
+    ncclResult_t              state = ncclSuccess;
+    bool                      aborted = false;
+};
+using comm = ctt_sim_ncclComm_t;
+
+struct message {
+    bool           is_send;
+    char          *p;
+    size_t         bytes;
+    int            peer;
+    ncclComm_t     comm;
+    cudaStream_t   stream;
+    bool           begun, done;
+};
+
+static std::map<ncclComm_t, std::shared_ptr<comm>> comms;
+static std::string last_error;
+
+/* The group of this thread. */
+static thread_local int depth;
+static thread_local ncclResult_t broken;
+static thread_local std::vector<message> group;
+
+/* ---- the library ---- */
+
+static long fail_at = -1;    /* -1: not read from the environment yet */
+
+static const char *asked()
+{
+    const char *what = getenv("CTT_SIM_NCCL");
+
+    return what ? what : "";
+}
+
+/* Counts a call; whether it is the one that fails. */
+static bool planned()
+{
+    if (fail_at < 0)
+        fail_at = atol(asked());
+    return fail_at > 0 && --fail_at == 0;
+}
+
+bool ctt_sim_nccl_waits()
+{
+    return fail_at > 0;
+}
+
+static ncclResult_t failed(ncclResult_t r, const std::string &why)
+{
+    last_error = why;
+    return r;
+}
+
+static ncclResult_t as_planned()
+{
+    return failed(ncclInternalError, "as planned");
+}
+
+#define NCCL_ENTER()                                                    \
+    CTT_SIM_ENTER(as_planned());                                        \
+    if (planned())                                                      \
+        return as_planned()
+
+#define ROW(name) { #name, reinterpret_cast<void *>(name) }
+static const struct { const char *name; void *at; } functions[] = {
+    ROW(ncclGetVersion), ROW(ncclGetErrorString), ROW(ncclGetLastError),
+    ROW(ncclGetUniqueId), ROW(ncclCommInitRank), ROW(ncclCommGetAsyncError),
+    ROW(ncclCommAbort), ROW(ncclGroupStart), ROW(ncclGroupEnd), ROW(ncclSend),
+    ROW(ncclRecv),
+};
+
+void *ctt_sim_dlopen(const char *name, int)
+{
+    if (strcmp(name, "libnccl.so.2") || !strcmp(asked(), "none"))
+        return NULL;
+    return (void *)functions;
+}
+
+void *ctt_sim_dlsym(void *, const char *name)
+{
+    for (auto &f : functions)
+        if (!strcmp(f.name, name))
+            return strcmp(asked(), "old") || strcmp(name, "ncclSend") ? f.at
+                                                                      : NULL;
+    return NULL;
+}
+
+const char *ctt_sim_dlerror()
+{
+    return "libnccl.so.2: cannot open shared object file: No such file or "
+           "directory";
+}
+
+ncclResult_t ncclGetVersion(int *version)
+{
+    NCCL_ENTER();
+    *version = 22809;
+    return ncclSuccess;
+}
+
+const char *ncclGetErrorString(ncclResult_t r)
+{
+    static const char *const words[] = {
+        "no error", "unhandled cuda error", "unhandled system error",
+        "internal error", "invalid argument", "invalid usage",
+        "remote process exited or there was a network error",
+        "NCCL operation in progress",
+    };
+
+    return r >= 0 && r <= ncclInProgress ? words[r] : "unknown result code";
+}
+
+const char *ncclGetLastError(ncclComm_t)
+{
+    return last_error.c_str();
+}
+
+/* ---- communicators ---- */
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
+{
+    NCCL_ENTER();
+    std::random_device r;
+
+    memset(id, 0, sizeof(*id));
+    snprintf(id->internal, sizeof(id->internal), "ctt-nccl-%08x%08x%08x", r(),
+             r(), r());
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks, ncclUniqueId id,
+                              int rank)
+{
+    NCCL_ENTER();
+    struct cudaDeviceProp prop;
+    std::shared_ptr<comm> c = std::make_shared<comm>();
+    std::string why;
+
+    if (!out || ranks < 1 || rank < 0 || rank >= ranks || depth ||
+        strncmp(id.internal, "ctt-nccl-", 9) ||
+        cudaGetDeviceProperties(&prop, 0))
+        return failed(ncclInvalidArgument, "ncclCommInitRank");
+    c->rank = rank;
+    c->wires = ctt_sim_connect(id.internal, rank, ranks, prop.pciBusID, why);
+    if (!why.empty())
+        return failed(ncclInvalidUsage, why);
+    comms[c.get()] = c;
+    ctt_sim_count(CTT_SIM_COMMUNICATOR, 1);
+    *out = c.get();
+    return ncclSuccess;
+}
+
+/* Asked again and again, so it is no call that may be the K-th. */
+ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t *error)
+{
+    ctt_sim_entry entry(false);
+
+    if (!comms.count(c))
+        return failed(ncclInvalidArgument, "no communicator");
+    *error = c->state;
+    return ncclSuccess;
+}
+
+/* What is under way ends, as it is. */
+ncclResult_t ncclCommAbort(ncclComm_t c)
+{
+    ctt_sim_entry entry(false);
+
+    if (!comms.count(c))
+        return failed(ncclInvalidArgument, "no communicator");
+    c->aborted = true;
+    for (auto &w : c->wires)
+        if (w.fd >= 0)
+            close(w.fd);
+    comms.erase(c);
+    ctt_sim_count(CTT_SIM_COMMUNICATOR, -1);
+    return ncclSuccess;
+}
+
+/* ---- the work of a group ---- */
+
+using messages = std::shared_ptr<std::vector<message>>;
+
+/* Whether it is done.  A rank may be gone that has sent what is wanted. */
+static bool try_one(comm &c, message &m)
+{
+    ctt_sim_wire &w = c.wires[(size_t)m.peer];
+
+    if (m.is_send && !m.begun)
+        ctt_sim_put(w, m.p, m.bytes);
+    m.begun = true;
+    if (m.is_send && w.taken) {
+        w.taken--;
+        m.done = true;
+    } else if (!m.is_send && !w.arrived.empty()) {
+        std::string got = ctt_sim_take(w);
+
+        if (got.size() != m.bytes)
+            ctt_sim_die("NCCL: rank %d sends %zu bytes, rank %d takes %zu",
+                        m.peer, got.size(), c.rank, m.bytes);
+        memcpy(m.p, got.data(), got.size());
+        m.p[0] ^= (char)!strcmp(asked(), "wrong");
+        m.done = true;
+    }
+    return m.done;
+}
+
+static void wait_a_little(double &idle)
+{
+    using namespace std::chrono;
+    auto begin = steady_clock::now();
+
+    std::this_thread::sleep_for(microseconds(200));
+    idle += duration<double>(steady_clock::now() - begin).count();
+}
+
+/* Whether all is done.  The state becomes an error if a rank that something is
+ * waited for has gone: it goes on waiting. */
+static bool try_all(comm &c, std::vector<message> &all, double &idle)
+{
+    bool whole = true, any = false;
+    int waits = -1;
+
+    if (c.aborted)
+        return true;
+    for (auto &w : c.wires)
+        any |= ctt_sim_pump(w);
+    for (auto &m : all) {
+        if (m.done)
+            continue;
+        any |= try_one(c, m);
+        whole &= m.done;
+        waits = m.done ? waits : m.peer;
+        if (!m.done && c.wires[(size_t)m.peer].gone)
+            c.state = failed(ncclRemoteError, "rank " +
+                             std::to_string(m.peer) + " has gone");
+    }
+    for (auto &w : c.wires)
+        ctt_sim_pump(w);
+    idle = any ? 0 : idle;
+    if (!whole && !any)
+        wait_a_little(idle);
+    if (!whole && idle > ctt_sim_patience())
+        ctt_sim_die("NCCL: rank %d waits for rank %d for ever", c.rank, waits);
+    return whole;
+}
+
+/* ---- groups ---- */
+
+static bool overlap(const message &a, const message &b)
+{
+    return a.p < b.p + b.bytes && b.p < a.p + a.bytes;
+}
+
+/* What NCCL does not look at but what gives wrong numbers; and a message to
+ * oneself that nobody takes. */
+static ncclResult_t check(const std::vector<message> &all)
+{
+    size_t to_self = 0, from_self = 0;
+
+    for (size_t i = 0; i < all.size(); i++) {
+        const message &m = all[i];
+
+        if (m.comm != all[0].comm || m.stream != all[0].stream)
+            return failed(ncclInvalidUsage, "one group on two streams");
+        to_self += m.is_send && m.peer == m.comm->rank;
+        from_self += !m.is_send && m.peer == m.comm->rank;
+        for (size_t k = 0; k < i; k++)
+            if ((!m.is_send || !all[k].is_send) && overlap(m, all[k]))
+                return failed(ncclInvalidArgument, "messages overlap");
+    }
+    if (to_self != from_self)
+        return failed(ncclInvalidUsage, "Trying to send to self without a "
+                      "matching recv");
+    return ncclSuccess;
+}
+
+static ncclResult_t launch(std::vector<message> all)
+{
+    messages m = std::make_shared<std::vector<message>>(all);
+    auto idle = std::make_shared<double>(0);
+    std::shared_ptr<ctt_sim_cudaStream_t> s;
+    std::shared_ptr<comm> c;
+    ncclResult_t r = check(all);
+
+    if (r || all.empty())
+        return r;
+    s = ctt_sim_stream(all[0].stream);
+    c = comms[all[0].comm];
+    ctt_sim_queue(*s, { nullptr, {},
+                        [=]() { return try_all(*c, *m, *idle); } });
+    return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart()
+{
+    NCCL_ENTER();
+    depth++;
+    return ncclSuccess;
+}
+
+/* After a call of the group has failed nothing of it is done. */
+static ncclResult_t end_group(bool refused)
+{
+    std::vector<message> all;
+    ncclResult_t r = broken;
+
+    if (!depth)
+        return failed(ncclInvalidUsage, "ncclGroupEnd without a start");
+    if (--depth)
+        return ncclSuccess;
+    all.swap(group);
+    broken = ncclSuccess;
+    return refused ? as_planned() : r ? r : launch(all);
+}
+
+ncclResult_t ncclGroupEnd()
+{
+    ctt_sim_entry entry;
+
+    return end_group(planned() || entry.refused);
+}
+
+static ncclResult_t check_one(const message &m)
+{
+    std::shared_ptr<ctt_sim_cudaStream_t> s = ctt_sim_stream(m.stream);
+
+    if (!comms.count(m.comm) || m.comm->state || !s || s->capture)
+        return failed(ncclInvalidArgument, "no communicator or stream");
+    if (m.peer < 0 || (size_t)m.peer >= m.comm->wires.size())
+        return failed(ncclInvalidArgument, "no rank " + std::to_string(m.peer));
+    if (!ctt_sim_is_device(m.p, m.bytes))
+        return failed(ncclInvalidArgument, "not memory of a device");
+    return ncclSuccess;
+}
+
+static ncclResult_t give(bool is_send, void *p, size_t count,
+                         ncclDataType_t type, int peer, ncclComm_t c,
+                         cudaStream_t s)
+{
+    message m = { is_send, (char *)p, count * (type == ncclFloat ? 4 : 1), peer,
+                  c, s, false, false };
+    ctt_sim_entry entry;
+    ncclResult_t r = planned() || entry.refused ? as_planned() : check_one(m);
+
+    if (r || depth) {
+        broken = r ? r : broken;
+        group.push_back(m);
+        return r;
+    }
+    return launch({ m });
+}
+
+ncclResult_t ncclSend(const void *from, size_t count, ncclDataType_t type,
+                      int peer, ncclComm_t c, cudaStream_t s)
+{
+    return give(true, (void *)from, count, type, peer, c, s);
+}
+
+ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t c, cudaStream_t s)
+{
+    return give(false, to, count, type, peer, c, s);
+}
