@@ -73,15 +73,15 @@ static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
 {
     struct ctt_back *y = x->back;
     int several = y->mixes || (m->window > 0 && m->window < y->room);
+    struct ctt_memory part = *m;
     int rc;
 
     for (;; several = 1) {
         rc = ctt_run_open_bare(spec, y->saved, several, &x->r);
         if (rc < 0)
             break;
-        rc = ctt_back_plan(y, x->r, &(struct ctt_memory){
-            .window = several ? m->window : y->room, .keep = m->keep,
-            .bytes = m->bytes });
+        part.window = several ? m->window : y->room;
+        rc = ctt_back_plan(y, x->r, &part);
         if (rc != CTT_ENOMEM || several || m->window > 0 || y->norm)
             break;
         ctt_run_close(&x->r);
