@@ -93,11 +93,10 @@ int ctt_back_offload(struct ctt_exec *x, int windows)
 {
     struct ctt_back *y = x->back;
 
+    y->plan.gone = ctt_back_bytes(y, x->r, y->plan.window, windows);
     return ctt_offload_open(&(struct ctt_offload_spec){
         .dev = x->r->dev, .folder = y->folder, .slots = y->plan.kept,
-        .each = y->plan.away,
-        .bytes = ctt_back_bytes(y, x->r, y->plan.window, windows) },
-        &y->offload);
+        .each = y->plan.away, .bytes = y->plan.gone }, &y->offload);
 }
 
 static int make_memory(struct ctt_exec *x)

@@ -78,7 +78,7 @@ struct ctt_memory_plan {
     int     window, windows, kept, parts;
     int64_t bytes;
     int     offloaded;    /* windows of the longest clip */
-    int64_t away;         /* bytes of one of them at most */
+    int64_t away, gone;   /* bytes of one of them, and of all, at most */
     double  rate, times;  /* chosen by ctt_exec_choose(): bytes a second there
                              and back, and how many times the step takes that
                              keeps all windows; else 0 */

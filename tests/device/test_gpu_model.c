@@ -150,15 +150,17 @@ static void test_windows(void)
 /* Windows whose values left the device, to the host's memory or to a file, and
  * came back; while the work is recorded and replayed, too. */
 static void offloaded_of(const struct net_model *m, const struct net_type *t,
-                         int kept, const char *folder)
+                         int kept, enum ctt_rest rest, const char *folder)
 {
-    struct ctt_memory y = { .window = 2, .keep = kept, .rest = CTT_OFFLOADED };
+    struct ctt_memory y = { .window = 2, .keep = kept, .rest = rest };
     struct net a, b;
 
     snprintf(y.folder, sizeof(y.folder), "%s", folder);
     CHECK_OK(net_open(&a, m, gpu, t, 2, CTT_KEEP_ALL));
     CHECK_OK(net_open_as(&b, m, gpu, t, &y));
-    CU_ASSERT(ctt_exec_plan(b.x).offloaded > 0);
+    CHECK_OK(ctt_exec_choose(b.x));
+    CU_ASSERT((rest == CTT_CHEAPEST ? ctt_exec_plan(b.x).rate
+                                    : ctt_exec_plan(b.x).offloaded) > 0);
     for (int k = 0; k < (gpu_quick ? 2 : 4); k++) {
         CHECK_OK(net_run(&a, k));
         CHECK_OK(net_run(&b, k));
@@ -177,8 +179,9 @@ static void test_offloaded(void)
             const struct net_type *t = &net_types[kept % 2];
 
             ctt_dev_streams(gpu, kept == 3 ? 4 : 1);
-            offloaded_of(&m, t, kept, "");
-            offloaded_of(&m, t, kept, ".");
+            offloaded_of(&m, t, kept, CTT_OFFLOADED, "");
+            offloaded_of(&m, t, kept, CTT_OFFLOADED, ".");
+            offloaded_of(&m, t, kept, CTT_CHEAPEST, "");
         }
     ctt_dev_streams(gpu, 1);
     ctt_dev_deterministic(gpu, 0);
