@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cfg_memory.h: the settings --keep, --offload, --window and --memory, and the memory that
- * training takes with them. */
+ * cfg_memory.h: the settings --keep, --offload, --window and --memory, and the
+ * memory that training takes with them. */
 #ifndef CTT_CFG_MEMORY_H
 #define CTT_CFG_MEMORY_H
 

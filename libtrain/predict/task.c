@@ -51,8 +51,8 @@ static int memory_of(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     if (!norm || cfg->window)
         goto out;
     CTT_CHECK(m->keep < 0, CTT_EINVAL, "--keep=%s requires --window, because "
-              "%s: kind=batch takes the statistics of the whole clip", cfg->keep,
-              norm);
+              "%s: kind=batch takes the statistics of the whole clip",
+              cfg->keep, norm);
     m->window = 0;
 out:
     return rc;

@@ -66,8 +66,8 @@ int  ctt_back_wants(const struct ctt_graph *g, const char *need, int node);
 int  ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
                    const struct ctt_memory *m);
 
-/* Bytes of the saved values of `kept` windows of so many steps at most, wherever
- * the clip is cut. */
+/* Bytes of the saved values of `kept` windows of so many steps at most,
+ * wherever the clip is cut. */
 int64_t ctt_back_bytes(const struct ctt_back *y, const struct ctt_run *r,
                        int window, int kept);
 

@@ -4,10 +4,9 @@
  *
  * The steps of a clip are cut into windows.  Values that the backward pass
  * reads are kept for some windows; for the others they are recomputed (Chen et
- * al. 2016), or offloaded: copied away and back (Rhu et al. 2016).  All give the
- * same numbers bit for bit; gradients of values are kept for one window
- * only.  All steps of a window are before `feedback`, or none
- * is. */
+ * al. 2016), or offloaded: copied away and back (Rhu et al. 2016).  All of this
+ * gives the same numbers bit for bit; gradients of values are kept for one
+ * window only.  All steps of a window are before `feedback`, or none is. */
 #ifndef CTT_EXEC_H
 #define CTT_EXEC_H
 
@@ -86,7 +85,7 @@ struct ctt_memory_plan {
 struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x);
 
 /* With CTT_CHEAPEST: measures what a window and its copies take, and chooses
- * what is offloaded.  Weights must be set.  CTT_EIO if it does not fit there. */
+ * what is offloaded.  Weights must be set.  CTT_EIO if there is no room. */
 int  ctt_exec_choose(struct ctt_exec *x);
 
 /* The default limit in bytes for values and gradients: 3/4 of the device's free

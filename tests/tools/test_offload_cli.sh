@@ -58,8 +58,8 @@ same "two shards" $clip --window 2 --shards 2
 # shellcheck disable=SC2086
 same "mixed precision" $next --window 2 --amp O1
 
-# auto offloads, recomputes or both, as is faster here; to the disk only if it is
-# named.
+# auto offloads, recomputes or both, as is faster here; to the disk only if it
+# is named.
 measured='[0-9]+ MB/s\)'
 # shellcheck disable=SC2086
 {
