@@ -127,7 +127,7 @@ static int wait_for(struct ctt_offload *o, long ticket)
     pthread_mutex_lock(&o->lock);
     while (o->done < ticket)
         pthread_cond_wait(&o->news, &o->lock);
-    rc = o->rc < 0 ? ctt_error(o->rc, "%s", o->why) : 0;
+    rc = o->rc < 0 ? ctt_error(o->rc, "--offload: %s", o->why) : 0;
     pthread_mutex_unlock(&o->lock);
     return rc;
 }
@@ -341,7 +341,7 @@ int ctt_offload_measure(struct ctt_offload *o, char *mem, int64_t bytes,
 
         CTT_TRY(file ? file_trial(o, from, bytes, at)
                      : device_trial(o, mem, bytes, at));
-        rate->busy = file ? (computed() - before) / n : 0;
+        rate->busy = from == mem && file ? (computed() - before) / n : 0;
     }
     rate->out = (at[1] - at[0]) / n;
     rate->in = (at[2] - at[1]) / n;
