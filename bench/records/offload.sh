@@ -10,7 +10,7 @@
 # All of them must write the same file.
 # FOLDER keeps clips and logs.  BUILD=FOLDER: the build folder (build).
 # MODEL=mnist-small.  FRAMES=10: observed, and as many predicted.  BATCH=8.
-# WINDOW=2.  SIZE=64, CLIPS=24.  STEPS=2 a run.  TURNS=3.  THREADS=1.
+# WINDOW=2.  SIZE=64, CLIPS=60.  STEPS=4 a run.  TURNS=3.  THREADS=1.
 # MEMORY=100M: of auto.
 set -u
 work=${1:?"the folder for clips and logs must be given"}
@@ -22,9 +22,9 @@ for p in convtt-train convtt-data; do
 done
 [ -x /usr/bin/time ] || die "no /usr/bin/time"
 mkdir -p "$work" && cd "$work" || exit 2
-frames=${FRAMES:-10} batch=${BATCH:-8} steps=${STEPS:-2}
+frames=${FRAMES:-10} batch=${BATCH:-8} steps=${STEPS:-4}
 [ -e clips/labels.json ] || "$build/convtt-data" synth clips \
-    --clips "${CLIPS:-24}" --size "${SIZE:-64}" --seed 1 || die "no clips"
+    --clips "${CLIPS:-60}" --size "${SIZE:-64}" --seed 1 || die "no clips"
 memory=${MEMORY:-100M}
 ways=("all|--keep all" "recomputed|--keep 0"
     "offloaded, disk|--keep offload --offload ."

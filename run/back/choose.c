@@ -9,8 +9,7 @@
 
 /* ---- what a step takes ---- */
 
-/* When the values of each window have left, or are there again. */
-enum { WINDOWS = 4096 };
+enum { WINDOWS = 4096 };    /* as many as --window and --keep may give */
 
 int ctt_back_leaves(int k, int dropped, int offloaded)
 {
@@ -25,8 +24,9 @@ static int leaves(const struct ctt_back_cost *c, int k, int offloaded)
     return k >= 0 && k < dropped && ctt_back_leaves(k, dropped, offloaded);
 }
 
-/* The forward pass of a window waits until its slot is free.  Returns when the
- * last one is done; *io: when all copies are. */
+/* The forward pass of a window waits until its slot is free.  done: when the
+ * values of each window have left.  Returns when the last window is through;
+ * *io: when all copies are. */
 static double there(const struct ctt_back_cost *c, int offloaded, double *done,
                     double *io)
 {
@@ -79,8 +79,8 @@ int ctt_back_best(const struct ctt_back_cost *c, int most)
 /* ---- measuring ---- */
 
 /* Forward and back through one window, whose inputs are zeros; it leaves no
- * trace.  The first time kernels are prepared, the second time a device may
- * record them. */
+ * trace.  The shorter time of two, as others may use the machine, after one in
+ * which kernels are prepared. */
 static int time_window(struct ctt_exec *x, struct ctt_back_cost *c)
 {
     int steps = x->back->plan.window, rc = 0;
@@ -88,6 +88,7 @@ static int time_window(struct ctt_exec *x, struct ctt_back_cost *c)
     double at[3];
 
     x->r->recompute = 1;
+    c->there = c->back = INFINITY;
     for (int k = 0; k < 3; k++) {
         CTT_TRY(ctt_dev_sync(x->r->dev));
         at[0] = ctt_seconds();
@@ -97,9 +98,11 @@ static int time_window(struct ctt_exec *x, struct ctt_back_cost *c)
         CTT_TRY(ctt_exec_backward(x, &job));
         CTT_TRY(ctt_dev_sync(x->r->dev));
         at[2] = ctt_seconds();
+        if (k > 0) {
+            c->there = fmin(c->there, at[1] - at[0]);
+            c->back = fmin(c->back, at[2] - at[1]);
+        }
     }
-    c->there = at[1] - at[0];
-    c->back = at[2] - at[1];
 out:
     x->r->recompute = 0;
     return rc;
