@@ -56,10 +56,9 @@ for turn in $(seq "${TURNS:-3}"); do
 done
 awk -F'|' '{ split($4, t, " ")
        if (!($1 in best)) { order[++n] = $1; best[$1] = 1e9; cpu[$1] = 1e9 }
-       if ($2 / $3 < best[$1]) best[$1] = $2 / $3
+       if ($2 / $3 < best[$1]) { best[$1] = $2 / $3; said[$1] = $5 }
        if (t[2] + t[3] < cpu[$1]) cpu[$1] = t[2] + t[3]
-       if (t[1] > peak[$1]) peak[$1] = t[1]
-       said[$1] = $5 }
+       if (t[1] > peak[$1]) peak[$1] = t[1] }
      END { for (i = 1; i <= n; i++) {
                w = order[i]
                printf "%-20s %6.0f MB %7.2f s %7.1f s  %s\n", w,
