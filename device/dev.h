@@ -10,8 +10,8 @@
 typedef ctt_kernel *ctt_kernels[CTT_PASSES][CTT_NOPS];
 
 /* The functions of memory.h that differ between devices; memory.c has checked
- * their arguments.  replay, wait, sync, pin, prefetch and lane may be NULL if
- * the device has nothing to do for them. */
+ * their arguments.  replay, wait, sync, pin, prefetch, transfer and lane may be
+ * NULL if the device has nothing to do for them. */
 struct ctt_dev_memory {
     int     shared;
     int     (*alloc)(struct ctt_dev *d, const char *what, int64_t bytes,
@@ -45,6 +45,12 @@ struct ctt_dev_memory {
     int     (*pin)(struct ctt_dev *d, void *p, int64_t bytes);
     void    (*unpin)(struct ctt_dev *d, void *p);
     int     (*prefetch)(struct ctt_dev *d, const float *from, int64_t n);
+    int     (*transfer)(struct ctt_dev *d, enum ctt_direction way,
+                        const void *from, void *to, int64_t bytes,
+                        void **place);
+    int     (*transfer_follow)(struct ctt_dev *d, void *place);
+    int     (*transfer_wait)(struct ctt_dev *d, void *place);
+    void    (*transfer_drop)(struct ctt_dev *d, void *place);
     int     (*replay)(struct ctt_dev *d, void **place);
     int     (*recorded)(struct ctt_dev *d, void **place, int rc);
     void    (*drop)(struct ctt_dev *d, void *place);

@@ -177,6 +177,32 @@ int ctt_dev_prefetch(struct ctt_dev *d, const float *from, int64_t n)
                                    n * (int64_t)sizeof(*from)) : 0;
 }
 
+int ctt_dev_transfer(struct ctt_dev *d, enum ctt_direction way,
+                     const void *from, void *to, int64_t bytes, void **place)
+{
+    if (!of(d)->transfer || bytes <= 0)
+        return ctt_dev_copy(d, way, from, to, bytes);
+    return moved(of(d)->transfer(d, way, from, to, bytes, place),
+                 way == CTT_TO_HOST ? "download" : "upload", bytes);
+}
+
+int ctt_dev_transfer_follow(struct ctt_dev *d, void *place)
+{
+    return place ? of(d)->transfer_follow(d, place) : 0;
+}
+
+int ctt_dev_transfer_wait(struct ctt_dev *d, void *place)
+{
+    return place ? of(d)->transfer_wait(d, place) : 0;
+}
+
+void ctt_dev_transfer_drop(struct ctt_dev *d, void **place)
+{
+    if (*place)
+        of(d)->transfer_drop(d, *place);
+    *place = NULL;
+}
+
 /* A profile and the search for NaN need each call, so nothing is recorded. */
 static int records(const struct ctt_dev *d)
 {

@@ -77,6 +77,19 @@ void ctt_dev_unpin(struct ctt_dev *d, void *p);
  * it, as its content will change. */
 int  ctt_dev_prefetch(struct ctt_dev *d, const float *from, int64_t n);
 
+/* A copy that runs concurrently with later calls, once all earlier ones are
+ * done; such copies run one after the other.  Other than in ctt_dev_copy() the
+ * host's bytes must stay until it is over.  place: the caller's handle, NULL at
+ * first, freed by drop, once the last copy with it is over.  follow: later
+ * calls wait for that copy.  wait: the program does, in any thread.  Where
+ * there is no such concurrency, the copy is over at once. */
+int  ctt_dev_transfer(struct ctt_dev *d, enum ctt_direction way,
+                      const void *from, void *to, int64_t bytes,
+                      void **place);
+int  ctt_dev_transfer_follow(struct ctt_dev *d, void *place);
+int  ctt_dev_transfer_wait(struct ctt_dev *d, void *place);
+void ctt_dev_transfer_drop(struct ctt_dev *d, void **place);
+
 /* ---- work that is the same each time ---- */
 
 /* A sequence of calls may be recorded in its second run and replayed as one

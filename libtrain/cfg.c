@@ -446,10 +446,20 @@ const struct ctt_opt ctt_train_opts[] = {
       .section = "Mixed precision", .tags = RESUME | TRAINER },
 
     { "keep", CTT_STRING, FIELD(keep), "all", "windows of time steps whose "
-      "values are stored for backpropagation; the others are recomputed: all, "
-      "a number, or auto: as many as fit in 3/4 of what --memory leaves; on a "
-      "GPU in its memory, in --memory if that is given", .arg = "N|all|auto",
-      .section = "Memory", .tags = STEP | RESUME },
+      "values stay in memory for backpropagation; the others are recomputed: "
+      "all, a number, or auto: as many as fit in 3/4 of what --memory leaves; "
+      "on a GPU in its memory, in --memory if that is given. offload: N of "
+      "them (2), the others are offloaded: copied out and back while others "
+      "are computed. auto does that too where it is faster than recomputing, "
+      "if there is --offload or a GPU. Bits stay the same",
+      .arg = "N|all|auto|offload[=N]", .section = "Memory",
+      .tags = STEP | RESUME },
+    { "offload", CTT_STRING, FIELD(offload), "", "folder of the file that "
+      "values are offloaded to; it has no name there, and is gone with the "
+      "program. Each step writes and reads them, which wears a disk [of a GPU "
+      "to the host's memory, else $TMPDIR or the folder of --out]",
+      .arg = "DIR", .section = "Memory", .needs = "keep=auto|keep=offload*",
+      .tags = STEP | RESUME },
     { "window", CTT_INT, FIELD(window), "0", "time steps per window; 0: the "
       "clip, in prediction 4, with --keep=auto what fits best", 0, 4096,
       .arg = "STEPS", .section = "Memory", .tags = STEP | RESUME },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cfg_memory.h: the settings --keep, --window and --memory, and the memory that
- * training takes with them. */
+ * cfg_memory.h: the settings --keep, --offload, --window and --memory, and the
+ * memory that training takes with them. */
 #ifndef CTT_CFG_MEMORY_H
 #define CTT_CFG_MEMORY_H
 
@@ -11,7 +11,7 @@ struct ctt_task_kind;
 
 /* ---- cfg_memory.c ---- */
 
-/* Reads the three settings.  CTT_EINVAL: a bad value, or --keep=N without
+/* Reads the four settings.  CTT_EINVAL: a bad value, or --keep=N without
  * --window. */
 int  ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out);
 /* Whether --keep=auto is set. */

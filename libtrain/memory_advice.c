@@ -9,13 +9,42 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What happens to the windows that are not kept. */
+static void tell_rest(const struct ctt_memory_plan *p, const char *folder,
+                      char *text, size_t size)
+{
+    int again = p->windows - p->kept - p->offloaded, n = 0;
+    char speed[64] = "";
+
+    if (p->rate > 0)
+        snprintf(speed, sizeof(speed), "%.0f MB/s", p->rate / 1e6);
+    text[0] = '\0';
+    if (p->offloaded)
+        n = snprintf(text, size, ", %d are offloaded to %s (%lld MB%s%s)%s",
+                     p->offloaded, *folder ? folder : "the host's memory",
+                     (long long)(p->gone >> 20), *speed ? ", " : "", speed,
+                     again ? "" : ", none is recomputed");
+    if (again && p->offloaded)
+        n += snprintf(text + n, size - (size_t)n, ", %d are recomputed", again);
+    else if (again)
+        n = snprintf(text, size, ", the others are recomputed%s%s%s",
+                     *speed ? " (offloading: " : "", speed, *speed ? ")" : "");
+    if (p->times > 0)
+        snprintf(text + n, size - (size_t)n, ": a step takes about %.2f times "
+                 "the time of one that keeps all", p->times);
+}
+
 int ctt_memory_tell(const struct ctt_train_cfg *cfg,
                     const struct ctt_memory_plan *p, char *line, size_t size)
 {
+    struct ctt_memory m = { .window = 0 };
+    char rest[CTT_FOLDER + 256];
+
+    ctt_memory_parse(cfg, &m);    /* has been checked */
+    tell_rest(p, m.folder, rest, sizeof(rest));
     snprintf(line, size, "memory: %lld MB for values and gradients; %d of %d "
              "windows of up to %d steps are kept%s%s",
-             (long long)(p->bytes >> 20), p->kept, p->windows, p->window,
-             p->kept < p->windows ? ", the others are recomputed" : "",
+             (long long)(p->bytes >> 20), p->kept, p->windows, p->window, rest,
              p->parts ? "; norms then use the statistics of a window" : "");
     return ctt_memory_auto(cfg) || p->kept < p->windows || p->parts;
 }

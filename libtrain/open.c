@@ -50,7 +50,7 @@ static void tell_buckets(const struct ctt_trainer *t)
 static void tell_memory(const struct ctt_trainer *t)
 {
     struct ctt_memory_plan p = ctt_exec_plan(t->task->exec(t->step));
-    char line[256];
+    char line[CTT_FOLDER + 512];
 
     if (ctt_memory_tell(t->cfg, &p, line, sizeof(line)))
         ctt_trainer_say(t, line);
@@ -150,6 +150,7 @@ static int open_step(struct ctt_trainer *t)
     x->r->w16 = t->optim->w16;
     CTT_TRY(ctt_model_weights(t->m, &weight));
     CTT_TRY(ctt_run_weights(x->r, weight));
+    CTT_TRY(ctt_exec_choose(x));
 out:
     ctt_free(weight);
     return blame_longest(t, rc);

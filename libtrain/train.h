@@ -50,7 +50,7 @@ struct ctt_train_cfg {
     int   sampling_patience;
     float sampling_decay;
     int   sequences, val_sequences, digits;
-    const char *keep, *freeze, *lr_scale, *squeeze, *sync, *stages;
+    const char *keep, *offload, *freeze, *lr_scale, *squeeze, *sync, *stages;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */
     int   window, deterministic, streams;

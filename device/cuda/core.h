@@ -27,6 +27,9 @@ struct ctt_core {
     const float *from;
     cudaEvent_t  taken;
 
+    cudaStream_t aside;       /* of values that leave and come back */
+    cudaEvent_t  asked;       /* the work that the next copy on it follows */
+
     double *sum, *host_sum;   /* a result of ctt_cuda_constrain() */
     int64_t moved;            /* how often scratch moved or plans were freed;
                                  graphs recorded before are invalid */
@@ -34,7 +37,7 @@ struct ctt_core {
 };
 
 /* Files call downwards only: open.c; conv.c; blas.c, dnn.c, own.c, flat.c,
- * nccl.c, replay.c, upload.c; lane.c; memory.c; error.c. */
+ * nccl.c, replay.c, transfer.c, upload.c; lane.c; memory.c; error.c. */
 
 /* memory.c: blocks of the GPU's memory, as struct ctt_dev_memory has them;
  * malloc: not cleared, and a failed call sets the message only. */
@@ -71,6 +74,16 @@ int  ctt_cuda_get(struct ctt_dev *d, const struct ctt_tensor *from, float *to);
 int  ctt_cuda_pin(struct ctt_dev *d, void *p, int64_t bytes);
 void ctt_cuda_unpin(struct ctt_dev *d, void *p);
 int  ctt_cuda_prefetch(struct ctt_dev *d, const float *from, int64_t n);
+
+/* transfer.c */
+int  ctt_transfer_open(struct ctt_core *k);
+void ctt_transfer_close(struct ctt_core *k);
+int  ctt_cuda_transfer(struct ctt_dev *d, enum ctt_direction way,
+                       const void *from, void *to, int64_t bytes,
+                       void **place);
+int  ctt_cuda_transfer_follow(struct ctt_dev *d, void *place);
+int  ctt_cuda_transfer_wait(struct ctt_dev *d, void *place);
+void ctt_cuda_transfer_drop(struct ctt_dev *d, void *place);
 
 /* flat.c */
 int  ctt_cuda_round8(struct ctt_dev *d, const float *x, int64_t rows,

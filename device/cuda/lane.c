@@ -90,7 +90,10 @@ out:
 cudaError_t ctt_cuda_idle(struct ctt_cuda *u)
 {
     cudaError_t first = cudaStreamSynchronize(u->copy);
+    cudaError_t second = u->core->aside
+                       ? cudaStreamSynchronize(u->core->aside) : cudaSuccess;
 
+    first = first == cudaSuccess ? second : first;
     for (int i = 0; i < u->lanes; i++) {
         cudaError_t e = cudaStreamSynchronize(u->lane[i].stream);
 

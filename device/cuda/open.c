@@ -35,6 +35,7 @@ static int open_memory(struct ctt_cuda *u)
     CTT_CUDA(NULL, cudaEventCreateWithFlags(&u->copied,
                                             cudaEventDisableTiming));
     CTT_TRY(ctt_upload_open(u->core));
+    CTT_TRY(ctt_transfer_open(u->core));
     CTT_TRY(ctt_cuda_malloc("sums", sizeof(double), &p));
     u->core->sum = p;
     CTT_CUDA(NULL, cudaMallocHost(&p, sizeof(double)));
@@ -77,6 +78,7 @@ static void close_cuda(struct ctt_dev *d)
         cublasLtDestroy(u->blas);
     if (u->core) {
         ctt_upload_close(u->core);
+        ctt_transfer_close(u->core);
         cudaFree(u->core->sum);
         cudaFreeHost(u->core->host_sum);
     }
@@ -115,6 +117,10 @@ static const struct ctt_dev_memory memory = {
     .pin = ctt_cuda_pin,
     .unpin = ctt_cuda_unpin,
     .prefetch = ctt_cuda_prefetch,
+    .transfer = ctt_cuda_transfer,
+    .transfer_follow = ctt_cuda_transfer_follow,
+    .transfer_wait = ctt_cuda_transfer_wait,
+    .transfer_drop = ctt_cuda_transfer_drop,
     .replay = ctt_cuda_replay,
     .recorded = ctt_cuda_recorded,
     .drop = ctt_cuda_drop,

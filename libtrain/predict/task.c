@@ -50,9 +50,9 @@ static int memory_of(const struct ctt_graph *g, const struct ctt_train_cfg *cfg,
     CTT_TRY(ctt_memory_parse(cfg, m));
     if (!norm || cfg->window)
         goto out;
-    CTT_CHECK(m->keep < 0, CTT_EINVAL, "--keep=%d requires --window, because "
-              "%s: kind=batch takes the statistics of the whole clip", m->keep,
-              norm);
+    CTT_CHECK(m->keep < 0, CTT_EINVAL, "--keep=%s requires --window, because "
+              "%s: kind=batch takes the statistics of the whole clip",
+              cfg->keep, norm);
     m->window = 0;
 out:
     return rc;

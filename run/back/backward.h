@@ -5,6 +5,15 @@
 #define CTT_BACKWARD_H
 
 #include "run/back/exec.h"
+#include "run/back/offload.h"
+
+/* A window of the current batch.  All windows lie in plan.kept slots, which
+ * they take in turns, so that those of the last ones stay. */
+struct ctt_lie {
+    int64_t at;        /* offset of its saved values */
+    int64_t away;      /* where they are when they have left, or -1 */
+    int     store;     /* of the history at its start, in `store` */
+};
 
 struct ctt_back {
     char  *need;       /* per node: a weight gradient depends on its gradient */
@@ -20,20 +29,23 @@ struct ctt_back {
     struct ctt_window *part;     /* windows of the current batch */
     int             *which;    /* its asks, in the order of its windows */
     int              parts;    /* how many windows */
-    int              dropped;  /* the first of them, which are recomputed */
+    int              dropped;  /* the first of them, which are not kept */
     int              hand;     /* the current window */
     int              seeding;    /* the caller writes gradients */
     int              overwrites; /* changes of `overwrite` so far */
-    int64_t         *at;       /* per window: offset of its saved values */
+    struct ctt_lie  *lie;      /* per window */
+    enum ctt_rest    rest;
+    char             folder[CTT_FOLDER];
+    struct ctt_offload *offload;    /* NULL: no window leaves */
 
     int64_t past;      /* bytes of all histories */
     int64_t stores;    /* number of histories that `store` has room for */
     int64_t history, values, transient, grads;    /* sizes in bytes */
-    char   *value;     /* saved values of windows, one after the other */
+    char   *value;     /* saved values of windows, one slot after the other */
     char   *transient_at;    /* the other values of the current window */
     char   *grad;      /* of its values: first the saved, then the others */
-    char   *store;     /* histories at the start of the dropped windows except
-                          the first, and of the current window */
+    char   *store;     /* histories at the start of the recomputed windows
+                          except the first, and of the current window */
     char   *carry;     /* gradients of the history, for the window before */
     struct ctt_replays *replays;    /* replay.c's */
 };
@@ -54,9 +66,32 @@ int  ctt_back_wants(const struct ctt_graph *g, const char *need, int node);
 int  ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
                    const struct ctt_memory *m);
 
-/* Cuts a batch into windows and decides which ones are recomputed. */
+/* Bytes of the saved values of `kept` windows of so many steps at most,
+ * wherever the clip is cut. */
+int64_t ctt_back_bytes(const struct ctt_back *y, const struct ctt_run *r,
+                       int window, int kept);
+
+/* Cuts a batch into windows and decides which ones are kept, recomputed and
+ * offloaded. */
 int  ctt_back_cut(struct ctt_back *y, const struct ctt_run *r,
                   const struct ctt_job *job);
+
+/* exec.c: opens room for so many windows that leave. */
+int  ctt_back_offload(struct ctt_exec *x, int windows);
+
+/* choose.c: whether window k of the `dropped` first ones leaves, if so many of
+ * them do: they are spread evenly, so that copies have time. */
+int  ctt_back_leaves(int k, int dropped, int offloaded);
+
+/* The seconds of a step that offloads so many windows, and how many are best,
+ * `most` at most.  there, back: of a window; out, in: until one has left and
+ * come back; busy: what either takes from computing. */
+struct ctt_back_cost {
+    int    windows, kept;
+    double there, back, out, in, busy;
+};
+double ctt_back_seconds(const struct ctt_back_cost *c, int offloaded);
+int    ctt_back_best(const struct ctt_back_cost *c, int most);
 
 /* backward.c: the backward pass through the current window, whose values and
  * seeded gradients are in memory.  clear: zeroes the gradients; carry_in: adds

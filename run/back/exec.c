@@ -73,20 +73,30 @@ static int open_run(struct ctt_exec *x, const struct ctt_run_spec *spec,
 {
     struct ctt_back *y = x->back;
     int several = y->mixes || (m->window > 0 && m->window < y->room);
+    struct ctt_memory part = *m;
     int rc;
 
     for (;; several = 1) {
         rc = ctt_run_open_bare(spec, y->saved, several, &x->r);
         if (rc < 0)
             break;
-        rc = ctt_back_plan(y, x->r, &(struct ctt_memory){
-            .window = several ? m->window : y->room, .keep = m->keep,
-            .bytes = m->bytes });
+        part.window = several ? m->window : y->room;
+        rc = ctt_back_plan(y, x->r, &part);
         if (rc != CTT_ENOMEM || several || m->window > 0 || y->norm)
             break;
         ctt_run_close(&x->r);
     }
     return rc;
+}
+
+int ctt_back_offload(struct ctt_exec *x, int windows)
+{
+    struct ctt_back *y = x->back;
+
+    y->plan.gone = ctt_back_bytes(y, x->r, y->plan.window, windows);
+    return ctt_offload_open(&(struct ctt_offload_spec){
+        .dev = x->r->dev, .folder = y->folder, .slots = y->plan.kept,
+        .each = y->plan.away, .bytes = y->plan.gone }, &y->offload);
 }
 
 static int make_memory(struct ctt_exec *x)
@@ -99,9 +109,9 @@ static int make_memory(struct ctt_exec *x)
 
     CTT_TRY(ctt_run_fits(x->r, y->plan.bytes));
     y->part = ctt_calloc(parts, sizeof(*y->part));
-    y->at = ctt_calloc(parts, sizeof(*y->at));
+    y->lie = ctt_calloc(parts, sizeof(*y->lie));
     y->which = ctt_calloc((size_t)y->asks + 1, sizeof(*y->which));
-    CTT_TRY(y->part && y->at && y->which ? 0 : CTT_ENOMEM);
+    CTT_TRY(y->part && y->lie && y->which ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_back_replays_new(x));
     CTT_TRY(take(d, "gradients of weights",
                  x->r->g->weights * (int64_t)sizeof(float), &dw));
@@ -113,6 +123,8 @@ static int make_memory(struct ctt_exec *x)
     CTT_TRY(take(d, "states", y->history, &y->carry));
     x->r->base[CTT_SAVED] = y->value;
     x->r->base[CTT_TRANSIENT] = y->transient_at;
+    if (y->plan.offloaded)
+        CTT_TRY(ctt_back_offload(x, y->plan.offloaded));
 out:
     return rc;
 }
@@ -182,7 +194,7 @@ static void free_back(struct ctt_back *y)
     ctt_free(y->saved);
     ctt_free(y->part);
     ctt_free(y->which);
-    ctt_free(y->at);
+    ctt_free(y->lie);
     ctt_free(y);
 }
 
@@ -192,6 +204,7 @@ static void free_memory(struct ctt_exec *x)
     struct ctt_dev *d = x->r->dev;
     struct ctt_back *y = x->back;
 
+    ctt_offload_close(&y->offload);
     ctt_back_replays_free(x);
     give_back(d, x->dw);
     give_back(d, y->value);
@@ -229,7 +242,7 @@ static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
     struct ctt_run *r = x->r;
 
     x->back->hand = k;
-    r->base[CTT_SAVED] = x->back->value + x->back->at[k];
+    r->base[CTT_SAVED] = x->back->value + x->back->lie[k].at;
     ctt_run_place(r, p->steps, p->asks);
     r->cursor = p->steps;    /* as if it had been run */
     r->past = p->first;
@@ -242,14 +255,12 @@ static void enter(struct ctt_exec *x, const struct ctt_job *job, int k)
     }
 }
 
-/* Where the history at the start of window k is stored.  Kept windows share one
- * place, which is valid only until the next window runs. */
+/* Where the history at the start of window k is stored. */
 static char *stored(const struct ctt_exec *x, int k)
 {
     const struct ctt_back *y = x->back;
-    int64_t at = k < y->dropped ? k - 1 : y->stores - 1;
 
-    return y->store + at * y->history;
+    return y->store + y->lie[k].store * y->history;
 }
 
 /* The forward pass through the current window from its stored history. */
@@ -280,31 +291,66 @@ out:
     return rc;
 }
 
+/* ---- windows that leave ---- */
+
+/* Begins to copy the values of window k out, or back, if they are those of a
+ * window that leaves. */
+static int move(struct ctt_exec *x, int k,
+                int (*way)(struct ctt_offload *o, int slot, char *mem,
+                           int64_t at, int64_t bytes))
+{
+    const struct ctt_back *y = x->back;
+    const struct ctt_lie *lie = &y->lie[k];
+
+    if (k < 0 || lie->away < 0)
+        return 0;
+    return way(y->offload, k % y->plan.kept, y->value + lie->at, lie->away,
+               ctt_extent_bytes(&x->r->extent[CTT_SAVED], y->part[k].steps,
+                                y->part[k].asks));
+}
+
+/* Waits for the last copy from or to the slot of window k. */
+static int ready(const struct ctt_exec *x, int k)
+{
+    const struct ctt_back *y = x->back;
+
+    return y->offload ? ctt_offload_ready(y->offload, k % y->plan.kept) : 0;
+}
+
 int ctt_exec_forward(struct ctt_exec *x, const struct ctt_job *job)
 {
     struct ctt_back *y = x->back;
     int rc = 0;
 
+    if (y->offload)    /* a job may have ended halfway */
+        ctt_offload_rest(y->offload);
     CTT_TRY(ctt_back_cut(y, x->r, job));
     for (int k = 0; k < y->parts; k++) {
         enter(x, job, k);
+        CTT_TRY(ready(x, k));
         CTT_TRY(run(x, job, k));
         if (job->take)
             CTT_TRY(job->take(job->arg, x, &y->part[k]));
         if (k + 1 < y->parts)
             CTT_TRY(ctt_run_save_history(x->r, stored(x, k + 1)));
+        CTT_TRY(move(x, k, ctt_offload_out));
     }
 out:
     return rc;
 }
 
-static int rerun(struct ctt_exec *x, const struct ctt_job *job, int k)
+/* The values of window k are in memory afterwards. */
+static int bring(struct ctt_exec *x, const struct ctt_job *job, int k)
 {
-    int rc;
+    int rc = 0;
 
+    CTT_TRY(ready(x, k));
+    if (k >= x->back->dropped || x->back->lie[k].away >= 0)
+        return ctt_run_upload(x->r);
     x->r->recompute = 1;
     rc = run(x, job, k);
     x->r->recompute = 0;
+out:
     return rc;
 }
 
@@ -343,12 +389,13 @@ int ctt_exec_backward(struct ctt_exec *x, const struct ctt_job *job)
                           x->r->g->weights * (int64_t)sizeof(float)));
     for (int k = y->parts - 1; k >= 0; k--) {
         enter(x, job, k);
-        CTT_TRY(k < y->dropped ? rerun(x, job, k) : ctt_run_upload(x->r));
+        CTT_TRY(bring(x, job, k));
         CTT_TRY(ctt_back_replay(x, CTT_PHASE_CLEAR, ctt_back_clear));
         CTT_TRY(seed(x, job, k));
         CTT_TRY(ctt_back_replay(x, CTT_PHASE_BACK, back));
         if (job->done)
             CTT_TRY(job->done(job->arg, x, &y->part[k]));
+        CTT_TRY(move(x, k - y->plan.kept, ctt_offload_in));
     }
 out:
     return rc;

@@ -3,10 +3,10 @@
  * window by window: gradients of values and weights.
  *
  * The steps of a clip are cut into windows.  Values that the backward pass
- * reads are kept for some windows and recomputed for the others (Chen et al.
- * 2016), which gives the same numbers bit for bit; gradients of values are kept
- * for one window only.  All steps of a window are before `feedback`, or none
- * is. */
+ * reads are kept for some windows; for the others they are recomputed (Chen et
+ * al. 2016), or offloaded: copied away and back (Rhu et al. 2016).  All of this
+ * gives the same numbers bit for bit; gradients of values are kept for one
+ * window only.  All steps of a window are before `feedback`, or none is. */
 #ifndef CTT_EXEC_H
 #define CTT_EXEC_H
 
@@ -14,13 +14,21 @@
 
 enum { CTT_KEEP_ALL = -1, CTT_KEEP_AUTO = -2 };
 
+/* What happens to the windows that are not kept; CHEAPEST: what
+ * ctt_exec_choose() finds, and until then they are recomputed. */
+enum ctt_rest { CTT_RECOMPUTED, CTT_OFFLOADED, CTT_CHEAPEST };
+
 /* The memory that the backward pass may use. */
+enum { CTT_FOLDER = 512 };
 struct ctt_memory {
     int     window;    /* steps per window; 0: the clip (CTT_KEEP_AUTO: any
                           length, or the clip if a norm needs its statistics) */
     int     keep;      /* windows whose values are kept: a number, or all, or
                           auto: as fits into bytes, recomputing the least */
     int64_t bytes;     /* for values and gradients; 0: ctt_exec_room() */
+    enum ctt_rest rest;
+    char    folder[CTT_FOLDER];    /* of the file that offloaded values are in;
+                                      "": they are in the host's memory */
 };
 
 /* A window: steps first .. first + steps - 1 of the clip are the run's steps 0
@@ -65,8 +73,20 @@ void ctt_exec_close(struct ctt_exec **x);
 /* The chosen plan: steps per window, windows of the longest clip, how many are
  * kept, bytes of values and gradients.  parts: a norm takes the statistics of a
  * window instead of the clip, which is another function. */
-struct ctt_memory_plan { int window, windows, kept, parts; int64_t bytes; };
+struct ctt_memory_plan {
+    int     window, windows, kept, parts;
+    int64_t bytes;
+    int     offloaded;    /* windows of the longest clip */
+    int64_t away, gone;   /* bytes of one of them, and of all, at most */
+    double  rate, times;  /* chosen by ctt_exec_choose(): bytes a second there
+                             and back, and how many times the step takes that
+                             keeps all windows; else 0 */
+};
 struct ctt_memory_plan ctt_exec_plan(const struct ctt_exec *x);
+
+/* With CTT_CHEAPEST: measures what a window and its copies take, and chooses
+ * what is offloaded.  Weights must be set.  CTT_EIO if there is no room. */
+int  ctt_exec_choose(struct ctt_exec *x);
 
 /* The default limit in bytes for values and gradients: 3/4 of the device's free
  * memory, as kernels and copies need some too. */

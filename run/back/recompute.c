@@ -3,6 +3,8 @@
  * values are kept (Chen et al. 2016), and cuts a batch into windows. */
 #include "run/back/backward.h"
 
+#include <stdio.h>
+
 /* ---- the plan ---- */
 
 /* Windows of the longest clip at most, wherever feedback begins: a single step
@@ -14,10 +16,8 @@ static int most_windows(const struct ctt_back *y, int window)
     return cut + (y->room - cut + window - 1) / window;
 }
 
-/* Bytes of the saved values of `kept` windows at most, wherever the clip is
- * cut. */
-static int64_t saved_bytes(const struct ctt_back *y,
-                           const struct ctt_run *r, int window, int kept)
+int64_t ctt_back_bytes(const struct ctt_back *y, const struct ctt_run *r,
+                       int window, int kept)
 {
     const struct ctt_extent *e = &r->extent[CTT_SAVED];
     int64_t steps = (int64_t)window * kept;
@@ -35,14 +35,17 @@ static int64_t sizes(struct ctt_back *y, const struct ctt_run *r, int window,
 
     kept = kept < windows ? kept : windows;
     y->history = windows > 1 ? y->past : 0;
-    y->values = saved_bytes(y, r, window, kept);
+    y->values = ctt_back_bytes(y, r, window, kept);
     y->transient = ctt_extent_bytes(&r->extent[CTT_TRANSIENT], window, y->asks);
     y->grads = y->transient + ctt_extent_bytes(&r->extent[CTT_SAVED], window,
                                                y->asks);
-    y->stores = windows - kept > 1 ? windows - kept : 1;
+    y->stores = y->rest != CTT_OFFLOADED && windows - kept > 1 ? windows - kept
+                                                               : 1;
     y->plan.window = window;
     y->plan.windows = windows;
     y->plan.kept = kept;
+    y->plan.offloaded = y->rest == CTT_OFFLOADED ? windows - kept : 0;
+    y->plan.away = ctt_back_bytes(y, r, window, 1);
     y->plan.bytes = y->values + y->transient + y->grads +
                     (y->stores + 1) * y->history;
     return y->plan.bytes;
@@ -128,6 +131,8 @@ int ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
     int window = m->window > 0 && m->window < y->room ? m->window : y->room;
 
     y->past = ctt_run_history_bytes(r);
+    y->rest = m->rest;
+    snprintf(y->folder, sizeof(y->folder), "%s", m->folder);
     if (m->keep == CTT_KEEP_AUTO)
         return choose(y, r, m);
     sizes(y, r, window, m->keep == CTT_KEEP_ALL ? y->room
@@ -171,24 +176,54 @@ static int sort_asks(struct ctt_back *y, const struct ctt_job *job,
     return n;
 }
 
-/* Keeps as many of the last windows as there is room for; the windows before
- * them are all computed at offset 0. */
+/* Bytes of the saved values of window k. */
+static int64_t bytes_of(const struct ctt_back *y, const struct ctt_run *r,
+                        int k)
+{
+    return ctt_extent_bytes(&r->extent[CTT_SAVED], y->part[k].steps,
+                            y->part[k].asks);
+}
+
+/* A slot is as large as the largest window that is ever in it.  As the sum of
+ * windows is no less, ctt_back_bytes() of so many windows are enough. */
 static void place(struct ctt_back *y, const struct ctt_run *r)
 {
-    int64_t end = y->values;
-    int k = y->parts - 1;
+    int slots = y->plan.kept;
+    int64_t at = 0;
 
-    for (; k >= 0; k--) {
-        int64_t bytes = ctt_extent_bytes(&r->extent[CTT_SAVED],
-                                         y->part[k].steps, y->part[k].asks);
-        if (bytes > end || y->parts - k > y->plan.kept)
-            break;
-        end -= bytes;
-        y->at[k] = end;
+    y->dropped = y->parts > slots ? y->parts - slots : 0;
+    for (int s = 0; s < slots && s < y->parts; s++) {
+        int64_t most = 0;
+
+        for (int k = s; k < y->parts; k += slots) {
+            y->lie[k].at = at;
+            most = bytes_of(y, r, k) > most ? bytes_of(y, r, k) : most;
+        }
+        at += most;
     }
-    y->dropped = k + 1;
-    for (; k >= 0; k--)
-        y->at[k] = 0;
+}
+
+/* Of a shorter clip the same share of windows leaves.  All of them share the
+ * last place for a history, which is valid only until the next window runs, but
+ * those that are recomputed. */
+static void send_away(struct ctt_back *y, const struct ctt_run *r)
+{
+    int all = y->plan.windows - y->plan.kept, some = 0, stored = 0;
+    int64_t away = 0;
+
+    if (y->offload)
+        some = (int)(((int64_t)y->dropped * y->plan.offloaded + all - 1) / all);
+    for (int k = 0; k < y->parts; k++) {
+        struct ctt_lie *lie = &y->lie[k];
+        int leaves = k < y->dropped && ctt_back_leaves(k, y->dropped, some);
+
+        lie->away = leaves ? away : -1;
+        lie->store = (int)y->stores - 1;
+        if (leaves)
+            away += bytes_of(y, r, k);
+        else if (k > 0 && k < y->dropped)
+            lie->store = stored++;
+    }
 }
 
 /* A remainder makes the first window the short one, as the last windows are the
@@ -213,6 +248,7 @@ int ctt_back_cut(struct ctt_back *y, const struct ctt_run *r,
         first += p->steps;
     }
     place(y, r);
+    send_away(y, r);
 out:
     return rc;
 }

@@ -31,7 +31,7 @@ static struct form form_of(const struct ctt_exec *x, enum ctt_phase phase)
     struct form f;
 
     memset(&f, 0, sizeof(f));    /* forms are compared as bytes */
-    f.at = y->at[y->hand];
+    f.at = y->lie[y->hand].at;
     f.past = p->first;
     f.phase = phase;
     f.steps = p->steps;
@@ -41,7 +41,7 @@ static struct form form_of(const struct ctt_exec *x, enum ctt_phase phase)
     f.train = x->r->train;
     f.first = y->hand == 0;
     f.last = y->hand + 1 == y->parts;
-    f.stored = y->hand < y->dropped ? y->hand : -1;
+    f.stored = y->lie[y->hand].store;
     f.overwrites = y->overwrites;
     f.plain = x->r->plain;
     return f;

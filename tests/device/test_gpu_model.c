@@ -147,6 +147,46 @@ static void test_windows(void)
     ctt_dev_deterministic(gpu, 0);
 }
 
+/* Windows whose values left the device, to the host's memory or to a file, and
+ * came back; while the work is recorded and replayed, too. */
+static void offloaded_of(const struct net_model *m, const struct net_type *t,
+                         int kept, enum ctt_rest rest, const char *folder)
+{
+    struct ctt_memory y = { .window = 2, .keep = kept, .rest = rest };
+    struct net a, b;
+
+    snprintf(y.folder, sizeof(y.folder), "%s", folder);
+    CHECK_OK(net_open(&a, m, gpu, t, 2, CTT_KEEP_ALL));
+    CHECK_OK(net_open_as(&b, m, gpu, t, &y));
+    CHECK_OK(ctt_exec_choose(b.x));
+    CU_ASSERT((rest == CTT_CHEAPEST ? ctt_exec_plan(b.x).rate
+                                    : ctt_exec_plan(b.x).offloaded) > 0);
+    for (int k = 0; k < (gpu_quick ? 2 : 4); k++) {
+        CHECK_OK(net_run(&a, k));
+        CHECK_OK(net_run(&b, k));
+        same(&a, &b, *folder ? "offloaded to a file" : "offloaded");
+    }
+    net_close(&b);
+    net_close(&a);
+}
+
+static void test_offloaded(void)
+{
+    ctt_dev_deterministic(gpu, 1);
+    for (int i = 0; i < BATCH_MODELS; i++)
+        for (int kept = 1; kept < 4 && !batch_models[i].batch; kept++) {
+            struct net_model m = of_batch(&batch_models[i]);
+            const struct net_type *t = &net_types[kept % 2];
+
+            ctt_dev_streams(gpu, kept == 3 ? 4 : 1);
+            offloaded_of(&m, t, kept, CTT_OFFLOADED, "");
+            offloaded_of(&m, t, kept, CTT_OFFLOADED, ".");
+            offloaded_of(&m, t, kept, CTT_CHEAPEST, "");
+        }
+    ctt_dev_streams(gpu, 1);
+    ctt_dev_deterministic(gpu, 0);
+}
+
 /* From the third run on the recorded graph is replayed, with other frames and
  * other random numbers each time. */
 static void test_replayed(void)
@@ -315,6 +355,7 @@ static CU_TestInfo tests[] = {
     { "models", test_models },
     { "small models", test_small },
     { "windows", test_windows },
+    { "offloaded", test_offloaded },
     { "replayed", test_replayed },
     { "streams", test_streams },
     { "no allocation in a step", test_no_allocation },

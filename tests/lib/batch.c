@@ -284,7 +284,13 @@ static void fill_weights(const struct ctt_graph *g, float *w)
 int batch_open(struct batch *r, const struct batch_model *m, const char *device,
                int window, int keep)
 {
-    struct ctt_memory memory = { .window = window, .keep = keep };
+    return batch_open_as(r, m, device, &(struct ctt_memory){
+        .window = window, .keep = keep });
+}
+
+int batch_open_as(struct batch *r, const struct batch_model *m,
+                  const char *device, const struct ctt_memory *memory)
+{
     int rc;
 
     memset(r, 0, sizeof(*r));
@@ -303,7 +309,7 @@ int batch_open(struct batch *r, const struct batch_model *m, const char *device,
     ctt_check_fill(r->coef, r->answers, 1);
     CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
         .g = r->g, .dev = r->dev, .w = r->w, .samples = m->n, .steps = STEPS,
-        .asks = m->asks }, &memory, &r->x));
+        .asks = m->asks }, memory, &r->x));
     r->x->r->key = 77;
     for (int i = 0; i < m->asks; i++)
         r->ask[i] = (struct ctt_ask){ i % m->n, (3 + 5 * i) % STEPS };

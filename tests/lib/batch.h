@@ -39,6 +39,8 @@ struct batch {
  * must be closed too. */
 int  batch_open(struct batch *r, const struct batch_model *m,
                 const char *device, int window, int keep);
+int  batch_open_as(struct batch *r, const struct batch_model *m,
+                   const char *device, const struct ctt_memory *memory);
 void batch_close(struct batch *r);
 
 /* Forward and back. */

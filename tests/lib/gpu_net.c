@@ -161,7 +161,13 @@ out:
 int net_open(struct net *r, const struct net_model *m, struct ctt_dev *dev,
              const struct net_type *t, int window, int keep)
 {
-    struct ctt_memory memory = { .window = window, .keep = keep };
+    return net_open_as(r, m, dev, t, &(struct ctt_memory){ .window = window,
+                                                           .keep = keep });
+}
+
+int net_open_as(struct net *r, const struct net_model *m, struct ctt_dev *dev,
+                const struct net_type *t, const struct ctt_memory *memory)
+{
     int rc;
 
     memset(r, 0, sizeof(*r));
@@ -175,7 +181,7 @@ int net_open(struct net *r, const struct net_model *m, struct ctt_dev *dev,
     CTT_TRY(ctt_exec_open(&(struct ctt_run_spec){
         .g = r->g, .dev = dev, .w = r->w, .samples = m->n, .steps = m->steps,
         .asks = m->asks,
-        .type = ctt_amp_types(r->plan, &r->cfg) }, &memory, &r->x));
+        .type = ctt_amp_types(r->plan, &r->cfg) }, memory, &r->x));
     r->x->r->w16 = r->x->r->type ? r->w16 : NULL;
     for (int i = 0; i < m->asks; i++)
         r->ask[i] = (struct ctt_ask){ i % m->n, (3 + 5 * i) % m->steps };

@@ -43,6 +43,8 @@ struct net {
  * failed. */
 int  net_open(struct net *r, const struct net_model *m, struct ctt_dev *dev,
               const struct net_type *t, int window, int keep);
+int  net_open_as(struct net *r, const struct net_model *m, struct ctt_dev *dev,
+                 const struct net_type *t, const struct ctt_memory *memory);
 void net_close(struct net *r);
 
 /* Forward and backward pass on a round's clips from the initial weights; fills
