@@ -31,7 +31,7 @@ struct ctt_nccl {
  * processors may be few. */
 #define LOOKS 1e-3
 enum { SLEEP = 50000,    /* nanoseconds */
-       WORD = 4 };       /* seconds that another rank has to say what failed */
+       WORD = 10 };      /* seconds that another rank has to say what failed */
 
 static struct ctt_nccl *of(struct ctt_dev *d)
 {

@@ -138,7 +138,8 @@ for only in 0 1; do    # rank 1 waits for rank 0 to speak
         [ $only = 0 ] && who= || who='rank 1: '
         grep -q "^convtt-train: $who.*nccl[A-Za-z]*: internal error" err ||
             fail "call $k of rank $only: $(cat err)"
-        [ $took -lt 6000 ] || fail "call $k of rank $only: it takes $took ms"
+        # 1 to 3 s, but where processors are busy
+        [ $took -lt 9500 ] || fail "call $k of rank $only: it takes $took ms"
         [ ! -e a.h5 ] || fail "call $k of rank $only: a model"
         [ "$k" -lt 99 ] || { fail 'it never ends'; break; }
     done
