@@ -9,9 +9,9 @@ usage() {
 usage: run-gpu.sh [options] DIR            runs the tests and benchmarks in DIR
        run-gpu.sh --pack BUILD DIR         copies what a run needs into DIR
 
-DIR is a build folder or made by --pack: programs, the modules convtt-cuda.so
-and convtt-onednn.so, models, and libraries except those of CUDA and the system;
-at most 60 MB.
+DIR is a build folder or made by --pack: programs, the module convtt-cuda.so,
+models, and libraries except those of CUDA and the system; at most 60 MB.
+oneDNN is left out for its size: own kernels compute on the processor.
 Also required: the driver, and CUDA's libraries with cuDNN; they are searched
 for in the system's folders, /usr/local/cuda, and the packages of PYTHON.  So is
 NCCL; without it test_gpu_peers is skipped.
@@ -41,11 +41,9 @@ base="$base|libcuda|libcudart|libcudnn.*|libcublas.*|libnv.*"
 
 # pack BUILD DIR
 pack() {
-    local build=$1 dir=$2 module dnn kb f
+    local build=$1 dir=$2 module kb f
     module=${CTT_MODULES:-$build/.libs}/convtt-cuda.so
-    dnn=$build/.libs/convtt-onednn.so
     [ -e "$module" ] || die "no $module"
-    [ -e "$dnn" ] || dnn=
     mkdir -p "$dir"/{bin,lib/convtt,bench/peers,models} || exit 1
     for f in $(printf 'tests/device/%s ' $programs) bench/bench_gpu; do
         [ -x "$build/$f" ] || die "no $build/$f: make gpu-folder makes it"
@@ -54,7 +52,7 @@ pack() {
         cp "$program" "$dir/bin/" && strip -S "$dir/bin/$(basename $f)" ||
             exit 1
     done
-    cp "$module" ${dnn:+"$dnn"} "$dir/lib/convtt/" &&
+    cp "$module" "$dir/lib/convtt/" &&
         strip -S "$dir/lib/convtt/"*.so || exit 1
     ldd "$dir"/bin/* "$dir"/lib/convtt/*.so | awk '$2 == "=>" {print $1, $3}' |
         sort -u | grep -vE "^($base)\.so" | while read -r name file; do
