@@ -8,6 +8,7 @@
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/augment.h"
 #include "libtrain/data/bucket.h"
+#include "libtrain/group.h"
 #include "libtrain/pipeline.h"
 #include "libtrain/predict/predict.h"
 #include "libtrain/recognise/ahead.h"
@@ -141,6 +142,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     CTT_TRY(ctt_memory_parse(cfg, &memory));
     CTT_TRY(ctt_scale_begin(cfg, &scale));
     CTT_TRY(ctt_sync_suits(cfg));
+    CTT_TRY(ctt_group_suits(cfg));
     if (cfg->stages && *cfg->stages)
         CTT_TRY(ctt_pipeline_suits(cfg));
     CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));

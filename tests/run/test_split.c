@@ -319,25 +319,12 @@ static struct ctt_graph *parse(const char *text)
     return g;
 }
 
-/* How the rows of the nets are divided among so many: share of the
- * multiplications, and the first node that is whole again. */
-static void show(split_fn *split, const struct ctt_graph *g, int parts)
-{
-    struct ctt_split *s = NULL;
-
-    CHECK_OK(split(g, 0, parts, &s));
-    printf("\n    %d: %.3f %d %s", parts, s->share, s->nodes,
-           s->whole ? s->whole : "-");
-    ctt_split_free(&s);
-}
-
 static void compare_all(split_fn *split)
 {
     for (size_t i = 0; i < CTT_LEN(nets); i++) {
         struct ctt_graph *g = parse(nets[i]);
 
         for (int parts = 1; parts <= PARTS; parts++) {
-            show(split, g, parts);
             compare(g, "ref", parts, LONG, split, 1);
             compare(g, "ref", parts, 2, split, 1);
             compare(g, "cpu", parts, LONG, split, 0);
