@@ -39,7 +39,8 @@ static const struct {
     const char *name;
     int (*split)(const struct ctt_graph *g, int part, int parts,
                  struct ctt_split **out);
-} ways[] = { { "bands", ctt_split_bands } };
+} ways[] = { { "bands", ctt_split_bands }, { "filters", ctt_split_filters },
+             { "channels", ctt_split_channels } };
 
 static double clock_of_thread(void)
 {

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* What every rank tells before a shard is computed: whether it has its clips. */
+/* What each rank tells before a shard is computed: whether it has its clips. */
 struct word {
     int  rc;
     char why[CTT_ROW_TEXT], bad[CTT_ROW_TEXT];
@@ -30,19 +30,27 @@ struct ctt_grouped {
     int                stretches;
     int64_t            partial;    /* floats of the stretches */
     float             *sum;        /* these, and room to add them up */
+    float             *w, *dw;     /* weights of the part and the gradient of
+                                      the whole, where they are not in the same
+                                      places; in the program's memory, which is
+                                      the device's */
 };
 
 /* ---- settings ---- */
 
 /* The ways to divide a graph. */
 static const struct {
-    const char *name, *parts;
+    const char *name, *parts, *rest;
     size_t      at;
     int       (*split)(const struct ctt_graph *g, int part, int parts,
                        struct ctt_split **out);
 } ways[] = {
-    { "bands", "bands of rows", offsetof(struct ctt_train_cfg, bands),
-      ctt_split_bands },
+    { "bands", "bands of rows", "all compute alike from there on",
+      offsetof(struct ctt_train_cfg, bands), ctt_split_bands },
+    { "filters", "parts of the filters", "not divided is first",
+      offsetof(struct ctt_train_cfg, filters), ctt_split_filters },
+    { "channels", "parts of the channels", "not divided is first",
+      offsetof(struct ctt_train_cfg, channels), ctt_split_channels },
 };
 
 static int number_of(const struct ctt_train_cfg *cfg, size_t way)
@@ -58,6 +66,13 @@ static size_t way_of(const struct ctt_train_cfg *cfg)
     while (w < CTT_LEN(ways) && number_of(cfg, w) < 2)
         w++;
     return w;
+}
+
+const char *ctt_group_name(const struct ctt_train_cfg *cfg)
+{
+    size_t w = way_of(cfg);
+
+    return w < CTT_LEN(ways) ? ways[w].name : "";
 }
 
 int ctt_group_parts(const struct ctt_train_cfg *cfg)
@@ -169,14 +184,31 @@ out:
 static void say_split(const struct ctt_trainer *t)
 {
     const struct ctt_split *s = t->group->split;
+    const char *rest = ways[way_of(t->cfg)].rest;
     char line[256];
 
     snprintf(line, sizeof(line), "--%s: %d of %d nodes with %.1f%% of the "
-             "multiplications are divided%s%s", ways[way_of(t->cfg)].name,
+             "multiplications are divided%s%s%s%s", ways[way_of(t->cfg)].name,
              s->nodes, t->group->model->count, 100 * s->share,
-             s->whole ? "; all compute alike from there on: " : "",
-             s->whole ? s->whole : "");
+             s->whole ? "; " : "", s->whole ? rest : "",
+             s->whole ? ": " : "", s->whole ? s->whole : "");
     ctt_trainer_say(t, line);
+}
+
+/* A part with weights in other places has some of its own, which are none of
+ * the model's codings. */
+static int open_apart(struct ctt_trainer *t)
+{
+    struct ctt_grouped *p = t->group;
+    int rc;
+
+    p->w = ctt_calloc((size_t)p->split->g->weights, sizeof(*p->w));
+    p->dw = ctt_calloc((size_t)t->m->g->weights, sizeof(*p->dw));
+    CTT_TRY(p->w && p->dw ? 0 : CTT_ENOMEM);
+    CTT_TRY(t->task->open(p->split->g, p->w, t->cfg, t->dev, t->data,
+                          &t->step));
+out:
+    return rc;
 }
 
 static int open_step(struct ctt_trainer *t)
@@ -184,6 +216,8 @@ static int open_step(struct ctt_trainer *t)
     struct ctt_weight *weight = NULL;
     int rc;
 
+    if (t->group->split->piece)
+        return open_apart(t);
     CTT_TRY(t->task->open(t->group->split->g, t->optim->flat.w, t->cfg, t->dev,
                           t->data, &t->step));
     CTT_TRY(ctt_model_weights(t->m, &weight));
@@ -230,6 +264,8 @@ void ctt_group_close(struct ctt_trainer *t)
     ctt_free(p->word);
     ctt_free(p->stretch);
     ctt_free(p->sum);
+    ctt_free(p->w);
+    ctt_free(p->dw);
     ctt_free(p);
     t->group = NULL;
 }
@@ -272,6 +308,32 @@ out:
     return agree(t, mine);
 }
 
+float *ctt_group_dw(const struct ctt_trainer *t)
+{
+    return t->group->dw ? t->group->dw : t->task->exec(t->step)->dw;
+}
+
+/* Before and after a step: weights of the part; what it has moved, and its
+ * gradient, of which other parts' is 0. */
+static void take_weights(const struct ctt_trainer *t)
+{
+    const struct ctt_grouped *p = t->group;
+
+    if (p->w)
+        ctt_split_take(p->split, t->optim->flat.w, p->w);
+}
+
+static void give_gradient(const struct ctt_trainer *t)
+{
+    const struct ctt_grouped *p = t->group;
+
+    if (!p->w)
+        return;
+    memset(p->dw, 0, (size_t)t->m->g->weights * sizeof(*p->dw));
+    ctt_split_give(p->split, 0, t->task->exec(t->step)->dw, p->dw);
+    ctt_split_give(p->split, 1, p->w, t->optim->flat.w);
+}
+
 /* Which node made a loss that is not finite is not looked for, as each rank
  * would end at its own. */
 static int run_shard(struct ctt_trainer *t, struct ctt_batch *b,
@@ -287,11 +349,12 @@ static int run_shard(struct ctt_trainer *t, struct ctt_batch *b,
     own.batch = b;
     own.shard = k;
     own.skips = 1;
+    take_weights(t);
     CTT_TRY(row->none = t->task->run(t->step, &own, &row->sums));
+    give_gradient(t);
     if (!row->none)
         CTT_TRY(ctt_shards_add(&t->shards, k, &t->m->constraint,
-                               t->optim->flat.w,
-                               t->task->exec(t->step)->dw));
+                               t->optim->flat.w, ctt_group_dw(t)));
 out:
     return rc < 0 ? rc : 0;
 }
@@ -331,7 +394,7 @@ out:
 int ctt_group_gradient(struct ctt_trainer *t, struct ctt_batch *b,
                        struct ctt_turn *turn, double *scale)
 {
-    float *w = t->optim->flat.w, *dw = t->task->exec(t->step)->dw;
+    float *w = t->optim->flat.w, *dw = ctt_group_dw(t);
     struct ctt_sums sums = { 0 };
     int rc = 0, none = 0, undone = 0;
 

@@ -107,12 +107,12 @@ int ctt_sync_suits(const struct ctt_train_cfg *cfg)
     CTT_TRY(ctt_sync_parse(cfg, &s));
     CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
     CTT_CHECK(s.kind == CTT_SYNC_ALL || squeeze.kind == CTT_SQUEEZE_NONE,
-              CTT_EINVAL, "--squeeze is for --sync=all: workers, stages and "
-              "bands send whole gradients");
+              CTT_EINVAL, "--squeeze is for --sync=all: other ways "
+              "send whole gradients");
     CTT_CHECK(!ctt_sync_serves(&s) || !cfg->stages || !*cfg->stages, CTT_EINVAL,
               "--stages and --sync=%s exclude each other", cfg->sync);
     CTT_CHECK(!ctt_sync_serves(&s) || !ctt_group_parts(cfg), CTT_EINVAL,
-              "--sync=%s: all processes would be one worker (--bands)",
+              "--%s and --sync=%s exclude each other", ctt_group_name(cfg),
               cfg->sync);
     if (!ctt_sync_serves(&s))
         goto out;

@@ -120,7 +120,7 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
     if (t->server || t->pipeline || t->group)
         rc = ctt_error(CTT_ENAN, "the gradient is not finite (without --%s the "
                        "node is looked for)", t->server ? "sync" :
-                       t->pipeline ? "stages" : "bands");
+                       t->pipeline ? "stages" : ctt_group_name(t->cfg));
     else
         rc = t->task->blame(t->step, turn);
     if (t->shards.count > 1 && !t->server && !t->pipeline && !t->group)
@@ -143,7 +143,8 @@ static int update(struct ctt_trainer *t, const struct ctt_turn *turn, int done,
     int rc = 0;
 
     if (done)
-        CTT_TRY(ctt_optim_norm(t->optim, t->task->exec(t->step)->dw, &norm));
+        CTT_TRY(ctt_optim_norm(t->optim, t->group ? ctt_group_dw(t)
+                               : t->task->exec(t->step)->dw, &norm));
     if (!isfinite(norm))
         return skip_step(t, turn);
     CTT_TRY(ctt_optim_step(t->optim, norm, scale, t->lr));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bands.c: a graph of which each process has a band of the rows of every
  * image.  An image of so many rows has the same bands wherever it is. */
-#include "net/split.h"
-#include "net/edit.h"
+#include "net/split_in.h"
 #include "net/op.h"
 #include "net/part.h"
 
@@ -146,13 +145,12 @@ static int check(const struct making *a)
 {
     int rc = 0, any = 0;
 
+    CTT_TRY(ctt_split_check(a->g));
     for (int i = 0; i < a->g->count; i++) {
         const struct ctt_node *n = &a->g->node[i];
         int moves = ctt_is_batch_norm(n) && !n->frozen;
 
         any |= a->band[i] && ctt_is_conv(n);
-        CTT_CHECK(!ctt_is_exchange(n), CTT_EUNSUP, "%s: this is a part of a "
-                  "model already", n->name);
         CTT_CHECK(!a->band[i] || !moves, CTT_EUNSUP, "%s: kind=batch would be "
                   "the statistics of a band of rows; kind=layer is not",
                   n->name);
@@ -289,35 +287,29 @@ out:
 
 static void describe(const struct making *a, struct ctt_split *s)
 {
-    double all = 0, bands = 0;
+    int first = 0;
 
-    for (int i = 0; i < a->g->count; i++) {
-        const struct ctt_node *n = &a->g->node[i];
-        double macs = (double)ctt_node_macs(a->g, i);
-
-        all += macs;
-        bands += a->band[i] ? macs : 0;
-        s->nodes += a->band[i];
-        s->partial[i] = a->band[i];
-        if (!a->band[i] && !s->whole && n->op != CTT_OP_INPUT && s->nodes)
-            s->whole = n->name;
-    }
-    s->share = all > 0 ? bands / all : 0;
+    memcpy(s->partial, a->band, (size_t)a->g->count);
+    ctt_split_describe(a->g, s);
+    while (!a->band[first])
+        first++;
+    for (int i = first; i < a->g->count && !s->whole; i++)
+        if (!a->band[i] && a->g->node[i].op != CTT_OP_INPUT)
+            s->whole = a->g->node[i].name;
 }
 
 int ctt_split_bands(const struct ctt_graph *g, int part, int parts,
                     struct ctt_split **out)
 {
     struct making a = { .g = g, .part = part, .parts = parts };
-    struct ctt_split *s = ctt_calloc(1, sizeof(*s));
+    struct ctt_split *s = NULL;
     size_t n = (size_t)g->count;
-    int rc = s ? 0 : CTT_ENOMEM;
+    int rc;
 
-    CTT_TRY(rc);
+    CTT_TRY(ctt_split_new(g, &s));
     a.band = ctt_calloc(n, 1);
     a.wants = ctt_calloc(n, 1);
-    s->partial = ctt_calloc(n, 1);
-    CTT_TRY(a.band && a.wants && s->partial ? 0 : CTT_ENOMEM);
+    CTT_TRY(a.band && a.wants ? 0 : CTT_ENOMEM);
     find_bands(&a);
     CTT_TRY(check(&a));
     CTT_TRY(ctt_edit_begin(g, &a.e));

@@ -438,7 +438,13 @@ out:
 
 int ctt_shape_total(const struct ctt_graph *g, struct ctt_node *n)
 {
-    return ctt_shape_act(g, n);
+    int rc = 0;
+
+    CTT_CHECK(n->nin == 1 || n->attr.total.pass == CTT_IN_FORWARD, CTT_EINVAL,
+              "%s: with pass=backward there is nothing to add to", n->name);
+    CTT_TRY(all_alike(g, n));
+out:
+    return rc;
 }
 
 /* The third input selects one of the first two for each sample. */

@@ -10,9 +10,11 @@
 #include "net/graph.h"
 
 /* `count` runs of `run` floats each of a weight: where they are in the whole
- * and in the part, and how far apart. */
+ * and in the part, and how far apart.  moved: by a forward pass, not by a
+ * gradient. */
 struct ctt_piece {
     int64_t whole, part, run, count, whole_apart, part_apart;
+    int     moved;
 };
 
 struct ctt_split {
@@ -27,8 +29,9 @@ struct ctt_split {
     double            share;     /* of the multiplications of the whole graph:
                                     those that are divided */
     int               nodes;     /* how many are divided */
-    const char       *whole;     /* the first one that is not although an
-                                    earlier one is, or NULL; in the whole */
+    const char       *whole;     /* the first one of the whole that is not:
+                                    of bands, after one that is; of filters
+                                    and channels, that multiplies; or NULL */
 };
 
 /* Part `part` of `parts` of the sealed graph g, of bands of rows.  A conv or
@@ -38,11 +41,23 @@ struct ctt_split {
 int  ctt_split_bands(const struct ctt_graph *g, int part, int parts,
                      struct ctt_split **out);
 
-/* The weights of a part, of those of the whole; and the reverse, of gradients:
- * what is another part's stays as it is. */
+/* The same with filters: each conv and deconv computes some channels of its
+ * result, an lstm some of its states.  What is not a function of each channel
+ * alone reads the whole. */
+int  ctt_split_filters(const struct ctt_graph *g, int part, int parts,
+                       struct ctt_split **out);
+
+/* The same with channels: each conv and deconv reads some channels of its
+ * input, and the sums of all parts are added up. */
+int  ctt_split_channels(const struct ctt_graph *g, int part, int parts,
+                        struct ctt_split **out);
+
+/* The weights of a part, of those of the whole; and the reverse, of gradients
+ * or, with `moved`, of weights that a forward pass has moved: what is another
+ * part's stays as it is. */
 void ctt_split_take(const struct ctt_split *s, const float *whole,
                     float *part);
-void ctt_split_give(const struct ctt_split *s, const float *part,
+void ctt_split_give(const struct ctt_split *s, int moved, const float *part,
                     float *whole);
 
 void ctt_split_free(struct ctt_split **s);

@@ -12,6 +12,7 @@ set -u
 build=$(cd "${BUILD:-build}" && pwd) || exit 2
 bench=$build/bench/bench_split
 [ -x "$bench" ] || { echo "no $bench (make bench/bench_split)"; exit 2; }
+[ -e "$build/.libs/convtt-onednn.so" ] && export CTT_MODULES=$build/.libs
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 

@@ -174,9 +174,13 @@ static int parts_pass_on(struct ctt_dev *d, const struct ctt_tensor *x,
 int K(total_fwd)(struct ctt_dev *d, const struct ctt_call *c)
 {
     int adds = c->node->attr.total.pass == CTT_IN_FORWARD &&
-               ctt_dev_parts(d) > 1;
+               ctt_dev_parts(d) > 1, rc;
 
-    return (adds ? parts_add_up : parts_pass_on)(d, &c->in[0], &c->out, 0);
+    CTT_TRY((adds ? parts_add_up : parts_pass_on)(d, &c->in[0], &c->out, 0));
+    if (c->node->nin > 1)
+        K(copy)(d, &c->in[1], &c->out, 1);
+out:
+    return rc;
 }
 
 int K(total_bwd)(struct ctt_dev *d, const struct ctt_call *c)
@@ -184,8 +188,10 @@ int K(total_bwd)(struct ctt_dev *d, const struct ctt_call *c)
     int adds = c->node->attr.total.pass == CTT_IN_BACKWARD &&
                ctt_dev_parts(d) > 1;
 
+    if (c->node->nin > 1 && c->din[1].data)
+        K(copy)(d, &c->dout, &c->din[1], (int)(c->add >> 1 & 1));
     if (!c->din[0].data)
         return 0;
     return (adds ? parts_add_up : parts_pass_on)(d, &c->dout, &c->din[0],
-                                     (int)(c->add & 1));
+                                                 (int)(c->add & 1));
 }

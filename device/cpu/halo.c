@@ -125,7 +125,8 @@ static void halo_clear(const struct halo *h, const struct ctt_tensor *t,
 }
 
 /* The rows that both have, from small to large or the reverse. */
-static void halo_move(struct ctt_dev *d, const struct halo *h, int back, int add)
+static void halo_move(struct ctt_dev *d, const struct halo *h, int back,
+                      int add)
 {
     const struct ctt_tensor *a = h->small, *b = h->large;
     int64_t rows = a->h - h->drop[ABOVE] - h->drop[BELOW], w = a->w;

@@ -59,13 +59,18 @@ int ctt_launch_halo_bwd(const struct ctt_call *c, void *scratch, void *stream)
                  (int)(c->add & 1), stream);
 }
 
+/* The sum of all inputs, and the gradient of each. */
 static int pass_on(const struct ctt_call *c, int back, void *stream)
 {
-    if (!back)
-        return ctt_launch_copy(c->in[0], c->out, 0, stream);
-    if (!c->din[0].data)
-        return 0;
-    return ctt_launch_copy(c->dout, c->din[0], (int)(c->add & 1), stream);
+    int rc = 0;
+
+    for (int k = 0; k < c->node->nin && rc == 0; k++)
+        if (!back)
+            rc = ctt_launch_copy(c->in[k], c->out, k > 0, stream);
+        else if (c->din[k].data)
+            rc = ctt_launch_copy(c->dout, c->din[k], (int)(c->add >> k & 1),
+                                 stream);
+    return rc;
 }
 
 int ctt_launch_collect_fwd(const struct ctt_call *c, void *scratch,

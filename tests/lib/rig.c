@@ -87,6 +87,7 @@ const struct ctt_case ctt_cases[] = {
     { "c=8 d=2 h=2", NULL, "collect y in=a of=channels pass=backward all=8",
       0 },
     { "c=3 h=4 w=3", NULL, "total y in=a", 0 },
+    { "c=3 h=4 w=3", "c=3 h=4 w=3", "total y in=a,b", 0 },
     { "c=8 h=2", NULL, "total y in=a pass=backward", 0 },
     { "c=3 h=24 w=24", NULL, "conv y in=a out=32 kernel=5 stride=2 pad=2", 1 },
     { "c=32 h=12 w=12", NULL, "conv y in=a out=64 kernel=3 stride=2 pad=1",

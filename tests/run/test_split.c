@@ -217,7 +217,7 @@ static int run_part(void *arg, const struct ctt_group *group)
     ctt_split_take(part, s->w, w);
     CTT_TRY(run(part->g, w, s->device, s->window, group,
                 &(struct result){ own.y, dw }));
-    ctt_split_give(part, dw, own.dw);
+    ctt_split_give(part, 0, dw, own.dw);
 out:
     ctt_free(w);
     ctt_free(dw);
@@ -319,14 +319,29 @@ static struct ctt_graph *parse(const char *text)
     return g;
 }
 
-static void compare_all(split_fn *split)
+/* Convs of few channels are not divided among many. */
+static int can(split_fn *split, const struct ctt_graph *g, int parts)
+{
+    struct ctt_split *s = NULL;
+    int rc = split(g, 0, parts, &s);
+
+    if (split == ctt_split_channels && parts == 4 && rc < 0)
+        CU_ASSERT_PTR_NOT_NULL(strstr(ctt_errmsg(), "reads 4 channels or mo"))
+    else
+        CU_ASSERT(rc >= 0);
+    ctt_split_free(&s);
+    return rc >= 0;
+}
+
+/* bits: the direct sums of the device "ref" are in the order of one process. */
+static void compare_all(split_fn *split, int bits)
 {
     for (size_t i = 0; i < CTT_LEN(nets); i++) {
         struct ctt_graph *g = parse(nets[i]);
 
-        for (int parts = 1; parts <= PARTS; parts++) {
-            compare(g, "ref", parts, LONG, split, 1);
-            compare(g, "ref", parts, 2, split, 1);
+        for (int parts = 1; parts <= PARTS && can(split, g, parts); parts++) {
+            compare(g, "ref", parts, LONG, split, bits);
+            compare(g, "ref", parts, 2, split, bits);
             compare(g, "cpu", parts, LONG, split, 0);
         }
         ctt_graph_free(&g);
@@ -335,13 +350,24 @@ static void compare_all(split_fn *split)
 
 static void test_bands(void)
 {
-    compare_all(ctt_split_bands);
+    compare_all(ctt_split_bands, 1);
+}
+
+static void test_filters(void)
+{
+    compare_all(ctt_split_filters, 1);
+}
+
+static void test_channels(void)
+{
+    compare_all(ctt_split_channels, 0);
 }
 
 int main(void)
 {
     CU_TestInfo tests[] = {
-        { "bands", test_bands }, CU_TEST_INFO_NULL,
+        { "bands", test_bands }, { "filters", test_filters },
+        { "channels", test_channels }, CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
         { "split", NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL,

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_bands_cli.sh: convtt-train --bands under mpirun: processes that compute
-# each shard together make the model of one process, but for rounding.
+# test_bands_cli.sh: convtt-train --bands, --filters and --channels under mpirun:
+# processes that compute each shard together make the model of one process, but
+# for rounding.
 set -u
 tools="convtt-train convtt-info tests/comm/learn tests/comm/near"
 src=$(cd "${srcdir:-.}" && pwd)
@@ -65,24 +66,43 @@ if [ "$every" = 1 ]; then
     one frozen deep.net $sgd --freeze e
     near frozen 2 deep.net $sgd --freeze e --bands 2
 fi
+one norm batch.net $sgd
+for way in filters channels; do
+    near deep 2 deep.net $sgd --$way 2
+    grep -q "^2 processes on 1 machine with parts of the $way: 4 shards" out ||
+        fail "$way: it does not say what it does: $(cat out)"
+    grep -qE "^--$way: [0-9]+ of 22 nodes with [0-9.]*% of the multipl" out ||
+        fail "$way: nor what is divided: $(cat out)"
+    near norm 2 batch.net $sgd --$way 2    # its statistics move
+done
+if [ "$every" = 1 ]; then
+    near deep 4 deep.net $sgd --filters 4
+    near deep 3 deep.net $sgd --channels 3
+    near windows 3 deep.net $sgd --window 2 --filters 3
+fi
 predicts='--task predict --input-frames 2 --future-frames 2 --sampling-start 0'
 one next next.net $sgd $predicts
-near next 2 next.net $sgd $predicts --bands 2
+for way in bands filters channels; do
+    near next 2 next.net $sgd $predicts --$way 2
+done
 
 # 2. Killed, and gone on with by another number, or without bands.
 run='deep.net --batch 8 --shards 4 --epochs 20 --optimizer sgd --lr 0.05'
 run="$run --checkpoint-every 1"
 one long $run
-for then in 3 1; do
+under 2 $run -o two.h5 --bands 2 || fail "by two: $(head -3 err)"
+for then in 2 3 1; do
     begin 2 --bands 2
     kill -9 "$(pids $pid | sed -n 2p)"
     ends 'a killed process' any
-    bands=(--bands $then)
+    bands=(--bands 0 --filters $then)
     [ $then = 1 ] && bands=(--bands 0)
+    [ $then = 2 ] && bands=(--bands 2)
     under $then $run -o some.h5 --checkpoint some.ckpt --resume \
         "${bands[@]}" || fail "resumed by $then: $(head -5 err)"
     "$bin/tests/comm/near" long.h5 some.h5 1e-3 > off 2> err ||
         fail "resumed by $then: $(cat err)"
+    [ $then != 2 ] || cmp two.h5 some.h5 || fail 'resumed: another model'
 done
 
 # 3. A signal to any stops all after a step; a clip that is gone; an error of
@@ -113,16 +133,25 @@ for k in 1 40 400; do
 done
 
 # 4. What cannot be is said in one line.
-sed 's/^pool p/deconv dc in=i out=4 kernel=2 stride=2\npool p/; s/in=i kind/in=dc kind/' \
+sed 's/^pool p in=i/deconv dc in=i out=4 kernel=2 stride=2\npool p in=dc/' \
     deep.net > deconv.net
 sed 's/h=11 w=8/h=1 w=88/' deep.net > flat.net
-for wrong in "1|--bands=2 is for 2 processes .*there is 1|1|deep.net --bands 2" \
-    "1|--bands=4 is for 4 processes .*there are 2|2|deep.net --bands 4" \
+{ echo 'input x h=8 w=8 c=1 colour=gray mean=0.3 std=0.2'
+  echo 'conv e in=x out=4 kernel=3 pad=1'
+  echo 'pool p in=e kind=avg'
+  echo 'conv y in=p out=2'; } > small.net
+for wrong in "1|--bands=2 is for 2 proc.*there is 1|1|deep.net --bands 2" \
+    "1|--bands=4 is for 4 proc.*there are 2|2|deep.net --bands 4" \
     "1|b: kind=batch would be the statistics|2|batch.net --bands 2" \
     "1|dc: a deconv adds to rows of other bands|2|deconv.net --bands 2" \
     "1|no conv has enough rows for 2 bands|2|flat.net --bands 2" \
+    "1|has 5 filters or more|5|small.net --filters 5" \
+    "1|reads 5 channels or more|5|deep.net --channels 5" \
+    "1|--filters=2 is for 2 proc.*there are 3|3|deep.net --filters 2" \
+    "2|exclude each other|2|deep.net --filters 2 --channels 2" \
+    "2|exclude each other|2|deep.net --bands 2 --channels 2" \
     "2|exclude each other|2|deep.net --bands 2 --stages auto" \
-    "2|would be one worker|3|deep.net --bands 3 --sync central" \
+    "2|exclude each other|3|deep.net --bands 3 --sync central" \
     "2|--squeeze is for --sync=all|2|deep.net --bands 2 --squeeze bf16" \
     "2|does not go with --amp|2|deep.net --bands 2 --amp O1" \
     "2|--keep must be all|2|deep.net --bands 2 --keep auto" \
