@@ -11,7 +11,7 @@
  * milliseconds of the whole and of the slowest part; share of the
  * multiplications that is divided; messages and MB of a rank; and for 100 and
  * for 10 Gbit/s milliseconds of the exchange and how many times as fast the
- * parts are. */
+ * parts are; MB of values and gradients of the whole and of the largest part. */
 #include "net/split.h"
 #include "run/back/exec.h"
 
@@ -145,7 +145,7 @@ out:
 
 /* Forward and back; the least seconds of the runs. */
 static int measure(struct bench *b, const struct ctt_graph *g,
-                   struct ctt_dev *dev, double *least)
+                   struct ctt_dev *dev, double *least, int64_t *bytes)
 {
     float *w = ctt_calloc((size_t)g->weights, sizeof(*w));
     struct ctt_job job = { .steps = b->steps, .feedback = b->steps,
@@ -160,6 +160,7 @@ static int measure(struct bench *b, const struct ctt_graph *g,
         .g = g, .dev = dev, .w = w, .samples = 1, .steps = b->steps }, NULL,
         &x));
     *least = 1e30;
+    *bytes = ctt_exec_plan(x).bytes;
     for (int i = 0; i <= b->runs; i++) {
         double start = clock_of_thread(), took;
 
@@ -187,7 +188,8 @@ static int open_dev(struct ctt_dev **dev)
 }
 
 /* Of each part; the slowest, whose exchange stays in b->passed. */
-static int measure_parts(struct bench *b, double *slowest, double *share)
+static int measure_parts(struct bench *b, double *slowest, double *share,
+                         int64_t *largest)
 {
     struct passed most = { .bytes = 0 };
     struct ctt_split *s = NULL;
@@ -201,15 +203,17 @@ static int measure_parts(struct bench *b, double *slowest, double *share)
     *slowest = 0;
     for (int k = 0; k < b->parts; k++) {
         struct ctt_group group = { k, b->parts, b, tell, trade, swap };
+        int64_t bytes;
         double took;
 
         CTT_TRY(open_dev(&dev));
         CTT_TRY(ctt_dev_join(dev, &group));
         CTT_TRY(ways[w].split(b->g, k, b->parts, &s));
-        CTT_TRY(measure(b, s->g, dev, &took));
+        CTT_TRY(measure(b, s->g, dev, &took, &bytes));
         CTT_TRY(add_weights(b, s, dev));
         if (took > *slowest)
             *slowest = took;
+        *largest = bytes > *largest ? bytes : *largest;
         if (b->passed.bytes > most.bytes)
             most = b->passed;
         *share = s->share;
@@ -227,17 +231,18 @@ static int bench(struct bench *b)
 {
     struct ctt_dev *dev = NULL;
     double whole = 0, slowest = 0, share = 0;
+    int64_t bytes = 0, largest = 0;
     int rc;
 
     CTT_TRY(open_dev(&dev));
-    CTT_TRY(measure(b, b->g, dev, &whole));
-    CTT_TRY(measure_parts(b, &slowest, &share));
+    CTT_TRY(measure(b, b->g, dev, &whole, &bytes));
+    CTT_TRY(measure_parts(b, &slowest, &share, &largest));
     printf("%.4g %.4g %.1f%% %lld %.3g", 1000 * whole, 1000 * slowest,
            100 * share, (long long)b->passed.messages, b->passed.bytes / 1e6);
     for (int k = 0; k < NETS; k++)
         printf(" %.3g %.2f", 1000 * b->passed.net[k].seconds,
                whole / (slowest + b->passed.net[k].seconds));
-    printf("\n");
+    printf(" %.0f %.0f\n", (double)bytes / 1e6, (double)largest / 1e6);
 out:
     ctt_dev_close(&dev);
     return rc;

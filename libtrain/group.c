@@ -47,9 +47,9 @@ static const struct {
 } ways[] = {
     { "bands", "bands of rows", "all compute alike from there on",
       offsetof(struct ctt_train_cfg, bands), ctt_split_bands },
-    { "filters", "parts of the filters", "not divided is first",
+    { "filters", "parts of the filters", "the first conv that is not",
       offsetof(struct ctt_train_cfg, filters), ctt_split_filters },
-    { "channels", "parts of the channels", "not divided is first",
+    { "channels", "parts of the channels", "the first conv that is not",
       offsetof(struct ctt_train_cfg, channels), ctt_split_channels },
 };
 

@@ -57,8 +57,11 @@ conv h in=g out=1024
 act i in=h kind=relu
 conv y in=i out=12"
 }
-printf '%-6s %-8s %5s %5s %8s %8s %7s %8s %8s %16s %16s\n' net divided size \
-    parts whole,ms part,ms share messages MB 100Gbit/s:ms,x 10Gbit/s:ms,x
+row='%-6s %-8s %5s %5s %8s %8s %7s %8s %8s %16s %16s %10s\n'
+# shellcheck disable=SC2059
+print() { printf "$row" "$@"; }
+print net divided size parts whole,ms part,ms share messages MB \
+    100Gbit/s:ms,x 10Gbit/s:ms,x values,MB
 for net in ${NETS:-conv lstm dense}; do
     for size in ${SIZES:-64 256 512 1024}; do
         $net "$size" > "$work/$net.net"
@@ -72,9 +75,8 @@ for net in ${NETS:-conv lstm dense}; do
                 }
                 # shellcheck disable=SC2086
                 set -- $got
-                printf '%-6s %-8s %5s %5s %8s %8s %7s %8s %8s %16s %16s\n' \
-                    "$net" "$how" "$size" "$parts" "$1" "$2" "$3" "$4" "$5" \
-                    "$6 ${7}x" "$8 ${9}x"
+                print "$net" "$how" "$size" "$parts" "$1" "$2" "$3" "$4" \
+                    "$5" "$6 ${7}x" "$8 ${9}x" "${10} ${11}"
             done
         done
     done

@@ -42,7 +42,7 @@ static int64_t parts_message_of(const struct collecting *g)
 struct runs { float *run; int64_t apart, n, count; };
 
 static struct runs parts_runs_of(const struct collecting *g,
-                           const struct ctt_tensor *t, int64_t b, int k)
+                                 const struct ctt_tensor *t, int64_t b, int k)
 {
     int is_whole = t == g->whole;
     int64_t first = is_whole ? ctt_part_first(g->all, k, g->parts) : 0;
@@ -55,7 +55,7 @@ static struct runs parts_runs_of(const struct collecting *g,
 }
 
 static void parts_pack(struct ctt_dev *d, const struct collecting *g,
-                 const struct ctt_tensor *t, float *to)
+                       const struct ctt_tensor *t, float *to)
 {
     int64_t each = ctt_part_size(g->all, g->own, g->parts) * parts_unit_of(g);
 
@@ -70,7 +70,7 @@ static void parts_pack(struct ctt_dev *d, const struct collecting *g,
 }
 
 static void parts_unpack(struct ctt_dev *d, const struct collecting *g, int k,
-                   const float *from, int add)
+                         const float *from, int add)
 {
     int64_t each = ctt_part_size(g->all, k, g->parts) * parts_unit_of(g);
 
@@ -145,7 +145,7 @@ int K(collect_bwd)(struct ctt_dev *d, const struct ctt_call *c)
 
 /* y (+)= the sum of all parts' x, of the same shape. */
 static int parts_add_up(struct ctt_dev *d, const struct ctt_tensor *x,
-                  const struct ctt_tensor *y, int add)
+                        const struct ctt_tensor *y, int add)
 {
     int64_t n = ctt_volume(x), room = ctt_align(n, 16);
     struct ctt_tensor all = *x;
@@ -165,7 +165,7 @@ out:
 }
 
 static int parts_pass_on(struct ctt_dev *d, const struct ctt_tensor *x,
-                   const struct ctt_tensor *y, int add)
+                         const struct ctt_tensor *y, int add)
 {
     K(copy)(d, x, y, add);
     return 0;

@@ -82,7 +82,6 @@ static int halo_swap(struct ctt_dev *d, const struct halo *h, int forward)
 
     if (ctt_dev_parts(d) == 1)
         return 0;
-
     for (int k = ABOVE; k <= BELOW; k++) {
         int64_t given = halo_floats_of(h, h->give[k]) * (int64_t)sizeof(float);
         int64_t taken = halo_floats_of(h, h->more[k]) * (int64_t)sizeof(float);
@@ -98,7 +97,7 @@ static int halo_swap(struct ctt_dev *d, const struct halo *h, int forward)
 /* Rows `first` and on of each plane of t, as many as a message has, go to it;
  * or come from it, and are added or not. */
 static void halo_pack(const struct halo *h, const struct ctt_tensor *t,
-                 int64_t first, int64_t rows, float *to)
+                      int64_t first, int64_t rows, float *to)
 {
     for (int64_t p = 0; p < h->planes; p++)
         for (int64_t i = 0; i < rows * t->w; i++, to += t->c)
@@ -107,7 +106,7 @@ static void halo_pack(const struct halo *h, const struct ctt_tensor *t,
 }
 
 static void halo_unpack(const struct halo *h, const struct ctt_tensor *t,
-                   int64_t first, int64_t rows, const float *from, int add)
+                        int64_t first, int64_t rows, const float *from, int add)
 {
     for (int64_t p = 0; p < h->planes; p++)
         for (int64_t i = 0; i < rows * t->w; i++, from += t->c)
@@ -116,7 +115,7 @@ static void halo_unpack(const struct halo *h, const struct ctt_tensor *t,
 }
 
 static void halo_clear(const struct halo *h, const struct ctt_tensor *t,
-                  int64_t first, int64_t rows)
+                       int64_t first, int64_t rows)
 {
     for (int64_t p = 0; p < h->planes; p++)
         for (int64_t i = 0; i < rows * t->w; i++)
@@ -124,12 +123,15 @@ static void halo_clear(const struct halo *h, const struct ctt_tensor *t,
                    (size_t)t->c * sizeof(float));
 }
 
-/* The rows that both have, from small to large or the reverse. */
+/* The rows that both have, from small to large or the reverse; dense ones are
+ * copied whole. */
 static void halo_move(struct ctt_dev *d, const struct halo *h, int back,
                       int add)
 {
     const struct ctt_tensor *a = h->small, *b = h->large;
     int64_t rows = a->h - h->drop[ABOVE] - h->drop[BELOW], w = a->w;
+    int dense = a->ld == a->c && b->ld == b->c;
+    int64_t cols = dense ? 1 : w, n = dense ? w * a->c : a->c;
 
     PARALLEL(d, h->planes * rows * w * a->c)
     for (int64_t i = 0; i < h->planes * rows; i++) {
@@ -137,11 +139,11 @@ static void halo_move(struct ctt_dev *d, const struct halo *h, int back,
         int64_t from = (p * a->h + h->drop[ABOVE] + y) * w;
         int64_t to = (p * b->h + h->more[ABOVE] + y) * w;
 
-        for (int64_t x = 0; x < w; x++)
+        for (int64_t x = 0; x < cols; x++)
             if (back)
-                ctt_put(ctt_row(a, from + x), ctt_row(b, to + x), a->c, add);
+                ctt_put(ctt_row(a, from + x), ctt_row(b, to + x), n, add);
             else
-                ctt_put(ctt_row(b, to + x), ctt_row(a, from + x), a->c, 0);
+                ctt_put(ctt_row(b, to + x), ctt_row(a, from + x), n, 0);
     }
 }
 
@@ -183,7 +185,7 @@ int K(halo_bwd)(struct ctt_dev *d, const struct ctt_call *c)
         halo_pack(&h, h.large, 0, h.more[ABOVE], h.out[ABOVE]);
     if (h.out[BELOW])
         halo_pack(&h, h.large, h.large->h - h.more[BELOW], h.more[BELOW],
-             h.out[BELOW]);
+                  h.out[BELOW]);
     halo_move(d, &h, 1, add);
     if (!add) {
         halo_clear(&h, h.small, 0, h.drop[ABOVE]);
@@ -194,7 +196,7 @@ int K(halo_bwd)(struct ctt_dev *d, const struct ctt_call *c)
         halo_unpack(&h, h.small, 0, h.give[ABOVE], h.in[ABOVE], 1);
     if (h.in[BELOW])
         halo_unpack(&h, h.small, h.small->h - h.give[BELOW], h.give[BELOW],
-               h.in[BELOW], 1);
+                    h.in[BELOW], 1);
 out:
     return rc;
 }

@@ -31,7 +31,7 @@ END
 # 1. The model of one process, whatever number of them, windows of steps, a
 # frozen node, and a model that predicts frames, whose answers are fed back.
 # Adam divides by what gradients were, so roundings of small ones show: SGD.
-sgd='--batch 8 --shards 4 --epochs 4 --optimizer sgd --lr 0.05'
+sgd='--batch 8 --shards 2 --epochs 2 --optimizer sgd --lr 0.05'
 one() {     # one NAME OPTION...: one process
     local name=$1
     shift
@@ -50,7 +50,7 @@ near() {    # near NAME N OPTION...: the same by so many
 one deep deep.net $sgd
 for n in 2 3 4; do
     near deep $n deep.net $sgd --bands $n
-    grep -q "^$n processes on 1 machine with bands of rows: 4 shards of a bat" \
+    grep -q "^$n processes on 1 machine with bands of rows: 2 shards of a bat" \
         out || fail "it does not say what it does: $(cat out)"
     grep -qE '^--bands: 16 of 22 nodes with [0-9.]*% of the multiplications '\
 'are divided; all compute alike from there on: p$' out ||
@@ -61,15 +61,15 @@ done
 one windows deep.net $sgd --window 2
 near windows 2 deep.net $sgd --window 2 --bands 2
 if [ "$every" = 1 ]; then
-    one pair deep.net $sgd --shards 2
-    near pair 3 deep.net $sgd --shards 2 --bands 3
+    one four deep.net $sgd --shards 4
+    near four 3 deep.net $sgd --shards 4 --bands 3
     one frozen deep.net $sgd --freeze e
     near frozen 2 deep.net $sgd --freeze e --bands 2
 fi
 one norm batch.net $sgd
 for way in filters channels; do
     near deep 2 deep.net $sgd --$way 2
-    grep -q "^2 processes on 1 machine with parts of the $way: 4 shards" out ||
+    grep -q "^2 processes on 1 machine with parts of the $way: 2 shards" out ||
         fail "$way: it does not say what it does: $(cat out)"
     grep -qE "^--$way: [0-9]+ of 22 nodes with [0-9.]*% of the multipl" out ||
         fail "$way: nor what is divided: $(cat out)"
@@ -87,7 +87,7 @@ for way in bands filters channels; do
 done
 
 # 2. Killed, and gone on with by another number, or without bands.
-run='deep.net --batch 8 --shards 4 --epochs 20 --optimizer sgd --lr 0.05'
+run='deep.net --batch 8 --shards 2 --epochs 20 --optimizer sgd --lr 0.05'
 run="$run --checkpoint-every 1"
 one long $run
 under 2 $run -o two.h5 --bands 2 || fail "by two: $(head -3 err)"
