@@ -11,7 +11,8 @@
  * milliseconds of the whole and of the slowest part; share of the
  * multiplications that is divided; messages and MB of a rank; and for 100 and
  * for 10 Gbit/s milliseconds of the exchange and how many times as fast the
- * parts are; MB of values and gradients of the whole and of the largest part. */
+ * parts are; MB of values and gradients of the whole and of the largest part.
+ */
 #include "net/split.h"
 #include "run/back/exec.h"
 

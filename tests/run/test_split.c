@@ -461,7 +461,8 @@ int main(void)
     CU_TestInfo tests[] = {
         { "bands", test_bands }, { "filters", test_filters },
         { "channels", test_channels }, { "local", test_local },
-        { "refused", test_refused }, { "memory", test_memory }, CU_TEST_INFO_NULL,
+        { "refused", test_refused }, { "memory", test_memory },
+        CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {
         { "split", NULL, NULL, NULL, NULL, tests }, CU_SUITE_INFO_NULL,

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_bands_cli.sh: convtt-train --bands, --filters and --channels under mpirun:
-# processes that compute each shard together make the model of one process, but
-# for rounding.
+# test_bands_cli.sh: convtt-train --bands, --filters and --channels under
+# mpirun: processes that compute each shard together make the model of one
+# process, but for rounding.
 set -u
 tools="convtt-train convtt-info tests/comm/learn tests/comm/near"
 src=$(cd "${srcdir:-.}" && pwd)
