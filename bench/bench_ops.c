@@ -69,6 +69,7 @@ static const struct { int n; const char *a, *b, *op; } rows[] = {
     { 40, "c=64 h=12 w=12", NULL, "pool y in=a kind=max kernel=2" },
     { 40, "c=64 h=12 w=12", NULL, "pool y in=a kind=avg kernel=2" },
     { 40, "c=64 h=6 w=6", NULL, "upsample y in=a by=2" },
+    { 40, "c=64 h=12 w=12", NULL, "halo y in=a up=1 down=1" },
     { 40, "c=64 h=12 w=12", "c=64 h=12 w=12", "add y in=a,b" },
     { 40, "c=64 h=12 w=12", "c=64 h=12 w=12", "concat y in=a,b" },
     { 40, "c=64 h=12 w=12", NULL, "dropout y in=a rate=0.5" },

@@ -156,6 +156,7 @@ int ctt_dev_run(struct ctt_dev *d, const struct ctt_call *c,
               "%s: '%s' has no kernel", c->node->name,
               ctt_ops[c->node->op].name);
     CTT_TRY(check_types(d, c));
+    CTT_TRY(ctt_dev_check_parts(d, c));
     for (int i = 0; i < c->links; i++)
         CTT_TRY(check_types(d, &c->chain[i]));
     CTT_TRY(is_fused(d, c));

@@ -117,6 +117,12 @@ extern const struct ctt_dev_kind ctt_dev_cpu, ctt_dev_ref;
 int ctt_din_overlaps(const struct ctt_call *c);
 int ctt_run_per_input(struct ctt_dev *d, const struct ctt_call *c);
 
+/* join.c: how many parts the group has, 1 without one, and which is this; and
+ * CTT_EUNSUP if a collect is for other parts. */
+int ctt_dev_parts(const struct ctt_dev *d);
+int ctt_dev_part(const struct ctt_dev *d);
+int ctt_dev_check_parts(const struct ctt_dev *d, const struct ctt_call *c);
+
 /* blame.c: CTT_ENAN, with a message that names the node, if a tensor that the
  * call wrote has a NaN or Inf. */
 int ctt_dev_blame_call(struct ctt_dev *d, const struct ctt_call *c,
@@ -130,6 +136,7 @@ struct ctt_dev {
     int                        used;     /* threads of the team that are */
     int                        deterministic;
     int                        streams;      /* most lanes used; default 1 */
+    const struct ctt_group    *group;    /* NULL: none */
     void                      *own;      /* the kind's own state, by open */
     char                      *scratch;  /* valid during one call */
     size_t                     room;

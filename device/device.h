@@ -146,6 +146,26 @@ static inline int ctt_call_is_int8(const struct ctt_call *c)
 
 enum ctt_pass { CTT_FWD, CTT_BWD, CTT_PASSES };
 
+/* What goes to the parts above and below (part - 1 and part + 1) and comes from
+ * them; 0 bytes: nothing.  Both have made room for a multiple of 64 bytes. */
+struct ctt_swap {
+    const void *to[2];
+    void       *from[2];
+    int64_t     sends[2], takes[2];
+};
+
+/* The processes that share a graph whose text was rewritten for them
+ * (net/split.h): this one has part `part` of `parts`.  Ops that pass values
+ * (halo, collect, total) call it, all parts in the same order: tell and trade
+ * are an all-gather and an all-to-all, in bytes.  An error ends the call. */
+struct ctt_group {
+    int   part, parts;
+    void *arg;
+    int (*tell)(void *arg, const void *mine, int64_t n, void *all);
+    int (*trade)(void *arg, const void *from, void *to, int64_t each);
+    int (*swap)(void *arg, const struct ctt_swap *s);
+};
+
 struct ctt_dev;
 typedef int ctt_kernel(struct ctt_dev *d, const struct ctt_call *c);
 
@@ -211,6 +231,17 @@ void ctt_dev_tune_end(struct ctt_dev *d);
  * compute it faster so; 0: it does not. */
 int  ctt_dev_links(const struct ctt_dev *d, const struct ctt_node *n,
                    const struct ctt_node *next, enum ctt_dtype between);
+
+/* From now on values pass between the parts of a group, which must stay as it
+ * is; without one, or with one part, halo adds zeros, and collect and total
+ * pass their input on.  CTT_EUNSUP: several parts need a device whose memory is
+ * the program's. */
+int  ctt_dev_join(struct ctt_dev *d, const struct ctt_group *group);
+
+/* x[n], in the program's memory, becomes the sum of that of all parts, in their
+ * order: the same bits on each.  room: ctt_dev_total_room(d, n) floats. */
+int     ctt_dev_total(struct ctt_dev *d, float *x, int64_t n, float *room);
+int64_t ctt_dev_total_room(const struct ctt_dev *d, int64_t n);
 
 /* "cuda": how many independent nodes may run at the same time. */
 void ctt_dev_streams(struct ctt_dev *d, int streams);

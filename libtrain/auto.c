@@ -2,6 +2,7 @@
  * auto.c: settings that are found before the training: --batch auto, --lr auto,
  * and the shards of several processes. */
 #include "libtrain/before.h"
+#include "libtrain/group.h"
 #include "libtrain/lr_range.h"
 #include "libtrain/shards.h"
 #include "libtrain/trainer.h"
@@ -154,6 +155,11 @@ static void say_shards(const struct ctt_train_cfg *cfg,
     int workers = p->ranks - ctt_sync_serves(sync);
     char line[192];
 
+    if (sync->kind == CTT_SYNC_GROUP) {
+        ctt_group_say(cfg, p, line, sizeof(line));
+        say(ev, line);
+        return;
+    }
     if (sync->kind == CTT_SYNC_STAGES) {
         snprintf(line, sizeof(line), "a pipeline of %d processes on %d "
                  "machine%s: %d shard%s of a batch, %d clip%s each", p->ranks,
@@ -182,6 +188,7 @@ static int check_ranks(const struct ctt_train_cfg *cfg,
 
     CTT_TRY(ctt_sync_parse(cfg, &sync));
     CTT_TRY(ctt_sync_check(&sync, p->ranks));
+    CTT_TRY(ctt_group_check(cfg, p->ranks));
     parts = ctt_sync_parts(&sync, p->ranks);
     CTT_CHECK(cfg->shards % parts == 0, CTT_EINVAL, "--batch=%d has %d "
               "shard%s, which %d processes cannot share equally", cfg->batch,

@@ -229,6 +229,16 @@ const struct ctt_opt ctt_train_opts[] = {
       "of the nodes that sections but the first begin with; the result is that "
       "of one process with as many --shards", .arg = "auto|NAME,..",
       .section = "Optimiser", .tags = RESUME | TRAINER },
+    { "bands", CTT_INT, FIELD(bands), "0", "so many processes: each computes a "
+      "band of the rows of every image; the result is that of one process with "
+      "as many --shards, but for rounding; 0: none", 0, CTT_MAX_SHARDS,
+      .arg = "N", .section = "Optimiser", .tags = RESUME | TRAINER },
+    { "filters", CTT_INT, FIELD(filters), "0", "the same with a part of the "
+      "filters of every conv", 0, CTT_MAX_SHARDS, .arg = "N",
+      .section = "Optimiser", .tags = RESUME | TRAINER },
+    { "channels", CTT_INT, FIELD(channels), "0", "the same with a part of the "
+      "channels that every conv reads", 0, CTT_MAX_SHARDS, .arg = "N",
+      .section = "Optimiser", .tags = RESUME | TRAINER },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
     { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate; convtt-train: "

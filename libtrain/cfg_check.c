@@ -9,6 +9,7 @@
 #include "libtrain/data/augment.h"
 #include "libtrain/data/bucket.h"
 #include "libtrain/direct.h"
+#include "libtrain/group.h"
 #include "libtrain/pipeline.h"
 #include "libtrain/predict/predict.h"
 #include "libtrain/recognise/ahead.h"
@@ -143,6 +144,7 @@ int ctt_train_check(const struct ctt_train_cfg *cfg)
     CTT_TRY(ctt_scale_begin(cfg, &scale));
     CTT_TRY(ctt_sync_suits(cfg));
     CTT_TRY(ctt_direct_suits(cfg));
+    CTT_TRY(ctt_group_suits(cfg));
     if (cfg->stages && *cfg->stages)
         CTT_TRY(ctt_pipeline_suits(cfg));
     CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));

@@ -5,6 +5,7 @@
 #include "libtrain/cfg_memory.h"
 #include "libtrain/data/load.h"
 #include "libtrain/direct.h"
+#include "libtrain/group.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
 #include "libtrain/pipeline.h"
@@ -156,6 +157,16 @@ out:
     return blame_longest(t, rc);
 }
 
+/* Those of the whole graph, or of this rank's part of it. */
+static int open_steps(struct ctt_trainer *t)
+{
+    if (t->sync.kind == CTT_SYNC_STAGES)
+        return blame_longest(t, ctt_pipeline_open(t));
+    if (t->sync.kind == CTT_SYNC_GROUP)
+        return blame_longest(t, ctt_group_open(t));
+    return open_step(t);
+}
+
 static int open_loader(struct ctt_trainer *t)
 {
     int rc = 0;
@@ -190,7 +201,7 @@ static struct ctt_share share_of(const struct ctt_trainer *t)
     const struct ctt_comm_place *p = ctt_comm_place(t->comm);
     int parts = ctt_sync_parts(&t->sync, p->ranks), part = p->rank;
 
-    if (t->sync.kind == CTT_SYNC_STAGES)
+    if (t->sync.kind == CTT_SYNC_STAGES || t->sync.kind == CTT_SYNC_GROUP)
         return (struct ctt_share){ 1, 0, 0, NULL, 0 };
     if (ctt_sync_serves(&t->sync))
         part = part && parts > 1 ? part - 1 : 0;
@@ -258,8 +269,7 @@ static int open_all(struct ctt_trainer *t)
     CTT_TRY(open_val(t));
     CTT_TRY(restore(t));
     CTT_TRY(open_loader(t));    /* --keep=auto plans with what is left */
-    CTT_TRY(t->sync.kind == CTT_SYNC_STAGES
-            ? blame_longest(t, ctt_pipeline_open(t)) : open_step(t));
+    CTT_TRY(open_steps(t));
     if (ctt_sync_serves(&t->sync) && ctt_comm_place(t->comm)->rank == 0)
         CTT_TRY(ctt_server_open(t));
     tell_memory(t);
@@ -295,6 +305,7 @@ int ctt_trainer_close(struct ctt_trainer *t)
     ctt_loader_close(&t->loader);
     ctt_server_close(&t->server);
     ctt_pipeline_close(t);
+    ctt_group_close(t);
     t->task->close(&t->step);
     t->task->test_close(&t->test);
     ctt_optim_close(&t->optim);

@@ -2,6 +2,7 @@
  * sync.c: the words of --sync, and what they need. */
 #include "libtrain/sync.h"
 #include "libtrain/before.h"
+#include "libtrain/group.h"
 #include "libtrain/squeeze.h"
 
 #include <stdlib.h>
@@ -60,6 +61,8 @@ int ctt_sync_parse(const struct ctt_train_cfg *cfg, struct ctt_sync *out)
 
     if (rc >= 0 && out->kind == CTT_SYNC_ALL && cfg->stages && *cfg->stages)
         out->kind = CTT_SYNC_STAGES;
+    else if (rc >= 0 && out->kind == CTT_SYNC_ALL && ctt_group_parts(cfg))
+        out->kind = CTT_SYNC_GROUP;
     return rc;
 }
 
@@ -104,10 +107,13 @@ int ctt_sync_suits(const struct ctt_train_cfg *cfg)
     CTT_TRY(ctt_sync_parse(cfg, &s));
     CTT_TRY(ctt_squeeze_parse(cfg->squeeze, &squeeze));
     CTT_CHECK(s.kind == CTT_SYNC_ALL || squeeze.kind == CTT_SQUEEZE_NONE,
-              CTT_EINVAL, "--squeeze is for --sync=all: workers and stages "
+              CTT_EINVAL, "--squeeze is for --sync=all: other ways "
               "send whole gradients");
     CTT_CHECK(!ctt_sync_serves(&s) || !cfg->stages || !*cfg->stages, CTT_EINVAL,
               "--stages and --sync=%s exclude each other", cfg->sync);
+    CTT_CHECK(!ctt_sync_serves(&s) || !ctt_group_parts(cfg), CTT_EINVAL,
+              "--%s and --sync=%s exclude each other", ctt_group_name(cfg),
+              cfg->sync);
     if (!ctt_sync_serves(&s))
         goto out;
     CTT_CHECK(!cfg->deterministic || (s.kind == CTT_SYNC_CENTRAL && !s.backup),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sync.h: --sync and --stages: who computes and adds the gradients of a step
- * and updates the weights. */
+ * sync.h: --sync, --stages, --bands and the like: who computes and adds the
+ * gradients of a step and updates the weights. */
 #ifndef CTT_SYNC_H
 #define CTT_SYNC_H
 
@@ -16,8 +16,10 @@ enum ctt_sync_kind {
     CTT_SYNC_ASYNC,      /* the server, with each gradient when it comes, of
                             weights that are older by then (Dean and others
                             2012) */
-    CTT_SYNC_STAGES      /* each rank, a section of the model (--stages,
+    CTT_SYNC_STAGES,     /* each rank, a section of the model (--stages,
                             pipeline.h) */
+    CTT_SYNC_GROUP       /* each rank, a part of all values (--bands,
+                            --filters, --channels: group.h) */
 };
 
 struct ctt_sync {
@@ -25,7 +27,8 @@ struct ctt_sync {
     int                backup;
 };
 
-/* From --sync and --stages.  CTT_EINVAL: a value of --sync is none. */
+/* From --sync, --stages, --bands and the like.  CTT_EINVAL: a value of --sync
+ * is none. */
 int  ctt_sync_parse(const struct ctt_train_cfg *cfg, struct ctt_sync *out);
 
 /* 1 if rank 0 is a server. */

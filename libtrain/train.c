@@ -3,6 +3,7 @@
 #include "libtrain/trainer.h"
 #include "libtrain/chance.h"
 #include "libtrain/data/load.h"
+#include "libtrain/group.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
 #include "libtrain/pipeline.h"
@@ -116,12 +117,13 @@ static int skip_step(struct ctt_trainer *t, const struct ctt_turn *turn)
     }
     if (turn->skips && ctt_scale_after(&t->at.scale, 0) == CTT_LEAVE)
         return 0;
-    if (t->server || t->pipeline)
+    if (t->server || t->pipeline || t->group)
         rc = ctt_error(CTT_ENAN, "the gradient is not finite (without --%s the "
-                       "node is looked for)", t->server ? "sync" : "stages");
+                       "node is looked for)", t->server ? "sync" :
+                       t->pipeline ? "stages" : ctt_group_name(t->cfg));
     else
         rc = t->task->blame(t->step, turn);
-    if (t->shards.count > 1 && !t->server && !t->pipeline)
+    if (t->shards.count > 1 && !t->server && !t->pipeline && !t->group)
         rc = ctt_error(rc, "%s (of one of %d shards, as the clips of others "
                        "are gone; --shards=1 looks at all clips)", ctt_errmsg(),
                        t->shards.count);
@@ -141,7 +143,8 @@ static int update(struct ctt_trainer *t, const struct ctt_turn *turn, int done,
     int rc = 0;
 
     if (done)
-        CTT_TRY(ctt_optim_norm(t->optim, t->task->exec(t->step)->dw, &norm));
+        CTT_TRY(ctt_optim_norm(t->optim, t->group ? ctt_group_dw(t)
+                               : t->task->exec(t->step)->dw, &norm));
     if (!isfinite(norm))
         return skip_step(t, turn);
     CTT_TRY(ctt_optim_step(t->optim, norm, scale, t->lr));
@@ -188,6 +191,8 @@ static int train_batch(struct ctt_trainer *t, struct ctt_batch *b)
         rc = ctt_server_gradient(t, &turn, &scale);
     else if (t->pipeline)
         rc = ctt_pipeline_gradient(t, b, &turn, &scale);
+    else if (t->group)
+        rc = ctt_group_gradient(t, b, &turn, &scale);
     else
         rc = ctt_trainer_gradient(t, b, &turn, &scale);
     CTT_TRY(none = rc);
@@ -415,6 +420,8 @@ static int finish(struct ctt_trainer *t, struct ctt_result *r)
     ctt_trainer_tell_sent(t);
     if (t->pipeline)
         CTT_TRY(ctt_pipeline_tell(t));
+    if (t->group)
+        ctt_group_tell(t);
 
     r->best_epoch = (int)t->at.best_epoch;
     r->val = t->at.val;

@@ -51,6 +51,7 @@ struct ctt_train_cfg {
     float sampling_decay;
     int   sequences, val_sequences, digits;
     const char *keep, *offload, *freeze, *lr_scale, *squeeze, *sync, *stages;
+    int   bands, filters, channels;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */
     int   window, deterministic, streams;

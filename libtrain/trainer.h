@@ -36,6 +36,7 @@ struct ctt_trainer {
                                             NULL, this rank alone */
     struct ctt_server          *server;  /* on rank 0, if it is one */
     struct ctt_pipeline        *pipeline;    /* with --stages */
+    struct ctt_grouped         *group;       /* with --bands and the like */
     struct ctt_dev     *dev;
     int                 direct;  /* 1: gradients go from GPU to GPU */
     void               *step, *test;    /* the task's */

@@ -42,6 +42,14 @@ out:
     return rc;
 }
 
+/* Gives a node the next rank; what only passes values between processes does
+ * not count, so that all other nodes have the rank that they have in one. */
+static void rank_node(struct ctt_node *n, int *next)
+{
+    n->rank = *next;
+    *next += !ctt_is_exchange(n);
+}
+
 /* The nodes that the answer needs are ranked first, as if the others were not
  * there. */
 static void rank(struct ctt_graph *g, const char *needed)
@@ -51,11 +59,11 @@ static void rank(struct ctt_graph *g, const char *needed)
     for (int i = 0; i < g->count; i++) {
         g->node[i].aside = needed && !needed[i];
         if (!g->node[i].aside)
-            g->node[i].rank = next++;
+            rank_node(&g->node[i], &next);
     }
     for (int i = 0; i < g->count; i++)
         if (g->node[i].aside)
-            g->node[i].rank = next++;
+            rank_node(&g->node[i], &next);
 }
 
 int ctt_ahead_settle(struct ctt_graph *g)

@@ -35,6 +35,8 @@ enum ctt_loss_kind { CTT_LOSS_XENT, CTT_LOSS_MSE, CTT_LOSS_L1L2,
                      CTT_LOSS_SOFT };
 enum ctt_fit       { CTT_FIT_CROP, CTT_FIT_STRETCH, CTT_FIT_PAD };
 enum ctt_colour    { CTT_RGB, CTT_BGR, CTT_GRAY };
+enum ctt_axis      { CTT_AXIS_ROWS, CTT_AXIS_CHANNELS };
+enum ctt_in_pass   { CTT_IN_FORWARD, CTT_IN_BACKWARD };
 enum ctt_normalise { CTT_NORMALISE_SET, CTT_NORMALISE_CLIP };
 
 /* The frames that a model expects; video/ converts videos to this form. */
@@ -70,6 +72,9 @@ union ctt_attr {
     struct { float rate; } dropout;
     struct { float scale; int zero; } quant;
     struct { int kind; float smooth, temperature; } loss;
+    struct { int up, down, above, below; } halo;
+    struct { int of, pass, part, parts, all; } collect;
+    struct { int pass; } total;
 };
 
 struct ctt_node {

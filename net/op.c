@@ -20,6 +20,8 @@ static const char *const fills[] = { "zero", "first", NULL };
 static const char *const fits[] = { "crop", "stretch", "pad", NULL };
 static const char *const colours[] = { "rgb", "bgr", "gray", NULL };
 static const char *const normals[] = { "set", "clip", NULL };
+static const char *const axes[] = { "rows", "channels", NULL };
+static const char *const passes[] = { "forward", "backward", NULL };
 
 static const struct ctt_opt input_attr[] = {
     { "d", CTT_INT, FIELD(input.d), "1", "depth", 1, MANY },
@@ -139,6 +141,33 @@ static const struct ctt_opt loss_attr[] = {
       0.9 },
     { "temperature", CTT_FLOAT, FIELD(loss.temperature), "1", "of the second "
       "half of a soft target", 0.01, 1000 }, END
+};
+static const struct ctt_opt halo_attr[] = {
+    { "up", CTT_INT, FIELD(halo.up), "0", "rows of the part above that are "
+      "added; negative: own rows that are left out", -MANY, MANY },
+    { "down", CTT_INT, FIELD(halo.down), "0", "the same of the part below",
+      -MANY, MANY },
+    { "above", CTT_INT, FIELD(halo.above), "0", "rows that the part above "
+      "takes of this one", 0, MANY },
+    { "below", CTT_INT, FIELD(halo.below), "0", "the same of the part below",
+      0, MANY }, END
+};
+static const struct ctt_opt collect_attr[] = {
+    { "of", CTT_CHOICE, FIELD(collect.of), NULL, "what is divided",
+      .choices = axes },
+    { "pass", CTT_CHOICE, FIELD(collect.pass), "forward", "forward: of parts "
+      "the whole, whose gradient is divided; backward: the reverse",
+      .choices = passes },
+    { "part", CTT_INT, FIELD(collect.part), "0", "number of this part", 0,
+      MANY },
+    { "parts", CTT_INT, FIELD(collect.parts), "1", "how many there are", 1,
+      MANY },
+    { "all", CTT_INT, FIELD(collect.all), NULL, "rows or channels of the "
+      "whole", 1, MANY }, END
+};
+static const struct ctt_opt total_attr[] = {
+    { "pass", CTT_CHOICE, FIELD(total.pass), "forward", "what is added up: "
+      "values, or gradients", .choices = passes }, END
 };
 static const struct ctt_opt none[] = { END };
 #define cell_attr   none
@@ -263,6 +292,12 @@ static enum ctt_form form_own(const struct ctt_node *n)
 static enum ctt_form form_if_max(const struct ctt_node *n)
 {
     return n->attr.pool.kind == CTT_POOL_MAX ? CTT_FORM_KEPT : CTT_FORM_FREE;
+}
+
+static enum ctt_form form_if_back(const struct ctt_node *n)
+{
+    return n->attr.total.pass == CTT_IN_BACKWARD ? CTT_FORM_KEPT
+                                                 : CTT_FORM_FREE;
 }
 
 /* ---- the table ---- */

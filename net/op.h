@@ -161,6 +161,13 @@ static inline int ctt_is_grouped(const struct ctt_node *n)
     return n->op == CTT_OP_CONV && n->attr.conv.groups > 1;
 }
 
+/* 1 if the node only passes values between the processes that share a graph. */
+static inline int ctt_is_exchange(const struct ctt_node *n)
+{
+    return n->op == CTT_OP_HALO || n->op == CTT_OP_COLLECT ||
+           n->op == CTT_OP_TOTAL;
+}
+
 /* What a node's values are made of: its inputs; of a state what it delays. */
 static inline int ctt_node_inputs(const struct ctt_node *n)
 {

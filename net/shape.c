@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * shape.c: for each primitive, its shape rule. */
 #include "net/shape.h"
+#include "net/part.h"
 #include "net/pixels.h"
 
 static const struct ctt_tensor *in(const struct ctt_graph *g,
@@ -389,6 +390,59 @@ int ctt_shape_lstm(const struct ctt_graph *g, struct ctt_node *n)
               "%s: the gates must have four times the cell's channels",
               n->name);
     n->out = like(in(g, n, 1));
+out:
+    return rc;
+}
+
+/* Rows that are added to a part, or left out, at both ends. */
+int ctt_shape_halo(const struct ctt_graph *g, struct ctt_node *n)
+{
+    const struct ctt_tensor *x = in(g, n, 0);
+    int64_t up = n->attr.halo.up, down = n->attr.halo.down, h = x->h, rows;
+    int rc = 0;
+
+    rows = h + up + down;
+    CTT_CHECK(h + (up < 0 ? up : 0) + (down < 0 ? down : 0) >= 0 && rows > 0,
+              CTT_EINVAL, "%s: it leaves out %d and %d of %lld rows", n->name,
+              up < 0 ? -n->attr.halo.up : 0, down < 0 ? -n->attr.halo.down : 0,
+              (long long)h);
+    CTT_CHECK(rows <= CTT_MAX_SIZE, CTT_EINVAL, "%s: %lld rows are more than "
+              "%d", n->name, (long long)rows, CTT_MAX_SIZE);
+    CTT_CHECK(n->attr.halo.above <= h && n->attr.halo.below <= h, CTT_EINVAL,
+              "%s: other parts take %d and %d of %lld rows", n->name,
+              n->attr.halo.above, n->attr.halo.below, (long long)h);
+    n->out = image(x->d, rows, x->w, x->c);
+out:
+    return rc;
+}
+
+int ctt_shape_collect(const struct ctt_graph *g, struct ctt_node *n)
+{
+    int back = n->attr.collect.pass == CTT_IN_BACKWARD, rc = 0;
+    int part = n->attr.collect.part, parts = n->attr.collect.parts;
+    int64_t all = n->attr.collect.all, *size, mine;
+
+    n->out = like(in(g, n, 0));
+    size = n->attr.collect.of == CTT_AXIS_ROWS ? &n->out.h : &n->out.c;
+    CTT_CHECK(part < parts && parts <= all, CTT_EINVAL, "%s: there is no part "
+              "%d of %d of %lld", n->name, part, parts, (long long)all);
+    mine = ctt_part_size(all, part, parts);
+    CTT_CHECK(*size == (back ? all : mine), CTT_EINVAL, "%s: part %d of %d of "
+              "%lld has %lld, not %lld", n->name, part, parts, (long long)all,
+              (long long)(back ? all : mine), (long long)*size);
+    *size = back ? mine : all;
+    n->out.ld = n->out.c;
+out:
+    return rc;
+}
+
+int ctt_shape_total(const struct ctt_graph *g, struct ctt_node *n)
+{
+    int rc = 0;
+
+    CTT_CHECK(n->nin == 1 || n->attr.total.pass == CTT_IN_FORWARD, CTT_EINVAL,
+              "%s: with pass=backward there is nothing to add to", n->name);
+    CTT_TRY(all_alike(g, n));
 out:
     return rc;
 }

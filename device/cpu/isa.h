@@ -6,9 +6,11 @@
 
 #include "device/cpu/act.c"
 #include "device/cpu/cast.c"
+#include "device/cpu/collect.c"
 #include "device/cpu/conv/conv.c"
 #include "device/cpu/conv/int8_end.c"
 #include "device/cpu/conv/int8_sums.c"
+#include "device/cpu/halo.c"
 #include "device/cpu/loss.c"
 #include "device/cpu/lstm.c"
 #include "device/cpu/mix.c"

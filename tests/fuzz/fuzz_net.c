@@ -36,6 +36,11 @@ static const struct ctt_fuzz_text texts[] = {
     FUZZ_TEXT("input x h=4 w=4 c=1\nconv e in=x out=2\n"
               "conv f in=e out=1\nahead a in=f\npool p in=e kind=avg\n"
               "conv y in=p out=3\n"),
+    FUZZ_TEXT("input x h=6 w=4 c=4\n"
+              "collect p in=x of=rows pass=backward part=1 parts=2 all=6\n"
+              "halo q in=p up=1 down=-1 above=2 below=0\n"
+              "conv c in=q out=4 kernel=2\ntotal t in=c pass=backward\n"
+              "collect y in=t of=channels part=0 parts=2 all=8\n"),
     FUZZ_TEXT("input x c=5\nstate s of=y like=x c=7 delay=3\n"
               "conv a in=x out=7\n"
               "add y in=a,s\nstate z of=y\nconv o in=z out=3\ninput t c=2\n"
@@ -46,12 +51,15 @@ const char *const ctt_fuzz_words[] = {
     "input", "state", "cell", "slice", "reshape", "ahead", "window", "conv",
     "deconv",
     "pool", "upsample", "norm", "act", "add", "mul", "concat", "lstm",
-    "dropout", "quant", "loss", "convlstm", "convttlstm", "resblock", "clip",
+    "dropout", "quant", "loss", "halo", "collect", "total",
+    "convlstm", "convttlstm", "resblock", "clip",
     "\nclip\n", " in=", " plus=", " by=", " of=", " like=", " c=", " out=",
     " kernel=", " stride=", " pad=", " groups=", " scale=", " zero=",
     " hidden=", " order=", " steps=", " rank=", " delay=", " every=",
-    " fill=", " spread=", "zero", "first", "0", "1",
-    "-1", "2", "7", "99", "1000", "4096", "65536", "1048576", "1048577",
+    " fill=", " spread=", " up=", " down=", " above=", " below=", " pass=",
+    " part=", " parts=", " all=", "rows", "channels", "forward", "backward",
+    "zero", "first", "0", "1", "-1", "2", "7", "99", "1000", "4096", "65536",
+    "1048576", "1048577",
     "2147483647", "2147483648", "-2147483648", "99999999999999999999", "1e39",
     "1e-46", "nan", "inf", "0x10", "1,2,3", "1,2", ",", "=", "#", "\n", "\r\n",
     "\t", "a", "b", "x", "y", "h", "h.q", "h.c", "batch", "layer", "max",

@@ -60,7 +60,8 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "conv y in=r out=3\n", 2 },
 
     { "input x h=4 w=6 c=2\n"              /* coarse, and back to full size */
-      "conv e in=x out=4 kernel=3 pad=1\n"
+      "halo a in=x up=1 down=1\n"
+      "conv e in=a out=4 kernel=3 pad=0,0,1\n"
       "pool p in=e kind=avg kernel=2\n"
       "slice s in=p from=1 to=3\n"
       "convlstm l in=s hidden=3\n"
@@ -70,7 +71,9 @@ const struct batch_model batch_models[BATCH_MODELS] = {
       "upsample t in=s by=2\n"
       "conv f in=x plus=u out=3 kernel=3 pad=1\n"
       "concat k in=f,v,t\n"
-      "conv y in=k out=2\n", 2 },
+      "collect q in=k of=channels all=8\n"
+      "total r in=q\n"
+      "conv y in=r out=2\n", 2 },
 
     { "input x h=4 w=5 c=2\n"              /* groups, in a loop and after it */
       "conv zx in=x out=8 kernel=3 pad=1 groups=2\n"

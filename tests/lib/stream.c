@@ -58,7 +58,8 @@ const char stream_int8[] = STREAM_INPUT
     "concat k in=p,p2\n"
     "conv j in=k plus=k out=8\n"
     "quant jq in=j scale=0.05 zero=90\n"
-    "conv zx in=jq out=12 kernel=3 pad=1\n"
+    "halo jh in=jq up=1 down=1\n"
+    "conv zx in=jh out=12 kernel=3 pad=0,0,1\n"
     "state h1 of=hq like=zx c=3\n"
     "slice s in=h1 from=1 to=3\n"
     "conv zs in=s plus=zx out=12 bias=0\n"
@@ -98,7 +99,9 @@ const char stream_coarse[] = STREAM_INPUT
     "upsample u in=l by=2\n"
     "conv o in=x plus=u out=4 kernel=3 pad=1\n"
     "act f in=o kind=tanh\n"
-    "conv y in=f out=3\n";
+    "collect k in=f of=channels pass=backward all=4\n"
+    "total t in=k\n"
+    "conv y in=t out=3\n";
 
 /* The same, as a part of wider pixels. */
 const char stream_part[] = STREAM_INPUT

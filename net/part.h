@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * part.h: how rows and channels are divided among processes: into neighbouring
+ * parts that are as equal as they can be, of so many always the same ones. */
+#ifndef CTT_PART_H
+#define CTT_PART_H
+
+#include <stdint.h>
+
+/* The first of `all` that a part has; part == parts: all. */
+static inline int64_t ctt_part_first(int64_t all, int part, int parts)
+{
+    return all * part / parts;
+}
+
+static inline int64_t ctt_part_size(int64_t all, int part, int parts)
+{
+    return ctt_part_first(all, part + 1, parts) -
+           ctt_part_first(all, part, parts);
+}
+
+/* The size of the largest part. */
+static inline int64_t ctt_part_most(int64_t all, int parts)
+{
+    return (all + parts - 1) / parts;
+}
+
+#endif
