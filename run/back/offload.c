@@ -9,7 +9,6 @@
 #include "net/unnamed.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,16 +95,11 @@ static void *serve(void *arg)
     return NULL;
 }
 
-/* Signals are for the program's other threads. */
 static int start(struct ctt_offload *o)
 {
-    sigset_t all, old;
     int rc = 0;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     o->runs = pthread_create(&o->thread, NULL, serve, o) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     CTT_CHECK(o->runs, CTT_EIO, "cannot start a thread");
 out:
     return rc;

@@ -10,8 +10,8 @@
 #
 # libgomp is not compiled for ThreadSanitizer, which would take its barriers for
 # races: OpenMP gets one thread.  The threads that are watched are the loader's,
-# those of sessions and of their teams, and those of programs on the simulated
-# GPU.
+# the one that offloads windows, those of sessions and of their teams, and those
+# of programs on the simulated GPU.
 set -u
 [ $# -gt 0 ] || { echo 'usage: races.sh TEST...' >&2; exit 99; }
 bin=$PWD

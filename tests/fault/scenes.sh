@@ -114,7 +114,8 @@ END
 # How each scene runs, and what sweep must know of its files.
 train_files="-c m.h5.ckpt -r --resume -l l.csv -l l.json"
 train_run="$(real convtt-train) tiny.net -d t.txt --val v.txt $learn
-    --checkpoint-every 1 -o m.h5 --log-csv l.csv --log-json l.json"
+    --checkpoint-every 1 -o m.h5 --log-csv l.csv --log-json l.json
+    --window 1 --keep offload=1"
 compress_files="-c c.h5.ckpt -r --resume -t r.json"
 # Every stage, each with retraining of its own, and a checkpoint a batch.
 compress_run="$(real convtt-compress) m.h5 -o c.h5 --report r.json --thin 0.3

@@ -6,6 +6,7 @@
 #include "tests/lib/check.h"
 
 #include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the same numbers ---- */
@@ -357,6 +358,12 @@ static void test_settings(void)
         { "auto", 0, AUTO, "" },
         { "0", 0, 0, "" },
         { "12", 0, 12, "" },
+        { "offload", 0, 2, "" },
+        { "offload=1", 0, 1, "" },
+        { "offload=", CTT_EINVAL, 0, "--keep: bad value 'offload='" },
+        { "offload=0", CTT_EINVAL, 0, "--keep: bad value 'offload=0'" },
+        { "offload=2x", CTT_EINVAL, 0, "--keep: bad value 'offload=2x'" },
+        { "offloaded", CTT_EINVAL, 0, "--keep: bad value 'offloaded'" },
         { "some", CTT_EINVAL, 0, "--keep: bad value 'some'" },
         { "-1", CTT_EINVAL, 0, "--keep: bad value '-1'" },
         { "3x", CTT_EINVAL, 0, "--keep: bad value '3x'" },
@@ -378,6 +385,56 @@ static void test_settings(void)
         CU_ASSERT_EQUAL(m.bytes, 4096);
         CU_ASSERT_EQUAL(m.window, 3);
     }
+}
+
+/* What happens to windows that are not kept, and where they go. */
+static void test_offload(void)
+{
+    static const struct {
+        const char *keep, *device, *offload, *tmpdir, *out;
+        enum ctt_rest rest;
+        const char *folder;
+    } cases[] = {
+        { "2", "cpu", NULL, "/t", "o/m.h5", CTT_RECOMPUTED, "" },
+        { "auto", "cpu", NULL, "/t", "o/m.h5", CTT_RECOMPUTED, "" },
+        { "auto", "cpu", "d", "/t", "o/m.h5", CTT_CHEAPEST, "d" },
+        { "auto", "cuda", NULL, "/t", "o/m.h5", CTT_CHEAPEST, "" },
+        { "auto", "cuda", "d", "/t", "o/m.h5", CTT_CHEAPEST, "d" },
+        { "offload", "cpu", "d", "/t", "o/m.h5", CTT_OFFLOADED, "d" },
+        { "offload", "cpu", NULL, "/t", "o/m.h5", CTT_OFFLOADED, "/t" },
+        { "offload", "cpu", NULL, "", "o/m.h5", CTT_OFFLOADED, "o" },
+        { "offload", "cpu", NULL, NULL, "/o/p/m.h5", CTT_OFFLOADED, "/o/p" },
+        { "offload", "cpu", NULL, NULL, "/m.h5", CTT_OFFLOADED, "/" },
+        { "offload", "cpu", NULL, NULL, "m.h5", CTT_OFFLOADED, "." },
+        { "offload", "cpu", NULL, NULL, NULL, CTT_OFFLOADED, "." },
+        { "offload=3", "cuda", NULL, "/t", "o/m.h5", CTT_OFFLOADED, "" },
+        { "offload", "cuda", "d", "/t", "o/m.h5", CTT_OFFLOADED, "d" },
+    };
+    const char *was = getenv("TMPDIR");
+    char old[4096], wide[CTT_FOLDER + 1];
+    struct ctt_train_cfg cfg = { .window = 2, .keep = "offload",
+                                 .offload = wide };
+    struct ctt_memory m = { 0 };
+
+    snprintf(old, sizeof(old), "%s", was ? was : "");
+    for (size_t i = 0; i < CTT_LEN(cases); i++) {
+        struct ctt_train_cfg c = { .window = 2, .keep = cases[i].keep,
+            .device = cases[i].device, .offload = cases[i].offload,
+            .out = cases[i].out };
+
+        if (cases[i].tmpdir)
+            setenv("TMPDIR", cases[i].tmpdir, 1);
+        else
+            unsetenv("TMPDIR");
+        CHECK_OK(ctt_memory_parse(&c, &m));
+        CU_ASSERT_EQUAL(m.rest, cases[i].rest);
+        CU_ASSERT_STRING_EQUAL(m.folder, cases[i].folder);
+    }
+    setenv("TMPDIR", old, 1);
+    memset(wide, 'x', CTT_FOLDER);
+    wide[CTT_FOLDER] = '\0';
+    ctt_check_refused(ctt_memory_parse(&cfg, &m), CTT_EINVAL,
+                      "--offload: the name of the folder is too long");
 }
 
 /* Windows by default, without --window. */
@@ -415,6 +472,7 @@ static CU_TestInfo tests[] = {
     { "failing allocations", test_failing_allocations },
     { "refused", test_refused },
     { "settings", test_settings },
+    { "where windows go", test_offload },
     { "default window", test_default_window },
     CU_TEST_INFO_NULL
 };
