@@ -113,6 +113,9 @@ struct ctt_recognise_step {
     int wide;                    /* floats per row of the target */
 };
 
+/* Floats per row of a target that is a class: label, weight. */
+enum { CTT_TARGET = 2 };
+
 /* The training graph: the model with target and loss appended, with --task both
  * also those of its line `ahead`; weights keep their offsets. */
 int  ctt_recognise_graph(const struct ctt_graph *model,
