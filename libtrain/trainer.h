@@ -104,6 +104,11 @@ double ctt_trainer_scale(const struct ctt_turn *turn,
 /* Makes the plan of an epoch, from 0, which the loader must not read. */
 void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch);
 
+/* Trains until the settings, the user or a test ends it; finish then fills r
+ * and takes the weights that are to be the model's. */
+int  ctt_trainer_loop(struct ctt_trainer *t, struct ctt_result *r);
+int  ctt_trainer_finish(struct ctt_trainer *t, struct ctt_result *r);
+
 /* Says how few bytes of gradients --squeeze has sent, and how late those of
  * --sync have come. */
 void ctt_trainer_tell_sent(const struct ctt_trainer *t);
