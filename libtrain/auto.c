@@ -2,6 +2,7 @@
  * auto.c: settings that are found before the training: --batch auto, --lr auto,
  * and the shards of several processes. */
 #include "libtrain/before.h"
+#include "libtrain/cfg_memory.h"
 #include "libtrain/group.h"
 #include "libtrain/lr_range.h"
 #include "libtrain/shards.h"
@@ -57,6 +58,16 @@ out:
     return rc;
 }
 
+/* Whether a batch that fails so may be too large: what is offloaded may have no
+ * room either. */
+static int is_too_large(const struct ctt_train_cfg *cfg, int rc)
+{
+    struct ctt_memory m;
+
+    return rc == CTT_ENOMEM || (rc == CTT_EIO &&
+           ctt_memory_parse(cfg, &m) >= 0 && m.rest == CTT_OFFLOADED);
+}
+
 static int find_batch(struct ctt_model *m, struct ctt_train_cfg *cfg,
                       struct ctt_data *train, struct ctt_data *val,
                       const struct ctt_events *ev)
@@ -72,11 +83,11 @@ static int find_batch(struct ctt_model *m, struct ctt_train_cfg *cfg,
         c.batch *= 2;
     for (; c.batch > 0 && ctt_shards_check(&c) >= 0; c.batch /= 2) {
         rc = ctt_train_opens(m, &c, train, val);
-        if (rc != CTT_ENOMEM)
+        if (!is_too_large(&c, rc))
             break;
         CTT_CHECK(!ctt_stopped(), CTT_ESTOP, "stopped");
     }
-    CTT_CHECK(rc != CTT_ENOMEM, rc, "--batch=auto: no batch fits: %s",
+    CTT_CHECK(!is_too_large(&c, rc), rc, "--batch=auto: no batch fits: %s",
               ctt_errmsg());
     CTT_TRY(rc);
     cfg->batch = c.batch;

@@ -33,32 +33,40 @@ static int trade(void *arg, const void *from, void *to, int64_t each)
 
 /* The copy that a neighbour is sent: the message before last has been taken by
  * it, so its memory is free. */
-static int send(struct ctt_between *b, int side, const void *p, int64_t n)
+static int make_room(struct ctt_between *b, int side, int64_t n)
 {
     struct ctt_between_side *s = &b->side[side];
     int k = s->sent & 1, rc = 0;
 
-    if (n > s->room[k]) {
-        ctt_free(s->out[k]);
-        s->room[k] = 0;
-        s->out[k] = ctt_calloc((size_t)n, 1);
-        CTT_TRY(s->out[k] ? 0 : CTT_ENOMEM);
-        s->room[k] = n;
-    }
-    memcpy(s->out[k], p, (size_t)n);
-    s->sent++;
-    CTT_TRY(ctt_comm_send(b->comm, b->group.part + (side ? 1 : -1), s->out[k],
-                          n));
+    if (n <= s->room[k])
+        goto out;
+    ctt_free(s->out[k]);
+    s->room[k] = 0;
+    s->out[k] = ctt_calloc((size_t)n, 1);
+    CTT_TRY(s->out[k] ? 0 : CTT_ENOMEM);
+    s->room[k] = n;
 out:
     return rc;
 }
 
+static int send(struct ctt_between *b, int side, const void *p, int64_t n)
+{
+    struct ctt_between_side *s = &b->side[side];
+    char *out = s->out[s->sent++ & 1];
+
+    memcpy(out, p, (size_t)n);
+    return ctt_comm_send(b->comm, b->group.part + (side ? 1 : -1), out, n);
+}
+
+/* Nothing fails between what is begun and its end but the comm itself. */
 static int swap(void *arg, const struct ctt_swap *s)
 {
     struct ctt_between *b = arg;
     double start = ctt_seconds();
     int rc = 0, coming = 0, who;
 
+    for (int k = 0; k < 2; k++)
+        CTT_TRY(make_room(b, k, s->sends[k]));
     for (int k = 0; k < 2; k++)
         if (s->takes[k]) {
             CTT_TRY(ctt_comm_take(b->comm, b->group.part + (k ? 1 : -1),

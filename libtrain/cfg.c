@@ -491,7 +491,8 @@ const struct ctt_opt ctt_train_opts[] = {
     { "comm", CTT_CHOICE, FIELD(comm_by), "auto", "how several processes "
       "exchange the gradients of their GPUs: nccl: from GPU to GPU, by the "
       "library NCCL, one GPU a process; mpi: through the host; auto: nccl if "
-      "it can, else mpi; the result is the same", .choices = ways,
+      "each has a GPU of its own and the library is there, else mpi; the "
+      "result is the same", .choices = ways,
       .section = "Device", .needs = "device=cuda sync=all !stages",
       .tags = RESUME | TRAINER },
     { "deterministic", CTT_CHOICE, FIELD(deterministic), "on", "on: the result "

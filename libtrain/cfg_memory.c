@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cfg_memory.c: reads the settings --keep, --offload and --window. */
 #include "libtrain/cfg_memory.h"
+#include "comm/comm.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,7 +98,8 @@ enum { PREDICT_WINDOW = 4 };
 int ctt_memory_parse(const struct ctt_train_cfg *cfg, struct ctt_memory *out)
 {
     struct ctt_memory m = { .window = cfg->window,
-                            .bytes = cfg->limits.memory };
+                            .bytes = cfg->limits.memory,
+                            .sharers = ctt_comm_place(cfg->comm)->nears };
     int rc = 0;
 
     CTT_TRY(parse_keep(cfg->keep ? cfg->keep : "", &m));

@@ -14,7 +14,7 @@
 /* What each rank tells the others: whether its device is open, and whether it
  * asks for this way and can go it. */
 struct card {
-    int             open, asks, machine;
+    int             open, asks, by, machine;
     int             rc;
     char            why[CTT_ROW_TEXT];
     struct ctt_peer peer;
@@ -57,6 +57,7 @@ static void fill(const struct ctt_trainer *t, int is_open, struct card *c)
 {
     memset(c, 0, sizeof(*c));
     c->open = is_open;
+    c->by = t->cfg->comm_by;
     c->machine = ctt_comm_place(t->comm)->machine;
     c->asks = c->open && is_asked(t) && !forbidden(t);
     if (!c->asks)
@@ -106,6 +107,9 @@ static int decide(struct ctt_trainer *t, const struct card *c, int ranks)
     char why[CTT_ROW_TEXT];
     int all = 1, rc = 0;
 
+    for (int r = 1; r < ranks; r++)
+        CTT_CHECK(c[r].by == c[0].by, CTT_EINVAL, "ranks 0 and %d have another "
+                  "--comm", r);
     for (int r = 0; r < ranks; r++)
         all &= c[r].asks;
     if (!is_asked(t))
@@ -204,6 +208,8 @@ static int meet(struct ctt_trainer *t, const struct ctt_comm_place *p,
     CTT_TRY(ctt_comm_tell(t->comm, mine, sizeof(mine), ids));
     ctt_comm_count(t->comm);
     rc = ctt_peers_meet(t->dev, ids, p->rank, p->ranks);
+    if (rc < 0)
+        rc = ctt_error(rc, "%s (--comm=mpi goes another way)", ctt_errmsg());
     if (rc >= 0)
         rc = greet(t, p);
     ctt_comm_count(t->comm);

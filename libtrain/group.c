@@ -7,6 +7,8 @@
 #include "libtrain/layers.h"
 #include "libtrain/optim.h"
 #include "libtrain/task.h"
+#include "net/code/zip.h"
+#include "net/op.h"
 #include "net/split.h"
 #include "run/back/exec.h"
 
@@ -14,8 +16,9 @@
 
 /* What each rank tells before a shard is computed: whether it has its clips. */
 struct word {
-    int  rc;
-    char why[CTT_ROW_TEXT], bad[CTT_ROW_TEXT];
+    int      rc;
+    uint32_t clips;    /* CRC-32 of the lengths of what has been read */
+    char     why[CTT_ROW_TEXT], bad[CTT_ROW_TEXT];
 };
 
 /* Where weights are whose gradients the parts add up to. */
@@ -88,6 +91,9 @@ int ctt_group_suits(const struct ctt_train_cfg *cfg)
     struct ctt_memory m;
     int rc = 0;
 
+    for (size_t o = 0; o < CTT_LEN(ways); o++)
+        CTT_CHECK(number_of(cfg, o) != 1, CTT_EINVAL, "--%s=1 divides nothing: "
+                  "it is for 2 processes or more", ways[o].name);
     if (w == CTT_LEN(ways))
         goto out;
     for (size_t o = w + 1; o < CTT_LEN(ways); o++)
@@ -102,6 +108,9 @@ int ctt_group_suits(const struct ctt_train_cfg *cfg)
     CTT_CHECK(strcmp(cfg->device, "cuda") != 0, CTT_EUNSUP, "--%s passes what "
               "is in the program's memory, so it is for --device=cpu",
               ways[w].name);
+    CTT_CHECK(cfg->deterministic, CTT_EUNSUP, "--%s: what is whole is computed "
+              "by all, who must come to the same bits: --deterministic must be "
+              "on", ways[w].name);
     CTT_TRY(ctt_memory_parse(cfg, &m));
     CTT_CHECK(m.keep == CTT_KEEP_ALL, CTT_EUNSUP, "--%s: processes that have "
               "parts of another size would recompute other windows: --keep "
@@ -227,6 +236,23 @@ out:
     return rc;
 }
 
+/* They run whole on each rank, on the device that passes values. */
+static int check_teachers(const struct ctt_train_cfg *cfg)
+{
+    int rc = 0;
+
+    for (int k = 0; cfg->taught_by && cfg->taught_by[k]; k++) {
+        const struct ctt_graph *g = cfg->taught_by[k]->g;
+
+        for (int i = 0; i < g->count; i++)
+            CTT_CHECK(!ctt_is_exchange(&g->node[i]), CTT_EUNSUP, "--teacher: "
+                      "%s passes values between processes, which --%s does "
+                      "for itself", g->node[i].name, ctt_group_name(cfg));
+    }
+out:
+    return rc;
+}
+
 int ctt_group_open(struct ctt_trainer *t)
 {
     struct ctt_grouped *p = ctt_calloc(1, sizeof(*p));
@@ -235,6 +261,7 @@ int ctt_group_open(struct ctt_trainer *t)
 
     t->group = p;
     CTT_TRY(rc);
+    CTT_TRY(check_teachers(t->cfg));
     ctt_between_open(t->comm, &p->between);
     CTT_TRY(ctt_dev_join(t->dev, &p->between.group));
     p->word = ctt_calloc((size_t)place->ranks + 1, sizeof(*p->word));
@@ -283,7 +310,8 @@ static int agree(const struct ctt_trainer *t, const struct word *mine)
         if (all[r].rc < 0)
             return ctt_rank_error(all[r].rc, r, all[r].why);
     for (int r = 1; r < ranks; r++)
-        CTT_CHECK(!all[r].bad[0] == !all[0].bad[0], CTT_EIO, "rank %d and "
+        CTT_CHECK(!all[r].bad[0] == !all[0].bad[0] &&
+                  all[r].clips == all[0].clips, CTT_EIO, "rank %d and "
                   "rank 0 do not both read the clips: %s", r,
                   all[r].bad[0] ? all[r].bad : all[0].bad);
 out:
@@ -299,6 +327,7 @@ static int load(struct ctt_trainer *t, struct ctt_batch *b, int k)
     memset(mine, 0, sizeof(*mine));
     CTT_TRY(ctt_shards_begin(&t->shards, k, t->optim->flat.w));
     CTT_TRY(ctt_trainer_load(t, k, b));
+    mine->clips = ctt_crc32(0, b->length, sizeof(*b->length), b->n);
     if (b->bad)
         snprintf(mine->bad, sizeof(mine->bad), "%s", b->bad);
 out:
@@ -423,7 +452,7 @@ void ctt_group_tell(const struct ctt_trainer *t)
 
     if (steps <= 0)
         return;
-    snprintf(line, sizeof(line), "--%s: %.3g MB sent in %.0f messages and "
+    snprintf(line, sizeof(line), "--%s: %.3g MB sent in %.0f exchanges and "
              "%.0f%% of the time of a step, waits included",
              ways[way_of(t->cfg)].name, b->bytes / steps / 1e6,
              (double)b->calls / steps, t->train_seconds > 0

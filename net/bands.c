@@ -245,7 +245,8 @@ static int set_node(struct making *a, int node)
     if (n->op == CTT_OP_STATE && n->attr.state.like &&
         *n->attr.state.like) {
         like = ctt_graph_find(a->g, n->attr.state.like);
-        CTT_TRY(set_names(a, node, "like", &like, 1));
+        if (like >= 0)    /* not looked at if `of` stands before */
+            CTT_TRY(set_names(a, node, "like", &like, 1));
     }
     if (slides)
         CTT_TRY(set_slide(a, node));

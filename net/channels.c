@@ -99,7 +99,7 @@ static int add_piece(const struct making *a, struct ctt_split *s, int node,
 
     if (!is_divided(a, node))
         return ctt_split_whole(s, a->g, node, k);
-    snprintf(name, sizeof(name), "split.terms.%d", node);
+    snprintf(name, sizeof(name), CTT_SPLIT_TERMS "%d", node);
     if (k > 0)
         return ctt_split_piece(s, a->g, node, k, name, (struct ctt_piece){
             .run = ctt_volume(&n->w[k]), .count = 1 });

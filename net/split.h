@@ -17,6 +17,10 @@ struct ctt_piece {
     int     moved;
 };
 
+/* What the parts of a conv are called whose channels are divided; settings that
+ * name nodes mean those of the whole graph. */
+#define CTT_SPLIT_TERMS "split.terms."
+
 struct ctt_split {
     struct ctt_graph *g;         /* of this part, whose nodes have the names
                                     and ranks of the whole graph */

@@ -35,6 +35,9 @@ static void find_levels(struct heal *h)
     h->levels = n;
 }
 
+/* Nats of what leads to numbers that are not finite: it is the worst. */
+#define LOST 30
+
 /* A level, and of factors what shared values add. */
 static int measure_level(struct heal *h, struct ctt_level *l,
                          struct ctt_budget_short *t, double base)
@@ -54,9 +57,9 @@ static int measure_level(struct heal *h, struct ctt_level *l,
             value[t->thens++] = k;
         }
     CTT_TRY(ctt_budget_shortly(h->r, t, &loss));
-    l->left = loss - base;
+    l->left = isnan(loss) ? LOST : loss - base;
     for (int i = 0; i < t->thens; i++)
-        l->shared[value[i]] = then[i].loss - loss;
+        l->shared[value[i]] = isnan(then[i].loss) ? LOST : then[i].loss - loss;
 out:
     return rc;
 }
@@ -82,17 +85,27 @@ out:
 
 /* ---- what it came to ---- */
 
-/* What sharing adds, "4 bits 0.10, 3 bits 0.31", or "-". */
+enum { CELL = 16 };
+static const char *number(double x, char text[CELL])
+{
+    snprintf(text, CELL, isnan(x) ? "-" : "%.3f", x);
+    return text;
+}
+
+/* What sharing adds, by value: "4: 0.10, 3: 0.31", or "-". */
 static const char *shared_text(const struct ctt_level *l, char *text,
                                size_t size)
 {
+    const struct ctt_ladder *bits = ctt_ladders;
     size_t n = 0;
 
+    while (strcmp(bits->name, "share") != 0)
+        bits++;
     snprintf(text, size, "-");
-    for (int k = 0; k < CTT_LADDER_MOST; k++)
+    for (int k = 0; k < bits->values; k++)
         if (!isnan(l->shared[k]) && n < size)
-            n += (size_t)snprintf(text + n, size - n, "%s%+.2f", n ? ", " : "",
-                                  l->shared[k]);
+            n += (size_t)snprintf(text + n, size - n, "%s%g: %.2f",
+                                  n ? ", " : "", bits->value[k], l->shared[k]);
     return text;
 }
 
@@ -100,17 +113,18 @@ static const char *shared_text(const struct ctt_level *l, char *text,
 static int say(const struct heal *h)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
-    char text[64], shared[64];
+    char text[64], shared[64], cell[2][CELL];
     int rc;
 
     ctt_tool_say("\nall weights with the same option: what the answers lose, "
                  "in nats, at once, after %d steps of retraining, and besides "
-                 "if what is factorised then has values of 4, 3 and 2 bits:",
+                 "if what is factorised then has values of so many bits:",
                  h->r->j->c.budget_steps);
     ctt_table_row(&t, "option\tat once\tretrained\tshared");
     for (int i = 0; i < h->levels; i++)
-        ctt_table_row(&t, "%s\t%.3f\t%.3f\t%s", name_of(&h->level[i], text),
-                      ctt_level_harm(h->r->s, &h->level[i]), h->level[i].left,
+        ctt_table_row(&t, "%s\t%s\t%s\t%s", name_of(&h->level[i], text),
+                      number(ctt_level_harm(h->r->s, &h->level[i]), cell[0]),
+                      number(h->level[i].left, cell[1]),
                       shared_text(&h->level[i], shared, sizeof(shared)));
     CTT_TRY(ctt_table_print(&t));
 out:

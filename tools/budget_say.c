@@ -134,7 +134,7 @@ int ctt_budget_say_costs(const struct ctt_budget_run *r,
             continue;
         if (!isinf(r->b.most[k]))
             snprintf(most, sizeof(most), "%.6g", r->b.most[k]);
-        if (p->expected[k] > 0)
+        if (p->expected[k] * p->left[k] > 0)    /* and not NAN */
             snprintf(table, sizeof(table), "%.6g",
                      p->expected[k] * p->left[k]);
         ctt_table_row(&t, "%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%+.1f",

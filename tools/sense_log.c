@@ -102,26 +102,35 @@ static int read_rest(const char *text, struct ctt_sense_point *p)
             faster[end] == '\0');
 }
 
-/* A point of a weight or a value that there is no more is left out. */
+/* A point that was measured again, because it had not been timed. */
+static int is_timed_now(const struct ctt_sense_point *was,
+                        const struct ctt_sense_point *now)
+{
+    return !was->why[0] && isnan(was->faster) && !isnan(now->faster);
+}
+
+/* A point of a weight or a value that there is no more is left out.  Returns
+ * whether it was not known before. */
 static int read_point(const char *line, struct ctt_sense *s)
 {
     struct ctt_sense_point got = { .fit = NAN }, *p;
     char weight[WORD + 1], option[WORD + 1];
-    int n = 0;
+    int n = 0, was;
 
     if (sscanf(line, "{\"weight\":\"%63[^\"]\",\"option\":\"%63[^\"]\","
                "\"value\":%lf,%n", weight, option, &got.value, &n) != 3 || !n ||
         !read_rest(line + n, &got))
         return CTT_EFORMAT;
     p = find(s, weight, option, got.value);
-    if (!p || p->done)
+    if (!p || (p->done && !is_timed_now(p, &got)))
         return 0;
+    was = p->done;
     got.weight = p->weight;
     got.ladder = p->ladder;
     got.value = p->value;
     got.done = 1;
     *p = got;
-    return 1;
+    return !was;
 }
 
 static int is_extra(const char *line)

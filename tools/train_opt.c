@@ -219,7 +219,7 @@ static const struct ctt_chapter chapters[] = {
       "What is not stored can also be offloaded: written to a file and read "
       "again for the backward pass, on a GPU copied to the host's memory, "
       "while other windows are computed. With --keep=auto --offload=DIR the "
-      "start of the run measures the disk and the bus as well as a window, "
+      "start of the run measures the disk, or the bus, as well as a window, "
       "offloads as many windows as save time, and says how many; "
       "--keep=offload offloads all but two. The result is the same, bit for "
       "bit.\n\n"

@@ -35,6 +35,7 @@ struct ctt_back {
     int              overwrites; /* changes of `overwrite` so far */
     struct ctt_lie  *lie;      /* per window */
     enum ctt_rest    rest;
+    int              sharers;
     char             folder[CTT_FOLDER];
     struct ctt_offload *offload;    /* NULL: no window leaves */
 

@@ -134,7 +134,7 @@ out:
 static int most(const struct ctt_back *y)
 {
     int dropped = y->plan.windows - y->plan.kept;
-    int64_t room = ctt_memory_left() / 4 * 3 / y->plan.away;
+    int64_t room = ctt_memory_left() / 4 * 3 / y->sharers / y->plan.away;
 
     return *y->folder || room > dropped ? dropped : (int)room;
 }

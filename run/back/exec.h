@@ -27,6 +27,8 @@ struct ctt_memory {
                           auto: as fits into bytes, recomputing the least */
     int64_t bytes;     /* for values and gradients; 0: ctt_exec_room() */
     enum ctt_rest rest;
+    int     sharers;   /* processes that offload to the host's memory; 0:
+                          one */
     char    folder[CTT_FOLDER];    /* of the file that offloaded values are in;
                                       "": they are in the host's memory */
 };

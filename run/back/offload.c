@@ -114,16 +114,25 @@ static void ask(struct ctt_offload *o, const struct job *j)
     pthread_mutex_unlock(&o->lock);
 }
 
-static int wait_for(struct ctt_offload *o, long ticket)
+/* What has failed by then, without a message. */
+static int wait_quietly(struct ctt_offload *o, long ticket)
 {
     int rc;
 
     pthread_mutex_lock(&o->lock);
     while (o->done < ticket)
         pthread_cond_wait(&o->news, &o->lock);
-    rc = o->rc < 0 ? ctt_error(o->rc, "--offload: %s", o->why) : 0;
+    rc = o->rc;
     pthread_mutex_unlock(&o->lock);
     return rc;
+}
+
+/* The thread writes no text after its error. */
+static int wait_for(struct ctt_offload *o, long ticket)
+{
+    int rc = wait_quietly(o, ticket);
+
+    return rc < 0 ? ctt_error(rc, "--offload: %s", o->why) : 0;
 }
 
 /* ---- copies ---- */
@@ -184,7 +193,7 @@ out:
 void ctt_offload_rest(struct ctt_offload *o)
 {
     if (o->runs)
-        wait_for(o, o->asked);
+        wait_quietly(o, o->asked);
     for (int i = 0; o->slot && i < o->slots; i++) {
         o->slot[i].to = NULL;
         ctt_dev_transfer_wait(o->dev, o->slot[i].copy);

@@ -132,6 +132,7 @@ int ctt_back_plan(struct ctt_back *y, const struct ctt_run *r,
 
     y->past = ctt_run_history_bytes(r);
     y->rest = m->rest;
+    y->sharers = m->sharers > 0 ? m->sharers : 1;
     snprintf(y->folder, sizeof(y->folder), "%s", m->folder);
     if (m->keep == CTT_KEEP_AUTO)
         return choose(y, r, m);

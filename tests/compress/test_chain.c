@@ -235,6 +235,7 @@ static void test_white(void)
 
             CHECK_OK(ctt_moments_begin(&x, (int)(ctt_volume(&n->w[0]) /
                                                  n->w[0].n)));
+            CHECK_OK(ctt_moments_end(&x));
             for (int64_t k = 0; k < x.d; k++)
                 x.cov[k * x.d + k] = 1;
             CHECK_OK(ctt_chain_new(m->g, 1, w, &o, NULL, &c));

@@ -51,7 +51,7 @@ static const char *const nets[] = {
 
     "input x h=8 w=4 c=2\n"
     "convttlstm h in=x hidden=3 kernel=3 order=3 steps=4 rank=2\n"
-    "state s of=h delay=2 fill=first\n"
+    "state s of=h like=nobody delay=2 fill=first\n"
     "add m in=h,s minus=1 bias=1\n"
     "slice t in=m from=1 to=3\n"
     "conv y in=t out=2 kernel=3 pad=1\n",

@@ -34,23 +34,23 @@ ls > now
 grep -qE '^a|jsonl' now && fail "files of what was refused: $(cat now)"
 
 # 2. A table per weight, all of them, and the files.
-says 0 '62 results in m.h5.sense.jsonl' "$compress" --sense m.h5 $sense \
+says 0 '66 results in m.h5.sense.jsonl' "$compress" --sense m.h5 $sense \
     --sense-csv s.csv --sense-plot s.svg
 for w in e y; do
     grep -q "^$w: [0-9]* values, .*% of the multiplications:" out ||
         fail "no table of $w"
     grep -qE "^$w +[0-9.]+ +[0-9.-]+ +[0-9.-]+" out || fail "$w bears nothing"
 done
-[ "$(wc -l < s.csv)" = 63 ] || fail "$(wc -l < s.csv) lines of CSV"
+[ "$(wc -l < s.csv)" = 67 ] || fail "$(wc -l < s.csv) lines of CSV"
 awk -F, 'NR > 1 && NF < 13 { exit 1 }' s.csv || fail 'CSV lacks columns'
 grep -q '^e,thin,.*"no layer has more channels' s.csv || fail 'no reason'
-[ "$(wc -l < m.h5.sense.jsonl)" = 63 ] || fail 'lines of the log'
+[ "$(wc -l < m.h5.sense.jsonl)" = 67 ] || fail 'lines of the log'
 [ "$(tail -n 1 s.svg)" = '</svg>' ] && grep -q '>e<' s.svg ||
     fail 'no picture'
 cmp m.h5 given.h5 || fail 'the model was changed'
 
 # 3. All is known: nothing is measured, and the table is the same.
-says 0 '62 of 62 results are in m.h5.sense.jsonl already' "$compress" \
+says 0 '62 of 66 results are in m.h5.sense.jsonl already' "$compress" \
     --sense m.h5 $sense --sense-csv again.csv
 cmp s.csv again.csv || fail 'known results differ'
 
@@ -65,7 +65,7 @@ says 2 'is of another model, other clips' "$compress" --sense m.h5 $sense \
 for k in 1 40; do
     head -n $k m.h5.sense.jsonl > k.jsonl
     printf '{"weight":"e","opti' >> k.jsonl
-    says 0 '62 results in k.jsonl' "$compress" --sense m.h5 $sense \
+    says 0 '66 results in k.jsonl' "$compress" --sense m.h5 $sense \
         --sense-log k.jsonl --sense-csv k.csv
     cmp s.csv k.csv || fail "other results after line $k"
     cmp m.h5.sense.jsonl k.jsonl || fail "another log after line $k"
