@@ -16,7 +16,7 @@
 struct card {
     int             open, asks, by, machine;
     int             rc;
-    char            why[CTT_ROW_TEXT];
+    char            why[CTT_ROW_TEXT - 32];
     struct ctt_peer peer;
 };
 
