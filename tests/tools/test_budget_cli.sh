@@ -146,4 +146,14 @@ given=$(sed -n '/"tried"/s/.*"ram":\([0-9]*\).*/\1/p' r.jsonl | head -n 1)
 says 0 'r.h5 written: round' "$compress" m.h5 -o r.h5 $timed \
     --budget "ram=$((given - 9000)),top1=-100" --sense-log r.jsonl
 grep -qE '^ram +1\.[0-9]+e\+06 +[0-9.e+]+ ' out || fail "no ram: $(cat out)"
+
+# 10. Times that a budget of bytes leaves out are measured once when another
+# budget asks for them.
+for limits in bytes=1M ram=1G ram=1G; do
+    cp t.jsonl was.jsonl 2> /dev/null
+    says 0 'without retraining it has' "$compress" m.h5 -o t.h5 $timed \
+        --budget "$limits" --sense-log t.jsonl --dry-run
+done
+cmp t.jsonl was.jsonl || fail 'times were measured twice'
+[ "$(grep -c '"faster":[0-9]' t.jsonl)" -gt 5 ] || fail 'nothing was timed'
 exit $failed
