@@ -90,9 +90,9 @@ out:
 
 /* Of each filter and place of its kernel, the weights of the own channels; the
  * bias whole, on the part that has it. */
-static int add_piece(const struct making *a, struct ctt_split *s, int node,
-                     int k)
+static int add_piece(const void *arg, struct ctt_split *s, int node, int k)
 {
+    const struct making *a = arg;
     const struct ctt_node *n = &a->g->node[node];
     int64_t c = n->w[0].c;
     char name[CTT_NAME];
@@ -111,20 +111,9 @@ static int add_piece(const struct making *a, struct ctt_split *s, int node,
 
 static int finish(const struct making *a, struct ctt_split *s)
 {
-    int rc = 0;
-
-    for (int i = 0; i < a->g->count; i++) {
-        const struct ctt_node *n = &a->g->node[i];
-
+    for (int i = 0; i < a->g->count; i++)
         s->partial[i] = (char)is_divided(a, i);
-        if (!s->whole && !s->partial[i] && ctt_is_conv(n))
-            s->whole = n->name;
-        for (int k = 0; k < n->nw; k++)
-            CTT_TRY(add_piece(a, s, i, k));
-    }
-    ctt_split_describe(a->g, s);
-out:
-    return rc;
+    return ctt_split_finish(s, a->g, add_piece, a);
 }
 
 int ctt_split_channels(const struct ctt_graph *g, int part, int parts,

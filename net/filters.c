@@ -274,9 +274,9 @@ out:
 /* ---- the result ---- */
 
 /* The rows of a weight that a part's channels have. */
-static int add_piece(const struct making *a, struct ctt_split *s, int node,
-                     int k)
+static int add_piece(const void *arg, struct ctt_split *s, int node, int k)
 {
+    const struct making *a = arg;
     const struct ctt_node *n = &a->g->node[node];
     int gates = a->kind[node] == GATES ? 4 : 1;
     int64_t c = n->out.c / gates, row = ctt_volume(&n->w[k]) / n->out.c;
@@ -291,20 +291,9 @@ static int add_piece(const struct making *a, struct ctt_split *s, int node,
 
 static int finish(const struct making *a, struct ctt_split *s)
 {
-    int rc = 0;
-
-    for (int i = 0; i < a->g->count; i++) {
-        const struct ctt_node *n = &a->g->node[i];
-
+    for (int i = 0; i < a->g->count; i++)
         s->partial[i] = a->kind[i] != WHOLE;
-        if (!s->whole && !s->partial[i] && ctt_is_conv(n))
-            s->whole = n->name;
-        for (int k = 0; k < n->nw; k++)
-            CTT_TRY(add_piece(a, s, i, k));
-    }
-    ctt_split_describe(a->g, s);
-out:
-    return rc;
+    return ctt_split_finish(s, a->g, add_piece, a);
 }
 
 int ctt_split_filters(const struct ctt_graph *g, int part, int parts,

@@ -114,3 +114,22 @@ void ctt_split_give(const struct ctt_split *s, int moved, const float *part,
                    (size_t)p->run * sizeof(*whole));
     }
 }
+
+int ctt_split_finish(struct ctt_split *s, const struct ctt_graph *g,
+                     int (*add)(const void *arg, struct ctt_split *s,
+                                int node, int k), const void *arg)
+{
+    int rc = 0;
+
+    for (int i = 0; i < g->count; i++) {
+        const struct ctt_node *n = &g->node[i];
+
+        if (!s->whole && !s->partial[i] && ctt_is_conv(n))
+            s->whole = n->name;
+        for (int k = 0; k < n->nw; k++)
+            CTT_TRY(add(arg, s, i, k));
+    }
+    ctt_split_describe(g, s);
+out:
+    return rc;
+}

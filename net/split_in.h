@@ -25,4 +25,10 @@ int  ctt_split_piece(struct ctt_split *s, const struct ctt_graph *g, int node,
 int  ctt_split_whole(struct ctt_split *s, const struct ctt_graph *g, int node,
                      int k);
 
+/* With s->partial set: adds each weight by `add`, names the first conv that is
+ * whole, and describes s. */
+int  ctt_split_finish(struct ctt_split *s, const struct ctt_graph *g,
+                      int (*add)(const void *arg, struct ctt_split *s,
+                                 int node, int k), const void *arg);
+
 #endif
