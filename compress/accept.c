@@ -6,10 +6,8 @@
 
 #include <math.h>
 
-#define LEVEL 0.05
-
-int ctt_budget_refuted(const struct ctt_budget *b, int share,
-                       const struct ctt_paired *t, double *p)
+double ctt_budget_tail(const struct ctt_budget *b, int share,
+                       const struct ctt_paired *t)
 {
     double least = 1;
 
@@ -24,8 +22,7 @@ int ctt_budget_refuted(const struct ctt_budget *b, int share,
     } else if (!isnan(b->floor[share])) {
         least = t->is < t->clips ? 0 : 1;
     }
-    *p = least;
-    return least <= LEVEL;
+    return least;
 }
 
 int ctt_budget_kept(const struct ctt_budget *b, int share,

@@ -272,15 +272,19 @@ int ctt_mix_rest(const struct ctt_model *m, const struct ctt_recipe *o,
  * given and of the compressed one, and lost and won between them. */
 struct ctt_paired { int64_t clips, was, is, lost, won; };
 
-/* Whether clips that the search did not see refute that the budget is kept, at
- * 5%: of a loss, by McNemar's exact test (1947), one-sided, once the lost clips
- * that the budget allows are left out; of a floor, by the tail of the binomial
- * distribution.  *p: the probability of so bad a result if it is kept. */
-int ctt_budget_refuted(const struct ctt_budget *b, int share,
-                       const struct ctt_paired *t, double *p);
+/* How probable so bad a result is if the budget is kept: of a loss by McNemar's
+ * exact test (1947), one-sided, once the lost clips that the budget allows are
+ * left out; of a floor by the tail of the binomial distribution; 1: nothing is
+ * limited. */
+double ctt_budget_tail(const struct ctt_budget *b, int share,
+                       const struct ctt_paired *t);
 
-/* Whether the clips of the search show that it is kept: by their number
- * alone. */
+/* At most so probable: clips that the search did not see refute the budget; and
+ * those of the search doubt it, by about a standard error. */
+#define CTT_BUDGET_REFUTED 0.05
+#define CTT_BUDGET_DOUBTED 0.16
+
+/* Whether it is kept by the number of clips alone. */
 int ctt_budget_kept(const struct ctt_budget *b, int share,
                     const struct ctt_paired *t);
 

@@ -13,8 +13,41 @@
 
 static const char *const shares[] = { "25%", "50%", "100%" };
 
-/* Why a row is not accepted; NULL: it is.  *loss: the points by which the
- * clips of the search are below the budget, the worst; below 0: above it. */
+/* The points by which the clips of the search are below the budget; below 0:
+ * above it. */
+static double below(const struct ctt_budget *b, int k,
+                    const struct ctt_paired *t)
+{
+    double n = t->clips > 0 ? (double)t->clips : 1;
+
+    if (!isnan(b->loss[k]))
+        return (double)(t->was - t->is) / n - b->loss[k];
+    return isnan(b->floor[k]) ? -INFINITY : b->floor[k] - (double)t->is / n;
+}
+
+/* Where costs are limited a mix is the one that harms least within them, and a
+ * few clips more or less are chance, so the clips of the search are tested too.
+ * Where harm is what is driven to the limit they are counted: a test would be
+ * driven to its own limit. */
+static int judge_top1(const struct ctt_budget *b, int k,
+                      const struct ctt_budget_row *row, char why[128])
+{
+    double own = ctt_budget_tail(b, k, &row->seen[0][k]);
+    double p = ctt_budget_tail(b, k, &row->seen[1][k]);
+
+    if (ctt_budget_has_cost(b) ? own <= CTT_BUDGET_DOUBTED
+                               : !ctt_budget_kept(b, k, &row->seen[0][k]))
+        snprintf(why, 128, "too much is lost at %s of the clips of the search, "
+                 "p = %.3f", shares[k], own);
+    else if (p <= CTT_BUDGET_REFUTED)
+        snprintf(why, 128, "the other clips refute it at %s, p = %.3f",
+                 shares[k], p);
+    else
+        return 1;
+    return 0;
+}
+
+/* Why a row is not accepted; NULL: it is.  *loss: below(), the worst. */
 static const char *judge(const struct ctt_budget_run *r,
                          const struct ctt_budget_row *row, double *loss,
                          char why[128])
@@ -23,23 +56,9 @@ static const char *judge(const struct ctt_budget_run *r,
 
     *loss = -INFINITY;
     for (int k = 0; k < CTT_ACCURACIES; k++) {
-        const struct ctt_paired *a = &row->seen[0][k], *b = &row->seen[1][k];
-        double n = a->clips > 0 ? (double)a->clips : 1, p;
-
-        if (!isnan(r->b.loss[k]))
-            *loss = fmax(*loss, (double)(a->was - a->is) / n - r->b.loss[k]);
-        if (!isnan(r->b.floor[k]))
-            *loss = fmax(*loss, r->b.floor[k] - (double)a->is / n);
-        if (!ctt_budget_kept(&r->b, k, a) && !found) {
-            snprintf(why, 128, "too much is lost at %s of the clips of the "
-                     "search", shares[k]);
+        *loss = fmax(*loss, below(&r->b, k, &row->seen[0][k]));
+        if (!found && !judge_top1(&r->b, k, row, why))
             found = why;
-        }
-        if (ctt_budget_refuted(&r->b, k, b, &p) && !found) {
-            snprintf(why, 128, "the other clips refute it at %s, p = %.3f",
-                     shares[k], p);
-            found = why;
-        }
     }
     for (int k = 0; k < CTT_COSTS && !found; k++)
         if (!isinf(r->b.most[k]) && !(row->costs.cost[k] <= r->b.most[k])) {

@@ -182,23 +182,34 @@ static void test_accept(void)
 {
     struct ctt_budget b;
     struct ctt_paired t = { 100, 90, 80, 10, 0 };
-    double p;
 
     CHECK_OK(ctt_budget_read("top1=-0,top1@50=80,top1@25=-5", &b));
-    CU_ASSERT(ctt_budget_refuted(&b, 2, &t, &p));
-    CU_ASSERT_DOUBLE_EQUAL(p, pow(0.5, 10), 1e-9);
-    CU_ASSERT(ctt_budget_refuted(&b, 0, &t, &p));
-    CU_ASSERT_DOUBLE_EQUAL(p, pow(0.5, 5), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_budget_tail(&b, 2, &t), pow(0.5, 10), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ctt_budget_tail(&b, 0, &t), pow(0.5, 5), 1e-9);
     CU_ASSERT(!ctt_budget_kept(&b, 2, &t) && !ctt_budget_kept(&b, 0, &t));
     CU_ASSERT(ctt_budget_kept(&b, 1, &t));
     t = (struct ctt_paired){ 100, 90, 87, 6, 3 };
-    CU_ASSERT(!ctt_budget_refuted(&b, 2, &t, &p));
-    CU_ASSERT(ctt_budget_kept(&b, 0, &t));
+    CU_ASSERT(ctt_budget_tail(&b, 2, &t) > CTT_BUDGET_DOUBTED);
+    CU_ASSERT(!ctt_budget_kept(&b, 2, &t) && ctt_budget_kept(&b, 0, &t));
     t.is = 70;
-    CU_ASSERT(ctt_budget_refuted(&b, 1, &t, &p));
+    CU_ASSERT(ctt_budget_tail(&b, 1, &t) <= CTT_BUDGET_REFUTED);
     t.is = 78;
-    CU_ASSERT(!ctt_budget_refuted(&b, 1, &t, &p));
+    CU_ASSERT(ctt_budget_tail(&b, 1, &t) > CTT_BUDGET_DOUBTED);
     CU_ASSERT(!ctt_budget_kept(&b, 1, &t));
+}
+
+/* A standard error of the difference, the root of lost + won, is about where
+ * doubt begins. */
+static void test_doubt(void)
+{
+    struct ctt_budget b;
+    struct ctt_paired t = { 400, 300, 293, 30, 23 };
+
+    CHECK_OK(ctt_budget_read("top1=-0", &b));
+    CU_ASSERT(ctt_budget_tail(&b, 2, &t) > CTT_BUDGET_DOUBTED);
+    t = (struct ctt_paired){ 400, 300, 291, 31, 22 };
+    CU_ASSERT(ctt_budget_tail(&b, 2, &t) <= CTT_BUDGET_DOUBTED);
+    CU_ASSERT(ctt_budget_tail(&b, 2, &t) > CTT_BUDGET_REFUTED);
 }
 
 int main(void)
@@ -209,6 +220,7 @@ int main(void)
         { "choice", test_allot },
         { "convex curves", test_convex },
         { "acceptance", test_accept },
+        { "doubt", test_doubt },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
