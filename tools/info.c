@@ -3,6 +3,7 @@
 #include "device/device.h"
 #include "net/ahead.h"
 #include "net/decision.h"
+#include "net/init.h"
 #include "net/op.h"
 #include "net/unit.h"
 #include "net/visible.h"
@@ -290,6 +291,8 @@ static int tell_plan(const struct ctt_info_cfg *cfg, const char *path)
     int rc = 0;
 
     CTT_TRY(load(path, 0, &m));
+    if (ctt_tool_is_net(path))    /* all zeros would be sparse */
+        ctt_init_weights(m, 1);
     CTT_TRY(ctt_info_plan(cfg, m));
 out:
     ctt_model_free(&m);
@@ -345,7 +348,8 @@ int main(int argc, char **argv)
     first = ctt_opt_main(&ctt_info_program, &cfg, argc, argv, &done);
     if (done && first >= 0)
         return ctt_tool_end(0);
-    if (first < 0 || ctt_limits_set(&cfg.limits) < 0)
+    if (first < 0 || ctt_opt_check(ctt_info_program.opts, &cfg) < 0 ||
+        ctt_limits_set(&cfg.limits) < 0)
         return ctt_tool_fail(CTT_EXIT_USAGE);
     if (cfg.ops) {
         tell_ops();

@@ -9,7 +9,7 @@
 #include "video/video.h"
 
 struct ctt_info_cfg {
-    int   ops, net, plan, compare, threads, max_clips;
+    int   ops, net, plan, compare, threads, max_clips, tune;
     const char *strip, *data, *split, *device;
     struct ctt_limits limits;
 };

@@ -7,6 +7,8 @@
 #define FIELD(f) offsetof(struct ctt_info_cfg, f)
 #define LIMIT(member) FIELD(limits.member)
 
+static const char *const tune_words[] = { "off", "on", NULL };
+
 static const struct ctt_opt opts[] = {
     { "ops", CTT_FLAG, FIELD(ops), "0", "list the model language: ops, cells "
       "and their attributes", .section = "What to show" },
@@ -31,6 +33,10 @@ static const struct ctt_opt opts[] = {
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .letter = 't', .arg = "N",
       .section = "Device" },
+    { "tune", CTT_CHOICE, FIELD(tune), "off", "on: what can compute each conv is "
+      "timed once per machine and model, as with convtt-infer --tune; the "
+      "table has these times and what was the fastest; off: by rule",
+      .choices = tune_words, .needs = "plan device=cpu", .section = "Device" },
     CTT_LIMIT_ROWS(LIMIT, 0),
     { .name = NULL }
 };
@@ -43,7 +49,9 @@ static const struct ctt_chapter chapters[] = {
       "Compare two models in size, speed and accuracy:\n\n"
       "    convtt-info --compare dense.h5 small.h5 --data clips\n\n"
       "Which kernel computes each node:\n\n"
-      "    convtt-info --plan models/early-lstm.net" },
+      "    convtt-info --plan models/early-lstm.net\n\n"
+      "What else could compute each conv, and how fast:\n\n"
+      "    convtt-info --plan --tune on models/early-lstm.net" },
     { .title = NULL }
 };
 

@@ -19,6 +19,7 @@ struct plan {
     struct ctt_dev         *dev;
     struct ctt_run         *run;
     struct ctt_nodes        nodes;
+    struct ctt_tune        *tune;     /* NULL: kernels by rule */
     float                  *noise;    /* one frame */
     void                   *w;        /* the device's copy of the weights */
 };
@@ -211,12 +212,16 @@ static int open_plan(struct plan *p, const struct ctt_info_cfg *cfg,
     int rc = 0;
 
     CTT_TRY(ctt_dev_open(cfg->device, cfg->threads, &p->dev));
+    if (cfg->tune)
+        CTT_TRY(ctt_tune_open(cfg->device, NULL, &p->tune));
+    ctt_dev_tune(p->dev, p->tune);
     CTT_TRY(ctt_dev_show(p->dev, "weights", m->w, m->g->weights, &p->w, &w));
     CTT_TRY(ctt_run_open(&(struct ctt_run_spec){
         .g = m->g, .dev = p->dev, .w = w, .samples = 1, .steps = 1,
         .asks = 1 }, &p->run));
     CTT_TRY(ctt_model_weights(m, &weight));
     CTT_TRY(ctt_run_weights(p->run, weight));
+    CTT_TRY(ctt_run_tune(p->run, 1));
     p->noise = ctt_calloc((size_t)n, sizeof(*p->noise));
     CTT_TRY(p->noise ? 0 : CTT_ENOMEM);
     for (int64_t i = 0; i < n; i++)
@@ -245,6 +250,7 @@ out:
     if (p.w)
         ctt_dev_free(p.dev, &p.w);
     ctt_dev_close(&p.dev);
+    ctt_tune_close(&p.tune);
     ctt_free(p.noise);
     return rc;
 }

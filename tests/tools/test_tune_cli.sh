@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_tune_cli.sh: convtt-infer --tune on measures once and remembers it, also
-# where what it remembers is damaged or cannot be kept.
+# where what it remembers is damaged or cannot be kept; convtt-info --plan
+# --tune on shows it.
 set -u
-tools="convtt-infer"
+tools="convtt-infer convtt-info"
 . "${srcdir:-.}/tests/lib/cli.sh"
 
 cat > convs.net << 'END'
@@ -54,4 +55,16 @@ for device in ref cuda; do
     says 2 '^convtt-infer: --tune requires --device=cpu$' \
         tune --tune on --device "$device"
 done
+
+# 7. A plan has the times of what could compute each conv, those that are
+# remembered.
+plan() { "$bin/convtt-info" --plan --threads 1 "$@" convs.net; }
+tune --tune on > out 2>&1 || fail "not tuned again"
+remembered > first
+says 0 '^b +conv .* measured: ' plan --tune on
+remembered | cmp -s first - || fail "the plan measured again"
+says 0 '^b +conv' plan
+grep -q measured: out && fail "by rule there are times: $(cat out)"
+says 2 'tune requires --plan' "$bin/convtt-info" --tune on convs.net
+says 2 'tune requires --device=cpu' plan --tune on --device ref
 exit $failed
