@@ -201,9 +201,10 @@ double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
  * shared values and of INT8.  Harm is the sum of ctt_part_harm().
  * Bytes are those that pruned and shared weights have as they are stored, which
  * is measured of all weights together in trials beside path; a factorised
- * weight has the bytes of as many values.  Time is the share of `ms` that the
- * weight has of the multiplications, over how many times as fast each of its
- * points makes it; as if they did not depend on each other.  Memory at run time
+ * weight has the bytes of as many values.  Time is that of the
+ * model as given less what the points of each weight save, as measured of each
+ * alone; what several of one weight save is estimated, and is at most what the
+ * best one does.  Memory at run time
  * is a float or an INT8 a value, pruned or not, beside the rest of the model as
  * given.  m: the model as
  * given, of which s was made; o: settings of what is not chosen; given: what m

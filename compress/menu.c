@@ -204,15 +204,38 @@ double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
     return at->fit * (times > 0 ? times : 1 / left_by(s, p->form));
 }
 
-/* The time of a weight that a point leaves, as a share. */
-static double time_left(const struct making *a,
-                        const struct ctt_sense_point *p)
+/* The milliseconds that a point saves alone; below 0: that it costs. */
+static double saves(const struct making *a, const struct ctt_sense_point *p)
 {
-    double macs = a->s->weight[p->weight].macs;
+    return p && !isnan(p->faster) ? a->ms * (1 - 1 / p->faster) : 0;
+}
 
-    if (isnan(p->faster) || macs < 1e-6)
-        return 1;
-    return fmin(1.25, fmax(0.05, 1 - (1 - 1 / p->faster) / macs));
+/* The most that any point of a weight saves. */
+static double most_saved(const struct making *a, int weight)
+{
+    double most = 0;
+
+    for (int i = 0; i < a->s->points; i++)
+        if (a->s->point[i].weight == weight)
+            most = fmax(most, saves(a, &a->s->point[i]));
+    return most;
+}
+
+/* What a way saves.  Factors save what they do alone.  Pruning and INT8 save
+ * their shares of what may be saved, one of what the other leaves, and of
+ * factors as much as these have of the values.  Nothing saves more than the
+ * best point alone: the rest is not the weight's multiplications. */
+static double saved(const struct making *a, int weight,
+                    const struct ctt_part *part)
+{
+    double most = most_saved(a, weight), rest = 1;
+    double left = part->form ? left_by(a->s, part->form) : 1;
+
+    if (!(most > 0))
+        return fmin(0, saves(a, part->form));
+    rest *= 1 - saves(a, part->prune) / most;
+    rest *= 1 - saves(a, part->int8) / most;
+    return fmin(most, saves(a, part->form) + left * most * (1 - rest));
 }
 
 static void make_way(struct making *a, int weight, const int k[KINDS])
@@ -230,14 +253,11 @@ static void make_way(struct making *a, int weight, const int k[KINDS])
     *way = (struct ctt_way){ .harm = 0 };
     way->cost[CTT_COST_BYTES] = left * (double)*bytes_at(a, weight, k[PRUNE],
                                                          k[SHARE]);
-    way->cost[CTT_COST_MS] = isnan(a->ms) ? 0 : a->ms * w->macs;
+    way->cost[CTT_COST_MS] = isnan(a->ms) ? 0 : -saved(a, weight, &part);
     way->cost[CTT_COST_MACS] = frame ? left * a->f->macs * w->macs *
         (1 - (part.prune ? part.prune->value : 0)) : 0;
-    for (int i = 0; i < KINDS; i++) {
+    for (int i = 0; i < KINDS; i++)
         way->harm += ctt_part_harm(a->s, &part, (enum ctt_part_kind)i);
-        if (c->p[i][k[i]])
-            way->cost[CTT_COST_MS] *= time_left(a, c->p[i][k[i]]);
-    }
     way->cost[CTT_COST_RAM] = (part.int8 ? 1 : 4) * left * (double)w->params;
     a->f->part[at] = part;
 }
@@ -309,6 +329,7 @@ static int make_offer(struct making *a)
     for (size_t i = 0; i < n; i++)
         make_ways(a, (int)i);
     m->rest[CTT_COST_RAM] = rest_of_ram(a);
+    m->rest[CTT_COST_MS] = isnan(a->ms) ? 0 : a->ms;
 out:
     return rc;
 }

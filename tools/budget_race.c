@@ -138,6 +138,45 @@ out:
     return rc;
 }
 
+/* What the parts of a mix are expected to harm, as measured, whatever it was
+ * planned with. */
+static double harm_of(const struct race *x, const struct ctt_budget_plan *p)
+{
+    double sum = 0;
+
+    for (int i = 0; i < x->r->s->weights; i++)
+        for (int k = 0; k < CTT_PART_KINDS; k++)
+            sum += ctt_part_harm(x->r->s, &p->part[i], (enum ctt_part_kind)k);
+    return sum;
+}
+
+/* So many nats above the least a mix is not worth a retraining: the right
+ * answer has 0.6 of the probability.  What thinning harms is not known. */
+#define HOPELESS 0.5
+static void drop_hopeless(struct race *x)
+{
+    double least = INFINITY;
+    int n = 0, dropped = 0;
+
+    for (int i = 0; i < x->n; i++)
+        if (!(x->at[i].plan->thin > 0))
+            least = fmin(least, harm_of(x, x->at[i].plan));
+    for (int i = 0; i < x->n; i++) {
+        struct ctt_budget_plan *p = x->at[i].plan;
+
+        if (p->thin > 0 || harm_of(x, p) <= least + HOPELESS) {
+            x->at[n++] = x->at[i];
+            continue;
+        }
+        ctt_budget_plan_free(&x->at[i].plan);
+        dropped++;
+    }
+    x->n = n;
+    if (dropped)
+        ctt_tool_say("%d more are expected to harm by over %g nats more than "
+                     "the best of them, and are left out", dropped, HOPELESS);
+}
+
 /* ---- the race ---- */
 
 static double loss_of(const struct runner *u, int rung)
@@ -278,6 +317,8 @@ int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     int rc;
 
     CTT_TRY(line_up(&x, a, past, pasts));
+    if (r->j->c.budget_steps)
+        drop_hopeless(&x);
     if (x.n > 1 && r->j->c.budget_steps) {
         CTT_TRY(run(&x));
         CTT_TRY(say(&x));

@@ -218,6 +218,65 @@ static void test_offer(void)
     ctt_model_free(&m);
 }
 
+/* The time that is expected of a weight's way: ms[0] without its points. */
+static double ms_of(const struct ctt_offer *f, int weight, int form, int prune,
+                    int int8)
+{
+    for (int k = f->menu.first[weight]; k < f->menu.first[weight + 1]; k++) {
+        const struct ctt_part *p = &f->part[k];
+
+        if (!p->form == !form && !p->prune == !prune && !p->int8 == !int8 &&
+            !p->share)
+            return f->menu.way[k].cost[CTT_COST_MS];
+    }
+    return NAN;
+}
+
+/* One value of each kind, so that its way is found by what it has. */
+static void time_points(struct ctt_sense *s, int weight)
+{
+    static const struct { const char *name; double value, faster; } times[] = {
+        { "svd", 0.5, 1.25 }, { "prune any", 0.9, 2 }, { "int8", 1, 1.25 },
+    };
+
+    for (int i = 0; i < s->points; i++) {
+        struct ctt_sense_point *p = &s->point[i];
+
+        p->faster = NAN;
+        for (size_t k = 0; k < CTT_LEN(times); k++)
+            if (strcmp(p->ladder->name, times[k].name) == 0 &&
+                fabs(p->value - times[k].value) < 1e-9 && p->weight == weight)
+                p->faster = times[k].faster;
+        p->done = p->weight != weight || !isnan(p->faster) || p->why[0];
+    }
+}
+
+/* What points of a weight save is added up, and nothing saves more than the
+ * best of them; what is not timed saves nothing. */
+static void test_times(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    const struct ctt_costs costs = { { 0, 10, 0, 150000 }, NAN };
+    struct ctt_offer *f = NULL;
+    double left;
+
+    time_points(s, 1);
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_mix.tmp", &f));
+    CU_ASSERT_DOUBLE_EQUAL(f->menu.rest[CTT_COST_MS], 10, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 1, 0, 0, 0), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 1, 0, 1, 0), -5, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 1, 1, 0, 0), -2, 1e-9);
+    left = ms_of(f, 1, 1, 1, 0) + 2;
+    CU_ASSERT(left < -1 && left > -3.0001);    /* of 5, and at most 5 in all */
+    CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 0, 0, 1, 0), 0, 1e-9);
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
 /* Whether all weights that can have a kind have the same value of it. */
 static int alike(const struct ctt_sense *s, const struct ctt_offer *f,
                  const struct ctt_part *part)
@@ -338,7 +397,7 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "mix", test_mix },
         { "thinned", test_thinned },
-        { "menu", test_offer },
+        { "menu", test_offer }, { "times", test_times },
         { "alike", test_alike },
         { "numbers for names", test_numbers },
         CU_TEST_INFO_NULL
