@@ -33,8 +33,8 @@ static const struct ctt_opt opts[] = {
     { "threads", CTT_INT, FIELD(threads), "0", "threads that compute; 0: one "
       "per processor", 0, 4096, .letter = 't', .arg = "N",
       .section = "Device" },
-    { "tune", CTT_CHOICE, FIELD(tune), "off", "on: what can compute each conv is "
-      "timed once per machine and model, as with convtt-infer --tune; the "
+    { "tune", CTT_CHOICE, FIELD(tune), "off", "on: what can compute each conv "
+      "is timed once per machine and model, as with convtt-infer --tune; the "
       "table has these times and what was the fastest; off: by rule",
       .choices = tune_words, .needs = "plan device=cpu", .section = "Device" },
     CTT_LIMIT_ROWS(LIMIT, 0),
