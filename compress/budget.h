@@ -239,6 +239,18 @@ int  ctt_allot_alike(const struct ctt_offer *f, const struct ctt_sense *s,
                      const char *form, const struct ctt_aim_at *a,
                      struct ctt_part *part, struct ctt_way *sum);
 
+/* ---- lessen.c ---- */
+
+/* Changes ranks and shared values of single weights, that first which harms
+ * least for what it saves, until their mix costs at most that.  part: a mix of
+ * f, which is changed; *sum: what it comes to.  Returns 0; 1: it costs more
+ * still; CTT_EINVAL: f does not have the mix; or CTT_ENOMEM. */
+int  ctt_offer_lessen(const struct ctt_offer *f, enum ctt_cost cost,
+                      double most, struct ctt_part *part,
+                      struct ctt_way *sum);
+
+/* ---- alike.c again ---- */
+
 /* Whether a weight has a quarter of the values of the largest one: factors of
  * small ones harm much and save little. */
 int  ctt_is_large(const struct ctt_sense *s, int weight);

@@ -319,3 +319,64 @@ out:
     ctt_budget_plan_free(&best);
     return rc < 0 ? rc : 0;
 }
+
+/* ---- less of the same ---- */
+
+static const struct ctt_offer *offer_of(const struct ctt_budget_run *r,
+                                        const struct ctt_budget_plan *p)
+{
+    int first = ctt_budget_has_form(r, 0) ? 0 : 1;
+
+    for (int i = 0; i < r->s->weights; i++)
+        for (int f = 0; p->part[i].prune && f < CTT_BUDGET_FORMS; f++)
+            if (strcmp(p->part[i].prune->ladder->name,
+                       ctt_budget_forms[f]) == 0)
+                return r->offer[f];
+    return r->offer[first];
+}
+
+/* p changed until the table says so many bytes, and tried. */
+static int lessen_once(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                       const struct ctt_budget_plan *p, double bytes,
+                       struct ctt_budget_plan *q)
+{
+    struct ctt_way sum;
+    int rc;
+
+    memcpy(q->part, p->part, (size_t)r->s->weights * sizeof(*q->part));
+    memcpy(q->left, p->left, sizeof(q->left));
+    q->thin = p->thin;
+    CTT_TRY(ctt_offer_lessen(offer_of(r, p), CTT_COST_BYTES, bytes, q->part,
+                             &sum));
+    q->harm = sum.harm;
+    memcpy(q->expected, sum.cost, sizeof(sum.cost));
+    ctt_mix_print(r->s, q->thin, q->part, q->mix, CTT_MIX_TEXT);
+    CTT_TRY(try_mix(r, r->timed, q->thin, q->part, q->mix, &q->tried));
+    q->meets = ctt_budget_meets(a->most, q->tried.cost);
+out:
+    return rc;
+}
+
+int ctt_budget_lessen(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                      const struct ctt_budget_plan *p,
+                      struct ctt_budget_plan **out)
+{
+    double most = a->most[CTT_COST_BYTES], is = p->tried.cost[CTT_COST_BYTES];
+    double bytes = p->expected[CTT_COST_BYTES] * most / is;
+    struct ctt_budget_plan *q = NULL;
+    int rc = 0;
+
+    for (int i = 0; i < CTT_BUDGET_ROUNDS && !(q && q->meets); i++) {
+        ctt_budget_plan_free(&q);
+        CTT_TRY(new_plan(r, &q));
+        CTT_TRY(lessen_once(r, a, p, bytes, q));
+        bytes *= fmin(0.998, most / q->tried.cost[CTT_COST_BYTES]);
+    }
+    if (q && q->meets) {
+        *out = q;
+        q = NULL;
+    }
+out:
+    ctt_budget_plan_free(&q);
+    return rc < 0 ? rc : 0;
+}

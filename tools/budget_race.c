@@ -279,8 +279,8 @@ out:
 }
 
 /* What retraining adds to the bytes, a short one has added most of: if the best
- * mix is nearer to the limit by now than the rest may be, it is planned again
- * that much below. */
+ * mix is nearer to the limit by now than the rest may be, as much is taken off
+ * it, by changes that are as small as can be, as it is what was retrained. */
 #define SAFE 0.985
 static int tighten(struct race *x, const struct ctt_aim_at *a,
                    char *const *past, int pasts)
@@ -293,13 +293,12 @@ static int tighten(struct race *x, const struct ctt_aim_at *a,
 
     if (!(u->plan->bytes > SAFE * a->most[CTT_COST_BYTES]))
         goto out;
-    to.most[CTT_COST_BYTES] /= grows;
-    CTT_TRY(plan(x->r, u->way, &to, &p));
-    trust_all(x->r, &ways[0]);
-    if (p && p->meets && is_new(x, p, past, pasts)) {
-        ctt_tool_say("its bytes grow by %.1f%% in retraining, so it is planned "
-                     "again for %.0f", 100 * (grows - 1),
-                     to.most[CTT_COST_BYTES]);
+    to.most[CTT_COST_BYTES] *= SAFE / grows;
+    CTT_TRY(ctt_budget_lessen(x->r, &to, u->plan, &p));
+    if (p && is_new(x, p, past, pasts)) {
+        ctt_tool_say("its bytes grow by %.1f%% in retraining, so it is changed "
+                     "to have %.0f before", 100 * (grows - 1),
+                     p->tried.cost[CTT_COST_BYTES]);
         p->bytes = p->tried.cost[CTT_COST_BYTES] * grows;
         ctt_budget_plan_free(&u->plan);
         u->plan = p;

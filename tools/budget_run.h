@@ -83,6 +83,12 @@ void ctt_budget_plan_free(struct ctt_budget_plan **p);
 int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     struct ctt_budget_plan **out);
 
+/* p with single changes that take its bytes, as tried, within the limits of a;
+ * *out NULL: they do not. */
+int ctt_budget_lessen(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                      const struct ctt_budget_plan *p,
+                      struct ctt_budget_plan **out);
+
 /* How far what p costs is from the limits, as the largest ratio. */
 double ctt_budget_excess(const struct ctt_aim_at *a,
                          const struct ctt_budget_plan *p);

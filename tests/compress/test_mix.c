@@ -218,6 +218,43 @@ static void test_offer(void)
     ctt_model_free(&m);
 }
 
+/* A mix with a little less, and nothing else changed than ranks and bits. */
+static void test_lessen(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
+    struct ctt_aim_at a = within(6500);
+    struct ctt_part part[8], was[8], none[8] = { { .form = NULL } };
+    struct ctt_offer *f = NULL;
+    struct ctt_way before, sum;
+
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_mix.tmp", &f));
+    CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &before), 0);
+    memcpy(was, part, sizeof(was));
+    CU_ASSERT_EQUAL(ctt_offer_lessen(f, CTT_COST_BYTES, before.cost[0], part,
+                                     &sum), 0);
+    CU_ASSERT(memcmp(was, part, sizeof(was[0]) * (size_t)s->weights) == 0);
+    CU_ASSERT_EQUAL(ctt_offer_lessen(f, CTT_COST_BYTES, 0.96 * before.cost[0],
+                                     part, &sum), 0);
+    CU_ASSERT(sum.cost[0] <= 0.96 * before.cost[0]);
+    CU_ASSERT(sum.cost[0] > 0.8 * before.cost[0]);
+    CU_ASSERT(sum.harm >= before.harm);
+    for (int i = 0; i < s->weights; i++)
+        CU_ASSERT(part[i].prune == was[i].prune &&
+                  part[i].int8 == was[i].int8 &&
+                  !part[i].form == !was[i].form);
+    CU_ASSERT_EQUAL(ctt_offer_lessen(f, CTT_COST_BYTES, 10, part, &sum), 1);
+    none[0].form = point(s, "y", "int8", 1);
+    CU_ASSERT(fails(ctt_offer_lessen(f, CTT_COST_BYTES, 10, none, &sum),
+                    CTT_EINVAL, "does not have the mix"));
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
 /* The time that is expected of a weight's way: ms[0] without its points. */
 static double ms_of(const struct ctt_offer *f, int weight, int form, int prune,
                     int int8)
@@ -398,6 +435,7 @@ int main(void)
         { "mix", test_mix },
         { "thinned", test_thinned },
         { "menu", test_offer }, { "times", test_times },
+        { "a little less", test_lessen },
         { "alike", test_alike },
         { "numbers for names", test_numbers },
         CU_TEST_INFO_NULL
