@@ -36,3 +36,13 @@ int ctt_budget_kept(const struct ctt_budget *b, int share,
         return (double)t->is >= b->floor[share] * n - 1e-9;
     return 1;
 }
+
+void ctt_paired_interval(const struct ctt_paired *t, double *low, double *high)
+{
+    double won = (double)t->won + 0.5, lost = (double)t->lost + 0.5;
+    double n = (double)t->clips + 2, d = (won - lost) / n;
+    double half = 1.96 * sqrt((won + lost) / n - d * d) / sqrt(n);
+
+    *low = fmax(-1, d - half);
+    *high = fmin(1, d + half);
+}

@@ -301,4 +301,9 @@ double ctt_budget_tail(const struct ctt_budget *b, int share,
 int ctt_budget_kept(const struct ctt_budget *b, int share,
                     const struct ctt_paired *t);
 
+/* The 95% confidence interval of what top-1 gains, -1..1, by half a clip more
+ * of each kind (Agresti and Min 2005). */
+void ctt_paired_interval(const struct ctt_paired *t, double *low,
+                         double *high);
+
 #endif

@@ -215,6 +215,7 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     CTT_TRY(ctt_budget_train(r, p, n, &row));
     fault = judge(r, &row, &loss, why);
     ctt_budget_say_round(n, &row, fault);
+    ctt_budget_say_top1(&row);
     if (limited && fault)
         correct(r, &row, x);
     *more = limited ? fault != NULL : adjust(loss, !fault, x);

@@ -212,6 +212,25 @@ static void test_doubt(void)
     CU_ASSERT(ctt_budget_tail(&b, 2, &t) > CTT_BUDGET_REFUTED);
 }
 
+/* As by hand; never of no width; and of what is as likely to be better as to be
+ * worse 0 is the middle. */
+static void test_interval(void)
+{
+    struct ctt_paired t = { 98, 60, 55, 9, 4 };
+    double low, high;
+
+    ctt_paired_interval(&t, &low, &high);
+    CU_ASSERT_DOUBLE_EQUAL((low + high) / 2, -0.05, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(high - low, 2 * 1.96 * sqrt((0.14 - 0.0025) / 100),
+                           1e-9);
+    t = (struct ctt_paired){ 50, 50, 50, 0, 0 };
+    ctt_paired_interval(&t, &low, &high);
+    CU_ASSERT(low < -0.01 && high > 0.01 && fabs(low + high) < 1e-12);
+    t = (struct ctt_paired){ 1, 0, 1, 0, 1 };
+    ctt_paired_interval(&t, &low, &high);
+    CU_ASSERT(low >= -1 && high <= 1 && high > 0.5);
+}
+
 int main(void)
 {
     static CU_TestInfo tests[] = {
@@ -221,6 +240,7 @@ int main(void)
         { "convex curves", test_convex },
         { "acceptance", test_accept },
         { "doubt", test_doubt },
+        { "interval", test_interval },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {
