@@ -193,6 +193,22 @@ out:
 
 /* ---- by coding alone ---- */
 
+/* The least is of the strongest values, and of pruned and shared ones alone
+ * nothing need be known. */
+enum { STRONGEST = 2 };
+static void keep_strongest(struct ctt_sense *s)
+{
+    for (int i = 0; i < s->points; i++) {
+        struct ctt_sense_point *p = &s->point[i];
+
+        if (ctt_sense_step(p) < p->ladder->values - STRONGEST)
+            snprintf(p->why, CTT_REASON, "is milder");
+        if (p->why[0] || strncmp(p->ladder->name, "prune", 5) == 0 ||
+            strcmp(p->ladder->name, "share") == 0)
+            p->done = 1;
+    }
+}
+
 /* What is known of points by now; the others are coded. */
 static int code(struct ctt_budget_run *c, const struct ctt_sense *known)
 {
@@ -203,6 +219,7 @@ static int code(struct ctt_budget_run *c, const struct ctt_sense *known)
         if (known->point[i].done && !known->point[i].why[0])
             c->s->point[i] = known->point[i];
     ctt_budget_leave_out(c);
+    keep_strongest(c->s);
     CTT_TRY(ctt_compress_code(c->j, c->s));
     CTT_TRY(ctt_budget_untimed(c));
     CTT_TRY(ctt_budget_offer(c));
