@@ -36,8 +36,8 @@ says 2 'budget requires --data' "$compress" m.h5 -o s.h5 --budget bytes=2k
 says 2 'dry-run requires' "$compress" m.h5 -o s.h5 $plain --prune 0.5 --dry-run
 says 2 'for has no effect with limits of bytes, ms, macs or ram' \
     budget bytes=2k,top1=-1 --for ms
-says 2 'bytes=100 cannot be met: the least is [0-9]+, of it of .* \([1-9]' \
-    budget bytes=100
+what='the least is [0-9]+, most of it of .* \([1-9]'
+says 2 "bytes=100 cannot be met: $what" budget bytes=100
 least=$(sed 's/.*the least is \([0-9]*\).*/\1/' err)
 ls > now
 grep -qE '^s.h5|jsonl' now && fail "files of what was refused: $(cat now)"
