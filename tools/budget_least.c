@@ -227,6 +227,16 @@ out:
     return rc;
 }
 
+/* Whether the log has a mix within the limits. */
+static int is_had(const struct ctt_budget_run *r)
+{
+    for (int i = 0; i < r->rows.rows; i++)
+        if (r->rows.row[i].how == r->how &&
+            ctt_budget_meets(r->b.most, r->rows.row[i].costs.cost))
+            return 1;
+    return 0;
+}
+
 /* With a run of its own, whose rows are forgotten: of the limits of bytes and
  * of multiplications. */
 static int check_coded(struct ctt_budget_run *r)
@@ -238,7 +248,7 @@ static int check_coded(struct ctt_budget_run *r)
     c.log = NULL;
     c.timed = 0;
     c.b.most[CTT_COST_MS] = c.b.most[CTT_COST_RAM] = INFINITY;
-    if (!ctt_budget_has_cost(&c.b))
+    if (!ctt_budget_has_cost(&c.b) || is_had(&c))
         goto out;
     CTT_TRY(code(&c, r->s));
     CTT_TRY(ctt_budget_possible(&c));
