@@ -2,6 +2,7 @@
  * budget_check.c: settings of --budget: what goes with it, and its files. */
 #include "tools/budget_run.h"
 #include "tools/compress_budget.h"
+#include "tools/compress_check.h"
 #include "tools/compress_retrain.h"
 #include "tools/files.h"
 
@@ -103,6 +104,9 @@ int ctt_compress_check_budget(struct ctt_compress_job *j)
               ctt_compress_may_time(c), CTT_EINVAL, "--budget: ms and ram "
               "require runs of the model, which --choose-by=rules and "
               "--device=ref leave out");
+    CTT_CHECK(!ctt_budget_has_cost(&b) || c->recipe.aim == CTT_AIM_BOTH,
+              CTT_EINVAL, "--for has no effect with limits of bytes, ms, macs "
+              "or ram: a mix is the one that harms least within them");
     CTT_TRY(ctt_opt_check(j->tab, c));
     CTT_TRY(ctt_train_check(&c->train));
     CTT_TRY(ctt_retrain_epochs(c->epochs, 1, &c->recipe));
@@ -124,7 +128,7 @@ int ctt_budget_outputs(struct ctt_compress_job *j)
     CTT_TRY(ctt_newfile_claim(c->train.checkpoint, &j->claim[1]));
     CTT_TRY(ctt_tool_can_replace(c->out, CTT_TOOL_MODEL));
     CTT_TRY(ctt_tool_can_checkpoint(c->train.checkpoint, 1));
-    CTT_TRY(ctt_tool_can_append(c->sense_log, CTT_TOOL_SENSE_LOG));
+    CTT_TRY(ctt_compress_can_log(j, c->sense_log, CTT_TOOL_SENSE_LOG));
     if (c->budget_csv)
         CTT_TRY(ctt_tool_can_replace(c->budget_csv, CTT_TOOL_BUDGET_CSV));
     if (c->budget_plot)

@@ -53,7 +53,7 @@ static int measure_level(struct heal *h, struct ctt_level *l,
     for (int k = 0; k < CTT_LADDER_MOST; k++)
         if (ctt_level_share(h->r->s, l, k, h->part[1 + t->thens])) {
             then[t->thens] = (struct ctt_budget_then){
-                h->part[1 + t->thens], NAN, NAN };
+                .part = h->part[1 + t->thens], .loss = NAN, .bytes = NAN };
             value[t->thens++] = k;
         }
     CTT_TRY(ctt_budget_shortly(h->r, t, &loss));

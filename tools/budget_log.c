@@ -11,13 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const stems[] = { "tried", "trained", "short" };
+static const char *const stems[] = { "tried", "trained", "short",
+                                    "proved" };
 enum { NUMBERS = 2 * CTT_ACCURACIES * 5 };
+
+void ctt_budget_rows_cut(struct ctt_budget_rows *all, int n)
+{
+    while (all->rows > n)
+        ctt_free(all->row[--all->rows].mix);
+}
 
 void ctt_budget_rows_free(struct ctt_budget_rows *all)
 {
-    for (int i = 0; i < all->rows; i++)
-        ctt_free(all->row[i].mix);
+    ctt_budget_rows_cut(all, 0);
     ctt_free(all->row);
     *all = (struct ctt_budget_rows){ NULL, 0, 0 };
 }
@@ -203,7 +209,8 @@ int ctt_budget_row_add(struct ctt_budget_rows *all, struct ctt_sense_log *log,
     CTT_TRY(ctt_text_collect("--budget", print_row, row, &line));
     CTT_TRY(append(all, &copy));
     copy.mix = NULL;
-    CTT_TRY(ctt_sense_log_line(log, line));
+    if (log)
+        CTT_TRY(ctt_sense_log_line(log, line));
 out:
     ctt_free(line);
     ctt_free(copy.mix);

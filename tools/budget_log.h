@@ -7,14 +7,17 @@
 #include "tools/sense_log.h"
 
 /* A mix that was measured on the weights as they are, after retraining, or
- * after a few steps of it, when only `loss` is known. */
-enum ctt_budget_kind { CTT_BUDGET_TRIED, CTT_BUDGET_TRAINED, CTT_BUDGET_SHORT };
+ * after a few steps of it, when only the clips of the search have tested it; or
+ * a model that was written, once split "test" has. */
+enum ctt_budget_kind { CTT_BUDGET_TRIED, CTT_BUDGET_TRAINED, CTT_BUDGET_SHORT,
+                       CTT_BUDGET_PROVED };
 
-/* What it came to: seen[0] on the clips of the search and seen[1] on those that
- * accept, after 25, 50 and 100%. */
+/* What it came to: seen[0] on the clips of the search (PROVED: of split "test")
+ * and seen[1] on those that accept, after 25, 50 and 100%. */
 struct ctt_budget_row {
     char            *mix;
-    uint32_t         how;      /* CRC-32 of the settings */
+    uint32_t         how;      /* CRC-32 of the settings; PROVED: of the
+                                  clips */
     enum ctt_budget_kind kind;
     int              steps;    /* of a short retraining, else 0 */
     double           loss;     /* -log p(label) on the clips of the search, the
@@ -32,9 +35,12 @@ struct ctt_budget_rows {
 /* Takes lines of a log; arg: a struct ctt_budget_rows. */
 int  ctt_budget_row_read(void *arg, const char *line);
 
-/* Adds a row with a copy of its mix, to the log too. */
+/* Adds a row with a copy of its mix, and to the log if there is one. */
 int  ctt_budget_row_add(struct ctt_budget_rows *all, struct ctt_sense_log *log,
                         const struct ctt_budget_row *row);
+
+/* Forgets the rows after the first n. */
+void ctt_budget_rows_cut(struct ctt_budget_rows *all, int n);
 void ctt_budget_rows_free(struct ctt_budget_rows *all);
 
 /* The last row with the mix, kind, steps and how of `like`; NULL: there is

@@ -114,6 +114,19 @@ out:
     return rc;
 }
 
+int ctt_budget_untimed(struct ctt_budget_run *r)
+{
+    struct ctt_budget_plan *p = NULL;
+    int rc;
+
+    CTT_TRY(new_plan(r, &p));
+    ctt_mix_print(r->s, 0, p->part, p->mix, CTT_MIX_TEXT);
+    CTT_TRY(try_mix(r, 0, 0, p->part, p->mix, &r->given));
+out:
+    ctt_budget_plan_free(&p);
+    return rc;
+}
+
 int ctt_budget_time(struct ctt_budget_run *r, struct ctt_budget_plan *p)
 {
     return try_mix(r, 1, p->thin, p->part, p->mix, &p->tried);

@@ -55,6 +55,7 @@ struct race {
     struct ctt_budget_run *r;
     struct runner at[CTT_LEN(ways)];    /* the best first */
     int           n;
+    int           first;    /* 1: only the first one is wanted */
 };
 
 /* ---- the candidates ---- */
@@ -130,7 +131,7 @@ static int line_up(struct race *x, const struct ctt_aim_at *a,
             p = NULL;
         }
         ctt_budget_plan_free(&p);
-        if (!steps && x->n && x->at[0].plan->meets)
+        if ((!steps || x->first) && x->n && x->at[0].plan->meets)
             break;
     }
 out:
@@ -207,7 +208,8 @@ static int retrain(struct race *x, struct ctt_budget_short *t,
 {
     int weights = x->r->s->weights, rc;
     struct ctt_part *bare = ctt_calloc((size_t)weights, sizeof(*bare));
-    struct ctt_budget_then then = { u->plan->part, NAN, NAN };
+    struct ctt_budget_then then = { .part = u->plan->part, .loss = NAN,
+                                    .bytes = NAN };
     double harm = 0, is;
 
     CTT_TRY(bare ? 0 : CTT_ENOMEM);
@@ -309,6 +311,27 @@ out:
     return rc;
 }
 
+/* Hands over the best one. */
+static void end(struct race *x, struct ctt_budget_plan **out)
+{
+    if (x->n > 0) {
+        *out = x->at[0].plan;
+        x->at[0].plan = NULL;
+    }
+    for (int i = 0; i < x->n; i++)
+        ctt_budget_plan_free(&x->at[i].plan);
+}
+
+int ctt_budget_nearest(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                       struct ctt_budget_plan **out)
+{
+    struct race x = { .r = r, .first = 1 };
+    int rc = line_up(&x, a, NULL, 0);
+
+    end(&x, out);
+    return rc < 0 ? rc : 0;
+}
+
 int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     char *const *past, int pasts, struct ctt_budget_plan **out)
 {
@@ -323,12 +346,7 @@ int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
         CTT_TRY(say(&x));
         CTT_TRY(tighten(&x, a, past, pasts));
     }
-    if (x.n > 0) {
-        *out = x.at[0].plan;
-        x.at[0].plan = NULL;
-    }
 out:
-    for (int i = 0; i < x.n; i++)
-        ctt_budget_plan_free(&x.at[i].plan);
+    end(&x, out);
     return rc < 0 ? rc : 0;
 }

@@ -29,6 +29,7 @@ struct ctt_budget_run {
     uint32_t                 how;      /* of the settings */
     double                   ms;       /* of the model as given; NAN: time is
                                           not measured */
+    int                      far;      /* 1: ctt_budget_far() has run */
     int                      timed;    /* 1: all that is tried is; 0: only what
                                           is chosen */
     double                   shared_left;    /* of the harm of shared values,
@@ -40,6 +41,8 @@ struct ctt_budget_run {
     struct ctt_metrics      *was[2];   /* of the model as given, on both */
 };
 
+struct ctt_budget_plan;
+
 /* The forms of pruning that offers are of: names of ctt_ladders. */
 extern const char *const ctt_budget_forms[CTT_BUDGET_FORMS];
 
@@ -50,9 +53,26 @@ int ctt_budget_outputs(struct ctt_compress_job *j);
 
 /* ---- budget_least.c ---- */
 
-/* Before anything is measured: CTT_EINVAL if what the strongest options come to
- * is far above a limit. */
-int ctt_budget_far(struct ctt_budget_run *r);
+/* Leaves options out of r->s that no plan has. */
+void ctt_budget_leave_out(struct ctt_budget_run *r);
+
+/* Sets r->offer by r->s and r->given. */
+int  ctt_budget_offer(struct ctt_budget_run *r);
+void ctt_budget_offer_free(struct ctt_budget_run *r);
+
+/* By coding alone, before anything is tested or trained: CTT_EINVAL, and a
+ * wrong use, if no mix has so few bytes and multiplications, or what the
+ * strongest options come to is far above a limit of time or memory.  The log
+ * gets nothing of it; where it has been read, what it has is not coded. */
+int  ctt_budget_far(struct ctt_budget_run *r);
+
+/* The same by what is measured, of all limits, each and together; the log gets
+ * what is tried. */
+int  ctt_budget_possible(struct ctt_budget_run *r);
+
+/* Says that p is the nearest mix: CTT_EINVAL, and a wrong use. */
+int  ctt_budget_refuse(struct ctt_budget_run *r,
+                       const struct ctt_budget_plan *p);
 
 /* ---- budget_search.c ---- */
 
@@ -102,6 +122,9 @@ int ctt_budget_recipe(const struct ctt_budget_run *r, double thin,
 /* What the model as given costs, and sets r->ms. */
 int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out);
 
+/* Sets r->given without times. */
+int ctt_budget_untimed(struct ctt_budget_run *r);
+
 /* Times what was tried untimed, if time can be measured. */
 int ctt_budget_time(struct ctt_budget_run *r, struct ctt_budget_plan *p);
 
@@ -120,6 +143,7 @@ struct ctt_budget_then {
     const struct ctt_part *part;    /* by weight, all of the mix */
     double loss, bytes;             /* set: loss without INT8, whose ranges are
                                        not known; bytes of the file */
+    struct ctt_paired seen[CTT_ACCURACIES];    /* without INT8, too */
 };
 
 /* A mix to retrain for a few steps; what and at: for lines of progress. */
@@ -130,6 +154,9 @@ struct ctt_budget_short {
     int         thens, steps, at, all;
     const char *what;
 };
+
+/* How the text of such a row begins, before the mix. */
+#define CTT_BUDGET_AT_ONCE "at once after it: "
 
 /* What so many steps of retraining come to, from the log if it has it: *loss:
  * ctt_budget_loss() on the clips of the search, NAN if they lead to none, as
@@ -150,6 +177,11 @@ int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     char *const *past, int pasts,
                     struct ctt_budget_plan **out);
 
+/* The first of these mixes that meets the limits, or the nearest one, without
+ * retraining. */
+int ctt_budget_nearest(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                       struct ctt_budget_plan **out);
+
 /* ---- budget_heal.c ---- */
 
 /* Measures what a few steps of retraining leave of the harm of each kind of
@@ -162,6 +194,11 @@ int ctt_budget_heal(struct ctt_budget_run *r);
 /* Tests m on the clips of d; the caller frees *out. */
 int ctt_budget_test(const struct ctt_budget_run *r, const struct ctt_model *m,
                     struct ctt_data *d, struct ctt_metrics **out);
+
+/* Counts clips that both have read, of so many. */
+void ctt_budget_pair(const struct ctt_metrics *was,
+                     const struct ctt_metrics *is, int clips,
+                     struct ctt_paired out[CTT_ACCURACIES]);
 
 /* -log p(label), the mean over the shares of the clips. */
 double ctt_budget_loss(const struct ctt_metrics *m);
@@ -176,17 +213,23 @@ int ctt_budget_train(struct ctt_budget_run *r,
                      const struct ctt_budget_plan *p, int n,
                      struct ctt_budget_row *out);
 
-/* The model of a row, from the file of round n; trains it again if that is not
- * there or is another. */
+/* The model of a row, from OUT, when it returns 1, or from the file of round n;
+ * trains it again if it is in neither. */
 int ctt_budget_model(struct ctt_budget_run *r,
                      const struct ctt_budget_plan *p, int n,
                      const struct ctt_budget_row *row,
                      struct ctt_model **out);
 
-/* Tests the model as given on both halves; and once both models, on the split
- * "test", if there is one, and says so. */
+/* Tests the model as given on both halves. */
 int ctt_budget_test_given(struct ctt_budget_run *r);
-int ctt_budget_prove(struct ctt_budget_run *r, const struct ctt_model *m);
+
+/* ---- budget_prove.c ---- */
+
+/* Tests both models on the split "test", if there is one: m, of this row, and
+ * the one as given.  The log keeps what that came to, and a model is tested
+ * once. */
+int ctt_budget_prove(struct ctt_budget_run *r, const struct ctt_model *m,
+                     const struct ctt_budget_row *row);
 
 /* ---- budget_say.c ---- */
 

@@ -154,26 +154,29 @@ int ctt_budget_say_costs(const struct ctt_budget_run *r,
     struct ctt_table t = { NULL, 0, 0, 0 };
     int rc;
 
-    ctt_table_row(&t, "cost\tlimit\tby the table\ttried\tpredicted\t"
-                  "retrained\tover predicted %%");
+    ctt_table_row(&t, "cost\tlimit\tby the table\tover it %%\ttried\t"
+                  "predicted\tretrained\tover predicted %%");
     for (int k = 0; k < CTT_COSTS; k++) {
         double is = row->costs.cost[k], was = predicted(p, k);
-        char most[CELL] = "-", table[CELL] = "-";
+        double table = p->expected[k] * p->left[k];
+        char most[CELL] = "-", of[2][CELL] = { "-", "-" };
 
         if (isnan(is))
             continue;
         if (!isinf(r->b.most[k]))
             snprintf(most, sizeof(most), "%.6g", r->b.most[k]);
-        if (p->expected[k] * p->left[k] > 0)    /* and not NAN */
-            snprintf(table, sizeof(table), "%.6g",
-                     p->expected[k] * p->left[k]);
-        ctt_table_row(&t, "%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%+.1f",
-                      ctt_cost_words[k], most, table, p->tried.cost[k], was, is,
-                      was > 0 ? 100 * (is / was - 1) : 0);
+        if (table > 0) {    /* and not NAN */
+            snprintf(of[0], CELL, "%.6g", table);
+            snprintf(of[1], CELL, "%+.1f", 100 * (is / table - 1));
+        }
+        ctt_table_row(&t, "%s\t%s\t%s\t%s\t%.6g\t%.6g\t%.6g\t%+.1f",
+                      ctt_cost_words[k], most, of[0], of[1], p->tried.cost[k],
+                      was, is, was > 0 ? 100 * (is / was - 1) : 0);
     }
-    ctt_tool_say("\ncosts: the sum of what each weight was expected to cost, "
-                 "the mix as tried before retraining, what that predicts, "
-                 "bytes by a short retraining, and the result:");
+    ctt_tool_say("\ncosts: the sum of what each weight was expected to cost "
+                 "and how far the result is above it, the mix as tried before "
+                 "retraining, what that predicts, bytes by a short retraining, "
+                 "and the result:");
     CTT_TRY(ctt_table_print(&t));
 out:
     ctt_table_free(&t);

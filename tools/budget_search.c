@@ -166,16 +166,6 @@ static void keep(struct search *x, struct ctt_budget_plan **p, int round,
     *p = NULL;
 }
 
-static int refuse(struct ctt_budget_run *r, const struct ctt_budget_plan *p)
-{
-    char costs[192];
-
-    r->j->status = CTT_EXIT_USAGE;
-    return ctt_error(CTT_EINVAL, "--budget: the limits cannot be met "
-                     "together: the nearest mix has %s",
-                     ctt_budget_costs(p->tried.cost, costs, sizeof(costs)));
-}
-
 static int remember(struct search *x, const struct ctt_budget_plan *p)
 {
     char *mix = ctt_strdup(p->mix);
@@ -203,7 +193,7 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     if (!p)
         goto out;
     CTT_TRY(remember(x, p));
-    CTT_TRY(limited && n == 1 && !p->meets ? refuse(r, p) : 0);
+    CTT_TRY(limited && n == 1 && !p->meets ? ctt_budget_refuse(r, p) : 0);
     if (limited && !p->meets) {
         ctt_tool_say("\nround %d: no other mix is within the limits", n);
         goto out;
@@ -213,6 +203,7 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     if (r->j->c.dry_run)
         goto out;
     CTT_TRY(ctt_budget_train(r, p, n, &row));
+    CTT_TRY(ctt_budget_say_costs(r, p, &row));
     fault = judge(r, &row, &loss, why);
     ctt_budget_say_round(n, &row, fault);
     ctt_budget_say_top1(&row);
@@ -254,16 +245,20 @@ out:
 static int finish(struct ctt_budget_run *r, struct search *x)
 {
     struct ctt_model *m = NULL;
-    int rc = 0;
+    int there, rc = 0;
 
     CTT_CHECK(x->best.plan, CTT_EUNSUP, "--budget: not met, and nothing is "
               "written: %s", x->nearest);
-    CTT_TRY(ctt_budget_model(r, x->best.plan, x->best.round, &x->best.row,
-                             &m));
-    CTT_TRY(ctt_model_save(r->j->c.out, m));
-    CTT_TRY(ctt_budget_say_costs(r, x->best.plan, &x->best.row));
-    CTT_TRY(ctt_budget_prove(r, m));
-    ctt_tool_say("\n%s written: round %d", r->j->c.out, x->best.round);
+    CTT_TRY(there = ctt_budget_model(r, x->best.plan, x->best.round,
+                                     &x->best.row, &m));
+    if (!there)
+        CTT_TRY(ctt_model_save(r->j->c.out, m));
+    CTT_TRY(ctt_budget_prove(r, m, &x->best.row));
+    if (there)
+        ctt_tool_say("\n%s is there already: round %d", r->j->c.out,
+                     x->best.round);
+    else
+        ctt_tool_say("\n%s written: round %d", r->j->c.out, x->best.round);
 out:
     ctt_model_free(&m);
     return rc;

@@ -188,6 +188,7 @@ static int measure_then(const struct ctt_budget_run *r, double thin,
     CTT_TRY(ctt_budget_test(r, is, r->j->val, &score));
     t->loss = ctt_budget_loss(score);
     t->loss = isfinite(t->loss) ? t->loss : NAN;
+    ctt_budget_pair(r->was[0], score, ctt_data_clips(r->j->val), t->seen);
 out:
     ctt_free(bare);
     ctt_model_free(&is);
@@ -203,7 +204,7 @@ static struct ctt_budget_row row_of(const struct ctt_budget_run *r,
                                     const struct ctt_budget_then *then,
                                     char *text)
 {
-    static const char word[] = "at once after it: ";
+    static const char word[] = CTT_BUDGET_AT_ONCE;
     size_t n = then ? sizeof(word) - 1 : 0;
 
     memcpy(text, word, n);
@@ -217,33 +218,42 @@ static struct ctt_budget_row row_of(const struct ctt_budget_run *r,
         .costs = { { NAN, NAN, NAN, NAN }, NAN } };
 }
 
-/* Whether the log has all of it. */
+/* Whether the log has all of it, and not only what a run that was killed has
+ * written. */
 static int is_known(const struct ctt_budget_run *r, struct ctt_budget_short *t,
                     double *loss, char *text)
 {
     struct ctt_budget_row like = row_of(r, t, NULL, text);
     const struct ctt_budget_row *row = ctt_budget_row_find(&r->rows, &like);
+    int known = row != NULL;
 
     *loss = row ? row->loss : NAN;
-    for (int i = 0; row && i < t->thens; i++) {
+    for (int i = 0; known && i < t->thens; i++) {
         like = row_of(r, t, &t->then[i], text);
         row = ctt_budget_row_find(&r->rows, &like);
         t->then[i].loss = row ? row->loss : NAN;
         t->then[i].bytes = row ? row->costs.cost[CTT_COST_BYTES] : NAN;
+        known = row != NULL;
     }
-    return row != NULL;
+    return known;
 }
 
+/* is: of the clips of the search; NULL: of `then`, or there is no model. */
 static int add_row(struct ctt_budget_run *r, const struct ctt_budget_short *t,
-                   const struct ctt_budget_then *then, double loss, char *text)
+                   const struct ctt_budget_then *then,
+                   const struct ctt_metrics *is, double loss, char *text)
 {
     struct ctt_budget_row row = row_of(r, t, then, text);
 
-    if (!then && ctt_budget_row_find(&r->rows, &row))
+    if (ctt_budget_row_find(&r->rows, &row))
         return 0;
     row.loss = loss;
-    if (then)
+    if (is)
+        ctt_budget_pair(r->was[0], is, ctt_data_clips(r->j->val), row.seen[0]);
+    if (then) {
         row.costs.cost[CTT_COST_BYTES] = then->bytes;
+        memcpy(row.seen[0], then->seen, sizeof(then->seen));
+    }
     return ctt_budget_row_add(&r->rows, r->log, &row);
 }
 
@@ -260,12 +270,13 @@ static int measure(struct ctt_budget_run *r, struct ctt_budget_short *t,
         CTT_TRY(ctt_budget_test(r, m, r->j->val, &is));
     *loss = is ? ctt_budget_loss(is) : NAN;
     *loss = isfinite(*loss) ? *loss : NAN;
-    CTT_TRY(add_row(r, t, NULL, *loss, text));
+    CTT_TRY(add_row(r, t, NULL, is, *loss, text));
     for (int i = 0; i < t->thens; i++) {
         t->then[i].loss = t->then[i].bytes = NAN;
+        memset(t->then[i].seen, 0, sizeof(t->then[i].seen));
         if (!isnan(*loss))
             CTT_TRY(measure_then(r, t->thin, m, &t->then[i]));
-        CTT_TRY(add_row(r, t, &t->then[i], t->then[i].loss, text));
+        CTT_TRY(add_row(r, t, &t->then[i], NULL, t->then[i].loss, text));
     }
 out:
     ctt_metrics_free(&is);

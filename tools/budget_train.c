@@ -3,8 +3,6 @@
  * clips that chose it and on clips that did not. */
 #include "tools/budget_run.h"
 #include "tools/compress_test.h"
-#include "tools/held_out.h"
-#include "tools/table.h"
 #include "tools/tool.h"
 #include "net/decision.h"
 
@@ -50,9 +48,9 @@ double ctt_budget_loss(const struct ctt_metrics *m)
     return sum / CTT_ACCURACIES;
 }
 
-/* Clips that both have read. */
-static void pair(const struct ctt_metrics *was, const struct ctt_metrics *is,
-                 int clips, struct ctt_paired out[CTT_ACCURACIES])
+void ctt_budget_pair(const struct ctt_metrics *was,
+                     const struct ctt_metrics *is, int clips,
+                     struct ctt_paired out[CTT_ACCURACIES])
 {
     memset(out, 0, CTT_ACCURACIES * sizeof(*out));
     for (int i = 0; i < clips * CTT_ACCURACIES; i++) {
@@ -79,7 +77,7 @@ static int test_both(const struct ctt_budget_run *r, const struct ctt_model *m,
     for (int k = 0; k < 2; k++) {
         CTT_TRY(ctt_budget_test(r, m, of[k], &is));
         row->loss = k ? row->loss : ctt_budget_loss(is);
-        pair(r->was[k], is, ctt_data_clips(of[k]), row->seen[k]);
+        ctt_budget_pair(r->was[k], is, ctt_data_clips(of[k]), row->seen[k]);
         ctt_metrics_free(&is);
     }
 out:
@@ -216,11 +214,14 @@ int ctt_budget_model(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
 {
     struct ctt_budget_row again = { .how = r->how };
     char path[4200];
-    int there, rc = 0;
+    int there = 0, rc = 0;
 
-    ctt_budget_try_name(r, n, path, sizeof(path));
-    CTT_TRY(there = load(path, row, out));
+    CTT_TRY(there = load(r->j->c.out, row, out));
     if (there)
+        goto out;
+    ctt_budget_try_name(r, n, path, sizeof(path));
+    CTT_TRY(load(path, row, out));
+    if (rc)
         goto out;
     ctt_tool_say("the chosen mix is retrained again, as its file is gone");
     CTT_TRY(train(r, p, path, &again, out));
@@ -228,46 +229,5 @@ int ctt_budget_model(struct ctt_budget_run *r, const struct ctt_budget_plan *p,
               "made another model than before; remove this log",
               r->j->c.sense_log);
 out:
-    return rc < 0 ? rc : 0;
-}
-
-/* ---- the proof ---- */
-
-static void say_test(const char *what, const struct ctt_metrics *m,
-                     struct ctt_table *t)
-{
-    ctt_table_row(t, "%s\t%.1f\t%.1f\t%.1f", what,
-                  100 * ctt_metrics_top1(m, 0), 100 * ctt_metrics_top1(m, 1),
-                  100 * ctt_metrics_top1(m, 2));
-}
-
-int ctt_budget_prove(struct ctt_budget_run *r, const struct ctt_model *m)
-{
-    const struct ctt_compress_job *j = r->j;
-    struct ctt_metrics *was = NULL, *is = NULL;
-    struct ctt_table t = { NULL, 0, 0, 0 };
-    struct ctt_data *d = NULL;
-    int rc = 0, opened;
-
-    opened = ctt_held_out_open(&j->c.train, m, j->data, r->whole, &d);
-    CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
-    if (!d) {
-        ctt_tool_say("\nno third set proves it: %s",
-                     ctt_held_out_missing(opened));
-        goto out;
-    }
-    CTT_TRY(ctt_budget_test(r, j->m, d, &was));
-    CTT_TRY(ctt_budget_test(r, m, d, &is));
-    ctt_table_row(&t, "top-1 %% of\tat 25%%\t50%%\t100%%");
-    say_test(j->path, was, &t);
-    say_test(j->c.out, is, &t);
-    ctt_tool_say("\nsplit 'test', %d clips, which chose nothing:",
-                 ctt_data_clips(d));
-    CTT_TRY(ctt_table_print(&t));
-out:
-    ctt_table_free(&t);
-    ctt_metrics_free(&was);
-    ctt_metrics_free(&is);
-    ctt_data_close(&d);
-    return rc;
+    return rc < 0 ? rc : there;
 }

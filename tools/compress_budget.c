@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the start ---- */
 
@@ -36,28 +37,6 @@ out:
     return rc;
 }
 
-/* Options that no plan has: thinning changes several weights at a time, so that
- * a mix is thinned as a whole; blocks and INT8 save time or memory. */
-static void leave_out(struct ctt_budget_run *r)
-{
-    static const struct { const char *name, *why; int timed; } out[] = {
-        { "thin", "of all weights at once", 0 },
-        { "prune block", "saves time alone", 1 },
-        { "int8", "saves time and memory alone", 1 },
-    };
-
-    for (int i = 0; i < r->s->points; i++)
-        for (size_t k = 0; k < CTT_LEN(out); k++) {
-            struct ctt_sense_point *p = &r->s->point[i];
-
-            if (strcmp(p->ladder->name, out[k].name) != 0 ||
-                (out[k].timed && r->timed))
-                continue;
-            p->done = 1;
-            snprintf(p->why, CTT_REASON, "%s", out[k].why);
-        }
-}
-
 /* Whether plans depend on times or memory, which are measured together: if they
  * are limited, or if what is to be small is not bytes alone. */
 static int is_timed(const struct ctt_budget_run *r)
@@ -71,116 +50,36 @@ static int is_timed(const struct ctt_budget_run *r)
     return !isinf(r->b.most[CTT_COST_MS]) || !isinf(r->b.most[CTT_COST_RAM]);
 }
 
-static int offer(struct ctt_budget_run *r, const struct ctt_costs *given)
+/* A floor that the model as given is below on the clips of the search, or that
+ * the others refute for it, is no use to search for. */
+static int check_floor(const struct ctt_budget_run *r, int k)
 {
-    struct ctt_costs of = *given;
+    static const int share[] = { 25, 50, 100 };
+    double is = ctt_metrics_top1(r->was[0], k), p;
+    struct ctt_paired t[CTT_ACCURACIES];
     int rc = 0;
 
-    ctt_tool_progress(0, "coding what weights can be");
-    if (!r->timed)
-        of.cost[CTT_COST_MS] = NAN;
-    for (int f = 0; f < CTT_BUDGET_FORMS; f++)
-        if (ctt_budget_has_form(r, f))
-            CTT_TRY(ctt_offer_new(r->s, r->j->m, &r->j->c.recipe,
-                                  ctt_budget_forms[f], &of, r->j->c.out,
-                                  &r->offer[f]));
+    CTT_CHECK(!(is < r->b.floor[k]), CTT_EINVAL, "--budget: top1@%d=%g "
+              "cannot be met: the model as given has %.1f on the clips of "
+              "the search", share[k], 100 * r->b.floor[k], 100 * is);
+    ctt_budget_pair(r->was[1], r->was[1], ctt_data_clips(r->accept), t);
+    p = ctt_budget_tail(&r->b, k, &t[k]);
+    CTT_CHECK(p > CTT_BUDGET_REFUTED, CTT_EINVAL, "--budget: top1@%d=%g "
+              "cannot be met: the model as given has %.1f on the clips that "
+              "accept, p = %.3f", share[k], 100 * r->b.floor[k],
+              100 * ctt_metrics_top1(r->was[1], k), p);
 out:
     return rc;
 }
 
 static int check_floors(struct ctt_budget_run *r)
 {
-    static const int share[] = { 25, 50, 100 };
     int rc = 0, status = r->j->status;
 
     r->j->status = CTT_EXIT_USAGE;
-    for (int k = 0; k < CTT_ACCURACIES; k++) {
-        double is = ctt_metrics_top1(r->was[0], k);
-
-        CTT_CHECK(!(is < r->b.floor[k]), CTT_EINVAL, "--budget: top1@%d=%g "
-                  "cannot be met: the model as given has %.1f on the clips of "
-                  "the search", share[k], 100 * r->b.floor[k], 100 * is);
-    }
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        CTT_TRY(check_floor(r, k));
     r->j->status = status;
-out:
-    return rc;
-}
-
-/* ---- what is possible ---- */
-
-/* The weight that has most of the least cost. */
-static int limits(const struct ctt_menu *m, enum ctt_cost cost)
-{
-    double most = -1;
-    int at = 0;
-
-    for (int i = 0; i < m->weights; i++) {
-        double least = INFINITY;
-
-        for (int k = m->first[i]; k < m->first[i + 1]; k++)
-            least = fmin(least, m->way[k].cost[cost]);
-        if (least > most) {
-            most = least;
-            at = i;
-        }
-    }
-    return at;
-}
-
-/* The least of a cost that anything tried has. */
-static double least_tried(const struct ctt_budget_run *r, enum ctt_cost cost)
-{
-    double least = INFINITY;
-
-    for (int i = 0; i < r->rows.rows; i++)
-        if (r->rows.row[i].how == r->how)
-            least = fmin(least, r->rows.row[i].costs.cost[cost]);
-    return least;
-}
-
-/* Tries the mix that is expected to have least of a cost. */
-static int try_least(struct ctt_budget_run *r, enum ctt_cost cost, double thin)
-{
-    struct ctt_aim_at a = { .harm = 1e-12, .most_harm = INFINITY };
-    struct ctt_budget_plan *p = NULL;
-    int rc;
-
-    for (int k = 0; k < CTT_COSTS; k++)
-        a.most[k] = INFINITY;
-    a.price[cost] = 1;
-    r->style.thin = thin;
-    rc = ctt_budget_plan(r, &a, &p);
-    r->style.thin = 0;
-    ctt_budget_plan_free(&p);
-    return thin > 0 && (rc == CTT_EUNSUP || rc == CTT_EINVAL) ? 0 : rc;
-}
-
-static int check_least(struct ctt_budget_run *r, enum ctt_cost cost)
-{
-    double least;
-    int rc;
-
-    CTT_TRY(try_least(r, cost, 0));
-    if (least_tried(r, cost) > r->b.most[cost])
-        CTT_TRY(try_least(r, cost, CTT_BUDGET_THINNEST));
-    least = least_tried(r, cost);
-    CTT_CHECK(least <= r->b.most[cost], CTT_EINVAL, "--budget: %s=%g cannot be "
-              "met: the least is %.6g, most of it of %s",
-              ctt_cost_words[cost], r->b.most[cost], least,
-              r->s->weight[limits(&r->offer[0]->menu, cost)].name);
-out:
-    return rc;
-}
-
-static int check_possible(struct ctt_budget_run *r)
-{
-    int rc = 0;
-
-    r->j->status = CTT_EXIT_USAGE;
-    for (int k = 0; k < CTT_COSTS; k++)
-        if (!isinf(r->b.most[k]))
-            CTT_TRY(check_least(r, (enum ctt_cost)k));
-    r->j->status = CTT_EXIT_FAIL;
 out:
     return rc;
 }
@@ -217,9 +116,24 @@ static int choose_steps(const struct ctt_compress_job *j)
     return (int)(steps > LEAST ? steps : LEAST);
 }
 
+static int read_row(void *arg, const char *line)
+{
+    struct ctt_budget_run *r = arg;
+
+    return ctt_budget_row_read(&r->rows, line);
+}
+
+/* What the log has is known to be possible, and need not be coded again. */
+static int is_read(void *arg)
+{
+    struct ctt_budget_run *r = arg;
+
+    return r->far ? 0 : ctt_budget_far(r);
+}
+
 static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
 {
-    const struct ctt_sense_extra extra = { &r->rows, ctt_budget_row_read };
+    const struct ctt_sense_extra extra = { r, read_row, is_read };
     struct ctt_compress_job *j = r->j;
     int rc;
 
@@ -236,23 +150,23 @@ static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
     CTT_TRY(split(r));
     CTT_TRY(ctt_sense_new(j->m, &r->s));
     r->timed = is_timed(r);
-    leave_out(r);
-    CTT_TRY(ctt_budget_far(r));
+    ctt_budget_leave_out(r);
+    if (access(j->c.sense_log, F_OK) != 0)
+        CTT_TRY(ctt_budget_far(r));
     CTT_TRY(ctt_budget_test_given(r));
     CTT_TRY(check_floors(r));
     CTT_TRY(ctt_compress_measure(j, &extra, r->timed, r->s, &r->log));
     CTT_TRY(ctt_budget_given(r, given));
+    CTT_TRY(ctt_budget_offer(r));
+    CTT_TRY(ctt_budget_possible(r));
     CTT_TRY(ctt_budget_heal(r));
-    CTT_TRY(offer(r, given));
-    CTT_TRY(check_possible(r));
 out:
     return rc;
 }
 
 static void close_run(struct ctt_budget_run *r)
 {
-    for (int f = 0; f < CTT_BUDGET_FORMS; f++)
-        ctt_offer_free(&r->offer[f]);
+    ctt_budget_offer_free(r);
     ctt_sense_log_close(&r->log);
     ctt_budget_rows_free(&r->rows);
     ctt_metrics_free(&r->was[0]);

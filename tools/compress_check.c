@@ -127,6 +127,23 @@ out:
     return rc;
 }
 
+int ctt_compress_can_log(struct ctt_compress_job *j, const char *path,
+                         enum ctt_tool_kind kind)
+{
+    int rc = ctt_tool_can_append(path, kind);
+
+    if (rc < 0)
+        j->status = CTT_EXIT_USAGE;
+    return rc;
+}
+
+int ctt_compress_log_fault(struct ctt_compress_job *j, int rc)
+{
+    if (rc == CTT_EINVAL || rc == CTT_EFORMAT)
+        j->status = CTT_EXIT_USAGE;
+    return rc;
+}
+
 int ctt_compress_check_dense(struct ctt_compress_job *j,
                              const struct ctt_model *m, const char *path)
 {

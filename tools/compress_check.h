@@ -5,6 +5,7 @@
 #define CTT_COMPRESS_CHECK_H
 
 #include "tools/compress_calls.h"
+#include "tools/files.h"
 
 /* CTT_EINVAL, naming the first setting at fault: of the trainer's, that has no
  * effect without retraining, or without clips; of a stage, without
@@ -27,5 +28,13 @@ int ctt_compress_check_dense(struct ctt_compress_job *j,
 /* A CRC-32 of the settings and the training clips, if there are any, that
  * results of --budget and --explain depend on. */
 int ctt_compress_how(const struct ctt_compress_job *j, uint32_t *how);
+
+/* ctt_tool_can_append(); it is a wrong use if that fails. */
+int ctt_compress_can_log(struct ctt_compress_job *j, const char *path,
+                         enum ctt_tool_kind kind);
+
+/* Returns rc, of opening a log: it is a wrong use if that is of something else,
+ * or damaged. */
+int ctt_compress_log_fault(struct ctt_compress_job *j, int rc);
 
 #endif

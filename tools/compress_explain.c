@@ -97,11 +97,12 @@ out:
     return rc;
 }
 
-static int check_outputs(const struct ctt_compress_cfg *c)
+static int check_outputs(struct ctt_compress_job *j)
 {
+    const struct ctt_compress_cfg *c = &j->c;
     int rc;
 
-    CTT_TRY(ctt_tool_can_append(c->explain_log, CTT_TOOL_EXPLAIN_LOG));
+    CTT_TRY(ctt_compress_can_log(j, c->explain_log, CTT_TOOL_EXPLAIN_LOG));
     if (c->explain_csv)
         CTT_TRY(ctt_tool_can_replace(c->explain_csv, CTT_TOOL_EXPLAIN_CSV));
     if (c->explain_plot)
@@ -316,9 +317,7 @@ static int open_log(struct explain *a, struct ctt_explain *e, int timed)
 
     CTT_TRY(key_of(a, e, timed, &key));
     rc = ctt_explain_log_open(j->c.explain_log, &key, e, &a->known, &a->log);
-    if (rc == CTT_EINVAL)
-        j->status = CTT_EXIT_USAGE;
-    CTT_TRY(rc);
+    CTT_TRY(ctt_compress_log_fault(j, rc));
     if (a->known)
         ctt_tool_say("%d of %d results are in %s already", a->known, e->points,
                      j->c.explain_log);
@@ -404,7 +403,7 @@ int ctt_compress_explain(struct ctt_compress_job *j)
     struct ctt_explain *e = NULL;
     int rc;
 
-    CTT_TRY(check_outputs(&j->c));
+    CTT_TRY(check_outputs(j));
     CTT_TRY(open_models(j, &e));
     a.dense = e->dense;
     CTT_TRY(ctt_compress_open_clips(j));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_sense.c: convtt-compress --sense: what each weight bears. */
 #include "tools/compress_sense.h"
+#include "tools/compress_check.h"
 #include "tools/compress_clips.h"
 #include "tools/compress_test.h"
 #include "tools/files.h"
@@ -85,11 +86,12 @@ out:
     return rc;
 }
 
-static int check_outputs(const struct ctt_compress_cfg *c)
+static int check_outputs(struct ctt_compress_job *j)
 {
+    const struct ctt_compress_cfg *c = &j->c;
     int rc;
 
-    CTT_TRY(ctt_tool_can_append(c->sense_log, CTT_TOOL_SENSE_LOG));
+    CTT_TRY(ctt_compress_can_log(j, c->sense_log, CTT_TOOL_SENSE_LOG));
     if (c->sense_csv)
         CTT_TRY(ctt_tool_can_replace(c->sense_csv, CTT_TOOL_SENSE_CSV));
     if (c->sense_plot)
@@ -297,14 +299,14 @@ static int measure(struct sense *a, const struct ctt_sense_extra *extra,
                              &key));
     rc = ctt_sense_log_open(j->c.sense_log, &key, extra, s, &a->known,
                             &a->log);
-    if (rc == CTT_EINVAL)
-        j->status = CTT_EXIT_USAGE;
-    CTT_TRY(rc);
+    CTT_TRY(ctt_compress_log_fault(j, rc));
     if (!timed)
         calls.compare = NULL;
     if (a->known)
         ctt_tool_say("%d of %d results are in %s already", a->known, s->points,
                      j->c.sense_log);
+    if (extra)
+        CTT_TRY(extra->ready(extra->arg));
     CTT_TRY(open_answers(a, s->m));
     a->start = ctt_seconds();
     a->all = ctt_sense_missing(s, calls.compare != NULL);
@@ -350,6 +352,42 @@ int ctt_compress_measure(struct ctt_compress_job *j,
     return rc;
 }
 
+/* ---- coding alone ---- */
+
+static int no_change(void *arg, const struct ctt_model *m,
+                     struct ctt_change *out)
+{
+    (void)arg;
+    (void)m;
+    *out = (struct ctt_change){ { 0 }, { 0 } };
+    return 0;
+}
+
+static int begin_coding(void *arg, const struct ctt_sense *s, int point)
+{
+    int rc = 0;
+
+    (void)arg;
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; nothing is written");
+    ctt_tool_progress(0, "coding what weights can be, %d of %d", point + 1,
+                      s->points);
+out:
+    return rc;
+}
+
+int ctt_compress_code(struct ctt_compress_job *j, struct ctt_sense *s)
+{
+    const struct ctt_recipe_calls plain = { .arg = j };
+    const struct ctt_sense_calls calls = { j, &plain, no_change, begin_coding,
+                                           NULL };
+    int rc;
+
+    ctt_memo_keep(MEMO);
+    rc = ctt_sense_run(s, &calls, j->c.out);
+    ctt_memo_keep(0);
+    return rc;
+}
+
 int ctt_compress_load(const char *path, const char *what,
                       struct ctt_model **out)
 {
@@ -377,7 +415,7 @@ int ctt_compress_sense(struct ctt_compress_job *j)
     struct ctt_sense *s = NULL;
     int rc;
 
-    CTT_TRY(check_outputs(&j->c));
+    CTT_TRY(check_outputs(j));
     CTT_TRY(ctt_compress_load(j->path, "--sense", &j->m));
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(ctt_compress_open_clips(j));

@@ -31,4 +31,8 @@ int ctt_compress_measure(struct ctt_compress_job *j,
                          const struct ctt_sense_extra *extra, int timed,
                          struct ctt_sense *s, struct ctt_sense_log **log);
 
+/* Codes the points of s that are not done, in files beside j->c.out, and tests
+ * and times none: bytes are all that is known of them then. */
+int ctt_compress_code(struct ctt_compress_job *j, struct ctt_sense *s);
+
 #endif

@@ -16,7 +16,8 @@ static const struct ctt_opt own[] = {
       .dflt = "both", .help = "what --prune-form auto, --int8 auto and the "
       "choice of weights for tensor trains make small: the product of bytes "
       "and time, the bytes of the file, or the time of a frame, measured here "
-      "before anything is trained", .choices = ctt_aims,
+      "before anything is trained; with --budget what is small if only "
+      "top-1 is limited", .choices = ctt_aims,
       .section = "Choices",
       .needs = "budget|prune-form=auto|int8=auto|tt-rank|tt-tol" },
     { .name = "choose-by", .type = CTT_CHOICE, .off = FIELD(by_times),
@@ -133,7 +134,7 @@ static const struct ctt_opt budget[] = {
       .needs = "budget" },
     { .name = "budget-plot", .type = CTT_STRING, .off = FIELD(budget_plot),
       .dflt = "", .help = "draw accuracy against bytes and time of what was "
-      "retrained (SVG)", .arg = "FILE", .section = "Budget",
+      "retrained, and their front (SVG)", .arg = "FILE", .section = "Budget",
       .needs = "budget" },
     { .name = NULL }
 };

@@ -209,7 +209,7 @@ static int compare_row(const struct ctt_info_cfg *cfg, const char *path,
         goto out;
     }
     CTT_TRY(measure(cfg, path, m, &r));
-    ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%.2f\t%.2f\t%s\t%s\t%s", path,
+    ctt_table_row(t, "%s\t%lld\t%s\t%s\t%s\t%.3f\t%.3f\t%s\t%s\t%s", path,
                   (long long)bytes, params, macs, more, r.frame_ms,
                   r.answer_ms, accuracy(&r, 0, cell[0]),
                   accuracy(&r, 1, cell[1]), accuracy(&r, 2, cell[2]));

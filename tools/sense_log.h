@@ -24,11 +24,13 @@ int  ctt_sense_key_print(const struct ctt_sense_key *k, const char *begin,
 
 struct ctt_sense_log;
 
-/* Gets the lines that begin with CTT_BUDGET_LINE.  Returns 1, 0 if one is
- * damaged, or an error. */
+/* line() gets the lines that begin with CTT_BUDGET_LINE, and returns 1, 0 if
+ * one is damaged, or an error.  ready() is called once all are read, before
+ * anything is measured. */
 struct ctt_sense_extra {
     void *arg;
     int (*line)(void *arg, const char *line);
+    int (*ready)(void *arg);
 };
 #define CTT_BUDGET_LINE "{\"budget\":"
 

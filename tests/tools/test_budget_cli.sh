@@ -34,8 +34,11 @@ says 2 'leaves it nothing' budget bytes=2k --retrain-epochs 0
 says 2 'given for two files' budget bytes=2k --sense-log s.h5
 says 2 'budget requires --data' "$compress" m.h5 -o s.h5 --budget bytes=2k
 says 2 'dry-run requires' "$compress" m.h5 -o s.h5 $plain --prune 0.5 --dry-run
-says 2 'bytes=100 cannot be met: with the strongest options .* it is [0-9]+' \
-    budget bytes=100
+says 2 'for has no effect with limits of bytes, ms, macs or ram' \
+    budget bytes=2k,top1=-1 --for ms
+what='the least is [0-9]+, most of it of .* \([1-9]'
+says 2 "bytes=100 cannot be met: $what" budget bytes=100
+least=$(sed 's/.*the least is \([0-9]*\).*/\1/' err)
 ls > now
 grep -qE '^s.h5|jsonl' now && fail "files of what was refused: $(cat now)"
 
@@ -52,10 +55,9 @@ grep -qE '^(by weight|alike) .*[0-9]+ bytes' out ||
 grep -qE '^thinner by half .*[0-9]+ bytes' out ||
     fail "none of them is thinner: $(cat out)"
 cp first.jsonl least.jsonl
-says 2 'bytes=100 cannot be met: the least is [0-9]+, most of it of [ey]' \
+says 2 "bytes=100 cannot be met: the least is $least, most of it of " \
     budget bytes=100 --sense-log least.jsonl
-grep -q '"mix":"thin 0.5; ' least.jsonl || fail 'thinner models are not tried'
-least=$(sed 's/.*the least is \([0-9]*\).*/\1/' err)
+cmp first.jsonl least.jsonl || fail 'what is coded is in the log'
 says 2 'top1@100=100 cannot be met: the model as given has' budget top1=100
 [ -e s.h5 ] && fail 'a plan wrote a model'
 
@@ -67,9 +69,39 @@ says 0 's.h5 written: round' budget bytes=2k,top1=-100 --budget-csv s.csv \
 grep -q 'results are in m.h5.budget.jsonl already' out || fail 'a cold start'
 grep -qE '^bytes +2000 ' out || fail 'no costs'
 grep -q "^split 'test', 12 clips, which chose nothing" out || fail 'no proof'
+grep -A 3 '^split' out > proof
 grep -q '^retrained,' s.csv && grep -q '^tried,' s.csv || fail 'no CSV'
 [ "$(tail -n 1 s.svg)" = '</svg>' ] || fail 'no picture'
 grep -q '^short,,' s.csv || fail 'no short row in the CSV'
+[ "$(grep -cE '^bytes +2000 ' out)" = "$(grep -c '^round [1-4]: ' out)" ] ||
+    fail "not the costs of each round: $(cat out)"
+grep -q 'over it %' out || fail 'no error of the table'
+# Columns: what, four costs, six top-1, loss, steps, front_bytes, front_ms.
+csv() { awk -F, -v what="^$1\$" -v column="$2" -v want="$3" '
+    $1 ~ what && $column ~ want { n++ } END { print n + 0 }' s.csv; }
+for row in 'given 6 ^[0-9]' 'given 11 ^[0-9]' 'retrained 11 ^[0-9]' \
+    'short 6 ^[0-9]' 'tried 14 ^0$' 'given 15 ^0$' '(given|retrained) 14 ^1$'
+do
+    # shellcheck disable=SC2086
+    [ "$(csv $row)" -gt 0 ] || fail "s.csv has no $row: $(cat s.csv)"
+done
+# front FILE COST COLUMN: it says of each row whether it is on the front.
+front() {
+    awk -F, -v cost="$2" -v column="$3" '
+        { at[NR] = ($1 == "given" || $1 == "retrained") && $cost != ""
+          x[NR] = $cost + 0; y[NR] = $6 + $7 + $8; says[NR] = $column }
+        END { for (i = 2; i <= NR; i++) {
+                  is = at[i]
+                  for (k = 2; k <= NR; k++)
+                      if (at[k] && x[k] <= x[i] && y[k] >= y[i] &&
+                          (x[k] < x[i] || y[k] > y[i]))
+                          is = 0
+                  wrong += is != says[i]; some += is }
+              exit !(wrong == 0 && some > 0) }' "$1"
+}
+front s.csv 2 14 || fail "another front: $(cat s.csv)"
+grep -q 'fill="none"' s.svg && grep -q '<line.*stroke="#1f5fbf"' s.svg ||
+    fail 'no short retraining, or no front, in the picture'
 ls s.h5.* > now 2> /dev/null && fail "left behind: $(cat now)"
 cp s.h5 want.h5
 cp m.h5.budget.jsonl want.jsonl
@@ -77,10 +109,21 @@ says 2 'want.h5: is pruned, shared or quantised: --budget needs the' \
     "$compress" want.h5 -o s.h5 $plain --budget bytes=1k
 ls want.h5.* > now 2> /dev/null && fail "a log of what is refused: $(cat now)"
 
-# 4. Known: the same model without a test, retrained only as its file is gone.
+# 4. Known: nothing is tested on split test, trained or written again; the same
+# model if its file is gone.
+cp -p s.h5 was.h5
+says 0 's.h5 is there already: round' budget bytes=2k,top1=-100 \
+    --budget-csv s.csv --budget-plot s.svg
+grep -q 'chose nothing, as it was tested before' out || fail 'proved twice'
+grep -q 'retrained again' out && fail 'retrained again'
+grep -A 3 '^split' out | sed 's/, as it was tested before//' | cmp - proof ||
+    fail "another proof: $(cat out)"
+[ s.h5 -nt was.h5 ] && fail 'written again'
+cmp m.h5.budget.jsonl want.jsonl || fail 'what is known was measured again'
+[ "$(grep -c '"proved"' want.jsonl)" = 1 ] || fail 'no proof in the log'
 rm s.h5
-says 0 's.h5 written: round' budget bytes=2k,top1=-100 --budget-csv s.csv \
-    --budget-plot s.svg
+says 0 's.h5 written: round' budget bytes=2k,top1=-100
+grep -q 'retrained again, as its file is gone' out || fail 'not retrained'
 cmp s.h5 want.h5 || fail 'another model the second time'
 cmp m.h5.budget.jsonl want.jsonl || fail 'what is known was measured again'
 
@@ -98,6 +141,21 @@ else
 fi
 ls s.h5.* > now 2> /dev/null && fail "left behind: $(cat now)"
 
+# A second budget measures nothing again, and says that the clips of split test
+# have been used.
+cp want.jsonl warm.jsonl
+says 0 'written: round' "$compress" m.h5 -o w.h5 $plain \
+    --budget macs=30k,top1=-100 --sense-log warm.jsonl
+grep -qE '^macs +30000 ' out || fail "no limit of macs: $(cat out)"
+head -n "$(wc -l < want.jsonl)" warm.jsonl | cmp - want.jsonl ||
+    fail 'lines were changed'
+tail -n "+$(($(wc -l < want.jsonl) + 1))" warm.jsonl | grep -q '"weight"' &&
+    fail 'sensitivity was measured again'
+sed -n 's/.*"budget":\("[a-z]*"\).*\("steps":[0-9]*\).*\("mix".*\)/\1\2\3/p' \
+    warm.jsonl | sort | uniq -d > now
+[ -s now ] && fail "measured twice: $(cat now)"
+grep -q 'have tested 1 other model of this log' out || fail "no word of it"
+
 # 6. Only top-1: as small as it allows, in at most four rounds.
 says 0 's.h5 written: round' budget top1=-100 --for bytes
 [ "$(grep -c '^round ' out)" -le 4 ] || fail 'more than four rounds'
@@ -114,27 +172,53 @@ for k in 1 20 $(($(wc -l < first.jsonl) - 1)) $(wc -l < first.jsonl); do
     cmp s.h5 want.h5 || fail "another model after line $k"
     cmp k.jsonl want.jsonl || fail "another log after line $k"
 done
-for ((k = 1; k <= 10; k += every)); do
-    rm -f s.h5
-    cp first.jsonl k.jsonl
+# Ten kills: eight once so many ninths of the log before the whole retraining
+# are written, and two in the middle of that.
+reached() {    # K: moment k has come
+    case $1 in
+    9) [ -e s.h5.ckpt ] ;;
+    10) [ -e k.mark ] && [ s.h5.ckpt -nt k.mark ] ;;
+    *) [ "$(wc -l 2> /dev/null < k.jsonl || echo 0)" -gt $((lines * $1 / 9)) ]
+    esac
+}
+interrupt() {    # K: whether the search was killed then, before its end
+    rm -f s.h5* k.jsonl k.mark
     "$compress" m.h5 -o s.h5 $plain --budget bytes=2k,top1=-100 \
         --sense-log k.jsonl --checkpoint-every 1 > /dev/null 2>&1 &
-    sleep "0.$((k * 6 + 10))"
+    until reached "$1" || ! kill -0 $! 2> /dev/null; do
+        [ -e s.h5.ckpt ] && [ ! -e k.mark ] && cp -p s.h5.ckpt k.mark
+        sleep 0.005
+    done
     kill -9 $! 2> /dev/null
     wait $! 2> /dev/null
+    [ $? = 137 ] && ! grep -q '"trained"' k.jsonl
+}
+lines=$(grep -n '"trained"' want.jsonl | head -n 1)
+lines=$((${lines%%:*} - 1))
+for ((k = 1; k <= 10; k += every)); do
+    # On a busy machine this may look too late.
+    interrupt $k || interrupt $k || interrupt $k || interrupt $k ||
+        fail "no kill $k"
     says 0 's.h5 written' budget bytes=2k,top1=-100 --sense-log k.jsonl \
         --checkpoint-every 1
     cmp s.h5 want.h5 || fail "another model after kill $k"
+    cmp k.jsonl want.jsonl || fail "another log after kill $k"
     ls s.h5.* > now 2> /dev/null && fail "left behind: $(cat now)"
 done
 
 # 8. Logs of something else, or damaged.
 sed '1s/"model":"......../"model":"00000000/' want.jsonl > o.jsonl
+cp o.jsonl was.jsonl
+rm -f s.h5
 says 2 'o.jsonl: is of another model' budget bytes=2k --sense-log o.jsonl
+cmp o.jsonl was.jsonl || fail 'a log of another model was changed'
+ls s.h5* > now 2> /dev/null && fail "files of what was refused: $(cat now)"
+says 2 'tiny.net: is there already and is no' budget bytes=2k \
+    --sense-log tiny.net
 for change in 's/"how":"/"how":"x/' 's/"loss":/"lost":/' \
     's/"bytes":/"bytes":x/' 's/"}$/"/' 's/"seen":\[0/"seen":[-1/'; do
     sed "/tried/$change" want.jsonl > d.jsonl
-    says 1 'd.jsonl:[0-9]+: is no result' budget bytes=2k --sense-log d.jsonl
+    says 2 'd.jsonl:[0-9]+: is no result' budget bytes=2k --sense-log d.jsonl
 done
 
 # 9. Memory at run time, of a model with more weights than frames.
@@ -144,8 +228,17 @@ says 0 'kB of memory' "$compress" m.h5 -o r.h5 $timed --budget ram=1G \
     --sense-log r.jsonl --dry-run
 given=$(sed -n '/"tried"/s/.*"ram":\([0-9]*\).*/\1/p' r.jsonl | head -n 1)
 says 0 'r.h5 written: round' "$compress" m.h5 -o r.h5 $timed \
-    --budget "ram=$((given - 9000)),top1=-100" --sense-log r.jsonl
+    --budget "ram=$((given - 9000)),top1=-100" --sense-log r.jsonl \
+    --budget-csv r.csv
+front r.csv 3 15 || fail "another front of ms: $(cat r.csv)"
 grep -qE '^ram +1\.[0-9]+e\+06 +[0-9.e+]+ ' out || fail "no ram: $(cat out)"
+
+# Refused by what is measured, before anything more is trained.
+trained() { grep -c '"short"\|"trained"' r.jsonl; }
+was=$(trained)
+says 2 'ram=1000 cannot be met: the least is [0-9.e+]+, most of it of .*%\)' \
+    "$compress" m.h5 -o r.h5 $timed --budget ram=1000 --sense-log r.jsonl
+[ "$(trained)" = "$was" ] || fail 'what was refused was trained'
 
 # 10. Times that a budget of bytes leaves out are measured once when another
 # budget asks for them.

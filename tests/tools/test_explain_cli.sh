@@ -137,13 +137,13 @@ for word in model dense how clips; do
 done
 for s in 's/"bytes"/"bytez"/' 's/}$//' 's/"back":\[/"back":[nan,/' 's/,/;/'; do
     sed "4$s" s.h5.explain.jsonl > d.jsonl
-    says 1 'd.jsonl:4: is no result of --explain' "$compress" $two \
+    says 2 'd.jsonl:4: is no result of --explain' "$compress" $two \
         --explain-log d.jsonl
 done
 says 2 'of other models, clips, settings' "$compress" $explain \
     --explain-steps 3
 says 2 'of other models, clips, settings' "$compress" $two --lr 0.01
-says 1 'is no log of|s.h5.explain.jsonl' "$compress" --sense s.h5 \
+says 2 'is no log of|s.h5.explain.jsonl' "$compress" --sense s.h5 \
     --data clips --sense-log s.h5.explain.jsonl
 
 # 6. Values put back, without training and without training clips.

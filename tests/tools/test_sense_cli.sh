@@ -99,7 +99,7 @@ sed '1s/"model":"......../"model":"00000000/' m.h5.sense.jsonl > o.jsonl
 says 2 'o.jsonl: is of another model' "$compress" --sense m.h5 $sense \
     --sense-log o.jsonl
 sed '20s/"kl"/"ki"/' m.h5.sense.jsonl > d.jsonl
-says 1 'd.jsonl:20: is no result of --sense' "$compress" --sense m.h5 \
+says 2 'd.jsonl:20: is no result of --sense' "$compress" --sense m.h5 \
     $sense --sense-log d.jsonl
 says 2 'another model' "$compress" --sense m.h5 $sense --val clips \
     --val-split train
