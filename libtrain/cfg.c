@@ -370,11 +370,11 @@ const struct ctt_opt ctt_train_opts[] = {
       .needs = "search search-method!=random", SEARCH },
     { "repeats", CTT_INT, FIELD(repeats), "3", "train the three best trials "
       "with so many seeds each, so that luck is not chosen; the best mean "
-      "wins. 3 cost six whole trainings more; 1: the best trial wins", 1, CTT_REPEATS,
-      .arg = "N", .needs = "search", SEARCH },
+      "wins. 3 cost six whole trainings more; 1: the best trial wins", 1,
+      CTT_REPEATS, .arg = "N", .needs = "search", SEARCH },
     { "jobs", CTT_INT, FIELD(jobs), "1", "trials at a time, each with its "
-      "share of --threads; of several processes each trains one", 1, CTT_JOBS, .arg = "N", .needs = "search",
-      SEARCH },
+      "share of --threads; of several processes each trains one", 1, CTT_JOBS,
+      .arg = "N", .needs = "search", SEARCH },
     { "search-log", CTT_STRING, FIELD(search_log), "", "settings and results "
       "of the trials, a JSON line each [OUT.search.jsonl]", .arg = "FILE",
       .needs = "search", SEARCH },

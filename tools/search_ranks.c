@@ -170,7 +170,7 @@ static int check_folder(const struct ctt_search_run *r, const struct card *c,
     CTT_TRY(shared_name(r, c, path));
     if (r->place->rank == 0)
         CTT_TRY(create(r, c));
-    CTT_TRY(ctt_comm_tell(comm, &mine, sizeof(mine), sees));    /* it is there */
+    CTT_TRY(ctt_comm_tell(comm, &mine, sizeof(mine), sees));
     mine = access(path, F_OK) == 0;
     CTT_TRY(ctt_comm_tell(comm, &mine, sizeof(mine), sees));
     if (r->place->rank == 0)

@@ -136,17 +136,6 @@ for m in median random; do
     says 0 "m.h5 written" search --trials 3 --jobs 2 --search-method $m -o m.h5
     rm m.h5*
 done
-# Median ends what is below; enough trials for the importance of settings.
-echo 'lr log 1e-5 0.3' > lr.txt
-says 0 'm.h5 written' train --search lr.txt --epochs 3 --repeats 1 \
-    --trials 12 --search-method median -o m.h5
-[ "$(grep -c '"epochs":1,' m.h5.search.jsonl)" = 12 ] ||
-    fail "median: $(cat m.h5.search.jsonl)"
-ends=$(grep -c '"epochs":3,' m.h5.search.jsonl)
-[ "$ends" -ge 3 ] && [ "$ends" -lt 12 ] ||
-    fail "median: $ends of 12 came to the end"
-grep -qE '^lr +12 +[0-9]+%$' out || fail "no importance: $(cat out)"
-rm m.h5*
 
 # 5. Killed at any moment, the same command comes to the same log and file.
 log a.h5.search.jsonl > want
@@ -295,4 +284,15 @@ says 0 'n.h5 written' "$bin/convtt-train" next.net --data clips --task predict \
     --repeats 1 \
     --threads 2 --sampling-start off -o n.h5
 grep -qE '^[12] +1 +MSE [0-9.]+e-3' out || fail "prediction: $(cat out)"
+# Median ends what is below it; enough trials say what a setting explains.
+echo 'lr log 1e-6 0.1' > lr.txt
+says 0 'd.h5 written' "$bin/convtt-train" next.net --data clips --task predict \
+    --input-frames 3 --future-frames 2 --search lr.txt --trials 12 --epochs 3 \
+    --repeats 1 --search-method median --threads 2 --sampling-start off -o d.h5
+[ "$(grep -c '"epochs":1,' d.h5.search.jsonl)" = 12 ] ||
+    fail "median: $(cat d.h5.search.jsonl)"
+ends=$(grep -c '"epochs":3,' d.h5.search.jsonl)
+[ "$ends" -ge 3 ] && [ "$ends" -lt 12 ] ||
+    fail "median: $ends of 12 came to the end"
+grep -qE '^lr +12 +[0-9]+%' out || fail "no importance: $(cat out)"
 exit $failed
