@@ -149,25 +149,33 @@ for ((k = 1; k < lines; k += 2 + every)); do
     log k.h5.search.jsonl | cmp - want || fail "another log after line $k"
     rm -f k.h5*
 done
-# At ten moments of a run: once so many results are there and a trial runs, and
-# then so many hundredths of a second later.
-runs() { ps -eo args | grep -F "$PWD" | grep -q '[-]-pause'; }
+# At ten moments of a run: once so many results are there, and then so many
+# hundredths of a second later.
 results() { grep -c '^{"trial"' k.h5.search.jsonl 2> /dev/null; }
-killed() {    # killed RESULTS LATER WANTED OPTION...
-    local after=$1 later=$2 as=$3
-    shift 3
+strike() {    # strike RESULTS LATER OPTION...: fails if the search was over
+    local after=$1 later=$2 pid
+    shift 2
+    rm -rf k.h5*
     "$bin/convtt-train" tiny.net $data --threads 2 --search space.txt \
         --epochs 3 --repeats 1 "$@" -o k.h5 > /dev/null 2>&1 &
-    for _ in $(seq 3000); do
-        [ "$(results)" -ge "$after" ] 2> /dev/null && runs && break
-        [ "$after" = 0 ] && runs && break
+    pid=$!
+    while kill -0 $pid 2> /dev/null; do
+        [ -e k.h5.trials ] && [ "$(results)" -ge "$after" ] 2> /dev/null &&
+            break
         sleep 0.01
     done
     sleep "0.$later"
-    kill -9 $! 2> /dev/null
-    wait $! 2> /dev/null
-    [ -e k.h5 ] && fail "kill $after.$later: the search was over"
-    grep -q won k.h5.search.jsonl && fail "kill $after.$later: hit nothing"
+    kill -9 $pid 2> /dev/null
+    wait $pid 2> /dev/null
+    [ ! -e k.h5 ] && ! grep -q won k.h5.search.jsonl
+}
+killed() {    # killed RESULTS LATER WANTED OPTION...
+    local after=$1 later=$2 as=$3 hit=0
+    shift 3
+    for _ in 1 2 3 4 5; do
+        strike "$after" "$later" "$@" && hit=1 && break
+    done
+    [ $hit = 1 ] || fail "kill $after.$later: the search was always over"
     no_children "kill $after.$later"
     search "$@" -o k.h5 > out 2>&1 || fail "kill $after.$later: $(tail -2 out)"
     cmp "$as" k.h5 || fail "another model after kill $after.$later"

@@ -101,7 +101,7 @@ start() {
 results() { grep -c '^{"trial"' some.h5.search.jsonl 2> /dev/null; }
 # reach N: until there are so many results, and two trials that run
 reach() {
-    for _ in $(seq 1200); do
+    while kill -0 "$pid" 2> /dev/null; do
         [ "$(results)" -ge "$1" ] 2> /dev/null &&
             [ "$(trials some.h5 | awk '{ print $2 }' | sort -u | wc -l)" -ge \
                 "${2:-2}" ] && return
