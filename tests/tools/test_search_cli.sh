@@ -247,10 +247,11 @@ done << 'END'
 END
 sed 's/kernel=3/kernel=5/' tiny.net > other.net
 says 2 'is of another model' "$bin/convtt-train" other.net $data \
-    --search space.txt --epochs 3 $common -o x.h5 --search-log o.jsonl
+    --search space.txt --epochs 3 --repeats 1 $common -o x.h5 \
+    --search-log o.jsonl
 sed 's/2 6/2 5/' space.txt > other.txt
 says 2 'is of another search space' train --search other.txt --epochs 3 \
-    $common -o x.h5 --search-log o.jsonl
+    --repeats 1 $common -o x.h5 --search-log o.jsonl
 sed '3s/"seed":1/"seed":2/' a.h5.search.jsonl > o.jsonl
 says 2 'o.jsonl:3: is no result of this search' search $common -o x.h5 \
     --search-log o.jsonl
