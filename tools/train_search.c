@@ -154,15 +154,17 @@ out:
 
 /* ---- trials ---- */
 
+/* None was trained, and the first ones have failed: of several at a time those
+ * that fail are known before those that do not. */
 static int all_fail(const struct ctt_search *s)
 {
     for (int i = 0; i < s->cfg->trials; i++) {
         const struct ctt_trial *t = ctt_search_at(s, i, 0);
 
-        if (t->rung >= 0 && !t->failed)
+        if (t->rung < 0 ? i < FAILURES : !t->failed)
             return 0;
     }
-    return s->results >= FAILURES;
+    return s->cfg->trials >= FAILURES;
 }
 
 /* Waits for a process and keeps its result. */
