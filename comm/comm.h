@@ -21,6 +21,11 @@ struct ctt_comm_place {
  * is not a number of its kind. */
 int  ctt_comm_launched(int *rank);
 
+/* The environment without the variables by which a launcher says that it has
+ * started this process: for a process of its own that works alone.  The list is
+ * to be freed, its strings are not; NULL: no memory. */
+char **ctt_comm_environment(void);
+
 /* name: "none", one rank; "mpi", what the launcher has started, by the module
  * convtt-mpi.so; "auto", mpi if a launcher has started more than one process,
  * else none, which loads nothing.  MPI is opened once a process.  CTT_EINVAL:

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The first whose variable is set counts: Open MPI's mpirun sets PMIX_RANK too,
  * and within a job of Slurm its variables are set as well. */
@@ -16,6 +17,36 @@ static const struct {
     { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID" },            /* srun */
     { NULL, "PMIX_RANK" },                                 /* any PMIx */
 };
+
+extern char **environ;
+
+/* Whether a text of the environment sets the variable. */
+static int sets(const char *text, const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+
+    return n && strncmp(text, name, n) == 0 && text[n] == '=';
+}
+
+char **ctt_comm_environment(void)
+{
+    size_t n = 0, kept = 0;
+    char **list;
+
+    while (environ && environ[n])
+        n++;
+    list = ctt_calloc(n + 1, sizeof(*list));
+    for (size_t k = 0; list && k < n; k++) {
+        int theirs = 0;
+
+        for (size_t i = 0; i < CTT_LEN(launchers); i++)
+            theirs |= sets(environ[k], launchers[i].ranks) ||
+                      sets(environ[k], launchers[i].rank);
+        if (!theirs)
+            list[kept++] = environ[k];
+    }
+    return list;
+}
 
 /* Leaves *out as it is where the variable is not set. */
 static int number(const char *name, int least, int *out)

@@ -352,7 +352,8 @@ const struct ctt_opt ctt_train_opts[] = {
       "--trials settings, drawn from what this file lists, and keep the best; "
       "the same command goes on after a stop", .arg = "SPACE",
       .needs = "!folds !doctor !amp-plan !resume !pause !time-limit !dsd "
-      "!checkpoint !log-csv !log-json !val-every", SEARCH },
+      "!checkpoint !log-csv !log-json !val-every !sync !stages !bands "
+      "!filters !channels !comm", SEARCH },
     { "trials", CTT_INT, FIELD(trials), "32", "settings to draw", 1,
       CTT_TRIALS, .arg = "N", .needs = "search", SEARCH },
     { "search-method", CTT_CHOICE, FIELD(search_method), "asha", "which "
@@ -367,12 +368,13 @@ const struct ctt_opt ctt_train_opts[] = {
       "trials goes on, and is compared again after so many times the epochs; "
       "median: only the latter", 2, 16, .arg = "N",
       .needs = "search search-method!=random", SEARCH },
-    { "repeats", CTT_INT, FIELD(repeats), "1", "train the three best trials "
-      "with so many seeds each; the best mean wins", 1, CTT_REPEATS,
-      .arg = "N", .needs = "search", SEARCH },
+    { "repeats", CTT_INT, FIELD(repeats), "3", "train the three best trials "
+      "with so many seeds each, so that luck is not chosen; the best mean "
+      "wins. 3 cost six whole trainings more; 1: the best trial wins", 1,
+      CTT_REPEATS, .arg = "N", .needs = "search", SEARCH },
     { "jobs", CTT_INT, FIELD(jobs), "1", "trials at a time, each with its "
-      "share of --threads", 1, CTT_JOBS, .arg = "N", .needs = "search",
-      SEARCH },
+      "share of --threads; of several processes each trains one", 1, CTT_JOBS,
+      .arg = "N", .needs = "search", SEARCH },
     { "search-log", CTT_STRING, FIELD(search_log), "", "settings and results "
       "of the trials, a JSON line each [OUT.search.jsonl]", .arg = "FILE",
       .needs = "search", SEARCH },
@@ -485,7 +487,8 @@ const struct ctt_opt ctt_train_opts[] = {
       "own, none leaves it to the system", .choices = affinities,
       .section = "Device", .tags = RESUME | TRAINER },
     { "stall", CTT_INT, FIELD(stall), "300", "end all of several processes if "
-      "one has not ended a step, or a batch of a test, for so long; 0: never",
+      "one has not ended a step, or a batch of a test, or with --search said "
+      "how its trial goes, for so long; 0: never",
       0, 1000000, .arg = "SECONDS", .section = "Device",
       .tags = RESUME | TRAINER },
     { "comm", CTT_CHOICE, FIELD(comm_by), "auto", "how several processes "

@@ -31,7 +31,7 @@ static int check(const struct ctt_train_cfg *cfg)
 {
     const struct { int is; const char *name; } alone[] = {
         { cfg->folds, "folds" }, { cfg->doctor, "doctor" },
-        { cfg->amp_plan, "amp-plan" }, { cfg->search != NULL, "search" },
+        { cfg->amp_plan, "amp-plan" }, { cfg->jobs > 1, "jobs" },
     };
     int ranks = ctt_comm_place(cfg->comm)->ranks, rc = 0;
 
@@ -64,6 +64,7 @@ int ctt_ranks_writes(const struct ctt_train_cfg *cfg)
 static struct {
     struct ctt_comm *comm;
     double           seconds;
+    const char      *unit;
     pthread_t        thread;
     pthread_mutex_t  lock;
     pthread_cond_t   news;
@@ -90,7 +91,8 @@ static int wait_for(double seconds)
 static void end_stalled(int64_t calls)
 {
     ctt_tool_die(CTT_EXIT_FAIL, "nothing has gone on for %.0f s (--stall): "
-                 "after step %lld, %s", watch.seconds, (long long)step,
+                 "after %s %lld, %s", watch.seconds, watch.unit,
+                 (long long)step,
                  calls & 1 ? "waiting for other processes" : "at work");
     wait_for(WORD);
     alarm((unsigned)KILLED);
@@ -140,6 +142,7 @@ int ctt_ranks_watch(const struct ctt_train_cfg *cfg)
         goto out;
     watch.comm = cfg->comm;
     watch.seconds = cfg->stall;
+    watch.unit = cfg->search ? "trial" : "step";
     watch.runs = 1;
     if (pthread_create(&watch.thread, NULL, look, NULL) != 0) {
         watch.runs = 0;

@@ -24,7 +24,7 @@ int  ctt_ranks_writes(const struct ctt_train_cfg *cfg);
 int  ctt_ranks_watch(const struct ctt_train_cfg *cfg);
 void ctt_ranks_unwatch(void);
 
-/* The step that the watch is to name. */
+/* The step, or with --search the trial, that the watch is to name. */
 void ctt_ranks_step(int64_t step);
 
 /* Prints the last error and ends all processes with status 1, or this one by

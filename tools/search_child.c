@@ -4,6 +4,7 @@
  * executes the program anew. */
 #define _GNU_SOURCE    /* sched_getaffinity() */
 #include "tools/search_run.h"
+#include "comm/comm.h"
 #include "net/clock.h"
 #include "net/newfile.h"
 #include "tools/tool.h"
@@ -17,13 +18,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
-
-#define STEM "trial"
 
 enum { ARGUMENTS = CTT_OPT_MAX + 8, CANNOT_RUN = 127 };
 
@@ -36,9 +34,9 @@ int ctt_search_file(const struct ctt_search_run *r,
 
     if (job->repeat)
         snprintf(repeat, sizeof(repeat), ".%d", job->repeat + 1);
-    CTT_CHECK(snprintf(path, CTT_SEARCH_PATH, "%s/" STEM "%d%s.%s", r->folder,
-                       job->trial + 1, repeat, ending) < CTT_SEARCH_PATH,
-              CTT_EINVAL, "%s: name too long", r->folder);
+    CTT_CHECK(snprintf(path, CTT_SEARCH_PATH, "%s/" CTT_SEARCH_STEM "%d%s.%s",
+                       r->folder, job->trial + 1, repeat, ending) <
+              CTT_SEARCH_PATH, CTT_EINVAL, "%s: name too long", r->folder);
 out:
     return rc;
 }
@@ -156,33 +154,44 @@ out:
 
 /* In the new process: only what a signal handler may do.  It does not outlive
  * its parent, however that ends. */
-static void become(char **argv, int in, int said, pid_t parent)
+static void become(char **argv, char **env, int in, int said, pid_t parent)
 {
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
     if (getppid() == parent && dup2(in, STDIN_FILENO) >= 0 &&
         dup2(said, STDOUT_FILENO) >= 0 && dup2(said, STDERR_FILENO) >= 0)
-        execv("/proc/self/exe", argv);
+        execve("/proc/self/exe", argv, env);
     _exit(CANNOT_RUN);
 }
 
-static int spawn(const struct ctt_search_run *r, char **argv,
-                 const char *said, pid_t *id)
+int ctt_search_folder(const struct ctt_search_run *r)
 {
-    int in = -1, fd = -1, rc = 0;
-    pid_t parent = getpid();
+    int rc = 0;
 
     CTT_CHECK(mkdir(r->folder, 0777) == 0 || errno == EEXIST, CTT_EIO,
               "%s: %s", r->folder, strerror(errno));
+out:
+    return rc;
+}
+
+/* It is one process, whatever has started this one. */
+static int begin(char **argv, const char *said, pid_t *id)
+{
+    char **env = ctt_comm_environment();
+    int in = -1, fd = -1, rc = env ? 0 : CTT_ENOMEM;
+    pid_t parent = getpid();
+
+    CTT_TRY(rc);
     in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     fd = open(said, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     CTT_CHECK(in >= 0 && fd >= 0, CTT_EIO, "%s: %s", said, strerror(errno));
     *id = fork();
     if (*id == 0)
-        become(argv, in, fd, parent);
+        become(argv, env, in, fd, parent);
     CTT_CHECK(*id > 0, CTT_EIO, "no further process: %s", strerror(errno));
 out:
+    ctt_free(env);
     if (in >= 0)
         close(in);
     if (fd >= 0)
@@ -190,11 +199,12 @@ out:
     return rc;
 }
 
-int ctt_search_start(struct ctt_search_run *r, const struct ctt_search_job *job)
+int ctt_search_spawn(const struct ctt_search_run *r,
+                     const struct ctt_search_job *job,
+                     struct ctt_search_child *child)
 {
     struct paths *p = ctt_calloc(1, sizeof(*p));
     char *argv[ARGUMENTS] = { NULL };
-    struct ctt_search_child *child = r->child;
     struct ctt_train_cfg c;
     pid_t id = 0;
     int rc = p ? 0 : CTT_ENOMEM;
@@ -202,24 +212,14 @@ int ctt_search_start(struct ctt_search_run *r, const struct ctt_search_job *job)
     CTT_TRY(rc);
     CTT_TRY(settings_of(r, job, p, &c));
     CTT_TRY(arguments(r, &c, argv));
-    CTT_TRY(spawn(r, argv, p->said, &id));
-    while (child->id)
-        child++;
-    *child = (struct ctt_search_child){ id, *job, ctt_seconds() };
-    ctt_search_at(r->s, job->trial, job->repeat)->running = 1;
+    CTT_TRY(ctt_search_folder(r));
+    CTT_TRY(begin(argv, p->said, &id));
+    *child = (struct ctt_search_child){ .busy = 1, .id = id, .job = *job,
+                                        .began = ctt_seconds() };
 out:
     free_arguments(argv);
     ctt_free(p);
     return rc;
-}
-
-int ctt_search_running(const struct ctt_search_run *r)
-{
-    int n = 0;
-
-    for (int i = 0; i < r->s->cfg->jobs; i++)
-        n += r->child[i].id != 0;
-    return n;
 }
 
 /* ---- what became of it ---- */
@@ -242,8 +242,9 @@ static void last_error(const char *path, char *line, size_t size)
         fclose(f);
 }
 
-static int judge(const struct ctt_search_run *r,
-                 const struct ctt_search_job *job, int status, char **failed)
+int ctt_search_judge(const struct ctt_search_run *r,
+                     const struct ctt_search_job *job, int status,
+                     char **failed)
 {
     char said[CTT_SEARCH_PATH], line[1024];
     int rc;
@@ -266,51 +267,22 @@ out:
     return rc;
 }
 
-/* Milliseconds between two looks. */
-enum { LOOK = 10 };
-
-static void rest(void)
+int ctt_search_look(struct ctt_search_child *child)
 {
-    nanosleep(&(struct timespec){ 0, LOOK * 1000000 }, NULL);
-}
-
-/* The process that has ended, or NULL. */
-static struct ctt_search_child *ended(const struct ctt_search_run *r,
-                                      int *status)
-{
-    for (int i = 0; i < r->s->cfg->jobs; i++)
-        if (r->child[i].id && waitpid(r->child[i].id, status, WNOHANG) > 0)
-            return &r->child[i];
-    return NULL;
-}
-
-int ctt_search_wait(struct ctt_search_run *r, struct ctt_search_job *job,
-                    double *seconds, char **failed)
-{
-    struct ctt_search_child *child;
-    int status = 0, rc = 0;
-
-    while (!ctt_tool_stop() && !(child = ended(r, &status))) {
-        ctt_search_progress(r);
-        rest();
-    }
-    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped: the same command goes on "
-              "from %s", r->log_path);
-    *job = child->job;
-    *seconds = ctt_seconds() - child->began;
+    if (!child->id || waitpid(child->id, &child->status, WNOHANG) <= 0)
+        return 0;
     child->id = 0;
-    ctt_search_at(r->s, job->trial, job->repeat)->running = 0;
-    rc = judge(r, job, status, failed);
-out:
-    return rc;
+    child->ended = 1;
+    child->seconds = ctt_seconds() - child->began;
+    return 1;
 }
 
 void ctt_search_stop(struct ctt_search_run *r)
 {
-    for (int i = 0; i < r->s->cfg->jobs; i++)
+    for (int i = 0; r->child && i < r->places; i++)
         if (r->child[i].id)
             kill(r->child[i].id, SIGTERM);
-    for (int i = 0; i < r->s->cfg->jobs; i++) {
+    for (int i = 0; r->child && i < r->places; i++) {
         while (r->child[i].id && waitpid(r->child[i].id, NULL, 0) < 0 &&
                errno == EINTR)
             ;
@@ -323,7 +295,8 @@ void ctt_search_clear(const struct ctt_search_run *r)
     DIR *d = opendir(r->folder);
 
     for (struct dirent *e; d && (e = readdir(d)) != NULL; )
-        if (strncmp(e->d_name, STEM, sizeof(STEM) - 1) == 0)
+        if (strncmp(e->d_name, CTT_SEARCH_STEM,
+                    sizeof(CTT_SEARCH_STEM) - 1) == 0)
             unlinkat(dirfd(d), e->d_name, 0);
     if (d) {
         closedir(d);

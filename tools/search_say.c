@@ -83,6 +83,22 @@ void ctt_search_say_result(const struct ctt_search_run *r,
                      s->cfg->epochs, text, best);
 }
 
+void ctt_search_say_plan(const struct ctt_search_run *r)
+{
+    const struct ctt_train_cfg *c = r->s->cfg;
+    int top = c->trials < CTT_SEARCH_TOP ? c->trials : CTT_SEARCH_TOP;
+    char again[96] = "";
+    double done, all;
+
+    ctt_search_work(r->s, &done, &all);
+    if (c->repeats > 1)
+        snprintf(again, sizeof(again), ", %d of them for the best %d with %d "
+                 "seeds each (--repeats)",
+                 top * (c->repeats - 1) * c->epochs, top, c->repeats);
+    ctt_tool_say("%d trials, %d at a time, of about %.0f epochs in all%s",
+                 c->trials, r->places, all, again);
+}
+
 void ctt_search_progress(const struct ctt_search_run *r)
 {
     char best[96], left[32];

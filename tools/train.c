@@ -173,7 +173,7 @@ static int work(struct ctt_training *j, int *status)
 {
     return j->cfg.amp_plan ? plan(j) :
            j->cfg.doctor ? examine(j, status) :
-           j->cfg.search ? ctt_train_search(j) :
+           j->cfg.search ? ctt_train_search(j, status) :
            j->cfg.folds ? ctt_train_all_folds(j, status) : train(j, status);
 }
 

@@ -5,6 +5,7 @@
 #include "net/code/zip.h"
 #include "net/newfile.h"
 #include "tools/files.h"
+#include "tools/ranks.h"
 #include "tools/search_run.h"
 #include "tools/tool.h"
 #include "tools/train_result.h"
@@ -105,6 +106,24 @@ out:
     return rc;
 }
 
+static int writes(const struct ctt_search_run *r)
+{
+    return ctt_ranks_writes(&r->j->cfg);
+}
+
+static int open_log(struct ctt_search_run *r)
+{
+    int rc = ctt_search_log_open(r);
+
+    if (rc != CTT_EINVAL && rc != CTT_EFORMAT)    /* not the user's mistake */
+        r->j->status = CTT_EXIT_FAIL;
+    CTT_TRY(rc);
+    if (r->known)
+        ctt_tool_say("%d results are in %s already", r->known, r->log_path);
+out:
+    return rc;
+}
+
 static int begin(struct ctt_search_run *r)
 {
     struct ctt_training *j = r->j;
@@ -116,35 +135,36 @@ static int begin(struct ctt_search_run *r)
     CTT_TRY(name(j->cfg.search_log ? j->cfg.search_log : j->cfg.out,
                  j->cfg.search_log ? "" : ".search.jsonl", r->log_path));
     CTT_TRY(name(j->cfg.out, ".trials", r->folder));
-    CTT_TRY(check_files(r));
+    if (writes(r))
+        CTT_TRY(check_files(r));
     j->status = CTT_EXIT_FAIL;
-    CTT_TRY(ctt_newfile_claim(j->cfg.out, &j->claim[0]));
+    if (writes(r))
+        CTT_TRY(ctt_newfile_claim(j->cfg.out, &j->claim[0]));
     CTT_TRY(open_clips(j));
     CTT_TRY(ctt_search_new(r->space, &j->cfg, &r->s));
-    r->child = ctt_calloc((size_t)j->cfg.jobs, sizeof(*r->child));
-    CTT_TRY(r->child ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_search_open(r));
     CTT_TRY(make_key(r));
-    rc = ctt_search_log_open(r);
-    if (rc != CTT_EINVAL && rc != CTT_EFORMAT)    /* not the user's mistake */
-        j->status = CTT_EXIT_FAIL;
-    CTT_TRY(rc);
-    if (r->known)
-        ctt_tool_say("%d results are in %s already", r->known, r->log_path);
+    CTT_TRY(ctt_ranks_watch(&j->cfg));
+    CTT_TRY(ctt_search_meet(r));
+    if (writes(r))
+        CTT_TRY(open_log(r));
 out:
     return rc;
 }
 
 /* ---- trials ---- */
 
+/* None was trained, and the first ones have failed: of several at a time those
+ * that fail are known before those that do not. */
 static int all_fail(const struct ctt_search *s)
 {
     for (int i = 0; i < s->cfg->trials; i++) {
         const struct ctt_trial *t = ctt_search_at(s, i, 0);
 
-        if (t->rung >= 0 && !t->failed)
+        if (t->rung < 0 ? i < FAILURES : !t->failed)
             return 0;
     }
-    return s->results >= FAILURES;
+    return s->cfg->trials >= FAILURES;
 }
 
 /* Waits for a process and keeps its result. */
@@ -176,7 +196,7 @@ static int search(struct ctt_search_run *r)
     int rc = 0;
 
     for (;;) {
-        while (ctt_search_running(r) < r->s->cfg->jobs) {
+        while (ctt_search_running(r) < r->places) {
             CTT_TRY(ctt_search_next(r->s, &job));
             if (rc == 0)
                 break;
@@ -234,26 +254,46 @@ out:
     return rc;
 }
 
+/* Ranks share the tests. */
+static int test_best(struct ctt_search_run *r, const struct ctt_search_job *job,
+                     const struct ctt_model *m)
+{
+    struct ctt_training *j = r->j;
+    struct ctt_train_cfg c = j->cfg;
+    int rc;
+
+    ctt_ranks_unwatch();
+    CTT_TRY(ctt_space_apply(r->space, &r->s->draw[job->trial], &c));
+    CTT_TRY(ctt_train_result(&c, m, j->data, j->val, j->test));
+out:
+    return rc;
+}
+
 /* fresh: test clips have not been scored yet. */
 static int write_best(struct ctt_search_run *r, struct ctt_search_job *job,
                       int fresh)
 {
-    struct ctt_training *j = r->j;
-    struct ctt_train_cfg c = j->cfg;
+    const char *out = r->j->cfg.out;
     struct ctt_model *m = NULL;
     int rc;
 
     CTT_TRY(load_best(r, job, &m));
+    CTT_TRY(ctt_search_end(r, job, fresh));
     CTT_TRY(add_history(m, r->s));
-    CTT_TRY(ctt_model_save(c.out, m));
-    CTT_TRY(ctt_space_apply(r->space, &r->s->draw[job->trial], &c));
+    CTT_TRY(ctt_model_save(out, m));
     if (fresh)
-        CTT_TRY(ctt_train_result(&c, m, j->data, j->val, j->test));
+        CTT_TRY(test_best(r, job, m));
     else
-        ctt_tool_say("%s written", c.out);
+        ctt_tool_say("%s written", out);
 out:
     ctt_model_free(&m);
     return rc;
+}
+
+static int is_there(struct ctt_search_run *r, const struct ctt_search_job *job)
+{
+    ctt_tool_say("%s is there already", r->j->cfg.out);
+    return ctt_search_end(r, job, 0);
 }
 
 static int end(struct ctt_search_run *r)
@@ -274,7 +314,7 @@ static int end(struct ctt_search_run *r)
     if (fresh || access(c->out, F_OK) != 0)
         CTT_TRY(write_best(r, &job, fresh));
     else
-        ctt_tool_say("%s is there already", c->out);
+        CTT_TRY(is_there(r, &job));
     if (c->search_csv)
         CTT_TRY(ctt_search_csv(r, c->search_csv));
     if (c->search_plot)
@@ -290,25 +330,61 @@ out:
     return rc;
 }
 
-int ctt_train_search(struct ctt_training *j)
+static int lead(struct ctt_search_run *r)
+{
+    double all;
+    int rc = 0;
+
+    r->began = ctt_seconds();
+    ctt_search_work(r->s, &r->done, &all);
+    if (r->s->won[0] < 0) {
+        ctt_search_say_plan(r);
+        CTT_TRY(search(r));
+    }
+    CTT_TRY(end(r));
+out:
+    return rc;
+}
+
+/* A rank that does as rank 0 says. */
+static int follow(struct ctt_search_run *r)
+{
+    char path[CTT_SEARCH_PATH];
+    struct ctt_model *m = NULL;
+    struct ctt_search_job job;
+    int test, rc;
+
+    CTT_TRY(ctt_search_serve(r, &job, &test));
+    if (!test)
+        goto out;
+    CTT_TRY(ctt_search_file(r, &job, "h5", path));
+    CTT_TRY(ctt_model_load(path, 0, &m));
+    CTT_TRY(test_best(r, &job, m));
+out:
+    ctt_model_free(&m);
+    return rc;
+}
+
+int ctt_train_search(struct ctt_training *j, int *status)
 {
     struct ctt_search_run r = { .j = j, .log = -1 };
-    double all;
     int rc;
 
     CTT_TRY(begin(&r));
-    r.began = ctt_seconds();
-    ctt_search_work(r.s, &r.done, &all);
-    if (r.s->won[0] < 0)
-        CTT_TRY(search(&r));
-    CTT_TRY(end(&r));
+    CTT_TRY(writes(&r) ? lead(&r) : follow(&r));
 out:
-    if (r.child)
-        ctt_search_stop(&r);
+    ctt_search_close(&r);
     if (r.log >= 0)
         close(r.log);
-    ctt_free(r.child);
     ctt_search_free(&r.s);
     ctt_space_free(&r.space);
+    if (r.stopped) {
+        rc = 0;
+        *status = CTT_EXIT_FAIL;
+        if (writes(&r))
+            ctt_tool_fail(CTT_EXIT_FAIL);
+    }
+    if (!writes(&r))    /* what is wrong may be so here alone: it is said */
+        j->status = CTT_EXIT_FAIL;
     return rc;
 }

@@ -5,9 +5,10 @@
 
 #include "tools/train_job.h"
 
-/* Trains the trials of --search, writes the best model, and scores the test
- * clips once.  Fails as a training does; what is wrong with the space, or with
- * a log of another search, is wrong usage. */
-int ctt_train_search(struct ctt_training *j);
+/* Trains the trials of --search, on several ranks one on each, writes the best
+ * model, and scores the test clips once.  Fails as a training does; what is
+ * wrong with the space, or with a log of another search, is wrong usage.
+ * *status becomes 1 if a signal stopped it, which then has been said. */
+int ctt_train_search(struct ctt_training *j, int *status);
 
 #endif

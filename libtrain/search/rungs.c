@@ -319,15 +319,31 @@ static int wanted(const struct ctt_search *s)
     return s->cfg->repeats > 1 ? CTT_SEARCH_TOP : 1;
 }
 
+/* How many are being trained to the last rung; -1: another one is, whose result
+ * may matter to those that wait. */
+static int at_last(const struct ctt_search *s)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->cfg->trials; i++) {
+        const struct ctt_trial *t = ctt_search_at(s, i, 0);
+
+        if (t->running && t->rung != s->rungs - 2)
+            return -1;
+        n += t->running;
+    }
+    return n;
+}
+
 /* Fewer may have come to the end, of few trials, or of many that failed: then
  * the best of those that came furthest goes on. */
 static int next_furthest(const struct ctt_search *s, struct ranked *list,
                          struct ctt_search_job *out)
 {
-    int last = s->rungs - 1;
+    int last = s->rungs - 1, going = at_last(s);
 
-    if (trials_run(s) ||
-        rank(s, last, list, reached(s, last, list)) >= wanted(s))
+    if (going < 0 || going + rank(s, last, list, reached(s, last, list)) >=
+        wanted(s))
         return 0;
     for (int k = last - 1; k >= 0; k--) {
         int good = rank(s, k, list, reached(s, k, list));
@@ -462,7 +478,7 @@ static double share(const struct ctt_search *s)
 
 void ctt_search_work(const struct ctt_search *s, double *done, double *all)
 {
-    int last = s->rungs - 1, was = 0;
+    int last = s->rungs - 1, was = 0, least = fewer(wanted(s), s->cfg->trials);
     size_t n = (size_t)s->cfg->trials * (size_t)s->cfg->repeats;
     double trials = s->cfg->trials;
 
@@ -470,9 +486,10 @@ void ctt_search_work(const struct ctt_search *s, double *done, double *all)
     for (size_t i = 0; i < n; i++)
         if (s->trial[i].rung >= 0)
             *done += s->epochs[s->trial[i].rung];
-    for (int k = 0; k < s->rungs; k++, trials = fmax(1, trials * share(s))) {
+    for (int k = 0; k < s->rungs; k++) {
         *all += trials * (s->epochs[k] - was);
         was = s->epochs[k];
+        trials = fmax(least, trials * share(s));
     }
     *all += (double)fewer(CTT_SEARCH_TOP, s->cfg->trials) *
             (s->cfg->repeats - 1) * s->epochs[last];

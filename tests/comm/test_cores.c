@@ -5,6 +5,11 @@
 #include "comm/cores.h"
 #include "tests/lib/check.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
 enum { MOST = 16 };
 
 /* Two nodes of so many cores with two threads each, numbered as Linux does on
@@ -78,12 +83,44 @@ static void null_is_one_rank(void)
     CU_ASSERT_EQUAL(threads, 0);    /* nobody to share with */
 }
 
+/* What a launcher has set is left out, whoever it is, and nothing else. */
+static void others_are_alone(void)
+{
+    static const char *const theirs[] = {
+        "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE", "PMI_RANK",
+        "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "PMIX_RANK",
+    };
+    int kept = 0, n = 0;
+    char **list;
+
+    for (size_t i = 0; i < CTT_LEN(theirs); i++)
+        CU_ASSERT(unsetenv(theirs[i]) == 0);
+    while (environ[n])
+        n++;
+    for (size_t i = 0; i < CTT_LEN(theirs); i++)
+        CU_ASSERT(setenv(theirs[i], "1", 1) == 0);
+    CU_ASSERT(setenv("PMIX_RANK_NOT", "1", 1) == 0);
+    list = ctt_comm_environment();
+    CU_ASSERT_FATAL(list != NULL);
+    for (int k = 0; list[k]; k++) {
+        for (size_t i = 0; i < CTT_LEN(theirs); i++) {
+            size_t m = strlen(theirs[i]);
+
+            CU_ASSERT(strncmp(list[k], theirs[i], m) != 0 || list[k][m] != '=');
+        }
+        kept++;
+    }
+    CU_ASSERT_EQUAL(kept, n + 1);
+    ctt_free(list);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         { "parts are neighbours", parts_are_neighbours },
         { "parts are all", parts_are_all },
         { "null is one rank", null_is_one_rank },
+        { "others are alone", others_are_alone },
         CU_TEST_INFO_NULL
     };
     CU_SuiteInfo suites[] = {

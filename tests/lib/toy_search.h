@@ -38,6 +38,7 @@ static inline void open_toy(struct toy *t, int method, int trials, int epochs)
     t->cfg.search_method = method;
     t->cfg.trials = trials;
     t->cfg.epochs = epochs;
+    t->cfg.repeats = 1;
     CHECK_OK(ctt_space_parse("s.txt", text, strlen(text), &t->space));
 }
 

@@ -23,7 +23,7 @@ for s in train validation test; do
 done
 data='--data train.pack --val validation.pack --test test.pack'
 train() { "$bin/convtt-train" tiny.net $data --threads 2 "$@"; }
-search() { train --search space.txt --epochs 3 "$@"; }
+search() { train --search space.txt --epochs 3 --repeats 1 "$@"; }
 # Times are not the same twice.
 log() { sed 's/,"seconds":[0-9.]*//' "$1"; }
 no_children() {    # no_children WHAT: of a search in this folder
@@ -149,20 +149,61 @@ for ((k = 1; k < lines; k += 2 + every)); do
     log k.h5.search.jsonl | cmp - want || fail "another log after line $k"
     rm -f k.h5*
 done
-for ((k = 2; k <= 14; k += 3 * every)); do
+# At ten moments of a run: once so many results are there, and then so many
+# hundredths of a second later.
+results() { grep -c '^{"trial"' k.h5.search.jsonl 2> /dev/null; }
+strike() {    # strike RESULTS LATER OPTION...: fails if the search was over
+    local after=$1 later=$2 pid
+    shift 2
+    rm -rf k.h5*
     "$bin/convtt-train" tiny.net $data --threads 2 --search space.txt \
-        --epochs 3 $common -o k.h5 > /dev/null 2>&1 &
-    sleep "$((k / 10)).$((k % 10))"
-    kill -9 $! 2> /dev/null
-    wait $! 2> /dev/null
-    no_children "kill $k"
-    search $common -o k.h5 > out 2>&1 || fail "kill $k: $(tail -2 out)"
-    cmp a.h5 k.h5 || fail "another model after kill $k"
-    log k.h5.search.jsonl | cmp - want || fail "another log after kill $k"
+        --epochs 3 --repeats 1 "$@" -o k.h5 > /dev/null 2>&1 &
+    pid=$!
+    while kill -0 $pid 2> /dev/null; do
+        [ -e k.h5.trials ] && [ "$(results)" -ge "$after" ] 2> /dev/null &&
+            break
+        sleep 0.01
+    done
+    sleep "0.$later"
+    kill -9 $pid 2> /dev/null
+    wait $pid 2> /dev/null
+    [ ! -e k.h5 ] && ! grep -q won k.h5.search.jsonl
+}
+killed() {    # killed RESULTS LATER WANTED OPTION...
+    local after=$1 later=$2 as=$3 hit=0
+    shift 3
+    for _ in 1 2 3 4 5; do
+        strike "$after" "$later" "$@" && hit=1 && break
+    done
+    [ $hit = 1 ] || fail "kill $after.$later: the search was always over"
+    no_children "kill $after.$later"
+    search "$@" -o k.h5 > out 2>&1 || fail "kill $after.$later: $(tail -2 out)"
+    cmp "$as" k.h5 || fail "another model after kill $after.$later"
+    log "$as.search.jsonl" | sort > k.want
+    log k.h5.search.jsonl | sort | cmp - k.want ||
+        fail "another log after kill $after.$later"
     [ "$(ls -d k.h5* | paste -sd' ')" = 'k.h5 k.h5.search.jsonl' ] ||
         fail "left behind: $(ls -d k.h5*)"
     rm -rf k.h5*
-done
+}
+k=0
+while read -r after later as options; do
+    k=$((k + 1))
+    [ "$every" = 1 ] || [ $((k % 4)) = 0 ] || continue
+    # shellcheck disable=SC2086
+    killed "$after" "$later" "$as" $options
+done << END
+0 00 a.h5 $common
+0 15 a.h5 $common
+1 05 a.h5 $common
+2 20 a.h5 $common
+3 10 a.h5 $common
+4 00 a.h5 $common
+5 05 a.h5 $common
+0 10 b.h5 --trials 5 --jobs 3 --search-method halving
+3 05 b.h5 --trials 5 --jobs 3 --search-method halving
+5 05 b.h5 --trials 5 --jobs 3 --search-method halving
+END
 
 # 6. Stopped: its trials stop, too.
 "$bin/convtt-train" tiny.net $data --threads 2 --search space.txt \
@@ -206,10 +247,11 @@ done << 'END'
 END
 sed 's/kernel=3/kernel=5/' tiny.net > other.net
 says 2 'is of another model' "$bin/convtt-train" other.net $data \
-    --search space.txt --epochs 3 $common -o x.h5 --search-log o.jsonl
+    --search space.txt --epochs 3 --repeats 1 $common -o x.h5 \
+    --search-log o.jsonl
 sed 's/2 6/2 5/' space.txt > other.txt
 says 2 'is of another search space' train --search other.txt --epochs 3 \
-    $common -o x.h5 --search-log o.jsonl
+    --repeats 1 $common -o x.h5 --search-log o.jsonl
 sed '3s/"seed":1/"seed":2/' a.h5.search.jsonl > o.jsonl
 says 2 'o.jsonl:3: is no result of this search' search $common -o x.h5 \
     --search-log o.jsonl
@@ -222,7 +264,8 @@ grep -q '^x' now && fail "files of what was refused: $(cat now)"
 # 9. A trial that cannot be trained is a result; if all fail, something else is
 # wrong.
 echo 'freeze choice e none' > some.txt
-says 0 'f.h5 written' train --search some.txt --epochs 1 --trials 4 -o f.h5
+says 0 'f.h5 written' train --search some.txt --epochs 1 --trials 4 \
+    --repeats 1 -o f.h5
 grep -q 'failed: .*none' out || fail "no failure: $(cat out)"
 grep -q '"failed":"' f.h5.search.jsonl || fail "$(cat f.h5.search.jsonl)"
 echo 'freeze choice none1 none2' > all.txt
@@ -230,12 +273,15 @@ says 1 'all 3 trials failed' train --search all.txt --epochs 2 --trials 6 \
     -o g.h5
 [ -e g.h5 ] && fail 'a model of trials that failed'
 
-# 10. Repeats with other seeds; prediction.
-says 0 'r.h5 written' search --trials 3 --repeats 2 \
+# 10. Repeats with other seeds, three if nothing else is said; prediction.
+says 0 'r.h5 written' train --search space.txt --epochs 2 --trials 4 --jobs 2 \
     --search-method random -o r.h5
 grep -q '^the best trials with other seeds' out || fail "$(cat out)"
-[ "$(grep -c '"seed":2,' r.h5.search.jsonl)" = 3 ] ||
+grep -q '^4 trials, 2 at a time, of about 20 epochs in all, 12 of them' out ||
+    fail "what is expected: $(cat out)"
+[ "$(grep -c '"seed":[23],' r.h5.search.jsonl)" = 6 ] ||
     fail "repeats: $(cat r.h5.search.jsonl)"
+grep -qE '^[1-4] +3 +top-1 [0-9.]+% ' out || fail "a mean: $(cat out)"
 cat > next.net << 'END'
 input x h=16 w=16 c=1 colour=gray fps=6 mean=0.45 std=0.25
 convlstm h in=x hidden=4 kernel=3
@@ -244,6 +290,18 @@ END
 echo 'lr log 1e-3 0.1' > lr.txt
 says 0 'n.h5 written' "$bin/convtt-train" next.net --data clips --task predict \
     --input-frames 3 --future-frames 2 --search lr.txt --trials 2 --epochs 1 \
+    --repeats 1 \
     --threads 2 --sampling-start off -o n.h5
 grep -qE '^[12] +1 +MSE [0-9.]+e-3' out || fail "prediction: $(cat out)"
+# Median ends what is below it; enough trials say what a setting explains.
+echo 'lr log 1e-6 0.1' > lr.txt
+says 0 'd.h5 written' "$bin/convtt-train" next.net --data clips --task predict \
+    --input-frames 3 --future-frames 2 --search lr.txt --trials 12 --epochs 3 \
+    --repeats 1 --search-method median --threads 2 --sampling-start off -o d.h5
+[ "$(grep -c '"epochs":1,' d.h5.search.jsonl)" = 12 ] ||
+    fail "median: $(cat d.h5.search.jsonl)"
+ends=$(grep -c '"epochs":3,' d.h5.search.jsonl)
+[ "$ends" -ge 3 ] && [ "$ends" -lt 12 ] ||
+    fail "median: $ends of 12 came to the end"
+grep -qE '^lr +12 +[0-9]+%' out || fail "no importance: $(cat out)"
 exit $failed

@@ -130,6 +130,54 @@ static void few_trials_come_to_the_end(void)
             }
 }
 
+/* What is expected is what comes: halving loses nothing to chance.  Three that
+ * are to be repeated come to the end together. */
+static void work_is_foreseen(void)
+{
+    static const struct { int trials, repeats; double all; } of[] = {
+        { 9, 1, 9 + 3 * 2 + 6 }, { 9, 3, 9 + 3 * 2 + 3 * 6 + 3 * 2 * 9 },
+        { 2, 3, 2 * 9 + 2 * 2 * 9 }, { 27, 2, 27 + 9 * 2 + 3 * 6 + 3 * 9 },
+    };
+
+    for (size_t i = 0; i < CTT_LEN(of); i++) {
+        struct ctt_search_job job;
+        double done, all;
+        struct toy t;
+
+        open_toy(&t, CTT_SEARCH_HALVING, of[i].trials, 9);
+        t.cfg.repeats = of[i].repeats;
+        start(&t);
+        ctt_search_work(t.s, &done, &all);
+        CU_ASSERT(done == 0 && all == of[i].all);
+        run(&t, 3, i);
+        ctt_search_work(t.s, &done, &all);
+        CU_ASSERT(done == of[i].all && all == of[i].all);
+        CU_ASSERT_EQUAL(ctt_search_next(t.s, &job), 0);
+        close_toy(&t);
+    }
+}
+
+/* The three that are to be repeated need not come to the end one after the
+ * other. */
+static void the_last_go_together(void)
+{
+    struct ctt_search_job job = { 0, 0, 0 };
+    struct toy t;
+    int n = 0;
+
+    open_toy(&t, CTT_SEARCH_HALVING, 9, 9);
+    t.cfg.repeats = 3;
+    start(&t);
+    while (ctt_search_next(t.s, &job) == 1 && job.rung < t.s->rungs - 1)
+        finish(&t, &job);
+    for (; ctt_search_next(t.s, &job) == 1; n++) {
+        CU_ASSERT(job.rung == t.s->rungs - 1 && job.repeat == 0);
+        ctt_search_at(t.s, job.trial, 0)->running = 1;
+    }
+    CU_ASSERT_EQUAL(n, 3);
+    close_toy(&t);
+}
+
 static void all_may_fail(void)
 {
     struct ctt_search_job won;
@@ -206,6 +254,8 @@ int main(void)
         { "budgets are kept", budgets_are_kept },
         { "ASHA prefers the highest rung", asha_prefers_the_highest_rung },
         { "few trials", few_trials_come_to_the_end },
+        { "work is foreseen", work_is_foreseen },
+        { "the last go together", the_last_go_together },
         { "all may fail", all_may_fail },
         { "luck is not chosen", luck_is_not_chosen },
         { "which epoch counts", which_epoch_counts },
