@@ -96,6 +96,8 @@ static void close_messages(void)
     going = coming = NULL;
 }
 
+/* After an error MPI stays open: MPI_Finalize() would wait for the other ranks,
+ * which wait for this one.  As it ends without it, the launcher ends all. */
 static int open_mpi(struct ctt_comm_place *p)
 {
     int was = 0, level = 0, rc = 0;
@@ -105,15 +107,12 @@ static int open_mpi(struct ctt_comm_place *p)
     CTT_TRY(check("MPI_Init_thread",
                   MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level)));
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    rc = place(p);
+    CTT_TRY(place(p));
+    CTT_TRY(open_messages(p->ranks));
     world_ranks = p->ranks;
-    if (rc >= 0)
-        rc = open_messages(p->ranks);
-    if (rc < 0) {
-        close_messages();
-        MPI_Finalize();
-    }
 out:
+    if (rc < 0)
+        close_messages();
     return rc;
 }
 
