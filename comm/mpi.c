@@ -73,6 +73,13 @@ out:
     return rc;
 }
 
+static void close_messages(void)
+{
+    ctt_free(going);
+    ctt_free(coming);
+    going = coming = NULL;
+}
+
 static int open_messages(int ranks)
 {
     int rc = 0;
@@ -86,14 +93,9 @@ static int open_messages(int ranks)
                   MPI_Type_contiguous(CTT_COMM_UNIT, MPI_BYTE, &unit)));
     CTT_TRY(check("MPI_Type_commit", MPI_Type_commit(&unit)));
 out:
+    if (rc < 0)
+        close_messages();
     return rc;
-}
-
-static void close_messages(void)
-{
-    ctt_free(going);
-    ctt_free(coming);
-    going = coming = NULL;
 }
 
 /* After an error MPI stays open: MPI_Finalize() would wait for the other ranks,
@@ -111,8 +113,6 @@ static int open_mpi(struct ctt_comm_place *p)
     CTT_TRY(open_messages(p->ranks));
     world_ranks = p->ranks;
 out:
-    if (rc < 0)
-        close_messages();
     return rc;
 }
 

@@ -75,7 +75,7 @@ killed() {
     [ -e struck ] || fail "$name: it was not killed: $(cat err)"
     ended "$name" '' "$(date -r struck +%s%N)"
     who=0
-    fault kill:13
+    fault kill:99
     faulty "$m" "$@" $twelve $([ ! -e some.ckpt ] || echo --resume) ||
         fail "$name: $m do not go on: $(cat err)"
     cmp one.h5 some.h5 || fail "$name, $m go on: another model"
@@ -154,6 +154,19 @@ for ((k = 1 + RANDOM % every; ; k += every)); do
 done
 [ -e struck ] || [ "$k" -ge 10 ] || fail "only $k messages"
 grep -q '^not reached' err || fail "message $k: $(cat err)"
+# What a server and its workers send each other, and sections of a model.
+for way in '--sync central' '--stages auto'; do
+    for k in 4 8 12; do
+        [ $((RANDOM % every)) = 0 ] || continue
+        who=$((RANDOM % 3)) name="$way, message $k of rank $who"
+        fault fail:$k
+        rm -f a.ckpt
+        faulty 3 $given $way && fail "$name: status 0"
+        ended "$name" 1 "$(date -r struck +%s%N)"
+        grep -qE "^convtt-train: .*MPI_[A-Z][a-z]*: " err ||
+            fail "$name: $(cat err)"
+    done
+done
 
 # Our own allocations, near the start and far into the run.
 for k in 1 4 15 60 130 260 390 520; do
