@@ -73,6 +73,13 @@ out:
     return rc;
 }
 
+static void close_messages(void)
+{
+    ctt_free(going);
+    ctt_free(coming);
+    going = coming = NULL;
+}
+
 static int open_messages(int ranks)
 {
     int rc = 0;
@@ -86,16 +93,13 @@ static int open_messages(int ranks)
                   MPI_Type_contiguous(CTT_COMM_UNIT, MPI_BYTE, &unit)));
     CTT_TRY(check("MPI_Type_commit", MPI_Type_commit(&unit)));
 out:
+    if (rc < 0)
+        close_messages();
     return rc;
 }
 
-static void close_messages(void)
-{
-    ctt_free(going);
-    ctt_free(coming);
-    going = coming = NULL;
-}
-
+/* After an error MPI stays open: MPI_Finalize() would wait for the other ranks,
+ * which wait for this one.  As it ends without it, the launcher ends all. */
 static int open_mpi(struct ctt_comm_place *p)
 {
     int was = 0, level = 0, rc = 0;
@@ -105,14 +109,9 @@ static int open_mpi(struct ctt_comm_place *p)
     CTT_TRY(check("MPI_Init_thread",
                   MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level)));
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    rc = place(p);
+    CTT_TRY(place(p));
+    CTT_TRY(open_messages(p->ranks));
     world_ranks = p->ranks;
-    if (rc >= 0)
-        rc = open_messages(p->ranks);
-    if (rc < 0) {
-        close_messages();
-        MPI_Finalize();
-    }
 out:
     return rc;
 }

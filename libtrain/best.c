@@ -103,7 +103,6 @@ int ctt_trainer_test(struct ctt_trainer *t, int last, struct ctt_epoch *e)
 {
     int rc = 0;
 
-    CTT_TRY(ctt_replicas_same(t));
     CTT_TRY(t->task->test(t->test, t->ev, &e->val));
     if (rc == 1)
         goto out;

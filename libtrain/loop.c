@@ -324,6 +324,7 @@ static int end_epoch(struct ctt_trainer *t, int last, struct ctt_result *result)
 
     report(t, &e.p);
     tell_lost(t, &e.p);
+    CTT_TRY(ctt_replicas_same(t));
     if (t->test && (last || (t->at.epoch + 1) % t->cfg->val_every == 0))
         CTT_TRY(ctt_trainer_test(t, last, &e));
     if (rc == 1)

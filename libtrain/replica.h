@@ -19,7 +19,8 @@ int  ctt_rank_error(int rc, int rank, const char *why);
  * the rank and what differs. */
 int  ctt_replicas_meet(struct ctt_trainer *t, int rc);
 
-/* CTT_EINVAL if the weights of the ranks are not the same. */
+/* At the end of an epoch.  CTT_EINVAL if the weights of the ranks are not the
+ * same. */
 int  ctt_replicas_same(struct ctt_trainer *t);
 
 #endif

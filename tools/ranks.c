@@ -12,10 +12,14 @@
 #include <unistd.h>
 
 /* Seconds that rank 0 has to say an error before another rank does, and those
- * that each of the next ranks waits longer; that a launcher needs to end
- * processes; and that stalled ranks have to speak. */
+ * that each of the next ranks waits longer; by how much longer they wait before
+ * MPI is open, as the launcher alone ends them then; and all after a signal,
+ * which may be the launcher's, who then kills them.  Seconds that a launcher
+ * needs to end processes. */
 #define WORD 1.0
 #define NEXT 0.1
+#define LAUNCHER 1.0
+#define SIGNAL 2.0
 #define KILLED 10.0
 enum { MOST = 20 };
 
@@ -165,15 +169,23 @@ void ctt_ranks_unwatch(void)
 
 /* ---- the end ---- */
 
-/* A wrong usage is the same on all ranks, so only rank 0 says it. */
+/* When a rank may speak. */
+static double turn_of(int rank, const struct ctt_comm *comm)
+{
+    double turn = rank ? WORD + NEXT * (rank < MOST ? rank : MOST) : 0;
+
+    if (rank && !comm)
+        turn += LAUNCHER;
+    if (ctt_comm_place(comm)->ranks > 1 && ctt_tool_stop())
+        turn += SIGNAL;
+    return turn;
+}
+
 int ctt_ranks_fail(const struct ctt_train_cfg *cfg, int status)
 {
-    int rank = ctt_tool_rank(-1);
-    double turn = WORD + NEXT * (rank < MOST ? rank : MOST);
+    double turn = turn_of(ctt_tool_rank(-1), cfg->comm);
 
-    if (rank && status == CTT_EXIT_USAGE)
-        wait_for(turn);
-    else if (rank && !wait_for(turn))    /* it is being ended */
+    if (turn > 0 && !wait_for(turn))    /* it is being ended */
         wait_for(KILLED);
     else
         ctt_tool_fail(status);

@@ -12,6 +12,10 @@
 /* Two descriptors, for orders and answers: "FD,FD". */
 #define FAULT_ENV "CTT_FAULT_FDS"
 
+/* Without them: the number of the allocation that fails in a program that
+ * somebody else starts, where the file "struck" appears then. */
+#define FAULT_ENV_ALLOC "CTT_FAULT_ALLOC"
+
 enum { FAULT_PATH = 512, FAULT_WHERE = 4096 };
 
 /* What happens at the k-th event.  Events are allocations of any library for

@@ -21,6 +21,7 @@
 struct shared *fault_now;
 struct fault_order fault_order;
 static uint64_t *stacks;           /* shared as well */
+static struct shared alone;        /* of a program that has no server */
 static int armed;
 static _Thread_local int inside;    /* in this file: do not count */
 
@@ -65,6 +66,8 @@ static int fails(void)
         inside = 1;
         fault_now->frames = backtrace(fault_now->frame, FRAMES);
         atomic_store(&fault_now->hit, 1);
+        if (fault_now == &alone)
+            close(creat("struck", 0666));
         inside = 0;
     }
     errno = ENOMEM;
@@ -262,15 +265,25 @@ static void answer(int fd, pid_t pid)
         _exit(99);
 }
 
+static void arm_alone(const char *at)
+{
+    fault_now = &alone;
+    fault_order.kind = FAULT_ALLOC;
+    fault_order.at = atol(at);
+    armed = 1;
+}
+
 __attribute__((constructor)) static void serve(void)
 {
-    const char *fds = getenv(FAULT_ENV);
+    const char *fds = getenv(FAULT_ENV), *at = getenv(FAULT_ENV_ALLOC);
     void *first[4];
     int in, out;
 
+    backtrace(first, 4);    /* loads what it needs */
+    if (at)
+        arm_alone(at);
     if (!fds || sscanf(fds, "%d,%d", &in, &out) != 2)
         return;
-    backtrace(first, 4);    /* loads what it needs */
     fault_now = mmap(NULL, sizeof(*fault_now), PROT_READ | PROT_WRITE,
                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     stacks = mmap(NULL, STACKS * sizeof(*stacks), PROT_READ | PROT_WRITE,

@@ -55,11 +55,12 @@ net batch > batch.net
   echo 'conv y in=h out=1 kernel=3 pad=1'; } > next.net
 
 # under N ARGUMENT...: that many processes of convtt-train, into out and err.
+list=train.txt
 under() {
     local n=$1
     shift
     mpirun -np "$n" --bind-to none "$bin/convtt-train" "$@" --threads 1 \
-        --data train.txt --val val.txt > out 2> err < /dev/null
+        --data $list --val val.txt > out 2> err < /dev/null
 }
 
 # refuses 'STATUS|PATTERN|N|OPTION...' ARGUMENT...: so many processes with these
@@ -76,6 +77,21 @@ refuses() {
     [ "$(grep -c '^convtt-train: ' err)" = 1 ] ||
         fail "$options: not one line: $(cat err)"
     grep -q "^convtt-train: .*$pattern" err || fail "$options: $(head -3 err)"
+}
+
+# pace COMMAND...: how many milliseconds it takes, a run of two steps of four
+# processes at most, and how many a job that fails may take to end: 5 s, or more
+# where the processors are so busy that the run takes more than 1.25 s.
+now() { date +%s%N; }
+ms() { echo $((($(now) - $1) / 1000000)); }
+calm='' limit=''
+pace() {
+    local from
+    from=$(now)
+    "$@" || fail "$*: $(head -5 err)"
+    calm=$(ms "$from")
+    limit=$((calm > 1250 ? 4 * calm : 5000))
+    echo "a run takes $calm ms; one that fails has $limit ms to end"
 }
 
 pids() { pgrep -P "$1"; }
