@@ -66,6 +66,10 @@ int  ctt_comm_wait(struct ctt_comm *c, int *from);
  * does nothing.  All ranks must come to it. */
 int  ctt_comm_share(struct ctt_comm *c, int bind, int *threads);
 
+/* The node of memory that the processors which this process may use are near
+ * to; -1: they are of several. */
+int  ctt_comm_node(void);
+
 /* How many calls of tell, trade, send and wait have begun and ended, together:
  * odd while one of them waits.  Any thread may ask.  count: one that goes
  * another way to the ranks, as GPUs do, begins or ends. */

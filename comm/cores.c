@@ -169,3 +169,20 @@ out:
     ctt_free(all);
     return rc;
 }
+
+int ctt_comm_node(void)
+{
+    cpu_set_t set;
+    int node = -1;
+
+    if (sched_getaffinity(0, sizeof(set), &set) != 0)
+        return -1;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        int here = CPU_ISSET(cpu, &set) ? node_of(cpu) : node;
+
+        if (node >= 0 && here != node)
+            return -1;
+        node = here;
+    }
+    return node;
+}

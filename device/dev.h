@@ -3,6 +3,7 @@
 #ifndef CTT_DEV_H
 #define CTT_DEV_H
 
+#include "device/gpus.h"
 #include "device/memory.h"
 #include "device/peers.h"
 #include "device/team.h"
@@ -108,6 +109,8 @@ struct ctt_dev_kind {
      * in words: what the choice of the fastest depends on; NULL: there is
      * nothing to choose by timing. */
     void        (*machine)(char *text, size_t size);
+    /* ctt_gpus_list(); NULL: there is one. */
+    int         (*list)(struct ctt_gpu out[CTT_GPUS]);
 };
 
 extern const struct ctt_dev_kind ctt_dev_cpu, ctt_dev_ref;
@@ -147,6 +150,7 @@ struct ctt_dev {
     struct ctt_tune           *tune;     /* not owned */
     enum ctt_tuning            tuning;
     int                        unknown;  /* calls of which nothing is known */
+    int                        number;   /* of several: gpus.h */
 };
 
 /* Scratch of at least `bytes` bytes, 64-byte aligned, not cleared; valid until

@@ -18,6 +18,8 @@ static const struct {
     const struct ctt_dev_kind *kind;
 } devices[] = { DEVICES(ROW) };
 
+static int taken;    /* ctt_gpus_take() */
+
 const char *const ctt_dev_names[] = { DEVICES(NAME) NULL };
 
 const char ctt_dev_help[] = "device: the processor, a GPU, or plain C for "
@@ -57,12 +59,29 @@ int ctt_dev_open(const char *name, int threads, struct ctt_dev **out)
     CTT_TRY(find_kind(name, &d->kind));
     d->threads = threads ? threads : omp_get_num_procs();
     d->streams = 1;
+    d->number = taken;
     CTT_TRY(d->kind->open(d));
     *out = d;
     d = NULL;
 out:
     ctt_dev_close(&d);
     return rc;
+}
+
+int ctt_gpus_list(const char *device, struct ctt_gpu out[CTT_GPUS])
+{
+    const struct ctt_dev_kind *kind = NULL;
+    int rc;
+
+    CTT_TRY(find_kind(device, &kind));
+    rc = kind->list ? kind->list(out) : 0;
+out:
+    return rc;
+}
+
+void ctt_gpus_take(int number)
+{
+    taken = number;
 }
 
 void ctt_dev_close(struct ctt_dev **d)

@@ -34,6 +34,13 @@ int  ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
                     struct ctt_data *train, struct ctt_data *val,
                     const struct ctt_events *ev);
 
+/* ---- gpus.c ---- */
+
+/* Of the GPUs of a machine, if cfg->device is one, each of its ranks takes one
+ * of its own: that which ctt_dev_open() opens from now on.  line: which, in
+ * words, or "".  All ranks must come to it; with one rank it does nothing. */
+int  ctt_train_gpus(const struct ctt_train_cfg *cfg, char *line, size_t size);
+
 /* ---- sync.c ---- */
 
 /* 1 if --sync makes rank 0 the server of the others. */

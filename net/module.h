@@ -11,7 +11,7 @@
 #include <stdarg.h>
 
 /* Raised when a struct that both sides see changes its form. */
-enum { CTT_MODULE_VERSION = 7 };
+enum { CTT_MODULE_VERSION = 8 };
 
 /* more: what this kind of module needs besides, a struct that its own header
  * declares, or NULL. */

@@ -55,7 +55,8 @@ may_include() {
     run)        echo 'net/|device/(device|memory)\.h|run/[a-z_]*\.h' ;;
     run/back)   echo 'net/|device/(device|memory)\.h|run/' ;;
     video)      echo 'net/|video/' ;;
-    libtrain)   echo 'net/|comm/comm\.h|device/(device|ewise|memory|peers)\.h|'\
+    libtrain)   echo 'net/|comm/comm\.h|'\
+'device/(device|ewise|gpus|memory|peers)\.h|'\
 'run/|'\
 'video/|libtrain/' ;;
     infer)      echo 'net/|device/(device|memory)\.h|infer/|'\

@@ -48,12 +48,16 @@ out:
 
 int ctt_ranks_open(struct ctt_train_cfg *cfg)
 {
+    char line[256];
     int rc;
 
     CTT_TRY(ctt_comm_open("auto", &cfg->comm));
     ctt_tool_rank(ctt_comm_place(cfg->comm)->rank);
     CTT_TRY(check(cfg));
     CTT_TRY(ctt_comm_share(cfg->comm, cfg->affinity == 0, &cfg->threads));
+    CTT_TRY(ctt_train_gpus(cfg, line, sizeof(line)));
+    if (*line)
+        ctt_tool_say("%s", line);
 out:
     return rc;
 }

@@ -12,8 +12,9 @@
 void ctt_ranks_hush(void);
 
 /* Opens cfg->comm, if a launcher has started this process; then divides the
- * processors: cfg->threads and cfg->affinity.  CTT_EINVAL: settings for one
- * process only. */
+ * processors: cfg->threads and cfg->affinity; and the GPUs.  CTT_EINVAL:
+ * settings for one process only; CTT_EUNSUP: convtt-mpi.so is not there or of
+ * another MPI than the launcher. */
 int  ctt_ranks_open(struct ctt_train_cfg *cfg);
 
 /* 1 if this process writes the files. */

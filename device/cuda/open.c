@@ -4,18 +4,68 @@
 #include "device/cuda/core.h"
 #include "net/module.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* The first GPU that CUDA_VISIBLE_DEVICES allows. */
-static int find_gpu(struct ctt_cuda *u)
+/* GPUs that CUDA_VISIBLE_DEVICES allows. */
+static int count_gpus(int *count)
 {
-    cudaError_t e;
-    int count = 0, rc = 0;
+    cudaError_t e = cudaGetDeviceCount(count);
+    int rc = 0;
 
-    e = cudaGetDeviceCount(&count);
     CTT_CHECK(e == cudaSuccess, CTT_EUNSUP, "device cuda: no GPU: %s",
               cudaGetErrorString(e));
-    CTT_CHECK(count > 0, CTT_EUNSUP, "device cuda: no GPU");
+    CTT_CHECK(*count > 0, CTT_EUNSUP, "device cuda: no GPU");
+out:
+    return rc;
+}
+
+/* The node of memory that Linux knows of it, or -1. */
+static int node_of(const struct cudaDeviceProp *p)
+{
+    char path[96];
+    FILE *f;
+    int node;
+
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.0/"
+             "numa_node", (unsigned)p->pciDomainID, (unsigned)p->pciBusID,
+             (unsigned)p->pciDeviceID);
+    f = fopen(path, "re");
+    if (!f)
+        return -1;
+    if (fscanf(f, "%d", &node) != 1)
+        node = -1;
+    fclose(f);
+    return node;
+}
+
+/* By the UUID: parts of one GPU (MIG) are several, and hold memory of their
+ * own. */
+static int list_gpus(struct ctt_gpu out[CTT_GPUS])
+{
+    struct cudaDeviceProp p;
+    int count = 0, rc;
+
+    CTT_TRY(count_gpus(&count));
+    for (int i = 0; i < count && i < CTT_GPUS; i++) {
+        CTT_CUDA(NULL, cudaGetDeviceProperties(&p, i));
+        for (size_t k = 0; k < sizeof(p.uuid.bytes); k++)
+            snprintf(out[i].id + 2 * k, 3, "%02x",
+                     (unsigned char)p.uuid.bytes[k]);
+        out[i].node = node_of(&p);
+    }
+    rc = count < CTT_GPUS ? count : CTT_GPUS;
+out:
+    return rc;
+}
+
+static int find_gpu(struct ctt_cuda *u)
+{
+    int count = 0, rc;
+
+    CTT_TRY(count_gpus(&count));
+    CTT_CHECK(u->device < count, CTT_EUNSUP, "device cuda: no GPU %d: this "
+              "process sees %d", u->device, count);
     CTT_CUDA(NULL, cudaSetDevice(u->device));
     CTT_CUDA(NULL, cudaGetDeviceProperties(&u->prop, u->device));
     CTT_CHECK(u->prop.major >= 8, CTT_EUNSUP, "device cuda: %s has compute"
@@ -51,6 +101,7 @@ static int open_cuda(struct ctt_dev *d)
 
     CTT_CHECK(u, CTT_ENOMEM, "device cuda: out of memory");
     d->own = u;
+    u->device = d->number;
     u->core = ctt_calloc(1, sizeof(*u->core));
     CTT_CHECK(u->core, CTT_ENOMEM, "device cuda: out of memory");
     CTT_TRY(find_gpu(u));
@@ -135,6 +186,7 @@ static const struct ctt_dev_kind kind = {
     .peers = &ctt_cuda_peers,
 #endif
     .open = open_cuda,
+    .list = list_gpus,
     .close = close_cuda,
     .forget = ctt_conv_forget,
     .impl = ctt_conv_impl,

@@ -40,11 +40,13 @@ out:
     return rc;
 }
 
+/* Threads other than the one that opened the device come here: without a word
+ * they would be on GPU 0. */
 int ctt_cuda_transfer_wait(struct ctt_dev *d, void *place)
 {
     int rc = 0;
 
-    (void)d;
+    CTT_CUDA(NULL, cudaSetDevice(ctt_cuda_of(d)->device));
     CTT_CUDA(NULL, cudaEventSynchronize(place));
 out:
     return rc;

@@ -315,16 +315,39 @@ out:
     return rc;
 }
 
+/* One way between the device and the host's place before a file, if there is
+ * one. */
+static int pass(struct ctt_offload *o, enum ctt_direction way, char *mem,
+                int64_t bytes)
+{
+    char *by = between(o, 0);
+    int rc = 0;
+
+    if (!by)
+        goto out;
+    CTT_TRY(ctt_dev_transfer(o->dev, way, way == CTT_TO_HOST ? mem : by,
+                             way == CTT_TO_HOST ? by : mem, bytes,
+                             &o->slot[0].copy));
+    CTT_TRY(ctt_dev_transfer_wait(o->dev, o->slot[0].copy));
+out:
+    return rc;
+}
+
+/* There and back over all that is on the way: the bus and the disk. */
 static int file_trial(struct ctt_offload *o, char *mem, int64_t bytes,
                       double at[3])
 {
+    char *from = between(o, 0) ? between(o, 0) : mem;
     int rc = 0;
 
+    CTT_TRY(ctt_dev_sync(o->dev));
     at[0] = ctt_seconds();
-    CTT_TRY(ctt_unnamed_write(o->folder, o->fd, 0, mem, bytes));
+    CTT_TRY(pass(o, CTT_TO_HOST, mem, bytes));
+    CTT_TRY(ctt_unnamed_write(o->folder, o->fd, 0, from, bytes));
     CTT_TRY(ctt_unnamed_flush(o->folder, o->fd));
     at[1] = ctt_seconds();
-    CTT_TRY(ctt_unnamed_read(o->folder, o->fd, 0, mem, bytes));
+    CTT_TRY(ctt_unnamed_read(o->folder, o->fd, 0, from, bytes));
+    CTT_TRY(pass(o, CTT_TO_DEVICE, mem, bytes));
     at[2] = ctt_seconds();
 out:
     return rc;
@@ -336,15 +359,14 @@ int ctt_offload_measure(struct ctt_offload *o, char *mem, int64_t bytes,
                         struct ctt_offload_rate *rate)
 {
     int file = o->fd >= 0, rc = 0;
-    char *from = between(o, 0) ? between(o, 0) : mem;
     double at[3] = { 0 }, n = (double)bytes;
 
     for (int twice = 0; twice < 2; twice++) {
         double before = computed();
 
-        CTT_TRY(file ? file_trial(o, from, bytes, at)
+        CTT_TRY(file ? file_trial(o, mem, bytes, at)
                      : device_trial(o, mem, bytes, at));
-        rate->busy = from == mem && file ? (computed() - before) / n : 0;
+        rate->busy = file && !between(o, 0) ? (computed() - before) / n : 0;
     }
     rate->out = (at[1] - at[0]) / n;
     rate->in = (at[2] - at[1]) / n;

@@ -41,7 +41,8 @@ void ctt_offload_rest(struct ctt_offload *o);
 
 /* Seconds a byte, and of that those in which the calling thread computes, as
  * measured by copying `bytes` bytes at mem there and back; of a file with the
- * disk, not with the memory that the system keeps files in. */
+ * disk, and the bus before it, not with the memory that the system keeps files
+ * in. */
 struct ctt_offload_rate { double out, in, busy; };
 int  ctt_offload_measure(struct ctt_offload *o, char *mem, int64_t bytes,
                          struct ctt_offload_rate *rate);

@@ -182,6 +182,7 @@ static void test_offloaded(void)
             offloaded_of(&m, t, kept, CTT_OFFLOADED, "");
             offloaded_of(&m, t, kept, CTT_OFFLOADED, ".");
             offloaded_of(&m, t, kept, CTT_CHEAPEST, "");
+            offloaded_of(&m, t, kept, CTT_CHEAPEST, ".");
         }
     ctt_dev_streams(gpu, 1);
     ctt_dev_deterministic(gpu, 0);

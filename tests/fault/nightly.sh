@@ -3,8 +3,8 @@
 # nightly.sh: what takes too long for make check (make nightly): each test as
 # long as it needs, a summary at the end, and status 1 if one has failed.
 #
-# CTT_NIGHTLY="faults files compose cpus arm sim stream fuzz": only these; TIME:
-# seconds for each target of fuzz.
+# CTT_NIGHTLY="faults files compose cpus arm sim stream mpich fuzz": only these;
+# TIME: seconds for each target of fuzz.
 set -u
 build=$PWD
 src=$(cd "${srcdir:-.}" && pwd)
@@ -44,6 +44,8 @@ part arm 'convolutions of quantised values on ARM' \
     env CTT_CPU_CASES=all bash "$src/tests/device/test_arm.sh"
 part stream 'a day of frames through convtt-infer --stream' \
     env CTT_STREAM_FRAMES=880000 bash "$src/tests/tools/test_stream_cli.sh"
+part mpich 'processes that MPICH starts and connects' \
+    bash "$src/tests/comm/mpich.sh"
 if grep -q '^fuzz:' "$build/Makefile"; then
     part fuzz "each parser for ${TIME:-600} s" \
         "${MAKE:-make}" --no-print-directory fuzz TIME="${TIME:-600}"

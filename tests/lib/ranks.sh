@@ -2,21 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # ranks.sh: what tests of convtt-train under mpirun share; sourced after cli.sh.
 # Skips the test where there is no mpirun; makes clips and models.
-unset CTT_MODULES OMPI_COMM_WORLD_SIZE PMI_SIZE PMIX_RANK SLURM_STEP_NUM_TASKS
-if ! type -P mpirun > /dev/null || [ ! -e "$bin/.libs/convtt-mpi.so" ]; then
-    echo 'no mpirun, or built without MPI'
-    exit 77
-fi
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none
-# MPI keeps what it allocates until the process ends.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export CTT_MODULES=$bin/.libs
-if ! mpirun -np 2 true > out 2> err < /dev/null; then
-    echo "mpirun starts nothing here: $(head -3 err)"
-    exit 77
-fi
+# shellcheck source=tests/lib/mpirun.sh
+. "$src/tests/lib/mpirun.sh" || exit 77
 every=${CTT_CHECK_EVERY:-1}
 
 # Clips are folders of four to six pictures: a bright bar that moves right or
@@ -94,7 +81,15 @@ pace() {
     echo "a run takes $calm ms; one that fails has $limit ms to end"
 }
 
-pids() { pgrep -P "$1"; }
+pids() {   # pids LAUNCHER: its ranks, which MPICH's starts by another process
+    local p
+    for p in $(pgrep -P "$1"); do
+        case $(cat "/proc/$p/comm" 2> /dev/null) in
+        hydra_*) pgrep -P "$p" ;;
+        *) echo "$p" ;;
+        esac
+    done
+}
 # begin N ARGUMENT...: $run in the background, until a checkpoint is there
 begin() {
     local n=$1

@@ -93,8 +93,10 @@ enum {
 };
 #define cudaStreamLegacy ((cudaStream_t)1)
 
+struct ctt_sim_uuid { char bytes[16]; };
 struct cudaDeviceProp {
     char   name[256];
+    struct ctt_sim_uuid uuid;
     size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerMultiprocessor;
     int    major, minor, multiProcessorCount, warpSize;
     int    maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];

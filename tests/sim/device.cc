@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device.cc: the properties of the one simulated GPU. */
+ * device.cc: the simulated GPUs of a machine. */
 #include "tests/sim/inside.h"
 
 #include <cstdio>
@@ -18,19 +18,45 @@ cudaError_t cudaRuntimeGetVersion(int *version)
     return cudaSuccess;
 }
 
+/* The number that the machine has for GPU `device` of this process, or -1: a
+ * list in CUDA_VISIBLE_DEVICES says which there are, and how many; else there
+ * are CTT_SIM_GPUS (1). */
+static int which(int device)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    const char *count = getenv("CTT_SIM_GPUS");
+
+    if (!list)
+        return device < (count ? atoi(count) : 1) ? device : -1;
+    for (; device > 0 && list; device--) {
+        list = strchr(list, ',');
+        list += list != NULL;
+    }
+    return list && *list ? atoi(list) : -1;
+}
+
+static thread_local int current;
+
+int ctt_sim_device()
+{
+    return current;
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
     CTT_SIM_CUDA_ENTER();
 
-    *count = 1;
-    return cudaSuccess;
+    *count = 0;
+    while (which(*count) >= 0)
+        ++*count;
+    return *count ? cudaSuccess : ctt_sim_error(cudaErrorNoDevice);
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
     CTT_SIM_CUDA_ENTER();
 
-    *device = 0;
+    *device = current;
     return cudaSuccess;
 }
 
@@ -38,16 +64,10 @@ cudaError_t cudaSetDevice(int device)
 {
     CTT_SIM_CUDA_ENTER();
 
-    return ctt_sim_error(device ? cudaErrorInvalidDevice : cudaSuccess);
-}
-
-/* The GPU of the machine that this is: the first number of
- * CUDA_VISIBLE_DEVICES. */
-static int which()
-{
-    const char *list = getenv("CUDA_VISIBLE_DEVICES");
-
-    return list ? atoi(list) : 0;
+    if (device < 0 || which(device) < 0)
+        return ctt_sim_error(cudaErrorInvalidDevice);
+    current = device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
@@ -55,7 +75,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
     CTT_SIM_CUDA_ENTER();
     size_t room, total;
 
-    if (device)
+    if (device < 0 || which(device) < 0)
         return ctt_sim_error(cudaErrorInvalidDevice);
     cudaMemGetInfo(&room, &total);
     memset(prop, 0, sizeof(*prop));
@@ -72,7 +92,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
     prop->maxGridSize[0] = 0x7fffffff;
     prop->maxGridSize[1] = prop->maxGridSize[2] = 65535;
     prop->maxThreadsPerMultiProcessor = 2048;
-    prop->pciBusID = which();
+    prop->pciBusID = which(device);
+    memcpy(prop->uuid.bytes, &prop->pciBusID, sizeof(prop->pciBusID));
     prop->asyncEngineCount = 2;
     prop->concurrentKernels = 1;
     return cudaSuccess;

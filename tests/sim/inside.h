@@ -41,6 +41,10 @@ cudaError_t ctt_sim_error(cudaError_t e);
 [[noreturn]] void ctt_sim_die(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 
+/* device.cc: the GPU that this thread works on.  Streams and events belong to
+ * one. */
+int ctt_sim_device();
+
 /* nccl.cc: a call of NCCL is still to fail (CTT_SIM_NCCL). */
 bool ctt_sim_nccl_waits();
 
@@ -106,6 +110,7 @@ struct ctt_sim_cudaStream_t {
     std::deque<ctt_sim_op>           queue;    /* work not done yet */
     uint64_t                         given = 0, done = 0;
     bool                             blocking = true;
+    int                              device = ctt_sim_device();
     std::shared_ptr<ctt_sim_recording> capture;
     std::vector<int>                 last;     /* its last nodes so far */
 };

@@ -161,7 +161,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks, ncclUniqueId id,
 
     if (!out || ranks < 1 || rank < 0 || rank >= ranks || depth ||
         strncmp(id.internal, "ctt-nccl-", 9) ||
-        cudaGetDeviceProperties(&prop, 0))
+        cudaGetDeviceProperties(&prop, ctt_sim_device()))
         return failed(ncclInvalidArgument, "ncclCommInitRank");
     c->rank = rank;
     c->wires = ctt_sim_connect(id.internal, rank, ranks, prop.pciBusID, why);

@@ -16,6 +16,7 @@ struct ctt_sim_cudaEvent_t {
     std::shared_ptr<ctt_sim_recording> capture;
     std::vector<int>                 last;
     bool                             timed;
+    int                              device = ctt_sim_device();
     std::shared_ptr<double>          ms;      /* time at which it was reached */
 };
 
@@ -147,7 +148,7 @@ cudaError_t ctt_sim_give(cudaStream_t s, ctt_sim_work work)
 {
     std::shared_ptr<stream> t = ctt_sim_stream(s);
 
-    if (s && !t)
+    if (s && (!t || t->device != ctt_sim_device()))
         return ctt_sim_error(cudaErrorInvalidResourceHandle);
     if (!s) {
         if (ctt_sim_forbidden_legacy())
@@ -346,6 +347,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e)
 
     if (error)
         return ctt_sim_error(error);
+    if (e->device != ctt_sim_device())
+        ctt_sim_die("a thread that waits for GPU %d takes memory of GPU %d",
+                    e->device, ctt_sim_device());
     if (e->mark.stream)
         come_to(*e->mark.stream, e->mark.at);
     return cudaSuccess;

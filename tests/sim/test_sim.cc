@@ -7,7 +7,10 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 enum { N = 1000 };
@@ -359,6 +362,44 @@ static void test_refused()
     drop(a, b, x);
 }
 
+/* A stream is of the GPU that its thread was on. */
+static void test_gpus()
+{
+    struct cudaDeviceProp a, b;
+    cudaStream_t s;
+    void *x;
+    int n = 0;
+
+    setenv("CTT_SIM_GPUS", "2", 1);
+    CUDA(cudaGetDeviceCount(&n));
+    CU_ASSERT_EQUAL(n, 2);
+    CU_ASSERT_EQUAL(cudaSetDevice(2), cudaErrorInvalidDevice);
+    CUDA(cudaSetDevice(1));
+    CUDA(cudaStreamCreate(&s));
+    CUDA(cudaGetDeviceProperties(&a, 0));
+    CUDA(cudaGetDeviceProperties(&b, 1));
+    CU_ASSERT(memcmp(&a.uuid, &b.uuid, sizeof(a.uuid)) != 0);
+    CUDA(cudaMalloc(&x, 4));
+    std::thread([s, x, &n]() {
+        CUDA(cudaGetDevice(&n));
+        CU_ASSERT_EQUAL(cudaMemsetAsync(x, 0, 4, s),
+                        cudaErrorInvalidResourceHandle);
+    }).join();
+    CU_ASSERT_EQUAL(n, 0);
+    CUDA(cudaMemsetAsync(x, 0, 4, s));
+    CUDA(cudaStreamDestroy(s));
+    CUDA(cudaFree(x));
+    setenv("CUDA_VISIBLE_DEVICES", "3,5", 1);
+    CUDA(cudaGetDeviceProperties(&b, 1));
+    CU_ASSERT_EQUAL(b.pciBusID, 5);
+    CUDA(cudaSetDevice(0));
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    CU_ASSERT_EQUAL(cudaGetDeviceCount(&n), cudaErrorNoDevice);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    unsetenv("CTT_SIM_GPUS");
+    cudaGetLastError();
+}
+
 static CU_TestInfo tests[] = {
     { "work in every allowed order", test_order },
     { "locked memory is read late", test_pinned },
@@ -370,6 +411,7 @@ static CU_TestInfo tests[] = {
     { "limits and planned failures", test_limits },
     { "graphs of two streams", test_graph },
     { "captures that are refused", test_refused },
+    { "several GPUs", test_gpus },
     CU_TEST_INFO_NULL
 };
 

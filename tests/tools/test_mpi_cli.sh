@@ -59,9 +59,9 @@ same 'few values' 'squeeze=share=0.1: [0-9.]*%' batch.net $short --amp O1 \
 same 'a range test' '^--lr=' class.net $short --lr auto
 same 'early stop' 'epoch' class.net --batch 8 --epochs 6 --early-stop 1 --lr 0
 if [ -e "$bin/tests/sim/.libs/convtt-cuda.so" ]; then
-    CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs \
+    CTT_MODULES=$bin/tests/sim/.libs:$mpi_modules \
         same 'simulated cuda' 'epoch 2/2' batch.net $short --device cuda
-    CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs \
+    CTT_MODULES=$bin/tests/sim/.libs:$mpi_modules \
         same 'rounded on a simulated GPU' 'epoch 2/2' class.net $short \
         --device cuda --squeeze bf16
 fi

@@ -11,21 +11,21 @@ src=$(cd "${srcdir:-.}" && pwd)
     { echo "no simulation"; exit 77; }
 # shellcheck source=tests/lib/ranks.sh
 . "$src/tests/lib/ranks.sh"
-export CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs
+export CTT_MODULES=$bin/tests/sim/.libs:$mpi_modules
 numbers='2 4'
 [ "$every" = 1 ] || numbers=2
 
-# each N COMMAND...: so many processes, each with a GPU of its own; the rank
-# $only alone has the variable $with.
+# each N COMMAND...: so many processes, each of which sees a GPU of its own; the
+# rank $only alone has the variable $with.
 only='' with=''
 each() {
     local n=$1
     shift
     # shellcheck disable=SC2016
     only=$only with=$with timeout 100 mpirun -np "$n" --bind-to none sh -c '
-        CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK
-        export CUDA_VISIBLE_DEVICES
-        [ "$OMPI_COMM_WORLD_RANK" != "$only" ] || export "$with"
+        rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+        export CUDA_VISIBLE_DEVICES=$rank
+        [ "$rank" != "$only" ] || export "$with"
         exec "$0" "$@"' "$@" > out 2> err < /dev/null
 }
 clips='--data train.txt --val val.txt --threads 1 --device cuda'
@@ -154,8 +154,7 @@ begin_each() {   # begin_each ARGUMENT...: in the background, to a checkpoint
     rm -f some.h5 some.ckpt
     # shellcheck disable=SC2016
     mpirun -np 2 --bind-to none sh -c '
-        CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK
-        export CUDA_VISIBLE_DEVICES
+        export CUDA_VISIBLE_DEVICES=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
         exec "$0" "$@"' "$bin/convtt-train" class.net --batch 8 --epochs 300 \
         --checkpoint-every 1 $clips -o some.h5 --checkpoint some.ckpt \
         --comm nccl "$@" > out 2> err < /dev/null & pid=$!
@@ -173,4 +172,38 @@ grep -qE 'gone on for 2 s \(--stall\): after step [0-9]+, waiting for' err ||
 begin_each
 kill -9 "$(pids $pid | tail -1)"
 ends 'a rank that is killed' any
+
+# 7. Ranks that see all GPUs of the machine take one each.
+takes() {   # takes PATTERN WAY GPUS N ARGUMENT...
+    local pattern=$1 way=$2 gpus=$3 n=$4
+    shift 4
+    # shellcheck disable=SC2086
+    CTT_SIM_GPUS=$gpus timeout 100 mpirun -np "$n" --bind-to none \
+        "$bin/convtt-train" $clips --shards 8 --epochs 1 -o m.h5 "$@" \
+        > out 2> err < /dev/null ||
+        fail "$gpus GPUs, -np $n: $(head -5 err)"
+    grep -q "^ranks take GPUs $pattern$" out ||
+        fail "$gpus GPUs, -np $n: not '$pattern': $(grep GPU out)"
+    grep -q "$way" out || fail "$gpus GPUs, -np $n: $(grep ^grad out)"
+    cmp whole.h5 m.h5 || fail "$gpus GPUs, -np $n: another model"
+}
+whole() {   # whole ARGUMENT...: by one process
+    # shellcheck disable=SC2086
+    "$bin/convtt-train" $clips --shards 8 --epochs 1 -o whole.h5 "$@" \
+        > out 2> err < /dev/null || fail "one process: $(cat err)"
+    ! grep -q 'take GPUs' out || fail "one process: $(cat out)"
+}
+run='class.net --batch 8'
+whole $run
+takes '0, 1' "$direct" 2 2 $run
+takes '0, 1' "$direct" 3 2 $run
+takes '0, 0: ranks 0 and 1 share one' "${host}ranks 0 and 1" 1 2 $run
+[ "$every" != 1 ] || {
+    takes '0, 1, 2, 3' "$direct" 4 4 $run
+    takes '0, 1, 0, 1: ranks 0 and 2 share one' "${host}ranks 0 and 2" 2 4 $run
+}
+# The thread that writes to a file waits for the GPU of its rank.
+run="$run --window 2 --keep offload --offload ."
+whole $run
+takes '0, 1' "$direct" 2 2 $run
 exit $failed
