@@ -163,7 +163,7 @@ void ctt_comm_count(struct ctt_comm *c)
     of(c)->calls++;
 }
 
-void ctt_comm_abort(struct ctt_comm *c)
+void ctt_comm_abort(struct ctt_comm *c, int status)
 {
-    of(c)->kind->end_all();
+    of(c)->kind->end_all(status);
 }

@@ -23,7 +23,8 @@ int  ctt_comm_launched(int *rank);
 
 /* The environment without the variables by which a launcher says that it has
  * started this process: for a process of its own that works alone.  The list is
- * to be freed, its strings are not; NULL: no memory. */
+ * to be freed, its strings are not, and has room for one more; NULL: no
+ * memory. */
 char **ctt_comm_environment(void);
 
 /* name: "none", one rank; "mpi", what the launcher has started, by the module
@@ -76,8 +77,8 @@ int  ctt_comm_node(void);
 int64_t ctt_comm_calls(const struct ctt_comm *c);
 void    ctt_comm_count(struct ctt_comm *c);
 
-/* Ends all ranks, this one included, with status 1, wherever they are.  With
+/* Ends all ranks, this one included, with that status, wherever they are.  With
  * one rank it does nothing: the caller then fails by itself. */
-void ctt_comm_abort(struct ctt_comm *c);
+void ctt_comm_abort(struct ctt_comm *c, int status);
 
 #endif

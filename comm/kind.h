@@ -15,7 +15,7 @@ struct ctt_comm_kind {
     int  (*send)(int to, const void *p, int64_t n);
     int  (*take)(int from, void *p, int64_t n);
     int  (*wait)(int *from);
-    void (*end_all)(void);
+    void (*end_all)(int status);
     void (*close)(void);
 };
 

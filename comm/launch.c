@@ -35,7 +35,7 @@ char **ctt_comm_environment(void)
 
     while (environ && environ[n])
         n++;
-    list = ctt_calloc(n + 1, sizeof(*list));
+    list = ctt_calloc(n + 2, sizeof(*list));
     for (size_t k = 0; list && k < n; k++) {
         int theirs = 0;
 

@@ -265,10 +265,10 @@ out:
     return rc < 0 ? rc : 0;
 }
 
-static void end_all(void)
+static void end_all(int status)
 {
     if (world_ranks > 1)
-        MPI_Abort(MPI_COMM_WORLD, 1);
+        MPI_Abort(MPI_COMM_WORLD, status);
 }
 
 static void close_mpi(void)

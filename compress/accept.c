@@ -3,6 +3,7 @@
  * says. */
 #include "compress/budget.h"
 #include "net/binomial.h"
+#include "net/wilson.h"
 
 #include <math.h>
 
@@ -41,7 +42,7 @@ void ctt_paired_interval(const struct ctt_paired *t, double *low, double *high)
 {
     double won = (double)t->won + 0.5, lost = (double)t->lost + 0.5;
     double n = (double)t->clips + 2, d = (won - lost) / n;
-    double half = 1.96 * sqrt((won + lost) / n - d * d) / sqrt(n);
+    double half = CTT_WILSON_Z * sqrt((won + lost) / n - d * d) / sqrt(n);
 
     *low = fmax(-1, d - half);
     *high = fmin(1, d + half);

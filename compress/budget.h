@@ -101,6 +101,7 @@ const struct ctt_sense_point *ctt_part_point(const struct ctt_part *p,
  * and all of it as text, "thin 0.5; c1: svd 0.5, prune any 0.9; y: share 4",
  * which names what is done and nothing else; "as given" if nothing is. */
 enum { CTT_MIX_TEXT = 8192 };
+#define CTT_MIX_NONE "as given"
 void ctt_mix_print(const struct ctt_sense *s, double thin,
                    const struct ctt_part *part, char *text, size_t size);
 

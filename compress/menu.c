@@ -26,6 +26,8 @@ struct making {
     const char     *path;
     const struct ctt_costs *given;
     double          ms;
+    double         *most;   /* that a point saves, by weight, in ms */
+    double          scale;  /* of what points save */
     struct choices *can;    /* by weight */
     int64_t        *bytes;  /* by weight, value of pruning and of sharing */
     struct ctt_offer *f;
@@ -207,35 +209,56 @@ double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
 /* The milliseconds that a point saves alone; below 0: that it costs. */
 static double saves(const struct making *a, const struct ctt_sense_point *p)
 {
-    return p && !isnan(p->faster) ? a->ms * (1 - 1 / p->faster) : 0;
+    return p && !isnan(p->faster) ? a->scale * a->ms * (1 - 1 / p->faster) : 0;
 }
 
-/* The most that any point of a weight saves. */
-static double most_saved(const struct making *a, int weight)
+/* The most that any point of each weight saves.  Noise and what several weights
+ * save of the same may make that more than there is: then all save less. */
+#define MOST_SAVED 0.95
+static int find_most(struct making *a)
 {
-    double most = 0;
+    double sum = 0;
 
-    for (int i = 0; i < a->s->points; i++)
-        if (a->s->point[i].weight == weight)
-            most = fmax(most, saves(a, &a->s->point[i]));
-    return most;
+    a->scale = 1;
+    a->most = ctt_calloc((size_t)a->s->weights, sizeof(*a->most));
+    if (!a->most)
+        return CTT_ENOMEM;
+    for (int i = 0; i < a->s->points; i++) {
+        double *most = &a->most[a->s->point[i].weight];
+
+        *most = fmax(*most, saves(a, &a->s->point[i]));
+    }
+    for (int i = 0; i < a->s->weights; i++)
+        sum += a->most[i];
+    if (sum > MOST_SAVED * a->ms)
+        a->scale = MOST_SAVED * a->ms / sum;
+    for (int i = 0; i < a->s->weights; i++)
+        a->most[i] *= a->scale;
+    return 0;
 }
 
 /* What a way saves.  Factors save what they do alone.  Pruning and INT8 save
  * their shares of what may be saved, one of what the other leaves, and of
  * factors as much as these have of the values.  Nothing saves more than the
- * best point alone: the rest is not the weight's multiplications. */
+ * best point alone: the rest is not the weight's multiplications.  What costs
+ * time is added. */
 static double saved(const struct making *a, int weight,
                     const struct ctt_part *part)
 {
-    double most = most_saved(a, weight), rest = 1;
+    const struct ctt_sense_point *const of[] = { part->prune, part->int8 };
     double left = part->form ? left_by(a->s, part->form) : 1;
+    double most = a->most[weight], rest = 1, costs = 0;
 
-    if (!(most > 0))
-        return fmin(0, saves(a, part->form));
-    rest *= 1 - saves(a, part->prune) / most;
-    rest *= 1 - saves(a, part->int8) / most;
-    return fmin(most, saves(a, part->form) + left * most * (1 - rest));
+    for (size_t i = 0; i < CTT_LEN(of); i++) {
+        double x = saves(a, of[i]);
+
+        if (x > 0)
+            rest *= 1 - x / most;
+        else
+            costs += x;
+    }
+    return fmin(most, saves(a, part->form) + left * most * (1 - rest)) +
+           left * costs;
 }
 
 static void make_way(struct making *a, int weight, const int k[KINDS])
@@ -325,6 +348,7 @@ static int make_offer(struct making *a)
     m->way = ctt_calloc(ways, sizeof(*m->way));
     a->f->part = ctt_calloc(ways, sizeof(*a->f->part));
     CTT_TRY(m->first && m->way && a->f->part ? 0 : CTT_ENOMEM);
+    CTT_TRY(find_most(a));
     a->f->macs = all_macs(a->s->m->g);
     for (size_t i = 0; i < n; i++)
         make_ways(a, (int)i);
@@ -355,6 +379,7 @@ out:
     ctt_offer_free(&a.f);
     ctt_free(a.can);
     ctt_free(a.bytes);
+    ctt_free(a.most);
     return rc;
 }
 

@@ -68,7 +68,7 @@ void ctt_mix_print(const struct ctt_sense *s, double thin,
         }
     }
     if (!t.n)
-        put(&t, "as given");
+        put(&t, CTT_MIX_NONE);
 }
 
 /* ---- settings ---- */

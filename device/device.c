@@ -5,6 +5,8 @@
 #include "net/module.h"
 
 #include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Name and kind, best first; kind NULL: a module (net/module.h),
@@ -82,6 +84,19 @@ out:
 void ctt_gpus_take(int number)
 {
     taken = number;
+}
+
+const char *ctt_gpus_alone(char *text, size_t size)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+
+    for (int k = 0; list && *list && k < taken; k++)
+        list += strcspn(list, ",") + (strchr(list, ',') != NULL);
+    if (list && *list)
+        snprintf(text, size, "%.*s", (int)strcspn(list, ","), list);
+    else
+        snprintf(text, size, "%d", taken);
+    return text;
 }
 
 void ctt_dev_close(struct ctt_dev **d)

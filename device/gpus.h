@@ -21,4 +21,8 @@ int  ctt_gpus_list(const char *device, struct ctt_gpu out[CTT_GPUS]);
  * hold. */
 void ctt_gpus_take(int number);
 
+/* The value of CUDA_VISIBLE_DEVICES by which another process sees that one
+ * alone: the same entry of its own list, or the number. */
+const char *ctt_gpus_alone(char *text, size_t size);
+
 #endif

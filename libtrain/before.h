@@ -41,6 +41,10 @@ int  ctt_train_auto(struct ctt_model *m, struct ctt_train_cfg *cfg,
  * words, or "".  All ranks must come to it; with one rank it does nothing. */
 int  ctt_train_gpus(const struct ctt_train_cfg *cfg, char *line, size_t size);
 
+/* The value of CUDA_VISIBLE_DEVICES for a process that trains alone on the GPU
+ * of this rank. */
+const char *ctt_train_gpu(char *text, size_t size);
+
 /* ---- sync.c ---- */
 
 /* 1 if --sync makes rank 0 the server of the others. */

@@ -487,8 +487,8 @@ const struct ctt_opt ctt_train_opts[] = {
       "own, none leaves it to the system", .choices = affinities,
       .section = "Device", .tags = RESUME | TRAINER },
     { "stall", CTT_INT, FIELD(stall), "300", "end all of several processes if "
-      "one has not ended a step, or a batch of a test, or with --search said "
-      "how its trial goes, for so long; 0: never",
+      "one has not ended a step, or a batch of a test, or with --search come "
+      "to hear what is next, for so long; 0: never",
       0, 1000000, .arg = "SECONDS", .section = "Device",
       .tags = RESUME | TRAINER },
     { "comm", CTT_CHOICE, FIELD(comm_by), "auto", "how several processes "

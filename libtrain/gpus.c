@@ -124,3 +124,8 @@ out:
     ctt_free(take);
     return rc;
 }
+
+const char *ctt_train_gpu(char *text, size_t size)
+{
+    return ctt_gpus_alone(text, size);
+}

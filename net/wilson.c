@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The 97.5% quantile of the normal distribution. */
-static const double z = 1.959963984540054;
+static const double z = CTT_WILSON_Z;
 
 void ctt_wilson(double share, int64_t of, double interval[2])
 {

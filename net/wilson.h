@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The 97.5% quantile of the normal distribution. */
+#define CTT_WILSON_Z 1.959963984540054
+
 /* The 95% confidence interval of an accuracy 0..1 measured on `of` clips
  * (Wilson 1927). */
 void ctt_wilson(double share, int64_t of, double interval[2]);

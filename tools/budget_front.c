@@ -15,11 +15,10 @@
 /* The row of the model as given, whose accuracy is known besides. */
 static int is_given(const struct ctt_budget_run *r, int i)
 {
-    char mix[] = "as given";
-    const struct ctt_budget_row like = { .kind = CTT_BUDGET_TRIED,
-                                         .how = r->how, .mix = mix };
+    const struct ctt_budget_row *row = &r->rows.row[i];
 
-    return ctt_budget_row_find(&r->rows, &like) == &r->rows.row[i];
+    return row->kind == CTT_BUDGET_TRIED && row->how == r->how &&
+           strcmp(row->mix, CTT_MIX_NONE) == 0;
 }
 
 /* Sets costs that are not known of a mix by those that it had when it was
@@ -81,6 +80,9 @@ static int is_whole(const struct ctt_budget_run *r, int i)
     return r->rows.row[i].kind == CTT_BUDGET_TRAINED || is_given(r, i);
 }
 
+/* Of sums of the same numbers in another order. */
+#define NOISE 1e-9
+
 /* Whether none of the others is as good in both and better in one (Pareto). */
 static int is_front(const struct ctt_budget_run *r, int i, enum ctt_cost cost)
 {
@@ -94,7 +96,7 @@ static int is_front(const struct ctt_budget_run *r, int i, enum ctt_cost cost)
         b = row_at(r, k);
         more = mean_top1(&b) - mean_top1(&a);
         less = a.costs.cost[cost] - b.costs.cost[cost];
-        if (more >= 0 && less >= 0 && more + less > 0)
+        if (more > -NOISE && less > -NOISE && (more > NOISE || less > NOISE))
             return 0;
     }
     return is_whole(r, i) && !isnan(a.costs.cost[cost]);

@@ -59,6 +59,28 @@ void ctt_budget_offer_free(struct ctt_budget_run *r)
 
 /* ---- what is possible ---- */
 
+/* What is largest at the least: of time by multiplications, of memory with a
+ * byte a value. */
+static const char *largest(const struct ctt_sense *s, enum ctt_cost cost,
+                           double least)
+{
+    const char *at = "no weight: values and states";
+    double most = cost == CTT_COST_RAM ? least : 0;
+
+    for (int i = 0; i < s->weights && cost == CTT_COST_RAM; i++)
+        most -= (double)s->weight[i].params;
+    for (int i = 0; i < s->weights; i++) {
+        double x = cost == CTT_COST_RAM ? (double)s->weight[i].params
+                                        : s->weight[i].macs;
+
+        if (x > most) {
+            most = x;
+            at = s->weight[i].name;
+        }
+    }
+    return at;
+}
+
 /* What has the largest part of the least of a cost, "y (61%)". */
 static const char *limits(const struct ctt_menu *m, const struct ctt_sense *s,
                           enum ctt_cost cost, char *text, size_t size)
@@ -68,6 +90,10 @@ static const char *limits(const struct ctt_menu *m, const struct ctt_sense *s,
 
     if (cost == CTT_COST_RAM)
         at = "what is no weight: values and states";
+    if (cost == CTT_COST_MS) {    /* ways have what they save */
+        snprintf(text, size, "%s, by multiplications", largest(s, cost, 0));
+        return text;
+    }
     for (int i = 0; i < m->weights; i++) {
         double least = INFINITY;
 
@@ -89,7 +115,8 @@ static double least_tried(const struct ctt_budget_run *r, enum ctt_cost cost)
     double least = INFINITY;
 
     for (int i = 0; i < r->rows.rows; i++)
-        if (r->rows.row[i].how == r->how)
+        if (r->rows.row[i].how == r->how &&
+            r->rows.row[i].kind == CTT_BUDGET_TRIED)
             least = fmin(least, r->rows.row[i].costs.cost[cost]);
     return least;
 }
@@ -153,8 +180,8 @@ int ctt_budget_refuse(struct ctt_budget_run *r,
     char costs[192], over[64];
 
     r->j->status = CTT_EXIT_USAGE;
-    return ctt_error(CTT_EINVAL, "--budget: the limits cannot be met "
-                     "together: the nearest mix has %s, and exceeds %s",
+    return ctt_error(CTT_EINVAL, "--budget: no mix was found that is within "
+                     "the limits: the nearest has %s, and exceeds %s",
                      ctt_budget_costs(p->tried.cost, costs, sizeof(costs)),
                      exceeded(r, p, over, sizeof(over)));
 }
@@ -183,7 +210,7 @@ int ctt_budget_possible(struct ctt_budget_run *r)
             CTT_TRY(check_least(r, (enum ctt_cost)k));
             n++;
         }
-    if (n > 1)
+    if (n > 0)
         CTT_TRY(check_together(r));
 out:
     if (rc != CTT_EINVAL)
@@ -216,8 +243,10 @@ static int code(struct ctt_budget_run *c, const struct ctt_sense *known)
 
     CTT_TRY(ctt_sense_new(c->j->m, &c->s));
     for (int i = 0; i < c->s->points; i++)
-        if (known->point[i].done && !known->point[i].why[0])
-            c->s->point[i] = known->point[i];
+        if (known->point[i].done && !known->point[i].why[0]) {
+            c->s->point[i] = known->point[i];    /* but for what it harms */
+            memset(&c->s->point[i].change, 0, sizeof(c->s->point[i].change));
+        }
     ctt_budget_leave_out(c);
     keep_strongest(c->s);
     CTT_TRY(ctt_compress_code(c->j, c->s));
@@ -232,6 +261,7 @@ static int is_had(const struct ctt_budget_run *r)
 {
     for (int i = 0; i < r->rows.rows; i++)
         if (r->rows.row[i].how == r->how &&
+            r->rows.row[i].kind == CTT_BUDGET_TRIED &&
             ctt_budget_meets(r->b.most, r->rows.row[i].costs.cost))
             return 1;
     return 0;
@@ -341,28 +371,6 @@ static int try_all(struct ctt_budget_run *r, double least[CTT_COSTS])
     rc = 0;
 out:
     return rc;
-}
-
-/* What is largest at the least: of time by multiplications, of memory with a
- * byte a value. */
-static const char *largest(const struct ctt_sense *s, enum ctt_cost cost,
-                           double least)
-{
-    const char *at = "no weight: values and states";
-    double most = cost == CTT_COST_RAM ? least : 0;
-
-    for (int i = 0; i < s->weights && cost == CTT_COST_RAM; i++)
-        most -= (double)s->weight[i].params;
-    for (int i = 0; i < s->weights; i++) {
-        double x = cost == CTT_COST_RAM ? (double)s->weight[i].params
-                                        : s->weight[i].macs;
-
-        if (x > most) {
-            most = x;
-            at = s->weight[i].name;
-        }
-    }
-    return at;
 }
 
 static int check_strong(struct ctt_budget_run *r)

@@ -236,7 +236,7 @@ static int run(struct race *x)
 {
     int steps = x->r->j->c.budget_steps, rc = 0;
 
-    for (int rung = 0, n = x->n; rung < RUNGS && n > 1; rung++) {
+    for (int rung = 0, n = x->n; rung < RUNGS && (n > 1 || rung == 0); rung++) {
         for (int i = 0; i < n; i++) {
             struct runner *u = &x->at[i];
             struct ctt_budget_short t = { .steps = steps, .at = i + 1,
@@ -341,7 +341,7 @@ int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     CTT_TRY(line_up(&x, a, past, pasts));
     if (r->j->c.budget_steps)
         drop_hopeless(&x);
-    if (x.n > 1 && r->j->c.budget_steps) {
+    if (x.n > 0 && r->j->c.budget_steps && ctt_budget_has_cost(&r->b)) {
         CTT_TRY(run(&x));
         CTT_TRY(say(&x));
         CTT_TRY(tighten(&x, a, past, pasts));

@@ -241,7 +241,8 @@ int ctt_budget_say_plan(const struct ctt_budget_run *r,
 void ctt_budget_say_round(int n, const struct ctt_budget_row *row,
                           const char *why);
 
-/* What top-1 gains on the clips of both halves, and how uncertain that is. */
+/* What top-1 gains on the clips that did not choose, and how uncertain that
+ * is. */
 void ctt_budget_say_top1(const struct ctt_budget_row *row);
 
 /* Expected and measured costs, in a table. */

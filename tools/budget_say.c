@@ -107,23 +107,13 @@ void ctt_budget_say_round(int n, const struct ctt_budget_row *row,
                  points[1][2], row->seen[1][0].clips, why ? why : "accepted");
 }
 
-/* Both halves together. */
-static void print_interval(const struct ctt_budget_row *row, int k, char *text,
-                           size_t size)
+static void print_interval(const struct ctt_paired *t, char *text, size_t size)
 {
-    struct ctt_paired t = row->seen[0][k];
-    const struct ctt_paired *b = &row->seen[1][k];
-    double low, high, n;
+    double n = t->clips > 0 ? (double)t->clips : 1, low, high;
 
-    t.clips += b->clips;
-    t.was += b->was;
-    t.is += b->is;
-    t.lost += b->lost;
-    t.won += b->won;
-    n = t.clips > 0 ? (double)t.clips : 1;
-    ctt_paired_interval(&t, &low, &high);
+    ctt_paired_interval(t, &low, &high);
     snprintf(text, size, "%+.1f (%+.1f to %+.1f)",
-             100 * (double)(t.is - t.was) / n, 100 * low, 100 * high);
+             100 * (double)(t->is - t->was) / n, 100 * low, 100 * high);
 }
 
 void ctt_budget_say_top1(const struct ctt_budget_row *row)
@@ -131,9 +121,9 @@ void ctt_budget_say_top1(const struct ctt_budget_row *row)
     char gains[CTT_ACCURACIES][CELL];
 
     for (int k = 0; k < CTT_ACCURACIES; k++)
-        print_interval(row, k, gains[k], CELL);
-    ctt_tool_say("top-1 on all %" PRId64 " of them: %s, %s, %s points at 25, "
-                 "50, 100%% (95%% confidence)", row->seen[0][0].clips +
+        print_interval(&row->seen[1][k], gains[k], CELL);
+    ctt_tool_say("top-1 on the %" PRId64 " that did not choose: %s, %s, %s "
+                 "points at 25, 50, 100%% (95%% confidence)",
                  row->seen[1][0].clips, gains[0], gains[1], gains[2]);
 }
 

@@ -35,8 +35,11 @@ static int judge_top1(const struct ctt_budget *b, int k,
     double own = ctt_budget_tail(b, k, &row->seen[0][k]);
     double p = ctt_budget_tail(b, k, &row->seen[1][k]);
 
-    if (ctt_budget_has_cost(b) ? own <= CTT_BUDGET_DOUBTED
-                               : !ctt_budget_kept(b, k, &row->seen[0][k]))
+    if (!ctt_budget_has_cost(b) && !ctt_budget_kept(b, k, &row->seen[0][k]))
+        snprintf(why, 128, "%.1f points too many are lost at %s of the clips "
+                 "of the search", 100 * below(b, k, &row->seen[0][k]),
+                 shares[k]);
+    else if (ctt_budget_has_cost(b) && own <= CTT_BUDGET_DOUBTED)
         snprintf(why, 128, "too much is lost at %s of the clips of the search, "
                  "p = %.3f", shares[k], own);
     else if (p <= CTT_BUDGET_REFUTED)
@@ -83,6 +86,7 @@ struct search {
     double low, high;     /* of log harm: accepted and refused; NAN: none */
     struct found best;
     char  nearest[256];
+    double exceeds;       /* how far it is from the limits */
     char *past[CTT_BUDGET_ROUNDS];    /* the mixes of earlier rounds */
     int   pasts;
 };
@@ -175,6 +179,34 @@ static int remember(struct search *x, const struct ctt_budget_plan *p)
     return mix ? 0 : CTT_ENOMEM;
 }
 
+/* How far a row is from the limits: the worst of its costs, as a share, and of
+ * its top-1. */
+static double excess(const struct ctt_budget_run *r,
+                     const struct ctt_budget_row *row, double loss)
+{
+    double most = fmax(0, loss);
+
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (!isinf(r->b.most[k]))
+            most = fmax(most, row->costs.cost[k] / r->b.most[k] - 1);
+    return most;
+}
+
+/* Keeps what came to the nearest, and why it is not accepted. */
+static void miss(const struct ctt_budget_run *r,
+                 const struct ctt_budget_row *row, double loss,
+                 const char *why, struct search *x)
+{
+    double is = excess(r, row, loss);
+    char text[192];
+
+    if (x->nearest[0] && is >= x->exceeds)
+        return;
+    x->exceeds = is;
+    snprintf(x->nearest, sizeof(x->nearest), "%s; %s",
+             ctt_budget_costs(row->costs.cost, text, sizeof(text)), why);
+}
+
 /* A round; *more: whether another one can help.  Bisection of the harm may come
  * back to a mix but for the last one. */
 static int run_round(struct ctt_budget_run *r, struct search *x, int n,
@@ -184,7 +216,7 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     int past = limited || x->pasts < 1 ? x->pasts : 1;
     struct ctt_budget_plan *p = NULL;
     struct ctt_budget_row row;
-    char why[128] = "", text[192];
+    char why[128] = "";
     const char *fault;
     double loss;
 
@@ -210,10 +242,9 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     if (limited && fault)
         correct(r, &row, x);
     *more = limited ? fault != NULL : adjust(loss, !fault, x);
-    if (fault && !x->best.plan)
-        snprintf(x->nearest, sizeof(x->nearest), "%s; %s",
-                 ctt_budget_costs(row.costs.cost, text, sizeof(text)), why);
-    if (!fault)
+    if (fault)
+        miss(r, &row, loss, why, x);
+    else
         keep(x, &p, n, &row);
 out:
     ctt_budget_plan_free(&p);

@@ -212,7 +212,7 @@ static struct ctt_budget_row row_of(const struct ctt_budget_run *r,
         ctt_mix_print(r->s, t->thin, then ? then->part : t->part, text + n,
                       CTT_MIX_TEXT - n);
     else
-        snprintf(text, CTT_MIX_TEXT, "as given");
+        snprintf(text, CTT_MIX_TEXT, CTT_MIX_NONE);
     return (struct ctt_budget_row){ .how = r->how, .kind = CTT_BUDGET_SHORT,
         .mix = text, .steps = t->steps, .loss = NAN,
         .costs = { { NAN, NAN, NAN, NAN }, NAN } };

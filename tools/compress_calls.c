@@ -175,12 +175,17 @@ static void busy(void *arg, const char *what)
     snprintf(j->busy, sizeof(j->busy), "%s", what);
 }
 
+static int timed_threads(const struct ctt_compress_job *j)
+{
+    return j->c.time_threads ? j->c.time_threads : j->c.train.threads;
+}
+
 static int measure(void *arg, const char *path, struct ctt_speed *s)
 {
     const struct ctt_compress_job *j = arg;
 
     return ctt_compress_time(j->path, path, j->c.train.device,
-                             j->c.train.threads, 0, s);
+                             timed_threads(j), 0, s);
 }
 
 static int compare(void *arg, const char *base, const char *path,
@@ -191,7 +196,7 @@ static int compare(void *arg, const char *base, const char *path,
     ctt_tool_progress(0, "timing what there is to choose");
     if (ctt_tool_stop())
         return stopped(j, "choices");
-    return ctt_compress_time(base, path, j->c.train.device, j->c.train.threads,
+    return ctt_compress_time(base, path, j->c.train.device, timed_threads(j),
                              j->many_times, s);
 }
 

@@ -14,7 +14,7 @@ struct ctt_compress_cfg {
     struct ctt_train_cfg train;
     struct ctt_recipe    recipe;
     const char          *out, *report, *epochs;
-    int                  by_times;
+    int                  by_times, time_threads;
     int                  sense;       /* 1: --sense and its settings: */
     float                sense_kl;
     int                  sense_clips;

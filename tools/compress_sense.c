@@ -265,7 +265,7 @@ int ctt_compress_key(const struct ctt_compress_job *j,
 
     *out = (struct ctt_sense_key){ sign.crc, ctt_data_crc(clips),
         ctt_data_clips(clips), j->c.train.device, j->c.train.threads, timed,
-        timed ? machine_crc() : 0 };
+        timed ? machine_crc() + (uint32_t)j->c.time_threads : 0 };
     return rc;
 }
 

@@ -26,6 +26,11 @@ static const struct ctt_opt own[] = {
       "then --for ms cannot be had. On the device ref rules choose",
       .choices = choosers, .section = "Choices",
       .needs = "prune-form=auto|int8=auto|tt-rank|tt-tol" },
+    { .name = "time-threads", .type = CTT_INT, .off = FIELD(time_threads),
+      .dflt = "0", .help = "threads of the models that are timed; 0: as "
+      "--threads. Where a virtual machine's processors are moved about, times "
+      "with several threads are not the same twice", .max = 4096,
+      .arg = "N", .section = "Choices" },
     { .name = "retrain-epochs", .type = CTT_STRING, .off = FIELD(epochs),
       .dflt = "", .help = "total epochs of retraining [auto with --data]; "
       "auto: 12, then the last one before sharing is repeated for 12, 24, "

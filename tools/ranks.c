@@ -99,12 +99,12 @@ static int wait_for(double seconds)
 static void end_stalled(int64_t calls)
 {
     ctt_tool_die(CTT_EXIT_FAIL, "nothing has gone on for %.0f s (--stall): "
-                 "after %s %lld, %s", watch.seconds, watch.unit,
-                 (long long)step,
+                 "after %lld %s, %s", watch.seconds, (long long)step,
+                 watch.unit,
                  calls & 1 ? "waiting for other processes" : "at work");
     wait_for(WORD);
     alarm((unsigned)KILLED);
-    ctt_comm_abort(watch.comm);
+    ctt_comm_abort(watch.comm, CTT_EXIT_FAIL);
     _exit(CTT_EXIT_FAIL);
 }
 
@@ -150,7 +150,7 @@ int ctt_ranks_watch(const struct ctt_train_cfg *cfg)
         goto out;
     watch.comm = cfg->comm;
     watch.seconds = cfg->stall;
-    watch.unit = cfg->search ? "trial" : "step";
+    watch.unit = cfg->search ? "trials" : "steps";
     watch.runs = 1;
     if (pthread_create(&watch.thread, NULL, look, NULL) != 0) {
         watch.runs = 0;
@@ -194,7 +194,7 @@ int ctt_ranks_fail(const struct ctt_train_cfg *cfg, int status)
     else
         ctt_tool_fail(status);
     fflush(stdout);
-    ctt_comm_abort(cfg->comm);
+    ctt_comm_abort(cfg->comm, status);
     return status;
 }
 

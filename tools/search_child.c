@@ -5,6 +5,7 @@
 #define _GNU_SOURCE    /* sched_getaffinity() */
 #include "tools/search_run.h"
 #include "comm/comm.h"
+#include "libtrain/before.h"
 #include "net/clock.h"
 #include "net/newfile.h"
 #include "tools/tool.h"
@@ -175,10 +176,31 @@ out:
     return rc;
 }
 
-/* It is one process, whatever has started this one. */
-static int begin(char **argv, const char *said, pid_t *id)
+/* The environment of a trial, which is one process, whatever has started this
+ * one; of several ranks each has a GPU, which `gpu` then says. */
+static char **environment(const struct ctt_search_run *r, char *gpu,
+                          size_t size)
 {
+    static const char name[] = "CUDA_VISIBLE_DEVICES=";
     char **env = ctt_comm_environment();
+    int n = 0, kept = 0;
+
+    if (!env || r->place->ranks == 1)
+        return env;
+    for (; env[n]; n++)
+        if (strncmp(env[n], name, sizeof(name) - 1) != 0)
+            env[kept++] = env[n];
+    snprintf(gpu, size, "%s", name);
+    ctt_train_gpu(gpu + sizeof(name) - 1, size - sizeof(name) + 1);
+    env[kept++] = gpu;
+    env[kept] = NULL;
+    return env;
+}
+
+static int begin(const struct ctt_search_run *r, char **argv, const char *said,
+                 pid_t *id)
+{
+    char gpu[128], **env = environment(r, gpu, sizeof(gpu));
     int in = -1, fd = -1, rc = env ? 0 : CTT_ENOMEM;
     pid_t parent = getpid();
 
@@ -213,7 +235,7 @@ int ctt_search_spawn(const struct ctt_search_run *r,
     CTT_TRY(settings_of(r, job, p, &c));
     CTT_TRY(arguments(r, &c, argv));
     CTT_TRY(ctt_search_folder(r));
-    CTT_TRY(begin(argv, p->said, &id));
+    CTT_TRY(begin(r, argv, p->said, &id));
     *child = (struct ctt_search_child){ .busy = 1, .id = id, .job = *job,
                                         .began = ctt_seconds() };
 out:
@@ -269,8 +291,12 @@ out:
 
 int ctt_search_look(struct ctt_search_child *child)
 {
-    if (!child->id || waitpid(child->id, &child->status, WNOHANG) <= 0)
+    pid_t got = child->id ? waitpid(child->id, &child->status, WNOHANG) : 0;
+
+    if (got == 0 || (got < 0 && errno == EINTR))
         return 0;
+    if (got < 0)    /* nobody knows what became of it */
+        child->status = SIGKILL;
     child->id = 0;
     child->ended = 1;
     child->seconds = ctt_seconds() - child->began;
@@ -279,9 +305,11 @@ int ctt_search_look(struct ctt_search_child *child)
 
 void ctt_search_stop(struct ctt_search_run *r)
 {
+    int how = r->stopped ? SIGTERM : SIGKILL;
+
     for (int i = 0; r->child && i < r->places; i++)
         if (r->child[i].id)
-            kill(r->child[i].id, SIGTERM);
+            kill(r->child[i].id, how);
     for (int i = 0; r->child && i < r->places; i++) {
         while (r->child[i].id && waitpid(r->child[i].id, NULL, 0) < 0 &&
                errno == EINTR)

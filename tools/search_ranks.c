@@ -293,13 +293,13 @@ static int stop(struct ctt_search_run *r)
 static int turn_of_ranks(struct ctt_search_run *r)
 {
     struct ctt_search_child *own = &r->child[r->place->rank];
-    struct ctt_search_row mine = { .ended = look_here(r),
-                                   .status = own->status,
-                                   .stop = ctt_tool_stop() != 0,
-                                   .orders = has_orders(r),
-                                   .seconds = own->seconds };
+    struct ctt_search_row mine = { .stop = ctt_tool_stop() != 0,
+                                   .orders = has_orders(r) };
     int rc, news;
 
+    mine.ended = look_here(r);
+    mine.status = own->status;
+    mine.seconds = own->seconds;
     CTT_TRY(ctt_comm_tell(r->j->cfg.comm, &mine, sizeof(mine), r->row));
     if (stops(r))
         return stop(r);

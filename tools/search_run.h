@@ -91,8 +91,8 @@ int  ctt_search_judge(const struct ctt_search_run *r,
                       const struct ctt_search_job *job, int status,
                       char **failed);
 
-/* Stops those that still run here, which write checkpoints, and waits for
- * them. */
+/* Ends those that still run here and waits for them: after a signal they write
+ * checkpoints; after an error they have no time for it. */
 void ctt_search_stop(struct ctt_search_run *r);
 
 /* Removes the files of the trials, and their folder if nothing else is in

@@ -191,7 +191,7 @@ int main(int argc, char **argv)
         complete(&j, argc, argv, rc) < 0)
         return ctt_ranks_fail(&j.cfg, CTT_EXIT_USAGE);
     rc = ctt_ranks_open(&j.cfg);
-    if (rc == CTT_EUNSUP)    /* another MPI: it stays wrong */
+    if (rc == CTT_EUNSUP || rc == CTT_EINVAL)    /* it stays wrong */
         j.status = CTT_EXIT_USAGE;
     ctt_tool_catch();
     if (rc >= 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_result.c: what a training came to: tests of the model at its end. */
 #include "tools/train_result.h"
+#include "comm/comm.h"
 #include "net/limits.h"
 #include "tools/held_out.h"
 #include "tools/tool.h"
@@ -66,6 +67,25 @@ static const char *proof(const struct ctt_train_cfg *cfg,
                 : ctt_held_out_missing(opened);
 }
 
+/* Ranks share the tests, so all have the same clips or none. */
+static int agree(const struct ctt_train_cfg *cfg, const struct ctt_data *test)
+{
+    int ranks = ctt_comm_place(cfg->comm)->ranks, rc = 0;
+    uint32_t mine = test ? ctt_data_crc(test) : 0, *all = NULL;
+
+    if (ranks == 1)
+        goto out;
+    all = ctt_calloc((size_t)ranks, sizeof(*all));
+    CTT_TRY(all ? 0 : CTT_ENOMEM);
+    CTT_TRY(ctt_comm_tell(cfg->comm, &mine, sizeof(mine), all));
+    for (int k = 1; k < ranks; k++)
+        CTT_CHECK(all[k] == all[0], CTT_EINVAL, "rank %d: not the test clips "
+                  "of rank 0", k);
+out:
+    ctt_free(all);
+    return rc;
+}
+
 int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
                      struct ctt_data *train, struct ctt_data *val,
                      struct ctt_data *given)
@@ -81,6 +101,7 @@ int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,
         CTT_TRY(opened == CTT_ENOMEM ? opened : 0);
         test = own;
     }
+    CTT_TRY(agree(cfg, test));
     if (test)
         CTT_TRY(ctt_held_out_say(cfg, m, cfg->out, test));
     if (val)

@@ -144,8 +144,8 @@ static int begin(struct ctt_search_run *r)
     CTT_TRY(ctt_search_new(r->space, &j->cfg, &r->s));
     CTT_TRY(ctt_search_open(r));
     CTT_TRY(make_key(r));
-    CTT_TRY(ctt_ranks_watch(&j->cfg));
     CTT_TRY(ctt_search_meet(r));
+    CTT_TRY(ctt_ranks_watch(&j->cfg));
     if (writes(r))
         CTT_TRY(open_log(r));
 out:
@@ -373,6 +373,7 @@ int ctt_train_search(struct ctt_training *j, int *status)
     CTT_TRY(begin(&r));
     CTT_TRY(writes(&r) ? lead(&r) : follow(&r));
 out:
+    ctt_ranks_unwatch();
     ctt_search_close(&r);
     if (r.log >= 0)
         close(r.log);

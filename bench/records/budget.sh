@@ -102,11 +102,12 @@ table() {       # SPLIT FILE...
         --threads "$threads" "$@" 2> info.log
 }
 
-# Of a line of that table: top-1 in percent, and ms/frame, which is the second
-# column before them.
+# Of a line of that table: the k-th top-1 in percent, each of which is followed
+# by its interval, and ms/frame, which is the second column before the first.
 columns='
-    function top(k) { return substr($k, 1, length($k) - 1) + 0 }
     function first(i) { for (i = 1; i <= NF && $i !~ /%$/; i++) ; return i }
+    function top(k, i) { i = first() + 2 * (k - 1)
+                         return substr($i, 1, length($i) - 1) + 0 }
     function ms() { return $(first() - 2) + 0 }'
 
 # The limits that the best one by validation sets, as few bytes, its top-1 and
@@ -114,8 +115,8 @@ columns='
 limits() {
     # shellcheck disable=SC2086
     table validation dense.h5 $names | awk -v timed="${MS:-no}" "$columns"'
-        NR == 2 { dense = top(first() + 2) }
-        NR > 2 { lost = dense - top(first() + 2)
+        NR == 2 { dense = top(3) }
+        NR > 2 { lost = dense - top(3)
                  if (lost <= 2 && (!least || $2 < least)) {
                      least = $2; most = lost; time = ms(); name = $1 } }
         END { if (!least) exit
@@ -123,8 +124,9 @@ limits() {
               if (timed == "yes") printf ",ms=%.3g", 1.05 * time
               print " " name }'
 }
-read -r limits best <<< "$(limits)"
-limits=${LIMITS:-$limits}
+best=
+if [ -n "${LIMITS:-}" ]; then limits=$LIMITS
+else read -r limits best <<< "$(limits)"; fi
 [ -n "$limits" ] || die "no setting keeps top-1 within 2 points"
 echo "the search: --budget $limits${best:+, by $best}"
 began=$SECONDS
@@ -141,7 +143,7 @@ fi
 table test dense.h5 $names | tee table.txt
 awk -v best="${best:-}" "$columns"'
      NR == 1 { next }
-     { for (k = 1; k <= 3; k++) t[NR, k] = -top(first() + k - 1)
+     { for (k = 1; k <= 3; k++) t[NR, k] = -top(k)
        t[NR, 4] = $2; t[NR, 5] = ms()
        name[NR] = $1; last = NR
        if ($1 == "found.h5") f = NR

@@ -56,7 +56,7 @@ search() {      # search METHOD SEED [COMMAND...]: what runs the program
 has_ended() {   # has_ended METHOD SEED
     grep -qs '^{"won":' "$(log_of "$1" "$2")" ||
         { [ "$1" = random ] && grep -qs '^{"trial"' "$(log_of "$1" "$2")" &&
-            grep -qs 'stopped: the same command' "$work/$1.$2.log"; }
+            [ -e "$work/$1.$2.timed" ]; }
 }
 
 # "SECONDS EPOCHS BEST" after each result of a log.
@@ -132,7 +132,8 @@ for seed in ${SEEDS:-1}; do
     took=$(calc "printf \"%.0f\", $(last 1 "$work/asha.curve") + 1")
     has_ended random "$seed" ||
         search random "$seed" timeout --signal=TERM "$took" ||
-        grep -qs '^{"trial"' "$(log_of random "$seed")" ||
+        { [ $? = 124 ] && touch "$work/random.$seed.timed" &&
+            grep -qs '^{"trial"' "$(log_of random "$seed")"; } ||
         die "$(tail -n 1 "$work/random.$seed.log")"
     curve "$(log_of random "$seed")" > "$work/random.curve" || exit 1
     clips=$(sed -n 's/^validation: \([0-9]*\) .*/\1/p' "$work/asha.$seed.log" |

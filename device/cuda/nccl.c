@@ -31,8 +31,8 @@ struct ctt_nccl {
  * processors may be few. */
 #define LOOKS 1e-3
 enum { SLEEP = 50000,    /* nanoseconds */
-       WORD = 4 };       /* seconds that another rank has to say what failed:
-                            the last one speaks after 3 (tools/ranks.c) */
+       WORD = 6 };       /* seconds that another rank has to say what failed:
+                            the last one speaks after 5 (tools/ranks.c) */
 
 static struct ctt_nccl *of(struct ctt_dev *d)
 {

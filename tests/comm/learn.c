@@ -140,7 +140,7 @@ out:
     if (rc < 0) {
         fprintf(stderr, "learn: rank %d: %s\n", ctt_comm_place(comm)->rank,
                 ctt_errmsg());
-        ctt_comm_abort(comm);
+        ctt_comm_abort(comm, 1);
     }
     ctt_comm_close(&comm);
     return rc < 0;

@@ -189,7 +189,7 @@ int main(int argc, char **argv)
     CTT_TRY(try_place(ctt_comm_place(c), ranks));
     if (argc > 3) {
         if (ctt_comm_place(c)->rank == ranks - 1)
-            ctt_comm_abort(c);
+            ctt_comm_abort(c, 1);
         CTT_TRY(ctt_comm_tell(c, &one, 1, all));
         return 0;
     }

@@ -78,7 +78,7 @@ static void null_is_one_rank(void)
     CHECK_OK(ctt_comm_trade(NULL, &mine, &all, sizeof(mine)));
     CU_ASSERT_EQUAL(all, 8);
     CU_ASSERT_EQUAL(ctt_comm_calls(NULL), calls + 4);
-    ctt_comm_abort(NULL);
+    ctt_comm_abort(NULL, 1);
     CHECK_OK(ctt_comm_share(NULL, 1, &threads));
     CU_ASSERT_EQUAL(threads, 0);    /* nobody to share with */
 }

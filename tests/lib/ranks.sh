@@ -46,8 +46,8 @@ list=train.txt
 under() {
     local n=$1
     shift
-    mpirun -np "$n" --bind-to none "$bin/convtt-train" "$@" --threads 1 \
-        --data $list --val val.txt > out 2> err < /dev/null
+    timeout 300 mpirun -np "$n" --bind-to none "$bin/convtt-train" "$@" \
+        --threads 1 --data $list --val val.txt > out 2> err < /dev/null
 }
 
 # refuses 'STATUS|PATTERN|N|OPTION...' ARGUMENT...: so many processes with these
@@ -106,7 +106,10 @@ begin() {
 }
 ends() {   # ends WHAT STATUS: the one in the background, within a minute
     local got
-    timeout 60 tail --pid=$pid -f /dev/null || fail "$1: it goes on"
+    timeout 60 tail --pid=$pid -f /dev/null || {
+        fail "$1: it goes on"
+        kill -9 $pid
+    }
     wait $pid
     got=$?
     [ $got = "$2" ] || [ "$2" = any ] || fail "$1: status $got: $(head -5 err)"

@@ -50,7 +50,7 @@ done
 # 2. Processes of convtt-train, of which one is killed.
 # shellcheck source=tests/lib/ranks.sh
 . "$src/tests/lib/ranks.sh"
-sed -i 's/--data clips/--data train.txt --batch 8 --threads 1 --epochs 20/
+sed -i 's/--data clips/--data train.txt --batch 8 --threads 1 --epochs 150/
     s/--checkpoint-every 500/--checkpoint-every 1/; s/sleep 30/sleep 0.1/
     s/mpirun/mpirun --bind-to none/' loop
 rm -f m.h5.ckpt

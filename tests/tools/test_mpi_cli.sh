@@ -154,7 +154,7 @@ wrong 2 "rank 1: unknown option '--no'" mpirun -np 1 $one --data train.txt : \
 begin 2 --stall 2
 kill -STOP "$(pids $pid | tail -1)"
 ends 'a rank that stands still' 1
-grep -qE 'gone on for 2 s \(--stall\): after step [0-9]+, waiting for' err ||
+grep -qE 'gone on for 2 s \(--stall\): after [0-9]+ steps, waiting for' err ||
     fail "a rank that stands still: $(cat err)"
 
 # 7. Processors of its own for each rank.

@@ -167,7 +167,7 @@ begin_each() {   # begin_each ARGUMENT...: in the background, to a checkpoint
 begin_each --stall 2
 kill -STOP "$(pids $pid | tail -1)"
 ends 'a rank that stands still' 1
-grep -qE 'gone on for 2 s \(--stall\): after step [0-9]+, waiting for' err ||
+grep -qE 'gone on for 2 s \(--stall\): after [0-9]+ steps, waiting for' err ||
     fail "a rank that stands still: $(cat err)"
 begin_each
 kill -9 "$(pids $pid | tail -1)"

@@ -113,7 +113,7 @@ n=$(sed -n 's/.*sync=backup=1: .* at most \([0-9]*\); [0-9]* dropped/\1/p' out)
 begin 3 --sync central --stall 2
 kill -STOP "$(pids $pid | tail -1)"
 ends 'a worker that stands still' 1
-grep -qE 'gone on for 2 s \(--stall\): after step [0-9]+, waiting for' err ||
+grep -qE 'gone on for 2 s \(--stall\): after [0-9]+ steps, waiting for' err ||
     fail "a worker that stands still: $(cat err)"
 
 # 4. Killed; other workers go on with the checkpoint.
