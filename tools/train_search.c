@@ -102,6 +102,7 @@ static int open_clips(struct ctt_training *j)
     j->status = CTT_EXIT_USAGE;
     CTT_CHECK(j->val, CTT_EINVAL, "--search compares trials on validation "
               "clips, and there are none (see --val)");
+    j->status = CTT_EXIT_FAIL;
 out:
     return rc;
 }

@@ -44,7 +44,7 @@ says 2 's.h5' "$compress" $two --explain-csv s.h5
 says 2 'd.h5' "$compress" $two --explain-plot d.h5
 echo 'my own words' > words
 cp words kept
-says 1 'words: .*' "$compress" $two --explain-log words
+says 2 'words: .*' "$compress" $two --explain-log words
 says 1 'words: .*' "$compress" $two --explain-plot words
 cmp words kept || fail 'a file of the user was changed'
 

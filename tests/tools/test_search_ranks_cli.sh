@@ -204,7 +204,9 @@ two 'rank 1: not the search space of rank 0' "$here" \
 two 'rank 1: not the validation clips of rank 0' "$here" \
     "${here/val.txt/train.txt}"
 two 'rank 1: .*none.txt: ' "$here" "${here/space/none}"
+want=2
 two '.*none.txt: ' "${here/space/none}" "${here/space/none}"
+want=1
 for o in '--sync central' '--stages auto' '--bands 2' '--comm mpi'; do
     refuses "2|--search excludes .*${o% *}|2|$o" class.net $here -o w.h5
 done
@@ -226,6 +228,7 @@ two 'all [3-5] trials failed' \
 # 9. Each with a simulated GPU of its own.
 if [ -e "$bin/tests/sim/.libs/convtt-cuda.so" ]; then
     export CTT_MODULES=$bin/tests/sim/.libs:$bin/.libs
+    rm -rf m.h5* some.h5*
     run="$base --trials 3 --epochs 1 --search-method random --device cuda"
     alone $run -o c.h5 || fail "simulated cuda: $(head -3 err)"
     CTT_SIM_GPUS=2 under 2 $run -o m.h5 ||
