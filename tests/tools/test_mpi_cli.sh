@@ -139,7 +139,7 @@ wrong 1 '--batch=6 has 2 shards, which 4 processes cannot share' \
     mpirun -np 4 $one --data train.txt --shards 2
 for what in --doctor '--folds 2'; do
     [ "$what" = --doctor ] || [ "$every" = 1 ] || continue
-    wrong 1 "${what% *} is for one process, not for 2" \
+    wrong 2 "${what% *} is for one process, not for 2" \
         mpirun -np 2 $one --data train.txt $what
 done
 wrong 1 'rank 1: nowhere: no such' mpirun -np 1 $one --data train.txt : \
