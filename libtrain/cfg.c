@@ -2,7 +2,7 @@
  * cfg.c: the table of the trainer's settings. */
 #include "device/device.h"
 #include "libtrain/predict/predict.h"
-#include "libtrain/search/search.h"
+#include "libtrain/search/search_opt.h"
 #include "libtrain/shards.h"
 #include "net/limits_opt.h"
 #include "video/source.h"
@@ -20,7 +20,6 @@
 /* An amount that --augment sets unless it is given. */
 #define PRESET "preset"
 #define PRESET_TAGS .word = PRESET, .tags = STEP | QUIET
-#define SEARCH .section = CTT_SEARCH_SECTION, .tags = RESUME | TRAINER | QUIET
 #define MNIST "data=mnist:*|val=mnist:*"
 
 enum { COMMON = CTT_OPT_COMMON, RESUME = CTT_CFG_RESUME,
@@ -348,41 +347,7 @@ const struct ctt_opt ctt_train_opts[] = {
       "epochs without a better validation; 0: never", 0, 100000,
       .arg = "EPOCHS", .section = "Validation", .tags = RESUME | TRAINER },
 
-    { "search", CTT_STRING, FIELD(search), "", "train a model for each of "
-      "--trials settings, drawn from what this file lists, and keep the best; "
-      "the same command goes on after a stop", .arg = "SPACE",
-      .needs = "!folds !doctor !amp-plan !resume !pause !time-limit !dsd "
-      "!checkpoint !log-csv !log-json !val-every !sync !stages !bands "
-      "!filters !channels !comm", SEARCH },
-    { "trials", CTT_INT, FIELD(trials), "32", "settings to draw", 1,
-      CTT_TRIALS, .arg = "N", .needs = "search", SEARCH },
-    { "search-method", CTT_CHOICE, FIELD(search_method), "asha", "which "
-      "trials are trained to the end: the best of those that any time shows "
-      "(Li and others 2020), those of a round (successive halving), those that "
-      "are not below the median, or all", .choices = ctt_search_methods,
-      .needs = "search", SEARCH },
-    { "search-first", CTT_INT, FIELD(search_first), "1", "epochs after which "
-      "trials are compared first", 1, 100000, .arg = "EPOCHS",
-      .needs = "search search-method!=random", SEARCH },
-    { "search-factor", CTT_INT, FIELD(search_factor), "3", "one of so many "
-      "trials goes on, and is compared again after so many times the epochs; "
-      "median: only the latter", 2, 16, .arg = "N",
-      .needs = "search search-method!=random", SEARCH },
-    { "repeats", CTT_INT, FIELD(repeats), "3", "train the three best trials "
-      "with so many seeds each, so that luck is not chosen; the best mean "
-      "wins. 3 cost six whole trainings more; 1: the best trial wins", 1,
-      CTT_REPEATS, .arg = "N", .needs = "search", SEARCH },
-    { "jobs", CTT_INT, FIELD(jobs), "1", "trials at a time, each with its "
-      "share of --threads; of several processes each trains one", 1, CTT_JOBS,
-      .arg = "N", .needs = "search", SEARCH },
-    { "search-log", CTT_STRING, FIELD(search_log), "", "settings and results "
-      "of the trials, a JSON line each [OUT.search.jsonl]", .arg = "FILE",
-      .needs = "search", SEARCH },
-    { "search-csv", CTT_STRING, FIELD(search_csv), "", "write the same as CSV",
-      .arg = "FILE", .needs = "search", SEARCH },
-    { "search-plot", CTT_STRING, FIELD(search_plot), "", "draw the trials in "
-      "parallel coordinates, as an SVG", .arg = "FILE", .needs = "search",
-      SEARCH },
+    CTT_SEARCH_ROWS(FIELD, RESUME | TRAINER | QUIET),
 
     { "observe", CTT_STRING, FIELD(observe), "uniform:0.1-1", "observed ratios "
       "of a clip at which the loss is computed besides its end: uniform:A-B "
