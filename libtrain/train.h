@@ -4,9 +4,9 @@
 #ifndef CTT_TRAIN_H
 #define CTT_TRAIN_H
 
+#include "libtrain/metrics.h"
 #include "net/file.h"
 #include "net/limits.h"
-#include "video/quality.h"
 #include "video/video.h"
 
 enum ctt_optimizer  { CTT_SGD, CTT_ADAM, CTT_ADAMW };
@@ -178,7 +178,6 @@ struct ctt_epoch {
     struct ctt_test_score val;
 };
 
-struct ctt_metrics;
 
 /* Callbacks, each may be NULL.  They run in the caller's thread.  Who wants to
  * stop a run sets ctt_stop_set(). */
@@ -407,54 +406,7 @@ int  ctt_pause_open(struct ctt_model *m, const struct ctt_train_cfg *cfg,
 int  ctt_pause_end(struct ctt_model *m, const struct ctt_train_cfg *cfg,
                    const struct ctt_data *d, const struct ctt_data *val);
 
-/* ---- recognise/metric.c, recognise/evaluate.c ---- */
-
-/* When a clip is classified: after max(1, floor(ratio * its length)) frames, or
- * after min(frames, its length) if frames > 0. */
-struct ctt_point { double ratio; int frames; };
-
-/* The 0-based step of a point in a clip of length frames. */
-int ctt_point_step(const struct ctt_point *p, int length);
-
-/* Reads a list of points such as "0.25,0.5,1": ratios, or "1f" for a number of
- * frames. */
-enum { CTT_MAX_POINTS = 32 };
-int ctt_points_parse(const char *text, struct ctt_point *out, int *count);
-
-/* What a test says of a clip at a point; UNREAD: nothing, it cannot be read. */
-enum ctt_clip_verdict { CTT_UNREAD, CTT_WRONG, CTT_RIGHT };
-
-/* Sums over the clips, per point. */
-struct ctt_metrics {
-    int      points, classes;
-    struct ctt_point point[CTT_MAX_POINTS];
-    int64_t  clips;
-    double   loss[CTT_MAX_POINTS];        /* sums of -log p(label) */
-    int64_t  top1[CTT_MAX_POINTS], top5[CTT_MAX_POINTS];    /* right */
-    int64_t *confusion;    /* [label][answer] at the last point */
-    uint8_t *verdict;      /* enum ctt_clip_verdict of [clip of the set]
-                              [point]; NULL unless of
-                              ctt_evaluate_recognise() */
-    float   *answer;       /* logits of [clip of the set][point][class]; NULL
-                              unless of ctt_answer_recognise() */
-};
-
-int  ctt_metrics_new(int classes, const struct ctt_point *point, int points,
-                     struct ctt_metrics **out);
-void ctt_metrics_free(struct ctt_metrics **m);
-void ctt_metrics_clear(struct ctt_metrics *m);
-/* Counts one answer (logits of all classes) at one point, and returns its
- * verdict.  A clip must be counted at every point; the last one also fills the
- * confusion matrix. */
-enum ctt_clip_verdict ctt_metrics_add(struct ctt_metrics *m, int point,
-                                      const float *logits, int label);
-/* Accuracy, 0..1, and mean loss at a point. */
-double ctt_metrics_top1(const struct ctt_metrics *m, int point);
-double ctt_metrics_top5(const struct ctt_metrics *m, int point);
-double ctt_metrics_loss(const struct ctt_metrics *m, int point);
-/* Accuracy at the last point for the clips of one class, or -1 if it has
- * none. */
-double ctt_metrics_class(const struct ctt_metrics *m, int label);
+/* ---- recognise/evaluate.c ---- */
 
 /* Tests m on all clips of d at all points, in one forward pass per batch.  Uses
  * device, threads, val_batch and buckets of cfg. */
@@ -473,30 +425,6 @@ int  ctt_answer_recognise(const struct ctt_model *m,
                           struct ctt_metrics **out);
 
 /* ---- predict/evaluate.c ---- */
-
-/* What predicts the future frames: the model, or a baseline: a copy of the last
- * frame, or linear motion (video/baseline.h). */
-enum ctt_predict_method { CTT_BY_MODEL, CTT_BY_LAST_FRAME, CTT_BY_LINEAR_MOTION,
-                   CTT_PREDICT_METHODS };
-
-/* Sums over the sequences, per future frame. */
-struct ctt_predict_scores {
-    int     observed, future;
-    int64_t sequences;
-    double  loss;                              /* over all frames but the
-                                                  first */
-    struct ctt_quality *sum[CTT_PREDICT_METHODS];    /* [future]; zeros if the
-                                                        method was not run */
-};
-
-int  ctt_predict_scores_new(int observed, int future,
-                            struct ctt_predict_scores **out);
-void ctt_predict_scores_free(struct ctt_predict_scores **f);
-void ctt_predict_scores_clear(struct ctt_predict_scores *f);
-/* The mean quality of the `ahead`-th future frame, from 1; 0: of all. */
-struct ctt_quality ctt_predict_scores_at(const struct ctt_predict_scores *f,
-                                         enum ctt_predict_method who,
-                                         int ahead);
 
 /* Tests m and the baselines on every sequence of d.  Uses input_frames,
  * future_frames, loss, device, threads and val_batch of cfg. */
