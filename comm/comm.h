@@ -77,6 +77,11 @@ int  ctt_comm_node(void);
 int64_t ctt_comm_calls(const struct ctt_comm *c);
 void    ctt_comm_count(struct ctt_comm *c);
 
+/* All ranks come to it: CTT_EINVAL, "rank 3: not the clips of rank 0", if one
+ * has another checksum than rank 0; names: of what each is. */
+int  ctt_comm_alike(struct ctt_comm *c, const uint32_t *mine,
+                    const char *const *names, int words);
+
 /* Ends all ranks, this one included, with that status, wherever they are.  With
  * one rank it does nothing: the caller then fails by itself. */
 void ctt_comm_abort(struct ctt_comm *c, int status);

@@ -13,7 +13,6 @@
 enum word { VERSION, SETTINGS, DEVICE, PROCESSOR, MODEL, CLIPS, LENGTHS, VAL,
             PLACE, WEIGHTS, WINDOWS, WORDS };
 
-/* As in "rank 3: not the settings of rank 0". */
 static const char *const names[WORDS] = {
     [VERSION] = "version of convtt", [SETTINGS] = "settings",
     [DEVICE] = "device", [PROCESSOR] = "processor", [MODEL] = "model",
@@ -22,11 +21,10 @@ static const char *const names[WORDS] = {
     [WEIGHTS] = "weights", [WINDOWS] = "windows (see --window)",
 };
 
-/* What a rank says at the start. */
+/* What opening has come to on a rank. */
 struct card {
-    int      rc;
-    char     why[CTT_ROW_TEXT];
-    uint32_t word[WORDS];
+    int  rc;
+    char why[CTT_ROW_TEXT];
 };
 
 int ctt_rank_error(int rc, int rank, const char *why)
@@ -119,42 +117,39 @@ out:
     return rc;
 }
 
-/* The first error, or the first difference from rank 0. */
-static int compare(const struct card *card, int ranks)
+/* The first error of a rank is that of all. */
+static int share_error(struct ctt_comm *comm, int rc)
 {
-    int rc = 0;
-
-    for (int r = 0; r < ranks; r++)
-        if (card[r].rc < 0)
-            return ctt_rank_error(card[r].rc, r, card[r].why);
-    for (int r = 1; r < ranks; r++)
-        for (int k = 0; k < WORDS; k++)
-            CTT_CHECK(card[r].word[k] == card[0].word[k], CTT_EINVAL,
-                      "rank %d: not the %s of rank 0", r, names[k]);
-out:
-    return rc;
-}
-
-int ctt_replicas_meet(struct ctt_trainer *t, int rc)
-{
-    int ranks = ctt_comm_place(t->comm)->ranks;
+    int ranks = ctt_comm_place(comm)->ranks;
     struct card mine, *all;
 
-    if (ranks == 1)
-        return rc;
     memset(&mine, 0, sizeof(mine));
-    if (rc >= 0)
-        rc = fill(t, mine.word);
     mine.rc = rc;
     if (rc < 0)
         snprintf(mine.why, sizeof(mine.why), "%s", ctt_errmsg());
     all = ctt_calloc((size_t)ranks, sizeof(*all));
     rc = all ? 0 : CTT_ENOMEM;
     CTT_TRY(rc);
-    CTT_TRY(ctt_comm_tell(t->comm, &mine, sizeof(mine), all));
-    CTT_TRY(compare(all, ranks));
+    CTT_TRY(ctt_comm_tell(comm, &mine, sizeof(mine), all));
+    for (int r = 0; r < ranks && rc >= 0; r++)
+        if (all[r].rc < 0)
+            rc = ctt_rank_error(all[r].rc, r, all[r].why);
 out:
     ctt_free(all);
+    return rc;
+}
+
+int ctt_replicas_meet(struct ctt_trainer *t, int rc)
+{
+    uint32_t word[WORDS] = { 0 };
+
+    if (ctt_comm_place(t->comm)->ranks == 1)
+        return rc;
+    if (rc >= 0)
+        rc = fill(t, word);
+    CTT_TRY(share_error(t->comm, rc));
+    CTT_TRY(ctt_comm_alike(t->comm, word, names, WORDS));
+out:
     return rc;
 }
 

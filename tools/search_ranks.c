@@ -61,7 +61,6 @@ void ctt_search_close(struct ctt_search_run *r)
 enum word { VERSION, SPACE, MODEL, CLIPS, VAL, DEVICE, PROCESSOR, SETTINGS,
             WORDS };
 
-/* As in "rank 3: not the clips of rank 0". */
 static const char *const names[WORDS] = {
     [VERSION] = "version of convtt", [SPACE] = "search space",
     [MODEL] = "model", [CLIPS] = "clips", [VAL] = "validation clips",
@@ -99,18 +98,6 @@ static int fill(const struct ctt_search_run *r, struct card *c)
     c->time = now.tv_sec * 1000000000LL + now.tv_nsec;
 out:
     ctt_free(head);
-    return rc;
-}
-
-static int compare(const struct card *card, int ranks)
-{
-    int rc = 0;
-
-    for (int k = 1; k < ranks; k++)
-        for (int i = 0; i < WORDS; i++)
-            CTT_CHECK(card[k].word[i] == card[0].word[i], CTT_EINVAL,
-                      "rank %d: not the %s of rank 0", k, names[i]);
-out:
     return rc;
 }
 
@@ -195,8 +182,8 @@ int ctt_search_meet(struct ctt_search_run *r)
     sees = ctt_calloc(ranks, sizeof(*sees));
     CTT_TRY(card && sees ? 0 : CTT_ENOMEM);
     CTT_TRY(fill(r, &mine));
+    CTT_TRY(ctt_comm_alike(r->j->cfg.comm, mine.word, names, WORDS));
     CTT_TRY(ctt_comm_tell(r->j->cfg.comm, &mine, sizeof(mine), card));
-    CTT_TRY(compare(card, r->place->ranks));
     CTT_TRY(check_folder(r, &card[0], sees));
 out:
     ctt_free(card);

@@ -70,20 +70,10 @@ static const char *proof(const struct ctt_train_cfg *cfg,
 /* Ranks share the tests, so all have the same clips or none. */
 static int agree(const struct ctt_train_cfg *cfg, const struct ctt_data *test)
 {
-    int ranks = ctt_comm_place(cfg->comm)->ranks, rc = 0;
-    uint32_t mine = test ? ctt_data_crc(test) : 0, *all = NULL;
+    static const char *const name = "test clips";
+    uint32_t mine = test ? ctt_data_crc(test) : 0;
 
-    if (ranks == 1)
-        goto out;
-    all = ctt_calloc((size_t)ranks, sizeof(*all));
-    CTT_TRY(all ? 0 : CTT_ENOMEM);
-    CTT_TRY(ctt_comm_tell(cfg->comm, &mine, sizeof(mine), all));
-    for (int k = 1; k < ranks; k++)
-        CTT_CHECK(all[k] == all[0], CTT_EINVAL, "rank %d: not the test clips "
-                  "of rank 0", k);
-out:
-    ctt_free(all);
-    return rc;
+    return ctt_comm_alike(cfg->comm, &mine, &name, 1);
 }
 
 int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,

@@ -116,8 +116,8 @@ static int open_log(struct ctt_search_run *r)
 {
     int rc = ctt_search_log_open(r);
 
-    if (rc != CTT_EINVAL && rc != CTT_EFORMAT)    /* not the user's mistake */
-        r->j->status = CTT_EXIT_FAIL;
+    if (rc == CTT_EINVAL || rc == CTT_EFORMAT)    /* the user's mistake */
+        r->j->status = CTT_EXIT_USAGE;
     CTT_TRY(rc);
     if (r->known)
         ctt_tool_say("%d results are in %s already", r->known, r->log_path);

@@ -476,9 +476,27 @@ static double share(const struct ctt_search *s)
            : 1.0 / s->cfg->search_factor;
 }
 
+/* Epochs of the trials that are trained, are being trained, or will be as no
+ * trial is left out. */
+static double begun(const struct ctt_search *s)
+{
+    double sum = 0;
+
+    for (int i = 0; i < s->cfg->trials; i++) {
+        const struct ctt_trial *t = ctt_search_at(s, i, 0);
+        int goes = t->running || (t->rung < 0 && !t->failed);
+        int rung = t->rung + (goes && t->rung + 1 < s->rungs);
+
+        sum += rung >= 0 ? s->epochs[rung] : 0;
+    }
+    return sum;
+}
+
 void ctt_search_work(const struct ctt_search *s, double *done, double *all)
 {
     int last = s->rungs - 1, was = 0, least = fewer(wanted(s), s->cfg->trials);
+    double repeats = (double)fewer(CTT_SEARCH_TOP, s->cfg->trials) *
+                     (s->cfg->repeats - 1) * s->epochs[last];
     size_t n = (size_t)s->cfg->trials * (size_t)s->cfg->repeats;
     double trials = s->cfg->trials;
 
@@ -491,7 +509,6 @@ void ctt_search_work(const struct ctt_search *s, double *done, double *all)
         was = s->epochs[k];
         trials = fmax(least, trials * share(s));
     }
-    *all += (double)fewer(CTT_SEARCH_TOP, s->cfg->trials) *
-            (s->cfg->repeats - 1) * s->epochs[last];
+    *all = fmax(*all, begun(s)) + repeats;
     *all = fmax(*all, *done);
 }

@@ -157,6 +157,30 @@ static void work_is_foreseen(void)
     }
 }
 
+/* What is expected is never less than what is known to come: while a trial runs
+ * there is time left, however many of them go on. */
+static void some_is_left(void)
+{
+    struct ctt_search_job job = { 0, 0, 0 };
+
+    for (int method = 0; ctt_search_methods[method]; method++) {
+        struct toy t;
+
+        open_toy(&t, (enum ctt_search_method)method, 27, 27);
+        start(&t);
+        while (ctt_search_next(t.s, &job) == 1) {
+            double done, all;
+
+            ctt_search_at(t.s, job.trial, job.repeat)->running = 1;
+            ctt_search_work(t.s, &done, &all);
+            CU_ASSERT(all >= done + 1);
+            ctt_search_at(t.s, job.trial, job.repeat)->running = 0;
+            finish(&t, &job);
+        }
+        close_toy(&t);
+    }
+}
+
 /* The three that are to be repeated need not come to the end one after the
  * other. */
 static void the_last_go_together(void)
@@ -255,6 +279,7 @@ int main(void)
         { "ASHA prefers the highest rung", asha_prefers_the_highest_rung },
         { "few trials", few_trials_come_to_the_end },
         { "work is foreseen", work_is_foreseen },
+        { "some is left", some_is_left },
         { "the last go together", the_last_go_together },
         { "all may fail", all_may_fail },
         { "luck is not chosen", luck_is_not_chosen },
