@@ -207,6 +207,33 @@ static void miss(const struct ctt_budget_run *r,
              ctt_budget_costs(row->costs.cost, text, sizeof(text)), why);
 }
 
+/* Retrains the mix of round n, and keeps it if it is accepted; *more: whether
+ * another round can help. */
+static int try_plan(struct ctt_budget_run *r, struct search *x, int n,
+                    struct ctt_budget_plan **p, int *more)
+{
+    int limited = ctt_budget_has_cost(&r->b), rc;
+    struct ctt_budget_row row;
+    char why[128] = "";
+    const char *fault;
+    double loss;
+
+    CTT_TRY(ctt_budget_train(r, *p, n, &row));
+    CTT_TRY(ctt_budget_say_costs(r, *p, &row));
+    fault = judge(r, &row, &loss, why);
+    ctt_budget_say_round(n, &row, fault);
+    ctt_budget_say_top1(&row);
+    if (limited && fault)
+        correct(r, &row, x);
+    *more = limited ? fault != NULL : adjust(loss, !fault, x);
+    if (fault)
+        miss(r, &row, loss, why, x);
+    else
+        keep(x, p, n, &row);
+out:
+    return rc;
+}
+
 /* A round; *more: whether another one can help.  Bisection of the harm may come
  * back to a mix but for the last one. */
 static int run_round(struct ctt_budget_run *r, struct search *x, int n,
@@ -215,10 +242,6 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     int limited = ctt_budget_has_cost(&r->b), rc;
     int past = limited || x->pasts < 1 ? x->pasts : 1;
     struct ctt_budget_plan *p = NULL;
-    struct ctt_budget_row row;
-    char why[128] = "";
-    const char *fault;
-    double loss;
 
     *more = 0;
     CTT_TRY(ctt_budget_race(r, &x->a, x->past + x->pasts - past, past, &p));
@@ -232,20 +255,8 @@ static int run_round(struct ctt_budget_run *r, struct search *x, int n,
     }
     CTT_TRY(ctt_budget_time(r, p));
     CTT_TRY(ctt_budget_say_plan(r, p));
-    if (r->j->c.dry_run)
-        goto out;
-    CTT_TRY(ctt_budget_train(r, p, n, &row));
-    CTT_TRY(ctt_budget_say_costs(r, p, &row));
-    fault = judge(r, &row, &loss, why);
-    ctt_budget_say_round(n, &row, fault);
-    ctt_budget_say_top1(&row);
-    if (limited && fault)
-        correct(r, &row, x);
-    *more = limited ? fault != NULL : adjust(loss, !fault, x);
-    if (fault)
-        miss(r, &row, loss, why, x);
-    else
-        keep(x, &p, n, &row);
+    if (!r->j->c.dry_run)
+        CTT_TRY(try_plan(r, x, n, &p, more));
 out:
     ctt_budget_plan_free(&p);
     return rc < 0 ? rc : 0;

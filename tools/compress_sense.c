@@ -248,12 +248,16 @@ static int end(void *arg, const struct ctt_sense *s, int point)
 
 /* ---- all ---- */
 
-static uint32_t machine_crc(void)
+/* Of what times depend on, besides --threads. */
+static uint32_t machine_crc(const struct ctt_compress_cfg *c)
 {
     char words[256] = "";
+    uint32_t crc;
 
     ctt_dev_machine(words, sizeof(words));
-    return ctt_crc32(0, words, 1, (int64_t)strlen(words));
+    crc = ctt_crc32(0, words, 1, (int64_t)strlen(words));
+    return c->time_threads ? ctt_crc32(crc, &c->time_threads, sizeof(int), 1)
+                           : crc;
 }
 
 int ctt_compress_key(const struct ctt_compress_job *j,
@@ -265,7 +269,7 @@ int ctt_compress_key(const struct ctt_compress_job *j,
 
     *out = (struct ctt_sense_key){ sign.crc, ctt_data_crc(clips),
         ctt_data_clips(clips), j->c.train.device, j->c.train.threads, timed,
-        timed ? machine_crc() + (uint32_t)j->c.time_threads : 0 };
+        timed ? machine_crc(&j->c) : 0 };
     return rc;
 }
 
