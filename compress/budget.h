@@ -119,7 +119,8 @@ struct ctt_level {
 };
 
 /* The levels to measure: of each option that retraining repairs, every second
- * value from the strongest on, but for the mildest one.  Returns how many. */
+ * value back from the strongest, but for the mildest one; of each the mildest
+ * comes first.  Returns how many. */
 enum { CTT_LEVELS = 32 };
 int  ctt_levels(struct ctt_level to[CTT_LEVELS]);
 
@@ -201,7 +202,8 @@ double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
  * tensor trains, of pruning in the form `prune` (a name of ctt_ladders), of
  * shared values and of INT8.  Harm is the sum of ctt_part_harm().
  * Bytes are those that pruned and shared weights have as they are stored, which
- * is measured of all weights together in trials beside path; a factorised
+ * is measured of all weights together in trials beside path, of some shares of
+ * pruning by those beside them; a factorised
  * weight has the bytes of as many values.  Time is that of the
  * model as given less what the points of each weight save, as measured of each
  * alone; what several of one weight save is estimated, and is at most what the
@@ -223,6 +225,10 @@ struct ctt_trust { double kind[CTT_PART_KINDS], pruned_factors; };
 /* Counts it so from now on. */
 void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
                      const struct ctt_trust *times);
+
+/* The parts of what is picked. */
+void ctt_offer_take(const struct ctt_offer *f, const int *pick,
+                    struct ctt_part *part);
 
 /* ---- alike.c ---- */
 
@@ -256,11 +262,7 @@ int  ctt_offer_lessen(const struct ctt_offer *f, enum ctt_cost cost,
  * small ones harm much and save little. */
 int  ctt_is_large(const struct ctt_sense *s, int weight);
 
-/* ---- a mix ---- */
-
-/* The parts of what is picked. */
-void ctt_offer_take(const struct ctt_offer *f, const int *pick,
-                    struct ctt_part *part);
+/* ---- mix_try.c ---- */
 
 /* Bytes and multiplications of m, whose file is at path. */
 int ctt_model_costs(const struct ctt_model *m, const char *path,

@@ -38,8 +38,8 @@ int ctt_levels(struct ctt_level to[CTT_LEVELS])
     int n = 0;
 
     for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
-        for (int k = l->values - 1; is_healed(l) && k > 0 && n < CTT_LEVELS;
-             k -= 2)
+        for (int k = 1 + l->values % 2; is_healed(l) && k < l->values &&
+                                        n < CTT_LEVELS; k += 2)
             to[n++] = new_level(l, k);
     return n;
 }

@@ -2,7 +2,6 @@
  * menu.c: the ways to store each weight of a model, with what they harm and
  * cost. */
 #include "compress/trial.h"
-#include "net/newfile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -101,25 +100,6 @@ static int fill_parts(const struct making *a, int prune, int share,
     return some;
 }
 
-/* Without clips: sizes do not depend on what values are fitted to.  done: the
- * last stage that has run on m; NULL: none has. */
-static int try_recipe(const struct ctt_model *m, const struct ctt_stage *done,
-                      const struct ctt_recipe *o, const char *path,
-                      struct ctt_trial *t)
-{
-    struct ctt_recipe weights = *o;
-    struct ctt_report *r = NULL;
-    int full, rc = 0;
-
-    weights.svd.on = weights.tt.on = CTT_ON_WEIGHTS;
-    CTT_TRY(ctt_report_new(m, &r));
-    CTT_TRY(full = ctt_trial_make(m, done, &weights, r, path, t));
-    rc = full ? CTT_ENOMEM : 0;
-out:
-    ctt_report_free(&r);
-    return rc;
-}
-
 static int measure_bytes(struct making *a, int prune, int share,
                          struct ctt_part *part)
 {
@@ -131,7 +111,7 @@ static int measure_bytes(struct making *a, int prune, int share,
     if (!fill_parts(a, prune, share, part))
         goto out;
     CTT_TRY(ctt_mix_recipe(a->s, part, a->o, &r));
-    CTT_TRY(try_recipe(a->m, NULL, ctt_mix_settings(r), a->path, &t));
+    CTT_TRY(ctt_trial_recipe(a->m, NULL, ctt_mix_settings(r), a->path, &t));
     for (int i = 0; i < a->s->weights; i++) {
         int64_t n = stored(&t, a->s->weight[i].name);
 
@@ -155,6 +135,38 @@ static int most_of(const struct making *a, int kind)
     return most;
 }
 
+/* Every second share of pruning from 0.7 on is not coded, which takes its
+ * time, but lies between its neighbours. */
+static int is_between(const struct making *a, int prune)
+{
+    return prune > 2 && prune % 2 == 1 && prune + 1 < most_of(a, PRUNE);
+}
+
+/* Bytes between two shares, by the logarithms of bytes and of the values that
+ * are kept. */
+static int64_t between(const struct choices *c, int prune, int64_t below,
+                       int64_t above)
+{
+    double low = 1 - c->p[PRUNE][prune - 1]->value;
+    double is = 1 - c->p[PRUNE][prune]->value, high, t;
+
+    if (prune + 1 >= c->n[PRUNE] || below < 1 || above < 1)
+        return (int64_t)round((double)below * is / low);
+    high = 1 - c->p[PRUNE][prune + 1]->value;
+    t = log(is / low) / log(high / low);
+    return (int64_t)round((double)below *
+                          pow((double)above / (double)below, t));
+}
+
+static void set_between(const struct making *a, int prune, int share)
+{
+    for (int i = 0; i < a->s->weights; i++)
+        if (prune < a->can[i].n[PRUNE])
+            *bytes_at(a, i, prune, share) =
+                between(&a->can[i], prune, *bytes_at(a, i, prune - 1, share),
+                        *bytes_at(a, i, prune + 1, share));
+}
+
 static int measure_all(struct making *a)
 {
     size_t n = (size_t)a->s->weights;
@@ -164,8 +176,11 @@ static int measure_all(struct making *a)
     a->bytes = ctt_calloc(n * MOST * MOST, sizeof(*a->bytes));
     CTT_TRY(part && a->bytes ? 0 : CTT_ENOMEM);
     for (int p = 0; p < most_of(a, PRUNE); p++)
-        for (int b = 0; b < most_of(a, SHARE); b++)
+        for (int b = 0; b < most_of(a, SHARE) && !is_between(a, p); b++)
             CTT_TRY(measure_bytes(a, p, b, part));
+    for (int p = 0; p < most_of(a, PRUNE); p++)
+        for (int b = 0; b < most_of(a, SHARE) && is_between(a, p); b++)
+            set_between(a, p, b);
 out:
     ctt_free(part);
     return rc;
@@ -406,74 +421,4 @@ void ctt_offer_take(const struct ctt_offer *f, const int *pick,
 {
     for (int i = 0; i < f->menu.weights; i++)
         part[i] = f->part[f->menu.first[i] + pick[i]];
-}
-
-/* ---- a mix ---- */
-
-/* What the file of a trial costs. */
-static int cost_of(const struct ctt_trial *t, struct ctt_costs *out)
-{
-    const char *path = ctt_newfile_temp(t->file);
-    struct ctt_model *m = NULL;
-    int rc;
-
-    CTT_TRY(ctt_model_load(path, 0, &m));
-    CTT_TRY(ctt_model_costs(m, path, out));
-out:
-    ctt_model_free(&m);
-    return rc;
-}
-
-int ctt_model_costs(const struct ctt_model *m, const char *path,
-                    struct ctt_costs *out)
-{
-    struct ctt_report *r = NULL;
-    struct ctt_stage_row *row;
-    int rc;
-
-    *out = (struct ctt_costs){ { 0, NAN, 0, NAN }, NAN };
-    CTT_TRY(ctt_report_new(m, &r));
-    CTT_TRY(ctt_report_stage(r, "", m, path, &row));
-    out->cost[CTT_COST_BYTES] = (double)row->bytes;
-    out->cost[CTT_COST_MACS] = (double)row->live_macs;
-out:
-    ctt_report_free(&r);
-    return rc;
-}
-
-int ctt_mix_try(const struct ctt_model *m, const struct ctt_recipe *o,
-                const struct ctt_recipe_calls *calls, const char *given,
-                const char *path, struct ctt_costs *out)
-{
-    struct ctt_trial t = { .file = NULL };
-    struct ctt_speed speed;
-    int rc;
-
-    CTT_TRY(try_recipe(m, NULL, o, path, &t));
-    CTT_TRY(cost_of(&t, out));
-    if (!calls->compare)
-        goto out;
-    CTT_TRY(calls->compare(calls->arg, given, ctt_newfile_temp(t.file),
-                           &speed));
-    out->faster = 1 / speed.slower;
-    out->cost[CTT_COST_MS] = speed.ms;
-    out->cost[CTT_COST_RAM] = (double)speed.ram;
-out:
-    ctt_trial_drop(&t);
-    return rc;
-}
-
-int ctt_mix_rest(const struct ctt_model *m, const struct ctt_recipe *o,
-                 const char *path, double *bytes, struct ctt_model **out)
-{
-    struct ctt_trial t = { .file = NULL };
-    int rc;
-
-    CTT_TRY(try_recipe(m, &ctt_stage_prune, o, path, &t));
-    *bytes = (double)t.bytes;
-    if (out)
-        CTT_TRY(ctt_model_load(ctt_newfile_temp(t.file), 0, out));
-out:
-    ctt_trial_drop(&t);
-    return rc;
 }

@@ -25,6 +25,12 @@ int  ctt_trial_make(const struct ctt_model *m, const struct ctt_stage *done,
                     const struct ctt_recipe *o, const struct ctt_report *r,
                     const char *path, struct ctt_trial *t);
 
+/* A trial of settings with a report of its own; without clips, as sizes do not
+ * depend on what values are fitted to. */
+int  ctt_trial_recipe(const struct ctt_model *m, const struct ctt_stage *done,
+                      const struct ctt_recipe *o, const char *path,
+                      struct ctt_trial *t);
+
 /* A trial of a model as it is: no stage runs. */
 int  ctt_trial_plain(const struct ctt_model *m, const char *path,
                      struct ctt_trial *t);

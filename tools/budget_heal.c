@@ -16,6 +16,9 @@ struct heal {
     struct ctt_level       level[CTT_LEVELS];
     struct ctt_part       *part[1 + CTT_LADDER_MOST];
     int                    levels;
+    int                    lost[CTT_LEVELS];    /* not retrained: a milder value
+                                                   loses too much */
+    double                 chance;    /* nats that a guess loses */
 };
 
 static const char *name_of(const struct ctt_level *l, char text[64])
@@ -40,7 +43,7 @@ static void find_levels(struct heal *h)
 
 /* A level, and of factors what shared values add. */
 static int measure_level(struct heal *h, struct ctt_level *l,
-                         struct ctt_budget_short *t, double base)
+                         struct ctt_budget_short *t)
 {
     struct ctt_budget_then then[CTT_LADDER_MOST];
     int value[CTT_LADDER_MOST], rc;
@@ -57,11 +60,32 @@ static int measure_level(struct heal *h, struct ctt_level *l,
             value[t->thens++] = k;
         }
     CTT_TRY(ctt_budget_shortly(h->r, t, &loss));
-    l->left = isnan(loss) ? LOST : loss - base;
+    l->left = isnan(loss) ? LOST : loss - h->r->base;
     for (int i = 0; i < t->thens; i++)
         l->shared[value[i]] = isnan(then[i].loss) ? LOST : then[i].loss - loss;
 out:
     return rc;
+}
+
+/* A value that loses over half of what a guess does is of no use to a mix, nor
+ * is a stronger one, which is taken to lose all. */
+static int is_lost(const struct heal *h, int i)
+{
+    const struct ctt_level *l = &h->level[i];
+
+    return i > 0 && l[-1].ladder == l->ladder && h->chance > 0 &&
+           l[-1].left > h->chance / 2;
+}
+
+static int measure_one(struct heal *h, int i, struct ctt_budget_short *t)
+{
+    struct ctt_level *l = &h->level[i];
+
+    h->lost[i] = is_lost(h, i);
+    if (!h->lost[i])
+        return measure_level(h, l, t);
+    l->left = fmax(h->chance, l[-1].left);
+    return 0;
 }
 
 static int measure(struct heal *h)
@@ -70,14 +94,14 @@ static int measure(struct heal *h)
                                   .steps = h->r->j->c.budget_steps,
                                   .what = "as given" };
     char text[64];
-    double base;
     int rc;
 
-    CTT_TRY(ctt_budget_shortly(h->r, &t, &base));
+    CTT_TRY(ctt_budget_shortly(h->r, &t, &h->r->base));
+    h->chance = log(h->r->was[0]->classes) - h->r->base;
     for (int i = 0; i < h->levels; i++) {
         t.at = i + 2;
         t.what = name_of(&h->level[i], text);
-        CTT_TRY(measure_level(h, &h->level[i], &t, base));
+        CTT_TRY(measure_one(h, i, &t));
     }
 out:
     return rc;
@@ -117,14 +141,15 @@ static int say(const struct heal *h)
     int rc;
 
     ctt_tool_say("\nall weights with the same option: what the answers lose, "
-                 "in nats, at once, after %d steps of retraining, and besides "
-                 "if what is factorised then has values of so many bits:",
-                 h->r->j->c.budget_steps);
+                 "in nats, at once, after %d steps of retraining (a guess "
+                 "loses %.3f; -: a milder value loses over half of that), and "
+                 "besides if what is factorised then has values of so many "
+                 "bits:", h->r->j->c.budget_steps, h->chance);
     ctt_table_row(&t, "option\tat once\tretrained\tshared");
     for (int i = 0; i < h->levels; i++)
         ctt_table_row(&t, "%s\t%s\t%s\t%s", name_of(&h->level[i], text),
                       number(ctt_level_harm(h->r->s, &h->level[i]), cell[0]),
-                      number(h->level[i].left, cell[1]),
+                      number(h->lost[i] ? NAN : h->level[i].left, cell[1]),
                       shared_text(&h->level[i], shared, sizeof(shared)));
     CTT_TRY(ctt_table_print(&t));
 out:

@@ -20,13 +20,14 @@ void ctt_budget_plan_free(struct ctt_budget_plan **p)
     if (!*p)
         return;
     ctt_free((*p)->part);
+    ctt_free((*p)->fine);
     ctt_free((*p)->mix);
     ctt_free(*p);
     *p = NULL;
 }
 
-static int new_plan(const struct ctt_budget_run *r,
-                    struct ctt_budget_plan **out)
+int ctt_budget_plan_new(const struct ctt_budget_run *r,
+                        struct ctt_budget_plan **out)
 {
     struct ctt_budget_plan *p = ctt_calloc(1, sizeof(*p));
     int rc = 0;
@@ -104,7 +105,7 @@ int ctt_budget_given(struct ctt_budget_run *r, struct ctt_costs *out)
     int rc;
 
     r->ms = NAN;
-    CTT_TRY(new_plan(r, &p));
+    CTT_TRY(ctt_budget_plan_new(r, &p));
     ctt_mix_print(r->s, 0, p->part, p->mix, CTT_MIX_TEXT);
     CTT_TRY(try_mix(r, 1, 0, p->part, p->mix, out));
     r->ms = out->cost[CTT_COST_MS] * out->faster;
@@ -119,7 +120,7 @@ int ctt_budget_untimed(struct ctt_budget_run *r)
     struct ctt_budget_plan *p = NULL;
     int rc;
 
-    CTT_TRY(new_plan(r, &p));
+    CTT_TRY(ctt_budget_plan_new(r, &p));
     ctt_mix_print(r->s, 0, p->part, p->mix, CTT_MIX_TEXT);
     CTT_TRY(try_mix(r, 0, 0, p->part, p->mix, &r->given));
 out:
@@ -140,7 +141,7 @@ static int left_by(struct ctt_budget_run *r, double thin,
     struct ctt_costs is;
     int rc;
 
-    CTT_TRY(new_plan(r, &p));
+    CTT_TRY(ctt_budget_plan_new(r, &p));
     ctt_mix_print(r->s, thin, p->part, p->mix, CTT_MIX_TEXT);
     CTT_TRY(try_mix(r, r->timed, thin, p->part, p->mix, &is));
     for (int k = 0; k < CTT_COSTS; k++)
@@ -192,7 +193,6 @@ static int choose(const struct ctt_budget_run *r, const struct ctt_aim_at *a,
     p->harm = best.harm;
     memcpy(p->expected, best.cost, sizeof(best.cost));
     p->thin = r->style.thin;
-    ctt_mix_print(r->s, p->thin, p->part, p->mix, CTT_MIX_TEXT);
 out:
     ctt_free(part);
     return rc < 0 ? rc : 0;
@@ -269,12 +269,12 @@ static int has_limit(const struct ctt_aim_at *a)
     return 0;
 }
 
-static int plan_once(struct ctt_budget_run *r, const struct ctt_aim_at *a,
-                     const struct ctt_aim_at *now, struct ctt_budget_plan *p)
+int ctt_budget_plan_try(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                        struct ctt_budget_plan *p)
 {
     int rc;
 
-    CTT_TRY(choose(r, now, p));
+    ctt_mix_print(r->s, p->thin, p->part, p->mix, CTT_MIX_TEXT);
     CTT_TRY(try_mix(r, r->timed, p->thin, p->part, p->mix, &p->tried));
     p->meets = ctt_budget_meets(a->most, p->tried.cost);
 out:
@@ -309,11 +309,13 @@ int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
 
     CTT_TRY(first_limits(r, a, left, &now));
     for (int i = 0, near = 0; i < CTT_BUDGET_ROUNDS && !near; i++) {
-        CTT_TRY(new_plan(r, &p));
+        CTT_TRY(ctt_budget_plan_new(r, &p));
         memcpy(p->left, left, sizeof(left));
-        CTT_TRY(plan_once(r, a, &now, p));
+        CTT_TRY(choose(r, &now, p));
+        CTT_TRY(ctt_budget_plan_try(r, a, p));
         remember(&h, p);
-        near = is_near(a, p) || !has_limit(a);
+        near = is_near(a, p) || !has_limit(a) ||
+               (h.points > 1 && ctt_budget_can_near(r, a, p));
         for (int k = 0; k < CTT_COSTS; k++)
             if (!isinf(a->most[k]))
                 now.most[k] = next_limit(a->most[k], h.x[k], h.y[k],
@@ -325,71 +327,11 @@ int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
         }
         ctt_budget_plan_free(&p);
     }
+    CTT_TRY(ctt_budget_near(r, a, AIM, NEAR, &best));
     *out = best;
     best = NULL;
 out:
     ctt_budget_plan_free(&p);
     ctt_budget_plan_free(&best);
-    return rc < 0 ? rc : 0;
-}
-
-/* ---- less of the same ---- */
-
-static const struct ctt_offer *offer_of(const struct ctt_budget_run *r,
-                                        const struct ctt_budget_plan *p)
-{
-    int first = ctt_budget_has_form(r, 0) ? 0 : 1;
-
-    for (int i = 0; i < r->s->weights; i++)
-        for (int f = 0; p->part[i].prune && f < CTT_BUDGET_FORMS; f++)
-            if (strcmp(p->part[i].prune->ladder->name,
-                       ctt_budget_forms[f]) == 0)
-                return r->offer[f];
-    return r->offer[first];
-}
-
-/* p changed until the table says so many bytes, and tried. */
-static int lessen_once(struct ctt_budget_run *r, const struct ctt_aim_at *a,
-                       const struct ctt_budget_plan *p, double bytes,
-                       struct ctt_budget_plan *q)
-{
-    struct ctt_way sum;
-    int rc;
-
-    memcpy(q->part, p->part, (size_t)r->s->weights * sizeof(*q->part));
-    memcpy(q->left, p->left, sizeof(q->left));
-    q->thin = p->thin;
-    CTT_TRY(ctt_offer_lessen(offer_of(r, p), CTT_COST_BYTES, bytes, q->part,
-                             &sum));
-    q->harm = sum.harm;
-    memcpy(q->expected, sum.cost, sizeof(sum.cost));
-    ctt_mix_print(r->s, q->thin, q->part, q->mix, CTT_MIX_TEXT);
-    CTT_TRY(try_mix(r, r->timed, q->thin, q->part, q->mix, &q->tried));
-    q->meets = ctt_budget_meets(a->most, q->tried.cost);
-out:
-    return rc;
-}
-
-int ctt_budget_lessen(struct ctt_budget_run *r, const struct ctt_aim_at *a,
-                      const struct ctt_budget_plan *p,
-                      struct ctt_budget_plan **out)
-{
-    double most = a->most[CTT_COST_BYTES], is = p->tried.cost[CTT_COST_BYTES];
-    double bytes = p->expected[CTT_COST_BYTES] * most / is;
-    struct ctt_budget_plan *q = NULL;
-    int rc = 0;
-
-    for (int i = 0; i < CTT_BUDGET_ROUNDS && !(q && q->meets); i++) {
-        ctt_budget_plan_free(&q);
-        CTT_TRY(new_plan(r, &q));
-        CTT_TRY(lessen_once(r, a, p, bytes, q));
-        bytes *= fmin(0.998, most / q->tried.cost[CTT_COST_BYTES]);
-    }
-    if (q && q->meets) {
-        *out = q;
-        q = NULL;
-    }
-out:
-    ctt_budget_plan_free(&q);
     return rc < 0 ? rc : 0;
 }

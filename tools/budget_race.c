@@ -49,6 +49,7 @@ struct runner {
     const struct way *way;
     struct ctt_budget_plan *plan;
     double loss[RUNGS];    /* NAN: not retrained so long */
+    double ends;           /* what all of it is expected to lead to */
 };
 
 struct race {
@@ -127,7 +128,8 @@ static int line_up(struct race *x, const struct ctt_aim_at *a,
         if (p && is_new(x, p, past, pasts) && is_nearer(x, a, p)) {
             if (x->n == 1 && !x->at[0].plan->meets)
                 ctt_budget_plan_free(&x->at[--x->n].plan);
-            x->at[x->n++] = (struct runner){ &ways[i], p, { NAN, NAN } };
+            x->at[x->n++] = (struct runner){ &ways[i], p, { NAN, NAN },
+                                           NAN };
             p = NULL;
         }
         ctt_budget_plan_free(&p);
@@ -180,22 +182,70 @@ static void drop_hopeless(struct race *x)
 
 /* ---- the race ---- */
 
-static double loss_of(const struct runner *u, int rung)
+/* What retraining leaves of the loss above that of the model as given is taken
+ * to fall as a power of the steps (as errors do: Hestness and others 2017), by
+ * the last two rungs: what is pruned loses most at first, and recovers most.
+ * It falls no faster than the steps grow, and what has been seen once only is
+ * taken as it is. */
+static double at_end(const struct ctt_budget_run *r, const struct runner *u)
 {
-    return isnan(u->loss[rung]) ? INFINITY : u->loss[rung];
+    double was = u->loss[RUNGS - 2] - r->base;
+    double is = u->loss[RUNGS - 1] - r->base, power;
+
+    if (isnan(is) || !(is > 0) || !(was > is))
+        return isnan(is) ? u->loss[RUNGS - 2] : u->loss[RUNGS - 1];
+    power = fmin(1, log(was / is) / log(LONGER));
+    return r->base + is * pow(fmax(1, (double)r->steps / (LONGER *
+                                      r->j->c.budget_steps)), -power);
 }
 
-/* The first n, by insertion, as equal ones keep their places. */
+static double rank_of(const struct runner *u, int rung)
+{
+    double x = rung < RUNGS ? u->loss[rung] : u->ends;
+
+    return isnan(x) ? INFINITY : x;
+}
+
+/* The first n, by insertion, as equal ones keep their places; by the loss of a
+ * rung, or, behind the last, by what they end at. */
 static void sort(struct race *x, int n, int rung)
 {
     for (int i = 1; i < n; i++)
-        for (int k = i; k > 0 && loss_of(&x->at[k], rung) <
-                                 loss_of(&x->at[k - 1], rung); k--) {
+        for (int k = i; k > 0 && rank_of(&x->at[k], rung) <
+                                 rank_of(&x->at[k - 1], rung); k--) {
             struct runner was = x->at[k];
 
             x->at[k] = x->at[k - 1];
             x->at[k - 1] = was;
         }
+}
+
+static int is_whole(const struct race *x, const struct runner *u)
+{
+    int whole = 1;
+
+    for (int i = 0; i < x->r->s->weights; i++)
+        whole &= !u->plan->part[i].form;
+    return whole;
+}
+
+/* How many of n go on: the best third, and with them the best one that is not
+ * factorised, as that is slowest to recover; it takes the place behind. */
+static int go_on(struct race *x, int n)
+{
+    int best = (n + LONGER - 1) / LONGER, at = 0;
+
+    while (at < n && !is_whole(x, &x->at[at]))
+        at++;
+    if (at >= n || at < best || isnan(x->at[at].loss[0]))
+        return best;
+    for (; at > best; at--) {
+        struct runner was = x->at[at];
+
+        x->at[at] = x->at[at - 1];
+        x->at[at - 1] = was;
+    }
+    return best + 1;
 }
 
 /* Values are not shared while it is retrained, as weights that have not
@@ -236,7 +286,9 @@ static int run(struct race *x)
 {
     int steps = x->r->j->c.budget_steps, rc = 0;
 
-    for (int rung = 0, n = x->n; rung < RUNGS && (n > 1 || rung == 0); rung++) {
+    int n = x->n;
+
+    for (int rung = 0; rung < RUNGS && (n > 1 || rung == 0); rung++) {
         for (int i = 0; i < n; i++) {
             struct runner *u = &x->at[i];
             struct ctt_budget_short t = { .steps = steps, .at = i + 1,
@@ -245,23 +297,28 @@ static int run(struct race *x)
             CTT_TRY(retrain(x, &t, u, &u->loss[rung]));
         }
         sort(x, n, rung);
-        n = (n + LONGER - 1) / LONGER;
+        if (rung + 1 < RUNGS)
+            n = go_on(x, n);
         steps *= LONGER;
     }
+    for (int i = 0; i < x->n; i++)
+        x->at[i].ends = at_end(x->r, &x->at[i]);
+    sort(x, n, RUNGS);
 out:
     return rc;
 }
 
 static void add_row(const struct runner *u, struct ctt_table *t)
 {
-    char costs[192], loss[RUNGS][32];
+    char costs[192], loss[RUNGS][32], ends[32];
 
     for (int k = 0; k < RUNGS; k++)
         snprintf(loss[k], sizeof(loss[k]), isnan(u->loss[k]) ? "-" : "%.3f",
                  u->loss[k]);
-    ctt_table_row(t, "%s\t%s\t%s\t%s", u->way->name,
+    snprintf(ends, sizeof(ends), isnan(u->loss[1]) ? "-" : "%.3f", u->ends);
+    ctt_table_row(t, "%s\t%s\t%s\t%s\t%s", u->way->name,
                   ctt_budget_costs(u->plan->tried.cost, costs, sizeof(costs)),
-                  loss[0], loss[1]);
+                  loss[0], loss[1], ends);
 }
 
 static int say(const struct race *x)
@@ -269,11 +326,13 @@ static int say(const struct race *x)
     int n = x->r->j->c.budget_steps, rc;
     struct ctt_table t = { NULL, 0, 0, 0 };
 
-    ctt_table_row(&t, "mix\tcosts\tloss after %d steps\t%d", n, n * LONGER);
+    ctt_table_row(&t, "mix\tcosts\tloss after %d steps\t%d\tof all", n,
+                  n * LONGER);
     for (int i = 0; i < x->n; i++)
         add_row(&x->at[i], &t);
     ctt_tool_say("\nmixes within the limits, retrained for a few steps; the "
-                 "best go on:");
+                 "best go on, and the best that is not factorised; of all: "
+                 "expected after all steps:");
     CTT_TRY(ctt_table_print(&t));
 out:
     ctt_table_free(&t);

@@ -34,6 +34,9 @@ struct ctt_budget_run {
                                           is chosen */
     double                   shared_left;    /* of the harm of shared values,
                                           the share that retraining leaves */
+    double                   base;     /* loss of the model as given after a
+                                          short retraining */
+    int64_t                  steps;    /* of a whole retraining */
     struct ctt_costs         given;    /* what it costs */
     struct ctt_offer        *offer[CTT_BUDGET_FORMS];
     struct ctt_budget_style  style;    /* of plans */
@@ -87,6 +90,8 @@ int ctt_budget_search(struct ctt_budget_run *r, const struct ctt_costs *given);
 struct ctt_budget_plan {
     double           thin;     /* share of the channels that is removed */
     struct ctt_part *part;     /* by weight */
+    struct ctt_sense_point *fine;    /* by weight, with a share of pruning
+                                        between those of s; NULL: none */
     char            *mix;      /* its text */
     double           harm;
     double           expected[CTT_COSTS];    /* of whole weights, of which */
@@ -95,19 +100,19 @@ struct ctt_budget_plan {
     double           bytes;    /* after a short retraining; NAN: not known */
     int              meets;    /* the limits of a */
 };
+int  ctt_budget_plan_new(const struct ctt_budget_run *r,
+                         struct ctt_budget_plan **out);
 void ctt_budget_plan_free(struct ctt_budget_plan **p);
+
+/* Sets what the parts of p come to, from the log or by trying them. */
+int  ctt_budget_plan_try(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                         struct ctt_budget_plan *p);
 
 /* The mix that a asks for: it is tried, and the limits of the choice are
  * corrected by what it costs (secant), in at most four rounds.  CTT_EUNSUP or
  * CTT_EINVAL if the model can't be thinned as r->style says. */
 int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     struct ctt_budget_plan **out);
-
-/* p with single changes that take its bytes, as tried, within the limits of a;
- * *out NULL: they do not. */
-int ctt_budget_lessen(struct ctt_budget_run *r, const struct ctt_aim_at *a,
-                      const struct ctt_budget_plan *p,
-                      struct ctt_budget_plan **out);
 
 /* How far what p costs is from the limits, as the largest ratio. */
 double ctt_budget_excess(const struct ctt_aim_at *a,
@@ -134,6 +139,24 @@ int ctt_budget_has_form(const struct ctt_budget_run *r, int form);
 
 /* Whether costs are within limits. */
 int ctt_budget_meets(const double most[CTT_COSTS], const double *cost);
+
+/* ---- budget_near.c ---- */
+
+/* Whether another share of pruning may take p near to the limits of a. */
+int ctt_budget_can_near(const struct ctt_budget_run *r,
+                        const struct ctt_aim_at *a,
+                        const struct ctt_budget_plan *p);
+
+/* If it may, replaces *p by the same with such a share, until it meets the
+ * limits and uses `enough` (0..1) of one; aim: what is tried for. */
+int ctt_budget_near(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                    double aim, double enough, struct ctt_budget_plan **p);
+
+/* p with another share of pruning, or else with single changes, that take its
+ * bytes, as tried, within the limits of a; *out NULL: they do not. */
+int ctt_budget_lessen(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                      const struct ctt_budget_plan *p,
+                      struct ctt_budget_plan **out);
 
 /* ---- budget_short.c ---- */
 

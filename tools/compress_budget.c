@@ -100,16 +100,21 @@ out:
     return rc;
 }
 
-/* Of --budget-steps auto: about 30 times as many are made, which then take
- * half as long as one whole retraining.  Fewer than ENOUGH tell little, but are
- * no more than an eighth of it. */
-enum { PART = 60, MOST = 8, ENOUGH = 24, LEAST = 8 };
-static int choose_steps(const struct ctt_compress_job *j)
+static int64_t all_steps(const struct ctt_compress_job *j)
 {
     const struct ctt_compress_cfg *c = &j->c;
     int64_t batches = (ctt_data_clips(j->data) + c->train.batch - 1) /
                       c->train.batch;
-    int64_t all = (c->recipe.epochs + c->recipe.share.epochs) * batches;
+
+    return (c->recipe.epochs + c->recipe.share.epochs) * batches;
+}
+
+/* Of --budget-steps auto: about 30 times as many are made, which then take
+ * half as long as one whole retraining.  Fewer than ENOUGH tell little, but are
+ * no more than an eighth of it. */
+enum { PART = 60, MOST = 8, ENOUGH = 24, LEAST = 8 };
+static int choose_steps(int64_t all)
+{
     int64_t steps = all / PART > ENOUGH ? all / PART : ENOUGH;
 
     steps = steps > all / MOST ? all / MOST : steps;
@@ -144,8 +149,9 @@ static int prepare(struct ctt_budget_run *r, struct ctt_costs *given)
     CTT_TRY(ctt_train_device(&j->c.train));
     CTT_TRY(open_teachers(j));
     CTT_TRY(ctt_compress_open_clips(j));
+    r->steps = all_steps(j);
     if (j->c.budget_steps == CTT_OPT_WORD)
-        j->c.budget_steps = choose_steps(j);
+        j->c.budget_steps = choose_steps(r->steps);
     CTT_TRY(ctt_compress_how(j, &r->how));
     CTT_TRY(split(r));
     CTT_TRY(ctt_sense_new(j->m, &r->s));

@@ -218,6 +218,59 @@ static void test_offer(void)
     ctt_model_free(&m);
 }
 
+/* What all weights come to that are pruned to one share and have four bits. */
+static double all_bytes(const struct ctt_offer *f, double share,
+                        struct ctt_part *part)
+{
+    double sum = f->menu.rest[CTT_COST_BYTES];
+
+    for (int i = 0; i < f->menu.weights; i++)
+        for (int k = f->menu.first[i]; k < f->menu.first[i + 1]; k++) {
+            const struct ctt_part *p = &f->part[k];
+
+            if (p->form || p->int8 || !p->share || p->share->value != 4 ||
+                !p->prune || p->prune->value != share)
+                continue;
+            part[i] = *p;
+            sum += f->menu.way[k].cost[CTT_COST_BYTES];
+        }
+    return sum;
+}
+
+/* Shares of pruning that are not coded have about the bytes that they have if
+ * they are. */
+static void test_between(void)
+{
+    static const double share[] = { 0.8, 0.9, 0.95, 0.99 };
+    struct ctt_model *m = small_model(net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
+    struct ctt_recipe_calls calls = { .sample = NULL };
+    struct ctt_offer *f = NULL;
+    struct ctt_costs is;
+
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_mix.tmp", &f));
+    for (size_t k = 0; k < CTT_LEN(share); k++) {
+        struct ctt_part part[8] = { { .form = NULL } };
+        double bytes = all_bytes(f, share[k], part);
+        struct ctt_mix_recipe *o = NULL;
+
+        CU_ASSERT(part[1].prune && part[1].share);
+        CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
+        CHECK_OK(ctt_mix_try(m, ctt_mix_settings(o), &calls, "",
+                             "test_mix.tmp", &is));
+        printf("%g: %.0f bytes expected, %.0f are\n", share[k], bytes,
+               is.cost[CTT_COST_BYTES]);
+        CU_ASSERT_DOUBLE_EQUAL(bytes / is.cost[CTT_COST_BYTES], 1, 0.03);
+        ctt_mix_recipe_free(&o);
+    }
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
 static const struct ctt_ladder *ladder_of(const struct ctt_part *p)
 {
     return p->form ? p->form->ladder : NULL;
@@ -457,7 +510,8 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "mix", test_mix },
         { "thinned", test_thinned },
-        { "menu", test_offer }, { "times", test_times },
+        { "menu", test_offer }, { "between", test_between },
+        { "times", test_times },
         { "a little less", test_lessen },
         { "alike", test_alike },
         { "numbers for names", test_numbers },

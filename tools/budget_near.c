@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * budget_near.c: a mix that is changed a little, to come near the limits or
+ * below them. */
+#include "tools/budget_run.h"
+#include "tools/tool.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the share that is pruned ---- */
+
+/* All weights that are pruned have the same share, which may lie between the
+ * values that were measured: bytes then reach a limit that those values leave
+ * far below.  kept: the share of values that is not pruned. */
+
+/* How many times as many values are kept at most, or as few: further away there
+ * is another value. */
+#define FURTHEST 2.5
+/* The least that is kept, and the step of what is. */
+#define LEAST 0.001
+#define STEP 1e-5
+
+static double kept_by(const struct ctt_budget_run *r,
+                      const struct ctt_budget_plan *p)
+{
+    double share = 0;
+
+    for (int i = 0; i < r->s->weights; i++)
+        if (p->part[i].prune)
+            share = fmax(share, p->part[i].prune->value);
+    return 1 - share;
+}
+
+/* The fit of a point of pruning with another share, between its neighbours in
+ * the logarithm of what is kept; beyond the last one as its own. */
+static double fit_at(const struct ctt_sense *s,
+                     const struct ctt_sense_point *of, double kept)
+{
+    const struct ctt_sense_point *low = NULL, *high = NULL;
+    double t;
+
+    for (int i = 0; i < s->points; i++) {
+        const struct ctt_sense_point *p = &s->point[i];
+
+        if (p->weight != of->weight || p->ladder != of->ladder || !p->done ||
+            p->why[0])
+            continue;
+        if (1 - p->value >= kept && (!low || p->value > low->value))
+            low = p;
+        if (1 - p->value <= kept && (!high || p->value < high->value))
+            high = p;
+    }
+    if (!low || !high || low == high)
+        return low ? low->fit : high ? high->fit : of->fit;
+    t = log((1 - low->value) / kept) /
+        log((1 - low->value) / (1 - high->value));
+    return low->fit + t * (high->fit - low->fit);
+}
+
+/* A plan of the same parts. */
+static int new_as(const struct ctt_budget_run *r,
+                  const struct ctt_budget_plan *p,
+                  struct ctt_budget_plan **q)
+{
+    int rc;
+
+    CTT_TRY(ctt_budget_plan_new(r, q));
+    memcpy((*q)->part, p->part, (size_t)r->s->weights * sizeof(*p->part));
+    memcpy((*q)->left, p->left, sizeof(p->left));
+    memcpy((*q)->expected, p->expected, sizeof(p->expected));
+    (*q)->thin = p->thin;
+    (*q)->harm = p->harm;
+out:
+    return rc;
+}
+
+/* p with another share of pruning, tried. */
+static int keep(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                const struct ctt_budget_plan *p, double kept,
+                struct ctt_budget_plan **out)
+{
+    struct ctt_budget_plan *q = NULL;
+    int rc;
+
+    CTT_TRY(new_as(r, p, &q));
+    q->fine = ctt_calloc((size_t)r->s->weights, sizeof(*q->fine));
+    CTT_TRY(q->fine ? 0 : CTT_ENOMEM);
+    for (int i = 0; i < r->s->weights; i++) {
+        struct ctt_part *part = &q->part[i];
+
+        if (!part->prune)
+            continue;
+        q->harm -= ctt_part_harm(r->s, part, CTT_PART_PRUNE);
+        q->fine[i] = *part->prune;
+        q->fine[i].fit = fit_at(r->s, part->prune, kept);
+        q->fine[i].value = 1 - kept;
+        part->prune = &q->fine[i];
+        q->harm += ctt_part_harm(r->s, part, CTT_PART_PRUNE);
+    }
+    CTT_TRY(ctt_budget_plan_try(r, a, q));
+    *out = q;
+    q = NULL;
+out:
+    ctt_budget_plan_free(&q);
+    return rc;
+}
+
+/* The largest share of a limit that costs have; 0: nothing is limited. */
+static double used(const struct ctt_aim_at *a, const struct ctt_budget_plan *p)
+{
+    double most = 0;
+
+    for (int k = 0; k < CTT_COSTS; k++)
+        if (!isinf(a->most[k]))
+            most = fmax(most, p->tried.cost[k] / a->most[k]);
+    return most;
+}
+
+static double bounded(double kept, double first)
+{
+    kept = fmin(fmax(kept, first / FURTHEST), first * FURTHEST);
+    kept = round(fmin(fmax(kept, LEAST), 1 - LEAST) / STEP);
+    return kept * STEP;
+}
+
+/* What is kept next: through the last two points, or in proportion. */
+static double next_kept(const double x[2], const double y[2], int points,
+                        double aim)
+{
+    double slope = 1;
+
+    if (points > 1 && fabs(x[0] - x[1]) > 1e-6)
+        slope = (y[0] - y[1]) / (x[0] - x[1]);
+    slope = fmin(1, fmax(0.1, slope));
+    return exp(x[0] + (log(aim) - y[0]) / slope);
+}
+
+/* Whether q, of the same mix, is nearer to the limits from below. */
+static int is_nearer(const struct ctt_aim_at *a,
+                     const struct ctt_budget_plan *q,
+                     const struct ctt_budget_plan *best)
+{
+    if (q->meets != best->meets)
+        return q->meets;
+    return q->meets ? used(a, q) > used(a, best) : used(a, q) < used(a, best);
+}
+
+/* Replaces *p by the nearest of its mix, until that uses `enough` of a
+ * limit. */
+static int prune_to(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                    double aim, double enough, struct ctt_budget_plan **p)
+{
+    double first = kept_by(r, *p), kept = first, x[2] = { 0 }, y[2] = { 0 };
+    struct ctt_budget_plan *q = NULL;
+    int rc = 0;
+
+    x[0] = log(kept);
+    y[0] = log(used(a, *p));
+    for (int i = 1; i < CTT_BUDGET_ROUNDS; i++) {
+        double was = kept;
+
+        if ((*p)->meets && used(a, *p) > enough)
+            break;
+        kept = bounded(next_kept(x, y, i, aim), first);
+        if (fabs(kept - was) < STEP)
+            break;
+        CTT_TRY(keep(r, a, *p, kept, &q));
+        x[1] = x[0];
+        y[1] = y[0];
+        x[0] = log(kept);
+        y[0] = log(used(a, q));
+        if (is_nearer(a, q, *p)) {
+            ctt_budget_plan_free(p);
+            *p = q;
+            q = NULL;
+        }
+        ctt_budget_plan_free(&q);
+    }
+out:
+    ctt_budget_plan_free(&q);
+    return rc;
+}
+
+int ctt_budget_can_near(const struct ctt_budget_run *r,
+                        const struct ctt_aim_at *a,
+                        const struct ctt_budget_plan *p)
+{
+    double is = used(a, p);
+
+    return kept_by(r, p) < 1 && is > 1 / FURTHEST && is < FURTHEST;
+}
+
+int ctt_budget_near(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                    double aim, double enough, struct ctt_budget_plan **p)
+{
+    return ctt_budget_can_near(r, a, *p) ? prune_to(r, a, aim, enough, p) : 0;
+}
+
+/* ---- less of the same ---- */
+
+static const struct ctt_offer *offer_of(const struct ctt_budget_run *r,
+                                        const struct ctt_budget_plan *p)
+{
+    int first = ctt_budget_has_form(r, 0) ? 0 : 1;
+
+    for (int i = 0; i < r->s->weights; i++)
+        for (int f = 0; p->part[i].prune && f < CTT_BUDGET_FORMS; f++)
+            if (strcmp(p->part[i].prune->ladder->name,
+                       ctt_budget_forms[f]) == 0)
+                return r->offer[f];
+    return r->offer[first];
+}
+
+/* p changed until the table says so many bytes, and tried. */
+static int lessen_once(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                       const struct ctt_budget_plan *p, double bytes,
+                       struct ctt_budget_plan *q)
+{
+    struct ctt_way sum;
+    int rc;
+
+    CTT_TRY(ctt_offer_lessen(offer_of(r, p), CTT_COST_BYTES, bytes, q->part,
+                             &sum));
+    q->harm = sum.harm;
+    memcpy(q->expected, sum.cost, sizeof(sum.cost));
+    CTT_TRY(ctt_budget_plan_try(r, a, q));
+out:
+    return rc;
+}
+
+/* What is aimed at, and what is enough, of the limit of a mix that was within
+ * it. */
+#define AIM 0.997
+#define ENOUGH 0.99
+
+static int lessen_pruned(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                         const struct ctt_budget_plan *p,
+                         struct ctt_budget_plan **out)
+{
+    int rc;
+
+    CTT_TRY(keep(r, a, p, kept_by(r, p), out));
+    CTT_TRY(ctt_budget_near(r, a, AIM, ENOUGH, out));
+out:
+    return rc;
+}
+
+static int lessen_other(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                        const struct ctt_budget_plan *p,
+                        struct ctt_budget_plan **out)
+{
+    double most = a->most[CTT_COST_BYTES], is = p->tried.cost[CTT_COST_BYTES];
+    double bytes = p->expected[CTT_COST_BYTES] * most / is;
+    struct ctt_budget_plan *q = NULL;
+    int rc = 0;
+
+    for (int i = 0; i < CTT_BUDGET_ROUNDS && !(q && q->meets); i++) {
+        ctt_budget_plan_free(&q);
+        CTT_TRY(new_as(r, p, &q));
+        CTT_TRY(lessen_once(r, a, p, bytes, q));
+        bytes *= fmin(0.998, most / q->tried.cost[CTT_COST_BYTES]);
+    }
+    *out = q;
+    q = NULL;
+out:
+    ctt_budget_plan_free(&q);
+    return rc < 0 ? rc : 0;
+}
+
+int ctt_budget_lessen(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                      const struct ctt_budget_plan *p,
+                      struct ctt_budget_plan **out)
+{
+    int rc;
+
+    CTT_TRY(ctt_budget_can_near(r, a, p) ? lessen_pruned(r, a, p, out)
+                                         : lessen_other(r, a, p, out));
+    if (!(*out)->meets)
+        ctt_budget_plan_free(out);
+out:
+    return rc;
+}
