@@ -28,7 +28,8 @@
 static int is_idle(const struct ctt_opt *o)
 {
     static const char *const used[] = { "sense", "sense-kl", "sense-log",
-        "sense-csv", "sense-plot", "sense-clips", "choose-by" };
+        "sense-csv", "sense-plot", "sense-clips", "choose-by",
+        "time-threads" };
 
     if (o->off < offsetof(struct ctt_compress_cfg, recipe))
         return (o->tags & CTT_CFG_STEP) != 0;

@@ -61,6 +61,12 @@ cmp -s s.csv part.csv && fail 'four clips are as good as twelve'
 says 2 'is of another model, other clips' "$compress" --sense m.h5 $sense \
     --sense-clips 4
 
+# Times with other threads are other times.
+timed="--data clips --threads 1 --sense-log times.jsonl"
+says 0 '66 results in times.jsonl' "$compress" --sense m.h5 $timed \
+    --time-threads 2
+says 2 'is of another model, other clips' "$compress" --sense m.h5 $timed
+
 # 4. Killed anywhere it goes on, with the same result; half a line is cut.
 for k in 1 40; do
     head -n $k m.h5.sense.jsonl > k.jsonl
