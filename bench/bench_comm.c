@@ -220,7 +220,7 @@ int main(int argc, char **argv)
     if (rc < 0)
         fprintf(stderr, "bench_comm: %s\n", ctt_errmsg());
     if (rc < 0 && b.comm)
-        ctt_comm_abort(b.comm);
+        ctt_comm_abort(b.comm, 1);
     ctt_comm_close(&b.comm);
     return rc < 0;
 }

@@ -67,7 +67,7 @@ exchange() {
     [ "$1" -gt 1 ] || { echo 0; return; }
     smpi_cluster "$1" "$2GBps" "${LATENCY:-1us}" "$work/p.xml"
     smpi_run "$1" "$work/p.xml" --cfg=smpi/shared-malloc:global \
-        --cfg=smpi/auto-shared-malloc-thresh:1000 \
+        --cfg=smpi/auto-shared-malloc-thresh:100000 \
         --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:"${WIRE:-0.92}" \
         --cfg=smpi/alltoall:ring --cfg=smpi/allgather:ring \
         "$work/bench" --runs 1 --squeeze "$3" 2687281 2> "$work/smpi.log" |
