@@ -5,13 +5,15 @@
 #include "tools/table.h"
 #include "tools/tool.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Retrainings of each candidate; how many times as long the next one is, of
- * that part of the candidates. */
-enum { RUNGS = 2, LONGER = 3 };
+/* Retrainings of each candidate at most; how many times as long the next one
+ * is, of that part of the candidates; the third is at most that part of a whole
+ * retraining. */
+enum { RUNGS = 3, LONGER = 3, PART = 6 };
 
 /* The harm of one weight after the other does not add up exactly, and less so
  * after retraining.  So a candidate takes it as measured, or counts that of
@@ -128,8 +130,8 @@ static int line_up(struct race *x, const struct ctt_aim_at *a,
         if (p && is_new(x, p, past, pasts) && is_nearer(x, a, p)) {
             if (x->n == 1 && !x->at[0].plan->meets)
                 ctt_budget_plan_free(&x->at[--x->n].plan);
-            x->at[x->n++] = (struct runner){ &ways[i], p, { NAN, NAN },
-                                           NAN };
+            x->at[x->n++] = (struct runner){ &ways[i], p, 
+                .loss = { NAN, NAN, NAN }, .ends = NAN };
             p = NULL;
         }
         ctt_budget_plan_free(&p);
@@ -187,32 +189,34 @@ static void drop_hopeless(struct race *x)
  * the last two rungs: what is pruned loses most at first, and recovers most.
  * It falls no faster than the steps grow, and what has been seen once only is
  * taken as it is. */
-static double at_end(const struct ctt_budget_run *r, const struct runner *u)
+static double at_end(const struct ctt_budget_run *r, const struct runner *u,
+                     int rung)
 {
-    double was = u->loss[RUNGS - 2] - r->base;
-    double is = u->loss[RUNGS - 1] - r->base, power;
+    double base = r->base, is = u->loss[rung] - base, was, power, steps;
 
-    if (isnan(is) || !(is > 0) || !(was > is))
-        return isnan(is) ? u->loss[RUNGS - 2] : u->loss[RUNGS - 1];
+    if (rung == 0)
+        return u->loss[0];
+    was = u->loss[rung - 1] - base;
+    if (!(is > 0) || !(was > is))
+        return u->loss[rung];
+    steps = r->j->c.budget_steps * pow(LONGER, rung);
     power = fmin(1, log(was / is) / log(LONGER));
-    return r->base + is * pow(fmax(1, (double)r->steps / (LONGER *
-                                      r->j->c.budget_steps)), -power);
+    return base + is * pow(fmax(1, (double)r->steps / steps), -power);
 }
 
-static double rank_of(const struct runner *u, int rung)
+static double rank_of(const struct runner *u)
 {
-    double x = rung < RUNGS ? u->loss[rung] : u->ends;
-
-    return isnan(x) ? INFINITY : x;
+    return isnan(u->ends) ? INFINITY : u->ends;
 }
 
-/* The first n, by insertion, as equal ones keep their places; by the loss of a
- * rung, or, behind the last, by what they end at. */
+/* The first n after a rung, by insertion, as equal ones keep their places. */
 static void sort(struct race *x, int n, int rung)
 {
+    for (int i = 0; i < n; i++)
+        x->at[i].ends = at_end(x->r, &x->at[i], rung);
     for (int i = 1; i < n; i++)
-        for (int k = i; k > 0 && rank_of(&x->at[k], rung) <
-                                 rank_of(&x->at[k - 1], rung); k--) {
+        for (int k = i; k > 0 && rank_of(&x->at[k]) <
+                                 rank_of(&x->at[k - 1]); k--) {
             struct runner was = x->at[k];
 
             x->at[k] = x->at[k - 1];
@@ -282,13 +286,20 @@ out:
     return rc;
 }
 
+static int rungs(const struct ctt_budget_run *r)
+{
+    int64_t most = (int64_t)r->j->c.budget_steps * LONGER * LONGER * PART;
+
+    return most <= r->steps ? RUNGS : RUNGS - 1;
+}
+
 static int run(struct race *x)
 {
     int steps = x->r->j->c.budget_steps, rc = 0;
 
     int n = x->n;
 
-    for (int rung = 0; rung < RUNGS && (n > 1 || rung == 0); rung++) {
+    for (int rung = 0; rung < rungs(x->r) && (n > 1 || !rung); rung++) {
         for (int i = 0; i < n; i++) {
             struct runner *u = &x->at[i];
             struct ctt_budget_short t = { .steps = steps, .at = i + 1,
@@ -297,28 +308,30 @@ static int run(struct race *x)
             CTT_TRY(retrain(x, &t, u, &u->loss[rung]));
         }
         sort(x, n, rung);
-        if (rung + 1 < RUNGS)
-            n = go_on(x, n);
+        n = go_on(x, n);
         steps *= LONGER;
     }
-    for (int i = 0; i < x->n; i++)
-        x->at[i].ends = at_end(x->r, &x->at[i]);
-    sort(x, n, RUNGS);
 out:
     return rc;
 }
 
+enum { CELL = 32 };
+static const char *number(double loss, char text[CELL])
+{
+    snprintf(text, CELL, isnan(loss) ? "-" : "%.3f", loss);
+    return text;
+}
+
 static void add_row(const struct runner *u, struct ctt_table *t)
 {
-    char costs[192], loss[RUNGS][32], ends[32];
+    char costs[192], at[RUNGS][CELL], ends[CELL];
 
     for (int k = 0; k < RUNGS; k++)
-        snprintf(loss[k], sizeof(loss[k]), isnan(u->loss[k]) ? "-" : "%.3f",
-                 u->loss[k]);
-    snprintf(ends, sizeof(ends), isnan(u->loss[1]) ? "-" : "%.3f", u->ends);
-    ctt_table_row(t, "%s\t%s\t%s\t%s\t%s", u->way->name,
+        number(u->loss[k], at[k]);
+    ctt_table_row(t, "%s\t%s\t%s\t%s\t%s\t%s", u->way->name,
                   ctt_budget_costs(u->plan->tried.cost, costs, sizeof(costs)),
-                  loss[0], loss[1], ends);
+                  at[0], at[1], at[2],
+                  number(isnan(u->loss[1]) ? NAN : u->ends, ends));
 }
 
 static int say(const struct race *x)
@@ -326,13 +339,13 @@ static int say(const struct race *x)
     int n = x->r->j->c.budget_steps, rc;
     struct ctt_table t = { NULL, 0, 0, 0 };
 
-    ctt_table_row(&t, "mix\tcosts\tloss after %d steps\t%d\tof all", n,
-                  n * LONGER);
+    ctt_table_row(&t, "mix\tcosts\tloss after %d steps\t%d\t%d\tof all", n,
+                  n * LONGER, n * LONGER * LONGER);
     for (int i = 0; i < x->n; i++)
         add_row(&x->at[i], &t);
     ctt_tool_say("\nmixes within the limits, retrained for a few steps; the "
                  "best go on, and the best that is not factorised; of all: "
-                 "expected after all steps:");
+                 "expected after all %" PRId64 " steps:", x->r->steps);
     CTT_TRY(ctt_table_print(&t));
 out:
     ctt_table_free(&t);

@@ -11,8 +11,8 @@
 # BUILD=FOLDER: the build folder (build).  SEEDS="1": a pair of searches for
 # each.  THREADS=2.  JOBS=1: trials at a time.  KEEP=FOLDER: logs stay there;
 # those that have ended are not made again but printed.  TRIALS=32.  EPOCHS=24:
-# of a whole trial.  FIRST=1.  MODEL=FILE: the model text
-# (models/early-convttlstm.net).  SPACE=FILE: the space.
+# of a whole trial.  FIRST=auto: ASHA's --search-first.  MODEL=FILE: the
+# model text (models/early-convttlstm.net).  SPACE=FILE: the space.
 set -u
 # shellcheck source=bench/records/common.sh
 . "$(dirname "$0")/common.sh"
@@ -42,12 +42,13 @@ pack() {
 }
 
 search() {      # search METHOD SEED [COMMAND...]: what runs the program
-    local method=$1 seed=$2
+    local method=$1 seed=$2 first=()
+    [ "$method" = random ] || first=(--search-first "${FIRST:-auto}")
     pack
     "${@:3}" "$build/convtt-train" "$model" --search "$space" \
         --data "$work/train.pack" --val "$work/validation.pack" \
         -o "$work/$method.$seed.h5" --trials "${TRIALS:-32}" \
-        --epochs "${EPOCHS:-24}" --search-first "${FIRST:-1}" --repeats 1 \
+        --epochs "${EPOCHS:-24}" --repeats 1 "${first[@]}" \
         --jobs "${JOBS:-1}" --threads "$threads" --seed "$seed" \
         --search-method "$method" > "$work/$method.$seed.log" 2>&1
 }

@@ -30,7 +30,7 @@ static int print_head(FILE *f, const void *arg)
             "\"space\":\"%08" PRIx32 "\",\"model\":\"%08" PRIx32
             "\",\"clips\":\"%08" PRIx32 "\",\"validation\":\"%08" PRIx32
             "\",\"settings\":", ctt_search_methods[c->search_method],
-            c->trials, c->search_first, c->search_factor, c->repeats,
+            c->trials, ctt_search_first(c), c->search_factor, c->repeats,
             c->epochs, c->seed, h->key->space, h->key->model, h->key->clips,
             h->key->validation);
     ctt_json_put(f, h->settings);

@@ -11,12 +11,24 @@ const char *const ctt_search_methods[] = { "asha", "halving", "median",
 
 /* ---- the state ---- */
 
+/* Before an eighth of the epochs most trials are near chance, so that luck
+ * decides which of them go on. */
+enum { FIRST_PART = 8 };
+int ctt_search_first(const struct ctt_train_cfg *c)
+{
+    int first = c->epochs / FIRST_PART;
+
+    if (c->search_first != CTT_OPT_WORD)
+        return c->search_first;
+    return first > 1 ? first : 1;
+}
+
 /* The last rung is --epochs; one that it is less than twice as far is left
  * out. */
 static void make_rungs(struct ctt_search *s)
 {
     const struct ctt_train_cfg *c = s->cfg;
-    int64_t e = c->search_first;
+    int64_t e = ctt_search_first(c);
 
     if (c->search_method != CTT_SEARCH_RANDOM)
         for (; 2 * e <= c->epochs; e *= c->search_factor)

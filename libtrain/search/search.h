@@ -133,6 +133,9 @@ struct ctt_search {
 
 struct ctt_search_job { int trial, repeat, rung; };
 
+/* Epochs of the first rung: --search-first, or what auto is. */
+int  ctt_search_first(const struct ctt_train_cfg *cfg);
+
 int  ctt_search_new(const struct ctt_space *s, const struct ctt_train_cfg *cfg,
                     struct ctt_search **out);
 void ctt_search_free(struct ctt_search **s);

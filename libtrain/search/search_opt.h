@@ -23,9 +23,10 @@
       "(Li and others 2020), those of a round (successive halving), those " \
       "that are not below the median, or all", .choices = ctt_search_methods, \
       .needs = "search", CTT_SEARCH_ROW(bits) }, \
-    { "search-first", CTT_INT, AT(search_first), "1", "epochs after which " \
-      "trials are compared first", 1, 100000, .arg = "EPOCHS", \
-      .needs = "search search-method!=random", CTT_SEARCH_ROW(bits) }, \
+    { "search-first", CTT_INT, AT(search_first), "auto", "epochs after which " \
+      "trials are compared first; auto: an eighth of --epochs", 1, 100000, \
+      .arg = "EPOCHS", .needs = "search search-method!=random", \
+      .word = CTT_CFG_WORD, CTT_SEARCH_ROW(bits) }, \
     { "search-factor", CTT_INT, AT(search_factor), "3", "one of so many " \
       "trials goes on, and is compared again after so many times the epochs; " \
       "median: only the latter", 2, 16, .arg = "N", \

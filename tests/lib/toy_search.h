@@ -36,6 +36,7 @@ static inline void open_toy(struct toy *t, int method, int trials, int epochs)
     CHECK_OK(ctt_opt_defaults(ctt_train_opts, &t->cfg));
     t->cfg.search = "s.txt";
     t->cfg.search_method = method;
+    t->cfg.search_first = 1;
     t->cfg.trials = trials;
     t->cfg.epochs = epochs;
     t->cfg.repeats = 1;
