@@ -112,7 +112,7 @@ struct ctt_level {
     const struct ctt_ladder *ladder;
     int    value;    /* index */
     double left;     /* what the answers lose by all of them together after a
-                        short retraining, in nats; NAN: not measured */
+                        short retraining, in nats; NAN: not known */
     double shared[CTT_LADDER_MOST];    /* of factors: what is lost besides if
                         their values are then shared at once, by value of
                         sharing; NAN: not measured */
@@ -183,11 +183,16 @@ const struct ctt_recipe *ctt_mix_settings(const struct ctt_mix_recipe *r);
  * faster are NAN where time is not measured. */
 struct ctt_costs { double cost[CTT_COSTS], faster; };
 
+/* How many times the harm of each kind counts, and once more that of pruning
+ * what is factorised: how much worse factors bear that is not measured. */
+struct ctt_trust { double kind[CTT_PART_KINDS], pruned_factors; };
+
 /* The menu of a model with pruning of one form, and what each way is. */
 struct ctt_offer {
     struct ctt_menu  menu;
     struct ctt_part *part;    /* by way */
     double           macs;    /* of the model, per frame and clip together */
+    struct ctt_trust trust;
 };
 
 /* The harm of one kind of a part, 0 without it: the fit of its point.  What
@@ -218,13 +223,13 @@ int  ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
                    const char *path, struct ctt_offer **out);
 void ctt_offer_free(struct ctt_offer **f);
 
-/* How many times the harm of each kind counts, and once more that of pruning
- * what is factorised: how much worse factors bear that is not measured. */
-struct ctt_trust { double kind[CTT_PART_KINDS], pruned_factors; };
-
-/* Counts it so from now on. */
+/* Counts it so from now on; first all once. */
 void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
                      const struct ctt_trust *times);
+
+/* The harm of a part so counted. */
+double ctt_offer_harm(const struct ctt_offer *f, const struct ctt_sense *s,
+                      const struct ctt_part *p);
 
 /* The parts of what is picked. */
 void ctt_offer_take(const struct ctt_offer *f, const int *pick,

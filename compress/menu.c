@@ -135,8 +135,8 @@ static int most_of(const struct making *a, int kind)
     return most;
 }
 
-/* Every second share of pruning from 0.7 on is not coded, which takes its
- * time, but lies between its neighbours. */
+/* Every second share of pruning after 0.7 is not coded, which takes its time,
+ * but lies between its neighbours. */
 static int is_between(const struct making *a, int prune)
 {
     return prune > 2 && prune % 2 == 1 && prune + 1 < most_of(a, PRUNE);
@@ -385,6 +385,7 @@ int ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
     a.f = ctt_calloc(1, sizeof(*a.f));
     a.can = ctt_calloc((size_t)s->weights, sizeof(*a.can));
     CTT_TRY(a.f && a.can ? 0 : CTT_ENOMEM);
+    a.f->trust = (struct ctt_trust){ { 1, 1, 1, 1 }, 1 };
     find_choices(&a, prune);
     CTT_TRY(measure_all(&a));
     CTT_TRY(make_offer(&a));
@@ -398,22 +399,27 @@ out:
     return rc;
 }
 
+double ctt_offer_harm(const struct ctt_offer *f, const struct ctt_sense *s,
+                      const struct ctt_part *p)
+{
+    double sum = 0;
+
+    for (int k = 0; k < CTT_PART_KINDS; k++) {
+        double x = f->trust.kind[k];
+
+        if (k == CTT_PART_PRUNE && p->form)
+            x *= f->trust.pruned_factors;
+        sum += x * ctt_part_harm(s, p, (enum ctt_part_kind)k);
+    }
+    return sum;
+}
+
 void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
                      const struct ctt_trust *times)
 {
-    for (int i = 0; i < f->menu.first[f->menu.weights]; i++) {
-        const struct ctt_part *p = &f->part[i];
-
-        f->menu.way[i].harm = 0;
-        for (int k = 0; k < CTT_PART_KINDS; k++) {
-            double x = times->kind[k];
-
-            if (k == CTT_PART_PRUNE && p->form)
-                x *= times->pruned_factors;
-            f->menu.way[i].harm += x *
-                ctt_part_harm(s, p, (enum ctt_part_kind)k);
-        }
-    }
+    f->trust = *times;
+    for (int i = 0; i < f->menu.first[f->menu.weights]; i++)
+        f->menu.way[i].harm = ctt_offer_harm(f, s, &f->part[i]);
 }
 
 void ctt_offer_take(const struct ctt_offer *f, const int *pick,

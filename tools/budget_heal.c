@@ -68,12 +68,14 @@ out:
 }
 
 /* A value that loses over half of what a guess does is of no use to a mix, nor
- * is a stronger one, which is taken to lose all. */
+ * is a stronger one, which is taken to lose all.  Where a guess loses little,
+ * half of it tells too little. */
+#define TELLS 1.0
 static int is_lost(const struct heal *h, int i)
 {
     const struct ctt_level *l = &h->level[i];
 
-    return i > 0 && l[-1].ladder == l->ladder && h->chance > 0 &&
+    return i > 0 && l[-1].ladder == l->ladder && h->chance > TELLS &&
            l[-1].left > h->chance / 2;
 }
 
@@ -109,13 +111,6 @@ out:
 
 /* ---- what it came to ---- */
 
-enum { CELL = 16 };
-static const char *number(double x, char text[CELL])
-{
-    snprintf(text, CELL, isnan(x) ? "-" : "%.3f", x);
-    return text;
-}
-
 /* What sharing adds, by value: "4: 0.10, 3: 0.31", or "-". */
 static const char *shared_text(const struct ctt_level *l, char *text,
                                size_t size)
@@ -137,7 +132,7 @@ static const char *shared_text(const struct ctt_level *l, char *text,
 static int say(const struct heal *h)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
-    char text[64], shared[64], cell[2][CELL];
+    char text[64], shared[64], cell[2][CTT_BUDGET_CELL];
     int rc;
 
     ctt_tool_say("\nall weights with the same option: what the answers lose, "
@@ -148,8 +143,10 @@ static int say(const struct heal *h)
     ctt_table_row(&t, "option\tat once\tretrained\tshared");
     for (int i = 0; i < h->levels; i++)
         ctt_table_row(&t, "%s\t%s\t%s\t%s", name_of(&h->level[i], text),
-                      number(ctt_level_harm(h->r->s, &h->level[i]), cell[0]),
-                      number(h->lost[i] ? NAN : h->level[i].left, cell[1]),
+                      ctt_budget_number(ctt_level_harm(h->r->s,
+                                        &h->level[i]), cell[0]),
+                      ctt_budget_number(h->lost[i] ? NAN : h->level[i].left,
+                                        cell[1]),
                       shared_text(&h->level[i], shared, sizeof(shared)));
     CTT_TRY(ctt_table_print(&t));
 out:

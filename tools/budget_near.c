@@ -16,19 +16,26 @@
 /* How many times as many values are kept at most, or as few: further away there
  * is another value. */
 #define FURTHEST 2.5
-/* The least that is kept, and the step of what is. */
-#define LEAST 0.001
-#define STEP 1e-5
+#define STEP 1e-5    /* of what is kept */
+
+static const struct ctt_sense_point *pruned(const struct ctt_budget_run *r,
+                                            const struct ctt_budget_plan *p)
+{
+    const struct ctt_sense_point *most = NULL;
+
+    for (int i = 0; i < r->s->weights; i++)
+        if (p->part[i].prune &&
+            (!most || p->part[i].prune->value > most->value))
+            most = p->part[i].prune;
+    return most;
+}
 
 static double kept_by(const struct ctt_budget_run *r,
                       const struct ctt_budget_plan *p)
 {
-    double share = 0;
+    const struct ctt_sense_point *most = pruned(r, p);
 
-    for (int i = 0; i < r->s->weights; i++)
-        if (p->part[i].prune)
-            share = fmax(share, p->part[i].prune->value);
-    return 1 - share;
+    return most ? 1 - most->value : 1;
 }
 
 /* The fit of a point of pruning with another share, between its neighbours in
@@ -57,46 +64,79 @@ static double fit_at(const struct ctt_sense *s,
     return low->fit + t * (high->fit - low->fit);
 }
 
-/* A plan of the same parts. */
-static int new_as(const struct ctt_budget_run *r,
-                  const struct ctt_budget_plan *p,
-                  struct ctt_budget_plan **q)
+static int own_points(const struct ctt_budget_run *r,
+                      struct ctt_budget_plan *q)
 {
+    if (!q->fine)
+        q->fine = ctt_calloc((size_t)r->s->weights, sizeof(*q->fine));
+    return q->fine ? 0 : CTT_ENOMEM;
+}
+
+/* A plan of the same parts, with points of its own where p has such. */
+static int copy(const struct ctt_budget_run *r, const struct ctt_budget_plan *p,
+                struct ctt_budget_plan **out)
+{
+    size_t n = (size_t)r->s->weights;
+    struct ctt_budget_plan *q = NULL;
     int rc;
 
-    CTT_TRY(ctt_budget_plan_new(r, q));
-    memcpy((*q)->part, p->part, (size_t)r->s->weights * sizeof(*p->part));
-    memcpy((*q)->left, p->left, sizeof(p->left));
-    memcpy((*q)->expected, p->expected, sizeof(p->expected));
-    (*q)->thin = p->thin;
-    (*q)->harm = p->harm;
+    CTT_TRY(ctt_budget_plan_new(r, &q));
+    memcpy(q->part, p->part, n * sizeof(*p->part));
+    memcpy(q->left, p->left, sizeof(p->left));
+    memcpy(q->expected, p->expected, sizeof(p->expected));
+    q->thin = p->thin;
+    q->harm = p->harm;
+    if (p->fine)
+        CTT_TRY(own_points(r, q));
+    for (size_t i = 0; p->fine && i < n; i++)
+        if (q->part[i].prune) {
+            q->fine[i] = *q->part[i].prune;
+            q->part[i].prune = &q->fine[i];
+        }
+    *out = q;
+    q = NULL;
 out:
+    ctt_budget_plan_free(&q);
     return rc;
 }
 
-/* p with another share of pruning, tried. */
-static int keep(struct ctt_budget_run *r, const struct ctt_aim_at *a,
-                const struct ctt_budget_plan *p, double kept,
-                struct ctt_budget_plan **out)
+static const struct ctt_offer *offer_of(const struct ctt_budget_run *r,
+                                        const struct ctt_budget_plan *p)
+{
+    int first = ctt_budget_has_form(r, 0) ? 0 : 1;
+    const struct ctt_sense_point *most = pruned(r, p);
+
+    for (int f = 0; most && f < CTT_BUDGET_FORMS; f++)
+        if (strcmp(most->ladder->name, ctt_budget_forms[f]) == 0)
+            return r->offer[f];
+    return r->offer[first];
+}
+
+/* p with another share of pruning, tried.  What the table says is of another
+ * share. */
+static int with_kept(struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                     const struct ctt_budget_plan *p, double kept,
+                     struct ctt_budget_plan **out)
 {
     struct ctt_budget_plan *q = NULL;
     int rc;
 
-    CTT_TRY(new_as(r, p, &q));
-    q->fine = ctt_calloc((size_t)r->s->weights, sizeof(*q->fine));
-    CTT_TRY(q->fine ? 0 : CTT_ENOMEM);
+    CTT_TRY(copy(r, p, &q));
+    CTT_TRY(own_points(r, q));
+    q->harm = 0;
     for (int i = 0; i < r->s->weights; i++) {
         struct ctt_part *part = &q->part[i];
 
-        if (!part->prune)
-            continue;
-        q->harm -= ctt_part_harm(r->s, part, CTT_PART_PRUNE);
-        q->fine[i] = *part->prune;
-        q->fine[i].fit = fit_at(r->s, part->prune, kept);
-        q->fine[i].value = 1 - kept;
-        part->prune = &q->fine[i];
-        q->harm += ctt_part_harm(r->s, part, CTT_PART_PRUNE);
+        if (part->prune) {
+            q->fine[i] = *part->prune;
+            q->fine[i].fit = fit_at(r->s, part->prune, kept);
+            q->fine[i].value = 1 - kept;
+            part->prune = &q->fine[i];
+        }
+        q->harm += ctt_offer_harm(offer_of(r, q), r->s, part);
     }
+    for (int k = 0; k < CTT_COSTS; k++)
+        q->expected[k] = NAN;
     CTT_TRY(ctt_budget_plan_try(r, a, q));
     *out = q;
     q = NULL;
@@ -105,22 +145,48 @@ out:
     return rc;
 }
 
-/* The largest share of a limit that costs have; 0: nothing is limited. */
-static double used(const struct ctt_aim_at *a, const struct ctt_budget_plan *p)
+/* Whether less pruning costs more of it: of time only in blocks, of memory
+ * never. */
+static int is_moved(const struct ctt_budget_run *r,
+                    const struct ctt_budget_plan *p, int cost)
+{
+    const struct ctt_sense_point *most = pruned(r, p);
+
+    if (cost == CTT_COST_MS)
+        return most && strcmp(most->ladder->name, "prune block") == 0;
+    return cost == CTT_COST_BYTES || cost == CTT_COST_MACS;
+}
+
+/* The largest share of a limit that such costs have; 0: none is limited. */
+static double used(const struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                   const struct ctt_budget_plan *p)
 {
     double most = 0;
 
     for (int k = 0; k < CTT_COSTS; k++)
-        if (!isinf(a->most[k]))
+        if (!isinf(a->most[k]) && is_moved(r, p, k))
             most = fmax(most, p->tried.cost[k] / a->most[k]);
     return most;
 }
 
-static double bounded(double kept, double first)
+static int exceeds_others(const struct ctt_budget_run *r,
+                          const struct ctt_aim_at *a,
+                          const struct ctt_budget_plan *p)
+{
+    int some = 0;
+
+    for (int k = 0; k < CTT_COSTS; k++)
+        some |= !isinf(a->most[k]) && !is_moved(r, p, k) &&
+                !(p->tried.cost[k] <= a->most[k]);
+    return some;
+}
+
+/* Not beyond the values that were measured. */
+static double bounded(const struct ctt_ladder *l, double kept, double first)
 {
     kept = fmin(fmax(kept, first / FURTHEST), first * FURTHEST);
-    kept = round(fmin(fmax(kept, LEAST), 1 - LEAST) / STEP);
-    return kept * STEP;
+    kept = fmin(fmax(kept, 1 - l->value[l->values - 1]), 1 - l->value[0]);
+    return round(kept / STEP) * STEP;
 }
 
 /* What is kept next: through the last two points, or in proportion. */
@@ -136,13 +202,14 @@ static double next_kept(const double x[2], const double y[2], int points,
 }
 
 /* Whether q, of the same mix, is nearer to the limits from below. */
-static int is_nearer(const struct ctt_aim_at *a,
+static int is_nearer(const struct ctt_budget_run *r,
+                     const struct ctt_aim_at *a,
                      const struct ctt_budget_plan *q,
                      const struct ctt_budget_plan *best)
 {
     if (q->meets != best->meets)
         return q->meets;
-    return q->meets ? used(a, q) > used(a, best) : used(a, q) < used(a, best);
+    return q->meets == (used(r, a, q) > used(r, a, best));
 }
 
 /* Replaces *p by the nearest of its mix, until that uses `enough` of a
@@ -150,26 +217,25 @@ static int is_nearer(const struct ctt_aim_at *a,
 static int prune_to(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     double aim, double enough, struct ctt_budget_plan **p)
 {
+    const struct ctt_ladder *l = pruned(r, *p)->ladder;
     double first = kept_by(r, *p), kept = first, x[2] = { 0 }, y[2] = { 0 };
     struct ctt_budget_plan *q = NULL;
     int rc = 0;
 
     x[0] = log(kept);
-    y[0] = log(used(a, *p));
+    y[0] = log(used(r, a, *p));
     for (int i = 1; i < CTT_BUDGET_ROUNDS; i++) {
         double was = kept;
 
-        if ((*p)->meets && used(a, *p) > enough)
+        kept = bounded(l, next_kept(x, y, i, aim), first);
+        if (((*p)->meets && used(r, a, *p) > enough) || fabs(kept - was) < STEP)
             break;
-        kept = bounded(next_kept(x, y, i, aim), first);
-        if (fabs(kept - was) < STEP)
-            break;
-        CTT_TRY(keep(r, a, *p, kept, &q));
+        CTT_TRY(with_kept(r, a, *p, kept, &q));
         x[1] = x[0];
         y[1] = y[0];
         x[0] = log(kept);
-        y[0] = log(used(a, q));
-        if (is_nearer(a, q, *p)) {
+        y[0] = log(used(r, a, q));
+        if (is_nearer(r, a, q, *p)) {
             ctt_budget_plan_free(p);
             *p = q;
             q = NULL;
@@ -181,35 +247,42 @@ out:
     return rc;
 }
 
-int ctt_budget_can_near(const struct ctt_budget_run *r,
-                        const struct ctt_aim_at *a,
-                        const struct ctt_budget_plan *p)
+static int can_near(const struct ctt_budget_run *r, const struct ctt_aim_at *a,
+                    const struct ctt_budget_plan *p)
 {
-    double is = used(a, p);
+    double is = used(r, a, p);
 
-    return kept_by(r, p) < 1 && is > 1 / FURTHEST && is < FURTHEST;
+    return pruned(r, p) && is > 1 / FURTHEST && is < FURTHEST &&
+           !exceeds_others(r, a, p);
 }
 
 int ctt_budget_near(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     double aim, double enough, struct ctt_budget_plan **p)
 {
-    return ctt_budget_can_near(r, a, *p) ? prune_to(r, a, aim, enough, p) : 0;
+    return can_near(r, a, *p) ? prune_to(r, a, aim, enough, p) : 0;
+}
+
+/* The same but for the share that is pruned, which is about as large: within so
+ * much of what is kept. */
+#define ALIKE 0.03
+int ctt_budget_alike(const struct ctt_budget_run *r,
+                     const struct ctt_budget_plan *p,
+                     const struct ctt_budget_plan *q)
+{
+    int same = fabs(p->thin - q->thin) < 1e-9 &&
+               fabs(log(kept_by(r, p) / kept_by(r, q))) < ALIKE;
+
+    for (int i = 0; i < r->s->weights; i++) {
+        const struct ctt_part *x = &p->part[i], *y = &q->part[i];
+
+        same &= x->form == y->form && x->share == y->share &&
+                x->int8 == y->int8 && !x->prune == !y->prune &&
+                (!x->prune || x->prune->ladder == y->prune->ladder);
+    }
+    return same;
 }
 
 /* ---- less of the same ---- */
-
-static const struct ctt_offer *offer_of(const struct ctt_budget_run *r,
-                                        const struct ctt_budget_plan *p)
-{
-    int first = ctt_budget_has_form(r, 0) ? 0 : 1;
-
-    for (int i = 0; i < r->s->weights; i++)
-        for (int f = 0; p->part[i].prune && f < CTT_BUDGET_FORMS; f++)
-            if (strcmp(p->part[i].prune->ladder->name,
-                       ctt_budget_forms[f]) == 0)
-                return r->offer[f];
-    return r->offer[first];
-}
 
 /* p changed until the table says so many bytes, and tried. */
 static int lessen_once(struct ctt_budget_run *r, const struct ctt_aim_at *a,
@@ -230,8 +303,8 @@ out:
 
 /* What is aimed at, and what is enough, of the limit of a mix that was within
  * it. */
-#define AIM 0.997
-#define ENOUGH 0.99
+#define LESSEN_AIM 0.997
+#define LESSEN_ENOUGH 0.99
 
 static int lessen_pruned(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                          const struct ctt_budget_plan *p,
@@ -239,8 +312,8 @@ static int lessen_pruned(struct ctt_budget_run *r, const struct ctt_aim_at *a,
 {
     int rc;
 
-    CTT_TRY(keep(r, a, p, kept_by(r, p), out));
-    CTT_TRY(ctt_budget_near(r, a, AIM, ENOUGH, out));
+    CTT_TRY(with_kept(r, a, p, kept_by(r, p), out));
+    CTT_TRY(ctt_budget_near(r, a, LESSEN_AIM, LESSEN_ENOUGH, out));
 out:
     return rc;
 }
@@ -256,7 +329,7 @@ static int lessen_other(struct ctt_budget_run *r, const struct ctt_aim_at *a,
 
     for (int i = 0; i < CTT_BUDGET_ROUNDS && !(q && q->meets); i++) {
         ctt_budget_plan_free(&q);
-        CTT_TRY(new_as(r, p, &q));
+        CTT_TRY(copy(r, p, &q));
         CTT_TRY(lessen_once(r, a, p, bytes, q));
         bytes *= fmin(0.998, most / q->tried.cost[CTT_COST_BYTES]);
     }
@@ -271,10 +344,14 @@ int ctt_budget_lessen(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                       const struct ctt_budget_plan *p,
                       struct ctt_budget_plan **out)
 {
-    int rc;
+    int rc = 0;
 
-    CTT_TRY(ctt_budget_can_near(r, a, p) ? lessen_pruned(r, a, p, out)
-                                         : lessen_other(r, a, p, out));
+    if (pruned(r, p))
+        CTT_TRY(lessen_pruned(r, a, p, out));
+    if (!p->fine && !(*out && (*out)->meets)) {
+        ctt_budget_plan_free(out);
+        CTT_TRY(lessen_other(r, a, p, out));
+    }
     if (!(*out)->meets)
         ctt_budget_plan_free(out);
 out:

@@ -21,6 +21,7 @@ void ctt_budget_plan_free(struct ctt_budget_plan **p)
         return;
     ctt_free((*p)->part);
     ctt_free((*p)->fine);
+    ctt_free((*p)->origin);
     ctt_free((*p)->mix);
     ctt_free(*p);
     *p = NULL;
@@ -314,8 +315,9 @@ int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
         CTT_TRY(choose(r, &now, p));
         CTT_TRY(ctt_budget_plan_try(r, a, p));
         remember(&h, p);
-        near = is_near(a, p) || !has_limit(a) ||
-               (h.points > 1 && ctt_budget_can_near(r, a, p));
+        if (h.points > 1 && !(r->rough && p->meets))
+            CTT_TRY(ctt_budget_near(r, a, AIM, NEAR, &p));
+        near = is_near(a, p) || !has_limit(a) || (r->rough && p->meets);
         for (int k = 0; k < CTT_COSTS; k++)
             if (!isinf(a->most[k]))
                 now.most[k] = next_limit(a->most[k], h.x[k], h.y[k],
@@ -327,7 +329,6 @@ int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
         }
         ctt_budget_plan_free(&p);
     }
-    CTT_TRY(ctt_budget_near(r, a, AIM, NEAR, &best));
     *out = best;
     best = NULL;
 out:

@@ -13,7 +13,7 @@
 /* Retrainings of each candidate at most; how many times as long the next one
  * is, of that part of the candidates; the third is at most that part of a whole
  * retraining. */
-enum { RUNGS = 3, LONGER = 3, PART = 6 };
+enum { RUNGS = 3, LONGER = 3, SIXTH = 6 };
 
 /* The harm of one weight after the other does not add up exactly, and less so
  * after retraining.  So a candidate takes it as measured, or counts that of
@@ -51,6 +51,7 @@ struct runner {
     const struct way *way;
     struct ctt_budget_plan *plan;
     double loss[RUNGS];    /* NAN: not retrained so long */
+    double int8;           /* part of them that retraining does not repair */
     double ends;           /* what all of it is expected to lead to */
 };
 
@@ -63,6 +64,7 @@ struct race {
 
 /* ---- the candidates ---- */
 
+/* Two that are alike but for a little pruning would be retrained twice. */
 static int is_new(const struct race *x, const struct ctt_budget_plan *p,
                   char *const *past, int pasts)
 {
@@ -70,7 +72,7 @@ static int is_new(const struct race *x, const struct ctt_budget_plan *p,
         if (strcmp(past[i], p->mix) == 0)
             return 0;
     for (int i = 0; i < x->n; i++)
-        if (strcmp(x->at[i].plan->mix, p->mix) == 0)
+        if (ctt_budget_alike(x->r, x->at[i].plan, p))
             return 0;
     return 1;
 }
@@ -192,11 +194,9 @@ static void drop_hopeless(struct race *x)
 static double at_end(const struct ctt_budget_run *r, const struct runner *u,
                      int rung)
 {
-    double base = r->base, is = u->loss[rung] - base, was, power, steps;
+    double base = r->base + u->int8, is = u->loss[rung] - base;
+    double was = rung ? u->loss[rung - 1] - base : is, power, steps;
 
-    if (rung == 0)
-        return u->loss[0];
-    was = u->loss[rung - 1] - base;
     if (!(is > 0) || !(was > is))
         return u->loss[rung];
     steps = r->j->c.budget_steps * pow(LONGER, rung);
@@ -209,19 +209,27 @@ static double rank_of(const struct runner *u)
     return isnan(u->ends) ? INFINITY : u->ends;
 }
 
+/* Takes a runner forward to another place. */
+static void move_up(struct race *x, int from, int to)
+{
+    struct runner was = x->at[from];
+
+    for (; from > to; from--)
+        x->at[from] = x->at[from - 1];
+    x->at[to] = was;
+}
+
 /* The first n after a rung, by insertion, as equal ones keep their places. */
 static void sort(struct race *x, int n, int rung)
 {
-    for (int i = 0; i < n; i++)
-        x->at[i].ends = at_end(x->r, &x->at[i], rung);
-    for (int i = 1; i < n; i++)
-        for (int k = i; k > 0 && rank_of(&x->at[k]) <
-                                 rank_of(&x->at[k - 1]); k--) {
-            struct runner was = x->at[k];
+    for (int i = 0; i < n; i++) {
+        int to = i;
 
-            x->at[k] = x->at[k - 1];
-            x->at[k - 1] = was;
-        }
+        x->at[i].ends = at_end(x->r, &x->at[i], rung);
+        while (to > 0 && rank_of(&x->at[i]) < rank_of(&x->at[to - 1]))
+            to--;
+        move_up(x, i, to);
+    }
 }
 
 static int is_whole(const struct race *x, const struct runner *u)
@@ -241,14 +249,9 @@ static int go_on(struct race *x, int n)
 
     while (at < n && !is_whole(x, &x->at[at]))
         at++;
-    if (at >= n || at < best || isnan(x->at[at].loss[0]))
+    if (at >= n || at < best || isnan(x->at[at].ends))
         return best;
-    for (; at > best; at--) {
-        struct runner was = x->at[at];
-
-        x->at[at] = x->at[at - 1];
-        x->at[at - 1] = was;
-    }
+    move_up(x, at, best);
     return best + 1;
 }
 
@@ -264,12 +267,13 @@ static int retrain(struct race *x, struct ctt_budget_short *t,
     struct ctt_part *bare = ctt_calloc((size_t)weights, sizeof(*bare));
     struct ctt_budget_then then = { .part = u->plan->part, .loss = NAN,
                                     .bytes = NAN };
-    double harm = 0, is;
+    double is;
 
     CTT_TRY(bare ? 0 : CTT_ENOMEM);
+    u->int8 = 0;
     for (int i = 0; i < weights; i++) {
         bare[i] = u->plan->part[i];
-        harm += ctt_part_harm(x->r->s, &bare[i], CTT_PART_INT8);
+        u->int8 += ctt_part_harm(x->r->s, &bare[i], CTT_PART_INT8);
         bare[i].share = bare[i].int8 = NULL;
     }
     t->thin = u->plan->thin;
@@ -277,7 +281,7 @@ static int retrain(struct race *x, struct ctt_budget_short *t,
     t->then = &then;
     t->thens = 1;
     CTT_TRY(ctt_budget_shortly(x->r, t, &is));
-    *loss = is + harm;
+    *loss = is + u->int8;
     if (!(then.loss <= is))
         *loss += x->r->shared_left * (then.loss - is);
     u->plan->bytes = then.bytes;
@@ -288,16 +292,14 @@ out:
 
 static int rungs(const struct ctt_budget_run *r)
 {
-    int64_t most = (int64_t)r->j->c.budget_steps * LONGER * LONGER * PART;
+    int64_t most = (int64_t)r->j->c.budget_steps * LONGER * LONGER * SIXTH;
 
     return most <= r->steps ? RUNGS : RUNGS - 1;
 }
 
 static int run(struct race *x)
 {
-    int steps = x->r->j->c.budget_steps, rc = 0;
-
-    int n = x->n;
+    int steps = x->r->j->c.budget_steps, n = x->n, rc = 0;
 
     for (int rung = 0; rung < rungs(x->r) && (n > 1 || !rung); rung++) {
         for (int i = 0; i < n; i++) {
@@ -315,34 +317,35 @@ out:
     return rc;
 }
 
-enum { CELL = 32 };
-static const char *number(double loss, char text[CELL])
+static void add_row(const struct runner *u, int n, struct ctt_table *t)
 {
-    snprintf(text, CELL, isnan(loss) ? "-" : "%.3f", loss);
-    return text;
-}
+    char costs[192], at[RUNGS][CTT_BUDGET_CELL], ends[CTT_BUDGET_CELL];
 
-static void add_row(const struct runner *u, struct ctt_table *t)
-{
-    char costs[192], at[RUNGS][CELL], ends[CELL];
-
+    ctt_budget_costs(u->plan->tried.cost, costs, sizeof(costs));
     for (int k = 0; k < RUNGS; k++)
-        number(u->loss[k], at[k]);
-    ctt_table_row(t, "%s\t%s\t%s\t%s\t%s\t%s", u->way->name,
-                  ctt_budget_costs(u->plan->tried.cost, costs, sizeof(costs)),
-                  at[0], at[1], at[2],
-                  number(isnan(u->loss[1]) ? NAN : u->ends, ends));
+        ctt_budget_number(u->loss[k], at[k]);
+    ctt_budget_number(isnan(u->loss[1]) ? NAN : u->ends, ends);
+    if (n < RUNGS)
+        ctt_table_row(t, "%s\t%s\t%s\t%s\t%s", u->way->name, costs, at[0],
+                      at[1], ends);
+    else
+        ctt_table_row(t, "%s\t%s\t%s\t%s\t%s\t%s", u->way->name, costs,
+                      at[0], at[1], at[2], ends);
 }
 
 static int say(const struct race *x)
 {
-    int n = x->r->j->c.budget_steps, rc;
+    int n = x->r->j->c.budget_steps, all = rungs(x->r), rc;
     struct ctt_table t = { NULL, 0, 0, 0 };
 
-    ctt_table_row(&t, "mix\tcosts\tloss after %d steps\t%d\t%d\tof all", n,
-                  n * LONGER, n * LONGER * LONGER);
+    if (all < RUNGS)
+        ctt_table_row(&t, "mix\tcosts\tloss after %d steps\t%d\tof all", n,
+                      n * LONGER);
+    else
+        ctt_table_row(&t, "mix\tcosts\tloss after %d steps\t%d\t%d\tof all",
+                      n, n * LONGER, n * LONGER * LONGER);
     for (int i = 0; i < x->n; i++)
-        add_row(&x->at[i], &t);
+        add_row(&x->at[i], all, &t);
     ctt_tool_say("\nmixes within the limits, retrained for a few steps; the "
                  "best go on, and the best that is not factorised; of all: "
                  "expected after all %" PRId64 " steps:", x->r->steps);
@@ -374,6 +377,8 @@ static int tighten(struct race *x, const struct ctt_aim_at *a,
                      "to have %.0f before", 100 * (grows - 1),
                      p->tried.cost[CTT_COST_BYTES]);
         p->bytes = p->tried.cost[CTT_COST_BYTES] * grows;
+        p->origin = u->plan->mix;
+        u->plan->mix = NULL;
         ctt_budget_plan_free(&u->plan);
         u->plan = p;
         p = NULL;
@@ -398,8 +403,11 @@ int ctt_budget_nearest(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                        struct ctt_budget_plan **out)
 {
     struct race x = { .r = r, .first = 1 };
-    int rc = line_up(&x, a, NULL, 0);
+    int rc;
 
+    r->rough = 1;
+    rc = line_up(&x, a, NULL, 0);
+    r->rough = 0;
     end(&x, out);
     return rc < 0 ? rc : 0;
 }

@@ -30,6 +30,7 @@ struct ctt_budget_run {
     double                   ms;       /* of the model as given; NAN: time is
                                           not measured */
     int                      far;      /* 1: ctt_budget_far() has run */
+    int                      rough;    /* 1: a plan that meets will do */
     int                      timed;    /* 1: all that is tried is; 0: only what
                                           is chosen */
     double                   shared_left;    /* of the harm of shared values,
@@ -93,6 +94,8 @@ struct ctt_budget_plan {
     struct ctt_sense_point *fine;    /* by weight, with a share of pruning
                                         between those of s; NULL: none */
     char            *mix;      /* its text */
+    char            *origin;   /* that of the mix that it was made of for fewer
+                                  bytes; NULL: none */
     double           harm;
     double           expected[CTT_COSTS];    /* of whole weights, of which */
     double           left[CTT_COSTS];        /* thinning leaves this share */
@@ -109,8 +112,9 @@ int  ctt_budget_plan_try(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                          struct ctt_budget_plan *p);
 
 /* The mix that a asks for: it is tried, and the limits of the choice are
- * corrected by what it costs (secant), in at most four rounds.  CTT_EUNSUP or
- * CTT_EINVAL if the model can't be thinned as r->style says. */
+ * corrected by what it costs (secant), in at most four rounds, each but the
+ * first of which ctt_budget_near() ends.  CTT_EUNSUP or CTT_EINVAL if the model
+ * can't be thinned as r->style says. */
 int ctt_budget_plan(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     struct ctt_budget_plan **out);
 
@@ -142,15 +146,16 @@ int ctt_budget_meets(const double most[CTT_COSTS], const double *cost);
 
 /* ---- budget_near.c ---- */
 
-/* Whether another share of pruning may take p near to the limits of a. */
-int ctt_budget_can_near(const struct ctt_budget_run *r,
-                        const struct ctt_aim_at *a,
-                        const struct ctt_budget_plan *p);
-
-/* If it may, replaces *p by the same with such a share, until it meets the
+/* If the share of pruning of *p may take it near to the limits of a, replaces
+ * it by the same with such a share, in at most three tries, until it meets the
  * limits and uses `enough` (0..1) of one; aim: what is tried for. */
 int ctt_budget_near(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     double aim, double enough, struct ctt_budget_plan **p);
+
+/* Whether mixes differ in nothing but a little in what is pruned. */
+int ctt_budget_alike(const struct ctt_budget_run *r,
+                     const struct ctt_budget_plan *p,
+                     const struct ctt_budget_plan *q);
 
 /* p with another share of pruning, or else with single changes, that take its
  * bytes, as tried, within the limits of a; *out NULL: they do not. */
@@ -191,11 +196,12 @@ int ctt_budget_shortly(struct ctt_budget_run *r, struct ctt_budget_short *t,
 
 /* Of ctt_budget_plan(), and of other mixes that meet the limits (with kinds of
  * options that are trusted less, or with the same options for all weights), the
- * one to retrain: those with least loss after --budget-steps steps are
- * retrained longer, until one is left (successive halving, Jamieson and
- * Talwalkar 2016).  past: texts of mixes that are no candidates.  *out NULL:
- * all are past.  With --budget-steps 0 the first one; without limits of costs
- * there is just one. */
+ * one to retrain: those with least loss after --budget-steps steps, and the
+ * best that is not factorised, are retrained longer, on two or three rungs
+ * (successive halving, Jamieson and Talwalkar 2016), and the one is taken whose
+ * loss is expected to come out least.  past: texts of mixes that are no
+ * candidates.  *out NULL: all are past.  With --budget-steps 0 the first one;
+ * without limits of costs there is just one. */
 int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
                     char *const *past, int pasts,
                     struct ctt_budget_plan **out);
@@ -274,6 +280,10 @@ int ctt_budget_say_costs(const struct ctt_budget_run *r,
                          const struct ctt_budget_row *row);
 
 /* "19482 bytes, 0.0481 ms, 1.2 M multiplications", of what was measured. */
+/* "0.123", or "-" for NAN. */
+enum { CTT_BUDGET_CELL = 32 };
+const char *ctt_budget_number(double x, char text[CTT_BUDGET_CELL]);
+
 const char *ctt_budget_costs(const double cost[CTT_COSTS], char *text,
                              size_t size);
 

@@ -31,6 +31,12 @@ const char *ctt_budget_costs(const double cost[CTT_COSTS], char *text,
     return text;
 }
 
+const char *ctt_budget_number(double x, char text[CTT_BUDGET_CELL])
+{
+    snprintf(text, CTT_BUDGET_CELL, isnan(x) ? "-" : "%.3f", x);
+    return text;
+}
+
 /* ---- a plan ---- */
 
 static const char *print_point(const struct ctt_sense_point *p, int name,

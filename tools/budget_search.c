@@ -172,7 +172,7 @@ static void keep(struct search *x, struct ctt_budget_plan **p, int round,
 
 static int remember(struct search *x, const struct ctt_budget_plan *p)
 {
-    char *mix = ctt_strdup(p->mix);
+    char *mix = ctt_strdup(p->origin ? p->origin : p->mix);
 
     if (mix)
         x->past[x->pasts++] = mix;

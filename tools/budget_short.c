@@ -82,8 +82,8 @@ static int changes(const struct ctt_budget_run *r,
 }
 
 /* Pruned at once: in a few steps a share that grows leaves none to retrain with
- * what it ends at.  In so many it does not, and leads to less loss: 0.04 in
- * place of 0.07 after 1,548 steps of LeNet-5.  Each mix has as many steps, after
+ * what it ends at.  In MANY it does not, and leads to less loss: 0.04 in place
+ * of 0.07 after 1,548 steps of LeNet-5.  Each mix has as many steps, after
  * everything that is retrained, so what is shared or quantised is only if
  * nothing else is. */
 enum { MANY = 1000 };

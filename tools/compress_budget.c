@@ -109,9 +109,9 @@ static int64_t all_steps(const struct ctt_compress_job *j)
     return (c->recipe.epochs + c->recipe.share.epochs) * batches;
 }
 
-/* Of --budget-steps auto: about 30 times as many are made, which then take
- * half as long as one whole retraining.  Fewer than ENOUGH tell little, but are
- * no more than an eighth of it. */
+/* Of --budget-steps auto: 30 to 60 times as many are made, which then take
+ * about as long as one whole retraining.  Fewer than ENOUGH tell little, but
+ * are no more than an eighth of it. */
 enum { PART = 60, MOST = 8, ENOUGH = 24, LEAST = 8 };
 static int choose_steps(int64_t all)
 {

@@ -99,6 +99,10 @@ static int is_result(const struct ctt_opt *o)
            strcmp(o->name, "epochs") == 0 || strcmp(o->name, "max-steps") == 0;
 }
 
+/* Another one where a row of a log no longer means the same: 2, as long short
+ * retrainings prune in steps. */
+enum { METHOD = 2 };
+
 static int print_settings(FILE *f, const void *arg)
 {
     const struct ctt_compress_job *j = arg;
@@ -110,8 +114,8 @@ static int print_settings(FILE *f, const void *arg)
             tab[n++] = *o;
     tab[n] = (struct ctt_opt){ .name = NULL };
     ctt_opt_print(tab, &j->c, f);
-    fprintf(f, " data=%08x\n",
-            (unsigned)(j->data ? ctt_data_crc(j->data) : 0));
+    fprintf(f, " data=%08x method=%d\n",
+            (unsigned)(j->data ? ctt_data_crc(j->data) : 0), METHOD);
     return 0;
 }
 

@@ -11,7 +11,7 @@
 # BUILD=FOLDER: the build folder (build).  SEEDS="1": a pair of searches for
 # each.  THREADS=2.  JOBS=1: trials at a time.  KEEP=FOLDER: logs stay there;
 # those that have ended are not made again but printed.  TRIALS=32.  EPOCHS=24:
-# of a whole trial.  FIRST=auto: ASHA's --search-first.  MODEL=FILE: the
+# of a whole trial.  FIRST=auto: --search-first of ASHA.  MODEL=FILE: the
 # model text (models/early-convttlstm.net).  SPACE=FILE: the space.
 set -u
 # shellcheck source=bench/records/common.sh

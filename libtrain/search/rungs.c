@@ -20,7 +20,7 @@ int ctt_search_first(const struct ctt_train_cfg *c)
 
     if (c->search_first != CTT_OPT_WORD)
         return c->search_first;
-    return first > 1 ? first : 1;
+    return first > 1 && c->search_method != CTT_SEARCH_RANDOM ? first : 1;
 }
 
 /* The last rung is --epochs; one that it is less than twice as far is left

@@ -133,7 +133,8 @@ struct ctt_search {
 
 struct ctt_search_job { int trial, repeat, rung; };
 
-/* Epochs of the first rung: --search-first, or what auto is. */
+/* Epochs of the first rung: --search-first, or what auto is; 1 where all trials
+ * are trained to the end. */
 int  ctt_search_first(const struct ctt_train_cfg *cfg);
 
 int  ctt_search_new(const struct ctt_space *s, const struct ctt_train_cfg *cfg,

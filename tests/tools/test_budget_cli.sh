@@ -54,6 +54,14 @@ grep -qE '^(by weight|alike) .*[0-9]+ bytes' out ||
     fail "no mixes that compete: $(cat out)"
 grep -qE '^thinner by half .*[0-9]+ bytes' out ||
     fail "none of them is thinner: $(cat out)"
+# What is pruned lies between the values that are measured, so that a mix that
+# prunes uses up what bytes it may have.
+says 0 'without retraining' budget bytes=1500 --dry-run --sense-log near.jsonl
+grep '"tried"' near.jsonl | grep -E 'prune any 0[.][0-9]{4}' |
+    awk -F'"bytes":' '{ split($2, n, ",")
+                        if (n[1] <= 1500 && n[1] > most) most = n[1] }
+                      END { exit !(most > 1430) }' ||
+    fail "no pruned mix is near the limit: $(cat near.jsonl)"
 cp first.jsonl least.jsonl
 says 2 "bytes=100 cannot be met: the least is $least, most of it of " \
     budget bytes=100 --sense-log least.jsonl
