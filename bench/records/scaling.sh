@@ -8,9 +8,9 @@
 # BUILD=FOLDER: the build folder (build).  THREADS=2: of a rank.  STEPS=24: that
 # are measured.  BATCH=2: sequences of a rank in weak scaling.  STRONG="16 8 4 2
 # 1": those of 1, 2, 4, ... ranks in strong scaling.  RANKS="16 64 256": in weak
-# scaling.  RATES="12.5 1.25": GB/s of a machine's link, 100 and 10 Gbit/s.
-# LATENCY=1us of each link.  WIRE=0.92: the share of a link's rate that data
-# gets.  SQUEEZE="none": how gradients travel, none or bf16; what sparse ones
+# scaling; 1,024 take 15 minutes for each rate.  RATES="12.5 1.25": GB/s of a
+# machine's link, 100 and 10 Gbit/s.  LATENCY=1us of each link.  WIRE=0.92: the
+# share of a link's rate that data gets.  SQUEEZE="none": how gradients travel, none or bf16; what sparse ones
 # compute is not simulated.
 # "Alike": all ranks are as fast.  Else they wait for the slowest: its step is
 # the mean largest one of R draws from a lognormal distribution with the mean
@@ -68,6 +68,7 @@ exchange() {
     smpi_cluster "$1" "$2GBps" "${LATENCY:-1us}" "$work/p.xml"
     smpi_run "$1" "$work/p.xml" --cfg=smpi/shared-malloc:global \
         --cfg=smpi/auto-shared-malloc-thresh:100000 \
+        --cfg=smpi/shared-malloc-blocksize:16777216 \
         --cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:"${WIRE:-0.92}" \
         --cfg=smpi/alltoall:ring --cfg=smpi/allgather:ring \
         "$work/bench" --runs 1 --squeeze "$3" 2687281 2> "$work/smpi.log" |
