@@ -10,8 +10,8 @@
 # 1": those of 1, 2, 4, ... ranks in strong scaling.  RANKS="16 64 256": in weak
 # scaling; 1,024 take 15 minutes for each rate.  RATES="12.5 1.25": GB/s of a
 # machine's link, 100 and 10 Gbit/s.  LATENCY=1us of each link.  WIRE=0.92: the
-# share of a link's rate that data gets.  SQUEEZE="none": how gradients travel, none or bf16; what sparse ones
-# compute is not simulated.
+# share of a link's rate that data gets.  SQUEEZE="none": how gradients travel,
+# none or bf16; what sparse ones compute is not simulated.
 # "Alike": all ranks are as fast.  Else they wait for the slowest: its step is
 # the mean largest one of R draws from a lognormal distribution with the mean
 # and deviation of the logarithms measured.
