@@ -64,13 +64,21 @@ struct race {
 
 /* ---- the candidates ---- */
 
+static int is_past(const struct ctt_budget_plan *p, char *const *past,
+                   int pasts)
+{
+    for (int i = 0; i < pasts; i++)
+        if (strcmp(past[i], p->mix) == 0)
+            return 1;
+    return 0;
+}
+
 /* Two that are alike but for a little pruning would be retrained twice. */
 static int is_new(const struct race *x, const struct ctt_budget_plan *p,
                   char *const *past, int pasts)
 {
-    for (int i = 0; i < pasts; i++)
-        if (strcmp(past[i], p->mix) == 0)
-            return 0;
+    if (is_past(p, past, pasts))
+        return 0;
     for (int i = 0; i < x->n; i++)
         if (ctt_budget_alike(x->r, x->at[i].plan, p))
             return 0;
@@ -355,24 +363,25 @@ out:
     return rc;
 }
 
-/* What retraining adds to the bytes, a short one has added most of: if the best
- * mix is nearer to the limit by now than the rest may be, as much is taken off
- * it, by changes that are as small as can be, as it is what was retrained. */
+/* What retraining adds to the bytes, a short one has added most of: if a mix is
+ * nearer to the limit by now than the rest may be, as much is taken off it, by
+ * changes that are as small as can be, as it is what was retrained.  1: it is
+ * within the limit, or its bytes are not known. */
 #define SAFE 0.985
-static int tighten(struct race *x, const struct ctt_aim_at *a,
+static int tighten(struct race *x, struct runner *u, const struct ctt_aim_at *a,
                    char *const *past, int pasts)
 {
-    struct runner *u = &x->at[0];
     double grows = u->plan->bytes / u->plan->tried.cost[CTT_COST_BYTES];
     struct ctt_budget_plan *p = NULL;
     struct ctt_aim_at to = *a;
-    int rc = 0;
+    int rc = 1;
 
     if (!(u->plan->bytes > SAFE * a->most[CTT_COST_BYTES]))
         goto out;
     to.most[CTT_COST_BYTES] *= SAFE / grows;
     CTT_TRY(ctt_budget_lessen(x->r, &to, u->plan, &p));
-    if (p && is_new(x, p, past, pasts)) {
+    rc = u->plan->bytes <= a->most[CTT_COST_BYTES];
+    if (p && !is_past(p, past, pasts)) {
         ctt_tool_say("its bytes grow by %.1f%% in retraining, so it is changed "
                      "to have %.0f before", 100 * (grows - 1),
                      p->tried.cost[CTT_COST_BYTES]);
@@ -382,10 +391,29 @@ static int tighten(struct race *x, const struct ctt_aim_at *a,
         ctt_budget_plan_free(&u->plan);
         u->plan = p;
         p = NULL;
+        rc = 1;
     }
 out:
     ctt_budget_plan_free(&p);
     return rc;
+}
+
+/* The best one that is expected to keep the limit of bytes comes first; if none
+ * is, the best. */
+static int tighten_best(struct race *x, const struct ctt_aim_at *a,
+                        char *const *past, int pasts)
+{
+    int rc = 0, fits;
+
+    for (int i = 0; i < x->n && !isnan(x->at[i].ends); i++) {
+        CTT_TRY(fits = tighten(x, &x->at[i], a, past, pasts));
+        if (fits) {
+            move_up(x, i, 0);
+            break;
+        }
+    }
+out:
+    return rc < 0 ? rc : 0;
 }
 
 /* Hands over the best one. */
@@ -424,7 +452,7 @@ int ctt_budget_race(struct ctt_budget_run *r, const struct ctt_aim_at *a,
     if (x.n > 0 && r->j->c.budget_steps && ctt_budget_has_cost(&r->b)) {
         CTT_TRY(run(&x));
         CTT_TRY(say(&x));
-        CTT_TRY(tighten(&x, a, past, pasts));
+        CTT_TRY(tighten_best(&x, a, past, pasts));
     }
 out:
     end(&x, out);
