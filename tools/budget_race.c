@@ -380,7 +380,7 @@ static int tighten(struct race *x, struct runner *u, const struct ctt_aim_at *a,
         goto out;
     to.most[CTT_COST_BYTES] *= SAFE / grows;
     CTT_TRY(ctt_budget_lessen(x->r, &to, u->plan, &p));
-    rc = u->plan->bytes <= a->most[CTT_COST_BYTES];
+    rc = u->plan->bytes <= x->r->b.most[CTT_COST_BYTES];
     if (p && !is_past(p, past, pasts)) {
         ctt_tool_say("its bytes grow by %.1f%% in retraining, so it is changed "
                      "to have %.0f before", 100 * (grows - 1),
