@@ -170,18 +170,22 @@ int  ctt_search_better(const struct ctt_search *s, double score, double loss,
 int  ctt_search_next(const struct ctt_search *s, struct ctt_search_job *out);
 
 /* Trials that were trained to the end, the best first, up to n of them; returns
- * how many.  ctt_search_winner: the trial of the best mean over its repeats
- * (0: there is none), and the best of these. */
+ * how many. */
 int  ctt_search_ranks(const struct ctt_search *s, int *trial, int n);
-int  ctt_search_winner(const struct ctt_search *s, struct ctt_search_job *out);
+
+/* Epochs trained so far, and those that are expected in all. */
+void ctt_search_work(const struct ctt_search *s, double *done, double *all);
+
+/* ---- winner.c ---- */
 
 /* Mean and deviation of a trial's scores over its repeats.  Returns how many
  * there are; 0 if one of them failed. */
 int  ctt_search_mean(const struct ctt_search *s, int trial, double *mean,
                      double *deviation);
 
-/* Epochs trained so far, and those that are expected in all. */
-void ctt_search_work(const struct ctt_search *s, double *done, double *all);
+/* The trial of the best mean over its repeats, and the best of these; 0: there
+ * is none. */
+int  ctt_search_winner(const struct ctt_search *s, struct ctt_search_job *out);
 
 /* ---- record.c ---- */
 

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_menu.c: what the menu expects of a mix is what it costs. */
+#include "tests/lib/sensed.h"
+
+#include <math.h>
+
+/* As little harm as possible within so many bytes. */
+static struct ctt_aim_at within(double bytes)
+{
+    return (struct ctt_aim_at){ .harm = 1, .most_harm = INFINITY,
+        .most = { bytes, INFINITY, INFINITY, INFINITY } };
+}
+
+/* What the menu expects of a mix is what the mix costs, if nothing is
+ * factorised: bytes within 2%. */
+static void test_offer(void)
+{
+    struct ctt_model *m = small_model(sensed_net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    struct ctt_recipe_calls calls = { .sample = NULL };
+    struct ctt_aim_at a = within(6500);
+    struct ctt_offer *f = NULL;
+    struct ctt_mix_recipe *o = NULL;
+    struct ctt_part part[8];
+    const struct ctt_costs costs = { { 0, NAN, 0, 150000 }, NAN };
+    struct ctt_costs is;
+    struct ctt_way sum;
+
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_menu.tmp", &f));
+    CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &sum), 0);
+    for (int i = 0; i < s->weights; i++)
+        CU_ASSERT(!part[i].int8 && (!part[i].prune || !part[0].prune ||
+                  part[i].prune->value == part[0].prune->value));
+    CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
+    CHECK_OK(ctt_mix_try(m, ctt_mix_settings(o), &calls, "", "test_menu.tmp",
+                         &is));
+    printf("%.0f bytes expected, %.0f are\n",
+           sum.cost[0], is.cost[CTT_COST_BYTES]);
+    CU_ASSERT_DOUBLE_EQUAL(sum.cost[0] / is.cost[CTT_COST_BYTES], 1, 0.05);
+    CU_ASSERT(isnan(is.cost[CTT_COST_MS]) && isnan(is.cost[CTT_COST_RAM]));
+    a = (struct ctt_aim_at){ .harm = 1, .most_harm = INFINITY,
+        .most = { INFINITY, INFINITY, INFINITY, 120000 } };
+    CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &sum), 0);
+    CU_ASSERT(sum.cost[CTT_COST_RAM] <= 120000 && sum.harm > 0);
+    a.most[CTT_COST_RAM] = INFINITY;
+    CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &sum), 0);
+    CU_ASSERT(sum.cost[CTT_COST_RAM] == 150000 && sum.harm == 0);
+    CU_ASSERT(is.cost[CTT_COST_MACS] > 0);
+    ctt_mix_recipe_free(&o);
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+/* What all weights come to that are pruned to one share and have four bits. */
+static double all_bytes(const struct ctt_offer *f, double share,
+                        struct ctt_part *part)
+{
+    double sum = f->menu.rest[CTT_COST_BYTES];
+
+    for (int i = 0; i < f->menu.weights; i++)
+        for (int k = f->menu.first[i]; k < f->menu.first[i + 1]; k++) {
+            const struct ctt_part *p = &f->part[k];
+
+            if (p->form || p->int8 || !p->share || p->share->value != 4 ||
+                !p->prune || p->prune->value != share)
+                continue;
+            part[i] = *p;
+            sum += f->menu.way[k].cost[CTT_COST_BYTES];
+        }
+    return sum;
+}
+
+/* Shares of pruning that are not coded have about the bytes that they have if
+ * they are. */
+static void test_between(void)
+{
+    static const double share[] = { 0.8, 0.9, 0.95, 0.99 };
+    struct ctt_model *m = small_model(sensed_net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
+    struct ctt_recipe_calls calls = { .sample = NULL };
+    struct ctt_offer *f = NULL;
+    struct ctt_costs is;
+
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_menu.tmp", &f));
+    for (size_t k = 0; k < CTT_LEN(share); k++) {
+        struct ctt_part part[8] = { { .form = NULL } };
+        double bytes = all_bytes(f, share[k], part);
+        struct ctt_mix_recipe *o = NULL;
+
+        CU_ASSERT(part[1].prune && part[1].share);
+        CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
+        CHECK_OK(ctt_mix_try(m, ctt_mix_settings(o), &calls, "",
+                             "test_menu.tmp", &is));
+        printf("%g: %.0f bytes expected, %.0f are\n", share[k], bytes,
+               is.cost[CTT_COST_BYTES]);
+        CU_ASSERT_DOUBLE_EQUAL(bytes / is.cost[CTT_COST_BYTES], 1, 0.03);
+        ctt_mix_recipe_free(&o);
+    }
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+static const struct ctt_ladder *ladder_of(const struct ctt_part *p)
+{
+    return p->form ? p->form->ladder : NULL;
+}
+
+/* A mix with a little less, and nothing else changed than ranks and bits. */
+static void test_lessen(void)
+{
+    struct ctt_model *m = small_model(sensed_net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
+    struct ctt_aim_at a = within(6500);
+    struct ctt_part part[8], was[8], none[8] = { { .form = NULL } };
+    struct ctt_offer *f = NULL;
+    struct ctt_way before, sum;
+
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_menu.tmp", &f));
+    CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &before), 0);
+    memcpy(was, part, sizeof(was));
+    CU_ASSERT_EQUAL(ctt_offer_lessen(f, CTT_COST_BYTES, before.cost[0], part,
+                                     &sum), 0);
+    CU_ASSERT(memcmp(was, part, sizeof(was[0]) * (size_t)s->weights) == 0);
+    CU_ASSERT_EQUAL(ctt_offer_lessen(f, CTT_COST_BYTES, 0.96 * before.cost[0],
+                                     part, &sum), 0);
+    CU_ASSERT(sum.cost[0] <= 0.96 * before.cost[0]);
+    CU_ASSERT(sum.cost[0] > 0.8 * before.cost[0]);
+    CU_ASSERT(sum.harm >= before.harm);
+    for (int i = 0; i < s->weights; i++)
+        CU_ASSERT(part[i].prune == was[i].prune &&
+                  part[i].int8 == was[i].int8 &&
+                  ladder_of(&part[i]) == ladder_of(&was[i]));
+    CU_ASSERT_EQUAL(ctt_offer_lessen(f, CTT_COST_BYTES, 10, part, &sum), 1);
+    none[0].form = point(s, "y", "int8", 1);
+    CU_ASSERT(fails(ctt_offer_lessen(f, CTT_COST_BYTES, 10, none, &sum),
+                    CTT_EINVAL, "does not have the mix"));
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+/* The time that is expected of a weight's way: ms[0] without its points. */
+static double ms_of(const struct ctt_offer *f, int weight, int form, int prune,
+                    int int8)
+{
+    for (int k = f->menu.first[weight]; k < f->menu.first[weight + 1]; k++) {
+        const struct ctt_part *p = &f->part[k];
+
+        if (!p->form == !form && !p->prune == !prune && !p->int8 == !int8 &&
+            !p->share)
+            return f->menu.way[k].cost[CTT_COST_MS];
+    }
+    return NAN;
+}
+
+/* One value of each kind, so that its way is found by what it has. */
+static void time_points(struct ctt_sense *s, int weight)
+{
+    static const struct { const char *name; double value, faster; } times[] = {
+        { "svd", 0.5, 1.25 }, { "prune any", 0.9, 2 }, { "int8", 1, 1.25 },
+    };
+
+    for (int i = 0; i < s->points; i++) {
+        struct ctt_sense_point *p = &s->point[i];
+
+        p->faster = NAN;
+        for (size_t k = 0; k < CTT_LEN(times); k++)
+            if (strcmp(p->ladder->name, times[k].name) == 0 &&
+                fabs(p->value - times[k].value) < 1e-9 && p->weight == weight)
+                p->faster = times[k].faster;
+        p->done = p->weight != weight || !isnan(p->faster) || p->why[0];
+    }
+}
+
+/* What points of a weight save is added up, and nothing saves more than the
+ * best of them; what is not timed saves nothing. */
+static void test_times(void)
+{
+    struct ctt_model *m = small_model(sensed_net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    const struct ctt_costs costs = { { 0, 10, 0, 150000 }, NAN };
+    struct ctt_offer *f = NULL;
+    double left;
+
+    time_points(s, 1);
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_menu.tmp", &f));
+    CU_ASSERT_DOUBLE_EQUAL(f->menu.rest[CTT_COST_MS], 10, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 1, 0, 0, 0), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 1, 0, 1, 0), -5, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 1, 1, 0, 0), -2, 1e-9);
+    left = ms_of(f, 1, 1, 1, 0) + 2;
+    CU_ASSERT(left < -1 && left > -3.0001);    /* of 5, and at most 5 in all */
+    CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 0, 0, 1, 0), 0, 1e-9);
+    ctt_offer_free(&f);
+    for (int i = 0; i < s->points; i++)    /* pruning is slower now */
+        if (strcmp(s->point[i].ladder->name, "prune any") == 0)
+            s->point[i].faster = 0.5;
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_menu.tmp", &f));
+    CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 1, 0, 1, 0), 10, 1e-9);
+    left = ms_of(f, 1, 1, 1, 0) + 2;
+    CU_ASSERT(left > 2 && left < 10);
+    ctt_offer_free(&f);
+    for (int i = 0; i < s->points; i++)    /* more than there is */
+        s->point[i].faster = 4;
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_menu.tmp", &f));
+    left = 10;
+    for (int w = 0; w < s->weights; w++)
+        left += ms_of(f, w, 0, 1, 0) < 0 ? ms_of(f, w, 0, 1, 0) : 0;
+    CU_ASSERT(left > 0.4);
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+/* Whether all weights that can have a kind have the same value of it. */
+static int alike(const struct ctt_sense *s, const struct ctt_offer *f,
+                 const struct ctt_part *part)
+{
+    for (int i = 0; i < f->menu.first[s->weights]; i++)
+        for (int k = 0; k < CTT_PART_KINDS; k++) {
+            const struct ctt_sense_point *p = ctt_part_point(&f->part[i], k);
+            const struct ctt_sense_point *is;
+
+            for (int w = 0; p && w < s->weights; w++) {
+                const struct ctt_sense_point *o = ctt_part_point(&part[w], k);
+
+                is = ctt_part_point(&part[p->weight], k);
+                if (o && o->ladder == p->ladder && o->value == p->value &&
+                    is != p)
+                    return 0;
+            }
+        }
+    return 1;
+}
+
+/* The harm of the best pruning and sharing of all weights, tried one by one. */
+static double least_alike(const struct ctt_sense *s,
+                          const struct ctt_offer *f, double bytes)
+{
+    double least = INFINITY;
+
+    for (int i = f->menu.first[0]; i < f->menu.first[1]; i++) {
+        const struct ctt_part *of = &f->part[i];
+        struct ctt_way sum = { .cost = { f->menu.rest[0] } };
+
+        for (int w = 0; w < s->weights && !of->form && !of->int8; w++)
+            for (int k = f->menu.first[w]; k < f->menu.first[w + 1]; k++) {
+                const struct ctt_part *p = &f->part[k];
+
+                if (!p->form && !p->int8 && !p->prune == !of->prune &&
+                    !p->share == !of->share &&
+                    (!p->prune || p->prune->value == of->prune->value) &&
+                    (!p->share || p->share->value == of->share->value)) {
+                    sum.harm += f->menu.way[k].harm;
+                    sum.cost[0] += f->menu.way[k].cost[0];
+                }
+            }
+        if (!of->form && !of->int8 && sum.cost[0] <= bytes)
+            least = fmin(least, sum.harm);
+    }
+    return least;
+}
+
+/* All weights get the same, the best of it; factors only if they are asked. */
+static void test_alike(void)
+{
+    struct ctt_model *m = small_model(sensed_net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    struct ctt_aim_at a = within(5000);
+    struct ctt_offer *f = NULL;
+    static const struct ctt_trust equal = { { 1, 1, 1, 1 }, 1 };
+    const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
+    struct ctt_part part[8];
+    struct ctt_way sum;
+
+    for (int i = 0; i < s->points; i++)
+        s->point[i].fit = s->point[i].ladder->stage == &ctt_stage_share
+                        ? 1 / s->point[i].value : s->point[i].value;
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_menu.tmp", &f));
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, s, NULL, &a, part, &sum), 0);
+    CU_ASSERT(part[1].share && !part[1].form && alike(s, f, part));
+    CU_ASSERT(sum.cost[0] <= 5000);
+    CU_ASSERT_DOUBLE_EQUAL(sum.harm, least_alike(s, f, 5000), 1e-9);
+    for (int i = 0; i < s->points; i++)
+        if (s->point[i].ladder->stage == &ctt_stage_prune)
+            s->point[i].fit = 100;
+    ctt_offer_trust(f, s, &equal);
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, s, "svd", &a, part, &sum), 0);
+    CU_ASSERT(part[1].form && part[1].form->ladder->stage == &ctt_stage_svd);
+    CU_ASSERT(!part[1].prune && part[1].share);
+    CU_ASSERT(ctt_part_harm(s, &part[1], CTT_PART_SHARE) >
+              1.2 * part[1].share->fit);
+    a = within(10);
+    CU_ASSERT_EQUAL(ctt_allot_alike(f, s, "svd", &a, part, &sum), 1);
+    CU_ASSERT(!ctt_is_large(s, s->weights - 1) &&
+              !part[s->weights - 1].form);
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+int main(void)
+{
+    static CU_TestInfo tests[] = {
+        { "menu", test_offer }, { "between", test_between },
+        { "times", test_times },
+        { "a little less", test_lessen },
+        { "alike", test_alike },
+        CU_TEST_INFO_NULL
+    };
+    CU_SuiteInfo suites[] = {
+        { "menus", NULL, NULL, NULL, NULL, tests },
+        CU_SUITE_INFO_NULL
+    };
+
+    return ctt_check_main(suites);
+}
