@@ -140,7 +140,7 @@ static int line_up(struct race *x, const struct ctt_aim_at *a,
         if (p && is_new(x, p, past, pasts) && is_nearer(x, a, p)) {
             if (x->n == 1 && !x->at[0].plan->meets)
                 ctt_budget_plan_free(&x->at[--x->n].plan);
-            x->at[x->n++] = (struct runner){ &ways[i], p, 
+            x->at[x->n++] = (struct runner){ &ways[i], p,
                 .loss = { NAN, NAN, NAN }, .ends = NAN };
             p = NULL;
         }

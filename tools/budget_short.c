@@ -21,7 +21,8 @@ static int retrain(void *arg, const char *stage, int epochs,
 
     (void)stage;
     (void)epochs;    /* a recipe of one epoch retrains at its end only */
-    cfg.max_steps = cfg.epochs = j->short_steps;
+    cfg.max_steps = j->short_steps;
+    cfg.epochs = (int)(j->short_steps / ctt_compress_batches(j)) + 1;
     cfg.warmup = 0;
     cfg.checkpoint = NULL;
     cfg.changes = during;

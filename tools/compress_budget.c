@@ -102,11 +102,8 @@ out:
 
 static int64_t all_steps(const struct ctt_compress_job *j)
 {
-    const struct ctt_compress_cfg *c = &j->c;
-    int64_t batches = (ctt_data_clips(j->data) + c->train.batch - 1) /
-                      c->train.batch;
-
-    return (c->recipe.epochs + c->recipe.share.epochs) * batches;
+    return (j->c.recipe.epochs + j->c.recipe.share.epochs) *
+           ctt_compress_batches(j);
 }
 
 /* Of --budget-steps auto: 30 to 60 times as many are made, which then take

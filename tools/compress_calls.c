@@ -175,6 +175,13 @@ static void busy(void *arg, const char *what)
     snprintf(j->busy, sizeof(j->busy), "%s", what);
 }
 
+int64_t ctt_compress_batches(const struct ctt_compress_job *j)
+{
+    int batch = j->c.train.batch;
+
+    return (ctt_data_clips(j->data) + batch - 1) / batch;
+}
+
 static int timed_threads(const struct ctt_compress_job *j)
 {
     return j->c.time_threads ? j->c.time_threads : j->c.train.threads;

@@ -58,6 +58,9 @@ struct ctt_compress_job {
  * --choose-by rules wants it. */
 int ctt_compress_may_time(const struct ctt_compress_cfg *c);
 
+/* Batches of an epoch of retraining. */
+int64_t ctt_compress_batches(const struct ctt_compress_job *j);
+
 /* What the recipe calls: retraining and tests need clips, and only what was
  * retrained is worth a checkpoint. */
 struct ctt_recipe_calls ctt_compress_calls(struct ctt_compress_job *j);

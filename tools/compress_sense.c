@@ -249,7 +249,8 @@ static int end(void *arg, const struct ctt_sense *s, int point)
 
 /* ---- all ---- */
 
-/* Of what times depend on, besides --threads. */
+/* Of what times depend on, besides --threads; --time-threads as many are the
+ * same. */
 static uint32_t machine_crc(const struct ctt_compress_cfg *c)
 {
     char words[256] = "";
@@ -257,8 +258,8 @@ static uint32_t machine_crc(const struct ctt_compress_cfg *c)
 
     ctt_dev_machine(words, sizeof(words));
     crc = ctt_crc32(0, words, 1, (int64_t)strlen(words));
-    return c->time_threads ? ctt_crc32(crc, &c->time_threads, sizeof(int), 1)
-                           : crc;
+    return c->time_threads && c->time_threads != c->train.threads
+           ? ctt_crc32(crc, &c->time_threads, sizeof(int), 1) : crc;
 }
 
 int ctt_compress_key(const struct ctt_compress_job *j,

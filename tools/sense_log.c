@@ -96,10 +96,13 @@ static int read_rest(const char *text, struct ctt_sense_point *p)
                &c->kl[2], &c->lost[0], &c->lost[1], &c->lost[2], &p->bytes,
                faster, &end) != 8 || end == 0 || text[end] != '\0')
         return 0;
+    for (int k = 0; k < CTT_ACCURACIES; k++)
+        if (!isfinite(c->kl[k]) || !isfinite(c->lost[k]))
+            return 0;
     p->faster = NAN;
     return strcmp(faster, "null") == 0 ||
            (sscanf(faster, "%lf%n", &p->faster, &end) == 1 &&
-            faster[end] == '\0');
+            faster[end] == '\0' && isfinite(p->faster));
 }
 
 /* A point that was measured again, because it had not been timed. */
@@ -165,8 +168,8 @@ int ctt_sense_log_open(const char *path, const struct ctt_sense_key *key,
     struct reading r = { s, extra, known };
     char line[LINE];
     struct ctt_line_log_of of = { "--sense", CTT_SENSE_LOG_BEGIN, line,
-        "is of another model, other clips or another device: name another "
-        "--sense-log", &r, read_line };
+        "is of another model, other clips, another device or other threads: "
+        "name another --sense-log", &r, read_line };
     int rc = 0;
 
     *known = 0;

@@ -65,7 +65,15 @@ says 2 'is of another model, other clips' "$compress" --sense m.h5 $sense \
 timed="--data clips --threads 1 --sense-log times.jsonl"
 says 0 '66 results in times.jsonl' "$compress" --sense m.h5 $timed \
     --time-threads 2
-says 2 'is of another model, other clips' "$compress" --sense m.h5 $timed
+says 2 'is of another model, other clips, another device or other threads' \
+    "$compress" --sense m.h5 $timed
+sed '/svd/s/"kl":[[][^,]*/"kl":[1e309/' times.jsonl > huge.jsonl
+says 2 'huge.jsonl:[0-9]*: is no result of --sense' "$compress" --sense m.h5 \
+    --data clips --threads 1 --time-threads 2 --sense-log huge.jsonl
+says 0 '66 results in same.jsonl' "$compress" --sense m.h5 --data clips \
+    --threads 1 --sense-log same.jsonl
+says 0 '66 of 66 results are in same.jsonl' "$compress" --sense m.h5 \
+    --data clips --threads 1 --time-threads 1 --sense-log same.jsonl
 
 # 4. Killed anywhere it goes on, with the same result; half a line is cut.
 for k in 1 40; do
