@@ -16,8 +16,6 @@ struct heal {
     struct ctt_level       level[CTT_LEVELS];
     struct ctt_part       *part[1 + CTT_LADDER_MOST];
     int                    levels;
-    int                    lost[CTT_LEVELS];    /* not retrained: a milder value
-                                                   loses too much */
     double                 chance;    /* nats that a guess loses */
 };
 
@@ -68,8 +66,8 @@ out:
 }
 
 /* A value that loses over half of what a guess does is of no use to a mix, nor
- * is a stronger one, which is taken to lose all.  Where a guess loses little,
- * half of it tells too little. */
+ * is a stronger one, which is not retrained but taken to lose all.  Where a
+ * guess loses little, half of it tells too little. */
 #define TELLS 1.0
 static int is_lost(const struct heal *h, int i)
 {
@@ -83,8 +81,7 @@ static int measure_one(struct heal *h, int i, struct ctt_budget_short *t)
 {
     struct ctt_level *l = &h->level[i];
 
-    h->lost[i] = is_lost(h, i);
-    if (!h->lost[i])
+    if (!is_lost(h, i))
         return measure_level(h, l, t);
     l->left = fmax(h->chance, l[-1].left);
     return 0;
@@ -145,8 +142,8 @@ static int say(const struct heal *h)
         ctt_table_row(&t, "%s\t%s\t%s\t%s", name_of(&h->level[i], text),
                       ctt_budget_number(ctt_level_harm(h->r->s,
                                         &h->level[i]), cell[0]),
-                      ctt_budget_number(h->lost[i] ? NAN : h->level[i].left,
-                                        cell[1]),
+                      ctt_budget_number(is_lost(h, i) ? NAN
+                                        : h->level[i].left, cell[1]),
                       shared_text(&h->level[i], shared, sizeof(shared)));
     CTT_TRY(ctt_table_print(&t));
 out:

@@ -151,7 +151,7 @@ static int check_least(struct ctt_budget_run *r, enum ctt_cost cost)
         least = least_tried(r, cost);
     }
     CTT_CHECK(least <= r->b.most[cost], CTT_EINVAL, "--budget: %s=%g cannot be "
-              "met: the least is %.6g, most of it of %s",
+              "met: the least found is %.6g, most of it of %s",
               ctt_cost_words[cost], r->b.most[cost], least,
               limits(&r->offer[0]->menu, r->s, cost, text, sizeof(text)));
 out:

@@ -2,7 +2,6 @@
  * budget_near.c: a mix that is changed a little, to come near the limits or
  * below them. */
 #include "tools/budget_run.h"
-#include "tools/tool.h"
 
 #include <math.h>
 #include <string.h>

@@ -279,11 +279,11 @@ int ctt_budget_say_costs(const struct ctt_budget_run *r,
                          const struct ctt_budget_plan *p,
                          const struct ctt_budget_row *row);
 
-/* "19482 bytes, 0.0481 ms, 1.2 M multiplications", of what was measured. */
 /* "0.123", or "-" for NAN. */
 enum { CTT_BUDGET_CELL = 32 };
 const char *ctt_budget_number(double x, char text[CTT_BUDGET_CELL]);
 
+/* "19482 bytes, 0.0481 ms, 1.2 M multiplications", of what was measured. */
 const char *ctt_budget_costs(const double cost[CTT_COSTS], char *text,
                              size_t size);
 

@@ -36,9 +36,9 @@ says 2 'budget requires --data' "$compress" m.h5 -o s.h5 --budget bytes=2k
 says 2 'dry-run requires' "$compress" m.h5 -o s.h5 $plain --prune 0.5 --dry-run
 says 2 'for has no effect with limits of bytes, ms, macs or ram' \
     budget bytes=2k,top1=-1 --for ms
-what='the least is [0-9]+, most of it of .* \([1-9]'
+what='the least found is [0-9]+, most of it of .* \([1-9]'
 says 2 "bytes=100 cannot be met: $what" budget bytes=100
-least=$(sed 's/.*the least is \([0-9]*\).*/\1/' err)
+least=$(sed 's/.*the least found is \([0-9]*\).*/\1/' err)
 ls > now
 grep -qE '^s.h5|jsonl' now && fail "files of what was refused: $(cat now)"
 
@@ -63,7 +63,7 @@ grep '"tried"' near.jsonl | grep -E 'prune any 0[.][0-9]{4}' |
                       END { exit !(most > 1430) }' ||
     fail "no pruned mix is near the limit: $(cat near.jsonl)"
 cp first.jsonl least.jsonl
-says 2 "bytes=100 cannot be met: the least is $least, most of it of " \
+says 2 "bytes=100 cannot be met: the least found is $least, most of it of " \
     budget bytes=100 --sense-log least.jsonl
 cmp first.jsonl least.jsonl || fail 'what is coded is in the log'
 says 2 'top1@100=100 cannot be met: the model as given has' budget top1=100
@@ -245,7 +245,8 @@ grep -qE '^ram +1\.[0-9]+e\+06 +[0-9.e+]+ ' out || fail "no ram: $(cat out)"
 # Refused by what is measured, before anything more is trained.
 trained() { grep -c '"short"\|"trained"' r.jsonl; }
 was=$(trained)
-says 2 'ram=1000 cannot be met: the least is [0-9.e+]+, most of it of .*%\)' \
+what='the least found is [0-9.e+]+, most of it of .*%\)'
+says 2 "ram=1000 cannot be met: $what" \
     "$compress" m.h5 -o r.h5 $timed --budget ram=1000 --sense-log r.jsonl
 [ "$(trained)" = "$was" ] || fail 'what was refused was trained'
 
