@@ -184,6 +184,7 @@ static int copy_offer(const struct ctt_offer *f, struct ctt_offer **out)
 
     CTT_TRY(to ? 0 : CTT_ENOMEM);
     *to = *f;
+    to->fine = NULL;
     to->menu.first = ctt_calloc(n + 1, sizeof(*to->menu.first));
     to->menu.way = ctt_calloc(ways, sizeof(*to->menu.way));
     to->part = ctt_calloc(ways, sizeof(*to->part));

@@ -80,8 +80,10 @@ static int read_part(const char *word, const char *value,
 int ctt_budget_read(const char *text, struct ctt_budget *b)
 {
     char *copy = ctt_strdup(text), *rest = NULL;
-    int rc = copy ? 0 : CTT_ENOMEM, n = 0;
+    int rc = copy ? 0 : CTT_ENOMEM, n = 0, commas = 1;
 
+    for (const char *c = text; *c; c++)
+        commas += *c == ',';
     for (int k = 0; k < CTT_COSTS; k++)
         b->most[k] = INFINITY;
     for (int k = 0; k < CTT_ACCURACIES; k++)
@@ -96,6 +98,8 @@ int ctt_budget_read(const char *text, struct ctt_budget *b)
     }
     CTT_TRY(rc);
     CTT_CHECK(n > 0, CTT_EINVAL, "--budget: nothing is limited");
+    CTT_CHECK(n == commas, CTT_EINVAL, "--budget: '%s' has a comma without a "
+              "limit", text);
 out:
     ctt_free(copy);
     return rc;

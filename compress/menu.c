@@ -1,189 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0
  * menu.c: the ways to store each weight of a model, with what they harm and
  * cost. */
-#include "compress/trial.h"
+#include "compress/menu.h"
+#include "compress/stage.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Values of a ladder, and none, which comes first. */
-enum { MOST = 16 };
-
-/* The points of a weight that can be used, by kind: form, prune, share, int8;
- * the first of each is NULL: not done. */
-enum { FORM, PRUNE, SHARE, INT8, KINDS };
-struct choices {
-    const struct ctt_sense_point *p[KINDS][MOST];
-    int                           n[KINDS];
-};
-
 struct making {
-    const struct ctt_sense  *s;
-    const struct ctt_model  *m;
-    const struct ctt_recipe *o;
-    const char     *path;
+    const struct ctt_sense *s;
     const struct ctt_costs *given;
-    double          ms;
-    double         *most;   /* that a point saves, by weight, in ms */
-    double          scale;  /* of what points save */
-    struct choices *can;    /* by weight */
-    int64_t        *bytes;  /* by weight, value of pruning and of sharing */
-    struct ctt_offer *f;
+    double                  ms;
+    double                 *most;     /* that a point saves, by weight, in ms */
+    double                  scale;    /* of what points save */
+    struct ctt_choices     *can;      /* by weight */
+    struct ctt_menu_bytes   bytes;
+    struct ctt_offer       *f;
 };
 
 static int kind_of(const struct ctt_ladder *l, const char *prune)
 {
     if (l->stage == &ctt_stage_svd || l->stage == &ctt_stage_tt)
-        return FORM;
+        return CTT_PART_FORM;
     if (strcmp(l->name, prune) == 0)
-        return PRUNE;
+        return CTT_PART_PRUNE;
     if (l->stage == &ctt_stage_share)
-        return SHARE;
-    return l->stage == &ctt_stage_int8 ? INT8 : -1;
+        return CTT_PART_SHARE;
+    return l->stage == &ctt_stage_int8 ? CTT_PART_INT8 : -1;
 }
 
+static int is_usable(const struct making *a, const struct ctt_sense_point *p,
+                     int kind)
+{
+    return kind >= 0 && p->done && !p->why[0] &&
+           (kind != CTT_PART_PRUNE || ctt_mix_prunes(a->s, p->weight));
+}
+
+/* Between two shares of a ladder, which are far apart in bytes, there is one
+ * more: the mean of the logarithms of what is kept, so rounded that texts say
+ * it.  What it harms, stores and saves lies between, too. */
+#define ROUND 1e-4
+static const struct ctt_sense_point *between(struct making *a,
+                                             const struct ctt_sense_point *low,
+                                             const struct ctt_sense_point *high)
+{
+    double kept = sqrt((1 - low->value) * (1 - high->value)), t;
+    struct ctt_sense_point *p = &a->f->fine[a->f->fines++];
+
+    kept = round(kept / ROUND) * ROUND;
+    t = (1 - low->value - kept) / (high->value - low->value);
+    *p = *low;
+    p->value = 1 - kept;
+    p->fit = ctt_sense_fit_at(a->s, low, kept);
+    p->bytes = low->bytes + (int64_t)(t * (double)(high->bytes - low->bytes));
+    p->faster = 1 / ((1 - t) / low->faster + t / high->faster);
+    return p;
+}
+
+static void add_choice(struct ctt_choices *c, int kind,
+                       const struct ctt_sense_point *p)
+{
+    if (c->n[kind] < CTT_CHOICES)
+        c->p[kind][c->n[kind]++] = p;
+}
+
+/* Points of a weight and ladder follow each other from the mildest. */
 static void find_choices(struct making *a, const char *prune)
 {
     const struct ctt_sense *s = a->s;
 
     for (int i = 0; i < s->weights; i++)
-        for (int k = 0; k < KINDS; k++)
+        for (int k = 0; k < CTT_PART_KINDS; k++)
             a->can[i].n[k] = 1;
     for (int i = 0; i < s->points; i++) {
         const struct ctt_sense_point *p = &s->point[i];
-        struct choices *c = &a->can[p->weight];
+        struct ctt_choices *c = &a->can[p->weight];
         int k = kind_of(p->ladder, prune);
 
-        if (k == PRUNE && !ctt_mix_prunes(s, p->weight))
+        if (!is_usable(a, p, k))
             continue;
-        if (k >= 0 && p->done && !p->why[0] && c->n[k] < MOST)
-            c->p[k][c->n[k]++] = p;
+        if (k == CTT_PART_PRUNE && c->n[k] > 1)
+            add_choice(c, k, between(a, c->p[k][c->n[k] - 1], p));
+        add_choice(c, k, p);
     }
-}
-
-/* ---- bytes ---- */
-
-static int64_t *bytes_at(const struct making *a, int weight, int prune,
-                         int share)
-{
-    return &a->bytes[(weight * MOST + prune) * MOST + share];
-}
-
-static int64_t stored(const struct ctt_trial *t, const char *name)
-{
-    char full[CTT_NAME + 4];
-
-    snprintf(full, sizeof(full), "%s.w", name);
-    for (int i = 0; i < t->nstored; i++)
-        if (strcmp(t->stored[i].name, full) == 0)
-            return t->stored[i].size;
-    return 0;
-}
-
-/* The same values for all weights that can have them. */
-static int fill_parts(const struct making *a, int prune, int share,
-                      struct ctt_part *part)
-{
-    int some = 0;
-
-    for (int i = 0; i < a->s->weights; i++) {
-        const struct choices *c = &a->can[i];
-
-        part[i] = (struct ctt_part){ .form = NULL };
-        if (prune < c->n[PRUNE])
-            part[i].prune = c->p[PRUNE][prune];
-        if (share < c->n[SHARE])
-            part[i].share = c->p[SHARE][share];
-        some |= (prune < c->n[PRUNE]) && (share < c->n[SHARE]);
-    }
-    return some;
-}
-
-static int measure_bytes(struct making *a, int prune, int share,
-                         struct ctt_part *part)
-{
-    struct ctt_mix_recipe *r = NULL;
-    struct ctt_trial t = { .file = NULL };
-    double sum = 0;
-    int rc = 0;
-
-    if (!fill_parts(a, prune, share, part))
-        goto out;
-    CTT_TRY(ctt_mix_recipe(a->s, part, a->o, &r));
-    CTT_TRY(ctt_trial_recipe(a->m, NULL, ctt_mix_settings(r), a->path, &t));
-    for (int i = 0; i < a->s->weights; i++) {
-        int64_t n = stored(&t, a->s->weight[i].name);
-
-        *bytes_at(a, i, prune, share) = n;
-        sum += (double)n;
-    }
-    if (!prune && !share)
-        a->f->menu.rest[CTT_COST_BYTES] = (double)t.bytes - sum;
-out:
-    ctt_trial_drop(&t);
-    ctt_mix_recipe_free(&r);
-    return rc;
-}
-
-static int most_of(const struct making *a, int kind)
-{
-    int most = 1;
-
-    for (int i = 0; i < a->s->weights; i++)
-        most = a->can[i].n[kind] > most ? a->can[i].n[kind] : most;
-    return most;
-}
-
-/* Every second share of pruning after 0.7 is not coded, which takes its time,
- * but lies between its neighbours. */
-static int is_between(const struct making *a, int prune)
-{
-    return prune > 2 && prune % 2 == 1 && prune + 1 < most_of(a, PRUNE);
-}
-
-/* Bytes between two shares, by the logarithms of bytes and of the values that
- * are kept. */
-static int64_t between(const struct choices *c, int prune, int64_t below,
-                       int64_t above)
-{
-    double low = 1 - c->p[PRUNE][prune - 1]->value;
-    double is = 1 - c->p[PRUNE][prune]->value, high, t;
-
-    if (prune + 1 >= c->n[PRUNE] || below < 1 || above < 1)
-        return (int64_t)round((double)below * is / low);
-    high = 1 - c->p[PRUNE][prune + 1]->value;
-    t = log(is / low) / log(high / low);
-    return (int64_t)round((double)below *
-                          pow((double)above / (double)below, t));
-}
-
-static void set_between(const struct making *a, int prune, int share)
-{
-    for (int i = 0; i < a->s->weights; i++)
-        if (prune < a->can[i].n[PRUNE])
-            *bytes_at(a, i, prune, share) =
-                between(&a->can[i], prune, *bytes_at(a, i, prune - 1, share),
-                        *bytes_at(a, i, prune + 1, share));
-}
-
-static int measure_all(struct making *a)
-{
-    size_t n = (size_t)a->s->weights;
-    struct ctt_part *part = ctt_calloc(n, sizeof(*part));
-    int rc = 0;
-
-    a->bytes = ctt_calloc(n * MOST * MOST, sizeof(*a->bytes));
-    CTT_TRY(part && a->bytes ? 0 : CTT_ENOMEM);
-    for (int p = 0; p < most_of(a, PRUNE); p++)
-        for (int b = 0; b < most_of(a, SHARE) && !is_between(a, p); b++)
-            CTT_TRY(measure_bytes(a, p, b, part));
-    for (int p = 0; p < most_of(a, PRUNE); p++)
-        for (int b = 0; b < most_of(a, SHARE) && is_between(a, p); b++)
-            set_between(a, p, b);
-out:
-    ctt_free(part);
-    return rc;
 }
 
 /* ---- the ways ---- */
@@ -276,41 +176,55 @@ static double saved(const struct making *a, int weight,
            left * costs;
 }
 
-static void make_way(struct making *a, int weight, const int k[KINDS])
+static void make_way(struct making *a, int weight, const int k[CTT_PART_KINDS])
 {
     struct ctt_menu *m = &a->f->menu;
-    const struct choices *c = &a->can[weight];
     const struct ctt_sense_weight *w = &a->s->weight[weight];
     int at = m->first[weight + 1]++;
     struct ctt_way *way = &m->way[at];
-    struct ctt_part part = { c->p[FORM][k[FORM]], c->p[PRUNE][k[PRUNE]],
-                             c->p[SHARE][k[SHARE]], c->p[INT8][k[INT8]] };
-    double left = part.form ? left_by(a->s, part.form) : 1;
+    const struct ctt_sense_point *p[CTT_PART_KINDS];
     int frame = w->node < a->s->m->g->clip;
+    struct ctt_part part;
+    double left;
 
+    for (int i = 0; i < CTT_PART_KINDS; i++)
+        p[i] = a->can[weight].p[i][k[i]];
+    part = (struct ctt_part){ p[CTT_PART_FORM], p[CTT_PART_PRUNE],
+                              p[CTT_PART_SHARE], p[CTT_PART_INT8] };
+    left = part.form ? left_by(a->s, part.form) : 1;
     *way = (struct ctt_way){ .harm = 0 };
-    way->cost[CTT_COST_BYTES] = left * (double)*bytes_at(a, weight, k[PRUNE],
-                                                         k[SHARE]);
+    way->cost[CTT_COST_BYTES] = left *
+        ctt_menu_bytes_of(&a->bytes, weight, k[CTT_PART_PRUNE],
+                          k[CTT_PART_SHARE]) +
+        (part.int8 ? a->bytes.int8[weight] : 0);
     way->cost[CTT_COST_MS] = isnan(a->ms) ? 0 : -saved(a, weight, &part);
     way->cost[CTT_COST_MACS] = frame ? left * a->f->macs * w->macs *
         (1 - (part.prune ? part.prune->value : 0)) : 0;
-    for (int i = 0; i < KINDS; i++)
+    for (int i = 0; i < CTT_PART_KINDS; i++)
         way->harm += ctt_part_harm(a->s, &part, (enum ctt_part_kind)i);
     way->cost[CTT_COST_RAM] = (part.int8 ? 1 : 4) * left * (double)w->params;
     a->f->part[at] = part;
 }
 
+/* The next set of values, as the digits of a number; 0: that was the last. */
+static int next(const struct ctt_choices *c, int k[CTT_PART_KINDS])
+{
+    for (int i = CTT_PART_KINDS - 1; i >= 0; i--) {
+        if (++k[i] < c->n[i])
+            return 1;
+        k[i] = 0;
+    }
+    return 0;
+}
+
 static void make_ways(struct making *a, int weight)
 {
-    const struct choices *c = &a->can[weight];
-    int k[KINDS];
+    int k[CTT_PART_KINDS] = { 0 };
 
     a->f->menu.first[weight + 1] = a->f->menu.first[weight];
-    for (k[FORM] = 0; k[FORM] < c->n[FORM]; k[FORM]++)
-        for (k[PRUNE] = 0; k[PRUNE] < c->n[PRUNE]; k[PRUNE]++)
-            for (k[SHARE] = 0; k[SHARE] < c->n[SHARE]; k[SHARE]++)
-                for (k[INT8] = 0; k[INT8] < c->n[INT8]; k[INT8]++)
-                    make_way(a, weight, k);
+    do
+        make_way(a, weight, k);
+    while (next(&a->can[weight], k));
 }
 
 /* All multiplications, per frame and clip, that the shares of weights are
@@ -341,6 +255,7 @@ void ctt_offer_free(struct ctt_offer **f)
     ctt_free((*f)->menu.first);
     ctt_free((*f)->menu.way);
     ctt_free((*f)->part);
+    ctt_free((*f)->fine);
     ctt_free(*f);
     *f = NULL;
 }
@@ -354,7 +269,7 @@ static int make_offer(struct making *a)
     for (size_t i = 0; i < n; i++) {
         size_t all = 1;
 
-        for (int k = 0; k < KINDS; k++)
+        for (int k = 0; k < CTT_PART_KINDS; k++)
             all *= (size_t)a->can[i].n[k];
         ways += all;
     }
@@ -364,6 +279,7 @@ static int make_offer(struct making *a)
     a->f->part = ctt_calloc(ways, sizeof(*a->f->part));
     CTT_TRY(m->first && m->way && a->f->part ? 0 : CTT_ENOMEM);
     CTT_TRY(find_most(a));
+    m->rest[CTT_COST_BYTES] = a->bytes.rest;
     a->f->macs = all_macs(a->s->m->g);
     for (size_t i = 0; i < n; i++)
         make_ways(a, (int)i);
@@ -378,23 +294,25 @@ int ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
                   const struct ctt_costs *given, const char *path,
                   struct ctt_offer **out)
 {
-    struct making a = { .s = s, .m = m, .o = o, .path = path, .given = given,
+    struct making a = { .s = s, .given = given,
                         .ms = given->cost[CTT_COST_MS] };
     int rc = 0;
 
     a.f = ctt_calloc(1, sizeof(*a.f));
     a.can = ctt_calloc((size_t)s->weights, sizeof(*a.can));
     CTT_TRY(a.f && a.can ? 0 : CTT_ENOMEM);
+    a.f->fine = ctt_calloc((size_t)s->points + 1, sizeof(*a.f->fine));
+    CTT_TRY(a.f->fine ? 0 : CTT_ENOMEM);
     a.f->trust = (struct ctt_trust){ { 1, 1, 1, 1 }, 1 };
     find_choices(&a, prune);
-    CTT_TRY(measure_all(&a));
+    CTT_TRY(ctt_menu_bytes(s, m, o, path, a.can, &a.bytes));
     CTT_TRY(make_offer(&a));
     *out = a.f;
     a.f = NULL;
 out:
     ctt_offer_free(&a.f);
     ctt_free(a.can);
-    ctt_free(a.bytes);
+    ctt_menu_bytes_free(&a.bytes);
     ctt_free(a.most);
     return rc;
 }

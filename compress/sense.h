@@ -134,6 +134,12 @@ const struct ctt_sense_point *ctt_sense_bears(const struct ctt_sense *s,
                                               const struct ctt_ladder *l,
                                               double kl);
 
+/* The fit of a point of pruning if it kept another share of the values, 0..1:
+ * between its neighbours in the logarithm of what is kept; beyond the first and
+ * the last as theirs. */
+double ctt_sense_fit_at(const struct ctt_sense *s,
+                        const struct ctt_sense_point *of, double kept);
+
 /* The mean of the divergences. */
 double ctt_change_mean(const struct ctt_change *c);
 

@@ -80,3 +80,27 @@ const struct ctt_sense_point *ctt_sense_bears(const struct ctt_sense *s,
     }
     return best;
 }
+
+double ctt_sense_fit_at(const struct ctt_sense *s,
+                        const struct ctt_sense_point *of, double kept)
+{
+    const struct ctt_sense_point *low = NULL, *high = NULL;
+    double t;
+
+    for (int i = 0; i < s->points; i++) {
+        const struct ctt_sense_point *p = &s->point[i];
+
+        if (p->weight != of->weight || p->ladder != of->ladder || !p->done ||
+            p->why[0])
+            continue;
+        if (1 - p->value >= kept && (!low || p->value > low->value))
+            low = p;
+        if (1 - p->value <= kept && (!high || p->value < high->value))
+            high = p;
+    }
+    if (!low || !high || low == high)
+        return low ? low->fit : high ? high->fit : of->fit;
+    t = log((1 - low->value) / kept) /
+        log((1 - low->value) / (1 - high->value));
+    return low->fit + t * (high->fit - low->fit);
+}

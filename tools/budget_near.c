@@ -37,32 +37,6 @@ static double kept_by(const struct ctt_budget_run *r,
     return most ? 1 - most->value : 1;
 }
 
-/* The fit of a point of pruning with another share, between its neighbours in
- * the logarithm of what is kept; beyond the last one as its own. */
-static double fit_at(const struct ctt_sense *s,
-                     const struct ctt_sense_point *of, double kept)
-{
-    const struct ctt_sense_point *low = NULL, *high = NULL;
-    double t;
-
-    for (int i = 0; i < s->points; i++) {
-        const struct ctt_sense_point *p = &s->point[i];
-
-        if (p->weight != of->weight || p->ladder != of->ladder || !p->done ||
-            p->why[0])
-            continue;
-        if (1 - p->value >= kept && (!low || p->value > low->value))
-            low = p;
-        if (1 - p->value <= kept && (!high || p->value < high->value))
-            high = p;
-    }
-    if (!low || !high || low == high)
-        return low ? low->fit : high ? high->fit : of->fit;
-    t = log((1 - low->value) / kept) /
-        log((1 - low->value) / (1 - high->value));
-    return low->fit + t * (high->fit - low->fit);
-}
-
 static int own_points(const struct ctt_budget_run *r,
                       struct ctt_budget_plan *q)
 {
@@ -128,7 +102,7 @@ static int with_kept(struct ctt_budget_run *r, const struct ctt_aim_at *a,
 
         if (part->prune) {
             q->fine[i] = *part->prune;
-            q->fine[i].fit = fit_at(r->s, part->prune, kept);
+            q->fine[i].fit = ctt_sense_fit_at(r->s, part->prune, kept);
             q->fine[i].value = 1 - kept;
             part->prune = &q->fine[i];
         }

@@ -134,11 +134,7 @@ out:
 int ctt_compress_can_log(struct ctt_compress_job *j, const char *path,
                          enum ctt_tool_kind kind)
 {
-    int rc = ctt_tool_can_append(path, kind);
-
-    if (rc < 0)
-        j->status = CTT_EXIT_USAGE;
-    return rc;
+    return ctt_compress_log_fault(j, ctt_tool_can_append(path, kind));
 }
 
 int ctt_compress_log_fault(struct ctt_compress_job *j, int rc)

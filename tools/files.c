@@ -79,7 +79,7 @@ static int check_kind(const char *path, enum ctt_tool_kind kind)
     int rc = 0;
 
     CTT_CHECK(stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
-              st.st_size == 0 || ctt_tool_is_kind(path, kind), CTT_EIO,
+              st.st_size == 0 || ctt_tool_is_kind(path, kind), CTT_EINVAL,
               "%s: is there already and is no %s; remove it first", path,
               ctt_tool_kind_name(kind));
 out:

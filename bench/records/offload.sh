@@ -11,7 +11,7 @@
 # FOLDER keeps clips and logs.  BUILD=FOLDER: the build folder (build).
 # MODEL=mnist-small.  FRAMES=10: observed, and as many predicted.  BATCH=8.
 # WINDOW=2.  SIZE=64, CLIPS=60.  STEPS=4 a run.  TURNS=3.  THREADS=1.
-# MEMORY=100M: of auto.
+# MEMORY=100M: of auto.  WAYS=REGEX: only rows whose name has it.
 set -u
 work=${1:?"the folder for clips and logs must be given"}
 src=$(cd "$(dirname "$0")/../.." && pwd)
@@ -36,6 +36,7 @@ ways=("all|--keep all" "recomputed|--keep 0"
 rm -f rows.txt ./*.h5
 for turn in $(seq "${TURNS:-3}"); do
     for way in "${ways[@]}"; do
+        grep -qE "${WAYS:-.}" <<< "${way%%|*}" || continue
         # shellcheck disable=SC2086
         /usr/bin/time -o time.txt -f '%M %U %S' "$build/convtt-train" \
             "$src/models/${MODEL:-mnist-small}.net" --task predict \

@@ -6,7 +6,8 @@
 # gives the time of a batch on as many machines that do nothing else: simulated,
 # with all forward before all back, and messages over a network of GBIT/s with
 # DELAY microseconds each.  Prints the sections, and for each number of shards
-# and length of windows how many times as fast as one process a batch is.
+# and length of windows how many times as fast a batch is as that of one process
+# with the same options, and as that of one process with the first of BUCKETS.
 # DATA: clips, such as those of ./quickstart demo (build/demo/clips).
 # BUILD=FOLDER: the build folder (build).  STAGES=4.  BATCH=16.  STEPS=8.
 # SHARDS="2 4 8 16".  WINDOWS="0 8": steps; 0: the clip.  BUCKETS="1 4": of
@@ -50,7 +51,8 @@ learn() {       # NAME PROCESSES OPTION...
         die "$name: $(tail -n 1 "$work/$name.log")"
 }
 
-# The time of a batch by the sections' lines of a log, beside that of one.
+# The time of a batch by the sections' lines of a log, beside that of one; and
+# that of one process, in ms.
 simulate() {    # LOG
     awk -v gbit="${GBIT:-100}" -v delay="${DELAY:-5}" '
         BEGIN { n = 0 }
@@ -80,13 +82,18 @@ simulate() {    # LOG
                     back[s, k] = from + b[s]
                     if (back[s, k] > end) end = back[s, k]
                 }
-            printf "%d %.2f %.2f", u, u * all / end, u / (u + n - 1) * n
+            printf "%d %.2f %.2f %.1f", u, u * all / end,
+                   u / (u + n - 1) * n, units * all
         }
         function pass(s) { return delay / 1e3 + send[s] * 8 / gbit }' "$1"
 }
 
-printf '%-8s %7s %7s %7s %9s %14s\n' shards windows buckets units simulated \
-    'if all alike'
+row='%-8s %7s %7s %7s %9s %14s %12s %17s\n'
+# shellcheck disable=SC2059
+print() { printf "$row" "$@"; }
+print shards windows buckets units simulated 'if all alike' 'one: ms' \
+    'beside the first'
+declare -A first    # shards and window: ms of one process
 for buckets in ${BUCKETS:-1 4}; do
     for window in ${WINDOWS:-0 8}; do
         for shards in ${SHARDS:-2 4 8 16}; do
@@ -96,9 +103,12 @@ for buckets in ${BUCKETS:-1 4}; do
             learn "all-$name" "$stages" "${how[@]}" --stages auto
             cmp -s "$work/one-$name.h5" "$work/all-$name.h5" ||
                 die "$name: sections make another model"
-            # shellcheck disable=SC2046
-            printf '%-8s %7s %7s %7s %9s %14s\n' "$shards" "$window" \
-                "$buckets" $(simulate "$work/all-$name.log")
+            read -r units faster alike one <<< \
+                "$(simulate "$work/all-$name.log")"
+            : "${first[$shards-$window]:=$one}"
+            print "$shards" "$window" "$buckets" "$units" "$faster" "$alike" \
+                "$one" "$(calc "printf \"%.2f\",
+                    ${first[$shards-$window]} / $one * $faster")"
         done
     done
 done

@@ -46,6 +46,8 @@ static void test_refused(void)
         { "bytes=nan", "not a number" }, { "bytes=inf", "not a number" },
         { "top1=101", "-100 to 100" }, { "top1=a", "-100 to 100" },
         { "bytes=1k,bytes=2k", "bytes is limited twice" },
+        { "bytes=1k,", "has a comma without a limit" },
+        { "bytes=1k,,top1=-1", "has a comma without a limit" },
         { "top1=-1,top1@100=90", "top1@100 is limited twice" },
         { "disk=3M", "'disk' is none of" }, { "top1@30=-1", "is none of" },
         { "energy=2", "there is no counter" },

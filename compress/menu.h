@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * menu.h: what a menu is made of: the values that each weight can have, and the
+ * bytes that they take (menu_bytes.c). */
+#ifndef CTT_MENU_H
+#define CTT_MENU_H
+
+#include "compress/budget.h"
+
+/* Values of a kind at most, and none, which comes first. */
+enum { CTT_CHOICES = 16 };
+
+/* The points of a weight that can be used, by kind; the first of each is NULL:
+ * not done. */
+struct ctt_choices {
+    const struct ctt_sense_point *p[CTT_PART_KINDS][CTT_CHOICES];
+    int                           n[CTT_PART_KINDS];
+};
+
+/* The most values of a kind that any weight has. */
+int ctt_choices_most(const struct ctt_choices *can, int weights, int kind);
+
+/* What is stored of each weight. */
+struct ctt_menu_bytes {
+    int64_t *of;      /* by weight, value of pruning and of sharing */
+    double  *int8;    /* by weight: what INT8 adds to the file */
+    double   rest;    /* of the file, besides weights */
+};
+
+/* Measures them in trials beside path: can: by weight of s.  m, o: as those of
+ * ctt_offer_new().  The caller frees *b, also after a failure. */
+int  ctt_menu_bytes(const struct ctt_sense *s, const struct ctt_model *m,
+                    const struct ctt_recipe *o, const char *path,
+                    const struct ctt_choices *can, struct ctt_menu_bytes *b);
+void ctt_menu_bytes_free(struct ctt_menu_bytes *b);
+
+/* Those of a weight with the values of pruning and of sharing by index. */
+double ctt_menu_bytes_of(const struct ctt_menu_bytes *b, int weight, int prune,
+                         int share);
+
+#endif
