@@ -209,11 +209,10 @@ double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
  * tensor trains, of pruning in the form `prune` (a name of ctt_ladders), of
  * shared values and of INT8.  Between two shares of pruning that s has there
  * is one more, with what lies between them.  Harm is the sum of
- * ctt_part_harm().  Bytes are those that pruned and shared weights have as they
- * are stored, which is measured of all weights together in trials beside path,
- * of some shares of pruning by those beside them, and what the node of INT8
- * adds; a factorised weight has the bytes of as many values.  Time is that of
- * the
+ * ctt_part_harm().  Bytes are those that weights have as they are stored, which
+ * is measured of all weights together in trials beside path, of some shares of
+ * pruning by those beside them, and what the nodes of cores and of INT8 add.
+ * Time is that of the
  * model as given less what the points of each weight save, as measured of each
  * alone; what several of one weight save is estimated, and is at most what the
  * best one does.  Memory at run time

@@ -104,17 +104,18 @@ double ctt_level_harm(const struct ctt_sense *s, const struct ctt_level *l)
     return sum;
 }
 
-/* The logarithm of the share of its harm that a level keeps. */
+/* The logarithm of the share of its harm that a level keeps; NAN: that is not
+ * known, as it does less than can be seen. */
 static double kept(const struct ctt_sense *s, const struct ctt_level *l)
 {
     double before = ctt_level_harm(s, l);
 
-    if (!(before > LEAST))
-        return 0;
+    if (isnan(l->left) || !(before > LEAST))
+        return NAN;
     return fmin(0, log(fmax(l->left, LEAST) / before));
 }
 
-/* The same for any value, between the measured ones below and above it. */
+/* The same for any value, between the known ones below and above it. */
 static double kept_at(const struct ctt_sense *s, const struct ctt_level *level,
                       int levels, const struct ctt_ladder *l, int value)
 {
@@ -123,7 +124,7 @@ static double kept_at(const struct ctt_sense *s, const struct ctt_level *level,
     for (int i = 0; i < levels; i++) {
         int up = level[i].value > value;
 
-        if (level[i].ladder != l || isnan(level[i].left))
+        if (level[i].ladder != l || isnan(kept(s, &level[i])))
             continue;
         if (isnan(x[up]) || fabs((double)level[i].value - value) <
                              fabs(x[up] - value)) {
@@ -131,7 +132,7 @@ static double kept_at(const struct ctt_sense *s, const struct ctt_level *level,
             y[up] = kept(s, &level[i]);
         }
     }
-    if (isnan(x[0]) || isnan(x[1]))
+    if (isnan(x[0]) || isnan(x[1]))    /* 0 if neither is known */
         return isnan(x[0]) ? y[1] : y[0];
     return y[0] + (y[1] - y[0]) * (value - x[0]) / (x[1] - x[0]);
 }

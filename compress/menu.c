@@ -88,16 +88,6 @@ static void find_choices(struct making *a, const char *prune)
 
 /* ---- the ways ---- */
 
-/* The share of a weight's values that its factors have: floats are stored by
- * their number. */
-static double left_by(const struct ctt_sense *s,
-                      const struct ctt_sense_point *p)
-{
-    double all = 4.0 * (double)s->weight[p->weight].params;
-
-    return fmin(1, fmax(0.001, 1 - (double)(s->bytes - p->bytes) / all));
-}
-
 /* How many times as much shared values harm these factors; 0: not known. */
 static double on_factors(const struct ctt_sense *s, const struct ctt_part *p)
 {
@@ -118,7 +108,7 @@ double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
     if (!p->form || (kind != CTT_PART_SHARE && kind != CTT_PART_PRUNE))
         return at->fit;
     times = kind == CTT_PART_SHARE ? on_factors(s, p) : 0;
-    return at->fit * (times > 0 ? times : 1 / left_by(s, p->form));
+    return at->fit * (times > 0 ? times : 1 / ctt_sense_left(s, p->form));
 }
 
 /* The milliseconds that a point saves alone; below 0: that it costs. */
@@ -161,7 +151,7 @@ static double saved(const struct making *a, int weight,
                     const struct ctt_part *part)
 {
     const struct ctt_sense_point *const of[] = { part->prune, part->int8 };
-    double left = part->form ? left_by(a->s, part->form) : 1;
+    double left = part->form ? ctt_sense_left(a->s, part->form) : 1;
     double most = a->most[weight], rest = 1, costs = 0;
 
     for (size_t i = 0; i < CTT_LEN(of); i++) {
@@ -191,12 +181,9 @@ static void make_way(struct making *a, int weight, const int k[CTT_PART_KINDS])
         p[i] = a->can[weight].p[i][k[i]];
     part = (struct ctt_part){ p[CTT_PART_FORM], p[CTT_PART_PRUNE],
                               p[CTT_PART_SHARE], p[CTT_PART_INT8] };
-    left = part.form ? left_by(a->s, part.form) : 1;
+    left = part.form ? ctt_sense_left(a->s, part.form) : 1;
     *way = (struct ctt_way){ .harm = 0 };
-    way->cost[CTT_COST_BYTES] = left *
-        ctt_menu_bytes_of(&a->bytes, weight, k[CTT_PART_PRUNE],
-                          k[CTT_PART_SHARE]) +
-        (part.int8 ? a->bytes.int8[weight] : 0);
+    way->cost[CTT_COST_BYTES] = ctt_menu_bytes_of(&a->bytes, weight, k);
     way->cost[CTT_COST_MS] = isnan(a->ms) ? 0 : -saved(a, weight, &part);
     way->cost[CTT_COST_MACS] = frame ? left * a->f->macs * w->macs *
         (1 - (part.prune ? part.prune->value : 0)) : 0;
@@ -279,7 +266,7 @@ static int make_offer(struct making *a)
     a->f->part = ctt_calloc(ways, sizeof(*a->f->part));
     CTT_TRY(m->first && m->way && a->f->part ? 0 : CTT_ENOMEM);
     CTT_TRY(find_most(a));
-    m->rest[CTT_COST_BYTES] = a->bytes.rest;
+    m->rest[CTT_COST_BYTES] = a->bytes.form[0];
     a->f->macs = all_macs(a->s->m->g);
     for (size_t i = 0; i < n; i++)
         make_ways(a, (int)i);

@@ -21,9 +21,10 @@ int ctt_choices_most(const struct ctt_choices *can, int weights, int kind);
 
 /* What is stored of each weight. */
 struct ctt_menu_bytes {
-    int64_t *of;      /* by weight, value of pruning and of sharing */
+    int64_t *of;      /* by weight, and values of factors, pruning and sharing */
+    double   form[CTT_CHOICES];    /* the first: of the file, besides weights;
+                                      the others: what factors add to that */
     double  *int8;    /* by weight: what INT8 adds to the file */
-    double   rest;    /* of the file, besides weights */
 };
 
 /* Measures them in trials beside path: can: by weight of s.  m, o: as those of
@@ -33,8 +34,8 @@ int  ctt_menu_bytes(const struct ctt_sense *s, const struct ctt_model *m,
                     const struct ctt_choices *can, struct ctt_menu_bytes *b);
 void ctt_menu_bytes_free(struct ctt_menu_bytes *b);
 
-/* Those of a weight with the values of pruning and of sharing by index. */
-double ctt_menu_bytes_of(const struct ctt_menu_bytes *b, int weight, int prune,
-                         int share);
+/* Those of a weight with the values k, by index. */
+double ctt_menu_bytes_of(const struct ctt_menu_bytes *b, int weight,
+                         const int k[CTT_PART_KINDS]);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * menu_bytes.c: the bytes that each weight has as it is stored, pruned and
- * shared in all ways; of some ways measured, of the others between them. */
+ * menu_bytes.c: the bytes that each weight has as it is stored, factorised,
+ * pruned and shared in all ways; of some ways measured, of the others between
+ * them. */
 #include "compress/menu.h"
 #include "compress/trial.h"
+#include "net/newfile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,24 +12,34 @@
 
 struct measuring {
     const struct ctt_sense   *s;
-    const struct ctt_model   *m;
+    const struct ctt_model   *m;       /* as given, or factorised */
+    const struct ctt_stage   *done;    /* the last that has run on it; or NULL */
+    int                       form;    /* index */
     const struct ctt_recipe  *o;
     const char               *path;
     const struct ctt_choices *can;
     struct ctt_menu_bytes    *b;
     struct ctt_part          *part;    /* by weight, to work with */
+    struct ctt_report        *rows;    /* of the model as given, by its names */
 };
 
-static int64_t *bytes_at(const struct ctt_menu_bytes *b, int weight, int prune,
-                         int share)
+static int64_t *bytes_at(const struct ctt_menu_bytes *b, int weight, int form,
+                         int prune, int share)
 {
-    return &b->of[(weight * CTT_CHOICES + prune) * CTT_CHOICES + share];
+    int at = weight * CTT_CHOICES + form;
+
+    return &b->of[(at * CTT_CHOICES + prune) * CTT_CHOICES + share];
 }
 
-double ctt_menu_bytes_of(const struct ctt_menu_bytes *b, int weight, int prune,
-                         int share)
+double ctt_menu_bytes_of(const struct ctt_menu_bytes *b, int weight,
+                         const int k[CTT_PART_KINDS])
 {
-    return (double)*bytes_at(b, weight, prune, share);
+    double sum = (double)*bytes_at(b, weight, k[CTT_PART_FORM],
+                                   k[CTT_PART_PRUNE], k[CTT_PART_SHARE]);
+
+    if (k[CTT_PART_FORM])
+        sum += b->form[k[CTT_PART_FORM]];
+    return k[CTT_PART_INT8] ? sum + b->int8[weight] : sum;
 }
 
 int ctt_choices_most(const struct ctt_choices *can, int weights, int kind)
@@ -41,17 +53,6 @@ int ctt_choices_most(const struct ctt_choices *can, int weights, int kind)
 
 /* ---- measured ---- */
 
-static int64_t stored(const struct ctt_trial *t, const char *name)
-{
-    char full[CTT_NAME + 4];
-
-    snprintf(full, sizeof(full), "%s.w", name);
-    for (int i = 0; i < t->nstored; i++)
-        if (strcmp(t->stored[i].name, full) == 0)
-            return t->stored[i].size;
-    return 0;
-}
-
 /* The same values for all weights that can have them; 0: none can have both. */
 static int fill_parts(const struct measuring *a, int prune, int share)
 {
@@ -61,6 +62,8 @@ static int fill_parts(const struct measuring *a, int prune, int share)
         const struct ctt_choices *c = &a->can[i];
 
         a->part[i] = (struct ctt_part){ .form = NULL };
+        if (a->form < c->n[CTT_PART_FORM])
+            a->part[i].form = c->p[CTT_PART_FORM][a->form];
         if (prune < c->n[CTT_PART_PRUNE])
             a->part[i].prune = c->p[CTT_PART_PRUNE][prune];
         if (share < c->n[CTT_PART_SHARE])
@@ -76,10 +79,27 @@ static int try_parts(const struct measuring *a, struct ctt_trial *t)
     int rc;
 
     CTT_TRY(ctt_mix_recipe(a->s, a->part, a->o, &r));
-    CTT_TRY(ctt_trial_recipe(a->m, NULL, ctt_mix_settings(r), a->path, t));
+    CTT_TRY(ctt_trial_recipe(a->m, a->done, ctt_mix_settings(r), a->path, t));
 out:
     ctt_mix_recipe_free(&r);
     return rc;
+}
+
+/* Of a weight and its cores. */
+static int64_t stored(const struct measuring *a, const struct ctt_trial *t,
+                      int weight)
+{
+    const char *name = a->s->weight[weight].name;
+
+    for (int i = 0; i < a->rows->weights; i++) {
+        struct ctt_weight_row row = a->rows->weight[i];
+
+        if (a->part[weight].form)
+            row.cores = CTT_MAX_CORES;
+        if (strcmp(row.name, name) == 0)
+            return ctt_trial_weight(t, &row);
+    }
+    return 0;
 }
 
 static int measure(const struct measuring *a, int prune, int share)
@@ -92,13 +112,13 @@ static int measure(const struct measuring *a, int prune, int share)
         goto out;
     CTT_TRY(try_parts(a, &t));
     for (int i = 0; i < a->s->weights; i++) {
-        int64_t n = stored(&t, a->s->weight[i].name);
+        int64_t n = stored(a, &t, i);
 
-        *bytes_at(a->b, i, prune, share) = n;
+        *bytes_at(a->b, i, a->form, prune, share) = n;
         sum += (double)n;
     }
     if (!prune && !share)
-        a->b->rest = (double)t.bytes - sum;
+        a->b->form[a->form] = (double)t.bytes - sum;
 out:
     ctt_trial_drop(&t);
     return rc;
@@ -107,18 +127,19 @@ out:
 /* ---- between ---- */
 
 /* Whether this value of pruning is coded: the first, and of those of the ladder
- * the second and from there on each second one and the last.  Coding takes its
- * time, and the others lie between. */
-static int is_coded(const struct ctt_choices *c, int k)
+ * each second one, of factors each fourth, and the last.  Coding takes its time,
+ * and the others lie between. */
+static int is_coded(const struct measuring *a, const struct ctt_choices *c,
+                    int k)
 {
     const struct ctt_sense_point *p = c->p[CTT_PART_PRUNE][k];
-    int step = p ? ctt_sense_step(p) : 0, last;
+    int step = p ? ctt_sense_step(p) : 0, each = a->form ? 4 : 2, last;
 
     if (!p || k == 1)
         return 1;
     last = p->ladder->values - 1;
     return fabs(p->ladder->value[step] - p->value) < 1e-9 &&
-           (step % 2 == 1 || step == last);
+           (step % each == each - 1 || step == last);
 }
 
 static double kept(const struct ctt_choices *c, int k)
@@ -135,28 +156,30 @@ static void set_between(const struct measuring *a, int weight, int prune,
     int low = prune - 1, high = prune + 1, n = c->n[CTT_PART_PRUNE];
     double below, above, t;
 
-    while (!is_coded(c, low))
+    while (!is_coded(a, c, low))
         low--;
-    while (high < n && !is_coded(c, high))
+    while (high < n && !is_coded(a, c, high))
         high++;
-    below = (double)*bytes_at(a->b, weight, low, share);
-    above = high < n ? (double)*bytes_at(a->b, weight, high, share) : 0;
+    below = (double)*bytes_at(a->b, weight, a->form, low, share);
+    above = high < n ? (double)*bytes_at(a->b, weight, a->form, high, share)
+                     : 0;
     t = log(kept(c, prune) / kept(c, low));
     if (below >= 1 && above >= 1)
         t *= log(above / below) / log(kept(c, high) / kept(c, low));
-    *bytes_at(a->b, weight, prune, share) = (int64_t)round(below * exp(t));
+    *bytes_at(a->b, weight, a->form, prune, share) =
+        (int64_t)round(below * exp(t));
 }
 
 static int any_coded(const struct measuring *a, int prune)
 {
     for (int i = 0; i < a->s->weights; i++)
         if (prune < a->can[i].n[CTT_PART_PRUNE] &&
-            is_coded(&a->can[i], prune))
+            is_coded(a, &a->can[i], prune))
             return 1;
     return 0;
 }
 
-static int measure_all(const struct measuring *a)
+static int measure_values(const struct measuring *a)
 {
     int prunes = ctt_choices_most(a->can, a->s->weights, CTT_PART_PRUNE);
     int shares = ctt_choices_most(a->can, a->s->weights, CTT_PART_SHARE);
@@ -167,9 +190,96 @@ static int measure_all(const struct measuring *a)
             CTT_TRY(measure(a, p, b));
     for (int i = 0; i < a->s->weights; i++)
         for (int p = 0; p < a->can[i].n[CTT_PART_PRUNE]; p++)
-            for (int b = 0; b < shares && !is_coded(&a->can[i], p); b++)
+            for (int b = 0; b < shares && !is_coded(a, &a->can[i], p); b++)
                 set_between(a, i, p, b);
 out:
+    return rc;
+}
+
+/* ---- factors ---- */
+
+/* The model with these factors of all weights that can have them. */
+static int factorise(struct measuring *a, struct ctt_model **out)
+{
+    struct ctt_trial t = { .file = NULL };
+    int rc;
+
+    fill_parts(a, 0, 0);
+    CTT_TRY(try_parts(a, &t));
+    CTT_TRY(ctt_model_load(ctt_newfile_temp(t.file), 0, out));
+out:
+    ctt_trial_drop(&t);
+    return rc;
+}
+
+/* What the text of cores adds, of each weight the same. */
+static void set_form(const struct measuring *a)
+{
+    double *form = a->b->form;
+    int n = 0;
+
+    for (int i = 0; i < a->s->weights; i++)
+        n += a->form < a->can[i].n[CTT_PART_FORM];
+    if (a->form && n)
+        form[a->form] = fmax(0, form[a->form] - form[0]) / n;
+}
+
+/* Factors that leave more of all values than this are not coded, as that takes
+ * long: they have the bytes of as many values of the whole weight. */
+#define LARGE 0.3
+static int is_large(const struct measuring *a)
+{
+    double all = 0, left = 0;
+
+    for (int i = 0; i < a->s->weights; i++) {
+        const struct ctt_choices *c = &a->can[i];
+        double n = (double)a->s->weight[i].params;
+
+        if (a->form >= c->n[CTT_PART_FORM])
+            continue;
+        all += n;
+        left += n * ctt_sense_left(a->s, c->p[CTT_PART_FORM][a->form]);
+    }
+    return left > LARGE * all;
+}
+
+static void scale(const struct measuring *a)
+{
+    for (int i = 0; i < a->s->weights; i++) {
+        const struct ctt_choices *c = &a->can[i];
+        double left = a->form < c->n[CTT_PART_FORM]
+            ? ctt_sense_left(a->s, c->p[CTT_PART_FORM][a->form]) : 1;
+
+        for (int p = 0; p < c->n[CTT_PART_PRUNE]; p++)
+            for (int b = 0; b < c->n[CTT_PART_SHARE]; b++)
+                *bytes_at(a->b, i, a->form, p, b) = (int64_t)
+                    round(left * (double)*bytes_at(a->b, i, 0, p, b));
+    }
+}
+
+static int measure_form(struct measuring *a, int form)
+{
+    const struct ctt_model *given = a->m;
+    struct ctt_model *m = NULL;
+    int rc = 0;
+
+    a->form = form;
+    if (form && is_large(a)) {
+        scale(a);
+        goto out;
+    }
+    if (form) {
+        CTT_TRY(factorise(a, &m));
+        a->m = m;
+        a->done = &ctt_stage_tt;
+    }
+    CTT_TRY(measure_values(a));
+    set_form(a);
+out:
+    a->m = given;
+    a->done = NULL;
+    a->form = 0;
+    ctt_model_free(&m);
     return rc;
 }
 
@@ -210,19 +320,23 @@ int ctt_menu_bytes(const struct ctt_sense *s, const struct ctt_model *m,
                    const struct ctt_recipe *o, const char *path,
                    const struct ctt_choices *can, struct ctt_menu_bytes *b)
 {
-    struct measuring a = { s, m, o, path, can, b, NULL };
-    size_t n = (size_t)s->weights;
+    struct measuring a = { .s = s, .m = m, .o = o, .path = path, .can = can,
+                           .b = b };
+    size_t n = (size_t)s->weights * CTT_CHOICES;
     int rc = 0;
 
     *b = (struct ctt_menu_bytes){ .of = NULL };
-    a.part = ctt_calloc(n, sizeof(*a.part));
+    a.part = ctt_calloc((size_t)s->weights, sizeof(*a.part));
     b->of = ctt_calloc(n * CTT_CHOICES * CTT_CHOICES, sizeof(*b->of));
-    b->int8 = ctt_calloc(n, sizeof(*b->int8));
+    b->int8 = ctt_calloc((size_t)s->weights, sizeof(*b->int8));
     CTT_TRY(a.part && b->of && b->int8 ? 0 : CTT_ENOMEM);
-    CTT_TRY(measure_all(&a));
+    CTT_TRY(ctt_report_new(m, &a.rows));
+    for (int f = 0; f < ctt_choices_most(can, s->weights, CTT_PART_FORM); f++)
+        CTT_TRY(measure_form(&a, f));
     if (ctt_choices_most(can, s->weights, CTT_PART_INT8) > 1)
         CTT_TRY(measure_int8(&a));
 out:
+    ctt_report_free(&a.rows);
     ctt_free(a.part);
     return rc;
 }

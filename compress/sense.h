@@ -140,6 +140,11 @@ const struct ctt_sense_point *ctt_sense_bears(const struct ctt_sense *s,
 double ctt_sense_fit_at(const struct ctt_sense *s,
                         const struct ctt_sense_point *of, double kept);
 
+/* The share of a weight's values that its factors p have, by the bytes that they
+ * save: floats are stored by their number. */
+double ctt_sense_left(const struct ctt_sense *s,
+                      const struct ctt_sense_point *p);
+
 /* The mean of the divergences. */
 double ctt_change_mean(const struct ctt_change *c);
 

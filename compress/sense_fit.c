@@ -104,3 +104,11 @@ double ctt_sense_fit_at(const struct ctt_sense *s,
         log((1 - low->value) / (1 - high->value));
     return low->fit + t * (high->fit - low->fit);
 }
+
+double ctt_sense_left(const struct ctt_sense *s,
+                      const struct ctt_sense_point *p)
+{
+    double all = 4.0 * (double)s->weight[p->weight].params;
+
+    return fmin(1, fmax(0.001, 1 - (double)(s->bytes - p->bytes) / all));
+}

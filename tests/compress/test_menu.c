@@ -123,6 +123,67 @@ static void test_between(void)
     ctt_model_free(&m);
 }
 
+/* The bytes of a weight pruned and shared as `like` says, with these factors
+ * (NULL: whole); *is: the part. */
+static double bytes_with(const struct ctt_offer *f, int weight,
+                         const struct ctt_part *like, const char *form,
+                         double value, struct ctt_part *is)
+{
+    for (int k = f->menu.first[weight]; k < f->menu.first[weight + 1]; k++) {
+        const struct ctt_part *p = &f->part[k];
+
+        if (p->int8 || p->share != like->share || p->prune != like->prune ||
+            !p->form != !form)
+            continue;
+        if (form && (p->form->value != value ||
+                     strcmp(p->form->ladder->name, form) != 0))
+            continue;
+        *is = *p;
+        return f->menu.way[k].cost[CTT_COST_BYTES];
+    }
+    CU_FAIL_FATAL("no such way");
+    return NAN;
+}
+
+/* Factors, pruned and shared, have about the bytes that they are expected to
+ * have: which of all pruned weights keep how many values is not known. */
+static void test_factors(void)
+{
+    static const struct { const char *form; double value, prune; } of[] = {
+        { "svd", 0.25, 0.8 }, { "tensor train", 8, 0.9 },
+        { "svd", 0.5, 0.9684 },
+    };
+    struct ctt_model *m = small_model(sensed_net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
+    struct ctt_recipe_calls calls = { .sample = NULL };
+    struct ctt_offer *f = NULL;
+    struct ctt_costs is;
+
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_menu.tmp", &f));
+    for (size_t i = 0; i < CTT_LEN(of); i++) {
+        struct ctt_part part[8] = { { .form = NULL } };
+        struct ctt_part whole = { .form = NULL };
+        double bytes = all_bytes(f, of[i].prune, 0, part);
+        struct ctt_mix_recipe *o = NULL;
+
+        bytes -= bytes_with(f, 1, &part[1], NULL, 0, &whole);
+        bytes += bytes_with(f, 1, &whole, of[i].form, of[i].value, &part[1]);
+        CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
+        CHECK_OK(ctt_mix_try(m, ctt_mix_settings(o), &calls, "",
+                             "test_menu.tmp", &is));
+        printf("%s %g: %.0f bytes expected, %.0f are\n", of[i].form,
+               of[i].value, bytes, is.cost[CTT_COST_BYTES]);
+        CU_ASSERT_DOUBLE_EQUAL(bytes / is.cost[CTT_COST_BYTES], 1, 0.08);
+        ctt_mix_recipe_free(&o);
+    }
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
 static const struct ctt_ladder *ladder_of(const struct ctt_part *p)
 {
     return p->form ? p->form->ladder : NULL;
@@ -335,6 +396,7 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "menu", test_offer }, { "between", test_between },
+        { "factors", test_factors },
         { "times", test_times },
         { "a little less", test_lessen },
         { "alike", test_alike },
