@@ -175,8 +175,8 @@ static double harm_of(const struct race *x, const struct ctt_budget_plan *p)
 }
 
 /* So many nats above the least a mix is not worth a retraining: the right
- * answer has 0.6 of the probability.  What thinning harms is not known. */
-#define HOPELESS 0.5
+ * answer has 0.74 of the probability.  What thinning harms is not known. */
+#define HOPELESS 0.3
 static void drop_hopeless(struct race *x)
 {
     double least = INFINITY;
@@ -334,20 +334,23 @@ out:
     return rc;
 }
 
-static void add_row(const struct runner *u, int n, struct ctt_table *t)
+static void add_row(const struct race *x, const struct runner *u, int n,
+                    struct ctt_table *t)
 {
     char costs[192], at[RUNGS][CTT_BUDGET_CELL], ends[CTT_BUDGET_CELL];
+    char harm[CTT_BUDGET_CELL];
 
+    ctt_budget_number(u->plan->thin > 0 ? NAN : harm_of(x, u->plan), harm);
     ctt_budget_costs(u->plan->tried.cost, costs, sizeof(costs));
     for (int k = 0; k < RUNGS; k++)
         ctt_budget_number(u->loss[k], at[k]);
     ctt_budget_number(isnan(u->loss[1]) ? NAN : u->ends, ends);
     if (n < RUNGS)
-        ctt_table_row(t, "%s\t%s\t%s\t%s\t%s", u->way->name, costs, at[0],
-                      at[1], ends);
-    else
         ctt_table_row(t, "%s\t%s\t%s\t%s\t%s\t%s", u->way->name, costs,
-                      at[0], at[1], at[2], ends);
+                      harm, at[0], at[1], ends);
+    else
+        ctt_table_row(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s", u->way->name,
+                      costs, harm, at[0], at[1], at[2], ends);
 }
 
 static int say(const struct race *x)
@@ -356,16 +359,17 @@ static int say(const struct race *x)
     struct ctt_table t = { NULL, 0, 0, 0 };
 
     if (all < RUNGS)
-        ctt_table_row(&t, "mix\tcosts\tloss after %d steps\t%d\tof all", n,
-                      n * LONGER);
+        ctt_table_row(&t, "mix\tcosts\tKL\tloss after %d steps\t%d\t"
+                      "of all", n, n * LONGER);
     else
-        ctt_table_row(&t, "mix\tcosts\tloss after %d steps\t%d\t%d\tof all",
-                      n, n * LONGER, n * LONGER * LONGER);
+        ctt_table_row(&t, "mix\tcosts\tKL\tloss after %d steps\t%d\t%d\t"
+                      "of all", n, n * LONGER, n * LONGER * LONGER);
     for (int i = 0; i < x->n; i++)
-        add_row(&x->at[i], all, &t);
+        add_row(x, &x->at[i], all, &t);
     ctt_tool_say("\nmixes within the limits, retrained for a few steps; the "
-                 "best go on, and the best that is not factorised; of all: "
-                 "expected after all %" PRId64 " steps:", x->r->steps);
+                 "best go on, and the best that is not factorised; KL: by the "
+                 "table of each weight; of all: expected after all %" PRId64
+                 " steps:", x->r->steps);
     CTT_TRY(ctt_table_print(&t));
 out:
     ctt_table_free(&t);
