@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * alike.c: picks what all weights have in common under limits: the share that
  * is pruned, or all options. */
-#include "compress/budget.h"
+#include "compress/menu.h"
 
 #include <string.h>
 
@@ -17,9 +17,8 @@ int ctt_is_large(const struct ctt_sense *s, int weight)
 
 /* The values of a kind that any weight has, by a point with each; the first is
  * NULL: none. */
-enum { MOST = 16 };
 struct values {
-    const struct ctt_sense_point *p[MOST];
+    const struct ctt_sense_point *p[CTT_CHOICES];
     int                           n;
 };
 
@@ -35,7 +34,7 @@ static void add(struct values *v, const struct ctt_sense_point *p)
     for (int i = 0; i < v->n; i++)
         if (is_same(v->p[i], p))
             return;
-    if (v->n < MOST)
+    if (v->n < CTT_CHOICES)
         v->p[v->n++] = p;
 }
 
@@ -184,7 +183,8 @@ static int copy_offer(const struct ctt_offer *f, struct ctt_offer **out)
 
     CTT_TRY(to ? 0 : CTT_ENOMEM);
     *to = *f;
-    to->fine = NULL;
+    to->fine = NULL;    /* they are of f, which frees them */
+    to->fines = 0;
     to->menu.first = ctt_calloc(n + 1, sizeof(*to->menu.first));
     to->menu.way = ctt_calloc(ways, sizeof(*to->menu.way));
     to->part = ctt_calloc(ways, sizeof(*to->part));

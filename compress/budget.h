@@ -31,7 +31,8 @@ struct ctt_budget {
 /* Reads "top1=-0.5,bytes=20k,ms=0.05": top1, or top1@25 and so on, in points,
  * is a loss if it has a minus, else a floor; k, M and G are 1000, 1000^2 and
  * 1000^3.  CTT_EINVAL, naming the part, for what cannot be: a word that is
- * none, a number out of range, a word that is there twice. */
+ * none, a number out of range, a word that is there twice, a comma without a
+ * limit. */
 int  ctt_budget_read(const char *text, struct ctt_budget *b);
 
 /* Whether it limits a cost. */
@@ -155,8 +156,9 @@ double ctt_shared_left(const struct ctt_sense *s,
 /* ---- heal.c again ---- */
 
 /* Corrects the fits of s, of ctt_sense_fit(), by what levels came to: those of
- * a value of a ladder then add up to what retraining left of it, between two
- * measured values to a share of what they were that is interpolated in its
+ * a value of a ladder then add up to what retraining left of it (a level that
+ * loses less than can be seen says nothing of that), between two measured
+ * values to a share of what they were that is interpolated in its
  * logarithm.  Retraining is not expected to do harm.  Pruning is of all weights
  * together, so its fits become parts of what levels came to, in proportion to
  * what they were. */
@@ -205,28 +207,34 @@ struct ctt_offer {
 double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
                      enum ctt_part_kind kind);
 
+/* Called before each trial; < 0 ends what calls it. */
+struct ctt_menu_calls {
+    void *arg;
+    int (*begin)(void *arg, int trial, int trials);
+};
+
 /* Lists the ways of each weight of s: every set of one value or none of SVD or
  * tensor trains, of pruning in the form `prune` (a name of ctt_ladders), of
  * shared values and of INT8.  Between two shares of pruning that s has there
  * is one more, with what lies between them.  Harm is the sum of
  * ctt_part_harm().  Bytes are those that weights have as they are stored, which
- * is measured of all weights together in trials beside path, of some shares of
- * pruning by those beside them, and what the nodes of cores and of INT8 add.
- * Time is that of the
- * model as given less what the points of each weight save, as measured of each
- * alone; what several of one weight save is estimated, and is at most what the
- * best one does.  Memory at run time
+ * is measured of all weights together in trials beside path, and what the nodes
+ * of cores and of INT8 add; of some shares of pruning they lie between those
+ * beside them, and factors that leave much of a weight have the bytes of as
+ * many of its values.  Time is that of the model as given less what the points
+ * of each weight save, as measured of each alone; what several of one weight
+ * save is estimated, and is at most what the best one does.  Memory at run time
  * is a float or an INT8 a value, pruned or not, beside the rest of the model as
- * given.  m: the model as
- * given, of which s was made; o: settings of what is not chosen; given: what m
- * costs, whose times may be NAN.  The caller frees *out. */
+ * given.  m: the model as given, of which s was made; o: settings of what is
+ * not chosen; given: what m costs, whose times may be NAN; calls: may be NULL.
+ * The caller frees *out. */
 int  ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
                    const struct ctt_recipe *o, const char *prune,
-                   const struct ctt_costs *given,
-                   const char *path, struct ctt_offer **out);
+                   const struct ctt_costs *given, const char *path,
+                   const struct ctt_menu_calls *calls, struct ctt_offer **out);
 void ctt_offer_free(struct ctt_offer **f);
 
-/* Counts it so from now on; first all once. */
+/* Counts it so from now on, by the fits that s has by now; first all once. */
 void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
                      const struct ctt_trust *times);
 

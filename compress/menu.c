@@ -5,7 +5,6 @@
 #include "compress/stage.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct making {
@@ -37,13 +36,33 @@ static int is_usable(const struct making *a, const struct ctt_sense_point *p,
            (kind != CTT_PART_PRUNE || ctt_mix_prunes(a->s, p->weight));
 }
 
+/* Shares of pruning have every second place.  Tensor trains are behind SVDs. */
+_Static_assert(2 * CTT_LADDER_MOST <= CTT_CHOICES, "places of shares");
+
+static int choice_at(const struct ctt_sense_point *p, int kind)
+{
+    int step = ctt_sense_step(p);
+
+    if (kind == CTT_PART_PRUNE)
+        return 2 * step + 1;
+    if (p->ladder->stage == &ctt_stage_tt)
+        for (const struct ctt_ladder *l = ctt_ladders; l->name; l++)
+            step += l->stage == &ctt_stage_svd ? l->values : 0;
+    return step + 1;
+}
+
+int ctt_choice_is(const struct ctt_choices *c, int kind, int place)
+{
+    return !place || c->p[kind][place];
+}
+
 /* Between two shares of a ladder, which are far apart in bytes, there is one
  * more: the mean of the logarithms of what is kept, so rounded that texts say
- * it.  What it harms, stores and saves lies between, too. */
+ * it.  What it harms and saves lies between, too. */
 #define ROUND 1e-4
-static const struct ctt_sense_point *between(struct making *a,
-                                             const struct ctt_sense_point *low,
-                                             const struct ctt_sense_point *high)
+static const struct ctt_sense_point *
+add_between(struct making *a, const struct ctt_sense_point *low,
+            const struct ctt_sense_point *high)
 {
     double kept = sqrt((1 - low->value) * (1 - high->value)), t;
     struct ctt_sense_point *p = &a->f->fine[a->f->fines++];
@@ -51,38 +70,31 @@ static const struct ctt_sense_point *between(struct making *a,
     kept = round(kept / ROUND) * ROUND;
     t = (1 - low->value - kept) / (high->value - low->value);
     *p = *low;
+    memset(&p->change, 0, sizeof(p->change));
     p->value = 1 - kept;
     p->fit = ctt_sense_fit_at(a->s, low, kept);
-    p->bytes = low->bytes + (int64_t)(t * (double)(high->bytes - low->bytes));
-    p->faster = 1 / ((1 - t) / low->faster + t / high->faster);
+    if (!isnan(high->faster))
+        p->faster = 1 / ((1 - t) / low->faster + t / high->faster);
     return p;
 }
 
-static void add_choice(struct ctt_choices *c, int kind,
-                       const struct ctt_sense_point *p)
-{
-    if (c->n[kind] < CTT_CHOICES)
-        c->p[kind][c->n[kind]++] = p;
-}
-
-/* Points of a weight and ladder follow each other from the mildest. */
 static void find_choices(struct making *a, const char *prune)
 {
     const struct ctt_sense *s = a->s;
 
-    for (int i = 0; i < s->weights; i++)
-        for (int k = 0; k < CTT_PART_KINDS; k++)
-            a->can[i].n[k] = 1;
     for (int i = 0; i < s->points; i++) {
         const struct ctt_sense_point *p = &s->point[i];
-        struct ctt_choices *c = &a->can[p->weight];
-        int k = kind_of(p->ladder, prune);
+        int kind = kind_of(p->ladder, prune);
 
-        if (!is_usable(a, p, k))
-            continue;
-        if (k == CTT_PART_PRUNE && c->n[k] > 1)
-            add_choice(c, k, between(a, c->p[k][c->n[k] - 1], p));
-        add_choice(c, k, p);
+        if (is_usable(a, p, kind))
+            a->can[p->weight].p[kind][choice_at(p, kind)] = p;
+    }
+    for (int i = 0; i < s->weights; i++) {
+        const struct ctt_sense_point **p = a->can[i].p[CTT_PART_PRUNE];
+
+        for (int k = 1; k + 2 < CTT_CHOICES; k += 2)
+            if (p[k] && p[k + 2])
+                p[k + 1] = add_between(a, p[k], p[k + 2]);
     }
 }
 
@@ -193,12 +205,13 @@ static void make_way(struct making *a, int weight, const int k[CTT_PART_KINDS])
     a->f->part[at] = part;
 }
 
-/* The next set of values, as the digits of a number; 0: that was the last. */
+/* The next set of places, as the digits of a number; 0: that was the last. */
 static int next(const struct ctt_choices *c, int k[CTT_PART_KINDS])
 {
     for (int i = CTT_PART_KINDS - 1; i >= 0; i--) {
-        if (++k[i] < c->n[i])
-            return 1;
+        while (++k[i] < CTT_CHOICES)
+            if (c->p[i][k[i]])
+                return 1;
         k[i] = 0;
     }
     return 0;
@@ -212,6 +225,20 @@ static void make_ways(struct making *a, int weight)
     do
         make_way(a, weight, k);
     while (next(&a->can[weight], k));
+}
+
+static size_t count_ways(const struct ctt_choices *c)
+{
+    size_t all = 1;
+
+    for (int kind = 0; kind < CTT_PART_KINDS; kind++) {
+        size_t n = 0;
+
+        for (int k = 0; k < CTT_CHOICES; k++)
+            n += (size_t)ctt_choice_is(c, kind, k);
+        all *= n;
+    }
+    return all;
 }
 
 /* All multiplications, per frame and clip, that the shares of weights are
@@ -253,13 +280,8 @@ static int make_offer(struct making *a)
     struct ctt_menu *m = &a->f->menu;
     int rc = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        size_t all = 1;
-
-        for (int k = 0; k < CTT_PART_KINDS; k++)
-            all *= (size_t)a->can[i].n[k];
-        ways += all;
-    }
+    for (size_t i = 0; i < n; i++)
+        ways += count_ways(&a->can[i]);
     m->weights = (int)n;
     m->first = ctt_calloc(n + 1, sizeof(*m->first));
     m->way = ctt_calloc(ways, sizeof(*m->way));
@@ -279,7 +301,7 @@ out:
 int ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
                   const struct ctt_recipe *o, const char *prune,
                   const struct ctt_costs *given, const char *path,
-                  struct ctt_offer **out)
+                  const struct ctt_menu_calls *calls, struct ctt_offer **out)
 {
     struct making a = { .s = s, .given = given,
                         .ms = given->cost[CTT_COST_MS] };
@@ -292,7 +314,7 @@ int ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
     CTT_TRY(a.f->fine ? 0 : CTT_ENOMEM);
     a.f->trust = (struct ctt_trust){ { 1, 1, 1, 1 }, 1 };
     find_choices(&a, prune);
-    CTT_TRY(ctt_menu_bytes(s, m, o, path, a.can, &a.bytes));
+    CTT_TRY(ctt_menu_bytes(s, m, o, path, a.can, calls, &a.bytes));
     CTT_TRY(make_offer(&a));
     *out = a.f;
     a.f = NULL;
@@ -323,6 +345,9 @@ void ctt_offer_trust(struct ctt_offer *f, const struct ctt_sense *s,
                      const struct ctt_trust *times)
 {
     f->trust = *times;
+    for (int i = 0; i < f->fines; i++)
+        f->fine[i].fit = ctt_sense_fit_at(s, &f->fine[i],
+                                          1 - f->fine[i].value);
     for (int i = 0; i < f->menu.first[f->menu.weights]; i++)
         f->menu.way[i].harm = ctt_offer_harm(f, s, &f->part[i]);
 }

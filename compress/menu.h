@@ -6,35 +6,37 @@
 
 #include "compress/budget.h"
 
-/* Values of a kind at most, and none, which comes first. */
+/* Places for the values of a kind; none comes first. */
 enum { CTT_CHOICES = 16 };
 
-/* The points of a weight that can be used, by kind; the first of each is NULL:
- * not done. */
+/* The points of a weight that can be used, by kind and place; NULL: it does not
+ * have the value, and at the first place: not done.  A place is the same value
+ * for all weights. */
 struct ctt_choices {
     const struct ctt_sense_point *p[CTT_PART_KINDS][CTT_CHOICES];
-    int                           n[CTT_PART_KINDS];
 };
 
-/* The most values of a kind that any weight has. */
-int ctt_choices_most(const struct ctt_choices *can, int weights, int kind);
+/* Whether a weight can have what is at a place. */
+int ctt_choice_is(const struct ctt_choices *c, int kind, int place);
 
 /* What is stored of each weight. */
 struct ctt_menu_bytes {
-    int64_t *of;      /* by weight, and values of factors, pruning and sharing */
+    int64_t *of;      /* by weight, and places of factors, pruning, sharing */
     double   form[CTT_CHOICES];    /* the first: of the file, besides weights;
                                       the others: what factors add to that */
     double  *int8;    /* by weight: what INT8 adds to the file */
 };
 
-/* Measures them in trials beside path: can: by weight of s.  m, o: as those of
- * ctt_offer_new().  The caller frees *b, also after a failure. */
+/* Measures them in trials beside path: can: by weight of s.  m, o, calls: as
+ * those of ctt_offer_new().  The caller frees *b, also after a failure. */
 int  ctt_menu_bytes(const struct ctt_sense *s, const struct ctt_model *m,
                     const struct ctt_recipe *o, const char *path,
-                    const struct ctt_choices *can, struct ctt_menu_bytes *b);
+                    const struct ctt_choices *can,
+                    const struct ctt_menu_calls *calls,
+                    struct ctt_menu_bytes *b);
 void ctt_menu_bytes_free(struct ctt_menu_bytes *b);
 
-/* Those of a weight with the values k, by index. */
+/* Those of a weight with the values at the places k. */
 double ctt_menu_bytes_of(const struct ctt_menu_bytes *b, int weight,
                          const int k[CTT_PART_KINDS]);
 

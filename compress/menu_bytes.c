@@ -7,21 +7,27 @@
 #include "net/newfile.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct measuring {
     const struct ctt_sense   *s;
     const struct ctt_model   *m;       /* as given, or factorised */
-    const struct ctt_stage   *done;    /* the last that has run on it; or NULL */
-    int                       form;    /* index */
+    const struct ctt_stage   *done;    /* the last that has run on it; or
+                                          NULL */
+    int                       form;    /* place */
     const struct ctt_recipe  *o;
     const char               *path;
     const struct ctt_choices *can;
+    const struct ctt_menu_calls *calls;
+    int                       trial, trials;
     struct ctt_menu_bytes    *b;
     struct ctt_part          *part;    /* by weight, to work with */
-    struct ctt_report        *rows;    /* of the model as given, by its names */
+    struct ctt_report        *rows;    /* of the model as given, by its
+                                          names */
 };
+
+/* Shared values of most bits. */
+enum { FINEST = 1 };
 
 static int64_t *bytes_at(const struct ctt_menu_bytes *b, int weight, int form,
                          int prune, int share)
@@ -31,29 +37,26 @@ static int64_t *bytes_at(const struct ctt_menu_bytes *b, int weight, int form,
     return &b->of[(at * CTT_CHOICES + prune) * CTT_CHOICES + share];
 }
 
+/* What is not shared is stored by INT8 in bytes, not floats: about as with the
+ * most shared values. */
 double ctt_menu_bytes_of(const struct ctt_menu_bytes *b, int weight,
                          const int k[CTT_PART_KINDS])
 {
-    double sum = (double)*bytes_at(b, weight, k[CTT_PART_FORM],
-                                   k[CTT_PART_PRUNE], k[CTT_PART_SHARE]);
+    int form = k[CTT_PART_FORM], prune = k[CTT_PART_PRUNE];
+    double sum = (double)*bytes_at(b, weight, form, prune, k[CTT_PART_SHARE]);
+    double fine = (double)*bytes_at(b, weight, form, prune, FINEST);
 
-    if (k[CTT_PART_FORM])
-        sum += b->form[k[CTT_PART_FORM]];
+    if (k[CTT_PART_INT8] && !k[CTT_PART_SHARE])
+        sum = fine > 0 ? fine : sum / sizeof(float);
+    if (form)
+        sum += b->form[form];
     return k[CTT_PART_INT8] ? sum + b->int8[weight] : sum;
-}
-
-int ctt_choices_most(const struct ctt_choices *can, int weights, int kind)
-{
-    int most = 1;
-
-    for (int i = 0; i < weights; i++)
-        most = can[i].n[kind] > most ? can[i].n[kind] : most;
-    return most;
 }
 
 /* ---- measured ---- */
 
-/* The same values for all weights that can have them; 0: none can have both. */
+/* The values at these places for all weights that have them; 0: none has
+ * both. */
 static int fill_parts(const struct measuring *a, int prune, int share)
 {
     int some = 0;
@@ -61,23 +64,21 @@ static int fill_parts(const struct measuring *a, int prune, int share)
     for (int i = 0; i < a->s->weights; i++) {
         const struct ctt_choices *c = &a->can[i];
 
-        a->part[i] = (struct ctt_part){ .form = NULL };
-        if (a->form < c->n[CTT_PART_FORM])
-            a->part[i].form = c->p[CTT_PART_FORM][a->form];
-        if (prune < c->n[CTT_PART_PRUNE])
-            a->part[i].prune = c->p[CTT_PART_PRUNE][prune];
-        if (share < c->n[CTT_PART_SHARE])
-            a->part[i].share = c->p[CTT_PART_SHARE][share];
-        some |= prune < c->n[CTT_PART_PRUNE] && share < c->n[CTT_PART_SHARE];
+        a->part[i] = (struct ctt_part){ c->p[CTT_PART_FORM][a->form],
+            c->p[CTT_PART_PRUNE][prune], c->p[CTT_PART_SHARE][share], NULL };
+        some |= ctt_choice_is(c, CTT_PART_PRUNE, prune) &&
+                ctt_choice_is(c, CTT_PART_SHARE, share);
     }
     return some;
 }
 
-static int try_parts(const struct measuring *a, struct ctt_trial *t)
+static int try_parts(struct measuring *a, struct ctt_trial *t)
 {
     struct ctt_mix_recipe *r = NULL;
     int rc;
 
+    if (a->calls)
+        CTT_TRY(a->calls->begin(a->calls->arg, a->trial++, a->trials));
     CTT_TRY(ctt_mix_recipe(a->s, a->part, a->o, &r));
     CTT_TRY(ctt_trial_recipe(a->m, a->done, ctt_mix_settings(r), a->path, t));
 out:
@@ -91,34 +92,38 @@ static int64_t stored(const struct measuring *a, const struct ctt_trial *t,
 {
     const char *name = a->s->weight[weight].name;
 
-    for (int i = 0; i < a->rows->weights; i++) {
-        struct ctt_weight_row row = a->rows->weight[i];
+    for (int i = 0; i < a->rows->weights; i++)
+        if (strcmp(a->rows->weight[i].name, name) == 0) {
+            struct ctt_weight_row row = a->rows->weight[i];
 
-        if (a->part[weight].form)
-            row.cores = CTT_MAX_CORES;
-        if (strcmp(row.name, name) == 0)
+            if (a->part[weight].form)
+                row.cores = CTT_MAX_CORES;
             return ctt_trial_weight(t, &row);
-    }
+        }
     return 0;
 }
 
-static int measure(const struct measuring *a, int prune, int share)
+static double rest_of(const struct measuring *a, const struct ctt_trial *t)
+{
+    double rest = (double)t->bytes;
+
+    for (int i = 0; i < a->s->weights; i++)
+        rest -= (double)stored(a, t, i);
+    return rest;
+}
+
+static int measure(struct measuring *a, int prune, int share)
 {
     struct ctt_trial t = { .file = NULL };
-    double sum = 0;
     int rc = 0;
 
     if (!fill_parts(a, prune, share))
         goto out;
     CTT_TRY(try_parts(a, &t));
-    for (int i = 0; i < a->s->weights; i++) {
-        int64_t n = stored(a, &t, i);
-
-        *bytes_at(a->b, i, a->form, prune, share) = n;
-        sum += (double)n;
-    }
-    if (!prune && !share)
-        a->b->form[a->form] = (double)t.bytes - sum;
+    for (int i = 0; i < a->s->weights; i++)
+        *bytes_at(a->b, i, a->form, prune, share) = stored(a, &t, i);
+    if (!a->form && !prune && !share)
+        a->b->form[0] = rest_of(a, &t);
 out:
     ctt_trial_drop(&t);
     return rc;
@@ -126,20 +131,30 @@ out:
 
 /* ---- between ---- */
 
-/* Whether this value of pruning is coded: the first, and of those of the ladder
- * each second one, of factors each fourth, and the last.  Coding takes its time,
- * and the others lie between. */
+static int first_prune(const struct ctt_choices *c)
+{
+    int k = 1;
+
+    while (k < CTT_CHOICES && !c->p[CTT_PART_PRUNE][k])
+        k++;
+    return k;
+}
+
+/* Whether this value of pruning is coded: none, the first, and of those of the
+ * ladder each second one, of factors each fourth, and the last.  Coding takes
+ * its time, and the others lie between. */
 static int is_coded(const struct measuring *a, const struct ctt_choices *c,
                     int k)
 {
     const struct ctt_sense_point *p = c->p[CTT_PART_PRUNE][k];
-    int step = p ? ctt_sense_step(p) : 0, each = a->form ? 4 : 2, last;
+    int each = a->form ? 4 : 2, step;
 
-    if (!p || k == 1)
-        return 1;
-    last = p->ladder->values - 1;
-    return fabs(p->ladder->value[step] - p->value) < 1e-9 &&
-           (step % each == each - 1 || step == last);
+    if (!k || k == first_prune(c))
+        return ctt_choice_is(c, CTT_PART_PRUNE, k);
+    if (!p || !ctt_sense_is_step(p))
+        return 0;
+    step = ctt_sense_step(p);
+    return step % each == each - 1 || step == p->ladder->values - 1;
 }
 
 static double kept(const struct ctt_choices *c, int k)
@@ -153,16 +168,16 @@ static void set_between(const struct measuring *a, int weight, int prune,
                         int share)
 {
     const struct ctt_choices *c = &a->can[weight];
-    int low = prune - 1, high = prune + 1, n = c->n[CTT_PART_PRUNE];
+    int low = prune - 1, high = prune + 1;
     double below, above, t;
 
     while (!is_coded(a, c, low))
         low--;
-    while (high < n && !is_coded(a, c, high))
+    while (high < CTT_CHOICES && !is_coded(a, c, high))
         high++;
     below = (double)*bytes_at(a->b, weight, a->form, low, share);
-    above = high < n ? (double)*bytes_at(a->b, weight, a->form, high, share)
-                     : 0;
+    above = high < CTT_CHOICES
+        ? (double)*bytes_at(a->b, weight, a->form, high, share) : 0;
     t = log(kept(c, prune) / kept(c, low));
     if (below >= 1 && above >= 1)
         t *= log(above / below) / log(kept(c, high) / kept(c, low));
@@ -173,55 +188,61 @@ static void set_between(const struct measuring *a, int weight, int prune,
 static int any_coded(const struct measuring *a, int prune)
 {
     for (int i = 0; i < a->s->weights; i++)
-        if (prune < a->can[i].n[CTT_PART_PRUNE] &&
-            is_coded(a, &a->can[i], prune))
+        if (is_coded(a, &a->can[i], prune))
             return 1;
     return 0;
 }
 
-static int measure_values(const struct measuring *a)
+static int any_has(const struct measuring *a, int kind, int place)
 {
-    int prunes = ctt_choices_most(a->can, a->s->weights, CTT_PART_PRUNE);
-    int shares = ctt_choices_most(a->can, a->s->weights, CTT_PART_SHARE);
+    for (int i = 0; i < a->s->weights; i++)
+        if (ctt_choice_is(&a->can[i], kind, place))
+            return 1;
+    return 0;
+}
+
+/* With all values of sharing. */
+static int measure_coded(struct measuring *a)
+{
     int rc = 0;
 
-    for (int p = 0; p < prunes; p++)
-        for (int b = 0; b < shares && any_coded(a, p); b++)
-            CTT_TRY(measure(a, p, b));
-    for (int i = 0; i < a->s->weights; i++)
-        for (int p = 0; p < a->can[i].n[CTT_PART_PRUNE]; p++)
-            for (int b = 0; b < shares && !is_coded(a, &a->can[i], p); b++)
-                set_between(a, i, p, b);
+    for (int p = 0; p < CTT_CHOICES; p++)
+        for (int b = 0; any_coded(a, p) && b < CTT_CHOICES; b++)
+            if (any_has(a, CTT_PART_SHARE, b))
+                CTT_TRY(measure(a, p, b));
 out:
     return rc;
+}
+
+static void set_others(const struct measuring *a)
+{
+    for (int i = 0; i < a->s->weights; i++)
+        for (int p = 1; p < CTT_CHOICES; p++)
+            for (int b = 0; b < CTT_CHOICES; b++)
+                if (a->can[i].p[CTT_PART_PRUNE][p] &&
+                    !is_coded(a, &a->can[i], p))
+                    set_between(a, i, p, b);
 }
 
 /* ---- factors ---- */
 
-/* The model with these factors of all weights that can have them. */
+/* The model with these factors of all weights that can have them; what their
+ * text adds is of each weight the same. */
 static int factorise(struct measuring *a, struct ctt_model **out)
 {
     struct ctt_trial t = { .file = NULL };
-    int rc;
+    double *form = a->b->form;
+    int rc, n = 0;
 
     fill_parts(a, 0, 0);
+    for (int i = 0; i < a->s->weights; i++)
+        n += a->part[i].form != NULL;
     CTT_TRY(try_parts(a, &t));
+    form[a->form] = fmax(0, rest_of(a, &t) - form[0]) / n;
     CTT_TRY(ctt_model_load(ctt_newfile_temp(t.file), 0, out));
 out:
     ctt_trial_drop(&t);
     return rc;
-}
-
-/* What the text of cores adds, of each weight the same. */
-static void set_form(const struct measuring *a)
-{
-    double *form = a->b->form;
-    int n = 0;
-
-    for (int i = 0; i < a->s->weights; i++)
-        n += a->form < a->can[i].n[CTT_PART_FORM];
-    if (a->form && n)
-        form[a->form] = fmax(0, form[a->form] - form[0]) / n;
 }
 
 /* Factors that leave more of all values than this are not coded, as that takes
@@ -232,13 +253,13 @@ static int is_large(const struct measuring *a)
     double all = 0, left = 0;
 
     for (int i = 0; i < a->s->weights; i++) {
-        const struct ctt_choices *c = &a->can[i];
+        const struct ctt_sense_point *p = a->can[i].p[CTT_PART_FORM][a->form];
         double n = (double)a->s->weight[i].params;
 
-        if (a->form >= c->n[CTT_PART_FORM])
+        if (!p)
             continue;
         all += n;
-        left += n * ctt_sense_left(a->s, c->p[CTT_PART_FORM][a->form]);
+        left += n * ctt_sense_left(a->s, p);
     }
     return left > LARGE * all;
 }
@@ -246,14 +267,14 @@ static int is_large(const struct measuring *a)
 static void scale(const struct measuring *a)
 {
     for (int i = 0; i < a->s->weights; i++) {
-        const struct ctt_choices *c = &a->can[i];
-        double left = a->form < c->n[CTT_PART_FORM]
-            ? ctt_sense_left(a->s, c->p[CTT_PART_FORM][a->form]) : 1;
+        const struct ctt_sense_point *form =
+            a->can[i].p[CTT_PART_FORM][a->form];
 
-        for (int p = 0; p < c->n[CTT_PART_PRUNE]; p++)
-            for (int b = 0; b < c->n[CTT_PART_SHARE]; b++)
+        for (int p = 0; form && p < CTT_CHOICES; p++)
+            for (int b = 0; b < CTT_CHOICES; b++)
                 *bytes_at(a->b, i, a->form, p, b) = (int64_t)
-                    round(left * (double)*bytes_at(a->b, i, 0, p, b));
+                    round(ctt_sense_left(a->s, form) *
+                          (double)*bytes_at(a->b, i, 0, p, b));
     }
 }
 
@@ -264,17 +285,17 @@ static int measure_form(struct measuring *a, int form)
     int rc = 0;
 
     a->form = form;
-    if (form && is_large(a)) {
-        scale(a);
-        goto out;
-    }
     if (form) {
         CTT_TRY(factorise(a, &m));
         a->m = m;
         a->done = &ctt_stage_tt;
     }
-    CTT_TRY(measure_values(a));
-    set_form(a);
+    if (form && is_large(a)) {
+        scale(a);
+    } else {
+        CTT_TRY(measure_coded(a));
+        set_others(a);
+    }
 out:
     a->m = given;
     a->done = NULL;
@@ -285,21 +306,36 @@ out:
 
 /* ---- INT8 ---- */
 
+static const struct ctt_sense_point *
+strongest(const struct ctt_choices *c, int kind)
+{
+    const struct ctt_sense_point *p = NULL;
+
+    for (int k = 0; k < CTT_CHOICES; k++)
+        if (c->p[kind][k])
+            p = c->p[kind][k];
+    return p;
+}
+
 /* What INT8 of each weight adds: a node, its range, and scales.  Of a model
  * with little else, as that is coded fast. */
-static int measure_int8(const struct measuring *a)
+static int measure_int8(struct measuring *a)
 {
     int n = a->s->weights, rc = 0;
     struct ctt_trial t = { .file = NULL };
     double without = NAN;
 
-    fill_parts(a, ctt_choices_most(a->can, n, CTT_PART_PRUNE) - 1,
-               ctt_choices_most(a->can, n, CTT_PART_SHARE) - 1);
+    for (int i = 0; i < n; i++)
+        a->part[i] = (struct ctt_part){ NULL,
+            strongest(&a->can[i], CTT_PART_PRUNE),
+            strongest(&a->can[i], CTT_PART_SHARE), NULL };
     for (int i = -1; i < n; i++) {
-        if (i >= 0 && a->can[i].n[CTT_PART_INT8] < 2)
+        if (i >= 0 && !a->part[i].share)
             continue;
         if (i >= 0)
-            a->part[i].int8 = a->can[i].p[CTT_PART_INT8][1];
+            a->part[i].int8 = strongest(&a->can[i], CTT_PART_INT8);
+        if (i >= 0 && !a->part[i].int8)
+            continue;
         CTT_TRY(try_parts(a, &t));
         if (i < 0) {
             without = (double)t.bytes;
@@ -316,12 +352,31 @@ out:
 
 /* ---- all ---- */
 
+/* About how many trials there are. */
+static int count(struct measuring *a)
+{
+    int n = any_has(a, CTT_PART_INT8, 1) ? a->s->weights + 1 : 0, shares = 0;
+
+    for (int b = 0; b < CTT_CHOICES; b++)
+        shares += any_has(a, CTT_PART_SHARE, b);
+    for (a->form = 0; a->form < CTT_CHOICES; a->form++) {
+        if (!any_has(a, CTT_PART_FORM, a->form))
+            continue;
+        n += a->form > 0;
+        for (int p = 0; p < CTT_CHOICES && !(a->form && is_large(a)); p++)
+            n += any_coded(a, p) ? shares : 0;
+    }
+    a->form = 0;
+    return n;
+}
+
 int ctt_menu_bytes(const struct ctt_sense *s, const struct ctt_model *m,
                    const struct ctt_recipe *o, const char *path,
-                   const struct ctt_choices *can, struct ctt_menu_bytes *b)
+                   const struct ctt_choices *can,
+                   const struct ctt_menu_calls *calls, struct ctt_menu_bytes *b)
 {
     struct measuring a = { .s = s, .m = m, .o = o, .path = path, .can = can,
-                           .b = b };
+                           .calls = calls, .b = b };
     size_t n = (size_t)s->weights * CTT_CHOICES;
     int rc = 0;
 
@@ -331,9 +386,11 @@ int ctt_menu_bytes(const struct ctt_sense *s, const struct ctt_model *m,
     b->int8 = ctt_calloc((size_t)s->weights, sizeof(*b->int8));
     CTT_TRY(a.part && b->of && b->int8 ? 0 : CTT_ENOMEM);
     CTT_TRY(ctt_report_new(m, &a.rows));
-    for (int f = 0; f < ctt_choices_most(can, s->weights, CTT_PART_FORM); f++)
-        CTT_TRY(measure_form(&a, f));
-    if (ctt_choices_most(can, s->weights, CTT_PART_INT8) > 1)
+    a.trials = count(&a);
+    for (int f = 0; f < CTT_CHOICES; f++)
+        if (any_has(&a, CTT_PART_FORM, f))
+            CTT_TRY(measure_form(&a, f));
+    if (any_has(&a, CTT_PART_INT8, 1))
         CTT_TRY(measure_int8(&a));
 out:
     ctt_report_free(&a.rows);

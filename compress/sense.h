@@ -37,6 +37,9 @@ enum { CTT_LADDERS = 7, CTT_LADDER_MOST = 8 };    /* values of one */
 /* The index of a point's value in its ladder. */
 int ctt_sense_step(const struct ctt_sense_point *p);
 
+/* Whether its ladder has the value. */
+int ctt_sense_is_step(const struct ctt_sense_point *p);
+
 /* The number that the option gets: the value, or the rank that it is of this
  * weight. */
 double ctt_sense_number(const struct ctt_sense_point *p,
@@ -140,8 +143,8 @@ const struct ctt_sense_point *ctt_sense_bears(const struct ctt_sense *s,
 double ctt_sense_fit_at(const struct ctt_sense *s,
                         const struct ctt_sense_point *of, double kept);
 
-/* The share of a weight's values that its factors p have, by the bytes that they
- * save: floats are stored by their number. */
+/* The share of a weight's values that its factors p have, by the bytes that
+ * they save: floats are stored by their number. */
 double ctt_sense_left(const struct ctt_sense *s,
                       const struct ctt_sense_point *p);
 

@@ -55,6 +55,11 @@ int ctt_sense_step(const struct ctt_sense_point *p)
     return k;
 }
 
+int ctt_sense_is_step(const struct ctt_sense_point *p)
+{
+    return fabs(p->ladder->value[ctt_sense_step(p)] - p->value) < 1e-9;
+}
+
 double ctt_sense_number(const struct ctt_sense_point *p,
                         const struct ctt_sense_weight *w)
 {

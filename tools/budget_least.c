@@ -34,19 +34,31 @@ void ctt_budget_leave_out(struct ctt_budget_run *r)
         }
 }
 
+static int begin_trial(void *arg, int trial, int trials)
+{
+    int rc = 0;
+
+    (void)arg;
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; nothing is written");
+    ctt_tool_progress(0, "coding what weights can be together, %d of %d",
+                      trial + 1, trials);
+out:
+    return rc;
+}
+
 int ctt_budget_offer(struct ctt_budget_run *r)
 {
+    static const struct ctt_menu_calls calls = { NULL, begin_trial };
     struct ctt_costs of = r->given;
     int rc = 0;
 
-    ctt_tool_progress(0, "coding what weights can be together");
     if (!r->timed)
         of.cost[CTT_COST_MS] = NAN;
     for (int f = 0; f < CTT_BUDGET_FORMS; f++)
         if (ctt_budget_has_form(r, f))
             CTT_TRY(ctt_offer_new(r->s, r->j->m, &r->j->c.recipe,
                                   ctt_budget_forms[f], &of, r->j->c.out,
-                                  &r->offer[f]));
+                                  &calls, &r->offer[f]));
 out:
     return rc;
 }

@@ -29,7 +29,7 @@ int ctt_compress_check_dense(struct ctt_compress_job *j,
  * results of --budget and --explain depend on. */
 int ctt_compress_how(const struct ctt_compress_job *j, uint32_t *how);
 
-/* ctt_tool_can_append(); it is a wrong use if that fails. */
+/* ctt_tool_can_append(); it is a wrong use if that file is something else. */
 int ctt_compress_can_log(struct ctt_compress_job *j, const char *path,
                          enum ctt_tool_kind kind);
 

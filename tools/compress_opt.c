@@ -218,7 +218,7 @@ static const struct ctt_chapter chapters[] = {
       "are pruned and else nearly without, with that of some kinds of "
       "option counted eight times, with the same options for all weights, "
       "and of the model with a quarter or half of its channels removed. "
-      "Those whose harm is not expected to be over 0.5 nats above the "
+      "Those whose harm is not expected to be over 0.3 nats above the "
       "least are retrained for --budget-steps steps, the best third of "
       "them, and the best one that is not factorised, for three times as "
       "many (successive halving, Jamieson and Talwalkar 2016), and for "

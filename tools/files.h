@@ -21,9 +21,9 @@ int  ctt_tool_net_plain(const char *path, struct ctt_graph **out);
 int  ctt_tool_same_file(const char *a, const char *b);
 
 /* Finds a wrong output path before the work instead of after it; nothing is
- * changed.  CTT_EIO unless a new file could replace path now, which is tried,
- * or if a file that is there already is of another kind, so that a wrong name
- * does not cost a clip, a list or a model text. */
+ * changed.  CTT_EIO unless a new file could replace path now, which is tried;
+ * CTT_EINVAL if a file that is there already is of another kind, so that a
+ * wrong name does not cost a clip, a list or a model text. */
 int  ctt_tool_can_replace(const char *path, enum ctt_tool_kind kind);
 
 /* The same for a checkpoint; if a run that does not resume will replace one, it

@@ -55,6 +55,7 @@ for turn in $(seq "${TURNS:-3}"); do
     done
     echo "turn $turn" >&2
 done
+[ -s rows.txt ] || die "no row has a name like WAYS=$WAYS"
 awk -F'|' '{ split($4, t, " ")
        if (!($1 in best)) { order[++n] = $1; best[$1] = 1e9; cpu[$1] = 1e9 }
        if ($2 / $3 < best[$1]) { best[$1] = $2 / $3; said[$1] = $5 }

@@ -83,7 +83,7 @@ simulate() {    # LOG
                     if (back[s, k] > end) end = back[s, k]
                 }
             printf "%d %.2f %.2f %.1f", u, u * all / end,
-                   u / (u + n - 1) * n, units * all
+                   u / (u + n - 1) * n, u * all
         }
         function pass(s) { return delay / 1e3 + send[s] * 8 / gbit }' "$1"
 }
@@ -105,6 +105,7 @@ for buckets in ${BUCKETS:-1 4}; do
                 die "$name: sections make another model"
             read -r units faster alike one <<< \
                 "$(simulate "$work/all-$name.log")"
+            [ -n "${one:-}" ] || die "$name: no times of sections"
             : "${first[$shards-$window]:=$one}"
             print "$shards" "$window" "$buckets" "$units" "$faster" "$alike" \
                 "$one" "$(calc "printf \"%.2f\",

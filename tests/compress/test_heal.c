@@ -123,6 +123,32 @@ static void test_heal(void)
     ctt_model_free(&m);
 }
 
+/* A level that does no harm that can be seen says nothing: milder values keep
+ * what the strong one keeps; if no level says anything, all. */
+static void test_harmless(void)
+{
+    struct ctt_model *m = small_model(net, 3);
+    const struct ctt_ladder *l = &ctt_ladders[2];
+
+    for (int strong = 0; strong < 2; strong++) {
+        struct ctt_sense *s = sensed(m), *was = sensed(m);
+        struct ctt_level level[2] = { { l, 2, 0.001 }, { l, 4, 0 } };
+
+        for (int i = 0; i < s->points; i++)
+            if (s->point[i].ladder == l && (s->point[i].value > 2 || !strong))
+                s->point[i].fit = was->point[i].fit = 1e-3;
+        level[1].left = ctt_level_harm(s, &level[1]) / 4;
+        ctt_heal(s, level, 2);
+        for (int i = 0; i < s->points; i++)
+            if (s->point[i].ladder == l && !s->point[i].why[0])
+                CU_ASSERT_DOUBLE_EQUAL(s->point[i].fit, was->point[i].fit /
+                                       (strong ? 4 : 1), 1e-9);
+        ctt_sense_free(&was);
+        ctt_sense_free(&s);
+    }
+    ctt_model_free(&m);
+}
+
 /* With one strong level known and one that keeps all, what lies between keeps a
  * share between; without any, nothing changes.  Fits rise still, even if a
  * stronger level kept less. */
@@ -277,7 +303,7 @@ int main(void)
     static CU_TestInfo tests[] = {
         { "levels", test_levels },
         { "parts", test_parts },
-        { "healed", test_heal },
+        { "healed", test_heal }, { "harmless", test_harmless },
         { "between", test_between },
         { "pruned", test_pruned },
         { "shared", test_shared },

@@ -12,7 +12,7 @@ static struct ctt_aim_at within(double bytes)
 }
 
 /* What the menu expects of a mix is what the mix costs, if nothing is
- * factorised: bytes within 2%. */
+ * factorised: bytes within 5%. */
 static void test_offer(void)
 {
     struct ctt_model *m = small_model(sensed_net, 3);
@@ -28,7 +28,7 @@ static void test_offer(void)
     struct ctt_way sum;
 
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
-                           "test_menu.tmp", &f));
+                           "test_menu.tmp", NULL, &f));
     CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &sum), 0);
     for (int i = 0; i < s->weights; i++)
         CU_ASSERT(!part[i].int8 && (!part[i].prune || !part[0].prune ||
@@ -102,7 +102,7 @@ static void test_between(void)
 
     allow_int8(s);
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
-                           "test_menu.tmp", &f));
+                           "test_menu.tmp", NULL, &f));
     for (size_t k = 0; k < CTT_LEN(share); k++) {
         struct ctt_part part[8] = { { .form = NULL } };
         double bytes = all_bytes(f, share[k], k % 2, part);
@@ -162,7 +162,7 @@ static void test_factors(void)
     struct ctt_costs is;
 
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
-                           "test_menu.tmp", &f));
+                           "test_menu.tmp", NULL, &f));
     for (size_t i = 0; i < CTT_LEN(of); i++) {
         struct ctt_part part[8] = { { .form = NULL } };
         struct ctt_part whole = { .form = NULL };
@@ -179,6 +179,45 @@ static void test_factors(void)
         CU_ASSERT_DOUBLE_EQUAL(bytes / is.cost[CTT_COST_BYTES], 1, 0.08);
         ctt_mix_recipe_free(&o);
     }
+    ctt_offer_free(&f);
+    ctt_sense_free(&s);
+    ctt_model_free(&m);
+}
+
+/* The harm of a weight that is pruned alone to this share. */
+static double pruned_harm(const struct ctt_offer *f, int weight, double share)
+{
+    for (int k = f->menu.first[weight]; k < f->menu.first[weight + 1]; k++) {
+        const struct ctt_part *p = &f->part[k];
+
+        if (!p->form && !p->share && !p->int8 && p->prune &&
+            fabs(p->prune->value - share) < 1e-9)
+            return f->menu.way[k].harm;
+    }
+    CU_FAIL_FATAL("no such way");
+    return NAN;
+}
+
+/* A share between two measured ones harms what lies between, also after their
+ * fits have changed. */
+static void test_fine_harm(void)
+{
+    static const struct ctt_trust equal = { { 1, 1, 1, 1 }, 1 };
+    struct ctt_model *m = small_model(sensed_net, 3);
+    struct ctt_sense *s = sensed(m);
+    struct ctt_recipe given = defaults();
+    const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
+    struct ctt_offer *f = NULL;
+
+    CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
+                           "test_menu.tmp", NULL, &f));
+    for (int i = 0; i < s->points; i++)
+        if (s->point[i].ladder->stage == &ctt_stage_prune)
+            s->point[i].fit = s->point[i].value;
+    ctt_offer_trust(f, s, &equal);
+    CU_ASSERT_DOUBLE_EQUAL(pruned_harm(f, 1, 0.9), 0.9, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(pruned_harm(f, 1, 0.9293), 0.925, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(pruned_harm(f, 1, 0.95), 0.95, 1e-9);
     ctt_offer_free(&f);
     ctt_sense_free(&s);
     ctt_model_free(&m);
@@ -202,7 +241,7 @@ static void test_lessen(void)
     struct ctt_way before, sum;
 
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
-                           "test_menu.tmp", &f));
+                           "test_menu.tmp", NULL, &f));
     CU_ASSERT_EQUAL(ctt_allot_each(f, &a, part, &before), 0);
     memcpy(was, part, sizeof(was));
     CU_ASSERT_EQUAL(ctt_offer_lessen(f, CTT_COST_BYTES, before.cost[0], part,
@@ -272,7 +311,7 @@ static void test_times(void)
 
     time_points(s, 1);
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
-                           "test_menu.tmp", &f));
+                           "test_menu.tmp", NULL, &f));
     CU_ASSERT_DOUBLE_EQUAL(f->menu.rest[CTT_COST_MS], 10, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 1, 0, 0, 0), 0, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 1, 0, 1, 0), -5, 1e-9);
@@ -285,7 +324,7 @@ static void test_times(void)
         if (strcmp(s->point[i].ladder->name, "prune any") == 0)
             s->point[i].faster = 0.5;
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
-                           "test_menu.tmp", &f));
+                           "test_menu.tmp", NULL, &f));
     CU_ASSERT_DOUBLE_EQUAL(ms_of(f, 1, 0, 1, 0), 10, 1e-9);
     left = ms_of(f, 1, 1, 1, 0) + 2;
     CU_ASSERT(left > 2 && left < 10);
@@ -293,7 +332,7 @@ static void test_times(void)
     for (int i = 0; i < s->points; i++)    /* more than there is */
         s->point[i].faster = 4;
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
-                           "test_menu.tmp", &f));
+                           "test_menu.tmp", NULL, &f));
     left = 10;
     for (int w = 0; w < s->weights; w++)
         left += ms_of(f, w, 0, 1, 0) < 0 ? ms_of(f, w, 0, 1, 0) : 0;
@@ -369,7 +408,7 @@ static void test_alike(void)
         s->point[i].fit = s->point[i].ladder->stage == &ctt_stage_share
                         ? 1 / s->point[i].value : s->point[i].value;
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
-                           "test_menu.tmp", &f));
+                           "test_menu.tmp", NULL, &f));
     CU_ASSERT_EQUAL(ctt_allot_alike(f, s, NULL, &a, part, &sum), 0);
     CU_ASSERT(part[1].share && !part[1].form && alike(s, f, part));
     CU_ASSERT(sum.cost[0] <= 5000);
@@ -396,7 +435,7 @@ int main(void)
 {
     static CU_TestInfo tests[] = {
         { "menu", test_offer }, { "between", test_between },
-        { "factors", test_factors },
+        { "factors", test_factors }, { "fine harm", test_fine_harm },
         { "times", test_times },
         { "a little less", test_lessen },
         { "alike", test_alike },

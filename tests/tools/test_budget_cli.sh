@@ -20,6 +20,7 @@ done << 'END'
 bytes is not NAME=NUMBER
 bytes=-1 is not a number above 0
 bytes=1k,bytes=2k bytes is limited twice
+bytes=1k, a comma without a limit
 top1=-1,top1=90 limited twice
 top1=101 is not -100 to 100 points
 energy=1 there is no counter of it
@@ -32,6 +33,7 @@ for o in '--prune 0.5' '--tt-rank 8' '--int8 mse' '--report r' --resume \
 done
 says 2 'leaves it nothing' budget bytes=2k --retrain-epochs 0
 says 2 'given for two files' budget bytes=2k --sense-log s.h5
+says 1 'none/a.jsonl: cannot write' budget bytes=2k --sense-log none/a.jsonl
 says 2 'budget requires --data' "$compress" m.h5 -o s.h5 --budget bytes=2k
 says 2 'dry-run requires' "$compress" m.h5 -o s.h5 $plain --prune 0.5 --dry-run
 says 2 'for has no effect with limits of bytes, ms, macs or ram' \
