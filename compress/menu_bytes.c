@@ -26,9 +26,6 @@ struct measuring {
                                           names */
 };
 
-/* Shared values of most bits. */
-enum { FINEST = 1 };
-
 static int64_t *bytes_at(const struct ctt_menu_bytes *b, int weight, int form,
                          int prune, int share)
 {
@@ -37,17 +34,13 @@ static int64_t *bytes_at(const struct ctt_menu_bytes *b, int weight, int form,
     return &b->of[(at * CTT_CHOICES + prune) * CTT_CHOICES + share];
 }
 
-/* What is not shared is stored by INT8 in bytes, not floats: about as with the
- * most shared values. */
 double ctt_menu_bytes_of(const struct ctt_menu_bytes *b, int weight,
                          const int k[CTT_PART_KINDS])
 {
-    int form = k[CTT_PART_FORM], prune = k[CTT_PART_PRUNE];
-    double sum = (double)*bytes_at(b, weight, form, prune, k[CTT_PART_SHARE]);
-    double fine = (double)*bytes_at(b, weight, form, prune, FINEST);
+    int form = k[CTT_PART_FORM];
+    double sum = (double)*bytes_at(b, weight, form, k[CTT_PART_PRUNE],
+                                   k[CTT_PART_SHARE]);
 
-    if (k[CTT_PART_INT8] && !k[CTT_PART_SHARE])
-        sum = fine > 0 ? fine : sum / sizeof(float);
     if (form)
         sum += b->form[form];
     return k[CTT_PART_INT8] ? sum + b->int8[weight] : sum;
