@@ -207,6 +207,9 @@ struct ctt_offer {
 double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
                      enum ctt_part_kind kind);
 
+/* Of all kinds. */
+double ctt_part_harms(const struct ctt_sense *s, const struct ctt_part *p);
+
 /* Called before each trial; < 0 ends what calls it. */
 struct ctt_menu_calls {
     void *arg;

@@ -123,6 +123,15 @@ double ctt_part_harm(const struct ctt_sense *s, const struct ctt_part *p,
     return at->fit * (times > 0 ? times : 1 / ctt_sense_left(s, p->form));
 }
 
+double ctt_part_harms(const struct ctt_sense *s, const struct ctt_part *p)
+{
+    double sum = 0;
+
+    for (int k = 0; k < CTT_PART_KINDS; k++)
+        sum += ctt_part_harm(s, p, (enum ctt_part_kind)k);
+    return sum;
+}
+
 /* The milliseconds that a point saves alone; below 0: that it costs. */
 static double saves(const struct making *a, const struct ctt_sense_point *p)
 {
@@ -199,8 +208,7 @@ static void make_way(struct making *a, int weight, const int k[CTT_PART_KINDS])
     way->cost[CTT_COST_MS] = isnan(a->ms) ? 0 : -saved(a, weight, &part);
     way->cost[CTT_COST_MACS] = frame ? left * a->f->macs * w->macs *
         (1 - (part.prune ? part.prune->value : 0)) : 0;
-    for (int i = 0; i < CTT_PART_KINDS; i++)
-        way->harm += ctt_part_harm(a->s, &part, (enum ctt_part_kind)i);
+    way->harm = ctt_part_harms(a->s, &part);
     way->cost[CTT_COST_RAM] = (part.int8 ? 1 : 4) * left * (double)w->params;
     a->f->part[at] = part;
 }

@@ -199,10 +199,13 @@ static int measure_coded(struct measuring *a)
 {
     int rc = 0;
 
-    for (int p = 0; p < CTT_CHOICES; p++)
-        for (int b = 0; any_coded(a, p) && b < CTT_CHOICES; b++)
+    for (int p = 0; p < CTT_CHOICES; p++) {
+        if (!any_coded(a, p))
+            continue;
+        for (int b = 0; b < CTT_CHOICES; b++)
             if (any_has(a, CTT_PART_SHARE, b))
                 CTT_TRY(measure(a, p, b));
+    }
 out:
     return rc;
 }

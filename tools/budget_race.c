@@ -183,8 +183,7 @@ static double harm_of(const struct race *x, const struct ctt_budget_plan *p)
     double sum = 0;
 
     for (int i = 0; i < x->r->s->weights; i++)
-        for (int k = 0; k < CTT_PART_KINDS; k++)
-            sum += ctt_part_harm(x->r->s, &p->part[i], (enum ctt_part_kind)k);
+        sum += ctt_part_harms(x->r->s, &p->part[i]);
     return sum;
 }
 
@@ -391,7 +390,7 @@ out:
 }
 
 /* What retraining adds to the bytes, a short one has added most of: if a mix is
- * nearer to the limit by now than the rest may be, which came to 0.7 to 2.1%,
+ * nearer to the limit by now than the rest may be, which came to 0.6 to 2.3%,
  * as much is taken off it, by changes that are as small as can be, as it is
  * what was retrained.  1: it is within the limit, or its bytes are not
  * known. */
