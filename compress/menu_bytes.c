@@ -133,21 +133,27 @@ static int first_prune(const struct ctt_choices *c)
     return k;
 }
 
-/* Whether this value of pruning is coded: none, the first, and of those of the
- * ladder each second one, of factors each fourth, and the last.  Coding takes
+static int last_prune(const struct ctt_choices *c)
+{
+    int k = CTT_CHOICES - 1;
+
+    while (k > 0 && !c->p[CTT_PART_PRUNE][k])
+        k--;
+    return k;
+}
+
+/* Whether this value of pruning is coded: none, the first and the last, and of
+ * those of the ladder each second one, of factors each fourth.  Coding takes
  * its time, and the others lie between. */
 static int is_coded(const struct measuring *a, const struct ctt_choices *c,
                     int k)
 {
     const struct ctt_sense_point *p = c->p[CTT_PART_PRUNE][k];
-    int each = a->form ? 4 : 2, step;
+    int each = a->form ? 4 : 2;
 
-    if (!k || k == first_prune(c))
+    if (!k || k == first_prune(c) || k == last_prune(c))
         return ctt_choice_is(c, CTT_PART_PRUNE, k);
-    if (!p || !ctt_sense_is_step(p))
-        return 0;
-    step = ctt_sense_step(p);
-    return step % each == each - 1 || step == p->ladder->values - 1;
+    return p && ctt_sense_is_step(p) && ctt_sense_step(p) % each == each - 1;
 }
 
 static double kept(const struct ctt_choices *c, int k)
@@ -326,8 +332,6 @@ static int measure_int8(struct measuring *a)
             strongest(&a->can[i], CTT_PART_PRUNE),
             strongest(&a->can[i], CTT_PART_SHARE), NULL };
     for (int i = -1; i < n; i++) {
-        if (i >= 0 && !a->part[i].share)
-            continue;
         if (i >= 0)
             a->part[i].int8 = strongest(&a->can[i], CTT_PART_INT8);
         if (i >= 0 && !a->part[i].int8)

@@ -36,10 +36,13 @@ void ctt_budget_leave_out(struct ctt_budget_run *r)
 
 static int begin_trial(void *arg, int trial, int trials)
 {
+    const struct ctt_budget_run *r = arg;
     int rc = 0;
 
-    (void)arg;
-    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "stopped; nothing is written");
+    CTT_CHECK(!ctt_tool_stop() || r->log, CTT_ESTOP, "stopped; nothing is "
+              "written");
+    CTT_CHECK(!ctt_tool_stop(), CTT_ESTOP, "--budget: stopped; the same "
+              "command goes on from %s", r->j->c.sense_log);
     ctt_tool_progress(0, "coding what weights can be together, %d of %d",
                       trial + 1, trials);
 out:
@@ -48,7 +51,7 @@ out:
 
 int ctt_budget_offer(struct ctt_budget_run *r)
 {
-    static const struct ctt_menu_calls calls = { NULL, begin_trial };
+    const struct ctt_menu_calls calls = { r, begin_trial };
     struct ctt_costs of = r->given;
     int rc = 0;
 

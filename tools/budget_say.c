@@ -148,6 +148,7 @@ int ctt_budget_say_costs(const struct ctt_budget_run *r,
                          const struct ctt_budget_row *row)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
+    char more[64] = "";
     int rc;
 
     ctt_table_row(&t, "cost\tlimit\tby the table\tover it %%\ttried\t"
@@ -169,10 +170,12 @@ int ctt_budget_say_costs(const struct ctt_budget_run *r,
                       ctt_cost_words[k], most, of[0], of[1], p->tried.cost[k],
                       was, is, was > 0 ? 100 * (is / was - 1) : 0);
     }
+    if (!isnan(p->bytes))
+        snprintf(more, sizeof(more), ", bytes by a short retraining and "
+                 "%.1f%% more", 100 * (ADDED - 1));
     ctt_tool_say("\ncosts: the sum of what each weight was expected to cost "
                  "and how far the result is above it, the mix as tried before "
-                 "retraining, what that predicts, bytes by a short retraining "
-                 "and %.1f%% more, and the result:", 100 * (ADDED - 1));
+                 "retraining, what that predicts%s, and the result:", more);
     CTT_TRY(ctt_table_print(&t));
 out:
     ctt_table_free(&t);
