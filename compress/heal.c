@@ -123,13 +123,14 @@ static double kept_at(const struct ctt_sense *s, const struct ctt_level *level,
 
     for (int i = 0; i < levels; i++) {
         int up = level[i].value > value;
+        double is = level[i].ladder == l ? kept(s, &level[i]) : NAN;
 
-        if (level[i].ladder != l || isnan(kept(s, &level[i])))
+        if (isnan(is))
             continue;
         if (isnan(x[up]) || fabs((double)level[i].value - value) <
                              fabs(x[up] - value)) {
             x[up] = level[i].value;
-            y[up] = kept(s, &level[i]);
+            y[up] = is;
         }
     }
     if (isnan(x[0]) || isnan(x[1]))    /* 0 if neither is known */

@@ -79,6 +79,25 @@ static double all_bytes(const struct ctt_offer *f, double share, int int8,
     return sum;
 }
 
+/* A mix has the bytes that are expected of it, within that share. */
+static void check_bytes(const struct ctt_model *m, const struct ctt_sense *s,
+                        const struct ctt_part *part, double bytes,
+                        double within)
+{
+    struct ctt_recipe given = defaults();
+    struct ctt_recipe_calls calls = { .sample = NULL };
+    struct ctt_mix_recipe *o = NULL;
+    struct ctt_costs is;
+
+    CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
+    CHECK_OK(ctt_mix_try(m, ctt_mix_settings(o), &calls, "", "test_menu.tmp",
+                         &is));
+    printf("%.0f bytes expected, %.0f are\n", bytes,
+           is.cost[CTT_COST_BYTES]);
+    CU_ASSERT_DOUBLE_EQUAL(bytes / is.cost[CTT_COST_BYTES], 1, within);
+    ctt_mix_recipe_free(&o);
+}
+
 /* Points of INT8 count as measured, which they are not without clips. */
 static void allow_int8(struct ctt_sense *s)
 {
@@ -96,9 +115,7 @@ static void test_between(void)
     struct ctt_sense *s = sensed(m);
     struct ctt_recipe given = defaults();
     const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
-    struct ctt_recipe_calls calls = { .sample = NULL };
     struct ctt_offer *f = NULL;
-    struct ctt_costs is;
 
     allow_int8(s);
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
@@ -106,17 +123,10 @@ static void test_between(void)
     for (size_t k = 0; k < CTT_LEN(share); k++) {
         struct ctt_part part[8] = { { .form = NULL } };
         double bytes = all_bytes(f, share[k], k % 2, part);
-        struct ctt_mix_recipe *o = NULL;
 
         CU_ASSERT(part[1].prune && part[1].share);
         CU_ASSERT_EQUAL(part[1].int8 != NULL, k % 2);
-        CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
-        CHECK_OK(ctt_mix_try(m, ctt_mix_settings(o), &calls, "",
-                             "test_menu.tmp", &is));
-        printf("%g: %.0f bytes expected, %.0f are\n", share[k], bytes,
-               is.cost[CTT_COST_BYTES]);
-        CU_ASSERT_DOUBLE_EQUAL(bytes / is.cost[CTT_COST_BYTES], 1, 0.03);
-        ctt_mix_recipe_free(&o);
+        check_bytes(m, s, part, bytes, 0.03);
     }
     ctt_offer_free(&f);
     ctt_sense_free(&s);
@@ -157,9 +167,7 @@ static void test_factors(void)
     struct ctt_sense *s = sensed(m);
     struct ctt_recipe given = defaults();
     const struct ctt_costs costs = { { 0, NAN, 0, NAN }, NAN };
-    struct ctt_recipe_calls calls = { .sample = NULL };
     struct ctt_offer *f = NULL;
-    struct ctt_costs is;
 
     CHECK_OK(ctt_offer_new(s, m, &given, "prune any", &costs,
                            "test_menu.tmp", NULL, &f));
@@ -167,17 +175,10 @@ static void test_factors(void)
         struct ctt_part part[8] = { { .form = NULL } };
         struct ctt_part whole = { .form = NULL };
         double bytes = all_bytes(f, of[i].prune, 0, part);
-        struct ctt_mix_recipe *o = NULL;
 
         bytes -= bytes_with(f, 1, &part[1], NULL, 0, &whole);
         bytes += bytes_with(f, 1, &whole, of[i].form, of[i].value, &part[1]);
-        CHECK_OK(ctt_mix_recipe(s, part, &given, &o));
-        CHECK_OK(ctt_mix_try(m, ctt_mix_settings(o), &calls, "",
-                             "test_menu.tmp", &is));
-        printf("%s %g: %.0f bytes expected, %.0f are\n", of[i].form,
-               of[i].value, bytes, is.cost[CTT_COST_BYTES]);
-        CU_ASSERT_DOUBLE_EQUAL(bytes / is.cost[CTT_COST_BYTES], 1, 0.08);
-        ctt_mix_recipe_free(&o);
+        check_bytes(m, s, part, bytes, 0.08);
     }
     ctt_offer_free(&f);
     ctt_sense_free(&s);
