@@ -7,12 +7,17 @@
 #include <math.h>
 #include <string.h>
 
+/* What points save of a cost that is measured by running. */
+struct saving {
+    enum ctt_cost cost;
+    double        given;    /* of the model as given; NAN: not measured */
+    double       *most;     /* that a point saves, by weight */
+    double        scale;    /* of what points save */
+};
+
 struct making {
     const struct ctt_sense *s;
-    const struct ctt_costs *given;
-    double                  ms;
-    double                 *most;     /* that a point saves, by weight, in ms */
-    double                  scale;    /* of what points save */
+    struct saving           ms, ram;
     struct ctt_choices     *can;      /* by weight */
     struct ctt_menu_bytes   bytes;
     struct ctt_offer       *f;
@@ -73,8 +78,8 @@ add_between(struct making *a, const struct ctt_sense_point *low,
     memset(&p->change, 0, sizeof(p->change));
     p->value = 1 - kept;
     p->fit = ctt_sense_fit_at(a->s, low, kept);
-    if (!isnan(high->faster))
-        p->faster = 1 / ((1 - t) / low->faster + t / high->faster);
+    p->faster = 1 / ((1 - t) / low->faster + t / high->faster);
+    p->ram = (1 - t) * low->ram + t * high->ram;
     return p;
 }
 
@@ -132,58 +137,80 @@ double ctt_part_harms(const struct ctt_sense *s, const struct ctt_part *p)
     return sum;
 }
 
-/* The milliseconds that a point saves alone; below 0: that it costs. */
-static double saves(const struct making *a, const struct ctt_sense_point *p)
+/* Memory that a point is expected to save where that is not measured: a float
+ * or an INT8 a value. */
+static double by_values(const struct ctt_sense *s,
+                        const struct ctt_sense_point *p)
 {
-    return p && !isnan(p->faster) ? a->scale * a->ms * (1 - 1 / p->faster) : 0;
+    double bytes = 4 * (double)s->weight[p->weight].params;
+
+    if (p->ladder->stage == &ctt_stage_int8)
+        return 0.75 * bytes;
+    return p->ladder->stage == &ctt_stage_svd ||
+           p->ladder->stage == &ctt_stage_tt
+        ? bytes * (1 - ctt_sense_left(s, p)) : 0;
+}
+
+/* What a point saves alone; below 0: what it costs. */
+static double saves(const struct making *a, const struct saving *of,
+                    const struct ctt_sense_point *p)
+{
+    double x;
+
+    if (!p || isnan(of->given))
+        return 0;
+    if (of->cost == CTT_COST_MS)
+        x = isnan(p->faster) ? 0 : of->given * (1 - 1 / p->faster);
+    else
+        x = isnan(p->ram) ? by_values(a->s, p) : of->given - p->ram;
+    return of->scale * x;
 }
 
 /* The most that any point of each weight saves.  Noise and what several weights
  * save of the same may make that more than there is: then all save less. */
 #define MOST_SAVED 0.95
-static int find_most(struct making *a)
+static int find_most(const struct making *a, struct saving *of)
 {
     double sum = 0;
 
-    a->scale = 1;
-    a->most = ctt_calloc((size_t)a->s->weights, sizeof(*a->most));
-    if (!a->most)
+    of->most = ctt_calloc((size_t)a->s->weights, sizeof(*of->most));
+    if (!of->most)
         return CTT_ENOMEM;
     for (int i = 0; i < a->s->points; i++) {
-        double *most = &a->most[a->s->point[i].weight];
+        double *most = &of->most[a->s->point[i].weight];
 
-        *most = fmax(*most, saves(a, &a->s->point[i]));
+        *most = fmax(*most, saves(a, of, &a->s->point[i]));
     }
     for (int i = 0; i < a->s->weights; i++)
-        sum += a->most[i];
-    if (sum > MOST_SAVED * a->ms)
-        a->scale = MOST_SAVED * a->ms / sum;
+        sum += of->most[i];
+    if (sum > MOST_SAVED * of->given)
+        of->scale = MOST_SAVED * of->given / sum;
     for (int i = 0; i < a->s->weights; i++)
-        a->most[i] *= a->scale;
+        of->most[i] *= of->scale;
     return 0;
 }
 
 /* What a way saves.  Factors save what they do alone.  Pruning and INT8 save
  * their shares of what may be saved, one of what the other leaves, and of
  * factors as much as these have of the values.  Nothing saves more than the
- * best point alone: the rest is not the weight's multiplications.  What costs
- * time is added. */
-static double saved(const struct making *a, int weight,
-                    const struct ctt_part *part)
+ * best point alone: the rest is not the weight's.  What costs something is
+ * added. */
+static double saved(const struct making *a, const struct saving *save,
+                    int weight, const struct ctt_part *part)
 {
     const struct ctt_sense_point *const of[] = { part->prune, part->int8 };
     double left = part->form ? ctt_sense_left(a->s, part->form) : 1;
-    double most = a->most[weight], rest = 1, costs = 0;
+    double most = save->most[weight], rest = 1, costs = 0;
 
     for (size_t i = 0; i < CTT_LEN(of); i++) {
-        double x = saves(a, of[i]);
+        double x = saves(a, save, of[i]);
 
         if (x > 0)
             rest *= 1 - x / most;
         else
             costs += x;
     }
-    return fmin(most, saves(a, part->form) + left * most * (1 - rest)) +
+    return fmin(most, saves(a, save, part->form) + left * most * (1 - rest)) +
            left * costs;
 }
 
@@ -205,11 +232,11 @@ static void make_way(struct making *a, int weight, const int k[CTT_PART_KINDS])
     left = part.form ? ctt_sense_left(a->s, part.form) : 1;
     *way = (struct ctt_way){ .harm = 0 };
     way->cost[CTT_COST_BYTES] = ctt_menu_bytes_of(&a->bytes, weight, k);
-    way->cost[CTT_COST_MS] = isnan(a->ms) ? 0 : -saved(a, weight, &part);
+    way->cost[CTT_COST_MS] = -saved(a, &a->ms, weight, &part);
+    way->cost[CTT_COST_RAM] = -saved(a, &a->ram, weight, &part);
     way->cost[CTT_COST_MACS] = frame ? left * a->f->macs * w->macs *
         (1 - (part.prune ? part.prune->value : 0)) : 0;
     way->harm = ctt_part_harms(a->s, &part);
-    way->cost[CTT_COST_RAM] = (part.int8 ? 1 : 4) * left * (double)w->params;
     a->f->part[at] = part;
 }
 
@@ -260,16 +287,6 @@ static double all_macs(const struct ctt_graph *g)
     return sum;
 }
 
-/* What the runtime keeps besides weights. */
-static double rest_of_ram(const struct making *a)
-{
-    double rest = a->given->cost[CTT_COST_RAM];
-
-    for (int i = 0; i < a->s->weights; i++)
-        rest -= 4 * (double)a->s->weight[i].params;
-    return rest > 0 ? rest : 0;
-}
-
 void ctt_offer_free(struct ctt_offer **f)
 {
     if (!*f)
@@ -295,13 +312,14 @@ static int make_offer(struct making *a)
     m->way = ctt_calloc(ways, sizeof(*m->way));
     a->f->part = ctt_calloc(ways, sizeof(*a->f->part));
     CTT_TRY(m->first && m->way && a->f->part ? 0 : CTT_ENOMEM);
-    CTT_TRY(find_most(a));
+    CTT_TRY(find_most(a, &a->ms));
+    CTT_TRY(find_most(a, &a->ram));
     m->rest[CTT_COST_BYTES] = a->bytes.form[0];
     a->f->macs = all_macs(a->s->m->g);
     for (size_t i = 0; i < n; i++)
         make_ways(a, (int)i);
-    m->rest[CTT_COST_RAM] = rest_of_ram(a);
-    m->rest[CTT_COST_MS] = isnan(a->ms) ? 0 : a->ms;
+    m->rest[CTT_COST_MS] = isnan(a->ms.given) ? 0 : a->ms.given;
+    m->rest[CTT_COST_RAM] = isnan(a->ram.given) ? 0 : a->ram.given;
 out:
     return rc;
 }
@@ -311,8 +329,9 @@ int ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
                   const struct ctt_costs *given, const char *path,
                   const struct ctt_menu_calls *calls, struct ctt_offer **out)
 {
-    struct making a = { .s = s, .given = given,
-                        .ms = given->cost[CTT_COST_MS] };
+    struct making a = { .s = s,
+        .ms = { CTT_COST_MS, given->cost[CTT_COST_MS], NULL, 1 },
+        .ram = { CTT_COST_RAM, given->cost[CTT_COST_RAM], NULL, 1 } };
     int rc = 0;
 
     a.f = ctt_calloc(1, sizeof(*a.f));
@@ -330,7 +349,8 @@ out:
     ctt_offer_free(&a.f);
     ctt_free(a.can);
     ctt_menu_bytes_free(&a.bytes);
-    ctt_free(a.most);
+    ctt_free(a.ms.most);
+    ctt_free(a.ram.most);
     return rc;
 }
 

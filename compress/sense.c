@@ -52,7 +52,7 @@ static void list_points(struct ctt_sense *s, int weight)
         for (int k = 0; k < l->values; k++)
             s->point[s->points++] = (struct ctt_sense_point){
                 .weight = weight, .ladder = l, .value = l->value[k],
-                .fit = NAN, .faster = NAN };
+                .fit = NAN, .faster = NAN, .ram = NAN };
 }
 
 /* A copy without batch norms, which stand in the way of most stages. */
@@ -275,8 +275,10 @@ static int compare(const struct sensing *a, struct ctt_sense_point *p,
         goto out;
     CTT_TRY(full = ctt_trial_compare(a->calls->recipe, &a->base, t, &speed));
     rc = 0;
-    if (!full)
+    if (!full) {
         p->faster = 1 / speed.slower;
+        p->ram = (double)speed.ram;
+    }
 out:
     return rc;
 }

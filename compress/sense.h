@@ -78,6 +78,7 @@ struct ctt_sense_point {
                                       NAN: not measured */
     int64_t           bytes;       /* of the file */
     double            faster;      /* than the model as given; NAN: not timed */
+    double            ram;         /* bytes in the runtime; NAN: not timed */
 };
 
 struct ctt_sense {

@@ -79,7 +79,7 @@ void ctt_budget_offer_free(struct ctt_budget_run *r)
 static const char *largest(const struct ctt_sense *s, enum ctt_cost cost,
                            double least)
 {
-    const char *at = "no weight: values and states";
+    const char *at = "what is no weight: values and states";
     double most = cost == CTT_COST_RAM ? least : 0;
 
     for (int i = 0; i < s->weights && cost == CTT_COST_RAM; i++)
@@ -96,18 +96,19 @@ static const char *largest(const struct ctt_sense *s, enum ctt_cost cost,
     return at;
 }
 
-/* What has the largest part of the least of a cost, "y (61%)". */
+/* What has the largest part of the least that was found of a cost, "y
+ * (61%)". */
 static const char *limits(const struct ctt_menu *m, const struct ctt_sense *s,
-                          enum ctt_cost cost, char *text, size_t size)
+                          enum ctt_cost cost, double found, char *text,
+                          size_t size)
 {
     double most = m->rest[cost], sum = most;
     const char *at = "what is no weight: text, biases, norms";
 
-    if (cost == CTT_COST_RAM)
-        at = "what is no weight: values and states";
-    if (cost == CTT_COST_MS) {    /* ways have what they save */
-        snprintf(text, size, "%s, by multiplications", largest(s, cost, 0));
-        return text;
+    if (cost == CTT_COST_MS || cost == CTT_COST_RAM) {
+        snprintf(text, size, "%s%s", largest(s, cost, found),
+                 cost == CTT_COST_MS ? ", by multiplications" : "");
+        return text;                /* ways have what they save */
     }
     for (int i = 0; i < m->weights; i++) {
         double least = INFINITY;
@@ -168,7 +169,8 @@ static int check_least(struct ctt_budget_run *r, enum ctt_cost cost)
     CTT_CHECK(least <= r->b.most[cost], CTT_EINVAL, "--budget: %s=%g cannot be "
               "met: the least found is %.6g, most of it of %s",
               ctt_cost_words[cost], r->b.most[cost], least,
-              limits(&r->offer[0]->menu, r->s, cost, text, sizeof(text)));
+              limits(&r->offer[0]->menu, r->s, cost, least, text,
+                     sizeof(text)));
 out:
     return rc;
 }

@@ -118,16 +118,15 @@ out:
     return rc;
 }
 
-/* Whether less pruning costs more of it: of time only in blocks, of memory
- * never. */
+/* Whether less pruning costs more of it: of time and memory in blocks only. */
 static int is_moved(const struct ctt_budget_run *r,
                     const struct ctt_budget_plan *p, int cost)
 {
     const struct ctt_sense_point *most = pruned(r, p);
 
-    if (cost == CTT_COST_MS)
+    if (cost == CTT_COST_MS || cost == CTT_COST_RAM)
         return most && strcmp(most->ladder->name, "prune block") == 0;
-    return cost == CTT_COST_BYTES || cost == CTT_COST_MACS;
+    return 1;
 }
 
 /* The largest share of a limit that such costs have; 0: none is limited. */

@@ -35,21 +35,23 @@ static int print_point(const struct ctt_sense *s, const struct ctt_sense_point
                        *p, char *line)
 {
     const struct ctt_change *c = &p->change;
-    char why[CTT_REASON], faster[32];
+    char why[CTT_REASON], faster[32], ram[32];
     int n = snprintf(line, LINE, "{\"weight\":\"%s\",\"option\":\"%s\","
                      "\"value\":%.17g,", s->weight[p->weight].name,
                      p->ladder->name, p->value);
 
     ctt_log_text(p->why, why, sizeof(why));
     ctt_log_number(p->faster, faster);
+    ctt_log_number(p->ram, ram);
     if (why[0])
         return n + snprintf(line + n, LINE - (size_t)n, "\"why\":\"%s\"}\n",
                             why);
     return n + snprintf(line + n, LINE - (size_t)n,
                         "\"kl\":[%.17g,%.17g,%.17g],"
                         "\"lost\":[%.17g,%.17g,%.17g],\"bytes\":%" PRId64
-                        ",\"faster\":%s}\n", c->kl[0], c->kl[1], c->kl[2],
-                        c->lost[0], c->lost[1], c->lost[2], p->bytes, faster);
+                        ",\"faster\":%s,\"ram\":%s}\n", c->kl[0], c->kl[1],
+                        c->kl[2], c->lost[0], c->lost[1], c->lost[2], p->bytes,
+                        faster, ram);
 }
 
 /* ---- reading ---- */
@@ -81,28 +83,36 @@ static struct ctt_sense_point *find(struct ctt_sense *s, const char *weight,
     return NULL;
 }
 
+static int read_number(const char *text, double *x)
+{
+    int end = 0;
+
+    *x = NAN;
+    return strcmp(text, "null") == 0 ||
+           (sscanf(text, "%lf%n", x, &end) == 1 && text[end] == '\0' &&
+            isfinite(*x));
+}
+
 /* What follows weight, option and value.  Returns whether it is complete. */
 static int read_rest(const char *text, struct ctt_sense_point *p)
 {
     struct ctt_change *c = &p->change;
-    char faster[32];
+    char faster[32], ram[32];
     int end = 0;
 
     if (sscanf(text, "\"why\":\"%111[^\"]\"}%n", p->why, &end) == 1 && end > 0)
         return text[end] == '\0';
     p->why[0] = '\0';
     if (sscanf(text, "\"kl\":[%lf,%lf,%lf],\"lost\":[%lf,%lf,%lf],\"bytes\":%"
-               SCNd64 ",\"faster\":%31[^}]}%n", &c->kl[0], &c->kl[1],
-               &c->kl[2], &c->lost[0], &c->lost[1], &c->lost[2], &p->bytes,
-               faster, &end) != 8 || end == 0 || text[end] != '\0')
+               SCNd64 ",\"faster\":%31[^},],\"ram\":%31[^}]}%n", &c->kl[0],
+               &c->kl[1], &c->kl[2], &c->lost[0], &c->lost[1], &c->lost[2],
+               &p->bytes, faster, ram, &end) != 9 || end == 0 ||
+        text[end] != '\0')
         return 0;
     for (int k = 0; k < CTT_ACCURACIES; k++)
         if (!isfinite(c->kl[k]) || !isfinite(c->lost[k]))
             return 0;
-    p->faster = NAN;
-    return strcmp(faster, "null") == 0 ||
-           (sscanf(faster, "%lf%n", &p->faster, &end) == 1 &&
-            faster[end] == '\0' && isfinite(p->faster));
+    return read_number(faster, &p->faster) && read_number(ram, &p->ram);
 }
 
 /* A point that was measured again, because it had not been timed. */
