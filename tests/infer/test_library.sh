@@ -23,6 +23,10 @@ ${NM:-nm} -D --defined-only "$so" | awk '$2 == "T" { print $3 }' |
 diff wanted given > text || fail "exported: $(cat text)"
 ${READELF:-readelf} -d "$so" | grep -q 'SONAME.*libconvtt-infer\.so\.0\]' ||
     fail 'the name of the shared library'
+# A static HDF5 is in it (m4/ctt_hdf5.m4), and not seen from outside.
+if grep -q '^HDF5_LIBRARY_LDFLAGS = .*wrap' "$bin/Makefile"; then
+    ${READELF:-readelf} -d "$so" | grep 'NEEDED.*hdf5' && fail 'HDF5 is needed'
+fi
 # Only the linker's map makes versions.
 [ -z "$(${NM:-nm} -D "$so" | grep '@@')" ] ||
     ${NM:-nm} -D "$so" | grep -q ' ctt_batch_push@@CONVTT_INFER_0$' ||
