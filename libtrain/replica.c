@@ -6,19 +6,20 @@
 #include "libtrain/optim.h"
 #include "libtrain/settings.h"
 #include "net/code/zip.h"
+#include "net/decision.h"
 #include "run/back/exec.h"
 
 #include <string.h>
 
-enum word { VERSION, SETTINGS, DEVICE, PROCESSOR, MODEL, CLIPS, LENGTHS, VAL,
-            PLACE, WEIGHTS, WINDOWS, WORDS };
+enum word { VERSION, SETTINGS, DEVICE, PROCESSOR, MODEL, TEACHERS, CLIPS,
+            LENGTHS, VAL, PLACE, WEIGHTS, WINDOWS, WORDS };
 
 static const char *const names[WORDS] = {
     [VERSION] = "version of convtt", [SETTINGS] = "settings",
     [DEVICE] = "device", [PROCESSOR] = "processor", [MODEL] = "model",
-    [CLIPS] = "clips", [LENGTHS] = "lengths of clips",
-    [VAL] = "validation clips", [PLACE] = "checkpoint",
-    [WEIGHTS] = "weights", [WINDOWS] = "windows (see --window)",
+    [TEACHERS] = "teachers (see --teacher)", [CLIPS] = "clips",
+    [LENGTHS] = "lengths of clips", [VAL] = "validation clips",
+    [PLACE] = "checkpoint", [WEIGHTS] = "weights", [WINDOWS] = "windows (see --window)",
 };
 
 /* What opening has come to on a rank. */
@@ -57,6 +58,20 @@ static int model_sum(const struct ctt_graph *g, uint32_t *out)
     *out = text_sum(text);
 out:
     ctt_free(text);
+    return rc;
+}
+
+/* Of their texts and weights. */
+static int teachers_sum(const struct ctt_train_cfg *cfg, uint32_t *out)
+{
+    struct ctt_decision sign = { .weights = 0 };
+    int rc = 0;
+
+    for (int k = 0; cfg->taught_by && cfg->taught_by[k]; k++) {
+        CTT_TRY(ctt_decision_sign(cfg->taught_by[k], &sign));
+        *out = ctt_crc32(*out, &sign.crc, sizeof(sign.crc), 1);
+    }
+out:
     return rc;
 }
 
@@ -103,6 +118,7 @@ static int fill(const struct ctt_trainer *t, uint32_t word[WORDS])
 
     word[VERSION] = text_sum(CTT_VERSION);
     CTT_TRY(model_sum(t->m->g, &word[MODEL]));
+    CTT_TRY(teachers_sum(t->cfg, &word[TEACHERS]));
     CTT_TRY(weights_sum(t, &word[WEIGHTS]));
     CTT_TRY(settings_sum(t->cfg, &word[SETTINGS]));
     word[PLACE] = ctt_crc32(0, place, sizeof(place), 1);

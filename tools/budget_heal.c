@@ -125,18 +125,27 @@ static const char *shared_text(const struct ctt_level *l, char *text,
     return text;
 }
 
+static const char *guess_text(const struct heal *h, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (h->chance > TELLS)
+        snprintf(text, size, " (a guess loses %.3f; -: a milder value loses "
+                 "over half of that)", h->chance);
+    return text;
+}
+
 /* Before and after. */
 static int say(const struct heal *h)
 {
     struct ctt_table t = { NULL, 0, 0, 0 };
-    char text[64], shared[64], cell[2][CTT_BUDGET_CELL];
+    char text[96], shared[64], cell[2][CTT_BUDGET_CELL];
     int rc;
 
     ctt_tool_say("\nall weights with the same option: what the answers lose, "
-                 "in nats, at once, after %d steps of retraining (a guess "
-                 "loses %.3f; -: a milder value loses over half of that), and "
+                 "in nats, at once, after %d steps of retraining%s, and "
                  "besides if what is factorised then has values of so many "
-                 "bits:", h->r->j->c.budget_steps, h->chance);
+                 "bits:", h->r->j->c.budget_steps,
+                 guess_text(h, text, sizeof(text)));
     ctt_table_row(&t, "option\tat once\tretrained\tshared");
     for (int i = 0; i < h->levels; i++)
         ctt_table_row(&t, "%s\t%s\t%s\t%s", name_of(&h->level[i], text),

@@ -146,6 +146,16 @@ wrong 1 'rank 1: nowhere: no such' mpirun -np 1 $one --data train.txt : \
     -np 1 $one --data nowhere
 wrong 2 "rank 1: unknown option '--no'" mpirun -np 1 $one --data train.txt : \
     -np 1 $one --no
+# A file of the same name is another one on the second machine.
+for r in 0 1; do
+    mkdir "r$r"
+    "$bin/convtt-train" class.net -o "r$r/t.h5" --data train.txt --threads 1 \
+        --batch 8 --max-steps 1 --seed "$r" > out 2>&1 || fail "$(cat out)"
+done
+taught="$bin/convtt-train $dir/class.net -o $dir/a.h5 --data $dir/train.txt
+    --threads 1 --batch 8 --max-steps 1 --teacher t.h5"
+wrong 1 'rank 1: not the teachers [(]see --teacher[)] of rank 0' \
+    mpirun -np 1 -wdir "$dir/r0" $taught : -np 1 -wdir "$dir/r1" $taught
 [ ! -e a.h5 ] || fail 'a run that failed has written its model'
 [ "$(mpirun -np 4 "$bin/convtt-train" --version | wc -l)" = 1 ] ||
     fail 'four say their version'
