@@ -19,7 +19,8 @@ static const char *const names[WORDS] = {
     [DEVICE] = "device", [PROCESSOR] = "processor", [MODEL] = "model",
     [TEACHERS] = "teachers (see --teacher)", [CLIPS] = "clips",
     [LENGTHS] = "lengths of clips", [VAL] = "validation clips",
-    [PLACE] = "checkpoint", [WEIGHTS] = "weights", [WINDOWS] = "windows (see --window)",
+    [PLACE] = "checkpoint", [WEIGHTS] = "weights",
+    [WINDOWS] = "windows (see --window)",
 };
 
 /* What opening has come to on a rank. */
