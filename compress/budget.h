@@ -226,9 +226,9 @@ struct ctt_menu_calls {
  * beside them, and factors that leave much of a weight have the bytes of as
  * many of its values.  Time and memory at run time are those of the model as
  * given less what the points of each weight save, as measured of each alone;
- * what several of one weight save is estimated, and is at most what the best
- * one does.  Of weights too small to be timed memory is a float or an INT8 a
- * value.  m: the model as given, of which s was made; o: settings of what is
+ * what several of one weight save is estimated, of time at most what the best
+ * one does.  Of weights with too few multiplications to be timed memory is a
+ * float or an INT8 a value.  m: the model as given, of which s was made; o: settings of what is
  * not chosen; given: what m costs, whose times may be NAN; calls: may be NULL.
  * The caller frees *out. */
 int  ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,

@@ -78,8 +78,10 @@ add_between(struct making *a, const struct ctt_sense_point *low,
     memset(&p->change, 0, sizeof(p->change));
     p->value = 1 - kept;
     p->fit = ctt_sense_fit_at(a->s, low, kept);
-    p->faster = 1 / ((1 - t) / low->faster + t / high->faster);
-    p->ram = (1 - t) * low->ram + t * high->ram;
+    if (!isnan(high->faster))
+        p->faster = 1 / ((1 - t) / low->faster + t / high->faster);
+    if (!isnan(high->ram))
+        p->ram = (1 - t) * low->ram + t * high->ram;
     return p;
 }
 
@@ -137,8 +139,8 @@ double ctt_part_harms(const struct ctt_sense *s, const struct ctt_part *p)
     return sum;
 }
 
-/* Memory that a point is expected to save where that is not measured: a float
- * or an INT8 a value. */
+/* Memory that a point is expected to save where that is not measured: a value
+ * is a float or an INT8, pruned or shared or not. */
 static double by_values(const struct ctt_sense *s,
                         const struct ctt_sense_point *p)
 {
@@ -151,7 +153,7 @@ static double by_values(const struct ctt_sense *s,
         ? bytes * (1 - ctt_sense_left(s, p)) : 0;
 }
 
-/* What a point saves alone; below 0: what it costs. */
+/* What a point that can be used saves alone; below 0: what it costs. */
 static double saves(const struct making *a, const struct saving *of,
                     const struct ctt_sense_point *p)
 {
@@ -166,41 +168,54 @@ static double saves(const struct making *a, const struct saving *of,
     return of->scale * x;
 }
 
-/* The most that any point of each weight saves.  Noise and what several weights
- * save of the same may make that more than there is: then all save less. */
+/* Memory that a weight can save: all its values, or what the best point does and
+ * somewhat more, so that each option that is added saves something. */
+static double most_memory(double params, double best)
+{
+    return fmax(4 * params, 1.05 * best);
+}
+
+/* The most that can be saved of each weight: of time what its best point does.
+ * Noise and what several weights save of the same may make that more than there
+ * is: then all save less. */
 #define MOST_SAVED 0.95
 static int find_most(const struct making *a, struct saving *of)
 {
+    const struct ctt_sense *s = a->s;
     double sum = 0;
 
-    of->most = ctt_calloc((size_t)a->s->weights, sizeof(*of->most));
+    of->most = ctt_calloc((size_t)s->weights, sizeof(*of->most));
     if (!of->most)
         return CTT_ENOMEM;
-    for (int i = 0; i < a->s->points; i++) {
-        double *most = &of->most[a->s->point[i].weight];
+    for (int i = 0; i < s->points; i++) {
+        const struct ctt_sense_point *p = &s->point[i];
 
-        *most = fmax(*most, saves(a, of, &a->s->point[i]));
+        if (p->done && !p->why[0])
+            of->most[p->weight] = fmax(of->most[p->weight], saves(a, of, p));
     }
-    for (int i = 0; i < a->s->weights; i++)
+    for (int i = 0; i < s->weights; i++) {
+        if (of->cost == CTT_COST_RAM)
+            of->most[i] = most_memory((double)s->weight[i].params, of->most[i]);
         sum += of->most[i];
+    }
     if (sum > MOST_SAVED * of->given)
         of->scale = MOST_SAVED * of->given / sum;
-    for (int i = 0; i < a->s->weights; i++)
+    for (int i = 0; i < s->weights; i++)
         of->most[i] *= of->scale;
     return 0;
 }
 
-/* What a way saves.  Factors save what they do alone.  Pruning and INT8 save
- * their shares of what may be saved, one of what the other leaves, and of
- * factors as much as these have of the values.  Nothing saves more than the
- * best point alone: the rest is not the weight's.  What costs something is
- * added. */
+/* What a way saves.  Points save their shares of what may be saved, each of what
+ * the others leave; factors of time what they do alone, and the others of that
+ * as much as factors have of the values.  Nothing saves more than there is to
+ * save: the rest is not the weight's.  What costs something is added. */
 static double saved(const struct making *a, const struct saving *save,
                     int weight, const struct ctt_part *part)
 {
     const struct ctt_sense_point *const of[] = { part->prune, part->int8 };
     double left = part->form ? ctt_sense_left(a->s, part->form) : 1;
-    double most = save->most[weight], rest = 1, costs = 0;
+    double form = saves(a, save, part->form), costs = 0, rest = 1;
+    double most = save->most[weight];
 
     for (size_t i = 0; i < CTT_LEN(of); i++) {
         double x = saves(a, save, of[i]);
@@ -210,8 +225,9 @@ static double saved(const struct making *a, const struct saving *save,
         else
             costs += x;
     }
-    return fmin(most, saves(a, save, part->form) + left * most * (1 - rest)) +
-           left * costs;
+    if (save->cost == CTT_COST_RAM)
+        return form + (most - fmax(0, form)) * (1 - rest) + left * costs;
+    return fmin(most, form + left * most * (1 - rest)) + left * costs;
 }
 
 static void make_way(struct making *a, int weight, const int k[CTT_PART_KINDS])

@@ -332,8 +332,8 @@ out:
 static int is_known(const struct ctt_sense *s, const struct ctt_sense_point *p,
                     int timed)
 {
-    return p->done && (p->why[0] || !timed || !isnan(p->faster) ||
-                       !changes_time(s, p));
+    return p->done && (p->why[0] || !timed || !changes_time(s, p) ||
+                       (!isnan(p->faster) && !isnan(p->ram)));
 }
 
 int ctt_sense_missing(const struct ctt_sense *s, int timed)

@@ -78,7 +78,8 @@ struct ctt_sense_point {
                                       NAN: not measured */
     int64_t           bytes;       /* of the file */
     double            faster;      /* than the model as given; NAN: not timed */
-    double            ram;         /* bytes in the runtime; NAN: not timed */
+    double            ram;         /* bytes at run time of the changed model
+                                      with a session; NAN: not timed */
 };
 
 struct ctt_sense {

@@ -62,7 +62,8 @@ out:
     return rc;
 }
 
-/* Of their texts and weights. */
+/* Of what decides their answers: a path may name another file on another
+ * machine. */
 static int teachers_sum(const struct ctt_train_cfg *cfg, uint32_t *out)
 {
     struct ctt_decision sign = { .weights = 0 };

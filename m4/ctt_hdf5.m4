@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTT_HDF5: the model file; HDF5_CFLAGS, HDF5_LIBS, HDF5_PROGRAM_LIBS and, for
-# libconvtt-infer, HDF5_LIBRARY_LIBS and HDF5_LIBRARY_LDFLAGS.  Debian names the serial build hdf5-serial, and hdf5 may be the build that needs MPI.
-# Packs are locked by convtt, so HDF5 must be told not to lock them, too: 1.10.7
-# or newer, but not 1.12.0.
+# libconvtt-infer, HDF5_LIBRARY_LIBS and HDF5_LIBRARY_LDFLAGS.  Debian names the
+# serial build hdf5-serial, and hdf5 may be the build that needs MPI.  Packs are
+# locked by convtt, so HDF5 must be told not to lock them, too: 1.10.7 or newer,
+# but not 1.12.0.
 #
 # Debian's shared library can read files from the web and therefore loads 27
 # libraries (curl, OpenSSL, Kerberos, LDAP), which takes 6 ms and 6 MB at each
@@ -12,8 +13,8 @@
 AC_DEFUN([CTT_HDF5],
   [AC_ARG_WITH([hdf5],
     [AS_HELP_STRING([--with-hdf5=static|shared],
-      [the HDF5 that programs and libconvtt-infer link @<:@static where it can
-      be linked@:>@])],
+      [the HDF5 that programs and libconvtt-infer.so link @<:@static in each
+      where it can be linked@:>@])],
     [], [with_hdf5=find])
   AS_CASE([$with_hdf5], [find|static|shared], [],
     [AC_MSG_ERROR([--with-hdf5=$with_hdf5: static or shared])])
@@ -66,24 +67,26 @@ AC_DEFUN([CTT_HDF5_STATIC],
   AC_MSG_RESULT([$ctt_static])
   AS_IF([test $ctt_static$with_hdf5 = nostatic],
     [AC_MSG_ERROR([--with-hdf5=static: no libhdf5.a that can be linked])])
-  AS_IF([test $ctt_static = yes], [CTT_HDF5_LIBRARY])])
+  AS_IF([test $ctt_static = yes && test "x$enable_shared" != xno],
+    [CTT_HDF5_LIBRARY])])
 
 # An archive that is compiled for programs only (-fPIE) can be linked into a
 # shared library that hides its names, but for what it reads of the C library's
 # variables: stdout and stderr, which net/h5_streams.c replaces.
 AC_DEFUN([CTT_HDF5_LIBRARY],
   [AC_MSG_CHECKING([whether it can be linked into a library])
+  ctt_save_LIBS="$LIBS"
+  ctt_save_CPPFLAGS="$CPPFLAGS"
   ctt_save_CFLAGS="$CFLAGS"
   ctt_save_LDFLAGS="$LDFLAGS"
-  CPPFLAGS="$CPPFLAGS $HDF5_CFLAGS"
+  CPPFLAGS="$CPPFLAGS $HDF5_CFLAGS -DPIC"
   CFLAGS="$CFLAGS -fPIC"
-  ctt_wrap="-Wl,--wrap=stdout -Wl,--wrap=stderr"
+  ctt_wrap="-Wl,-z,text -Wl,--wrap=stdout -Wl,--wrap=stderr"
   LDFLAGS="$LDFLAGS -shared $ctt_wrap -Wl,--exclude-libs,ALL"
   LIBS="$HDF5_PROGRAM_LIBS $ctt_save_LIBS"
-  AC_LINK_IFELSE([AC_LANG_SOURCE([[#include <hdf5.h>
-      #define HIDDEN __attribute__((visibility("hidden")))
-      HIDDEN void *__wrap_stdout;
-      HIDDEN void *__wrap_stderr;
+  AC_LINK_IFELSE([AC_LANG_SOURCE([
+      `cat "$srcdir/net/h5_streams.c"`
+      [#include <hdf5.h>
       int test(void);
       int test(void)
       {

@@ -5,8 +5,9 @@
  * it these for the C library's (--wrap; see m4/ctt_hdf5.m4). */
 #include <stdio.h>
 
-#define HIDDEN __attribute__((visibility("hidden")))
+#define HIDDEN __attribute__((used, visibility("hidden")))
 
+#ifdef PIC    /* not in libconvtt-infer.a, which is linked without --wrap */
 extern FILE *__real_stdout, *__real_stderr;
 HIDDEN FILE *__wrap_stdout, *__wrap_stderr;
 
@@ -15,3 +16,4 @@ __attribute__((constructor)) static void set_streams(void)
     __wrap_stdout = __real_stdout;
     __wrap_stderr = __real_stderr;
 }
+#endif

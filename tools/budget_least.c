@@ -56,7 +56,7 @@ int ctt_budget_offer(struct ctt_budget_run *r)
     int rc = 0;
 
     if (!r->timed)
-        of.cost[CTT_COST_MS] = NAN;
+        of.cost[CTT_COST_MS] = of.cost[CTT_COST_RAM] = NAN;
     for (int f = 0; f < CTT_BUDGET_FORMS; f++)
         if (ctt_budget_has_form(r, f))
             CTT_TRY(ctt_offer_new(r->s, r->j->m, &r->j->c.recipe,
@@ -75,7 +75,7 @@ void ctt_budget_offer_free(struct ctt_budget_run *r)
 /* ---- what is possible ---- */
 
 /* What is largest at the least: of time by multiplications, of memory with a
- * byte a value. */
+ * byte a value; if there is less than that, weights are the smaller part. */
 static const char *largest(const struct ctt_sense *s, enum ctt_cost cost,
                            double least)
 {
@@ -84,7 +84,7 @@ static const char *largest(const struct ctt_sense *s, enum ctt_cost cost,
 
     for (int i = 0; i < s->weights && cost == CTT_COST_RAM; i++)
         most -= (double)s->weight[i].params;
-    for (int i = 0; i < s->weights; i++) {
+    for (int i = 0; i < s->weights && (most > 0 || cost != CTT_COST_RAM); i++) {
         double x = cost == CTT_COST_RAM ? (double)s->weight[i].params
                                         : s->weight[i].macs;
 
@@ -96,8 +96,8 @@ static const char *largest(const struct ctt_sense *s, enum ctt_cost cost,
     return at;
 }
 
-/* What has the largest part of the least that was found of a cost, "y
- * (61%)". */
+/* What has the largest part of the least that was found of a cost: "y (61%)",
+ * of time and memory without a share. */
 static const char *limits(const struct ctt_menu *m, const struct ctt_sense *s,
                           enum ctt_cost cost, double found, char *text,
                           size_t size)

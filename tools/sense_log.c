@@ -97,17 +97,21 @@ static int read_number(const char *text, double *x)
 static int read_rest(const char *text, struct ctt_sense_point *p)
 {
     struct ctt_change *c = &p->change;
-    char faster[32], ram[32];
-    int end = 0;
+    char faster[32], ram[32] = "null";
+    int end = 0, more = 0;
 
     if (sscanf(text, "\"why\":\"%111[^\"]\"}%n", p->why, &end) == 1 && end > 0)
         return text[end] == '\0';
     p->why[0] = '\0';
     if (sscanf(text, "\"kl\":[%lf,%lf,%lf],\"lost\":[%lf,%lf,%lf],\"bytes\":%"
-               SCNd64 ",\"faster\":%31[^},],\"ram\":%31[^}]}%n", &c->kl[0],
-               &c->kl[1], &c->kl[2], &c->lost[0], &c->lost[1], &c->lost[2],
-               &p->bytes, faster, ram, &end) != 9 || end == 0 ||
-        text[end] != '\0')
+               SCNd64 ",\"faster\":%31[^},]%n", &c->kl[0], &c->kl[1], &c->kl[2],
+               &c->lost[0], &c->lost[1], &c->lost[2], &p->bytes, faster,
+               &end) != 8 || end == 0)
+        return 0;
+    text += end;                  /* convtt 0.1 wrote no ram */
+    if (sscanf(text, ",\"ram\":%31[^}]%n", ram, &more) == 1)
+        text += more;
+    if (strcmp(text, "}") != 0)
         return 0;
     for (int k = 0; k < CTT_ACCURACIES; k++)
         if (!isfinite(c->kl[k]) || !isfinite(c->lost[k]))
@@ -115,11 +119,12 @@ static int read_rest(const char *text, struct ctt_sense_point *p)
     return read_number(faster, &p->faster) && read_number(ram, &p->ram);
 }
 
-/* A point that was measured again, because it had not been timed. */
+/* A point that was measured again, because not all of it had been. */
 static int is_timed_now(const struct ctt_sense_point *was,
                         const struct ctt_sense_point *now)
 {
-    return !was->why[0] && isnan(was->faster) && !isnan(now->faster);
+    return !was->why[0] && (isnan(was->faster) || isnan(was->ram)) &&
+           !isnan(now->faster) && !isnan(now->ram);
 }
 
 /* A point of a weight or a value that there is no more is left out.  Returns

@@ -25,7 +25,10 @@ ${READELF:-readelf} -d "$so" | grep -q 'SONAME.*libconvtt-infer\.so\.0\]' ||
     fail 'the name of the shared library'
 # A static HDF5 is in it (m4/ctt_hdf5.m4), and not seen from outside.
 if grep -q '^HDF5_LIBRARY_LDFLAGS = .*wrap' "$bin/Makefile"; then
-    ${READELF:-readelf} -d "$so" | grep 'NEEDED.*hdf5' && fail 'HDF5 is needed'
+    ${READELF:-readelf} -d "$so" | grep -E 'NEEDED.*hdf5|TEXTREL' &&
+        fail 'HDF5 is needed, or text is relocated'
+    [ "$(${NM:-nm} "$so" | grep -cE ' [bd] __wrap_std(out|err)$')" = 2 ] ||
+        fail 'the streams of HDF5'
 fi
 # Only the linker's map makes versions.
 [ -z "$(${NM:-nm} -D "$so" | grep '@@')" ] ||

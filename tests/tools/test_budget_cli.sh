@@ -238,10 +238,23 @@ timed=${plain/--choose-by rules/}
 says 0 'kB of memory' "$compress" m.h5 -o r.h5 $timed --budget ram=1G \
     --sense-log r.jsonl --dry-run
 given=$(sed -n '/"tried"/s/.*"ram":\([0-9]*\).*/\1/p' r.jsonl | head -n 1)
-# Half of that only pruning reaches, whose values are not all kept in memory.
-says 0 'kB of memory' "$compress" m.h5 -o r.h5 $timed --budget ram=300k \
-    --sense-log r.jsonl --dry-run
+# Less than any factors come to only pruning reaches, whose values are not all
+# kept in memory.
+less=$(sed -nE '/"weight"/s/.*"option":"(svd|tensor train)".*"ram":([0-9]+)}.*/\2/p' \
+    r.jsonl | sort -n | head -n 1)
+says 0 'kB of memory' "$compress" m.h5 -o r.h5 $timed \
+    --budget "ram=$((less / 2))" --sense-log r.jsonl --dry-run
 grep -qE '^[ey] .* prune ' out || fail "nothing is pruned: $(cat out)"
+# A log without memory is measured again; a damaged one is refused.
+sed 's/,"ram":[0-9]*}/}/' r.jsonl > q.jsonl
+says 0 'kB of memory' "$compress" m.h5 -o r.h5 $timed --budget ram=1G \
+    --sense-log q.jsonl --dry-run
+[ "$(grep -c '"weight".*"ram":[0-9]' q.jsonl)" -gt 5 ] ||
+    fail 'memory that a log has not is not measured'
+sed '/"weight"/s/"ram":/"ram":x/' r.jsonl > d.jsonl
+says 2 'd.jsonl:[0-9]+: is no result' "$compress" m.h5 -o r.h5 $timed \
+    --budget ram=1G --sense-log d.jsonl --dry-run
+
 says 0 'r.h5 written: round' "$compress" m.h5 -o r.h5 $timed \
     --budget "ram=$((given - 9000)),top1=-100" --sense-log r.jsonl \
     --budget-csv r.csv
