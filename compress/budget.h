@@ -228,9 +228,9 @@ struct ctt_menu_calls {
  * given less what the points of each weight save, as measured of each alone;
  * what several of one weight save is estimated, of time at most what the best
  * one does.  Of weights with too few multiplications to be timed memory is a
- * float or an INT8 a value.  m: the model as given, of which s was made; o: settings of what is
- * not chosen; given: what m costs, whose times may be NAN; calls: may be NULL.
- * The caller frees *out. */
+ * float or an INT8 a value.  m: the model as given, of which s was made; o:
+ * settings of what is not chosen; given: what m costs, whose times and memory
+ * may be NAN; calls: may be NULL.  The caller frees *out. */
 int  ctt_offer_new(const struct ctt_sense *s, const struct ctt_model *m,
                    const struct ctt_recipe *o, const char *prune,
                    const struct ctt_costs *given, const char *path,

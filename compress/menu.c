@@ -168,8 +168,8 @@ static double saves(const struct making *a, const struct saving *of,
     return of->scale * x;
 }
 
-/* Memory that a weight can save: all its values, or what the best point does and
- * somewhat more, so that each option that is added saves something. */
+/* Memory that a weight can save: all its values, or what the best point does
+ * and somewhat more, so that each option that is added saves something. */
 static double most_memory(double params, double best)
 {
     return fmax(4 * params, 1.05 * best);
@@ -205,10 +205,10 @@ static int find_most(const struct making *a, struct saving *of)
     return 0;
 }
 
-/* What a way saves.  Points save their shares of what may be saved, each of what
- * the others leave; factors of time what they do alone, and the others of that
- * as much as factors have of the values.  Nothing saves more than there is to
- * save: the rest is not the weight's.  What costs something is added. */
+/* What a way saves.  Points save their shares of what may be saved, each of
+ * what the others leave; factors of time what they do alone, and the others of
+ * that as much as factors have of the values.  Nothing saves more than there is
+ * to save: the rest is not the weight's.  What costs something is added. */
 static double saved(const struct making *a, const struct saving *save,
                     int weight, const struct ctt_part *part)
 {

@@ -366,8 +366,8 @@ static void check_left(const struct ctt_offer *f, const struct ctt_sense *s,
     CU_ASSERT(left > 0.04 && left < 0.5);
 }
 
-/* What points of a weight save is added up, and nothing saves more time than the
- * best of them, or 1.05 of its memory; what is not timed saves no time. */
+/* What points of a weight save is added up, and nothing saves more time than
+ * the best of them, or 1.05 of its memory; what is not timed saves no time. */
 static void test_times(void)
 {
     static const struct {
