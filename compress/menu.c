@@ -11,7 +11,7 @@
 struct saving {
     enum ctt_cost cost;
     double        given;    /* of the model as given; NAN: not measured */
-    double       *most;     /* that a point saves, by weight */
+    double       *most;     /* that can be saved, by weight */
     double        scale;    /* of what points save */
 };
 

@@ -84,7 +84,9 @@ static const char *largest(const struct ctt_sense *s, enum ctt_cost cost,
 
     for (int i = 0; i < s->weights && cost == CTT_COST_RAM; i++)
         most -= (double)s->weight[i].params;
-    for (int i = 0; i < s->weights && (most > 0 || cost != CTT_COST_RAM); i++) {
+    if (cost == CTT_COST_RAM && most <= 0)
+        return at;
+    for (int i = 0; i < s->weights; i++) {
         double x = cost == CTT_COST_RAM ? (double)s->weight[i].params
                                         : s->weight[i].macs;
 

@@ -2,6 +2,7 @@
  * budget_log.c: what --budget has tried and trained, as lines of the log of
  * sensitivity. */
 #include "tools/budget_log.h"
+#include "tools/line_log.h"
 #include "net/newfile.h"
 
 #include <inttypes.h>
@@ -93,44 +94,27 @@ static int print_row(FILE *f, const void *arg)
     return 0;
 }
 
-/* Passes `word`; NULL: it is not there. */
-static const char *pass(const char *p, const char *word)
-{
-    size_t n = strlen(word);
-
-    return p && strncmp(p, word, n) == 0 ? p + n : NULL;
-}
-
 static const char *take_number(const char *p, const char *name, double *x)
 {
-    char *end;
-
-    p = pass(pass(pass(p, ",\""), name), "\":");
-    if (!p)
-        return NULL;
-    if (pass(p, "null")) {
-        *x = NAN;
-        return p + 4;
-    }
-    *x = strtod(p, &end);
-    return end == p || !isfinite(*x) ? NULL : end;
+    p = ctt_log_pass(ctt_log_pass(ctt_log_pass(p, ",\""), name), "\":");
+    return ctt_log_take(p, x);
 }
 
 static const char *take_crc(const char *p, const char *name, uint32_t *x)
 {
     char *end;
 
-    p = pass(pass(pass(p, ",\""), name), "\":\"");
+    p = ctt_log_pass(ctt_log_pass(ctt_log_pass(p, ",\""), name), "\":\"");
     if (!p || strspn(p, "0123456789abcdef") != 8)
         return NULL;
     *x = (uint32_t)strtoul(p, &end, 16);
-    return pass(end, "\"");
+    return ctt_log_pass(end, "\"");
 }
 
 static const char *take_kind(const char *p, enum ctt_budget_kind *kind)
 {
     for (size_t k = 0; k < CTT_LEN(stems); k++)
-        if (pass(pass(p, stems[k]), "\"")) {
+        if (ctt_log_pass(ctt_log_pass(p, stems[k]), "\"")) {
             *kind = (enum ctt_budget_kind)k;
             return p + strlen(stems[k]) + 1;
         }
@@ -143,7 +127,7 @@ static const char *take_steps(const char *p, int *x)
     char *end;
     long n;
 
-    p = pass(p, ",\"steps\":");
+    p = ctt_log_pass(p, ",\"steps\":");
     n = p ? strtol(p, &end, 10) : -1;
     *x = (int)n;
     return p && end != p && n >= 0 && n <= INT_MAX ? end : NULL;
@@ -151,23 +135,23 @@ static const char *take_steps(const char *p, int *x)
 
 static const char *take_seen(const char *p, struct ctt_budget_row *r)
 {
-    p = pass(p, ",\"seen\":[");
+    p = ctt_log_pass(p, ",\"seen\":[");
     for (int k = 0; p && k < NUMBERS; k++) {
         char *end;
 
         *number_at(r, k) = strtoll(p, &end, 10);
-        p = end == p ? NULL : k + 1 < NUMBERS ? pass(end, ",") : end;
+        p = end == p ? NULL : k + 1 < NUMBERS ? ctt_log_pass(end, ",") : end;
         if (*number_at(r, k) < 0)
             return NULL;
     }
-    return pass(p, "]");
+    return ctt_log_pass(p, "]");
 }
 
 static const char *take_mix(const char *p, struct ctt_budget_row *r)
 {
     size_t n;
 
-    p = pass(p, ",\"mix\":\"");
+    p = ctt_log_pass(p, ",\"mix\":\"");
     n = p ? strcspn(p, "\"\\") : 0;
     if (!p || n == 0 || strcmp(p + n, "\"}") != 0)
         return NULL;
@@ -180,7 +164,7 @@ static const char *take_mix(const char *p, struct ctt_budget_row *r)
 int ctt_budget_row_read(void *arg, const char *line)
 {
     struct ctt_budget_row r = { .mix = NULL, .loss = NAN };
-    const char *p = pass(line, CTT_BUDGET_LINE "\"");
+    const char *p = ctt_log_pass(line, CTT_BUDGET_LINE "\"");
     int rc;
 
     p = take_crc(take_kind(p, &r.kind), "how", &r.how);

@@ -61,34 +61,13 @@ struct reading {
     int                *known;
 };
 
-/* Passes `word`; NULL: it is not there. */
-static const char *pass(const char *p, const char *word)
-{
-    size_t n = strlen(word);
-
-    return p && strncmp(p, word, n) == 0 ? p + n : NULL;
-}
-
-static const char *take_number(const char *p, double *x)
-{
-    const char *null = pass(p, "null");
-    char *end;
-
-    if (null) {
-        *x = NAN;
-        return null;
-    }
-    *x = p ? strtod(p, &end) : 0;
-    return !p || end == p || !isfinite(*x) ? NULL : end;
-}
-
 static const char *take_gain(const char *p, const char *name,
                              struct ctt_gain *g)
 {
-    p = pass(pass(pass(p, "\""), name), "\":[");
+    p = ctt_log_pass(ctt_log_pass(ctt_log_pass(p, "\""), name), "\":[");
     for (int k = 0; k < NUMBERS; k++)
-        p = take_number(k ? pass(p, ",") : p, number_at(g, k));
-    return pass(p, "],");
+        p = ctt_log_take(k ? ctt_log_pass(p, ",") : p, number_at(g, k));
+    return ctt_log_pass(p, "],");
 }
 
 /* What follows weight and what was done.  Returns whether it is complete. */
@@ -102,7 +81,7 @@ static int read_rest(const char *text, struct ctt_explain_point *p)
     if (!text || sscanf(text, "\"bytes\":%" SCNd64 ",\"faster\":%n", &p->bytes,
                         &n) != 1 || !n)
         return 0;
-    text = pass(take_number(text + n, &p->faster), ",\"why\":\"");
+    text = ctt_log_pass(ctt_log_take(text + n, &p->faster), ",\"why\":\"");
     if (!text)
         return 0;
     n = (int)strcspn(text, "\"");

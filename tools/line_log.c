@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -146,4 +147,24 @@ void ctt_log_number(double x, char text[32])
         snprintf(text, 32, "null");
     else
         snprintf(text, 32, "%.17g", x);
+}
+
+const char *ctt_log_pass(const char *p, const char *word)
+{
+    size_t n = strlen(word);
+
+    return p && strncmp(p, word, n) == 0 ? p + n : NULL;
+}
+
+const char *ctt_log_take(const char *p, double *x)
+{
+    const char *null = ctt_log_pass(p, "null");
+    char *end;
+
+    if (null) {
+        *x = NAN;
+        return null;
+    }
+    *x = p ? strtod(p, &end) : 0;
+    return !p || end == p || !isfinite(*x) ? NULL : end;
 }

@@ -38,4 +38,9 @@ int  ctt_line_log_add(struct ctt_line_log *log, const char *line);
 void ctt_log_text(const char *from, char *to, size_t size);
 void ctt_log_number(double x, char text[32]);
 
+/* Of a line that is read: what follows the word or the number at p (null is
+ * NAN); NULL if something else is there, or p is NULL. */
+const char *ctt_log_pass(const char *p, const char *word);
+const char *ctt_log_take(const char *p, double *x);
+
 #endif

@@ -83,40 +83,27 @@ static struct ctt_sense_point *find(struct ctt_sense *s, const char *weight,
     return NULL;
 }
 
-static int read_number(const char *text, double *x)
-{
-    int end = 0;
-
-    *x = NAN;
-    return strcmp(text, "null") == 0 ||
-           (sscanf(text, "%lf%n", x, &end) == 1 && text[end] == '\0' &&
-            isfinite(*x));
-}
-
 /* What follows weight, option and value.  Returns whether it is complete. */
 static int read_rest(const char *text, struct ctt_sense_point *p)
 {
     struct ctt_change *c = &p->change;
-    char faster[32], ram[32] = "null";
-    int end = 0, more = 0;
+    int end = 0;
 
     if (sscanf(text, "\"why\":\"%111[^\"]\"}%n", p->why, &end) == 1 && end > 0)
         return text[end] == '\0';
     p->why[0] = '\0';
     if (sscanf(text, "\"kl\":[%lf,%lf,%lf],\"lost\":[%lf,%lf,%lf],\"bytes\":%"
-               SCNd64 ",\"faster\":%31[^},]%n", &c->kl[0], &c->kl[1], &c->kl[2],
-               &c->lost[0], &c->lost[1], &c->lost[2], &p->bytes, faster,
-               &end) != 8 || end == 0)
-        return 0;
-    text += end;                  /* convtt 0.1 wrote no ram */
-    if (sscanf(text, ",\"ram\":%31[^}]%n", ram, &more) == 1)
-        text += more;
-    if (strcmp(text, "}") != 0)
+               SCNd64 "%n", &c->kl[0], &c->kl[1], &c->kl[2], &c->lost[0],
+               &c->lost[1], &c->lost[2], &p->bytes, &end) != 7 || end == 0)
         return 0;
     for (int k = 0; k < CTT_ACCURACIES; k++)
         if (!isfinite(c->kl[k]) || !isfinite(c->lost[k]))
             return 0;
-    return read_number(faster, &p->faster) && read_number(ram, &p->ram);
+    text = ctt_log_take(ctt_log_pass(text + end, ",\"faster\":"), &p->faster);
+    p->ram = NAN;    /* an older log has none */
+    if (ctt_log_pass(text, ",\"ram\":"))
+        text = ctt_log_take(ctt_log_pass(text, ",\"ram\":"), &p->ram);
+    return text && strcmp(text, "}") == 0;
 }
 
 /* A point that was measured again, because not all of it had been. */
