@@ -5,5 +5,18 @@
 #if defined(CTT_X86_SETS)
 #pragma GCC target("avx2,fma,f16c")
 #define CTT_ISA avx2
+#include <immintrin.h>
+
+#define LANES 8
+
+typedef float fvec __attribute__((vector_size(LANES * 4)));
+
+#define bigger(a, b) ((fvec)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define smaller(a, b) ((fvec)_mm256_min_ps((__m256)(a), (__m256)(b)))
+#define less(a, b, yes, no)                                                 \
+    ((fvec)_mm256_blendv_ps((__m256)(no), (__m256)(yes),                    \
+                            _mm256_cmp_ps((__m256)(a), (__m256)(b),         \
+                                          _CMP_LT_OQ)))
+
 #include "device/cpu/isa.h"
 #endif

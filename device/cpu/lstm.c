@@ -2,13 +2,21 @@
  * lstm.c: the gates of an LSTM cell and its two states, in one pass. */
 #include "device/cpu/cpu.h"
 
+#ifdef LANES
+#include "device/cpu/lstm_vec.h"
+#else
+#define lstm_vec(z, apart, old, h, c, n) 0
+#endif
+
 /* Two loops, as the second would wait for the first: nearly a fifth faster. */
 void K(lstm_row)(const float *z, int64_t apart, const float *old, float *h,
                  float *c, int64_t n)
 {
-    SIMD for (int64_t j = 0; j < n; j++)
+    int64_t from = lstm_vec(z, apart, old, h, c, n);
+
+    SIMD for (int64_t j = from; j < n; j++)
         c[j] = ctt_lstm_cell(z[j], z[apart + j], z[3 * apart + j], old[j]);
-    SIMD for (int64_t j = 0; j < n; j++)
+    SIMD for (int64_t j = from; j < n; j++)
         h[j] = ctt_lstm_out(z[2 * apart + j], c[j]);
 }
 
