@@ -133,7 +133,7 @@ static int pack(struct ctt_dev *d, struct pair *p, int by_rows, double *floor)
         goto out;
     }
     CTT_TRY(ctt_sparse_pack(isa, d, &p->sparse, &p->s, &p->w));
-    *floor = (double)p->w.first[p->sparse.out.c] * (double)p->s.span /
+    *floor = (double)p->w.units * (double)p->s.span /
              isa->lanes;
 out:
     return rc;

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 
 #define LANES 8
+#define AT_ONCE 1
 
 typedef float fvec __attribute__((vector_size(LANES * 4)));
 

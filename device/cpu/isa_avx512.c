@@ -9,6 +9,7 @@
 #include <immintrin.h>
 
 #define LANES 16
+#define AT_ONCE 2
 
 typedef float fvec __attribute__((vector_size(LANES * 4)));
 

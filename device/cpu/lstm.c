@@ -3,7 +3,7 @@
 #include "device/cpu/cpu.h"
 
 #ifdef LANES
-#include "device/cpu/lstm_vec.h"
+#include "device/cpu/lstm_tmpl.h"
 #else
 #define lstm_vec(z, apart, old, h, c, n) 0
 #endif

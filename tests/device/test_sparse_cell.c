@@ -27,6 +27,9 @@ static const struct ctt_fused_case cases[] = {
     { "c=4 d=3 h=5 w=6", "c=6 d=3 h=5 w=6", "kernel=3 pad=1 stride=1,2,1",
       "kernel=3 pad=1 stride=1,2,1", 5 },
     { "c=6 h=8 w=9", "c=2 h=8 w=9", "kernel=3", "kernel=3", 33 },
+    { "c=8 h=9 w=32", "c=20 h=9 w=32", "kernel=5 pad=2", "kernel=5 pad=2",
+      20 },
+    { "c=8 h=9 w=16", "c=4 h=9 w=16", "kernel=3 pad=1", "kernel=3 pad=1", 16 },
 };
 
 /* A case that pays if any does. */

@@ -15,6 +15,11 @@
  * padding: what follows one comes before the next.  So results lie one after
  * the other too, with some between the rows that are thrown away.
  *
+ * Or rows are whole registers, without padding where an image is as wide as
+ * some, from the place on that the first result reads in the window's first
+ * column.  The list of an output channel is then by columns of the window, and
+ * a unit's place that of the first (sparse_shift_tmpl.h).
+ *
  * Or, of floats, the lanes are 16 neighbouring output channels: their weights
  * for one value are a row, and such a block has a list of those rows that are
  * not all 0.  Values and results lie as those of dense convs (dense.h).  This
@@ -37,6 +42,7 @@ struct ctt_sparse_shape {
     int64_t samples;
     int64_t units;       /* a group has so many channels; groups */
     int64_t groups;
+    int64_t columns;     /* lists of a channel; 1: of all columns */
     int64_t pitch[3];    /* d h w from result to result, of a phase */
     int64_t phases[3];
     int64_t span;        /* from the first result to behind the last */
@@ -49,9 +55,11 @@ struct ctt_sparse_weights {
     int64_t                  bytes;
     struct ctt_sparse_unit  *unit;
     struct ctt_sparse_row   *row;
-    int64_t                 *first;    /* by channel or block, and one more */
+    int64_t                 *first;    /* by list or block, and one more */
+    int64_t                  units;
     float                   *factor, *bias;
     int32_t                 *start;
+    int32_t                 *edge;     /* by list: what it gives in padding */
 };
 
 struct ctt_sparse_job {
@@ -83,6 +91,7 @@ struct ctt_sparse_isa {
     const char *name;
     int   is_int8;
     int   unit, lanes;   /* channels of a unit; lanes of a register */
+    int   columns;       /* whether lists may be by columns */
     int (*supported)(void);
     int   bytes;         /* of an element */
     /* Converts a row of pixels of the part; fills `blank`. */
@@ -97,7 +106,8 @@ struct ctt_sparse_isa {
     void (*cell)(const struct ctt_sparse_cell *k, int64_t task);
 };
 
-enum { CTT_SPARSE_REGS = 12 };    /* of sums in a tile, at most */
+/* Registers of sums in a tile, and columns with lists of their own, at most. */
+enum { CTT_SPARSE_REGS = 12, CTT_SPARSE_COLUMNS = 8 };
 
 extern const struct ctt_sparse_isa ctt_sparse_vnni, ctt_sparse_int16,
                                    ctt_sparse_avx512, ctt_sparse_avx2;

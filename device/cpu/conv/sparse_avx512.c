@@ -30,12 +30,13 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 #define LOAD_BYTES(p, n) \
     ((ivec)_mm512_maskz_loadu_epi8(((__mmask64)1 << (n)) - 1, p))
 
+#define SHIFTS
 #include "device/cpu/conv/sparse_tmpl.h"
 #include "device/cpu/conv/sparse_cell_tmpl.h"
 
 const struct ctt_sparse_isa ctt_sparse_avx512 = {
     .name = "avx512", .is_int8 = 0, .unit = UNIT, .lanes = LANES,
-    .bytes = sizeof(elem), .convert = convert, .blank = blank,
+    .columns = 1, .bytes = sizeof(elem), .convert = convert, .blank = blank,
     .supported = ctt_has_avx512, .lay = lay, .task = task, .cell = cell
 };
 #else

@@ -13,14 +13,15 @@ struct tile { float z[4 * TILE], c[TILE], h[TILE]; };
 static void rows_at(const struct ctt_sparse_job *j, struct spot *p,
                     int64_t left, int64_t row[LANES])
 {
-    for (int64_t i = 0; i < LANES; i++) {
-        row[i] = -1;
-        if (i >= left)
-            continue;
-        if (is_row(j, p))
-            row[i] = j->j.first_row + ((p->sample * j->j.out[0] + p->d) *
-                     j->j.out[1] + p->h) * j->j.out[2] + p->w;
-        go_on(j, p, 1);
+    for (int64_t i = 0, n; i < LANES; i += n, go_on(j, p, n)) {
+        int64_t at = -1;
+        n = LANES - i;
+        if (i < left) {
+            n = left - i < n ? left - i : n;
+            at = row_at(j, p, &n);
+        }
+        for (int64_t k = i; k < i + n; k++)
+            row[k] = at < 0 ? -1 : at + k - i;
     }
 }
 
@@ -54,16 +55,15 @@ static void put_turned(const struct ctt_tensor *t, const int64_t row[LANES],
 /* Adds the sums of channel o of a conv to z, or writes them: those operations
  * of put_sums() that gates need. */
 static void add_gate(const struct ctt_sparse_job *j, int64_t first,
-                     int64_t regs, int64_t o, int add, float *z)
+                     int64_t regs, int64_t o, const struct edges *e, int add,
+                     float *z)
 {
-    const int32_t *x = (const int32_t *)j->j.x + first * LANES;
     fvec factor = (fvec){ 0 } + j->j.factor[o], bias = -(fvec){ 0 };
     ivec start = (ivec){ 0 } + j->w.start[o], sum[REGS_MOST];
 
     if (j->j.bias)
         bias = (fvec){ 0 } + j->j.bias[o];
-    walks[regs](x, j->w.unit + j->w.first[o],
-                j->w.first[o + 1] - j->w.first[o], sum);
+    sums_of(j, first, regs, o, e, sum);
     for (int64_t t = 0; t < regs; t++) {
         fvec v = SUMS(sum[t] + start) * factor + bias;
         store(z + t * LANES, add ? load(z + t * LANES) + v : v);
@@ -100,11 +100,14 @@ static void rows_of(const struct ctt_sparse_cell *k, int64_t first,
 static void all_gates(const struct ctt_sparse_cell *k, int64_t first,
                       int64_t regs, int64_t from, int64_t n, float *z)
 {
-    for (int i = 0; i < k->convs; i++)
+    for (int i = 0; i < k->convs; i++) {
+        struct edges edges;
+        find_edges(&k->conv[i], first, regs, &edges);
         for (int64_t o = 0; o < 4 * n; o++)
             add_gate(&k->conv[i], first, regs,
-                     o % 4 * k->lstm->h.c + from + o / 4, i,
+                     o % 4 * k->lstm->h.c + from + o / 4, &edges, i,
                      z + o * regs * LANES);
+    }
 }
 
 static void cell(const struct ctt_sparse_cell *k, int64_t at)

@@ -104,13 +104,28 @@ static int64_t row_of(const struct ctt_sparse_job *j, const int64_t phase[3],
     return (p->sample * j->j.in[0] + d) * j->j.in[1] + h;
 }
 
+/* The spot whose pixel is the first of those at a place and further on, and the
+ * column of the input that its row begins with.  Where lists are by columns the
+ * pixels begin with what no result reads. */
+INLINE struct spot pixel_at(const struct ctt_sparse_job *j, int64_t phase,
+                            int64_t at, int64_t *left)
+{
+    int64_t pad = j->j.c->node->attr.conv.pad[2];
+
+    *left = j->s.columns > 1 ? 0 : phase - pad;
+    if (j->s.columns == 1)
+        return spot_at(j, at);
+    if (at < pad)
+        return (struct spot){ j->s.pitch[2] + at - pad, -1, 0, 0 };
+    return spot_at(j, at - pad);
+}
+
 /* The first elements of the pixels of LANES places of a phase. */
 INLINE void find(const struct ctt_sparse_job *j, const int64_t phase[3],
                  int64_t at, const elem **from)
 {
-    int64_t stride = j->j.c->node->attr.conv.stride[2], n;
-    int64_t left = phase[2] - j->j.c->node->attr.conv.pad[2];
-    struct spot p = spot_at(j, at);
+    int64_t stride = j->j.c->node->attr.conv.stride[2], n, left;
+    struct spot p = pixel_at(j, phase[2], at, &left);
 
     for (int64_t i = 0; i < LANES; i += n, go_on(j, &p, n)) {
         int64_t row = row_of(j, phase, &p), w = p.w * stride + left;

@@ -34,7 +34,8 @@ static int32_t unit_of(const struct from *f, int64_t o, int64_t tap,
     return bits;
 }
 
-/* Where the values of a group of channels lie that a tap multiplies. */
+/* Where the values of a group of channels lie that a tap multiplies, or that
+ * one of its row in the first column does. */
 static int32_t at_of(const struct from *f, int64_t tap, int64_t group)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
@@ -44,21 +45,22 @@ static int32_t at_of(const struct from *f, int64_t tap, int64_t group)
     for (int k = 0; k < 3; k++) {
         int64_t stride = f->c->node->attr.conv.stride[k];
         phase = phase * f->s->phases[k] + of[k] % stride;
-        at = at * f->s->pitch[k] + of[k] / stride;
+        at = at * f->s->pitch[k];
+        at += k == 2 && f->s->columns > 1 ? 0 : of[k] / stride;
         many *= f->s->phases[k];
     }
     return (int32_t)((group * many + phase) * f->s->plane + at);
 }
 
-/* The units of a channel that are not 0, written to `to` unless it is NULL;
- * their number. */
-static int64_t list(const struct from *f, int64_t o, struct ctt_sparse_unit *to)
+/* The units of list l that are not 0, of a channel or of a column of it,
+ * written to `to` unless it is NULL; their number. */
+static int64_t list(const struct from *f, int64_t l, struct ctt_sparse_unit *to)
 {
     const struct ctt_tensor *w = &f->c->w[0].t;
-    int64_t n = 0;
+    int64_t o = l / f->s->columns, by = f->s->columns, n = 0;
 
     for (int64_t g = 0; g < f->s->groups; g++)
-        for (int64_t t = 0; t < w->d * w->h * w->w; t++) {
+        for (int64_t t = l % by; t < w->d * w->h * w->w; t += by) {
             int32_t bits = unit_of(f, o, t, g);
             if (bits && to)
                 to[n] = (struct ctt_sparse_unit){ at_of(f, t, g), bits };
@@ -72,7 +74,8 @@ int ctt_sparse_room(const struct ctt_call *c, int64_t n, size_t size,
 {
     int64_t many = ctt_align(c->out.c, CTT_SPARSE_ROW);
     int64_t room = n * (int64_t)size;
-    int64_t bytes = room + (lists + 1) * (int64_t)sizeof(*k->first) + 12 * many;
+    int64_t bytes = room + (lists + 1) * (int64_t)sizeof(*k->first) +
+                    12 * many + 4 * lists;
 
     if (bytes > k->bytes) {
         ctt_free(k->room);
@@ -89,8 +92,33 @@ int ctt_sparse_room(const struct ctt_call *c, int64_t n, size_t size,
     k->factor = (void *)((char *)k->unit + room);
     k->bias = k->factor + many;
     k->start = (int32_t *)(k->bias + many);
-    memset(k->factor, 0, (size_t)(12 * many));
+    k->edge = k->start + many;
+    memset(k->factor, 0, (size_t)(12 * many + 4 * lists));
     return 0;
+}
+
+/* Padding holds the byte that is 0. */
+static int32_t edge_of(const struct from *f, const struct ctt_sparse_unit *u,
+                       int64_t n)
+{
+    int32_t sum = 0;
+
+    for (int64_t i = 0; i < n && f->s->units == 4; i++) {
+        int8_t w[4];
+        memcpy(w, &u[i].w, sizeof(w));
+        sum += w[0] + w[1] + w[2] + w[3];
+    }
+    return sum * f->c->in[0].zero;
+}
+
+static void pack_list(const struct from *f, int64_t l,
+                      struct ctt_sparse_weights *k)
+{
+    struct ctt_sparse_unit *to = k->unit + k->first[l];
+    int64_t n = list(f, l, to);
+
+    k->first[l + 1] = k->first[l] + n;
+    k->edge[l] = edge_of(f, to, n);
 }
 
 static void pack_channel(const struct ctt_sparse_isa *isa,
@@ -101,7 +129,8 @@ static void pack_channel(const struct ctt_sparse_isa *isa,
     const float *bias = f->c->w[1].t.data;
     int32_t sum = 0;
 
-    list(f, o, k->unit + k->first[o]);
+    for (int64_t l = 0; l < f->s->columns; l++)
+        pack_list(f, o * f->s->columns + l, k);
     k->bias[o] = bias ? bias[o] : 0;
     k->factor[o] = isa->is_int8 ? step[o] * f->c->in[0].scale : 1;
     /* Bytes are the values + zero, which changes a sum by as much times the
@@ -134,19 +163,18 @@ int ctt_sparse_pack(const struct ctt_sparse_isa *isa, struct ctt_dev *d,
                     struct ctt_sparse_weights *k)
 {
     struct from f = { c, s, NULL, c->w[0].t.data };
-    int64_t outs = c->out.c, n = 0;
+    int64_t outs = c->out.c, lists = outs * s->columns;
     float *step = NULL;
     int rc = 0;
 
     if (isa->is_int8)
         CTT_TRY(to_whole(d, &f, &step));
+    k->units = 0;
+    for (int64_t l = 0; l < lists; l++)
+        k->units += list(&f, l, NULL);
+    CTT_TRY(ctt_sparse_room(c, k->units, sizeof(*k->unit), lists, k));
     for (int64_t o = 0; o < outs; o++)
-        n += list(&f, o, NULL);
-    CTT_TRY(ctt_sparse_room(c, n, sizeof(*k->unit), outs, k));
-    for (int64_t o = 0; o < outs; o++) {
-        k->first[o + 1] = k->first[o] + list(&f, o, NULL);
         pack_channel(isa, &f, o, step, k);
-    }
 out:
     return rc;
 }

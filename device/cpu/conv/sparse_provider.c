@@ -103,12 +103,13 @@ static int can(struct ctt_conv_ask *q)
 /* Whether it is faster, the same for every number of threads: compares products
  * of registers, of which dense convs reach about the processor's rate.  One of
  * units takes as long as two of them (its values are read for it alone, and not
- * from a multiple of 64 bytes on); a channel of a tile as many as WALK, to end
- * a register of sums as many as END_SUMS.  To lay out a register of places
- * takes, for each lane, FIND to find its pixels, and TURN to transpose those of
- * as many groups as it has lanes.  Of dense convs Winograd takes 5/4
- * of its products, because of the transforms; of whole numbers, which it
- * multiplies in pairs, 4/3.  (Drawn from bench/bench_sparse.c, on AVX-512;
+ * from a multiple of 64 bytes on), or one and a half with lists by columns; a
+ * channel of a tile as many as WALK, to end a register of sums as many as
+ * END_SUMS.  To lay out a register of places takes, for each lane, FIND to find
+ * its pixels, and TURN to transpose those of as many groups as it has lanes.
+ * Of dense convs Winograd takes 5/4 of its products, because of the transforms;
+ * of whole numbers, which it multiplies in pairs, 4/3.  (Drawn from
+ * bench/bench_sparse.c, on AVX-512;
  * doc/benchmarks.md says how often it was right.) */
 enum { WALK = 8, END_SUMS = 12, FIND = 5, TURN = 7 };
 
@@ -138,7 +139,7 @@ static double sums_of(const struct ctt_sparse_isa *isa, const struct kept *k,
     int64_t tiles = (regs + CTT_SPARSE_REGS - 1) / CTT_SPARSE_REGS;
     int64_t walks = WALK * tiles * c->out.c;
 
-    return parts * (2 * (double)(k->units * regs) +
+    return parts * ((k->s.columns > 1 ? 1.5 : 2) * (double)(k->units * regs) +
                     (double)(regs * ends * END_SUMS + walks) +
                     lay_of(isa, k));
 }
@@ -255,7 +256,7 @@ static int count(struct ctt_dev *d, const struct ctt_call *c, struct kept *k)
     if (k->counted == c->stamp)
         return 0;
     CTT_TRY(get_lists(d, c, k, 0));
-    k->units = k->w.first[c->out.c];
+    k->units = k->w.units;
     k->rows = ctt_sparse_rows_count(c);
     k->counted = c->stamp;
 out:

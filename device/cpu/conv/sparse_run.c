@@ -132,7 +132,7 @@ int ctt_sparse_team(const struct ctt_dev *d, const struct ctt_sparse_job *j)
 {
     const struct ctt_call *c = j->j.c;
 
-    return ctt_dev_team(d, (double)j->w.first[c->out.c] * (double)j->s.span *
+    return ctt_dev_team(d, (double)j->w.units * (double)j->s.span *
                            (double)c->in[0].n / (double)j->s.samples / 8);
 }
 

@@ -5,7 +5,8 @@
  * what ends dense convs ends these.  The file that includes it has defined elem
  * and UNIT (elements of a unit), and
  *     dot(sum, x, w)       sum + the products of registers of units
- * and included int8_end_tmpl.h and int8_lay_tmpl.h. */
+ * and perhaps SHIFTS, for AVX-512, and included int8_end_tmpl.h and
+ * int8_lay_tmpl.h. */
 #include "device/cpu/conv/sparse_lay_tmpl.h"
 
 enum { REGS_MOST = CTT_SPARSE_REGS };
@@ -68,11 +69,49 @@ static void (*const walks[REGS_MOST + 1])(const int32_t *,
     walk_9, walk_10, walk_11, walk_12
 };
 
+#ifdef SHIFTS
+#include "device/cpu/conv/sparse_shift_tmpl.h"
+#else
+struct edges { int none; };
+#define find_edges(j, first, regs, e) ((void)(e))
+#endif
+
+/* Sums of channel o of a tile of so many registers from `first` on. */
+INLINE void sums_of(const struct ctt_sparse_job *j, int64_t first,
+                    int64_t regs, int64_t o, const struct edges *e, ivec *to)
+{
+    const int32_t *x = (const int32_t *)j->j.x + first * LANES;
+
+#ifdef SHIFTS
+    if (j->s.columns > 1) {
+        shifts[regs](j, x, o, e, to);
+        return;
+    }
+#else
+    (void)e;
+#endif
+    walks[regs](x, j->w.unit + j->w.first[o],
+                j->w.first[o + 1] - j->w.first[o], to);
+}
+
 /* ---- results ---- */
 
 static int is_row(const struct ctt_sparse_job *j, const struct spot *p)
 {
     return p->w < j->j.out[2] && p->h < j->j.out[1] && p->d < j->j.out[0];
+}
+
+/* The row of the result at a spot, or -1; *n: so many spots from there on, of
+ * those that are asked for, have neighbouring rows, or none. */
+static int64_t row_at(const struct ctt_sparse_job *j, const struct spot *p,
+                      int64_t *n)
+{
+    int there = is_row(j, p);
+    int64_t left = (there ? j->j.out[2] : j->s.pitch[2]) - p->w;
+
+    *n = left < *n ? left : *n;
+    return there ? j->j.first_row + ((p->sample * j->j.out[0] + p->d) *
+                   j->j.out[1] + p->h) * j->j.out[2] + p->w : -1;
 }
 
 static __attribute__((noinline))
@@ -95,14 +134,12 @@ static void put_places(const struct ctt_sparse_job *j, const struct ending *e,
                        struct spot *p, int64_t places, int64_t from,
                        const ivec *sum, const struct ends *bytes)
 {
-    for (int64_t i = 0, n; i < places; i += n, go_on(j, p, n)) {
-        int64_t end = is_row(j, p) ? j->j.out[2] : j->s.pitch[2];
-        int64_t row = j->j.first_row + ((p->sample * j->j.out[0] + p->d) *
-                      j->j.out[1] + p->h) * j->j.out[2] + p->w;
-        n = end - p->w < places - i ? end - p->w : places - i;
-        if (is_row(j, p) && bytes)
+    for (int64_t i = 0, n, row; i < places; i += n, go_on(j, p, n)) {
+        n = places - i;
+        row = row_at(j, p, &n);
+        if (row >= 0 && bytes)
             put_ends(e, row, n, from, j->j.c->out.c - from, bytes, i);
-        else if (is_row(j, p))
+        else if (row >= 0)
             put_run(e, row, n, from, j->j.c->out.c - from, sum + i);
     }
 }
@@ -137,15 +174,14 @@ static void task(const struct ctt_sparse_job *j, int64_t at)
     int64_t from = at % j->blocks * LANES, first = at / j->blocks * j->regs;
     int64_t regs = (j->span + LANES - 1) / LANES - first;
     int64_t many = j->j.c->out.c - from;
-    const int32_t *x = (const int32_t *)j->j.x + first * LANES;
     ivec sum[LANES * REGS_MOST];
+    struct edges edges;
 
     regs = regs < j->regs ? regs : j->regs;
     many = many < LANES ? many : LANES;
+    find_edges(j, first, regs, &edges);
     for (int64_t o = 0; o < many; o++)
-        walks[regs](x, j->w.unit + j->w.first[from + o],
-                    j->w.first[from + o + 1] - j->w.first[from + o],
-                    sum + o * regs);
+        sums_of(j, first, regs, from + o, &edges, sum + o * regs);
     memset(sum + many * regs, 0, (size_t)((LANES - many) * regs) *
                                  sizeof(*sum));
     put_block(j, first * LANES, regs, from, sum);

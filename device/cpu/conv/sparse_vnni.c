@@ -29,6 +29,7 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 #define LOAD_BYTES(p, n) \
     ((ivec)_mm512_maskz_loadu_epi8(((__mmask64)1 << (n)) - 1, p))
 
+#define SHIFTS
 #define ENDS
 #include "device/cpu/conv/sparse_bytes_tmpl.h"
 #include "device/cpu/conv/sparse_tmpl.h"
@@ -36,7 +37,7 @@ static inline ivec dot(ivec sum, ivec x, ivec w)
 
 const struct ctt_sparse_isa ctt_sparse_vnni = {
     .name = "vnni", .is_int8 = 1, .unit = UNIT, .lanes = LANES,
-    .bytes = sizeof(elem), .convert = convert, .blank = blank,
+    .columns = 1, .bytes = sizeof(elem), .convert = convert, .blank = blank,
     .supported = ctt_has_vnni, .lay = lay, .task = task, .cell = cell
 };
 #else
