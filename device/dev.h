@@ -157,11 +157,12 @@ struct ctt_dev {
  * the next call of this function, which may move it.  NULL: out of memory. */
 void *ctt_dev_scratch(struct ctt_dev *d, size_t bytes);
 
-/* Threads for work that takes about `work` ns on one: as starting threads costs
- * about 5000 ns, short work gets one thread. */
+/* Threads for work that takes about `work` ns on one: as starting OpenMP's
+ * threads costs about 5000 ns, and those of a team, which look for work, some
+ * hundreds, short work gets one thread. */
 static inline int ctt_dev_team(const struct ctt_dev *d, double work)
 {
-    return work < 2e4 ? 1 : ctt_dev_used(d);
+    return work < (d->team ? 4e3 : 2e4) ? 1 : ctt_dev_used(d);
 }
 
 /* tasks.c: f(arg, i, who) for each of so many tasks, shared by so many threads

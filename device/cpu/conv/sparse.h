@@ -97,8 +97,9 @@ struct ctt_sparse_isa {
     /* Converts a row of pixels of the part; fills `blank`. */
     void (*convert)(const struct ctt_sparse_job *j, int64_t row);
     void (*blank)(const struct ctt_sparse_job *j);
-    /* Lays out a register of all groups: of s.plane / lanes of each phase. */
-    void (*lay)(const struct ctt_sparse_job *j, int64_t at);
+    /* Lays out registers of all groups, from one to before another: of s.plane
+     * / lanes of each phase. */
+    void (*lay)(const struct ctt_sparse_job *j, int64_t from, int64_t to);
     /* Computes a block of channels of a tile; the blocks of a tile come one
      * after the other. */
     void (*task)(const struct ctt_sparse_job *j, int64_t task);

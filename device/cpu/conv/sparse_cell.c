@@ -35,11 +35,12 @@ static void lay(const void *arg, int64_t from, int64_t to)
 {
     const struct part *p = arg;
 
-    for (int64_t at = from; at < to; at++)
-        if (at < p->registers)
-            p->isa->lay(&p->k->conv[0], at);
-        else
-            p->isa->lay(&p->k->conv[1], at - p->registers);
+    int64_t n = p->registers;
+
+    if (from < n)
+        p->isa->lay(&p->k->conv[0], from, to < n ? to : n);
+    if (to > n)
+        p->isa->lay(&p->k->conv[1], from > n ? from - n : 0, to - n);
 }
 
 static void run_task(void *arg, int64_t task, int who)

@@ -120,20 +120,33 @@ INLINE struct spot pixel_at(const struct ctt_sparse_job *j, int64_t phase,
     return spot_at(j, at - pad);
 }
 
-/* The first elements of the pixels of LANES places of a phase. */
-INLINE void find(const struct ctt_sparse_job *j, const int64_t phase[3],
-                 int64_t at, const elem **from)
+/* n pixels of a row, from column w on, each `stride` further. */
+INLINE void find_row(const struct ctt_sparse_job *j, int64_t row, int64_t w,
+                     int64_t stride, int64_t n, const elem **from)
 {
-    int64_t stride = j->j.c->node->attr.conv.stride[2], n, left;
-    struct spot p = pixel_at(j, phase[2], at, &left);
+    int64_t in = row < 0 ? 0 : j->j.in[2], i = 0;
+    int64_t at = (row * in + w) * j->ld, step = stride * j->ld;
 
-    for (int64_t i = 0; i < LANES; i += n, go_on(j, &p, n)) {
-        int64_t row = row_of(j, phase, &p), w = p.w * stride + left;
-        int64_t pixel = row * j->j.in[2];
-        n = j->s.pitch[2] - p.w < LANES - i ? j->s.pitch[2] - p.w : LANES - i;
-        for (int64_t k = i; k < i + n; k++, w += stride)
-            from[k] = row >= 0 && w >= 0 && w < j->j.in[2]
-                      ? (const elem *)j->from + (pixel + w) * j->ld : j->blank;
+    for (; i < n && (w < 0 || in == 0); i++, w += stride, at += step)
+        from[i] = j->blank;
+    for (; i < n && w < in; i++, w += stride, at += step)
+        from[i] = (const elem *)j->from + at;
+    for (; i < n; i++)
+        from[i] = j->blank;
+}
+
+/* The first elements of the pixels of LANES places of a phase, from a spot on,
+ * which then is the one behind them. */
+INLINE void find(const struct ctt_sparse_job *j, const int64_t phase[3],
+                 int64_t left, struct spot *p, const elem **from)
+{
+    int64_t stride = j->j.c->node->attr.conv.stride[2], n;
+
+    for (int64_t i = 0; i < LANES; i += n, go_on(j, p, n)) {
+        n = j->s.pitch[2] - p->w < LANES - i ? j->s.pitch[2] - p->w
+                                             : LANES - i;
+        find_row(j, row_of(j, phase, p), p->w * stride + left, stride, n,
+                 from + i);
     }
 }
 
@@ -153,27 +166,60 @@ INLINE ivec load_bytes(const elem *p, int64_t n)
 /* Groups that are read unit by unit: transposing takes as long for all. */
 enum { FEW = 2 };
 
-static void lay_few(const elem *const *from, int64_t channel, int64_t left,
-                    int32_t *to)
+/* A unit of n whole numbers, the first one in the lowest bits; floats have none
+ * of fewer than all.  (By memcpy() parts of it would lie on the stack.) */
+INLINE int32_t part_of(const elem *p, int n)
 {
+    uint32_t unit = 0, bits = 8 * sizeof(elem);
+
+    UNROLL for (int i = 0; i < n; i++)
+        unit |= ((uint32_t)p[i] & ((1u << bits % 32) - 1)) << i * bits % 32;
+    return (int32_t)unit;
+}
+
+/* Three bytes of a pixel that is not the first one, with what is before them:
+ * one load instead of three. */
+INLINE int lay_three(const elem *const *from, const elem *first, int32_t *to)
+{
+    int before = 0;
+
     for (int i = 0; i < LANES; i++)
-        if (left >= UNIT)
-            memcpy(to + i, from[i] + channel, sizeof(*to));
-        else
-            memcpy(to + i, from[i] + channel, (size_t)left * sizeof(elem));
+        before |= from[i] == first;
+    UNROLL for (int i = 0; i < LANES && !before; i++) {
+        uint32_t unit;
+        memcpy(&unit, from[i] - 1, sizeof(unit));
+        to[i] = (int32_t)(unit >> 8);
+    }
+    return !before;
+}
+
+static void lay_few(const elem *const *from, const elem *first, int64_t channel,
+                    int64_t left, int32_t *to)
+{
+    if (UNIT == 4 && channel == 0 && left == 3 && lay_three(from, first, to))
+        return;
+    UNROLL for (int n = 1; n < UNIT; n++)
+        if (left == n) {
+            UNROLL for (int i = 0; i < LANES; i++)
+                to[i] = part_of(from[i] + channel, n);
+            return;
+        }
+    UNROLL for (int i = 0; i < LANES; i++)
+        memcpy(to + i, from[i] + channel, sizeof(*to));
 }
 
 /* Up to LANES groups, from a channel on, of which `left` are there: to planes
  * that are `apart`. */
-INLINE void lay_turned(const elem *const *from, int64_t channel, int64_t left,
-                       int32_t *to, int64_t apart)
+INLINE void lay_turned(const elem *const *from, const elem *first,
+                       int64_t channel, int64_t left, int32_t *to,
+                       int64_t apart)
 {
     int64_t bytes = left * (int64_t)sizeof(elem);
     ivec v[LANES];
 
     if (left <= FEW * UNIT) {
         for (; left > 0; left -= UNIT, channel += UNIT, to += apart)
-            lay_few(from, channel, left, to);
+            lay_few(from, first, channel, left, to);
         return;
     }
     if (bytes >= (int64_t)sizeof(ivec))
@@ -187,18 +233,35 @@ INLINE void lay_turned(const elem *const *from, int64_t channel, int64_t left,
         *(ivec_at *)to = v[g];
 }
 
-static void lay(const struct ctt_sparse_job *j, int64_t at)
+/* Registers of one phase from `first` to before `last`. */
+static void lay_phase(const struct ctt_sparse_job *j, int64_t plane,
+                      int64_t first, int64_t last)
 {
-    int64_t regs = j->s.plane / LANES, plane = at / regs;
-    int64_t planes = j->s.phases[0] * j->s.phases[1] * j->s.phases[2];
+    int64_t planes = j->s.phases[0] * j->s.phases[1] * j->s.phases[2], left;
     int64_t phase[3] = { plane / j->s.phases[2] / j->s.phases[1],
                          plane / j->s.phases[2] % j->s.phases[1],
                          plane % j->s.phases[2] };
-    int32_t *to = (int32_t *)j->j.x + at * LANES;
-    const elem *from[LANES];
+    int32_t *to = (int32_t *)j->j.x + plane * j->s.plane + first * LANES;
+    struct spot p = pixel_at(j, phase[2], first * LANES, &left);
 
-    find(j, phase, at % regs * LANES, from);
-    for (int64_t c = 0; c < j->there; c += LANES * UNIT)
-        lay_turned(from, c, j->there - c,
-                   to + c / UNIT * planes * j->s.plane, planes * j->s.plane);
+    for (int64_t at = first; at < last; at++, to += LANES) {
+        const elem *from[LANES];
+        find(j, phase, left, &p, from);
+        for (int64_t c = 0; c < j->there; c += LANES * UNIT)
+            lay_turned(from, j->from, c, j->there - c,
+                       to + c / UNIT * planes * j->s.plane,
+                       planes * j->s.plane);
+    }
+}
+
+static void lay(const struct ctt_sparse_job *j, int64_t from, int64_t to)
+{
+    int64_t regs = j->s.plane / LANES;
+
+    while (from < to) {
+        int64_t plane = from / regs, end = (plane + 1) * regs;
+        end = end < to ? end : to;
+        lay_phase(j, plane, from - plane * regs, end - plane * regs);
+        from = end;
+    }
 }

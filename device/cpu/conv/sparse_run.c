@@ -19,8 +19,7 @@ static void lay(const void *arg, int64_t from, int64_t to)
 {
     const struct part *p = arg;
 
-    for (int64_t at = from; at < to; at++)
-        p->isa->lay(p->j, at);
+    p->isa->lay(p->j, from, to);
 }
 
 static void run_task(void *arg, int64_t task, int who)
