@@ -17,6 +17,12 @@ static inline fvec smaller(fvec a, fvec b)
 
 #ifndef CTT_EMULATED    /* SIMDe may lack it */
 #define WHOLE(v) ((ivec)_mm512_cvtps_epi32((__m512)(v)))
+
+/* The first n lanes, fewer than all. */
+#define LOAD_FEW(p, n) \
+    ((fvec)_mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), p))
+#define STORE_FEW(p, v, n) \
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << (n)) - 1), (__m512)(v))
 #endif
 
 /* Packing goes by quarters of registers, which are then put in order. */

@@ -6,7 +6,8 @@
  *     put_low(p, v, zero, n)        v + zero as bytes, saturated: n channels
  * or LOWS_AT_ONCE and
  *     put_lows(R, p, v, zero, n)    of R registers, n channels or fewer
- * and perhaps WHOLE(v), and FLOATS if the sums are floats. */
+ * and perhaps WHOLE(v), LOAD_FEW(p, n) and STORE_FEW(p, v, n) of fewer lanes
+ * than all, and FLOATS if the sums are floats. */
 
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
@@ -49,26 +50,34 @@ INLINE void store(float *p, fvec v)
 /* The first n lanes; n == LANES is a constant where it holds. */
 INLINE fvec load_few(const float *p, int64_t n)
 {
-    float few[LANES] = { 0 };
-
     if (n == LANES)
         return load(p);
+#ifdef LOAD_FEW
+    return LOAD_FEW(p, n);
+#else
+    float few[LANES] = { 0 };
+
     for (int64_t i = 0; i < n; i++)
         few[i] = p[i];
     return load(few);
+#endif
 }
 
 INLINE void store_few(float *p, fvec v, int64_t n)
 {
-    float few[LANES];
-
     if (n == LANES) {
         store(p, v);
         return;
     }
+#ifdef STORE_FEW
+    STORE_FEW(p, v, n);
+#else
+    float few[LANES];
+
     store(few, v);
     for (int64_t i = 0; i < n; i++)
         p[i] = few[i];
+#endif
 }
 
 #include "device/cpu/conv/int8_plus_tmpl.h"
