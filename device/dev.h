@@ -157,12 +157,18 @@ struct ctt_dev {
  * the next call of this function, which may move it.  NULL: out of memory. */
 void *ctt_dev_scratch(struct ctt_dev *d, size_t bytes);
 
-/* Threads for work that takes about `work` ns on one: as starting OpenMP's
- * threads costs about 5000 ns, and those of a team, which look for work, some
- * hundreds, short work gets one thread. */
+/* OpenMP's threads for work that takes about `work` ns on one: as starting them
+ * costs about 5000 ns, short work gets one. */
+static inline int ctt_dev_omp(const struct ctt_dev *d, double work)
+{
+    return work < 2e4 ? 1 : ctt_dev_used(d);
+}
+
+/* The same for ctt_dev_tasks(): a team's threads, which look for work, start
+ * sooner. */
 static inline int ctt_dev_team(const struct ctt_dev *d, double work)
 {
-    return work < (d->team ? 4e3 : 2e4) ? 1 : ctt_dev_used(d);
+    return d->team && work >= 4e3 ? ctt_dev_used(d) : ctt_dev_omp(d, work);
 }
 
 /* tasks.c: f(arg, i, who) for each of so many tasks, shared by so many threads

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ewise.h: every scalar formula, once.  The C compiler uses it in the loops of
+ * ewise.h: every scalar formula, once (an LSTM cell in device/cpu/lstm_tmpl.h
+ * once more).  The C compiler uses it in the loops of
  * the CPU and nvcc in the kernels, so the devices cannot disagree on a formula.
  * No branches and no library calls, so that loops over them are vectorised.
  * Plain C11 that is also C++: no restrict, no designated initialisers. */

@@ -86,7 +86,7 @@ static inline struct ctt_cpu *ctt_cpu_of(const struct ctt_dev *d)
 #define CTT_PRAGMA(x) _Pragma(#x)
 #define PARALLEL(d, work) \
     CTT_PRAGMA(omp parallel for schedule(static) \
-               num_threads(ctt_dev_team(d, (double)(work))))
+               num_threads(ctt_dev_omp(d, (double)(work))))
 #define SIMD _Pragma("omp simd")
 
 static inline float *ctt_row(const struct ctt_tensor *t, int64_t r)

@@ -2,8 +2,8 @@
  * lstm_tmpl.h: the LSTM cell of ewise.h on registers of LANES floats: its
  * operations in their order, so the same bits.  Bounds are one instruction
  * each, which compilers do not make of the formula, as a NaN must pass, and
- * several exp() are computed side by side, so that none waits for itself: four
- * tenths faster.  The file that includes it has defined fvec, such a register,
+ * several exp() are computed side by side, so that none waits for itself: 39%
+ * less time with AVX-512.  The file that includes it has defined fvec, such a register,
  * AT_ONCE, registers of cells, and
  *     bigger(a, b), smaller(a, b)   b if one is a NaN
  *     less(a, b, yes, no)           yes where a < b */
@@ -11,7 +11,7 @@
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 
-typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
+typedef uint32_t uvec __attribute__((vector_size(LANES * 4)));
 typedef float fvec_at __attribute__((vector_size(LANES * 4), aligned(4),
                                      may_alias));
 
@@ -31,7 +31,7 @@ INLINE void horner(int N, fvec *p, const fvec *r, float c)
 INLINE void exps(int N, fvec *x)
 {
     fvec t[3 * AT_ONCE], r[3 * AT_ONCE], p[3 * AT_ONCE];
-    ivec power[3 * AT_ONCE];
+    uvec power[3 * AT_ONCE];
 
     UNROLL for (int i = 0; i < N; i++)
         x[i] = bigger((fvec){ 0 } - 87.0f, x[i]);
@@ -40,7 +40,7 @@ INLINE void exps(int N, fvec *x)
     UNROLL for (int i = 0; i < N; i++)
         t[i] = x[i] * 1.44269504f + 12582912.0f;
     UNROLL for (int i = 0; i < N; i++) {
-        power[i] = ((ivec)t[i] + 127) << 23;
+        power[i] = ((uvec)t[i] + 127) << 23;
         t[i] -= 12582912.0f;
         r[i] = x[i] - t[i] * 0.693359375f + t[i] * 2.12194440e-4f;
         p[i] = (fvec){ 0 } + 1.9875691500e-4f;
@@ -117,15 +117,15 @@ static int64_t lstm_vec(const float *z, int64_t apart, const float *old,
                         float *h, float *c, int64_t n)
 {
     int64_t whole = n / LANES * LANES, many = AT_ONCE * LANES;
-    int64_t pairs = n / many * many;
+    int64_t full = n / many * many;
 
-    for (int64_t j = 0; j < pairs; j += many)
+    for (int64_t j = 0; j < full; j += many)
         cells(AT_ONCE, z + j, apart, old + j, c + j);
-    for (int64_t j = pairs; j < whole; j += LANES)
+    for (int64_t j = full; j < whole; j += LANES)
         cells(1, z + j, apart, old + j, c + j);
-    for (int64_t j = 0; j < pairs; j += many)
+    for (int64_t j = 0; j < full; j += many)
         outs(AT_ONCE, z + 2 * apart + j, c + j, h + j);
-    for (int64_t j = pairs; j < whole; j += LANES)
+    for (int64_t j = full; j < whole; j += LANES)
         outs(1, z + 2 * apart + j, c + j, h + j);
     return whole;
 }

@@ -45,7 +45,7 @@ static int share_range(struct ctt_dev *d, const struct ctt_flat *f,
 
     if (!sum)
         return CTT_ENOMEM;
-    #pragma omp parallel for num_threads(ctt_dev_team(d, 2 * (double)s->count))
+    #pragma omp parallel for num_threads(ctt_dev_omp(d, 2 * (double)s->count))
     for (int64_t b = 0; b < blocks; b++)
         add_up(share + b * BLOCK, dw + b * BLOCK, size_of(s, b),
                sum + b * CODES);
@@ -54,7 +54,7 @@ static int share_range(struct ctt_dev *d, const struct ctt_flat *f,
             sum[k] += sum[b * CODES + k];
     for (int k = 1; k < CODES; k++)
         *square_sum += sum[k] * sum[k];
-    #pragma omp parallel for num_threads(ctt_dev_team(d, 2 * (double)s->count))
+    #pragma omp parallel for num_threads(ctt_dev_omp(d, 2 * (double)s->count))
     for (int64_t b = 0; b < blocks; b++)
         spread(share + b * BLOCK, sum, size_of(s, b), dw + b * BLOCK);
     return 0;

@@ -55,7 +55,7 @@ int ctt_host_constrain(struct ctt_dev *d, const struct ctt_flat *f,
     CTT_TRY(ctt_host_share(d, f, &all));
     part = ctt_dev_scratch(d, (size_t)(blocks + 1) * sizeof(*part));
     CTT_TRY(part ? 0 : CTT_ENOMEM);
-    #pragma omp parallel for num_threads(ctt_dev_team(d, (double)f->n))
+    #pragma omp parallel for num_threads(ctt_dev_omp(d, (double)f->n))
     for (int64_t b = 0; b < blocks; b++) {
         int64_t end = (b + 1) * BLOCK;
         part[b] = constrained_sum(f, b * BLOCK, end < f->n ? end : f->n);
@@ -96,7 +96,7 @@ static void update_adam(const struct ctt_flat *f, const struct ctt_rule *rule,
 int ctt_host_update(struct ctt_dev *d, const struct ctt_flat *f,
                     const struct ctt_rule *rule)
 {
-    #pragma omp parallel for num_threads(ctt_dev_team(d, 2 * (double)f->n))
+    #pragma omp parallel for num_threads(ctt_dev_omp(d, 2 * (double)f->n))
     for (int64_t p = 0; p < f->n; p += PIECE) {
         if (f->how[p / PIECE] == CTT_FIXED)
             continue;
@@ -108,7 +108,7 @@ int ctt_host_update(struct ctt_dev *d, const struct ctt_flat *f,
 int ctt_host_average(struct ctt_dev *d, const float *w, float share,
                      float *average, int64_t n)
 {
-    #pragma omp parallel for num_threads(ctt_dev_team(d, (double)n))
+    #pragma omp parallel for num_threads(ctt_dev_omp(d, (double)n))
     for (int64_t p = 0; p < n; p += PIECE)
         for (int64_t i = p; i < p + PIECE; i++)
             average[i] = ctt_average_step(share, average[i], w[i]);

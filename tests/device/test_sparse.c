@@ -197,10 +197,11 @@ static void test_kernels(void)
 
 /* ---- the device ---- */
 
-/* A shape for which sparse sums pay if they ever do. */
+/* Shapes for which sparse sums pay if they ever do, the second with lists by
+ * columns. */
 static const struct ctt_int8_shape large = {
     "c=64 h=20 w=24", "out=64 kernel=3 pad=1", 128
-};
+}, wide = { "c=64 h=20 w=32", "out=64 kernel=3 pad=1", 128 };
 
 static int is_sparse(struct ctt_int8_try *j, int by_rows)
 {
@@ -212,14 +213,15 @@ static int is_sparse(struct ctt_int8_try *j, int by_rows)
 
 /* Weights change from dense to pruned ones and back, and so do the sizes, also
  * of the same weights; those of floats that are pruned in rows go by rows. */
-static void check_device(int is_int8, struct form f)
+static void check_device(const struct ctt_int8_shape *s, int is_int8,
+                         struct form f)
 {
     struct setting t = { is_int8, 0, 0, 0 };
     struct ctt_int8_try want, got;
     int here = ctt_has_avx2(), by_rows = f.outs > 1;
 
-    open_try(&want, &large, t, f, 0);
-    open_try(&got, &large, t, f, 0);
+    open_try(&want, s, t, f, 0);
+    open_try(&got, s, t, f, 0);
     for (int k = 0; k < 8; k++) {
         for (struct ctt_int8_try *j = &want; j; j = j == &want ? &got : NULL) {
             ctt_check_fill(j->w, ctt_volume(&j->call.w[0].t), 99);
@@ -241,8 +243,62 @@ static void check_device(int is_int8, struct form f)
 static void test_device(void)
 {
     for (size_t i = 0; i < CTT_LEN(forms); i++)
-        check_device(0, forms[i]);
-    check_device(1, forms[1]);
+        check_device(&large, 0, forms[i]);
+    check_device(&large, 1, forms[1]);
+    check_device(&wide, 0, forms[0]);
+    check_device(&wide, 1, forms[1]);
+}
+
+/* Lists by columns where rows are about as wide as whole registers, if there
+ * are enough of these. */
+static void test_columns(void)
+{
+    static const struct { struct ctt_int8_shape s; int columns; } cases[] = {
+        { { "c=64 h=20 w=24", "out=64 kernel=3 pad=1", 128 }, 1 },
+        { { "c=8 h=7 w=16", "out=20 kernel=3 pad=1", 115 }, 3 },
+        { { "c=8 h=7 w=16", "out=20 kernel=3 pad=1 stride=2", 115 }, 1 },
+        { { "c=8 h=2 w=16", "out=20 kernel=3 pad=1", 115 }, 1 },
+        { { "c=4 h=3 w=57", "out=33 kernel=1,3,8 pad=0,1,7", 128 }, 8 },
+        { { "c=4 h=3 w=64", "out=33 kernel=1,3,9 pad=0,1,4", 128 }, 1 },
+    };
+    struct setting t = { 1, 0, 0, 0 };
+
+    for (size_t i = 0; i < CTT_LEN(cases); i++)
+        for (size_t k = 0; k < CTT_LEN(isas); k++) {
+            int columns = isas[k]->columns ? cases[i].columns : 1;
+            struct ctt_int8_try j;
+            open_try(&j, &cases[i].s, t, forms[0], 0.6);
+            CU_ASSERT_EQUAL(ctt_sparse_plan(isas[k], &j.call).columns,
+                            columns);
+            ctt_int8_close(&j, cpu);
+        }
+}
+
+/* The same weights with more planes, by which lists become those of columns. */
+static void test_deeper(void)
+{
+    static const struct ctt_int8_shape of[] = {
+        { "c=64 d=4 h=2 w=15", "out=64 kernel=3 stride=2,1,1 pad=1", 128 },
+        { "c=64 d=5 h=2 w=15", "out=64 kernel=3 stride=2,1,1 pad=1", 128 },
+    };
+    struct setting t = { 1, 0, 0, 0 };
+    struct ctt_int8_try want[2], got[2];
+
+    for (int i = 0; i < 2; i++) {
+        open_try(&want[i], &of[i], t, forms[1], 0.98);
+        open_try(&got[i], &of[i], t, forms[1], 0.98);
+        CHECK_OK(ctt_dev_run(ref, &want[i].call, CTT_FWD));
+        got[i].call.cache = got[0].call.cache;
+    }
+    for (int k = 0; k < 3; k++) {
+        CHECK_OK(ctt_dev_run(cpu, &got[k % 2].call, CTT_FWD));
+        CU_ASSERT(ctt_int8_same(&want[k % 2], &got[k % 2]));
+    }
+    CU_ASSERT(is_sparse(&got[0], 0) == ctt_has_avx2());
+    for (int i = 0; i < 2; i++) {
+        ctt_int8_close(&want[i], ref);
+        ctt_int8_close(&got[i], cpu);
+    }
 }
 
 /* By --tune it runs without having been asked whether it pays. */
@@ -297,6 +353,7 @@ static void test_memory(void)
 
 static CU_TestInfo tests[] = {
     { "kernels", test_kernels }, { "device", test_device },
+    { "columns", test_columns }, { "deeper", test_deeper },
     { "unasked", test_unasked }, { "memory", test_memory },
     CU_TEST_INFO_NULL
 };

@@ -53,8 +53,9 @@ const struct ctt_int8_shape ctt_int8_shapes[] = {
     { "c=6 h=6 w=32", "out=17 kernel=5 pad=2", 200, 2 },
     { "c=5 d=3 h=4 w=16", "out=19 kernel=3 pad=1", 9, 2 },
     { "c=9 h=8 w=48", "out=7 kernel=2 pad=0", 128 },
-    { "c=4 h=5 w=30", "out=6 kernel=1,2,4 pad=0,0,3", 77 },
-    { "c=4 h=3 w=64", "out=33 kernel=1,3,8 pad=0,1,7", 128 },
+    { "c=4 h=5 w=29", "out=6 kernel=1,2,4 pad=0,0,3", 77 },
+    { "c=4 h=3 w=57", "out=33 kernel=1,3,8 pad=0,1,7", 128 },
+    { "c=3 h=4 w=64", "out=18 kernel=1,3,8 pad=0,1,0", 128, 2 },
     /* More values than are laid out at a time: bands of a sample, and parts of
      * the samples. */
     { "c=130 h=64 w=66", "out=3 kernel=3 pad=1", 128 },

@@ -78,7 +78,7 @@ static int find(struct ctt_conv_ask *q, struct ctt_plan_key key)
     struct plan_cache *k = *q->own;
     struct ctt_dnnl_found *f = &k->at[q->part];
     const struct ctt_fold whole = key.f;
-    int team = ctt_dev_team(q->dev, ctt_fold_work(&whole) / 64);
+    int team = ctt_dev_omp(q->dev, ctt_fold_work(&whole) / 64);
     int exact = q->dev->deterministic, rc = 0;
 
     f->cut = exact ? ctt_cut_exact(&whole) : ctt_cut_none(&whole);

@@ -15,10 +15,10 @@
  * padding: what follows one comes before the next.  So results lie one after
  * the other too, with some between the rows that are thrown away.
  *
- * Or rows are whole registers, without padding where an image is as wide as
- * some, from the place on that the first result reads in the window's first
- * column.  The list of an output channel is then by columns of the window, and
- * a unit's place that of the first (sparse_shift_tmpl.h).
+ * Or a row is whole registers, and padding at its sides is not stored: place p
+ * of a plane holds pixel p - pad of the rows one after the other.  The list of
+ * an output channel is then by columns of the window, and a unit's place is
+ * that of the first column (sparse_shift_tmpl.h).
  *
  * Or, of floats, the lanes are 16 neighbouring output channels: their weights
  * for one value are a row, and such a block has a list of those rows that are

@@ -34,7 +34,6 @@ struct part {
 static void lay(const void *arg, int64_t from, int64_t to)
 {
     const struct part *p = arg;
-
     int64_t n = p->registers;
 
     if (from < n)

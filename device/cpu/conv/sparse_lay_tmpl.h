@@ -106,7 +106,7 @@ static int64_t row_of(const struct ctt_sparse_job *j, const int64_t phase[3],
 
 /* The spot whose pixel is the first of those at a place and further on, and the
  * column of the input that its row begins with.  Where lists are by columns the
- * pixels begin with what no result reads. */
+ * first `pad` places hold padding, and lanes that read them are replaced. */
 INLINE struct spot pixel_at(const struct ctt_sparse_job *j, int64_t phase,
                             int64_t at, int64_t *left)
 {
@@ -166,8 +166,8 @@ INLINE ivec load_bytes(const elem *p, int64_t n)
 /* Groups that are read unit by unit: transposing takes as long for all. */
 enum { FEW = 2 };
 
-/* A unit of n whole numbers, the first one in the lowest bits; floats have none
- * of fewer than all.  (By memcpy() parts of it would lie on the stack.) */
+/* A unit of n bytes, fewer than four, the first in the lowest bits; of other
+ * numbers all are there.  (By memcpy() parts of it would lie on the stack.) */
 INLINE int32_t part_of(const elem *p, int n)
 {
     uint32_t unit = 0, bits = 8 * sizeof(elem);
@@ -177,14 +177,14 @@ INLINE int32_t part_of(const elem *p, int n)
     return (int32_t)unit;
 }
 
-/* Three bytes of a pixel that is not the first one, with what is before them:
- * one load instead of three. */
-INLINE int lay_three(const elem *const *from, const elem *first, int32_t *to)
+/* Three bytes of a pixel that is not the input's first, with the byte before
+ * them, which no one writes meanwhile: one load instead of three. */
+INLINE int lay_three(const elem *const *from, const elem *input, int32_t *to)
 {
     int before = 0;
 
     for (int i = 0; i < LANES; i++)
-        before |= from[i] == first;
+        before |= from[i] == input;
     UNROLL for (int i = 0; i < LANES && !before; i++) {
         uint32_t unit;
         memcpy(&unit, from[i] - 1, sizeof(unit));
@@ -193,10 +193,10 @@ INLINE int lay_three(const elem *const *from, const elem *first, int32_t *to)
     return !before;
 }
 
-static void lay_few(const elem *const *from, const elem *first, int64_t channel,
+static void lay_few(const elem *const *from, const elem *input, int64_t channel,
                     int64_t left, int32_t *to)
 {
-    if (UNIT == 4 && channel == 0 && left == 3 && lay_three(from, first, to))
+    if (UNIT == 4 && channel == 0 && left == 3 && lay_three(from, input, to))
         return;
     UNROLL for (int n = 1; n < UNIT; n++)
         if (left == n) {
@@ -210,7 +210,7 @@ static void lay_few(const elem *const *from, const elem *first, int64_t channel,
 
 /* Up to LANES groups, from a channel on, of which `left` are there: to planes
  * that are `apart`. */
-INLINE void lay_turned(const elem *const *from, const elem *first,
+INLINE void lay_turned(const elem *const *from, const elem *input,
                        int64_t channel, int64_t left, int32_t *to,
                        int64_t apart)
 {
@@ -219,7 +219,7 @@ INLINE void lay_turned(const elem *const *from, const elem *first,
 
     if (left <= FEW * UNIT) {
         for (; left > 0; left -= UNIT, channel += UNIT, to += apart)
-            lay_few(from, first, channel, left, to);
+            lay_few(from, input, channel, left, to);
         return;
     }
     if (bytes >= (int64_t)sizeof(ivec))

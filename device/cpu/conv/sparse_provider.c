@@ -109,8 +109,8 @@ static int can(struct ctt_conv_ask *q)
  * its pixels, and TURN to transpose those of as many groups as it has lanes.
  * Of dense convs Winograd takes 5/4 of its products, because of the transforms;
  * of whole numbers, which it multiplies in pairs, 4/3.  (Drawn from
- * bench/bench_sparse.c, on AVX-512;
- * doc/benchmarks.md says how often it was right.) */
+ * bench/bench_sparse.c, on AVX-512; doc/benchmarks.md says how often it was
+ * right.) */
 enum { WALK = 8, END_SUMS = 12, FIND = 5, TURN = 7 };
 
 static double lay_of(const struct ctt_sparse_isa *isa, const struct kept *k)
@@ -198,7 +198,8 @@ static int is_moved(const struct kept *k, const struct ctt_sparse_shape *s,
 {
     return memcmp(k->s.pitch, s->pitch, sizeof(s->pitch)) == 0 &&
            memcmp(k->s.phases, s->phases, sizeof(s->phases)) == 0 &&
-           k->s.groups == s->groups && k->high == y->h && k->wide == y->w;
+           k->s.groups == s->groups && k->s.columns == s->columns &&
+           k->high == y->h && k->wide == y->w;
 }
 
 /* Forgets what does not hold for this call. */

@@ -51,9 +51,13 @@ static int64_t values_of(const struct ctt_sparse_job *j)
     return ctt_align(j->s.groups * phases_of(&j->s) * j->s.plane, 16);
 }
 
+/* With a line before it, as a unit of three bytes is read with what is before
+ * it, which others may be writing. */
+enum { LINE = 16 };
+
 static int64_t blank_of(const struct ctt_sparse_job *j)
 {
-    return ctt_align(j->s.groups, 16);
+    return LINE + ctt_align(j->s.groups, LINE);
 }
 
 /* The last pixel of a room is read to the end of its last unit. */
@@ -77,7 +81,7 @@ void ctt_sparse_place(const struct ctt_sparse_isa *isa,
                       struct ctt_sparse_job *j, int32_t *at)
 {
     j->j.x = at;
-    j->blank = at + values_of(j);
+    j->blank = at + values_of(j) + LINE;
     j->room = at + values_of(j) + blank_of(j);
     isa->blank(j);
 }
