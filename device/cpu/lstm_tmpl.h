@@ -3,8 +3,8 @@
  * operations in their order, so the same bits.  Bounds are one instruction
  * each, which compilers do not make of the formula, as a NaN must pass, and
  * several exp() are computed side by side, so that none waits for itself: 39%
- * less time with AVX-512.  The file that includes it has defined fvec, such a register,
- * AT_ONCE, registers of cells, and
+ * less time with AVX-512.  The file that includes it has defined fvec, such a
+ * register, AT_ONCE, registers of cells, and
  *     bigger(a, b), smaller(a, b)   b if one is a NaN
  *     less(a, b, yes, no)           yes where a < b */
 
