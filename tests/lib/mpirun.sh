@@ -7,7 +7,7 @@ unset CTT_MODULES OMPI_COMM_WORLD_SIZE PMI_SIZE PMIX_RANK SLURM_STEP_NUM_TASKS
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
-# Two that begin at once make the same folder of sessions, and one of them fails.
+# Two that begin at once would make one folder of sessions, and one would fail.
 export OMPI_MCA_orte_tmpdir_base=$PWD PRTE_MCA_prte_tmpdir_base=$PWD
 # MPI keeps what it allocates until the process ends.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
