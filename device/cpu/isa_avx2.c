@@ -5,15 +5,18 @@
 #if defined(CTT_X86_SETS)
 #pragma GCC target("avx2,fma,f16c")
 #define CTT_ISA avx2
+#include "device/cpu/cpu.h"
+
 #include <immintrin.h>
 
 #define LANES 8
 #define AT_ONCE 1
 
 typedef float fvec __attribute__((vector_size(LANES * 4)));
+typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 
-#define bigger(a, b) ((fvec)_mm256_max_ps((__m256)(a), (__m256)(b)))
-#define smaller(a, b) ((fvec)_mm256_min_ps((__m256)(a), (__m256)(b)))
+#include "device/cpu/conv/int8_avx2_tmpl.h"
+
 #define less(a, b, yes, no)                                                 \
     ((fvec)_mm256_blendv_ps((__m256)(no), (__m256)(yes),                    \
                             _mm256_cmp_ps((__m256)(a), (__m256)(b),         \
