@@ -66,7 +66,8 @@ run/(run|sample)\.h" ;;
     tools)      echo "$net|device/device\.h|run/run\.h|tools/|\
 video/(video|source|live/live|quality|baseline|save)\.h|\
 libtrain/(train|before|search/search)\.h|comm/comm\.h|\
-compress/(compress|search/budget_run)\.h|infer/(infer|inside|calibrate|decide|head)\.h" ;;
+compress/(compress|search/budget_run)\.h|\
+infer/(infer|inside|calibrate|decide|head)\.h" ;;
     *)          echo '' ;;
     esac
 }
