@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * budget_check.c: settings of --budget: what goes with it, and its files. */
 #include "compress/search/budget_run.h"
-#include "tools/compress/compress_budget.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_retrain.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/files.h"
 
 #include <math.h>

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress.c: convtt-compress: compresses a trained model, retrains it and
  * reports size, speed and accuracy. */
-#include "tools/compress/compress_budget.h"
-#include "tools/compress/compress_calls.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_clips.h"
-#include "tools/compress/compress_explain.h"
-#include "tools/compress/compress_opt.h"
-#include "tools/compress/compress_prove.h"
-#include "tools/compress/compress_retrain.h"
-#include "tools/compress/compress_sensitivity.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/files.h"
 #include "tools/shared/tool.h"
 #include "tools/train/train_say.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_check.c: settings of convtt-compress that have no effect beside
  * others, where the table of options cannot say so. */
-#include "tools/compress/compress_check.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 #include "net/code/zip.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_clips.c: the clips that convtt-compress reads. */
-#include "tools/compress/compress_clips.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
 #include "tools/train/train_say.h"
 

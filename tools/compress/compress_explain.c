@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_explain.c: convtt-compress --explain: what each part of a
  * compression costs and saves. */
-#include "tools/compress/compress_explain.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_clips.h"
-#include "tools/compress/compress_sensitivity.h"
-#include "tools/compress/compress_test.h"
-#include "tools/compress/explain_log.h"
-#include "tools/compress/explain_plot.h"
-#include "tools/compress/explain_say.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/files.h"
 #include "tools/shared/tool.h"
 #include "base/clock.h"

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_sensitivity.c: convtt-compress --sense: what each weight bears. */
-#include "tools/compress/compress_sensitivity.h"
-#include "tools/compress/compress_check.h"
-#include "tools/compress/compress_clips.h"
-#include "tools/compress/compress_test.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/files.h"
-#include "tools/compress/sensitivity_log.h"
-#include "tools/compress/sensitivity_plot.h"
-#include "tools/compress/sensitivity_say.h"
 #include "tools/shared/tool.h"
 #include "net/rewrite/aux_head.h"
 #include "device/device.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * explain_plot.c: a picture of what each part of a compression costs and
  * saves. */
-#include "tools/compress/explain_plot.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/svg.h"
 #include "base/newfile.h"
 

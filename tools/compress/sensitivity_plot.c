@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sensitivity_plot.c: a picture of what each weight bears. */
-#include "tools/compress/sensitivity_plot.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/svg.h"
 #include "base/newfile.h"
 

@@ -11,12 +11,9 @@
 #include "base/newfile.h"
 #include "tools/infer/infer_answers.h"
 #include "tools/stream/event_out.h"
-#include "tools/compress/explain_log.h"
-#include "tools/compress/explain_say.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/infer/infer_measure.h"
 #include "tools/train/search_run.h"
-#include "tools/compress/sensitivity_log.h"
-#include "tools/compress/sensitivity_say.h"
 #include "tools/train/train_folds.h"
 #include "video/video.h"
 
