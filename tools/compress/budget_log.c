@@ -2,7 +2,6 @@
  * budget_log.c: what --budget has tried and trained, as lines of the log of
  * sensitivity. */
 #include "tools/compress/compress_tool.h"
-#include "tools/shared/line_log.h"
 #include "base/newfile.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * retraining, tests and measurements. */
 #include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 
 #include <stdio.h>
 #include <string.h>

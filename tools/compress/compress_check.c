@@ -132,9 +132,9 @@ out:
 }
 
 int ctt_compress_can_log(struct ctt_compress_job *j, const char *path,
-                         enum ctt_tool_kind kind)
+                         const struct ctt_output_kind *kind)
 {
-    return ctt_compress_log_fault(j, ctt_tool_can_append(path, kind));
+    return ctt_compress_log_fault(j, ctt_output_check(path, kind));
 }
 
 int ctt_compress_log_fault(struct ctt_compress_job *j, int rc)

@@ -2,8 +2,7 @@
  * compress_prove.c: which clips trained, chose and proved a compressed
  * model. */
 #include "tools/compress/compress_tool.h"
-#include "tools/train/held_out.h"
-#include "tools/shared/table.h"
+#include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

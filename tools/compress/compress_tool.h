@@ -8,9 +8,8 @@
 #include "base/opt.h"
 #include "compress/compress.h"
 #include "libtrain/train.h"
-#include "tools/shared/files.h"
-#include "tools/shared/line_log.h"
-#include "tools/train/teachers.h"
+#include "tools/shared/output.h"
+#include "tools/shared/training.h"
 
 /* ---- compress_opt.c ---- */
 
@@ -116,9 +115,9 @@ int ctt_compress_check_dense(struct ctt_compress_job *j,
  * of --budget and --explain. */
 int ctt_compress_how(const struct ctt_compress_job *j, uint32_t *how);
 
-/* ctt_tool_can_append(); a file of another kind is wrong usage. */
+/* ctt_output_check(); a file of another kind is wrong usage. */
 int ctt_compress_can_log(struct ctt_compress_job *j, const char *path,
-                         enum ctt_tool_kind kind);
+                         const struct ctt_output_kind *kind);
 
 /* Returns rc, the result of opening a log; a damaged log, or one of another
  * kind, is wrong usage. */
@@ -256,6 +255,8 @@ int ctt_sensitivity_csv(const struct ctt_sensitivity *s, const char *path);
 #define CTT_SENSITIVITY_CSV_BEGIN "weight,option,value,kl25,"
 
 /* ---- compress_sensitivity.c ---- */
+
+extern const struct ctt_output_kind ctt_output_sensitivity_log;
 
 /* CTT_EINVAL if a setting has no effect with --sense, clips are missing, or a
  * file is named twice. */

@@ -2,7 +2,7 @@
  * explain_plot.c: a picture of what each part of a compression costs and
  * saves. */
 #include "tools/compress/compress_tool.h"
-#include "tools/shared/svg.h"
+#include "tools/shared/picture.h"
 #include "base/newfile.h"
 
 #include <math.h>

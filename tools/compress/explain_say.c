@@ -2,7 +2,6 @@
  * explain_say.c: what --explain found: tables and CSV. */
 #include "tools/compress/compress_tool.h"
 #include "base/newfile.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
  * sensitivity_say.c: what --sense found: tables and CSV. */
 #include "tools/compress/compress_tool.h"
 #include "base/newfile.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

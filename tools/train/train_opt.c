@@ -2,7 +2,7 @@
  * train_opt.c: the manual page of convtt-train; its options are the trainer's
  * settings (libtrain/cfg.c). */
 #include "libtrain/train.h"
-#include "tools/train/train_opt.h"
+#include "tools/train/train_tool.h"
 #include "video/source.h"
 
 static const char description[] =

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * times.h: measured times, how they spread, and the memory of this process. */
-#ifndef CTT_TIMES_H
-#define CTT_TIMES_H
+ * measure.h: measured times, quantiles, ranks of numbers, memory of the
+ * process. */
+#ifndef CTT_TOOL_MEASURE_H
+#define CTT_TOOL_MEASURE_H
+
+
+#include <stdint.h>
+
+/* ---- times.c ---- */
 
 /* Measured times, or ratios of times; free ms with ctt_free(). */
 struct ctt_times { double *ms; int count, room; };
@@ -29,5 +35,28 @@ int ctt_pace_goes_on(const struct ctt_pace *p, int done, double start);
  * does not tell, the peak), and the peak. */
 double ctt_resident_mb(void);
 double ctt_peak_mb(void);
+
+/* ---- quantiles.c ---- */
+
+/* Counts by logarithmic classes, as DDSketch (Masson, Rim and Lee 2019): a
+ * quantile is at most 1% too large, from a microsecond to a quarter of an
+ * hour; shorter times count as one, longer ones as the longest.  Starts as
+ * zeros. */
+enum { CTT_QUANTILES = 2100 };
+struct ctt_quantiles {
+    int64_t in[CTT_QUANTILES], count;
+    double  max;
+};
+
+void   ctt_quantiles_add(struct ctt_quantiles *t, double ms);
+
+/* By nearest rank; share in 0..1.  0 if nothing was counted. */
+double ctt_quantiles_at(const struct ctt_quantiles *t, double share);
+
+/* ---- top.c ---- */
+
+/* Writes the indices of the k largest of n numbers to order, the largest first;
+ * of equal ones the smaller index first; a NaN ranks last.  k <= n. */
+void ctt_top(const float *x, int n, int *order, int k);
 
 #endif

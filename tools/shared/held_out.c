@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * held_out.c: the clips used neither for training nor for choosing the best
  * epoch: those of --test, or the split "test" of the data. */
-#include "tools/train/held_out.h"
+#include "tools/shared/training.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
 #include "base/limits.h"
 #include "base/wilson.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * duplicates.c: warnings of clips that a data set has twice. */
-#include "tools/train/duplicates.h"
+#include "tools/shared/training.h"
 #include "tools/shared/tool.h"
 
 static const char *plural(int n)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * info.h: shared by the files of convtt-info. */
-#ifndef CTT_INFO_H
-#define CTT_INFO_H
+ * info_tool.h: functions and structures shared by the files of convtt-info. */
+#ifndef CTT_INFO_TOOL_H
+#define CTT_INFO_TOOL_H
 
-#include "net/file/file.h"
 #include "base/limits.h"
 #include "base/opt.h"
+#include "net/file/file.h"
 #include "video/video.h"
+
+/* ---- info.c ---- */
 
 struct ctt_info_cfg {
     int   ops, net, plan, compare, threads, max_clips, tune;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * wakeup.c: one thread waits for any of many others. */
-#include "tools/shared/wakeup.h"
+#include "tools/stream/stream_tool.h"
 #include "base/ctt.h"
 
 #include <time.h>

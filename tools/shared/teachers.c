@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * teachers.c: the models that --teacher names. */
-#include "tools/train/teachers.h"
-#include "tools/shared/files.h"
+#include "tools/shared/training.h"
+#include "tools/shared/output.h"
 
 #include <string.h>
 

@@ -3,10 +3,8 @@
 #include "base/half.h"
 #include "net/op.h"
 #include "base/wilson.h"
-#include "tools/train/duplicates.h"
-#include "tools/shared/table.h"
+#include "tools/shared/training.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
 
 #include <math.h>
 #include <stdio.h>
