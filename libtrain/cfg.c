@@ -252,9 +252,6 @@ const struct ctt_opt ctt_train_opts[] = {
     { "beta2", CTT_FLOAT, FIELD(beta2), "0.999", "adam, adamw: decay of the "
       "mean squared gradient", 0, 0.999999, .section = "Optimiser",
       .tags = STEP },
-    { "eps", CTT_FLOAT, FIELD(eps), "1e-8", "adam, adamw: added to the root of "
-      "the mean squared gradient", 1e-30, 1, .section = "Optimiser",
-      .tags = STEP },
     { "weight-decay", CTT_FLOAT, FIELD(weight_decay), "1e-4", "decay of "
       "weights; biases and norms are not decayed", 0, 10,
       .section = "Optimiser", .tags = STEP },

@@ -66,8 +66,8 @@ int ctt_calibrator_open(const struct ctt_decide_set *set, const char *path,
     CTT_TRY(rc);
     c->set = set;
     c->path = path;
-    c->smooth = (struct ctt_smooth){ .smooth = set->smooth,
-        .classes = classes, .p = ctt_calloc((size_t)classes, sizeof(float)) };
+    c->smooth = (struct ctt_smooth){ .classes = classes,
+        .p = ctt_calloc((size_t)classes, sizeof(float)) };
     CTT_TRY(c->smooth.p ? 0 : CTT_ENOMEM);
     snprintf(c->d.type, sizeof(c->d.type), "%s", type);
     CTT_TRY(ctt_output_check(path, &ctt_output_model));
@@ -250,7 +250,6 @@ static int find(struct ctt_calibrator *c)
     c->d.max_gap = s.max_gap;
     c->d.delta = s.delta;
     c->d.clips = n;
-    c->d.smooth = c->set->smooth;
     c->d.checks = c->t.checks;
 out:
     return rc;

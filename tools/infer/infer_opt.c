@@ -65,10 +65,6 @@ static const struct ctt_opt opts[] = {
       "confidence that is fitted on a third of the clips (per class and time), "
       "not by the class's probability; auto: with 300 clips or more",
       .choices = ctt_head_words, .section = "Decision", .needs = CALIBRATES },
-    { "running-mean", CTT_DOUBLE, FIELD(decide.smooth), "0", "decide by a "
-      "running mean of the probabilities in which the past has this share", 0,
-      0.99,
-      .arg = "SHARE", .section = "Decision", .needs = CALIBRATES },
     { "answers", CTT_STRING, FIELD(decide.answers), "", "write the answers at "
       "each check of each clip as a table", .arg = "FILE",
       .section = "Decision", .needs = CALIBRATES },

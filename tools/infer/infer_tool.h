@@ -210,7 +210,7 @@ int ctt_predict_can_write(const struct ctt_predict *c);
 /* Settings of --decide and --calibrate. */
 struct ctt_decide_set {
     const char *answers;
-    double      max_gap, delta, smooth;
+    double      max_gap, delta;
     int         on, calibrate, guarantee;    /* ctt_promise_words */
     int         head;                        /* ctt_head_words */
 };

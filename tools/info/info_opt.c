@@ -25,8 +25,6 @@ static const struct ctt_opt opts[] = {
       "time and accuracy", .letter = 'd', .arg = "PATH", .section = "Data" },
     { "split", CTT_STRING, FIELD(split), "validation", "split of --data",
       .arg = "NAME", .section = "Data" },
-    { "max-clips", CTT_INT, FIELD(max_clips), "0", "use at most N clips; 0: "
-      "all", 0, 1000000000, .arg = "N", .section = "Data" },
     { "device", CTT_STRING, FIELD(device), "cpu", ctt_dev_help,
       .choices = ctt_dev_names,
       .section = "Device" },

@@ -11,7 +11,7 @@
 /* ---- info.c ---- */
 
 struct ctt_info_cfg {
-    int   ops, net, plan, compare, threads, max_clips, tune;
+    int   ops, net, plan, compare, threads, tune;
     const char *strip, *data, *split, *device;
     struct ctt_limits limits;
 };
