@@ -147,7 +147,7 @@ struct ctt_bench_file {
     int         tune;       /* 1: kernels of convs are chosen by timing */
     int         made;       /* 1: from a model text, with random weights */
     int         fd;         /* made: an unlinked file */
-    char        path[32];   /* made: its path below /proc */
+    char        path[32];   /* made: /dev/fd/N */
     int64_t     bytes;
     double      zeros;      /* made: share of pruned weights of convs */
 };
