@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_bench.c: convtt-infer --bench: how fast a model runs here: times of a
- * frame, frames per second with more threads and streams, memory, what computes
- * each node, and the ratio to another model's time. */
+ * infer_bench.c: convtt-infer --bench: the speed of a model on this machine:
+ * times of a frame, frames per second with more threads and streams, memory, the
+ * kernel of each node, and the ratio to another model's time. */
 #include "tools/bench/bench_tool.h"
 #include "infer/inside.h"
 #include "tools/shared/tool.h"
@@ -51,7 +51,7 @@ out:
     return rc;
 }
 
-/* --runs replaces what is usual. */
+/* --runs replaces the usual number. */
 static struct ctt_pace pace_of(const struct bench *b, struct ctt_pace usual)
 {
     int runs = b->w->set->runs;

@@ -20,7 +20,7 @@
 struct ctt_calibrator {
     const struct ctt_decide_set *set;
     const char        *path;
-    struct ctt_decision d;         /* what will be stored */
+    struct ctt_decision d;         /* to be stored */
     struct ctt_answers answers;
     struct ctt_trials  t;
     struct ctt_smooth  smooth;
@@ -255,7 +255,8 @@ out:
     return rc;
 }
 
-/* Whoever replaced the file meanwhile had another model in mind. */
+/* Fails if the file was replaced meanwhile: the thresholds are of the old
+ * model. */
 static int store(struct ctt_calibrator *c)
 {
     struct ctt_model *m = NULL;
@@ -276,7 +277,7 @@ out:
 
 /* ---- output ---- */
 
-/* What the thresholds do to the clips that they were found on. */
+/* The effect of the thresholds on the clips of the calibration. */
 struct done {
     int    decided[CTT_DECISION_CHECKS], lost[CTT_DECISION_CHECKS];
     int    early, losses;

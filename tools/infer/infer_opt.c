@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer_opt.c: the options of convtt-infer and what they need. */
+ * infer_opt.c: the options of convtt-infer and their conditions. */
 #include "device/device.h"
 #include "base/limits_opt.h"
 #include "net/unit.h"
@@ -267,8 +267,7 @@ const struct ctt_program ctt_infer_program = {
     .also = "convtt-train(1), convtt-data(1), convtt-info(1)",
 };
 
-/* Clips that were learnt from say nothing of others, and those that are there
- * twice no more than once. */
+/* Training clips and repeated clips say nothing about new ones. */
 static int check_calibration(const struct ctt_infer_set *c, char **path,
                              int paths)
 {
@@ -291,7 +290,7 @@ out:
     return rc;
 }
 
-/* 1 if an operand is mnist:DIR, or - , whose paths may be. */
+/* Returns 1 if an operand is mnist:DIR, or -, whose paths may be mnist:DIR. */
 static int has_mnist(char **path, int paths)
 {
     for (int i = 0; i < paths; i++)

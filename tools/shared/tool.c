@@ -85,8 +85,8 @@ int ctt_tool_fail(int status)
     return ctt_tool_die(status, "%s", ctt_errmsg());
 }
 
-/* What is printed holds paths, labels and texts of files: it becomes one line
- * that a terminal only shows.  Longer ones are cut. */
+/* Bytes of a message before and after control characters are escaped (paths,
+ * labels and texts of files may have them).  Longer messages are cut. */
 enum { FORMATTED = 8192, VISIBLE = 2 * FORMATTED };
 
 static char *format(char text[VISIBLE], const char *fmt, va_list ap)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * train_job.c: opens what a run of convtt-train needs: model, clips, outputs.
- */
+ * train_job.c: opens the model, clips and outputs of a run of convtt-train. */
 #include "tools/train/train_tool.h"
 #include "net/rewrite/aux_head.h"
 #include "net/file/decision.h"
@@ -54,7 +53,7 @@ int ctt_training_data(struct ctt_training *j, const char *path,
                          &j->cfg, &ctt_say_events, out);
 }
 
-/* What differs between tasks. */
+/* Differences between tasks. */
 struct task {
     int  labels;    /* the model has classes */
     void (*data)(const char *what, const struct ctt_data *d);
