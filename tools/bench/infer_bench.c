@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * infer_bench.c: convtt-infer --bench: the speed of a model on this machine:
- * times of a frame, frames per second with more threads and streams, memory, the
- * kernel of each node, and the ratio to another model's time. */
+ * times of a frame, frames per second with more threads and streams, memory,
+ * the kernel of each node, and the ratio to another model's time. */
 #include "tools/bench/bench_tool.h"
 #include "infer/inside.h"
 #include "tools/shared/tool.h"
