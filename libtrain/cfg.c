@@ -235,9 +235,6 @@ const struct ctt_opt ctt_train_opts[] = {
     { "filters", CTT_INT, FIELD(filters), "0", "the same with a part of the "
       "filters of every conv", 0, CTT_MAX_SHARDS, .arg = "N",
       .section = "Optimiser", .tags = RESUME | TRAINER },
-    { "channels", CTT_INT, FIELD(channels), "0", "the same with a part of the "
-      "channels that every conv reads", 0, CTT_MAX_SHARDS, .arg = "N",
-      .section = "Optimiser", .tags = RESUME | TRAINER },
     { "optimizer", CTT_CHOICE, FIELD(optimizer), "adamw", "update rule",
       .choices = optimizers, .section = "Optimiser", .tags = STEP },
     { "lr", CTT_FLOAT, FIELD(lr), "0.001", "learning rate; convtt-train: "

@@ -51,7 +51,7 @@ struct ctt_train_cfg {
     float sampling_decay;
     int   sequences, val_sequences, digits;
     const char *keep, *offload, *freeze, *lr_scale, *squeeze, *sync, *stages;
-    int   bands, filters, channels;
+    int   bands, filters;
     struct ctt_limits limits;    /* a program passes them to
                                     ctt_limits_set() */
     int   window, deterministic, streams;

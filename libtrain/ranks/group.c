@@ -52,8 +52,6 @@ static const struct {
       offsetof(struct ctt_train_cfg, bands), ctt_split_bands },
     { "filters", "parts of the filters", "the first conv that is not",
       offsetof(struct ctt_train_cfg, filters), ctt_split_filters },
-    { "channels", "parts of the channels", "the first conv that is not",
-      offsetof(struct ctt_train_cfg, channels), ctt_split_channels },
 };
 
 static int number_of(const struct ctt_train_cfg *cfg, size_t way)

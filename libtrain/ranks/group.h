@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * group.h: --bands, --filters, --channels: all ranks compute each shard
+ * group.h: --bands and --filters: all ranks compute each shard
  * together, each a part of the nodes' values (net/rewrite/split.h).  Each rank
  * has all weights and updates them all, by the gradients that the parts come
  * to. */

@@ -19,7 +19,7 @@ enum ctt_sync_kind {
     CTT_SYNC_STAGES,     /* each rank, a section of the model (--stages,
                             pipeline.h) */
     CTT_SYNC_GROUP       /* each rank, a part of all values (--bands,
-                            --filters, --channels: group.h) */
+                            --filters: group.h) */
 };
 
 struct ctt_sync {

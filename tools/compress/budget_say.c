@@ -2,7 +2,6 @@
  * budget_say.c: what --budget prints: plans, rounds, and what was expected and
  * measured. */
 #include "compress/search/budget_run.h"
-#include "tools/shared/table.h"
 #include "tools/shared/tool.h"
 
 #include <inttypes.h>

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compress_calls.c: what the recipe of convtt-compress calls: checkpoints,
  * retraining, tests and measurements. */
-#include "tools/compress/compress_calls.h"
-#include "tools/compress/compress_test.h"
-#include "tools/compress/compress_time.h"
+#include "tools/compress/compress_tool.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
+#include "tools/shared/training.h"
 
 #include <stdio.h>
 #include <string.h>

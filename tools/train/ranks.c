@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ranks.c: convtt-train as one of several processes. */
-#include "tools/train/ranks.h"
+#include "tools/train/train_tool.h"
 #include "libtrain/before.h"
 #include "base/clock.h"
 #include "tools/shared/tool.h"

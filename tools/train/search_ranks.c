@@ -3,12 +3,11 @@
  * each of several ranks.  Rank 0 decides; all ranks come to a turn together
  * some times a second and say what has ended, so one that stands still or is
  * gone is noticed there (--stall, the launcher). */
-#include "tools/train/search_run.h"
+#include "tools/train/train_tool.h"
 #include "comm/comm.h"
 #include "device/device.h"
 #include "base/clock.h"
 #include "net/code/zip.h"
-#include "tools/train/ranks.h"
 #include "tools/shared/tool.h"
 
 #include <errno.h>

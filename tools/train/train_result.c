@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * train_result.c: what a training came to: tests of the model at its end. */
-#include "tools/train/train_result.h"
+#include "tools/train/train_tool.h"
 #include "comm/comm.h"
 #include "base/limits.h"
-#include "tools/train/held_out.h"
+#include "tools/shared/training.h"
 #include "tools/shared/tool.h"
-#include "tools/train/train_say.h"
 
 static int tell_accuracy(const struct ctt_train_cfg *cfg,
                          const struct ctt_model *model, struct ctt_data *val)
