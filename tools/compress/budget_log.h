@@ -33,7 +33,7 @@ struct ctt_budget_rows {
 };
 
 /* Takes lines of a log; arg: a struct ctt_budget_rows. */
-int  ctt_budget_row_read(void *arg, const char *line);
+int  ctt_budget_row_read(void *arg, const struct ctt_value *line);
 
 /* Adds a row with a copy of its mix, and to the log if there is one. */
 int ctt_budget_row_add(struct ctt_budget_rows *all,

@@ -4,6 +4,7 @@
 #ifndef CTT_TOOL_SENSITIVITY_LOG_H
 #define CTT_TOOL_SENSITIVITY_LOG_H
 
+#include "base/json.h"
 #include "compress/compress.h"
 
 /* What results depend on, besides the weight, the option and the value. */
@@ -25,15 +26,14 @@ int ctt_sensitivity_key_print(const struct ctt_sensitivity_key *k,
 
 struct ctt_sensitivity_log;
 
-/* line() gets the lines that begin with CTT_BUDGET_LINE, and returns 1, 0 if
- * one is damaged, or an error.  ready() is called once all are read, before
+/* line() takes each line of --budget (it has the member "budget") and returns 1,
+ * 0 if it is damaged, or an error.  ready() is called once all are read, before
  * anything is measured. */
 struct ctt_sensitivity_extra {
     void *arg;
-    int (*line)(void *arg, const char *line);
+    int (*line)(void *arg, const struct ctt_value *line);
     int (*ready)(void *arg);
 };
-#define CTT_BUDGET_LINE "{\"budget\":"
 
 /* Opens the log, which is made if it is not there, for this process alone, and
  * sets the points that it has; *known: how many.  What a run that was killed
