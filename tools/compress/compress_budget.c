@@ -115,7 +115,7 @@ static int choose_steps(int64_t all)
     return (int)(steps > LEAST ? steps : LEAST);
 }
 
-static int read_row(void *arg, const char *line)
+static int read_row(void *arg, const struct ctt_value *line)
 {
     struct ctt_budget_run *r = arg;
 

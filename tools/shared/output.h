@@ -3,7 +3,7 @@
 #ifndef CTT_TOOL_OUTPUT_H
 #define CTT_TOOL_OUTPUT_H
 
-#include "base/ctt.h"
+#include "base/json.h"
 #include "net/graph.h"
 
 /* ---- output.c ---- */
@@ -78,32 +78,28 @@ struct ctt_line_log_of {
     const char *other;     /* what is wrong if that is another, after
                               "PATH: " */
     void       *arg;
-    /* Gets each of the other lines, without its end, and its number.  Returns
-     * an error, or not. */
-    int       (*line)(void *arg, const char *path, int number,
-                      const char *line);
+    /* Takes each of the other lines: 1; 0: it is damaged; or an error. */
+    int       (*line)(void *arg, const struct ctt_value *line);
 };
 
 struct ctt_line_log;
 
 /* Opens the log, which is made if it is not there, for this process alone, and
- * reads it.  What a run that was killed wrote of its last line is cut off.
- * CTT_EINVAL if it is no such log, or has another first line. */
+ * reads it.  A last line that a killed run left without its end is cut off.
+ * CTT_EINVAL if it is no such log, or has another first line; CTT_EFORMAT,
+ * naming the line, if one is damaged. */
 int  ctt_line_log_open(const char *path, const struct ctt_line_log_of *of,
                        struct ctt_line_log **out);
 void ctt_line_log_close(struct ctt_line_log **log);
 
-/* Adds a line, with its end. */
+/* Adds a line, with its end; print: the object that print(f, arg) writes. */
 int  ctt_line_log_add(struct ctt_line_log *log, const char *line);
+int  ctt_line_log_print(struct ctt_line_log *log,
+                        int (*print)(FILE *f, const void *arg),
+                        const void *arg);
 
-/* For a line: text without what JSON would have to escape (reasons hold names
- * of nodes and numbers, but no text of strangers); a number, NAN as null. */
-void ctt_log_text(const char *from, char *to, size_t size);
-void ctt_log_number(double x, char text[32]);
-
-/* Of a line that is read: what follows the word or the number at p (null is
- * NAN); NULL if something else is there, or p is NULL. */
-const char *ctt_log_pass(const char *p, const char *word);
-const char *ctt_log_take(const char *p, double *x);
+/* A reason as a member that needs no escapes, which older versions do not read:
+ * quotes, backslashes and control characters become apostrophes. */
+void ctt_log_reason(struct ctt_json_out *o, const char *name, const char *s);
 
 #endif
