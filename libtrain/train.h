@@ -192,6 +192,13 @@ struct ctt_events {
                   const struct ctt_metrics *val);  /* recognise; or NULL */
 };
 
+/* Passes a line to ev->say, if both are set. */
+static inline void ctt_say(const struct ctt_events *ev, const char *line)
+{
+    if (ev && ev->say)
+        ev->say(ev->arg, line);
+}
+
 /* ---- data/data.c ---- */
 
 struct ctt_data;
