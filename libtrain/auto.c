@@ -114,7 +114,7 @@ static int find_lr(const struct ctt_model *m, struct ctt_train_cfg *cfg,
 
     CTT_TRY(ctt_lr_range_run(m, cfg, train, &r));
     CTT_TRY(ctt_lr_range_choose(&r, &lr, &at));
-    CTT_TRY(agree_on(cfg->comm, &lr));
+    CTT_TRY(agree_on(cfg->wiring.comm, &lr));
     cfg->lr = (float)lr;
     snprintf(line, sizeof(line), "--lr=%.2g: a tenth of %.2g, at which the "
              "smoothed loss is lowest, of %d steps at rates from %g to %g", lr,
@@ -141,7 +141,7 @@ static int find_shards(struct ctt_train_cfg *cfg)
     struct ctt_share share;
     int rank, rc = 0, launched;
 
-    CTT_TRY(ctt_strategy_of(cfg)->share(cfg, ctt_comm_place(cfg->comm),
+    CTT_TRY(ctt_strategy_of(cfg)->share(cfg, ctt_comm_place(cfg->wiring.comm),
                                         &share));
     CTT_TRY(launched = ctt_comm_launched(&rank));
     if (cfg->shards == 1 && launched)
@@ -155,7 +155,7 @@ static void say_shares(const struct ctt_train_cfg *cfg,
                        const struct ctt_share *share,
                        const struct ctt_events *ev)
 {
-    const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
+    const struct ctt_comm_place *p = ctt_comm_place(cfg->wiring.comm);
     int shards = cfg->shards, clips = ctt_cfg_shard(cfg);
     int whole = share->parts == 1 && !share->apart;
     char who[96], of[32] = "", line[256];
@@ -175,7 +175,7 @@ static void say_shares(const struct ctt_train_cfg *cfg,
 static int check_ranks(const struct ctt_train_cfg *cfg,
                        const struct ctt_events *ev)
 {
-    const struct ctt_comm_place *p = ctt_comm_place(cfg->comm);
+    const struct ctt_comm_place *p = ctt_comm_place(cfg->wiring.comm);
     struct ctt_share share;
     int rc;
 

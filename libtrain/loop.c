@@ -41,8 +41,8 @@ static double rate(const struct ctt_trainer *t, int64_t step)
 {
     int64_t each = t->plan->batches, before = 0;
 
-    if (t->cfg->last_of > t->cfg->epochs)
-        before = (int64_t)(t->cfg->last_of - t->cfg->epochs) * each;
+    if (t->cfg->wiring.last_of > t->cfg->epochs)
+        before = (int64_t)(t->cfg->wiring.last_of - t->cfg->epochs) * each;
     return ctt_dsd_rate(t->cfg, step, t->steps) *
            ctt_lr(t->cfg, before + step, (double)before +
                   ctt_lr_until(t->cfg, step, t->steps, each, t->at.used), each,

@@ -207,7 +207,7 @@ static int open_all(struct ctt_trainer *t)
         t->steps = cfg->max_steps;
     CTT_TRY(ctt_dsd_check(cfg, t->steps));
     ctt_dsd_changes(cfg, &t->dsd);
-    t->changes = cfg->dsd > 0 ? &t->dsd : cfg->changes;
+    t->changes = cfg->dsd > 0 ? &t->dsd : cfg->wiring.changes;
     t->first = t->at.step;
     t->used = used_before(t);
     t->now = cfg->time_limit > 0 ? t->used : 0;

@@ -54,8 +54,8 @@ static void choose_strategy(struct ctt_trainer *t, struct ctt_train_cfg *own)
 {
     t->strategy = ctt_strategy_of(own);
     if (t->strategy->work)
-        own->comm = NULL;
-    t->peers = own->comm;
+        own->wiring.comm = NULL;
+    t->peers = own->wiring.comm;
 }
 
 int ctt_train_opens(struct ctt_model *m, const struct ctt_train_cfg *cfg,
@@ -63,7 +63,8 @@ int ctt_train_opens(struct ctt_model *m, const struct ctt_train_cfg *cfg,
 {
     struct ctt_train_cfg quiet = *cfg;
     struct ctt_trainer t = { .m = m, .cfg = &quiet, .task = tasks[cfg->task],
-                             .data = train, .val = val, .comm = cfg->comm };
+                             .data = train, .val = val,
+                             .comm = cfg->wiring.comm };
     int rc;
 
     choose_strategy(&t, &quiet);
@@ -96,7 +97,8 @@ int ctt_train(struct ctt_model *m, const struct ctt_train_cfg *cfg,
     struct ctt_train_cfg own = *cfg;
     struct ctt_trainer t = { .m = m, .cfg = &own, .task = tasks[cfg->task],
                          .data = train, .val = val, .ev = ev,
-                         .comm = cfg->comm, .saves = cfg->checkpoint != NULL };
+                         .comm = cfg->wiring.comm,
+                         .saves = cfg->checkpoint != NULL };
     struct ctt_result r = { 0 };
     int rc = 0, bad;
 

@@ -233,8 +233,8 @@ static int check_teachers(const struct ctt_train_cfg *cfg)
 {
     int rc = 0;
 
-    for (int k = 0; cfg->taught_by && cfg->taught_by[k]; k++) {
-        const struct ctt_graph *g = cfg->taught_by[k]->g;
+    for (int k = 0; cfg->wiring.teachers && cfg->wiring.teachers[k]; k++) {
+        const struct ctt_graph *g = cfg->wiring.teachers[k]->g;
 
         for (int i = 0; i < g->count; i++)
             CTT_CHECK(!ctt_is_exchange(&g->node[i]), CTT_EUNSUP, "--teacher: "
