@@ -2,6 +2,7 @@
  * gradient.c: the gradient of a batch, whose shards are loaded and computed one
  * after the other, each rank its own. */
 #include "libtrain/trainer.h"
+#include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/optim.h"
 #include "run/back/exec.h"
@@ -17,6 +18,15 @@ static int prefetch(struct ctt_trainer *t)
         return ctt_dev_prefetch(t->dev, NULL, 0);
     return ctt_dev_prefetch(t->dev, b.x, (int64_t)b.steps * b.n *
                             t->data->in.h * t->data->in.w * t->data->in.c);
+}
+
+void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch)
+{
+    t->plan->a = ctt_augment_of(t->cfg, ctt_key(ctt_key(t->seed,
+                                CTT_KEY_IMAGE), (uint64_t)epoch) | 1);
+    ctt_order_make(t->data, &t->buckets, 1,
+                   ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), (uint64_t)epoch),
+                   t->plan);
 }
 
 int ctt_trainer_load(struct ctt_trainer *t, int k, struct ctt_batch *b)

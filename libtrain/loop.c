@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * loop.c: the training loop: epochs of batches, tests, checkpoints, an end. */
 #include "libtrain/trainer.h"
-#include "libtrain/chance.h"
 #include "libtrain/data/load.h"
 #include "libtrain/log.h"
 #include "libtrain/optim.h"
@@ -238,15 +237,6 @@ static int after_batch(struct ctt_trainer *t, enum why *why)
         t->at.used = 1;
 out:
     return rc;
-}
-
-void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch)
-{
-    t->plan->a = ctt_augment_of(t->cfg, ctt_key(ctt_key(t->seed,
-                                CTT_KEY_IMAGE), (uint64_t)epoch) | 1);
-    ctt_order_make(t->data, &t->buckets, 1,
-                   ctt_key(ctt_key(t->seed, CTT_KEY_ORDER), (uint64_t)epoch),
-                   t->plan);
 }
 
 static void start_epoch(struct ctt_trainer *t)

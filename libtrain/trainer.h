@@ -95,7 +95,11 @@ int  ctt_trainer_close(struct ctt_trainer *t);
 int  ctt_trainer_open_step(struct ctt_trainer *t);
 int  ctt_trainer_blame_memory(const struct ctt_trainer *t, int rc);
 
-/* gradient.c: the parts of a strategy's gradient.  load waits for this rank's
+/* gradient.c: makes the plan of an epoch, from 0, while the loader does not
+ * read it. */
+void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch);
+
+/* The parts of a strategy's gradient.  load waits for this rank's
  * shard k, after shard k - 1 has been read.  weigh sets turn->weight.  shards
  * computes this rank's shards of the loader's next batch, into t->mine; b
  * becomes the last of them.  rows adds the rows of a rank to sums; returns 1 if
@@ -114,9 +118,6 @@ void   ctt_trainer_add(struct ctt_sums *to, const struct ctt_sums *s);
 double ctt_trainer_scale(const struct ctt_turn *turn,
                          const struct ctt_sums *sums);
 int    ctt_trainer_undo(struct ctt_trainer *t, int rc, int none);
-
-/* Makes the plan of an epoch, from 0, which the loader must not read. */
-void ctt_trainer_plan(struct ctt_trainer *t, int64_t epoch);
 
 /* Trains until the settings, the user or a test ends it; finish then fills r
  * and puts the final weights into the model. */

@@ -397,15 +397,6 @@ static int end_worker(struct ctt_trainer *t, int k, const struct ctt_result *r)
     return send_pull(t, k);
 }
 
-int ctt_server_messages_end(struct ctt_comm *c)
-{
-    char one = 0, *all = ctt_calloc((size_t)ctt_comm_place(c)->ranks, 1);
-    int rc = all ? ctt_comm_allgather(c, &one, 1, all) : CTT_ENOMEM;
-
-    ctt_free(all);
-    return rc;
-}
-
 static int end_workers(struct ctt_trainer *t, const struct ctt_result *r)
 {
     struct server *s = t->state;

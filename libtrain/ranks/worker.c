@@ -117,6 +117,15 @@ static int push_gradient(struct worker *w)
     return ctt_comm_send(t->comm, 0, w->push, ctt_push_bytes(&w->size));
 }
 
+int ctt_server_messages_end(struct ctt_comm *c)
+{
+    char one = 0, *all = ctt_calloc((size_t)ctt_comm_place(c)->ranks, 1);
+    int rc = all ? ctt_comm_allgather(c, &one, 1, all) : CTT_ENOMEM;
+
+    ctt_free(all);
+    return rc;
+}
+
 int ctt_worker_run(struct ctt_trainer *t, struct ctt_result *r)
 {
     struct worker w = { .t = t, .epoch = -1, .next = -1,
