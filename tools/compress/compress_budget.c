@@ -92,7 +92,7 @@ static int open_teachers(struct ctt_compress_job *j)
     CTT_TRY(ctt_model_copy(j->m, &j->given));
     if (!j->c.train.teacher)
         j->teachers.list[0] = j->given;
-    j->c.train.taught_by = j->teachers.list[0] ? j->teachers.list : NULL;
+    j->c.train.wiring.teachers = j->teachers.list[0] ? j->teachers.list : NULL;
 out:
     return rc;
 }

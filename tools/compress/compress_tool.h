@@ -141,7 +141,7 @@ int ctt_compress_open_clips(struct ctt_compress_job *j);
 int  ctt_retrain_epochs(const char *text, int data, struct ctt_recipe *o);
 
 /* Learning rate rewinding (Renda and others 2020): sets the learning rates of
- * cfg to those of the last training in the history of m, and cfg->last_of to
+ * cfg to those of the last training in the history of m, and wiring.last_of to
  * its epochs.  CTT_EINVAL without such a training, or if the user gave one of
  * these settings. */
 int  ctt_retrain_rewind(const struct ctt_model *m, struct ctt_train_cfg *cfg);

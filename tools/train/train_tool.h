@@ -142,7 +142,7 @@ int ctt_train_all_folds(struct ctt_training *j, int *status);
  * (ctt_tool_rank()). */
 void ctt_ranks_hush(void);
 
-/* Opens cfg->comm, if a launcher has started this process; then divides the
+/* Opens wiring.comm, if a launcher has started this process; then divides the
  * processors: cfg->threads and cfg->affinity; and the GPUs.  CTT_EINVAL:
  * settings for one process only; CTT_EUNSUP: convtt-mpi.so is not there or of
  * another MPI than the launcher. */
