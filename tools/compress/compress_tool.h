@@ -204,9 +204,9 @@ int ctt_sensitivity_key_print(const struct ctt_sensitivity_key *k,
 
 struct ctt_sensitivity_log;
 
-/* line() takes each line of --budget (it has the member "budget") and returns 1,
- * 0 if it is damaged, or an error.  ready() is called once all are read, before
- * anything is measured. */
+/* line() takes each line of --budget (it has the member "budget") and returns
+ * 1, 0 if it is damaged, or an error.  ready() is called once all are read,
+ * before anything is measured. */
 struct ctt_sensitivity_extra {
     void *arg;
     int (*line)(void *arg, const struct ctt_value *line);
