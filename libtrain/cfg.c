@@ -42,6 +42,8 @@ static const char *const weightings[] = { "none", "balanced", NULL };
 static const char *const samplers[] = { "plain", "balanced", NULL };
 static const char *const picks[] = { "auto", "best", "last", "ema", "ema-last",
                                      NULL };
+const char *const ctt_search_methods[] = { "asha", "halving", "median",
+                                           "random", NULL };
 static const char *const frame_losses[] = { "none", "all", "linear", "exp",
                                             NULL };
 

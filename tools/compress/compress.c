@@ -126,7 +126,7 @@ static int open_from(struct ctt_compress_job *j)
     if (rc < 0)
         rc = ctt_error(rc, "%s: %s", path, ctt_errmsg());
     j->saved = rc >= 0;
-    j->c.train.recipe = j->place;
+    j->c.train.wiring.recipe = j->place;
 out:
     return rc;
 }
@@ -158,7 +158,7 @@ static int open_teachers(struct ctt_compress_job *j)
         CTT_TRY(ctt_model_copy(j->m, &j->given));
     if (!c->teacher)
         t->list[0] = j->given;
-    c->taught_by = t->list[0] ? t->list : NULL;
+    c->wiring.teachers = t->list[0] ? t->list : NULL;
 out:
     return rc;
 }

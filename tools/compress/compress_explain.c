@@ -255,7 +255,7 @@ static int train(void *arg, const char *freeze, struct ctt_model *m)
     cfg.freeze = freeze;
     cfg.max_steps = cfg.epochs = a->j->c.explain_steps;
     cfg.warmup = 0;
-    cfg.taught_by = teachers;
+    cfg.wiring.teachers = teachers;
     rc = ctt_train(m, &cfg, a->j->data, NULL, &ev, &r);
     if (rc >= 0 && r.stopped)
         rc = ctt_error(CTT_ESTOP, "stopped");

@@ -6,6 +6,7 @@
 
 #include "base/newfile.h"
 #include "base/opt.h"
+#include "base/json.h"
 #include "compress/compress.h"
 #include "libtrain/train.h"
 #include "tools/shared/output.h"
@@ -140,7 +141,7 @@ int ctt_compress_open_clips(struct ctt_compress_job *j);
 int  ctt_retrain_epochs(const char *text, int data, struct ctt_recipe *o);
 
 /* Learning rate rewinding (Renda and others 2020): sets the learning rates of
- * cfg to those of the last training in the history of m, and cfg->last_of to
+ * cfg to those of the last training in the history of m, and wiring.last_of to
  * its epochs.  CTT_EINVAL without such a training, or if the user gave one of
  * these settings. */
 int  ctt_retrain_rewind(const struct ctt_model *m, struct ctt_train_cfg *cfg);
@@ -203,15 +204,14 @@ int ctt_sensitivity_key_print(const struct ctt_sensitivity_key *k,
 
 struct ctt_sensitivity_log;
 
-/* line() gets the lines that begin with CTT_BUDGET_LINE, and returns 1, 0 if
- * one is damaged, or an error.  ready() is called once all are read, before
- * anything is measured. */
+/* line() takes each line of --budget (it has the member "budget") and returns
+ * 1, 0 if it is damaged, or an error.  ready() is called once all are read,
+ * before anything is measured. */
 struct ctt_sensitivity_extra {
     void *arg;
-    int (*line)(void *arg, const char *line);
+    int (*line)(void *arg, const struct ctt_value *line);
     int (*ready)(void *arg);
 };
-#define CTT_BUDGET_LINE "{\"budget\":"
 
 /* Opens the log, which is made if it is not there, for this process alone, and
  * sets the points that it has; *known: how many.  What a run that was killed
@@ -368,7 +368,7 @@ struct ctt_budget_rows {
 };
 
 /* Takes lines of a log; arg: a struct ctt_budget_rows. */
-int  ctt_budget_row_read(void *arg, const char *line);
+int  ctt_budget_row_read(void *arg, const struct ctt_value *line);
 
 /* Adds a row with a copy of its mix, and to the log if there is one. */
 int ctt_budget_row_add(struct ctt_budget_rows *all,

@@ -7,7 +7,7 @@
 const char *const ctt_head_words[] = { "auto", "on", "off", NULL };
 
 /* With 300 clips a head saves more than the 100 that it takes from the
- * calibration (doc/benchmarks.md). */
+ * calibration (doc/bench/decisions.md). */
 enum { AMPLE = 300, SHARE = 3, KEY = 2 };
 
 int ctt_calibrate_wants_head(enum ctt_head_choice choice, int clips,

@@ -198,7 +198,7 @@ out:
 }
 
 /* With fewer than so many times the least number of clips, conditional often
- * finds nothing (doc/benchmarks.md). */
+ * finds nothing (doc/bench/decisions.md). */
 enum { AMPLE = 10 };
 
 /* The guarantee that is asked for.  auto looks at the number of clips and at

@@ -3,7 +3,7 @@
 #ifndef CTT_TOOL_OUTPUT_H
 #define CTT_TOOL_OUTPUT_H
 
-#include "base/ctt.h"
+#include "base/json.h"
 #include "net/graph.h"
 
 /* ---- output.c ---- */
@@ -77,32 +77,28 @@ struct ctt_line_log_of {
                               depend on */
     const char *other;     /* message for another first line, after "PATH: " */
     void       *arg;
-    /* Called for each other line, without its end; number: of the line.
-     * Returns 0 or an error. */
-    int       (*line)(void *arg, const char *path, int number,
-                      const char *line);
+    /* Takes each other line.  Returns 1, 0 for a damaged line, or an error. */
+    int       (*line)(void *arg, const struct ctt_value *line);
 };
 
 struct ctt_line_log;
 
 /* Opens, or creates, a log for this process alone and reads it: a line of JSON
  * per result, from which a stopped run goes on.  An incomplete last line is cut
- * off.  CTT_EINVAL: no such log, or another first line. */
+ * off.  CTT_EINVAL: no such log, or another first line; CTT_EFORMAT, naming the
+ * line: a damaged line. */
 int  ctt_line_log_open(const char *path, const struct ctt_line_log_of *of,
                        struct ctt_line_log **out);
 void ctt_line_log_close(struct ctt_line_log **log);
 
-/* Adds a line, with its end. */
+/* Adds a line, with its end; print: the object that print(f, arg) writes. */
 int  ctt_line_log_add(struct ctt_line_log *log, const char *line);
+int  ctt_line_log_print(struct ctt_line_log *log,
+                        int (*print)(FILE *f, const void *arg),
+                        const void *arg);
 
-/* Text for a line, without characters that JSON escapes (reasons hold names of
- * nodes and numbers only); a number, NAN as null. */
-void ctt_log_text(const char *from, char *to, size_t size);
-void ctt_log_number(double x, char text[32]);
-
-/* Parsing: returns the text after the word or number at p (null is NAN); NULL
- * if p has something else or is NULL. */
-const char *ctt_log_pass(const char *p, const char *word);
-const char *ctt_log_take(const char *p, double *x);
+/* A reason as a member that needs no escapes, which older versions do not read:
+ * quotes, backslashes and control characters become apostrophes. */
+void ctt_log_reason(struct ctt_json_out *o, const char *name, const char *s);
 
 #endif

@@ -223,7 +223,7 @@ int ctt_training_start(struct ctt_training *j)
     if (j->cfg.resume && j->text)
         CTT_TRY(same_model(j));
     CTT_TRY(ctt_teachers_load(j->cfg.teacher, &j->teachers));
-    j->cfg.taught_by = j->teachers.list[0] ? j->teachers.list : NULL;
+    j->cfg.wiring.teachers = j->teachers.list[0] ? j->teachers.list : NULL;
 out:
     return rc;
 }

@@ -72,7 +72,7 @@ static int agree(const struct ctt_train_cfg *cfg, const struct ctt_data *test)
     static const char *const name = "test clips";
     uint32_t mine = test ? ctt_data_crc(test) : 0;
 
-    return ctt_comm_same(cfg->comm, &mine, &name, 1);
+    return ctt_comm_same(cfg->wiring.comm, &mine, &name, 1);
 }
 
 int ctt_train_result(const struct ctt_train_cfg *cfg, const struct ctt_model *m,

@@ -141,7 +141,7 @@ int ctt_train_all_folds(struct ctt_training *j, int *status);
  * (ctt_tool_rank()). */
 void ctt_ranks_hush(void);
 
-/* Opens cfg->comm, if a launcher has started this process; divides processors
+/* Opens wiring.comm, if a launcher has started this process; divides processors
  * (cfg->threads, cfg->affinity) and GPUs.  CTT_EINVAL: settings for one process
  * only; CTT_EUNSUP: convtt-mpi.so is missing or of another MPI than the
  * launcher. */

@@ -50,7 +50,7 @@ near() {    # near NAME N OPTION...: the same by so many
 one deep deep.net $sgd
 for n in 2 3 4; do
     near deep $n deep.net $sgd --bands $n
-    grep -q "^$n processes on 1 machine with bands of rows: 2 shards of a bat" \
+    grep -q "^$n processes with bands of rows on 1 machine: 2 shards of a bat" \
         out || fail "it does not say what it does: $(cat out)"
     grep -qE '^--bands: 16 of 22 nodes with [0-9.]*% of the multiplications '\
 'are divided; all compute alike from there on: p$' out ||
@@ -69,7 +69,7 @@ fi
 one some-frozen deep.net $sgd --freeze '*e*'
 near some-frozen 2 deep.net $sgd --freeze '*e*' --filters 2
 near deep 2 deep.net $sgd --filters 2
-grep -q "^2 processes on 1 machine with parts of the filters: 2 shards" out ||
+grep -q "^2 processes with parts of the filters on 1 machine: 2 shards" out ||
     fail "filters: it does not say what it does: $(cat out)"
 grep -qE "^--filters: [0-9]+ of 22 nodes with [0-9.]*% of the multipl" out ||
     fail "filters: nor what is divided: $(cat out)"
