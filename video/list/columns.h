@@ -28,6 +28,13 @@ void ctt_columns_name(struct ctt_columns *c, const char *name, int place);
 /* 1 if they are those of a list: a path and a class, or a path and a begin. */
 int  ctt_columns_list(const struct ctt_columns *c);
 
+/* 1 if they are those of Kinetics: a youtube_id, a begin and an end. */
+int  ctt_columns_are_ids(const struct ctt_columns *c);
+
+/* list_table.c: 1 and the columns that the first line of a text names; 0: it
+ * names none. */
+int  ctt_table_heading(const char *text, struct ctt_columns *out);
+
 /* CTT_EFORMAT if a begin has no end, or the reverse, or a column that says so
  * is not known; path:number and name[place] are for the message. */
 int  ctt_columns_check(const struct ctt_columns *c, const char *path,

@@ -7,22 +7,12 @@
 
 /* Each returns 1, or 0 if s->path has another layout. */
 
-/* list_json.c: Something-Something V2. */
-int ctt_list_json(struct ctt_listing *s);
-
-/* The name of the class of a template: "Holding [something]" becomes "Holding
- * something". */
-enum { CTT_CLASS_NAME = 1024 };
-void ctt_list_plain(const char *s, char out[CTT_CLASS_NAME]);
+/* list_something.c: Something-Something V2. */
+int ctt_list_something(struct ctt_listing *s);
 
 /* listing.c: opens a JSON file. */
 struct ctt_json;
 int ctt_list_json_open(const char *path, struct ctt_json **out);
-
-/* list_answers.c: gives clips without a class, whose paths are still ids, that
- * of NAME-answers.csv, if there is one beside split, the path of NAME.json.  An
- * error if a line is not "id;class" with a class of s->names. */
-int ctt_list_answers(struct ctt_listing *s, const char *split);
 
 /* list_activity.c: the JSON file of ActivityNet, or Kinetics. */
 int ctt_list_activity(struct ctt_listing *s);
