@@ -47,9 +47,11 @@ static int load(const char *path, int line, const char *text, size_t n,
     pthread_once(&once, init);
     refused = 0;
     *out = json_loadb(text, n, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &e);
-    *bytes = *out ? (size_t)e.position : 0;
-    if (*out)
+    *bytes = (size_t)e.position;
+    if (*out && !refused)
         return 0;
+    json_decref(*out);    /* jansson 2.14 drops characters out of memory */
+    *out = NULL;
     return refused ? CTT_ENOMEM : ctt_error(CTT_EFORMAT, "%s:%d: %s", path,
                                             line + e.line - 1, e.text);
 }

@@ -52,11 +52,14 @@ static int find_in(const struct ctt_list_files *f, const char *dir,
             if (snprintf(name, NAME, f->name[k], same[i]) >= NAME)
                 continue;
             CTT_TRY(find_name(dir, name, out));
-            if (*out && ctt_disk_kind(*out) == CTT_DISK_FILE &&
-                (!f->is || f->is(*out)))
+            rc = *out && ctt_disk_kind(*out) == CTT_DISK_FILE;
+            if (rc && f->is)
+                rc = f->is(*out);
+            if (rc > 0)
                 return 0;
             ctt_free(*out);
             *out = NULL;
+            CTT_TRY(rc);
         }
 out:
     return rc;
@@ -118,6 +121,7 @@ int ctt_list_split_file(const struct ctt_listing *s,
         CTT_TRY(ctt_list_file(f, s->path, splits[i], &other));
     snprintf(name, NAME, f->name[0], s->split);
     CTT_CHECK(!other, CTT_EINVAL, "%s: no %s in it", s->path, name);
+    rc = 0;
 out:
     ctt_free(other);
     return rc;

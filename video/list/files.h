@@ -12,7 +12,8 @@ enum { CTT_LIST_NAMES = 6 };
  * split in any spelling and '*' any text; then capitals do not matter. */
 struct ctt_list_files {
     const char *place[CTT_LIST_NAMES], *name[CTT_LIST_NAMES];
-    int       (*is)(const char *path);    /* NULL: any file of that name */
+    int       (*is)(const char *path);    /* 1, 0 or an error; NULL: any file
+                                             of that name */
     int         test_validates;    /* "test" may stand for "validation" */
 };
 

@@ -114,7 +114,7 @@ static int read_video(const struct reading *r, const struct ctt_value *v)
     if (!ctt_row_id_is_good(r->id))
         return ctt_json_error(r->j, "'%s' is no name of a video", r->id);
     if (ctt_json_kind(v) != '{')
-        return ctt_json_error(r->j, "'%s' is no object", r->id);
+        return ctt_json_error(r->j, "'%s': expected an object", r->id);
     subset = ctt_json_get(v, "subset");
     length = ctt_json_get(v, "duration");
     if (subset && !ctt_json_text(subset))

@@ -19,14 +19,15 @@ static const struct ctt_layout layout = {
     .extension = ".mp4",
 };
 
-/* 1 if the file at path begins with the columns of Kinetics. */
+/* 1 if the file at path begins with the columns of Kinetics, 0 if not, or an
+ * error. */
 static int is_kinetics(const char *path)
 {
     struct ctt_columns c;
     char some[512];
     int64_t size;
     ssize_t n;
-    int fd;
+    int fd, rc;
 
     if (strcasecmp(ctt_path_ending(path), ".csv") != 0 ||
         ctt_file_open(path, &fd, &size) < 0)
@@ -34,8 +35,8 @@ static int is_kinetics(const char *path)
     n = pread(fd, some, sizeof(some) - 1, 0);
     close(fd);
     some[n > 0 ? n : 0] = 0;
-    return ctt_table_heading(some + ctt_mark_utf8(some, strlen(some)), &c) > 0
-           && ctt_columns_are_ids(&c);
+    rc = ctt_table_heading(some + ctt_mark_utf8(some, strlen(some)), &c);
+    return rc > 0 ? ctt_columns_are_ids(&c) : rc;
 }
 
 /* The seconds in a field; -1 if it has none from 0 to 999999. */
@@ -103,7 +104,9 @@ int ctt_list_kinetics(struct ctt_listing *s)
 
     if (folder)
         CTT_TRY(ctt_list_split_file(s, &files, &path));
-    else if (is_kinetics(s->path))
+    else
+        CTT_TRY(is_kinetics(s->path));
+    if (rc > 0)
         CTT_TRY((path = ctt_strdup(s->path)) ? 0 : CTT_ENOMEM);
     if (!path)
         goto out;    /* not this layout */
