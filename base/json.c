@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +23,55 @@ struct ctt_json {
 
 /* ---- jansson's memory ---- */
 
-static _Thread_local int refused;
+/* jansson 2.14 overruns its buffers after an allocation that failed in its
+ * lexer.  So such an allocation leaves it at once, by longjmp, and its blocks,
+ * which are linked for that, are freed. */
+struct block { struct block *next, *before; };
+
+static _Thread_local struct block ring;    /* of the value that is read */
+static _Thread_local jmp_buf no_memory;
 
 static void *take(size_t size)
 {
-    void *p = ctt_realloc(NULL, size);
+    struct block *b = size > SIZE_MAX / 2 ? NULL :
+                      ctt_realloc(NULL, sizeof(*b) + size);
 
-    refused |= !p;
-    return p;
+    if (!b)
+        longjmp(no_memory, 1);
+    *b = (struct block){ ring.next, &ring };
+    b->next->before = ring.next = b;
+    return b + 1;
+}
+
+static void leave(struct block *b)
+{
+    b->before->next = b->next;
+    b->next->before = b->before;
+}
+
+static void drop(void *p)
+{
+    struct block *b = p;
+
+    leave(--b);
+    ctt_free(b);
 }
 
 static void init(void)
 {
-    json_set_alloc_funcs(take, ctt_free);
+    json_set_alloc_funcs(take, drop);
+}
+
+/* NULL, and e->line 0: out of memory. */
+static json_t *read_text(const char *text, size_t n, json_error_t *e)
+{
+    if (setjmp(no_memory) == 0)
+        return json_loadb(text, n, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK,
+                          e);
+    while (ring.next != &ring)
+        drop(ring.next + 1);
+    e->line = 0;
+    return NULL;
 }
 
 /* Reads the value at text; *bytes: of the text, which goes on behind it. */
@@ -42,18 +79,18 @@ static int load(const char *path, int line, const char *text, size_t n,
                 json_t **out, size_t *bytes)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    json_error_t e;
+    json_error_t e = { .line = 0 };
 
     pthread_once(&once, init);
-    refused = 0;
-    *out = json_loadb(text, n, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &e);
-    *bytes = (size_t)e.position;
-    if (*out && !refused)
+    ring = (struct block){ &ring, &ring };
+    *out = read_text(text, n, &e);
+    leave(&ring);    /* the blocks of a value outlive this */
+    *bytes = *out ? (size_t)e.position : 0;
+    if (*out)
         return 0;
-    json_decref(*out);    /* jansson 2.14 drops characters out of memory */
-    *out = NULL;
-    return refused ? CTT_ENOMEM : ctt_error(CTT_EFORMAT, "%s:%d: %s", path,
-                                            line + e.line - 1, e.text);
+    return e.line == 0 ? CTT_ENOMEM :
+           ctt_error(CTT_EFORMAT, "%s:%d: %s", path, line + e.line - 1,
+                     e.text);
 }
 
 /* ---- values ---- */
